@@ -1,0 +1,1 @@
+//! The `binade-cast-policy` crate.

@@ -1,0 +1,1 @@
+//! The `binade-conformance` crate.

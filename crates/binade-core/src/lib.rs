@@ -1,0 +1,24 @@
+#![doc = include_str!("../README.md")]
+#![forbid(unsafe_code)]
+
+pub mod cast;
+mod dtype;
+mod element;
+mod error;
+mod finding;
+mod handle;
+mod named;
+mod native;
+mod op;
+mod optimizer;
+pub mod stochastic;
+
+pub use dtype::DType;
+pub use element::Element;
+pub use error::{Error, ErrorKind};
+pub use finding::{Finding, Overflow};
+pub use handle::Handle;
+pub use named::Named;
+pub use native::{AmpTensor, Native, NativeError};
+pub use op::{Op, OpClass};
+pub use optimizer::Optimizer;

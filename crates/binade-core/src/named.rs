@@ -1,0 +1,19 @@
+//! A value under a parameter's name.
+
+use std::sync::Arc;
+
+/// A value under a parameter's name: `Named<T>` is a parameter, `Named<Option<T>>` a gradient that may be missing.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Named<V> {
+    /// The parameter's path in the model, as `encoder.0.linear.weight`.
+    pub name: Arc<str>,
+    /// What goes by that name.
+    pub value: V,
+}
+
+impl<V> Named<V> {
+    /// Puts `value` under `name`.
+    pub fn new(name: impl Into<Arc<str>>, value: V) -> Self {
+        Self { name: name.into(), value }
+    }
+}

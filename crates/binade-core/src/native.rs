@@ -1,0 +1,122 @@
+//! How a stranger's host tensor joins: one trait, and a handle that has every capability in return.
+
+use crate::{DType, Error, ErrorKind, Handle};
+use std::{any, fmt, marker::PhantomData, sync::Arc};
+
+/// A tensor whose elements the host can reach. Implement this and use [`Native`].
+///
+/// # For implementers
+///
+/// * `cast` rounds once, to nearest even, and is the identity on its own type.
+/// * `map_f32` visits every element once, in storage order, as `f32`, and rounds the result once.
+/// * `scaled` is differentiable where the tensor is; the provided one is for tensors that are not.
+pub trait AmpTensor: Clone {
+    /// What its fallible methods return.
+    type Error: Error;
+
+    /// The element type now.
+    fn dtype(&self) -> DType;
+
+    /// A copy with another element type.
+    ///
+    /// # Errors
+    ///
+    /// `Unsupported` where the tensor cannot hold `to`.
+    fn cast(&self, to: DType) -> Result<Self, Self::Error>;
+
+    /// Replaces each element `x` at index `i` by `f(i, x)`.
+    fn map_f32(&mut self, f: &mut dyn FnMut(usize, f32) -> f32);
+
+    /// This tensor in `f32`, times `factor`.
+    ///
+    /// # Errors
+    ///
+    /// When the cast to `f32` fails.
+    fn scaled(&self, factor: f32) -> Result<Self, Self::Error> {
+        let mut product = self.cast(DType::F32)?;
+        product.map_f32(&mut |_, x| x * factor);
+        Ok(product)
+    }
+}
+
+/// What can go wrong with a [`Native`] tensor: its own errors, and sets that do not match.
+#[derive(Debug)]
+pub enum NativeError<E> {
+    /// The tensor's own.
+    Tensor(E),
+    /// Two sets disagree about a name.
+    Mismatch {
+        /// The parameter they disagree about.
+        parameter: Arc<str>,
+        /// In what, and what to do.
+        why: &'static str,
+    },
+}
+
+impl<E> From<E> for NativeError<E> {
+    fn from(error: E) -> Self {
+        Self::Tensor(error)
+    }
+}
+
+impl<E: fmt::Display> fmt::Display for NativeError<E> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Tensor(error) => error.fmt(f),
+            Self::Mismatch { parameter, why } => write!(f, "`{parameter}`: {why}"),
+        }
+    }
+}
+
+impl<E: Error> std::error::Error for NativeError<E> {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        match self {
+            Self::Tensor(error) => error.source(),
+            Self::Mismatch { .. } => None,
+        }
+    }
+}
+
+impl<E: Error> Error for NativeError<E> {
+    fn kind(&self) -> ErrorKind {
+        match self {
+            Self::Tensor(error) => error.kind(),
+            Self::Mismatch { .. } => ErrorKind::Mismatch,
+        }
+    }
+}
+
+/// The handle for a host tensor `T`: scales, casts and keeps masters by way of [`AmpTensor`].
+pub struct Native<T>(PhantomData<fn() -> T>);
+
+impl<T> Native<T> {
+    /// A handle; it holds nothing.
+    pub const fn new() -> Self {
+        Self(PhantomData)
+    }
+}
+
+impl<T> Default for Native<T> {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl<T> Clone for Native<T> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<T> Copy for Native<T> {}
+
+impl<T> fmt::Debug for Native<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Native<{}>", any::type_name::<T>())
+    }
+}
+
+impl<T: AmpTensor> Handle for Native<T> {
+    type Tensor = T;
+    type Error = NativeError<T::Error>;
+}

@@ -1,0 +1,88 @@
+//! Operations, by name and by what precision they need.
+
+/// What precision an operation needs, for policies that speak of kinds rather than names.
+#[non_exhaustive]
+#[derive(Clone, Copy, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
+pub enum OpClass {
+    /// Matrix products, linear layers, attention.
+    MatMul,
+    /// Convolutions.
+    Conv,
+    /// Layer, batch and group normalisation.
+    Norm,
+    /// Softmax and its logarithm.
+    Softmax,
+    /// Losses.
+    Loss,
+    /// Sums, means, norms.
+    Reduce,
+    /// Exponentials, logarithms, powers: whose results leave a narrow range quickly.
+    Exponential,
+    /// Elementwise arithmetic on one or several operands.
+    Pointwise,
+    /// What moves, picks or drops elements and computes nothing.
+    Shape,
+    /// None of the above.
+    Other,
+}
+
+/// An operation: the name that lists speak of, and its class.
+///
+/// Names are torch's without overload suffix, where torch has the operation.
+#[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
+pub struct Op {
+    name: &'static str,
+    class: OpClass,
+}
+
+impl Op {
+    /// An operation of the caller's own.
+    pub const fn custom(name: &'static str, class: OpClass) -> Self {
+        Self { name, class }
+    }
+
+    /// The name that lists speak of.
+    pub const fn name(&self) -> &'static str {
+        self.name
+    }
+
+    /// What precision it needs, roughly.
+    pub const fn class(&self) -> OpClass {
+        self.class
+    }
+}
+
+macro_rules! ops {
+    ($($constant:ident $name:literal $class:ident $doc:literal,)*) => {
+        impl Op {
+            $(#[doc = $doc] pub const $constant: Self = Self::custom($name, OpClass::$class);)*
+
+            /// Every operation that Binade itself names.
+            pub const ALL: &'static [Self] = &[$(Self::$constant),*];
+        }
+    };
+}
+
+ops! {
+    MATMUL "matmul" MatMul "Matrix product.",
+    BMM "bmm" MatMul "A batch of matrix products.",
+    LINEAR "linear" MatMul "Matrix product with a weight stored output by input, plus bias.",
+    CONV2D "conv2d" Conv "Two-dimensional convolution (cross-correlation), plus bias.",
+    LAYER_NORM "layer_norm" Norm "Normalisation over the last axis.",
+    BATCH_NORM "batch_norm" Norm "Normalisation over the batch, by channel.",
+    SOFTMAX "softmax" Softmax "Exponentials over the last axis, normalised to sum 1.",
+    LOG_SOFTMAX "log_softmax" Softmax "Logarithm of softmax.",
+    CROSS_ENTROPY "cross_entropy" Loss "Mean negative log-likelihood of class labels, from logits.",
+    MSE_LOSS "mse_loss" Loss "Mean squared error.",
+    SUM "sum" Reduce "Sum of all elements.",
+    MEAN "mean" Reduce "Mean of all elements.",
+    RELU "relu" Pointwise "max(x, 0).",
+    GELU "gelu" Pointwise "x times the normal distribution function of x.",
+    TANH "tanh" Pointwise "Hyperbolic tangent.",
+    ADD "add" Pointwise "Elementwise sum.",
+    MUL "mul" Pointwise "Elementwise product.",
+    BIAS_ADD "bias_add" Pointwise "Adds a vector along the channel axis.",
+    EMBEDDING "embedding" Shape "Rows of a table, by index.",
+    MAX_POOL2D "max_pool2d" Shape "The largest element of each window.",
+    DROPOUT "dropout" Pointwise "Zeroes elements at random and scales the rest.",
+}

@@ -1,0 +1,43 @@
+//! The contract between whoever unscales gradients and whoever applies them.
+
+use crate::Error;
+
+/// Applies a set of gradients, or leaves everything as it was.
+///
+/// `G` is the set and `F` the flag that says whether it overflowed; both may live on a device.
+///
+/// # For implementers
+///
+/// * Where `found` is raised, parameters, masters, moments, step count and decay keep their bits.
+/// * Any raised value skips: two devices' flags may have been added up.
+/// * `found` is tested where it lives. An optimizer that must read it to the host says so in its docs.
+pub trait Optimizer<G, F> {
+    /// The device's error.
+    type Error: Error;
+
+    /// Takes one step with `grads` unless `found` is raised.
+    ///
+    /// # Errors
+    ///
+    /// When the device fails, or `grads` does not match the parameters. An overflow is not an error.
+    fn step(&mut self, grads: G, found: &F) -> Result<(), Self::Error>;
+}
+
+impl<G, F, O: Optimizer<G, F> + ?Sized> Optimizer<G, F> for &mut O {
+    type Error = O::Error;
+
+    fn step(&mut self, grads: G, found: &F) -> Result<(), Self::Error> {
+        (**self).step(grads, found)
+    }
+}
+
+impl<G, F, O: Optimizer<G, F> + ?Sized> Optimizer<G, F> for Box<O> {
+    type Error = O::Error;
+
+    fn step(&mut self, grads: G, found: &F) -> Result<(), Self::Error> {
+        (**self).step(grads, found)
+    }
+}
+
+// Holds the trait to being object safe.
+const _: Option<&dyn Optimizer<(), (), Error = std::convert::Infallible>> = None;

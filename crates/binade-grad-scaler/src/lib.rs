@@ -1,0 +1,1 @@
+//! The `binade-grad-scaler` crate.
