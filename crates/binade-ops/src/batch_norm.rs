@@ -27,6 +27,15 @@ pub struct RunningStats<T> {
     pub var: T,
 }
 
+/// What a batch was normalised to, and the running statistics after it.
+#[derive(Clone, Debug)]
+pub struct BatchNormOutput<T> {
+    /// The normalised input, in its shape and element type.
+    pub output: T,
+    /// The running statistics with this batch in them.
+    pub running: RunningStats<T>,
+}
+
 /// `(x − mean) / √(var + eps) · weight + bias` by channel (axis 1) of [N, C, ..]
 /// (Ioffe, Szegedy 2015, arXiv 1502.03167; torch's `batch_norm`).
 ///
@@ -40,7 +49,7 @@ pub struct RunningStats<T> {
 ///   They are values: the ones passed in keep theirs.
 /// * Backward computes the batch's statistics again from `input`; nothing is kept between the passes.
 pub trait BatchNorm: Handle {
-    /// Normalises by the batch's own statistics, and gives the running statistics after it.
+    /// Normalises by the batch's own statistics, as in training.
     ///
     /// # Errors
     ///
@@ -52,7 +61,7 @@ pub trait BatchNorm: Handle {
         bias: &Self::Tensor,
         running: &RunningStats<Self::Tensor>,
         config: BatchNormConfig,
-    ) -> Result<(Self::Tensor, RunningStats<Self::Tensor>), Self::Error>;
+    ) -> Result<BatchNormOutput<Self::Tensor>, Self::Error>;
 
     /// Normalises by the running statistics. There is no backward for this form.
     ///

@@ -31,7 +31,7 @@ mod tanh;
 
 pub use add::Add;
 pub use all::Ops;
-pub use batch_norm::{BatchNorm, BatchNormConfig, RunningStats};
+pub use batch_norm::{BatchNorm, BatchNormConfig, BatchNormOutput, RunningStats};
 pub use bias_add::BiasAdd;
 pub use bmm::Bmm;
 pub use conv2d::{Conv2d, Conv2dConfig};

@@ -1,5 +1,7 @@
 //! Matrix products.
 
+#![expect(clippy::many_single_char_names, reason = "axes go by the letters the field gives them")]
+
 use super::ShapeError;
 use binade_core::Op;
 

@@ -1,5 +1,7 @@
 //! Windows that move over images.
 
+#![expect(clippy::many_single_char_names, reason = "axes go by the letters the field gives them")]
+
 use super::ShapeError;
 use crate::{Conv2dConfig, MaxPool2dConfig};
 use binade_core::Op;
