@@ -1,1 +1,12 @@
-//! The `binade-cpu` crate.
+#![doc = include_str!("../README.md")]
+#![deny(unsafe_code)]
+
+mod cpu;
+mod error;
+mod ops;
+mod parallel;
+mod tensor;
+
+pub use cpu::Cpu;
+pub use error::Error;
+pub use tensor::{Stored, Tensor};

@@ -1,0 +1,3 @@
+//! The operations, a file each, named as in `binade-ops`.
+
+mod shaped;
