@@ -23,7 +23,7 @@ pub use accumulation::{Accumulation, BadMicroBatch};
 pub use device::GradScaler;
 pub use host::{HostScale, join_findings, seen};
 pub use loss_scale::{LossScale, LossScaleError, Seen};
-pub use ops::{GradOps, Norm};
+pub use ops::{GradOps, Norm, clip_factor, record_norm};
 pub use outcome::StepOutcome;
 pub use pending::PendingStep;
 pub use report::{PartReport, Step, StepReport, StepSummary};

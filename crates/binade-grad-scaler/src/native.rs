@@ -1,6 +1,6 @@
 //! Loss scaling for a stranger's host tensor: sets are `Vec<Named<Option<T>>>`.
 
-use crate::{GradOps, GradScaler, HostScale, Norm, ScaleState};
+use crate::{GradOps, GradScaler, HostScale, Norm, ScaleState, clip_factor, record_norm};
 use binade_core::{AmpTensor, DType, Finding, Named, Native, NativeError};
 
 /// A host tensor's gradients, by parameter; `None` for a trainable parameter that has none.
@@ -52,9 +52,9 @@ impl<T: AmpTensor> GradOps for Native<T> {
     ) -> Result<(), NativeError<T::Error>> {
         positive("clip_norm", max)?;
         let total = measure(grads, norm);
-        note_norm(verdict, total);
-        if total > f64::from(max) {
-            let factor = narrow(f64::from(max) / total);
+        record_norm(verdict, total);
+        let factor = clip_factor(total, max);
+        if factor != 1.0 {
             each(grads, |x| x * factor);
         }
         Ok(())
@@ -101,20 +101,6 @@ fn measure<T: AmpTensor>(grads: &mut Grads<T>, norm: Norm) -> f64 {
         x
     });
     if norm == Norm::L2 { total.sqrt() } else { total }
-}
-
-/// Records the norm; one that is not finite, as `f32`, skips the step.
-fn note_norm(verdict: &mut Finding, total: f64) {
-    let norm = narrow(total);
-    verdict.norm = Some(norm);
-    let magnitude = verdict.magnitude;
-    verdict.check(&"norm of all gradients".into(), 0, norm, norm);
-    verdict.magnitude = magnitude;
-}
-
-#[expect(clippy::cast_possible_truncation, reason = "rounds to f32 on purpose")]
-fn narrow(x: f64) -> f32 {
-    x as f32
 }
 
 fn positive<E>(what: &'static str, max: f32) -> Result<(), NativeError<E>> {
