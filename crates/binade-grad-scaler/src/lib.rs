@@ -1,1 +1,5 @@
 //! The `binade-grad-scaler` crate.
+
+#![forbid(unsafe_code)]
+
+pub mod protocol;
