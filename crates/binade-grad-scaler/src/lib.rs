@@ -11,6 +11,7 @@ mod ops;
 pub mod order;
 mod outcome;
 mod pending;
+pub mod protocol;
 mod report;
 mod scale_state;
 mod scaled;
