@@ -1,6 +1,7 @@
 //! What can go wrong on the CPU.
 
 use binade_core::{DType, ErrorKind};
+use binade_master_weights::{PlanError, step::LengthError};
 use binade_ops::ShapeError;
 use std::sync::Arc;
 
@@ -53,6 +54,12 @@ pub enum Error {
         /// About what, and what to do.
         why: &'static str,
     },
+    /// A plan that does not go with the parameters.
+    #[error(transparent)]
+    Plan(#[from] PlanError),
+    /// Slices that do not go together: a defect of whoever calls, since sets are matched before.
+    #[error(transparent)]
+    Step(#[from] LengthError),
     /// A limit that is no limit.
     #[error("{what}: a limit of {value} given, takes a positive number")]
     Limit {
@@ -75,9 +82,11 @@ impl binade_core::Error for Error {
     fn kind(&self) -> ErrorKind {
         match self {
             Self::Shape(error) => error.kind(),
-            Self::DType { .. } | Self::Length { .. } | Self::Parameter { .. } => {
-                ErrorKind::Mismatch
-            }
+            Self::DType { .. }
+            | Self::Length { .. }
+            | Self::Parameter { .. }
+            | Self::Plan(_)
+            | Self::Step(_) => ErrorKind::Mismatch,
             Self::Index { .. } | Self::Limit { .. } => ErrorKind::InvalidArgument,
             Self::Unsupported { .. } => ErrorKind::Unsupported,
         }

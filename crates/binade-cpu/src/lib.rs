@@ -4,6 +4,7 @@
 mod cpu;
 mod error;
 mod gradients;
+mod masters;
 mod ops;
 mod parallel;
 mod scaler;

@@ -1,8 +1,9 @@
 //! Gradients as values: multiplied, in `f32`.
 
-use super::{Factor, Gradients};
+use super::Gradients;
 use crate::{Error, Tensor, parallel};
 use binade_core::{DType, Named};
+use binade_master_weights::step::Factor;
 
 impl Gradients {
     /// Unscaled, clipped gradients in `f32`.

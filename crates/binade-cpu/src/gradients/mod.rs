@@ -7,6 +7,7 @@ pub(crate) use inspect::inspect;
 
 use crate::Tensor;
 use binade_core::Named;
+use binade_master_weights::step::Factor;
 use std::sync::Arc;
 
 /// Gradients by parameter, and the factors that unscaling and clipping have left to whoever reads the values.
@@ -19,21 +20,6 @@ pub struct Gradients {
     pub(crate) factor: Factor,
     /// Of the unscaled, unclipped values, since a pass over them measured it.
     pub(crate) measured: Option<Measured>,
-}
-
-/// What an element still has to be multiplied by: first `inverse`, then `clip`, each product rounded to `f32`.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct Factor {
-    pub(crate) inverse: f32,
-    pub(crate) clip: f32,
-}
-
-impl Factor {
-    pub(crate) const ONE: Self = Self { inverse: 1.0, clip: 1.0 };
-
-    pub(crate) fn apply(self, x: f32) -> f32 {
-        x * self.inverse * self.clip
-    }
 }
 
 /// Sizes of all gradients together.

@@ -1,9 +1,10 @@
 //! Scaling losses, and looking at gradients.
 
-use crate::gradients::{Factor, inspect};
+use crate::gradients::inspect;
 use crate::{Cpu, Error, Gradients, Tensor};
 use binade_core::{DType, Finding};
 use binade_grad_scaler::{GradScaler, HostScale, ScaleState};
+use binade_master_weights::step::Factor;
 
 impl HostScale for Cpu {}
 
