@@ -60,6 +60,16 @@ pub enum Refusal {
         /// The region's.
         region: DType,
     },
+    /// The rule casts to a type that is not floating-point.
+    #[error(
+        "operands of {site} cannot be cast to {dtype}: give `CastRule::To` a floating-point type"
+    )]
+    Target {
+        /// Which operation, and where.
+        site: Site,
+        /// The type.
+        dtype: DType,
+    },
 }
 
 impl binade_core::Error for Refusal {
@@ -67,6 +77,7 @@ impl binade_core::Error for Refusal {
         match self {
             Self::Banned { .. } | Self::Unlisted { .. } => ErrorKind::Unsupported,
             Self::Conflict { .. } => ErrorKind::Mismatch,
+            Self::Target { .. } => ErrorKind::InvalidArgument,
         }
     }
 }
@@ -105,7 +116,8 @@ impl CastRule {
             Self::Untouched => Decision::default(),
             Self::Lower => to(region),
             Self::F32 => to(DType::F32),
-            Self::To(dtype) => to(*dtype),
+            Self::To(dtype) if dtype.is_float() => to(*dtype),
+            Self::To(dtype) => return Err(Refusal::Target { site: call.into(), dtype: *dtype }),
             Self::F32Output => Decision { output: output(call), ..Decision::default() },
             Self::Promote => promoted(call),
             Self::PromoteStrict => match stranger(call, region) {
@@ -203,6 +215,16 @@ mod tests {
         }
         assert_eq!(decision.cast(F32), Some(BF16));
         assert_eq!(decision.cast(BF16), None);
+    }
+
+    #[test]
+    fn a_rule_that_casts_to_integers_is_refused() {
+        let refused =
+            CastRule::To(DType::I64).decide(&OpCall::new(Op::ADD, &[F32]), F16).unwrap_err();
+        assert_eq!(
+            refused.to_string(),
+            "operands of `add` cannot be cast to i64: give `CastRule::To` a floating-point type"
+        );
     }
 
     #[test]

@@ -27,7 +27,7 @@ pub enum CastRule {
     /// As `Promote`, but a castable operand that is neither of the region's type nor `f32` is an error, whatever the
     /// order. torch raises on most orders only.
     PromoteStrict,
-    /// Cast to this, whatever the region says.
+    /// Cast to this floating-point type, whatever the region says.
     To(DType),
     /// Refuse, with advice.
     Banned(Arc<str>),

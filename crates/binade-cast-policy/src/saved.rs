@@ -1,6 +1,6 @@
 //! How a table is written down: its preset's id and what was added to it.
 
-use crate::{CastRule, OpTable, preset};
+use crate::{CastRule, OpTable};
 use std::collections::BTreeMap;
 
 #[derive(serde::Serialize, serde::Deserialize)]
@@ -25,10 +25,10 @@ impl TryFrom<SavedTable> for OpTable {
 
     fn try_from(saved: SavedTable) -> Result<Self, String> {
         let SavedTable { preset, registered, strict } = saved;
-        let known = preset::ALL.into_iter().find(|known| known.id == preset).ok_or_else(|| {
-            let ids = preset::ALL.map(|known| known.id).join(", ");
-            format!("no preset is called `{preset}`; there are {ids}")
+        let table = Self::by_id(&preset).ok_or_else(|| {
+            let ids: Vec<_> = Self::ids().collect();
+            format!("no preset is called `{preset}`; there are {}", ids.join(", "))
         })?;
-        Ok(Self { registered, strict, ..Self::of(known) })
+        Ok(Self { registered, strict, ..table })
     }
 }

@@ -47,7 +47,17 @@ impl OpTable {
         Self::of(&preset::EMPTY)
     }
 
-    pub(crate) fn of(preset: &'static Preset) -> Self {
+    /// A preset by its id, as a saved table or a command line has it; [`ids`](Self::ids) lists them.
+    pub fn by_id(id: &str) -> Option<Self> {
+        preset::ALL.into_iter().find(|preset| preset.id == id).map(Self::of)
+    }
+
+    /// The ids of all presets.
+    pub fn ids() -> impl Iterator<Item = &'static str> {
+        preset::ALL.into_iter().map(|preset| preset.id)
+    }
+
+    fn of(preset: &'static Preset) -> Self {
         Self {
             preset,
             registered: BTreeMap::new(),
