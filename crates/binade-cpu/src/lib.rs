@@ -3,8 +3,10 @@
 
 mod cpu;
 mod error;
+mod gemm;
 mod ops;
 mod parallel;
+mod reduce;
 mod tensor;
 
 pub use cpu::Cpu;
