@@ -1,12 +1,15 @@
 #![doc = include_str!("../README.md")]
 #![deny(unsafe_code)]
 
+mod autocast;
 mod cpu;
 mod error;
+mod gemm;
 mod gradients;
 mod masters;
 mod ops;
 mod parallel;
+mod reduce;
 mod scaler;
 mod tensor;
 
