@@ -44,6 +44,8 @@ pub struct Finding {
     pub nans: u64,
     /// The largest finite |scaled gradient|: how much room was left below the format's largest value.
     pub magnitude: f32,
+    /// The norm of all gradients together before clipping, where clipping measured it.
+    pub norm: Option<f32>,
     /// The scale had diverged before this pass, so that its step is skipped whatever it found.
     pub halted: bool,
     /// Trainable parameters without a gradient.

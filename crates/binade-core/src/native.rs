@@ -51,6 +51,15 @@ pub enum NativeError<E> {
         /// In what, and what to do.
         why: &'static str,
     },
+    /// A number that an operation is not defined for.
+    Invalid {
+        /// The operation.
+        what: &'static str,
+        /// The number given.
+        value: f64,
+        /// What it takes.
+        expected: &'static str,
+    },
 }
 
 impl<E> From<E> for NativeError<E> {
@@ -64,6 +73,9 @@ impl<E: fmt::Display> fmt::Display for NativeError<E> {
         match self {
             Self::Tensor(error) => error.fmt(f),
             Self::Mismatch { parameter, why } => write!(f, "`{parameter}`: {why}"),
+            Self::Invalid { what, value, expected } => {
+                write!(f, "{what}: {value} given, takes {expected}")
+            }
         }
     }
 }
@@ -72,7 +84,7 @@ impl<E: Error> std::error::Error for NativeError<E> {
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
         match self {
             Self::Tensor(error) => error.source(),
-            Self::Mismatch { .. } => None,
+            Self::Mismatch { .. } | Self::Invalid { .. } => None,
         }
     }
 }
@@ -82,6 +94,7 @@ impl<E: Error> Error for NativeError<E> {
         match self {
             Self::Tensor(error) => error.kind(),
             Self::Mismatch { .. } => ErrorKind::Mismatch,
+            Self::Invalid { .. } => ErrorKind::InvalidArgument,
         }
     }
 }

@@ -1,0 +1,80 @@
+//! A window of micro-batches that ends in one step.
+
+use crate::pending::Part;
+use crate::{GradOps, GradScaler, Join, UnscaledGrads};
+
+/// What an overflow in one micro-batch does to the window.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum BadMicroBatch {
+    /// Leaves it out; the window is skipped only if every micro-batch was bad.
+    Drop,
+    /// Skips the whole window.
+    SkipWindow,
+}
+
+impl BadMicroBatch {
+    fn join(self) -> Join {
+        match self {
+            Self::Drop => Join::All,
+            Self::SkipWindow => Join::Any,
+        }
+    }
+}
+
+/// Sums unscaled gradients in `f32`.
+///
+/// # Contract
+///
+/// * Each micro-batch is unscaled by its own scale before it is added, so that the sum is exact across a change.
+/// * A bad micro-batch adds nothing, is named in the report, and backs the scale off once, at the window's end.
+/// * The sum is a sum: divide each loss by the number of micro-batches. A dropped one leaves a sum over fewer.
+#[must_use = "a window that is not finished applies nothing"]
+pub struct Accumulation<D: GradScaler> {
+    bad: BadMicroBatch,
+    sum: Option<UnscaledGrads<D>>,
+    parts: Vec<Part<D>>,
+}
+
+impl<D: GradScaler> Accumulation<D> {
+    pub(crate) fn new(bad: BadMicroBatch) -> Self {
+        Self { bad, sum: None, parts: Vec::new() }
+    }
+
+    /// Micro-batches added so far, bad ones included.
+    pub fn len(&self) -> usize {
+        self.parts.len()
+    }
+
+    /// Whether nothing has been added.
+    pub fn is_empty(&self) -> bool {
+        self.parts.is_empty()
+    }
+}
+
+impl<D: GradOps> Accumulation<D> {
+    /// Adds one micro-batch. Never waits for the device: a bad one is left out there.
+    ///
+    /// # Errors
+    ///
+    /// When the device fails, or the set differs from the earlier ones.
+    pub fn add(&mut self, micro_batch: UnscaledGrads<D>) -> Result<(), D::Error> {
+        let (grads, found, shared) = micro_batch.split();
+        let (so_far, verdict) = match self.sum.take() {
+            None => (None, found.clone()),
+            Some(sum) => {
+                let (grads, mut verdict, _) = sum.split();
+                shared.device.merge(&mut verdict, &found, self.bad.join())?;
+                (Some(grads), verdict)
+            }
+        };
+        let sum = shared.device.add(so_far, grads, &found)?;
+        self.parts.push(Part { name: format!("micro-batch {}", self.parts.len()), found });
+        self.sum = Some(UnscaledGrads::new(sum, verdict, shared));
+        Ok(())
+    }
+
+    /// Closes the window; `None` if nothing was added.
+    pub fn finish(self) -> Option<UnscaledGrads<D>> {
+        Some(self.sum?.joined(self.parts))
+    }
+}

@@ -1,0 +1,33 @@
+//! `Debug` for the order's types: what they are, not what the device holds, which printing must not read.
+
+use crate::{
+    Accumulation, GradScaler, PendingStep, ScaleStore, ScaledGrads, ScaledLoss, ScaledTensor,
+    Scaler, StepOutcome, UnscaledGrads,
+};
+use std::fmt;
+
+macro_rules! opaque {
+    ($($name:ident: $bound:ident),* $(,)?) => {$(
+        impl<D: $bound> fmt::Debug for $name<D> {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.debug_struct(stringify!($name)).finish_non_exhaustive()
+            }
+        }
+    )*};
+}
+
+opaque! {
+    Accumulation: GradScaler,
+    PendingStep: ScaleStore,
+    ScaledGrads: GradScaler,
+    ScaledLoss: GradScaler,
+    ScaledTensor: GradScaler,
+    StepOutcome: GradScaler,
+    UnscaledGrads: GradScaler,
+}
+
+impl<D: GradScaler> fmt::Debug for Scaler<D> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Scaler").field("rule", self.rule()).finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,56 @@
+//! What a device must be able to do to scale losses and unscale gradients.
+
+use crate::ScaleStore;
+
+/// Scales losses up and gradients down.
+///
+/// This is the device's side; what a training loop holds is a [`Scaler`](crate::Scaler).
+///
+/// # For implementers
+///
+/// * `scale` and `unscale_tensor` multiply in `f32`, give `f32`, and are differentiable where the tensor is.
+/// * `unscale` looks at every gradient as it was made and as it will be once divided by `scale`, in `f32`, and raises
+///   `Found` for a value that is not finite in either form. It tells the first in set order, counts infinities and
+///   NaNs, takes the largest finite |scaled gradient|, and lists each trainable parameter that has no gradient.
+/// * `unscale` divides now, or leaves that to the step; whoever looks at the values gets them divided, in `f32`. `f16`
+///   is never unscaled into `f16`, or what scaling rescued is lost again; where the set cannot hold `f32`, the error
+///   is `Unsupported`.
+/// * `unscale` raises `Found` (as halted) where `scale` has diverged.
+/// * An empty set is a finding that is not raised.
+pub trait GradScaler: ScaleStore {
+    /// A set of gradients as the framework holds it: named tensors, a store, a module.
+    type Grads;
+
+    /// `tensor * scale`, in `f32`.
+    ///
+    /// # Errors
+    ///
+    /// When the device fails.
+    fn scale(
+        &self,
+        tensor: &Self::Tensor,
+        scale: &Self::Scale,
+    ) -> Result<Self::Tensor, Self::Error>;
+
+    /// `tensor / scale`, in `f32`, for a gradient that belongs to no optimizer.
+    ///
+    /// # Errors
+    ///
+    /// When the device fails.
+    fn unscale_tensor(
+        &self,
+        tensor: &Self::Tensor,
+        scale: &Self::Scale,
+    ) -> Result<Self::Tensor, Self::Error>;
+
+    /// Looks at every gradient in one pass, divides them by `scale` now or later, and tells what it found.
+    ///
+    /// # Errors
+    ///
+    /// When the device fails. An overflow is a finding, not an error.
+    fn unscale(
+        &self,
+        grads: &mut Self::Grads,
+        scale: &Self::Scale,
+    ) -> Result<Self::Found, Self::Error>;
+}

@@ -1,0 +1,59 @@
+//! Scale state for devices whose state is the host's.
+
+use crate::{Join, LossScale, ScaleState, ScaleStore, Seen};
+use binade_core::{Finding, Handle};
+
+/// Says that a device keeps its scale on the host; it gets [`ScaleStore`] for that, with [`Finding`] as `Found`.
+pub trait HostScale: Handle {}
+
+impl<D: HostScale> ScaleStore for D {
+    type Scale = ScaleState;
+    type Found = Finding;
+
+    fn upload(&self, state: ScaleState) -> Result<ScaleState, D::Error> {
+        Ok(state)
+    }
+
+    fn merge(&self, into: &mut Finding, from: &Finding, join: Join) -> Result<(), D::Error> {
+        join_findings(into, from, join);
+        Ok(())
+    }
+
+    fn update(
+        &self,
+        scale: &mut ScaleState,
+        parts: &[&Finding],
+        verdicts: &[&Finding],
+        rule: &LossScale,
+    ) -> Result<(), D::Error> {
+        *scale = rule.next(*scale, seen(parts, verdicts));
+        Ok(())
+    }
+
+    fn read(
+        &self,
+        found: &[&Finding],
+        scale: &ScaleState,
+    ) -> Result<(Vec<Finding>, ScaleState), D::Error> {
+        Ok((found.iter().map(|&f| f.clone()).collect(), *scale))
+    }
+}
+
+/// What an update has to go by, from host findings: the oracle of what a device's `update` kernel reads.
+pub fn seen(parts: &[&Finding], verdicts: &[&Finding]) -> Seen {
+    let skipped = verdicts.iter().any(|f| f.is_raised());
+    Seen { overflow: skipped || parts.iter().any(|f| f.is_raised()), skipped }
+}
+
+/// Joins two host findings: the oracle of a device's `merge`.
+pub fn join_findings(into: &mut Finding, from: &Finding, join: Join) {
+    let raised = match join {
+        Join::Any => into.is_raised() || from.is_raised(),
+        Join::All => into.is_raised() && from.is_raised(),
+    };
+    into.overflow = into.overflow.take().or_else(|| from.overflow.clone()).filter(|_| raised);
+    into.halted = (into.halted || from.halted) && raised;
+    into.infinities += from.infinities;
+    into.nans += from.nans;
+    into.magnitude = into.magnitude.max(from.magnitude);
+}

@@ -1,0 +1,163 @@
+//! Loss scaling for a stranger's host tensor: sets are `Vec<Named<Option<T>>>`.
+
+use crate::{GradOps, GradScaler, HostScale, Norm, ScaleState, clip_factor, record_norm};
+use binade_core::{AmpTensor, DType, Finding, Named, NamedGrads, Native, NativeError};
+
+impl<T: AmpTensor> HostScale for Native<T> {}
+
+impl<T: AmpTensor> GradScaler for Native<T> {
+    type Grads = NamedGrads<T>;
+
+    fn scale(&self, tensor: &T, scale: &ScaleState) -> Result<T, NativeError<T::Error>> {
+        Ok(tensor.scaled(scale.factor())?)
+    }
+
+    fn unscale_tensor(&self, tensor: &T, scale: &ScaleState) -> Result<T, NativeError<T::Error>> {
+        Ok(tensor.scaled(scale.inverse())?)
+    }
+
+    fn unscale(
+        &self,
+        grads: &mut NamedGrads<T>,
+        scale: &ScaleState,
+    ) -> Result<Finding, NativeError<T::Error>> {
+        let mut found = Finding { halted: scale.diverged, ..Finding::default() };
+        let inverse = scale.inverse();
+        for Named { name, value } in grads {
+            let Some(grad) = value else {
+                found.missing.push(name.clone());
+                continue;
+            };
+            *grad = grad.cast(DType::F32)?;
+            grad.map_f32(&mut |index, scaled| {
+                let unscaled = scaled * inverse;
+                found.check(name, index as u64, scaled, unscaled);
+                unscaled
+            });
+        }
+        Ok(found)
+    }
+}
+
+impl<T: AmpTensor> GradOps for Native<T> {
+    fn clip_norm(
+        &self,
+        grads: &mut NamedGrads<T>,
+        norm: Norm,
+        max: f32,
+        verdict: &mut Finding,
+    ) -> Result<(), NativeError<T::Error>> {
+        positive("clip_norm", max)?;
+        let total = measure(grads, norm);
+        record_norm(verdict, total);
+        let factor = clip_factor(total, max);
+        if factor != 1.0 {
+            each(grads, |x| x * factor);
+        }
+        Ok(())
+    }
+
+    fn clip_value(&self, grads: &mut NamedGrads<T>, max: f32) -> Result<(), NativeError<T::Error>> {
+        positive("clip_value", max)?;
+        each(grads, |x| if x.is_nan() { x } else { x.clamp(-max, max) });
+        Ok(())
+    }
+
+    fn add(
+        &self,
+        sum: Option<NamedGrads<T>>,
+        grads: NamedGrads<T>,
+        found: &Finding,
+    ) -> Result<NamedGrads<T>, NativeError<T::Error>> {
+        let bad = found.is_raised();
+        let Some(mut sum) = sum else {
+            return first(grads, bad);
+        };
+        same_names(&sum, &grads)?;
+        for (total, grad) in sum.iter_mut().zip(grads).filter(|_| !bad) {
+            total.value = match (total.value.take(), grad.value) {
+                (Some(so_far), Some(grad)) => Some(plus(so_far, grad, &total.name)?),
+                (one, other) => one.or(other),
+            };
+        }
+        Ok(sum)
+    }
+}
+
+/// The norm of all gradients together, in `f64`: enough for squares of 1e25 and for 64 M terms.
+fn measure<T: AmpTensor>(grads: &mut NamedGrads<T>, norm: Norm) -> f64 {
+    let mut total = 0.0_f64;
+    each(grads, |x| {
+        let x64 = f64::from(x);
+        total = match norm {
+            Norm::L2 => x64.mul_add(x64, total),
+            // Not `f64::max`, which would let a NaN pass.
+            Norm::Infinity if x64.abs() > total || x64.is_nan() => x64.abs(),
+            Norm::Infinity => total,
+        };
+        x
+    });
+    if norm == Norm::L2 { total.sqrt() } else { total }
+}
+
+fn positive<E>(what: &'static str, max: f32) -> Result<(), NativeError<E>> {
+    if max > 0.0 {
+        Ok(())
+    } else {
+        Err(NativeError::Invalid { what, value: f64::from(max), expected: "a limit above 0" })
+    }
+}
+
+fn each<T: AmpTensor>(grads: &mut NamedGrads<T>, mut f: impl FnMut(f32) -> f32) {
+    for grad in grads.iter_mut().filter_map(|g| g.value.as_mut()) {
+        grad.map_f32(&mut |_, x| f(x));
+    }
+}
+
+/// The first gradients of a window in `f32`, as zeros if they are bad.
+fn first<T: AmpTensor>(
+    mut grads: NamedGrads<T>,
+    bad: bool,
+) -> Result<NamedGrads<T>, NativeError<T::Error>> {
+    for grad in grads.iter_mut().filter_map(|g| g.value.as_mut()) {
+        *grad = grad.cast(DType::F32)?;
+    }
+    if bad {
+        each(&mut grads, |_| 0.0);
+    }
+    Ok(grads)
+}
+
+fn same_names<T, E>(sum: &NamedGrads<T>, grads: &NamedGrads<T>) -> Result<(), NativeError<E>> {
+    let differs = sum.iter().zip(grads).find(|(a, b)| a.name != b.name).map(|(_, b)| &b.name);
+    let extra = || grads.get(sum.len()).or(sum.get(grads.len())).map(|g| &g.name);
+    match differs.or_else(extra) {
+        None => Ok(()),
+        Some(name) => Err(NativeError::Mismatch {
+            parameter: name.clone(),
+            why: "micro-batches of one window must list the same parameters in the same order",
+        }),
+    }
+}
+
+fn plus<T: AmpTensor>(
+    mut total: T,
+    mut grad: T,
+    name: &std::sync::Arc<str>,
+) -> Result<T, NativeError<T::Error>> {
+    let mut terms = Vec::new();
+    grad.map_f32(&mut |_, x| {
+        terms.push(x);
+        x
+    });
+    let mut length = 0;
+    total.map_f32(&mut |index, x| {
+        length = index + 1;
+        terms.get(index).map_or(x, |term| x + term)
+    });
+    if length == terms.len() {
+        return Ok(total);
+    }
+    let why = "its gradient has another length than in earlier micro-batches";
+    Err(NativeError::Mismatch { parameter: name.clone(), why })
+}

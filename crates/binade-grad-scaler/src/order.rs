@@ -1,0 +1,310 @@
+//! Orders that do not compile, each beside the right one.
+//!
+//! Every pair below is two doc tests: the first compiles and runs, the second differs in its order alone and must not
+//! compile, for the reason that its error code names. (What is forgotten has no code: `unused_must_use` is denied.)
+//!
+//! # Unscaling what was never differentiated
+//!
+//! A scaled loss has no gradients yet; only `backward` gives them.
+//!
+//! ```
+#![doc = include_str!("order_prelude.md")]
+//! let grads = scaler.scale(&loss)?.backward(backward)?.unscale()?;
+//! # Ok::<(), NativeError<Infallible>>(())
+//! ```
+//!
+//! ```compile_fail,E0599
+#![doc = include_str!("order_prelude.md")]
+//! let grads = scaler.scale(&loss)?.unscale()?;
+//! # Ok::<(), NativeError<Infallible>>(())
+//! ```
+//!
+//!
+//! # Backward twice from one loss
+//!
+//! `backward` consumes the loss, so that its gradients enter once.
+//!
+//! ```
+#![doc = include_str!("order_prelude.md")]
+//! let (first, second) = (scaler.scale(&loss)?, scaler.scale(&loss)?);
+//! let grads = (first.backward(backward)?.unscale()?, second.backward(backward)?.unscale()?);
+//! # Ok::<(), NativeError<Infallible>>(())
+//! ```
+//!
+//! ```compile_fail,E0382
+#![doc = include_str!("order_prelude.md")]
+//! let first = scaler.scale(&loss)?;
+//! let grads = (first.backward(backward)?.unscale()?, first.backward(backward)?.unscale()?);
+//! # Ok::<(), NativeError<Infallible>>(())
+//! ```
+//!
+//!
+//! # Unscaling twice
+//!
+//! Torch raises at run time; here the second call does not exist.
+//!
+//! ```
+#![doc = include_str!("order_prelude.md")]
+//! let grads = scaler.scale(&loss)?.backward(backward)?.unscale()?;
+//! # Ok::<(), NativeError<Infallible>>(())
+//! ```
+//!
+//! ```compile_fail,E0599
+#![doc = include_str!("order_prelude.md")]
+//! let grads = scaler.scale(&loss)?.backward(backward)?.unscale()?.unscale()?;
+//! # Ok::<(), NativeError<Infallible>>(())
+//! ```
+//!
+//!
+//! # Unscaling the same gradients twice, by name
+//!
+//! `unscale` consumes the scaled gradients.
+//!
+//! ```
+#![doc = include_str!("order_prelude.md")]
+//! let scaled = scaler.scale(&loss)?.backward(backward)?;
+//! let again = scaler.scale(&loss)?.backward(backward)?;
+//! let grads = (scaled.unscale()?, again.unscale()?);
+//! # Ok::<(), NativeError<Infallible>>(())
+//! ```
+//!
+//! ```compile_fail,E0382
+#![doc = include_str!("order_prelude.md")]
+//! let scaled = scaler.scale(&loss)?.backward(backward)?;
+//! let again = scaler.scale(&loss)?.backward(backward)?;
+//! let grads = (scaled.unscale()?, scaled.unscale()?);
+//! # Ok::<(), NativeError<Infallible>>(())
+//! ```
+//!
+//!
+//! # Clipping before unscaling
+//!
+//! A limit of 1 on gradients that are 65536 times too large clips everything.
+//!
+//! ```
+#![doc = include_str!("order_prelude.md")]
+//! let grads = scaler.scale(&loss)?.backward(backward)?.unscale()?.clip_norm(1.0)?;
+//! # Ok::<(), NativeError<Infallible>>(())
+//! ```
+//!
+//! ```compile_fail,E0599
+#![doc = include_str!("order_prelude.md")]
+//! let grads = scaler.scale(&loss)?.backward(backward)?.clip_norm(1.0)?.unscale()?;
+//! # Ok::<(), NativeError<Infallible>>(())
+//! ```
+//!
+//!
+//! # Accumulating before unscaling
+//!
+//! A window adds gradients in the loss's own units, so that the scale may move inside it.
+//!
+//! ```
+#![doc = include_str!("order_prelude.md")]
+//! let mut window = scaler.accumulate(BadMicroBatch::Drop);
+//! window.add(scaler.scale(&loss)?.backward(backward)?.unscale()?)?;
+//! # Ok::<(), NativeError<Infallible>>(())
+//! ```
+//!
+//! ```compile_fail,E0308
+#![doc = include_str!("order_prelude.md")]
+//! let mut window = scaler.accumulate(BadMicroBatch::Drop);
+//! window.add(scaler.scale(&loss)?.backward(backward)?)?;
+//! # Ok::<(), NativeError<Infallible>>(())
+//! ```
+//!
+//!
+//! # Stepping an open window
+//!
+//! A window steps when it is finished, once.
+//!
+//! ```
+#![doc = include_str!("order_prelude.md")]
+//! let mut window = scaler.accumulate(BadMicroBatch::Drop);
+//! window.add(scaler.scale(&loss)?.backward(backward)?.unscale()?)?;
+//! let step = window.finish().expect("a micro-batch").step(&mut optimizer)?;
+//! # Ok::<(), NativeError<Infallible>>(())
+//! ```
+//!
+//! ```compile_fail,E0599
+#![doc = include_str!("order_prelude.md")]
+//! let mut window = scaler.accumulate(BadMicroBatch::Drop);
+//! window.add(scaler.scale(&loss)?.backward(backward)?.unscale()?)?;
+//! let step = window.step(&mut optimizer)?;
+//! # Ok::<(), NativeError<Infallible>>(())
+//! ```
+//!
+//!
+//! # Stepping before unscaling
+//!
+//! An optimizer never sees scaled gradients.
+//!
+//! ```
+#![doc = include_str!("order_prelude.md")]
+//! let step = scaler.scale(&loss)?.backward(backward)?.unscale()?.step(&mut optimizer)?;
+//! # Ok::<(), NativeError<Infallible>>(())
+//! ```
+//!
+//! ```compile_fail,E0599
+#![doc = include_str!("order_prelude.md")]
+//! let step = scaler.scale(&loss)?.backward(backward)?.step(&mut optimizer)?;
+//! # Ok::<(), NativeError<Infallible>>(())
+//! ```
+//!
+//!
+//! # Stepping twice with the same gradients
+//!
+//! `step` consumes them.
+//!
+//! ```
+#![doc = include_str!("order_prelude.md")]
+//! let grads = scaler.scale(&loss)?.backward(backward)?.unscale()?;
+//! let more = scaler.scale(&loss)?.backward(backward)?.unscale()?;
+//! let step = grads.step(&mut optimizer)?.and(more.step(&mut optimizer)?);
+//! # Ok::<(), NativeError<Infallible>>(())
+//! ```
+//!
+//! ```compile_fail,E0382
+#![doc = include_str!("order_prelude.md")]
+//! let grads = scaler.scale(&loss)?.backward(backward)?.unscale()?;
+//! let more = scaler.scale(&loss)?.backward(backward)?.unscale()?;
+//! let step = grads.step(&mut optimizer)?.and(grads.step(&mut optimizer)?);
+//! # Ok::<(), NativeError<Infallible>>(())
+//! ```
+//!
+//!
+//! # Clipping after the step
+//!
+//! There is nothing left to clip.
+//!
+//! ```
+#![doc = include_str!("order_prelude.md")]
+//! let step = scaler.scale(&loss)?.backward(backward)?.unscale()?.clip_norm(1.0)?.step(&mut optimizer)?;
+//! # Ok::<(), NativeError<Infallible>>(())
+//! ```
+//!
+//! ```compile_fail,E0599
+#![doc = include_str!("order_prelude.md")]
+//! let step = scaler.scale(&loss)?.backward(backward)?.unscale()?.step(&mut optimizer)?.clip_norm(1.0)?;
+//! # Ok::<(), NativeError<Infallible>>(())
+//! ```
+//!
+//!
+//! # Updating before the step
+//!
+//! `update` takes the step it is due for.
+//!
+//! ```
+#![doc = include_str!("order_prelude.md")]
+//! let grads = scaler.scale(&loss)?.backward(backward)?.unscale()?;
+//! let step = grads.step(&mut optimizer)?;
+//! let outcome = scaler.update(step)?;
+//! # Ok::<(), NativeError<Infallible>>(())
+//! ```
+//!
+//! ```compile_fail,E0308
+#![doc = include_str!("order_prelude.md")]
+//! let grads = scaler.scale(&loss)?.backward(backward)?.unscale()?;
+//! let outcome = scaler.update(grads)?;
+//! let step = grads.step(&mut optimizer)?;
+//! # Ok::<(), NativeError<Infallible>>(())
+//! ```
+//!
+//!
+//! # Updating twice for one step
+//!
+//! `update` consumes it.
+//!
+//! ```
+#![doc = include_str!("order_prelude.md")]
+//! let step = scaler.scale(&loss)?.backward(backward)?.unscale()?.step(&mut optimizer)?;
+//! let more = scaler.scale(&loss)?.backward(backward)?.unscale()?.step(&mut optimizer)?;
+//! scaler.update(step)?.leave_unread();
+//! scaler.update(more)?.leave_unread();
+//! # Ok::<(), NativeError<Infallible>>(())
+//! ```
+//!
+//! ```compile_fail,E0382
+#![doc = include_str!("order_prelude.md")]
+//! let step = scaler.scale(&loss)?.backward(backward)?.unscale()?.step(&mut optimizer)?;
+//! let more = scaler.scale(&loss)?.backward(backward)?.unscale()?.step(&mut optimizer)?;
+//! scaler.update(step)?.leave_unread();
+//! scaler.update(step)?.leave_unread();
+//! # Ok::<(), NativeError<Infallible>>(())
+//! ```
+//!
+//!
+//! # Forgetting the update
+//!
+//! With `unused_must_use` denied, a step that never reaches `update` does not compile.
+//!
+//! ```
+#![doc = include_str!("order_prelude.md")]
+//! let step = scaler.scale(&loss)?.backward(backward)?.unscale()?.step(&mut optimizer)?;
+//! scaler.update(step)?.leave_unread();
+//! # Ok::<(), NativeError<Infallible>>(())
+//! ```
+//!
+//! ```compile_fail
+#![doc = include_str!("order_prelude.md")]
+//! scaler.scale(&loss)?.backward(backward)?.unscale()?.step(&mut optimizer)?;
+//! // `scaler.update(step)?.leave_unread();` is missing.
+//! # Ok::<(), NativeError<Infallible>>(())
+//! ```
+//!
+//!
+//! # Forgetting the outcome
+//!
+//! Whoever does not want to know whether the step ran says so.
+//!
+//! ```
+#![doc = include_str!("order_prelude.md")]
+//! let step = scaler.scale(&loss)?.backward(backward)?.unscale()?.step(&mut optimizer)?;
+//! scaler.update(step)?.leave_unread();
+//! # Ok::<(), NativeError<Infallible>>(())
+//! ```
+//!
+//! ```compile_fail
+#![doc = include_str!("order_prelude.md")]
+//! let step = scaler.scale(&loss)?.backward(backward)?.unscale()?.step(&mut optimizer)?;
+//! scaler.update(step)?;
+//! # Ok::<(), NativeError<Infallible>>(())
+//! ```
+//!
+//!
+//! # Resolving before the update
+//!
+//! Only `update` knows the scale after, and whether the run diverged.
+//!
+//! ```
+#![doc = include_str!("order_prelude.md")]
+//! let step = scaler.scale(&loss)?.backward(backward)?.unscale()?.step(&mut optimizer)?;
+//! let happened = scaler.update(step)?.resolve()?;
+//! # Ok::<(), NativeError<Infallible>>(())
+//! ```
+//!
+//! ```compile_fail,E0599
+#![doc = include_str!("order_prelude.md")]
+//! let step = scaler.scale(&loss)?.backward(backward)?.unscale()?.step(&mut optimizer)?;
+//! let happened = step.resolve()?;
+//! # Ok::<(), NativeError<Infallible>>(())
+//! ```
+//!
+//!
+//! # Using a penalty's gradient scaled
+//!
+//! A gradient that no optimizer owns is a `ScaledTensor` until it is unscaled.
+//!
+//! ```
+#![doc = include_str!("order_prelude.md")]
+//! let inputs = scaler.scale(&loss)?.grad(|l| Ok(l.clone()))?.unscale()?;
+//! let penalty: &Host = &inputs;
+//! # Ok::<(), NativeError<Infallible>>(())
+//! ```
+//!
+//! ```compile_fail,E0308
+#![doc = include_str!("order_prelude.md")]
+//! let inputs = scaler.scale(&loss)?.grad(|l| Ok(l.clone()))?;
+//! let penalty: &Host = &inputs;
+//! # Ok::<(), NativeError<Infallible>>(())
+//! ```
+//!

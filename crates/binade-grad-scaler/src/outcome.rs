@@ -1,0 +1,70 @@
+//! What became of an iteration: pending on the device until someone resolves it.
+
+use crate::shared::Shared;
+use crate::{GradScaler, PartReport, PendingStep, Step, StepReport, StepSummary};
+use binade_core::Finding;
+use std::sync::Arc;
+
+/// What became of an iteration; still on the device.
+#[must_use = "a skipped step is silent until resolved; `leave_unread` says that this is meant"]
+pub struct StepOutcome<D: GradScaler> {
+    step: PendingStep<D>,
+    scale: D::Scale,
+    shared: Arc<Shared<D>>,
+}
+
+impl<D: GradScaler> StepOutcome<D> {
+    pub(crate) fn new(step: PendingStep<D>, scale: D::Scale, shared: Arc<Shared<D>>) -> Self {
+        Self { step, scale, shared }
+    }
+
+    /// Waits for the device and says what happened: the one read of an iteration.
+    ///
+    /// Cheap on a host; on a GPU, best called one iteration late.
+    ///
+    /// # Errors
+    ///
+    /// When the device fails.
+    pub fn resolve(self) -> Result<Step, D::Error> {
+        let parts = self.step.parts();
+        let all: Vec<_> = parts.iter().copied().chain(self.step.verdicts()).collect();
+        let (mut found, state) = self.shared.device.read(&all, &self.scale)?;
+        let verdicts = found.split_off(parts.len());
+        Ok(Step::judge(StepReport { steps: self.summaries(found, verdicts), scale: state }))
+    }
+
+    /// Says what happened if the device is done, and gives the outcome back if it is not.
+    ///
+    /// # Errors
+    ///
+    /// When the device fails.
+    pub fn try_resolve(self) -> Result<Result<Step, Self>, D::Error> {
+        let parts = self.step.parts();
+        let all: Vec<_> = parts.into_iter().chain(self.step.verdicts()).collect();
+        if self.shared.device.is_ready(&all, &self.scale)? {
+            self.resolve().map(Ok)
+        } else {
+            Ok(Err(self))
+        }
+    }
+
+    /// Goes on without looking. Counters and divergence stay in [`Scaler::state`](crate::Scaler::state).
+    pub fn leave_unread(self) {}
+
+    fn summaries(&self, parts: Vec<Finding>, verdicts: Vec<Finding>) -> Vec<StepSummary> {
+        let mut parts = parts.into_iter();
+        let summary = |(step, verdict): (&crate::pending::StepRecord<D>, Finding)| StepSummary {
+            name: step.name.clone(),
+            skipped: verdict.is_raised(),
+            norm: verdict.norm,
+            verdict,
+            parts: step
+                .parts
+                .iter()
+                .zip(&mut parts)
+                .map(|(part, finding)| PartReport { name: part.name.clone(), finding })
+                .collect(),
+        };
+        self.step.steps.iter().zip(verdicts).map(summary).collect()
+    }
+}

@@ -1,0 +1,42 @@
+//! Optimizer steps whose scale update is due.
+
+use crate::ScaleStore;
+
+/// What one pass over gradients found: a whole batch, or one micro-batch of a window.
+pub(crate) struct Part<D: ScaleStore> {
+    pub(crate) name: String,
+    pub(crate) found: D::Found,
+}
+
+/// One optimizer step: what it was made of, and what it depended on.
+pub(crate) struct StepRecord<D: ScaleStore> {
+    pub(crate) name: String,
+    pub(crate) parts: Vec<Part<D>>,
+    pub(crate) verdict: D::Found,
+}
+
+/// One or more optimizer steps whose scale update is due.
+#[must_use = "the scale does not move until this reaches `Scaler::update`"]
+pub struct PendingStep<D: ScaleStore> {
+    pub(crate) steps: Vec<StepRecord<D>>,
+}
+
+impl<D: ScaleStore> PendingStep<D> {
+    pub(crate) fn new(step: StepRecord<D>) -> Self {
+        Self { steps: vec![step] }
+    }
+
+    /// Both steps as one iteration, for one update.
+    pub fn and(mut self, other: Self) -> Self {
+        self.steps.extend(other.steps);
+        self
+    }
+
+    pub(crate) fn parts(&self) -> Vec<&D::Found> {
+        self.steps.iter().flat_map(|step| &step.parts).map(|part| &part.found).collect()
+    }
+
+    pub(crate) fn verdicts(&self) -> Vec<&D::Found> {
+        self.steps.iter().map(|step| &step.verdict).collect()
+    }
+}

@@ -1,0 +1,119 @@
+//! A loss scale and its counters.
+
+/// A loss scale, `significand * 2^exponent`, and what has happened to it.
+///
+/// The significand is 1 unless a scale that is no power of two was imported; rules move the exponent only. So the
+/// factor is exact, every product that stays in its format's normal range is exact, and the scale is never 0,
+/// infinite or NaN.
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub struct ScaleState {
+    /// In [1, 2); 1 unless imported.
+    pub significand: f32,
+    /// The binade of the scale.
+    pub exponent: i32,
+    /// The exponent before the last update.
+    pub before: i32,
+    /// Updates without overflow since the scale last moved.
+    pub good_steps: u32,
+    /// Skips in a row.
+    pub bad_steps: u32,
+    /// Updates so far.
+    pub updates: u64,
+    /// Updates that saw an overflow, in a step that was skipped or in a micro-batch that was left out.
+    pub overflows: u64,
+    /// Updates in which at least one step was skipped.
+    pub skipped: u64,
+    /// Set once the rule has given up; every later step is skipped until a new state is put in its place.
+    pub diverged: bool,
+}
+
+/// Exponents are kept within ±126, so that a scale and its inverse are normal `f32` numbers.
+pub const MAX_EXPONENT: i32 = 126;
+
+impl ScaleState {
+    /// A fresh state at `2^exponent`, with the exponent brought within ±[`MAX_EXPONENT`].
+    pub fn power_of_two(exponent: i32) -> Self {
+        let exponent = exponent.clamp(-MAX_EXPONENT, MAX_EXPONENT);
+        Self {
+            significand: 1.0,
+            exponent,
+            before: exponent,
+            good_steps: 0,
+            bad_steps: 0,
+            updates: 0,
+            overflows: 0,
+            skipped: 0,
+            diverged: false,
+        }
+    }
+
+    /// A state at any positive `factor` whose inverse is a normal number too, as another library may have saved it.
+    /// Exact only if it is a power of two: see [`is_exact`](Self::is_exact).
+    pub fn import(factor: f32) -> Option<Self> {
+        let exponent = (factor.to_bits() >> 23).cast_signed() - 127;
+        let significand = f32::from_bits(factor.to_bits() & 0x007f_ffff | 0x3f80_0000);
+        let usable = factor > 0.0 && (-MAX_EXPONENT..MAX_EXPONENT).contains(&exponent);
+        usable.then(|| Self { significand, ..Self::power_of_two(exponent) })
+    }
+
+    /// Whether scaling and unscaling are exact: the scale is a power of two.
+    pub fn is_exact(&self) -> bool {
+        self.significand.to_bits() == 1.0_f32.to_bits()
+    }
+
+    /// What a loss is multiplied by.
+    pub fn factor(&self) -> f32 {
+        self.significand * power_of_two(self.exponent)
+    }
+
+    /// What a loss was multiplied by before the last update.
+    pub fn factor_before(&self) -> f32 {
+        self.significand * power_of_two(self.before)
+    }
+
+    /// What a gradient is multiplied by: the reciprocal, rounded once.
+    pub fn inverse(&self) -> f32 {
+        power_of_two(-self.exponent) / self.significand
+    }
+
+    /// Updates in which every step was applied.
+    pub fn applied(&self) -> u64 {
+        self.updates - self.skipped
+    }
+}
+
+/// `2^exponent`, exactly.
+fn power_of_two(exponent: i32) -> f32 {
+    f32::from_bits((exponent.clamp(-MAX_EXPONENT, MAX_EXPONENT) + 127).cast_unsigned() << 23)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_exponent_has_an_exact_factor_and_inverse() {
+        for exponent in -MAX_EXPONENT..=MAX_EXPONENT {
+            let state = ScaleState::power_of_two(exponent);
+            assert_eq!(state.factor(), 2.0_f32.powi(exponent));
+            assert_eq!(state.factor() * state.inverse(), 1.0, "2^{exponent}");
+        }
+    }
+
+    #[test]
+    fn an_imported_scale_keeps_its_value_and_says_whether_it_is_exact() {
+        for (factor, exact) in [(65536.0, true), (3.0, false), (1.0e-3, false), (0.25, true)] {
+            let state = ScaleState::import(factor).expect("usable");
+            assert_eq!((state.factor(), state.is_exact()), (factor, exact));
+        }
+    }
+
+    #[test]
+    fn what_cannot_be_a_scale_is_not_imported() {
+        let subnormal = f32::from_bits(1);
+        for factor in [0.0, -1.0, f32::INFINITY, f32::NAN, subnormal, f32::MAX] {
+            assert_eq!(ScaleState::import(factor), None, "{factor}");
+        }
+    }
+}

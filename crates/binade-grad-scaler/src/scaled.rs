@@ -1,0 +1,92 @@
+//! The first half of the order: a scaled loss, and what is differentiated from it.
+
+use crate::shared::Shared;
+use crate::{GradScaler, UnscaledGrads};
+use std::sync::Arc;
+
+/// A loss times the scale, with the scale it was multiplied by.
+#[must_use = "a scaled loss is for backward"]
+pub struct ScaledLoss<D: GradScaler> {
+    tensor: D::Tensor,
+    scale: D::Scale,
+    shared: Arc<Shared<D>>,
+}
+
+impl<D: GradScaler> ScaledLoss<D> {
+    pub(crate) fn new(tensor: D::Tensor, scale: D::Scale, shared: Arc<Shared<D>>) -> Self {
+        Self { tensor, scale, shared }
+    }
+
+    /// Runs the framework's backward pass on the scaled loss. The loss is consumed: its gradients enter once.
+    ///
+    /// # Errors
+    ///
+    /// Those of `run`.
+    pub fn backward<F>(self, run: F) -> Result<ScaledGrads<D>, D::Error>
+    where
+        F: FnOnce(&D::Tensor) -> Result<D::Grads, D::Error>,
+    {
+        let Self { tensor, scale, shared } = self;
+        Ok(ScaledGrads { grads: run(&tensor)?, scale, shared })
+    }
+
+    /// Differentiates towards something that no optimizer owns, as a gradient penalty does.
+    ///
+    /// # Errors
+    ///
+    /// Those of `run`.
+    pub fn grad<F>(&self, run: F) -> Result<ScaledTensor<D>, D::Error>
+    where
+        F: FnOnce(&D::Tensor) -> Result<D::Tensor, D::Error>,
+    {
+        let (scale, shared) = (self.scale.clone(), self.shared.clone());
+        Ok(ScaledTensor { tensor: run(&self.tensor)?, scale, shared })
+    }
+}
+
+/// A gradient that belongs to no optimizer, still scaled.
+#[must_use = "a scaled gradient is for unscaling"]
+pub struct ScaledTensor<D: GradScaler> {
+    tensor: D::Tensor,
+    scale: D::Scale,
+    shared: Arc<Shared<D>>,
+}
+
+impl<D: GradScaler> ScaledTensor<D> {
+    /// Divides by the scale it was made with. Nothing is checked: what it overflows shows up in the loss made of it.
+    ///
+    /// # Errors
+    ///
+    /// When the device fails.
+    pub fn unscale(self) -> Result<D::Tensor, D::Error> {
+        self.shared.device.unscale_tensor(&self.tensor, &self.scale)
+    }
+}
+
+/// Gradients of a scaled loss, with the scale they were made with.
+#[must_use = "scaled gradients are for unscaling"]
+pub struct ScaledGrads<D: GradScaler> {
+    grads: D::Grads,
+    scale: D::Scale,
+    shared: Arc<Shared<D>>,
+}
+
+impl<D: GradScaler> ScaledGrads<D> {
+    pub(crate) fn new(grads: D::Grads, scale: D::Scale, shared: Arc<Shared<D>>) -> Self {
+        Self { grads, scale, shared }
+    }
+
+    /// Divides by the scale they were made with, whatever happened to the scaler since, and looks for what is not
+    /// finite.
+    ///
+    /// # Errors
+    ///
+    /// When the device fails. An overflow is not an error: it shows up in the outcome.
+    pub fn unscale(mut self) -> Result<UnscaledGrads<D>, D::Error> {
+        let mut found = self.shared.device.unscale(&mut self.grads, &self.scale)?;
+        if let Some(reduce) = &self.shared.reduce {
+            reduce(&mut found)?;
+        }
+        Ok(UnscaledGrads::new(self.grads, found, self.shared))
+    }
+}

@@ -1,0 +1,123 @@
+//! The value a training loop holds.
+
+use crate::shared::{Reduce, Shared};
+use crate::{
+    Accumulation, BadMicroBatch, GradScaler, LossScale, PendingStep, ScaleState, ScaledGrads,
+    ScaledLoss, StepOutcome, UnscaledGrads,
+};
+use std::sync::Arc;
+
+/// Scales losses and moves the scale: one for all losses and optimizers of a run.
+///
+/// # Contract
+///
+/// * Gradients are unscaled by the scale their loss was scaled with, whatever happened to the scaler since.
+/// * `scale`, `unscale`, clipping, `step` and `update` never wait for the device; `state` and
+///   [`StepOutcome::resolve`] do, once each.
+/// * Several losses and optimizers share one update: each step skips alone unless
+///   [`skip_together`](UnscaledGrads::skip_together), and one overflow anywhere backs the shared scale off once.
+///
+/// Orders that do not compile are listed in [`order`](crate::order), each beside the right one.
+pub struct Scaler<D: GradScaler> {
+    shared: Arc<Shared<D>>,
+    scale: D::Scale,
+    rule: LossScale,
+}
+
+impl<D: GradScaler> Scaler<D> {
+    /// A scaler on `device` that starts and moves by `rule`.
+    ///
+    /// # Errors
+    ///
+    /// When the device fails.
+    pub fn new(device: D, rule: LossScale) -> Result<Self, D::Error> {
+        Self::start(device, rule, None)
+    }
+
+    /// A scaler that calls `reduce` with what each pass found, before anything depends on it: the place for an
+    /// all-reduce among ranks.
+    ///
+    /// It is called once per `unscale` on every rank, whether or not the rank has gradients.
+    ///
+    /// # Errors
+    ///
+    /// When the device fails.
+    pub fn reducing<F>(device: D, rule: LossScale, reduce: F) -> Result<Self, D::Error>
+    where
+        F: Fn(&mut D::Found) -> Result<(), D::Error> + Send + Sync + 'static,
+    {
+        Self::start(device, rule, Some(Box::new(reduce)))
+    }
+
+    fn start(device: D, rule: LossScale, reduce: Option<Box<Reduce<D>>>) -> Result<Self, D::Error> {
+        let scale = device.upload(rule.start())?;
+        Ok(Self { shared: Arc::new(Shared { device, reduce }), scale, rule })
+    }
+
+    /// Multiplies a loss by the scale, in `f32`.
+    ///
+    /// # Errors
+    ///
+    /// When the device fails.
+    pub fn scale(&self, loss: &D::Tensor) -> Result<ScaledLoss<D>, D::Error> {
+        let scaled = self.shared.device.scale(loss, &self.scale)?;
+        Ok(ScaledLoss::new(scaled, self.scale.clone(), self.shared.clone()))
+    }
+
+    /// Gradients of a loss that was not scaled: they are checked, and divided by nothing.
+    ///
+    /// For loops that scale nothing and want the checks, the clipping and the report all the same.
+    ///
+    /// # Errors
+    ///
+    /// When the device fails.
+    pub fn never_scaled(&self, grads: D::Grads) -> Result<UnscaledGrads<D>, D::Error> {
+        let one = self.shared.device.upload(ScaleState::power_of_two(0))?;
+        ScaledGrads::new(grads, one, self.shared.clone()).unscale()
+    }
+
+    /// Opens an accumulation window; no update can end inside it, since only its end can step.
+    pub fn accumulate(&self, bad: BadMicroBatch) -> Accumulation<D> {
+        Accumulation::new(bad)
+    }
+
+    /// Ends an iteration: moves the scale by what its steps found.
+    ///
+    /// # Errors
+    ///
+    /// When the device fails.
+    pub fn update(&mut self, step: PendingStep<D>) -> Result<StepOutcome<D>, D::Error> {
+        self.shared.device.update(&mut self.scale, &step.parts(), &step.verdicts(), &self.rule)?;
+        Ok(StepOutcome::new(step, self.scale.clone(), self.shared.clone()))
+    }
+
+    /// The scale and its counters, for a log or a checkpoint. Waits for the device.
+    ///
+    /// # Errors
+    ///
+    /// When the device fails.
+    pub fn state(&self) -> Result<ScaleState, D::Error> {
+        Ok(self.shared.device.read(&[], &self.scale)?.1)
+    }
+
+    /// Replaces the scale and its counters: a checkpoint, a rule that [`LossScale`] cannot express, or a fresh start
+    /// after divergence.
+    ///
+    /// # Errors
+    ///
+    /// When the device fails.
+    pub fn set_state(&mut self, state: ScaleState) -> Result<(), D::Error> {
+        self.scale = self.shared.device.upload(state)?;
+        Ok(())
+    }
+
+    /// How the scale moves.
+    pub fn rule(&self) -> &LossScale {
+        &self.rule
+    }
+
+    /// The device that the scale lives on.
+    pub fn device(&self) -> &D {
+        &self.shared.device
+    }
+}

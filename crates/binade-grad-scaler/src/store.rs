@@ -1,0 +1,87 @@
+//! Where the scale lives: the device's side of a scaler's state.
+
+use crate::{LossScale, ScaleState};
+use binade_core::{Finding, Handle};
+
+/// How two findings become one.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum Join {
+    /// Raised where either is.
+    Any,
+    /// Raised only where both are.
+    All,
+}
+
+/// Keeps a scaler's state where the gradients are.
+///
+/// A device without memory of its own implements [`HostScale`](crate::HostScale) in one line instead.
+///
+/// # For implementers
+///
+/// * Only `read` may wait for the device.
+/// * `update` is [`LossScale::next`], bit for bit: an overflow is seen where any of `parts` or `verdicts` is raised, a
+///   skip where any of `verdicts` is.
+/// * `update` and `merge` never change what earlier clones read. With no clone alive they work in place, so that a
+///   captured graph can be replayed.
+/// * `merge` keeps the place of the first overflow, adds counts up and takes the larger magnitude; a joined finding
+///   that is not raised names no overflow.
+pub trait ScaleStore: Handle {
+    /// The scale, its growth tracker and its counters: one value on the device. Cloning is cheap.
+    type Scale: Clone;
+    /// What one pass over a set found: raised or not, where, and which gradients were missing. Cloning is cheap.
+    type Found: Clone;
+
+    /// Puts `state` on the device.
+    ///
+    /// # Errors
+    ///
+    /// When the device fails.
+    fn upload(&self, state: ScaleState) -> Result<Self::Scale, Self::Error>;
+
+    /// Joins `from` into `into`.
+    ///
+    /// # Errors
+    ///
+    /// When the device fails.
+    fn merge(
+        &self,
+        into: &mut Self::Found,
+        from: &Self::Found,
+        join: Join,
+    ) -> Result<(), Self::Error>;
+
+    /// Ends an iteration: backs off if an overflow was seen, else counts towards growth.
+    ///
+    /// `parts` are what each pass over gradients found, `verdicts` what each optimizer step depended on.
+    ///
+    /// # Errors
+    ///
+    /// When the device fails.
+    fn update(
+        &self,
+        scale: &mut Self::Scale,
+        parts: &[&Self::Found],
+        verdicts: &[&Self::Found],
+        rule: &LossScale,
+    ) -> Result<(), Self::Error>;
+
+    /// Waits for the device and brings back everything asked for, in one go.
+    ///
+    /// # Errors
+    ///
+    /// When the device fails.
+    fn read(
+        &self,
+        found: &[&Self::Found],
+        scale: &Self::Scale,
+    ) -> Result<(Vec<Finding>, ScaleState), Self::Error>;
+
+    /// Whether `read` would return without waiting; a device that cannot tell says yes.
+    ///
+    /// # Errors
+    ///
+    /// When the device fails.
+    fn is_ready(&self, _found: &[&Self::Found], _scale: &Self::Scale) -> Result<bool, Self::Error> {
+        Ok(true)
+    }
+}

@@ -1,0 +1,108 @@
+//! The second half of the order: gradients in the loss's own units.
+
+use crate::pending::{Part, StepRecord};
+use crate::shared::Shared;
+use crate::{GradOps, GradScaler, Join, Norm, PendingStep};
+use binade_core::Optimizer;
+use std::sync::Arc;
+
+/// Gradients in the loss's own units: these can be looked at, clipped, accumulated and applied.
+#[must_use = "unscaled gradients are for an optimizer"]
+pub struct UnscaledGrads<D: GradScaler> {
+    grads: D::Grads,
+    parts: Vec<Part<D>>,
+    verdict: D::Found,
+    name: String,
+    shared: Arc<Shared<D>>,
+}
+
+impl<D: GradScaler> UnscaledGrads<D> {
+    pub(crate) fn new(grads: D::Grads, found: D::Found, shared: Arc<Shared<D>>) -> Self {
+        let parts = vec![Part { name: String::new(), found: found.clone() }];
+        Self { grads, parts, verdict: found, name: String::new(), shared }
+    }
+
+    /// A window's sum, its parts and their joint verdict.
+    pub(crate) fn joined(self, parts: Vec<Part<D>>) -> Self {
+        Self { parts, ..self }
+    }
+
+    pub(crate) fn split(self) -> (D::Grads, D::Found, Arc<Shared<D>>) {
+        (self.grads, self.verdict, self.shared)
+    }
+
+    /// Names the step in reports; worth it with several optimizers.
+    pub fn named(mut self, name: impl Into<String>) -> Self {
+        self.name = name.into();
+        self
+    }
+
+    /// The gradients as the device holds them. A lazy device has not divided them yet: ask it for their values.
+    pub fn grads(&self) -> &D::Grads {
+        &self.grads
+    }
+
+    /// Makes two steps share their fate: an overflow in either skips both. Without it each skips alone.
+    ///
+    /// # Errors
+    ///
+    /// When the device fails.
+    pub fn skip_together(&mut self, other: &mut Self) -> Result<(), D::Error> {
+        let device = &self.shared.device;
+        device.merge(&mut self.verdict, &other.verdict, Join::Any)?;
+        device.merge(&mut other.verdict, &self.verdict, Join::Any)
+    }
+
+    /// Applies the gradients, or leaves everything as it was if any of them overflowed.
+    ///
+    /// # Errors
+    ///
+    /// Those of the optimizer, as the device's.
+    pub fn step<O>(self, optimizer: &mut O) -> Result<PendingStep<D>, D::Error>
+    where
+        O: Optimizer<D::Grads, D::Found> + ?Sized,
+        D::Error: From<O::Error>,
+    {
+        optimizer.step(self.grads, &self.verdict)?;
+        Ok(PendingStep::new(StepRecord {
+            name: self.name,
+            parts: self.parts,
+            verdict: self.verdict,
+        }))
+    }
+}
+
+impl<D: GradOps> UnscaledGrads<D> {
+    /// Shrinks the gradients so that their L2 norm together is at most `max`. The report has the norm.
+    ///
+    /// # Errors
+    ///
+    /// When the device fails, or `max` is not a positive number.
+    pub fn clip_norm(self, max: f32) -> Result<Self, D::Error> {
+        self.clip(Norm::L2, max)
+    }
+
+    /// Shrinks the gradients so that the largest |element| of all is at most `max`, keeping their direction.
+    ///
+    /// # Errors
+    ///
+    /// When the device fails, or `max` is not a positive number.
+    pub fn clip_inf_norm(self, max: f32) -> Result<Self, D::Error> {
+        self.clip(Norm::Infinity, max)
+    }
+
+    /// Limits every element to `[-max, max]`, which may change the gradients' direction.
+    ///
+    /// # Errors
+    ///
+    /// When the device fails, or `max` is not a positive number.
+    pub fn clip_value(mut self, max: f32) -> Result<Self, D::Error> {
+        self.shared.device.clip_value(&mut self.grads, max)?;
+        Ok(self)
+    }
+
+    fn clip(mut self, norm: Norm, max: f32) -> Result<Self, D::Error> {
+        self.shared.device.clip_norm(&mut self.grads, norm, max, &mut self.verdict)?;
+        Ok(self)
+    }
+}

@@ -1,0 +1,58 @@
+//! What a device must be able to do to keep master weights and step them.
+
+use crate::Plan;
+use binade_core::Handle;
+
+/// Keeps `f32` masters and optimizer state of parameters, and steps them.
+///
+/// # For implementers
+///
+/// * Masters and moments are `f32`; a parameter that is `f32` already is its own master. A low-precision parameter is
+///   its master rounded once, to nearest even.
+/// * `step` is [`step::run`](crate::step) on every parameter, bit for bit: the gradient is unscaled and clipped in
+///   `f32` first, whatever its storage.
+/// * Where `found` is raised, `step` keeps every bit of parameters, masters, moments and step count, and tests it where
+///   it lives. Any raised value skips.
+/// * What depends on the count of applied steps comes from [`StepConstants::at`](crate::StepConstants::at): the host
+///   uploads numbers ahead, the device counts.
+/// * Gradients are matched to parameters by name; one without a parameter, or of another length, is a `Mismatch` that
+///   names it, and nothing has moved. A parameter without a gradient stays as it is.
+pub trait MasterWeights: Handle {
+    /// The model's parameters: a set, a store, a module.
+    type Params;
+    /// Unscaled gradients.
+    type Grads;
+    /// Raised where they overflowed.
+    type Found;
+    /// Masters, moments, step count and hyper-parameters, where the parameters live.
+    type Masters;
+
+    /// Masters of `params` as they are now, to be moved by `plan`; then stores each parameter in the type that `plan`
+    /// says, so that masters keep the bits that lowering a parameter loses.
+    ///
+    /// # Errors
+    ///
+    /// When the device fails, or `plan` names a parameter that is not there.
+    fn masters(&self, params: &mut Self::Params, plan: &Plan)
+    -> Result<Self::Masters, Self::Error>;
+
+    /// Puts other hyper-parameters in place: a learning rate that moved, a group that thawed. State is kept.
+    ///
+    /// # Errors
+    ///
+    /// When the device fails, or `plan` needs other state than is kept.
+    fn set_plan(&self, masters: &mut Self::Masters, plan: &Plan) -> Result<(), Self::Error>;
+
+    /// One step, unless `found` is raised.
+    ///
+    /// # Errors
+    ///
+    /// When the device fails, or `grads` does not match the parameters.
+    fn step(
+        &self,
+        params: &mut Self::Params,
+        masters: &mut Self::Masters,
+        grads: Self::Grads,
+        found: &Self::Found,
+    ) -> Result<(), Self::Error>;
+}

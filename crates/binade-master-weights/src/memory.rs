@@ -1,0 +1,43 @@
+//! Bytes of training state, before anything is allocated.
+
+use crate::{MasterStore, Plan};
+use binade_core::DType;
+
+/// Bytes that parameters and what goes with them take.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub struct Memory {
+    /// What the model computes with.
+    pub parameters: u64,
+    /// `f32` copies of low-precision parameters.
+    pub masters: u64,
+    /// Gradients, in their parameters' types.
+    pub gradients: u64,
+    /// Moments, in `f32`.
+    pub optimizer: u64,
+}
+
+impl Memory {
+    /// What training by `plan` takes, for parameters given by name, present type and number of elements.
+    pub fn of<'p>(
+        plan: &Plan,
+        parameters: impl IntoIterator<Item = (&'p str, DType, u64)>,
+    ) -> Self {
+        let mut total = Self::default();
+        for (name, dtype, elements) in parameters {
+            let dtype = plan.dtype_of(name, dtype);
+            let stored = elements * dtype.bytes() as u64;
+            let copied = dtype != DType::F32 && plan.store() == MasterStore::Copy;
+            total.parameters += stored;
+            total.gradients += stored;
+            total.masters += if copied { 4 * elements } else { 0 };
+            total.optimizer += 4 * elements * plan.rule_for(name).moments() as u64;
+        }
+        total
+    }
+
+    /// All of it.
+    pub fn total(&self) -> u64 {
+        self.parameters + self.masters + self.gradients + self.optimizer
+    }
+}

@@ -1,0 +1,61 @@
+//! The optimizer that a training loop holds.
+
+use crate::{MasterWeights, Plan};
+use binade_core::Optimizer;
+use std::fmt;
+
+/// Parameters, their masters, and the plan that moves them: an [`Optimizer`] on any device that keeps masters.
+pub struct MasterOptimizer<D: MasterWeights> {
+    device: D,
+    masters: D::Masters,
+    plan: Plan,
+    /// What the model computes with.
+    pub params: D::Params,
+}
+
+impl<D: MasterWeights> MasterOptimizer<D> {
+    /// Takes over `params`, with masters as they are now, and stores them as `plan` says.
+    ///
+    /// # Errors
+    ///
+    /// When the device fails, or `plan` names a parameter that is not there.
+    pub fn new(device: D, mut params: D::Params, plan: Plan) -> Result<Self, D::Error> {
+        let masters = device.masters(&mut params, &plan)?;
+        Ok(Self { device, masters, plan, params })
+    }
+
+    /// Moves parameters by another plan from the next step on: a learning rate that moved. State is kept.
+    ///
+    /// # Errors
+    ///
+    /// When the device fails, or `plan` needs other state than is kept.
+    pub fn set_plan(&mut self, plan: Plan) -> Result<(), D::Error> {
+        self.device.set_plan(&mut self.masters, &plan)?;
+        self.plan = plan;
+        Ok(())
+    }
+
+    /// The plan in force.
+    pub fn plan(&self) -> &Plan {
+        &self.plan
+    }
+
+    /// Masters and moments, as the device keeps them.
+    pub fn masters(&self) -> &D::Masters {
+        &self.masters
+    }
+}
+
+impl<D: MasterWeights> Optimizer<D::Grads, D::Found> for MasterOptimizer<D> {
+    type Error = D::Error;
+
+    fn step(&mut self, grads: D::Grads, found: &D::Found) -> Result<(), D::Error> {
+        self.device.step(&mut self.params, &mut self.masters, grads, found)
+    }
+}
+
+impl<D: MasterWeights> fmt::Debug for MasterOptimizer<D> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("MasterOptimizer").field("plan", &self.plan).finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,145 @@
+//! Which rule moves which parameter, and where its master is kept.
+
+use crate::{RuleError, UpdateRule};
+use binade_core::DType;
+use std::collections::HashSet;
+
+/// Where the `f32` value of a low-precision parameter is kept between steps.
+#[non_exhaustive]
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub enum MasterStore {
+    /// In an `f32` copy of its own: 4 bytes a parameter.
+    #[default]
+    Copy,
+    /// Nowhere: each step widens the parameter and rounds it back, and an update smaller than half a unit in its last
+    /// place is lost. Apex's O3; a baseline for speed, not for training.
+    Forgotten,
+}
+
+/// Which rule moves which parameter, and where masters are kept: data, so that one fused kernel can take it.
+#[derive(Clone, Debug, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub struct Plan {
+    rule: UpdateRule,
+    groups: Vec<Group>,
+    store: MasterStore,
+    storage: Option<Storage>,
+}
+
+/// What type parameters are stored in.
+#[derive(Clone, Debug, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub struct Storage {
+    /// The type of all parameters but those in `keep_f32`.
+    pub dtype: DType,
+    /// Names of parameters that stay in `f32`: normalisation, as with Apex's `keep_batchnorm_fp32`.
+    pub keep_f32: Vec<String>,
+}
+
+/// Parameters that move by a rule of their own.
+#[derive(Clone, Debug, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub struct Group {
+    /// Their names.
+    pub parameters: Vec<String>,
+    /// Their rule.
+    pub rule: UpdateRule,
+}
+
+impl Plan {
+    /// Every parameter by `rule`, masters in `f32` copies.
+    ///
+    /// # Errors
+    ///
+    /// When `rule` has a value it is not defined for.
+    pub fn new(rule: UpdateRule) -> Result<Self, RuleError> {
+        rule.validate()?;
+        Ok(Self { rule, groups: Vec::new(), store: MasterStore::Copy, storage: None })
+    }
+
+    /// Moves the named parameters by a rule of their own; a later group takes over from an earlier one.
+    ///
+    /// # Errors
+    ///
+    /// When `rule` has a value it is not defined for.
+    pub fn with_group<S: Into<String>>(
+        mut self,
+        parameters: impl IntoIterator<Item = S>,
+        rule: UpdateRule,
+    ) -> Result<Self, RuleError> {
+        rule.validate()?;
+        let parameters = parameters.into_iter().map(Into::into).collect();
+        self.groups.push(Group { parameters, rule });
+        Ok(self)
+    }
+
+    /// Keeps masters of low-precision parameters as `store` says.
+    #[must_use]
+    pub fn with_store(self, store: MasterStore) -> Self {
+        Self { store, ..self }
+    }
+
+    /// Stores parameters in `dtype`, but for those named in `keep_f32`. Without this each stays in the type it has.
+    #[must_use]
+    pub fn with_storage<S: Into<String>>(
+        self,
+        dtype: DType,
+        keep_f32: impl IntoIterator<Item = S>,
+    ) -> Self {
+        let keep_f32 = keep_f32.into_iter().map(Into::into).collect();
+        Self { storage: Some(Storage { dtype, keep_f32 }), ..self }
+    }
+
+    /// The same plan at another learning rate, groups included.
+    ///
+    /// # Errors
+    ///
+    /// When `lr` is not one.
+    pub fn with_lr(mut self, lr: f64) -> Result<Self, RuleError> {
+        self.rule = self.rule.with_lr(lr);
+        self.rule.validate()?;
+        for group in &mut self.groups {
+            group.rule = group.rule.with_lr(lr);
+        }
+        Ok(self)
+    }
+
+    /// The rule that moves `parameter`.
+    pub fn rule_for(&self, parameter: &str) -> &UpdateRule {
+        let own = |group: &&Group| group.parameters.iter().any(|name| name == parameter);
+        self.groups.iter().rev().find(own).map_or(&self.rule, |group| &group.rule)
+    }
+
+    /// The rule of parameters that no group names.
+    pub fn rule(&self) -> &UpdateRule {
+        &self.rule
+    }
+
+    /// Groups in the order they were given.
+    pub fn groups(&self) -> &[Group] {
+        &self.groups
+    }
+
+    /// Where masters are kept.
+    pub fn store(&self) -> MasterStore {
+        self.store
+    }
+
+    /// The type that `parameter`, of type `now`, is stored in.
+    pub fn dtype_of(&self, parameter: &str, now: DType) -> DType {
+        match &self.storage {
+            None => now,
+            Some(storage) if storage.keep_f32.iter().any(|name| name == parameter) => DType::F32,
+            Some(storage) => storage.dtype,
+        }
+    }
+
+    /// A name in the plan that is not among `parameters`: most likely a typing error.
+    pub fn stranger<'p>(&self, parameters: impl Iterator<Item = &'p str>) -> Option<&str> {
+        let known: HashSet<&str> = parameters.collect();
+        let grouped = self.groups.iter().flat_map(|group| &group.parameters);
+        let kept = self.storage.iter().flat_map(|storage| &storage.keep_f32);
+        grouped.chain(kept).map(String::as_str).find(|name| !known.contains(name))
+    }
+}
