@@ -1,8 +1,8 @@
 //! From a rule to the casts it means in a region.
 
 use crate::{CastRule, OpCall};
-use binade_core::{DType, ErrorKind};
-use std::{cmp::Ordering, fmt, sync::Arc};
+use binade_core::{DType, ErrorKind, promote};
+use std::{fmt, sync::Arc};
 
 /// What a rule means for one call in a region of one type.
 #[non_exhaustive]
@@ -140,18 +140,7 @@ fn output(call: &OpCall<'_>) -> Option<DType> {
 }
 
 fn promoted(call: &OpCall<'_>) -> Decision {
-    let castable = call.operands.iter().copied().filter(|d| d.is_castable());
-    Decision { operands: castable.reduce(wider), promoted: true, output: None }
-}
-
-/// The narrower type that holds both exactly, where one of them does; `f32` otherwise.
-fn wider(a: DType, b: DType) -> DType {
-    match a.bytes().cmp(&b.bytes()) {
-        Ordering::Equal if a != b => DType::F32,
-        // bf16 and f16 both hold every value of both 8-bit formats.
-        Ordering::Less => b,
-        Ordering::Equal | Ordering::Greater => a,
-    }
+    Decision { operands: promote(call.operands), promoted: true, output: None }
 }
 
 /// The first castable operand that is neither of the region's type nor `f32`.
@@ -185,6 +174,7 @@ mod tests {
             (&[DType::E4M3, F16], F16),
             (&[DType::E5M2, BF16], BF16),
             (&[DType::E4M3, DType::E5M2], F32),
+            (&[DType::E4M3, DType::E5M2, BF16], BF16),
         ] {
             assert_eq!(operands(&CastRule::Promote, given, F16), Some(widest), "{given:?}");
         }
