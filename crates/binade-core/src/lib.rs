@@ -18,7 +18,7 @@ pub use element::Element;
 pub use error::{Error, ErrorKind};
 pub use finding::{Finding, Overflow};
 pub use handle::Handle;
-pub use named::Named;
+pub use named::{Named, NamedGrads};
 pub use native::{AmpTensor, Native, NativeError};
 pub use op::{Op, OpClass};
 pub use optimizer::Optimizer;

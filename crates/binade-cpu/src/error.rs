@@ -1,7 +1,9 @@
 //! What can go wrong on the CPU.
 
 use binade_core::{DType, ErrorKind};
+use binade_master_weights::{PlanError, step::LengthError};
 use binade_ops::ShapeError;
+use std::sync::Arc;
 
 /// Why the CPU refused an operation.
 #[non_exhaustive]
@@ -44,6 +46,28 @@ pub enum Error {
         /// How many rows or classes there are.
         limit: usize,
     },
+    /// Two sets disagree about a parameter.
+    #[error("`{parameter}`: {why}")]
+    Parameter {
+        /// The parameter's name.
+        parameter: Arc<str>,
+        /// About what, and what to do.
+        why: &'static str,
+    },
+    /// A plan that does not go with the parameters.
+    #[error(transparent)]
+    Plan(#[from] PlanError),
+    /// Slices that do not go together: a defect of whoever calls, since sets are matched before.
+    #[error(transparent)]
+    Step(#[from] LengthError),
+    /// A limit that is no limit.
+    #[error("{what}: a limit of {value} given, takes a positive number")]
+    Limit {
+        /// The operation's name.
+        what: &'static str,
+        /// The number given.
+        value: f32,
+    },
     /// An element type that the CPU does not store, or cannot convert.
     #[error("the CPU cannot {what} {dtype}; it computes with bf16, f16 and f32")]
     Unsupported {
@@ -58,8 +82,12 @@ impl binade_core::Error for Error {
     fn kind(&self) -> ErrorKind {
         match self {
             Self::Shape(error) => error.kind(),
-            Self::DType { .. } | Self::Length { .. } => ErrorKind::Mismatch,
-            Self::Index { .. } => ErrorKind::InvalidArgument,
+            Self::DType { .. }
+            | Self::Length { .. }
+            | Self::Parameter { .. }
+            | Self::Plan(_)
+            | Self::Step(_) => ErrorKind::Mismatch,
+            Self::Index { .. } | Self::Limit { .. } => ErrorKind::InvalidArgument,
             Self::Unsupported { .. } => ErrorKind::Unsupported,
         }
     }

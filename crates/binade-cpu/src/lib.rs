@@ -3,10 +3,14 @@
 
 mod cpu;
 mod error;
+mod gradients;
+mod masters;
 mod ops;
 mod parallel;
+mod scaler;
 mod tensor;
 
 pub use cpu::Cpu;
 pub use error::Error;
+pub use gradients::Gradients;
 pub use tensor::{Stored, Tensor};

@@ -1,6 +1,7 @@
 //! What a device must be able to do with whole sets of unscaled gradients: clip and add.
 
 use crate::GradScaler;
+use binade_core::Finding;
 
 /// Which norm of all gradients together to clip by.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -54,6 +55,28 @@ pub trait GradOps: GradScaler {
         grads: Self::Grads,
         found: &Self::Found,
     ) -> Result<Self::Grads, Self::Error>;
+}
+
+/// Records the norm that clipping measured; one that is not finite as `f32` raises the verdict.
+///
+/// The oracle of what a device's clipping kernel writes.
+pub fn record_norm(verdict: &mut Finding, norm: f64) {
+    let (narrowed, magnitude) = (narrow(norm), verdict.magnitude);
+    verdict.norm = Some(narrowed);
+    verdict.check(&"norm of all gradients".into(), 0, narrowed, narrowed);
+    verdict.magnitude = magnitude;
+}
+
+/// What gradients of this norm are multiplied by to have a norm of at most `max`: `max / norm`, or 1.
+///
+/// torch divides by `norm + 1e-6`, and so shrinks gradients that are within the limit; this does not.
+pub fn clip_factor(norm: f64, max: f32) -> f32 {
+    if norm > f64::from(max) { narrow(f64::from(max) / norm) } else { 1.0 }
+}
+
+#[expect(clippy::cast_possible_truncation, reason = "rounds to f32 on purpose")]
+fn narrow(x: f64) -> f32 {
+    x as f32
 }
 
 // Holds the traits to being object safe.
