@@ -3,10 +3,12 @@
 
 mod cpu;
 mod error;
+mod gemm;
 mod gradients;
 mod masters;
 mod ops;
 mod parallel;
+mod reduce;
 mod scaler;
 mod tensor;
 

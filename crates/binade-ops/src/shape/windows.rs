@@ -65,7 +65,7 @@ pub fn max_pool2d(input: &[usize], config: MaxPool2dConfig) -> Result<Vec<usize>
         return Err(ShapeError::argument(Op::MAX_POOL2D, argument, &[input], expected));
     }
     max_pool2d_extents(input, config).ok_or_else(|| {
-        let expected = "[N, C, H, W], padded at least as large as the kernel";
+        let expected = "[N, C, H, W] with H and W at least 1 and, padded, at least the kernel's";
         ShapeError::mismatch(Op::MAX_POOL2D, &[input, &kernel], expected)
     })
 }
@@ -73,6 +73,9 @@ pub fn max_pool2d(input: &[usize], config: MaxPool2dConfig) -> Result<Vec<usize>
 fn max_pool2d_extents(input: &[usize], config: MaxPool2dConfig) -> Option<Vec<usize>> {
     let MaxPool2dConfig { kernel, stride, padding } = config;
     let &[n, c, h, w] = input else { return None };
+    if h == 0 || w == 0 {
+        return None;
+    }
     let rows = positions(h, kernel[0], stride[0], padding[0])?;
     let columns = positions(w, kernel[1], stride[1], padding[1])?;
     Some(vec![n, c, rows, columns])

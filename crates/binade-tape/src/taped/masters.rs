@@ -10,7 +10,7 @@ impl<D: Device + MasterWeights> MasterWeights for Taped<D> {
     type Found = D::Found;
     type Masters = D::Masters;
 
-    fn masters(&self, params: &D::Params, plan: &Plan) -> Result<D::Masters, Failed<D>> {
+    fn masters(&self, params: &mut D::Params, plan: &Plan) -> Result<D::Masters, Failed<D>> {
         Ok(self.0.masters(params, plan)?)
     }
 
