@@ -4,8 +4,10 @@
 mod common;
 
 use binade_autocast::{Region, Scope};
+use binade_cast_policy::{CastRule, OpTable};
 use binade_core::{DType, Op};
 use common::{Device, Param, no_grad};
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::thread;
 
 fn use_in(scope: &Scope<'_, Device>, parameter: &Param) -> Param {
@@ -14,7 +16,7 @@ fn use_in(scope: &Scope<'_, Device>, parameter: &Param) -> Param {
 }
 
 #[test]
-fn a_parameter_is_cast_once_in_a_region_to_each_type() {
+fn a_parameter_is_cast_once_in_a_region_to_each_type_it_is_used_in() {
     let device = Device::default();
     let (w, v) = (device.parameter(&[1.0]), device.parameter(&[2.0]));
     let scope = Region::f16().open(&device);
@@ -32,7 +34,7 @@ fn a_parameter_is_cast_once_in_a_region_to_each_type() {
 }
 
 #[test]
-fn a_kept_cast_is_never_stale_after_an_update_in_place() {
+fn a_kept_cast_is_never_stale() {
     let device = Device::default();
     let mut w = device.parameter(&[1.0]);
     let scope = Region::f16().open(&device);
@@ -46,7 +48,7 @@ fn a_kept_cast_is_never_stale_after_an_update_in_place() {
 }
 
 #[test]
-fn gradients_arrive_after_a_pass_without_gradients_in_the_same_region() {
+fn a_cast_made_without_gradients_is_not_found_by_a_use_that_needs_them() {
     let device = Device::default();
     let w = device.parameter(&[1.0]);
     let scope = Region::f16().open(&device);
@@ -124,4 +126,29 @@ fn threads_that_share_a_scope_cast_a_parameter_once() {
         }
     });
     assert_eq!(device.casts(), 1);
+}
+
+#[test]
+fn a_cast_that_failed_is_not_kept_and_leaves_the_rest() {
+    let device = Device::default();
+    let w = device.parameter(&[1.0]);
+    let f8 = OpTable::empty().register("matmul", CastRule::To(DType::E4M3));
+    let scope = Region::f16().open(&device);
+    use_in(&scope, &w);
+    let failing = scope.within(Region::f16().with_policy(f8));
+    assert!(failing.cast(Op::MATMUL, "", [&w]).is_err());
+    use_in(&scope, &w);
+    assert_eq!((device.casts(), scope.kept()), (2, 1));
+}
+
+#[test]
+fn a_cast_that_panicked_leaves_the_cache_in_use() {
+    let device = Device::default();
+    let (w, mut bad) = (device.parameter(&[1.0]), device.parameter(&[1.0]));
+    bad.host.data[0] = common::PANICS;
+    let scope = Region::f16().open(&device);
+    use_in(&scope, &w);
+    assert!(catch_unwind(AssertUnwindSafe(|| use_in(&scope, &bad))).is_err());
+    use_in(&scope, &w);
+    assert_eq!((device.casts(), scope.kept()), (2, 1));
 }
