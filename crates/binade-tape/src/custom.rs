@@ -48,6 +48,6 @@ impl<D: Device> Tape<D> {
         let rule = move |device: &D, grad: &D::Tensor| {
             backward(CustomCall { device, region: &region, operands: &tensors }, grad)
         };
-        Ok(here.push(op, &inputs, Saves::Inputs(&inputs), output, rule))
+        Ok(here.push(op, &inputs, &Saves::Inputs(&inputs), output, rule))
     }
 }

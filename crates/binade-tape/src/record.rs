@@ -18,6 +18,9 @@ pub(crate) type Rule<D> = Box<
     dyn Fn(&D, &<D as Handle>::Tensor) -> Result<Grads<D>, <D as Handle>::Error> + Send + Sync,
 >;
 
+/// A parameter's name, and its leaf.
+pub(crate) type Registered = (Arc<str>, usize);
+
 /// Where a value came from.
 pub(crate) enum Origin<D: Device> {
     /// Outside.
@@ -48,7 +51,7 @@ pub(crate) struct Record<D: Device> {
 
 struct Log<D: Device> {
     nodes: Vec<Arc<Node<D>>>,
-    parameters: Vec<(Arc<str>, usize)>,
+    parameters: Vec<Registered>,
     /// Storages that are counted below, and those of parameters, which are not to be.
     counted: HashSet<u64>,
     saved_bytes: u64,
@@ -106,7 +109,7 @@ impl<D: Device> Record<D> {
     /// # Errors
     ///
     /// [`TapeError::Duplicate`] where two have one name.
-    pub(crate) fn parameters(&self) -> Result<Vec<(Arc<str>, usize)>, TapeError<D::Error>> {
+    pub(crate) fn parameters(&self) -> Result<Vec<Registered>, TapeError<D::Error>> {
         let parameters = self.log().parameters.clone();
         let mut names = HashSet::new();
         match parameters.iter().find(|(name, _)| !names.insert(name.clone())) {

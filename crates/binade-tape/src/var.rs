@@ -1,6 +1,6 @@
 //! A value on a tape.
 
-use crate::{Device, Tape, TapeError, backward::differentiate, value::Value};
+use crate::{Device, Tape, TapeError, backward::differentiate, record::Registered, value::Value};
 use binade_autocast::Autocast;
 use binade_core::{DType, Named};
 use std::{fmt, sync::Arc};
@@ -118,13 +118,13 @@ impl<D: Device> Var<D> {
         let known = self.tape.record().parameters()?;
         let find = |(position, var): (usize, &Self)| {
             let here = Arc::ptr_eq(self.tape.record(), var.tape.record());
-            let same = |(_, node): &&(_, usize)| here && Some(*node) == var.value.node;
+            let same = |(_, node): &&Registered| here && Some(*node) == var.value.node;
             known.iter().find(same).cloned().ok_or(TapeError::NotParameter { position })
         };
         self.named_gradients(towards.into_iter().enumerate().map(find).collect::<Result<_, _>>()?)
     }
 
-    fn named_gradients<G>(&self, parameters: Vec<(Arc<str>, usize)>) -> Result<G, Failed<D>>
+    fn named_gradients<G>(&self, parameters: Vec<Registered>) -> Result<G, Failed<D>>
     where
         G: From<Vec<Named<Option<D::Tensor>>>>,
     {

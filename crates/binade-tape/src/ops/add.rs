@@ -15,6 +15,6 @@ impl<D: Device> Var<D> {
         let [a, b] = self.operands(Op::ADD, [self, other])?;
         let output = Add::add(self.tape().device(), &a.tensor, &b.tensor)?;
         let rule = |device: &D, grad: &D::Tensor| Ok(all(device.add_backward(grad)?));
-        Ok(self.push(Op::ADD, &[&a, &b], Saves::Nothing, output, rule))
+        Ok(self.push(Op::ADD, &[&a, &b], &Saves::Nothing, output, rule))
     }
 }

@@ -31,7 +31,7 @@ impl<D: Device + BatchNorm> Var<D> {
             Ok(all([input, weight, bias]))
         };
         let inputs = [&x, &w, &b];
-        let output = self.push(Op::BATCH_NORM, &inputs, Saves::Inputs(&inputs[..2]), output, rule);
+        let output = self.push(Op::BATCH_NORM, &inputs, &Saves::Inputs(&inputs[..2]), output, rule);
         Ok((output, running))
     }
 

@@ -15,6 +15,6 @@ impl<D: Device + BiasAdd> Var<D> {
         let [x, b] = self.operands(Op::BIAS_ADD, [self, bias])?;
         let output = self.tape().device().bias_add(&x.tensor, &b.tensor)?;
         let rule = |device: &D, grad: &D::Tensor| Ok(all(device.bias_add_backward(grad)?));
-        Ok(self.push(Op::BIAS_ADD, &[&x, &b], Saves::Nothing, output, rule))
+        Ok(self.push(Op::BIAS_ADD, &[&x, &b], &Saves::Nothing, output, rule))
     }
 }

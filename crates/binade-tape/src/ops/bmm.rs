@@ -19,6 +19,6 @@ impl<D: Device + Bmm> Var<D> {
             Ok(all(device.bmm_backward(grad, &left, &right)?))
         };
         let inputs = [&a, &b];
-        Ok(self.push(Op::BMM, &inputs, Saves::Inputs(&inputs), output, rule))
+        Ok(self.push(Op::BMM, &inputs, &Saves::Inputs(&inputs), output, rule))
     }
 }

@@ -22,6 +22,6 @@ impl<D: Device + Conv2d> Var<D> {
         let (inputs, rule) = (operands.all(), move |device: &D, grad: &D::Tensor| {
             Ok(in_order::<D>(device.conv2d_backward(grad, &x, &w, b, config)?))
         });
-        Ok(self.push(Op::CONV2D, &inputs, Saves::Inputs(&inputs[..2]), output, rule))
+        Ok(self.push(Op::CONV2D, &inputs, &Saves::Inputs(&inputs[..2]), output, rule))
     }
 }

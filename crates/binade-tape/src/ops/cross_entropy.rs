@@ -20,6 +20,6 @@ impl<D: Device + CrossEntropy> Var<D> {
         let rule = move |device: &D, grad: &D::Tensor| {
             Ok(vec![Some(device.cross_entropy_backward(grad, &logits, &labels)?), None])
         };
-        Ok(self.push(Op::CROSS_ENTROPY, &inputs, Saves::Inputs(&inputs), output, rule))
+        Ok(self.push(Op::CROSS_ENTROPY, &inputs, &Saves::Inputs(&inputs), output, rule))
     }
 }

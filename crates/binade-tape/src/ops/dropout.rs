@@ -20,6 +20,6 @@ impl<D: Device + Dropout> Var<D> {
         let rule = move |device: &D, grad: &D::Tensor| {
             Ok(all([device.dropout_backward(grad, &key, p)?]))
         };
-        Ok(self.push(Op::DROPOUT, &[&x], Saves::Nothing, output, rule))
+        Ok(self.push(Op::DROPOUT, &[&x], &Saves::Nothing, output, rule))
     }
 }

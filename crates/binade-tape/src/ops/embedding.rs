@@ -21,6 +21,6 @@ impl<D: Device + Embedding> Var<D> {
         let rule = move |device: &D, grad: &D::Tensor| {
             Ok(vec![Some(device.embedding_backward(grad, &kept, rows)?), None])
         };
-        Ok(self.push(Op::EMBEDDING, &inputs, Saves::Inputs(&inputs[1..]), output, rule))
+        Ok(self.push(Op::EMBEDDING, &inputs, &Saves::Inputs(&inputs[1..]), output, rule))
     }
 }

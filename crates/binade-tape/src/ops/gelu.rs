@@ -16,6 +16,6 @@ impl<D: Device + Gelu> Var<D> {
         let output = self.tape().device().gelu(&x.tensor)?;
         let kept = x.tensor.clone();
         let rule = move |device: &D, grad: &D::Tensor| Ok(all([device.gelu_backward(grad, &kept)?]));
-        Ok(self.push(Op::GELU, &[&x], Saves::Inputs(&[&x]), output, rule))
+        Ok(self.push(Op::GELU, &[&x], &Saves::Inputs(&[&x]), output, rule))
     }
 }

@@ -20,6 +20,6 @@ impl<D: Device + LayerNorm> Var<D> {
             let NormGrads { input, weight, bias } = grads;
             Ok(all([input, weight, bias]))
         };
-        Ok(self.push(Op::LAYER_NORM, &[&x, &w, &b], Saves::Inputs(&[&x, &w]), output, rule))
+        Ok(self.push(Op::LAYER_NORM, &[&x, &w, &b], &Saves::Inputs(&[&x, &w]), output, rule))
     }
 }

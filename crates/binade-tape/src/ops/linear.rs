@@ -22,6 +22,6 @@ impl<D: Device + Linear> Var<D> {
         let (inputs, rule) = (operands.all(), move |device: &D, grad: &D::Tensor| {
             Ok(in_order::<D>(device.linear_backward(grad, &x, &w, b)?))
         });
-        Ok(self.push(Op::LINEAR, &inputs, Saves::Inputs(&inputs[..2]), output, rule))
+        Ok(self.push(Op::LINEAR, &inputs, &Saves::Inputs(&inputs[..2]), output, rule))
     }
 }

@@ -19,6 +19,6 @@ impl<D: Device + MatMul> Var<D> {
             Ok(all(device.matmul_backward(grad, &left, &right)?))
         };
         let inputs = [&a, &b];
-        Ok(self.push(Op::MATMUL, &inputs, Saves::Inputs(&inputs), output, rule))
+        Ok(self.push(Op::MATMUL, &inputs, &Saves::Inputs(&inputs), output, rule))
     }
 }

@@ -18,6 +18,6 @@ impl<D: Device + MaxPool2d> Var<D> {
         let rule = move |device: &D, grad: &D::Tensor| {
             Ok(all([device.max_pool2d_backward(grad, &kept, config)?]))
         };
-        Ok(self.push(Op::MAX_POOL2D, &[&x], Saves::Inputs(&[&x]), output, rule))
+        Ok(self.push(Op::MAX_POOL2D, &[&x], &Saves::Inputs(&[&x]), output, rule))
     }
 }

@@ -19,6 +19,6 @@ impl<D: Device + Mean> Var<D> {
         let rule = move |device: &D, grad: &D::Tensor| {
             Ok(all([device.mean_backward(grad, &shape, dtype)?]))
         };
-        Ok(self.push(Op::MEAN, &[x], Saves::Nothing, output, rule))
+        Ok(self.push(Op::MEAN, &[x], &Saves::Nothing, output, rule))
     }
 }

@@ -113,7 +113,7 @@ impl<D: Device> Var<D> {
         &self,
         op: Op,
         inputs: &[&Value<D>],
-        saves: Saves<'_, D>,
+        saves: &Saves<'_, D>,
         tensor: D::Tensor,
         rule: impl Fn(&D, &D::Tensor) -> Result<Grads<D>, D::Error> + Send + Sync + 'static,
     ) -> Self {

@@ -19,6 +19,6 @@ impl<D: Device + MseLoss> Var<D> {
         let rule = move |device: &D, grad: &D::Tensor| {
             Ok(all(device.mse_loss_backward(grad, &input, &target)?))
         };
-        Ok(self.push(Op::MSE_LOSS, &inputs, Saves::Inputs(&inputs), output, rule))
+        Ok(self.push(Op::MSE_LOSS, &inputs, &Saves::Inputs(&inputs), output, rule))
     }
 }

@@ -19,6 +19,6 @@ impl<D: Device + Mul> Var<D> {
             Ok(all(device.mul_backward(grad, &left, &right)?))
         };
         let inputs = [&a, &b];
-        Ok(self.push(Op::MUL, &inputs, Saves::Inputs(&inputs), output, rule))
+        Ok(self.push(Op::MUL, &inputs, &Saves::Inputs(&inputs), output, rule))
     }
 }

@@ -16,6 +16,6 @@ impl<D: Device + Relu> Var<D> {
         let output = self.tape().device().relu(&x.tensor)?;
         let kept = output.clone();
         let rule = move |device: &D, grad: &D::Tensor| Ok(all([device.relu_backward(grad, &kept)?]));
-        Ok(self.push(Op::RELU, &[&x], Saves::Output, output, rule))
+        Ok(self.push(Op::RELU, &[&x], &Saves::Output, output, rule))
     }
 }

@@ -18,7 +18,7 @@ impl<D: Device + Reshape> Var<D> {
         let output = self.tape().device().reshape(&x.tensor, shape)?;
         let before = self.shape();
         let rule = move |device: &D, grad: &D::Tensor| Ok(all([device.reshape(grad, &before)?]));
-        let output = self.push(RESHAPE, &[&x], Saves::Nothing, output, rule);
+        let output = self.push(RESHAPE, &[&x], &Saves::Nothing, output, rule);
         Ok(output.sharing(x.storage))
     }
 }

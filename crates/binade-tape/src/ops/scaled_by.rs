@@ -20,6 +20,6 @@ impl<D: Device + Mul> Var<D> {
         let factor = device.fill(factor, &self.shape(), x.dtype())?;
         let output = Mul::mul(device, &x.tensor, &factor)?;
         let rule = move |device: &D, grad: &D::Tensor| Ok(all([Mul::mul(device, grad, &factor)?]));
-        Ok(self.push(SCALED_BY, &[&x], Saves::Nothing, output, rule))
+        Ok(self.push(SCALED_BY, &[&x], &Saves::Nothing, output, rule))
     }
 }

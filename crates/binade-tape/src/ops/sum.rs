@@ -19,6 +19,6 @@ impl<D: Device + Sum> Var<D> {
         let rule = move |device: &D, grad: &D::Tensor| {
             Ok(all([device.sum_backward(grad, &shape, dtype)?]))
         };
-        Ok(self.push(Op::SUM, &[x], Saves::Nothing, output, rule))
+        Ok(self.push(Op::SUM, &[x], &Saves::Nothing, output, rule))
     }
 }

@@ -16,6 +16,6 @@ impl<D: Device + Tanh> Var<D> {
         let output = self.tape().device().tanh(&x.tensor)?;
         let kept = output.clone();
         let rule = move |device: &D, grad: &D::Tensor| Ok(all([device.tanh_backward(grad, &kept)?]));
-        Ok(self.push(Op::TANH, &[&x], Saves::Output, output, rule))
+        Ok(self.push(Op::TANH, &[&x], &Saves::Output, output, rule))
     }
 }

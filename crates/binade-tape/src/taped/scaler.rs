@@ -5,8 +5,8 @@ use crate::{
     Device, Var,
     ops::{Failed, Outcome, Saves, all},
 };
-use binade_core::{Op, OpClass};
-use binade_grad_scaler::{GradOps, GradScaler, Norm};
+use binade_core::{Handle, Op, OpClass};
+use binade_grad_scaler::{GradOps, GradScaler, Norm, ScaleStore};
 
 const SCALE: Op = Op::custom("scale", OpClass::Pointwise);
 const UNSCALE: Op = Op::custom("unscale", OpClass::Pointwise);
@@ -31,12 +31,19 @@ where
     }
 }
 
+/// What a device does to a tensor with a scale.
+type Change<D> = fn(
+    &D,
+    &<D as Handle>::Tensor,
+    &<D as ScaleStore>::Scale,
+) -> Result<<D as Handle>::Tensor, <D as Handle>::Error>;
+
 /// `change` is linear, and so its own derivative.
 fn recorded<D>(
     var: &Var<D>,
     op: Op,
     scale: &D::Scale,
-    change: fn(&D, &D::Tensor, &D::Scale) -> Result<D::Tensor, D::Error>,
+    change: Change<D>,
 ) -> Outcome<D>
 where
     D: Device + GradScaler<Scale: Send + Sync + 'static>,
@@ -45,7 +52,7 @@ where
     let output = change(var.tape().device(), &x.tensor, scale)?;
     let scale = scale.clone();
     let rule = move |device: &D, grad: &D::Tensor| Ok(all([change(device, grad, &scale)?]));
-    Ok(var.push(op, &[&x], Saves::Nothing, output, rule))
+    Ok(var.push(op, &[&x], &Saves::Nothing, output, rule))
 }
 
 impl<D> GradOps for Taped<D>
