@@ -1,6 +1,7 @@
 #![doc = include_str!("../README.md")]
 #![deny(unsafe_code)]
 
+mod autocast;
 mod cpu;
 mod error;
 mod gemm;

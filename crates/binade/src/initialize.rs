@@ -81,7 +81,11 @@ impl<D: Clone> Setup<D> {
 
     /// How operations are cast: by Apex's O1 lists on every device at O1, not at all at the other levels.
     pub fn region(&self) -> Region {
-        let low = if self.properties.level() == OptLevel::O0 { None } else { Some(self.properties.dtype()) };
+        let low = if self.properties.level() == OptLevel::O0 {
+            None
+        } else {
+            Some(self.properties.dtype())
+        };
         let region = low.and_then(|dtype| Region::new(dtype, OpTable::apex_o1()).ok());
         let region = region.unwrap_or_else(|| Region::bf16().off());
         if self.properties.autocast { region } else { region.off() }
@@ -96,7 +100,8 @@ impl<D: Clone> Setup<D> {
         let keep = self.properties.keep_norm_f32 == Some(true);
         let forgotten = self.properties.master_weights == Some(false);
         let plan = Plan::new(rule)?;
-        let plan = plan.with_store(if forgotten { MasterStore::Forgotten } else { MasterStore::Copy });
+        let plan =
+            plan.with_store(if forgotten { MasterStore::Forgotten } else { MasterStore::Copy });
         Ok(match self.properties.storage {
             None => plan,
             Some(dtype) => plan.with_storage(dtype, model.norm.iter().filter(|_| keep)),

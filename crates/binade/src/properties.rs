@@ -49,13 +49,19 @@ pub enum Illegal {
         dtype: DType,
     },
     /// Only O1 casts by policy.
-    #[error("{0} casts parameters, not operations; autocast belongs to O1: choose O1, or leave autocast off")]
+    #[error(
+        "{0} casts parameters, not operations; autocast belongs to O1: choose O1, or leave autocast off"
+    )]
     AutocastOutsideO1(OptLevel),
     /// O1 has nothing to keep in `f32`.
-    #[error("O1 keeps all parameters in f32, so keep_norm_f32 has nothing to say there; leave it out, or choose O2")]
+    #[error(
+        "O1 keeps all parameters in f32, so keep_norm_f32 has nothing to say there; leave it out, or choose O2"
+    )]
     NormAtO1,
     /// O1's parameters are their own masters.
-    #[error("O1 keeps all parameters in f32, so they are their own masters; leave master_weights out, or choose O2")]
+    #[error(
+        "O1 keeps all parameters in f32, so they are their own masters; leave master_weights out, or choose O2"
+    )]
     MastersAtO1,
     /// f16 gradients below 2^-24 vanish without a scale.
     #[error(
@@ -176,7 +182,9 @@ impl Properties {
 
     fn check_o1(&self) -> Result<(), Illegal> {
         match (self.level, self.storage) {
-            (OptLevel::O1, Some(dtype)) if dtype != DType::F32 => Err(Illegal::StorageAtO1 { dtype }),
+            (OptLevel::O1, Some(dtype)) if dtype != DType::F32 => {
+                Err(Illegal::StorageAtO1 { dtype })
+            }
             (OptLevel::O1, _) if self.keep_norm_f32.is_some() => Err(Illegal::NormAtO1),
             (OptLevel::O1, _) if self.master_weights.is_some() => Err(Illegal::MastersAtO1),
             _ => Ok(()),

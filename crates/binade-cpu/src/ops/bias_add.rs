@@ -18,7 +18,9 @@ impl BiasAdd for Cpu {
         parallel::rows(&mut out, row, row, |_, block| {
             for (i, run) in block.chunks_exact_mut(of.inner).enumerate() {
                 let b = b[i % of.count];
- for x in run { *x += b; }
+                for x in run {
+                    *x += b;
+                }
             }
         });
         Tensor::from_f32(out, &shape, dtype)

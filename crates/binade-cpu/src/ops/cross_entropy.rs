@@ -51,7 +51,9 @@ fn row_grad(row: &[f32], label: usize, factor: f32, out: &mut [f32]) {
     let scale = reduce::round(sum.recip());
     out.iter_mut().zip(row).for_each(|(out, x)| *out = (x - max).exp() * scale);
     out[label] -= 1.0;
-    for out in out { *out *= factor; }
+    for out in out {
+        *out *= factor;
+    }
 }
 
 /// The labels, all of them classes, of operands that fit.
