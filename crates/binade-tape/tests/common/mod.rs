@@ -62,7 +62,10 @@ pub fn check(inputs: &[Tensor], f: impl Fn(&[Var<Cpu>]) -> Outcome) {
             let step = 2.0_f32.powi(-6);
             let expected = (moved(step) - moved(-step)) / (2.0 * step);
             let close = (found - expected).abs() <= 0.01 * (1.0 + expected.abs());
-            assert!(close, "input {which}[{index}]: {found} by the tape, {expected} by differences");
+            assert!(
+                close,
+                "input {which}[{index}]: {found} by the tape, {expected} by differences"
+            );
         }
     }
 }
