@@ -24,7 +24,9 @@ impl Outputs {
             "float32" => scale(scaler, name, &read(bits, f32::from_bits)?, |x| x.to_bits().into()),
             "float64" => scale_f64(scaler, bits),
             _ => {
-                return Err(Wrong::Recording(format!("outputs of {name} are not known here")).into());
+                return Err(
+                    Wrong::Recording(format!("outputs of {name} are not known here")).into()
+                );
             }
         };
         Ok(outputs?)
@@ -77,7 +79,7 @@ fn scale<E: Element>(
 }
 
 fn scale_f64(scaler: &mut ProtocolScaler, bits: &[u64]) -> Result<Outputs, ProtocolError> {
-    let scaled = |bits: &u64| scaler.scale_f64(f64::from_bits(*bits)).map(f64::to_bits);
-    let bits = bits.iter().map(scaled).collect::<Result<_, _>>()?;
+    let one = |bits: &u64| scaler.scale_f64(f64::from_bits(*bits)).map(f64::to_bits);
+    let bits = bits.iter().map(one).collect::<Result<_, _>>()?;
     Ok(Outputs { dtype: "float64".into(), bits })
 }

@@ -12,7 +12,7 @@ use std::{fs, path::Path};
 ///
 /// Where it cannot be read, unpacked or parsed.
 pub fn file(path: &Path) -> Result<Value, ReplayError> {
-    parse(&unpack(fs::read(path)?)?)
+    parse(&unpack(&fs::read(path)?)?)
 }
 
 /// Parses a recording as Python writes it: JSON, but for bare `NaN` and `Infinity`, which become null.
@@ -24,12 +24,12 @@ pub fn parse(text: &str) -> Result<Value, ReplayError> {
     Ok(serde_json::from_str(text).or_else(|_| serde_json::from_str(&without_nan(text)))?)
 }
 
-fn unpack(bytes: Vec<u8>) -> Result<String, ReplayError> {
+fn unpack(mut bytes: &[u8]) -> Result<String, ReplayError> {
     let mut text = String::new();
     if bytes.starts_with(&[0x1f, 0x8b]) {
-        GzDecoder::new(&bytes[..]).read_to_string(&mut text)?;
+        GzDecoder::new(bytes).read_to_string(&mut text)?;
     } else {
-        bytes.as_slice().read_to_string(&mut text)?;
+        bytes.read_to_string(&mut text)?;
     }
     Ok(text)
 }
