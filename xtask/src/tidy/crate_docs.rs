@@ -1,0 +1,75 @@
+//! A crate's README is its documentation: one text, seen on the registry and in the docs, its examples run as doc tests.
+
+use crate::tidy::{
+    Issue,
+    tree::{Package, Tree},
+};
+
+const INCLUDE: &str = "#![doc = include_str!(\"../README.md\")]";
+
+pub(super) fn check(tree: &Tree) -> Vec<Issue> {
+    let crates = tree.packages().iter().filter(|package| package.is_crate());
+    crates.flat_map(|package| check_crate(tree, package)).collect()
+}
+
+fn check_crate(tree: &Tree, package: &Package) -> Vec<Issue> {
+    let at = |file: &str| format!("{}/{file}", package.folder());
+    let has = |file: &str, wanted: fn(&str) -> bool| tree.text(&at(file)).is_some_and(wanted);
+    let mut issues = Vec::new();
+    if !has("README.md", |text| text.starts_with("# ")) {
+        issues.push(Issue::new(
+            at("README.md"),
+            0,
+            "write the crate's page, with its name as heading",
+        ));
+    }
+    if !has("src/lib.rs", |text| text.lines().any(|line| line == INCLUDE)) {
+        issues.push(Issue::new(
+            at("src/lib.rs"),
+            1,
+            format!("show the README as the crate's page: `{INCLUDE}`"),
+        ));
+    }
+    if !has("Cargo.toml", |text| text.lines().any(|line| line == "readme = \"README.md\"")) {
+        issues.push(Issue::new(at("Cargo.toml"), 0, "write `readme = \"README.md\"`"));
+    }
+    issues
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const GOOD: [(&str, &str); 3] = [
+        ("crates/a/Cargo.toml", "readme = \"README.md\"\n"),
+        ("crates/a/README.md", "# a\n"),
+        ("crates/a/src/lib.rs", "#![doc = include_str!(\"../README.md\")]\n"),
+    ];
+
+    fn issues(files: &[(&str, &str)]) -> usize {
+        check(&Tree::of(files).with("a", "crates/a", &[], &[])).len()
+    }
+
+    #[test]
+    fn a_crate_whose_readme_is_its_page_passes() {
+        assert_eq!(issues(&GOOD), 0);
+    }
+
+    #[test]
+    fn each_of_the_three_is_missed_when_it_is_not_there() {
+        for missing in 0..GOOD.len() {
+            let files: Vec<_> = GOOD
+                .into_iter()
+                .enumerate()
+                .filter(|(index, _)| *index != missing)
+                .map(|(_, file)| file)
+                .collect();
+            assert_eq!(issues(&files), 1, "{missing}");
+        }
+    }
+
+    #[test]
+    fn an_example_needs_no_readme() {
+        assert_eq!(check(&Tree::of(&[]).with("digits", "examples/digits", &[], &[])), []);
+    }
+}
