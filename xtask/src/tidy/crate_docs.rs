@@ -16,11 +16,11 @@ fn check_crate(tree: &Tree, package: &Package) -> Vec<Issue> {
     let at = |file: &str| format!("{}/{file}", package.folder());
     let has = |file: &str, wanted: fn(&str) -> bool| tree.text(&at(file)).is_some_and(wanted);
     let mut issues = Vec::new();
-    if !has("README.md", |text| text.starts_with("# ")) {
+    if !has("README.md", is_page) {
         issues.push(Issue::new(
             at("README.md"),
-            0,
-            "write the crate's page, with its name as heading",
+            1,
+            "write the crate's page: its name, and what it is for",
         ));
     }
     if !has("src/lib.rs", |text| text.lines().any(|line| line == INCLUDE)) {
@@ -36,13 +36,18 @@ fn check_crate(tree: &Tree, package: &Package) -> Vec<Issue> {
     issues
 }
 
+/// A heading, and words below it.
+fn is_page(text: &str) -> bool {
+    text.starts_with("# ") && text.lines().skip(1).any(|line| !line.trim().is_empty())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
     const GOOD: [(&str, &str); 3] = [
         ("crates/a/Cargo.toml", "readme = \"README.md\"\n"),
-        ("crates/a/README.md", "# a\n"),
+        ("crates/a/README.md", "# a\n\nWhat it is for.\n"),
         ("crates/a/src/lib.rs", "#![doc = include_str!(\"../README.md\")]\n"),
     ];
 
@@ -66,6 +71,12 @@ mod tests {
                 .collect();
             assert_eq!(issues(&files), 1, "{missing}");
         }
+    }
+
+    #[test]
+    fn a_heading_alone_is_no_page() {
+        assert!(!is_page("# a\n\n"));
+        assert!(!is_page("What it is for.\n"));
     }
 
     #[test]

@@ -40,7 +40,11 @@ struct Hole {
     reason: &'static str,
 }
 
-const HOLES: [Hole; 0] = [];
+const HOLES: [Hole; 1] = [Hole {
+    folder: "crates/binade-cpu/src/ops",
+    operation: "all",
+    reason: "one bound over all operations, which nobody implements",
+}];
 
 pub(super) fn check(tree: &Tree) -> Vec<Issue> {
     let mut issues: Vec<_> =

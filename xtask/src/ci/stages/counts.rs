@@ -38,8 +38,8 @@ fn verdict(counts: &[(&str, BTreeSet<String>)]) -> Outcome {
     let Some((name, crates)) = counts.iter().find(|(_, crates)| !good(crates)) else {
         return Outcome::Passed(all);
     };
-    let list: Vec<_> = crates.iter().map(String::as_str).collect();
-    Outcome::Failed(format!("{all}: more than {MOST_CRATES} in {name}\n{}", list.join("\n")))
+    let list = crates.iter().map(String::as_str).collect::<Vec<_>>().join("\n");
+    Outcome::Failed(format!("{all}: {name} must bring 1 to {MOST_CRATES}, itself included\n{list}"))
 }
 
 #[cfg(test)]
@@ -58,7 +58,7 @@ mod tests {
         let names = |n: usize| (0..n).map(|i| format!("crate-{i}")).collect::<BTreeSet<_>>();
         assert_eq!(verdict(&[("a", names(8))]), Outcome::Passed("a 8".into()));
         assert!(
-            matches!(verdict(&[("b", names(8)), ("a", names(9))]), Outcome::Failed(note) if note.contains("in a"))
+            matches!(verdict(&[("b", names(8)), ("a", names(9))]), Outcome::Failed(note) if note.contains("a must bring"))
         );
     }
 

@@ -31,10 +31,17 @@ struct Steps {
 
 /// Two epochs: enough to train, to grow the scale and to write every field.
 pub(crate) fn run() -> Result<Outcome> {
-    let file = root().join("target/ci/digits.json");
-    fs::create_dir_all(root().join("target/ci"))?;
+    let folder = root().join("target/ci");
+    // An earlier run's report must not speak for this one.
+    if folder.exists() {
+        fs::remove_dir_all(&folder)?;
+    }
+    fs::create_dir_all(&folder)?;
+    let file = folder.join("digits.json");
     plain(&call(&["--epochs", "2", "--json", &file.to_string_lossy()]))?;
-    verdict(&fs::read_to_string(file)?)
+    let json = fs::read_to_string(&file)
+        .map_err(|error| format!("{} was not written: {error}", file.display()))?;
+    verdict(&json)
 }
 
 /// The README's first command, with flags of the example.
