@@ -13,6 +13,7 @@ mod machine_paths;
 mod manifests;
 mod members;
 mod module_docs;
+mod package;
 mod readme;
 mod tree;
 mod unsafe_code;

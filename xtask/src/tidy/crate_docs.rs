@@ -1,9 +1,6 @@
 //! A crate's README is its documentation: one text, seen on the registry and in the docs, its examples run as doc tests.
 
-use crate::tidy::{
-    Issue,
-    tree::{Package, Tree},
-};
+use crate::tidy::{Issue, package::Package, tree::Tree};
 
 const INCLUDE: &str = "#![doc = include_str!(\"../README.md\")]";
 

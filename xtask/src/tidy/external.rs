@@ -4,7 +4,8 @@ use crate::{
     house::{self, KIT_NEVER_IMPORTS, SMALL_IMPORTS},
     tidy::{
         Issue,
-        tree::{Dependency, Package, Tree},
+        package::{Dependency, Package},
+        tree::Tree,
     },
 };
 

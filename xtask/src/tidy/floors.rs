@@ -4,10 +4,7 @@
 
 use crate::{
     house::{self, SIDEWAYS, TOP},
-    tidy::{
-        Issue,
-        tree::{Package, Tree},
-    },
+    tidy::{Issue, package::Package, tree::Tree},
 };
 
 const TABLE: &str = "xtask/src/house.rs";

@@ -1,9 +1,6 @@
 //! Manifests inherit: one version, one edition, one least Rust, one set of lints, one version of each dependency.
 
-use crate::tidy::{
-    Issue,
-    tree::{Package, Tree},
-};
+use crate::tidy::{Issue, package::Package, tree::Tree};
 
 /// Keys of `[package]` that must come from the workspace.
 const INHERITED: [&str; 4] = ["version", "edition", "rust-version", "license"];

@@ -1,14 +1,14 @@
 //! What the rules look at: the repository's text files and its packages, read once.
 
-use std::{
-    collections::BTreeMap,
-    fs,
-    path::{Path, PathBuf},
+#[cfg(test)]
+mod fabricated;
+
+use std::{collections::BTreeMap, fs, path::Path};
+
+use crate::{
+    Result,
+    tidy::package::{self, Package},
 };
-
-use serde::Deserialize;
-
-use crate::{Result, shell::Cargo};
 
 /// Text that rules read. Data files are none of their business.
 const TEXT: [&str; 8] = ["cu", "cuh", "md", "py", "rs", "sh", "toml", "wgsl"];
@@ -23,58 +23,10 @@ pub(super) struct Tree {
     packages: Vec<Package>,
 }
 
-/// A member of the workspace.
-#[derive(Clone, Deserialize)]
-pub(super) struct Package {
-    pub(super) name: String,
-    /// From the root once loaded.
-    #[serde(rename = "manifest_path")]
-    pub(super) manifest: String,
-    pub(super) dependencies: Vec<Dependency>,
-}
-
-/// One line of a manifest's dependency tables.
-#[derive(Clone, Default, Deserialize)]
-pub(super) struct Dependency {
-    pub(super) name: String,
-    /// Nothing for a normal one, else `dev` or `build`.
-    pub(super) kind: Option<String>,
-    pub(super) optional: bool,
-    /// Set for what lies in the repository.
-    pub(super) path: Option<PathBuf>,
-}
-
-#[derive(Deserialize)]
-struct Metadata {
-    packages: Vec<Package>,
-}
-
-impl Package {
-    /// The folder of the manifest, without a slash at its end.
-    pub(super) fn folder(&self) -> &str {
-        self.manifest.strip_suffix("/Cargo.toml").unwrap_or_default()
-    }
-
-    /// Whether it is one of the house's crates, not an example, a test package or xtask.
-    pub(super) fn is_crate(&self) -> bool {
-        self.folder().starts_with("crates/")
-    }
-}
-
-impl Dependency {
-    pub(super) fn is_dev(&self) -> bool {
-        self.kind.as_deref() == Some("dev")
-    }
-
-    pub(super) fn is_ours(&self) -> bool {
-        self.path.is_some()
-    }
-}
-
 impl Tree {
     /// Reads the repository at `root`, which must be in a state that `cargo metadata` can read.
     pub(super) fn load(root: &Path) -> Result<Self> {
-        let mut tree = Self { files: BTreeMap::new(), packages: packages(root)? };
+        let mut tree = Self { files: BTreeMap::new(), packages: package::load(root)? };
         tree.walk(root, root)?;
         Ok(tree)
     }
@@ -139,59 +91,9 @@ pub(super) fn has_extension(path: &str, extensions: &[&str]) -> bool {
 }
 
 /// `path` as seen from `root`, with `/` on every system.
-fn from_root(root: &Path, path: &Path) -> String {
+pub(super) fn from_root(root: &Path, path: &Path) -> String {
     let below = path.strip_prefix(root).unwrap_or(path);
     below.to_string_lossy().replace('\\', "/")
-}
-
-/// The members, as cargo reads them; no network and no lock file are needed.
-fn packages(root: &Path) -> Result<Vec<Package>> {
-    let json = Cargo::line("metadata --no-deps --offline --format-version 1").read()?;
-    let mut packages = serde_json::from_str::<Metadata>(&json)?.packages;
-    for package in &mut packages {
-        package.manifest = from_root(root, Path::new(&package.manifest));
-    }
-    Ok(packages)
-}
-
-/// Trees for the rules' own tests.
-#[cfg(test)]
-impl Tree {
-    pub(super) fn of(files: &[(&str, &str)]) -> Self {
-        let files = files.iter().map(|&(path, text)| (path.to_owned(), text.to_owned())).collect();
-        Self { files, packages: Vec::new() }
-    }
-
-    /// Adds a member `name` in `folder` with normal dependencies on `ours` and `foreign` crates.
-    pub(super) fn with(
-        mut self,
-        name: &str,
-        folder: &str,
-        ours: &[&str],
-        foreign: &[&str],
-    ) -> Self {
-        let path = Some(PathBuf::from("somewhere"));
-        let ours = ours.iter().map(|name| Dependency {
-            name: (*name).into(),
-            path: path.clone(),
-            ..Dependency::default()
-        });
-        let foreign =
-            foreign.iter().map(|name| Dependency { name: (*name).into(), ..Dependency::default() });
-        let dependencies = ours.chain(foreign).collect();
-        self.packages.push(Package {
-            name: name.into(),
-            manifest: format!("{folder}/Cargo.toml"),
-            dependencies,
-        });
-        self
-    }
-
-    /// Changes every dependency of every member.
-    pub(super) fn each_dependency(mut self, change: impl Fn(&mut Dependency)) -> Self {
-        self.packages.iter_mut().flat_map(|package| &mut package.dependencies).for_each(change);
-        self
-    }
 }
 
 #[cfg(test)]
@@ -208,14 +110,6 @@ mod tests {
             tree.files()
                 .all(|(path, _)| !path.starts_with("target/") && !path.starts_with(".git/"))
         );
-    }
-
-    #[test]
-    fn members_are_named_from_the_root() {
-        let tree = Tree::load(&root()).unwrap();
-        let this = tree.packages().iter().find(|package| package.name == "xtask").unwrap();
-        assert_eq!((this.folder(), this.is_crate()), ("xtask", false));
-        assert_ne!(tree.dependency_line(this, "clap"), 0);
     }
 
     #[test]

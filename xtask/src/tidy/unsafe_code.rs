@@ -2,10 +2,7 @@
 
 use crate::{
     house::UNSAFE_ALLOWED,
-    tidy::{
-        Issue, code,
-        tree::{Package, Tree},
-    },
+    tidy::{Issue, code, package::Package, tree::Tree},
 };
 
 const FORBID: &str = "#![forbid(unsafe_code)]";
