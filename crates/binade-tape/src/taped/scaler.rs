@@ -39,12 +39,7 @@ type Change<D> = fn(
 ) -> Result<<D as Handle>::Tensor, <D as Handle>::Error>;
 
 /// `change` is linear, and so its own derivative.
-fn recorded<D>(
-    var: &Var<D>,
-    op: Op,
-    scale: &D::Scale,
-    change: Change<D>,
-) -> Outcome<D>
+fn recorded<D>(var: &Var<D>, op: Op, scale: &D::Scale, change: Change<D>) -> Outcome<D>
 where
     D: Device + GradScaler<Scale: Send + Sync + 'static>,
 {
