@@ -1,5 +1,7 @@
 //! Gradients against central differences, operation by operation and composed.
 
+#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
+
 mod common;
 
 use binade_cpu::Tensor;

@@ -6,7 +6,7 @@ use binade_core::Op;
 use binade_ops::Dropout;
 
 impl<D: Device + Dropout> Var<D> {
-    /// `self` with elements zeroed with probability `p`, by `key` (i64 [2]: seed and counter): see [`Dropout`].
+    /// `self` with elements zeroed with probability `p`, by `key` (two i64: seed and counter): see [`Dropout`].
     ///
     /// No mask is kept: backward makes it again.
     ///
