@@ -12,6 +12,7 @@ pub mod order;
 mod outcome;
 mod pending;
 mod report;
+mod report_text;
 mod scale_state;
 mod scaled;
 mod scaler;

@@ -1,7 +1,7 @@
 //! Loss scaling for a stranger's host tensor: sets are `Vec<Named<Option<T>>>`.
 
 use crate::{GradOps, GradScaler, HostScale, Norm, ScaleState};
-use binade_core::{AmpTensor, DType, Finding, Named, Native, NativeError};
+use binade_core::{AmpTensor, DType, Finding, Named, Native, NativeError, Overflow};
 
 /// A host tensor's gradients, by parameter; `None` for a trainable parameter that has none.
 type Grads<T> = Vec<Named<Option<T>>>;
@@ -107,9 +107,14 @@ fn measure<T: AmpTensor>(grads: &mut Grads<T>, norm: Norm) -> f64 {
 fn note_norm(verdict: &mut Finding, total: f64) {
     let norm = narrow(total);
     verdict.norm = Some(norm);
-    let magnitude = verdict.magnitude;
-    verdict.check(&"norm of all gradients".into(), 0, norm, norm);
-    verdict.magnitude = magnitude;
+    if !norm.is_finite() {
+        verdict.overflow.get_or_insert_with(|| Overflow {
+            parameter: Norm::NAME.into(),
+            index: 0,
+            scaled: norm,
+            unscaled: norm,
+        });
+    }
 }
 
 #[expect(clippy::cast_possible_truncation, reason = "rounds to f32 on purpose")]

@@ -11,13 +11,19 @@ pub enum Norm {
     Infinity,
 }
 
+impl Norm {
+    /// What a norm that is not finite goes by in a report, where a parameter's name would be.
+    pub const NAME: &str = "norm of all gradients";
+}
+
 /// Arithmetic on whole sets of unscaled gradients.
 ///
 /// # For implementers
 ///
 /// * Norms are accumulated so that 64 M elements keep full `f32` accuracy and elements of 1e25 do not overflow.
 /// * `clip_norm` multiplies by `max / norm`, rounded once to `f32`, where the norm exceeds `max`, and by nothing
-///   otherwise: never by more than one. It records the norm in `verdict`, and raises it if the norm is not finite.
+///   otherwise: never by more than one. It records the norm in `verdict`, and raises it, as [`Norm::NAME`] and without
+///   counting an element, if the norm as `f32` is not finite.
 /// * `clip_value` limits each element to `[-max, max]` and leaves NaN a NaN.
 /// * A `max` that is negative, zero or NaN is `InvalidArgument`.
 /// * `add` sums in `f32`, and adds nothing where `found` is raised: an infinity never enters a sum. A parameter that

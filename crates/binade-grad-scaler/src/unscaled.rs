@@ -10,16 +10,19 @@ use std::sync::Arc;
 #[must_use = "unscaled gradients are for an optimizer"]
 pub struct UnscaledGrads<D: GradScaler> {
     grads: D::Grads,
+    /// What each pass found; empty while that is the verdict, so that clipping writes to it in place.
     parts: Vec<Part<D>>,
     verdict: D::Found,
+    /// Whether the norm in the verdict is that of these gradients, and not of a window's first micro-batch.
+    measured: bool,
     name: String,
     shared: Arc<Shared<D>>,
 }
 
 impl<D: GradScaler> UnscaledGrads<D> {
     pub(crate) fn new(grads: D::Grads, found: D::Found, shared: Arc<Shared<D>>) -> Self {
-        let parts = vec![Part { name: String::new(), found: found.clone() }];
-        Self { grads, parts, verdict: found, name: String::new(), shared }
+        let (parts, name) = (Vec::new(), String::new());
+        Self { grads, parts, verdict: found, measured: false, name, shared }
     }
 
     /// A window's sum, its parts and their joint verdict.
@@ -48,9 +51,18 @@ impl<D: GradScaler> UnscaledGrads<D> {
     ///
     /// When the device fails.
     pub fn skip_together(&mut self, other: &mut Self) -> Result<(), D::Error> {
-        let device = &self.shared.device;
+        self.keep_part();
+        other.keep_part();
+        let (own, device) = (self.verdict.clone(), &self.shared.device);
         device.merge(&mut self.verdict, &other.verdict, Join::Any)?;
-        device.merge(&mut other.verdict, &self.verdict, Join::Any)
+        device.merge(&mut other.verdict, &own, Join::Any)
+    }
+
+    /// Sets aside what the pass found before the verdict becomes more than that.
+    fn keep_part(&mut self) {
+        if self.parts.is_empty() {
+            self.parts.push(Part { name: String::new(), found: self.verdict.clone() });
+        }
     }
 
     /// Applies the gradients, or leaves everything as it was if any of them overflowed.
@@ -67,6 +79,7 @@ impl<D: GradScaler> UnscaledGrads<D> {
             name: self.name,
             parts: self.parts,
             verdict: self.verdict,
+            measured: self.measured,
         }))
     }
 }
@@ -102,6 +115,7 @@ impl<D: GradOps> UnscaledGrads<D> {
 
     fn clip(mut self, norm: Norm, max: f32) -> Result<Self, D::Error> {
         self.shared.device.clip_norm(&mut self.grads, norm, max, &mut self.verdict)?;
+        self.measured = true;
         Ok(self)
     }
 }
