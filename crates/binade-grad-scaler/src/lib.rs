@@ -18,6 +18,7 @@ mod scaled;
 mod scaler;
 mod shared;
 mod store;
+mod together;
 mod unscaled;
 
 pub use accumulation::{Accumulation, BadMicroBatch};
@@ -32,4 +33,5 @@ pub use scale_state::{MAX_EXPONENT, ScaleState};
 pub use scaled::{ScaledGrads, ScaledLoss, ScaledTensor};
 pub use scaler::Scaler;
 pub use store::{Join, ScaleStore};
+pub use together::TogetherGrads;
 pub use unscaled::UnscaledGrads;

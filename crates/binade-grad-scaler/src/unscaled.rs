@@ -2,7 +2,7 @@
 
 use crate::pending::{Part, StepRecord};
 use crate::shared::Shared;
-use crate::{GradOps, GradScaler, Join, Norm, PendingStep};
+use crate::{GradOps, GradScaler, Norm, PendingStep};
 use binade_core::Optimizer;
 use std::sync::Arc;
 
@@ -11,12 +11,12 @@ use std::sync::Arc;
 pub struct UnscaledGrads<D: GradScaler> {
     grads: D::Grads,
     /// What each pass found; empty while that is the verdict, so that clipping writes to it in place.
-    parts: Vec<Part<D>>,
-    verdict: D::Found,
+    pub(crate) parts: Vec<Part<D>>,
+    pub(crate) verdict: D::Found,
     /// Whether the norm in the verdict is that of these gradients, and not of a window's first micro-batch.
     measured: bool,
     name: String,
-    shared: Arc<Shared<D>>,
+    pub(crate) shared: Arc<Shared<D>>,
 }
 
 impl<D: GradScaler> UnscaledGrads<D> {
@@ -43,26 +43,6 @@ impl<D: GradScaler> UnscaledGrads<D> {
     /// The gradients as the device holds them. A lazy device has not divided them yet: ask it for their values.
     pub fn grads(&self) -> &D::Grads {
         &self.grads
-    }
-
-    /// Makes two steps share their fate: an overflow in either skips both. Without it each skips alone.
-    ///
-    /// # Errors
-    ///
-    /// When the device fails.
-    pub fn skip_together(&mut self, other: &mut Self) -> Result<(), D::Error> {
-        self.keep_part();
-        other.keep_part();
-        let (own, device) = (self.verdict.clone(), &self.shared.device);
-        device.merge(&mut self.verdict, &other.verdict, Join::Any)?;
-        device.merge(&mut other.verdict, &own, Join::Any)
-    }
-
-    /// Sets aside what the pass found before the verdict becomes more than that.
-    fn keep_part(&mut self) {
-        if self.parts.is_empty() {
-            self.parts.push(Part { name: String::new(), found: self.verdict.clone() });
-        }
     }
 
     /// Applies the gradients, or leaves everything as it was if any of them overflowed.
