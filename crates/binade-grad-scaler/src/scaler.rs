@@ -66,7 +66,8 @@ impl<D: GradScaler> Scaler<D> {
 
     /// Gradients of a loss that was not scaled: they are checked, and divided by nothing.
     ///
-    /// For loops that scale nothing and want the checks, the clipping and the report all the same.
+    /// For loops that scale nothing and want the checks, the clipping and the report all the same. Divergence does not
+    /// halt these, since it comes with a scale; a loss scaled under [`LossScale::none`] is halted.
     ///
     /// # Errors
     ///
@@ -102,6 +103,8 @@ impl<D: GradScaler> Scaler<D> {
 
     /// Replaces the scale and its counters: a checkpoint, a rule that [`LossScale`] cannot express, or a fresh start
     /// after divergence.
+    ///
+    /// A scale outside the rule's limits is used as it is, and is brought within them at the first move.
     ///
     /// # Errors
     ///
