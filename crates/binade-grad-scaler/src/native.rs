@@ -63,7 +63,7 @@ impl<T: AmpTensor> GradOps for Native<T> {
         Ok(())
     }
 
-    fn add(
+    fn accumulate(
         &self,
         sum: Option<NamedGrads<T>>,
         grads: NamedGrads<T>,

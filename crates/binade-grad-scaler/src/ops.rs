@@ -27,7 +27,7 @@ impl Norm {
 ///   counting an element, if the norm as `f32` is not finite.
 /// * `clip_value` limits each element to `[-max, max]` and leaves NaN a NaN.
 /// * A `max` that is negative, zero or NaN is `InvalidArgument`.
-/// * `add` sums in `f32`, and adds nothing where `found` is raised: an infinity never enters a sum. A parameter that
+/// * `accumulate` sums in `f32`, and adds nothing where `found` is raised: an infinity never enters a sum. A parameter that
 ///   has a gradient in one set only keeps that one.
 pub trait GradOps: GradScaler {
     /// Shrinks `grads` so that the norm over all of them is at most `max`.
@@ -55,7 +55,7 @@ pub trait GradOps: GradScaler {
     /// # Errors
     ///
     /// When the device fails, or the two sets differ in names or lengths.
-    fn add(
+    fn accumulate(
         &self,
         sum: Option<Self::Grads>,
         grads: Self::Grads,

@@ -10,8 +10,9 @@ use binade_core::Handle;
 ///
 /// # For implementers
 ///
-/// * Element `i` stays where `bits(key, i) ≥ ⌊p·2³²⌋`, with the 32-bit generator of `binade_core::stochastic`: the
-///   same mask on every device and for any number of threads.
+/// * Element `i` stays where `bits(key, i) ≥ ⌊p·2³²⌋`, with [`bits`](binade_core::stochastic::bits) and its key of
+///   `step` = the counter's lower half, `parameter` = the complement of its upper half (so that parameters, which are
+///   numbered from 0, are rounded with other words). The mask is the same on every device.
 /// * Dropped elements are +0, even where they were NaN or infinite; kept ones are multiplied in f32 and narrowed once.
 /// * `p = 0` is the identity, `p = 1` drops everything.
 pub trait Dropout: Handle {

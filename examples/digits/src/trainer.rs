@@ -11,7 +11,7 @@ use binade::core::{DType, Handle, Named, NamedGrads};
 use binade::grad_scaler::{BadMicroBatch, UnscaledGrads};
 use binade::master_weights::Memory;
 use binade::{Amp, Model, initialize};
-use binade_ops::Upload;
+
 use binade_tape::{Tape, TapeError, Taped, Var};
 use indicatif::ProgressBar;
 use std::ops::ControlFlow;
@@ -108,8 +108,7 @@ impl<'a, D: Trains> Trainer<'a, D> {
         let params = tape.parameters(&self.amp.optimizer.params);
         let logits = self.net.forward(&params, &tape.constant(pixels), true)?;
         let loss = logits.cross_entropy(&labels)?;
-        *total =
-            binade_ops::Add::add(self.device, total, loss.tensor()).map_err(TapeError::from)?;
+        *total = self.device.add(total, loss.tensor()).map_err(TapeError::from)?;
         self.book.see_activations(tape.activation_bytes());
         #[expect(clippy::cast_precision_loss, reason = "at most 64 micro-batches")]
         let loss = if parts == 1 { loss } else { loss.scaled_by(1.0 / parts as f32)? };
@@ -149,7 +148,7 @@ impl<'a, D: Trains> Trainer<'a, D> {
     }
 
     fn upload(&self, batch: &Images) -> Result<(D::Tensor, D::Tensor), D> {
-        let pixels = Upload::upload(self.device, &batch.pixels, &[batch.len(), PIXELS], DType::F32);
+        let pixels = self.device.upload(&batch.pixels, &[batch.len(), PIXELS], DType::F32);
         let labels = self.device.upload_i64(&batch.labels, &[batch.len()]);
         Ok((pixels.map_err(TapeError::from)?, labels.map_err(TapeError::from)?))
     }

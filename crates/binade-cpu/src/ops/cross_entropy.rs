@@ -8,7 +8,7 @@ use binade_ops::{CrossEntropy, shape};
 impl CrossEntropy for Cpu {
     fn cross_entropy(&self, logits: &Tensor, labels: &Tensor) -> Result<Tensor, Error> {
         let labels = checked(logits, labels)?;
-        let (x, classes) = (logits.to_f32()?, logits.shape()[1]);
+        let (x, classes) = (logits.to_f32(), logits.shape()[1]);
         let losses = parallel::partials(labels.len(), classes * COST, |rows| {
             rows.map(|i| row_loss(&x[i * classes..(i + 1) * classes], labels[i])).sum::<f64>()
         });
@@ -25,7 +25,7 @@ impl CrossEntropy for Cpu {
         let labels = checked(logits, labels)?;
         let grad = f64::from(operands::scalar_grad(Op::CROSS_ENTROPY, grad)?);
         let factor = reduce::round(grad / reduce::count(labels.len()));
-        let (x, classes) = (logits.to_f32()?, logits.shape()[1]);
+        let (x, classes) = (logits.to_f32(), logits.shape()[1]);
         let mut out = vec![0.0; x.len()];
         parallel::rows(&mut out, classes, classes * COST, |first, block| {
             for (i, out) in (first..).zip(block.chunks_exact_mut(classes)) {

@@ -68,12 +68,12 @@ where
         Ok(self.0.clip_value(grads, max)?)
     }
 
-    fn add(
+    fn accumulate(
         &self,
         sum: Option<D::Grads>,
         grads: D::Grads,
         found: &D::Found,
     ) -> Result<D::Grads, Failed<D>> {
-        Ok(GradOps::add(&self.0, sum, grads, found)?)
+        Ok(self.0.accumulate(sum, grads, found)?)
     }
 }
