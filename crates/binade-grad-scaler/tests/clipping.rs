@@ -15,7 +15,7 @@ fn grads(data: &[f32]) -> Result<Unscaled> {
 fn mixed(n: u32) -> Vec<f32> {
     let value = |i: u32| {
         let bits = i.wrapping_mul(2654435761);
-        let exponent = i32::from(u8::try_from(bits % 24).unwrap()) - 12;
+        let exponent = i32::from(u8::try_from(bits % 24).expect("below 24")) - 12;
         f32::from_bits(bits >> 9 | 0x3f80_0000) * 2.0_f32.powi(exponent)
     };
     (0..n).map(value).collect()
