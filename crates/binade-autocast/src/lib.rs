@@ -1,1 +1,19 @@
-//! The `binade-autocast` crate.
+#![doc = include_str!("../README.md")]
+#![forbid(unsafe_code)]
+
+mod ambient;
+mod cache;
+mod custom;
+mod device;
+mod error;
+mod ledger;
+mod region;
+mod scope;
+
+pub use ambient::Ambient;
+pub use custom::{Backward, CustomOp};
+pub use device::{Autocast, CacheKey};
+pub use error::CastError;
+pub use ledger::{Account, Ledger};
+pub use region::{Region, RegionError};
+pub use scope::{Prepared, Scope};

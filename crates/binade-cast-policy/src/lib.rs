@@ -1,1 +1,25 @@
-//! The `binade-cast-policy` crate.
+#![doc = include_str!("../README.md")]
+#![forbid(unsafe_code)]
+
+mod call;
+mod category;
+mod decision;
+mod explain;
+mod glob;
+mod overrides;
+mod policy;
+mod preset;
+mod rule;
+#[cfg(feature = "serde")]
+mod saved;
+mod table;
+
+pub use call::{Attribute, OpCall};
+pub use category::Category;
+pub use decision::{Decision, Refusal, Site};
+pub use explain::{Explanation, PlannedCast};
+pub use glob::Glob;
+pub use overrides::{Is, Overrides, When};
+pub use policy::CastPolicy;
+pub use rule::CastRule;
+pub use table::OpTable;

@@ -1,5 +1,9 @@
 //! Element types and the facts of their formats.
 
+mod format;
+
+pub use format::Format;
+
 use std::fmt;
 
 /// The type of a tensor's elements.

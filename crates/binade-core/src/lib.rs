@@ -11,14 +11,16 @@ mod named;
 mod native;
 mod op;
 mod optimizer;
+mod promote;
 pub mod stochastic;
 
-pub use dtype::DType;
+pub use dtype::{DType, Format};
 pub use element::Element;
 pub use error::{Error, ErrorKind};
 pub use finding::{Finding, Overflow};
 pub use handle::Handle;
-pub use named::Named;
+pub use named::{Named, NamedGrads};
 pub use native::{AmpTensor, Native, NativeError};
 pub use op::{Op, OpClass};
 pub use optimizer::Optimizer;
+pub use promote::{PromoteError, promote, promote_like_torch};

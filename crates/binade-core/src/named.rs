@@ -17,3 +17,6 @@ impl<V> Named<V> {
         Self { name: name.into(), value }
     }
 }
+
+/// A set of gradients as a host holds it: one entry a trainable parameter, `None` where it has no gradient.
+pub type NamedGrads<T> = Vec<Named<Option<T>>>;

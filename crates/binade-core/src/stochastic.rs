@@ -1,1 +1,118 @@
-//! Stochastic rounding.
+//! Stochastic rounding: up with the probability of what is cut off, from random bits that depend on nothing but a name.
+//!
+//! The expected result is the value, so that many updates too small to change a 16-bit weight one by one still add up.
+//!
+//! # The bits
+//!
+//! [`bits`] is a function of (seed, parameter, step, index) alone: no state, so the same on every backend and however work
+//! is divided. One [`philox4x32`] call gives the words of four neighbours:
+//!
+//! | word | key | counter |
+//! |---|---|---|
+//! | 0 | seed, low half | block = index / 4, low half |
+//! | 1 | seed, high half | block, high half |
+//! | 2 | | step |
+//! | 3 | | parameter |
+//!
+//! and element `index` takes word `index % 4` of the result. Distinct names never share a word's counter, and 32-bit
+//! integers are all a kernel or shader needs.
+//!
+//! # The rounding
+//!
+//! With the magnitude's code written as a fixed-point number (below the format's smallest normal, too), the *upper* bits of
+//! the random word are added to the fraction and the sum is cut off:
+//!
+//! * A value that the format holds is unchanged. Any other goes to one of its two neighbours.
+//! * The mean over all words is the value, exactly, while the fraction has at most 31 bits: always in `bf16`, from 2^-32 in
+//!   `f16`, 2^-17 in E4M3 and 2^-24 in E5M2. Below, the chance of the smallest subnormal is rounded down to a multiple of
+//!   2^-31.
+//! * For one word, a larger value never rounds to a smaller one.
+//! * NaN stays NaN, and keeps its sign. Infinity stays infinity unless it saturates.
+//! * Overflow is decided after rounding, as IEEE 754 does: from the largest value to where the next would be (65536 for
+//!   `f16`) a value goes down or overflows, by the same chances; from there on it overflows.
+
+mod philox;
+
+pub use philox::philox4x32;
+
+use crate::{
+    DType,
+    cast::{E4M3, E5M2, OnOverflow, codec::Codec},
+};
+use half::{bf16, f16};
+
+/// Names a stream of random words.
+#[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub struct Key {
+    /// Of the run.
+    pub seed: u64,
+    /// Of the tensor rounded: every buffer of a parameter (weights, each moment) needs a number of its own.
+    pub parameter: u32,
+    /// Of the optimizer step.
+    pub step: u32,
+}
+
+impl Key {
+    /// The words of elements `4 * block` to `4 * block + 3`.
+    #[inline]
+    pub const fn block(self, block: u64) -> [u32; 4] {
+        let [counter_low, counter_high] = halves(block);
+        philox4x32([counter_low, counter_high, self.step, self.parameter], halves(self.seed))
+    }
+}
+
+/// The word of one element; a loop over neighbours asks [`Key::block`] once for four.
+#[inline]
+pub const fn bits(key: Key, index: u64) -> u32 {
+    key.block(index / 4)[(index % 4) as usize]
+}
+
+/// Rounds to `bf16`; overflows to infinity.
+#[inline]
+pub const fn round_bf16(value: f32, bits: u32) -> bf16 {
+    bf16::from_bits(low(Codec::BF16.stochastic(value, bits, OnOverflow::NonFinite)))
+}
+
+/// Rounds to `f16`; overflows to infinity.
+#[inline]
+pub const fn round_f16(value: f32, bits: u32) -> f16 {
+    f16::from_bits(low(Codec::F16.stochastic(value, bits, OnOverflow::NonFinite)))
+}
+
+/// Rounds to E4M3.
+#[inline]
+pub const fn round_e4m3(value: f32, bits: u32, on_overflow: OnOverflow) -> E4M3 {
+    E4M3::from_code(Codec::E4M3.stochastic(value, bits, on_overflow))
+}
+
+/// Rounds to E5M2.
+#[inline]
+pub const fn round_e5m2(value: f32, bits: u32, on_overflow: OnOverflow) -> E5M2 {
+    E5M2::from_code(Codec::E5M2.stochastic(value, bits, on_overflow))
+}
+
+/// What `value` becomes when rounded to `to` and read back, as [`cast::round`](crate::cast::round) has it for nearest.
+pub fn round(value: f32, to: DType, bits: u32, on_overflow: OnOverflow) -> Option<f32> {
+    let codec = match to {
+        DType::BF16 => Codec::BF16,
+        DType::F16 => Codec::F16,
+        DType::F32 => return Some(value),
+        DType::E4M3 => Codec::E4M3,
+        DType::E5M2 => Codec::E5M2,
+        DType::F64 | DType::I64 | DType::I32 | DType::U8 | DType::Bool => return None,
+    };
+    Some(codec.decode(codec.stochastic(value, bits, on_overflow)))
+}
+
+#[expect(clippy::cast_possible_truncation, reason = "the halves are what is wanted")]
+#[inline(always)]
+const fn halves(word: u64) -> [u32; 2] {
+    [word as u32, (word >> 32) as u32]
+}
+
+#[expect(clippy::cast_possible_truncation, reason = "a 16-bit format's codes are below 2^16")]
+#[inline(always)]
+const fn low(code: u32) -> u16 {
+    code as u16
+}

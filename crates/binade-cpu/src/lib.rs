@@ -1,1 +1,19 @@
-//! The `binade-cpu` crate.
+#![doc = include_str!("../README.md")]
+#![deny(unsafe_code)]
+
+mod autocast;
+mod cpu;
+mod error;
+mod gemm;
+mod gradients;
+mod masters;
+mod ops;
+mod parallel;
+mod reduce;
+mod scaler;
+mod tensor;
+
+pub use cpu::Cpu;
+pub use error::Error;
+pub use gradients::Gradients;
+pub use tensor::{Stored, Tensor};

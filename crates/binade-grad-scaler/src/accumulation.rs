@@ -67,7 +67,7 @@ impl<D: GradOps> Accumulation<D> {
                 (Some(grads), verdict)
             }
         };
-        let sum = shared.device.add(so_far, grads, &found)?;
+        let sum = shared.device.accumulate(so_far, grads, &found)?;
         self.parts.push(Part { name: format!("micro-batch {}", self.parts.len()), found });
         self.sum = Some(UnscaledGrads::new(sum, verdict, shared));
         Ok(())

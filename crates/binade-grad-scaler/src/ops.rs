@@ -1,6 +1,7 @@
 //! What a device must be able to do with whole sets of unscaled gradients: clip and add.
 
 use crate::GradScaler;
+use binade_core::{Finding, Overflow};
 
 /// Which norm of all gradients together to clip by.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -26,7 +27,7 @@ impl Norm {
 ///   counting an element, if the norm as `f32` is not finite.
 /// * `clip_value` limits each element to `[-max, max]` and leaves NaN a NaN.
 /// * A `max` that is negative, zero or NaN is `InvalidArgument`.
-/// * `add` sums in `f32`, and adds nothing where `found` is raised: an infinity never enters a sum. A parameter that
+/// * `accumulate` sums in `f32`, and adds nothing where `found` is raised: an infinity never enters a sum. A parameter that
 ///   has a gradient in one set only keeps that one.
 pub trait GradOps: GradScaler {
     /// Shrinks `grads` so that the norm over all of them is at most `max`.
@@ -54,12 +55,40 @@ pub trait GradOps: GradScaler {
     /// # Errors
     ///
     /// When the device fails, or the two sets differ in names or lengths.
-    fn add(
+    fn accumulate(
         &self,
         sum: Option<Self::Grads>,
         grads: Self::Grads,
         found: &Self::Found,
     ) -> Result<Self::Grads, Self::Error>;
+}
+
+/// Records the norm that clipping measured; one that is not finite as `f32` raises the verdict.
+///
+/// The oracle of what a device's clipping kernel writes.
+pub fn record_norm(verdict: &mut Finding, norm: f64) {
+    let norm = narrow(norm);
+    verdict.norm = Some(norm);
+    if !norm.is_finite() {
+        verdict.overflow.get_or_insert_with(|| Overflow {
+            parameter: Norm::NAME.into(),
+            index: 0,
+            scaled: norm,
+            unscaled: norm,
+        });
+    }
+}
+
+/// What gradients of this norm are multiplied by to have a norm of at most `max`: `max / norm`, or 1.
+///
+/// torch divides by `norm + 1e-6`, and so shrinks gradients that are within the limit; this does not.
+pub fn clip_factor(norm: f64, max: f32) -> f32 {
+    if norm > f64::from(max) { narrow(f64::from(max) / norm) } else { 1.0 }
+}
+
+#[expect(clippy::cast_possible_truncation, reason = "rounds to f32 on purpose")]
+fn narrow(x: f64) -> f32 {
+    x as f32
 }
 
 // Holds the traits to being object safe.

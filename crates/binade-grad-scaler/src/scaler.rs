@@ -50,7 +50,7 @@ impl<D: GradScaler> Scaler<D> {
     }
 
     fn start(device: D, rule: LossScale, reduce: Option<Box<Reduce<D>>>) -> Result<Self, D::Error> {
-        let scale = device.upload(rule.start())?;
+        let scale = device.upload_state(rule.start())?;
         Ok(Self { shared: Arc::new(Shared { device, reduce }), scale, rule })
     }
 
@@ -73,7 +73,7 @@ impl<D: GradScaler> Scaler<D> {
     ///
     /// When the device fails.
     pub fn never_scaled(&self, grads: D::Grads) -> Result<UnscaledGrads<D>, D::Error> {
-        let one = self.shared.device.upload(ScaleState::power_of_two(0))?;
+        let one = self.shared.device.upload_state(ScaleState::power_of_two(0))?;
         ScaledGrads::new(grads, one, self.shared.clone()).unscale()
     }
 
@@ -110,7 +110,7 @@ impl<D: GradScaler> Scaler<D> {
     ///
     /// When the device fails.
     pub fn set_state(&mut self, state: ScaleState) -> Result<(), D::Error> {
-        self.scale = self.shared.device.upload(state)?;
+        self.scale = self.shared.device.upload_state(state)?;
         Ok(())
     }
 

@@ -1,1 +1,22 @@
-//! The `binade-master-weights` crate.
+#![doc = include_str!("../README.md")]
+#![forbid(unsafe_code)]
+
+mod constants;
+mod host;
+mod masters;
+mod memory;
+mod native;
+mod optimizer;
+mod plan;
+mod rule;
+pub mod step;
+mod wrapper;
+
+pub use constants::{AdamConstants, SgdConstants, StepConstants};
+pub use host::{HostMasters, PlanError, Slot};
+pub use masters::MasterWeights;
+pub use memory::Memory;
+pub use optimizer::MasterOptimizer;
+pub use plan::{Group, MasterStore, Plan, Storage};
+pub use rule::{Adam, RuleError, Sgd, UpdateRule};
+pub use wrapper::{HostOptimizer, Materialise};

@@ -27,12 +27,14 @@ pub trait MasterWeights: Handle {
     /// Masters, moments, step count and hyper-parameters, where the parameters live.
     type Masters;
 
-    /// Masters of `params` as they are now, to be moved by `plan`.
+    /// Masters of `params` as they are now, to be moved by `plan`; then stores each parameter in the type that `plan`
+    /// says, so that masters keep the bits that lowering a parameter loses.
     ///
     /// # Errors
     ///
-    /// When the device fails, or a group of `plan` names a parameter that is not there.
-    fn masters(&self, params: &Self::Params, plan: &Plan) -> Result<Self::Masters, Self::Error>;
+    /// When the device fails, or `plan` names a parameter that is not there.
+    fn masters(&self, params: &mut Self::Params, plan: &Plan)
+    -> Result<Self::Masters, Self::Error>;
 
     /// Puts other hyper-parameters in place: a learning rate that moved, a group that thawed. State is kept.
     ///

@@ -18,10 +18,14 @@ pub struct Memory {
 }
 
 impl Memory {
-    /// What training takes for parameters given by name, type and number of elements.
-    pub fn of<'p>(plan: &Plan, parameters: impl IntoIterator<Item = (&'p str, DType, u64)>) -> Self {
+    /// What training by `plan` takes, for parameters given by name, present type and number of elements.
+    pub fn of<'p>(
+        plan: &Plan,
+        parameters: impl IntoIterator<Item = (&'p str, DType, u64)>,
+    ) -> Self {
         let mut total = Self::default();
         for (name, dtype, elements) in parameters {
+            let dtype = plan.dtype_of(name, dtype);
             let stored = elements * dtype.bytes() as u64;
             let copied = dtype != DType::F32 && plan.store() == MasterStore::Copy;
             total.parameters += stored;

@@ -14,13 +14,13 @@ pub struct MasterOptimizer<D: MasterWeights> {
 }
 
 impl<D: MasterWeights> MasterOptimizer<D> {
-    /// Takes over `params`, with masters as they are now.
+    /// Takes over `params`, with masters as they are now, and stores them as `plan` says.
     ///
     /// # Errors
     ///
-    /// When the device fails, or a group of `plan` names a parameter that is not there.
-    pub fn new(device: D, params: D::Params, plan: Plan) -> Result<Self, D::Error> {
-        let masters = device.masters(&params, &plan)?;
+    /// When the device fails, or `plan` names a parameter that is not there.
+    pub fn new(device: D, mut params: D::Params, plan: Plan) -> Result<Self, D::Error> {
+        let masters = device.masters(&mut params, &plan)?;
         Ok(Self { device, masters, plan, params })
     }
 

@@ -1,6 +1,8 @@
 //! Which rule moves which parameter, and where its master is kept.
 
 use crate::{RuleError, UpdateRule};
+use binade_core::DType;
+use std::collections::HashSet;
 
 /// Where the `f32` value of a low-precision parameter is kept between steps.
 #[non_exhaustive]
@@ -22,6 +24,17 @@ pub struct Plan {
     rule: UpdateRule,
     groups: Vec<Group>,
     store: MasterStore,
+    storage: Option<Storage>,
+}
+
+/// What type parameters are stored in.
+#[derive(Clone, Debug, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub struct Storage {
+    /// The type of all parameters but those in `keep_f32`.
+    pub dtype: DType,
+    /// Names of parameters that stay in `f32`: normalisation, as with Apex's `keep_batchnorm_fp32`.
+    pub keep_f32: Vec<String>,
 }
 
 /// Parameters that move by a rule of their own.
@@ -42,7 +55,7 @@ impl Plan {
     /// When `rule` has a value it is not defined for.
     pub fn new(rule: UpdateRule) -> Result<Self, RuleError> {
         rule.validate()?;
-        Ok(Self { rule, groups: Vec::new(), store: MasterStore::Copy })
+        Ok(Self { rule, groups: Vec::new(), store: MasterStore::Copy, storage: None })
     }
 
     /// Moves the named parameters by a rule of their own; a later group takes over from an earlier one.
@@ -65,6 +78,17 @@ impl Plan {
     #[must_use]
     pub fn with_store(self, store: MasterStore) -> Self {
         Self { store, ..self }
+    }
+
+    /// Stores parameters in `dtype`, but for those named in `keep_f32`. Without this each stays in the type it has.
+    #[must_use]
+    pub fn with_storage<S: Into<String>>(
+        self,
+        dtype: DType,
+        keep_f32: impl IntoIterator<Item = S>,
+    ) -> Self {
+        let keep_f32 = keep_f32.into_iter().map(Into::into).collect();
+        Self { storage: Some(Storage { dtype, keep_f32 }), ..self }
     }
 
     /// The same plan at another learning rate, groups included.
@@ -102,10 +126,20 @@ impl Plan {
         self.store
     }
 
-    /// A name in some group that is not among `parameters`: most likely a typing error.
+    /// The type that `parameter`, of type `now`, is stored in.
+    pub fn dtype_of(&self, parameter: &str, now: DType) -> DType {
+        match &self.storage {
+            None => now,
+            Some(storage) if storage.keep_f32.iter().any(|name| name == parameter) => DType::F32,
+            Some(storage) => storage.dtype,
+        }
+    }
+
+    /// A name in the plan that is not among `parameters`: most likely a typing error.
     pub fn stranger<'p>(&self, parameters: impl Iterator<Item = &'p str>) -> Option<&str> {
-        let known: std::collections::HashSet<&str> = parameters.collect();
-        let named = self.groups.iter().flat_map(|group| &group.parameters);
-        named.map(String::as_str).find(|name| !known.contains(name))
+        let known: HashSet<&str> = parameters.collect();
+        let grouped = self.groups.iter().flat_map(|group| &group.parameters);
+        let kept = self.storage.iter().flat_map(|storage| &storage.keep_f32);
+        grouped.chain(kept).map(String::as_str).find(|name| !known.contains(name))
     }
 }

@@ -1,6 +1,6 @@
 //! Drives an optimizer that knows nothing of any of this, as Apex's `FP16_Optimizer` does.
 
-use binade_core::{Handle, Named, Optimizer};
+use binade_core::{Handle, NamedGrads, Optimizer};
 use std::fmt;
 
 /// A device that can show unscaled gradients and their verdict to code that expects plain tensors.
@@ -27,7 +27,7 @@ pub trait Materialise: Handle {
     /// # Errors
     ///
     /// When the device fails.
-    fn materialise(&self, grads: Self::Grads) -> Result<Vec<Named<Option<Self::Tensor>>>, Self::Error>;
+    fn materialise(&self, grads: Self::Grads) -> Result<NamedGrads<Self::Tensor>, Self::Error>;
 }
 
 /// An optimizer of the user's own, given gradients in `f32` when they are fit to be applied.
@@ -43,7 +43,7 @@ pub struct HostOptimizer<D, F> {
 impl<D, F> HostOptimizer<D, F>
 where
     D: Materialise,
-    F: FnMut(Vec<Named<Option<D::Tensor>>>) -> Result<(), D::Error>,
+    F: FnMut(NamedGrads<D::Tensor>) -> Result<(), D::Error>,
 {
     /// Calls `apply` with the gradients of each step that is not skipped.
     pub fn new(device: D, apply: F) -> Self {
@@ -59,7 +59,7 @@ where
 impl<D, F> Optimizer<D::Grads, D::Found> for HostOptimizer<D, F>
 where
     D: Materialise,
-    F: FnMut(Vec<Named<Option<D::Tensor>>>) -> Result<(), D::Error>,
+    F: FnMut(NamedGrads<D::Tensor>) -> Result<(), D::Error>,
 {
     type Error = D::Error;
 

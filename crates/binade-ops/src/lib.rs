@@ -1,1 +1,58 @@
-//! The `binade-ops` crate.
+#![doc = include_str!("../README.md")]
+#![forbid(unsafe_code)]
+
+mod add;
+mod all;
+mod batch_norm;
+mod bias_add;
+mod bmm;
+mod conv2d;
+mod cross_entropy;
+mod dropout;
+mod embedding;
+mod fill;
+mod gelu;
+mod host;
+mod layer_norm;
+mod linear;
+mod log_softmax;
+mod matmul;
+mod max_pool2d;
+mod mean;
+mod mse_loss;
+mod mul;
+mod relu;
+mod reshape;
+pub mod shape;
+mod shaped;
+mod softmax;
+mod sum;
+mod tanh;
+
+pub use add::Add;
+pub use all::Ops;
+pub use batch_norm::{BatchNorm, BatchNormConfig, BatchNormOutput, RunningStats};
+pub use bias_add::BiasAdd;
+pub use bmm::Bmm;
+pub use conv2d::{Conv2d, Conv2dConfig};
+pub use cross_entropy::CrossEntropy;
+pub use dropout::Dropout;
+pub use embedding::Embedding;
+pub use fill::Fill;
+pub use gelu::Gelu;
+pub use host::{Download, Upload};
+pub use layer_norm::{LayerNorm, NormGrads};
+pub use linear::{AffineGrads, Linear};
+pub use log_softmax::LogSoftmax;
+pub use matmul::MatMul;
+pub use max_pool2d::{MaxPool2d, MaxPool2dConfig};
+pub use mean::Mean;
+pub use mse_loss::MseLoss;
+pub use mul::Mul;
+pub use relu::Relu;
+pub use reshape::Reshape;
+pub use shape::ShapeError;
+pub use shaped::Shaped;
+pub use softmax::Softmax;
+pub use sum::Sum;
+pub use tanh::Tanh;

@@ -1,1 +1,22 @@
-//! The `binade-tape` crate.
+#![doc = include_str!("../README.md")]
+#![forbid(unsafe_code)]
+
+mod autocast;
+mod backward;
+mod custom;
+mod device;
+mod error;
+mod ops;
+mod record;
+mod tape;
+mod taped;
+mod total;
+mod value;
+mod var;
+
+pub use custom::CustomCall;
+pub use device::{Device, ScalingDevice};
+pub use error::TapeError;
+pub use tape::Tape;
+pub use taped::Taped;
+pub use var::Var;

@@ -1,1 +1,17 @@
-//! The `binade` crate.
+#![doc = include_str!("../README.md")]
+#![forbid(unsafe_code)]
+
+mod initialize;
+mod level;
+pub mod prelude;
+mod properties;
+
+pub use initialize::{Amp, InitError, Model, Setup, initialize};
+pub use level::{OptLevel, UnknownLevel};
+pub use properties::{Illegal, Properties};
+
+pub use binade_autocast as autocast;
+pub use binade_cast_policy as cast_policy;
+pub use binade_core as core;
+pub use binade_grad_scaler as grad_scaler;
+pub use binade_master_weights as master_weights;

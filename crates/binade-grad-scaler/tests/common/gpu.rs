@@ -172,7 +172,7 @@ impl ScaleStore for Gpu {
     type Scale = Buffer<ScaleState>;
     type Found = GpuFound;
 
-    fn upload(&self, state: ScaleState) -> Result<Self::Scale> {
+    fn upload_state(&self, state: ScaleState) -> Result<Self::Scale> {
         Ok(Buffer::upload(state))
     }
 
@@ -272,7 +272,7 @@ impl GradOps for Gpu {
         Ok(())
     }
 
-    fn add(
+    fn accumulate(
         &self,
         sum: Option<GpuGrads>,
         mut grads: GpuGrads,

@@ -1,0 +1,110 @@
+//! An account of the casts a program causes.
+
+use binade_core::DType;
+use std::collections::BTreeMap;
+use std::fmt;
+use std::sync::{Mutex, PoisonError};
+
+/// What was cast for one operation.
+#[non_exhaustive]
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub struct Account {
+    /// Operands cast.
+    pub casts: u64,
+    /// Operands that needed a cast which was kept from an earlier use.
+    pub reused: u64,
+    /// Bytes of the copies made, as far as the device tells sizes.
+    pub bytes: u64,
+    /// Casts whose size the device did not tell.
+    pub unsized_casts: u64,
+    /// Casts to a wider type because another operand was wider: often a bias or a mask left in `f32`.
+    pub widened: u64,
+}
+
+impl Account {
+    fn add(&mut self, other: &Self) {
+        self.casts += other.casts;
+        self.reused += other.reused;
+        self.bytes += other.bytes;
+        self.unsized_casts += other.unsized_casts;
+        self.widened += other.widened;
+    }
+}
+
+/// Counts casts by operation, from any number of scopes and threads. Prints as a table.
+#[derive(Debug, Default)]
+pub struct Ledger(Mutex<BTreeMap<&'static str, Account>>);
+
+/// One operand that a scope brought to another type.
+pub(crate) struct Posting {
+    pub(crate) op: &'static str,
+    pub(crate) from: DType,
+    pub(crate) to: DType,
+    pub(crate) promoted: bool,
+    pub(crate) made: bool,
+    pub(crate) elements: Option<u64>,
+}
+
+impl Ledger {
+    /// An account for every operation that needed a cast, by name.
+    pub fn accounts(&self) -> BTreeMap<&'static str, Account> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// All accounts together.
+    pub fn total(&self) -> Account {
+        let mut total = Account::default();
+        self.accounts().values().for_each(|account| total.add(account));
+        total
+    }
+
+    /// Forgets everything counted so far.
+    pub fn clear(&self) {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).clear();
+    }
+
+    pub(crate) fn post(&self, posting: &Posting) {
+        let Posting { op, from, to, promoted, made, elements } = *posting;
+        let account = if made {
+            Account {
+                casts: 1,
+                bytes: elements.unwrap_or(0) * to.bytes() as u64,
+                unsized_casts: u64::from(elements.is_none()),
+                widened: u64::from(promoted && to.bytes() > from.bytes()),
+                reused: 0,
+            }
+        } else {
+            Account { reused: 1, ..Account::default() }
+        };
+        let mut accounts = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        accounts.entry(op).or_default().add(&account);
+    }
+}
+
+impl fmt::Display for Ledger {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        writeln!(
+            f,
+            "{:24} {:>8} {:>8} {:>14} {:>8}",
+            "operation", "casts", "reused", "bytes", "widened"
+        )?;
+        let accounts = self.accounts();
+        accounts.iter().try_for_each(|(op, account)| row(f, op, account))?;
+        row(f, "total", &self.total())
+    }
+}
+
+/// A `+` marks bytes that leave out casts of unknown size.
+fn row(f: &mut fmt::Formatter<'_>, name: &str, account: &Account) -> fmt::Result {
+    let Account { casts, reused, bytes, unsized_casts, widened } = account;
+    let bytes = format!("{bytes}{}", if *unsized_casts > 0 { "+" } else { "" });
+    writeln!(f, "{name:24} {casts:>8} {reused:>8} {bytes:>14} {widened:>8}")
+}
+
+#[cfg(feature = "serde")]
+impl serde::Serialize for Ledger {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        self.accounts().serialize(serializer)
+    }
+}

@@ -1,0 +1,212 @@
+//! A region opened on a device: where casts happen, are kept and are counted.
+
+use crate::cache::Cache;
+use crate::ledger::{Ledger, Posting};
+use crate::{Autocast, CastError, Region};
+use binade_cast_policy::{Decision, OpCall};
+use binade_core::{DType, Op};
+use std::borrow::Cow;
+use std::fmt;
+use std::sync::Arc;
+
+/// A region opened on a device. Casts operands, and keeps casts of parameters until it is dropped.
+///
+/// * A parameter is cast once in a region, to each type it is used in.
+/// * A kept cast is never stale: it is found only while the parameter's version is the one it was made of.
+/// * A cast made without gradients is not found by a use that needs them.
+/// * A tensor that reports no key is cast at each use.
+/// * `f64`, integers and booleans pass untouched.
+/// * Everything kept is freed with the last scope of the region.
+pub struct Scope<'d, D: Autocast> {
+    device: &'d D,
+    region: Region,
+    cache: Option<Arc<Cache<D::Tensor>>>,
+    ledger: Option<Arc<Ledger>>,
+}
+
+/// Operands as an operation should see them, and the result it should give.
+#[derive(Debug)]
+pub struct Prepared<'t, T: Clone> {
+    /// The operands, in order; those that need no cast are borrowed.
+    pub operands: Vec<Cow<'t, T>>,
+    /// The type of result to ask for; `None` for whatever follows from the operands.
+    pub output: Option<DType>,
+}
+
+impl Region {
+    /// Opens the region on `device`, with nothing kept yet and no ledger.
+    pub fn open<'d, D: Autocast>(&self, device: &'d D) -> Scope<'d, D> {
+        Scope { device, region: self.clone(), cache: Some(Arc::default()), ledger: None }
+    }
+}
+
+impl<'d, D: Autocast> Scope<'d, D> {
+    /// The same scope counting its casts in `ledger`.
+    #[must_use]
+    pub fn with_ledger(self, ledger: Arc<Ledger>) -> Self {
+        Self { ledger: Some(ledger), ..self }
+    }
+
+    /// The same scope keeping nothing: the same numbers, more casts.
+    #[must_use]
+    pub fn without_cache(self) -> Self {
+        Self { cache: None, ..self }
+    }
+
+    /// A scope inside this one, by another region; what either keeps, both find.
+    #[must_use]
+    pub fn within(&self, region: Region) -> Self {
+        Self { region, ..self.clone() }
+    }
+
+    /// The region this scope casts by.
+    pub const fn region(&self) -> &Region {
+        &self.region
+    }
+
+    /// The device it casts on.
+    pub const fn device(&self) -> &'d D {
+        self.device
+    }
+
+    /// How many casts are kept now.
+    pub fn kept(&self) -> usize {
+        self.cache.as_ref().map_or(0, |cache| cache.len())
+    }
+
+    /// The operands of `op`, at `path` in the model, as it should see them; those that need no cast are borrowed.
+    ///
+    /// For operations whose result has the type of their operands: where the policy asks for an `f32` result, the
+    /// operands are cast to `f32`, which gives the same numbers as widening inside.
+    ///
+    /// # Errors
+    ///
+    /// When the policy refuses the operation, or the device cannot cast.
+    pub fn cast<'t, const N: usize>(
+        &self,
+        op: Op,
+        path: &str,
+        operands: [&'t D::Tensor; N],
+    ) -> Result<[Cow<'t, D::Tensor>; N], CastError<D::Error>> {
+        let dtypes = operands.map(|tensor| self.device.dtype(tensor));
+        let call = OpCall::new(op, &dtypes).with_path(path);
+        let decision = through_operands(self.region.decide(&call)?);
+        self.array(&call, decision, operands)
+    }
+
+    /// As [`cast`](Self::cast), for any number of operands.
+    ///
+    /// # Errors
+    ///
+    /// When the policy refuses the operation, or the device cannot cast.
+    pub fn cast_all<'t>(
+        &self,
+        op: Op,
+        path: &str,
+        operands: &[&'t D::Tensor],
+    ) -> Result<Vec<Cow<'t, D::Tensor>>, CastError<D::Error>> {
+        let dtypes: Vec<_> = operands.iter().map(|tensor| self.device.dtype(tensor)).collect();
+        let call = OpCall::new(op, &dtypes).with_path(path);
+        let decision = through_operands(self.region.decide(&call)?);
+        self.operands(&call, decision, operands)
+    }
+
+    /// For operations that can be asked for a type of result, and calls with attributes. The operand types of `call`
+    /// are filled in here.
+    ///
+    /// # Errors
+    ///
+    /// When the policy refuses the operation, or the device cannot cast.
+    pub fn prepare<'t>(
+        &self,
+        call: &OpCall<'_>,
+        operands: &[&'t D::Tensor],
+    ) -> Result<Prepared<'t, D::Tensor>, CastError<D::Error>> {
+        let dtypes: Vec<_> = operands.iter().map(|tensor| self.device.dtype(tensor)).collect();
+        let call = call.with_operands(&dtypes);
+        let decision = self.region.decide(&call)?;
+        Ok(Prepared {
+            operands: self.operands(&call, decision, operands)?,
+            output: decision.output,
+        })
+    }
+
+    pub(crate) fn array<'t, const N: usize>(
+        &self,
+        call: &OpCall<'_>,
+        decision: Decision,
+        operands: [&'t D::Tensor; N],
+    ) -> Result<[Cow<'t, D::Tensor>; N], CastError<D::Error>> {
+        let mut cast = operands.map(Cow::Borrowed);
+        for (operand, tensor) in operands.into_iter().enumerate() {
+            cast[operand] = self.operand(call, decision, operand, tensor)?;
+        }
+        Ok(cast)
+    }
+
+    fn operands<'t>(
+        &self,
+        call: &OpCall<'_>,
+        decision: Decision,
+        operands: &[&'t D::Tensor],
+    ) -> Result<Vec<Cow<'t, D::Tensor>>, CastError<D::Error>> {
+        let cast = |(operand, &tensor)| self.operand(call, decision, operand, tensor);
+        operands.iter().enumerate().map(cast).collect()
+    }
+
+    /// One operand, cast if the decision says so.
+    fn operand<'t>(
+        &self,
+        call: &OpCall<'_>,
+        decision: Decision,
+        operand: usize,
+        tensor: &'t D::Tensor,
+    ) -> Result<Cow<'t, D::Tensor>, CastError<D::Error>> {
+        let from = call.operands[operand];
+        let Some(to) = decision.cast(from) else { return Ok(Cow::Borrowed(tensor)) };
+        let (cast, made) = self.kept_or_made(tensor, to).map_err(|source| CastError::Device {
+            site: call.into(),
+            operand,
+            from_dtype: from,
+            to_dtype: to,
+            source,
+        })?;
+        if let Some(ledger) = &self.ledger {
+            let (op, promoted) = (call.op.name(), decision.promoted);
+            let elements = self.device.elements(tensor);
+            ledger.post(&Posting { op, from, to, promoted, made, elements });
+        }
+        Ok(Cow::Owned(cast))
+    }
+
+    fn kept_or_made(&self, tensor: &D::Tensor, to: DType) -> Result<(D::Tensor, bool), D::Error> {
+        let make = || self.device.cast(tensor, to);
+        match (&self.cache, self.device.cache_key(tensor)) {
+            (Some(cache), Some(key)) => cache.get_or_make(key, to, make),
+            _ => Ok((make()?, true)),
+        }
+    }
+}
+
+/// The same result by way of the operands' types.
+fn through_operands(decision: Decision) -> Decision {
+    let mut decision = decision;
+    decision.operands = decision.operands.or(decision.output);
+    decision
+}
+
+impl<D: Autocast> Clone for Scope<'_, D> {
+    fn clone(&self) -> Self {
+        let Self { device, region, cache, ledger } = self;
+        Self { device, region: region.clone(), cache: cache.clone(), ledger: ledger.clone() }
+    }
+}
+
+impl<D: Autocast> fmt::Debug for Scope<'_, D> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Scope")
+            .field("region", &self.region)
+            .field("kept", &self.kept())
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,154 @@
+//! A host tensor, and a device with parameters that can be told apart.
+#![allow(dead_code, reason = "each test file uses a part")]
+
+use binade_autocast::{Autocast, CacheKey};
+use binade_core::{AmpTensor, DType, Error, ErrorKind, Handle};
+use half::{bf16, f16};
+use std::cell::Cell;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Host {
+    pub(crate) dtype: DType,
+    pub(crate) data: Vec<f32>,
+}
+
+#[derive(Debug, thiserror::Error)]
+#[error("this device has no elements of type {0}")]
+pub(crate) struct NoSuchType(DType);
+
+impl Error for NoSuchType {
+    fn kind(&self) -> ErrorKind {
+        ErrorKind::Unsupported
+    }
+}
+
+fn round(dtype: DType, x: f32) -> f32 {
+    match dtype {
+        DType::BF16 => bf16::from_f32(x).to_f32(),
+        DType::F16 => f16::from_f32(x).to_f32(),
+        _ => x,
+    }
+}
+
+impl Host {
+    pub(crate) fn new(dtype: DType, data: &[f32]) -> Self {
+        Self { dtype, data: data.iter().map(|&x| round(dtype, x)).collect() }
+    }
+
+    pub(crate) fn f32(data: &[f32]) -> Self {
+        Self::new(DType::F32, data)
+    }
+
+    /// A dot product: f32 inside, rounded once.
+    pub(crate) fn dot(&self, other: &Self) -> Self {
+        assert_eq!(self.dtype, other.dtype, "operands must agree");
+        let sum = self.data.iter().zip(&other.data).map(|(a, b)| a * b).sum();
+        Self::new(self.dtype, &[sum])
+    }
+
+    pub(crate) fn bits(&self) -> Vec<u32> {
+        self.data.iter().map(|x| x.to_bits()).collect()
+    }
+}
+
+impl AmpTensor for Host {
+    type Error = NoSuchType;
+
+    fn dtype(&self) -> DType {
+        self.dtype
+    }
+
+    fn cast(&self, to: DType) -> Result<Self, NoSuchType> {
+        match to {
+            DType::BF16 | DType::F16 | DType::F32 => Ok(Self::new(to, &self.data)),
+            _ => Err(NoSuchType(to)),
+        }
+    }
+
+    fn map_f32(&mut self, f: &mut dyn FnMut(usize, f32) -> f32) {
+        for (i, x) in self.data.iter_mut().enumerate() {
+            *x = round(self.dtype, f(i, *x));
+        }
+    }
+}
+
+/// A tensor that knows who it is, how often it changed, and whether gradients reach it.
+#[derive(Clone, Debug)]
+pub(crate) struct Param {
+    pub(crate) host: Host,
+    pub(crate) id: Option<u64>,
+    pub(crate) version: u64,
+    /// Whether a gradient would arrive at the parameter through this tensor.
+    pub(crate) grad: bool,
+    alive: Arc<()>,
+}
+
+/// A first element that [`Device`] panics at.
+pub(crate) const PANICS: f32 = -12345.0;
+
+/// Counts casts, and the tensors it made that are alive.
+#[derive(Debug, Default)]
+pub(crate) struct Device {
+    casts: AtomicUsize,
+    ids: AtomicU64,
+    alive: Arc<()>,
+}
+
+thread_local!(static NO_GRAD: Cell<bool> = const { Cell::new(false) });
+
+/// Runs `f` with gradients switched off, as a framework's no-grad mode does.
+pub(crate) fn no_grad<R>(f: impl FnOnce() -> R) -> R {
+    NO_GRAD.set(true);
+    let result = f();
+    NO_GRAD.set(false);
+    result
+}
+
+impl Device {
+    pub(crate) fn casts(&self) -> usize {
+        self.casts.load(Ordering::Relaxed)
+    }
+
+    pub(crate) fn alive(&self) -> usize {
+        Arc::strong_count(&self.alive) - 1
+    }
+
+    pub(crate) fn parameter(&self, data: &[f32]) -> Param {
+        let id = Some(self.ids.fetch_add(1, Ordering::Relaxed));
+        Param { host: Host::f32(data), id, version: 0, grad: true, alive: self.alive.clone() }
+    }
+
+    /// A tensor without identity, as activations are.
+    pub(crate) fn activation(&self, dtype: DType, data: &[f32]) -> Param {
+        Param { host: Host::new(dtype, data), id: None, grad: false, ..self.parameter(&[]) }
+    }
+}
+
+impl Handle for Device {
+    type Tensor = Param;
+    type Error = NoSuchType;
+}
+
+impl Autocast for Device {
+    fn dtype(&self, tensor: &Param) -> DType {
+        tensor.host.dtype
+    }
+
+    fn cast(&self, tensor: &Param, to: DType) -> Result<Param, NoSuchType> {
+        self.casts.fetch_add(1, Ordering::Relaxed);
+        assert_ne!(tensor.host.data.first(), Some(&PANICS));
+        let grad = tensor.grad && !NO_GRAD.get();
+        Ok(Param { host: tensor.host.cast(to)?, id: None, grad, ..tensor.clone() })
+    }
+
+    fn cache_key(&self, tensor: &Param) -> Option<CacheKey> {
+        let grad = tensor.grad && !NO_GRAD.get();
+        Some(CacheKey { id: tensor.id?, version: tensor.version, grad })
+    }
+
+    fn elements(&self, tensor: &Param) -> Option<u64> {
+        Some(tensor.host.data.len() as u64)
+    }
+}

@@ -1,0 +1,91 @@
+//! What is counted, and what counting costs when it is off.
+#![expect(clippy::unwrap_used, reason = "helpers of tests may panic")]
+
+mod common;
+
+use binade_autocast::{Ledger, Region};
+use binade_core::{DType, Native, Op};
+use common::{Device, Host};
+use std::sync::Arc;
+
+fn counted() -> (Device, Arc<Ledger>) {
+    let (device, ledger) = (Device::default(), Arc::new(Ledger::default()));
+    let scope = Region::bf16().open(&device).with_ledger(ledger.clone());
+    let w = device.parameter(&[1.0; 10]);
+    let x = device.activation(DType::F32, &[1.0; 4]);
+    let low = device.activation(DType::BF16, &[1.0; 8]);
+    scope.cast(Op::MATMUL, "", [&x, &w]).unwrap();
+    scope.cast(Op::MATMUL, "", [&low, &w]).unwrap();
+    scope.cast(Op::ADD, "", [&low, &x]).unwrap();
+    scope.cast(Op::SOFTMAX, "", [&low]).unwrap();
+    scope.cast(Op::RELU, "", [&low]).unwrap();
+    (device, ledger)
+}
+
+#[test]
+fn casts_bytes_reuses_and_promotions_that_widened_are_counted_by_operation() {
+    let (device, ledger) = counted();
+    let accounts = ledger.accounts();
+    assert_eq!(accounts.keys().copied().collect::<Vec<_>>(), ["add", "matmul", "softmax"]);
+    let row = |op| {
+        let account = &accounts[op];
+        (account.casts, account.reused, account.bytes, account.widened)
+    };
+    assert_eq!(row("matmul"), (2, 1, 4 * 2 + 10 * 2, 0));
+    assert_eq!(row("add"), (1, 0, 8 * 4, 1));
+    assert_eq!(row("softmax"), (1, 0, 8 * 4, 0));
+    assert_eq!(ledger.total().casts, device.casts() as u64);
+}
+
+#[test]
+fn it_prints_as_a_table() {
+    let (_, ledger) = counted();
+    let table = "\
+operation                   casts   reused          bytes  widened
+add                             1        0             32        1
+matmul                          2        1             28        0
+softmax                         1        0             32        0
+total                           4        1             92        1
+";
+    assert_eq!(ledger.to_string(), table);
+}
+
+#[test]
+fn bytes_of_a_device_that_tells_no_sizes_are_marked_as_incomplete() {
+    let (device, ledger) = (Native::new(), Arc::new(Ledger::default()));
+    let scope = Region::f16().open(&device).with_ledger(ledger.clone());
+    scope.cast(Op::MATMUL, "", [&Host::f32(&[1.0])]).unwrap();
+    assert_eq!((ledger.total().bytes, ledger.total().unsized_casts), (0, 1));
+    let row = "matmul                          1        0             0+        0\n";
+    assert!(ledger.to_string().contains(row), "{ledger}");
+}
+
+#[test]
+fn scopes_inside_count_in_the_same_ledger_until_it_is_cleared() {
+    let (device, ledger) = (Device::default(), Arc::new(Ledger::default()));
+    let scope = Region::f16().open(&device).with_ledger(ledger.clone());
+    let x = device.activation(DType::F32, &[1.0]);
+    scope.within(Region::bf16()).cast(Op::MATMUL, "", [&x]).unwrap();
+    assert_eq!(ledger.total().casts, 1);
+    ledger.clear();
+    assert!(ledger.accounts().is_empty());
+}
+
+#[test]
+fn without_a_ledger_a_kept_cast_allocates_nothing() {
+    let device = Native::<Host>::new();
+    let low = Host::new(DType::BF16, &[1.0]);
+    let scope = Region::bf16().open(&device);
+    let info = allocation_counter::measure(|| {
+        let [_, _] = scope.cast(Op::MATMUL, "encoder.0", [&low, &low]).unwrap();
+    });
+    assert_eq!(info.count_total, 0);
+}
+
+#[cfg(feature = "serde")]
+#[test]
+fn it_is_saved_by_operation() {
+    let (_, ledger) = counted();
+    let saved = serde_json::to_value(&*ledger).unwrap();
+    assert_eq!(saved["add"]["widened"], 1);
+}

@@ -1,0 +1,174 @@
+//! Casting at the operation boundary: what torch's own autocast tests ask of every listed operation.
+
+mod common;
+
+use binade_autocast::{CastError, Region, Scope};
+use binade_cast_policy::{Category, OpCall, OpTable, Refusal};
+use binade_core::{AmpTensor, DType, Error, ErrorKind, Native, Op, OpClass};
+use common::Host;
+use std::borrow::Cow;
+
+const BF16: DType = DType::BF16;
+const F16: DType = DType::F16;
+const F32: DType = DType::F32;
+
+fn op(name: &'static str) -> Op {
+    Op::custom(name, OpClass::Other)
+}
+
+fn dtypes<const N: usize>(operands: [Cow<'_, Host>; N]) -> [DType; N] {
+    operands.map(|operand| operand.dtype)
+}
+
+#[test]
+fn every_listed_operation_gives_the_bits_of_a_cast_by_hand() {
+    let (device, table) = (Native::new(), OpTable::torch_cuda());
+    let (x, w) = (Host::f32(&[1.001, -3.7, 1e-5]), Host::f32(&[0.33, 7.77, 1e4]));
+    let mut compared = 0;
+    for region in [Region::bf16(), Region::f16()] {
+        let scope = region.open(&device);
+        let low = (x.cast(region.dtype()).unwrap(), w.cast(region.dtype()).unwrap());
+        for (category, to, x, w) in [
+            (Category::Lower, region.dtype(), &x, &w),
+            (Category::F32, F32, &low.0, &low.1),
+            (Category::F32Output, F32, &low.0, &low.1),
+            (Category::Promote, F32, &x, &low.1),
+            (Category::BuiltinPromote, F32, &low.0, &w),
+        ] {
+            for name in table.listed(category) {
+                let [a, b] = scope.cast(op(name), "", [x, w]).unwrap();
+                let by_hand = x.cast(to).unwrap().dot(&w.cast(to).unwrap());
+                let result = a.dot(&b);
+                assert_eq!((result.dtype, result.bits()), (to, by_hand.bits()), "{name}");
+                compared += 1;
+            }
+        }
+    }
+    assert!(compared > 200, "{compared}");
+}
+
+#[test]
+fn f64_integers_and_booleans_pass_untouched() {
+    let device = Native::new();
+    let scope = Region::f16().open(&device);
+    for dtype in [DType::F64, DType::I64, DType::I32, DType::U8, DType::Bool] {
+        let (other, x) = (Host::new(dtype, &[3.0]), Host::f32(&[1.0]));
+        for name in ["matmul", "exp", "softmax", "scatter_add", "add"] {
+            let [passed] = scope.cast(op(name), "", [&other]).unwrap();
+            assert!(matches!(passed, Cow::Borrowed(_)), "{dtype} {name}");
+        }
+        let [passed, cast] = scope.cast(Op::MATMUL, "", [&other, &x]).unwrap();
+        assert_eq!(dtypes([passed, cast]), [dtype, F16]);
+    }
+}
+
+#[test]
+fn operands_that_need_no_cast_are_borrowed() {
+    let device = Native::new();
+    let low = Host::new(BF16, &[1.0]);
+    let [same] = Region::bf16().open(&device).cast(Op::MATMUL, "", [&low]).unwrap();
+    assert!(matches!(same, Cow::Borrowed(tensor) if std::ptr::eq(tensor, &raw const low)));
+}
+
+#[test]
+fn promotion_finds_the_widest_of_any_number_of_operands() {
+    let device = Native::new();
+    let scope = Region::bf16().open(&device);
+    let (low, wide, index) =
+        (Host::new(BF16, &[1.0]), Host::f32(&[1.0]), Host::new(DType::I64, &[0.0]));
+    let mixed = scope.cast_all(op("cat"), "", &[&low, &low, &wide, &index]).unwrap();
+    let types: Vec<_> = mixed.iter().map(|t| t.dtype).collect();
+    assert_eq!(types, [F32, F32, F32, DType::I64]);
+    let alike = scope.cast_all(op("cat"), "", &[&low, &low]).unwrap();
+    assert!(alike.iter().all(|tensor| matches!(tensor, Cow::Borrowed(_))));
+}
+
+#[test]
+fn a_kernel_that_widens_inside_is_given_its_operands_as_they_are() {
+    let device = Native::new();
+    let scope = Region::f16().open(&device);
+    let x = Host::new(F16, &[1.0]);
+    let prepared = scope.prepare(&OpCall::new(Op::SOFTMAX, &[]), &[&x]).unwrap();
+    assert_eq!((prepared.operands[0].dtype, prepared.output), (F16, Some(F32)));
+    let [cast] = scope.cast(Op::SOFTMAX, "", [&x]).unwrap();
+    assert_eq!(cast.dtype, F32);
+}
+
+#[test]
+fn a_scope_inside_casts_by_its_own_region() {
+    let device = Native::new();
+    let outer = Region::bf16().open(&device);
+    let x = Host::f32(&[1.0]);
+    let lowered = |scope: &Scope<'_, Native<Host>>| {
+        let [cast] = scope.cast(Op::MATMUL, "", [&x]).unwrap();
+        cast.dtype
+    };
+    let off = outer.within(outer.region().off());
+    let f16 = off.within(Region::f16());
+    assert_eq!([&outer, &off, &f16, &outer].map(lowered), [BF16, F32, F16, BF16]);
+}
+
+#[test]
+fn two_devices_have_two_regions() {
+    let (host, other) = (Native::<Host>::new(), common::Device::default());
+    let (low, off) = (Region::bf16().open(&host), Region::f16().off().open(&other));
+    let (x, p) = (Host::f32(&[1.0]), other.parameter(&[1.0]));
+    let [x] = low.cast(Op::MATMUL, "", [&x]).unwrap();
+    let [p] = off.cast(Op::MATMUL, "", [&p]).unwrap();
+    assert_eq!((x.dtype, p.host.dtype), (BF16, F32));
+}
+
+#[test]
+fn a_banned_operation_is_refused_by_name_with_advice() {
+    let device = Native::new();
+    let p = Host::new(F16, &[0.5]);
+    let banned =
+        Region::f16().open(&device).cast(op("binary_cross_entropy"), "head.loss", [&p, &p]);
+    let banned = banned.unwrap_err();
+    assert_eq!(banned.kind(), ErrorKind::Unsupported);
+    let said = banned.to_string();
+    let start = "`binary_cross_entropy` at `head.loss` is banned in an autocast region: ";
+    assert!(said.starts_with(start) && said.contains("binary_cross_entropy_with_logits"), "{said}");
+}
+
+#[test]
+fn an_unlisted_operation_is_refused_in_strict_mode_and_the_error_says_how_to_register_it() {
+    let device = Native::new();
+    let region = Region::f16().with_policy(OpTable::torch_cuda().strict());
+    let refused = region.open(&device).cast(op("mine"), "", [&Host::f32(&[1.0])]).unwrap_err();
+    assert!(matches!(refused, CastError::Refused(Refusal::Unlisted { .. })));
+    assert!(refused.to_string().contains(r#"table.register("mine", "#), "{refused}");
+}
+
+#[test]
+fn a_foreign_sixteen_bit_type_is_a_promotion_conflict_whatever_the_order() {
+    let device = Native::new();
+    let scope = Region::f16().open(&device);
+    let (foreign, wide) = (Host::new(BF16, &[1.0]), Host::f32(&[1.0]));
+    for (operands, at) in [([&foreign, &wide], 0), ([&wide, &foreign], 1)] {
+        let refused = scope.cast(op("scatter_add"), "", operands).unwrap_err();
+        let CastError::Refused(Refusal::Conflict { operand, .. }) = refused else {
+            panic!("{refused}")
+        };
+        assert_eq!(operand, at);
+    }
+    let own = Host::new(F16, &[1.0]);
+    let [a, b] = scope.cast(op("add"), "", [&foreign, &own]).unwrap();
+    assert_eq!(dtypes([a, b]), [F32, F32]);
+}
+
+#[test]
+fn a_devices_error_comes_with_the_operation_the_operand_and_the_types() {
+    let device = Native::<Host>::new();
+    let policy = OpTable::empty().register("matmul", binade_cast_policy::CastRule::To(DType::E4M3));
+    let scope = Region::bf16().with_policy(policy);
+    let scope = scope.open(&device);
+    let (index, x) = (Host::new(DType::I64, &[1.0]), Host::f32(&[1.0]));
+    let failed = scope.cast(Op::MATMUL, "head", [&index, &x]).unwrap_err();
+    assert_eq!(failed.kind(), ErrorKind::Unsupported);
+    assert_eq!(
+        failed.to_string(),
+        "casting operand 1 of `matmul` at `head` from f32 to e4m3: this device has no elements of type e4m3"
+    );
+    assert!(std::error::Error::source(&failed).is_some());
+}

@@ -1,0 +1,70 @@
+//! What a policy is told about an operation that is about to run.
+
+use binade_core::{DType, Op};
+
+/// A number an override may depend on.
+#[non_exhaustive]
+#[derive(Clone, Copy, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
+#[cfg_attr(
+    feature = "serde",
+    derive(serde::Serialize, serde::Deserialize),
+    serde(rename_all = "snake_case")
+)]
+pub enum Attribute {
+    /// Elements that are summed into one result.
+    ReductionLength,
+    /// The exponent of a power.
+    Exponent,
+}
+
+/// One operation about to run: words only, no tensor.
+#[non_exhaustive]
+#[derive(Clone, Copy, Debug)]
+pub struct OpCall<'a> {
+    /// What it is.
+    pub op: Op,
+    /// Where it is in the model, as `encoder.0.linear`; empty if nobody said.
+    pub path: &'a str,
+    /// The element types it was given, in order.
+    pub operands: &'a [DType],
+    /// What else is known about it; empty if nobody said.
+    pub attributes: &'a [(Attribute, f64)],
+    /// Elements of each operand, for explanations; empty if nobody said.
+    pub elements: &'a [u64],
+}
+
+impl<'a> OpCall<'a> {
+    /// A call of `op` on operands of these types, with no path and no attributes.
+    pub const fn new(op: Op, operands: &'a [DType]) -> Self {
+        Self { op, path: "", operands, attributes: &[], elements: &[] }
+    }
+
+    /// The same call at a place in the model.
+    #[must_use]
+    pub const fn with_path(self, path: &'a str) -> Self {
+        Self { path, ..self }
+    }
+
+    /// The same call with attributes.
+    #[must_use]
+    pub const fn with_attributes(self, attributes: &'a [(Attribute, f64)]) -> Self {
+        Self { attributes, ..self }
+    }
+
+    /// The same call with the number of elements of each operand.
+    #[must_use]
+    pub const fn with_elements(self, elements: &'a [u64]) -> Self {
+        Self { elements, ..self }
+    }
+
+    /// The same call with other operands.
+    #[must_use]
+    pub const fn with_operands(self, operands: &'a [DType]) -> Self {
+        Self { operands, ..self }
+    }
+
+    /// The value of an attribute, if somebody said.
+    pub fn attribute(&self, attribute: Attribute) -> Option<f64> {
+        self.attributes.iter().find(|(a, _)| *a == attribute).map(|&(_, value)| value)
+    }
+}

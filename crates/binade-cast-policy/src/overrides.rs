@@ -1,0 +1,168 @@
+//! Exceptions to a policy, as a layer over it.
+
+use crate::{Attribute, CastPolicy, CastRule, Glob, OpCall};
+use std::{borrow::Cow, fmt};
+
+/// When an override applies: where every part that was given holds.
+#[derive(Clone, Debug, Default, PartialEq)]
+#[cfg_attr(
+    feature = "serde",
+    derive(serde::Serialize, serde::Deserialize),
+    serde(default, deny_unknown_fields)
+)]
+pub struct When {
+    op: Option<Box<str>>,
+    path: Option<Glob>,
+    attributes: Vec<(Attribute, Is)>,
+}
+
+/// What an attribute must be. An attribute that the call does not give, or that is NaN, is nothing of this.
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[cfg_attr(
+    feature = "serde",
+    derive(serde::Serialize, serde::Deserialize),
+    serde(rename_all = "snake_case")
+)]
+pub enum Is {
+    /// Greater than this.
+    Above(f64),
+    /// Less than this.
+    Below(f64),
+    /// This.
+    Equal(f64),
+}
+
+impl Is {
+    fn holds(self, value: f64) -> bool {
+        match self {
+            Self::Above(bound) => value > bound,
+            Self::Below(bound) => value < bound,
+            Self::Equal(bound) => value == bound,
+        }
+    }
+}
+
+impl When {
+    /// Always, until a part is added.
+    pub fn always() -> Self {
+        Self::default()
+    }
+
+    /// Only for the operation of this name.
+    #[must_use]
+    pub fn op(self, name: impl Into<Box<str>>) -> Self {
+        Self { op: Some(name.into()), ..self }
+    }
+
+    /// Only at paths that this pattern covers.
+    #[must_use]
+    pub fn path(self, pattern: impl Into<Box<str>>) -> Self {
+        Self { path: Some(Glob::new(pattern)), ..self }
+    }
+
+    /// Only where an attribute is as described.
+    #[must_use]
+    pub fn attribute(mut self, attribute: Attribute, is: Is) -> Self {
+        self.attributes.push((attribute, is));
+        self
+    }
+
+    /// Whether all of it holds for `call`. Allocates nothing.
+    pub fn holds(&self, call: &OpCall<'_>) -> bool {
+        let attribute = |&(attribute, is): &(Attribute, Is)| {
+            call.attribute(attribute).is_some_and(|v| is.holds(v))
+        };
+        self.op.as_ref().is_none_or(|op| **op == *call.op.name())
+            && self.path.as_ref().is_none_or(|glob| glob.covers(call.path))
+            && self.attributes.iter().all(attribute)
+    }
+}
+
+impl fmt::Display for When {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let op = self.op.iter().map(|op| format!("op `{op}`"));
+        let path = self.path.iter().map(|path| format!("path `{path}`"));
+        let attributes = self.attributes.iter().map(|(a, is)| match is {
+            Is::Above(bound) => format!("{a:?} > {bound}"),
+            Is::Below(bound) => format!("{a:?} < {bound}"),
+            Is::Equal(bound) => format!("{a:?} = {bound}"),
+        });
+        let parts: Vec<_> = op.chain(path).chain(attributes).collect();
+        if parts.is_empty() { f.write_str("always") } else { f.write_str(&parts.join(" and ")) }
+    }
+}
+
+/// A policy with exceptions. The most recent exception that applies wins, whatever it depends on; where none does,
+/// the policy below answers.
+///
+/// ```
+/// use binade_cast_policy::{Attribute, CastPolicy, CastRule, Is, OpCall, OpTable, Overrides, When};
+/// use binade_core::{DType, Op};
+///
+/// let policy = Overrides::over(OpTable::torch_cpu())
+///     .path("encoder.*.norm", CastRule::F32)
+///     .when(
+///         When::always().op("sum").attribute(Attribute::ReductionLength, Is::Above(4096.0)),
+///         CastRule::F32,
+///     );
+/// let norm = OpCall::new(Op::LAYER_NORM, &[DType::BF16]).with_path("encoder.3.norm");
+/// assert_eq!(policy.rule(&norm), CastRule::F32);
+///
+/// let long = [(Attribute::ReductionLength, 1e6)];
+/// let sum = OpCall::new(Op::SUM, &[DType::BF16]);
+/// assert_eq!(policy.rule(&sum), CastRule::Untouched);
+/// assert_eq!(policy.rule(&sum.with_attributes(&long)), CastRule::F32);
+/// ```
+#[derive(Clone, Debug, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub struct Overrides<P> {
+    base: P,
+    exceptions: Vec<(When, CastRule)>,
+}
+
+impl<P> Overrides<P> {
+    /// `base`, with no exceptions yet.
+    pub const fn over(base: P) -> Self {
+        Self { base, exceptions: Vec::new() }
+    }
+
+    /// Answers `rule` where `when` holds, whatever earlier overrides say.
+    #[must_use]
+    pub fn when(mut self, when: When, rule: CastRule) -> Self {
+        self.exceptions.push((when, rule));
+        self
+    }
+
+    /// Answers `rule` for the operation of this name.
+    #[must_use]
+    pub fn op(self, name: impl Into<Box<str>>, rule: CastRule) -> Self {
+        self.when(When::always().op(name), rule)
+    }
+
+    /// Answers `rule` at paths that `pattern` covers; see [`Glob`].
+    #[must_use]
+    pub fn path(self, pattern: impl Into<Box<str>>, rule: CastRule) -> Self {
+        self.when(When::always().path(pattern), rule)
+    }
+
+    /// The policy below.
+    pub const fn base(&self) -> &P {
+        &self.base
+    }
+
+    fn exception(&self, call: &OpCall<'_>) -> Option<&(When, CastRule)> {
+        self.exceptions.iter().rev().find(|(when, _)| when.holds(call))
+    }
+}
+
+impl<P: CastPolicy> CastPolicy for Overrides<P> {
+    fn rule(&self, call: &OpCall<'_>) -> CastRule {
+        self.exception(call).map_or_else(|| self.base.rule(call), |(_, rule)| rule.clone())
+    }
+
+    fn reason(&self, call: &OpCall<'_>) -> Cow<'static, str> {
+        let said =
+            |(when, _): &(When, CastRule)| Cow::Owned(format!("an override says so ({when})"));
+        self.exception(call).map_or_else(|| self.base.reason(call), said)
+    }
+}

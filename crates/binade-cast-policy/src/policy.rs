@@ -1,0 +1,73 @@
+//! The trait.
+
+use crate::{CastRule, Explanation, OpCall};
+use binade_core::DType;
+use std::{borrow::Cow, fmt::Debug, sync::Arc};
+
+/// Chooses the precision an operation computes in.
+///
+/// # For implementers
+///
+/// * `rule` is pure: asked twice, it answers the same.
+/// * `rule` does not allocate, since it is asked before every operation.
+/// * It sees types and names only; the region and its cache do the rest. `f64`, integers and booleans are left alone
+///   whatever it answers.
+///
+/// ```
+/// use binade_cast_policy::{CastPolicy, CastRule, OpCall};
+/// use binade_core::{DType, Op, OpClass};
+///
+/// /// Products low, everything else as it comes.
+/// #[derive(Debug)]
+/// struct ProductsOnly;
+///
+/// impl CastPolicy for ProductsOnly {
+///     fn rule(&self, call: &OpCall<'_>) -> CastRule {
+///         match call.op.class() {
+///             OpClass::MatMul | OpClass::Conv => CastRule::Lower,
+///             _ => CastRule::Untouched,
+///         }
+///     }
+/// }
+///
+/// let call = OpCall::new(Op::BMM, &[DType::F32, DType::F32]);
+/// assert_eq!(ProductsOnly.rule(&call), CastRule::Lower);
+/// ```
+pub trait CastPolicy: Debug + Send + Sync {
+    /// What to do with `call`'s castable operands. Pure: asked twice, it answers the same.
+    fn rule(&self, call: &OpCall<'_>) -> CastRule;
+
+    /// Why `rule` answers as it does: a clause that names the list or the override.
+    fn reason(&self, call: &OpCall<'_>) -> Cow<'static, str> {
+        let _ = call;
+        Cow::Borrowed("the policy says so and gives no reason")
+    }
+
+    /// The rule for `call`, why, and the casts it causes in a region of type `region`.
+    fn explain(&self, call: &OpCall<'_>, region: DType) -> Explanation {
+        Explanation::new(self.rule(call), self.reason(call), call, region)
+    }
+}
+
+macro_rules! forward {
+    ($($pointer:ty),*) => {
+        $(impl<P: CastPolicy + ?Sized> CastPolicy for $pointer {
+            fn rule(&self, call: &OpCall<'_>) -> CastRule {
+                (**self).rule(call)
+            }
+
+            fn reason(&self, call: &OpCall<'_>) -> Cow<'static, str> {
+                (**self).reason(call)
+            }
+
+            fn explain(&self, call: &OpCall<'_>, region: DType) -> Explanation {
+                (**self).explain(call, region)
+            }
+        })*
+    };
+}
+
+forward!(&mut P, Box<P>, Arc<P>);
+
+// Holds the trait to being object safe.
+const _: Option<&dyn CastPolicy> = None;

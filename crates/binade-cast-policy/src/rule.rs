@@ -1,0 +1,59 @@
+//! What a policy may answer.
+
+use binade_core::DType;
+use std::{fmt, sync::Arc};
+
+/// What to do with the castable operands of a call: all of its floating-point operands but `f64`.
+///
+/// A clone allocates nothing.
+#[non_exhaustive]
+#[derive(Clone, Debug, Eq, Hash, PartialEq)]
+#[cfg_attr(
+    feature = "serde",
+    derive(serde::Serialize, serde::Deserialize),
+    serde(rename_all = "snake_case")
+)]
+pub enum CastRule {
+    /// Run in the types given.
+    Untouched,
+    /// Cast to the region's type.
+    Lower,
+    /// Cast to `f32`.
+    F32,
+    /// Leave the operands, and ask for an `f32` result if the first of them is castable.
+    F32Output,
+    /// Cast to the widest among the operands; bf16 with f16 is `f32`.
+    Promote,
+    /// As `Promote`, but a castable operand that is neither of the region's type nor `f32` is an error, whatever the
+    /// order. torch raises on most orders only.
+    PromoteStrict,
+    /// Cast to this floating-point type, whatever the region says.
+    To(DType),
+    /// Refuse, with advice.
+    Banned(Arc<str>),
+    /// Refuse: the policy is strict, and nobody said what this operation needs.
+    Unlisted,
+}
+
+impl CastRule {
+    /// Refuses with `advice`: what to do instead, as a clause.
+    pub fn banned(advice: impl Into<Arc<str>>) -> Self {
+        Self::Banned(advice.into())
+    }
+}
+
+impl fmt::Display for CastRule {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Untouched => f.pad("untouched"),
+            Self::Lower => f.pad("lower"),
+            Self::F32 => f.pad("f32"),
+            Self::F32Output => f.pad("f32 output"),
+            Self::Promote => f.pad("promote"),
+            Self::PromoteStrict => f.pad("promote, region's type only"),
+            Self::To(dtype) => write!(f, "to {dtype}"),
+            Self::Banned(_) => f.pad("banned"),
+            Self::Unlisted => f.pad("unlisted"),
+        }
+    }
+}

@@ -1,0 +1,142 @@
+//! Policies made of lists of names.
+
+use crate::preset::{self, Preset};
+use crate::{CastPolicy, CastRule, Category, OpCall};
+use std::{borrow::Cow, collections::BTreeMap, fmt};
+
+/// A policy that looks an operation up by name, ignoring overload suffixes (`softmax` finds `softmax.int`).
+///
+/// What was registered wins over the preset's lists. What is on neither runs in the types it is given, or, after
+/// [`strict`](Self::strict), is refused. The region's type is the region's matter: one table serves bf16 and f16.
+#[derive(Clone)]
+#[cfg_attr(
+    feature = "serde",
+    derive(serde::Serialize, serde::Deserialize),
+    serde(try_from = "crate::saved::SavedTable", into = "crate::saved::SavedTable")
+)]
+pub struct OpTable {
+    pub(crate) preset: &'static Preset,
+    pub(crate) registered: BTreeMap<Box<str>, CastRule>,
+    pub(crate) strict: bool,
+    /// Kept so that an answer does not allocate.
+    pub(crate) banned: CastRule,
+}
+
+/// About `binary_cross_entropy`, the one operation that any preset bans.
+const ADVICE: &str = "16 bits round a sigmoid to exactly 0 or 1, whose logarithms are infinite; use \
+     `binary_cross_entropy_with_logits`, which takes the logits, or run this with autocast off on f32 operands";
+
+impl OpTable {
+    /// What torch 2.15 registers for CUDA, the widest of the lists.
+    pub fn torch_cuda() -> Self {
+        Self::of(&preset::TORCH_CUDA)
+    }
+
+    /// What torch 2.15 registers for CPU: exponentials, softmax, norms and sums are on no list there.
+    pub fn torch_cpu() -> Self {
+        Self::of(&preset::TORCH_CPU)
+    }
+
+    /// What Apex's O1 patched, functional, torch and tensor lists in one.
+    pub fn apex_o1() -> Self {
+        Self::of(&preset::APEX_O1)
+    }
+
+    /// No list at all: what is not registered is unlisted.
+    pub fn empty() -> Self {
+        Self::of(&preset::EMPTY)
+    }
+
+    /// A preset by its id, as a saved table or a command line has it; [`ids`](Self::ids) lists them.
+    pub fn by_id(id: &str) -> Option<Self> {
+        preset::ALL.into_iter().find(|preset| preset.id == id).map(Self::of)
+    }
+
+    /// The ids of all presets.
+    pub fn ids() -> impl Iterator<Item = &'static str> {
+        preset::ALL.into_iter().map(|preset| preset.id)
+    }
+
+    fn of(preset: &'static Preset) -> Self {
+        Self {
+            preset,
+            registered: BTreeMap::new(),
+            strict: false,
+            banned: CastRule::banned(ADVICE),
+        }
+    }
+
+    /// Says what the operation `name` needs, whether or not a list has it. The latest word counts.
+    #[must_use]
+    pub fn register(mut self, name: impl Into<Box<str>>, rule: CastRule) -> Self {
+        self.registered.insert(name.into(), rule);
+        self
+    }
+
+    /// Refuses operations that are on no list and were not registered.
+    #[must_use]
+    pub fn strict(self) -> Self {
+        Self { strict: true, ..self }
+    }
+
+    /// The names on a list, exactly as the framework has them, sorted by byte.
+    pub fn listed(&self, category: Category) -> impl Iterator<Item = &'static str> + use<> {
+        let lists = self.preset.lists.iter().filter(move |(c, _)| *c == category);
+        lists.flat_map(|(_, names)| names.iter().copied())
+    }
+
+    /// The preset's list that has `operation`, and its name there; registered rules are not looked at.
+    pub fn find(&self, operation: &str) -> Option<(Category, &'static str)> {
+        self.preset.find(operation)
+    }
+
+    fn of_category(&self, category: Category) -> CastRule {
+        match category {
+            Category::Lower => CastRule::Lower,
+            Category::F32 => CastRule::F32,
+            Category::F32Output | Category::F32Append => CastRule::F32Output,
+            Category::Promote if self.preset.strict_promotion => CastRule::PromoteStrict,
+            Category::Promote | Category::BuiltinPromote => CastRule::Promote,
+            Category::Banned => self.banned.clone(),
+        }
+    }
+}
+
+impl CastPolicy for OpTable {
+    fn rule(&self, call: &OpCall<'_>) -> CastRule {
+        let name = call.op.name();
+        if let Some(rule) = self.registered.get(name) {
+            return rule.clone();
+        }
+        let unlisted = if self.strict { CastRule::Unlisted } else { CastRule::Untouched };
+        self.find(name).map_or(unlisted, |(category, _)| self.of_category(category))
+    }
+
+    fn reason(&self, call: &OpCall<'_>) -> Cow<'static, str> {
+        let (name, title) = (call.op.name(), self.preset.title);
+        if self.registered.contains_key(name) {
+            return Cow::Owned(format!("`{name}` was registered so"));
+        }
+        Cow::Owned(match self.find(name) {
+            Some((category, listed)) => format!("{title} has `{listed}` on its {category} list"),
+            None => format!("{title} has `{name}` on no list"),
+        })
+    }
+}
+
+impl fmt::Debug for OpTable {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("OpTable")
+            .field("preset", &self.preset.id)
+            .field("registered", &self.registered)
+            .field("strict", &self.strict)
+            .finish_non_exhaustive()
+    }
+}
+
+impl PartialEq for OpTable {
+    fn eq(&self, other: &Self) -> bool {
+        (self.preset.id, self.strict, &self.registered)
+            == (other.preset.id, other.strict, &other.registered)
+    }
+}

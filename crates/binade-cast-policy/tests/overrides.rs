@@ -1,0 +1,137 @@
+//! Exceptions over policies, and the words a decision is explained in.
+
+use binade_cast_policy::{
+    Attribute, CastPolicy, CastRule, Is, OpCall, OpTable, Overrides, PlannedCast, When,
+};
+use binade_core::{DType, Op, OpClass};
+use std::sync::Arc;
+
+const F32_PAIR: &[DType] = &[DType::F32, DType::F32];
+
+fn matmul(path: &str) -> OpCall<'_> {
+    OpCall::new(Op::MATMUL, F32_PAIR).with_path(path)
+}
+
+#[test]
+fn the_most_recent_override_wins_whatever_it_depends_on() {
+    let policy = Overrides::over(OpTable::torch_cuda())
+        .path("head.**", CastRule::Untouched)
+        .op("matmul", CastRule::F32)
+        .path("head.last", CastRule::To(DType::BF16));
+    assert_eq!(policy.rule(&matmul("head.first")), CastRule::F32);
+    assert_eq!(policy.rule(&matmul("head.last")), CastRule::To(DType::BF16));
+    assert_eq!(policy.rule(&OpCall::new(Op::BMM, F32_PAIR)), CastRule::Lower);
+}
+
+#[test]
+fn a_layer_over_a_layer_answers_first() {
+    let inner = Overrides::over(OpTable::torch_cuda()).op("matmul", CastRule::F32);
+    let outer = Overrides::over(inner).path("head.**", CastRule::Lower);
+    assert_eq!(outer.rule(&matmul("head.0")), CastRule::Lower);
+    assert_eq!(outer.rule(&matmul("body.0")), CastRule::F32);
+}
+
+#[test]
+fn an_attribute_that_was_not_given_or_is_nan_is_nothing() {
+    let exponent = |is| When::always().op("pow").attribute(Attribute::Exponent, is);
+    let pow = OpCall::new(Op::custom("pow", OpClass::Exponential), &[DType::F16]);
+    for (is, value, holds) in [
+        (Is::Above(2.0), 3.0, true),
+        (Is::Above(2.0), 2.0, false),
+        (Is::Below(2.0), 1.0, true),
+        (Is::Below(2.0), 2.0, false),
+        (Is::Equal(2.0), 2.0, true),
+        (Is::Equal(2.0), 3.0, false),
+        (Is::Above(2.0), f64::NAN, false),
+        (Is::Below(2.0), f64::NAN, false),
+        (Is::Equal(f64::NAN), f64::NAN, false),
+    ] {
+        let attributes = [(Attribute::Exponent, value)];
+        assert_eq!(exponent(is).holds(&pow.with_attributes(&attributes)), holds, "{is:?} {value}");
+        assert!(!exponent(is).holds(&pow));
+    }
+}
+
+#[test]
+fn an_override_applies_where_all_of_its_parts_hold() {
+    let long = [(Attribute::ReductionLength, 5000.0)];
+    let when = When::always()
+        .op("sum")
+        .path("loss.*")
+        .attribute(Attribute::ReductionLength, Is::Above(4096.0));
+    let sum = OpCall::new(Op::SUM, &[DType::F16]);
+    assert!(when.holds(&sum.with_path("loss.total").with_attributes(&long)));
+    assert!(!when.holds(&sum.with_path("loss.total")));
+    assert!(!when.holds(&sum.with_path("body.total").with_attributes(&long)));
+    assert!(
+        !when.holds(&OpCall::new(Op::MEAN, &[]).with_path("loss.total").with_attributes(&long))
+    );
+}
+
+#[test]
+fn a_strict_table_under_an_override_is_not_asked_for_what_the_override_covers() {
+    let policy = Overrides::over(OpTable::empty().strict()).op("relu", CastRule::Untouched);
+    assert_eq!(policy.rule(&OpCall::new(Op::RELU, &[])), CastRule::Untouched);
+    assert_eq!(policy.rule(&OpCall::new(Op::GELU, &[])), CastRule::Unlisted);
+}
+
+#[test]
+fn an_explanation_names_the_list_the_rule_and_every_cast_with_its_bytes() {
+    let call = OpCall::new(Op::LINEAR, &[DType::BF16, DType::F32, DType::F32])
+        .with_path("head")
+        .with_elements(&[64, 1280, 10]);
+    let explanation = OpTable::torch_cuda().explain(&call, DType::BF16);
+    assert_eq!(
+        explanation.to_string(),
+        "`linear` at `head` in a bf16 region: lower, because torch CUDA has `linear` on its lower precision list. \
+         It casts operand 1 from f32 to bf16 (2560 bytes), operand 2 from f32 to bf16 (20 bytes)."
+    );
+    let (from, to) = (DType::F32, DType::BF16);
+    let casts = [
+        PlannedCast { operand: 1, from, to, bytes: Some(2560) },
+        PlannedCast { operand: 2, from, to, bytes: Some(20) },
+    ];
+    assert_eq!((explanation.casts.as_slice(), explanation.bytes()), (&casts[..], Some(2580)));
+}
+
+#[test]
+fn an_explanation_names_the_override_that_matched() {
+    let policy = Overrides::over(OpTable::torch_cpu()).path("encoder.*.norm", CastRule::F32);
+    let norm = OpCall::new(Op::LAYER_NORM, &[DType::BF16]).with_path("encoder.0.norm");
+    assert_eq!(
+        policy.explain(&norm, DType::BF16).to_string(),
+        "`layer_norm` at `encoder.0.norm` in a bf16 region: f32, because an override says so \
+         (path `encoder.*.norm`). It casts operand 0 from bf16 to f32."
+    );
+    assert_eq!(
+        policy.explain(&norm.with_path(""), DType::BF16).to_string(),
+        "`layer_norm` in a bf16 region: untouched, because torch CPU has `layer_norm` on no list. No operand is cast."
+    );
+}
+
+#[test]
+fn an_explanation_of_a_conflict_says_what_to_do() {
+    let cat = OpCall::new(Op::custom("cat", OpClass::Shape), &[DType::F32, DType::F16]);
+    let explanation = OpTable::torch_cpu().explain(&cat, DType::BF16);
+    assert_eq!(
+        explanation.to_string(),
+        "`cat` in a bf16 region: promote, region's type only, because torch CPU has `cat` on its promote list. \
+         It is refused: operand 1 of `cat` is f16 in a bf16 region, which this policy does not promote: \
+         cast it to bf16 or f32 first, or override the rule with `CastRule::Promote`."
+    );
+    assert!(explanation.casts.is_empty());
+}
+
+#[test]
+fn pointers_forward_every_method() {
+    let mut table = OpTable::torch_cuda();
+    let call = matmul("");
+    let said = table.explain(&call, DType::F16).to_string();
+    let boxed: Box<dyn CastPolicy> = Box::new(table.clone());
+    let shared: Arc<dyn CastPolicy> = Arc::new(table.clone());
+    let borrowed = &mut table;
+    for policy in [&borrowed as &dyn CastPolicy, &boxed, &shared] {
+        assert_eq!(policy.rule(&call), CastRule::Lower);
+        assert_eq!(policy.explain(&call, DType::F16).to_string(), said);
+    }
+}

@@ -1,0 +1,88 @@
+//! The numbers that define a floating-point format.
+
+use crate::DType;
+
+/// What a floating-point format can hold; every value is exact.
+///
+/// The formulas are those of IEEE 754-2019, 3.3 and 3.4, for precision p and exponent width w: bias b = 2^(w-1) - 1,
+/// largest (2 - 2^(1-p))·2^b, smallest normal 2^(1-b), smallest subnormal 2^(2-b-p). bfloat16 and E5M2 follow them; E4M3
+/// spends its top exponent on numbers, all but one code, which is NaN (OCP 8-bit Floating Point Specification, revision
+/// 1.0).
+#[non_exhaustive]
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Format {
+    /// Significant bits p, the implicit leading one included.
+    pub significand_bits: u32,
+    /// Bits w of the exponent field.
+    pub exponent_bits: u32,
+    /// The largest finite value.
+    pub max: f64,
+    /// The smallest positive value with all its significant bits.
+    pub min_normal: f64,
+    /// The smallest positive value.
+    pub min_subnormal: f64,
+    /// The distance from 1 to the next larger value: the ulp of 1, twice the unit roundoff.
+    pub epsilon: f64,
+    /// Whether there are infinities; where there are none, overflow has only NaN to go to.
+    pub has_infinity: bool,
+}
+
+impl Format {
+    pub(crate) const BF16: Self = Self::ieee(8, 8);
+    pub(crate) const F16: Self = Self::ieee(11, 5);
+    pub(crate) const F32: Self = Self::ieee(24, 8);
+    pub(crate) const F64: Self = Self::ieee(53, 11);
+    pub(crate) const E4M3: Self = Self { max: 448.0, has_infinity: false, ..Self::ieee(4, 4) };
+    pub(crate) const E5M2: Self = Self::ieee(3, 5);
+
+    const fn ieee(significand_bits: u32, exponent_bits: u32) -> Self {
+        let bias = (1 << (exponent_bits - 1)) - 1;
+        let epsilon = halved(1.0, significand_bits - 1);
+        let min_normal = halved(1.0, bias - 1);
+        Self {
+            significand_bits,
+            exponent_bits,
+            max: doubled(2.0 - epsilon, bias),
+            min_normal,
+            min_subnormal: halved(min_normal, significand_bits - 1),
+            epsilon,
+            has_infinity: true,
+        }
+    }
+
+    /// Bits of an element's exponent and significand fields together, so that its sign is bit number this.
+    pub(crate) const fn magnitude_bits(self) -> u32 {
+        self.exponent_bits + self.significand_bits - 1
+    }
+}
+
+impl DType {
+    /// The facts of its format; `None` for integers and booleans.
+    pub const fn format(self) -> Option<Format> {
+        match self {
+            Self::BF16 => Some(Format::BF16),
+            Self::F16 => Some(Format::F16),
+            Self::F32 => Some(Format::F32),
+            Self::F64 => Some(Format::F64),
+            Self::E4M3 => Some(Format::E4M3),
+            Self::E5M2 => Some(Format::E5M2),
+            Self::I64 | Self::I32 | Self::U8 | Self::Bool => None,
+        }
+    }
+}
+
+const fn doubled(mut value: f64, mut times: u32) -> f64 {
+    while times > 0 {
+        value *= 2.0;
+        times -= 1;
+    }
+    value
+}
+
+const fn halved(mut value: f64, mut times: u32) -> f64 {
+    while times > 0 {
+        value *= 0.5;
+        times -= 1;
+    }
+    value
+}

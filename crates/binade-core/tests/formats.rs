@@ -1,0 +1,121 @@
+//! The facts of every format, against its codes.
+
+use binade_core::{
+    DType, Format,
+    cast::{E4M3, E5M2, OnOverflow},
+};
+use half::{bf16, f16};
+
+fn format(dtype: DType) -> Format {
+    dtype.format().expect("a floating-point type")
+}
+
+fn pow2(exponent: i32) -> f64 {
+    2f64.powi(exponent)
+}
+
+#[test]
+fn bf16_has_the_numbers_of_half() {
+    let facts = format(DType::BF16);
+    assert_eq!((facts.significand_bits, facts.exponent_bits), (8, 8));
+    assert_eq!(facts.max, bf16::MAX.to_f64());
+    assert_eq!(facts.min_normal, bf16::MIN_POSITIVE.to_f64());
+    assert_eq!(facts.min_subnormal, bf16::MIN_POSITIVE_SUBNORMAL.to_f64());
+    assert_eq!(facts.epsilon, bf16::EPSILON.to_f64());
+    assert!(facts.has_infinity);
+}
+
+#[test]
+fn f16_has_the_numbers_of_half() {
+    let facts = format(DType::F16);
+    assert_eq!((facts.significand_bits, facts.exponent_bits), (11, 5));
+    assert_eq!(facts.max, 65504.0);
+    assert_eq!(facts.min_normal, f16::MIN_POSITIVE.to_f64());
+    assert_eq!(facts.min_subnormal, f16::MIN_POSITIVE_SUBNORMAL.to_f64());
+    assert_eq!(facts.epsilon, f16::EPSILON.to_f64());
+    assert!(facts.has_infinity);
+}
+
+#[test]
+fn f32_and_f64_have_the_numbers_of_the_standard_library() {
+    let single = format(DType::F32);
+    assert_eq!((single.significand_bits, single.exponent_bits), (24, 8));
+    assert_eq!(single.max, f64::from(f32::MAX));
+    assert_eq!(single.min_normal, f64::from(f32::MIN_POSITIVE));
+    assert_eq!(single.min_subnormal, f64::from(f32::from_bits(1)));
+    assert_eq!(single.epsilon, f64::from(f32::EPSILON));
+
+    let double = format(DType::F64);
+    assert_eq!((double.significand_bits, double.exponent_bits), (53, 11));
+    assert_eq!(double.max, f64::MAX);
+    assert_eq!(double.min_normal, f64::MIN_POSITIVE);
+    assert_eq!(double.min_subnormal, f64::from_bits(1));
+    assert_eq!(double.epsilon, f64::EPSILON);
+}
+
+#[test]
+fn e4m3_has_the_numbers_of_the_ocp_specification() {
+    let facts = format(DType::E4M3);
+    assert_eq!((facts.significand_bits, facts.exponent_bits), (4, 4));
+    assert_eq!(facts.max, 448.0);
+    assert_eq!(facts.min_normal, pow2(-6));
+    assert_eq!(facts.min_subnormal, pow2(-9));
+    assert_eq!(facts.epsilon, pow2(-3));
+    assert!(!facts.has_infinity);
+}
+
+#[test]
+fn e5m2_has_the_numbers_of_the_ocp_specification() {
+    let facts = format(DType::E5M2);
+    assert_eq!((facts.significand_bits, facts.exponent_bits), (3, 5));
+    assert_eq!(facts.max, 57344.0);
+    assert_eq!(facts.min_normal, pow2(-14));
+    assert_eq!(facts.min_subnormal, pow2(-16));
+    assert_eq!(facts.epsilon, pow2(-2));
+    assert!(facts.has_infinity);
+}
+
+#[test]
+fn the_codes_of_the_8_bit_formats_reach_exactly_that_far() {
+    let e4m3 = (0..=255).map(|bits| E4M3::from_bits(bits).to_f32());
+    let e5m2 = (0..=255).map(|bits| E5M2::from_bits(bits).to_f32());
+    check_extent(format(DType::E4M3), &e4m3.collect::<Vec<_>>());
+    check_extent(format(DType::E5M2), &e5m2.collect::<Vec<_>>());
+}
+
+fn check_extent(facts: Format, values: &[f32]) {
+    let positive = || values.iter().copied().filter(|value| *value > 0.0);
+    let largest = positive().filter(|value| value.is_finite()).fold(0.0, f32::max);
+    assert_eq!(f64::from(largest), facts.max);
+    assert_eq!(f64::from(positive().fold(f32::MAX, f32::min)), facts.min_subnormal);
+    let above_one = positive().filter(|value| *value > 1.0).fold(f32::MAX, f32::min);
+    assert_eq!(f64::from(above_one) - 1.0, facts.epsilon);
+    assert_eq!(positive().any(f32::is_infinite), facts.has_infinity);
+}
+
+#[test]
+fn the_constants_of_the_8_bit_types_are_what_they_say() {
+    assert_eq!(E4M3::MAX.to_f32(), 448.0);
+    assert_eq!(E5M2::MAX.to_f32(), 57344.0);
+    assert_eq!(E5M2::INFINITY.to_f32(), f32::INFINITY);
+    assert!(E4M3::NAN.to_f32().is_nan());
+    assert!(E5M2::NAN.to_f32().is_nan());
+    assert_eq!(E4M3::from_f32(f32::NAN, OnOverflow::Saturate).to_bits(), E4M3::NAN.to_bits());
+    assert_eq!(E5M2::from_f32(f32::NAN, OnOverflow::Saturate).to_bits(), E5M2::NAN.to_bits());
+}
+
+#[test]
+fn what_is_no_float_has_no_format() {
+    for dtype in [DType::I64, DType::I32, DType::U8, DType::Bool] {
+        assert_eq!(dtype.format(), None, "{dtype}");
+    }
+}
+
+#[test]
+fn a_format_fills_its_bytes() {
+    for dtype in [DType::BF16, DType::F16, DType::F32, DType::F64, DType::E4M3, DType::E5M2] {
+        let facts = format(dtype);
+        let bits = facts.exponent_bits + facts.significand_bits;
+        assert_eq!(bits as usize, 8 * dtype.bytes(), "{dtype}");
+    }
+}

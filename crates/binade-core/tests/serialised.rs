@@ -1,0 +1,46 @@
+//! The words as they are written to files (feature `serde`).
+#![cfg(feature = "serde")]
+
+use binade_core::{
+    DType::{self, BF16, Bool, E4M3, E5M2, F16, F32, F64, I32, I64, U8},
+    Finding,
+    cast::OnOverflow,
+    stochastic::Key,
+};
+
+#[test]
+fn a_type_is_written_by_its_name() {
+    for dtype in [BF16, F16, F32, F64, E4M3, E5M2, I64, I32, U8, Bool] {
+        let written = serde_json::to_string(&dtype).unwrap();
+        assert_eq!(written, format!("\"{dtype}\""));
+        assert_eq!(serde_json::from_str::<DType>(&written).unwrap(), dtype);
+    }
+}
+
+#[test]
+fn an_overflow_rule_is_written_in_words() {
+    for (rule, expected) in
+        [(OnOverflow::Saturate, "\"saturate\""), (OnOverflow::NonFinite, "\"non_finite\"")]
+    {
+        assert_eq!(serde_json::to_string(&rule).unwrap(), expected);
+        assert_eq!(serde_json::from_str::<OnOverflow>(expected).unwrap(), rule);
+    }
+}
+
+#[test]
+fn a_key_comes_back() {
+    let key = Key { seed: u64::MAX, parameter: 3, step: 4 };
+    let written = serde_json::to_string(&key).unwrap();
+    assert_eq!(serde_json::from_str::<Key>(&written).unwrap(), key);
+}
+
+#[test]
+fn a_finding_comes_back() {
+    let mut finding = Finding::default();
+    finding.check(&"a.weight".into(), 2, 65504.0, 3e38);
+    finding.check(&"b.weight".into(), 7, f32::MAX, f32::MAX);
+    finding.missing.push("c.bias".into());
+    let written = serde_json::to_string(&finding).unwrap();
+    let back: Finding = serde_json::from_str(&written).unwrap();
+    assert_eq!(format!("{back:?}"), format!("{finding:?}"));
+}

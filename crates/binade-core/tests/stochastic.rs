@@ -1,0 +1,139 @@
+//! What stochastic rounding holds for any value and any word.
+
+use binade_core::{
+    DType,
+    cast::{
+        self,
+        OnOverflow::{self, NonFinite, Saturate},
+    },
+    stochastic::{self, round_bf16, round_e4m3, round_e5m2, round_f16},
+};
+use proptest::prelude::*;
+
+const NARROW: [DType; 4] = [DType::BF16, DType::F16, DType::E4M3, DType::E5M2];
+
+fn round(value: f32, to: DType, bits: u32, on_overflow: OnOverflow) -> f32 {
+    stochastic::round(value, to, bits, on_overflow).expect("castable")
+}
+
+fn nearest(value: f32, to: DType) -> f32 {
+    cast::round(value, to, Saturate).expect("castable")
+}
+
+fn max(to: DType) -> f32 {
+    nearest(f32::INFINITY, to)
+}
+
+fn narrow() -> impl Strategy<Value = DType> {
+    prop::sample::select(&NARROW[..])
+}
+
+/// Any pattern, and as often a value that the narrow formats do not overflow on.
+fn any_f32() -> impl Strategy<Value = f32> {
+    prop_oneof![any::<u32>().prop_map(f32::from_bits), -1000f32..1000.0, -1e-6f32..1e-6]
+}
+
+/// A value that `to` holds.
+fn held() -> impl Strategy<Value = (DType, f32)> {
+    (narrow(), any_f32()).prop_map(|(to, value)| (to, nearest(value, to)))
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 4096, failure_persistence: None, ..Default::default() })]
+
+    #[test]
+    fn what_the_format_holds_is_unchanged((to, value) in held(), bits: u32) {
+        let rounded = round(value, to, bits, Saturate);
+        prop_assert!(rounded.to_bits() == value.to_bits() || rounded.is_nan() && value.is_nan());
+    }
+
+    /// No value of the format lies strictly between a value and what it rounds to.
+    #[test]
+    fn a_value_goes_to_a_neighbour(to in narrow(), value in any_f32(), bits: u32) {
+        prop_assume!(value.abs() <= max(to));
+        let rounded = round(value, to, bits, NonFinite);
+        prop_assert!(rounded.is_finite());
+        prop_assert_eq!(nearest(rounded, to), rounded);
+        let between = nearest(f32::midpoint(value, rounded), to);
+        let (low, high) = if value < rounded { (value, rounded) } else { (rounded, value) };
+        prop_assert!(!(low < between && between < high), "{between} between {low} and {high}");
+    }
+
+    #[test]
+    fn signs_stay_and_rounding_is_symmetric(to in narrow(), value in any_f32(), bits: u32) {
+        prop_assume!(!value.is_nan());
+        let (rounded, mirrored) = (round(value, to, bits, Saturate), round(-value, to, bits, Saturate));
+        prop_assert_eq!(rounded.to_bits(), (-mirrored).to_bits());
+        prop_assert_eq!(rounded.is_sign_negative(), value.is_sign_negative());
+    }
+
+    #[test]
+    fn for_one_word_a_larger_value_never_rounds_to_a_smaller_one(
+        to in narrow(), value in any_f32(), distance in 0u32..1 << 24, bits: u32
+    ) {
+        let other = f32::from_bits(value.to_bits().wrapping_add(distance));
+        prop_assume!(!value.is_nan() && !other.is_nan());
+        let [low, high] = [value.min(other), value.max(other)];
+        prop_assert!(round(low, to, bits, Saturate) <= round(high, to, bits, Saturate));
+    }
+
+    #[test]
+    fn nan_stays_nan(to in narrow(), payload in 1u32..=0x7f_ffff, negative: bool, bits: u32) {
+        let nan = f32::from_bits(0x7f80_0000 | payload | u32::from(negative) << 31);
+        for on_overflow in [Saturate, NonFinite] {
+            let rounded = round(nan, to, bits, on_overflow);
+            prop_assert!(rounded.is_nan());
+        }
+    }
+
+    #[test]
+    fn saturating_is_never_infinite(to in narrow(), value in any_f32(), bits: u32) {
+        prop_assume!(!value.is_nan());
+        prop_assert!(round(value, to, bits, Saturate).abs() <= max(to));
+    }
+
+    #[test]
+    fn the_typed_functions_agree_with_the_one_over_types(value in any_f32(), bits: u32) {
+        let same = |a: f32, b: f32| a.to_bits() == b.to_bits() || a.is_nan() && b.is_nan();
+        prop_assert!(same(round_bf16(value, bits).to_f32(), round(value, DType::BF16, bits, NonFinite)));
+        prop_assert!(same(round_f16(value, bits).to_f32(), round(value, DType::F16, bits, NonFinite)));
+        for rule in [Saturate, NonFinite] {
+            let (e4m3, e5m2) = (round_e4m3(value, bits, rule), round_e5m2(value, bits, rule));
+            prop_assert!(same(e4m3.to_f32(), round(value, DType::E4M3, bits, rule)));
+            prop_assert!(same(e5m2.to_f32(), round(value, DType::E5M2, bits, rule)));
+        }
+    }
+}
+
+#[test]
+fn infinity_stays_infinity_unless_it_saturates() {
+    for bits in [0, u32::MAX] {
+        assert_eq!(round_bf16(f32::NEG_INFINITY, bits).to_f32(), f32::NEG_INFINITY);
+        assert_eq!(round_f16(f32::INFINITY, bits).to_f32(), f32::INFINITY);
+        assert_eq!(round_e5m2(f32::INFINITY, bits, NonFinite).to_f32(), f32::INFINITY);
+        assert!(round_e4m3(f32::INFINITY, bits, NonFinite).to_f32().is_nan());
+        for to in NARROW {
+            assert_eq!(round(f32::NEG_INFINITY, to, bits, Saturate), -max(to), "{to}");
+        }
+    }
+}
+
+#[test]
+fn every_held_value_of_sixteen_bits_is_unchanged_by_any_word() {
+    for pattern in 0..=u16::MAX {
+        for bits in [0, 0x8000_0000, u32::MAX] {
+            let (wide, narrow) = (half::bf16::from_bits(pattern), half::f16::from_bits(pattern));
+            let (bf16, f16) = (round_bf16(wide.to_f32(), bits), round_f16(narrow.to_f32(), bits));
+            assert!(bf16.to_bits() == pattern || wide.is_nan() && bf16.is_nan());
+            assert!(f16.to_bits() == pattern || narrow.is_nan() && f16.is_nan());
+        }
+    }
+}
+
+#[test]
+fn what_autocast_never_casts_is_not_rounded() {
+    assert_eq!(stochastic::round(0.1, DType::F32, u32::MAX, Saturate), Some(0.1));
+    for to in [DType::F64, DType::I64, DType::I32, DType::U8, DType::Bool] {
+        assert_eq!(stochastic::round(0.1, to, 0, Saturate), None, "{to}");
+    }
+}

@@ -1,0 +1,21 @@
+//! Telling and changing element types.
+
+use crate::{Cpu, Error, Tensor};
+use binade_autocast::Autocast;
+use binade_core::DType;
+
+/// Nothing is kept: a bare tensor cannot tell a parameter from an activation, and keeping casts of activations would
+/// hold a whole forward pass in memory twice. A tape knows which is which.
+impl Autocast for Cpu {
+    fn dtype(&self, tensor: &Tensor) -> DType {
+        tensor.dtype()
+    }
+
+    fn cast(&self, tensor: &Tensor, to: DType) -> Result<Tensor, Error> {
+        tensor.cast(to)
+    }
+
+    fn elements(&self, tensor: &Tensor) -> Option<u64> {
+        Some(tensor.len() as u64)
+    }
+}

@@ -1,0 +1,100 @@
+//! What can go wrong on the CPU.
+
+use binade_core::{DType, ErrorKind};
+use binade_master_weights::{PlanError, step::LengthError};
+use binade_ops::ShapeError;
+use std::sync::Arc;
+
+/// Why the CPU refused an operation.
+#[non_exhaustive]
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+pub enum Error {
+    /// The operands' shapes do not fit.
+    #[error(transparent)]
+    Shape(#[from] ShapeError),
+    /// The operands' element types do not fit.
+    #[error("{op}: found {}; expected {expected}: cast them first, or let autocast", list(found))]
+    DType {
+        /// The operation's name.
+        op: &'static str,
+        /// The operands' element types, in order.
+        found: Vec<DType>,
+        /// What would have fitted.
+        expected: &'static str,
+    },
+    /// Not as many values as the shape has room for.
+    #[error("{found} {what} for shape {shape:?}, which takes {expected}")]
+    Length {
+        /// Elements or bytes.
+        what: &'static str,
+        /// How many were given.
+        found: usize,
+        /// The shape asked for.
+        shape: Vec<usize>,
+        /// How many it takes.
+        expected: usize,
+    },
+    /// An index or label that points nowhere.
+    #[error("{op}: index {index} at position {position}; expected 0 ≤ index < {limit}")]
+    Index {
+        /// The operation's name.
+        op: &'static str,
+        /// The index.
+        index: i64,
+        /// Where it stands among the indices.
+        position: usize,
+        /// How many rows or classes there are.
+        limit: usize,
+    },
+    /// Two sets disagree about a parameter.
+    #[error("`{parameter}`: {why}")]
+    Parameter {
+        /// The parameter's name.
+        parameter: Arc<str>,
+        /// About what, and what to do.
+        why: &'static str,
+    },
+    /// A plan that does not go with the parameters.
+    #[error(transparent)]
+    Plan(#[from] PlanError),
+    /// Slices that do not go together: a defect of whoever calls, since sets are matched before.
+    #[error(transparent)]
+    Step(#[from] LengthError),
+    /// A limit that is no limit.
+    #[error("{what}: a limit of {value} given, takes a positive number")]
+    Limit {
+        /// The operation's name.
+        what: &'static str,
+        /// The number given.
+        value: f32,
+    },
+    /// An element type that the CPU does not store, or cannot convert.
+    #[error("the CPU cannot {what} {dtype}; it computes with bf16, f16 and f32")]
+    Unsupported {
+        /// What was asked for.
+        what: &'static str,
+        /// The element type.
+        dtype: DType,
+    },
+}
+
+impl binade_core::Error for Error {
+    fn kind(&self) -> ErrorKind {
+        match self {
+            Self::Shape(error) => error.kind(),
+            Self::DType { .. }
+            | Self::Length { .. }
+            | Self::Parameter { .. }
+            | Self::Plan(_)
+            | Self::Step(_) => ErrorKind::Mismatch,
+            Self::Index { .. } | Self::Limit { .. } => ErrorKind::InvalidArgument,
+            Self::Unsupported { .. } => ErrorKind::Unsupported,
+        }
+    }
+}
+
+/// `bf16, f32`.
+fn list(dtypes: &[DType]) -> String {
+    let names: Vec<&str> = dtypes.iter().map(|dtype| dtype.name()).collect();
+    names.join(", ")
+}

@@ -1,0 +1,37 @@
+//! Matrix products of f32, the one place where multiplications are counted in billions.
+
+#![expect(
+    clippy::many_single_char_names,
+    reason = "matrices and extents go by the letters the field gives them"
+)]
+
+use crate::parallel;
+use ndarray::{ArrayView2, ArrayViewMut2, linalg::general_mat_mul, s};
+
+/// Rows of the result that one task takes at least: each task packs the right-hand matrix anew.
+const ROWS: usize = 64;
+
+/// Multiplications that cost as much as one elementwise operation.
+const PER_OPERATION: usize = 16;
+
+/// `values` as a row-major matrix.
+pub(crate) fn matrix(values: &[f32], rows: usize, columns: usize) -> ArrayView2<'_, f32> {
+    ArrayView2::from_shape((rows, columns), values).expect("as many elements as the shape says")
+}
+
+/// `c += a·b`, with `c` row-major; every element is accumulated in f32.
+///
+/// Blocks of rows are `matrixmultiply`'s to work on: its half-precision rivals round between blocks of K.
+pub(crate) fn add_product(a: &ArrayView2<'_, f32>, b: &ArrayView2<'_, f32>, c: &mut [f32]) {
+    let (k, n) = b.dim();
+    if n == 0 || k == 0 {
+        return;
+    }
+    let cost = (k * n / PER_OPERATION).clamp(1, parallel::BLOCK / ROWS);
+    parallel::rows(c, n, cost, |first, block| {
+        let rows = block.len() / n;
+        let a = a.slice(s![first..first + rows, ..]);
+        let mut c = ArrayViewMut2::from_shape((rows, n), block).expect("whole rows");
+        general_mat_mul(1.0, &a, b, 1.0, &mut c);
+    });
+}

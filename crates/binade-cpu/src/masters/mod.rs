@@ -1,0 +1,5 @@
+//! Master weights on the CPU: the fused step, in blocks, on all threads.
+
+mod fused;
+mod master_weights;
+mod simd;

@@ -1,0 +1,183 @@
+//! Normalisation over the batch, by channel.
+
+use super::{layer_norm::Stats, operands};
+use crate::{
+    Cpu, Error, Tensor, parallel,
+    reduce::{Channels, count, round, run, run2},
+};
+use binade_core::{DType, Op};
+use binade_ops::{BatchNorm, BatchNormConfig, BatchNormOutput, NormGrads, RunningStats, shape};
+
+impl BatchNorm for Cpu {
+    fn batch_norm(
+        &self,
+        input: &Tensor,
+        weight: &Tensor,
+        bias: &Tensor,
+        running: &RunningStats<Tensor>,
+        config: BatchNormConfig,
+    ) -> Result<BatchNormOutput<Tensor>, Error> {
+        let layer = Layer::new(input, &[weight, bias], Some(running))?;
+        let samples = count(shape::batch_norm_samples(input.shape())?);
+        let x = input.to_f32()?;
+        let moments = layer.moments(&x);
+        let stats: Vec<Stats> = moments.iter().map(|m| m.stats(config.eps)).collect();
+        let output = layer.normalise(&x, &stats, &weight.to_f32()?, &bias.to_f32()?);
+        let unbiased = samples / (samples - 1.0);
+        let means = moments.iter().map(|m| m.mean);
+        let vars = moments.iter().map(|m| m.var * unbiased);
+        Ok(BatchNormOutput {
+            output: Tensor::from_f32(output, input.shape(), layer.dtype)?,
+            running: RunningStats {
+                mean: moved(&running.mean, means, config.momentum)?,
+                var: moved(&running.var, vars, config.momentum)?,
+            },
+        })
+    }
+
+    fn batch_norm_inference(
+        &self,
+        input: &Tensor,
+        weight: &Tensor,
+        bias: &Tensor,
+        running: &RunningStats<Tensor>,
+        eps: f32,
+    ) -> Result<Tensor, Error> {
+        let layer = Layer::new(input, &[weight, bias], Some(running))?;
+        let (means, vars) = (running.mean.to_f32()?, running.var.to_f32()?);
+        let both = means.iter().zip(&*vars);
+        let stats: Vec<Stats> =
+            both.map(|(mean, var)| Stats::new((*mean).into(), (*var).into(), eps)).collect();
+        let output = layer.normalise(&input.to_f32()?, &stats, &weight.to_f32()?, &bias.to_f32()?);
+        Tensor::from_f32(output, input.shape(), layer.dtype)
+    }
+
+    fn batch_norm_backward(
+        &self,
+        grad: &Tensor,
+        input: &Tensor,
+        weight: &Tensor,
+        eps: f32,
+    ) -> Result<NormGrads<Tensor>, Error> {
+        let layer = Layer::new(input, &[weight], None)?;
+        shape::batch_norm_samples(input.shape())?;
+        operands::check_grad(Op::BATCH_NORM, grad, input.shape(), layer.dtype)?;
+        let (g, x, w) = (grad.to_f32()?, input.to_f32()?, weight.to_f32()?);
+        let stats: Vec<Stats> = layer.moments(&x).iter().map(|m| m.stats(eps)).collect();
+        let sums = layer.grad_sums(&g, &x, &stats);
+        let dx = layer.input_grad(&g, &x, &w, &stats, &sums);
+        let vector = |i: usize| sums.iter().map(|sums| round(sums[i])).collect();
+        Ok(NormGrads {
+            input: Tensor::from_f32(dx, input.shape(), layer.dtype)?,
+            weight: Tensor::from_f32(vector(0), weight.shape(), weight.dtype())?,
+            bias: Tensor::from_f32(vector(1), weight.shape(), weight.dtype())?,
+        })
+    }
+}
+
+/// Mean and biased variance of one channel.
+struct Moments {
+    mean: f64,
+    var: f64,
+}
+
+impl Moments {
+    fn stats(&self, eps: f32) -> Stats {
+        Stats::new(self.mean, self.var, eps)
+    }
+}
+
+/// One normalisation: what its operands agree on.
+struct Layer {
+    of: Channels,
+    dtype: DType,
+}
+
+impl Layer {
+    /// Holds the operands to the contract.
+    fn new(
+        input: &Tensor,
+        parameters: &[&Tensor],
+        running: Option<&RunningStats<Tensor>>,
+    ) -> Result<Self, Error> {
+        let running: Vec<&Tensor> =
+            running.map_or_else(Vec::new, |running| vec![&running.mean, &running.var]);
+        let vectors = parameters.iter().chain(&running).map(|t| t.shape());
+        shape::batch_norm(input.shape(), &vectors.collect::<Vec<_>>())?;
+        let (dtype, _) = operands::norm(Op::BATCH_NORM, input, parameters)?;
+        operands::all_f32(Op::BATCH_NORM, &running)?;
+        Ok(Self { of: Channels::of(input.shape(), 1), dtype })
+    }
+
+    /// By two passes: the second about the mean, so that nothing cancels.
+    fn moments(&self, x: &[f32]) -> Vec<Moments> {
+        let samples = count(self.of.samples());
+        let sums = self.of.sums(|_, block| [run(&x[block], f64::from)]);
+        let means: Vec<f64> = sums.into_iter().map(|[sum]| sum / samples).collect();
+        let squares =
+            self.of.sums(|c, block| [run(&x[block], |x| (f64::from(x) - means[c]).powi(2))]);
+        let both = means.iter().zip(squares);
+        both.map(|(mean, [squares])| Moments { mean: *mean, var: squares / samples }).collect()
+    }
+
+    /// `(x − mean)·rstd·w + b`.
+    fn normalise(&self, x: &[f32], stats: &[Stats], w: &[f32], b: &[f32]) -> Vec<f32> {
+        self.by_run(x.len(), |c, first, out| {
+            let Stats { mean, rstd } = stats[c];
+            for (out, x) in out.iter_mut().zip(&x[first..]) {
+                *out = (x - mean) * rstd * w[c] + b[c];
+            }
+        })
+    }
+
+    /// `[Σ g·x̂, Σ g]` of each channel: the gradients of weight and bias.
+    fn grad_sums(&self, g: &[f32], x: &[f32], stats: &[Stats]) -> Vec<[f64; 2]> {
+        self.of.sums(|c, block| {
+            let Stats { mean, rstd } = stats[c];
+            let product = |g: f32, x: f32| f64::from(g) * f64::from((x - mean) * rstd);
+            [run2(&g[block.clone()], &x[block.clone()], product), run(&g[block], f64::from)]
+        })
+    }
+
+    /// `w·rstd·(g − mean(g) − x̂·mean(g·x̂))`.
+    fn input_grad(
+        &self,
+        g: &[f32],
+        x: &[f32],
+        w: &[f32],
+        stats: &[Stats],
+        sums: &[[f64; 2]],
+    ) -> Vec<f32> {
+        let samples = count(self.of.samples());
+        self.by_run(x.len(), |c, first, out| {
+            let Stats { mean, rstd } = stats[c];
+            let [slope, offset] = sums[c].map(|sum| round(sum / samples));
+            for ((out, g), x) in out.iter_mut().zip(&g[first..]).zip(&x[first..]) {
+                *out = w[c] * rstd * (g - offset - (x - mean) * rstd * slope);
+            }
+        })
+    }
+
+    /// Fills a tensor of `len` elements by `f(channel, first, run)`, `first` being the index of the run's first element.
+    fn by_run(&self, len: usize, f: impl Fn(usize, usize, &mut [f32]) + Sync) -> Vec<f32> {
+        let Channels { count, inner, .. } = self.of;
+        let mut out = vec![0.0; len];
+        parallel::rows(&mut out, inner, inner, |first, block| {
+            for (i, run) in (first..).zip(block.chunks_exact_mut(inner)) {
+                f(i % count, i * inner, run);
+            }
+        });
+        out
+    }
+}
+
+/// `(1 − momentum)·old + momentum·new`.
+fn moved(old: &Tensor, new: impl Iterator<Item = f64>, momentum: f32) -> Result<Tensor, Error> {
+    let momentum = f64::from(momentum);
+    let (shape, old) = (old.shape(), old.to_f32()?);
+    let moved = old
+        .iter()
+        .zip(new)
+        .map(|(old, new)| round((1.0 - momentum) * f64::from(*old) + momentum * new));
+    Tensor::new(moved.collect(), shape)
+}

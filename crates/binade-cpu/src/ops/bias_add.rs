@@ -1,0 +1,40 @@
+//! A vector added along the channel axis.
+
+use super::operands;
+use crate::{
+    Cpu, Error, Tensor, parallel,
+    reduce::{self, Channels},
+};
+use binade_core::Op;
+use binade_ops::{BiasAdd, shape};
+
+impl BiasAdd for Cpu {
+    fn bias_add(&self, input: &Tensor, bias: &Tensor) -> Result<Tensor, Error> {
+        let shape = shape::bias_add(input.shape(), bias.shape())?;
+        let dtype = operands::float(Op::BIAS_ADD, &[input, bias])?;
+        let of = channels(&shape);
+        let (mut out, b) = (input.to_f32()?.into_owned(), bias.to_f32()?);
+        let row = of.count * of.inner;
+        parallel::rows(&mut out, row, row, |_, block| {
+            for (i, run) in block.chunks_exact_mut(of.inner).enumerate() {
+                let b = b[i % of.count];
+                for x in run {
+                    *x += b;
+                }
+            }
+        });
+        Tensor::from_f32(out, &shape, dtype)
+    }
+
+    fn bias_add_backward(&self, grad: &Tensor) -> Result<[Tensor; 2], Error> {
+        let dtype = operands::float(Op::BIAS_ADD, &[grad])?;
+        let of = channels(&shape::softmax(Op::BIAS_ADD, grad.shape())?);
+        let bias = reduce::channels(&grad.to_f32()?, of);
+        Ok([grad.clone(), Tensor::from_f32(bias, &[of.count], dtype)?])
+    }
+}
+
+/// A tensor that has a channel axis, as its channels see it.
+fn channels(shape: &[usize]) -> Channels {
+    Channels::of(shape, shape::channels(shape).unwrap_or_default())
+}

@@ -1,0 +1,49 @@
+//! A batch of matrix products.
+
+use super::{
+    matmul::{extents, gradients, product},
+    operands,
+};
+use crate::{Cpu, Error, Tensor};
+use binade_core::Op;
+use binade_ops::{Bmm, shape};
+
+impl Bmm for Cpu {
+    fn bmm(&self, a: &Tensor, b: &Tensor) -> Result<Tensor, Error> {
+        let shape = shape::bmm(a.shape(), b.shape())?;
+        let dtype = operands::float(Op::BMM, &[a, b])?;
+        let sizes @ [m, k, n] = extents(a, b);
+        let (a, b) = (a.to_f32()?, b.to_f32()?);
+        let mut products = Vec::with_capacity(shape::element_count(&shape));
+        for i in 0..pairs(&shape) {
+            products.extend(product(matrix(&a, i, m * k), matrix(&b, i, k * n), sizes));
+        }
+        Tensor::from_f32(products, &shape, dtype)
+    }
+
+    fn bmm_backward(&self, grad: &Tensor, a: &Tensor, b: &Tensor) -> Result<[Tensor; 2], Error> {
+        let shape = shape::bmm(a.shape(), b.shape())?;
+        let dtype = operands::float(Op::BMM, &[a, b])?;
+        operands::check_grad(Op::BMM, grad, &shape, dtype)?;
+        let sizes @ [m, k, n] = extents(a, b);
+        let (grad, x, y) = (grad.to_f32()?, a.to_f32()?, b.to_f32()?);
+        let (mut da, mut db) = (Vec::with_capacity(x.len()), Vec::with_capacity(y.len()));
+        for i in 0..pairs(&shape) {
+            let (x, y) = (matrix(&x, i, m * k), matrix(&y, i, k * n));
+            let (dx, dy) = gradients(matrix(&grad, i, m * n), x, y, sizes);
+            da.extend(dx);
+            db.extend(dy);
+        }
+        Ok([Tensor::from_f32(da, a.shape(), dtype)?, Tensor::from_f32(db, b.shape(), dtype)?])
+    }
+}
+
+/// How many pairs of matrices there are.
+fn pairs(shape: &[usize]) -> usize {
+    shape.iter().rev().skip(2).product()
+}
+
+/// The elements of matrix `i` of a batch.
+fn matrix(values: &[f32], i: usize, size: usize) -> &[f32] {
+    &values[i * size..(i + 1) * size]
+}

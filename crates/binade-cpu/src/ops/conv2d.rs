@@ -1,0 +1,157 @@
+//! Two-dimensional convolution, image by image: windows as columns, then a matrix product.
+
+use super::{im2col::Geometry, operands};
+use crate::{
+    Cpu, Error, Tensor,
+    gemm::{add_product, matrix},
+    parallel,
+    reduce::{self, Channels},
+};
+use binade_core::Op;
+use binade_ops::{AffineGrads, Conv2d, Conv2dConfig, shape};
+
+impl Conv2d for Cpu {
+    fn conv2d(
+        &self,
+        input: &Tensor,
+        weight: &Tensor,
+        bias: Option<&Tensor>,
+        config: Conv2dConfig,
+    ) -> Result<Tensor, Error> {
+        let bias_shape = bias.map(Tensor::shape);
+        let shape = shape::conv2d(input.shape(), weight.shape(), bias_shape, config)?;
+        let operands = [&[input, weight][..], bias.as_slice()].concat();
+        let dtype = operands::float(Op::CONV2D, &operands)?;
+        let layer = Layer::new(input, weight, &shape, config);
+        let bias = bias.map(Tensor::to_f32).transpose()?;
+        let out = layer.forward(&input.to_f32()?, &weight.to_f32()?, bias.as_deref());
+        Tensor::from_f32(out, &shape, dtype)
+    }
+
+    fn conv2d_backward(
+        &self,
+        grad: &Tensor,
+        input: &Tensor,
+        weight: &Tensor,
+        bias: bool,
+        config: Conv2dConfig,
+    ) -> Result<AffineGrads<Tensor>, Error> {
+        let shape = shape::conv2d(input.shape(), weight.shape(), None, config)?;
+        let dtype = operands::float(Op::CONV2D, &[input, weight])?;
+        operands::check_grad(Op::CONV2D, grad, &shape, dtype)?;
+        let layer = Layer::new(input, weight, &shape, config);
+        let (g, x, w) = (grad.to_f32()?, input.to_f32()?, weight.to_f32()?);
+        let (dx, dw) = (layer.input_grad(&g, &w), layer.weight_grad(&g, &x));
+        let bias = bias.then(|| {
+            let sums = reduce::channels(&g, Channels::of(&shape, 1));
+            Tensor::from_f32(sums, &[layer.outputs], dtype)
+        });
+        Ok(AffineGrads {
+            input: Tensor::from_f32(dx, input.shape(), dtype)?,
+            weight: Tensor::from_f32(dw, weight.shape(), dtype)?,
+            bias: bias.transpose()?,
+        })
+    }
+}
+
+/// Multiplications that cost as much as one elementwise operation.
+const PER_OPERATION: usize = 16;
+
+/// One convolution: `images` times the same geometry.
+struct Layer {
+    images: usize,
+    outputs: usize,
+    geometry: Geometry,
+}
+
+impl Layer {
+    /// Of operands whose shapes were found to fit, and the shape of their result.
+    fn new(input: &Tensor, weight: &Tensor, shape: &[usize], config: Conv2dConfig) -> Self {
+        let ([image, kernel], output) = ([input, weight].map(plane), [shape[2], shape[3]]);
+        let channels = input.shape()[1];
+        let geometry = Geometry { channels, image, kernel, output, config };
+        Self { images: shape[0], outputs: shape[1], geometry }
+    }
+
+    /// What one image costs.
+    fn cost(&self) -> usize {
+        let columns = self.geometry.taps() * self.geometry.windows();
+        columns + columns * self.outputs / PER_OPERATION
+    }
+
+    /// Elements of one image's result.
+    fn results(&self) -> usize {
+        self.outputs * self.geometry.windows()
+    }
+
+    /// A matrix for one image's windows.
+    fn columns(&self) -> Vec<f32> {
+        vec![0.0; self.geometry.taps() * self.geometry.windows()]
+    }
+
+    /// `W·columns + b` for each image.
+    fn forward(&self, x: &[f32], w: &[f32], bias: Option<&[f32]>) -> Vec<f32> {
+        let (taps, windows) = (self.geometry.taps(), self.geometry.windows());
+        let mut out = vec![0.0; self.images * self.results()];
+        parallel::rows(&mut out, self.results(), self.cost(), |first, block| {
+            let mut columns = self.columns();
+            for (i, out) in block.chunks_exact_mut(self.results()).enumerate() {
+                self.geometry.gather(self.image(x, first + i), &mut columns);
+                let outputs = out.chunks_exact_mut(windows);
+                for (plane, bias) in outputs.zip(bias.unwrap_or_default()) {
+                    plane.fill(*bias);
+                }
+                add_product(&matrix(w, self.outputs, taps), &matrix(&columns, taps, windows), out);
+            }
+        });
+        out
+    }
+
+    /// `Wᵀ·grad` for each image, each element added to the pixel that its tap lay on.
+    fn input_grad(&self, g: &[f32], w: &[f32]) -> Vec<f32> {
+        let (taps, windows) = (self.geometry.taps(), self.geometry.windows());
+        let mut dx = vec![0.0; self.images * self.geometry.pixels()];
+        parallel::rows(&mut dx, self.geometry.pixels(), self.cost(), |first, block| {
+            let mut columns = self.columns();
+            for (i, dx) in block.chunks_exact_mut(self.geometry.pixels()).enumerate() {
+                columns.fill(0.0);
+                let g = matrix(self.result(g, first + i), self.outputs, windows);
+                add_product(&matrix(w, self.outputs, taps).reversed_axes(), &g, &mut columns);
+                self.geometry.scatter(&columns, dx);
+            }
+        });
+        dx
+    }
+
+    /// `Σ grad·columnsᵀ` over the images, block by block and then in the order of the blocks.
+    fn weight_grad(&self, g: &[f32], x: &[f32]) -> Vec<f32> {
+        let (taps, windows) = (self.geometry.taps(), self.geometry.windows());
+        let partials = parallel::partials(self.images, self.cost(), |images| {
+            let (mut columns, mut dw) = (self.columns(), vec![0.0; self.outputs * taps]);
+            for i in images {
+                self.geometry.gather(self.image(x, i), &mut columns);
+                let columns = matrix(&columns, taps, windows).reversed_axes();
+                add_product(&matrix(self.result(g, i), self.outputs, windows), &columns, &mut dw);
+            }
+            dw
+        });
+        let mut total = vec![0.0; self.outputs * taps];
+        for partial in &partials {
+            total.iter_mut().zip(partial).for_each(|(total, part)| *total += part);
+        }
+        total
+    }
+
+    fn image<'a>(&self, x: &'a [f32], i: usize) -> &'a [f32] {
+        &x[i * self.geometry.pixels()..][..self.geometry.pixels()]
+    }
+
+    fn result<'a>(&self, g: &'a [f32], i: usize) -> &'a [f32] {
+        &g[i * self.results()..][..self.results()]
+    }
+}
+
+/// The last two extents of a four-dimensional tensor.
+fn plane(tensor: &Tensor) -> [usize; 2] {
+    [tensor.shape()[2], tensor.shape()[3]]
+}

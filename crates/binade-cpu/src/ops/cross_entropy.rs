@@ -1,0 +1,64 @@
+//! Cross-entropy of class labels.
+
+use super::{operands, softmax::normaliser};
+use crate::{Cpu, Error, Tensor, parallel, reduce};
+use binade_core::Op;
+use binade_ops::{CrossEntropy, shape};
+
+impl CrossEntropy for Cpu {
+    fn cross_entropy(&self, logits: &Tensor, labels: &Tensor) -> Result<Tensor, Error> {
+        let labels = checked(logits, labels)?;
+        let (x, classes) = (logits.to_f32()?, logits.shape()[1]);
+        let losses = parallel::partials(labels.len(), classes * COST, |rows| {
+            rows.map(|i| row_loss(&x[i * classes..(i + 1) * classes], labels[i])).sum::<f64>()
+        });
+        let mean = losses.into_iter().sum::<f64>() / reduce::count(labels.len());
+        Ok(Tensor::scalar(reduce::round(mean)))
+    }
+
+    fn cross_entropy_backward(
+        &self,
+        grad: &Tensor,
+        logits: &Tensor,
+        labels: &Tensor,
+    ) -> Result<Tensor, Error> {
+        let labels = checked(logits, labels)?;
+        let grad = f64::from(operands::scalar_grad(Op::CROSS_ENTROPY, grad)?);
+        let factor = reduce::round(grad / reduce::count(labels.len()));
+        let (x, classes) = (logits.to_f32()?, logits.shape()[1]);
+        let mut out = vec![0.0; x.len()];
+        parallel::rows(&mut out, classes, classes * COST, |first, block| {
+            for (i, out) in (first..).zip(block.chunks_exact_mut(classes)) {
+                row_grad(&x[i * classes..(i + 1) * classes], labels[i], factor, out);
+            }
+        });
+        Tensor::from_f32(out, logits.shape(), logits.dtype())
+    }
+}
+
+/// What an element costs that goes through an exponential.
+const COST: usize = 8;
+
+/// `ln Σ exp(x) − x[label]`.
+fn row_loss(row: &[f32], label: usize) -> f64 {
+    let (max, sum) = normaliser(row);
+    sum.ln() - f64::from(row[label] - max)
+}
+
+/// `(softmax(x) − onehot(label)) · factor`.
+fn row_grad(row: &[f32], label: usize, factor: f32, out: &mut [f32]) {
+    let (max, sum) = normaliser(row);
+    let scale = reduce::round(sum.recip());
+    out.iter_mut().zip(row).for_each(|(out, x)| *out = (x - max).exp() * scale);
+    out[label] -= 1.0;
+    for out in out {
+        *out *= factor;
+    }
+}
+
+/// The labels, all of them classes, of operands that fit.
+fn checked(logits: &Tensor, labels: &Tensor) -> Result<Vec<usize>, Error> {
+    shape::cross_entropy(logits.shape(), labels.shape())?;
+    operands::float(Op::CROSS_ENTROPY, &[logits])?;
+    operands::indices(Op::CROSS_ENTROPY, labels, logits.shape()[1])
+}

@@ -1,0 +1,84 @@
+//! Windows of an image as the columns of a matrix, which makes convolution a matrix product.
+
+use binade_ops::Conv2dConfig;
+
+/// The extents of one image's convolution.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Geometry {
+    pub(super) channels: usize,
+    pub(super) image: [usize; 2],
+    pub(super) kernel: [usize; 2],
+    pub(super) output: [usize; 2],
+    pub(super) config: Conv2dConfig,
+}
+
+impl Geometry {
+    /// Elements of one input image.
+    pub(super) fn pixels(&self) -> usize {
+        self.channels * self.image[0] * self.image[1]
+    }
+
+    /// Elements of one window: the rows of the matrix.
+    pub(super) fn taps(&self) -> usize {
+        self.channels * self.kernel[0] * self.kernel[1]
+    }
+
+    /// Windows of one image: the columns of the matrix.
+    pub(super) fn windows(&self) -> usize {
+        self.output[0] * self.output[1]
+    }
+
+    /// Calls `visit(column, pixel)` for each stretch of matrix and image that lie side by side: `column` counts
+    /// elements of the matrix, `pixel` elements of the image, and both go on for `length`, in steps of 1 and of the
+    /// horizontal stride. What lies in the padding is not visited.
+    fn stretches(&self, mut visit: impl FnMut(usize, usize, usize)) {
+        let ([height, width], [rows, columns]) = (self.image, self.output);
+        let Conv2dConfig { stride, padding } = self.config;
+        for tap in 0..self.taps() {
+            let (kx, ky) = (tap % self.kernel[1], tap / self.kernel[1] % self.kernel[0]);
+            let channel = tap / (self.kernel[0] * self.kernel[1]);
+            let across = inside(kx, width, columns, stride[1], padding[1]);
+            if across.is_empty() {
+                continue;
+            }
+            for row in inside(ky, height, rows, stride[0], padding[0]) {
+                let y = row * stride[0] + ky - padding[0];
+                let x = across.start * stride[1] + kx - padding[1];
+                let column = (tap * rows + row) * columns + across.start;
+                visit(column, (channel * height + y) * width + x, across.len());
+            }
+        }
+    }
+
+    /// Writes the windows of `image` into `matrix`, [taps, windows], whose padding is zero already and stays so.
+    pub(super) fn gather(&self, image: &[f32], matrix: &mut [f32]) {
+        let stride = self.config.stride[1];
+        self.stretches(|column, pixel, length| {
+            let to = &mut matrix[column..column + length];
+            let from = image[pixel..].iter().step_by(stride);
+            to.iter_mut().zip(from).for_each(|(to, from)| *to = *from);
+        });
+    }
+
+    /// Adds each element of `matrix` to the element of `image` that it came from.
+    pub(super) fn scatter(&self, matrix: &[f32], image: &mut [f32]) {
+        let stride = self.config.stride[1];
+        self.stretches(|column, pixel, length| {
+            let to = image[pixel..].iter_mut().step_by(stride);
+            to.zip(&matrix[column..column + length]).for_each(|(to, from)| *to += from);
+        });
+    }
+}
+
+/// The positions along an axis where tap `k` of the window lies inside the image: `0 ≤ i·stride + k − padding < extent`.
+fn inside(
+    k: usize,
+    extent: usize,
+    positions: usize,
+    stride: usize,
+    padding: usize,
+) -> std::ops::Range<usize> {
+    let first = padding.saturating_sub(k).div_ceil(stride);
+    let end = (extent + padding).saturating_sub(k).div_ceil(stride).min(positions);
+    first..end.max(first)
+}

@@ -1,0 +1,26 @@
+//! The logarithm of softmax.
+
+use super::softmax::{by_row, by_row2, normaliser};
+use crate::{
+    Cpu, Error, Tensor,
+    reduce::{round, run},
+};
+use binade_core::Op;
+use binade_ops::LogSoftmax;
+
+impl LogSoftmax for Cpu {
+    fn log_softmax(&self, input: &Tensor) -> Result<Tensor, Error> {
+        by_row(Op::LOG_SOFTMAX, input, |x, out| {
+            let (max, sum) = normaliser(x);
+            let log = round(sum.ln());
+            out.iter_mut().zip(x).for_each(|(out, x)| *out = (x - max) - log);
+        })
+    }
+
+    fn log_softmax_backward(&self, grad: &Tensor, output: &Tensor) -> Result<Tensor, Error> {
+        by_row2(Op::LOG_SOFTMAX, grad, output, |g, y, out| {
+            let sum = round(run(g, f64::from));
+            out.iter_mut().zip(g).zip(y).for_each(|((out, g), y)| *out = g - y.exp() * sum);
+        })
+    }
+}

@@ -1,0 +1,57 @@
+//! Matrix product.
+
+use super::operands;
+use crate::{
+    Cpu, Error, Tensor,
+    gemm::{add_product, matrix},
+};
+use binade_core::Op;
+use binade_ops::{MatMul, shape};
+
+impl MatMul for Cpu {
+    fn matmul(&self, a: &Tensor, b: &Tensor) -> Result<Tensor, Error> {
+        let shape = shape::matmul(a.shape(), b.shape())?;
+        let dtype = operands::float(Op::MATMUL, &[a, b])?;
+        let product = product(&a.to_f32()?, &b.to_f32()?, extents(a, b));
+        Tensor::from_f32(product, &shape, dtype)
+    }
+
+    fn matmul_backward(&self, grad: &Tensor, a: &Tensor, b: &Tensor) -> Result<[Tensor; 2], Error> {
+        let shape = shape::matmul(a.shape(), b.shape())?;
+        let dtype = operands::float(Op::MATMUL, &[a, b])?;
+        operands::check_grad(Op::MATMUL, grad, &shape, dtype)?;
+        let (da, db) = gradients(&grad.to_f32()?, &a.to_f32()?, &b.to_f32()?, extents(a, b));
+        Ok([Tensor::from_f32(da, a.shape(), dtype)?, Tensor::from_f32(db, b.shape(), dtype)?])
+    }
+}
+
+/// M, K and N of the last two axes.
+pub(super) type Extents = [usize; 3];
+
+/// Of operands whose shapes were found to fit.
+pub(super) fn extents(a: &Tensor, b: &Tensor) -> Extents {
+    match (a.shape(), b.shape()) {
+        ([.., m, k], [.., n]) => [*m, *k, *n],
+        _ => [0; 3],
+    }
+}
+
+/// `a·b`, row-major.
+pub(super) fn product(a: &[f32], b: &[f32], [m, k, n]: Extents) -> Vec<f32> {
+    let mut c = vec![0.0; m * n];
+    add_product(&matrix(a, m, k), &matrix(b, k, n), &mut c);
+    c
+}
+
+/// `grad·bᵀ` and `aᵀ·grad`, row-major.
+pub(super) fn gradients(
+    grad: &[f32],
+    a: &[f32],
+    b: &[f32],
+    [m, k, n]: Extents,
+) -> (Vec<f32>, Vec<f32>) {
+    let (mut da, mut db) = (vec![0.0; m * k], vec![0.0; k * n]);
+    add_product(&matrix(grad, m, n), &matrix(b, k, n).reversed_axes(), &mut da);
+    add_product(&matrix(a, m, k).reversed_axes(), &matrix(grad, m, n), &mut db);
+    (da, db)
+}

@@ -1,0 +1,16 @@
+//! Elementwise product.
+
+use super::pointwise;
+use crate::{Cpu, Error, Tensor};
+use binade_core::Op;
+use binade_ops::Mul;
+
+impl Mul for Cpu {
+    fn mul(&self, a: &Tensor, b: &Tensor) -> Result<Tensor, Error> {
+        pointwise::zip(Op::MUL, a, b, |a, b| a * b)
+    }
+
+    fn mul_backward(&self, grad: &Tensor, a: &Tensor, b: &Tensor) -> Result<[Tensor; 2], Error> {
+        Ok([self.mul(grad, b)?, self.mul(grad, a)?])
+    }
+}

@@ -1,0 +1,63 @@
+//! Softmax.
+
+use super::operands;
+use crate::{Cpu, Error, Tensor, parallel, reduce};
+use binade_core::Op;
+use binade_ops::{Softmax, shape};
+
+impl Softmax for Cpu {
+    fn softmax(&self, input: &Tensor) -> Result<Tensor, Error> {
+        by_row(Op::SOFTMAX, input, |x, out| {
+            let (max, sum) = normaliser(x);
+            let factor = reduce::round(sum.recip());
+            out.iter_mut().zip(x).for_each(|(out, x)| *out = (x - max).exp() * factor);
+        })
+    }
+
+    fn softmax_backward(&self, grad: &Tensor, output: &Tensor) -> Result<Tensor, Error> {
+        by_row2(Op::SOFTMAX, grad, output, |g, y, out| {
+            let dot = reduce::round(reduce::run2(g, y, |g, y| f64::from(g) * f64::from(y)));
+            out.iter_mut().zip(g).zip(y).for_each(|((out, g), y)| *out = y * (g - dot));
+        })
+    }
+}
+
+/// What an element costs that goes through an exponential.
+const COST: usize = 8;
+
+/// The largest element of a row, and the sum of the exponentials of what the others fall short of it by.
+pub(super) fn normaliser(row: &[f32]) -> (f32, f64) {
+    // `max` passes over NaN, but the sum does not.
+    let max = row.iter().copied().fold(f32::NEG_INFINITY, f32::max);
+    (max, reduce::run(row, |x| f64::from((x - max).exp())))
+}
+
+/// `f(input, output)` for each row.
+pub(super) fn by_row(
+    op: Op,
+    input: &Tensor,
+    f: impl Fn(&[f32], &mut [f32]) + Sync,
+) -> Result<Tensor, Error> {
+    by_row2(op, input, input, |x, _, out| f(x, out))
+}
+
+/// `f(a, b, output)` for each row of two operands.
+pub(super) fn by_row2(
+    op: Op,
+    a: &Tensor,
+    b: &Tensor,
+    f: impl Fn(&[f32], &[f32], &mut [f32]) + Sync,
+) -> Result<Tensor, Error> {
+    let shape = shape::softmax(op, &shape::same(op, a.shape(), b.shape())?)?;
+    let dtype = operands::float(op, &[a, b])?;
+    let (a, b) = (a.to_f32()?, b.to_f32()?);
+    let width = shape.last().copied().unwrap_or(1);
+    let mut out = vec![0.0; a.len()];
+    parallel::rows(&mut out, width, width * COST, |first, block| {
+        let (a, b) = (&a[first * width..], &b[first * width..]);
+        let operands = a.chunks_exact(width).zip(b.chunks_exact(width));
+        let rows = block.chunks_exact_mut(width);
+        rows.zip(operands).for_each(|(out, (a, b))| f(a, b, out));
+    });
+    Tensor::from_f32(out, &shape, dtype)
+}

@@ -1,0 +1,17 @@
+//! Sum of all elements.
+
+use super::operands;
+use crate::{Cpu, Error, Tensor, reduce};
+use binade_core::{DType, Op};
+use binade_ops::{Fill, Sum};
+
+impl Sum for Cpu {
+    fn sum(&self, input: &Tensor) -> Result<Tensor, Error> {
+        operands::float(Op::SUM, &[input])?;
+        Ok(Tensor::scalar(reduce::round(reduce::sum(&input.to_f32()?))))
+    }
+
+    fn sum_backward(&self, grad: &Tensor, shape: &[usize], dtype: DType) -> Result<Tensor, Error> {
+        self.fill(operands::scalar_grad(Op::SUM, grad)?, shape, dtype)
+    }
+}

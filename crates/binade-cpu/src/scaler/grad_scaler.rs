@@ -1,0 +1,38 @@
+//! Scaling losses, and looking at gradients.
+
+use crate::gradients::inspect;
+use crate::{Cpu, Error, Gradients, Tensor};
+use binade_core::{DType, Finding};
+use binade_grad_scaler::{GradScaler, HostScale, ScaleState};
+use binade_master_weights::step::Factor;
+
+impl HostScale for Cpu {}
+
+impl GradScaler for Cpu {
+    type Grads = Gradients;
+
+    fn scale(&self, tensor: &Tensor, scale: &ScaleState) -> Result<Tensor, Error> {
+        times(tensor, scale.factor())
+    }
+
+    fn unscale_tensor(&self, tensor: &Tensor, scale: &ScaleState) -> Result<Tensor, Error> {
+        times(tensor, scale.inverse())
+    }
+
+    fn unscale(&self, grads: &mut Gradients, scale: &ScaleState) -> Result<Finding, Error> {
+        if grads.factor != Factor::ONE {
+            *grads = grads.settled()?;
+        }
+        let (mut found, measured) = inspect(grads, scale.inverse())?;
+        found.halted = scale.diverged;
+        grads.factor.inverse = scale.inverse();
+        grads.measured = Some(measured);
+        Ok(found)
+    }
+}
+
+fn times(tensor: &Tensor, factor: f32) -> Result<Tensor, Error> {
+    let mut product = tensor.cast(DType::F32)?;
+    product.as_mut_slice::<f32>().unwrap_or_default().iter_mut().for_each(|x| *x *= factor);
+    Ok(product)
+}

@@ -1,0 +1,56 @@
+//! Elements as bytes: exact, whatever the type.
+
+use super::{Stored, Tensor, shaped, stored::Data};
+use crate::Error;
+use binade_core::DType;
+use binade_ops::shape::element_count;
+use half::{bf16, f16};
+
+impl Tensor {
+    /// A tensor from the little-endian bytes of its elements, as safetensors has them.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Length`] where they are not as many as `shape` says; [`Error::Unsupported`] for `i32`.
+    pub fn from_bits(bytes: &[u8], dtype: DType, shape: &[usize]) -> Result<Self, Error> {
+        let expected = element_count(shape) * dtype.bytes();
+        if bytes.len() != expected {
+            let (found, shape) = (bytes.len(), shape.to_vec());
+            return Err(Error::Length { what: "bytes", found, shape, expected });
+        }
+        match dtype {
+            DType::BF16 => decode(bytes, shape, bf16::from_le_bytes),
+            DType::F16 => decode(bytes, shape, f16::from_le_bytes),
+            DType::F32 => decode(bytes, shape, f32::from_le_bytes),
+            DType::F64 => decode(bytes, shape, f64::from_le_bytes),
+            DType::I64 => decode(bytes, shape, i64::from_le_bytes),
+            DType::E4M3 | DType::E5M2 | DType::U8 | DType::Bool => {
+                let array = shaped(bytes.to_vec(), shape)?;
+                Ok(Self::from_data(Data::Byte(dtype, array.into_shared())))
+            }
+            _ => Err(Error::Unsupported { what: "store", dtype }),
+        }
+    }
+
+    /// The little-endian bytes of the elements, in row-major order.
+    pub fn to_bits(&self) -> Vec<u8> {
+        match &self.data {
+            Data::BF16(array) => array.iter().flat_map(|x| x.to_le_bytes()).collect(),
+            Data::F16(array) => array.iter().flat_map(|x| x.to_le_bytes()).collect(),
+            Data::F32(array) => array.iter().flat_map(|x| x.to_le_bytes()).collect(),
+            Data::F64(array) => array.iter().flat_map(|x| x.to_le_bytes()).collect(),
+            Data::I64(array) => array.iter().flat_map(|x| x.to_le_bytes()).collect(),
+            Data::Byte(_, array) => array.iter().copied().collect(),
+        }
+    }
+}
+
+/// Reads `bytes`, a whole number of elements, `N` bytes each.
+fn decode<E: Stored, const N: usize>(
+    bytes: &[u8],
+    shape: &[usize],
+    element: fn([u8; N]) -> E,
+) -> Result<Tensor, Error> {
+    let (chunks, _) = bytes.as_chunks::<N>();
+    Tensor::new(chunks.iter().map(|chunk| element(*chunk)).collect(), shape)
+}

@@ -1,0 +1,137 @@
+//! Calls out of order and values out of range, in torch's words and then in ours.
+
+use super::OptimizerId;
+use binade_core::{Error, ErrorKind};
+
+/// What torch would have raised.
+///
+/// The message begins with torch's own, to the letter, for programs and people that look for it; what to do follows.
+#[non_exhaustive]
+#[derive(Clone, Copy, Debug, PartialEq, thiserror::Error)]
+pub enum ProtocolError {
+    /// A call that needs the scale came before the first `scale`.
+    #[error(
+        "Attempted {call} but _scale is None.  This may indicate your script did not use scaler.scale(loss or outputs) \
+         earlier in the iteration. The scale is set up by the first call of scale(): scale a loss before {call}()"
+    )]
+    NeverScaled {
+        /// The call that was refused: `unscale_`, `step` or `update`.
+        call: &'static str,
+    },
+    /// A second `unscale` within one iteration.
+    #[error(
+        "unscale_() has already been called on this optimizer since the last update(). The gradients of {optimizer} \
+         would be divided by the scale twice: finish accumulating first, then unscale once"
+    )]
+    AlreadyUnscaled {
+        /// Whose gradients.
+        optimizer: OptimizerId,
+    },
+    /// `unscale` of gradients that were stepped with.
+    #[error(
+        "unscale_() is being called after step(). The step of {optimizer} has used its gradients: unscale between \
+         backward and step, and call update() at the end of the iteration"
+    )]
+    UnscaledAfterStep {
+        /// Whose gradients.
+        optimizer: OptimizerId,
+    },
+    /// A second `step` within one iteration.
+    #[error(
+        "step() has already been called since the last update(). Call update() once, after every optimizer's step and \
+         before {optimizer} steps again"
+    )]
+    AlreadyStepped {
+        /// Which optimizer.
+        optimizer: OptimizerId,
+    },
+    /// A step with no gradient to judge by.
+    #[error(
+        "No inf checks were recorded for this optimizer. None of {optimizer}'s parameters has a gradient: check that \
+         the loss depends on them. It stays unscaled until an update succeeds; set_scale with the present scale frees it"
+    )]
+    NothingChecked {
+        /// Which optimizer.
+        optimizer: OptimizerId,
+    },
+    /// An update with no verdict to go by.
+    #[error(
+        "No inf checks were recorded prior to update. No optimizer has looked at a gradient since the last update: \
+         unscale or step at least one, or set the scale with set_scale"
+    )]
+    NothingToUpdate,
+    /// `f16` gradients, which unscaling would flush again what scaling saved.
+    #[error(
+        "Attempting to unscale FP16 gradients. Nothing was changed: keep the parameters in f32 or bf16, or widen the \
+         gradients to f32 before they are unscaled"
+    )]
+    F16Gradients,
+    /// A finite scale that `f32` cannot hold.
+    #[error(
+        "value cannot be converted to type float without overflow. The scale is an f32, and {value:e} is outside \
+         [{min:e}, {max:e}]: choose one that fits",
+        min = f32::MIN,
+        max = f32::MAX
+    )]
+    OutOfRange {
+        /// The value refused.
+        value: f64,
+    },
+    /// An integer where torch takes a float or a tensor.
+    #[error(
+        "'int' object has no attribute 'device'. A new scale is a float or a tensor: write {value}.0"
+    )]
+    IntegerScale {
+        /// The value refused.
+        value: i64,
+    },
+    /// A growth factor that does not grow.
+    #[error("The growth factor must be > 1.0. It is {value}: torch's default is 2")]
+    GrowthFactor {
+        /// The value refused.
+        value: f64,
+    },
+    /// A backoff factor that does not back off.
+    #[error("The backoff factor must be < 1.0. It is {value}: torch's default is 0.5")]
+    BackoffFactor {
+        /// The value refused.
+        value: f64,
+    },
+}
+
+impl ProtocolError {
+    /// The Python class that torch raises, for bindings that raise it too.
+    pub const fn exception(&self) -> &'static str {
+        match self {
+            Self::NeverScaled { .. }
+            | Self::NothingChecked { .. }
+            | Self::NothingToUpdate
+            | Self::GrowthFactor { .. }
+            | Self::BackoffFactor { .. } => "AssertionError",
+            Self::AlreadyUnscaled { .. }
+            | Self::UnscaledAfterStep { .. }
+            | Self::AlreadyStepped { .. }
+            | Self::OutOfRange { .. } => "RuntimeError",
+            Self::F16Gradients => "ValueError",
+            Self::IntegerScale { .. } => "AttributeError",
+        }
+    }
+}
+
+impl Error for ProtocolError {
+    fn kind(&self) -> ErrorKind {
+        match self {
+            Self::F16Gradients
+            | Self::OutOfRange { .. }
+            | Self::IntegerScale { .. }
+            | Self::GrowthFactor { .. }
+            | Self::BackoffFactor { .. } => ErrorKind::InvalidArgument,
+            Self::NeverScaled { .. }
+            | Self::AlreadyUnscaled { .. }
+            | Self::UnscaledAfterStep { .. }
+            | Self::AlreadyStepped { .. }
+            | Self::NothingChecked { .. }
+            | Self::NothingToUpdate => ErrorKind::Other,
+        }
+    }
+}

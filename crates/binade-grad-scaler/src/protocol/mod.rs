@@ -1,0 +1,63 @@
+//! The dynamic protocol: torch's `GradScaler`, with its stages checked while the program runs.
+//!
+//! This is for whoever cannot have the order of calls checked by the compiler: bindings to other languages, trait
+//! objects, replays of recorded runs, comparisons with torch. **Programs written in Rust should use the typed order**
+//! of this crate instead, in which the mistakes that [`ProtocolError`] lists do not compile.
+//!
+//! # It is not exact
+//!
+//! It keeps torch's rules to the bit, and torch's rules include these:
+//!
+//! * Any `f32` is a scale: 0, negative, infinite, NaN, and the subnormals whose reciprocal is infinite. Only a power of
+//!   two is undone exactly by its reciprocal, and only where the product is in the normal range.
+//! * Gradients are checked as backward left them, *before* the multiplication. Where the scale is below 1, a finite
+//!   gradient may overflow by being unscaled, and the step is taken with it.
+//! * The scale has no floor. It backs off to 0, from where every later step is ruined and none is skipped.
+//! * An iteration without any gradient leaves the optimizer in [`Stage::Unscaled`] with nothing recorded, from where
+//!   only [`ProtocolScaler::set_scale`] or fresh gradients for another optimizer lead out.
+//!
+//! # An iteration
+//!
+//! The scaler owns no tensors. It is lent the gradients as slices, or tells a closure what to multiply by, and answers
+//! with a [`Verdict`]; applying it is the caller's part.
+//!
+//! ```
+//! use binade_grad_scaler::protocol::{OptimizerId, ProtocolConfig, ProtocolScaler, Verdict};
+//!
+//! # fn main() -> Result<(), binade_grad_scaler::protocol::ProtocolError> {
+//! let sgd = OptimizerId(0);
+//! let mut scaler = ProtocolScaler::new(ProtocolConfig { init_scale: 1024.0, ..Default::default() })?;
+//! let mut weight = 1.0_f32;
+//!
+//! let loss = scaler.scale(weight * weight)?;
+//! let mut grad = [2.0 * weight * (loss / (weight * weight))]; // what backward gives for the scaled loss
+//!
+//! if scaler.step(sgd, &mut [Some(&mut grad[..])])? == Verdict::Apply {
+//!     weight -= 0.25 * grad[0];
+//! }
+//! scaler.update()?;
+//! assert_eq!(weight, 0.5);
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! The rules are those of `torch/amp/grad_scaler.py` and the two kernels behind it (`AmpKernels.cu`,
+//! `AmpGradScalerKernels.cpp`) of PyTorch 2.15. There is no `enabled` switch: who does not scale holds no scaler.
+
+mod config;
+mod error;
+mod live;
+mod round;
+mod scaler;
+mod slices;
+mod stage;
+mod state;
+#[cfg(test)]
+mod tests;
+
+pub use config::ProtocolConfig;
+pub use error::ProtocolError;
+pub use live::NewScale;
+pub use scaler::ProtocolScaler;
+pub use stage::{OptimizerId, Stage, Verdict};
+pub use state::StateDict;

@@ -1,0 +1,22 @@
+//! The two places where `f64` arithmetic on the scale becomes `f32`.
+
+use super::ProtocolError;
+
+/// Rounds once, to nearest even; beyond the range of `f32` to an infinity.
+#[expect(clippy::cast_possible_truncation, reason = "rounding is the point")]
+pub(super) fn to_f32(value: f64) -> f32 {
+    value as f32
+}
+
+/// A number as it is stored in torch's `f32` scale tensor, which refuses finite values outside its range.
+pub(super) fn stored(value: f64) -> Result<f32, ProtocolError> {
+    if value.is_finite() && value.abs() > f64::from(f32::MAX) {
+        return Err(ProtocolError::OutOfRange { value });
+    }
+    Ok(to_f32(value))
+}
+
+/// What gradients are multiplied by to undo `scale`: the reciprocal in `f64`, rounded once.
+pub(super) fn reciprocal(scale: f32) -> f32 {
+    to_f32(1.0 / f64::from(scale))
+}

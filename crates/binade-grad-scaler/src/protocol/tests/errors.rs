@@ -1,0 +1,124 @@
+//! What is refused, in which words, and what is left unchanged.
+
+use super::super::{NewScale, ProtocolError, Stage};
+use super::*;
+use half::f16;
+
+fn grads(values: &mut [f32]) -> [Option<&mut [f32]>; 1] {
+    [Some(values)]
+}
+
+#[test]
+fn every_message_begins_with_torchs_and_goes_on() {
+    let table = [
+        (
+            ProtocolError::NeverScaled { call: "step" },
+            "Attempted step but _scale is None.  This may indicate your script did not use scaler.scale(loss or \
+             outputs) earlier in the iteration.",
+        ),
+        (
+            ProtocolError::AlreadyUnscaled { optimizer: SGD },
+            "unscale_() has already been called on this optimizer since the last update().",
+        ),
+        (
+            ProtocolError::UnscaledAfterStep { optimizer: SGD },
+            "unscale_() is being called after step().",
+        ),
+        (
+            ProtocolError::AlreadyStepped { optimizer: SGD },
+            "step() has already been called since the last update().",
+        ),
+        (
+            ProtocolError::NothingChecked { optimizer: SGD },
+            "No inf checks were recorded for this optimizer.",
+        ),
+        (ProtocolError::NothingToUpdate, "No inf checks were recorded prior to update."),
+        (ProtocolError::F16Gradients, "Attempting to unscale FP16 gradients."),
+        (
+            ProtocolError::OutOfRange { value: 1e39 },
+            "value cannot be converted to type float without overflow",
+        ),
+        (ProtocolError::IntegerScale { value: 3 }, "'int' object has no attribute 'device'"),
+        (ProtocolError::GrowthFactor { value: 1.0 }, "The growth factor must be > 1.0."),
+        (ProtocolError::BackoffFactor { value: 1.0 }, "The backoff factor must be < 1.0."),
+    ];
+    for (error, torch) in table {
+        let text = error.to_string();
+        let advice = text.strip_prefix(torch).unwrap_or_else(|| panic!("{text}"));
+        assert!(advice.len() > 20, "{text}");
+    }
+}
+
+#[test]
+fn the_constructor_checks_what_torchs_checks() {
+    let with = |growth_factor, backoff_factor| {
+        ProtocolScaler::new(ProtocolConfig { growth_factor, backoff_factor, ..Default::default() })
+    };
+    assert_eq!(with(1.0, 0.5).unwrap_err(), ProtocolError::GrowthFactor { value: 1.0 });
+    assert_eq!(with(2.0, 1.0).unwrap_err(), ProtocolError::BackoffFactor { value: 1.0 });
+    for (growth, backoff) in [(f64::NAN, f64::NAN), (f64::INFINITY, -1.0)] {
+        assert!(with(growth, backoff).is_ok(), "{growth} {backoff}");
+    }
+}
+
+#[test]
+fn nothing_goes_before_the_first_scale() {
+    let mut scaler = ProtocolScaler::new(ProtocolConfig::default()).unwrap();
+    let refused = |call| Err(ProtocolError::NeverScaled { call });
+    assert_eq!(scaler.unscale(SGD, &mut grads(&mut [1.0])), refused("unscale_"));
+    assert_eq!(
+        scaler.step(SGD, &mut grads(&mut [1.0])).map(drop),
+        refused("step").map(drop::<bool>)
+    );
+    assert_eq!(scaler.update(), refused("update").map(drop::<bool>));
+    assert_eq!(scaler.set_scale(NewScale::Float(1.0)), refused("update").map(drop::<bool>));
+}
+
+#[test]
+fn each_wrong_order_is_named() {
+    let mut scaler = scaler(4.0, 2000);
+    scaler.unscale(SGD, &mut grads(&mut [1.0])).unwrap();
+    let twice = scaler.unscale(SGD, &mut grads(&mut [1.0]));
+    assert_eq!(twice, Err(ProtocolError::AlreadyUnscaled { optimizer: SGD }));
+    let _ = scaler.step(SGD, &mut grads(&mut [1.0])).unwrap();
+    let late = scaler.unscale(SGD, &mut grads(&mut [1.0]));
+    assert_eq!(late, Err(ProtocolError::UnscaledAfterStep { optimizer: SGD }));
+    let again = scaler.step(SGD, &mut grads(&mut [1.0]));
+    assert_eq!(again, Err(ProtocolError::AlreadyStepped { optimizer: SGD }));
+}
+
+#[test]
+fn a_refused_unscale_touches_no_gradient() {
+    let mut scaler = scaler(4.0, 2000);
+    scaler.unscale(SGD, &mut grads(&mut [1.0])).unwrap();
+    let mut kept = [8.0];
+    assert!(scaler.unscale(SGD, &mut grads(&mut kept)).is_err());
+    assert_eq!(kept, [8.0]);
+}
+
+#[test]
+fn f16_gradients_are_refused_before_anything_moves() {
+    let mut scaler = scaler(4.0, 2000);
+    let mut grad = [f16::from_f32(8.0)];
+    let refused = scaler.unscale(SGD, &mut [None, Some(&mut grad[..])]);
+    assert_eq!(refused, Err(ProtocolError::F16Gradients));
+    assert_eq!((grad, scaler.stage(SGD)), ([f16::from_f32(8.0)], Stage::Ready));
+}
+
+#[test]
+fn a_refused_scale_changes_neither_scale_nor_stages() {
+    let mut scaler = scaler(4.0, 2000);
+    scaler.unscale(SGD, &mut grads(&mut [1.0])).unwrap();
+    for new in [NewScale::Float(1e39), NewScale::Int(3)] {
+        assert!(scaler.set_scale(new).is_err(), "{new:?}");
+        assert_eq!((scaler.current(), scaler.stage(SGD)), (Some(4.0), Stage::Unscaled));
+    }
+}
+
+#[test]
+fn an_initial_scale_outside_f32_is_refused_at_the_first_use() {
+    let mut scaler =
+        ProtocolScaler::new(ProtocolConfig { init_scale: 1e39, ..Default::default() }).unwrap();
+    assert_eq!(scaler.scale(1.0_f32), Err(ProtocolError::OutOfRange { value: 1e39 }));
+    assert_eq!((scaler.current(), scaler.get_scale()), (None, 1e39));
+}

@@ -1,0 +1,144 @@
+//! Masters for a stranger's host tensor.
+
+use crate::step::{self, Factor, Slices};
+use crate::{HostMasters, MasterWeights, Materialise, Plan, PlanError, StepConstants, host::Slot};
+use binade_core::{AmpTensor, DType, Finding, Named, NamedGrads, Native, NativeError};
+use std::sync::Arc;
+
+impl<T: AmpTensor> MasterWeights for Native<T> {
+    type Params = Vec<Named<T>>;
+    type Grads = NamedGrads<T>;
+    type Found = Finding;
+    type Masters = HostMasters;
+
+    fn masters(
+        &self,
+        params: &mut Vec<Named<T>>,
+        plan: &Plan,
+    ) -> Result<HostMasters, NativeError<T::Error>> {
+        let names = params.iter().map(|param| &*param.name);
+        let mut masters = HostMasters::new(plan, names).map_err(refuse)?;
+        let lower =
+            |param: &Named<T>| param.value.cast(plan.dtype_of(&param.name, param.value.dtype()));
+        let lowered: Vec<T> = params.iter().map(lower).collect::<Result<_, _>>()?;
+        for (param, low) in params.iter_mut().zip(lowered) {
+            masters.insert(&param.name, elements(param.value.clone()), low.dtype());
+            param.value = low;
+        }
+        Ok(masters)
+    }
+
+    fn set_plan(
+        &self,
+        masters: &mut HostMasters,
+        plan: &Plan,
+    ) -> Result<(), NativeError<T::Error>> {
+        masters.set_plan(plan).map_err(refuse)
+    }
+
+    fn step(
+        &self,
+        params: &mut Vec<Named<T>>,
+        masters: &mut HostMasters,
+        grads: NamedGrads<T>,
+        found: &Finding,
+    ) -> Result<(), NativeError<T::Error>> {
+        if found.is_raised() {
+            return Ok(());
+        }
+        let grads = matched(params, masters, grads)?;
+        for (param, grad) in params.iter_mut().zip(grads) {
+            if let (Some(grad), Some((constants, slot))) = (grad, masters.next(&param.name)) {
+                move_one(&mut param.value, &constants, slot, &grad)
+                    .map_err(|_| mismatch(&param.name, LENGTHS))?;
+            }
+        }
+        Ok(())
+    }
+}
+
+impl<T: AmpTensor> Materialise for Native<T> {
+    type Grads = NamedGrads<T>;
+    type Found = Finding;
+
+    fn is_raised(&self, found: &Finding) -> Result<bool, NativeError<T::Error>> {
+        Ok(found.is_raised())
+    }
+
+    fn materialise(
+        &self,
+        mut grads: NamedGrads<T>,
+    ) -> Result<NamedGrads<T>, NativeError<T::Error>> {
+        for value in grads.iter_mut().filter_map(|grad| grad.value.as_mut()) {
+            *value = value.cast(DType::F32)?;
+        }
+        Ok(grads)
+    }
+}
+
+const LENGTHS: &str = "its gradient has another length than the parameter";
+
+/// Gradients in the parameters' order, as plain numbers; all of them, or an error before anything has moved.
+fn matched<T: AmpTensor>(
+    params: &[Named<T>],
+    masters: &HostMasters,
+    grads: NamedGrads<T>,
+) -> Result<Vec<Option<Vec<f32>>>, NativeError<T::Error>> {
+    let mut matched = vec![None; params.len()];
+    for Named { name, value } in grads {
+        let place = params.iter().position(|param| param.name == name);
+        let slot = masters.get(&name).zip(place);
+        let (slot, place) = slot.ok_or_else(|| {
+            mismatch(&name, "a gradient came for it, and the optimizer has no such parameter")
+        })?;
+        let grad = value.map(elements);
+        if grad.as_ref().is_some_and(|grad| grad.len() != slot.len) {
+            return Err(mismatch(&name, LENGTHS));
+        }
+        matched[place] = grad;
+    }
+    Ok(matched)
+}
+
+fn move_one<T: AmpTensor>(
+    param: &mut T,
+    constants: &StepConstants,
+    slot: &mut Slot,
+    grad: &[f32],
+) -> Result<(), step::LengthError> {
+    let mut own = if slot.master.is_some() { Vec::new() } else { elements(param.clone()) };
+    let master = slot.master.as_mut().unwrap_or(&mut own);
+    let [first, second, third] = &mut slot.moments;
+    let mut slices = Slices::<f32, f32>::new(grad, master);
+    slices.moments = [first, second, third];
+    step::step(constants, Factor::ONE, slices)?;
+    param.map_f32(&mut |i, old| master.get(i).copied().unwrap_or(old));
+    slot.applied += 1;
+    Ok(())
+}
+
+fn elements<T: AmpTensor>(mut tensor: T) -> Vec<f32> {
+    let mut elements = Vec::new();
+    tensor.map_f32(&mut |_, x| {
+        elements.push(x);
+        x
+    });
+    elements
+}
+
+fn mismatch<E>(parameter: &Arc<str>, why: &'static str) -> NativeError<E> {
+    NativeError::Mismatch { parameter: parameter.clone(), why }
+}
+
+fn refuse<E>(error: PlanError) -> NativeError<E> {
+    match error {
+        PlanError::Stranger(name) => mismatch(
+            &name.into(),
+            "the plan names it, and no parameter has that name; look for a typing error",
+        ),
+        PlanError::Moments { parameter, .. } => mismatch(
+            &parameter,
+            "the new rule needs other moments than are kept; start a new optimizer to change the rule's kind",
+        ),
+    }
+}

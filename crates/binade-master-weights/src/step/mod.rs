@@ -1,0 +1,87 @@
+//! The arithmetic of a step on plain slices: the one that every host path uses and every kernel repeats.
+//!
+//! [`sgd::element`] and [`adam::element`] are the whole of it for one parameter; the rest lends them slices. `mul_add`
+//! stands exactly where PyTorch's CPU loops contract a product and a sum into one rounding (`_single_tensor_sgd`,
+//! `_single_tensor_adam` of 2.15), and nowhere else, so that results agree with torch's to the bit, given a square
+//! root that is rounded correctly.
+//!
+//! Everything is `#[inline(always)]`, so that a caller can put it under a `#[target_feature]` of its own: without
+//! hardware FMA, `mul_add` is a function call for each element, with the same result.
+//!
+//! Whether a step is taken at all is decided before: nothing here looks at flags.
+
+pub mod adam;
+pub mod sgd;
+mod slices;
+#[cfg(test)]
+mod tests;
+
+use crate::StepConstants;
+use binade_core::Element;
+pub use slices::{LengthError, Slices};
+
+/// What turns a stored gradient into the one that is stepped with.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Factor {
+    /// The reciprocal of the scale the gradient was made with.
+    pub inverse: f32,
+    /// The clip factor, for gradients already unscaled.
+    pub clip: f32,
+}
+
+impl Factor {
+    /// Leaves gradients as they are.
+    pub const ONE: Self = Self { inverse: 1.0, clip: 1.0 };
+
+    /// Unscales, then clips: two roundings, as torch's two passes. A factor of 1 changes no bit of any number.
+    #[inline(always)]
+    pub fn apply(self, grad: f32) -> f32 {
+        (grad * self.inverse) * self.clip
+    }
+}
+
+/// Elements worked on at once: few enough that gradients, widened, and parameters, to be narrowed, stay in the cache.
+const BLOCK: usize = 1024;
+
+/// Takes one step: widens and unscales gradients, updates moments and parameters, refreshes the copy by one rounding.
+///
+/// Elements are independent, so that slices may be split in any way among threads with the same result.
+///
+/// # Errors
+///
+/// Slices of different lengths, or moments that do not fit the rule; nothing was changed then.
+#[inline(always)]
+pub fn step<G: Element, C: Element>(
+    constants: &StepConstants,
+    factor: Factor,
+    slices: Slices<'_, G, C>,
+) -> Result<(), LengthError> {
+    slices.check(constants.moments())?;
+    let mut grads = [0.0_f32; BLOCK];
+    let mut rest = slices;
+    while !rest.is_empty() {
+        let (block, after) = rest.split_at(BLOCK);
+        step_block(constants, factor, block, &mut grads);
+        rest = after;
+    }
+    Ok(())
+}
+
+#[inline(always)]
+fn step_block<G: Element, C: Element>(
+    constants: &StepConstants,
+    factor: Factor,
+    block: Slices<'_, G, C>,
+    grads: &mut [f32; BLOCK],
+) {
+    for (wide, grad) in grads.iter_mut().zip(block.grads) {
+        *wide = factor.apply(grad.to_f32());
+    }
+    match constants {
+        StepConstants::Sgd(c) => sgd::update(c, grads, block.params, block.moments),
+        StepConstants::Adam(c) => adam::update(c, grads, block.params, block.moments),
+    }
+    for (copy, &param) in block.copy.into_iter().flatten().zip(&*block.params) {
+        *copy = C::from_f32(param);
+    }
+}

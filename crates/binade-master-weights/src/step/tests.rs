@@ -1,0 +1,186 @@
+//! What holds for a step whatever its rule; agreement with torch is shown where the recorded runs are replayed.
+
+use super::*;
+use crate::{Adam, Sgd, UpdateRule};
+use half::{bf16, f16};
+use proptest::prelude::*;
+
+const RULES: [UpdateRule; 5] = [
+    UpdateRule::sgd(0.1),
+    UpdateRule::Sgd(Sgd {
+        lr: 0.1,
+        momentum: 0.9,
+        dampening: 0.0,
+        weight_decay: 0.01,
+        nesterov: true,
+    }),
+    UpdateRule::adam(0.01),
+    UpdateRule::adamw(0.01),
+    UpdateRule::Adam(Adam {
+        lr: 0.01,
+        betas: [0.4, 0.99],
+        eps: 1e-6,
+        weight_decay: 0.1,
+        decoupled: false,
+        amsgrad: true,
+    }),
+];
+
+/// Parameters, moments and copy of a length.
+#[derive(Clone, Debug, PartialEq)]
+struct Owned<C> {
+    params: Vec<f32>,
+    moments: [Vec<f32>; 3],
+    copy: Vec<C>,
+}
+
+impl<C: Element> Owned<C> {
+    fn new(rule: &UpdateRule, params: &[f32]) -> Self {
+        let moment = |i| vec![0.0; if i < rule.moments() { params.len() } else { 0 }];
+        Self {
+            params: params.to_vec(),
+            moments: [0, 1, 2].map(moment),
+            copy: vec![C::default(); params.len()],
+        }
+    }
+
+    fn slices<'a, G: Element>(&'a mut self, grads: &'a [G]) -> Slices<'a, G, C> {
+        Slices {
+            grads,
+            params: &mut self.params,
+            moments: self.moments.each_mut().map(|moment| &mut moment[..]),
+            copy: Some(&mut self.copy),
+        }
+    }
+}
+
+fn ramp(n: u16) -> Vec<f32> {
+    (0..n).map(|i| f32::from(i) * 0.37 - 5.0).collect()
+}
+
+#[test]
+fn a_split_anywhere_gives_the_same_bits() {
+    let (params, grads) = (ramp(2500), ramp(2500));
+    for rule in &RULES {
+        for mid in [0, 1, 1023, 1024, 1025, 2048, 2500] {
+            let mut whole = Owned::<bf16>::new(rule, &params);
+            let mut parts = whole.clone();
+            for applied in 0..3 {
+                let constants = StepConstants::at(rule, applied);
+                step(&constants, Factor::ONE, whole.slices(&grads)).unwrap();
+                let (head, tail) = parts.slices(&grads).split_at(mid);
+                step(&constants, Factor::ONE, tail).unwrap();
+                step(&constants, Factor::ONE, head).unwrap();
+            }
+            assert_eq!(whole, parts, "{rule:?} at {mid}");
+        }
+    }
+}
+
+#[test]
+fn the_copy_is_the_master_rounded_once() {
+    for rule in &RULES {
+        let mut owned = Owned::<f16>::new(rule, &ramp(33));
+        step(&StepConstants::at(rule, 0), Factor::ONE, owned.slices(&ramp(33))).unwrap();
+        for (copy, param) in owned.copy.iter().zip(&owned.params) {
+            assert_eq!(copy.to_bits(), f16::from_f32(*param).to_bits(), "{rule:?}");
+        }
+    }
+}
+
+#[test]
+fn clipping_comes_after_unscaling_and_hides_no_overflow() {
+    let factor = Factor { inverse: 2.0, clip: 0.25 };
+    assert_eq!(factor.apply(1e38), 5e37);
+    assert_eq!(factor.apply(3e38), f32::INFINITY); // the product of the factors, 0.5, would have hidden it
+}
+
+#[test]
+fn unscaling_within_the_step_is_unscaling_before_it() {
+    let factor = Factor { inverse: 2.0_f32.powi(-9), clip: 1.0 };
+    let scaled: Vec<f16> = ramp(100).into_iter().map(f16::from_f32).collect();
+    let plain: Vec<f32> = scaled.iter().map(|g| g.to_f32() * factor.inverse).collect();
+    for rule in &RULES {
+        let constants = StepConstants::at(rule, 0);
+        let mut lazy = Owned::<bf16>::new(rule, &ramp(100));
+        let mut eager = lazy.clone();
+        step(&constants, factor, lazy.slices(&scaled)).unwrap();
+        step(&constants, Factor::ONE, eager.slices(&plain)).unwrap();
+        assert_eq!(lazy, eager, "{rule:?}");
+    }
+}
+
+#[test]
+fn a_length_that_does_not_fit_is_named_and_nothing_changes() {
+    let rule = &RULES[4];
+    let constants = StepConstants::at(rule, 0);
+    let mut owned = Owned::<bf16>::new(rule, &ramp(3));
+    let before = owned.clone();
+    let mut refused = |change: fn(&mut Slices<'_, f32, bf16>)| {
+        let grads = ramp(3);
+        let mut slices = owned.slices(&grads);
+        change(&mut slices);
+        step(&constants, Factor::ONE, slices).unwrap_err()
+    };
+    let gradients = refused(|s| s.grads = &[1.0]);
+    assert_eq!(gradients, LengthError { what: "gradients", got: 1, expected: 3 });
+    assert_eq!(refused(|s| s.moments[0] = &mut []).what, "first moments");
+    assert_eq!(refused(|s| s.moments[2] = &mut []).what, "largest second moments");
+    assert_eq!(refused(|s| s.copy = Some(&mut [])).what, "low-precision parameters");
+    assert_eq!(owned, before);
+}
+
+#[test]
+fn a_moment_that_the_rule_does_not_keep_is_refused() {
+    let mut owned = Owned::<f32>::new(&RULES[2], &ramp(3));
+    let refused = step(&StepConstants::at(&RULES[0], 0), Factor::ONE, owned.slices(&ramp(3)));
+    assert_eq!(refused, Err(LengthError { what: "first moments", got: 3, expected: 0 }));
+}
+
+#[test]
+fn amsgrad_keeps_a_nan_once_it_has_one() {
+    let StepConstants::Adam(constants) = StepConstants::at(&RULES[4], 5) else { panic!() };
+    let cell = adam::Cell { param: 1.0, mean: 0.0, square: f32::NAN, largest: 4.0 };
+    let next = adam::element(&constants, 1.0, cell);
+    assert!(next.largest.is_nan(), "{next:?}");
+    let next = adam::element(&constants, 1.0, adam::Cell { square: 0.0, ..next });
+    assert!(next.largest.is_nan(), "{next:?}");
+}
+
+/// Adam as the paper writes it, in `f64`.
+fn adam_in_f64(rule: &Adam, grads: &[f32], mut param: f64) -> f64 {
+    let [beta1, beta2] = rule.betas;
+    let (mut mean, mut square) = (0.0, 0.0);
+    for (t, &grad) in (1..).zip(grads) {
+        if rule.decoupled {
+            param -= rule.lr * rule.weight_decay * param;
+        }
+        let coupled = if rule.decoupled { 0.0 } else { rule.weight_decay };
+        let grad = f64::from(grad) + coupled * param;
+        mean = beta1 * mean + (1.0 - beta1) * grad;
+        square = beta2 * square + (1.0 - beta2) * grad * grad;
+        let unbiased = (square / (1.0 - beta2.powi(t))).sqrt();
+        param -= rule.lr * (mean / (1.0 - beta1.powi(t))) / (unbiased + rule.eps);
+    }
+    param
+}
+
+proptest! {
+    #[test]
+    fn adam_stays_near_the_paper(
+        grads in prop::collection::vec(-4.0..4.0_f32, 1..40),
+        param in -4.0..4.0_f32,
+        which in 2..4_usize,
+    ) {
+        let UpdateRule::Adam(rule) = &RULES[which] else { panic!() };
+        let mut owned = Owned::<f32>::new(&RULES[which], &[param]);
+        for (applied, grad) in (0..).zip(&grads) {
+            let constants = StepConstants::at(&RULES[which], applied);
+            step(&constants, Factor::ONE, owned.slices(&[*grad])).unwrap();
+        }
+        let distance = f64::from(owned.params[0]) - adam_in_f64(rule, &grads, param.into());
+        // An update is at most about lr; each of its dozen roundings is within 2^-24 of it, and of the parameter.
+        let bound = 2.0_f64.powi(-22) * 5.0 * f64::from(u8::try_from(grads.len()).unwrap());
+        prop_assert!(distance.abs() <= bound, "{} > {}", distance, bound);
+    }
+}

@@ -1,0 +1,29 @@
+//! The rectified linear unit.
+
+use binade_core::Handle;
+
+/// `max(x, 0)`.
+///
+/// # For implementers
+///
+/// * NaN stays NaN, and passes its gradient on.
+/// * The gradient at 0 is 0.
+pub trait Relu: Handle {
+    /// The result, in the shape and element type of `input`.
+    ///
+    /// # Errors
+    ///
+    /// `Mismatch` where the element type is not floating-point.
+    fn relu(&self, input: &Self::Tensor) -> Result<Self::Tensor, Self::Error>;
+
+    /// The gradient of the input, from what forward returned.
+    ///
+    /// # Errors
+    ///
+    /// `Mismatch` where `grad` and `output` differ in shape or element type.
+    fn relu_backward(
+        &self,
+        grad: &Self::Tensor,
+        output: &Self::Tensor,
+    ) -> Result<Self::Tensor, Self::Error>;
+}

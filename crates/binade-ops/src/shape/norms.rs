@@ -1,0 +1,67 @@
+//! Normalisations.
+
+use super::ShapeError;
+use binade_core::Op;
+
+/// [.., D] with weight and bias [D] keeps its shape.
+///
+/// # Errors
+///
+/// `Mismatch` otherwise.
+pub fn layer_norm(
+    input: &[usize],
+    weight: &[usize],
+    bias: &[usize],
+) -> Result<Vec<usize>, ShapeError> {
+    match input.last() {
+        Some(&d) if weight == [d] && bias == [d] => Ok(input.to_vec()),
+        _ => Err(ShapeError::mismatch(
+            Op::LAYER_NORM,
+            &[input, weight, bias],
+            "input [.., D], weight [D], bias [D]",
+        )),
+    }
+}
+
+/// [N, C, ..] with vectors [C] (weight, bias, running mean and variance) keeps its shape.
+///
+/// # Errors
+///
+/// `Mismatch` otherwise.
+pub fn batch_norm(input: &[usize], vectors: &[&[usize]]) -> Result<Vec<usize>, ShapeError> {
+    match input {
+        &[_, c, ..] if vectors.iter().all(|vector| **vector == [c]) => Ok(input.to_vec()),
+        _ => Err(ShapeError::mismatch(
+            Op::BATCH_NORM,
+            &[&[input], vectors].concat(),
+            "input [N, C, ..], and [C] for weight, bias and running statistics",
+        )),
+    }
+}
+
+/// How many values a channel has in a batch that is normalised by its own statistics.
+///
+/// # Errors
+///
+/// `InvalidArgument` for fewer than two, which have no variance.
+pub fn batch_norm_samples(input: &[usize]) -> Result<usize, ShapeError> {
+    let samples = input.iter().enumerate().filter(|(axis, _)| *axis != 1).map(|(_, n)| n).product();
+    if samples < 2 {
+        let argument = format!("{samples} value(s) a channel");
+        let expected = "at least 2 in training; a batch of one is for the inference form";
+        return Err(ShapeError::argument(Op::BATCH_NORM, argument, &[input], expected));
+    }
+    Ok(samples)
+}
+
+/// [.., D] keeps its shape; `op` is softmax or its logarithm.
+///
+/// # Errors
+///
+/// `Mismatch` for a scalar.
+pub fn softmax(op: Op, input: &[usize]) -> Result<Vec<usize>, ShapeError> {
+    if input.is_empty() {
+        return Err(ShapeError::mismatch(op, &[input], "at least one axis"));
+    }
+    Ok(input.to_vec())
+}

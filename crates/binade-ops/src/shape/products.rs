@@ -1,0 +1,60 @@
+//! Matrix products.
+
+#![expect(clippy::many_single_char_names, reason = "axes go by the letters the field gives them")]
+
+use super::ShapeError;
+use binade_core::Op;
+
+/// [M, K] and [K, N] give [M, N].
+///
+/// # Errors
+///
+/// `Mismatch` otherwise.
+pub fn matmul(a: &[usize], b: &[usize]) -> Result<Vec<usize>, ShapeError> {
+    match (a, b) {
+        (&[m, k], &[k2, n]) if k == k2 => Ok(vec![m, n]),
+        _ => Err(ShapeError::mismatch(Op::MATMUL, &[a, b], "[M, K] and [K, N]")),
+    }
+}
+
+/// [.., M, K] and [.., K, N] with equal leading extents give [.., M, N].
+///
+/// # Errors
+///
+/// `Mismatch` otherwise.
+pub fn bmm(a: &[usize], b: &[usize]) -> Result<Vec<usize>, ShapeError> {
+    match (a, b) {
+        ([lead @ .., m, k], [lead2 @ .., k2, n])
+            if !lead.is_empty() && lead == lead2 && k == k2 =>
+        {
+            Ok([lead, &[*m, *n]].concat())
+        }
+        _ => Err(ShapeError::mismatch(
+            Op::BMM,
+            &[a, b],
+            "[.., M, K] and [.., K, N] with at least one leading axis, all of them equal",
+        )),
+    }
+}
+
+/// [.., in] with weight [out, in] and bias [out] gives [.., out].
+///
+/// # Errors
+///
+/// `Mismatch` otherwise.
+pub fn linear(
+    input: &[usize],
+    weight: &[usize],
+    bias: Option<&[usize]>,
+) -> Result<Vec<usize>, ShapeError> {
+    match (input, weight) {
+        ([lead @ .., k], &[n, k2]) if *k == k2 && bias.is_none_or(|bias| bias == [n]) => {
+            Ok([lead, &[n]].concat())
+        }
+        _ => Err(ShapeError::mismatch(
+            Op::LINEAR,
+            &[&[input, weight][..], bias.as_slice()].concat(),
+            "input [.., in], weight [out, in], bias [out]",
+        )),
+    }
+}

@@ -1,0 +1,43 @@
+//! Casts that are recorded.
+
+use crate::{Device, record::Origin, value::Value};
+use binade_autocast::{Autocast, CacheKey};
+use binade_core::{DType, Handle};
+use std::marker::PhantomData;
+
+/// The handle that a tape's scope casts on. Values carry their record, so that it holds nothing and lives for ever.
+pub(crate) struct Recorder<D>(PhantomData<fn() -> D>);
+
+impl<D: Device> Recorder<D> {
+    pub(crate) const fn forever() -> &'static Self {
+        const { &Self(PhantomData) }
+    }
+}
+
+impl<D: Device> Handle for Recorder<D> {
+    type Tensor = Value<D>;
+    type Error = D::Error;
+}
+
+impl<D: Device> Autocast for Recorder<D> {
+    fn dtype(&self, value: &Value<D>) -> DType {
+        value.dtype()
+    }
+
+    fn cast(&self, value: &Value<D>, to: DType) -> Result<Value<D>, D::Error> {
+        let record = &value.record;
+        let mut cast = record.value(record.device.cast(&value.tensor, to)?);
+        cast.node = value.node.map(|node| record.push(to, Origin::Cast(node)));
+        Ok(cast)
+    }
+
+    /// A value never changes; only its gradient mode tells two uses apart.
+    fn cache_key(&self, value: &Value<D>) -> Option<CacheKey> {
+        let key = CacheKey { id: value.storage, version: 0, grad: value.node.is_some() };
+        value.parameter.then_some(key)
+    }
+
+    fn elements(&self, value: &Value<D>) -> Option<u64> {
+        Some(value.elements())
+    }
+}

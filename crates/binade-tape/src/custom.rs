@@ -1,0 +1,53 @@
+//! Operations of the user's own.
+
+use crate::{
+    Device, Tape, TapeError, Var,
+    ops::{Outcome, Saves},
+};
+use binade_autocast::Region;
+use binade_core::Op;
+
+/// What a custom operation is told, forward and backward alike.
+#[derive(Debug)]
+pub struct CustomCall<'c, D: Device> {
+    /// The device.
+    pub device: &'c D,
+    /// The region that forward ran in, whatever is in force when backward runs.
+    pub region: &'c Region,
+    /// The operands as the region's policy gave them to forward.
+    pub operands: &'c [D::Tensor],
+}
+
+impl<D: Device> Tape<D> {
+    /// An operation of the caller's own on plain tensors: `forward` gives its result, and `backward` the gradients of
+    /// its operands from the result's, one for each, `None` for none.
+    ///
+    /// The policy is asked about `op` as about any other; register it there, or it runs in the types it is given.
+    /// Nothing inside either closure is cast. A gradient of another type than its operand's is cast to it.
+    ///
+    /// # Errors
+    ///
+    /// Where the region's policy refuses, or `forward` fails.
+    pub fn custom<F, B>(&self, op: Op, operands: &[&Var<D>], forward: F, backward: B) -> Outcome<D>
+    where
+        F: FnOnce(CustomCall<'_, D>) -> Result<D::Tensor, D::Error>,
+        B: Fn(CustomCall<'_, D>, &D::Tensor) -> Result<Vec<Option<D::Tensor>>, D::Error>
+            + Send
+            + Sync
+            + 'static,
+    {
+        let Some(first) = operands.first() else {
+            return Err(TapeError::NoOperands { op: op.name() });
+        };
+        let here = first.on(self)?;
+        let values = here.operand_list(op, operands)?;
+        let (inputs, region) = (values.iter().collect::<Vec<_>>(), self.region().clone());
+        let tensors: Vec<_> = values.iter().map(|value| value.tensor.clone()).collect();
+        let call = CustomCall { device: self.device(), region: &region, operands: &tensors };
+        let output = forward(call)?;
+        let rule = move |device: &D, grad: &D::Tensor| {
+            backward(CustomCall { device, region: &region, operands: &tensors }, grad)
+        };
+        Ok(here.push(op, &inputs, &Saves::Inputs(&inputs), output, rule))
+    }
+}

@@ -1,0 +1,65 @@
+//! Normalisation over the batch, by channel.
+
+use super::{Failed, Outcome, Saves, all};
+use crate::{Device, TapeError, Var, value::Value};
+use binade_core::Op;
+use binade_ops::{BatchNorm, BatchNormConfig, BatchNormOutput, NormGrads, RunningStats};
+
+impl<D: Device + BatchNorm> Var<D> {
+    /// `self` [N, C, ..] normalised by the batch's own statistics, and the running statistics with this batch in them:
+    /// see [`BatchNorm`].
+    ///
+    /// The policy is asked about the input alone: gain and offset stay as they are, `f32` beside an `f16` input.
+    ///
+    /// # Errors
+    ///
+    /// Where the region's policy refuses, the operands do not fit, or the device fails.
+    pub fn batch_norm(
+        &self,
+        weight: &Self,
+        bias: &Self,
+        running: &RunningStats<D::Tensor>,
+        config: BatchNormConfig,
+    ) -> Result<(Self, RunningStats<D::Tensor>), Failed<D>> {
+        let [x, w, b] = self.norm_operands(weight, bias)?;
+        let (device, input, gain) = (self.tape().device(), x.tensor.clone(), w.tensor.clone());
+        let BatchNormOutput { output, running } =
+            device.batch_norm(&input, &gain, &b.tensor, running, config)?;
+        let rule = move |device: &D, grad: &D::Tensor| {
+            let grads = device.batch_norm_backward(grad, &input, &gain, config.eps)?;
+            let NormGrads { input, weight, bias } = grads;
+            Ok(all([input, weight, bias]))
+        };
+        let inputs = [&x, &w, &b];
+        let output = self.push(Op::BATCH_NORM, &inputs, &Saves::Inputs(&inputs[..2]), output, rule);
+        Ok((output, running))
+    }
+
+    /// `self` normalised by the running statistics: for use under [`Tape::no_grad`](crate::Tape::no_grad).
+    ///
+    /// # Errors
+    ///
+    /// [`TapeError::NoBackward`] where a gradient of an operand is wanted; where the region's policy refuses, the
+    /// operands do not fit, or the device fails.
+    pub fn batch_norm_inference(
+        &self,
+        weight: &Self,
+        bias: &Self,
+        running: &RunningStats<D::Tensor>,
+        eps: f32,
+    ) -> Outcome<D> {
+        let operands = self.norm_operands(weight, bias)?;
+        if operands.iter().any(|operand| operand.node.is_some()) {
+            return Err(TapeError::NoBackward { op: "batch_norm_inference" });
+        }
+        let [x, w, b] = operands.map(|operand| operand.tensor);
+        let output = self.tape().device().batch_norm_inference(&x, &w, &b, running, eps)?;
+        Ok(self.tape().constant(output))
+    }
+
+    fn norm_operands(&self, weight: &Self, bias: &Self) -> Result<[Value<D>; 3], Failed<D>> {
+        let [x] = self.operands(Op::BATCH_NORM, [self])?;
+        let [w, b] = self.seen(Op::BATCH_NORM, [weight, bias])?;
+        Ok([x, w, b])
+    }
+}

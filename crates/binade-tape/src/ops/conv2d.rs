@@ -1,0 +1,27 @@
+//! Two-dimensional convolution.
+
+use super::{
+    Outcome, Saves,
+    affine::{Affine, in_order},
+};
+use crate::{Device, Var};
+use binade_core::Op;
+use binade_ops::{Conv2d, Conv2dConfig};
+
+impl<D: Device + Conv2d> Var<D> {
+    /// `self` [N, C, H, W] convolved with `weight` [O, C, KH, KW], plus `bias` of O: see [`Conv2d`].
+    ///
+    /// # Errors
+    ///
+    /// Where the region's policy refuses, the operands do not fit, or the device fails.
+    pub fn conv2d(&self, weight: &Self, bias: Option<&Self>, config: Conv2dConfig) -> Outcome<D> {
+        let operands = Affine::new(Op::CONV2D, self, weight, bias)?;
+        let (x, w, b) = (operands.input(), operands.weight(), operands.bias());
+        let output = self.tape().device().conv2d(x, w, b, config)?;
+        let (x, w, b) = (x.clone(), w.clone(), b.is_some());
+        let (inputs, rule) = (operands.all(), move |device: &D, grad: &D::Tensor| {
+            Ok(in_order::<D>(device.conv2d_backward(grad, &x, &w, b, config)?))
+        });
+        Ok(self.push(Op::CONV2D, &inputs, &Saves::Inputs(&inputs[..2]), output, rule))
+    }
+}

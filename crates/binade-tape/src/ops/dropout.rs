@@ -1,0 +1,24 @@
+//! Zeroes elements at random and scales the rest.
+
+use super::{Outcome, Saves, all};
+use crate::{Device, Var};
+use binade_core::Op;
+use binade_ops::Dropout;
+
+impl<D: Device + Dropout> Var<D> {
+    /// `self` with elements zeroed with probability `p`, by `key` (two i64: seed and counter): see [`Dropout`].
+    ///
+    /// No mask is kept: backward makes it again.
+    ///
+    /// # Errors
+    ///
+    /// Where the region's policy refuses, `p` is no probability, or the device fails.
+    pub fn dropout(&self, key: &D::Tensor, p: f32) -> Outcome<D> {
+        let [x] = self.operands(Op::DROPOUT, [self])?;
+        let output = self.tape().device().dropout(&x.tensor, key, p)?;
+        let key = key.clone();
+        let rule =
+            move |device: &D, grad: &D::Tensor| Ok(all([device.dropout_backward(grad, &key, p)?]));
+        Ok(self.push(Op::DROPOUT, &[&x], &Saves::Nothing, output, rule))
+    }
+}

@@ -1,0 +1,26 @@
+//! Rows of a table, by index.
+
+use super::{Outcome, Saves};
+use crate::{Device, Var};
+use binade_core::Op;
+use binade_ops::Embedding;
+
+impl<D: Device + Embedding> Var<D> {
+    /// The rows of this table [V, D] that i64 `indices` name: see [`Embedding`].
+    ///
+    /// # Errors
+    ///
+    /// Where the region's policy refuses, the operands do not fit, or the device fails.
+    pub fn embedding(&self, indices: &D::Tensor) -> Outcome<D> {
+        let indices = self.tape().constant(indices.clone());
+        let [table, indices] = self.operands(Op::EMBEDDING, [self, &indices])?;
+        let output = self.tape().device().embedding(&table.tensor, &indices.tensor)?;
+        // A table that the device took has rows.
+        let rows = self.shape()[0];
+        let (inputs, kept) = ([&table, &indices], indices.tensor.clone());
+        let rule = move |device: &D, grad: &D::Tensor| {
+            Ok(vec![Some(device.embedding_backward(grad, &kept, rows)?), None])
+        };
+        Ok(self.push(Op::EMBEDDING, &inputs, &Saves::Inputs(&inputs[1..]), output, rule))
+    }
+}

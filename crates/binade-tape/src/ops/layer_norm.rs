@@ -1,0 +1,25 @@
+//! Normalisation over the last axis.
+
+use super::{Outcome, Saves, all};
+use crate::{Device, Var};
+use binade_core::Op;
+use binade_ops::{LayerNorm, NormGrads};
+
+impl<D: Device + LayerNorm> Var<D> {
+    /// `self` normalised over the last axis, times `weight`, plus `bias`: see [`LayerNorm`].
+    ///
+    /// # Errors
+    ///
+    /// Where the region's policy refuses, the operands do not fit, or the device fails.
+    pub fn layer_norm(&self, weight: &Self, bias: &Self, eps: f32) -> Outcome<D> {
+        let [x, w, b] = self.operands(Op::LAYER_NORM, [self, weight, bias])?;
+        let output = self.tape().device().layer_norm(&x.tensor, &w.tensor, &b.tensor, eps)?;
+        let (input, gain) = (x.tensor.clone(), w.tensor.clone());
+        let rule = move |device: &D, grad: &D::Tensor| {
+            let grads = device.layer_norm_backward(grad, &input, &gain, eps)?;
+            let NormGrads { input, weight, bias } = grads;
+            Ok(all([input, weight, bias]))
+        };
+        Ok(self.push(Op::LAYER_NORM, &[&x, &w, &b], &Saves::Inputs(&[&x, &w]), output, rule))
+    }
+}

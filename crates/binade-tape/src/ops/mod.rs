@@ -1,0 +1,146 @@
+//! The operations, a file each, named as in `binade-ops`; here is what they share.
+
+mod add;
+mod affine;
+mod batch_norm;
+mod bias_add;
+mod bmm;
+mod conv2d;
+mod cross_entropy;
+mod dropout;
+mod embedding;
+mod gelu;
+mod layer_norm;
+mod linear;
+mod log_softmax;
+mod matmul;
+mod max_pool2d;
+mod mean;
+mod mse_loss;
+mod mul;
+mod relu;
+mod reshape;
+mod scaled_by;
+mod softmax;
+mod sum;
+mod tanh;
+
+use crate::{
+    Device, TapeError, Var,
+    record::{Grads, Origin},
+    value::Value,
+};
+use binade_autocast::CastError;
+use binade_cast_policy::OpCall;
+use binade_core::{Handle, Op};
+use std::{borrow::Cow, sync::Arc};
+
+pub(crate) type Failed<D> = TapeError<<D as Handle>::Error>;
+pub(crate) type Outcome<D> = Result<Var<D>, Failed<D>>;
+
+/// Which tensors an operation keeps for its backward pass, for the count of activation bytes.
+pub(crate) enum Saves<'v, D: Device> {
+    Nothing,
+    Inputs(&'v [&'v Value<D>]),
+    Output,
+}
+
+impl<D: Device> Var<D> {
+    /// The operands of `op` as it should see them, cast by the region that `self` carries; it is for operations whose
+    /// result has their type.
+    pub(crate) fn operands<const N: usize>(
+        &self,
+        op: Op,
+        operands: [&Self; N],
+    ) -> Result<[Value<D>; N], Failed<D>> {
+        let seen = self.seen(op, operands)?;
+        let cast = self.tape().scope().cast(op, self.tape().path(), seen.each_ref());
+        Ok(cast.map_err(refused)?.map(Cow::into_owned))
+    }
+
+    /// As [`operands`](Self::operands), for any number.
+    pub(crate) fn operand_list(
+        &self,
+        op: Op,
+        operands: &[&Self],
+    ) -> Result<Vec<Value<D>>, Failed<D>> {
+        let seen = self.seen_list(op, operands)?;
+        let seen: Vec<&Value<D>> = seen.iter().collect();
+        let cast = self.tape().scope().cast_all(op, self.tape().path(), &seen);
+        Ok(cast.map_err(refused)?.into_iter().map(Cow::into_owned).collect())
+    }
+
+    /// As [`operand_list`](Self::operand_list), for operations whose result is `f32` whatever they are given: a policy
+    /// that asks for an `f32` result has it without a cast.
+    pub(crate) fn operands_of_f32(
+        &self,
+        op: Op,
+        operands: &[&Self],
+    ) -> Result<Vec<Value<D>>, Failed<D>> {
+        let seen = self.seen_list(op, operands)?;
+        let seen: Vec<&Value<D>> = seen.iter().collect();
+        let call = OpCall::new(op, &[]).with_path(self.tape().path());
+        let prepared = self.tape().scope().prepare(&call, &seen).map_err(refused)?;
+        Ok(prepared.operands.into_iter().map(Cow::into_owned).collect())
+    }
+
+    /// Operands that the region has no say in.
+    pub(crate) fn seen<const N: usize>(
+        &self,
+        op: Op,
+        operands: [&Self; N],
+    ) -> Result<[Value<D>; N], Failed<D>> {
+        self.check_tape(op, &operands)?;
+        Ok(operands.map(|operand| self.tape().seen(operand.value())))
+    }
+
+    fn seen_list(&self, op: Op, operands: &[&Self]) -> Result<Vec<Value<D>>, Failed<D>> {
+        self.check_tape(op, operands)?;
+        Ok(operands.iter().map(|operand| self.tape().seen(operand.value())).collect())
+    }
+
+    fn check_tape(&self, op: Op, operands: &[&Self]) -> Result<(), Failed<D>> {
+        let record = self.tape().record();
+        if operands.iter().all(|operand| Arc::ptr_eq(record, operand.tape().record())) {
+            Ok(())
+        } else {
+            Err(TapeError::TwoTapes { op: op.name() })
+        }
+    }
+
+    /// The result of `op` on `inputs`; recorded where a gradient of one of them is wanted.
+    pub(crate) fn push(
+        &self,
+        op: Op,
+        inputs: &[&Value<D>],
+        saves: &Saves<'_, D>,
+        tensor: D::Tensor,
+        rule: impl Fn(&D, &D::Tensor) -> Result<Grads<D>, D::Error> + Send + Sync + 'static,
+    ) -> Self {
+        let record = self.tape().record();
+        let mut output = record.value(tensor);
+        if inputs.iter().any(|input| input.node.is_some()) {
+            match saves {
+                Saves::Nothing => {}
+                Saves::Inputs(kept) => kept.iter().for_each(|value| record.save(value)),
+                Saves::Output => record.save(&output),
+            }
+            let parents = inputs.iter().map(|input| input.node).collect();
+            let origin = Origin::Op { name: op.name(), parents, rule: Box::new(rule) };
+            output.node = Some(record.push(output.dtype(), origin));
+        }
+        Self::new(self.tape().clone(), output)
+    }
+}
+
+/// A gradient for every operand.
+pub(crate) fn all<T, const N: usize>(grads: [T; N]) -> Vec<Option<T>> {
+    grads.map(Some).into()
+}
+
+fn refused<E: binade_core::Error>(error: CastError<E>) -> TapeError<E> {
+    match error {
+        CastError::Refused(refusal) => TapeError::Refused(refusal),
+        CastError::Device { source, .. } => TapeError::Device(source),
+    }
+}

@@ -1,0 +1,106 @@
+//! Gradients against central differences, operation by operation and composed.
+
+#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+mod common;
+
+use binade_cpu::Tensor;
+use binade_ops::{BatchNormConfig, Conv2dConfig, MaxPool2dConfig, RunningStats};
+use common::{check, tensor};
+
+#[test]
+fn products_go_back_as_differences_say() {
+    check(&[tensor(&[3, 4], 1), tensor(&[4, 2], 2)], |v| v[0].matmul(&v[1]));
+    check(&[tensor(&[2, 3, 4], 1), tensor(&[2, 4, 2], 2)], |v| v[0].bmm(&v[1]));
+    let affine = [tensor(&[3, 4], 1), tensor(&[2, 4], 2), tensor(&[2], 3)];
+    check(&affine, |v| v[0].linear(&v[1], Some(&v[2])));
+    check(&affine[..2], |v| v[0].linear(&v[1], None));
+}
+
+#[test]
+fn convolution_goes_back_as_differences_say() {
+    let config = Conv2dConfig { stride: [2, 1], padding: [1, 0] };
+    let operands = [tensor(&[2, 2, 5, 4], 1), tensor(&[3, 2, 3, 2], 2), tensor(&[3], 3)];
+    check(&operands, |v| v[0].conv2d(&v[1], Some(&v[2]), config));
+    check(&operands[..2], |v| v[0].conv2d(&v[1], None, Conv2dConfig::default()));
+}
+
+#[test]
+fn normalisations_go_back_as_differences_say() {
+    let operands = [tensor(&[3, 5], 1), tensor(&[5], 2), tensor(&[5], 3)];
+    check(&operands, |v| v[0].layer_norm(&v[1], &v[2], 1e-5));
+    let operands = [tensor(&[3, 2, 2, 2], 1), tensor(&[2], 2), tensor(&[2], 3)];
+    let running = RunningStats { mean: zeros(2), var: zeros(2) };
+    check(&operands, |v| {
+        Ok(v[0].batch_norm(&v[1], &v[2], &running, BatchNormConfig::default())?.0)
+    });
+}
+
+#[test]
+fn pointwise_operations_go_back_as_differences_say() {
+    let x = [tensor(&[4, 5], 4)];
+    check(&x, |v| v[0].relu());
+    check(&x, |v| v[0].gelu());
+    check(&x, |v| v[0].tanh());
+    check(&x, |v| v[0].scaled_by(-1.75));
+    check(&x, |v| v[0].reshape(&[2, 10]));
+    let pair = [tensor(&[3, 4], 5), tensor(&[3, 4], 6)];
+    check(&pair, |v| v[0].add(&v[1]));
+    check(&pair, |v| v[0].mul(&v[1]));
+    check(&[tensor(&[2, 3, 2, 2], 1), tensor(&[3], 2)], |v| v[0].bias_add(&v[1]));
+}
+
+#[test]
+fn rows_and_losses_go_back_as_differences_say() {
+    let x = [tensor(&[3, 4], 1)];
+    check(&x, |v| v[0].softmax());
+    check(&x, |v| v[0].log_softmax());
+    check(&x, |v| v[0].sum());
+    check(&x, |v| v[0].mean());
+    let labels = Tensor::new(vec![2_i64, 0, 3], &[3]).unwrap();
+    check(&x, |v| v[0].cross_entropy(&labels));
+    check(&[tensor(&[3, 4], 1), tensor(&[3, 4], 2)], |v| v[0].mse_loss(&v[1]));
+}
+
+#[test]
+fn what_picks_elements_goes_back_as_differences_say() {
+    let indices = Tensor::new(vec![1_i64, 3, 1, 0], &[2, 2]).unwrap();
+    check(&[tensor(&[4, 3], 1)], |v| v[0].embedding(&indices));
+    check(&[tensor(&[1, 2, 4, 4], 1)], |v| v[0].max_pool2d(MaxPool2dConfig::square(2)));
+    let key = Tensor::new(vec![7_i64, 1], &[2]).unwrap();
+    check(&[tensor(&[4, 5], 1)], |v| v[0].dropout(&key, 0.25));
+}
+
+#[test]
+fn a_perceptron_goes_back_as_differences_say() {
+    let labels = Tensor::new(vec![2_i64, 0, 1], &[3]).unwrap();
+    let operands = [tensor(&[3, 4], 1), tensor(&[5, 4], 2), tensor(&[5], 3), tensor(&[3, 5], 4)];
+    check(&operands, |v| {
+        let hidden = v[0].linear(&v[1], Some(&v[2]))?.tanh()?;
+        hidden.linear(&v[3], None)?.cross_entropy(&labels)
+    });
+}
+
+#[test]
+fn a_convolutional_net_goes_back_as_differences_say() {
+    let labels = Tensor::new(vec![1_i64, 0], &[2]).unwrap();
+    let running = RunningStats { mean: zeros(3), var: zeros(3) };
+    let operands = [
+        tensor(&[2, 1, 6, 6], 1),
+        tensor(&[3, 1, 3, 3], 2),
+        tensor(&[3], 3),
+        tensor(&[3], 4),
+        tensor(&[2, 12], 5),
+    ];
+    check(&operands, |v| {
+        let features = v[0].conv2d(&v[1], None, Conv2dConfig::default())?;
+        let (features, _) =
+            features.batch_norm(&v[2], &v[3], &running, BatchNormConfig::default())?;
+        let pooled = features.gelu()?.max_pool2d(MaxPool2dConfig::square(2))?;
+        pooled.reshape(&[2, 12])?.linear(&v[4], None)?.cross_entropy(&labels)
+    });
+}
+
+fn zeros(count: usize) -> Tensor {
+    Tensor::new(vec![0.0_f32; count], &[count]).unwrap()
+}

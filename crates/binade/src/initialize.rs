@@ -1,0 +1,181 @@
+//! Sets models up at an opt level.
+
+use crate::{Illegal, OptLevel, Properties};
+use binade_autocast::Region;
+use binade_cast_policy::OpTable;
+use binade_core::{Error, ErrorKind};
+use binade_grad_scaler::{GradScaler, Scaler};
+use binade_master_weights::{
+    MasterOptimizer, MasterStore, MasterWeights, Plan, RuleError, UpdateRule,
+};
+
+/// A model's parameters, as far as precision is concerned.
+#[derive(Clone, Debug)]
+pub struct Model<P> {
+    params: P,
+    norm: Vec<String>,
+}
+
+impl<P> Model<P> {
+    /// All parameters, none of them known to be a normalisation's.
+    pub fn new(params: P) -> Self {
+        Self { params, norm: Vec::new() }
+    }
+
+    /// Names the gains and offsets of normalisations, which O2 keeps in `f32`.
+    #[must_use]
+    pub fn with_norm<S: Into<String>>(mut self, names: impl IntoIterator<Item = S>) -> Self {
+        self.norm.extend(names.into_iter().map(Into::into));
+        self
+    }
+}
+
+/// Why a model could not be set up.
+#[derive(Debug, thiserror::Error)]
+pub enum InitError<E> {
+    /// The properties do not go together.
+    #[error(transparent)]
+    Illegal(#[from] Illegal),
+    /// A hyper-parameter is out of range.
+    #[error(transparent)]
+    Rule(#[from] RuleError),
+    /// The device refused.
+    #[error(transparent)]
+    Device(E),
+}
+
+impl<E: Error> Error for InitError<E> {
+    fn kind(&self) -> ErrorKind {
+        match self {
+            Self::Illegal(_) | Self::Rule(_) => ErrorKind::InvalidArgument,
+            Self::Device(error) => error.kind(),
+        }
+    }
+}
+
+/// A device and checked properties: makes as many optimizers and scalers as a program needs.
+///
+/// One model, one optimizer, one loss: [`initialize`] does it in one call. Several losses may share a scaler, or each
+/// have one of its own.
+#[derive(Clone, Debug)]
+pub struct Setup<D> {
+    device: D,
+    properties: Properties,
+}
+
+impl<D: Clone> Setup<D> {
+    /// Checks `properties` and keeps them.
+    ///
+    /// # Errors
+    ///
+    /// [`Illegal`] for a combination that would not do what its author means.
+    pub fn new(device: D, properties: Properties) -> Result<Self, Illegal> {
+        properties.check()?;
+        Ok(Self { device, properties })
+    }
+
+    /// What was chosen.
+    pub fn properties(&self) -> &Properties {
+        &self.properties
+    }
+
+    /// How operations are cast: by Apex's O1 lists on every device at O1, not at all at the other levels.
+    pub fn region(&self) -> Region {
+        let low = if self.properties.level() == OptLevel::O0 {
+            None
+        } else {
+            Some(self.properties.dtype())
+        };
+        let region = low.and_then(|dtype| Region::new(dtype, OpTable::apex_o1()).ok());
+        let region = region.unwrap_or_else(|| Region::bf16().off());
+        if self.properties.autocast { region } else { region.off() }
+    }
+
+    /// How a model's parameters are stored and moved.
+    ///
+    /// # Errors
+    ///
+    /// When `rule` has a value out of its range.
+    pub fn plan<P>(&self, model: &Model<P>, rule: UpdateRule) -> Result<Plan, RuleError> {
+        let keep = self.properties.keep_norm_f32 == Some(true);
+        let forgotten = self.properties.master_weights == Some(false);
+        let plan = Plan::new(rule)?;
+        let plan =
+            plan.with_store(if forgotten { MasterStore::Forgotten } else { MasterStore::Copy });
+        Ok(match self.properties.storage {
+            None => plan,
+            Some(dtype) => plan.with_storage(dtype, model.norm.iter().filter(|_| keep)),
+        })
+    }
+}
+
+impl<D: MasterWeights + Clone> Setup<D> {
+    /// Takes over a model's parameters: stores them as the level says, with masters where it says so.
+    ///
+    /// # Errors
+    ///
+    /// When `rule` has a value out of its range, the model names a parameter it does not have, or the device fails.
+    pub fn optimizer(
+        &self,
+        model: Model<D::Params>,
+        rule: UpdateRule,
+    ) -> Result<MasterOptimizer<D>, InitError<D::Error>> {
+        let plan = self.plan(&model, rule)?;
+        MasterOptimizer::new(self.device.clone(), model.params, plan).map_err(InitError::Device)
+    }
+}
+
+impl<D: GradScaler + Clone> Setup<D> {
+    /// A scaler by the level's rule.
+    ///
+    /// # Errors
+    ///
+    /// When the device fails.
+    pub fn scaler(&self) -> Result<Scaler<D>, D::Error> {
+        Scaler::new(self.device.clone(), self.properties.loss_scale)
+    }
+}
+
+/// What one model trains with.
+#[derive(Debug)]
+pub struct Amp<D: GradScaler + MasterWeights> {
+    /// Casts operations by this; off unless the level is O1.
+    pub region: Region,
+    /// Scales losses with this.
+    pub scaler: Scaler<D>,
+    /// Holds the parameters and moves them.
+    pub optimizer: MasterOptimizer<D>,
+}
+
+/// Sets one model, one optimizer and one loss up as `properties` say; [`Setup`] is for several.
+///
+/// ```
+/// use binade::prelude::*;
+/// use binade_cpu::{Cpu, Tensor};
+///
+/// let weight = Tensor::new(vec![1.0_f32, 2.0], &[2])?;
+/// let model = Model::new(vec![Named::new("weight", weight)]);
+/// let amp = initialize(Cpu, model, UpdateRule::sgd(0.1), OptLevel::O2.with(DType::F16))?;
+/// assert_eq!(amp.optimizer.params[0].value.dtype(), DType::F16);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+///
+/// # Errors
+///
+/// When the properties or `rule` are refused, the model names a parameter it does not have, or the device fails.
+pub fn initialize<D>(
+    device: D,
+    model: Model<<D as MasterWeights>::Params>,
+    rule: UpdateRule,
+    properties: Properties,
+) -> Result<Amp<D>, InitError<D::Error>>
+where
+    D: GradScaler + MasterWeights + Clone,
+{
+    let setup = Setup::new(device, properties)?;
+    Ok(Amp {
+        region: setup.region(),
+        scaler: setup.scaler().map_err(InitError::Device)?,
+        optimizer: setup.optimizer(model, rule)?,
+    })
+}

@@ -1,0 +1,48 @@
+//! Apex's opt levels.
+
+use crate::Properties;
+use binade_core::DType;
+use std::{fmt, str::FromStr};
+
+/// Which parts of mixed precision to use, by Apex's names.
+#[derive(Clone, Copy, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
+pub enum OptLevel {
+    /// `f32` throughout: the baseline for accuracy.
+    O0,
+    /// `f32` parameters, operations cast by policy.
+    O1,
+    /// Low-precision parameters but for normalisation, with `f32` masters.
+    O2,
+    /// Low precision throughout and no masters: a baseline for speed, not for training.
+    O3,
+}
+
+impl OptLevel {
+    /// Every level.
+    pub const ALL: [Self; 4] = [Self::O0, Self::O1, Self::O2, Self::O3];
+
+    /// What the level means with `dtype` as the low type; O0 ignores it.
+    pub fn with(self, dtype: DType) -> Properties {
+        Properties::of(self, dtype)
+    }
+}
+
+impl fmt::Display for OptLevel {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{self:?}")
+    }
+}
+
+/// A word that is no opt level.
+#[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
+#[error("`{0}` is no opt level; take O0, O1, O2 or O3, with the letter O and not a zero")]
+pub struct UnknownLevel(String);
+
+impl FromStr for OptLevel {
+    type Err = UnknownLevel;
+
+    fn from_str(word: &str) -> Result<Self, UnknownLevel> {
+        let known = Self::ALL.into_iter().find(|level| level.to_string() == word.to_uppercase());
+        known.ok_or_else(|| UnknownLevel(word.into()))
+    }
+}

@@ -1,0 +1,69 @@
+//! What the runs are: one for each level and low type asked for.
+
+use crate::args::{Args, Levels, OptimizerKind};
+use binade::core::DType;
+use binade::grad_scaler::LossScaleError;
+use binade::master_weights::{Sgd, UpdateRule};
+use binade::{OptLevel, Properties};
+
+/// A level in a low type.
+pub type Setting = (OptLevel, DType);
+
+/// The runs asked for, in the order of the table.
+pub fn settings(args: &Args) -> Vec<Setting> {
+    let low = args.dtype.map(DType::from);
+    let all = OptLevel::ALL
+        .into_iter()
+        .flat_map(|level| low_types(level).iter().map(move |&d| (level, d)));
+    match (args.level, low) {
+        (Levels::All, None) => all.collect(),
+        (Levels::All, Some(low)) => {
+            all.filter(|&(level, dtype)| level == OptLevel::O0 || dtype == low).collect()
+        }
+        (Levels::One(OptLevel::O0), _) => vec![(OptLevel::O0, DType::F32)],
+        (Levels::One(level), Some(low)) => vec![(level, low)],
+        (Levels::One(level), None) => all.filter(|setting| setting.0 == level).collect(),
+    }
+}
+
+/// The low types that a level is shown in. O3 in f16 alone: what it loses is what the table is about.
+fn low_types(level: OptLevel) -> &'static [DType] {
+    match level {
+        OptLevel::O0 => &[DType::F32],
+        OptLevel::O1 | OptLevel::O2 => &[DType::F16, DType::BF16],
+        OptLevel::O3 => &[DType::F16],
+    }
+}
+
+/// The level's properties, with the loss scale that the command line asks for where the level has one that moves.
+///
+/// # Errors
+///
+/// When the scale or the interval is none.
+pub fn properties(args: &Args, (level, dtype): Setting) -> Result<Properties, LossScaleError> {
+    let properties = level.with(dtype);
+    let mut rule = properties.loss_scale();
+    if rule.growth == 0 {
+        return Ok(properties);
+    }
+    if let Some(scale) = args.init_scale {
+        rule = rule.with_init_scale(scale)?;
+    }
+    if let Some(steps) = args.growth_interval {
+        rule = rule.with_growth_interval(steps)?;
+    }
+    Ok(properties.with_loss_scale(rule))
+}
+
+/// The update rule that the command line asks for.
+pub fn rule(args: &Args) -> UpdateRule {
+    match args.optimizer {
+        OptimizerKind::Sgd => {
+            let lr = args.lr.unwrap_or(0.05);
+            let (dampening, weight_decay) = (0.0, 0.0);
+            UpdateRule::Sgd(Sgd { lr, momentum: 0.9, dampening, weight_decay, nesterov: false })
+        }
+        OptimizerKind::Adam => UpdateRule::adam(args.lr.unwrap_or(0.004)),
+        OptimizerKind::Adamw => UpdateRule::adamw(args.lr.unwrap_or(0.004)),
+    }
+}

@@ -1,0 +1,151 @@
+//! The two models: their parameters, and what they compute.
+
+use crate::args::ModelKind;
+use crate::data::{CLASSES, PIXELS};
+use binade::core::{DType, Handle, Named};
+use binade_ops::{
+    BatchNorm, BatchNormConfig, Conv2d, Conv2dConfig, Linear, MaxPool2d, MaxPool2dConfig, Relu,
+    Reshape, RunningStats, Upload,
+};
+use binade_tape::{Device, TapeError, Var};
+
+type Outcome<D> = Result<Var<D>, TapeError<<D as Handle>::Error>>;
+
+/// What the models need a device for.
+#[rustfmt::skip]
+pub trait Computes: Device + Upload + Reshape + Linear + Relu + Conv2d + BatchNorm + MaxPool2d {}
+
+impl<D: Device + Upload + Reshape + Linear + Relu + Conv2d + BatchNorm + MaxPool2d> Computes for D {}
+
+const CHANNELS: [usize; 3] = [1, 16, 32];
+const HIDDEN: [usize; 2] = [128, 64];
+/// What two poolings leave of 8 by 8 pixels.
+const POOLED: usize = 2 * 2;
+
+/// A model: which one, and the statistics that its normalisations have seen.
+#[derive(Debug)]
+pub struct Net<D: Computes> {
+    kind: ModelKind,
+    running: Vec<RunningStats<D::Tensor>>,
+}
+
+impl<D: Computes> Net<D> {
+    /// A model that has seen nothing.
+    ///
+    /// # Errors
+    ///
+    /// When the device fails.
+    pub fn new(kind: ModelKind, device: &D) -> Result<Self, D::Error> {
+        let channels = if kind == ModelKind::Cnn { &CHANNELS[1..] } else { &[] };
+        let fresh = |&c: &usize| {
+            let filled = |value| device.upload(&vec![value; c], &[c], DType::F32);
+            Ok(RunningStats { mean: filled(0.0)?, var: filled(1.0)? })
+        };
+        Ok(Self { kind, running: channels.iter().map(fresh).collect::<Result<_, _>>()? })
+    }
+
+    /// First parameters, fixed by `seed`: weights uniform within √(6 / inputs) (He et al. 2015, arXiv 1502.01852),
+    /// biases 0, gains 1.
+    ///
+    /// # Errors
+    ///
+    /// When the device fails.
+    pub fn parameters(&self, device: &D, seed: u64) -> Result<Vec<Named<D::Tensor>>, D::Error> {
+        let mut random = fastrand::Rng::with_seed(seed);
+        let first = |(name, shape): (&str, Vec<usize>)| {
+            let values = first_values(name, &shape, &mut random);
+            Ok(Named::new(name, device.upload(&values, &shape, DType::F32)?))
+        };
+        layout(self.kind).into_iter().map(first).collect()
+    }
+
+    /// Names of gains and offsets of normalisations.
+    pub fn norms(&self) -> Vec<&'static str> {
+        let names = layout(self.kind).into_iter().map(|(name, _)| name);
+        names.filter(|name| name.starts_with("norm")).collect()
+    }
+
+    /// Logits of a batch, [N, 10], from pixels, [N, 64]. Training normalises by the batch, and remembers.
+    ///
+    /// # Errors
+    ///
+    /// When the device or the policy refuses.
+    pub fn forward(&mut self, p: &[Var<D>], pixels: &Var<D>, training: bool) -> Outcome<D> {
+        // The model's own type: what a level stores parameters in is what its first layer takes.
+        let x = pixels.cast(p[0].dtype())?;
+        match self.kind {
+            ModelKind::Mlp => mlp(p, &x),
+            ModelKind::Cnn => self.cnn(p, &x, training),
+        }
+    }
+
+    fn cnn(&mut self, p: &[Var<D>], pixels: &Var<D>, training: bool) -> Outcome<D> {
+        let images = pixels.shape()[0];
+        let x = pixels.reshape(&[images, 1, 8, 8])?;
+        let x = self.block(0, &p[0..3], &x, training)?;
+        let x = self.block(1, &p[3..6], &x, training)?;
+        let x = x.reshape(&[images, CHANNELS[2] * POOLED])?;
+        x.at("head").linear(&p[6], Some(&p[7]))
+    }
+
+    /// Convolution, normalisation, rectifier, pooling.
+    fn block(&mut self, index: usize, p: &[Var<D>], x: &Var<D>, training: bool) -> Outcome<D> {
+        let same = Conv2dConfig { padding: [1, 1], ..Conv2dConfig::default() };
+        let x = x.at(&format!("conv{index}")).conv2d(&p[0], None, same)?;
+        let x = x.at(&format!("norm{index}"));
+        let config = BatchNormConfig::default();
+        let x = if training {
+            let (x, seen) = x.batch_norm(&p[1], &p[2], &self.running[index], config)?;
+            self.running[index] = seen;
+            x
+        } else {
+            x.batch_norm_inference(&p[1], &p[2], &self.running[index], config.eps)?
+        };
+        x.relu()?.max_pool2d(MaxPool2dConfig { kernel: [2, 2], stride: [2, 2], padding: [0, 0] })
+    }
+}
+
+fn mlp<D: Computes>(p: &[Var<D>], x: &Var<D>) -> Outcome<D> {
+    let x = x.at("linear0").linear(&p[0], Some(&p[1]))?.relu()?;
+    let x = x.at("linear1").linear(&p[2], Some(&p[3]))?.relu()?;
+    x.at("head").linear(&p[4], Some(&p[5]))
+}
+
+/// Names and shapes, in the order that `forward` takes them.
+fn layout(kind: ModelKind) -> Vec<(&'static str, Vec<usize>)> {
+    let [input, first, second] = CHANNELS;
+    match kind {
+        ModelKind::Mlp => vec![
+            ("linear0.weight", vec![HIDDEN[0], PIXELS]),
+            ("linear0.bias", vec![HIDDEN[0]]),
+            ("linear1.weight", vec![HIDDEN[1], HIDDEN[0]]),
+            ("linear1.bias", vec![HIDDEN[1]]),
+            ("head.weight", vec![CLASSES, HIDDEN[1]]),
+            ("head.bias", vec![CLASSES]),
+        ],
+        ModelKind::Cnn => vec![
+            ("conv0.weight", vec![first, input, 3, 3]),
+            ("norm0.weight", vec![first]),
+            ("norm0.bias", vec![first]),
+            ("conv1.weight", vec![second, first, 3, 3]),
+            ("norm1.weight", vec![second]),
+            ("norm1.bias", vec![second]),
+            ("head.weight", vec![CLASSES, second * POOLED]),
+            ("head.bias", vec![CLASSES]),
+        ],
+    }
+}
+
+fn first_values(name: &str, shape: &[usize], random: &mut fastrand::Rng) -> Vec<f32> {
+    let count = shape.iter().product();
+    match name {
+        _ if name.ends_with("bias") => vec![0.0; count],
+        _ if name.starts_with("norm") => vec![1.0; count],
+        _ => {
+            let inputs: usize = shape[1..].iter().product();
+            #[expect(clippy::cast_precision_loss, reason = "a few hundred")]
+            let limit = (6.0 / inputs as f32).sqrt();
+            (0..count).map(|_| (2.0 * random.f32() - 1.0) * limit).collect()
+        }
+    }
+}

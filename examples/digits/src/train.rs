@@ -1,0 +1,85 @@
+//! One run: trains a model at a level, tests it, and keeps the books.
+
+use crate::args::Args;
+use crate::config::Setting;
+use crate::data::Digits;
+use crate::model::Computes;
+use crate::record::Run;
+use crate::trainer::Trainer;
+use binade::InitError;
+use binade::core::{Handle, Named, NamedGrads};
+use binade::grad_scaler::{GradOps, GradScaler, LossScaleError, ScaleStore};
+use binade::master_weights::MasterWeights;
+use binade_ops::{CrossEntropy, Download, Mul};
+use binade_tape::TapeError;
+use indicatif::ProgressBar;
+use std::time::Instant;
+
+/// What training needs a device for.
+pub trait Trains:
+    Computes
+    + CrossEntropy
+    + Mul
+    + Download
+    + GradOps<Scale: Send + Sync + 'static, Grads: From<NamedGrads<<Self as Handle>::Tensor>>>
+    + MasterWeights<
+        Params = Vec<Named<<Self as Handle>::Tensor>>,
+        Grads = <Self as GradScaler>::Grads,
+        Found = <Self as ScaleStore>::Found,
+    >
+{
+}
+
+impl<D> Trains for D where
+    D: Computes
+        + CrossEntropy
+        + Mul
+        + Download
+        + GradOps<Scale: Send + Sync + 'static, Grads: From<NamedGrads<<Self as Handle>::Tensor>>>
+        + MasterWeights<
+            Params = Vec<Named<<Self as Handle>::Tensor>>,
+            Grads = <Self as GradScaler>::Grads,
+            Found = <Self as ScaleStore>::Found,
+        >
+{
+}
+
+/// Why a run could not be done.
+#[derive(Debug, thiserror::Error)]
+pub enum TrainError<E: std::error::Error + 'static> {
+    /// The loss scale asked for is none.
+    #[error(transparent)]
+    LossScale(#[from] LossScaleError),
+    /// The model could not be set up.
+    #[error(transparent)]
+    Init(#[from] InitError<TapeError<E>>),
+    /// The device or the policy refused something.
+    #[error(transparent)]
+    Tape(#[from] TapeError<E>),
+}
+
+/// Trains and tests `setting` on `device`. Where `watched`, each step's outcome is resolved; elsewhere the scale is read
+/// once, at the end.
+///
+/// # Errors
+///
+/// When the command line asks for what cannot be, or the device refuses.
+pub fn run<D: Trains>(
+    device: &D,
+    args: &Args,
+    setting: Setting,
+    digits: &Digits,
+    watched: bool,
+    bar: &ProgressBar,
+) -> Result<Run, TrainError<D::Error>> {
+    let started = Instant::now();
+    let mut trainer = Trainer::new(device, args, setting, watched)?;
+    let mut order = fastrand::Rng::with_seed(args.seed);
+    for _ in 0..args.epochs {
+        if trainer.epoch(&digits.train, &mut order, bar)?.is_break() {
+            break;
+        }
+    }
+    let accuracy = trainer.accuracy(&digits.test)?;
+    Ok(Run { accuracy, seconds: started.elapsed().as_secs_f64(), ..trainer.into_run(setting)? })
+}
