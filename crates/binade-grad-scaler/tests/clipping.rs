@@ -67,6 +67,19 @@ fn the_infinity_norm_is_the_largest_element_and_keeps_the_direction() -> Result 
 }
 
 #[test]
+fn a_nan_is_the_norm_wherever_it_is() -> Result {
+    for bad in [[f32::NAN, 1.0], [1.0, f32::NAN]] {
+        for clip in [Unscaled::clip_norm, Unscaled::clip_inf_norm] {
+            let (mut scaler, mut sgd) = (scaler(LossScale::none()), Sgd::new(&[]));
+            let step = clip(unscaled(&scaler, &[("w", &bad)])?, 1.0)?.step(&mut sgd)?;
+            let step = scaler.update(step)?.resolve()?;
+            assert!(step.report().steps[0].norm.expect("measured").is_nan(), "{bad:?}");
+        }
+    }
+    Ok(())
+}
+
+#[test]
 fn elements_of_1e25_do_not_overflow() -> Result {
     let clipped = grads(&[3e25, 4e25])?.clip_norm(5.0)?;
     let [a, b] = first(clipped.grads()) else { panic!("two") };
