@@ -66,3 +66,26 @@ fn a_report_says_the_same_after_a_round_trip() -> Result {
     assert!(round_trip::<Step>(&step).is_applied());
     Ok(())
 }
+
+#[test]
+fn a_report_of_an_overflow_says_the_same_after_a_round_trip() -> Result {
+    let (mut scaler, mut sgd) = (scaler(LossScale::dynamic()), Sgd::new(&[]));
+    for set in SETS {
+        let step = iterate(&mut scaler, &mut sgd, set)?;
+        let back: StepReport = round_trip(step.report());
+        assert_eq!(back.to_string(), step.report().to_string());
+        assert_eq!(round_trip::<Step>(&step).is_applied(), step.is_applied());
+    }
+    Ok(())
+}
+
+#[test]
+fn a_norm_that_is_not_finite_comes_back() -> Result {
+    let (mut scaler, mut sgd) = (scaler(LossScale::none()), Sgd::new(&[]));
+    let step = unscaled(&scaler, &[("w", &[3e38, 3e38])])?.clip_norm(1.0)?.step(&mut sgd)?;
+    let step = scaler.update(step)?.resolve()?;
+    let back: StepReport = round_trip(step.report());
+    assert_eq!(back.steps[0].norm, Some(f32::INFINITY));
+    assert_eq!(back.to_string(), step.report().to_string());
+    Ok(())
+}
