@@ -54,6 +54,21 @@ fn two_bad_micro_batches_back_off_once() -> Result {
 }
 
 #[test]
+fn a_windows_verdict_counts_every_element_once_and_has_the_largest_of_all() -> Result {
+    let batches = [&[f32::NAN, 1.0][..], &[f32::INFINITY, f32::NAN], &[f32::INFINITY, 4.0]];
+    let (mut scaler, mut sgd) = (scaler(LossScale::none()), Sgd::new(&[]));
+    let mut window = scaler.accumulate(BadMicroBatch::SkipWindow);
+    for batch in batches {
+        window.add(unscaled(&scaler, &[("w", batch)])?)?;
+    }
+    let step = window.finish().expect("three").step(&mut sgd)?;
+    let step = scaler.update(step)?.resolve()?;
+    let verdict = &step.report().steps[0].verdict;
+    assert_eq!((verdict.infinities, verdict.nans, verdict.magnitude), (2, 2, 4.0));
+    Ok(())
+}
+
+#[test]
 fn a_window_of_bad_micro_batches_only_is_skipped() -> Result {
     for bad in [BadMicroBatch::Drop, BadMicroBatch::SkipWindow] {
         let (step, w) = run(bad, &[f32::NAN, f32::INFINITY])?;
@@ -147,6 +162,23 @@ fn a_parameter_with_a_gradient_in_one_micro_batch_keeps_that_one() -> Result {
             window.add(scaler.never_scaled(vec![Named::new("expert", value)])?)?;
         }
         assert_eq!(first(window.finish().expect("two").grads()), [5.0]);
+    }
+    Ok(())
+}
+
+#[test]
+fn a_window_of_a_run_that_has_diverged_is_halted() -> Result {
+    for bad in [BadMicroBatch::Drop, BadMicroBatch::SkipWindow] {
+        let (mut scaler, mut sgd) = (scaler(LossScale::none().with_patience(1)), Sgd::new(&[]));
+        iterate(&mut scaler, &mut sgd, &[("w", &[f32::NAN])])?;
+        let mut window = scaler.accumulate(bad);
+        for x in [1.0, 2.0] {
+            window.add(unscaled(&scaler, &[("w", &[x])])?)?;
+        }
+        let step = window.finish().expect("two").step(&mut sgd)?;
+        let step = scaler.update(step)?.resolve()?;
+        assert!(matches!(step, Step::Diverged(_)), "{step:?}");
+        assert_eq!((step.report().steps[0].skipped, sgd.steps), (true, 0));
     }
     Ok(())
 }
