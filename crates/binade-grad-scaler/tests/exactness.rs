@@ -56,7 +56,7 @@ proptest! {
             window.add(unscaled(&scaler, &[("w", &[x])]).unwrap()).unwrap();
         }
         let sum = batches.iter().skip(1).fold(batches[0].1, |sum, (_, x)| sum + x);
-        let window = window.finish().expect("a batch");
+        let window = window.finish()?.expect("a batch");
         prop_assert_eq!(first(window.grads())[0].to_bits(), sum.to_bits());
     }
 }

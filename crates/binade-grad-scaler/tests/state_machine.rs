@@ -56,7 +56,7 @@ fn act(scaler: &mut HostScaler, sgd: &mut Sgd, seen: Seen, x: f32) -> Result<Ste
     for x in [x, f32::NAN] {
         window.add(unscaled(scaler, &[("w", &[x])])?)?;
     }
-    let step = window.finish().expect("two").step(sgd)?;
+    let step = window.finish()?.expect("two").step(sgd)?;
     scaler.update(step)?.resolve()
 }
 

@@ -82,7 +82,7 @@ impl<'a, D: Trains> Trainer<'a, D> {
         for batch in window {
             sum.add(self.gradients(&images.pick(batch), window.len(), total)?)?;
         }
-        let Some(mut grads) = sum.finish() else { return Ok(()) };
+        let Some(mut grads) = sum.finish()? else { return Ok(()) };
         if let Some(max) = self.args.clip_norm {
             grads = grads.clip_norm(max)?;
         }
