@@ -20,7 +20,7 @@ impl ScaleStore for Deferred {
     type Scale = Scale;
     type Found = Found;
 
-    fn upload(&self, state: ScaleState) -> Result<Scale, Error> {
+    fn upload_state(&self, state: ScaleState) -> Result<Scale, Error> {
         Ok(Scale(Late::known(state)))
     }
 
@@ -122,7 +122,7 @@ impl GradOps for Deferred {
         Ok(())
     }
 
-    fn add(
+    fn accumulate(
         &self,
         sum: Option<Gradients>,
         grads: Gradients,
@@ -132,7 +132,7 @@ impl GradOps for Deferred {
         let found = found.0.clone();
         let total = self.one(move || {
             let sum = sum.map(Gradients::take).transpose()?;
-            Ok(Cpu.add(sum, grads.take()?, found.get()?)?)
+            Ok(Cpu.accumulate(sum, grads.take()?, found.get()?)?)
         });
         Ok(Gradients::later(likes, total))
     }
@@ -145,7 +145,7 @@ fn total_likes(
     grads: &Gradients,
 ) -> Result<Vec<Named<Option<Like>>>, Error> {
     let so_far = sum.map(|sum| stand_in::gradients(&sum.likes)).transpose()?;
-    Cpu.add(so_far, stand_in::gradients(&grads.likes)?, &Finding::default())?;
+    Cpu.accumulate(so_far, stand_in::gradients(&grads.likes)?, &Finding::default())?;
     let mut likes = grads.likes.clone();
     for (like, before) in likes.iter_mut().zip(sum.iter().flat_map(|sum| &sum.likes)) {
         like.value = like.value.take().or_else(|| before.value.clone());

@@ -32,13 +32,8 @@ pub(crate) fn named(name: &str, shape: &[usize], seed: u32) -> Named<Tensor> {
     Named::new(name, tensor(shape, seed))
 }
 
-<<<<<<< HEAD
 pub(crate) fn f32s(tensor: &Tensor) -> Vec<f32> {
-    tensor.to_f32().unwrap().into_owned()
-=======
-pub fn f32s(tensor: &Tensor) -> Vec<f32> {
     tensor.to_f32().into_owned()
->>>>>>> ops
 }
 
 pub(crate) fn dtype_of(grads: &Grads, place: usize) -> DType {
