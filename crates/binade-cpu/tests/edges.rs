@@ -1,5 +1,7 @@
 //! What happens at the ends of the formats: long sums, infinities, NaN, nothing at all.
 
+#![allow(clippy::unwrap_used, reason = "helpers of tests")]
+
 mod common;
 
 use binade_core::DType;

@@ -1,5 +1,7 @@
 //! What is refused, and in which words.
 
+#![allow(clippy::unwrap_used, reason = "helpers of tests")]
+
 mod common;
 
 use binade_core::{DType, Error as _, ErrorKind};
@@ -145,7 +147,13 @@ fn arguments_out_of_range_say_the_range() {
         "conv2d: stride [0, 1] for [1, 1, 3, 3] and [1, 1, 2, 2]; expected at least 1",
     );
     refused(
-        Cpu.batch_norm(&f32s(&[1, 3]), &f32s(&[3]), &f32s(&[3]), &fresh(3), Default::default()),
+        Cpu.batch_norm(
+            &f32s(&[1, 3]),
+            &f32s(&[3]),
+            &f32s(&[3]),
+            &fresh(3),
+            BatchNormConfig::default(),
+        ),
         ErrorKind::InvalidArgument,
         "batch_norm: 1 value(s) a channel for [1, 3]; expected at least 2 in training; a batch of one is for the inference form",
     );

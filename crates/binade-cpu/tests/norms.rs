@@ -1,5 +1,7 @@
 //! Normalisation beyond forward and backward: statistics, mixed types.
 
+#![allow(clippy::unwrap_used, reason = "helpers of tests")]
+
 mod common;
 
 use binade_core::DType;

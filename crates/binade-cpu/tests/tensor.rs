@@ -88,6 +88,9 @@ fn casting_rounds_once_to_nearest_even_as_the_scalar_casts_do() {
     use binade_core::cast::{OnOverflow::NonFinite, round};
     let mut patterns: Vec<f32> =
         (0..1 << 18).map(|i: u32| f32::from_bits(i << 14 | i >> 3)).collect();
+    // Each bf16 value, the tie above it, and their neighbours.
+    let around = |high: u32| [0, 1, 0x7fff, 0x8000, 0x8001, 0xffff].map(|low| high << 16 | low);
+    patterns.extend((0..1 << 16).flat_map(around).map(f32::from_bits));
     patterns.extend([65519.99, 65520.0, 464.0, 464.1, 61440.0, 2049.0, 2051.0, 1e-8, -0.0]);
     let tensor = Tensor::new(patterns.clone(), &[patterns.len()]).unwrap();
     for dtype in [DType::BF16, DType::F16, DType::E4M3, DType::E5M2] {
@@ -127,7 +130,7 @@ fn a_wrong_length_is_an_error_that_counts() {
 
 #[test]
 fn an_array_comes_back_as_it_went_in() {
-    let array = Array::from_shape_fn((3, 4), |(i, j)| (i * 4 + j) as f32).into_dyn();
+    let array = Array::linspace(0.0_f32, 11.0, 12).into_shape_with_order(vec![3, 4]).unwrap();
     let tensor = Tensor::from(array.clone());
     assert_eq!(tensor.to_array::<f32>().unwrap(), array);
     assert_eq!(format!("{tensor:?}"), "Tensor(f32 [3, 4])");

@@ -12,7 +12,7 @@ fn positions(extent: usize, window: usize, stride: usize, padding: usize) -> Opt
     Some(padded.checked_sub(window)? / stride + 1)
 }
 
-/// [N, C, H, W] with weight [O, C, KH, KW] and bias [O] gives [N, O, H', W'].
+/// `[N, C, H, W]` with weight `[O, C, KH, KW]` and bias `[O]` gives `[N, O, H', W']`.
 ///
 /// # Errors
 ///
@@ -52,7 +52,7 @@ fn conv2d_extents(
     Some(vec![n, o, rows, columns])
 }
 
-/// [N, C, H, W] gives [N, C, H', W'].
+/// `[N, C, H, W]` gives `[N, C, H', W']`.
 ///
 /// # Errors
 ///
