@@ -97,7 +97,7 @@ impl<D: Trains> Run<D> {
             let grads = self.scaler.scale(&loss).unwrap().backward(Var::backward).unwrap();
             window.add(grads.unscale().unwrap()).unwrap();
         }
-        let grads = window.finish().unwrap().clip_value(0.1).unwrap();
+        let grads = window.finish().unwrap().unwrap().clip_value(0.1).unwrap();
         let step = grads.step(&mut self.optimizer).unwrap();
         self.scaler.update(step).unwrap()
     }
