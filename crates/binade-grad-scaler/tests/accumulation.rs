@@ -232,5 +232,7 @@ fn finite_parts_that_add_up_to_infinity_skip_the_window() -> Result {
     let overflow = step.report().overflow().expect("the sum's");
     assert_eq!((&*overflow.parameter, overflow.index, overflow.what()), ("w", 0, "+inf"));
     assert_eq!(sgd.params[0].value.data, [1.0]);
+    let text = step.report().to_string();
+    assert!(text.starts_with("step 1 skipped; of the sum, w[0] is +inf"), "{text}");
     Ok(())
 }
