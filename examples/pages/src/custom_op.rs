@@ -35,10 +35,8 @@ pub fn recomputed(x: &Var<Cpu>, w: &Var<Cpu>) -> Result<Var<Cpu>> {
 
 /// The operands as the region has them cast, and the result.
 fn forward(call: &CustomCall<'_, Cpu>) -> std::result::Result<([Tensor; 2], Tensor), Error> {
-    let seen = |operand: &Tensor| match call.region.is_on() {
-        true => operand.cast(call.region.dtype()),
-        false => Ok(operand.clone()),
-    };
+    let (on, dtype) = (call.region.is_on(), call.region.dtype());
+    let seen = |operand: &Tensor| if on { operand.cast(dtype) } else { Ok(operand.clone()) };
     let (x, w) = (seen(&call.operands[0])?, seen(&call.operands[1])?);
     let y = call.device.tanh(&call.device.linear(&x, &w, None)?)?;
     Ok(([x, w], y))

@@ -3,7 +3,8 @@
 //! [`ScaledLoss::grad`](binade::grad_scaler::ScaledLoss::grad) differentiates towards something that no optimizer owns, and
 //! what it gives is still scaled: its norm would be 65536 times too large before `unscale`. The tape has no double
 //! backward, so the slope that the penalty is made of is written down as an expression: for f(x) = Σⱼ tanh(wⱼ·x) it is
-//! Σⱼ (1 − tanh²(wⱼ·x)) wⱼ. What was measured says whether the expression is right.
+//! Σⱼ (1 − tanh²(wⱼ·x)) wⱼ. What was measured says whether the expression is right. Nothing checks a measurement: a slope
+//! that the scale takes beyond f16 is infinite, as it becomes here where there is no penalty.
 
 use crate::{Result, not_diverged, parameter};
 use binade::Amp;

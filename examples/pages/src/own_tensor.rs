@@ -1,73 +1,15 @@
-//! A tensor of one's own: three methods, and [`Native`] is a device with autocast, loss scaling and master weights.
+//! A tensor of one's own: with three methods, in `own_tensor/vector.rs`, [`Native`] is a device that has everything.
 //!
-//! The tensor is everything above the line; below it, a model is fitted with a backward pass written by hand. Backward by
-//! hand starts from the gradient of the loss towards itself, 1: scaling that is scaling the loss.
+//! A region casts its operands, a scaler unscales and checks its gradients, and its weights, stored in f16, have f32
+//! masters. The backward pass is written by hand. It starts from the gradient of the loss towards itself, which is 1:
+//! scaling that is scaling the loss.
+
+mod vector;
+
+pub use vector::{NoSuchVector, Vector};
 
 use crate::{Result, not_diverged};
-use binade::core::Element;
 use binade::prelude::*;
-use half::f16;
-
-/// A vector on the host, in f16 or f32.
-#[derive(Clone, Debug, PartialEq)]
-pub enum Vector {
-    /// Sixteen bits an element.
-    F16(Vec<f16>),
-    /// Thirty-two.
-    F32(Vec<f32>),
-}
-
-/// There are no vectors of this type.
-#[derive(Clone, Copy, Debug, Eq, PartialEq, thiserror::Error)]
-#[error("vectors are f16 or f32, and not {0}")]
-pub struct NoSuchVector(DType);
-
-impl binade::core::Error for NoSuchVector {
-    fn kind(&self) -> ErrorKind {
-        ErrorKind::Unsupported
-    }
-}
-
-impl Vector {
-    /// The elements, widened.
-    pub fn to_f32(&self) -> Vec<f32> {
-        match self {
-            Self::F16(values) => values.iter().map(|x| x.to_f32()).collect(),
-            Self::F32(values) => values.clone(),
-        }
-    }
-}
-
-impl AmpTensor for Vector {
-    type Error = NoSuchVector;
-
-    fn dtype(&self) -> DType {
-        match self {
-            Self::F16(_) => DType::F16,
-            Self::F32(_) => DType::F32,
-        }
-    }
-
-    fn cast(&self, to: DType) -> std::result::Result<Self, NoSuchVector> {
-        match to {
-            DType::F16 => Ok(Self::F16(self.to_f32().into_iter().map(f16::from_f32).collect())),
-            DType::F32 => Ok(Self::F32(self.to_f32())),
-            _ => Err(NoSuchVector(to)),
-        }
-    }
-
-    fn map_f32(&mut self, f: &mut dyn FnMut(usize, f32) -> f32) {
-        fn each<E: Element>(values: &mut [E], f: &mut dyn FnMut(usize, f32) -> f32) {
-            values.iter_mut().enumerate().for_each(|(i, x)| *x = E::from_f32(f(i, x.to_f32())));
-        }
-        match self {
-            Self::F16(values) => each(values, f),
-            Self::F32(values) => each(values, f),
-        }
-    }
-}
-
-// ---------------------------------------------------------------------------------------------------------------------
 
 /// What is to be found.
 pub const TRUTH: [f32; 3] = [0.5, -1.25, 2.0];

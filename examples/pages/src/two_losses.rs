@@ -11,19 +11,16 @@ use binade::prelude::*;
 use binade_cpu::{Cpu, Tensor};
 use binade_tape::{Tape, Taped, Var};
 
-type Optimizer = MasterOptimizer<Taped<Cpu>>;
+type Trained = MasterOptimizer<Taped<Cpu>>;
 
 /// The two models, and what they share.
 #[derive(Debug)]
 pub struct Gan {
     scaler: Scaler<Taped<Cpu>>,
     region: Region,
-    critic: Optimizer,
-    maker: Optimizer,
+    critic: Trained,
+    maker: Trained,
 }
-
-/// What the models hold: the critic's weight and bias, the maker's shift.
-pub type Weights = [f32; 3];
 
 impl Gan {
     /// Two models, two optimizers, one scaler.
@@ -69,12 +66,12 @@ impl Gan {
         Ok(self.scaler.update(pending)?.resolve()?)
     }
 
-    /// The parameters now.
+    /// The critic's weight and bias, and the maker's shift.
     ///
     /// # Errors
     ///
     /// When the device refuses.
-    pub fn weights(&self) -> Result<Weights> {
+    pub fn weights(&self) -> Result<[f32; 3]> {
         let [weight, bias] = [0, 1].map(|place| self.critic.params[place].value.to_f32());
         Ok([weight?[0], bias?[0], self.maker.params[0].value.to_f32()?[0]])
     }
@@ -87,8 +84,8 @@ fn losses(
     maker: &[Var<Cpu>],
     real: [f32; 2],
 ) -> Result<(Var<Cpu>, Var<Cpu>)> {
-    let column = |values: [f32; 2]| -> Result<_> {
-        Ok(tape.constant(Tensor::new(values.to_vec(), &[2, 1])?))
+    let column = |values: [f32; 2]| {
+        Tensor::new(values.to_vec(), &[2, 1]).map(|column| tape.constant(column))
     };
     let score = |numbers: &Var<Cpu>| numbers.linear(&critic[0], Some(&critic[1]));
     let (ones, zeros) = (column([1.0; 2])?, column([0.0; 2])?);
