@@ -3,8 +3,8 @@
 //! [`ScaledLoss::grad`](binade::grad_scaler::ScaledLoss::grad) differentiates towards something that no optimizer owns, and
 //! what it gives is still scaled: its norm would be 65536 times too large before `unscale`. The tape has no double
 //! backward, so the slope that the penalty is made of is written down as an expression: for f(x) = Σⱼ tanh(wⱼ·x) it is
-//! Σⱼ (1 − tanh²(wⱼ·x)) wⱼ. What was measured says whether the expression is right. Nothing checks a measurement: a slope
-//! that the scale takes beyond f16 is infinite, as it becomes here where there is no penalty.
+//! Σⱼ (1 − tanh²(wⱼ·x)) wⱼ. What was measured says whether the expression is right. A measurement goes into no finite
+//! check: a slope that the scale takes beyond f16 arrives as infinity.
 
 use crate::{Result, not_diverged, parameter};
 use binade::Amp;
@@ -14,11 +14,11 @@ use binade_tape::{Tape, TapeError, Taped, Var};
 
 type Outcome = std::result::Result<Var<Cpu>, TapeError<binade_cpu::Error>>;
 
-const HIDDEN: usize = 8;
+const HIDDEN: usize = 4;
 const REAL: [f32; 8] = [1.0, 0.2, 1.2, -0.2, 0.8, 0.0, 1.0, -0.1];
 const FAKE: [f32; 8] = [-1.0, 0.1, -0.8, 0.2, -1.2, 0.0, -1.0, -0.3];
-/// Halfway between the two; the paper draws the share at random.
-const BETWEEN: [f32; 8] = [0.0, 0.15, 0.2, 0.0, -0.2, 0.0, 0.0, -0.2];
+/// On the way from one to the other; the paper draws the shares at random.
+const BETWEEN: [f32; 8] = [-0.8, 0.15, -0.3, 0.0, 0.3, 0.0, 0.8, -0.2];
 
 /// What a critic has come to.
 #[derive(Clone, Debug)]
@@ -37,7 +37,7 @@ pub struct Critic {
 ///
 /// When the run diverges, or the device refuses.
 pub fn run(lambda: f32) -> Result<Critic> {
-    let first: Vec<f32> = (1_u8..=16).map(|i| (f32::from(i) * 2.4).sin() * 0.1).collect();
+    let first: Vec<f32> = (1_u8..=8).map(|i| (f32::from(i) * 2.4).sin() * 0.1).collect();
     let model = Model::new(vec![parameter("weight", &first, &[HIDDEN, 2])?]);
     let level = OptLevel::O1.with(DType::F16);
     let mut amp = initialize(Taped(Cpu), model, UpdateRule::adam(0.02), level)?;
