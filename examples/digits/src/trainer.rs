@@ -53,9 +53,8 @@ impl<'a, D: Trains> Trainer<'a, D> {
     ) -> Result<ControlFlow<()>, D> {
         let mut rows: Vec<usize> = (0..images.len()).collect();
         order.shuffle(&mut rows);
-        // Normalisation needs two images; a shorter rest waits for another epoch.
-        let batches: Vec<&[usize]> =
-            rows.chunks(self.args.batch as usize).filter(|batch| batch.len() > 1).collect();
+        let count = config::batches(self.args, images.len());
+        let batches: Vec<&[usize]> = rows.chunks(self.args.batch as usize).take(count).collect();
         let mut total = self.device.fill(0.0, &[], DType::F32).map_err(TapeError::from)?;
         for window in batches.chunks(self.args.accumulate as usize) {
             self.step(images, window, &mut total)?;
