@@ -94,7 +94,7 @@ fn a_nan_loss() {
     assert_eq!(
         report.to_string(),
         "step 1 skipped; weight[0] is NaN (0 infinite, 1 NaN, largest finite 1.024e3); scale 1024 -> 512; \
-         1 skipped in a row, 1 of 1 in all. A lower scale does not cure NaN: if it stays, look at the loss and at the \
+         1 skipped in a row, 1 of 1 in all. A lower scale cures NaN only where an overflow inside backward made it: if it stays, look at the loss and at the \
          operation before this parameter"
     );
 }

@@ -4,7 +4,7 @@
 //! window changes nothing. A bad micro-batch is left out and named in the report, and it backs the scale off once, at the
 //! window's end. The rest is still a sum of quarters: who wants the mean of three has to multiply by 4/3.
 
-use crate::{Result, applied, parameter};
+use crate::{Result, parameter};
 use binade::Amp;
 use binade::grad_scaler::{ScaleState, StepReport, UnscaledGrads};
 use binade::prelude::*;
@@ -44,15 +44,15 @@ pub fn run() -> Result<Window> {
         }
         window.add(gradients(&amp, input)?)?;
     }
-    let grads = window.finish().ok_or("an empty window")?;
+    let grads = window.finish()?.ok_or("an empty window")?;
     let step = grads.step(&mut amp.optimizer)?;
     let outcome = amp.scaler.update(step)?.resolve()?;
-    let report = applied(&outcome)?.clone();
+    let report = outcome.into_applied()?;
 
     let parts = report.steps.iter().flat_map(|step| &step.parts);
     let bad = parts.filter(|part| part.finding.is_raised());
     let dropped = bad.map(|part| part.name.clone()).collect();
-    let weight = amp.optimizer.params[0].value.to_f32()?.into_owned();
+    let weight = amp.optimizer.params[0].value.to_f32().into_owned();
     Ok(Window { weight, dropped, report })
 }
 

@@ -4,7 +4,7 @@
 //! put on scaled ones. A norm is taken over all parameters together; a norm limit keeps the gradient's direction, a limit
 //! by value does not.
 
-use crate::{Result, applied, parameter};
+use crate::{Result, parameter};
 use binade::grad_scaler::UnscaledGrads;
 use binade::prelude::*;
 use binade_cpu::{Cpu, Tensor};
@@ -52,11 +52,11 @@ where
     let grads = amp.scaler.scale(&loss)?.backward(Var::backward)?.unscale()?;
     let step = clip(grads)?.step(&mut amp.optimizer)?;
     let outcome = amp.scaler.update(step)?.resolve()?;
-    let norm = applied(&outcome)?.steps[0].norm;
+    let norm = outcome.into_applied()?.steps[0].norm;
 
     let mut applied = Vec::new();
     for param in &amp.optimizer.params {
-        applied.extend(param.value.to_f32()?.iter().map(|x| -x));
+        applied.extend(param.value.to_f32().iter().map(|x| -x));
     }
     Ok(Clipped { how, applied, norm })
 }

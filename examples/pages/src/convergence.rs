@@ -4,7 +4,7 @@
 //! gradient of 2·10⁻⁵/1024 ≈ 2·10⁻⁸ at most. f16 rounds everything below 2⁻²⁵ ≈ 3·10⁻⁸ to zero. Nothing is infinite, no
 //! step is skipped, no loss is NaN: the run just stands still. The report's largest gradient is where it shows.
 
-use crate::{Result, applied, parameter};
+use crate::{Result, parameter};
 use binade::prelude::*;
 use binade_cpu::{Cpu, Tensor};
 use binade_tape::{Tape, Taped, Var};
@@ -40,14 +40,14 @@ pub fn run(scale: LossScale) -> Result<Run> {
         let weight = tape.parameter(&amp.optimizer.params[0]);
         let predicted = tape.constant(inputs.clone()).linear(&weight, None)?;
         let loss = predicted.mse_loss(&tape.constant(targets.clone()))?;
-        losses.push(loss.tensor().to_f32()?[0]);
+        losses.push(loss.tensor().to_f32()[0]);
 
         let grads = amp.scaler.scale(&loss)?.backward(Var::backward)?.unscale()?;
         let step = grads.step(&mut amp.optimizer)?;
         let outcome = amp.scaler.update(step)?.resolve()?;
-        largest.push(applied(&outcome)?.steps[0].verdict.magnitude);
+        largest.push(outcome.into_applied()?.steps[0].verdict.magnitude);
     }
-    let weight = amp.optimizer.params[0].value.to_f32()?.into_owned();
+    let weight = amp.optimizer.params[0].value.to_f32().into_owned();
     Ok(Run { losses: [losses[0], losses[60]], weight, largest: largest[0] })
 }
 

@@ -6,7 +6,7 @@
 //! Σⱼ (1 − tanh²(wⱼ·x)) wⱼ. What was measured says whether the expression is right. A measurement goes into no finite
 //! check: a slope that the scale takes beyond f16 arrives as infinity.
 
-use crate::{Result, not_diverged, parameter};
+use crate::{Result, parameter};
 use binade::Amp;
 use binade::prelude::*;
 use binade_cpu::{Cpu, Tensor};
@@ -68,9 +68,9 @@ fn step(amp: &mut Amp<Taped<Cpu>>, lambda: f32) -> Result<Critic> {
     let loss = distance.scaled_by(-1.0)?.add(&penalty.scaled_by(lambda)?)?;
     let grads = amp.scaler.scale(&loss)?.backward(Var::backward)?.unscale()?;
     let pending = grads.step(&mut amp.optimizer)?;
-    not_diverged(&amp.scaler.update(pending)?.resolve()?)?;
-    let (measured, expressed) = (norms(&measured)?, norms(&slope)?);
-    Ok(Critic { distance: distance.tensor().to_f32()?[0], measured, expressed })
+    amp.scaler.update(pending)?.resolve()?.unless_diverged()?;
+    let (measured, expressed) = (norms(&measured), norms(&slope));
+    Ok(Critic { distance: distance.tensor().to_f32()[0], measured, expressed })
 }
 
 /// The mean of f. Not the sum, whose gradient is the scale itself: 65536 is beyond f16's 65504.
@@ -90,6 +90,6 @@ fn ones(tape: &Tape<Cpu>, rows: usize, columns: usize) -> Outcome {
 }
 
 /// The length of each row of two.
-fn norms(rows: &Var<Cpu>) -> Result<Vec<f32>> {
-    Ok(rows.tensor().to_f32()?.chunks(2).map(|row| row[0].hypot(row[1])).collect())
+fn norms(rows: &Var<Cpu>) -> Vec<f32> {
+    rows.tensor().to_f32().chunks(2).map(|row| row[0].hypot(row[1])).collect()
 }

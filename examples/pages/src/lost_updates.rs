@@ -3,7 +3,7 @@
 //! Beside 1, f16 has steps of 2⁻¹⁰ and bf16 of 2⁻⁷: 1 + 2⁻¹² rounds to 1, as often as it is tried. A master adds the
 //! updates up in f32, and the stored weight is the master rounded once. Gradients and scale are without fault here.
 
-use crate::{Result, applied, parameter};
+use crate::{Result, parameter};
 use binade::prelude::*;
 use binade_cpu::{Cpu, Tensor};
 use binade_tape::{Tape, Taped, Var};
@@ -24,7 +24,7 @@ pub fn run(level: OptLevel, dtype: DType) -> Result<f32> {
         let loss = tape.parameter(&amp.optimizer.params[0]).mul(&tape.constant(ascent.clone()))?;
         let grads = amp.scaler.scale(&loss.sum()?)?.backward(Var::backward)?.unscale()?;
         let step = grads.step(&mut amp.optimizer)?;
-        applied(&amp.scaler.update(step)?.resolve()?)?;
+        amp.scaler.update(step)?.resolve()?.into_applied()?;
     }
-    Ok(amp.optimizer.params[0].value.to_f32()?[0])
+    Ok(amp.optimizer.params[0].value.to_f32()[0])
 }

@@ -8,7 +8,7 @@ mod vector;
 
 pub use vector::{NoSuchVector, Vector};
 
-use crate::{Result, not_diverged};
+use crate::Result;
 use binade::prelude::*;
 
 /// What is to be found.
@@ -46,7 +46,7 @@ pub fn run() -> Result<Fit> {
             Ok(vec![Named::new("weight", Some(grad))])
         })?;
         let step = grads.unscale()?.clip_norm(10.0)?.step(&mut amp.optimizer)?;
-        not_diverged(&amp.scaler.update(step)?.resolve()?)?;
+        amp.scaler.update(step)?.resolve()?.unless_diverged()?;
     }
     let weight = amp.optimizer.params[0].value.clone();
     Ok(Fit { weight, skipped: amp.scaler.state()?.skipped })

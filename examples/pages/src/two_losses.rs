@@ -73,7 +73,7 @@ impl Gan {
     /// When the device refuses.
     pub fn weights(&self) -> Result<[f32; 3]> {
         let [weight, bias] = [0, 1].map(|place| self.critic.params[place].value.to_f32());
-        Ok([weight?[0], bias?[0], self.maker.params[0].value.to_f32()?[0]])
+        Ok([weight[0], bias[0], self.maker.params[0].value.to_f32()[0]])
     }
 }
 
