@@ -125,7 +125,7 @@ pub enum DeviceKind {
 impl DeviceKind {
     /// Whether this build can train there.
     pub fn is_built(self) -> bool {
-        self == Self::Cpu
+        matches!(self, Self::Cpu | Self::Deferred)
     }
 
     /// As the command line has it.

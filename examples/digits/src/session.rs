@@ -5,8 +5,9 @@ use crate::check::{ArgsError, check};
 use crate::config::{self, Setting};
 use crate::data::{DataError, Digits};
 use crate::record::{Record, Run, WriteError};
-use crate::train::{self, TrainError};
+use crate::train;
 use binade_cpu::Cpu;
+use binade_deferred::Deferred;
 use indicatif::{ProgressBar, ProgressStyle};
 
 /// Why the session ended early.
@@ -27,7 +28,7 @@ pub enum SessionError {
         /// Which one.
         setting: Setting,
         /// Why.
-        source: Box<TrainError<binade_cpu::Error>>,
+        source: Box<dyn std::error::Error + Send + Sync>,
     },
 }
 
@@ -55,11 +56,19 @@ fn save(args: &Args, record: &Record) -> Result<(), WriteError> {
 fn one(args: &Args, setting: Setting, digits: &Digits) -> Result<Run, SessionError> {
     let bar = progress(args, setting, digits);
     let run = match args.device {
-        DeviceKind::Cpu => train::run(&Cpu, args, setting, digits, true, &bar),
+        DeviceKind::Cpu => {
+            train::run(&Cpu, args, setting, digits, true, &bar).map_err(|e| failed(setting, e))
+        }
+        DeviceKind::Deferred => train::run(&Deferred::new(), args, setting, digits, false, &bar)
+            .map_err(|e| failed(setting, e)),
         kind => return Err(ArgsError::NotBuilt(kind).into()),
     };
     bar.finish_and_clear();
-    run.map_err(|source| SessionError::Train { setting, source: source.into() })
+    run
+}
+
+fn failed(setting: Setting, error: impl std::error::Error + Send + Sync + 'static) -> SessionError {
+    SessionError::Train { setting, source: Box::new(error) }
 }
 
 /// On standard error, and only where that is a terminal.
