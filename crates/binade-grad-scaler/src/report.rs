@@ -59,6 +59,7 @@ pub struct StepSummary {
     /// Whether it was skipped.
     pub skipped: bool,
     /// The norm of its gradients before clipping, where clipping measured it.
+    #[cfg_attr(feature = "serde", serde(default, with = "binade_core::non_finite::option"))]
     pub norm: Option<f32>,
     /// What the step depended on: its parts together, the norm, and those it skips together with.
     pub verdict: Finding,

@@ -90,7 +90,9 @@ impl StepSummary {
                 place(overflow, f)
             }
             Some(overflow) if own => {
-                write!(f, "; {}skipped together for ", Label(&self.name, ""))?;
+                let sum = self.parts.iter().any(|part| !part.name.is_empty());
+                let why = if sum { "of the sum, " } else { "skipped together for " };
+                write!(f, "; {}{why}", Label(&self.name, ""))?;
                 place(overflow, f)
             }
             _ => Ok(()),

@@ -115,7 +115,7 @@ fn a_micro_batch_that_was_left_out_is_named_though_the_step_was_applied() -> Res
     for x in [1.0, f32::INFINITY] {
         window.add(unscaled(&scaler, &[("w", &[x])])?)?;
     }
-    let step = window.finish().expect("two").named("generator").step(&mut sgd)?;
+    let step = window.finish()?.expect("two").named("generator").step(&mut sgd)?;
     assert_eq!(
         scaler.update(step)?.resolve()?.report().to_string(),
         "step 1 applied; generator, micro-batch 1: w[0] is +inf (1 infinite, 0 NaN, largest finite 0e0), left out of \

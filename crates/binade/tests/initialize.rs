@@ -31,7 +31,7 @@ fn stored(amp: &Amp<Cpu>) -> [DType; 2] {
 }
 
 fn values(amp: &Amp<Cpu>, place: usize) -> Vec<f32> {
-    amp.optimizer.params[place].value.to_f32().unwrap().into_owned()
+    amp.optimizer.params[place].value.to_f32().into_owned()
 }
 
 fn master(amp: &Amp<Cpu>, name: &str) -> Option<Vec<f32>> {
@@ -43,7 +43,7 @@ fn step(amp: &mut Amp<Cpu>, gradient: f32) -> Step {
     let loss = Tensor::scalar(gradient);
     let params = &amp.optimizer.params;
     let spread = |scaled: &Tensor| {
-        let scaled = scaled.to_f32()?[0];
+        let scaled = scaled.to_f32()[0];
         let grad = |p: &Named<Tensor>| {
             let grad = tensor(&[scaled, scaled]).cast(p.value.dtype())?;
             Ok(Named::new(p.name.clone(), Some(grad)))

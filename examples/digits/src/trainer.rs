@@ -105,7 +105,7 @@ impl<'a, D: Trains> Trainer<'a, D> {
         for batch in window {
             sum.add(self.gradients(&images.pick(batch), window.len(), total)?)?;
         }
-        Ok(sum.finish())
+        Ok(sum.finish()?)
     }
 
     /// Unscaled gradients of one micro-batch; its loss is added to `total` on the device.

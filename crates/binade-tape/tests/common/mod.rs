@@ -33,7 +33,7 @@ pub(crate) fn named(name: &str, shape: &[usize], seed: u32) -> Named<Tensor> {
 }
 
 pub(crate) fn f32s(tensor: &Tensor) -> Vec<f32> {
-    tensor.to_f32().unwrap().into_owned()
+    tensor.to_f32().into_owned()
 }
 
 pub(crate) fn dtype_of(grads: &Grads, place: usize) -> DType {
