@@ -114,7 +114,7 @@ impl From<LowType> for DType {
 pub enum DeviceKind {
     /// The CPU reference.
     Cpu,
-    /// The CPU, running late: nothing is read back while it trains.
+    /// The CPU, running late: no step is looked at, so that none waits.
     Deferred,
     /// An NVIDIA GPU.
     Cuda,
@@ -125,7 +125,7 @@ pub enum DeviceKind {
 impl DeviceKind {
     /// Whether this build can train there.
     pub fn is_built(self) -> bool {
-        self == Self::Cpu
+        matches!(self, Self::Cpu | Self::Deferred)
     }
 
     /// As the command line has it.

@@ -5,9 +5,11 @@ use crate::check::{ArgsError, check};
 use crate::config::{self, Setting};
 use crate::data::{DataError, Digits};
 use crate::record::{Record, Run, WriteError};
-use crate::train::{self, TrainError};
+use crate::train;
 use binade_cpu::Cpu;
+use binade_deferred::Deferred;
 use indicatif::{ProgressBar, ProgressStyle};
+use std::error::Error;
 
 /// Why the session ended early.
 #[derive(Debug, thiserror::Error)]
@@ -27,7 +29,7 @@ pub enum SessionError {
         /// Which one.
         setting: Setting,
         /// Why.
-        source: Box<TrainError<binade_cpu::Error>>,
+        source: Box<dyn Error + Send + Sync>,
     },
 }
 
@@ -54,12 +56,15 @@ fn save(args: &Args, record: &Record) -> Result<(), WriteError> {
 
 fn one(args: &Args, setting: Setting, digits: &Digits) -> Result<Run, SessionError> {
     let bar = progress(args, setting, digits);
-    let run = match args.device {
-        DeviceKind::Cpu => train::run(&Cpu, args, setting, digits, true, &bar),
+    let run: Result<Run, Box<dyn Error + Send + Sync>> = match args.device {
+        DeviceKind::Cpu => train::run(&Cpu, args, setting, digits, true, &bar).map_err(Into::into),
+        DeviceKind::Deferred => {
+            train::run(&Deferred::new(), args, setting, digits, false, &bar).map_err(Into::into)
+        }
         kind => return Err(ArgsError::NotBuilt(kind).into()),
     };
     bar.finish_and_clear();
-    run.map_err(|source| SessionError::Train { setting, source: source.into() })
+    run.map_err(|source| SessionError::Train { setting, source })
 }
 
 /// On standard error, and only where that is a terminal.

@@ -31,7 +31,7 @@ fn an_unknown_device() {
 
 #[test]
 fn a_device_that_is_not_built() {
-    for device in ["deferred", "cuda", "wgpu"] {
+    for device in ["cuda", "wgpu"] {
         let text = format!(
             "--device {device}: this build has no {device} backend yet; run with --device cpu"
         );
