@@ -49,7 +49,7 @@ pub struct Args {
     /// The first loss scale where the level scales (O1 and O2 in f16); 2^16 if left out.
     #[arg(long, value_name = "X", allow_negative_numbers = true, value_parser = parse::scale)]
     pub init_scale: Option<f32>,
-    /// Good steps between doublings of the loss scale; 2000 if left out.
+    /// Good steps between doublings of the loss scale; 100 if left out, to see it move in so short a run.
     #[arg(long, value_name = "N", allow_negative_numbers = true)]
     #[arg(value_parser = clap::value_parser!(u32).range(1..))]
     pub growth_interval: Option<u32>,
@@ -114,7 +114,7 @@ impl From<LowType> for DType {
 pub enum DeviceKind {
     /// The CPU reference.
     Cpu,
-    /// The CPU, running late: nothing is read back while it trains.
+    /// The CPU, running late: no step is looked at, so that none waits.
     Deferred,
     /// An NVIDIA GPU.
     Cuda,

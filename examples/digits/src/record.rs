@@ -48,7 +48,7 @@ pub struct Run {
     pub epochs: u32,
     /// Of the test images, 0 to 1.
     pub accuracy: f32,
-    /// Mean training loss of the last epoch.
+    /// Mean training loss of the last whole epoch; NaN if there was none.
     pub final_loss: f32,
     /// Mean training loss of each epoch.
     pub losses: Vec<f32>,

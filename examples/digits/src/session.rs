@@ -9,6 +9,7 @@ use crate::train;
 use binade_cpu::Cpu;
 use binade_deferred::Deferred;
 use indicatif::{ProgressBar, ProgressStyle};
+use std::error::Error;
 
 /// Why the session ended early.
 #[derive(Debug, thiserror::Error)]
@@ -28,7 +29,7 @@ pub enum SessionError {
         /// Which one.
         setting: Setting,
         /// Why.
-        source: Box<dyn std::error::Error + Send + Sync>,
+        source: Box<dyn Error + Send + Sync>,
     },
 }
 
@@ -55,20 +56,15 @@ fn save(args: &Args, record: &Record) -> Result<(), WriteError> {
 
 fn one(args: &Args, setting: Setting, digits: &Digits) -> Result<Run, SessionError> {
     let bar = progress(args, setting, digits);
-    let run = match args.device {
-        DeviceKind::Cpu => {
-            train::run(&Cpu, args, setting, digits, true, &bar).map_err(|e| failed(setting, e))
+    let run: Result<Run, Box<dyn Error + Send + Sync>> = match args.device {
+        DeviceKind::Cpu => train::run(&Cpu, args, setting, digits, true, &bar).map_err(Into::into),
+        DeviceKind::Deferred => {
+            train::run(&Deferred::new(), args, setting, digits, false, &bar).map_err(Into::into)
         }
-        DeviceKind::Deferred => train::run(&Deferred::new(), args, setting, digits, false, &bar)
-            .map_err(|e| failed(setting, e)),
         kind => return Err(ArgsError::NotBuilt(kind).into()),
     };
     bar.finish_and_clear();
-    run
-}
-
-fn failed(setting: Setting, error: impl std::error::Error + Send + Sync + 'static) -> SessionError {
-    SessionError::Train { setting, source: Box::new(error) }
+    run.map_err(|source| SessionError::Train { setting, source })
 }
 
 /// On standard error, and only where that is a terminal.

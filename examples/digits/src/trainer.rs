@@ -77,11 +77,7 @@ impl<'a, D: Trains> Trainer<'a, D> {
         total: &mut D::Tensor,
     ) -> Result<(), D> {
         self.book.begin_step();
-        let mut sum = self.amp.scaler.accumulate(BadMicroBatch::SkipWindow);
-        for batch in window {
-            sum.add(self.gradients(&images.pick(batch), window.len(), total)?)?;
-        }
-        let Some(mut grads) = sum.finish()? else { return Ok(()) };
+        let Some(mut grads) = self.window(images, window, total)? else { return Ok(()) };
         if let Some(max) = self.args.clip_norm {
             grads = grads.clip_norm(max)?;
         }
@@ -93,6 +89,23 @@ impl<'a, D: Trains> Trainer<'a, D> {
             outcome.leave_unread();
         }
         Ok(())
+    }
+
+    /// Unscaled gradients of a window: those of its one micro-batch, or the sum over several.
+    fn window(
+        &mut self,
+        images: &Images,
+        window: &[&[usize]],
+        total: &mut D::Tensor,
+    ) -> Result<Option<UnscaledGrads<Taped<D>>>, D> {
+        if let [batch] = window {
+            return self.gradients(&images.pick(batch), 1, total).map(Some);
+        }
+        let mut sum = self.amp.scaler.accumulate(BadMicroBatch::SkipWindow);
+        for batch in window {
+            sum.add(self.gradients(&images.pick(batch), window.len(), total)?)?;
+        }
+        Ok(sum.finish()?)
     }
 
     /// Unscaled gradients of one micro-batch; its loss is added to `total` on the device.
