@@ -47,12 +47,23 @@ impl StepReport {
         Ok(())
     }
 
+    /// Infinities beside NaNs: an overflow inside backward (inf - inf, inf * 0), which a lower scale does cure.
+    fn has_infinities(&self) -> bool {
+        let parts = self.steps.iter().flat_map(|step| &step.parts).map(|part| &part.finding);
+        parts.chain(self.steps.iter().map(|step| &step.verdict)).any(|found| found.infinities > 0)
+    }
+
     fn advice(&self) -> Vec<&'static str> {
         let mut advice = Vec::new();
         match self.overflow() {
-            Some(overflow) if overflow.what() == "NaN" => advice.push(NAN),
+            Some(overflow) if overflow.what() == "NaN" && !self.has_infinities() => {
+                advice.push(NAN)
+            }
             Some(overflow) if beyond_f32(overflow) => advice.push(BEYOND),
             Some(_) if self.scale.diverged => {}
+            Some(_) if self.scale.before == self.scale.exponent && self.scale.exponent <= 0 => {
+                advice.push(UNSCALED);
+            }
             Some(_) if self.scale.before == self.scale.exponent => advice.push(STAYS),
             Some(_) => advice.push(LOWERED),
             None => {}
@@ -73,6 +84,7 @@ const BEYOND: &str = "No scale cures this, since the gradients themselves are to
                       at the learning rate";
 const STAYS: &str =
     "The rule keeps the scale where it is: if this stays, start lower or let the rule back off";
+const UNSCALED: &str = "The loss is not scaled up, so no lower scale would help: look at the loss and at the learning rate";
 const LOWERED: &str = "The next loss is scaled less: nothing to do unless this stays";
 const MISSING: &str =
     "Let the loss depend on a parameter that has no gradient, or take it out of the set";

@@ -158,3 +158,22 @@ fn printing_a_value_of_the_order_reads_no_gradient() -> Result {
     assert!(format!("{scaler:?}").contains("growth_interval: 2000"));
     Ok(())
 }
+
+#[test]
+fn a_nan_beside_an_infinity_is_an_overflow_inside_backward() -> Result {
+    let said = text(LossScale::dynamic(), &[&[("w", &[f32::NAN, f32::INFINITY])]])?;
+    assert!(said.contains("w[0] is NaN (1 infinite, 1 NaN"), "{said}");
+    assert!(
+        said.ends_with("The next loss is scaled less: nothing to do unless this stays"),
+        "{said}"
+    );
+    Ok(())
+}
+
+#[test]
+fn a_loss_that_nobody_scales_up_sends_you_to_the_learning_rate() -> Result {
+    let said = text(LossScale::none(), &[&[("w", &[f32::INFINITY])]])?;
+    assert!(said.ends_with("look at the loss and at the learning rate"), "{said}");
+    assert!(said.contains("no lower scale would help"), "{said}");
+    Ok(())
+}

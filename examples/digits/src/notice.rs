@@ -1,4 +1,4 @@
-//! What to notice in the table: sentences made of its figures, and none that they do not bear out.
+//! What to notice in the table: one sentence made of its figures, and nothing that they do not bear out.
 
 use crate::data::TEST;
 use crate::record::{Bytes, Run};
@@ -9,9 +9,9 @@ const WIDTH: usize = 120;
 
 /// What to notice, wrapped; then each run's first skip and each divergence, a paragraph each.
 pub(crate) fn notice(runs: &[Run]) -> String {
-    let sentences = [accuracy(runs), bytes(runs), unprotected(runs), Some(skips(runs))];
-    let sentences: Vec<_> = sentences.into_iter().flatten().collect();
-    let first = format!("Notice: {}", sentences.join(" "));
+    let clauses = [accuracy(runs), bytes(runs), unprotected(runs), Some(skips(runs))];
+    let clauses: Vec<_> = clauses.into_iter().flatten().collect();
+    let first = format!("Notice: {}.", clauses.join("; "));
     let paragraphs = std::iter::once(first).chain(runs.iter().flat_map(events));
     paragraphs.map(|text| wrap(&text)).collect::<Vec<_>>().join("\n")
 }
@@ -24,9 +24,9 @@ fn accuracy(runs: &[Run]) -> Option<String> {
     let most = differences.max()?;
     let levels = levels(runs);
     Some(match most {
-        0 => format!("At {levels} as many test images are right as at O0."),
+        0 => format!("{levels} get as many test images right as O0"),
         _ => format!(
-            "The largest difference from O0 at {levels} is {most} of {TEST} test images ({:.2} points).",
+            "{levels} are within {:.2} points of O0 ({most} of {TEST} test images)",
             100.0 * share(most),
         ),
     })
@@ -38,18 +38,11 @@ fn levels(runs: &[Run]) -> String {
     ran.collect::<Vec<_>>().join(" and ")
 }
 
-/// What O2 saves, and what its masters cost.
+/// What O2 saves, its masters counted.
 fn bytes(runs: &[Run]) -> Option<String> {
     let full = find(runs, "O0", "f32")?.bytes;
     let half = find(runs, "O2", "f16")?.bytes;
-    let of = |part: fn(Bytes) -> u64| percent(part(half), part(full));
-    Some(format!(
-        "O2 f16 holds parameters in {}, activations in {} of O0's bytes; masters and optimizer state included, training \
-         takes {}.",
-        of(|bytes| bytes.parameters),
-        of(|bytes| bytes.activations_peak),
-        of(total),
-    ))
+    Some(format!("O2 f16 trains in {} of O0's bytes", percent(total(half), total(full))))
 }
 
 fn total(bytes: Bytes) -> u64 {
@@ -68,16 +61,10 @@ fn unprotected(runs: &[Run]) -> Option<String> {
     let low = find(runs, "O3", "f16").filter(|run| run.diverged.is_none())?;
     let behind = full.accuracy - low.accuracy;
     Some(if behind <= POINT {
-        format!(
-            "O3 f16 keeps up on this small problem, at {:.2} % with a loss of {:.4} to O0's {:.4}; all the same it has no \
-             masters and no loss scale, and nothing keeps small updates, or gradients up to 2^-25, from being lost.",
-            100.0 * low.accuracy,
-            low.final_loss,
-            full.final_loss,
-        )
+        "O3 f16, with no masters and no loss scale, keeps up on this small problem".into()
     } else {
         format!(
-            "O3 f16, which has no masters and no loss scale, ends {:.2} points below O0.",
+            "O3 f16, with no masters and no loss scale, ends {:.2} points below O0",
             100.0 * behind
         )
     })
@@ -86,9 +73,9 @@ fn unprotected(runs: &[Run]) -> Option<String> {
 fn skips(runs: &[Run]) -> String {
     let skipped: u64 = runs.iter().map(|run| run.steps.skipped).sum();
     match skipped {
-        0 => "No step was skipped: no gradient was infinite or NaN.".into(),
-        1 => "One step was skipped, and changed nothing.".into(),
-        _ => format!("{skipped} steps were skipped, and changed nothing."),
+        0 => "no step was skipped, since no gradient was infinite or NaN".into(),
+        1 => "one step was skipped, and changed nothing".into(),
+        _ => format!("{skipped} steps were skipped, and changed nothing"),
     }
 }
 
