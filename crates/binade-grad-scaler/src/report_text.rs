@@ -57,7 +57,7 @@ impl StepReport {
         let mut advice = Vec::new();
         match self.overflow() {
             Some(overflow) if overflow.what() == "NaN" && !self.has_infinities() => {
-                advice.push(NAN)
+                advice.push(NAN);
             }
             Some(overflow) if beyond_f32(overflow) => advice.push(BEYOND),
             Some(_) if self.scale.diverged => {}

@@ -23,15 +23,15 @@ impl<D: Device> Tape<D> {
     /// its operands from the result's, one for each, `None` for none.
     ///
     /// The policy is asked about `op` as about any other; register it there, or it runs in the types it is given.
-    /// Nothing inside either closure is cast. A gradient of another type than its operand's is cast to it.
+    /// Nothing inside either closure is cast by itself: `call.region.open(call.device)` casts there. A gradient of another type than its operand's is cast to it.
     ///
     /// # Errors
     ///
     /// Where the region's policy refuses, or `forward` fails.
     pub fn custom<F, B>(&self, op: Op, operands: &[&Var<D>], forward: F, backward: B) -> Outcome<D>
     where
-        F: FnOnce(CustomCall<'_, D>) -> Result<D::Tensor, D::Error>,
-        B: Fn(CustomCall<'_, D>, &D::Tensor) -> Result<Vec<Option<D::Tensor>>, D::Error>
+        F: FnOnce(CustomCall<'_, D>) -> Result<D::Tensor, TapeError<D::Error>>,
+        B: Fn(CustomCall<'_, D>, &D::Tensor) -> Result<Vec<Option<D::Tensor>>, TapeError<D::Error>>
             + Send
             + Sync
             + 'static,

@@ -1,5 +1,6 @@
 //! What can go wrong on a tape.
 
+use binade_autocast::CastError;
 use binade_cast_policy::Refusal;
 use binade_core::ErrorKind;
 use std::sync::Arc;
@@ -84,6 +85,15 @@ pub enum TapeError<E> {
 impl<E> From<E> for TapeError<E> {
     fn from(error: E) -> Self {
         Self::Device(error)
+    }
+}
+
+impl<E: binade_core::Error> From<CastError<E>> for TapeError<E> {
+    fn from(error: CastError<E>) -> Self {
+        match error {
+            CastError::Refused(refusal) => Self::Refused(refusal),
+            CastError::Device { source, .. } => Self::Device(source),
+        }
     }
 }
 

@@ -98,7 +98,7 @@ fn a_custom_operation_goes_back_in_the_region_it_went_forward_in() {
         .custom(
             SQUARE,
             &[&x],
-            |call| call.device.mul(&call.operands[0], &call.operands[0]),
+            |call| Ok(call.device.mul(&call.operands[0], &call.operands[0])?),
             |call, grad| {
                 assert_eq!(call.region.dtype(), DType::BF16);
                 assert!(call.region.is_on());
@@ -128,7 +128,7 @@ fn nothing_is_left_of_a_thousand_steps() {
             .custom(
                 Op::custom("kept", OpClass::Other),
                 &[&x],
-                |call| call.device.relu(&call.operands[0]),
+                |call| Ok(call.device.relu(&call.operands[0])?),
                 move |call, grad| {
                     let _ = &kept;
                     Ok(vec![Some(call.device.relu_backward(grad, &call.operands[0])?)])

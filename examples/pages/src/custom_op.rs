@@ -9,7 +9,7 @@ use binade::core::OpClass;
 use binade::prelude::*;
 use binade_cpu::{Cpu, Error, Tensor};
 use binade_ops::{Linear, Tanh};
-use binade_tape::{CustomCall, Tape, Var};
+use binade_tape::{CustomCall, Tape, TapeError, Var};
 
 const LAYER: Op = Op::custom("recomputed_layer", OpClass::Other);
 
@@ -33,13 +33,14 @@ pub fn recomputed(x: &Var<Cpu>, w: &Var<Cpu>) -> Result<Var<Cpu>> {
     )?)
 }
 
-/// The operands as the region has them cast, and the result.
-fn forward(call: &CustomCall<'_, Cpu>) -> std::result::Result<([Tensor; 2], Tensor), Error> {
-    let (on, dtype) = (call.region.is_on(), call.region.dtype());
-    let seen = |operand: &Tensor| if on { operand.cast(dtype) } else { Ok(operand.clone()) };
-    let (x, w) = (seen(&call.operands[0])?, seen(&call.operands[1])?);
+/// The operands as the region has a linear layer's cast, and the result.
+fn forward(
+    call: &CustomCall<'_, Cpu>,
+) -> std::result::Result<([Tensor; 2], Tensor), TapeError<Error>> {
+    let scope = call.region.open(call.device);
+    let [x, w] = scope.cast(Op::LINEAR, "", [&call.operands[0], &call.operands[1]])?;
     let y = call.device.tanh(&call.device.linear(&x, &w, None)?)?;
-    Ok(([x, w], y))
+    Ok(([x.into_owned(), w.into_owned()], y))
 }
 
 /// What became of two layers, by operations of the tape or recomputed.

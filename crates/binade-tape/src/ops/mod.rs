@@ -30,7 +30,6 @@ use crate::{
     record::{Grads, Origin},
     value::Value,
 };
-use binade_autocast::CastError;
 use binade_cast_policy::{Attribute, OpCall};
 use binade_core::{Handle, Op};
 use std::{borrow::Cow, sync::Arc};
@@ -55,7 +54,7 @@ impl<D: Device> Var<D> {
     ) -> Result<[Value<D>; N], Failed<D>> {
         let seen = self.seen(op, operands)?;
         let cast = self.tape().scope().cast(op, self.tape().path(), seen.each_ref());
-        Ok(cast.map_err(refused)?.map(Cow::into_owned))
+        Ok(cast.map_err(TapeError::from)?.map(Cow::into_owned))
     }
 
     /// As [`operands`](Self::operands), for any number.
@@ -67,7 +66,7 @@ impl<D: Device> Var<D> {
         let seen = self.seen_list(op, operands)?;
         let seen: Vec<&Value<D>> = seen.iter().collect();
         let cast = self.tape().scope().cast_all(op, self.tape().path(), &seen);
-        Ok(cast.map_err(refused)?.into_iter().map(Cow::into_owned).collect())
+        Ok(cast.map_err(TapeError::from)?.into_iter().map(Cow::into_owned).collect())
     }
 
     /// As [`operand_list`](Self::operand_list), for operations whose result is `f32` whatever they are given: a policy
@@ -81,7 +80,7 @@ impl<D: Device> Var<D> {
         let seen: Vec<&Value<D>> = seen.iter().collect();
         let summed = [(Attribute::ReductionLength, float(self.value().elements()))];
         let call = OpCall::new(op, &[]).with_path(self.tape().path()).with_attributes(&summed);
-        let prepared = self.tape().scope().prepare(&call, &seen).map_err(refused)?;
+        let prepared = self.tape().scope().prepare(&call, &seen).map_err(TapeError::from)?;
         Ok(prepared.operands.into_iter().map(Cow::into_owned).collect())
     }
 
@@ -116,7 +115,7 @@ impl<D: Device> Var<D> {
         inputs: &[&Value<D>],
         saves: &Saves<'_, D>,
         tensor: D::Tensor,
-        rule: impl Fn(&D, &D::Tensor) -> Result<Grads<D>, D::Error> + Send + Sync + 'static,
+        rule: impl Fn(&D, &D::Tensor) -> Result<Grads<D>, Failed<D>> + Send + Sync + 'static,
     ) -> Self {
         let record = self.tape().record();
         let mut output = record.value(tensor);
@@ -145,11 +144,4 @@ pub(crate) fn all<T, const N: usize>(grads: [T; N]) -> Vec<Option<T>> {
 )]
 fn float(count: u64) -> f64 {
     count as f64
-}
-
-fn refused<E: binade_core::Error>(error: CastError<E>) -> TapeError<E> {
-    match error {
-        CastError::Refused(refusal) => TapeError::Refused(refusal),
-        CastError::Device { source, .. } => TapeError::Device(source),
-    }
 }
