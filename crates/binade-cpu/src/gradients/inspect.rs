@@ -1,7 +1,10 @@
 //! The read-only pass: what is not finite, how large the rest is.
 
-use super::{Gradients, Measured};
-use crate::{Error, Tensor, parallel::BLOCK};
+use super::{Gradients, Measured, supported};
+use crate::{
+    Error, Stored, Tensor,
+    parallel::{BLOCK, WORTH_A_THREAD},
+};
 use binade_core::{DType, Element, Finding, Overflow};
 use half::{bf16, f16};
 use rayon::prelude::*;
@@ -33,35 +36,58 @@ pub(crate) fn inspect(grads: &Gradients, inverse: f32) -> Result<(Finding, Measu
         ..Finding::default()
     };
     let mut measured = Measured::default();
-    for (parameter, tensor) in grads.present() {
-        for (index, block) in blocks(tensor, inverse)?.into_iter().enumerate() {
-            let name = &grads.entries[parameter].name;
-            block.join(&mut found, &mut measured, |i| Overflow {
-                parameter: name.clone(),
-                index: (index * BLOCK + i.0) as u64,
-                scaled: i.1,
-                unscaled: i.2,
-            });
-        }
+    let pieces = pieces(grads)?;
+    for (piece, block) in pieces.iter().zip(blocks(&pieces, inverse)) {
+        block.join(&mut found, &mut measured, |(index, scaled, unscaled)| Overflow {
+            parameter: grads.entries[piece.parameter].name.clone(),
+            index: (piece.start + index) as u64,
+            scaled,
+            unscaled,
+        });
     }
     Ok((found, measured))
 }
 
-fn blocks(tensor: &Tensor, inverse: f32) -> Result<Vec<Block>, Error> {
-    let unsupported = Error::Unsupported { what: "unscale gradients of", dtype: tensor.dtype() };
-    match tensor.dtype() {
-        DType::BF16 => Ok(each_block(tensor.as_slice::<bf16>().unwrap_or_default(), inverse)),
-        DType::F16 => Ok(each_block(tensor.as_slice::<f16>().unwrap_or_default(), inverse)),
-        DType::F32 => Ok(each_block(tensor.as_slice::<f32>().unwrap_or_default(), inverse)),
-        _ => Err(unsupported),
+/// At most [`BLOCK`] elements of one gradient.
+struct Piece<'g> {
+    parameter: usize,
+    start: usize,
+    tensor: &'g Tensor,
+}
+
+/// The whole set in pieces, in order, so that many small tensors are shared out like one large one.
+fn pieces(grads: &Gradients) -> Result<Vec<Piece<'_>>, Error> {
+    let mut pieces = Vec::new();
+    for (parameter, tensor) in grads.present() {
+        supported(tensor, "unscale gradients of")?;
+        let starts = (0..tensor.len()).step_by(BLOCK);
+        pieces.extend(starts.map(|start| Piece { parameter, start, tensor }));
+    }
+    Ok(pieces)
+}
+
+fn blocks(pieces: &[Piece<'_>], inverse: f32) -> Vec<Block> {
+    let elements: usize = pieces.iter().map(|piece| BLOCK.min(piece.tensor.len())).sum();
+    if elements < WORTH_A_THREAD {
+        pieces.iter().map(|piece| piece.look(inverse)).collect()
+    } else {
+        pieces.par_iter().map(|piece| piece.look(inverse)).collect()
     }
 }
 
-fn each_block<E: Element>(elements: &[E], inverse: f32) -> Vec<Block> {
-    if elements.len() <= BLOCK {
-        return vec![Block::of(elements, inverse)];
+impl Piece<'_> {
+    fn look(&self, inverse: f32) -> Block {
+        match self.tensor.dtype() {
+            DType::BF16 => Block::of(self.elements::<bf16>(), inverse),
+            DType::F16 => Block::of(self.elements::<f16>(), inverse),
+            _ => Block::of(self.elements::<f32>(), inverse),
+        }
     }
-    elements.par_chunks(BLOCK).map(|block| Block::of(block, inverse)).collect()
+
+    fn elements<E: Stored>(&self) -> &[E] {
+        let all = self.tensor.as_slice().unwrap_or_default();
+        &all[self.start..all.len().min(self.start + BLOCK)]
+    }
 }
 
 impl Block {

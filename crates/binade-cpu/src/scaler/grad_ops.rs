@@ -1,5 +1,6 @@
 //! Clipping and adding whole sets of gradients.
 
+use super::each;
 use crate::gradients::{Measured, inspect};
 use crate::{Cpu, Error, Gradients, Tensor};
 use binade_core::{Finding, Named};
@@ -28,10 +29,9 @@ impl GradOps for Cpu {
     fn clip_value(&self, grads: &mut Gradients, max: f32) -> Result<(), Error> {
         positive("clip_value", max)?;
         *grads = grads.settled()?;
-        for values in grads.entries.iter_mut().filter_map(|entry| entry.value.as_mut()) {
-            let values = values.as_mut_slice::<f32>().unwrap_or_default();
-            // Not `f32::min`, which would turn a NaN into the limit.
-            values.iter_mut().filter(|x| x.abs() > max).for_each(|x| *x = max.copysign(*x));
+        for tensor in grads.entries.iter_mut().filter_map(|entry| entry.value.as_mut()) {
+            // `clamp` leaves a NaN one.
+            each(tensor, |_, x| x.clamp(-max, max));
         }
         Ok(())
     }
@@ -43,13 +43,17 @@ impl GradOps for Cpu {
         found: &Finding,
     ) -> Result<Gradients, Error> {
         let bad = found.is_raised();
-        let grads = grads.settled()?;
-        let Some(mut sum) = sum else {
-            return Ok(if bad { zeros(grads) } else { grads });
+        let Some(sum) = sum else {
+            let first = grads.settled()?;
+            return Ok(if bad { zeros(first) } else { first });
         };
         agree(&sum, &grads)?;
-        sum.measured = None;
-        for (total, grad) in sum.entries.iter_mut().zip(grads.entries).filter(|_| !bad) {
+        // Clipped, or never summed before, it may be anything but plain f32.
+        let mut sum = sum.settled()?;
+        if bad {
+            return Ok(sum);
+        }
+        for (total, grad) in sum.entries.iter_mut().zip(grads.settled()?.entries) {
             total.value = match (total.value.take(), grad.value) {
                 (Some(so_far), Some(grad)) => Some(plus(so_far, &grad)),
                 (one, other) => one.or(other),
@@ -77,16 +81,15 @@ fn positive(what: &'static str, max: f32) -> Result<(), Error> {
 }
 
 fn zeros(mut grads: Gradients) -> Gradients {
-    for values in grads.entries.iter_mut().filter_map(|entry| entry.value.as_mut()) {
-        values.as_mut_slice::<f32>().unwrap_or_default().fill(0.0);
+    for tensor in grads.entries.iter_mut().filter_map(|entry| entry.value.as_mut()) {
+        each(tensor, |_, _| 0.0);
     }
     grads
 }
 
 fn plus(mut total: Tensor, grad: &Tensor) -> Tensor {
     let terms = grad.as_slice::<f32>().unwrap_or_default();
-    let sums = total.as_mut_slice::<f32>().unwrap_or_default();
-    sums.iter_mut().zip(terms).for_each(|(sum, term)| *sum += term);
+    each(&mut total, |i, sum| sum + terms[i]);
     total
 }
 
