@@ -9,7 +9,7 @@ use binade_core::Handle;
 ///
 /// * Masters and moments are `f32`; a parameter that is `f32` already is its own master. A low-precision parameter is
 ///   its master rounded once, to nearest even.
-/// * `step` is [`step::run`](crate::step) on every parameter, bit for bit: the gradient is unscaled and clipped in
+/// * `step` is [`step::step`](crate::step::step) on every parameter, bit for bit: the gradient is unscaled and clipped in
 ///   `f32` first, whatever its storage.
 /// * Where `found` is raised, `step` keeps every bit of parameters, masters, moments and step count, and tests it where
 ///   it lives. Any raised value skips.
