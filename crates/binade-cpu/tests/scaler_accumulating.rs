@@ -131,11 +131,11 @@ fn a_window_with_one_bad_micro_batch_steps_with_the_others() {
     let scaler = Scaler::new(Cpu, rule).unwrap();
     let mut window = scaler.accumulate(BadMicroBatch::Drop);
     for batch in [[1.0, 2.0], [f32::NAN, 0.0], [0.5, 0.25]] {
-        let scaled = scaler.scale(&Tensor::scalar(1.0_f32)).unwrap().backward(|loss| {
+        let grads = scaler.scale(&Tensor::scalar(1.0_f32)).unwrap().backward(|loss| {
             let scale = loss.as_slice::<f32>().unwrap()[0];
             Ok(one(&batch.map(|x| x * scale)))
         });
-        window.add(scaled.unwrap().unscale().unwrap()).unwrap();
+        window.add(grads.unwrap().unscale().unwrap()).unwrap();
     }
     assert_eq!(values(window.finish().expect("three").grads()), values(&one(&[1.5, 2.25])));
 }

@@ -64,6 +64,15 @@ impl Random {
         };
         (0..=self.below(8)).map(|_| part(self)).collect()
     }
+
+    /// Gradients as long as the parameters of `set`, in types of their own.
+    pub fn grads_for(&mut self, set: &[Part]) -> Vec<Part> {
+        let mut grad = |part: &Part| {
+            let dtype = ALL[self.below(3)];
+            self.part(dtype, part.data.len())
+        };
+        set.iter().map(&mut grad).collect()
+    }
 }
 
 /// Parameters are called by their number.
