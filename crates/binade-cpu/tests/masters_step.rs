@@ -9,8 +9,8 @@ use binade_master_weights::step::{Factor, Slices, step};
 use binade_master_weights::{HostMasters, MasterOptimizer, MasterStore, Plan, StepConstants};
 use sets::host::{Host, round};
 use sets::{
-    ALL, BLOCK, LENGTHS, NATIVE, Part, Random, in_pools, name, native_params, native_unscaled,
-    params, plan, rules, unscaled,
+    BLOCK, LENGTHS, NATIVE, Part, Random, in_pools, name, native_params, native_unscaled, params,
+    plan, rules, unscaled,
 };
 
 /// Parameters, and gradients of the same lengths in types of their own for some steps.

@@ -47,15 +47,12 @@ fn every_order_of_clips_is_the_plain_loops_to_the_bit() {
         let (mut grads, mut found) = unscaled(&set, -3);
         // Each tighter than the last, so that each does something.
         for (clip, max) in order.into_iter().zip([3.0, 0.7, 0.1]) {
-            match NORMS.get(clip) {
-                Some(norm) => {
-                    NATIVE.clip_norm(&mut expected, *norm, max, &mut native).unwrap();
-                    Cpu.clip_norm(&mut grads, *norm, max, &mut found).unwrap();
-                }
-                None => {
-                    NATIVE.clip_value(&mut expected, max).unwrap();
-                    Cpu.clip_value(&mut grads, max).unwrap();
-                }
+            if let Some(norm) = NORMS.get(clip) {
+                NATIVE.clip_norm(&mut expected, *norm, max, &mut native).unwrap();
+                Cpu.clip_norm(&mut grads, *norm, max, &mut found).unwrap();
+            } else {
+                NATIVE.clip_value(&mut expected, max).unwrap();
+                Cpu.clip_value(&mut grads, max).unwrap();
             }
             assert_eq!(said(&found), said(&native), "seed {seed}, {order:?}");
         }

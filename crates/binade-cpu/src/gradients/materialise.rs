@@ -26,7 +26,7 @@ impl Gradients {
 }
 
 /// `tensor` in `f32`, times both factors.
-fn multiplied(tensor: &Tensor, factor: Factor) -> Result<Tensor, Error> {
+pub(crate) fn multiplied(tensor: &Tensor, factor: Factor) -> Result<Tensor, Error> {
     supported(tensor, "materialise gradients of")?;
     let mut product = tensor.cast(DType::F32)?;
     if let (true, Some(values)) = (factor != Factor::ONE, product.as_mut_slice::<f32>()) {

@@ -1,9 +1,14 @@
 //! A set of gradients that knows what it still has to be multiplied by.
 
+mod convert;
 mod inspect;
 mod materialise;
+mod widen;
 
+pub(crate) use convert::Convert;
 pub(crate) use inspect::inspect;
+pub(crate) use materialise::multiplied;
+pub(crate) use widen::widened;
 
 use crate::{Error, Tensor};
 use binade_core::{DType, Named};

@@ -3,9 +3,10 @@
 use super::simd;
 use crate::{
     Error, Stored, Tensor,
+    gradients::Convert,
     parallel::{BLOCK, WORTH_A_THREAD},
 };
-use binade_core::{DType, Element};
+use binade_core::DType;
 use binade_master_weights::step::{Factor, Slices};
 use binade_master_weights::{Slot, StepConstants};
 use half::{bf16, f16};
@@ -38,7 +39,7 @@ impl Move<'_> {
         }
     }
 
-    fn with_grad<G: Element + Stored>(self, factor: Factor) -> Result<(), Error> {
+    fn with_grad<G: Convert + Stored>(self, factor: Factor) -> Result<(), Error> {
         match self.param.dtype() {
             DType::BF16 => self.with_copy::<G, bf16>(factor),
             DType::F16 => self.with_copy::<G, f16>(factor),
@@ -48,7 +49,7 @@ impl Move<'_> {
         }
     }
 
-    fn in_place<G: Element + Stored>(self, factor: Factor) -> Result<(), Error> {
+    fn in_place<G: Convert + Stored>(self, factor: Factor) -> Result<(), Error> {
         let Self { constants, grad, param, slot } = self;
         let grads = grad.as_slice::<G>().unwrap_or_default();
         let values = param.as_mut_slice::<f32>().unwrap_or_default();
@@ -60,7 +61,7 @@ impl Move<'_> {
     }
 
     /// A low-precision parameter with its master; where none is kept, with its own values, widened for this step alone.
-    fn with_copy<G: Element + Stored, C: Element + Stored>(
+    fn with_copy<G: Convert + Stored, C: Convert + Stored>(
         self,
         factor: Factor,
     ) -> Result<(), Error> {
@@ -79,19 +80,42 @@ impl Move<'_> {
     }
 }
 
-fn run<G: Element, C: Element>(
+fn run<G: Convert, C: Convert>(
     constants: &StepConstants,
     factor: Factor,
     slices: Slices<'_, G, C>,
 ) -> Result<(), Error> {
     if slices.params.len() <= BLOCK {
-        return Ok(simd::step(constants, factor, slices)?);
+        return chunks(constants, factor, slices);
     }
-    // Halves at a block's edge, so that rayon may split further: both sides have at least one element, since more than
-    // one block does not end where its first half, rounded up to whole blocks, does.
+    // Halves at a block's edge, so that rayon may split further: both sides have at least one element, since half of
+    // more than one block, rounded up to whole blocks, is less than all of it.
     let middle = (slices.params.len() / 2).next_multiple_of(BLOCK);
     let (left, right) = slices.split_at(middle);
     let (left, right) =
         rayon::join(|| run(constants, factor, left), || run(constants, factor, right));
     left.and(right)
+}
+
+/// Elements converted and stepped at once: few enough to stay in the cache in between.
+const CHUNK: usize = 1024;
+
+fn chunks<G: Convert, C: Convert>(
+    constants: &StepConstants,
+    factor: Factor,
+    slices: Slices<'_, G, C>,
+) -> Result<(), Error> {
+    let (mut wide, mut rest) = ([0.0; CHUNK], slices);
+    while !rest.is_empty() {
+        let (Slices { grads, params, moments, copy }, after) = rest.split_at(CHUNK);
+        let wide = &mut wide[..grads.len()];
+        G::widen(grads, wide);
+        let plain = Slices::<f32, f32> { grads: wide, params: &mut *params, moments, copy: None };
+        simd::step(constants, factor, plain)?;
+        if let Some(copy) = copy {
+            C::narrow(params, copy);
+        }
+        rest = after;
+    }
+    Ok(())
 }

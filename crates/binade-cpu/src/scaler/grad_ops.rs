@@ -1,10 +1,11 @@
 //! Clipping and adding whole sets of gradients.
 
 use super::each;
-use crate::gradients::{Measured, inspect};
-use crate::{Cpu, Error, Gradients, Tensor};
+use crate::gradients::{Measured, inspect, multiplied, supported, widened};
+use crate::{Cpu, Error, Gradients, Tensor, parallel};
 use binade_core::{Finding, Named};
 use binade_grad_scaler::{GradOps, Norm, clip_factor, record_norm};
+use binade_master_weights::step::Factor;
 use std::sync::Arc;
 
 impl GradOps for Cpu {
@@ -53,11 +54,12 @@ impl GradOps for Cpu {
         if bad {
             return Ok(sum);
         }
-        for (total, grad) in sum.entries.iter_mut().zip(grads.settled()?.entries) {
-            total.value = match (total.value.take(), grad.value) {
-                (Some(so_far), Some(grad)) => Some(plus(so_far, &grad)),
-                (one, other) => one.or(other),
-            };
+        for (total, grad) in sum.entries.iter_mut().zip(grads.entries) {
+            let Some(grad) = grad.value else { continue };
+            match &mut total.value {
+                Some(total) => add(total, &grad, grads.factor)?,
+                none => *none = Some(multiplied(&grad, grads.factor)?),
+            }
         }
         Ok(sum)
     }
@@ -87,10 +89,16 @@ fn zeros(mut grads: Gradients) -> Gradients {
     grads
 }
 
-fn plus(mut total: Tensor, grad: &Tensor) -> Tensor {
-    let terms = grad.as_slice::<f32>().unwrap_or_default();
-    each(&mut total, |i, sum| sum + terms[i]);
-    total
+/// Adds `grad`, times both factors, to `total`, which is f32.
+fn add(total: &mut Tensor, grad: &Tensor, factor: Factor) -> Result<(), Error> {
+    supported(grad, "add gradients of")?;
+    parallel::blocks(total.as_mut_slice::<f32>().unwrap_or_default(), |first, sums| {
+        widened(grad, first..first + sums.len(), |at, terms| {
+            let sums = sums[at - first..].iter_mut().zip(terms);
+            sums.for_each(|(sum, term)| *sum += factor.apply(*term));
+        });
+    });
+    Ok(())
 }
 
 /// Both sets list the same parameters in the same order, of the same shapes where both have one.
