@@ -15,8 +15,8 @@ use binade_core::Handle;
 ///   it lives. Any raised value skips.
 /// * What depends on the count of applied steps comes from [`StepConstants::at`](crate::StepConstants::at): the host
 ///   uploads numbers ahead, the device counts.
-/// * Gradients are matched to parameters by name; one without a parameter, or of another length, is a `Mismatch` that
-///   names it, and nothing has moved. A parameter without a gradient stays as it is.
+/// * Gradients are matched to parameters by name; one without a parameter, of another length, or the second of its
+///   name, is a `Mismatch` that names it, and nothing has moved. A parameter without a gradient stays as it is.
 pub trait MasterWeights: Handle {
     /// The model's parameters: a set, a store, a module.
     type Params;
@@ -32,7 +32,7 @@ pub trait MasterWeights: Handle {
     ///
     /// # Errors
     ///
-    /// When the device fails, or `plan` names a parameter that is not there.
+    /// When the device fails, `plan` names a parameter that is not there, or two parameters have one name.
     fn masters(&self, params: &mut Self::Params, plan: &Plan)
     -> Result<Self::Masters, Self::Error>;
 
