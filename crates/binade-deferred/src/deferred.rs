@@ -26,6 +26,8 @@ const LIMIT: usize = 1024;
 /// * The host looks only by `download`, [`resolve`](binade_grad_scaler::StepOutcome::resolve) and its kin, and an
 ///   optimizer that reads the verdict; each runs the queue and counts as one of [`reads`](Self::reads).
 /// * A [`strict`](Self::strict) device refuses all of these but `resolve` outside a [`window`](Self::window).
+/// * Operations may be called from any thread, rayon's workers included; look from outside them, since looking waits for
+///   work that may need them.
 /// * Memory stays bounded over any number of unread steps: a long queue runs by itself, which is no read.
 #[derive(Clone)]
 pub struct Deferred {

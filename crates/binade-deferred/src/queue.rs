@@ -2,7 +2,7 @@
 
 use std::{
     collections::VecDeque,
-    sync::{Mutex, MutexGuard, PoisonError},
+    sync::{Mutex, MutexGuard, PoisonError, TryLockError},
 };
 
 type Job = Box<dyn FnOnce() + Send>;
@@ -26,7 +26,9 @@ impl Queue {
         Self { jobs: Mutex::default(), turn: Mutex::default(), limit }
     }
 
-    /// Queues `job`; runs everything if too much is waiting, as a GPU works while its host does.
+    /// Queues `job`; runs everything if too much is waiting and nobody does already, as a GPU works while its host does.
+    ///
+    /// It never waits for its turn: a job's own parallel work may have brought this thread here.
     pub(crate) fn push(&self, job: impl FnOnce() + Send + 'static) {
         let waiting = {
             let mut jobs = lock(&self.jobs);
@@ -34,13 +36,20 @@ impl Queue {
             jobs.len()
         };
         if waiting > self.limit {
-            self.run();
+            match self.turn.try_lock() {
+                Ok(turn) => self.run_all(turn),
+                Err(TryLockError::Poisoned(turn)) => self.run_all(turn.into_inner()),
+                Err(TryLockError::WouldBlock) => {}
+            }
         }
     }
 
     /// Runs all that is waiting.
     pub(crate) fn run(&self) {
-        let _turn = lock(&self.turn);
+        self.run_all(lock(&self.turn));
+    }
+
+    fn run_all(&self, _turn: MutexGuard<'_, ()>) {
         loop {
             // The lock is let go before the job runs.
             let job = lock(&self.jobs).pop_front();

@@ -146,7 +146,7 @@
 #![doc = include_str!("order_prelude.md")]
 //! let mut window = scaler.accumulate(BadMicroBatch::Drop);
 //! window.add(scaler.scale(&loss)?.backward(backward)?.unscale()?)?;
-//! let step = window.finish().expect("a micro-batch").step(&mut optimizer)?;
+//! let step = window.finish()?.expect("a micro-batch").step(&mut optimizer)?;
 //! # Ok::<(), NativeError<Infallible>>(())
 //! ```
 //!

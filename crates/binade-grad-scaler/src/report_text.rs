@@ -15,6 +15,12 @@ impl fmt::Display for StepReport {
     }
 }
 
+impl fmt::Debug for StepReport {
+    fn fmt(&self, f: &mut Formatter<'_>) -> Result {
+        fmt::Display::fmt(self, f)
+    }
+}
+
 impl StepReport {
     /// Which step, and whether all, some or none of its optimizers stepped.
     fn heading(&self, f: &mut Formatter<'_>) -> Result {
@@ -61,8 +67,8 @@ impl StepReport {
     }
 }
 
-const NAN: &str = "A lower scale does not cure NaN: if it stays, look at the loss and at the operation before this \
-                   parameter";
+const NAN: &str = "A lower scale cures NaN only where an overflow inside backward made it: if it stays, look at the loss \
+                   and at the operation before this parameter";
 const BEYOND: &str = "No scale cures this, since the gradients themselves are too large for f32: look at the loss and \
                       at the learning rate";
 const STAYS: &str =
@@ -90,7 +96,9 @@ impl StepSummary {
                 place(overflow, f)
             }
             Some(overflow) if own => {
-                write!(f, "; {}skipped together for ", Label(&self.name, ""))?;
+                let sum = self.parts.iter().any(|part| !part.name.is_empty());
+                let why = if sum { "of the sum, " } else { "skipped together for " };
+                write!(f, "; {}{why}", Label(&self.name, ""))?;
                 place(overflow, f)
             }
             _ => Ok(()),

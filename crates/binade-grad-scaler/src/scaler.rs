@@ -51,7 +51,8 @@ impl<D: GradScaler> Scaler<D> {
 
     fn start(device: D, rule: LossScale, reduce: Option<Box<Reduce<D>>>) -> Result<Self, D::Error> {
         let scale = device.upload_state(rule.start())?;
-        Ok(Self { shared: Arc::new(Shared { device, reduce }), scale, rule })
+        let one = device.upload_state(ScaleState::power_of_two(0))?;
+        Ok(Self { shared: Arc::new(Shared { device, one, reduce }), scale, rule })
     }
 
     /// Multiplies a loss by the scale, in `f32`.
@@ -73,8 +74,7 @@ impl<D: GradScaler> Scaler<D> {
     ///
     /// When the device fails.
     pub fn never_scaled(&self, grads: D::Grads) -> Result<UnscaledGrads<D>, D::Error> {
-        let one = self.shared.device.upload_state(ScaleState::power_of_two(0))?;
-        ScaledGrads::new(grads, one, self.shared.clone()).unscale()
+        ScaledGrads::new(grads, self.shared.one.clone(), self.shared.clone()).unscale()
     }
 
     /// Opens an accumulation window; no update can end inside it, since only its end can step.

@@ -49,10 +49,11 @@ impl<D: GradScaler> TogetherGrads<D> {
     ///
     /// # Errors
     ///
-    /// Those of the optimizer.
+    /// Those of the optimizer, as the device's.
     pub fn step<O>(self, optimizer: &mut O) -> Result<PendingStep<D>, D::Error>
     where
-        O: Optimizer<D::Grads, D::Found, Error = D::Error> + ?Sized,
+        O: Optimizer<D::Grads, D::Found> + ?Sized,
+        D::Error: From<O::Error>,
     {
         self.0.step(optimizer)
     }

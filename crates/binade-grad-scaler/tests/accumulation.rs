@@ -15,7 +15,7 @@ fn run(bad: BadMicroBatch, batches: &[f32]) -> Result<(Step, f32)> {
         window.add(unscaled(&scaler, &[("w", &[x])])?)?;
     }
     assert_eq!((window.len(), window.is_empty()), (batches.len(), false));
-    let step = window.finish().expect("a batch").step(&mut sgd)?;
+    let step = window.finish()?.expect("a batch").step(&mut sgd)?;
     Ok((scaler.update(step)?.resolve()?, sgd.params[0].value.data[0]))
 }
 
@@ -50,6 +50,21 @@ fn two_bad_micro_batches_back_off_once() -> Result {
         assert_eq!(bad_parts(&step), ["micro-batch 0", "micro-batch 2"]);
         assert_eq!((step.report().scale.exponent, step.report().scale.overflows), (15, 1));
     }
+    Ok(())
+}
+
+#[test]
+fn a_windows_verdict_counts_every_element_once_and_has_the_largest_of_all() -> Result {
+    let batches = [&[f32::NAN, 1.0][..], &[f32::INFINITY, f32::NAN], &[f32::INFINITY, 4.0]];
+    let (mut scaler, mut sgd) = (scaler(LossScale::none()), Sgd::new(&[]));
+    let mut window = scaler.accumulate(BadMicroBatch::SkipWindow);
+    for batch in batches {
+        window.add(unscaled(&scaler, &[("w", batch)])?)?;
+    }
+    let step = window.finish()?.expect("three").step(&mut sgd)?;
+    let step = scaler.update(step)?.resolve()?;
+    let verdict = &step.report().steps[0].verdict;
+    assert_eq!((verdict.infinities, verdict.nans, verdict.magnitude), (2, 2, 4.0));
     Ok(())
 }
 
@@ -96,7 +111,7 @@ fn a_scale_that_grows_between_micro_batches_changes_no_bit() -> Result {
         add(&scaler, DType::F32, x, &mut window)?;
         iterate(&mut scaler, &mut other, &[("other", &[1.0])])?; // its update grows the shared scale
     }
-    let sum = window.finish().expect("four");
+    let sum = window.finish()?.expect("four");
     assert_eq!(first(sum.grads())[0].to_bits(), exact.to_bits());
     Ok(())
 }
@@ -111,7 +126,7 @@ fn sixteen_bit_gradients_are_summed_in_f32() -> Result {
             scaler.set_state(ScaleState::power_of_two(exponent))?;
             add(&scaler, dtype, x, &mut window)?;
         }
-        let sum = window.finish().expect("three");
+        let sum = window.finish()?.expect("three");
         assert_eq!(sum.grads()[0].value, Some(Host::f32(&[large + 1.125])), "{dtype}");
     }
     Ok(())
@@ -146,7 +161,24 @@ fn a_parameter_with_a_gradient_in_one_micro_batch_keeps_that_one() -> Result {
             let value = (i == only).then(|| Host::f32(&[5.0]));
             window.add(scaler.never_scaled(vec![Named::new("expert", value)])?)?;
         }
-        assert_eq!(first(window.finish().expect("two").grads()), [5.0]);
+        assert_eq!(first(window.finish()?.expect("two").grads()), [5.0]);
+    }
+    Ok(())
+}
+
+#[test]
+fn a_window_of_a_run_that_has_diverged_is_halted() -> Result {
+    for bad in [BadMicroBatch::Drop, BadMicroBatch::SkipWindow] {
+        let (mut scaler, mut sgd) = (scaler(LossScale::none().with_patience(1)), Sgd::new(&[]));
+        iterate(&mut scaler, &mut sgd, &[("w", &[f32::NAN])])?;
+        let mut window = scaler.accumulate(bad);
+        for x in [1.0, 2.0] {
+            window.add(unscaled(&scaler, &[("w", &[x])])?)?;
+        }
+        let step = window.finish()?.expect("two").step(&mut sgd)?;
+        let step = scaler.update(step)?.resolve()?;
+        assert!(matches!(step, Step::Diverged(_)), "{step:?}");
+        assert_eq!((step.report().steps[0].skipped, sgd.steps), (true, 0));
     }
     Ok(())
 }
@@ -155,7 +187,7 @@ fn a_parameter_with_a_gradient_in_one_micro_batch_keeps_that_one() -> Result {
 fn an_empty_window_has_nothing_to_step() {
     let window = scaler(LossScale::dynamic()).accumulate(BadMicroBatch::Drop);
     assert!(window.is_empty());
-    assert!(window.finish().is_none());
+    assert!(window.finish().expect("nothing to look at").is_none());
 }
 
 #[test]
@@ -165,7 +197,7 @@ fn a_window_is_clipped_as_a_whole_and_its_norm_is_the_sums() -> Result {
     for set in [[3.0, 0.0], [0.0, 4.0]] {
         window.add(unscaled(&scaler, &[("w", &set)])?)?;
     }
-    let step = window.finish().expect("two").clip_norm(10.0)?.step(&mut sgd)?;
+    let step = window.finish()?.expect("two").clip_norm(10.0)?.step(&mut sgd)?;
     let step = scaler.update(step)?.resolve()?;
     assert_eq!(step.report().steps[0].norm, Some(5.0));
     Ok(())
@@ -178,10 +210,29 @@ fn norms_of_clipped_micro_batches_stay_with_their_parts() -> Result {
     for x in [2.0, 8.0] {
         window.add(unscaled(&scaler, &[("w", &[x])])?.clip_norm(1.0)?)?;
     }
-    let step = window.finish().expect("two").step(&mut sgd)?;
+    let step = window.finish()?.expect("two").step(&mut sgd)?;
     let step = scaler.update(step)?.resolve()?;
     let summary = &step.report().steps[0];
     let norms: Vec<_> = summary.parts.iter().map(|p| p.finding.norm).collect();
     assert_eq!((norms, summary.norm), (vec![Some(2.0), Some(8.0)], None));
+    Ok(())
+}
+
+#[test]
+fn finite_parts_that_add_up_to_infinity_skip_the_window() -> Result {
+    let mut sgd = Sgd::new(&[("w", &[1.0])]);
+    let mut scaler = scaler(LossScale::none());
+    let mut window = scaler.accumulate(BadMicroBatch::Drop);
+    for _ in 0..2 {
+        window.add(unscaled(&scaler, &[("w", &[3e38])])?)?;
+    }
+    let step = window.finish()?.expect("two").step(&mut sgd)?;
+    let step = scaler.update(step)?.resolve()?;
+    assert!(!step.is_applied());
+    let overflow = step.report().overflow().expect("the sum's");
+    assert_eq!((&*overflow.parameter, overflow.index, overflow.what()), ("w", 0, "+inf"));
+    assert_eq!(sgd.params[0].value.data, [1.0]);
+    let text = step.report().to_string();
+    assert!(text.starts_with("step 1 skipped; of the sum, w[0] is +inf"), "{text}");
     Ok(())
 }

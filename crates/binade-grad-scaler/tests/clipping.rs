@@ -15,7 +15,7 @@ fn grads(data: &[f32]) -> Result<Unscaled> {
 fn mixed(n: u32) -> Vec<f32> {
     let value = |i: u32| {
         let bits = i.wrapping_mul(2654435761);
-        let exponent = i32::from(u8::try_from(bits % 24).unwrap()) - 12;
+        let exponent = i32::from(u8::try_from(bits % 24).expect("below 24")) - 12;
         f32::from_bits(bits >> 9 | 0x3f80_0000) * 2.0_f32.powi(exponent)
     };
     (0..n).map(value).collect()
@@ -63,6 +63,19 @@ fn the_infinity_norm_is_the_largest_element_and_keeps_the_direction() -> Result 
     assert_eq!(clipped.grads()[1].value, Some(Host::f32(&[1.0])));
     let step = clipped.step(&mut sgd)?;
     assert_eq!(scaler.update(step)?.resolve()?.report().steps[0].norm, Some(8.0));
+    Ok(())
+}
+
+#[test]
+fn a_nan_is_the_norm_wherever_it_is() -> Result {
+    for bad in [[f32::NAN, 1.0], [1.0, f32::NAN]] {
+        for clip in [Unscaled::clip_norm, Unscaled::clip_inf_norm] {
+            let (mut scaler, mut sgd) = (scaler(LossScale::none()), Sgd::new(&[]));
+            let step = clip(unscaled(&scaler, &[("w", &bad)])?, 1.0)?.step(&mut sgd)?;
+            let step = scaler.update(step)?.resolve()?;
+            assert!(step.report().steps[0].norm.expect("measured").is_nan(), "{bad:?}");
+        }
+    }
     Ok(())
 }
 

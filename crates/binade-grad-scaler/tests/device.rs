@@ -93,7 +93,7 @@ fn a_window_drops_a_bad_micro_batch_without_a_read() -> Result {
     for x in [10.0, f32::INFINITY, 20.0] {
         window.add(scaler.scale(&loss())?.backward(grads(x))?.unscale()?)?;
     }
-    let step = window.finish().expect("three").step(&mut sgd)?;
+    let step = window.finish()?.expect("three").step(&mut sgd)?;
     let outcome = scaler.update(step)?;
     assert_eq!(gpu.reads(), 0);
     let step = outcome.resolve()?;

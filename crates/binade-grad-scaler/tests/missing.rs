@@ -31,7 +31,7 @@ fn a_window_tells_in_which_micro_batches_a_gradient_was_missing() -> Result {
         let expert = present.then(|| Host::f32(&[1.0]));
         window.add(scaler.never_scaled(vec![Named::new("expert", expert)])?)?;
     }
-    let step = window.finish().expect("three").step(&mut Sgd::new(&[]))?;
+    let step = window.finish()?.expect("three").step(&mut Sgd::new(&[]))?;
     let step = scaler.update(step)?.resolve()?;
     let parts = &step.report().steps[0].parts;
     let missing: Vec<_> = parts.iter().filter(|p| !p.finding.missing.is_empty()).collect();

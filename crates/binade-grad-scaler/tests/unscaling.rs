@@ -9,14 +9,14 @@ use common::{HostScaler, Result, first, scaler, unscaled};
 
 /// A rule that may go below 1, at `2^exponent`.
 fn at(exponent: i32) -> Result<HostScaler> {
-    let mut scaler = scaler(LossScale::dynamic().with_limits(-100, 24).unwrap());
+    let mut scaler = scaler(LossScale::dynamic().with_limits(-100, 24).expect("limits"));
     scaler.set_state(ScaleState::power_of_two(exponent))?;
     Ok(scaler)
 }
 
-fn found(scaler: &mut HostScaler, scaled: &[f32]) -> Result<Step> {
+fn found(scaler: &mut HostScaler, gradient: &[f32]) -> Result<Step> {
     let grads = scaler.scale(&Host::f32(&[1.0]))?;
-    let grads = grads.backward(|_| Ok(vec![Named::new("w", Some(Host::f32(scaled)))]))?;
+    let grads = grads.backward(|_| Ok(vec![Named::new("w", Some(Host::f32(gradient)))]))?;
     let step = grads.unscale()?.step(&mut Sgd::new(&[]))?;
     scaler.update(step)?.resolve()
 }

@@ -5,7 +5,7 @@ use binade_core::Handle;
 /// Zeroes each element with probability `p` and multiplies the rest by `1 / (1 − p)`.
 ///
 /// The mask is a pure function of a key and of each element's index, so that backward makes it again and nothing is
-/// kept. The key is an i64 tensor [2], seed and counter, each the bits of a `u64`: a device value, so that a recorded
+/// kept. The key is an i64 tensor `[2]`, seed and counter, each the bits of a `u64`: a device value, so that a recorded
 /// step can be replayed with the next counter. Who calls takes another counter for each call.
 ///
 /// # For implementers
@@ -20,7 +20,7 @@ pub trait Dropout: Handle {
     ///
     /// # Errors
     ///
-    /// `InvalidArgument` for a `p` outside 0..=1; `Mismatch` where `key` is not i64 [2].
+    /// `InvalidArgument` for a `p` outside 0..=1; `Mismatch` where `key` is not i64 `[2]`.
     fn dropout(
         &self,
         input: &Self::Tensor,

@@ -5,7 +5,7 @@
 mod common;
 
 use binade_autocast::{Autocast, Ledger, Region};
-use binade_cast_policy::{CastRule, OpTable, Overrides};
+use binade_cast_policy::{Attribute, CastRule, Is, OpTable, Overrides, When};
 use binade_core::{DType, Named};
 use binade_cpu::{Cpu, Tensor};
 use binade_ops::{BatchNormConfig, Linear, MseLoss, Relu, RunningStats};
@@ -142,7 +142,7 @@ fn batch_norm_takes_a_low_input_with_f32_parameters() {
     let [gain, offset] = ["gain", "offset"].map(|name| tape.parameter(&named(name, &[2], 4)));
     let running = RunningStats { mean: tensor(&[2], 5), var: tensor(&[2], 6) };
     let (y, _) = x.batch_norm(&gain, &offset, &running, BatchNormConfig::default()).unwrap();
-    assert_eq!(y.dtype(), DType::F16);
+    assert_eq!((y.dtype(), tape.kept_casts()), (DType::F16, 0), "no parameter is cast");
     let loss = y.mul(&y).unwrap().sum().unwrap();
     assert_eq!(loss.gradient(&x).unwrap().unwrap().dtype(), DType::F16);
     let grads: Grads = loss.backward().unwrap();
@@ -158,6 +158,15 @@ fn a_policy_may_go_by_the_place_in_the_model() {
     assert_eq!(x.at("body.0").linear(&weight, None).unwrap().dtype(), DType::BF16);
     assert_eq!(x.at("head.0").linear(&weight, None).unwrap().dtype(), DType::F32);
     assert_eq!(x.at("head.0").relu().unwrap().at("body.1").tape().path(), "body.1");
+}
+
+#[test]
+fn a_policy_may_go_by_how_much_is_summed() {
+    let long = When::always().op("sum").attribute(Attribute::ReductionLength, Is::Above(8.0));
+    let policy = Overrides::over(OpTable::torch_cuda()).when(long, CastRule::banned("split it"));
+    let tape = Tape::new(Cpu, &Region::new(DType::BF16, policy).unwrap());
+    assert!(tape.constant(tensor(&[2, 4], 1)).sum().is_ok());
+    assert!(tape.constant(tensor(&[3, 3], 1)).sum().is_err());
 }
 
 #[test]

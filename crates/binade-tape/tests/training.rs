@@ -114,7 +114,7 @@ fn a_window_of_two_halves_steps_as_the_whole_batch_does() {
     for _ in 0..2 {
         window.add(differentiate(&halves.params, 0.5)).unwrap();
     }
-    let _ = window.finish().unwrap().step(&mut halves).unwrap();
+    let _ = window.finish().unwrap().unwrap().step(&mut halves).unwrap();
     assert_eq!(bits(&whole.params), bits(&halves.params));
 }
 

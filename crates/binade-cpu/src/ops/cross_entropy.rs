@@ -1,6 +1,9 @@
 //! Cross-entropy of class labels.
 
-use super::{operands, softmax::normaliser};
+use super::{
+    operands,
+    softmax::{normaliser, softmax},
+};
 use crate::{Cpu, Error, Tensor, parallel, reduce};
 use binade_core::Op;
 use binade_ops::{CrossEntropy, shape};
@@ -47,9 +50,7 @@ fn row_loss(row: &[f32], label: usize) -> f64 {
 
 /// `(softmax(x) − onehot(label)) · factor`.
 fn row_grad(row: &[f32], label: usize, factor: f32, out: &mut [f32]) {
-    let (max, sum) = normaliser(row);
-    let scale = reduce::round(sum.recip());
-    out.iter_mut().zip(row).for_each(|(out, x)| *out = (x - max).exp() * scale);
+    softmax(row, out);
     out[label] -= 1.0;
     for out in out {
         *out *= factor;

@@ -51,7 +51,7 @@ struct Plane {
 }
 
 impl Plane {
-    /// Of an input [N, C, H, W] and the shape of its result.
+    /// Of an input `[N, C, H, W]` and the shape of its result.
     fn new(input: &Tensor, shape: &[usize], config: MaxPool2dConfig) -> Self {
         let image = [input.shape()[2], input.shape()[3]];
         Self { image, output: [shape[2], shape[3]], config }

@@ -1,7 +1,7 @@
 //! Between element types: widened exactly, narrowed once.
 
-use super::{Stored, Tensor, stored::Data};
-use crate::{Error, parallel};
+use super::{Stored, Tensor, slices, stored::Data};
+use crate::Error;
 use binade_core::{
     DType,
     cast::{
@@ -9,7 +9,6 @@ use binade_core::{
         OnOverflow::{self, NonFinite},
     },
 };
-use half::{bf16, f16, slice::HalfFloatSliceExt};
 use std::borrow::Cow;
 
 impl Tensor {
@@ -17,10 +16,8 @@ impl Tensor {
     pub fn to_f32(&self) -> Cow<'_, [f32]> {
         Cow::Owned(match &self.data {
             Data::F32(_) => return Cow::Borrowed(self.elements()),
-            Data::BF16(_) => {
-                map(self.elements(), |from: &[bf16], to| from.convert_to_f32_slice(to))
-            }
-            Data::F16(_) => map(self.elements(), |from: &[f16], to| from.convert_to_f32_slice(to)),
+            Data::BF16(_) => slices::widen_bf16(self.elements()),
+            Data::F16(_) => slices::widen_f16(self.elements()),
             Data::E4M3(array) => array.iter().map(|x| x.to_f32()).collect(),
             Data::E5M2(array) => array.iter().map(|x| x.to_f32()).collect(),
             #[expect(clippy::cast_possible_truncation, reason = "rounding is what is asked for")]
@@ -40,14 +37,8 @@ impl Tensor {
     /// floating-point.
     pub fn from_f32(values: Vec<f32>, shape: &[usize], dtype: DType) -> Result<Self, Error> {
         match dtype {
-            DType::BF16 => Self::new(
-                map(&values, |from, to: &mut [bf16]| to.convert_from_f32_slice(from)),
-                shape,
-            ),
-            DType::F16 => Self::new(
-                map(&values, |from, to: &mut [f16]| to.convert_from_f32_slice(from)),
-                shape,
-            ),
+            DType::BF16 => Self::new(slices::narrow_bf16(&values), shape),
+            DType::F16 => Self::new(slices::narrow_f16(&values), shape),
             DType::F32 => Self::new(values, shape),
             DType::F64 => Self::new(values.into_iter().map(f64::from).collect(), shape),
             DType::E4M3 => Self::new(narrow8(&values, E4M3::from_f32), shape),
@@ -66,17 +57,14 @@ impl Tensor {
         if to == from {
             return Ok(self.clone());
         }
-        let castable = from.is_castable() && to.is_castable();
+        let floats = from.is_castable() && to.is_castable();
+        let doubles = [from, to].contains(&DType::F64) && [from, to].contains(&DType::F32);
         match (from, to) {
-            (DType::F64, DType::F32) | (DType::F32, DType::F64) => {}
-            _ if castable => {}
-            (DType::F64, _) => {
-                return Err(Error::Unsupported { what: "cast f64 straight to", dtype: to });
-            }
-            _ if to.is_castable() => return Err(Error::Unsupported { what: "cast", dtype: from }),
-            _ => return Err(Error::Unsupported { what: "cast to", dtype: to }),
+            _ if floats || doubles => Self::from_f32(self.to_f32().into_owned(), self.shape(), to),
+            (DType::F64, _) => Err(Error::Unsupported { what: "cast f64 straight to", dtype: to }),
+            _ if to.is_castable() => Err(Error::Unsupported { what: "cast", dtype: from }),
+            _ => Err(Error::Unsupported { what: "cast to", dtype: to }),
         }
-        Self::from_f32(self.to_f32().into_owned(), self.shape(), to)
     }
 
     /// The elements, whose type the caller has found to be `E`.
@@ -87,11 +75,4 @@ impl Tensor {
 
 fn narrow8<E>(values: &[f32], round: fn(f32, OnOverflow) -> E) -> Vec<E> {
     values.iter().map(|x| round(*x, NonFinite)).collect()
-}
-
-/// Converts block by block.
-fn map<A: Sync, B: Copy + Default + Send>(from: &[A], convert: fn(&[A], &mut [B])) -> Vec<B> {
-    let mut to = vec![B::default(); from.len()];
-    parallel::blocks(&mut to, |first, block| convert(&from[first..first + block.len()], block));
-    to
 }

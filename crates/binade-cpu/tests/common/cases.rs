@@ -43,7 +43,7 @@ pub fn products(n: usize) -> Vec<Case> {
 }
 
 fn linear(n: usize, bias: bool) -> Case {
-    let shapes = vec![vec![n + 1, 2 * n], vec![n, 2 * n], vec![n]];
+    let shapes = [vec![n + 1, 2 * n], vec![n, 2 * n], vec![n]];
     Case {
         name: "linear",
         shapes: shapes[..2 + usize::from(bias)].to_vec(),
@@ -70,7 +70,7 @@ pub fn convolutions(n: usize) -> Vec<Case> {
 }
 
 fn conv2d(n: usize, config: Conv2dConfig, [kh, kw]: [usize; 2], bias: bool) -> Case {
-    let shapes = vec![vec![3, 2, n + 2, n + 3], vec![4, 2, kh, kw], vec![4]];
+    let shapes = [vec![3, 2, n + 2, n + 3], vec![4, 2, kh, kw], vec![4]];
     let output = shape::conv2d(&shapes[0], &shapes[1], None, config).unwrap();
     let output = <[usize; 4]>::try_from(output).unwrap();
     Case {

@@ -1,6 +1,14 @@
 //! What the tests of operations share: a case, and what every case is held to.
 
 #![allow(dead_code, unreachable_pub, reason = "each test binary uses its part")]
+#![allow(clippy::unwrap_used, reason = "these are tests, though not marked as such")]
+#![allow(
+    clippy::cast_possible_truncation,
+    clippy::cast_possible_wrap,
+    clippy::cast_precision_loss,
+    clippy::cast_sign_loss,
+    reason = "the numbers are small"
+)]
 
 pub mod cases;
 pub mod oracle;
@@ -10,6 +18,10 @@ use binade_cpu::{Error, Tensor};
 use ndarray::{ArrayD, IxDyn};
 
 pub type Reals = ArrayD<f64>;
+type Oracle = Box<dyn Fn(&[Reals]) -> Reals + Sync>;
+type Forward = Box<dyn Fn(&[Tensor]) -> Result<Tensor, Error> + Sync>;
+/// From gradient, operands and result.
+type Backward = Box<dyn Fn(&Tensor, &[Tensor], &Tensor) -> Result<Vec<Tensor>, Error> + Sync>;
 
 /// One operation: what it does, what it must do, and how far apart the two may be.
 pub struct Case {
@@ -17,10 +29,9 @@ pub struct Case {
     /// Shapes of the floating-point operands.
     pub shapes: Vec<Vec<usize>>,
     /// The definition, in f64 and as plainly as it can be written.
-    pub oracle: Box<dyn Fn(&[Reals]) -> Reals + Sync>,
-    pub forward: Box<dyn Fn(&[Tensor]) -> Result<Tensor, Error> + Sync>,
-    /// From gradient, operands and result.
-    pub backward: Box<dyn Fn(&Tensor, &[Tensor], &Tensor) -> Result<Vec<Tensor>, Error> + Sync>,
+    pub oracle: Oracle,
+    pub forward: Forward,
+    pub backward: Backward,
     pub bound: Bound,
 }
 

@@ -136,7 +136,7 @@ impl Gpu {
 
     /// How many places `update` has written a scale to.
     pub fn scale_addresses(&self) -> usize {
-        self.0.scales.lock().unwrap().len()
+        self.0.scales.lock().expect("no panic").len()
     }
 
     pub fn set_busy(&self, busy: bool) {
@@ -196,7 +196,7 @@ impl ScaleStore for Gpu {
         let skipped = any(verdicts);
         let state = self.kernel(scale);
         *state = rule.next(*state, Seen { overflow: skipped || any(parts), skipped });
-        self.0.scales.lock().unwrap().insert(scale.address());
+        self.0.scales.lock().expect("no panic").insert(scale.address());
         Ok(())
     }
 

@@ -27,7 +27,7 @@ pub type Unscaled = UnscaledGrads<Native<Host>>;
 pub type Set<'a> = &'a [(&'a str, &'a [f32])];
 
 pub fn scaler(rule: LossScale) -> HostScaler {
-    Scaler::new(Native::new(), rule).unwrap()
+    Scaler::new(Native::new(), rule).expect("a host does not fail")
 }
 
 /// The loop's body, the same for a host and a device.
