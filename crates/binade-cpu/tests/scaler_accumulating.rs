@@ -137,7 +137,10 @@ fn a_window_with_one_bad_micro_batch_steps_with_the_others() {
         });
         window.add(grads.unwrap().unscale().unwrap()).unwrap();
     }
-    assert_eq!(values(window.finish().expect("three").grads()), values(&one(&[1.5, 2.25])));
+    assert_eq!(
+        values(window.finish().unwrap().expect("three").grads()),
+        values(&one(&[1.5, 2.25]))
+    );
 }
 
 #[test]

@@ -1,11 +1,9 @@
 //! A set of gradients that knows what it still has to be multiplied by.
 
-mod convert;
 mod inspect;
 mod materialise;
 mod widen;
 
-pub(crate) use convert::Convert;
 pub(crate) use inspect::inspect;
 pub(crate) use materialise::multiplied;
 pub(crate) use widen::widened;

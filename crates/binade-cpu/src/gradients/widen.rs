@@ -1,8 +1,7 @@
 //! Gradients of any type as f32, a piece at a time: no copy of the whole is made.
 
-use super::Convert;
 use crate::{Stored, Tensor};
-use binade_core::DType;
+use binade_core::{DType, Element};
 use half::{bf16, f16};
 use std::ops::Range;
 
@@ -21,7 +20,7 @@ pub(crate) fn widened(tensor: &Tensor, range: Range<usize>, look: impl FnMut(usi
 }
 
 /// f32 is copied like the rest: measured, it costs nothing, and the compiler makes one loop of each `look`.
-fn chunks<E: Convert + Stored>(
+fn chunks<E: Element + Stored>(
     tensor: &Tensor,
     range: Range<usize>,
     mut look: impl FnMut(usize, &[f32]),

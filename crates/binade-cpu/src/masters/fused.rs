@@ -3,10 +3,9 @@
 use super::simd;
 use crate::{
     Error, Stored, Tensor,
-    gradients::Convert,
     parallel::{BLOCK, WORTH_A_THREAD},
 };
-use binade_core::DType;
+use binade_core::{DType, Element};
 use binade_master_weights::step::{Factor, Slices};
 use binade_master_weights::{Slot, StepConstants};
 use half::{bf16, f16};
@@ -39,7 +38,7 @@ impl Move<'_> {
         }
     }
 
-    fn with_grad<G: Convert + Stored>(self, factor: Factor) -> Result<(), Error> {
+    fn with_grad<G: Element + Stored>(self, factor: Factor) -> Result<(), Error> {
         match self.param.dtype() {
             DType::BF16 => self.with_copy::<G, bf16>(factor),
             DType::F16 => self.with_copy::<G, f16>(factor),
@@ -49,7 +48,7 @@ impl Move<'_> {
         }
     }
 
-    fn in_place<G: Convert + Stored>(self, factor: Factor) -> Result<(), Error> {
+    fn in_place<G: Element + Stored>(self, factor: Factor) -> Result<(), Error> {
         let Self { constants, grad, param, slot } = self;
         let grads = grad.as_slice::<G>().unwrap_or_default();
         let values = param.as_mut_slice::<f32>().unwrap_or_default();
@@ -61,7 +60,7 @@ impl Move<'_> {
     }
 
     /// A low-precision parameter with its master; where none is kept, with its own values, widened for this step alone.
-    fn with_copy<G: Convert + Stored, C: Convert + Stored>(
+    fn with_copy<G: Element + Stored, C: Element + Stored>(
         self,
         factor: Factor,
     ) -> Result<(), Error> {
@@ -80,13 +79,13 @@ impl Move<'_> {
     }
 }
 
-fn run<G: Convert, C: Convert>(
+fn run<G: Element, C: Element>(
     constants: &StepConstants,
     factor: Factor,
     slices: Slices<'_, G, C>,
 ) -> Result<(), Error> {
     if slices.params.len() <= BLOCK {
-        return chunks(constants, factor, slices);
+        return Ok(simd::step(constants, factor, slices)?);
     }
     // Halves at a block's edge, so that rayon may split further: both sides have at least one element, since half of
     // more than one block, rounded up to whole blocks, is less than all of it.
@@ -95,27 +94,4 @@ fn run<G: Convert, C: Convert>(
     let (left, right) =
         rayon::join(|| run(constants, factor, left), || run(constants, factor, right));
     left.and(right)
-}
-
-/// Elements converted and stepped at once: few enough to stay in the cache in between.
-const CHUNK: usize = 1024;
-
-fn chunks<G: Convert, C: Convert>(
-    constants: &StepConstants,
-    factor: Factor,
-    slices: Slices<'_, G, C>,
-) -> Result<(), Error> {
-    let (mut wide, mut rest) = ([0.0; CHUNK], slices);
-    while !rest.is_empty() {
-        let (Slices { grads, params, moments, copy }, after) = rest.split_at(CHUNK);
-        let wide = &mut wide[..grads.len()];
-        G::widen(grads, wide);
-        let plain = Slices::<f32, f32> { grads: wide, params: &mut *params, moments, copy: None };
-        simd::step(constants, factor, plain)?;
-        if let Some(copy) = copy {
-            C::narrow(params, copy);
-        }
-        rest = after;
-    }
-    Ok(())
 }

@@ -4,14 +4,15 @@
 //! slower, with the same result.
 #![allow(unsafe_code, reason = "calling a function compiled for a feature that was just detected")]
 
+use binade_core::Element;
 use binade_master_weights::StepConstants;
 use binade_master_weights::step::{self, Factor, LengthError, Slices};
 
-/// One step over a few elements, already widened.
-pub(super) fn step(
+/// One step over one block.
+pub(super) fn step<G: Element, C: Element>(
     constants: &StepConstants,
     factor: Factor,
-    slices: Slices<'_, f32, f32>,
+    slices: Slices<'_, G, C>,
 ) -> Result<(), LengthError> {
     #[cfg(target_arch = "x86_64")]
     if std::arch::is_x86_feature_detected!("fma") && std::arch::is_x86_feature_detected!("avx2") {
@@ -24,10 +25,10 @@ pub(super) fn step(
 
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "fma,avx2")]
-fn with_fma(
+fn with_fma<G: Element, C: Element>(
     constants: &StepConstants,
     factor: Factor,
-    slices: Slices<'_, f32, f32>,
+    slices: Slices<'_, G, C>,
 ) -> Result<(), LengthError> {
     step::step(constants, factor, slices)
 }
