@@ -9,7 +9,7 @@ use std::ops::Range;
 pub(crate) const BLOCK: usize = 1 << 14;
 
 /// Work of less than this costs less than waking another thread; it stays on the calling one.
-const WORTH_A_THREAD: usize = 1 << 17;
+pub(crate) const WORTH_A_THREAD: usize = 1 << 17;
 
 /// How many items of `cost` each make a block.
 pub(crate) fn block_of(cost: usize) -> usize {

@@ -1,15 +1,22 @@
 //! Masters and optimizer state in host memory, by parameter name.
 
-use crate::{MasterStore, Plan, StepConstants};
+use crate::{MasterStore, Plan, StepConstants, UpdateRule};
 use binade_core::DType;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 /// Masters and optimizer state of a set of parameters, in host memory.
 #[derive(Clone, Debug, PartialEq)]
 pub struct HostMasters {
-    slots: HashMap<Arc<str>, Slot>,
+    kept: HashMap<Arc<str>, Kept>,
     plan: Plan,
+}
+
+/// A parameter's state and its rule, looked up in the plan once: the plan searches lists of names.
+#[derive(Clone, Debug, PartialEq)]
+struct Kept {
+    slot: Slot,
+    rule: UpdateRule,
 }
 
 /// What is kept for one parameter.
@@ -31,6 +38,9 @@ pub enum PlanError {
     /// A name that no parameter has.
     #[error("the plan names `{0}`, and no parameter has that name; look for a typing error")]
     Stranger(String),
+    /// Two parameters of one name: which of them a gradient belongs to could not be told.
+    #[error("two parameters are called `{0}`; give each a name of its own")]
+    Twins(String),
     /// Another number of moments.
     #[error(
         "`{parameter}` has {kept} moments and the new rule needs {needed}; start a new optimizer to change the rule's kind"
@@ -50,32 +60,46 @@ impl HostMasters {
     ///
     /// # Errors
     ///
-    /// When `plan` names a parameter that is not among `names`.
+    /// When `plan` names a parameter that is not among `names`, or one of these comes twice.
     pub fn new<'p>(plan: &Plan, names: impl Iterator<Item = &'p str>) -> Result<Self, PlanError> {
-        match plan.stranger(names) {
+        let mut known = HashSet::new();
+        for name in names {
+            if !known.insert(name) {
+                return Err(PlanError::Twins(name.to_owned()));
+            }
+        }
+        match plan.stranger(known.into_iter()) {
             Some(name) => Err(PlanError::Stranger(name.to_owned())),
-            None => Ok(Self { slots: HashMap::new(), plan: plan.clone() }),
+            None => Ok(Self { kept: HashMap::new(), plan: plan.clone() }),
         }
     }
 
     /// Starts a parameter whose present values are `values`, to be stored as `stored`.
     pub fn insert(&mut self, name: &Arc<str>, values: Vec<f32>, stored: DType) {
-        let (len, needed) = (values.len(), self.plan.rule_for(name).moments());
-        let moments = [0, 1, 2].map(|i| if i < needed { vec![0.0; len] } else { Vec::new() });
+        let (len, rule) = (values.len(), *self.plan.rule_for(name));
+        let moment = |i| if i < rule.moments() { vec![0.0; len] } else { Vec::new() };
         let copied = stored != DType::F32 && self.plan.store() == MasterStore::Copy;
         let master = copied.then_some(values);
-        self.slots.insert(name.clone(), Slot { master, moments, len, applied: 0 });
+        let slot = Slot { master, moments: [0, 1, 2].map(moment), len, applied: 0 };
+        self.kept.insert(name.clone(), Kept { slot, rule });
     }
 
     /// What is kept for a parameter.
     pub fn get(&self, name: &str) -> Option<&Slot> {
-        self.slots.get(name)
+        self.kept.get(name).map(|kept| &kept.slot)
     }
 
     /// What is kept for a parameter, and the constants of its next step.
     pub fn next(&mut self, name: &str) -> Option<(StepConstants, &mut Slot)> {
-        let slot = self.slots.get_mut(name)?;
-        Some((StepConstants::at(self.plan.rule_for(name), slot.applied), slot))
+        self.kept.get_mut(name).map(Kept::next)
+    }
+
+    /// What [`next`](Self::next) gives, for every parameter at once and in no order: for whoever steps them side by side.
+    pub fn next_of_all(&mut self) -> impl Iterator<Item = (&Arc<str>, StepConstants, &mut Slot)> {
+        self.kept.iter_mut().map(|(name, kept)| {
+            let (constants, slot) = kept.next();
+            (name, constants, slot)
+        })
     }
 
     /// Moves parameters by another plan from the next step on. What is stored where stays.
@@ -84,15 +108,17 @@ impl HostMasters {
     ///
     /// When `plan` names a parameter that is not there, or needs other moments than are kept; nothing has changed then.
     pub fn set_plan(&mut self, plan: &Plan) -> Result<(), PlanError> {
-        if let Some(name) = plan.stranger(self.slots.keys().map(|name| &**name)) {
+        if let Some(name) = plan.stranger(self.kept.keys().map(|name| &**name)) {
             return Err(PlanError::Stranger(name.to_owned()));
         }
-        for (name, slot) in &self.slots {
-            let kept = slot.moments.iter().filter(|moment| moment.len() == slot.len).count();
-            let needed = plan.rule_for(name).moments();
-            if kept != needed && slot.len > 0 {
-                return Err(PlanError::Moments { parameter: name.clone(), kept, needed });
-            }
+        // The first by name, so that the same mistake gives the same message.
+        let unfit = self.kept.iter().filter(|(name, kept)| !kept.fits(plan.rule_for(name)));
+        if let Some((name, kept)) = unfit.min_by_key(|(name, _)| &**name) {
+            let (kept, needed) = (kept.rule.moments(), plan.rule_for(name).moments());
+            return Err(PlanError::Moments { parameter: name.clone(), kept, needed });
+        }
+        for (name, kept) in &mut self.kept {
+            kept.rule = *plan.rule_for(name);
         }
         self.plan = plan.clone();
         Ok(())
@@ -101,9 +127,19 @@ impl HostMasters {
     /// Bytes of masters, and of optimizer state.
     pub fn bytes(&self) -> (u64, u64) {
         let floats = |count: usize| 4 * count as u64;
-        let masters =
-            self.slots.values().map(|slot| floats(slot.master.as_ref().map_or(0, Vec::len)));
-        let moments = self.slots.values().flat_map(|slot| &slot.moments).map(|m| floats(m.len()));
+        let slots = || self.kept.values().map(|kept| &kept.slot);
+        let masters = slots().map(|slot| floats(slot.master.as_ref().map_or(0, Vec::len)));
+        let moments = slots().flat_map(|slot| &slot.moments).map(|moment| floats(moment.len()));
         (masters.sum(), moments.sum())
+    }
+}
+
+impl Kept {
+    fn next(&mut self) -> (StepConstants, &mut Slot) {
+        (StepConstants::at(&self.rule, self.slot.applied), &mut self.slot)
+    }
+
+    fn fits(&self, rule: &UpdateRule) -> bool {
+        self.rule.moments() == rule.moments()
     }
 }

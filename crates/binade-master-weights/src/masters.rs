@@ -9,14 +9,14 @@ use binade_core::Handle;
 ///
 /// * Masters and moments are `f32`; a parameter that is `f32` already is its own master. A low-precision parameter is
 ///   its master rounded once, to nearest even.
-/// * `step` is [`step::run`](crate::step) on every parameter, bit for bit: the gradient is unscaled and clipped in
+/// * `step` is [`step::step`](crate::step::step) on every parameter, bit for bit: the gradient is unscaled and clipped in
 ///   `f32` first, whatever its storage.
 /// * Where `found` is raised, `step` keeps every bit of parameters, masters, moments and step count, and tests it where
 ///   it lives. Any raised value skips.
 /// * What depends on the count of applied steps comes from [`StepConstants::at`](crate::StepConstants::at): the host
 ///   uploads numbers ahead, the device counts.
-/// * Gradients are matched to parameters by name; one without a parameter, or of another length, is a `Mismatch` that
-///   names it, and nothing has moved. A parameter without a gradient stays as it is.
+/// * Gradients are matched to parameters by name; one without a parameter, of another length, or the second of its
+///   name, is a `Mismatch` that names it, and nothing has moved. A parameter without a gradient stays as it is.
 pub trait MasterWeights: Handle {
     /// The model's parameters: a set, a store, a module.
     type Params;
@@ -32,7 +32,7 @@ pub trait MasterWeights: Handle {
     ///
     /// # Errors
     ///
-    /// When the device fails, or `plan` names a parameter that is not there.
+    /// When the device fails, `plan` names a parameter that is not there, or two parameters have one name.
     fn masters(&self, params: &mut Self::Params, plan: &Plan)
     -> Result<Self::Masters, Self::Error>;
 

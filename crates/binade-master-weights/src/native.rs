@@ -3,7 +3,7 @@
 use crate::step::{self, Factor, Slices};
 use crate::{HostMasters, MasterWeights, Materialise, Plan, PlanError, StepConstants, host::Slot};
 use binade_core::{AmpTensor, DType, Finding, Named, NamedGrads, Native, NativeError};
-use std::sync::Arc;
+use std::{collections::HashMap, sync::Arc};
 
 impl<T: AmpTensor> MasterWeights for Native<T> {
     type Params = Vec<Named<T>>;
@@ -76,6 +76,7 @@ impl<T: AmpTensor> Materialise for Native<T> {
     }
 }
 
+const STRANGER: &str = "a gradient came for it that no parameter of the optimizer is waiting for: it has none of that name, or a gradient had come already";
 const LENGTHS: &str = "its gradient has another length than the parameter";
 
 /// Gradients in the parameters' order, as plain numbers; all of them, or an error before anything has moved.
@@ -84,13 +85,14 @@ fn matched<T: AmpTensor>(
     masters: &HostMasters,
     grads: NamedGrads<T>,
 ) -> Result<Vec<Option<Vec<f32>>>, NativeError<T::Error>> {
+    let mut places: HashMap<&str, usize> =
+        params.iter().enumerate().map(|(place, param)| (&*param.name, place)).collect();
     let mut matched = vec![None; params.len()];
     for Named { name, value } in grads {
-        let place = params.iter().position(|param| param.name == name);
-        let slot = masters.get(&name).zip(place);
-        let (slot, place) = slot.ok_or_else(|| {
-            mismatch(&name, "a gradient came for it, and the optimizer has no such parameter")
-        })?;
+        // Taken out, so that a second gradient for it finds nothing.
+        let place = places.remove(&*name);
+        let (slot, place) =
+            masters.get(&name).zip(place).ok_or_else(|| mismatch(&name, STRANGER))?;
         let grad = value.map(elements);
         if grad.as_ref().is_some_and(|grad| grad.len() != slot.len) {
             return Err(mismatch(&name, LENGTHS));
@@ -136,6 +138,9 @@ fn refuse<E>(error: PlanError) -> NativeError<E> {
             &name.into(),
             "the plan names it, and no parameter has that name; look for a typing error",
         ),
+        PlanError::Twins(name) => {
+            mismatch(&name.into(), "two parameters have this name; give each a name of its own")
+        }
         PlanError::Moments { parameter, .. } => mismatch(
             &parameter,
             "the new rule needs other moments than are kept; start a new optimizer to change the rule's kind",

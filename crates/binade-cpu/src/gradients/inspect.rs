@@ -1,18 +1,20 @@
 //! The read-only pass: what is not finite, how large the rest is.
 
-use super::{Gradients, Measured};
-use crate::{Error, Tensor, parallel::BLOCK};
-use binade_core::{DType, Element, Finding, Overflow};
-use half::{bf16, f16};
+use super::{Gradients, Measured, supported, widened};
+use crate::{
+    Error, Tensor,
+    parallel::{BLOCK, WORTH_A_THREAD},
+};
+use binade_core::{Finding, Overflow};
 use rayon::prelude::*;
 
 /// The bits of infinity; what is above, sign aside, is NaN.
 const INFINITY: u32 = 0x7f80_0000;
 
 /// What one block holds; blocks are joined in set order, so that no thread count shows.
-#[derive(Default)]
+#[derive(Clone, Copy, Default)]
 struct Block {
-    /// Index, scaled value, unscaled value.
+    /// Index in its gradient, scaled value, unscaled value.
     first: Option<(usize, f32, f32)>,
     infinities: u64,
     nans: u64,
@@ -33,84 +35,115 @@ pub(crate) fn inspect(grads: &Gradients, inverse: f32) -> Result<(Finding, Measu
         ..Finding::default()
     };
     let mut measured = Measured::default();
-    for (parameter, tensor) in grads.present() {
-        for (index, block) in blocks(tensor, inverse)?.into_iter().enumerate() {
-            let name = &grads.entries[parameter].name;
-            block.join(&mut found, &mut measured, |i| Overflow {
-                parameter: name.clone(),
-                index: (index * BLOCK + i.0) as u64,
-                scaled: i.1,
-                unscaled: i.2,
-            });
-        }
+    let pieces = pieces(grads)?;
+    for (piece, block) in pieces.iter().zip(blocks(&pieces, inverse)) {
+        block.join(&mut found, &mut measured, |(index, scaled, unscaled)| Overflow {
+            parameter: grads.entries[piece.parameter].name.clone(),
+            index: index as u64,
+            scaled,
+            unscaled,
+        });
     }
     Ok((found, measured))
 }
 
-fn blocks(tensor: &Tensor, inverse: f32) -> Result<Vec<Block>, Error> {
-    let unsupported = Error::Unsupported { what: "unscale gradients of", dtype: tensor.dtype() };
-    match tensor.dtype() {
-        DType::BF16 => Ok(each_block(tensor.as_slice::<bf16>().unwrap_or_default(), inverse)),
-        DType::F16 => Ok(each_block(tensor.as_slice::<f16>().unwrap_or_default(), inverse)),
-        DType::F32 => Ok(each_block(tensor.as_slice::<f32>().unwrap_or_default(), inverse)),
-        _ => Err(unsupported),
+/// At most [`BLOCK`] elements of one gradient.
+struct Piece<'g> {
+    parameter: usize,
+    start: usize,
+    tensor: &'g Tensor,
+}
+
+/// The whole set in pieces, in order, so that many small tensors are shared out like one large one.
+fn pieces(grads: &Gradients) -> Result<Vec<Piece<'_>>, Error> {
+    let mut pieces = Vec::new();
+    for (parameter, tensor) in grads.present() {
+        supported(tensor, "unscale gradients of")?;
+        let starts = (0..tensor.len()).step_by(BLOCK);
+        pieces.extend(starts.map(|start| Piece { parameter, start, tensor }));
+    }
+    Ok(pieces)
+}
+
+fn blocks(pieces: &[Piece<'_>], inverse: f32) -> Vec<Block> {
+    let elements: usize = pieces.iter().map(|piece| BLOCK.min(piece.tensor.len())).sum();
+    if elements < WORTH_A_THREAD {
+        pieces.iter().map(|piece| piece.look(inverse)).collect()
+    } else {
+        pieces.par_iter().map(|piece| piece.look(inverse)).collect()
     }
 }
 
-fn each_block<E: Element>(elements: &[E], inverse: f32) -> Vec<Block> {
-    if elements.len() <= BLOCK {
-        return vec![Block::of(elements, inverse)];
+impl Piece<'_> {
+    fn look(&self, inverse: f32) -> Block {
+        let block = self.quickly(inverse);
+        // NaN is above infinity too; a block with either is rare, and is read again element by element.
+        let fine = block.magnitude.is_finite() && block.largest.is_finite();
+        if fine { block } else { self.carefully(inverse, block) }
     }
-    elements.par_chunks(BLOCK).map(|block| Block::of(block, inverse)).collect()
+
+    fn each(&self, look: impl FnMut(usize, &[f32])) {
+        let end = self.tensor.len().min(self.start + BLOCK);
+        widened(self.tensor, self.start..end, look);
+    }
+
+    fn quickly(&self, inverse: f32) -> Block {
+        let mut lanes = Lanes::default();
+        self.each(|_, elements| lanes.look(elements, inverse));
+        lanes.joined()
+    }
+
+    /// What `quick` cannot tell: places and counts, and the largest of those that are finite.
+    fn carefully(&self, inverse: f32, quick: Block) -> Block {
+        let mut block = Block { magnitude: 0.0, ..quick };
+        self.each(|first, elements| {
+            for (i, &scaled) in elements.iter().enumerate() {
+                if scaled.is_finite() {
+                    block.magnitude = block.magnitude.max(scaled.abs());
+                }
+                block.count(first + i, scaled, scaled * inverse);
+            }
+        });
+        block
+    }
+}
+
+/// Eight sums side by side, so that the compiler keeps them in registers; maxima on bits, where NaN is largest.
+#[derive(Clone, Copy, Default)]
+struct Lanes {
+    magnitude: [u32; 8],
+    largest: [u32; 8],
+    squares: [f64; 8],
+}
+
+impl Lanes {
+    /// Takes eight elements a round: but for the last call, they are a multiple of that.
+    fn look(&mut self, elements: &[f32], inverse: f32) {
+        let mut lanes = *self;
+        let (rounds, rest) = elements.as_chunks::<8>();
+        for round in rounds {
+            (0..8).for_each(|lane| lanes.add(lane, round[lane], inverse));
+        }
+        rest.iter().enumerate().for_each(|(lane, x)| lanes.add(lane, *x, inverse));
+        *self = lanes;
+    }
+
+    #[inline(always)]
+    fn add(&mut self, lane: usize, scaled: f32, inverse: f32) {
+        let unscaled = scaled * inverse;
+        self.magnitude[lane] = self.magnitude[lane].max(scaled.abs().to_bits());
+        self.largest[lane] = self.largest[lane].max(unscaled.abs().to_bits());
+        self.squares[lane] += f64::from(unscaled) * f64::from(unscaled);
+    }
+
+    fn joined(&self) -> Block {
+        let top = |bits: [u32; 8]| f32::from_bits(bits.into_iter().max().unwrap_or_default());
+        let (magnitude, largest) = (top(self.magnitude), top(self.largest));
+        Block { magnitude, largest, squares: self.squares.iter().sum(), ..Block::default() }
+    }
 }
 
 impl Block {
-    fn of<E: Element>(elements: &[E], inverse: f32) -> Self {
-        let block = Self::finite(elements, inverse);
-        // NaN is above infinity too; a block with either is rare, and is read again element by element.
-        let fine = block.magnitude.is_finite() && block.largest.is_finite();
-        if fine {
-            block
-        } else {
-            Self { squares: block.squares, ..Self::careful(elements, inverse) }
-        }
-    }
-
-    /// Eight sums side by side, so that the compiler keeps them in one register; maxima on bits, where NaN is largest.
-    fn finite<E: Element>(elements: &[E], inverse: f32) -> Self {
-        const LANES: usize = 8;
-        let (mut magnitude, mut largest) = ([0_u32; LANES], [0_u32; LANES]);
-        let mut squares = [0.0_f64; LANES];
-        let mut look = |lane: usize, scaled: f32| {
-            let unscaled = scaled * inverse;
-            magnitude[lane] = magnitude[lane].max(scaled.abs().to_bits());
-            largest[lane] = largest[lane].max(unscaled.abs().to_bits());
-            squares[lane] += f64::from(unscaled) * f64::from(unscaled);
-        };
-        let (chunks, rest) = elements.as_chunks::<LANES>();
-        for chunk in chunks {
-            (0..LANES).for_each(|lane| look(lane, chunk[lane].to_f32()));
-        }
-        rest.iter().enumerate().for_each(|(lane, x)| look(lane, x.to_f32()));
-        let top = |bits: [u32; LANES]| f32::from_bits(bits.into_iter().max().unwrap_or_default());
-        let (magnitude, largest) = (top(magnitude), top(largest));
-        Self { magnitude, largest, squares: squares.iter().sum(), ..Self::default() }
-    }
-
-    fn careful<E: Element>(elements: &[E], inverse: f32) -> Self {
-        let (mut block, mut largest) = (Self::default(), 0);
-        for (index, x) in elements.iter().enumerate() {
-            let scaled = x.to_f32();
-            let unscaled = scaled * inverse;
-            largest = largest.max(unscaled.abs().to_bits());
-            if scaled.is_finite() {
-                block.magnitude = block.magnitude.max(scaled.abs());
-            }
-            block.count(index, scaled, unscaled);
-        }
-        Self { largest: f32::from_bits(largest), ..block }
-    }
-
     fn count(&mut self, index: usize, scaled: f32, unscaled: f32) {
         let bits = scaled.abs().to_bits().max(unscaled.abs().to_bits());
         if bits < INFINITY {

@@ -1,6 +1,6 @@
 //! Gradients as values: multiplied, in `f32`.
 
-use super::Gradients;
+use super::{Gradients, supported};
 use crate::{Error, Tensor, parallel};
 use binade_core::{DType, Named};
 use binade_master_weights::step::Factor;
@@ -26,7 +26,8 @@ impl Gradients {
 }
 
 /// `tensor` in `f32`, times both factors.
-fn multiplied(tensor: &Tensor, factor: Factor) -> Result<Tensor, Error> {
+pub(crate) fn multiplied(tensor: &Tensor, factor: Factor) -> Result<Tensor, Error> {
+    supported(tensor, "materialise gradients of")?;
     let mut product = tensor.cast(DType::F32)?;
     if let (true, Some(values)) = (factor != Factor::ONE, product.as_mut_slice::<f32>()) {
         parallel::blocks(values, |_, block| {

@@ -2,11 +2,14 @@
 
 mod inspect;
 mod materialise;
+mod widen;
 
 pub(crate) use inspect::inspect;
+pub(crate) use materialise::multiplied;
+pub(crate) use widen::widened;
 
-use crate::Tensor;
-use binade_core::Named;
+use crate::{Error, Tensor};
+use binade_core::{DType, Named};
 use binade_master_weights::step::Factor;
 use std::sync::Arc;
 
@@ -51,5 +54,13 @@ impl Gradients {
     /// Those that are there, with their place in the set.
     pub(crate) fn present(&self) -> impl Iterator<Item = (usize, &Tensor)> {
         self.entries.iter().enumerate().filter_map(|(i, entry)| Some((i, entry.value.as_ref()?)))
+    }
+}
+
+/// Refuses a gradient of a type that there is no `f32` arithmetic for; `what` cannot be done with it.
+pub(crate) fn supported(grad: &Tensor, what: &'static str) -> Result<(), Error> {
+    match grad.dtype() {
+        DType::BF16 | DType::F16 | DType::F32 => Ok(()),
+        dtype => Err(Error::Unsupported { what, dtype }),
     }
 }

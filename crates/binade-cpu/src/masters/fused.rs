@@ -1,66 +1,82 @@
 //! The fused step: reads a gradient once, multiplies, updates, and writes the low-precision copy.
 
 use super::simd;
-use crate::{Error, Tensor, parallel::BLOCK};
+use crate::{
+    Error, Stored, Tensor,
+    parallel::{BLOCK, WORTH_A_THREAD},
+};
 use binade_core::{DType, Element};
 use binade_master_weights::step::{Factor, Slices};
 use binade_master_weights::{Slot, StepConstants};
 use half::{bf16, f16};
+use rayon::prelude::*;
 
-/// One parameter's step. Elements are independent, so that neither blocks nor threads show in the result.
-pub(super) fn step(
-    constants: &StepConstants,
-    factor: Factor,
-    grad: &Tensor,
-    param: &mut Tensor,
-    slot: &mut Slot,
-) -> Result<(), Error> {
-    match grad.dtype() {
-        DType::BF16 => with_grad::<bf16>(constants, factor, grad, param, slot)?,
-        DType::F16 => with_grad::<f16>(constants, factor, grad, param, slot)?,
-        _ => with_grad::<f32>(constants, factor, grad, param, slot)?,
-    }
-    slot.applied += 1;
-    Ok(())
+/// What one parameter's step needs.
+pub(super) struct Move<'a> {
+    pub(super) constants: StepConstants,
+    pub(super) grad: &'a Tensor,
+    pub(super) param: &'a mut Tensor,
+    pub(super) slot: &'a mut Slot,
 }
 
-fn with_grad<G: Element + crate::Stored>(
-    constants: &StepConstants,
-    factor: Factor,
-    grad: &Tensor,
-    param: &mut Tensor,
-    slot: &mut Slot,
-) -> Result<(), Error> {
-    let grad = grad.as_slice::<G>().unwrap_or_default();
-    match param.dtype() {
-        DType::BF16 => with_copy::<G, bf16>(constants, factor, grad, param, slot),
-        DType::F16 => with_copy::<G, f16>(constants, factor, grad, param, slot),
-        _ => {
-            let values = param.as_mut_slice::<f32>().unwrap_or_default();
-            let mut slices = Slices::<G, f32>::new(grad, values);
-            slices.moments = slot.moments.each_mut().map(Vec::as_mut_slice);
-            run(constants, factor, slices)
+/// Everyone's step. Elements are independent, so that neither blocks nor threads show in the result.
+pub(super) fn step_all(moves: Vec<Move<'_>>, factor: Factor) -> Result<(), Error> {
+    let elements: usize = moves.iter().map(|one| one.grad.len()).sum();
+    if elements < WORTH_A_THREAD {
+        moves.into_iter().try_for_each(|one| one.step(factor))
+    } else {
+        moves.into_par_iter().try_for_each(|one| one.step(factor))
+    }
+}
+
+impl Move<'_> {
+    fn step(self, factor: Factor) -> Result<(), Error> {
+        match self.grad.dtype() {
+            DType::BF16 => self.with_grad::<bf16>(factor),
+            DType::F16 => self.with_grad::<f16>(factor),
+            _ => self.with_grad::<f32>(factor),
         }
     }
-}
 
-/// A low-precision parameter with its master; where none is kept, with its own values, widened for this step alone.
-fn with_copy<G: Element, C: Element + crate::Stored>(
-    constants: &StepConstants,
-    factor: Factor,
-    grad: &[G],
-    param: &mut Tensor,
-    slot: &mut Slot,
-) -> Result<(), Error> {
-    let mut own = match slot.master {
-        Some(_) => Vec::new(),
-        None => param.to_f32().into_owned(),
-    };
-    let master = slot.master.as_mut().unwrap_or(&mut own);
-    let mut slices = Slices::<G, C>::new(grad, master);
-    slices.moments = slot.moments.each_mut().map(Vec::as_mut_slice);
-    slices.copy = param.as_mut_slice::<C>();
-    run(constants, factor, slices)
+    fn with_grad<G: Element + Stored>(self, factor: Factor) -> Result<(), Error> {
+        match self.param.dtype() {
+            DType::BF16 => self.with_copy::<G, bf16>(factor),
+            DType::F16 => self.with_copy::<G, f16>(factor),
+            // It was low once, and someone has widened it since.
+            _ if self.slot.master.is_some() => self.with_copy::<G, f32>(factor),
+            _ => self.in_place::<G>(factor),
+        }
+    }
+
+    fn in_place<G: Element + Stored>(self, factor: Factor) -> Result<(), Error> {
+        let Self { constants, grad, param, slot } = self;
+        let grads = grad.as_slice::<G>().unwrap_or_default();
+        let values = param.as_mut_slice::<f32>().unwrap_or_default();
+        let mut slices = Slices::<G, f32>::new(grads, values);
+        slices.moments = slot.moments.each_mut().map(Vec::as_mut_slice);
+        run(&constants, factor, slices)?;
+        slot.applied += 1;
+        Ok(())
+    }
+
+    /// A low-precision parameter with its master; where none is kept, with its own values, widened for this step alone.
+    fn with_copy<G: Element + Stored, C: Element + Stored>(
+        self,
+        factor: Factor,
+    ) -> Result<(), Error> {
+        let Self { constants, grad, param, slot } = self;
+        let mut own = match slot.master {
+            Some(_) => Vec::new(),
+            None => param.to_f32().into_owned(),
+        };
+        let master = slot.master.as_mut().unwrap_or(&mut own);
+        let mut slices = Slices::<G, C>::new(grad.as_slice().unwrap_or_default(), master);
+        slices.moments = slot.moments.each_mut().map(Vec::as_mut_slice);
+        slices.copy = param.as_mut_slice::<C>();
+        run(&constants, factor, slices)?;
+        slot.applied += 1;
+        Ok(())
+    }
 }
 
 fn run<G: Element, C: Element>(
@@ -71,7 +87,8 @@ fn run<G: Element, C: Element>(
     if slices.params.len() <= BLOCK {
         return Ok(simd::step(constants, factor, slices)?);
     }
-    // Halves at a block's edge, so that rayon may split further.
+    // Halves at a block's edge, so that rayon may split further: both sides have at least one element, since half of
+    // more than one block, rounded up to whole blocks, is less than all of it.
     let middle = (slices.params.len() / 2).next_multiple_of(BLOCK);
     let (left, right) = slices.split_at(middle);
     let (left, right) =

@@ -1,9 +1,9 @@
 //! Keeping masters, and stepping them.
 
-use super::fused;
-use crate::{Cpu, Error, Gradients, Tensor};
+use super::fused::{self, Move};
+use crate::{Cpu, Error, Gradients, Tensor, gradients::supported};
 use binade_core::{DType, Finding, Named};
-use binade_master_weights::{HostMasters, MasterWeights, Materialise, Plan};
+use binade_master_weights::{HostMasters, MasterWeights, Materialise, Plan, Slot, StepConstants};
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -16,8 +16,9 @@ impl MasterWeights for Cpu {
     fn masters(&self, params: &mut Vec<Named<Tensor>>, plan: &Plan) -> Result<HostMasters, Error> {
         let mut masters = HostMasters::new(plan, params.iter().map(|param| &*param.name))?;
         let lower = |param: &Named<Tensor>| {
-            let dtype = plan.dtype_of(&param.name, param.value.dtype());
-            Ok((param.value.to_f32().into_owned(), param.value.cast(storable(dtype)?)?))
+            let now = storable(param.value.dtype())?;
+            let low = param.value.cast(storable(plan.dtype_of(&param.name, now))?)?;
+            Ok((param.value.to_f32().into_owned(), low))
         };
         let both: Vec<(Vec<f32>, Tensor)> =
             params.iter().map(lower).collect::<Result<_, Error>>()?;
@@ -42,13 +43,18 @@ impl MasterWeights for Cpu {
         if found.is_raised() {
             return Ok(());
         }
-        let matched = matched(params, &grads)?;
+        let matched = matched(params, masters, &grads)?;
+        let mut slots: HashMap<&Arc<str>, (StepConstants, &mut Slot)> = masters
+            .next_of_all()
+            .map(|(name, constants, slot)| (name, (constants, slot)))
+            .collect();
+        let mut moves = Vec::new();
         for (param, grad) in params.iter_mut().zip(matched) {
-            if let (Some(grad), Some((constants, slot))) = (grad, masters.next(&param.name)) {
-                fused::step(&constants, grads.factor, grad, &mut param.value, slot)?;
+            if let (Some(grad), Some((constants, slot))) = (grad, slots.remove(&param.name)) {
+                moves.push(Move { constants, grad, param: &mut param.value, slot });
             }
         }
-        Ok(())
+        fused::step_all(moves, grads.factor)
     }
 }
 
@@ -75,25 +81,40 @@ fn storable(dtype: DType) -> Result<DType, Error> {
 /// Gradients in the parameters' order; all of them fit, or an error before anything has moved.
 fn matched<'g>(
     params: &[Named<Tensor>],
+    masters: &HostMasters,
     grads: &'g Gradients,
 ) -> Result<Vec<Option<&'g Tensor>>, Error> {
-    let places: HashMap<&Arc<str>, usize> =
+    let mut places: HashMap<&Arc<str>, usize> =
         params.iter().enumerate().map(|(place, param)| (&param.name, place)).collect();
     let mut matched = vec![None; params.len()];
     for Named { name, value } in grads.as_stored() {
-        let place = *places.get(name).ok_or_else(|| {
-            refuse(name, "a gradient came for it, and the optimizer has no such parameter")
-        })?;
+        // Taken out, so that a second gradient for it finds nothing.
+        let place = places.remove(name).ok_or_else(|| refuse(name, STRANGER))?;
         if let Some(grad) = value {
-            storable(grad.dtype())?;
-            if grad.shape() != params[place].value.shape() {
-                return Err(refuse(name, "its gradient has another shape than the parameter"));
-            }
+            supported(grad, "step with gradients of")?;
+            fits(grad, &params[place], masters.get(name))?;
         }
         matched[place] = value.as_ref();
     }
     Ok(matched)
 }
+
+/// The parameter may have been replaced since its master was made.
+fn fits(grad: &Tensor, param: &Named<Tensor>, slot: Option<&Slot>) -> Result<(), Error> {
+    storable(param.value.dtype())?;
+    if grad.shape() != param.value.shape() {
+        return Err(refuse(&param.name, "its gradient has another shape than the parameter"));
+    }
+    if slot.is_some_and(|slot| slot.len != param.value.len()) {
+        return Err(refuse(
+            &param.name,
+            "it has another length than when its master was made; start a new optimizer",
+        ));
+    }
+    Ok(())
+}
+
+const STRANGER: &str = "a gradient came for it that no parameter of the optimizer is waiting for: it has none of that name, or a gradient had come already";
 
 fn refuse(parameter: &Arc<str>, why: &'static str) -> Error {
     Error::Parameter { parameter: parameter.clone(), why }

@@ -1,9 +1,11 @@
 //! Clipping and adding whole sets of gradients.
 
-use crate::gradients::{Measured, inspect};
-use crate::{Cpu, Error, Gradients, Tensor};
+use super::each;
+use crate::gradients::{Measured, inspect, multiplied, supported, widened};
+use crate::{Cpu, Error, Gradients, Tensor, parallel};
 use binade_core::{Finding, Named};
 use binade_grad_scaler::{GradOps, Norm, clip_factor, record_norm};
+use binade_master_weights::step::Factor;
 use std::sync::Arc;
 
 impl GradOps for Cpu {
@@ -28,10 +30,9 @@ impl GradOps for Cpu {
     fn clip_value(&self, grads: &mut Gradients, max: f32) -> Result<(), Error> {
         positive("clip_value", max)?;
         *grads = grads.settled()?;
-        for values in grads.entries.iter_mut().filter_map(|entry| entry.value.as_mut()) {
-            let values = values.as_mut_slice::<f32>().unwrap_or_default();
-            // Not `f32::min`, which would turn a NaN into the limit.
-            values.iter_mut().filter(|x| x.abs() > max).for_each(|x| *x = max.copysign(*x));
+        for tensor in grads.entries.iter_mut().filter_map(|entry| entry.value.as_mut()) {
+            // `clamp` leaves a NaN one.
+            each(tensor, |_, x| x.clamp(-max, max));
         }
         Ok(())
     }
@@ -43,17 +44,22 @@ impl GradOps for Cpu {
         found: &Finding,
     ) -> Result<Gradients, Error> {
         let bad = found.is_raised();
-        let grads = grads.settled()?;
-        let Some(mut sum) = sum else {
-            return Ok(if bad { zeros(grads) } else { grads });
+        let Some(sum) = sum else {
+            let first = grads.settled()?;
+            return Ok(if bad { zeros(first) } else { first });
         };
         agree(&sum, &grads)?;
-        sum.measured = None;
-        for (total, grad) in sum.entries.iter_mut().zip(grads.entries).filter(|_| !bad) {
-            total.value = match (total.value.take(), grad.value) {
-                (Some(so_far), Some(grad)) => Some(plus(so_far, &grad)),
-                (one, other) => one.or(other),
-            };
+        // Clipped, or never summed before, it may be anything but plain f32.
+        let mut sum = sum.settled()?;
+        if bad {
+            return Ok(sum);
+        }
+        for (total, grad) in sum.entries.iter_mut().zip(grads.entries) {
+            let Some(grad) = grad.value else { continue };
+            match &mut total.value {
+                Some(total) => add(total, &grad, grads.factor)?,
+                none => *none = Some(multiplied(&grad, grads.factor)?),
+            }
         }
         Ok(sum)
     }
@@ -77,17 +83,22 @@ fn positive(what: &'static str, max: f32) -> Result<(), Error> {
 }
 
 fn zeros(mut grads: Gradients) -> Gradients {
-    for values in grads.entries.iter_mut().filter_map(|entry| entry.value.as_mut()) {
-        values.as_mut_slice::<f32>().unwrap_or_default().fill(0.0);
+    for tensor in grads.entries.iter_mut().filter_map(|entry| entry.value.as_mut()) {
+        each(tensor, |_, _| 0.0);
     }
     grads
 }
 
-fn plus(mut total: Tensor, grad: &Tensor) -> Tensor {
-    let terms = grad.as_slice::<f32>().unwrap_or_default();
-    let sums = total.as_mut_slice::<f32>().unwrap_or_default();
-    sums.iter_mut().zip(terms).for_each(|(sum, term)| *sum += term);
-    total
+/// Adds `grad`, times both factors, to `total`, which is f32.
+fn add(total: &mut Tensor, grad: &Tensor, factor: Factor) -> Result<(), Error> {
+    supported(grad, "add gradients of")?;
+    parallel::blocks(total.as_mut_slice::<f32>().unwrap_or_default(), |first, sums| {
+        widened(grad, first..first + sums.len(), |at, terms| {
+            let sums = sums[at - first..].iter_mut().zip(terms);
+            sums.for_each(|(sum, term)| *sum += factor.apply(*term));
+        });
+    });
+    Ok(())
 }
 
 /// Both sets list the same parameters in the same order, of the same shapes where both have one.

@@ -1,5 +1,6 @@
 //! Scaling losses, and looking at gradients.
 
+use super::each;
 use crate::gradients::inspect;
 use crate::{Cpu, Error, Gradients, Tensor};
 use binade_core::{DType, Finding};
@@ -33,6 +34,6 @@ impl GradScaler for Cpu {
 
 fn times(tensor: &Tensor, factor: f32) -> Result<Tensor, Error> {
     let mut product = tensor.cast(DType::F32)?;
-    product.as_mut_slice::<f32>().unwrap_or_default().iter_mut().for_each(|x| *x *= factor);
+    each(&mut product, |_, x| x * factor);
     Ok(product)
 }

@@ -1,0 +1,122 @@
+//! What does not fit is refused by name, before anything has moved.
+
+mod sets;
+
+use binade_core::{DType, Error as _, ErrorKind, Finding, Named, Optimizer as _};
+use binade_cpu::{Cpu, Error, Gradients, Tensor};
+use binade_master_weights::{MasterOptimizer, MasterWeights, UpdateRule};
+use sets::{Part, name, params, plan};
+
+fn zeros(dtype: DType, shape: &[usize]) -> Tensor {
+    Tensor::from_f32(vec![0.0; shape.iter().product()], shape, dtype).unwrap()
+}
+
+fn ones(name: &str, shape: &[usize]) -> Named<Option<Tensor>> {
+    let values = vec![1.0_f32; shape.iter().product()];
+    Named::new(name, Some(Tensor::new(values, shape).unwrap()))
+}
+
+/// Two parameters, `layer.0` of 2 elements and `layer.1` of 3.
+fn optimizer(rule: UpdateRule) -> MasterOptimizer<Cpu> {
+    let set = [2, 3].map(|len| Part { dtype: DType::F16, data: vec![1.0; len] });
+    MasterOptimizer::new(Cpu, params(&set), plan(rule)).unwrap()
+}
+
+/// What a step with `grads` says, having moved nothing.
+fn refusal(optimizer: &mut MasterOptimizer<Cpu>, grads: Vec<Named<Option<Tensor>>>) -> Error {
+    let stamps = |of: &MasterOptimizer<Cpu>| -> Vec<u64> {
+        of.params.iter().map(|param| param.value.stamp()).collect()
+    };
+    let before = (stamps(optimizer), optimizer.masters().clone());
+    let error = optimizer.step(Gradients::from(grads), &Finding::default()).unwrap_err();
+    assert_eq!((stamps(optimizer), optimizer.masters()), (before.0, &before.1), "{error}");
+    error
+}
+
+fn assert_mismatch(error: &Error, name: &str) {
+    assert_eq!(error.kind(), ErrorKind::Mismatch, "{error}");
+    assert!(error.to_string().starts_with(&format!("`{name}`: ")), "{error}");
+}
+
+#[test]
+fn a_gradient_of_an_unknown_name_another_shape_or_a_second_one_is_a_mismatch() {
+    let mut optimizer = optimizer(UpdateRule::adamw(0.1));
+    for bad in [
+        ones("stranger", &[2]),
+        ones("layer.1", &[2]),
+        ones("layer.1", &[1, 3]),
+        ones("layer.0", &[2]),
+    ] {
+        let error = refusal(&mut optimizer, vec![ones("layer.0", &[2]), bad.clone()]);
+        assert_mismatch(&error, &bad.name);
+    }
+    let error = refusal(&mut optimizer, vec![Named::new("stranger", None)]);
+    assert_mismatch(&error, "stranger");
+}
+
+#[test]
+fn a_gradient_of_a_type_there_is_no_arithmetic_for_is_unsupported() {
+    let mut optimizer = optimizer(UpdateRule::sgd(0.1));
+    let bad = Named::new(name(1), Some(zeros(DType::F64, &[3])));
+    let error = refusal(&mut optimizer, vec![ones("layer.0", &[2]), bad]);
+    assert_eq!(error.kind(), ErrorKind::Unsupported);
+    assert!(error.to_string().starts_with("the CPU cannot step with gradients of f64"), "{error}");
+}
+
+#[test]
+fn a_parameter_replaced_since_its_master_was_made_is_a_mismatch() {
+    let mut optimizer = optimizer(UpdateRule::adam(0.1));
+    optimizer.params[1].value = zeros(DType::F16, &[7]);
+    let error = refusal(&mut optimizer, vec![ones("layer.0", &[2]), ones("layer.1", &[7])]);
+    assert_mismatch(&error, "layer.1");
+}
+
+#[test]
+fn parameters_that_are_not_trained_in_f32_are_refused_whatever_they_would_be_stored_as() {
+    for tensor in [zeros(DType::F64, &[1]), Tensor::scalar(1_i64), zeros(DType::E5M2, &[1])] {
+        let dtype = tensor.dtype();
+        for stored in [DType::F16, DType::F32] {
+            let mut params = vec![Named::new("w", tensor.clone())];
+            let plan = plan(UpdateRule::sgd(0.1)).with_storage(stored, [""; 0]);
+            let error = Cpu.masters(&mut params, &plan).unwrap_err();
+            let text = format!("the CPU cannot train parameters of {dtype}");
+            assert_eq!(error.kind(), ErrorKind::Unsupported);
+            assert!(error.to_string().starts_with(&text), "{error}");
+        }
+    }
+}
+
+#[test]
+fn a_storage_that_cannot_be_trained_is_refused_and_no_parameter_is_lowered() {
+    for stored in [DType::F64, DType::E4M3, DType::E5M2, DType::I64, DType::Bool] {
+        let mut params = params(&[Part { dtype: DType::F32, data: vec![1.0] }]);
+        let plan = plan(UpdateRule::sgd(0.1)).with_storage(stored, [""; 0]);
+        let error = Cpu.masters(&mut params, &plan).unwrap_err();
+        assert_eq!((error.kind(), params[0].value.dtype()), (ErrorKind::Unsupported, DType::F32));
+    }
+}
+
+#[test]
+fn plans_that_name_strangers_and_parameters_of_one_name_are_refused() {
+    let typo = plan(UpdateRule::sgd(0.1)).with_group(["layer.7"], UpdateRule::sgd(0.2)).unwrap();
+    let set = params(&[Part { dtype: DType::F32, data: vec![1.0] }]);
+    let error = Cpu.masters(&mut set.clone(), &typo).unwrap_err();
+    let text = "the plan names `layer.7`, and no parameter has that name; look for a typing error";
+    assert_eq!((error.kind(), error.to_string()), (ErrorKind::Mismatch, text.into()));
+    let mut twins = [set.clone(), set].concat();
+    let error = Cpu.masters(&mut twins, &plan(UpdateRule::sgd(0.1))).unwrap_err();
+    let text = "two parameters are called `layer.0`; give each a name of its own";
+    assert_eq!((error.kind(), error.to_string()), (ErrorKind::Mismatch, text.into()));
+}
+
+#[test]
+fn a_plan_that_needs_other_moments_is_refused_and_the_old_one_stays() {
+    let mut optimizer = optimizer(UpdateRule::sgd(0.5));
+    let error = optimizer.set_plan(plan(UpdateRule::adam(0.5))).unwrap_err();
+    let text = "`layer.0` has 0 moments and the new rule needs 2; start a new optimizer to change the rule's kind";
+    assert_eq!((error.kind(), error.to_string()), (ErrorKind::Mismatch, text.into()));
+    let grads = vec![ones("layer.0", &[2]), ones("layer.1", &[3])];
+    optimizer.step(grads.into(), &Finding::default()).unwrap();
+    let halves = |i: usize| optimizer.params[i].value.to_f32().iter().all(|x| *x == 0.5);
+    assert!(halves(0) && halves(1));
+}

@@ -1,0 +1,158 @@
+//! Sums of whole sets, held to the plain loop.
+
+mod sets;
+
+use binade_core::{DType, Error as _, ErrorKind, Finding, Named};
+use binade_cpu::{Cpu, Gradients, Tensor};
+use binade_grad_scaler::{BadMicroBatch, GradOps, GradScaler, LossScale, Norm, ScaleState, Scaler};
+use sets::{
+    BLOCK, NATIVE, Part, Random, in_pools, native_unscaled, native_values, one, said, unscaled,
+    values,
+};
+
+/// Sets alike in types and lengths, each with the exponent of the scale it was made with.
+fn micro_batches(seed: u64) -> Vec<(Vec<Part>, i32)> {
+    let mut random = Random(seed);
+    let like = random.set();
+    let again = |random: &mut Random| {
+        like.iter().map(|part| random.part(part.dtype, part.data.len())).collect::<Vec<_>>()
+    };
+    [5, 4, -2].map(|exponent| (again(&mut random), exponent)).to_vec()
+}
+
+fn sum(batches: &[(Vec<Part>, i32)]) -> Gradients {
+    let add = |so_far, (set, exponent): &(Vec<Part>, i32)| {
+        let (grads, found) = unscaled(set, *exponent);
+        Some(Cpu.accumulate(so_far, grads, &found).unwrap())
+    };
+    batches.iter().fold(None, add).expect("a batch")
+}
+
+fn raised() -> Finding {
+    Finding { halted: true, ..Finding::default() }
+}
+
+#[test]
+fn sums_are_the_plain_loops_to_the_bit_across_changes_of_scale() {
+    for seed in 0..8 {
+        let batches = micro_batches(seed);
+        let mut expected = None;
+        for (set, exponent) in &batches {
+            let (grads, found) = native_unscaled(set, *exponent);
+            expected = Some(NATIVE.accumulate(expected, grads, &found).unwrap());
+        }
+        let expected = native_values(&expected.expect("a batch"));
+        for found in in_pools(|| values(&sum(&batches))) {
+            assert!(found == expected, "seed {seed}");
+        }
+    }
+}
+
+#[test]
+fn clipping_a_sum_is_the_plain_loops_to_the_bit() {
+    for seed in 20..24 {
+        let batches = micro_batches(seed);
+        let mut expected = None;
+        for (set, exponent) in &batches {
+            let (grads, found) = native_unscaled(set, *exponent);
+            expected = Some(NATIVE.accumulate(expected, grads, &found).unwrap());
+        }
+        let (mut expected, mut native) = (expected.expect("a batch"), Finding::default());
+        NATIVE.clip_norm(&mut expected, Norm::L2, 0.5, &mut native).unwrap();
+        let (mut grads, mut found) = (sum(&batches), Finding::default());
+        Cpu.clip_norm(&mut grads, Norm::L2, 0.5, &mut found).unwrap();
+        assert_eq!(said(&found), said(&native), "seed {seed}");
+        assert!(values(&grads) == native_values(&expected), "seed {seed}");
+    }
+}
+
+#[test]
+fn a_sum_that_was_never_settled_is_added_to_as_what_it_stands_for() {
+    for dtype in sets::ALL {
+        let set = [Part { dtype, data: vec![4.0, -8.0] }];
+        let (mut first, mut found) = unscaled(&set, 2);
+        Cpu.clip_norm(&mut first, Norm::Infinity, 1.0, &mut found).unwrap();
+        let (second, _) = unscaled(&set, 1);
+        let sum = Cpu.accumulate(Some(first), second, &Finding::default()).unwrap();
+        assert_eq!(values(&sum), values(&one(&[0.5 + 2.0, -1.0 - 4.0])), "{dtype}");
+    }
+}
+
+#[test]
+fn a_bad_set_adds_nothing_and_an_infinity_never_enters_a_sum() {
+    let good = || one(&[1.0, 2.0]);
+    let bad = || one(&[f32::INFINITY, f32::NAN]);
+    let zeros = Cpu.accumulate(None, bad(), &raised()).unwrap();
+    assert_eq!(values(&zeros), values(&one(&[0.0, 0.0])));
+    let sum = Cpu.accumulate(Some(zeros), good(), &Finding::default()).unwrap();
+    let sum = Cpu.accumulate(Some(sum), bad(), &raised()).unwrap();
+    assert_eq!(values(&sum), values(&good()));
+}
+
+#[test]
+fn a_parameter_with_a_gradient_in_one_set_only_keeps_that_one() {
+    let set = |a: Option<f32>, b: Option<f32>| {
+        let named = |(name, x): (&str, Option<f32>)| Named::new(name, x.map(Tensor::scalar));
+        Gradients::from([("a", a), ("b", b), ("c", None)].map(named).to_vec())
+    };
+    let fine = Finding::default();
+    let sum = Cpu.accumulate(Some(set(Some(1.0), None)), set(None, Some(2.0)), &fine).unwrap();
+    assert_eq!(values(&sum), values(&set(Some(1.0), Some(2.0))));
+}
+
+#[test]
+fn sets_that_differ_are_refused_by_the_parameters_name() {
+    let set = |shapes: &[(&str, &[usize])]| {
+        let zeros = |shape: &[usize]| {
+            Tensor::from_f32(vec![0.0; shape.iter().product()], shape, DType::F16).unwrap()
+        };
+        let named = shapes.iter().map(|(name, shape)| Named::new(*name, Some(zeros(shape))));
+        Gradients::from(named.collect::<Vec<_>>())
+    };
+    let sum = set(&[("a", &[2]), ("b", &[3])]);
+    let strange = [
+        (set(&[("a", &[2]), ("c", &[3])]), "c"),
+        (set(&[("a", &[2]), ("b", &[4])]), "b"),
+        (set(&[("a", &[2])]), "b"),
+        (set(&[("a", &[2]), ("b", &[3]), ("d", &[1])]), "d"),
+    ];
+    for (grads, culprit) in strange {
+        for found in [Finding::default(), raised()] {
+            let error = Cpu.accumulate(Some(sum.clone()), grads.clone(), &found).unwrap_err();
+            assert_eq!(error.kind(), ErrorKind::Mismatch);
+            assert!(error.to_string().starts_with(&format!("`{culprit}`: ")), "{error}");
+        }
+    }
+}
+
+#[test]
+fn a_window_with_one_bad_micro_batch_steps_with_the_others() {
+    let rule = LossScale::dynamic();
+    let scaler = Scaler::new(Cpu, rule).unwrap();
+    let mut window = scaler.accumulate(BadMicroBatch::Drop);
+    for batch in [[1.0, 2.0], [f32::NAN, 0.0], [0.5, 0.25]] {
+        let grads = scaler.scale(&Tensor::scalar(1.0_f32)).unwrap().backward(|loss| {
+            let scale = loss.as_slice::<f32>().unwrap()[0];
+            Ok(one(&batch.map(|x| x * scale)))
+        });
+        window.add(grads.unwrap().unscale().unwrap()).unwrap();
+    }
+    assert_eq!(
+        values(window.finish().unwrap().expect("three").grads()),
+        values(&one(&[1.5, 2.25]))
+    );
+}
+
+#[test]
+fn a_large_sum_is_the_same_on_any_number_of_threads() {
+    let set = [Random(1).part(DType::F16, 9 * BLOCK + 3), Random(2).part(DType::BF16, 9 * BLOCK)];
+    let twice = || {
+        let one = ScaleState::power_of_two(0);
+        let mut grads = sets::grads(&set);
+        let found = Cpu.unscale(&mut grads, &one).unwrap();
+        let sum = Cpu.accumulate(None, grads.clone(), &found).unwrap();
+        values(&Cpu.accumulate(Some(sum), grads, &found).unwrap())
+    };
+    let [one, two, three] = in_pools(twice);
+    assert!(one == two && two == three);
+}

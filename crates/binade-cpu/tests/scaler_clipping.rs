@@ -1,0 +1,154 @@
+//! Clipping whole sets, held to the plain loop.
+
+mod sets;
+
+use binade_core::{DType, Error as _, ErrorKind, Finding};
+use binade_cpu::Cpu;
+use binade_grad_scaler::{GradOps, GradScaler, Norm};
+use sets::{
+    NATIVE, Part, Random, grads, in_pools, native_unscaled, native_values, one, said, scale,
+    unscaled, values,
+};
+
+const NORMS: [Norm; 2] = [Norm::L2, Norm::Infinity];
+
+fn norm_of(data: &[f32], norm: Norm) -> (f32, bool) {
+    let (mut grads, mut found) = (one(data), Finding::default());
+    Cpu.clip_norm(&mut grads, norm, 1.0, &mut found).unwrap();
+    (found.norm.expect("measured"), found.is_raised())
+}
+
+#[test]
+fn clipping_by_norm_is_the_plain_loops_to_the_bit_and_on_any_number_of_threads() {
+    for (seed, norm) in (0..12).flat_map(|seed| NORMS.map(|norm| (seed, norm))) {
+        let set = Random(seed).set();
+        for max in [1e-3, 1.0, 1e6] {
+            let (mut expected, mut verdict) = native_unscaled(&set, 4);
+            NATIVE.clip_norm(&mut expected, norm, max, &mut verdict).unwrap();
+            let expected = (native_values(&expected), said(&verdict));
+            for clipped in in_pools(|| {
+                let (mut grads, mut verdict) = unscaled(&set, 4);
+                Cpu.clip_norm(&mut grads, norm, max, &mut verdict).unwrap();
+                (values(&grads), said(&verdict))
+            }) {
+                assert!(clipped.0 == expected.0, "seed {seed}, {norm:?}, {max}");
+                assert_eq!(clipped.1, expected.1, "seed {seed}, {norm:?}, {max}");
+            }
+        }
+    }
+}
+
+#[test]
+fn every_order_of_clips_is_the_plain_loops_to_the_bit() {
+    let orders = [[0, 0, 0], [0, 1, 2], [2, 0, 2], [1, 2, 0], [2, 2, 1], [0, 2, 1]];
+    for (seed, order) in (0..4).flat_map(|seed| orders.map(|order| (seed, order))) {
+        let set = Random(100 + seed).set();
+        let (mut expected, mut native) = native_unscaled(&set, -3);
+        let (mut grads, mut found) = unscaled(&set, -3);
+        // Each tighter than the last, so that each does something.
+        for (clip, max) in order.into_iter().zip([3.0, 0.7, 0.1]) {
+            if let Some(norm) = NORMS.get(clip) {
+                NATIVE.clip_norm(&mut expected, *norm, max, &mut native).unwrap();
+                Cpu.clip_norm(&mut grads, *norm, max, &mut found).unwrap();
+            } else {
+                NATIVE.clip_value(&mut expected, max).unwrap();
+                Cpu.clip_value(&mut grads, max).unwrap();
+            }
+            assert_eq!(said(&found), said(&native), "seed {seed}, {order:?}");
+        }
+        assert!(values(&grads) == native_values(&expected), "seed {seed}, {order:?}");
+    }
+}
+
+#[test]
+fn a_norm_within_the_limit_changes_no_bit() {
+    let set = Random(3).set();
+    let (mut grads, mut found) = unscaled(&set, 7);
+    let before = values(&grads);
+    Cpu.clip_norm(&mut grads, Norm::L2, f32::INFINITY, &mut found).unwrap();
+    assert!(values(&grads) == before);
+    let mut exact = one(&[3.0, 4.0]);
+    Cpu.clip_norm(&mut exact, Norm::L2, 5.0, &mut found).unwrap();
+    assert_eq!(values(&exact), values(&one(&[3.0, 4.0])));
+    Cpu.clip_norm(&mut exact, Norm::L2, 2.5, &mut found).unwrap();
+    assert_eq!(values(&exact), values(&one(&[1.5, 2.0])));
+}
+
+#[test]
+fn the_norm_of_four_million_elements_is_within_1e_7_of_f64() {
+    let set: Vec<Part> = sets::ALL.map(|dtype| Random(8).part(dtype, 1_400_001)).to_vec();
+    let (mut grads, mut found) = unscaled(&set, 2);
+    let squares = |bits: &u32| f64::from(f32::from_bits(*bits)).powi(2);
+    let exact: f64 = values(&grads).iter().flatten().flatten().map(squares).sum::<f64>().sqrt();
+    Cpu.clip_norm(&mut grads, Norm::L2, 1.0, &mut found).unwrap();
+    let norm = f64::from(found.norm.expect("measured"));
+    assert!((norm / exact - 1.0).abs() < 1e-7, "{norm} for {exact}");
+}
+
+#[test]
+fn elements_of_1e25_have_a_norm() {
+    let (norm, raised) = norm_of(&[3e25, 4e25], Norm::L2);
+    assert!((norm / 5e25 - 1.0).abs() < 1e-6 && !raised, "{norm}");
+}
+
+#[test]
+fn a_norm_that_is_not_finite_raises_the_verdict_and_counts_no_element() {
+    let sets: [&[f32]; 4] =
+        [&[f32::NAN, 1.0], &[1.0, f32::NEG_INFINITY], &[f32::INFINITY, f32::NAN], &[1.0, f32::NAN]];
+    for (data, norm) in sets.into_iter().flat_map(|data| NORMS.map(|norm| (data, norm))) {
+        let (mut grads, mut found) = (one(data), Finding::default());
+        Cpu.clip_norm(&mut grads, norm, 1.0, &mut found).unwrap();
+        assert!(!found.norm.expect("measured").is_finite(), "{data:?} {norm:?}");
+        assert_eq!(&*found.overflow.expect("raised").parameter, Norm::NAME);
+        assert_eq!((found.infinities, found.nans), (0, 0));
+    }
+    assert_eq!(norm_of(&[3e38, 3e38], Norm::L2), (f32::INFINITY, true));
+    assert_eq!(norm_of(&[3e38, 3e38], Norm::Infinity), (3e38, false));
+}
+
+#[test]
+fn a_nan_anywhere_is_the_infinity_norm() {
+    for len in [1, 9, sets::BLOCK + 1, 9 * sets::BLOCK + 1] {
+        for at in [0, len / 2, len - 1] {
+            let mut data = vec![1.0; len];
+            data[at] = f32::NAN;
+            data[len - 1 - at] += f32::INFINITY;
+            for (norm, raised) in in_pools(|| norm_of(&data, Norm::Infinity)) {
+                assert!(norm.is_nan() && raised, "{at} of {len}: {norm}");
+            }
+        }
+    }
+}
+
+#[test]
+fn clipping_by_value_limits_each_element_and_leaves_a_nan_one() {
+    let mut grads = one(&[f32::NAN, f32::INFINITY, f32::NEG_INFINITY, 0.5, -0.0, 2.0, -2.0]);
+    Cpu.clip_value(&mut grads, 1.0).unwrap();
+    let expected = [f32::NAN, 1.0, -1.0, 0.5, -0.0, 1.0, -1.0];
+    assert_eq!(values(&grads), values(&one(&expected)));
+}
+
+#[test]
+fn a_limit_that_is_not_positive_is_refused_and_nothing_has_changed() {
+    for max in [0.0, -0.0, -1.0, f32::NAN, f32::NEG_INFINITY] {
+        let (mut grads, mut found) = (one(&[3.0, 4.0]), Finding::default());
+        let by_norm = Cpu.clip_norm(&mut grads, Norm::L2, max, &mut found).unwrap_err();
+        let by_value = Cpu.clip_value(&mut grads, max).unwrap_err();
+        for (error, what) in [(by_norm, "clip_norm"), (by_value, "clip_value")] {
+            assert_eq!(error.kind(), ErrorKind::InvalidArgument, "{max}");
+            let text = format!("{what}: a limit of {max} given, takes a positive number");
+            assert_eq!(error.to_string(), text);
+        }
+        assert_eq!((found.norm, values(&grads)), (None, values(&one(&[3.0, 4.0]))));
+    }
+}
+
+#[test]
+fn a_set_without_elements_has_norm_0_and_is_not_clipped() {
+    for set in [Vec::new(), vec![Part { dtype: DType::F16, data: Vec::new() }]] {
+        let (mut grads, mut found) = (grads(&set), Finding::default());
+        Cpu.unscale(&mut grads, &scale(4)).unwrap();
+        Cpu.clip_norm(&mut grads, Norm::L2, 1.0, &mut found).unwrap();
+        assert_eq!((found.norm, found.is_raised()), (Some(0.0), false));
+    }
+}

@@ -1,0 +1,172 @@
+//! What one look at the gradients tells, held to the plain loop.
+
+mod sets;
+
+use binade_core::{DType, Error as _, ErrorKind, Named};
+use binade_cpu::{Cpu, Gradients, Tensor};
+use binade_grad_scaler::{GradScaler, ScaleState};
+use half::{bf16, f16};
+use sets::{
+    ALL, BLOCK, LENGTHS, Part, Random, in_pools, name, native_unscaled, one, said, scale, unscaled,
+};
+
+const STRANGE: [f32; 3] = [f32::INFINITY, f32::NEG_INFINITY, f32::NAN];
+
+/// Compares with the plain loop, whatever the number of threads.
+fn assert_agrees(set: &[Part], exponent: i32) {
+    let expected = said(&native_unscaled(set, exponent).1);
+    for found in in_pools(|| said(&unscaled(set, exponent).1)) {
+        assert_eq!(found, expected);
+    }
+}
+
+#[test]
+fn a_finding_is_that_of_the_plain_loop_for_every_length_and_type() {
+    for (dtype, len) in ALL.into_iter().flat_map(|dtype| LENGTHS.map(|len| (dtype, len))) {
+        assert_agrees(&[Random(len as u64).part(dtype, len)], 10);
+    }
+}
+
+#[test]
+fn what_is_not_finite_is_found_first_last_and_in_the_middle() {
+    for (dtype, len) in ALL.into_iter().flat_map(|dtype| LENGTHS.map(|len| (dtype, len))) {
+        for (at, strange) in [(0, STRANGE[0]), (len / 2, STRANGE[1]), (len.max(1) - 1, STRANGE[2])]
+        {
+            let mut part = Random(len as u64).part(dtype, len);
+            let Some(place) = part.data.get_mut(at) else { continue };
+            *place = strange;
+            let found = unscaled(std::slice::from_ref(&part), 3).1;
+            let overflow = found.overflow.as_ref().expect("found");
+            assert_eq!((overflow.index, found.infinities + found.nans), (at as u64, 1));
+            assert_agrees(&[part], 3);
+        }
+    }
+}
+
+#[test]
+fn random_sets_with_random_overflows_give_the_plain_loops_finding() {
+    for seed in 0..24 {
+        let mut random = Random(seed);
+        let mut set = random.set();
+        for _ in 0..random.below(5) {
+            let (part, strange) = (random.below(set.len()), STRANGE[random.below(3)]);
+            let len = set[part].data.len();
+            if len > 0 {
+                set[part].data[random.below(len)] = strange;
+            }
+        }
+        // Down to where finite values overflow as they are unscaled.
+        for exponent in [16, 0, -122] {
+            assert_agrees(&set, exponent);
+        }
+    }
+}
+
+#[test]
+fn the_first_offender_is_the_lowest_by_parameter_and_then_by_index() {
+    let mut set: Vec<Part> = ALL.map(|dtype| Random(1).part(dtype, 9 * BLOCK)).to_vec();
+    for (part, index) in [(2, 0), (1, 8 * BLOCK), (1, 5 * BLOCK + 1), (1, 5 * BLOCK + 2)] {
+        set[part].data[index] = f32::NAN;
+    }
+    for found in in_pools(|| unscaled(&set, 4).1) {
+        let overflow = found.overflow.expect("found");
+        assert_eq!((&*overflow.parameter, overflow.index), (&*name(1), 5 * BLOCK as u64 + 1));
+        assert_eq!(found.nans, 4);
+    }
+}
+
+#[test]
+fn a_scale_below_1_whose_division_overflows_is_found() {
+    let (_, found) = unscaled(&[Part { dtype: DType::F32, data: vec![1.0, 1e38, 2e38] }], -2);
+    let overflow = found.overflow.clone().expect("found");
+    assert_eq!((overflow.index, overflow.scaled, overflow.unscaled), (1, 1e38, f32::INFINITY));
+    assert_eq!((found.infinities, found.magnitude), (2, 2e38));
+}
+
+#[test]
+fn the_magnitude_is_the_largest_finite_scaled_gradient_of_all() {
+    for dtype in ALL {
+        let set = [
+            Part { dtype, data: vec![1.0, -512.0, f32::INFINITY] },
+            Part { dtype, data: vec![f32::NAN, 256.0] },
+        ];
+        assert_eq!(unscaled(&set, 5).1.magnitude, 512.0, "{dtype}");
+    }
+    assert_eq!(unscaled(&[], 5).1.magnitude, 0.0);
+}
+
+#[test]
+fn every_nan_is_a_nan_whatever_its_payload_and_sign() {
+    let f16s = [0x7c01, 0x7e00, 0x7fff, 0xfc01, 0xffff].map(f16::from_bits);
+    let bf16s = [0x7f81, 0x7fc0, 0x7fff, 0xff81, 0xffff].map(bf16::from_bits);
+    let f32s =
+        [0x7f80_0001, 0x7fc0_0000, 0x7fff_ffff, 0xff80_0001, 0xffff_ffff].map(f32::from_bits);
+    for i in 0..5 {
+        let tensors = [
+            Tensor::new(vec![bf16s[i]], &[1]).unwrap(),
+            Tensor::new(vec![f16s[i]], &[1]).unwrap(),
+            Tensor::new(vec![f32s[i]], &[1]).unwrap(),
+        ];
+        for tensor in tensors {
+            let mut grads = Gradients::from(vec![Named::new("w", Some(tensor))]);
+            let found = Cpu.unscale(&mut grads, &scale(3)).unwrap();
+            assert_eq!((found.nans, found.infinities, found.is_raised()), (1, 0, true));
+        }
+    }
+}
+
+#[test]
+fn trainable_parameters_without_a_gradient_are_listed_in_order() {
+    let tensor = Tensor::new(vec![1.0_f32], &[1]).unwrap();
+    let entries = [("a", None), ("b", Some(tensor)), ("c", None)];
+    let mut grads = Gradients::from(entries.map(|(name, grad)| Named::new(name, grad)).to_vec());
+    let found = Cpu.unscale(&mut grads, &scale(3)).unwrap();
+    assert_eq!(found.missing, ["a".into(), "c".into()]);
+    assert!(!found.is_raised());
+}
+
+#[test]
+fn an_empty_set_is_a_finding_that_is_not_raised() {
+    assert!(!unscaled(&[], 16).1.is_raised());
+    assert!(!unscaled(&[Part { dtype: DType::F16, data: Vec::new() }], 16).1.is_raised());
+}
+
+#[test]
+fn a_scale_that_has_diverged_raises_whatever_the_gradients_are() {
+    let halted = ScaleState { diverged: true, ..scale(0) };
+    let found = Cpu.unscale(&mut one(&[1.0]), &halted).unwrap();
+    assert!(found.halted && found.is_raised() && found.overflow.is_none());
+}
+
+#[test]
+fn a_type_there_is_no_arithmetic_for_is_refused_by_name_and_nothing_has_changed() {
+    let tensors = [Tensor::scalar(1.0_f64), Tensor::scalar(1_i64)];
+    for (tensor, dtype) in tensors.into_iter().zip(["f64", "i64"]) {
+        let mut grads = Gradients::from(vec![
+            Named::new("fine", Some(Tensor::scalar(1.0_f32))),
+            Named::new("w", Some(tensor)),
+        ]);
+        let error = Cpu.unscale(&mut grads, &scale(3)).unwrap_err();
+        let text = format!(
+            "the CPU cannot unscale gradients of {dtype}; it computes with bf16, f16 and f32"
+        );
+        assert_eq!((error.kind(), error.to_string()), (ErrorKind::Unsupported, text));
+        let fine = grads.as_stored()[0].value.as_ref().unwrap();
+        assert_eq!(fine.as_slice(), Some(&[1.0_f32][..]));
+    }
+}
+
+#[test]
+fn scaling_and_unscaling_a_tensor_multiply_in_f32() {
+    for dtype in ALL {
+        let part = Random(5).part(dtype, 3 * BLOCK + 1);
+        let (tensor, wide) = (sets::tensor(&part), sets::tensor(&part).cast(DType::F32).unwrap());
+        let times = |factor: f32| {
+            wide.as_slice::<f32>().unwrap().iter().map(|x| x * factor).collect::<Vec<_>>()
+        };
+        let scaled = Cpu.scale(&tensor, &scale(16)).unwrap();
+        assert_eq!(scaled.as_slice(), Some(&times(65536.0)[..]), "{dtype}");
+        let unscaled = Cpu.unscale_tensor(&tensor, &scale(16)).unwrap();
+        assert_eq!(unscaled.as_slice(), Some(&times(1.0 / 65536.0)[..]), "{dtype}");
+    }
+}

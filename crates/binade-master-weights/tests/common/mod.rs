@@ -1,0 +1,170 @@
+//! A host tensor of the tests' own, sets of it, and every bit that an optimizer owns.
+
+#![allow(dead_code, unreachable_pub, reason = "each test file uses its part")]
+
+use binade_core::{
+    AmpTensor, DType, Error, ErrorKind, Finding, Named, NamedGrads, Native, Overflow,
+};
+use binade_master_weights::{Adam, MasterOptimizer, Plan, Sgd, UpdateRule};
+use half::{bf16, f16};
+
+/// Values that are always those of `dtype`.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Host {
+    pub dtype: DType,
+    pub data: Vec<f32>,
+}
+
+#[derive(Debug, thiserror::Error)]
+#[error("no elements of type {0}")]
+pub struct NoSuchType(DType);
+
+impl Error for NoSuchType {
+    fn kind(&self) -> ErrorKind {
+        ErrorKind::Unsupported
+    }
+}
+
+impl AmpTensor for Host {
+    type Error = NoSuchType;
+
+    fn dtype(&self) -> DType {
+        self.dtype
+    }
+
+    fn cast(&self, to: DType) -> Result<Self, NoSuchType> {
+        if LOW.contains(&to) || to == DType::F32 {
+            Ok(Self::new(to, &self.data))
+        } else {
+            Err(NoSuchType(to))
+        }
+    }
+
+    fn map_f32(&mut self, f: &mut dyn FnMut(usize, f32) -> f32) {
+        for (i, x) in self.data.iter_mut().enumerate() {
+            *x = round(self.dtype, f(i, *x));
+        }
+    }
+}
+
+impl Host {
+    pub fn new(dtype: DType, data: &[f32]) -> Self {
+        Self { dtype, data: data.iter().map(|&x| round(dtype, x)).collect() }
+    }
+}
+
+pub const LOW: [DType; 2] = [DType::BF16, DType::F16];
+pub const ALL: [DType; 3] = [DType::BF16, DType::F16, DType::F32];
+
+pub fn round(dtype: DType, x: f32) -> f32 {
+    match dtype {
+        DType::BF16 => bf16::from_f32(x).to_f32(),
+        DType::F16 => f16::from_f32(x).to_f32(),
+        _ => x,
+    }
+}
+
+pub type Optimizer = MasterOptimizer<Native<Host>>;
+
+pub fn params<'a>(
+    dtype: DType,
+    set: impl IntoIterator<Item = (&'a str, &'a [f32])>,
+) -> Vec<Named<Host>> {
+    set.into_iter().map(|(name, data)| Named::new(name, Host::new(dtype, data))).collect()
+}
+
+pub fn grads<'a>(
+    dtype: DType,
+    set: impl IntoIterator<Item = (&'a str, &'a [f32])>,
+) -> NamedGrads<Host> {
+    set.into_iter().map(|(name, data)| Named::new(name, Some(Host::new(dtype, data)))).collect()
+}
+
+pub fn optimizer(params: Vec<Named<Host>>, plan: Plan) -> Optimizer {
+    MasterOptimizer::new(Native::new(), params, plan).unwrap()
+}
+
+/// One parameter, `w`.
+pub fn of_one(dtype: DType, data: &[f32], plan: Plan) -> Optimizer {
+    optimizer(params(dtype, [("w", data)]), plan)
+}
+
+pub fn plan(rule: UpdateRule) -> Plan {
+    Plan::new(rule).unwrap()
+}
+
+/// Nothing was found.
+pub fn fine() -> Finding {
+    Finding::default()
+}
+
+/// Every way in which a finding is raised.
+pub fn raised() -> [Finding; 2] {
+    let overflow = Overflow {
+        parameter: "w".into(),
+        index: 0,
+        scaled: f32::INFINITY,
+        unscaled: f32::INFINITY,
+    };
+    [
+        Finding { overflow: Some(overflow), infinities: 1, ..fine() },
+        Finding { halted: true, ..fine() },
+    ]
+}
+
+/// One of each kind, with everything in it that a step may read.
+pub fn rules() -> [UpdateRule; 5] {
+    let adam = Adam {
+        lr: 0.01,
+        betas: [0.4, 0.99],
+        eps: 1e-6,
+        weight_decay: 0.1,
+        decoupled: false,
+        amsgrad: true,
+    };
+    [
+        UpdateRule::sgd(0.1),
+        UpdateRule::Sgd(Sgd {
+            lr: 0.1,
+            momentum: 0.9,
+            dampening: 0.1,
+            weight_decay: 0.01,
+            nesterov: false,
+        }),
+        UpdateRule::adam(0.01),
+        UpdateRule::adamw(0.01),
+        UpdateRule::Adam(adam),
+    ]
+}
+
+/// Values within ±4 that differ from seed to seed: the upper bits of splitmix64.
+#[expect(clippy::cast_precision_loss, reason = "24 bits fit")]
+pub fn values(count: usize, seed: u64) -> Vec<f32> {
+    let mut state = seed;
+    let mut next = || {
+        state = state.wrapping_add(0x9E37_79B9_7F4A_7C15);
+        let z = (state ^ (state >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+        let z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+        (z ^ (z >> 31)) >> 40
+    };
+    (0..count).map(|_| next() as f32 / 2_097_152.0 - 4.0).collect()
+}
+
+/// Name, parameter, master, moments, steps: bits, so that neither NaN nor a zero's sign hides.
+pub type Bits = (String, Vec<u32>, Option<Vec<u32>>, [Vec<u32>; 3], u64);
+
+pub fn bits(optimizer: &Optimizer) -> Vec<Bits> {
+    let bits = |values: &Vec<f32>| values.iter().map(|x| x.to_bits()).collect::<Vec<u32>>();
+    let one = |param: &Named<Host>| {
+        let slot = optimizer.masters().get(&param.name).expect("kept");
+        let moments = slot.moments.each_ref().map(bits);
+        (
+            param.name.to_string(),
+            bits(&param.value.data),
+            slot.master.as_ref().map(bits),
+            moments,
+            slot.applied,
+        )
+    };
+    optimizer.params.iter().map(one).collect()
+}

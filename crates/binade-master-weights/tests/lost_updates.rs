@@ -1,0 +1,78 @@
+//! What masters are for: updates smaller than sixteen bits can hold.
+
+mod common;
+
+use binade_core::{DType, Optimizer as _};
+use binade_master_weights::{MasterStore, UpdateRule};
+use common::{ALL, LOW, Optimizer, fine, grads, of_one, plan, round};
+
+fn descend(optimizer: &mut Optimizer, steps: usize, made: DType, grad: f32) {
+    for _ in 0..steps {
+        optimizer.step(grads(made, [("w", &[grad][..])]), &fine()).unwrap();
+    }
+}
+
+fn weight(optimizer: &Optimizer) -> f32 {
+    optimizer.params[0].value.data[0]
+}
+
+#[test]
+fn four_thousand_updates_of_2_to_the_minus_12_reach_2_with_masters_and_stay_at_1_without() {
+    let step = 2.0_f32.powi(-12);
+    for dtype in LOW {
+        for (store, reached) in [(MasterStore::Copy, 2.0), (MasterStore::Forgotten, 1.0)] {
+            let plan = plan(UpdateRule::sgd(1.0)).with_store(store);
+            let mut optimizer = of_one(dtype, &[1.0], plan);
+            descend(&mut optimizer, 4096, dtype, -step);
+            assert_eq!(weight(&optimizer), reached, "{dtype} {store:?}");
+        }
+    }
+}
+
+#[test]
+fn a_hundred_steps_of_1e_4_move_1_to_99_hundredths_in_every_type() {
+    for rule in [UpdateRule::sgd(1e-4), UpdateRule::adam(1e-4)] {
+        for dtype in ALL {
+            let mut optimizer = of_one(dtype, &[1.0], plan(rule));
+            descend(&mut optimizer, 100, dtype, 1.0);
+            let slot = optimizer.masters().get("w").unwrap();
+            let master = slot.master.as_ref().map_or(weight(&optimizer), |master| master[0]);
+            // A hundred roundings of at most 2^-25 each.
+            assert!((master - 0.99).abs() < 3e-6, "{rule:?} {dtype}: {master}");
+            assert_eq!(weight(&optimizer), round(dtype, master), "{rule:?} {dtype}");
+        }
+    }
+}
+
+#[test]
+fn a_hundred_steps_of_1e_4_go_nowhere_without_masters() {
+    for dtype in LOW {
+        let plan = plan(UpdateRule::sgd(1e-4)).with_store(MasterStore::Forgotten);
+        let mut optimizer = of_one(dtype, &[1.0], plan);
+        descend(&mut optimizer, 100, dtype, 1.0);
+        assert_eq!(weight(&optimizer), 1.0, "{dtype}");
+    }
+}
+
+#[test]
+fn a_zero_gradient_with_an_epsilon_of_1e_8_gives_no_nan_in_any_type() {
+    for rule in [UpdateRule::adam(1e-3), UpdateRule::adamw(1e-3)] {
+        for store in [MasterStore::Copy, MasterStore::Forgotten] {
+            for dtype in ALL {
+                let mut optimizer = of_one(dtype, &[1.0], plan(rule).with_store(store));
+                descend(&mut optimizer, 3, dtype, 0.0);
+                assert!((weight(&optimizer) - 1.0).abs() < 1e-3, "{rule:?} {dtype} {store:?}");
+            }
+        }
+    }
+}
+
+#[test]
+fn a_gradient_whose_square_f16_cannot_hold_still_moves_by_the_learning_rate() {
+    for dtype in ALL {
+        let mut optimizer = of_one(dtype, &[0.0], plan(UpdateRule::adam(1e-3)));
+        descend(&mut optimizer, 1, dtype, 1e-4);
+        // lr · g / (|g| + eps): 1e-8 of 1e-4 short of the learning rate, and the rounding of the stored type.
+        assert!((weight(&optimizer) + 1e-3).abs() < 5e-6, "{dtype}: {}", weight(&optimizer));
+    }
+}

@@ -1,0 +1,164 @@
+//! A step on a stranger's tensor is the step on plain slices.
+
+mod common;
+
+use binade_core::Error as _;
+use binade_core::{DType, ErrorKind, Named, Optimizer as _};
+use binade_master_weights::step::{Factor, Slices, step};
+use binade_master_weights::{MasterStore, StepConstants, UpdateRule};
+use common::{
+    ALL, Host, LOW, bits, fine, grads, of_one, optimizer, params, plan, round, rules, values,
+};
+
+/// A parameter that is stepped by hand.
+struct Mirror {
+    values: Vec<f32>,
+    moments: [Vec<f32>; 3],
+    applied: u64,
+}
+
+impl Mirror {
+    fn new(rule: &UpdateRule, values: Vec<f32>) -> Self {
+        let moment = |i| vec![0.0; if i < rule.moments() { values.len() } else { 0 }];
+        Self { moments: [0, 1, 2].map(moment), values, applied: 0 }
+    }
+
+    fn step(&mut self, rule: &UpdateRule, grad: &[f32]) {
+        let mut slices = Slices::<f32, f32>::new(grad, &mut self.values);
+        slices.moments = self.moments.each_mut().map(Vec::as_mut_slice);
+        step(&StepConstants::at(rule, self.applied), Factor::ONE, slices).unwrap();
+        self.applied += 1;
+    }
+}
+
+#[test]
+fn a_step_is_that_of_plain_slices_bit_for_bit() {
+    for rule in rules() {
+        for (stored, made) in ALL.into_iter().flat_map(|stored| ALL.map(|made| (stored, made))) {
+            let start = Host::new(stored, &values(50, 1)).data;
+            let mut optimizer = of_one(stored, &start, plan(rule));
+            let mut mirror = Mirror::new(&rule, start);
+            for seed in 0..5 {
+                let grads = grads(made, [("w", &values(50, 100 + seed)[..])]);
+                mirror.step(&rule, &grads[0].value.as_ref().unwrap().data);
+                optimizer.step(grads, &fine()).unwrap();
+            }
+            let slot = optimizer.masters().get("w").unwrap();
+            let rounded: Vec<f32> = mirror.values.iter().map(|x| round(stored, *x)).collect();
+            assert_eq!(optimizer.params[0].value.data, rounded, "{rule:?} {stored} {made}");
+            assert_eq!(slot.moments, mirror.moments, "{rule:?} {stored} {made}");
+            if stored != DType::F32 {
+                assert_eq!(slot.master.as_ref(), Some(&mirror.values), "{rule:?} {stored} {made}");
+            }
+        }
+    }
+}
+
+#[test]
+fn without_masters_each_step_starts_from_the_stored_bits() {
+    for (rule, stored) in rules().into_iter().flat_map(|rule| LOW.map(|low| (rule, low))) {
+        let start = Host::new(stored, &values(20, 2)).data;
+        let mut optimizer = of_one(stored, &start, plan(rule).with_store(MasterStore::Forgotten));
+        let mut mirror = Mirror::new(&rule, start);
+        for seed in 0..5 {
+            let grad = values(20, 200 + seed);
+            mirror.step(&rule, &grad);
+            mirror.values.iter_mut().for_each(|x| *x = round(stored, *x));
+            optimizer.step(grads(DType::F32, [("w", &grad[..])]), &fine()).unwrap();
+        }
+        assert_eq!(optimizer.params[0].value.data, mirror.values, "{rule:?} {stored}");
+        assert_eq!(optimizer.masters().get("w").unwrap().master, None);
+    }
+}
+
+#[test]
+fn a_parameter_that_is_f32_is_its_own_master() {
+    let optimizer = of_one(DType::F32, &[1.0, 2.0], plan(UpdateRule::adam(0.1)));
+    let slot = optimizer.masters().get("w").unwrap();
+    assert_eq!((&slot.master, slot.len), (&None, 2));
+    assert_eq!(slot.moments.each_ref().map(Vec::len), [2, 2, 0]);
+}
+
+#[test]
+fn gradients_are_matched_by_name_in_any_order() {
+    let set: [(&str, &[f32]); 2] = [("a", &[1.0, 2.0]), ("b", &[3.0])];
+    let mut optimizer = optimizer(params(DType::F32, set), plan(UpdateRule::sgd(1.0)));
+    let swapped: [(&str, &[f32]); 2] = [("b", &[0.5]), ("a", &[0.25, 0.125])];
+    optimizer.step(grads(DType::BF16, swapped), &fine()).unwrap();
+    assert_eq!(optimizer.params[0].value.data, [0.75, 1.875]);
+    assert_eq!(optimizer.params[1].value.data, [2.5]);
+}
+
+#[test]
+fn a_gradient_that_does_not_fit_is_refused_by_name_and_nothing_has_moved() {
+    let set: [(&str, &[f32]); 2] = [("a", &[1.0, 2.0]), ("b", &[3.0])];
+    let mut optimizer = optimizer(params(DType::F16, set), plan(UpdateRule::adamw(0.1)));
+    let before = bits(&optimizer);
+    let good: (&str, &[f32]) = ("a", &[1.0, 1.0]);
+    let strange: [(&str, &[f32]); 3] = [("c", &[1.0]), ("b", &[1.0, 1.0]), ("a", &[2.0, 2.0])];
+    for bad in strange {
+        let error = optimizer.step(grads(DType::F32, [good, bad]), &fine()).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Mismatch, "{error}");
+        assert!(error.to_string().starts_with(&format!("`{}`: ", bad.0)), "{error}");
+        assert_eq!(bits(&optimizer), before, "{bad:?}");
+    }
+    let missing = vec![Named::new("nobody", None)];
+    assert_eq!(optimizer.step(missing, &fine()).unwrap_err().kind(), ErrorKind::Mismatch);
+}
+
+#[test]
+fn two_parameters_of_one_name_are_refused() {
+    let twins: [(&str, &[f32]); 2] = [("a", &[1.0]), ("a", &[3.0, 4.0])];
+    let mut params = params(DType::F32, twins);
+    let device = binade_core::Native::<Host>::new();
+    let plan = plan(UpdateRule::sgd(0.1)).with_storage(DType::F16, [""; 0]);
+    let error = binade_master_weights::MasterWeights::masters(&device, &mut params, &plan);
+    let text = error.unwrap_err().to_string();
+    assert!(text.starts_with("`a`: two parameters"), "{text}");
+    assert_eq!(params[1].value.dtype, DType::F32, "nothing was lowered");
+}
+
+#[test]
+fn a_parameter_without_a_gradient_stays_as_it_is() {
+    let set: [(&str, &[f32]); 2] = [("a", &[1.0]), ("b", &[3.0])];
+    for rule in rules() {
+        let mut optimizer = optimizer(params(DType::BF16, set), plan(rule));
+        let before = bits(&optimizer);
+        let mut grads = grads(DType::F32, [("a", &[1.0][..])]);
+        optimizer.step(grads.clone(), &fine()).unwrap();
+        grads.push(Named::new("b", None));
+        optimizer.step(grads, &fine()).unwrap();
+        let after = bits(&optimizer);
+        assert_eq!(after[1], before[1], "{rule:?}");
+        assert_ne!(after[0], before[0], "{rule:?}");
+    }
+}
+
+#[test]
+fn steps_are_counted_by_parameter_and_start_at_the_first_gradient() {
+    let set: [(&str, &[f32]); 2] = [("a", &[1.0]), ("late", &[1.0])];
+    for rule in rules() {
+        let mut optimizer = optimizer(params(DType::F32, set), plan(rule));
+        let mut mirror = Mirror::new(&rule, vec![1.0]);
+        for (n, grad) in [0.5, -0.25, 2.0].into_iter().enumerate() {
+            let late = if n == 0 { None } else { Some(Host::new(DType::F32, &[grad])) };
+            if late.is_some() {
+                mirror.step(&rule, &[grad]);
+            }
+            let mut grads = grads(DType::F32, [("a", &[grad][..])]);
+            grads.push(Named::new("late", late));
+            optimizer.step(grads, &fine()).unwrap();
+        }
+        let applied = ["a", "late"].map(|name| optimizer.masters().get(name).unwrap().applied);
+        assert_eq!(applied, [3, 2]);
+        assert_eq!(optimizer.params[1].value.data, mirror.values, "{rule:?}");
+    }
+}
+
+#[test]
+fn a_set_without_elements_or_without_parameters_is_stepped_by_nothing() {
+    let mut empty = of_one(DType::F16, &[], plan(UpdateRule::adam(0.1)));
+    empty.step(grads(DType::F16, [("w", &[][..])]), &fine()).unwrap();
+    assert_eq!(empty.masters().get("w").unwrap().applied, 1);
+    optimizer(Vec::new(), plan(UpdateRule::adam(0.1))).step(Vec::new(), &fine()).unwrap();
+}

@@ -1,0 +1,133 @@
+//! Which rule moves which parameter, and how a plan is replaced.
+
+mod common;
+
+use binade_core::{DType, Error as _, ErrorKind, Optimizer as _};
+use binade_master_weights::{Plan, UpdateRule};
+use common::{ALL, Optimizer, bits, fine, grads, optimizer, params, plan, rules};
+
+const SET: [(&str, &[f32]); 3] = [("a", &[1.0]), ("b", &[1.0]), ("c", &[1.0])];
+
+/// A step with gradients of 1, and where it led.
+fn stepped(optimizer: &mut Optimizer) -> [f32; 3] {
+    optimizer.step(grads(DType::F32, SET), &fine()).unwrap();
+    [0, 1, 2].map(|i| optimizer.params[i].value.data[0])
+}
+
+fn grouped() -> Plan {
+    plan(UpdateRule::sgd(0.5))
+        .with_group(["b", "c"], UpdateRule::sgd(0.25))
+        .unwrap()
+        .with_group(["c"], UpdateRule::sgd(0.125))
+        .unwrap()
+}
+
+#[test]
+fn a_group_moves_what_it_names_and_a_later_group_takes_over() {
+    let mut optimizer = optimizer(params(DType::F32, SET), grouped());
+    assert_eq!(stepped(&mut optimizer), [0.5, 0.75, 0.875]);
+}
+
+#[test]
+fn groups_may_differ_in_kind_and_keep_their_own_state() {
+    let plan = plan(UpdateRule::sgd(0.5)).with_group(["b"], UpdateRule::adam(0.5)).unwrap();
+    let mut optimizer = optimizer(params(DType::F16, SET), plan);
+    stepped(&mut optimizer);
+    let moments = |name| optimizer.masters().get(name).unwrap().moments.each_ref().map(Vec::len);
+    assert_eq!(["a", "b"].map(moments), [[0, 0, 0], [1, 1, 0]]);
+}
+
+#[test]
+fn a_rate_for_all_reaches_every_group() {
+    let plan = grouped().with_lr(0.0625).unwrap();
+    let mut optimizer = optimizer(params(DType::F32, SET), plan);
+    assert_eq!(stepped(&mut optimizer), [0.9375; 3]);
+}
+
+#[test]
+fn a_name_that_no_parameter_has_is_refused() {
+    let strange = [
+        plan(UpdateRule::sgd(0.1)).with_group(["a", "typo"], UpdateRule::sgd(0.2)).unwrap(),
+        plan(UpdateRule::sgd(0.1)).with_storage(DType::F16, ["typo"]),
+    ];
+    for plan in strange {
+        let made =
+            Optimizer::new(binade_core::Native::new(), params(DType::F32, SET), plan.clone());
+        let error = made.unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Mismatch);
+        assert!(error.to_string().starts_with("`typo`: the plan names it"), "{error}");
+        let mut optimizer = optimizer(params(DType::F32, SET), grouped());
+        let error = optimizer.set_plan(plan).unwrap_err();
+        assert!(error.to_string().starts_with("`typo`: "), "{error}");
+        assert_eq!(optimizer.plan(), &grouped());
+        assert_eq!(stepped(&mut optimizer), [0.5, 0.75, 0.875]);
+    }
+}
+
+#[test]
+fn a_plan_is_refused_where_a_rule_would_be() {
+    let bad = UpdateRule::sgd(-1.0);
+    assert_eq!(Plan::new(bad).unwrap_err().name, "lr");
+    assert_eq!(grouped().with_group(["a"], bad).unwrap_err().name, "lr");
+    assert_eq!(grouped().with_lr(f64::NAN).unwrap_err().name, "lr");
+}
+
+#[test]
+fn a_learning_rate_that_moved_keeps_the_state() {
+    for (rule, dtype) in rules().into_iter().flat_map(|rule| ALL.map(|dtype| (rule, dtype))) {
+        let mut optimizer = optimizer(params(dtype, SET), plan(rule));
+        stepped(&mut optimizer);
+        let before = bits(&optimizer);
+        optimizer.set_plan(plan(rule.with_lr(0.5))).unwrap();
+        assert_eq!(bits(&optimizer), before, "{rule:?} {dtype}");
+        optimizer.set_plan(plan(rule)).unwrap();
+        let mut straight = common::optimizer(params(dtype, SET), plan(rule));
+        stepped(&mut straight);
+        assert_eq!(stepped(&mut optimizer), stepped(&mut straight), "{rule:?} {dtype}");
+        assert_eq!(bits(&optimizer), bits(&straight), "{rule:?} {dtype}");
+    }
+}
+
+#[test]
+fn the_rate_in_force_is_that_of_the_plan_set_last() {
+    let mut optimizer = optimizer(params(DType::F32, SET), plan(UpdateRule::sgd(0.5)));
+    optimizer.set_plan(grouped()).unwrap();
+    assert_eq!(stepped(&mut optimizer), [0.5, 0.75, 0.875]);
+}
+
+#[test]
+fn a_rule_that_needs_other_moments_is_refused_by_name_and_nothing_has_changed() {
+    let rules = rules();
+    for (had, wanted) in rules.iter().flat_map(|had| rules.iter().map(move |wanted| (had, wanted)))
+    {
+        let mut optimizer = optimizer(params(DType::BF16, SET), plan(*had));
+        stepped(&mut optimizer);
+        let before = bits(&optimizer);
+        let mixed = plan(*had).with_group(["c", "b"], *wanted).unwrap();
+        let set = optimizer.set_plan(mixed.clone());
+        assert_eq!(set.is_ok(), had.moments() == wanted.moments(), "{had:?} {wanted:?}");
+        assert_eq!(bits(&optimizer), before);
+        if let Err(error) = set {
+            assert!(
+                error.to_string().starts_with("`b`: the new rule needs other moments"),
+                "{error}"
+            );
+            assert_eq!(optimizer.plan(), &plan(*had));
+        }
+    }
+}
+
+#[test]
+fn a_rate_of_0_freezes_and_a_later_one_thaws() {
+    for (rule, dtype) in rules().into_iter().flat_map(|rule| ALL.map(|dtype| (rule, dtype))) {
+        let frozen = plan(rule).with_group(["b"], rule.with_lr(0.0)).unwrap();
+        let mut optimizer = optimizer(params(dtype, SET), frozen);
+        let before = bits(&optimizer);
+        stepped(&mut optimizer);
+        let after = bits(&optimizer);
+        assert_eq!((&after[1].1, &after[1].2), (&before[1].1, &before[1].2), "{rule:?} {dtype}");
+        assert_ne!((&after[0].1, &after[0].2), (&before[0].1, &before[0].2), "{rule:?} {dtype}");
+        optimizer.set_plan(plan(rule)).unwrap();
+        assert!(stepped(&mut optimizer)[1] < 1.0, "{rule:?} {dtype}");
+    }
+}

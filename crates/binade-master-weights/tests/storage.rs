@@ -1,0 +1,82 @@
+//! What is stored in which type, and what masters keep of it.
+
+mod common;
+
+use binade_core::{DType, Error as _, ErrorKind, Native};
+use binade_master_weights::{MasterStore, Memory, UpdateRule};
+use common::{ALL, Host, LOW, Optimizer, optimizer, params, plan, round, rules, values};
+
+const SET: [(&str, &[f32]); 2] = [("linear.weight", &[1.0, 2.0, 3.0]), ("norm.weight", &[1.0])];
+
+#[test]
+fn what_the_plan_keeps_in_f32_stays_there_and_needs_no_master() {
+    for dtype in LOW {
+        let plan = plan(UpdateRule::adam(0.1)).with_storage(dtype, ["norm.weight"]);
+        let optimizer = optimizer(params(DType::F32, SET), plan);
+        let stored = optimizer.params.iter().map(|param| param.value.dtype);
+        assert_eq!(stored.collect::<Vec<_>>(), [dtype, DType::F32]);
+        let master = |name| optimizer.masters().get(name).unwrap().master.is_some();
+        assert_eq!(["linear.weight", "norm.weight"].map(master), [true, false]);
+    }
+}
+
+#[test]
+fn without_a_storage_each_parameter_stays_in_the_type_it_has() {
+    for dtype in ALL {
+        let optimizer = optimizer(params(dtype, SET), plan(UpdateRule::adam(0.1)));
+        assert!(optimizer.params.iter().all(|param| param.value.dtype == dtype));
+    }
+}
+
+#[test]
+fn masters_keep_the_bits_that_lowering_a_parameter_loses() {
+    let exact = values(100, 9);
+    for dtype in LOW {
+        let plan = plan(UpdateRule::sgd(0.1)).with_storage(dtype, [""; 0]);
+        let optimizer = optimizer(params(DType::F32, [("w", &exact[..])]), plan);
+        let master = optimizer.masters().get("w").unwrap().master.as_ref();
+        assert_eq!(master, Some(&exact));
+        let rounded: Vec<f32> = exact.iter().map(|x| round(dtype, *x)).collect();
+        assert_eq!(optimizer.params[0].value.data, rounded);
+        assert_ne!(rounded, exact, "{dtype} loses something");
+    }
+}
+
+#[test]
+fn a_type_that_the_tensor_cannot_have_is_the_tensors_own_error() {
+    let plan = plan(UpdateRule::sgd(0.1)).with_storage(DType::E4M3, [""; 0]);
+    let error = Optimizer::new(Native::new(), params(DType::F32, SET), plan).unwrap_err();
+    assert_eq!(
+        (error.kind(), error.to_string()),
+        (ErrorKind::Unsupported, "no elements of type e4m3".into())
+    );
+}
+
+#[test]
+fn memory_says_before_what_masters_and_moments_take_after() {
+    for rule in rules() {
+        for store in [MasterStore::Copy, MasterStore::Forgotten] {
+            for (dtype, now) in ALL.into_iter().flat_map(|to| ALL.map(|now| (to, now))) {
+                let plan = plan(rule).with_store(store).with_storage(dtype, ["norm.weight"]);
+                let known = SET.map(|(name, data)| (name, now, data.len() as u64));
+                let memory = Memory::of(&plan, known);
+                let optimizer = optimizer(params(now, SET), plan);
+                assert_eq!(optimizer.masters().bytes(), (memory.masters, memory.optimizer));
+                let bytes = |x: &Host| (x.data.len() * x.dtype.bytes()) as u64;
+                let stored = optimizer.params.iter().map(|param| bytes(&param.value)).sum();
+                assert_eq!((memory.parameters, memory.gradients), (stored, stored));
+            }
+        }
+    }
+}
+
+#[test]
+fn memory_of_adamw_on_f16_is_sixteen_bytes_a_parameter() {
+    let plan = plan(UpdateRule::adamw(1e-3)).with_storage(DType::F16, [""; 0]);
+    let memory = Memory::of(&plan, [("w", DType::F32, 1000)]);
+    assert_eq!(
+        memory,
+        Memory { parameters: 2000, masters: 4000, gradients: 2000, optimizer: 8000 }
+    );
+    assert_eq!(memory.total(), 16000);
+}
