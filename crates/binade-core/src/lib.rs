@@ -24,5 +24,5 @@ pub use handle::Handle;
 pub use named::{Named, NamedGrads};
 pub use native::{AmpTensor, Native, NativeError};
 pub use op::{Op, OpClass};
-pub use optimizer::Optimizer;
+pub use optimizer::{NoGradients, Optimizer};
 pub use promote::{PromoteError, promote, promote_like_torch};

@@ -1,6 +1,6 @@
 //! How a stranger's host tensor joins: one trait, and a handle that has every capability in return.
 
-use crate::{DType, Error, ErrorKind, Handle};
+use crate::{DType, Error, ErrorKind, Handle, NoGradients};
 use std::{any, fmt, marker::PhantomData, sync::Arc};
 
 /// A tensor whose elements the host can reach. Implement this and use [`Native`].
@@ -51,6 +51,8 @@ pub enum NativeError<E> {
         /// In what, and what to do.
         why: &'static str,
     },
+    /// A step without gradients.
+    NoGradients(NoGradients),
     /// A number that an operation is not defined for.
     Invalid {
         /// The operation.
@@ -73,6 +75,7 @@ impl<E: fmt::Display> fmt::Display for NativeError<E> {
         match self {
             Self::Tensor(error) => error.fmt(f),
             Self::Mismatch { parameter, why } => write!(f, "`{parameter}`: {why}"),
+            Self::NoGradients(error) => error.fmt(f),
             Self::Invalid { what, value, expected } => {
                 write!(f, "{what}: {value} given, takes {expected}")
             }
@@ -84,7 +87,7 @@ impl<E: Error> std::error::Error for NativeError<E> {
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
         match self {
             Self::Tensor(error) => error.source(),
-            Self::Mismatch { .. } | Self::Invalid { .. } => None,
+            Self::Mismatch { .. } | Self::NoGradients(_) | Self::Invalid { .. } => None,
         }
     }
 }
@@ -94,6 +97,7 @@ impl<E: Error> Error for NativeError<E> {
         match self {
             Self::Tensor(error) => error.kind(),
             Self::Mismatch { .. } => ErrorKind::Mismatch,
+            Self::NoGradients(error) => error.kind(),
             Self::Invalid { .. } => ErrorKind::InvalidArgument,
         }
     }

@@ -1,6 +1,6 @@
 //! The contract between whoever unscales gradients and whoever applies them.
 
-use crate::Error;
+use crate::{Error, ErrorKind};
 
 /// Applies a set of gradients, or leaves everything as it was.
 ///
@@ -9,6 +9,8 @@ use crate::Error;
 /// # For implementers
 ///
 /// * Where `found` is raised, parameters, masters, moments, step count and decay keep their bits.
+/// * A set without any gradient, for parameters that want some, is an error: [`NoGradients`]. torch says "No inf checks
+///   were recorded for this optimizer" there.
 /// * Any raised value skips: two devices' flags may have been added up.
 /// * `found` is tested where it lives. An optimizer that must read it to the host says so in its docs.
 pub trait Optimizer<G, F> {
@@ -21,6 +23,23 @@ pub trait Optimizer<G, F> {
     ///
     /// When the device fails, or `grads` does not match the parameters. An overflow is not an error.
     fn step(&mut self, grads: G, found: &F) -> Result<(), Self::Error>;
+}
+
+/// A step was asked for with no gradient at all.
+#[derive(Clone, Copy, Debug, Eq, PartialEq, thiserror::Error)]
+#[error(
+    "no gradient came for any of {parameters} parameters, so there is nothing to step with: run backward on a loss that \
+     depends on them, and hand its gradients over"
+)]
+pub struct NoGradients {
+    /// How many parameters were waiting.
+    pub parameters: usize,
+}
+
+impl Error for NoGradients {
+    fn kind(&self) -> ErrorKind {
+        ErrorKind::InvalidArgument
+    }
 }
 
 impl<G, F, O: Optimizer<G, F> + ?Sized> Optimizer<G, F> for &mut O {

@@ -1,6 +1,6 @@
 //! What can go wrong on the CPU.
 
-use binade_core::{DType, ErrorKind};
+use binade_core::{DType, ErrorKind, NoGradients};
 use binade_master_weights::{PlanError, step::LengthError};
 use binade_ops::ShapeError;
 use std::sync::Arc;
@@ -60,6 +60,9 @@ pub enum Error {
     /// Slices that do not go together: a defect of whoever calls, since sets are matched before.
     #[error(transparent)]
     Step(#[from] LengthError),
+    /// A step without gradients.
+    #[error(transparent)]
+    NoGradients(#[from] NoGradients),
     /// A limit that is no limit.
     #[error("{what}: a limit of {value} given, takes a positive number")]
     Limit {
@@ -87,7 +90,9 @@ impl binade_core::Error for Error {
             | Self::Parameter { .. }
             | Self::Plan(_)
             | Self::Step(_) => ErrorKind::Mismatch,
-            Self::Index { .. } | Self::Limit { .. } => ErrorKind::InvalidArgument,
+            Self::NoGradients(_) | Self::Index { .. } | Self::Limit { .. } => {
+                ErrorKind::InvalidArgument
+            }
             Self::Unsupported { .. } => ErrorKind::Unsupported,
         }
     }

@@ -84,6 +84,11 @@ impl HostMasters {
         self.kept.insert(name.clone(), Kept { slot, rule });
     }
 
+    /// Whether no parameter was started.
+    pub fn is_empty(&self) -> bool {
+        self.kept.is_empty()
+    }
+
     /// What is kept for a parameter.
     pub fn get(&self, name: &str) -> Option<&Slot> {
         self.kept.get(name).map(|kept| &kept.slot)

@@ -2,7 +2,7 @@
 
 use crate::step::{self, Factor, Slices};
 use crate::{HostMasters, MasterWeights, Materialise, Plan, PlanError, StepConstants, host::Slot};
-use binade_core::{AmpTensor, DType, Finding, Named, NamedGrads, Native, NativeError};
+use binade_core::{AmpTensor, DType, Finding, Named, NamedGrads, Native, NativeError, NoGradients};
 use std::{collections::HashMap, sync::Arc};
 
 impl<T: AmpTensor> MasterWeights for Native<T> {
@@ -98,6 +98,9 @@ fn matched<T: AmpTensor>(
             return Err(mismatch(&name, LENGTHS));
         }
         matched[place] = grad;
+    }
+    if matched.iter().all(Option::is_none) && !params.is_empty() {
+        return Err(NativeError::NoGradients(NoGradients { parameters: params.len() }));
     }
     Ok(matched)
 }

@@ -2,7 +2,7 @@
 
 use super::fused::{self, Move};
 use crate::{Cpu, Error, Gradients, Tensor, gradients::supported};
-use binade_core::{DType, Finding, Named};
+use binade_core::{DType, Finding, Named, NoGradients};
 use binade_master_weights::{HostMasters, MasterWeights, Materialise, Plan, Slot, StepConstants};
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -92,9 +92,15 @@ fn matched<'g>(
         let place = places.remove(name).ok_or_else(|| refuse(name, STRANGER))?;
         if let Some(grad) = value {
             supported(grad, "step with gradients of")?;
+            if masters.get(name).is_none() && !masters.is_empty() {
+                return Err(refuse(name, LATE));
+            }
             fits(grad, &params[place], masters.get(name))?;
         }
         matched[place] = value.as_ref();
+    }
+    if matched.iter().all(Option::is_none) && !params.is_empty() {
+        return Err(NoGradients { parameters: params.len() }.into());
     }
     Ok(matched)
 }
@@ -114,6 +120,7 @@ fn fits(grad: &Tensor, param: &Named<Tensor>, slot: Option<&Slot>) -> Result<(),
     Ok(())
 }
 
+const LATE: &str = "it joined after its optimizer was made; start a new optimizer";
 const STRANGER: &str = "a gradient came for it that no parameter of the optimizer is waiting for: it has none of that name, or a gradient had come already";
 
 fn refuse(parameter: &Arc<str>, why: &'static str) -> Error {
