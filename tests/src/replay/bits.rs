@@ -1,0 +1,66 @@
+//! Numbers as recordings write them, and equality up to the choice of a NaN.
+
+use super::error::Wrong;
+use serde::{Deserialize, Deserializer, de};
+
+/// A scalar, by the bits of its `f64`.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Num(pub(super) f64);
+
+impl<'de> Deserialize<'de> for Num {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        #[derive(Deserialize)]
+        struct Written {
+            f64: String,
+        }
+        let text = Written::deserialize(deserializer)?.f64;
+        let digits = text.strip_prefix("0x").unwrap_or(&text);
+        let bits = u64::from_str_radix(digits, 16).map_err(|error| {
+            de::Error::custom(format!("`{text}` is not the bits of an f64: {error}"))
+        })?;
+        Ok(Self(f64::from_bits(bits)))
+    }
+}
+
+/// The values of a list of bits.
+pub(super) fn floats(bits: &[u32]) -> Vec<f32> {
+    bits.iter().map(|&bits| f32::from_bits(bits)).collect()
+}
+
+/// Passes where every element has the recorded bits, or both are NaN.
+pub(super) fn same_bits(what: &str, got: &[f32], recorded: &[u32]) -> Result<(), Wrong> {
+    if got.len() != recorded.len() {
+        return Err(Wrong::Result(format!(
+            "{what} has {} elements, and had {}",
+            got.len(),
+            recorded.len()
+        )));
+    }
+    let differs = |(&got, &was): (&f32, &u32)| !equal(got, f32::from_bits(was));
+    match got.iter().zip(recorded).position(differs) {
+        None => Ok(()),
+        Some(i) => {
+            Err(Wrong::Result(show(&format!("{what}[{i}]"), got[i], f32::from_bits(recorded[i]))))
+        }
+    }
+}
+
+/// Passes where both are the same number, or both NaN.
+pub(super) fn same_num(what: &str, got: f64, recorded: f64) -> Result<(), Wrong> {
+    if got.to_bits() == recorded.to_bits() || got.is_nan() && recorded.is_nan() {
+        return Ok(());
+    }
+    Err(Wrong::Result(format!("{what} is {got:e}, and was {recorded:e}")))
+}
+
+fn equal(a: f32, b: f32) -> bool {
+    a.to_bits() == b.to_bits() || a.is_nan() && b.is_nan()
+}
+
+fn show(what: &str, got: f32, was: f32) -> String {
+    format!(
+        "{what} is {got:e} ({:#010x}), and was {was:e} ({:#010x})",
+        got.to_bits(),
+        was.to_bits()
+    )
+}

@@ -1,0 +1,106 @@
+//! Why a replay did not pass.
+
+use binade_grad_scaler::protocol::ProtocolError;
+use serde_json::Value;
+use std::io;
+
+/// Why a replay did not pass.
+#[derive(Debug, thiserror::Error)]
+pub enum ReplayError {
+    /// The file cannot be read or unpacked.
+    #[error("cannot be read: {0}")]
+    Io(#[from] io::Error),
+    /// It is not JSON, or an event is not of the format.
+    #[error("is not a recording: {0}")]
+    Json(#[from] serde_json::Error),
+    /// It is JSON of some other kind.
+    #[error(
+        "is of no kind that can be replayed: a GradScaler run has config, events and optimizers, an optimizer table has \
+         cases, grads and init; this has {found}"
+    )]
+    UnknownKind {
+        /// What it has at the top.
+        found: String,
+    },
+    /// It contradicts itself, as where it speaks of an optimizer that it does not have.
+    #[error("{at}: the recording itself is wrong: {what}")]
+    Inconsistent {
+        /// Which event or step.
+        at: String,
+        /// What it says.
+        what: String,
+    },
+    /// Something came out differently.
+    #[error("{at}: {what}")]
+    Differs {
+        /// Which event or step.
+        at: String,
+        /// What came out, and what was recorded.
+        what: String,
+    },
+}
+
+impl ReplayError {
+    pub(super) fn unknown(recording: &Value) -> Self {
+        let found = match recording {
+            Value::Object(map) => map.keys().take(12).cloned().collect::<Vec<_>>().join(", "),
+            _ => "no keys at all".into(),
+        };
+        Self::UnknownKind { found }
+    }
+}
+
+/// What went wrong within one event, before it is known which.
+#[derive(Debug)]
+pub(super) enum Wrong {
+    /// The recording.
+    Recording(String),
+    /// The result.
+    Result(String),
+}
+
+impl Wrong {
+    pub(super) fn at(self, at: impl Into<String>) -> ReplayError {
+        let at = at.into();
+        match self {
+            Self::Recording(what) => ReplayError::Inconsistent { at, what },
+            Self::Result(what) => ReplayError::Differs { at, what },
+        }
+    }
+}
+
+/// Why a call did not come to its end.
+#[derive(Debug)]
+pub(super) enum Stop {
+    /// The scaler refused it, which may be what torch did.
+    Refused(ProtocolError),
+    /// It returned, and there is nothing recorded to compare with.
+    Unrecorded,
+    /// Something is wrong already.
+    Wrong(Wrong),
+}
+
+impl From<ProtocolError> for Stop {
+    fn from(error: ProtocolError) -> Self {
+        Self::Refused(error)
+    }
+}
+
+impl From<Wrong> for Stop {
+    fn from(wrong: Wrong) -> Self {
+        Self::Wrong(wrong)
+    }
+}
+
+/// Passes where the two are equal, and shows both where they are not.
+pub(super) fn same<T: PartialEq + std::fmt::Debug>(
+    what: &str,
+    got: &T,
+    recorded: &T,
+) -> Result<(), Wrong> {
+    if got == recorded {
+        Ok(())
+    } else {
+        Err(Wrong::Result(format!("{what} is {got:?}, and was {recorded:?}")))
+    }
+}

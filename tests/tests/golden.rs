@@ -1,0 +1,187 @@
+//! Recorded runs of torch replay to the bit, and a recording with one thing changed does not.
+
+#![expect(clippy::unwrap_used, reason = "helpers of tests, which end with the test")]
+
+use binade_tests::replay::{Kind, ReplayError, file, parse, replay};
+use serde_json::{Value, json};
+use std::path::{Path, PathBuf};
+
+fn data(path: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("data/golden").join(path)
+}
+
+fn gs(n: usize) -> Value {
+    file(&data(&format!("gradscaler/gs_{n}.json.gz"))).unwrap()
+}
+
+#[test]
+fn every_gradscaler_run_replays_to_the_bit() {
+    let files: Vec<_> =
+        std::fs::read_dir(data("gradscaler")).unwrap().map(Result::unwrap).collect();
+    assert!(files.len() >= 10, "{} recordings", files.len());
+    for entry in files {
+        let outcome = file(&entry.path()).and_then(|recording| replay(&recording));
+        assert!(matches!(outcome, Ok(Kind::GradScaler)), "{:?}: {outcome:?}", entry.file_name());
+    }
+}
+
+#[test]
+fn every_optimizer_step_replays_to_the_bit() {
+    let table = file(&data("optim.json.gz")).unwrap();
+    let steps = |case: &Value| case["variants"]["forloop_ieee"].as_array().unwrap().len();
+    let cases = table["cases"].as_array().unwrap();
+    assert_eq!((cases.len(), cases.iter().map(steps).sum::<usize>()), (20, 1000));
+    assert!(matches!(replay(&table), Ok(Kind::Optim)), "{:?}", replay(&table));
+}
+
+/// JSON pointers of all that an event recorded, as opposed to what it was given.
+fn recorded(run: &Value) -> Vec<String> {
+    let mut leaves = Vec::new();
+    for (i, event) in run["events"].as_array().unwrap().iter().enumerate() {
+        let call = event["op"].as_str().unwrap();
+        for (key, value) in event.as_object().unwrap() {
+            let given = matches!(
+                key.as_str(),
+                "op" | "opt" | "in" | "dtype" | "new_scale" | "fresh" | "slot" | "returned"
+            ) || call == "set_grads";
+            if !given {
+                collect(value, format!("/events/{i}/{key}"), &mut leaves);
+            }
+        }
+    }
+    leaves
+}
+
+fn collect(value: &Value, at: String, leaves: &mut Vec<String>) {
+    match value {
+        Value::Array(items) => {
+            items
+                .iter()
+                .enumerate()
+                .for_each(|(i, item)| collect(item, format!("{at}/{i}"), leaves));
+        }
+        Value::Object(map) => {
+            map.iter().for_each(|(key, item)| collect(item, format!("{at}/{key}"), leaves));
+        }
+        // The decimal text beside the bits of a scalar is for people.
+        _ if at.ends_with("/dec") => {}
+        _ => leaves.push(at),
+    }
+}
+
+/// The same with its lowest bit flipped, or otherwise the least changed.
+fn flipped(value: &Value) -> Value {
+    match value {
+        Value::Null => json!(0),
+        Value::Bool(set) => json!(!set),
+        Value::Number(n) => {
+            n.as_u64().map_or_else(|| json!(n.as_i64().unwrap() ^ 1), |n| json!(n ^ 1))
+        }
+        Value::String(text) if text.starts_with("0x") => {
+            json!(format!("{:#018x}", u64::from_str_radix(&text[2..], 16).unwrap() ^ 1))
+        }
+        Value::String(text) => json!(format!("{text}?")),
+        other => panic!("{other} is no leaf"),
+    }
+}
+
+/// Whether the bits are of a NaN that stays one when its lowest bit is flipped.
+fn is_nan(value: &Value) -> bool {
+    let f32_nan = |bits| u32::try_from(bits).is_ok_and(|bits| f32::from_bits(bits ^ 1).is_nan());
+    let f64_nan = |text: &str| text.starts_with("0x7ff8") || text.starts_with("0xfff8");
+    value.as_u64().is_some_and(f32_nan) || value.as_str().is_some_and(f64_nan)
+}
+
+#[test]
+fn every_recorded_value_is_looked_at() {
+    for n in [0, 4, 7] {
+        let mut run = gs(n);
+        let leaves = recorded(&run);
+        // Every leaf of the smallest run, and a sample of the others'.
+        let stride = (leaves.len() / 600).max(1) | 1;
+        for at in leaves.iter().step_by(stride) {
+            let leaf = run.pointer_mut(at).unwrap();
+            if is_nan(leaf) {
+                continue;
+            }
+            let kept = std::mem::replace(leaf, flipped(leaf));
+            assert!(replay(&run).is_err(), "gs_{n}: {at} was {kept}, and nobody noticed");
+            *run.pointer_mut(at).unwrap() = kept;
+        }
+        replay(&run).unwrap();
+    }
+}
+
+/// The first event of its kind for which `wanted` holds, to be changed.
+fn change(
+    run: &mut Value,
+    call: &str,
+    wanted: fn(&Value) -> bool,
+    change: fn(&mut Value),
+) -> String {
+    let mut events = run["events"].as_array_mut().unwrap().iter_mut();
+    change(events.find(|event| event["op"] == call && wanted(event)).unwrap());
+    replay(run).unwrap_err().to_string()
+}
+
+#[test]
+fn a_difference_is_named_with_its_event() {
+    let returned = |event: &Value| event.get("err").is_none();
+    let raised = |event: &Value| event.get("err").is_some();
+    let scale = change(&mut gs(0), "update", returned, |e| e["after"]["scale"] = json!(0));
+    assert!(scale.contains("(update): scale[0] is ") && scale.contains("and was 0e0"), "{scale}");
+    let found = change(&mut gs(0), "unscale", returned, |e| e["found_inf"] = json!([]));
+    assert!(found.contains("(unscale): "), "{found}");
+    let gradient = change(&mut gs(0), "step", returned, |e| e["grads"][1][3] = json!(1));
+    assert!(gradient.contains("gradient 1[3]"), "{gradient}");
+    let parameter = change(&mut gs(0), "step", returned, |e| e["params"][1][0] = json!(1));
+    assert!(parameter.contains("parameter 1[0]"), "{parameter}");
+    let state = change(&mut gs(0), "step", returned, |e| e["state"][1]["exp_avg"][2] = json!(1));
+    assert!(state.contains("exp_avg of parameter 1[2]"), "{state}");
+    let other = change(&mut gs(0), "step", raised, |e| e["err"]["msg"] = json!("closed"));
+    assert!(other.contains("(step): the error is ") && other.contains("`closed`"), "{other}");
+    let none =
+        change(&mut gs(0), "step", raised, |e| drop(e.as_object_mut().unwrap().remove("err")));
+    assert!(none.contains("it was refused, and had not been"), "{none}");
+    let some = change(&mut gs(0), "step", returned, |e| {
+        e["err"] = json!({"type": "RuntimeError", "msg": "no"});
+    });
+    assert!(some.contains("(step): "), "{some}");
+}
+
+#[test]
+fn one_bit_of_one_step_fails_the_whole_table() {
+    for name in ["param", "exp_avg_sq"] {
+        let mut table = file(&data("optim.json.gz")).unwrap();
+        let leaf =
+            table.pointer_mut(&format!("/cases/9/variants/forloop_ieee/49/2/{name}/4")).unwrap();
+        *leaf = flipped(leaf);
+        let error = replay(&table).unwrap_err().to_string();
+        assert!(error.starts_with("case 9 (adam), step 49: "), "{error}");
+    }
+}
+
+#[test]
+fn what_was_recorded_and_left_out_fails() {
+    for key in ["grads", "found_inf", "params", "state", "stepped"] {
+        let mut run = gs(0);
+        let events = run["events"].as_array_mut().unwrap();
+        let step = events.iter_mut().find(|event| event.get("stepped").is_some()).unwrap();
+        step.as_object_mut().unwrap().remove(key);
+        assert!(matches!(replay(&run), Err(ReplayError::Inconsistent { .. })), "{key}");
+    }
+}
+
+#[test]
+fn another_kind_of_file_is_an_error_that_lists_what_it_has() {
+    let error = replay(&json!({"jmp": 1, "traces": []})).unwrap_err();
+    assert!(matches!(error, ReplayError::UnknownKind { .. }));
+    assert!(error.to_string().ends_with("this has jmp, traces"), "{error}");
+}
+
+#[test]
+fn pythons_bare_nan_is_no_obstacle() {
+    let text = r#"{"a": NaN, "b": [-Infinity, Infinity], "c": "NaN"}"#;
+    assert_eq!(parse(text).unwrap(), json!({"a": null, "b": [null, null], "c": "NaN"}));
+    assert!(parse("{").is_err());
+}
