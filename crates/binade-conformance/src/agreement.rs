@@ -223,7 +223,7 @@ mod tests {
     fn a_statistic_catches_rounding_that_is_always_to_nearest() {
         let agreement = Agreement::Statistic { sigmas: 5.0 };
         let wanted = vec![Wanted::exactly(1.0 + 2.0_f64.powi(-12)); 1000];
-        let third = |i: u64| if i % 4 == 0 { 0x3c01 } else { 0x3c00 };
+        let third = |i: u64| if i.is_multiple_of(4) { 0x3c01 } else { 0x3c00 };
         let fair = Stored::from_codes(DType::F16, &[1000], (0..1000).map(third));
         let nearest = Stored::from_codes(DType::F16, &[1000], (0..1000).map(|_| 0x3c00));
         assert!(agreement.compare(&fair, &wanted).offenders.is_empty());

@@ -19,9 +19,11 @@ use binade_core::DType;
 /// The element types that arithmetic happens on, in the order of every list.
 const FLOATS: [DType; 3] = [DType::BF16, DType::F16, DType::F32];
 
-/// Lengths around the edges of vectors, blocks and launches.
-const LENGTHS: [usize; 17] =
-    [0, 1, 7, 8, 9, 31, 32, 33, 255, 256, 257, 4095, 4096, 4097, 65535, 65536, 65537];
+/// Lengths around the edges of vectors and blocks.
+const LENGTHS: [usize; 14] = [0, 1, 7, 8, 9, 31, 32, 33, 255, 256, 257, 4095, 4096, 4097];
+
+/// Lengths around the edges of launches, for a few cases of each operation.
+const LONG: [usize; 3] = [65535, 65536, 65537];
 
 /// Every case for a subject of this arithmetic.
 pub fn all<S: Subject>(arithmetic: Arithmetic) -> Vec<Case<S>> {

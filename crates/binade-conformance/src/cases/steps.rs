@@ -1,7 +1,7 @@
 //! What every optimizer's fused step must do: the arithmetic, the masters, and skips that leave no trace.
 
 use super::training::{Move, Run, at_rest, calm, wild};
-use super::{FLOATS, LENGTHS};
+use super::{FLOATS, LENGTHS, LONG};
 use crate::{Agreement, Operation, Stored, Subject, Suite};
 use binade_core::DType;
 use binade_grad_scaler::ScaleState;
@@ -61,7 +61,7 @@ fn arithmetic<S: Subject>(
 
 fn lengths<S: Subject>(suite: &mut Suite<S>, operation: Operation, dtype: DType, rule: UpdateRule) {
     let dtypes = [dtype, dtype];
-    for length in LENGTHS {
+    for length in LENGTHS.into_iter().chain([LONG[2]]) {
         let sentence = format!("all_of_{length}_elements");
         suite.add(operation, variant(dtypes), sentence, move |s: &S, check| {
             let [param, grad, _] = calm(dtypes, length, length);

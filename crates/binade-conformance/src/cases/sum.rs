@@ -1,7 +1,7 @@
 //! Sums: `f32` inside whatever the storage, every element once.
 
 use super::values::{Draw, infinities, nans, places};
-use super::{FLOATS, LENGTHS, get, put};
+use super::{FLOATS, LENGTHS, LONG, get, put};
 use crate::oracle::sum::sum;
 use crate::{Check, Operation::Sum, Stored, Subject, Suite, Verdict};
 use binade_core::DType;
@@ -37,7 +37,7 @@ fn integers<S: Subject>(suite: &mut Suite<S>, dtype: DType) {
             exact(s, check, &Stored::vector(dtype, values))
         })
     });
-    for length in LENGTHS.into_iter().filter(|&length| length > 0) {
+    for length in LENGTHS.into_iter().chain(LONG).filter(|&length| length > 0) {
         suite.add(Sum, dtype, format!("all_of_{length}_elements"), move |s: &S, check| {
             places(length).into_iter().try_for_each(|(_, index)| {
                 let mut values = vec![1.0; length];
