@@ -2,3 +2,8 @@
 #![forbid(unsafe_code)]
 
 pub mod replay;
+
+/// The front page's example, compiled and run.
+#[cfg(doctest)]
+#[doc = include_str!("../../README.md")]
+pub struct FrontPage;

@@ -13,8 +13,10 @@ pub struct Overflow {
     /// Which element, counted as stored.
     pub index: u64,
     /// The element as backward left it.
+    #[cfg_attr(feature = "serde", serde(with = "crate::non_finite"))]
     pub scaled: f32,
     /// The element after unscaling.
+    #[cfg_attr(feature = "serde", serde(with = "crate::non_finite"))]
     pub unscaled: f32,
 }
 
@@ -45,6 +47,7 @@ pub struct Finding {
     /// The largest finite |scaled gradient|: how much room was left below the format's largest value.
     pub magnitude: f32,
     /// The norm of all gradients together before clipping, where clipping measured it.
+    #[cfg_attr(feature = "serde", serde(default, with = "crate::non_finite::option"))]
     pub norm: Option<f32>,
     /// The scale had diverged before this pass, so that its step is skipped whatever it found.
     pub halted: bool,

@@ -9,6 +9,8 @@ mod finding;
 mod handle;
 mod named;
 mod native;
+#[cfg(feature = "serde")]
+pub mod non_finite;
 mod op;
 mod optimizer;
 mod promote;

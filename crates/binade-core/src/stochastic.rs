@@ -55,6 +55,7 @@ pub struct Key {
 
 impl Key {
     /// The words of elements `4 * block` to `4 * block + 3`.
+    #[inline]
     pub const fn block(self, block: u64) -> [u32; 4] {
         let [counter_low, counter_high] = halves(block);
         philox4x32([counter_low, counter_high, self.step, self.parameter], halves(self.seed))
@@ -105,11 +106,13 @@ pub fn round(value: f32, to: DType, bits: u32, on_overflow: OnOverflow) -> Optio
 }
 
 #[expect(clippy::cast_possible_truncation, reason = "the halves are what is wanted")]
+#[inline(always)]
 const fn halves(word: u64) -> [u32; 2] {
     [word as u32, (word >> 32) as u32]
 }
 
 #[expect(clippy::cast_possible_truncation, reason = "a 16-bit format's codes are below 2^16")]
+#[inline(always)]
 const fn low(code: u32) -> u16 {
     code as u16
 }

@@ -44,3 +44,17 @@ fn a_finding_comes_back() {
     let back: Finding = serde_json::from_str(&written).unwrap();
     assert_eq!(format!("{back:?}"), format!("{finding:?}"));
 }
+
+#[test]
+fn a_finding_of_what_is_no_number_comes_back() {
+    for bad in [f32::INFINITY, f32::NEG_INFINITY, f32::NAN] {
+        let mut finding = Finding { norm: Some(bad), ..Finding::default() };
+        finding.check(&"a.weight".into(), 2, bad, bad);
+        let written = serde_json::to_string(&finding).unwrap();
+        let back: Finding = serde_json::from_str(&written).unwrap();
+        let (was, is) = (finding.overflow.unwrap(), back.overflow.unwrap());
+        assert_eq!(is.what(), was.what(), "{written}");
+        assert_eq!(is.unscaled.total_cmp(&was.unscaled), std::cmp::Ordering::Equal);
+        assert_eq!(back.norm.unwrap().total_cmp(&bad), std::cmp::Ordering::Equal);
+    }
+}

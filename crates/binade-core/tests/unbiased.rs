@@ -85,6 +85,8 @@ fn far_below_the_smallest_subnormal_chances_are_multiples_of_two_to_the_minus_31
     assert!(!rounds_up(f32::from_bits(1), u32::MAX));
     // And where the fraction has enough bits, as often as it says.
     assert_eq!(ups(chance(-5), DType::F16, 16), 1 << 11);
+    assert_eq!(ups(chance(-8), DType::F16, 16), 1 << 8);
+    assert_eq!(ups(chance(-9), DType::F16, 16), 1 << 7);
 }
 
 #[test]

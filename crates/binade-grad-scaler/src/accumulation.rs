@@ -27,6 +27,7 @@ impl BadMicroBatch {
 ///
 /// * Each micro-batch is unscaled by its own scale before it is added, so that the sum is exact across a change.
 /// * A bad micro-batch adds nothing, is named in the report, and backs the scale off once, at the window's end.
+/// * A sum that is not finite skips, as an overflow of its own.
 /// * The sum is a sum: divide each loss by the number of micro-batches. A dropped one leaves a sum over fewer.
 #[must_use = "a window that is not finished applies nothing"]
 pub struct Accumulation<D: GradScaler> {
@@ -67,14 +68,22 @@ impl<D: GradOps> Accumulation<D> {
                 (Some(grads), verdict)
             }
         };
-        let sum = shared.device.add(so_far, grads, &found)?;
+        let sum = shared.device.accumulate(so_far, grads, &found)?;
         self.parts.push(Part { name: format!("micro-batch {}", self.parts.len()), found });
         self.sum = Some(UnscaledGrads::new(sum, verdict, shared));
         Ok(())
     }
 
-    /// Closes the window; `None` if nothing was added.
-    pub fn finish(self) -> Option<UnscaledGrads<D>> {
-        Some(self.sum?.joined(self.parts))
+    /// Closes the window and looks at the sum, since finite parts may add up to infinity; `None` if nothing was added.
+    ///
+    /// # Errors
+    ///
+    /// When the device fails.
+    pub fn finish(self) -> Result<Option<UnscaledGrads<D>>, D::Error> {
+        let Some(sum) = self.sum else { return Ok(None) };
+        let (mut grads, mut verdict, shared) = sum.split();
+        let found = shared.device.unscale(&mut grads, &shared.one)?;
+        shared.device.merge(&mut verdict, &found, Join::Any)?;
+        Ok(Some(UnscaledGrads::new(grads, verdict, shared).joined(self.parts)))
     }
 }

@@ -2,7 +2,7 @@
 
 use crate::{
     Accumulation, GradScaler, PendingStep, ScaleStore, ScaledGrads, ScaledLoss, ScaledTensor,
-    Scaler, StepOutcome, UnscaledGrads,
+    Scaler, StepOutcome, TogetherGrads, UnscaledGrads,
 };
 use std::fmt;
 
@@ -23,6 +23,7 @@ opaque! {
     ScaledLoss: GradScaler,
     ScaledTensor: GradScaler,
     StepOutcome: GradScaler,
+    TogetherGrads: GradScaler,
     UnscaledGrads: GradScaler,
 }
 

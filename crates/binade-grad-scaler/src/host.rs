@@ -10,7 +10,7 @@ impl<D: HostScale> ScaleStore for D {
     type Scale = ScaleState;
     type Found = Finding;
 
-    fn upload(&self, state: ScaleState) -> Result<ScaleState, D::Error> {
+    fn upload_state(&self, state: ScaleState) -> Result<ScaleState, D::Error> {
         Ok(state)
     }
 

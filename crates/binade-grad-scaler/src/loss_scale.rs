@@ -168,7 +168,7 @@ impl LossScale {
         let at_floor = self.backoff > 0 && now.exponent <= self.min;
         let diverged = at_floor || now.bad_steps >= self.patience;
         ScaleState {
-            exponent: self.within(now.exponent - self.backoff),
+            exponent: self.within(now.exponent.saturating_sub(self.backoff)),
             good_steps: 0,
             diverged,
             ..now
@@ -178,7 +178,7 @@ impl LossScale {
     fn grow(&self, now: ScaleState) -> ScaleState {
         let good_steps = now.good_steps.saturating_add(1);
         if self.growth > 0 && good_steps >= self.growth_interval {
-            let exponent = self.within(now.exponent + self.growth);
+            let exponent = self.within(now.exponent.saturating_add(self.growth));
             return ScaleState { exponent, good_steps: 0, ..now };
         }
         ScaleState { good_steps, ..now }

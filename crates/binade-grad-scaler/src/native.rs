@@ -63,7 +63,7 @@ impl<T: AmpTensor> GradOps for Native<T> {
         Ok(())
     }
 
-    fn add(
+    fn accumulate(
         &self,
         sum: Option<NamedGrads<T>>,
         grads: NamedGrads<T>,
@@ -90,7 +90,7 @@ fn measure<T: AmpTensor>(grads: &mut NamedGrads<T>, norm: Norm) -> f64 {
     each(grads, |x| {
         let x64 = f64::from(x);
         total = match norm {
-            Norm::L2 => x64.mul_add(x64, total),
+            Norm::L2 => x64 * x64 + total,
             // Not `f64::max`, which would let a NaN pass.
             Norm::Infinity if x64.abs() > total || x64.is_nan() => x64.abs(),
             Norm::Infinity => total,

@@ -1,7 +1,7 @@
 //! What a device must be able to do with whole sets of unscaled gradients: clip and add.
 
 use crate::GradScaler;
-use binade_core::Finding;
+use binade_core::{Finding, Overflow};
 
 /// Which norm of all gradients together to clip by.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -12,16 +12,22 @@ pub enum Norm {
     Infinity,
 }
 
+impl Norm {
+    /// What a norm that is not finite goes by in a report, where a parameter's name would be.
+    pub const NAME: &str = "norm of all gradients";
+}
+
 /// Arithmetic on whole sets of unscaled gradients.
 ///
 /// # For implementers
 ///
 /// * Norms are accumulated so that 64 M elements keep full `f32` accuracy and elements of 1e25 do not overflow.
 /// * `clip_norm` multiplies by `max / norm`, rounded once to `f32`, where the norm exceeds `max`, and by nothing
-///   otherwise: never by more than one. It records the norm in `verdict`, and raises it if the norm is not finite.
+///   otherwise: never by more than one. It records the norm in `verdict`, and raises it, as [`Norm::NAME`] and without
+///   counting an element, if the norm as `f32` is not finite.
 /// * `clip_value` limits each element to `[-max, max]` and leaves NaN a NaN.
 /// * A `max` that is negative, zero or NaN is `InvalidArgument`.
-/// * `add` sums in `f32`, and adds nothing where `found` is raised: an infinity never enters a sum. A parameter that
+/// * `accumulate` sums in `f32`, and adds nothing where `found` is raised: an infinity never enters a sum. A parameter that
 ///   has a gradient in one set only keeps that one.
 pub trait GradOps: GradScaler {
     /// Shrinks `grads` so that the norm over all of them is at most `max`.
@@ -49,7 +55,7 @@ pub trait GradOps: GradScaler {
     /// # Errors
     ///
     /// When the device fails, or the two sets differ in names or lengths.
-    fn add(
+    fn accumulate(
         &self,
         sum: Option<Self::Grads>,
         grads: Self::Grads,
@@ -61,10 +67,16 @@ pub trait GradOps: GradScaler {
 ///
 /// The oracle of what a device's clipping kernel writes.
 pub fn record_norm(verdict: &mut Finding, norm: f64) {
-    let (narrowed, magnitude) = (narrow(norm), verdict.magnitude);
-    verdict.norm = Some(narrowed);
-    verdict.check(&"norm of all gradients".into(), 0, narrowed, narrowed);
-    verdict.magnitude = magnitude;
+    let norm = narrow(norm);
+    verdict.norm = Some(norm);
+    if !norm.is_finite() {
+        verdict.overflow.get_or_insert_with(|| Overflow {
+            parameter: Norm::NAME.into(),
+            index: 0,
+            scaled: norm,
+            unscaled: norm,
+        });
+    }
 }
 
 /// What gradients of this norm are multiplied by to have a norm of at most `max`: `max / norm`, or 1.

@@ -113,6 +113,31 @@
 //! ```
 //!
 //!
+//! # Clipping one of several that skip together
+//!
+//! A norm that is not finite would skip one alone: clip first.
+//!
+//! ```
+#![doc = include_str!("order_prelude.md")]
+//! let first = scaler.scale(&loss)?.backward(backward)?.unscale()?.clip_norm(1.0)?;
+//! let second = scaler.scale(&loss)?.backward(backward)?.unscale()?;
+//! let [first, second] = UnscaledGrads::skip_together([first, second])?;
+//! let step = first.step(&mut optimizer)?.and(second.step(&mut optimizer)?);
+//! scaler.update(step)?.leave_unread();
+//! # Ok::<(), NativeError<Infallible>>(())
+//! ```
+//!
+//! ```compile_fail,E0599
+#![doc = include_str!("order_prelude.md")]
+//! let first = scaler.scale(&loss)?.backward(backward)?.unscale()?;
+//! let second = scaler.scale(&loss)?.backward(backward)?.unscale()?;
+//! let [first, second] = UnscaledGrads::skip_together([first, second])?;
+//! let step = first.clip_norm(1.0)?.step(&mut optimizer)?.and(second.step(&mut optimizer)?);
+//! scaler.update(step)?.leave_unread();
+//! # Ok::<(), NativeError<Infallible>>(())
+//! ```
+//!
+//!
 //! # Stepping an open window
 //!
 //! A window steps when it is finished, once.
@@ -121,7 +146,7 @@
 #![doc = include_str!("order_prelude.md")]
 //! let mut window = scaler.accumulate(BadMicroBatch::Drop);
 //! window.add(scaler.scale(&loss)?.backward(backward)?.unscale()?)?;
-//! let step = window.finish().expect("a micro-batch").step(&mut optimizer)?;
+//! let step = window.finish()?.expect("a micro-batch").step(&mut optimizer)?;
 //! # Ok::<(), NativeError<Infallible>>(())
 //! ```
 //!

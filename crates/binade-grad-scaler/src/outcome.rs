@@ -1,7 +1,8 @@
 //! What became of an iteration: pending on the device until someone resolves it.
 
+use crate::pending::{Part, StepRecord};
 use crate::shared::Shared;
-use crate::{GradScaler, PartReport, PendingStep, Step, StepReport, StepSummary};
+use crate::{GradScaler, PartReport, PendingStep, ScaleStore, Step, StepReport, StepSummary};
 use binade_core::Finding;
 use std::sync::Arc;
 
@@ -53,18 +54,24 @@ impl<D: GradScaler> StepOutcome<D> {
 
     fn summaries(&self, parts: Vec<Finding>, verdicts: Vec<Finding>) -> Vec<StepSummary> {
         let mut parts = parts.into_iter();
-        let summary = |(step, verdict): (&crate::pending::StepRecord<D>, Finding)| StepSummary {
-            name: step.name.clone(),
-            skipped: verdict.is_raised(),
-            norm: verdict.norm,
-            verdict,
-            parts: step
-                .parts
-                .iter()
-                .zip(&mut parts)
-                .map(|(part, finding)| PartReport { name: part.name.clone(), finding })
-                .collect(),
-        };
-        self.step.steps.iter().zip(verdicts).map(summary).collect()
+        let records = self.step.steps.iter().zip(verdicts);
+        records.map(|(step, verdict)| summary(step, verdict, &mut parts)).collect()
     }
+}
+
+/// `found` has the step's own parts next.
+fn summary<D: ScaleStore>(
+    step: &StepRecord<D>,
+    verdict: Finding,
+    found: &mut impl Iterator<Item = Finding>,
+) -> StepSummary {
+    let part =
+        |(part, finding): (&Part<D>, Finding)| PartReport { name: part.name.clone(), finding };
+    let mut parts: Vec<_> = step.parts.iter().zip(found).map(part).collect();
+    if parts.is_empty() {
+        parts.push(PartReport { name: String::new(), finding: verdict.clone() });
+    }
+    let (name, skipped) = (step.name.clone(), verdict.is_raised());
+    let norm = verdict.norm.filter(|_| step.measured);
+    StepSummary { name, skipped, norm, verdict, parts }
 }

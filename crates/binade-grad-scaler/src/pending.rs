@@ -11,8 +11,11 @@ pub(crate) struct Part<D: ScaleStore> {
 /// One optimizer step: what it was made of, and what it depended on.
 pub(crate) struct StepRecord<D: ScaleStore> {
     pub(crate) name: String,
+    /// Empty where the verdict is what the one pass found.
     pub(crate) parts: Vec<Part<D>>,
     pub(crate) verdict: D::Found,
+    /// Whether the norm in the verdict is this step's.
+    pub(crate) measured: bool,
 }
 
 /// One or more optimizer steps whose scale update is due.

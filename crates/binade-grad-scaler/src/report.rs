@@ -1,8 +1,7 @@
-//! What happened in an iteration, in host terms and in words.
+//! What happened in an iteration, in host terms.
 
 use crate::ScaleState;
 use binade_core::{Finding, Overflow};
-use std::fmt;
 use std::sync::Arc;
 
 /// What happened in an iteration.
@@ -60,6 +59,7 @@ pub struct StepSummary {
     /// Whether it was skipped.
     pub skipped: bool,
     /// The norm of its gradients before clipping, where clipping measured it.
+    #[cfg_attr(feature = "serde", serde(default, with = "binade_core::non_finite::option"))]
     pub norm: Option<f32>,
     /// What the step depended on: its parts together, the norm, and those it skips together with.
     pub verdict: Finding,
@@ -95,87 +95,3 @@ impl StepReport {
 }
 
 impl std::error::Error for StepReport {}
-
-impl fmt::Display for StepReport {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let scale = &self.scale;
-        let skipped = self.steps.iter().any(|step| step.skipped);
-        write!(f, "step {} {}", scale.updates, if skipped { "skipped" } else { "applied" })?;
-        for step in &self.steps {
-            step.describe(f)?;
-        }
-        write!(f, "; scale {}", scale.factor_before())?;
-        if scale.before != scale.exponent {
-            write!(f, " -> {}", scale.factor())?;
-        }
-        if skipped {
-            write!(
-                f,
-                "; {} skipped in a row, {} of {} in all",
-                scale.bad_steps, scale.skipped, scale.updates
-            )?;
-        }
-        self.advise(f)
-    }
-}
-
-impl StepReport {
-    fn advise(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if self.overflow().is_some_and(|o| o.what() == "NaN") {
-            f.write_str(
-                "; NaN is not cured by a lower scale: if it stays, look at the loss and at the operation before this \
-                 parameter",
-            )?;
-        }
-        if self.scale.diverged {
-            f.write_str(
-                "; the run has diverged and later steps are skipped: lower the learning rate or clip, then go on from a \
-                 checkpoint with `Scaler::set_state`",
-            )?;
-        }
-        Ok(())
-    }
-}
-
-impl StepSummary {
-    fn describe(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for part in &self.parts {
-            let names = [self.name.as_str(), part.name.as_str()];
-            let label =
-                names.iter().filter(|n| !n.is_empty()).copied().collect::<Vec<_>>().join(", ");
-            describe(&part.finding, &label, f)?;
-        }
-        let own = self.parts.iter().all(|part| !part.finding.is_raised());
-        match &self.verdict.overflow {
-            Some(overflow) if own => describe_overflow(overflow, &self.name, f),
-            _ => Ok(()),
-        }
-    }
-}
-
-fn describe(finding: &Finding, label: &str, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-    if let Some(overflow) = &finding.overflow {
-        describe_overflow(overflow, label, f)?;
-        write!(
-            f,
-            " ({} infinite, {} NaN, the largest finite {:e})",
-            finding.infinities, finding.nans, finding.magnitude
-        )?;
-    }
-    if !finding.missing.is_empty() {
-        write!(f, "; {}no gradient for {}", prefix(label), finding.missing.join(", "))?;
-    }
-    if finding.halted {
-        write!(f, "; {}halted, since the run had diverged", prefix(label))?;
-    }
-    Ok(())
-}
-
-fn describe_overflow(overflow: &Overflow, label: &str, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-    let Overflow { parameter, index, .. } = overflow;
-    write!(f, "; {}{parameter}[{index}] is {}", prefix(label), overflow.what())
-}
-
-fn prefix(label: &str) -> String {
-    if label.is_empty() { String::new() } else { format!("{label}: ") }
-}

@@ -53,8 +53,10 @@ impl ScaleState {
     pub fn import(factor: f32) -> Option<Self> {
         let exponent = (factor.to_bits() >> 23).cast_signed() - 127;
         let significand = f32::from_bits(factor.to_bits() & 0x007f_ffff | 0x3f80_0000);
-        let usable = factor > 0.0 && (-MAX_EXPONENT..MAX_EXPONENT).contains(&exponent);
-        usable.then(|| Self { significand, ..Self::power_of_two(exponent) })
+        // Above the highest power, the inverse would be subnormal.
+        let exact_top = exponent == MAX_EXPONENT && significand == 1.0;
+        let usable = (-MAX_EXPONENT..MAX_EXPONENT).contains(&exponent) || exact_top;
+        (factor > 0.0 && usable).then(|| Self { significand, ..Self::power_of_two(exponent) })
     }
 
     /// Whether scaling and unscaling are exact: the scale is a power of two.
@@ -74,12 +76,12 @@ impl ScaleState {
 
     /// What a gradient is multiplied by: the reciprocal, rounded once.
     pub fn inverse(&self) -> f32 {
-        power_of_two(-self.exponent) / self.significand
+        power_of_two(self.exponent.saturating_neg()) / self.significand
     }
 
     /// Updates in which every step was applied.
     pub fn applied(&self) -> u64 {
-        self.updates - self.skipped
+        self.updates.saturating_sub(self.skipped)
     }
 }
 
@@ -107,6 +109,16 @@ mod tests {
             let state = ScaleState::import(factor).expect("usable");
             assert_eq!((state.factor(), state.is_exact()), (factor, exact));
         }
+    }
+
+    #[test]
+    fn every_power_of_two_in_reach_can_be_imported() {
+        for exponent in -MAX_EXPONENT..=MAX_EXPONENT {
+            let state = ScaleState::import(2.0_f32.powi(exponent));
+            assert_eq!(state, Some(ScaleState::power_of_two(exponent)));
+        }
+        let beyond = f32::from_bits(2.0_f32.powi(MAX_EXPONENT).to_bits() + 1);
+        assert_eq!(ScaleState::import(beyond), None, "its inverse is subnormal");
     }
 
     #[test]

@@ -50,8 +50,9 @@ impl<D: GradScaler> Scaler<D> {
     }
 
     fn start(device: D, rule: LossScale, reduce: Option<Box<Reduce<D>>>) -> Result<Self, D::Error> {
-        let scale = device.upload(rule.start())?;
-        Ok(Self { shared: Arc::new(Shared { device, reduce }), scale, rule })
+        let scale = device.upload_state(rule.start())?;
+        let one = device.upload_state(ScaleState::power_of_two(0))?;
+        Ok(Self { shared: Arc::new(Shared { device, one, reduce }), scale, rule })
     }
 
     /// Multiplies a loss by the scale, in `f32`.
@@ -66,14 +67,14 @@ impl<D: GradScaler> Scaler<D> {
 
     /// Gradients of a loss that was not scaled: they are checked, and divided by nothing.
     ///
-    /// For loops that scale nothing and want the checks, the clipping and the report all the same.
+    /// For loops that scale nothing and want the checks, the clipping and the report all the same. Divergence does not
+    /// halt these, since it comes with a scale; a loss scaled under [`LossScale::none`] is halted.
     ///
     /// # Errors
     ///
     /// When the device fails.
     pub fn never_scaled(&self, grads: D::Grads) -> Result<UnscaledGrads<D>, D::Error> {
-        let one = self.shared.device.upload(ScaleState::power_of_two(0))?;
-        ScaledGrads::new(grads, one, self.shared.clone()).unscale()
+        ScaledGrads::new(grads, self.shared.one.clone(), self.shared.clone()).unscale()
     }
 
     /// Opens an accumulation window; no update can end inside it, since only its end can step.
@@ -103,11 +104,13 @@ impl<D: GradScaler> Scaler<D> {
     /// Replaces the scale and its counters: a checkpoint, a rule that [`LossScale`] cannot express, or a fresh start
     /// after divergence.
     ///
+    /// A scale outside the rule's limits is used as it is, and is brought within them at the first move.
+    ///
     /// # Errors
     ///
     /// When the device fails.
     pub fn set_state(&mut self, state: ScaleState) -> Result<(), D::Error> {
-        self.scale = self.shared.device.upload(state)?;
+        self.scale = self.shared.device.upload_state(state)?;
         Ok(())
     }
 

@@ -8,5 +8,7 @@ pub(crate) type Reduce<D> =
 
 pub(crate) struct Shared<D: GradScaler> {
     pub(crate) device: D,
+    /// A scale of 1, for gradients that no loss scaled.
+    pub(crate) one: D::Scale,
     pub(crate) reduce: Option<Box<Reduce<D>>>,
 }

@@ -36,7 +36,7 @@ pub trait ScaleStore: Handle {
     /// # Errors
     ///
     /// When the device fails.
-    fn upload(&self, state: ScaleState) -> Result<Self::Scale, Self::Error>;
+    fn upload_state(&self, state: ScaleState) -> Result<Self::Scale, Self::Error>;
 
     /// Joins `from` into `into`.
     ///

@@ -2,7 +2,7 @@
 
 use crate::pending::{Part, StepRecord};
 use crate::shared::Shared;
-use crate::{GradOps, GradScaler, Join, Norm, PendingStep};
+use crate::{GradOps, GradScaler, Norm, PendingStep};
 use binade_core::Optimizer;
 use std::sync::Arc;
 
@@ -10,16 +10,19 @@ use std::sync::Arc;
 #[must_use = "unscaled gradients are for an optimizer"]
 pub struct UnscaledGrads<D: GradScaler> {
     grads: D::Grads,
-    parts: Vec<Part<D>>,
-    verdict: D::Found,
+    /// What each pass found; empty while that is the verdict, so that clipping writes to it in place.
+    pub(crate) parts: Vec<Part<D>>,
+    pub(crate) verdict: D::Found,
+    /// Whether the norm in the verdict is that of these gradients, and not of a window's first micro-batch.
+    measured: bool,
     name: String,
-    shared: Arc<Shared<D>>,
+    pub(crate) shared: Arc<Shared<D>>,
 }
 
 impl<D: GradScaler> UnscaledGrads<D> {
     pub(crate) fn new(grads: D::Grads, found: D::Found, shared: Arc<Shared<D>>) -> Self {
-        let parts = vec![Part { name: String::new(), found: found.clone() }];
-        Self { grads, parts, verdict: found, name: String::new(), shared }
+        let (parts, name) = (Vec::new(), String::new());
+        Self { grads, parts, verdict: found, measured: false, name, shared }
     }
 
     /// A window's sum, its parts and their joint verdict.
@@ -42,17 +45,6 @@ impl<D: GradScaler> UnscaledGrads<D> {
         &self.grads
     }
 
-    /// Makes two steps share their fate: an overflow in either skips both. Without it each skips alone.
-    ///
-    /// # Errors
-    ///
-    /// When the device fails.
-    pub fn skip_together(&mut self, other: &mut Self) -> Result<(), D::Error> {
-        let device = &self.shared.device;
-        device.merge(&mut self.verdict, &other.verdict, Join::Any)?;
-        device.merge(&mut other.verdict, &self.verdict, Join::Any)
-    }
-
     /// Applies the gradients, or leaves everything as it was if any of them overflowed.
     ///
     /// # Errors
@@ -68,6 +60,7 @@ impl<D: GradScaler> UnscaledGrads<D> {
             name: self.name,
             parts: self.parts,
             verdict: self.verdict,
+            measured: self.measured,
         }))
     }
 }
@@ -103,6 +96,7 @@ impl<D: GradOps> UnscaledGrads<D> {
 
     fn clip(mut self, norm: Norm, max: f32) -> Result<Self, D::Error> {
         self.shared.device.clip_norm(&mut self.grads, norm, max, &mut self.verdict)?;
+        self.measured = true;
         Ok(self)
     }
 }

@@ -21,9 +21,9 @@ impl Default for BatchNormConfig {
 /// Mean and variance by channel, as inference will use them; always f32.
 #[derive(Clone, Debug)]
 pub struct RunningStats<T> {
-    /// The running mean, [C].
+    /// The running mean, `[C]`.
     pub mean: T,
-    /// The running unbiased variance, [C].
+    /// The running unbiased variance, `[C]`.
     pub var: T,
 }
 
@@ -36,16 +36,16 @@ pub struct BatchNormOutput<T> {
     pub running: RunningStats<T>,
 }
 
-/// `(x − mean) / √(var + eps) · weight + bias` by channel (axis 1) of [N, C, ..]
+/// `(x − mean) / √(var + eps) · weight + bias` by channel (axis 1) of `[N, C, ..]`
 /// (Ioffe, Szegedy 2015, arXiv 1502.03167; torch's `batch_norm`).
 ///
 /// # For implementers
 ///
 /// * Mean, variance and everything after them are f32 whatever the storage; the result is narrowed once, to nearest
 ///   even, to the input's element type.
-/// * `weight` and `bias`, [C], have one element type: the input's, or f32. An f16 input with f32 parameters is what
+/// * `weight` and `bias`, `[C]`, have one element type: the input's, or f32. An f16 input with f32 parameters is what
 ///   mixed precision feeds it.
-/// * The running statistics are f32 [C]: `(1 − momentum)·old + momentum·new`, with the unbiased variance of the batch.
+/// * The running statistics are f32 `[C]`: `(1 − momentum)·old + momentum·new`, with the unbiased variance of the batch.
 ///   They are values: the ones passed in keep theirs.
 /// * Backward computes the batch's statistics again from `input`; nothing is kept between the passes.
 pub trait BatchNorm: Handle {

@@ -2,7 +2,7 @@
 
 use binade_core::Handle;
 
-/// `x + b` with `b` along the channel axis: axis 1 of images [N, C, H, W], the last axis of anything else.
+/// `x + b` with `b` along the channel axis: axis 1 of images `[N, C, H, W]`, the last axis of anything else.
 ///
 /// # For implementers
 ///

@@ -2,13 +2,13 @@
 
 use binade_core::Handle;
 
-/// `A·B` for each pair of matrices of `A` [.., M, K] and `B` [.., K, N], whose leading extents are equal.
+/// `A·B` for each pair of matrices of `A` `[.., M, K]` and `B` `[.., K, N]`, whose leading extents are equal.
 ///
 /// # For implementers
 ///
 /// * Each product is what [`MatMul`](crate::MatMul) gives for the pair, bit for bit.
 pub trait Bmm: Handle {
-    /// The products, of shape [.., M, N].
+    /// The products, of shape `[.., M, N]`.
     ///
     /// # Errors
     ///

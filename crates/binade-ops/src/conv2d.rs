@@ -18,11 +18,11 @@ impl Default for Conv2dConfig {
     }
 }
 
-/// Cross-correlation of images [N, C, H, W] with kernels [O, C, KH, KW], plus bias [O].
+/// Cross-correlation of images `[N, C, H, W]` with kernels `[O, C, KH, KW]`, plus bias `[O]`.
 ///
 /// # For implementers
 ///
-/// * The result is [N, O, H', W'] with `H' = (H + 2·padding − KH) / stride + 1`, rounded down; `W'` alike.
+/// * The result is `[N, O, H', W']` with `H' = (H + 2·padding − KH) / stride + 1`, rounded down; `W'` alike.
 /// * Products and bias are accumulated in f32 whatever the storage, and narrowed once, to nearest even.
 /// * The result has the element type that all operands have.
 /// * The weight's gradient is accumulated in f32 over the whole batch, and narrowed once.

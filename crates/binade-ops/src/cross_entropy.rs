@@ -2,11 +2,11 @@
 
 use binade_core::Handle;
 
-/// Mean over the rows of `−log_softmax(logits)[label]`, for logits [N, C] and i64 labels [N].
+/// Mean over the rows of `−log_softmax(logits)[label]`, for logits `[N, C]` and i64 labels `[N]`.
 ///
 /// # For implementers
 ///
-/// * Everything is f32 whatever the storage; the loss is an f32 scalar (shape []).
+/// * Everything is f32 whatever the storage; the loss is an f32 scalar (shape `[]`).
 /// * The largest logit of each row is subtracted first, so that no finite row overflows.
 /// * The gradient is `(softmax(logits) − onehot) · grad / N`, narrowed once to the element type of `logits`.
 /// * A label outside `0..C` is `InvalidArgument` at the call or when the result is read; a device that cannot report

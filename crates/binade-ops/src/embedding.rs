@@ -2,7 +2,7 @@
 
 use binade_core::Handle;
 
-/// Row `i` of a table [V, D] for each `i` of an i64 tensor of any shape.
+/// Row `i` of a table `[V, D]` for each `i` of an i64 tensor of any shape.
 ///
 /// # For implementers
 ///

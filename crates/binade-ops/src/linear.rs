@@ -13,7 +13,7 @@ pub struct AffineGrads<T> {
     pub bias: Option<T>,
 }
 
-/// `x·Wᵀ + b` for `x` [.., in], `W` [out, in], `b` [out]: the layout of torch's `nn.Linear`.
+/// `x·Wᵀ + b` for `x` `[.., in]`, `W` `[out, in]`, `b` `[out]`: the layout of torch's `nn.Linear`.
 ///
 /// # For implementers
 ///
@@ -21,7 +21,7 @@ pub struct AffineGrads<T> {
 /// * The result has the element type that all operands have.
 /// * The gradient of the bias is the sum of `grad` over all leading axes, accumulated in f32.
 pub trait Linear: Handle {
-    /// `x·Wᵀ + b`, of shape [.., out].
+    /// `x·Wᵀ + b`, of shape `[.., out]`.
     ///
     /// # Errors
     ///

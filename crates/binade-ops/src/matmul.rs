@@ -2,7 +2,7 @@
 
 use binade_core::Handle;
 
-/// `A·B` for matrices `A` [M, K] and `B` [K, N].
+/// `A·B` for matrices `A` `[M, K]` and `B` `[K, N]`.
 ///
 /// # For implementers
 ///
@@ -10,7 +10,7 @@ use binade_core::Handle;
 /// * The result has the element type that both operands have.
 /// * An inner extent of 0 gives zeros.
 pub trait MatMul: Handle {
-    /// `A·B`, of shape [M, N].
+    /// `A·B`, of shape `[M, N]`.
     ///
     /// # Errors
     ///

@@ -20,11 +20,11 @@ impl MaxPool2dConfig {
     }
 }
 
-/// The largest element of each window of images [N, C, H, W].
+/// The largest element of each window of images `[N, C, H, W]`.
 ///
 /// # For implementers
 ///
-/// * The result is [N, C, H', W'] with `H' = (H + 2·padding − KH) / stride + 1`, rounded down; `W'` alike.
+/// * The result is `[N, C, H', W']` with `H' = (H + 2·padding − KH) / stride + 1`, rounded down; `W'` alike.
 /// * A NaN is larger than everything: it is the result of each window that holds one.
 /// * Backward gives each window's gradient to its first largest element in row-major order (the first NaN, where there
 ///   is one); where windows overlap, gradients add up in f32 and are narrowed once.
@@ -33,7 +33,7 @@ pub trait MaxPool2d: Handle {
     ///
     /// # Errors
     ///
-    /// `Mismatch` where `input` is not [N, C, H, W] or smaller than the window; `InvalidArgument` for a window or
+    /// `Mismatch` where `input` is not `[N, C, H, W]` or smaller than the window; `InvalidArgument` for a window or
     /// stride of 0, or padding of more than half the window.
     fn max_pool2d(
         &self,

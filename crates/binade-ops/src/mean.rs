@@ -2,7 +2,7 @@
 
 use binade_core::{DType, Handle};
 
-/// Mean of all elements, an f32 scalar (shape []) whatever the storage.
+/// Mean of all elements, an f32 scalar (shape `[]`) whatever the storage.
 ///
 /// # For implementers
 ///
@@ -17,8 +17,8 @@ pub trait Mean: Handle {
     /// `Mismatch` where the element type is not floating-point.
     fn mean(&self, input: &Self::Tensor) -> Result<Self::Tensor, Self::Error>;
 
-    /// The gradient of an input of this shape and element type, for the f32 scalar `grad`: `grad / count` everywhere, rounded
-    /// once.
+    /// The gradient of an input of this shape and element type, for the f32 scalar `grad`: `grad / count` everywhere,
+    /// rounded once.
     ///
     /// # Errors
     ///

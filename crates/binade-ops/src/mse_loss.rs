@@ -6,7 +6,7 @@ use binade_core::Handle;
 ///
 /// # For implementers
 ///
-/// * Differences, squares and their sum are f32 whatever the storage; the loss is an f32 scalar (shape []).
+/// * Differences, squares and their sum are f32 whatever the storage; the loss is an f32 scalar (shape `[]`).
 /// * The gradients are `±2·(input − target) · grad / count`, narrowed once to the operands' element type.
 /// * The loss of no elements is NaN, as any mean of nothing.
 pub trait MseLoss: Handle {

@@ -2,7 +2,7 @@
 
 use binade_core::{DType, Handle};
 
-/// Sum of all elements, an f32 scalar (shape []) whatever the storage.
+/// Sum of all elements, an f32 scalar (shape `[]`) whatever the storage.
 ///
 /// # For implementers
 ///

@@ -1,10 +1,6 @@
 //! Casts that are recorded.
 
-use crate::{
-    Device,
-    record::Origin,
-    value::Value,
-};
+use crate::{Device, record::Origin, value::Value};
 use binade_autocast::{Autocast, CacheKey};
 use binade_core::{DType, Handle};
 use std::marker::PhantomData;

@@ -24,7 +24,9 @@ pub enum TapeError<E> {
         op: &'static str,
     },
     /// A gradient was asked of something that is no scalar.
-    #[error("backward of shape {shape:?}: only a scalar can be differentiated; reduce with `mean()` or `sum()` first")]
+    #[error(
+        "backward of shape {shape:?}: only a scalar can be differentiated; reduce with `mean()` or `sum()` first"
+    )]
     NotScalar {
         /// The shape it has.
         shape: Vec<usize>,
@@ -36,13 +38,17 @@ pub enum TapeError<E> {
     )]
     Detached,
     /// Two parameters have one name.
-    #[error("two parameters are called `{name}`: gradients go by name; register each once, and use its `Var` twice")]
+    #[error(
+        "two parameters are called `{name}`: gradients go by name; register each once, and use its `Var` twice"
+    )]
     Duplicate {
         /// The name.
         name: Arc<str>,
     },
     /// Gradients were asked towards something that was not registered.
-    #[error("operand {position} of `backward_to` is no parameter of this tape: make it with `tape.parameter`")]
+    #[error(
+        "operand {position} of `backward_to` is no parameter of this tape: make it with `tape.parameter`"
+    )]
     NotParameter {
         /// Where it stands.
         position: usize,
@@ -54,13 +60,17 @@ pub enum TapeError<E> {
         op: &'static str,
     },
     /// A custom operation was called on nothing.
-    #[error("`{op}` has no operands: what depends on nothing is a constant, as in `tape.constant(tensor)`")]
+    #[error(
+        "`{op}` has no operands: what depends on nothing is a constant, as in `tape.constant(tensor)`"
+    )]
     NoOperands {
         /// The operation.
         op: &'static str,
     },
     /// A custom operation's backward pass gave other than one gradient for each operand.
-    #[error("backward of `{op}` gave {found} gradients for {expected} operands: give one for each, `None` for none")]
+    #[error(
+        "backward of `{op}` gave {found} gradients for {expected} operands: give one for each, `None` for none"
+    )]
     GradientCount {
         /// The operation.
         op: &'static str,
@@ -87,7 +97,9 @@ impl<E: binade_core::Error> binade_core::Error for TapeError<E> {
             | Self::Duplicate { .. }
             | Self::NotParameter { .. }
             | Self::GradientCount { .. } => ErrorKind::Mismatch,
-            Self::NotScalar { .. } | Self::NoOperands { .. } | Self::Detached => ErrorKind::InvalidArgument,
+            Self::NotScalar { .. } | Self::NoOperands { .. } | Self::Detached => {
+                ErrorKind::InvalidArgument
+            }
         }
     }
 }

@@ -15,7 +15,7 @@ mod value;
 mod var;
 
 pub use custom::CustomCall;
-pub use device::Device;
+pub use device::{Device, ScalingDevice};
 pub use error::TapeError;
 pub use tape::Tape;
 pub use taped::Taped;

@@ -14,9 +14,8 @@ use std::{
 pub(crate) type Grads<D> = Vec<Option<<D as Handle>::Tensor>>;
 
 /// From the gradient of an operation's result to those of its operands.
-pub(crate) type Rule<D> = Box<
-    dyn Fn(&D, &<D as Handle>::Tensor) -> Result<Grads<D>, <D as Handle>::Error> + Send + Sync,
->;
+pub(crate) type Rule<D> =
+    Box<dyn Fn(&D, &<D as Handle>::Tensor) -> Result<Grads<D>, <D as Handle>::Error> + Send + Sync>;
 
 /// A parameter's name, and its leaf.
 pub(crate) type Registered = (Arc<str>, usize);

@@ -1,11 +1,6 @@
 //! The record of one training step, and where in it one stands.
 
-use crate::{
-    Device, Var,
-    autocast::Recorder,
-    record::Record,
-    value::Value,
-};
+use crate::{Device, Var, autocast::Recorder, record::Record, value::Value};
 use binade_autocast::{Ledger, Region, Scope};
 use binade_core::Named;
 use std::{fmt, sync::Arc};

@@ -87,7 +87,8 @@ impl<D: Device> Var<D> {
     /// When the device cannot cast.
     pub fn cast(&self, to: DType) -> Result<Self, Failed<D>> {
         let seen = self.tape.seen(&self.value);
-        let value = if seen.dtype() == to { seen } else { self.tape.scope().device().cast(&seen, to)? };
+        let value =
+            if seen.dtype() == to { seen } else { self.tape.scope().device().cast(&seen, to)? };
         Ok(Self::new(self.tape.clone(), value))
     }
 
@@ -111,7 +112,10 @@ impl<D: Device> Var<D> {
     /// # Errors
     ///
     /// As for [`backward`](Self::backward), and where one of `towards` is no parameter of this tape.
-    pub fn backward_to<'v, G>(&self, towards: impl IntoIterator<Item = &'v Self>) -> Result<G, Failed<D>>
+    pub fn backward_to<'v, G>(
+        &self,
+        towards: impl IntoIterator<Item = &'v Self>,
+    ) -> Result<G, Failed<D>>
     where
         G: From<Vec<Named<Option<D::Tensor>>>>,
     {

@@ -1,5 +1,7 @@
 //! Gradients against central differences, operation by operation and composed.
 
+#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
+
 mod common;
 
 use binade_cpu::Tensor;
@@ -92,7 +94,8 @@ fn a_convolutional_net_goes_back_as_differences_say() {
     ];
     check(&operands, |v| {
         let features = v[0].conv2d(&v[1], None, Conv2dConfig::default())?;
-        let (features, _) = features.batch_norm(&v[2], &v[3], &running, BatchNormConfig::default())?;
+        let (features, _) =
+            features.batch_norm(&v[2], &v[3], &running, BatchNormConfig::default())?;
         let pooled = features.gelu()?.max_pool2d(MaxPool2dConfig::square(2))?;
         pooled.reshape(&[2, 12])?.linear(&v[4], None)?.cross_entropy(&labels)
     });

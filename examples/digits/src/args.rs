@@ -25,12 +25,12 @@ pub struct Args {
     #[arg(long, default_value = "adamw")]
     pub optimizer: OptimizerKind,
     /// Passes over the training images.
-    #[arg(long, default_value_t = 8, value_parser = clap::value_parser!(u32).range(1..))]
+    #[arg(long, default_value_t = 15, value_parser = clap::value_parser!(u32).range(1..))]
     pub epochs: u32,
     /// Images a micro-batch.
     #[arg(long, default_value_t = 32, value_parser = clap::value_parser!(u32).range(2..=1437))]
     pub batch: u32,
-    /// Learning rate; by optimizer if left out (0.05 for sgd, 0.002 for adam and adamw).
+    /// Learning rate; by optimizer if left out (0.05 for sgd, 0.004 for adam and adamw).
     #[arg(long)]
     pub lr: Option<f64>,
     /// Fixes the split, the order of images and the first weights.
@@ -72,7 +72,9 @@ impl std::str::FromStr for Levels {
         if word.eq_ignore_ascii_case("all") {
             return Ok(Self::All);
         }
-        word.parse().map(Self::One).map_err(|error: binade::UnknownLevel| format!("{error}, or all"))
+        word.parse()
+            .map(Self::One)
+            .map_err(|error: binade::UnknownLevel| format!("{error}, or all"))
     }
 }
 

@@ -12,7 +12,9 @@ pub type Setting = (OptLevel, DType);
 /// The runs asked for, in the order of the table.
 pub fn settings(args: &Args) -> Vec<Setting> {
     let low = args.dtype.map(DType::from);
-    let all = OptLevel::ALL.into_iter().flat_map(|level| low_types(level).iter().map(move |&d| (level, d)));
+    let all = OptLevel::ALL
+        .into_iter()
+        .flat_map(|level| low_types(level).iter().map(move |&d| (level, d)));
     match (args.level, low) {
         (Levels::All, None) => all.collect(),
         (Levels::All, Some(low)) => {
@@ -61,7 +63,7 @@ pub fn rule(args: &Args) -> UpdateRule {
             let (dampening, weight_decay) = (0.0, 0.0);
             UpdateRule::Sgd(Sgd { lr, momentum: 0.9, dampening, weight_decay, nesterov: false })
         }
-        OptimizerKind::Adam => UpdateRule::adam(args.lr.unwrap_or(0.002)),
-        OptimizerKind::Adamw => UpdateRule::adamw(args.lr.unwrap_or(0.002)),
+        OptimizerKind::Adam => UpdateRule::adam(args.lr.unwrap_or(0.004)),
+        OptimizerKind::Adamw => UpdateRule::adamw(args.lr.unwrap_or(0.004)),
     }
 }

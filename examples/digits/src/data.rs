@@ -56,7 +56,9 @@ pub enum DataError {
     #[error("digits.csv.gz cannot be unpacked: {0}; is the file whole?")]
     Unpack(#[from] std::io::Error),
     /// A line that is not 64 pixels in 0..=16 and a label in 0..=9.
-    #[error("digits.csv.gz, line {line}: {text:?} is not 64 pixels from 0 to 16 and a label from 0 to 9")]
+    #[error(
+        "digits.csv.gz, line {line}: {text:?} is not 64 pixels from 0 to 16 and a label from 0 to 9"
+    )]
     Line {
         /// Counted from 1.
         line: usize,
@@ -103,8 +105,7 @@ fn read(lines: impl BufRead) -> Result<Images, DataError> {
 }
 
 fn parse(line: &str) -> Option<(Vec<f32>, i64)> {
-    let numbers: Vec<u8> =
-        line.trim().split(',').map(|n| n.parse().ok()).collect::<Option<_>>()?;
+    let numbers: Vec<u8> = line.trim().split(',').map(|n| n.parse().ok()).collect::<Option<_>>()?;
     let (label, pixels) = numbers.split_last()?;
     let fits = pixels.len() == PIXELS && pixels.iter().all(|&p| p <= 16) && *label < 10;
     fits.then(|| (pixels.iter().map(|&p| f32::from(p) / 16.0).collect(), i64::from(*label)))

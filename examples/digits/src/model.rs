@@ -101,7 +101,7 @@ impl<D: Computes> Net<D> {
         } else {
             x.batch_norm_inference(&p[1], &p[2], &self.running[index], config.eps)?
         };
-        x.relu()?.max_pool2d(MaxPool2dConfig { kernel: [2, 2], stride: [2, 2] })
+        x.relu()?.max_pool2d(MaxPool2dConfig { kernel: [2, 2], stride: [2, 2], padding: [0, 0] })
     }
 }
 

@@ -20,7 +20,8 @@ pub fn table(runs: &[Run]) -> String {
 fn row(run: &Run) -> String {
     let scale = format!("{} → {}", power(run.scale.initial), power(run.scale.last));
     let bytes = run.bytes;
-    let sizes = [bytes.parameters, bytes.masters, bytes.gradients, bytes.optimizer, bytes.activations_peak];
+    let sizes =
+        [bytes.parameters, bytes.masters, bytes.gradients, bytes.optimizer, bytes.activations_peak];
     let sizes: String = sizes.iter().map(|&b| format!("{:>9}", size(b))).collect();
     format!(
         "{:<3} {:<5} {:>9.2} % {:>8.4} {:>7} {:>8}  {:>17} {sizes} {:>8.1}",
@@ -53,7 +54,8 @@ fn size(bytes: u64) -> String {
 
 /// One line that says what to notice.
 fn notice(runs: &[Run]) -> String {
-    let find = |level: &str, dtype: &str| runs.iter().find(|r| r.level == level && r.dtype == dtype);
+    let find =
+        |level: &str, dtype: &str| runs.iter().find(|r| r.level == level && r.dtype == dtype);
     let diverged = runs.iter().find_map(|run| run.diverged.as_ref());
     if let Some(report) = diverged {
         return format!("Notice: {report}");
@@ -71,12 +73,19 @@ fn notice(runs: &[Run]) -> String {
 
 fn points(difference: f32) -> String {
     let points = 100.0 * difference;
-    if points.abs() < 0.005 { "exactly".into() } else { format!("within {:.2} points", points.abs()) }
+    if points.abs() < 0.005 {
+        "exactly".into()
+    } else {
+        format!("within {:.2} points", points.abs())
+    }
 }
 
 fn skips(runs: &[Run]) -> String {
     match runs.iter().find_map(|run| run.first_skip.as_ref()) {
         Some(report) => format!("Notice: {report}"),
-        None => "Notice: no step was skipped; every gradient was finite before and after unscaling.".into(),
+        None => {
+            "Notice: no step was skipped; every gradient was finite before and after unscaling."
+                .into()
+        }
     }
 }

@@ -1,18 +1,17 @@
 //! One run: trains a model at a level, tests it, and keeps the books.
 
 use crate::args::Args;
-use crate::config::{self, Setting};
-use crate::data::{CLASSES, Digits, Images, PIXELS};
-use crate::model::{Computes, Net};
-use crate::record::{Bytes, Run, Scale, Steps};
-use binade::core::{DType, Error as _, Handle, Named, NamedGrads};
-use binade::grad_scaler::{
-    BadMicroBatch, GradOps, GradScaler, LossScaleError, ScaleStore, Scaler, Step, UnscaledGrads,
-};
-use binade::master_weights::{MasterOptimizer, MasterWeights, Memory};
-use binade::{Amp, InitError, Model, initialize};
-use binade_ops::{Add, CrossEntropy, Download, Fill, Mul, Upload};
-use binade_tape::{Tape, TapeError, Taped, Var};
+use crate::config::Setting;
+use crate::data::Digits;
+use crate::model::Computes;
+use crate::record::Run;
+use crate::trainer::Trainer;
+use binade::InitError;
+use binade::core::{Handle, Named, NamedGrads};
+use binade::grad_scaler::{GradOps, GradScaler, LossScaleError, ScaleStore};
+use binade::master_weights::MasterWeights;
+use binade_ops::{CrossEntropy, Download, Mul};
+use binade_tape::TapeError;
 use indicatif::ProgressBar;
 use std::time::Instant;
 
@@ -22,9 +21,9 @@ pub trait Trains:
     + CrossEntropy
     + Mul
     + Download
-    + GradOps<Scale: Send + Sync + 'static, Grads: From<NamedGrads<Self::Tensor>>>
+    + GradOps<Scale: Send + Sync + 'static, Grads: From<NamedGrads<<Self as Handle>::Tensor>>>
     + MasterWeights<
-        Params = Vec<Named<Self::Tensor>>,
+        Params = Vec<Named<<Self as Handle>::Tensor>>,
         Grads = <Self as GradScaler>::Grads,
         Found = <Self as ScaleStore>::Found,
     >
@@ -36,9 +35,9 @@ impl<D> Trains for D where
         + CrossEntropy
         + Mul
         + Download
-        + GradOps<Scale: Send + Sync + 'static, Grads: From<NamedGrads<Self::Tensor>>>
+        + GradOps<Scale: Send + Sync + 'static, Grads: From<NamedGrads<<Self as Handle>::Tensor>>>
         + MasterWeights<
-            Params = Vec<Named<Self::Tensor>>,
+            Params = Vec<Named<<Self as Handle>::Tensor>>,
             Grads = <Self as GradScaler>::Grads,
             Found = <Self as ScaleStore>::Found,
         >
@@ -57,4 +56,30 @@ pub enum TrainError<E: std::error::Error + 'static> {
     /// The device or the policy refused something.
     #[error(transparent)]
     Tape(#[from] TapeError<E>),
+}
+
+/// Trains and tests `setting` on `device`. Where `watched`, each step's outcome is resolved; elsewhere the scale is read
+/// once, at the end.
+///
+/// # Errors
+///
+/// When the command line asks for what cannot be, or the device refuses.
+pub fn run<D: Trains>(
+    device: &D,
+    args: &Args,
+    setting: Setting,
+    digits: &Digits,
+    watched: bool,
+    bar: &ProgressBar,
+) -> Result<Run, TrainError<D::Error>> {
+    let started = Instant::now();
+    let mut trainer = Trainer::new(device, args, setting, watched)?;
+    let mut order = fastrand::Rng::with_seed(args.seed);
+    for _ in 0..args.epochs {
+        if trainer.epoch(&digits.train, &mut order, bar)?.is_break() {
+            break;
+        }
+    }
+    let accuracy = trainer.accuracy(&digits.test)?;
+    Ok(Run { accuracy, seconds: started.elapsed().as_secs_f64(), ..trainer.into_run(setting)? })
 }

@@ -67,6 +67,7 @@ impl Codec {
     /// decides on; the format's largest exponent is not looked at.
     ///
     /// `point` is between 13 and 31: of fractions under 2^-7, what lies beyond 31 bits is cut off.
+    #[inline(always)]
     const fn fixed(self, magnitude: u32) -> (u32, u32) {
         let exponent = magnitude >> STORED;
         if exponent >= self.first_normal {
@@ -78,12 +79,13 @@ impl Codec {
         cap(significand, self.dropped + binades_below)
     }
 
-    /// The signed code, where `code` is the magnitude's if the value was finite.
+    /// The signed code, where `code` is the rounded magnitude's; infinity's lies beyond the largest in every format.
+    #[inline(always)]
     const fn encode(self, value: f32, code: u32, on_overflow: OnOverflow) -> u32 {
         let bits = value.to_bits();
         let magnitude = if value.is_nan() {
             self.nan
-        } else if bits & !SIGN == INFINITY || code > self.max {
+        } else if code > self.max {
             match on_overflow {
                 OnOverflow::Saturate => self.max,
                 OnOverflow::NonFinite => self.max + 1,
@@ -95,13 +97,14 @@ impl Codec {
     }
 
     /// The value of a code, exactly.
-    #[inline]
+    #[inline(always)]
     pub(crate) const fn decode(self, code: u32) -> f32 {
         let sign = (code >> self.sign_bit) << 31;
         let magnitude = code & ((1 << self.sign_bit) - 1);
         f32::from_bits(sign | self.decode_magnitude(magnitude))
     }
 
+    #[inline(always)]
     const fn decode_magnitude(self, code: u32) -> u32 {
         if code > self.max {
             let is_infinity = code == self.max + 1 && code != self.nan;
@@ -120,6 +123,7 @@ impl Codec {
 }
 
 /// Keeps 31 bits of fraction, so that the sum with a random fraction fits in 32 bits.
+#[inline(always)]
 const fn cap(number: u32, point: u32) -> (u32, u32) {
     match point {
         ..=31 => (number, point),

@@ -41,6 +41,7 @@ macro_rules! float8 {
             }
 
             #[expect(clippy::cast_possible_truncation, reason = "an 8-bit format's codes are below 256")]
+            #[inline(always)]
             pub(crate) const fn from_code(code: u32) -> Self {
                 Self(code as u8)
             }

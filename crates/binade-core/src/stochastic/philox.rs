@@ -10,6 +10,7 @@ const MULTIPLIERS: [u32; 2] = [0xd251_1f53, 0xcd9e_8d57];
 const WEYL: [u32; 2] = [0x9e37_79b9, 0xbb67_ae85];
 
 /// Four random words for a counter and a key.
+#[inline]
 pub const fn philox4x32(mut counter: [u32; 4], mut key: [u32; 2]) -> [u32; 4] {
     let mut round = 0;
     while round < ROUNDS {
@@ -20,6 +21,7 @@ pub const fn philox4x32(mut counter: [u32; 4], mut key: [u32; 2]) -> [u32; 4] {
     counter
 }
 
+#[inline(always)]
 const fn mix(counter: [u32; 4], key: [u32; 2]) -> [u32; 4] {
     let [low_0, high_0] = super::halves(MULTIPLIERS[0] as u64 * counter[0] as u64);
     let [low_1, high_1] = super::halves(MULTIPLIERS[1] as u64 * counter[2] as u64);

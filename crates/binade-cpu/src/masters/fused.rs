@@ -54,7 +54,7 @@ fn with_copy<G: Element, C: Element + crate::Stored>(
 ) -> Result<(), Error> {
     let mut own = match slot.master {
         Some(_) => Vec::new(),
-        None => param.to_f32()?.into_owned(),
+        None => param.to_f32().into_owned(),
     };
     let master = slot.master.as_mut().unwrap_or(&mut own);
     let mut slices = Slices::<G, C>::new(grad, master);

@@ -17,7 +17,7 @@ impl MasterWeights for Cpu {
         let mut masters = HostMasters::new(plan, params.iter().map(|param| &*param.name))?;
         let lower = |param: &Named<Tensor>| {
             let dtype = plan.dtype_of(&param.name, param.value.dtype());
-            Ok((param.value.to_f32()?.into_owned(), param.value.cast(storable(dtype)?)?))
+            Ok((param.value.to_f32().into_owned(), param.value.cast(storable(dtype)?)?))
         };
         let both: Vec<(Vec<f32>, Tensor)> =
             params.iter().map(lower).collect::<Result<_, Error>>()?;

@@ -19,10 +19,10 @@ impl BatchNorm for Cpu {
     ) -> Result<BatchNormOutput<Tensor>, Error> {
         let layer = Layer::new(input, &[weight, bias], Some(running))?;
         let samples = count(shape::batch_norm_samples(input.shape())?);
-        let x = input.to_f32()?;
+        let x = input.to_f32();
         let moments = layer.moments(&x);
         let stats: Vec<Stats> = moments.iter().map(|m| m.stats(config.eps)).collect();
-        let output = layer.normalise(&x, &stats, &weight.to_f32()?, &bias.to_f32()?);
+        let output = layer.normalise(&x, &stats, &weight.to_f32(), &bias.to_f32());
         let unbiased = samples / (samples - 1.0);
         let means = moments.iter().map(|m| m.mean);
         let vars = moments.iter().map(|m| m.var * unbiased);
@@ -44,11 +44,11 @@ impl BatchNorm for Cpu {
         eps: f32,
     ) -> Result<Tensor, Error> {
         let layer = Layer::new(input, &[weight, bias], Some(running))?;
-        let (means, vars) = (running.mean.to_f32()?, running.var.to_f32()?);
+        let (means, vars) = (running.mean.to_f32(), running.var.to_f32());
         let both = means.iter().zip(&*vars);
         let stats: Vec<Stats> =
             both.map(|(mean, var)| Stats::new((*mean).into(), (*var).into(), eps)).collect();
-        let output = layer.normalise(&input.to_f32()?, &stats, &weight.to_f32()?, &bias.to_f32()?);
+        let output = layer.normalise(&input.to_f32(), &stats, &weight.to_f32(), &bias.to_f32());
         Tensor::from_f32(output, input.shape(), layer.dtype)
     }
 
@@ -62,7 +62,7 @@ impl BatchNorm for Cpu {
         let layer = Layer::new(input, &[weight], None)?;
         shape::batch_norm_samples(input.shape())?;
         operands::check_grad(Op::BATCH_NORM, grad, input.shape(), layer.dtype)?;
-        let (g, x, w) = (grad.to_f32()?, input.to_f32()?, weight.to_f32()?);
+        let (g, x, w) = (grad.to_f32(), input.to_f32(), weight.to_f32());
         let stats: Vec<Stats> = layer.moments(&x).iter().map(|m| m.stats(eps)).collect();
         let sums = layer.grad_sums(&g, &x, &stats);
         let dx = layer.input_grad(&g, &x, &w, &stats, &sums);
@@ -174,7 +174,7 @@ impl Layer {
 /// `(1 − momentum)·old + momentum·new`.
 fn moved(old: &Tensor, new: impl Iterator<Item = f64>, momentum: f32) -> Result<Tensor, Error> {
     let momentum = f64::from(momentum);
-    let (shape, old) = (old.shape(), old.to_f32()?);
+    let (shape, old) = (old.shape(), old.to_f32());
     let moved = old
         .iter()
         .zip(new)

@@ -13,7 +13,7 @@ impl Bmm for Cpu {
         let shape = shape::bmm(a.shape(), b.shape())?;
         let dtype = operands::float(Op::BMM, &[a, b])?;
         let sizes @ [m, k, n] = extents(a, b);
-        let (a, b) = (a.to_f32()?, b.to_f32()?);
+        let (a, b) = (a.to_f32(), b.to_f32());
         let mut products = Vec::with_capacity(shape::element_count(&shape));
         for i in 0..pairs(&shape) {
             products.extend(product(matrix(&a, i, m * k), matrix(&b, i, k * n), sizes));
@@ -26,7 +26,7 @@ impl Bmm for Cpu {
         let dtype = operands::float(Op::BMM, &[a, b])?;
         operands::check_grad(Op::BMM, grad, &shape, dtype)?;
         let sizes @ [m, k, n] = extents(a, b);
-        let (grad, x, y) = (grad.to_f32()?, a.to_f32()?, b.to_f32()?);
+        let (grad, x, y) = (grad.to_f32(), a.to_f32(), b.to_f32());
         let (mut da, mut db) = (Vec::with_capacity(x.len()), Vec::with_capacity(y.len()));
         for i in 0..pairs(&shape) {
             let (x, y) = (matrix(&x, i, m * k), matrix(&y, i, k * n));

@@ -23,8 +23,8 @@ impl Conv2d for Cpu {
         let operands = [&[input, weight][..], bias.as_slice()].concat();
         let dtype = operands::float(Op::CONV2D, &operands)?;
         let layer = Layer::new(input, weight, &shape, config);
-        let bias = bias.map(Tensor::to_f32).transpose()?;
-        let out = layer.forward(&input.to_f32()?, &weight.to_f32()?, bias.as_deref());
+        let bias = bias.map(Tensor::to_f32);
+        let out = layer.forward(&input.to_f32(), &weight.to_f32(), bias.as_deref());
         Tensor::from_f32(out, &shape, dtype)
     }
 
@@ -40,7 +40,7 @@ impl Conv2d for Cpu {
         let dtype = operands::float(Op::CONV2D, &[input, weight])?;
         operands::check_grad(Op::CONV2D, grad, &shape, dtype)?;
         let layer = Layer::new(input, weight, &shape, config);
-        let (g, x, w) = (grad.to_f32()?, input.to_f32()?, weight.to_f32()?);
+        let (g, x, w) = (grad.to_f32(), input.to_f32(), weight.to_f32());
         let (dx, dw) = (layer.input_grad(&g, &w), layer.weight_grad(&g, &x));
         let bias = bias.then(|| {
             let sums = reduce::channels(&g, Channels::of(&shape, 1));

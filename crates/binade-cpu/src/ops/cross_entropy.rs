@@ -1,6 +1,9 @@
 //! Cross-entropy of class labels.
 
-use super::{operands, softmax::normaliser};
+use super::{
+    operands,
+    softmax::{normaliser, softmax},
+};
 use crate::{Cpu, Error, Tensor, parallel, reduce};
 use binade_core::Op;
 use binade_ops::{CrossEntropy, shape};
@@ -8,7 +11,7 @@ use binade_ops::{CrossEntropy, shape};
 impl CrossEntropy for Cpu {
     fn cross_entropy(&self, logits: &Tensor, labels: &Tensor) -> Result<Tensor, Error> {
         let labels = checked(logits, labels)?;
-        let (x, classes) = (logits.to_f32()?, logits.shape()[1]);
+        let (x, classes) = (logits.to_f32(), logits.shape()[1]);
         let losses = parallel::partials(labels.len(), classes * COST, |rows| {
             rows.map(|i| row_loss(&x[i * classes..(i + 1) * classes], labels[i])).sum::<f64>()
         });
@@ -25,7 +28,7 @@ impl CrossEntropy for Cpu {
         let labels = checked(logits, labels)?;
         let grad = f64::from(operands::scalar_grad(Op::CROSS_ENTROPY, grad)?);
         let factor = reduce::round(grad / reduce::count(labels.len()));
-        let (x, classes) = (logits.to_f32()?, logits.shape()[1]);
+        let (x, classes) = (logits.to_f32(), logits.shape()[1]);
         let mut out = vec![0.0; x.len()];
         parallel::rows(&mut out, classes, classes * COST, |first, block| {
             for (i, out) in (first..).zip(block.chunks_exact_mut(classes)) {
@@ -47,9 +50,7 @@ fn row_loss(row: &[f32], label: usize) -> f64 {
 
 /// `(softmax(x) − onehot(label)) · factor`.
 fn row_grad(row: &[f32], label: usize, factor: f32, out: &mut [f32]) {
-    let (max, sum) = normaliser(row);
-    let scale = reduce::round(sum.recip());
-    out.iter_mut().zip(row).for_each(|(out, x)| *out = (x - max).exp() * scale);
+    softmax(row, out);
     out[label] -= 1.0;
     for out in out {
         *out *= factor;

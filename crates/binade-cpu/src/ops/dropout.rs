@@ -2,7 +2,7 @@
 
 use super::operands;
 use crate::{Cpu, Error, Tensor, parallel};
-use binade_core::Op;
+use binade_core::{Op, stochastic::Key};
 use binade_ops::{Dropout, shape};
 
 impl Dropout for Cpu {
@@ -10,10 +10,10 @@ impl Dropout for Cpu {
         let shape = shape::dropout(input.shape(), key.shape(), p)?;
         let dtype = operands::float(Op::DROPOUT, &[input])?;
         let mask = Mask::new(operands::key(Op::DROPOUT, key)?, p);
-        let mut out = input.to_f32()?.into_owned();
-        parallel::blocks(&mut out, |first, block| {
-            for (i, x) in (first as u64..).zip(block) {
-                *x = if mask.keeps(i) { *x * mask.factor } else { 0.0 };
+        let mut out = input.to_f32().into_owned();
+        parallel::rows(&mut out, WORDS, COST, |first, block| {
+            for (i, elements) in (first as u64..).zip(block.chunks_mut(WORDS)) {
+                mask.apply(i, elements);
             }
         });
         Tensor::from_f32(out, &shape, dtype)
@@ -24,10 +24,14 @@ impl Dropout for Cpu {
     }
 }
 
+/// Random words that one call of the generator gives, and what it costs.
+const WORDS: usize = 4;
+const COST: usize = 16;
+
 /// Which elements stay, and what they are multiplied by.
 struct Mask {
-    key: [u64; 2],
-    /// `⌊p·2³²⌋`: bits below it drop.
+    key: Key,
+    /// `⌊p·2³²⌋`: words below it drop.
     threshold: u64,
     /// `1 / (1 − p)`.
     factor: f32,
@@ -37,27 +41,18 @@ impl Mask {
     #[expect(
         clippy::cast_possible_truncation,
         clippy::cast_sign_loss,
-        reason = "p is in 0..=1, so that the product is in 0..=2^32 and its fraction is to go"
+        reason = "p is in 0..=1, so that the product is in 0..=2^32 and its fraction is to go; halves are halves"
     )]
-    fn new(key: [u64; 2], p: f32) -> Self {
-        Self { key, threshold: (f64::from(p) * 4294967296.0) as u64, factor: 1.0 / (1.0 - p) }
+    fn new([seed, counter]: [u64; 2], p: f32) -> Self {
+        let (step, parameter) = (counter as u32, !((counter >> 32) as u32));
+        let threshold = (f64::from(p) * 4294967296.0) as u64;
+        Self { key: Key { seed, parameter, step }, threshold, factor: 1.0 / (1.0 - p) }
     }
 
-    fn keeps(&self, index: u64) -> bool {
-        u64::from(bits(self.key, index)) >= self.threshold
+    /// Masks up to four neighbours, `block` being a quarter of the first one's index.
+    fn apply(&self, block: u64, elements: &mut [f32]) {
+        for (x, word) in elements.iter_mut().zip(self.key.block(block)) {
+            *x = if u64::from(word) < self.threshold { 0.0 } else { *x * self.factor };
+        }
     }
-}
-
-/// 32 random bits, a pure function of key (seed, counter) and index: splitmix64's finaliser, three times over.
-fn bits([seed, counter]: [u64; 2], index: u64) -> u32 {
-    let state = mix(mix(mix(seed) ^ counter) ^ index);
-    (state >> 32) as u32
-}
-
-/// The finaliser of splitmix64 (Steele, Lea, Flood 2014) with its increment.
-fn mix(state: u64) -> u64 {
-    let z = state.wrapping_add(0x9E37_79B9_7F4A_7C15);
-    let z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-    let z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-    z ^ (z >> 31)
 }

@@ -18,7 +18,7 @@ impl LayerNorm for Cpu {
     ) -> Result<Tensor, Error> {
         let shape = shape::layer_norm(input.shape(), weight.shape(), bias.shape())?;
         let (dtype, _) = operands::norm(Op::LAYER_NORM, input, &[weight, bias])?;
-        let (x, w, b) = (input.to_f32()?, weight.to_f32()?, bias.to_f32()?);
+        let (x, w, b) = (input.to_f32(), weight.to_f32(), bias.to_f32());
         let mut out = vec![0.0; x.len()];
         parallel::rows(&mut out, w.len(), w.len(), |first, block| {
             let rows = x[first * w.len()..].chunks_exact(w.len());
@@ -42,7 +42,7 @@ impl LayerNorm for Cpu {
         let shape = shape::layer_norm(input.shape(), weight.shape(), weight.shape())?;
         let (dtype, of_weight) = operands::norm(Op::LAYER_NORM, input, &[weight])?;
         operands::check_grad(Op::LAYER_NORM, grad, &shape, dtype)?;
-        let (g, x, w) = (grad.to_f32()?, input.to_f32()?, weight.to_f32()?);
+        let (g, x, w) = (grad.to_f32(), input.to_f32(), weight.to_f32());
         let [dw, db] = parameter_grads(&g, &x, w.len(), eps);
         Ok(NormGrads {
             input: Tensor::from_f32(input_grad(&g, &x, &w, eps), &shape, dtype)?,

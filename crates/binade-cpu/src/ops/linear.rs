@@ -21,10 +21,10 @@ impl Linear for Cpu {
         let dtype = operands::float(Op::LINEAR, &operands)?;
         let [rows, k, n] = extents(input, weight);
         let mut out = match bias {
-            Some(bias) => bias.to_f32()?.repeat(rows),
+            Some(bias) => bias.to_f32().repeat(rows),
             None => vec![0.0; rows * n],
         };
-        let (x, w) = (input.to_f32()?, weight.to_f32()?);
+        let (x, w) = (input.to_f32(), weight.to_f32());
         add_product(&matrix(&x, rows, k), &matrix(&w, n, k).reversed_axes(), &mut out);
         Tensor::from_f32(out, &shape, dtype)
     }
@@ -40,7 +40,7 @@ impl Linear for Cpu {
         let dtype = operands::float(Op::LINEAR, &[input, weight])?;
         operands::check_grad(Op::LINEAR, grad, &shape, dtype)?;
         let [rows, k, n] = extents(input, weight);
-        let (g, x, w) = (grad.to_f32()?, input.to_f32()?, weight.to_f32()?);
+        let (g, x, w) = (grad.to_f32(), input.to_f32(), weight.to_f32());
         let (mut dx, mut dw) = (vec![0.0; rows * k], vec![0.0; n * k]);
         add_product(&matrix(&g, rows, n), &matrix(&w, n, k), &mut dx);
         add_product(&matrix(&g, rows, n).reversed_axes(), &matrix(&x, rows, k), &mut dw);

@@ -12,7 +12,7 @@ impl MatMul for Cpu {
     fn matmul(&self, a: &Tensor, b: &Tensor) -> Result<Tensor, Error> {
         let shape = shape::matmul(a.shape(), b.shape())?;
         let dtype = operands::float(Op::MATMUL, &[a, b])?;
-        let product = product(&a.to_f32()?, &b.to_f32()?, extents(a, b));
+        let product = product(&a.to_f32(), &b.to_f32(), extents(a, b));
         Tensor::from_f32(product, &shape, dtype)
     }
 
@@ -20,7 +20,7 @@ impl MatMul for Cpu {
         let shape = shape::matmul(a.shape(), b.shape())?;
         let dtype = operands::float(Op::MATMUL, &[a, b])?;
         operands::check_grad(Op::MATMUL, grad, &shape, dtype)?;
-        let (da, db) = gradients(&grad.to_f32()?, &a.to_f32()?, &b.to_f32()?, extents(a, b));
+        let (da, db) = gradients(&grad.to_f32(), &a.to_f32(), &b.to_f32(), extents(a, b));
         Ok([Tensor::from_f32(da, a.shape(), dtype)?, Tensor::from_f32(db, b.shape(), dtype)?])
     }
 }

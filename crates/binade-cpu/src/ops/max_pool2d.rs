@@ -10,7 +10,7 @@ impl MaxPool2d for Cpu {
     fn max_pool2d(&self, input: &Tensor, config: MaxPool2dConfig) -> Result<Tensor, Error> {
         let shape = shape::max_pool2d(input.shape(), config)?;
         let dtype = operands::float(Op::MAX_POOL2D, &[input])?;
-        let (plane, x) = (Plane::new(input, &shape, config), input.to_f32()?);
+        let (plane, x) = (Plane::new(input, &shape, config), input.to_f32());
         let mut out = vec![0.0; shape::element_count(&shape)];
         parallel::rows(&mut out, plane.windows(), plane.cost(), |first, block| {
             let images = x[first * plane.pixels()..].chunks_exact(plane.pixels());
@@ -30,7 +30,7 @@ impl MaxPool2d for Cpu {
         let shape = shape::max_pool2d(input.shape(), config)?;
         let dtype = operands::float(Op::MAX_POOL2D, &[input])?;
         operands::check_grad(Op::MAX_POOL2D, grad, &shape, dtype)?;
-        let (plane, x, g) = (Plane::new(input, &shape, config), input.to_f32()?, grad.to_f32()?);
+        let (plane, x, g) = (Plane::new(input, &shape, config), input.to_f32(), grad.to_f32());
         let mut dx = vec![0.0; x.len()];
         parallel::rows(&mut dx, plane.pixels(), plane.cost(), |first, block| {
             let images = x[first * plane.pixels()..].chunks_exact(plane.pixels());
@@ -51,7 +51,7 @@ struct Plane {
 }
 
 impl Plane {
-    /// Of an input [N, C, H, W] and the shape of its result.
+    /// Of an input `[N, C, H, W]` and the shape of its result.
     fn new(input: &Tensor, shape: &[usize], config: MaxPool2dConfig) -> Self {
         let image = [input.shape()[2], input.shape()[3]];
         Self { image, output: [shape[2], shape[3]], config }

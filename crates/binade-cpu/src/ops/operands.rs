@@ -41,7 +41,7 @@ pub(super) fn indices(op: Op, tensor: &Tensor, limit: usize) -> Result<Vec<usize
     checked.collect()
 }
 
-/// Seed and counter of a key [2].
+/// Seed and counter of a key `[2]`.
 pub(super) fn key(op: Op, tensor: &Tensor) -> Result<[u64; 2], Error> {
     match integers(op, tensor)? {
         &[seed, counter] => Ok([seed.cast_unsigned(), counter.cast_unsigned()]),

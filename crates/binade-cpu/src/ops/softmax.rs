@@ -7,11 +7,7 @@ use binade_ops::{Softmax, shape};
 
 impl Softmax for Cpu {
     fn softmax(&self, input: &Tensor) -> Result<Tensor, Error> {
-        by_row(Op::SOFTMAX, input, |x, out| {
-            let (max, sum) = normaliser(x);
-            let factor = reduce::round(sum.recip());
-            out.iter_mut().zip(x).for_each(|(out, x)| *out = (x - max).exp() * factor);
-        })
+        by_row(Op::SOFTMAX, input, softmax)
     }
 
     fn softmax_backward(&self, grad: &Tensor, output: &Tensor) -> Result<Tensor, Error> {
@@ -25,11 +21,25 @@ impl Softmax for Cpu {
 /// What an element costs that goes through an exponential.
 const COST: usize = 8;
 
+/// `exp(x) / Σ exp(x)`.
+pub(super) fn softmax(row: &[f32], out: &mut [f32]) {
+    let max = largest(row);
+    out.iter_mut().zip(row).for_each(|(out, x)| *out = (x - max).exp());
+    let factor = reduce::round(reduce::run(out, f64::from).recip());
+    for out in out {
+        *out *= factor;
+    }
+}
+
 /// The largest element of a row, and the sum of the exponentials of what the others fall short of it by.
 pub(super) fn normaliser(row: &[f32]) -> (f32, f64) {
-    // `max` passes over NaN, but the sum does not.
-    let max = row.iter().copied().fold(f32::NEG_INFINITY, f32::max);
+    let max = largest(row);
     (max, reduce::run(row, |x| f64::from((x - max).exp())))
+}
+
+/// Passes over NaN, but the sum of exponentials does not.
+fn largest(row: &[f32]) -> f32 {
+    row.iter().copied().fold(f32::NEG_INFINITY, f32::max)
 }
 
 /// `f(input, output)` for each row.
@@ -50,7 +60,7 @@ pub(super) fn by_row2(
 ) -> Result<Tensor, Error> {
     let shape = shape::softmax(op, &shape::same(op, a.shape(), b.shape())?)?;
     let dtype = operands::float(op, &[a, b])?;
-    let (a, b) = (a.to_f32()?, b.to_f32()?);
+    let (a, b) = (a.to_f32(), b.to_f32());
     let width = shape.last().copied().unwrap_or(1);
     let mut out = vec![0.0; a.len()];
     parallel::rows(&mut out, width, width * COST, |first, block| {

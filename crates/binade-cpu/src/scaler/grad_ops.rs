@@ -36,7 +36,7 @@ impl GradOps for Cpu {
         Ok(())
     }
 
-    fn add(
+    fn accumulate(
         &self,
         sum: Option<Gradients>,
         grads: Gradients,

@@ -1,8 +1,11 @@
 //! Elements as bytes: exact, whatever the type.
 
-use super::{Stored, Tensor, shaped, stored::Data};
+use super::{Stored, Tensor, stored::Data};
 use crate::Error;
-use binade_core::DType;
+use binade_core::{
+    DType,
+    cast::{E4M3, E5M2},
+};
 use binade_ops::shape::element_count;
 use half::{bf16, f16};
 
@@ -11,7 +14,7 @@ impl Tensor {
     ///
     /// # Errors
     ///
-    /// [`Error::Length`] where they are not as many as `shape` says; [`Error::Unsupported`] for `i32`.
+    /// [`Error::Length`] where they are not as many as `shape` says; [`Error::Unsupported`] for `i32` and `bool`.
     pub fn from_bits(bytes: &[u8], dtype: DType, shape: &[usize]) -> Result<Self, Error> {
         let expected = element_count(shape) * dtype.bytes();
         if bytes.len() != expected {
@@ -23,11 +26,10 @@ impl Tensor {
             DType::F16 => decode(bytes, shape, f16::from_le_bytes),
             DType::F32 => decode(bytes, shape, f32::from_le_bytes),
             DType::F64 => decode(bytes, shape, f64::from_le_bytes),
+            DType::E4M3 => decode(bytes, shape, |[bits]| E4M3::from_bits(bits)),
+            DType::E5M2 => decode(bytes, shape, |[bits]| E5M2::from_bits(bits)),
             DType::I64 => decode(bytes, shape, i64::from_le_bytes),
-            DType::E4M3 | DType::E5M2 | DType::U8 | DType::Bool => {
-                let array = shaped(bytes.to_vec(), shape)?;
-                Ok(Self::from_data(Data::Byte(dtype, array.into_shared())))
-            }
+            DType::U8 => decode(bytes, shape, u8::from_le_bytes),
             _ => Err(Error::Unsupported { what: "store", dtype }),
         }
     }
@@ -39,8 +41,10 @@ impl Tensor {
             Data::F16(array) => array.iter().flat_map(|x| x.to_le_bytes()).collect(),
             Data::F32(array) => array.iter().flat_map(|x| x.to_le_bytes()).collect(),
             Data::F64(array) => array.iter().flat_map(|x| x.to_le_bytes()).collect(),
+            Data::E4M3(array) => array.iter().map(|x| x.to_bits()).collect(),
+            Data::E5M2(array) => array.iter().map(|x| x.to_bits()).collect(),
             Data::I64(array) => array.iter().flat_map(|x| x.to_le_bytes()).collect(),
-            Data::Byte(_, array) => array.iter().copied().collect(),
+            Data::U8(array) => array.iter().copied().collect(),
         }
     }
 }

@@ -1,34 +1,35 @@
 //! Between element types: widened exactly, narrowed once.
 
-use super::{Tensor, stored::Data};
-use crate::{Error, parallel};
-use binade_core::DType;
-use half::{bf16, f16, slice::HalfFloatSliceExt};
+use super::{Stored, Tensor, slices, stored::Data};
+use crate::Error;
+use binade_core::{
+    DType,
+    cast::{
+        E4M3, E5M2,
+        OnOverflow::{self, NonFinite},
+    },
+};
 use std::borrow::Cow;
 
 impl Tensor {
-    /// The elements as f32: exact for bf16, f16, f32; the nearest f32 for f64 and i64.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::Unsupported`] for one-byte types.
-    pub fn to_f32(&self) -> Result<Cow<'_, [f32]>, Error> {
-        let widened = match &self.data {
-            Data::F32(_) => return Ok(Cow::Borrowed(self.as_slice().unwrap_or_default())),
-            Data::BF16(_) => map(self.as_slice().unwrap_or_default(), widen_bf16),
-            Data::F16(_) => map(self.as_slice().unwrap_or_default(), widen_f16),
+    /// The elements as f32: exact for every type of at most 32 bits, the nearest f32 for f64 and i64.
+    pub fn to_f32(&self) -> Cow<'_, [f32]> {
+        Cow::Owned(match &self.data {
+            Data::F32(_) => return Cow::Borrowed(self.elements()),
+            Data::BF16(_) => slices::widen_bf16(self.elements()),
+            Data::F16(_) => slices::widen_f16(self.elements()),
+            Data::E4M3(array) => array.iter().map(|x| x.to_f32()).collect(),
+            Data::E5M2(array) => array.iter().map(|x| x.to_f32()).collect(),
             #[expect(clippy::cast_possible_truncation, reason = "rounding is what is asked for")]
             Data::F64(array) => array.iter().map(|x| *x as f32).collect(),
             #[expect(clippy::cast_precision_loss, reason = "rounding is what is asked for")]
             Data::I64(array) => array.iter().map(|x| *x as f32).collect(),
-            Data::Byte(dtype, _) => {
-                return Err(Error::Unsupported { what: "widen", dtype: *dtype });
-            }
-        };
-        Ok(Cow::Owned(widened))
+            Data::U8(array) => array.iter().map(|x| f32::from(*x)).collect(),
+        })
     }
 
-    /// A tensor of `values`, rounded once to `dtype`, to nearest even.
+    /// A tensor of `values`, rounded once to `dtype`, to nearest even; what is beyond the format's largest value becomes
+    /// infinite, or NaN in E4M3, so that no overflow hides.
     ///
     /// # Errors
     ///
@@ -36,10 +37,12 @@ impl Tensor {
     /// floating-point.
     pub fn from_f32(values: Vec<f32>, shape: &[usize], dtype: DType) -> Result<Self, Error> {
         match dtype {
-            DType::BF16 => Self::new(map(&values, narrow_bf16), shape),
-            DType::F16 => Self::new(map(&values, narrow_f16), shape),
+            DType::BF16 => Self::new(slices::narrow_bf16(&values), shape),
+            DType::F16 => Self::new(slices::narrow_f16(&values), shape),
             DType::F32 => Self::new(values, shape),
             DType::F64 => Self::new(values.into_iter().map(f64::from).collect(), shape),
+            DType::E4M3 => Self::new(narrow8(&values, E4M3::from_f32), shape),
+            DType::E5M2 => Self::new(narrow8(&values, E5M2::from_f32), shape),
             _ => Err(Error::Unsupported { what: "round to", dtype }),
         }
     }
@@ -48,44 +51,28 @@ impl Tensor {
     ///
     /// # Errors
     ///
-    /// [`Error::Unsupported`] where there is no conversion between the two types.
+    /// [`Error::Unsupported`] for integers, and between f64 and anything but f32: the detour would round twice.
     pub fn cast(&self, to: DType) -> Result<Self, Error> {
-        if to == self.dtype() {
+        let from = self.dtype();
+        if to == from {
             return Ok(self.clone());
         }
-        if let (Data::F64(array), DType::BF16 | DType::F16) = (&self.data, to) {
-            // Not by way of f32, which would round twice.
-            let values = array.iter();
-            return match to {
-                DType::BF16 => {
-                    Self::new(values.map(|x| bf16::from_f64(*x)).collect(), self.shape())
-                }
-                _ => Self::new(values.map(|x| f16::from_f64(*x)).collect(), self.shape()),
-            };
+        let floats = from.is_castable() && to.is_castable();
+        let doubles = [from, to].contains(&DType::F64) && [from, to].contains(&DType::F32);
+        match (from, to) {
+            _ if floats || doubles => Self::from_f32(self.to_f32().into_owned(), self.shape(), to),
+            (DType::F64, _) => Err(Error::Unsupported { what: "cast f64 straight to", dtype: to }),
+            _ if to.is_castable() => Err(Error::Unsupported { what: "cast", dtype: from }),
+            _ => Err(Error::Unsupported { what: "cast to", dtype: to }),
         }
-        Self::from_f32(self.to_f32()?.into_owned(), self.shape(), to)
+    }
+
+    /// The elements, whose type the caller has found to be `E`.
+    fn elements<E: Stored>(&self) -> &[E] {
+        self.as_slice().expect("the caller matched on the type")
     }
 }
 
-fn widen_bf16(from: &[bf16], to: &mut [f32]) {
-    from.convert_to_f32_slice(to);
-}
-
-fn widen_f16(from: &[f16], to: &mut [f32]) {
-    from.convert_to_f32_slice(to);
-}
-
-fn narrow_bf16(from: &[f32], to: &mut [bf16]) {
-    to.convert_from_f32_slice(from);
-}
-
-fn narrow_f16(from: &[f32], to: &mut [f16]) {
-    to.convert_from_f32_slice(from);
-}
-
-/// Converts block by block.
-fn map<A: Sync, B: Copy + Default + Send>(from: &[A], convert: fn(&[A], &mut [B])) -> Vec<B> {
-    let mut to = vec![B::default(); from.len()];
-    parallel::blocks(&mut to, |first, block| convert(&from[first..first + block.len()], block));
-    to
+fn narrow8<E>(values: &[f32], round: fn(f32, OnOverflow) -> E) -> Vec<E> {
+    values.iter().map(|x| round(*x, NonFinite)).collect()
 }

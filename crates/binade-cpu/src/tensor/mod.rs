@@ -2,6 +2,7 @@
 
 mod bits;
 mod convert;
+mod slices;
 mod stored;
 
 pub use stored::Stored;

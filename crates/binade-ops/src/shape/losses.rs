@@ -3,7 +3,7 @@
 use super::ShapeError;
 use binade_core::Op;
 
-/// Logits [N, C] and labels [N] give a scalar.
+/// Logits `[N, C]` and labels `[N]` give a scalar.
 ///
 /// # Errors
 ///

@@ -3,7 +3,7 @@
 use super::ShapeError;
 use binade_core::Op;
 
-/// [.., D] with weight and bias [D] keeps its shape.
+/// `[.., D]` with weight and bias `[D]` keeps its shape.
 ///
 /// # Errors
 ///
@@ -23,7 +23,7 @@ pub fn layer_norm(
     }
 }
 
-/// [N, C, ..] with vectors [C] (weight, bias, running mean and variance) keeps its shape.
+/// `[N, C, ..]` with vectors `[C]` (weight, bias, running mean and variance) keeps its shape.
 ///
 /// # Errors
 ///
@@ -54,7 +54,7 @@ pub fn batch_norm_samples(input: &[usize]) -> Result<usize, ShapeError> {
     Ok(samples)
 }
 
-/// [.., D] keeps its shape; `op` is softmax or its logarithm.
+/// `[.., D]` keeps its shape; `op` is softmax or its logarithm.
 ///
 /// # Errors
 ///

@@ -12,12 +12,12 @@ pub fn same(op: Op, a: &[usize], b: &[usize]) -> Result<Vec<usize>, ShapeError> 
     if a == b { Ok(a.to_vec()) } else { Err(ShapeError::mismatch(op, &[a, b], "equal shapes")) }
 }
 
-/// The channel axis: 1 for images [N, C, H, W], the last otherwise; `None` for a scalar.
+/// The channel axis: 1 for images `[N, C, H, W]`, the last otherwise; `None` for a scalar.
 pub fn channels(shape: &[usize]) -> Option<usize> {
     if shape.len() == 4 { Some(1) } else { shape.len().checked_sub(1) }
 }
 
-/// [N, C, H, W] with bias [C], or [.., D] with bias [D], keeps its shape.
+/// `[N, C, H, W]` with bias `[C]`, or `[.., D]` with bias `[D]`, keeps its shape.
 ///
 /// # Errors
 ///
@@ -33,7 +33,7 @@ pub fn bias_add(input: &[usize], bias: &[usize]) -> Result<Vec<usize>, ShapeErro
     }
 }
 
-/// Any shape with a key [2] keeps its shape.
+/// Any shape with a key `[2]` keeps its shape.
 ///
 /// # Errors
 ///

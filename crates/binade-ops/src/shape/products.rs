@@ -5,7 +5,7 @@
 use super::ShapeError;
 use binade_core::Op;
 
-/// [M, K] and [K, N] give [M, N].
+/// `[M, K]` and `[K, N]` give `[M, N]`.
 ///
 /// # Errors
 ///
@@ -17,7 +17,7 @@ pub fn matmul(a: &[usize], b: &[usize]) -> Result<Vec<usize>, ShapeError> {
     }
 }
 
-/// [.., M, K] and [.., K, N] with equal leading extents give [.., M, N].
+/// `[.., M, K]` and `[.., K, N]` with equal leading extents give `[.., M, N]`.
 ///
 /// # Errors
 ///
@@ -37,7 +37,7 @@ pub fn bmm(a: &[usize], b: &[usize]) -> Result<Vec<usize>, ShapeError> {
     }
 }
 
-/// [.., in] with weight [out, in] and bias [out] gives [.., out].
+/// `[.., in]` with weight `[out, in]` and bias `[out]` gives `[.., out]`.
 ///
 /// # Errors
 ///

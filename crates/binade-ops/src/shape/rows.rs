@@ -5,7 +5,7 @@ use binade_core::{Op, OpClass};
 
 const RESHAPE: Op = Op::custom("reshape", OpClass::Shape);
 
-/// A table [V, D] and indices of any shape give that shape with D appended.
+/// A table `[V, D]` and indices of any shape give that shape with D appended.
 ///
 /// # Errors
 ///

@@ -8,10 +8,11 @@ use binade_core::Op;
 
 /// How many windows fit along an axis: `(extent + 2·padding − window) / stride + 1`, rounded down.
 fn positions(extent: usize, window: usize, stride: usize, padding: usize) -> Option<usize> {
-    (extent + 2 * padding).checked_sub(window).map(|room| room / stride + 1)
+    let padded = padding.checked_mul(2)?.checked_add(extent)?;
+    Some(padded.checked_sub(window)? / stride + 1)
 }
 
-/// [N, C, H, W] with weight [O, C, KH, KW] and bias [O] gives [N, O, H', W'].
+/// `[N, C, H, W]` with weight `[O, C, KH, KW]` and bias `[O]` gives `[N, O, H', W']`.
 ///
 /// # Errors
 ///
@@ -51,7 +52,7 @@ fn conv2d_extents(
     Some(vec![n, o, rows, columns])
 }
 
-/// [N, C, H, W] gives [N, C, H', W'].
+/// `[N, C, H, W]` gives `[N, C, H', W']`.
 ///
 /// # Errors
 ///

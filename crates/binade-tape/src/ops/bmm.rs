@@ -15,9 +15,8 @@ impl<D: Device + Bmm> Var<D> {
         let [a, b] = self.operands(Op::BMM, [self, other])?;
         let output = self.tape().device().bmm(&a.tensor, &b.tensor)?;
         let (left, right) = (a.tensor.clone(), b.tensor.clone());
-        let rule = move |device: &D, grad: &D::Tensor| {
-            Ok(all(device.bmm_backward(grad, &left, &right)?))
-        };
+        let rule =
+            move |device: &D, grad: &D::Tensor| Ok(all(device.bmm_backward(grad, &left, &right)?));
         let inputs = [&a, &b];
         Ok(self.push(Op::BMM, &inputs, &Saves::Inputs(&inputs), output, rule))
     }

@@ -9,7 +9,7 @@ use binade_core::Op;
 use binade_ops::{Conv2d, Conv2dConfig};
 
 impl<D: Device + Conv2d> Var<D> {
-    /// `self` [N, C, H, W] convolved with `weight` [O, C, KH, KW], plus `bias` [O]: see [`Conv2d`].
+    /// `self` [N, C, H, W] convolved with `weight` [O, C, KH, KW], plus `bias` of O: see [`Conv2d`].
     ///
     /// # Errors
     ///

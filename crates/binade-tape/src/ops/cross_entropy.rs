@@ -6,7 +6,7 @@ use binade_core::Op;
 use binade_ops::CrossEntropy;
 
 impl<D: Device + CrossEntropy> Var<D> {
-    /// The mean loss of logits [N, C] against i64 `labels` [N], an `f32` scalar: see [`CrossEntropy`].
+    /// The mean loss of logits [N, C] against N i64 `labels`, an `f32` scalar: see [`CrossEntropy`].
     ///
     /// # Errors
     ///

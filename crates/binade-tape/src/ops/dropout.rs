@@ -6,7 +6,7 @@ use binade_core::Op;
 use binade_ops::Dropout;
 
 impl<D: Device + Dropout> Var<D> {
-    /// `self` with elements zeroed with probability `p`, by `key` (i64 [2]: seed and counter): see [`Dropout`].
+    /// `self` with elements zeroed with probability `p`, by `key` (two i64: seed and counter): see [`Dropout`].
     ///
     /// No mask is kept: backward makes it again.
     ///
@@ -17,9 +17,8 @@ impl<D: Device + Dropout> Var<D> {
         let [x] = self.operands(Op::DROPOUT, [self])?;
         let output = self.tape().device().dropout(&x.tensor, key, p)?;
         let key = key.clone();
-        let rule = move |device: &D, grad: &D::Tensor| {
-            Ok(all([device.dropout_backward(grad, &key, p)?]))
-        };
+        let rule =
+            move |device: &D, grad: &D::Tensor| Ok(all([device.dropout_backward(grad, &key, p)?]));
         Ok(self.push(Op::DROPOUT, &[&x], &Saves::Nothing, output, rule))
     }
 }

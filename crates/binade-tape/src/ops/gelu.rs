@@ -15,7 +15,8 @@ impl<D: Device + Gelu> Var<D> {
         let [x] = self.operands(Op::GELU, [self])?;
         let output = self.tape().device().gelu(&x.tensor)?;
         let kept = x.tensor.clone();
-        let rule = move |device: &D, grad: &D::Tensor| Ok(all([device.gelu_backward(grad, &kept)?]));
+        let rule =
+            move |device: &D, grad: &D::Tensor| Ok(all([device.gelu_backward(grad, &kept)?]));
         Ok(self.push(Op::GELU, &[&x], &Saves::Inputs(&[&x]), output, rule))
     }
 }

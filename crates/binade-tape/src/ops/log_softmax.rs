@@ -15,7 +15,9 @@ impl<D: Device + LogSoftmax> Var<D> {
         let [x] = self.operands(Op::LOG_SOFTMAX, [self])?;
         let output = self.tape().device().log_softmax(&x.tensor)?;
         let kept = output.clone();
-        let rule = move |device: &D, grad: &D::Tensor| Ok(all([device.log_softmax_backward(grad, &kept)?]));
+        let rule = move |device: &D, grad: &D::Tensor| {
+            Ok(all([device.log_softmax_backward(grad, &kept)?]))
+        };
         Ok(self.push(Op::LOG_SOFTMAX, &[&x], &Saves::Output, output, rule))
     }
 }

@@ -31,7 +31,7 @@ use crate::{
     value::Value,
 };
 use binade_autocast::CastError;
-use binade_cast_policy::OpCall;
+use binade_cast_policy::{Attribute, OpCall};
 use binade_core::{Handle, Op};
 use std::{borrow::Cow, sync::Arc};
 
@@ -71,7 +71,7 @@ impl<D: Device> Var<D> {
     }
 
     /// As [`operand_list`](Self::operand_list), for operations whose result is `f32` whatever they are given: a policy
-    /// that asks for an `f32` result has it without a cast.
+    /// that asks for an `f32` result has it without a cast. All of `self` is summed, which an override may go by.
     pub(crate) fn operands_of_f32(
         &self,
         op: Op,
@@ -79,7 +79,8 @@ impl<D: Device> Var<D> {
     ) -> Result<Vec<Value<D>>, Failed<D>> {
         let seen = self.seen_list(op, operands)?;
         let seen: Vec<&Value<D>> = seen.iter().collect();
-        let call = OpCall::new(op, &[]).with_path(self.tape().path());
+        let summed = [(Attribute::ReductionLength, float(self.value().elements()))];
+        let call = OpCall::new(op, &[]).with_path(self.tape().path()).with_attributes(&summed);
         let prepared = self.tape().scope().prepare(&call, &seen).map_err(refused)?;
         Ok(prepared.operands.into_iter().map(Cow::into_owned).collect())
     }
@@ -136,6 +137,14 @@ impl<D: Device> Var<D> {
 /// A gradient for every operand.
 pub(crate) fn all<T, const N: usize>(grads: [T; N]) -> Vec<Option<T>> {
     grads.map(Some).into()
+}
+
+#[expect(
+    clippy::cast_precision_loss,
+    reason = "overrides compare sizes, and 2^53 elements are never exceeded"
+)]
+fn float(count: u64) -> f64 {
+    count as f64
 }
 
 fn refused<E: binade_core::Error>(error: CastError<E>) -> TapeError<E> {

@@ -15,9 +15,8 @@ impl<D: Device + Mul> Var<D> {
         let [a, b] = self.operands(Op::MUL, [self, other])?;
         let output = self.tape().device().mul(&a.tensor, &b.tensor)?;
         let (left, right) = (a.tensor.clone(), b.tensor.clone());
-        let rule = move |device: &D, grad: &D::Tensor| {
-            Ok(all(device.mul_backward(grad, &left, &right)?))
-        };
+        let rule =
+            move |device: &D, grad: &D::Tensor| Ok(all(device.mul_backward(grad, &left, &right)?));
         let inputs = [&a, &b];
         Ok(self.push(Op::MUL, &inputs, &Saves::Inputs(&inputs), output, rule))
     }

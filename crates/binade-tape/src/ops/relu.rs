@@ -15,7 +15,8 @@ impl<D: Device + Relu> Var<D> {
         let [x] = self.operands(Op::RELU, [self])?;
         let output = self.tape().device().relu(&x.tensor)?;
         let kept = output.clone();
-        let rule = move |device: &D, grad: &D::Tensor| Ok(all([device.relu_backward(grad, &kept)?]));
+        let rule =
+            move |device: &D, grad: &D::Tensor| Ok(all([device.relu_backward(grad, &kept)?]));
         Ok(self.push(Op::RELU, &[&x], &Saves::Output, output, rule))
     }
 }

@@ -15,7 +15,8 @@ impl<D: Device + Softmax> Var<D> {
         let [x] = self.operands(Op::SOFTMAX, [self])?;
         let output = self.tape().device().softmax(&x.tensor)?;
         let kept = output.clone();
-        let rule = move |device: &D, grad: &D::Tensor| Ok(all([device.softmax_backward(grad, &kept)?]));
+        let rule =
+            move |device: &D, grad: &D::Tensor| Ok(all([device.softmax_backward(grad, &kept)?]));
         Ok(self.push(Op::SOFTMAX, &[&x], &Saves::Output, output, rule))
     }
 }

@@ -15,7 +15,8 @@ impl<D: Device + Tanh> Var<D> {
         let [x] = self.operands(Op::TANH, [self])?;
         let output = self.tape().device().tanh(&x.tensor)?;
         let kept = output.clone();
-        let rule = move |device: &D, grad: &D::Tensor| Ok(all([device.tanh_backward(grad, &kept)?]));
+        let rule =
+            move |device: &D, grad: &D::Tensor| Ok(all([device.tanh_backward(grad, &kept)?]));
         Ok(self.push(Op::TANH, &[&x], &Saves::Output, output, rule))
     }
 }

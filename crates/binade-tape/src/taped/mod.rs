@@ -13,9 +13,9 @@ use binade_core::Handle;
 /// gradients, the scale, findings, parameters and masters are the device's own, and so an optimizer made for `D` fits.
 ///
 /// ```
-/// use binade_grad_scaler::{GradOps, Scaler, Step};
-/// use binade_core::{Named, Optimizer};
-/// use binade_tape::{Device, TapeError, Taped, Var};
+/// use binade_core::Optimizer;
+/// use binade_grad_scaler::{Scaler, Step};
+/// use binade_tape::{ScalingDevice, TapeError, Taped, Var};
 ///
 /// fn step<D, O>(
 ///     scaler: &mut Scaler<Taped<D>>,
@@ -23,11 +23,10 @@ use binade_core::Handle;
 ///     loss: &Var<D>,
 /// ) -> Result<Step, TapeError<D::Error>>
 /// where
-///     D: Device + GradOps,
-///     D::Grads: From<Vec<Named<Option<D::Tensor>>>>,
+///     D: ScalingDevice,
 ///     O: Optimizer<D::Grads, D::Found, Error = D::Error>,
 /// {
-///     let grads = scaler.scale(loss)?.backward(|loss| loss.backward())?;
+///     let grads = scaler.scale(loss)?.backward(Var::backward)?;
 ///     let step = grads.unscale()?.clip_norm(1.0)?.step(optimizer)?;
 ///     scaler.update(step)?.resolve()
 /// }

@@ -39,12 +39,7 @@ type Change<D> = fn(
 ) -> Result<<D as Handle>::Tensor, <D as Handle>::Error>;
 
 /// `change` is linear, and so its own derivative.
-fn recorded<D>(
-    var: &Var<D>,
-    op: Op,
-    scale: &D::Scale,
-    change: Change<D>,
-) -> Outcome<D>
+fn recorded<D>(var: &Var<D>, op: Op, scale: &D::Scale, change: Change<D>) -> Outcome<D>
 where
     D: Device + GradScaler<Scale: Send + Sync + 'static>,
 {
@@ -73,12 +68,12 @@ where
         Ok(self.0.clip_value(grads, max)?)
     }
 
-    fn add(
+    fn accumulate(
         &self,
         sum: Option<D::Grads>,
         grads: D::Grads,
         found: &D::Found,
     ) -> Result<D::Grads, Failed<D>> {
-        Ok(GradOps::add(&self.0, sum, grads, found)?)
+        Ok(self.0.accumulate(sum, grads, found)?)
     }
 }

@@ -9,8 +9,8 @@ impl<D: Device + ScaleStore> ScaleStore for Taped<D> {
     type Scale = D::Scale;
     type Found = D::Found;
 
-    fn upload(&self, state: ScaleState) -> Result<D::Scale, Failed<D>> {
-        Ok(self.0.upload(state)?)
+    fn upload_state(&self, state: ScaleState) -> Result<D::Scale, Failed<D>> {
+        Ok(self.0.upload_state(state)?)
     }
 
     fn merge(&self, into: &mut D::Found, from: &D::Found, join: Join) -> Result<(), Failed<D>> {

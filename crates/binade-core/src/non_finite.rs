@@ -1,0 +1,78 @@
+//! Infinities and NaN in text formats: JSON has no such numbers, and an overflow is made of them.
+//!
+//! For `#[serde(with = …)]` on a field.
+
+use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error};
+
+/// A number, or the words `inf`, `-inf` and `NaN` as `f32` displays and parses them.
+#[derive(Deserialize, Serialize)]
+#[serde(untagged)]
+enum Written {
+    Number(f32),
+    Words(String),
+}
+
+impl Written {
+    fn of(x: f32) -> Self {
+        if x.is_finite() { Self::Number(x) } else { Self::Words(x.to_string()) }
+    }
+
+    fn read<E: Error>(self) -> Result<f32, E> {
+        match self {
+            Self::Number(x) => Ok(x),
+            Self::Words(words) => words.parse().map_err(E::custom),
+        }
+    }
+}
+
+/// Writes it.
+///
+/// # Errors
+///
+/// Those of the format.
+pub fn serialize<S: Serializer>(x: &f32, to: S) -> Result<S::Ok, S::Error> {
+    if to.is_human_readable() { Written::of(*x).serialize(to) } else { x.serialize(to) }
+}
+
+/// Reads it back.
+///
+/// # Errors
+///
+/// Those of the format, or for words that are no number.
+pub fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<f32, D::Error> {
+    if from.is_human_readable() {
+        Written::deserialize(from)?.read()
+    } else {
+        f32::deserialize(from)
+    }
+}
+
+/// The same where there may be none.
+pub mod option {
+    use super::{Deserialize, Deserializer, Serialize, Serializer, Written};
+
+    /// Writes it.
+    ///
+    /// # Errors
+    ///
+    /// Those of the format.
+    pub fn serialize<S: Serializer>(x: &Option<f32>, to: S) -> Result<S::Ok, S::Error> {
+        if to.is_human_readable() { x.map(Written::of).serialize(to) } else { x.serialize(to) }
+    }
+
+    /// Reads it back.
+    ///
+    /// # Errors
+    ///
+    /// Those of the format, or for words that are no number.
+    pub fn deserialize<'de, D>(from: D) -> Result<Option<f32>, D::Error>
+    where
+        D: Deserializer<'de>,
+    {
+        if from.is_human_readable() {
+            Option::<Written>::deserialize(from)?.map(Written::read).transpose()
+        } else {
+            Option::deserialize(from)
+        }
+    }
+}

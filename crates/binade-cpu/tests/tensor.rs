@@ -1,0 +1,137 @@
+//! Storage: sharing, bits, casts.
+
+use binade_core::{DType, Error as _, ErrorKind};
+use binade_cpu::{Error, Tensor};
+use half::{bf16, f16};
+use ndarray::{Array, array};
+
+#[test]
+fn writing_to_a_clone_leaves_the_original_alone() {
+    let original = Tensor::new(vec![1.0_f32, 2.0], &[2]).unwrap();
+    let mut copy = original.clone();
+    assert_eq!(copy.stamp(), original.stamp());
+    copy.as_mut_slice::<f32>().unwrap()[0] = 9.0;
+    assert_eq!(original.as_slice::<f32>().unwrap(), [1.0, 2.0]);
+    assert_eq!(copy.as_slice::<f32>().unwrap(), [9.0, 2.0]);
+    assert_ne!(copy.stamp(), original.stamp());
+}
+
+#[test]
+fn an_unshared_tensor_is_written_in_place() {
+    let mut tensor = Tensor::new(vec![1.0_f32, 2.0], &[2]).unwrap();
+    let before = tensor.as_slice::<f32>().unwrap().as_ptr();
+    tensor.as_mut_slice::<f32>().unwrap()[0] = 9.0;
+    assert_eq!(tensor.as_slice::<f32>().unwrap().as_ptr(), before);
+}
+
+#[test]
+fn elements_of_another_type_are_not_given() {
+    let mut tensor = Tensor::new(vec![f16::ONE], &[1]).unwrap();
+    let stamp = tensor.stamp();
+    assert_eq!(tensor.as_slice::<f32>(), None);
+    assert_eq!(tensor.as_mut_slice::<bf16>(), None);
+    assert_eq!(tensor.stamp(), stamp);
+}
+
+#[test]
+fn reshaping_shares_and_a_transposed_array_is_laid_out_anew() {
+    let matrix = array![[1.0_f32, 2.0, 3.0], [4.0, 5.0, 6.0]];
+    let tensor = Tensor::from(matrix.clone().into_dyn());
+    let flat = tensor.reshape(&[6]).unwrap();
+    let [a, b] = [&flat, &tensor].map(|t| t.as_slice::<f32>().unwrap().as_ptr());
+    assert_eq!(a, b);
+    let transposed = Tensor::from(matrix.reversed_axes().into_dyn());
+    assert_eq!(transposed.shape(), [3, 2]);
+    assert_eq!(transposed.as_slice::<f32>().unwrap(), [1.0, 4.0, 2.0, 5.0, 3.0, 6.0]);
+}
+
+#[test]
+fn bits_survive_whatever_the_type() {
+    let types = [
+        DType::BF16,
+        DType::F16,
+        DType::F32,
+        DType::F64,
+        DType::E4M3,
+        DType::E5M2,
+        DType::I64,
+        DType::U8,
+    ];
+    // Every byte occurs, and with them NaN payloads, signalling NaN, subnormals and both zeros.
+    let bytes: Vec<u8> = (0..=255).chain((0..=255).rev()).collect();
+    for dtype in types {
+        let shape = [2, 256 / dtype.bytes()];
+        let tensor = Tensor::from_bits(&bytes, dtype, &shape).unwrap();
+        assert_eq!(tensor.dtype(), dtype);
+        assert_eq!(tensor.to_bits(), bytes, "{dtype}");
+        assert_eq!(tensor.cast(dtype).unwrap().to_bits(), bytes, "{dtype}");
+    }
+}
+
+#[test]
+fn sixteen_bit_values_survive_f32_and_back() {
+    let bytes: Vec<u8> = (0..=u16::MAX).flat_map(u16::to_le_bytes).collect();
+    for dtype in [DType::BF16, DType::F16] {
+        let tensor = Tensor::from_bits(&bytes, dtype, &[65536]).unwrap();
+        let back = tensor.cast(DType::F32).unwrap().cast(dtype).unwrap();
+        let (before, after) = (tensor.to_f32(), back.to_f32());
+        let differing = before
+            .iter()
+            .zip(&*after)
+            .filter(|(a, b)| a.to_bits() != b.to_bits() && !(a.is_nan() && b.is_nan()));
+        assert_eq!(differing.count(), 0, "{dtype}");
+    }
+}
+
+#[test]
+fn casting_rounds_once_to_nearest_even_as_the_scalar_casts_do() {
+    use binade_core::cast::{OnOverflow::NonFinite, round};
+    let mut patterns: Vec<f32> =
+        (0..1 << 18).map(|i: u32| f32::from_bits(i << 14 | i >> 3)).collect();
+    // Each bf16 value, the tie above it, and their neighbours.
+    let around = |high: u32| [0, 1, 0x7fff, 0x8000, 0x8001, 0xffff].map(|low| high << 16 | low);
+    patterns.extend((0..1 << 16).flat_map(around).map(f32::from_bits));
+    patterns.extend([65519.99, 65520.0, 464.0, 464.1, 61440.0, 2049.0, 2051.0, 1e-8, -0.0]);
+    let tensor = Tensor::new(patterns.clone(), &[patterns.len()]).unwrap();
+    for dtype in [DType::BF16, DType::F16, DType::E4M3, DType::E5M2] {
+        let cast = tensor.cast(dtype).unwrap();
+        for (found, x) in cast.to_f32().iter().zip(&patterns) {
+            let expected = round(*x, dtype, NonFinite).unwrap();
+            let same =
+                found.to_bits() == expected.to_bits() || (found.is_nan() && expected.is_nan());
+            assert!(same, "{x:e} to {dtype}: {found}, expected {expected}");
+        }
+    }
+}
+
+#[test]
+fn what_would_round_twice_or_is_no_float_is_refused() {
+    let wide = Tensor::new(vec![1.0_f64], &[1]).unwrap();
+    let error = wide.cast(DType::F16).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Unsupported);
+    assert_eq!(
+        error.to_string(),
+        "the CPU cannot cast f64 straight to f16; it computes with bf16, f16 and f32"
+    );
+    let labels = Tensor::new(vec![1_i64], &[1]).unwrap();
+    assert_eq!(labels.cast(DType::F32).unwrap_err().kind(), ErrorKind::Unsupported);
+    assert_eq!(wide.cast(DType::I64).unwrap_err().kind(), ErrorKind::Unsupported);
+    assert!(wide.cast(DType::F32).is_ok());
+}
+
+#[test]
+fn a_wrong_length_is_an_error_that_counts() {
+    let error = Tensor::new(vec![1.0_f32; 5], &[2, 3]).unwrap_err();
+    assert_eq!(error.to_string(), "5 elements for shape [2, 3], which takes 6");
+    let error = Tensor::from_bits(&[0; 5], DType::F16, &[2]).unwrap_err();
+    assert_eq!(error.to_string(), "5 bytes for shape [2], which takes 4");
+    assert!(matches!(error, Error::Length { .. }));
+}
+
+#[test]
+fn an_array_comes_back_as_it_went_in() {
+    let array = Array::linspace(0.0_f32, 11.0, 12).into_shape_with_order(vec![3, 4]).unwrap();
+    let tensor = Tensor::from(array.clone());
+    assert_eq!(tensor.to_array::<f32>().unwrap(), array);
+    assert_eq!(format!("{tensor:?}"), "Tensor(f32 [3, 4])");
+}

@@ -1,0 +1,92 @@
+//! A set of gradients on the device.
+
+use crate::{Deferred, Error, Tensor, late::Late, tensor::Like};
+use binade_core::Named;
+use std::{fmt, sync::Arc};
+
+/// Gradients by parameter: which there are and of what shape is known now, their values are computed later.
+#[derive(Clone)]
+pub struct Gradients {
+    pub(crate) likes: Vec<Named<Option<Like>>>,
+    source: Source,
+}
+
+#[derive(Clone)]
+enum Source {
+    /// As backward left them.
+    Tensors(Vec<Named<Option<Late<binade_cpu::Tensor>>>>),
+    /// As the last operation on the whole set left them.
+    Set(Late<binade_cpu::Gradients>),
+}
+
+impl Gradients {
+    /// The parameters, in order, whether or not they have a gradient.
+    pub fn names(&self) -> impl Iterator<Item = &Arc<str>> {
+        self.likes.iter().map(|entry| &entry.name)
+    }
+
+    /// Puts in the place of this set what `work` leaves of it, and gives what `work` tells.
+    pub(crate) fn change<T: Send + Sync + 'static>(
+        &mut self,
+        device: &Deferred,
+        work: impl FnOnce(&mut binade_cpu::Gradients) -> Result<T, Error> + Send + 'static,
+    ) -> Late<T> {
+        let (after, told) = (Late::empty(), Late::empty());
+        let before = std::mem::replace(&mut self.source, Source::Set(after.clone()));
+        let place = told.clone();
+        device.push(move || {
+            let outcome = before.take().and_then(|mut set| Ok((work(&mut set)?, set)));
+            match outcome {
+                Ok((answer, set)) => (place.set(Ok(answer)), after.set(Ok(set))),
+                Err(error) => (place.set(Err(error.clone())), after.set(Err(error))),
+            };
+        });
+        told
+    }
+
+    /// A set like this, which `set` will be.
+    pub(crate) fn later(likes: Vec<Named<Option<Like>>>, set: Late<binade_cpu::Gradients>) -> Self {
+        Self { likes, source: Source::Set(set) }
+    }
+
+    /// The values, within a job.
+    pub(crate) fn take(self) -> Result<binade_cpu::Gradients, Error> {
+        self.source.take()
+    }
+}
+
+impl Source {
+    fn take(self) -> Result<binade_cpu::Gradients, Error> {
+        let entries = match self {
+            Self::Set(set) => return set.take(),
+            Self::Tensors(entries) => entries,
+        };
+        let value = |entry: Named<Option<Late<binade_cpu::Tensor>>>| {
+            let value = entry.value.map(Late::take).transpose()?;
+            Ok(Named { name: entry.name, value })
+        };
+        Ok(entries.into_iter().map(value).collect::<Result<Vec<_>, Error>>()?.into())
+    }
+}
+
+impl From<Vec<Named<Option<Tensor>>>> for Gradients {
+    fn from(entries: Vec<Named<Option<Tensor>>>) -> Self {
+        let like = |entry: &Named<Option<Tensor>>| Named {
+            name: entry.name.clone(),
+            value: entry.value.as_ref().map(Tensor::like),
+        };
+        let likes = entries.iter().map(like).collect();
+        let late = |entry: Named<Option<Tensor>>| Named {
+            name: entry.name,
+            value: entry.value.map(|tensor| tensor.value().clone()),
+        };
+        Self { likes, source: Source::Tensors(entries.into_iter().map(late).collect()) }
+    }
+}
+
+impl fmt::Debug for Gradients {
+    /// Names and shapes: printing must not read the device.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Gradients").field("likes", &self.likes).finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,166 @@
+//! Master weights: parameters are put in place of the old ones, masters move where they are.
+
+use crate::{Deferred, Error, Found, Gradients, Tensor, late::Late, stand_in, tensor::Like};
+use binade_core::{DType, Finding, Named};
+use binade_cpu::Cpu;
+use binade_master_weights::{HostMasters, MasterWeights, Materialise, Plan};
+use std::{
+    fmt,
+    sync::{Arc, Mutex, PoisonError},
+};
+
+/// Masters and moments on the device.
+pub struct Masters {
+    /// Only jobs look inside, one at a time and in order.
+    state: Arc<Mutex<Result<HostMasters, Error>>>,
+    /// One element of each, by which the host knows which plans fit.
+    sample: HostMasters,
+    /// None at all, by which it knows which gradients do.
+    none: HostMasters,
+}
+
+impl Masters {
+    /// As jobs have left them.
+    pub(crate) fn now(&self) -> Result<HostMasters, Error> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Runs `work` on them, within a job. An error stays, and is every later job's.
+    fn with<T>(
+        state: &Mutex<Result<HostMasters, Error>>,
+        work: impl FnOnce(&mut HostMasters) -> Result<T, Error>,
+    ) -> Result<T, Error> {
+        let mut state = state.lock().unwrap_or_else(PoisonError::into_inner);
+        let outcome = work(state.as_mut().map_err(|error| error.clone())?);
+        if let Err(error) = &outcome {
+            *state = Err(error.clone());
+        }
+        outcome
+    }
+}
+
+type Params = Vec<Named<Tensor>>;
+type Values = Vec<Named<Late<binade_cpu::Tensor>>>;
+
+impl MasterWeights for Deferred {
+    type Params = Params;
+    type Grads = Gradients;
+    type Found = Found;
+    type Masters = Masters;
+
+    fn masters(&self, params: &mut Params, plan: &Plan) -> Result<Masters, Error> {
+        let mut likes = stand_in::parameters(params)?;
+        Cpu.masters(&mut likes, plan)?;
+        let dtypes: Vec<DType> = likes.iter().map(|like| like.value.dtype()).collect();
+        let state = Arc::new(Mutex::new(Err(Error::Foreign)));
+        let (started, plan_then) = (state.clone(), plan.clone());
+        self.replace(params, &dtypes, move |values| {
+            let masters = Cpu.masters(values, &plan_then)?;
+            *started.lock().unwrap_or_else(PoisonError::into_inner) = Ok(masters);
+            Ok(())
+        });
+        let none = HostMasters::new(plan, params.iter().map(|param| &*param.name));
+        let none = none.map_err(binade_cpu::Error::from)?;
+        let mut sample = none.clone();
+        for param in params.iter() {
+            sample.insert(&param.name, vec![0.0], param.value.dtype());
+        }
+        Ok(Masters { state, sample, none })
+    }
+
+    fn set_plan(&self, masters: &mut Masters, plan: &Plan) -> Result<(), Error> {
+        masters.sample.set_plan(plan).map_err(binade_cpu::Error::from)?;
+        let (state, plan) = (masters.state.clone(), plan.clone());
+        self.fill::<()>(Vec::new(), move || {
+            Masters::with(&state, |masters| Ok(Cpu.set_plan(masters, &plan)?))?;
+            Ok(Vec::new())
+        });
+        Ok(())
+    }
+
+    fn step(
+        &self,
+        params: &mut Params,
+        masters: &mut Masters,
+        grads: Gradients,
+        found: &Found,
+    ) -> Result<(), Error> {
+        check(params, masters, &grads)?;
+        let dtypes: Vec<DType> = params.iter().map(|param| param.value.dtype()).collect();
+        let (state, found) = (masters.state.clone(), found.0.clone());
+        self.replace(params, &dtypes, move |values| {
+            let (grads, found) = (grads.take()?, found.get()?);
+            Masters::with(&state, |masters| Ok(Cpu.step(values, masters, grads, found)?))
+        });
+        Ok(())
+    }
+}
+
+impl Deferred {
+    /// Puts in the place of each parameter what `work` leaves of it.
+    fn replace(
+        &self,
+        params: &mut Params,
+        dtypes: &[DType],
+        work: impl FnOnce(&mut Vec<Named<binade_cpu::Tensor>>) -> Result<(), Error> + Send + 'static,
+    ) {
+        let (mut places, mut before): (Vec<_>, Values) = (Vec::new(), Vec::new());
+        for (param, dtype) in params.iter_mut().zip(dtypes) {
+            let after = Tensor::later(Like { dtype: *dtype, ..param.value.like() });
+            places.push(after.value().clone());
+            before.push(Named::new(param.name.clone(), param.value.value().clone()));
+            param.value = after;
+        }
+        self.fill(places, move || {
+            let mut values = taken(before)?;
+            work(&mut values)?;
+            Ok(values.into_iter().map(|param| param.value).collect())
+        });
+    }
+}
+
+fn taken(params: Values) -> Result<Vec<Named<binade_cpu::Tensor>>, Error> {
+    let take = |Named { name, value }: Named<Late<_>>| Ok(Named { name, value: value.take()? });
+    params.into_iter().map(take).collect()
+}
+
+/// What a step of these would be refused for: with no masters, the CPU's step looks and moves nothing.
+fn check(params: &Params, masters: &Masters, grads: &Gradients) -> Result<(), Error> {
+    let (mut params, grads) = (stand_in::parameters(params)?, stand_in::gradients(&grads.likes)?);
+    Ok(Cpu.step(&mut params, &mut masters.none.clone(), grads, &Finding::default())?)
+}
+
+impl Materialise for Deferred {
+    type Grads = Gradients;
+    type Found = Found;
+
+    fn is_raised(&self, found: &Found) -> Result<bool, Error> {
+        self.look("is_raised")?;
+        Ok(found.0.get()?.is_raised())
+    }
+
+    fn materialise(&self, grads: Gradients) -> Result<Vec<Named<Option<Tensor>>>, Error> {
+        let tensor = |entry: &Named<Option<Like>>| Named {
+            name: entry.name.clone(),
+            value: entry
+                .value
+                .clone()
+                .map(|like| Tensor::later(Like { dtype: DType::F32, ..like })),
+        };
+        let tensors: Vec<Named<Option<Tensor>>> = grads.likes.iter().map(tensor).collect();
+        let there = tensors.iter().filter_map(|entry| entry.value.as_ref());
+        let places = there.map(|tensor| tensor.value().clone()).collect();
+        self.fill(places, move || {
+            let values = Cpu.materialise(grads.take()?)?;
+            Ok(values.into_iter().filter_map(|entry| entry.value).collect())
+        });
+        Ok(tensors)
+    }
+}
+
+impl fmt::Debug for Masters {
+    /// Printing must not read the device.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Masters(later)")
+    }
+}

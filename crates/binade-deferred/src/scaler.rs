@@ -1,0 +1,171 @@
+//! Loss scaling: the scale and what passes find are values on the device.
+
+use crate::{Deferred, Error, Gradients, Tensor, late::Late, stand_in, tensor::Like};
+use binade_core::{DType, Finding, Named};
+use binade_cpu::Cpu;
+use binade_grad_scaler::{
+    GradOps, GradScaler, Join, LossScale, Norm, ScaleState, ScaleStore, join_findings, seen,
+};
+use std::fmt;
+
+/// A scale on the device. A change makes a new value, so that what earlier clones read stays.
+#[derive(Clone)]
+pub struct Scale(Late<ScaleState>);
+
+/// What a pass over gradients finds, on the device.
+#[derive(Clone)]
+pub struct Found(pub(crate) Late<Finding>);
+
+impl ScaleStore for Deferred {
+    type Scale = Scale;
+    type Found = Found;
+
+    fn upload_state(&self, state: ScaleState) -> Result<Scale, Error> {
+        Ok(Scale(Late::known(state)))
+    }
+
+    fn merge(&self, into: &mut Found, from: &Found, join: Join) -> Result<(), Error> {
+        let (before, from) = (into.0.clone(), from.0.clone());
+        into.0 = self.one(move || {
+            let mut joined = before.take()?;
+            join_findings(&mut joined, from.get()?, join);
+            Ok(joined)
+        });
+        Ok(())
+    }
+
+    fn update(
+        &self,
+        scale: &mut Scale,
+        parts: &[&Found],
+        verdicts: &[&Found],
+        rule: &LossScale,
+    ) -> Result<(), Error> {
+        let late = |found: &[&Found]| found.iter().map(|f| f.0.clone()).collect::<Vec<_>>();
+        let (now, parts, verdicts, rule) = (scale.0.clone(), late(parts), late(verdicts), *rule);
+        scale.0 = self.one(move || {
+            let (parts, verdicts) = (values(&parts)?, values(&verdicts)?);
+            Ok(rule.next(*now.get()?, seen(&parts, &verdicts)))
+        });
+        Ok(())
+    }
+
+    fn read(&self, found: &[&Found], scale: &Scale) -> Result<(Vec<Finding>, ScaleState), Error> {
+        self.resolve();
+        let found = found.iter().map(|found| found.0.get().cloned()).collect::<Result<_, _>>()?;
+        Ok((found, *scale.0.get()?))
+    }
+
+    /// Not while anything waits.
+    fn is_ready(&self, _found: &[&Found], _scale: &Scale) -> Result<bool, Error> {
+        Ok(self.waiting() == 0)
+    }
+}
+
+fn values(found: &[Late<Finding>]) -> Result<Vec<&Finding>, Error> {
+    found.iter().map(Late::get).collect()
+}
+
+impl GradScaler for Deferred {
+    type Grads = Gradients;
+
+    fn scale(&self, tensor: &Tensor, scale: &Scale) -> Result<Tensor, Error> {
+        Ok(self.times(tensor, scale, Cpu::scale))
+    }
+
+    fn unscale_tensor(&self, tensor: &Tensor, scale: &Scale) -> Result<Tensor, Error> {
+        Ok(self.times(tensor, scale, Cpu::unscale_tensor))
+    }
+
+    fn unscale(&self, grads: &mut Gradients, scale: &Scale) -> Result<Found, Error> {
+        let scale = scale.0.clone();
+        Ok(Found(grads.change(self, move |grads| Ok(Cpu.unscale(grads, scale.get()?)?))))
+    }
+}
+
+/// What the CPU does to a tensor with a scale.
+type Times =
+    fn(&Cpu, &binade_cpu::Tensor, &ScaleState) -> Result<binade_cpu::Tensor, binade_cpu::Error>;
+
+impl Deferred {
+    fn times(&self, tensor: &Tensor, scale: &Scale, work: Times) -> Tensor {
+        let output = Tensor::later(Like { dtype: DType::F32, ..tensor.like() });
+        let (tensor, scale) = (tensor.value().clone(), scale.0.clone());
+        self.fill(vec![output.value().clone()], move || {
+            Ok(vec![work(&Cpu, tensor.get()?, scale.get()?)?])
+        });
+        output
+    }
+}
+
+impl GradOps for Deferred {
+    fn clip_norm(
+        &self,
+        grads: &mut Gradients,
+        norm: Norm,
+        max: f32,
+        verdict: &mut Found,
+    ) -> Result<(), Error> {
+        Cpu.clip_norm(&mut Vec::new().into(), norm, max, &mut Finding::default())?;
+        let before = verdict.0.clone();
+        verdict.0 = grads.change(self, move |grads| {
+            let mut verdict = before.take()?;
+            Cpu.clip_norm(grads, norm, max, &mut verdict)?;
+            Ok(verdict)
+        });
+        Ok(())
+    }
+
+    fn clip_value(&self, grads: &mut Gradients, max: f32) -> Result<(), Error> {
+        Cpu.clip_value(&mut Vec::new().into(), max)?;
+        grads.change(self, move |grads| Ok(Cpu.clip_value(grads, max)?));
+        Ok(())
+    }
+
+    fn accumulate(
+        &self,
+        sum: Option<Gradients>,
+        grads: Gradients,
+        found: &Found,
+    ) -> Result<Gradients, Error> {
+        let likes = total_likes(sum.as_ref(), &grads)?;
+        let found = found.0.clone();
+        let total = self.one(move || {
+            let sum = sum.map(Gradients::take).transpose()?;
+            Ok(Cpu.accumulate(sum, grads.take()?, found.get()?)?)
+        });
+        Ok(Gradients::later(likes, total))
+    }
+}
+
+/// The gradients that either set has, in `f32`: all that the sum will have. Names are host knowledge, so that sets that
+/// do not agree are refused now.
+fn total_likes(
+    sum: Option<&Gradients>,
+    grads: &Gradients,
+) -> Result<Vec<Named<Option<Like>>>, Error> {
+    let so_far = sum.map(|sum| stand_in::gradients(&sum.likes)).transpose()?;
+    Cpu.accumulate(so_far, stand_in::gradients(&grads.likes)?, &Finding::default())?;
+    let mut likes = grads.likes.clone();
+    for (like, before) in likes.iter_mut().zip(sum.iter().flat_map(|sum| &sum.likes)) {
+        like.value = like.value.take().or_else(|| before.value.clone());
+    }
+    likes
+        .iter_mut()
+        .filter_map(|like| like.value.as_mut())
+        .for_each(|like| like.dtype = DType::F32);
+    Ok(likes)
+}
+
+macro_rules! opaque {
+    ($($name:ident),*) => {$(
+        impl fmt::Debug for $name {
+            /// Printing must not read the device.
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str(concat!(stringify!($name), "(later)"))
+            }
+        }
+    )*};
+}
+
+opaque!(Scale, Found);

@@ -1,0 +1,108 @@
+//! What the tests share: one program that runs on any device, so that two may be compared.
+
+#![allow(dead_code, reason = "each test binary uses its part")]
+#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+use binade_autocast::Region;
+use binade_core::{DType, Handle, Named};
+use binade_deferred::Deferred;
+use binade_grad_scaler::{BadMicroBatch, LossScale, Scaler, StepOutcome};
+use binade_master_weights::{MasterOptimizer, MasterWeights, Plan, UpdateRule};
+use binade_ops::{CrossEntropy, Linear, Mul, Relu, Upload};
+use binade_tape::{ScalingDevice, Tape, TapeError, Taped, Var};
+
+/// A device that a program of these tests trains on.
+#[rustfmt::skip]
+pub(crate) trait Trains:
+    ScalingDevice + Upload + Linear + Relu + CrossEntropy + Mul
+    + MasterWeights<
+        Params = Vec<Named<<Self as Handle>::Tensor>>,
+        Grads = <Self as binade_grad_scaler::GradScaler>::Grads,
+        Found = <Self as binade_grad_scaler::ScaleStore>::Found,
+    >
+{
+}
+
+#[rustfmt::skip]
+impl<D> Trains for D where
+    D: ScalingDevice + Upload + Linear + Relu + CrossEntropy + Mul
+    + MasterWeights<
+        Params = Vec<Named<<Self as Handle>::Tensor>>,
+        Grads = <Self as binade_grad_scaler::GradScaler>::Grads,
+        Found = <Self as binade_grad_scaler::ScaleStore>::Found,
+    >
+{
+}
+
+pub(crate) type Outcome<D> = StepOutcome<Taped<D>>;
+
+/// Values in ±1 without pattern, the same for the same seed: Knuth's multiplicative hash.
+pub(crate) fn values(count: usize, seed: u32) -> Vec<f32> {
+    let hash = |i: u32| (i.wrapping_add(seed.wrapping_mul(977))).wrapping_mul(2_654_435_769) >> 16;
+    let signed = |i: u32| f32::from(u16::try_from(hash(i)).unwrap_or(0)) / 32768.0 - 1.0;
+    (0_u32..).take(count).map(signed).collect()
+}
+
+pub(crate) fn tensor<D: Upload>(device: &D, shape: &[usize], seed: u32, dtype: DType) -> D::Tensor {
+    device.upload(&values(shape.iter().product(), seed), shape, dtype).unwrap()
+}
+
+/// A training run, as far as it has come.
+pub(crate) struct Run<D: Trains> {
+    pub(crate) device: D,
+    pub(crate) scaler: Scaler<Taped<D>>,
+    pub(crate) optimizer: MasterOptimizer<D>,
+    pub(crate) region: Region,
+}
+
+impl<D: Trains> Run<D> {
+    /// A perceptron stored in `dtype`, in a region of that type, with a scale that overflows soon and grows again.
+    pub(crate) fn new(device: D, dtype: DType) -> Self {
+        let shapes: [(&str, &[usize]); 4] =
+            [("0.weight", &[16, 8]), ("0.bias", &[16]), ("1.weight", &[4, 16]), ("1.bias", &[4])];
+        let params = (0..)
+            .zip(shapes)
+            .map(|(seed, (name, shape))| Named::new(name, tensor(&device, shape, seed, dtype)));
+        let rule = LossScale::dynamic().with_init_scale(2.0_f32.powi(20)).unwrap();
+        let plan = Plan::new(UpdateRule::adamw(1e-2)).unwrap();
+        let optimizer = MasterOptimizer::new(device.clone(), params.collect(), plan).unwrap();
+        let scaler = Scaler::new(Taped(device.clone()), rule.with_growth_interval(3).unwrap());
+        let region = Region::f16().with_dtype(if dtype == DType::F32 { DType::F16 } else { dtype });
+        Self { device, scaler: scaler.unwrap(), optimizer, region: region.unwrap() }
+    }
+
+    fn loss(&self, seed: u32) -> Result<Var<D>, TapeError<D::Error>> {
+        let tape = Tape::new(self.device.clone(), &self.region);
+        let p = tape.parameters(&self.optimizer.params);
+        let batch = tape.constant(tensor(&self.device, &[4, 8], seed, DType::F32));
+        let labels = self.device.upload_i64(&[3, 1, 0, 2], &[4])?;
+        let hidden = batch.linear(&p[0], Some(&p[1]))?.relu()?;
+        hidden.linear(&p[2], Some(&p[3]))?.cross_entropy(&labels)
+    }
+
+    /// One step with clipping.
+    pub(crate) fn step(&mut self, seed: u32) -> Outcome<D> {
+        let loss = self.loss(seed).unwrap();
+        let grads = self.scaler.scale(&loss).unwrap().backward(Var::backward).unwrap();
+        let grads = grads.unscale().unwrap().clip_norm(1.0).unwrap();
+        let step = grads.step(&mut self.optimizer).unwrap();
+        self.scaler.update(step).unwrap()
+    }
+
+    /// One step of two micro-batches, limited by value.
+    pub(crate) fn window(&mut self, seed: u32) -> Outcome<D> {
+        let mut window = self.scaler.accumulate(BadMicroBatch::Drop);
+        for part in 0..2 {
+            let loss = self.loss(2 * seed + part).unwrap().scaled_by(0.5).unwrap();
+            let grads = self.scaler.scale(&loss).unwrap().backward(Var::backward).unwrap();
+            window.add(grads.unscale().unwrap()).unwrap();
+        }
+        let grads = window.finish().unwrap().unwrap().clip_value(0.1).unwrap();
+        let step = grads.step(&mut self.optimizer).unwrap();
+        self.scaler.update(step).unwrap()
+    }
+}
+
+pub(crate) fn bits(device: &Deferred, params: &[Named<binade_deferred::Tensor>]) -> Vec<Vec<u8>> {
+    params.iter().map(|param| device.to_bits(&param.value).unwrap()).collect()
+}

@@ -1,0 +1,168 @@
+//! What happened in an iteration, in words: one line for a log, which ends with what to do.
+
+use crate::{Norm, PartReport, ScaleState, StepReport, StepSummary};
+use binade_core::{Finding, Overflow};
+use std::fmt::{self, Formatter, Result};
+
+impl fmt::Display for StepReport {
+    fn fmt(&self, f: &mut Formatter<'_>) -> Result {
+        self.heading(f)?;
+        for step in &self.steps {
+            step.describe(f)?;
+        }
+        self.numbers(f)?;
+        self.advice().into_iter().try_for_each(|advice| write!(f, ". {advice}"))
+    }
+}
+
+impl StepReport {
+    /// Which step, and whether all, some or none of its optimizers stepped.
+    fn heading(&self, f: &mut Formatter<'_>) -> Result {
+        let (skipped, applied): (Vec<_>, Vec<_>) = self.steps.iter().partition(|s| s.skipped);
+        let what = if skipped.is_empty() { "applied" } else { "skipped" };
+        write!(f, "step {} {what}", self.scale.updates)?;
+        if !skipped.is_empty() && !applied.is_empty() {
+            let names: Vec<_> = skipped.iter().map(|s| s.name.as_str()).collect();
+            write!(f, " for {} of {} ({})", skipped.len(), self.steps.len(), names.join(", "))?;
+        }
+        Ok(())
+    }
+
+    fn numbers(&self, f: &mut Formatter<'_>) -> Result {
+        let now = &self.scale;
+        write!(f, "; scale {}", Factor(now.before, now))?;
+        if now.before != now.exponent {
+            write!(f, " -> {}", Factor(now.exponent, now))?;
+        }
+        if self.steps.iter().any(|s| s.skipped) {
+            let ScaleState { bad_steps, skipped, updates, .. } = now;
+            write!(f, "; {bad_steps} skipped in a row, {skipped} of {updates} in all")?;
+        }
+        Ok(())
+    }
+
+    fn advice(&self) -> Vec<&'static str> {
+        let mut advice = Vec::new();
+        match self.overflow() {
+            Some(overflow) if overflow.what() == "NaN" => advice.push(NAN),
+            Some(overflow) if beyond_f32(overflow) => advice.push(BEYOND),
+            Some(_) if self.scale.diverged => {}
+            Some(_) if self.scale.before == self.scale.exponent => advice.push(STAYS),
+            Some(_) => advice.push(LOWERED),
+            None => {}
+        }
+        if self.missing().next().is_some() {
+            advice.push(MISSING);
+        }
+        if self.scale.diverged {
+            advice.push(DIVERGED);
+        }
+        advice
+    }
+}
+
+const NAN: &str = "A lower scale does not cure NaN: if it stays, look at the loss and at the operation before this \
+                   parameter";
+const BEYOND: &str = "No scale cures this, since the gradients themselves are too large for f32: look at the loss and \
+                      at the learning rate";
+const STAYS: &str =
+    "The rule keeps the scale where it is: if this stays, start lower or let the rule back off";
+const LOWERED: &str = "The next loss is scaled less: nothing to do unless this stays";
+const MISSING: &str =
+    "Let the loss depend on a parameter that has no gradient, or take it out of the set";
+const DIVERGED: &str = "The run has diverged and later steps are skipped: lower the learning rate or clip, then go on \
+                        from a checkpoint with `Scaler::set_state`";
+
+/// An element that overflowed when it was divided by a scale below 1, or a norm.
+fn beyond_f32(overflow: &Overflow) -> bool {
+    overflow.scaled.is_finite() || *overflow.parameter == *Norm::NAME
+}
+
+impl StepSummary {
+    fn describe(&self, f: &mut Formatter<'_>) -> Result {
+        for part in &self.parts {
+            self.describe_part(part, f)?;
+        }
+        let own = self.parts.iter().all(|part| !part.finding.is_raised());
+        match &self.verdict.overflow {
+            Some(overflow) if own && *overflow.parameter == *Norm::NAME => {
+                write!(f, "; {}", Label(&self.name, ""))?;
+                place(overflow, f)
+            }
+            Some(overflow) if own => {
+                let sum = self.parts.iter().any(|part| !part.name.is_empty());
+                let why = if sum { "of the sum, " } else { "skipped together for " };
+                write!(f, "; {}{why}", Label(&self.name, ""))?;
+                place(overflow, f)
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn describe_part(&self, part: &PartReport, f: &mut Formatter<'_>) -> Result {
+        let PartReport { name, finding } = part;
+        let label = Label(&self.name, name);
+        if let Some(overflow) = &finding.overflow {
+            write!(f, "; {label}")?;
+            place(overflow, f)?;
+            counts(finding, f)?;
+            f.write_str(if self.skipped { "" } else { ", left out of the sum" })?;
+        }
+        if !finding.missing.is_empty() {
+            write!(f, "; {label}no gradient for {}", finding.missing.join(", "))?;
+        }
+        if finding.halted {
+            write!(f, "; {label}halted, since the run had diverged")?;
+        }
+        Ok(())
+    }
+}
+
+/// `decoder.weight[17] is +inf`; a norm has no index.
+fn place(overflow: &Overflow, f: &mut Formatter<'_>) -> Result {
+    let Overflow { parameter, index, .. } = overflow;
+    if **parameter == *Norm::NAME {
+        write!(f, "the {parameter} is {}", overflow.what())?;
+    } else {
+        write!(f, "{parameter}[{index}] is {}", overflow.what())?;
+    }
+    if overflow.scaled.is_finite() {
+        write!(f, " once unscaled ({:e} before)", overflow.scaled)?;
+    }
+    Ok(())
+}
+
+fn counts(finding: &Finding, f: &mut Formatter<'_>) -> Result {
+    let Finding { infinities, nans, magnitude, .. } = finding;
+    match infinities + nans {
+        0 => Ok(()),
+        _ => write!(f, " ({infinities} infinite, {nans} NaN, largest finite {magnitude:e})"),
+    }
+}
+
+/// An optimizer's and a part's name, as far as they have one, and a colon.
+struct Label<'a>(&'a str, &'a str);
+
+impl fmt::Display for Label<'_> {
+    fn fmt(&self, f: &mut Formatter<'_>) -> Result {
+        let Self(step, part) = *self;
+        f.write_str(step)?;
+        f.write_str(if step.is_empty() || part.is_empty() { "" } else { ", " })?;
+        f.write_str(part)?;
+        f.write_str(if step.is_empty() && part.is_empty() { "" } else { ": " })
+    }
+}
+
+/// The scale at an exponent: as torch prints it where that is short, else as a power.
+struct Factor<'a>(i32, &'a ScaleState);
+
+impl fmt::Display for Factor<'_> {
+    fn fmt(&self, f: &mut Formatter<'_>) -> Result {
+        let Self(exponent, state) = *self;
+        let value = ScaleState { exponent, ..*state }.factor();
+        if state.is_exact() && !(-3..=24).contains(&exponent) {
+            return write!(f, "2^{exponent}");
+        }
+        write!(f, "{value}")
+    }
+}

@@ -1,0 +1,60 @@
+//! Steps that share their fate.
+
+use crate::pending::Part;
+use crate::{GradScaler, Join, PendingStep, UnscaledGrads};
+use binade_core::Optimizer;
+
+/// Gradients whose verdict has been joined with others': nothing but the step is left to do.
+///
+/// They cannot be clipped any more, since a norm that is not finite would skip one of them alone.
+#[must_use = "unscaled gradients are for an optimizer"]
+pub struct TogetherGrads<D: GradScaler>(UnscaledGrads<D>);
+
+impl<D: GradScaler> UnscaledGrads<D> {
+    /// Makes steps share their fate: an overflow in any skips all. Without it each skips alone.
+    ///
+    /// `let [d, g] = UnscaledGrads::skip_together([d.clip_norm(1.0)?, g])?;`
+    ///
+    /// # Errors
+    ///
+    /// When the device fails.
+    pub fn skip_together<const N: usize>(
+        mut all: [Self; N],
+    ) -> Result<[TogetherGrads<D>; N], D::Error> {
+        let found: Vec<_> = all.iter().map(|grads| grads.verdict.clone()).collect();
+        for (own, grads) in all.iter_mut().enumerate() {
+            grads.keep_part();
+            for (_, other) in found.iter().enumerate().filter(|(other, _)| *other != own) {
+                grads.shared.device.merge(&mut grads.verdict, other, Join::Any)?;
+            }
+        }
+        Ok(all.map(TogetherGrads))
+    }
+
+    /// Sets aside what the pass found before the verdict becomes more than that.
+    fn keep_part(&mut self) {
+        if self.parts.is_empty() {
+            self.parts.push(Part { name: String::new(), found: self.verdict.clone() });
+        }
+    }
+}
+
+impl<D: GradScaler> TogetherGrads<D> {
+    /// The gradients as the device holds them; see [`UnscaledGrads::grads`].
+    pub fn grads(&self) -> &D::Grads {
+        self.0.grads()
+    }
+
+    /// Applies the gradients, or leaves everything as it was if any of those together overflowed.
+    ///
+    /// # Errors
+    ///
+    /// Those of the optimizer, as the device's.
+    pub fn step<O>(self, optimizer: &mut O) -> Result<PendingStep<D>, D::Error>
+    where
+        O: Optimizer<D::Grads, D::Found> + ?Sized,
+        D::Error: From<O::Error>,
+    {
+        self.0.step(optimizer)
+    }
+}

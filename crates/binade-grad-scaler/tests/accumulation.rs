@@ -1,0 +1,238 @@
+//! Micro-batches summed in f32: a bad one is named and may be left out; a change of scale in between is exact.
+mod common;
+
+use binade_core::{DType, Error, ErrorKind, Named};
+use binade_grad_scaler::{BadMicroBatch, LossScale, ScaleState, Step};
+use common::host::Host;
+use common::sgd::Sgd;
+use common::{HostScaler, Result, Set, first, iterate, rule, scaler, unscaled};
+
+/// A window of these gradients of one weight, which starts at 0 and ends at a tenth of minus their sum.
+fn run(bad: BadMicroBatch, batches: &[f32]) -> Result<(Step, f32)> {
+    let (mut scaler, mut sgd) = (scaler(LossScale::dynamic()), Sgd::new(&[("w", &[0.0])]));
+    let mut window = scaler.accumulate(bad);
+    for &x in batches {
+        window.add(unscaled(&scaler, &[("w", &[x])])?)?;
+    }
+    assert_eq!((window.len(), window.is_empty()), (batches.len(), false));
+    let step = window.finish()?.expect("a batch").step(&mut sgd)?;
+    Ok((scaler.update(step)?.resolve()?, sgd.params[0].value.data[0]))
+}
+
+fn bad_parts(step: &Step) -> Vec<&str> {
+    let parts = step.report().steps.iter().flat_map(|s| &s.parts);
+    parts.filter(|p| p.finding.is_raised()).map(|p| p.name.as_str()).collect()
+}
+
+#[test]
+fn a_nan_in_micro_batch_three_of_four_is_named_left_out_and_backs_off_once() -> Result {
+    let (step, w) = run(BadMicroBatch::Drop, &[1.0, 2.0, f32::NAN, 4.0])?;
+    assert!(step.is_applied());
+    assert_eq!((bad_parts(&step), w), (vec!["micro-batch 2"], -0.1 * 7.0));
+    let scale = step.report().scale;
+    assert_eq!((scale.exponent, scale.updates, scale.overflows, scale.skipped), (15, 1, 1, 0));
+    Ok(())
+}
+
+#[test]
+fn or_it_skips_the_window() -> Result {
+    let (step, w) = run(BadMicroBatch::SkipWindow, &[1.0, 2.0, f32::NAN, 4.0])?;
+    assert!(matches!(step, Step::Skipped(_)), "{step:?}");
+    assert_eq!((bad_parts(&step), w), (vec!["micro-batch 2"], 0.0));
+    assert_eq!((step.report().scale.exponent, step.report().scale.skipped), (15, 1));
+    Ok(())
+}
+
+#[test]
+fn two_bad_micro_batches_back_off_once() -> Result {
+    for bad in [BadMicroBatch::Drop, BadMicroBatch::SkipWindow] {
+        let (step, _) = run(bad, &[f32::NAN, 2.0, f32::INFINITY])?;
+        assert_eq!(bad_parts(&step), ["micro-batch 0", "micro-batch 2"]);
+        assert_eq!((step.report().scale.exponent, step.report().scale.overflows), (15, 1));
+    }
+    Ok(())
+}
+
+#[test]
+fn a_windows_verdict_counts_every_element_once_and_has_the_largest_of_all() -> Result {
+    let batches = [&[f32::NAN, 1.0][..], &[f32::INFINITY, f32::NAN], &[f32::INFINITY, 4.0]];
+    let (mut scaler, mut sgd) = (scaler(LossScale::none()), Sgd::new(&[]));
+    let mut window = scaler.accumulate(BadMicroBatch::SkipWindow);
+    for batch in batches {
+        window.add(unscaled(&scaler, &[("w", batch)])?)?;
+    }
+    let step = window.finish()?.expect("three").step(&mut sgd)?;
+    let step = scaler.update(step)?.resolve()?;
+    let verdict = &step.report().steps[0].verdict;
+    assert_eq!((verdict.infinities, verdict.nans, verdict.magnitude), (2, 2, 4.0));
+    Ok(())
+}
+
+#[test]
+fn a_window_of_bad_micro_batches_only_is_skipped() -> Result {
+    for bad in [BadMicroBatch::Drop, BadMicroBatch::SkipWindow] {
+        let (step, w) = run(bad, &[f32::NAN, f32::INFINITY])?;
+        assert!(matches!(step, Step::Skipped(_)), "{step:?}");
+        assert_eq!(w.to_bits(), 0, "{bad:?}");
+    }
+    Ok(())
+}
+
+#[test]
+fn the_first_or_the_last_may_be_the_bad_one() -> Result {
+    for batches in [[f32::NAN, 3.0], [3.0, f32::NAN]] {
+        let (step, w) = run(BadMicroBatch::Drop, &batches)?;
+        assert!(step.is_applied());
+        assert_eq!(w, -0.1 * 3.0, "{batches:?}");
+    }
+    Ok(())
+}
+
+fn add(
+    scaler: &HostScaler,
+    dtype: DType,
+    x: f32,
+    window: &mut binade_grad_scaler::Accumulation<binade_core::Native<Host>>,
+) -> Result {
+    let grads = scaler.scale(&Host::f32(&[1.0]))?.backward(|factor| {
+        Ok(vec![Named::new("w", Some(Host::new(dtype, &[x * factor.data[0]])))])
+    })?;
+    window.add(grads.unscale()?)
+}
+
+#[test]
+fn a_scale_that_grows_between_micro_batches_changes_no_bit() -> Result {
+    let terms = [0.1_f32, 1.0e-3, 7.0e4, 0.3];
+    let exact = terms.iter().fold(0.0, |sum, x| sum + x);
+    let (mut scaler, mut other) = (scaler(rule(|r| r.growth_interval = 1)), Sgd::new(&[]));
+    let mut window = scaler.accumulate(BadMicroBatch::SkipWindow);
+    for (i, x) in terms.into_iter().enumerate() {
+        assert_eq!(scaler.state()?.exponent, 16 + i32::try_from(i).unwrap());
+        add(&scaler, DType::F32, x, &mut window)?;
+        iterate(&mut scaler, &mut other, &[("other", &[1.0])])?; // its update grows the shared scale
+    }
+    let sum = window.finish()?.expect("four");
+    assert_eq!(first(sum.grads())[0].to_bits(), exact.to_bits());
+    Ok(())
+}
+
+#[test]
+fn sixteen_bit_gradients_are_summed_in_f32() -> Result {
+    // bf16 would stop at 256 and f16 at 2048.
+    for (dtype, large) in [(DType::BF16, 256.0), (DType::F16, 2048.0)] {
+        let mut scaler = scaler(LossScale::dynamic());
+        let mut window = scaler.accumulate(BadMicroBatch::SkipWindow);
+        for (exponent, x) in [(3, large), (3, 1.0), (12, 0.125)] {
+            scaler.set_state(ScaleState::power_of_two(exponent))?;
+            add(&scaler, dtype, x, &mut window)?;
+        }
+        let sum = window.finish()?.expect("three");
+        assert_eq!(sum.grads()[0].value, Some(Host::f32(&[large + 1.125])), "{dtype}");
+    }
+    Ok(())
+}
+
+#[test]
+fn sets_that_differ_are_refused_by_name() -> Result {
+    let whole: Set<'_> = &[("w", &[1.0, 2.0]), ("b", &[1.0])];
+    let others: [(Set<'_>, &str); 4] = [
+        (&[("w", &[1.0, 2.0])], "b"),
+        (&[("w", &[1.0, 2.0]), ("b", &[1.0]), ("extra", &[1.0])], "extra"),
+        (&[("w", &[1.0, 2.0]), ("typo", &[1.0])], "typo"),
+        (&[("w", &[1.0, 2.0, 3.0]), ("b", &[1.0])], "w"),
+    ];
+    for (other, name) in others {
+        let scaler = scaler(LossScale::dynamic());
+        let mut window = scaler.accumulate(BadMicroBatch::Drop);
+        window.add(unscaled(&scaler, whole)?)?;
+        let refused = window.add(unscaled(&scaler, other)?).expect_err("another set");
+        assert_eq!(refused.kind(), ErrorKind::Mismatch);
+        assert!(refused.to_string().contains(&format!("`{name}`")), "{refused}");
+    }
+    Ok(())
+}
+
+#[test]
+fn a_parameter_with_a_gradient_in_one_micro_batch_keeps_that_one() -> Result {
+    let scaler = scaler(LossScale::none());
+    for only in [0, 1] {
+        let mut window = scaler.accumulate(BadMicroBatch::Drop);
+        for i in 0..2 {
+            let value = (i == only).then(|| Host::f32(&[5.0]));
+            window.add(scaler.never_scaled(vec![Named::new("expert", value)])?)?;
+        }
+        assert_eq!(first(window.finish()?.expect("two").grads()), [5.0]);
+    }
+    Ok(())
+}
+
+#[test]
+fn a_window_of_a_run_that_has_diverged_is_halted() -> Result {
+    for bad in [BadMicroBatch::Drop, BadMicroBatch::SkipWindow] {
+        let (mut scaler, mut sgd) = (scaler(LossScale::none().with_patience(1)), Sgd::new(&[]));
+        iterate(&mut scaler, &mut sgd, &[("w", &[f32::NAN])])?;
+        let mut window = scaler.accumulate(bad);
+        for x in [1.0, 2.0] {
+            window.add(unscaled(&scaler, &[("w", &[x])])?)?;
+        }
+        let step = window.finish()?.expect("two").step(&mut sgd)?;
+        let step = scaler.update(step)?.resolve()?;
+        assert!(matches!(step, Step::Diverged(_)), "{step:?}");
+        assert_eq!((step.report().steps[0].skipped, sgd.steps), (true, 0));
+    }
+    Ok(())
+}
+
+#[test]
+fn an_empty_window_has_nothing_to_step() {
+    let window = scaler(LossScale::dynamic()).accumulate(BadMicroBatch::Drop);
+    assert!(window.is_empty());
+    assert!(window.finish().expect("nothing to look at").is_none());
+}
+
+#[test]
+fn a_window_is_clipped_as_a_whole_and_its_norm_is_the_sums() -> Result {
+    let (mut scaler, mut sgd) = (scaler(LossScale::dynamic()), Sgd::new(&[]));
+    let mut window = scaler.accumulate(BadMicroBatch::Drop);
+    for set in [[3.0, 0.0], [0.0, 4.0]] {
+        window.add(unscaled(&scaler, &[("w", &set)])?)?;
+    }
+    let step = window.finish()?.expect("two").clip_norm(10.0)?.step(&mut sgd)?;
+    let step = scaler.update(step)?.resolve()?;
+    assert_eq!(step.report().steps[0].norm, Some(5.0));
+    Ok(())
+}
+
+#[test]
+fn norms_of_clipped_micro_batches_stay_with_their_parts() -> Result {
+    let (mut scaler, mut sgd) = (scaler(LossScale::dynamic()), Sgd::new(&[]));
+    let mut window = scaler.accumulate(BadMicroBatch::Drop);
+    for x in [2.0, 8.0] {
+        window.add(unscaled(&scaler, &[("w", &[x])])?.clip_norm(1.0)?)?;
+    }
+    let step = window.finish()?.expect("two").step(&mut sgd)?;
+    let step = scaler.update(step)?.resolve()?;
+    let summary = &step.report().steps[0];
+    let norms: Vec<_> = summary.parts.iter().map(|p| p.finding.norm).collect();
+    assert_eq!((norms, summary.norm), (vec![Some(2.0), Some(8.0)], None));
+    Ok(())
+}
+
+#[test]
+fn finite_parts_that_add_up_to_infinity_skip_the_window() -> Result {
+    let mut sgd = Sgd::new(&[("w", &[1.0])]);
+    let mut scaler = scaler(LossScale::none());
+    let mut window = scaler.accumulate(BadMicroBatch::Drop);
+    for _ in 0..2 {
+        window.add(unscaled(&scaler, &[("w", &[3e38])])?)?;
+    }
+    let step = window.finish()?.expect("two").step(&mut sgd)?;
+    let step = scaler.update(step)?.resolve()?;
+    assert!(!step.is_applied());
+    let overflow = step.report().overflow().expect("the sum's");
+    assert_eq!((&*overflow.parameter, overflow.index, overflow.what()), ("w", 0, "+inf"));
+    assert_eq!(sgd.params[0].value.data, [1.0]);
+    let text = step.report().to_string();
+    assert!(text.starts_with("step 1 skipped; of the sum, w[0] is +inf"), "{text}");
+    Ok(())
+}

@@ -1,0 +1,84 @@
+//! A host tensor and a pretend GPU of the tests' own, an optimizer for each, and one training step for both.
+#![allow(
+    unreachable_pub,
+    dead_code,
+    missing_debug_implementations,
+    reason = "each test file uses a part of it; an `expect` would fail in those that use all"
+)]
+
+pub mod gpu;
+pub mod host;
+pub mod sgd;
+
+use binade_core::{Named, Native, NativeError, Optimizer};
+use binade_grad_scaler::{
+    GradOps, LossScale, ScaledGrads, Scaler, Step, StepOutcome, UnscaledGrads,
+};
+use host::{Host, NoSuchType};
+use sgd::Sgd;
+
+pub type Grads = Vec<Named<Option<Host>>>;
+pub type Failure = NativeError<NoSuchType>;
+pub type Result<T = ()> = std::result::Result<T, Failure>;
+pub type HostScaler = Scaler<Native<Host>>;
+pub type Unscaled = UnscaledGrads<Native<Host>>;
+
+/// A set with one parameter, as most tests need.
+pub type Set<'a> = &'a [(&'a str, &'a [f32])];
+
+pub fn scaler(rule: LossScale) -> HostScaler {
+    Scaler::new(Native::new(), rule).expect("a host does not fail")
+}
+
+/// The loop's body, the same for a host and a device.
+pub fn train_step<D, O>(
+    scaler: &mut Scaler<D>,
+    optimizer: &mut O,
+    loss: &D::Tensor,
+    backward: impl FnOnce(&D::Tensor) -> std::result::Result<D::Grads, D::Error>,
+) -> std::result::Result<StepOutcome<D>, D::Error>
+where
+    D: GradOps,
+    O: Optimizer<D::Grads, D::Found, Error = D::Error>,
+{
+    let grads = scaler.scale(loss)?.backward(backward)?;
+    let step = grads.unscale()?.clip_norm(1.0)?.step(optimizer)?;
+    scaler.update(step)
+}
+
+/// The gradient of `sum(w * x)` by `w`, times what the loss was scaled by.
+pub fn times(set: Set<'_>, factor: &Host) -> Grads {
+    let grad = |(name, x): &(&str, &[f32])| {
+        let scaled: Vec<_> = x.iter().map(|x| x * factor.data[0]).collect();
+        Named::new(*name, Some(Host::f32(&scaled)))
+    };
+    set.iter().map(grad).collect()
+}
+
+/// Scaled gradients whose true values are `set`.
+pub fn backward(scaler: &HostScaler, set: Set<'_>) -> Result<ScaledGrads<Native<Host>>> {
+    scaler.scale(&Host::f32(&[1.0]))?.backward(|factor| Ok(times(set, factor)))
+}
+
+/// Unscaled gradients whose true values are `set`.
+pub fn unscaled(scaler: &HostScaler, set: Set<'_>) -> Result<Unscaled> {
+    backward(scaler, set)?.unscale()
+}
+
+/// One whole iteration on the host, looked at.
+pub fn iterate(scaler: &mut HostScaler, sgd: &mut Sgd, set: Set<'_>) -> Result<Step> {
+    let step = unscaled(scaler, set)?.step(sgd)?;
+    scaler.update(step)?.resolve()
+}
+
+/// The values that `grads` holds under its first name.
+pub fn first(grads: &Grads) -> &[f32] {
+    &grads[0].value.as_ref().expect("a gradient").data
+}
+
+/// Of a rule's public fields, those a test wants changed.
+pub fn rule(change: impl FnOnce(&mut LossScale)) -> LossScale {
+    let mut rule = LossScale::dynamic();
+    change(&mut rule);
+    rule
+}

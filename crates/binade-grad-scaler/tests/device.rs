@@ -1,0 +1,150 @@
+//! The same loop on a pretend GPU: nothing is read back, and nothing copied, until somebody asks.
+mod common;
+
+use binade_core::Named;
+use binade_grad_scaler::{BadMicroBatch, LossScale, ScaleState, Scaler, Step};
+use common::gpu::{Buffer, Gpu, GpuGrads, GpuSgd, Result};
+use common::train_step;
+
+fn start(rule: LossScale) -> Result<(Gpu, GpuSgd, Scaler<Gpu>)> {
+    let gpu = Gpu::default();
+    Ok((gpu.clone(), GpuSgd::new(&gpu), Scaler::new(gpu, rule)?))
+}
+
+fn loss() -> Buffer<Vec<f32>> {
+    Buffer::upload(vec![1.0])
+}
+
+fn grads(x: f32) -> impl Fn(&Buffer<Vec<f32>>) -> Result<GpuGrads> {
+    move |_| Ok(vec![Named::new("w", Some(Buffer::upload(vec![x])))])
+}
+
+#[test]
+fn a_hundred_steps_with_skips_read_nothing_and_copy_nothing() -> Result {
+    let (gpu, mut sgd, mut scaler) = start(LossScale::dynamic())?;
+    let addresses = (sgd.param.address(), sgd.steps.address());
+    for i in 0..100 {
+        let x = if i % 10 == 9 { f32::INFINITY } else { 65536.0 };
+        train_step(&mut scaler, &mut sgd, &loss(), grads(x))?.leave_unread();
+    }
+    assert_eq!((gpu.reads(), gpu.copies()), (0, 0));
+    assert_eq!((sgd.param.address(), sgd.steps.address()), addresses, "a graph can replay it");
+    assert_eq!(gpu.scale_addresses(), 1, "the scale is updated in place");
+
+    let outcome = train_step(&mut scaler, &mut sgd, &loss(), grads(f32::NAN))?;
+    assert_eq!(gpu.reads(), 0);
+    let step = outcome.resolve()?;
+    assert_eq!(gpu.reads(), 1);
+    let Step::Skipped(report) = step else { panic!("{step:?}") };
+    assert_eq!(*report.overflow().expect("one").parameter, *"w");
+    let scale = report.scale;
+    assert_eq!((scale.updates, scale.skipped, scale.exponent), (101, 11, 5));
+    assert_eq!(gpu.download(&sgd.steps), 90);
+    Ok(())
+}
+
+#[test]
+fn an_outcome_may_be_resolved_one_step_late() -> Result {
+    let (gpu, mut sgd, mut scaler) = start(LossScale::dynamic())?;
+    let late = train_step(&mut scaler, &mut sgd, &loss(), grads(f32::NAN))?;
+    let next = train_step(&mut scaler, &mut sgd, &loss(), grads(1.0))?;
+    assert_eq!(gpu.copies(), 1, "the late outcome keeps its own scale");
+    let step = late.resolve()?;
+    let Step::Skipped(report) = step else { panic!("{step:?}") };
+    let scale = report.scale;
+    assert_eq!((scale.before, scale.exponent, scale.updates), (16, 15, 1));
+    let next = next.resolve()?;
+    assert!(next.is_applied());
+    assert_eq!((next.report().scale.exponent, next.report().scale.updates), (15, 2));
+    Ok(())
+}
+
+#[test]
+fn gradients_are_unscaled_by_their_own_scale_when_an_update_comes_between() -> Result {
+    let (_, mut sgd, mut scaler) = start(LossScale::dynamic())?;
+    let early = scaler
+        .scale(&loss())?
+        .backward(|factor| Ok(vec![Named::new("w", Some(factor.clone()))]))?;
+    train_step(&mut scaler, &mut sgd, &loss(), grads(f32::INFINITY))?.leave_unread();
+    let step = early.unscale()?.step(&mut sgd)?;
+    let outcome = scaler.update(step)?.resolve()?;
+    assert_eq!(outcome.report().steps[0].parts[0].finding.magnitude, 65536.0);
+    assert_eq!(scaler.device().download(&sgd.param), [100.0 - 0.1]);
+    Ok(())
+}
+
+#[test]
+fn a_poll_gives_the_outcome_back_until_the_device_is_done() -> Result {
+    let (gpu, mut sgd, mut scaler) = start(LossScale::dynamic())?;
+    gpu.set_busy(true);
+    let outcome = train_step(&mut scaler, &mut sgd, &loss(), grads(f32::NAN))?;
+    let outcome = outcome.try_resolve()?.expect_err("busy");
+    assert_eq!(gpu.reads(), 0);
+    gpu.set_busy(false);
+    assert!(!outcome.try_resolve()?.expect("done").is_applied());
+    assert_eq!(gpu.reads(), 1);
+    Ok(())
+}
+
+#[test]
+fn a_window_drops_a_bad_micro_batch_without_a_read() -> Result {
+    let (gpu, mut sgd, mut scaler) = start(LossScale::fixed(0))?;
+    let mut window = scaler.accumulate(BadMicroBatch::Drop);
+    for x in [10.0, f32::INFINITY, 20.0] {
+        window.add(scaler.scale(&loss())?.backward(grads(x))?.unscale()?)?;
+    }
+    let step = window.finish()?.expect("three").step(&mut sgd)?;
+    let outcome = scaler.update(step)?;
+    assert_eq!(gpu.reads(), 0);
+    let step = outcome.resolve()?;
+    assert!(step.is_applied());
+    assert!(step.report().to_string().contains("micro-batch 1: w[0] is +inf"), "{}", step.report());
+    assert_eq!(step.report().scale.overflows, 1);
+    assert_eq!(gpu.download(&sgd.param), [97.0]);
+    Ok(())
+}
+
+#[test]
+fn a_norm_too_large_for_f32_skips_instead_of_stepping_by_zero() -> Result {
+    let (gpu, mut sgd, mut scaler) = start(LossScale::none())?;
+    let huge = |_: &_| Ok(vec![Named::new("w", Some(Buffer::upload(vec![3e38, 3e38])))]);
+    let step = train_step(&mut scaler, &mut sgd, &loss(), huge)?.resolve()?;
+    let Step::Skipped(report) = step else { panic!("{step:?}") };
+    assert_eq!(*report.overflow().expect("one").parameter, *"norm of all gradients");
+    assert_eq!(gpu.download(&sgd.steps), 0);
+    Ok(())
+}
+
+#[test]
+fn divergence_latches_on_the_device_until_a_state_is_set() -> Result {
+    let (gpu, mut sgd, mut scaler) = start(LossScale::dynamic().with_patience(3))?;
+    for x in [f32::NAN, f32::NAN, f32::NAN, 1.0, 1.0] {
+        train_step(&mut scaler, &mut sgd, &loss(), grads(x))?.leave_unread();
+    }
+    let last = train_step(&mut scaler, &mut sgd, &loss(), grads(1.0))?;
+    assert_eq!((gpu.reads(), gpu.copies()), (0, 0));
+
+    let step = last.resolve()?;
+    let Step::Diverged(report) = step else { panic!("{step:?}") };
+    assert!(report.steps[0].skipped && report.steps[0].parts[0].finding.halted);
+    assert_eq!((report.scale.updates, report.scale.skipped), (6, 6));
+    assert_eq!(gpu.download(&sgd.param), [100.0]);
+
+    scaler.set_state(ScaleState::power_of_two(4))?;
+    let step = train_step(&mut scaler, &mut sgd, &loss(), grads(1.0))?.resolve()?;
+    assert!(step.is_applied(), "{}", step.report());
+    assert_eq!((step.report().scale.exponent, step.report().scale.updates), (4, 1));
+    assert_eq!(gpu.download(&sgd.steps), 1);
+    Ok(())
+}
+
+#[test]
+fn a_rule_of_ones_own_resolves_and_sets_the_state() -> Result {
+    let (_, mut sgd, mut scaler) = start(LossScale::dynamic())?;
+    let step = train_step(&mut scaler, &mut sgd, &loss(), grads(f32::INFINITY))?.resolve()?;
+    let state = step.report().scale;
+    scaler.set_state(ScaleState { exponent: state.exponent - 3, ..state })?;
+    let step = train_step(&mut scaler, &mut sgd, &loss(), grads(1.0))?.resolve()?;
+    assert_eq!((step.report().scale.exponent, step.report().scale.updates), (12, 2));
+    Ok(())
+}

@@ -1,0 +1,49 @@
+//! A gradient that no optimizer owns: differentiated from a scaled loss, unscaled, and part of the next loss.
+mod common;
+
+use binade_grad_scaler::{LossScale, ScaleState};
+use common::host::Host;
+use common::sgd::Sgd;
+use common::{Result, first, scaler, times};
+
+#[test]
+fn a_penalty_is_made_of_a_gradient_in_its_own_units() -> Result {
+    let (mut scaler, mut sgd) = (scaler(LossScale::dynamic()), Sgd::new(&[("critic.w", &[1.0])]));
+    let critic = Host::f32(&[3.0]);
+    let towards_input = scaler.scale(&critic)?.grad(|scaled| {
+        assert_eq!(scaled.data, [3.0 * 65536.0]);
+        Ok(scaled.clone())
+    })?;
+    scaler.set_state(ScaleState::power_of_two(3))?; // whatever happens to the scaler since
+    let gradient = towards_input.unscale()?;
+    assert_eq!(gradient, Host::f32(&[3.0]));
+
+    let penalty = (gradient.data[0] - 1.0).powi(2);
+    let total = scaler.scale(&Host::f32(&[1.0 + 10.0 * penalty]))?;
+    let grads = total.backward(|loss| Ok(times(&[("critic.w", &[1.0])], loss)))?.unscale()?;
+    assert_eq!(first(grads.grads()), [41.0]);
+    let step = grads.step(&mut sgd)?;
+    assert!(scaler.update(step)?.resolve()?.is_applied());
+    Ok(())
+}
+
+#[test]
+fn one_scaled_loss_gives_several_such_gradients_and_then_its_own() -> Result {
+    let scaler = scaler(LossScale::dynamic());
+    let loss = scaler.scale(&Host::f32(&[2.0]))?;
+    let (a, b) = (loss.grad(|s| Ok(s.clone()))?, loss.grad(|s| Ok(s.clone()))?);
+    assert_eq!(a.unscale()?, b.unscale()?);
+    let grads = loss.backward(|s| Ok(times(&[("w", &[1.0])], s)))?.unscale()?;
+    assert_eq!(first(grads.grads()), [2.0]);
+    Ok(())
+}
+
+#[test]
+fn what_overflows_in_a_penalty_shows_up_in_the_loss_made_of_it() -> Result {
+    let (mut scaler, mut sgd) = (scaler(LossScale::dynamic()), Sgd::new(&[]));
+    let gradient = scaler.scale(&Host::f32(&[1e35]))?.grad(|s| Ok(s.clone()))?.unscale()?;
+    let step = scaler.scale(&gradient)?.backward(|loss| Ok(times(&[("w", &[1.0])], loss)))?;
+    let step = step.unscale()?.step(&mut sgd)?;
+    assert!(!scaler.update(step)?.resolve()?.is_applied());
+    Ok(())
+}

@@ -1,0 +1,160 @@
+//! What a report says, held to the letter: it names what happened and ends with what to do.
+mod common;
+
+use binade_core::Named;
+use binade_grad_scaler::{BadMicroBatch, LossScale, ScaleState};
+use common::sgd::Sgd;
+use common::{Result, Set, iterate, scaler, unscaled};
+
+fn text(rule: LossScale, sets: &[Set<'_>]) -> Result<String> {
+    let (mut scaler, mut sgd) = (scaler(rule), Sgd::new(&[]));
+    let mut last = String::new();
+    for set in sets {
+        last = iterate(&mut scaler, &mut sgd, set)?.report().to_string();
+    }
+    Ok(last)
+}
+
+#[test]
+fn a_good_step_is_short() -> Result {
+    let good: Set<'_> = &[("w", &[1.0])];
+    assert_eq!(text(LossScale::dynamic(), &[good, good])?, "step 2 applied; scale 65536");
+    let eager = LossScale::dynamic().with_growth_interval(1).unwrap();
+    assert_eq!(text(eager, &[good])?, "step 1 applied; scale 65536 -> 131072");
+    Ok(())
+}
+
+#[test]
+fn an_overflow_that_a_lower_scale_cures_asks_for_nothing() -> Result {
+    assert_eq!(
+        text(LossScale::dynamic(), &[&[("w", &[1.0])], &[("w", &[0.5, f32::INFINITY])]])?,
+        "step 2 skipped; w[1] is +inf (1 infinite, 0 NaN, largest finite 3.2768e4); scale 65536 -> 32768; 1 skipped \
+         in a row, 1 of 2 in all. The next loss is scaled less: nothing to do unless this stays"
+    );
+    Ok(())
+}
+
+#[test]
+fn a_nan_sends_you_to_the_model() -> Result {
+    assert_eq!(
+        text(LossScale::dynamic(), &[&[("decoder.bias", &[f32::NAN])]])?,
+        "step 1 skipped; decoder.bias[0] is NaN (0 infinite, 1 NaN, largest finite 0e0); scale 65536 -> 32768; 1 \
+         skipped in a row, 1 of 1 in all. A lower scale does not cure NaN: if it stays, look at the loss and at the \
+         operation before this parameter"
+    );
+    Ok(())
+}
+
+#[test]
+fn a_scale_that_does_not_move_says_how_to_move_it() -> Result {
+    assert_eq!(
+        text(LossScale::fixed(30), &[&[("w", &[f32::NEG_INFINITY])]])?,
+        "step 1 skipped; w[0] is -inf (1 infinite, 0 NaN, largest finite 0e0); scale 2^30; 1 skipped in a row, 1 of 1 \
+         in all. The rule keeps the scale where it is: if this stays, start lower or let the rule back off"
+    );
+    Ok(())
+}
+
+#[test]
+fn divergence_says_how_to_go_on() -> Result {
+    let rule = LossScale::none().with_patience(1);
+    let bad: Set<'_> = &[("w", &[f32::INFINITY])];
+    let advice = "The run has diverged and later steps are skipped: lower the learning rate or clip, then go on from \
+                  a checkpoint with `Scaler::set_state`";
+    assert_eq!(
+        text(rule, &[bad])?,
+        format!(
+            "step 1 skipped; w[0] is +inf (1 infinite, 0 NaN, largest finite 0e0); scale 1; 1 skipped in a row, 1 of 1 \
+             in all. {advice}"
+        )
+    );
+    assert_eq!(
+        text(rule, &[bad, &[("w", &[1.0])]])?,
+        format!(
+            "step 2 skipped; halted, since the run had diverged; scale 1; 2 skipped in a row, 2 of 2 in all. {advice}"
+        )
+    );
+    Ok(())
+}
+
+#[test]
+fn a_gradient_beyond_f32_is_not_blamed_on_the_scale() -> Result {
+    let rule = LossScale::dynamic().with_limits(-40, 24).unwrap();
+    let (mut scaler, mut sgd) = (scaler(rule), Sgd::new(&[]));
+    scaler.set_state(ScaleState::power_of_two(-40))?;
+    let step = scaler.scale(&common::host::Host::f32(&[1.0]))?;
+    let step =
+        step.backward(|_| Ok(vec![Named::new("w", Some(common::host::Host::f32(&[1e30])))]))?;
+    let step = step.unscale()?.step(&mut sgd)?;
+    assert_eq!(
+        scaler.update(step)?.resolve()?.report().to_string(),
+        "step 1 skipped; w[0] is +inf once unscaled (1e30 before) (1 infinite, 0 NaN, largest finite 1e30); scale \
+         2^-40; 1 skipped in a row, 1 of 1 in all. No scale cures this, since the gradients themselves are too large \
+         for f32: look at the loss and at the learning rate. The run has diverged and later steps are skipped: lower \
+         the learning rate or clip, then go on from a checkpoint with `Scaler::set_state`"
+    );
+    Ok(())
+}
+
+#[test]
+fn a_norm_has_no_index_and_counts_no_element() -> Result {
+    let (mut scaler, mut sgd) = (scaler(LossScale::none()), Sgd::new(&[]));
+    let step = unscaled(&scaler, &[("w", &[3e38, 3e38])])?.clip_norm(1.0)?.step(&mut sgd)?;
+    assert_eq!(
+        scaler.update(step)?.resolve()?.report().to_string(),
+        "step 1 skipped; the norm of all gradients is +inf; scale 1; 1 skipped in a row, 1 of 1 in all. No scale cures \
+         this, since the gradients themselves are too large for f32: look at the loss and at the learning rate"
+    );
+    Ok(())
+}
+
+#[test]
+fn a_micro_batch_that_was_left_out_is_named_though_the_step_was_applied() -> Result {
+    let (mut scaler, mut sgd) = (scaler(LossScale::dynamic()), Sgd::new(&[]));
+    let mut window = scaler.accumulate(BadMicroBatch::Drop);
+    for x in [1.0, f32::INFINITY] {
+        window.add(unscaled(&scaler, &[("w", &[x])])?)?;
+    }
+    let step = window.finish()?.expect("two").named("generator").step(&mut sgd)?;
+    assert_eq!(
+        scaler.update(step)?.resolve()?.report().to_string(),
+        "step 1 applied; generator, micro-batch 1: w[0] is +inf (1 infinite, 0 NaN, largest finite 0e0), left out of \
+         the sum; scale 65536 -> 32768. The next loss is scaled less: nothing to do unless this stays"
+    );
+    Ok(())
+}
+
+#[test]
+fn a_parameter_without_a_gradient_is_named() -> Result {
+    let (mut scaler, mut sgd) = (scaler(LossScale::dynamic()), Sgd::new(&[]));
+    let grads = scaler.never_scaled(vec![Named::new("frozen", None)])?;
+    let step = grads.step(&mut sgd)?;
+    assert_eq!(
+        scaler.update(step)?.resolve()?.report().to_string(),
+        "step 1 applied; no gradient for frozen; scale 65536. Let the loss depend on a parameter that has no gradient, \
+         or take it out of the set"
+    );
+    Ok(())
+}
+
+#[test]
+fn two_optimizers_are_told_apart() -> Result {
+    let (mut scaler, mut sgd) = (scaler(LossScale::dynamic()), Sgd::new(&[]));
+    let d = unscaled(&scaler, &[("d.w", &[1.0])])?.named("discriminator").step(&mut sgd)?;
+    let g = unscaled(&scaler, &[("g.w", &[f32::INFINITY])])?.named("generator").step(&mut sgd)?;
+    assert_eq!(
+        scaler.update(d.and(g))?.resolve()?.report().to_string(),
+        "step 1 skipped for 1 of 2 (generator); generator: g.w[0] is +inf (1 infinite, 0 NaN, largest finite 0e0); \
+         scale 65536 -> 32768; 1 skipped in a row, 1 of 1 in all. The next loss is scaled less: nothing to do unless \
+         this stays"
+    );
+    Ok(())
+}
+
+#[test]
+fn printing_a_value_of_the_order_reads_no_gradient() -> Result {
+    let scaler = scaler(LossScale::dynamic());
+    assert_eq!(format!("{:?}", unscaled(&scaler, &[("w", &[1.0])])?), "UnscaledGrads { .. }");
+    assert!(format!("{scaler:?}").contains("growth_interval: 2000"));
+    Ok(())
+}

@@ -1,0 +1,91 @@
+//! What a checkpoint and a log hold: states, rules and reports come back as they were.
+#![cfg(feature = "serde")]
+mod common;
+
+use binade_grad_scaler::{LossScale, ScaleState, Step, StepReport};
+use common::sgd::Sgd;
+use common::{Result, Set, iterate, scaler, unscaled};
+
+fn round_trip<T: serde::Serialize + serde::de::DeserializeOwned>(value: &T) -> T {
+    let written = serde_json::to_string(value).expect("written");
+    serde_json::from_str(&written).expect("read")
+}
+
+const SETS: [Set<'_>; 5] = [
+    &[("w", &[1.0])],
+    &[("w", &[f32::INFINITY])],
+    &[("w", &[2.0])],
+    &[("w", &[f32::INFINITY])],
+    &[("w", &[0.5])],
+];
+
+#[test]
+fn a_rule_comes_back_as_it_was() {
+    let rule = LossScale::dynamic().with_limits(-7, 30).unwrap().with_patience(5);
+    assert_eq!(round_trip(&rule), rule);
+}
+
+#[test]
+fn an_imported_scale_comes_back_to_the_bit() {
+    for factor in [65536.0, 3000.1, 1e-30] {
+        let state = ScaleState::import(factor).expect("usable");
+        assert_eq!(round_trip(&state).factor().to_bits(), factor.to_bits());
+    }
+}
+
+#[test]
+fn a_run_resumed_at_any_step_equals_one_that_was_not_interrupted() -> Result {
+    let rule = LossScale::dynamic().with_growth_interval(2).unwrap();
+    let (mut whole, mut sgd) = (scaler(rule), Sgd::new(&[("w", &[1.0])]));
+    for set in SETS {
+        iterate(&mut whole, &mut sgd, set)?;
+    }
+    for saved in 0..=SETS.len() {
+        let (mut before, mut own) = (scaler(rule), Sgd::new(&[("w", &[1.0])]));
+        for set in &SETS[..saved] {
+            iterate(&mut before, &mut own, set)?;
+        }
+        let mut after = scaler(round_trip(before.rule()));
+        after.set_state(round_trip(&before.state()?))?;
+        for set in &SETS[saved..] {
+            iterate(&mut after, &mut own, set)?;
+        }
+        assert_eq!((after.state()?, own.bits()), (whole.state()?, sgd.bits()), "at {saved}");
+    }
+    Ok(())
+}
+
+#[test]
+fn a_report_says_the_same_after_a_round_trip() -> Result {
+    let (mut scaler, mut sgd) = (scaler(LossScale::dynamic()), Sgd::new(&[]));
+    let step = unscaled(&scaler, &[("w", &[3.0, 4.0])])?.clip_norm(1.0)?.named("generator");
+    let step = scaler.update(step.step(&mut sgd)?)?.resolve()?;
+    let back: StepReport = round_trip(step.report());
+    assert_eq!(back.to_string(), step.report().to_string());
+    assert_eq!((back.steps[0].name.as_str(), back.steps[0].norm), ("generator", Some(5.0)));
+    assert!(round_trip::<Step>(&step).is_applied());
+    Ok(())
+}
+
+#[test]
+fn a_report_of_an_overflow_says_the_same_after_a_round_trip() -> Result {
+    let (mut scaler, mut sgd) = (scaler(LossScale::dynamic()), Sgd::new(&[]));
+    for set in SETS {
+        let step = iterate(&mut scaler, &mut sgd, set)?;
+        let back: StepReport = round_trip(step.report());
+        assert_eq!(back.to_string(), step.report().to_string());
+        assert_eq!(round_trip::<Step>(&step).is_applied(), step.is_applied());
+    }
+    Ok(())
+}
+
+#[test]
+fn a_norm_that_is_not_finite_comes_back() -> Result {
+    let (mut scaler, mut sgd) = (scaler(LossScale::none()), Sgd::new(&[]));
+    let step = unscaled(&scaler, &[("w", &[3e38, 3e38])])?.clip_norm(1.0)?.step(&mut sgd)?;
+    let step = scaler.update(step)?.resolve()?;
+    let back: StepReport = round_trip(step.report());
+    assert_eq!(back.steps[0].norm, Some(f32::INFINITY));
+    assert_eq!(back.to_string(), step.report().to_string());
+    Ok(())
+}

@@ -1,0 +1,162 @@
+//! Any sequence under any rule: the scale stays within its limits, counters add up, and a skip leaves every bit alone.
+mod common;
+
+use binade_grad_scaler::{BadMicroBatch, LossScale, MAX_EXPONENT, ScaleState, Seen, Step};
+use common::sgd::Sgd;
+use common::{HostScaler, Result, iterate, rule, scaler, unscaled};
+use proptest::prelude::*;
+
+const GOOD: Seen = Seen { overflow: false, skipped: false };
+const SKIP: Seen = Seen { overflow: true, skipped: true };
+const DROPPED: Seen = Seen { overflow: true, skipped: false };
+
+fn any_seen() -> impl Strategy<Value = Seen> {
+    prop_oneof![3 => Just(GOOD), 2 => Just(SKIP), 1 => Just(DROPPED)]
+}
+
+/// Every rule that the builders let through.
+fn any_rule() -> impl Strategy<Value = LossScale> {
+    let limits = (-MAX_EXPONENT..=MAX_EXPONENT, -MAX_EXPONENT..=MAX_EXPONENT);
+    (limits, -200..200, 0..5, 0..5, 1_u32..6, 1_u32..12).prop_map(
+        |((a, b), init, growth, backoff, interval, patience)| {
+            let fields = rule(|r| (r.init, r.growth, r.backoff) = (init, growth, backoff));
+            let rule =
+                fields.with_patience(patience).with_growth_interval(interval).expect("above 0");
+            rule.with_limits(a.min(b), a.max(b)).expect("in order and in reach")
+        },
+    )
+}
+
+/// Public fields, set to anything.
+fn nonsense() -> impl Strategy<Value = LossScale> {
+    let fields = (any::<[i32; 5]>(), any::<[u32; 2]>());
+    fields.prop_map(|([init, growth, backoff, min, max], [growth_interval, patience])| {
+        rule(|r| {
+            (r.init, r.growth, r.backoff, r.min, r.max) = (init, growth, backoff, min, max);
+            (r.growth_interval, r.patience) = (growth_interval, patience);
+        })
+    })
+}
+
+fn states(rule: LossScale, seen: &[Seen]) -> Vec<ScaleState> {
+    let steps = seen.iter().scan(rule.start(), |state, &seen| {
+        *state = rule.next(*state, seen);
+        Some(*state)
+    });
+    std::iter::once(rule.start()).chain(steps).collect()
+}
+
+/// An iteration that sees `seen`, whose good gradients are `x`.
+fn act(scaler: &mut HostScaler, sgd: &mut Sgd, seen: Seen, x: f32) -> Result<Step> {
+    if seen != DROPPED {
+        let x = if seen.overflow { f32::INFINITY } else { x };
+        return iterate(scaler, sgd, &[("w", &[x])]);
+    }
+    let mut window = scaler.accumulate(BadMicroBatch::Drop);
+    for x in [x, f32::NAN] {
+        window.add(unscaled(scaler, &[("w", &[x])])?)?;
+    }
+    let step = window.finish()?.expect("two").step(sgd)?;
+    scaler.update(step)?.resolve()
+}
+
+proptest! {
+    #[test]
+    fn the_scale_stays_within_its_limits(
+        rule in any_rule(),
+        seen in prop::collection::vec(any_seen(), 0..200),
+    ) {
+        for state in states(rule, &seen) {
+            prop_assert!((rule.min..=rule.max).contains(&state.exponent), "{state:?}");
+            prop_assert!(state.factor().is_normal() && state.inverse().is_normal());
+            prop_assert_eq!(state.factor() * state.inverse(), 1.0);
+        }
+    }
+
+    #[test]
+    fn nonsense_in_public_fields_neither_panics_nor_makes_a_scale_that_is_no_number(
+        rule in nonsense(),
+        seen in prop::collection::vec(any_seen(), 0..50),
+    ) {
+        for state in states(rule, &seen) {
+            prop_assert!(state.factor().is_normal() && state.inverse().is_normal(), "{state:?}");
+        }
+    }
+
+    #[test]
+    fn counters_add_up(rule in any_rule(), seen in prop::collection::vec(any_seen(), 0..200)) {
+        let count = |which: fn(&Seen) -> bool| seen.iter().filter(|s| which(s)).count() as u64;
+        let all = states(rule, &seen);
+        let last = all.last().expect("the start");
+        prop_assert_eq!(last.updates, seen.len() as u64);
+        prop_assert_eq!((last.skipped, last.overflows), (count(|s| s.skipped), count(|s| s.overflow)));
+        prop_assert_eq!(last.applied() + last.skipped, last.updates);
+        let in_a_row = seen.iter().rev().take_while(|s| s.skipped).count();
+        prop_assert_eq!(last.bad_steps as usize, in_a_row);
+    }
+
+    #[test]
+    fn one_update_moves_the_scale_by_one_growth_or_one_backoff_at_most(
+        rule in any_rule(),
+        seen in prop::collection::vec(any_seen(), 1..100),
+    ) {
+        for (pair, seen) in states(rule, &seen).windows(2).zip(&seen) {
+            let (before, now) = (pair[0], pair[1]);
+            let moved = now.exponent - before.exponent;
+            prop_assert_eq!(now.before, before.exponent);
+            let most = if seen.overflow { -rule.backoff..=0 } else { 0..=rule.growth };
+            prop_assert!(most.contains(&moved), "{before:?} to {now:?}");
+            prop_assert!(now.diverged || now.good_steps <= before.good_steps + 1);
+        }
+    }
+
+    #[test]
+    fn next_is_pure_and_resumes_from_any_state(
+        rule in any_rule(),
+        seen in prop::collection::vec(any_seen(), 1..100),
+        at in any::<prop::sample::Index>(),
+    ) {
+        let all = states(rule, &seen);
+        let at = at.index(seen.len());
+        prop_assert_eq!(rule.next(all[at], seen[at]), all[at + 1]);
+        let resumed = seen[at..].iter().fold(all[at], |state, &seen| rule.next(state, seen));
+        prop_assert_eq!(resumed, all[seen.len()]);
+    }
+
+    #[test]
+    fn divergence_stays_and_freezes_the_scale(
+        rule in any_rule(),
+        seen in prop::collection::vec(any_seen(), 1..100),
+    ) {
+        for pair in states(rule, &seen).windows(2).filter(|pair| pair[0].diverged) {
+            prop_assert!(pair[1].diverged);
+            prop_assert_eq!(pair[0].exponent, pair[1].exponent);
+        }
+    }
+
+    #[test]
+    fn a_skip_leaves_the_optimizer_bit_identical_and_any_other_step_moves_it(
+        rule in any_rule(),
+        batches in prop::collection::vec((any_seen(), 0.5_f32..2.0), 1..40),
+    ) {
+        let (mut scaler, mut sgd) = (scaler(rule), Sgd::new(&[("w", &[100.0])]));
+        for (seen, x) in batches {
+            let (before, halted) = (sgd.bits(), scaler.state().unwrap().diverged);
+            let x = x * rule.start().inverse().min(1.0);
+            let step = act(&mut scaler, &mut sgd, seen, x).unwrap();
+            let skipped = step.report().steps[0].skipped;
+            prop_assert_eq!(skipped, seen.skipped || halted, "{}", step.report());
+            prop_assert_eq!(sgd.bits() == before, skipped);
+        }
+    }
+}
+
+#[test]
+fn ten_thousand_updates_stay_in_bounds() {
+    let eager = LossScale::dynamic().with_growth_interval(1).unwrap();
+    for (seen, end) in [(GOOD, 24), (DROPPED, 0)] {
+        let all = states(eager, &vec![seen; 10_000]);
+        assert!(all.iter().all(|s| (0..=24).contains(&s.exponent)));
+        assert_eq!(all[10_000].exponent, end);
+    }
+}

@@ -1,0 +1,89 @@
+//! Who may cross a thread, and what may be boxed.
+mod common;
+
+use binade_core::{Finding, Native, Optimizer};
+use binade_grad_scaler::{
+    Accumulation, GradOps, LossScale, PendingStep, ScaleState, ScaledGrads, ScaledLoss,
+    ScaledTensor, Scaler, Step, StepOutcome, StepReport, TogetherGrads, UnscaledGrads,
+};
+use common::gpu::Gpu;
+use common::host::Host;
+use common::sgd::Sgd;
+use common::{Failure, Grads, Result, first, scaler, times, unscaled};
+
+fn crosses<T: Send + Sync + 'static>() {}
+
+fn the_order_crosses<D: GradOps + Send + Sync + 'static>()
+where
+    D::Tensor: Send + Sync,
+    D::Scale: Send + Sync,
+    D::Found: Send + Sync,
+    D::Grads: Send + Sync,
+{
+    crosses::<Scaler<D>>();
+    crosses::<ScaledLoss<D>>();
+    crosses::<ScaledGrads<D>>();
+    crosses::<ScaledTensor<D>>();
+    crosses::<UnscaledGrads<D>>();
+    crosses::<TogetherGrads<D>>();
+    crosses::<Accumulation<D>>();
+    crosses::<PendingStep<D>>();
+    crosses::<StepOutcome<D>>();
+}
+
+#[test]
+fn every_value_of_the_order_crosses_threads_where_the_devices_values_do() {
+    the_order_crosses::<Native<Host>>();
+    the_order_crosses::<Gpu>();
+    crosses::<LossScale>();
+    crosses::<ScaleState>();
+    crosses::<Step>();
+}
+
+#[test]
+fn backward_and_unscaling_may_run_on_another_thread() -> Result {
+    let scaler = scaler(LossScale::dynamic());
+    let loss = scaler.scale(&Host::f32(&[1.0]))?;
+    let run = || loss.backward(|factor| Ok(times(&[("w", &[0.5])], factor)))?.unscale();
+    let grads = std::thread::scope(|threads| threads.spawn(run).join().expect("no panic"))?;
+    assert_eq!(first(grads.grads()), [0.5]);
+    Ok(())
+}
+
+#[test]
+fn a_device_can_be_boxed() -> Result {
+    type Device = dyn GradOps<Tensor = Host, Error = Failure, Scale = ScaleState, Found = Finding, Grads = Grads>;
+    let device: Box<Device> = Box::new(Native::new());
+    let mut grads = times(&[("w", &[1.0])], &Host::f32(&[8.0]));
+    let found = device.unscale(&mut grads, &ScaleState::power_of_two(3))?;
+    assert_eq!((first(&grads), found.is_raised()), (&[1.0][..], false));
+    Ok(())
+}
+
+#[test]
+fn optimizers_are_taken_boxed_and_lent() -> Result {
+    let mut scaler = scaler(LossScale::dynamic());
+    let mut sgd = Sgd::new(&[("w", &[1.0])]);
+    let lent: &mut dyn Optimizer<Grads, Finding, Error = Failure> = &mut sgd;
+    let step = unscaled(&scaler, &[("w", &[1.0])])?.step(lent)?;
+    scaler.update(step)?.leave_unread();
+    let mut boxed: Box<dyn Optimizer<Grads, Finding, Error = Failure>> = Box::new(sgd);
+    let step = unscaled(&scaler, &[("w", &[1.0])])?.step(&mut boxed)?;
+    assert!(scaler.update(step)?.resolve()?.is_applied());
+    Ok(())
+}
+
+#[test]
+fn a_loop_may_end_with_the_report_as_its_error() {
+    fn train() -> std::result::Result<(), Box<dyn std::error::Error + Send + Sync>> {
+        let mut scaler = scaler(LossScale::none().with_patience(1));
+        let step = unscaled(&scaler, &[("w", &[f32::NAN])])?.step(&mut Sgd::new(&[]))?;
+        match scaler.update(step)?.resolve()? {
+            Step::Diverged(report) => Err(report.into()),
+            Step::Applied(_) | Step::Skipped(_) => Ok(()),
+        }
+    }
+    let error = train().expect_err("diverged");
+    assert!(error.to_string().contains("w[0] is NaN"), "{error}");
+    assert!(error.downcast_ref::<StepReport>().is_some());
+}

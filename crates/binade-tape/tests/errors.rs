@@ -1,0 +1,131 @@
+//! Mistakes, and what they are told to do.
+
+#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+mod common;
+
+use binade_autocast::Region;
+use binade_cast_policy::{CastRule, OpTable};
+use binade_core::{DType, Error, ErrorKind, Op, OpClass};
+use binade_cpu::Cpu;
+use binade_tape::{Tape, TapeError};
+use common::{Grads, named, plain, tensor};
+
+fn told<T: std::fmt::Debug>(
+    outcome: Result<T, TapeError<binade_cpu::Error>>,
+) -> (ErrorKind, String) {
+    let error = outcome.unwrap_err();
+    (error.kind(), error.to_string())
+}
+
+fn holds<T: std::fmt::Debug>(
+    outcome: Result<T, TapeError<binade_cpu::Error>>,
+    kind: ErrorKind,
+    words: &[&str],
+) {
+    let (found, text) = told(outcome);
+    assert_eq!(found, kind, "{text}");
+    for word in words {
+        assert!(text.contains(word), "{word:?} is not in {text:?}");
+    }
+}
+
+#[test]
+fn operands_of_two_tapes_are_refused() {
+    let (a, b) = (plain().variable(tensor(&[2], 1)), plain().variable(tensor(&[2], 2)));
+    holds(a.add(&b), ErrorKind::Mismatch, &["`add`", "two tapes", "tape.constant("]);
+    let loss = a.sum().unwrap();
+    holds(loss.gradient(&b), ErrorKind::Mismatch, &["`gradient`"]);
+    holds(a.on(b.tape()), ErrorKind::Mismatch, &["`on`"]);
+}
+
+#[test]
+fn only_a_scalar_can_be_differentiated() {
+    let x = plain().parameter(&named("x", &[2, 3], 1));
+    holds(x.backward::<Grads>(), ErrorKind::InvalidArgument, &["[2, 3]", "mean()"]);
+}
+
+#[test]
+fn a_loss_that_depends_on_no_parameter_is_refused() {
+    let tape = plain();
+    let x = tape.parameter(&named("x", &[2], 1));
+    let blind = x.on(&tape.no_grad()).unwrap().sum().unwrap();
+    for loss in [blind, x.detach().sum().unwrap(), tape.constant(tensor(&[], 1))] {
+        holds(loss.backward::<Grads>(), ErrorKind::InvalidArgument, &["no_grad", "tape.parameter"]);
+    }
+}
+
+#[test]
+fn two_parameters_of_one_name_are_refused() {
+    let tape = plain();
+    let x = tape.parameter(&named("w", &[2], 1));
+    tape.parameter(&named("w", &[2], 2));
+    holds(
+        x.sum().unwrap().backward::<Grads>(),
+        ErrorKind::Mismatch,
+        &["`w`", "register each once"],
+    );
+}
+
+#[test]
+fn gradients_towards_what_is_no_parameter_are_refused() {
+    let tape = plain();
+    let (x, y) = (tape.parameter(&named("x", &[2], 1)), tape.variable(tensor(&[2], 2)));
+    let loss = x.mul(&y).unwrap().sum().unwrap();
+    let asked = loss.backward_to::<Grads>([&x, &y]);
+    holds(asked, ErrorKind::Mismatch, &["operand 1", "tape.parameter"]);
+}
+
+#[test]
+fn a_banned_operation_says_what_to_do_instead() {
+    let policy = OpTable::torch_cuda().register("gelu", CastRule::banned("use `tanh`"));
+    let tape = Tape::new(Cpu, &Region::new(DType::F16, policy).unwrap());
+    let x = tape.constant(tensor(&[2], 1)).at("body.act");
+    holds(x.gelu(), ErrorKind::Unsupported, &["`gelu`", "body.act", "use `tanh`"]);
+    assert!(x.on(&tape.within(tape.region().off())).unwrap().gelu().is_ok());
+}
+
+#[test]
+fn a_strict_policy_refuses_what_nobody_listed() {
+    let policy = OpTable::torch_cuda().strict();
+    let tape = Tape::new(Cpu, &Region::new(DType::F16, policy).unwrap());
+    let x = tape.constant(tensor(&[2], 1));
+    let op = Op::custom("mine", OpClass::Other);
+    let outcome =
+        tape.custom(op, &[&x], |call| Ok(call.operands[0].clone()), |_, _| Ok(vec![None]));
+    holds(outcome, ErrorKind::Unsupported, &["`mine`", "register"]);
+}
+
+#[test]
+fn a_custom_operation_gives_one_gradient_for_each_operand() {
+    let tape = plain();
+    let x = tape.variable(tensor(&[], 1));
+    let mine = |count: usize| {
+        let op = Op::custom("mine", OpClass::Other);
+        let back = move |_: binade_tape::CustomCall<'_, Cpu>, _: &_| Ok(vec![None; count]);
+        tape.custom(op, &[&x, &x], |call| Ok(call.operands[0].clone()), back).unwrap()
+    };
+    assert!(mine(2).gradient(&x).unwrap().is_none(), "none for either is an answer");
+    holds(mine(1).gradient(&x), ErrorKind::Mismatch, &["`mine`", "1 gradients for 2 operands"]);
+    let none =
+        tape.custom(Op::custom("mine", OpClass::Other), &[], |_| unreachable!(), |_, _| Ok(vec![]));
+    holds(none, ErrorKind::InvalidArgument, &["`mine`", "tape.constant("]);
+}
+
+#[test]
+fn what_has_no_backward_pass_says_so_at_the_call() {
+    let tape = plain();
+    let x = tape.variable(tensor(&[2, 3], 1));
+    let [gain, offset] = [1, 2].map(|seed| tape.constant(tensor(&[3], seed)));
+    let running = binade_ops::RunningStats { mean: tensor(&[3], 3), var: tensor(&[3], 1) };
+    let outcome = x.batch_norm_inference(&gain, &offset, &running, 1e-5);
+    holds(outcome, ErrorKind::Unsupported, &["batch_norm_inference", "tape.no_grad()"]);
+    assert!(x.detach().batch_norm_inference(&gain, &offset, &running, 1e-5).is_ok());
+}
+
+#[test]
+fn the_devices_own_errors_keep_their_words_and_kind() {
+    let tape = plain();
+    let x = tape.constant(tensor(&[2, 3], 1));
+    holds(x.matmul(&x), ErrorKind::Mismatch, &["matmul", "[2, 3]"]);
+}

@@ -1,0 +1,131 @@
+//! The training loop: a scaler over a tape, the device's own optimizer.
+
+#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+mod common;
+
+use binade_autocast::Region;
+use binade_core::{DType, Named};
+use binade_cpu::{Cpu, Tensor};
+use binade_grad_scaler::{BadMicroBatch, LossScale, Scaler, Step};
+use binade_master_weights::{MasterOptimizer, Plan, UpdateRule};
+use binade_tape::{Tape, TapeError, Taped, Var};
+use common::{f32s, named, tensor};
+
+type Params = Vec<Named<Tensor>>;
+type Failed = TapeError<binade_cpu::Error>;
+
+fn params(dtype: DType) -> Params {
+    let shapes: [(&str, &[usize]); 3] =
+        [("0.weight", &[16, 8]), ("0.bias", &[16]), ("1.weight", &[4, 16])];
+    let low = |(seed, (name, shape))| {
+        let Named { name, value } = named(name, shape, seed);
+        Named { name, value: value.cast(dtype).unwrap() }
+    };
+    (0..).zip(shapes).map(low).collect()
+}
+
+fn loss(tape: &Tape<Cpu>, params: &Params, batch: &Tensor) -> Result<Var<Cpu>, Failed> {
+    let p = tape.parameters(params);
+    let hidden = tape.constant(batch.clone()).linear(&p[0], Some(&p[1]))?.relu()?;
+    hidden.linear(&p[2], None)?.cross_entropy(&Tensor::new(vec![3_i64, 1, 0, 2], &[4])?)
+}
+
+fn optimizer(dtype: DType) -> MasterOptimizer<Cpu> {
+    let plan = Plan::new(UpdateRule::sgd(0.5)).unwrap();
+    MasterOptimizer::new(Cpu, params(dtype), plan).unwrap()
+}
+
+fn bits(params: &Params) -> Vec<Vec<u8>> {
+    params.iter().map(|param| param.value.to_bits()).collect()
+}
+
+#[test]
+fn a_loop_learns_at_every_precision() {
+    for (dtype, region) in [
+        (DType::F32, Region::bf16().off()),
+        (DType::F32, Region::bf16()),
+        (DType::F32, Region::f16()),
+        (DType::BF16, Region::bf16()),
+        (DType::F16, Region::f16()),
+    ] {
+        let mut scaler = Scaler::new(Taped(Cpu), LossScale::dynamic()).unwrap();
+        let mut optimizer = optimizer(dtype);
+        let batch = tensor(&[4, 8], 7);
+        let mut losses = Vec::new();
+        for _ in 0..30 {
+            let tape = Tape::new(Cpu, &region);
+            let loss = loss(&tape, &optimizer.params, &batch).unwrap();
+            losses.push(f32s(loss.tensor())[0]);
+            let grads = scaler.scale(&loss).unwrap().backward(Var::backward).unwrap();
+            let step =
+                grads.unscale().unwrap().clip_norm(1.0).unwrap().step(&mut optimizer).unwrap();
+            scaler.update(step).unwrap().resolve().unwrap();
+        }
+        assert!(losses[29] < 0.5 * losses[0], "{dtype} in {region:?}: {losses:?}");
+    }
+}
+
+#[test]
+fn a_power_of_two_scale_changes_no_bit_of_f32_gradients() {
+    let step = |rule| {
+        let scaler = Scaler::new(Taped(Cpu), rule).unwrap();
+        let tape = Tape::new(Cpu, &Region::bf16().off());
+        let loss = loss(&tape, &params(DType::F32), &tensor(&[4, 8], 7)).unwrap();
+        let grads = scaler.scale(&loss).unwrap().backward(Var::backward).unwrap();
+        let mut optimizer = optimizer(DType::F32);
+        let _ = grads.unscale().unwrap().step(&mut optimizer).unwrap();
+        bits(&optimizer.params)
+    };
+    assert_eq!(step(LossScale::fixed(14)), step(LossScale::fixed(0)));
+}
+
+#[test]
+fn an_overflow_in_f16_is_skipped_named_and_backed_off_from() {
+    let mut scaler =
+        Scaler::new(Taped(Cpu), LossScale::dynamic().with_init_scale(2.0_f32.powi(60)).unwrap())
+            .unwrap();
+    let mut optimizer = optimizer(DType::F32);
+    let before = bits(&optimizer.params);
+    let tape = Tape::new(Cpu, &Region::f16());
+    let loss = loss(&tape, &optimizer.params, &tensor(&[4, 8], 7)).unwrap();
+    let grads = scaler.scale(&loss).unwrap().backward(Var::backward).unwrap();
+    let step = grads.unscale().unwrap().step(&mut optimizer).unwrap();
+    let Step::Skipped(report) = scaler.update(step).unwrap().resolve().unwrap() else {
+        panic!("an overflow")
+    };
+    assert_eq!(&*report.overflow().unwrap().parameter, "0.weight");
+    assert_eq!((report.scale.before, report.scale.exponent), (60, 59));
+    assert_eq!(bits(&optimizer.params), before);
+}
+
+#[test]
+fn a_window_of_two_halves_steps_as_the_whole_batch_does() {
+    let scaler = Scaler::new(Taped(Cpu), LossScale::fixed(8)).unwrap();
+    let (mut whole, mut halves) = (optimizer(DType::F32), optimizer(DType::F32));
+    let batch = tensor(&[4, 8], 7);
+    let differentiate = |params: &Params, factor: f32| {
+        let tape = Tape::new(Cpu, &Region::bf16().off());
+        let loss = loss(&tape, params, &batch).unwrap().scaled_by(factor).unwrap();
+        scaler.scale(&loss).unwrap().backward(Var::backward).unwrap().unscale().unwrap()
+    };
+    let _ = differentiate(&whole.params, 1.0).step(&mut whole).unwrap();
+    let mut window = scaler.accumulate(BadMicroBatch::Drop);
+    for _ in 0..2 {
+        window.add(differentiate(&halves.params, 0.5)).unwrap();
+    }
+    let _ = window.finish().unwrap().unwrap().step(&mut halves).unwrap();
+    assert_eq!(bits(&whole.params), bits(&halves.params));
+}
+
+#[test]
+fn a_gradient_of_no_optimizer_is_unscaled_on_the_tape() {
+    let scaler = Scaler::new(Taped(Cpu), LossScale::fixed(10)).unwrap();
+    let tape = Tape::new(Cpu, &Region::bf16().off());
+    let x = tape.variable(tensor(&[3], 1));
+    let loss = x.mul(&x).unwrap().sum().unwrap();
+    let raised = scaler.scale(&loss).unwrap();
+    let grad = raised.grad(|loss| Ok(tape.constant(loss.gradient(&x)?.expect("a path")))).unwrap();
+    let twice: Vec<f32> = f32s(x.tensor()).iter().map(|x| 2.0 * x).collect();
+    assert_eq!(f32s(grad.unscale().unwrap().tensor()), twice);
+}

@@ -1,0 +1,189 @@
+//! The training loop: the part of the example that a program of one's own would look like.
+
+use crate::args::Args;
+use crate::book::Book;
+use crate::config::{self, Setting};
+use crate::data::{CLASSES, Images, PIXELS};
+use crate::model::Net;
+use crate::record::Run;
+use crate::train::{TrainError, Trains};
+use binade::core::{DType, Handle, Named, NamedGrads};
+use binade::grad_scaler::{BadMicroBatch, UnscaledGrads};
+use binade::master_weights::Memory;
+use binade::{Amp, Model, initialize};
+
+use binade_tape::{Tape, TapeError, Taped, Var};
+use indicatif::ProgressBar;
+use std::ops::ControlFlow;
+
+type Result<T, D> = std::result::Result<T, TrainError<<D as Handle>::Error>>;
+
+/// A model in training.
+pub(crate) struct Trainer<'a, D: Trains> {
+    device: &'a D,
+    args: &'a Args,
+    net: Net<D>,
+    amp: Amp<Taped<D>>,
+    book: Book,
+    watched: bool,
+}
+
+impl<'a, D: Trains> Trainer<'a, D> {
+    pub(crate) fn new(
+        device: &'a D,
+        args: &'a Args,
+        setting: Setting,
+        watched: bool,
+    ) -> Result<Self, D> {
+        let net = Net::new(args.model, device).map_err(TapeError::from)?;
+        let params = net.parameters(device, args.seed).map_err(TapeError::from)?;
+        let model = Model::new(params).with_norm(net.norms());
+        let properties = config::properties(args, setting)?;
+        let book = Book::new(properties.loss_scale().start().factor());
+        let amp = initialize(Taped(device.clone()), model, config::rule(args), properties)?;
+        Ok(Self { device, args, net, amp, book, watched })
+    }
+
+    /// One pass over the images in random order; breaks off once the run has diverged.
+    pub(crate) fn epoch(
+        &mut self,
+        images: &Images,
+        order: &mut fastrand::Rng,
+        bar: &ProgressBar,
+    ) -> Result<ControlFlow<()>, D> {
+        let mut rows: Vec<usize> = (0..images.len()).collect();
+        order.shuffle(&mut rows);
+        // Normalisation needs two images; a shorter rest waits for another epoch.
+        let batches: Vec<&[usize]> =
+            rows.chunks(self.args.batch as usize).filter(|batch| batch.len() > 1).collect();
+        let mut total = self.device.fill(0.0, &[], DType::F32).map_err(TapeError::from)?;
+        for window in batches.chunks(self.args.accumulate as usize) {
+            self.step(images, window, &mut total)?;
+            bar.inc(window.len() as u64);
+            if self.book.has_diverged() {
+                return Ok(ControlFlow::Break(()));
+            }
+        }
+        // The one read of an epoch that is not an outcome.
+        let total = self.device.download(&total).map_err(TapeError::from)?;
+        self.book.close_epoch(total.iter().sum(), batches.len(), bar);
+        Ok(ControlFlow::Continue(()))
+    }
+
+    /// One optimizer step over a window of micro-batches.
+    fn step(
+        &mut self,
+        images: &Images,
+        window: &[&[usize]],
+        total: &mut D::Tensor,
+    ) -> Result<(), D> {
+        self.book.begin_step();
+        let mut sum = self.amp.scaler.accumulate(BadMicroBatch::SkipWindow);
+        for batch in window {
+            sum.add(self.gradients(&images.pick(batch), window.len(), total)?)?;
+        }
+        let Some(mut grads) = sum.finish()? else { return Ok(()) };
+        if let Some(max) = self.args.clip_norm {
+            grads = grads.clip_norm(max)?;
+        }
+        let step = grads.step(&mut self.amp.optimizer)?;
+        let outcome = self.amp.scaler.update(step)?;
+        if self.watched {
+            self.book.enter(&outcome.resolve()?);
+        } else {
+            outcome.leave_unread();
+        }
+        Ok(())
+    }
+
+    /// Unscaled gradients of one micro-batch; its loss is added to `total` on the device.
+    fn gradients(
+        &mut self,
+        batch: &Images,
+        parts: usize,
+        total: &mut D::Tensor,
+    ) -> Result<UnscaledGrads<Taped<D>>, D> {
+        let tape = Tape::new(self.device.clone(), &self.amp.region);
+        let (pixels, labels) = self.upload(batch)?;
+        let params = tape.parameters(&self.amp.optimizer.params);
+        let logits = self.net.forward(&params, &tape.constant(pixels), true)?;
+        let loss = logits.cross_entropy(&labels)?;
+        *total = self.device.add(total, loss.tensor()).map_err(TapeError::from)?;
+        self.book.see_activations(tape.activation_bytes());
+        #[expect(clippy::cast_precision_loss, reason = "at most 64 micro-batches")]
+        let loss = if parts == 1 { loss } else { loss.scaled_by(1.0 / parts as f32)? };
+        let grads = self.amp.scaler.scale(&loss)?.backward(|loss| self.backward(loss))?;
+        Ok(grads.unscale()?)
+    }
+
+    /// The loss's gradients, one of them infinite where the command line asks for it.
+    fn backward(
+        &self,
+        loss: &Var<D>,
+    ) -> std::result::Result<<D as binade::grad_scaler::GradScaler>::Grads, TapeError<D::Error>>
+    {
+        let mut grads: NamedGrads<D::Tensor> = loss.backward()?;
+        if self.args.inject_overflow == Some(self.book.attempted()) {
+            let spoil = |grad: &D::Tensor| {
+                self.device.fill(f32::INFINITY, &self.device.shape(grad), self.device.dtype(grad))
+            };
+            if let Some(first) = grads.first_mut() {
+                first.value = first.value.as_ref().map(spoil).transpose()?;
+            }
+        }
+        Ok(grads.into())
+    }
+
+    /// The share of images whose largest logit is their label's.
+    pub(crate) fn accuracy(&mut self, images: &Images) -> Result<f32, D> {
+        let tape = Tape::new(self.device.clone(), &self.amp.region).no_grad();
+        let params = tape.parameters(&self.amp.optimizer.params);
+        let (pixels, _) = self.upload(images)?;
+        let logits = self.net.forward(&params, &tape.constant(pixels), false)?;
+        let logits = self.device.download(logits.tensor()).map_err(TapeError::from)?;
+        let rows = logits.chunks_exact(CLASSES).zip(&images.labels);
+        let right = rows.filter(|(row, label)| best(row) == usize::try_from(**label).ok()).count();
+        #[expect(clippy::cast_precision_loss, reason = "a few hundred images")]
+        Ok(right as f32 / images.len() as f32)
+    }
+
+    fn upload(&self, batch: &Images) -> Result<(D::Tensor, D::Tensor), D> {
+        let pixels = self.device.upload(&batch.pixels, &[batch.len(), PIXELS], DType::F32);
+        let labels = self.device.upload_i64(&batch.labels, &[batch.len()]);
+        Ok((pixels.map_err(TapeError::from)?, labels.map_err(TapeError::from)?))
+    }
+
+    /// What the run leaves behind, but for what is measured outside.
+    pub(crate) fn into_run(self, setting: Setting) -> Result<Run, D> {
+        let state = self.amp.scaler.state()?;
+        let device = self.device;
+        let parameter = |p: &Named<D::Tensor>| {
+            let elements = device.shape(&p.value).iter().product::<usize>() as u64;
+            (p.name.clone(), device.dtype(&p.value), elements)
+        };
+        let parameters: Vec<_> = self.amp.optimizer.params.iter().map(parameter).collect();
+        let parameters = parameters.iter().map(|(name, dtype, len)| (&**name, *dtype, *len));
+        let memory = Memory::of(self.amp.optimizer.plan(), parameters);
+        Ok(self.book.into_run(self.args, setting, &state, &memory))
+    }
+}
+
+/// The place of the largest logit; none where a NaN is among them.
+fn best(row: &[f32]) -> Option<usize> {
+    if row.iter().any(|x| x.is_nan()) {
+        return None;
+    }
+    let places = row.iter().enumerate();
+    places.max_by(|a, b| a.1.total_cmp(b.1)).map(|(place, _)| place)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::best;
+
+    #[test]
+    fn a_row_with_a_nan_is_right_for_no_label() {
+        assert_eq!(best(&[0.0, 2.0, 1.0]), Some(1));
+        assert_eq!(best(&[0.0, f32::NAN, 1.0]), None);
+    }
+}

@@ -1,0 +1,88 @@
+//! The usual stages, in the order in which they run: first what is quick to say no.
+
+mod alone;
+mod counts;
+mod deny;
+pub(crate) mod example;
+mod golden;
+
+use crate::{
+    Result,
+    ci::{outcome::Outcome, tally},
+    shell::Cargo,
+    tidy,
+};
+
+/// One stage: what it is called, what it is for, and how it is run.
+pub(crate) struct Stage {
+    pub(crate) name: &'static str,
+    pub(crate) what: &'static str,
+    pub(crate) run: fn() -> Result<Outcome>,
+}
+
+/// What runs on every change.
+pub(crate) fn usual() -> Vec<Stage> {
+    vec![
+        Stage { name: "fmt", what: "the formatting is rustfmt's", run: fmt },
+        Stage { name: "tidy", what: "floors, operation grid, sizes, docs, manifests", run: tidy },
+        Stage {
+            name: "counts",
+            what: "the crates people take alone bring at most 8",
+            run: counts::run,
+        },
+        Stage {
+            name: "deny",
+            what: "licences, sources and duplicates of what we import",
+            run: deny::run,
+        },
+        Stage { name: "clippy", what: "no lint, in any target", run: clippy },
+        Stage {
+            name: "alone",
+            what: "the lower floors build one by one, without and with features",
+            run: alone::run,
+        },
+        Stage { name: "tests", what: "library, integration and doc tests", run: tests },
+        Stage { name: "docs", what: "the documentation builds without a warning", run: docs },
+        Stage {
+            name: "golden",
+            what: "recorded traces of other libraries replay bit for bit",
+            run: golden::run,
+        },
+        Stage {
+            name: "example",
+            what: "the digits example trains at every level, briefly",
+            run: example::run,
+        },
+    ]
+}
+
+/// Runs a call whose exit status is all that matters.
+pub(crate) fn plain(call: &Cargo) -> Result<Outcome> {
+    println!("{call}");
+    call.run().map(|()| Outcome::passed())
+}
+
+fn fmt() -> Result<Outcome> {
+    plain(&Cargo::line("fmt --all -- --check"))
+}
+
+fn tidy() -> Result<Outcome> {
+    tidy::run().map(|()| Outcome::passed())
+}
+
+fn clippy() -> Result<Outcome> {
+    // Tests may unwrap: a panic is how they fail. What ships may not.
+    plain(&Cargo::line("clippy --workspace --all-features -- -D warnings -D clippy::unwrap_used"))?;
+    plain(&Cargo::line("clippy --workspace --all-targets --all-features -- -D warnings"))
+}
+
+/// `--no-fail-fast`, so that one run tells everything that is wrong. Not `--all-targets`, which would leave out doc tests.
+fn tests() -> Result<Outcome> {
+    tally::run(&Cargo::line("test --workspace --all-features --no-fail-fast"))
+}
+
+fn docs() -> Result<Outcome> {
+    plain(
+        &Cargo::line("doc --workspace --all-features --no-deps").var("RUSTDOCFLAGS", "-D warnings"),
+    )
+}

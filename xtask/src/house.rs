@@ -1,0 +1,53 @@
+//! The house: which crate lives on which floor, and what the lower floors may import. Tidy and CI read the same table.
+
+/// Floors from the ground; imports only go down.
+pub(crate) const FLOORS: [&[&str]; 4] = [
+    &["binade-core"],
+    &[
+        "binade-cast-policy",
+        "binade-autocast",
+        "binade-grad-scaler",
+        "binade-master-weights",
+        "binade-ops",
+    ],
+    &["binade-cpu", "binade-deferred", "binade-conformance"],
+    &["binade", "binade-tape"],
+];
+
+/// The floor of what only uses: examples, tests, benchmarks. Nothing imports it.
+pub(crate) const TOP: usize = FLOORS.len();
+
+/// Imports within one floor: the importer first.
+pub(crate) const SIDEWAYS: [(&str, &str); 2] = [
+    // Autocast asks a policy at every operation.
+    ("binade-autocast", "binade-cast-policy"),
+    // The late device is the CPU device behind a queue.
+    ("binade-deferred", "binade-cpu"),
+];
+
+/// What floors 0 and 1 may import from outside, so that one of them can be taken alone. `serde` only as an option.
+pub(crate) const SMALL_IMPORTS: [&str; 3] = ["half", "serde", "thiserror"];
+
+/// What the kit must not import: it compares bytes, and knows no backend's tensor.
+pub(crate) const KIT_NEVER_IMPORTS: [&str; 2] = ["ndarray", "rayon"];
+
+/// Crates that people take one at a time, and so the ones whose dependencies are counted.
+pub(crate) const TAKEN_ALONE: [&str; 4] =
+    ["binade-autocast", "binade-cast-policy", "binade-grad-scaler", "binade-master-weights"];
+
+/// The most crates that one of [`TAKEN_ALONE`] may bring, itself included.
+pub(crate) const MOST_CRATES: usize = 8;
+
+/// Crates that may hold `unsafe`, and where; everything else forbids it.
+pub(crate) const UNSAFE_ALLOWED: [(&str, &str); 1] =
+    [("binade-cpu", "crates/binade-cpu/src/masters/simd")];
+
+/// The floor that the table gives `name`, if it has a row.
+pub(crate) fn floor(name: &str) -> Option<usize> {
+    FLOORS.iter().position(|names| names.contains(&name))
+}
+
+/// The crates of floors 0 and 1: each must also build alone.
+pub(crate) fn small_crates() -> impl Iterator<Item = &'static str> {
+    FLOORS[..2].iter().copied().flatten().copied()
+}

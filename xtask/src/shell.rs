@@ -1,0 +1,110 @@
+//! Starting other programs: where the repository is, how a command is shown, and what its end means.
+
+use std::{
+    env, fmt,
+    path::{Path, PathBuf},
+    process::{Command, Stdio},
+};
+
+use crate::Result;
+
+/// The repository's root.
+///
+/// Cargo tells where this package lies now; where it lay at build time is only for a binary that is started without cargo.
+pub(crate) fn root() -> PathBuf {
+    let package = env::var_os("CARGO_MANIFEST_DIR").map(PathBuf::from);
+    let package = package.unwrap_or_else(|| PathBuf::from(env!("CARGO_MANIFEST_DIR")));
+    package.parent().map_or_else(|| package.clone(), Path::to_path_buf)
+}
+
+/// One call of cargo, with what must be in its environment. Displays as a line that can be pasted into a shell.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Cargo {
+    args: Vec<String>,
+    vars: Vec<(&'static str, &'static str)>,
+}
+
+impl Cargo {
+    /// `cargo` with `line` split at white space.
+    pub(crate) fn line(line: &str) -> Self {
+        Self { args: line.split_whitespace().map(String::from).collect(), vars: Vec::new() }
+    }
+
+    /// Adds arguments that may hold spaces.
+    pub(crate) fn args<T: Into<String>>(mut self, args: impl IntoIterator<Item = T>) -> Self {
+        self.args.extend(args.into_iter().map(Into::into));
+        self
+    }
+
+    /// Sets an environment variable for this call.
+    pub(crate) fn var(mut self, name: &'static str, value: &'static str) -> Self {
+        self.vars.push((name, value));
+        self
+    }
+
+    /// The process, yet to be started: in the current folder, with nothing on its standard input.
+    pub(crate) fn process(&self) -> Command {
+        // Under rustup `$CARGO` is one toolchain's own binary, which does not know `+nightly`; the name on PATH does.
+        let mut process = Command::new("cargo");
+        process.args(&self.args).envs(self.vars.iter().copied()).stdin(Stdio::null());
+        process
+    }
+
+    /// Runs it in the repository's root with its output shown.
+    pub(crate) fn run(&self) -> Result<()> {
+        let status = self.process().current_dir(root()).status()?;
+        if status.success() { Ok(()) } else { Err(format!("`{self}` ended with {status}").into()) }
+    }
+
+    /// Runs it in the repository's root and returns what it printed; its complaints are shown only when it fails.
+    pub(crate) fn read(&self) -> Result<String> {
+        let output = self.process().current_dir(root()).output()?;
+        if output.status.success() {
+            return Ok(String::from_utf8(output.stdout)?);
+        }
+        let complaint = String::from_utf8_lossy(&output.stderr);
+        Err(format!("`{self}` ended with {}:\n{complaint}", output.status).into())
+    }
+
+    /// Whether it ends well, with nothing shown.
+    pub(crate) fn succeeds(&self) -> bool {
+        self.process().current_dir(root()).output().is_ok_and(|output| output.status.success())
+    }
+}
+
+impl fmt::Display for Cargo {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (name, value) in &self.vars {
+            write!(f, "{name}={} ", quoted(value))?;
+        }
+        f.write_str("cargo")?;
+        self.args.iter().try_for_each(|arg| write!(f, " {}", quoted(arg)))
+    }
+}
+
+/// `text` as a shell reads it as one word. Single quotes inside are not expected in our own arguments.
+fn quoted(text: &str) -> String {
+    if text.contains(char::is_whitespace) { format!("'{text}'") } else { text.to_owned() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_call_displays_as_a_line_for_the_shell() {
+        let call = Cargo::line("doc --workspace").args(["a b"]).var("RUSTDOCFLAGS", "-D warnings");
+        assert_eq!(call.to_string(), "RUSTDOCFLAGS='-D warnings' cargo doc --workspace 'a b'");
+    }
+
+    #[test]
+    fn a_failing_call_is_an_error_that_shows_the_line() {
+        let error = Cargo::line("no-such-subcommand").read().unwrap_err();
+        assert!(error.to_string().contains("`cargo no-such-subcommand`"), "{error}");
+    }
+
+    #[test]
+    fn the_root_holds_the_workspace() {
+        assert!(root().join("Cargo.lock").is_file());
+    }
+}

@@ -1,0 +1,83 @@
+//! A crate's README is its documentation: one text, seen on the registry and in the docs, its examples run as doc tests.
+
+use crate::tidy::{Issue, package::Package, tree::Tree};
+
+const INCLUDE: &str = "#![doc = include_str!(\"../README.md\")]";
+
+pub(super) fn check(tree: &Tree) -> Vec<Issue> {
+    let crates = tree.packages().iter().filter(|package| package.is_crate());
+    crates.flat_map(|package| check_crate(tree, package)).collect()
+}
+
+fn check_crate(tree: &Tree, package: &Package) -> Vec<Issue> {
+    let at = |file: &str| format!("{}/{file}", package.folder());
+    let has = |file: &str, wanted: fn(&str) -> bool| tree.text(&at(file)).is_some_and(wanted);
+    let mut issues = Vec::new();
+    if !has("README.md", is_page) {
+        issues.push(Issue::new(
+            at("README.md"),
+            1,
+            "write the crate's page: its name, and what it is for",
+        ));
+    }
+    if !has("src/lib.rs", |text| text.lines().any(|line| line == INCLUDE)) {
+        issues.push(Issue::new(
+            at("src/lib.rs"),
+            1,
+            format!("show the README as the crate's page: `{INCLUDE}`"),
+        ));
+    }
+    if !has("Cargo.toml", |text| text.lines().any(|line| line == "readme = \"README.md\"")) {
+        issues.push(Issue::new(at("Cargo.toml"), 0, "write `readme = \"README.md\"`"));
+    }
+    issues
+}
+
+/// A heading, and words below it.
+fn is_page(text: &str) -> bool {
+    text.starts_with("# ") && text.lines().skip(1).any(|line| !line.trim().is_empty())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const GOOD: [(&str, &str); 3] = [
+        ("crates/a/Cargo.toml", "readme = \"README.md\"\n"),
+        ("crates/a/README.md", "# a\n\nWhat it is for.\n"),
+        ("crates/a/src/lib.rs", "#![doc = include_str!(\"../README.md\")]\n"),
+    ];
+
+    fn issues(files: &[(&str, &str)]) -> usize {
+        check(&Tree::of(files).with("a", "crates/a", &[], &[])).len()
+    }
+
+    #[test]
+    fn a_crate_whose_readme_is_its_page_passes() {
+        assert_eq!(issues(&GOOD), 0);
+    }
+
+    #[test]
+    fn each_of_the_three_is_missed_when_it_is_not_there() {
+        for missing in 0..GOOD.len() {
+            let files: Vec<_> = GOOD
+                .into_iter()
+                .enumerate()
+                .filter(|(index, _)| *index != missing)
+                .map(|(_, file)| file)
+                .collect();
+            assert_eq!(issues(&files), 1, "{missing}");
+        }
+    }
+
+    #[test]
+    fn a_heading_alone_is_no_page() {
+        assert!(!is_page("# a\n\n"));
+        assert!(!is_page("What it is for.\n"));
+    }
+
+    #[test]
+    fn an_example_needs_no_readme() {
+        assert_eq!(check(&Tree::of(&[]).with("digits", "examples/digits", &[], &[])), []);
+    }
+}
