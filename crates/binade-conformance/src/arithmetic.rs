@@ -12,7 +12,7 @@ pub struct Arithmetic {
     pub keeps_subnormals: bool,
     /// `f32` division and square root are correctly rounded.
     pub rounded_div_sqrt: bool,
-    /// `f64` tensors can be held and cast.
+    /// `f64` tensors can be held, and cast to `f32` and back.
     pub f64: bool,
     /// Matrix products may go through Tensor Cores or their like, which truncate as they add.
     pub tensor_core: bool,

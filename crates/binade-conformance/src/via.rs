@@ -20,7 +20,7 @@ where
     D: Materialise<Grads = <D as GradScaler>::Grads>,
 {
     let mut grads = <D as GradScaler>::Grads::from(grads);
-    let scale = ScaleStore::upload(device, scale)?;
+    let scale = device.upload_state(scale)?;
     let found = device.unscale(&mut grads, &scale)?;
     let (mut findings, _) = device.read(&[&found], &scale)?;
     let found = findings.pop().ok_or_else(|| missing("read gave no finding for the one asked"))?;
@@ -48,7 +48,7 @@ where
     };
     let (parts, verdicts) = (flags(&round.parts)?, flags(&round.verdicts)?);
     let (parts, verdicts): (Vec<_>, Vec<_>) = (parts.iter().collect(), verdicts.iter().collect());
-    let mut scale = ScaleStore::upload(device, scale)?;
+    let mut scale = device.upload_state(scale)?;
     device.update(&mut scale, &parts, &verdicts, rule)?;
     Ok(device.read(&[], &scale)?.1)
 }
@@ -62,7 +62,7 @@ where
     let element: f32 = if raised { f32::INFINITY } else { 1.0 };
     let tensor = subject.from_bits(&element.to_le_bytes(), DType::F32, &[1])?;
     let mut grads = D::Grads::from(vec![Named::new("flag", Some(tensor))]);
-    let one = ScaleStore::upload(device, ScaleState::power_of_two(0))?;
+    let one = device.upload_state(ScaleState::power_of_two(0))?;
     Ok(device.unscale(&mut grads, &one)?)
 }
 
@@ -89,7 +89,7 @@ where
     for turn in turns {
         device.set_plan(&mut masters, &Plan::new(turn.rule)?)?;
         let mut grads = <D as GradScaler>::Grads::from(turn.grads);
-        let scale = ScaleStore::upload(device, turn.scale)?;
+        let scale = device.upload_state(turn.scale)?;
         let found = device.unscale(&mut grads, &scale)?;
         device.step(&mut params, &mut masters, grads, &found)?;
     }

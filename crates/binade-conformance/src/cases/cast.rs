@@ -3,7 +3,7 @@
 use super::values::{Draw, edges, infinities, infinity, nans, places};
 use super::{FLOATS, LENGTHS, LONG, get, put};
 use crate::oracle::cast::{round, value};
-use crate::{Check, Operation::Cast, Stored, Subject, Suite, Verdict};
+use crate::{Check, Operation::Cast, Refusal, Stop, Stored, Subject, Suite, Verdict};
 use binade_core::DType;
 
 pub(super) fn add<S: Subject>(suite: &mut Suite<S>) {
@@ -154,14 +154,33 @@ fn eight_bits<S: Subject>(suite: &mut Suite<S>, dtype: DType) {
     }
 }
 
-/// Values that a detour by `f32` would round twice.
+/// To and from `f64`: exact, or rounded once; straight to sixteen bits that, or refused, but not by way of `f32`.
 fn doubles<S: Subject>(suite: &mut Suite<S>) {
-    for (to, half) in [(DType::BF16, -8), (DType::F16, -11), (DType::F32, -24)] {
-        suite.add(Cast, format!("f64-{to}"), "rounds_once", move |s: &S, check| {
-            let (tie, dust) = (2.0_f64.powi(half), 2.0_f64.powi(half - 27));
-            let points = [1.0 + tie + dust, 1.0 + 3.0 * tie - dust, 1.0 + tie, 1.0 + 3.0 * tie];
-            let codes = points.into_iter().flat_map(|x| [x, -x]).map(f64::to_bits).collect();
-            cast(s, check, [DType::F64, to], codes)
+    suite.add(Cast, "f32-f64", "patterns_at_random", |s: &S, check| {
+        let mut draw = Draw::new(3);
+        let codes = (0..4097).map(|_| draw.code(DType::F32)).collect();
+        cast(s, check, [DType::F32, DType::F64], codes)
+    });
+    suite.add(Cast, "f64-f32", "rounds_once", |s: &S, check| {
+        cast(s, check, [DType::F64, DType::F32], beside_double_ties(-24))
+    });
+    for (to, half_ulp) in [(DType::BF16, -8), (DType::F16, -11)] {
+        suite.add(Cast, format!("f64-{to}"), "rounds_once_or_is_refused", move |s: &S, check| {
+            // Who cannot cast at all has refused nothing.
+            cast(s, check, [DType::F64, DType::F32], vec![0])?;
+            match cast(s, check, [DType::F64, to], beside_double_ties(half_ulp)) {
+                Err(Stop::Refused(Refusal::Unsupported(_))) => {
+                    check.equal(to, "refused".to_owned(), "refused".to_owned())
+                }
+                verdict => verdict,
+            }
         });
     }
+}
+
+/// Doubles so close to a tie between two numbers beside 1 that `f32` takes them for the tie.
+fn beside_double_ties(half_ulp: i32) -> Vec<u64> {
+    let (tie, dust) = (2.0_f64.powi(half_ulp), 2.0_f64.powi(half_ulp - 27));
+    let points = [1.0 + tie + dust, 1.0 + 3.0 * tie - dust, 1.0 + tie, 1.0 + 3.0 * tie];
+    points.into_iter().flat_map(|x| [x, -x]).map(f64::to_bits).collect()
 }
