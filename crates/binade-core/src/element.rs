@@ -1,6 +1,7 @@
 //! Storage types of host slices.
 
 use crate::DType;
+use half::slice::HalfFloatSliceExt;
 use half::{bf16, f16};
 
 mod sealed {
@@ -24,6 +25,18 @@ pub trait Element:
 
     /// Rounds once, to nearest even.
     fn from_f32(value: f32) -> Self;
+
+    /// Widens a slice, exactly; as many elements as both slices have.
+    #[inline(always)]
+    fn widen(from: &[Self], to: &mut [f32]) {
+        from.iter().zip(to).for_each(|(from, to)| *to = from.to_f32());
+    }
+
+    /// Rounds a slice, each element once, to nearest even; as many elements as both slices have.
+    #[inline(always)]
+    fn narrow(from: &[f32], to: &mut [Self]) {
+        from.iter().zip(to).for_each(|(from, to)| *to = Self::from_f32(*from));
+    }
 }
 
 impl Element for bf16 {
@@ -31,13 +44,27 @@ impl Element for bf16 {
 
     #[inline(always)]
     fn to_f32(self) -> f32 {
-        bf16::to_f32(self)
+        f32::from_bits(u32::from(self.to_bits()) << 16)
     }
 
     #[inline(always)]
     fn from_f32(value: f32) -> Self {
-        bf16::from_f32(value)
+        Self::from_bits(nearest_bf16(value))
     }
+}
+
+/// What `bf16::from_f32` gives, without a branch, so that loops are vectorised: some five times faster.
+///
+/// Adding just under half of the last place, and one more where that place is odd, carries into it exactly where the
+/// nearest even value is the upper one.
+#[inline(always)]
+#[expect(clippy::cast_possible_truncation, reason = "the upper half is shifted down")]
+fn nearest_bf16(x: f32) -> u16 {
+    let bits = x.to_bits();
+    let rounded = bits.wrapping_add(0x7fff + (bits >> 16 & 1)) >> 16;
+    // A NaN is made quiet: its payload may be all in the bits that go.
+    let quiet = bits >> 16 | 0x40;
+    (if x.is_nan() { quiet } else { rounded }) as u16
 }
 
 impl Element for f16 {
@@ -52,6 +79,19 @@ impl Element for f16 {
     fn from_f32(value: f32) -> Self {
         f16::from_f32(value)
     }
+
+    // By whole slices, `half` uses the conversion instructions of the processor, eight elements at a time.
+    #[inline(always)]
+    fn widen(from: &[Self], to: &mut [f32]) {
+        let len = from.len().min(to.len());
+        from[..len].convert_to_f32_slice(&mut to[..len]);
+    }
+
+    #[inline(always)]
+    fn narrow(from: &[f32], to: &mut [Self]) {
+        let len = from.len().min(to.len());
+        to[..len].convert_from_f32_slice(&from[..len]);
+    }
 }
 
 impl Element for f32 {
@@ -65,5 +105,42 @@ impl Element for f32 {
     #[inline(always)]
     fn from_f32(value: f32) -> Self {
         value
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A prime stride, so that every exponent and many patterns of low bits are met.
+    fn patterns() -> impl Iterator<Item = f32> {
+        (0..=u32::MAX).step_by(4099).map(f32::from_bits)
+    }
+
+    #[test]
+    fn bf16_is_rounded_as_half_rounds_it() {
+        let ties = [0x3f80_8000, 0x3f81_8000, 0x7f7f_8000, 0x0000_8000, 0x7f80_0001, 0xff80_0001];
+        for x in patterns().chain(ties.map(f32::from_bits)) {
+            let (ours, theirs) = (<bf16 as Element>::from_f32(x), bf16::from_f32(x));
+            assert_eq!(ours.to_bits(), theirs.to_bits(), "{:08x}", x.to_bits());
+        }
+    }
+
+    #[test]
+    fn slices_convert_as_their_elements_do() {
+        fn check<E: Element>() {
+            let values: Vec<f32> = patterns().filter(|x| !x.is_nan()).collect();
+            let (mut narrow, mut wide) =
+                (vec![E::default(); values.len()], vec![0.0; values.len()]);
+            E::narrow(&values, &mut narrow);
+            E::widen(&narrow, &mut wide);
+            for ((x, low), back) in values.iter().zip(narrow).zip(wide) {
+                assert_eq!(low, E::from_f32(*x), "{x:e}");
+                assert_eq!(back.to_bits(), low.to_f32().to_bits(), "{x:e}");
+            }
+        }
+        check::<bf16>();
+        check::<f16>();
+        check::<f32>();
     }
 }

@@ -25,6 +25,30 @@ impl Step {
         }
     }
 
+    /// The report of a step that every optimizer took; otherwise the report as an error.
+    ///
+    /// # Errors
+    ///
+    /// The report of a skip or of divergence.
+    pub fn into_applied(self) -> Result<StepReport, StepReport> {
+        match self {
+            Self::Applied(report) => Ok(report),
+            Self::Skipped(report) | Self::Diverged(report) => Err(report),
+        }
+    }
+
+    /// The report of a run that goes on, skipped step or not; divergence is an error.
+    ///
+    /// # Errors
+    ///
+    /// The report of divergence.
+    pub fn unless_diverged(self) -> Result<StepReport, StepReport> {
+        match self {
+            Self::Applied(report) | Self::Skipped(report) => Ok(report),
+            Self::Diverged(report) => Err(report),
+        }
+    }
+
     /// Whether every optimizer stepped.
     pub fn is_applied(&self) -> bool {
         matches!(self, Self::Applied(_))
@@ -40,8 +64,9 @@ impl Step {
 
 /// The particulars of an iteration.
 ///
-/// It is an error too, for loops that end on divergence with `Err(report.into())`.
-#[derive(Clone, Debug)]
+/// It is an error too, for loops that end on divergence with `Err(report.into())`. `Debug` gives the same words as
+/// `Display`, since they are what `main` prints of an error.
+#[derive(Clone)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct StepReport {
     /// One for each optimizer, in the order they were joined.

@@ -15,6 +15,12 @@ impl fmt::Display for StepReport {
     }
 }
 
+impl fmt::Debug for StepReport {
+    fn fmt(&self, f: &mut Formatter<'_>) -> Result {
+        fmt::Display::fmt(self, f)
+    }
+}
+
 impl StepReport {
     /// Which step, and whether all, some or none of its optimizers stepped.
     fn heading(&self, f: &mut Formatter<'_>) -> Result {
@@ -41,12 +47,23 @@ impl StepReport {
         Ok(())
     }
 
+    /// Infinities beside NaNs: an overflow inside backward (inf - inf, inf * 0), which a lower scale does cure.
+    fn has_infinities(&self) -> bool {
+        let parts = self.steps.iter().flat_map(|step| &step.parts).map(|part| &part.finding);
+        parts.chain(self.steps.iter().map(|step| &step.verdict)).any(|found| found.infinities > 0)
+    }
+
     fn advice(&self) -> Vec<&'static str> {
         let mut advice = Vec::new();
         match self.overflow() {
-            Some(overflow) if overflow.what() == "NaN" => advice.push(NAN),
+            Some(overflow) if overflow.what() == "NaN" && !self.has_infinities() => {
+                advice.push(NAN)
+            }
             Some(overflow) if beyond_f32(overflow) => advice.push(BEYOND),
             Some(_) if self.scale.diverged => {}
+            Some(_) if self.scale.before == self.scale.exponent && self.scale.exponent <= 0 => {
+                advice.push(UNSCALED);
+            }
             Some(_) if self.scale.before == self.scale.exponent => advice.push(STAYS),
             Some(_) => advice.push(LOWERED),
             None => {}
@@ -61,12 +78,13 @@ impl StepReport {
     }
 }
 
-const NAN: &str = "A lower scale does not cure NaN: if it stays, look at the loss and at the operation before this \
-                   parameter";
+const NAN: &str = "A lower scale cures NaN only where an overflow inside backward made it: if it stays, look at the loss \
+                   and at the operation before this parameter";
 const BEYOND: &str = "No scale cures this, since the gradients themselves are too large for f32: look at the loss and \
                       at the learning rate";
 const STAYS: &str =
     "The rule keeps the scale where it is: if this stays, start lower or let the rule back off";
+const UNSCALED: &str = "The loss is not scaled up, so no lower scale would help: look at the loss and at the learning rate";
 const LOWERED: &str = "The next loss is scaled less: nothing to do unless this stays";
 const MISSING: &str =
     "Let the loss depend on a parameter that has no gradient, or take it out of the set";

@@ -39,7 +39,7 @@ fn a_nan_sends_you_to_the_model() -> Result {
     assert_eq!(
         text(LossScale::dynamic(), &[&[("decoder.bias", &[f32::NAN])]])?,
         "step 1 skipped; decoder.bias[0] is NaN (0 infinite, 1 NaN, largest finite 0e0); scale 65536 -> 32768; 1 \
-         skipped in a row, 1 of 1 in all. A lower scale does not cure NaN: if it stays, look at the loss and at the \
+         skipped in a row, 1 of 1 in all. A lower scale cures NaN only where an overflow inside backward made it: if it stays, look at the loss and at the \
          operation before this parameter"
     );
     Ok(())
@@ -156,5 +156,24 @@ fn printing_a_value_of_the_order_reads_no_gradient() -> Result {
     let scaler = scaler(LossScale::dynamic());
     assert_eq!(format!("{:?}", unscaled(&scaler, &[("w", &[1.0])])?), "UnscaledGrads { .. }");
     assert!(format!("{scaler:?}").contains("growth_interval: 2000"));
+    Ok(())
+}
+
+#[test]
+fn a_nan_beside_an_infinity_is_an_overflow_inside_backward() -> Result {
+    let said = text(LossScale::dynamic(), &[&[("w", &[f32::NAN, f32::INFINITY])]])?;
+    assert!(said.contains("w[0] is NaN (1 infinite, 1 NaN"), "{said}");
+    assert!(
+        said.ends_with("The next loss is scaled less: nothing to do unless this stays"),
+        "{said}"
+    );
+    Ok(())
+}
+
+#[test]
+fn a_loss_that_nobody_scales_up_sends_you_to_the_learning_rate() -> Result {
+    let said = text(LossScale::none(), &[&[("w", &[f32::INFINITY])]])?;
+    assert!(said.ends_with("look at the loss and at the learning rate"), "{said}");
+    assert!(said.contains("no lower scale would help"), "{said}");
     Ok(())
 }

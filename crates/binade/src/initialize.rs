@@ -1,6 +1,6 @@
 //! Sets models up at an opt level.
 
-use crate::{Illegal, OptLevel, Properties};
+use crate::{Illegal, Properties};
 use binade_autocast::Region;
 use binade_cast_policy::OpTable;
 use binade_core::{Error, ErrorKind};
@@ -23,6 +23,9 @@ impl<P> Model<P> {
     }
 
     /// Names the gains and offsets of normalisations, which O2 keeps in `f32`.
+    ///
+    /// A name that no parameter has is refused where the level looks for it, at O2: everywhere else all parameters are
+    /// treated alike.
     #[must_use]
     pub fn with_norm<S: Into<String>>(mut self, names: impl IntoIterator<Item = S>) -> Self {
         self.norm.extend(names.into_iter().map(Into::into));
@@ -47,7 +50,8 @@ pub enum InitError<E> {
 impl<E: Error> Error for InitError<E> {
     fn kind(&self) -> ErrorKind {
         match self {
-            Self::Illegal(_) | Self::Rule(_) => ErrorKind::InvalidArgument,
+            Self::Illegal(error) => error.kind(),
+            Self::Rule(error) => error.kind(),
             Self::Device(error) => error.kind(),
         }
     }
@@ -55,8 +59,14 @@ impl<E: Error> Error for InitError<E> {
 
 /// A device and checked properties: makes as many optimizers and scalers as a program needs.
 ///
-/// One model, one optimizer, one loss: [`initialize`] does it in one call. Several losses may share a scaler, or each
-/// have one of its own.
+/// One model, one optimizer, one loss: [`initialize`] does it in one call.
+///
+/// # Contract
+///
+/// * Each call of [`optimizer`](Self::optimizer) takes over one model: two models stay apart, masters and moments too.
+/// * Each call of [`scaler`](Self::scaler) makes a scale of its own. Several losses may share one, whose steps are then
+///   joined for one update, or each have one, so that an overflow of one loss leaves the others' scales alone.
+/// * The region is a value, the same for all models and devices.
 #[derive(Clone, Debug)]
 pub struct Setup<D> {
     device: D,
@@ -81,14 +91,11 @@ impl<D: Clone> Setup<D> {
 
     /// How operations are cast: by Apex's O1 lists on every device at O1, not at all at the other levels.
     pub fn region(&self) -> Region {
-        let low = if self.properties.level() == OptLevel::O0 {
-            None
-        } else {
-            Some(self.properties.dtype())
-        };
-        let region = low.and_then(|dtype| Region::new(dtype, OpTable::apex_o1()).ok());
-        let region = region.unwrap_or_else(|| Region::bf16().off());
-        if self.properties.autocast { region } else { region.off() }
+        match Region::new(self.properties.dtype(), OpTable::apex_o1()) {
+            Ok(region) if self.properties.autocast() => region,
+            // What is off has no use for its type; O1's was checked.
+            _ => Region::bf16().off(),
+        }
     }
 
     /// How a model's parameters are stored and moved.

@@ -1,7 +1,7 @@
 //! Apex's opt levels.
 
 use crate::Properties;
-use binade_core::DType;
+use binade_core::{DType, Error, ErrorKind};
 use std::{fmt, str::FromStr};
 
 /// Which parts of mixed precision to use, by Apex's names.
@@ -13,7 +13,8 @@ pub enum OptLevel {
     O1,
     /// Low-precision parameters but for normalisation, with `f32` masters.
     O2,
-    /// Low precision throughout and no masters: a baseline for speed, not for training.
+    /// Low precision throughout, no masters and no loss scale, which in f16 is asking for what all other levels refuse:
+    /// a baseline for speed, not for training.
     O3,
 }
 
@@ -21,7 +22,9 @@ impl OptLevel {
     /// Every level.
     pub const ALL: [Self; 4] = [Self::O0, Self::O1, Self::O2, Self::O3];
 
-    /// What the level means with `dtype` as the low type; O0 ignores it.
+    /// What the level means with `dtype` as the low type, bf16 or f16; O0 has no use for it.
+    ///
+    /// Nothing is refused here: [`Properties::check`] looks at the whole, overrides included.
     pub fn with(self, dtype: DType) -> Properties {
         Properties::of(self, dtype)
     }
@@ -37,6 +40,12 @@ impl fmt::Display for OptLevel {
 #[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
 #[error("`{0}` is no opt level; take O0, O1, O2 or O3, with the letter O and not a zero")]
 pub struct UnknownLevel(String);
+
+impl Error for UnknownLevel {
+    fn kind(&self) -> ErrorKind {
+        ErrorKind::InvalidArgument
+    }
+}
 
 impl FromStr for OptLevel {
     type Err = UnknownLevel;

@@ -1,14 +1,17 @@
 #![doc = include_str!("../README.md")]
 #![forbid(unsafe_code)]
 
+mod illegal;
 mod initialize;
 mod level;
 pub mod prelude;
 mod properties;
+mod properties_text;
 
+pub use illegal::Illegal;
 pub use initialize::{Amp, InitError, Model, Setup, initialize};
 pub use level::{OptLevel, UnknownLevel};
-pub use properties::{Illegal, Properties};
+pub use properties::Properties;
 
 pub use binade_autocast as autocast;
 pub use binade_cast_policy as cast_policy;

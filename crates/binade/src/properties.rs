@@ -1,4 +1,4 @@
-//! What an opt level consists of, what may be changed about it, and which changes are refused.
+//! What an opt level consists of, and what may be changed about it.
 
 use crate::OptLevel;
 use binade_core::DType;
@@ -15,8 +15,23 @@ use binade_grad_scaler::LossScale;
 /// | `loss_scale`, f16 | 1 | dynamic | dynamic | 1 |
 /// | `loss_scale`, bf16 | 1 | 1 | 1 | 1 |
 ///
-/// Apex scales bf16 as it does f16. bf16 has the exponents of `f32`, so here its scale is 1, and gradients are checked
-/// all the same.
+/// A dash is what Apex writes as `None`: the level has nothing to say there. The table is Apex's (`apex/amp/frontend.py`
+/// at commit e13873de, the last with `apex.amp`) but for bf16, which Apex would scale as it does f16: bf16 has the
+/// exponents of `f32`, so here its scale is 1, and gradients are checked all the same.
+///
+/// What is overridden is checked by [`check`](Self::check), as [`Setup::new`](crate::Setup::new) does before anything
+/// is made. Prints as a line for a log.
+///
+/// ```
+/// use binade::{OptLevel, core::DType, grad_scaler::LossScale};
+///
+/// let properties = OptLevel::O2.with(DType::F16).with_loss_scale(LossScale::fixed(7));
+/// assert!(properties.check().is_ok());
+/// assert_eq!(
+///     properties.to_string(),
+///     "O2 f16: parameters in f16, normalisation in f32, f32 masters; operations as given; loss scale 2^7, fixed"
+/// );
+/// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct Properties {
     level: OptLevel,
@@ -26,55 +41,7 @@ pub struct Properties {
     pub(crate) keep_norm_f32: Option<bool>,
     pub(crate) master_weights: Option<bool>,
     pub(crate) loss_scale: LossScale,
-    unscaled_f16: bool,
-}
-
-/// A combination that would not do what its author means.
-#[derive(Clone, Debug, PartialEq, thiserror::Error)]
-pub enum Illegal {
-    /// The low type is not one.
-    #[error("{level} with {dtype}: the low type must be bf16 or f16")]
-    LowType {
-        /// The level.
-        level: OptLevel,
-        /// The type asked for.
-        dtype: DType,
-    },
-    /// O1 leaves parameters alone.
-    #[error(
-        "O1 casts operands where they are used and leaves parameters in f32; {dtype} parameters are what O2 is for"
-    )]
-    StorageAtO1 {
-        /// The type asked for.
-        dtype: DType,
-    },
-    /// Only O1 casts by policy.
-    #[error(
-        "{0} casts parameters, not operations; autocast belongs to O1: choose O1, or leave autocast off"
-    )]
-    AutocastOutsideO1(OptLevel),
-    /// O1 has nothing to keep in `f32`.
-    #[error(
-        "O1 keeps all parameters in f32, so keep_norm_f32 has nothing to say there; leave it out, or choose O2"
-    )]
-    NormAtO1,
-    /// O1's parameters are their own masters.
-    #[error(
-        "O1 keeps all parameters in f32, so they are their own masters; leave master_weights out, or choose O2"
-    )]
-    MastersAtO1,
-    /// f16 gradients below 2^-24 vanish without a scale.
-    #[error(
-        "{0} in f16 without loss scaling: gradients below 2^-24 become zero without a word. Leave the loss scale \
-         dynamic, choose bf16, or ask for it with `allow_unscaled_f16()`"
-    )]
-    UnscaledF16(OptLevel),
-    /// f16 parameters that no master backs lose small updates.
-    #[error(
-        "{0} stores f16 parameters without masters: updates below half a unit in the last place are lost. Keep \
-         master_weights, or choose O3, which is that choice by name"
-    )]
-    NoMasters(OptLevel),
+    pub(crate) unscaled_f16: bool,
 }
 
 impl Properties {
@@ -114,18 +81,38 @@ impl Properties {
         self.dtype
     }
 
+    /// The type parameters are stored in; `None` for the types they have.
+    pub fn storage(&self) -> Option<DType> {
+        self.storage
+    }
+
+    /// Whether operations are cast by policy.
+    pub fn autocast(&self) -> bool {
+        self.autocast
+    }
+
+    /// Whether normalisation stays in `f32`; `None` where that is no question.
+    pub fn keep_norm_f32(&self) -> Option<bool> {
+        self.keep_norm_f32
+    }
+
+    /// Whether low-precision parameters have `f32` masters; `None` where that is no question.
+    pub fn master_weights(&self) -> Option<bool> {
+        self.master_weights
+    }
+
     /// How the loss scale moves.
     pub fn loss_scale(&self) -> LossScale {
         self.loss_scale
     }
 
-    /// Stores parameters in `dtype`.
+    /// Stores parameters in `dtype`: bf16, f16 or f32.
     #[must_use]
     pub fn with_storage(self, dtype: DType) -> Self {
         Self { storage: Some(dtype), ..self }
     }
 
-    /// Casts operations by policy, or not.
+    /// Casts operations by policy, or not. Only O1 does.
     #[must_use]
     pub fn with_autocast(self, on: bool) -> Self {
         Self { autocast: on, ..self }
@@ -137,7 +124,7 @@ impl Properties {
         Self { keep_norm_f32: Some(keep), ..self }
     }
 
-    /// Keeps `f32` masters of low-precision parameters, or not.
+    /// Keeps `f32` masters of low-precision parameters, or not. Only O3 may go without.
     #[must_use]
     pub fn with_master_weights(self, keep: bool) -> Self {
         Self { master_weights: Some(keep), ..self }
@@ -149,55 +136,9 @@ impl Properties {
         Self { loss_scale: rule, ..self }
     }
 
-    /// Says that f16 without a loss scale is meant.
+    /// Says that f16 without a loss scale above 1 is meant: gradients up to 2^-25 become zero.
     #[must_use]
     pub fn allow_unscaled_f16(self) -> Self {
         Self { unscaled_f16: true, ..self }
-    }
-
-    /// Refuses what would not do what its author means.
-    ///
-    /// # Errors
-    ///
-    /// The first reason found.
-    pub fn check(&self) -> Result<(), Illegal> {
-        let level = self.level;
-        let low = matches!(self.dtype, DType::BF16 | DType::F16);
-        if level != OptLevel::O0 && !low {
-            return Err(Illegal::LowType { level, dtype: self.dtype });
-        }
-        self.check_o1()?;
-        if self.autocast && level != OptLevel::O1 {
-            return Err(Illegal::AutocastOutsideO1(level));
-        }
-        if self.computes_in_f16() && self.is_unscaled() && !self.unscaled_f16 {
-            return Err(Illegal::UnscaledF16(level));
-        }
-        let forgotten = self.storage == Some(DType::F16) && self.master_weights != Some(true);
-        if forgotten && level != OptLevel::O3 {
-            return Err(Illegal::NoMasters(level));
-        }
-        Ok(())
-    }
-
-    fn check_o1(&self) -> Result<(), Illegal> {
-        match (self.level, self.storage) {
-            (OptLevel::O1, Some(dtype)) if dtype != DType::F32 => {
-                Err(Illegal::StorageAtO1 { dtype })
-            }
-            (OptLevel::O1, _) if self.keep_norm_f32.is_some() => Err(Illegal::NormAtO1),
-            (OptLevel::O1, _) if self.master_weights.is_some() => Err(Illegal::MastersAtO1),
-            _ => Ok(()),
-        }
-    }
-
-    fn computes_in_f16(&self) -> bool {
-        (self.autocast && self.dtype == DType::F16) || self.storage == Some(DType::F16)
-    }
-
-    /// A rule that starts at 1 and never moves.
-    fn is_unscaled(&self) -> bool {
-        let rule = self.loss_scale;
-        rule.init == 0 && rule.growth == 0
     }
 }

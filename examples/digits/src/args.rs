@@ -1,5 +1,6 @@
 //! The command line.
 
+use crate::parse;
 use binade::OptLevel;
 use binade::core::DType;
 use clap::{Parser, ValueEnum};
@@ -7,13 +8,13 @@ use std::path::PathBuf;
 
 /// Trains a digits classifier at every opt level and tells the precision story in one table.
 #[derive(Clone, Debug, Parser)]
-#[command(name = "digits", version, about, max_term_width = 100)]
+#[command(name = "digits", version, max_term_width = 100, args_override_self = true, after_help = EXAMPLES)]
 pub struct Args {
-    /// Opt level: O0, O1, O2, O3, or all of them.
+    /// Opt level: O0, O1, O2, O3, or all.
     #[arg(long, default_value = "all", value_name = "LEVEL")]
     pub level: Levels,
-    /// The low type; both if left out (O3 in f16 alone).
-    #[arg(long)]
+    /// The low type; both if left out (at O3 f16 alone). O0 has none.
+    #[arg(long, value_name = "TYPE")]
     pub dtype: Option<LowType>,
     /// Where to train.
     #[arg(long, default_value = "cpu")]
@@ -22,39 +23,51 @@ pub struct Args {
     #[arg(long, default_value = "cnn")]
     pub model: ModelKind,
     /// How to train it.
-    #[arg(long, default_value = "adamw")]
+    #[arg(long, default_value = "adamw", value_name = "RULE")]
     pub optimizer: OptimizerKind,
-    /// Passes over the training images.
-    #[arg(long, default_value_t = 15, value_parser = clap::value_parser!(u32).range(1..))]
+    /// Passes over the 1437 training images.
+    #[arg(long, default_value_t = 15, value_name = "N", allow_negative_numbers = true)]
+    #[arg(value_parser = clap::value_parser!(u32).range(1..))]
     pub epochs: u32,
     /// Images a micro-batch.
-    #[arg(long, default_value_t = 32, value_parser = clap::value_parser!(u32).range(2..=1437))]
+    #[arg(long, default_value_t = 32, value_name = "N", allow_negative_numbers = true)]
+    #[arg(value_parser = clap::value_parser!(u32).range(2..=1437))]
     pub batch: u32,
-    /// Learning rate; by optimizer if left out (0.05 for sgd, 0.004 for adam and adamw).
-    #[arg(long)]
+    /// Learning rate; 0.05 for sgd, 0.004 for adam and adamw if left out.
+    #[arg(long, value_name = "X", allow_negative_numbers = true, value_parser = parse::learning_rate)]
     pub lr: Option<f64>,
     /// Fixes the split, the order of images and the first weights.
-    #[arg(long, default_value_t = 0)]
+    #[arg(long, default_value_t = 0, value_name = "N")]
     pub seed: u64,
     /// Micro-batches a step: their gradients are summed in f32.
-    #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=64))]
+    #[arg(long, default_value_t = 1, value_name = "N", allow_negative_numbers = true)]
+    #[arg(value_parser = clap::value_parser!(u32).range(1..=64))]
     pub accumulate: u32,
     /// Clips gradients to this L2 norm.
-    #[arg(long)]
+    #[arg(long, value_name = "X", allow_negative_numbers = true, value_parser = parse::clip_norm)]
     pub clip_norm: Option<f32>,
-    /// The first loss scale, a power of two; at levels that scale.
-    #[arg(long)]
+    /// The first loss scale where the level scales (O1 and O2 in f16); 2^16 if left out.
+    #[arg(long, value_name = "X", allow_negative_numbers = true, value_parser = parse::scale)]
     pub init_scale: Option<f32>,
-    /// Good steps between doublings of the loss scale.
-    #[arg(long)]
+    /// Good steps between doublings of the loss scale; 100 if left out, to see it move in so short a run.
+    #[arg(long, value_name = "N", allow_negative_numbers = true)]
+    #[arg(value_parser = clap::value_parser!(u32).range(1..))]
     pub growth_interval: Option<u32>,
-    /// Makes a gradient infinite at this step, counted from 1, to watch the skip.
-    #[arg(long, value_name = "STEP")]
-    pub inject_overflow: Option<u64>,
-    /// Writes every run's figures here.
+    /// Writes every run's figures here, after each run.
     #[arg(long, value_name = "FILE")]
     pub json: Option<PathBuf>,
+    /// Makes a gradient infinite at this step, counted from 1, to watch the skip.
+    #[arg(long, value_name = "STEP", allow_negative_numbers = true)]
+    #[arg(value_parser = clap::value_parser!(u64).range(1..))]
+    pub inject_overflow: Option<u64>,
 }
+
+const EXAMPLES: &str = "\
+Examples:
+  digits                                     every level, one table
+  digits --level O2 --dtype f16 --seed 3     one level, another split
+  digits --level O1 --inject-overflow 20     what a skipped step looks like
+  digits --init-scale 2^24 --json runs.json  a scale that has to come down, and every step's scale";
 
 /// One level, or all.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -74,7 +87,7 @@ impl std::str::FromStr for Levels {
         }
         word.parse()
             .map(Self::One)
-            .map_err(|error: binade::UnknownLevel| format!("{error}, or all"))
+            .map_err(|error: binade::UnknownLevel| format!("{error}; or all"))
     }
 }
 
@@ -101,12 +114,24 @@ impl From<LowType> for DType {
 pub enum DeviceKind {
     /// The CPU reference.
     Cpu,
-    /// The CPU, running late: nothing is read back while it trains.
+    /// The CPU, running late: no step is looked at, so that none waits.
     Deferred,
     /// An NVIDIA GPU.
     Cuda,
     /// Any GPU, by wgpu.
     Wgpu,
+}
+
+impl DeviceKind {
+    /// Whether this build can train there.
+    pub fn is_built(self) -> bool {
+        matches!(self, Self::Cpu | Self::Deferred)
+    }
+
+    /// As the command line has it.
+    pub fn name(self) -> String {
+        self.to_possible_value().map_or_else(String::new, |value| value.get_name().to_owned())
+    }
 }
 
 /// What to train.

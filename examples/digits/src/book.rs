@@ -1,11 +1,10 @@
 //! The books of a run: losses, skips, scales, bytes.
 
-use crate::args::{Args, DeviceKind};
+use crate::args::Args;
 use crate::config::Setting;
 use crate::record::{Bytes, Run, Scale, Steps};
 use binade::grad_scaler::{ScaleState, Step};
 use binade::master_weights::Memory;
-use clap::ValueEnum;
 use indicatif::ProgressBar;
 
 #[derive(Debug)]
@@ -80,7 +79,7 @@ impl Book {
         Run {
             level: setting.0.to_string(),
             dtype: setting.1.to_string(),
-            device: name(args.device),
+            device: args.device.name(),
             seed: args.seed,
             epochs: args.epochs,
             accuracy: 0.0,
@@ -104,8 +103,4 @@ impl Book {
             diverged: self.diverged,
         }
     }
-}
-
-fn name(device: DeviceKind) -> String {
-    device.to_possible_value().map_or_else(String::new, |value| value.get_name().to_owned())
 }

@@ -6,6 +6,9 @@ use binade::grad_scaler::LossScaleError;
 use binade::master_weights::{Sgd, UpdateRule};
 use binade::{OptLevel, Properties};
 
+/// Good steps between doublings of the loss scale. torch's 2000 would never move it in a run of 675 steps.
+const GROWTH_INTERVAL: u32 = 100;
+
 /// A level in a low type.
 pub type Setting = (OptLevel, DType);
 
@@ -17,13 +20,32 @@ pub fn settings(args: &Args) -> Vec<Setting> {
         .flat_map(|level| low_types(level).iter().map(move |&d| (level, d)));
     match (args.level, low) {
         (Levels::All, None) => all.collect(),
-        (Levels::All, Some(low)) => {
-            all.filter(|&(level, dtype)| level == OptLevel::O0 || dtype == low).collect()
-        }
-        (Levels::One(OptLevel::O0), _) => vec![(OptLevel::O0, DType::F32)],
-        (Levels::One(level), Some(low)) => vec![(level, low)],
+        (Levels::All, Some(low)) => OptLevel::ALL.map(|level| in_type(level, low)).into(),
+        (Levels::One(level), Some(low)) => vec![in_type(level, low)],
         (Levels::One(level), None) => all.filter(|setting| setting.0 == level).collect(),
     }
+}
+
+/// The level in a low type; O0 has none.
+fn in_type(level: OptLevel, low: DType) -> Setting {
+    (level, if level == OptLevel::O0 { DType::F32 } else { low })
+}
+
+/// Whether the setting's loss scale moves.
+pub fn is_scaled((level, dtype): Setting) -> bool {
+    level.with(dtype).loss_scale().growth > 0
+}
+
+/// Micro-batches of an epoch. Normalisation needs two images: a rest of one waits for another epoch.
+pub fn batches(args: &Args, images: usize) -> usize {
+    let batch = args.batch as usize;
+    images / batch + usize::from(images % batch > 1)
+}
+
+/// Optimizer steps of a whole run.
+pub fn steps(args: &Args, images: usize) -> u64 {
+    let windows = batches(args, images).div_ceil(args.accumulate as usize);
+    windows as u64 * u64::from(args.epochs)
 }
 
 /// The low types that a level is shown in. O3 in f16 alone: what it loses is what the table is about.
@@ -43,15 +65,13 @@ fn low_types(level: OptLevel) -> &'static [DType] {
 pub fn properties(args: &Args, (level, dtype): Setting) -> Result<Properties, LossScaleError> {
     let properties = level.with(dtype);
     let mut rule = properties.loss_scale();
-    if rule.growth == 0 {
+    if !is_scaled((level, dtype)) {
         return Ok(properties);
     }
     if let Some(scale) = args.init_scale {
         rule = rule.with_init_scale(scale)?;
     }
-    if let Some(steps) = args.growth_interval {
-        rule = rule.with_growth_interval(steps)?;
-    }
+    rule = rule.with_growth_interval(args.growth_interval.unwrap_or(GROWTH_INTERVAL))?;
     Ok(properties.with_loss_scale(rule))
 }
 

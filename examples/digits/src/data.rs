@@ -31,6 +31,7 @@ impl Images {
     }
 
     /// The images of these rows, in this order.
+    #[must_use]
     pub fn pick(&self, rows: &[usize]) -> Self {
         let pixels = rows.iter().flat_map(|&r| &self.pixels[r * PIXELS..(r + 1) * PIXELS]);
         Self {
@@ -71,7 +72,7 @@ pub enum DataError {
 }
 
 impl Digits {
-    /// The embedded images, split the same way for every `seed`.
+    /// The embedded images, split the same way each time by the same `seed`.
     ///
     /// # Errors
     ///

@@ -1,13 +1,18 @@
 //! A digits classifier, trained at every opt level on real data.
 //!
-//! `cargo run --release --example digits` runs it. [`train::run`] is the library's way in, for tests.
+//! `cargo run --release --example digits` runs it. [`session::run`] is what it
+//! does, [`train::run`] one run of it; the loop itself is in `trainer.rs`.
 
 pub mod args;
 mod book;
+pub mod check;
 pub mod config;
 pub mod data;
 pub mod model;
+mod notice;
+mod parse;
 pub mod record;
+pub mod session;
 pub mod table;
 pub mod train;
 mod trainer;

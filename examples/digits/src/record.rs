@@ -1,12 +1,36 @@
 //! What a run leaves behind, as `--json` writes it.
 
 use serde::Serialize;
+use std::io;
+use std::path::{Path, PathBuf};
 
 /// Everything that was run.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Default, Serialize)]
 pub struct Record {
     /// In the order of the table.
     pub runs: Vec<Run>,
+}
+
+/// The record could not be written.
+#[derive(Debug, thiserror::Error)]
+#[error("cannot write {}: {source}; give --json a file in a folder that is there", path.display())]
+pub struct WriteError {
+    /// Where to.
+    pub path: PathBuf,
+    source: io::Error,
+}
+
+impl Record {
+    /// Writes everything so far to `path`, in place of what is there. What is no number is null, as JSON has it.
+    ///
+    /// # Errors
+    ///
+    /// When the file cannot be written.
+    pub fn save(&self, path: &Path) -> Result<(), WriteError> {
+        let text = serde_json::to_string_pretty(self).map_err(io::Error::from);
+        let written = text.and_then(|text| std::fs::write(path, text + "\n"));
+        written.map_err(|source| WriteError { path: path.to_owned(), source })
+    }
 }
 
 /// One level in one low type.
@@ -24,7 +48,7 @@ pub struct Run {
     pub epochs: u32,
     /// Of the test images, 0 to 1.
     pub accuracy: f32,
-    /// Mean training loss of the last epoch.
+    /// Mean training loss of the last whole epoch; NaN if there was none.
     pub final_loss: f32,
     /// Mean training loss of each epoch.
     pub losses: Vec<f32>,

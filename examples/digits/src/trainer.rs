@@ -53,9 +53,8 @@ impl<'a, D: Trains> Trainer<'a, D> {
     ) -> Result<ControlFlow<()>, D> {
         let mut rows: Vec<usize> = (0..images.len()).collect();
         order.shuffle(&mut rows);
-        // Normalisation needs two images; a shorter rest waits for another epoch.
-        let batches: Vec<&[usize]> =
-            rows.chunks(self.args.batch as usize).filter(|batch| batch.len() > 1).collect();
+        let count = config::batches(self.args, images.len());
+        let batches: Vec<&[usize]> = rows.chunks(self.args.batch as usize).take(count).collect();
         let mut total = self.device.fill(0.0, &[], DType::F32).map_err(TapeError::from)?;
         for window in batches.chunks(self.args.accumulate as usize) {
             self.step(images, window, &mut total)?;
@@ -78,11 +77,7 @@ impl<'a, D: Trains> Trainer<'a, D> {
         total: &mut D::Tensor,
     ) -> Result<(), D> {
         self.book.begin_step();
-        let mut sum = self.amp.scaler.accumulate(BadMicroBatch::SkipWindow);
-        for batch in window {
-            sum.add(self.gradients(&images.pick(batch), window.len(), total)?)?;
-        }
-        let Some(mut grads) = sum.finish()? else { return Ok(()) };
+        let Some(mut grads) = self.window(images, window, total)? else { return Ok(()) };
         if let Some(max) = self.args.clip_norm {
             grads = grads.clip_norm(max)?;
         }
@@ -94,6 +89,23 @@ impl<'a, D: Trains> Trainer<'a, D> {
             outcome.leave_unread();
         }
         Ok(())
+    }
+
+    /// Unscaled gradients of a window: those of its one micro-batch, or the sum over several.
+    fn window(
+        &mut self,
+        images: &Images,
+        window: &[&[usize]],
+        total: &mut D::Tensor,
+    ) -> Result<Option<UnscaledGrads<Taped<D>>>, D> {
+        if let [batch] = window {
+            return self.gradients(&images.pick(batch), 1, total).map(Some);
+        }
+        let mut sum = self.amp.scaler.accumulate(BadMicroBatch::SkipWindow);
+        for batch in window {
+            sum.add(self.gradients(&images.pick(batch), window.len(), total)?)?;
+        }
+        Ok(sum.finish()?)
     }
 
     /// Unscaled gradients of one micro-batch; its loss is added to `total` on the device.

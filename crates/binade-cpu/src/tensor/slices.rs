@@ -31,7 +31,7 @@ pub(super) fn narrow_f16(from: &[f32]) -> Vec<f16> {
     blocks(from, |from, to| to.convert_from_f32_slice(from))
 }
 
-/// What `bf16::from_f32` gives, without a branch, so that loops are vectorised: some five times faster.
+/// What `bf16::from_f32` gives, without a branch, so that loops are vectorised.
 ///
 /// Adding just under half of the last place, and one more where that place is odd, carries into it exactly where the
 /// nearest even value is the upper one.

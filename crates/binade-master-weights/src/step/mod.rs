@@ -74,14 +74,16 @@ fn step_block<G: Element, C: Element>(
     block: Slices<'_, G, C>,
     grads: &mut [f32; BLOCK],
 ) {
-    for (wide, grad) in grads.iter_mut().zip(block.grads) {
-        *wide = factor.apply(grad.to_f32());
+    let grads = &mut grads[..block.grads.len()];
+    G::widen(block.grads, grads);
+    for grad in grads.iter_mut() {
+        *grad = factor.apply(*grad);
     }
     match constants {
         StepConstants::Sgd(c) => sgd::update(c, grads, block.params, block.moments),
         StepConstants::Adam(c) => adam::update(c, grads, block.params, block.moments),
     }
-    for (copy, &param) in block.copy.into_iter().flatten().zip(&*block.params) {
-        *copy = C::from_f32(param);
+    if let Some(copy) = block.copy {
+        C::narrow(block.params, copy);
     }
 }

@@ -1,0 +1,146 @@
+//! Which properties are refused together, and why.
+
+use crate::{OptLevel, Properties};
+use binade_core::{DType, Error, ErrorKind};
+use binade_grad_scaler::LossScale;
+
+/// A combination that would not do what its author means.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+pub enum Illegal {
+    /// The low type is not one.
+    #[error("{level} with {dtype}: the low type must be bf16 or f16")]
+    LowType {
+        /// The level.
+        level: OptLevel,
+        /// The type asked for.
+        dtype: DType,
+    },
+    /// O1 leaves parameters alone.
+    #[error(
+        "O1 casts operands where they are used and leaves parameters in f32; {dtype} parameters are what O2 is for"
+    )]
+    StorageAtO1 {
+        /// The type asked for.
+        dtype: DType,
+    },
+    /// Only O1 casts by policy.
+    #[error(
+        "{0} casts parameters, not operations; autocast belongs to O1: choose O1, or leave autocast off"
+    )]
+    AutocastOutsideO1(OptLevel),
+    /// O1 has nothing to keep in `f32`.
+    #[error(
+        "O1 keeps all parameters in f32, so keep_norm_f32 has nothing to say there; leave it out, or choose O2"
+    )]
+    NormAtO1,
+    /// O1's parameters are their own masters.
+    #[error(
+        "O1 keeps all parameters in f32, so they are their own masters; leave master_weights out, or choose O2"
+    )]
+    MastersAtO1,
+    /// Parameters cannot be trained in this type.
+    #[error("{level} with parameters in {dtype}: they can be stored in bf16, f16 or f32")]
+    Storage {
+        /// The level.
+        level: OptLevel,
+        /// The type asked for.
+        dtype: DType,
+    },
+    /// Without a scale above 1, small gradients vanish in f16. Half of its smallest number, 2^-24, rounds to 0.
+    #[error(
+        "{0} in f16 without loss scaling: gradients up to 2^-25 become zero without a word. Leave the loss scale \
+         dynamic, choose bf16, or ask for it with `allow_unscaled_f16()`"
+    )]
+    UnscaledF16(OptLevel),
+    /// Parameters in 16 bits that no master backs lose small updates.
+    #[error(
+        "{level} stores {dtype} parameters without masters: updates below half a unit in the last place are lost. Keep \
+         master_weights, or choose O3, which is that choice by name"
+    )]
+    NoMasters {
+        /// The level.
+        level: OptLevel,
+        /// The type parameters are stored in.
+        dtype: DType,
+    },
+}
+
+impl Error for Illegal {
+    fn kind(&self) -> ErrorKind {
+        ErrorKind::InvalidArgument
+    }
+}
+
+impl Properties {
+    /// Refuses what would not do what its author means.
+    ///
+    /// # Errors
+    ///
+    /// The first reason found.
+    pub fn check(&self) -> Result<(), Illegal> {
+        self.check_types()?;
+        if self.level() == OptLevel::O1 {
+            self.check_o1()?;
+        } else if self.autocast {
+            return Err(Illegal::AutocastOutsideO1(self.level()));
+        }
+        self.check_losses()
+    }
+
+    fn check_types(&self) -> Result<(), Illegal> {
+        let (level, dtype) = (self.level(), self.dtype());
+        if level != OptLevel::O0 && !is_low(dtype) {
+            return Err(Illegal::LowType { level, dtype });
+        }
+        match self.storage {
+            Some(dtype) if !is_low(dtype) && dtype != DType::F32 => {
+                Err(Illegal::Storage { level, dtype })
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn check_o1(&self) -> Result<(), Illegal> {
+        match self.storage {
+            Some(dtype) if dtype != DType::F32 => Err(Illegal::StorageAtO1 { dtype }),
+            _ if self.keep_norm_f32.is_some() => Err(Illegal::NormAtO1),
+            _ if self.master_weights.is_some() => Err(Illegal::MastersAtO1),
+            _ => Ok(()),
+        }
+    }
+
+    /// What 16 bits lose without a word: small gradients, and small updates.
+    fn check_losses(&self) -> Result<(), Illegal> {
+        let level = self.level();
+        if self.loses_small_gradients() && !self.unscaled_f16 {
+            return Err(Illegal::UnscaledF16(level));
+        }
+        match self.loses_small_updates() {
+            Some(dtype) if level != OptLevel::O3 => Err(Illegal::NoMasters { level, dtype }),
+            _ => Ok(()),
+        }
+    }
+
+    fn computes_in_f16(&self) -> bool {
+        (self.autocast && self.dtype() == DType::F16) || self.storage == Some(DType::F16)
+    }
+
+    /// Whether gradients go through f16 at a scale that never lifts them.
+    pub(crate) fn loses_small_gradients(&self) -> bool {
+        self.computes_in_f16() && !lifts(&self.loss_scale)
+    }
+
+    /// The type of parameters in 16 bits that no master backs.
+    pub(crate) fn loses_small_updates(&self) -> Option<DType> {
+        self.storage.filter(|&dtype| is_low(dtype) && self.master_weights != Some(true))
+    }
+}
+
+fn is_low(dtype: DType) -> bool {
+    matches!(dtype, DType::BF16 | DType::F16)
+}
+
+/// Whether the scale is above 1 at the start, or can rise there.
+fn lifts(rule: &LossScale) -> bool {
+    rule.start().exponent > 0 || (rule.growth > 0 && rule.max > 0)
+}

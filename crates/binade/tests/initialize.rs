@@ -1,0 +1,173 @@
+//! What a model looks like once it is set up, and that it trains as its level says.
+
+#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+use binade::OptLevel::{self, O0, O1, O2, O3};
+use binade::core::DType::{self, BF16, F16, F32};
+use binade::core::{ErrorKind, NamedGrads};
+use binade::master_weights::MasterStore;
+use binade::prelude::*;
+use binade_cpu::{Cpu, Tensor};
+
+/// Between two numbers of f16, and of bf16.
+const THIRD: f32 = 1.0 / 3.0;
+
+fn tensor(values: &[f32]) -> Tensor {
+    Tensor::new(values.to_vec(), &[values.len()]).unwrap()
+}
+
+fn model() -> Model<Vec<Named<Tensor>>> {
+    let params = [("weight", [THIRD, 1.0]), ("norm.gain", [THIRD, 1.0])];
+    let params = params.map(|(name, values)| Named::new(name, tensor(&values)));
+    Model::new(params.into()).with_norm(["norm.gain"])
+}
+
+fn at(level: OptLevel, dtype: DType) -> Amp<Cpu> {
+    initialize(Cpu, model(), UpdateRule::sgd(1.0), level.with(dtype)).unwrap()
+}
+
+fn stored(amp: &Amp<Cpu>) -> [DType; 2] {
+    [0, 1].map(|place| amp.optimizer.params[place].value.dtype())
+}
+
+fn values(amp: &Amp<Cpu>, place: usize) -> Vec<f32> {
+    amp.optimizer.params[place].value.to_f32().into_owned()
+}
+
+fn master(amp: &Amp<Cpu>, name: &str) -> Option<Vec<f32>> {
+    amp.optimizer.masters().get(name).unwrap().master.clone()
+}
+
+/// One step in which both parameters have gradients of `gradient`, in the type they are stored in.
+fn step(amp: &mut Amp<Cpu>, gradient: f32) -> Step {
+    let loss = Tensor::scalar(gradient);
+    let params = &amp.optimizer.params;
+    let spread = |scaled: &Tensor| {
+        let scaled = scaled.to_f32()[0];
+        let grad = |p: &Named<Tensor>| {
+            let grad = tensor(&[scaled, scaled]).cast(p.value.dtype())?;
+            Ok(Named::new(p.name.clone(), Some(grad)))
+        };
+        let grads: Result<NamedGrads<Tensor>, binade_cpu::Error> =
+            params.iter().map(grad).collect();
+        Ok(grads?.into())
+    };
+    let grads = amp.scaler.scale(&loss).unwrap().backward(spread).unwrap();
+    let pending = grads.unscale().unwrap().step(&mut amp.optimizer).unwrap();
+    amp.scaler.update(pending).unwrap().resolve().unwrap()
+}
+
+#[test]
+fn o0_and_o1_leave_every_parameter_in_f32_and_make_no_masters() {
+    for level in [O0, O1] {
+        for dtype in [BF16, F16] {
+            let amp = at(level, dtype);
+            assert_eq!(stored(&amp), [F32, F32], "{level}");
+            assert_eq!(values(&amp, 0), [THIRD, 1.0], "{level}");
+            assert_eq!((master(&amp, "weight"), master(&amp, "norm.gain")), (None, None));
+            assert_eq!(amp.region.is_on(), level == O1);
+        }
+    }
+}
+
+#[test]
+fn o2_stores_sixteen_bits_but_for_norm_with_masters_of_the_values_given() {
+    for dtype in [BF16, F16] {
+        let amp = at(O2, dtype);
+        assert_eq!(stored(&amp), [dtype, F32]);
+        assert_ne!(values(&amp, 0)[0], THIRD, "{dtype} cannot hold it");
+        assert_eq!(master(&amp, "weight"), Some(vec![THIRD, 1.0]), "{dtype}");
+        assert_eq!((values(&amp, 1), master(&amp, "norm.gain")), (vec![THIRD, 1.0], None));
+        assert!(!amp.region.is_on());
+    }
+}
+
+#[test]
+fn o3_stores_everything_in_sixteen_bits_and_keeps_no_masters() {
+    let amp = at(O3, F16);
+    assert_eq!(stored(&amp), [F16, F16]);
+    assert_eq!((master(&amp, "weight"), master(&amp, "norm.gain")), (None, None));
+    assert_eq!(amp.optimizer.plan().store(), MasterStore::Forgotten);
+}
+
+#[test]
+fn o2_remembers_the_small_updates_that_o3_forgets() {
+    for (dtype, update) in [(BF16, 2.0_f32.powi(-10)), (F16, 2.0_f32.powi(-13))] {
+        let (mut kept, mut lost) = (at(O2, dtype), at(O3, dtype));
+        for _ in 0..8 {
+            assert!(step(&mut kept, update).is_applied());
+            assert!(step(&mut lost, update).is_applied());
+        }
+        assert_eq!(values(&kept, 0)[1], 1.0 - 8.0 * update, "{dtype}");
+        assert_eq!(
+            values(&lost, 0)[1],
+            1.0,
+            "{dtype}: a quarter of the gap below 1, lost each time"
+        );
+    }
+}
+
+#[test]
+fn overrides_reach_the_model() {
+    let with = |properties| initialize(Cpu, model(), UpdateRule::sgd(1.0), properties).unwrap();
+    assert_eq!(stored(&with(O2.with(F16).with_keep_norm_f32(false))), [F16, F16]);
+    assert_eq!(stored(&with(O3.with(BF16).with_keep_norm_f32(true))), [BF16, F32]);
+    assert!(master(&with(O3.with(F16).with_master_weights(true)), "weight").is_some());
+    assert_eq!(stored(&with(O2.with(F16).with_storage(F32))), [F32, F32]);
+    assert!(!with(O1.with(F16).with_autocast(false)).region.is_on());
+    let fixed = with(O2.with(F16).with_loss_scale(LossScale::fixed(7)));
+    assert_eq!(fixed.scaler.state().unwrap().factor(), 128.0);
+}
+
+#[test]
+fn f16_starts_at_torchs_scale_and_halves_it_at_an_overflow() {
+    for level in [O1, O2] {
+        let mut amp = at(level, F16);
+        assert_eq!(amp.scaler.state().unwrap().factor(), 65536.0);
+        let Step::Skipped(report) = step(&mut amp, f32::MAX) else { panic!("an overflow") };
+        assert_eq!(report.scale.factor(), 32768.0);
+        assert_eq!(values(&amp, 0)[1], 1.0, "{level}: nothing moved");
+    }
+}
+
+#[test]
+fn bf16_is_not_scaled_and_an_injected_nan_is_reported_all_the_same() {
+    for level in [O1, O2, O3] {
+        let mut amp = at(level, BF16);
+        let before = [values(&amp, 0), values(&amp, 1)];
+        let Step::Skipped(report) = step(&mut amp, f32::NAN) else { panic!("{level}: a NaN") };
+        let overflow = report.overflow().unwrap();
+        assert_eq!((&*overflow.parameter, overflow.index, overflow.what()), ("weight", 0, "NaN"));
+        assert_eq!([report.scale.factor_before(), report.scale.factor()], [1.0, 1.0]);
+        assert_eq!([values(&amp, 0), values(&amp, 1)], before, "{level}: nothing moved");
+        assert!(step(&mut amp, 0.5).is_applied());
+    }
+}
+
+#[test]
+fn a_name_that_no_parameter_has_is_refused_where_norms_are_kept() {
+    let typo = || model().with_norm(["norm.gian"]);
+    let refused = initialize(Cpu, typo(), UpdateRule::sgd(0.1), O2.with(F16)).unwrap_err();
+    assert_eq!(
+        refused.to_string(),
+        "the plan names `norm.gian`, and no parameter has that name; look for a typing error"
+    );
+    assert_eq!(refused.kind(), ErrorKind::Mismatch);
+    assert!(initialize(Cpu, typo(), UpdateRule::sgd(0.1), O1.with(F16)).is_ok());
+}
+
+#[test]
+fn a_rule_out_of_range_is_refused_by_value() {
+    for rule in [UpdateRule::sgd(-0.1), UpdateRule::adamw(-0.1)] {
+        let refused = initialize(Cpu, model(), rule, O2.with(F16)).unwrap_err();
+        assert_eq!(refused.to_string(), "`lr` is -0.1, and has to be a finite number, 0 or above");
+        assert_eq!(refused.kind(), ErrorKind::InvalidArgument);
+    }
+}
+
+#[test]
+fn what_the_device_cannot_store_is_the_devices_to_refuse() {
+    let params = vec![Named::new("table", Tensor::new(vec![1_i64, 2], &[2]).unwrap())];
+    let refused = initialize(Cpu, Model::new(params), UpdateRule::sgd(0.1), O1.with(F16));
+    assert_eq!(refused.unwrap_err().kind(), ErrorKind::Unsupported);
+}

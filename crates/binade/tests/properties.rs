@@ -1,0 +1,144 @@
+//! The levels are Apex's, part by part, and overrides change the part they name and no other.
+
+use binade::OptLevel::{self, O0, O1, O2, O3};
+use binade::core::DType::{self, BF16, F16, F32};
+use binade::grad_scaler::LossScale;
+use binade::{Properties, UnknownLevel};
+
+/// One column of the table in `apex/amp/frontend.py` (commit e13873de), in f16.
+struct Apex {
+    level: OptLevel,
+    cast_model_type: Option<DType>,
+    patch_torch_functions: bool,
+    keep_batchnorm_fp32: Option<bool>,
+    master_weights: Option<bool>,
+    loss_scale: LossScale,
+}
+
+fn apex() -> [Apex; 4] {
+    let (one, dynamic) = (LossScale::none(), LossScale::dynamic());
+    let column = |level, cast_model_type, patch_torch_functions, rest| {
+        let (keep_batchnorm_fp32, master_weights, loss_scale) = rest;
+        Apex {
+            level,
+            cast_model_type,
+            patch_torch_functions,
+            keep_batchnorm_fp32,
+            master_weights,
+            loss_scale,
+        }
+    };
+    [
+        column(O0, Some(F32), false, (None, Some(false), one)),
+        column(O1, None, true, (None, None, dynamic)),
+        column(O2, Some(F16), false, (Some(true), Some(true), dynamic)),
+        column(O3, Some(F16), false, (Some(false), Some(false), one)),
+    ]
+}
+
+#[test]
+fn the_levels_in_f16_are_apexs() {
+    for apex in apex() {
+        let level = apex.level;
+        let ours = level.with(F16);
+        assert_eq!((ours.level(), ours.dtype()), (level, F16));
+        assert_eq!(ours.storage(), apex.cast_model_type, "{level}");
+        assert_eq!(ours.autocast(), apex.patch_torch_functions, "{level}");
+        assert_eq!(ours.keep_norm_f32(), apex.keep_batchnorm_fp32, "{level}");
+        assert_eq!(ours.master_weights(), apex.master_weights, "{level}");
+        assert_eq!(ours.loss_scale(), apex.loss_scale, "{level}");
+    }
+}
+
+#[test]
+fn bf16_differs_from_f16_in_the_type_and_the_scale_alone() {
+    for level in OptLevel::ALL {
+        let (bf16, f16) = (level.with(BF16), level.with(F16));
+        assert_eq!(bf16.loss_scale(), LossScale::none(), "{level}");
+        let low = |p: &Properties| p.storage().map(|dtype| dtype == p.dtype());
+        assert_eq!(low(&bf16), low(&f16), "{level}");
+        let rest = |p: &Properties| (p.autocast(), p.keep_norm_f32(), p.master_weights());
+        assert_eq!(rest(&bf16), rest(&f16), "{level}");
+    }
+}
+
+#[test]
+fn every_level_is_legal_in_both_low_types() {
+    for level in OptLevel::ALL {
+        for dtype in [BF16, F16] {
+            assert_eq!(level.with(dtype).check(), Ok(()), "{level} {dtype}");
+        }
+    }
+    assert_eq!(O0.with(F32).check(), Ok(()), "O0 has no use for a low type");
+}
+
+#[test]
+fn an_override_changes_what_it_names_and_nothing_else() {
+    let before = O2.with(F16);
+    let parts = |p: &Properties| {
+        (p.storage(), p.autocast(), p.keep_norm_f32(), p.master_weights(), p.loss_scale())
+    };
+    let (storage, autocast, norm, masters, scale) = parts(&before);
+    let fixed = LossScale::fixed(7);
+    for (after, expected) in [
+        (before.clone().with_storage(BF16), (Some(BF16), autocast, norm, masters, scale)),
+        (before.clone().with_autocast(true), (storage, true, norm, masters, scale)),
+        (
+            before.clone().with_keep_norm_f32(false),
+            (storage, autocast, Some(false), masters, scale),
+        ),
+        (before.clone().with_master_weights(false), (storage, autocast, norm, Some(false), scale)),
+        (before.clone().with_loss_scale(fixed), (storage, autocast, norm, masters, fixed)),
+        (before.clone().allow_unscaled_f16(), parts(&before)),
+    ] {
+        assert_eq!(parts(&after), expected);
+        assert_eq!((after.level(), after.dtype()), (O2, F16));
+    }
+}
+
+#[test]
+fn properties_say_what_they_give_up() {
+    for (properties, text) in [
+        (O0.with(F16), "O0: parameters in f32; operations as given; no loss scale"),
+        (
+            O1.with(F16),
+            "O1 f16: parameters as they are; operations cast to f16 by policy; loss scale from 2^16, dynamic",
+        ),
+        (
+            O1.with(BF16),
+            "O1 bf16: parameters as they are; operations cast to bf16 by policy; no loss scale",
+        ),
+        (
+            O2.with(F16),
+            "O2 f16: parameters in f16, normalisation in f32, f32 masters; operations as given; \
+             loss scale from 2^16, dynamic",
+        ),
+        (
+            O3.with(F16),
+            "O3 f16: parameters in f16, normalisation too, no masters, so that small updates are lost; \
+             operations as given; no loss scale, so that gradients up to 2^-25 become zero",
+        ),
+    ] {
+        assert_eq!(properties.to_string(), text);
+    }
+}
+
+#[test]
+fn a_level_is_read_as_it_is_printed() {
+    for level in OptLevel::ALL {
+        assert_eq!(level.to_string().parse(), Ok(level));
+        assert_eq!(level.to_string().to_lowercase().parse(), Ok(level));
+    }
+}
+
+#[test]
+fn a_word_that_is_no_level_is_refused_with_the_words_that_are() {
+    for word in ["02", "O4", "", "amp"] {
+        let refused: Result<OptLevel, UnknownLevel> = word.parse();
+        let text = refused.err().map(|error| error.to_string());
+        let expected = format!(
+            "`{word}` is no opt level; take O0, O1, O2 or O3, with the letter O and not a zero"
+        );
+        assert_eq!(text, Some(expected));
+    }
+}

@@ -1,0 +1,64 @@
+//! What can only be told from several arguments together, before anything is trained.
+
+use crate::args::{Args, DeviceKind};
+use crate::config;
+
+/// Arguments that do not go together.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+pub enum ArgsError {
+    /// A device that this build cannot train on.
+    #[error(
+        "--device {device}: this build has no {device} backend yet; run with --device cpu",
+        device = .0.name()
+    )]
+    NotBuilt(DeviceKind),
+    /// A loss scale where no level has one that moves.
+    #[error(
+        "{flag}: no level asked for scales its loss; leave it out, or take --level O1 or O2 with --dtype f16"
+    )]
+    Unscaled {
+        /// Which argument.
+        flag: &'static str,
+    },
+    /// A step that will never come.
+    #[error(
+        "--inject-overflow {step}: a run has {steps} steps; take 1 to {steps}, or more --epochs"
+    )]
+    NoSuchStep {
+        /// The step asked for.
+        step: u64,
+        /// How many there are.
+        steps: u64,
+    },
+}
+
+/// Refuses what would be ignored, or fail late. `images` are there to train on.
+///
+/// # Errors
+///
+/// The first argument that cannot be followed.
+pub fn check(args: &Args, images: usize) -> Result<(), ArgsError> {
+    if !args.device.is_built() {
+        return Err(ArgsError::NotBuilt(args.device));
+    }
+    check_scaling(args)?;
+    let steps = config::steps(args, images);
+    match args.inject_overflow {
+        Some(step) if step > steps => Err(ArgsError::NoSuchStep { step, steps }),
+        _ => Ok(()),
+    }
+}
+
+fn check_scaling(args: &Args) -> Result<(), ArgsError> {
+    if config::settings(args).into_iter().any(config::is_scaled) {
+        return Ok(());
+    }
+    let given = [
+        (args.init_scale.is_some(), "--init-scale"),
+        (args.growth_interval.is_some(), "--growth-interval"),
+    ];
+    match given.into_iter().find(|(given, _)| *given) {
+        Some((_, flag)) => Err(ArgsError::Unscaled { flag }),
+        None => Ok(()),
+    }
+}

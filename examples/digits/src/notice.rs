@@ -1,0 +1,124 @@
+//! What to notice in the table: one sentence made of its figures, and nothing that they do not bear out.
+
+use crate::data::TEST;
+use crate::record::{Bytes, Run};
+
+/// Within this, a level keeps up: one point of accuracy.
+const POINT: f32 = 0.01;
+const WIDTH: usize = 120;
+
+/// What to notice, wrapped; then each run's first skip and each divergence, a paragraph each.
+pub(crate) fn notice(runs: &[Run]) -> String {
+    let clauses = [accuracy(runs), bytes(runs), unprotected(runs), Some(skips(runs))];
+    let clauses: Vec<_> = clauses.into_iter().flatten().collect();
+    let first = format!("Notice: {}.", clauses.join("; "));
+    let paragraphs = std::iter::once(first).chain(runs.iter().flat_map(events));
+    paragraphs.map(|text| wrap(&text)).collect::<Vec<_>>().join("\n")
+}
+
+/// The largest difference from O0 among the levels that mean to keep its accuracy.
+fn accuracy(runs: &[Run]) -> Option<String> {
+    let full = find(runs, "O0", "f32")?;
+    let mixed = runs.iter().filter(|run| matches!(&*run.level, "O1" | "O2"));
+    let differences = mixed.map(|run| images(run).abs_diff(images(full)));
+    let most = differences.max()?;
+    let levels = levels(runs);
+    Some(match most {
+        0 => format!("{levels} get as many test images right as O0"),
+        _ => format!(
+            "{levels} are within {:.2} points of O0 ({most} of {TEST} test images)",
+            100.0 * share(most),
+        ),
+    })
+}
+
+/// The mixed levels that ran.
+fn levels(runs: &[Run]) -> String {
+    let ran = ["O1", "O2"].into_iter().filter(|level| runs.iter().any(|run| run.level == *level));
+    ran.collect::<Vec<_>>().join(" and ")
+}
+
+/// What O2 saves, its masters counted.
+fn bytes(runs: &[Run]) -> Option<String> {
+    let full = find(runs, "O0", "f32")?.bytes;
+    let half = find(runs, "O2", "f16")?.bytes;
+    Some(format!("O2 f16 trains in {} of O0's bytes", percent(total(half), total(full))))
+}
+
+fn total(bytes: Bytes) -> u64 {
+    let Bytes { parameters, masters, gradients, optimizer, activations_peak } = bytes;
+    parameters + masters + gradients + optimizer + activations_peak
+}
+
+#[expect(clippy::cast_precision_loss, reason = "two digits are shown")]
+fn percent(part: u64, whole: u64) -> String {
+    format!("{:.0} %", 100.0 * part as f64 / whole as f64)
+}
+
+/// How O3, which gives up masters and the loss scale, ended.
+fn unprotected(runs: &[Run]) -> Option<String> {
+    let full = find(runs, "O0", "f32")?;
+    let low = find(runs, "O3", "f16").filter(|run| run.diverged.is_none())?;
+    let behind = full.accuracy - low.accuracy;
+    Some(if behind <= POINT {
+        "O3 f16, with no masters and no loss scale, keeps up on this small problem".into()
+    } else {
+        format!(
+            "O3 f16, with no masters and no loss scale, ends {:.2} points below O0",
+            100.0 * behind
+        )
+    })
+}
+
+fn skips(runs: &[Run]) -> String {
+    let skipped: u64 = runs.iter().map(|run| run.steps.skipped).sum();
+    match skipped {
+        0 => "no step was skipped, since no gradient was infinite or NaN".into(),
+        1 => "one step was skipped, and changed nothing".into(),
+        _ => format!("{skipped} steps were skipped, and changed nothing"),
+    }
+}
+
+/// The first skip in words, and the end of a run that diverged.
+fn events(run: &Run) -> impl Iterator<Item = String> {
+    let Run { level, dtype, .. } = run;
+    let skip = run.first_skip.iter().map(move |report| format!("{level} {dtype}: {report}."));
+    let end = run.diverged.iter();
+    skip.chain(end.map(move |report| format!("{level} {dtype} diverged: {report}.")))
+}
+
+fn find<'r>(runs: &'r [Run], level: &str, dtype: &str) -> Option<&'r Run> {
+    runs.iter().find(|run| run.level == level && run.dtype == dtype)
+}
+
+/// Test images a run got right.
+#[expect(
+    clippy::cast_precision_loss,
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "0 to 360"
+)]
+fn images(run: &Run) -> u32 {
+    (run.accuracy * TEST as f32).round() as u32
+}
+
+#[expect(clippy::cast_precision_loss, reason = "0 to 360")]
+fn share(images: u32) -> f32 {
+    images as f32 / TEST as f32
+}
+
+/// Broken between words; the second line on is indented.
+fn wrap(text: &str) -> String {
+    let (mut wrapped, mut width) = (String::new(), 0);
+    for word in text.split(' ') {
+        let (gap, letters) = (if width == 0 { "" } else { " " }, word.chars().count());
+        let fits = width + gap.len() + letters <= WIDTH;
+        let gap = if fits { gap } else { "\n  " };
+        width = if fits { width } else { 1 } + gap.len() + letters;
+        wrapped.extend([gap, word]);
+    }
+    wrapped
+}
+
+#[cfg(test)]
+mod tests;

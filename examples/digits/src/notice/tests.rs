@@ -1,0 +1,113 @@
+//! Sentences for tables made up to tell them apart.
+
+use super::*;
+use crate::record::{Scale, Steps};
+
+fn run(level: &str, dtype: &str, right: u32) -> Run {
+    Run {
+        level: level.into(),
+        dtype: dtype.into(),
+        device: "cpu".into(),
+        seed: 0,
+        epochs: 1,
+        accuracy: share(right),
+        final_loss: 0.0,
+        losses: vec![0.0],
+        steps: Steps { attempted: 10, applied: 10, skipped: 0 },
+        scale: Scale::starting_at(1.0),
+        bytes: Bytes {
+            parameters: 100,
+            masters: 0,
+            gradients: 100,
+            optimizer: 200,
+            activations_peak: 100,
+        },
+        seconds: 1.0,
+        first_skip: None,
+        diverged: None,
+    }
+}
+
+fn runs(full: u32, mixed: u32, low: u32) -> Vec<Run> {
+    let mut runs = vec![
+        run("O0", "f32", full),
+        run("O1", "f16", full),
+        run("O2", "f16", mixed),
+        run("O3", "f16", low),
+    ];
+    runs[2].bytes =
+        Bytes { parameters: 50, masters: 200, gradients: 50, optimizer: 200, activations_peak: 52 };
+    runs
+}
+
+/// On one line, as it is before it is wrapped.
+fn told(runs: &[Run]) -> String {
+    notice(runs).replace("\n  ", " ")
+}
+
+#[test]
+fn differences_are_counted_in_images() {
+    let text = told(&runs(350, 348, 300));
+    assert!(
+        text.starts_with("Notice: O1 and O2 are within 0.56 points of O0 (2 of 360 test images)"),
+        "{text}"
+    );
+    let text = told(&runs(350, 350, 300));
+    assert!(text.starts_with("Notice: O1 and O2 get as many test images right as O0;"), "{text}");
+}
+
+#[test]
+fn a_better_level_is_no_worse_a_difference() {
+    assert!(told(&runs(340, 345, 300)).contains("(5 of 360 test images)"));
+}
+
+#[test]
+fn memory_counts_the_masters_too() {
+    let text = told(&runs(350, 350, 300));
+    assert!(text.contains("O2 f16 trains in 110 % of O0's bytes"), "{text}");
+}
+
+#[test]
+fn o3_is_said_to_fall_behind_only_where_it_does() {
+    assert!(
+        told(&runs(350, 350, 340))
+            .contains("O3 f16, with no masters and no loss scale, ends 2.78 points below O0")
+    );
+    let text = told(&runs(350, 350, 351));
+    assert!(text.contains("keeps up on this small problem"), "{text}");
+    assert!(!text.contains("below O0"), "{text}");
+}
+
+#[test]
+fn nothing_is_compared_with_what_did_not_run() {
+    let text = told(&runs(350, 350, 300)[2..]);
+    assert_eq!(text, "Notice: no step was skipped, since no gradient was infinite or NaN.");
+}
+
+#[test]
+fn skips_are_counted_even_where_nobody_read_a_report() {
+    let mut runs = runs(350, 350, 300);
+    runs[1].steps = Steps { attempted: 10, applied: 8, skipped: 2 };
+    assert!(told(&runs).ends_with("2 steps were skipped, and changed nothing."));
+    runs[1].first_skip = Some("step 3 skipped".into());
+    assert!(notice(&runs).ends_with("\nO1 f16: step 3 skipped."));
+}
+
+#[test]
+fn a_run_that_diverged_is_not_said_to_have_ended_somewhere() {
+    let mut runs = runs(350, 350, 300);
+    runs[3].diverged = Some("step 9 skipped".into());
+    let text = told(&runs);
+    assert!(
+        !text.contains("below O0") && text.ends_with("O3 f16 diverged: step 9 skipped."),
+        "{text}"
+    );
+}
+
+#[test]
+fn lines_break_between_words_at_the_width() {
+    let text = wrap(&"word ".repeat(60));
+    assert!(text.lines().count() > 2 && text.lines().all(|line| line.chars().count() <= WIDTH));
+    assert_eq!(text.replace("\n  ", " "), "word ".repeat(60));
+    assert!(text.lines().next().is_some_and(|line| line.chars().count() > WIDTH - 6));
+}

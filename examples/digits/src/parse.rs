@@ -1,0 +1,50 @@
+//! Numbers of the command line, refused with what to give instead.
+
+use binade::grad_scaler::LossScale;
+
+/// A finite number above 0.
+pub(crate) fn learning_rate(text: &str) -> Result<f64, String> {
+    let rate = text.parse().ok().filter(|rate: &f64| rate.is_finite() && *rate > 0.0);
+    rate.ok_or_else(|| "a learning rate is a finite number above 0, such as 0.004".into())
+}
+
+/// A finite number above 0.
+pub(crate) fn clip_norm(text: &str) -> Result<f32, String> {
+    let norm = text.parse().ok().filter(|norm: &f32| norm.is_finite() && *norm > 0.0);
+    norm.ok_or_else(|| {
+        "a norm to clip to is a finite number above 0, such as 1; leave it out to clip nothing"
+            .into()
+    })
+}
+
+/// A power of two, as a number or as `2^N`.
+pub(crate) fn scale(text: &str) -> Result<f32, String> {
+    let power = |exponent: &str| Some(2.0_f32.powi(exponent.parse().ok()?));
+    let scale = text.strip_prefix("2^").map_or_else(|| text.parse().ok(), power);
+    scale.filter(|&scale| LossScale::dynamic().with_init_scale(scale).is_ok()).ok_or_else(|| {
+        "a loss scale is a power of two from 2^-126 to 2^126, such as 65536 or 2^16".into()
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_scale_is_a_power_of_two_in_digits_or_as_a_power() {
+        for (text, factor) in [("65536", 65536.0), ("2^16", 65536.0), ("0.5", 0.5), ("2^-1", 0.5)] {
+            assert_eq!(scale(text), Ok(factor), "{text}");
+        }
+        for text in ["1000", "0", "-2", "NaN", "inf", "2^", "2^999", "2^-999", "two", ""] {
+            assert!(scale(text).is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn rates_and_norms_are_finite_and_above_zero() {
+        assert_eq!((learning_rate("1e-3"), clip_norm("0.5")), (Ok(1e-3), Ok(0.5)));
+        for text in ["0", "-1", "NaN", "inf", "1e-999", "fast", ""] {
+            assert!(learning_rate(text).is_err() && clip_norm(text).is_err(), "{text}");
+        }
+    }
+}

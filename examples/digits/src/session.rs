@@ -1,0 +1,80 @@
+//! Everything the command line asks for, run after run.
+
+use crate::args::{Args, DeviceKind};
+use crate::check::{ArgsError, check};
+use crate::config::{self, Setting};
+use crate::data::{DataError, Digits};
+use crate::record::{Record, Run, WriteError};
+use crate::train;
+use binade_cpu::Cpu;
+use binade_deferred::Deferred;
+use indicatif::{ProgressBar, ProgressStyle};
+use std::error::Error;
+
+/// Why the session ended early.
+#[derive(Debug, thiserror::Error)]
+pub enum SessionError {
+    /// The arguments do not go together.
+    #[error(transparent)]
+    Args(#[from] ArgsError),
+    /// The embedded images are damaged.
+    #[error(transparent)]
+    Data(#[from] DataError),
+    /// The record cannot be written.
+    #[error(transparent)]
+    Write(#[from] WriteError),
+    /// A run failed.
+    #[error("{} {}: {source}", setting.0, setting.1)]
+    Train {
+        /// Which one.
+        setting: Setting,
+        /// Why.
+        source: Box<dyn Error + Send + Sync>,
+    },
+}
+
+/// Runs every setting that `args` ask for. What is done stays in `record`, and in the file that `args` name, whatever
+/// becomes of the next.
+///
+/// # Errors
+///
+/// Before anything is trained, when `args` cannot be followed or the file cannot be written; later, when a run fails.
+pub fn run(args: &Args, record: &mut Record) -> Result<(), SessionError> {
+    let digits = Digits::embedded(args.seed)?;
+    check(args, digits.train.len())?;
+    save(args, record)?;
+    for setting in config::settings(args) {
+        record.runs.push(one(args, setting, &digits)?);
+        save(args, record)?;
+    }
+    Ok(())
+}
+
+fn save(args: &Args, record: &Record) -> Result<(), WriteError> {
+    args.json.as_ref().map_or(Ok(()), |path| record.save(path))
+}
+
+fn one(args: &Args, setting: Setting, digits: &Digits) -> Result<Run, SessionError> {
+    let bar = progress(args, setting, digits);
+    let run: Result<Run, Box<dyn Error + Send + Sync>> = match args.device {
+        DeviceKind::Cpu => train::run(&Cpu, args, setting, digits, true, &bar).map_err(Into::into),
+        DeviceKind::Deferred => {
+            train::run(&Deferred::new(), args, setting, digits, false, &bar).map_err(Into::into)
+        }
+        kind => return Err(ArgsError::NotBuilt(kind).into()),
+    };
+    bar.finish_and_clear();
+    run.map_err(|source| SessionError::Train { setting, source })
+}
+
+/// On standard error, and only where that is a terminal.
+fn progress(args: &Args, (level, dtype): Setting, digits: &Digits) -> ProgressBar {
+    let batches = config::batches(args, digits.train.len()) * args.epochs as usize;
+    let bar = ProgressBar::new(batches as u64);
+    let template = "{prefix:8} {bar:40} {pos:>4}/{len} batches  {msg}";
+    if let Ok(style) = ProgressStyle::with_template(template) {
+        bar.set_style(style);
+    }
+    bar.set_prefix(format!("{level} {dtype}"));
+    bar
+}

@@ -1,0 +1,160 @@
+//! The mistakes made on the command line are refused before anything is trained, with the value and what to do.
+
+mod common;
+
+use binade_example_digits::record::Record;
+use binade_example_digits::session;
+use common::{parse, short};
+
+/// Holds the first paragraph of what clap says to `line`.
+fn unread(line: &str, expected: &str) {
+    let text = parse(line).expect_err(line).to_string();
+    let told: Vec<_> = text.lines().take_while(|line| !line.is_empty()).map(str::trim).collect();
+    assert_eq!(told.join(" "), format!("error: {expected}"), "{line}");
+}
+
+/// Holds all that the session says to `line`, and that nothing ran.
+fn unfollowed(line: &str, expected: &str) {
+    let mut record = Record::default();
+    let refused = session::run(&short(line), &mut record).expect_err(line);
+    assert_eq!(refused.to_string(), expected, "{line}");
+    assert!(record.runs.is_empty(), "{line}");
+}
+
+#[test]
+fn an_unknown_device() {
+    unread(
+        "--device tpu",
+        "invalid value 'tpu' for '--device <DEVICE>' [possible values: cpu, deferred, cuda, wgpu]",
+    );
+}
+
+#[test]
+fn a_device_that_is_not_built() {
+    for device in ["cuda", "wgpu"] {
+        let text = format!(
+            "--device {device}: this build has no {device} backend yet; run with --device cpu"
+        );
+        unfollowed(&format!("--device {device}"), &text);
+    }
+}
+
+#[test]
+fn an_unknown_level() {
+    unread(
+        "--level 02",
+        "invalid value '02' for '--level <LEVEL>': `02` is no opt level; take O0, O1, O2 or O3, with the letter O and \
+         not a zero; or all",
+    );
+}
+
+#[test]
+fn an_unknown_type() {
+    unread("--dtype fp8", "invalid value 'fp8' for '--dtype <TYPE>' [possible values: bf16, f16]");
+}
+
+#[test]
+fn a_learning_rate_that_is_none() {
+    for rate in ["-1", "0", "NaN", "inf", "fast"] {
+        let text = format!(
+            "invalid value '{rate}' for '--lr <X>': a learning rate is a finite number above 0, such as 0.004"
+        );
+        unread(&format!("--lr {rate}"), &text);
+    }
+}
+
+#[test]
+fn a_norm_that_is_none() {
+    for norm in ["0", "-1", "NaN"] {
+        let text = format!(
+            "invalid value '{norm}' for '--clip-norm <X>': a norm to clip to is a finite number above 0, such as 1; \
+             leave it out to clip nothing"
+        );
+        unread(&format!("--clip-norm {norm}"), &text);
+    }
+}
+
+#[test]
+fn a_scale_that_is_no_power_of_two() {
+    for scale in ["1000", "0", "-2", "NaN"] {
+        let text = format!(
+            "invalid value '{scale}' for '--init-scale <X>': a loss scale is a power of two from 2^-126 to 2^126, such \
+             as 65536 or 2^16"
+        );
+        unread(&format!("--init-scale {scale}"), &text);
+    }
+}
+
+#[test]
+fn counts_out_of_range() {
+    for (line, text) in [
+        (
+            "--growth-interval 0",
+            "invalid value '0' for '--growth-interval <N>': 0 is not in 1..=4294967295",
+        ),
+        (
+            "--growth-interval -1",
+            "invalid value '-1' for '--growth-interval <N>': -1 is not in 1..=4294967295",
+        ),
+        ("--epochs 0", "invalid value '0' for '--epochs <N>': 0 is not in 1..=4294967295"),
+        ("--batch 1", "invalid value '1' for '--batch <N>': 1 is not in 2..=1437"),
+        ("--accumulate 0", "invalid value '0' for '--accumulate <N>': 0 is not in 1..=64"),
+        (
+            "--inject-overflow 0",
+            "invalid value '0' for '--inject-overflow <STEP>': 0 is not in 1..18446744073709551615",
+        ),
+    ] {
+        unread(line, text);
+    }
+}
+
+#[test]
+fn a_scale_where_nothing_is_scaled() {
+    for (line, flag) in [
+        ("--level O0 --init-scale 1024", "--init-scale"),
+        ("--level O3 --growth-interval 10", "--growth-interval"),
+        ("--dtype bf16 --init-scale 1024", "--init-scale"),
+    ] {
+        let text = format!(
+            "{flag}: no level asked for scales its loss; leave it out, or take --level O1 or O2 with --dtype f16"
+        );
+        unfollowed(line, &text);
+    }
+}
+
+#[test]
+fn an_overflow_at_a_step_that_never_comes() {
+    unfollowed(
+        "--inject-overflow 91",
+        "--inject-overflow 91: a run has 90 steps; take 1 to 90, or more --epochs",
+    );
+    unfollowed(
+        "--accumulate 2 --inject-overflow 91",
+        "--inject-overflow 91: a run has 46 steps; take 1 to 46, or more --epochs",
+    );
+}
+
+#[test]
+fn help_says_what_every_argument_takes() {
+    let help = parse("--help").expect_err("help ends the program").to_string();
+    for flag in [
+        "--level <LEVEL>",
+        "--dtype <TYPE>",
+        "--device <DEVICE>",
+        "--model <MODEL>",
+        "--optimizer <RULE>",
+        "--epochs <N>",
+        "--batch <N>",
+        "--lr <X>",
+        "--seed <N>",
+        "--accumulate <N>",
+        "--clip-norm <X>",
+        "--init-scale <X>",
+        "--growth-interval <N>",
+        "--json <FILE>",
+        "--inject-overflow <STEP>",
+        "Examples:",
+    ] {
+        assert!(help.contains(flag), "{flag} in {help}");
+    }
+}

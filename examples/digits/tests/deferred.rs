@@ -1,0 +1,61 @@
+//! Training reads nothing back: held on the device that runs late and counts every look.
+
+#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+mod common;
+
+use binade_deferred::Deferred;
+use binade_example_digits::config;
+use binade_example_digits::record::{Run, Scale};
+use binade_example_digits::train;
+use common::{digits, run, short};
+use indicatif::ProgressBar;
+
+/// The run that `line` asks for with nobody watching, and how often the host looked.
+fn unwatched(line: &str) -> (Run, u64) {
+    let (device, args) = (Deferred::new(), short(line));
+    let [setting] = config::settings(&args).try_into().unwrap();
+    let bar = ProgressBar::hidden();
+    let run = train::run(&device, &args, setting, &digits(&args), false, &bar).unwrap();
+    (run, device.reads())
+}
+
+const LINES: [&str; 5] = [
+    "--level O0",
+    "--level O1 --dtype f16 --inject-overflow 3",
+    "--level O2 --dtype bf16 --clip-norm 0.5 --accumulate 2",
+    "--level O2 --dtype f16 --model cnn --batch 100",
+    "--level O3 --optimizer sgd",
+];
+
+#[test]
+fn no_step_reads_anything() {
+    for line in LINES {
+        let (_, reads) = unwatched(line);
+        assert_eq!(
+            reads,
+            2 + 1 + 1,
+            "{line}: each epoch's loss, the test's logits, the last scale"
+        );
+    }
+}
+
+#[test]
+fn the_number_of_steps_changes_no_number_of_reads() {
+    let reads = |batch| unwatched(&format!("--level O2 --dtype f16 --batch {batch}")).1;
+    assert_eq!(reads(100), reads(20));
+}
+
+#[test]
+fn running_late_changes_no_bit() {
+    for line in LINES {
+        let args = short(line);
+        let [setting] = config::settings(&args).try_into().unwrap();
+        let (now, (late, _)) = (run(&args, setting), unwatched(line));
+        let bits = |run: &Run| run.losses.iter().map(|loss| loss.to_bits()).collect::<Vec<_>>();
+        assert_eq!(bits(&now), bits(&late), "{line}");
+        assert_eq!((now.accuracy, now.steps, now.bytes), (late.accuracy, late.steps, late.bytes));
+        let ends = |scale: &Scale| (scale.initial, scale.last);
+        assert_eq!(ends(&now.scale), ends(&late.scale), "{line}");
+    }
+}

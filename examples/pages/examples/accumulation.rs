@@ -1,0 +1,11 @@
+//! Four micro-batches, one of which is bad, and one step.
+
+use binade_example_pages::{Result, accumulation};
+
+fn main() -> Result<()> {
+    let window = accumulation::run()?;
+    println!("weight is {:?} after one step of the window", window.weight);
+    println!("left out: {}", window.dropped.join(", "));
+    println!("{}", window.report);
+    Ok(())
+}

@@ -1,0 +1,67 @@
+//! Accumulation: four micro-batches, one step; one of them overflows, and the scale moves while the window is open.
+//!
+//! Each micro-batch is unscaled by the scale it was made with before it is added, in f32: a scale that moves inside the
+//! window changes nothing. A bad micro-batch is left out and named in the report, and it backs the scale off once, at the
+//! window's end. The rest is still a sum of quarters: who wants the mean of three has to multiply by 4/3.
+
+use crate::{Result, parameter};
+use binade::Amp;
+use binade::grad_scaler::{ScaleState, StepReport, UnscaledGrads};
+use binade::prelude::*;
+use binade_cpu::{Cpu, Tensor};
+use binade_tape::{Tape, Taped, Var};
+
+/// Inputs, one a micro-batch. 1e5 is beyond f16's 65504, and becomes infinite where the linear layer is cast.
+pub const INPUTS: [[f32; 2]; 4] = [[1.0, 2.0], [3.0, -1.0], [1e5, 1.0], [-2.0, 0.5]];
+
+/// What a window left behind.
+#[derive(Clone, Debug)]
+pub struct Window {
+    /// The parameters after the step.
+    pub weight: Vec<f32>,
+    /// The micro-batches that were left out, by name.
+    pub dropped: Vec<String>,
+    /// What happened.
+    pub report: StepReport,
+}
+
+/// One window of [`INPUTS`].
+///
+/// # Errors
+///
+/// When the window is skipped, or the device refuses.
+pub fn run() -> Result<Window> {
+    let model = Model::new(vec![parameter("weight", &[1.0, 1.0], &[1, 2])?]);
+    let scale = LossScale::dynamic().with_init_scale(1024.0)?;
+    let level = OptLevel::O1.with(DType::F16).with_loss_scale(scale);
+    let mut amp = initialize(Taped(Cpu), model, UpdateRule::sgd(1.0), level)?;
+
+    let mut window = amp.scaler.accumulate(BadMicroBatch::Drop);
+    for (index, input) in INPUTS.iter().enumerate() {
+        if index == 1 {
+            // As a checkpoint would, or the update of another loss that shares the scaler.
+            amp.scaler.set_state(ScaleState::power_of_two(8))?;
+        }
+        window.add(gradients(&amp, input)?)?;
+    }
+    let grads = window.finish()?.ok_or("an empty window")?;
+    let step = grads.step(&mut amp.optimizer)?;
+    let outcome = amp.scaler.update(step)?.resolve()?;
+    let report = outcome.into_applied()?;
+
+    let parts = report.steps.iter().flat_map(|step| &step.parts);
+    let bad = parts.filter(|part| part.finding.is_raised());
+    let dropped = bad.map(|part| part.name.clone()).collect();
+    let weight = amp.optimizer.params[0].value.to_f32().into_owned();
+    Ok(Window { weight, dropped, report })
+}
+
+/// Gradients of a quarter of (weight·input − 1)².
+fn gradients(amp: &Amp<Taped<Cpu>>, input: &[f32]) -> Result<UnscaledGrads<Taped<Cpu>>> {
+    let tape = Tape::new(Cpu, &amp.region);
+    let weight = tape.parameter(&amp.optimizer.params[0]);
+    let input = tape.constant(Tensor::new(input.to_vec(), &[1, 2])?);
+    let target = tape.constant(Tensor::new(vec![1.0_f32], &[1, 1])?);
+    let loss = input.linear(&weight, None)?.mse_loss(&target)?.scaled_by(0.25)?;
+    Ok(amp.scaler.scale(&loss)?.backward(Var::backward)?.unscale()?)
+}

@@ -1,0 +1,70 @@
+//! Clipping: limits are in the loss's own units, and the report has the norm from before.
+//!
+//! Gradients leave backward 65536 times too large. Only [`UnscaledGrads`] have the methods below, so that a limit cannot be
+//! put on scaled ones. A norm is taken over all parameters together; a norm limit keeps the gradient's direction, a limit
+//! by value does not.
+
+use crate::{Result, parameter};
+use binade::grad_scaler::UnscaledGrads;
+use binade::prelude::*;
+use binade_cpu::{Cpu, Tensor};
+use binade_tape::{Tape, TapeError, Taped, Var};
+
+type Grads = UnscaledGrads<Taped<Cpu>>;
+
+/// What was applied, and the norm that the report has.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Clipped {
+    /// How it was clipped.
+    pub how: &'static str,
+    /// The gradients as the optimizer applied them: two of `weight`, one of `bias`.
+    pub applied: Vec<f32>,
+    /// The norm before clipping, where clipping measured it.
+    pub norm: Option<f32>,
+}
+
+/// The same gradients, clipped in four ways.
+///
+/// # Errors
+///
+/// When a step is skipped, or the device refuses.
+pub fn run() -> Result<[Clipped; 4]> {
+    Ok([
+        // No limit, so nothing but a measurement.
+        step("not at all", |grads| grads.clip_norm(f32::INFINITY))?,
+        step("L2 norm to 13", |grads| grads.clip_norm(13.0))?,
+        step("infinity norm to 6", |grads| grads.clip_inf_norm(6.0))?,
+        step("values to 7", |grads| grads.clip_value(7.0))?,
+    ])
+}
+
+/// One step from zero at rate 1: the parameters end as minus what was applied.
+fn step<F>(how: &'static str, clip: F) -> Result<Clipped>
+where
+    F: FnOnce(Grads) -> std::result::Result<Grads, TapeError<binade_cpu::Error>>,
+{
+    let params = vec![parameter("weight", &[0.0; 2], &[2])?, parameter("bias", &[0.0], &[1])?];
+    let level = OptLevel::O1.with(DType::F16);
+    let mut amp = initialize(Taped(Cpu), Model::new(params), UpdateRule::sgd(1.0), level)?;
+
+    let tape = Tape::new(Cpu, &amp.region);
+    let loss = loss(&tape, &amp.optimizer.params)?;
+    let grads = amp.scaler.scale(&loss)?.backward(Var::backward)?.unscale()?;
+    let step = clip(grads)?.step(&mut amp.optimizer)?;
+    let outcome = amp.scaler.update(step)?.resolve()?;
+    let norm = outcome.into_applied()?.steps[0].norm;
+
+    let mut applied = Vec::new();
+    for param in &amp.optimizer.params {
+        applied.extend(param.value.to_f32().iter().map(|x| -x));
+    }
+    Ok(Clipped { how, applied, norm })
+}
+
+/// 6·weight₀ + 8·weight₁ + 24·bias: its gradients are 6, 8 and 24, of norm 26.
+fn loss(tape: &Tape<Cpu>, params: &[Named<Tensor>]) -> Result<Var<Cpu>> {
+    let p = tape.parameters(params);
+    let weights = p[0].mul(&tape.constant(Tensor::new(vec![6.0_f32, 8.0], &[2])?))?;
+    let bias = p[1].mul(&tape.constant(Tensor::new(vec![24.0_f32], &[1])?))?;
+    Ok(weights.sum()?.add(&bias.sum()?)?)
+}

@@ -1,0 +1,64 @@
+//! Why losses are scaled: the same program learns nothing in f16 without it, and everything with it.
+//!
+//! Displacements of a few micrometres, given in metres, and a mean over 1024 of them: towards a prediction the loss has a
+//! gradient of 2·10⁻⁵/1024 ≈ 2·10⁻⁸ at most. f16 rounds everything below 2⁻²⁵ ≈ 3·10⁻⁸ to zero. Nothing is infinite, no
+//! step is skipped, no loss is NaN: the run just stands still. The report's largest gradient is where it shows.
+
+use crate::{Result, parameter};
+use binade::prelude::*;
+use binade_cpu::{Cpu, Tensor};
+use binade_tape::{Tape, Taped, Var};
+
+const ROWS: usize = 1024;
+
+/// What a run came to.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Run {
+    /// The loss before the first step and after the last.
+    pub losses: [f32; 2],
+    /// The weights, which started as zeros.
+    pub weight: Vec<f32>,
+    /// The largest |scaled gradient| of the first step.
+    pub largest: f32,
+}
+
+/// Fits four weights by 60 steps of gradient descent at O1 in f16, with the loss scaled by `scale`.
+///
+/// # Errors
+///
+/// When a step is skipped, or the device refuses.
+pub fn run(scale: LossScale) -> Result<Run> {
+    let model = Model::new(vec![parameter("weight", &[0.0; 4], &[1, 4])?]);
+    // Without the last word, f16 without a scale is refused.
+    let level = OptLevel::O1.with(DType::F16).with_loss_scale(scale).allow_unscaled_f16();
+    let mut amp = initialize(Taped(Cpu), model, UpdateRule::sgd(0.5), level)?;
+    let (inputs, targets) = data()?;
+
+    let (mut losses, mut largest) = (Vec::new(), Vec::new());
+    for _ in 0..=60 {
+        let tape = Tape::new(Cpu, &amp.region);
+        let weight = tape.parameter(&amp.optimizer.params[0]);
+        let predicted = tape.constant(inputs.clone()).linear(&weight, None)?;
+        let loss = predicted.mse_loss(&tape.constant(targets.clone()))?;
+        losses.push(loss.tensor().to_f32()[0]);
+
+        let grads = amp.scaler.scale(&loss)?.backward(Var::backward)?.unscale()?;
+        let step = grads.step(&mut amp.optimizer)?;
+        let outcome = amp.scaler.update(step)?.resolve()?;
+        largest.push(outcome.into_applied()?.steps[0].verdict.magnitude);
+    }
+    let weight = amp.optimizer.params[0].value.to_f32().into_owned();
+    Ok(Run { losses: [losses[0], losses[60]], weight, largest: largest[0] })
+}
+
+/// Inputs within ±1, and targets that are at most 10⁻⁵ from zero.
+fn data() -> Result<(Tensor, Tensor)> {
+    const TRUTH: [f32; 4] = [4e-6, -3e-6, 2e-6, -1e-6];
+    let (mut inputs, mut targets) = (Vec::new(), Vec::new());
+    for row in 0..u16::try_from(ROWS)? {
+        let x = [0.7, 1.1, 1.9, 2.3].map(|step| (f32::from(row) * step).sin());
+        targets.push(x.iter().zip(TRUTH).map(|(x, w)| x * w).sum::<f32>());
+        inputs.extend(x);
+    }
+    Ok((Tensor::new(inputs, &[ROWS, 4])?, Tensor::new(targets, &[ROWS, 1])?))
+}

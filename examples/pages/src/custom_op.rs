@@ -1,0 +1,79 @@
+//! An operation of one's own: a layer that keeps nothing and computes its forward again on the way back.
+//!
+//! Recomputation is right only if it casts as the first pass did. [`CustomCall`] gives backward the region that forward
+//! ran in, whatever is in force by then, so that one function does for both. Nothing inside is cast by itself: the
+//! operation asks the region. The policy sees one operation, which is on no list and is given its operands as they are.
+
+use crate::Result;
+use binade::core::OpClass;
+use binade::prelude::*;
+use binade_cpu::{Cpu, Error, Tensor};
+use binade_ops::{Linear, Tanh};
+use binade_tape::{CustomCall, Tape, Var};
+
+const LAYER: Op = Op::custom("recomputed_layer", OpClass::Other);
+
+/// tanh(x·wᵀ), of which the tape keeps `x` and `w` alone.
+///
+/// # Errors
+///
+/// When the device or the policy refuses.
+pub fn recomputed(x: &Var<Cpu>, w: &Var<Cpu>) -> Result<Var<Cpu>> {
+    Ok(x.tape().custom(
+        LAYER,
+        &[x, w],
+        |call| forward(&call).map(|(_, y)| y),
+        |call, grad| {
+            let ([x, w], y) = forward(&call)?;
+            let grad = call.device.tanh_backward(grad, &y)?;
+            let grads = call.device.linear_backward(&grad, &x, &w, false)?;
+            // In the region's type; the tape casts them to the operands'.
+            Ok(vec![Some(grads.input), Some(grads.weight)])
+        },
+    )?)
+}
+
+/// The operands as the region has them cast, and the result.
+fn forward(call: &CustomCall<'_, Cpu>) -> std::result::Result<([Tensor; 2], Tensor), Error> {
+    let (on, dtype) = (call.region.is_on(), call.region.dtype());
+    let seen = |operand: &Tensor| if on { operand.cast(dtype) } else { Ok(operand.clone()) };
+    let (x, w) = (seen(&call.operands[0])?, seen(&call.operands[1])?);
+    let y = call.device.tanh(&call.device.linear(&x, &w, None)?)?;
+    Ok(([x, w], y))
+}
+
+/// What became of two layers, by operations of the tape or recomputed.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Pass {
+    /// The loss.
+    pub loss: f32,
+    /// Gradients of both weights, as bytes.
+    pub gradients: Vec<Vec<u8>>,
+    /// Bytes the tape kept for backward.
+    pub kept: u64,
+}
+
+/// Two layers forward and back in `region`.
+///
+/// # Errors
+///
+/// When the device or the policy refuses, or a weight has no gradient.
+pub fn run(region: &Region, recompute: bool) -> Result<Pass> {
+    let wave = |step: f32, shape: &[usize]| -> Result<Tensor> {
+        let count = u16::try_from(shape.iter().product::<usize>())?;
+        let values = (0..count).map(|i| (f32::from(i) * step).sin() / 4.0).collect();
+        Ok(Tensor::new(values, shape)?)
+    };
+    let tape = Tape::new(Cpu, region);
+    let mut x = tape.constant(wave(0.7, &[16, 32])?);
+    for name in ["0.weight", "1.weight"] {
+        let w = tape.parameter(&Named::new(name, wave(1.3, &[32, 32])?));
+        x = if recompute { recomputed(&x, &w)? } else { x.linear(&w, None)?.tanh()? };
+    }
+    let loss = x.mul(&x)?.mean()?;
+    let mut gradients = Vec::new();
+    for Named { name, value } in loss.backward::<Vec<_>>()? {
+        gradients.push(value.ok_or_else(|| format!("no gradient for {name}"))?.to_bits());
+    }
+    Ok(Pass { loss: loss.tensor().to_f32()[0], gradients, kept: tape.activation_bytes() })
+}

@@ -1,0 +1,95 @@
+//! A gradient penalty: the slope of a critic towards its input, measured, and held near 1 (arXiv 1704.00028).
+//!
+//! [`ScaledLoss::grad`](binade::grad_scaler::ScaledLoss::grad) differentiates towards something that no optimizer owns, and
+//! what it gives is still scaled: its norm would be 65536 times too large before `unscale`. The tape has no double
+//! backward, so the slope that the penalty is made of is written down as an expression: for f(x) = Σⱼ tanh(wⱼ·x) it is
+//! Σⱼ (1 − tanh²(wⱼ·x)) wⱼ. What was measured says whether the expression is right. A measurement goes into no finite
+//! check: a slope that the scale takes beyond f16 arrives as infinity.
+
+use crate::{Result, parameter};
+use binade::Amp;
+use binade::prelude::*;
+use binade_cpu::{Cpu, Tensor};
+use binade_tape::{Tape, TapeError, Taped, Var};
+
+type Outcome = std::result::Result<Var<Cpu>, TapeError<binade_cpu::Error>>;
+
+const HIDDEN: usize = 4;
+const REAL: [f32; 8] = [1.0, 0.2, 1.2, -0.2, 0.8, 0.0, 1.0, -0.1];
+const FAKE: [f32; 8] = [-1.0, 0.1, -0.8, 0.2, -1.2, 0.0, -1.0, -0.3];
+/// On the way from one to the other; the paper draws the shares at random.
+const BETWEEN: [f32; 8] = [-0.8, 0.15, -0.3, 0.0, 0.3, 0.0, 0.8, -0.2];
+
+/// What a critic has come to.
+#[derive(Clone, Debug)]
+pub struct Critic {
+    /// How far apart it scores real and fake.
+    pub distance: f32,
+    /// Its slope at each point in between, as the tape differentiated and the scaler unscaled it.
+    pub measured: Vec<f32>,
+    /// The same by the expression.
+    pub expressed: Vec<f32>,
+}
+
+/// Trains a critic for 200 steps, with the penalty weighted by `lambda`.
+///
+/// # Errors
+///
+/// When the run diverges, or the device refuses.
+pub fn run(lambda: f32) -> Result<Critic> {
+    let first: Vec<f32> = (1_u8..=8).map(|i| (f32::from(i) * 2.4).sin() * 0.1).collect();
+    let model = Model::new(vec![parameter("weight", &first, &[HIDDEN, 2])?]);
+    let level = OptLevel::O1.with(DType::F16);
+    let mut amp = initialize(Taped(Cpu), model, UpdateRule::adam(0.02), level)?;
+    for _ in 1..200 {
+        step(&mut amp, lambda)?;
+    }
+    step(&mut amp, lambda)
+}
+
+fn step(amp: &mut Amp<Taped<Cpu>>, lambda: f32) -> Result<Critic> {
+    let tape = Tape::new(Cpu, &amp.region);
+    let w = tape.parameter(&amp.optimizer.params[0]);
+    let points = |values: [f32; 8]| Tensor::new(values.to_vec(), &[4, 2]);
+
+    let x = tape.variable(points(BETWEEN)?);
+    let towards_x = amp.scaler.scale(&score(&x, &w)?)?.grad(|scaled| {
+        let gradient = scaled.gradient(&x)?.ok_or(TapeError::Detached)?;
+        Ok(tape.constant(gradient))
+    })?;
+    // Of a mean over four points.
+    let measured = towards_x.unscale()?.scaled_by(4.0)?;
+    let slope = slope(&x.detach(), &w)?;
+    let squares = slope.mul(&slope)?.matmul(&ones(&tape, 2, 1)?)?;
+    let penalty = squares.mse_loss(&ones(&tape, 4, 1)?)?;
+
+    let (real, fake) = (tape.constant(points(REAL)?), tape.constant(points(FAKE)?));
+    let distance = score(&real, &w)?.add(&score(&fake, &w)?.scaled_by(-1.0)?)?;
+    let loss = distance.scaled_by(-1.0)?.add(&penalty.scaled_by(lambda)?)?;
+    let grads = amp.scaler.scale(&loss)?.backward(Var::backward)?.unscale()?;
+    let pending = grads.step(&mut amp.optimizer)?;
+    amp.scaler.update(pending)?.resolve()?.unless_diverged()?;
+    let (measured, expressed) = (norms(&measured), norms(&slope));
+    Ok(Critic { distance: distance.tensor().to_f32()[0], measured, expressed })
+}
+
+/// The mean of f. Not the sum, whose gradient is the scale itself: 65536 is beyond f16's 65504.
+fn score(x: &Var<Cpu>, w: &Var<Cpu>) -> Outcome {
+    x.linear(w, None)?.tanh()?.matmul(&ones(x.tape(), HIDDEN, 1)?)?.mean()
+}
+
+/// The gradient of f at each row of `x`, as an expression in `w`.
+fn slope(x: &Var<Cpu>, w: &Var<Cpu>) -> Outcome {
+    let tanh = x.linear(w, None)?.tanh()?;
+    let square = tanh.mul(&tanh)?;
+    ones(x.tape(), 4, HIDDEN)?.add(&square.scaled_by(-1.0)?)?.matmul(w)
+}
+
+fn ones(tape: &Tape<Cpu>, rows: usize, columns: usize) -> Outcome {
+    Ok(tape.constant(Tensor::new(vec![1.0_f32; rows * columns], &[rows, columns])?))
+}
+
+/// The length of each row of two.
+fn norms(rows: &Var<Cpu>) -> Vec<f32> {
+    rows.tensor().to_f32().chunks(2).map(|row| row[0].hypot(row[1])).collect()
+}

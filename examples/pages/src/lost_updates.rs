@@ -1,0 +1,30 @@
+//! Why weights have f32 masters: 4096 updates of 2⁻¹² take 1 to 2, or nowhere.
+//!
+//! Beside 1, f16 has steps of 2⁻¹⁰ and bf16 of 2⁻⁷: 1 + 2⁻¹² rounds to 1, as often as it is tried. A master adds the
+//! updates up in f32, and the stored weight is the master rounded once. Gradients and scale are without fault here.
+
+use crate::{Result, parameter};
+use binade::prelude::*;
+use binade_cpu::{Cpu, Tensor};
+use binade_tape::{Tape, Taped, Var};
+
+/// The weight that 4096 steps of 2⁻¹² leave, stored in `dtype`, with a master (O2) or without (O3).
+///
+/// # Errors
+///
+/// When a step is skipped, or the device refuses.
+pub fn run(level: OptLevel, dtype: DType) -> Result<f32> {
+    let model = Model::new(vec![parameter("weight", &[1.0], &[1])?]);
+    let level = level.with(dtype).with_loss_scale(LossScale::fixed(8));
+    let rule = UpdateRule::sgd(2.0_f64.powi(-12));
+    let mut amp = initialize(Taped(Cpu), model, rule, level)?;
+    let ascent = Tensor::new(vec![-1.0_f32], &[1])?.cast(dtype)?;
+    for _ in 0..4096 {
+        let tape = Tape::new(Cpu, &amp.region);
+        let loss = tape.parameter(&amp.optimizer.params[0]).mul(&tape.constant(ascent.clone()))?;
+        let grads = amp.scaler.scale(&loss.sum()?)?.backward(Var::backward)?.unscale()?;
+        let step = grads.step(&mut amp.optimizer)?;
+        amp.scaler.update(step)?.resolve()?.into_applied()?;
+    }
+    Ok(amp.optimizer.params[0].value.to_f32()[0])
+}

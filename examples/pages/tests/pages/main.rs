@@ -1,0 +1,12 @@
+//! What each page claims, held to it.
+
+mod accumulation;
+mod clipping;
+mod convergence;
+mod custom_op;
+mod gradient_penalty;
+mod list;
+mod lost_updates;
+mod own_tensor;
+mod policy_overrides;
+mod two_losses;

@@ -1,0 +1,280 @@
+//! The mistakes a user makes, and the whole text of what each is told: what is wrong, with the value, and what to do.
+//!
+//! Those made on a command line are held beside the example that has one, in `examples/digits/tests/arguments.rs`.
+
+#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+use binade::OptLevel;
+use binade::cast_policy::CastRule;
+use binade::core::{Error, ErrorKind, OpClass};
+use binade::prelude::*;
+use binade_cpu::{Cpu, Tensor};
+use binade_tape::{Tape, TapeError, Taped, Var};
+use std::process::Command;
+
+type Failed = TapeError<binade_cpu::Error>;
+type Grads = Vec<Named<Option<Tensor>>>;
+
+fn weight(name: &str) -> Named<Tensor> {
+    Named::new(name, Tensor::new(vec![1.0_f32, 2.0], &[1, 2]).unwrap())
+}
+
+fn amp(names: &[&str]) -> Amp<Taped<Cpu>> {
+    let model = Model::new(names.iter().map(|name| weight(name)).collect());
+    let rule = LossScale::dynamic().with_init_scale(1024.0).unwrap();
+    let properties = OptLevel::O1.with(DType::F16).with_loss_scale(rule);
+    initialize(Taped(Cpu), model, UpdateRule::sgd(0.1), properties).unwrap()
+}
+
+/// One step on the sum of `input` times the first parameter; the others are on the tape and take no part.
+fn step(amp: &mut Amp<Taped<Cpu>>, input: [f32; 2]) -> Result<Step, Failed> {
+    let tape = Tape::new(Cpu, &amp.region);
+    let params = tape.parameters(&amp.optimizer.params);
+    let input = tape.constant(Tensor::new(input.to_vec(), &[1, 2])?);
+    let loss = input.linear(&params[0], None)?.sum()?;
+    let grads = amp.scaler.scale(&loss)?.backward(Var::backward)?;
+    let pending = grads.unscale()?.step(&mut amp.optimizer)?;
+    amp.scaler.update(pending)?.resolve()
+}
+
+/// Holds the text and the kind.
+fn told<T, E: Error>(outcome: Result<T, E>, kind: ErrorKind, text: &str) {
+    let error = outcome.err().expect(text);
+    assert_eq!(error.to_string(), text);
+    assert_eq!(error.kind(), kind);
+}
+
+#[test]
+fn a_loss_that_leaves_a_parameter_out() {
+    let report = step(&mut amp(&["used", "left.out"]), [0.5, 0.25]).unwrap();
+    assert!(report.is_applied(), "what has a gradient moves");
+    assert_eq!(
+        report.report().to_string(),
+        "step 1 applied; no gradient for left.out; scale 1024. Let the loss depend on a parameter that has no \
+         gradient, or take it out of the set"
+    );
+}
+
+#[test]
+fn a_step_without_any_gradient() {
+    let mut amp = amp(&["first", "second"]);
+    let tape = Tape::new(Cpu, &amp.region);
+    let loss = tape.parameter(&amp.optimizer.params[0]).sum().unwrap();
+    let none = |_: &Var<Cpu>| -> Result<binade_cpu::Gradients, Failed> {
+        let missing = ["first", "second"].map(|name| Named::new(name, None));
+        Ok(Vec::from(missing).into())
+    };
+    let grads = amp.scaler.scale(&loss).unwrap().backward(none).unwrap();
+    let pending = grads.unscale().unwrap().step(&mut amp.optimizer).unwrap();
+    let step = amp.scaler.update(pending).unwrap().resolve().unwrap();
+    assert_eq!(
+        step.report().to_string(),
+        "step 1 applied; no gradient for first, second; scale 1024. Let the loss depend on a parameter that has no \
+         gradient, or take it out of the set"
+    );
+}
+
+#[test]
+fn a_loss_that_depends_on_no_parameter() {
+    let amp = amp(&["weight"]);
+    let tape = Tape::new(Cpu, &amp.region).no_grad();
+    let loss = tape.parameter(&amp.optimizer.params[0]).sum().unwrap();
+    told(
+        loss.backward::<Grads>(),
+        ErrorKind::InvalidArgument,
+        "backward of a loss that no parameter led to: it was made of constants, of detached values, or under \
+         `no_grad`; make weights with `tape.parameter`",
+    );
+}
+
+#[test]
+fn a_nan_loss() {
+    let mut amp = amp(&["weight"]);
+    let Step::Skipped(report) = step(&mut amp, [f32::NAN, 1.0]).unwrap() else { panic!("a NaN") };
+    assert_eq!(
+        report.to_string(),
+        "step 1 skipped; weight[0] is NaN (0 infinite, 1 NaN, largest finite 1.024e3); scale 1024 -> 512; \
+         1 skipped in a row, 1 of 1 in all. A lower scale cures NaN only where an overflow inside backward made it: if it stays, look at the loss and at the \
+         operation before this parameter"
+    );
+}
+
+#[test]
+fn an_f16_model_without_masters() {
+    let properties = OptLevel::O2.with(DType::F16).with_master_weights(false);
+    let model = Model::new(vec![weight("weight")]);
+    told(
+        initialize(Cpu, model, UpdateRule::sgd(0.1), properties),
+        ErrorKind::InvalidArgument,
+        "O2 stores f16 parameters without masters: updates below half a unit in the last place are lost. Keep \
+         master_weights, or choose O3, which is that choice by name",
+    );
+}
+
+#[test]
+fn f16_without_a_scaler() {
+    let properties = OptLevel::O1.with(DType::F16).with_loss_scale(LossScale::none());
+    let model = Model::new(vec![weight("weight")]);
+    told(
+        initialize(Cpu, model, UpdateRule::sgd(0.1), properties),
+        ErrorKind::InvalidArgument,
+        "O1 in f16 without loss scaling: gradients up to 2^-25 become zero without a word. Leave the loss scale \
+         dynamic, choose bf16, or ask for it with `allow_unscaled_f16()`",
+    );
+}
+
+/// `op` on one value, in a region that casts by `table`.
+fn custom(table: OpTable, name: &'static str) -> Result<Var<Cpu>, Failed> {
+    let tape = Tape::new(Cpu, &Region::new(DType::F16, table).unwrap()).at("head");
+    let x = tape.constant(Tensor::scalar(0.5_f32));
+    let op = Op::custom(name, OpClass::Loss);
+    tape.custom(op, &[&x], |call| Ok(call.operands[0].clone()), |_, _| Ok(vec![None]))
+}
+
+#[test]
+fn a_banned_operation() {
+    for table in [OpTable::torch_cuda(), OpTable::apex_o1()] {
+        told(
+            custom(table, "binary_cross_entropy"),
+            ErrorKind::Unsupported,
+            "`binary_cross_entropy` at `head` is banned in an autocast region: 16 bits round a sigmoid to exactly 0 or \
+             1, whose logarithms are infinite; use `binary_cross_entropy_with_logits`, which takes the logits, or run \
+             this with autocast off on f32 operands",
+        );
+    }
+}
+
+#[test]
+fn an_operation_on_no_list_of_a_strict_policy() {
+    told(
+        custom(OpTable::torch_cuda().strict(), "my_loss"),
+        ErrorKind::Unsupported,
+        "`my_loss` at `head` is on no list and the policy is strict: say what it needs, as in \
+         `table.register(\"my_loss\", CastRule::Untouched)`",
+    );
+    assert!(
+        custom(OpTable::torch_cuda().register("my_loss", CastRule::Untouched).strict(), "my_loss")
+            .is_ok()
+    );
+}
+
+#[test]
+fn two_parameters_of_one_name() {
+    told(
+        step(&mut amp(&["weight", "weight"]), [1.0, 1.0]),
+        ErrorKind::Mismatch,
+        "two parameters are called `weight`: gradients go by name; register each once, and use its `Var` twice",
+    );
+}
+
+#[test]
+fn a_gradient_towards_what_is_no_parameter() {
+    let tape = Tape::new(Cpu, &Region::bf16().off());
+    let (x, y) = (tape.parameter(&weight("x")), tape.constant(weight("y").value));
+    let loss = x.mul(&y).unwrap().sum().unwrap();
+    told(
+        loss.backward_to::<Grads>([&x, &y]),
+        ErrorKind::Mismatch,
+        "operand 1 of `backward_to` is no parameter of this tape: make it with `tape.parameter`",
+    );
+}
+
+#[test]
+fn a_gradient_of_a_parameter_that_the_optimizer_does_not_have() {
+    let (mut ours, other) = (amp(&["ours"]), amp(&["other"]));
+    let tape = Tape::new(Cpu, &ours.region);
+    let loss = tape.parameter(&other.optimizer.params[0]).sum().unwrap();
+    let grads = ours.scaler.scale(&loss).unwrap().backward(Var::backward).unwrap();
+    let stepped = grads.unscale().unwrap().step(&mut ours.optimizer);
+    told(
+        stepped.map(|_| ()),
+        ErrorKind::Mismatch,
+        "`other`: a gradient came for it, and the optimizer has no such parameter",
+    );
+}
+
+#[test]
+fn a_level_that_is_none() {
+    told(
+        "02".parse::<OptLevel>(),
+        ErrorKind::InvalidArgument,
+        "`02` is no opt level; take O0, O1, O2 or O3, with the letter O and not a zero",
+    );
+}
+
+#[test]
+fn a_first_scale_that_is_no_power_of_two() {
+    let refused = LossScale::dynamic().with_init_scale(1000.0).unwrap_err();
+    assert_eq!(
+        refused.to_string(),
+        "an initial scale of 1000 is not a power of two between 2^-126 and 2^126; take 65536 (2^16), or import it with \
+         `ScaleState::import`, which is not exact"
+    );
+}
+
+#[test]
+fn a_growth_interval_of_nothing() {
+    let refused = LossScale::dynamic().with_growth_interval(0).unwrap_err();
+    assert_eq!(
+        refused.to_string(),
+        "a growth interval of 0 would grow the scale at every step; take 1 or more (torch's default is 2000)"
+    );
+}
+
+#[test]
+fn a_learning_rate_below_zero() {
+    let model = Model::new(vec![weight("weight")]);
+    told(
+        initialize(Cpu, model, UpdateRule::adamw(-0.001), OptLevel::O1.with(DType::BF16)),
+        ErrorKind::InvalidArgument,
+        "`lr` is -0.001, and has to be a finite number, 0 or above",
+    );
+}
+
+#[test]
+fn a_norm_that_no_parameter_has() {
+    let model = Model::new(vec![weight("weight")]).with_norm(["norm.gian"]);
+    told(
+        initialize(Cpu, model, UpdateRule::sgd(0.1), OptLevel::O2.with(DType::BF16)),
+        ErrorKind::Mismatch,
+        "the plan names `norm.gian`, and no parameter has that name; look for a typing error",
+    );
+}
+
+#[test]
+fn a_norm_to_clip_to_that_is_none() {
+    let amp = amp(&["weight"]);
+    let tape = Tape::new(Cpu, &amp.region);
+    let loss = tape.parameter(&amp.optimizer.params[0]).sum().unwrap();
+    let grads = amp.scaler.scale(&loss).unwrap().backward(Var::backward).unwrap();
+    let clipped = grads.unscale().unwrap().clip_norm(0.0);
+    told(
+        clipped.map(|_| ()),
+        ErrorKind::InvalidArgument,
+        "clip_norm: a limit of 0 given, takes a positive number",
+    );
+}
+
+#[test]
+fn an_operand_of_the_wrong_type_where_nothing_is_cast() {
+    let tape = Tape::new(Cpu, &Region::bf16().off());
+    let x = tape.constant(weight("x").value).cast(DType::F16).unwrap();
+    let w = tape.parameter(&weight("w"));
+    told(
+        x.linear(&w, None),
+        ErrorKind::Mismatch,
+        "linear: found f16, f32; expected one of bf16, f16, f32, the same for all: cast them first, or let autocast",
+    );
+}
+
+#[test]
+fn a_recording_that_is_not_there() {
+    let output =
+        Command::new(env!("CARGO_BIN_EXE_replay")).arg("no/such.json.gz").output().unwrap();
+    assert!(!output.status.success());
+    let text = String::from_utf8(output.stdout).unwrap();
+    let mut lines = text.lines();
+    let told = lines.next().unwrap();
+    assert!(told.starts_with("no/such.json.gz: cannot be read: "), "{told}");
+    assert_eq!(lines.next(), Some("0 passed, 1 failed"));
+}
