@@ -3,4 +3,5 @@
 mod caught;
 mod right;
 mod toy;
+mod unfused;
 mod wrong;
