@@ -1,1 +1,23 @@
-//! The `binade-conformance` crate.
+#![doc = include_str!("../README.md")]
+#![forbid(unsafe_code)]
+
+mod agreement;
+mod arithmetic;
+mod case;
+pub mod cases;
+mod operation;
+pub mod oracle;
+mod report;
+mod runner;
+mod stored;
+mod subject;
+pub mod via;
+
+pub use agreement::{Agreement, Comparison, Wanted};
+pub use arithmetic::Arithmetic;
+pub use case::{Case, Check, Failure, Stop, Suite, Verdict};
+pub use operation::Operation;
+pub use report::{Outcome, Record, Report};
+pub use runner::Runner;
+pub use stored::Stored;
+pub use subject::{Refusal, Round, Subject, Turn, Unscaled};

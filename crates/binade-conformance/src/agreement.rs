@@ -1,0 +1,232 @@
+//! How near is near enough, and one implementation of it.
+
+use crate::oracle::cast::{self, neighbours, rounded, ulp};
+use crate::{Stored, oracle::matmul::count};
+use binade_core::DType;
+use std::fmt;
+
+/// How near a result must come to what the oracle wants.
+///
+/// Classes come first: where NaN is wanted any NaN will do and nothing else, where an infinity is wanted only that
+/// infinity; then finite values are compared. Every test is a condition to pass, so that NaN passes none by accident.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Agreement {
+    /// The wanted value rounded once to the result's type, the sign of zero included.
+    Bits,
+    /// Within this many `f32` units in the last place before the last rounding to the result's type.
+    Ulps(u32),
+    /// Within `c`·2^-24·mass before the last rounding to the result's type; the mass of a sum of n terms is n·Σ|term|.
+    Bound {
+        /// 1 where addition rounds, 4 where Tensor Cores add.
+        c: f64,
+    },
+    /// Each element one of the two neighbours of what is wanted, and the count of those rounded up within this many
+    /// standard deviations of what unbiased stochastic rounding gives.
+    Statistic {
+        /// Standard deviations.
+        sigmas: f64,
+    },
+}
+
+/// What an oracle wants of one element.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Wanted {
+    /// The value, before it is rounded to the result's type.
+    pub value: f64,
+    /// What the error of computing it in `f32` is proportional to; read by [`Agreement::Bound`] alone.
+    pub mass: f64,
+}
+
+impl Wanted {
+    /// A value that leaves no room.
+    pub const fn exactly(value: f64) -> Self {
+        Self { value, mass: 0.0 }
+    }
+}
+
+/// The outcome of comparing a tensor.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Comparison {
+    /// The worst difference that was within the agreement, in units of what it allows: 0 is equal, 1 is the edge.
+    pub worst: f64,
+    /// Which elements do not agree.
+    pub offenders: Vec<usize>,
+}
+
+impl Agreement {
+    /// Compares a result with what is wanted, element by element. Lengths are the caller's to compare.
+    pub fn compare(self, got: &Stored, wanted: &[Wanted]) -> Comparison {
+        let mut comparison = Comparison::default();
+        for (index, (code, wanted)) in got.codes().zip(wanted).enumerate() {
+            match self.distance(code, got.dtype, wanted) {
+                Some(distance) => comparison.worst = comparison.worst.max(distance),
+                None => comparison.offenders.push(index),
+            }
+        }
+        if let Self::Statistic { sigmas } = self {
+            let deviation = deviation(got, wanted);
+            let unbiased = deviation.abs() <= sigmas;
+            comparison.worst = deviation.abs() / sigmas;
+            if !unbiased {
+                comparison.offenders = (0..got.len()).collect();
+            }
+        }
+        comparison
+    }
+
+    /// How much of what is allowed one element uses up; `None` where it does not agree.
+    fn distance(self, code: u64, dtype: DType, wanted: &Wanted) -> Option<f64> {
+        let got = cast::value(code, dtype);
+        if wanted.value.is_nan() {
+            return got.is_nan().then_some(0.0);
+        }
+        if wanted.value.is_infinite() || self == Self::Bits {
+            let exact = cast::round(wanted.value, dtype);
+            let both_nan = got.is_nan() && cast::value(exact, dtype).is_nan();
+            return (code == exact || both_nan).then_some(0.0);
+        }
+        let [low, high] = self.range(dtype, wanted);
+        if got == low && got == high {
+            return Some(0.0);
+        }
+        (low <= got && got <= high).then(|| share(got, rounded(wanted.value, dtype), [low, high]))
+    }
+
+    /// The least and the greatest result that agree with a finite value.
+    fn range(self, dtype: DType, wanted: &Wanted) -> [f64; 2] {
+        let Wanted { value, mass } = *wanted;
+        let room = match self {
+            Self::Bits => 0.0,
+            Self::Ulps(n) => f64::from(n) * ulp(value, DType::F32),
+            Self::Bound { c } => c * 2.0_f64.powi(-24) * mass,
+            Self::Statistic { .. } => {
+                let [below, above] = neighbours(value, dtype);
+                return if rounded(value, dtype) == value {
+                    [value; 2]
+                } else {
+                    [below.min(above), below.max(above)]
+                };
+            }
+        };
+        [value - room, value + room].map(|edge| rounded(edge, dtype))
+    }
+}
+
+/// How far from `middle` towards the edge that lies on its side `got` is.
+fn share(got: f64, middle: f64, [low, high]: [f64; 2]) -> f64 {
+    let width = if got < middle { middle - low } else { high - middle };
+    let share = (got - middle).abs() / width;
+    // An edge at infinity is only reached where half of the format's largest ulp is within reach.
+    if share.is_finite() { share } else { f64::from(u8::from(got != middle)) }
+}
+
+/// By how many standard deviations the count of elements rounded up misses the sum of their chances.
+fn deviation(got: &Stored, wanted: &[Wanted]) -> f64 {
+    let (mut surplus, mut variance) = (0.0, 0.0);
+    let pairs = got.values().zip(wanted);
+    for (value, wanted) in pairs.filter(|(_, wanted)| wanted.value.is_finite()) {
+        let [near, far] = neighbours(wanted.value, got.dtype);
+        let chance = (wanted.value - near) / (far - near);
+        surplus += f64::from(u8::from(value == far)) - chance;
+        variance += chance * (1.0 - chance);
+    }
+    if variance == 0.0 { surplus * count(got.len()) } else { surplus / variance.sqrt() }
+}
+
+impl fmt::Display for Agreement {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let text = match self {
+            Self::Bits => "bits".to_owned(),
+            Self::Ulps(n) => format!("ulps({n})"),
+            Self::Bound { c } => format!("bound({c})"),
+            Self::Statistic { sigmas } => format!("statistic({sigmas} sigma)"),
+        };
+        f.pad(&text)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const ALL: [Agreement; 4] = [
+        Agreement::Bits,
+        Agreement::Ulps(1000),
+        Agreement::Bound { c: 1e30 },
+        Agreement::Statistic { sigmas: 1e30 },
+    ];
+
+    fn agrees(agreement: Agreement, got: f32, wanted: Wanted) -> bool {
+        let got = Stored::from_values(DType::F32, &[1], [f64::from(got)]);
+        agreement.compare(&got, &[wanted]).offenders.is_empty()
+    }
+
+    #[test]
+    fn nan_and_infinity_pass_no_tolerance_however_wide() {
+        for agreement in ALL {
+            for got in [f32::NAN, f32::INFINITY, f32::NEG_INFINITY] {
+                let wanted = Wanted { value: 1.0, mass: 1.0 };
+                assert!(!agrees(agreement, got, wanted), "{agreement} {got}");
+            }
+            for got in [0.0, f32::MAX, f32::NAN, f32::NEG_INFINITY] {
+                assert!(
+                    !agrees(agreement, got, Wanted::exactly(f64::INFINITY)),
+                    "{agreement} {got}"
+                );
+            }
+            for got in [0.0, f32::INFINITY] {
+                assert!(!agrees(agreement, got, Wanted::exactly(f64::NAN)), "{agreement} {got}");
+            }
+        }
+    }
+
+    #[test]
+    fn any_nan_equals_any_nan_and_infinities_equal_by_sign() {
+        for agreement in ALL {
+            assert!(agrees(agreement, f32::NAN, Wanted::exactly(-f64::NAN)), "{agreement}");
+            assert!(agrees(agreement, f32::INFINITY, Wanted::exactly(f64::INFINITY)));
+        }
+    }
+
+    #[test]
+    fn bits_tell_the_zeros_apart() {
+        assert!(agrees(Agreement::Bits, -0.0, Wanted::exactly(-0.0)));
+        assert!(!agrees(Agreement::Bits, 0.0, Wanted::exactly(-0.0)));
+    }
+
+    #[test]
+    fn ulps_end_where_they_say() {
+        let next = |n: u32| f32::from_bits(1.0_f32.to_bits() + n);
+        assert!(agrees(Agreement::Ulps(2), next(2), Wanted::exactly(1.0)));
+        assert!(!agrees(Agreement::Ulps(2), next(3), Wanted::exactly(1.0)));
+    }
+
+    #[test]
+    fn a_sixteen_bit_result_is_held_to_ulps_of_f32() {
+        let got = Stored::from_codes(DType::F16, &[1], [0x3c01]);
+        let agreement = Agreement::Ulps(2);
+        assert_eq!(agreement.compare(&got, &[Wanted::exactly(1.0)]).offenders, [0]);
+        let tie = 1.0 + 2.0_f64.powi(-11);
+        assert!(agreement.compare(&got, &[Wanted::exactly(tie)]).offenders.is_empty());
+    }
+
+    #[test]
+    fn infinity_agrees_with_a_bound_only_where_the_bound_reaches_overflow() {
+        let got = Stored::from_codes(DType::F16, &[1], [0x7c00]);
+        let wanted = Wanted { value: 65519.0, mass: 2.0_f64.powi(24) };
+        let within = |c| Agreement::Bound { c }.compare(&got, &[wanted]).offenders.is_empty();
+        assert!(within(1.0));
+        assert!(!within(0.5));
+    }
+
+    #[test]
+    fn a_statistic_catches_rounding_that_is_always_to_nearest() {
+        let agreement = Agreement::Statistic { sigmas: 5.0 };
+        let wanted = vec![Wanted::exactly(1.0 + 2.0_f64.powi(-12)); 1000];
+        let third = |i: u64| if i.is_multiple_of(4) { 0x3c01 } else { 0x3c00 };
+        let fair = Stored::from_codes(DType::F16, &[1000], (0..1000).map(third));
+        let nearest = Stored::from_codes(DType::F16, &[1000], (0..1000).map(|_| 0x3c00));
+        assert!(agreement.compare(&fair, &wanted).offenders.is_empty());
+        assert_eq!(agreement.compare(&nearest, &wanted).offenders.len(), 1000);
+    }
+}

@@ -1,0 +1,47 @@
+//! What a subject says of its arithmetic.
+
+use std::fmt;
+
+/// What a subject's arithmetic can do; the kit's agreement depends on this and on nothing else.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+#[expect(clippy::struct_excessive_bools, reason = "five independent facts, each with a name")]
+pub struct Arithmetic {
+    /// Optimizer steps use fused multiply-add where the arithmetic of the master weights says so.
+    pub fma: bool,
+    /// `f32` arithmetic keeps subnormal operands and results.
+    pub keeps_subnormals: bool,
+    /// `f32` division and square root are correctly rounded.
+    pub rounded_div_sqrt: bool,
+    /// `f64` tensors can be held, and cast to `f32` and back.
+    pub f64: bool,
+    /// Matrix products may go through Tensor Cores or their like, which truncate as they add.
+    pub tensor_core: bool,
+}
+
+impl Arithmetic {
+    /// IEEE 754 arithmetic with fused multiply-add, as a CPU has it.
+    pub const IEEE: Self = Self {
+        fma: true,
+        keeps_subnormals: true,
+        rounded_div_sqrt: true,
+        f64: true,
+        tensor_core: false,
+    };
+}
+
+impl fmt::Display for Arithmetic {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let facts = [
+            ("fma", self.fma),
+            ("keeps_subnormals", self.keeps_subnormals),
+            ("rounded_div_sqrt", self.rounded_div_sqrt),
+            ("f64", self.f64),
+            ("tensor_core", self.tensor_core),
+        ];
+        for (index, (name, holds)) in facts.into_iter().enumerate() {
+            let (gap, no) = (if index == 0 { "" } else { ", " }, if holds { "" } else { "no " });
+            write!(f, "{gap}{no}{name}")?;
+        }
+        Ok(())
+    }
+}

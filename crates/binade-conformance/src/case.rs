@@ -1,0 +1,184 @@
+//! A case, what it may find, and the list that cases are added to.
+
+use crate::{Agreement, Arithmetic, Operation, Refusal, Stored, Subject, Wanted};
+use std::fmt;
+
+/// A check of one contract, named `operation/variant/sentence`.
+pub struct Case<S> {
+    pub(crate) operation: Operation,
+    pub(crate) variant: String,
+    sentence: String,
+    pub(crate) check: Box<Checker<S>>,
+}
+
+type Checker<S> = dyn Fn(&S, &mut Check) -> Verdict;
+
+impl<S> Case<S> {
+    /// The full name, which `BINADE_CASE` filters by.
+    pub fn name(&self) -> String {
+        format!("{}/{}/{}", self.operation, self.variant, self.sentence)
+    }
+}
+
+impl<S> fmt::Debug for Case<S> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Case").field(&self.name()).finish()
+    }
+}
+
+/// How a case ends: well, or for a reason.
+pub type Verdict = Result<(), Stop>;
+
+/// Why a case did not end well.
+#[derive(Clone, Debug)]
+pub enum Stop {
+    /// The subject gave no result.
+    Refused(Refusal),
+    /// It gave a wrong one.
+    Wrong(Failure),
+}
+
+impl From<Refusal> for Stop {
+    fn from(refusal: Refusal) -> Self {
+        Self::Refused(refusal)
+    }
+}
+
+/// A wrong result, in words.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Failure {
+    /// What went in, as bits.
+    pub inputs: String,
+    /// What came out.
+    pub got: String,
+    /// What the oracle wants.
+    pub wanted: String,
+    /// How near it would have had to be.
+    pub agreement: String,
+}
+
+/// Compares on behalf of a case, by the agreement that the kit declares and no other.
+#[derive(Debug)]
+pub struct Check {
+    agreement: Agreement,
+    pub(crate) worst: f64,
+    pub(crate) compared: usize,
+}
+
+impl Check {
+    pub(crate) fn new(agreement: Agreement) -> Self {
+        Self { agreement, worst: 0.0, compared: 0 }
+    }
+
+    /// Compares a tensor by the operation's agreement.
+    ///
+    /// # Errors
+    ///
+    /// [`Stop::Wrong`] with the first element that does not agree.
+    pub fn tensor(&mut self, inputs: &[&Stored], got: &Stored, wanted: &[Wanted]) -> Verdict {
+        self.within(self.agreement, inputs, got, wanted)
+    }
+
+    /// Compares a tensor bit by bit, where values are such that every arithmetic gives the same.
+    ///
+    /// # Errors
+    ///
+    /// [`Stop::Wrong`] with the first element that does not agree.
+    pub fn exact(&mut self, inputs: &[&Stored], got: &Stored, wanted: &[f64]) -> Verdict {
+        let wanted: Vec<Wanted> = wanted.iter().copied().map(Wanted::exactly).collect();
+        self.within(Agreement::Bits, inputs, got, &wanted)
+    }
+
+    /// Compares two things by what they print as, with all their numbers as bits.
+    ///
+    /// # Errors
+    ///
+    /// [`Stop::Wrong`] where they differ.
+    pub fn equal(&mut self, inputs: impl fmt::Debug, got: String, wanted: String) -> Verdict {
+        self.compared += 1;
+        if got == wanted {
+            return Ok(());
+        }
+        let (inputs, agreement) = (format!("{inputs:?}"), Agreement::Bits.to_string());
+        Err(Stop::Wrong(Failure { inputs, got, wanted, agreement }))
+    }
+
+    pub(crate) fn within(
+        &mut self,
+        agreement: Agreement,
+        inputs: &[&Stored],
+        got: &Stored,
+        wanted: &[Wanted],
+    ) -> Verdict {
+        if got.len() != wanted.len() {
+            let count = |n: usize| format!("{n} elements");
+            return self.equal(inputs, count(got.len()), count(wanted.len()));
+        }
+        self.compared += 1;
+        let comparison = agreement.compare(got, wanted);
+        self.worst = self.worst.max(comparison.worst);
+        match comparison.offenders.first() {
+            None => Ok(()),
+            Some(&index) => {
+                let agreement = agreement.to_string();
+                let offenders = comparison.offenders.len();
+                let got_text = format!(
+                    "{} at {index}; {offenders} of {} elements disagree",
+                    got.element(index),
+                    got.len()
+                );
+                let wanted = wish(wanted[index], got);
+                let inputs = at(inputs, index, got.len());
+                Err(Stop::Wrong(Failure { inputs, got: got_text, wanted, agreement }))
+            }
+        }
+    }
+}
+
+/// What is wanted, before and after rounding.
+fn wish(wanted: Wanted, got: &Stored) -> String {
+    let rounded = Stored::from_values(got.dtype, &[1], [wanted.value]);
+    format!("{} from {:e}", rounded.element(0), wanted.value)
+}
+
+/// Inputs that match the result element by element at `index`, others by how they begin.
+fn at(inputs: &[&Stored], index: usize, length: usize) -> String {
+    let one = |input: &&Stored| {
+        if input.len() == length {
+            format!("{}[{index}] = {}", input.dtype, input.element(index))
+        } else {
+            format!("{input:?}")
+        }
+    };
+    inputs.iter().map(one).collect::<Vec<_>>().join("; ")
+}
+
+/// The cases for one subject.
+#[derive(Debug)]
+pub struct Suite<S> {
+    arithmetic: Arithmetic,
+    pub(crate) cases: Vec<Case<S>>,
+}
+
+impl<S: Subject> Suite<S> {
+    pub(crate) fn new(arithmetic: Arithmetic) -> Self {
+        Self { arithmetic, cases: Vec::new() }
+    }
+
+    /// What the subject says of its arithmetic, for cases that make sense in some only.
+    pub fn arithmetic(&self) -> &Arithmetic {
+        &self.arithmetic
+    }
+
+    /// Adds a case.
+    pub fn add(
+        &mut self,
+        operation: Operation,
+        variant: impl fmt::Display,
+        sentence: impl fmt::Display,
+        check: impl Fn(&S, &mut Check) -> Verdict + 'static,
+    ) {
+        let (variant, sentence) = (variant.to_string(), sentence.to_string());
+        self.cases.push(Case { operation, variant, sentence, check: Box::new(check) });
+    }
+}

@@ -1,0 +1,50 @@
+//! Adam, `AdamW` and `AMSGrad`, and the divisions by almost nothing that sixteen bits make of them elsewhere.
+
+use super::FLOATS;
+use super::steps::{self, variant};
+use super::training::Run;
+use crate::{Operation, Stored, Subject, Suite};
+use binade_core::DType;
+use binade_master_weights::{Adam, UpdateRule};
+
+const PLAIN: Adam = Adam {
+    lr: 0.01,
+    betas: [0.9, 0.999],
+    eps: 1e-8,
+    weight_decay: 0.0,
+    decoupled: false,
+    amsgrad: false,
+};
+
+pub(super) fn add<S: Subject>(suite: &mut Suite<S>) {
+    let rules = [
+        ("adam", PLAIN),
+        ("adam_with_low_betas", Adam { betas: [0.3, 0.6], ..PLAIN }),
+        ("adam_with_weight_decay", Adam { weight_decay: 0.01, ..PLAIN }),
+        ("amsgrad", Adam { amsgrad: true, ..PLAIN }),
+        ("adamw", Adam { weight_decay: 0.05, decoupled: true, ..PLAIN }),
+    ];
+    steps::add(suite, Operation::Adam, &rules.map(|(name, rule)| (name, UpdateRule::Adam(rule))));
+    for param in FLOATS {
+        for grad in FLOATS {
+            small(suite, [param, grad]);
+        }
+    }
+}
+
+/// Where 1e-8 is zero, and where the square of a gradient is.
+fn small<S: Subject>(suite: &mut Suite<S>, dtypes: [DType; 2]) {
+    let sentence = "a_gradient_of_zero_moves_nothing_and_makes_no_nan";
+    suite.add(Operation::Adam, variant(dtypes), sentence, move |s: &S, check| {
+        let param = Stored::vector(dtypes[0], [1.0, -0.5, 3.0]);
+        let zero = Stored::vector(dtypes[1], [0.0; 3]);
+        let step = (UpdateRule::Adam(PLAIN), zero);
+        Run::single(param, vec![step.clone(), step]).exact(s, check)
+    });
+    let sentence = "a_gradient_of_1e_4_moves_as_far_as_any_other";
+    suite.add(Operation::Adam, variant(dtypes), sentence, move |s: &S, check| {
+        let param = Stored::vector(dtypes[0], [1.0, -0.5, 3.0]);
+        let tiny = Stored::vector(dtypes[1], [1e-4, -1e-4, 1e-4].map(|x| x * 1024.0));
+        Run::single(param, vec![(UpdateRule::Adam(PLAIN), tiny)]).near(s, check)
+    });
+}

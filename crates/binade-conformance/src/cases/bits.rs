@@ -1,0 +1,32 @@
+//! To the device and back: without this, nothing else can be judged.
+
+use super::{get, put, values::Draw};
+use crate::{Operation, Stored, Subject, Suite};
+use binade_core::DType;
+
+pub(super) fn add<S: Subject>(suite: &mut Suite<S>) {
+    for dtype in [DType::BF16, DType::F16, DType::F32, DType::E4M3, DType::E5M2] {
+        let sentence = "every_pattern_comes_back_and_so_do_the_bits_of_a_nan";
+        suite.add(Operation::Bits, dtype, sentence, move |s: &S, check| {
+            let input = patterns(dtype);
+            let got = get(s, &put(s, &input)?, dtype, &input.shape)?;
+            let differs = input.codes().zip(got.codes()).position(|(a, b)| a != b);
+            let text = |tensor: &Stored| match differs {
+                Some(index) => format!("{} at {index}", tensor.element(index)),
+                None => "the same bits".to_owned(),
+            };
+            check.equal(&input, text(&got), text(&input))
+        });
+    }
+}
+
+/// All codes of narrow types, random ones of `f32`.
+fn patterns(dtype: DType) -> Stored {
+    let mut draw = Draw::new(1);
+    let codes: Vec<u64> = match dtype.bytes() {
+        1 => (0..256).collect(),
+        2 => (0..65536).collect(),
+        _ => (0..4097).map(|_| draw.code(dtype)).collect(),
+    };
+    Stored::from_codes(dtype, &[codes.len()], codes)
+}

@@ -1,0 +1,186 @@
+//! Casting: each element rounded once, to nearest even, whatever it is and wherever it stands.
+
+use super::values::{Draw, edges, infinities, infinity, nans, places};
+use super::{FLOATS, LENGTHS, LONG, get, put};
+use crate::oracle::cast::{round, value};
+use crate::{Check, Operation::Cast, Refusal, Stop, Stored, Subject, Suite, Verdict};
+use binade_core::DType;
+
+pub(super) fn add<S: Subject>(suite: &mut Suite<S>) {
+    for from in FLOATS {
+        for to in FLOATS {
+            classes(suite, from, to);
+            lengths(suite, from, to);
+        }
+    }
+    for to in [DType::BF16, DType::F16] {
+        roundings(suite, to);
+    }
+    for dtype in [DType::E4M3, DType::E5M2] {
+        eight_bits(suite, dtype);
+    }
+    if suite.arithmetic().f64 {
+        doubles(suite);
+    }
+}
+
+/// Casts codes and compares each with its value rounded once.
+fn cast<S: Subject>(s: &S, check: &mut Check, [from, to]: [DType; 2], codes: Vec<u64>) -> Verdict {
+    let input = Stored::from_codes(from, &[codes.len()], codes);
+    let output = s.cast(&put(s, &input)?, to)?;
+    let got = get(s, &output, to, &input.shape)?;
+    let wanted: Vec<f64> = input.values().collect();
+    check.exact(&[&input], &got, &wanted)
+}
+
+/// Casts values of `f32` of both signs.
+fn cast_values<S: Subject>(
+    s: &S,
+    check: &mut Check,
+    to: DType,
+    values: impl IntoIterator<Item = f64>,
+) -> Verdict {
+    let both = values.into_iter().flat_map(|x| [x, -x]);
+    cast(s, check, [DType::F32, to], both.map(|x| round(x, DType::F32)).collect())
+}
+
+fn classes<S: Subject>(suite: &mut Suite<S>, from: DType, to: DType) {
+    let mut add = |sentence: &str, codes: Vec<u64>| {
+        suite.add(Cast, format!("{from}-{to}"), sentence, move |s: &S, check| {
+            cast(s, check, [from, to], codes.clone())
+        });
+    };
+    add("every_nan_stays_a_nan", nans(from));
+    add("infinities_keep_their_sign", infinities(from));
+    add("zeros_ones_and_the_edges_of_the_format", edges(from));
+    let mut draw = Draw::new(2);
+    match from.bytes() {
+        2 => add("every_pattern", (0..65536).collect()),
+        _ => add("patterns_at_random", (0..20_000).map(|_| draw.code(from)).collect()),
+    }
+}
+
+fn lengths<S: Subject>(suite: &mut Suite<S>, from: DType, to: DType) {
+    let widest = from == DType::F32 || to == DType::F32;
+    for length in LENGTHS.into_iter().chain(LONG).filter(|&length| widest || length < LONG[0]) {
+        let sentence = format!("all_of_{length}_elements");
+        suite.add(Cast, format!("{from}-{to}"), sentence, move |s: &S, check| {
+            let mut draw = Draw::new(length);
+            let mut codes: Vec<u64> =
+                (0..length).map(|_| round(draw.within(-2.0, 2.0), from)).collect();
+            for (_, index) in places(length) {
+                codes[index] = nans(from)[0];
+            }
+            cast(s, check, [from, to], codes)
+        });
+    }
+}
+
+/// Where `f32` lies between two numbers of a sixteen-bit format.
+fn roundings<S: Subject>(suite: &mut Suite<S>, to: DType) {
+    let mut add = |sentence: &str, values: fn(DType) -> Vec<f64>| {
+        suite.add(Cast, format!("f32-{to}"), sentence, move |s: &S, check| {
+            cast_values(s, check, to, values(to))
+        });
+    };
+    add("a_tie_goes_to_the_even_neighbour", ties);
+    add("next_to_a_tie_goes_to_the_nearer_neighbour", beside_ties);
+    add("subnormals_are_kept", subnormals);
+    add("below_half_the_smallest_is_zero_with_its_sign", tiny);
+    add("overflow_begins_half_an_ulp_beyond_the_largest", overflow);
+}
+
+/// Each finite number of `to` above 0 with the one before it.
+fn pairs(to: DType) -> impl Iterator<Item = [f64; 2]> {
+    (1..infinity(to)).map(move |code| [value(code - 1, to), value(code, to)])
+}
+
+fn ties(to: DType) -> Vec<f64> {
+    pairs(to).map(|[a, b]| a.midpoint(b)).collect()
+}
+
+fn beside_ties(to: DType) -> Vec<f64> {
+    // Thinned: a pattern that rounds wrongly beside one tie does so beside most.
+    let beside = |[a, b]: [f64; 2]| around(a.midpoint(b));
+    pairs(to).step_by(5).flat_map(beside).collect()
+}
+
+/// The `f32` before `x` and the one after.
+fn around(x: f64) -> [f64; 2] {
+    let code = round(x, DType::F32);
+    [code - 1, code + 1].map(|code| value(code, DType::F32))
+}
+
+/// Multiples of half the smallest number, up to the smallest normal one.
+fn subnormals(to: DType) -> Vec<f64> {
+    let count = if to == DType::F16 { 2048 } else { 256 };
+    (1..count).map(|n| f64::from(n) * value(1, to) / 2.0).collect()
+}
+
+fn tiny(to: DType) -> Vec<f64> {
+    [0.5, 0.4999, 0.25, 1e-3].map(|share| share * value(1, to)).to_vec()
+}
+
+fn overflow(to: DType) -> Vec<f64> {
+    let [before, largest] = [2, 1].map(|steps| value(infinity(to) - steps, to));
+    let edge = largest + (largest - before) / 2.0;
+    let [below, above] = around(edge);
+    vec![largest, below, edge, above, f64::from(f32::MAX)]
+}
+
+/// Widened exactly; narrowed once, where the result is a number or the format has infinities.
+///
+/// What E4M3 makes of values beyond 464 is the caller's choice elsewhere, and no case here.
+fn eight_bits<S: Subject>(suite: &mut Suite<S>, dtype: DType) {
+    suite.add(Cast, format!("{dtype}-f32"), "every_pattern", move |s: &S, check| {
+        cast(s, check, [dtype, DType::F32], (0..256).collect())
+    });
+    let mut add = |sentence: &str, values: Vec<f64>| {
+        suite.add(Cast, format!("f32-{dtype}"), sentence, move |s: &S, check| {
+            cast_values(s, check, dtype, values.clone())
+        });
+    };
+    let largest = if dtype == DType::E4M3 { 0x7e } else { 0x7b };
+    let numbers = (0..largest).map(|code| [value(code, dtype), value(code + 1, dtype)]);
+    add(
+        "a_tie_goes_to_the_even_neighbour",
+        numbers.flat_map(|[a, b]| [a, a.midpoint(b), b]).collect(),
+    );
+    if dtype == DType::E5M2 {
+        add(
+            "overflow_begins_half_an_ulp_beyond_the_largest",
+            vec![61439.0, 61440.0, 61441.0, 1e30],
+        );
+    }
+}
+
+/// To and from `f64`: exact, or rounded once; straight to sixteen bits that, or refused, but not by way of `f32`.
+fn doubles<S: Subject>(suite: &mut Suite<S>) {
+    suite.add(Cast, "f32-f64", "patterns_at_random", |s: &S, check| {
+        let mut draw = Draw::new(3);
+        let codes = (0..4097).map(|_| draw.code(DType::F32)).collect();
+        cast(s, check, [DType::F32, DType::F64], codes)
+    });
+    suite.add(Cast, "f64-f32", "rounds_once", |s: &S, check| {
+        cast(s, check, [DType::F64, DType::F32], beside_double_ties(-24))
+    });
+    for (to, half_ulp) in [(DType::BF16, -8), (DType::F16, -11)] {
+        suite.add(Cast, format!("f64-{to}"), "rounds_once_or_is_refused", move |s: &S, check| {
+            // Who cannot cast at all has refused nothing.
+            cast(s, check, [DType::F64, DType::F32], vec![0])?;
+            match cast(s, check, [DType::F64, to], beside_double_ties(half_ulp)) {
+                Err(Stop::Refused(Refusal::Unsupported(_))) => {
+                    check.equal(to, "refused".to_owned(), "refused".to_owned())
+                }
+                verdict => verdict,
+            }
+        });
+    }
+}
+
+/// Doubles so close to a tie between two numbers beside 1 that `f32` takes them for the tie.
+fn beside_double_ties(half_ulp: i32) -> Vec<u64> {
+    let (tie, dust) = (2.0_f64.powi(half_ulp), 2.0_f64.powi(half_ulp - 27));
+    let points = [1.0 + tie + dust, 1.0 + 3.0 * tie - dust, 1.0 + tie, 1.0 + 3.0 * tie];
+    points.into_iter().flat_map(|x| [x, -x]).map(f64::to_bits).collect()
+}

@@ -1,0 +1,132 @@
+//! Matrix products: sizes around tiles, sums that only a wide accumulator holds, and what is not finite.
+
+use super::values::Draw;
+use super::{FLOATS, get, put};
+use crate::oracle::matmul::matmul;
+use crate::{Check, Operation::MatMul, Stored, Subject, Suite, Verdict};
+use binade_core::DType;
+
+/// Rows of A, inner extent, columns of B.
+type Size = [usize; 3];
+
+const SIZES: [Size; 16] = [
+    [1, 1, 1],
+    [1, 7, 1],
+    [2, 3, 4],
+    [8, 8, 8],
+    [7, 9, 5],
+    [16, 16, 16],
+    [17, 31, 33],
+    [33, 257, 9],
+    [64, 64, 64],
+    [1, 64, 129],
+    [129, 5, 1],
+    [63, 65, 31],
+    [3, 256, 2],
+    [2, 1000, 3],
+    [3, 4095, 2],
+    [2, 4096, 3],
+];
+
+pub(super) fn add<S: Subject>(suite: &mut Suite<S>) {
+    for dtype in FLOATS {
+        for size in SIZES {
+            random(suite, dtype, size);
+        }
+        sums(suite, dtype);
+        classes(suite, dtype);
+    }
+}
+
+/// The product as it is, and as the oracle wants it.
+fn product<S: Subject>(
+    s: &S,
+    [a, b]: [&Stored; 2],
+) -> Result<(Stored, Vec<crate::Wanted>), crate::Stop> {
+    let size = [a.shape[0], a.shape[1], b.shape[1]];
+    let output = s.matmul(&put(s, a)?, &put(s, b)?)?;
+    let got = get(s, &output, a.dtype, &[size[0], size[2]])?;
+    let values = [a, b].map(|matrix| matrix.values().collect::<Vec<f64>>());
+    Ok((got, matmul(&values[0], &values[1], size)))
+}
+
+fn near<S: Subject>(s: &S, check: &mut Check, [a, b]: [&Stored; 2]) -> Verdict {
+    let (got, wanted) = product(s, [a, b])?;
+    check.tensor(&[a, b], &got, &wanted)
+}
+
+/// For values whose products and sums are exact in `f32` in any order.
+fn exact<S: Subject>(s: &S, check: &mut Check, [a, b]: [&Stored; 2]) -> Verdict {
+    let (got, wanted) = product(s, [a, b])?;
+    let wanted: Vec<f64> = wanted.iter().map(|wanted| wanted.value).collect();
+    check.exact(&[a, b], &got, &wanted)
+}
+
+/// `A` and `B` of one size, element by element.
+fn matrices(dtype: DType, [m, k, n]: Size, mut element: impl FnMut() -> f64) -> [Stored; 2] {
+    [[m, k], [k, n]].map(|shape| {
+        let values: Vec<f64> = (0..shape[0] * shape[1]).map(|_| element()).collect();
+        Stored::from_values(dtype, &shape, values)
+    })
+}
+
+fn random<S: Subject>(suite: &mut Suite<S>, dtype: DType, size: Size) {
+    let [rows, inner, columns] = size;
+    let sentence = format!("random_{rows}x{inner}_by_{inner}x{columns}");
+    suite.add(MatMul, dtype, sentence, move |s: &S, check| {
+        let mut draw = Draw::new(rows * inner * columns);
+        let [a, b] = matrices(dtype, size, || draw.within(-1.0, 1.0));
+        near(s, check, [&a, &b])?;
+        let [a, b] = matrices(dtype, size, || draw.spread(-6.0, 2.0));
+        near(s, check, [&a, &b])
+    });
+}
+
+/// Integers, whose sums are exact in `f32` in any order, and in nothing narrower.
+fn sums<S: Subject>(suite: &mut Suite<S>, dtype: DType) {
+    let mut add = |sentence: &str, make: fn(DType) -> [Stored; 2]| {
+        suite.add(MatMul, dtype, sentence, move |s: &S, check| {
+            let [a, b] = make(dtype);
+            exact(s, check, [&a, &b])
+        });
+    };
+    add("256_ones_add_up", |dtype| matrices(dtype, [2, 256, 3], || 1.0));
+    add("4096_ones_add_up", |dtype| matrices(dtype, [2, 4096, 3], || 1.0));
+    add("an_inner_extent_of_nothing_gives_zeros", |dtype| matrices(dtype, [3, 0, 2], || 1.0));
+    add("partial_sums_may_leave_the_range_of_sixteen_bits", |dtype| {
+        let a = Stored::from_values(dtype, &[1, 4], [256.0, 256.0, -256.0, 1.0]);
+        let b = Stored::from_values(dtype, &[4, 1], [240.0, 240.0, 240.0, 256.0]);
+        [a, b]
+    });
+    add("products_below_the_smallest_number_still_add_up", |dtype| {
+        matrices(dtype, [1, 1024, 1], || 2.0_f64.powi(-14))
+    });
+}
+
+fn classes<S: Subject>(suite: &mut Suite<S>, dtype: DType) {
+    let sentence = "nan_and_infinity_stay_in_their_rows";
+    suite.add(MatMul, dtype, sentence, move |s: &S, check| {
+        for bad in [f64::NAN, f64::INFINITY, f64::NEG_INFINITY] {
+            for place in [0, 7, 14] {
+                let mut draw = Draw::new(5);
+                let [a, b] = matrices(dtype, [3, 5, 4], || draw.within(0.5, 1.0));
+                let mut values: Vec<f64> = a.values().collect();
+                values[place] = bad;
+                near(s, check, [&Stored::from_values(dtype, &[3, 5], values), &b])?;
+            }
+        }
+        Ok(())
+    });
+    suite.add(MatMul, dtype, "infinity_times_zero_is_nan", move |s: &S, check| {
+        let a = Stored::from_values(dtype, &[1, 2], [f64::INFINITY, 1.0]);
+        let b = Stored::from_values(dtype, &[2, 2], [0.0, 1.0, 1.0, 1.0]);
+        exact(s, check, [&a, &b])
+    });
+    if dtype == DType::F16 {
+        suite.add(MatMul, dtype, "a_product_beyond_65504_is_infinite", |s: &S, check| {
+            let a = Stored::from_values(DType::F16, &[2, 1], [256.0, -256.0]);
+            let b = Stored::from_values(DType::F16, &[1, 3], [255.0, 256.0, 1024.0]);
+            exact(s, check, [&a, &b])
+        });
+    }
+}

@@ -1,0 +1,56 @@
+//! Means: a sum in `f32`, divided by the count.
+
+use super::values::Draw;
+use super::{FLOATS, get, put};
+use crate::oracle::mean::mean;
+use crate::{Agreement, Check, Operation::Mean, Stored, Subject, Suite, Verdict, Wanted};
+use binade_core::DType;
+
+pub(super) fn add<S: Subject>(suite: &mut Suite<S>) {
+    for dtype in FLOATS {
+        exact_sums(suite, dtype);
+        random(suite, dtype);
+        classes(suite, dtype);
+    }
+}
+
+fn near<S: Subject>(s: &S, check: &mut Check, input: &Stored) -> Verdict {
+    let got = get(s, &s.mean(&put(s, input)?)?, DType::F32, &[])?;
+    check.tensor(&[input], &got, &[mean(&input.values().collect::<Vec<f64>>())])
+}
+
+/// Sums that are exact in `f32`, so that only the division may round.
+fn exact_sums<S: Subject>(suite: &mut Suite<S>, dtype: DType) {
+    let mut add = |sentence: &str, element: f64, count: usize| {
+        suite.add(Mean, dtype, sentence, move |s: &S, check| {
+            let input = Stored::vector(dtype, vec![element; count]);
+            let got = get(s, &s.mean(&put(s, &input)?)?, DType::F32, &[])?;
+            check.within(Agreement::Ulps(3), &[&input], &got, &[Wanted::exactly(element)])
+        });
+    };
+    add("the_mean_of_seventy_thousand_ones_is_one", 1.0, 70_000);
+    add("a_sum_beyond_the_format_still_has_a_mean", 57344.0, 1000);
+}
+
+fn random<S: Subject>(suite: &mut Suite<S>, dtype: DType) {
+    for length in [1, 2, 3, 33, 1000, 4097, 65537] {
+        suite.add(Mean, dtype, format!("random_{length}"), move |s: &S, check| {
+            let mut draw = Draw::new(length);
+            let values: Vec<f64> = (0..length).map(|_| draw.within(-1.0, 3.0)).collect();
+            near(s, check, &Stored::vector(dtype, values))
+        });
+    }
+}
+
+fn classes<S: Subject>(suite: &mut Suite<S>, dtype: DType) {
+    suite.add(Mean, dtype, "the_mean_of_nothing_is_nan", move |s: &S, check| {
+        near(s, check, &Stored::vector(dtype, []))
+    });
+    suite.add(Mean, dtype, "a_nan_or_an_infinity_shows", move |s: &S, check| {
+        for bad in [f64::NAN, f64::INFINITY, f64::NEG_INFINITY] {
+            near(s, check, &Stored::vector(dtype, [1.0, bad, 3.0]))?;
+            near(s, check, &Stored::vector(dtype, [1.0, 2.0, bad]))?;
+        }
+        Ok(())
+    });
+}

@@ -1,0 +1,65 @@
+//! The cases, by operation: which inputs, and which contract each checks.
+
+mod adam;
+mod bits;
+mod cast;
+mod matmul;
+mod mean;
+mod scale_update;
+mod sgd;
+mod steps;
+mod sum;
+mod training;
+mod unscale;
+mod values;
+
+use crate::{Arithmetic, Case, Failure, Refusal, Stop, Stored, Subject, Suite};
+use binade_core::DType;
+
+/// The element types that arithmetic happens on, in the order of every list.
+const FLOATS: [DType; 3] = [DType::BF16, DType::F16, DType::F32];
+
+/// Lengths around the edges of vectors and blocks.
+const LENGTHS: [usize; 14] = [0, 1, 7, 8, 9, 31, 32, 33, 255, 256, 257, 4095, 4096, 4097];
+
+/// Lengths around the edges of launches, for a few cases of each operation.
+const LONG: [usize; 3] = [65535, 65536, 65537];
+
+/// Every case for a subject of this arithmetic.
+pub fn all<S: Subject>(arithmetic: Arithmetic) -> Vec<Case<S>> {
+    let mut suite = Suite::new(arithmetic);
+    bits::add(&mut suite);
+    cast::add(&mut suite);
+    unscale::add(&mut suite);
+    scale_update::add(&mut suite);
+    sgd::add(&mut suite);
+    adam::add(&mut suite);
+    matmul::add(&mut suite);
+    sum::add(&mut suite);
+    mean::add(&mut suite);
+    suite.cases
+}
+
+/// A tensor on the subject's side.
+fn put<S: Subject>(subject: &S, tensor: &Stored) -> Result<S::Tensor, Refusal> {
+    subject.from_bits(&tensor.bytes, tensor.dtype, &tensor.shape)
+}
+
+/// A tensor of the subject's, which has to have this type and shape.
+fn get<S: Subject>(
+    subject: &S,
+    tensor: &S::Tensor,
+    dtype: DType,
+    shape: &[usize],
+) -> Result<Stored, Stop> {
+    let bytes = subject.to_bits(tensor)?;
+    let expected = dtype.bytes() * shape.iter().product::<usize>();
+    if bytes.len() == expected {
+        return Ok(Stored { dtype, shape: shape.to_vec(), bytes });
+    }
+    Err(Stop::Wrong(Failure {
+        got: format!("{} bytes", bytes.len()),
+        wanted: format!("{expected} bytes, being {dtype}{shape:?}"),
+        ..Failure::default()
+    }))
+}

@@ -1,0 +1,192 @@
+//! The scale's move: every branch of the rule, each update from a state that the kit gives.
+
+use super::values::Draw;
+use crate::oracle::scale_update::update;
+use crate::{Check, Operation::ScaleUpdate, Round, Stop, Subject, Suite, Verdict};
+use binade_grad_scaler::{LossScale, ScaleState};
+
+/// What an iteration saw.
+#[derive(Clone, Copy)]
+enum Saw {
+    Good,
+    /// An overflow in a step, which was skipped.
+    Skip,
+    /// An overflow in a part that was left out; no step was skipped.
+    Dropped,
+}
+use Saw::{Dropped, Good, Skip};
+
+impl Saw {
+    fn round(self) -> Round {
+        let (part, verdict) = match self {
+            Good => (false, false),
+            Skip => (true, true),
+            Dropped => (true, false),
+        };
+        Round { parts: vec![part], verdicts: vec![verdict] }
+    }
+}
+
+pub(super) fn add<S: Subject>(suite: &mut Suite<S>) {
+    growth(suite);
+    limits(suite);
+    divergence(suite);
+    flags(suite);
+    at_random(suite);
+}
+
+/// The default rule, changed.
+fn rule(change: impl FnOnce(&mut LossScale)) -> LossScale {
+    let mut rule = LossScale::dynamic();
+    change(&mut rule);
+    rule
+}
+
+/// One update from `state`, compared whole; gives the state that the oracle wants.
+fn one<S: Subject>(
+    s: &S,
+    check: &mut Check,
+    rule: &LossScale,
+    state: ScaleState,
+    round: &Round,
+) -> Result<ScaleState, Stop> {
+    let skipped = round.verdicts.contains(&true);
+    let overflow = skipped || round.parts.contains(&true);
+    let wanted = update(rule, &state, overflow, skipped);
+    let got = s.update_scale(rule, state, round)?;
+    check.equal((rule, state, round), told(&got), told(&wanted))?;
+    Ok(wanted)
+}
+
+/// A state with its significand as bits.
+fn told(state: &ScaleState) -> String {
+    format!("{state:?}, significand {:#010x}", state.significand.to_bits())
+}
+
+fn single<S: Subject>(
+    suite: &mut Suite<S>,
+    sentence: &str,
+    rule: LossScale,
+    states: Vec<ScaleState>,
+    saw: Saw,
+) {
+    suite.add(ScaleUpdate, "-", sentence, move |s: &S, check| {
+        states.iter().try_for_each(|&state| one(s, check, &rule, state, &saw.round()).map(drop))
+    });
+}
+
+fn sequence<S: Subject>(suite: &mut Suite<S>, sentence: &str, rule: LossScale, saw: Vec<Saw>) {
+    suite.add(ScaleUpdate, "-", sentence, move |s: &S, check| -> Verdict {
+        let mut state = rule.start();
+        for saw in &saw {
+            state = one(s, check, &rule, state, &saw.round())?;
+        }
+        Ok(())
+    });
+}
+
+fn growth<S: Subject>(suite: &mut Suite<S>) {
+    for interval in [1, 2, 3, 10] {
+        let rule = rule(|rule| {
+            rule.growth_interval = interval;
+        });
+        let sentence = format!("grows_after_{interval}_good_steps_and_not_before");
+        sequence(suite, &sentence, rule, vec![Good; 25]);
+    }
+    let three = rule(|rule| {
+        rule.growth_interval = 3;
+    });
+    let broken = vec![Good, Good, Skip, Good, Good, Good, Good, Dropped, Good, Good, Good];
+    sequence(suite, "an_overflow_starts_the_count_of_good_steps_anew", three, broken);
+    let wide = rule(|rule| {
+        rule.growth = 3;
+        rule.backoff = 2;
+        rule.growth_interval = 2;
+    });
+    let both = vec![Good, Good, Good, Skip];
+    sequence(suite, "moves_by_as_many_binades_as_the_rule_says", wide, both);
+
+    let beyond = vec![ScaleState { good_steps: 1000, ..three.start() }];
+    single(suite, "grows_where_the_interval_was_lowered_below_the_count", three, beyond, Good);
+    let rule = LossScale::dynamic();
+    let counted = |good_steps| ScaleState { good_steps, ..rule.start() };
+    let around = [2, 1].map(|before| counted(rule.growth_interval - before)).to_vec();
+    single(suite, "the_default_interval_is_kept_to_the_step", rule, around, Good);
+}
+
+fn limits<S: Subject>(suite: &mut Suite<S>) {
+    let high = rule(|rule| {
+        rule.growth_interval = 1;
+        rule.init = 22;
+    });
+    sequence(suite, "growth_stops_at_the_ceiling", high, vec![Good; 5]);
+    let wide = rule(|rule| {
+        rule.init = 3;
+        rule.backoff = 2;
+    });
+    sequence(suite, "a_step_down_ends_at_the_floor", wide, vec![Skip; 3]);
+    let mixed = vec![Good, Skip, Good, Dropped];
+    sequence(suite, "a_fixed_scale_does_not_move", LossScale::fixed(7), mixed.clone());
+    sequence(suite, "no_scaling_stays_at_one", LossScale::none(), mixed);
+    let imported: Vec<ScaleState> =
+        [3000.0, 1e-3].into_iter().filter_map(ScaleState::import).collect();
+    let quick = rule(|rule| {
+        rule.growth_interval = 1;
+        rule.min = -20;
+    });
+    for (sentence, saw) in [
+        ("an_imported_significand_survives_growth", Good),
+        ("an_imported_significand_survives_backoff", Skip),
+    ] {
+        single(suite, sentence, quick, imported.clone(), saw);
+    }
+}
+
+fn divergence<S: Subject>(suite: &mut Suite<S>) {
+    let low = rule(|rule| {
+        rule.init = 2;
+    });
+    sequence(suite, "an_overflow_at_the_floor_is_divergence", low, vec![Skip; 4]);
+    let impatient = rule(|rule| {
+        rule.patience = 3;
+    });
+    let broken = vec![Skip, Skip, Good, Skip, Skip, Dropped, Skip, Skip, Skip];
+    sequence(suite, "patience_counts_skips_in_a_row", impatient, broken);
+    let after = vec![Skip, Skip, Skip, Good, Good, Skip, Dropped];
+    sequence(suite, "divergence_latches_and_goes_on_counting", impatient, after);
+}
+
+fn flags<S: Subject>(suite: &mut Suite<S>) {
+    suite.add(ScaleUpdate, "-", "any_raised_part_or_verdict_backs_off_once", |s: &S, check| {
+        let rule = LossScale::dynamic();
+        for flags in 0..32_u32 {
+            let bit = |n: u32| flags >> n & 1 == 1;
+            let (parts, verdicts) = (vec![bit(0), bit(1), bit(2)], vec![bit(3), bit(4)]);
+            one(s, check, &rule, rule.start(), &Round { parts, verdicts })?;
+        }
+        Ok(())
+    });
+    suite.add(ScaleUpdate, "-", "an_iteration_without_steps_is_a_good_one", |s: &S, check| {
+        let rule = LossScale::dynamic();
+        one(s, check, &rule, rule.start(), &Round::default()).map(drop)
+    });
+}
+
+fn at_random<S: Subject>(suite: &mut Suite<S>) {
+    let sentence = "ten_thousand_updates_stay_within_the_limits";
+    suite.add(ScaleUpdate, "-", sentence, |s: &S, check| {
+        let rule = rule(|rule| {
+            rule.growth_interval = 4;
+            rule.min = -30;
+        });
+        let (mut draw, mut state) = (Draw::new(11), rule.start());
+        for _ in 0..10_000 {
+            let saw = [Good, Good, Good, Skip, Dropped, Skip, Good, Good];
+            let saw = saw[usize::from(draw.bits().to_le_bytes()[0] % 8)];
+            state = one(s, check, &rule, state, &saw.round())?;
+            // Divergence would freeze the rest.
+            state.diverged = false;
+        }
+        Ok(())
+    });
+}

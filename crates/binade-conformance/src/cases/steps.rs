@@ -1,0 +1,124 @@
+//! What every optimizer's fused step must do: the arithmetic, the masters, and skips that leave no trace.
+
+use super::training::{Move, Run, at_rest, calm, wild};
+use super::{FLOATS, LENGTHS, LONG};
+use crate::{Agreement, Operation, Stored, Subject, Suite};
+use binade_core::DType;
+use binade_grad_scaler::ScaleState;
+use binade_master_weights::UpdateRule;
+
+/// The same cases for each rule of an optimizer, the last of which has everything switched on, decay among it.
+pub(super) fn add<S: Subject>(
+    suite: &mut Suite<S>,
+    operation: Operation,
+    rules: &[(&'static str, UpdateRule)],
+) {
+    for param in FLOATS {
+        for grad in FLOATS {
+            for (name, rule) in rules {
+                arithmetic(suite, operation, [param, grad], name, *rule);
+            }
+            if let Some((_, rule)) = rules.last() {
+                skips(suite, operation, [param, grad], *rule);
+            }
+        }
+        if let Some((_, rule)) = rules.last() {
+            lengths(suite, operation, param, *rule);
+        }
+    }
+}
+
+/// `bf16<-f16`: a parameter and its gradient.
+pub(super) fn variant([param, grad]: [DType; 2]) -> String {
+    format!("{param}<-{grad}")
+}
+
+/// A first step, and a second from one identical state.
+fn arithmetic<S: Subject>(
+    suite: &mut Suite<S>,
+    operation: Operation,
+    dtypes: [DType; 2],
+    name: &str,
+    rule: UpdateRule,
+) {
+    let all_bits = operation.agreement(suite.arithmetic()) == Agreement::Bits;
+    let values = if all_bits { wild } else { calm };
+    suite.add(operation, variant(dtypes), format!("first_step_{name}"), move |s: &S, check| {
+        for make in [calm, values] {
+            let [param, grad, _] = make(dtypes, 257, 21);
+            Run::single(param, vec![(rule, grad)]).near(s, check)?;
+        }
+        Ok(())
+    });
+    suite.add(operation, variant(dtypes), format!("second_step_{name}"), move |s: &S, check| {
+        for make in [calm, values] {
+            let [param, first, second] = make(dtypes, 257, 22);
+            Run::single(param, vec![(at_rest(rule), first), (rule, second)]).near(s, check)?;
+        }
+        Ok(())
+    });
+}
+
+fn lengths<S: Subject>(suite: &mut Suite<S>, operation: Operation, dtype: DType, rule: UpdateRule) {
+    let dtypes = [dtype, dtype];
+    for length in LENGTHS.into_iter().chain([LONG[2]]) {
+        let sentence = format!("all_of_{length}_elements");
+        suite.add(operation, variant(dtypes), sentence, move |s: &S, check| {
+            let [param, grad, _] = calm(dtypes, length, length);
+            Run::single(param, vec![(rule, grad)]).near(s, check)
+        });
+    }
+}
+
+/// `tensor` with `bad` in its last place.
+fn spoilt(tensor: &Stored, bad: f64) -> Stored {
+    let mut values: Vec<f64> = tensor.values().collect();
+    if let Some(last) = values.last_mut() {
+        *last = bad;
+    }
+    Stored::from_values(tensor.dtype, &tensor.shape, values)
+}
+
+fn skips<S: Subject>(
+    suite: &mut Suite<S>,
+    operation: Operation,
+    dtypes: [DType; 2],
+    rule: UpdateRule,
+) {
+    let [param, first, second] = calm(dtypes, 33, 23);
+    let bad = spoilt(&first, f64::INFINITY);
+    let rest = at_rest(rule);
+    let mut add = |sentence: &str, run: Run| {
+        suite.add(operation, variant(dtypes), sentence, move |s: &S, check| run.near(s, check));
+    };
+    let single = |moves: &[(UpdateRule, &Stored)]| {
+        let moves = moves.iter().map(|(rule, grad)| (*rule, (*grad).clone())).collect();
+        Run::single(param.clone(), moves)
+    };
+    add("a_skipped_step_is_not_counted", single(&[(rule, &bad), (rule, &second)]));
+    add("a_skipped_step_moves_no_moment", single(&[(rest, &first), (rule, &bad), (rule, &second)]));
+
+    let mut add = |sentence: &str, run: Run| {
+        suite.add(operation, variant(dtypes), sentence, move |s: &S, check| run.exact(s, check));
+    };
+    for (sentence, value) in [
+        ("an_infinity_leaves_every_bit_alone", f64::INFINITY),
+        ("a_nan_leaves_every_bit_alone", f64::NAN),
+    ] {
+        let grads = vec![("a", Some(first.clone())), ("b", Some(spoilt(&second, value)))];
+        let params = vec![("a", param.clone()), ("b", param.clone())];
+        add(sentence, Run { params, moves: vec![Move::new(rule, grads, 10)] });
+    }
+    let zero = Stored::vector(dtypes[1], vec![0.0; 33]);
+    let overflow = spoilt(&zero, f64::INFINITY);
+    add("a_skipped_step_does_not_decay_weights", single(&[(rule, &overflow)]));
+
+    let mut halted = single(&[(rule, &first)]);
+    halted.moves[0].scale = ScaleState { diverged: true, ..halted.moves[0].scale };
+    add("a_diverged_scale_leaves_every_bit_alone", halted);
+    if dtypes[1] != DType::F16 {
+        let mut small = single(&[(rule, &spoilt(&first, 3e38))]);
+        small.moves[0].scale = ScaleState::power_of_two(-2);
+        add("an_overflow_only_once_unscaled_leaves_every_bit_alone", small);
+    }
+}

@@ -1,0 +1,90 @@
+//! Sums: `f32` inside whatever the storage, every element once.
+
+use super::values::{Draw, infinities, nans, places};
+use super::{FLOATS, LENGTHS, LONG, get, put};
+use crate::oracle::sum::sum;
+use crate::{Check, Operation::Sum, Stored, Subject, Suite, Verdict};
+use binade_core::DType;
+
+pub(super) fn add<S: Subject>(suite: &mut Suite<S>) {
+    for dtype in FLOATS {
+        integers(suite, dtype);
+        random(suite, dtype);
+        classes(suite, dtype);
+    }
+}
+
+fn near<S: Subject>(s: &S, check: &mut Check, input: &Stored) -> Verdict {
+    let got = get(s, &s.sum(&put(s, input)?)?, DType::F32, &[])?;
+    check.tensor(&[input], &got, &[sum(&input.values().collect::<Vec<f64>>())])
+}
+
+/// For multiples of one number whose absolute sum stays below 2^24 of it: exact in `f32`, in any order.
+fn exact<S: Subject>(s: &S, check: &mut Check, input: &Stored) -> Verdict {
+    let got = get(s, &s.sum(&put(s, input)?)?, DType::F32, &[])?;
+    check.exact(&[input], &got, &[sum(&input.values().collect::<Vec<f64>>()).value])
+}
+
+fn integers<S: Subject>(suite: &mut Suite<S>, dtype: DType) {
+    suite.add(Sum, dtype, "seventy_thousand_ones_are_seventy_thousand", move |s: &S, check| {
+        exact(s, check, &Stored::vector(dtype, vec![1.0; 70_000]))
+    });
+    let sentence = "large_values_that_alternate_leave_what_is_between_them";
+    suite.add(Sum, dtype, sentence, move |s: &S, check| {
+        let large = [57344.0, 57344.0, 96.0, -57344.0, -57344.0, 32.0];
+        [1, 3, 40].into_iter().try_for_each(|times| {
+            let values = large.iter().copied().cycle().take(6 * times);
+            exact(s, check, &Stored::vector(dtype, values))
+        })
+    });
+    for length in LENGTHS.into_iter().chain(LONG).filter(|&length| length > 0) {
+        suite.add(Sum, dtype, format!("all_of_{length}_elements"), move |s: &S, check| {
+            places(length).into_iter().try_for_each(|(_, index)| {
+                let mut values = vec![1.0; length];
+                values[index] = 128.0;
+                exact(s, check, &Stored::vector(dtype, values))
+            })
+        });
+    }
+}
+
+fn random<S: Subject>(suite: &mut Suite<S>, dtype: DType) {
+    for length in [1, 2, 33, 1000, 4097, 65537] {
+        suite.add(Sum, dtype, format!("random_{length}"), move |s: &S, check| {
+            let mut draw = Draw::new(length);
+            let calm: Vec<f64> = (0..length).map(|_| draw.within(-1.0, 1.0)).collect();
+            near(s, check, &Stored::vector(dtype, calm))?;
+            let spread: Vec<f64> = (0..length).map(|_| draw.spread(-8.0, 8.0)).collect();
+            near(s, check, &Stored::vector(dtype, spread))
+        });
+    }
+    suite.add(Sum, dtype, "the_sum_of_nothing_is_zero", move |s: &S, check| {
+        near(s, check, &Stored::vector(dtype, []))
+    });
+    suite.add(Sum, dtype, "the_shape_does_not_matter", move |s: &S, check| {
+        let mut draw = Draw::new(4);
+        let values: Vec<f64> = (0..210).map(|_| draw.within(-1.0, 1.0)).collect();
+        let shapes = [&[210][..], &[3, 70], &[5, 6, 7], &[1, 210, 1]];
+        shapes.into_iter().try_for_each(|shape| {
+            near(s, check, &Stored::from_values(dtype, shape, values.clone()))
+        })
+    });
+}
+
+fn classes<S: Subject>(suite: &mut Suite<S>, dtype: DType) {
+    suite.add(Sum, dtype, "a_nan_or_an_infinity_anywhere_shows", move |s: &S, check| {
+        for length in [1, 9, 257, 4097] {
+            for (_, index) in places(length) {
+                for code in nans(dtype).into_iter().take(2).chain(infinities(dtype)) {
+                    let mut codes: Vec<u64> = vec![0; length];
+                    codes[index] = code;
+                    near(s, check, &Stored::from_codes(dtype, &[length], codes))?;
+                }
+            }
+        }
+        Ok(())
+    });
+    suite.add(Sum, dtype, "infinities_of_both_signs_are_nan", move |s: &S, check| {
+        near(s, check, &Stored::vector(dtype, [f64::INFINITY, 1.0, f64::NEG_INFINITY]))
+    });
+}

@@ -1,0 +1,134 @@
+//! Runs of a few turns, for every optimizer: what they consist of, and how they are compared.
+
+use super::unscale::{Set, factor, upload, values};
+use super::values::Draw;
+use super::{get, put};
+use crate::oracle::{cast::rounded, train};
+use crate::{Check, Stop, Stored, Subject, Turn, Verdict};
+use binade_core::{DType, Named};
+use binade_grad_scaler::ScaleState;
+use binade_master_weights::UpdateRule;
+
+/// One turn on the kit's side.
+#[derive(Clone)]
+pub(super) struct Move {
+    pub(super) rule: UpdateRule,
+    pub(super) grads: Set,
+    pub(super) scale: ScaleState,
+}
+
+impl Move {
+    pub(super) fn new(rule: UpdateRule, grads: Set, exponent: i32) -> Self {
+        Self { rule, grads, scale: ScaleState::power_of_two(exponent) }
+    }
+}
+
+/// Parameters and what is done to them, from fresh masters.
+#[derive(Clone)]
+pub(super) struct Run {
+    pub(super) params: Vec<(&'static str, Stored)>,
+    pub(super) moves: Vec<Move>,
+}
+
+impl Run {
+    /// One parameter, `w`, and gradients of its own, scaled by 2^10.
+    pub(super) fn single(param: Stored, moves: Vec<(UpdateRule, Stored)>) -> Self {
+        let one = |(rule, grad)| Move::new(rule, vec![("w", Some(grad))], 10);
+        Self { params: vec![("w", param)], moves: moves.into_iter().map(one).collect() }
+    }
+
+    /// Trains, and compares every parameter by the operation's agreement.
+    pub(super) fn near<S: Subject>(&self, s: &S, check: &mut Check) -> Verdict {
+        self.each(s, |inputs, got, wanted| {
+            let wanted: Vec<crate::Wanted> =
+                wanted.iter().copied().map(crate::Wanted::exactly).collect();
+            check.tensor(inputs, got, &wanted)
+        })
+    }
+
+    /// Trains, and compares every parameter bit by bit: for skips, and for values that no arithmetic rounds otherwise.
+    pub(super) fn exact<S: Subject>(&self, s: &S, check: &mut Check) -> Verdict {
+        self.each(s, |inputs, got, wanted| check.exact(inputs, got, wanted))
+    }
+
+    fn each<S: Subject>(
+        &self,
+        s: &S,
+        mut compare: impl FnMut(&[&Stored], &Stored, &[f64]) -> Verdict,
+    ) -> Verdict {
+        let trained = self.train(s)?;
+        for (index, (name, param)) in self.params.iter().enumerate() {
+            let Some(after) = trained.iter().find(|after| &*after.name == *name) else {
+                let why = format!("parameter `{name}` is gone after training");
+                return Err(Stop::Refused(crate::Refusal::Failed(why)));
+            };
+            let got = get(s, &after.value, param.dtype, &param.shape)?;
+            let grads = self.moves.iter().filter_map(|turn| turn.grads.get(index)?.1.as_ref());
+            let inputs: Vec<&Stored> = std::iter::once(param).chain(grads).collect();
+            compare(&inputs, &got, &self.wanted(index))?;
+        }
+        Ok(())
+    }
+
+    fn train<S: Subject>(&self, s: &S) -> Result<Vec<Named<S::Tensor>>, Stop> {
+        let mut params = Vec::new();
+        for (name, param) in &self.params {
+            params.push(Named::new(*name, put(s, param)?));
+        }
+        let mut turns = Vec::new();
+        for Move { rule, grads, scale } in &self.moves {
+            turns.push(Turn { rule: *rule, grads: upload(s, grads)?, scale: *scale });
+        }
+        Ok(s.train(params, turns)?)
+    }
+
+    /// The masters that the oracle wants of one parameter.
+    fn wanted(&self, index: usize) -> Vec<f64> {
+        let params: Vec<Vec<f64>> = self.params.iter().map(|(_, p)| p.values().collect()).collect();
+        let turn = |Move { rule, grads, scale }: &Move| train::Turn {
+            rule: *rule,
+            grads: values(grads),
+            scale: factor(scale),
+            halted: scale.diverged,
+        };
+        let turns: Vec<train::Turn<'_>> = self.moves.iter().map(turn).collect();
+        train::train(&params, &turns).swap_remove(index).into_iter().map(f64::from).collect()
+    }
+}
+
+/// `rule` with nothing that moves a parameter: its first step from fresh state fills the moments, exactly or with one
+/// rounding that every arithmetic shares, so that a second step starts from one identical state on every device.
+pub(super) fn at_rest(rule: UpdateRule) -> UpdateRule {
+    let mut rule = rule.with_lr(0.0);
+    match &mut rule {
+        UpdateRule::Sgd(sgd) => sgd.weight_decay = 0.0,
+        UpdateRule::Adam(adam) => adam.weight_decay = 0.0,
+        _ => {}
+    }
+    rule
+}
+
+/// Values of which no two cancel in a step, so that units in the last place mean something: parameters in ±[1/2, 2),
+/// scaled gradients of the same signs whose unscaled values are in ±[1/4, 1).
+pub(super) fn calm(dtypes: [DType; 2], count: usize, seed: usize) -> [Stored; 3] {
+    let mut draw = Draw::new(seed);
+    let signs: Vec<f64> = (0..count).map(|_| draw.spread(0.0, 0.0)).collect();
+    let mut vector = |dtype, low: f64, high: f64| {
+        Stored::vector(dtype, signs.iter().map(|sign| sign * draw.within(low, high)))
+    };
+    let scale = 1024.0;
+    [
+        vector(dtypes[0], 0.5, 2.0),
+        vector(dtypes[1], 0.25 * scale, scale),
+        vector(dtypes[1], 0.25 * scale, scale),
+    ]
+}
+
+/// Values of any sign and many binades: for arithmetic whose every rounding is the oracle's.
+pub(super) fn wild(dtypes: [DType; 2], count: usize, seed: usize) -> [Stored; 3] {
+    let mut draw = Draw::new(seed);
+    let mut vector = |dtype, binades: f64| {
+        Stored::vector(dtype, (0..count).map(|_| rounded(draw.spread(-binades, binades), dtype)))
+    };
+    [vector(dtypes[0], 8.0), vector(dtypes[1], 14.0), vector(dtypes[1], 14.0)]
+}

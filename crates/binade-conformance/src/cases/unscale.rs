@@ -1,0 +1,214 @@
+//! Unscaling: divided by the scale in `f32`, with everything that is not finite found, counted and placed.
+
+use super::values::{edges, finite, infinities, nans, places};
+use super::{FLOATS, LENGTHS, LONG, get, put};
+use crate::oracle::cast::round;
+use crate::oracle::unscale::{Found, unscale};
+use crate::stored::show;
+use crate::{Agreement, Check, Operation::Unscale, Stop, Stored, Subject, Suite, Verdict, Wanted};
+use binade_core::{DType, Finding, Named, NamedGrads};
+use binade_grad_scaler::ScaleState;
+
+/// Named gradients on the kit's side.
+pub(super) type Set = Vec<(&'static str, Option<Stored>)>;
+
+pub(super) fn add<S: Subject>(suite: &mut Suite<S>) {
+    for dtype in FLOATS {
+        scales(suite, dtype);
+        lengths(suite, dtype);
+        ranges(suite, dtype);
+        sets(suite, dtype);
+    }
+    suite.add(Unscale, "mixed", "element_types_may_differ_within_a_set", |s: &S, check| {
+        let grad = |dtype| Some(Stored::vector(dtype, finite(3, 33, dtype, [-8.0, 8.0])));
+        let set: Set = ["a", "b", "c"].into_iter().zip(FLOATS.map(grad)).collect();
+        by(s, check, &set, ScaleState::power_of_two(10))
+    });
+    suite.add(Unscale, "-", "an_empty_set_is_not_raised", |s: &S, check| {
+        by(s, check, &vec![], ScaleState::power_of_two(16))
+    });
+}
+
+/// Gradients on the subject's side.
+pub(super) fn upload<S: Subject>(s: &S, set: &Set) -> Result<NamedGrads<S::Tensor>, Stop> {
+    let one = |(name, grad): &(&'static str, Option<Stored>)| {
+        let value = grad.as_ref().map(|grad| put(s, grad)).transpose()?;
+        Ok(Named::new(*name, value))
+    };
+    set.iter().map(one).collect()
+}
+
+/// Gradients as numbers.
+pub(super) fn values(set: &Set) -> Vec<(&'static str, Option<Vec<f64>>)> {
+    set.iter().map(|(name, grad)| (*name, grad.as_ref().map(|g| g.values().collect()))).collect()
+}
+
+/// The scale as a number.
+pub(super) fn factor(state: &ScaleState) -> f64 {
+    f64::from(state.significand) * 2.0_f64.powi(state.exponent)
+}
+
+/// Unscales `set` and compares the finding, and every gradient.
+fn by<S: Subject>(s: &S, check: &mut Check, set: &Set, state: ScaleState) -> Verdict {
+    let (wanted, found) = unscale(&values(set), factor(&state));
+    let got = s.unscale(upload(s, set)?, state)?;
+    check.equal(set, told(&got.found), tell(&found, state.diverged))?;
+    let names = |grads: &NamedGrads<S::Tensor>| {
+        grads.iter().map(|g| (g.name.to_string(), g.value.is_some())).collect::<Vec<_>>()
+    };
+    let listed: Vec<_> = set.iter().map(|(name, g)| ((*name).to_owned(), g.is_some())).collect();
+    check.equal(set, format!("{:?}", names(&got.grads)), format!("{listed:?}"))?;
+    for (((_, input), grad), wanted) in set.iter().zip(&got.grads).zip(wanted) {
+        if let (Some(input), Some(grad), Some(wanted)) = (input, &grad.value, wanted) {
+            let got = get(s, grad, DType::F32, &input.shape)?;
+            check.exact(&[input], &got, &wanted)?;
+        }
+    }
+    Ok(())
+}
+
+/// A device's finding, in the oracle's words.
+fn told(found: &Finding) -> String {
+    let first = found
+        .overflow
+        .as_ref()
+        .map(|o| (o.parameter.to_string(), o.index, f64::from(o.scaled), f64::from(o.unscaled)));
+    let missing = found.missing.iter().map(ToString::to_string).collect();
+    let (infinities, nans) = (found.infinities, found.nans);
+    let magnitude = f64::from(found.magnitude);
+    tell(&Found { first, infinities, nans, magnitude, missing }, found.halted)
+}
+
+/// A finding with its numbers as bits, all NaNs alike.
+fn tell(found: &Found, halted: bool) -> String {
+    let first =
+        found.first.as_ref().map_or("nothing".to_owned(), |(name, index, before, after)| {
+            format!("{name}[{index}] = {}, unscaled {}", bits(*before), bits(*after))
+        });
+    let Found { infinities, nans, missing, .. } = found;
+    let magnitude = bits(found.magnitude);
+    format!(
+        "first {first}; {infinities} infinite, {nans} NaN; magnitude {magnitude}; missing {missing:?}; halted {halted}"
+    )
+}
+
+fn bits(x: f64) -> String {
+    if x.is_nan() { "NaN".to_owned() } else { show(round(x, DType::F32), DType::F32) }
+}
+
+fn one(dtype: DType, codes: Vec<u64>) -> Set {
+    vec![("w", Some(Stored::from_codes(dtype, &[codes.len()], codes)))]
+}
+
+fn scales<S: Subject>(suite: &mut Suite<S>, dtype: DType) {
+    for exponent in [-20, -10, -1, 0, 1, 8, 15, 16, 17, 24] {
+        let sentence = format!("divides_exactly_by_2^{exponent}");
+        suite.add(Unscale, dtype, sentence, move |s: &S, check| {
+            let more = finite(7, 257, dtype, [-14.0, 15.0]).into_iter().map(|x| round(x, dtype));
+            let codes = edges(dtype).into_iter().chain(more).collect();
+            by(s, check, &one(dtype, codes), ScaleState::power_of_two(exponent))
+        });
+    }
+    suite.add(
+        Unscale,
+        dtype,
+        "divides_by_an_imported_scale_within_two_ulps",
+        move |s: &S, check| {
+            let grad = Stored::vector(dtype, finite(8, 257, dtype, [-4.0, 4.0]));
+            for scale in [3.0_f32, 1000.0, 0.7] {
+                let Some(state) = ScaleState::import(scale) else { continue };
+                let exact = |x: f64| Wanted::exactly(x / f64::from(scale));
+                let wanted: Vec<Wanted> = grad.values().map(exact).collect();
+                let out = s.unscale(upload(s, &vec![("w", Some(grad.clone()))])?, state)?;
+                for out in out.grads.iter().filter_map(|g| g.value.as_ref()) {
+                    let got = get(s, out, DType::F32, &grad.shape)?;
+                    check.within(Agreement::Ulps(2), &[&grad], &got, &wanted)?;
+                }
+            }
+            Ok(())
+        },
+    );
+}
+
+fn lengths<S: Subject>(suite: &mut Suite<S>, dtype: DType) {
+    let state = ScaleState::power_of_two(12);
+    for length in LENGTHS.into_iter().chain(LONG) {
+        let grad = move || -> Vec<u64> {
+            finite(length, length, dtype, [-10.0, 10.0]).iter().map(|&x| round(x, dtype)).collect()
+        };
+        suite.add(Unscale, dtype, format!("all_of_{length}_elements"), move |s: &S, check| {
+            by(s, check, &one(dtype, grad()), state)
+        });
+        // Long tensors: the last place alone.
+        let tried = if length < LONG[0] { 3 } else { 1 };
+        for (place, index) in places(length).into_iter().take(tried) {
+            for (kind, bad) in [("a_nan", nans(dtype)), ("an_infinity", infinities(dtype))] {
+                let sentence = format!("{kind}_in_the_{place}_of_{length}_is_found");
+                // Short tensors take each code of its kind, others one.
+                let bad = if length < 255 { bad } else { vec![bad[0]] };
+                suite.add(Unscale, dtype, sentence, move |s: &S, check| {
+                    let mut codes = grad();
+                    bad.iter().try_for_each(|code| {
+                        codes[index] = *code;
+                        by(s, check, &one(dtype, codes.clone()), state)
+                    })
+                });
+            }
+        }
+    }
+}
+
+/// What leaves the range of a format on the way.
+fn ranges<S: Subject>(suite: &mut Suite<S>, dtype: DType) {
+    let mut add = |sentence: &str, values: Vec<f64>, exponent: i32| {
+        suite.add(Unscale, dtype, sentence, move |s: &S, check| {
+            let grad = Stored::vector(dtype, values.clone());
+            by(s, check, &vec![("w", Some(grad))], ScaleState::power_of_two(exponent))
+        });
+    };
+    // 2^-24 / 2^24 is far below what sixteen bits hold, bf16's apart.
+    let smallest = 2.0_f64.powi(-24);
+    add("what_scaling_rescued_is_not_lost_again", vec![smallest, -smallest, 1e-4, 1.0], 24);
+    if dtype != DType::F16 {
+        add("infinite_only_once_unscaled_is_an_overflow", vec![1.0, 3e38, -3e38], -2);
+        let small = vec![1e-35, -3e-36, 2e-38, 1.2e-38];
+        add("results_below_the_smallest_normal_round_once", small, 20);
+    }
+}
+
+/// Several parameters, missing gradients, and who is named.
+fn sets<S: Subject>(suite: &mut Suite<S>, dtype: DType) {
+    let vector = move |values: &[f64]| Some(Stored::vector(dtype, values.iter().copied()));
+    let mut add = |sentence: &'static str, diverged: bool, set: Set| {
+        let state = ScaleState { diverged, ..ScaleState::power_of_two(3) };
+        suite.add(Unscale, dtype, sentence, move |s: &S, check| by(s, check, &set, state));
+    };
+    let (inf, nan) = (f64::INFINITY, f64::NAN);
+    let late: Vec<f64> = (0..5000).map(|i| if i == 4999 { nan } else { 1.0 }).collect();
+    add(
+        "the_first_offender_is_of_the_lowest_parameter",
+        false,
+        vec![("a", vector(&[1.0, 2.0])), ("b", vector(&late)), ("c", vector(&[inf, nan]))],
+    );
+    add(
+        "the_first_offender_has_the_lowest_index",
+        false,
+        vec![("w", vector(&[1.0, -inf, nan, inf, nan]))],
+    );
+    add(
+        "infinities_and_nans_are_counted_apart",
+        false,
+        vec![("a", vector(&[inf, nan, -inf, 4.0])), ("b", vector(&[nan, nan, 1.0]))],
+    );
+    add(
+        "magnitude_is_the_largest_finite_scaled_gradient",
+        false,
+        vec![("a", vector(&[-1024.0, inf, 3.0])), ("b", vector(&[nan, 512.0]))],
+    );
+    add(
+        "missing_gradients_are_listed_in_order",
+        false,
+        vec![("a", None), ("b", vector(&[1.0])), ("c", None), ("d", vector(&[2.0]))],
+    );
+    add("a_diverged_scale_halts_finite_gradients", true, vec![("w", vector(&[1.0, 2.0]))]);
+}

@@ -1,0 +1,97 @@
+//! Values that arithmetic goes wrong on, and a generator for the rest.
+
+use crate::oracle::cast;
+use binade_core::DType;
+
+/// A generator of test values, the same in every run (Steele, Lea and Flood, `SplitMix`, 2014).
+pub(super) struct Draw(u64);
+
+impl Draw {
+    pub(super) fn new(seed: usize) -> Self {
+        Self(seed as u64)
+    }
+
+    pub(super) fn bits(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let z = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        let z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        z ^ (z >> 31)
+    }
+
+    /// Uniform in [low, high).
+    #[expect(clippy::cast_precision_loss, reason = "53 bits are kept, which f64 holds")]
+    pub(super) fn within(&mut self, low: f64, high: f64) -> f64 {
+        low + (high - low) * ((self.bits() >> 11) as f64 * 2.0_f64.powi(-53))
+    }
+
+    /// Of either sign, with a magnitude in 2^low..2^high, every binade as likely as the others.
+    pub(super) fn spread(&mut self, low: f64, high: f64) -> f64 {
+        let magnitude = self.within(low, high).exp2();
+        if self.bits().is_multiple_of(2) { magnitude } else { -magnitude }
+    }
+
+    /// Any code of `dtype`, NaN and infinity among them.
+    pub(super) fn code(&mut self, dtype: DType) -> u64 {
+        self.bits() >> (64 - 8 * dtype.bytes())
+    }
+}
+
+/// `n` values of `dtype`, each exactly representable, magnitudes in 2^low..2^high.
+pub(super) fn finite(seed: usize, n: usize, dtype: DType, [low, high]: [f64; 2]) -> Vec<f64> {
+    let mut draw = Draw::new(seed);
+    (0..n).map(|_| cast::rounded(draw.spread(low, high), dtype)).collect()
+}
+
+/// Zeros, ones, and the edges of normal, subnormal and finite, of both signs.
+pub(super) fn edges(dtype: DType) -> Vec<u64> {
+    let (exponent, fraction) = fields(dtype);
+    let one = ((1 << (exponent - 1)) - 1) << fraction;
+    let normal = 1 << fraction;
+    let largest = infinity(dtype) - 1;
+    both_signs(dtype, &[0, 1, 2, 3, normal - 1, normal, normal + 1, one, one + 1, largest])
+}
+
+/// Quiet and signalling NaNs with the lowest, highest and mixed payloads, of both signs.
+pub(super) fn nans(dtype: DType) -> Vec<u64> {
+    let quiet = 1 << (fields(dtype).1 - 1);
+    let payloads = [1, quiet - 1, quiet, quiet + 1, 2 * quiet - 1];
+    both_signs(dtype, &payloads.map(|payload| infinity(dtype) + payload))
+}
+
+/// Both infinities.
+pub(super) fn infinities(dtype: DType) -> Vec<u64> {
+    both_signs(dtype, &[infinity(dtype)])
+}
+
+/// The code of positive infinity.
+pub(super) fn infinity(dtype: DType) -> u64 {
+    let (exponent, fraction) = fields(dtype);
+    ((1 << exponent) - 1) << fraction
+}
+
+fn both_signs(dtype: DType, codes: &[u64]) -> Vec<u64> {
+    let sign = 1 << (8 * dtype.bytes() - 1);
+    codes.iter().flat_map(|code| [*code, code | sign]).collect()
+}
+
+/// Bits of exponent and fraction.
+fn fields(dtype: DType) -> (u32, u32) {
+    match dtype {
+        DType::BF16 => (8, 7),
+        DType::F16 => (5, 10),
+        DType::F32 => (8, 23),
+        other => panic!("{other} has no edges here; take bf16, f16 or f32"),
+    }
+}
+
+/// The last, the first and the middle index of a length, each once.
+pub(super) fn places(length: usize) -> Vec<(&'static str, usize)> {
+    let all = [("last", length.wrapping_sub(1)), ("first", 0), ("middle", length / 2)];
+    let mut places: Vec<(&str, usize)> = Vec::new();
+    for (name, index) in all.into_iter().filter(|(_, index)| *index < length) {
+        if places.iter().all(|(_, taken)| *taken != index) {
+            places.push((name, index));
+        }
+    }
+    places
+}

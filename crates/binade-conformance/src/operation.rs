@@ -1,0 +1,68 @@
+//! The operations that the kit knows, and how near each must come.
+
+use crate::{Agreement, Arithmetic};
+use std::fmt;
+
+/// An operation; its oracle, its cases and every backend's file go by the same name.
+#[non_exhaustive]
+#[derive(Clone, Copy, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
+pub enum Operation {
+    /// To the device and back.
+    Bits,
+    /// Between element types.
+    Cast,
+    /// Gradients divided by their scale, and what the pass finds.
+    Unscale,
+    /// The scale's move after an iteration.
+    ScaleUpdate,
+    /// A fused step of stochastic gradient descent.
+    Sgd,
+    /// A fused step of Adam or `AdamW`.
+    Adam,
+    /// Matrix product.
+    MatMul,
+    /// Sum of all elements.
+    Sum,
+    /// Mean of all elements.
+    Mean,
+}
+
+impl Operation {
+    /// The name that cases begin with.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Bits => "bits",
+            Self::Cast => "cast",
+            Self::Unscale => "unscale",
+            Self::ScaleUpdate => "scale_update",
+            Self::Sgd => "sgd",
+            Self::Adam => "adam",
+            Self::MatMul => "matmul",
+            Self::Sum => "sum",
+            Self::Mean => "mean",
+        }
+    }
+
+    /// How near a subject of this arithmetic must come. Nothing else loosens it.
+    ///
+    /// Steps without the roundings that the oracle uses differ by one rounding in the gradient and one in the
+    /// parameter: two units in the last place, on values of which none cancel. Tensor Cores truncate where they align
+    /// addends; four times the bound of rounding covers the designs measured by Fasi, Higham, Mikaitis and Pranesh
+    /// (`PeerJ` Computer Science 7:e330, 2021).
+    pub const fn agreement(self, arithmetic: &Arithmetic) -> Agreement {
+        match self {
+            Self::Bits | Self::Cast | Self::Unscale | Self::ScaleUpdate => Agreement::Bits,
+            Self::Sgd if arithmetic.fma => Agreement::Bits,
+            Self::Adam if arithmetic.fma && arithmetic.rounded_div_sqrt => Agreement::Bits,
+            Self::Sgd | Self::Adam => Agreement::Ulps(2),
+            Self::MatMul if arithmetic.tensor_core => Agreement::Bound { c: 4.0 },
+            Self::MatMul | Self::Sum | Self::Mean => Agreement::Bound { c: 1.0 },
+        }
+    }
+}
+
+impl fmt::Display for Operation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.name())
+    }
+}

@@ -1,0 +1,201 @@
+//! Casting: what the codes of a format stand for, and rounding by search among them.
+//!
+//! Layouts are those of IEEE 754-2019, 3.4, of bfloat16, and of the OCP 8-bit Floating Point Specification 1.0.
+
+use binade_core::DType;
+
+/// Widths of a format's fields, and whether its top exponent is for infinity and NaN alone.
+struct Layout {
+    exponent: u32,
+    fraction: u32,
+    has_infinity: bool,
+}
+
+/// # Panics
+///
+/// For types that are not floating-point.
+fn layout(dtype: DType) -> Layout {
+    let (exponent, fraction) = match dtype {
+        DType::BF16 => (8, 7),
+        DType::F16 => (5, 10),
+        DType::F32 => (8, 23),
+        DType::E4M3 => (4, 3),
+        DType::E5M2 => (5, 2),
+        other => panic!("{other} has no layout here; take bf16, f16, f32, e4m3 or e5m2"),
+    };
+    Layout { exponent, fraction, has_infinity: dtype != DType::E4M3 }
+}
+
+impl Layout {
+    /// The lowest code, sign aside, that is not a finite number: infinity, or E4M3's only NaN.
+    fn top(&self) -> u64 {
+        let all_ones = (1 << (self.exponent + self.fraction)) - 1;
+        if self.has_infinity { all_ones - ((1 << self.fraction) - 1) } else { all_ones }
+    }
+
+    /// The number that `code`, without sign, stands for; the code after the largest number stands for what would come
+    /// next if the exponents went on, which is where overflow begins to round from.
+    fn number(&self, code: u64) -> f64 {
+        let fraction = code & ((1 << self.fraction) - 1);
+        let exponent = (code >> self.fraction).cast_signed();
+        let bias = (1_i64 << (self.exponent - 1)) - 1;
+        let (significand, exponent) = match exponent {
+            0 => (fraction, 1),
+            e => (fraction + (1 << self.fraction), e),
+        };
+        small(significand) * power_of_two(exponent - bias - i64::from(self.fraction))
+    }
+
+    /// The highest code whose number is at most `magnitude`.
+    fn at_most(&self, magnitude: f64) -> u64 {
+        let (mut low, mut high) = (0, self.top() + 1);
+        while high - low > 1 {
+            let middle = u64::midpoint(low, high);
+            if self.number(middle) <= magnitude { low = middle } else { high = middle }
+        }
+        low
+    }
+}
+
+/// The value of `code`, exactly.
+///
+/// # Panics
+///
+/// For types that are not floating-point.
+pub fn value(code: u64, dtype: DType) -> f64 {
+    if dtype == DType::F64 {
+        return f64::from_bits(code);
+    }
+    let layout = layout(dtype);
+    let sign = 1_u64 << (layout.exponent + layout.fraction);
+    let magnitude = match code & (sign - 1) {
+        finite if finite < layout.top() => layout.number(finite),
+        top if top == layout.top() && layout.has_infinity => f64::INFINITY,
+        _ => f64::NAN,
+    };
+    if code & sign == 0 { magnitude } else { -magnitude }
+}
+
+/// The code of `dtype` nearest to `x`; of two that are equally near, the even one. Overflow goes to infinity, and in
+/// E4M3, which has none, to NaN.
+///
+/// # Panics
+///
+/// For types that are not floating-point.
+pub fn round(x: f64, dtype: DType) -> u64 {
+    if dtype == DType::F64 {
+        return x.to_bits();
+    }
+    let layout = layout(dtype);
+    let sign = u64::from(x.is_sign_negative()) << (layout.exponent + layout.fraction);
+    if x.is_nan() {
+        return sign | layout.top() | (1 << (layout.fraction - 1));
+    }
+    let below = layout.at_most(x.abs());
+    if below == layout.top() {
+        return sign | below;
+    }
+    let (down, up) = (x.abs() - layout.number(below), layout.number(below + 1) - x.abs());
+    let goes_up = up < down || (up == down && below % 2 == 1);
+    sign | (below + u64::from(goes_up))
+}
+
+/// `x` as `dtype` holds it.
+///
+/// # Panics
+///
+/// For types that are not floating-point.
+pub fn rounded(x: f64, dtype: DType) -> f64 {
+    value(round(x, dtype), dtype)
+}
+
+/// The numbers of `dtype` that enclose a finite `x`: the nearest at most as large in magnitude, and the next.
+///
+/// # Panics
+///
+/// For `f64`, and for types that are not floating-point.
+pub fn neighbours(x: f64, dtype: DType) -> [f64; 2] {
+    let layout = layout(dtype);
+    let below = layout.at_most(x.abs()).min(layout.top() - 1);
+    [below, below + 1].map(|code| layout.number(code).copysign(x))
+}
+
+/// One unit in the last place of `dtype` at a finite `x`.
+///
+/// # Panics
+///
+/// For `f64`, and for types that are not floating-point.
+pub fn ulp(x: f64, dtype: DType) -> f64 {
+    let [below, above] = neighbours(x, dtype);
+    (above - below).abs()
+}
+
+/// A significand of at most 24 bits, as a number.
+#[expect(clippy::cast_precision_loss, reason = "significands have at most 24 bits")]
+fn small(significand: u64) -> f64 {
+    significand as f64
+}
+
+/// 2^exponent, which is normal in `f64` for every format's exponents.
+fn power_of_two(exponent: i64) -> f64 {
+    f64::from_bits((exponent + 1023).cast_unsigned() << 52)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn codes_stand_for_the_numbers_that_the_standards_print() {
+        let table = [
+            (DType::BF16, 0x7f7f, 3.3895313892515355e38),
+            (DType::BF16, 0x0001, 9.183549615799121e-41),
+            (DType::F16, 0x7bff, 65504.0),
+            (DType::F16, 0x0001, 5.960464477539063e-8),
+            (DType::F32, 0x7f7f_ffff, f64::from(f32::MAX)),
+            (DType::F32, 0x0000_0001, f64::from(f32::from_bits(1))),
+            (DType::E4M3, 0x7e, 448.0),
+            (DType::E4M3, 0x01, 0.001953125),
+            (DType::E5M2, 0x7b, 57344.0),
+            (DType::E5M2, 0xfc, f64::NEG_INFINITY),
+        ];
+        for (dtype, code, number) in table {
+            assert_eq!(value(code, dtype), number, "{dtype} {code:#x}");
+        }
+        assert!(value(0x7f, DType::E4M3).is_nan() && value(0x7d, DType::E5M2).is_nan());
+    }
+
+    #[test]
+    fn every_number_rounds_to_its_own_code() {
+        for (dtype, codes) in
+            [(DType::BF16, 1 << 16), (DType::F16, 1 << 16), (DType::E4M3, 256), (DType::E5M2, 256)]
+        {
+            for code in (0..codes).filter(|&code| !value(code, dtype).is_nan()) {
+                assert_eq!(round(value(code, dtype), dtype), code, "{dtype} {code:#x}");
+            }
+        }
+    }
+
+    #[test]
+    fn ties_go_to_even_and_overflow_begins_half_an_ulp_beyond_the_largest() {
+        assert_eq!(round(1.0 + 2.0_f64.powi(-11), DType::F16), 0x3c00);
+        assert_eq!(round(1.0 + 3.0 * 2.0_f64.powi(-11), DType::F16), 0x3c02);
+        assert_eq!(round(65519.99, DType::F16), 0x7bff);
+        assert_eq!(round(65520.0, DType::F16), 0x7c00);
+        assert_eq!(round(-61440.0, DType::E5M2), 0xfc);
+        assert_eq!(round(464.0, DType::E4M3), 0x7e);
+        assert_eq!(round(464.1, DType::E4M3), 0x7f);
+    }
+
+    #[test]
+    fn to_f32_it_agrees_with_the_processor() {
+        for x in [0.1, -1e-42, 1e39, 3.4028235677973366e38, 1e-46, -0.0, 1.0 + 2.0_f64.powi(-24)] {
+            #[expect(
+                clippy::cast_possible_truncation,
+                reason = "the processor's rounding is asked for"
+            )]
+            let processor = x as f32;
+            assert_eq!(round(x, DType::F32), u64::from(processor.to_bits()), "{x}");
+        }
+    }
+}

@@ -1,0 +1,28 @@
+//! Matrix product in `f64`, where products of `f32` are exact.
+
+use crate::Wanted;
+
+/// `A·B` for row-major `A` [rows, inner] and `B` [inner, columns], with the mass inner·Σ|a||b| that bounds the error of
+/// summing in `f32` (Higham, Accuracy and Stability of Numerical Algorithms, 3.5).
+pub fn matmul(a: &[f64], b: &[f64], [rows, inner, columns]: [usize; 3]) -> Vec<Wanted> {
+    let mut product = Vec::with_capacity(rows * columns);
+    for row in 0..rows {
+        for column in 0..columns {
+            let mut wanted = Wanted { value: 0.0, mass: 0.0 };
+            for at in 0..inner {
+                let term = a[row * inner + at] * b[at * columns + column];
+                wanted.value += term;
+                wanted.mass += term.abs();
+            }
+            wanted.mass *= count(inner);
+            product.push(wanted);
+        }
+    }
+    product
+}
+
+/// A count as a number.
+#[expect(clippy::cast_precision_loss, reason = "counts are far below 2^53")]
+pub(crate) fn count(n: usize) -> f64 {
+    n as f64
+}

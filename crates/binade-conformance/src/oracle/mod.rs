@@ -1,0 +1,14 @@
+//! What each operation means: one element at a time, one screen each, independent of everything they judge.
+//!
+//! Speed is no concern here, and neither is sharing code: an oracle is right because it can be read beside its
+//! definition.
+
+pub mod adam;
+pub mod cast;
+pub mod matmul;
+pub mod mean;
+pub mod scale_update;
+pub mod sgd;
+pub mod sum;
+pub mod train;
+pub mod unscale;

@@ -1,0 +1,189 @@
+//! What a run found: every failure, every skip, and a table.
+
+use crate::{Agreement, Arithmetic, Failure, Operation};
+use std::collections::BTreeMap;
+use std::fmt;
+
+/// How a case ended.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Outcome {
+    /// As the oracle wants.
+    Passed,
+    /// Not; and how.
+    Failed(Failure),
+    /// Not run to its end; and why.
+    Skipped(String),
+}
+
+/// A case that was run.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Record {
+    /// The full name.
+    pub name: String,
+    /// The operation.
+    pub operation: Operation,
+    /// Element types, mostly.
+    pub variant: String,
+    /// The worst difference within the agreement, as a share of what it allows.
+    pub worst: f64,
+    /// How it ended.
+    pub outcome: Outcome,
+}
+
+/// Everything a run found.
+#[derive(Clone, Debug)]
+pub struct Report {
+    subject: String,
+    arithmetic: Arithmetic,
+    records: Vec<Record>,
+}
+
+impl Report {
+    pub(crate) fn new(subject: &str, arithmetic: Arithmetic) -> Self {
+        Self { subject: subject.to_owned(), arithmetic, records: Vec::new() }
+    }
+
+    pub(crate) fn add(&mut self, record: Record) {
+        self.records.push(record);
+    }
+
+    /// Every case that was run, in order.
+    pub fn records(&self) -> &[Record] {
+        &self.records
+    }
+
+    /// How many cases passed.
+    pub fn passed(&self) -> usize {
+        self.records.iter().filter(|record| record.outcome == Outcome::Passed).count()
+    }
+
+    /// Cases that failed, by name.
+    pub fn failed(&self) -> Vec<(&str, &Failure)> {
+        self.records
+            .iter()
+            .filter_map(|record| match &record.outcome {
+                Outcome::Failed(failure) => Some((record.name.as_str(), failure)),
+                _ => None,
+            })
+            .collect()
+    }
+
+    /// Cases that were skipped, by name, and why.
+    pub fn skipped(&self) -> Vec<(&str, &str)> {
+        self.records
+            .iter()
+            .filter_map(|record| match &record.outcome {
+                Outcome::Skipped(why) => Some((record.name.as_str(), why.as_str())),
+                _ => None,
+            })
+            .collect()
+    }
+
+    /// Whether something passed and nothing failed: a run in which nothing ran is no success.
+    pub fn is_success(&self) -> bool {
+        self.passed() > 0 && self.failed().is_empty()
+    }
+
+    /// Ends a test well, or with the whole report.
+    ///
+    /// # Panics
+    ///
+    /// Where [`is_success`](Self::is_success) is false.
+    #[track_caller]
+    pub fn assert_success(&self) {
+        assert!(self.is_success(), "{self}");
+    }
+
+    fn rows(&self) -> BTreeMap<(Operation, &str), Row> {
+        let mut rows = BTreeMap::new();
+        for record in &self.records {
+            let row: &mut Row =
+                rows.entry((record.operation, record.variant.as_str())).or_default();
+            match record.outcome {
+                Outcome::Passed => row.passed += 1,
+                Outcome::Failed(_) => row.failed += 1,
+                Outcome::Skipped(_) => row.skipped += 1,
+            }
+            row.worst = row.worst.max(record.worst);
+        }
+        rows
+    }
+
+    fn table(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        writeln!(f, "operation     dtype          cases  agreement   worst  status")?;
+        for ((operation, variant), row) in self.rows() {
+            let cases = row.passed + row.failed + row.skipped;
+            let agreement = operation.agreement(&self.arithmetic);
+            write!(f, "{operation:<12}  {variant:<13}  {cases:>5}  {agreement:<10}")?;
+            writeln!(f, "  {:>5}  {}", worst(row.worst, agreement), row.status())?;
+        }
+        Ok(())
+    }
+}
+
+/// The worst difference as a share of what is allowed.
+fn worst(share: f64, agreement: Agreement) -> String {
+    match agreement {
+        Agreement::Bits => "0".to_owned(),
+        _ => format!("{share:.3}"),
+    }
+}
+
+#[derive(Default)]
+struct Row {
+    passed: usize,
+    failed: usize,
+    skipped: usize,
+    worst: f64,
+}
+
+impl Row {
+    fn status(&self) -> String {
+        match (self.failed, self.skipped, self.passed) {
+            (0, 0, _) => "ok".to_owned(),
+            (0, _, 0) => "skipped".to_owned(),
+            (0, skipped, _) => format!("ok, {skipped} skipped"),
+            (failed, _, _) => format!("{failed} FAILED"),
+        }
+    }
+}
+
+impl fmt::Display for Report {
+    /// The table; then each skip with its reason, each failure with its particulars, and the counts.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        writeln!(f, "{}: {}", self.subject, self.arithmetic)?;
+        self.table(f)?;
+        for (name, why) in self.skipped() {
+            writeln!(f, "skipped {name}: {why}")?;
+        }
+        for (name, failure) in self.failed() {
+            writeln!(f, "FAILED {name}\n{failure}  run it alone: BINADE_CASE={name}")?;
+        }
+        let (failed, skipped) = (self.failed().len(), self.skipped().len());
+        write!(
+            f,
+            "{}: {} passed, {failed} failed, {skipped} skipped",
+            self.subject,
+            self.passed()
+        )?;
+        if self.passed() == 0 {
+            f.write_str("; nothing ran, which is no success: look at BINADE_CASE")?;
+        }
+        Ok(())
+    }
+}
+
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let lines = [
+            ("inputs", &self.inputs),
+            ("got", &self.got),
+            ("wanted", &self.wanted),
+            ("agreement", &self.agreement),
+        ];
+        for (label, text) in lines.into_iter().filter(|(_, text)| !text.is_empty()) {
+            writeln!(f, "  {label:<9}  {text}")?;
+        }
+        Ok(())
+    }
+}

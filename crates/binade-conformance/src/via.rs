@@ -1,0 +1,101 @@
+//! A subject's operations by way of the traits that users call.
+
+use crate::{Refusal, Round, Subject, Turn, Unscaled};
+use binade_core::{DType, Handle, Named, NamedGrads};
+use binade_grad_scaler::{GradScaler, LossScale, ScaleState, ScaleStore};
+use binade_master_weights::{MasterWeights, Materialise, Plan};
+
+/// [`Subject::unscale`] by [`GradScaler::unscale`].
+///
+/// # Errors
+///
+/// The device's.
+pub fn unscale<D>(
+    device: &D,
+    grads: NamedGrads<D::Tensor>,
+    scale: ScaleState,
+) -> Result<Unscaled<D::Tensor>, Refusal>
+where
+    D: GradScaler<Grads: From<NamedGrads<D::Tensor>>>,
+    D: Materialise<Grads = <D as GradScaler>::Grads>,
+{
+    let mut grads = <D as GradScaler>::Grads::from(grads);
+    let scale = device.upload_state(scale)?;
+    let found = device.unscale(&mut grads, &scale)?;
+    let (mut findings, _) = device.read(&[&found], &scale)?;
+    let found = findings.pop().ok_or_else(|| missing("read gave no finding for the one asked"))?;
+    Ok(Unscaled { grads: device.materialise(grads)?, found })
+}
+
+/// [`Subject::update_scale`] by [`ScaleStore::update`], with flags raised by unscaling an infinity.
+///
+/// # Errors
+///
+/// The device's.
+pub fn update_scale<S, D>(
+    subject: &S,
+    device: &D,
+    rule: &LossScale,
+    scale: ScaleState,
+    round: &Round,
+) -> Result<ScaleState, Refusal>
+where
+    S: Subject<Tensor = D::Tensor>,
+    D: GradScaler<Grads: From<NamedGrads<D::Tensor>>>,
+{
+    let flags = |raised: &[bool]| {
+        raised.iter().map(|&raised| flag(subject, device, raised)).collect::<Result<Vec<_>, _>>()
+    };
+    let (parts, verdicts) = (flags(&round.parts)?, flags(&round.verdicts)?);
+    let (parts, verdicts): (Vec<_>, Vec<_>) = (parts.iter().collect(), verdicts.iter().collect());
+    let mut scale = device.upload_state(scale)?;
+    device.update(&mut scale, &parts, &verdicts, rule)?;
+    Ok(device.read(&[], &scale)?.1)
+}
+
+/// A finding that is raised or not.
+fn flag<S, D>(subject: &S, device: &D, raised: bool) -> Result<D::Found, Refusal>
+where
+    S: Subject<Tensor = D::Tensor>,
+    D: GradScaler<Grads: From<NamedGrads<D::Tensor>>>,
+{
+    let element: f32 = if raised { f32::INFINITY } else { 1.0 };
+    let tensor = subject.from_bits(&element.to_le_bytes(), DType::F32, &[1])?;
+    let mut grads = D::Grads::from(vec![Named::new("flag", Some(tensor))]);
+    let one = device.upload_state(ScaleState::power_of_two(0))?;
+    Ok(device.unscale(&mut grads, &one)?)
+}
+
+/// [`Subject::train`] by [`GradScaler::unscale`] and [`MasterWeights::step`].
+///
+/// # Errors
+///
+/// The device's.
+pub fn train<D>(
+    device: &D,
+    mut params: Vec<Named<<D as Handle>::Tensor>>,
+    turns: Vec<Turn<<D as Handle>::Tensor>>,
+) -> Result<Vec<Named<<D as Handle>::Tensor>>, Refusal>
+where
+    D: GradScaler<Grads: From<NamedGrads<<D as Handle>::Tensor>>>,
+    D: MasterWeights<
+            Params = Vec<Named<<D as Handle>::Tensor>>,
+            Grads = <D as GradScaler>::Grads,
+            Found = <D as ScaleStore>::Found,
+        >,
+{
+    let first = turns.first().ok_or_else(|| missing("training takes at least one turn"))?;
+    let mut masters = device.masters(&mut params, &Plan::new(first.rule)?)?;
+    for turn in turns {
+        device.set_plan(&mut masters, &Plan::new(turn.rule)?)?;
+        let mut grads = <D as GradScaler>::Grads::from(turn.grads);
+        let scale = device.upload_state(turn.scale)?;
+        let found = device.unscale(&mut grads, &scale)?;
+        device.step(&mut params, &mut masters, grads, &found)?;
+    }
+    Ok(params)
+}
+
+fn missing(what: &str) -> Refusal {
+    Refusal::Failed(what.to_owned())
+}

@@ -1,0 +1,117 @@
+//! Each wrong subject is caught, by the case that names its fault.
+
+use crate::wrong::Wrong::{self, *};
+use binade_conformance::Runner;
+
+/// Runs the cases of the fault's operation and element types, and wants this one among those that fail.
+#[track_caller]
+fn caught(wrong: Wrong, case: &str) {
+    let siblings = case.rsplit_once('/').map_or(case, |(siblings, _)| siblings);
+    let report = Runner::new().only(format!("{siblings}/")).run(&wrong);
+    let failed: Vec<&str> = report.failed().into_iter().map(|(name, _)| name).collect();
+    assert!(failed.contains(&case), "{case} let it pass; these did not: {failed:#?}");
+    assert!(!report.is_success());
+    assert!(report.passed() > 0, "one fault, and nothing at all passed");
+}
+
+#[test]
+fn flushing_subnormals_is_caught() {
+    caught(FlushesSubnormals, "cast/f32-f16/subnormals_are_kept");
+}
+
+#[test]
+fn rounding_half_up_is_caught() {
+    caught(RoundsHalfUp, "cast/f32-f16/a_tie_goes_to_the_even_neighbour");
+}
+
+#[test]
+fn a_nan_missed_in_the_last_element_is_caught() {
+    caught(MissesTheLastElement, "unscale/f16/a_nan_in_the_last_of_4097_is_found");
+}
+
+#[test]
+fn a_last_element_left_scaled_is_caught() {
+    caught(LeavesTheLastElementScaled, "unscale/bf16/all_of_33_elements");
+}
+
+#[test]
+fn naming_the_last_offender_is_caught() {
+    caught(NamesTheLastOffender, "unscale/f32/the_first_offender_is_of_the_lowest_parameter");
+    caught(NamesTheLastOffender, "unscale/f32/the_first_offender_has_the_lowest_index");
+}
+
+#[test]
+fn unscaling_into_f16_is_caught() {
+    caught(UnscalesIntoF16, "unscale/f16/what_scaling_rescued_is_not_lost_again");
+}
+
+#[test]
+fn checking_only_before_the_multiply_is_caught() {
+    caught(ChecksOnlyBefore, "unscale/f32/infinite_only_once_unscaled_is_an_overflow");
+}
+
+#[test]
+fn growing_one_step_late_is_caught() {
+    caught(GrowsOneStepLate, "scale_update/-/grows_after_3_good_steps_and_not_before");
+    caught(GrowsOneStepLate, "scale_update/-/the_default_interval_is_kept_to_the_step");
+}
+
+#[test]
+fn halving_at_the_floor_is_caught() {
+    caught(HalvesAtTheFloor, "scale_update/-/an_overflow_at_the_floor_is_divergence");
+}
+
+#[test]
+fn stepping_on_an_overflow_is_caught() {
+    caught(StepsOnOverflow, "sgd/f16<-f16/an_infinity_leaves_every_bit_alone");
+    caught(StepsOnOverflow, "adam/bf16<-f32/a_nan_leaves_every_bit_alone");
+}
+
+#[test]
+fn decaying_weights_on_a_skipped_step_is_caught() {
+    caught(DecaysOnOverflow, "adam/f32<-f32/a_skipped_step_does_not_decay_weights");
+}
+
+#[test]
+fn counting_skipped_steps_is_caught() {
+    caught(CountsSkippedSteps, "adam/f32<-f16/a_skipped_step_is_not_counted");
+}
+
+#[test]
+fn unscaling_by_the_new_scale_is_caught() {
+    caught(
+        UnscalesByTheNewScale,
+        "sgd/f16<-f16/each_gradient_is_divided_by_the_scale_it_was_made_with",
+    );
+}
+
+#[test]
+fn forgetting_masters_is_caught() {
+    caught(ForgetsMasters, "sgd/bf16<-bf16/a_hundred_steps_of_1e_4_take_one_to_0_99");
+}
+
+#[test]
+fn an_epsilon_of_sixteen_bits_is_caught() {
+    caught(AddsEpsilonInF16, "adam/f16<-f16/a_gradient_of_zero_moves_nothing_and_makes_no_nan");
+}
+
+#[test]
+fn summing_in_f16_is_caught() {
+    caught(SumsInF16, "sum/f16/seventy_thousand_ones_are_seventy_thousand");
+    caught(SumsInF16, "sum/f16/large_values_that_alternate_leave_what_is_between_them");
+}
+
+#[test]
+fn multiplying_in_f16_is_caught() {
+    caught(MultipliesInF16, "matmul/f16/4096_ones_add_up");
+    caught(MultipliesInF16, "matmul/f16/random_2x4096_by_4096x3");
+}
+
+#[test]
+fn a_panic_is_a_failure_of_its_case_and_stops_no_other() {
+    let report = Runner::new().only("/bf16").run(&Panics);
+    let failed = report.failed();
+    assert!(failed.iter().all(|(name, _)| name.starts_with("cast/")), "{failed:?}");
+    assert!(failed[0].1.got.contains("not today"), "{:?}", failed[0]);
+    assert!(report.passed() > 0);
+}

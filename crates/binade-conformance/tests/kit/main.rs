@@ -1,0 +1,7 @@
+//! The kit tested by itself: on a subject that is right, and on subjects that are wrong in one way each.
+
+mod caught;
+mod right;
+mod toy;
+mod unfused;
+mod wrong;

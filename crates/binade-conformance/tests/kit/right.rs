@@ -1,0 +1,92 @@
+//! The kit on a subject that is right: nothing fails, nothing is skipped, and the runner's own rules hold.
+
+use crate::toy::{Plain, Toy};
+use binade_conformance::{Arithmetic, Outcome, Refusal, Runner, Subject};
+use binade_core::DType;
+
+#[test]
+fn a_right_subject_passes_every_case() {
+    let report = Runner::new().require("toy").run(&Toy);
+    report.assert_success();
+    assert_eq!(report.skipped(), []);
+    assert!(report.passed() > 1000, "{report}");
+}
+
+#[test]
+fn a_filter_picks_cases_by_part_of_their_full_name() {
+    let report = Runner::new().only("sum/f16/seventy").run(&Toy);
+    let names: Vec<&str> = report.records().iter().map(|record| record.name.as_str()).collect();
+    assert_eq!(names, ["sum/f16/seventy_thousand_ones_are_seventy_thousand"]);
+    assert!(report.is_success());
+}
+
+#[test]
+fn a_run_in_which_nothing_ran_fails() {
+    let report = Runner::new().only("no such case").run(&Toy);
+    assert!(!report.is_success());
+    assert!(report.to_string().contains("nothing ran"), "{report}");
+}
+
+/// Stores tensors and does nothing else: what a stranger starts with.
+struct Storage;
+
+impl Subject for Storage {
+    type Tensor = Plain;
+
+    fn name(&self) -> &'static str {
+        "storage"
+    }
+
+    fn arithmetic(&self) -> Arithmetic {
+        Arithmetic::IEEE
+    }
+
+    fn from_bits(&self, bits: &[u8], dtype: DType, shape: &[usize]) -> Result<Plain, Refusal> {
+        Toy.from_bits(bits, dtype, shape)
+    }
+
+    fn to_bits(&self, tensor: &Plain) -> Result<Vec<u8>, Refusal> {
+        Toy.to_bits(tensor)
+    }
+}
+
+#[test]
+fn what_a_subject_leaves_out_is_skipped_counted_and_named() {
+    let report = Runner::new().run(&Storage);
+    assert!(report.is_success(), "{report}");
+    assert_eq!(report.passed(), 5);
+    assert_eq!(report.skipped().len(), report.records().len() - 5);
+    assert!(report.to_string().contains("skipped mean/f32/"), "{report}");
+}
+
+#[test]
+fn a_run_of_skips_alone_fails() {
+    assert!(!Runner::new().only("matmul/").run(&Storage).is_success());
+}
+
+#[test]
+fn where_a_device_is_required_a_skip_is_a_failure() {
+    let report = Runner::new().require("storage").run(&Storage);
+    assert_eq!(report.failed().len(), report.records().len() - 5);
+    assert!(Runner::new().require("another").run(&Storage).is_success());
+}
+
+#[test]
+fn an_excuse_lets_a_skip_pass_and_nothing_else() {
+    let runner = Runner::new().require("storage").only("sum/");
+    let excused = runner.clone().excuse("sum/", "it only stores").run(&Storage);
+    assert_eq!(excused.failed(), []);
+    assert!(
+        matches!(&excused.records()[0].outcome, Outcome::Skipped(why) if why.contains("it only stores"))
+    );
+    let stale = Runner::new().excuse("sum/", "it only stores").run(&Toy);
+    assert!(stale.failed().iter().all(|(name, _)| name.starts_with("sum/")));
+    assert!(!stale.is_success());
+}
+
+#[test]
+fn the_table_prints_the_arithmetic_and_the_agreement() {
+    let text = Runner::new().only("matmul/bf16").run(&Toy).to_string();
+    assert!(text.starts_with("toy: fma, keeps_subnormals"), "{text}");
+    assert!(text.contains("bound(1)"), "{text}");
+}

@@ -1,0 +1,173 @@
+//! The shortest complete subject: a tensor of bytes, and each operation as one would first write it down.
+
+use binade_conformance::{Arithmetic, Refusal, Round, Subject, Turn, Unscaled};
+use binade_core::cast::{E4M3, E5M2, OnOverflow::NonFinite};
+use binade_core::{DType, Finding, Named, NamedGrads};
+use binade_grad_scaler::{LossScale, ScaleState, Seen};
+use binade_master_weights::step::{Factor, Slices, step};
+use binade_master_weights::{StepConstants, UpdateRule};
+use half::{bf16, f16};
+
+/// Elements as little-endian bytes.
+#[derive(Clone, Debug)]
+pub(crate) struct Plain {
+    pub(crate) dtype: DType,
+    pub(crate) shape: Vec<usize>,
+    pub(crate) bytes: Vec<u8>,
+}
+
+impl Plain {
+    pub(crate) fn read(&self) -> Vec<f32> {
+        let one = |bytes: &[u8]| match (self.dtype, bytes) {
+            (DType::BF16, &[a, b]) => bf16::from_le_bytes([a, b]).to_f32(),
+            (DType::F16, &[a, b]) => f16::from_le_bytes([a, b]).to_f32(),
+            (DType::E4M3, &[a]) => E4M3::from_bits(a).to_f32(),
+            (DType::E5M2, &[a]) => E5M2::from_bits(a).to_f32(),
+            (DType::F32, &[a, b, c, d]) => f32::from_le_bytes([a, b, c, d]),
+            (dtype, _) => panic!("the toy stores no {dtype}"),
+        };
+        self.bytes.chunks(self.dtype.bytes()).map(one).collect()
+    }
+
+    pub(crate) fn write(values: &[f32], dtype: DType, shape: &[usize]) -> Self {
+        let one = |x: &f32| match dtype {
+            DType::BF16 => bf16::from_f32(*x).to_le_bytes().to_vec(),
+            DType::F16 => f16::from_f32(*x).to_le_bytes().to_vec(),
+            DType::E4M3 => vec![E4M3::from_f32(*x, NonFinite).to_bits()],
+            DType::E5M2 => vec![E5M2::from_f32(*x, NonFinite).to_bits()],
+            _ => x.to_le_bytes().to_vec(),
+        };
+        Self { dtype, shape: shape.to_vec(), bytes: values.iter().flat_map(one).collect() }
+    }
+}
+
+pub(crate) struct Toy;
+
+impl Subject for Toy {
+    type Tensor = Plain;
+
+    fn name(&self) -> &'static str {
+        "toy"
+    }
+
+    fn arithmetic(&self) -> Arithmetic {
+        Arithmetic { f64: false, ..Arithmetic::IEEE }
+    }
+
+    fn from_bits(&self, bits: &[u8], dtype: DType, shape: &[usize]) -> Result<Plain, Refusal> {
+        Ok(Plain { dtype, shape: shape.to_vec(), bytes: bits.to_vec() })
+    }
+
+    fn to_bits(&self, tensor: &Plain) -> Result<Vec<u8>, Refusal> {
+        Ok(tensor.bytes.clone())
+    }
+
+    fn cast(&self, tensor: &Plain, to: DType) -> Result<Plain, Refusal> {
+        Ok(Plain::write(&tensor.read(), to, &tensor.shape))
+    }
+
+    fn unscale(
+        &self,
+        mut grads: NamedGrads<Plain>,
+        scale: ScaleState,
+    ) -> Result<Unscaled<Plain>, Refusal> {
+        let mut found = Finding { halted: scale.diverged, ..Finding::default() };
+        for Named { name, value } in &mut grads {
+            let Some(grad) = value else {
+                found.missing.push(name.clone());
+                continue;
+            };
+            let scaled = grad.read();
+            let unscaled: Vec<f32> = scaled.iter().map(|x| x / scale.factor()).collect();
+            for (index, (before, after)) in scaled.iter().zip(&unscaled).enumerate() {
+                found.check(name, index as u64, *before, *after);
+            }
+            *grad = Plain::write(&unscaled, DType::F32, &grad.shape);
+        }
+        Ok(Unscaled { grads, found })
+    }
+
+    fn update_scale(
+        &self,
+        rule: &LossScale,
+        scale: ScaleState,
+        round: &Round,
+    ) -> Result<ScaleState, Refusal> {
+        let skipped = round.verdicts.contains(&true);
+        let overflow = skipped || round.parts.contains(&true);
+        Ok(rule.next(scale, Seen { overflow, skipped }))
+    }
+
+    fn train(
+        &self,
+        mut params: Vec<Named<Plain>>,
+        turns: Vec<Turn<Plain>>,
+    ) -> Result<Vec<Named<Plain>>, Refusal> {
+        let mut slots: Vec<Slot> = params.iter().map(|param| Slot::new(&param.value)).collect();
+        for turn in turns {
+            let Unscaled { grads, found } = self.unscale(turn.grads, turn.scale)?;
+            if found.is_raised() {
+                continue;
+            }
+            for ((param, slot), grad) in params.iter_mut().zip(&mut slots).zip(grads) {
+                if let Some(grad) = grad.value {
+                    slot.step(&turn.rule, &grad.read())?;
+                    param.value = Plain::write(&slot.master, param.value.dtype, &param.value.shape);
+                }
+            }
+        }
+        Ok(params)
+    }
+
+    fn matmul(&self, a: &Plain, b: &Plain) -> Result<Plain, Refusal> {
+        let (rows, inner, columns) = (a.shape[0], a.shape[1], b.shape[1]);
+        let (left, right) = (a.read(), b.read());
+        let cell = |row: usize, column: usize| -> f32 {
+            (0..inner)
+                .map(|k| left[row * inner + k] * right[k * columns + column])
+                .fold(0.0, |sum, x| sum + x)
+        };
+        let product: Vec<f32> =
+            (0..rows * columns).map(|i| cell(i / columns, i % columns)).collect();
+        Ok(Plain::write(&product, a.dtype, &[rows, columns]))
+    }
+
+    fn sum(&self, tensor: &Plain) -> Result<Plain, Refusal> {
+        let sum = tensor.read().into_iter().fold(0.0, |sum, x| sum + x);
+        Ok(Plain::write(&[sum], DType::F32, &[]))
+    }
+
+    fn mean(&self, tensor: &Plain) -> Result<Plain, Refusal> {
+        let mut count = 0.0;
+        let mut sum = 0.0;
+        for x in tensor.read() {
+            (count, sum) = (count + 1.0, sum + x);
+        }
+        Ok(Plain::write(&[sum / count], DType::F32, &[]))
+    }
+}
+
+/// A parameter's master and moments.
+pub(crate) struct Slot {
+    pub(crate) master: Vec<f32>,
+    pub(crate) moments: [Vec<f32>; 3],
+    pub(crate) applied: u64,
+}
+
+impl Slot {
+    pub(crate) fn new(param: &Plain) -> Self {
+        Self { master: param.read(), moments: Default::default(), applied: 0 }
+    }
+
+    pub(crate) fn step(&mut self, rule: &UpdateRule, grads: &[f32]) -> Result<(), Refusal> {
+        let constants = StepConstants::at(rule, self.applied);
+        for moment in self.moments.iter_mut().take(constants.moments()) {
+            moment.resize(grads.len(), 0.0);
+        }
+        let mut slices = Slices::<f32, f32>::new(grads, &mut self.master);
+        slices.moments = self.moments.each_mut().map(Vec::as_mut_slice);
+        step(&constants, Factor::ONE, slices)?;
+        self.applied += 1;
+        Ok(())
+    }
+}

@@ -1,0 +1,106 @@
+//! Two ulps are what a step without fused roundings needs, and who claims fused roundings is not given them.
+
+use crate::toy::{Plain, Slot, Toy};
+use binade_conformance::{Arithmetic, Refusal, Runner, Subject, Turn};
+use binade_core::{DType, Named};
+use binade_master_weights::{AdamConstants, SgdConstants, StepConstants};
+
+/// Trains with every product rounded, and divides by multiplying with a reciprocal, as shaders do.
+struct Unfused {
+    admits_it: bool,
+}
+
+impl Subject for Unfused {
+    type Tensor = Plain;
+
+    fn name(&self) -> &'static str {
+        "unfused"
+    }
+
+    fn arithmetic(&self) -> Arithmetic {
+        let exact = !self.admits_it;
+        Arithmetic { fma: exact, rounded_div_sqrt: exact, ..Toy.arithmetic() }
+    }
+
+    fn from_bits(&self, bits: &[u8], dtype: DType, shape: &[usize]) -> Result<Plain, Refusal> {
+        Toy.from_bits(bits, dtype, shape)
+    }
+
+    fn to_bits(&self, tensor: &Plain) -> Result<Vec<u8>, Refusal> {
+        Toy.to_bits(tensor)
+    }
+
+    fn train(
+        &self,
+        mut params: Vec<Named<Plain>>,
+        turns: Vec<Turn<Plain>>,
+    ) -> Result<Vec<Named<Plain>>, Refusal> {
+        let mut slots: Vec<Slot> = params.iter().map(|param| Slot::new(&param.value)).collect();
+        for turn in turns {
+            let unscaled = Toy.unscale(turn.grads, turn.scale)?;
+            if unscaled.found.is_raised() {
+                continue;
+            }
+            for ((param, slot), grad) in params.iter_mut().zip(&mut slots).zip(unscaled.grads) {
+                let Some(grad) = grad.value else { continue };
+                step(&StepConstants::at(&turn.rule, slot.applied), slot, &grad.read());
+                param.value = Plain::write(&slot.master, param.value.dtype, &param.value.shape);
+            }
+        }
+        Ok(params)
+    }
+}
+
+fn step(constants: &StepConstants, slot: &mut Slot, grads: &[f32]) {
+    for moment in &mut slot.moments {
+        moment.resize(grads.len(), 0.0);
+    }
+    let [first, second, largest] = &mut slot.moments;
+    for (index, g) in grads.iter().enumerate() {
+        let p = &mut slot.master[index];
+        match constants {
+            StepConstants::Sgd(c) => sgd(c, p, *g, &mut first[index]),
+            StepConstants::Adam(c) => {
+                adam(c, p, *g, [&mut first[index], &mut second[index], &mut largest[index]]);
+            }
+        }
+    }
+    slot.applied += 1;
+}
+
+fn sgd(c: &SgdConstants, p: &mut f32, mut g: f32, buffer: &mut f32) {
+    g += c.weight_decay * *p;
+    if c.momentum != 0.0 {
+        *buffer = if c.first { g } else { c.momentum * *buffer + c.undamped * g };
+        g = if c.nesterov { g + c.momentum * *buffer } else { *buffer };
+    }
+    *p += c.negative_lr * g;
+}
+
+fn adam(c: &AdamConstants, p: &mut f32, mut g: f32, [mean, square, largest]: [&mut f32; 3]) {
+    *p *= c.shrink;
+    g += c.weight_decay * *p;
+    *mean += c.mean_weight * (g - *mean);
+    *square = *square * c.beta2 + c.square_weight * (g * g);
+    *largest = if c.amsgrad { largest.max(*square) } else { *square };
+    let root = largest.sqrt() * (1.0 / c.root_correction);
+    *p += c.negative_step * *mean * (1.0 / (root + c.eps));
+}
+
+#[test]
+fn a_subject_that_admits_to_be_unfused_passes_by_ulps() {
+    for operation in ["sgd/", "adam/"] {
+        let report =
+            Runner::new().only(operation).require("unfused").run(&Unfused { admits_it: true });
+        report.assert_success();
+        assert!(report.to_string().contains("ulps(2)"), "{report}");
+    }
+}
+
+#[test]
+fn a_subject_that_claims_fused_roundings_is_held_to_bits() {
+    for case in ["sgd/f32<-f32/second_step_with_all", "adam/f32<-f32/second_step_adamw"] {
+        let report = Runner::new().only(case).run(&Unfused { admits_it: false });
+        assert_eq!(report.failed().len(), 1, "{report}");
+    }
+}

@@ -1,0 +1,242 @@
+//! Subjects that are wrong in one way each.
+
+use crate::toy::{Plain, Slot, Toy};
+use binade_conformance::{Arithmetic, Refusal, Round, Subject, Turn, Unscaled};
+use binade_core::{DType, Finding, Named, NamedGrads, Overflow};
+use binade_grad_scaler::{LossScale, ScaleState};
+use binade_master_weights::UpdateRule;
+use half::f16;
+
+/// The toy, with one thing done otherwise.
+#[derive(Clone, Copy, PartialEq)]
+pub(crate) enum Wrong {
+    FlushesSubnormals,
+    RoundsHalfUp,
+    Panics,
+    MissesTheLastElement,
+    LeavesTheLastElementScaled,
+    NamesTheLastOffender,
+    UnscalesIntoF16,
+    ChecksOnlyBefore,
+    GrowsOneStepLate,
+    HalvesAtTheFloor,
+    StepsOnOverflow,
+    DecaysOnOverflow,
+    CountsSkippedSteps,
+    UnscalesByTheNewScale,
+    ForgetsMasters,
+    AddsEpsilonInF16,
+    SumsInF16,
+    MultipliesInF16,
+}
+use Wrong::*;
+
+impl Subject for Wrong {
+    type Tensor = Plain;
+
+    fn name(&self) -> &'static str {
+        "wrong"
+    }
+
+    fn arithmetic(&self) -> Arithmetic {
+        Toy.arithmetic()
+    }
+
+    fn from_bits(&self, bits: &[u8], dtype: DType, shape: &[usize]) -> Result<Plain, Refusal> {
+        Toy.from_bits(bits, dtype, shape)
+    }
+
+    fn to_bits(&self, tensor: &Plain) -> Result<Vec<u8>, Refusal> {
+        Toy.to_bits(tensor)
+    }
+
+    fn cast(&self, tensor: &Plain, to: DType) -> Result<Plain, Refusal> {
+        assert!(*self != Panics, "not today");
+        let values = tensor.read().into_iter();
+        let narrowed = values.map(|x| if to == DType::F16 { self.before_f16(x) } else { x });
+        Ok(Plain::write(&narrowed.collect::<Vec<f32>>(), to, &tensor.shape))
+    }
+
+    fn unscale(
+        &self,
+        grads: NamedGrads<Plain>,
+        scale: ScaleState,
+    ) -> Result<Unscaled<Plain>, Refusal> {
+        let found = self.finding(&grads, scale)?;
+        let mut divided = Toy.unscale(grads.clone(), scale)?.grads;
+        for (after, before) in divided.iter_mut().zip(&grads) {
+            if let (Some(after), Some(before)) = (&mut after.value, &before.value) {
+                self.spoil(after, before);
+            }
+        }
+        Ok(Unscaled { grads: divided, found })
+    }
+
+    fn update_scale(
+        &self,
+        rule: &LossScale,
+        scale: ScaleState,
+        round: &Round,
+    ) -> Result<ScaleState, Refusal> {
+        let mut rule = *rule;
+        match self {
+            GrowsOneStepLate => rule.growth_interval += 1,
+            HalvesAtTheFloor => rule.min = -100,
+            _ => {}
+        }
+        Toy.update_scale(&rule, scale, round)
+    }
+
+    fn train(
+        &self,
+        mut params: Vec<Named<Plain>>,
+        mut turns: Vec<Turn<Plain>>,
+    ) -> Result<Vec<Named<Plain>>, Refusal> {
+        if let (UnscalesByTheNewScale, Some(newest)) = (self, turns.last().map(|t| t.scale)) {
+            for turn in &mut turns {
+                turn.scale = newest;
+            }
+        }
+        let mut slots: Vec<Slot> = params.iter().map(|param| Slot::new(&param.value)).collect();
+        for turn in turns {
+            let Unscaled { grads, found } = Toy.unscale(turn.grads, turn.scale)?;
+            for ((param, slot), grad) in params.iter_mut().zip(&mut slots).zip(grads) {
+                if let Some(grad) = grad.value {
+                    self.step(&turn.rule, slot, &grad.read(), found.is_raised())?;
+                    param.value = Plain::write(&slot.master, param.value.dtype, &param.value.shape);
+                }
+                if *self == ForgetsMasters {
+                    slot.master = param.value.read();
+                }
+            }
+        }
+        Ok(params)
+    }
+
+    fn matmul(&self, a: &Plain, b: &Plain) -> Result<Plain, Refusal> {
+        if *self != MultipliesInF16 {
+            return Toy.matmul(a, b);
+        }
+        let (rows, inner, columns) = (a.shape[0], a.shape[1], b.shape[1]);
+        let (left, right) = (a.read(), b.read());
+        let cell = |i: usize| {
+            let terms = (0..inner)
+                .map(|k| left[i / columns * inner + k] * right[k * columns + i % columns]);
+            in_f16(terms)
+        };
+        let product: Vec<f32> = (0..rows * columns).map(cell).collect();
+        Ok(Plain::write(&product, a.dtype, &[rows, columns]))
+    }
+
+    fn sum(&self, tensor: &Plain) -> Result<Plain, Refusal> {
+        match self {
+            SumsInF16 => Ok(Plain::write(&[in_f16(tensor.read())], DType::F32, &[])),
+            _ => Toy.sum(tensor),
+        }
+    }
+
+    fn mean(&self, tensor: &Plain) -> Result<Plain, Refusal> {
+        Toy.mean(tensor)
+    }
+}
+
+impl Wrong {
+    /// What a value is replaced by before it is rounded to f16.
+    fn before_f16(self, x: f32) -> f32 {
+        let nearest = f16::from_f32(x).to_f32();
+        match self {
+            FlushesSubnormals if nearest.abs() < 2.0_f32.powi(-14) => 0.0_f32.copysign(x),
+            // One unit of f32 away from zero, where x is finite and no number of f16: ties go up.
+            RoundsHalfUp if x.is_finite() && nearest != x => f32::from_bits(x.to_bits() + 1),
+            _ => x,
+        }
+    }
+
+    fn finding(self, grads: &NamedGrads<Plain>, scale: ScaleState) -> Result<Finding, Refusal> {
+        let halted = scale.diverged;
+        let found = match self {
+            MissesTheLastElement => Toy.unscale(without_last(grads), scale)?.found,
+            ChecksOnlyBefore => Toy.unscale(grads.clone(), ScaleState::power_of_two(0))?.found,
+            _ => Toy.unscale(grads.clone(), scale)?.found,
+        };
+        let overflow = match self {
+            NamesTheLastOffender => last_offender(grads, scale),
+            _ => found.overflow,
+        };
+        Ok(Finding { halted, overflow, ..found })
+    }
+
+    /// Makes of a gradient that was divided what this subject makes of it.
+    fn spoil(self, after: &mut Plain, before: &Plain) {
+        let mut values = after.read();
+        match (self, values.last_mut(), before.read().last()) {
+            (LeavesTheLastElementScaled, Some(last), Some(scaled)) => *last = *scaled,
+            (UnscalesIntoF16, ..) => values = Plain::write(&values, DType::F16, &[]).read(),
+            _ => {}
+        }
+        *after = Plain::write(&values, after.dtype, &after.shape);
+    }
+
+    fn step(
+        self,
+        rule: &UpdateRule,
+        slot: &mut Slot,
+        grad: &[f32],
+        raised: bool,
+    ) -> Result<(), Refusal> {
+        match (self, raised) {
+            (StepsOnOverflow, _) | (_, false) => slot.step(&self.altered(*rule), grad),
+            (DecaysOnOverflow, true) => {
+                decay(rule, slot);
+                Ok(())
+            }
+            (CountsSkippedSteps, true) => {
+                slot.applied += 1;
+                Ok(())
+            }
+            (_, true) => Ok(()),
+        }
+    }
+
+    /// 1e-8 is zero in f16.
+    fn altered(self, mut rule: UpdateRule) -> UpdateRule {
+        if let (AddsEpsilonInF16, UpdateRule::Adam(adam)) = (self, &mut rule) {
+            adam.eps = 0.0;
+        }
+        rule
+    }
+}
+
+fn in_f16(terms: impl IntoIterator<Item = f32>) -> f32 {
+    terms.into_iter().fold(f16::ZERO, |sum, x| f16::from_f32(sum.to_f32() + x)).to_f32()
+}
+
+/// What a pass sees that ends one element early.
+fn without_last(grads: &NamedGrads<Plain>) -> NamedGrads<Plain> {
+    let mut grads = grads.clone();
+    for grad in grads.iter_mut().filter_map(|grad| grad.value.as_mut()) {
+        let kept = grad.bytes.len().saturating_sub(grad.dtype.bytes());
+        grad.bytes.truncate(kept);
+    }
+    grads
+}
+
+fn last_offender(grads: &NamedGrads<Plain>, scale: ScaleState) -> Option<Overflow> {
+    let mut last = None;
+    for Named { name, value } in grads {
+        for (index, scaled) in value.iter().flat_map(Plain::read).enumerate() {
+            let mut found = Finding::default();
+            found.check(name, index as u64, scaled, scaled / scale.factor());
+            last = found.overflow.or(last);
+        }
+    }
+    last
+}
+
+#[expect(clippy::cast_possible_truncation, reason = "rounding is what is asked for")]
+fn decay(rule: &UpdateRule, slot: &mut Slot) {
+    if let UpdateRule::Adam(rule) = rule {
+        let kept = (1.0 - rule.lr * rule.weight_decay) as f32;
+        slot.master = slot.master.iter().map(|p| p * kept).collect();
+    }
+}
