@@ -65,12 +65,11 @@ fn a_step_without_any_gradient() {
         Ok(Vec::from(missing).into())
     };
     let grads = amp.scaler.scale(&loss).unwrap().backward(none).unwrap();
-    let pending = grads.unscale().unwrap().step(&mut amp.optimizer).unwrap();
-    let step = amp.scaler.update(pending).unwrap().resolve().unwrap();
-    assert_eq!(
-        step.report().to_string(),
-        "step 1 applied; no gradient for first, second; scale 1024. Let the loss depend on a parameter that has no \
-         gradient, or take it out of the set"
+    told(
+        grads.unscale().unwrap().step(&mut amp.optimizer),
+        ErrorKind::InvalidArgument,
+        "no gradient came for any of 2 parameters, so there is nothing to step with: run backward on a loss that \
+         depends on them, and hand its gradients over",
     );
 }
 
@@ -159,9 +158,23 @@ fn an_operation_on_no_list_of_a_strict_policy() {
 }
 
 #[test]
-fn two_parameters_of_one_name() {
+fn two_parameters_of_one_name_in_a_model() {
+    let model = Model::new(vec![weight("weight"), weight("weight")]);
+    let twins = initialize(Cpu, model, UpdateRule::sgd(0.1), OptLevel::O0.with(DType::F32));
     told(
-        step(&mut amp(&["weight", "weight"]), [1.0, 1.0]),
+        twins,
+        ErrorKind::Mismatch,
+        "two parameters are called `weight`; give each a name of its own",
+    );
+}
+
+#[test]
+fn two_parameters_of_one_name_on_a_tape() {
+    let tape = Tape::new(Cpu, &Region::bf16().off());
+    let twins = tape.parameters(&[weight("weight"), weight("weight")]);
+    let loss = twins[0].mul(&twins[1]).unwrap().sum().unwrap();
+    told(
+        loss.backward::<Grads>(),
         ErrorKind::Mismatch,
         "two parameters are called `weight`: gradients go by name; register each once, and use its `Var` twice",
     );
@@ -189,7 +202,8 @@ fn a_gradient_of_a_parameter_that_the_optimizer_does_not_have() {
     told(
         stepped.map(|_| ()),
         ErrorKind::Mismatch,
-        "`other`: a gradient came for it, and the optimizer has no such parameter",
+        "`other`: a gradient came for it that no parameter of the optimizer is waiting for: it has none of that name, or a \
+         gradient had come already",
     );
 }
 
