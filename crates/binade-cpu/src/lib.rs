@@ -11,6 +11,7 @@ mod ops;
 mod parallel;
 mod reduce;
 mod scaler;
+mod simd;
 mod tensor;
 
 pub use cpu::Cpu;

@@ -4,6 +4,7 @@ use super::{Gradients, Measured, supported, widened};
 use crate::{
     Error, Tensor,
     parallel::{BLOCK, WORTH_A_THREAD},
+    simd,
 };
 use binade_core::{Finding, Overflow};
 use rayon::prelude::*;
@@ -89,7 +90,7 @@ impl Piece<'_> {
 
     fn quickly(&self, inverse: f32) -> Block {
         let mut lanes = Lanes::default();
-        self.each(|_, elements| lanes.look(elements, inverse));
+        self.each(|_, elements| simd::widest(|| lanes.look(elements, inverse)));
         lanes.joined()
     }
 
@@ -118,6 +119,7 @@ struct Lanes {
 
 impl Lanes {
     /// Takes eight elements a round: but for the last call, they are a multiple of that.
+    #[inline(always)]
     fn look(&mut self, elements: &[f32], inverse: f32) {
         let mut lanes = *self;
         let (rounds, rest) = elements.as_chunks::<8>();

@@ -1,12 +1,12 @@
 //! The fused step: reads a gradient once, multiplies, updates, and writes the low-precision copy.
 
-use super::simd;
 use crate::{
     Error, Stored, Tensor,
     parallel::{BLOCK, WORTH_A_THREAD},
+    simd,
 };
 use binade_core::{DType, Element};
-use binade_master_weights::step::{Factor, Slices};
+use binade_master_weights::step::{self, Factor, Slices};
 use binade_master_weights::{Slot, StepConstants};
 use half::{bf16, f16};
 use rayon::prelude::*;
@@ -85,7 +85,7 @@ fn run<G: Element, C: Element>(
     slices: Slices<'_, G, C>,
 ) -> Result<(), Error> {
     if slices.params.len() <= BLOCK {
-        return Ok(simd::step(constants, factor, slices)?);
+        return Ok(simd::widest(|| step::step(constants, factor, slices))?);
     }
     // Halves at a block's edge, so that rayon may split further: both sides have at least one element, since half of
     // more than one block, rounded up to whole blocks, is less than all of it.

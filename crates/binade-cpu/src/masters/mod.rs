@@ -2,4 +2,3 @@
 
 mod fused;
 mod master_weights;
-mod simd;

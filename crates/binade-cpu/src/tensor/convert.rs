@@ -9,6 +9,7 @@ use binade_core::{
         OnOverflow::{self, NonFinite},
     },
 };
+use half::{bf16, f16};
 use std::borrow::Cow;
 
 impl Tensor {
@@ -16,8 +17,8 @@ impl Tensor {
     pub fn to_f32(&self) -> Cow<'_, [f32]> {
         Cow::Owned(match &self.data {
             Data::F32(_) => return Cow::Borrowed(self.elements()),
-            Data::BF16(_) => slices::widen_bf16(self.elements()),
-            Data::F16(_) => slices::widen_f16(self.elements()),
+            Data::BF16(_) => slices::widen::<bf16>(self.elements()),
+            Data::F16(_) => slices::widen::<f16>(self.elements()),
             Data::E4M3(array) => array.iter().map(|x| x.to_f32()).collect(),
             Data::E5M2(array) => array.iter().map(|x| x.to_f32()).collect(),
             #[expect(clippy::cast_possible_truncation, reason = "rounding is what is asked for")]
@@ -37,8 +38,8 @@ impl Tensor {
     /// floating-point.
     pub fn from_f32(values: Vec<f32>, shape: &[usize], dtype: DType) -> Result<Self, Error> {
         match dtype {
-            DType::BF16 => Self::new(slices::narrow_bf16(&values), shape),
-            DType::F16 => Self::new(slices::narrow_f16(&values), shape),
+            DType::BF16 => Self::new(slices::narrow::<bf16>(&values), shape),
+            DType::F16 => Self::new(slices::narrow::<f16>(&values), shape),
             DType::F32 => Self::new(values, shape),
             DType::F64 => Self::new(values.into_iter().map(f64::from).collect(), shape),
             DType::E4M3 => Self::new(narrow8(&values, E4M3::from_f32), shape),
