@@ -33,6 +33,9 @@ pub fn element(c: &AdamConstants, grad: f32, mut x: Cell) -> Cell {
 }
 
 /// torch's `lerp`: from whichever end is nearer, so that a weight of 1 gives `to` itself.
+///
+/// Itself but for a zero's sign: with a weight of 1 and `to` -0, torch's vector loop and the scalar loop of its tails
+/// give opposite zeros. This is the scalar one.
 #[inline(always)]
 fn lerp(from: f32, to: f32, weight: f32) -> f32 {
     let way = to - from;

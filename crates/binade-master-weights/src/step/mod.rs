@@ -9,6 +9,31 @@
 //! hardware FMA, `mul_add` is a function call for each element, with the same result.
 //!
 //! Whether a step is taken at all is decided before: nothing here looks at flags.
+//!
+//! ```
+//! use binade_master_weights::step::{Factor, Slices, step};
+//! use binade_master_weights::{StepConstants, UpdateRule};
+//! use half::{bf16, f16};
+//!
+//! # fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! let rule = UpdateRule::adamw(0.01);
+//! let (mut masters, mut weights) = ([1.0_f32; 4], [bf16::ONE; 4]);
+//! let (mut mean, mut square) = ([0.0; 4], [0.0; 4]);
+//! let scaled_grads = [f16::from_f32(256.0); 4];
+//!
+//! let slices = Slices {
+//!     moments: [&mut mean, &mut square, &mut []],
+//!     copy: Some(&mut weights[..]),
+//!     ..Slices::new(&scaled_grads, &mut masters)
+//! };
+//! let factor = Factor { inverse: 1.0 / 1024.0, clip: 1.0 };
+//! step(&StepConstants::at(&rule, 0), factor, slices)?;
+//!
+//! assert_eq!(masters, [0.9899; 4]);
+//! assert_eq!(weights, masters.map(bf16::from_f32));
+//! # Ok(())
+//! # }
+//! ```
 
 pub mod adam;
 pub mod sgd;
