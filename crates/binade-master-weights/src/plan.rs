@@ -91,16 +91,19 @@ impl Plan {
         Self { storage: Some(Storage { dtype, keep_f32 }), ..self }
     }
 
-    /// The same plan at another learning rate, groups included.
+    /// The same plan at another learning rate, as a schedule sets it: groups keep their ratio to the rule of parameters
+    /// that no group names, and one frozen at 0 stays frozen. From a learning rate of 0, groups keep their own.
     ///
     /// # Errors
     ///
     /// When `lr` is not one.
     pub fn with_lr(mut self, lr: f64) -> Result<Self, RuleError> {
+        let before = self.rule.lr();
         self.rule = self.rule.with_lr(lr);
         self.rule.validate()?;
-        for group in &mut self.groups {
-            group.rule = group.rule.with_lr(lr);
+        for group in self.groups.iter_mut().filter(|_| before > 0.0) {
+            group.rule = group.rule.with_lr(lr * (group.rule.lr() / before));
+            group.rule.validate()?;
         }
         Ok(self)
     }

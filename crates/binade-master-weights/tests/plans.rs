@@ -38,10 +38,17 @@ fn groups_may_differ_in_kind_and_keep_their_own_state() {
 }
 
 #[test]
-fn a_rate_for_all_reaches_every_group() {
+fn a_new_rate_reaches_every_group_in_its_ratio() {
     let plan = grouped().with_lr(0.0625).unwrap();
     let mut optimizer = optimizer(params(DType::F32, SET), plan);
-    assert_eq!(stepped(&mut optimizer), [0.9375; 3]);
+    assert_eq!(stepped(&mut optimizer), [1.0 - 0.0625, 1.0 - 0.03125, 1.0 - 0.015625]);
+}
+
+#[test]
+fn a_frozen_group_stays_frozen_whatever_the_schedule_does() {
+    let frozen = plan(UpdateRule::sgd(0.5)).with_group(["b"], UpdateRule::sgd(0.0)).unwrap();
+    let warmed = frozen.with_lr(0.0).unwrap().with_lr(0.25).unwrap();
+    assert_eq!((warmed.rule_for("a").lr(), warmed.rule_for("b").lr()), (0.25, 0.0));
 }
 
 #[test]
