@@ -3,6 +3,7 @@
 #![allow(dead_code, reason = "each test binary uses its part")]
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
+use approx::relative_eq;
 use binade_autocast::Region;
 use binade_core::{DType, Named};
 use binade_cpu::{Cpu, Error, Tensor};
@@ -64,7 +65,7 @@ pub(crate) fn check(inputs: &[Tensor], f: impl Fn(&[Var<Cpu>]) -> Outcome) {
             };
             let step = 2.0_f32.powi(-8);
             let expected = (moved(step) - moved(-step)) / (2.0 * step);
-            let close = (found - expected).abs() <= 0.01 * (1.0 + expected.abs());
+            let close = relative_eq!(found, expected, epsilon = 0.01, max_relative = 0.01);
             assert!(
                 close,
                 "input {which}[{index}]: {found} by the tape, {expected} by differences"
