@@ -1,6 +1,7 @@
 //! A window of micro-batches that ends in one step.
 
 use crate::pending::Part;
+use crate::unscaled::Split;
 use crate::{GradOps, GradScaler, Join, UnscaledGrads};
 
 /// What an overflow in one micro-batch does to the window.
@@ -27,51 +28,66 @@ impl BadMicroBatch {
 ///
 /// * Each micro-batch is unscaled by its own scale before it is added, so that the sum is exact across a change.
 /// * A bad micro-batch adds nothing, is named in the report, and backs the scale off once, at the window's end.
-/// * A sum that is not finite skips, as an overflow of its own.
+/// * A sum that is not finite skips, as an overflow of its own: the report has it as the part `sum`.
+/// * A micro-batch that divergence halted halts the window.
 /// * The sum is a sum: divide each loss by the number of micro-batches. A dropped one leaves a sum over fewer.
 #[must_use = "a window that is not finished applies nothing"]
 pub struct Accumulation<D: GradScaler> {
     bad: BadMicroBatch,
     sum: Option<UnscaledGrads<D>>,
     parts: Vec<Part<D>>,
+    len: usize,
 }
 
 impl<D: GradScaler> Accumulation<D> {
     pub(crate) fn new(bad: BadMicroBatch) -> Self {
-        Self { bad, sum: None, parts: Vec::new() }
+        Self { bad, sum: None, parts: Vec::new(), len: 0 }
     }
 
     /// Micro-batches added so far, bad ones included.
     pub fn len(&self) -> usize {
-        self.parts.len()
+        self.len
     }
 
     /// Whether nothing has been added.
     pub fn is_empty(&self) -> bool {
-        self.parts.is_empty()
+        self.len == 0
     }
 }
 
 impl<D: GradOps> Accumulation<D> {
-    /// Adds one micro-batch. Never waits for the device: a bad one is left out there.
+    /// Adds one micro-batch, or a finished window. Never waits for the device: a bad one is left out there.
     ///
     /// # Errors
     ///
     /// When the device fails, or the set differs from the earlier ones.
     pub fn add(&mut self, micro_batch: UnscaledGrads<D>) -> Result<(), D::Error> {
-        let (grads, found, shared) = micro_batch.split();
+        let Split { grads, verdict: found, parts, name, shared } = micro_batch.split();
         let (so_far, verdict) = match self.sum.take() {
             None => (None, found.clone()),
             Some(sum) => {
-                let (grads, mut verdict, _) = sum.split();
+                let Split { grads, mut verdict, .. } = sum.split();
                 shared.device.merge(&mut verdict, &found, self.bad.join())?;
                 (Some(grads), verdict)
             }
         };
         let sum = shared.device.accumulate(so_far, grads, &found)?;
-        self.parts.push(Part { name: format!("micro-batch {}", self.parts.len()), found });
+        self.note(&name, found, parts);
         self.sum = Some(UnscaledGrads::new(sum, verdict, shared));
         Ok(())
+    }
+
+    /// Remembers what the next micro-batch found; a window's parts each.
+    fn note(&mut self, name: &str, found: D::Found, parts: Vec<Part<D>>) {
+        let named = if name.is_empty() { String::new() } else { format!(" ({name})") };
+        let place = format!("micro-batch {}{named}", self.len);
+        self.len += 1;
+        if parts.is_empty() {
+            self.parts.push(Part { name: place, found });
+            return;
+        }
+        let within = |part: Part<D>| Part { name: format!("{place}, {}", part.name), ..part };
+        self.parts.extend(parts.into_iter().map(within));
     }
 
     /// Closes the window and looks at the sum, since finite parts may add up to infinity; `None` if nothing was added.
@@ -79,11 +95,12 @@ impl<D: GradOps> Accumulation<D> {
     /// # Errors
     ///
     /// When the device fails.
-    pub fn finish(self) -> Result<Option<UnscaledGrads<D>>, D::Error> {
+    pub fn finish(mut self) -> Result<Option<UnscaledGrads<D>>, D::Error> {
         let Some(sum) = self.sum else { return Ok(None) };
-        let (mut grads, mut verdict, shared) = sum.split();
-        let found = shared.device.unscale(&mut grads, &shared.one)?;
+        let Split { mut grads, mut verdict, shared, .. } = sum.split();
+        let found = shared.inspect(&mut grads, &shared.one)?;
         shared.device.merge(&mut verdict, &found, Join::Any)?;
+        self.parts.push(Part { name: "sum".into(), found });
         Ok(Some(UnscaledGrads::new(grads, verdict, shared).joined(self.parts)))
     }
 }

@@ -47,12 +47,12 @@ pub fn seen(parts: &[&Finding], verdicts: &[&Finding]) -> Seen {
 
 /// Joins two host findings: the oracle of a device's `merge`.
 pub fn join_findings(into: &mut Finding, from: &Finding, join: Join) {
-    let raised = match join {
-        Join::Any => into.is_raised() || from.is_raised(),
-        Join::All => into.is_raised() && from.is_raised(),
+    let overflowed = match join {
+        Join::Any => into.overflow.is_some() || from.overflow.is_some(),
+        Join::All => into.overflow.is_some() && from.overflow.is_some(),
     };
-    into.overflow = into.overflow.take().or_else(|| from.overflow.clone()).filter(|_| raised);
-    into.halted = (into.halted || from.halted) && raised;
+    into.overflow = into.overflow.take().or_else(|| from.overflow.clone()).filter(|_| overflowed);
+    into.halted |= from.halted;
     into.infinities += from.infinities;
     into.nans += from.nans;
     into.magnitude = into.magnitude.max(from.magnitude);

@@ -12,7 +12,8 @@ use crate::scale_state::MAX_EXPONENT;
 /// # Contract
 ///
 /// * [`next`](Self::next) is pure, and every device agrees with it bit for bit.
-/// * Whatever happens, the exponent stays within `min..=max`, and so the scale is never 0, infinite or NaN.
+/// * Whatever happens, the exponent that a rule moves to is within `min..=max` and ±126, and so the scale is never 0,
+///   infinite or NaN.
 /// * An overflow at the lowest scale, or `patience` skips in a row, is divergence and not another halving.
 #[non_exhaustive]
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -144,7 +145,7 @@ impl LossScale {
 
     /// The state a run starts in.
     pub fn start(&self) -> ScaleState {
-        ScaleState::power_of_two(self.within(self.init))
+        ScaleState::power_of_two(self.within(self.init, MAX_EXPONENT))
     }
 
     /// The state after one update. Every device's `update` agrees with this, bit for bit.
@@ -168,7 +169,7 @@ impl LossScale {
         let at_floor = self.backoff > 0 && now.exponent <= self.min;
         let diverged = at_floor || now.bad_steps >= self.patience;
         ScaleState {
-            exponent: self.within(now.exponent.saturating_sub(self.backoff)),
+            exponent: self.within(now.exponent.saturating_sub(self.backoff), now.highest()),
             good_steps: 0,
             diverged,
             ..now
@@ -178,15 +179,15 @@ impl LossScale {
     fn grow(&self, now: ScaleState) -> ScaleState {
         let good_steps = now.good_steps.saturating_add(1);
         if self.growth > 0 && good_steps >= self.growth_interval {
-            let exponent = self.within(now.exponent.saturating_add(self.growth));
+            let exponent = self.within(now.exponent.saturating_add(self.growth), now.highest());
             return ScaleState { exponent, good_steps: 0, ..now };
         }
         ScaleState { good_steps, ..now }
     }
 
     /// Not `clamp`, which panics on limits in the wrong order, and the fields are public.
-    fn within(&self, exponent: i32) -> i32 {
-        exponent.min(self.max).max(self.min).clamp(-MAX_EXPONENT, MAX_EXPONENT)
+    fn within(&self, exponent: i32, highest: i32) -> i32 {
+        exponent.min(self.max).max(self.min).clamp(-MAX_EXPONENT, highest)
     }
 }
 

@@ -88,7 +88,7 @@ const UNSCALED: &str = "The loss is not scaled up, so no lower scale would help:
 const LOWERED: &str = "The next loss is scaled less: nothing to do unless this stays";
 const MISSING: &str =
     "Let the loss depend on a parameter that has no gradient, or take it out of the set";
-const DIVERGED: &str = "The run has diverged and later steps are skipped: lower the learning rate or clip, then go on \
+const DIVERGED: &str = "The run has diverged and later steps of scaled losses are skipped: lower the learning rate or clip, then go on \
                         from a checkpoint with `Scaler::set_state`";
 
 /// An element that overflowed when it was divided by a scale below 1, or a norm.
@@ -108,9 +108,7 @@ impl StepSummary {
                 place(overflow, f)
             }
             Some(overflow) if own => {
-                let sum = self.parts.iter().any(|part| !part.name.is_empty());
-                let why = if sum { "of the sum, " } else { "skipped together for " };
-                write!(f, "; {}{why}", Label(&self.name, ""))?;
+                write!(f, "; {}skipped together for ", Label(&self.name, ""))?;
                 place(overflow, f)
             }
             _ => Ok(()),

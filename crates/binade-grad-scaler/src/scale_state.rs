@@ -53,15 +53,19 @@ impl ScaleState {
     pub fn import(factor: f32) -> Option<Self> {
         let exponent = (factor.to_bits() >> 23).cast_signed() - 127;
         let significand = f32::from_bits(factor.to_bits() & 0x007f_ffff | 0x3f80_0000);
-        // Above the highest power, the inverse would be subnormal.
-        let exact_top = exponent == MAX_EXPONENT && significand == 1.0;
-        let usable = (-MAX_EXPONENT..MAX_EXPONENT).contains(&exponent) || exact_top;
-        (factor > 0.0 && usable).then(|| Self { significand, ..Self::power_of_two(exponent) })
+        let imported = Self { significand, ..Self::power_of_two(exponent) };
+        let usable = (-MAX_EXPONENT..=imported.highest()).contains(&exponent);
+        (factor > 0.0 && usable).then_some(imported)
     }
 
     /// Whether scaling and unscaling are exact: the scale is a power of two.
     pub fn is_exact(&self) -> bool {
         self.significand.to_bits() == 1.0_f32.to_bits()
+    }
+
+    /// The highest exponent whose inverse is a normal number: one less where the significand is above 1.
+    pub(crate) fn highest(&self) -> i32 {
+        if self.is_exact() { MAX_EXPONENT } else { MAX_EXPONENT - 1 }
     }
 
     /// What a loss is multiplied by.
@@ -93,6 +97,7 @@ fn power_of_two(exponent: i32) -> f32 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::{LossScale, Seen};
 
     #[test]
     fn every_exponent_has_an_exact_factor_and_inverse() {
@@ -119,6 +124,17 @@ mod tests {
         }
         let beyond = f32::from_bits(2.0_f32.powi(MAX_EXPONENT).to_bits() + 1);
         assert_eq!(ScaleState::import(beyond), None, "its inverse is subnormal");
+    }
+
+    #[test]
+    fn an_imported_scale_never_grows_beyond_a_normal_inverse() {
+        let rule = LossScale { growth_interval: 1, max: MAX_EXPONENT, ..LossScale::dynamic() };
+        let high = ScaleState::import(1.5 * 2.0_f32.powi(125)).expect("usable");
+        let grown = rule.next(high, Seen::default());
+        assert_eq!(grown.exponent, 125);
+        assert!(grown.inverse().is_normal() && grown.factor().is_normal());
+        let exact = ScaleState::import(2.0_f32.powi(125)).expect("usable");
+        assert_eq!(rule.next(exact, Seen::default()).exponent, 126);
     }
 
     #[test]

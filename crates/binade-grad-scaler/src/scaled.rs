@@ -83,10 +83,7 @@ impl<D: GradScaler> ScaledGrads<D> {
     ///
     /// When the device fails. An overflow is not an error: it shows up in the outcome.
     pub fn unscale(mut self) -> Result<UnscaledGrads<D>, D::Error> {
-        let mut found = self.shared.device.unscale(&mut self.grads, &self.scale)?;
-        if let Some(reduce) = &self.shared.reduce {
-            reduce(&mut found)?;
-        }
+        let found = self.shared.inspect(&mut self.grads, &self.scale)?;
         Ok(UnscaledGrads::new(self.grads, found, self.shared))
     }
 }

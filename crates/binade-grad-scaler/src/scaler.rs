@@ -37,7 +37,8 @@ impl<D: GradScaler> Scaler<D> {
     /// A scaler that calls `reduce` with what each pass found, before anything depends on it: the place for an
     /// all-reduce among ranks.
     ///
-    /// It is called once per `unscale` on every rank, whether or not the rank has gradients.
+    /// It is called once for each `unscale` and each window's end, on every rank, whether or not the rank has gradients:
+    /// ranks must make the same calls.
     ///
     /// # Errors
     ///
@@ -77,7 +78,7 @@ impl<D: GradScaler> Scaler<D> {
         ScaledGrads::new(grads, self.shared.one.clone(), self.shared.clone()).unscale()
     }
 
-    /// Opens an accumulation window; no update can end inside it, since only its end can step.
+    /// Opens an accumulation window; only its end can step. The scale may move inside it, by the update of another loss.
     pub fn accumulate(&self, bad: BadMicroBatch) -> Accumulation<D> {
         Accumulation::new(bad)
     }

@@ -12,3 +12,18 @@ pub(crate) struct Shared<D: GradScaler> {
     pub(crate) one: D::Scale,
     pub(crate) reduce: Option<Box<Reduce<D>>>,
 }
+
+impl<D: GradScaler> Shared<D> {
+    /// One pass over `grads`, and what all ranks together found in it.
+    pub(crate) fn inspect(
+        &self,
+        grads: &mut D::Grads,
+        scale: &D::Scale,
+    ) -> Result<D::Found, D::Error> {
+        let mut found = self.device.unscale(grads, scale)?;
+        match &self.reduce {
+            Some(reduce) => reduce(&mut found).map(|()| found),
+            None => Ok(found),
+        }
+    }
+}

@@ -3,12 +3,12 @@
 use crate::{LossScale, ScaleState};
 use binade_core::{Finding, Handle};
 
-/// How two findings become one.
+/// How the overflows of two findings become one. A finding that is halted halts what it is joined into either way.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Join {
-    /// Raised where either is.
+    /// Overflowed where either did.
     Any,
-    /// Raised only where both are.
+    /// Overflowed only where both did.
     All,
 }
 
@@ -24,7 +24,7 @@ pub enum Join {
 /// * `update` and `merge` never change what earlier clones read. With no clone alive they work in place, so that a
 ///   captured graph can be replayed.
 /// * `merge` keeps the place of the first overflow, adds counts up and takes the larger magnitude; a joined finding
-///   that is not raised names no overflow.
+///   that did not overflow names none. It is halted where either is: divergence halts whatever it touches.
 pub trait ScaleStore: Handle {
     /// The scale, its growth tracker and its counters: one value on the device. Cloning is cheap.
     type Scale: Clone;

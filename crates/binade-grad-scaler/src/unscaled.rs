@@ -19,6 +19,15 @@ pub struct UnscaledGrads<D: GradScaler> {
     pub(crate) shared: Arc<Shared<D>>,
 }
 
+/// All of [`UnscaledGrads`] that a window goes on with.
+pub(crate) struct Split<D: GradScaler> {
+    pub(crate) grads: D::Grads,
+    pub(crate) verdict: D::Found,
+    pub(crate) parts: Vec<Part<D>>,
+    pub(crate) name: String,
+    pub(crate) shared: Arc<Shared<D>>,
+}
+
 impl<D: GradScaler> UnscaledGrads<D> {
     pub(crate) fn new(grads: D::Grads, found: D::Found, shared: Arc<Shared<D>>) -> Self {
         let (parts, name) = (Vec::new(), String::new());
@@ -30,8 +39,9 @@ impl<D: GradScaler> UnscaledGrads<D> {
         Self { parts, ..self }
     }
 
-    pub(crate) fn split(self) -> (D::Grads, D::Found, Arc<Shared<D>>) {
-        (self.grads, self.verdict, self.shared)
+    pub(crate) fn split(self) -> Split<D> {
+        let Self { grads, parts, verdict, name, shared, .. } = self;
+        Split { grads, verdict, parts, name, shared }
     }
 
     /// Names the step in reports; worth it with several optimizers.
@@ -67,6 +77,9 @@ impl<D: GradScaler> UnscaledGrads<D> {
 
 impl<D: GradOps> UnscaledGrads<D> {
     /// Shrinks the gradients so that their L2 norm together is at most `max`. The report has the norm.
+    ///
+    /// The norm is of the gradients in this set: where ranks hold shards, it is this rank's own, and no reduction hook
+    /// hears of it.
     ///
     /// # Errors
     ///

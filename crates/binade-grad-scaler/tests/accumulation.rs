@@ -214,7 +214,7 @@ fn norms_of_clipped_micro_batches_stay_with_their_parts() -> Result {
     let step = scaler.update(step)?.resolve()?;
     let summary = &step.report().steps[0];
     let norms: Vec<_> = summary.parts.iter().map(|p| p.finding.norm).collect();
-    assert_eq!((norms, summary.norm), (vec![Some(2.0), Some(8.0)], None));
+    assert_eq!((norms, summary.norm), (vec![Some(2.0), Some(8.0), None], None));
     Ok(())
 }
 
@@ -233,6 +233,53 @@ fn finite_parts_that_add_up_to_infinity_skip_the_window() -> Result {
     assert_eq!((&*overflow.parameter, overflow.index, overflow.what()), ("w", 0, "+inf"));
     assert_eq!(sgd.params[0].value.data, [1.0]);
     let text = step.report().to_string();
-    assert!(text.starts_with("step 1 skipped; of the sum, w[0] is +inf"), "{text}");
+    assert!(text.starts_with("step 1 skipped; sum: w[0] is +inf"), "{text}");
+    Ok(())
+}
+
+#[test]
+fn a_halted_micro_batch_halts_a_window_that_drops_bad_ones() -> Result {
+    let mut sgd = Sgd::new(&[("w", &[1.0])]);
+    let mut scaler = scaler(LossScale::none().with_patience(1));
+    let mut window = scaler.accumulate(BadMicroBatch::Drop);
+    window.add(unscaled(&scaler, &[("w", &[1.0])])?)?;
+    let other = iterate(&mut scaler, &mut Sgd::new(&[("v", &[0.0])]), &[("v", &[f32::NAN])])?;
+    assert!(matches!(other, Step::Diverged(_)));
+    window.add(unscaled(&scaler, &[("w", &[1.0])])?)?;
+    let step = window.finish()?.expect("two").step(&mut sgd)?;
+    let step = scaler.update(step)?.resolve()?;
+    assert!(step.report().steps[0].skipped, "{step:?}");
+    assert_eq!(sgd.params[0].value.data, [1.0]);
+    Ok(())
+}
+
+#[test]
+fn a_window_within_a_window_keeps_what_its_parts_found() -> Result {
+    let (mut scaler, mut sgd) = (scaler(LossScale::dynamic()), Sgd::new(&[("w", &[0.0])]));
+    let mut inner = scaler.accumulate(BadMicroBatch::Drop);
+    inner.add(unscaled(&scaler, &[("w", &[f32::INFINITY])])?)?;
+    inner.add(unscaled(&scaler, &[("w", &[1.0])])?)?;
+    let mut outer = scaler.accumulate(BadMicroBatch::Drop);
+    outer.add(inner.finish()?.expect("two").named("left"))?;
+    outer.add(unscaled(&scaler, &[("w", &[2.0])])?)?;
+    let step = outer.finish()?.expect("two").step(&mut sgd)?;
+    let step = scaler.update(step)?.resolve()?;
+    assert!(step.is_applied());
+    assert_eq!(bad_parts(&step), ["micro-batch 0 (left), micro-batch 0"]);
+    assert_eq!((step.report().scale.exponent, step.report().scale.overflows), (15, 1));
+    Ok(())
+}
+
+#[test]
+fn a_sum_that_overflows_after_a_dropped_part_is_named_beside_it() -> Result {
+    let (mut scaler, mut sgd) = (scaler(LossScale::none()), Sgd::new(&[("w", &[0.0])]));
+    let mut window = scaler.accumulate(BadMicroBatch::Drop);
+    for x in [f32::NAN, 3e38, 3e38] {
+        window.add(unscaled(&scaler, &[("w", &[x])])?)?;
+    }
+    let step = window.finish()?.expect("three").step(&mut sgd)?;
+    let step = scaler.update(step)?.resolve()?;
+    assert!(!step.is_applied());
+    assert_eq!(bad_parts(&step), ["micro-batch 0", "sum"]);
     Ok(())
 }

@@ -1,8 +1,8 @@
 //! Two ranks, as threads: what one finds, both skip, and both scales move alike.
 mod common;
 
-use binade_core::{Finding, Native};
-use binade_grad_scaler::{LossScale, ScaleState, Scaler, Step};
+use binade_core::{Finding, Named, Native};
+use binade_grad_scaler::{BadMicroBatch, LossScale, ScaleState, Scaler, Step};
 use common::host::Host;
 use common::sgd::Sgd;
 use common::{HostScaler, Result, Set, times};
@@ -98,4 +98,29 @@ fn a_reduction_that_fails_hands_its_error_through() -> Result {
     })?;
     assert!(common::unscaled(&scaler, GOOD).is_err());
     Ok(())
+}
+
+/// A window of two micro-batches of `x`, whose loss nobody scaled, on one rank.
+fn window(group: &Group, rank: usize, x: f32) -> Result<(bool, Vec<f32>)> {
+    let (mut scaler, mut sgd) = (scaler(group, rank)?, Sgd::new(&[("w", &[1.0])]));
+    let mut window = scaler.accumulate(BadMicroBatch::Drop);
+    for _ in 0..2 {
+        let grads = vec![Named::new("w", Some(Host::f32(&[x])))];
+        window.add(scaler.never_scaled(grads)?)?;
+    }
+    let step = window.finish()?.expect("two").step(&mut sgd)?;
+    let step = scaler.update(step)?.resolve()?;
+    Ok((step.is_applied(), sgd.params[0].value.data.clone()))
+}
+
+#[test]
+fn a_window_whose_sum_overflows_on_one_rank_is_skipped_on_both() -> Result {
+    let group = Group::new();
+    std::thread::scope(|threads| {
+        let other = threads.spawn(|| window(&group, 1, 1.0));
+        let own = window(&group, 0, 3e38)?;
+        let other = other.join().expect("no panic")?;
+        assert_eq!((own, other), ((false, vec![1.0]), (false, vec![1.0])));
+        Ok(())
+    })
 }

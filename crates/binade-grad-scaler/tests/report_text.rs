@@ -59,7 +59,7 @@ fn a_scale_that_does_not_move_says_how_to_move_it() -> Result {
 fn divergence_says_how_to_go_on() -> Result {
     let rule = LossScale::none().with_patience(1);
     let bad: Set<'_> = &[("w", &[f32::INFINITY])];
-    let advice = "The run has diverged and later steps are skipped: lower the learning rate or clip, then go on from \
+    let advice = "The run has diverged and later steps of scaled losses are skipped: lower the learning rate or clip, then go on from \
                   a checkpoint with `Scaler::set_state`";
     assert_eq!(
         text(rule, &[bad])?,
@@ -90,7 +90,7 @@ fn a_gradient_beyond_f32_is_not_blamed_on_the_scale() -> Result {
         scaler.update(step)?.resolve()?.report().to_string(),
         "step 1 skipped; w[0] is +inf once unscaled (1e30 before) (1 infinite, 0 NaN, largest finite 1e30); scale \
          2^-40; 1 skipped in a row, 1 of 1 in all. No scale cures this, since the gradients themselves are too large \
-         for f32: look at the loss and at the learning rate. The run has diverged and later steps are skipped: lower \
+         for f32: look at the loss and at the learning rate. The run has diverged and later steps of scaled losses are skipped: lower \
          the learning rate or clip, then go on from a checkpoint with `Scaler::set_state`"
     );
     Ok(())
