@@ -60,6 +60,8 @@ pub(crate) enum Kind {
     Any(Class),
     /// A literal.
     Number,
+    /// A literal of this value alone.
+    Exactly(u64),
     /// Registers in braces.
     Vector(Class, usize),
     /// An address in brackets.

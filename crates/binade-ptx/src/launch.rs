@@ -21,7 +21,7 @@ pub struct Dim3 {
 impl Dim3 {
     /// How many places these extents hold.
     pub(crate) fn volume(self) -> u64 {
-        u64::from(self.x) * u64::from(self.y) * u64::from(self.z)
+        u64::from(self.x).saturating_mul(u64::from(self.y)).saturating_mul(u64::from(self.z))
     }
 
     /// The place with this number, `x` fastest.

@@ -5,8 +5,8 @@ mod support;
 use std::collections::BTreeSet;
 
 use binade_ptx::{
-    Arg, Capability, Dim3, Fault, Gpu, LaunchError, Module, ParseError, ReportKind, Strictness,
-    known_forms,
+    Access, Arg, Capability, Dim3, Fault, Gpu, LaunchError, Module, ParseError, ReportKind, Space,
+    Strictness, known_forms,
 };
 use support::{FIXTURES, fixture, gpu, numbers, report, upload, words};
 
@@ -244,6 +244,29 @@ fn atomics_from_every_thread_are_all_counted_and_the_old_values_are_all_differen
     let x = upload(&mut gpu, &[0.0]);
     gpu.launch(&module, "k", [2, 2, 1], [33, 2, 1], 0, &[Arg::Ptr(x), Arg::U32(0)]).unwrap();
     assert_eq!(words(&mut gpu, x, 1), [4 * 66]);
+}
+
+/// A word in the declared variable, then one in the array that the launch sizes; both survive.
+#[test]
+fn an_array_that_the_launch_sizes_lies_behind_the_declared_ones() {
+    let body = "mov.f32 %f1, 0f3F800000;\nmov.f32 %f2, 0f40000000;\nst.shared.f32 [fixed], %f1;\nst.shared.f32 [sized+4], %f2;\nld.shared.f32 %f3, [fixed];\nld.param.u64 %rd1, [x];\nst.global.f32 [%rd1], %f3;";
+    let fixed = format!(".shared .align 4 .b8 fixed[8];\n{body}");
+    let text =
+        kernel(&fixed).replace(".visible", ".extern .shared .align 16 .b8 sized[];\n.visible");
+    let (module, mut gpu) = (Module::parse(&text).unwrap(), gpu());
+    let x = gpu.alloc(4);
+    let args = [Arg::Ptr(x), Arg::U32(0)];
+    gpu.launch(&module, "k", 1, 1, 8, &args).unwrap();
+    assert_eq!(words(&mut gpu, x, 1), [1.0_f32.to_bits()]);
+    let report = report(gpu.launch(&module, "k", 1, 1, 7, &args));
+    let (access, space) = (Access::Write, Space::Shared);
+    assert_eq!(report.kind, ReportKind::OutOfBounds { access, space, bytes: 4 });
+    assert_eq!(report.address, Some(16 + 4));
+}
+
+#[test]
+fn barriers_other_than_the_first_are_refused() {
+    assert!(matches!(error("bar.sync 1;"), ParseError::Operand { line: 6, index: 1, .. }));
 }
 
 #[test]

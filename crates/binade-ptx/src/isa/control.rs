@@ -3,7 +3,7 @@
 use super::{
     Class::W32,
     Form,
-    Kind::{From, Label, Memory, Number, ToMaybeAlso},
+    Kind::{Exactly, From, Label, Memory, Number, ToMaybeAlso},
     Op, Shuffle, Space,
 };
 use crate::module::Capability;
@@ -16,14 +16,15 @@ pub(super) const FORMS: &[Form] = &[
     // The suffix promises that all lanes go the same way; nothing hangs on it here.
     Form::new("bra.uni", &[Label], Op::Branch),
     Form::new("ret", &[], Op::Return),
-    Form::new("bar.sync", &[Number], Op::Barrier),
+    // Barrier 0 is the one that `__syncthreads` waits at; the other fifteen are not told apart here, and refused.
+    Form::new("bar.sync", &[Exactly(0)], Op::Barrier),
     Form::new("shfl.sync.up.b32", SHUFFLE, Op::Shuffle(Shuffle::Up)),
     Form::new("shfl.sync.down.b32", SHUFFLE, Op::Shuffle(Shuffle::Down)),
     Form::new("shfl.sync.bfly.b32", SHUFFLE, Op::Shuffle(Shuffle::Butterfly)),
     Form::new("shfl.sync.idx.b32", SHUFFLE, Op::Shuffle(Shuffle::Index)),
     Form::new(
         "cp.async.cg.shared.global",
-        &[Memory(Space::Shared), Memory(Space::Global), Number],
+        &[Memory(Space::Shared), Memory(Space::Global), Exactly(16)],
         Op::CopyAsync,
     )
     .since(Capability::SM_80),

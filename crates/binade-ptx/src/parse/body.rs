@@ -28,6 +28,8 @@ struct Body<'a, 'c> {
     names: Names,
     entry: Entry,
     source: Option<(u32, u32)>,
+    /// Arrays that the launch sizes: placed behind all others, when the first instruction ends the declarations.
+    sized_at_launch: Vec<Shared>,
 }
 
 /// Reads the body of `entry`, whose name and parameters are known; `shared` are the module's own variables.
@@ -37,13 +39,20 @@ pub(super) fn body(
     entry: Entry,
     shared: &[Shared],
 ) -> Result<Entry, ParseError> {
-    let mut body = Body { cursor, rules, names: Names::default(), entry, source: None };
+    let mut body = Body {
+        cursor,
+        rules,
+        names: Names::default(),
+        entry,
+        source: None,
+        sized_at_launch: Vec::new(),
+    };
     for param in &body.entry.params {
         let symbol = Symbol { space: Space::Param, offset: param.offset };
         body.names.symbols.insert(param.name.clone(), symbol);
     }
     for variable in shared {
-        body.place(variable);
+        body.declare_shared(variable)?;
     }
     body.statements()?;
     body.finish()
@@ -84,8 +93,7 @@ impl Body<'_, '_> {
             ".reg" => self.registers(),
             ".shared" => {
                 let variable = shared(self.cursor)?;
-                self.place(&variable);
-                Ok(())
+                self.declare_shared(&variable)
             }
             // Hints to the compiler that comes after; they change no result.
             ".pragma" => {
@@ -128,6 +136,18 @@ impl Body<'_, '_> {
         }
     }
 
+    fn declare_shared(&mut self, variable: &Shared) -> Result<(), ParseError> {
+        if !self.entry.code.is_empty() {
+            return Err(self.cursor.expected("shared variables before the first instruction"));
+        }
+        if variable.bytes.is_none() {
+            self.sized_at_launch.push(variable.clone());
+        } else {
+            self.place(variable);
+        }
+        Ok(())
+    }
+
     fn place(&mut self, variable: &Shared) {
         let offset = self.entry.shared_bytes.next_multiple_of(variable.align);
         self.entry.shared_bytes = offset + variable.bytes.unwrap_or(0);
@@ -140,6 +160,9 @@ impl Body<'_, '_> {
         if guard.is_none() && self.cursor.eat(":") {
             self.names.place_label(word, line, self.entry.code.len());
             return Ok(());
+        }
+        for variable in std::mem::take(&mut self.sized_at_launch) {
+            self.place(&variable);
         }
         let form = decode::form(word, line, self.rules)?;
         let mut written = Vec::new();
@@ -204,11 +227,4 @@ pub(super) fn shared(cursor: &mut Cursor<'_>) -> Result<Shared, ParseError> {
     }
     cursor.want(";")?;
     Ok(Shared { name, align, bytes })
-}
-
-impl Shared {
-    /// Whether the launch says how long it is; such arrays come behind all others.
-    pub(super) fn is_sized_at_launch(&self) -> bool {
-        self.bytes.is_none()
-    }
 }

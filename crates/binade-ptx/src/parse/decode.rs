@@ -75,6 +75,9 @@ fn operand(
         (Kind::From(class) | Kind::FromWider(class) | Kind::Any(class), literal) => {
             literal_of(class, literal)
         }
+        (Kind::Exactly(only), Written::Integer(value)) => {
+            (only == *value).then_some(Operand::Value(only))
+        }
         (Kind::Number, Written::Integer(value)) => Some(Operand::Value(*value)),
         (Kind::Vector(class, count), Written::Vector(list)) if list.len() == count => {
             vector(list, class, names, line)?

@@ -75,11 +75,7 @@ fn directive(
     Ok(())
 }
 
-fn entry(
-    cursor: &mut Cursor<'_>,
-    rules: Rules,
-    variables: &mut [Shared],
-) -> Result<Entry, ParseError> {
+fn entry(cursor: &mut Cursor<'_>, rules: Rules, variables: &[Shared]) -> Result<Entry, ParseError> {
     let name = cursor.name()?.to_owned();
     let mut entry = Entry { name, ..Entry::default() };
     if cursor.eat("(") && !cursor.eat(")") {
@@ -93,7 +89,6 @@ fn entry(
         }
     }
     launch_bounds(cursor)?;
-    variables.sort_by_key(Shared::is_sized_at_launch);
     body(cursor, rules, entry, variables)
 }
 
