@@ -62,6 +62,14 @@ pub enum ParseError {
         /// What the text has.
         found: usize,
     },
+    /// A label or an entry that the text has already.
+    #[error("PTX line {line}: `{name}` is there already")]
+    Twice {
+        /// Where the second one is.
+        line: u32,
+        /// As written.
+        name: String,
+    },
     /// A register, label or variable that nothing declares.
     #[error("PTX line {line}: `{name}` is not declared")]
     Undeclared {
@@ -99,7 +107,9 @@ pub enum ParseError {
 impl binade_core::Error for ParseError {
     fn kind(&self) -> ErrorKind {
         match self {
-            Self::Syntax { .. } | Self::Undeclared { .. } => ErrorKind::InvalidArgument,
+            Self::Syntax { .. } | Self::Undeclared { .. } | Self::Twice { .. } => {
+                ErrorKind::InvalidArgument
+            }
             _ => ErrorKind::Unsupported,
         }
     }

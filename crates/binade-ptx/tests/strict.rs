@@ -269,6 +269,32 @@ fn barriers_other_than_the_first_are_refused() {
     assert!(matches!(error("bar.sync 1;"), ParseError::Operand { line: 6, index: 1, .. }));
 }
 
+/// The branch lies behind the join in the text, so the join is reached first by the others, who wait there.
+#[test]
+fn lanes_that_diverged_meet_again_before_they_synchronise() {
+    let body = "mov.u32 %r3, %laneid;\nsetp.lt.u32 %p1, %r3, 16;\n@%p1 bra FAR;\nmov.u32 %r2, 1;\nJOIN:\nbar.sync 0;\nshfl.sync.bfly.b32 %r1, %r2, 16, 31, -1;\nbra.uni STORE;\nFAR:\nmov.u32 %r2, 2;\nbra.uni JOIN;\nSTORE:";
+    assert_eq!(lanes(body), [[1; 16], [2; 16]].concat());
+}
+
+#[test]
+fn a_label_or_an_entry_must_not_be_there_twice() {
+    assert_eq!(error("L:\nL:"), ParseError::Twice { line: 7, name: "L".to_owned() });
+    let second =
+        kernel("").split_once(".visible").map(|(_, entry)| format!(".visible{entry}")).unwrap();
+    let twice = Module::parse(&(kernel("") + &second)).unwrap_err();
+    assert_eq!(twice, ParseError::Twice { line: 9, name: "k".to_owned() });
+}
+
+#[test]
+fn a_block_of_absurd_extents_is_refused_and_does_not_overflow() {
+    let (module, x) = (Module::parse(&kernel("")).unwrap(), gpu().alloc(4));
+    let args = [Arg::Ptr(x), Arg::U32(0)];
+    let outcome = gpu().launch(&module, "k", [u32::MAX; 3], [u32::MAX; 3], u64::MAX, &args);
+    assert!(matches!(outcome, Err(Fault::Launch(_))));
+    let outcome = gpu().launch(&module, "k", [1; 3], [u32::MAX; 3], 0, &args);
+    assert!(matches!(outcome, Err(Fault::Launch(LaunchError::Dimension { what: "block.x", .. }))));
+}
+
 #[test]
 fn a_kernel_without_end_is_stopped() {
     let module = Module::parse(&kernel("L:\nbra.uni L;")).unwrap();

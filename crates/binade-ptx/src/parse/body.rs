@@ -158,8 +158,7 @@ impl Body<'_, '_> {
         let guard = if self.cursor.eat("@") { Some(self.guard(line)?) } else { None };
         let word = self.cursor.name()?;
         if guard.is_none() && self.cursor.eat(":") {
-            self.names.place_label(word, line, self.entry.code.len());
-            return Ok(());
+            return self.names.place_label(word, line, self.entry.code.len());
         }
         for variable in std::mem::take(&mut self.sized_at_launch) {
             self.place(&variable);

@@ -71,9 +71,17 @@ impl Names {
         self.labels.len() - 1
     }
 
-    pub(super) fn place_label(&mut self, name: &str, line: u32, target: usize) {
+    pub(super) fn place_label(
+        &mut self,
+        name: &str,
+        line: u32,
+        target: usize,
+    ) -> Result<(), ParseError> {
         let number = self.label(name, line);
-        self.labels[number].target = Some(target);
+        match self.labels[number].target.replace(target) {
+            None => Ok(()),
+            Some(_) => Err(ParseError::Twice { line, name: name.to_owned() }),
+        }
     }
 
     /// Where a label stands, once the whole body is read.

@@ -58,6 +58,9 @@ fn directive(
         ".shared" => variables.push(shared(cursor)?),
         ".entry" => {
             let entry = entry(cursor, rules, variables)?;
+            if module.entry(&entry.name).is_some() {
+                return Err(ParseError::Twice { line, name: entry.name });
+            }
             module.entries.push(entry);
         }
         ".file" => {
