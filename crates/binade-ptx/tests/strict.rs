@@ -276,6 +276,21 @@ fn lanes_that_diverged_meet_again_before_they_synchronise() {
     assert_eq!(lanes(body), [[1; 16], [2; 16]].concat());
 }
 
+/// Nine instructions in all; lanes that did not meet again would run the last five twice.
+#[test]
+fn after_a_branch_the_warp_goes_on_as_one() {
+    let join = "mov.u32 %r2, 2;\n".repeat(4);
+    let body = format!(
+        "mov.u32 %r3, %laneid;\nsetp.lt.u32 %p1, %r3, 16;\n@%p1 bra JOIN;\nmov.u32 %r1, 1;\nJOIN:\n{join}"
+    );
+    let (module, mut gpu) = (Module::parse(&kernel(&body)).unwrap(), gpu());
+    let args = [Arg::Ptr(gpu.alloc(4)), Arg::U32(0)];
+    gpu.limit_steps(9);
+    gpu.launch(&module, "k", 1, 32, 0, &args).unwrap();
+    gpu.limit_steps(8);
+    assert!(gpu.launch(&module, "k", 1, 32, 0, &args).is_err());
+}
+
 #[test]
 fn a_label_or_an_entry_must_not_be_there_twice() {
     assert_eq!(error("L:\nL:"), ParseError::Twice { line: 7, name: "L".to_owned() });
