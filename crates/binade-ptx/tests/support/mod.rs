@@ -131,3 +131,11 @@ pub(crate) fn stage(gpu: &mut Gpu, entry: &str, x: &[f32]) -> Result<Vec<u32>, F
     gpu.launch(&fixture("stage"), entry, blocks, 64, 0, &[Arg::Ptr(x), Arg::Ptr(y)])?;
     Ok(words(gpu, y, blocks * 256))
 }
+
+/// An entry of two parameters with this body, from line 6.
+pub(crate) fn kernel(body: &str) -> String {
+    let head = ".version 9.0\n.target sm_75\n.address_size 64\n.visible .entry k(.param .u64 x, .param .u32 n)\n{";
+    let registers =
+        ".reg .pred %p<4>; .reg .b16 %rs<4>; .reg .f32 %f<4>; .reg .b32 %r<9>; .reg .b64 %rd<4>;";
+    format!("{head} {registers}\n{body}\nret;\n}}\n")
+}
