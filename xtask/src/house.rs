@@ -10,7 +10,7 @@ pub(crate) const FLOORS: [&[&str]; 4] = [
         "binade-master-weights",
         "binade-ops",
     ],
-    &["binade-cpu", "binade-deferred", "binade-conformance"],
+    &["binade-cpu", "binade-deferred", "binade-conformance", "binade-ptx"],
     &["binade", "binade-tape"],
 ];
 

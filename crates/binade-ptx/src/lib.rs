@@ -1,0 +1,25 @@
+#![doc = include_str!("../README.md")]
+#![forbid(unsafe_code)]
+
+mod coverage;
+mod error;
+mod exec;
+mod gpu;
+mod isa;
+mod launch;
+mod memory;
+mod module;
+mod parse;
+mod report;
+
+pub use coverage::Coverage;
+pub use error::{LaunchError, MemoryError, ParseError};
+pub use gpu::{DevicePtr, Gpu};
+pub use launch::{Arg, Dim3};
+pub use module::{Capability, Module, Strictness};
+pub use report::{Access, Fault, Report, ReportKind, Space};
+
+/// Every instruction form that the interpreter knows, as PTX spells it, in no particular order.
+pub fn known_forms() -> impl Iterator<Item = &'static str> {
+    isa::forms().map(|form| form.name)
+}

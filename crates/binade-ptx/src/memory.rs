@@ -1,0 +1,111 @@
+//! The device's memory: allocations with unmapped space between, so that a step beyond one is not a step into the next.
+
+use std::collections::BTreeMap;
+
+use crate::report::{Access, ReportKind, Space};
+
+/// What a new allocation holds, byte for byte: a NaN in every float type, so that what reads it shows.
+const POISON: u8 = 0xff;
+
+/// Far from zero, so that small integers taken for addresses are in no allocation.
+const FIRST: u64 = 0x7000_0000_0000;
+
+/// As `cudaMalloc` aligns.
+const ALIGN: u64 = 256;
+
+/// Unmapped bytes behind each allocation, beyond rounding up.
+const GAP: u64 = 1 << 16;
+
+/// What is wrong with an access, and where in memory.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Trouble {
+    pub(crate) kind: ReportKind,
+    pub(crate) address: Option<u64>,
+}
+
+#[derive(Debug)]
+pub(crate) struct Global {
+    /// By first address.
+    allocations: BTreeMap<u64, Vec<u8>>,
+    next: u64,
+}
+
+impl Default for Global {
+    fn default() -> Self {
+        Self { allocations: BTreeMap::new(), next: FIRST }
+    }
+}
+
+impl Global {
+    pub(crate) fn allocate(&mut self, bytes: usize) -> u64 {
+        let address = self.next;
+        self.allocations.insert(address, vec![POISON; bytes]);
+        self.next = (address + bytes as u64 + GAP).next_multiple_of(ALIGN);
+        address
+    }
+
+    pub(crate) fn free(&mut self, address: u64) -> bool {
+        self.allocations.remove(&address).is_some()
+    }
+
+    /// The bytes, if one allocation holds them all.
+    pub(crate) fn get(&mut self, address: u64, bytes: usize) -> Option<&mut [u8]> {
+        let (first, memory) = self.allocations.range_mut(..=address).next_back()?;
+        let from = usize::try_from(address - first).ok()?;
+        memory.get_mut(from..from.checked_add(bytes)?)
+    }
+
+    /// The bytes of a thread's access, which must be a multiple of its width from zero.
+    pub(crate) fn access(
+        &mut self,
+        address: u64,
+        bytes: u64,
+        access: Access,
+    ) -> Result<&mut [u8], Trouble> {
+        let space = Space::Global;
+        aligned(address, bytes, access, space)?;
+        let kind = ReportKind::OutOfBounds { access, space, bytes };
+        let length = usize::try_from(bytes).unwrap_or(usize::MAX);
+        self.get(address, length).ok_or(Trouble { kind, address: Some(address) })
+    }
+}
+
+/// The ISA requires natural alignment of every access, of vectors as wholes.
+pub(crate) fn aligned(
+    address: u64,
+    bytes: u64,
+    access: Access,
+    space: Space,
+) -> Result<(), Trouble> {
+    if address.is_multiple_of(bytes) {
+        return Ok(());
+    }
+    Err(Trouble { kind: ReportKind::Misaligned { access, space, bytes }, address: Some(address) })
+}
+
+/// An element's bits from its bytes.
+pub(crate) fn bits(bytes: &[u8]) -> u64 {
+    bytes.iter().rev().fold(0, |bits, byte| bits << 8 | u64::from(*byte))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_step_beyond_an_allocation_is_in_none() {
+        let mut memory = Global::default();
+        let (first, second) = (memory.allocate(8), memory.allocate(8));
+        assert!(memory.get(first, 8).is_some() && memory.get(second, 8).is_some());
+        assert!(memory.get(first, 9).is_none() && memory.get(first + 8, 1).is_none());
+        assert!(memory.get(first - 1, 1).is_none() && memory.get(u64::MAX, 8).is_none());
+    }
+
+    #[test]
+    fn freed_memory_is_gone() {
+        let mut memory = Global::default();
+        let address = memory.allocate(4);
+        assert!(memory.free(address) && !memory.free(address));
+        assert!(memory.get(address, 1).is_none());
+    }
+}

@@ -1,0 +1,229 @@
+//! Between an entry's braces: declarations, labels and instructions.
+
+use super::{
+    cursor::Cursor,
+    decode::{self, Rules},
+    names::{Names, Symbol},
+    operand::operand,
+};
+use crate::{
+    ParseError,
+    isa::{Class, Space},
+    module::{Entry, Guard, Instruction, Operand},
+};
+
+/// A shared variable as declared.
+#[derive(Clone, Debug)]
+pub(super) struct Shared {
+    pub(super) name: String,
+    align: u64,
+    /// None for the array without a length that the launch sizes.
+    bytes: Option<u64>,
+}
+
+#[derive(Debug)]
+struct Body<'a, 'c> {
+    cursor: &'c mut Cursor<'a>,
+    rules: Rules,
+    names: Names,
+    entry: Entry,
+    source: Option<(u32, u32)>,
+    /// Arrays that the launch sizes: placed behind all others, when the first instruction ends the declarations.
+    sized_at_launch: Vec<Shared>,
+}
+
+/// Reads the body of `entry`, whose name and parameters are known; `shared` are the module's own variables.
+pub(super) fn body(
+    cursor: &mut Cursor<'_>,
+    rules: Rules,
+    entry: Entry,
+    shared: &[Shared],
+) -> Result<Entry, ParseError> {
+    let mut body = Body {
+        cursor,
+        rules,
+        names: Names::default(),
+        entry,
+        source: None,
+        sized_at_launch: Vec::new(),
+    };
+    for param in &body.entry.params {
+        let symbol = Symbol { space: Space::Param, offset: param.offset };
+        body.names.symbols.insert(param.name.clone(), symbol);
+    }
+    for variable in shared {
+        body.declare_shared(variable)?;
+    }
+    body.statements()?;
+    body.finish()
+}
+
+impl Body<'_, '_> {
+    fn statements(&mut self) -> Result<(), ParseError> {
+        self.cursor.want("{")?;
+        self.names.open();
+        loop {
+            let line = self.cursor.line();
+            match self.cursor.peek() {
+                "{" => self.names.open(),
+                "}" if self.names.close() => {}
+                "}" => {
+                    self.cursor.next();
+                    return Ok(());
+                }
+                ";" => {}
+                ".loc" => {
+                    self.location(line)?;
+                    continue;
+                }
+                _ => {
+                    self.statement(line)?;
+                    continue;
+                }
+            }
+            self.cursor.next();
+        }
+    }
+
+    fn statement(&mut self, line: u32) -> Result<(), ParseError> {
+        if !self.cursor.peek().starts_with('.') {
+            return self.label_or_instruction(line);
+        }
+        match self.cursor.next() {
+            ".reg" => self.registers(),
+            ".shared" => {
+                let variable = shared(self.cursor)?;
+                self.declare_shared(&variable)
+            }
+            // Hints to the compiler that comes after; they change no result.
+            ".pragma" => {
+                self.cursor.next();
+                self.cursor.want(";")
+            }
+            name => Err(ParseError::Directive { line, name: name.to_owned() }),
+        }
+    }
+
+    /// `.loc file line column`, and what the line adds about inlining.
+    fn location(&mut self, line: u32) -> Result<(), ParseError> {
+        self.cursor.next();
+        let file = u32::try_from(self.cursor.number()?).unwrap_or(u32::MAX);
+        let number = u32::try_from(self.cursor.number()?).unwrap_or(u32::MAX);
+        self.source = Some((file, number));
+        self.cursor.skip_line(line);
+        Ok(())
+    }
+
+    /// `.reg .b32 %r<5>, %x;`
+    fn registers(&mut self) -> Result<(), ParseError> {
+        let class = Class::of_type(self.cursor.peek())
+            .ok_or_else(|| self.cursor.expected("a register type"))?;
+        self.cursor.next();
+        loop {
+            let name = self.cursor.name()?;
+            if self.cursor.eat("<") {
+                for number in 0..self.cursor.number()? {
+                    self.names.declare(format!("{name}{number}"), class);
+                }
+                self.cursor.want(">")?;
+            } else {
+                self.names.declare(name.to_owned(), class);
+            }
+            if self.cursor.eat(";") {
+                return Ok(());
+            }
+            self.cursor.want(",")?;
+        }
+    }
+
+    fn declare_shared(&mut self, variable: &Shared) -> Result<(), ParseError> {
+        if !self.entry.code.is_empty() {
+            return Err(self.cursor.expected("shared variables before the first instruction"));
+        }
+        if variable.bytes.is_none() {
+            self.sized_at_launch.push(variable.clone());
+        } else {
+            self.place(variable);
+        }
+        Ok(())
+    }
+
+    fn place(&mut self, variable: &Shared) {
+        let offset = self.entry.shared_bytes.next_multiple_of(variable.align);
+        self.entry.shared_bytes = offset + variable.bytes.unwrap_or(0);
+        self.names.symbols.insert(variable.name.clone(), Symbol { space: Space::Shared, offset });
+    }
+
+    fn label_or_instruction(&mut self, line: u32) -> Result<(), ParseError> {
+        let guard = if self.cursor.eat("@") { Some(self.guard(line)?) } else { None };
+        let word = self.cursor.name()?;
+        if guard.is_none() && self.cursor.eat(":") {
+            return self.names.place_label(word, line, self.entry.code.len());
+        }
+        for variable in std::mem::take(&mut self.sized_at_launch) {
+            self.place(&variable);
+        }
+        let form = decode::form(word, line, self.rules)?;
+        let mut written = Vec::new();
+        while !self.cursor.eat(";") {
+            if !written.is_empty() {
+                self.cursor.want(",")?;
+            }
+            written.push(operand(self.cursor)?);
+        }
+        let operands = decode::operands(form, &written, &mut self.names, line)?;
+        self.entry.code.push(Instruction { form, guard, operands, line, source: self.source });
+        Ok(())
+    }
+
+    fn guard(&mut self, line: u32) -> Result<Guard, ParseError> {
+        let negated = self.cursor.eat("!");
+        let name = self.cursor.name()?;
+        match self.names.register(name) {
+            Some(register) if register.class == Class::Predicate => {
+                Ok(Guard { register: register.number, negated })
+            }
+            _ => Err(ParseError::Undeclared { line, name: name.to_owned() }),
+        }
+    }
+
+    /// Labels to places; an entry that runs off its end has no meaning.
+    fn finish(mut self) -> Result<Entry, ParseError> {
+        for instruction in &mut self.entry.code {
+            for operand in &mut instruction.operands {
+                if let Operand::Target(label) = operand {
+                    *label = self.names.target(*label)?;
+                }
+            }
+        }
+        let is_ended = |last: &Instruction| last.form.ends() && last.guard.is_none();
+        if !self.entry.code.last().is_some_and(is_ended) {
+            return Err(self.cursor.expected("`ret` or a jump before the entry's end"));
+        }
+        self.entry.registers = self.names.registers;
+        Ok(self.entry)
+    }
+}
+
+/// `.align 4 .b8 name[512];`, after `.shared`.
+pub(super) fn shared(cursor: &mut Cursor<'_>) -> Result<Shared, ParseError> {
+    let mut align = if cursor.eat(".align") { cursor.number()? } else { 0 };
+    let width = super::top::type_bytes(cursor.peek()).ok_or_else(|| cursor.expected("a type"))?;
+    cursor.next();
+    align = align.max(width);
+    if !align.is_power_of_two() {
+        return Err(cursor.expected("an alignment that is a power of two"));
+    }
+    let name = cursor.name()?.to_owned();
+    let mut bytes = Some(width);
+    while cursor.eat("[") {
+        bytes = if cursor.peek() == "]" {
+            None
+        } else {
+            bytes.zip(Some(cursor.number()?)).map(|(a, b)| a * b)
+        };
+        cursor.want("]")?;
+    }
+    cursor.want(";")?;
+    Ok(Shared { name, align, bytes })
+}

@@ -1,0 +1,134 @@
+//! The module's own grammar: header, shared variables, entries, and the tables that debuggers read.
+
+use std::hash::{DefaultHasher, Hash, Hasher};
+
+use super::{
+    body::{Shared, body, shared},
+    cursor::Cursor,
+    decode::Rules,
+    lex::tokens,
+};
+use crate::{
+    ParseError,
+    module::{Capability, Entry, Module, Param, Strictness},
+};
+
+pub(crate) fn module(text: &str, strictness: Strictness) -> Result<Module, ParseError> {
+    let mut hasher = DefaultHasher::new();
+    text.hash(&mut hasher);
+    let mut cursor = Cursor::new(tokens(text)?);
+    let (version, target) = header(&mut cursor)?;
+    let files = std::collections::HashMap::new();
+    let mut module = Module { version, target, entries: Vec::new(), files, id: hasher.finish() };
+    let mut variables = Vec::new();
+    while !cursor.is_done() {
+        directive(&mut cursor, &mut module, &mut variables, Rules { strictness, target })?;
+    }
+    Ok(module)
+}
+
+/// `.version 9.0 .target sm_75 .address_size 64`, in this order, as the PTX ISA has it.
+fn header(cursor: &mut Cursor<'_>) -> Result<(String, Capability), ParseError> {
+    cursor.want(".version")?;
+    let version = cursor.next().to_owned();
+    cursor.want(".target")?;
+    let target = capability(cursor.peek())
+        .ok_or_else(|| cursor.expected("`sm_` and two or three digits"))?;
+    cursor.next();
+    cursor.want(".address_size")?;
+    cursor.want("64")?;
+    Ok((version, target))
+}
+
+/// `sm_75` is 7.5. Targets with a letter are for one GPU alone and hold instructions that are not known here.
+fn capability(target: &str) -> Option<Capability> {
+    let number: u8 = target.strip_prefix("sm_")?.parse().ok()?;
+    Some(Capability { major: number / 10, minor: number % 10 })
+}
+
+fn directive(
+    cursor: &mut Cursor<'_>,
+    module: &mut Module,
+    variables: &mut Vec<Shared>,
+    rules: Rules,
+) -> Result<(), ParseError> {
+    let line = cursor.line();
+    match cursor.next() {
+        ".visible" | ".weak" | ".extern" => {}
+        ".shared" => variables.push(shared(cursor)?),
+        ".entry" => {
+            let entry = entry(cursor, rules, variables)?;
+            if module.entry(&entry.name).is_some() {
+                return Err(ParseError::Twice { line, name: entry.name });
+            }
+            module.entries.push(entry);
+        }
+        ".file" => {
+            let number = u32::try_from(cursor.number()?).unwrap_or(u32::MAX);
+            module.files.insert(number, cursor.next().trim_matches('"').to_owned());
+            cursor.skip_line(line);
+        }
+        ".section" => {
+            while !cursor.is_done() && !cursor.eat("}") {
+                cursor.next();
+            }
+        }
+        name => return Err(ParseError::Directive { line, name: name.to_owned() }),
+    }
+    Ok(())
+}
+
+fn entry(cursor: &mut Cursor<'_>, rules: Rules, variables: &[Shared]) -> Result<Entry, ParseError> {
+    let name = cursor.name()?.to_owned();
+    let mut entry = Entry { name, ..Entry::default() };
+    if cursor.eat("(") && !cursor.eat(")") {
+        loop {
+            let param = param(cursor, entry.param_bytes())?;
+            entry.params.push(param);
+            if cursor.eat(")") {
+                break;
+            }
+            cursor.want(",")?;
+        }
+    }
+    launch_bounds(cursor)?;
+    body(cursor, rules, entry, variables)
+}
+
+/// Bounds that the compiler that comes after uses; the launch's own dimensions are checked against a GPU's, not against these.
+fn launch_bounds(cursor: &mut Cursor<'_>) -> Result<(), ParseError> {
+    while [".maxntid", ".minnctapersm", ".maxnreg"].contains(&cursor.peek()) {
+        cursor.next();
+        cursor.number()?;
+        while cursor.eat(",") {
+            cursor.number()?;
+        }
+    }
+    Ok(())
+}
+
+/// `.param .u64 name` or `.param .align 8 .b8 name[24]`; aligned to its own width where nothing else is said.
+fn param(cursor: &mut Cursor<'_>, after: u64) -> Result<Param, ParseError> {
+    cursor.want(".param")?;
+    let align = if cursor.eat(".align") { cursor.number()? } else { 1 };
+    let bytes = type_bytes(cursor.peek()).ok_or_else(|| cursor.expected("a type"))?;
+    let kind = cursor.next().trim_start_matches('.').to_owned();
+    let name = cursor.name()?.to_owned();
+    let mut count = 1;
+    if cursor.eat("[") {
+        count = cursor.number()?;
+        cursor.want("]")?;
+    }
+    let offset = after.next_multiple_of(align.max(bytes));
+    Ok(Param { name, kind, offset, bytes: bytes * count })
+}
+
+pub(super) fn type_bytes(name: &str) -> Option<u64> {
+    Some(match name {
+        ".b8" | ".u8" | ".s8" => 1,
+        ".b16" | ".u16" | ".s16" | ".f16" => 2,
+        ".b32" | ".u32" | ".s32" | ".f32" => 4,
+        ".b64" | ".u64" | ".s64" | ".f64" => 8,
+        _ => return None,
+    })
+}

@@ -1,0 +1,126 @@
+//! What instructions mean where no fixture shows it, in PTX written by hand.
+
+mod support;
+
+use binade_ptx::{Access, Arg, Module, ReportKind, Space, Strictness};
+use support::{gpu, kernel, report, upload, words};
+
+/// Runs a body of one warp that leaves a word in `%r1`; each lane's word.
+fn lanes(body: &str) -> Vec<u32> {
+    let store = "ld.param.u64 %rd1, [x]; mov.u32 %r8, %tid.x; mul.wide.u32 %rd2, %r8, 4;\nadd.s64 %rd1, %rd1, %rd2; st.global.u32 [%rd1], %r1;";
+    let text = kernel(&format!("{body}\n{store}"));
+    let (module, mut gpu) = (Module::parse_with(&text, Strictness::Any).unwrap(), gpu());
+    let x = gpu.alloc(128);
+    gpu.launch(&module, "k", 1, 32, 0, &[Arg::Ptr(x), Arg::U32(0)]).unwrap();
+    words(&mut gpu, x, 32)
+}
+
+#[test]
+fn shuffles_find_their_lanes() {
+    let shuffle = |how: &str, by: u32, clamp: u32| {
+        lanes(&format!("mov.u32 %r2, %laneid;\nshfl.sync.{how}.b32 %r1, %r2, {by}, {clamp}, -1;"))
+    };
+    let expect = |f: fn(u32) -> u32| (0..32).map(f).collect::<Vec<_>>();
+    assert_eq!(shuffle("up", 1, 0), expect(|lane| lane.saturating_sub(1)));
+    assert_eq!(shuffle("bfly", 3, 31), expect(|lane| lane ^ 3));
+    assert_eq!(shuffle("idx", 5, 31), expect(|_| 5));
+}
+
+#[test]
+fn signed_and_unsigned_are_told_apart() {
+    let set = |compare: &str| {
+        lanes(&format!("mov.u32 %r2, -1;\nsetp.{compare} %p1, %r2, 1;\nselp.u32 %r1, 1, 0, %p1;"))
+            [0]
+    };
+    let results = ["lt.s32", "ge.s32", "lt.u32", "ge.u32"].map(set);
+    assert_eq!(results, [1, 0, 0, 1]);
+    let wide = "mov.u32 %r2, -3;\nmul.wide.s32 %rd3, %r2, 5;\nmov.u64 %rd2, 15;\nadd.s64 %rd3, %rd3, %rd2;";
+    let text = format!(
+        "{wide}\nld.param.u64 %rd1, [x]; add.s64 %rd1, %rd1, %rd3; mov.u32 %r1, 7; st.global.u32 [%rd1], %r1;"
+    );
+    assert_eq!(lanes(&text)[0], 7);
+}
+
+#[test]
+fn predicates_combine() {
+    let body = "mov.u32 %r2, %laneid;\nsetp.lt.u32 %p1, %r2, 20;\nsetp.ge.u32 %p2, %r2, 10;\nand.pred %p3, %p1, %p2;\nselp.u32 %r1, 1, 0, %p3;";
+    assert_eq!(
+        lanes(body),
+        (0..32).map(|lane| u32::from((10..20).contains(&lane))).collect::<Vec<_>>()
+    );
+}
+
+#[test]
+fn shifts_by_the_width_or_more_give_zero() {
+    let shift =
+        |form: &str, by: u32| lanes(&format!("mov.u32 %r2, -1;\n{form} %r1, %r2, {by};"))[0];
+    assert_eq!([shift("shl.b32", 31), shift("shl.b32", 32), shift("shr.u32", 32)], [1 << 31, 0, 0]);
+}
+
+#[test]
+fn flushing_arithmetic_loses_subnormals_and_the_rest_keeps_them() {
+    let run = |form: &str, a: u32, b: u32| {
+        let body = format!(
+            "mov.f32 %f2, 0f{a:08X};\nmov.f32 %f3, 0f{b:08X};\n{form} %f1, %f2, %f3;\nmov.b32 %r1, %f1;"
+        );
+        lanes(&body)[0]
+    };
+    let (one, tiny, half) = (1.0_f32.to_bits(), 0x8000_0001_u32, 0.5_f32.to_bits());
+    assert_eq!([run("mul.f32", tiny, one), run("mul.ftz.f32", tiny, one)], [tiny, 1 << 31]);
+    assert_eq!([run("add.f32", tiny, 0), run("add.ftz.f32", tiny, 0)], [tiny, 0]);
+    assert_eq!([run("sub.f32", one, half), run("sub.rn.f32", one, half)], [half, half]);
+    assert_eq!(
+        lanes("mov.f32 %f2, 0f3F800000;\nneg.f32 %f1, %f2;\nmov.b32 %r1, %f1;")[0],
+        (-1.0_f32).to_bits()
+    );
+}
+
+#[test]
+fn atomics_from_every_thread_are_all_counted_and_the_old_values_are_all_different() {
+    let body =
+        "ld.param.u64 %rd1, [x];\natom.global.add.u32 %r1, [%rd1], 1;\nld.global.u32 %r2, [%rd1];";
+    let (module, mut gpu) = (Module::parse(&kernel(body)).unwrap(), gpu());
+    let x = upload(&mut gpu, &[0.0]);
+    gpu.launch(&module, "k", [2, 2, 1], [33, 2, 1], 0, &[Arg::Ptr(x), Arg::U32(0)]).unwrap();
+    assert_eq!(words(&mut gpu, x, 1), [4 * 66]);
+}
+
+/// A word in the declared variable, then one in the array that the launch sizes; both survive.
+#[test]
+fn an_array_that_the_launch_sizes_lies_behind_the_declared_ones() {
+    let body = "mov.f32 %f1, 0f3F800000;\nmov.f32 %f2, 0f40000000;\nst.shared.f32 [fixed], %f1;\nst.shared.f32 [sized+4], %f2;\nld.shared.f32 %f3, [fixed];\nld.param.u64 %rd1, [x];\nst.global.f32 [%rd1], %f3;";
+    let fixed = format!(".shared .align 4 .b8 fixed[8];\n{body}");
+    let text =
+        kernel(&fixed).replace(".visible", ".extern .shared .align 16 .b8 sized[];\n.visible");
+    let (module, mut gpu) = (Module::parse(&text).unwrap(), gpu());
+    let x = gpu.alloc(4);
+    let args = [Arg::Ptr(x), Arg::U32(0)];
+    gpu.launch(&module, "k", 1, 1, 8, &args).unwrap();
+    assert_eq!(words(&mut gpu, x, 1), [1.0_f32.to_bits()]);
+    let report = report(gpu.launch(&module, "k", 1, 1, 7, &args));
+    let (access, space) = (Access::Write, Space::Shared);
+    assert_eq!(report.kind, ReportKind::OutOfBounds { access, space, bytes: 4 });
+    assert_eq!(report.address, Some(16 + 4));
+}
+
+/// The branch lies behind the join in the text, so the join is reached first by the others, who wait there.
+#[test]
+fn lanes_that_diverged_meet_again_before_they_synchronise() {
+    let body = "mov.u32 %r3, %laneid;\nsetp.lt.u32 %p1, %r3, 16;\n@%p1 bra FAR;\nmov.u32 %r2, 1;\nJOIN:\nbar.sync 0;\nshfl.sync.bfly.b32 %r1, %r2, 16, 31, -1;\nbra.uni STORE;\nFAR:\nmov.u32 %r2, 2;\nbra.uni JOIN;\nSTORE:";
+    assert_eq!(lanes(body), [[1; 16], [2; 16]].concat());
+}
+
+/// Nine instructions in all; lanes that did not meet again would run the last five twice.
+#[test]
+fn after_a_branch_the_warp_goes_on_as_one() {
+    let join = "mov.u32 %r2, 2;\n".repeat(4);
+    let body = format!(
+        "mov.u32 %r3, %laneid;\nsetp.lt.u32 %p1, %r3, 16;\n@%p1 bra JOIN;\nmov.u32 %r1, 1;\nJOIN:\n{join}"
+    );
+    let (module, mut gpu) = (Module::parse(&kernel(&body)).unwrap(), gpu());
+    let args = [Arg::Ptr(gpu.alloc(4)), Arg::U32(0)];
+    gpu.limit_steps(9);
+    gpu.launch(&module, "k", 1, 32, 0, &args).unwrap();
+    gpu.limit_steps(8);
+    assert!(gpu.launch(&module, "k", 1, 32, 0, &args).is_err());
+}

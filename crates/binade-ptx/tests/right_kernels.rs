@@ -1,0 +1,151 @@
+//! Kernels that are right agree with a loop on the host bit for bit, and nearly all of their lines run.
+
+mod support;
+
+use binade_ptx::{Arg, Gpu};
+use half::{bf16, f16};
+use support::{
+    LENGTHS, bits, block_sum, fixture, gpu, host_sums, near_one, numbers, scale, stage, unscale,
+    upload, warp_sum, words,
+};
+
+#[test]
+fn a_scaled_vector_has_the_hosts_bits() {
+    for n in LENGTHS {
+        let x = numbers(n);
+        let expected = bits(x.iter().map(|x| x * 0.3));
+        assert_eq!(scale(&mut gpu(), "scale", &x).unwrap(), expected, "{n}");
+    }
+}
+
+#[test]
+fn sums_by_block_and_by_warp_have_the_hosts_bits() {
+    for n in LENGTHS {
+        let x = near_one(n);
+        assert_eq!(block_sum(&mut gpu(), "block_sum", &x).unwrap(), host_sums(&x, 128, 128), "{n}");
+        assert_eq!(warp_sum(&mut gpu(), "warp_sum", &x).unwrap(), host_sums(&x, 32, 64), "{n}");
+    }
+}
+
+#[test]
+fn unscaled_gradients_have_the_hosts_bits_and_the_flag_tells_what_is_not_finite() {
+    for entry in ["unscale", "unscale_by_fours"] {
+        for n in LENGTHS {
+            let mut x = near_one(n);
+            let expected = bits(x.iter().map(|x| x * 0.25));
+            assert_eq!(unscale(&mut gpu(), entry, &x, 0.25).unwrap(), (expected, 0), "{entry} {n}");
+            for bad in [f32::INFINITY, f32::NEG_INFINITY, f32::NAN] {
+                x[n as usize - 1] = bad;
+                assert_eq!(unscale(&mut gpu(), entry, &x, 0.25).unwrap().1, 1, "{entry} {n} {bad}");
+            }
+        }
+    }
+}
+
+/// Runs a cast of `n` elements from bytes to bytes.
+fn cast(gpu: &mut Gpu, file: &str, entry: &str, from: &[u8], n: u32, width: usize) -> Vec<u8> {
+    let (x, y) = (gpu.alloc(from.len()), gpu.alloc(n as usize * width));
+    gpu.write(x, from).unwrap();
+    let args = [Arg::Ptr(x), Arg::Ptr(y), Arg::U32(n)];
+    gpu.launch(&fixture(file), entry, n.div_ceil(128), 128, 0, &args).unwrap();
+    gpu.read(y, n as usize * width).unwrap()
+}
+
+fn halves(bytes: &[u8]) -> Vec<u16> {
+    bytes.as_chunks().0.iter().map(|half| u16::from_le_bytes(*half)).collect()
+}
+
+#[test]
+fn narrowing_casts_have_the_hosts_bits() {
+    let edges =
+        [65504.0, 65519.9, 65520.0, 1e-8, -6e-8, 3.4e38, f32::INFINITY, -0.0, 1.0 + 1.0 / 256.0];
+    for n in LENGTHS {
+        let mut x = numbers(n);
+        x.extend(edges);
+        let (n, mut gpu) = (u32::try_from(x.len()).unwrap(), gpu());
+        let from: Vec<u8> = x.iter().flat_map(|x| x.to_le_bytes()).collect();
+        let half: Vec<_> = x.iter().map(|x| f16::from_f32(*x).to_bits()).collect();
+        let brain: Vec<_> = x.iter().map(|x| bf16::from_f32(*x).to_bits()).collect();
+        assert_eq!(halves(&cast(&mut gpu, "cast", "cast_f32_f16", &from, n, 2)), half);
+        assert_eq!(halves(&cast(&mut gpu, "cast", "cast_f32_bf16", &from, n, 2)), brain);
+        let native = cast(&mut gpu, "cast_native", "cast_f32_bf16_native", &from, n, 2);
+        assert_eq!(halves(&native), brain);
+    }
+}
+
+#[test]
+fn every_16_bit_number_widens_to_the_hosts() {
+    let from: Vec<u8> = (0..=u16::MAX).flat_map(u16::to_le_bytes).collect();
+    let floats = |bytes: Vec<u8>| -> Vec<f32> {
+        bytes.as_chunks().0.iter().map(|word| f32::from_le_bytes(*word)).collect()
+    };
+    let f16s = floats(cast(&mut gpu(), "cast", "cast_f16_f32", &from, 1 << 16, 4));
+    let bf16s = floats(cast(&mut gpu(), "cast", "cast_bf16_f32", &from, 1 << 16, 4));
+    for (code, (wide, brain)) in (0..=u16::MAX).zip(f16s.into_iter().zip(bf16s)) {
+        let expected = f16::from_bits(code).to_f32();
+        let is_right = wide.to_bits() == expected.to_bits() || (wide.is_nan() && expected.is_nan());
+        assert!(is_right, "{code:#x} {wide}");
+        assert_eq!(brain.to_bits(), u32::from(code) << 16);
+    }
+}
+
+#[test]
+fn fused_and_divided_and_rooted_have_the_hosts_bits() {
+    for n in LENGTHS {
+        let (a, b, c) = (numbers(n), near_one(n), numbers(n + 1));
+        let mut gpu = gpu();
+        let pointers = [upload(&mut gpu, &a), upload(&mut gpu, &b), upload(&mut gpu, &c)];
+        let y = gpu.alloc(a.len() * 4);
+        let mut args: Vec<_> = pointers.into_iter().chain([y]).map(Arg::Ptr).collect();
+        args.push(Arg::U32(n));
+        gpu.launch(&fixture("cast"), "arithmetic", n.div_ceil(64), 64, 0, &args).unwrap();
+        let host = |i: usize| a[i].mul_add(b[i], c[i]) / b[i].abs().sqrt();
+        assert_eq!(words(&mut gpu, y, n), bits((0..a.len()).map(host)), "{n}");
+    }
+}
+
+#[test]
+fn a_copy_through_shared_memory_arrives() {
+    let x = numbers(512);
+    let groups = x.chunks(256).flat_map(|block| block.chunks(4).rev()).flatten();
+    assert_eq!(stage(&mut gpu(), "stage", &x).unwrap(), bits(groups.copied()));
+}
+
+/// Runs every right kernel, and prints what share of its lines that covered.
+#[test]
+fn nearly_every_line_of_the_right_kernels_runs() {
+    let (mut gpu, mut x) = (gpu(), near_one(1001));
+    scale(&mut gpu, "scale", &x).unwrap();
+    block_sum(&mut gpu, "block_sum", &x).unwrap();
+    warp_sum(&mut gpu, "warp_sum", &x).unwrap();
+    stage(&mut gpu, "stage", &x[..256]).unwrap();
+    let bytes: Vec<u8> = x.iter().chain(&[f32::NAN]).flat_map(|x| x.to_le_bytes()).collect();
+    for entry in ["cast_f32_f16", "cast_f32_bf16"] {
+        cast(&mut gpu, "cast", entry, &bytes, 1002, 2);
+    }
+    for entry in ["cast_f16_f32", "cast_bf16_f32"] {
+        cast(&mut gpu, "cast", entry, &bytes, 1002, 4);
+    }
+    cast(&mut gpu, "cast_native", "cast_f32_bf16_native", &bytes, 1002, 2);
+    x[1000] = f32::NAN;
+    unscale(&mut gpu, "unscale", &x, 0.25).unwrap();
+    unscale(&mut gpu, "unscale_by_fours", &x, 0.25).unwrap();
+    let ran = [
+        ("scale", "scale"),
+        ("block_sum", "block_sum"),
+        ("warp_sum", "warp_sum"),
+        ("stage", "stage"),
+        ("cast", "cast_f32_f16"),
+        ("cast", "cast_f32_bf16"),
+        ("cast", "cast_f16_f32"),
+        ("cast", "cast_bf16_f32"),
+        ("cast_native", "cast_f32_bf16_native"),
+        ("unscale", "unscale"),
+        ("unscale", "unscale_by_fours"),
+    ];
+    for (file, entry) in ran {
+        let coverage = gpu.coverage(&fixture(file), entry).unwrap();
+        println!("{coverage}");
+        assert!(coverage.share() >= 0.95, "{coverage}");
+    }
+}

@@ -1,0 +1,141 @@
+//! What the test files share: the fixtures, and typed memory.
+#![allow(dead_code, reason = "each test file uses a part")]
+
+use binade_ptx::{Arg, Capability, DevicePtr, Fault, Gpu, Module, Report};
+
+/// Compiled from `kernels/faults/*.cu`; that folder's README has the command.
+pub(crate) const FIXTURES: [(&str, &str); 7] = [
+    ("scale", include_str!("../fixtures/scale.ptx")),
+    ("block_sum", include_str!("../fixtures/block_sum.ptx")),
+    ("warp_sum", include_str!("../fixtures/warp_sum.ptx")),
+    ("unscale", include_str!("../fixtures/unscale.ptx")),
+    ("cast", include_str!("../fixtures/cast.ptx")),
+    ("cast_native", include_str!("../fixtures/cast_native.ptx")),
+    ("stage", include_str!("../fixtures/stage.ptx")),
+];
+
+/// Around a warp's and a block's edges.
+pub(crate) const LENGTHS: [u32; 6] = [1, 31, 32, 33, 127, 1000];
+
+pub(crate) fn fixture(name: &str) -> Module {
+    let (_, text) = FIXTURES.into_iter().find(|(file, _)| *file == name).unwrap();
+    Module::parse(text).unwrap()
+}
+
+pub(crate) fn gpu() -> Gpu {
+    Gpu::new(Capability::SM_80)
+}
+
+pub(crate) fn upload(gpu: &mut Gpu, values: &[f32]) -> DevicePtr {
+    let pointer = gpu.alloc(values.len() * 4);
+    let bytes: Vec<u8> = values.iter().flat_map(|value| value.to_le_bytes()).collect();
+    gpu.write(pointer, &bytes).unwrap();
+    pointer
+}
+
+pub(crate) fn words(gpu: &mut Gpu, pointer: DevicePtr, count: u32) -> Vec<u32> {
+    let bytes = gpu.read(pointer, count as usize * 4).unwrap();
+    bytes.as_chunks().0.iter().map(|word| u32::from_le_bytes(*word)).collect()
+}
+
+pub(crate) fn bits(values: impl IntoIterator<Item = f32>) -> Vec<u32> {
+    values.into_iter().map(f32::to_bits).collect()
+}
+
+/// Finite numbers of many magnitudes, subnormals among them, the same on every run.
+pub(crate) fn numbers(count: u32) -> Vec<f32> {
+    let mut random = fastrand::Rng::with_seed(u64::from(count));
+    let finite =
+        std::iter::repeat_with(|| f32::from_bits(random.u32(..))).filter(|x| x.is_finite());
+    finite.take(count as usize).collect()
+}
+
+/// Numbers near one, whose sums round.
+pub(crate) fn near_one(count: u32) -> Vec<f32> {
+    let mut random = fastrand::Rng::with_seed(u64::from(count));
+    (0..count).map(|_| random.f32() - 0.25).collect()
+}
+
+/// The report of a launch that must have one.
+pub(crate) fn report<T: std::fmt::Debug>(outcome: Result<T, Fault>) -> Report {
+    outcome.unwrap_err().report().expect("the kernel ran").clone()
+}
+
+/// `block_sum` and its broken twins: one sum for each 128 numbers.
+pub(crate) fn block_sum(gpu: &mut Gpu, entry: &str, x: &[f32]) -> Result<Vec<u32>, Fault> {
+    sums(gpu, "block_sum", entry, x, 128, 128)
+}
+
+/// `warp_sum` and its broken twin, 64 threads a block: one sum for each 32 numbers.
+pub(crate) fn warp_sum(gpu: &mut Gpu, entry: &str, x: &[f32]) -> Result<Vec<u32>, Fault> {
+    sums(gpu, "warp_sum", entry, x, 64, 32)
+}
+
+fn sums(
+    gpu: &mut Gpu,
+    file: &str,
+    entry: &str,
+    x: &[f32],
+    block: u32,
+    each: u32,
+) -> Result<Vec<u32>, Fault> {
+    let n = u32::try_from(x.len()).unwrap();
+    let grid = n.div_ceil(block);
+    let (x, y) = (upload(gpu, x), gpu.alloc((grid * block / each * 4) as usize));
+    gpu.launch(&fixture(file), entry, grid, block, 0, &[Arg::Ptr(x), Arg::Ptr(y), Arg::U32(n)])?;
+    Ok(words(gpu, y, grid * block / each))
+}
+
+/// What a tree of additions makes of each group of `each` numbers, zeros behind the last.
+pub(crate) fn host_sums(x: &[f32], each: usize, block: usize) -> Vec<u32> {
+    let mut padded = x.to_vec();
+    padded.resize(x.len().next_multiple_of(block), 0.0);
+    let tree = |group: &[f32]| {
+        let mut part = group.to_vec();
+        while part.len() > 1 {
+            let (low, high) = part.split_at(part.len() / 2);
+            part = low.iter().zip(high).map(|(a, b)| a + b).collect();
+        }
+        part[0]
+    };
+    bits(padded.chunks(each).map(tree))
+}
+
+/// `unscale` and its variants on two blocks of 64 threads: the gradients, and whether one was not finite.
+pub(crate) fn unscale(
+    gpu: &mut Gpu,
+    entry: &str,
+    x: &[f32],
+    inverse: f32,
+) -> Result<(Vec<u32>, u32), Fault> {
+    let n = u32::try_from(x.len()).unwrap();
+    let (x, found) = (upload(gpu, x), upload(gpu, &[0.0]));
+    let args = [Arg::Ptr(x), Arg::F32(inverse), Arg::Ptr(found), Arg::U32(n)];
+    gpu.launch(&fixture("unscale"), entry, 2, 64, 0, &args)?;
+    Ok((words(gpu, x, n), words(gpu, found, 1)[0]))
+}
+
+/// `scale` and its broken twin, 32 threads a block.
+pub(crate) fn scale(gpu: &mut Gpu, entry: &str, x: &[f32]) -> Result<Vec<u32>, Fault> {
+    let n = u32::try_from(x.len()).unwrap();
+    let (x, y) = (upload(gpu, x), gpu.alloc(x.len() * 4));
+    let args = [Arg::Ptr(x), Arg::Ptr(y), Arg::F32(0.3), Arg::U32(n)];
+    gpu.launch(&fixture("scale"), entry, n / 32 + 1, 32, 0, &args)?;
+    Ok(words(gpu, y, n))
+}
+
+/// `stage` and its broken twin: each group of four numbers of a block of 64, last group first.
+pub(crate) fn stage(gpu: &mut Gpu, entry: &str, x: &[f32]) -> Result<Vec<u32>, Fault> {
+    let blocks = u32::try_from(x.len() / 256).unwrap();
+    let (x, y) = (upload(gpu, x), gpu.alloc(x.len() * 4));
+    gpu.launch(&fixture("stage"), entry, blocks, 64, 0, &[Arg::Ptr(x), Arg::Ptr(y)])?;
+    Ok(words(gpu, y, blocks * 256))
+}
+
+/// An entry of two parameters with this body, from line 6.
+pub(crate) fn kernel(body: &str) -> String {
+    let head = ".version 9.0\n.target sm_75\n.address_size 64\n.visible .entry k(.param .u64 x, .param .u32 n)\n{";
+    let registers =
+        ".reg .pred %p<4>; .reg .b16 %rs<4>; .reg .f32 %f<4>; .reg .b32 %r<9>; .reg .b64 %rd<4>;";
+    format!("{head} {registers}\n{body}\nret;\n}}\n")
+}
