@@ -23,7 +23,7 @@ use crate::{
 
 #[derive(Args)]
 pub(crate) struct Ci {
-    /// Adds what is slow: the sweeps over every f32, the address sanitizer, the whole example.
+    /// Adds what is slow: the sweeps over every f32, the address sanitizer.
     #[arg(long)]
     full: bool,
     /// Runs only these stages.

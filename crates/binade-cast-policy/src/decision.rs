@@ -143,7 +143,8 @@ fn promoted(call: &OpCall<'_>) -> Decision {
     Decision { operands: promote(call.operands), promoted: true, output: None }
 }
 
-/// The first castable operand that is neither of the region's type nor `f32`.
+/// The first castable operand that is neither of the region's type nor `f32`. (`at::autocast::prioritize` in torch 2.15
+/// lets it pass after an `f32` operand and raises before one.)
 fn stranger(call: &OpCall<'_>, region: DType) -> Option<(usize, DType)> {
     let strange = |d: DType| d.is_castable() && d != region && d != DType::F32;
     call.operands.iter().copied().enumerate().find(|&(_, d)| strange(d))
@@ -195,6 +196,29 @@ mod tests {
             assert_eq!(binade_core::Error::kind(&refused), ErrorKind::Mismatch);
         }
         assert_eq!(operands(&CastRule::PromoteStrict, &[F16, F32, DType::F64], F16), Some(F32));
+    }
+
+    #[test]
+    fn strict_promotion_refuses_eight_bits_too_and_names_the_operands_place() {
+        for (region, strange) in [(BF16, DType::E4M3), (F16, DType::E5M2), (BF16, F16)] {
+            let given = [DType::I64, region, strange, F32];
+            let refused = CastRule::PromoteStrict.decide(&OpCall::new(Op::ADD, &given), region);
+            let refused = refused.unwrap_err();
+            assert!(
+                matches!(refused, Refusal::Conflict { operand: 2, dtype, .. } if dtype == strange)
+            );
+        }
+    }
+
+    #[test]
+    fn strict_promotion_takes_the_regions_type_unless_there_is_f32() {
+        for region in [BF16, F16] {
+            let strict = |given: &[DType]| operands(&CastRule::PromoteStrict, given, region);
+            assert_eq!(strict(&[region, DType::I64, region]), Some(region));
+            assert_eq!(strict(&[region, F32]), Some(F32));
+            assert_eq!(strict(&[DType::F64, F32]), Some(F32));
+            assert_eq!(strict(&[DType::F64, DType::Bool]), None);
+        }
     }
 
     #[test]

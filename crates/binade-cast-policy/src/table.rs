@@ -2,7 +2,7 @@
 
 use crate::preset::{self, Preset};
 use crate::{CastPolicy, CastRule, Category, OpCall};
-use std::{borrow::Cow, collections::BTreeMap, fmt};
+use std::{borrow::Cow, collections::BTreeMap, fmt, sync::LazyLock};
 
 /// A policy that looks an operation up by name, ignoring overload suffixes (`softmax` finds `softmax.int`).
 ///
@@ -18,13 +18,15 @@ pub struct OpTable {
     pub(crate) preset: &'static Preset,
     pub(crate) registered: BTreeMap<Box<str>, CastRule>,
     pub(crate) strict: bool,
-    /// Kept so that an answer does not allocate.
-    pub(crate) banned: CastRule,
 }
 
-/// About `binary_cross_entropy`, the one operation that any preset bans.
-const ADVICE: &str = "16 bits round a sigmoid to exactly 0 or 1, whose logarithms are infinite; use \
-     `binary_cross_entropy_with_logits`, which takes the logits, or run this with autocast off on f32 operands";
+/// The rule of `binary_cross_entropy`, the one operation that any preset bans.
+static BANNED: LazyLock<CastRule> = LazyLock::new(|| {
+    CastRule::banned(
+        "16 bits round a sigmoid to exactly 0 or 1, whose logarithms are infinite; use \
+         `binary_cross_entropy_with_logits`, which takes the logits, or run this with autocast off on f32 operands",
+    )
+});
 
 impl OpTable {
     /// What torch 2.15 registers for CUDA, the widest of the lists.
@@ -58,12 +60,9 @@ impl OpTable {
     }
 
     fn of(preset: &'static Preset) -> Self {
-        Self {
-            preset,
-            registered: BTreeMap::new(),
-            strict: false,
-            banned: CastRule::banned(ADVICE),
-        }
+        // Made with the table, so that an answer does not allocate.
+        LazyLock::force(&BANNED);
+        Self { preset, registered: BTreeMap::new(), strict: false }
     }
 
     /// Says what the operation `name` needs, whether or not a list has it. The latest word counts.
@@ -97,7 +96,7 @@ impl OpTable {
             Category::F32Output | Category::F32Append => CastRule::F32Output,
             Category::Promote if self.preset.strict_promotion => CastRule::PromoteStrict,
             Category::Promote | Category::BuiltinPromote => CastRule::Promote,
-            Category::Banned => self.banned.clone(),
+            Category::Banned => BANNED.clone(),
         }
     }
 }

@@ -25,4 +25,4 @@ pub use named::{Named, NamedGrads};
 pub use native::{AmpTensor, Native, NativeError};
 pub use op::{Op, OpClass};
 pub use optimizer::{NoGradients, Optimizer};
-pub use promote::{PromoteError, promote, promote_like_torch};
+pub use promote::promote;

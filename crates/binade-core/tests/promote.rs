@@ -1,8 +1,8 @@
-//! The promotion table, and torch's rule beside it.
+//! The promotion table.
 
 use binade_core::{
     DType::{self, BF16, Bool, E4M3, E5M2, F16, F32, F64, I32, I64, U8},
-    Error, ErrorKind, PromoteError, promote, promote_like_torch,
+    promote,
 };
 
 const CASTABLE: [DType; 5] = [BF16, F16, F32, E4M3, E5M2];
@@ -64,45 +64,4 @@ fn a_promotion_holds_every_operand_exactly() {
             }
         }
     }
-}
-
-#[test]
-fn torchs_rule_starts_from_the_region_and_f32_wins() {
-    for region in [BF16, F16] {
-        assert_eq!(promote_like_torch(region, &[]), Ok(region));
-        assert_eq!(promote_like_torch(region, &[region, region]), Ok(region));
-        assert_eq!(promote_like_torch(region, &[region, F32]), Ok(F32));
-        assert_eq!(promote_like_torch(region, &[F32]), Ok(F32));
-        assert_eq!(promote_like_torch(region, &NO_SAY), Ok(region));
-        assert_eq!(promote_like_torch(region, &[F64, F32, I64]), Ok(F32));
-    }
-}
-
-#[test]
-fn torchs_rule_refuses_a_third_type_in_any_order() {
-    for (region, operand) in [(BF16, F16), (F16, BF16), (BF16, E4M3), (F16, E5M2)] {
-        let refused = Err(PromoteError::Operand { region, operand });
-        assert_eq!(promote_like_torch(region, &[operand]), refused);
-        assert_eq!(promote_like_torch(region, &[operand, F32]), refused);
-        assert_eq!(promote_like_torch(region, &[F32, operand]), refused);
-        assert_eq!(promote_like_torch(region, &[region, I64, operand]), refused);
-    }
-}
-
-#[test]
-fn the_errors_name_both_types_and_say_what_to_do() {
-    let operand = promote_like_torch(BF16, &[F32, F16]).unwrap_err();
-    assert_eq!(
-        operand.to_string(),
-        "an f16 operand in a bf16 region: torch's rule promotes bf16 and f32 only; cast the operand to bf16 or f32, or use \
-         a policy that promotes f16 with bf16"
-    );
-    assert_eq!(operand.kind(), ErrorKind::Mismatch);
-
-    let region = promote_like_torch(F64, &[F64]).unwrap_err();
-    assert_eq!(
-        region.to_string(),
-        "a region cannot cast to f64: choose bf16 or f16, or run the operation outside the region"
-    );
-    assert_eq!(region.kind(), ErrorKind::InvalidArgument);
 }

@@ -33,8 +33,9 @@ fn about_p_of_the_elements_drop_and_the_sum_stays() {
     for p in [0.1_f32, 0.5, 0.9] {
         let y = Cpu.dropout(&ones(100_000), &key(1, 2), p).unwrap();
         let dropped: f32 = y.to_f32().iter().map(|y| f32::from(*y == 0.0)).sum();
-        // Five standard deviations of a binomial distribution, at most 0.5·√n.
-        assert!((dropped - p * 1e5).abs() < 5.0 * 0.5 * 1e5_f32.sqrt(), "{p}: {dropped}");
+        // Five standard deviations of a binomial distribution: √(n·p·(1 − p)).
+        let deviation = (1e5 * p * (1.0 - p)).sqrt();
+        assert!((dropped - p * 1e5).abs() < 5.0 * deviation, "{p}: {dropped}");
     }
 }
 

@@ -54,6 +54,12 @@ impl Book {
         }
     }
 
+    /// What the state at the end tells of a divergence that nobody watched.
+    fn unseen_divergence(&self, state: &ScaleState) -> String {
+        let (last, row, scale) = (self.attempted, state.bad_steps, state.factor());
+        format!("step {last} skipped, {row} in a row; scale {scale}")
+    }
+
     pub(crate) fn has_diverged(&self) -> bool {
         self.diverged.is_some()
     }
@@ -76,6 +82,8 @@ impl Book {
         if self.scale.last != state.factor() {
             self.scale.push(state.factor());
         }
+        let unseen = || state.diverged.then(|| self.unseen_divergence(state));
+        let diverged = self.diverged.clone().or_else(unseen);
         Run {
             level: setting.0.to_string(),
             dtype: setting.1.to_string(),
@@ -100,7 +108,7 @@ impl Book {
             },
             seconds: 0.0,
             first_skip: self.first_skip,
-            diverged: self.diverged,
+            diverged,
         }
     }
 }

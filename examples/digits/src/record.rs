@@ -117,7 +117,7 @@ pub struct Bytes {
     pub parameters: u64,
     /// `f32` copies of low-precision parameters.
     pub masters: u64,
-    /// Gradients, as backward leaves them.
+    /// Gradients as backward leaves them, and the `f32` sum of a window of several micro-batches.
     pub gradients: u64,
     /// Moments.
     pub optimizer: u64,

@@ -174,8 +174,13 @@ impl<'a, D: Trains> Trainer<'a, D> {
             (p.name.clone(), device.dtype(&p.value), elements)
         };
         let parameters: Vec<_> = self.amp.optimizer.params.iter().map(parameter).collect();
+        let elements: u64 = parameters.iter().map(|(_, _, len)| len).sum();
         let parameters = parameters.iter().map(|(name, dtype, len)| (&**name, *dtype, *len));
-        let memory = Memory::of(self.amp.optimizer.plan(), parameters);
+        let mut memory = Memory::of(self.amp.optimizer.plan(), parameters);
+        if self.args.accumulate > 1 {
+            // The window's sum, beside the gradients of the micro-batch that is added to it.
+            memory.gradients += elements * DType::F32.bytes() as u64;
+        }
         Ok(self.book.into_run(self.args, setting, &state, &memory))
     }
 }

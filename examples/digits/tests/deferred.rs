@@ -7,7 +7,7 @@ mod common;
 use binade_deferred::Deferred;
 use binade_example_digits::config;
 use binade_example_digits::record::{Run, Scale};
-use binade_example_digits::train;
+use binade_example_digits::{table, train};
 use common::{digits, run, short};
 use indicatif::ProgressBar;
 
@@ -38,6 +38,17 @@ fn no_step_reads_anything() {
             "{line}: each epoch's loss, the test's logits, the last scale"
         );
     }
+}
+
+#[test]
+fn a_divergence_that_nobody_watched_is_told() {
+    let (run, _) = unwatched("--level O2 --dtype f16 --epochs 10 --lr 1e30");
+    let report = run.diverged.as_deref().expect("too high a rate");
+    assert!(report.starts_with("step 70 skipped, "), "{report}");
+    assert!(run.steps.skipped >= 40 && run.final_loss.is_nan(), "{:?}", run.steps);
+    let text = table::table(std::slice::from_ref(&run)).replace("\n  ", " ");
+    assert!(text.contains(&format!("O2 f16 diverged: {report}.")), "{text}");
+    assert_eq!(unwatched("--level O2 --dtype f16").0.diverged, None);
 }
 
 #[test]

@@ -70,6 +70,16 @@ fn bytes_are_those_of_the_level() {
 }
 
 #[test]
+fn the_sum_of_a_window_is_four_bytes_an_element_beside_the_gradients() {
+    for level in ["O0", "O1 --dtype bf16", "O2 --dtype f16", "O3"] {
+        let bytes = |line| only(&format!("--epochs 1 --level {level} {line}")).bytes;
+        let (one, four) = (bytes(""), bytes("--accumulate 4"));
+        let elements = 64 * 128 + 128 + 128 * 64 + 64 + 64 * 10 + 10;
+        assert_eq!(four, Bytes { gradients: one.gradients + 4 * elements, ..one }, "{level}");
+    }
+}
+
+#[test]
 fn an_overflow_put_in_is_skipped_named_and_halves_the_scale_in_f16() {
     for level in ["O1", "O2"] {
         let run =

@@ -2,11 +2,7 @@
 
 use crate::{
     Result,
-    ci::{
-        outcome::Outcome,
-        stages::{self, Stage, example},
-        tally,
-    },
+    ci::{outcome::Outcome, stages::Stage, tally},
     shell::Cargo,
 };
 
@@ -17,11 +13,6 @@ pub(crate) fn stages() -> Vec<Stage> {
             name: "sanitizer",
             what: "the CPU backend under the address sanitizer",
             run: sanitizer,
-        },
-        Stage {
-            name: "whole-example",
-            what: "the digits example as the README runs it",
-            run: whole_example,
         },
     ]
 }
@@ -49,8 +40,4 @@ fn sanitizer() -> Result<Outcome> {
 fn nightly_host() -> Option<String> {
     let version = Cargo::line("+nightly version --verbose").read().ok()?;
     version.lines().find_map(|line| line.strip_prefix("host: ")).map(String::from)
-}
-
-fn whole_example() -> Result<Outcome> {
-    stages::plain(&example::call(&[]))
 }

@@ -3,7 +3,7 @@
 mod alone;
 mod counts;
 mod deny;
-pub(crate) mod example;
+mod example;
 mod golden;
 
 use crate::{
@@ -50,7 +50,7 @@ pub(crate) fn usual() -> Vec<Stage> {
         },
         Stage {
             name: "example",
-            what: "the digits example trains at every level, briefly",
+            what: "the digits example learns at every level",
             run: example::run,
         },
     ]

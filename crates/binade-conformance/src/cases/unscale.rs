@@ -53,11 +53,7 @@ fn by<S: Subject>(s: &S, check: &mut Check, set: &Set, state: ScaleState) -> Ver
     let (wanted, found) = unscale(&values(set), factor(&state));
     let got = s.unscale(upload(s, set)?, state)?;
     check.equal(set, told(&got.found), tell(&found, state.diverged))?;
-    let names = |grads: &NamedGrads<S::Tensor>| {
-        grads.iter().map(|g| (g.name.to_string(), g.value.is_some())).collect::<Vec<_>>()
-    };
-    let listed: Vec<_> = set.iter().map(|(name, g)| ((*name).to_owned(), g.is_some())).collect();
-    check.equal(set, format!("{:?}", names(&got.grads)), format!("{listed:?}"))?;
+    same_names::<S>(check, set, &got.grads)?;
     for (((_, input), grad), wanted) in set.iter().zip(&got.grads).zip(wanted) {
         if let (Some(input), Some(grad), Some(wanted)) = (input, &grad.value, wanted) {
             let got = get(s, grad, DType::F32, &input.shape)?;
@@ -65,6 +61,17 @@ fn by<S: Subject>(s: &S, check: &mut Check, set: &Set, state: ScaleState) -> Ver
         }
     }
     Ok(())
+}
+
+/// Whether as many gradients come back as went in, in their order and by their names, missing ones missing.
+fn same_names<S: Subject>(
+    check: &mut Check,
+    set: &Set,
+    grads: &NamedGrads<S::Tensor>,
+) -> Result<(), Stop> {
+    let names = grads.iter().map(|g| (g.name.to_string(), g.value.is_some())).collect::<Vec<_>>();
+    let listed: Vec<_> = set.iter().map(|(name, g)| ((*name).to_owned(), g.is_some())).collect();
+    check.equal(set, format!("{names:?}"), format!("{listed:?}"))
 }
 
 /// A device's finding, in the oracle's words.
@@ -119,7 +126,9 @@ fn scales<S: Subject>(suite: &mut Suite<S>, dtype: DType) {
                 let Some(state) = ScaleState::import(scale) else { continue };
                 let exact = |x: f64| Wanted::exactly(x / f64::from(scale));
                 let wanted: Vec<Wanted> = grad.values().map(exact).collect();
-                let out = s.unscale(upload(s, &vec![("w", Some(grad.clone()))])?, state)?;
+                let set = vec![("w", Some(grad.clone()))];
+                let out = s.unscale(upload(s, &set)?, state)?;
+                same_names::<S>(check, &set, &out.grads)?;
                 for out in out.grads.iter().filter_map(|g| g.value.as_ref()) {
                     let got = get(s, out, DType::F32, &grad.shape)?;
                     check.within(Agreement::Ulps(2), &[&grad], &got, &wanted)?;

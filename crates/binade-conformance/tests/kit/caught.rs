@@ -35,6 +35,14 @@ fn a_last_element_left_scaled_is_caught() {
 }
 
 #[test]
+fn losing_the_gradients_of_an_imported_scale_is_caught() {
+    for dtype in ["bf16", "f16", "f32"] {
+        let case = format!("unscale/{dtype}/divides_by_an_imported_scale_within_two_ulps");
+        caught(LosesGradientsOfImportedScales, &case);
+    }
+}
+
+#[test]
 fn naming_the_last_offender_is_caught() {
     caught(NamesTheLastOffender, "unscale/f32/the_first_offender_is_of_the_lowest_parameter");
     caught(NamesTheLastOffender, "unscale/f32/the_first_offender_has_the_lowest_index");

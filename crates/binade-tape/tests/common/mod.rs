@@ -44,7 +44,7 @@ pub(crate) fn dtype_of(grads: &Grads, place: usize) -> DType {
 /// Holds the gradients of `f` to central differences, for every element of every input.
 ///
 /// The output is summed with weights of its own, so that no gradient is uniform. With steps of 2^-8 the difference is
-/// good to about 2^-17·f‴ + 2^-14·f: under a hundredth for these values.
+/// good to about 2^-17·f‴ + 2^-14·f: under a thousandth for these values.
 pub(crate) fn check(inputs: &[Tensor], f: impl Fn(&[Var<Cpu>]) -> Outcome) {
     let loss = |inputs: &[Tensor]| {
         let tape = plain();
@@ -65,7 +65,7 @@ pub(crate) fn check(inputs: &[Tensor], f: impl Fn(&[Var<Cpu>]) -> Outcome) {
             };
             let step = 2.0_f32.powi(-8);
             let expected = (moved(step) - moved(-step)) / (2.0 * step);
-            let close = relative_eq!(found, expected, epsilon = 0.01, max_relative = 0.01);
+            let close = relative_eq!(found, expected, epsilon = 0.001, max_relative = 0.001);
             assert!(
                 close,
                 "input {which}[{index}]: {found} by the tape, {expected} by differences"
