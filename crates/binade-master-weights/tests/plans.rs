@@ -44,6 +44,35 @@ fn a_new_rate_reaches_every_group_in_its_ratio() {
     assert_eq!(stepped(&mut optimizer), [1.0 - 0.0625, 1.0 - 0.03125, 1.0 - 0.015625]);
 }
 
+/// Rates of `a`, `b` and `c`, as bits.
+fn rates(plan: &Plan) -> [u64; 3] {
+    ["a", "b", "c"].map(|name| plan.rule_for(name).lr().to_bits())
+}
+
+#[test]
+fn a_warm_up_from_0_gives_groups_their_ratio_back() {
+    let warmed = grouped().with_lr(0.0).unwrap();
+    assert_eq!(rates(&warmed), [0.0_f64.to_bits(); 3]);
+    let warmed = warmed.with_lr(0.1).unwrap();
+    assert_eq!(rates(&warmed), [0.1_f64, 0.05, 0.025].map(f64::to_bits));
+}
+
+#[test]
+fn groups_do_not_drift_over_a_long_schedule() {
+    let thirds = || plan(UpdateRule::sgd(0.3)).with_group(["b"], UpdateRule::sgd(0.1)).unwrap();
+    let schedule = (0..10_000).map(|step| 0.1 * f64::from(step % 97) / 97.0);
+    let run = schedule.chain([0.7]).fold(thirds(), |plan, lr| plan.with_lr(lr).unwrap());
+    assert_eq!(rates(&run), rates(&thirds().with_lr(0.7).unwrap()));
+}
+
+#[test]
+fn a_group_given_while_the_plan_has_a_rate_of_0_keeps_its_own() {
+    let plan = plan(UpdateRule::sgd(0.0)).with_group(["b"], UpdateRule::sgd(0.25)).unwrap();
+    assert_eq!(plan.groups()[0].ratio, None);
+    let later = plan.with_lr(0.5).unwrap().with_lr(0.125).unwrap();
+    assert_eq!(rates(&later), [0.125_f64, 0.25, 0.125].map(f64::to_bits));
+}
+
 #[test]
 fn a_frozen_group_stays_frozen_whatever_the_schedule_does() {
     let frozen = plan(UpdateRule::sgd(0.5)).with_group(["b"], UpdateRule::sgd(0.0)).unwrap();
