@@ -139,23 +139,29 @@ impl Materialise for Deferred {
         Ok(found.0.get()?.is_raised())
     }
 
+    /// Where the set has not been computed, a gradient that turns out not to be there is zeros: it was promised.
     fn materialise(&self, grads: Gradients) -> Result<Vec<Named<Option<Tensor>>>, Error> {
-        let tensor = |entry: &Named<Option<Like>>| Named {
-            name: entry.name.clone(),
-            value: entry
-                .value
-                .clone()
-                .map(|like| Tensor::later(Like { dtype: DType::F32, ..like })),
+        let plain = |like: Like| Like { dtype: DType::F32, ..like };
+        let tensor = |entry: Named<Option<Like>>| Named {
+            name: entry.name,
+            value: entry.value.map(|like| Tensor::later(plain(like))),
         };
-        let tensors: Vec<Named<Option<Tensor>>> = grads.likes.iter().map(tensor).collect();
-        let there = tensors.iter().filter_map(|entry| entry.value.as_ref());
-        let places = there.map(|tensor| tensor.value().clone()).collect();
+        let tensors: Vec<Named<Option<Tensor>>> = grads.present().into_iter().map(tensor).collect();
+        let promised = |entry: &Named<Option<Tensor>>| entry.value.clone();
+        let promised: Vec<Option<Tensor>> = tensors.iter().map(promised).collect();
+        let places = promised.iter().flatten().map(|tensor| tensor.value().clone()).collect();
         self.fill(places, move || {
-            let values = Cpu.materialise(grads.take()?)?;
-            Ok(values.into_iter().filter_map(|entry| entry.value).collect())
+            let values = Cpu.materialise(grads.take()?)?.into_iter().zip(promised);
+            let kept = values.filter_map(|(entry, tensor)| Some((entry.value, tensor?)));
+            kept.map(|(value, tensor)| value.map_or_else(|| zeros(tensor.shape()), Ok)).collect()
         });
         Ok(tensors)
     }
+}
+
+fn zeros(shape: &[usize]) -> Result<binade_cpu::Tensor, Error> {
+    let values = vec![0.0; shape.iter().product()];
+    Ok(binade_cpu::Tensor::from_f32(values, shape, DType::F32)?)
 }
 
 impl fmt::Debug for Masters {
