@@ -72,6 +72,15 @@ fn a_parameter_replaced_since_its_master_was_made_is_a_mismatch() {
 }
 
 #[test]
+fn a_parameter_that_joins_an_optimizer_started_empty_is_refused() {
+    let mut optimizer = MasterOptimizer::new(Cpu, vec![], plan(UpdateRule::sgd(0.1))).unwrap();
+    optimizer.params.push(Named::new("late", zeros(DType::F32, &[2])));
+    let error = refusal(&mut optimizer, vec![ones("late", &[2])]);
+    assert_mismatch(&error, "late");
+    assert!(error.to_string().ends_with("start a new optimizer"), "{error}");
+}
+
+#[test]
 fn parameters_that_are_not_trained_in_f32_are_refused_whatever_they_would_be_stored_as() {
     for tensor in [zeros(DType::F64, &[1]), Tensor::scalar(1_i64), zeros(DType::E5M2, &[1])] {
         let dtype = tensor.dtype();

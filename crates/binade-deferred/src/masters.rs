@@ -1,8 +1,8 @@
 //! Master weights: parameters are put in place of the old ones, masters move where they are.
 
 use crate::{Deferred, Error, Found, Gradients, Tensor, late::Late, stand_in, tensor::Like};
-use binade_core::{DType, Finding, Named};
-use binade_cpu::Cpu;
+use binade_core::{DType, Named};
+use binade_cpu::{Cpu, check_step};
 use binade_master_weights::{HostMasters, MasterWeights, Materialise, Plan};
 use std::{
     fmt,
@@ -13,10 +13,8 @@ use std::{
 pub struct Masters {
     /// Only jobs look inside, one at a time and in order.
     state: Arc<Mutex<Result<HostMasters, Error>>>,
-    /// One element of each, by which the host knows which plans fit.
+    /// No element of each, by which the host knows which plans and gradients fit.
     sample: HostMasters,
-    /// None at all, by which it knows which gradients do.
-    none: HostMasters,
 }
 
 impl Masters {
@@ -50,7 +48,7 @@ impl MasterWeights for Deferred {
 
     fn masters(&self, params: &mut Params, plan: &Plan) -> Result<Masters, Error> {
         let mut likes = stand_in::parameters(params)?;
-        Cpu.masters(&mut likes, plan)?;
+        let sample = Cpu.masters(&mut likes, plan)?;
         let dtypes: Vec<DType> = likes.iter().map(|like| like.value.dtype()).collect();
         let state = Arc::new(Mutex::new(Err(Error::Foreign)));
         let (started, plan_then) = (state.clone(), plan.clone());
@@ -59,13 +57,7 @@ impl MasterWeights for Deferred {
             *started.lock().unwrap_or_else(PoisonError::into_inner) = Ok(masters);
             Ok(())
         });
-        let none = HostMasters::new(plan, params.iter().map(|param| &*param.name));
-        let none = none.map_err(binade_cpu::Error::from)?;
-        let mut sample = none.clone();
-        for param in params.iter() {
-            sample.insert(&param.name, vec![0.0], param.value.dtype());
-        }
-        Ok(Masters { state, sample, none })
+        Ok(Masters { state, sample })
     }
 
     fn set_plan(&self, masters: &mut Masters, plan: &Plan) -> Result<(), Error> {
@@ -124,10 +116,10 @@ fn taken(params: Values) -> Result<Vec<Named<binade_cpu::Tensor>>, Error> {
     params.into_iter().map(take).collect()
 }
 
-/// What a step of these would be refused for: with no masters, the CPU's step looks and moves nothing.
+/// What a step of these would be refused for.
 fn check(params: &Params, masters: &Masters, grads: &Gradients) -> Result<(), Error> {
-    let (mut params, grads) = (stand_in::parameters(params)?, stand_in::gradients(&grads.likes)?);
-    Ok(Cpu.step(&mut params, &mut masters.none.clone(), grads, &Finding::default())?)
+    let (params, grads) = (stand_in::parameters(params)?, stand_in::gradients(&grads.likes)?);
+    Ok(check_step(&params, &masters.sample, &grads)?)
 }
 
 impl Materialise for Deferred {

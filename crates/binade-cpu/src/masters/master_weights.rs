@@ -78,6 +78,19 @@ fn storable(dtype: DType) -> Result<DType, Error> {
     }
 }
 
+/// What a step would be refused for, without taking it: for devices that compute later and answer now.
+///
+/// # Errors
+///
+/// When `grads` does not match `params`, or `masters` does not.
+pub fn check_step(
+    params: &[Named<Tensor>],
+    masters: &HostMasters,
+    grads: &Gradients,
+) -> Result<(), Error> {
+    matched(params, masters, grads).map(drop)
+}
+
 /// Gradients in the parameters' order; all of them fit, or an error before anything has moved.
 fn matched<'g>(
     params: &[Named<Tensor>],
@@ -92,10 +105,8 @@ fn matched<'g>(
         let place = places.remove(name).ok_or_else(|| refuse(name, STRANGER))?;
         if let Some(grad) = value {
             supported(grad, "step with gradients of")?;
-            if masters.get(name).is_none() && !masters.is_empty() {
-                return Err(refuse(name, LATE));
-            }
-            fits(grad, &params[place], masters.get(name))?;
+            let slot = masters.get(name).ok_or_else(|| refuse(name, LATE))?;
+            fits(grad, &params[place], slot)?;
         }
         matched[place] = value.as_ref();
     }
@@ -106,12 +117,12 @@ fn matched<'g>(
 }
 
 /// The parameter may have been replaced since its master was made.
-fn fits(grad: &Tensor, param: &Named<Tensor>, slot: Option<&Slot>) -> Result<(), Error> {
+fn fits(grad: &Tensor, param: &Named<Tensor>, slot: &Slot) -> Result<(), Error> {
     storable(param.value.dtype())?;
     if grad.shape() != param.value.shape() {
         return Err(refuse(&param.name, "its gradient has another shape than the parameter"));
     }
-    if slot.is_some_and(|slot| slot.len != param.value.len()) {
+    if slot.len != param.value.len() {
         return Err(refuse(
             &param.name,
             "it has another length than when its master was made; start a new optimizer",
