@@ -4,7 +4,7 @@ mod sets;
 
 use binade_core::{DType, Error as _, ErrorKind, Finding, Named, Optimizer as _};
 use binade_cpu::{Cpu, Error, Gradients, Tensor};
-use binade_master_weights::{MasterOptimizer, MasterWeights, UpdateRule};
+use binade_master_weights::{MasterOptimizer, MasterStore, MasterWeights, UpdateRule};
 use sets::{Part, name, params, plan};
 
 fn zeros(dtype: DType, shape: &[usize]) -> Tensor {
@@ -78,6 +78,24 @@ fn a_parameter_that_joins_an_optimizer_started_empty_is_refused() {
     let error = refusal(&mut optimizer, vec![ones("late", &[2])]);
     assert_mismatch(&error, "late");
     assert!(error.to_string().ends_with("start a new optimizer"), "{error}");
+}
+
+#[test]
+fn a_parameter_lowered_after_its_optimizer_was_made_is_refused_where_masters_are_kept() {
+    for store in [MasterStore::Copy, MasterStore::Forgotten] {
+        let set = params(&[Part { dtype: DType::F32, data: vec![1.0; 2] }]);
+        let plan = plan(UpdateRule::sgd(0.25)).with_store(store);
+        let mut optimizer = MasterOptimizer::new(Cpu, set, plan).unwrap();
+        optimizer.params[0].value = optimizer.params[0].value.cast(DType::F16).unwrap();
+        if store == MasterStore::Forgotten {
+            optimizer.step(vec![ones("layer.0", &[2])].into(), &Finding::default()).unwrap();
+            assert_eq!(*optimizer.params[0].value.to_f32(), [0.75, 0.75]);
+        } else {
+            let error = refusal(&mut optimizer, vec![ones("layer.0", &[2])]);
+            assert_mismatch(&error, "layer.0");
+            assert!(error.to_string().contains("`with_storage`"), "{error}");
+        }
+    }
 }
 
 #[test]

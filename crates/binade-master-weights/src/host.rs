@@ -94,6 +94,13 @@ impl HostMasters {
         self.kept.get(name).map(|kept| &kept.slot)
     }
 
+    /// Whether a parameter that is stored as `stored` now should have a master and has none: it was lowered after it was
+    /// started, and updates smaller than its rounding would be lost.
+    pub fn lacks_master(&self, name: &str, stored: DType) -> bool {
+        let copied = stored != DType::F32 && self.plan.store() == MasterStore::Copy;
+        copied && self.get(name).is_some_and(|slot| slot.master.is_none())
+    }
+
     /// What is kept for a parameter, and the constants of its next step.
     pub fn next(&mut self, name: &str) -> Option<(StepConstants, &mut Slot)> {
         self.kept.get_mut(name).map(Kept::next)

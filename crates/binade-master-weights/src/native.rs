@@ -78,6 +78,7 @@ impl<T: AmpTensor> Materialise for Native<T> {
 
 const STRANGER: &str = "a gradient came for it that no parameter of the optimizer is waiting for: it has none of that name, or a gradient had come already";
 const LENGTHS: &str = "its gradient has another length than the parameter";
+const LOWERED: &str = "it was lowered after its optimizer was made, so that there is no master to keep small updates: lower it before, or by the plan's `with_storage`, and start a new optimizer";
 
 /// Gradients in the parameters' order, as plain numbers; all of them, or an error before anything has moved.
 fn matched<T: AmpTensor>(
@@ -96,6 +97,9 @@ fn matched<T: AmpTensor>(
         let grad = value.map(elements);
         if grad.as_ref().is_some_and(|grad| grad.len() != slot.len) {
             return Err(mismatch(&name, LENGTHS));
+        }
+        if grad.is_some() && masters.lacks_master(&name, params[place].value.dtype()) {
+            return Err(mismatch(&name, LOWERED));
         }
         matched[place] = grad;
     }

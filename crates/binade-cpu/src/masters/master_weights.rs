@@ -107,6 +107,9 @@ fn matched<'g>(
             supported(grad, "step with gradients of")?;
             let slot = masters.get(name).ok_or_else(|| refuse(name, LATE))?;
             fits(grad, &params[place], slot)?;
+            if masters.lacks_master(name, params[place].value.dtype()) {
+                return Err(refuse(name, LOWERED));
+            }
         }
         matched[place] = value.as_ref();
     }
@@ -132,6 +135,7 @@ fn fits(grad: &Tensor, param: &Named<Tensor>, slot: &Slot) -> Result<(), Error> 
 }
 
 const LATE: &str = "it joined after its optimizer was made; start a new optimizer";
+const LOWERED: &str = "it was lowered after its optimizer was made, so that there is no master to keep small updates: lower it before, or by the plan's `with_storage`, and start a new optimizer";
 const STRANGER: &str = "a gradient came for it that no parameter of the optimizer is waiting for: it has none of that name, or a gradient had come already";
 
 fn refuse(parameter: &Arc<str>, why: &'static str) -> Error {
