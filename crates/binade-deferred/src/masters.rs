@@ -1,7 +1,7 @@
 //! Master weights: parameters are put in place of the old ones, masters move where they are.
 
 use crate::{Deferred, Error, Found, Gradients, Tensor, late::Late, stand_in, tensor::Like};
-use binade_core::{DType, Named};
+use binade_core::{DType, Named, NoGradients};
 use binade_cpu::{Cpu, check_step};
 use binade_master_weights::{HostMasters, MasterWeights, Materialise, Plan};
 use std::{
@@ -148,6 +148,10 @@ impl Materialise for Deferred {
             kept.map(|(value, tensor)| value.map_or_else(|| zeros(tensor.shape()), Ok)).collect()
         });
         Ok(tensors)
+    }
+
+    fn no_gradients(&self, error: NoGradients) -> Error {
+        Error::Cpu(error.into())
     }
 }
 

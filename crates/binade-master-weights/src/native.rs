@@ -74,6 +74,10 @@ impl<T: AmpTensor> Materialise for Native<T> {
         }
         Ok(grads)
     }
+
+    fn no_gradients(&self, error: NoGradients) -> NativeError<T::Error> {
+        NativeError::NoGradients(error)
+    }
 }
 
 const STRANGER: &str = "a gradient came for it that no parameter of the optimizer is waiting for: it has none of that name, or a gradient had come already";

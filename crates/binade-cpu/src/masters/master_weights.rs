@@ -69,6 +69,10 @@ impl Materialise for Cpu {
     fn materialise(&self, grads: Gradients) -> Result<Vec<Named<Option<Tensor>>>, Error> {
         grads.materialised()
     }
+
+    fn no_gradients(&self, error: NoGradients) -> Error {
+        error.into()
+    }
 }
 
 fn storable(dtype: DType) -> Result<DType, Error> {
