@@ -17,6 +17,11 @@ pub enum MasterStore {
     Forgotten,
 }
 
+/// Whether parameters of this type can be trained: those that `f32` holds and that masters can be rounded to.
+pub(crate) fn is_trainable(dtype: DType) -> bool {
+    matches!(dtype, DType::BF16 | DType::F16 | DType::F32)
+}
+
 /// Which rule moves which parameter, and where masters are kept: data, so that one fused kernel can take it.
 #[derive(Clone, Debug, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
