@@ -147,3 +147,12 @@ fn a_plan_that_needs_other_moments_is_refused_and_the_old_one_stays() {
     let halves = |i: usize| optimizer.params[i].value.to_f32().iter().all(|x| *x == 0.5);
     assert!(halves(0) && halves(1));
 }
+
+#[test]
+fn a_plan_that_stores_otherwise_is_refused_in_a_running_optimizer() {
+    let mut optimizer = optimizer(UpdateRule::sgd(0.5));
+    let forgetful = plan(UpdateRule::sgd(0.5)).with_store(MasterStore::Forgotten);
+    let error = optimizer.set_plan(forgetful).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Mismatch);
+    assert!(error.to_string().contains("neither can change in a running optimizer"), "{error}");
+}

@@ -164,6 +164,10 @@ fn refuse<E>(error: PlanError) -> NativeError<E> {
         PlanError::Twins(name) => {
             mismatch(&name.into(), "two parameters have this name; give each a name of its own")
         }
+        PlanError::Stored => mismatch(
+            &"plan".into(),
+            "it has another `MasterStore` or storage, and neither can change in a running optimizer: derive the plan from the one in force, as `plan.with_lr(…)` does, or start a new optimizer",
+        ),
         PlanError::Moments { parameter, .. } => mismatch(
             &parameter,
             "the new rule needs other moments than are kept; start a new optimizer to change the rule's kind",

@@ -142,6 +142,19 @@ impl Plan {
         self.store
     }
 
+    /// What type parameters are stored in; `None` where each stays in the type it has.
+    pub fn storage(&self) -> Option<&Storage> {
+        self.storage.as_ref()
+    }
+
+    /// Whether `other` keeps the same masters of the same types, in whatever order it names them.
+    pub(crate) fn stores_as(&self, other: &Self) -> bool {
+        fn told(plan: &Plan) -> Option<(DType, HashSet<&String>)> {
+            plan.storage().map(|storage| (storage.dtype, storage.keep_f32.iter().collect()))
+        }
+        self.store == other.store && told(self) == told(other)
+    }
+
     /// The type that `parameter`, of type `now`, is stored in.
     pub fn dtype_of(&self, parameter: &str, now: DType) -> DType {
         match &self.storage {

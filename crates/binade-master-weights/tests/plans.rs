@@ -3,7 +3,7 @@
 mod common;
 
 use binade_core::{DType, Error as _, ErrorKind, Optimizer as _};
-use binade_master_weights::{Plan, UpdateRule};
+use binade_master_weights::{MasterStore, Plan, UpdateRule};
 use common::{ALL, Optimizer, bits, fine, grads, optimizer, params, plan, rules};
 
 const SET: [(&str, &[f32]); 3] = [("a", &[1.0]), ("b", &[1.0]), ("c", &[1.0])];
@@ -151,6 +151,27 @@ fn a_rule_that_needs_other_moments_is_refused_by_name_and_nothing_has_changed() 
             assert_eq!(optimizer.plan(), &plan(*had));
         }
     }
+}
+
+#[test]
+fn another_store_or_storage_is_refused_in_a_running_optimizer() {
+    let stored = || plan(UpdateRule::sgd(0.5)).with_storage(DType::F16, ["a", "b"]);
+    let mut optimizer = optimizer(params(DType::F32, SET), stored());
+    let others = [
+        stored().with_store(MasterStore::Forgotten),
+        stored().with_storage(DType::BF16, ["a", "b"]),
+        stored().with_storage(DType::F16, ["a"]),
+        plan(UpdateRule::sgd(0.25)),
+    ];
+    for other in others {
+        let error = optimizer.set_plan(other).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Mismatch);
+        assert!(error.to_string().contains("neither can change in a running optimizer"), "{error}");
+        assert_eq!(optimizer.plan(), &stored());
+    }
+    let turned = stored().with_storage(DType::F16, ["b", "a"]).with_lr(0.25).unwrap();
+    optimizer.set_plan(turned).unwrap();
+    assert_eq!(stepped(&mut optimizer), [0.75; 3]);
 }
 
 #[test]
