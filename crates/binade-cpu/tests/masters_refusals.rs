@@ -4,7 +4,7 @@ mod sets;
 
 use binade_core::{DType, Error as _, ErrorKind, Finding, Named, Optimizer as _};
 use binade_cpu::{Cpu, Error, Gradients, Tensor};
-use binade_master_weights::{MasterOptimizer, MasterWeights, UpdateRule};
+use binade_master_weights::{MasterOptimizer, MasterStore, MasterWeights, UpdateRule};
 use sets::{Part, name, params, plan};
 
 fn zeros(dtype: DType, shape: &[usize]) -> Tensor {
@@ -72,6 +72,33 @@ fn a_parameter_replaced_since_its_master_was_made_is_a_mismatch() {
 }
 
 #[test]
+fn a_parameter_that_joins_an_optimizer_started_empty_is_refused() {
+    let mut optimizer = MasterOptimizer::new(Cpu, vec![], plan(UpdateRule::sgd(0.1))).unwrap();
+    optimizer.params.push(Named::new("late", zeros(DType::F32, &[2])));
+    let error = refusal(&mut optimizer, vec![ones("late", &[2])]);
+    assert_mismatch(&error, "late");
+    assert!(error.to_string().ends_with("start a new optimizer"), "{error}");
+}
+
+#[test]
+fn a_parameter_lowered_after_its_optimizer_was_made_is_refused_where_masters_are_kept() {
+    for store in [MasterStore::Copy, MasterStore::Forgotten] {
+        let set = params(&[Part { dtype: DType::F32, data: vec![1.0; 2] }]);
+        let plan = plan(UpdateRule::sgd(0.25)).with_store(store);
+        let mut optimizer = MasterOptimizer::new(Cpu, set, plan).unwrap();
+        optimizer.params[0].value = optimizer.params[0].value.cast(DType::F16).unwrap();
+        if store == MasterStore::Forgotten {
+            optimizer.step(vec![ones("layer.0", &[2])].into(), &Finding::default()).unwrap();
+            assert_eq!(*optimizer.params[0].value.to_f32(), [0.75, 0.75]);
+        } else {
+            let error = refusal(&mut optimizer, vec![ones("layer.0", &[2])]);
+            assert_mismatch(&error, "layer.0");
+            assert!(error.to_string().contains("`with_storage`"), "{error}");
+        }
+    }
+}
+
+#[test]
 fn parameters_that_are_not_trained_in_f32_are_refused_whatever_they_would_be_stored_as() {
     for tensor in [zeros(DType::F64, &[1]), Tensor::scalar(1_i64), zeros(DType::E5M2, &[1])] {
         let dtype = tensor.dtype();
@@ -119,4 +146,13 @@ fn a_plan_that_needs_other_moments_is_refused_and_the_old_one_stays() {
     optimizer.step(grads.into(), &Finding::default()).unwrap();
     let halves = |i: usize| optimizer.params[i].value.to_f32().iter().all(|x| *x == 0.5);
     assert!(halves(0) && halves(1));
+}
+
+#[test]
+fn a_plan_that_stores_otherwise_is_refused_in_a_running_optimizer() {
+    let mut optimizer = optimizer(UpdateRule::sgd(0.5));
+    let forgetful = plan(UpdateRule::sgd(0.5)).with_store(MasterStore::Forgotten);
+    let error = optimizer.set_plan(forgetful).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Mismatch);
+    assert!(error.to_string().contains("neither can change in a running optimizer"), "{error}");
 }

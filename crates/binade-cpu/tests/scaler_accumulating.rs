@@ -82,11 +82,28 @@ fn a_sum_that_was_never_settled_is_added_to_as_what_it_stands_for() {
 fn a_bad_set_adds_nothing_and_an_infinity_never_enters_a_sum() {
     let good = || one(&[1.0, 2.0]);
     let bad = || one(&[f32::INFINITY, f32::NAN]);
-    let zeros = Cpu.accumulate(None, bad(), &raised()).unwrap();
-    assert_eq!(values(&zeros), values(&one(&[0.0, 0.0])));
-    let sum = Cpu.accumulate(Some(zeros), good(), &Finding::default()).unwrap();
+    let none = Cpu.accumulate(None, bad(), &raised()).unwrap();
+    assert_eq!(values(&none), [None]);
+    let sum = Cpu.accumulate(Some(none), good(), &Finding::default()).unwrap();
     let sum = Cpu.accumulate(Some(sum), bad(), &raised()).unwrap();
     assert_eq!(values(&sum), values(&good()));
+}
+
+#[test]
+fn a_gradient_of_a_bad_set_only_is_none_whichever_came_first() {
+    let set = |a: Option<f32>, b: Option<f32>| {
+        let named = |(name, x): (&str, Option<f32>)| Named::new(name, x.map(Tensor::scalar));
+        Gradients::from([("a", a), ("b", b)].map(named).to_vec())
+    };
+    let bad = || (set(Some(f32::NAN), Some(1.0)), raised());
+    let good = || (set(None, Some(2.0)), Finding::default());
+    for order in [[bad(), good()], [good(), bad()]] {
+        let add = |sum, (grads, found): (Gradients, Finding)| {
+            Some(Cpu.accumulate(sum, grads, &found).unwrap())
+        };
+        let sum = order.into_iter().fold(None, add).expect("two");
+        assert_eq!(values(&sum), values(&set(None, Some(2.0))));
+    }
 }
 
 #[test]

@@ -4,7 +4,8 @@ use crate::{Deferred, Error, Tensor, late::Late, tensor::Like};
 use binade_core::Named;
 use std::{fmt, sync::Arc};
 
-/// Gradients by parameter: which there are and of what shape is known now, their values are computed later.
+/// Gradients by parameter: which there may be and of what shape is known now, their values are computed later. One that
+/// only bad micro-batches had turns out not to be there.
 #[derive(Clone)]
 pub struct Gradients {
     pub(crate) likes: Vec<Named<Option<Like>>>,
@@ -47,6 +48,20 @@ impl Gradients {
     /// A set like this, which `set` will be.
     pub(crate) fn later(likes: Vec<Named<Option<Like>>>, set: Late<binade_cpu::Gradients>) -> Self {
         Self { likes, source: Source::Set(set) }
+    }
+
+    /// What there is: of a set that has been computed, what it turned out to hold; before, whatever it may hold.
+    pub(crate) fn present(&self) -> Vec<Named<Option<Like>>> {
+        let mut likes = self.likes.clone();
+        if let Source::Set(set) = &self.source
+            && let Ok(set) = set.get()
+        {
+            let entries = likes.iter_mut().zip(set.as_stored());
+            entries
+                .filter(|(_, entry)| entry.value.is_none())
+                .for_each(|(like, _)| like.value = None);
+        }
+        likes
     }
 
     /// The values, within a job.

@@ -1,8 +1,8 @@
 //! Master weights: parameters are put in place of the old ones, masters move where they are.
 
 use crate::{Deferred, Error, Found, Gradients, Tensor, late::Late, stand_in, tensor::Like};
-use binade_core::{DType, Finding, Named};
-use binade_cpu::Cpu;
+use binade_core::{DType, Named, NoGradients};
+use binade_cpu::{Cpu, check_step};
 use binade_master_weights::{HostMasters, MasterWeights, Materialise, Plan};
 use std::{
     fmt,
@@ -13,10 +13,8 @@ use std::{
 pub struct Masters {
     /// Only jobs look inside, one at a time and in order.
     state: Arc<Mutex<Result<HostMasters, Error>>>,
-    /// One element of each, by which the host knows which plans fit.
+    /// No element of each, by which the host knows which plans and gradients fit.
     sample: HostMasters,
-    /// None at all, by which it knows which gradients do.
-    none: HostMasters,
 }
 
 impl Masters {
@@ -50,7 +48,7 @@ impl MasterWeights for Deferred {
 
     fn masters(&self, params: &mut Params, plan: &Plan) -> Result<Masters, Error> {
         let mut likes = stand_in::parameters(params)?;
-        Cpu.masters(&mut likes, plan)?;
+        let sample = Cpu.masters(&mut likes, plan)?;
         let dtypes: Vec<DType> = likes.iter().map(|like| like.value.dtype()).collect();
         let state = Arc::new(Mutex::new(Err(Error::Foreign)));
         let (started, plan_then) = (state.clone(), plan.clone());
@@ -59,13 +57,7 @@ impl MasterWeights for Deferred {
             *started.lock().unwrap_or_else(PoisonError::into_inner) = Ok(masters);
             Ok(())
         });
-        let none = HostMasters::new(plan, params.iter().map(|param| &*param.name));
-        let none = none.map_err(binade_cpu::Error::from)?;
-        let mut sample = none.clone();
-        for param in params.iter() {
-            sample.insert(&param.name, vec![0.0], param.value.dtype());
-        }
-        Ok(Masters { state, sample, none })
+        Ok(Masters { state, sample })
     }
 
     fn set_plan(&self, masters: &mut Masters, plan: &Plan) -> Result<(), Error> {
@@ -124,10 +116,10 @@ fn taken(params: Values) -> Result<Vec<Named<binade_cpu::Tensor>>, Error> {
     params.into_iter().map(take).collect()
 }
 
-/// What a step of these would be refused for: with no masters, the CPU's step looks and moves nothing.
+/// What a step of these would be refused for.
 fn check(params: &Params, masters: &Masters, grads: &Gradients) -> Result<(), Error> {
-    let (mut params, grads) = (stand_in::parameters(params)?, stand_in::gradients(&grads.likes)?);
-    Ok(Cpu.step(&mut params, &mut masters.none.clone(), grads, &Finding::default())?)
+    let (params, grads) = (stand_in::parameters(params)?, stand_in::gradients(&grads.likes)?);
+    Ok(check_step(&params, &masters.sample, &grads)?)
 }
 
 impl Materialise for Deferred {
@@ -139,23 +131,33 @@ impl Materialise for Deferred {
         Ok(found.0.get()?.is_raised())
     }
 
+    /// Where the set has not been computed, a gradient that turns out not to be there is zeros: it was promised.
     fn materialise(&self, grads: Gradients) -> Result<Vec<Named<Option<Tensor>>>, Error> {
-        let tensor = |entry: &Named<Option<Like>>| Named {
-            name: entry.name.clone(),
-            value: entry
-                .value
-                .clone()
-                .map(|like| Tensor::later(Like { dtype: DType::F32, ..like })),
+        let plain = |like: Like| Like { dtype: DType::F32, ..like };
+        let tensor = |entry: Named<Option<Like>>| Named {
+            name: entry.name,
+            value: entry.value.map(|like| Tensor::later(plain(like))),
         };
-        let tensors: Vec<Named<Option<Tensor>>> = grads.likes.iter().map(tensor).collect();
-        let there = tensors.iter().filter_map(|entry| entry.value.as_ref());
-        let places = there.map(|tensor| tensor.value().clone()).collect();
+        let tensors: Vec<Named<Option<Tensor>>> = grads.present().into_iter().map(tensor).collect();
+        let promised = |entry: &Named<Option<Tensor>>| entry.value.clone();
+        let promised: Vec<Option<Tensor>> = tensors.iter().map(promised).collect();
+        let places = promised.iter().flatten().map(|tensor| tensor.value().clone()).collect();
         self.fill(places, move || {
-            let values = Cpu.materialise(grads.take()?)?;
-            Ok(values.into_iter().filter_map(|entry| entry.value).collect())
+            let values = Cpu.materialise(grads.take()?)?.into_iter().zip(promised);
+            let kept = values.filter_map(|(entry, tensor)| Some((entry.value, tensor?)));
+            kept.map(|(value, tensor)| value.map_or_else(|| zeros(tensor.shape()), Ok)).collect()
         });
         Ok(tensors)
     }
+
+    fn no_gradients(&self, error: NoGradients) -> Error {
+        Error::Cpu(error.into())
+    }
+}
+
+fn zeros(shape: &[usize]) -> Result<binade_cpu::Tensor, Error> {
+    let values = vec![0.0; shape.iter().product()];
+    Ok(binade_cpu::Tensor::from_f32(values, shape, DType::F32)?)
 }
 
 impl fmt::Debug for Masters {

@@ -114,6 +114,21 @@ fn what_is_wrong_with_sets_is_refused_at_once_and_moves_nothing() {
 }
 
 #[test]
+fn a_parameter_that_joins_late_is_refused_at_once() {
+    let device = Deferred::strict();
+    let w = || tensor(&device, &[2], 1, DType::F32);
+    let scale = device.upload_state(ScaleState::power_of_two(0)).unwrap();
+    let mut params = vec![];
+    let plan = Plan::new(UpdateRule::sgd(1.0)).unwrap();
+    let mut masters = device.masters(&mut params, &plan).unwrap();
+    params.push(Named::new("late", w()));
+    let mut grads: Gradients = vec![Named::new("late", Some(w()))].into();
+    let found = device.unscale(&mut grads, &scale).unwrap();
+    let error = device.step(&mut params, &mut masters, grads, &found).unwrap_err();
+    assert!(error.to_string().starts_with("`late`: it joined after"), "{error}");
+}
+
+#[test]
 fn a_learning_rate_moves_with_the_plan_in_the_order_of_the_calls() {
     let device = Deferred::new();
     let scale = device.upload_state(ScaleState::power_of_two(0)).unwrap();

@@ -77,7 +77,8 @@ impl<T: AmpTensor> GradOps for Native<T> {
         for (total, grad) in sum.iter_mut().zip(grads).filter(|_| !bad) {
             total.value = match (total.value.take(), grad.value) {
                 (Some(so_far), Some(grad)) => Some(plus(so_far, grad, &total.name)?),
-                (one, other) => one.or(other),
+                (None, Some(grad)) => Some(grad.cast(DType::F32)?),
+                (so_far, None) => so_far,
             };
         }
         Ok(sum)
@@ -114,16 +115,16 @@ fn each<T: AmpTensor>(grads: &mut NamedGrads<T>, mut f: impl FnMut(f32) -> f32) 
     }
 }
 
-/// The first gradients of a window in `f32`, as zeros if they are bad.
+/// The first gradients of a window in `f32`; none of them if they are bad, since zeros would decay and age parameters.
 fn first<T: AmpTensor>(
     mut grads: NamedGrads<T>,
     bad: bool,
 ) -> Result<NamedGrads<T>, NativeError<T::Error>> {
-    for grad in grads.iter_mut().filter_map(|g| g.value.as_mut()) {
-        *grad = grad.cast(DType::F32)?;
-    }
-    if bad {
-        each(&mut grads, |_| 0.0);
+    for value in grads.iter_mut().map(|grad| &mut grad.value) {
+        *value = match value.take() {
+            Some(grad) if !bad => Some(grad.cast(DType::F32)?),
+            _ => None,
+        };
     }
     Ok(grads)
 }

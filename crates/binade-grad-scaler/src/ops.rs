@@ -28,7 +28,7 @@ impl Norm {
 /// * `clip_value` limits each element to `[-max, max]` and leaves NaN a NaN.
 /// * A `max` that is negative, zero or NaN is `InvalidArgument`.
 /// * `accumulate` sums in `f32`, and adds nothing where `found` is raised: an infinity never enters a sum. A parameter that
-///   has a gradient in one set only keeps that one.
+///   has a gradient in one set only keeps that one; one that has it in bad sets only has none, and a step leaves it alone.
 pub trait GradOps: GradScaler {
     /// Shrinks `grads` so that the norm over all of them is at most `max`.
     ///
@@ -50,7 +50,8 @@ pub trait GradOps: GradScaler {
     /// When the device fails, or `max` is not a positive number.
     fn clip_value(&self, grads: &mut Self::Grads, max: f32) -> Result<(), Self::Error>;
 
-    /// `sum + grads`, or `sum` where `found` is raised; no `sum` yet means zeros.
+    /// `sum + grads`, or `sum` where `found` is raised. Without a `sum` yet, `grads` in `f32`; where `found` is raised,
+    /// the same parameters without any gradient, so that the order of good and bad sets does not matter.
     ///
     /// # Errors
     ///

@@ -41,6 +41,12 @@ pub enum PlanError {
     /// Two parameters of one name: which of them a gradient belongs to could not be told.
     #[error("two parameters are called `{0}`; give each a name of its own")]
     Twins(String),
+    /// Another store or storage than the optimizer was started with.
+    #[error(
+        "the new plan has another `MasterStore` or storage, and neither can change in a running optimizer: derive the \
+         plan from the one in force, as `plan.with_lr(…)` does, or start a new optimizer"
+    )]
+    Stored,
     /// Another number of moments.
     #[error(
         "`{parameter}` has {kept} moments and the new rule needs {needed}; start a new optimizer to change the rule's kind"
@@ -94,6 +100,13 @@ impl HostMasters {
         self.kept.get(name).map(|kept| &kept.slot)
     }
 
+    /// Whether a parameter that is stored as `stored` now should have a master and has none: it was lowered after it was
+    /// started, and updates smaller than its rounding would be lost.
+    pub fn lacks_master(&self, name: &str, stored: DType) -> bool {
+        let copied = stored != DType::F32 && self.plan.store() == MasterStore::Copy;
+        copied && self.get(name).is_some_and(|slot| slot.master.is_none())
+    }
+
     /// What is kept for a parameter, and the constants of its next step.
     pub fn next(&mut self, name: &str) -> Option<(StepConstants, &mut Slot)> {
         self.kept.get_mut(name).map(Kept::next)
@@ -107,14 +120,18 @@ impl HostMasters {
         })
     }
 
-    /// Moves parameters by another plan from the next step on. What is stored where stays.
+    /// Moves parameters by another plan from the next step on.
     ///
     /// # Errors
     ///
-    /// When `plan` names a parameter that is not there, or needs other moments than are kept; nothing has changed then.
+    /// When `plan` names a parameter that is not there, has another store or storage than the plan in force, or needs
+    /// other moments than are kept; nothing has changed then.
     pub fn set_plan(&mut self, plan: &Plan) -> Result<(), PlanError> {
         if let Some(name) = plan.stranger(self.kept.keys().map(|name| &**name)) {
             return Err(PlanError::Stranger(name.to_owned()));
+        }
+        if !self.plan.stores_as(plan) {
+            return Err(PlanError::Stored);
         }
         // The first by name, so that the same mistake gives the same message.
         let unfit = self.kept.iter().filter(|(name, kept)| !kept.fits(plan.rule_for(name)));

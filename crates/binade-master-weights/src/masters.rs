@@ -41,7 +41,7 @@ pub trait MasterWeights: Handle {
     ///
     /// # Errors
     ///
-    /// When the device fails, or `plan` needs other state than is kept.
+    /// When the device fails, or `plan` needs other state than is kept, or stores it otherwise.
     fn set_plan(&self, masters: &mut Self::Masters, plan: &Plan) -> Result<(), Self::Error>;
 
     /// One step, unless `found` is raised.

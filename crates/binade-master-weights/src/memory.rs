@@ -1,6 +1,6 @@
 //! Bytes of training state, before anything is allocated.
 
-use crate::{MasterStore, Plan};
+use crate::{MasterStore, Plan, plan::is_trainable};
 use binade_core::DType;
 
 /// Bytes that parameters and what goes with them take.
@@ -18,16 +18,22 @@ pub struct Memory {
 }
 
 impl Memory {
-    /// What training by `plan` takes, for parameters given by name, present type and number of elements.
+    /// What training by `plan` takes, for parameters given by name, present type and number of elements. One of a
+    /// type that is not trained, an `f64` or an integer, takes its own bytes and nothing else.
     pub fn of<'p>(
         plan: &Plan,
         parameters: impl IntoIterator<Item = (&'p str, DType, u64)>,
     ) -> Self {
         let mut total = Self::default();
         for (name, dtype, elements) in parameters {
+            if !is_trainable(dtype) {
+                total.parameters += elements * dtype.bytes() as u64;
+                continue;
+            }
             let dtype = plan.dtype_of(name, dtype);
             let stored = elements * dtype.bytes() as u64;
-            let copied = dtype != DType::F32 && plan.store() == MasterStore::Copy;
+            let copied =
+                dtype != DType::F32 && is_trainable(dtype) && plan.store() == MasterStore::Copy;
             total.parameters += stored;
             total.gradients += stored;
             total.masters += if copied { 4 * elements } else { 0 };

@@ -1,7 +1,10 @@
 //! Masters for a stranger's host tensor.
 
 use crate::step::{self, Factor, Slices};
-use crate::{HostMasters, MasterWeights, Materialise, Plan, PlanError, StepConstants, host::Slot};
+use crate::{
+    HostMasters, MasterWeights, Materialise, Plan, PlanError, StepConstants, host::Slot,
+    plan::is_trainable,
+};
 use binade_core::{AmpTensor, DType, Finding, Named, NamedGrads, Native, NativeError, NoGradients};
 use std::{collections::HashMap, sync::Arc};
 
@@ -18,9 +21,13 @@ impl<T: AmpTensor> MasterWeights for Native<T> {
     ) -> Result<HostMasters, NativeError<T::Error>> {
         let names = params.iter().map(|param| &*param.name);
         let mut masters = HostMasters::new(plan, names).map_err(refuse)?;
-        let lower =
-            |param: &Named<T>| param.value.cast(plan.dtype_of(&param.name, param.value.dtype()));
-        let lowered: Vec<T> = params.iter().map(lower).collect::<Result<_, _>>()?;
+        let lower = |param: &Named<T>| {
+            let now = trainable(&param.name, param.value.dtype())?;
+            let low = param.value.cast(plan.dtype_of(&param.name, now))?;
+            trainable(&param.name, low.dtype()).map(|_| low)
+        };
+        let lowered: Vec<T> =
+            params.iter().map(lower).collect::<Result<_, NativeError<T::Error>>>()?;
         for (param, low) in params.iter_mut().zip(lowered) {
             masters.insert(&param.name, elements(param.value.clone()), low.dtype());
             param.value = low;
@@ -74,10 +81,16 @@ impl<T: AmpTensor> Materialise for Native<T> {
         }
         Ok(grads)
     }
+
+    fn no_gradients(&self, error: NoGradients) -> NativeError<T::Error> {
+        NativeError::NoGradients(error)
+    }
 }
 
 const STRANGER: &str = "a gradient came for it that no parameter of the optimizer is waiting for: it has none of that name, or a gradient had come already";
 const LENGTHS: &str = "its gradient has another length than the parameter";
+const UNTRAINABLE: &str = "parameters are trained in bf16, f16 or f32, and it is of another type or would be stored as one: cast it first, or leave it out of the optimizer";
+const LOWERED: &str = "it was lowered after its optimizer was made, so that there is no master to keep small updates: lower it before, or by the plan's `with_storage`, and start a new optimizer";
 
 /// Gradients in the parameters' order, as plain numbers; all of them, or an error before anything has moved.
 fn matched<T: AmpTensor>(
@@ -96,6 +109,9 @@ fn matched<T: AmpTensor>(
         let grad = value.map(elements);
         if grad.as_ref().is_some_and(|grad| grad.len() != slot.len) {
             return Err(mismatch(&name, LENGTHS));
+        }
+        if grad.is_some() && masters.lacks_master(&name, params[place].value.dtype()) {
+            return Err(mismatch(&name, LOWERED));
         }
         matched[place] = grad;
     }
@@ -131,6 +147,10 @@ fn elements<T: AmpTensor>(mut tensor: T) -> Vec<f32> {
     elements
 }
 
+fn trainable<E>(name: &Arc<str>, dtype: DType) -> Result<DType, NativeError<E>> {
+    if is_trainable(dtype) { Ok(dtype) } else { Err(mismatch(name, UNTRAINABLE)) }
+}
+
 fn mismatch<E>(parameter: &Arc<str>, why: &'static str) -> NativeError<E> {
     NativeError::Mismatch { parameter: parameter.clone(), why }
 }
@@ -144,6 +164,10 @@ fn refuse<E>(error: PlanError) -> NativeError<E> {
         PlanError::Twins(name) => {
             mismatch(&name.into(), "two parameters have this name; give each a name of its own")
         }
+        PlanError::Stored => mismatch(
+            &"plan".into(),
+            "it has another `MasterStore` or storage, and neither can change in a running optimizer: derive the plan from the one in force, as `plan.with_lr(…)` does, or start a new optimizer",
+        ),
         PlanError::Moments { parameter, .. } => mismatch(
             &parameter,
             "the new rule needs other moments than are kept; start a new optimizer to change the rule's kind",

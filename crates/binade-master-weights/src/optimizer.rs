@@ -28,7 +28,7 @@ impl<D: MasterWeights> MasterOptimizer<D> {
     ///
     /// # Errors
     ///
-    /// When the device fails, or `plan` needs other state than is kept.
+    /// When the device fails, or `plan` needs other state than is kept, or stores it otherwise.
     pub fn set_plan(&mut self, plan: Plan) -> Result<(), D::Error> {
         self.device.set_plan(&mut self.masters, &plan)?;
         self.plan = plan;

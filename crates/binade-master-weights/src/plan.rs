@@ -17,6 +17,11 @@ pub enum MasterStore {
     Forgotten,
 }
 
+/// Whether parameters of this type can be trained: those that `f32` holds and that masters can be rounded to.
+pub(crate) fn is_trainable(dtype: DType) -> bool {
+    matches!(dtype, DType::BF16 | DType::F16 | DType::F32)
+}
+
 /// Which rule moves which parameter, and where masters are kept: data, so that one fused kernel can take it.
 #[derive(Clone, Debug, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
@@ -45,6 +50,10 @@ pub struct Group {
     pub parameters: Vec<String>,
     /// Their rule.
     pub rule: UpdateRule,
+    /// Its learning rate over that of the parameters that no group names, when the group was given: what a schedule
+    /// keeps. `None` where that rate was 0, so that the group keeps a rate of its own.
+    #[cfg_attr(feature = "serde", serde(default))]
+    pub ratio: Option<f64>,
 }
 
 impl Plan {
@@ -70,7 +79,9 @@ impl Plan {
     ) -> Result<Self, RuleError> {
         rule.validate()?;
         let parameters = parameters.into_iter().map(Into::into).collect();
-        self.groups.push(Group { parameters, rule });
+        // A rate so small that the ratio is infinite says no more than one of 0 does.
+        let ratio = Some(rule.lr() / self.rule.lr()).filter(|ratio| ratio.is_finite());
+        self.groups.push(Group { parameters, rule, ratio });
         Ok(self)
     }
 
@@ -91,18 +102,20 @@ impl Plan {
         Self { storage: Some(Storage { dtype, keep_f32 }), ..self }
     }
 
-    /// The same plan at another learning rate, as a schedule sets it: groups keep their ratio to the rule of parameters
-    /// that no group names, and one frozen at 0 stays frozen. From a learning rate of 0, groups keep their own.
+    /// The same plan at another learning rate, as a schedule sets it: each group keeps the [ratio](Group::ratio) that it
+    /// was given with, however often this is called and whether or not a rate on the way was 0. One given at 0 stays
+    /// frozen. One given to a plan whose own rate was 0 has no ratio and keeps the rate it has: give groups before a
+    /// warm-up lowers the rate.
     ///
     /// # Errors
     ///
     /// When `lr` is not one.
     pub fn with_lr(mut self, lr: f64) -> Result<Self, RuleError> {
-        let before = self.rule.lr();
         self.rule = self.rule.with_lr(lr);
         self.rule.validate()?;
-        for group in self.groups.iter_mut().filter(|_| before > 0.0) {
-            group.rule = group.rule.with_lr(lr * (group.rule.lr() / before));
+        for group in &mut self.groups {
+            let Some(ratio) = group.ratio else { continue };
+            group.rule = group.rule.with_lr(lr * ratio);
             group.rule.validate()?;
         }
         Ok(self)
@@ -127,6 +140,19 @@ impl Plan {
     /// Where masters are kept.
     pub fn store(&self) -> MasterStore {
         self.store
+    }
+
+    /// What type parameters are stored in; `None` where each stays in the type it has.
+    pub fn storage(&self) -> Option<&Storage> {
+        self.storage.as_ref()
+    }
+
+    /// Whether `other` keeps the same masters of the same types, in whatever order it names them.
+    pub(crate) fn stores_as(&self, other: &Self) -> bool {
+        fn told(plan: &Plan) -> Option<(DType, HashSet<&String>)> {
+            plan.storage().map(|storage| (storage.dtype, storage.keep_f32.iter().collect()))
+        }
+        self.store == other.store && told(self) == told(other)
     }
 
     /// The type that `parameter`, of type `now`, is stored in.

@@ -1,6 +1,6 @@
 //! Drives an optimizer that knows nothing of any of this, as Apex's `FP16_Optimizer` does.
 
-use binade_core::{Handle, NamedGrads, Optimizer};
+use binade_core::{Handle, NamedGrads, NoGradients, Optimizer};
 use std::fmt;
 
 /// A device that can show unscaled gradients and their verdict to code that expects plain tensors.
@@ -28,12 +28,17 @@ pub trait Materialise: Handle {
     ///
     /// When the device fails.
     fn materialise(&self, grads: Self::Grads) -> Result<NamedGrads<Self::Tensor>, Self::Error>;
+
+    /// The device's error for a step without gradients.
+    fn no_gradients(&self, error: NoGradients) -> Self::Error;
 }
 
 /// An optimizer of the user's own, given gradients in `f32` when they are fit to be applied.
 ///
 /// Each step reads one flag from the device, so that a skipped step never reaches the optimizer. A fused, predicated
 /// optimizer ([`MasterOptimizer`](crate::MasterOptimizer)) reads nothing.
+///
+/// A set without any gradient is [`NoGradients`] and does not reach the optimizer either.
 pub struct HostOptimizer<D, F> {
     device: D,
     apply: F,
@@ -68,7 +73,11 @@ where
             self.skipped += 1;
             return Ok(());
         }
-        (self.apply)(self.device.materialise(grads)?)
+        let grads = self.device.materialise(grads)?;
+        if !grads.is_empty() && grads.iter().all(|grad| grad.value.is_none()) {
+            return Err(self.device.no_gradients(NoGradients { parameters: grads.len() }));
+        }
+        (self.apply)(grads)
     }
 }
 

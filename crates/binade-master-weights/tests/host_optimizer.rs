@@ -2,7 +2,7 @@
 
 mod common;
 
-use binade_core::{DType, Error as _, Native, NativeError, Optimizer as _};
+use binade_core::{DType, Error as _, Native, NativeError, NoGradients, Optimizer as _};
 use binade_master_weights::{HostOptimizer, Materialise};
 use common::{ALL, Host, fine, grads, raised};
 
@@ -34,6 +34,19 @@ fn a_skipped_step_is_counted_and_never_reaches_the_users_optimizer() {
     assert_eq!(optimizer.skipped(), 2);
     assert!(format!("{optimizer:?}").contains("skipped: 2"));
     assert_eq!(calls, 1);
+}
+
+#[test]
+fn a_set_without_any_gradient_is_an_error_and_never_reaches_the_users_optimizer() {
+    let mut calls = 0;
+    let mut optimizer = HostOptimizer::new(Native::<Host>::new(), |_| {
+        calls += 1;
+        Ok(())
+    });
+    let none = ["a", "b"].map(|name| binade_core::Named::new(name, None)).to_vec();
+    let error = optimizer.step(none, &fine()).unwrap_err();
+    assert!(matches!(error, NativeError::NoGradients(NoGradients { parameters: 2 })), "{error}");
+    assert_eq!((optimizer.skipped(), calls), (0, 0));
 }
 
 #[test]

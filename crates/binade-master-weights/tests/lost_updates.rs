@@ -2,9 +2,9 @@
 
 mod common;
 
-use binade_core::{DType, Optimizer as _};
+use binade_core::{DType, Error as _, ErrorKind, Optimizer as _};
 use binade_master_weights::{MasterStore, UpdateRule};
-use common::{ALL, LOW, Optimizer, fine, grads, of_one, plan, round};
+use common::{ALL, Host, LOW, Optimizer, bits, fine, grads, of_one, plan, round};
 
 fn descend(optimizer: &mut Optimizer, steps: usize, made: DType, grad: f32) {
     for _ in 0..steps {
@@ -74,5 +74,18 @@ fn a_gradient_whose_square_f16_cannot_hold_still_moves_by_the_learning_rate() {
         descend(&mut optimizer, 1, dtype, 1e-4);
         // lr · g / (|g| + eps): 1e-8 of 1e-4 short of the learning rate, and the rounding of the stored type.
         assert!((weight(&optimizer) + 1e-3).abs() < 5e-6, "{dtype}: {}", weight(&optimizer));
+    }
+}
+
+#[test]
+fn a_parameter_lowered_after_its_optimizer_was_made_is_refused_rather_than_lost() {
+    for dtype in LOW {
+        let mut optimizer = of_one(DType::F32, &[1.0], plan(UpdateRule::sgd(1e-5)));
+        optimizer.params[0].value = Host::new(dtype, &[1.0]);
+        let before = bits(&optimizer);
+        let error = optimizer.step(grads(dtype, [("w", &[1.0][..])]), &fine()).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Mismatch);
+        assert!(error.to_string().starts_with("`w`: it was lowered after"), "{error}");
+        assert_eq!(bits(&optimizer), before, "{dtype}");
     }
 }

@@ -3,7 +3,7 @@
 mod common;
 
 use binade_core::{DType, Error as _, ErrorKind, Optimizer as _};
-use binade_master_weights::{Plan, UpdateRule};
+use binade_master_weights::{MasterStore, Plan, UpdateRule};
 use common::{ALL, Optimizer, bits, fine, grads, optimizer, params, plan, rules};
 
 const SET: [(&str, &[f32]); 3] = [("a", &[1.0]), ("b", &[1.0]), ("c", &[1.0])];
@@ -42,6 +42,35 @@ fn a_new_rate_reaches_every_group_in_its_ratio() {
     let plan = grouped().with_lr(0.0625).unwrap();
     let mut optimizer = optimizer(params(DType::F32, SET), plan);
     assert_eq!(stepped(&mut optimizer), [1.0 - 0.0625, 1.0 - 0.03125, 1.0 - 0.015625]);
+}
+
+/// Rates of `a`, `b` and `c`, as bits.
+fn rates(plan: &Plan) -> [u64; 3] {
+    ["a", "b", "c"].map(|name| plan.rule_for(name).lr().to_bits())
+}
+
+#[test]
+fn a_warm_up_from_0_gives_groups_their_ratio_back() {
+    let warmed = grouped().with_lr(0.0).unwrap();
+    assert_eq!(rates(&warmed), [0.0_f64.to_bits(); 3]);
+    let warmed = warmed.with_lr(0.1).unwrap();
+    assert_eq!(rates(&warmed), [0.1_f64, 0.05, 0.025].map(f64::to_bits));
+}
+
+#[test]
+fn groups_do_not_drift_over_a_long_schedule() {
+    let thirds = || plan(UpdateRule::sgd(0.3)).with_group(["b"], UpdateRule::sgd(0.1)).unwrap();
+    let schedule = (0..10_000).map(|step| 0.1 * f64::from(step % 97) / 97.0);
+    let run = schedule.chain([0.7]).fold(thirds(), |plan, lr| plan.with_lr(lr).unwrap());
+    assert_eq!(rates(&run), rates(&thirds().with_lr(0.7).unwrap()));
+}
+
+#[test]
+fn a_group_given_while_the_plan_has_a_rate_of_0_keeps_its_own() {
+    let plan = plan(UpdateRule::sgd(0.0)).with_group(["b"], UpdateRule::sgd(0.25)).unwrap();
+    assert_eq!(plan.groups()[0].ratio, None);
+    let later = plan.with_lr(0.5).unwrap().with_lr(0.125).unwrap();
+    assert_eq!(rates(&later), [0.125_f64, 0.25, 0.125].map(f64::to_bits));
 }
 
 #[test]
@@ -122,6 +151,27 @@ fn a_rule_that_needs_other_moments_is_refused_by_name_and_nothing_has_changed() 
             assert_eq!(optimizer.plan(), &plan(*had));
         }
     }
+}
+
+#[test]
+fn another_store_or_storage_is_refused_in_a_running_optimizer() {
+    let stored = || plan(UpdateRule::sgd(0.5)).with_storage(DType::F16, ["a", "b"]);
+    let mut optimizer = optimizer(params(DType::F32, SET), stored());
+    let others = [
+        stored().with_store(MasterStore::Forgotten),
+        stored().with_storage(DType::BF16, ["a", "b"]),
+        stored().with_storage(DType::F16, ["a"]),
+        plan(UpdateRule::sgd(0.25)),
+    ];
+    for other in others {
+        let error = optimizer.set_plan(other).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Mismatch);
+        assert!(error.to_string().contains("neither can change in a running optimizer"), "{error}");
+        assert_eq!(optimizer.plan(), &stored());
+    }
+    let turned = stored().with_storage(DType::F16, ["b", "a"]).with_lr(0.25).unwrap();
+    optimizer.set_plan(turned).unwrap();
+    assert_eq!(stepped(&mut optimizer), [0.75; 3]);
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 mod common;
 
-use binade_core::{DType, Error as _, ErrorKind, Native};
+use binade_core::{DType, Error as _, ErrorKind, Named, Native};
 use binade_master_weights::{MasterStore, Memory, UpdateRule};
 use common::{ALL, Host, LOW, Optimizer, optimizer, params, plan, round, rules, values};
 
@@ -79,4 +79,24 @@ fn memory_of_adamw_on_f16_is_sixteen_bytes_a_parameter() {
         Memory { parameters: 2000, masters: 4000, gradients: 2000, optimizer: 8000 }
     );
     assert_eq!(memory.total(), 16000);
+}
+
+#[test]
+fn a_parameter_of_a_type_that_is_not_trained_is_refused_by_name() {
+    for dtype in [DType::F64, DType::I64, DType::E5M2] {
+        let strange = Named::new("w", Host { dtype, data: vec![1.0] });
+        let error = Optimizer::new(Native::new(), vec![strange], plan(UpdateRule::sgd(0.1)));
+        let error = error.unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Mismatch);
+        assert!(error.to_string().starts_with("`w`: parameters are trained in bf16"), "{error}");
+    }
+}
+
+#[test]
+fn memory_of_what_is_not_trained_is_its_own_bytes() {
+    let plan = plan(UpdateRule::adamw(1e-3)).with_storage(DType::F16, [""; 0]);
+    for (dtype, bytes) in [(DType::F64, 8000), (DType::I32, 4000)] {
+        let memory = Memory::of(&plan, [("w", dtype, 1000)]);
+        assert_eq!(memory, Memory { parameters: bytes, ..Memory::default() });
+    }
 }

@@ -69,6 +69,10 @@ impl Materialise for Cpu {
     fn materialise(&self, grads: Gradients) -> Result<Vec<Named<Option<Tensor>>>, Error> {
         grads.materialised()
     }
+
+    fn no_gradients(&self, error: NoGradients) -> Error {
+        error.into()
+    }
 }
 
 fn storable(dtype: DType) -> Result<DType, Error> {
@@ -76,6 +80,19 @@ fn storable(dtype: DType) -> Result<DType, Error> {
         DType::BF16 | DType::F16 | DType::F32 => Ok(dtype),
         _ => Err(Error::Unsupported { what: "train parameters of", dtype }),
     }
+}
+
+/// What a step would be refused for, without taking it: for devices that compute later and answer now.
+///
+/// # Errors
+///
+/// When `grads` does not match `params`, or `masters` does not.
+pub fn check_step(
+    params: &[Named<Tensor>],
+    masters: &HostMasters,
+    grads: &Gradients,
+) -> Result<(), Error> {
+    matched(params, masters, grads).map(drop)
 }
 
 /// Gradients in the parameters' order; all of them fit, or an error before anything has moved.
@@ -92,10 +109,11 @@ fn matched<'g>(
         let place = places.remove(name).ok_or_else(|| refuse(name, STRANGER))?;
         if let Some(grad) = value {
             supported(grad, "step with gradients of")?;
-            if masters.get(name).is_none() && !masters.is_empty() {
-                return Err(refuse(name, LATE));
+            let slot = masters.get(name).ok_or_else(|| refuse(name, LATE))?;
+            fits(grad, &params[place], slot)?;
+            if masters.lacks_master(name, params[place].value.dtype()) {
+                return Err(refuse(name, LOWERED));
             }
-            fits(grad, &params[place], masters.get(name))?;
         }
         matched[place] = value.as_ref();
     }
@@ -106,12 +124,12 @@ fn matched<'g>(
 }
 
 /// The parameter may have been replaced since its master was made.
-fn fits(grad: &Tensor, param: &Named<Tensor>, slot: Option<&Slot>) -> Result<(), Error> {
+fn fits(grad: &Tensor, param: &Named<Tensor>, slot: &Slot) -> Result<(), Error> {
     storable(param.value.dtype())?;
     if grad.shape() != param.value.shape() {
         return Err(refuse(&param.name, "its gradient has another shape than the parameter"));
     }
-    if slot.is_some_and(|slot| slot.len != param.value.len()) {
+    if slot.len != param.value.len() {
         return Err(refuse(
             &param.name,
             "it has another length than when its master was made; start a new optimizer",
@@ -121,6 +139,7 @@ fn fits(grad: &Tensor, param: &Named<Tensor>, slot: Option<&Slot>) -> Result<(),
 }
 
 const LATE: &str = "it joined after its optimizer was made; start a new optimizer";
+const LOWERED: &str = "it was lowered after its optimizer was made, so that there is no master to keep small updates: lower it before, or by the plan's `with_storage`, and start a new optimizer";
 const STRANGER: &str = "a gradient came for it that no parameter of the optimizer is waiting for: it has none of that name, or a gradient had come already";
 
 fn refuse(parameter: &Arc<str>, why: &'static str) -> Error {

@@ -2,3 +2,5 @@
 
 mod fused;
 mod master_weights;
+
+pub use master_weights::check_step;

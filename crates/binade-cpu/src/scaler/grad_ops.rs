@@ -45,8 +45,7 @@ impl GradOps for Cpu {
     ) -> Result<Gradients, Error> {
         let bad = found.is_raised();
         let Some(sum) = sum else {
-            let first = grads.settled()?;
-            return Ok(if bad { zeros(first) } else { first });
+            return if bad { Ok(none_of(grads)) } else { grads.settled() };
         };
         agree(&sum, &grads)?;
         // Clipped, or never summed before, it may be anything but plain f32.
@@ -82,11 +81,10 @@ fn positive(what: &'static str, max: f32) -> Result<(), Error> {
     if max > 0.0 { Ok(()) } else { Err(Error::Limit { what, value: max }) }
 }
 
-fn zeros(mut grads: Gradients) -> Gradients {
-    for tensor in grads.entries.iter_mut().filter_map(|entry| entry.value.as_mut()) {
-        each(tensor, |_, _| 0.0);
-    }
-    grads
+/// The same parameters without gradients. Zeros would not do: they decay and age a parameter.
+fn none_of(grads: Gradients) -> Gradients {
+    let without = |entry: Named<_>| Named { name: entry.name, value: None };
+    grads.entries.into_iter().map(without).collect::<Vec<_>>().into()
 }
 
 /// Adds `grad`, times both factors, to `total`, which is f32.

@@ -33,7 +33,7 @@ impl AmpTensor for Host {
     }
 
     fn cast(&self, to: DType) -> Result<Self, NoSuchType> {
-        if LOW.contains(&to) || to == DType::F32 {
+        if LOW.contains(&to) || to == DType::F32 || to == self.dtype {
             Ok(Self::new(to, &self.data))
         } else {
             Err(NoSuchType(to))
