@@ -82,12 +82,12 @@ fn a_parameter_that_joins_an_optimizer_started_empty_is_refused() {
 
 #[test]
 fn a_parameter_lowered_after_its_optimizer_was_made_is_refused_where_masters_are_kept() {
-    for store in [MasterStore::Copy, MasterStore::Forgotten] {
+    for store in [MasterStore::Copy, MasterStore::NoMaster] {
         let set = params(&[Part { dtype: DType::F32, data: vec![1.0; 2] }]);
         let plan = plan(UpdateRule::sgd(0.25)).with_store(store);
         let mut optimizer = MasterOptimizer::new(Cpu, set, plan).unwrap();
         optimizer.params[0].value = optimizer.params[0].value.cast(DType::F16).unwrap();
-        if store == MasterStore::Forgotten {
+        if store == MasterStore::NoMaster {
             optimizer.step(vec![ones("layer.0", &[2])].into(), &Finding::default()).unwrap();
             assert_eq!(*optimizer.params[0].value.to_f32(), [0.75, 0.75]);
         } else {
@@ -151,7 +151,7 @@ fn a_plan_that_needs_other_moments_is_refused_and_the_old_one_stays() {
 #[test]
 fn a_plan_that_stores_otherwise_is_refused_in_a_running_optimizer() {
     let mut optimizer = optimizer(UpdateRule::sgd(0.5));
-    let forgetful = plan(UpdateRule::sgd(0.5)).with_store(MasterStore::Forgotten);
+    let forgetful = plan(UpdateRule::sgd(0.5)).with_store(MasterStore::NoMaster);
     let error = optimizer.set_plan(forgetful).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Mismatch);
     assert!(error.to_string().contains("neither can change in a running optimizer"), "{error}");

@@ -36,9 +36,8 @@ fn overflow() -> Finding {
 #[test]
 fn a_raised_finding_leaves_every_byte_and_every_stamp_alone() {
     let halted = Finding { halted: true, ..Finding::default() };
-    for (rule, store) in rules()
-        .into_iter()
-        .flat_map(|r| [MasterStore::Copy, MasterStore::Forgotten].map(|s| (r, s)))
+    for (rule, store) in
+        rules().into_iter().flat_map(|r| [MasterStore::Copy, MasterStore::NoMaster].map(|s| (r, s)))
     {
         let set = ALL.map(|dtype| Random(7).part(dtype, 100));
         let plan = plan(rule).with_store(store);

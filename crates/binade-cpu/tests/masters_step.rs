@@ -46,7 +46,7 @@ fn train(set: &[Part], steps: &[Vec<Part>], plan: &Plan) -> (Vec<Vec<u32>>, Host
 fn steps_are_the_plain_loops_to_the_bit_on_any_number_of_threads() {
     for (seed, rule) in (0..).zip(rules().into_iter().cycle().take(15)) {
         let (set, steps) = random_run(seed);
-        for store in [MasterStore::Copy, MasterStore::Forgotten] {
+        for store in [MasterStore::Copy, MasterStore::NoMaster] {
             let plan = plan(rule).with_store(store);
             let mut native =
                 MasterOptimizer::new(NATIVE, native_params(&set), plan.clone()).unwrap();

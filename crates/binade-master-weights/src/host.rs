@@ -37,10 +37,10 @@ pub struct Slot {
 pub enum PlanError {
     /// A name that no parameter has.
     #[error("the plan names `{0}`, and no parameter has that name; look for a typing error")]
-    Stranger(String),
+    UnknownParameter(String),
     /// Two parameters of one name: which of them a gradient belongs to could not be told.
     #[error("two parameters are called `{0}`; give each a name of its own")]
-    Twins(String),
+    DuplicateParameter(String),
     /// Another store or storage than the optimizer was started with.
     #[error(
         "the new plan has another `MasterStore` or storage, and neither can change in a running optimizer: derive the \
@@ -71,11 +71,11 @@ impl HostMasters {
         let mut known = HashSet::new();
         for name in names {
             if !known.insert(name) {
-                return Err(PlanError::Twins(name.to_owned()));
+                return Err(PlanError::DuplicateParameter(name.to_owned()));
             }
         }
-        match plan.stranger(known.into_iter()) {
-            Some(name) => Err(PlanError::Stranger(name.to_owned())),
+        match plan.unknown_parameter(known.into_iter()) {
+            Some(name) => Err(PlanError::UnknownParameter(name.to_owned())),
             None => Ok(Self { kept: HashMap::new(), plan: plan.clone() }),
         }
     }
@@ -127,8 +127,8 @@ impl HostMasters {
     /// When `plan` names a parameter that is not there, has another store or storage than the plan in force, or needs
     /// other moments than are kept; nothing has changed then.
     pub fn set_plan(&mut self, plan: &Plan) -> Result<(), PlanError> {
-        if let Some(name) = plan.stranger(self.kept.keys().map(|name| &**name)) {
-            return Err(PlanError::Stranger(name.to_owned()));
+        if let Some(name) = plan.unknown_parameter(self.kept.keys().map(|name| &**name)) {
+            return Err(PlanError::UnknownParameter(name.to_owned()));
         }
         if !self.plan.stores_as(plan) {
             return Err(PlanError::Stored);

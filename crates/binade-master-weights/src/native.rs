@@ -157,11 +157,11 @@ fn mismatch<E>(parameter: &Arc<str>, why: &'static str) -> NativeError<E> {
 
 fn refuse<E>(error: PlanError) -> NativeError<E> {
     match error {
-        PlanError::Stranger(name) => mismatch(
+        PlanError::UnknownParameter(name) => mismatch(
             &name.into(),
             "the plan names it, and no parameter has that name; look for a typing error",
         ),
-        PlanError::Twins(name) => {
+        PlanError::DuplicateParameter(name) => {
             mismatch(&name.into(), "two parameters have this name; give each a name of its own")
         }
         PlanError::Stored => mismatch(

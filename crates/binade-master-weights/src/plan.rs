@@ -14,7 +14,7 @@ pub enum MasterStore {
     Copy,
     /// Nowhere: each step widens the parameter and rounds it back, and an update smaller than half a unit in its last
     /// place is lost. Apex's O3; a baseline for speed, not for training.
-    Forgotten,
+    NoMaster,
 }
 
 /// Whether parameters of this type can be trained: those that `f32` holds and that masters can be rounded to.
@@ -165,7 +165,7 @@ impl Plan {
     }
 
     /// A name in the plan that is not among `parameters`: most likely a typing error.
-    pub fn stranger<'p>(&self, parameters: impl Iterator<Item = &'p str>) -> Option<&str> {
+    pub fn unknown_parameter<'p>(&self, parameters: impl Iterator<Item = &'p str>) -> Option<&str> {
         let known: HashSet<&str> = parameters.collect();
         let grouped = self.groups.iter().flat_map(|group| &group.parameters);
         let kept = self.storage.iter().flat_map(|storage| &storage.keep_f32);

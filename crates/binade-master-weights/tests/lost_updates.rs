@@ -20,7 +20,7 @@ fn weight(optimizer: &Optimizer) -> f32 {
 fn four_thousand_updates_of_2_to_the_minus_12_reach_2_with_masters_and_stay_at_1_without() {
     let step = 2.0_f32.powi(-12);
     for dtype in LOW {
-        for (store, reached) in [(MasterStore::Copy, 2.0), (MasterStore::Forgotten, 1.0)] {
+        for (store, reached) in [(MasterStore::Copy, 2.0), (MasterStore::NoMaster, 1.0)] {
             let plan = plan(UpdateRule::sgd(1.0)).with_store(store);
             let mut optimizer = of_one(dtype, &[1.0], plan);
             descend(&mut optimizer, 4096, dtype, -step);
@@ -47,7 +47,7 @@ fn a_hundred_steps_of_1e_4_move_1_to_99_hundredths_in_every_type() {
 #[test]
 fn a_hundred_steps_of_1e_4_go_nowhere_without_masters() {
     for dtype in LOW {
-        let plan = plan(UpdateRule::sgd(1e-4)).with_store(MasterStore::Forgotten);
+        let plan = plan(UpdateRule::sgd(1e-4)).with_store(MasterStore::NoMaster);
         let mut optimizer = of_one(dtype, &[1.0], plan);
         descend(&mut optimizer, 100, dtype, 1.0);
         assert_eq!(weight(&optimizer), 1.0, "{dtype}");
@@ -57,7 +57,7 @@ fn a_hundred_steps_of_1e_4_go_nowhere_without_masters() {
 #[test]
 fn a_zero_gradient_with_an_epsilon_of_1e_8_gives_no_nan_in_any_type() {
     for rule in [UpdateRule::adam(1e-3), UpdateRule::adamw(1e-3)] {
-        for store in [MasterStore::Copy, MasterStore::Forgotten] {
+        for store in [MasterStore::Copy, MasterStore::NoMaster] {
             for dtype in ALL {
                 let mut optimizer = of_one(dtype, &[1.0], plan(rule).with_store(store));
                 descend(&mut optimizer, 3, dtype, 0.0);

@@ -58,7 +58,7 @@ fn a_step_is_that_of_plain_slices_bit_for_bit() {
 fn without_masters_each_step_starts_from_the_stored_bits() {
     for (rule, stored) in rules().into_iter().flat_map(|rule| LOW.map(|low| (rule, low))) {
         let start = Host::new(stored, &values(20, 2)).data;
-        let mut optimizer = of_one(stored, &start, plan(rule).with_store(MasterStore::Forgotten));
+        let mut optimizer = of_one(stored, &start, plan(rule).with_store(MasterStore::NoMaster));
         let mut mirror = Mirror::new(&rule, start);
         for seed in 0..5 {
             let grad = values(20, 200 + seed);

@@ -158,7 +158,7 @@ fn another_store_or_storage_is_refused_in_a_running_optimizer() {
     let stored = || plan(UpdateRule::sgd(0.5)).with_storage(DType::F16, ["a", "b"]);
     let mut optimizer = optimizer(params(DType::F32, SET), stored());
     let others = [
-        stored().with_store(MasterStore::Forgotten),
+        stored().with_store(MasterStore::NoMaster),
         stored().with_storage(DType::BF16, ["a", "b"]),
         stored().with_storage(DType::F16, ["a"]),
         plan(UpdateRule::sgd(0.25)),

@@ -9,7 +9,7 @@ use common::{ALL, bits, fine, grads, of_one, plan, raised, rules, values};
 #[test]
 fn where_found_is_raised_every_bit_of_parameters_masters_moments_and_step_count_is_kept() {
     for (rule, dtype) in rules().into_iter().flat_map(|rule| ALL.map(|dtype| (rule, dtype))) {
-        for store in [MasterStore::Copy, MasterStore::Forgotten] {
+        for store in [MasterStore::Copy, MasterStore::NoMaster] {
             let mut optimizer = of_one(dtype, &values(40, 3), plan(rule).with_store(store));
             // Moments and counts that a skip could disturb.
             optimizer.step(grads(DType::F32, [("w", &values(40, 4)[..])]), &fine()).unwrap();

@@ -55,7 +55,7 @@ fn a_type_that_the_tensor_cannot_have_is_the_tensors_own_error() {
 #[test]
 fn memory_says_before_what_masters_and_moments_take_after() {
     for rule in rules() {
-        for store in [MasterStore::Copy, MasterStore::Forgotten] {
+        for store in [MasterStore::Copy, MasterStore::NoMaster] {
             for (dtype, now) in ALL.into_iter().flat_map(|to| ALL.map(|now| (to, now))) {
                 let plan = plan(rule).with_store(store).with_storage(dtype, ["norm.weight"]);
                 let known = SET.map(|(name, data)| (name, now, data.len() as u64));

@@ -105,10 +105,9 @@ impl<D: Clone> Setup<D> {
     /// When `rule` has a value out of its range.
     pub fn plan<P>(&self, model: &Model<P>, rule: UpdateRule) -> Result<Plan, RuleError> {
         let keep = self.properties.keep_norm_f32 == Some(true);
-        let forgotten = self.properties.master_weights == Some(false);
+        let bare = self.properties.master_weights == Some(false);
         let plan = Plan::new(rule)?;
-        let plan =
-            plan.with_store(if forgotten { MasterStore::Forgotten } else { MasterStore::Copy });
+        let plan = plan.with_store(if bare { MasterStore::NoMaster } else { MasterStore::Copy });
         Ok(match self.properties.storage {
             None => plan,
             Some(dtype) => plan.with_storage(dtype, model.norm.iter().filter(|_| keep)),
