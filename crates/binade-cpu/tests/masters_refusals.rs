@@ -156,3 +156,15 @@ fn a_plan_that_stores_otherwise_is_refused_in_a_running_optimizer() {
     assert_eq!(error.kind(), ErrorKind::Mismatch);
     assert!(error.to_string().contains("neither can change in a running optimizer"), "{error}");
 }
+
+#[test]
+fn a_skipped_step_is_told_of_a_set_that_does_not_fit_and_not_of_one_that_is_empty() {
+    let mut optimizer = optimizer(UpdateRule::adamw(0.1));
+    let skip = Finding { halted: true, ..Finding::default() };
+    let typo = Gradients::from(vec![ones("typo", &[2])]);
+    assert_mismatch(&optimizer.step(typo, &skip).unwrap_err(), "typo");
+    let none = Gradients::from(vec![Named::new(name(0), None), Named::new(name(1), None)]);
+    optimizer.step(none.clone(), &skip).unwrap();
+    let error = optimizer.step(none, &Finding::default()).unwrap_err();
+    assert!(error.to_string().starts_with("no gradient came for any of 2 parameters"), "{error}");
+}

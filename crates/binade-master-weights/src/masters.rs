@@ -16,8 +16,9 @@ use binade_core::Handle;
 /// * What depends on the count of applied steps comes from [`StepConstants::at`](crate::StepConstants::at): the host
 ///   uploads numbers ahead, the device counts.
 /// * Gradients are matched to parameters by name; one without a parameter, of another length, or the second of its
-///   name, is a `Mismatch` that names it, and nothing has moved. A parameter without a gradient stays as it is; where none has one,
-///   the error is [`NoGradients`](binade_core::NoGradients).
+///   name, is a `Mismatch` that names it, skipped step or not, and nothing has moved. A parameter without a gradient
+///   stays as it is; where none has one and the step is not skipped, the error is
+///   [`NoGradients`](binade_core::NoGradients).
 pub trait MasterWeights: Handle {
     /// The model's parameters: a set, a store, a module.
     type Params;

@@ -50,10 +50,14 @@ impl<T: AmpTensor> MasterWeights for Native<T> {
         grads: NamedGrads<T>,
         found: &Finding,
     ) -> Result<(), NativeError<T::Error>> {
+        // Before the skip, so that a set that does not fit is told at the first step, which in f16 is often skipped.
+        let grads = matched(params, masters, grads)?;
         if found.is_raised() {
             return Ok(());
         }
-        let grads = matched(params, masters, grads)?;
+        if grads.iter().all(Option::is_none) && !params.is_empty() {
+            return Err(NativeError::NoGradients(NoGradients { parameters: params.len() }));
+        }
         for (param, grad) in params.iter_mut().zip(grads) {
             if let (Some(grad), Some((constants, slot))) = (grad, masters.next(&param.name)) {
                 move_one(&mut param.value, &constants, slot, &grad)
@@ -114,9 +118,6 @@ fn matched<T: AmpTensor>(
             return Err(mismatch(&name, LOWERED));
         }
         matched[place] = grad;
-    }
-    if matched.iter().all(Option::is_none) && !params.is_empty() {
-        return Err(NativeError::NoGradients(NoGradients { parameters: params.len() }));
     }
     Ok(matched)
 }

@@ -40,10 +40,12 @@ impl MasterWeights for Cpu {
         grads: Gradients,
         found: &Finding,
     ) -> Result<(), Error> {
+        // Before the skip, so that a set that does not fit is told at the first step, which in f16 is often skipped.
+        let matched = matched(params, masters, &grads)?;
         if found.is_raised() {
             return Ok(());
         }
-        let matched = matched(params, masters, &grads)?;
+        some(&matched)?;
         let mut slots: HashMap<&Arc<str>, (StepConstants, &mut Slot)> = masters
             .next_of_all()
             .map(|(name, constants, slot)| (name, (constants, slot)))
@@ -92,7 +94,17 @@ pub fn check_step(
     masters: &HostMasters,
     grads: &Gradients,
 ) -> Result<(), Error> {
-    matched(params, masters, grads).map(drop)
+    some(&matched(params, masters, grads)?)
+}
+
+/// At least one gradient, where there are parameters that want some.
+fn some(matched: &[Option<&Tensor>]) -> Result<(), Error> {
+    match matched.len() {
+        parameters if parameters > 0 && matched.iter().all(Option::is_none) => {
+            Err(NoGradients { parameters }.into())
+        }
+        _ => Ok(()),
+    }
 }
 
 /// Gradients in the parameters' order; all of them fit, or an error before anything has moved.
@@ -116,9 +128,6 @@ fn matched<'g>(
             }
         }
         matched[place] = value.as_ref();
-    }
-    if matched.iter().all(Option::is_none) && !params.is_empty() {
-        return Err(NoGradients { parameters: params.len() }.into());
     }
     Ok(matched)
 }
