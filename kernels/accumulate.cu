@@ -21,6 +21,8 @@ struct Row {
   uint32_t pad;
 };
 
+static_assert(sizeof(Row) == 56, "as `structs.rs`");
+
 __device__ __forceinline__ bool is_there(const Row& row) {
   return row.also == nullptr || *row.also != 0;
 }

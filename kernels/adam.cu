@@ -25,8 +25,8 @@ __device__ __forceinline__ void element(
   if (c.weight_decay != 0.0f) gradient = __fmaf_rn(parameter, c.weight_decay, gradient);
   mean = lerp(mean, gradient, c.mean_weight);
   square = __fmaf_rn(__fmul_rn(c.square_weight, gradient), gradient, __fmul_rn(square, c.beta2));
-  if (c.amsgrad) largest = maximum(largest, square);
-  float root = __fsqrt_rn(c.amsgrad ? largest : square);
+  if (c.amsgrad != 0.0f) largest = maximum(largest, square);
+  float root = __fsqrt_rn(c.amsgrad != 0.0f ? largest : square);
   float denominator = __fadd_rn(__fdiv_rn(root, c.root_correction), c.eps);
   parameter = __fadd_rn(parameter, __fdiv_rn(__fmul_rn(c.negative_step, mean), denominator));
 }

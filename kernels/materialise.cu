@@ -18,6 +18,8 @@ struct Row {
   uint32_t pad;
 };
 
+static_assert(sizeof(Row) == 48, "as `structs.rs`");
+
 extern "C" __global__ void __launch_bounds__(THREADS) materialise(
     const Row* rows, uint32_t row_count, uint64_t chunk_len, const Owed* owed, float limit) {
   Chunk chunk = chunk_of(rows, row_count, blockIdx.x, chunk_len);

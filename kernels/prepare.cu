@@ -30,6 +30,8 @@ struct Move {
   uint32_t slot, rule;
 };
 
+static_assert(sizeof(Correction) == 16 && sizeof(Rule) == 64 && sizeof(Move) == 16, "as `structs.rs`");
+
 extern "C" __global__ void prepare(
     const Move* moves, uint32_t count, const Rule* rules, const Found* found, uint64_t* applied, Constants* constants) {
   uint32_t i = blockIdx.x * blockDim.x + threadIdx.x;
@@ -40,7 +42,7 @@ extern "C" __global__ void prepare(
   uint64_t t = applied[move.slot];
   Constants next = rule.constants;
   if (rule.correction_count == 0) {
-    next.sgd.first = t == 0;
+    next.sgd.first = t == 0 ? 1.0f : 0.0f;
   } else {
     const Correction& correction = rule.corrections[t < rule.correction_count ? t : rule.correction_count - 1];
     next.adam.root_correction = correction.root;

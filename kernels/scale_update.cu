@@ -18,6 +18,8 @@ struct Rule {
   uint32_t growth_interval, patience;
 };
 
+static_assert(sizeof(Rule) == 24, "as `structs.rs`");
+
 struct Findings {
   const Found* at[MOST];
 };

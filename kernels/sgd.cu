@@ -11,8 +11,8 @@
 __device__ __forceinline__ void element(const SgdConstants& c, float gradient, float& parameter, float& momentum) {
   if (c.weight_decay != 0.0f) gradient = __fmaf_rn(parameter, c.weight_decay, gradient);
   if (c.momentum != 0.0f) {
-    momentum = c.first ? gradient : __fmaf_rn(gradient, c.undamped, __fmul_rn(momentum, c.momentum));
-    gradient = c.nesterov ? __fmaf_rn(momentum, c.momentum, gradient) : momentum;
+    momentum = c.first != 0.0f ? gradient : __fmaf_rn(gradient, c.undamped, __fmul_rn(momentum, c.momentum));
+    gradient = c.nesterov != 0.0f ? __fmaf_rn(momentum, c.momentum, gradient) : momentum;
   }
   parameter = __fmaf_rn(gradient, c.negative_lr, parameter);
 }

@@ -29,6 +29,8 @@ struct Partial {
   uint32_t magnitude, largest;
 };
 
+static_assert(sizeof(Row) == 40 && sizeof(Partial) == 40, "as `structs.rs`");
+
 constexpr uint32_t INFINITE = 0x7f800000u;
 constexpr uint32_t NOWHERE = 0xffffffffu;
 

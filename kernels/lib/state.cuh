@@ -36,6 +36,8 @@ struct Owed {
   double squares;
 };
 
+static_assert(sizeof(Scale) == 64 && sizeof(Found) == 64 && sizeof(Owed) == 24, "as `structs.rs`");
+
 __device__ __forceinline__ bool is_raised(const Found* found) {
   return (found->raised | found->halted) != 0;
 }

@@ -4,14 +4,14 @@
 #include "set.cuh"
 #include "state.cuh"
 
+// `SgdConstants::to_row`; flags are 0 or 1.
 struct SgdConstants {
-  float negative_lr, weight_decay, momentum, undamped;
-  uint32_t nesterov, first;
+  float negative_lr, weight_decay, momentum, undamped, nesterov, first;
 };
 
+// `AdamConstants::to_row`.
 struct AdamConstants {
-  float shrink, weight_decay, mean_weight, beta2, square_weight, root_correction, eps, negative_step;
-  uint32_t amsgrad;
+  float shrink, weight_decay, mean_weight, beta2, square_weight, root_correction, eps, negative_step, amsgrad;
 };
 
 union Constants {
@@ -33,6 +33,8 @@ struct StepRow {
   DType gradient_dtype, parameter_dtype;
   uint32_t pad;
 };
+
+static_assert(sizeof(Constants) == 36 && sizeof(StepRow) == 88, "as `structs.rs`");
 
 // Calls `element(constants, gradient, parameter, moments)` on each element of the block's chunk, with the rule's moments.
 template <uint32_t MOMENTS, class Element>
