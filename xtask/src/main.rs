@@ -7,6 +7,7 @@
 
 mod ci;
 mod house;
+mod kernels;
 mod replay;
 mod shell;
 mod tidy;
@@ -16,7 +17,7 @@ use std::process::ExitCode;
 use clap::{Parser, Subcommand};
 
 /// What every command returns: the message is all that a person needs.
-type Result<T> = std::result::Result<T, Box<dyn std::error::Error>>;
+type Result<T, E = Box<dyn std::error::Error>> = std::result::Result<T, E>;
 
 /// Builds, checks and measures the project.
 #[derive(Parser)]
@@ -32,6 +33,8 @@ enum Command {
     Ci(ci::Ci),
     /// Checks what the compiler cannot: floors, the operation grid, sizes, docs, manifests.
     Tidy,
+    /// Compiles the CUDA kernels to the PTX that is committed, and holds the two together.
+    Kernels(kernels::Kernels),
     /// Replays recorded traces of other libraries (`*.json.gz`) and prints `N passed, N failed`.
     Replay(replay::Replay),
 }
@@ -40,6 +43,7 @@ fn main() -> ExitCode {
     let done = match Cli::parse().command {
         Command::Ci(ci) => ci.run(),
         Command::Tidy => tidy::run(),
+        Command::Kernels(kernels) => kernels.run(),
         Command::Replay(replay) => replay.run(),
     };
     match done {
