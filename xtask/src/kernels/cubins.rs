@@ -13,7 +13,7 @@ use crate::{
         on_every_core,
         set::BACKEND,
         toolkit::Toolkit,
-        usage::{self, Usage},
+        usage,
     },
     shell::root,
 };
@@ -39,7 +39,10 @@ pub(super) fn run() -> Result<()> {
     let results = on_every_core(&jobs, |job| assembled(&compiler, job));
     for (Job { kernel, gpu, .. }, result) in jobs.iter().zip(results) {
         match result {
-            Ok(usages) => table.extend(kernel, *gpu, usages),
+            Ok(told) => {
+                usage::warnings(&told).for_each(|line| println!("{kernel} for sm_{gpu}: {line}"));
+                table.extend(kernel, *gpu, usage::parse(&told));
+            }
             Err(error) => refused.push(format!("{kernel} for sm_{gpu}: {error}")),
         }
     }
@@ -64,10 +67,11 @@ fn target(ptx: &str) -> Option<u32> {
     ptx.lines().find_map(|line| line.strip_prefix(".target sm_")?.trim().parse().ok())
 }
 
-fn assembled(compiler: &Compiler, job: &Job) -> Result<Vec<Usage>, String> {
+/// What ptxas says of the job.
+fn assembled(compiler: &Compiler, job: &Job) -> Result<String, String> {
     let to = compiler.root.join(SCRATCH).join(format!("{}.sm_{}.cubin", job.kernel, job.gpu));
     let told = compiler.assemble(&compiler.root.join(&job.ptx), job.gpu, &to);
-    told.map(|told| usage::parse(&told)).map_err(|error| error.to_string())
+    told.map_err(|error| error.to_string())
 }
 
 #[cfg(test)]

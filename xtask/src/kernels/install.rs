@@ -39,11 +39,11 @@ pub(super) fn install() -> Result<()> {
     host_compiler()?;
     match state(&folder)? {
         State::Done => println!("CUDA {PINNED} is there: {shown}"),
-        State::Foreign if bin(&folder).is_some() => {
-            println!("{shown} holds a toolchain that was not made here, and is left as it is");
-        }
         State::Foreign => {
-            return Err(format!("{shown} holds something else; remove it yourself").into());
+            let bin = bin(&folder).ok_or(format!("{shown} holds something else: remove it"))?;
+            Toolkit::judged(&shown.to_string(), bin)
+                .map_err(|error| format!("{error}, once {shown} is removed"))?;
+            println!("CUDA {PINNED} is there, not made by this command: {shown}");
         }
         State::Half => {
             fs::remove_dir_all(&folder)?;

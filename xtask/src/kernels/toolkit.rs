@@ -11,7 +11,7 @@ use crate::{
     shell::{heard, on_path, root},
 };
 
-/// The version of nvcc that compiles what is committed: that of CUDA 13.0 update 1 and 2.
+/// The version of nvcc that compiles what is committed: that of CUDA 13.0.2.
 ///
 /// A later one writes PTX that drivers of CUDA 13.0 refuse, and other instructions than those that are reviewed.
 pub(super) const PINNED: &str = "13.0.88";
@@ -31,14 +31,20 @@ pub(super) struct Toolkit {
 impl Toolkit {
     /// The first toolchain that is there; the error says what is missing, or which version is wrong, and what to do.
     pub(super) fn find() -> Result<Self> {
+        let folder = folder();
         let places = [
-            (FOLDER, bin(&folder())),
-            ("CUDA_HOME", env::var_os("CUDA_HOME").and_then(|home| bin(Path::new(&home)))),
-            ("PATH", on_path("nvcc").and_then(|nvcc| parent(&nvcc))),
+            (folder.display().to_string(), bin(&folder)),
+            ("CUDA_HOME".into(), env::var_os("CUDA_HOME").and_then(|home| bin(Path::new(&home)))),
+            ("PATH".into(), on_path("nvcc").and_then(|nvcc| parent(&nvcc))),
         ];
         let found = places.into_iter().find_map(|(place, bin)| Some((place, bin?)));
         let (place, bin) =
             found.ok_or_else(|| format!("CUDA {PINNED} is not installed: {INSTALL}"))?;
+        Self::judged(&place, bin)
+    }
+
+    /// That of the folder `bin`, found in `place`, if it is the pinned one and can run.
+    pub(super) fn judged(place: &str, bin: PathBuf) -> Result<Self> {
         let toolkit = Self { bin };
         judge(place, &heard(toolkit.program("nvcc").arg("--version"))?)?;
         host_compiler()?;

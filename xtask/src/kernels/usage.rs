@@ -21,7 +21,7 @@ impl Usage {
     fn add(&mut self, line: &str) {
         self.stores += number(line, " bytes spill stores");
         self.loads += number(line, " bytes spill loads");
-        if line.contains(" registers,") {
+        if line.contains(": Used ") {
             self.registers = number(line, " registers");
             self.shared = number(line, " bytes smem");
         }
@@ -42,6 +42,11 @@ pub(super) fn parse(told: &str) -> Vec<Usage> {
     found
 }
 
+/// What ptxas warns of, a line each.
+pub(super) fn warnings(told: &str) -> impl Iterator<Item = &str> {
+    told.lines().filter(|line| line.contains("warning"))
+}
+
 /// The number that stands before `words`, or 0.
 fn number(line: &str, words: &str) -> u32 {
     let before = line.split_once(words).map_or("", |(before, _)| before);
@@ -52,25 +57,32 @@ fn number(line: &str, words: &str) -> u32 {
 mod tests {
     use super::*;
 
-    /// Printed by ptxas 13.0.88 for two entries of which the first spills and has shared memory.
-    const TOLD: &str = "ptxas info    : 3 bytes gmem\n\
-        ptxas info    : Compiling entry function 'block_sum' for 'sm_75'\n\
-        ptxas info    : Function properties for block_sum\n    \
-        40 bytes stack frame, 16 bytes spill stores, 24 bytes spill loads\n\
-        ptxas info    : Used 10 registers, used 1 barriers, 40 bytes cumulative stack size, 512 bytes smem, 372 bytes cmem[0]\n\
-        ptxas info    : Compile time = 6.221 ms\n\
-        ptxas info    : Compiling entry function 'cast' for 'sm_75'\n\
-        ptxas info    : Function properties for cast\n    \
+    /// Printed by ptxas 13.0.88, one number changed so that stores and loads differ.
+    const TOLD: &str = "ptxas info    : 0 bytes gmem\n\
+        ptxas info    : Compiling entry function 'plain' for 'sm_90'\n\
+        ptxas info    : Function properties for plain\n    \
         0 bytes stack frame, 0 bytes spill stores, 0 bytes spill loads\n\
-        ptxas info    : Used 14 registers, used 0 barriers, 372 bytes cmem[0]\n";
+        ptxas info    : Used 10 registers, used 0 barriers\n\
+        ptxas info    : Compile time = 7.408 ms\n\
+        ptxas info    : Compiling entry function 'spill' for 'sm_90'\n\
+        ptxas info    : Function properties for spill\n    \
+        80 bytes stack frame, 84 bytes spill stores, 88 bytes spill loads\n\
+        ptxas info    : Used 32 registers, used 1 barriers, 80 bytes cumulative stack size, 512 bytes smem\n\
+        ptxas info    : Compile time = 121.371 ms\n";
 
     #[test]
     fn each_entry_has_its_own_numbers() {
-        let sum =
-            Usage { entry: "block_sum".into(), registers: 10, shared: 512, stores: 16, loads: 24 };
-        let cast = Usage { entry: "cast".into(), registers: 14, ..Usage::default() };
-        assert_eq!(parse(TOLD), [sum, cast]);
-        assert_eq!(parse(TOLD).iter().map(Usage::spills).collect::<Vec<_>>(), [true, false]);
+        let plain = Usage { entry: "plain".into(), registers: 10, ..Usage::default() };
+        let spill =
+            Usage { entry: "spill".into(), registers: 32, shared: 512, stores: 84, loads: 88 };
+        assert_eq!(parse(TOLD), [plain, spill]);
+        assert_eq!(parse(TOLD).iter().map(Usage::spills).collect::<Vec<_>>(), [false, true]);
+    }
+
+    #[test]
+    fn warnings_are_kept_and_what_is_usual_is_not() {
+        let warning = "ptxas warning : Value of threads per SM for entry spill is out of range.";
+        assert_eq!(warnings(&format!("{warning}\n{TOLD}")).collect::<Vec<_>>(), [warning]);
     }
 
     #[test]
