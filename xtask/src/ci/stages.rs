@@ -5,6 +5,7 @@ mod counts;
 mod deny;
 mod example;
 mod golden;
+mod kernels;
 
 use crate::{
     Result,
@@ -34,6 +35,11 @@ pub(crate) fn usual() -> Vec<Stage> {
             name: "deny",
             what: "licences, sources and duplicates of what we import",
             run: deny::run,
+        },
+        Stage {
+            name: "kernels",
+            what: "the committed PTX is what its sources compile to",
+            run: kernels::run,
         },
         Stage { name: "clippy", what: "no lint, in any target", run: clippy },
         Stage {
