@@ -34,6 +34,20 @@ pub(super) struct Maybe {
 /// Numbers that stand for no parameter, as `state.cuh` has them.
 const THE_NORM: u32 = 0xffff_fffe;
 
+impl Cuda {
+    /// Puts a value in a finding's flag: what a reduction among devices has made of it.
+    ///
+    /// # Errors
+    ///
+    /// When the device fails.
+    pub fn write_flag(&self, found: &mut Found, value: u32) -> Result<(), Error> {
+        found.own(self)?;
+        let Some(mut all) = self.own(&mut found.bits)?.view_mut() else { return Ok(()) };
+        let mut flag = all.slice_mut(..4);
+        self.check("upload", self.stream().memcpy_htod(&value.to_le_bytes(), &mut flag))
+    }
+}
+
 impl Found {
     /// What `bits` will hold.
     pub(super) fn new(bits: Arc<Buffer>) -> Self {
