@@ -6,8 +6,11 @@
 #![forbid(unsafe_code)]
 
 mod ci;
+mod coverage;
+mod device;
 mod house;
 mod kernels;
+mod ptx;
 mod replay;
 mod shell;
 mod tidy;
@@ -37,6 +40,10 @@ enum Command {
     Kernels(kernels::Kernels),
     /// Replays recorded traces of other libraries (`*.json.gz`) and prints `N passed, N failed`.
     Replay(replay::Replay),
+    /// Builds the stand-in for the CUDA driver and prints the folder to put on the library path.
+    Ptx,
+    /// Tests what needs a device on that device: `cargo xtask test --device ptx [-- what cargo test takes]`.
+    Test(device::Test),
 }
 
 fn main() -> ExitCode {
@@ -45,6 +52,8 @@ fn main() -> ExitCode {
         Command::Tidy => tidy::run(),
         Command::Kernels(kernels) => kernels.run(),
         Command::Replay(replay) => replay.run(),
+        Command::Ptx => ptx::run(),
+        Command::Test(test) => test.run(),
     };
     match done {
         Ok(()) => ExitCode::SUCCESS,

@@ -21,7 +21,7 @@ pub(crate) fn root() -> PathBuf {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Cargo {
     args: Vec<String>,
-    vars: Vec<(&'static str, &'static str)>,
+    vars: Vec<(&'static str, String)>,
 }
 
 impl Cargo {
@@ -37,8 +37,8 @@ impl Cargo {
     }
 
     /// Sets an environment variable for this call.
-    pub(crate) fn var(mut self, name: &'static str, value: &'static str) -> Self {
-        self.vars.push((name, value));
+    pub(crate) fn var(mut self, name: &'static str, value: impl Into<String>) -> Self {
+        self.vars.push((name, value.into()));
         self
     }
 
@@ -46,7 +46,10 @@ impl Cargo {
     pub(crate) fn process(&self) -> Command {
         // Under rustup `$CARGO` is one toolchain's own binary, which does not know `+nightly`; the name on PATH does.
         let mut process = Command::new("cargo");
-        process.args(&self.args).envs(self.vars.iter().copied()).stdin(Stdio::null());
+        process
+            .args(&self.args)
+            .envs(self.vars.iter().map(|(name, value)| (name, value)))
+            .stdin(Stdio::null());
         process
     }
 

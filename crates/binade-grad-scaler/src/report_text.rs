@@ -124,7 +124,8 @@ impl StepSummary {
             counts(finding, f)?;
             f.write_str(if self.skipped { "" } else { ", left out of the sum" })?;
         }
-        if !finding.missing.is_empty() {
+        // The sum of a window in which every micro-batch was left out lacks all gradients, and nobody is to blame for that.
+        if !finding.missing.is_empty() && !(part.is_sum() && self.skipped) {
             write!(f, "; {label}no gradient for {}", finding.missing.join(", "))?;
         }
         if finding.halted {

@@ -26,11 +26,28 @@ impl DevicePtr {
         self.0
     }
 
+    pub(crate) fn at(address: u64) -> Self {
+        Self(address)
+    }
+
     /// The address `bytes` further on; whether memory is there shows when it is used.
     #[must_use]
     pub fn offset(self, bytes: u64) -> Self {
         Self(self.0.wrapping_add(bytes))
     }
+}
+
+/// A launch without its arguments.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Job<'a> {
+    pub(crate) module: &'a Module,
+    pub(crate) entry: &'a Entry,
+    pub(crate) grid: Dim3,
+    pub(crate) block: Dim3,
+    /// Behind those that the PTX declares.
+    pub(crate) shared_bytes: u64,
+    /// The most that both may come to.
+    pub(crate) most_shared: u64,
 }
 
 /// A device without a GPU. Launches run at once, on the calling thread, one block after another.
@@ -56,7 +73,19 @@ impl Gpu {
 
     /// New memory, aligned to 256 bytes, full of 0xff: NaN in every float type.
     pub fn alloc(&mut self, bytes: usize) -> DevicePtr {
-        DevicePtr(self.memory.allocate(bytes))
+        let pointer = self.reserve(bytes);
+        self.map(pointer, bytes);
+        pointer
+    }
+
+    /// Addresses for an allocation of this size, with no memory behind them yet.
+    pub(crate) fn reserve(&mut self, bytes: usize) -> DevicePtr {
+        DevicePtr(self.memory.reserve(bytes))
+    }
+
+    /// Puts new memory behind reserved addresses.
+    pub(crate) fn map(&mut self, pointer: DevicePtr, bytes: usize) {
+        self.memory.map(pointer.0, bytes);
     }
 
     /// Gives an allocation back; its addresses are never handed out again.
@@ -73,7 +102,7 @@ impl Gpu {
     /// # Errors
     /// [`MemoryError`] where no allocation holds all of it; nothing is written then.
     pub fn write(&mut self, to: DevicePtr, bytes: &[u8]) -> Result<(), MemoryError> {
-        self.host(to, bytes.len())?.copy_from_slice(bytes);
+        self.bytes(to, bytes.len())?.copy_from_slice(bytes);
         Ok(())
     }
 
@@ -82,10 +111,11 @@ impl Gpu {
     /// # Errors
     /// [`MemoryError`] where no allocation holds all of it.
     pub fn read(&mut self, from: DevicePtr, bytes: usize) -> Result<Vec<u8>, MemoryError> {
-        Ok(self.host(from, bytes)?.to_vec())
+        Ok(self.bytes(from, bytes)?.to_vec())
     }
 
-    fn host(&mut self, at: DevicePtr, bytes: usize) -> Result<&mut [u8], MemoryError> {
+    /// The bytes themselves, if one allocation holds them all.
+    pub(crate) fn bytes(&mut self, at: DevicePtr, bytes: usize) -> Result<&mut [u8], MemoryError> {
         self.memory.get(at.0, bytes).ok_or(MemoryError { address: at.0, bytes })
     }
 
@@ -103,36 +133,34 @@ impl Gpu {
         shared_bytes: u64,
         args: &[Arg],
     ) -> Result<(), Fault> {
-        let kernel = find(module, entry)?;
+        let entry = find(module, entry)?;
         let (grid, block) = (grid.into(), block.into());
-        self.check(module, kernel, grid, block, shared_bytes)?;
-        let params = parameters(kernel, args)?;
-        let shared_bytes = kernel.shared_bytes + shared_bytes;
-        let launch =
-            Launch { module, entry: kernel, grid, block, shared_bytes, params, limit: self.steps };
-        let mut ran = vec![false; kernel.code.len()];
+        let job = Job { module, entry, grid, block, shared_bytes, most_shared: MOST_SHARED };
+        self.check(&job)?;
+        self.run(&job, parameters(entry, args)?)
+    }
+
+    /// Runs a job that was checked, with the block of parameters as the kernel sees it.
+    pub(crate) fn run(&mut self, job: &Job<'_>, params: Vec<u8>) -> Result<(), Fault> {
+        let Job { module, entry, grid, block, .. } = *job;
+        let shared_bytes = entry.shared_bytes + job.shared_bytes;
+        let launch = Launch { module, entry, grid, block, shared_bytes, params, limit: self.steps };
+        let mut ran = vec![false; entry.code.len()];
         let outcome = exec::run(&launch, &mut self.memory, &mut ran);
-        self.note(module, kernel, &ran);
+        self.note(module, entry, &ran);
         Ok(outcome.map_err(Box::new)?)
     }
 
-    fn check(
-        &self,
-        module: &Module,
-        entry: &Entry,
-        grid: Dim3,
-        block: Dim3,
-        shared_bytes: u64,
-    ) -> Result<(), LaunchError> {
-        let (target, device) = (module.target, self.capability);
+    pub(crate) fn check(&self, job: &Job<'_>) -> Result<(), LaunchError> {
+        let (target, device) = (job.module.target, self.capability);
         if target > device {
             return Err(LaunchError::TooNew { target, device });
         }
-        let bytes = entry.shared_bytes.saturating_add(shared_bytes);
-        if bytes > MOST_SHARED {
-            return Err(LaunchError::SharedBytes { bytes, most: MOST_SHARED });
+        let bytes = job.entry.shared_bytes.saturating_add(job.shared_bytes);
+        if bytes > job.most_shared {
+            return Err(LaunchError::SharedBytes { bytes, most: job.most_shared });
         }
-        check_dimensions(grid, block)
+        check_dimensions(job.grid, job.block)
     }
 
     fn note(&mut self, module: &Module, entry: &Entry, ran: &[bool]) {

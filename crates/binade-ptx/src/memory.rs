@@ -37,11 +37,16 @@ impl Default for Global {
 }
 
 impl Global {
-    pub(crate) fn allocate(&mut self, bytes: usize) -> u64 {
+    /// Addresses that are nobody else's, now or later.
+    pub(crate) fn reserve(&mut self, bytes: usize) -> u64 {
         let address = self.next;
-        self.allocations.insert(address, vec![POISON; bytes]);
         self.next = (address + bytes as u64 + GAP).next_multiple_of(ALIGN);
         address
+    }
+
+    /// New memory at a reserved address.
+    pub(crate) fn map(&mut self, address: u64, bytes: usize) {
+        self.allocations.insert(address, vec![POISON; bytes]);
     }
 
     pub(crate) fn free(&mut self, address: u64) -> bool {
@@ -53,6 +58,12 @@ impl Global {
         let (first, memory) = self.allocations.range_mut(..=address).next_back()?;
         let from = usize::try_from(address - first).ok()?;
         memory.get_mut(from..from.checked_add(bytes)?)
+    }
+
+    /// The allocation that an address lies in or behind, and its own first address.
+    pub(crate) fn around(&mut self, address: u64) -> Option<(u64, &mut [u8])> {
+        let (first, memory) = self.allocations.range_mut(..=address).next_back()?;
+        Some((*first, memory))
     }
 
     /// The bytes of a thread's access, which must be a multiple of its width from zero.
@@ -83,19 +94,20 @@ pub(crate) fn aligned(
     Err(Trouble { kind: ReportKind::Misaligned { access, space, bytes }, address: Some(address) })
 }
 
-/// An element's bits from its bytes.
-pub(crate) fn bits(bytes: &[u8]) -> u64 {
-    bytes.iter().rev().fold(0, |bits, byte| bits << 8 | u64::from(*byte))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    fn allocate(memory: &mut Global, bytes: usize) -> u64 {
+        let address = memory.reserve(bytes);
+        memory.map(address, bytes);
+        address
+    }
+
     #[test]
     fn a_step_beyond_an_allocation_is_in_none() {
         let mut memory = Global::default();
-        let (first, second) = (memory.allocate(8), memory.allocate(8));
+        let (first, second) = (allocate(&mut memory, 8), allocate(&mut memory, 8));
         assert!(memory.get(first, 8).is_some() && memory.get(second, 8).is_some());
         assert!(memory.get(first, 9).is_none() && memory.get(first + 8, 1).is_none());
         assert!(memory.get(first - 1, 1).is_none() && memory.get(u64::MAX, 8).is_none());
@@ -104,7 +116,7 @@ mod tests {
     #[test]
     fn freed_memory_is_gone() {
         let mut memory = Global::default();
-        let address = memory.allocate(4);
+        let address = allocate(&mut memory, 4);
         assert!(memory.free(address) && !memory.free(address));
         assert!(memory.get(address, 1).is_none());
     }

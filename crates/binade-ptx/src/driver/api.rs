@@ -1,0 +1,20 @@
+//! The C side: every function of the driver API that is exported, by topic.
+//!
+//! A function here turns C's arguments into Rust's by the types of `abi`, and asks the state. The names are NVIDIA's.
+
+mod abi;
+mod call;
+mod context;
+mod device;
+mod error;
+mod event;
+mod graph;
+mod launch;
+mod memory;
+mod module;
+mod occupancy;
+mod pinned;
+mod pool;
+mod stream;
+mod symbols;
+mod unsupported;

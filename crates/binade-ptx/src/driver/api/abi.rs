@@ -1,0 +1,149 @@
+//! C's arguments as types: the pointers that a caller gives, behind methods that check for null.
+//!
+//! Nothing in Rust makes values of these types; they come from C, whose caller promises what `cuda.h` asks of the pointer:
+//! that it is null or points to a value of its type, or to as many as the call's other arguments say, for the time of the call.
+//! Each access below relies on that promise, and on null being checked.
+
+use std::ffi::{CStr, c_char, c_int, c_void};
+
+use crate::driver::{
+    code::{Code, Result},
+    host::HostSpan,
+};
+
+/// Where a result goes.
+#[derive(Clone, Copy, Debug)]
+#[repr(transparent)]
+pub(super) struct Out<T>(*mut T);
+
+impl<T> Out<T> {
+    pub(super) fn set(self, value: T) -> Result {
+        if self.0.is_null() {
+            return Err(Code::InvalidValue);
+        }
+        // SAFETY: not null, so by the caller's promise it points to a place for a `T`; whether that is aligned, C leaves to the
+        // caller, so the write does not depend on it.
+        unsafe { self.0.write_unaligned(value) };
+        Ok(())
+    }
+
+    /// For results that a caller may leave out.
+    pub(super) fn set_if_wanted(self, value: T) {
+        if !self.0.is_null() {
+            // It is not null, which is the one thing that `set` refuses.
+            let _ = self.set(value);
+        }
+    }
+
+    pub(super) fn is_wanted(self) -> bool {
+        !self.0.is_null()
+    }
+}
+
+impl Out<c_char> {
+    /// Copies text with its closing 0, cut to `length` bytes, the last of which is 0 whatever is cut.
+    pub(super) fn text(self, text: &CStr, length: c_int) -> Result {
+        let room = usize::try_from(length).ok().filter(|room| *room > 0);
+        let room = room.filter(|_| self.is_wanted()).ok_or(Code::InvalidValue)?;
+        let bytes = text.to_bytes();
+        let bytes = &bytes[..bytes.len().min(room - 1)];
+        // SAFETY: not null, so by the caller's promise `length` bytes are writable there; the text was cut to one less.
+        unsafe {
+            std::ptr::copy_nonoverlapping(bytes.as_ptr(), self.0.cast(), bytes.len());
+            self.0.add(bytes.len()).write(0);
+        }
+        Ok(())
+    }
+}
+
+/// A value that is read.
+#[derive(Clone, Copy, Debug)]
+#[repr(transparent)]
+pub(super) struct In<T>(*const T);
+
+impl<T: Copy> In<T> {
+    pub(super) fn is_given(self) -> bool {
+        !self.0.is_null()
+    }
+
+    pub(super) fn get(self) -> Result<T> {
+        if self.0.is_null() {
+            return Err(Code::InvalidValue);
+        }
+        // SAFETY: not null, so by the caller's promise it points to a `T`, aligned or not.
+        Ok(unsafe { self.0.read_unaligned() })
+    }
+}
+
+/// A pointer to a value whose type another argument tells.
+#[derive(Clone, Copy, Debug)]
+#[repr(transparent)]
+pub(super) struct Untyped(*mut c_void);
+
+impl Untyped {
+    /// As the type that the other argument says.
+    pub(super) fn as_out<T>(self) -> Out<T> {
+        Out(self.0.cast())
+    }
+
+    /// As the type that the other argument says.
+    pub(super) fn as_in<T>(self) -> In<T> {
+        In(self.0.cast_const().cast())
+    }
+}
+
+/// Text that ends with 0.
+#[derive(Clone, Copy, Debug)]
+#[repr(transparent)]
+pub(super) struct Text(*const c_char);
+
+impl Text {
+    pub(super) fn bytes(self) -> Result<Vec<u8>> {
+        if self.0.is_null() {
+            return Err(Code::InvalidValue);
+        }
+        // SAFETY: not null, so by the caller's promise a 0 follows; the bytes are copied before the call ends.
+        Ok(unsafe { CStr::from_ptr(self.0) }.to_bytes().to_vec())
+    }
+}
+
+/// Host memory of as many bytes as another argument says.
+#[derive(Clone, Copy, Debug)]
+#[repr(transparent)]
+pub(super) struct Host(*mut u8);
+
+impl Host {
+    pub(super) fn span(self, bytes: usize) -> Result<HostSpan> {
+        if self.0.is_null() && bytes > 0 {
+            return Err(Code::InvalidValue);
+        }
+        // SAFETY: `HostSpan` demands what CUDA demands of a copy's host pointer, and the caller who made the copy promised.
+        Ok(unsafe { HostSpan::new(self.0, bytes) })
+    }
+
+    pub(super) fn address(self) -> usize {
+        self.0.addr()
+    }
+}
+
+/// The arguments of a kernel: a pointer to each.
+#[derive(Clone, Copy, Debug)]
+#[repr(transparent)]
+pub(super) struct Arguments(*const *const u8);
+
+impl Arguments {
+    /// The block of parameters, from the offset and size of each.
+    pub(super) fn block(self, layout: &[(usize, usize)]) -> Result<Vec<u8>> {
+        let mut block = vec![0; layout.last().map_or(0, |(offset, bytes)| offset + bytes)];
+        if self.0.is_null() && !layout.is_empty() {
+            return Err(Code::InvalidValue);
+        }
+        for (index, (offset, bytes)) in layout.iter().copied().enumerate() {
+            // SAFETY: not null, so by the caller's promise there is a pointer for each parameter of the kernel.
+            let argument = unsafe { self.0.add(index).read() };
+            let argument = Host(argument.cast_mut()).span(bytes)?;
+            block[offset..offset + bytes].copy_from_slice(&argument.read());
+        }
+        Ok(block)
+    }
+}

@@ -1,0 +1,36 @@
+//! What codes are called, and what the last faulty kernel did.
+
+use std::ffi::{CStr, c_char, c_int};
+
+use super::{
+    abi::Out,
+    call::{api, last_report},
+};
+use crate::driver::code::{Code, Result, words};
+
+fn put(out: Out<*const c_char>, text: Option<&'static CStr>) -> Result {
+    out.set(text.map_or(std::ptr::null(), CStr::as_ptr))?;
+    text.map(|_| ()).ok_or(Code::InvalidValue)
+}
+
+api! {
+    fn cuGetErrorName(_, code: c_int, name: Out<*const c_char>) {
+        put(name, words(code).map(|(name, _)| name))
+    }
+
+    fn cuGetErrorString(_, code: c_int, text: Out<*const c_char>) {
+        put(text, words(code).map(|(_, text)| text))
+    }
+}
+
+/// The report on the last faulty kernel: copies what fits with a closing 0, and returns the bytes of the whole without it.
+#[unsafe(no_mangle)]
+extern "C" fn binade_ptx_last_report(buffer: Out<c_char>, length: usize) -> usize {
+    let report = std::panic::catch_unwind(last_report).unwrap_or_default();
+    let room = c_int::try_from(length).unwrap_or(c_int::MAX);
+    if let Ok(text) = std::ffi::CString::new(report.as_bytes()) {
+        // No buffer, or none with room: the length alone is asked for.
+        let _ = buffer.text(&text, room);
+    }
+    report.len()
+}

@@ -1,0 +1,78 @@
+//! Launches.
+
+use std::ffi::c_uint;
+
+use super::{
+    abi::{Arguments, In},
+    call::api,
+};
+use crate::driver::{
+    code::{Code, Result},
+    state::{Driver, Handle, Shape},
+};
+
+/// `CUlaunchConfig` as far as it is read.
+#[derive(Clone, Copy, Debug)]
+#[repr(C)]
+struct Config {
+    grid: [c_uint; 3],
+    block: [c_uint; 3],
+    shared_bytes: c_uint,
+    stream: Handle,
+    attributes: u64,
+    attribute_count: c_uint,
+}
+
+/// Arguments packed into one buffer (`extra`) are not supported; nobody in Rust gives them so.
+fn launch(
+    driver: &mut Driver,
+    function: Handle,
+    shape: Shape,
+    stream: Handle,
+    arguments: Arguments,
+    extra: In<u64>,
+) -> Result {
+    if extra.is_given() {
+        return Err(Code::NotSupported);
+    }
+    let params = arguments.block(&driver.parameters(function)?)?;
+    driver.launch(function, shape, params, stream)
+}
+
+api! {
+    fn cuLaunchKernel(
+        driver,
+        function: Handle,
+        grid_x: c_uint,
+        grid_y: c_uint,
+        grid_z: c_uint,
+        block_x: c_uint,
+        block_y: c_uint,
+        block_z: c_uint,
+        shared_bytes: c_uint,
+        stream: Handle,
+        arguments: Arguments,
+        extra: In<u64>,
+    ) {
+        let grid = [grid_x, grid_y, grid_z].into();
+        let block = [block_x, block_y, block_z].into();
+        let shape = Shape { grid, block, shared_bytes };
+        launch(driver, function, shape, stream, arguments, extra)
+    }
+
+    /// Attributes ask for clusters, cooperation and the like, which are not there.
+    fn cuLaunchKernelEx(
+        driver,
+        config: In<Config>,
+        function: Handle,
+        arguments: Arguments,
+        extra: In<u64>,
+    ) {
+        let Config { grid, block, shared_bytes, stream, attribute_count, .. } = config.get()?;
+        if attribute_count > 0 {
+            return Err(Code::NotSupported);
+        }
+        let shape = Shape { grid: grid.into(), block: block.into(), shared_bytes };
+        launch(driver, function, shape, stream, arguments, extra)
+    }
+}

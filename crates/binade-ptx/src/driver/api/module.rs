@@ -1,0 +1,73 @@
+//! Modules and functions.
+
+use std::{
+    ffi::{OsStr, c_int, c_uint},
+    fs,
+    os::unix::ffi::OsStrExt,
+};
+
+use super::{
+    abi::{Out, Text, Untyped},
+    call::api,
+};
+use crate::driver::{code::Code, state::Handle};
+
+api! {
+    fn cuModuleLoad(driver, module: Out<Handle>, path: Text) {
+        let path = path.bytes()?;
+        let image = fs::read(OsStr::from_bytes(&path)).map_err(|_| Code::FileNotFound)?;
+        module.set(driver.load(&image)?)
+    }
+
+    fn cuModuleLoadData(driver, module: Out<Handle>, image: Text) {
+        module.set(driver.load(&image.bytes()?)?)
+    }
+
+    /// Options are for a compiler, which the interpreter is not.
+    fn cuModuleLoadDataEx(
+        driver,
+        module: Out<Handle>,
+        image: Text,
+        _count: c_uint,
+        _options: Untyped,
+        _values: Untyped,
+    ) {
+        module.set(driver.load(&image.bytes()?)?)
+    }
+
+    fn cuModuleUnload(driver, module: Handle) {
+        driver.unload(module)
+    }
+
+    fn cuModuleGetFunction(driver, function: Out<Handle>, module: Handle, name: Text) {
+        function.set(driver.get_function(module, &name.bytes()?)?)
+    }
+
+    /// A module with variables in global memory is refused when it is loaded, so there is none to find.
+    fn cuModuleGetGlobal_v2(
+        driver,
+        _pointer: Out<u64>,
+        _bytes: Out<usize>,
+        _module: Handle,
+        _name: Text,
+    ) {
+        driver.context()?;
+        Err(Code::NotFound)
+    }
+
+    fn cuModuleGetLoadingMode(_driver, mode: Out<c_uint>) {
+        mode.set(1)
+    }
+
+    fn cuFuncGetAttribute(driver, value: Out<c_int>, attribute: c_int, function: Handle) {
+        value.set(driver.function_attribute(function, attribute)?)
+    }
+
+    fn cuFuncSetAttribute(driver, function: Handle, attribute: c_int, value: c_int) {
+        driver.set_function_attribute(function, attribute, value)
+    }
+
+    fn cuFuncSetCacheConfig(driver, function: Handle, _preference: c_uint) {
+        driver.parameters(function).map(|_| ())
+    }
+}

@@ -1,0 +1,96 @@
+//! What the driver knows: contexts, streams, memory, modules, graphs. Handles are numbers looked up in tables.
+//!
+//! Work runs at once, in the order of the calls, unless its stream is capturing.
+#![forbid(unsafe_code)]
+
+mod capture;
+mod context;
+mod copy;
+mod coverage;
+mod device;
+mod event;
+mod graph;
+mod image;
+mod launch;
+mod memory;
+mod module;
+mod occupancy;
+mod pinned;
+mod pool;
+mod stream;
+mod table;
+mod thread;
+
+use std::{collections::BTreeMap, sync::Arc};
+
+pub(super) use capture::Mode as CaptureMode;
+pub(super) use device::Configuration;
+pub(super) use launch::Shape;
+pub(super) use thread::{in_host_function, while_in_host_function};
+
+use crate::{Capability, Gpu, Module};
+use table::Table;
+
+/// A handle as C holds it. Never an address of ours.
+pub(super) type Handle = u64;
+
+#[derive(Debug)]
+pub(super) struct Driver {
+    gpu: Gpu,
+    capability: Capability,
+    contexts: Table<context::Context>,
+    primary: Option<context::Primary>,
+    streams: Table<stream::Stream>,
+    events: Table<event::Event>,
+    modules: Table<module::Loaded>,
+    functions: Table<module::Function>,
+    captures: Table<capture::Capture>,
+    graphs: Table<graph::Graph>,
+    runnable: Table<graph::Runnable>,
+    pools: Table<pool::Pool>,
+    /// What a device's pool is unless told otherwise, and what it is now.
+    default_pool: Handle,
+    pool: Handle,
+    memory: memory::Allocations,
+    pinned: pinned::Pinned,
+    /// By hash of its text; kept when unloaded, for coverage and for the next time.
+    seen: BTreeMap<u64, Arc<Module>>,
+    report: String,
+}
+
+impl Driver {
+    pub(super) fn new(capability: Capability) -> Self {
+        let mut pools = Table::new(8);
+        let default_pool = pools.insert(pool::Pool::default());
+        Self {
+            gpu: Gpu::new(capability),
+            capability,
+            contexts: Table::new(1),
+            primary: None,
+            streams: Table::new(2),
+            events: Table::new(3),
+            modules: Table::new(4),
+            functions: Table::new(5),
+            captures: Table::new(6),
+            graphs: Table::new(7),
+            runnable: Table::new(9),
+            pools,
+            default_pool,
+            pool: default_pool,
+            memory: memory::Allocations::default(),
+            pinned: pinned::Pinned::default(),
+            seen: BTreeMap::new(),
+            report: String::new(),
+        }
+    }
+
+    /// What the last faulty kernel did; empty where none has.
+    pub(super) fn last_report(&self) -> &str {
+        &self.report
+    }
+}
+
+/// A line for whoever looks at the test's output: the code alone does not say which of a call's arguments was wrong.
+fn tell(line: impl std::fmt::Display) {
+    eprintln!("binade-ptx: {line}");
+}

@@ -1,0 +1,129 @@
+//! Contexts: the primary one, counted by who holds it, others, and the error that a fault leaves in one for good.
+
+use super::{Driver, Handle, thread};
+use crate::driver::code::{Code, Result};
+
+#[derive(Debug, Default)]
+pub(super) struct Context {
+    /// What an earlier kernel did wrong. CUDA calls it sticky: nothing but the context's end takes it away.
+    pub(super) fault: Option<Code>,
+    /// The stream that handle 0 means, once somebody used it.
+    pub(super) legacy: Option<Handle>,
+    flags: u32,
+}
+
+/// The primary context and how often it is held.
+#[derive(Debug)]
+pub(super) struct Primary {
+    context: Handle,
+    holders: u32,
+}
+
+impl Driver {
+    pub(in crate::driver) fn retain_primary(&mut self) -> Handle {
+        if let Some(primary) = &mut self.primary {
+            primary.holders += 1;
+            return primary.context;
+        }
+        let context = self.contexts.insert(Context::default());
+        self.primary = Some(Primary { context, holders: 1 });
+        context
+    }
+
+    /// The last release ends the context and all that is in it.
+    pub(in crate::driver) fn release_primary(&mut self) -> Result {
+        let primary = self.primary.as_mut().ok_or(Code::InvalidContext)?;
+        primary.holders -= 1;
+        if primary.holders > 0 {
+            return Ok(());
+        }
+        self.reset_primary()
+    }
+
+    pub(in crate::driver) fn reset_primary(&mut self) -> Result {
+        self.primary.take().map_or(Ok(()), |primary| self.end(primary.context))
+    }
+
+    /// The flags, and whether it is active.
+    pub(in crate::driver) fn primary_state(&self) -> (u32, bool) {
+        (0, self.primary.is_some())
+    }
+
+    pub(in crate::driver) fn create_context(&mut self, flags: u32) -> Handle {
+        let context = self.contexts.insert(Context { flags, ..Context::default() });
+        thread::push_context(context);
+        context
+    }
+
+    pub(in crate::driver) fn destroy_context(&mut self, context: Handle) -> Result {
+        if self.primary.as_ref().is_some_and(|primary| primary.context == context) {
+            return Err(Code::InvalidContext);
+        }
+        self.end(context)?;
+        if thread::context() == Some(context) {
+            thread::pop_context()?;
+        }
+        Ok(())
+    }
+
+    fn end(&mut self, context: Handle) -> Result {
+        self.contexts.remove(context).map_err(|_| Code::InvalidContext)?;
+        let streams = &self.streams;
+        let here =
+            |stream: Handle| streams.get(stream).is_ok_and(|stream| stream.context == context);
+        self.captures.retain(|capture| !here(capture.origin));
+        self.streams.retain(|stream| stream.context != context);
+        self.events.retain(|event| event.context != context);
+        self.modules.retain(|module| module.context != context);
+        self.functions.retain(|function| function.context != context);
+        self.free_all(context);
+        Ok(())
+    }
+
+    pub(in crate::driver) fn current_context() -> Handle {
+        thread::context().unwrap_or(0)
+    }
+
+    /// Handle 0 leaves the thread without a context.
+    pub(in crate::driver) fn set_current_context(&self, context: Handle) -> Result {
+        if context != 0 {
+            self.contexts.get(context).map_err(|_| Code::InvalidContext)?;
+        }
+        thread::set_context((context != 0).then_some(context));
+        Ok(())
+    }
+
+    pub(in crate::driver) fn push_context(&self, context: Handle) -> Result {
+        self.contexts.get(context).map_err(|_| Code::InvalidContext)?;
+        thread::push_context(context);
+        Ok(())
+    }
+
+    pub(in crate::driver) fn pop_context() -> Result<Handle> {
+        thread::pop_context()
+    }
+
+    pub(in crate::driver) fn context_flags(&self) -> Result<u32> {
+        let context = self.context()?;
+        Ok(self.contexts.get(context)?.flags)
+    }
+
+    pub(in crate::driver) fn set_context_flags(&mut self, flags: u32) -> Result {
+        let context = self.context()?;
+        self.contexts.get_mut(context)?.flags = flags;
+        Ok(())
+    }
+
+    /// The thread's context, which must be alive and have no fault.
+    pub(in crate::driver) fn context(&self) -> Result<Handle> {
+        let context = thread::context().ok_or(Code::InvalidContext)?;
+        self.unfaulted(context)?;
+        Ok(context)
+    }
+
+    /// Refuses what comes after a fault.
+    pub(super) fn unfaulted(&self, context: Handle) -> Result {
+        let context = self.contexts.get(context).map_err(|_| Code::ContextIsDestroyed)?;
+        context.fault.map_or(Ok(()), Err)
+    }
+}

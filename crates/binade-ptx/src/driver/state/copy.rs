@@ -1,0 +1,92 @@
+//! Copies and fills, each held to the allocations it touches.
+
+use super::{Driver, Handle, graph::Node, tell};
+use crate::{
+    DevicePtr, MemoryError,
+    driver::{
+        code::{Code, Result},
+        host::HostSpan,
+    },
+};
+
+/// What a stream is asked to do with memory.
+impl Driver {
+    pub(in crate::driver) fn submit_upload(
+        &mut self,
+        to: u64,
+        from: HostSpan,
+        stream: Handle,
+    ) -> Result {
+        self.context()?;
+        self.submit(stream, Node::Upload { to, from })
+    }
+
+    pub(in crate::driver) fn submit_download(
+        &mut self,
+        to: HostSpan,
+        from: u64,
+        stream: Handle,
+    ) -> Result {
+        self.context()?;
+        self.submit(stream, Node::Download { to, from })
+    }
+
+    pub(in crate::driver) fn submit_copy(
+        &mut self,
+        to: u64,
+        from: u64,
+        bytes: usize,
+        stream: Handle,
+    ) -> Result {
+        self.context()?;
+        self.submit(stream, Node::Copy { to, from, bytes })
+    }
+
+    /// `count` times the pattern, which must lie on a multiple of its width.
+    pub(in crate::driver) fn submit_fill(
+        &mut self,
+        at: u64,
+        pattern: Vec<u8>,
+        count: usize,
+        stream: Handle,
+    ) -> Result {
+        self.context()?;
+        if !at.is_multiple_of(pattern.len() as u64) {
+            return Err(Code::InvalidValue);
+        }
+        self.submit(stream, Node::Fill { at, pattern, count })
+    }
+}
+
+/// The same, done.
+impl Driver {
+    pub(super) fn upload(&mut self, to: u64, from: &HostSpan) -> Result {
+        // Looked up before the host's memory is touched: a wrong length is wrong on both sides.
+        let memory = self.gpu.bytes(DevicePtr::at(to), from.bytes()).map_err(outside)?;
+        memory.copy_from_slice(&from.read());
+        Ok(())
+    }
+
+    pub(super) fn download(&mut self, to: &HostSpan, from: u64) -> Result {
+        to.write(self.gpu.bytes(DevicePtr::at(from), to.bytes()).map_err(outside)?);
+        Ok(())
+    }
+
+    pub(super) fn copy(&mut self, to: u64, from: u64, bytes: usize) -> Result {
+        let values = self.gpu.read(DevicePtr::at(from), bytes).map_err(outside)?;
+        self.gpu.write(DevicePtr::at(to), &values).map_err(outside)
+    }
+
+    pub(super) fn fill(&mut self, at: u64, pattern: &[u8], count: usize) -> Result {
+        let bytes = count.checked_mul(pattern.len()).ok_or(Code::InvalidValue)?;
+        let memory = self.gpu.bytes(DevicePtr::at(at), bytes).map_err(outside)?;
+        memory.chunks_exact_mut(pattern.len()).for_each(|part| part.copy_from_slice(pattern));
+        Ok(())
+    }
+}
+
+#[expect(clippy::needless_pass_by_value, reason = "the shape that `map_err` takes")]
+fn outside(error: MemoryError) -> Code {
+    tell(error);
+    Code::InvalidValue
+}

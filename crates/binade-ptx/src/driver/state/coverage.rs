@@ -1,0 +1,23 @@
+//! What the process covered, as text that a merge over processes can read.
+
+use std::fmt::Write;
+
+use super::Driver;
+
+impl Driver {
+    /// A line for each entry of each module loaded so far: name, the module's hash, its number of lines, and the missed ones
+    /// with commas between, or `-`.
+    pub(in crate::driver) fn coverage(&self) -> String {
+        let mut text = String::new();
+        for (hash, module) in &self.seen {
+            for entry in module.entries() {
+                let Ok(coverage) = self.gpu.coverage(module, entry) else { continue };
+                let missed: Vec<_> = coverage.missed.iter().map(u32::to_string).collect();
+                let missed = if missed.is_empty() { "-".to_owned() } else { missed.join(",") };
+                // Writing to a string does not fail.
+                let _ = writeln!(text, "{entry} {hash:016x} {} {missed}", coverage.lines);
+            }
+        }
+        text
+    }
+}

@@ -1,0 +1,115 @@
+//! Events: a moment in a stream, or in a capture a place in its graph.
+
+use std::time::Instant;
+
+use super::{Driver, Handle, capture::Clock};
+use crate::driver::code::{Code, Result};
+
+/// `CU_EVENT_DISABLE_TIMING`.
+const DISABLE_TIMING: u32 = 2;
+
+#[derive(Debug)]
+pub(super) struct Event {
+    pub(super) context: Handle,
+    has_time: bool,
+    recorded: Recorded,
+}
+
+/// Where the event was last recorded.
+#[derive(Clone, Debug)]
+enum Recorded {
+    Never,
+    At(Instant),
+    /// In a capture, after what the clock says.
+    Captured(Handle, Clock),
+}
+
+impl Driver {
+    pub(in crate::driver) fn create_event(&mut self, flags: u32) -> Result<Handle> {
+        if flags & !7 != 0 {
+            return Err(Code::InvalidValue);
+        }
+        let context = self.context()?;
+        let has_time = flags & DISABLE_TIMING == 0;
+        Ok(self.events.insert(Event { context, has_time, recorded: Recorded::Never }))
+    }
+
+    pub(in crate::driver) fn destroy_event(&mut self, event: Handle) -> Result {
+        self.event(event)?;
+        self.events.remove(event).map(|_| ())
+    }
+
+    fn event(&self, event: Handle) -> Result<&Event> {
+        let event = self.events.get(event)?;
+        self.unfaulted(event.context)?;
+        Ok(event)
+    }
+
+    pub(in crate::driver) fn record_event(&mut self, event: Handle, stream: Handle) -> Result {
+        let context = self.event(event)?.context;
+        let stream = self.stream(stream)?;
+        if self.streams.get(stream)?.context != context {
+            return Err(Code::InvalidHandle);
+        }
+        let recorded = match self.streams.get(stream)?.capture {
+            Some(capture) => Recorded::Captured(capture, self.clock(capture, stream)?),
+            None => {
+                self.refuse_implicit(stream)?;
+                Recorded::At(Instant::now())
+            }
+        };
+        self.events.get_mut(event)?.recorded = recorded;
+        Ok(())
+    }
+
+    /// Work is done when its call returns, so outside of captures there is nothing to wait for.
+    pub(in crate::driver) fn wait_event(&mut self, stream: Handle, event: Handle) -> Result {
+        let recorded = self.event(event)?.recorded.clone();
+        let stream = self.stream(stream)?;
+        let capturing = self.streams.get(stream)?.capture;
+        match (recorded, capturing) {
+            (Recorded::Captured(capture, clock), _) => self.join(stream, capture, &clock),
+            // An event from outside. Never recorded counts as that too: which of the two it is may depend on the run.
+            (_, Some(capture)) => {
+                self.invalidate(capture);
+                Err(Code::CaptureIsolation)
+            }
+            (_, None) => Ok(()),
+        }
+    }
+
+    /// Waiting for an event, on the host.
+    pub(in crate::driver) fn synchronize_event(&mut self, event: Handle) -> Result {
+        match self.event(event)?.recorded {
+            Recorded::Captured(capture, _) => {
+                self.invalidate(capture);
+                Err(Code::CapturedEvent)
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Asking is forbidden while captures run that CUDA would have to interrupt.
+    pub(in crate::driver) fn query_event(&mut self, event: Handle) -> Result {
+        self.synchronize_event(event)?;
+        self.refuse_while_capturing()
+    }
+
+    /// Milliseconds between two events.
+    pub(in crate::driver) fn elapsed(&mut self, from: Handle, to: Handle) -> Result<f32> {
+        let moment = |event: Handle| {
+            let event = self.event(event)?;
+            match event.recorded {
+                Recorded::At(at) if event.has_time => Ok(at),
+                Recorded::Captured(..) => Err(Code::CapturedEvent),
+                _ => Err(Code::InvalidHandle),
+            }
+        };
+        let (from, to) = (moment(from)?, moment(to)?);
+        let seconds = match to.checked_duration_since(from) {
+            Some(after) => after.as_secs_f32(),
+            None => -from.duration_since(to).as_secs_f32(),
+        };
+        Ok(seconds * 1e3)
+    }
+}

@@ -1,0 +1,135 @@
+//! Graphs: work written down, run as often as asked.
+
+use std::sync::Arc;
+
+use super::{Driver, Handle, launch::Launch, tell, while_in_host_function};
+use crate::driver::{
+    code::{Code, Result},
+    host::{HostCall, HostSpan},
+};
+
+/// One piece of work. What a kernel takes is copied when it is given; host memory is looked at when the work runs.
+#[derive(Clone, Debug)]
+pub(super) enum Node {
+    Launch(Arc<Launch>),
+    Fill { at: u64, pattern: Vec<u8>, count: usize },
+    Upload { to: u64, from: HostSpan },
+    Download { to: HostSpan, from: u64 },
+    Copy { to: u64, from: u64, bytes: usize },
+    Allocate { at: u64, bytes: usize, pool: Handle },
+    Free { at: u64 },
+    Host(HostCall),
+    Graph(Arc<[Node]>),
+}
+
+#[derive(Debug)]
+pub(super) struct Graph {
+    pub(super) nodes: Arc<[Node]>,
+}
+
+#[derive(Debug)]
+pub(super) struct Runnable {
+    nodes: Arc<[Node]>,
+    /// Whether memory that an earlier launch took and nobody gave back is given back at the next.
+    frees: bool,
+}
+
+/// `CUDA_GRAPH_INSTANTIATE_FLAG_AUTO_FREE_ON_LAUNCH`.
+const AUTO_FREE: u64 = 1;
+/// `CUDA_GRAPH_INSTANTIATE_FLAG_DEVICE_LAUNCH`.
+const DEVICE_LAUNCH: u64 = 4;
+/// `…_UPLOAD` and `…_USE_NODE_PRIORITY` change nothing here.
+const HARMLESS: u64 = 2 | 8;
+
+impl Driver {
+    pub(in crate::driver) fn create_graph(&mut self) -> Handle {
+        self.graphs.insert(Graph { nodes: Arc::new([]) })
+    }
+
+    pub(in crate::driver) fn clone_graph(&mut self, graph: Handle) -> Result<Handle> {
+        let nodes = Arc::clone(&self.graphs.get(graph)?.nodes);
+        Ok(self.graphs.insert(Graph { nodes }))
+    }
+
+    pub(in crate::driver) fn graph_nodes(&self, graph: Handle) -> Result<usize> {
+        Ok(self.graphs.get(graph)?.nodes.len())
+    }
+
+    pub(in crate::driver) fn destroy_graph(&mut self, graph: Handle) -> Result {
+        self.graphs.remove(graph).map(|_| ())
+    }
+
+    pub(in crate::driver) fn instantiate(&mut self, graph: Handle, flags: u64) -> Result<Handle> {
+        self.context()?;
+        let nodes = Arc::clone(&self.graphs.get(graph)?.nodes);
+        if flags & DEVICE_LAUNCH != 0 && flags & AUTO_FREE != 0 {
+            return Err(Code::InvalidValue);
+        }
+        match flags & !(AUTO_FREE | HARMLESS) {
+            0 => Ok(self.runnable.insert(Runnable { nodes, frees: flags & AUTO_FREE != 0 })),
+            DEVICE_LAUNCH => Err(Code::NotSupported),
+            _ => Err(Code::InvalidValue),
+        }
+    }
+
+    pub(in crate::driver) fn destroy_runnable(&mut self, runnable: Handle) -> Result {
+        self.runnable.remove(runnable).map(|_| ())
+    }
+
+    /// Nothing to do ahead of a launch, but for finding out that it cannot be made.
+    pub(in crate::driver) fn upload_graph(&mut self, runnable: Handle, stream: Handle) -> Result {
+        self.stream(stream)?;
+        self.runnable.get(runnable).map(|_| ())
+    }
+
+    pub(in crate::driver) fn launch_graph(&mut self, runnable: Handle, stream: Handle) -> Result {
+        let Runnable { nodes, frees } = self.runnable.get(runnable)?;
+        let (nodes, frees) = (Arc::clone(nodes), *frees);
+        for node in nodes.iter() {
+            if let Node::Allocate { at, .. } = node
+                && self.memory.holds(*at)
+            {
+                if !frees {
+                    tell(format_args!("the graph's memory at {at:#x} is not freed yet"));
+                    return Err(Code::InvalidValue);
+                }
+                self.release(*at)?;
+            }
+        }
+        self.submit(stream, Node::Graph(nodes))
+    }
+
+    /// Runs one piece of work in a context. A kernel's fault is the context's, not the call's.
+    pub(super) fn run(&mut self, context: Handle, work: &Node) -> Result {
+        match work {
+            Node::Launch(launch) => self.run_launch(context, launch),
+            Node::Fill { at, pattern, count } => self.fill(*at, pattern, *count),
+            Node::Upload { to, from } => self.upload(*to, from),
+            Node::Download { to, from } => self.download(to, *from),
+            Node::Copy { to, from, bytes } => self.copy(*to, *from, *bytes),
+            Node::Allocate { at, bytes, pool } => self.map(context, *at, *bytes, *pool),
+            Node::Free { at } => self.release(*at),
+            Node::Host(call) => {
+                while_in_host_function(|| call.run());
+                Ok(())
+            }
+            Node::Graph(nodes) => {
+                self.run_all(context, nodes);
+                Ok(())
+            }
+        }
+    }
+
+    /// Stops at the first fault. What is wrong with a copy shows when the graph runs, which is after its launch returned.
+    fn run_all(&mut self, context: Handle, nodes: &[Node]) {
+        for node in nodes {
+            let outcome = self.run(context, node);
+            if outcome.is_err() {
+                self.fault(context, Code::IllegalAddress);
+            }
+            if self.unfaulted(context).is_err() {
+                return;
+            }
+        }
+    }
+}

@@ -1,0 +1,58 @@
+//! What a module's image says about itself before it is parsed: is it PTX, how new, and for which GPU.
+
+use crate::driver::code::{Code, Result};
+
+/// The newest PTX ISA that the interpreter's tables were written from: CUDA 13.0.
+const NEWEST: (u32, u32) = (9, 0);
+
+/// The text of an image that this device could run, as far as its header tells.
+pub(super) fn text(image: &[u8], device: u32) -> Result<&str> {
+    let text = std::str::from_utf8(image).map_err(|_| not_text())?;
+    let version = after(text, ".version").ok_or_else(not_text)?;
+    if numbers(version).is_some_and(|version| version > NEWEST) {
+        super::tell(format_args!("PTX {version} is newer than {}.{}", NEWEST.0, NEWEST.1));
+        return Err(Code::UnsupportedPtxVersion);
+    }
+    let target = after(text, ".target").unwrap_or_default();
+    let number = target.trim_start_matches("sm_").trim_end_matches(|c: char| !c.is_ascii_digit());
+    if number.parse::<u32>().is_ok_and(|target| target > device) {
+        super::tell(format_args!("the module is for {target}, the device is sm_{device}"));
+        return Err(Code::NoBinaryForGpu);
+    }
+    Ok(text)
+}
+
+fn not_text() -> Code {
+    super::tell("the image is not PTX text, which is all that can be interpreted");
+    Code::InvalidImage
+}
+
+/// The word behind the first line that begins with `directive`.
+fn after<'a>(text: &'a str, directive: &str) -> Option<&'a str> {
+    let words = text.lines().find_map(|line| line.trim_start().strip_prefix(directive))?;
+    words.split([' ', '\t', ',', ';']).find(|word| !word.is_empty())
+}
+
+fn numbers(version: &str) -> Option<(u32, u32)> {
+    let (major, minor) = version.trim().split_once('.')?;
+    Some((major.parse().ok()?, minor.parse().ok()?))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn header(version: &str, target: &str) -> String {
+        format!("// by nvcc\n.version {version}\n.target {target}, texmode\n.address_size 64\n")
+    }
+
+    #[test]
+    fn a_header_tells_what_is_too_new() {
+        let outcome = |version, target| text(header(version, target).as_bytes(), 80).map(|_| ());
+        assert_eq!(outcome("9.0", "sm_80"), Ok(()));
+        assert_eq!(outcome("9.1", "sm_75"), Err(Code::UnsupportedPtxVersion));
+        assert_eq!(outcome("9.0", "sm_90a"), Err(Code::NoBinaryForGpu));
+        assert_eq!(text(b"\x7fELF\x02\x01\x01", 80), Err(Code::InvalidImage));
+        assert_eq!(text(b"\xff\xfe", 80), Err(Code::InvalidImage));
+    }
+}

@@ -1,0 +1,95 @@
+//! Launches: checked when they are asked for, and what a kernel does wrong becomes the context's error.
+
+use std::sync::Arc;
+
+use super::{Driver, Handle, graph::Node, tell};
+use crate::{
+    Dim3, Fault, Module, Report, ReportKind,
+    driver::code::{Code, Result},
+    gpu::Job,
+};
+
+/// Extents of a launch.
+#[derive(Clone, Copy, Debug)]
+pub(in crate::driver) struct Shape {
+    pub(in crate::driver) grid: Dim3,
+    pub(in crate::driver) block: Dim3,
+    pub(in crate::driver) shared_bytes: u32,
+}
+
+/// A launch with all that it needs, whatever becomes of the handles.
+#[derive(Debug)]
+pub(super) struct Launch {
+    module: Arc<Module>,
+    entry: String,
+    shape: Shape,
+    most_shared: u64,
+    params: Vec<u8>,
+}
+
+impl Launch {
+    fn job(&self) -> Result<Job<'_>> {
+        let entry = self.module.entry(&self.entry).ok_or(Code::NotFound)?;
+        let Shape { grid, block, shared_bytes } = self.shape;
+        let (shared_bytes, most_shared) = (u64::from(shared_bytes), self.most_shared);
+        Ok(Job { module: &self.module, entry, grid, block, shared_bytes, most_shared })
+    }
+}
+
+impl Driver {
+    /// Offset and size of each parameter of a function.
+    #[expect(clippy::cast_possible_truncation, reason = "parameters are limited to 4 KiB")]
+    pub(in crate::driver) fn parameters(&self, function: Handle) -> Result<Vec<(usize, usize)>> {
+        let params = &self.function(function)?.kernel()?.params;
+        Ok(params.iter().map(|param| (param.offset as usize, param.bytes as usize)).collect())
+    }
+
+    /// `params` is the block of parameters, laid out as [`Driver::parameters`] says.
+    pub(in crate::driver) fn launch(
+        &mut self,
+        function: Handle,
+        shape: Shape,
+        params: Vec<u8>,
+        stream: Handle,
+    ) -> Result {
+        let function = self.function(function)?;
+        let most_shared = u64::from(function.static_shared()? + function.dynamic_shared);
+        let (module, entry) = (Arc::clone(&function.module), function.entry.clone());
+        let launch = Launch { module, entry, shape, most_shared, params };
+        self.gpu.check(&launch.job()?).map_err(|error| {
+            tell(error);
+            Code::InvalidValue
+        })?;
+        self.submit(stream, Node::Launch(Arc::new(launch)))
+    }
+
+    /// The launch of a faulty kernel succeeds, as one that a GPU gets to later does; what follows in the context fails.
+    pub(super) fn run_launch(&mut self, context: Handle, launch: &Launch) -> Result {
+        match self.gpu.run(&launch.job()?, launch.params.clone()) {
+            Ok(()) => {}
+            Err(Fault::Kernel(report)) => {
+                tell(&report);
+                self.report = report.to_string();
+                self.fault(context, code(&report));
+            }
+            Err(Fault::Launch(_)) => return Err(Code::InvalidValue),
+        }
+        Ok(())
+    }
+
+    /// Leaves an error in the context, for good.
+    pub(super) fn fault(&mut self, context: Handle, code: Code) {
+        if let Ok(context) = self.contexts.get_mut(context) {
+            context.fault.get_or_insert(code);
+        }
+    }
+}
+
+/// What hardware would say, had it noticed.
+fn code(report: &Report) -> Code {
+    match report.kind {
+        ReportKind::OutOfBounds { .. } => Code::IllegalAddress,
+        ReportKind::Misaligned { .. } => Code::MisalignedAddress,
+        _ => Code::LaunchFailed,
+    }
+}

@@ -1,0 +1,129 @@
+//! Device memory: who took how much, in which context and from which pool.
+
+use std::collections::BTreeMap;
+
+use super::{Driver, Handle, device::TOTAL_MEMORY, graph::Node, tell};
+use crate::{
+    DevicePtr,
+    driver::code::{Code, Result},
+};
+
+#[derive(Debug)]
+struct Allocation {
+    bytes: usize,
+    context: Handle,
+    /// 0 for memory that is in no pool.
+    pool: Handle,
+}
+
+/// By address.
+#[derive(Debug, Default)]
+pub(super) struct Allocations(BTreeMap<u64, Allocation>);
+
+impl Allocations {
+    pub(super) fn holds(&self, address: u64) -> bool {
+        self.0.contains_key(&address)
+    }
+
+    /// Bytes in use; all, or those of a pool.
+    pub(super) fn used(&self, pool: Option<Handle>) -> u64 {
+        let counted = |memory: &&Allocation| pool.is_none_or(|pool| memory.pool == pool);
+        self.0.values().filter(counted).map(|memory| memory.bytes as u64).sum()
+    }
+}
+
+impl Driver {
+    /// `cuMemAlloc`.
+    pub(in crate::driver) fn allocate(&mut self, bytes: usize) -> Result<u64> {
+        let context = self.context()?;
+        self.refuse_while_capturing()?;
+        let at = self.reserve(bytes)?;
+        self.map(context, at, bytes, 0)?;
+        Ok(at)
+    }
+
+    /// `cuMemFree`; null is nobody's.
+    pub(in crate::driver) fn free(&mut self, at: u64) -> Result {
+        self.context()?;
+        self.refuse_while_capturing()?;
+        if at == 0 { Ok(()) } else { self.release(at) }
+    }
+
+    /// In the order of a stream, from a pool; 0 is the device's own.
+    pub(in crate::driver) fn allocate_in_order(
+        &mut self,
+        bytes: usize,
+        pool: Handle,
+        stream: Handle,
+    ) -> Result<u64> {
+        let pool = if pool == 0 { self.pool } else { pool };
+        self.pools.get(pool)?;
+        self.stream(stream)?;
+        let at = self.reserve(bytes)?;
+        self.submit(stream, Node::Allocate { at, bytes, pool })?;
+        Ok(at)
+    }
+
+    /// A graph frees what it took itself.
+    pub(in crate::driver) fn free_in_order(&mut self, at: u64, stream: Handle) -> Result {
+        let handle = self.stream(stream)?;
+        if let Some(capture) = self.streams.get(handle)?.capture
+            && !self.captures.get(capture)?.allocates(at)
+        {
+            tell(format_args!("a captured free of {at:#x}, which the capture did not allocate"));
+            return Err(Code::InvalidValue);
+        }
+        self.submit(stream, Node::Free { at })
+    }
+
+    /// Addresses without memory, in case a graph brings it later.
+    fn reserve(&mut self, bytes: usize) -> Result<u64> {
+        if bytes == 0 {
+            return Err(Code::InvalidValue);
+        }
+        if bytes as u64 > TOTAL_MEMORY {
+            return Err(Code::OutOfMemory);
+        }
+        Ok(self.gpu.reserve(bytes).address())
+    }
+
+    pub(super) fn map(&mut self, context: Handle, at: u64, bytes: usize, pool: Handle) -> Result {
+        if self.memory.used(None) + bytes as u64 > TOTAL_MEMORY {
+            return Err(Code::OutOfMemory);
+        }
+        self.gpu.map(DevicePtr::at(at), bytes);
+        self.memory.0.insert(at, Allocation { bytes, context, pool });
+        Ok(())
+    }
+
+    pub(super) fn release(&mut self, at: u64) -> Result {
+        if self.memory.0.remove(&at).is_none() {
+            tell(format_args!("a free of {at:#x}, where no allocation begins"));
+            return Err(Code::InvalidValue);
+        }
+        self.gpu.free(DevicePtr::at(at)).map_err(|_| Code::InvalidValue)
+    }
+
+    /// All that a context took.
+    pub(super) fn free_all(&mut self, context: Handle) {
+        let gpu = &mut self.gpu;
+        // A gap in the interpreter's own table would be a bug here, and nothing that the caller could do about.
+        self.memory.0.retain(|at, memory| {
+            memory.context != context || gpu.free(DevicePtr::at(*at)).is_err()
+        });
+    }
+
+    /// Free bytes, and all.
+    pub(in crate::driver) fn memory_info(&self) -> Result<(u64, u64)> {
+        self.context()?;
+        Ok((TOTAL_MEMORY - self.memory.used(None), TOTAL_MEMORY))
+    }
+
+    /// The allocation that holds an address: where it begins and its bytes.
+    pub(in crate::driver) fn range(&self, at: u64) -> Result<(u64, usize)> {
+        self.context()?;
+        let (first, memory) = self.memory.0.range(..=at).next_back().ok_or(Code::NotFound)?;
+        let is_inside = at - first < memory.bytes as u64;
+        is_inside.then_some((*first, memory.bytes)).ok_or(Code::NotFound)
+    }
+}

@@ -1,0 +1,131 @@
+//! Modules and the functions in them.
+
+use std::{
+    hash::{DefaultHasher, Hash, Hasher},
+    sync::Arc,
+};
+
+use super::{Driver, Handle, image, tell};
+use crate::{
+    Module,
+    driver::code::{Code, Result},
+    module::Entry,
+};
+
+#[derive(Debug)]
+pub(super) struct Loaded {
+    pub(super) context: Handle,
+    module: Arc<Module>,
+}
+
+#[derive(Debug)]
+pub(super) struct Function {
+    pub(super) context: Handle,
+    owner: Handle,
+    pub(super) module: Arc<Module>,
+    pub(super) entry: String,
+    /// What launches may ask for beyond what the text declares.
+    pub(super) dynamic_shared: u32,
+}
+
+/// What a block has without opting in to more.
+const USUAL_SHARED: u32 = 48 << 10;
+
+/// `CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES`.
+const DYNAMIC_SHARED: i32 = 8;
+
+impl Function {
+    pub(super) fn kernel(&self) -> Result<&Entry> {
+        self.module.entry(&self.entry).ok_or(Code::NotFound)
+    }
+
+    #[expect(clippy::cast_possible_truncation, reason = "shared memory is limited to KiB")]
+    pub(super) fn static_shared(&self) -> Result<u32> {
+        Ok(self.kernel()?.shared_bytes as u32)
+    }
+}
+
+impl Driver {
+    pub(in crate::driver) fn load(&mut self, image: &[u8]) -> Result<Handle> {
+        let context = self.context()?;
+        self.refuse_while_capturing()?;
+        let device = u32::from(self.capability.major) * 10 + u32::from(self.capability.minor);
+        let text = image::text(image, device)?;
+        let mut hasher = DefaultHasher::new();
+        text.hash(&mut hasher);
+        let hash = hasher.finish();
+        let module = match self.seen.get(&hash) {
+            Some(module) => Arc::clone(module),
+            None => Arc::new(Module::parse(text).map_err(|error| {
+                tell(error);
+                Code::InvalidPtx
+            })?),
+        };
+        self.seen.insert(hash, Arc::clone(&module));
+        Ok(self.modules.insert(Loaded { context, module }))
+    }
+
+    /// The module's functions go with it.
+    pub(in crate::driver) fn unload(&mut self, module: Handle) -> Result {
+        self.unfaulted(self.modules.get(module)?.context)?;
+        self.refuse_while_capturing()?;
+        self.modules.remove(module)?;
+        self.functions.retain(|function| function.owner != module);
+        Ok(())
+    }
+
+    pub(in crate::driver) fn get_function(&mut self, owner: Handle, name: &[u8]) -> Result<Handle> {
+        let Loaded { context, module } = self.modules.get(owner)?;
+        self.unfaulted(*context)?;
+        let entry = String::from_utf8_lossy(name).into_owned();
+        if module.entry(&entry).is_none() {
+            let names: Vec<_> = module.entries().collect();
+            tell(format_args!("the module has no entry `{entry}`; it has {}", names.join(", ")));
+            return Err(Code::NotFound);
+        }
+        let (context, module) = (*context, Arc::clone(module));
+        let dynamic_shared = USUAL_SHARED;
+        Ok(self.functions.insert(Function { context, owner, module, entry, dynamic_shared }))
+    }
+
+    pub(super) fn function(&self, function: Handle) -> Result<&Function> {
+        let function = self.functions.get(function)?;
+        self.unfaulted(function.context)?;
+        Ok(function)
+    }
+
+    /// `CU_FUNC_ATTRIBUTE_…`, by the numbers of `cuda.h`; registers are not allotted here, so 32 stands for them.
+    #[expect(clippy::cast_possible_wrap, reason = "sizes of shared memory are small")]
+    pub(in crate::driver) fn function_attribute(&self, handle: Handle, which: i32) -> Result<i32> {
+        let function = self.function(handle)?;
+        let target = function.module.target();
+        Ok(match which {
+            0 => 1024,
+            1 => function.static_shared()? as i32,
+            4 => 32,
+            5 | 6 => i32::from(target.major) * 10 + i32::from(target.minor),
+            DYNAMIC_SHARED => function.dynamic_shared as i32,
+            9 => -1,
+            2 | 3 | 7 | 10..=15 => 0,
+            _ => return Err(Code::InvalidValue),
+        })
+    }
+
+    pub(in crate::driver) fn set_function_attribute(
+        &mut self,
+        handle: Handle,
+        which: i32,
+        value: i32,
+    ) -> Result {
+        let most = self.limits().most_shared;
+        let room = most.saturating_sub(self.function(handle)?.static_shared()?);
+        let function = self.functions.get_mut(handle)?;
+        match (which, u32::try_from(value)) {
+            (DYNAMIC_SHARED, Ok(bytes)) if bytes <= room => function.dynamic_shared = bytes,
+            // A wish about caches.
+            (9, _) => {}
+            _ => return Err(Code::InvalidValue),
+        }
+        Ok(())
+    }
+}

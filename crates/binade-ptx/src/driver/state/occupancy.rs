@@ -1,0 +1,44 @@
+//! How many blocks fit on a multiprocessor, by threads and shared memory; registers are not allotted here.
+
+use super::{Driver, Handle, device::MULTIPROCESSORS};
+use crate::driver::code::{Code, Result};
+
+impl Driver {
+    pub(in crate::driver) fn blocks_that_fit(
+        &self,
+        function: Handle,
+        threads: u32,
+        dynamic_shared: usize,
+    ) -> Result<u32> {
+        if !(1..=1024).contains(&threads) {
+            return Err(Code::InvalidValue);
+        }
+        let limits = self.limits();
+        let shared = self.function(function)?.static_shared()?;
+        let shared =
+            u32::try_from(dynamic_shared).map_or(u32::MAX, |more| shared.saturating_add(more));
+        let by_threads = limits.threads / threads.next_multiple_of(32);
+        let by_shared = limits.shared.checked_div(shared).unwrap_or(limits.blocks);
+        Ok(by_threads.min(by_shared).min(limits.blocks))
+    }
+
+    /// Blocks that fill the device, and threads of each, with at most `most` threads a block (0: no such limit).
+    pub(in crate::driver) fn best_block(
+        &self,
+        function: Handle,
+        dynamic_shared: usize,
+        most: u32,
+    ) -> Result<(u32, u32)> {
+        let threads = if most == 0 { 1024 } else { most.min(1024) };
+        let blocks = self.blocks_that_fit(function, threads, dynamic_shared)?;
+        Ok((blocks * MULTIPROCESSORS, threads))
+    }
+
+    /// Dynamic shared memory that is left to each of `blocks` on a multiprocessor.
+    pub(in crate::driver) fn shared_left(&self, function: Handle, blocks: u32) -> Result<usize> {
+        let limits = self.limits();
+        let taken = self.function(function)?.static_shared()?;
+        let each = limits.shared.checked_div(blocks).ok_or(Code::InvalidValue)?;
+        Ok(each.min(limits.most_shared).saturating_sub(taken) as usize)
+    }
+}

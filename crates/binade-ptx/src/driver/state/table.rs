@@ -1,0 +1,66 @@
+//! Objects by handle. A handle is used once and tells its kind, so that a stale or mistaken one is found in no table.
+
+use std::collections::BTreeMap;
+
+use super::Handle;
+use crate::driver::code::{Code, Result};
+
+#[derive(Debug)]
+pub(super) struct Table<T> {
+    next: Handle,
+    entries: BTreeMap<Handle, T>,
+}
+
+impl<T> Table<T> {
+    /// A table whose handles no table of another kind has.
+    pub(super) fn new(kind: u64) -> Self {
+        Self { next: kind << 40, entries: BTreeMap::new() }
+    }
+
+    pub(super) fn insert(&mut self, entry: T) -> Handle {
+        // Sixteen apart, as addresses of objects are.
+        self.next += 16;
+        self.entries.insert(self.next, entry);
+        self.next
+    }
+
+    pub(super) fn get(&self, handle: Handle) -> Result<&T> {
+        self.entries.get(&handle).ok_or(Code::InvalidHandle)
+    }
+
+    pub(super) fn get_mut(&mut self, handle: Handle) -> Result<&mut T> {
+        self.entries.get_mut(&handle).ok_or(Code::InvalidHandle)
+    }
+
+    pub(super) fn remove(&mut self, handle: Handle) -> Result<T> {
+        self.entries.remove(&handle).ok_or(Code::InvalidHandle)
+    }
+
+    pub(super) fn retain(&mut self, mut keep: impl FnMut(&T) -> bool) {
+        self.entries.retain(|_, entry| keep(entry));
+    }
+
+    pub(super) fn iter(&self) -> impl Iterator<Item = (Handle, &T)> {
+        self.entries.iter().map(|(handle, entry)| (*handle, entry))
+    }
+
+    pub(super) fn values_mut(&mut self) -> impl Iterator<Item = &mut T> {
+        self.entries.values_mut()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_handle_of_another_kind_or_of_what_is_gone_is_invalid() {
+        let (mut streams, mut events) = (Table::new(1), Table::new(2));
+        let (stream, event) = (streams.insert("stream"), events.insert("event"));
+        assert_eq!(streams.get(event), Err(Code::InvalidHandle));
+        assert_eq!(streams.remove(stream), Ok("stream"));
+        assert_eq!(streams.get(stream), Err(Code::InvalidHandle));
+        assert_ne!(streams.insert("next"), stream);
+        assert_eq!(events.get(event), Ok(&"event"));
+    }
+}

@@ -1,0 +1,46 @@
+//! The device says what it is.
+
+use cudarc::driver::{CudaContext, result::DriverError, sys::CUresult};
+
+use crate::process::alone;
+
+#[test]
+fn the_device_says_that_it_is_an_interpreter() {
+    alone!({
+        let context = CudaContext::new(0).unwrap();
+        assert_eq!(context.name().unwrap(), "Binade PTX interpreter");
+        assert_eq!(context.compute_capability().unwrap(), (8, 0));
+        assert_eq!(CudaContext::device_count().unwrap(), 1);
+        assert!(context.has_async_alloc());
+        assert!(context.total_mem().unwrap() > 1 << 30);
+        assert!(context.uuid().is_ok());
+        context.synchronize().unwrap();
+    });
+}
+
+#[test]
+fn the_environment_chooses_the_capability() {
+    alone!(["BINADE_PTX_CC" = "7.5"], {
+        let context = CudaContext::new(0).unwrap();
+        assert_eq!(context.compute_capability().unwrap(), (7, 5));
+    });
+}
+
+#[test]
+fn a_capability_that_is_not_simulated_is_refused_by_its_value() {
+    let told = alone!(["BINADE_PTX_CC" = "9.0"], {
+        let error = CudaContext::new(0).unwrap_err();
+        assert_eq!(error, DriverError(CUresult::CUDA_ERROR_INVALID_VALUE));
+    });
+    assert!(told.is_none_or(|told| told.contains("BINADE_PTX_CC is `9.0`; it may be 7.5 or 8.0")));
+}
+
+#[test]
+fn a_second_device_is_not_there() {
+    alone!({
+        let error = CudaContext::new(1).unwrap_err();
+        assert_eq!(error, DriverError(CUresult::CUDA_ERROR_INVALID_DEVICE));
+        assert_eq!(error.error_name().unwrap(), c"CUDA_ERROR_INVALID_DEVICE");
+        assert_eq!(error.error_string().unwrap(), c"invalid device ordinal");
+    });
+}

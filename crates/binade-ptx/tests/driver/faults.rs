@@ -1,0 +1,63 @@
+//! What a kernel does wrong shows as on a GPU: the launch succeeds, and nothing after it does.
+
+use cudarc::driver::{CudaContext, DriverError, sys::CUresult};
+
+use crate::{
+    abroad,
+    kernels::{SCALE, function, scale},
+    process::alone,
+};
+
+#[test]
+fn a_kernel_out_of_bounds_faults_the_context_for_good_and_is_reported() {
+    let told = alone!({
+        let context = CudaContext::new(0).unwrap();
+        let stream = context.default_stream();
+        let broken = function(&context, SCALE, "scale_off_by_one");
+        let x = stream.clone_htod(&[1.0_f32; 5]).unwrap();
+        let mut y = stream.alloc_zeros::<f32>(5).unwrap();
+        scale(&stream, &broken, &x, &mut y, 5).unwrap();
+        for _ in 0..2 {
+            let error = stream.clone_dtoh(&y).unwrap_err();
+            assert_eq!(error, DriverError(CUresult::CUDA_ERROR_ILLEGAL_ADDRESS));
+        }
+        assert!(stream.alloc_zeros::<f32>(1).is_err() && context.synchronize().is_err());
+        let report = abroad::last_report();
+        assert!(report.contains("(scale.cu:11), block (0, 0, 0), thread (5, 0, 0)"), "{report}");
+    });
+    assert!(told.is_none_or(|told| told.contains("binade-ptx: out-of-bounds 4-byte read")));
+}
+
+#[test]
+fn a_new_primary_context_has_no_fault() {
+    alone!({
+        let context = CudaContext::new(0).unwrap();
+        let stream = context.default_stream();
+        let broken = function(&context, SCALE, "scale_off_by_one");
+        let x = stream.clone_htod(&[1.0_f32; 5]).unwrap();
+        let mut y = stream.alloc_zeros::<f32>(5).unwrap();
+        scale(&stream, &broken, &x, &mut y, 5).unwrap();
+        assert!(context.synchronize().is_err());
+        drop((x, y, broken, stream, context));
+        let context = CudaContext::new(0).unwrap();
+        context.synchronize().unwrap();
+    });
+}
+
+#[test]
+fn a_race_is_an_unspecified_launch_failure() {
+    alone!({
+        let context = CudaContext::new(0).unwrap();
+        let stream = context.default_stream();
+        let text = include_str!("../fixtures/block_sum.ptx");
+        let entries = text.lines().filter_map(|line| line.split(".entry ").nth(1));
+        let names: Vec<_> = entries.map(|entry| entry.trim_end_matches('(').to_owned()).collect();
+        let racing = names.iter().find(|name| *name == "block_sum_race");
+        let broken = function(&context, text, racing.unwrap());
+        let x = stream.clone_htod(&[1.0_f32; 128]).unwrap();
+        let mut y = stream.alloc_zeros::<f32>(1).unwrap();
+        abroad::sum(&stream, &broken, &x, &mut y).unwrap();
+        let error = stream.synchronize().unwrap_err();
+        assert_eq!(error, DriverError(CUresult::CUDA_ERROR_LAUNCH_FAILED));
+    });
+}

@@ -1,0 +1,15 @@
+//! Host code that knows nothing of the interpreter, cudarc's above all, on the library that stands in for the driver.
+//!
+//! Each test is a process of its own: a fault stays in its context for good, and the loader looks at a process's start only.
+
+mod abroad;
+mod capture;
+mod coverage;
+mod device;
+mod faults;
+mod kernels;
+mod memory;
+mod misuse;
+mod modules;
+mod process;
+mod streams;

@@ -1,0 +1,63 @@
+//! A process for one test, in which the library just built is found as the CUDA driver.
+
+use std::{
+    env, fs,
+    os::unix::fs::symlink,
+    path::PathBuf,
+    process::{Command, Output},
+    sync::OnceLock,
+};
+
+/// Tells a process that it is the inner one.
+const INSIDE: &str = "BINADE_PTX_DRIVER_TEST";
+
+/// Runs `body` in a process of its own with these variables set, and returns what it wrote to standard error, or nothing where
+/// this is that process. The name is the test's, as `--exact` wants it.
+pub(crate) fn run(name: &str, vars: &[(&str, &str)], body: impl FnOnce()) -> Option<String> {
+    if env::var_os(INSIDE).is_some() {
+        body();
+        return None;
+    }
+    let output = start(name, vars);
+    let (out, err) =
+        (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+    let is_good = output.status.success() && out.contains("1 passed");
+    assert!(is_good, "{name} by itself: {}\n{out}\n{err}", output.status);
+    Some(err.into_owned())
+}
+
+fn start(name: &str, vars: &[(&str, &str)]) -> Output {
+    let mut command = Command::new(env::current_exe().unwrap());
+    command.args(["--exact", name, "--nocapture", "--test-threads=1"]);
+    command.env("LD_LIBRARY_PATH", folder()).env(INSIDE, "1");
+    command.env_remove("BINADE_PTX_CC").env_remove("BINADE_PTX_COVERAGE");
+    command.envs(vars.iter().copied()).output().unwrap()
+}
+
+/// A folder with the library under the driver's name. Not one that cargo puts on library paths.
+fn folder() -> PathBuf {
+    static FOLDER: OnceLock<PathBuf> = OnceLock::new();
+    let make = || {
+        // Cargo builds the package's library, in all its crate types, beside its tests.
+        let library = env::current_exe().unwrap().with_file_name("libbinade_ptx.so");
+        assert!(library.is_file(), "{} is not there", library.display());
+        let folder = env::temp_dir().join(format!("binade-ptx-driver-{}", std::process::id()));
+        fs::create_dir_all(&folder).unwrap();
+        symlink(library, folder.join("libcuda.so.1")).unwrap();
+        folder
+    };
+    FOLDER.get_or_init(make).clone()
+}
+
+/// Runs a block in a process of its own: `alone!({ … })`, with variables `alone!(["NAME" = "value"], { … })`.
+macro_rules! alone {
+    ($body:block) => { $crate::process::alone!([], $body) };
+    ([$($name:literal = $value:expr),*], $body:block) => {{
+        fn here() {}
+        let name = std::any::type_name_of_val(&here);
+        let name = name.strip_suffix("::here").unwrap();
+        let (_, name) = name.split_once("::").unwrap();
+        $crate::process::run(name, &[$(($name, $value)),*], || $body)
+    }};
+}
+pub(crate) use alone;

@@ -1,0 +1,102 @@
+//! `cargo xtask test`: the tests that need a device, on the device that the command line names.
+
+use std::{env, fs, path::Path};
+
+use clap::{Args, ValueEnum};
+
+use crate::{Result, coverage, ptx, shell::Cargo};
+
+/// The crates whose tests need a CUDA driver.
+const PACKAGES: [&str; 1] = ["binade-cuda"];
+
+#[derive(Clone, Copy, ValueEnum)]
+enum Device {
+    /// The PTX interpreter in place of the CUDA driver.
+    Ptx,
+}
+
+#[derive(Args)]
+pub(crate) struct Test {
+    /// What the tests run on; they must run on it, and a skip fails.
+    #[arg(long)]
+    device: Device,
+    /// Tells which PTX lines of each kernel ran.
+    #[arg(long)]
+    coverage: bool,
+    /// Arguments of `cargo test`; a package among them takes the place of those that need the device.
+    #[arg(last = true, value_name = "ARGUMENT")]
+    arguments: Vec<String>,
+}
+
+impl Test {
+    pub(crate) fn run(self) -> Result<()> {
+        match self.device {
+            Device::Ptx => self.on_ptx(),
+        }
+    }
+
+    fn on_ptx(&self) -> Result<()> {
+        let folder = ptx::driver()?;
+        let covered = folder.join("coverage");
+        let mut call = Cargo::line("test").args(arguments(&self.arguments));
+        call = call.var("LD_LIBRARY_PATH", before(&folder, "LD_LIBRARY_PATH", ':'));
+        call = call.var("BINADE_REQUIRE", before(Path::new("ptx"), "BINADE_REQUIRE", ','));
+        if self.coverage {
+            empty(&covered)?;
+            call = call.var("BINADE_PTX_COVERAGE", covered.display().to_string());
+        }
+        println!("{call}");
+        let outcome = call.run();
+        if self.coverage {
+            print!("{}", coverage::merged(&covered)?);
+        }
+        outcome
+    }
+}
+
+/// The tests' own packages, unless others are named.
+fn arguments(given: &[String]) -> Vec<String> {
+    let names = ["-p", "--package", "--workspace", "--all"];
+    let is_package = |argument: &String| names.iter().any(|name| argument.starts_with(name));
+    let ours = PACKAGES.iter().flat_map(|name| ["--package".to_owned(), (*name).to_owned()]);
+    let ours = ours.filter(|_| !given.iter().any(is_package));
+    ours.chain(given.iter().cloned()).collect()
+}
+
+/// `first` and behind it what the variable holds already.
+fn before(first: &Path, variable: &str, mark: char) -> String {
+    let first = first.display();
+    match env::var(variable) {
+        Ok(rest) if !rest.is_empty() => format!("{first}{mark}{rest}"),
+        _ => first.to_string(),
+    }
+}
+
+/// An empty folder, whatever was there before.
+fn empty(folder: &Path) -> Result<()> {
+    if folder.exists() {
+        fs::remove_dir_all(folder)?;
+    }
+    Ok(fs::create_dir_all(folder)?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn words(line: &str) -> Vec<String> {
+        line.split_whitespace().map(String::from).collect()
+    }
+
+    #[test]
+    fn a_named_package_takes_the_place_of_ours() {
+        assert_eq!(arguments(&[]), words("--package binade-cuda"));
+        assert_eq!(arguments(&words("--release")), words("--package binade-cuda --release"));
+        assert_eq!(arguments(&words("-p digits")), words("-p digits"));
+    }
+
+    #[test]
+    fn a_variable_is_extended_in_front() {
+        assert_eq!(before(Path::new("ptx"), "BINADE_NO_SUCH_VARIABLE", ','), "ptx");
+    }
+}

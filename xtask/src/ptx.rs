@@ -1,0 +1,60 @@
+//! `cargo xtask ptx`: the PTX interpreter under the name of the CUDA driver, in a folder of its own.
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+};
+
+use serde_json::Value;
+
+use crate::{Result, shell::Cargo};
+
+/// What the loader looks for. Not `libcuda.so`, and in none of the folders that cargo puts on library paths, where it would
+/// stand before a real driver.
+const DRIVER: &str = "libcuda.so.1";
+
+pub(crate) fn run() -> Result<()> {
+    println!("{}", driver()?.display());
+    Ok(())
+}
+
+/// Builds the driver, and returns its folder.
+pub(crate) fn driver() -> Result<PathBuf> {
+    let build = Cargo::line("build --quiet --package binade-ptx --message-format json");
+    let library = library(&build.read()?).ok_or("binade-ptx has no shared library")?;
+    let target = library.parent().and_then(Path::parent).ok_or("it lies in no target folder")?;
+    let folder = target.join("ptx");
+    fs::create_dir_all(&folder)?;
+    // Under another name first, so that a process that is starting never loads half a library.
+    let copy = folder.join(format!("{DRIVER}.new"));
+    fs::copy(&library, &copy)?;
+    fs::rename(copy, folder.join(DRIVER))?;
+    Ok(folder)
+}
+
+/// The shared library among the files that cargo's messages name, one JSON object a line.
+fn library(messages: &str) -> Option<PathBuf> {
+    let messages = messages.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());
+    let files = messages.filter_map(|message| message.get("filenames")?.as_array().cloned());
+    let paths = files.flatten().filter_map(|file| file.as_str().map(PathBuf::from));
+    let is_ours = |path: &PathBuf| path.file_name().is_some_and(|name| name == "libbinade_ptx.so");
+    paths.into_iter().find(is_ours)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_library_is_found_among_the_messages() {
+        let messages = concat!(
+            r#"{"reason":"compiler-artifact","filenames":["t/debug/libhalf.rlib"]}"#,
+            "\n",
+            r#"{"reason":"compiler-artifact","filenames":["t/debug/libbinade_ptx.rlib","t/debug/libbinade_ptx.so"]}"#,
+            "\n",
+            r#"{"reason":"build-finished","success":true}"#,
+        );
+        assert_eq!(library(messages), Some(PathBuf::from("t/debug/libbinade_ptx.so")));
+        assert_eq!(library("not json"), None);
+    }
+}
