@@ -15,7 +15,7 @@ mod header;
 mod install;
 mod lint;
 mod manifest;
-mod names;
+mod portable;
 mod set;
 mod sources;
 mod toolkit;

@@ -8,7 +8,7 @@ use std::{
 use crate::{
     Result,
     kernels::{
-        files::Files, header::Header, names, on_every_core, set::Set, toolkit::Toolkit, version,
+        files::Files, header::Header, on_every_core, portable, set::Set, toolkit::Toolkit, version,
     },
     shell::heard,
 };
@@ -25,6 +25,9 @@ pub(super) const FLAGS: [&str; 8] = [
     "-lineinfo",
     "-ptx",
 ];
+
+/// Raised whenever something else than before is made of what nvcc writes, so that all PTX is stale.
+pub(super) const RECIPE: u32 = 1;
 
 /// Where compiled files lie, from the root, below it as they lie in the repository.
 pub(super) const SCRATCH: &str = "target/kernels";
@@ -54,7 +57,7 @@ impl Compiler<'_> {
         let file = self.root.join(SCRATCH).join(set.compiled(name));
         fs::create_dir_all(file.with_file_name(""))?;
         self.nvcc(set, name, arch, &file)?;
-        let ptx = names::bare(&fs::read_to_string(&file)?);
+        let ptx = portable::portable(&fs::read_to_string(&file)?);
         self.lowered(&ptx, arch, &file)
     }
 

@@ -2,14 +2,18 @@
 
 use std::{collections::BTreeMap, fmt::Write};
 
-use crate::kernels::{compile::FLAGS, digest, files::Files};
+use crate::kernels::{
+    compile::{FLAGS, RECIPE},
+    digest,
+    files::Files,
+};
 
-/// The hash of everything that decides the PTX, the compiler aside: flags, source and headers of our own.
+/// The hash of everything that decides the PTX, the compiler aside: recipe, flags, source and headers of our own.
 ///
 /// Headers in angle brackets are the toolchain's, whose version the manifest has. The error names an include that leads
 /// nowhere.
 pub(super) fn hash(files: &Files, source: &str) -> Result<String, String> {
-    let mut all = format!("{}\n", FLAGS.join(" "));
+    let mut all = format!("{RECIPE} {}\n", FLAGS.join(" "));
     for (path, text) in reached(files, source)? {
         // The length keeps two files from passing as one; writing to a string cannot fail.
         let _ = write!(all, "{path} {}\n{text}", text.len());
