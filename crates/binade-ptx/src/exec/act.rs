@@ -85,6 +85,12 @@ impl Block<'_> {
     ) -> Result<(), Stop> {
         let registers = at.registers(0);
         let touch = Touch::new(warp, at, 1, lanes, width * registers.len(), Access::Read);
+        // Nearly all loads, and chunks cost a division.
+        if let [register] = registers {
+            return self.each_piece(&touch, space, |lane, piece| {
+                warp.set(*register, lane, element(piece));
+            });
+        }
         self.each_piece(&touch, space, |lane, piece| {
             for (register, bytes) in registers.iter().zip(piece.chunks_exact(width)) {
                 warp.set(*register, lane, element(bytes));
@@ -102,6 +108,10 @@ impl Block<'_> {
     ) -> Result<(), Stop> {
         let registers = at.registers(1);
         let touch = Touch::new(warp, at, 0, lanes, width * registers.len(), Access::Write);
+        if let [register] = registers {
+            let values = warp.of(*register);
+            return self.each_piece(&touch, space, |lane, piece| fill(piece, values[lane]));
+        }
         self.each_piece(&touch, space, |lane, piece| {
             for (register, bytes) in registers.iter().zip(piece.chunks_exact_mut(width)) {
                 fill(bytes, warp.of(*register)[lane]);

@@ -118,7 +118,9 @@ impl Shared {
     ) -> Result<&mut [u8], Wrong> {
         let from = self.place(address, bytes as u64, access)?;
         for index in from..from + bytes {
-            self.check(index, by, access)?;
+            if self.is_worth_a_look(index, access) {
+                self.check(index, by, access)?;
+            }
             if access != Access::Write && self.marks[index].written_in != self.block {
                 let kind = ReportKind::UninitialisedShared { bytes: bytes as u64 };
                 return Err(Trouble { kind, address: Some(address) }.into());
@@ -158,11 +160,21 @@ impl Shared {
         place.ok_or(Trouble { kind, address: Some(address) })
     }
 
+    /// Whether anybody touched the byte since the block's last barrier in a way that may be wrong now.
+    fn is_worth_a_look(&self, index: usize, access: Access) -> bool {
+        let mark = &self.marks[index];
+        let was_read = || mark.readers.iter().any(|reader| reader.clock >= self.ordered);
+        mark.coming.is_some()
+            || mark.writer.clock >= self.ordered
+            || (access != Access::Read && was_read())
+    }
+
     /// Whether nothing orders a touch before what this thread does now.
     fn is_open(&self, touch: &Touch, by: By) -> bool {
-        let is_mate = touch.thread / 32 == by.thread / 32;
-        let ordered = if is_mate { self.ordered.max(by.ordered) } else { self.ordered };
-        touch.thread != by.thread && touch.clock >= ordered
+        let is_mate = || touch.thread / 32 == by.thread / 32;
+        touch.clock >= self.ordered
+            && touch.thread != by.thread
+            && (touch.clock >= by.ordered || !is_mate())
     }
 
     /// Whether another thread has touched the byte since a barrier, and one of the two writes; atomics do not race with each other.

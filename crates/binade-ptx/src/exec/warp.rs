@@ -36,6 +36,9 @@ pub(super) struct Group {
     until: usize,
 }
 
+/// Nobody stands elsewhere.
+const ALONE: usize = usize::MAX;
+
 /// The lanes of a set, lowest first.
 pub(super) fn each(mut lanes: Lanes) -> impl Iterator<Item = usize> {
     std::iter::from_fn(move || {
@@ -70,14 +73,13 @@ impl Warp {
 
     /// The lanes to go on with: all that stand at the lowest place where one of them need not wait.
     pub(super) fn next(&mut self) -> Option<Group> {
-        let at = each(self.live() & !self.waiting).map(|lane| self.at[lane]).min()?;
+        let live = self.live();
+        let at = each(live & !self.waiting).map(|lane| self.at[lane]).min()?;
         let lanes = self.standing(at);
         self.waiting &= !lanes;
-        let others = each(self.live() & !lanes).map(|lane| self.at[lane]);
-        let until = others.filter(|&other| other > at).min();
-        // Those that wait further down are met only by a jump, which ends the group.
-        let is_alone = self.live() == lanes;
-        let until = until.unwrap_or(if is_alone { usize::MAX } else { usize::MAX - 1 });
+        // Those that wait further up are met only by a jump, which ends the group where it is not alone.
+        let others = each(live & !lanes).map(|lane| self.at[lane]).filter(|&other| other > at);
+        let until = if lanes == live { ALONE } else { others.min().unwrap_or(ALONE - 1) };
         Some(Group { at, lanes, until })
     }
 
@@ -104,7 +106,7 @@ impl Warp {
 
     /// Some jump, the others do not; whether the group goes on as it is.
     pub(super) fn branch(&mut self, group: &mut Group, taken: Lanes, target: usize) -> bool {
-        if taken == group.lanes && group.until == usize::MAX {
+        if taken == group.lanes && group.until == ALONE {
             group.at = target;
             return true;
         }
