@@ -71,8 +71,7 @@ fn fits(param: &Facts<'_>, masters: &HostMasters, grad: &[usize]) -> Result<(), 
 }
 
 const LATE: &str = "it joined after its optimizer was made; start a new optimizer";
-const LENGTH: &str =
-    "it has another length than when its master was made; start a new optimizer";
+const LENGTH: &str = "it has another length than when its master was made; start a new optimizer";
 const LOWERED: &str = "it was lowered after its optimizer was made, so that there is no master to keep small updates: lower it before, or by the plan's `with_storage`, and start a new optimizer";
 const SHAPE: &str = "its gradient has another shape than the parameter";
 const STRANGER: &str = "a gradient came for it that no parameter of the optimizer is waiting for: it has none of that name, or a gradient had come already";

@@ -2,15 +2,11 @@
 
 use super::{Masters, rules::Rules, slot::Slot, step::Moves};
 use crate::{
-    Cuda, Error, Found, Gradients, Tensor,
-    gradients::supported,
-    launch::structs::CONSTANTS,
+    Cuda, Error, Found, Gradients, Tensor, gradients::supported, launch::structs::CONSTANTS,
 };
 use binade_autocast::Autocast;
 use binade_core::{DType, Named};
-use binade_master_weights::{
-    Facts, HostMasters, MasterStore, MasterWeights, Plan, matched, some,
-};
+use binade_master_weights::{Facts, HostMasters, MasterStore, MasterWeights, Plan, matched, some};
 use std::collections::HashMap;
 
 impl MasterWeights for Cuda {

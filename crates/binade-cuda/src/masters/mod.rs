@@ -39,7 +39,11 @@ impl Masters {
     /// # Errors
     ///
     /// When the device fails.
-    pub fn read(&self, cuda: &Cuda, name: &str) -> Result<Option<binade_master_weights::Slot>, Error> {
+    pub fn read(
+        &self,
+        cuda: &Cuda,
+        name: &str,
+    ) -> Result<Option<binade_master_weights::Slot>, Error> {
         let Some(slot) = self.slots.get(name) else { return Ok(None) };
         let applied = cuda.read(&self.applied)?;
         let (applied, _) = applied.as_chunks();

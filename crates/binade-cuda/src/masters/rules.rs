@@ -1,11 +1,7 @@
 //! Hyper-parameters on the device: one row for each rule that differs.
 
 use super::corrections::Corrections;
-use crate::{
-    Cuda, Error,
-    launch::structs::RuleBits,
-    memory::Buffer,
-};
+use crate::{Cuda, Error, launch::structs::RuleBits, memory::Buffer};
 use binade_master_weights::{StepConstants, UpdateRule};
 use std::sync::Arc;
 

@@ -82,7 +82,12 @@ impl Cuda {
         Ok(())
     }
 
-    fn run_accumulate(&self, sum: &Gradients, grads: &Gradients, found: &Found) -> Result<(), Error> {
+    fn run_accumulate(
+        &self,
+        sum: &Gradients,
+        grads: &Gradients,
+        found: &Found,
+    ) -> Result<(), Error> {
         let mut chunks = Chunks::of(grads.elements());
         let row = |grad: crate::gradients::Present<'_>| {
             let total = sum.entries.get(grad.place).and_then(|entry| entry.value.as_ref());

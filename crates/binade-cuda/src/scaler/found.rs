@@ -1,10 +1,6 @@
 //! What a pass found, on the device, with what only the host knows: names.
 
-use crate::{
-    Cuda, Error,
-    launch::structs::FoundBits,
-    memory::Buffer,
-};
+use crate::{Cuda, Error, launch::structs::FoundBits, memory::Buffer};
 use binade_core::{Finding, Overflow};
 use binade_grad_scaler::Norm;
 use std::sync::{

@@ -73,4 +73,3 @@ impl Cuda {
 fn positive(what: &'static str, max: f32) -> Result<(), Error> {
     if max > 0.0 { Ok(()) } else { Err(Error::Limit { what, value: max }) }
 }
-

@@ -62,7 +62,8 @@ pub(super) fn parse(
     let state: ScaleBits = bytemuck::try_pod_read_unaligned(state).map_err(torn)?;
     let (findings, _) = findings.as_chunks::<{ size_of::<FoundBits>() }>();
     let finding = |(found, place): (&&Found, &usize)| {
-        let bits = findings.get(*place).ok_or_else(|| torn(bytemuck::PodCastError::SizeMismatch))?;
+        let bits =
+            findings.get(*place).ok_or_else(|| torn(bytemuck::PodCastError::SizeMismatch))?;
         found.finding(cuda, &bytemuck::pod_read_unaligned(bits))
     };
     let findings = found.iter().zip(places).map(finding).collect::<Result<_, _>>()?;

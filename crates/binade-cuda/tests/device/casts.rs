@@ -36,7 +36,8 @@ fn every_half_casts_as_on_the_cpu() -> Result {
             2 => (0..=u16::MAX).flat_map(u16::to_le_bytes).collect(),
             _ => (0..=u32::MAX).step_by(65_537 * 7).flat_map(u32::to_le_bytes).collect(),
         };
-        let (here, there) = (Device::of_bits(&cuda, &codes, from), Device::of_bits(&Cpu, &codes, from));
+        let (here, there) =
+            (Device::of_bits(&cuda, &codes, from), Device::of_bits(&Cpu, &codes, from));
         for to in TYPES {
             let got = cuda.download(&cuda.cast(&here, to)?)?;
             let want = Cpu.download(&Cpu.cast(&there, to)?)?;
@@ -48,7 +49,8 @@ fn every_half_casts_as_on_the_cpu() -> Result {
 
 fn saturating_casts_stop_at_the_largest() -> Result {
     let cuda = cuda();
-    let values = [1e9, -1e9, f32::INFINITY, f32::NEG_INFINITY, f32::NAN, 464.0, 465.0, 65520.0, 1.0];
+    let values =
+        [1e9, -1e9, f32::INFINITY, f32::NEG_INFINITY, f32::NAN, 464.0, 465.0, 65520.0, 1.0];
     let tensor = vector(&cuda, &values, DType::F32);
     for to in TYPES {
         for on_overflow in [OnOverflow::Saturate, OnOverflow::NonFinite] {

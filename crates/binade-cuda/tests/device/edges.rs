@@ -1,6 +1,6 @@
 //! Where launches go wrong: odd lengths, misaligned starts, thousands of tiny tensors, empty ones among full ones.
 
-use crate::support::{Device, Grads, Result, cuda, noise, vector};
+use crate::support::{Device, Found, Grads, Result, cuda, noise, vector};
 use binade_core::{DType, Finding, Named};
 use binade_cpu::Cpu;
 use binade_cuda::{Cuda, Tensor};
@@ -17,7 +17,7 @@ crate::tests![
 
 const EXPONENT: i32 = 5;
 
-fn look<D: Device>(device: &D, grads: &mut Grads<D>) -> (Finding, D::Found) {
+fn look<D: Device>(device: &D, grads: &mut Grads<D>) -> (Finding, Found<D>) {
     let scale = device.upload_state(ScaleState::power_of_two(EXPONENT)).unwrap();
     let found = device.unscale(grads, &scale).unwrap();
     (device.read(&[&found], &scale).unwrap().0.remove(0), found)
@@ -42,7 +42,8 @@ fn every_length_around_a_chunks_edge_is_looked_at_to_its_end() -> Result {
 
 /// A vector whose first element is `offset` elements into its buffer.
 fn shifted(cuda: &Cuda, values: &[f32], dtype: DType, offset: usize) -> Tensor {
-    let padded: Vec<f32> = std::iter::repeat_n(f32::NAN, offset).chain(values.iter().copied()).collect();
+    let padded: Vec<f32> =
+        std::iter::repeat_n(f32::NAN, offset).chain(values.iter().copied()).collect();
     vector(cuda, &padded, dtype).slice(offset, values.len()).unwrap()
 }
 
@@ -109,7 +110,8 @@ fn tables_are_uploaded_only_when_an_address_has_changed() -> Result {
     let cuda = cuda();
     let mut params = vec![Named::new("w", vector(&cuda, &noise(1, 100), DType::F16))];
     let mut masters = cuda.masters(&mut params, &Plan::new(UpdateRule::adamw(1e-2))?)?;
-    let grads = Grads::<Cuda>::from(vec![Named::new("w", Some(vector(&cuda, &noise(2, 100), DType::F16)))]);
+    let grads =
+        Grads::<Cuda>::from(vec![Named::new("w", Some(vector(&cuda, &noise(2, 100), DType::F16)))]);
     let scale = cuda.upload_state(ScaleState::power_of_two(0))?;
     let mut step = || -> Result {
         let mut grads = grads.clone();

@@ -1,6 +1,6 @@
 //! What a step says of itself: the first offender, the counts, missing gradients, divergence, flags of other devices.
 
-use crate::support::{Device, Grads, Result, cuda, kind, set, vector};
+use crate::support::{Device, Found, Grads, Result, cuda, kind, set, vector};
 use binade_core::{DType, ErrorKind, Finding};
 use binade_cpu::Cpu;
 use binade_cuda::Cuda;
@@ -18,7 +18,11 @@ crate::tests![
     integers_have_no_gradient,
 ];
 
-fn found<D: Device>(device: &D, grads: &[(&str, Option<Vec<f32>>)], exponent: i32) -> (Finding, D::Found) {
+fn found<D: Device>(
+    device: &D,
+    grads: &[(&str, Option<Vec<f32>>)],
+    exponent: i32,
+) -> (Finding, Found<D>) {
     let scale = device.upload_state(ScaleState::power_of_two(exponent)).unwrap();
     let mut grads: Grads<D> = set(device, grads, DType::F32);
     let found = device.unscale(&mut grads, &scale).unwrap();
@@ -59,7 +63,8 @@ fn findings_join_as_on_the_cpu() -> Result {
         text(&device.read(&[&into], &any).unwrap().0[0])
     }
     for join in [Join::Any, Join::All] {
-        for values in [[1.0, 5.0], [f32::NAN, 5.0], [1.0, f32::INFINITY], [f32::INFINITY, f32::NAN]] {
+        for values in [[1.0, 5.0], [f32::NAN, 5.0], [1.0, f32::INFINITY], [f32::INFINITY, f32::NAN]]
+        {
             assert_eq!(joined(&cuda(), values, join), joined(&Cpu, values, join), "{values:?}");
         }
     }
@@ -69,10 +74,13 @@ fn findings_join_as_on_the_cpu() -> Result {
 fn the_scale_moves_as_the_rule_says_through_a_thousand_updates() -> Result {
     let cuda = cuda();
     let flags = [1.0, f32::INFINITY].map(|x| found(&cuda, &[("w", Some(vec![x]))], 0).1);
+    // Beyond what an exponent holds, in both directions.
+    let mut leaps = LossScale::dynamic().with_limits(-126, 126)?;
+    (leaps.growth, leaps.backoff, leaps.growth_interval) = (i32::MAX, i32::MAX, 3);
     let rules = [
         LossScale::dynamic().with_growth_interval(2)?,
-        LossScale { growth: 3, backoff: 2, ..LossScale::dynamic().with_growth_interval(1)? },
-        LossScale { min: -126, max: 126, growth: i32::MAX, backoff: i32::MAX, ..LossScale::dynamic() },
+        LossScale::dynamic().with_growth_interval(1)?.with_limits(-126, 126)?,
+        leaps,
         LossScale::none().with_patience(3),
     ];
     for rule in rules {
@@ -152,7 +160,9 @@ fn sets_that_do_not_fit_are_refused_by_name() -> Result {
         let grads = set(&cuda, grads, DType::F16);
         cuda.step(&mut params, &mut masters, grads, &fine).unwrap_err()
     };
-    assert!(refused(&[("v", Some(vec![1.0, 2.0]))]).to_string().starts_with("`v`: a gradient came"));
+    assert!(
+        refused(&[("v", Some(vec![1.0, 2.0]))]).to_string().starts_with("`v`: a gradient came")
+    );
     assert!(refused(&[("w", Some(vec![1.0]))]).to_string().starts_with("`w`: its gradient has"));
     assert_eq!(kind::<(), _>(Err(refused(&[("w", None)]))), ErrorKind::InvalidArgument);
     Ok(())

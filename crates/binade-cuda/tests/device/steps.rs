@@ -139,13 +139,18 @@ fn every_rule_store_and_type_steps_as_on_the_cpu() -> Result {
         UpdateRule::Adam(adam),
     ];
     let types = [DType::BF16, DType::F16, DType::F32];
-    for (rule, store) in rules.into_iter().flat_map(|rule| {
-        [MasterStore::Copy, MasterStore::NoMaster].map(|store| (rule, store))
-    }) {
+    for (rule, store) in rules
+        .into_iter()
+        .flat_map(|rule| [MasterStore::Copy, MasterStore::NoMaster].map(|store| (rule, store)))
+    {
         let plan = |_| Plan::new(rule).unwrap().with_store(store);
         for dtypes in types.into_iter().flat_map(|param| types.map(|grad| [param, grad])) {
             let want = train(&Cpu, plan, dtypes, 4, true)?;
-            assert_eq!(train(&cuda(), plan, dtypes, 4, true)?, want, "{rule:?} {store:?} {dtypes:?}");
+            assert_eq!(
+                train(&cuda(), plan, dtypes, 4, true)?,
+                want,
+                "{rule:?} {store:?} {dtypes:?}"
+            );
         }
     }
     Ok(())

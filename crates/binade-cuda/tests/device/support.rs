@@ -1,6 +1,6 @@
 //! The device, opened once, and the same training on it and on the CPU.
 
-use binade_core::{DType, Error, Named};
+use binade_core::{DType, Error, Handle, Named};
 use binade_cuda::Cuda;
 use binade_grad_scaler::{GradOps, GradScaler, ScaleStore};
 use binade_master_weights::MasterWeights;
@@ -33,9 +33,9 @@ pub(crate) fn absent() -> Option<String> {
 /// A device that does all that the tests ask for, and whose tensors can be compared bit by bit.
 pub(crate) trait Device:
     Upload
-    + GradOps<Grads: From<Vec<Named<Option<Self::Tensor>>>>>
+    + GradOps<Grads: From<Vec<Named<Option<<Self as Handle>::Tensor>>>>>
     + MasterWeights<
-        Params = Vec<Named<Self::Tensor>>,
+        Params = Vec<Named<<Self as Handle>::Tensor>>,
         Grads = <Self as GradScaler>::Grads,
         Found = <Self as ScaleStore>::Found,
     > + Clone
@@ -48,6 +48,9 @@ pub(crate) trait Device:
 
 /// A device's set of gradients.
 pub(crate) type Grads<D> = <D as GradScaler>::Grads;
+
+/// What a device's pass finds.
+pub(crate) type Found<D> = <D as ScaleStore>::Found;
 
 impl Device for Cuda {
     fn bits(&self, tensor: &Self::Tensor) -> Vec<u8> {

@@ -25,9 +25,10 @@ fn batch(number: u64, bad: bool) -> [(&'static str, Option<Vec<f32>>); 2] {
 fn train<D: Device>(device: &D, bad: BadMicroBatch) -> Result<(Vec<Vec<u8>>, Vec<String>)> {
     let mut scaler = Scaler::new(device.clone(), LossScale::dynamic())?;
     let params = [("a", 3000), ("b", 5)];
-    let params = params.map(|(name, len)| Named::new(name, vector(device, &noise(7, len), DType::F16)));
+    let params =
+        params.map(|(name, len)| Named::new(name, vector(device, &noise(7, len), DType::F16)));
     let plan = Plan::new(UpdateRule::adamw(1e-2))?;
-    let mut optimizer = MasterOptimizer::new(device.clone(), params.to_vec(), plan)?;
+    let mut optimizer = MasterOptimizer::new(device.clone(), params.into(), plan)?;
     let loss = vector(device, &[1.0], DType::F32);
     let mut said = Vec::new();
     for pattern in 0..8_u64 {
