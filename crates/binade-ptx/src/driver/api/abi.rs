@@ -35,7 +35,8 @@ impl<T> Out<T> {
         }
     }
 
-    pub(super) fn is_wanted(self) -> bool {
+    /// Whether it is not null.
+    pub(super) fn wanted(self) -> bool {
         !self.0.is_null()
     }
 }
@@ -44,7 +45,7 @@ impl Out<c_char> {
     /// Copies text with its closing 0, cut to `length` bytes, the last of which is 0 whatever is cut.
     pub(super) fn text(self, text: &CStr, length: c_int) -> Result {
         let room = usize::try_from(length).ok().filter(|room| *room > 0);
-        let room = room.filter(|_| self.is_wanted()).ok_or(Code::InvalidValue)?;
+        let room = room.filter(|_| self.wanted()).ok_or(Code::InvalidValue)?;
         let bytes = text.to_bytes();
         let bytes = &bytes[..bytes.len().min(room - 1)];
         // SAFETY: not null, so by the caller's promise `length` bytes are writable there; the text was cut to one less.
@@ -62,7 +63,8 @@ impl Out<c_char> {
 pub(super) struct In<T>(*const T);
 
 impl<T: Copy> In<T> {
-    pub(super) fn is_given(self) -> bool {
+    /// Whether it is not null.
+    pub(super) fn given(self) -> bool {
         !self.0.is_null()
     }
 
@@ -142,7 +144,7 @@ impl Arguments {
             // SAFETY: not null, so by the caller's promise there is a pointer for each parameter of the kernel.
             let argument = unsafe { self.0.add(index).read() };
             let argument = Host(argument.cast_mut()).span(bytes)?;
-            block[offset..offset + bytes].copy_from_slice(&argument.read());
+            argument.read(&mut block[offset..offset + bytes]);
         }
         Ok(block)
     }

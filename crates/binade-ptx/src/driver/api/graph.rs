@@ -19,7 +19,7 @@ api! {
 
     /// The number of nodes; the nodes themselves are not handed out.
     fn cuGraphGetNodes(driver, graph: Handle, nodes: Out<Handle>, count: Out<usize>) {
-        if nodes.is_wanted() {
+        if nodes.wanted() {
             return Err(Code::NotSupported);
         }
         count.set(driver.graph_nodes(graph)?)
