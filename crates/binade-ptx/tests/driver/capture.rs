@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use cudarc::driver::{
     CudaContext, CudaGraph, CudaStream, DriverError, result,
-    sys::{CUgraphInstantiate_flags, CUresult, CUstreamCaptureMode, CUstreamCaptureStatus},
+    sys::{self, CUgraphInstantiate_flags, CUresult, CUstreamCaptureMode, CUstreamCaptureStatus},
 };
 
 use crate::{
@@ -193,6 +193,25 @@ fn memory_taken_elsewhere_spoils_a_global_capture_and_no_local_one() {
             assert_eq!(code(std::thread::spawn(allocate).join().unwrap()), expected);
             assert_eq!(end(&stream).is_err(), expected.is_some());
         }
+    });
+}
+
+#[test]
+fn a_thread_may_declare_that_it_disturbs_no_capture() {
+    alone!({
+        let (_context, stream) = context();
+        stream.begin_capture(CUstreamCaptureMode::CU_STREAM_CAPTURE_MODE_RELAXED).unwrap();
+        // SAFETY: the memory is not used, the mode is a place for a mode.
+        unsafe {
+            result::malloc_sync(4).unwrap();
+            end(&stream).unwrap();
+            let mut mode = CUstreamCaptureMode::CU_STREAM_CAPTURE_MODE_RELAXED;
+            sys::cuThreadExchangeStreamCaptureMode(&raw mut mode).result().unwrap();
+            assert_eq!(mode, GLOBAL);
+            stream.begin_capture(GLOBAL).unwrap();
+            result::malloc_sync(4).unwrap();
+        }
+        end(&stream).unwrap();
     });
 }
 

@@ -71,6 +71,11 @@ fn an_unloaded_modules_functions_are_gone() {
     });
 }
 
+/// More than there is for blocks of more than 512 threads.
+extern "C" fn shared(threads: i32) -> usize {
+    if threads > 512 { 1 << 20 } else { 0 }
+}
+
 #[test]
 fn functions_tell_their_limits_and_how_many_blocks_fit() {
     alone!({
@@ -80,6 +85,8 @@ fn functions_tell_their_limits_and_how_many_blocks_fit() {
         assert_eq!(function.shared_size_bytes().unwrap(), 0);
         let fit = function.occupancy_max_active_blocks_per_multiprocessor(128, 0, None);
         assert!((1..=32).contains(&fit.unwrap()));
+        let best = function.occupancy_max_potential_block_size(shared, 0, 0, None);
+        assert_eq!(best.unwrap().1, 512);
         let dynamic = CUfunction_attribute::CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES;
         function.set_attribute(dynamic, 100 << 10).unwrap();
         assert_eq!(function.get_attribute(dynamic).unwrap(), 100 << 10);

@@ -3,7 +3,7 @@
 use std::{
     env, fs,
     os::unix::fs::symlink,
-    path::{Path, PathBuf},
+    path::PathBuf,
     process::{Command, Output},
     sync::OnceLock,
 };
@@ -34,7 +34,8 @@ fn start(name: &str, vars: &[(&str, &str)]) -> Output {
     command.envs(vars.iter().copied()).output().unwrap()
 }
 
-/// A folder with the library under the driver's name, of this build and not one that cargo puts on library paths.
+/// A folder with the library of this build under the driver's names: cudarc looks for `libcuda.so` first, everywhere, and would
+/// find that of a machine with a GPU. Such a name must not lie in cargo's own folders, where others would find it.
 fn folder() -> PathBuf {
     static FOLDER: OnceLock<PathBuf> = OnceLock::new();
     let make = || {
@@ -42,11 +43,13 @@ fn folder() -> PathBuf {
         let program = env::current_exe().unwrap();
         let library = program.with_file_name("libbinade_ptx.so");
         assert!(library.is_file(), "{} is not there", library.display());
-        let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(program.file_name().unwrap());
+        let folder = env::temp_dir().join("binade-ptx").join(program.file_name().unwrap());
         fs::create_dir_all(&folder).unwrap();
-        let link = folder.join(std::process::id().to_string());
-        symlink(library, &link).unwrap();
-        fs::rename(link, folder.join("libcuda.so.1")).unwrap();
+        for name in ["libcuda.so", "libcuda.so.1"] {
+            let link = folder.join(std::process::id().to_string());
+            symlink(&library, &link).unwrap();
+            fs::rename(link, folder.join(name)).unwrap();
+        }
         folder
     };
     FOLDER.get_or_init(make).clone()

@@ -77,18 +77,18 @@ impl<T: Copy> In<T> {
     }
 }
 
-/// A pointer to a value whose type another argument tells.
+/// A pointer to a value that is read and written, or whose type another argument tells.
 #[derive(Clone, Copy, Debug)]
 #[repr(transparent)]
 pub(super) struct Untyped(*mut c_void);
 
 impl Untyped {
-    /// As the type that the other argument says.
+    /// As a place for the type that the call says.
     pub(super) fn as_out<T>(self) -> Out<T> {
         Out(self.0.cast())
     }
 
-    /// As the type that the other argument says.
+    /// As a value of the type that the call says.
     pub(super) fn as_in<T>(self) -> In<T> {
         In(self.0.cast_const().cast())
     }

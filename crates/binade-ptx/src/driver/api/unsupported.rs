@@ -16,7 +16,8 @@ macro_rules! unsupported {
 
 unsupported! {
     // Memory that host and device share, memory of other programs and of other devices.
-    cuMemAllocManaged cuMemAdvise_v2 cuMemPrefetchAsync_v2 cuStreamAttachMemAsync
+    cuMemAllocManaged cuMemAdvise cuMemAdvise_v2 cuMemPrefetchAsync cuMemPrefetchAsync_v2
+    cuStreamAttachMemAsync
     cuMemHostGetDevicePointer_v2 cuPointerGetAttributes cuPointerSetAttribute
     cuImportExternalMemory cuDestroyExternalMemory cuExternalMemoryGetMappedBuffer
     cuIpcGetMemHandle cuIpcOpenMemHandle_v2 cuIpcCloseMemHandle

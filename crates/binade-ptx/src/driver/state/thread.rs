@@ -49,8 +49,9 @@ pub(in crate::driver) fn in_host_function() -> bool {
     IN_HOST_FUNCTION.get()
 }
 
-pub(in crate::driver) fn while_in_host_function(work: impl FnOnce()) {
+pub(in crate::driver) fn while_in_host_function<R>(work: impl FnOnce() -> R) -> R {
     IN_HOST_FUNCTION.set(true);
-    work();
+    let result = work();
     IN_HOST_FUNCTION.set(false);
+    result
 }
