@@ -1,6 +1,6 @@
 //! Graphs: captured, not run; replayed on what memory holds then; and what CUDA forbids meanwhile.
 
-use std::sync::Arc;
+use std::{ptr::null_mut, sync::Arc};
 
 use cudarc::driver::{
     CudaContext, CudaGraph, CudaStream, DriverError, result,
@@ -101,6 +101,38 @@ fn memory_that_a_graph_takes_and_gives_back_is_there_at_each_launch() {
             stream.memset_zeros(&mut z).unwrap();
         }
         context.check_err().unwrap();
+    });
+}
+
+#[test]
+fn a_graph_tells_its_nodes() {
+    alone!({
+        let (context, stream) = context();
+        let function = function(&context, SCALE, "scale");
+        let x = stream.clone_htod(&[2.0_f32]).unwrap();
+        let mut y = stream.alloc_zeros::<f32>(1).unwrap();
+        stream.synchronize().unwrap();
+        stream.begin_capture(LOCAL).unwrap();
+        scale(&stream, &function, &x, &mut y, 1).unwrap();
+        stream.memcpy_dtod(&x, &mut y).unwrap();
+        stream.memset_zeros(&mut y).unwrap();
+        let graph = end(&stream).unwrap().unwrap();
+        let (mut nodes, mut count) = ([null_mut(); 8], 8);
+        let mut kind = sys::CUgraphNodeType::CU_GRAPH_NODE_TYPE_EMPTY;
+        // SAFETY: there is room for eight nodes, and a place for a kind.
+        let kinds = unsafe {
+            sys::cuGraphGetNodes(graph.cu_graph(), nodes.as_mut_ptr(), &raw mut count)
+                .result()
+                .unwrap();
+            nodes[..count]
+                .iter()
+                .map(|node| {
+                    sys::cuGraphNodeGetType(*node, &raw mut kind).result().unwrap();
+                    kind as u32
+                })
+                .collect::<Vec<_>>()
+        };
+        assert_eq!(kinds, [0, 1, 2], "a launch, a copy, a fill");
     });
 }
 

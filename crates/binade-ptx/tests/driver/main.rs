@@ -5,6 +5,7 @@
 
 mod abroad;
 mod capture;
+mod contexts;
 mod coverage;
 mod device;
 mod faults;

@@ -16,7 +16,7 @@ use crate::driver::{
 #[repr(transparent)]
 pub(super) struct Out<T>(*mut T);
 
-impl<T> Out<T> {
+impl<T: Copy> Out<T> {
     pub(super) fn set(self, value: T) -> Result {
         if self.0.is_null() {
             return Err(Code::InvalidValue);
@@ -24,6 +24,15 @@ impl<T> Out<T> {
         // SAFETY: not null, so by the caller's promise it points to a place for a `T`; whether that is aligned, C leaves to the
         // caller, so the write does not depend on it.
         unsafe { self.0.write_unaligned(value) };
+        Ok(())
+    }
+
+    /// As many results as there are, one behind the other.
+    pub(super) fn set_all(self, values: &[T]) -> Result {
+        for (index, value) in values.iter().enumerate() {
+            // The caller promised room for all, so the place stays inside; null stays null until `set` refuses it.
+            Self(self.0.wrapping_add(index)).set(*value)?;
+        }
         Ok(())
     }
 

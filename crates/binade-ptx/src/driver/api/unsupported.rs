@@ -37,7 +37,7 @@ unsupported! {
     cuGraphAddKernelNode_v2 cuGraphAddMemcpyNode cuGraphAddMemsetNode cuGraphAddHostNode
     cuGraphAddEmptyNode cuGraphAddEventRecordNode cuGraphAddEventWaitNode
     cuGraphAddMemAllocNode cuGraphAddMemFreeNode cuGraphAddChildGraphNode
-    cuGraphNodeGetType cuGraphGetRootNodes cuGraphGetEdges cuGraphExecUpdate_v2
+    cuGraphGetRootNodes cuGraphGetEdges cuGraphExecUpdate_v2
     cuGraphInstantiateWithParams cuGraphExecKernelNodeSetParams_v2 cuGraphDebugDotPrint
     cuDeviceGraphMemTrim cuStreamBeginCaptureToGraph cuStreamUpdateCaptureDependencies_v2
     // Streams that wait for memory, and callbacks in an older form than host functions.
