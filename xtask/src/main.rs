@@ -6,6 +6,7 @@
 #![forbid(unsafe_code)]
 
 mod ci;
+mod conformance;
 mod house;
 mod replay;
 mod shell;
@@ -32,6 +33,8 @@ enum Command {
     Ci(ci::Ci),
     /// Checks what the compiler cannot: floors, the operation grid, sizes, docs, manifests.
     Tidy,
+    /// Holds a device to every contract of the kit, and ends badly where one is broken.
+    Conformance(conformance::Conformance),
     /// Replays recorded traces of other libraries (`*.json.gz`) and prints `N passed, N failed`.
     Replay(replay::Replay),
 }
@@ -40,6 +43,7 @@ fn main() -> ExitCode {
     let done = match Cli::parse().command {
         Command::Ci(ci) => ci.run(),
         Command::Tidy => tidy::run(),
+        Command::Conformance(conformance) => conformance.run(),
         Command::Replay(replay) => replay.run(),
     };
     match done {
