@@ -69,7 +69,7 @@ fn arguments(given: &[String]) -> Vec<String> {
 }
 
 /// `first` and behind it what the variable holds already.
-fn before(first: &Path, variable: &str, mark: char) -> String {
+pub(crate) fn before(first: &Path, variable: &str, mark: char) -> String {
     let first = first.display();
     match env::var(variable) {
         Ok(rest) if !rest.is_empty() => format!("{first}{mark}{rest}"),

@@ -6,9 +6,9 @@
 #![forbid(unsafe_code)]
 
 mod ci;
+mod conformance;
 mod coverage;
 mod device;
-mod conformance;
 mod house;
 mod kernels;
 mod ptx;
