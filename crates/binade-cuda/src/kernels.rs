@@ -43,10 +43,17 @@ pub(crate) const CAST_STOCHASTIC: Kernel = Kernel {
     ptx: ptx!("cast"),
     params: &[Address, U32, Address, U32, U64, U32, U64, U32, U32],
 };
+pub(crate) const CAST_SET: Kernel =
+    Kernel { name: "cast_set", ptx: ptx!("cast"), params: &[Address, U32, U64, U32] };
 pub(crate) const CLIP: Kernel = Kernel {
     name: "clip",
     ptx: ptx!("clip"),
     params: &[Address, Address, Address, Address, U32, F32],
+};
+pub(crate) const L2NORM: Kernel = Kernel {
+    name: "l2norm",
+    ptx: ptx!("l2norm"),
+    params: &[Address, U32, U64, U64, Address, Address, Address],
 };
 pub(crate) const MATERIALISE: Kernel = Kernel {
     name: "materialise",
@@ -76,13 +83,15 @@ pub(crate) const UNSCALE: Kernel = Kernel {
 
 /// All of them.
 #[cfg(test)]
-pub(crate) const ALL: [&Kernel; 13] = [
+pub(crate) const ALL: [&Kernel; 15] = [
     &ACCUMULATE,
     &ACCUMULATE_MARK,
     &ADAM,
     &CAST,
+    &CAST_SET,
     &CAST_STOCHASTIC,
     &CLIP,
+    &L2NORM,
     &MATERIALISE,
     &MERGE,
     &PREPARE,
