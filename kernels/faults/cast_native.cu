@@ -1,4 +1,5 @@
 // bf16 by the conversion instruction, which compute capability 8.0 brought.
+// requires: compute_80
 #include <cuda_bf16.h>
 #include <stdint.h>
 

@@ -1,4 +1,5 @@
 // A copy through shared memory by cp.async. Twins: `stage` is right; `stage_no_wait` reads before the copy is known to be there.
+// requires: compute_80
 #include <stdint.h>
 
 constexpr uint32_t THREADS = 64;

@@ -23,7 +23,7 @@ use crate::{
 
 #[derive(Args)]
 pub(crate) struct Ci {
-    /// Adds what is slow: the sweeps over every f32, the address sanitizer.
+    /// Adds what is slow: the sweeps over every f32, random cases by the hundred thousand, the address sanitizer.
     #[arg(long)]
     full: bool,
     /// Runs only these stages.

@@ -9,6 +9,7 @@ mod ci;
 mod coverage;
 mod device;
 mod house;
+mod kernels;
 mod ptx;
 mod replay;
 mod shell;
@@ -19,7 +20,7 @@ use std::process::ExitCode;
 use clap::{Parser, Subcommand};
 
 /// What every command returns: the message is all that a person needs.
-type Result<T> = std::result::Result<T, Box<dyn std::error::Error>>;
+type Result<T, E = Box<dyn std::error::Error>> = std::result::Result<T, E>;
 
 /// Builds, checks and measures the project.
 #[derive(Parser)]
@@ -35,6 +36,8 @@ enum Command {
     Ci(ci::Ci),
     /// Checks what the compiler cannot: floors, the operation grid, sizes, docs, manifests.
     Tidy,
+    /// Compiles the CUDA kernels to the PTX that is committed, and holds the two together.
+    Kernels(kernels::Kernels),
     /// Replays recorded traces of other libraries (`*.json.gz`) and prints `N passed, N failed`.
     Replay(replay::Replay),
     /// Builds the stand-in for the CUDA driver and prints the folder to put on the library path.
@@ -47,6 +50,7 @@ fn main() -> ExitCode {
     let done = match Cli::parse().command {
         Command::Ci(ci) => ci.run(),
         Command::Tidy => tidy::run(),
+        Command::Kernels(kernels) => kernels.run(),
         Command::Replay(replay) => replay.run(),
         Command::Ptx => ptx::run(),
         Command::Test(test) => test.run(),

@@ -85,6 +85,27 @@ impl fmt::Display for Cargo {
     }
 }
 
+/// What a program other than cargo printed, on both streams; an error with the same when it fails or does not start.
+pub(crate) fn heard(process: &mut Command) -> Result<String> {
+    // The name alone: where it lies is no part of what is wrong.
+    let name = Path::new(process.get_program()).file_name().unwrap_or_default().to_os_string();
+    let name = name.to_string_lossy();
+    let output = process.stdin(Stdio::null()).output();
+    let output = output.map_err(|error| format!("`{name}` did not start: {error}"))?;
+    let [out, err] = [&output.stdout, &output.stderr].map(|bytes| String::from_utf8_lossy(bytes));
+    let text = format!("{out}{err}");
+    if output.status.success() {
+        return Ok(text);
+    }
+    Err(format!("`{name}` ended with {}:\n{}", output.status, text.trim_end()).into())
+}
+
+/// The program of this name on PATH, if there is one.
+pub(crate) fn on_path(name: &str) -> Option<PathBuf> {
+    let path = env::var_os("PATH")?;
+    env::split_paths(&path).map(|folder| folder.join(name)).find(|file| file.is_file())
+}
+
 /// `text` as a shell reads it as one word. Single quotes inside are not expected in our own arguments.
 fn quoted(text: &str) -> String {
     if text.contains(char::is_whitespace) { format!("'{text}'") } else { text.to_owned() }
@@ -104,6 +125,24 @@ mod tests {
     fn a_failing_call_is_an_error_that_shows_the_line() {
         let error = Cargo::line("no-such-subcommand").read().unwrap_err();
         assert!(error.to_string().contains("`cargo no-such-subcommand`"), "{error}");
+    }
+
+    #[test]
+    fn a_program_is_heard_on_both_streams() {
+        let cargo = |arg| heard(Command::new("cargo").arg(arg));
+        assert!(cargo("--version").unwrap().starts_with("cargo "));
+        let error = cargo("no-such-subcommand").unwrap_err().to_string();
+        assert!(
+            error.starts_with("`cargo` ended with") && error.contains("no such command"),
+            "{error}"
+        );
+    }
+
+    #[test]
+    fn a_program_that_is_not_there_is_named() {
+        let error = heard(&mut Command::new("no-such-program")).unwrap_err().to_string();
+        assert!(error.starts_with("`no-such-program` did not start"), "{error}");
+        assert_eq!(on_path("no-such-program"), None);
     }
 
     #[test]

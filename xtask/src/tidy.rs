@@ -42,7 +42,7 @@ const RULES: [Rule; 12] = [
 
 /// One breach: where it is, what it is and what to do about it.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-struct Issue {
+pub(crate) struct Issue {
     path: String,
     /// From 1; 0 when the file is missing or the breach is of the file as a whole.
     line: usize,
@@ -50,7 +50,7 @@ struct Issue {
 }
 
 impl Issue {
-    fn new(path: impl Into<String>, line: usize, message: impl Into<String>) -> Self {
+    pub(crate) fn new(path: impl Into<String>, line: usize, message: impl Into<String>) -> Self {
         Self { path: path.into(), line, message: message.into() }
     }
 }

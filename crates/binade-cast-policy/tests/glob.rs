@@ -24,7 +24,7 @@ fn text(pattern: &str, segment: &str) -> bool {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(4096))]
+    #![proptest_config(ProptestConfig::with_cases(ProptestConfig::default().cases.max(4096)))]
 
     #[test]
     fn a_pattern_covers_what_its_definition_says(

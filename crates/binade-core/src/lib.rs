@@ -7,6 +7,7 @@ mod element;
 mod error;
 mod finding;
 mod handle;
+mod matching;
 mod named;
 mod native;
 #[cfg(feature = "serde")]
@@ -21,6 +22,7 @@ pub use element::Element;
 pub use error::{Error, ErrorKind};
 pub use finding::{Finding, Overflow};
 pub use handle::Handle;
+pub use matching::{MatchError, agree};
 pub use named::{Named, NamedGrads};
 pub use native::{AmpTensor, Native, NativeError};
 pub use op::{Op, OpClass};

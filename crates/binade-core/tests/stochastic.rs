@@ -39,7 +39,11 @@ fn held() -> impl Strategy<Value = (DType, f32)> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 4096, failure_persistence: None, ..Default::default() })]
+    #![proptest_config(ProptestConfig {
+        cases: ProptestConfig::default().cases.max(4096),
+        failure_persistence: None,
+        ..Default::default()
+    })]
 
     #[test]
     fn what_the_format_holds_is_unchanged((to, value) in held(), bits: u32) {

@@ -1,9 +1,8 @@
 //! What can go wrong on the CPU.
 
-use binade_core::{DType, ErrorKind, NoGradients};
+use binade_core::{DType, ErrorKind, MatchError, NoGradients};
 use binade_master_weights::{PlanError, step::LengthError};
 use binade_ops::ShapeError;
-use std::sync::Arc;
 
 /// Why the CPU refused an operation.
 #[non_exhaustive]
@@ -47,13 +46,8 @@ pub enum Error {
         limit: usize,
     },
     /// Two sets disagree about a parameter.
-    #[error("`{parameter}`: {why}")]
-    Parameter {
-        /// The parameter's name.
-        parameter: Arc<str>,
-        /// About what, and what to do.
-        why: &'static str,
-    },
+    #[error(transparent)]
+    Match(#[from] MatchError),
     /// A plan that does not go with the parameters.
     #[error(transparent)]
     Plan(#[from] PlanError),
@@ -87,7 +81,7 @@ impl binade_core::Error for Error {
             Self::Shape(error) => error.kind(),
             Self::DType { .. }
             | Self::Length { .. }
-            | Self::Parameter { .. }
+            | Self::Match(_)
             | Self::Plan(_)
             | Self::Step(_) => ErrorKind::Mismatch,
             Self::NoGradients(_) | Self::Index { .. } | Self::Limit { .. } => {

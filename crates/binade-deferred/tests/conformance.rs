@@ -1,4 +1,5 @@
-//! The CPU run late as the kit's second subject: the same contracts, and no read but where an outcome is resolved.
+//! The CPU run late as the kit's second subject: the same contracts, and no read but where the kit asks for bits or for
+//! what was found. The device is strict: a read that nobody announced fails its case.
 
 use binade_autocast::Autocast;
 use binade_conformance::{Arithmetic, Refusal, Round, Runner, Subject, Turn, Unscaled, via};
@@ -25,6 +26,8 @@ impl Subject for Late {
     }
 
     fn to_bits(&self, tensor: &Tensor) -> Result<Vec<u8>, Refusal> {
+        // The one place where the kit looks at a tensor.
+        let _window = self.0.window();
         Ok(self.0.to_bits(tensor)?)
     }
 
@@ -54,7 +57,10 @@ impl Subject for Late {
         params: Vec<Named<Tensor>>,
         turns: Vec<Turn<Tensor>>,
     ) -> Result<Vec<Named<Tensor>>, Refusal> {
-        via::train(&self.0, params, turns)
+        let before = self.0.reads();
+        let trained = via::train(&self.0, params, turns)?;
+        assert_eq!(self.0.reads(), before, "steps read nothing");
+        Ok(trained)
     }
 
     fn matmul(&self, a: &Tensor, b: &Tensor) -> Result<Tensor, Refusal> {
@@ -72,7 +78,7 @@ impl Subject for Late {
 
 #[test]
 fn the_device_that_runs_late_keeps_every_contract() {
-    let report = Runner::from_env().require("deferred").run(&Late(Deferred::new()));
+    let report = Runner::from_env().require("deferred").run(&Late(Deferred::strict()));
     println!("{report}");
     report.assert_success();
 }

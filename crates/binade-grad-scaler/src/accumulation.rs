@@ -1,6 +1,6 @@
 //! A window of micro-batches that ends in one step.
 
-use crate::pending::Part;
+use crate::pending::{Part, SUM};
 use crate::unscaled::Split;
 use crate::{GradOps, GradScaler, Join, UnscaledGrads};
 
@@ -100,7 +100,7 @@ impl<D: GradOps> Accumulation<D> {
         let Split { mut grads, mut verdict, shared, .. } = sum.split();
         let found = shared.inspect(&mut grads, &shared.one)?;
         shared.device.merge(&mut verdict, &found, Join::Any)?;
-        self.parts.push(Part { name: "sum".into(), found });
+        self.parts.push(Part { name: SUM.into(), found });
         Ok(Some(UnscaledGrads::new(grads, verdict, shared).joined(self.parts)))
     }
 }

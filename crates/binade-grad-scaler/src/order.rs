@@ -94,25 +94,6 @@
 //! ```
 //!
 //!
-//! # Accumulating before unscaling
-//!
-//! A window adds gradients in the loss's own units, so that the scale may move inside it.
-//!
-//! ```
-#![doc = include_str!("order_prelude.md")]
-//! let mut window = scaler.accumulate(BadMicroBatch::Drop);
-//! window.add(scaler.scale(&loss)?.backward(backward)?.unscale()?)?;
-//! # Ok::<(), NativeError<Infallible>>(())
-//! ```
-//!
-//! ```compile_fail,E0308
-#![doc = include_str!("order_prelude.md")]
-//! let mut window = scaler.accumulate(BadMicroBatch::Drop);
-//! window.add(scaler.scale(&loss)?.backward(backward)?)?;
-//! # Ok::<(), NativeError<Infallible>>(())
-//! ```
-//!
-//!
 //! # Clipping one of several that skip together
 //!
 //! A norm that is not finite would skip one alone: clip first.
@@ -138,23 +119,25 @@
 //! ```
 //!
 //!
-//! # Stepping an open window
+//! # Sharing a fate after stepping
 //!
-//! A window steps when it is finished, once.
+//! Whether a step is skipped is settled before it is taken.
 //!
 //! ```
 #![doc = include_str!("order_prelude.md")]
-//! let mut window = scaler.accumulate(BadMicroBatch::Drop);
-//! window.add(scaler.scale(&loss)?.backward(backward)?.unscale()?)?;
-//! let step = window.finish()?.expect("a micro-batch").step(&mut optimizer)?;
+//! let first = scaler.scale(&loss)?.backward(backward)?.unscale()?;
+//! let second = scaler.scale(&loss)?.backward(backward)?.unscale()?;
+//! let [first, second] = UnscaledGrads::skip_together([first, second])?;
+//! let step = first.step(&mut optimizer)?.and(second.step(&mut optimizer)?);
 //! # Ok::<(), NativeError<Infallible>>(())
 //! ```
 //!
-//! ```compile_fail,E0599
+//! ```compile_fail,E0308
 #![doc = include_str!("order_prelude.md")]
-//! let mut window = scaler.accumulate(BadMicroBatch::Drop);
-//! window.add(scaler.scale(&loss)?.backward(backward)?.unscale()?)?;
-//! let step = window.step(&mut optimizer)?;
+//! let first = scaler.scale(&loss)?.backward(backward)?.unscale()?;
+//! let second = scaler.scale(&loss)?.backward(backward)?.unscale()?;
+//! let (first, second) = (first.step(&mut optimizer)?, second.step(&mut optimizer)?);
+//! let [first, second] = UnscaledGrads::skip_together([first, second])?;
 //! # Ok::<(), NativeError<Infallible>>(())
 //! ```
 //!
@@ -258,6 +241,27 @@
 //! ```
 //!
 //!
+//! # Joining after the update
+//!
+//! One update counts one iteration: its steps are joined before it.
+//!
+//! ```
+#![doc = include_str!("order_prelude.md")]
+//! let first = scaler.scale(&loss)?.backward(backward)?.unscale()?.step(&mut optimizer)?;
+//! let second = scaler.scale(&loss)?.backward(backward)?.unscale()?.step(&mut optimizer)?;
+//! scaler.update(first.and(second))?.leave_unread();
+//! # Ok::<(), NativeError<Infallible>>(())
+//! ```
+//!
+//! ```compile_fail,E0599
+#![doc = include_str!("order_prelude.md")]
+//! let first = scaler.scale(&loss)?.backward(backward)?.unscale()?.step(&mut optimizer)?;
+//! let second = scaler.scale(&loss)?.backward(backward)?.unscale()?.step(&mut optimizer)?;
+//! scaler.update(first)?.and(second).leave_unread();
+//! # Ok::<(), NativeError<Infallible>>(())
+//! ```
+//!
+//!
 //! # Forgetting the update
 //!
 //! With `unused_must_use` denied, a step that never reaches `update` does not compile.
@@ -315,6 +319,29 @@
 //! ```
 //!
 //!
+//! # Resolving twice
+//!
+//! An outcome is read once: whoever needs it again keeps what it said.
+//!
+//! ```
+#![doc = include_str!("order_prelude.md")]
+//! let step = scaler.scale(&loss)?.backward(backward)?.unscale()?.step(&mut optimizer)?;
+//! let outcome = scaler.update(step)?;
+//! let happened = outcome.resolve()?;
+//! let again = happened.clone();
+//! # Ok::<(), NativeError<Infallible>>(())
+//! ```
+//!
+//! ```compile_fail,E0382
+#![doc = include_str!("order_prelude.md")]
+//! let step = scaler.scale(&loss)?.backward(backward)?.unscale()?.step(&mut optimizer)?;
+//! let outcome = scaler.update(step)?;
+//! let happened = outcome.resolve()?;
+//! let again = outcome.resolve()?;
+//! # Ok::<(), NativeError<Infallible>>(())
+//! ```
+//!
+//!
 //! # Using a penalty's gradient scaled
 //!
 //! A gradient that no optimizer owns is a `ScaledTensor` until it is unscaled.
@@ -333,3 +360,6 @@
 //! # Ok::<(), NativeError<Infallible>>(())
 //! ```
 //!
+//! Windows have orders of their own: [`windows`].
+
+pub mod windows;

@@ -2,6 +2,9 @@
 
 use crate::ScaleStore;
 
+/// The part that is a window's sum.
+pub(crate) const SUM: &str = "sum";
+
 /// What one pass over gradients found: a whole batch, or one micro-batch of a window.
 pub(crate) struct Part<D: ScaleStore> {
     pub(crate) name: String,

@@ -1,6 +1,7 @@
 //! What happened in an iteration, in host terms.
 
 use crate::ScaleState;
+use crate::pending::SUM;
 use binade_core::{Finding, Overflow};
 use std::sync::Arc;
 
@@ -109,13 +110,21 @@ impl StepReport {
         parts.or_else(|| self.steps.iter().find_map(|step| step.verdict.overflow.as_ref()))
     }
 
-    /// Trainable parameters that had no gradient in some part, in order, each as often as it was missing.
+    /// Trainable parameters that backward gave no gradient in some batch, in order, each as often as it was missing. One
+    /// that a window's sum lacks since its micro-batches were left out is not among them.
     pub fn missing(&self) -> impl Iterator<Item = &Arc<str>> {
-        self.parts().flat_map(|part| &part.finding.missing)
+        self.parts().filter(|part| !part.is_sum()).flat_map(|part| &part.finding.missing)
     }
 
     fn parts(&self) -> impl Iterator<Item = &PartReport> {
         self.steps.iter().flat_map(|step| &step.parts)
+    }
+}
+
+impl PartReport {
+    /// Whether it is a window's sum, or that of a window within.
+    pub(crate) fn is_sum(&self) -> bool {
+        self.name.rsplit(", ").next() == Some(SUM)
     }
 }
 

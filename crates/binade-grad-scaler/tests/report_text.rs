@@ -125,6 +125,25 @@ fn a_micro_batch_that_was_left_out_is_named_though_the_step_was_applied() -> Res
 }
 
 #[test]
+fn a_window_of_bad_micro_batches_only_does_not_ask_for_gradients_that_were_there() -> Result {
+    let (mut scaler, mut sgd) = (scaler(LossScale::dynamic()), Sgd::new(&[("w", &[1.0])]));
+    let mut window = scaler.accumulate(BadMicroBatch::Drop);
+    for x in [f32::NEG_INFINITY, f32::INFINITY] {
+        window.add(unscaled(&scaler, &[("w", &[x])])?)?;
+    }
+    let step = window.finish()?.expect("two").step(&mut sgd)?;
+    let step = scaler.update(step)?.resolve()?;
+    assert_eq!(step.report().missing().count(), 0);
+    assert_eq!(
+        step.report().to_string(),
+        "step 1 skipped; micro-batch 0: w[0] is -inf (1 infinite, 0 NaN, largest finite 0e0); micro-batch 1: w[0] is \
+         +inf (1 infinite, 0 NaN, largest finite 0e0); scale 65536 -> 32768; 1 skipped in a row, 1 of 1 in all. The \
+         next loss is scaled less: nothing to do unless this stays"
+    );
+    Ok(())
+}
+
+#[test]
 fn a_parameter_without_a_gradient_is_named() -> Result {
     let (mut scaler, mut sgd) = (scaler(LossScale::dynamic()), Sgd::new(&[]));
     let grads = scaler.never_scaled(vec![Named::new("frozen", None)])?;

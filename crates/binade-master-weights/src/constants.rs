@@ -54,6 +54,30 @@ pub struct AdamConstants {
     pub amsgrad: bool,
 }
 
+/// What Adam's constants take from the count of applied steps, and nothing else: the learning rate comes in later, so that
+/// a device's table of these outlives a schedule.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct BiasCorrection {
+    /// 1 - beta1^t
+    pub bias: f64,
+    /// sqrt(1 - beta2^t)
+    pub root: f32,
+}
+
+impl BiasCorrection {
+    /// Of the step that follows `applied` applied steps, t being one more.
+    #[expect(clippy::cast_precision_loss, reason = "exact below 2^53 steps; torch counts in f32")]
+    pub fn at([beta1, beta2]: [f64; 2], applied: u64) -> Self {
+        let t = (applied + 1) as f64;
+        Self { bias: 1.0 - beta1.powf(t), root: round((1.0 - beta2.powf(t)).sqrt()) }
+    }
+
+    /// Whether all that follow are the same: the bias has faded.
+    pub fn is_last(&self) -> bool {
+        self.bias == 1.0 && self.root == 1.0
+    }
+}
+
 impl StepConstants {
     /// The constants of the step that follows `applied` applied steps: 0 for the first.
     ///
@@ -100,9 +124,8 @@ impl SgdConstants {
 }
 
 impl AdamConstants {
-    #[expect(clippy::cast_precision_loss, reason = "exact below 2^53 steps; torch counts in f32")]
     fn at(rule: &Adam, applied: u64) -> Self {
-        let t = (applied + 1) as f64;
+        let correction = BiasCorrection::at(rule.betas, applied);
         let [beta1, beta2] = rule.betas;
         let (decoupled, coupled) =
             if rule.decoupled { (rule.weight_decay, 0.0) } else { (0.0, rule.weight_decay) };
@@ -112,9 +135,9 @@ impl AdamConstants {
             mean_weight: round(1.0 - beta1),
             beta2: round(beta2),
             square_weight: round(1.0 - beta2),
-            root_correction: round((1.0 - beta2.powf(t)).sqrt()),
+            root_correction: correction.root,
             eps: round(rule.eps),
-            negative_step: round(-rule.lr / (1.0 - beta1.powf(t))),
+            negative_step: round(-rule.lr / correction.bias),
             amsgrad: rule.amsgrad,
         }
     }
@@ -167,6 +190,14 @@ mod tests {
     fn bias_fades_with_applied_steps() {
         let late = adam(&UpdateRule::adam(0.001), 1_000_000);
         assert_eq!((late.negative_step, late.root_correction), (-0.001, 1.0));
+    }
+
+    #[test]
+    fn once_the_bias_has_faded_it_stays_so() {
+        let betas = [0.9, 0.95];
+        let last = (0..).find(|&applied| BiasCorrection::at(betas, applied).is_last()).unwrap();
+        assert!((300..400).contains(&last), "{last}");
+        assert!((last..last + 1000).all(|applied| BiasCorrection::at(betas, applied).is_last()));
     }
 
     #[test]

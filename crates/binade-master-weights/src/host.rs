@@ -90,6 +90,20 @@ impl HostMasters {
         self.kept.insert(name.clone(), Kept { slot, rule });
     }
 
+    /// Starts a parameter of `len` elements whose values and state are kept elsewhere, on a device: what is known of it here
+    /// is its length, its type and its rule.
+    pub fn declare(&mut self, name: &Arc<str>, len: usize, stored: DType) {
+        self.insert(name, Vec::new(), stored);
+        if let Some(kept) = self.kept.get_mut(name) {
+            kept.slot.len = len;
+        }
+    }
+
+    /// The rule that moves a parameter.
+    pub fn rule(&self, name: &str) -> Option<&UpdateRule> {
+        self.kept.get(name).map(|kept| &kept.rule)
+    }
+
     /// Whether no parameter was started.
     pub fn is_empty(&self) -> bool {
         self.kept.is_empty()

@@ -4,6 +4,7 @@
 mod constants;
 mod host;
 mod masters;
+mod matching;
 mod memory;
 mod native;
 mod optimizer;
@@ -12,9 +13,10 @@ mod rule;
 pub mod step;
 mod wrapper;
 
-pub use constants::{AdamConstants, SgdConstants, StepConstants};
+pub use constants::{AdamConstants, BiasCorrection, SgdConstants, StepConstants};
 pub use host::{HostMasters, PlanError, Slot};
 pub use masters::MasterWeights;
+pub use matching::{Facts, matched, some};
 pub use memory::Memory;
 pub use optimizer::MasterOptimizer;
 pub use plan::{Group, MasterStore, Plan, Storage};

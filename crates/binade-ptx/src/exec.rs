@@ -1,18 +1,24 @@
 //! Execution: a grid block by block, a block barrier by barrier, a warp by its lowest lines first.
 
+mod access;
+mod act;
 mod block;
 mod copies;
-mod data;
 mod shared;
 mod sync;
 mod warp;
 
+use self::warp::Warp;
 use crate::{
     Dim3, Module, Report,
+    isa::{LANES, Values},
     memory::Global,
-    module::{Entry, Instruction},
+    module::{Entry, Instruction, Special},
     report::ReportKind,
 };
+
+/// Where shared memory begins among generic addresses: far from all allocations.
+pub(crate) const SHARED_WINDOW: u64 = 1 << 56;
 
 /// A launch whose dimensions and arguments are right.
 #[derive(Debug)]
@@ -33,15 +39,53 @@ pub(crate) fn run(
     memory: &mut Global,
     ran: &mut [bool],
 ) -> Result<(), Report> {
-    let mut steps = launch.limit;
+    let mut block = block::Block::new(launch, memory, ran);
+    let mut warps = launch.warps();
     for number in 0..launch.grid.volume() {
-        let place = launch.grid.place(number);
-        block::Block::new(launch, place, memory, ran, &mut steps).run()?;
+        block.run(launch.grid.place(number), &mut warps)?;
     }
     Ok(())
 }
 
 impl Launch<'_> {
+    #[expect(clippy::cast_possible_truncation, reason = "a block has at most 1024 threads")]
+    fn warps(&self) -> Vec<Warp> {
+        let threads = self.block.volume() as u32;
+        let firsts = (0..threads).step_by(LANES);
+        firsts.map(|first| Warp::new(self.registers(first), first, threads - first)).collect()
+    }
+
+    /// Those of a warp that has run nothing, with its literals and all that the hardware fills but the place of the block.
+    fn registers(&self, first: u32) -> Vec<Values> {
+        let mut registers = vec![[0; LANES]; self.entry.registers];
+        for (register, value) in &self.entry.literals {
+            registers[*register] = [*value; LANES];
+        }
+        for (register, special) in &self.entry.specials {
+            for (thread, value) in (first..).zip(&mut registers[*register]) {
+                *value = u64::from(self.special(*special, thread));
+            }
+        }
+        registers
+    }
+
+    fn special(&self, special: Special, thread: u32) -> u32 {
+        let lane = thread % 32;
+        match special {
+            Special::Tid(axis) => self.block.place(u64::from(thread)).axis(axis),
+            Special::Ntid(axis) => self.block.axis(axis),
+            // Another in each block; see there.
+            Special::Ctaid(_) => 0,
+            Special::Nctaid(axis) => self.grid.axis(axis),
+            Special::LaneId => lane,
+            Special::LaneMask(order, or_own) => {
+                let is_in = |other: &u32| other.cmp(&lane) == order || (or_own && *other == lane);
+                (0..32).filter(is_in).fold(0, |mask, other| mask | 1 << other)
+            }
+        }
+    }
+
+    #[cold]
     fn report(
         &self,
         at: &Instruction,

@@ -4,10 +4,21 @@
 //! Meanings are those of NVIDIA's "Parallel Thread Execution ISA", chapter "Instruction Set". A register holds its bits
 //! zero-extended to 64; a predicate holds 0 or 1.
 
+mod atomic;
+mod bits;
+mod compare;
 mod control;
+mod convert;
+mod double;
 mod float;
 mod integer;
+mod lanes;
+mod memory;
+mod number;
 mod transfer;
+
+pub(crate) use self::lanes::{LANES, Values};
+use std::{collections::HashMap, sync::LazyLock};
 
 use crate::module::Capability;
 pub(crate) use crate::report::Space;
@@ -44,7 +55,7 @@ impl Class {
 }
 
 /// What may stand in an operand's place.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Kind {
     /// A register that is written.
     To(Class),
@@ -56,14 +67,18 @@ pub(crate) enum Kind {
     From(Class),
     /// As `From`, or a wider register, of which the low bits count: what the ISA allows stores of integers.
     FromWider(Class),
-    /// As `From`, or a special register, or a shared variable's address.
+    /// As `From`, or a special register, or the address of a shared variable or a parameter.
     Any(Class),
     /// A literal.
     Number,
+    /// A literal that is an operand like any other.
+    Literal(Class),
     /// A literal of this value alone.
     Exactly(u64),
-    /// Registers in braces.
-    Vector(Class, usize),
+    /// Registers in braces that are written; `_` drops an element.
+    ToVector(Class, usize),
+    /// Registers and literals in braces.
+    FromVector(Class, usize),
     /// An address in brackets.
     Memory(Space),
     Label,
@@ -72,21 +87,47 @@ pub(crate) enum Kind {
 /// What a form does. The first operand is where results go.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Op {
-    One(fn(u64) -> u64),
-    Two(fn(u64, u64) -> u64),
-    Three(fn(u64, u64, u64) -> u64),
+    One(fn(&Values, &mut Values)),
+    Two(fn(&Values, &Values, &mut Values)),
+    Three(fn(&Values, &Values, &Values, &mut Values)),
+    Four(fn([&Values; 4], &mut Values)),
+    /// A vector's elements of this many bits side by side, the first lowest.
+    Pack(u32),
+    /// The reverse.
+    Unpack(u32),
     /// Bytes of one element; as many elements as the vector has.
-    Load(Space, u64),
-    Store(Space, u64),
-    /// Result, address, value: the old value is the result, the function makes the new one.
-    Atomic(u64, fn(u64, u64) -> u64),
-    Shuffle(Shuffle),
+    Load(Space, usize),
+    /// The element's sign fills the register, of this class.
+    LoadSigned(Space, usize, Class),
+    Store(Space, usize),
+    /// Result, address, one value or two: the old value is the result, the function makes the new one.
+    Atomic(Space, usize, fn(u64, u64, u64) -> u64),
+    /// As `Atomic`, without a result.
+    Reduce(Space, usize, fn(u64, u64, u64) -> u64),
+    /// What lanes do together; the last operand says which of them.
+    Together(Together),
+    /// The lanes that are here, as a mask.
+    ActiveMask,
     Branch,
     Return,
+    Trap,
     Barrier,
+    /// Nothing that shows where one thread runs at a time and writes are seen at once.
+    Fence,
     CopyAsync,
     CopyCommit,
     CopyWait,
+}
+
+/// What lanes of a warp do together.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Together {
+    Shuffle(Shuffle),
+    Vote(Vote),
+    /// Orders what the lanes did to memory.
+    Barrier,
+    /// All lanes get what this makes of everybody's value.
+    Reduce(fn(u64, u64) -> u64),
 }
 
 /// How a shuffle finds its source lane.
@@ -96,6 +137,17 @@ pub(crate) enum Shuffle {
     Down,
     Butterfly,
     Index,
+}
+
+/// What a vote tells of the predicates, or of the values, that lanes bring.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Vote {
+    All,
+    Any,
+    Uniform,
+    Ballot,
+    /// The lanes with the same value as one's own.
+    Match,
 }
 
 /// One spelling.
@@ -120,19 +172,35 @@ impl Form {
 
     /// Whether a host gets the same bits: subnormals kept, nothing that a compiler may contract into `fma`.
     pub(crate) fn is_reproducible(&self) -> bool {
-        let may_contract = ["add.f32", "sub.f32", "mul.f32"].contains(&self.name);
-        !may_contract && !self.name.split('.').any(|part| part == "ftz")
+        let contracted = ["add.f32", "sub.f32", "mul.f32", "add.f64", "sub.f64", "mul.f64"];
+        !contracted.contains(&self.name) && !self.name.split('.').any(|part| part == "ftz")
     }
 
     /// Whether nothing runs on from it, unless it is guarded.
     pub(crate) fn ends(&self) -> bool {
-        matches!(self.op, Op::Branch | Op::Return)
+        matches!(self.op, Op::Branch | Op::Return | Op::Trap)
     }
 }
 
 /// All of them.
 pub(crate) fn forms() -> impl Iterator<Item = &'static Form> {
-    [control::FORMS, float::FORMS, integer::FORMS, transfer::FORMS].into_iter().flatten()
+    let tables = [control::FORMS, float::FORMS, double::FORMS, bits::FORMS, transfer::FORMS];
+    let types = [integer::FORMS, compare::FORMS, convert::FORMS];
+    let spaces = [memory::FORMS, atomic::FORMS];
+    let types = types.into_iter().chain(spaces.into_iter().flatten().copied());
+    tables.into_iter().chain(types.flatten().copied()).flatten()
+}
+
+/// Those with exactly this spelling: one, or some that differ in their operands.
+pub(crate) fn spelled(name: &str) -> &'static [&'static Form] {
+    static BY_NAME: LazyLock<HashMap<&str, Vec<&Form>>> = LazyLock::new(|| {
+        let mut by_name = HashMap::<_, Vec<_>>::new();
+        for form in forms() {
+            by_name.entry(form.name).or_default().push(form);
+        }
+        by_name
+    });
+    BY_NAME.get(name).map_or(&[], Vec::as_slice)
 }
 
 #[cfg(test)]
@@ -141,10 +209,10 @@ mod tests {
 
     #[test]
     fn no_form_is_in_the_table_twice() {
-        let mut names: Vec<_> = forms().map(|form| form.name).collect();
-        let count = names.len();
-        names.sort_unstable();
-        names.dedup();
-        assert_eq!(names.len(), count);
+        let mut forms: Vec<_> = forms().map(|form| (form.name, form.operands)).collect();
+        forms.sort_unstable_by_key(|form| form.0);
+        for pair in forms.windows(2) {
+            assert_ne!(pair[0], pair[1]);
+        }
     }
 }

@@ -60,6 +60,12 @@ impl Global {
         memory.get_mut(from..from.checked_add(bytes)?)
     }
 
+    /// The allocation that an address lies in or behind, and its own first address.
+    pub(crate) fn around(&mut self, address: u64) -> Option<(u64, &mut [u8])> {
+        let (first, memory) = self.allocations.range_mut(..=address).next_back()?;
+        Some((*first, memory))
+    }
+
     /// The bytes of a thread's access, which must be a multiple of its width from zero.
     pub(crate) fn access(
         &mut self,
@@ -86,11 +92,6 @@ pub(crate) fn aligned(
         return Ok(());
     }
     Err(Trouble { kind: ReportKind::Misaligned { access, space, bytes }, address: Some(address) })
-}
-
-/// An element's bits from its bytes.
-pub(crate) fn bits(bytes: &[u8]) -> u64 {
-    bytes.iter().rev().fold(0, |bits, byte| bits << 8 | u64::from(*byte))
 }
 
 #[cfg(test)]

@@ -45,6 +45,8 @@ pub struct Module {
     pub(crate) entries: Vec<Entry>,
     /// Names of source files by the number that `.loc` uses.
     pub(crate) files: HashMap<u32, String>,
+    /// The `.const` variables, one behind the other.
+    pub(crate) constants: Vec<u8>,
     /// Tells modules apart whose entries share a name.
     pub(crate) id: u64,
 }
@@ -98,6 +100,10 @@ pub(crate) struct Entry {
     pub(crate) params: Vec<Param>,
     pub(crate) code: Vec<Instruction>,
     pub(crate) registers: usize,
+    /// Registers that hold a literal.
+    pub(crate) literals: Vec<(usize, u64)>,
+    /// Registers that the hardware fills.
+    pub(crate) specials: Vec<(usize, Special)>,
     /// Bytes of shared memory that the text declares; what the launch asks for comes behind them.
     pub(crate) shared_bytes: u64,
 }
@@ -138,15 +144,13 @@ pub(crate) struct Guard {
     pub(crate) negated: bool,
 }
 
-/// An operand, its names resolved.
+/// An operand, its names resolved. Literals and what the hardware fills have registers of their own, so that whatever is read is
+/// read from a register.
 #[derive(Clone, Debug)]
 pub(crate) enum Operand {
     Register(usize),
-    Value(u64),
-    Special(Special),
-    /// The register is none when the address is a symbol's.
     Address {
-        register: Option<usize>,
+        register: usize,
         offset: u64,
     },
     Vector(Vec<usize>),
@@ -156,8 +160,8 @@ pub(crate) enum Operand {
     Target(usize),
 }
 
-/// Registers that the hardware fills.
-#[derive(Clone, Copy, Debug)]
+/// What the hardware fills.
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Special {
     /// Thread in block, along an axis.
     Tid(usize),
@@ -168,10 +172,33 @@ pub(crate) enum Special {
     /// Blocks of the grid, along an axis.
     Nctaid(usize),
     LaneId,
+    /// The lanes whose numbers stand so to one's own, and one's own as well or not.
+    LaneMask(std::cmp::Ordering, bool),
 }
 
 impl Instruction {
     pub(crate) fn op(&self) -> crate::isa::Op {
         self.form.op
+    }
+
+    /// The register of an operand that is one, or the first of several.
+    pub(crate) fn register(&self, index: usize) -> usize {
+        self.registers(index).first().copied().unwrap_or(0)
+    }
+
+    /// The registers of an operand that is one or a vector.
+    pub(crate) fn registers(&self, index: usize) -> &[usize] {
+        match &self.operands[index] {
+            Operand::Register(register)
+            | Operand::Address { register, .. }
+            | Operand::Pair(register, _) => std::slice::from_ref(register),
+            Operand::Vector(list) => list,
+            Operand::Target(_) => &[],
+        }
+    }
+
+    /// What is added to the register of an address.
+    pub(crate) fn offset(&self, index: usize) -> u64 {
+        if let Operand::Address { offset, .. } = self.operands[index] { offset } else { 0 }
     }
 }

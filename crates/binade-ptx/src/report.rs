@@ -130,6 +130,21 @@ pub enum ReportKind {
         /// The lowest such lane, from 0 to 31.
         lane: u32,
     },
+    /// A vote or a reduction of a warp whose mask names a lane that does not take part.
+    #[error("divergent vote: lane {lane} does not take part")]
+    DivergentVote {
+        /// The lowest such lane, from 0 to 31.
+        lane: u32,
+    },
+    /// A barrier of a warp whose mask names a lane that does not come.
+    #[error("divergent warp barrier: lane {lane} does not come")]
+    DivergentWarpBarrier {
+        /// The lowest such lane, from 0 to 31.
+        lane: u32,
+    },
+    /// The kernel gave up by itself.
+    #[error("trap")]
+    Trap,
     /// More instructions than the launch may take.
     #[error("{limit} instructions and no end")]
     StepLimit {
@@ -176,6 +191,10 @@ pub enum Space {
     Shared,
     /// The kernel's parameters.
     Param,
+    /// The module's constants.
+    Constant,
+    /// What the address says: shared memory from a window on, global memory elsewhere.
+    Generic,
 }
 
 impl fmt::Display for Space {
@@ -184,6 +203,8 @@ impl fmt::Display for Space {
             Self::Global => "global",
             Self::Shared => "shared",
             Self::Param => "parameter",
+            Self::Constant => "constant",
+            Self::Generic => "generic",
         })
     }
 }

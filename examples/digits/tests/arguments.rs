@@ -98,6 +98,7 @@ fn counts_out_of_range() {
         ),
         ("--epochs 0", "invalid value '0' for '--epochs <N>': 0 is not in 1..=4294967295"),
         ("--batch 1", "invalid value '1' for '--batch <N>': 1 is not in 2..=1437"),
+        ("--seed -1", "invalid value '-1' for '--seed <N>': invalid digit found in string"),
         ("--accumulate 0", "invalid value '0' for '--accumulate <N>': 0 is not in 1..=64"),
         (
             "--inject-overflow 0",

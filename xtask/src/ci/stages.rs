@@ -5,6 +5,7 @@ mod counts;
 mod deny;
 mod example;
 mod golden;
+mod kernels;
 
 use crate::{
     Result,
@@ -35,6 +36,11 @@ pub(crate) fn usual() -> Vec<Stage> {
             what: "licences, sources and duplicates of what we import",
             run: deny::run,
         },
+        Stage {
+            name: "kernels",
+            what: "the committed PTX is what its sources compile to",
+            run: kernels::run,
+        },
         Stage { name: "clippy", what: "no lint, in any target", run: clippy },
         Stage {
             name: "alone",
@@ -62,7 +68,17 @@ pub(crate) fn plain(call: &Cargo) -> Result<Outcome> {
     call.run().map(|()| Outcome::passed())
 }
 
+/// A skip where the toolchain lacks a component, as rustup's minimal one does: who has cargo alone can run the tests.
+fn lacking(command: &str, component: &str) -> Option<Outcome> {
+    let there = Cargo::line(command).args(["--version"]).succeeds();
+    let advice = format!("cargo {command} is not installed: rustup component add {component}");
+    (!there).then_some(Outcome::Skipped(advice))
+}
+
 fn fmt() -> Result<Outcome> {
+    if let Some(skip) = lacking("fmt", "rustfmt") {
+        return Ok(skip);
+    }
     plain(&Cargo::line("fmt --all -- --check"))
 }
 
@@ -71,6 +87,9 @@ fn tidy() -> Result<Outcome> {
 }
 
 fn clippy() -> Result<Outcome> {
+    if let Some(skip) = lacking("clippy", "clippy") {
+        return Ok(skip);
+    }
     // Tests may unwrap: a panic is how they fail. What ships may not.
     plain(&Cargo::line("clippy --workspace --all-features -- -D warnings -D clippy::unwrap_used"))?;
     plain(&Cargo::line("clippy --workspace --all-targets --all-features -- -D warnings"))
@@ -85,4 +104,21 @@ fn docs() -> Result<Outcome> {
     plain(
         &Cargo::line("doc --workspace --all-features --no-deps").var("RUSTDOCFLAGS", "-D warnings"),
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_command_that_cargo_does_not_have_is_a_skip_that_says_what_to_install() {
+        assert_eq!(
+            lacking("no-such-command", "no-such-component"),
+            Some(Outcome::Skipped(
+                "cargo no-such-command is not installed: rustup component add no-such-component"
+                    .into()
+            ))
+        );
+        assert_eq!(lacking("", ""), None, "cargo itself");
+    }
 }

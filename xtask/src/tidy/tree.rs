@@ -11,7 +11,7 @@ use crate::{
 };
 
 /// Text that rules read. Data files are none of their business.
-const TEXT: [&str; 8] = ["cu", "cuh", "md", "py", "rs", "sh", "toml", "wgsl"];
+const TEXT: [&str; 9] = ["cu", "cuh", "md", "ptx", "py", "rs", "sh", "toml", "wgsl"];
 
 /// Hidden folders that belong to the project; others are tools' own.
 const HIDDEN: [&str; 2] = [".cargo", ".ci"];

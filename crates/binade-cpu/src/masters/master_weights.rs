@@ -3,7 +3,9 @@
 use super::fused::{self, Move};
 use crate::{Cpu, Error, Gradients, Tensor, gradients::supported};
 use binade_core::{DType, Finding, Named, NoGradients};
-use binade_master_weights::{HostMasters, MasterWeights, Materialise, Plan, Slot, StepConstants};
+use binade_master_weights::{
+    Facts, HostMasters, MasterWeights, Materialise, Plan, Slot, StepConstants, some,
+};
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -94,17 +96,7 @@ pub fn check_step(
     masters: &HostMasters,
     grads: &Gradients,
 ) -> Result<(), Error> {
-    some(&matched(params, masters, grads)?)
-}
-
-/// At least one gradient, where there are parameters that want some.
-fn some(matched: &[Option<&Tensor>]) -> Result<(), Error> {
-    match matched.len() {
-        parameters if parameters > 0 && matched.iter().all(Option::is_none) => {
-            Err(NoGradients { parameters }.into())
-        }
-        _ => Ok(()),
-    }
+    Ok(some(&matched(params, masters, grads)?)?)
 }
 
 /// Gradients in the parameters' order; all of them fit, or an error before anything has moved.
@@ -113,44 +105,21 @@ fn matched<'g>(
     masters: &HostMasters,
     grads: &'g Gradients,
 ) -> Result<Vec<Option<&'g Tensor>>, Error> {
-    let mut places: HashMap<&Arc<str>, usize> =
-        params.iter().enumerate().map(|(place, param)| (&param.name, place)).collect();
-    let mut matched = vec![None; params.len()];
-    for Named { name, value } in grads.as_stored() {
-        // Taken out, so that a second gradient for it finds nothing.
-        let place = places.remove(name).ok_or_else(|| refuse(name, STRANGER))?;
-        if let Some(grad) = value {
-            supported(grad, "step with gradients of")?;
-            let slot = masters.get(name).ok_or_else(|| refuse(name, LATE))?;
-            fits(grad, &params[place], slot)?;
-            if masters.lacks_master(name, params[place].value.dtype()) {
-                return Err(refuse(name, LOWERED));
-            }
-        }
-        matched[place] = value.as_ref();
+    let facts: Vec<Facts<'_>> = params.iter().map(facts).collect();
+    let entries = grads.as_stored();
+    for grad in entries.iter().filter_map(|entry| entry.value.as_ref()) {
+        supported(grad, "step with gradients of")?;
     }
-    Ok(matched)
+    let shapes = entries.iter().map(|entry| (&entry.name, entry.value.as_ref().map(Tensor::shape)));
+    let places = binade_master_weights::matched(&facts, masters, shapes)?;
+    let grad = |(param, place): (&Named<Tensor>, Option<usize>)| {
+        let Some(place) = place else { return Ok(None) };
+        storable(param.value.dtype())?;
+        Ok(entries[place].value.as_ref())
+    };
+    params.iter().zip(places).map(grad).collect()
 }
 
-/// The parameter may have been replaced since its master was made.
-fn fits(grad: &Tensor, param: &Named<Tensor>, slot: &Slot) -> Result<(), Error> {
-    storable(param.value.dtype())?;
-    if grad.shape() != param.value.shape() {
-        return Err(refuse(&param.name, "its gradient has another shape than the parameter"));
-    }
-    if slot.len != param.value.len() {
-        return Err(refuse(
-            &param.name,
-            "it has another length than when its master was made; start a new optimizer",
-        ));
-    }
-    Ok(())
-}
-
-const LATE: &str = "it joined after its optimizer was made; start a new optimizer";
-const LOWERED: &str = "it was lowered after its optimizer was made, so that there is no master to keep small updates: lower it before, or by the plan's `with_storage`, and start a new optimizer";
-const STRANGER: &str = "a gradient came for it that no parameter of the optimizer is waiting for: it has none of that name, or a gradient had come already";
-
-fn refuse(parameter: &Arc<str>, why: &'static str) -> Error {
-    Error::Parameter { parameter: parameter.clone(), why }
+fn facts(param: &Named<Tensor>) -> Facts<'_> {
+    Facts { name: &param.name, dtype: param.value.dtype(), shape: param.value.shape() }
 }

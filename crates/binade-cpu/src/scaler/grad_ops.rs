@@ -3,7 +3,7 @@
 use super::each;
 use crate::gradients::{Measured, inspect, multiplied, supported, widened};
 use crate::{Cpu, Error, Gradients, Tensor, parallel};
-use binade_core::{Finding, Named};
+use binade_core::{Finding, Named, agree};
 use binade_grad_scaler::{GradOps, Norm, clip_factor, record_norm};
 use binade_master_weights::step::Factor;
 use std::sync::Arc;
@@ -47,7 +47,7 @@ impl GradOps for Cpu {
         let Some(sum) = sum else {
             return if bad { Ok(none_of(grads)) } else { grads.settled() };
         };
-        agree(&sum, &grads)?;
+        agree(shapes(&sum), shapes(&grads))?;
         // Clipped, or never summed before, it may be anything but plain f32.
         let mut sum = sum.settled()?;
         if bad {
@@ -99,24 +99,6 @@ fn add(total: &mut Tensor, grad: &Tensor, factor: Factor) -> Result<(), Error> {
     Ok(())
 }
 
-/// Both sets list the same parameters in the same order, of the same shapes where both have one.
-fn agree(sum: &Gradients, grads: &Gradients) -> Result<(), Error> {
-    let pairs = sum.entries.iter().zip(&grads.entries);
-    let differs = pairs.clone().find(|(a, b)| a.name != b.name || !alike(a, b)).map(|(_, b)| b);
-    let longer = grads.entries.get(sum.entries.len()).or(sum.entries.get(grads.entries.len()));
-    match differs.or(longer) {
-        None => Ok(()),
-        Some(entry) => Err(mismatch(
-            &entry.name,
-            "micro-batches of one window must list the same parameters, of the same shapes, in the same order",
-        )),
-    }
-}
-
-fn alike(a: &Named<Option<Tensor>>, b: &Named<Option<Tensor>>) -> bool {
-    a.value.as_ref().zip(b.value.as_ref()).is_none_or(|(a, b)| a.shape() == b.shape())
-}
-
-fn mismatch(parameter: &Arc<str>, why: &'static str) -> Error {
-    Error::Parameter { parameter: parameter.clone(), why }
+fn shapes(grads: &Gradients) -> impl Iterator<Item = (&Arc<str>, Option<&[usize]>)> {
+    grads.entries.iter().map(|entry| (&entry.name, entry.value.as_ref().map(Tensor::shape)))
 }

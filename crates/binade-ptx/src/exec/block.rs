@@ -4,15 +4,18 @@ use super::{
     Launch,
     copies::Copies,
     shared::{Shared, Wrong},
-    warp::{Lanes, Warp, each},
+    warp::{Group, Lanes, Warp},
 };
 use crate::{
     Dim3, Report,
-    isa::Op,
+    isa::{LANES, Op},
     memory::Global,
     module::{Instruction, Operand, Special},
     report::ReportKind,
 };
+
+/// A lane that did something wrong, and what.
+pub(super) type Stop = (usize, Wrong);
 
 #[derive(Debug)]
 pub(super) struct Block<'a> {
@@ -23,110 +26,98 @@ pub(super) struct Block<'a> {
     /// By thread.
     pub(super) copies: Vec<Copies>,
     ran: &'a mut [bool],
-    steps: &'a mut u64,
+    steps: u64,
 }
 
 impl<'a> Block<'a> {
-    pub(super) fn new(
-        launch: &'a Launch<'a>,
-        place: Dim3,
-        memory: &'a mut Global,
-        ran: &'a mut [bool],
-        steps: &'a mut u64,
-    ) -> Self {
+    pub(super) fn new(launch: &'a Launch<'a>, memory: &'a mut Global, ran: &'a mut [bool]) -> Self {
         let copies = (0..launch.block.volume()).map(|_| Copies::default()).collect();
         let shared = Shared::new(launch.shared_bytes);
-        Self { launch, place, memory, shared, copies, ran, steps }
+        let place = launch.grid.place(0);
+        Self { launch, place, memory, shared, copies, ran, steps: launch.limit }
     }
 
-    pub(super) fn run(mut self) -> Result<(), Report> {
-        let mut warps = self.warps();
+    /// Runs the block at a place of the grid; the one before has ended, and leaves nothing but what it wrote to memory.
+    pub(super) fn run(&mut self, place: Dim3, warps: &mut [Warp]) -> Result<(), Report> {
+        self.place = place;
+        self.shared.restart();
+        self.copies.iter_mut().for_each(Copies::forget);
+        for warp in &mut *warps {
+            warp.restart();
+            self.place_in(warp);
+        }
         loop {
-            for warp in &mut warps {
+            for warp in &mut *warps {
                 self.run_warp(warp)?;
             }
             if warps.iter().all(|warp| warp.live() == 0) {
                 return Ok(());
             }
-            self.barrier(&mut warps)?;
+            self.barrier(warps)?;
         }
     }
 
-    #[expect(clippy::cast_possible_truncation, reason = "a block has at most 1024 threads")]
-    fn warps(&self) -> Vec<Warp> {
-        let threads = self.launch.block.volume() as u32;
-        let firsts = (0..threads).step_by(32);
-        firsts.map(|first| Warp::new(self.launch.entry.registers, first, threads - first)).collect()
+    /// The registers that say which block this is.
+    fn place_in(&self, warp: &mut Warp) {
+        for (register, special) in &self.launch.entry.specials {
+            if let Special::Ctaid(axis) = special {
+                let value = u64::from(self.place.axis(*axis));
+                warp.put(*register, &[value; LANES], Lanes::MAX);
+            }
+        }
     }
 
     /// Until every lane has ended or all of them wait at one barrier.
     fn run_warp(&mut self, warp: &mut Warp) -> Result<(), Report> {
-        while let Some((at, lanes)) = warp.next() {
-            let instruction = &self.launch.entry.code[at];
-            self.count(instruction, warp, lanes)?;
-            let admitted = warp.admitted(instruction.guard, lanes);
-            warp.advance(lanes & !admitted);
-            self.ran[at] |= admitted != 0 || matches!(instruction.op(), Op::Branch);
-            if admitted != 0 {
-                self.step(warp, instruction, admitted)?;
-            }
+        while let Some(mut group) = warp.next() {
+            while self.step(warp, &mut group)? {}
         }
         self.check_waiting(warp)
     }
 
+    /// One instruction; whether the group goes on as it is.
+    fn step(&mut self, warp: &mut Warp, group: &mut Group) -> Result<bool, Report> {
+        let at = &self.launch.entry.code[group.at];
+        self.count(at, warp, group.lanes)?;
+        let lanes = warp.admitted(at.guard, group.lanes);
+        self.ran[group.at] |= lanes != 0 || matches!(at.op(), Op::Branch);
+        if lanes == 0 {
+            return Ok(warp.go_on(group));
+        }
+        match at.op() {
+            Op::Branch => {
+                let [Operand::Target(target)] = at.operands[..] else { return Ok(false) };
+                return Ok(warp.branch(group, lanes, target));
+            }
+            Op::Return => {
+                warp.exited |= lanes;
+                return Ok(warp.stay(group, lanes));
+            }
+            Op::Barrier => {
+                warp.waiting |= lanes;
+                return Ok(warp.stay(group, lanes));
+            }
+            Op::Together(what) => {
+                if !self.together(warp, at, what, lanes)? {
+                    warp.waiting |= lanes;
+                    return Ok(warp.stay(group, lanes));
+                }
+            }
+            _ => {
+                let done = self.act(warp, at, lanes);
+                done.map_err(|(lane, wrong)| self.wrong(at, warp, lane, &wrong))?;
+            }
+        }
+        Ok(warp.go_on(group))
+    }
+
     fn count(&mut self, at: &Instruction, warp: &Warp, lanes: Lanes) -> Result<(), Report> {
         if let Some(left) = self.steps.checked_sub(1) {
-            *self.steps = left;
+            self.steps = left;
             return Ok(());
         }
         let kind = ReportKind::StepLimit { limit: self.launch.limit };
         Err(self.report(at, warp, lanes.trailing_zeros(), kind, None))
-    }
-
-    fn step(&mut self, warp: &mut Warp, at: &Instruction, lanes: Lanes) -> Result<(), Report> {
-        match at.op() {
-            Op::Branch => {
-                let [Operand::Target(target)] = at.operands[..] else { return Ok(()) };
-                warp.jump(lanes, target);
-            }
-            Op::Return => warp.exited |= lanes,
-            Op::Barrier => warp.waiting |= lanes,
-            Op::Shuffle(how) => self.shuffle(warp, at, how, lanes)?,
-            _ => {
-                for lane in each(lanes) {
-                    self.lane(warp, at, lane)
-                        .map_err(|wrong| self.wrong(at, warp, lane, &wrong))?;
-                }
-                warp.advance(lanes);
-            }
-        }
-        Ok(())
-    }
-
-    /// What an operand holds for a lane.
-    #[expect(clippy::cast_possible_truncation, reason = "a lane is below 32")]
-    pub(super) fn value(&self, warp: &Warp, operand: &Operand, lane: usize) -> u64 {
-        match operand {
-            Operand::Register(register) => warp.get(*register, lane),
-            Operand::Value(value) => *value,
-            Operand::Special(special) => {
-                u64::from(self.special(*special, warp.first + lane as u32))
-            }
-            Operand::Address { register, offset } => {
-                register.map_or(0, |register| warp.get(register, lane)).wrapping_add(*offset)
-            }
-            Operand::Vector(_) | Operand::Pair(..) | Operand::Target(_) => 0,
-        }
-    }
-
-    fn special(&self, special: Special, thread: u32) -> u32 {
-        match special {
-            Special::Tid(axis) => self.launch.block.place(u64::from(thread)).axis(axis),
-            Special::Ntid(axis) => self.launch.block.axis(axis),
-            Special::Ctaid(axis) => self.place.axis(axis),
-            Special::Nctaid(axis) => self.launch.grid.axis(axis),
-            Special::LaneId => thread % 32,
-        }
     }
 
     pub(super) fn report(
@@ -140,6 +131,7 @@ impl<'a> Block<'a> {
         self.launch.report(at, kind, self.place, warp.first + lane, address)
     }
 
+    #[cold]
     #[expect(clippy::cast_possible_truncation, reason = "a lane is below 32")]
     fn wrong(&self, at: &Instruction, warp: &Warp, lane: usize, wrong: &Wrong) -> Report {
         let (kind, address) = match wrong {

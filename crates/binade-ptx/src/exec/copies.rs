@@ -18,6 +18,12 @@ pub(super) struct Copies {
 }
 
 impl Copies {
+    /// As new, for the next block.
+    pub(super) fn forget(&mut self) {
+        self.open.clear();
+        self.groups.clear();
+    }
+
     pub(super) fn issue(&mut self, copy: Copy) {
         self.open.push(copy);
     }

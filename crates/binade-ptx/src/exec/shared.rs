@@ -1,34 +1,45 @@
 //! A block's shared memory, and who did what to each byte of it since the last barrier.
 
+use std::num::NonZero;
+
+use super::warp::Warp;
 use crate::{
     memory::{Trouble, aligned},
     report::{Access, ReportKind, Space},
 };
 
 /// Who touched a byte, and when.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 struct Touch {
     thread: u32,
     line: u32,
-    /// Barriers passed by then.
-    interval: u32,
+    /// 0 is before everything: nobody.
+    clock: u32,
+    is_atomic: bool,
 }
 
 #[derive(Clone, Copy, Debug, Default)]
 struct Mark {
-    is_written: bool,
-    writer: Option<Touch>,
+    /// The block that wrote the byte.
+    written_in: u32,
+    writer: Touch,
     /// Two readers that are not the same thread are enough to find one that is not the writer.
-    readers: [Option<Touch>; 2],
+    readers: [Touch; 2],
     /// The line of a `cp.async` that is on its way here.
-    coming: Option<u32>,
+    coming: Option<NonZero<u32>>,
 }
 
+/// The clock ticks at every barrier of the block and of a warp. What was touched since the block's last barrier is ordered with
+/// nothing of other warps, and what was touched since a warp's own with nothing of that warp.
 #[derive(Debug)]
 pub(super) struct Shared {
     bytes: Vec<u8>,
     marks: Vec<Mark>,
-    interval: u32,
+    clock: u32,
+    /// The clock at the block's last barrier.
+    ordered: u32,
+    /// Blocks begun.
+    block: u32,
 }
 
 /// The thread that accesses, and from which line.
@@ -36,6 +47,15 @@ pub(super) struct Shared {
 pub(super) struct By {
     pub(super) thread: u32,
     pub(super) line: u32,
+    /// The clock at its warp's last barrier.
+    pub(super) ordered: u32,
+}
+
+impl By {
+    #[expect(clippy::cast_possible_truncation, reason = "a lane is below 32")]
+    pub(super) fn new(warp: &Warp, lane: usize, line: u32) -> Self {
+        Self { thread: warp.first + lane as u32, line, ordered: warp.ordered }
+    }
 }
 
 /// A race that names threads by number; the block makes places of them.
@@ -64,38 +84,50 @@ impl From<Trouble> for Wrong {
 impl Shared {
     pub(super) fn new(bytes: u64) -> Self {
         let bytes = usize::try_from(bytes).unwrap_or(usize::MAX);
-        Self { bytes: vec![0xff; bytes], marks: vec![Mark::default(); bytes], interval: 0 }
+        let marks = vec![Mark::default(); bytes];
+        Self { bytes: vec![0xff; bytes], marks, clock: 0, ordered: 0, block: 0 }
+    }
+
+    /// As new, for the next block.
+    pub(super) fn restart(&mut self) {
+        self.block += 1;
+        self.barrier();
+        for mark in &mut self.marks {
+            mark.coming = None;
+        }
     }
 
     /// Everything before is ordered before everything after.
     pub(super) fn barrier(&mut self) {
-        self.interval += 1;
+        self.ordered = self.warp_barrier();
     }
 
-    pub(super) fn read(&mut self, address: u64, bytes: u64, by: By) -> Result<Vec<u8>, Wrong> {
-        let from = self.place(address, bytes, Access::Read)?;
-        let range = from..from + usize::try_from(bytes).unwrap_or(usize::MAX);
-        for index in range.clone() {
-            self.check(index, by, Access::Read)?;
-            if !self.marks[index].is_written {
-                let kind = ReportKind::UninitialisedShared { bytes };
+    /// The same within a warp, which keeps what is returned.
+    pub(super) fn warp_barrier(&mut self) -> u32 {
+        self.clock += 1;
+        self.clock
+    }
+
+    /// The bytes of an access, which is checked and noted.
+    pub(super) fn touch(
+        &mut self,
+        address: u64,
+        bytes: usize,
+        access: Access,
+        by: By,
+    ) -> Result<&mut [u8], Wrong> {
+        let from = self.place(address, bytes as u64, access)?;
+        for index in from..from + bytes {
+            if self.is_worth_a_look(index, access) {
+                self.check(index, by, access)?;
+            }
+            if access != Access::Write && self.marks[index].written_in != self.block {
+                let kind = ReportKind::UninitialisedShared { bytes: bytes as u64 };
                 return Err(Trouble { kind, address: Some(address) }.into());
             }
-            self.note_read(index, by);
+            self.note(index, by, access);
         }
-        Ok(self.bytes[range].to_vec())
-    }
-
-    pub(super) fn write(&mut self, address: u64, bytes: &[u8], by: By) -> Result<(), Wrong> {
-        let from = self.place(address, bytes.len() as u64, Access::Write)?;
-        for (index, byte) in (from..).zip(bytes) {
-            self.check(index, by, Access::Write)?;
-            let touch = Touch { thread: by.thread, line: by.line, interval: self.interval };
-            self.marks[index].writer = Some(touch);
-            self.marks[index].is_written = true;
-            self.bytes[index] = *byte;
-        }
-        Ok(())
+        Ok(&mut self.bytes[from..from + bytes])
     }
 
     /// A copy is on its way: nobody may look until it is there.
@@ -103,7 +135,7 @@ impl Shared {
         let from = self.place(address, bytes, Access::Write)?;
         for index in from..from + usize::try_from(bytes).unwrap_or(usize::MAX) {
             self.check(index, by, Access::Write)?;
-            self.marks[index].coming = Some(by.line);
+            self.marks[index].coming = NonZero::new(by.line);
         }
         Ok(())
     }
@@ -111,10 +143,11 @@ impl Shared {
     /// A copy is there.
     pub(super) fn arrive(&mut self, address: u64, bytes: &[u8], by: By) -> Result<(), Wrong> {
         let from = self.place(address, bytes.len() as u64, Access::Write)?;
-        for index in from..from + bytes.len() {
-            self.marks[index].coming = None;
+        for mark in &mut self.marks[from..from + bytes.len()] {
+            mark.coming = None;
         }
-        self.write(address, bytes, by)
+        self.touch(address, bytes.len(), Access::Write, by)?.copy_from_slice(bytes);
+        Ok(())
     }
 
     fn place(&self, address: u64, bytes: u64, access: Access) -> Result<usize, Trouble> {
@@ -127,37 +160,70 @@ impl Shared {
         place.ok_or(Trouble { kind, address: Some(address) })
     }
 
-    /// Whether another thread has touched the byte since the last barrier, and one of the two writes.
+    /// Whether anybody touched the byte since the block's last barrier in a way that may be wrong now.
+    fn is_worth_a_look(&self, index: usize, access: Access) -> bool {
+        let mark = &self.marks[index];
+        let was_read = || mark.readers.iter().any(|reader| reader.clock >= self.ordered);
+        mark.coming.is_some()
+            || mark.writer.clock >= self.ordered
+            || (access != Access::Read && was_read())
+    }
+
+    /// Whether nothing orders a touch before what this thread does now.
+    fn is_open(&self, touch: &Touch, by: By) -> bool {
+        let is_mate = || touch.thread / 32 == by.thread / 32;
+        touch.clock >= self.ordered
+            && touch.thread != by.thread
+            && (touch.clock >= by.ordered || !is_mate())
+    }
+
+    /// Whether another thread has touched the byte since a barrier, and one of the two writes; atomics do not race with each other.
     fn check(&self, index: usize, by: By, access: Access) -> Result<(), Wrong> {
         let (mark, address) = (&self.marks[index], index as u64);
         if let Some(issued) = mark.coming {
-            let kind = ReportKind::UnfinishedCopy { access, issued };
+            let kind = ReportKind::UnfinishedCopy { access, issued: issued.get() };
             return Err(Trouble { kind, address: Some(address) }.into());
         }
-        let is_other = |touch: &Touch| touch.thread != by.thread && touch.interval == self.interval;
-        let race = |touch: Touch, other_access| {
+        let race = |touch: &Touch, other_access| {
             let (other, other_line) = (touch.thread, touch.line);
             Err(Wrong::Race(Race { access, other, other_access, other_line, address }))
         };
-        if let Some(writer) = mark.writer.filter(is_other) {
-            return race(writer, Access::Write);
+        let is_atomic = mark.writer.is_atomic;
+        if self.is_open(&mark.writer, by) && !(is_atomic && access == Access::Atomic) {
+            return race(&mark.writer, if is_atomic { Access::Atomic } else { Access::Write });
         }
-        match mark.readers.into_iter().flatten().find(is_other) {
-            Some(reader) if access == Access::Write => race(reader, Access::Read),
+        match mark.readers.iter().find(|reader| self.is_open(reader, by)) {
+            Some(reader) if access != Access::Read => race(reader, Access::Read),
             _ => Ok(()),
         }
     }
 
-    fn note_read(&mut self, index: usize, by: By) {
-        let interval = self.interval;
-        let readers = &mut self.marks[index].readers;
-        let is_here = |touch: &Touch| touch.interval == interval;
-        if readers.iter().flatten().any(|touch| is_here(touch) && touch.thread == by.thread) {
-            return;
+    fn note(&mut self, index: usize, by: By, access: Access) {
+        let touch = Touch { thread: by.thread, line: by.line, clock: self.clock, is_atomic: false };
+        let mark = &mut self.marks[index];
+        match access {
+            Access::Read => self.note_read(index, touch, by),
+            Access::Write => (mark.writer, mark.written_in) = (touch, self.block),
+            // One's own write just before still races with others.
+            Access::Atomic => {
+                let last = &mark.writer;
+                let was_plain = last.thread == by.thread && !last.is_atomic;
+                let is_atomic = !(was_plain && last.clock >= self.ordered);
+                mark.writer = Touch { is_atomic, ..touch };
+            }
         }
-        if let Some(free) = readers.iter_mut().find(|reader| !reader.as_ref().is_some_and(is_here))
-        {
-            *free = Some(Touch { thread: by.thread, line: by.line, interval });
+    }
+
+    /// In the place of one who read before the last barrier, of the block or of the warp that they share.
+    fn note_read(&mut self, index: usize, touch: Touch, by: By) {
+        let readers = &mut self.marks[index].readers;
+        let (block, warp) = (self.ordered, self.ordered.max(by.ordered));
+        let is_mate = |reader: &Touch| reader.thread / 32 == touch.thread / 32;
+        let is_past = |reader: &Touch| reader.clock < if is_mate(reader) { warp } else { block };
+        if let Some(own) = readers.iter_mut().find(|reader| reader.thread == touch.thread) {
+            *own = touch;
+        } else if let Some(free) = readers.iter_mut().find(|reader| is_past(reader)) {
+            *free = touch;
         }
     }
 }
@@ -167,34 +233,79 @@ mod tests {
     use super::*;
 
     fn by(thread: u32) -> By {
-        By { thread, line: 1 }
+        By { thread, line: 1, ordered: 0 }
+    }
+
+    fn shared() -> Shared {
+        let mut shared = Shared::new(8);
+        shared.restart();
+        shared
+    }
+
+    fn races(outcome: Result<&mut [u8], Wrong>, with: u32) -> bool {
+        matches!(outcome, Err(Wrong::Race(Race { other, .. })) if other == with)
     }
 
     #[test]
     fn a_barrier_orders_what_would_race() {
-        let mut shared = Shared::new(8);
-        shared.write(0, &[1; 4], by(0)).unwrap();
-        assert!(matches!(shared.read(0, 4, by(1)), Err(Wrong::Race(Race { other: 0, .. }))));
+        let mut shared = shared();
+        shared.touch(0, 4, Access::Write, by(0)).unwrap().copy_from_slice(&[1; 4]);
+        assert!(races(shared.touch(0, 4, Access::Read, by(1)), 0));
         shared.barrier();
-        assert_eq!(shared.read(0, 4, by(1)).unwrap(), [1; 4]);
+        assert_eq!(shared.touch(0, 4, Access::Read, by(1)).unwrap(), [1; 4]);
     }
 
     #[test]
     fn a_write_after_another_threads_read_races_though_the_writer_read_too() {
-        let mut shared = Shared::new(4);
-        shared.write(0, &[1; 4], by(0)).unwrap();
+        let mut shared = shared();
+        shared.touch(0, 4, Access::Write, by(0)).unwrap();
         shared.barrier();
-        shared.read(0, 4, by(0)).unwrap();
-        shared.read(0, 4, by(1)).unwrap();
-        assert!(matches!(shared.write(0, &[2; 4], by(0)), Err(Wrong::Race(Race { other: 1, .. }))));
+        shared.touch(0, 4, Access::Read, by(0)).unwrap();
+        shared.touch(0, 4, Access::Read, by(1)).unwrap();
+        assert!(races(shared.touch(0, 4, Access::Write, by(0)), 1));
     }
 
     #[test]
     fn reads_do_not_race_with_reads_nor_a_thread_with_itself() {
-        let mut shared = Shared::new(4);
-        shared.write(0, &[1; 4], by(0)).unwrap();
-        shared.write(0, &[2; 4], by(0)).unwrap();
+        let mut shared = shared();
+        shared.touch(0, 4, Access::Write, by(0)).unwrap();
+        shared.touch(0, 4, Access::Write, by(0)).unwrap();
         shared.barrier();
-        assert!(shared.read(0, 4, by(1)).is_ok() && shared.read(0, 4, by(2)).is_ok());
+        assert!(shared.touch(0, 4, Access::Read, by(1)).is_ok());
+        assert!(shared.touch(0, 4, Access::Read, by(2)).is_ok());
+    }
+
+    #[test]
+    fn atomics_race_with_reads_and_writes_and_not_with_each_other() {
+        let mut shared = shared();
+        shared.touch(0, 4, Access::Write, by(0)).unwrap();
+        shared.barrier();
+        assert!(shared.touch(0, 4, Access::Atomic, by(1)).is_ok());
+        assert!(shared.touch(0, 4, Access::Atomic, by(2)).is_ok());
+        assert!(races(shared.touch(0, 4, Access::Read, by(3)), 2));
+        shared.barrier();
+        shared.touch(0, 4, Access::Write, by(1)).unwrap();
+        shared.touch(0, 4, Access::Atomic, by(1)).unwrap();
+        assert!(races(shared.touch(0, 4, Access::Atomic, by(2)), 1));
+    }
+
+    #[test]
+    fn a_warps_barrier_orders_its_own_lanes_and_no_others() {
+        let mut shared = shared();
+        shared.touch(0, 4, Access::Write, by(0)).unwrap();
+        let ordered = shared.warp_barrier();
+        let mate = By { ordered, ..by(1) };
+        assert!(shared.touch(0, 4, Access::Read, mate).is_ok());
+        assert!(races(shared.touch(0, 4, Access::Read, by(32)), 0));
+        assert!(races(shared.touch(0, 4, Access::Write, By { ordered, ..by(2) }), 1));
+    }
+
+    #[test]
+    fn a_block_does_not_see_what_the_one_before_wrote() {
+        let mut shared = shared();
+        shared.touch(0, 4, Access::Write, by(0)).unwrap();
+        shared.restart();
+        let found = shared.touch(0, 4, Access::Read, by(0));
+        assert!(matches!(found, Err(Wrong::Trouble(_))));
     }
 }

@@ -2,54 +2,65 @@
 
 use super::{
     block::Block,
-    warp::{Lanes, Warp, each},
+    warp::{Lanes, Warp, each, set},
 };
 use crate::{
     Report,
-    isa::{Op, Shuffle},
-    module::Instruction,
+    isa::{LANES, Op, Shuffle, Together, Values, Vote},
+    module::{Instruction, Operand},
     report::ReportKind,
 };
 
 impl Block<'_> {
-    /// All lanes of the mask at once; until they are all here, those that are wait.
-    pub(super) fn shuffle(
+    /// All lanes of the mask at once; until they are all here, those that are wait, and the answer is no.
+    pub(super) fn together(
         &mut self,
+        warp: &mut Warp,
+        at: &Instruction,
+        what: Together,
+        lanes: Lanes,
+    ) -> Result<bool, Report> {
+        let masks = masks(warp, at);
+        if absent(&masks, lanes) != 0 {
+            return Ok(false);
+        }
+        match what {
+            Together::Shuffle(how) => self.shuffle(warp, at, how, lanes)?,
+            Together::Vote(vote) => cast(warp, at, vote, &masks, lanes),
+            Together::Reduce(f) => reduce(warp, at, f, &masks, lanes),
+            // Lanes that are left out are ordered with nobody, so all must come for the clock to tick.
+            Together::Barrier if lanes == warp.live() => {
+                let is_whole = each(lanes).all(|lane| masks[lane] & lanes == lanes);
+                warp.ordered = if is_whole { self.shared.warp_barrier() } else { warp.ordered };
+            }
+            Together::Barrier => {}
+        }
+        Ok(true)
+    }
+
+    fn shuffle(
+        &self,
         warp: &mut Warp,
         at: &Instruction,
         how: Shuffle,
         lanes: Lanes,
     ) -> Result<(), Report> {
-        if self.absent(warp, at, lanes) != 0 {
-            warp.waiting |= lanes;
-            return Ok(());
-        }
-        let mut results = Vec::new();
+        let (masks, values) = (masks(warp, at), *warp.operand(at, 1));
+        let (distance, clamp) = (*warp.operand(at, 2), *warp.operand(at, 3));
+        let (mut to, mut inside) = ([0; LANES], [0; LANES]);
         for lane in each(lanes) {
-            let operand = |index: usize| self.value(warp, &at.operands[index], lane);
-            let (source, is_inside) = source(how, lane as u64, operand(2), operand(3));
-            if lanes >> source & 1 == 0 || self.mask(warp, at, lane) >> source & 1 == 0 {
+            let (source, is_inside) = source(how, lane as u64, distance[lane], clamp[lane]);
+            if (lanes & masks[lane]) >> source & 1 == 0 {
                 let kind = ReportKind::DivergentShuffle { lane: source };
                 return Err(self.report(at, warp, lowest(1 << lane), kind, None));
             }
-            results.push((lane, self.value(warp, &at.operands[1], source as usize), is_inside));
+            (to[lane], inside[lane]) = (values[source as usize], u64::from(is_inside));
         }
-        for (lane, result, is_inside) in results {
-            warp.set_shuffled(&at.operands[0], lane, result, is_inside);
+        warp.put(at.register(0), &to, lanes);
+        if let Operand::Pair(_, predicate) = at.operands[0] {
+            warp.put(predicate, &inside, lanes);
         }
-        warp.advance(lanes);
         Ok(())
-    }
-
-    /// Lanes that the masks of `lanes` name and that are not among them; a lane whose own mask leaves it out counts as absent.
-    fn absent(&self, warp: &Warp, at: &Instruction, lanes: Lanes) -> Lanes {
-        let masks = each(lanes).map(|lane| (self.mask(warp, at, lane), 1 << lane));
-        masks.fold(0, |absent, (mask, own)| absent | (mask & !lanes) | (own & !mask))
-    }
-
-    #[expect(clippy::cast_possible_truncation, reason = "a 32-bit register's bits")]
-    fn mask(&self, warp: &Warp, at: &Instruction, lane: usize) -> Lanes {
-        self.value(warp, &at.operands[4], lane) as Lanes
     }
 
     /// A warp has stopped: right only if nobody waits, or all that have not ended wait at the same barrier.
@@ -59,10 +70,11 @@ impl Block<'_> {
         let here = warp.standing(lowest_at);
         let at = &self.launch.entry.code[lowest_at];
         let lanes = warp.admitted(at.guard, here);
+        let missing = || lowest(absent(&masks(warp, at), lanes));
         let kind = match at.op() {
-            Op::Shuffle(_) => {
-                ReportKind::DivergentShuffle { lane: lowest(self.absent(warp, at, lanes)) }
-            }
+            Op::Together(Together::Shuffle(_)) => ReportKind::DivergentShuffle { lane: missing() },
+            Op::Together(Together::Barrier) => ReportKind::DivergentWarpBarrier { lane: missing() },
+            Op::Together(_) => ReportKind::DivergentVote { lane: missing() },
             _ if here == live => return Ok(()),
             _ => ReportKind::DivergentBarrier { missing: self.thread(warp, lowest(live & !here)) },
         };
@@ -86,7 +98,7 @@ impl Block<'_> {
             ));
         }
         for warp in warps {
-            warp.advance(warp.live());
+            warp.pass();
         }
         self.shared.barrier();
         Ok(())
@@ -95,6 +107,53 @@ impl Block<'_> {
     fn thread(&self, warp: &Warp, lane: u32) -> crate::Dim3 {
         self.launch.block.place(u64::from(warp.first + lane))
     }
+}
+
+/// The lanes that each lane says take part: the last operand.
+#[expect(clippy::cast_possible_truncation, reason = "a 32-bit register's bits")]
+fn masks(warp: &Warp, at: &Instruction) -> [Lanes; LANES] {
+    warp.operand(at, at.operands.len() - 1).map(|mask| mask as Lanes)
+}
+
+/// Lanes that the masks of `lanes` name and that are not among them; a lane whose own mask leaves it out counts as absent.
+fn absent(masks: &[Lanes; LANES], lanes: Lanes) -> Lanes {
+    each(lanes)
+        .fold(0, |absent, lane| absent | (masks[lane] & !lanes) | ((1 << lane) & !masks[lane]))
+}
+
+/// Each lane hears those of its mask.
+fn cast(warp: &mut Warp, at: &Instruction, vote: Vote, masks: &[Lanes; LANES], lanes: Lanes) {
+    let values = *warp.operand(at, 1);
+    let yes = set(&values);
+    let result = |lane: usize| {
+        let (mask, yes) = (masks[lane], yes & masks[lane]);
+        match vote {
+            Vote::All => u64::from(yes == mask),
+            Vote::Any => u64::from(yes != 0),
+            Vote::Uniform => u64::from(yes == mask || yes == 0),
+            Vote::Ballot => u64::from(yes),
+            Vote::Match => u64::from(alike(&values, lane) & mask),
+        }
+    };
+    warp.put(at.register(0), &std::array::from_fn(result), lanes);
+}
+
+/// Lanes with the same value as this one.
+fn alike(values: &Values, lane: usize) -> Lanes {
+    set(&values.map(|value| u64::from(value == values[lane])))
+}
+
+fn reduce(
+    warp: &mut Warp,
+    at: &Instruction,
+    f: fn(u64, u64) -> u64,
+    masks: &[Lanes; LANES],
+    lanes: Lanes,
+) {
+    let values = *warp.operand(at, 1);
+    let result =
+        |lane: usize| each(masks[lane]).map(|lane| values[lane]).reduce(f).unwrap_or_default();
+    warp.put(at.register(0), &std::array::from_fn(result), lanes);
 }
 
 fn lowest(lanes: Lanes) -> u32 {

@@ -1,27 +1,72 @@
-//! Jumps, barriers, shuffles, and waiting for copies.
+//! Jumps, barriers, what lanes do together, and waiting for copies.
 
 use super::{
-    Class::W32,
+    Class::{Predicate, W32, W64},
     Form,
-    Kind::{Exactly, From, Label, Memory, Number, ToMaybeAlso},
-    Op, Shuffle, Space,
+    Kind::{self, Exactly, From, Label, Memory, Number, To, ToMaybeAlso},
+    Op, Shuffle, Space, Together, Vote,
 };
 use crate::module::Capability;
 
 /// Result and whether the source lane was in the segment, value, lane or distance, clamp, lanes that take part.
-const SHUFFLE: &[super::Kind] = &[ToMaybeAlso(W32), From(W32), From(W32), From(W32), From(W32)];
+const SHUFFLE: &[Kind] = &[ToMaybeAlso(W32), From(W32), From(W32), From(W32), From(W32)];
+/// Result, what a lane says, lanes that take part.
+const VOTE: &[Kind] = &[To(Predicate), From(Predicate), From(W32)];
+const REDUCE: &[Kind] = &[To(W32), From(W32), From(W32)];
+
+const fn shuffle(how: Shuffle) -> Op {
+    Op::Together(Together::Shuffle(how))
+}
+
+const fn vote(what: Vote) -> Op {
+    Op::Together(Together::Vote(what))
+}
+
+const fn reduce(name: &'static str, f: fn(u64, u64) -> u64) -> Form {
+    Form::new(name, REDUCE, Op::Together(Together::Reduce(f))).since(Capability::SM_80)
+}
 
 pub(super) const FORMS: &[Form] = &[
     Form::new("bra", &[Label], Op::Branch),
     // The suffix promises that all lanes go the same way; nothing hangs on it here.
     Form::new("bra.uni", &[Label], Op::Branch),
     Form::new("ret", &[], Op::Return),
+    Form::new("exit", &[], Op::Return),
+    Form::new("trap", &[], Op::Trap),
     // Barrier 0 is the one that `__syncthreads` waits at; the other fifteen are not told apart here, and refused.
     Form::new("bar.sync", &[Exactly(0)], Op::Barrier),
-    Form::new("shfl.sync.up.b32", SHUFFLE, Op::Shuffle(Shuffle::Up)),
-    Form::new("shfl.sync.down.b32", SHUFFLE, Op::Shuffle(Shuffle::Down)),
-    Form::new("shfl.sync.bfly.b32", SHUFFLE, Op::Shuffle(Shuffle::Butterfly)),
-    Form::new("shfl.sync.idx.b32", SHUFFLE, Op::Shuffle(Shuffle::Index)),
+    Form::new("barrier.sync", &[Exactly(0)], Op::Barrier),
+    Form::new("barrier.sync.aligned", &[Exactly(0)], Op::Barrier),
+    Form::new("bar.warp.sync", &[From(W32)], Op::Together(Together::Barrier)),
+    Form::new("membar.cta", &[], Op::Fence),
+    Form::new("membar.gl", &[], Op::Fence),
+    Form::new("membar.sys", &[], Op::Fence),
+    Form::new("fence.acq_rel.cta", &[], Op::Fence),
+    Form::new("fence.acq_rel.gpu", &[], Op::Fence),
+    Form::new("fence.acq_rel.sys", &[], Op::Fence),
+    Form::new("fence.sc.cta", &[], Op::Fence),
+    Form::new("fence.sc.gpu", &[], Op::Fence),
+    Form::new("fence.sc.sys", &[], Op::Fence),
+    Form::new("activemask.b32", &[To(W32)], Op::ActiveMask),
+    Form::new("shfl.sync.up.b32", SHUFFLE, shuffle(Shuffle::Up)),
+    Form::new("shfl.sync.down.b32", SHUFFLE, shuffle(Shuffle::Down)),
+    Form::new("shfl.sync.bfly.b32", SHUFFLE, shuffle(Shuffle::Butterfly)),
+    Form::new("shfl.sync.idx.b32", SHUFFLE, shuffle(Shuffle::Index)),
+    Form::new("vote.sync.all.pred", VOTE, vote(Vote::All)),
+    Form::new("vote.sync.any.pred", VOTE, vote(Vote::Any)),
+    Form::new("vote.sync.uni.pred", VOTE, vote(Vote::Uniform)),
+    Form::new("vote.sync.ballot.b32", &[To(W32), From(Predicate), From(W32)], vote(Vote::Ballot)),
+    Form::new("match.any.sync.b32", REDUCE, vote(Vote::Match)),
+    Form::new("match.any.sync.b64", &[To(W32), From(W64), From(W32)], vote(Vote::Match)),
+    reduce("redux.sync.add.u32", |a, b| a.wrapping_add(b) & 0xffff_ffff),
+    reduce("redux.sync.add.s32", |a, b| a.wrapping_add(b) & 0xffff_ffff),
+    reduce("redux.sync.min.u32", Ord::min),
+    reduce("redux.sync.max.u32", Ord::max),
+    reduce("redux.sync.min.s32", |a, b| if flipped(a) < flipped(b) { a } else { b }),
+    reduce("redux.sync.max.s32", |a, b| if flipped(a) > flipped(b) { a } else { b }),
+    reduce("redux.sync.and.b32", |a, b| a & b),
+    reduce("redux.sync.or.b32", |a, b| a | b),
+    reduce("redux.sync.xor.b32", |a, b| a ^ b),
     Form::new(
         "cp.async.cg.shared.global",
         &[Memory(Space::Shared), Memory(Space::Global), Exactly(16)],
@@ -31,3 +76,8 @@ pub(super) const FORMS: &[Form] = &[
     Form::new("cp.async.commit_group", &[], Op::CopyCommit).since(Capability::SM_80),
     Form::new("cp.async.wait_group", &[Number], Op::CopyWait).since(Capability::SM_80),
 ];
+
+/// Signed words in the order of unsigned ones.
+fn flipped(word: u64) -> u64 {
+    word ^ 0x8000_0000
+}

@@ -1,13 +1,12 @@
-//! Arithmetic on f32, and conversions between it and the 16-bit types. Round to nearest even, subnormals kept, unless a suffix
-//! says otherwise; NaN results are the canonical NaN that the ISA names (0x7fffffff, and 0x7fff in 16 bits).
-
-use half::{bf16, f16};
+//! Arithmetic on f32. Round to nearest even, subnormals kept, unless a suffix says otherwise.
 
 use super::{
-    Class::{W16, W32},
+    Class::W32,
     Form,
     Kind::{From, To},
-    Op,
+    Op, Values,
+    lanes::{one, three, two},
+    number::{f32_of, of_f32},
 };
 use crate::module::Capability;
 
@@ -16,66 +15,60 @@ const TWO: &[super::Kind] = &[To(W32), From(W32), From(W32)];
 const THREE: &[super::Kind] = &[To(W32), From(W32), From(W32), From(W32)];
 
 pub(super) const FORMS: &[Form] = &[
-    Form::new("add.rn.f32", TWO, Op::Two(add)),
-    Form::new("sub.rn.f32", TWO, Op::Two(sub)),
-    Form::new("mul.rn.f32", TWO, Op::Two(mul)),
-    Form::new("div.rn.f32", TWO, Op::Two(|a, b| bits(value(a) / value(b)))),
-    Form::new("fma.rn.f32", THREE, Op::Three(|a, b, c| bits(value(a).mul_add(value(b), value(c))))),
-    Form::new("sqrt.rn.f32", ONE, Op::One(|a| bits(value(a).sqrt()))),
-    Form::new("abs.f32", ONE, Op::One(|a| a & 0x7fff_ffff)),
-    Form::new("neg.f32", ONE, Op::One(|a| a ^ 0x8000_0000)),
-    Form::new(
-        "cvt.f32.f16",
-        &[To(W32), From(W16)],
-        Op::One(|a| bits(f16::from_bits(low16(a)).to_f32())),
-    ),
-    Form::new("cvt.rn.f16.f32", &[To(W16), From(W32)], Op::One(to_f16)),
-    Form::new("cvt.rn.bf16.f32", &[To(W16), From(W32)], Op::One(to_bf16)).since(Capability::SM_80),
+    Form::new("add.rn.f32", TWO, two!(add)),
+    Form::new("sub.rn.f32", TWO, two!(sub)),
+    Form::new("mul.rn.f32", TWO, two!(mul)),
+    Form::new("div.rn.f32", TWO, two!(|a, b| of_f32(f32_of(a) / f32_of(b)))),
+    Form::new("fma.rn.f32", THREE, three!(fma)),
+    Form::new("sqrt.rn.f32", ONE, one!(|a| of_f32(f32_of(a).sqrt()))),
+    Form::new("rcp.rn.f32", ONE, one!(|a| of_f32(1.0 / f32_of(a)))),
+    Form::new("abs.f32", ONE, one!(|a| a & 0x7fff_ffff)),
+    Form::new("neg.f32", ONE, one!(|a| a ^ 0x8000_0000)),
+    // The sign of the first, the rest of the second.
+    Form::new("copysign.f32", TWO, two!(|a, b| (a & 0x8000_0000) | (b & 0x7fff_ffff))),
+    Form::new("min.f32", TWO, two!(|a, b| of_f32(least(f32_of(a), f32_of(b))))),
+    Form::new("max.f32", TWO, two!(|a, b| of_f32(most(f32_of(a), f32_of(b))))),
+    Form::new("min.NaN.f32", TWO, two!(|a, b| or_nan(a, b, least))).since(Capability::SM_80),
+    Form::new("max.NaN.f32", TWO, two!(|a, b| or_nan(a, b, most))).since(Capability::SM_80),
     // Not reproducible, and refused unless asked for.
-    Form::new("add.f32", TWO, Op::Two(add)),
-    Form::new("sub.f32", TWO, Op::Two(sub)),
-    Form::new("mul.f32", TWO, Op::Two(mul)),
-    Form::new("add.ftz.f32", TWO, Op::Two(|a, b| flushed(add(flushed(a), flushed(b))))),
-    Form::new("mul.ftz.f32", TWO, Op::Two(|a, b| flushed(mul(flushed(a), flushed(b))))),
+    Form::new("add.f32", TWO, two!(add)),
+    Form::new("sub.f32", TWO, two!(sub)),
+    Form::new("mul.f32", TWO, two!(mul)),
+    Form::new("add.ftz.f32", TWO, two!(|a, b| flushed(add(flushed(a), flushed(b))))),
+    Form::new("mul.ftz.f32", TWO, two!(|a, b| flushed(mul(flushed(a), flushed(b))))),
 ];
 
 fn add(a: u64, b: u64) -> u64 {
-    bits(value(a) + value(b))
+    of_f32(f32_of(a) + f32_of(b))
 }
 
 fn sub(a: u64, b: u64) -> u64 {
-    bits(value(a) - value(b))
+    of_f32(f32_of(a) - f32_of(b))
 }
 
 fn mul(a: u64, b: u64) -> u64 {
-    bits(value(a) * value(b))
+    of_f32(f32_of(a) * f32_of(b))
 }
 
-#[expect(clippy::cast_possible_truncation, reason = "a 32-bit register's bits")]
-fn value(register: u64) -> f32 {
-    f32::from_bits(register as u32)
+fn fma(a: u64, b: u64, c: u64) -> u64 {
+    of_f32(f32_of(a).mul_add(f32_of(b), f32_of(c)))
 }
 
-fn bits(value: f32) -> u64 {
-    if value.is_nan() { 0x7fff_ffff } else { u64::from(value.to_bits()) }
+/// NaN only if both are; -0 is less than +0.
+fn least(a: f32, b: f32) -> f32 {
+    if b.is_nan() || a < b || (a == b && a.is_sign_negative()) { a } else { b }
 }
 
-#[expect(clippy::cast_possible_truncation, reason = "a 16-bit register's bits")]
-fn low16(register: u64) -> u16 {
-    register as u16
+fn most(a: f32, b: f32) -> f32 {
+    if b.is_nan() || a > b || (a == b && a.is_sign_positive()) { a } else { b }
 }
 
-fn to_f16(register: u64) -> u64 {
-    let half = f16::from_f32(value(register));
-    if half.is_nan() { 0x7fff } else { u64::from(half.to_bits()) }
-}
-
-fn to_bf16(register: u64) -> u64 {
-    let half = bf16::from_f32(value(register));
-    if half.is_nan() { 0x7fff } else { u64::from(half.to_bits()) }
+fn or_nan(a: u64, b: u64, pick: fn(f32, f32) -> f32) -> u64 {
+    let (a, b) = (f32_of(a), f32_of(b));
+    of_f32(if a.is_nan() || b.is_nan() { f32::NAN } else { pick(a, b) })
 }
 
 /// Subnormals to a zero of the same sign.
 fn flushed(register: u64) -> u64 {
-    if value(register).is_subnormal() { register & 0x8000_0000 } else { register }
+    if f32_of(register).is_subnormal() { register & 0x8000_0000 } else { register }
 }

@@ -1,72 +1,97 @@
-//! Integer arithmetic, logic, comparison and selection.
+//! Integer arithmetic, by width and sign.
 #![expect(
     clippy::cast_possible_truncation,
     clippy::cast_possible_wrap,
     clippy::cast_sign_loss,
+    clippy::cast_lossless,
     reason = "a register's low bits, read as the type that the form names"
 )]
 
 use super::{
-    Class::{Predicate, W16, W32, W64},
+    Class::{W16, W32, W64},
     Form,
     Kind::{self, From, To},
-    Op,
+    Op, Values,
+    lanes::{one, three, two},
 };
 
-const TWO_16: &[Kind] = &[To(W16), From(W16), From(W16)];
-const TWO_32: &[Kind] = &[To(W32), From(W32), From(W32)];
-const TWO_64: &[Kind] = &[To(W64), From(W64), From(W64)];
-const TWO_P: &[Kind] = &[To(Predicate), From(Predicate), From(Predicate)];
-const WIDE: &[Kind] = &[To(W64), From(W32), From(W32)];
-const SET_16: &[Kind] = &[To(Predicate), From(W16), From(W16)];
-const SET_32: &[Kind] = &[To(Predicate), From(W32), From(W32)];
-const SELECT_16: &[Kind] = &[To(W16), From(W16), From(W16), From(Predicate)];
-const SELECT_32: &[Kind] = &[To(W32), From(W32), From(W32), From(Predicate)];
+/// Operands of a form from registers of one class to one of another.
+macro_rules! operands {
+    ($to:ident: $($from:ident),+) => {
+        const { &[To($to), $(From($from)),+] as &'static [Kind] }
+    };
+}
 
-pub(super) const FORMS: &[Form] = &[
-    Form::new("add.s32", TWO_32, Op::Two(|a, b| low(a.wrapping_add(b)))),
-    Form::new("add.s64", TWO_64, Op::Two(u64::wrapping_add)),
-    Form::new("sub.s32", TWO_32, Op::Two(|a, b| low(a.wrapping_sub(b)))),
-    Form::new("mul.lo.s32", TWO_32, Op::Two(|a, b| low(a.wrapping_mul(b)))),
-    Form::new("mul.wide.u32", WIDE, Op::Two(|a, b| a * b)),
-    Form::new("mul.wide.s32", WIDE, Op::Two(|a, b| (signed(a) * signed(b)) as u64)),
-    Form::new(
-        "mad.lo.s32",
-        &[To(W32), From(W32), From(W32), From(W32)],
-        Op::Three(|a, b, c| low(a.wrapping_mul(b).wrapping_add(c))),
-    ),
-    Form::new("and.b16", TWO_16, Op::Two(|a, b| a & b)),
-    Form::new("and.b32", TWO_32, Op::Two(|a, b| a & b)),
-    Form::new("and.pred", TWO_P, Op::Two(|a, b| a & b)),
-    Form::new("or.b16", TWO_16, Op::Two(|a, b| a | b)),
-    Form::new("or.b32", TWO_32, Op::Two(|a, b| a | b)),
-    Form::new("or.pred", TWO_P, Op::Two(|a, b| a | b)),
-    Form::new("not.pred", &[To(Predicate), From(Predicate)], Op::One(|a| a ^ 1)),
-    // A shift by the width or more gives zero, not a shift by the remainder.
-    Form::new("shl.b32", TWO_32, Op::Two(|a, b| if b < 32 { low(a << b) } else { 0 })),
-    Form::new("shr.u32", TWO_32, Op::Two(|a, b| if b < 32 { a >> b } else { 0 })),
-    Form::new("setp.eq.s16", SET_16, Op::Two(|a, b| u64::from(a == b))),
-    Form::new("setp.ne.s16", SET_16, Op::Two(|a, b| u64::from(a != b))),
-    Form::new("setp.eq.s32", SET_32, Op::Two(|a, b| u64::from(a == b))),
-    Form::new("setp.ne.s32", SET_32, Op::Two(|a, b| u64::from(a != b))),
-    Form::new("setp.lt.s32", SET_32, Op::Two(|a, b| u64::from(signed(a) < signed(b)))),
-    Form::new("setp.ge.s32", SET_32, Op::Two(|a, b| u64::from(signed(a) >= signed(b)))),
-    Form::new("setp.lt.u32", SET_32, Op::Two(|a, b| u64::from(a < b))),
-    Form::new("setp.gt.u32", SET_32, Op::Two(|a, b| u64::from(a > b))),
-    Form::new("setp.ge.u32", SET_32, Op::Two(|a, b| u64::from(a >= b))),
-    Form::new("selp.u16", SELECT_16, Op::Three(select)),
-    Form::new("selp.b32", SELECT_32, Op::Three(select)),
-    Form::new("selp.u32", SELECT_32, Op::Three(select)),
+/// `$t` is the type that PTX names, `$u` the unsigned one of its width: what a register's bits are.
+macro_rules! arithmetic {
+    ($name:literal, $class:ident, $t:ty, $u:ty) => {
+        &[
+            Form::new(concat!("add.", $name), operands!($class: $class, $class), two!(|a, b| (a as $u).wrapping_add(b as $u) as u64)),
+            Form::new(concat!("sub.", $name), operands!($class: $class, $class), two!(|a, b| (a as $u).wrapping_sub(b as $u) as u64)),
+            Form::new(concat!("mul.lo.", $name), operands!($class: $class, $class), two!(|a, b| (a as $u).wrapping_mul(b as $u) as u64)),
+            Form::new(
+                concat!("mul.hi.", $name),
+                operands!($class: $class, $class),
+                two!(|a, b| ((a as $t as i128).wrapping_mul(b as $t as i128) >> <$u>::BITS) as $u as u64),
+            ),
+            Form::new(
+                concat!("mad.lo.", $name),
+                operands!($class: $class, $class, $class),
+                three!(|a, b, c| (a as $u).wrapping_mul(b as $u).wrapping_add(c as $u) as u64),
+            ),
+            Form::new(concat!("min.", $name), operands!($class: $class, $class), two!(|a, b| (a as $t).min(b as $t) as $u as u64)),
+            Form::new(concat!("max.", $name), operands!($class: $class, $class), two!(|a, b| (a as $t).max(b as $t) as $u as u64)),
+            // By zero the ISA leaves the result open; here, as GPUs have it, all bits are set, and the remainder is the dividend.
+            Form::new(
+                concat!("div.", $name),
+                operands!($class: $class, $class),
+                two!(|a, b| if b as $u == 0 { <$u>::MAX as u64 } else { (a as $t).wrapping_div(b as $t) as $u as u64 }),
+            ),
+            Form::new(
+                concat!("rem.", $name),
+                operands!($class: $class, $class),
+                two!(|a, b| if b as $u == 0 { a } else { (a as $t).wrapping_rem(b as $t) as $u as u64 }),
+            ),
+        ]
+    };
+}
+
+/// Products of twice the width.
+macro_rules! wide {
+    ($name:literal, $from:ident, $t:ty, $to:ident, $w:ty, $u:ty) => {
+        &[
+            Form::new(concat!("mul.wide.", $name), operands!($to: $from, $from), two!(|a, b| (a as $t as $w * b as $t as $w) as $u as u64)),
+            Form::new(
+                concat!("mad.wide.", $name),
+                operands!($to: $from, $from, $to),
+                three!(|a, b, c| ((a as $t as $w * b as $t as $w) as $u).wrapping_add(c as $u) as u64),
+            ),
+        ]
+    };
+}
+
+/// What only signed types have.
+macro_rules! signed {
+    ($name:literal, $class:ident, $t:ty, $u:ty) => {
+        &[
+            Form::new(concat!("neg.", $name), operands!($class: $class), one!(|a| (a as $u).wrapping_neg() as u64)),
+            Form::new(concat!("abs.", $name), operands!($class: $class), one!(|a| (a as $t).wrapping_abs() as $u as u64)),
+        ]
+    };
+}
+
+pub(super) const FORMS: &[&[Form]] = &[
+    arithmetic!("u16", W16, u16, u16),
+    arithmetic!("s16", W16, i16, u16),
+    arithmetic!("u32", W32, u32, u32),
+    arithmetic!("s32", W32, i32, u32),
+    arithmetic!("u64", W64, u64, u64),
+    arithmetic!("s64", W64, i64, u64),
+    wide!("u16", W16, u16, W32, u32, u32),
+    wide!("s16", W16, i16, W32, i32, u32),
+    wide!("u32", W32, u32, W64, u64, u64),
+    wide!("s32", W32, i32, W64, i64, u64),
+    signed!("s16", W16, i16, u16),
+    signed!("s32", W32, i32, u32),
+    signed!("s64", W64, i64, u64),
 ];
-
-fn low(value: u64) -> u64 {
-    value & 0xffff_ffff
-}
-
-fn signed(register: u64) -> i64 {
-    i64::from(register as u32 as i32)
-}
-
-fn select(a: u64, b: u64, predicate: u64) -> u64 {
-    if predicate == 1 { a } else { b }
-}

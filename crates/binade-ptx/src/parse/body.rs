@@ -1,5 +1,7 @@
 //! Between an entry's braces: declarations, labels and instructions.
 
+use std::collections::HashMap;
+
 use super::{
     cursor::Cursor,
     decode::{self, Rules},
@@ -21,6 +23,13 @@ pub(super) struct Shared {
     bytes: Option<u64>,
 }
 
+/// The module's own variables.
+#[derive(Debug, Default)]
+pub(super) struct Variables {
+    pub(super) shared: Vec<Shared>,
+    pub(super) constants: HashMap<String, Symbol>,
+}
+
 #[derive(Debug)]
 struct Body<'a, 'c> {
     cursor: &'c mut Cursor<'a>,
@@ -32,12 +41,12 @@ struct Body<'a, 'c> {
     sized_at_launch: Vec<Shared>,
 }
 
-/// Reads the body of `entry`, whose name and parameters are known; `shared` are the module's own variables.
+/// Reads the body of `entry`, whose name and parameters are known.
 pub(super) fn body(
     cursor: &mut Cursor<'_>,
     rules: Rules,
     entry: Entry,
-    shared: &[Shared],
+    variables: &Variables,
 ) -> Result<Entry, ParseError> {
     let mut body = Body {
         cursor,
@@ -51,7 +60,8 @@ pub(super) fn body(
         let symbol = Symbol { space: Space::Param, offset: param.offset };
         body.names.symbols.insert(param.name.clone(), symbol);
     }
-    for variable in shared {
+    body.names.symbols.extend(variables.constants.clone());
+    for variable in &variables.shared {
         body.declare_shared(variable)?;
     }
     body.statements()?;
@@ -163,7 +173,7 @@ impl Body<'_, '_> {
         for variable in std::mem::take(&mut self.sized_at_launch) {
             self.place(&variable);
         }
-        let form = decode::form(word, line, self.rules)?;
+        let forms = decode::forms(word, line, self.rules)?;
         let mut written = Vec::new();
         while !self.cursor.eat(";") {
             if !written.is_empty() {
@@ -171,7 +181,7 @@ impl Body<'_, '_> {
             }
             written.push(operand(self.cursor)?);
         }
-        let operands = decode::operands(form, &written, &mut self.names, line)?;
+        let (form, operands) = decode::instruction(forms, &written, &mut self.names, line)?;
         self.entry.code.push(Instruction { form, guard, operands, line, source: self.source });
         Ok(())
     }
@@ -201,6 +211,9 @@ impl Body<'_, '_> {
             return Err(self.cursor.expected("`ret` or a jump before the entry's end"));
         }
         self.entry.registers = self.names.registers;
+        self.entry.literals =
+            self.names.literals.into_iter().map(|(value, at)| (at, value)).collect();
+        self.entry.specials = self.names.specials;
         Ok(self.entry)
     }
 }

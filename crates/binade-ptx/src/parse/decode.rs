@@ -1,5 +1,7 @@
 //! An instruction as written to one that runs: its form looked up exactly, each operand held to the form.
 
+use std::cmp::Ordering;
+
 use super::{names::Names, operand::Written};
 use crate::{
     ParseError,
@@ -14,11 +16,15 @@ pub(super) struct Rules {
     pub(super) target: Capability,
 }
 
-/// The form with exactly this spelling, if the rules let it in.
-pub(super) fn form(opcode: &str, line: u32, rules: Rules) -> Result<&'static Form, ParseError> {
-    let form = isa::forms()
-        .find(|form| form.name == opcode)
-        .ok_or_else(|| ParseError::Form { line, form: opcode.to_owned() })?;
+/// The forms with exactly this spelling, if the rules let it in.
+pub(super) fn forms(
+    opcode: &str,
+    line: u32,
+    rules: Rules,
+) -> Result<&'static [&'static Form], ParseError> {
+    let forms = isa::spelled(opcode);
+    let unknown = || ParseError::Form { line, form: opcode.to_owned() };
+    let form = forms.first().ok_or_else(unknown)?;
     if rules.strictness == Strictness::Reproducible && !form.is_reproducible() {
         return Err(ParseError::NotReproducible { line, form: form.name });
     }
@@ -26,10 +32,27 @@ pub(super) fn form(opcode: &str, line: u32, rules: Rules) -> Result<&'static For
         let (needs, target) = (form.since, rules.target);
         return Err(ParseError::Target { line, form: form.name, needs, target });
     }
-    Ok(form)
+    Ok(forms)
 }
 
-pub(super) fn operands(
+/// The form that takes these operands; where none does, what the first would have liked.
+pub(super) fn instruction(
+    forms: &'static [&'static Form],
+    written: &[Written<'_>],
+    names: &mut Names,
+    line: u32,
+) -> Result<(&'static Form, Vec<Operand>), ParseError> {
+    let mut first = None;
+    for form in forms {
+        match operands(form, written, names, line) {
+            Ok(operands) => return Ok((form, operands)),
+            Err(error) => first = first.or(Some(error)),
+        }
+    }
+    Err(first.unwrap_or(ParseError::Form { line, form: String::new() }))
+}
+
+fn operands(
     form: &'static Form,
     written: &[Written<'_>],
     names: &mut Names,
@@ -72,15 +95,19 @@ fn operand(
             wider(name, class, names, line)?
         }
         (Kind::Any(class), Written::Name(name)) => any(name, class, names, line)?,
-        (Kind::From(class) | Kind::FromWider(class) | Kind::Any(class), literal) => {
-            literal_of(class, literal)
-        }
+        (
+            Kind::From(class) | Kind::FromWider(class) | Kind::Any(class) | Kind::Literal(class),
+            literal,
+        ) => literal_of(class, literal).map(|value| Operand::Register(names.literal(value))),
         (Kind::Exactly(only), Written::Integer(value)) => {
-            (only == *value).then_some(Operand::Value(only))
+            (only == *value).then(|| Operand::Register(names.literal(only)))
         }
-        (Kind::Number, Written::Integer(value)) => Some(Operand::Value(*value)),
-        (Kind::Vector(class, count), Written::Vector(list)) if list.len() == count => {
-            vector(list, class, names, line)?
+        (Kind::Number, Written::Integer(value)) => Some(Operand::Register(names.literal(*value))),
+        (Kind::ToVector(class, count), Written::Vector(list)) if list.len() == count => {
+            vector(Kind::To(class), list, names, line)?
+        }
+        (Kind::FromVector(class, count), Written::Vector(list)) if list.len() == count => {
+            vector(Kind::From(class), list, names, line)?
         }
         (Kind::Memory(space), Written::Address(base, offset)) => {
             address(space, base, *offset, names, line)?
@@ -132,21 +159,26 @@ fn pair(
     })
 }
 
-/// What only a move takes besides registers: special registers and a shared variable's address.
-fn any(name: &str, class: Class, names: &Names, line: u32) -> Result<Option<Operand>, ParseError> {
+/// What only a move takes besides registers: special registers, and the address of a variable or a parameter.
+fn any(
+    name: &str,
+    class: Class,
+    names: &mut Names,
+    line: u32,
+) -> Result<Option<Operand>, ParseError> {
     if let Some(special) = special(name) {
-        return Ok((class == Class::W32).then_some(Operand::Special(special)));
+        return Ok((class == Class::W32).then(|| Operand::Register(names.special(special))));
     }
-    match names.symbols.get(name) {
-        Some(symbol) if symbol.space == Space::Shared && class != Class::W16 => {
-            Ok(Some(Operand::Value(symbol.offset)))
-        }
-        Some(_) => Ok(None),
-        None => register(name, class, names, line),
-    }
+    let Some(symbol) = names.symbols.get(name) else { return register(name, class, names, line) };
+    let (space, offset) = (symbol.space, symbol.offset);
+    let fits = class == Class::W64 || (class == Class::W32 && space == Space::Shared);
+    Ok(fits.then(|| Operand::Register(names.literal(offset))))
 }
 
 fn special(name: &str) -> Option<Special> {
+    if let Some(relation) = name.strip_prefix("%lanemask_") {
+        return lane_mask(relation);
+    }
     if name == "%laneid" {
         return Some(Special::LaneId);
     }
@@ -161,28 +193,44 @@ fn special(name: &str) -> Option<Special> {
     })
 }
 
+fn lane_mask(relation: &str) -> Option<Special> {
+    Some(match relation {
+        "eq" => Special::LaneMask(Ordering::Equal, true),
+        "lt" => Special::LaneMask(Ordering::Less, false),
+        "le" => Special::LaneMask(Ordering::Less, true),
+        "gt" => Special::LaneMask(Ordering::Greater, false),
+        "ge" => Special::LaneMask(Ordering::Greater, true),
+        _ => return None,
+    })
+}
+
 /// A literal that the class can hold: integers as unsigned or as negative numbers of that width.
-fn literal_of(class: Class, literal: &Written<'_>) -> Option<Operand> {
+fn literal_of(class: Class, literal: &Written<'_>) -> Option<u64> {
     let mask = class.mask();
     match *literal {
-        Written::Float(bits) if class == Class::W32 => Some(Operand::Value(u64::from(bits))),
+        Written::Float(bits) if class == Class::W32 => Some(u64::from(bits)),
+        Written::Double(bits) if class == Class::W64 => Some(bits),
         Written::Integer(value) if class != Class::Predicate => {
             let fits = value & !mask == 0 || (!value & !(mask >> 1)) == 0;
-            fits.then_some(Operand::Value(value & mask))
+            fits.then_some(value & mask)
         }
         _ => None,
     }
 }
 
 fn vector(
-    list: &[&str],
-    class: Class,
-    names: &Names,
+    kind: Kind,
+    list: &[Written<'_>],
+    names: &mut Names,
     line: u32,
 ) -> Result<Option<Operand>, ParseError> {
     let mut numbers = Vec::new();
-    for name in list {
-        let Some(Operand::Register(number)) = register(name, class, names, line)? else {
+    for element in list {
+        if matches!(kind, Kind::To(_)) && *element == Written::Name("_") {
+            numbers.push(names.unnamed());
+            continue;
+        }
+        let Some(Operand::Register(number)) = operand(kind, element, names, line)? else {
             return Ok(None);
         };
         numbers.push(number);
@@ -194,19 +242,17 @@ fn address(
     space: Space,
     base: &str,
     offset: u64,
-    names: &Names,
+    names: &mut Names,
     line: u32,
 ) -> Result<Option<Operand>, ParseError> {
     if let Some(symbol) = names.symbols.get(base) {
-        let offset = symbol.offset.wrapping_add(offset);
-        return Ok((symbol.space == space).then_some(Operand::Address { register: None, offset }));
+        let (is_there, offset) = (symbol.space == space, symbol.offset.wrapping_add(offset));
+        let register = names.literal(0);
+        return Ok(is_there.then_some(Operand::Address { register, offset }));
     }
     let register = names.register(base).ok_or_else(|| undeclared(base, line))?;
-    // A shared address fits 32 bits; parameters are named, never pointed to.
-    let fits = match space {
-        Space::Global => register.class == Class::W64,
-        Space::Shared => [Class::W32, Class::W64].contains(&register.class),
-        Space::Param => false,
-    };
-    Ok(fits.then_some(Operand::Address { register: Some(register.number), offset }))
+    // A shared address fits 32 bits.
+    let fits =
+        register.class == Class::W64 || (register.class == Class::W32 && space == Space::Shared);
+    Ok(fits.then_some(Operand::Address { register: register.number, offset }))
 }

@@ -5,6 +5,7 @@ use std::collections::HashMap;
 use crate::{
     ParseError,
     isa::{Class, Space},
+    module::Special,
 };
 
 /// A declared register.
@@ -27,6 +28,9 @@ pub(super) struct Names {
     scopes: Vec<HashMap<String, Register>>,
     pub(super) registers: usize,
     pub(super) symbols: HashMap<String, Symbol>,
+    /// Registers that hold a literal, by the literal.
+    pub(super) literals: HashMap<u64, usize>,
+    pub(super) specials: Vec<(usize, Special)>,
     /// A label's number is its place here.
     labels: Vec<Label>,
 }
@@ -51,11 +55,36 @@ impl Names {
     }
 
     pub(super) fn declare(&mut self, name: String, class: Class) {
-        let register = Register { number: self.registers, class };
-        self.registers += 1;
+        let register = Register { number: self.unnamed(), class };
         if let Some(scope) = self.scopes.last_mut() {
             scope.insert(name, register);
         }
+    }
+
+    /// A register that no name reaches.
+    pub(super) fn unnamed(&mut self) -> usize {
+        self.registers += 1;
+        self.registers - 1
+    }
+
+    /// The register that holds a literal.
+    pub(super) fn literal(&mut self, value: u64) -> usize {
+        if let Some(number) = self.literals.get(&value) {
+            return *number;
+        }
+        let number = self.unnamed();
+        self.literals.insert(value, number);
+        number
+    }
+
+    /// The register that the hardware fills with this.
+    pub(super) fn special(&mut self, special: Special) -> usize {
+        if let Some((number, _)) = self.specials.iter().find(|(_, other)| *other == special) {
+            return *number;
+        }
+        let number = self.unnamed();
+        self.specials.push((number, special));
+        number
     }
 
     pub(super) fn register(&self, name: &str) -> Option<Register> {

@@ -11,7 +11,9 @@ pub(super) enum Written<'a> {
     Integer(u64),
     /// `0f` and eight digits: the bits of a float.
     Float(u32),
-    Vector(Vec<&'a str>),
+    /// `0d` and sixteen digits.
+    Double(u64),
+    Vector(Vec<Written<'a>>),
     /// Two names with a bar between.
     Pair(&'a str, &'a str),
     /// A base, a name, and bytes to add, as their bits.
@@ -28,9 +30,9 @@ pub(super) fn operand<'a>(cursor: &mut Cursor<'a>) -> Result<Written<'a>, ParseE
     if cursor.eat("-") {
         return Ok(Written::Integer(cursor.number()?.wrapping_neg()));
     }
-    if let Some(bits) = float(cursor.peek()) {
+    if let Some(float) = float(cursor.peek()) {
         cursor.next();
-        return Ok(Written::Float(bits));
+        return Ok(float);
     }
     if unsigned(cursor.peek()).is_some() {
         return Ok(Written::Integer(cursor.number()?));
@@ -40,12 +42,12 @@ pub(super) fn operand<'a>(cursor: &mut Cursor<'a>) -> Result<Written<'a>, ParseE
 }
 
 fn vector<'a>(cursor: &mut Cursor<'a>) -> Result<Written<'a>, ParseError> {
-    let mut names = vec![cursor.name()?];
+    let mut elements = vec![operand(cursor)?];
     while cursor.eat(",") {
-        names.push(cursor.name()?);
+        elements.push(operand(cursor)?);
     }
     cursor.want("}")?;
-    Ok(Written::Vector(names))
+    Ok(Written::Vector(elements))
 }
 
 /// `[name]`, `[name+8]`, `[name+-8]` or `[name-8]`.
@@ -61,9 +63,13 @@ fn address<'a>(cursor: &mut Cursor<'a>) -> Result<Written<'a>, ParseError> {
     Ok(Written::Address(base, offset))
 }
 
-fn float(text: &str) -> Option<u32> {
-    let digits = text.strip_prefix("0f").or_else(|| text.strip_prefix("0F"))?;
-    u32::from_str_radix(digits, 16).ok().filter(|_| digits.len() == 8)
+fn float(text: &str) -> Option<Written<'static>> {
+    let digits = text.get(2..)?;
+    match (text.get(..2)?, digits.len()) {
+        ("0f" | "0F", 8) => u32::from_str_radix(digits, 16).ok().map(Written::Float),
+        ("0d" | "0D", 16) => u64::from_str_radix(digits, 16).ok().map(Written::Double),
+        _ => None,
+    }
 }
 
 #[cfg(test)]
@@ -81,7 +87,9 @@ mod tests {
         assert_eq!(read("-1"), Ok(Written::Integer(u64::MAX)));
         assert_eq!(read("0x10U"), Ok(Written::Integer(16)));
         assert_eq!(read("0f3F800000"), Ok(Written::Float(0x3f80_0000)));
-        assert_eq!(read("{%f1, %f2}"), Ok(Written::Vector(vec!["%f1", "%f2"])));
+        assert_eq!(read("0d3FF0000000000000"), Ok(Written::Double(0x3ff0 << 48)));
+        let elements = vec![Written::Name("%f1"), Written::Integer(0)];
+        assert_eq!(read("{%f1, 0}"), Ok(Written::Vector(elements)));
         assert_eq!(read("[%rd1+-8]"), Ok(Written::Address("%rd1", 8_u64.wrapping_neg())));
     }
 

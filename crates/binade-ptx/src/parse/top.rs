@@ -3,7 +3,8 @@
 use std::hash::{DefaultHasher, Hash, Hasher};
 
 use super::{
-    body::{Shared, body, shared},
+    body::{Variables, body, shared},
+    constant::constant,
     cursor::Cursor,
     decode::Rules,
     lex::tokens,
@@ -19,8 +20,9 @@ pub(crate) fn module(text: &str, strictness: Strictness) -> Result<Module, Parse
     let mut cursor = Cursor::new(tokens(text)?);
     let (version, target) = header(&mut cursor)?;
     let files = std::collections::HashMap::new();
-    let mut module = Module { version, target, entries: Vec::new(), files, id: hasher.finish() };
-    let mut variables = Vec::new();
+    let (entries, constants) = (Vec::new(), Vec::new());
+    let mut module = Module { version, target, entries, files, constants, id: hasher.finish() };
+    let mut variables = Variables::default();
     while !cursor.is_done() {
         directive(&mut cursor, &mut module, &mut variables, Rules { strictness, target })?;
     }
@@ -49,13 +51,17 @@ fn capability(target: &str) -> Option<Capability> {
 fn directive(
     cursor: &mut Cursor<'_>,
     module: &mut Module,
-    variables: &mut Vec<Shared>,
+    variables: &mut Variables,
     rules: Rules,
 ) -> Result<(), ParseError> {
     let line = cursor.line();
     match cursor.next() {
         ".visible" | ".weak" | ".extern" => {}
-        ".shared" => variables.push(shared(cursor)?),
+        ".shared" => variables.shared.push(shared(cursor)?),
+        ".const" => {
+            let (name, symbol) = constant(cursor, &mut module.constants)?;
+            variables.constants.insert(name, symbol);
+        }
         ".entry" => {
             let entry = entry(cursor, rules, variables)?;
             if module.entry(&entry.name).is_some() {
@@ -78,7 +84,11 @@ fn directive(
     Ok(())
 }
 
-fn entry(cursor: &mut Cursor<'_>, rules: Rules, variables: &[Shared]) -> Result<Entry, ParseError> {
+fn entry(
+    cursor: &mut Cursor<'_>,
+    rules: Rules,
+    variables: &Variables,
+) -> Result<Entry, ParseError> {
     let name = cursor.name()?.to_owned();
     let mut entry = Entry { name, ..Entry::default() };
     if cursor.eat("(") && !cursor.eat(")") {

@@ -3,7 +3,7 @@
 
 use binade_ptx::{Arg, Capability, DevicePtr, Fault, Gpu, Module, Report};
 
-/// Compiled from `kernels/faults/*.cu`; that folder's README has the command.
+/// Compiled from `kernels/faults/*.cu` by `cargo xtask kernels`.
 pub(crate) const FIXTURES: [(&str, &str); 7] = [
     ("scale", include_str!("../fixtures/scale.ptx")),
     ("block_sum", include_str!("../fixtures/block_sum.ptx")),

@@ -190,7 +190,7 @@ fn same(a: Option<f32>, b: Option<f32>) -> bool {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 1024, ..Default::default() })]
+    #![proptest_config(ProptestConfig::with_cases(ProptestConfig::default().cases.max(1024)))]
 
     #[test]
     fn any_sequence_of_calls_agrees_with_the_model(config in configs(), calls in calls()) {

@@ -1,0 +1,164 @@
+//! The handle.
+
+use crate::{
+    Error, Ledger,
+    launch::{Entry, structs::OwedBits},
+    ledger::Counters,
+    memory::{Buffer, Pool, Ring, Tables},
+    names::Names,
+    probe,
+};
+use binade_core::Handle;
+use bytemuck::Zeroable;
+use cudarc::driver::CudaStream;
+use std::{
+    collections::HashMap,
+    fmt,
+    sync::{Arc, Mutex, OnceLock},
+};
+
+/// A CUDA device and the stream that all its work is put in. A clone is the same device.
+///
+/// # Contract
+///
+/// * Nothing waits for the device but what says so: `download` and its kin, `resolve`, `Scaler::state`, and an optimizer
+///   that reads the verdict. [`Ledger::syncs`] counts them.
+/// * Work is put in one stream, in the order of the calls; the stream is the caller's where the caller gives one.
+/// * A device error that CUDA cannot recover from is the device's last: every later call gives [`Error::Lost`] with the
+///   first cause, drops do not panic, and other devices go on.
+#[derive(Clone)]
+pub struct Cuda {
+    pub(crate) inner: Arc<Inner>,
+}
+
+pub(crate) struct Inner {
+    pub(crate) stream: Arc<CudaStream>,
+    pub(crate) pool: Arc<Pool>,
+    /// Pinned memory for what goes to the device.
+    pub(crate) staging: Arc<Ring>,
+    /// Pinned memory for what comes back.
+    pub(crate) reports: Arc<Ring>,
+    pub(crate) tables: Tables,
+    pub(crate) names: Names,
+    pub(crate) entries: Mutex<HashMap<&'static str, Entry>>,
+    pub(crate) counters: Counters,
+    /// The error that the device did not outlive.
+    pub(crate) lost: OnceLock<Error>,
+    /// What was launched last, for whoever asks what went wrong.
+    pub(crate) last: Mutex<&'static str>,
+    fixed: OnceLock<Fixed>,
+}
+
+/// Small values that every step needs: a constant, and counters that are 0 whenever nobody is at work.
+#[derive(Debug)]
+pub(crate) struct Fixed {
+    /// `Owed` of gradients that are owed nothing.
+    pub(crate) nothing_owed: Arc<Buffer>,
+    /// Blocks that are done.
+    pub(crate) done: Buffer,
+    /// What launches of `scale_update` hand on.
+    pub(crate) seen: Buffer,
+}
+
+impl Cuda {
+    /// Opens device `ordinal`, with a stream of its own.
+    ///
+    /// # Errors
+    ///
+    /// Where there is no driver, no such device, or one that is too old: the error says what was looked for.
+    pub fn open(ordinal: usize) -> Result<Self, Error> {
+        let context = probe::open(ordinal)?;
+        let failed = |error| Error::DriverFailed { cause: probe::cause(error) };
+        Self::on(context.new_stream().map_err(failed)?)
+    }
+
+    /// Works in `stream`, which a framework may be using too.
+    ///
+    /// # Errors
+    ///
+    /// When the device fails.
+    pub fn on(stream: Arc<CudaStream>) -> Result<Self, Error> {
+        let inner = Inner {
+            stream,
+            pool: Arc::default(),
+            staging: Arc::default(),
+            reports: Arc::default(),
+            tables: Tables::default(),
+            names: Names::default(),
+            entries: Mutex::default(),
+            counters: Counters::default(),
+            lost: OnceLock::new(),
+            last: Mutex::new("none"),
+            fixed: OnceLock::new(),
+        };
+        let cuda = Self { inner: Arc::new(inner) };
+        let fixed = cuda.make_fixed()?;
+        cuda.inner.fixed.get_or_init(|| fixed);
+        Ok(cuda)
+    }
+
+    fn make_fixed(&self) -> Result<Fixed, Error> {
+        let nothing_owed = OwedBits { inverse: 1.0, clip: 1.0, ..OwedBits::zeroed() };
+        Ok(Fixed {
+            nothing_owed: Arc::new(self.buffer_of(bytemuck::bytes_of(&nothing_owed))?),
+            done: self.zeros(4)?,
+            seen: self.zeros(8)?,
+        })
+    }
+
+    /// The stream that all work is put in.
+    pub fn stream(&self) -> &Arc<CudaStream> {
+        &self.inner.stream
+    }
+
+    /// What the host has done so far.
+    pub fn ledger(&self) -> Ledger {
+        self.inner.counters.read()
+    }
+
+    /// The device's name, as the driver has it.
+    ///
+    /// # Errors
+    ///
+    /// When the device fails.
+    pub fn name(&self) -> Result<String, Error> {
+        self.check("name", self.inner.stream.context().name())
+    }
+
+    /// Waits until all that was asked for is done.
+    ///
+    /// # Errors
+    ///
+    /// What went wrong since anyone looked last.
+    pub fn synchronize(&self) -> Result<(), Error> {
+        self.inner.counters.sync();
+        self.check("synchronize", self.inner.stream.synchronize())
+    }
+
+    /// Gives memory that is not in use back to the driver.
+    pub fn trim(&self) {
+        self.inner.tables.clear();
+        self.inner.pool.trim();
+    }
+
+    pub(crate) fn names(&self) -> &Names {
+        &self.inner.names
+    }
+
+    /// Small values that are always there.
+    pub(crate) fn fixed(&self) -> Result<&Fixed, Error> {
+        let cause = || "the device has not been opened to its end".to_owned();
+        self.inner.fixed.get().ok_or_else(|| Error::Driver { call: "open", cause: cause() })
+    }
+}
+
+impl Handle for Cuda {
+    type Tensor = crate::Tensor;
+    type Error = Error;
+}
+
+impl fmt::Debug for Cuda {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Cuda").field("ledger", &self.ledger()).finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,144 @@
+//! What can go wrong on a CUDA device.
+
+use binade_core::{DType, ErrorKind, MatchError, NoGradients};
+use binade_master_weights::PlanError;
+use binade_ops::ShapeError;
+
+/// Why the device refused an operation, or could not be opened.
+#[non_exhaustive]
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+pub enum Error {
+    /// No driver library.
+    #[error(
+        "no CUDA driver: looked for {looked_for} as the system's loader does; install NVIDIA's driver, or add its folder \
+         to the loader's path"
+    )]
+    NoDriver {
+        /// File names.
+        looked_for: String,
+    },
+    /// A driver, and no such device.
+    #[error("no CUDA device {ordinal}: the driver has {count}, numbered from 0")]
+    NoDevice {
+        /// The one asked for.
+        ordinal: usize,
+        /// How many there are.
+        count: usize,
+    },
+    /// A driver library that does not start.
+    #[error("the CUDA driver does not start: {cause}; look at what `nvidia-smi` says")]
+    DriverFailed {
+        /// The driver's own words.
+        cause: String,
+    },
+    /// A GPU older than the kernels.
+    #[error("{name} has compute capability {found}; Binade's kernels need {needed}")]
+    TooOld {
+        /// The device.
+        name: String,
+        /// Its compute capability.
+        found: String,
+        /// The least that will do.
+        needed: &'static str,
+    },
+    /// Error 222: the driver is older than the kernels' PTX.
+    #[error(
+        "the driver, for CUDA {driver}, does not read PTX {ptx} of kernel `{kernel}` (error 222); update the driver"
+    )]
+    DriverTooOld {
+        /// The newest CUDA that the driver knows.
+        driver: String,
+        /// The version that the PTX names.
+        ptx: String,
+        /// What was to be loaded.
+        kernel: &'static str,
+    },
+    /// The device failed, and with it everything that is on it.
+    #[error(
+        "the CUDA device is lost: {cause}, first seen after kernel `{kernel}` was launched; nothing on it can be used, and \
+         a new process is needed to open it again"
+    )]
+    Lost {
+        /// The first error.
+        cause: String,
+        /// The kernel that was launched last before it was seen.
+        kernel: &'static str,
+    },
+    /// The device's memory is full.
+    #[error("out of device memory: {bytes} bytes wanted, {free} of {total} free")]
+    OutOfMemory {
+        /// What was asked for.
+        bytes: usize,
+        /// What there is, the pool's own unused buffers given back.
+        free: usize,
+        /// What the device has.
+        total: usize,
+    },
+    /// Any other error of the driver.
+    #[error("{call}: the CUDA driver says {cause}")]
+    Driver {
+        /// What was being done.
+        call: &'static str,
+        /// The driver's own words.
+        cause: String,
+    },
+    /// The operands' shapes do not fit.
+    #[error(transparent)]
+    Shape(#[from] ShapeError),
+    /// Not as many values as the shape has room for.
+    #[error("{found} {what} for shape {shape:?}, which takes {expected}")]
+    Length {
+        /// Elements or bytes.
+        what: &'static str,
+        /// How many were given.
+        found: usize,
+        /// The shape asked for.
+        shape: Vec<usize>,
+        /// How many it takes.
+        expected: usize,
+    },
+    /// Sets that do not go together.
+    #[error(transparent)]
+    Match(#[from] MatchError),
+    /// A plan that does not go with the parameters.
+    #[error(transparent)]
+    Plan(#[from] PlanError),
+    /// A step without gradients.
+    #[error(transparent)]
+    NoGradients(#[from] NoGradients),
+    /// A limit that is no limit.
+    #[error("{what}: a limit of {value} given, takes a positive number")]
+    Limit {
+        /// The operation's name.
+        what: &'static str,
+        /// The number given.
+        value: f32,
+    },
+    /// An element type without kernels.
+    #[error("the CUDA backend cannot {what} {dtype}; it computes with bf16, f16 and f32")]
+    Unsupported {
+        /// What was asked for.
+        what: &'static str,
+        /// The element type.
+        dtype: DType,
+    },
+}
+
+impl binade_core::Error for Error {
+    fn kind(&self) -> ErrorKind {
+        match self {
+            Self::NoDriver { .. }
+            | Self::NoDevice { .. }
+            | Self::DriverFailed { .. }
+            | Self::Lost { .. } => ErrorKind::DeviceLost,
+            Self::TooOld { .. } | Self::DriverTooOld { .. } | Self::Unsupported { .. } => {
+                ErrorKind::Unsupported
+            }
+            Self::OutOfMemory { .. } => ErrorKind::OutOfMemory,
+            Self::Shape(error) => error.kind(),
+            Self::Length { .. } | Self::Match(_) | Self::Plan(_) => ErrorKind::Mismatch,
+            Self::NoGradients(_) | Self::Limit { .. } => ErrorKind::InvalidArgument,
+            Self::Driver { .. } => ErrorKind::Other,
+        }
+    }
+}

@@ -1,0 +1,143 @@
+//! The kernels: where their PTX is, and what each entry takes. A test compares this with the PTX.
+
+use crate::launch::Param::{self, Address, Bytes, F32, U32, U64};
+
+/// An entry of a PTX module.
+#[derive(Debug)]
+pub(crate) struct Kernel {
+    pub(crate) name: &'static str,
+    pub(crate) ptx: &'static str,
+    pub(crate) params: &'static [Param],
+}
+
+macro_rules! ptx {
+    ($name:literal) => {
+        include_str!(concat!("../ptx/", $name, ".ptx"))
+    };
+}
+
+/// Threads of a block, as the kernels' `THREADS`.
+pub(crate) const THREADS: u32 = 256;
+
+/// Elements that a thread takes at a time, as the kernels' `GROUP`.
+pub(crate) const GROUP: u64 = 8;
+
+/// Findings that one launch of `scale_update` takes, as its `MOST`.
+pub(crate) const FINDINGS: usize = 64;
+
+/// Rows, their count, elements of a chunk.
+const STEP: &[Param] = &[Address, U32, U64, U64, Address, Address, Address];
+
+pub(crate) const ACCUMULATE: Kernel = Kernel {
+    name: "accumulate",
+    ptx: ptx!("accumulate"),
+    params: &[Address, U32, U64, Address, Address],
+};
+pub(crate) const ACCUMULATE_MARK: Kernel =
+    Kernel { name: "accumulate_mark", ptx: ptx!("accumulate"), params: &[Address, U32, Address] };
+pub(crate) const ADAM: Kernel = Kernel { name: "adam", ptx: ptx!("adam"), params: STEP };
+pub(crate) const CAST: Kernel =
+    Kernel { name: "cast", ptx: ptx!("cast"), params: &[Address, U32, Address, U32, U64, U32] };
+pub(crate) const CAST_STOCHASTIC: Kernel = Kernel {
+    name: "cast_stochastic",
+    ptx: ptx!("cast"),
+    params: &[Address, U32, Address, U32, U64, U32, U64, U32, U32],
+};
+pub(crate) const CLIP: Kernel = Kernel {
+    name: "clip",
+    ptx: ptx!("clip"),
+    params: &[Address, Address, Address, Address, U32, F32],
+};
+pub(crate) const MATERIALISE: Kernel = Kernel {
+    name: "materialise",
+    ptx: ptx!("materialise"),
+    params: &[Address, U32, U64, Address, F32],
+};
+pub(crate) const MERGE: Kernel =
+    Kernel { name: "merge", ptx: ptx!("merge"), params: &[Address, Address, Address, U32] };
+pub(crate) const PREPARE: Kernel = Kernel {
+    name: "prepare",
+    ptx: ptx!("prepare"),
+    params: &[Address, U32, Address, Address, Address, Address],
+};
+pub(crate) const SCALE: Kernel =
+    Kernel { name: "scale", ptx: ptx!("scale"), params: &[Address, U32, Address, U64, Address] };
+pub(crate) const SCALE_UPDATE: Kernel = Kernel {
+    name: "scale_update",
+    ptx: ptx!("scale_update"),
+    params: &[Address, Address, Bytes(24), Bytes(8 * FINDINGS), U32, U32, Address, U32, Address],
+};
+pub(crate) const SGD: Kernel = Kernel { name: "sgd", ptx: ptx!("sgd"), params: STEP };
+pub(crate) const UNSCALE: Kernel = Kernel {
+    name: "unscale",
+    ptx: ptx!("unscale"),
+    params: &[Address, U32, U64, U64, U64, Address, Address, Address, Address, Address],
+};
+
+/// All of them.
+#[cfg(test)]
+pub(crate) const ALL: [&Kernel; 13] = [
+    &ACCUMULATE,
+    &ACCUMULATE_MARK,
+    &ADAM,
+    &CAST,
+    &CAST_STOCHASTIC,
+    &CLIP,
+    &MATERIALISE,
+    &MERGE,
+    &PREPARE,
+    &SCALE,
+    &SCALE_UPDATE,
+    &SGD,
+    &UNSCALE,
+];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The parameters of `entry`, from the PTX: `.param .u64 …`, `.param .align 8 .b8 name[24]`.
+    fn declared(ptx: &str, entry: &str) -> Option<Vec<Param>> {
+        let (_, rest) = ptx.split_once(&format!(".entry {entry}("))?;
+        let (list, _) = rest.split_once(')')?;
+        list.split(',').map(|param| one(param.trim())).collect()
+    }
+
+    fn one(param: &str) -> Option<Param> {
+        let words: Vec<&str> = param.split_whitespace().collect();
+        let of = |kind: &str| words.contains(&kind);
+        if of(".b8") {
+            let (_, bytes) = words.last()?.split_once('[')?;
+            return Some(Bytes(bytes.trim_end_matches(']').parse().ok()?));
+        }
+        match (of(".u64"), of(".u32"), of(".f32")) {
+            (true, ..) => Some(U64),
+            (_, true, _) => Some(U32),
+            (.., true) => Some(F32),
+            _ => None,
+        }
+    }
+
+    /// PTX does not tell an address from a length.
+    fn as_declared(param: &Param) -> Param {
+        if *param == Address { U64 } else { *param }
+    }
+
+    #[test]
+    fn every_launcher_passes_what_its_entry_takes() {
+        for kernel in ALL {
+            let declared = declared(kernel.ptx, kernel.name);
+            let passed = kernel.params.iter().map(as_declared).collect();
+            assert_eq!(declared, Some(passed), "{}", kernel.name);
+        }
+    }
+
+    #[test]
+    fn every_entry_has_a_launcher() {
+        for kernel in ALL {
+            let entries = kernel.ptx.matches(".entry ").count();
+            let launchers = ALL.iter().filter(|other| other.ptx == kernel.ptx).count();
+            assert_eq!(entries, launchers, "the PTX of {}", kernel.name);
+        }
+    }
+}

@@ -1,0 +1,88 @@
+//! Memory whose contents are unset, copies that run while the host goes on, and the driver itself.
+#![expect(unsafe_code, reason = "memory comes unset, and copies run on while the host does")]
+
+use crate::memory::{Buffer, Pinned};
+use cudarc::driver::{
+    CudaContext, CudaSlice, CudaStream, DriverError, PinnedHostSlice, result, sys,
+};
+use std::sync::Arc;
+
+/// Device memory, its contents unset.
+pub(crate) fn allocate(
+    stream: &Arc<CudaStream>,
+    bytes: usize,
+) -> Result<CudaSlice<u8>, DriverError> {
+    // SAFETY: every bit pattern is a u8, and device memory is read by kernels and copies alone, never as a Rust value.
+    unsafe { stream.alloc(bytes) }
+}
+
+/// Host memory that copies need not stage, zeroed.
+pub(crate) fn allocate_pinned(
+    context: &Arc<CudaContext>,
+    bytes: usize,
+) -> Result<PinnedHostSlice<u8>, DriverError> {
+    // No flag: write-combined memory, the default, is slow to read.
+    // SAFETY: its bytes are written before they are read, by the next line.
+    let mut pinned = unsafe { context.alloc_pinned_with_flags::<u8>(bytes, 0) }?;
+    let at = pinned.as_mut_ptr()?;
+    // SAFETY: `at` is valid for `bytes` bytes, which nobody else knows of yet.
+    unsafe { std::ptr::write_bytes(at, 0, bytes) };
+    Ok(pinned)
+}
+
+/// Starts a copy of `bytes` into `to`, by way of `pinned`.
+pub(crate) fn send_to(
+    stream: &CudaStream,
+    bytes: &[u8],
+    pinned: &mut Pinned,
+    to: &mut Buffer,
+) -> Result<(), DriverError> {
+    let Some(host) = pinned.host_mut() else { return Ok(()) };
+    let staged = &mut host.as_mut_slice()?[..bytes.len()];
+    staged.copy_from_slice(bytes);
+    assert!(bytes.len() <= to.bytes(), "{} bytes into {to:?}", bytes.len());
+    stream.context().bind_to_thread()?;
+    // SAFETY: the buffer has as many bytes (asserted), and whoever uses it next is behind this copy in the stream. The
+    // pinned memory outlives the copy and is not written to before it is done: its ring gives it to nobody until the
+    // event below has come.
+    unsafe { result::memcpy_htod_async(to.address(), staged, stream.cu_stream()) }?;
+    pinned.done.record(stream)
+}
+
+/// Starts a copy of `from` into `pinned`.
+pub(crate) fn send_from(
+    stream: &CudaStream,
+    from: &Buffer,
+    pinned: &mut Pinned,
+) -> Result<(), DriverError> {
+    pinned.bytes = from.bytes();
+    let Some(host) = pinned.host_mut() else { return Ok(()) };
+    let to = &mut host.as_mut_slice()?[..from.bytes()];
+    stream.context().bind_to_thread()?;
+    // SAFETY: both have as many bytes (the slice's own check). Whoever writes to the buffer next is behind this copy in
+    // the stream. Nobody looks at the pinned memory before the event below has come: see `received` and the ring.
+    unsafe { result::memcpy_dtoh_async(to, from.address(), stream.cu_stream()) }?;
+    pinned.done.record(stream)
+}
+
+/// What the last copy brought; waits for it.
+pub(crate) fn received(pinned: &Pinned) -> Result<Vec<u8>, DriverError> {
+    pinned.done.synchronize()?;
+    let Some(host) = pinned.host() else { return Ok(Vec::new()) };
+    Ok(host.as_slice()?[..pinned.bytes].to_vec())
+}
+
+/// The newest CUDA that the driver knows, as 1000 · major + 10 · minor.
+pub(crate) fn driver_version() -> Result<i32, DriverError> {
+    let mut version = 0;
+    // SAFETY: it writes one int through the pointer, which is valid.
+    unsafe { sys::cuDriverGetVersion(&raw mut version) }.result()?;
+    Ok(version)
+}
+
+/// Whether the system's loader finds this library. It stays loaded: cudarc, if it comes, wants it too.
+pub(crate) fn loads(name: &str) -> bool {
+    // SAFETY: loading runs the library's initialisers, and NVIDIA's driver is made to be loaded so; nothing of it is
+    // called here, and it is never unloaded, so that no pointer into it goes stale.
+    unsafe { libloading::Library::new(name) }.map(std::mem::forget).is_ok()
+}

@@ -1,0 +1,82 @@
+//! A kernel that is loaded, and its launch.
+#![expect(unsafe_code, reason = "a launch")]
+
+use super::{Arg, Grid};
+use crate::kernels::Kernel;
+use cudarc::{
+    driver::{CudaContext, CudaFunction, CudaStream, DriverError, result},
+    nvrtc::Ptx,
+};
+use std::{ffi::c_void, sync::Arc};
+
+/// An entry of a loaded module. Cheap to clone.
+#[derive(Clone, Debug)]
+pub(crate) struct Entry {
+    kernel: &'static Kernel,
+    function: CudaFunction,
+}
+
+/// An argument as the driver wants it: 8 bytes that an address of hold either the value or, for a structure, its own.
+type Word = [u8; 8];
+
+impl Entry {
+    /// Loads the kernel's module into `context`.
+    pub(crate) fn load(
+        context: &Arc<CudaContext>,
+        kernel: &'static Kernel,
+    ) -> Result<Self, DriverError> {
+        let module = context.load_module(Ptx::from_src(kernel.ptx))?;
+        Ok(Self { kernel, function: module.load_function(kernel.name)? })
+    }
+
+    /// Puts it in the stream.
+    ///
+    /// # Panics
+    ///
+    /// Where `args` are not what the kernel takes: a mistake of this crate's.
+    pub(crate) fn launch(
+        &self,
+        stream: &CudaStream,
+        grid: Grid,
+        args: &[Arg<'_>],
+    ) -> Result<(), DriverError> {
+        let given = args.iter().map(Arg::param);
+        assert!(given.eq(self.kernel.params.iter().copied()), "{}: {args:?}", self.kernel.name);
+        let mut words: Vec<Word> = args.iter().map(word).collect();
+        let mut at: Vec<*mut c_void> = args
+            .iter()
+            .zip(&mut words)
+            .map(|(arg, word)| match arg {
+                Arg::Bytes(bytes) => bytes.as_ptr().cast_mut().cast(),
+                _ => word.as_mut_ptr().cast(),
+            })
+            .collect();
+        stream.context().bind_to_thread()?;
+        // SAFETY: the function was loaded into this stream's context, which is bound to this thread. `at` has a pointer
+        // for each parameter (asserted above; that the list is the entry's own is a test's), each to as many bytes as it
+        // takes, alive until the driver has copied them, which is before this returns; it only reads them. Addresses
+        // among them are the caller's, who borrows their buffers: see the module's page.
+        unsafe {
+            result::launch_kernel(
+                self.function.cu_function(),
+                (grid.blocks, 1, 1),
+                (grid.threads, 1, 1),
+                0,
+                stream.cu_stream(),
+                &mut at,
+            )
+        }
+    }
+}
+
+/// The value in its first bytes; a structure is pointed at where it is.
+fn word(arg: &Arg<'_>) -> Word {
+    let mut word = [0; 8];
+    match arg {
+        Arg::Address(value) | Arg::U64(value) => word = value.to_ne_bytes(),
+        Arg::U32(value) => word[..4].copy_from_slice(&value.to_ne_bytes()),
+        Arg::F32(value) => word[..4].copy_from_slice(&value.to_ne_bytes()),
+        Arg::Bytes(_) => {}
+    }
+    word
+}

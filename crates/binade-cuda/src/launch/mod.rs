@@ -1,0 +1,64 @@
+//! The one place of this crate that is unsafe: device memory whose contents are unset, and kernels, which do what they
+//! please with the addresses they are given.
+//!
+//! What discharges it, for all kernels at once: the argument list is held to the entry's own parameters, at every launch
+//! by kind and in a test against the PTX; addresses come from buffers and tables that are borrowed for the call, and a
+//! buffer that is dropped while its kernel still waits goes to the pool, whose next user is behind it in the same
+//! stream; and every kernel runs in tests under an interpreter that checks each access.
+
+mod driver;
+mod entry;
+pub(crate) mod structs;
+
+pub(crate) use driver::{
+    allocate, allocate_pinned, driver_version, loads, received, send_from, send_to,
+};
+pub(crate) use entry::Entry;
+
+/// What a kernel takes in one place of its list.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(crate) enum Param {
+    /// A pointer to device memory, or 0.
+    Address,
+    U32,
+    U64,
+    F32,
+    /// A structure by value, of this many bytes.
+    Bytes(usize),
+}
+
+/// What is passed there.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Arg<'a> {
+    Address(u64),
+    U32(u32),
+    U64(u64),
+    F32(f32),
+    Bytes(&'a [u8]),
+}
+
+impl Arg<'_> {
+    fn param(&self) -> Param {
+        match self {
+            Self::Address(_) => Param::Address,
+            Self::U32(_) => Param::U32,
+            Self::U64(_) => Param::U64,
+            Self::F32(_) => Param::F32,
+            Self::Bytes(bytes) => Param::Bytes(bytes.len()),
+        }
+    }
+}
+
+/// Blocks, and threads of each.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Grid {
+    pub(crate) blocks: u32,
+    pub(crate) threads: u32,
+}
+
+impl Grid {
+    /// One block of `threads`.
+    pub(crate) fn one(threads: u32) -> Self {
+        Self { blocks: 1, threads }
+    }
+}

@@ -1,0 +1,168 @@
+//! What the host writes into tables and reads from reports, laid out as in `kernels/lib` and the kernels. Each size is
+//! asserted on both sides.
+
+use bytemuck::{Pod, Zeroable};
+
+/// `Scale` of `state.cuh`.
+#[derive(Clone, Copy, Debug, Pod, Zeroable)]
+#[repr(C)]
+pub(crate) struct ScaleBits {
+    pub(crate) factor: f32,
+    pub(crate) inverse: f32,
+    pub(crate) significand: f32,
+    pub(crate) exponent: i32,
+    pub(crate) before: i32,
+    pub(crate) good_steps: u32,
+    pub(crate) bad_steps: u32,
+    pub(crate) diverged: u32,
+    pub(crate) updates: u64,
+    pub(crate) overflows: u64,
+    pub(crate) skipped: u64,
+    pub(crate) pad: u64,
+}
+
+/// `Found` of `state.cuh`.
+#[derive(Clone, Copy, Debug, Pod, Zeroable)]
+#[repr(C)]
+pub(crate) struct FoundBits {
+    pub(crate) raised: u32,
+    pub(crate) halted: u32,
+    pub(crate) parameter: u32,
+    pub(crate) has_norm: u32,
+    pub(crate) index: u64,
+    pub(crate) scaled: f32,
+    pub(crate) unscaled: f32,
+    pub(crate) infinities: u64,
+    pub(crate) nans: u64,
+    pub(crate) magnitude: f32,
+    pub(crate) norm: f32,
+    pub(crate) pad: u64,
+}
+
+/// `Owed` of `state.cuh`.
+#[derive(Clone, Copy, Debug, Pod, Zeroable)]
+#[repr(C)]
+pub(crate) struct OwedBits {
+    pub(crate) inverse: f32,
+    pub(crate) clip: f32,
+    pub(crate) largest: f32,
+    pub(crate) pad: u32,
+    pub(crate) squares: f64,
+}
+
+/// `Row` of `unscale.cu`.
+#[derive(Clone, Copy, Debug, Pod, Zeroable)]
+#[repr(C)]
+pub(crate) struct UnscaleRow {
+    pub(crate) values: u64,
+    pub(crate) present: u64,
+    pub(crate) len: u64,
+    pub(crate) first_chunk: u64,
+    pub(crate) parameter: u32,
+    pub(crate) dtype: u32,
+}
+
+/// `Row` of `materialise.cu`.
+#[derive(Clone, Copy, Debug, Pod, Zeroable)]
+#[repr(C)]
+pub(crate) struct MaterialiseRow {
+    pub(crate) values: u64,
+    pub(crate) result: u64,
+    pub(crate) present: u64,
+    pub(crate) len: u64,
+    pub(crate) first_chunk: u64,
+    pub(crate) dtype: u32,
+    pub(crate) pad: u32,
+}
+
+/// `Row` of `accumulate.cu`.
+#[derive(Clone, Copy, Debug, Pod, Zeroable)]
+#[repr(C)]
+pub(crate) struct AccumulateRow {
+    pub(crate) sum: u64,
+    pub(crate) values: u64,
+    pub(crate) present: u64,
+    pub(crate) also: u64,
+    pub(crate) len: u64,
+    pub(crate) first_chunk: u64,
+    pub(crate) dtype: u32,
+    pub(crate) pad: u32,
+}
+
+/// `StepRow` of `step.cuh`.
+#[derive(Clone, Copy, Debug, Pod, Zeroable)]
+#[repr(C)]
+pub(crate) struct StepRow {
+    pub(crate) gradient: u64,
+    pub(crate) parameter: u64,
+    pub(crate) master: u64,
+    pub(crate) moments: [u64; 3],
+    pub(crate) present: u64,
+    pub(crate) len: u64,
+    pub(crate) first_chunk: u64,
+    pub(crate) slot: u32,
+    pub(crate) gradient_dtype: u32,
+    pub(crate) parameter_dtype: u32,
+    pub(crate) pad: u32,
+}
+
+/// `Move` of `prepare.cu`.
+#[derive(Clone, Copy, Debug, Pod, Zeroable)]
+#[repr(C)]
+pub(crate) struct MoveRow {
+    pub(crate) present: u64,
+    pub(crate) slot: u32,
+    pub(crate) rule: u32,
+}
+
+/// `Rule` of `prepare.cu`, with `Constants` of `step.cuh` as words.
+#[derive(Clone, Copy, Debug, Pod, Zeroable)]
+#[repr(C)]
+pub(crate) struct RuleBits {
+    pub(crate) negative_lr: f64,
+    pub(crate) corrections: u64,
+    pub(crate) correction_count: u64,
+    pub(crate) constants: [u32; 9],
+    pub(crate) pad: u32,
+}
+
+/// `Correction` of `prepare.cu`.
+#[derive(Clone, Copy, Debug, Pod, Zeroable)]
+#[repr(C)]
+pub(crate) struct CorrectionRow {
+    pub(crate) bias: f64,
+    pub(crate) root: f32,
+    pub(crate) pad: u32,
+}
+
+/// `Rule` of `scale_update.cu`.
+#[derive(Clone, Copy, Debug, Pod, Zeroable)]
+#[repr(C)]
+pub(crate) struct LossScaleBits {
+    pub(crate) growth: i32,
+    pub(crate) backoff: i32,
+    pub(crate) min: i32,
+    pub(crate) max: i32,
+    pub(crate) growth_interval: u32,
+    pub(crate) patience: u32,
+}
+
+/// Bytes of `Constants` of `step.cuh`.
+pub(crate) const CONSTANTS: usize = 36;
+
+/// Bytes of `Partial` of `unscale.cu`.
+pub(crate) const PARTIAL: usize = 40;
+
+const _: () = {
+    assert!(size_of::<ScaleBits>() == 64);
+    assert!(size_of::<FoundBits>() == 64);
+    assert!(size_of::<OwedBits>() == 24);
+    assert!(size_of::<UnscaleRow>() == 40);
+    assert!(size_of::<MaterialiseRow>() == 48);
+    assert!(size_of::<AccumulateRow>() == 56);
+    assert!(size_of::<StepRow>() == 88);
+    assert!(size_of::<MoveRow>() == 16);
+    assert!(size_of::<RuleBits>() == 64);
+    assert!(size_of::<CorrectionRow>() == 16);
+    assert!(size_of::<LossScaleBits>() == 24);
+};

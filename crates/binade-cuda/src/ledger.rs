@@ -1,0 +1,57 @@
+//! What the host does for the device, counted.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// Counts since the device was opened.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+pub struct Ledger {
+    /// Times that the host waited for the device.
+    pub syncs: u64,
+    /// Kernels launched.
+    pub launches: u64,
+    /// Tables of addresses and constants that were uploaded because one of them had changed.
+    pub tables: u64,
+    /// Bytes of these tables.
+    pub table_bytes: u64,
+    /// Copies of step reports on their way to the host, which nobody has waited for by that.
+    pub reports: u64,
+}
+
+#[derive(Debug, Default)]
+pub(crate) struct Counters {
+    syncs: AtomicU64,
+    launches: AtomicU64,
+    tables: AtomicU64,
+    table_bytes: AtomicU64,
+    reports: AtomicU64,
+}
+
+impl Counters {
+    pub(crate) fn sync(&self) {
+        self.syncs.fetch_add(1, Ordering::Relaxed);
+    }
+
+    pub(crate) fn launch(&self) {
+        self.launches.fetch_add(1, Ordering::Relaxed);
+    }
+
+    pub(crate) fn table(&self, bytes: usize) {
+        self.tables.fetch_add(1, Ordering::Relaxed);
+        self.table_bytes.fetch_add(bytes as u64, Ordering::Relaxed);
+    }
+
+    pub(crate) fn report(&self) {
+        self.reports.fetch_add(1, Ordering::Relaxed);
+    }
+
+    pub(crate) fn read(&self) -> Ledger {
+        let now = |count: &AtomicU64| count.load(Ordering::Relaxed);
+        Ledger {
+            syncs: now(&self.syncs),
+            launches: now(&self.launches),
+            tables: now(&self.tables),
+            table_bytes: now(&self.table_bytes),
+            reports: now(&self.reports),
+        }
+    }
+}

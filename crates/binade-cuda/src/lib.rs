@@ -1,0 +1,29 @@
+#![doc = include_str!("../README.md")]
+#![deny(unsafe_code)]
+
+mod autocast;
+mod cuda;
+mod error;
+mod gradients;
+mod host;
+mod kernels;
+mod launch;
+mod ledger;
+mod masters;
+mod memory;
+mod names;
+mod probe;
+mod scaler;
+mod set;
+mod tensor;
+mod transfer;
+mod work;
+
+pub use cuda::Cuda;
+pub use cudarc;
+pub use error::Error;
+pub use gradients::Gradients;
+pub use ledger::Ledger;
+pub use masters::Masters;
+pub use scaler::{Found, Scale};
+pub use tensor::Tensor;

@@ -1,0 +1,95 @@
+//! Keeping masters, and deciding which gradient goes where.
+
+use super::{Masters, rules::Rules, slot::Slot, step::Moves};
+use crate::{
+    Cuda, Error, Found, Gradients, Tensor, gradients::supported, launch::structs::CONSTANTS,
+};
+use binade_autocast::Autocast;
+use binade_core::{DType, Named};
+use binade_master_weights::{Facts, HostMasters, MasterStore, MasterWeights, Plan, matched, some};
+use std::collections::HashMap;
+
+impl MasterWeights for Cuda {
+    type Params = Vec<Named<Tensor>>;
+    type Grads = Gradients;
+    type Found = Found;
+    type Masters = Masters;
+
+    fn masters(&self, params: &mut Vec<Named<Tensor>>, plan: &Plan) -> Result<Masters, Error> {
+        let mut kept = HostMasters::new(plan, params.iter().map(|param| &*param.name))?;
+        let mut slots = HashMap::new();
+        let mut lowered = Vec::new();
+        for (number, param) in (0..).zip(params.iter()) {
+            let now = storable(param.value.dtype())?;
+            let stored = storable(plan.dtype_of(&param.name, now))?;
+            let has_master = stored != DType::F32 && plan.store() == MasterStore::Copy;
+            let rule = plan.rule_for(&param.name);
+            let slot = Slot::new(self, number, &param.value, has_master, rule)?;
+            kept.declare(&param.name, param.value.len(), stored);
+            slots.insert(param.name.clone(), slot);
+            lowered.push(self.cast(&param.value, stored)?);
+        }
+        let applied = self.zeros(8 * lowered.len())?;
+        let constants = self.buffer(CONSTANTS * lowered.len())?;
+        params.iter_mut().zip(lowered).for_each(|(param, low)| param.value = low);
+        Ok(Masters { kept, slots, rules: Rules::default(), applied, constants, attempts: 0 })
+    }
+
+    fn set_plan(&self, masters: &mut Masters, plan: &Plan) -> Result<(), Error> {
+        masters.kept.set_plan(plan)?;
+        masters.rules.clear();
+        Ok(())
+    }
+
+    fn step(
+        &self,
+        params: &mut Vec<Named<Tensor>>,
+        masters: &mut Masters,
+        grads: Gradients,
+        found: &Found,
+    ) -> Result<(), Error> {
+        let places = places(params, masters, &grads)?;
+        some(&places)?;
+        masters.attempts += 1;
+        let mut moves = Moves::new(&grads, &places);
+        for (param, place) in params.iter_mut().zip(&places) {
+            let Some(place) = place else { continue };
+            // What someone else holds of the parameter keeps its bits.
+            param.value.own(self)?;
+            moves.add(param, masters, &grads, *place)?;
+        }
+        moves.run(self, masters, &grads, found)
+    }
+}
+
+/// By parameter, the place of its gradient; all of them fit, or an error before anything has moved.
+fn places(
+    params: &[Named<Tensor>],
+    masters: &Masters,
+    grads: &Gradients,
+) -> Result<Vec<Option<usize>>, Error> {
+    for grad in grads.present() {
+        supported("step with gradients of", grad.tensor)?;
+    }
+    let facts: Vec<Facts<'_>> = params.iter().map(facts).collect();
+    let shapes = grads.entries.iter();
+    let shapes = shapes.map(|entry| (&entry.name, entry.value.as_ref().map(Tensor::shape)));
+    let places = matched(&facts, &masters.kept, shapes)?;
+    for (param, place) in params.iter().zip(&places) {
+        if place.is_some() {
+            storable(param.value.dtype())?;
+        }
+    }
+    Ok(places)
+}
+
+fn facts(param: &Named<Tensor>) -> Facts<'_> {
+    Facts { name: &param.name, dtype: param.value.dtype(), shape: param.value.shape() }
+}
+
+fn storable(dtype: DType) -> Result<DType, Error> {
+    match dtype {
+        DType::BF16 | DType::F16 | DType::F32 => Ok(dtype),
+        _ => Err(Error::Unsupported { what: "train parameters of", dtype }),
+    }
+}

@@ -1,0 +1,60 @@
+//! Master weights on the device: the fused step, predicated there.
+
+mod corrections;
+mod master_weights;
+mod materialise;
+mod rules;
+mod slot;
+mod step;
+
+use crate::{Cuda, Error, memory::Buffer};
+use binade_master_weights::HostMasters;
+use rules::Rules;
+use slot::Slot;
+use std::{collections::HashMap, fmt, sync::Arc};
+
+/// Masters, moments and counts of applied steps on the device, and what the host knows of them.
+pub struct Masters {
+    /// Names, lengths, types and rules; no values.
+    kept: HostMasters,
+    slots: HashMap<Arc<str>, Slot>,
+    rules: Rules,
+    /// Steps applied to each parameter: 8 bytes a slot.
+    applied: Buffer,
+    /// The constants of each parameter's next step.
+    constants: Buffer,
+    /// Steps that were asked for: at least as many as were applied.
+    attempts: u64,
+}
+
+impl Masters {
+    /// Bytes of masters, and of optimizer state.
+    pub fn bytes(&self) -> (u64, u64) {
+        let masters = self.slots.values().map(Slot::master_bytes).sum();
+        (masters, self.slots.values().map(Slot::moment_bytes).sum())
+    }
+
+    /// A parameter's master and moments, as `f32`, and the steps applied to it: a read, for a checkpoint or a test.
+    ///
+    /// # Errors
+    ///
+    /// When the device fails.
+    pub fn read(
+        &self,
+        cuda: &Cuda,
+        name: &str,
+    ) -> Result<Option<binade_master_weights::Slot>, Error> {
+        let Some(slot) = self.slots.get(name) else { return Ok(None) };
+        let applied = cuda.read(&self.applied)?;
+        let (applied, _) = applied.as_chunks();
+        let applied = applied.get(slot.number as usize).copied().map_or(0, u64::from_le_bytes);
+        slot.read(cuda, applied).map(Some)
+    }
+}
+
+impl fmt::Debug for Masters {
+    /// Printing must not read the device.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Masters({} parameters, cuda)", self.slots.len())
+    }
+}

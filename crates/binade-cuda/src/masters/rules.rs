@@ -1,0 +1,78 @@
+//! Hyper-parameters on the device: one row for each rule that differs.
+
+use super::corrections::Corrections;
+use crate::{Cuda, Error, launch::structs::RuleBits, memory::Buffer};
+use binade_master_weights::{StepConstants, UpdateRule};
+use std::sync::Arc;
+
+/// The rules in force, each once.
+#[derive(Debug, Default)]
+pub(super) struct Rules {
+    rules: Vec<UpdateRule>,
+    /// Kept when a rule goes: it may come back with the next learning rate.
+    corrections: Vec<Corrections>,
+}
+
+impl Rules {
+    /// Forgets the rules, and keeps the tables that others will need.
+    pub(super) fn clear(&mut self) {
+        self.rules.clear();
+    }
+
+    /// The number of `rule`, a new one if it has none.
+    pub(super) fn number(&mut self, rule: &UpdateRule) -> u32 {
+        let place = self.rules.iter().position(|known| known == rule).unwrap_or_else(|| {
+            self.rules.push(*rule);
+            self.rules.len() - 1
+        });
+        u32::try_from(place).unwrap_or(u32::MAX)
+    }
+
+    /// The table of rules for a step that is the `attempts`-th asked for.
+    pub(super) fn table(&mut self, cuda: &Cuda, attempts: u64) -> Result<Arc<Buffer>, Error> {
+        let rules = self.rules.clone();
+        let rows = rules.iter().map(|rule| self.row(cuda, rule, attempts));
+        let rows = rows.collect::<Result<Vec<_>, Error>>()?;
+        cuda.table(&rows)
+    }
+
+    fn row(&mut self, cuda: &Cuda, rule: &UpdateRule, attempts: u64) -> Result<RuleBits, Error> {
+        let (corrections, correction_count) = match rule {
+            UpdateRule::Adam(adam) => self.corrections(cuda, adam.betas, attempts)?,
+            _ => (0, 0),
+        };
+        let constants = words(&StepConstants::at(rule, 0));
+        Ok(RuleBits { negative_lr: -rule.lr(), corrections, correction_count, constants, pad: 0 })
+    }
+
+    fn corrections(
+        &mut self,
+        cuda: &Cuda,
+        betas: [f64; 2],
+        attempts: u64,
+    ) -> Result<(u64, u64), Error> {
+        let known = self.corrections.iter().position(|table| table.is_for(betas));
+        if let Some(table) = known.and_then(|place| self.corrections.get(place))
+            && table.reaches(attempts)
+        {
+            return Ok(table.place());
+        }
+        let table = Corrections::new(cuda, betas, attempts)?;
+        let place = table.place();
+        // The old one may be read by steps that are under way; whoever gets its memory is behind them.
+        self.corrections.retain(|table| !table.is_for(betas));
+        self.corrections.push(table);
+        Ok(place)
+    }
+}
+
+/// A row of constants, with nothing behind those that are shorter.
+fn words(constants: &StepConstants) -> [u32; 9] {
+    let mut words = [0; 9];
+    let row: &[f32] = match constants {
+        StepConstants::Sgd(sgd) => &sgd.to_row(),
+        StepConstants::Adam(adam) => &adam.to_row(),
+    };
+    words.iter_mut().zip(row).for_each(|(word, value)| *word = value.to_bits());
+    words
+}

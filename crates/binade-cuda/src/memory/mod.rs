@@ -1,0 +1,11 @@
+//! Device memory: buffers that go back to a pool, pinned host memory that goes round, and tables that are kept.
+
+mod buffer;
+mod pinned;
+mod pool;
+mod tables;
+
+pub(crate) use buffer::Buffer;
+pub(crate) use pinned::{Pinned, Ring};
+pub(crate) use pool::Pool;
+pub(crate) use tables::Tables;

@@ -1,0 +1,62 @@
+//! Buffers that are not in use, by size: an allocation that has been made once is made again for nothing.
+//!
+//! All work of a device is in one stream, so that whoever takes a buffer next comes behind whoever used it last, and none
+//! waits for it.
+
+use cudarc::driver::CudaSlice;
+use std::{
+    collections::HashMap,
+    sync::{Mutex, MutexGuard, PoisonError},
+};
+
+/// Below, sizes are powers of two; from here on multiples of this, so that large tensors waste little.
+const LARGE: usize = 2 << 20;
+
+/// The least that is worth a buffer of its own: what the driver rounds up to.
+const LEAST: usize = 512;
+
+#[derive(Debug, Default)]
+pub(crate) struct Pool {
+    idle: Mutex<HashMap<usize, Vec<CudaSlice<u8>>>>,
+}
+
+impl Pool {
+    /// The size of the buffer that holds `bytes`.
+    pub(crate) fn rounded(bytes: usize) -> usize {
+        match bytes {
+            ..LARGE => bytes.max(LEAST).next_power_of_two(),
+            _ => bytes.next_multiple_of(LARGE),
+        }
+    }
+
+    /// An idle buffer of this rounded size.
+    pub(crate) fn take(&self, rounded: usize) -> Option<CudaSlice<u8>> {
+        self.lock().get_mut(&rounded)?.pop()
+    }
+
+    /// Keeps a buffer for whoever comes next.
+    pub(crate) fn give(&self, slice: CudaSlice<u8>) {
+        self.lock().entry(slice.len()).or_default().push(slice);
+    }
+
+    /// Gives all idle buffers back to the driver.
+    pub(crate) fn trim(&self) {
+        self.lock().clear();
+    }
+
+    /// Nothing is half done where a thread could panic.
+    fn lock(&self) -> MutexGuard<'_, HashMap<usize, Vec<CudaSlice<u8>>>> {
+        self.idle.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_size_is_rounded_by_half_of_it_at_most_or_two_mebibytes() {
+        assert_eq!([0, 1, 512, 513].map(Pool::rounded), [512, 512, 512, 1024]);
+        assert_eq!([LARGE - 1, LARGE, LARGE + 1].map(Pool::rounded), [LARGE, LARGE, 2 * LARGE]);
+    }
+}

@@ -1,0 +1,50 @@
+//! Tables of addresses and constants on the device, kept by what is in them: a set whose addresses have not changed
+//! finds its table there.
+
+use super::Buffer;
+use std::{
+    collections::VecDeque,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+};
+
+/// Tables that are kept: those of a few optimizers and windows, each with a handful of sets that take turns.
+const MOST: usize = 64;
+
+#[derive(Debug, Default)]
+pub(crate) struct Tables {
+    /// The one used last is in front.
+    kept: Mutex<VecDeque<Table>>,
+}
+
+#[derive(Debug)]
+struct Table {
+    bytes: Vec<u8>,
+    buffer: Arc<Buffer>,
+}
+
+impl Tables {
+    /// The table with these contents, if it is on the device.
+    pub(crate) fn find(&self, bytes: &[u8]) -> Option<Arc<Buffer>> {
+        let mut kept = self.lock();
+        let place = kept.iter().position(|table| table.bytes == bytes)?;
+        let table = kept.remove(place)?;
+        let buffer = table.buffer.clone();
+        kept.push_front(table);
+        Some(buffer)
+    }
+
+    /// Keeps a table; the one that was used longest ago goes.
+    pub(crate) fn keep(&self, bytes: &[u8], buffer: Arc<Buffer>) {
+        let mut kept = self.lock();
+        kept.truncate(MOST - 1);
+        kept.push_front(Table { bytes: bytes.to_vec(), buffer });
+    }
+
+    pub(crate) fn clear(&self) {
+        self.lock().clear();
+    }
+
+    fn lock(&self) -> MutexGuard<'_, VecDeque<Table>> {
+        self.kept.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

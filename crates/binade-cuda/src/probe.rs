@@ -1,0 +1,67 @@
+//! Whether there is a driver, found out before anything could panic for want of one.
+//!
+//! cudarc looks symbols up when they are first used and panics where the library is missing; what it offers to ask first
+//! is gone once another crate of the program links the driver. So the question is asked here, of the system's loader.
+
+use crate::{Error, launch};
+use cudarc::driver::{CudaContext, DriverError};
+use std::{
+    panic::{AssertUnwindSafe, catch_unwind},
+    sync::{Arc, OnceLock},
+};
+
+/// What the loader is asked for.
+const LIBRARIES: &[&str] =
+    if cfg!(windows) { &["nvcuda.dll"] } else { &["libcuda.so.1", "libcuda.so"] };
+
+/// The context of device `ordinal`.
+pub(crate) fn open(ordinal: usize) -> Result<Arc<CudaContext>, Error> {
+    if !has_driver() {
+        return Err(Error::NoDriver { looked_for: LIBRARIES.join(", ") });
+    }
+    // A driver without a function that cudarc looks up makes it panic; that is an error here, and told as one.
+    catch_unwind(AssertUnwindSafe(|| context(ordinal))).unwrap_or_else(|panic| {
+        let cause = panic.downcast_ref::<String>().cloned();
+        Err(Error::DriverFailed { cause: cause.unwrap_or_else(|| "it lacks a function".into()) })
+    })
+}
+
+fn context(ordinal: usize) -> Result<Arc<CudaContext>, Error> {
+    let failed = |error: DriverError| Error::DriverFailed { cause: cause(error) };
+    let count = match CudaContext::device_count() {
+        Ok(count) => usize::try_from(count).unwrap_or_default(),
+        Err(error) if error.0 == NO_DEVICE => 0,
+        Err(error) => return Err(failed(error)),
+    };
+    if ordinal >= count {
+        return Err(Error::NoDevice { ordinal, count });
+    }
+    let context = CudaContext::new(ordinal).map_err(failed)?;
+    capable(&context)?;
+    Ok(context)
+}
+
+const NO_DEVICE: cudarc::driver::sys::CUresult =
+    cudarc::driver::sys::CUresult::CUDA_ERROR_NO_DEVICE;
+
+fn capable(context: &CudaContext) -> Result<(), Error> {
+    let failed = |error: DriverError| Error::DriverFailed { cause: cause(error) };
+    let (major, minor) = context.compute_capability().map_err(failed)?;
+    if (major, minor) >= (7, 5) {
+        return Ok(());
+    }
+    let (name, found) = (context.name().map_err(failed)?, format!("{major}.{minor}"));
+    Err(Error::TooOld { name, found, needed: "7.5" })
+}
+
+/// Whether the loader finds a library; asked once.
+fn has_driver() -> bool {
+    static FOUND: OnceLock<bool> = OnceLock::new();
+    *FOUND.get_or_init(|| LIBRARIES.iter().any(|name| launch::loads(name)))
+}
+
+/// A driver error in the driver's own words. Its `Debug` and `Display` ask the driver, which may lack the function; the
+/// code does not.
+pub(crate) fn cause(error: DriverError) -> String {
+    format!("{:?} ({})", error.0, error.0 as u32)
+}

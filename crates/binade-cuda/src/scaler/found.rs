@@ -1,0 +1,113 @@
+//! What a pass found, on the device, with what only the host knows: names.
+
+use crate::{Cuda, Error, launch::structs::FoundBits, memory::Buffer};
+use binade_core::{Finding, Overflow};
+use binade_grad_scaler::Norm;
+use std::sync::{
+    Arc,
+    atomic::{AtomicU64, Ordering},
+};
+
+/// What a pass over gradients found, on the device.
+#[derive(Clone, Debug)]
+pub struct Found {
+    pub(super) bits: Arc<Buffer>,
+    /// Names the contents: what is written to gets another.
+    pub(super) stamp: u64,
+    pub(super) missing: Vec<Arc<str>>,
+    /// Gradients of a window's sum that may turn out to be missing.
+    pub(super) maybe: Option<Maybe>,
+}
+
+/// A window's sums, of which the device knows whether they have begun.
+#[derive(Clone, Debug)]
+pub(super) struct Maybe {
+    pub(super) present: Arc<Buffer>,
+    /// By word; `None` where the host knows already.
+    pub(super) names: Arc<[Option<Arc<str>>]>,
+}
+
+/// Numbers that stand for no parameter, as `state.cuh` has them.
+const THE_NORM: u32 = 0xffff_fffe;
+
+impl Cuda {
+    /// Puts a value in a finding's flag: what a reduction among devices has made of it.
+    ///
+    /// # Errors
+    ///
+    /// When the device fails.
+    pub fn write_flag(&self, found: &mut Found, value: u32) -> Result<(), Error> {
+        found.own(self)?;
+        let Some(mut all) = self.own(&mut found.bits)?.view_mut() else { return Ok(()) };
+        let mut flag = all.slice_mut(..4);
+        self.check("upload", self.stream().memcpy_htod(&value.to_le_bytes(), &mut flag))
+    }
+}
+
+impl Found {
+    /// What `bits` will hold.
+    pub(super) fn new(bits: Arc<Buffer>) -> Self {
+        Self { bits, stamp: next_stamp(), missing: Vec::new(), maybe: None }
+    }
+
+    /// The word that is not 0 where an overflow was found, for a reduction among devices: any positive sum is an overflow.
+    ///
+    /// It is the first of the four bytes at this device address.
+    pub fn flag(&self) -> u64 {
+        self.bits.address()
+    }
+
+    /// Where the whole finding is.
+    pub(crate) fn address(&self) -> u64 {
+        self.bits.address()
+    }
+
+    /// A finding that nobody else reads, to be written to.
+    pub(super) fn own(&mut self, cuda: &Cuda) -> Result<(), Error> {
+        cuda.own(&mut self.bits)?;
+        self.stamp = next_stamp();
+        Ok(())
+    }
+
+    /// In the host's terms.
+    pub(super) fn finding(&self, cuda: &Cuda, bits: &FoundBits) -> Result<Finding, Error> {
+        let overflow = (bits.raised != 0).then(|| Overflow {
+            parameter: name(cuda, bits.parameter),
+            index: bits.index,
+            scaled: bits.scaled,
+            unscaled: bits.unscaled,
+        });
+        Ok(Finding {
+            overflow,
+            infinities: bits.infinities,
+            nans: bits.nans,
+            magnitude: bits.magnitude,
+            norm: (bits.has_norm != 0).then_some(bits.norm),
+            halted: bits.halted != 0,
+            missing: self.missing(cuda)?,
+        })
+    }
+
+    fn missing(&self, cuda: &Cuda) -> Result<Vec<Arc<str>>, Error> {
+        let Some(maybe) = &self.maybe else { return Ok(self.missing.clone()) };
+        let words = cuda.read(&maybe.present)?;
+        let (words, _) = words.as_chunks::<4>();
+        let absent = |(name, word): (&Option<Arc<str>>, &[u8; 4])| {
+            name.clone().filter(|name| *word == [0; 4] || self.missing.contains(name))
+        };
+        Ok(maybe.names.iter().zip(words).filter_map(absent).collect())
+    }
+}
+
+/// Whose gradient it is; one that was raised elsewhere has no place here.
+fn name(cuda: &Cuda, number: u32) -> Arc<str> {
+    match number {
+        THE_NORM => Norm::NAME.into(),
+        _ => cuda.names().name(number).unwrap_or_else(|| "a gradient of another device".into()),
+    }
+}
+
+fn next_stamp() -> u64 {
+    static NEXT: AtomicU64 = AtomicU64::new(1);
+    NEXT.fetch_add(1, Ordering::Relaxed)
+}

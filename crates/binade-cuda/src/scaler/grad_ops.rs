@@ -1,0 +1,75 @@
+//! Clipping and adding whole sets of gradients.
+
+use super::Found;
+use crate::{
+    Cuda, Error, Gradients,
+    kernels::CLIP,
+    launch::{Arg, Grid},
+};
+use binade_grad_scaler::{GradOps, Norm, ScaleState, ScaleStore};
+
+impl GradOps for Cuda {
+    fn clip_norm(
+        &self,
+        grads: &mut Gradients,
+        norm: Norm,
+        max: f32,
+        verdict: &mut Found,
+    ) -> Result<(), Error> {
+        positive("clip_norm", max)?;
+        if !grads.is_measured {
+            self.measure(grads)?;
+        }
+        verdict.own(self)?;
+        let mut owed = match &grads.owed {
+            Some(owed) => owed.clone(),
+            None => self.fixed()?.nothing_owed.clone(),
+        };
+        grads.owed = None;
+        let owed_at = self.own(&mut owed)?.address();
+        let found_at = verdict.bits.address();
+        let args = [
+            Arg::Address(found_at),
+            Arg::Address(found_at),
+            Arg::Address(owed_at),
+            Arg::Address(owed_at),
+            Arg::U32(u32::from(norm == Norm::Infinity)),
+            Arg::F32(max),
+        ];
+        self.launch(&CLIP, Grid::one(1), &args)?;
+        grads.owed = Some(owed);
+        // A second clip is of what the first has left.
+        grads.is_measured = false;
+        Ok(())
+    }
+
+    fn clip_value(&self, grads: &mut Gradients, max: f32) -> Result<(), Error> {
+        positive("clip_value", max)?;
+        *grads = grads.settled(self, max)?;
+        Ok(())
+    }
+
+    fn accumulate(
+        &self,
+        sum: Option<Gradients>,
+        grads: Gradients,
+        found: &Found,
+    ) -> Result<Gradients, Error> {
+        self.add(sum, &grads, found)
+    }
+}
+
+impl Cuda {
+    /// Measures a set as it is now; what it finds is nobody's verdict.
+    fn measure(&self, grads: &mut Gradients) -> Result<(), Error> {
+        if grads.owed.is_some() {
+            *grads = grads.settled(self, f32::INFINITY)?;
+        }
+        let one = self.upload_state(ScaleState::power_of_two(0))?;
+        self.inspect(grads, &one).map(|_| ())
+    }
+}
+
+fn positive(what: &'static str, max: f32) -> Result<(), Error> {
+    if max > 0.0 { Ok(()) } else { Err(Error::Limit { what, value: max }) }
+}

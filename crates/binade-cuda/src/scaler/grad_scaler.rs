@@ -1,0 +1,46 @@
+//! Scaling losses, and looking at gradients.
+
+use super::{Found, Scale};
+use crate::{
+    Cuda, Error, Gradients, Tensor,
+    autocast::{code, elementwise},
+    kernels::SCALE,
+    launch::Arg,
+};
+use binade_core::DType;
+use binade_grad_scaler::GradScaler;
+
+impl GradScaler for Cuda {
+    type Grads = Gradients;
+
+    fn scale(&self, tensor: &Tensor, scale: &Scale) -> Result<Tensor, Error> {
+        self.times(tensor, scale.factor())
+    }
+
+    fn unscale_tensor(&self, tensor: &Tensor, scale: &Scale) -> Result<Tensor, Error> {
+        self.times(tensor, scale.inverse())
+    }
+
+    fn unscale(&self, grads: &mut Gradients, scale: &Scale) -> Result<Found, Error> {
+        if grads.owed.is_some() {
+            *grads = grads.settled(self, f32::INFINITY)?;
+        }
+        self.inspect(grads, scale)
+    }
+}
+
+impl Cuda {
+    /// `tensor`, in `f32`, times what is at `factor`.
+    fn times(&self, tensor: &Tensor, factor: u64) -> Result<Tensor, Error> {
+        let result = self.unset(DType::F32, tensor.shape())?;
+        let args = [
+            Arg::Address(tensor.address()),
+            Arg::U32(code("scale", tensor.dtype())?),
+            Arg::Address(result.address()),
+            Arg::U64(tensor.len() as u64),
+            Arg::Address(factor),
+        ];
+        self.launch(&SCALE, elementwise(tensor.len()), &args)?;
+        Ok(result)
+    }
+}

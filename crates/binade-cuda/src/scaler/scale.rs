@@ -1,0 +1,63 @@
+//! The scale on the device, and as the host knows it.
+
+use super::report::Report;
+use crate::{launch::structs::ScaleBits, memory::Buffer};
+use binade_grad_scaler::ScaleState;
+use std::sync::Arc;
+
+/// A scale on the device. A change is made in place unless a clone is alive, which keeps what it reads.
+#[derive(Clone, Debug)]
+pub struct Scale {
+    pub(super) bits: Arc<Buffer>,
+    /// Of the update that made it, on its way to the host.
+    pub(super) report: Option<Arc<Report>>,
+}
+
+impl Scale {
+    pub(super) fn new(bits: Buffer) -> Self {
+        Self { bits: Arc::new(bits), report: None }
+    }
+
+    /// Where the scale's factor is.
+    pub(super) fn factor(&self) -> u64 {
+        self.bits.address() + std::mem::offset_of!(ScaleBits, factor) as u64
+    }
+
+    /// Where its inverse is.
+    pub(super) fn inverse(&self) -> u64 {
+        self.bits.address() + std::mem::offset_of!(ScaleBits, inverse) as u64
+    }
+}
+
+/// As the device keeps it.
+pub(super) fn to_bits(state: ScaleState) -> ScaleBits {
+    ScaleBits {
+        factor: state.factor(),
+        inverse: state.inverse(),
+        significand: state.significand,
+        exponent: state.exponent,
+        before: state.before,
+        good_steps: state.good_steps,
+        bad_steps: state.bad_steps,
+        diverged: u32::from(state.diverged),
+        updates: state.updates,
+        overflows: state.overflows,
+        skipped: state.skipped,
+        pad: 0,
+    }
+}
+
+/// As the host knows it.
+pub(super) fn from_bits(bits: &ScaleBits) -> ScaleState {
+    ScaleState {
+        significand: bits.significand,
+        exponent: bits.exponent,
+        before: bits.before,
+        good_steps: bits.good_steps,
+        bad_steps: bits.bad_steps,
+        updates: bits.updates,
+        overflows: bits.overflows,
+        skipped: bits.skipped,
+        diverged: bits.diverged != 0,
+    }
+}

@@ -1,0 +1,139 @@
+//! Where the scale lives: uploaded, merged, updated in place, and read when someone asks.
+
+use super::{
+    Found, Scale,
+    report::{self, Report},
+    scale,
+};
+use crate::{
+    Cuda, Error,
+    kernels::{FINDINGS, MERGE, SCALE_UPDATE},
+    launch::{Arg, Grid, structs::LossScaleBits},
+    memory::Buffer,
+};
+use binade_core::Finding;
+use binade_grad_scaler::{Join, LossScale, ScaleState, ScaleStore};
+use std::sync::Arc;
+
+impl ScaleStore for Cuda {
+    type Scale = Scale;
+    type Found = Found;
+
+    fn upload_state(&self, state: ScaleState) -> Result<Scale, Error> {
+        Ok(Scale::new(self.buffer_of(bytemuck::bytes_of(&scale::to_bits(state)))?))
+    }
+
+    fn merge(&self, into: &mut Found, from: &Found, join: Join) -> Result<(), Error> {
+        into.own(self)?;
+        let args = [
+            Arg::Address(into.bits.address()),
+            Arg::Address(into.bits.address()),
+            Arg::Address(from.bits.address()),
+            Arg::U32(u32::from(join == Join::All)),
+        ];
+        self.launch(&MERGE, Grid::one(1), &args)
+    }
+
+    fn update(
+        &self,
+        scale: &mut Scale,
+        parts: &[&Found],
+        verdicts: &[&Found],
+        rule: &LossScale,
+    ) -> Result<(), Error> {
+        // The report of the last update is somebody else's by now, or nobody's.
+        scale.report = None;
+        let before = scale.bits.address();
+        let after = self.place_for(&scale.bits)?;
+        let to = after.as_ref().map_or(before, Buffer::address);
+        let found: Vec<&Found> = parts.iter().chain(verdicts).copied().collect();
+        let report = self.run_update([before, to], &found, parts.len(), rule)?;
+        if let Some(after) = after {
+            scale.bits = Arc::new(after);
+        }
+        // A report with room for all, not for the last of several launches.
+        if found.len() <= FINDINGS {
+            scale.report = Some(Arc::new(Report::send(self, &report, &found)?));
+        }
+        Ok(())
+    }
+
+    fn read(&self, found: &[&Found], scale: &Scale) -> Result<(Vec<Finding>, ScaleState), Error> {
+        let sent = scale.report.as_ref();
+        match sent.and_then(|report| Some((report, report.places(found)?))) {
+            Some((report, places)) => report.read(self, found, &places),
+            None => self.gather(found, scale),
+        }
+    }
+
+    fn is_ready(&self, found: &[&Found], scale: &Scale) -> Result<bool, Error> {
+        match &scale.report {
+            Some(report) if report.places(found).is_some() => report.has_come(self),
+            _ => Ok(true),
+        }
+    }
+}
+
+impl Cuda {
+    /// A buffer to write the next value to, where somebody still reads this one; `None` for in place.
+    fn place_for(&self, bits: &Arc<Buffer>) -> Result<Option<Buffer>, Error> {
+        if Arc::strong_count(bits) == 1 { Ok(None) } else { self.buffer(bits.bytes()).map(Some) }
+    }
+
+    /// Launches as many as the findings take; gives the last one's report.
+    fn run_update(
+        &self,
+        [before, after]: [u64; 2],
+        found: &[&Found],
+        parts: usize,
+        rule: &LossScale,
+    ) -> Result<Buffer, Error> {
+        let rule = rule_bits(rule);
+        let launches = found.len().div_ceil(FINDINGS).max(1);
+        let report = self.buffer(report::bytes(found.len().min(FINDINGS)))?;
+        for number in 0..launches {
+            let here = found.chunks(FINDINGS).nth(number).unwrap_or_default();
+            let addresses = addresses(here);
+            let parts = parts.saturating_sub(number * FINDINGS).min(here.len());
+            let args = [
+                Arg::Address(before),
+                Arg::Address(after),
+                Arg::Bytes(bytemuck::bytes_of(&rule)),
+                Arg::Bytes(bytemuck::cast_slice(&addresses)),
+                Arg::U32(count(parts)),
+                Arg::U32(count(here.len())),
+                Arg::Address(self.fixed()?.seen.address()),
+                Arg::U32(u32::from(number + 1 == launches)),
+                Arg::Address(report.address()),
+            ];
+            self.launch(&SCALE_UPDATE, Grid::one(count(FINDINGS)), &args)?;
+        }
+        Ok(report)
+    }
+
+    /// What was not reported, since no update came after it: copied together, and waited for.
+    fn gather(&self, found: &[&Found], scale: &Scale) -> Result<(Vec<Finding>, ScaleState), Error> {
+        let mut all = self.read(&scale.bits)?;
+        for found in found {
+            all.extend(self.read(&found.bits)?);
+        }
+        let places: Vec<usize> = (0..found.len()).collect();
+        report::parse(self, &all, found, &places)
+    }
+}
+
+fn addresses(found: &[&Found]) -> [u64; FINDINGS] {
+    let mut addresses = [0; FINDINGS];
+    addresses.iter_mut().zip(found).for_each(|(to, found)| *to = found.bits.address());
+    addresses
+}
+
+fn rule_bits(rule: &LossScale) -> LossScaleBits {
+    let LossScale { growth, backoff, min, max, growth_interval, patience, .. } = *rule;
+    LossScaleBits { growth, backoff, min, max, growth_interval, patience }
+}
+
+/// At most [`FINDINGS`].
+fn count(findings: usize) -> u32 {
+    u32::try_from(findings).unwrap_or(u32::MAX)
+}

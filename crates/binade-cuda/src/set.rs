@@ -1,0 +1,54 @@
+//! A set of tensors in one launch: how it is cut into chunks.
+
+/// Elements of the shortest chunk: two groups for each thread of a block.
+const LEAST: u64 = 4096;
+
+/// Chunks that a set of one tensor is cut into at most: enough to fill any GPU, few enough to be summed up by one block.
+const MOST: u64 = 4096;
+
+/// Counts chunks, row by row.
+///
+/// The length of a chunk follows from the set alone, so that sums are the same on every GPU.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Chunks {
+    pub(crate) len: u64,
+    pub(crate) count: u64,
+}
+
+impl Chunks {
+    /// For a set of so many elements.
+    pub(crate) fn of(elements: u64) -> Self {
+        let len = elements.div_ceil(MOST).next_power_of_two().max(LEAST);
+        Self { len, count: 0 }
+    }
+
+    /// The number of the first chunk of a row of `len` elements, behind those so far.
+    pub(crate) fn add(&mut self, len: u64) -> u64 {
+        let first = self.count;
+        self.count += len.div_ceil(self.len);
+        first
+    }
+
+    /// A block for each chunk.
+    pub(crate) fn blocks(&self) -> u32 {
+        u32::try_from(self.count).unwrap_or(u32::MAX)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_empty_row_has_no_chunk_and_the_next_begins_where_it_would() {
+        let mut chunks = Chunks::of(5000);
+        assert_eq!([0, 4096, 0, 904].map(|len| chunks.add(len)), [0, 0, 1, 1]);
+        assert_eq!((chunks.len, chunks.count), (4096, 2));
+    }
+
+    #[test]
+    fn a_large_set_has_long_chunks() {
+        let mut chunks = Chunks::of(1 << 33);
+        assert_eq!((chunks.add(1 << 33), chunks.count, chunks.len), (0, 4096, 1 << 21));
+    }
+}

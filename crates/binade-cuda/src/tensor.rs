@@ -1,0 +1,87 @@
+//! A tensor in device memory.
+
+use crate::{Cuda, Error, memory::Buffer};
+use binade_core::DType;
+use binade_ops::shape::element_count;
+use std::{fmt, sync::Arc};
+
+/// A tensor in device memory: row-major, cheap to clone, copied when a shared one is written to.
+#[derive(Clone)]
+pub struct Tensor {
+    buffer: Arc<Buffer>,
+    /// Where its first element is, in bytes from the buffer's start.
+    offset: usize,
+    dtype: DType,
+    shape: Arc<[usize]>,
+}
+
+impl Tensor {
+    /// A tensor that fills a buffer.
+    pub(crate) fn filling(buffer: Buffer, dtype: DType, shape: &[usize]) -> Self {
+        Self { buffer: Arc::new(buffer), offset: 0, dtype, shape: shape.into() }
+    }
+
+    /// The element type.
+    pub fn dtype(&self) -> DType {
+        self.dtype
+    }
+
+    /// The extent of each axis, slowest first.
+    pub fn shape(&self) -> &[usize] {
+        &self.shape
+    }
+
+    /// The number of elements.
+    pub fn len(&self) -> usize {
+        element_count(&self.shape)
+    }
+
+    /// Whether there are no elements.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// The device address of the first element.
+    pub fn address(&self) -> u64 {
+        self.buffer.address() + self.offset as u64
+    }
+
+    /// `len` elements from `start` on, as a vector that shares this tensor's memory.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Length`] where there are not as many.
+    pub fn slice(&self, start: usize, len: usize) -> Result<Self, Error> {
+        if start.checked_add(len).is_none_or(|end| end > self.len()) {
+            let (found, shape) = (self.len(), vec![len]);
+            return Err(Error::Length { what: "elements", found, shape, expected: start + len });
+        }
+        let offset = self.offset + start * self.dtype.bytes();
+        Ok(Self { offset, shape: [len].into(), ..self.clone() })
+    }
+
+    /// Makes sure that nobody else sees what is written to it: copies where the memory is shared.
+    pub(crate) fn own(&mut self, cuda: &Cuda) -> Result<(), Error> {
+        cuda.own(&mut self.buffer).map(|_| ())
+    }
+
+    /// Bytes of its elements.
+    pub(crate) fn bytes(&self) -> usize {
+        self.len() * self.dtype.bytes()
+    }
+
+    pub(crate) fn buffer(&self) -> &Buffer {
+        &self.buffer
+    }
+
+    pub(crate) fn offset(&self) -> usize {
+        self.offset
+    }
+}
+
+impl fmt::Debug for Tensor {
+    /// The type and shape: printing must not read the device.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Tensor({} {:?}, cuda)", self.dtype(), self.shape())
+    }
+}

@@ -1,0 +1,147 @@
+//! Device memory and what is copied into it and out of it.
+
+use crate::{
+    Cuda, Error, launch,
+    memory::{Buffer, Pinned, Pool, Ring},
+};
+use bytemuck::Pod;
+use cudarc::driver::{CudaSlice, DriverError, sys::CUresult};
+use std::sync::Arc;
+
+/// The most that is staged in pinned memory, which is kept; more is copied as the driver does it, while the host waits.
+const STAGED: usize = 1 << 20;
+
+impl Cuda {
+    /// A buffer, its contents unset.
+    pub(crate) fn buffer(&self, bytes: usize) -> Result<Buffer, Error> {
+        self.alive()?;
+        let rounded = Pool::rounded(bytes);
+        let (stream, pool) = (&self.inner.stream, &self.inner.pool);
+        let slice = match pool.take(rounded) {
+            Some(slice) => slice,
+            None => self.allocate(rounded)?,
+        };
+        Ok(Buffer::new(slice, bytes, stream, pool.clone()))
+    }
+
+    fn allocate(&self, bytes: usize) -> Result<CudaSlice<u8>, Error> {
+        let stream = &self.inner.stream;
+        match launch::allocate(stream, bytes) {
+            Err(error) if error.0 == CUresult::CUDA_ERROR_OUT_OF_MEMORY => {
+                // What the pool keeps is given back only when the stream comes to it.
+                self.trim();
+                self.synchronize()?;
+                let again = launch::allocate(stream, bytes);
+                again.map_err(|_| out_of_memory(bytes, stream.context().mem_get_info()))
+            }
+            other => self.check("allocate", other),
+        }
+    }
+
+    /// A buffer of zeros.
+    pub(crate) fn zeros(&self, bytes: usize) -> Result<Buffer, Error> {
+        let mut buffer = self.buffer(bytes)?;
+        if let (1.., Some(mut view)) = (bytes, buffer.view_mut()) {
+            self.check("memset", self.inner.stream.memset_zeros(&mut view))?;
+        }
+        Ok(buffer)
+    }
+
+    /// A buffer with these contents.
+    pub(crate) fn buffer_of(&self, bytes: &[u8]) -> Result<Buffer, Error> {
+        let mut buffer = self.buffer(bytes.len())?;
+        match bytes.len() {
+            0 => {}
+            1..=STAGED => self.stage(bytes, &mut buffer)?,
+            _ => {
+                let Some(mut view) = buffer.view_mut() else { return Ok(buffer) };
+                self.check("upload", self.inner.stream.memcpy_htod(bytes, &mut view))?;
+            }
+        }
+        Ok(buffer)
+    }
+
+    /// Copies by way of pinned memory: the host goes on before it is there.
+    fn stage(&self, bytes: &[u8], buffer: &mut Buffer) -> Result<(), Error> {
+        let stream = &self.inner.stream;
+        let mut pinned = self.pinned(&self.inner.staging, bytes.len())?;
+        self.check("upload", launch::send_to(stream, bytes, &mut pinned, buffer))
+    }
+
+    /// A copy of a buffer.
+    pub(crate) fn copy(&self, from: &Buffer) -> Result<Buffer, Error> {
+        let mut to = self.buffer(from.bytes())?;
+        if let (1.., Some(from), Some(mut to)) = (from.bytes(), from.view(), to.view_mut()) {
+            self.check("copy", self.inner.stream.memcpy_dtod(&from, &mut to))?;
+        }
+        Ok(to)
+    }
+
+    /// The buffer itself if nobody else has it, else a copy to write to: what others read stays.
+    pub(crate) fn own<'a>(&self, shared: &'a mut Arc<Buffer>) -> Result<&'a mut Buffer, Error> {
+        if Arc::get_mut(shared).is_none() {
+            *shared = Arc::new(self.copy(shared)?);
+        }
+        let cause = "a buffer that was just made is shared".to_owned();
+        Arc::get_mut(shared).ok_or(Error::Driver { call: "copy", cause })
+    }
+
+    /// A table with these contents, uploaded unless it is there.
+    pub(crate) fn table<Row: Pod>(&self, rows: &[Row]) -> Result<Arc<Buffer>, Error> {
+        let bytes: &[u8] = bytemuck::cast_slice(rows);
+        if let Some(buffer) = self.inner.tables.find(bytes) {
+            return Ok(buffer);
+        }
+        let buffer = Arc::new(self.buffer_of(bytes)?);
+        self.inner.counters.table(bytes.len());
+        self.inner.tables.keep(bytes, buffer.clone());
+        Ok(buffer)
+    }
+
+    /// Starts to copy a buffer to the host, and goes on.
+    pub(crate) fn send(&self, from: &Buffer) -> Result<Pinned, Error> {
+        let mut pinned = self.pinned(&self.inner.reports, from.bytes())?;
+        self.check("report", launch::send_from(&self.inner.stream, from, &mut pinned))?;
+        self.inner.counters.report();
+        Ok(pinned)
+    }
+
+    /// What was sent: waits until it is there.
+    pub(crate) fn receive(&self, pinned: &Pinned) -> Result<Vec<u8>, Error> {
+        self.alive()?;
+        self.inner.counters.sync();
+        self.check("wait", launch::received(pinned))
+    }
+
+    /// Whether what was sent is there.
+    pub(crate) fn has_come(&self, pinned: &Pinned) -> Result<bool, Error> {
+        self.alive()?;
+        self.check("poll", pinned.done.try_is_complete())
+    }
+
+    /// The contents of a buffer: waits for them.
+    pub(crate) fn read(&self, from: &Buffer) -> Result<Vec<u8>, Error> {
+        self.alive()?;
+        let Some(view) = from.view().filter(|_| from.bytes() > 0) else { return Ok(Vec::new()) };
+        let bytes = self.check("download", self.inner.stream.clone_dtoh(&view))?;
+        self.synchronize()?;
+        Ok(bytes)
+    }
+
+    fn pinned(&self, ring: &Arc<Ring>, bytes: usize) -> Result<Pinned, Error> {
+        self.alive()?;
+        if let Some(pinned) = ring.take(bytes) {
+            return Ok(pinned);
+        }
+        let context = self.inner.stream.context();
+        let host = launch::allocate_pinned(context, bytes.max(64).next_power_of_two());
+        let host = self.check("allocate pinned memory", host)?;
+        let done = self.check("event", context.new_event(None))?;
+        Ok(Pinned::new(host, done, ring.clone()))
+    }
+}
+
+fn out_of_memory(bytes: usize, room: Result<(usize, usize), DriverError>) -> Error {
+    let (free, total) = room.unwrap_or_default();
+    Error::OutOfMemory { bytes, free, total }
+}

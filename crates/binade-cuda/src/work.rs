@@ -1,0 +1,96 @@
+//! Putting kernels in the stream, and what becomes of the device when one fails.
+
+use crate::{
+    Cuda, Error,
+    kernels::Kernel,
+    launch::{self, Arg, Entry, Grid},
+    probe,
+};
+use cudarc::driver::{DriverError, sys::CUresult};
+use std::sync::PoisonError;
+
+impl Cuda {
+    /// Puts a kernel in the stream.
+    pub(crate) fn launch(
+        &self,
+        kernel: &'static Kernel,
+        grid: Grid,
+        args: &[Arg<'_>],
+    ) -> Result<(), Error> {
+        self.alive()?;
+        let entry = self.entry(kernel)?;
+        let launched = self.check("launch", entry.launch(&self.inner.stream, grid, args));
+        *self.inner.last.lock().unwrap_or_else(PoisonError::into_inner) = kernel.name;
+        self.inner.counters.launch();
+        launched
+    }
+
+    /// Loaded when it is launched for the first time.
+    fn entry(&self, kernel: &'static Kernel) -> Result<Entry, Error> {
+        let mut entries = self.inner.entries.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(entry) = entries.get(kernel.name) {
+            return Ok(entry.clone());
+        }
+        let entry = match Entry::load(self.inner.stream.context(), kernel) {
+            Err(error) if error.0 == CUresult::CUDA_ERROR_UNSUPPORTED_PTX_VERSION => {
+                return Err(driver_too_old(kernel));
+            }
+            other => self.check("load a kernel", other)?,
+        };
+        entries.insert(kernel.name, entry.clone());
+        Ok(entry)
+    }
+
+    /// The error of a device that is lost.
+    pub(crate) fn alive(&self) -> Result<(), Error> {
+        self.inner.lost.get().map_or(Ok(()), |error| Err(error.clone()))
+    }
+
+    /// An error that CUDA does not recover from is kept, and is every later call's.
+    pub(crate) fn check<T>(
+        &self,
+        call: &'static str,
+        result: Result<T, DriverError>,
+    ) -> Result<T, Error> {
+        self.alive()?;
+        result.map_err(|error| {
+            let cause = probe::cause(error);
+            if !is_sticky(error.0) {
+                return Error::Driver { call, cause };
+            }
+            let kernel = *self.inner.last.lock().unwrap_or_else(PoisonError::into_inner);
+            self.inner.lost.get_or_init(|| Error::Lost { cause, kernel }).clone()
+        })
+    }
+}
+
+/// Errors after which, says the driver's documentation, the process must be started again to use the device.
+fn is_sticky(error: CUresult) -> bool {
+    use CUresult as E;
+    matches!(
+        error,
+        E::CUDA_ERROR_ILLEGAL_ADDRESS
+            | E::CUDA_ERROR_LAUNCH_TIMEOUT
+            | E::CUDA_ERROR_LAUNCH_FAILED
+            | E::CUDA_ERROR_MISALIGNED_ADDRESS
+            | E::CUDA_ERROR_INVALID_ADDRESS_SPACE
+            | E::CUDA_ERROR_INVALID_PC
+            | E::CUDA_ERROR_ILLEGAL_INSTRUCTION
+            | E::CUDA_ERROR_HARDWARE_STACK_ERROR
+            | E::CUDA_ERROR_ASSERT
+            | E::CUDA_ERROR_ECC_UNCORRECTABLE
+            | E::CUDA_ERROR_CONTEXT_IS_DESTROYED
+            | E::CUDA_ERROR_DEINITIALIZED
+            | E::CUDA_ERROR_UNKNOWN
+    )
+}
+
+fn driver_too_old(kernel: &'static Kernel) -> Error {
+    let version = launch::driver_version().unwrap_or_default();
+    let ptx = kernel.ptx.lines().find_map(|line| line.strip_prefix(".version "));
+    Error::DriverTooOld {
+        driver: format!("{}.{}", version / 1000, version % 1000 / 10),
+        ptx: ptx.unwrap_or("of no version").to_owned(),
+        kernel: kernel.name,
+    }
+}

@@ -1,0 +1,88 @@
+//! Casts, against the scalar ones.
+
+use crate::support::{Device, Result, cuda, kind, noise, vector};
+use binade_autocast::Autocast;
+use binade_core::{
+    DType, ErrorKind,
+    cast::{self, OnOverflow},
+    stochastic::{self, Key},
+};
+use binade_cpu::Cpu;
+use binade_ops::Download;
+
+crate::tests![
+    every_half_casts_as_on_the_cpu,
+    saturating_casts_stop_at_the_largest,
+    stochastic_casts_use_the_words_of_their_key,
+    what_cannot_be_cast_is_refused,
+];
+
+const TYPES: [DType; 5] = [DType::BF16, DType::F16, DType::F32, DType::E4M3, DType::E5M2];
+
+/// The same bits, any NaN for any NaN.
+fn assert_same(got: &[f32], want: &[f32], what: &str) {
+    assert_eq!(got.len(), want.len(), "{what}");
+    for (index, (got, want)) in got.iter().zip(want).enumerate() {
+        let same = got.to_bits() == want.to_bits() || (got.is_nan() && want.is_nan());
+        assert!(same, "{what}: {got} for {want} at {index}");
+    }
+}
+
+fn every_half_casts_as_on_the_cpu() -> Result {
+    let cuda = cuda();
+    for from in TYPES {
+        let codes: Vec<u8> = match from.bytes() {
+            1 => (0..=u8::MAX).collect(),
+            2 => (0..=u16::MAX).flat_map(u16::to_le_bytes).collect(),
+            _ => (0..=u32::MAX).step_by(65_537 * 7).flat_map(u32::to_le_bytes).collect(),
+        };
+        let (here, there) =
+            (Device::of_bits(&cuda, &codes, from), Device::of_bits(&Cpu, &codes, from));
+        for to in TYPES {
+            let got = cuda.download(&cuda.cast(&here, to)?)?;
+            let want = Cpu.download(&Cpu.cast(&there, to)?)?;
+            assert_same(&got, &want, &format!("{from} to {to}"));
+        }
+    }
+    Ok(())
+}
+
+fn saturating_casts_stop_at_the_largest() -> Result {
+    let cuda = cuda();
+    let values =
+        [1e9, -1e9, f32::INFINITY, f32::NEG_INFINITY, f32::NAN, 464.0, 465.0, 65520.0, 1.0];
+    let tensor = vector(&cuda, &values, DType::F32);
+    for to in TYPES {
+        for on_overflow in [OnOverflow::Saturate, OnOverflow::NonFinite] {
+            let got = cuda.download(&cuda.cast_overflowing(&tensor, to, on_overflow)?)?;
+            let want: Vec<f32> =
+                values.iter().filter_map(|x| cast::round(*x, to, on_overflow)).collect();
+            assert_same(&got, &want, &format!("{to} {on_overflow:?}"));
+        }
+    }
+    Ok(())
+}
+
+fn stochastic_casts_use_the_words_of_their_key() -> Result {
+    let cuda = cuda();
+    let mut values = noise(3, 1003);
+    values.iter_mut().enumerate().for_each(|(i, x)| *x *= 2.0_f32.powi(i as i32 % 60 - 40));
+    let tensor = vector(&cuda, &values, DType::F32);
+    let key = Key { seed: 0x0123_4567_89ab_cdef, parameter: 5, step: 77 };
+    for to in TYPES {
+        let got = cuda.download(&cuda.cast_stochastic(&tensor, to, key)?)?;
+        let round = |(index, x): (u64, &f32)| {
+            stochastic::round(*x, to, stochastic::bits(key, index), OnOverflow::NonFinite)
+        };
+        let want: Vec<f32> = (0..).zip(&values).filter_map(round).collect();
+        assert_same(&got, &want, to.name());
+    }
+    Ok(())
+}
+
+fn what_cannot_be_cast_is_refused() -> Result {
+    let cuda = cuda();
+    let tensor = vector(&cuda, &[1.0], DType::F32);
+    assert_eq!(kind(cuda.cast(&tensor, DType::I64)), ErrorKind::Unsupported);
+    Ok(())
+}

@@ -1,0 +1,128 @@
+//! Where launches go wrong: odd lengths, misaligned starts, thousands of tiny tensors, empty ones among full ones.
+
+use crate::support::{Device, Found, Grads, Result, cuda, noise, vector};
+use binade_core::{DType, Finding, Named};
+use binade_cpu::Cpu;
+use binade_cuda::{Cuda, Tensor};
+use binade_grad_scaler::{GradScaler, ScaleState, ScaleStore};
+use binade_master_weights::{MasterWeights, Materialise, Plan, UpdateRule};
+
+crate::tests![
+    every_length_around_a_chunks_edge_is_looked_at_to_its_end,
+    starts_that_are_not_aligned_change_no_bit,
+    ten_thousand_tiny_tensors_take_one_launch,
+    an_empty_tensor_among_full_ones_takes_no_part,
+    tables_are_uploaded_only_when_an_address_has_changed,
+];
+
+const EXPONENT: i32 = 5;
+
+fn look<D: Device>(device: &D, grads: &mut Grads<D>) -> (Finding, Found<D>) {
+    let scale = device.upload_state(ScaleState::power_of_two(EXPONENT)).unwrap();
+    let found = device.unscale(grads, &scale).unwrap();
+    (device.read(&[&found], &scale).unwrap().0.remove(0), found)
+}
+
+fn one<D: Device>(device: &D, values: &[f32], dtype: DType) -> Grads<D> {
+    vec![Named::new("w", Some(vector(device, values, dtype)))].into()
+}
+
+fn every_length_around_a_chunks_edge_is_looked_at_to_its_end() -> Result {
+    for len in [1, 2, 7, 8, 9, 15, 255, 256, 2047, 2048, 2049, 4095, 4096, 4097, 8191, 8192, 8193] {
+        let mut values = noise(len as u64, len);
+        values[len - 1] = f32::NAN;
+        for dtype in [DType::BF16, DType::F16, DType::F32] {
+            let (got, _) = look(&cuda(), &mut one(&cuda(), &values, dtype));
+            let (want, _) = look(&Cpu, &mut one(&Cpu, &values, dtype));
+            assert_eq!(format!("{got:?}"), format!("{want:?}"), "{len} {dtype}");
+        }
+    }
+    Ok(())
+}
+
+/// A vector whose first element is `offset` elements into its buffer.
+fn shifted(cuda: &Cuda, values: &[f32], dtype: DType, offset: usize) -> Tensor {
+    let padded: Vec<f32> =
+        std::iter::repeat_n(f32::NAN, offset).chain(values.iter().copied()).collect();
+    vector(cuda, &padded, dtype).slice(offset, values.len()).unwrap()
+}
+
+fn starts_that_are_not_aligned_change_no_bit() -> Result {
+    let cuda = cuda();
+    let len = 5003;
+    let (param, grad) = (noise(1, len), noise(2, len));
+    let rule = Plan::new(UpdateRule::adamw(1e-2))?;
+    for dtype in [DType::BF16, DType::F16, DType::F32] {
+        let step = |offset: usize| -> Result<(Vec<u8>, Vec<u8>, String)> {
+            let mut params = vec![Named::new("w", shifted(&cuda, &param, dtype, offset))];
+            let mut masters = cuda.masters(&mut params, &rule)?;
+            let grads = vec![Named::new("w", Some(shifted(&cuda, &grad, dtype, offset)))];
+            let mut grads = Grads::<Cuda>::from(grads);
+            let (finding, found) = look(&cuda, &mut grads);
+            let values = cuda.materialise(grads.clone())?.remove(0).value.ok_or("missing")?;
+            let values = cuda.bits(&values);
+            cuda.step(&mut params, &mut masters, grads, &found)?;
+            Ok((cuda.bits(&params[0].value), values, format!("{finding:?}")))
+        };
+        let want = step(0)?;
+        for offset in [1, 3, 4, 7] {
+            assert_eq!(step(offset)?, want, "{dtype} from {offset}");
+        }
+    }
+    Ok(())
+}
+
+fn ten_thousand_tiny_tensors_take_one_launch() -> Result {
+    let cuda = cuda();
+    let all = vector(&cuda, &noise(4, 30_000), DType::F32);
+    let mut entries = Vec::new();
+    for number in 0..10_000 {
+        entries.push(Named::new(number.to_string(), Some(all.slice(3 * number, 1 + number % 3)?)));
+    }
+    let mut grads = Grads::<Cuda>::from(entries);
+    let before = cuda.ledger();
+    let (finding, _) = look(&cuda, &mut grads);
+    assert_eq!(cuda.ledger().launches - before.launches, 1);
+    assert!(finding.overflow.is_none() && finding.magnitude > 0.99);
+    Ok(())
+}
+
+fn an_empty_tensor_among_full_ones_takes_no_part() -> Result {
+    fn run<D>(device: &D) -> Result<(String, Vec<Vec<u8>>)>
+    where
+        D: Device + Materialise<Grads = Grads<D>>,
+    {
+        let lengths = [0, 5000, 0, 0, 3, 0];
+        let entry = |(i, len): (usize, usize)| {
+            Named::new(i.to_string(), Some(vector(device, &noise(i as u64, len), DType::F16)))
+        };
+        let entries: Vec<_> = lengths.into_iter().enumerate().map(entry).collect();
+        let mut grads: Grads<D> = entries.into();
+        let (finding, _) = look(device, &mut grads);
+        let values = device.materialise(grads)?.into_iter().filter_map(|entry| entry.value);
+        Ok((format!("{finding:?}"), values.map(|tensor| device.bits(&tensor)).collect()))
+    }
+    assert_eq!(run(&cuda())?, run(&Cpu)?);
+    Ok(())
+}
+
+fn tables_are_uploaded_only_when_an_address_has_changed() -> Result {
+    let cuda = cuda();
+    let mut params = vec![Named::new("w", vector(&cuda, &noise(1, 100), DType::F16))];
+    let mut masters = cuda.masters(&mut params, &Plan::new(UpdateRule::adamw(1e-2))?)?;
+    let grads =
+        Grads::<Cuda>::from(vec![Named::new("w", Some(vector(&cuda, &noise(2, 100), DType::F16)))]);
+    let scale = cuda.upload_state(ScaleState::power_of_two(0))?;
+    let mut step = || -> Result {
+        let mut grads = grads.clone();
+        let found = cuda.unscale(&mut grads, &scale)?;
+        Ok(cuda.step(&mut params, &mut masters, grads, &found)?)
+    };
+    step()?;
+    let before = cuda.ledger();
+    for _ in 0..10 {
+        step()?;
+    }
+    assert_eq!(cuda.ledger().tables, before.tables);
+    Ok(())
+}

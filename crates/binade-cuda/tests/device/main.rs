@@ -1,0 +1,45 @@
+//! What the backend does on a device: a GPU, or the interpreter in a GPU's place. Without either the tests are ignored,
+//! and say so; where `BINADE_REQUIRE` names `cuda` or `ptx` they fail.
+
+mod casts;
+mod clipping;
+mod edges;
+mod outcomes;
+mod steps;
+mod support;
+mod windows;
+
+use libtest_mimic::{Arguments, Failed, Trial};
+
+/// A test's name and what it does.
+type Test = (&'static str, fn() -> Result<(), Failed>);
+
+/// A list of tests, named as they are.
+#[macro_export]
+macro_rules! tests {
+    ($($name:ident),* $(,)?) => {
+        pub(crate) const TESTS: &[$crate::Test] = &[$((stringify!($name), $name)),*];
+    };
+}
+
+fn main() {
+    let arguments = Arguments::from_args();
+    let skip = support::absent();
+    if let Some(reason) = &skip {
+        eprintln!("device tests are ignored: {reason}");
+    }
+    let all = [
+        ("casts", casts::TESTS),
+        ("clipping", clipping::TESTS),
+        ("edges", edges::TESTS),
+        ("outcomes", outcomes::TESTS),
+        ("steps", steps::TESTS),
+        ("windows", windows::TESTS),
+    ];
+    let trials = all.into_iter().flat_map(|(module, tests)| {
+        let trial = move |(name, run): &Test| Trial::test(format!("{module}::{name}"), *run);
+        tests.iter().map(trial)
+    });
+    let trials = trials.map(|trial| trial.with_ignored_flag(skip.is_some())).collect();
+    libtest_mimic::run(&arguments, trials).exit();
+}

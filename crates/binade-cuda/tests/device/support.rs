@@ -1,0 +1,104 @@
+//! The device, opened once, and the same training on it and on the CPU.
+
+use binade_core::{DType, Error, Handle, Named};
+use binade_cuda::Cuda;
+use binade_grad_scaler::{GradOps, GradScaler, ScaleStore};
+use binade_master_weights::MasterWeights;
+use binade_ops::Upload;
+use libtest_mimic::Failed;
+use std::sync::OnceLock;
+
+pub(crate) type Result<T = (), E = Failed> = std::result::Result<T, E>;
+
+/// The one device of this process; a stream of its own for each test would be no better, since the interpreter is one.
+pub(crate) fn cuda() -> Cuda {
+    match device() {
+        Ok(cuda) => cuda.clone(),
+        Err(error) => panic!("{error}"),
+    }
+}
+
+fn device() -> &'static Result<Cuda, binade_cuda::Error> {
+    static DEVICE: OnceLock<Result<Cuda, binade_cuda::Error>> = OnceLock::new();
+    DEVICE.get_or_init(|| Cuda::open(0))
+}
+
+/// Why the tests cannot run, unless they must.
+pub(crate) fn absent() -> Option<String> {
+    let required = std::env::var("BINADE_REQUIRE").unwrap_or_default();
+    let is_required = required.split(',').any(|name| ["cuda", "ptx"].contains(&name.trim()));
+    device().as_ref().err().filter(|_| !is_required).map(ToString::to_string)
+}
+
+/// A device that does all that the tests ask for, and whose tensors can be compared bit by bit.
+pub(crate) trait Device:
+    Upload
+    + GradOps<Grads: From<Vec<Named<Option<<Self as Handle>::Tensor>>>>>
+    + MasterWeights<
+        Params = Vec<Named<<Self as Handle>::Tensor>>,
+        Grads = <Self as GradScaler>::Grads,
+        Found = <Self as ScaleStore>::Found,
+    > + Clone
+    + 'static
+{
+    fn bits(&self, tensor: &Self::Tensor) -> Vec<u8>;
+
+    fn of_bits(&self, bits: &[u8], dtype: DType) -> Self::Tensor;
+}
+
+/// A device's set of gradients.
+pub(crate) type Grads<D> = <D as GradScaler>::Grads;
+
+/// What a device's pass finds.
+pub(crate) type Found<D> = <D as ScaleStore>::Found;
+
+impl Device for Cuda {
+    fn bits(&self, tensor: &Self::Tensor) -> Vec<u8> {
+        self.to_bits(tensor).unwrap()
+    }
+
+    fn of_bits(&self, bits: &[u8], dtype: DType) -> Self::Tensor {
+        self.from_bits(bits, dtype, &[bits.len() / dtype.bytes()]).unwrap()
+    }
+}
+
+impl Device for binade_cpu::Cpu {
+    fn bits(&self, tensor: &Self::Tensor) -> Vec<u8> {
+        tensor.to_bits()
+    }
+
+    fn of_bits(&self, bits: &[u8], dtype: DType) -> Self::Tensor {
+        binade_cpu::Tensor::from_bits(bits, dtype, &[bits.len() / dtype.bytes()]).unwrap()
+    }
+}
+
+/// A vector of these values.
+pub(crate) fn vector<D: Device>(device: &D, values: &[f32], dtype: DType) -> D::Tensor {
+    device.upload(values, &[values.len()], dtype).unwrap()
+}
+
+/// So many values between -1 and 1, the same for the same seed.
+pub(crate) fn noise(seed: u64, len: usize) -> Vec<f32> {
+    let mut random = fastrand::Rng::with_seed(seed);
+    (0..len).map(|_| random.f32() * 2.0 - 1.0).collect()
+}
+
+/// A set of gradients, those without values being missing.
+pub(crate) fn set<D: Device>(
+    device: &D,
+    grads: &[(&str, Option<Vec<f32>>)],
+    dtype: DType,
+) -> Grads<D> {
+    let one = |(name, values): &(&str, Option<Vec<f32>>)| {
+        Named::new(*name, values.as_ref().map(|values| vector(device, values, dtype)))
+    };
+    grads.iter().map(one).collect::<Vec<_>>().into()
+}
+
+/// The kind of an error, for results that must be refused.
+pub(crate) fn kind<T, E: Error>(result: Result<T, E>) -> binade_core::ErrorKind {
+    match result {
+        Ok(_) => panic!("this must be refused"),
+        Err(error) => error.kind(),
+    }
+}

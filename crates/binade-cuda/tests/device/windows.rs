@@ -1,0 +1,91 @@
+//! Windows of micro-batches, against the CPU.
+
+use crate::support::{Device, Result, cuda, noise, set, vector};
+use binade_core::{DType, Named};
+use binade_cpu::Cpu;
+use binade_grad_scaler::{BadMicroBatch, LossScale, Scaler};
+use binade_master_weights::{MasterOptimizer, Plan, UpdateRule};
+
+crate::tests![
+    windows_with_bad_micro_batches_are_the_cpus_bit_for_bit,
+    a_window_reads_nothing,
+    a_sum_that_overflows_skips,
+];
+
+/// Micro-batches of two parameters, the second of which has no gradient in every other one.
+fn batch(number: u64, bad: bool) -> [(&'static str, Option<Vec<f32>>); 2] {
+    let mut first = noise(number, 3000);
+    if bad {
+        first[2999] = f32::INFINITY;
+    }
+    [("a", Some(first)), ("b", number.is_multiple_of(2).then(|| noise(number + 99, 5)))]
+}
+
+/// Parameters after a window of each pattern of good and bad micro-batches, and what each said.
+fn train<D: Device>(device: &D, bad: BadMicroBatch) -> Result<(Vec<Vec<u8>>, Vec<String>)> {
+    let mut scaler = Scaler::new(device.clone(), LossScale::dynamic())?;
+    let params = [("a", 3000), ("b", 5)];
+    let params =
+        params.map(|(name, len)| Named::new(name, vector(device, &noise(7, len), DType::F16)));
+    let plan = Plan::new(UpdateRule::adamw(1e-2))?;
+    let mut optimizer = MasterOptimizer::new(device.clone(), params.into(), plan)?;
+    let loss = vector(device, &[1.0], DType::F32);
+    let mut said = Vec::new();
+    for pattern in 0..8_u64 {
+        let mut window = scaler.accumulate(bad);
+        for number in 0..3 {
+            let batch = batch(10 * pattern + number, pattern >> number & 1 == 1);
+            let grads = scaler.scale(&loss)?.backward(|_| Ok(set(device, &batch, DType::F16)))?;
+            window.add(grads.unscale()?)?;
+        }
+        let sum = window.finish()?.ok_or("an empty window")?;
+        let step = sum.clip_norm(0.25)?.step(&mut optimizer)?;
+        said.push(format!("{:?}", scaler.update(step)?.resolve()?));
+    }
+    Ok((optimizer.params.iter().map(|param| device.bits(&param.value)).collect(), said))
+}
+
+fn windows_with_bad_micro_batches_are_the_cpus_bit_for_bit() -> Result {
+    for bad in [BadMicroBatch::Drop, BadMicroBatch::SkipWindow] {
+        let (want, wanted) = train(&Cpu, bad)?;
+        let (got, said) = train(&cuda(), bad)?;
+        for (got, want) in said.iter().zip(&wanted) {
+            assert_eq!(got, want, "{bad:?}");
+        }
+        assert_eq!(got, want, "{bad:?}");
+    }
+    Ok(())
+}
+
+fn a_window_reads_nothing() -> Result {
+    let cuda = cuda();
+    let scaler = Scaler::new(cuda.clone(), LossScale::dynamic())?;
+    let before = cuda.ledger().syncs;
+    let mut window = scaler.accumulate(BadMicroBatch::Drop);
+    for number in 0..4 {
+        window.add(scaler.never_scaled(set(&cuda, &batch(number, number == 2), DType::F32))?)?;
+    }
+    let _sum = window.finish()?.ok_or("an empty window")?;
+    assert_eq!(cuda.ledger().syncs, before);
+    Ok(())
+}
+
+fn a_sum_that_overflows_skips() -> Result {
+    fn said<D: Device>(device: &D) -> Result<String> {
+        let mut scaler = Scaler::new(device.clone(), LossScale::none())?;
+        let params = vec![Named::new("w", vector(device, &[1.0, 1.0], DType::F32))];
+        let plan = Plan::new(UpdateRule::sgd(1.0))?;
+        let mut optimizer = MasterOptimizer::new(device.clone(), params, plan)?;
+        let mut window = scaler.accumulate(BadMicroBatch::Drop);
+        for _ in 0..2 {
+            let grads = set(device, &[("w", Some(vec![1.0, 3e38]))], DType::F32);
+            window.add(scaler.never_scaled(grads)?)?;
+        }
+        let step = window.finish()?.ok_or("an empty window")?.step(&mut optimizer)?;
+        Ok(format!("{:?}", scaler.update(step)?.resolve()?))
+    }
+    let said_here = said(&cuda())?;
+    assert_eq!(said_here, said(&Cpu)?);
+    assert!(said_here.starts_with("Skipped"), "{said_here}");
+    Ok(())
+}

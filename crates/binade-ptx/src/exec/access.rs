@@ -1,0 +1,188 @@
+//! A warp's access to memory: each lane's bytes found, checked and noted, with the allocation looked up once for all lanes in it.
+
+use super::{
+    SHARED_WINDOW,
+    block::{Block, Stop},
+    shared::{By, Shared},
+    warp::{Lanes, Warp, each},
+};
+use crate::{
+    isa::{Space, Values},
+    memory::{Global, Trouble, aligned},
+    module::Instruction,
+    report::{Access, ReportKind},
+};
+
+/// The widest access of a lane: a vector of four words.
+const WIDEST: usize = 16;
+
+/// What a warp wants of memory.
+#[derive(Debug)]
+pub(super) struct Touch {
+    addresses: Values,
+    lanes: Lanes,
+    /// Of each lane.
+    bytes: usize,
+    access: Access,
+    /// Lane 0.
+    by: By,
+}
+
+impl Touch {
+    /// `index` is the operand that is the address.
+    pub(super) fn new(
+        warp: &Warp,
+        at: &Instruction,
+        index: usize,
+        lanes: Lanes,
+        bytes: usize,
+        access: Access,
+    ) -> Self {
+        let (addresses, by) = (warp.addresses(at, index), By::new(warp, 0, at.line));
+        Self { addresses, lanes, bytes, access, by }
+    }
+
+    #[expect(clippy::cast_possible_truncation, reason = "a lane is below 32")]
+    fn by(&self, lane: usize) -> By {
+        By { thread: self.by.thread + lane as u32, ..self.by }
+    }
+}
+
+impl Block<'_> {
+    /// Calls `work` with each lane's bytes, lowest lane first.
+    pub(super) fn each_piece(
+        &mut self,
+        touch: &Touch,
+        space: Space,
+        work: impl FnMut(usize, &mut [u8]),
+    ) -> Result<(), Stop> {
+        match space {
+            Space::Global => in_global(self.memory, touch, work),
+            Space::Shared => in_shared(&mut self.shared, touch, work),
+            Space::Param => in_constants(&self.launch.params, touch, space, work),
+            Space::Constant => in_constants(&self.launch.module.constants, touch, space, work),
+            Space::Generic => self.in_either(touch, work),
+        }
+    }
+
+    fn in_either(
+        &mut self,
+        touch: &Touch,
+        mut work: impl FnMut(usize, &mut [u8]),
+    ) -> Result<(), Stop> {
+        let is_shared = |lane: &usize| touch.addresses[*lane] >= SHARED_WINDOW;
+        let shared = each(touch.lanes).filter(is_shared).fold(0, |set, lane| set | 1 << lane);
+        if shared != 0 {
+            let addresses = touch.addresses.map(|address| address.wrapping_sub(SHARED_WINDOW));
+            let touch = Touch { addresses, lanes: shared, ..*touch };
+            in_shared(&mut self.shared, &touch, &mut work)?;
+        }
+        in_global(self.memory, &Touch { lanes: touch.lanes & !shared, ..*touch }, work)
+    }
+}
+
+fn in_global(
+    memory: &mut Global,
+    touch: &Touch,
+    mut work: impl FnMut(usize, &mut [u8]),
+) -> Result<(), Stop> {
+    let mut left = touch.lanes;
+    while left != 0 {
+        let lane = left.trailing_zeros() as usize;
+        if let Some((first, allocation)) = memory.around(touch.addresses[lane]) {
+            for lane in each(left) {
+                let Some(piece) = piece(allocation, first, touch.addresses[lane], touch.bytes)
+                else {
+                    break;
+                };
+                work(lane, piece);
+                left &= left - 1;
+            }
+        }
+        // Elsewhere, or wrong.
+        if left >> lane & 1 == 1 {
+            let bytes = touch.bytes as u64;
+            let found = memory.access(touch.addresses[lane], bytes, touch.access);
+            work(lane, found.map_err(|trouble| (lane, trouble.into()))?);
+            left &= left - 1;
+        }
+    }
+    Ok(())
+}
+
+/// The bytes at an aligned address, if they lie in the allocation.
+fn piece(allocation: &mut [u8], first: u64, address: u64, bytes: usize) -> Option<&mut [u8]> {
+    let from = usize::try_from(address.checked_sub(first)?).ok()?;
+    let is_aligned = address & (bytes as u64 - 1) == 0;
+    allocation.get_mut(from..from.checked_add(bytes)?).filter(|_| is_aligned)
+}
+
+fn in_shared(
+    shared: &mut Shared,
+    touch: &Touch,
+    mut work: impl FnMut(usize, &mut [u8]),
+) -> Result<(), Stop> {
+    for lane in each(touch.lanes) {
+        let (address, by) = (touch.addresses[lane], touch.by(lane));
+        let found = shared.touch(address, touch.bytes, touch.access, by);
+        work(lane, found.map_err(|wrong| (lane, wrong))?);
+    }
+    Ok(())
+}
+
+/// What nobody writes: a lane gets a copy of its bytes.
+fn in_constants(
+    memory: &[u8],
+    touch: &Touch,
+    space: Space,
+    mut work: impl FnMut(usize, &mut [u8]),
+) -> Result<(), Stop> {
+    let (mut copy, mut last) = ([0; WIDEST], None);
+    let copy = &mut copy[..touch.bytes];
+    for lane in each(touch.lanes) {
+        let address = touch.addresses[lane];
+        // Nearly always all lanes want the same.
+        if last.replace(address) != Some(address) {
+            let found = constants(memory, address, touch.bytes, touch.access, space);
+            copy.copy_from_slice(found.map_err(|trouble| (lane, trouble.into()))?);
+        }
+        work(lane, copy);
+    }
+    Ok(())
+}
+
+fn constants(
+    memory: &[u8],
+    address: u64,
+    bytes: usize,
+    access: Access,
+    space: Space,
+) -> Result<&[u8], Trouble> {
+    aligned(address, bytes as u64, access, space)?;
+    let kind = ReportKind::OutOfBounds { access, space, bytes: bytes as u64 };
+    let from = usize::try_from(address).ok();
+    let found = from.and_then(|from| memory.get(from..from.checked_add(bytes)?));
+    found.ok_or(Trouble { kind, address: Some(address) })
+}
+
+/// An element's bits from its bytes.
+pub(super) fn element(bytes: &[u8]) -> u64 {
+    match *bytes {
+        [a] => u64::from(a),
+        [a, b] => u64::from(u16::from_le_bytes([a, b])),
+        [a, b, c, d] => u64::from(u32::from_le_bytes([a, b, c, d])),
+        [a, b, c, d, e, f, g, h] => u64::from_le_bytes([a, b, c, d, e, f, g, h]),
+        _ => 0,
+    }
+}
+
+/// The reverse: the low bits as bytes.
+pub(super) fn fill(bytes: &mut [u8], value: u64) {
+    let from = value.to_le_bytes();
+    match bytes {
+        [only] => *only = from[0],
+        [_, _] => bytes.copy_from_slice(&from[..2]),
+        [_, _, _, _] => bytes.copy_from_slice(&from[..4]),
+        _ => bytes.copy_from_slice(&from[..bytes.len()]),
+    }
+}

@@ -1,0 +1,199 @@
+//! What each lane does by itself, all of them at once: arithmetic, loads, stores, atomics and copies.
+
+use super::{
+    access::{Touch, element, fill},
+    block::{Block, Stop},
+    copies::Copy,
+    shared::By,
+    warp::{Lanes, Warp, each},
+};
+use crate::{
+    isa::{Class, LANES, Op, Space},
+    memory::Trouble,
+    module::Instruction,
+    report::{Access, ReportKind},
+};
+
+impl Block<'_> {
+    pub(super) fn act(
+        &mut self,
+        warp: &mut Warp,
+        at: &Instruction,
+        lanes: Lanes,
+    ) -> Result<(), Stop> {
+        let mut to = [0; LANES];
+        match at.op() {
+            Op::One(f) => f(warp.operand(at, 1), &mut to),
+            Op::Two(f) => f(warp.operand(at, 1), warp.operand(at, 2), &mut to),
+            Op::Three(f) => {
+                f(warp.operand(at, 1), warp.operand(at, 2), warp.operand(at, 3), &mut to);
+            }
+            Op::Four(f) => f([1, 2, 3, 4].map(|index| warp.operand(at, index)), &mut to),
+            Op::ActiveMask => to = [u64::from(lanes); LANES],
+            Op::Pack(bits) => {
+                for (place, register) in at.registers(1).iter().enumerate() {
+                    let part = warp.of(*register);
+                    to = std::array::from_fn(|lane| to[lane] | part[lane] << (place as u32 * bits));
+                }
+            }
+            _ => return self.act_otherwise(warp, at, lanes),
+        }
+        warp.put(at.register(0), &to, lanes);
+        Ok(())
+    }
+
+    /// What does not end in one register.
+    fn act_otherwise(
+        &mut self,
+        warp: &mut Warp,
+        at: &Instruction,
+        lanes: Lanes,
+    ) -> Result<(), Stop> {
+        match at.op() {
+            Op::Unpack(bits) => unpack(warp, at, lanes, bits),
+            Op::Load(space, width) => self.load(warp, at, lanes, space, width)?,
+            Op::LoadSigned(space, width, class) => {
+                self.load(warp, at, lanes, space, width)?;
+                extend(warp, at, lanes, width, class);
+            }
+            Op::Store(space, width) => self.store(warp, at, lanes, space, width)?,
+            Op::Atomic(space, width, f) => self.atomic(warp, at, lanes, (space, width, f), true)?,
+            Op::Reduce(space, width, f) => {
+                self.atomic(warp, at, lanes, (space, width, f), false)?;
+            }
+            Op::CopyAsync => self.copy(warp, at, lanes)?,
+            Op::CopyCommit => {
+                for lane in each(lanes) {
+                    self.copies[warp.first as usize + lane].commit();
+                }
+            }
+            Op::CopyWait => self.wait(warp, at, lanes)?,
+            Op::Trap => return Err((lowest(lanes), trap().into())),
+            // A fence changes nothing here; the others are of a warp or a block.
+            _ => {}
+        }
+        Ok(())
+    }
+
+    fn load(
+        &mut self,
+        warp: &mut Warp,
+        at: &Instruction,
+        lanes: Lanes,
+        space: Space,
+        width: usize,
+    ) -> Result<(), Stop> {
+        let registers = at.registers(0);
+        let touch = Touch::new(warp, at, 1, lanes, width * registers.len(), Access::Read);
+        // Nearly all loads, and chunks cost a division.
+        if let [register] = registers {
+            return self.each_piece(&touch, space, |lane, piece| {
+                warp.set(*register, lane, element(piece));
+            });
+        }
+        self.each_piece(&touch, space, |lane, piece| {
+            for (register, bytes) in registers.iter().zip(piece.chunks_exact(width)) {
+                warp.set(*register, lane, element(bytes));
+            }
+        })
+    }
+
+    fn store(
+        &mut self,
+        warp: &Warp,
+        at: &Instruction,
+        lanes: Lanes,
+        space: Space,
+        width: usize,
+    ) -> Result<(), Stop> {
+        let registers = at.registers(1);
+        let touch = Touch::new(warp, at, 0, lanes, width * registers.len(), Access::Write);
+        if let [register] = registers {
+            let values = warp.of(*register);
+            return self.each_piece(&touch, space, |lane, piece| fill(piece, values[lane]));
+        }
+        self.each_piece(&touch, space, |lane, piece| {
+            for (register, bytes) in registers.iter().zip(piece.chunks_exact_mut(width)) {
+                fill(bytes, warp.of(*register)[lane]);
+            }
+        })
+    }
+
+    /// One lane after another, lowest first.
+    fn atomic(
+        &mut self,
+        warp: &mut Warp,
+        at: &Instruction,
+        lanes: Lanes,
+        (space, width, f): (Space, usize, fn(u64, u64, u64) -> u64),
+        has_result: bool,
+    ) -> Result<(), Stop> {
+        let address = usize::from(has_result);
+        let value = *warp.operand(at, address + 1);
+        let last = *warp.operand(at, at.operands.len() - 1);
+        let touch = Touch::new(warp, at, address, lanes, width, Access::Atomic);
+        let mut old = [0; LANES];
+        self.each_piece(&touch, space, |lane, piece| {
+            old[lane] = element(piece);
+            fill(piece, f(old[lane], value[lane], last[lane]));
+        })?;
+        if has_result {
+            warp.put(at.register(0), &old, lanes);
+        }
+        Ok(())
+    }
+
+    fn copy(&mut self, warp: &Warp, at: &Instruction, lanes: Lanes) -> Result<(), Stop> {
+        let (to, from) = (warp.addresses(at, 0), warp.addresses(at, 1));
+        for lane in each(lanes) {
+            let (by, bytes) = (By::new(warp, lane, at.line), warp.operand(at, 2)[lane]);
+            let source = self.memory.access(from[lane], bytes, Access::Read);
+            let bytes = source.map_err(|trouble| (lane, trouble.into()))?.to_vec();
+            let announced = self.shared.announce(to[lane], bytes.len() as u64, by);
+            announced.map_err(|wrong| (lane, wrong))?;
+            self.copies[by.thread as usize].issue(Copy { to: to[lane], bytes, line: at.line });
+        }
+        Ok(())
+    }
+
+    /// Copies arrive in the name of the line that issued them.
+    fn wait(&mut self, warp: &Warp, at: &Instruction, lanes: Lanes) -> Result<(), Stop> {
+        for lane in each(lanes) {
+            let by = By::new(warp, lane, at.line);
+            for copy in self.copies[by.thread as usize].wait(warp.operand(at, 0)[lane]) {
+                let arrived =
+                    self.shared.arrive(copy.to, &copy.bytes, By { line: copy.line, ..by });
+                arrived.map_err(|wrong| (lane, wrong))?;
+            }
+        }
+        Ok(())
+    }
+}
+
+fn unpack(warp: &mut Warp, at: &Instruction, lanes: Lanes, bits: u32) {
+    let from = *warp.operand(at, 1);
+    for (place, register) in at.registers(0).iter().enumerate() {
+        let part = from.map(|value| value >> (place as u32 * bits) & ((1 << bits) - 1));
+        warp.put(*register, &part, lanes);
+    }
+}
+
+/// The sign of what was loaded, up to the register's end.
+fn extend(warp: &mut Warp, at: &Instruction, lanes: Lanes, width: usize, class: Class) {
+    let unused = 64 - 8 * width;
+    let to = warp.operand(at, 0).map(|value| extended(value, unused) & class.mask());
+    warp.put(at.register(0), &to, lanes);
+}
+
+#[expect(clippy::cast_possible_wrap, clippy::cast_sign_loss, reason = "a sign is what it is for")]
+fn extended(value: u64, unused: usize) -> u64 {
+    ((value << unused) as i64 >> unused) as u64
+}
+
+fn lowest(lanes: Lanes) -> usize {
+    lanes.trailing_zeros() as usize
+}
+
+fn trap() -> Trouble {
+    Trouble { kind: ReportKind::Trap, address: None }
+}

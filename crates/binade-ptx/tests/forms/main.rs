@@ -1,0 +1,55 @@
+//! What every form means, at the edges, against a loop on the host that is written another way.
+
+#[path = "../support/mod.rs"]
+mod support;
+
+mod bits;
+mod compare;
+mod compute;
+mod convert;
+mod float;
+mod integer;
+mod memory;
+mod together;
+
+use std::collections::BTreeSet;
+
+use binade_ptx::{Module, known_forms};
+use support::{FIXTURES, fixture};
+
+/// Run by a test of their own in `meaning.rs` and `strict.rs`, or with no result that could be wrong.
+const ELSEWHERE: [&str; 13] = [
+    "and.pred",
+    "mov.u64",
+    "add.f32",
+    "add.ftz.f32",
+    "mul.f32",
+    "mul.ftz.f32",
+    "sub.f32",
+    "shfl.sync.bfly.b32",
+    "shfl.sync.idx.b32",
+    "shfl.sync.up.b32",
+    "add.f64",
+    "mul.f64",
+    "sub.f64",
+];
+
+#[test]
+fn every_form_of_the_table_is_run_by_a_test() {
+    let mut run: BTreeSet<String> = ELSEWHERE.map(str::to_owned).into();
+    let fixtures: Vec<_> = FIXTURES.iter().map(|(name, _)| fixture(name)).collect();
+    run.extend(fixtures.iter().flat_map(Module::forms).map(str::to_owned));
+    for forms in [
+        bits::forms(),
+        compare::forms(),
+        convert::forms(),
+        float::forms(),
+        integer::forms(),
+        memory::forms(),
+        together::forms(),
+    ] {
+        run.extend(forms);
+    }
+    let forgotten: Vec<_> = known_forms().filter(|form| !run.contains(*form)).collect();
+    assert_eq!(forgotten, [""; 0]);
+}

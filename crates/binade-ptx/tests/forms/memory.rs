@@ -1,0 +1,302 @@
+//! Loads, stores, atomics and addresses.
+
+use binade_ptx::{Access, Arg, Module, ReportKind, Space, known_forms};
+
+use crate::support::{gpu, report};
+
+/// Runs a body with `%rd1` at 64 bytes that hold their own numbers; the bytes after, and what the body left in `%rd2`.
+fn run(body: &str) -> (Vec<u8>, u64) {
+    let (module, mut gpu) = (module(body), gpu());
+    let (x, y) = (gpu.alloc(64), gpu.alloc(8));
+    gpu.write(x, &(0..64).map(|i| i | 0x80).collect::<Vec<u8>>()).unwrap();
+    gpu.launch(&module, "k", 1, 1, 0, &args(x, y)).unwrap_or_else(|e| panic!("{e}\n{body}"));
+    let result = gpu.read(y, 8).unwrap();
+    (gpu.read(x, 64).unwrap(), u64::from_le_bytes(result.try_into().unwrap()))
+}
+
+fn args(x: binade_ptx::DevicePtr, y: binade_ptx::DevicePtr) -> [Arg; 3] {
+    [Arg::Ptr(x), Arg::Ptr(y), Arg::Bytes((0..64).map(|i| i | 0x80).collect())]
+}
+
+fn module(body: &str) -> Module {
+    let text = format!(
+        ".version 9.0\n.target sm_80\n.address_size 64\n\
+        .const .align 16 .b8 table[64] = {{{}}};\n\
+        .visible .entry k(.param .u64 x, .param .u64 y, .param .align 16 .b8 s[64])\n{{\n\
+        .reg .pred %p<4>; .reg .b16 %rs<6>; .reg .b32 %r<9>; .reg .b64 %rd<9>;\n\
+        .shared .align 16 .b8 buffer[64];\n\
+        ld.param.u64 %rd1, [x]; ld.param.u64 %rd8, [y]; mov.u64 %rd2, 0;\n\
+        mov.b64 %rd4, s; mov.u64 %rd5, table; mov.u64 %rd6, buffer; cvta.shared.u64 %rd7, buffer;\n\
+        {body}\nst.global.u64 [%rd8], %rd2;\nret;\n}}",
+        (0..64).map(|i| (i | 0x80).to_string()).collect::<Vec<_>>().join(","),
+    );
+    Module::parse(&text).unwrap_or_else(|e| panic!("{e}\n{text}"))
+}
+
+/// Bytes of an element, from the last part of a form.
+fn width(form: &str) -> usize {
+    let bits: String = form.rsplit('.').next().unwrap().chars().skip(1).collect();
+    bits.parse::<usize>().unwrap() / 8
+}
+
+fn count(form: &str) -> usize {
+    if form.contains(".v4.") { 4 } else { 1 + usize::from(form.contains(".v2.")) }
+}
+
+fn register(width: usize, number: usize) -> String {
+    match width {
+        1 | 2 => format!("%rs{number}"),
+        4 => format!("%r{number}"),
+        _ => format!("%rd{number}"),
+    }
+}
+
+/// The register that holds the address in this form's space; shared memory must have been written.
+fn base(form: &str) -> &'static str {
+    match form {
+        _ if form.contains(".param") => "%rd4",
+        _ if form.contains(".const") => "%rd5",
+        _ if form.contains(".shared") => "%rd6",
+        _ => "%rd1",
+    }
+}
+
+/// The register of a shared copy of `%rd1`'s bytes.
+const SHARE: &str = "ld.global.v2.u64 {%rd2, %rd3}, [%rd1];\nst.shared.v2.u64 [buffer], {%rd2, %rd3};\nld.global.v2.u64 {%rd2, %rd3}, [%rd1+16];\nst.shared.v2.u64 [buffer+16], {%rd2, %rd3};";
+
+fn starting(prefix: &str) -> impl Iterator<Item = &'static str> {
+    known_forms().filter(move |form| form.split('.').next() == Some(prefix))
+}
+
+/// The highest element, widened by the form's own rule, is what the bytes are.
+#[test]
+fn every_load_reads_its_bytes_and_widens_them_by_its_type() {
+    for form in starting("ld") {
+        let (width, count) = (width(form), count(form));
+        let names: Vec<_> = (1..=count).map(|number| register(width, number)).collect();
+        // The registers with addresses come first; results in others.
+        let last = if width == 8 { "%rd2".to_owned() } else { names[count - 1].clone() };
+        let list = if width == 8 {
+            vec!["%rd3", "%rd2"][2 - count..].join(", ")
+        } else {
+            names.join(", ")
+        };
+        let list = if count == 1 { list } else { format!("{{{list}}}") };
+        let widen = match width {
+            8 => String::new(),
+            4 => format!("cvt.u64.u32 %rd2, {last};"),
+            _ => format!("cvt.u64.u16 %rd2, {last};"),
+        };
+        let offset = 16;
+        let (_, found) =
+            run(&format!("{SHARE}\n{form} {list}, [{}+{offset}];\n{widen}", base(form)));
+        let first = offset + (count - 1) * width;
+        let bytes = (first..first + width).rev().map(|i| i as u64 | 0x80);
+        let mut expected = bytes.fold(0, |value, byte| value << 8 | byte);
+        if form.ends_with(".s8") {
+            expected |= 0xff00;
+        }
+        assert_eq!(found, expected, "{form}");
+    }
+}
+
+#[test]
+fn a_signed_load_fills_a_wider_register_with_its_sign() {
+    assert_eq!(run("ld.param.s32 %rd2, [s+4];").1, 0xffff_ffff_8786_8584);
+    assert_eq!(run("ld.global.s8 %r1, [%rd1];\ncvt.u64.u32 %rd2, %r1;").1, 0xffff_ff80);
+    assert_eq!(run("ld.global.u8 %r1, [%rd1];\ncvt.u64.u32 %rd2, %r1;").1, 0x80);
+    assert_eq!(run("ld.global.u32 %rd2, [%rd1];").1, 0x8382_8180);
+}
+
+#[test]
+fn every_store_writes_its_bytes_and_no_others() {
+    for form in starting("st") {
+        let (width, count) = (width(form), count(form));
+        let is_shared = form.contains(".shared");
+        let value = 0x1122_3344_5566_7788_u64;
+        let low = value & (u64::MAX >> (64 - 8 * width));
+        // Of eight bytes there are two at most.
+        let names: Vec<_> =
+            (1..=count).map(|i| register(width, if width == 8 { i + 1 } else { i })).collect();
+        let kind = 8 * width.max(2);
+        let moves: Vec<_> = names
+            .iter()
+            .map(|name| {
+                format!("mov.b{kind} {name}, {};", if width == 1 { low & 0xff } else { low })
+            })
+            .collect();
+        let list = if count == 1 { names[0].clone() } else { format!("{{{}}}", names.join(", ")) };
+        let back = "ld.shared.v2.u64 {%rd2, %rd3}, [buffer+16];\nst.global.v2.u64 [%rd1+16], {%rd2, %rd3};";
+        let share = if is_shared { SHARE } else { "" };
+        let back = if is_shared { back } else { "" };
+        let (found, _) = run(&format!(
+            "{share}\n{}\n{form} [{}+16], {list};\n{back}",
+            moves.join("\n"),
+            base(form)
+        ));
+        let mut expected: Vec<u8> = (0..64).map(|i| i | 0x80).collect();
+        for place in 0..count {
+            expected[16 + place * width..][..width].copy_from_slice(&value.to_le_bytes()[..width]);
+        }
+        assert_eq!(found, expected, "{form}");
+    }
+}
+
+#[test]
+fn a_vector_may_have_literals_and_drops() {
+    let pack = "ld.global.u16 %rs1, [%rd1+2];\nmov.b32 %r1, {0, %rs1};\ncvt.u64.u32 %rd2, %r1;";
+    assert_eq!(run(pack).1, 0x8382_0000);
+    let unpack = "ld.global.u64 %rd3, [%rd1];\nmov.b64 {_, %r1}, %rd3;\ncvt.u64.u32 %rd2, %r1;";
+    assert_eq!(run(unpack).1, 0x8786_8584);
+    let four = "ld.global.u64 %rd3, [%rd1];\nmov.b64 {%rs1, %rs2, %rs3, %rs4}, %rd3;\nmov.b64 %rd2, {%rs4, %rs3, %rs2, %rs1};";
+    assert_eq!(run(four).1, 0x8180_8382_8584_8786);
+    let two = "ld.global.u32 %r1, [%rd1];\nmov.b32 {%rs1, %rs2}, %r1;\nmov.b32 %r2, {%rs2, %rs1};\nmov.b64 %rd2, {%r2, %r1};";
+    assert_eq!(run(two).1, 0x8382_8180_8180_8382);
+}
+
+#[test]
+fn moves_take_literals_of_their_width() {
+    assert_eq!(run("mov.f64 %rd2, 0d3FF8000000000000;").1, 1.5_f64.to_bits());
+    assert_eq!(run("mov.b16 %rs1, -2;\ncvt.u64.u16 %rd2, %rs1;").1, 0xfffe);
+}
+
+/// What `s.pointers[i]` compiles to.
+#[test]
+fn a_structure_by_value_is_indexed_at_run_time() {
+    let body = "ld.global.u8 %r1, [%rd1+3];\nand.b32 %r1, %r1, 7;\nmul.wide.u32 %rd3, %r1, 8;\nadd.s64 %rd3, %rd4, %rd3;\nld.param.u64 %rd2, [%rd3+8];";
+    assert_eq!(run(body).1, 0xa7a6_a5a4_a3a2_a1a0);
+    let outcome = |body: &str| {
+        let (mut gpu, module) = (gpu(), module(body));
+        let (x, y) = (gpu.alloc(64), gpu.alloc(8));
+        report(gpu.launch(&module, "k", 1, 1, 0, &args(x, y))).kind
+    };
+    let (access, space) = (Access::Read, Space::Param);
+    assert_eq!(
+        outcome("ld.param.u64 %rd2, [%rd4+64];"),
+        ReportKind::OutOfBounds { access, space, bytes: 8 }
+    );
+    assert_eq!(
+        outcome("ld.param.u64 %rd2, [%rd4+4];"),
+        ReportKind::Misaligned { access, space, bytes: 8 }
+    );
+    let space = Space::Constant;
+    assert_eq!(
+        outcome("ld.const.u32 %r1, [%rd5+64];"),
+        ReportKind::OutOfBounds { access, space, bytes: 4 }
+    );
+    assert_eq!(outcome("trap;"), ReportKind::Trap);
+}
+
+#[test]
+fn generic_addresses_reach_shared_and_global_memory() {
+    let body = "mov.u64 %rd3, 7;\nst.u64 [%rd7+8], %rd3;\nld.shared.u64 %rd2, [buffer+8];";
+    assert_eq!(run(body).1, 7);
+    let body = "cvta.to.shared.u64 %rd3, %rd7;\nmov.u32 %r1, 9;\nst.shared.u32 [%rd3], %r1;\nld.u32 %r2, [%rd7];\natom.add.u32 %r2, [%rd7], 1;\nld.shared.u32 %r2, [buffer];\ncvt.u64.u32 %rd2, %r2;";
+    assert_eq!(run(body).1, 10);
+    assert_eq!(
+        run("cvta.global.u64 %rd3, %rd1;\nld.u8 %rs1, [%rd3];\ncvt.u64.u16 %rd2, %rs1;").1,
+        0x80
+    );
+}
+
+/// Old value, operand, what to put there in the end: what is in memory then.
+fn after(operation: &str, kind: &str, old: u64, b: u64, c: u64) -> u64 {
+    let narrow = kind.ends_with("32");
+    let signed = |x: u64| if narrow { i64::from(x as u32 as i32) } else { x as i64 };
+    let is_signed = kind.starts_with('s');
+    let less = if is_signed { signed(old) < signed(b) } else { old < b };
+    let new = match operation {
+        "add" => old.wrapping_add(b),
+        "and" => old & b,
+        "or" => old | b,
+        "xor" => old ^ b,
+        "min" => {
+            if less {
+                old
+            } else {
+                b
+            }
+        }
+        "max" => {
+            if less {
+                b
+            } else {
+                old
+            }
+        }
+        "inc" => {
+            if old >= b {
+                0
+            } else {
+                old + 1
+            }
+        }
+        "dec" => {
+            if old == 0 || old > b {
+                b
+            } else {
+                old - 1
+            }
+        }
+        "exch" => b,
+        _ => {
+            if old == b {
+                c
+            } else {
+                old
+            }
+        }
+    };
+    if narrow { new & 0xffff_ffff } else { new }
+}
+
+#[test]
+#[expect(clippy::cast_possible_truncation, reason = "the words of 32 bits are")]
+fn atomics_put_the_new_value_and_give_the_old_one() {
+    let operations = ["add", "and", "or", "xor", "min", "max", "inc", "dec", "exch", "cas"];
+    for form in starting("atom").chain(starting("red")) {
+        let parts: Vec<_> = form.split('.').collect();
+        let operation = operations.into_iter().find(|name| parts.contains(name)).unwrap();
+        let kind = parts[parts.len() - 1];
+        let narrow = kind.ends_with("32");
+        for (old, b) in [(5, 5), (0, 3), (4, 3), (3, 0xffff_fffe), (0xffff_ffff, 1)] {
+            let (r, width) = if narrow { ("%r", 32) } else { ("%rd", 64) };
+            let (at, space) = if parts.contains(&"shared") {
+                ("[buffer]", "shared")
+            } else {
+                ("[%rd1]", "global")
+            };
+            let last = if operation == "cas" { ", 77" } else { "" };
+            let result = if parts[0] == "atom" { format!("{r}3, ") } else { String::new() };
+            let body = format!(
+                "mov.b{width} {r}2, {old};\nst.{space}.b{width} {at}, {r}2;\nmov.b{width} {r}3, {old};\n\
+                {form} {result}{at}, {b}{last};\nld.{space}.b{width} {r}2, {at};\nst.global.b{width} [%rd1], {r}2;\n\
+                st.global.b{width} [%rd1+8], {r}3;"
+            );
+            let (found, _) = run(&body);
+            let word = |at: usize| {
+                found[at..at + width / 8]
+                    .iter()
+                    .rev()
+                    .fold(0, |value, byte| value << 8 | u64::from(*byte))
+            };
+            let expected = after(operation, kind, old, b, 77);
+            assert_eq!([word(0), word(8)], [expected, old], "{form} of {old:#x} and {b:#x}");
+        }
+    }
+}
+
+pub(crate) fn forms() -> Vec<String> {
+    let all = ["ld", "st", "atom", "red"].into_iter().flat_map(starting);
+    let others = [
+        "mov.b32",
+        "mov.b64",
+        "mov.b16",
+        "mov.f64",
+        "cvta.global.u64",
+        "cvta.shared.u64",
+        "cvta.to.shared.u64",
+        "trap",
+    ];
+    all.chain(others).map(str::to_owned).collect()
+}

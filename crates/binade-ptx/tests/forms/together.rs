@@ -1,0 +1,173 @@
+//! Votes, reductions and barriers of a warp, and the block that is last.
+
+use binade_ptx::{Access, Arg, Fault, Module, ReportKind, Strictness};
+
+use crate::support::{gpu, kernel, report, words};
+
+/// Runs a body that leaves a word in `%r1`, on `threads` threads; each thread's word.
+fn run(body: &str, threads: u32) -> Result<Vec<u32>, Fault> {
+    let store = "ld.param.u64 %rd1, [x]; mov.u32 %r8, %tid.x; mul.wide.u32 %rd2, %r8, 4;\nadd.s64 %rd1, %rd1, %rd2; st.global.u32 [%rd1], %r1;";
+    let text = kernel(&format!("mov.u32 %r7, %laneid;\n{body}\n{store}")).replace("sm_75", "sm_80");
+    let (module, mut gpu) = (Module::parse_with(&text, Strictness::Any).unwrap(), gpu());
+    let x = gpu.alloc(4 * threads as usize);
+    gpu.launch(&module, "k", 1, threads, 0, &[Arg::Ptr(x), Arg::U32(0)])?;
+    Ok(words(&mut gpu, x, threads))
+}
+
+fn lanes(body: &str) -> Vec<u32> {
+    run(body, 32).unwrap()
+}
+
+#[test]
+fn votes_hear_every_lane_of_their_mask() {
+    let ballot = "setp.lt.u32 %p1, %r7, 5;\nvote.sync.ballot.b32 %r1, %p1, -1;";
+    assert_eq!(lanes(ballot), [0x1f; 32]);
+    let vote = |what: &str, below: u32| {
+        let body = format!(
+            "setp.lt.u32 %p1, %r7, {below};\nvote.sync.{what}.pred %p2, %p1, -1;\nselp.u32 %r1, 1, 0, %p2;"
+        );
+        lanes(&body)[0]
+    };
+    assert_eq!([0, 5, 32].map(|below| vote("all", below)), [0, 0, 1]);
+    assert_eq!([0, 5, 32].map(|below| vote("any", below)), [0, 1, 1]);
+    assert_eq!([0, 5, 32].map(|below| vote("uni", below)), [1, 0, 1]);
+    // Seven threads: the others neither vote nor count.
+    assert_eq!(
+        run("setp.ge.u32 %p1, %r7, 5;\nvote.sync.ballot.b32 %r1, %p1, 127;", 7).unwrap(),
+        [0x60; 7]
+    );
+}
+
+#[test]
+fn lanes_find_those_with_the_same_value() {
+    let body = "and.b32 %r2, %r7, 1;\nmatch.any.sync.b32 %r1, %r2, -1;";
+    assert_eq!(lanes(body)[..2], [0x5555_5555, 0xaaaa_aaaa]);
+    let body = "shr.u32 %r2, %r7, 4;\ncvt.u64.u32 %rd2, %r2;\nmatch.any.sync.b64 %r1, %rd2, -1;";
+    assert_eq!([lanes(body)[0], lanes(body)[31]], [0xffff, 0xffff_0000]);
+}
+
+const REDUCTIONS: [(&str, u32); 9] = [
+    ("add.u32", 496 - 32),
+    ("add.s32", 496 - 32),
+    ("min.u32", 0),
+    ("max.u32", u32::MAX),
+    ("min.s32", u32::MAX),
+    ("max.s32", 30),
+    ("and.b32", 0),
+    ("or.b32", u32::MAX),
+    ("xor.b32", !31),
+];
+
+/// Of the numbers from -1 to 30.
+#[test]
+fn reductions_join_every_lane() {
+    for (name, expected) in REDUCTIONS {
+        let body = format!("sub.s32 %r2, %r7, 1;\nredux.sync.{name} %r1, %r2, -1;");
+        assert_eq!(lanes(&body), [expected; 32], "{name}");
+    }
+}
+
+#[test]
+fn the_lanes_here_and_those_beside_are_masks() {
+    let body =
+        "mov.u32 %r1, 0;\nsetp.lt.u32 %p1, %r7, 3;\n@!%p1 bra END;\nactivemask.b32 %r1;\nEND:";
+    assert_eq!(lanes(body)[..4], [7, 7, 7, 0]);
+    let mask = |relation: &str| lanes(&format!("mov.u32 %r1, %lanemask_{relation};"))[3];
+    assert_eq!(["eq", "lt", "le", "gt", "ge"].map(mask), [8, 7, 15, !15, !7]);
+}
+
+#[test]
+fn a_vote_or_a_warp_barrier_that_a_lane_skips_is_divergent() {
+    let skip = |what: &str| {
+        let body =
+            format!("mov.u32 %r1, 0;\nsetp.lt.u32 %p1, %r7, 3;\n@!%p1 bra END;\n{what}\nEND:");
+        report(run(&body, 32)).kind
+    };
+    let vote = ReportKind::DivergentVote { lane: 3 };
+    assert_eq!(skip("vote.sync.any.pred %p2, %p1, -1;"), vote);
+    assert_eq!(skip("redux.sync.add.u32 %r1, %r7, -1;"), vote);
+    assert_eq!(skip("bar.warp.sync -1;"), ReportKind::DivergentWarpBarrier { lane: 3 });
+}
+
+const SHARED: &str = ".shared .align 4 .b8 s[256];\nmov.u32 %r6, %tid.x;\nshl.b32 %r6, %r6, 2;\nmov.u32 %r5, s;\nadd.s32 %r5, %r5, %r6;\nst.shared.u32 [%r5], %r7;";
+
+/// Each lane reads what the next wrote.
+#[test]
+fn a_warp_barrier_orders_a_warps_shared_memory_and_no_other_warps() {
+    let next = "xor.b32 %r5, %r5, 4;\nld.shared.u32 %r1, [%r5];";
+    let run = |between: &str, next: &str, threads: u32| {
+        let (declared, rest) = SHARED.split_once('\n').unwrap();
+        let body = format!("{rest}\n{between}\n{next}");
+        let text = kernel(&format!("{declared}\nmov.u32 %r7, %laneid;\n{body}"));
+        let (module, mut gpu) = (Module::parse(&text).unwrap(), gpu());
+        let x = gpu.alloc(4);
+        gpu.launch(&module, "k", 1, threads, 0, &[Arg::Ptr(x), Arg::U32(0)])
+    };
+    assert!(run("bar.warp.sync -1;", next, 64).is_ok());
+    assert!(matches!(report(run("", next, 64)).kind, ReportKind::SharedRace { .. }));
+    let other_warp = "xor.b32 %r5, %r5, 128;\nld.shared.u32 %r1, [%r5];";
+    assert!(run("bar.sync 0;", other_warp, 64).is_ok());
+    assert!(run("barrier.sync 0;", other_warp, 64).is_ok());
+    assert!(run("barrier.sync.aligned 0;", other_warp, 64).is_ok());
+    let found = report(run("bar.warp.sync -1;", other_warp, 64)).kind;
+    let is_wrong =
+        matches!(found, ReportKind::SharedRace { .. } | ReportKind::UninitialisedShared { .. });
+    assert!(is_wrong, "{found}");
+    let again = "mov.u32 %r5, s;\nst.shared.u32 [%r5], %r7;";
+    let found = report(run("bar.sync 0;", again, 32)).kind;
+    assert!(matches!(found, ReportKind::SharedRace { access: Access::Write, .. }), "{found}");
+    let once = "mov.u32 %r5, s;\natom.shared.add.u32 %r1, [%r5], 1;";
+    assert!(run("bar.sync 0;", once, 64).is_ok());
+}
+
+const FENCES: [&str; 9] = [
+    "membar.cta",
+    "membar.gl",
+    "membar.sys",
+    "fence.acq_rel.cta",
+    "fence.acq_rel.gpu",
+    "fence.acq_rel.sys",
+    "fence.sc.cta",
+    "fence.sc.gpu",
+    "fence.sc.sys",
+];
+
+/// Every block counts itself; the last one sees all, and puts the counter back.
+#[test]
+fn the_last_block_knows_that_it_is_the_last() {
+    for fence in FENCES {
+        let body = format!(
+            "ld.param.u64 %rd1, [x];\nld.param.u32 %r4, [n];\nmov.u32 %r3, %ctaid.x;\nmul.wide.u32 %rd2, %r3, 4;\n\
+            add.s64 %rd2, %rd1, %rd2;\nst.global.u32 [%rd2+8], %r3;\n{fence};\n\
+            atom.global.inc.u32 %r2, [%rd1], %r4;\nsetp.ne.u32 %p1, %r2, %r4;\n@%p1 exit;\n\
+            mov.u32 %r1, 0;\nmov.u32 %r3, 0;\nLOOP:\nmul.wide.u32 %rd2, %r3, 4;\nadd.s64 %rd2, %rd1, %rd2;\n\
+            ld.volatile.global.u32 %r5, [%rd2+8];\nadd.s32 %r1, %r1, %r5;\nadd.s32 %r3, %r3, 1;\n\
+            setp.le.u32 %p1, %r3, %r4;\n@%p1 bra LOOP;\nst.global.u32 [%rd1+4], %r1;"
+        );
+        let (module, mut gpu) = (Module::parse(&kernel(&body)).unwrap(), gpu());
+        let x = gpu.alloc(4 * 12);
+        gpu.write(x, &[0; 48]).unwrap();
+        for _ in 0..2 {
+            gpu.launch(&module, "k", 10, 1, 0, &[Arg::Ptr(x), Arg::U32(9)]).unwrap();
+            assert_eq!(words(&mut gpu, x, 2), [0, 45], "{fence}");
+        }
+    }
+}
+
+pub(crate) fn forms() -> Vec<String> {
+    let named = [
+        "vote.sync.ballot.b32",
+        "vote.sync.all.pred",
+        "vote.sync.any.pred",
+        "vote.sync.uni.pred",
+        "match.any.sync.b32",
+        "match.any.sync.b64",
+        "activemask.b32",
+        "bar.warp.sync",
+        "barrier.sync",
+        "barrier.sync.aligned",
+        "exit",
+    ];
+    let reductions = REDUCTIONS.iter().map(|(name, _)| format!("redux.sync.{name}"));
+    named.iter().chain(&FENCES).map(|&form| form.to_owned()).chain(reductions).collect()
+}

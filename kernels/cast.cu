@@ -1,0 +1,55 @@
+// One tensor in another element type: any of bf16, f16, f32, e4m3, e5m2 to any other, by way of f32, which holds them all.
+//
+// Oracles: `oracle/cast.rs`, `oracle/stochastic_cast.rs`; agreement: bits, any NaN for any NaN.
+//
+// `cast` rounds once, to nearest even; `cast_stochastic` up or down by the random words of (seed, step, parameter, index).
+// A grid of any size strides over groups of eight elements.
+//
+// Elements are independent, so that the order does not show.
+#include "lib/elements.cuh"
+#include "lib/philox.cuh"
+
+template <class Work>
+__device__ __forceinline__ void each_group_of(uint64_t len, Work work) {
+  uint64_t first = (uint64_t)blockIdx.x * blockDim.x + threadIdx.x, step = (uint64_t)gridDim.x * blockDim.x;
+  for (uint64_t i = first * GROUP; i < len; i += step * GROUP) {
+    work(i, len - i < GROUP ? (uint32_t)(len - i) : GROUP);
+  }
+}
+
+extern "C" __global__ void __launch_bounds__(256) cast(
+    const void* from, DType from_dtype, void* to, DType to_dtype, uint64_t len, OnOverflow on_overflow) {
+  each_group_of(len, [&](uint64_t i, uint32_t count) {
+    float x[GROUP];
+    uint32_t code[GROUP];
+    load_group(from, from_dtype, i, count, x);
+#pragma unroll
+    for (uint32_t k = 0; k < GROUP; k++) code[k] = code_of(to_dtype, x[k], on_overflow);
+    put_group(to, to_dtype, i, count, code);
+  });
+}
+
+__device__ __forceinline__ uint32_t stochastic(DType to, float value, uint32_t random, OnOverflow on_overflow) {
+  switch (to) {
+    case BF16: return Bf16::stochastic(value, random, on_overflow);
+    case F16_: return F16::stochastic(value, random, on_overflow);
+    case E4M3: return E4m3::stochastic(value, random, on_overflow);
+    case E5M2: return E5m2::stochastic(value, random, on_overflow);
+    default: return __float_as_uint(value);
+  }
+}
+
+extern "C" __global__ void __launch_bounds__(256) cast_stochastic(
+    const void* from, DType from_dtype, void* to, DType to_dtype, uint64_t len, OnOverflow on_overflow, uint64_t seed,
+    uint32_t step, uint32_t parameter) {
+  each_group_of(len, [&](uint64_t i, uint32_t count) {
+    float x[GROUP];
+    load_group(from, from_dtype, i, count, x);
+    uint4 low = words_of(seed, step, parameter, i / 4), high = words_of(seed, step, parameter, i / 4 + 1);
+    uint32_t random[GROUP] = {low.x, low.y, low.z, low.w, high.x, high.y, high.z, high.w};
+    uint32_t code[GROUP];
+#pragma unroll
+    for (uint32_t k = 0; k < GROUP; k++) code[k] = stochastic(to_dtype, x[k], random[k], on_overflow);
+    put_group(to, to_dtype, i, count, code);
+  });
+}

@@ -1,0 +1,107 @@
+// Eight elements at a time between memory of any element type and f32 registers: in 16-byte accesses where the
+// address allows, else one by one. Which thread gets which element never depends on the address.
+#pragma once
+#include <cuda_fp16.h>
+
+#include "codec.cuh"
+
+// Element types, numbered as the host's `launch::dtype_code` numbers them.
+enum DType : uint32_t { BF16 = 0, F16_ = 1, F32 = 2, E4M3 = 3, E5M2 = 4 };
+
+constexpr uint32_t GROUP = 8;
+
+__device__ __forceinline__ uint32_t bytes_of(DType dtype) {
+  return dtype == F32 ? 4 : dtype <= F16_ ? 2 : 1;
+}
+
+__device__ __forceinline__ float from_16(DType dtype, uint32_t code) {
+  if (dtype == BF16) return __uint_as_float(code << 16);
+  return __half2float(__ushort_as_half((unsigned short)code));
+}
+
+__device__ __forceinline__ float from_8(DType dtype, uint32_t code) {
+  return dtype == E4M3 ? E4m3::decode(code) : E5m2::decode(code);
+}
+
+// To nearest, ties to even, beyond the largest as told; bf16 by its bits, since 7.5 has no instruction for it.
+__device__ __forceinline__ uint32_t to_16(DType dtype, float value, OnOverflow on_overflow = NON_FINITE) {
+  if (on_overflow == SATURATE) {
+    return dtype == BF16 ? Bf16::nearest(value, SATURATE) : F16::nearest(value, SATURATE);
+  }
+  if (dtype == F16_) return __half_as_ushort(__float2half_rn(value));
+  uint32_t bits = __float_as_uint(value);
+  if ((bits & 0x7fffffffu) > 0x7f800000u) return bits >> 16 | 0x40;
+  return (bits + 0x7fff + (bits >> 16 & 1)) >> 16;
+}
+
+__device__ __forceinline__ uint32_t to_8(DType dtype, float value, OnOverflow on_overflow) {
+  return dtype == E4M3 ? E4m3::nearest(value, on_overflow) : E5m2::nearest(value, on_overflow);
+}
+
+__device__ __forceinline__ float load(const void* from, DType dtype, uint64_t i) {
+  if (dtype == F32) return ((const float*)from)[i];
+  if (dtype <= F16_) return from_16(dtype, ((const uint16_t*)from)[i]);
+  return from_8(dtype, ((const uint8_t*)from)[i]);
+}
+
+// The code of an element that was rounded already.
+__device__ __forceinline__ void put(void* to, DType dtype, uint64_t i, uint32_t code) {
+  if (dtype == F32) ((uint32_t*)to)[i] = code;
+  else if (dtype <= F16_) ((uint16_t*)to)[i] = (uint16_t)code;
+  else ((uint8_t*)to)[i] = (uint8_t)code;
+}
+
+__device__ __forceinline__ uint32_t code_of(DType dtype, float value, OnOverflow on_overflow = NON_FINITE) {
+  if (dtype == F32) return __float_as_uint(value);
+  if (dtype <= F16_) return to_16(dtype, value, on_overflow);
+  return to_8(dtype, value, on_overflow);
+}
+
+__device__ __forceinline__ bool is_aligned(const void* at, uint32_t bytes) {
+  return ((uint64_t)at & (bytes - 1)) == 0;
+}
+
+// Elements i to i + count of `from`; those beyond are 0. Whole groups of an aligned array take 16-byte loads.
+__device__ __forceinline__ void load_group(const void* from, DType dtype, uint64_t i, uint32_t count, float (&x)[GROUP]) {
+  if (count == GROUP && dtype == F32 && is_aligned((const float*)from + i, 16)) {
+    const float4* at = (const float4*)((const float*)from + i);
+    float4 low = at[0], high = at[1];
+    x[0] = low.x, x[1] = low.y, x[2] = low.z, x[3] = low.w;
+    x[4] = high.x, x[5] = high.y, x[6] = high.z, x[7] = high.w;
+  } else if (count == GROUP && dtype <= F16_ && is_aligned((const uint16_t*)from + i, 16)) {
+    uint4 codes = *(const uint4*)((const uint16_t*)from + i);
+    uint32_t words[4] = {codes.x, codes.y, codes.z, codes.w};
+#pragma unroll
+    for (uint32_t k = 0; k < 4; k++) {
+      x[2 * k] = from_16(dtype, words[k] & 0xffff);
+      x[2 * k + 1] = from_16(dtype, words[k] >> 16);
+    }
+  } else {
+#pragma unroll
+    for (uint32_t k = 0; k < GROUP; k++) x[k] = k < count ? load(from, dtype, i + k) : 0.0f;
+  }
+}
+
+// The first `count` codes of a group as elements i, i + 1, ... of `to`.
+__device__ __forceinline__ void put_group(void* to, DType dtype, uint64_t i, uint32_t count, const uint32_t (&code)[GROUP]) {
+  if (count == GROUP && dtype == F32 && is_aligned((uint32_t*)to + i, 16)) {
+    uint4* at = (uint4*)((uint32_t*)to + i);
+    at[0] = make_uint4(code[0], code[1], code[2], code[3]);
+    at[1] = make_uint4(code[4], code[5], code[6], code[7]);
+  } else if (count == GROUP && dtype <= F16_ && dtype != F32 && is_aligned((uint16_t*)to + i, 16)) {
+    *(uint4*)((uint16_t*)to + i) = make_uint4(
+        code[0] | code[1] << 16, code[2] | code[3] << 16, code[4] | code[5] << 16, code[6] | code[7] << 16);
+  } else {
+#pragma unroll
+    for (uint32_t k = 0; k < GROUP; k++) {
+      if (k < count) put(to, dtype, i + k, code[k]);
+    }
+  }
+}
+
+__device__ __forceinline__ void store_group(void* to, DType dtype, uint64_t i, uint32_t count, const float (&x)[GROUP]) {
+  uint32_t code[GROUP];
+#pragma unroll
+  for (uint32_t k = 0; k < GROUP; k++) code[k] = code_of(dtype, x[k]);
+  put_group(to, dtype, i, count, code);
+}

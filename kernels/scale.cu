@@ -1,0 +1,21 @@
+// A tensor times the scale, or times its inverse, in f32: a loss on its way up, a lone gradient on its way down.
+//
+// Oracle: `Cpu::scale`; agreement: bits.
+//
+// `scale`: a grid of any size strides over groups of eight elements. `factor` points at the one of the two that is meant.
+//
+// One multiplication each; nothing departs from the plain loop.
+#include "lib/elements.cuh"
+
+extern "C" __global__ void __launch_bounds__(256) scale(
+    const void* from, DType dtype, float* to, uint64_t len, const float* factor) {
+  uint64_t first = (uint64_t)blockIdx.x * blockDim.x + threadIdx.x, step = (uint64_t)gridDim.x * blockDim.x;
+  for (uint64_t i = first * GROUP; i < len; i += step * GROUP) {
+    uint32_t count = len - i < GROUP ? (uint32_t)(len - i) : GROUP;
+    float x[GROUP];
+    load_group(from, dtype, i, count, x);
+#pragma unroll
+    for (uint32_t k = 0; k < GROUP; k++) x[k] = __fmul_rn(x[k], *factor);
+    store_group(to, F32, i, count, x);
+  }
+}

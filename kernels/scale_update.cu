@@ -1,0 +1,99 @@
+// The scale after an iteration, by what its passes and steps found, and a report of both for the host.
+//
+// Oracle: `oracle/scale_update.rs`, which is `LossScale::next`; agreement: bits, since all of it is integers.
+//
+// `scale_update`: one block of 64 threads, one for each finding: parts first, then verdicts. More than 64 are looked at in
+// several launches, each of which carries on from `seen`; all but the last have `is_last` 0 and change nothing else.
+// `report` takes the new scale and, behind it, this launch's findings. `before` and `after` may be the same.
+//
+// Exponents are clamped in 64 bits, where the oracle saturates: both end within the limits.
+#include "lib/state.cuh"
+
+constexpr uint32_t MOST = 64;
+constexpr int64_t MAX_EXPONENT = 126;
+
+// `binade_grad_scaler::LossScale`, as far as `next` reads it.
+struct Rule {
+  int32_t growth, backoff, min, max;
+  uint32_t growth_interval, patience;
+};
+
+static_assert(sizeof(Rule) == 24, "as `structs.rs`");
+
+struct Findings {
+  const Found* at[MOST];
+};
+
+struct Seen {
+  uint32_t overflow, skipped;
+};
+
+// 2^exponent, exactly.
+__device__ __forceinline__ float power_of_two(int32_t exponent) {
+  return __uint_as_float((uint32_t)(exponent + 127) << 23);
+}
+
+__device__ __forceinline__ int32_t within(const Rule& rule, int64_t exponent, const Scale& scale) {
+  // The highest exponent whose inverse is a normal number.
+  int64_t highest = scale.significand == 1.0f ? MAX_EXPONENT : MAX_EXPONENT - 1;
+  exponent = exponent < rule.max ? exponent : rule.max;
+  exponent = exponent > rule.min ? exponent : rule.min;
+  exponent = exponent > -MAX_EXPONENT ? exponent : -MAX_EXPONENT;
+  return (int32_t)(exponent < highest ? exponent : highest);
+}
+
+__device__ __forceinline__ uint32_t one_more(uint32_t count) {
+  return count == 0xffffffffu ? count : count + 1;
+}
+
+__device__ __forceinline__ Scale next(const Rule& rule, Scale scale, Seen seen) {
+  scale.before = scale.exponent;
+  scale.updates += 1;
+  scale.overflows += seen.overflow;
+  scale.skipped += seen.skipped;
+  scale.bad_steps = seen.skipped ? one_more(scale.bad_steps) : 0;
+  if (scale.diverged) return scale;
+  if (seen.overflow) {
+    bool at_floor = rule.backoff > 0 && scale.exponent <= rule.min;
+    scale.diverged = at_floor || scale.bad_steps >= rule.patience;
+    scale.exponent = within(rule, (int64_t)scale.exponent - rule.backoff, scale);
+    scale.good_steps = 0;
+  } else {
+    scale.good_steps = one_more(scale.good_steps);
+    if (rule.growth > 0 && scale.good_steps >= rule.growth_interval) {
+      scale.exponent = within(rule, (int64_t)scale.exponent + rule.growth, scale);
+      scale.good_steps = 0;
+    }
+  }
+  scale.factor = __fmul_rn(scale.significand, power_of_two(scale.exponent));
+  scale.inverse = __fdiv_rn(power_of_two(-scale.exponent), scale.significand);
+  return scale;
+}
+
+extern "C" __global__ void __launch_bounds__(MOST) scale_update(
+    const Scale* before, Scale* after, const __grid_constant__ Rule rule, const __grid_constant__ Findings findings,
+    uint32_t parts, uint32_t count, Seen* seen, uint32_t is_last, Scale* report) {
+  __shared__ uint32_t raised[MOST];
+  uint32_t i = threadIdx.x;
+  raised[i] = 0;
+  if (i < count) {
+    Found found = *findings.at[i];
+    raised[i] = is_raised(&found);
+    ((Found*)(report + 1))[i] = found;
+  }
+  __syncthreads();
+  if (i != 0) return;
+  Seen now = *seen;
+  for (uint32_t k = 0; k < count; k++) {
+    now.overflow |= raised[k];
+    if (k >= parts) now.skipped |= raised[k];
+  }
+  if (!is_last) {
+    *seen = now;
+    return;
+  }
+  *seen = {0, 0};
+  Scale scale = next(rule, *before, now);
+  *after = scale;
+  *report = scale;
+}

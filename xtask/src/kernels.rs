@@ -1,0 +1,74 @@
+//! `cargo xtask kernels`: compiles the CUDA kernels to the PTX that is committed, and holds the two together.
+//!
+//! Building the project needs cargo and nothing else, so the PTX is committed; here is what keeps it honest. What a machine
+//! without CUDA can hold is held by hashes, inside the tests; the rest by compiling again.
+
+mod build;
+mod check;
+mod committed;
+mod compile;
+mod cores;
+mod cubins;
+mod digest;
+mod files;
+mod header;
+mod install;
+mod lint;
+mod manifest;
+mod portable;
+mod set;
+mod sources;
+mod toolkit;
+mod usage;
+mod version;
+
+use clap::Args;
+
+pub(crate) use check::{Recompiled, check};
+use cores::on_every_core;
+pub(crate) use install::install_where_missing;
+
+use crate::{Result, tidy::Issue};
+
+#[derive(Args)]
+#[group(multiple = false)]
+pub(crate) struct Kernels {
+    /// Installs the pinned CUDA toolchain from PyPI, unless it is there: into `target/cuda`, or where
+    /// `BINADE_CUDA_TOOLKIT` says.
+    #[arg(long)]
+    install: bool,
+    /// Compares what is committed with its sources, and writes nothing; compiles again where the toolchain is installed.
+    #[arg(long)]
+    check: bool,
+    /// Assembles the committed PTX for every GPU, and prints registers, shared memory and spills.
+    #[arg(long)]
+    cubins: bool,
+}
+
+impl Kernels {
+    pub(crate) fn run(self) -> Result<()> {
+        if self.install {
+            return install::install();
+        }
+        if self.cubins {
+            return cubins::run();
+        }
+        if self.check {
+            let (issues, recompiled) = check()?;
+            println!("{recompiled}");
+            return verdict(&issues);
+        }
+        verdict(&build::run()?)
+    }
+}
+
+/// Prints one line a breach; any is an error.
+pub(crate) fn verdict(issues: &[Issue]) -> Result<()> {
+    for issue in issues {
+        println!("{issue}");
+    }
+    match issues.len() {
+        0 => Ok(()),
+        count => Err(format!("{count} things to mend in the kernels and their PTX").into()),
+    }
+}

@@ -1,0 +1,122 @@
+//! What a machine without CUDA can hold of the committed PTX: by hashes, and by looking at the instructions.
+
+use crate::{
+    kernels::{
+        digest,
+        files::Files,
+        header::Header,
+        lint,
+        manifest::Manifest,
+        set::{SETS, Set},
+        sources,
+        toolkit::PINNED,
+    },
+    tidy::Issue,
+};
+
+/// The most that the PTX of one crate may take, in bytes: everyone who builds the crate downloads it.
+const MOST_BYTES: usize = 4 << 20;
+
+/// What to do about most of what is found.
+const COMPILE: &str = "run `cargo xtask kernels` and commit what it writes";
+
+/// Everything that is wrong in all sets.
+pub(super) fn issues(files: &Files) -> Vec<Issue> {
+    SETS.iter().flat_map(|set| of_set(files, set)).collect()
+}
+
+/// The manifest of `set`, empty where there is none.
+pub(super) fn manifest(files: &Files, set: &Set) -> Result<Manifest, Issue> {
+    let text = files.text(&set.manifest()).unwrap_or_default();
+    Manifest::parse(text).map_err(|line| {
+        Issue::new(set.manifest(), line, format!("not a line of a manifest: {COMPILE}"))
+    })
+}
+
+/// Whether the PTX of `name` need not be compiled again.
+pub(super) fn is_fresh(files: &Files, set: &Set, name: &str, manifest: &Manifest) -> bool {
+    objection(files, set, name, manifest).is_none()
+}
+
+fn of_set(files: &Files, set: &Set) -> Vec<Issue> {
+    let manifest = match manifest(files, set) {
+        Ok(manifest) => manifest,
+        Err(issue) => return vec![issue],
+    };
+    let names = set.names(files);
+    let mut issues: Vec<_> =
+        names.iter().filter_map(|name| objection(files, set, name, &manifest)).collect();
+    issues.extend(orphans(files, set, &manifest, &names));
+    if set.linted {
+        issues.extend(names.iter().flat_map(|name| linted(files, set, name)));
+        issues.extend(too_large(files, set));
+    }
+    issues
+}
+
+/// What is wrong between a source, its PTX and the manifest.
+fn objection(files: &Files, set: &Set, name: &str, manifest: &Manifest) -> Option<Issue> {
+    let (source, compiled) = (set.source(name), set.compiled(name));
+    let at = |path: &str, message: String| Some(Issue::new(path, 0, message));
+    if let Err(error) = Header::read(files.text(&source).unwrap_or_default()) {
+        return at(&source, error);
+    }
+    let hash = match sources::hash(files, &source) {
+        Ok(hash) => hash,
+        Err(error) => return at(&source, error),
+    };
+    let (Some(entry), Some(ptx)) = (manifest.0.get(name), files.text(&compiled)) else {
+        return at(&source, format!("not compiled: {COMPILE}"));
+    };
+    if entry.compiler != PINNED {
+        let by = &entry.compiler;
+        return at(&compiled, format!("compiled by {by}, not by {PINNED}: {COMPILE}"));
+    }
+    if entry.sources != hash {
+        return at(&source, format!("changed since it was compiled, or a header of it: {COMPILE}"));
+    }
+    (entry.ptx != digest::hex(ptx)).then(|| {
+        Issue::new(
+            &compiled,
+            0,
+            format!("not as the compiler wrote it: change the source, {COMPILE}"),
+        )
+    })
+}
+
+/// PTX and manifest lines that no source makes.
+fn orphans(files: &Files, set: &Set, manifest: &Manifest, names: &[&str]) -> Vec<Issue> {
+    let lost = files.stems(set.ptx, ".ptx").filter(|name| !names.contains(name));
+    let lost = lost.map(|name| {
+        Issue::new(set.compiled(name), 0, format!("no {} makes it: delete it", set.source(name)))
+    });
+    let unknown = manifest.0.keys().filter(|name| !names.contains(&name.as_str()));
+    let unknown = unknown.map(|name| {
+        Issue::new(set.manifest(), 0, format!("there is no {}: {COMPILE}", set.source(name)))
+    });
+    lost.chain(unknown).collect()
+}
+
+/// What the instructions of one kernel may not be, unless its header lowers the agreement class.
+fn linted(files: &Files, set: &Set, name: &str) -> Vec<Issue> {
+    let header = Header::read(files.text(&set.source(name)).unwrap_or_default());
+    match files.text(&set.compiled(name)) {
+        Some(ptx) if header.is_ok_and(|header| !header.lowers) => {
+            lint::issues(&set.compiled(name), ptx)
+        }
+        _ => Vec::new(),
+    }
+}
+
+fn too_large(files: &Files, set: &Set) -> Option<Issue> {
+    let texts = files.stems(set.ptx, ".ptx").filter_map(|name| files.text(&set.compiled(name)));
+    let bytes = texts.map(str::len).sum::<usize>();
+    (bytes >= MOST_BYTES).then(|| {
+        let message =
+            format!("{bytes} bytes of PTX, less than {MOST_BYTES} are allowed: make fewer entries");
+        Issue::new(set.ptx, 0, message)
+    })
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,43 @@
+//! Which sources become which PTX.
+
+use crate::kernels::files::Files;
+
+/// A folder of kernels, and the folder that its PTX is committed in.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Set {
+    /// Where the `.cu` files lie, from the root.
+    pub(super) sources: &'static str,
+    /// Where `NAME.ptx` and the manifest lie, from the root.
+    pub(super) ptx: &'static str,
+    /// Whether the PTX must also be free of what the kernels' agreement classes forbid, and small.
+    pub(super) linted: bool,
+}
+
+/// What the CUDA backend ships.
+pub(super) const BACKEND: Set =
+    Set { sources: "kernels", ptx: "crates/binade-cuda/ptx", linted: true };
+
+/// All of them. Planted bugs are wrong on purpose and are not linted.
+pub(super) const SETS: [Set; 2] = [
+    BACKEND,
+    Set { sources: "kernels/faults", ptx: "crates/binade-ptx/tests/fixtures", linted: false },
+];
+
+impl Set {
+    /// The kernels' names, sorted.
+    pub(super) fn names<'a>(&self, files: &'a Files) -> Vec<&'a str> {
+        files.stems(self.sources, ".cu").collect()
+    }
+
+    pub(super) fn source(&self, name: &str) -> String {
+        format!("{}/{name}.cu", self.sources)
+    }
+
+    pub(super) fn compiled(&self, name: &str) -> String {
+        format!("{}/{name}.ptx", self.ptx)
+    }
+
+    pub(super) fn manifest(&self) -> String {
+        format!("{}/MANIFEST", self.ptx)
+    }
+}
