@@ -8,6 +8,7 @@
 mod ci;
 mod coverage;
 mod device;
+mod conformance;
 mod house;
 mod kernels;
 mod ptx;
@@ -38,6 +39,8 @@ enum Command {
     Tidy,
     /// Compiles the CUDA kernels to the PTX that is committed, and holds the two together.
     Kernels(kernels::Kernels),
+    /// Holds a device to every contract of the kit, and ends badly where one is broken.
+    Conformance(conformance::Conformance),
     /// Replays recorded traces of other libraries (`*.json.gz`) and prints `N passed, N failed`.
     Replay(replay::Replay),
     /// Builds the stand-in for the CUDA driver and prints the folder to put on the library path.
@@ -51,6 +54,7 @@ fn main() -> ExitCode {
         Command::Ci(ci) => ci.run(),
         Command::Tidy => tidy::run(),
         Command::Kernels(kernels) => kernels.run(),
+        Command::Conformance(conformance) => conformance.run(),
         Command::Replay(replay) => replay.run(),
         Command::Ptx => ptx::run(),
         Command::Test(test) => test.run(),

@@ -123,11 +123,6 @@ pub enum DeviceKind {
 }
 
 impl DeviceKind {
-    /// Whether this build can train there.
-    pub fn is_built(self) -> bool {
-        matches!(self, Self::Cpu | Self::Deferred)
-    }
-
     /// As the command line has it.
     pub fn name(self) -> String {
         self.to_possible_value().map_or_else(String::new, |value| value.get_name().to_owned())

@@ -6,10 +6,11 @@ mod deny;
 mod example;
 mod golden;
 mod kernels;
+mod ptx;
 
 use crate::{
     Result,
-    ci::{outcome::Outcome, tally},
+    ci::{outcome::Outcome, required::Required, tally},
     shell::Cargo,
     tidy,
 };
@@ -48,6 +49,11 @@ pub(crate) fn usual() -> Vec<Stage> {
             run: alone::run,
         },
         Stage { name: "tests", what: "library, integration and doc tests", run: tests },
+        Stage {
+            name: "ptx",
+            what: "the CUDA backend on an interpreter in the driver's place",
+            run: ptx::run,
+        },
         Stage { name: "docs", what: "the documentation builds without a warning", run: docs },
         Stage {
             name: "golden",
@@ -96,8 +102,11 @@ fn clippy() -> Result<Outcome> {
 }
 
 /// `--no-fail-fast`, so that one run tells everything that is wrong. Not `--all-targets`, which would leave out doc tests.
+/// Tests on the interpreter have a stage of their own, and are skipped here.
 fn tests() -> Result<Outcome> {
-    tally::run(&Cargo::line("test --workspace --all-features --no-fail-fast"))
+    let required = Required::from_env().without("ptx");
+    let call = Cargo::line("test --workspace --all-features --no-fail-fast");
+    tally::run(&call.var("BINADE_REQUIRE", required.to_string()))
 }
 
 fn docs() -> Result<Outcome> {

@@ -1,7 +1,9 @@
 //! Casting: each element rounded once, to nearest even, whatever it is and wherever it stands.
 
+mod eight_bits;
+
 use super::values::{Draw, edges, infinities, infinity, nans, places};
-use super::{FLOATS, LENGTHS, LONG, get, put};
+use super::{FLOATS, LENGTHS, LONG, OFFSETS, get, put, put_at};
 use crate::oracle::cast::{round, value};
 use crate::{Check, Operation::Cast, Refusal, Stop, Stored, Subject, Suite, Verdict};
 use binade_core::DType;
@@ -16,9 +18,7 @@ pub(super) fn add<S: Subject>(suite: &mut Suite<S>) {
     for to in [DType::BF16, DType::F16] {
         roundings(suite, to);
     }
-    for dtype in [DType::E4M3, DType::E5M2] {
-        eight_bits(suite, dtype);
-    }
+    eight_bits::add(suite);
     if suite.arithmetic().f64 {
         doubles(suite);
     }
@@ -27,10 +27,19 @@ pub(super) fn add<S: Subject>(suite: &mut Suite<S>) {
 /// Casts codes and compares each with its value rounded once.
 fn cast<S: Subject>(s: &S, check: &mut Check, [from, to]: [DType; 2], codes: Vec<u64>) -> Verdict {
     let input = Stored::from_codes(from, &[codes.len()], codes);
-    let output = s.cast(&put(s, &input)?, to)?;
-    let got = get(s, &output, to, &input.shape)?;
+    of(s, check, &input, to, &put(s, &input)?)
+}
+
+fn of<S: Subject>(
+    s: &S,
+    check: &mut Check,
+    input: &Stored,
+    to: DType,
+    tensor: &S::Tensor,
+) -> Verdict {
+    let got = get(s, &s.cast(tensor, to)?, to, &input.shape)?;
     let wanted: Vec<f64> = input.values().collect();
-    check.exact(&[&input], &got, &wanted)
+    check.exact(&[input], &got, &wanted)
 }
 
 /// Casts values of `f32` of both signs.
@@ -74,6 +83,20 @@ fn lengths<S: Subject>(suite: &mut Suite<S>, from: DType, to: DType) {
             cast(s, check, [from, to], codes)
         });
     }
+    starts(suite, from, to);
+}
+
+/// Unaligned.
+fn starts<S: Subject>(suite: &mut Suite<S>, from: DType, to: DType) {
+    let sentence = "starts_anywhere_in_a_buffer";
+    suite.add(Cast, format!("{from}-{to}"), sentence, move |s: &S, check| {
+        for (offset, length) in OFFSETS.into_iter().zip([1, 8, 33, 257, 4097]) {
+            let mut draw = Draw::new(offset);
+            let input = Stored::vector(from, (0..length).map(|_| draw.within(-2.0, 2.0)));
+            of(s, check, &input, to, &put_at(s, &input, offset)?)?;
+        }
+        Ok(())
+    });
 }
 
 /// Where `f32` lies between two numbers of a sixteen-bit format.
@@ -126,32 +149,6 @@ fn overflow(to: DType) -> Vec<f64> {
     let edge = largest + (largest - before) / 2.0;
     let [below, above] = around(edge);
     vec![largest, below, edge, above, f64::from(f32::MAX)]
-}
-
-/// Widened exactly; narrowed once, where the result is a number or the format has infinities.
-///
-/// What E4M3 makes of values beyond 464 is the caller's choice elsewhere, and no case here.
-fn eight_bits<S: Subject>(suite: &mut Suite<S>, dtype: DType) {
-    suite.add(Cast, format!("{dtype}-f32"), "every_pattern", move |s: &S, check| {
-        cast(s, check, [dtype, DType::F32], (0..256).collect())
-    });
-    let mut add = |sentence: &str, values: Vec<f64>| {
-        suite.add(Cast, format!("f32-{dtype}"), sentence, move |s: &S, check| {
-            cast_values(s, check, dtype, values.clone())
-        });
-    };
-    let largest = if dtype == DType::E4M3 { 0x7e } else { 0x7b };
-    let numbers = (0..largest).map(|code| [value(code, dtype), value(code + 1, dtype)]);
-    add(
-        "a_tie_goes_to_the_even_neighbour",
-        numbers.flat_map(|[a, b]| [a, a.midpoint(b), b]).collect(),
-    );
-    if dtype == DType::E5M2 {
-        add(
-            "overflow_begins_half_an_ulp_beyond_the_largest",
-            vec![61439.0, 61440.0, 61441.0, 1e30],
-        );
-    }
 }
 
 /// To and from `f64`: exact, or rounded once; straight to sixteen bits that, or refused, but not by way of `f32`.
