@@ -6,6 +6,7 @@
 #![forbid(unsafe_code)]
 
 mod ci;
+mod conformance;
 mod coverage;
 mod device;
 mod house;
@@ -36,6 +37,8 @@ enum Command {
     Ci(ci::Ci),
     /// Checks what the compiler cannot: floors, the operation grid, sizes, docs, manifests.
     Tidy,
+    /// Holds a device to every contract of the kit, and ends badly where one is broken.
+    Conformance(conformance::Conformance),
     /// Compiles the CUDA kernels to the PTX that is committed, and holds the two together.
     Kernels(kernels::Kernels),
     /// Replays recorded traces of other libraries (`*.json.gz`) and prints `N passed, N failed`.
@@ -50,6 +53,7 @@ fn main() -> ExitCode {
     let done = match Cli::parse().command {
         Command::Ci(ci) => ci.run(),
         Command::Tidy => tidy::run(),
+        Command::Conformance(conformance) => conformance.run(),
         Command::Kernels(kernels) => kernels.run(),
         Command::Replay(replay) => replay.run(),
         Command::Ptx => ptx::run(),

@@ -11,8 +11,16 @@ pub enum Operation {
     Bits,
     /// Between element types.
     Cast,
+    /// To narrower types, up or down by shared random words.
+    StochasticCast,
     /// Gradients divided by their scale, and what the pass finds.
     Unscale,
+    /// The norm of all gradients together, as clipping measures it.
+    Norm,
+    /// Gradients limited, by norm or one by one.
+    Clip,
+    /// The sum of a window's micro-batches.
+    Accumulate,
     /// The scale's move after an iteration.
     ScaleUpdate,
     /// A fused step of stochastic gradient descent.
@@ -33,7 +41,11 @@ impl Operation {
         match self {
             Self::Bits => "bits",
             Self::Cast => "cast",
+            Self::StochasticCast => "stochastic_cast",
             Self::Unscale => "unscale",
+            Self::Norm => "norm",
+            Self::Clip => "clip",
+            Self::Accumulate => "accumulate",
             Self::ScaleUpdate => "scale_update",
             Self::Sgd => "sgd",
             Self::Adam => "adam",
@@ -49,9 +61,20 @@ impl Operation {
     /// parameter: two units in the last place, on values of which none cancel. Tensor Cores truncate where they align
     /// addends; four times the bound of rounding covers the designs measured by Fasi, Higham, Mikaitis and Pranesh
     /// (`PeerJ` Computer Science 7:e330, 2021).
+    ///
+    /// A norm is to keep full `f32` accuracy over any count of elements, and so is one unit away where it lies beside a
+    /// tie, and no more. Clipping by a norm that is one unit away adds a rounding of the factor and one of the product:
+    /// four units at the lower end of a binade.
     pub const fn agreement(self, arithmetic: &Arithmetic) -> Agreement {
         match self {
-            Self::Bits | Self::Cast | Self::Unscale | Self::ScaleUpdate => Agreement::Bits,
+            Self::Bits
+            | Self::Cast
+            | Self::StochasticCast
+            | Self::Unscale
+            | Self::Accumulate
+            | Self::ScaleUpdate => Agreement::Bits,
+            Self::Norm => Agreement::Ulps(1),
+            Self::Clip => Agreement::Ulps(4),
             Self::Sgd if arithmetic.fma => Agreement::Bits,
             Self::Adam if arithmetic.fma && arithmetic.rounded_div_sqrt => Agreement::Bits,
             Self::Sgd | Self::Adam => Agreement::Ulps(2),

@@ -1,5 +1,9 @@
 //! What a run found: every failure, every skip, and a table.
 
+mod row;
+
+pub use row::Row;
+
 use crate::{Agreement, Arithmetic, Failure, Operation};
 use std::collections::BTreeMap;
 use std::fmt;
@@ -94,28 +98,34 @@ impl Report {
         assert!(self.is_success(), "{self}");
     }
 
-    fn rows(&self) -> BTreeMap<(Operation, &str), Row> {
+    /// Whose it is, as the subject calls itself.
+    pub fn subject(&self) -> &str {
+        &self.subject
+    }
+
+    /// What the subject said of its arithmetic.
+    pub fn arithmetic(&self) -> &Arithmetic {
+        &self.arithmetic
+    }
+
+    /// The table: a row for each operation and variant, sorted.
+    pub fn rows(&self) -> Vec<Row> {
         let mut rows = BTreeMap::new();
         for record in &self.records {
-            let row: &mut Row =
-                rows.entry((record.operation, record.variant.as_str())).or_default();
-            match record.outcome {
-                Outcome::Passed => row.passed += 1,
-                Outcome::Failed(_) => row.failed += 1,
-                Outcome::Skipped(_) => row.skipped += 1,
-            }
-            row.worst = row.worst.max(record.worst);
+            let key = (record.operation, record.variant.as_str());
+            let row = rows.entry(key).or_insert_with(|| Row::new(record, self.arithmetic));
+            row.count(record);
         }
-        rows
+        rows.into_values().collect()
     }
 
     fn table(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        writeln!(f, "operation     dtype          cases  agreement   worst  status")?;
-        for ((operation, variant), row) in self.rows() {
-            let cases = row.passed + row.failed + row.skipped;
-            let agreement = operation.agreement(&self.arithmetic);
-            write!(f, "{operation:<12}  {variant:<13}  {cases:>5}  {agreement:<10}")?;
-            writeln!(f, "  {:>5}  {}", worst(row.worst, agreement), row.status())?;
+        writeln!(f, "operation        dtype          cases  agreement   worst  status")?;
+        for row in self.rows() {
+            let (cases, status) = (row.cases(), row.status());
+            let Row { operation, variant, agreement, .. } = &row;
+            write!(f, "{operation:<15}  {variant:<13}  {cases:>5}  {agreement:<10}")?;
+            writeln!(f, "  {:>5}  {status}", worst(row.worst, *agreement))?;
         }
         Ok(())
     }
@@ -126,25 +136,6 @@ fn worst(share: f64, agreement: Agreement) -> String {
     match agreement {
         Agreement::Bits => "0".to_owned(),
         _ => format!("{share:.3}"),
-    }
-}
-
-#[derive(Default)]
-struct Row {
-    passed: usize,
-    failed: usize,
-    skipped: usize,
-    worst: f64,
-}
-
-impl Row {
-    fn status(&self) -> String {
-        match (self.failed, self.skipped, self.passed) {
-            (0, 0, _) => "ok".to_owned(),
-            (0, _, 0) => "skipped".to_owned(),
-            (0, skipped, _) => format!("ok, {skipped} skipped"),
-            (failed, _, _) => format!("{failed} FAILED"),
-        }
     }
 }
 

@@ -1,9 +1,8 @@
 //! What is put to the test, and what it may answer.
 
-use crate::Arithmetic;
-use binade_core::{DType, Error, ErrorKind, Finding, Named, NamedGrads};
-use binade_grad_scaler::{LossScale, ScaleState};
-use binade_master_weights::UpdateRule;
+use crate::{Arithmetic, Clip, MicroBatch, Round, Turn, Unscaled};
+use binade_core::{DType, Error, ErrorKind, Finding, Named, NamedGrads, stochastic::Key};
+use binade_grad_scaler::{LossScale, Norm, ScaleState};
 
 /// A backend or a tensor, as the kit sees it.
 ///
@@ -36,6 +35,22 @@ pub trait Subject {
         shape: &[usize],
     ) -> Result<Self::Tensor, Refusal>;
 
+    /// The same tensor, with `offset` elements of anything before its first in the same buffer: vector loads go wrong
+    /// there. Who has no views makes the tensor as always.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`from_bits`](Self::from_bits).
+    fn at_offset(
+        &self,
+        bits: &[u8],
+        dtype: DType,
+        shape: &[usize],
+        offset: usize,
+    ) -> Result<Self::Tensor, Refusal> {
+        self.from_bits(bits, dtype, shape)
+    }
+
     /// The bits of a tensor's elements.
     ///
     /// # Errors
@@ -52,6 +67,21 @@ pub trait Subject {
         Err(Refusal::unsupported("cast"))
     }
 
+    /// `tensor` rounded stochastically, with overflow to infinity or NaN, element by element by the random words of
+    /// `key` ([`binade_core::stochastic`]).
+    ///
+    /// # Errors
+    ///
+    /// `Unsupported` where there is no such cast.
+    fn cast_stochastic(
+        &self,
+        tensor: &Self::Tensor,
+        to: DType,
+        key: Key,
+    ) -> Result<Self::Tensor, Refusal> {
+        Err(Refusal::unsupported("cast_stochastic"))
+    }
+
     /// Gradients divided by their scale, in `f32`, and what the pass found.
     ///
     /// # Errors
@@ -63,6 +93,46 @@ pub trait Subject {
         scale: ScaleState,
     ) -> Result<Unscaled<Self::Tensor>, Refusal> {
         Err(Refusal::unsupported("unscale"))
+    }
+
+    /// The verdict on unscaled gradients after clipping that changes nothing, with the norm that clipping measured.
+    ///
+    /// # Errors
+    ///
+    /// `Unsupported` where it cannot.
+    fn norm(
+        &self,
+        grads: NamedGrads<Self::Tensor>,
+        scale: ScaleState,
+        norm: Norm,
+    ) -> Result<Finding, Refusal> {
+        Err(Refusal::unsupported("norm"))
+    }
+
+    /// Gradients divided by their scale and clipped, in `f32`, and the verdict.
+    ///
+    /// # Errors
+    ///
+    /// `Unsupported` where it cannot.
+    fn clip(
+        &self,
+        grads: NamedGrads<Self::Tensor>,
+        scale: ScaleState,
+        clip: Clip,
+    ) -> Result<Unscaled<Self::Tensor>, Refusal> {
+        Err(Refusal::unsupported("clip"))
+    }
+
+    /// The sum of a window's micro-batches, each unscaled by its own scale and left out where that is raised.
+    ///
+    /// # Errors
+    ///
+    /// `Unsupported` where it cannot.
+    fn accumulate(
+        &self,
+        window: Vec<MicroBatch<Self::Tensor>>,
+    ) -> Result<NamedGrads<Self::Tensor>, Refusal> {
+        Err(Refusal::unsupported("accumulate"))
     }
 
     /// The scale after an iteration.
@@ -144,33 +214,4 @@ impl<E: Error> From<E> for Refusal {
             kind => Self::Failed(format!("{kind:?}: {error}")),
         }
     }
-}
-
-/// A set of gradients after unscaling.
-#[derive(Clone, Debug)]
-pub struct Unscaled<T> {
-    /// The gradients, divided, in `f32`.
-    pub grads: NamedGrads<T>,
-    /// What the pass found.
-    pub found: Finding,
-}
-
-/// What an iteration found, as flags that are raised or not.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct Round {
-    /// One for each pass over gradients.
-    pub parts: Vec<bool>,
-    /// One for each optimizer step.
-    pub verdicts: Vec<bool>,
-}
-
-/// One turn of a training loop: gradients as backward left them, unscaled, checked and stepped.
-#[derive(Clone, Debug)]
-pub struct Turn<T> {
-    /// How parameters move in this turn.
-    pub rule: UpdateRule,
-    /// Scaled gradients, by parameter.
-    pub grads: NamedGrads<T>,
-    /// The scale that they were made with.
-    pub scale: ScaleState,
 }

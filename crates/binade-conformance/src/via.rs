@@ -1,7 +1,16 @@
 //! A subject's operations by way of the traits that users call.
+//!
+//! [`Device`] takes them all at once; a device that lacks a trait implements [`Subject`] over the functions it can call.
+
+mod blanket;
+mod device;
+mod sets;
+
+pub use device::{Device, Trains};
+pub use sets::{accumulate, clip, norm};
 
 use crate::{Refusal, Round, Subject, Turn, Unscaled};
-use binade_core::{DType, Handle, Named, NamedGrads};
+use binade_core::{DType, Finding, Handle, Named, NamedGrads};
 use binade_grad_scaler::{GradScaler, LossScale, ScaleState, ScaleStore};
 use binade_master_weights::{MasterWeights, Materialise, Plan};
 
@@ -22,8 +31,7 @@ where
     let mut grads = <D as GradScaler>::Grads::from(grads);
     let scale = device.upload_state(scale)?;
     let found = device.unscale(&mut grads, &scale)?;
-    let (mut findings, _) = device.read(&[&found], &scale)?;
-    let found = findings.pop().ok_or_else(|| missing("read gave no finding for the one asked"))?;
+    let found = read(device, &found, &scale)?;
     Ok(Unscaled { grads: device.materialise(grads)?, found })
 }
 
@@ -94,6 +102,12 @@ where
         device.step(&mut params, &mut masters, grads, &found)?;
     }
     Ok(params)
+}
+
+/// What a finding on the device turned out to be.
+fn read<D: ScaleStore>(device: &D, found: &D::Found, scale: &D::Scale) -> Result<Finding, Refusal> {
+    let (mut findings, _) = device.read(&[found], scale)?;
+    findings.pop().ok_or_else(|| missing("read gave no finding for the one asked"))
 }
 
 fn missing(what: &str) -> Refusal {

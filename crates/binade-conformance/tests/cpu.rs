@@ -1,16 +1,20 @@
 //! The CPU backend as the kit's first subject, by way of the traits that users call.
 
 use binade_autocast::Autocast;
-use binade_conformance::{Arithmetic, Refusal, Round, Runner, Subject, Turn, Unscaled, via};
-use binade_core::{DType, Named, NamedGrads};
+use binade_conformance::via::Device;
+use binade_conformance::{Arithmetic, Refusal, Runner};
+use binade_core::{DType, stochastic::Key};
 use binade_cpu::{Cpu, Tensor};
-use binade_grad_scaler::{LossScale, ScaleState};
 use binade_ops::{MatMul, Mean, Sum};
 
 struct Reference;
 
-impl Subject for Reference {
-    type Tensor = Tensor;
+impl Device for Reference {
+    type Handle = Cpu;
+
+    fn handle(&self) -> &Cpu {
+        &Cpu
+    }
 
     fn name(&self) -> &'static str {
         "cpu"
@@ -32,29 +36,8 @@ impl Subject for Reference {
         Ok(Autocast::cast(&Cpu, tensor, to)?)
     }
 
-    fn unscale(
-        &self,
-        grads: NamedGrads<Tensor>,
-        scale: ScaleState,
-    ) -> Result<Unscaled<Tensor>, Refusal> {
-        via::unscale(&Cpu, grads, scale)
-    }
-
-    fn update_scale(
-        &self,
-        rule: &LossScale,
-        scale: ScaleState,
-        round: &Round,
-    ) -> Result<ScaleState, Refusal> {
-        via::update_scale(self, &Cpu, rule, scale, round)
-    }
-
-    fn train(
-        &self,
-        params: Vec<Named<Tensor>>,
-        turns: Vec<Turn<Tensor>>,
-    ) -> Result<Vec<Named<Tensor>>, Refusal> {
-        via::train(&Cpu, params, turns)
+    fn cast_stochastic(&self, tensor: &Tensor, to: DType, key: Key) -> Result<Tensor, Refusal> {
+        Ok(Cpu.cast_stochastic(tensor, to, key)?)
     }
 
     fn matmul(&self, a: &Tensor, b: &Tensor) -> Result<Tensor, Refusal> {

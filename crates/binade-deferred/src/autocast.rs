@@ -2,7 +2,8 @@
 
 use crate::{Deferred, Error, Tensor, tensor::Like};
 use binade_autocast::Autocast;
-use binade_core::DType;
+use binade_core::{DType, stochastic::Key};
+use binade_cpu::Cpu;
 
 impl Autocast for Deferred {
     fn dtype(&self, tensor: &Tensor) -> DType {
@@ -18,5 +19,18 @@ impl Autocast for Deferred {
 
     fn elements(&self, tensor: &Tensor) -> Option<u64> {
         Some(binade_ops::shape::element_count(tensor.shape()) as u64)
+    }
+}
+
+impl Deferred {
+    /// [`Cpu::cast_stochastic`], later.
+    ///
+    /// # Errors
+    ///
+    /// [`Cpu::cast_stochastic`]'s, at once.
+    pub fn cast_stochastic(&self, tensor: &Tensor, to: DType, key: Key) -> Result<Tensor, Error> {
+        Cpu.cast_stochastic(&binade_cpu::Tensor::from_bits(&[], tensor.dtype(), &[0])?, to, key)?;
+        let like = Like { dtype: to, ..tensor.like() };
+        Ok(self.tensor(&[tensor], like, move |t| Cpu.cast_stochastic(t[0], to, key)))
     }
 }

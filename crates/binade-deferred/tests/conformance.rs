@@ -1,16 +1,20 @@
 //! The CPU run late as the kit's second subject: the same contracts, and no read but where an outcome is resolved.
 
 use binade_autocast::Autocast;
-use binade_conformance::{Arithmetic, Refusal, Round, Runner, Subject, Turn, Unscaled, via};
-use binade_core::{DType, Named, NamedGrads};
+use binade_conformance::via::Device;
+use binade_conformance::{Arithmetic, Refusal, Runner};
+use binade_core::{DType, stochastic::Key};
 use binade_deferred::{Deferred, Tensor};
-use binade_grad_scaler::{LossScale, ScaleState};
 use binade_ops::{MatMul, Mean, Sum};
 
 struct Late(Deferred);
 
-impl Subject for Late {
-    type Tensor = Tensor;
+impl Device for Late {
+    type Handle = Deferred;
+
+    fn handle(&self) -> &Deferred {
+        &self.0
+    }
 
     fn name(&self) -> &'static str {
         "deferred"
@@ -32,29 +36,8 @@ impl Subject for Late {
         Ok(Autocast::cast(&self.0, tensor, to)?)
     }
 
-    fn unscale(
-        &self,
-        grads: NamedGrads<Tensor>,
-        scale: ScaleState,
-    ) -> Result<Unscaled<Tensor>, Refusal> {
-        via::unscale(&self.0, grads, scale)
-    }
-
-    fn update_scale(
-        &self,
-        rule: &LossScale,
-        scale: ScaleState,
-        round: &Round,
-    ) -> Result<ScaleState, Refusal> {
-        via::update_scale(self, &self.0, rule, scale, round)
-    }
-
-    fn train(
-        &self,
-        params: Vec<Named<Tensor>>,
-        turns: Vec<Turn<Tensor>>,
-    ) -> Result<Vec<Named<Tensor>>, Refusal> {
-        via::train(&self.0, params, turns)
+    fn cast_stochastic(&self, tensor: &Tensor, to: DType, key: Key) -> Result<Tensor, Refusal> {
+        Ok(self.0.cast_stochastic(tensor, to, key)?)
     }
 
     fn matmul(&self, a: &Tensor, b: &Tensor) -> Result<Tensor, Refusal> {

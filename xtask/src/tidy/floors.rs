@@ -3,7 +3,7 @@
 //! Dev-dependencies may go up: a crate may be tested with what stands on it. Nothing imports xtask.
 
 use crate::{
-    house::{self, SIDEWAYS, TOP},
+    house::{self, ON_TOP, SIDEWAYS, TOP},
     tidy::{Issue, package::Package, tree::Tree},
 };
 
@@ -61,7 +61,8 @@ fn floor(tree: &Tree, name: &str) -> Option<usize> {
 fn stale_rows(tree: &Tree) -> Vec<Issue> {
     let Some(table) = tree.text(TABLE) else { return Vec::new() };
     let is_member = |name: &str| tree.packages().iter().any(|package| package.name == name);
-    let stale = house::FLOORS.into_iter().flatten().filter(|name| !is_member(name));
+    let rows = house::FLOORS.into_iter().flatten().chain(&ON_TOP);
+    let stale = rows.filter(|name| !is_member(name));
     let line = |name: &str| {
         table
             .lines()
@@ -129,6 +130,13 @@ mod tests {
         let tree = importing("digits", "examples/digits", &["binade", "binade-cpu"]);
         assert_eq!(check(&tree), []);
         assert_eq!(check(&tree.with("binade", "crates/binade", &["digits"], &[])).len(), 1);
+    }
+
+    #[test]
+    fn the_crate_of_binaries_uses_anything_and_no_crate_uses_it() {
+        let tree = importing("binade-bench", "crates/binade-bench", &["binade", "binade-cpu"]);
+        assert_eq!(check(&tree), []);
+        assert_eq!(check(&tree.with("binade", "crates/binade", &["binade-bench"], &[])).len(), 1);
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! Casting: each element rounded once, to nearest even, whatever it is and wherever it stands.
 
 use super::values::{Draw, edges, infinities, infinity, nans, places};
-use super::{FLOATS, LENGTHS, LONG, get, put};
+use super::{EIGHT_BITS, FLOATS, LENGTHS, LONG, OFFSETS, get, put, put_at};
 use crate::oracle::cast::{round, value};
 use crate::{Check, Operation::Cast, Refusal, Stop, Stored, Subject, Suite, Verdict};
 use binade_core::DType;
@@ -16,8 +16,15 @@ pub(super) fn add<S: Subject>(suite: &mut Suite<S>) {
     for to in [DType::BF16, DType::F16] {
         roundings(suite, to);
     }
-    for dtype in [DType::E4M3, DType::E5M2] {
+    for dtype in EIGHT_BITS {
         eight_bits(suite, dtype);
+        for other in FLOATS {
+            narrow(suite, other, dtype);
+            narrow(suite, dtype, other);
+        }
+        for other in EIGHT_BITS {
+            narrow(suite, dtype, other);
+        }
     }
     if suite.arithmetic().f64 {
         doubles(suite);
@@ -27,10 +34,19 @@ pub(super) fn add<S: Subject>(suite: &mut Suite<S>) {
 /// Casts codes and compares each with its value rounded once.
 fn cast<S: Subject>(s: &S, check: &mut Check, [from, to]: [DType; 2], codes: Vec<u64>) -> Verdict {
     let input = Stored::from_codes(from, &[codes.len()], codes);
-    let output = s.cast(&put(s, &input)?, to)?;
-    let got = get(s, &output, to, &input.shape)?;
+    of(s, check, &input, to, &put(s, &input)?)
+}
+
+fn of<S: Subject>(
+    s: &S,
+    check: &mut Check,
+    input: &Stored,
+    to: DType,
+    tensor: &S::Tensor,
+) -> Verdict {
+    let got = get(s, &s.cast(tensor, to)?, to, &input.shape)?;
     let wanted: Vec<f64> = input.values().collect();
-    check.exact(&[&input], &got, &wanted)
+    check.exact(&[input], &got, &wanted)
 }
 
 /// Casts values of `f32` of both signs.
@@ -74,6 +90,43 @@ fn lengths<S: Subject>(suite: &mut Suite<S>, from: DType, to: DType) {
             cast(s, check, [from, to], codes)
         });
     }
+    starts(suite, from, to);
+}
+
+/// Unaligned.
+fn starts<S: Subject>(suite: &mut Suite<S>, from: DType, to: DType) {
+    let sentence = "starts_anywhere_in_a_buffer";
+    suite.add(Cast, format!("{from}-{to}"), sentence, move |s: &S, check| {
+        for (offset, length) in OFFSETS.into_iter().zip([1, 8, 33, 257, 4097]) {
+            let mut draw = Draw::new(offset);
+            let input = Stored::vector(from, (0..length).map(|_| draw.within(-2.0, 2.0)));
+            of(s, check, &input, to, &put_at(s, &input, offset)?)?;
+        }
+        Ok(())
+    });
+}
+
+/// Pairs with a type of eight bits in them: every pattern whose result is no choice of the caller's, and lengths.
+fn narrow<S: Subject>(suite: &mut Suite<S>, from: DType, to: DType) {
+    if from != DType::F32 && to != DType::F32 {
+        let sentence = "every_pattern_that_fits";
+        suite.add(Cast, format!("{from}-{to}"), sentence, move |s: &S, check| {
+            let codes = (0..1_u64 << (8 * from.bytes())).filter(|code| {
+                let x = value(*code, from);
+                to != DType::E4M3 || x.is_nan() || x.abs() <= 464.0
+            });
+            cast(s, check, [from, to], codes.collect())
+        });
+    }
+    for length in [0, 1, 7, 9, 33, 257, 4097, LONG[2]] {
+        let sentence = format!("all_of_{length}_elements");
+        suite.add(Cast, format!("{from}-{to}"), sentence, move |s: &S, check| {
+            let mut draw = Draw::new(length);
+            let codes = (0..length).map(|_| round(draw.within(-2.0, 2.0), from));
+            cast(s, check, [from, to], codes.collect())
+        });
+    }
+    starts(suite, from, to);
 }
 
 /// Where `f32` lies between two numbers of a sixteen-bit format.

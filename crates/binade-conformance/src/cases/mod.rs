@@ -1,13 +1,17 @@
 //! The cases, by operation: which inputs, and which contract each checks.
 
+mod accumulate;
 mod adam;
 mod bits;
 mod cast;
+mod clip;
 mod matmul;
 mod mean;
+mod norm;
 mod scale_update;
 mod sgd;
 mod steps;
+mod stochastic_cast;
 mod sum;
 mod training;
 mod unscale;
@@ -25,12 +29,22 @@ const LENGTHS: [usize; 14] = [0, 1, 7, 8, 9, 31, 32, 33, 255, 256, 257, 4095, 40
 /// Lengths around the edges of launches, for a few cases of each operation.
 const LONG: [usize; 3] = [65535, 65536, 65537];
 
+/// Element types without arithmetic: storage, and the ends of casts.
+const EIGHT_BITS: [DType; 2] = [DType::E4M3, DType::E5M2];
+
+/// Elements before a tensor's first, such that no vector load of two, four or eight is aligned in each.
+const OFFSETS: [usize; 5] = [1, 2, 3, 4, 7];
+
 /// Every case for a subject of this arithmetic.
 pub fn all<S: Subject>(arithmetic: Arithmetic) -> Vec<Case<S>> {
     let mut suite = Suite::new(arithmetic);
     bits::add(&mut suite);
     cast::add(&mut suite);
+    stochastic_cast::add(&mut suite);
     unscale::add(&mut suite);
+    norm::add(&mut suite);
+    clip::add(&mut suite);
+    accumulate::add(&mut suite);
     scale_update::add(&mut suite);
     sgd::add(&mut suite);
     adam::add(&mut suite);
@@ -43,6 +57,11 @@ pub fn all<S: Subject>(arithmetic: Arithmetic) -> Vec<Case<S>> {
 /// A tensor on the subject's side.
 fn put<S: Subject>(subject: &S, tensor: &Stored) -> Result<S::Tensor, Refusal> {
     subject.from_bits(&tensor.bytes, tensor.dtype, &tensor.shape)
+}
+
+/// A tensor on the subject's side that begins `offset` elements into a buffer.
+fn put_at<S: Subject>(subject: &S, tensor: &Stored, offset: usize) -> Result<S::Tensor, Refusal> {
+    subject.at_offset(&tensor.bytes, tensor.dtype, &tensor.shape, offset)
 }
 
 /// A tensor of the subject's, which has to have this type and shape.

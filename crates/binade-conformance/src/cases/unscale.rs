@@ -1,7 +1,7 @@
 //! Unscaling: divided by the scale in `f32`, with everything that is not finite found, counted and placed.
 
 use super::values::{edges, finite, infinities, nans, places};
-use super::{FLOATS, LENGTHS, LONG, get, put};
+use super::{FLOATS, LENGTHS, LONG, OFFSETS, get, put_at};
 use crate::oracle::cast::round;
 use crate::oracle::unscale::{Found, unscale};
 use crate::stored::show;
@@ -16,6 +16,7 @@ pub(super) fn add<S: Subject>(suite: &mut Suite<S>) {
     for dtype in FLOATS {
         scales(suite, dtype);
         lengths(suite, dtype);
+        starts(suite, dtype);
         ranges(suite, dtype);
         sets(suite, dtype);
     }
@@ -31,8 +32,17 @@ pub(super) fn add<S: Subject>(suite: &mut Suite<S>) {
 
 /// Gradients on the subject's side.
 pub(super) fn upload<S: Subject>(s: &S, set: &Set) -> Result<NamedGrads<S::Tensor>, Stop> {
+    upload_at(s, set, 0)
+}
+
+/// Gradients on the subject's side, each of which begins `offset` elements into a buffer.
+pub(super) fn upload_at<S: Subject>(
+    s: &S,
+    set: &Set,
+    offset: usize,
+) -> Result<NamedGrads<S::Tensor>, Stop> {
     let one = |(name, grad): &(&'static str, Option<Stored>)| {
-        let value = grad.as_ref().map(|grad| put(s, grad)).transpose()?;
+        let value = grad.as_ref().map(|grad| put_at(s, grad, offset)).transpose()?;
         Ok(Named::new(*name, value))
     };
     set.iter().map(one).collect()
@@ -50,8 +60,18 @@ pub(super) fn factor(state: &ScaleState) -> f64 {
 
 /// Unscales `set` and compares the finding, and every gradient.
 fn by<S: Subject>(s: &S, check: &mut Check, set: &Set, state: ScaleState) -> Verdict {
+    of(s, check, set, state, upload(s, set)?)
+}
+
+fn of<S: Subject>(
+    s: &S,
+    check: &mut Check,
+    set: &Set,
+    state: ScaleState,
+    grads: NamedGrads<S::Tensor>,
+) -> Verdict {
     let (wanted, found) = unscale(&values(set), factor(&state));
-    let got = s.unscale(upload(s, set)?, state)?;
+    let got = s.unscale(grads, state)?;
     check.equal(set, told(&got.found), tell(&found, state.diverged))?;
     same_names::<S>(check, set, &got.grads)?;
     for (((_, input), grad), wanted) in set.iter().zip(&got.grads).zip(wanted) {
@@ -64,7 +84,7 @@ fn by<S: Subject>(s: &S, check: &mut Check, set: &Set, state: ScaleState) -> Ver
 }
 
 /// Whether as many gradients come back as went in, in their order and by their names, missing ones missing.
-fn same_names<S: Subject>(
+pub(super) fn same_names<S: Subject>(
     check: &mut Check,
     set: &Set,
     grads: &NamedGrads<S::Tensor>,
@@ -165,6 +185,22 @@ fn lengths<S: Subject>(suite: &mut Suite<S>, dtype: DType) {
             }
         }
     }
+}
+
+/// Unaligned, with something to find in the last place.
+fn starts<S: Subject>(suite: &mut Suite<S>, dtype: DType) {
+    suite.add(Unscale, dtype, "starts_anywhere_in_a_buffer", move |s: &S, check| {
+        for (offset, length) in OFFSETS.into_iter().zip([1, 8, 33, 257, 4097]) {
+            let mut values = finite(offset, length, dtype, [-10.0, 10.0]);
+            for last in [2.0, f64::NAN] {
+                values[length - 1] = last;
+                let set = vec![("w", Some(Stored::vector(dtype, values.clone())))];
+                let grads = upload_at(s, &set, offset)?;
+                of(s, check, &set, ScaleState::power_of_two(12), grads)?;
+            }
+        }
+        Ok(())
+    });
 }
 
 /// What leaves the range of a format on the way.

@@ -5,16 +5,16 @@
 use binade_core::DType;
 
 /// Widths of a format's fields, and whether its top exponent is for infinity and NaN alone.
-struct Layout {
-    exponent: u32,
-    fraction: u32,
+pub(super) struct Layout {
+    pub(super) exponent: u32,
+    pub(super) fraction: u32,
     has_infinity: bool,
 }
 
 /// # Panics
 ///
 /// For types that are not floating-point.
-fn layout(dtype: DType) -> Layout {
+pub(super) fn layout(dtype: DType) -> Layout {
     let (exponent, fraction) = match dtype {
         DType::BF16 => (8, 7),
         DType::F16 => (5, 10),
@@ -28,14 +28,14 @@ fn layout(dtype: DType) -> Layout {
 
 impl Layout {
     /// The lowest code, sign aside, that is not a finite number: infinity, or E4M3's only NaN.
-    fn top(&self) -> u64 {
+    pub(super) fn top(&self) -> u64 {
         let all_ones = (1 << (self.exponent + self.fraction)) - 1;
         if self.has_infinity { all_ones - ((1 << self.fraction) - 1) } else { all_ones }
     }
 
     /// The number that `code`, without sign, stands for; the code after the largest number stands for what would come
     /// next if the exponents went on, which is where overflow begins to round from.
-    fn number(&self, code: u64) -> f64 {
+    pub(super) fn number(&self, code: u64) -> f64 {
         let fraction = code & ((1 << self.fraction) - 1);
         let exponent = (code >> self.fraction).cast_signed();
         let bias = (1_i64 << (self.exponent - 1)) - 1;
@@ -47,7 +47,7 @@ impl Layout {
     }
 
     /// The highest code whose number is at most `magnitude`.
-    fn at_most(&self, magnitude: f64) -> u64 {
+    pub(super) fn at_most(&self, magnitude: f64) -> u64 {
         let (mut low, mut high) = (0, self.top() + 1);
         while high - low > 1 {
             let middle = u64::midpoint(low, high);

@@ -3,12 +3,16 @@
 //! Speed is no concern here, and neither is sharing code: an oracle is right because it can be read beside its
 //! definition.
 
+pub mod accumulate;
 pub mod adam;
 pub mod cast;
+pub mod clip;
 pub mod matmul;
 pub mod mean;
+pub mod norm;
 pub mod scale_update;
 pub mod sgd;
+pub mod stochastic_cast;
 pub mod sum;
 pub mod train;
 pub mod unscale;

@@ -3,5 +3,7 @@
 mod caught;
 mod right;
 mod toy;
+mod toy_sets;
 mod unfused;
 mod wrong;
+mod wrong_sets;

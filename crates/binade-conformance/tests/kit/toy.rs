@@ -1,9 +1,10 @@
 //! The shortest complete subject: a tensor of bytes, and each operation as one would first write it down.
 
-use binade_conformance::{Arithmetic, Refusal, Round, Subject, Turn, Unscaled};
+use crate::toy_sets;
+use binade_conformance::{Arithmetic, Clip, MicroBatch, Refusal, Round, Subject, Turn, Unscaled};
 use binade_core::cast::{E4M3, E5M2, OnOverflow::NonFinite};
-use binade_core::{DType, Finding, Named, NamedGrads};
-use binade_grad_scaler::{LossScale, ScaleState, Seen};
+use binade_core::{DType, Finding, Named, NamedGrads, stochastic::Key};
+use binade_grad_scaler::{LossScale, Norm, ScaleState, Seen};
 use binade_master_weights::step::{Factor, Slices, step};
 use binade_master_weights::{StepConstants, UpdateRule};
 use half::{bf16, f16};
@@ -64,6 +65,32 @@ impl Subject for Toy {
 
     fn cast(&self, tensor: &Plain, to: DType) -> Result<Plain, Refusal> {
         Ok(Plain::write(&tensor.read(), to, &tensor.shape))
+    }
+
+    fn cast_stochastic(&self, tensor: &Plain, to: DType, key: Key) -> Result<Plain, Refusal> {
+        Ok(toy_sets::cast_stochastic(tensor, to, toy_sets::word(key)))
+    }
+
+    fn norm(
+        &self,
+        grads: NamedGrads<Plain>,
+        scale: ScaleState,
+        norm: Norm,
+    ) -> Result<Finding, Refusal> {
+        Ok(toy_sets::clip(grads, scale, Clip::Norm(norm, f32::MAX))?.found)
+    }
+
+    fn clip(
+        &self,
+        grads: NamedGrads<Plain>,
+        scale: ScaleState,
+        clip: Clip,
+    ) -> Result<Unscaled<Plain>, Refusal> {
+        toy_sets::clip(grads, scale, clip)
+    }
+
+    fn accumulate(&self, window: Vec<MicroBatch<Plain>>) -> Result<NamedGrads<Plain>, Refusal> {
+        toy_sets::accumulate(window)
     }
 
     fn unscale(

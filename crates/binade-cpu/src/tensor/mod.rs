@@ -3,6 +3,7 @@
 mod bits;
 mod convert;
 mod slices;
+mod stochastic_cast;
 mod stored;
 
 pub use stored::Stored;

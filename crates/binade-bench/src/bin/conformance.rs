@@ -1,0 +1,79 @@
+//! Runs the conformance kit on a device: a table, and files on request; it ends badly where a contract is broken.
+
+use std::{error::Error, fs, path::PathBuf, process::ExitCode};
+
+use binade_bench::{Device, report};
+use binade_conformance::{Report, Runner};
+use clap::Parser;
+
+/// Holds a device to every contract of the kit.
+#[derive(Parser)]
+#[command(name = "conformance")]
+struct Cli {
+    /// The device under test.
+    #[arg(long, value_enum)]
+    device: Device,
+    /// Writes the counts and the table as JSON.
+    #[arg(long, value_name = "FILE")]
+    json: Option<PathBuf>,
+    /// Writes the report as a page for a browser.
+    #[arg(long, value_name = "FILE")]
+    html: Option<PathBuf>,
+    /// Runs the cases whose full name, `operation/variant/sentence`, contains this.
+    #[arg(long, value_name = "TEXT")]
+    only: Option<String>,
+}
+
+impl Cli {
+    fn runner(&self) -> Runner {
+        let runner = Runner::from_env();
+        match &self.only {
+            Some(text) => runner.only(text),
+            None => runner,
+        }
+    }
+
+    fn write(&self, reports: &[Report]) -> Result<(), Box<dyn Error>> {
+        if let Some(path) = &self.json {
+            save(path, report::json(reports)? + "\n")?;
+        }
+        if let Some(path) = &self.html {
+            save(path, report::html(reports))?;
+        }
+        Ok(())
+    }
+}
+
+fn save(path: &PathBuf, text: String) -> Result<(), String> {
+    fs::write(path, text).map_err(|error| format!("cannot write {}: {error}", path.display()))
+}
+
+fn main() -> ExitCode {
+    let cli = Cli::parse();
+    let reports = cli.device.run(&cli.runner());
+    for report in &reports {
+        println!("{report}\n");
+    }
+    if let Err(error) = cli.write(&reports) {
+        eprintln!("error: {error}");
+        return ExitCode::FAILURE;
+    }
+    if reports.iter().all(Report::is_success) { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::CommandFactory;
+
+    #[test]
+    fn the_command_line_is_consistent() {
+        Cli::command().debug_assert();
+    }
+
+    #[test]
+    fn the_help_names_the_devices() {
+        let help = Cli::command().render_long_help().to_string();
+        assert!(["cpu", "deferred", "all"].iter().all(|name| help.contains(name)), "{help}");
+    }
+}

@@ -1,0 +1,8 @@
+#![doc = include_str!("../README.md")]
+#![forbid(unsafe_code)]
+
+mod device;
+pub mod report;
+pub mod subject;
+
+pub use device::Device;

@@ -1,0 +1,7 @@
+//! Reports as files.
+
+mod html;
+mod json;
+
+pub use html::html;
+pub use json::json;

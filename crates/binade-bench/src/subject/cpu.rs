@@ -1,0 +1,56 @@
+//! The CPU reference.
+
+use binade_autocast::Autocast;
+use binade_conformance::via::Device;
+use binade_conformance::{Arithmetic, Refusal};
+use binade_core::{DType, stochastic::Key};
+use binade_cpu::Tensor;
+use binade_ops::{MatMul, Mean, Sum};
+
+/// `binade-cpu`.
+#[derive(Clone, Copy, Debug)]
+pub struct Cpu;
+
+impl Device for Cpu {
+    type Handle = binade_cpu::Cpu;
+
+    fn handle(&self) -> &binade_cpu::Cpu {
+        &binade_cpu::Cpu
+    }
+
+    fn name(&self) -> &'static str {
+        "cpu"
+    }
+
+    fn arithmetic(&self) -> Arithmetic {
+        Arithmetic::IEEE
+    }
+
+    fn from_bits(&self, bits: &[u8], dtype: DType, shape: &[usize]) -> Result<Tensor, Refusal> {
+        Ok(Tensor::from_bits(bits, dtype, shape)?)
+    }
+
+    fn to_bits(&self, tensor: &Tensor) -> Result<Vec<u8>, Refusal> {
+        Ok(tensor.to_bits())
+    }
+
+    fn cast(&self, tensor: &Tensor, to: DType) -> Result<Tensor, Refusal> {
+        Ok(Autocast::cast(self.handle(), tensor, to)?)
+    }
+
+    fn cast_stochastic(&self, tensor: &Tensor, to: DType, key: Key) -> Result<Tensor, Refusal> {
+        Ok(self.handle().cast_stochastic(tensor, to, key)?)
+    }
+
+    fn matmul(&self, a: &Tensor, b: &Tensor) -> Result<Tensor, Refusal> {
+        Ok(self.handle().matmul(a, b)?)
+    }
+
+    fn sum(&self, tensor: &Tensor) -> Result<Tensor, Refusal> {
+        Ok(self.handle().sum(tensor)?)
+    }
+
+    fn mean(&self, tensor: &Tensor) -> Result<Tensor, Refusal> {
+        Ok(self.handle().mean(tensor)?)
+    }
+}

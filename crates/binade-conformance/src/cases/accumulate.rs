@@ -1,0 +1,155 @@
+//! Accumulation: summed in `f32`, each micro-batch by its own scale, bad ones left out whole.
+
+use super::unscale::{Set, factor, upload, values};
+use super::values::finite;
+use super::{FLOATS, LENGTHS, LONG, get};
+use crate::oracle::accumulate::{self, accumulate};
+use crate::{Check, MicroBatch, Operation, Stored, Subject, Suite, Verdict};
+use binade_core::DType;
+use binade_grad_scaler::ScaleState;
+
+/// Micro-batches on the kit's side.
+type Window = Vec<(Set, ScaleState)>;
+
+pub(super) fn add<S: Subject>(suite: &mut Suite<S>) {
+    for dtype in FLOATS {
+        sums(suite, dtype);
+        lengths(suite, dtype);
+        bad(suite, dtype);
+        absent(suite, dtype);
+    }
+    let sentence = "element_types_may_differ_from_one_micro_batch_to_the_next";
+    suite.add(Operation::Accumulate, "mixed", sentence, |s: &S, check| {
+        let micro = |dtype| at(10, vec![("w", Some(good(1, 33, dtype)))]);
+        by(s, check, &FLOATS.map(micro).to_vec())
+    });
+}
+
+/// Accumulates and compares every sum bit by bit, and which there are.
+fn by<S: Subject>(s: &S, check: &mut Check, window: &Window) -> Verdict {
+    let micro = |(set, scale): &(Set, ScaleState)| {
+        Ok::<_, crate::Stop>(MicroBatch { grads: upload(s, set)?, scale: *scale })
+    };
+    let sums = s.accumulate(window.iter().map(micro).collect::<Result<_, _>>()?)?;
+    let wanted = wanted(window);
+    let names = window.first().map_or(&[][..], |(set, _)| set).iter().map(|(name, _)| *name);
+    let got = sums.iter().map(|sum| (&*sum.name, sum.value.is_some())).collect::<Vec<_>>();
+    let listed: Vec<_> = names.zip(&wanted).map(|(name, sum)| (name, sum.is_some())).collect();
+    check.equal(window, format!("{got:?}"), format!("{listed:?}"))?;
+    for (index, (sum, wanted)) in sums.iter().zip(&wanted).enumerate() {
+        let inputs: Vec<&Stored> =
+            window.iter().filter_map(|(set, _)| set.get(index)?.1.as_ref()).collect();
+        if let (Some(sum), Some(wanted), Some(like)) = (&sum.value, wanted, inputs.first()) {
+            check.exact(&inputs, &get(s, sum, DType::F32, &like.shape)?, wanted)?;
+        }
+    }
+    Ok(())
+}
+
+/// What the oracle makes of a window.
+fn wanted(window: &Window) -> Vec<Option<Vec<f64>>> {
+    let micro = |(set, scale): &(Set, ScaleState)| accumulate::MicroBatch {
+        grads: values(set),
+        scale: factor(scale),
+        halted: scale.diverged,
+    };
+    accumulate(&window.iter().map(micro).collect::<Vec<_>>())
+}
+
+fn at(exponent: i32, set: Set) -> (Set, ScaleState) {
+    (set, ScaleState::power_of_two(exponent))
+}
+
+fn good(seed: usize, length: usize, dtype: DType) -> Stored {
+    Stored::vector(dtype, finite(seed, length, dtype, [-8.0, 8.0]))
+}
+
+/// The same with `last` in the last place.
+fn spoilt(length: usize, dtype: DType, last: f64) -> Stored {
+    let mut values = finite(9, length, dtype, [-8.0, 8.0]);
+    values[length - 1] = last;
+    Stored::vector(dtype, values)
+}
+
+fn sums<S: Subject>(suite: &mut Suite<S>, dtype: DType) {
+    let mut add = |sentence: &str, window: Window| {
+        suite
+            .add(Operation::Accumulate, dtype, sentence, move |s: &S, check| by(s, check, &window));
+    };
+    let single = |exponent, seed| at(exponent, vec![("w", Some(good(seed, 257, dtype)))]);
+    add("one_micro_batch_is_its_own_sum", vec![single(10, 1)]);
+    add("micro_batches_add_up_in_their_order", (1..9).map(|seed| single(10, seed)).collect());
+    let own = [10, 3, -2, 12].into_iter().zip(1..).map(|(exponent, seed)| single(exponent, seed));
+    add("each_micro_batch_is_divided_by_its_own_scale", own.collect());
+    let step = |x: f64| at(0, vec![("w", Some(Stored::vector(dtype, [x, -x])))]);
+    let ones = std::iter::once(step(2048.0)).chain((0..300).map(|_| step(1.0)));
+    add("ones_add_up_beyond_2048", ones.collect());
+}
+
+fn lengths<S: Subject>(suite: &mut Suite<S>, dtype: DType) {
+    for length in LENGTHS.into_iter().chain([LONG[2]]) {
+        let sentence = format!("all_of_{length}_elements");
+        suite.add(Operation::Accumulate, dtype, sentence, move |s: &S, check| {
+            let micro = |seed| at(10, vec![("w", Some(good(seed, length, dtype)))]);
+            by(s, check, &(1..4).map(micro).collect())
+        });
+    }
+}
+
+/// Two good micro-batches and bad ones, wherever they stand.
+fn bad<S: Subject>(suite: &mut Suite<S>, dtype: DType) {
+    let pair = |a, b| at(10, vec![("a", Some(a)), ("b", Some(b))]);
+    let good = |seed| pair(good(seed, 33, dtype), good(seed + 10, 257, dtype));
+    let spoil = |last| pair(spoilt(33, dtype, 1.0), spoilt(257, dtype, last));
+    let halted = {
+        let (set, scale) = good(5);
+        (set, ScaleState { diverged: true, ..scale })
+    };
+    let kinds = [
+        ("an_infinity_keeps_its_whole_micro_batch_out", spoil(f64::INFINITY)),
+        ("a_nan_keeps_its_whole_micro_batch_out", spoil(f64::NAN)),
+        ("a_diverged_scale_keeps_its_micro_batch_out", halted),
+    ];
+    for (sentence, bad) in kinds {
+        let orders: [Window; 5] = [
+            vec![good(1), good(2), bad.clone()],
+            vec![good(1), bad.clone(), good(2)],
+            vec![bad.clone(), good(1), good(2)],
+            vec![bad.clone(), bad.clone(), good(1), bad.clone(), good(2), bad.clone()],
+            vec![bad.clone(), good(1)],
+        ];
+        suite.add(Operation::Accumulate, dtype, sentence, move |s: &S, check| {
+            orders.iter().try_for_each(|window| by(s, check, window))
+        });
+    }
+    if dtype != DType::F16 {
+        let (mut set, _) = good(1);
+        set[1].1 = Some(spoilt(257, dtype, 3e38));
+        let overflow = at(-2, set);
+        let window = vec![overflow.clone(), good(1), overflow, good(2)];
+        let sentence = "an_overflow_only_once_unscaled_keeps_its_micro_batch_out";
+        suite
+            .add(Operation::Accumulate, dtype, sentence, move |s: &S, check| by(s, check, &window));
+    }
+}
+
+/// Gradients that some micro-batches lack: zeros would decay weights and age moments.
+fn absent<S: Subject>(suite: &mut Suite<S>, dtype: DType) {
+    let mut add = |sentence: &str, window: Window| {
+        suite
+            .add(Operation::Accumulate, dtype, sentence, move |s: &S, check| by(s, check, &window));
+    };
+    let pair = |a, b| at(10, vec![("a", a), ("b", b)]);
+    let some = |seed| Some(good(seed, 33, dtype));
+    let nan = || Some(spoilt(33, dtype, f64::NAN));
+    add(
+        "a_gradient_of_one_micro_batch_alone_is_its_own_sum",
+        vec![pair(some(1), None), pair(None, some(2)), pair(None, None)],
+    );
+    add("what_no_micro_batch_has_the_sum_has_not", vec![pair(some(1), None), pair(some(2), None)]);
+    add("a_window_of_bad_micro_batches_has_no_gradient", vec![pair(nan(), some(1)); 3]);
+    add(
+        "what_only_bad_micro_batches_have_the_sum_has_not",
+        vec![pair(some(1), nan()), pair(some(2), None), pair(nan(), some(3))],
+    );
+}

@@ -1,0 +1,142 @@
+//! Norms: of everything together, in more than `f32`, with nothing that is not finite passed over.
+
+use super::unscale::{Set, factor, upload, upload_at, values};
+use super::values::{finite, infinities, nans, places};
+use super::{FLOATS, LENGTHS, LONG, OFFSETS};
+use crate::oracle::{cast::rounded, norm::norm, unscale::unscale};
+use crate::{Check, Operation, Stored, Subject, Suite, Verdict, Wanted};
+use binade_core::{DType, NamedGrads};
+use binade_grad_scaler::{Norm, ScaleState};
+
+const BOTH: [Norm; 2] = [Norm::L2, Norm::Infinity];
+
+pub(super) fn add<S: Subject>(suite: &mut Suite<S>) {
+    for dtype in FLOATS {
+        lengths(suite, dtype);
+        ranges(suite, dtype);
+        sets(suite, dtype);
+        classes(suite, dtype);
+    }
+    suite.add(Operation::Norm, "mixed", "element_types_may_differ_within_a_set", |s: &S, check| {
+        let grad = |dtype| Some(Stored::vector(dtype, finite(3, 33, dtype, [-8.0, 8.0])));
+        let set: Set = ["a", "b", "c"].into_iter().zip(FLOATS.map(grad)).collect();
+        both(s, check, &set, 10)
+    });
+    suite.add(Operation::Norm, "-", "an_empty_set_has_a_norm_of_zero", |s: &S, check| {
+        both(s, check, &vec![], 16)
+    });
+}
+
+/// Measures both norms of a set that is scaled by 2^exponent.
+fn both<S: Subject>(s: &S, check: &mut Check, set: &Set, exponent: i32) -> Verdict {
+    BOTH.into_iter().try_for_each(|which| of(s, check, set, exponent, which, upload(s, set)?))
+}
+
+/// Compares the norm, the largest element's bit by bit, and whether the verdict is raised.
+fn of<S: Subject>(
+    s: &S,
+    check: &mut Check,
+    set: &Set,
+    exponent: i32,
+    which: Norm,
+    grads: NamedGrads<S::Tensor>,
+) -> Verdict {
+    let state = ScaleState::power_of_two(exponent);
+    let (unscaled, found) = unscale(&values(set), factor(&state));
+    let wanted = norm(which, &unscaled);
+    let got = s.norm(grads, state, which)?;
+    let raised = found.first.is_some() || !rounded(wanted, DType::F32).is_finite();
+    let tell = |raised, measured| format!("raised {raised}, measured {measured}");
+    check.equal(set, tell(got.is_raised(), got.norm.is_some()), tell(raised, true))?;
+    let got = Stored::vector(DType::F32, got.norm.map(f64::from));
+    let inputs: Vec<&Stored> = set.iter().filter_map(|(_, grad)| grad.as_ref()).collect();
+    match which {
+        Norm::L2 => check.tensor(&inputs, &got, &[Wanted::exactly(wanted)]),
+        Norm::Infinity => check.exact(&inputs, &got, &[wanted]),
+    }
+}
+
+fn one(dtype: DType, values: impl IntoIterator<Item = f64>) -> Set {
+    vec![("w", Some(Stored::vector(dtype, values)))]
+}
+
+fn lengths<S: Subject>(suite: &mut Suite<S>, dtype: DType) {
+    for length in LENGTHS.into_iter().chain(LONG) {
+        let sentence = format!("all_of_{length}_elements");
+        suite.add(Operation::Norm, dtype, sentence, move |s: &S, check| {
+            let values = finite(length, length, dtype, [-4.0, 4.0]);
+            both(s, check, &one(dtype, values.clone()), 10)?;
+            places(length).into_iter().try_for_each(|(_, index)| {
+                let mut values = values.clone();
+                values[index] = -2048.0;
+                both(s, check, &one(dtype, values), 10)
+            })
+        });
+    }
+    suite.add(Operation::Norm, dtype, "starts_anywhere_in_a_buffer", move |s: &S, check| {
+        for (offset, length) in OFFSETS.into_iter().zip([1, 8, 33, 257, 4097]) {
+            let set = one(dtype, finite(offset, length, dtype, [-4.0, 4.0]));
+            for which in BOTH {
+                of(s, check, &set, 10, which, upload_at(s, &set, offset)?)?;
+            }
+        }
+        Ok(())
+    });
+}
+
+/// What `f32` loses on the way, and what it does not hold in the end.
+fn ranges<S: Subject>(suite: &mut Suite<S>, dtype: DType) {
+    let mut add = |sentence: &str, values: Vec<f64>, exponent: i32| {
+        suite.add(Operation::Norm, dtype, sentence, move |s: &S, check| {
+            both(s, check, &one(dtype, values.clone()), exponent)
+        });
+    };
+    add("three_and_four_are_five", vec![3.0, -4.0], 3);
+    // 2^83 is 1e25, whose square is beyond `f32`, as that of its inverse is.
+    let near_one = finite(5, 257, dtype, [-1.0, 1.0]);
+    add("elements_of_1e25_do_not_overflow", near_one.clone(), -83);
+    add("squares_of_1e_25_are_not_lost", near_one, 83);
+    add("300007_equal_elements_keep_full_accuracy", vec![0.3; 300_007], 0);
+    let largest = finite(6, 64, dtype, [14.0, 15.0]);
+    add("a_norm_beyond_f32_is_infinite_and_raises_the_verdict", largest, -112);
+}
+
+/// Several parameters and missing gradients.
+fn sets<S: Subject>(suite: &mut Suite<S>, dtype: DType) {
+    suite.add(Operation::Norm, dtype, "all_parameters_count_together", move |s: &S, check| {
+        let grad =
+            |seed, length| Some(Stored::vector(dtype, finite(seed, length, dtype, [-6.0, 6.0])));
+        let set = vec![("a", grad(1, 33)), ("b", None), ("c", grad(2, 5000)), ("d", grad(3, 1))];
+        both(s, check, &set, 8)
+    });
+    suite.add(
+        Operation::Norm,
+        dtype,
+        "missing_gradients_alone_measure_zero",
+        move |s: &S, check| {
+            both(s, check, &vec![("a", None), ("b", Some(Stored::vector(dtype, [])))], 8)
+        },
+    );
+}
+
+fn classes<S: Subject>(suite: &mut Suite<S>, dtype: DType) {
+    let sentence = "a_nan_or_an_infinity_anywhere_shows_and_raises_the_verdict";
+    suite.add(Operation::Norm, dtype, sentence, move |s: &S, check| {
+        for length in [1, 9, 257, 4097] {
+            for (_, index) in places(length) {
+                for code in nans(dtype).into_iter().take(2).chain(infinities(dtype)) {
+                    let mut codes: Vec<u64> = vec![1; length];
+                    codes[index] = code;
+                    let grad = Stored::from_codes(dtype, &[length], codes);
+                    both(s, check, &vec![("w", Some(grad))], 10)?;
+                }
+            }
+        }
+        Ok(())
+    });
+    let sentence = "a_nan_shows_beside_infinities_before_and_after_it";
+    suite.add(Operation::Norm, dtype, sentence, move |s: &S, check| {
+        let (inf, nan) = (f64::INFINITY, f64::NAN);
+        both(s, check, &one(dtype, [1.0, inf, nan, -inf, 2.0]), 0)
+    });
+}

@@ -1,0 +1,138 @@
+//! Stochastic rounding: bit for bit from shared random words, whatever the backend.
+
+use super::values::{Draw, edges, infinities, nans};
+use super::{EIGHT_BITS, LENGTHS, LONG, OFFSETS, get, put, put_at};
+use crate::oracle::cast::{neighbours, round, value};
+use crate::oracle::stochastic_cast::cast;
+use crate::{Check, Operation::StochasticCast, Stored, Subject, Suite, Verdict};
+use binade_core::{DType, stochastic::Key};
+
+const KEY: Key = Key { seed: 0x0123_4567_89ab_cdef, parameter: 3, step: 41 };
+
+/// Types narrower than `f32`.
+const NARROW: [DType; 4] = [DType::BF16, DType::F16, DType::E4M3, DType::E5M2];
+
+pub(super) fn add<S: Subject>(suite: &mut Suite<S>) {
+    for to in NARROW {
+        roundings(suite, to);
+        keys(suite, to);
+        lengths(suite, to);
+    }
+    for from in [DType::BF16, DType::F16] {
+        for to in EIGHT_BITS {
+            let sentence = "every_pattern";
+            suite.add(StochasticCast, format!("{from}-{to}"), sentence, move |s: &S, check| {
+                let input = Stored::from_codes(from, &[65536], 0..65536);
+                by(s, check, &input, to, KEY)
+            });
+        }
+    }
+}
+
+/// Casts and compares every code with the oracle's.
+fn by<S: Subject>(s: &S, check: &mut Check, input: &Stored, to: DType, key: Key) -> Verdict {
+    of(s, check, input, to, key, &put(s, input)?)
+}
+
+fn of<S: Subject>(
+    s: &S,
+    check: &mut Check,
+    input: &Stored,
+    to: DType,
+    key: Key,
+    tensor: &S::Tensor,
+) -> Verdict {
+    let got = get(s, &s.cast_stochastic(tensor, to, key)?, to, &input.shape)?;
+    let codes = cast(input.values(), to, key);
+    let wanted: Vec<f64> = codes.into_iter().map(|code| value(code, to)).collect();
+    check.exact(&[input], &got, &wanted)
+}
+
+fn wide(values: impl IntoIterator<Item = f64>) -> Stored {
+    Stored::vector(DType::F32, values)
+}
+
+/// Values of both signs and many binades, subnormal in some types and beyond the largest in others.
+fn spread(seed: usize, length: usize) -> Stored {
+    let mut draw = Draw::new(seed);
+    wide((0..length).map(|_| draw.spread(-30.0, 17.0)))
+}
+
+fn roundings<S: Subject>(suite: &mut Suite<S>, to: DType) {
+    let mut add = |sentence: &str, input: Stored| {
+        suite.add(StochasticCast, format!("f32-{to}"), sentence, move |s: &S, check| {
+            by(s, check, &input, to, KEY)
+        });
+    };
+    let held = (0..1 << (8 * to.bytes())).map(|code| value(code, to));
+    add("what_the_type_holds_is_unchanged", wide(held));
+    let ulps = [0.5, 0.25, 0.9, 1e-3];
+    let shares = ulps.into_iter().cycle().take(4096);
+    add(
+        "a_value_goes_up_by_the_chance_of_what_is_cut_off",
+        wide(shares.map(|x| between(1.0, x, to))),
+    );
+    let smallest = value(1, to);
+    let subnormals = (1..4096).map(|n| f64::from(n) * smallest / 64.0);
+    add("below_the_smallest_normal_too", wide(subnormals.flat_map(|x| [x, -x])));
+    let tiny = (20..60).map(|n| smallest * 2.0_f64.powi(-n));
+    add("what_almost_never_goes_up_stays", wide(tiny.cycle().take(4096)));
+    let [below, largest] = finite_top(to);
+    let top = (0..4096).map(|n| largest + f64::from(n % 40) / 32.0 * (largest - below));
+    add("overflow_is_decided_after_rounding", wide(top.flat_map(|x| [x, -x])));
+    let f32_codes = [nans(DType::F32), infinities(DType::F32), edges(DType::F32)].concat();
+    let classes = Stored::from_codes(DType::F32, &[f32_codes.len()], f32_codes);
+    add("nans_infinities_zeros_and_the_edges_of_f32", classes);
+    let mut draw = Draw::new(5);
+    let codes = (0..20_000).map(|_| draw.code(DType::F32));
+    add("patterns_at_random", Stored::from_codes(DType::F32, &[20_000], codes));
+}
+
+/// What lies this share of the way from `x`, which the type holds, to the next number.
+fn between(x: f64, share: f64, to: DType) -> f64 {
+    let [low, high] = neighbours(x, to);
+    low + share * (high - low)
+}
+
+/// The largest finite number of a type, and the one before.
+fn finite_top(to: DType) -> [f64; 2] {
+    let beyond = round(f64::INFINITY, to);
+    [value(beyond - 2, to), value(beyond - 1, to)]
+}
+
+/// The words are those of this key and no other.
+fn keys<S: Subject>(suite: &mut Suite<S>, to: DType) {
+    let mut add = |sentence: &str, keys: [Key; 3]| {
+        suite.add(StochasticCast, format!("f32-{to}"), sentence, move |s: &S, check| {
+            keys.into_iter().try_for_each(|key| by(s, check, &spread(7, 257), to, key))
+        });
+    };
+    let seeds = [0, 1 << 32, u64::MAX].map(|seed| Key { seed, ..KEY });
+    add("both_halves_of_the_seed_count", seeds);
+    add("the_step_counts", [0, 1, u32::MAX].map(|step| Key { step, ..KEY }));
+    add("the_parameter_counts", [0, 1, u32::MAX].map(|parameter| Key { parameter, ..KEY }));
+    let sentence = "the_index_is_the_row_major_one";
+    suite.add(StochasticCast, format!("f32-{to}"), sentence, move |s: &S, check| {
+        let flat = spread(8, 210);
+        [vec![3, 70], vec![5, 6, 7], vec![1, 210, 1]]
+            .into_iter()
+            .try_for_each(|shape| by(s, check, &Stored { shape, ..flat.clone() }, to, KEY))
+    });
+}
+
+fn lengths<S: Subject>(suite: &mut Suite<S>, to: DType) {
+    for length in LENGTHS.into_iter().chain(LONG) {
+        let sentence = format!("all_of_{length}_elements");
+        suite.add(StochasticCast, format!("f32-{to}"), sentence, move |s: &S, check| {
+            by(s, check, &spread(length, length), to, KEY)
+        });
+    }
+    let sentence = "starts_anywhere_in_a_buffer";
+    suite.add(StochasticCast, format!("f32-{to}"), sentence, move |s: &S, check| {
+        for (offset, length) in OFFSETS.into_iter().zip([1, 8, 33, 257, 4097]) {
+            let input = spread(offset, length);
+            of(s, check, &input, to, KEY, &put_at(s, &input, offset)?)?;
+        }
+        Ok(())
+    });
+}

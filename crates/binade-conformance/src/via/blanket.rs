@@ -1,0 +1,116 @@
+//! Every [`Device`] is a [`Subject`].
+
+use crate::via::{self, Device};
+use crate::{Arithmetic, Clip, MicroBatch, Refusal, Round, Subject, Turn, Unscaled};
+use binade_core::{DType, Finding, Handle, Named, NamedGrads, stochastic::Key};
+use binade_grad_scaler::{LossScale, Norm, ScaleState};
+
+impl<S: Device> Subject for S {
+    type Tensor = <S::Handle as Handle>::Tensor;
+
+    fn name(&self) -> &str {
+        Device::name(self)
+    }
+
+    fn arithmetic(&self) -> Arithmetic {
+        Device::arithmetic(self)
+    }
+
+    fn from_bits(
+        &self,
+        bits: &[u8],
+        dtype: DType,
+        shape: &[usize],
+    ) -> Result<Self::Tensor, Refusal> {
+        Device::from_bits(self, bits, dtype, shape)
+    }
+
+    fn at_offset(
+        &self,
+        bits: &[u8],
+        dtype: DType,
+        shape: &[usize],
+        offset: usize,
+    ) -> Result<Self::Tensor, Refusal> {
+        Device::at_offset(self, bits, dtype, shape, offset)
+    }
+
+    fn to_bits(&self, tensor: &Self::Tensor) -> Result<Vec<u8>, Refusal> {
+        Device::to_bits(self, tensor)
+    }
+
+    fn cast(&self, tensor: &Self::Tensor, to: DType) -> Result<Self::Tensor, Refusal> {
+        Device::cast(self, tensor, to)
+    }
+
+    fn cast_stochastic(
+        &self,
+        tensor: &Self::Tensor,
+        to: DType,
+        key: Key,
+    ) -> Result<Self::Tensor, Refusal> {
+        Device::cast_stochastic(self, tensor, to, key)
+    }
+
+    fn unscale(
+        &self,
+        grads: NamedGrads<Self::Tensor>,
+        scale: ScaleState,
+    ) -> Result<Unscaled<Self::Tensor>, Refusal> {
+        via::unscale(self.handle(), grads, scale)
+    }
+
+    fn norm(
+        &self,
+        grads: NamedGrads<Self::Tensor>,
+        scale: ScaleState,
+        norm: Norm,
+    ) -> Result<Finding, Refusal> {
+        via::norm(self.handle(), grads, scale, norm)
+    }
+
+    fn clip(
+        &self,
+        grads: NamedGrads<Self::Tensor>,
+        scale: ScaleState,
+        clip: Clip,
+    ) -> Result<Unscaled<Self::Tensor>, Refusal> {
+        via::clip(self.handle(), grads, scale, clip)
+    }
+
+    fn accumulate(
+        &self,
+        window: Vec<MicroBatch<Self::Tensor>>,
+    ) -> Result<NamedGrads<Self::Tensor>, Refusal> {
+        via::accumulate(self.handle(), window)
+    }
+
+    fn update_scale(
+        &self,
+        rule: &LossScale,
+        scale: ScaleState,
+        round: &Round,
+    ) -> Result<ScaleState, Refusal> {
+        via::update_scale(self, self.handle(), rule, scale, round)
+    }
+
+    fn train(
+        &self,
+        params: Vec<Named<Self::Tensor>>,
+        turns: Vec<Turn<Self::Tensor>>,
+    ) -> Result<Vec<Named<Self::Tensor>>, Refusal> {
+        via::train(self.handle(), params, turns)
+    }
+
+    fn matmul(&self, a: &Self::Tensor, b: &Self::Tensor) -> Result<Self::Tensor, Refusal> {
+        Device::matmul(self, a, b)
+    }
+
+    fn sum(&self, tensor: &Self::Tensor) -> Result<Self::Tensor, Refusal> {
+        Device::sum(self, tensor)
+    }
+
+    fn mean(&self, tensor: &Self::Tensor) -> Result<Self::Tensor, Refusal> {
+        Device::mean(self, tensor)
+    }
+}

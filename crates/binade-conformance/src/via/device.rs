@@ -1,0 +1,138 @@
+//! A device as a subject: tensors from bits and back, and the rest by its traits.
+
+use crate::{Arithmetic, Refusal};
+use binade_core::{DType, Handle, Named, NamedGrads, stochastic::Key};
+use binade_grad_scaler::{GradOps, GradScaler, ScaleStore};
+use binade_master_weights::{MasterWeights, Materialise};
+
+/// A handle that trains parameters given by name; implemented for whatever can.
+pub trait Trains:
+    GradOps
+    + GradScaler<Grads: From<NamedGrads<<Self as Handle>::Tensor>>>
+    + Materialise<Grads = <Self as GradScaler>::Grads>
+    + MasterWeights<
+        Params = Vec<Named<<Self as Handle>::Tensor>>,
+        Grads = <Self as GradScaler>::Grads,
+        Found = <Self as ScaleStore>::Found,
+    >
+{
+}
+
+impl<D> Trains for D where
+    D: GradOps
+        + GradScaler<Grads: From<NamedGrads<<D as Handle>::Tensor>>>
+        + Materialise<Grads = <D as GradScaler>::Grads>
+        + MasterWeights<
+            Params = Vec<Named<<D as Handle>::Tensor>>,
+            Grads = <D as GradScaler>::Grads,
+            Found = <D as ScaleStore>::Found,
+        >
+{
+}
+
+/// The tensor of a subject's handle.
+type TensorOf<S> = <<S as Device>::Handle as Handle>::Tensor;
+
+/// What a [`Subject`](crate::Subject) over a device's traits has to say itself: who implements this is one.
+///
+/// Scaling, clipping, accumulation and training go through the handle. The operations below `to_bits` are those of
+/// traits that the kit does not import; each is a line, and what is left out is skipped.
+#[expect(unused_variables, reason = "parameter names are documentation")]
+pub trait Device {
+    /// The handle.
+    type Handle: Trains;
+
+    /// The device under test.
+    fn handle(&self) -> &Self::Handle;
+
+    /// See [`Subject::name`](crate::Subject::name).
+    fn name(&self) -> &str;
+
+    /// See [`Subject::arithmetic`](crate::Subject::arithmetic).
+    fn arithmetic(&self) -> Arithmetic;
+
+    /// See [`Subject::from_bits`](crate::Subject::from_bits).
+    ///
+    /// # Errors
+    ///
+    /// `Unsupported` for a type that it does not store.
+    #[expect(clippy::wrong_self_convention, reason = "the subject is the device, not the tensor")]
+    fn from_bits(
+        &self,
+        bits: &[u8],
+        dtype: DType,
+        shape: &[usize],
+    ) -> Result<TensorOf<Self>, Refusal>;
+
+    /// See [`Subject::at_offset`](crate::Subject::at_offset).
+    ///
+    /// # Errors
+    ///
+    /// Those of [`from_bits`](Self::from_bits).
+    fn at_offset(
+        &self,
+        bits: &[u8],
+        dtype: DType,
+        shape: &[usize],
+        offset: usize,
+    ) -> Result<TensorOf<Self>, Refusal> {
+        self.from_bits(bits, dtype, shape)
+    }
+
+    /// See [`Subject::to_bits`](crate::Subject::to_bits).
+    ///
+    /// # Errors
+    ///
+    /// When the device fails.
+    fn to_bits(&self, tensor: &TensorOf<Self>) -> Result<Vec<u8>, Refusal>;
+
+    /// See [`Subject::cast`](crate::Subject::cast).
+    ///
+    /// # Errors
+    ///
+    /// `Unsupported` where there is no such cast.
+    fn cast(&self, tensor: &TensorOf<Self>, to: DType) -> Result<TensorOf<Self>, Refusal> {
+        Err(Refusal::unsupported("cast"))
+    }
+
+    /// See [`Subject::cast_stochastic`](crate::Subject::cast_stochastic).
+    ///
+    /// # Errors
+    ///
+    /// `Unsupported` where there is no such cast.
+    fn cast_stochastic(
+        &self,
+        tensor: &TensorOf<Self>,
+        to: DType,
+        key: Key,
+    ) -> Result<TensorOf<Self>, Refusal> {
+        Err(Refusal::unsupported("cast_stochastic"))
+    }
+
+    /// See [`Subject::matmul`](crate::Subject::matmul).
+    ///
+    /// # Errors
+    ///
+    /// `Unsupported` where it cannot.
+    fn matmul(&self, a: &TensorOf<Self>, b: &TensorOf<Self>) -> Result<TensorOf<Self>, Refusal> {
+        Err(Refusal::unsupported("matmul"))
+    }
+
+    /// See [`Subject::sum`](crate::Subject::sum).
+    ///
+    /// # Errors
+    ///
+    /// `Unsupported` where it cannot.
+    fn sum(&self, tensor: &TensorOf<Self>) -> Result<TensorOf<Self>, Refusal> {
+        Err(Refusal::unsupported("sum"))
+    }
+
+    /// See [`Subject::mean`](crate::Subject::mean).
+    ///
+    /// # Errors
+    ///
+    /// `Unsupported` where it cannot.
+    fn mean(&self, tensor: &TensorOf<Self>) -> Result<TensorOf<Self>, Refusal> {
+        Err(Refusal::unsupported("mean"))
+    }
+}

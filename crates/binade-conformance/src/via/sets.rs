@@ -1,0 +1,87 @@
+//! Clipping and adding whole sets, by [`GradOps`].
+
+use super::{missing, read};
+use crate::{Clip, MicroBatch, Refusal, Unscaled};
+use binade_core::{Finding, NamedGrads};
+use binade_grad_scaler::{GradOps, GradScaler, Norm, ScaleState};
+use binade_master_weights::Materialise;
+
+/// [`Subject::norm`](crate::Subject::norm) by [`GradOps::clip_norm`], with a limit that only infinity exceeds.
+///
+/// # Errors
+///
+/// The device's.
+pub fn norm<D>(
+    device: &D,
+    grads: NamedGrads<D::Tensor>,
+    scale: ScaleState,
+    norm: Norm,
+) -> Result<Finding, Refusal>
+where
+    D: GradOps<Grads: From<NamedGrads<D::Tensor>>>,
+{
+    Ok(clipped(device, grads, scale, Clip::Norm(norm, f32::MAX))?.1)
+}
+
+/// [`Subject::clip`](crate::Subject::clip) by [`GradOps::clip_norm`] or [`GradOps::clip_value`].
+///
+/// # Errors
+///
+/// The device's.
+pub fn clip<D>(
+    device: &D,
+    grads: NamedGrads<D::Tensor>,
+    scale: ScaleState,
+    clip: Clip,
+) -> Result<Unscaled<D::Tensor>, Refusal>
+where
+    D: GradOps<Grads: From<NamedGrads<D::Tensor>>>,
+    D: Materialise<Grads = <D as GradScaler>::Grads>,
+{
+    let (grads, found) = clipped(device, grads, scale, clip)?;
+    Ok(Unscaled { grads: device.materialise(grads)?, found })
+}
+
+/// [`Subject::accumulate`](crate::Subject::accumulate) by [`GradScaler::unscale`] and [`GradOps::accumulate`].
+///
+/// # Errors
+///
+/// The device's.
+pub fn accumulate<D>(
+    device: &D,
+    window: Vec<MicroBatch<D::Tensor>>,
+) -> Result<NamedGrads<D::Tensor>, Refusal>
+where
+    D: GradOps<Grads: From<NamedGrads<D::Tensor>>>,
+    D: Materialise<Grads = <D as GradScaler>::Grads>,
+{
+    let mut sum = None;
+    for MicroBatch { grads, scale } in window {
+        let mut grads = <D as GradScaler>::Grads::from(grads);
+        let found = device.unscale(&mut grads, &device.upload_state(scale)?)?;
+        sum = Some(device.accumulate(sum, grads, &found)?);
+    }
+    let sum = sum.ok_or_else(|| missing("a window takes at least one micro-batch"))?;
+    Ok(device.materialise(sum)?)
+}
+
+/// A set after unscaling and clipping, and the verdict on it.
+fn clipped<D>(
+    device: &D,
+    grads: NamedGrads<D::Tensor>,
+    scale: ScaleState,
+    clip: Clip,
+) -> Result<(D::Grads, Finding), Refusal>
+where
+    D: GradOps<Grads: From<NamedGrads<D::Tensor>>>,
+{
+    let mut grads = D::Grads::from(grads);
+    let scale = device.upload_state(scale)?;
+    let mut verdict = device.unscale(&mut grads, &scale)?;
+    match clip {
+        Clip::Norm(norm, max) => device.clip_norm(&mut grads, norm, max, &mut verdict)?,
+        Clip::Value(max) => device.clip_value(&mut grads, max)?,
+    }
+    let found = read(device, &verdict, &scale)?;
+    Ok((grads, found))
+}

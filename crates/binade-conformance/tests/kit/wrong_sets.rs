@@ -1,0 +1,197 @@
+//! Subjects that are wrong in one way each where sets are clipped and added, and where luck is shared.
+
+use crate::toy::{Plain, Toy};
+use crate::toy_sets::{self, each, norm};
+use binade_conformance::{Arithmetic, Clip, MicroBatch, Refusal, Subject, Unscaled};
+use binade_core::{DType, Finding, Named, NamedGrads, stochastic::Key};
+use binade_grad_scaler::{Norm, ScaleState, clip_factor, record_norm};
+use half::f16;
+
+/// The toy, with one thing done otherwise.
+#[derive(Clone, Copy, PartialEq)]
+pub(crate) enum Astray {
+    SumsSquaresInF32,
+    PassesOverNans,
+    KeepsTheVerdictOfTheNorm,
+    MeasuresTheLastParameterAlone,
+    DividesByMoreThanTheNorm,
+    ClipsEachParameterAlone,
+    MakesANanTheLimit,
+    AddsBadMicroBatches,
+    SumsMicroBatchesInF16,
+    ZeroesWhatIsMissing,
+    LosesWhatFollowsABadStart,
+    RoundsToNearest,
+    SharesOneWordAmongFour,
+    ForgetsTheStep,
+    ReadsFromTheStartOfTheBuffer,
+}
+use Astray::*;
+
+impl Subject for Astray {
+    type Tensor = Plain;
+
+    fn name(&self) -> &'static str {
+        "astray"
+    }
+
+    fn arithmetic(&self) -> Arithmetic {
+        Toy.arithmetic()
+    }
+
+    fn from_bits(&self, bits: &[u8], dtype: DType, shape: &[usize]) -> Result<Plain, Refusal> {
+        Toy.from_bits(bits, dtype, shape)
+    }
+
+    fn at_offset(
+        &self,
+        bits: &[u8],
+        dtype: DType,
+        shape: &[usize],
+        offset: usize,
+    ) -> Result<Plain, Refusal> {
+        let mut buffer = vec![0; offset * dtype.bytes()];
+        buffer.extend(bits);
+        let start =
+            if *self == ReadsFromTheStartOfTheBuffer { 0 } else { buffer.len() - bits.len() };
+        Toy.from_bits(&buffer[start..start + bits.len()], dtype, shape)
+    }
+
+    fn to_bits(&self, tensor: &Plain) -> Result<Vec<u8>, Refusal> {
+        Toy.to_bits(tensor)
+    }
+
+    fn cast(&self, tensor: &Plain, to: DType) -> Result<Plain, Refusal> {
+        Toy.cast(tensor, to)
+    }
+
+    fn cast_stochastic(&self, tensor: &Plain, to: DType, key: Key) -> Result<Plain, Refusal> {
+        let word = toy_sets::word(match self {
+            ForgetsTheStep => Key { step: 0, ..key },
+            _ => key,
+        });
+        match self {
+            RoundsToNearest => Toy.cast(tensor, to),
+            SharesOneWordAmongFour => {
+                Ok(toy_sets::cast_stochastic(tensor, to, |index| word(index / 4 * 4)))
+            }
+            _ => Ok(toy_sets::cast_stochastic(tensor, to, word)),
+        }
+    }
+
+    fn norm(
+        &self,
+        grads: NamedGrads<Plain>,
+        scale: ScaleState,
+        which: Norm,
+    ) -> Result<Finding, Refusal> {
+        let Unscaled { grads, mut found } = Toy.unscale(grads, scale)?;
+        let raised = found.overflow.clone();
+        record_norm(&mut found, self.measure(grads, which));
+        if *self == KeepsTheVerdictOfTheNorm {
+            found.overflow = raised;
+        }
+        Ok(found)
+    }
+
+    fn clip(
+        &self,
+        grads: NamedGrads<Plain>,
+        scale: ScaleState,
+        clip: Clip,
+    ) -> Result<Unscaled<Plain>, Refusal> {
+        let Unscaled { mut grads, found } = Toy.unscale(grads.clone(), scale)?;
+        match (self, clip) {
+            (DividesByMoreThanTheNorm, Clip::Norm(which, max)) => {
+                let factor = clip_factor(norm(&grads, which) + 1e-6, max);
+                each(&mut grads, |x| x * factor);
+            }
+            (ClipsEachParameterAlone, Clip::Norm(which, max)) => alone(&mut grads, which, max),
+            (MakesANanTheLimit, Clip::Value(max)) => each(&mut grads, |x| x.min(max).max(-max)),
+            (_, Clip::Norm(which, max)) => {
+                let factor = clip_factor(norm(&grads, which), max);
+                each(&mut grads, |x| x * factor);
+            }
+            (_, Clip::Value(max)) => each(&mut grads, |x| x.clamp(-max, max)),
+        }
+        Ok(Unscaled { grads, found })
+    }
+
+    fn accumulate(&self, mut window: Vec<MicroBatch<Plain>>) -> Result<NamedGrads<Plain>, Refusal> {
+        match self {
+            AddsBadMicroBatches => window.iter_mut().for_each(tame),
+            ZeroesWhatIsMissing => window.iter_mut().for_each(fill),
+            LosesWhatFollowsABadStart => {
+                let start =
+                    window.first().cloned().map(|first| Toy.unscale(first.grads, first.scale));
+                if start.transpose()?.is_some_and(|start| start.found.is_raised()) {
+                    window.truncate(1);
+                }
+            }
+            _ => {}
+        }
+        if *self == SumsMicroBatchesInF16 {
+            return in_f16(window);
+        }
+        toy_sets::accumulate(window)
+    }
+}
+
+impl Astray {
+    fn measure(self, mut grads: NamedGrads<Plain>, which: Norm) -> f64 {
+        match self {
+            SumsSquaresInF32 if which == Norm::L2 => {
+                let values = grads.iter().filter_map(|g| g.value.as_ref()).flat_map(Plain::read);
+                f64::from(values.fold(0.0_f32, |sum, x| sum + x * x).sqrt())
+            }
+            PassesOverNans => {
+                each(&mut grads, |x| if x.is_nan() { 0.0 } else { x });
+                norm(&grads, which)
+            }
+            MeasuresTheLastParameterAlone => {
+                let before = grads.len().saturating_sub(1);
+                norm(&grads.split_off(before), which)
+            }
+            _ => norm(&grads, which),
+        }
+    }
+}
+
+fn alone(grads: &mut NamedGrads<Plain>, which: Norm, max: f32) {
+    for grad in grads {
+        let mut one = vec![grad.clone()];
+        let factor = clip_factor(norm(&one, which), max);
+        each(&mut one, |x| x * factor);
+        *grad = one.swap_remove(0);
+    }
+}
+
+/// Rounds the sum to f16 after each micro-batch.
+fn in_f16(window: Vec<MicroBatch<Plain>>) -> Result<NamedGrads<Plain>, Refusal> {
+    let mut sums = None;
+    for micro in window {
+        let so_far = sums.map(|grads| MicroBatch { grads, scale: ScaleState::power_of_two(0) });
+        let mut sum = toy_sets::accumulate(so_far.into_iter().chain([micro]).collect())?;
+        each(&mut sum, |x| f16::from_f32(x).to_f32());
+        sums = Some(sum);
+    }
+    Ok(sums.unwrap_or_default())
+}
+
+/// Makes a bad micro-batch look good: what is not finite becomes zero, the rest stays.
+fn tame(micro: &mut MicroBatch<Plain>) {
+    micro.scale.diverged = false;
+    for grad in micro.grads.iter_mut().filter_map(|grad| grad.value.as_mut()) {
+        let values = grad.read().into_iter().map(|x| if x.is_finite() { x } else { 0.0 });
+        *grad = Plain::write(&values.collect::<Vec<f32>>(), grad.dtype, &grad.shape);
+    }
+}
+
+/// Zeros where there is no gradient, of another's shape.
+fn fill(micro: &mut MicroBatch<Plain>) {
+    let like = micro.grads.iter().find_map(|grad| grad.value.clone());
+    let zeros = like.map(|like| Plain { bytes: vec![0; like.bytes.len()], ..like });
+    for Named { value, .. } in &mut micro.grads {
+        *value = value.take().or(zeros.clone());
+    }
+}

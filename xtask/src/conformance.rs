@@ -1,0 +1,111 @@
+//! `cargo xtask conformance --device …`: starts the binary of `binade-bench` that runs the kit.
+
+use std::path::PathBuf;
+
+use clap::{Args, ValueEnum};
+
+use crate::{Result, shell::Cargo};
+
+#[derive(Args)]
+pub(crate) struct Conformance {
+    /// The device under test.
+    #[arg(long, value_enum)]
+    device: Device,
+    /// Writes the counts and the table as JSON.
+    #[arg(long, value_name = "FILE")]
+    json: Option<PathBuf>,
+    /// Writes the report as a page for a browser.
+    #[arg(long, value_name = "FILE")]
+    html: Option<PathBuf>,
+    /// Runs the cases whose full name contains this.
+    #[arg(long, value_name = "TEXT")]
+    only: Option<String>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Device {
+    /// The CPU reference.
+    Cpu,
+    /// The CPU run late.
+    Deferred,
+    /// A GPU of NVIDIA's, by its own driver.
+    Cuda,
+    /// The CUDA backend by the PTX interpreter in the driver's place.
+    Ptx,
+    /// Every device that needs no GPU, in turn.
+    All,
+}
+
+impl Conformance {
+    pub(crate) fn run(self) -> Result<()> {
+        let mut process = call().process();
+        process.arg("--device").arg(self.device.name());
+        if let Some(folder) = self.device.libraries()? {
+            process.env("LD_LIBRARY_PATH", folder);
+        }
+        for (flag, file) in [("--json", self.json), ("--html", self.html)] {
+            file.map(|file| process.arg(flag).arg(file));
+        }
+        self.only.map(|text| process.arg("--only").arg(text));
+        // Started in the user's folder, not in the root: the paths are relative to it.
+        let status = process.status()?;
+        if status.success() {
+            Ok(())
+        } else {
+            Err(format!("the conformance run ended with {status}").into())
+        }
+    }
+}
+
+impl Device {
+    /// As the binary calls it.
+    fn name(self) -> &'static str {
+        match self {
+            Self::Cpu => "cpu",
+            Self::Deferred => "deferred",
+            Self::Cuda => "cuda",
+            Self::Ptx => "ptx",
+            Self::All => "all",
+        }
+    }
+
+    /// The value that `LD_LIBRARY_PATH` needs for the device's driver to be found; nothing where it can stay as it is.
+    ///
+    /// For `ptx` this is the one place that builds the interpreter and puts its folder first.
+    fn libraries(self) -> Result<Option<String>> {
+        match self {
+            Self::Cpu | Self::Deferred | Self::All => Ok(None),
+            Self::Cuda | Self::Ptx => Err(format!(
+                "the device `{}` is not built yet; there are cpu, deferred and all",
+                self.name()
+            )
+            .into()),
+        }
+    }
+}
+
+/// The call of the binary, whose arguments follow.
+fn call() -> Cargo {
+    Cargo::line("run --quiet --package binade-bench --bin conformance --")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_device_is_called_here_what_the_binary_calls_it() {
+        for device in Device::value_variants() {
+            let value = device.to_possible_value().unwrap();
+            assert_eq!(value.get_name(), device.name());
+        }
+    }
+
+    #[test]
+    fn what_is_not_built_yet_is_an_error_that_says_what_is() {
+        for device in [Device::Cuda, Device::Ptx] {
+            let error = device.libraries().unwrap_err().to_string();
+            assert!(error.contains(device.name()) && error.contains("deferred"), "{error}");
+        }
+    }
+}
