@@ -48,6 +48,8 @@ pub(crate) const CLIP: Kernel = Kernel {
     ptx: ptx!("clip"),
     params: &[Address, Address, Address, Address, U32, F32],
 };
+pub(crate) const IN_PLACE: Kernel =
+    Kernel { name: "in_place", ptx: ptx!("ceiling"), params: &[Address, U32] };
 pub(crate) const MATERIALISE: Kernel = Kernel {
     name: "materialise",
     ptx: ptx!("materialise"),
@@ -55,11 +57,14 @@ pub(crate) const MATERIALISE: Kernel = Kernel {
 };
 pub(crate) const MERGE: Kernel =
     Kernel { name: "merge", ptx: ptx!("merge"), params: &[Address, Address, Address, U32] };
+pub(crate) const NOTHING: Kernel = Kernel { name: "nothing", ptx: ptx!("ceiling"), params: &[] };
 pub(crate) const PREPARE: Kernel = Kernel {
     name: "prepare",
     ptx: ptx!("prepare"),
     params: &[Address, U32, Address, Address, Address, Address],
 };
+pub(crate) const READ_ONLY: Kernel =
+    Kernel { name: "read_only", ptx: ptx!("ceiling"), params: &[Address, Address, U32] };
 pub(crate) const SCALE: Kernel =
     Kernel { name: "scale", ptx: ptx!("scale"), params: &[Address, U32, Address, U64, Address] };
 pub(crate) const SCALE_UPDATE: Kernel = Kernel {
@@ -75,17 +80,19 @@ pub(crate) const UNSCALE: Kernel = Kernel {
 };
 
 /// All of them.
-#[cfg(test)]
-pub(crate) const ALL: [&Kernel; 13] = [
+pub(crate) const ALL: [&Kernel; 16] = [
     &ACCUMULATE,
     &ACCUMULATE_MARK,
     &ADAM,
     &CAST,
     &CAST_STOCHASTIC,
     &CLIP,
+    &IN_PLACE,
     &MATERIALISE,
     &MERGE,
+    &NOTHING,
     &PREPARE,
+    &READ_ONLY,
     &SCALE,
     &SCALE_UPDATE,
     &SGD,

@@ -2,6 +2,7 @@
 //! and say so; where `BINADE_REQUIRE` names `cuda` or `ptx` they fail.
 
 mod casts;
+mod ceilings;
 mod clipping;
 mod edges;
 mod outcomes;
@@ -30,6 +31,7 @@ fn main() {
     }
     let all = [
         ("casts", casts::TESTS),
+        ("ceilings", ceilings::TESTS),
         ("clipping", clipping::TESTS),
         ("edges", edges::TESTS),
         ("outcomes", outcomes::TESTS),
