@@ -73,8 +73,9 @@ impl fmt::Display for Table {
         writeln!(f, "\n{:<width$}  lines    ran", "entry")?;
         let mut below = String::new();
         for ((name, module), entry) in &self.0 {
-            let share = entry.share() * 100.0;
-            writeln!(f, "{name:<width$}  {:>5}  {share:>4.0} %", entry.lines)?;
+            // Rounded down: 100 % is all of it.
+            let share = (entry.share() * 100.0).floor();
+            writeln!(f, "{name:<width$}  {:>5}  {share:>4} %", entry.lines)?;
             if entry.share() < ENOUGH {
                 writeln!(below, "{name} (module {module}): PTX lines {:?}", entry.missed)?;
             }

@@ -38,9 +38,7 @@ impl Test {
     fn on_ptx(&self) -> Result<()> {
         let folder = ptx::driver()?;
         let covered = folder.join("coverage");
-        let mut call = Cargo::line("test").args(arguments(&self.arguments));
-        call = call.var("LD_LIBRARY_PATH", before(&folder, "LD_LIBRARY_PATH", ':'));
-        call = call.var("BINADE_REQUIRE", before(Path::new("ptx"), "BINADE_REQUIRE", ','));
+        let mut call = on_interpreter(&folder, &self.arguments);
         if self.coverage {
             empty(&covered)?;
             call = call.var("BINADE_PTX_COVERAGE", covered.display().to_string());
@@ -54,6 +52,13 @@ impl Test {
     }
 }
 
+/// `cargo test` with the stand-in for the driver, which lies in `folder`, in the driver's place.
+pub(crate) fn on_interpreter(folder: &Path, given: &[String]) -> Cargo {
+    let call = Cargo::line("test").args(arguments(given));
+    let call = call.var("LD_LIBRARY_PATH", before(folder, "LD_LIBRARY_PATH", ':'));
+    call.var("BINADE_REQUIRE", before(Path::new("ptx"), "BINADE_REQUIRE", ','))
+}
+
 /// The tests' own packages, unless others are named.
 fn arguments(given: &[String]) -> Vec<String> {
     let names = ["-p", "--package", "--workspace", "--all"];
@@ -64,7 +69,7 @@ fn arguments(given: &[String]) -> Vec<String> {
 }
 
 /// `first` and behind it what the variable holds already.
-fn before(first: &Path, variable: &str, mark: char) -> String {
+pub(crate) fn before(first: &Path, variable: &str, mark: char) -> String {
     let first = first.display();
     match env::var(variable) {
         Ok(rest) if !rest.is_empty() => format!("{first}{mark}{rest}"),

@@ -37,10 +37,10 @@ enum Command {
     Ci(ci::Ci),
     /// Checks what the compiler cannot: floors, the operation grid, sizes, docs, manifests.
     Tidy,
-    /// Holds a device to every contract of the kit, and ends badly where one is broken.
-    Conformance(conformance::Conformance),
     /// Compiles the CUDA kernels to the PTX that is committed, and holds the two together.
     Kernels(kernels::Kernels),
+    /// Holds a device to every contract of the kit, and ends badly where one is broken.
+    Conformance(conformance::Conformance),
     /// Replays recorded traces of other libraries (`*.json.gz`) and prints `N passed, N failed`.
     Replay(replay::Replay),
     /// Builds the stand-in for the CUDA driver and prints the folder to put on the library path.
@@ -53,8 +53,8 @@ fn main() -> ExitCode {
     let done = match Cli::parse().command {
         Command::Ci(ci) => ci.run(),
         Command::Tidy => tidy::run(),
-        Command::Conformance(conformance) => conformance.run(),
         Command::Kernels(kernels) => kernels.run(),
+        Command::Conformance(conformance) => conformance.run(),
         Command::Replay(replay) => replay.run(),
         Command::Ptx => ptx::run(),
         Command::Test(test) => test.run(),

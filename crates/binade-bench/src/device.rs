@@ -1,6 +1,6 @@
 //! The devices that a command line can name.
 
-use crate::subject;
+use crate::subject::{self, NOT_YET, OpenError};
 use binade_conformance::{Report, Runner};
 use clap::ValueEnum;
 
@@ -11,17 +11,34 @@ pub enum Device {
     Cpu,
     /// `binade-deferred`: the CPU run late, which counts reads.
     Deferred,
-    /// Each of the others in turn.
+    /// `binade-cuda` on the first NVIDIA GPU.
+    Cuda,
+    /// `binade-cuda` on the PTX interpreter in the driver's place.
+    Ptx,
+    /// Each that needs neither a GPU nor anything in a driver's place: cpu and deferred.
     All,
 }
 
 impl Device {
     /// Runs the kit on it, or on each of them.
-    pub fn run(self, runner: &Runner) -> Vec<Report> {
-        match self {
+    ///
+    /// # Errors
+    ///
+    /// When the device cannot be opened.
+    pub fn run(self, runner: &Runner) -> Result<Vec<Report>, OpenError> {
+        Ok(match self {
             Self::Cpu => vec![runner.run(&subject::Cpu)],
             Self::Deferred => vec![runner.run(&subject::Deferred::default())],
-            Self::All => [Self::Cpu, Self::Deferred].map(|one| one.run(runner)).concat(),
-        }
+            Self::Cuda => vec![excused(runner).run(&subject::Cuda::gpu()?)],
+            Self::Ptx => vec![excused(runner).run(&subject::Cuda::interpreter()?)],
+            Self::All => [Self::Cpu.run(runner)?, Self::Deferred.run(runner)?].concat(),
+        })
     }
+}
+
+/// Lists as such what the CUDA backend does not have yet, also where the device is required.
+fn excused(runner: &Runner) -> Runner {
+    NOT_YET.into_iter().fold(runner.clone(), |runner, operation| {
+        runner.excuse(operation, "the CUDA backend has no products and no reductions yet")
+    })
 }

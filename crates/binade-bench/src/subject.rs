@@ -1,7 +1,9 @@
 //! Binade's devices as the kit's subjects, a file each.
 
 mod cpu;
+mod cuda;
 mod deferred;
 
 pub use cpu::Cpu;
+pub use cuda::{Cuda, NOT_YET, OpenError};
 pub use deferred::Deferred;

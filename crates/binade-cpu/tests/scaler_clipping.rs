@@ -2,11 +2,11 @@
 
 mod sets;
 
-use binade_core::{DType, Error as _, ErrorKind, Finding};
-use binade_cpu::Cpu;
+use binade_core::{DType, Error as _, ErrorKind, Finding, Named};
+use binade_cpu::{Cpu, Gradients, Tensor};
 use binade_grad_scaler::{GradOps, GradScaler, Norm};
 use sets::{
-    NATIVE, Part, Random, grads, in_pools, native_unscaled, native_values, one, said, scale,
+    NATIVE, Part, Random, grads, in_pools, name, native_unscaled, native_values, one, said, scale,
     unscaled, values,
 };
 
@@ -83,6 +83,18 @@ fn the_norm_of_four_million_elements_is_within_1e_7_of_f64() {
     Cpu.clip_norm(&mut grads, Norm::L2, 1.0, &mut found).unwrap();
     let norm = f64::from(found.norm.expect("measured"));
     assert!((norm / exact - 1.0).abs() < 1e-7, "{norm} for {exact}");
+}
+
+/// As 64 clones of one tensor, which share their elements. Constants are what sums in f32 lose most of: torch's norm of
+/// so many is 2 % off.
+#[test]
+fn the_norm_of_64_million_equal_elements_is_exact() {
+    let tensor = Tensor::new(vec![0.1_f32; 1 << 20], &[1 << 20]).unwrap();
+    let set = (0..64).map(|i| Named::new(name(i), Some(tensor.clone())));
+    let (mut grads, mut found) = (Gradients::from(set.collect::<Vec<_>>()), Finding::default());
+    Cpu.clip_norm(&mut grads, Norm::L2, f32::INFINITY, &mut found).unwrap();
+    // The root of 2^26 equal squares.
+    assert_eq!(found.norm, Some(8192.0 * 0.1_f32));
 }
 
 #[test]

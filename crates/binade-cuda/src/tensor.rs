@@ -60,6 +60,16 @@ impl Tensor {
         Ok(Self { offset, shape: [len].into(), ..self.clone() })
     }
 
+    /// The same elements under another shape.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Shape`] where the number of elements would change.
+    pub fn reshape(&self, shape: &[usize]) -> Result<Self, Error> {
+        let shape = binade_ops::shape::reshape(&self.shape, shape)?;
+        Ok(Self { shape: shape.into(), ..self.clone() })
+    }
+
     /// Makes sure that nobody else sees what is written to it: copies where the memory is shared.
     pub(crate) fn own(&mut self, cuda: &Cuda) -> Result<(), Error> {
         cuda.own(&mut self.buffer).map(|_| ())

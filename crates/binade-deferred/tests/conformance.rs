@@ -1,4 +1,5 @@
-//! The CPU run late as the kit's second subject: the same contracts, and no read but where an outcome is resolved.
+//! The CPU run late as the kit's second subject: the same contracts, and no read but where the kit asks for bits or for
+//! what was found. The device is strict: a read that nobody announced fails its case.
 
 use binade_autocast::Autocast;
 use binade_conformance::via::Device;
@@ -29,6 +30,8 @@ impl Device for Late {
     }
 
     fn to_bits(&self, tensor: &Tensor) -> Result<Vec<u8>, Refusal> {
+        // The one place where the kit looks at a tensor.
+        let _window = self.0.window();
         Ok(self.0.to_bits(tensor)?)
     }
 
@@ -55,7 +58,7 @@ impl Device for Late {
 
 #[test]
 fn the_device_that_runs_late_keeps_every_contract() {
-    let report = Runner::from_env().require("deferred").run(&Late(Deferred::new()));
+    let report = Runner::from_env().require("deferred").run(&Late(Deferred::strict()));
     println!("{report}");
     report.assert_success();
 }

@@ -125,7 +125,8 @@ impl StepSummary {
             f.write_str(if self.skipped { "" } else { ", left out of the sum" })?;
         }
         // The sum of a window in which every micro-batch was left out lacks all gradients, and nobody is to blame for that.
-        if !finding.missing.is_empty() && !(part.is_sum() && self.skipped) {
+        let is_told = !(part.is_sum() && self.skipped);
+        if is_told && !finding.missing.is_empty() {
             write!(f, "; {label}no gradient for {}", finding.missing.join(", "))?;
         }
         if finding.halted {

@@ -84,6 +84,9 @@ pub(crate) enum Kind {
     Label,
 }
 
+/// What an atomic makes of what is in memory, its value, and the value to put there in the end.
+pub(crate) type Change = fn(u64, u64, u64) -> u64;
+
 /// What a form does. The first operand is where results go.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Op {
@@ -92,18 +95,18 @@ pub(crate) enum Op {
     Three(fn(&Values, &Values, &Values, &mut Values)),
     Four(fn([&Values; 4], &mut Values)),
     /// A vector's elements of this many bits side by side, the first lowest.
-    Pack(u32),
+    Pack(usize),
     /// The reverse.
-    Unpack(u32),
+    Unpack(usize),
     /// Bytes of one element; as many elements as the vector has.
     Load(Space, usize),
     /// The element's sign fills the register, of this class.
     LoadSigned(Space, usize, Class),
     Store(Space, usize),
     /// Result, address, one value or two: the old value is the result, the function makes the new one.
-    Atomic(Space, usize, fn(u64, u64, u64) -> u64),
+    Atomic(Space, usize, Change),
     /// As `Atomic`, without a result.
-    Reduce(Space, usize, fn(u64, u64, u64) -> u64),
+    Reduce(Space, usize, Change),
     /// What lanes do together; the last operand says which of them.
     Together(Together),
     /// The lanes that are here, as a mask.

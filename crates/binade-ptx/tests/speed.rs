@@ -12,9 +12,9 @@ const THREADS: u32 = 128;
 
 /// Instructions of a warp that one block takes.
 fn steps(run: impl Fn(&mut Gpu) -> bool) -> u64 {
-    let (mut enough, mut low) = (1 << 16, 0);
+    let (mut enough, mut low) = (1_u64 << 16, 0);
     while enough - low > 1 {
-        let middle = (enough + low) / 2;
+        let middle = low.midpoint(enough);
         let mut gpu = gpu();
         gpu.limit_steps(middle);
         (enough, low) = if run(&mut gpu) { (middle, low) } else { (enough, middle) };

@@ -82,6 +82,11 @@ fn arithmetic_that_may_be_contracted_or_flushed_is_refused_unless_asked_for() {
         assert!(matches!(error(&body), ParseError::NotReproducible { line: 6, .. }), "{form}");
         assert!(Module::parse_with(&kernel(&body), Strictness::Any).is_ok());
     }
+    for form in ["add.f64", "sub.f64", "mul.f64"] {
+        let body = format!("{form} %rd1, %rd2, %rd3;");
+        assert!(matches!(error(&body), ParseError::NotReproducible { line: 6, .. }), "{form}");
+        assert!(Module::parse_with(&kernel(&body), Strictness::Any).is_ok());
+    }
 }
 
 #[test]

@@ -37,7 +37,7 @@ pub struct Args {
     #[arg(long, value_name = "X", allow_negative_numbers = true, value_parser = parse::learning_rate)]
     pub lr: Option<f64>,
     /// Fixes the split, the order of images and the first weights.
-    #[arg(long, default_value_t = 0, value_name = "N")]
+    #[arg(long, default_value_t = 0, value_name = "N", allow_negative_numbers = true)]
     pub seed: u64,
     /// Micro-batches a step: their gradients are summed in f32.
     #[arg(long, default_value_t = 1, value_name = "N", allow_negative_numbers = true)]
@@ -123,11 +123,6 @@ pub enum DeviceKind {
 }
 
 impl DeviceKind {
-    /// Whether this build can train there.
-    pub fn is_built(self) -> bool {
-        matches!(self, Self::Cpu | Self::Deferred)
-    }
-
     /// As the command line has it.
     pub fn name(self) -> String {
         self.to_possible_value().map_or_else(String::new, |value| value.get_name().to_owned())

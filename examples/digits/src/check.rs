@@ -2,6 +2,7 @@
 
 use crate::args::{Args, DeviceKind};
 use crate::config;
+use binade_cuda::Cuda;
 
 /// Arguments that do not go together.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
@@ -12,6 +13,18 @@ pub enum ArgsError {
         device = .0.name()
     )]
     NotBuilt(DeviceKind),
+    /// A device that cannot be opened.
+    #[error("--device cuda: {0}")]
+    Cuda(#[from] binade_cuda::Error),
+    /// A device that is there and cannot do all that training takes.
+    #[error(
+        "--device cuda: {name} is there, but the CUDA backend has no operations of a model yet, only casts, loss scaling and \
+         optimizers; run with --device cpu"
+    )]
+    NoOperations {
+        /// What the driver calls it.
+        name: String,
+    },
     /// A loss scale where no level has one that moves.
     #[error(
         "{flag}: no level asked for scales its loss; leave it out, or take --level O1 or O2 with --dtype f16"
@@ -38,14 +51,20 @@ pub enum ArgsError {
 ///
 /// The first argument that cannot be followed.
 pub fn check(args: &Args, images: usize) -> Result<(), ArgsError> {
-    if !args.device.is_built() {
-        return Err(ArgsError::NotBuilt(args.device));
-    }
+    check_device(args.device)?;
     check_scaling(args)?;
     let steps = config::steps(args, images);
     match args.inject_overflow {
         Some(step) if step > steps => Err(ArgsError::NoSuchStep { step, steps }),
         _ => Ok(()),
+    }
+}
+
+fn check_device(device: DeviceKind) -> Result<(), ArgsError> {
+    match device {
+        DeviceKind::Cpu | DeviceKind::Deferred => Ok(()),
+        DeviceKind::Cuda => Err(ArgsError::NoOperations { name: Cuda::open(0)?.name()? }),
+        DeviceKind::Wgpu => Err(ArgsError::NotBuilt(device)),
     }
 }
 

@@ -2,7 +2,7 @@
 //!
 //! Tests read the devices in it (`cpu`, later `ptx`, `wgpu`, `cuda`); the stages of `cargo xtask ci` read their own names.
 
-use std::env;
+use std::{env, fmt};
 
 use crate::ci::outcome::Outcome;
 
@@ -25,6 +25,12 @@ impl Required {
         )
     }
 
+    /// The same list without `name`, which has a stage of its own.
+    pub(crate) fn without(mut self, name: &str) -> Self {
+        self.0.retain(|other| other != name);
+        self
+    }
+
     /// `outcome`, unless it is a skip of something required.
     pub(crate) fn insist(&self, stage: &str, outcome: Outcome) -> Outcome {
         match outcome {
@@ -33,6 +39,12 @@ impl Required {
             ),
             other => other,
         }
+    }
+}
+
+impl fmt::Display for Required {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0.join(","))
     }
 }
 
@@ -50,6 +62,11 @@ mod tests {
     fn a_name_is_matched_whole() {
         let skipped = Outcome::Skipped("absent".into());
         assert_eq!(Required::parse("den,denys").insist("deny", skipped.clone()), skipped);
+    }
+
+    #[test]
+    fn a_name_is_left_out_and_the_others_stay() {
+        assert_eq!(Required::parse("cpu, ptx,deny").without("ptx").to_string(), "cpu,deny");
     }
 
     #[test]

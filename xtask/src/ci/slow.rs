@@ -37,7 +37,7 @@ fn fuzz() -> Result<Outcome> {
 const FUZZED: [&str; 4] =
     ["binade-cast-policy", "binade-core", "binade-grad-scaler", "binade-master-weights"];
 
-/// Over the one crate that may hold `unsafe`. The target is named, so that build scripts are built without the sanitizer.
+/// Over the CPU backend, whose loops may hold `unsafe`. The target is named, so that build scripts are built without the sanitizer.
 fn sanitizer() -> Result<Outcome> {
     let Some(host) = nightly_host() else {
         return Ok(Outcome::Skipped(

@@ -6,10 +6,11 @@ mod deny;
 mod example;
 mod golden;
 mod kernels;
+mod ptx;
 
 use crate::{
     Result,
-    ci::{outcome::Outcome, tally},
+    ci::{outcome::Outcome, required::Required, tally},
     shell::Cargo,
     tidy,
 };
@@ -48,6 +49,11 @@ pub(crate) fn usual() -> Vec<Stage> {
             run: alone::run,
         },
         Stage { name: "tests", what: "library, integration and doc tests", run: tests },
+        Stage {
+            name: "ptx",
+            what: "the CUDA backend on an interpreter in the driver's place",
+            run: ptx::run,
+        },
         Stage { name: "docs", what: "the documentation builds without a warning", run: docs },
         Stage {
             name: "golden",
@@ -68,7 +74,17 @@ pub(crate) fn plain(call: &Cargo) -> Result<Outcome> {
     call.run().map(|()| Outcome::passed())
 }
 
+/// A skip where the toolchain lacks a component, as rustup's minimal one does: who has cargo alone can run the tests.
+fn lacking(command: &str, component: &str) -> Option<Outcome> {
+    let there = Cargo::line(command).args(["--version"]).succeeds();
+    let advice = format!("cargo {command} is not installed: rustup component add {component}");
+    (!there).then_some(Outcome::Skipped(advice))
+}
+
 fn fmt() -> Result<Outcome> {
+    if let Some(skip) = lacking("fmt", "rustfmt") {
+        return Ok(skip);
+    }
     plain(&Cargo::line("fmt --all -- --check"))
 }
 
@@ -77,18 +93,41 @@ fn tidy() -> Result<Outcome> {
 }
 
 fn clippy() -> Result<Outcome> {
+    if let Some(skip) = lacking("clippy", "clippy") {
+        return Ok(skip);
+    }
     // Tests may unwrap: a panic is how they fail. What ships may not.
     plain(&Cargo::line("clippy --workspace --all-features -- -D warnings -D clippy::unwrap_used"))?;
     plain(&Cargo::line("clippy --workspace --all-targets --all-features -- -D warnings"))
 }
 
 /// `--no-fail-fast`, so that one run tells everything that is wrong. Not `--all-targets`, which would leave out doc tests.
+/// Tests on the interpreter have a stage of their own, and are skipped here.
 fn tests() -> Result<Outcome> {
-    tally::run(&Cargo::line("test --workspace --all-features --no-fail-fast"))
+    let required = Required::from_env().without("ptx");
+    let call = Cargo::line("test --workspace --all-features --no-fail-fast");
+    tally::run(&call.var("BINADE_REQUIRE", required.to_string()))
 }
 
 fn docs() -> Result<Outcome> {
     plain(
         &Cargo::line("doc --workspace --all-features --no-deps").var("RUSTDOCFLAGS", "-D warnings"),
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_command_that_cargo_does_not_have_is_a_skip_that_says_what_to_install() {
+        assert_eq!(
+            lacking("no-such-command", "no-such-component"),
+            Some(Outcome::Skipped(
+                "cargo no-such-command is not installed: rustup component add no-such-component"
+                    .into()
+            ))
+        );
+        assert_eq!(lacking("", ""), None, "cargo itself");
+    }
 }

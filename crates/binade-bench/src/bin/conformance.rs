@@ -49,16 +49,24 @@ fn save(path: &PathBuf, text: String) -> Result<(), String> {
 }
 
 fn main() -> ExitCode {
-    let cli = Cli::parse();
-    let reports = cli.device.run(&cli.runner());
+    match run(&Cli::parse()) {
+        Ok(true) => ExitCode::SUCCESS,
+        Ok(false) => ExitCode::FAILURE,
+        Err(error) => {
+            eprintln!("error: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+/// Whether every contract was kept.
+fn run(cli: &Cli) -> Result<bool, Box<dyn Error>> {
+    let reports = cli.device.run(&cli.runner())?;
     for report in &reports {
         println!("{report}\n");
     }
-    if let Err(error) = cli.write(&reports) {
-        eprintln!("error: {error}");
-        return ExitCode::FAILURE;
-    }
-    if reports.iter().all(Report::is_success) { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+    cli.write(&reports)?;
+    Ok(reports.iter().all(Report::is_success))
 }
 
 #[cfg(test)]

@@ -1,7 +1,9 @@
 //! Casting: each element rounded once, to nearest even, whatever it is and wherever it stands.
 
+mod eight_bits;
+
 use super::values::{Draw, edges, infinities, infinity, nans, places};
-use super::{EIGHT_BITS, FLOATS, LENGTHS, LONG, OFFSETS, get, put, put_at};
+use super::{FLOATS, LENGTHS, LONG, OFFSETS, get, put, put_at};
 use crate::oracle::cast::{round, value};
 use crate::{Check, Operation::Cast, Refusal, Stop, Stored, Subject, Suite, Verdict};
 use binade_core::DType;
@@ -16,16 +18,7 @@ pub(super) fn add<S: Subject>(suite: &mut Suite<S>) {
     for to in [DType::BF16, DType::F16] {
         roundings(suite, to);
     }
-    for dtype in EIGHT_BITS {
-        eight_bits(suite, dtype);
-        for other in FLOATS {
-            narrow(suite, other, dtype);
-            narrow(suite, dtype, other);
-        }
-        for other in EIGHT_BITS {
-            narrow(suite, dtype, other);
-        }
-    }
+    eight_bits::add(suite);
     if suite.arithmetic().f64 {
         doubles(suite);
     }
@@ -106,29 +99,6 @@ fn starts<S: Subject>(suite: &mut Suite<S>, from: DType, to: DType) {
     });
 }
 
-/// Pairs with a type of eight bits in them: every pattern whose result is no choice of the caller's, and lengths.
-fn narrow<S: Subject>(suite: &mut Suite<S>, from: DType, to: DType) {
-    if from != DType::F32 && to != DType::F32 {
-        let sentence = "every_pattern_that_fits";
-        suite.add(Cast, format!("{from}-{to}"), sentence, move |s: &S, check| {
-            let codes = (0..1_u64 << (8 * from.bytes())).filter(|code| {
-                let x = value(*code, from);
-                to != DType::E4M3 || x.is_nan() || x.abs() <= 464.0
-            });
-            cast(s, check, [from, to], codes.collect())
-        });
-    }
-    for length in [0, 1, 7, 9, 33, 257, 4097, LONG[2]] {
-        let sentence = format!("all_of_{length}_elements");
-        suite.add(Cast, format!("{from}-{to}"), sentence, move |s: &S, check| {
-            let mut draw = Draw::new(length);
-            let codes = (0..length).map(|_| round(draw.within(-2.0, 2.0), from));
-            cast(s, check, [from, to], codes.collect())
-        });
-    }
-    starts(suite, from, to);
-}
-
 /// Where `f32` lies between two numbers of a sixteen-bit format.
 fn roundings<S: Subject>(suite: &mut Suite<S>, to: DType) {
     let mut add = |sentence: &str, values: fn(DType) -> Vec<f64>| {
@@ -179,32 +149,6 @@ fn overflow(to: DType) -> Vec<f64> {
     let edge = largest + (largest - before) / 2.0;
     let [below, above] = around(edge);
     vec![largest, below, edge, above, f64::from(f32::MAX)]
-}
-
-/// Widened exactly; narrowed once, where the result is a number or the format has infinities.
-///
-/// What E4M3 makes of values beyond 464 is the caller's choice elsewhere, and no case here.
-fn eight_bits<S: Subject>(suite: &mut Suite<S>, dtype: DType) {
-    suite.add(Cast, format!("{dtype}-f32"), "every_pattern", move |s: &S, check| {
-        cast(s, check, [dtype, DType::F32], (0..256).collect())
-    });
-    let mut add = |sentence: &str, values: Vec<f64>| {
-        suite.add(Cast, format!("f32-{dtype}"), sentence, move |s: &S, check| {
-            cast_values(s, check, dtype, values.clone())
-        });
-    };
-    let largest = if dtype == DType::E4M3 { 0x7e } else { 0x7b };
-    let numbers = (0..largest).map(|code| [value(code, dtype), value(code + 1, dtype)]);
-    add(
-        "a_tie_goes_to_the_even_neighbour",
-        numbers.flat_map(|[a, b]| [a, a.midpoint(b), b]).collect(),
-    );
-    if dtype == DType::E5M2 {
-        add(
-            "overflow_begins_half_an_ulp_beyond_the_largest",
-            vec![61439.0, 61440.0, 61441.0, 1e30],
-        );
-    }
 }
 
 /// To and from `f64`: exact, or rounded once; straight to sixteen bits that, or refused, but not by way of `f32`.

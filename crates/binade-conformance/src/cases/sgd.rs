@@ -42,7 +42,7 @@ fn scales<S: Subject>(suite: &mut Suite<S>, dtypes: [DType; 2]) {
             Move::new(HALF, vec![("w", Some(Stored::vector(dtypes[1], grad)))], exponent)
         };
         let moves = [10, 3, -2, 12].map(scaled).to_vec();
-        Run { params, moves }.exact(s, check)
+        Run::new(params, moves).exact(s, check)
     });
 }
 
@@ -53,7 +53,7 @@ fn missing<S: Subject>(suite: &mut Suite<S>, dtypes: [DType; 2]) {
         let params = vec![("a", param(1.0)), ("b", param(2.0)), ("c", param(4.0))];
         let grad = || Some(Stored::vector(dtypes[1], [1.0, 1.0]));
         let grads = vec![("a", grad()), ("b", None), ("c", grad())];
-        Run { params, moves: vec![Move::new(HALF, grads, 0)] }.exact(s, check)
+        Run::new(params, vec![Move::new(HALF, grads, 0)]).exact(s, check)
     });
 }
 

@@ -1,7 +1,7 @@
 //! What every optimizer's fused step must do: the arithmetic, the masters, and skips that leave no trace.
 
 use super::training::{Move, Run, at_rest, calm, wild};
-use super::{FLOATS, LENGTHS, LONG};
+use super::{FLOATS, LENGTHS, LONG, OFFSETS};
 use crate::{Agreement, Operation, Stored, Subject, Suite};
 use binade_core::DType;
 use binade_grad_scaler::ScaleState;
@@ -24,6 +24,7 @@ pub(super) fn add<S: Subject>(
         }
         if let Some((_, rule)) = rules.last() {
             lengths(suite, operation, param, *rule);
+            starts(suite, operation, param, *rule);
         }
     }
 }
@@ -70,6 +71,19 @@ fn lengths<S: Subject>(suite: &mut Suite<S>, operation: Operation, dtype: DType,
     }
 }
 
+/// Unaligned parameters and gradients.
+fn starts<S: Subject>(suite: &mut Suite<S>, operation: Operation, dtype: DType, rule: UpdateRule) {
+    let dtypes = [dtype, dtype];
+    let sentence = "starts_anywhere_in_a_buffer";
+    suite.add(operation, variant(dtypes), sentence, move |s: &S, check| {
+        for (offset, length) in OFFSETS.into_iter().zip([1, 8, 33, 257, 4097]) {
+            let [param, grad, _] = calm(dtypes, length, length);
+            Run::single(param, vec![(rule, grad)]).at_offset(offset).near(s, check)?;
+        }
+        Ok(())
+    });
+}
+
 /// `tensor` with `bad` in its last place.
 fn spoilt(tensor: &Stored, bad: f64) -> Stored {
     let mut values: Vec<f64> = tensor.values().collect();
@@ -107,7 +121,7 @@ fn skips<S: Subject>(
     ] {
         let grads = vec![("a", Some(first.clone())), ("b", Some(spoilt(&second, value)))];
         let params = vec![("a", param.clone()), ("b", param.clone())];
-        add(sentence, Run { params, moves: vec![Move::new(rule, grads, 10)] });
+        add(sentence, Run::new(params, vec![Move::new(rule, grads, 10)]));
     }
     let zero = Stored::vector(dtypes[1], vec![0.0; 33]);
     let overflow = spoilt(&zero, f64::INFINITY);

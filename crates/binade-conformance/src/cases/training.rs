@@ -1,8 +1,8 @@
 //! Runs of a few turns, for every optimizer: what they consist of, and how they are compared.
 
-use super::unscale::{Set, factor, upload, values};
+use super::unscale::{Set, factor, upload_at, values};
 use super::values::Draw;
-use super::{get, put};
+use super::{get, put_at};
 use crate::oracle::{cast::rounded, train};
 use crate::{Check, Stop, Stored, Subject, Turn, Verdict};
 use binade_core::{DType, Named};
@@ -28,13 +28,24 @@ impl Move {
 pub(super) struct Run {
     pub(super) params: Vec<(&'static str, Stored)>,
     pub(super) moves: Vec<Move>,
+    /// Elements before the first of each tensor in its buffer.
+    offset: usize,
 }
 
 impl Run {
+    pub(super) fn new(params: Vec<(&'static str, Stored)>, moves: Vec<Move>) -> Self {
+        Self { params, moves, offset: 0 }
+    }
+
+    /// The same, with `offset` elements before each parameter and gradient.
+    pub(super) fn at_offset(self, offset: usize) -> Self {
+        Self { offset, ..self }
+    }
+
     /// One parameter, `w`, and gradients of its own, scaled by 2^10.
     pub(super) fn single(param: Stored, moves: Vec<(UpdateRule, Stored)>) -> Self {
         let one = |(rule, grad)| Move::new(rule, vec![("w", Some(grad))], 10);
-        Self { params: vec![("w", param)], moves: moves.into_iter().map(one).collect() }
+        Self::new(vec![("w", param)], moves.into_iter().map(one).collect())
     }
 
     /// Trains, and compares every parameter by the operation's agreement.
@@ -73,11 +84,15 @@ impl Run {
     fn train<S: Subject>(&self, s: &S) -> Result<Vec<Named<S::Tensor>>, Stop> {
         let mut params = Vec::new();
         for (name, param) in &self.params {
-            params.push(Named::new(*name, put(s, param)?));
+            params.push(Named::new(*name, put_at(s, param, self.offset)?));
         }
         let mut turns = Vec::new();
         for Move { rule, grads, scale } in &self.moves {
-            turns.push(Turn { rule: *rule, grads: upload(s, grads)?, scale: *scale });
+            turns.push(Turn {
+                rule: *rule,
+                grads: upload_at(s, grads, self.offset)?,
+                scale: *scale,
+            });
         }
         Ok(s.train(params, turns)?)
     }

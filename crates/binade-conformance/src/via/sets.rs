@@ -55,13 +55,18 @@ where
     D: GradOps<Grads: From<NamedGrads<D::Tensor>>>,
     D: Materialise<Grads = <D as GradScaler>::Grads>,
 {
-    let mut sum = None;
+    let (mut sum, mut last) = (None, None);
     for MicroBatch { grads, scale } in window {
         let mut grads = <D as GradScaler>::Grads::from(grads);
-        let found = device.unscale(&mut grads, &device.upload_state(scale)?)?;
+        let scale = device.upload_state(scale)?;
+        let found = device.unscale(&mut grads, &scale)?;
         sum = Some(device.accumulate(sum, grads, &found)?);
+        last = Some((found, scale));
     }
-    let sum = sum.ok_or_else(|| missing("a window takes at least one micro-batch"))?;
+    let none = || missing("a window takes at least one micro-batch");
+    let (sum, (found, scale)) = sum.zip(last).ok_or_else(none)?;
+    // Which gradients there are hangs on what was found: a device that runs late knows once that has been read.
+    read(device, &found, &scale)?;
     Ok(device.materialise(sum)?)
 }
 

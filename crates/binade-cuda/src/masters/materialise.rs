@@ -16,9 +16,15 @@ impl Materialise for Cuda {
         Ok(findings.iter().any(binade_core::Finding::is_raised))
     }
 
-    /// A gradient of a window that only bad micro-batches had is zeros: whether it is there, the device knows.
+    /// Of a window, whether a gradient is there the device knows: it is asked, which waits.
     fn materialise(&self, grads: Gradients) -> Result<Vec<Named<Option<Tensor>>>, Error> {
-        Ok(grads.settled(self, f32::INFINITY)?.entries)
+        let mut settled = grads.settled(self, f32::INFINITY)?;
+        let Some(present) = &settled.present else { return Ok(settled.entries) };
+        let words = self.read(present)?;
+        let (words, _) = words.as_chunks::<4>();
+        let absent = settled.entries.iter_mut().zip(words).filter(|(_, word)| **word == [0; 4]);
+        absent.for_each(|(entry, _)| entry.value = None);
+        Ok(settled.entries)
     }
 
     fn no_gradients(&self, error: NoGradients) -> Error {

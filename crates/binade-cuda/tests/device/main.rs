@@ -1,5 +1,9 @@
 //! What the backend does on a device: a GPU, or the interpreter in a GPU's place. Without either the tests are ignored,
 //! and say so; where `BINADE_REQUIRE` names `cuda` or `ptx` they fail.
+#![expect(
+    clippy::unnecessary_wraps,
+    reason = "one shape for all tests, those without a `?` among them"
+)]
 
 mod casts;
 mod ceilings;

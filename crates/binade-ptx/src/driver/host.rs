@@ -27,14 +27,14 @@ impl HostSpan {
         self.bytes
     }
 
-    pub(super) fn read(&self) -> Vec<u8> {
-        let mut copy = vec![0; self.bytes];
-        if self.bytes > 0 {
-            // SAFETY: the source is readable for `bytes` bytes, which `new` demanded; the destination is a vector made with that
-            // length on the line above, so the two do not overlap.
-            unsafe { std::ptr::copy_nonoverlapping(self.first, copy.as_mut_ptr(), self.bytes) };
+    /// Reads as many bytes as `into` holds, or as the span has.
+    pub(super) fn read(&self, into: &mut [u8]) {
+        let count = into.len().min(self.bytes);
+        if count > 0 {
+            // SAFETY: the source is readable for `count` bytes at least, which `new` demanded; the destination is a slice of ours,
+            // which no caller's memory overlaps.
+            unsafe { std::ptr::copy_nonoverlapping(self.first, into.as_mut_ptr(), count) };
         }
-        copy
     }
 
     /// Writes as many of `bytes` as the span holds.

@@ -21,7 +21,7 @@ mod stream;
 mod table;
 mod thread;
 
-use std::{collections::BTreeMap, sync::Arc};
+use std::{collections::BTreeMap, io::Write, sync::Arc};
 
 pub(super) use capture::Mode as CaptureMode;
 pub(super) use device::Configuration;
@@ -91,6 +91,7 @@ impl Driver {
 }
 
 /// A line for whoever looks at the test's output: the code alone does not say which of a call's arguments was wrong.
-fn tell(line: impl std::fmt::Display) {
-    eprintln!("binade-ptx: {line}");
+pub(super) fn tell(line: impl std::fmt::Display) {
+    // A closed standard error must not fail the call.
+    let _ = writeln!(std::io::stderr(), "binade-ptx: {line}");
 }

@@ -167,22 +167,22 @@ fn constants(
 
 /// An element's bits from its bytes.
 pub(super) fn element(bytes: &[u8]) -> u64 {
-    match *bytes {
-        [a] => u64::from(a),
-        [a, b] => u64::from(u16::from_le_bytes([a, b])),
-        [a, b, c, d] => u64::from(u32::from_le_bytes([a, b, c, d])),
-        [a, b, c, d, e, f, g, h] => u64::from_le_bytes([a, b, c, d, e, f, g, h]),
-        _ => 0,
+    if let Ok(bytes) = bytes.try_into() {
+        return u64::from(u32::from_le_bytes(bytes));
     }
+    if let Ok(bytes) = bytes.try_into() {
+        return u64::from_le_bytes(bytes);
+    }
+    bytes.iter().rev().fold(0, |bits, byte| bits << 8 | u64::from(*byte))
 }
 
 /// The reverse: the low bits as bytes.
 pub(super) fn fill(bytes: &mut [u8], value: u64) {
     let from = value.to_le_bytes();
-    match bytes {
-        [only] => *only = from[0],
-        [_, _] => bytes.copy_from_slice(&from[..2]),
-        [_, _, _, _] => bytes.copy_from_slice(&from[..4]),
-        _ => bytes.copy_from_slice(&from[..bytes.len()]),
+    // Lengths that the compiler knows are moved in one.
+    match bytes.len() {
+        4 => bytes.copy_from_slice(&from[..4]),
+        8 => bytes.copy_from_slice(&from),
+        length => bytes.copy_from_slice(&from[..length]),
     }
 }

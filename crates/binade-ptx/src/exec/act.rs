@@ -8,7 +8,7 @@ use super::{
     warp::{Lanes, Warp, each},
 };
 use crate::{
-    isa::{Class, LANES, Op, Space},
+    isa::{Change, Class, LANES, Op, Space},
     memory::Trouble,
     module::Instruction,
     report::{Access, ReportKind},
@@ -31,9 +31,9 @@ impl Block<'_> {
             Op::Four(f) => f([1, 2, 3, 4].map(|index| warp.operand(at, index)), &mut to),
             Op::ActiveMask => to = [u64::from(lanes); LANES],
             Op::Pack(bits) => {
-                for (place, register) in at.registers(1).iter().enumerate() {
+                for (place, register) in (0..).step_by(bits).zip(at.registers(1)) {
                     let part = warp.of(*register);
-                    to = std::array::from_fn(|lane| to[lane] | part[lane] << (place as u32 * bits));
+                    to = std::array::from_fn(|lane| to[lane] | part[lane] << place);
                 }
             }
             _ => return self.act_otherwise(warp, at, lanes),
@@ -125,7 +125,7 @@ impl Block<'_> {
         warp: &mut Warp,
         at: &Instruction,
         lanes: Lanes,
-        (space, width, f): (Space, usize, fn(u64, u64, u64) -> u64),
+        (space, width, f): (Space, usize, Change),
         has_result: bool,
     ) -> Result<(), Stop> {
         let address = usize::from(has_result);
@@ -170,10 +170,10 @@ impl Block<'_> {
     }
 }
 
-fn unpack(warp: &mut Warp, at: &Instruction, lanes: Lanes, bits: u32) {
+fn unpack(warp: &mut Warp, at: &Instruction, lanes: Lanes, bits: usize) {
     let from = *warp.operand(at, 1);
-    for (place, register) in at.registers(0).iter().enumerate() {
-        let part = from.map(|value| value >> (place as u32 * bits) & ((1 << bits) - 1));
+    for (place, register) in (0..).step_by(bits).zip(at.registers(0)) {
+        let part = from.map(|value| value >> place & ((1 << bits) - 1));
         warp.put(*register, &part, lanes);
     }
 }

@@ -52,9 +52,9 @@ pub(super) struct By {
 }
 
 impl By {
-    #[expect(clippy::cast_possible_truncation, reason = "a lane is below 32")]
-    pub(super) fn new(warp: &Warp, lane: usize, line: u32) -> Self {
-        Self { thread: warp.first + lane as u32, line, ordered: warp.ordered }
+    #[expect(clippy::cast_possible_truncation, reason = "a lane's index is below 32")]
+    pub(super) fn new(warp: &Warp, index: usize, line: u32) -> Self {
+        Self { thread: warp.first + index as u32, line, ordered: warp.ordered }
     }
 }
 
@@ -242,15 +242,15 @@ mod tests {
         shared
     }
 
-    fn races(outcome: Result<&mut [u8], Wrong>, with: u32) -> bool {
-        matches!(outcome, Err(Wrong::Race(Race { other, .. })) if other == with)
+    fn races(outcome: &Result<&mut [u8], Wrong>, with: u32) -> bool {
+        matches!(outcome, Err(Wrong::Race(Race { other, .. })) if *other == with)
     }
 
     #[test]
     fn a_barrier_orders_what_would_race() {
         let mut shared = shared();
         shared.touch(0, 4, Access::Write, by(0)).unwrap().copy_from_slice(&[1; 4]);
-        assert!(races(shared.touch(0, 4, Access::Read, by(1)), 0));
+        assert!(races(&shared.touch(0, 4, Access::Read, by(1)), 0));
         shared.barrier();
         assert_eq!(shared.touch(0, 4, Access::Read, by(1)).unwrap(), [1; 4]);
     }
@@ -262,7 +262,7 @@ mod tests {
         shared.barrier();
         shared.touch(0, 4, Access::Read, by(0)).unwrap();
         shared.touch(0, 4, Access::Read, by(1)).unwrap();
-        assert!(races(shared.touch(0, 4, Access::Write, by(0)), 1));
+        assert!(races(&shared.touch(0, 4, Access::Write, by(0)), 1));
     }
 
     #[test]
@@ -282,11 +282,11 @@ mod tests {
         shared.barrier();
         assert!(shared.touch(0, 4, Access::Atomic, by(1)).is_ok());
         assert!(shared.touch(0, 4, Access::Atomic, by(2)).is_ok());
-        assert!(races(shared.touch(0, 4, Access::Read, by(3)), 2));
+        assert!(races(&shared.touch(0, 4, Access::Read, by(3)), 2));
         shared.barrier();
         shared.touch(0, 4, Access::Write, by(1)).unwrap();
         shared.touch(0, 4, Access::Atomic, by(1)).unwrap();
-        assert!(races(shared.touch(0, 4, Access::Atomic, by(2)), 1));
+        assert!(races(&shared.touch(0, 4, Access::Atomic, by(2)), 1));
     }
 
     #[test]
@@ -294,10 +294,10 @@ mod tests {
         let mut shared = shared();
         shared.touch(0, 4, Access::Write, by(0)).unwrap();
         let ordered = shared.warp_barrier();
-        let mate = By { ordered, ..by(1) };
-        assert!(shared.touch(0, 4, Access::Read, mate).is_ok());
-        assert!(races(shared.touch(0, 4, Access::Read, by(32)), 0));
-        assert!(races(shared.touch(0, 4, Access::Write, By { ordered, ..by(2) }), 1));
+        let other = By { ordered, ..by(1) };
+        assert!(shared.touch(0, 4, Access::Read, other).is_ok());
+        assert!(races(&shared.touch(0, 4, Access::Read, by(32)), 0));
+        assert!(races(&shared.touch(0, 4, Access::Write, By { ordered, ..by(2) }), 1));
     }
 
     #[test]

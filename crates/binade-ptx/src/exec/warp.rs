@@ -14,8 +14,6 @@ pub(super) type Lanes = u32;
 #[derive(Debug)]
 pub(super) struct Warp {
     registers: Vec<Values>,
-    /// The registers as they are when a block begins.
-    fresh: Vec<Values>,
     /// Where lanes stand that are not in the group that runs.
     pub(super) at: [usize; LANES],
     /// Lanes that have a thread.
@@ -55,15 +53,13 @@ pub(super) fn set(predicate: &Values) -> Lanes {
 }
 
 impl Warp {
-    pub(super) fn new(fresh: Vec<Values>, first: u32, threads: u32) -> Self {
+    pub(super) fn new(registers: Vec<Values>, first: u32, threads: u32) -> Self {
         let exist = if threads >= 32 { Lanes::MAX } else { (1 << threads) - 1 };
-        let registers = fresh.clone();
-        Self { registers, fresh, at: [0; LANES], exist, exited: 0, waiting: 0, first, ordered: 0 }
+        Self { registers, at: [0; LANES], exist, exited: 0, waiting: 0, first, ordered: 0 }
     }
 
-    /// As new, for the next block.
+    /// For the next block. Registers keep what they hold: compilers write each before they read it, and there are too many to clear.
     pub(super) fn restart(&mut self) {
-        self.registers.copy_from_slice(&self.fresh);
         (self.at, self.exited, self.waiting, self.ordered) = ([0; LANES], 0, 0, 0);
     }
 

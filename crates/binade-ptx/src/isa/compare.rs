@@ -50,6 +50,12 @@ macro_rules! integers {
     };
 }
 
+macro_rules! is_nan {
+    ($of:ident, $a:ident, $b:ident) => {
+        ($of($a).is_nan() || $of($b).is_nan())
+    };
+}
+
 /// With a NaN those without `u` are false, `ne` too, and those with `u` true.
 macro_rules! floats {
     ($name:literal, $operands:ident, $of:ident) => {
@@ -60,14 +66,14 @@ macro_rules! floats {
             set!("le", $name, $operands, |a, b| $of(a) <= $of(b)),
             set!("gt", $name, $operands, |a, b| $of(a) > $of(b)),
             set!("ge", $name, $operands, |a, b| $of(a) >= $of(b)),
-            set!("equ", $name, $operands, |a, b| !($of(a) < $of(b) || $of(a) > $of(b))),
+            set!("equ", $name, $operands, |a, b| $of(a) == $of(b) || is_nan!($of, a, b)),
             set!("neu", $name, $operands, |a, b| $of(a) != $of(b)),
-            set!("ltu", $name, $operands, |a, b| !($of(a) >= $of(b))),
-            set!("leu", $name, $operands, |a, b| !($of(a) > $of(b))),
-            set!("gtu", $name, $operands, |a, b| !($of(a) <= $of(b))),
-            set!("geu", $name, $operands, |a, b| !($of(a) < $of(b))),
-            set!("num", $name, $operands, |a, b| !$of(a).is_nan() && !$of(b).is_nan()),
-            set!("nan", $name, $operands, |a, b| $of(a).is_nan() || $of(b).is_nan()),
+            set!("ltu", $name, $operands, |a, b| $of(a) < $of(b) || is_nan!($of, a, b)),
+            set!("leu", $name, $operands, |a, b| $of(a) <= $of(b) || is_nan!($of, a, b)),
+            set!("gtu", $name, $operands, |a, b| $of(a) > $of(b) || is_nan!($of, a, b)),
+            set!("geu", $name, $operands, |a, b| $of(a) >= $of(b) || is_nan!($of, a, b)),
+            set!("num", $name, $operands, |a, b| !is_nan!($of, a, b)),
+            set!("nan", $name, $operands, |a, b| is_nan!($of, a, b)),
         ]
     };
 }

@@ -1,1 +1,297 @@
-//! To come.
+//! Graphs: captured, not run; replayed on what memory holds then; and what CUDA forbids meanwhile.
+
+use std::{ptr::null_mut, sync::Arc};
+
+use cudarc::driver::{
+    CudaContext, CudaGraph, CudaStream, DriverError, result,
+    sys::{self, CUgraphInstantiate_flags, CUresult, CUstreamCaptureMode, CUstreamCaptureStatus},
+};
+
+use crate::{
+    kernels::{SCALE, function, scale},
+    process::alone,
+};
+
+const LOCAL: CUstreamCaptureMode = CUstreamCaptureMode::CU_STREAM_CAPTURE_MODE_THREAD_LOCAL;
+const GLOBAL: CUstreamCaptureMode = CUstreamCaptureMode::CU_STREAM_CAPTURE_MODE_GLOBAL;
+
+/// A context whose slices record no events of their own, and a stream.
+fn context() -> (Arc<CudaContext>, Arc<CudaStream>) {
+    let context = CudaContext::new(0).unwrap();
+    // SAFETY: the tests order their streams themselves.
+    unsafe { context.disable_event_tracking() };
+    let stream = context.new_stream().unwrap();
+    (context, stream)
+}
+
+fn end(stream: &Arc<CudaStream>) -> Result<Option<CudaGraph>, DriverError> {
+    stream.end_capture(CUgraphInstantiate_flags(0))
+}
+
+fn code<T>(outcome: Result<T, DriverError>) -> Option<CUresult> {
+    outcome.err().map(|error| error.0)
+}
+
+#[test]
+fn a_graph_runs_when_launched_and_reads_what_is_there_then() {
+    alone!({
+        let (context, stream) = context();
+        let function = function(&context, SCALE, "scale");
+        let mut x = stream.clone_htod(&[2.0_f32, 4.0]).unwrap();
+        let mut y = stream.alloc_zeros::<f32>(2).unwrap();
+        stream.begin_capture(GLOBAL).unwrap();
+        assert_eq!(
+            stream.capture_status().unwrap(),
+            CUstreamCaptureStatus::CU_STREAM_CAPTURE_STATUS_ACTIVE
+        );
+        scale(&stream, &function, &x, &mut y, 2).unwrap();
+        let graph = end(&stream).unwrap().unwrap();
+        assert_eq!(stream.clone_dtoh(&y).unwrap(), [0.0, 0.0]);
+        graph.upload().unwrap();
+        graph.launch().unwrap();
+        assert_eq!(stream.clone_dtoh(&y).unwrap(), [1.0, 2.0]);
+        stream.memcpy_htod(&[20.0_f32, 40.0], &mut x).unwrap();
+        graph.launch().unwrap();
+        assert_eq!(stream.clone_dtoh(&y).unwrap(), [10.0, 20.0]);
+    });
+}
+
+#[test]
+fn copies_and_fills_are_captured_and_host_memory_is_read_at_the_launch() {
+    alone!({
+        let (_context, stream) = context();
+        // SAFETY: all of it is written on the next line.
+        let mut from = unsafe { stream.context().alloc_pinned::<f32>(2) }.unwrap();
+        from.as_mut_slice().unwrap().copy_from_slice(&[1.0, 2.0]);
+        let mut x = stream.alloc_zeros::<f32>(2).unwrap();
+        let mut y = stream.alloc_zeros::<f32>(2).unwrap();
+        stream.synchronize().unwrap();
+        let pointer = from.as_ptr().unwrap();
+        stream.begin_capture(LOCAL).unwrap();
+        // SAFETY: the pinned memory lives to the end of the test, and nobody writes it while a graph runs.
+        let host = unsafe { std::slice::from_raw_parts(pointer, 2) };
+        stream.memcpy_htod(host, &mut x).unwrap();
+        stream.memcpy_dtod(&x, &mut y).unwrap();
+        stream.memset_zeros(&mut x).unwrap();
+        let graph = end(&stream).unwrap().unwrap();
+        from.as_mut_slice().unwrap().copy_from_slice(&[3.0, 4.0]);
+        graph.launch().unwrap();
+        assert_eq!(stream.clone_dtoh(&x).unwrap(), [0.0, 0.0]);
+        assert_eq!(stream.clone_dtoh(&y).unwrap(), [3.0, 4.0]);
+    });
+}
+
+#[test]
+fn memory_that_a_graph_takes_and_gives_back_is_there_at_each_launch() {
+    alone!({
+        let (context, stream) = context();
+        let function = function(&context, SCALE, "scale");
+        let x = stream.clone_htod(&[8.0_f32, 16.0]).unwrap();
+        let mut z = stream.alloc_zeros::<f32>(2).unwrap();
+        stream.synchronize().unwrap();
+        stream.begin_capture(LOCAL).unwrap();
+        let mut y = stream.alloc_zeros::<f32>(2).unwrap();
+        scale(&stream, &function, &x, &mut y, 2).unwrap();
+        scale(&stream, &function, &y, &mut z, 2).unwrap();
+        drop(y);
+        let graph = end(&stream).unwrap().unwrap();
+        for _ in 0..2 {
+            graph.launch().unwrap();
+            assert_eq!(stream.clone_dtoh(&z).unwrap(), [2.0, 4.0]);
+            stream.memset_zeros(&mut z).unwrap();
+        }
+        context.check_err().unwrap();
+    });
+}
+
+#[test]
+fn a_graph_tells_its_nodes() {
+    alone!({
+        let (context, stream) = context();
+        let function = function(&context, SCALE, "scale");
+        let x = stream.clone_htod(&[2.0_f32]).unwrap();
+        let mut y = stream.alloc_zeros::<f32>(1).unwrap();
+        stream.synchronize().unwrap();
+        stream.begin_capture(LOCAL).unwrap();
+        scale(&stream, &function, &x, &mut y, 1).unwrap();
+        stream.memcpy_dtod(&x, &mut y).unwrap();
+        stream.memset_zeros(&mut y).unwrap();
+        let graph = end(&stream).unwrap().unwrap();
+        let (mut nodes, mut count) = ([null_mut(); 8], 8);
+        let mut kind = sys::CUgraphNodeType::CU_GRAPH_NODE_TYPE_EMPTY;
+        // SAFETY: there is room for eight nodes, and a place for a kind.
+        let kinds = unsafe {
+            sys::cuGraphGetNodes(graph.cu_graph(), nodes.as_mut_ptr(), &raw mut count)
+                .result()
+                .unwrap();
+            nodes[..count]
+                .iter()
+                .map(|node| {
+                    sys::cuGraphNodeGetType(*node, &raw mut kind).result().unwrap();
+                    kind as u32
+                })
+                .collect::<Vec<_>>()
+        };
+        assert_eq!(kinds, [0, 1, 2], "a launch, a copy, a fill");
+    });
+}
+
+#[test]
+fn a_second_stream_is_drawn_in_by_an_event_and_must_come_back() {
+    alone!({
+        let (context, first) = context();
+        let second = context.new_stream().unwrap();
+        let function = function(&context, SCALE, "scale");
+        let x = first.clone_htod(&[2.0_f32]).unwrap();
+        let mut y = first.alloc_zeros::<f32>(1).unwrap();
+        first.synchronize().unwrap();
+
+        first.begin_capture(GLOBAL).unwrap();
+        second.join(&first).unwrap();
+        scale(&second, &function, &x, &mut y, 1).unwrap();
+        assert_eq!(code(end(&second)), Some(CUresult::CUDA_ERROR_STREAM_CAPTURE_UNMATCHED));
+        first.join(&second).unwrap();
+        let graph = end(&first).unwrap().unwrap();
+        graph.launch().unwrap();
+        assert_eq!(first.clone_dtoh(&y).unwrap(), [1.0]);
+
+        first.begin_capture(GLOBAL).unwrap();
+        second.join(&first).unwrap();
+        scale(&second, &function, &x, &mut y, 1).unwrap();
+        assert_eq!(code(end(&first)), Some(CUresult::CUDA_ERROR_STREAM_CAPTURE_UNJOINED));
+        second.synchronize().unwrap();
+    });
+}
+
+#[test]
+fn waiting_while_capturing_spoils_the_capture() {
+    alone!({
+        let (_context, stream) = context();
+        let mut x = stream.alloc_zeros::<f32>(1).unwrap();
+        stream.synchronize().unwrap();
+        stream.begin_capture(LOCAL).unwrap();
+        assert_eq!(
+            code(stream.synchronize()),
+            Some(CUresult::CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED)
+        );
+        assert_eq!(
+            code(stream.memset_zeros(&mut x)),
+            Some(CUresult::CUDA_ERROR_STREAM_CAPTURE_INVALIDATED)
+        );
+        assert_eq!(code(end(&stream)), Some(CUresult::CUDA_ERROR_STREAM_CAPTURE_INVALIDATED));
+        stream.synchronize().unwrap();
+        stream.begin_capture(LOCAL).unwrap();
+        stream.memset_zeros(&mut x).unwrap();
+        end(&stream).unwrap().unwrap().launch().unwrap();
+    });
+}
+
+#[test]
+fn an_event_from_outside_does_not_enter_a_capture() {
+    alone!({
+        let (_context, stream) = context();
+        let event = stream.record_event(None).unwrap();
+        stream.begin_capture(GLOBAL).unwrap();
+        assert_eq!(code(stream.wait(&event)), Some(CUresult::CUDA_ERROR_STREAM_CAPTURE_ISOLATION));
+        assert_eq!(code(end(&stream)), Some(CUresult::CUDA_ERROR_STREAM_CAPTURE_INVALIDATED));
+    });
+}
+
+#[test]
+fn a_captured_event_cannot_be_waited_for_on_the_host() {
+    alone!({
+        let (_context, stream) = context();
+        stream.begin_capture(GLOBAL).unwrap();
+        let event = stream.record_event(None).unwrap();
+        assert_eq!(code(event.synchronize()), Some(CUresult::CUDA_ERROR_CAPTURED_EVENT));
+        assert!(end(&stream).is_err());
+    });
+}
+
+#[test]
+fn memory_taken_elsewhere_spoils_a_global_capture_and_no_local_one() {
+    alone!({
+        let (context, stream) = context();
+        for (mode, expected) in
+            [(GLOBAL, Some(CUresult::CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED)), (LOCAL, None)]
+        {
+            stream.begin_capture(mode).unwrap();
+            let other = Arc::clone(&context);
+            let allocate = move || {
+                other.bind_to_thread().unwrap();
+                // SAFETY: the memory is not used.
+                unsafe { result::malloc_sync(4) }
+            };
+            assert_eq!(code(std::thread::spawn(allocate).join().unwrap()), expected);
+            assert_eq!(end(&stream).is_err(), expected.is_some());
+        }
+    });
+}
+
+#[test]
+fn a_thread_may_declare_that_it_disturbs_no_capture() {
+    alone!({
+        let (_context, stream) = context();
+        stream.begin_capture(CUstreamCaptureMode::CU_STREAM_CAPTURE_MODE_RELAXED).unwrap();
+        // SAFETY: the memory is not used, the mode is a place for a mode.
+        unsafe {
+            result::malloc_sync(4).unwrap();
+            end(&stream).unwrap();
+            let mut mode = CUstreamCaptureMode::CU_STREAM_CAPTURE_MODE_RELAXED;
+            sys::cuThreadExchangeStreamCaptureMode(&raw mut mode).result().unwrap();
+            assert_eq!(mode, GLOBAL);
+            stream.begin_capture(GLOBAL).unwrap();
+            result::malloc_sync(4).unwrap();
+        }
+        end(&stream).unwrap();
+    });
+}
+
+#[test]
+fn the_legacy_stream_cannot_capture_and_runs_beside_a_stream_that_does_not_block_it() {
+    alone!({
+        let (context, stream) = context();
+        let legacy = context.default_stream();
+        assert_eq!(
+            code(legacy.begin_capture(GLOBAL)),
+            Some(CUresult::CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED)
+        );
+        let mut x = legacy.alloc_zeros::<f32>(1).unwrap();
+        context.synchronize().unwrap();
+        stream.begin_capture(LOCAL).unwrap();
+        legacy.memset_zeros(&mut x).unwrap();
+        end(&stream).unwrap();
+    });
+}
+
+#[test]
+fn the_legacy_stream_cannot_work_beside_a_capturing_stream_that_blocks_it() {
+    alone!({
+        let (context, _) = context();
+        let (legacy, blocking) = (context.default_stream(), context.per_thread_stream());
+        let mut x = legacy.alloc_zeros::<f32>(1).unwrap();
+        context.synchronize().unwrap();
+        blocking.begin_capture(LOCAL).unwrap();
+        assert_eq!(
+            code(legacy.memset_zeros(&mut x)),
+            Some(CUresult::CUDA_ERROR_STREAM_CAPTURE_IMPLICIT)
+        );
+        assert_eq!(code(end(&blocking)), Some(CUresult::CUDA_ERROR_STREAM_CAPTURE_INVALIDATED));
+    });
+}
+
+#[test]
+fn a_fault_in_a_graph_is_the_contexts_and_not_the_launchs() {
+    alone!({
+        let (context, stream) = context();
+        let broken = function(&context, SCALE, "scale_off_by_one");
+        let x = stream.clone_htod(&[1.0_f32; 32]).unwrap();
+        let mut y = stream.alloc_zeros::<f32>(32).unwrap();
+        stream.synchronize().unwrap();
+        stream.begin_capture(LOCAL).unwrap();
+        scale(&stream, &broken, &x, &mut y, 32).unwrap();
+        let graph = end(&stream).unwrap().unwrap();
+        graph.launch().unwrap();
+        assert_eq!(code(stream.synchronize()), Some(CUresult::CUDA_ERROR_ILLEGAL_ADDRESS));
+    });
+}

@@ -1,6 +1,6 @@
 //! What a kernel does wrong shows as on a GPU: the launch succeeds, and nothing after it does.
 
-use cudarc::driver::{CudaContext, DriverError, sys::CUresult};
+use cudarc::driver::{CudaContext, DriverError, LaunchConfig, PushKernelArg, sys::CUresult};
 
 use crate::{
     abroad,
@@ -41,6 +41,25 @@ fn a_new_primary_context_has_no_fault() {
         drop((x, y, broken, stream, context));
         let context = CudaContext::new(0).unwrap();
         context.synchronize().unwrap();
+    });
+}
+
+#[test]
+fn a_misaligned_access_has_a_code_of_its_own() {
+    alone!({
+        let context = CudaContext::new(0).unwrap();
+        let stream = context.default_stream();
+        let right = function(&context, SCALE, "scale");
+        let x = stream.clone_htod(&[1.0_f32; 2]).unwrap().leak();
+        let config =
+            LaunchConfig { grid_dim: (1, 1, 1), block_dim: (1, 1, 1), shared_mem_bytes: 0 };
+        let mut launch = stream.launch_builder(&right);
+        let crooked = x + 1;
+        launch.arg(&crooked).arg(&x).arg(&1.0_f32).arg(&1_u32);
+        // SAFETY: the arguments are the entry's four parameters; that one is misaligned is what is tested.
+        unsafe { launch.launch(config) }.unwrap();
+        let error = stream.synchronize().unwrap_err();
+        assert_eq!(error, DriverError(CUresult::CUDA_ERROR_MISALIGNED_ADDRESS));
     });
 }
 

@@ -1,9 +1,11 @@
 //! Host code that knows nothing of the interpreter, cudarc's above all, on the library that stands in for the driver.
 //!
 //! Each test is a process of its own: a fault stays in its context for good, and the loader looks at a process's start only.
+#![cfg(target_os = "linux")]
 
 mod abroad;
 mod capture;
+mod contexts;
 mod coverage;
 mod device;
 mod faults;

@@ -1,1 +1,117 @@
-//! To come.
+//! Device memory through cudarc, and what its results layer asks beyond.
+
+use cudarc::driver::{
+    CudaContext, DriverError, result,
+    sys::{self, CUresult},
+};
+
+use crate::process::alone;
+
+#[test]
+fn fresh_memory_is_full_of_nan() {
+    alone!({
+        let stream = CudaContext::new(0).unwrap().default_stream();
+        // SAFETY: not set on purpose; every pattern is an `f32`.
+        let x = unsafe { stream.alloc::<f32>(5) }.unwrap();
+        assert!(stream.clone_dtoh(&x).unwrap().iter().all(|x| x.is_nan()));
+    });
+}
+
+#[test]
+fn copies_arrive_and_zeros_are_zeros() {
+    alone!({
+        let stream = CudaContext::new(0).unwrap().default_stream();
+        let mut x = stream.clone_htod(&[1_u16, 2, 3]).unwrap();
+        let y = stream.clone_dtod(&x).unwrap();
+        stream.memset_zeros(&mut x).unwrap();
+        assert_eq!(stream.clone_dtoh(&x).unwrap(), [0, 0, 0]);
+        assert_eq!(stream.clone_dtoh(&y.slice(1..)).unwrap(), [2, 3]);
+    });
+}
+
+#[test]
+fn a_copy_beyond_an_allocation_is_refused_whole() {
+    let told = alone!({
+        let context = CudaContext::new(0).unwrap();
+        let stream = context.default_stream();
+        let x = stream.clone_htod(&[7_u8; 16]).unwrap();
+        let pointer = x.leak();
+        let invalid = Err(DriverError(CUresult::CUDA_ERROR_INVALID_VALUE));
+        // SAFETY: the driver checks the device's side, which is what is tested; the host's slices are whole.
+        unsafe {
+            assert_eq!(result::memcpy_htod_sync(pointer, &[1_u8; 17]), invalid);
+            assert_eq!(result::memcpy_dtoh_sync(&mut [0_u8; 2], pointer + 15), invalid);
+            assert_eq!(result::memset_d8_sync(pointer + 1, 0, 16), invalid);
+            assert_eq!(result::memcpy_dtod_sync(pointer, pointer + 1, 16), invalid);
+            assert_eq!(result::memcpy_htod_sync(0x1234, &[1_u8]), invalid);
+            let mut values = [0_u8; 16];
+            result::memcpy_dtoh_sync(&mut values, pointer).unwrap();
+            assert_eq!(values, [7; 16]);
+            assert_eq!(result::free_sync(pointer + 1), invalid);
+            result::free_sync(pointer).unwrap();
+            assert_eq!(result::free_sync(pointer), invalid);
+        }
+        context.synchronize().unwrap();
+    });
+    assert!(told.is_none_or(|told| told.contains("17 bytes at 0x")));
+}
+
+#[test]
+fn pinned_memory_is_the_hosts_to_use() {
+    alone!({
+        let context = CudaContext::new(0).unwrap();
+        let stream = context.default_stream();
+        // SAFETY: written before it is read.
+        let mut pinned = unsafe { context.alloc_pinned::<u32>(1000) }.unwrap();
+        pinned.as_mut_slice().unwrap().fill(5);
+        let x = stream.clone_htod(&pinned).unwrap();
+        assert_eq!(stream.clone_dtoh(&x).unwrap(), [5; 1000]);
+        drop(pinned);
+        context.check_err().unwrap();
+    });
+}
+
+#[test]
+fn memory_in_use_is_counted() {
+    alone!({
+        let context = CudaContext::new(0).unwrap();
+        let stream = context.default_stream();
+        let (free, total) = context.mem_get_info().unwrap();
+        assert_eq!(total, context.total_mem().unwrap());
+        let x = stream.alloc_zeros::<u8>(4 << 20).unwrap();
+        assert!(context.mem_get_info().unwrap().0 <= free - (4 << 20));
+        drop(x);
+        // SAFETY: the memory is never used.
+        let error = unsafe { stream.alloc::<u8>(total + 1) }.unwrap_err();
+        assert_eq!(error, DriverError(CUresult::CUDA_ERROR_OUT_OF_MEMORY));
+    });
+}
+
+#[test]
+fn a_pool_gives_memory_and_counts_it() {
+    alone!({
+        let context = CudaContext::new(0).unwrap();
+        let stream = context.new_stream().unwrap();
+        let used = sys::CUmemPool_attribute::CU_MEMPOOL_ATTR_USED_MEM_CURRENT;
+        let keep = sys::CUmemPool_attribute::CU_MEMPOOL_ATTR_RELEASE_THRESHOLD;
+        // SAFETY: the pool is the device's, the values are of the attributes' type, the memory is freed once.
+        unsafe {
+            let pool = result::device::get_default_mem_pool(context.cu_device()).unwrap();
+            let mut value = u64::MAX;
+            let place = (&raw mut value).cast();
+            sys::cuMemPoolSetAttribute(pool, keep, place).result().unwrap();
+            let mut pointer = 0;
+            sys::cuMemAllocFromPoolAsync(&raw mut pointer, 256, pool, stream.cu_stream())
+                .result()
+                .unwrap();
+            sys::cuMemPoolGetAttribute(pool, used, place).result().unwrap();
+            assert!(value >= 256);
+            result::free_async(pointer, stream.cu_stream()).unwrap();
+            stream.synchronize().unwrap();
+            sys::cuMemPoolGetAttribute(pool, used, place).result().unwrap();
+            assert_eq!(value, 0);
+            sys::cuMemPoolGetAttribute(pool, keep, place).result().unwrap();
+            assert_eq!(value, u64::MAX);
+        }
+    });
+}

@@ -30,20 +30,26 @@ fn start(name: &str, vars: &[(&str, &str)]) -> Output {
     let mut command = Command::new(env::current_exe().unwrap());
     command.args(["--exact", name, "--nocapture", "--test-threads=1"]);
     command.env("LD_LIBRARY_PATH", folder()).env(INSIDE, "1");
-    command.env_remove("BINADE_PTX_CC").env_remove("BINADE_PTX_COVERAGE");
+    command.env_remove("BINADE_PTX_CC");
     command.envs(vars.iter().copied()).output().unwrap()
 }
 
-/// A folder with the library under the driver's name. Not one that cargo puts on library paths.
+/// A folder with the library of this build under the driver's names: cudarc looks for `libcuda.so` first, everywhere, and would
+/// find that of a machine with a GPU. Such a name must not lie in cargo's own folders, where others would find it.
 fn folder() -> PathBuf {
     static FOLDER: OnceLock<PathBuf> = OnceLock::new();
     let make = || {
         // Cargo builds the package's library, in all its crate types, beside its tests.
-        let library = env::current_exe().unwrap().with_file_name("libbinade_ptx.so");
+        let program = env::current_exe().unwrap();
+        let library = program.with_file_name("libbinade_ptx.so");
         assert!(library.is_file(), "{} is not there", library.display());
-        let folder = env::temp_dir().join(format!("binade-ptx-driver-{}", std::process::id()));
+        let folder = env::temp_dir().join("binade-ptx").join(program.file_name().unwrap());
         fs::create_dir_all(&folder).unwrap();
-        symlink(library, folder.join("libcuda.so.1")).unwrap();
+        for name in ["libcuda.so", "libcuda.so.1"] {
+            let link = folder.join(std::process::id().to_string());
+            symlink(&library, &link).unwrap();
+            fs::rename(link, folder.join(name)).unwrap();
+        }
         folder
     };
     FOLDER.get_or_init(make).clone()

@@ -1,1 +1,86 @@
-//! To come.
+//! Streams and events outside of captures.
+
+use std::sync::{
+    Arc,
+    atomic::{AtomicU32, Ordering},
+};
+
+use cudarc::driver::{CudaContext, sys::CUevent_flags};
+
+use crate::{
+    kernels::{SCALE, function, scale},
+    process::alone,
+};
+
+#[test]
+fn two_streams_work_in_the_order_of_their_calls_and_wait_for_each_other() {
+    alone!({
+        let context = CudaContext::new(0).unwrap();
+        let (first, second) = (context.new_stream().unwrap(), context.new_stream().unwrap());
+        let function = function(&context, SCALE, "scale");
+        let x = first.clone_htod(&[4.0_f32, 8.0]).unwrap();
+        let (mut y, mut z) = (first.alloc_zeros(2).unwrap(), second.alloc_zeros::<f32>(2).unwrap());
+        scale(&first, &function, &x, &mut y, 2).unwrap();
+        second.join(&first).unwrap();
+        scale(&second, &function, &y, &mut z, 2).unwrap();
+        assert_eq!(second.clone_dtoh(&z).unwrap(), [1.0, 2.0]);
+        first.synchronize().unwrap();
+    });
+}
+
+#[test]
+fn events_tell_the_time_between_them_and_whether_they_are_past() {
+    alone!({
+        let context = CudaContext::new(0).unwrap();
+        let stream = context.new_stream().unwrap();
+        let timed = Some(CUevent_flags::CU_EVENT_DEFAULT);
+        let before = stream.record_event(timed).unwrap();
+        std::thread::sleep(std::time::Duration::from_millis(5));
+        let after = stream.record_event(timed).unwrap();
+        after.synchronize().unwrap();
+        assert!(before.is_complete() && after.is_complete());
+        assert!(before.elapsed_ms(&after).unwrap() >= 5.0);
+        let untimed = stream.record_event(None).unwrap();
+        assert!(before.elapsed_ms(&untimed).is_err());
+    });
+}
+
+#[test]
+fn a_thread_has_a_default_stream_of_its_own() {
+    alone!({
+        let context = CudaContext::new(0).unwrap();
+        let mine = context.per_thread_stream();
+        let x = mine.clone_htod(&[1.0_f32]).unwrap();
+        let other = Arc::clone(&context);
+        let theirs = move || other.per_thread_stream().clone_dtoh(&x).unwrap();
+        assert_eq!(std::thread::spawn(theirs).join().unwrap(), [1.0]);
+    });
+}
+
+static CALLS: AtomicU32 = AtomicU32::new(0);
+
+#[test]
+fn a_host_function_is_called_in_order_and_cannot_call_back() {
+    unsafe extern "C" fn called(_: *mut std::ffi::c_void) {
+        // Without a context of its own the thread may not ask for one here.
+        assert!(cudarc::driver::result::mem_get_info().is_err());
+        CALLS.fetch_add(1, Ordering::Relaxed);
+    }
+    alone!({
+        let context = CudaContext::new(0).unwrap();
+        let stream = context.new_stream().unwrap();
+        // SAFETY: the function takes any argument, from any thread.
+        let launch = || unsafe {
+            cudarc::driver::result::stream::launch_host_function(
+                stream.cu_stream(),
+                called,
+                std::ptr::null_mut(),
+            )
+        };
+        launch().unwrap();
+        launch().unwrap();
+        stream.synchronize().unwrap();
+        assert_eq!(CALLS.load(Ordering::Relaxed), 2);
+        context.synchronize().unwrap();
+    });
+}

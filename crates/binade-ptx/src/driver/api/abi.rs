@@ -16,7 +16,7 @@ use crate::driver::{
 #[repr(transparent)]
 pub(super) struct Out<T>(*mut T);
 
-impl<T> Out<T> {
+impl<T: Copy> Out<T> {
     pub(super) fn set(self, value: T) -> Result {
         if self.0.is_null() {
             return Err(Code::InvalidValue);
@@ -24,6 +24,15 @@ impl<T> Out<T> {
         // SAFETY: not null, so by the caller's promise it points to a place for a `T`; whether that is aligned, C leaves to the
         // caller, so the write does not depend on it.
         unsafe { self.0.write_unaligned(value) };
+        Ok(())
+    }
+
+    /// As many results as there are, one behind the other.
+    pub(super) fn set_all(self, values: &[T]) -> Result {
+        for (index, value) in values.iter().enumerate() {
+            // The caller promised room for all, so the place stays inside; null stays null until `set` refuses it.
+            Self(self.0.wrapping_add(index)).set(*value)?;
+        }
         Ok(())
     }
 
@@ -35,7 +44,8 @@ impl<T> Out<T> {
         }
     }
 
-    pub(super) fn is_wanted(self) -> bool {
+    /// Whether it is not null.
+    pub(super) fn wanted(self) -> bool {
         !self.0.is_null()
     }
 }
@@ -44,7 +54,7 @@ impl Out<c_char> {
     /// Copies text with its closing 0, cut to `length` bytes, the last of which is 0 whatever is cut.
     pub(super) fn text(self, text: &CStr, length: c_int) -> Result {
         let room = usize::try_from(length).ok().filter(|room| *room > 0);
-        let room = room.filter(|_| self.is_wanted()).ok_or(Code::InvalidValue)?;
+        let room = room.filter(|_| self.wanted()).ok_or(Code::InvalidValue)?;
         let bytes = text.to_bytes();
         let bytes = &bytes[..bytes.len().min(room - 1)];
         // SAFETY: not null, so by the caller's promise `length` bytes are writable there; the text was cut to one less.
@@ -62,7 +72,8 @@ impl Out<c_char> {
 pub(super) struct In<T>(*const T);
 
 impl<T: Copy> In<T> {
-    pub(super) fn is_given(self) -> bool {
+    /// Whether it is not null.
+    pub(super) fn given(self) -> bool {
         !self.0.is_null()
     }
 
@@ -75,18 +86,18 @@ impl<T: Copy> In<T> {
     }
 }
 
-/// A pointer to a value whose type another argument tells.
+/// A pointer to a value that is read and written, or whose type another argument tells.
 #[derive(Clone, Copy, Debug)]
 #[repr(transparent)]
 pub(super) struct Untyped(*mut c_void);
 
 impl Untyped {
-    /// As the type that the other argument says.
+    /// As a place for the type that the call says.
     pub(super) fn as_out<T>(self) -> Out<T> {
         Out(self.0.cast())
     }
 
-    /// As the type that the other argument says.
+    /// As a value of the type that the call says.
     pub(super) fn as_in<T>(self) -> In<T> {
         In(self.0.cast_const().cast())
     }
@@ -142,7 +153,7 @@ impl Arguments {
             // SAFETY: not null, so by the caller's promise there is a pointer for each parameter of the kernel.
             let argument = unsafe { self.0.add(index).read() };
             let argument = Host(argument.cast_mut()).span(bytes)?;
-            block[offset..offset + bytes].copy_from_slice(&argument.read());
+            argument.read(&mut block[offset..offset + bytes]);
         }
         Ok(block)
     }

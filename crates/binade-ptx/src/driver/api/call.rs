@@ -12,24 +12,25 @@ use std::{
 
 use crate::driver::{
     code::{Code, Result},
-    state::{Configuration, Driver, in_host_function},
+    state::{Configuration, Driver, in_host_function, tell},
 };
 
 /// The driver, once `cuInit` made it.
 static DRIVER: Mutex<Option<Driver>> = Mutex::new(None);
 
-/// A panic in one call says nothing about the tables that others use: they change only when a call succeeds.
-fn lock() -> MutexGuard<'static, Option<Driver>> {
-    DRIVER.lock().unwrap_or_else(PoisonError::into_inner)
+/// Waits until no other thread is in a call.
+fn lock() -> Result<MutexGuard<'static, Option<Driver>>> {
+    // The driver is calling this thread's function and holds the lock: CUDA forbids to call back, and waiting would be for ever.
+    if in_host_function() {
+        return Err(Code::NotPermitted);
+    }
+    // After a panic there is nothing better to do than to go on with what the tables hold.
+    Ok(DRIVER.lock().unwrap_or_else(PoisonError::into_inner))
 }
 
 /// Runs one call that needs the driver.
 pub(super) fn call(name: &str, work: impl FnOnce(&mut Driver) -> Result) -> c_int {
-    // Checked before the lock, which the thread holds in that case.
-    if in_host_function() {
-        return Code::NotPermitted as c_int;
-    }
-    guarded(name, || work(lock().as_mut().ok_or(Code::NotInitialized)?))
+    guarded(name, || work(lock()?.as_mut().ok_or(Code::NotInitialized)?))
 }
 
 /// Runs what must not panic into C.
@@ -39,7 +40,7 @@ pub(super) fn guarded(name: &str, work: impl FnOnce() -> Result) -> c_int {
         Ok(Ok(())) => 0,
         Ok(Err(code)) => code as c_int,
         Err(_) => {
-            eprintln!("binade-ptx: a panic in {name}, which is a bug of the interpreter");
+            tell(format_args!("a panic in {name}, which is a bug of the interpreter"));
             Code::Unknown as c_int
         }
     }
@@ -47,12 +48,12 @@ pub(super) fn guarded(name: &str, work: impl FnOnce() -> Result) -> c_int {
 
 /// Makes the driver as the environment says, unless it is there.
 pub(super) fn initialize() -> Result {
-    let value = env::var("BINADE_PTX_CC").ok();
+    let value = env::var_os("BINADE_PTX_CC").map(|value| value.to_string_lossy().into_owned());
     let capability = Configuration::capability(value.as_deref()).map_err(|message| {
-        eprintln!("binade-ptx: {message}");
+        tell(message);
         Code::InvalidValue
     })?;
-    let mut driver = lock();
+    let mut driver = lock()?;
     if driver.is_none() {
         *driver = Some(Driver::new(capability));
         if env::var_os("BINADE_PTX_COVERAGE").is_some() {
@@ -64,7 +65,8 @@ pub(super) fn initialize() -> Result {
 
 /// What the last faulty kernel did.
 pub(super) fn last_report() -> String {
-    lock().as_ref().map_or_else(String::new, |driver| driver.last_report().to_owned())
+    let report = |driver: &Driver| driver.last_report().to_owned();
+    lock().ok().and_then(|driver| driver.as_ref().map(report)).unwrap_or_default()
 }
 
 fn write_coverage_at_exit() {
@@ -86,7 +88,7 @@ extern "C" fn write_coverage() {
         let written =
             fs::create_dir_all(&folder).and_then(|()| fs::write(&file, driver.coverage()));
         if let Err(error) = written {
-            eprintln!("binade-ptx: {}: {error}", file.display());
+            tell(format_args!("{}: {error}", file.display()));
         }
         Ok(())
     });

@@ -1,8 +1,11 @@
 //! Graphs.
 
-use std::ffi::c_uint;
+use std::ffi::{c_int, c_uint};
 
-use super::{abi::Out, call::api};
+use super::{
+    abi::{Out, Untyped},
+    call::api,
+};
 use crate::driver::{code::Code, state::Handle};
 
 api! {
@@ -17,12 +20,19 @@ api! {
         copy.set(driver.clone_graph(graph)?)
     }
 
-    /// The number of nodes; the nodes themselves are not handed out.
-    fn cuGraphGetNodes(driver, graph: Handle, nodes: Out<Handle>, count: Out<usize>) {
-        if nodes.is_wanted() {
-            return Err(Code::NotSupported);
+    /// As many nodes as there is room for, or their number where none are asked for.
+    fn cuGraphGetNodes(driver, graph: Handle, nodes: Out<Handle>, count: Untyped) {
+        let all = driver.graph_nodes(graph)?;
+        let room = if nodes.wanted() { count.as_in().get()? } else { all.len() };
+        let given = &all[..all.len().min(room)];
+        if nodes.wanted() {
+            nodes.set_all(given)?;
         }
-        count.set(driver.graph_nodes(graph)?)
+        count.as_out().set(given.len())
+    }
+
+    fn cuGraphNodeGetType(driver, node: Handle, kind: Out<c_int>) {
+        kind.set(driver.node_type(node)?)
     }
 
     fn cuGraphDestroy(driver, graph: Handle) {

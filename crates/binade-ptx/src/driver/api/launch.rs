@@ -32,7 +32,7 @@ fn launch(
     arguments: Arguments,
     extra: In<u64>,
 ) -> Result {
-    if extra.is_given() {
+    if extra.given() {
         return Err(Code::NotSupported);
     }
     let params = arguments.block(&driver.parameters(function)?)?;

@@ -1,9 +1,8 @@
 //! Modules and functions.
 
 use std::{
-    ffi::{OsStr, c_int, c_uint},
+    ffi::{c_int, c_uint},
     fs,
-    os::unix::ffi::OsStrExt,
 };
 
 use super::{
@@ -14,8 +13,8 @@ use crate::driver::{code::Code, state::Handle};
 
 api! {
     fn cuModuleLoad(driver, module: Out<Handle>, path: Text) {
-        let path = path.bytes()?;
-        let image = fs::read(OsStr::from_bytes(&path)).map_err(|_| Code::FileNotFound)?;
+        let path = String::from_utf8_lossy(&path.bytes()?).into_owned();
+        let image = fs::read(path).map_err(|_| Code::FileNotFound)?;
         module.set(driver.load(&image)?)
     }
 

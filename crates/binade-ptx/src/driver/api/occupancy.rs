@@ -5,13 +5,13 @@ use std::ffi::{c_int, c_uint};
 use super::{abi::Out, call::api};
 use crate::driver::{
     code::{Code, Result},
-    state::{Driver, Handle},
+    state::{Driver, Handle, while_in_host_function},
 };
 
-/// `CUoccupancyB2DSize`: dynamic shared memory by block size. A caller's own is not called.
+/// `CUoccupancyB2DSize`: dynamic shared memory by block size.
 type BySize = Option<extern "C" fn(c_int) -> usize>;
 
-#[expect(clippy::cast_possible_wrap, reason = "a few blocks, and at most 1024 threads")]
+#[expect(clippy::cast_possible_wrap, reason = "few blocks, and at most 1024 threads")]
 fn best(
     driver: &Driver,
     (grid, block): (Out<c_int>, Out<c_int>),
@@ -19,11 +19,12 @@ fn best(
     by_size: BySize,
     (shared, most): (usize, c_int),
 ) -> Result {
-    if by_size.is_some() {
-        return Err(Code::NotSupported);
-    }
     let most = u32::try_from(most).map_err(|_| Code::InvalidValue)?;
-    let (blocks, threads) = driver.best_block(function, shared, most)?;
+    let wanted = |threads: u32| match by_size {
+        Some(by_size) => while_in_host_function(|| by_size(threads as c_int)),
+        None => shared,
+    };
+    let (blocks, threads) = driver.best_block(function, wanted, most)?;
     grid.set(blocks as c_int)?;
     block.set(threads as c_int)
 }

@@ -3,7 +3,7 @@
 use std::ffi::{c_int, c_uint, c_void};
 
 use super::{
-    abi::{In, Out},
+    abi::{Out, Untyped},
     call::api,
 };
 use crate::driver::{
@@ -131,8 +131,8 @@ api! {
         Ok(())
     }
 
-    fn cuThreadExchangeStreamCaptureMode(_driver, mode: Out<c_uint>, now: In<c_uint>) {
-        let wanted = CaptureMode::from_number(now.get()?)?;
-        mode.set(Driver::exchange_mode(wanted) as c_uint)
+    fn cuThreadExchangeStreamCaptureMode(_driver, mode: Untyped) {
+        let wanted = CaptureMode::from_number(mode.as_in().get()?)?;
+        mode.as_out().set(Driver::exchange_mode(wanted) as c_uint)
     }
 }

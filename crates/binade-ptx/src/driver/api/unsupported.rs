@@ -16,7 +16,8 @@ macro_rules! unsupported {
 
 unsupported! {
     // Memory that host and device share, memory of other programs and of other devices.
-    cuMemAllocManaged cuMemAdvise_v2 cuMemPrefetchAsync_v2 cuStreamAttachMemAsync
+    cuMemAllocManaged cuMemAdvise cuMemAdvise_v2 cuMemPrefetchAsync cuMemPrefetchAsync_v2
+    cuStreamAttachMemAsync
     cuMemHostGetDevicePointer_v2 cuPointerGetAttributes cuPointerSetAttribute
     cuImportExternalMemory cuDestroyExternalMemory cuExternalMemoryGetMappedBuffer
     cuIpcGetMemHandle cuIpcOpenMemHandle_v2 cuIpcCloseMemHandle
@@ -36,7 +37,7 @@ unsupported! {
     cuGraphAddKernelNode_v2 cuGraphAddMemcpyNode cuGraphAddMemsetNode cuGraphAddHostNode
     cuGraphAddEmptyNode cuGraphAddEventRecordNode cuGraphAddEventWaitNode
     cuGraphAddMemAllocNode cuGraphAddMemFreeNode cuGraphAddChildGraphNode
-    cuGraphNodeGetType cuGraphGetRootNodes cuGraphGetEdges cuGraphExecUpdate_v2
+    cuGraphGetRootNodes cuGraphGetEdges cuGraphExecUpdate_v2
     cuGraphInstantiateWithParams cuGraphExecKernelNodeSetParams_v2 cuGraphDebugDotPrint
     cuDeviceGraphMemTrim cuStreamBeginCaptureToGraph cuStreamUpdateCaptureDependencies_v2
     // Streams that wait for memory, and callbacks in an older form than host functions.

@@ -61,9 +61,7 @@ impl Driver {
 /// The same, done.
 impl Driver {
     pub(super) fn upload(&mut self, to: u64, from: &HostSpan) -> Result {
-        // Looked up before the host's memory is touched: a wrong length is wrong on both sides.
-        let memory = self.gpu.bytes(DevicePtr::at(to), from.bytes()).map_err(outside)?;
-        memory.copy_from_slice(&from.read());
+        from.read(self.gpu.bytes(DevicePtr::at(to), from.bytes()).map_err(outside)?);
         Ok(())
     }
 
@@ -85,7 +83,6 @@ impl Driver {
     }
 }
 
-#[expect(clippy::needless_pass_by_value, reason = "the shape that `map_err` takes")]
 fn outside(error: MemoryError) -> Code {
     tell(error);
     Code::InvalidValue

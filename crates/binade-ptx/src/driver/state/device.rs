@@ -70,11 +70,10 @@ impl Driver {
             5 | 11 => i32::MAX,                // a grid's x; pitch
             6 | 7 => 65_535,                   // a grid's y and z
             8 => 48 << 10,                     // shared memory of a block
-            9 => 64 << 10,                     // constant memory
             10 => 32,                          // lanes of a warp
-            12 | 82 => 65_536,                 // registers of a block, of a multiprocessor
-            13 | 36 => 1_000_000,              // clocks, in kHz
-            14 => 512,                         // alignment of textures
+            9 | 12 | 82 => 64 << 10, // constant memory; registers of a block, of a multiprocessor
+            13 | 36 => 1_000_000,    // clocks, in kHz
+            14 => 512,               // alignment of textures
             15 | 31 | 40 | 41 | 78 | 115 => 1, // overlap, streams, unified addresses, priorities, pools
             16 => MULTIPROCESSORS as i32,
             37 => 256,     // bits of the memory's bus

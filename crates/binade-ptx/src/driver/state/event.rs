@@ -51,12 +51,11 @@ impl Driver {
         if self.streams.get(stream)?.context != context {
             return Err(Code::InvalidHandle);
         }
-        let recorded = match self.streams.get(stream)?.capture {
-            Some(capture) => Recorded::Captured(capture, self.clock(capture, stream)?),
-            None => {
-                self.refuse_implicit(stream)?;
-                Recorded::At(Instant::now())
-            }
+        let recorded = if let Some(capture) = self.streams.get(stream)?.capture {
+            Recorded::Captured(capture, self.clock(capture, stream)?)
+        } else {
+            self.refuse_implicit(stream)?;
+            Recorded::At(Instant::now())
         };
         self.events.get_mut(event)?.recorded = recorded;
         Ok(())
@@ -69,12 +68,13 @@ impl Driver {
         let capturing = self.streams.get(stream)?.capture;
         match (recorded, capturing) {
             (Recorded::Captured(capture, clock), _) => self.join(stream, capture, &clock),
-            // An event from outside. Never recorded counts as that too: which of the two it is may depend on the run.
-            (_, Some(capture)) => {
+            // An event of work outside the capture.
+            (Recorded::At(_), Some(capture)) => {
                 self.invalidate(capture);
                 Err(Code::CaptureIsolation)
             }
-            (_, None) => Ok(()),
+            // "If cuEventRecord() has not been called on hEvent, this call […] is a functional no-op" (CUDA driver API).
+            (Recorded::At(_), None) | (Recorded::Never, _) => Ok(()),
         }
     }
 

@@ -34,6 +34,9 @@ pub(super) struct Runnable {
     frees: bool,
 }
 
+/// The bits of a node's handle below its number, which are its graph's.
+const NODE: u32 = 48;
+
 /// `CUDA_GRAPH_INSTANTIATE_FLAG_AUTO_FREE_ON_LAUNCH`.
 const AUTO_FREE: u64 = 1;
 /// `CUDA_GRAPH_INSTANTIATE_FLAG_DEVICE_LAUNCH`.
@@ -51,8 +54,26 @@ impl Driver {
         Ok(self.graphs.insert(Graph { nodes }))
     }
 
-    pub(in crate::driver) fn graph_nodes(&self, graph: Handle) -> Result<usize> {
-        Ok(self.graphs.get(graph)?.nodes.len())
+    /// A handle for each node: the graph's, with the node's number from 1 above it.
+    pub(in crate::driver) fn graph_nodes(&self, graph: Handle) -> Result<Vec<Handle>> {
+        let count = self.graphs.get(graph)?.nodes.len() as u64;
+        Ok((1..=count).map(|number| number << NODE | graph).collect())
+    }
+
+    /// `CUgraphNodeType`.
+    pub(in crate::driver) fn node_type(&self, node: Handle) -> Result<i32> {
+        let nodes = &self.graphs.get(node & ((1 << NODE) - 1))?.nodes;
+        let index = usize::try_from(node >> NODE).ok().and_then(|number| number.checked_sub(1));
+        let node = index.and_then(|index| nodes.get(index)).ok_or(Code::InvalidHandle)?;
+        Ok(match node {
+            Node::Launch(_) => 0,
+            Node::Upload { .. } | Node::Download { .. } | Node::Copy { .. } => 1,
+            Node::Fill { .. } => 2,
+            Node::Host(_) => 3,
+            Node::Graph(_) => 4,
+            Node::Allocate { .. } => 10,
+            Node::Free { .. } => 11,
+        })
     }
 
     pub(in crate::driver) fn destroy_graph(&mut self, graph: Handle) -> Result {

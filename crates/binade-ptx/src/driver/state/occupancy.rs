@@ -22,16 +22,25 @@ impl Driver {
         Ok(by_threads.min(by_shared).min(limits.blocks))
     }
 
-    /// Blocks that fill the device, and threads of each, with at most `most` threads a block (0: no such limit).
+    /// Blocks that fill the device, and threads of each, with at most `most` threads a block (0: no such limit), where a block of so
+    /// many threads wants so much dynamic shared memory.
     pub(in crate::driver) fn best_block(
         &self,
         function: Handle,
-        dynamic_shared: usize,
+        dynamic_shared: impl Fn(u32) -> usize,
         most: u32,
     ) -> Result<(u32, u32)> {
-        let threads = if most == 0 { 1024 } else { most.min(1024) };
-        let blocks = self.blocks_that_fit(function, threads, dynamic_shared)?;
-        Ok((blocks * MULTIPROCESSORS, threads))
+        let most = if most == 0 { 1024 } else { most.min(1024) };
+        let mut best = (0, 0);
+        // The largest first: of equals it stays.
+        for warps in (1..=most.div_ceil(32)).rev() {
+            let threads = (warps * 32).min(most);
+            let blocks = self.blocks_that_fit(function, threads, dynamic_shared(threads))?;
+            if blocks * threads > best.0 * best.1 {
+                best = (blocks, threads);
+            }
+        }
+        Ok((best.0 * MULTIPROCESSORS, best.1))
     }
 
     /// Dynamic shared memory that is left to each of `blocks` on a multiprocessor.

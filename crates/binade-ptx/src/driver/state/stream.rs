@@ -146,7 +146,9 @@ impl Driver {
         let here = |stream: &&Stream| stream.context == context;
         let streams = self.streams.iter().map(|(_, stream)| stream).filter(here);
         let captures: Vec<Handle> = streams.filter_map(|stream| stream.capture).collect();
-        captures.iter().for_each(|capture| self.invalidate(*capture));
+        for capture in &captures {
+            self.invalidate(*capture);
+        }
         if captures.is_empty() { Ok(()) } else { Err(Code::CaptureUnsupported) }
     }
 

@@ -13,23 +13,26 @@ thread_local! {
 }
 
 pub(super) fn context() -> Option<Handle> {
-    CONTEXTS.with_borrow(|contexts| contexts.last().copied().flatten())
+    // A thread that is ending has none; destructors of what it owned may still call.
+    let last = CONTEXTS.try_with(|contexts| contexts.borrow().last().copied().flatten());
+    last.ok().flatten()
 }
 
 pub(super) fn set_context(context: Option<Handle>) {
-    CONTEXTS.with_borrow_mut(|contexts| {
+    let _ = CONTEXTS.try_with(|contexts| {
+        let mut contexts = contexts.borrow_mut();
         contexts.pop();
         contexts.push(context);
     });
 }
 
 pub(super) fn push_context(context: Handle) {
-    CONTEXTS.with_borrow_mut(|contexts| contexts.push(Some(context)));
+    let _ = CONTEXTS.try_with(|contexts| contexts.borrow_mut().push(Some(context)));
 }
 
 pub(super) fn pop_context() -> Result<Handle> {
-    let popped = CONTEXTS.with_borrow_mut(Vec::pop);
-    popped.flatten().ok_or(Code::InvalidContext)
+    let popped = CONTEXTS.try_with(|contexts| contexts.borrow_mut().pop());
+    popped.ok().flatten().flatten().ok_or(Code::InvalidContext)
 }
 
 pub(super) fn mode() -> Mode {
@@ -46,8 +49,9 @@ pub(in crate::driver) fn in_host_function() -> bool {
     IN_HOST_FUNCTION.get()
 }
 
-pub(in crate::driver) fn while_in_host_function(work: impl FnOnce()) {
+pub(in crate::driver) fn while_in_host_function<R>(work: impl FnOnce() -> R) -> R {
     IN_HOST_FUNCTION.set(true);
-    work();
+    let result = work();
     IN_HOST_FUNCTION.set(false);
+    result
 }

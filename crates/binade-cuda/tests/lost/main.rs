@@ -1,0 +1,68 @@
+//! A device that fails: somebody's kernel reads where nothing is, and everything after it says so, once and for all.
+//!
+//! In a process of its own, since CUDA gives a process no second chance.
+
+use binade_core::{DType, Error as _, ErrorKind};
+use binade_cuda::{Cuda, Error, cudarc};
+use binade_ops::Upload;
+use cudarc::{
+    driver::{LaunchConfig, PushKernelArg},
+    nvrtc::Ptx,
+};
+use libtest_mimic::{Arguments, Failed, Trial};
+
+/// A kernel that stores at an address it is given.
+const STORE: &str = ".version 6.3
+.target sm_75
+.address_size 64
+.visible .entry store(.param .u64 to)
+{
+	.reg .b32 %r<2>;
+	.reg .b64 %rd<2>;
+	ld.param.u64 %rd1, [to];
+	mov.b32 %r1, 1;
+	st.global.u32 [%rd1], %r1;
+	ret;
+}
+";
+
+fn main() {
+    let arguments = Arguments::from_args();
+    let required = std::env::var("BINADE_REQUIRE").unwrap_or_default();
+    let must = required.split(',').any(|name| ["cuda", "ptx"].contains(&name.trim()));
+    let absent = !must && Cuda::open(0).is_err();
+    let trial = Trial::test("a_lost_device_says_so_at_every_call_and_drops_quietly", lost);
+    libtest_mimic::run(&arguments, vec![trial.with_ignored_flag(absent)]).exit();
+}
+
+fn lost() -> Result<(), Failed> {
+    let cuda = Cuda::open(0)?;
+    let tensor = cuda.upload(&[1.0], &[1], DType::F16)?;
+    cuda.synchronize()?;
+    spoil(&cuda)?;
+
+    let first = cuda.synchronize().expect_err("the store was nowhere");
+    let Error::Lost { cause, kernel } = &first else { return Err(format!("{first}").into()) };
+    assert!(cause.contains("CUDA_ERROR_ILLEGAL_ADDRESS (700)"), "{cause}");
+    // The last of ours: what a stranger launches is not known here.
+    assert_eq!(*kernel, "cast");
+    assert_eq!(first.kind(), ErrorKind::DeviceLost);
+
+    assert_eq!(cuda.upload(&[1.0], &[1], DType::F32).expect_err("lost"), first);
+    assert_eq!(cuda.to_bits(&tensor).expect_err("lost"), first);
+    assert_eq!(cuda.clone().synchronize().expect_err("lost"), first);
+    drop(tensor);
+    drop(cuda);
+    Ok(())
+}
+
+#[expect(unsafe_code, reason = "a kernel that does what it must not")]
+fn spoil(cuda: &Cuda) -> Result<(), Failed> {
+    let stream = cuda.stream();
+    let store = stream.context().load_module(Ptx::from_src(STORE))?.load_function("store")?;
+    let nowhere = 64_u64;
+    let one = LaunchConfig { grid_dim: (1, 1, 1), block_dim: (1, 1, 1), shared_mem_bytes: 0 };
+    // SAFETY: none is meant: no memory is there, which the device answers by stopping all work. No Rust value is touched.
+    unsafe { stream.launch_builder(&store).arg(&nowhere).launch(one) }?;
+    Ok(())
+}

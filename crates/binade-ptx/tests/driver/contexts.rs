@@ -1,0 +1,72 @@
+//! Contexts: what one holds ends with it, and its faults are its own.
+
+use std::{ptr::null_mut, sync::Arc, thread};
+
+use cudarc::driver::{
+    CudaContext, DriverError, result,
+    sys::{self, CUresult},
+};
+
+use crate::{
+    kernels::{SCALE, function, scale},
+    process::alone,
+};
+
+#[test]
+fn memory_that_was_never_freed_ends_with_its_context() {
+    alone!({
+        let context = CudaContext::new(0).unwrap();
+        let pointer = context.default_stream().clone_htod(&[1_u8; 1000]).unwrap().leak();
+        drop(context);
+        let context = CudaContext::new(0).unwrap();
+        let (free, total) = context.mem_get_info().unwrap();
+        assert_eq!(free, total);
+        // SAFETY: the stale pointer is what is tested; the host's side is whole.
+        let stale = unsafe { result::memcpy_dtoh_sync(&mut [0_u8; 4], pointer) };
+        assert_eq!(stale, Err(DriverError(CUresult::CUDA_ERROR_INVALID_VALUE)));
+    });
+}
+
+#[test]
+fn a_fault_in_one_context_is_none_in_another() {
+    alone!({
+        let context = CudaContext::new(0).unwrap();
+        let stream = context.default_stream();
+        let broken = function(&context, SCALE, "scale_off_by_one");
+        let x = stream.clone_htod(&[1.0_f32; 5]).unwrap();
+        let mut y = stream.alloc_zeros::<f32>(5).unwrap();
+        scale(&stream, &broken, &x, &mut y, 5).unwrap();
+        assert!(result::ctx::synchronize().is_err());
+        // SAFETY: the context is made and ended here, and its handle is not used after that.
+        unsafe {
+            let mut other = null_mut();
+            sys::cuCtxCreate_v4(&raw mut other, null_mut(), 0, 0).result().unwrap();
+            result::ctx::synchronize().unwrap();
+            result::free_sync(result::malloc_sync(16).unwrap()).unwrap();
+            sys::cuCtxDestroy_v2(other).result().unwrap();
+        }
+        assert!(result::ctx::synchronize().is_err());
+    });
+}
+
+#[test]
+fn threads_share_the_device() {
+    alone!({
+        let context = CudaContext::new(0).unwrap();
+        let function = Arc::new(function(&context, SCALE, "scale"));
+        let work = |number: u8| {
+            let (context, function) = (Arc::clone(&context), Arc::clone(&function));
+            thread::spawn(move || {
+                let stream = context.new_stream().unwrap();
+                let x = stream.clone_htod(&[f32::from(number); 100]).unwrap();
+                let mut y = stream.alloc_zeros::<f32>(100).unwrap();
+                for _ in 0..20 {
+                    scale(&stream, &function, &x, &mut y, 100).unwrap();
+                }
+                stream.clone_dtoh(&y).unwrap() == [f32::from(number) * 0.5; 100]
+            })
+        };
+        let threads: Vec<_> = (0..8).map(work).collect();
+        assert!(threads.into_iter().all(|thread| thread.join().unwrap()));
+    });
+}

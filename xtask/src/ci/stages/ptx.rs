@@ -1,0 +1,28 @@
+//! The CUDA backend's tests on the interpreter, as a GPU of each compute capability that kernels are built for.
+
+use crate::{
+    Result,
+    ci::{outcome::Outcome, tally},
+    device, ptx,
+};
+
+/// What the interpreter says it is.
+const CAPABILITIES: [&str; 2] = ["7.5", "8.0"];
+
+/// The device tests alone: the rest of the package's tests need no device and run with everyone else's.
+pub(super) fn run() -> Result<Outcome> {
+    if !cfg!(target_os = "linux") {
+        let reason = "the stand-in for the driver is found by Linux's loader alone";
+        return Ok(Outcome::Skipped(reason.into()));
+    }
+    let folder = ptx::driver()?;
+    let mut told = Vec::new();
+    for capability in CAPABILITIES {
+        let call = device::on_interpreter(&folder, &["--tests".into()]);
+        match tally::run(&call.var("BINADE_PTX_CC", capability))? {
+            Outcome::Passed(tally) => told.push(format!("{capability}: {tally}")),
+            other => return Ok(other),
+        }
+    }
+    Ok(Outcome::Passed(told.join("; ")))
+}
