@@ -10,7 +10,7 @@ pub(crate) struct Gpt {
 }
 
 impl Gpt {
-    /// As trained by OpenAI, the vocabulary rounded up to a multiple of 128 as is usual since.
+    /// As it was published, the vocabulary rounded up to a multiple of 128 as is usual since.
     pub(crate) const SMALL: Self = Self { width: 768, layers: 12, words: 50304, positions: 1024 };
 
     /// As many tensors, all of them short.

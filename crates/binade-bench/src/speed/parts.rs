@@ -15,7 +15,7 @@ use binade_master_weights::MasterWeights;
 
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(crate) enum Part {
-    /// The fused AdamW, which multiplies as it reads.
+    /// The fused optimizer, which multiplies as it reads.
     Optimizer,
     /// The pass, the clip factor and the update of the scale.
     Scaler,

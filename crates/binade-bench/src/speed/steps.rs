@@ -15,7 +15,7 @@ use binade_ops::Upload;
 /// What the step's tables have of a tensor: a row of 88 bytes, 12 to look its rule up, 36 of constants written and read.
 const ROW: usize = 88 + 12 + 2 * 36;
 
-/// Unscale with its check, clip by norm, fused AdamW on `f32` masters with a 16-bit copy, scale update.
+/// Unscale with its check, clip by norm, fused step on `f32` masters with a 16-bit copy, scale update.
 pub(crate) struct Step {
     scaler: Scaler<Cuda>,
     optimizer: MasterOptimizer<Cuda>,
@@ -60,7 +60,7 @@ fn least(gradient: DType) -> usize {
     2 * gradient.bytes() + 2 * (4 + 4 + 4) + 2
 }
 
-/// AdamW with masters, parameters stored in sixteen bits.
+/// A plan with masters, parameters stored in sixteen bits.
 pub(crate) fn plan(gradient: DType) -> Result<Plan> {
     let stored = if gradient == DType::BF16 { DType::BF16 } else { DType::F16 };
     Ok(Plan::new(UpdateRule::adamw(1e-4))?.with_storage(stored, [] as [&str; 0]))
