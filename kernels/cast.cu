@@ -1,13 +1,23 @@
-// One tensor in another element type: any of bf16, f16, f32, e4m3, e5m2 to any other, by way of f32, which holds them all.
+// Tensors in another element type: any of bf16, f16, f32, e4m3, e5m2 to any other, by way of f32, which holds them all.
 //
 // Oracles: `oracle/cast.rs`, `oracle/stochastic_cast.rs`; agreement: bits, any NaN for any NaN.
 //
 // `cast` rounds once, to nearest even; `cast_stochastic` up or down by the random words of (seed, step, parameter, index).
-// A grid of any size strides over groups of eight elements.
+// A grid of any size strides over groups of eight elements. `cast_set` is `cast` for many tensors at once: a block of 256
+// for each chunk of the rows.
 //
 // Elements are independent, so that the order does not show.
-#include "lib/elements.cuh"
 #include "lib/philox.cuh"
+#include "lib/set.cuh"
+
+struct Row {
+  const void* from;
+  void* to;
+  uint64_t len, first_chunk;
+  DType from_dtype, to_dtype;
+};
+
+static_assert(sizeof(Row) == 40, "as `structs.rs`");
 
 template <class Work>
 __device__ __forceinline__ void each_group_of(uint64_t len, Work work) {
@@ -17,15 +27,29 @@ __device__ __forceinline__ void each_group_of(uint64_t len, Work work) {
   }
 }
 
+__device__ __forceinline__ void nearest(
+    const void* from, DType from_dtype, void* to, DType to_dtype, uint64_t i, uint32_t count, OnOverflow on_overflow) {
+  float x[GROUP];
+  uint32_t code[GROUP];
+  load_group(from, from_dtype, i, count, x);
+#pragma unroll
+  for (uint32_t k = 0; k < GROUP; k++) code[k] = code_of(to_dtype, x[k], on_overflow);
+  put_group(to, to_dtype, i, count, code);
+}
+
 extern "C" __global__ void __launch_bounds__(256) cast(
     const void* from, DType from_dtype, void* to, DType to_dtype, uint64_t len, OnOverflow on_overflow) {
   each_group_of(len, [&](uint64_t i, uint32_t count) {
-    float x[GROUP];
-    uint32_t code[GROUP];
-    load_group(from, from_dtype, i, count, x);
-#pragma unroll
-    for (uint32_t k = 0; k < GROUP; k++) code[k] = code_of(to_dtype, x[k], on_overflow);
-    put_group(to, to_dtype, i, count, code);
+    nearest(from, from_dtype, to, to_dtype, i, count, on_overflow);
+  });
+}
+
+extern "C" __global__ void __launch_bounds__(THREADS) cast_set(
+    const Row* rows, uint32_t row_count, uint64_t chunk_len, OnOverflow on_overflow) {
+  Chunk chunk = chunk_of(rows, row_count, blockIdx.x, chunk_len);
+  const Row& row = rows[chunk.row];
+  each_group(chunk, [&](uint64_t i, uint32_t count) {
+    nearest(row.from, row.from_dtype, row.to, row.to_dtype, i, count, on_overflow);
   });
 }
 

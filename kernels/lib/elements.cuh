@@ -1,5 +1,6 @@
-// Eight elements at a time between memory of any element type and f32 registers: in 16-byte accesses where the
-// address allows, else one by one. Which thread gets which element never depends on the address.
+// Eight elements at a time between memory of any element type and f32 registers: in accesses of 16 bytes (8 for eight-bit
+// types, which have no more) where the address allows, else one by one. Which thread gets which element never depends on
+// the address.
 #pragma once
 #include <cuda_fp16.h>
 
@@ -76,6 +77,13 @@ __device__ __forceinline__ void load_group(const void* from, DType dtype, uint64
       x[2 * k] = from_16(dtype, words[k] & 0xffff);
       x[2 * k + 1] = from_16(dtype, words[k] >> 16);
     }
+  } else if (count == GROUP && dtype > F32 && is_aligned((const uint8_t*)from + i, 8)) {
+    uint2 codes = *(const uint2*)((const uint8_t*)from + i);
+#pragma unroll
+    for (uint32_t k = 0; k < 4; k++) {
+      x[k] = from_8(dtype, codes.x >> 8 * k & 0xff);
+      x[k + 4] = from_8(dtype, codes.y >> 8 * k & 0xff);
+    }
   } else {
 #pragma unroll
     for (uint32_t k = 0; k < GROUP; k++) x[k] = k < count ? load(from, dtype, i + k) : 0.0f;
@@ -88,9 +96,12 @@ __device__ __forceinline__ void put_group(void* to, DType dtype, uint64_t i, uin
     uint4* at = (uint4*)((uint32_t*)to + i);
     at[0] = make_uint4(code[0], code[1], code[2], code[3]);
     at[1] = make_uint4(code[4], code[5], code[6], code[7]);
-  } else if (count == GROUP && dtype <= F16_ && dtype != F32 && is_aligned((uint16_t*)to + i, 16)) {
+  } else if (count == GROUP && dtype <= F16_ && is_aligned((uint16_t*)to + i, 16)) {
     *(uint4*)((uint16_t*)to + i) = make_uint4(
         code[0] | code[1] << 16, code[2] | code[3] << 16, code[4] | code[5] << 16, code[6] | code[7] << 16);
+  } else if (count == GROUP && dtype > F32 && is_aligned((uint8_t*)to + i, 8)) {
+    *(uint2*)((uint8_t*)to + i) = make_uint2(
+        code[0] | code[1] << 8 | code[2] << 16 | code[3] << 24, code[4] | code[5] << 8 | code[6] << 16 | code[7] << 24);
   } else {
 #pragma unroll
     for (uint32_t k = 0; k < GROUP; k++) {

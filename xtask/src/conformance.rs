@@ -1,6 +1,6 @@
 //! `cargo xtask conformance --device …`: starts the binary of `binade-bench` that runs the kit.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum};
 
@@ -37,11 +37,18 @@ enum Device {
 }
 
 impl Conformance {
+    /// The CUDA backend on the interpreter, with the counts and the table in `json`.
+    pub(crate) fn on_ptx(json: PathBuf) -> Self {
+        Self { device: Device::Ptx, json: Some(json), html: None, only: None }
+    }
+
     pub(crate) fn run(self) -> Result<()> {
         let mut process = call().process();
         process.arg("--device").arg(self.device.name());
         if let Some(folder) = self.device.libraries()? {
             process.env("LD_LIBRARY_PATH", folder);
+            // Who asks for a device by name wants it tested, not skipped.
+            process.env("BINADE_REQUIRE", device::before(Path::new("ptx"), "BINADE_REQUIRE", ','));
         }
         for (flag, file) in [("--json", self.json), ("--html", self.html)] {
             file.map(|file| process.arg(flag).arg(file));

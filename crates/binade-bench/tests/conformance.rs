@@ -56,7 +56,7 @@ fn json_has_the_counts_the_skips_and_the_rows_and_no_more() {
 
 #[test]
 fn several_devices_are_a_list() {
-    let reports = Device::All.run(&Runner::new().only("bits/f16"));
+    let reports = Device::All.run(&Runner::new().only("bits/f16")).unwrap();
     let json: Value = serde_json::from_str(&report::json(&reports).unwrap()).unwrap();
     let names: Vec<&Value> = json.as_array().into_iter().flatten().map(|d| &d["device"]).collect();
     assert_eq!(names, ["cpu", "deferred"]);

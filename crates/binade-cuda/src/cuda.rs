@@ -2,7 +2,7 @@
 
 use crate::{
     Error, Ledger,
-    launch::{Entry, structs::OwedBits},
+    launch::{self, Entry, structs::OwedBits},
     ledger::Counters,
     memory::{Buffer, Pool, Ring, Tables},
     names::Names,
@@ -69,7 +69,7 @@ impl Cuda {
     pub fn open(ordinal: usize) -> Result<Self, Error> {
         let context = probe::open(ordinal)?;
         let failed = |error| Error::DriverFailed { cause: probe::cause(error) };
-        Self::on(context.new_stream().map_err(failed)?)
+        Self::on(launch::only_stream(&context).map_err(failed)?)
     }
 
     /// Works in `stream`, which a framework may be using too.

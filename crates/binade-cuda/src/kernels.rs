@@ -43,6 +43,8 @@ pub(crate) const CAST_STOCHASTIC: Kernel = Kernel {
     ptx: ptx!("cast"),
     params: &[Address, U32, Address, U32, U64, U32, U64, U32, U32],
 };
+pub(crate) const CAST_SET: Kernel =
+    Kernel { name: "cast_set", ptx: ptx!("cast"), params: &[Address, U32, U64, U32] };
 pub(crate) const CLIP: Kernel = Kernel {
     name: "clip",
     ptx: ptx!("clip"),
@@ -50,6 +52,11 @@ pub(crate) const CLIP: Kernel = Kernel {
 };
 pub(crate) const IN_PLACE: Kernel =
     Kernel { name: "in_place", ptx: ptx!("ceiling"), params: &[Address, U32] };
+pub(crate) const L2NORM: Kernel = Kernel {
+    name: "l2norm",
+    ptx: ptx!("l2norm"),
+    params: &[Address, U32, U64, U64, Address, Address, Address],
+};
 pub(crate) const MATERIALISE: Kernel = Kernel {
     name: "materialise",
     ptx: ptx!("materialise"),
@@ -80,14 +87,16 @@ pub(crate) const UNSCALE: Kernel = Kernel {
 };
 
 /// All of them.
-pub(crate) const ALL: [&Kernel; 16] = [
+pub(crate) const ALL: [&Kernel; 18] = [
     &ACCUMULATE,
     &ACCUMULATE_MARK,
     &ADAM,
     &CAST,
+    &CAST_SET,
     &CAST_STOCHASTIC,
     &CLIP,
     &IN_PLACE,
+    &L2NORM,
     &MATERIALISE,
     &MERGE,
     &NOTHING,

@@ -11,6 +11,7 @@ mod host;
 mod kernels;
 mod launch;
 mod ledger;
+mod many;
 mod masters;
 mod memory;
 mod names;

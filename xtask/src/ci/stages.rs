@@ -1,6 +1,7 @@
 //! The usual stages, in the order in which they run: first what is quick to say no.
 
 mod alone;
+mod conformance;
 mod counts;
 mod deny;
 mod example;
@@ -53,6 +54,11 @@ pub(crate) fn usual() -> Vec<Stage> {
             name: "ptx",
             what: "the CUDA backend on an interpreter in the driver's place",
             run: ptx::run,
+        },
+        Stage {
+            name: "conformance",
+            what: "the CUDA backend keeps the kit's contracts, on the interpreter",
+            run: conformance::run,
         },
         Stage { name: "docs", what: "the documentation builds without a warning", run: docs },
         Stage {

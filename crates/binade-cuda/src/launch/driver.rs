@@ -7,6 +7,14 @@ use cudarc::driver::{
 };
 use std::sync::Arc;
 
+/// A stream of a context that nobody else has.
+pub(crate) fn only_stream(context: &Arc<CudaContext>) -> Result<Arc<CudaStream>, DriverError> {
+    // SAFETY: without cudarc's events, slices must not be used in several streams unsynchronised. Those of this context are
+    // this crate's own, all in the stream made here, and none is handed out.
+    unsafe { context.disable_event_tracking() };
+    context.new_stream()
+}
+
 /// Device memory, its contents unset.
 pub(crate) fn allocate(
     stream: &Arc<CudaStream>,

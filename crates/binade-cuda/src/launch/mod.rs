@@ -11,7 +11,7 @@ mod entry;
 pub(crate) mod structs;
 
 pub(crate) use driver::{
-    allocate, allocate_pinned, driver_version, loads, received, send_from, send_to,
+    allocate, allocate_pinned, driver_version, loads, only_stream, received, send_from, send_to,
 };
 pub(crate) use entry::Entry;
 

@@ -89,6 +89,29 @@ pub(crate) struct AccumulateRow {
     pub(crate) pad: u32,
 }
 
+/// `Row` of `cast.cu`.
+#[derive(Clone, Copy, Debug, Pod, Zeroable)]
+#[repr(C)]
+pub(crate) struct CastRow {
+    pub(crate) from: u64,
+    pub(crate) to: u64,
+    pub(crate) len: u64,
+    pub(crate) first_chunk: u64,
+    pub(crate) from_dtype: u32,
+    pub(crate) to_dtype: u32,
+}
+
+/// `Row` of `l2norm.cu`.
+#[derive(Clone, Copy, Debug, Pod, Zeroable)]
+#[repr(C)]
+pub(crate) struct NormRow {
+    pub(crate) values: u64,
+    pub(crate) len: u64,
+    pub(crate) first_chunk: u64,
+    pub(crate) dtype: u32,
+    pub(crate) pad: u32,
+}
+
 /// `StepRow` of `step.cuh`.
 #[derive(Clone, Copy, Debug, Pod, Zeroable)]
 #[repr(C)]
@@ -160,6 +183,8 @@ const _: () = {
     assert!(size_of::<UnscaleRow>() == 40);
     assert!(size_of::<MaterialiseRow>() == 48);
     assert!(size_of::<AccumulateRow>() == 56);
+    assert!(size_of::<CastRow>() == 40);
+    assert!(size_of::<NormRow>() == 32);
     assert!(size_of::<StepRow>() == 88);
     assert!(size_of::<MoveRow>() == 16);
     assert!(size_of::<RuleBits>() == 64);

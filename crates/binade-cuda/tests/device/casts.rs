@@ -15,6 +15,9 @@ crate::tests![
     saturating_casts_stop_at_the_largest,
     stochastic_casts_use_the_words_of_their_key,
     what_cannot_be_cast_is_refused,
+    many_tensors_are_cast_in_one_launch,
+    eight_bit_types_are_right_from_every_start_and_to_every_end,
+    the_norm_of_many_tensors_is_that_of_their_squares_in_f64,
 ];
 
 const TYPES: [DType; 5] = [DType::BF16, DType::F16, DType::F32, DType::E4M3, DType::E5M2];
@@ -85,5 +88,59 @@ fn what_cannot_be_cast_is_refused() -> Result {
     let cuda = cuda();
     let tensor = vector(&cuda, &[1.0], DType::F32);
     assert_eq!(kind(cuda.cast(&tensor, DType::I64)), ErrorKind::Unsupported);
+    Ok(())
+}
+
+fn many_tensors_are_cast_in_one_launch() -> Result {
+    let cuda = cuda();
+    let lengths = [0, 1, 5000, 8, 0, 17];
+    let source = TYPES.into_iter().cycle().zip(lengths);
+    let tensors: Vec<_> =
+        source.map(|(dtype, len)| vector(&cuda, &noise(len as u64, len), dtype)).collect();
+    for to in TYPES {
+        let before = cuda.ledger().launches;
+        let all = cuda.cast_all(&tensors, to)?;
+        assert_eq!(cuda.ledger().launches - before, 1);
+        for (got, tensor) in all.iter().zip(&tensors) {
+            let want = cuda.download(&cuda.cast(tensor, to)?)?;
+            assert_same(&cuda.download(got)?, &want, to.name());
+        }
+    }
+    assert!(cuda.cast_all(&[], DType::F16)?.is_empty());
+    Ok(())
+}
+
+fn eight_bit_types_are_right_from_every_start_and_to_every_end() -> Result {
+    let cuda = cuda();
+    let codes: Vec<u8> = (0..=u8::MAX).collect();
+    for dtype in [DType::E4M3, DType::E5M2] {
+        let all = Device::of_bits(&cuda, &codes, dtype);
+        let want = Cpu.download(&Device::of_bits(&Cpu, &codes, dtype))?;
+        for start in 0..9 {
+            for len in [0, 1, 7, 8, 9, 64, 100] {
+                let part = all.slice(start, len)?;
+                let back = cuda.cast(&cuda.cast(&part, DType::F32)?, dtype)?;
+                let got = cuda.download(&back)?;
+                assert_same(&got, &want[start..start + len], &format!("{dtype} from {start}"));
+            }
+        }
+    }
+    Ok(())
+}
+
+#[expect(clippy::cast_possible_truncation, reason = "rounds to f32 on purpose")]
+fn narrow(x: f64) -> f32 {
+    x as f32
+}
+
+fn the_norm_of_many_tensors_is_that_of_their_squares_in_f64() -> Result {
+    let cuda = cuda();
+    let parts = [noise(1, 5000), Vec::new(), vec![1e25; 3], noise(2, 1)];
+    let squares: f64 = parts.iter().flatten().map(|x| f64::from(*x) * f64::from(*x)).sum();
+    let tensors = parts.map(|values| vector(&cuda, &values, DType::F32));
+    let norm = cuda.l2_norm(&tensors)?;
+    assert!(norm.shape().is_empty());
+    approx::assert_ulps_eq!(cuda.download(&norm)?[0], narrow(squares.sqrt()), max_ulps = 1);
+    assert_eq!(cuda.download(&cuda.l2_norm(&[])?)?, [0.0]);
     Ok(())
 }

@@ -28,7 +28,9 @@ macro_rules! tests {
 }
 
 fn main() {
-    let arguments = Arguments::from_args();
+    let mut arguments = Arguments::from_args();
+    // They share a device, and some count what the host does on it.
+    arguments.test_threads = Some(1);
     let skip = support::absent();
     if let Some(reason) = &skip {
         eprintln!("device tests are ignored: {reason}");

@@ -22,18 +22,22 @@ fn refusal(text: &str) -> CUresult {
     load(text).unwrap_err().0
 }
 
+/// The fixture with another value for a directive of its header.
+fn with(directive: &str, value: &str) -> String {
+    let line = SCALE.lines().find(|line| line.starts_with(directive)).unwrap();
+    SCALE.replace(line, &format!("{directive} {value}"))
+}
+
 #[test]
 fn what_is_too_new_or_not_ptx_is_refused_with_cudas_codes() {
     let told = alone!(["BINADE_PTX_CC" = "7.5"], {
         let _context = CudaContext::new(0).unwrap();
         assert!(load(SCALE).is_ok());
-        let newer = SCALE.replace(".target sm_75", ".target sm_80");
-        assert_eq!(refusal(&newer), CUresult::CUDA_ERROR_NO_BINARY_FOR_GPU);
-        let newer = SCALE.replace(".version 9.0", ".version 9.9");
-        assert_eq!(refusal(&newer), CUresult::CUDA_ERROR_UNSUPPORTED_PTX_VERSION);
-        let strange =
-            SCALE.replace("mul.f32", "mul.strange.f32").replace("mul.rn.f32", "mul.strange.f32");
-        assert_eq!(refusal(&strange), CUresult::CUDA_ERROR_INVALID_PTX);
+        assert_eq!(refusal(&with(".target", "sm_80")), CUresult::CUDA_ERROR_NO_BINARY_FOR_GPU);
+        let newer = refusal(&with(".version", "99.0"));
+        assert_eq!(newer, CUresult::CUDA_ERROR_UNSUPPORTED_PTX_VERSION);
+        let strange = refusal(&SCALE.replace("mul.rn.f32", "mul.strange.f32"));
+        assert_eq!(strange, CUresult::CUDA_ERROR_INVALID_PTX);
         assert_eq!(refusal("\u{7f}ELF"), CUresult::CUDA_ERROR_INVALID_IMAGE);
     });
     assert!(told.is_none_or(|told| told.contains("unknown instruction form `mul.strange.f32`")));
