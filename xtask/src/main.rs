@@ -5,6 +5,7 @@
 
 #![forbid(unsafe_code)]
 
+mod bundle;
 mod ci;
 mod conformance;
 mod coverage;
@@ -43,6 +44,8 @@ enum Command {
     Conformance(conformance::Conformance),
     /// Replays recorded traces of other libraries (`*.json.gz`) and prints `N passed, N failed`.
     Replay(replay::Replay),
+    /// Makes one folder for a GPU machine without cargo: tests, benchmarks and the script that runs them.
+    Bundle(bundle::Bundle),
     /// Builds the stand-in for the CUDA driver and prints the folder to put on the library path.
     Ptx,
     /// Tests what needs a device on that device: `cargo xtask test --device ptx [-- what cargo test takes]`.
@@ -56,6 +59,7 @@ fn main() -> ExitCode {
         Command::Kernels(kernels) => kernels.run(),
         Command::Conformance(conformance) => conformance.run(),
         Command::Replay(replay) => replay.run(),
+        Command::Bundle(bundle) => bundle.run(),
         Command::Ptx => ptx::run(),
         Command::Test(test) => test.run(),
     };

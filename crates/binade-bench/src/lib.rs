@@ -3,6 +3,7 @@
 
 mod device;
 pub mod report;
+pub mod speed;
 pub mod subject;
 
 pub use device::Device;

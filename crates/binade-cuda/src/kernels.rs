@@ -50,6 +50,8 @@ pub(crate) const CLIP: Kernel = Kernel {
     ptx: ptx!("clip"),
     params: &[Address, Address, Address, Address, U32, F32],
 };
+pub(crate) const IN_PLACE: Kernel =
+    Kernel { name: "in_place", ptx: ptx!("ceiling"), params: &[Address, U32] };
 pub(crate) const L2NORM: Kernel = Kernel {
     name: "l2norm",
     ptx: ptx!("l2norm"),
@@ -62,11 +64,14 @@ pub(crate) const MATERIALISE: Kernel = Kernel {
 };
 pub(crate) const MERGE: Kernel =
     Kernel { name: "merge", ptx: ptx!("merge"), params: &[Address, Address, Address, U32] };
+pub(crate) const NOTHING: Kernel = Kernel { name: "nothing", ptx: ptx!("ceiling"), params: &[] };
 pub(crate) const PREPARE: Kernel = Kernel {
     name: "prepare",
     ptx: ptx!("prepare"),
     params: &[Address, U32, Address, Address, Address, Address],
 };
+pub(crate) const READ_ONLY: Kernel =
+    Kernel { name: "read_only", ptx: ptx!("ceiling"), params: &[Address, Address, U32] };
 pub(crate) const SCALE: Kernel =
     Kernel { name: "scale", ptx: ptx!("scale"), params: &[Address, U32, Address, U64, Address] };
 pub(crate) const SCALE_UPDATE: Kernel = Kernel {
@@ -82,8 +87,7 @@ pub(crate) const UNSCALE: Kernel = Kernel {
 };
 
 /// All of them.
-#[cfg(test)]
-pub(crate) const ALL: [&Kernel; 15] = [
+pub(crate) const ALL: [&Kernel; 18] = [
     &ACCUMULATE,
     &ACCUMULATE_MARK,
     &ADAM,
@@ -91,10 +95,13 @@ pub(crate) const ALL: [&Kernel; 15] = [
     &CAST_SET,
     &CAST_STOCHASTIC,
     &CLIP,
+    &IN_PLACE,
     &L2NORM,
     &MATERIALISE,
     &MERGE,
+    &NOTHING,
     &PREPARE,
+    &READ_ONLY,
     &SCALE,
     &SCALE_UPDATE,
     &SGD,

@@ -2,8 +2,10 @@
 #![deny(unsafe_code)]
 
 mod autocast;
+mod ceilings;
 mod cuda;
 mod error;
+mod facts;
 mod gradients;
 mod host;
 mod kernels;
@@ -23,6 +25,7 @@ mod work;
 pub use cuda::Cuda;
 pub use cudarc;
 pub use error::Error;
+pub use facts::KernelFacts;
 pub use gradients::Gradients;
 pub use ledger::Ledger;
 pub use masters::Masters;

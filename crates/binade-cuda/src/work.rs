@@ -26,7 +26,7 @@ impl Cuda {
     }
 
     /// Loaded when it is launched for the first time.
-    fn entry(&self, kernel: &'static Kernel) -> Result<Entry, Error> {
+    pub(crate) fn entry(&self, kernel: &'static Kernel) -> Result<Entry, Error> {
         let mut entries = self.inner.entries.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(entry) = entries.get(kernel.name) {
             return Ok(entry.clone());

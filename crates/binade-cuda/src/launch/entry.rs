@@ -29,6 +29,11 @@ impl Entry {
         Ok(Self { kernel, function: module.load_function(kernel.name)? })
     }
 
+    /// The function itself, for questions to the driver.
+    pub(crate) fn function(&self) -> &CudaFunction {
+        &self.function
+    }
+
     /// Puts it in the stream.
     ///
     /// # Panics

@@ -6,6 +6,7 @@
 )]
 
 mod casts;
+mod ceilings;
 mod clipping;
 mod edges;
 mod outcomes;
@@ -36,6 +37,7 @@ fn main() {
     }
     let all = [
         ("casts", casts::TESTS),
+        ("ceilings", ceilings::TESTS),
         ("clipping", clipping::TESTS),
         ("edges", edges::TESTS),
         ("outcomes", outcomes::TESTS),

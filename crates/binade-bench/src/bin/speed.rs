@@ -1,0 +1,83 @@
+//! Measures the CUDA backend on a GPU: a table, and a file on request. The PTX interpreter is refused but for a dry run.
+
+use std::{error::Error, fs, path::PathBuf, process::ExitCode};
+
+use binade_bench::speed::{Bench, Options, Origin};
+use clap::Parser;
+
+/// Measures the CUDA backend on the first GPU.
+#[derive(Parser)]
+#[command(name = "speed")]
+struct Cli {
+    /// Writes everything as JSON.
+    #[arg(long, value_name = "FILE")]
+    json: Option<PathBuf>,
+    /// The day, for the file.
+    #[arg(long)]
+    date: Option<String>,
+    /// The commit that was built, for the file.
+    #[arg(long)]
+    commit: Option<String>,
+    /// Measures these groups only: copy, unscale, cast, norm, step, scaler.
+    #[arg(long, value_name = "GROUP", value_delimiter = ',')]
+    only: Vec<String>,
+    /// Rounds of each, of which the median is taken.
+    #[arg(long, default_value_t = 21, value_parser = clap::value_parser!(u16).range(20..))]
+    rounds: u16,
+    /// Runs everything once at tiny sizes, on whatever device there is: its times mean nothing.
+    #[arg(long)]
+    dry_run: bool,
+}
+
+impl Cli {
+    fn run(self) -> Result<(), Box<dyn Error>> {
+        let origin = Origin { date: self.date, commit: self.commit, command: command() };
+        let options =
+            Options { dry_run: self.dry_run, rounds: self.rounds.into(), only: self.only };
+        let mut bench = Bench::open(options)?;
+        bench.run()?;
+        let page = bench.page(origin)?;
+        print!("{page}");
+        if let Some(path) = self.json {
+            let text = serde_json::to_string_pretty(&page)? + "\n";
+            fs::write(&path, text)
+                .map_err(|error| format!("cannot write {}: {error}", path.display()))?;
+        }
+        Ok(())
+    }
+}
+
+/// The command line, the program by its name alone.
+fn command() -> String {
+    std::iter::once("speed".to_owned())
+        .chain(std::env::args().skip(1))
+        .collect::<Vec<_>>()
+        .join(" ")
+}
+
+fn main() -> ExitCode {
+    match Cli::parse().run() {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("error: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::CommandFactory;
+
+    #[test]
+    fn the_command_line_is_consistent() {
+        Cli::command().debug_assert();
+    }
+
+    #[test]
+    fn fewer_than_twenty_rounds_are_refused() {
+        assert!(Cli::try_parse_from(["speed", "--rounds", "19"]).is_err());
+        assert!(Cli::try_parse_from(["speed", "--rounds", "20"]).is_ok());
+    }
+}

@@ -1,0 +1,108 @@
+//! The benchmarks on one device: what each took so far, and what did not fit.
+
+use super::{
+    Result, Work,
+    clock::Clock,
+    page::{Origin, Page, Skip},
+    row::{Kind, Row, What},
+};
+use binade_cuda::{
+    Cuda, cudarc::driver::sys::CUdevice_attribute::CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE,
+};
+use indicatif::{ProgressBar, ProgressStyle};
+
+/// How to measure.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// Tiny sizes, one round: to prove that every benchmark works, on the interpreter too.
+    pub dry_run: bool,
+    /// Rounds of each, of which the median is taken.
+    pub rounds: usize,
+    /// Groups that are measured; all where none is named.
+    pub only: Vec<String>,
+}
+
+/// The benchmarks on one device.
+#[derive(Debug)]
+pub struct Bench {
+    pub(super) cuda: Cuda,
+    pub(super) options: Options,
+    /// Bytes of the L2 cache.
+    pub(super) l2: usize,
+    rows: Vec<Row>,
+    skipped: Vec<Skip>,
+    pub(super) bar: ProgressBar,
+}
+
+impl Bench {
+    /// Opens the first device.
+    ///
+    /// # Errors
+    ///
+    /// Where there is none, and on the interpreter unless the run is a dry one: its times mean nothing.
+    pub fn open(options: Options) -> Result<Self> {
+        let cuda = Cuda::open(0)?;
+        let name = cuda.name()?;
+        if name.contains("PTX interpreter") && !options.dry_run {
+            return Err(
+                format!("`{name}` has no speed to measure; `--dry-run` tries it out").into()
+            );
+        }
+        let l2 = usize::try_from(cuda.attribute(CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE)?)?;
+        let l2 = if options.dry_run { 1 << 14 } else { l2 };
+        let bar = ProgressBar::new_spinner();
+        bar.set_style(ProgressStyle::with_template("{spinner} {elapsed} {pos} measured: {msg}")?);
+        Ok(Self { cuda, options, l2, rows: Vec::new(), skipped: Vec::new(), bar })
+    }
+
+    /// Times `work`, if its group is one that is measured.
+    pub(super) fn time<W: Work>(
+        &mut self,
+        clock: &Clock,
+        work: &mut W,
+        what: impl Fn(&W) -> Result<What>,
+    ) -> Result<()> {
+        let what = what(work)?;
+        let only = &self.options.only;
+        if !only.is_empty() && what.kind != Kind::Nothing && !only.iter().any(|g| g == what.group) {
+            return Ok(());
+        }
+        self.bar.set_message(format!("{} {}", what.group, what.name));
+        self.bar.tick();
+        self.rows.push(Row::new(what, &clock.time(work)?));
+        self.bar.inc(1);
+        Ok(())
+    }
+
+    /// Whether so many bytes fit in what is free; said aloud where they do not.
+    pub(super) fn fits(&mut self, name: &str, bytes: usize) -> Result<bool> {
+        self.cuda.trim();
+        self.cuda.synchronize()?;
+        let memory = self.cuda.stream().context().mem_get_info();
+        let (free, _) = memory.map_err(|error| format!("the CUDA driver says {:?}", error.0))?;
+        let fits = bytes <= free / 10 * 9;
+        if !fits {
+            let reason = format!("needs {bytes} bytes of device memory, {free} are free");
+            self.skipped.push(Skip { name: name.to_owned(), reason });
+        }
+        Ok(fits)
+    }
+
+    /// What was measured, in the order it was.
+    ///
+    /// # Errors
+    ///
+    /// When the device fails.
+    pub fn page(&self, origin: Origin) -> Result<Page> {
+        Page::new(&self.cuda, origin, self.options.dry_run, self.rows.clone(), self.skipped.clone())
+    }
+
+    pub(super) fn rounds(&self) -> usize {
+        if self.options.dry_run { 1 } else { self.options.rounds }
+    }
+
+    /// `tiny` in a dry run.
+    pub(super) fn size(&self, size: usize, tiny: usize) -> usize {
+        if self.options.dry_run { tiny } else { size }
+    }
+}

@@ -1,0 +1,155 @@
+//! The clock: CUDA events on the backend's stream, around one piece of work at a time.
+//!
+//! Each piece is timed in two ways. *Alone*: the device has nothing to do before it, so that what the host takes to ask for
+//! it counts where the device waits for it; this is what a caller sees who waits, and how torch's figures are taken.
+//! *Queued*: copies are put before it that keep the device busy until the host has asked for all of it, so that the device
+//! alone counts; this is what a training loop sees, whose host runs ahead. The copies also leave nothing of the inputs in
+//! the L2 cache.
+
+use super::{Result, Work, data};
+use binade_cuda::{
+    Cuda, Ledger, Tensor,
+    cudarc::driver::{CudaEvent, DriverError, sys::CUevent_flags},
+};
+use std::{collections::VecDeque, time::Instant};
+
+pub(crate) struct Clock {
+    cuda: Cuda,
+    start: CudaEvent,
+    end: CudaEvent,
+    rounds: usize,
+    /// What is copied to keep the device busy.
+    curtain: Tensor,
+}
+
+/// Seconds of each round, sorted, and what the host did for one.
+#[derive(Clone, Debug)]
+pub(crate) struct Times {
+    pub(crate) alone: Vec<f64>,
+    pub(crate) queued: Vec<f64>,
+    /// What the host took to ask.
+    pub(crate) host: Vec<f64>,
+    /// Of the last round.
+    pub(crate) ledger: Ledger,
+}
+
+/// What one round took.
+struct Round {
+    device: f64,
+    host: f64,
+    ledger: Ledger,
+}
+
+impl Clock {
+    /// For `rounds` of each work; `curtain` elements are copied to keep the device busy.
+    pub(crate) fn new(cuda: &Cuda, rounds: usize, curtain: usize) -> Result<Self> {
+        let event = || {
+            let event = cuda.stream().context().new_event(Some(CUevent_flags::CU_EVENT_DEFAULT));
+            event.map_err(told)
+        };
+        let curtain = data::noise(cuda, curtain)?;
+        Ok(Self { cuda: cuda.clone(), start: event()?, end: event()?, rounds, curtain })
+    }
+
+    /// Times `work` in both ways.
+    pub(crate) fn time<W: Work>(&self, work: &mut W) -> Result<Times> {
+        let mut kept = VecDeque::new();
+        // Until kernels are loaded, tables uploaded and memory allocated for every turn; clocks rise meanwhile.
+        let warm_up = work.turns() + self.rounds.min(3);
+        for round in 0..warm_up {
+            self.round(work, &mut kept, round, 0)?;
+        }
+        let rounds = warm_up..warm_up + self.rounds;
+        let alone = rounds.clone().map(|round| self.round(work, &mut kept, round, 0));
+        let alone = alone.collect::<Result<Vec<_>>>()?;
+        let host = sorted(alone.iter().map(|round| round.host));
+        let copies = self.copies(median(&host))?;
+        let queued = rounds.map(|round| self.round(work, &mut kept, round, copies));
+        let queued = sorted(queued.collect::<Result<Vec<_>>>()?.iter().map(|round| round.device));
+        let ledger = alone.last().map(|round| round.ledger).unwrap_or_default();
+        Ok(Times { alone: sorted(alone.iter().map(|round| round.device)), queued, host, ledger })
+    }
+
+    /// One round behind so many copies.
+    fn round<W: Work>(
+        &self,
+        work: &mut W,
+        kept: &mut VecDeque<W::Output>,
+        number: usize,
+        copies: usize,
+    ) -> Result<Round> {
+        let input = work.prepare(number)?;
+        self.cuda.synchronize()?;
+        self.draw(copies)?;
+        self.start.record(self.cuda.stream()).map_err(told)?;
+        let (before, began) = (self.cuda.ledger(), Instant::now());
+        let output = work.run(input)?;
+        let (host, after) = (began.elapsed().as_secs_f64(), self.cuda.ledger());
+        self.end.record(self.cuda.stream()).map_err(told)?;
+        let device = f64::from(self.start.elapsed_ms(&self.end).map_err(told)?) / 1e3;
+        kept.push_back(output);
+        if kept.len() > work.turns() {
+            kept.pop_front();
+        }
+        Ok(Round { device, host, ledger: since(before, after) })
+    }
+
+    /// Copies that take the device three times as long as the host takes for the work.
+    fn copies(&self, host: f64) -> Result<usize> {
+        self.start.record(self.cuda.stream()).map_err(told)?;
+        self.draw(4)?;
+        self.end.record(self.cuda.stream()).map_err(told)?;
+        let one = f64::from(self.start.elapsed_ms(&self.end).map_err(told)?) / 4e3;
+        #[expect(
+            clippy::cast_possible_truncation,
+            clippy::cast_sign_loss,
+            reason = "between 1 and 1000"
+        )]
+        Ok((3.0 * host / one.max(1e-9)).ceil().clamp(1.0, 1000.0) as usize)
+    }
+
+    fn draw(&self, copies: usize) -> Result<()> {
+        for _ in 0..copies {
+            self.cuda.duplicate(&self.curtain)?;
+        }
+        Ok(())
+    }
+}
+
+/// The one in the middle, of which half are no larger.
+pub(crate) fn median(sorted: &[f64]) -> f64 {
+    sorted.get((sorted.len().max(1) - 1) / 2).copied().unwrap_or(f64::NAN)
+}
+
+fn sorted(seconds: impl Iterator<Item = f64>) -> Vec<f64> {
+    let mut seconds: Vec<f64> = seconds.collect();
+    seconds.sort_by(f64::total_cmp);
+    seconds
+}
+
+fn since(before: Ledger, after: Ledger) -> Ledger {
+    Ledger {
+        syncs: after.syncs - before.syncs,
+        launches: after.launches - before.launches,
+        tables: after.tables - before.tables,
+        table_bytes: after.table_bytes - before.table_bytes,
+        reports: after.reports - before.reports,
+    }
+}
+
+/// Without the driver's own text for it, which a stand-in may not have.
+fn told(error: DriverError) -> String {
+    format!("the CUDA driver says {:?}", error.0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_median_is_the_lower_of_the_two_in_the_middle() {
+        let of = |seconds: &[f64]| median(&sorted(seconds.iter().copied()));
+        assert_eq!([of(&[3.0, 1.0, 2.0]), of(&[4.0, 1.0, 3.0, 2.0])], [2.0, 2.0]);
+        assert!(of(&[]).is_nan());
+    }
+}

@@ -1,0 +1,100 @@
+//! Figures beside each other: a kernel's rate and the ceiling of its kind, the scaler's time and the whole step's.
+
+use super::row::{Kind, Row};
+use serde::Serialize;
+
+/// What the step takes beyond the optimizer.
+#[derive(Clone, Debug, Serialize)]
+pub(super) struct Share {
+    pub(super) dtype: String,
+    /// Check, unscale, clip and update over the whole step.
+    pub(super) scaler: f64,
+    /// Clip and update over the whole step: what is left where the gradients are read for their norm anyway.
+    pub(super) clip_and_update: f64,
+}
+
+/// Puts each row beside the best rate of its kind, and beside an empty launch.
+pub(super) fn with_ceilings(rows: &mut [Row]) {
+    let best = |kind: Kind| {
+        let ceilings = rows.iter().filter(|row| row.what.group == "copy" && row.what.kind == kind);
+        ceilings.map(|row| row.queued.gbs).max_by(f64::total_cmp)
+    };
+    let [copy, read, in_place] = [Kind::Copy, Kind::Read, Kind::InPlace].map(best);
+    let empty = rows.iter().find(|row| row.what.group == "launch").map(|row| row.queued.median_s);
+    for row in rows {
+        let ceiling = match row.what.kind {
+            Kind::Copy => copy,
+            Kind::Read => read,
+            Kind::InPlace => in_place,
+            Kind::Nothing => None,
+        };
+        row.share_of_ceiling = ceiling.map(|ceiling| row.queued.gbs / ceiling);
+        row.empty_launches = empty.map(|empty| row.queued.median_s / empty);
+    }
+}
+
+/// Of each type of gradient that was measured.
+pub(super) fn scaler_shares(rows: &[Row]) -> Vec<Share> {
+    ["bf16", "f16", "f32"].iter().filter_map(|dtype| share(rows, dtype)).collect()
+}
+
+fn share(rows: &[Row], dtype: &str) -> Option<Share> {
+    let seconds = |name: &str| {
+        let row = rows.iter().find(|row| row.what.dtype == dtype && row.what.name == name)?;
+        Some(row.queued.median_s)
+    };
+    let whole = seconds("unscale, clip, AdamW, update")?;
+    Some(Share {
+        dtype: dtype.to_owned(),
+        scaler: seconds("check, unscale, clip, update")? / whole,
+        clip_and_update: seconds("clip and update alone")? / whole,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::speed::{clock::Times, row::What};
+    use binade_cuda::Ledger;
+
+    fn row(group: &'static str, name: &str, kind: Kind, seconds: f64) -> Row {
+        let what = What {
+            group,
+            name: name.to_owned(),
+            kind,
+            dtype: "f16".to_owned(),
+            elements: 500,
+            tensors: 1,
+            bytes: 1000,
+            bytes_moved: 1000,
+        };
+        let all = vec![seconds];
+        let (alone, host, ledger) = (all.clone(), all.clone(), Ledger::default());
+        Row::new(what, &Times { alone, queued: all, host, ledger })
+    }
+
+    #[test]
+    fn a_row_is_held_against_the_fastest_of_its_kind() {
+        let mut rows = [
+            row("launch", "nothing", Kind::Nothing, 0.5),
+            row("copy", "read", Kind::Read, 2.0),
+            row("copy", "read", Kind::Read, 1.0),
+            row("copy", "copy", Kind::Copy, 0.1),
+            row("unscale", "check", Kind::Read, 4.0),
+        ];
+        with_ceilings(&mut rows);
+        let last = &rows[4];
+        assert_eq!((last.share_of_ceiling, last.empty_launches), (Some(0.25), Some(8.0)));
+        assert_eq!(rows[0].share_of_ceiling, None);
+    }
+
+    #[test]
+    fn the_scalers_share_is_of_the_whole_step() {
+        let whole = row("step", "unscale, clip, AdamW, update", Kind::InPlace, 8.0);
+        let scaler = row("scaler", "check, unscale, clip, update", Kind::Read, 2.0);
+        let rest = row("scaler", "clip and update alone", Kind::Nothing, 1.0);
+        assert!(share(&[whole.clone(), scaler.clone()], "f16").is_none());
+        let found = share(&[whole, scaler, rest], "f16").unwrap();
+        assert_eq!((found.scaler, found.clip_and_update), (0.25, 0.125));
+    }
+}

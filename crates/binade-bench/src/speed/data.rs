@@ -1,0 +1,80 @@
+//! Inputs: random values, so often in memory that no round finds its own in the cache.
+
+use super::Result;
+use binade_core::{DType, Named};
+use binade_cuda::{Cuda, Gradients, Tensor};
+use binade_ops::Upload;
+
+/// Tables that the backend keeps; more sets than that would have theirs uploaded again each round.
+const MOST_SETS: usize = 60;
+
+/// Values that are drawn; longer inputs repeat them.
+const DRAWN: usize = 1 << 22;
+
+/// So many values between -1 and 1.
+pub(crate) fn values(len: usize) -> Vec<f32> {
+    let mut random = fastrand::Rng::with_seed(len as u64);
+    let drawn: Vec<f32> = (0..len.min(DRAWN)).map(|_| random.f32() * 2.0 - 1.0).collect();
+    drawn.iter().copied().cycle().take(len).collect()
+}
+
+/// A vector of them.
+pub(crate) fn noise(cuda: &Cuda, len: usize) -> Result<Tensor> {
+    Ok(cuda.upload(&values(len), &[len], DType::F32)?)
+}
+
+/// How many inputs of so many bytes take turns: together four times the L2 cache. One that is larger than that alone has
+/// driven its own beginning out of the cache when it ends.
+pub(crate) fn sets(bytes: usize, l2: usize) -> usize {
+    (4 * l2).div_ceil(bytes.max(1)).clamp(1, MOST_SETS)
+}
+
+/// `first` and copies of it, so many in all.
+pub(crate) fn copies(cuda: &Cuda, first: Tensor, count: usize) -> Result<Vec<Tensor>> {
+    let more = (1..count).map(|_| Ok(cuda.duplicate(&first)?)).collect::<Result<Vec<_>>>()?;
+    Ok(std::iter::once(first).chain(more).collect())
+}
+
+/// Elements of each of `count` tensors that share `total`: whole cache lines, so that each begins aligned as an allocation
+/// of its own would.
+pub(crate) fn each(total: usize, count: usize) -> usize {
+    match total / count {
+        one if count == 1 => one,
+        one => (one / 64 * 64).max(one.min(64)),
+    }
+}
+
+/// `whole` cut into `count` tensors of one length.
+pub(crate) fn cut(whole: &Tensor, count: usize) -> Result<Vec<Tensor>> {
+    let len = each(whole.len(), count);
+    (0..count).map(|place| Ok(whole.slice(place * len, len)?)).collect()
+}
+
+/// As a set of gradients.
+pub(crate) fn gradients(tensors: Vec<Tensor>) -> Gradients {
+    let one = |(place, tensor)| Named::new(format!("gradient.{place}"), Some(tensor));
+    tensors.into_iter().enumerate().map(one).collect::<Vec<_>>().into()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn small_inputs_take_turns_and_large_ones_need_not() {
+        let l2 = 50 << 20;
+        assert_eq!([1 << 20, 16 << 20, 1 << 30].map(|bytes| sets(bytes, l2)), [60, 13, 1]);
+    }
+
+    #[test]
+    fn a_total_is_cut_at_cache_lines() {
+        assert_eq!([each(1 << 20, 1), each(1 << 20, 1000), each(100, 7)], [1 << 20, 1024, 14]);
+    }
+
+    #[test]
+    fn long_inputs_repeat_what_was_drawn() {
+        let values = values(DRAWN + 2);
+        assert_eq!(values[..2], values[DRAWN..]);
+        assert!(values.iter().all(|x| x.abs() <= 1.0));
+    }
+}

@@ -1,0 +1,105 @@
+//! Parts of the step, to tell what the scaler costs: the optimizer alone, the scaler alone, and what of the scaler is left
+//! once somebody has read the gradients.
+
+use super::{
+    Result, Work,
+    gpt::Gpt,
+    passes,
+    row::{Kind, What},
+    steps,
+};
+use binade_core::{DType, Named};
+use binade_cuda::{Cuda, Found, Gradients, Masters, Scale, Tensor};
+use binade_grad_scaler::{GradOps, GradScaler, LossScale, Norm, ScaleState, ScaleStore};
+use binade_master_weights::MasterWeights;
+
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(crate) enum Part {
+    /// The fused optimizer, which multiplies as it reads.
+    Optimizer,
+    /// The pass, the clip factor and the update of the scale.
+    Scaler,
+    /// The clip factor and the update of the scale.
+    ClipAndUpdate,
+}
+
+pub(crate) struct Partial {
+    cuda: Cuda,
+    part: Part,
+    scale: Scale,
+    rule: LossScale,
+    parameters: Vec<Named<Tensor>>,
+    masters: Masters,
+    set: Gradients,
+}
+
+impl Partial {
+    pub(crate) fn new(cuda: &Cuda, gpt: Gpt, dtype: DType, part: Part) -> Result<Self> {
+        let mut parameters = steps::parameters(cuda, gpt)?;
+        let masters = cuda.masters(&mut parameters, &steps::plan(dtype)?)?;
+        Ok(Self {
+            cuda: cuda.clone(),
+            part,
+            scale: cuda.upload_state(ScaleState::power_of_two(16))?,
+            rule: LossScale::dynamic().with_growth_interval(u32::MAX)?,
+            parameters,
+            masters,
+            set: steps::gradients(cuda, gpt, dtype)?,
+        })
+    }
+
+    pub(crate) fn what(&self) -> Result<What> {
+        let (dtype, elements) = (passes::dtype(&self.set)?, passes::elements(&self.set));
+        let tensors = self.set.as_stored().len();
+        let pass = dtype.bytes() * elements;
+        let (group, name, kind, bytes) = match self.part {
+            Part::Optimizer => {
+                ("step", "AdamW alone, fused", Kind::InPlace, pass + (24 + 2) * elements)
+            }
+            Part::Scaler => ("scaler", "check, unscale, clip, update", Kind::Read, pass),
+            Part::ClipAndUpdate => ("scaler", "clip and update alone", Kind::Nothing, 0),
+        };
+        let overhead = passes::overhead(elements, tensors);
+        let bytes_moved = bytes + if kind == Kind::Nothing { 0 } else { overhead };
+        let (name, dtype) = (name.to_owned(), dtype.to_string());
+        Ok(What { group, name, kind, dtype, elements, tensors, bytes, bytes_moved })
+    }
+
+    fn end(&mut self, set: &mut Gradients, found: &Found) -> Result<()> {
+        let mut verdict = found.clone();
+        self.cuda.clip_norm(set, Norm::L2, 1.0, &mut verdict)?;
+        self.cuda.update(&mut self.scale, &[found], &[&verdict], &self.rule)?;
+        Ok(())
+    }
+}
+
+impl Work for Partial {
+    /// Gradients, and what was found of them where the part is not to look itself.
+    type Input = (Gradients, Option<Found>);
+    type Output = Gradients;
+
+    fn prepare(&mut self, _: usize) -> Result<Self::Input> {
+        let mut set = self.set.clone();
+        let found = match self.part {
+            Part::Scaler => None,
+            Part::Optimizer | Part::ClipAndUpdate => {
+                Some(self.cuda.unscale(&mut set, &self.scale)?)
+            }
+        };
+        Ok((set, found))
+    }
+
+    fn run(&mut self, (mut set, found): Self::Input) -> Result<Gradients> {
+        let found = match found {
+            Some(found) => found,
+            None => self.cuda.unscale(&mut set, &self.scale)?,
+        };
+        if self.part == Part::Optimizer {
+            let (parameters, masters) = (&mut self.parameters, &mut self.masters);
+            self.cuda.step(parameters, masters, set.clone(), &found)?;
+        } else {
+            self.end(&mut set, &found)?;
+        }
+        Ok(set)
+    }
+}

@@ -1,0 +1,118 @@
+//! What is measured, in order, and on which sizes.
+
+use super::{
+    Bench, Result,
+    casts::Cast,
+    ceilings::Ceiling,
+    clock::Clock,
+    data,
+    gpt::Gpt,
+    parts::{Part, Partial},
+    passes::Pass,
+    row::Kind,
+    steps::{self, Step},
+};
+use binade_autocast::Autocast;
+use binade_core::DType;
+use binade_cuda::Tensor;
+
+const TYPES: [DType; 3] = [DType::BF16, DType::F16, DType::F32];
+
+/// Casts that training makes: weights and activations down, gradients and checkpoints up.
+const CASTS: [(DType, DType); 3] =
+    [(DType::F32, DType::BF16), (DType::F32, DType::F16), (DType::F16, DType::F32)];
+
+impl Bench {
+    /// Measures everything.
+    ///
+    /// # Errors
+    ///
+    /// When the device fails.
+    pub fn run(&mut self) -> Result<()> {
+        let clock = Clock::new(&self.cuda, self.rounds(), self.size(1 << 26, 1 << 12))?;
+        self.time(&clock, &mut Ceiling::new(&self.cuda, Kind::Nothing, &[]), |work| {
+            Ok(work.what(0))
+        })?;
+        for (size, tiny) in [(1 << 20, 1 << 13), (1 << 24, 1 << 14), (1 << 28, 0), (1 << 30, 0)] {
+            match self.size(size, tiny) {
+                0 => {}
+                size => self.size_of(&clock, size)?,
+            }
+        }
+        for dtype in TYPES {
+            self.steps(&clock, dtype)?;
+        }
+        self.bar.finish_and_clear();
+        Ok(())
+    }
+
+    /// Everything that is measured over plain vectors.
+    fn size_of(&mut self, clock: &Clock, elements: usize) -> Result<()> {
+        let sets = data::sets(4 * elements, self.l2);
+        // The inputs, the narrow ones made of them, and what a cast or a copy writes.
+        if !self.fits(&format!("{elements} elements"), (sets + 2) * 4 * elements * 2)? {
+            return Ok(());
+        }
+        let wide = data::copies(&self.cuda, data::noise(&self.cuda, elements)?, sets)?;
+        for kind in [Kind::Copy, Kind::Read, Kind::InPlace] {
+            let mut work = Ceiling::new(&self.cuda, kind, &wide);
+            self.time(clock, &mut work, |work| Ok(work.what(elements)))?;
+        }
+        for dtype in TYPES {
+            let inputs = self.lowered(&wide, dtype)?;
+            for tensors in [1, self.size(1000, 7)] {
+                self.passes(clock, &inputs, tensors)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// As many of another type as together are as long as four caches again.
+    fn lowered(&self, wide: &[Tensor], dtype: DType) -> Result<Vec<Tensor>> {
+        let elements = wide.first().map_or(0, Tensor::len);
+        let count = data::sets(elements * dtype.bytes(), self.l2).max(wide.len());
+        let one = |place: usize| match wide.get(place % wide.len().max(1)) {
+            Some(tensor) if dtype == DType::F32 => Ok(tensor.clone()),
+            Some(tensor) => Ok(self.cuda.cast(tensor, dtype)?),
+            None => Err("no inputs".into()),
+        };
+        (0..count).map(one).collect()
+    }
+
+    fn passes(&mut self, clock: &Clock, inputs: &[Tensor], tensors: usize) -> Result<()> {
+        let from = inputs.first().map_or(DType::F32, Tensor::dtype);
+        self.time(clock, &mut Pass::new(&self.cuda, inputs, tensors, false)?, |w| Ok(w.what()))?;
+        if from == DType::F32 {
+            self.time(clock, &mut Pass::new(&self.cuda, inputs, tensors, true)?, |w| Ok(w.what()))?;
+        }
+        for (_, to) in CASTS.iter().filter(|(of, _)| *of == from) {
+            let mut work = Cast::new(&self.cuda, inputs, tensors, *to)?;
+            self.time(clock, &mut work, |work| Ok(work.what()))?;
+        }
+        Ok(())
+    }
+
+    /// The whole step with gradients of `dtype`, and its parts.
+    fn steps(&mut self, clock: &Clock, dtype: DType) -> Result<()> {
+        let gpt = if self.options.dry_run { Gpt::TINY } else { Gpt::SMALL };
+        let elements: usize =
+            gpt.shapes().iter().map(|(_, shape)| shape.iter().product::<usize>()).sum();
+        if !self.fits("the step", elements * 32)? {
+            return Ok(());
+        }
+        let mut step = Step::new(&self.cuda, gpt, dtype)?;
+        self.time(clock, &mut step, |work| work.what("unscale, clip, AdamW, update"))?;
+        drop(step);
+        for part in [Part::Optimizer, Part::Scaler, Part::ClipAndUpdate] {
+            self.cuda.trim();
+            let mut work = Partial::new(&self.cuda, gpt, dtype, part)?;
+            self.time(clock, &mut work, Partial::what)?;
+        }
+        if dtype == DType::F32 {
+            let set = steps::gradients(&self.cuda, gpt, dtype)?;
+            self.time(clock, &mut Pass::over(&self.cuda, vec![set], true)?, |w| Ok(w.what()))?;
+        }
+        self.cuda.trim();
+        Ok(())
+    }
+}

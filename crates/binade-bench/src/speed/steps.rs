@@ -1,0 +1,122 @@
+//! The whole step, by the typed order that a training loop writes.
+
+use super::{
+    Result, Work, data,
+    gpt::Gpt,
+    passes,
+    row::{Kind, What},
+};
+use binade_core::{DType, Named};
+use binade_cuda::{Cuda, Gradients, Tensor};
+use binade_grad_scaler::{LossScale, ScaledGrads, Scaler};
+use binade_master_weights::{MasterOptimizer, Plan, UpdateRule};
+use binade_ops::Upload;
+
+/// What the step's tables have of a tensor: a row of 88 bytes, 12 to look its rule up, 36 of constants written and read.
+const ROW: usize = 88 + 12 + 2 * 36;
+
+/// Unscale with its check, clip by norm, fused step on `f32` masters with a 16-bit copy, scale update.
+pub(crate) struct Step {
+    scaler: Scaler<Cuda>,
+    optimizer: MasterOptimizer<Cuda>,
+    loss: Tensor,
+    sets: Vec<Gradients>,
+}
+
+impl Step {
+    /// With gradients in `dtype`; parameters are stored in f16, or in bf16 where the gradients are.
+    pub(crate) fn new(cuda: &Cuda, gpt: Gpt, dtype: DType) -> Result<Self> {
+        let rule = LossScale::dynamic().with_growth_interval(u32::MAX)?;
+        let parameters = parameters(cuda, gpt)?;
+        Ok(Self {
+            scaler: Scaler::new(cuda.clone(), rule)?,
+            optimizer: MasterOptimizer::new(cuda.clone(), parameters, plan(dtype)?)?,
+            loss: cuda.upload(&[1.0], &[1], DType::F32)?,
+            sets: vec![gradients(cuda, gpt, dtype)?, gradients(cuda, gpt, dtype)?],
+        })
+    }
+
+    pub(crate) fn what(&self, name: &str) -> Result<What> {
+        let first = self.sets.first().ok_or("no gradients")?;
+        let (dtype, elements) = (passes::dtype(first)?, passes::elements(first));
+        let tensors = first.as_stored().len();
+        let bytes = least(dtype) * elements;
+        Ok(What {
+            group: "step",
+            name: name.to_owned(),
+            kind: Kind::InPlace,
+            dtype: dtype.to_string(),
+            elements,
+            tensors,
+            bytes,
+            bytes_moved: bytes + passes::overhead(elements, tensors) + tensors * ROW,
+        })
+    }
+}
+
+/// Bytes of an element that the step moves: the gradient twice, once to look whether it is finite; the master and two
+/// moments, read and written; and the 16-bit copy.
+fn least(gradient: DType) -> usize {
+    2 * gradient.bytes() + 2 * (4 + 4 + 4) + 2
+}
+
+/// A plan with masters, parameters stored in sixteen bits.
+pub(crate) fn plan(gradient: DType) -> Result<Plan> {
+    let stored = if gradient == DType::BF16 { DType::BF16 } else { DType::F16 };
+    Ok(Plan::new(UpdateRule::adamw(1e-4))?.with_storage(stored, [] as [&str; 0]))
+}
+
+pub(crate) fn parameters(cuda: &Cuda, gpt: Gpt) -> Result<Vec<Named<Tensor>>> {
+    tensors(cuda, gpt, DType::F32)?
+        .into_iter()
+        .map(|(name, tensor)| Ok(Named::new(name, tensor)))
+        .collect()
+}
+
+/// A set of gradients in memory of its own.
+pub(crate) fn gradients(cuda: &Cuda, gpt: Gpt, dtype: DType) -> Result<Gradients> {
+    let all = tensors(cuda, gpt, dtype)?;
+    let named = all.into_iter().map(|(name, tensor)| Named::new(name, Some(tensor)));
+    Ok(named.collect::<Vec<_>>().into())
+}
+
+fn tensors(cuda: &Cuda, gpt: Gpt, dtype: DType) -> Result<Vec<(String, Tensor)>> {
+    let shapes = gpt.shapes();
+    let longest = shapes.iter().map(|(_, shape)| shape.iter().product()).max().unwrap_or(0);
+    let values = data::values(longest);
+    let one = |(name, shape): (String, Vec<usize>)| {
+        let len = shape.iter().product();
+        Ok((name, cuda.upload(&values[..len], &shape, dtype)?))
+    };
+    shapes.into_iter().map(one).collect()
+}
+
+impl Work for Step {
+    type Input = ScaledGrads<Cuda>;
+    type Output = ();
+
+    fn prepare(&mut self, round: usize) -> Result<ScaledGrads<Cuda>> {
+        let set = self.sets[round % self.sets.len()].clone();
+        Ok(self.scaler.scale(&self.loss)?.backward(|_| Ok(set))?)
+    }
+
+    fn run(&mut self, scaled: ScaledGrads<Cuda>) -> Result<()> {
+        let step = scaled.unscale()?.clip_norm(1.0)?.step(&mut self.optimizer)?;
+        self.scaler.update(step)?.leave_unread();
+        Ok(())
+    }
+
+    fn turns(&self) -> usize {
+        self.sets.len()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_step_moves_thirty_bytes_an_element_and_four_more_with_wide_gradients() {
+        assert_eq!([DType::BF16, DType::F16, DType::F32].map(least), [30, 30, 34]);
+    }
+}

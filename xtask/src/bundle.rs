@@ -1,0 +1,170 @@
+//! `cargo xtask bundle`: one folder for a GPU machine that has no cargo, with tests, benchmarks and the script that runs them.
+
+mod built;
+mod check;
+
+use std::{
+    fs,
+    os::unix::fs::PermissionsExt,
+    path::{Path, PathBuf},
+    process::Command,
+};
+
+use clap::Args;
+
+use crate::{
+    Result,
+    shell::{Cargo, heard, root},
+};
+
+/// The most that the folder may hold, in bytes: what is quick to carry.
+const MOST: u64 = 40_000_000;
+
+/// The script that stands in the folder.
+const SCRIPT: &str = include_str!("bundle/run.sh");
+
+/// The profile, and so the folder that cargo puts programs in.
+const PROFILE: &str = "carry";
+
+/// What is built: the tests of the backend, and the programs that stand beside them.
+const BUILDS: [&str; 2] = [
+    "test --profile carry --no-run --package binade-cuda --message-format json",
+    "build --profile carry --package binade-bench --bins --package binade-example-digits --example digits \
+     --message-format json",
+];
+
+#[derive(Args)]
+pub(crate) struct Bundle {
+    /// Runs the script afterwards, with the PTX interpreter in the driver's place.
+    #[arg(long)]
+    check: bool,
+}
+
+impl Bundle {
+    pub(crate) fn run(self) -> Result<()> {
+        let folder = make()?;
+        let bytes = size(&folder)?;
+        println!("{} holds {:.1} MB", folder.display(), megabytes(bytes));
+        if bytes > MOST {
+            return Err(format!("at most {:.0} MB are carried", megabytes(MOST)).into());
+        }
+        if self.check { check::run(&folder) } else { Ok(()) }
+    }
+}
+
+/// Builds everything and puts it in a new folder.
+fn make() -> Result<PathBuf> {
+    let mut programs = Vec::new();
+    for line in BUILDS {
+        programs.extend(built::programs(&Cargo::line(line).read()?));
+    }
+    let folder = folder(&programs)?;
+    if folder.exists() {
+        fs::remove_dir_all(&folder)?;
+    }
+    fs::create_dir_all(&folder)?;
+    for program in &programs {
+        fs::copy(&program.path, folder.join(program.name()))?;
+    }
+    fs::write(folder.join("COMMIT"), commit()? + "\n")?;
+    let script = folder.join("run.sh");
+    fs::write(&script, SCRIPT)?;
+    fs::set_permissions(script, fs::Permissions::from_mode(0o755))?;
+    Ok(folder)
+}
+
+/// `bundle` in the target folder, where the programs lie in one that is called as their profile.
+fn folder(programs: &[built::Program]) -> Result<PathBuf> {
+    let one = programs.first().ok_or("nothing was built")?;
+    let target = one.path.ancestors().find(|folder| folder.ends_with(PROFILE));
+    let target = target.and_then(Path::parent).ok_or("the programs lie in no target folder")?;
+    Ok(target.join("bundle"))
+}
+
+/// The commit that is checked out, marked where the files are not it.
+fn commit() -> Result<String> {
+    let git = |arguments: &[&str]| heard(Command::new("git").args(arguments).current_dir(root()));
+    let commit = git(&["rev-parse", "--short=12", "HEAD"])?.trim().to_owned();
+    let is_clean = git(&["status", "--porcelain"])?.trim().is_empty();
+    Ok(if is_clean { commit } else { format!("{commit}, changed") })
+}
+
+fn size(folder: &Path) -> Result<u64> {
+    let files = fs::read_dir(folder)?.map(|file| Ok(file?.metadata()?.len()));
+    files.sum::<Result<u64>>()
+}
+
+#[expect(clippy::cast_precision_loss, reason = "shown with one digit")]
+fn megabytes(bytes: u64) -> f64 {
+    bytes as f64 / 1e6
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_script_has_no_path_but_those_of_system_libraries() {
+        let allowed =
+            ["/usr/bin/env", "/usr/local/cuda/lib64", "/usr/local/nvidia/lib64", "/dev/null"];
+        let bare = SCRIPT.replace('"', "");
+        let words = bare.split(|c: char| c.is_whitespace() || "'=(),;<>!".contains(c));
+        let paths = words.filter(|word| word.starts_with('/') && word.len() > 1);
+        let others: Vec<_> = paths.filter(|path| !allowed.contains(path)).collect();
+        assert!(others.is_empty(), "{others:?}");
+    }
+
+    #[test]
+    fn the_script_writes_eight_files_at_most() {
+        let mut files: Vec<_> = SCRIPT
+            .split(|c: char| !(c.is_alphanumeric() || "._".contains(c)))
+            .filter(|word| {
+                word.rsplit_once('.').is_some_and(|(_, end)| ["json", "txt"].contains(&end))
+            })
+            .collect();
+        files.sort_unstable();
+        files.dedup();
+        assert!(files.len() <= 8 && files.contains(&"speed.json"), "{files:?}");
+    }
+
+    /// The script among programs that print their names and end so, started with `part`: how it ended, and what it said.
+    fn started(name: &str, programs: &[(&str, i32)], part: &str) -> (bool, String) {
+        let folder = std::env::temp_dir().join(format!("binade-{name}-{}", std::process::id()));
+        fs::create_dir_all(&folder).unwrap();
+        for (program, end) in programs {
+            let path = folder.join(program);
+            fs::write(&path, format!("#!/bin/sh\necho I am {program}\nexit {end}\n")).unwrap();
+            fs::set_permissions(path, fs::Permissions::from_mode(0o755)).unwrap();
+        }
+        fs::write(folder.join("COMMIT"), "c0ffee\n").unwrap();
+        fs::write(folder.join("run.sh"), SCRIPT).unwrap();
+        let mut bash = Command::new("bash");
+        let bash = bash.arg(folder.join("run.sh")).arg(part).env("OUT", folder.join("out"));
+        let run = bash.output().unwrap();
+        fs::remove_dir_all(&folder).unwrap();
+        (run.status.success(), String::from_utf8(run.stdout).unwrap())
+    }
+
+    #[test]
+    fn the_script_goes_on_after_a_test_that_fails_and_ends_badly() {
+        let (ended_well, said) = started("fails", &[("test-a", 3), ("test-b", 0)], "tests");
+        assert!(!ended_well, "{said}");
+        assert!(said.contains("FAILED  test-a: ended with 3"), "{said}");
+        assert!(said.contains("I am test-b") && said.contains("ok      test-b"), "{said}");
+    }
+
+    #[test]
+    fn the_script_ends_well_where_all_do() {
+        let (ended_well, said) = started("passes", &[("test-a", 0)], "tests");
+        assert!(ended_well && said.contains("commit c0ffee"), "{said}");
+    }
+
+    #[test]
+    fn a_part_that_does_not_exist_is_refused_with_those_that_do() {
+        let (ended_well, said) = started("tset", &[], "tset");
+        assert!(
+            !ended_well && said.contains("tests, conformance, sanitizer, bench, all"),
+            "{said}"
+        );
+    }
+}

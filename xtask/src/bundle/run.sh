@@ -1,0 +1,110 @@
+#!/usr/bin/env bash
+# What a machine with an NVIDIA GPU and no cargo is asked: are the kernels right, is anything wrong with how they use
+# memory, and how fast are they. Made by `cargo xtask bundle`.
+#
+#     ./run.sh [tests|conformance|sanitizer|bench|all]
+#
+# Eight files at most go to $OUT, by default ./results. A part that fails does not stop the others; the last lines tell
+# them apart, and the end is bad if one was. All parts together take under nine minutes on a fast GPU.
+#
+# BINADE_DEVICE=ptx and BINADE_DRY_RUN=1 try the script out where the PTX interpreter is on the library path.
+set -uo pipefail
+
+here="$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)"
+out="${OUT:-results}"
+device="${BINADE_DEVICE:-cuda}"
+part="${1:-all}"
+failed=0
+mkdir -p "$out" || exit 1
+: >"$out/summary.txt"
+
+say() { printf '%s\n' "$*" | tee -a "$out/summary.txt"; }
+
+# Folders with CUDA libraries: Python's wheels, then the system's. What is on the path already comes first.
+folders() {
+    python3 -c '
+import glob, os, sys
+for folder in sys.path:
+    if folder.endswith("-packages"):
+        print(*sorted(glob.glob(os.path.join(folder, "nvidia", "*", "lib"))), sep="\n")
+' 2>/dev/null | grep .
+    printf '%s\n' /usr/local/cuda/lib64 /usr/local/nvidia/lib64
+}
+LD_LIBRARY_PATH="${LD_LIBRARY_PATH:+$LD_LIBRARY_PATH:}$(folders | paste -s -d : -)"
+export LD_LIBRARY_PATH
+
+# A skip of what must run on this device is a failure.
+export BINADE_REQUIRE="$device"
+
+# attempt NAME SECONDS LOG COMMAND…: runs it with its output shown and added to LOG, and remembers how it ended.
+attempt() {
+    local name="$1" limit="$2" log="$3" start="$SECONDS" end
+    shift 3
+    printf '\n== %s\n' "$name" | tee -a "$out/$log"
+    timeout -k 5 "$limit" "$@" 2>&1 | tee -a "$out/$log"
+    end="${PIPESTATUS[0]}"
+    case "$end" in
+        0) say "ok      $name ($((SECONDS - start)) s)" ;;
+        124 | 137) failed=1 && say "FAILED  $name: not done in $limit s" ;;
+        *) failed=1 && say "FAILED  $name: ended with $end ($((SECONDS - start)) s)" ;;
+    esac
+}
+
+facts() {
+    say "commit $(cat "$here/COMMIT"), $(date -u +%F)"
+    if command -v nvidia-smi >/dev/null; then
+        say "$(nvidia-smi --query-gpu=name,driver_version,memory.total,clocks.sm,clocks.mem,compute_cap --format=csv,noheader)"
+    else
+        say "nvidia-smi is not on PATH"
+    fi
+}
+
+tests() {
+    : >"$out/tests.txt"
+    local test
+    for test in "$here"/test-*; do
+        # The device is one and tests share it: in turn, they can be told apart.
+        attempt "$(basename "$test")" 120 tests.txt "$test" --test-threads=1
+    done
+}
+
+conformance() {
+    : >"$out/conformance.txt"
+    attempt conformance 120 conformance.txt "$here/conformance" --device "$device" --json "$out/conformance.json"
+}
+
+# The small cases: long runs say nothing more about memory, and take a hundred times as long here.
+sanitizer() {
+    : >"$out/sanitizer.txt"
+    if ! command -v compute-sanitizer >/dev/null; then
+        say "skipped compute-sanitizer: it is not on PATH"
+        return
+    fi
+    local tool small=(--test-threads=1 --skip a_hundred_steps --skip every_rule_store --skip a_learning_rate)
+    for tool in memcheck racecheck initcheck; do
+        attempt "compute-sanitizer $tool" 60 sanitizer.txt \
+            compute-sanitizer --tool "$tool" --error-exitcode 9 "$here/test-device" "${small[@]}"
+    done
+}
+
+# Registers, local memory and occupancy of each kernel stand below the table.
+bench() {
+    : >"$out/speed.txt"
+    attempt speed 180 speed.txt "$here/speed" --json "$out/speed.json" \
+        --date "$(date -u +%F)" --commit "$(cat "$here/COMMIT")" ${BINADE_DRY_RUN:+--dry-run}
+    if [ -f "$here/torch_gpu_baseline.py" ]; then
+        attempt torch 150 speed.txt python3 "$here/torch_gpu_baseline.py" --out "$out/torch_gpu.json"
+    else
+        say "skipped PyTorch's figures: torch_gpu_baseline.py does not lie beside this script"
+    fi
+}
+
+facts
+case "$part" in
+    tests | conformance | sanitizer | bench) "$part" ;;
+    all) tests && conformance && sanitizer && bench ;;
+    *) failed=1 && say "no part is called $part: tests, conformance, sanitizer, bench, all" ;;
+esac
+
+printf '\n== summary\n' && cat "$out/summary.txt"
+exit "$failed"
