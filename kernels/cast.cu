@@ -31,10 +31,10 @@ __device__ __forceinline__ void nearest(
     const void* from, DType from_dtype, void* to, DType to_dtype, uint64_t i, uint32_t count, OnOverflow on_overflow) {
   float x[GROUP];
   uint32_t code[GROUP];
-  load_group(from, from_dtype, i, count, x);
+  load_group<EIGHT_TOO>(from, from_dtype, i, count, x);
 #pragma unroll
-  for (uint32_t k = 0; k < GROUP; k++) code[k] = code_of(to_dtype, x[k], on_overflow);
-  put_group(to, to_dtype, i, count, code);
+  for (uint32_t k = 0; k < GROUP; k++) code[k] = code_of<EIGHT_TOO>(to_dtype, x[k], on_overflow);
+  put_group<EIGHT_TOO>(to, to_dtype, i, count, code);
 }
 
 extern "C" __global__ void __launch_bounds__(256) cast(
@@ -68,12 +68,12 @@ extern "C" __global__ void __launch_bounds__(256) cast_stochastic(
     uint32_t step, uint32_t parameter) {
   each_group_of(len, [&](uint64_t i, uint32_t count) {
     float x[GROUP];
-    load_group(from, from_dtype, i, count, x);
+    load_group<EIGHT_TOO>(from, from_dtype, i, count, x);
     uint4 low = words_of(seed, step, parameter, i / 4), high = words_of(seed, step, parameter, i / 4 + 1);
     uint32_t random[GROUP] = {low.x, low.y, low.z, low.w, high.x, high.y, high.z, high.w};
     uint32_t code[GROUP];
 #pragma unroll
     for (uint32_t k = 0; k < GROUP; k++) code[k] = stochastic(to_dtype, x[k], random[k], on_overflow);
-    put_group(to, to_dtype, i, count, code);
+    put_group<EIGHT_TOO>(to, to_dtype, i, count, code);
   });
 }

@@ -21,7 +21,7 @@ __device__ __forceinline__ double sum_of_squares(const Row& row, const Chunk& ch
   double squares = 0.0;
   each_group(chunk, [&](uint64_t i, uint32_t count) {
     float x[GROUP];
-    load_group(row.values, row.dtype, i, count, x);
+    load_group<EIGHT_TOO>(row.values, row.dtype, i, count, x);
 #pragma unroll
     for (uint32_t k = 0; k < GROUP; k++) squares = __fma_rn((double)x[k], (double)x[k], squares);
   });

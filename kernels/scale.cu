@@ -13,7 +13,7 @@ extern "C" __global__ void __launch_bounds__(256) scale(
   for (uint64_t i = first * GROUP; i < len; i += step * GROUP) {
     uint32_t count = len - i < GROUP ? (uint32_t)(len - i) : GROUP;
     float x[GROUP];
-    load_group(from, dtype, i, count, x);
+    load_group<EIGHT_TOO>(from, dtype, i, count, x);
 #pragma unroll
     for (uint32_t k = 0; k < GROUP; k++) x[k] = __fmul_rn(x[k], *factor);
     store_group(to, F32, i, count, x);

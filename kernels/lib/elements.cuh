@@ -9,11 +9,10 @@
 // Element types, numbered as the host's `launch::dtype_code` numbers them.
 enum DType : uint32_t { BF16 = 0, F16_ = 1, F32 = 2, E4M3 = 3, E5M2 = 4 };
 
-constexpr uint32_t GROUP = 8;
+// Which of them a kernel meets: what is not needed is not compiled.
+enum Types { SIXTEEN_AND_32, EIGHT_TOO };
 
-__device__ __forceinline__ uint32_t bytes_of(DType dtype) {
-  return dtype == F32 ? 4 : dtype <= F16_ ? 2 : 1;
-}
+constexpr uint32_t GROUP = 8;
 
 __device__ __forceinline__ float from_16(DType dtype, uint32_t code) {
   if (dtype == BF16) return __uint_as_float(code << 16);
@@ -39,22 +38,25 @@ __device__ __forceinline__ uint32_t to_8(DType dtype, float value, OnOverflow on
   return dtype == E4M3 ? E4m3::nearest(value, on_overflow) : E5m2::nearest(value, on_overflow);
 }
 
+template <Types TYPES = SIXTEEN_AND_32>
 __device__ __forceinline__ float load(const void* from, DType dtype, uint64_t i) {
   if (dtype == F32) return ((const float*)from)[i];
-  if (dtype <= F16_) return from_16(dtype, ((const uint16_t*)from)[i]);
+  if (TYPES == SIXTEEN_AND_32 || dtype <= F16_) return from_16(dtype, ((const uint16_t*)from)[i]);
   return from_8(dtype, ((const uint8_t*)from)[i]);
 }
 
 // The code of an element that was rounded already.
+template <Types TYPES>
 __device__ __forceinline__ void put(void* to, DType dtype, uint64_t i, uint32_t code) {
   if (dtype == F32) ((uint32_t*)to)[i] = code;
-  else if (dtype <= F16_) ((uint16_t*)to)[i] = (uint16_t)code;
+  else if (TYPES == SIXTEEN_AND_32 || dtype <= F16_) ((uint16_t*)to)[i] = (uint16_t)code;
   else ((uint8_t*)to)[i] = (uint8_t)code;
 }
 
+template <Types TYPES>
 __device__ __forceinline__ uint32_t code_of(DType dtype, float value, OnOverflow on_overflow = NON_FINITE) {
   if (dtype == F32) return __float_as_uint(value);
-  if (dtype <= F16_) return to_16(dtype, value, on_overflow);
+  if (TYPES == SIXTEEN_AND_32 || dtype <= F16_) return to_16(dtype, value, on_overflow);
   return to_8(dtype, value, on_overflow);
 }
 
@@ -63,6 +65,7 @@ __device__ __forceinline__ bool is_aligned(const void* at, uint32_t bytes) {
 }
 
 // Elements i to i + count of `from`; those beyond are 0. Whole groups of an aligned array take 16-byte loads.
+template <Types TYPES = SIXTEEN_AND_32>
 __device__ __forceinline__ void load_group(const void* from, DType dtype, uint64_t i, uint32_t count, float (&x)[GROUP]) {
   if (count == GROUP && dtype == F32 && is_aligned((const float*)from + i, 16)) {
     const float4* at = (const float4*)((const float*)from + i);
@@ -77,7 +80,7 @@ __device__ __forceinline__ void load_group(const void* from, DType dtype, uint64
       x[2 * k] = from_16(dtype, words[k] & 0xffff);
       x[2 * k + 1] = from_16(dtype, words[k] >> 16);
     }
-  } else if (count == GROUP && dtype > F32 && is_aligned((const uint8_t*)from + i, 8)) {
+  } else if (TYPES == EIGHT_TOO && count == GROUP && dtype > F32 && is_aligned((const uint8_t*)from + i, 8)) {
     uint2 codes = *(const uint2*)((const uint8_t*)from + i);
 #pragma unroll
     for (uint32_t k = 0; k < 4; k++) {
@@ -86,11 +89,12 @@ __device__ __forceinline__ void load_group(const void* from, DType dtype, uint64
     }
   } else {
 #pragma unroll
-    for (uint32_t k = 0; k < GROUP; k++) x[k] = k < count ? load(from, dtype, i + k) : 0.0f;
+    for (uint32_t k = 0; k < GROUP; k++) x[k] = k < count ? load<TYPES>(from, dtype, i + k) : 0.0f;
   }
 }
 
 // The first `count` codes of a group as elements i, i + 1, ... of `to`.
+template <Types TYPES>
 __device__ __forceinline__ void put_group(void* to, DType dtype, uint64_t i, uint32_t count, const uint32_t (&code)[GROUP]) {
   if (count == GROUP && dtype == F32 && is_aligned((uint32_t*)to + i, 16)) {
     uint4* at = (uint4*)((uint32_t*)to + i);
@@ -99,20 +103,21 @@ __device__ __forceinline__ void put_group(void* to, DType dtype, uint64_t i, uin
   } else if (count == GROUP && dtype <= F16_ && is_aligned((uint16_t*)to + i, 16)) {
     *(uint4*)((uint16_t*)to + i) = make_uint4(
         code[0] | code[1] << 16, code[2] | code[3] << 16, code[4] | code[5] << 16, code[6] | code[7] << 16);
-  } else if (count == GROUP && dtype > F32 && is_aligned((uint8_t*)to + i, 8)) {
+  } else if (TYPES == EIGHT_TOO && count == GROUP && dtype > F32 && is_aligned((uint8_t*)to + i, 8)) {
     *(uint2*)((uint8_t*)to + i) = make_uint2(
         code[0] | code[1] << 8 | code[2] << 16 | code[3] << 24, code[4] | code[5] << 8 | code[6] << 16 | code[7] << 24);
   } else {
 #pragma unroll
     for (uint32_t k = 0; k < GROUP; k++) {
-      if (k < count) put(to, dtype, i + k, code[k]);
+      if (k < count) put<TYPES>(to, dtype, i + k, code[k]);
     }
   }
 }
 
+template <Types TYPES = SIXTEEN_AND_32>
 __device__ __forceinline__ void store_group(void* to, DType dtype, uint64_t i, uint32_t count, const float (&x)[GROUP]) {
   uint32_t code[GROUP];
 #pragma unroll
-  for (uint32_t k = 0; k < GROUP; k++) code[k] = code_of(dtype, x[k]);
-  put_group(to, dtype, i, count, code);
+  for (uint32_t k = 0; k < GROUP; k++) code[k] = code_of<TYPES>(dtype, x[k]);
+  put_group<TYPES>(to, dtype, i, count, code);
 }
