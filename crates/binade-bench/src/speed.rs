@@ -7,6 +7,7 @@ mod clock;
 mod compare;
 mod data;
 mod gpt;
+mod norms;
 mod page;
 mod parts;
 mod passes;

@@ -54,8 +54,9 @@ impl Clock {
     /// Times `work` in both ways.
     pub(crate) fn time<W: Work>(&self, work: &mut W) -> Result<Times> {
         let mut kept = VecDeque::new();
-        // Until kernels are loaded, tables uploaded and memory allocated for every turn; clocks rise meanwhile.
-        let warm_up = work.turns() + self.rounds.min(3);
+        // Until kernels are loaded, memory is allocated, and tables are uploaded for every turn: twice as many, since
+        // outputs trade places once. Clocks rise meanwhile.
+        let warm_up = 2 * work.turns() + self.rounds.min(3);
         for round in 0..warm_up {
             self.round(work, &mut kept, round, 0)?;
         }
@@ -78,6 +79,10 @@ impl Clock {
         number: usize,
         copies: usize,
     ) -> Result<Round> {
+        // Before the next one is made: outputs take turns as inputs do, and a table with both comes round again.
+        if kept.len() == work.turns() {
+            kept.pop_front();
+        }
         let input = work.prepare(number)?;
         self.cuda.synchronize()?;
         self.draw(copies)?;
@@ -88,9 +93,6 @@ impl Clock {
         self.end.record(self.cuda.stream()).map_err(told)?;
         let device = f64::from(self.start.elapsed_ms(&self.end).map_err(told)?) / 1e3;
         kept.push_back(output);
-        if kept.len() > work.turns() {
-            kept.pop_front();
-        }
         Ok(Round { device, host, ledger: since(before, after) })
     }
 

@@ -5,8 +5,9 @@ use binade_core::{DType, Named};
 use binade_cuda::{Cuda, Gradients, Tensor};
 use binade_ops::Upload;
 
-/// Tables that the backend keeps; more sets than that would have theirs uploaded again each round.
-const MOST_SETS: usize = 60;
+/// Half the tables that the backend keeps, since outputs trade places once; more sets would have theirs uploaded again
+/// each round.
+const MOST_SETS: usize = 30;
 
 /// Values that are drawn; longer inputs repeat them.
 const DRAWN: usize = 1 << 22;
@@ -63,7 +64,7 @@ mod tests {
     #[test]
     fn small_inputs_take_turns_and_large_ones_need_not() {
         let l2 = 50 << 20;
-        assert_eq!([1 << 20, 16 << 20, 1 << 30].map(|bytes| sets(bytes, l2)), [60, 13, 1]);
+        assert_eq!([1 << 20, 16 << 20, 1 << 30].map(|bytes| sets(bytes, l2)), [30, 13, 1]);
     }
 
     #[test]

@@ -6,7 +6,7 @@ use super::{
 };
 use binade_core::DType;
 use binade_cuda::{Cuda, Found, Gradients, Scale, Tensor};
-use binade_grad_scaler::{GradOps, GradScaler, Norm, ScaleState, ScaleStore};
+use binade_grad_scaler::{GradScaler, ScaleState, ScaleStore};
 
 /// What a block leaves for the last one, written and read, and the row that says where its chunk is.
 const PARTIAL: usize = 2 * 40;
@@ -16,39 +16,27 @@ pub(crate) struct Pass {
     cuda: Cuda,
     scale: Scale,
     sets: Vec<Gradients>,
-    /// Whether a clip follows, which is what a norm is for.
-    clips: bool,
     dtype: DType,
     tensors: usize,
 }
 
 impl Pass {
     /// Over each of `inputs` in turn, cut into `tensors`.
-    pub(crate) fn new(cuda: &Cuda, inputs: &[Tensor], tensors: usize, clips: bool) -> Result<Self> {
+    pub(crate) fn new(cuda: &Cuda, inputs: &[Tensor], tensors: usize) -> Result<Self> {
         let sets = inputs.iter().map(|input| Ok(data::gradients(data::cut(input, tensors)?)));
         let sets = sets.collect::<Result<Vec<_>>>()?;
-        Self::over(cuda, sets, clips)
-    }
-
-    /// Over sets that are there, which take turns.
-    pub(crate) fn over(cuda: &Cuda, sets: Vec<Gradients>, clips: bool) -> Result<Self> {
         let scale = cuda.upload_state(ScaleState::power_of_two(16))?;
         let first = sets.first().ok_or("no gradients")?;
         let (dtype, tensors) = (dtype(first)?, first.as_stored().len());
-        Ok(Self { cuda: cuda.clone(), scale, sets, clips, dtype, tensors })
+        Ok(Self { cuda: cuda.clone(), scale, sets, dtype, tensors })
     }
 
     pub(crate) fn what(&self) -> What {
         let elements = self.sets.first().map_or(0, elements);
         let bytes = elements * self.dtype.bytes();
-        let (group, name) = if self.clips {
-            ("norm", "norm and clip factor")
-        } else {
-            ("unscale", "check and unscale")
-        };
         What {
-            group,
-            name: name.to_owned(),
+            group: "unscale",
+            name: "check and unscale".to_owned(),
             kind: Kind::Read,
             dtype: self.dtype.to_string(),
             elements,
@@ -59,12 +47,16 @@ impl Pass {
     }
 }
 
-/// Bytes beyond the gradients that the pass moves, as `binade-cuda` cuts a set: at most 4,096 chunks and one for each
-/// tensor's end, none shorter than 4,096 elements.
+/// Bytes beyond the gradients that the pass moves.
 pub(crate) fn overhead(elements: usize, tensors: usize) -> usize {
+    chunks(elements, tensors) * PARTIAL + tensors * ROW
+}
+
+/// How `binade-cuda` cuts a set of tensors of one length: into at most 4,096 chunks and one for each tensor's end, none
+/// longer than it must be and none shorter than 4,096 elements.
+pub(crate) fn chunks(elements: usize, tensors: usize) -> usize {
     let chunk = elements.div_ceil(4096).next_power_of_two().max(4096);
-    let chunks = tensors * (elements / tensors.max(1)).div_ceil(chunk);
-    chunks * PARTIAL + tensors * ROW
+    tensors * (elements / tensors.max(1)).div_ceil(chunk)
 }
 
 pub(crate) fn elements(set: &Gradients) -> usize {
@@ -85,10 +77,7 @@ impl Work for Pass {
     }
 
     fn run(&mut self, mut set: Gradients) -> Result<(Gradients, Found)> {
-        let mut found = self.cuda.unscale(&mut set, &self.scale)?;
-        if self.clips {
-            self.cuda.clip_norm(&mut set, Norm::L2, 1.0, &mut found)?;
-        }
+        let found = self.cuda.unscale(&mut set, &self.scale)?;
         Ok((set, found))
     }
 

@@ -7,6 +7,7 @@ use super::{
     clock::Clock,
     data,
     gpt::Gpt,
+    norms::L2Norm,
     parts::{Part, Partial},
     passes::Pass,
     row::Kind,
@@ -81,10 +82,8 @@ impl Bench {
 
     fn passes(&mut self, clock: &Clock, inputs: &[Tensor], tensors: usize) -> Result<()> {
         let from = inputs.first().map_or(DType::F32, Tensor::dtype);
-        self.time(clock, &mut Pass::new(&self.cuda, inputs, tensors, false)?, |w| Ok(w.what()))?;
-        if from == DType::F32 {
-            self.time(clock, &mut Pass::new(&self.cuda, inputs, tensors, true)?, |w| Ok(w.what()))?;
-        }
+        self.time(clock, &mut Pass::new(&self.cuda, inputs, tensors)?, |work| Ok(work.what()))?;
+        self.time(clock, &mut L2Norm::new(&self.cuda, inputs, tensors)?, |work| Ok(work.what()))?;
         for (_, to) in CASTS.iter().filter(|(of, _)| *of == from) {
             let mut work = Cast::new(&self.cuda, inputs, tensors, *to)?;
             self.time(clock, &mut work, |work| Ok(work.what()))?;
@@ -109,10 +108,18 @@ impl Bench {
             self.time(clock, &mut work, Partial::what)?;
         }
         if dtype == DType::F32 {
-            let set = steps::gradients(&self.cuda, gpt, dtype)?;
-            self.time(clock, &mut Pass::over(&self.cuda, vec![set], true)?, |w| Ok(w.what()))?;
+            self.cuda.trim();
+            self.of_gpt(clock, gpt)?;
         }
         self.cuda.trim();
         Ok(())
+    }
+
+    /// What else is done to all parameters of a model at once: a norm, and a copy to compute with.
+    fn of_gpt(&mut self, clock: &Clock, gpt: Gpt) -> Result<()> {
+        let weights = steps::parameters(&self.cuda, gpt)?;
+        let sets = vec![weights.into_iter().map(|weight| weight.value).collect::<Vec<_>>()];
+        self.time(clock, &mut L2Norm::over(&self.cuda, sets.clone()), |work| Ok(work.what()))?;
+        self.time(clock, &mut Cast::over(&self.cuda, sets, DType::BF16), |work| Ok(work.what()))
     }
 }
