@@ -179,7 +179,7 @@ fn what_is_switched_off_leaves_everything_as_it_is() {
         assert_eq!(off.to_string(), format!("{level}, switched off: everything as it is"));
         let amp = initialize(Cpu, model(), UpdateRule::sgd(1.0), off.clone()).unwrap();
         assert_eq!(stored(&amp), [F32, F32], "{level}");
-        assert_eq!((amp.scaler.rule(), amp.region.is_enabled()), (&LossScale::none(), false));
+        assert_eq!((amp.scaler.rule(), amp.region.is_on()), (&LossScale::none(), false));
         let output = tensor(&[1.0]).cast(F16).unwrap();
         assert_eq!(Setup::new(Cpu, off).unwrap().output(&output).unwrap().dtype(), F16);
     }
