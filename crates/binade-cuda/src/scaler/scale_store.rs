@@ -91,6 +91,9 @@ impl Cuda {
         let rule = rule_bits(rule);
         let launches = found.len().div_ceil(FINDINGS).max(1);
         let report = self.buffer(report::bytes(found.len().min(FINDINGS)))?;
+        // Between several launches another thread's may come, which must not see what these hand on.
+        let own = if launches > 1 { Some(self.zeros(8)?) } else { None };
+        let seen = own.as_ref().unwrap_or(&self.fixed()?.seen).address();
         for number in 0..launches {
             let here = found.chunks(FINDINGS).nth(number).unwrap_or_default();
             let addresses = addresses(here);
@@ -102,7 +105,7 @@ impl Cuda {
                 Arg::Bytes(bytemuck::cast_slice(&addresses)),
                 Arg::U32(count(parts)),
                 Arg::U32(count(here.len())),
-                Arg::Address(self.fixed()?.seen.address()),
+                Arg::Address(seen),
                 Arg::U32(u32::from(number + 1 == launches)),
                 Arg::Address(report.address()),
             ];
