@@ -18,7 +18,7 @@ struct Cli {
     /// The commit that was built, for the file.
     #[arg(long)]
     commit: Option<String>,
-    /// Measures these groups only: copy, unscale, cast, norm, step, scaler.
+    /// Measures these groups only, and the ceilings that they are held against: unscale, norm, cast, step, scaler.
     #[arg(long, value_name = "GROUP", value_delimiter = ',')]
     only: Vec<String>,
     /// Rounds of each, of which the median is taken.
