@@ -4,7 +4,7 @@ use super::{
     Result, Work,
     clock::Clock,
     page::{Origin, Page, Skip},
-    row::{Kind, Row, What},
+    row::{Row, What},
 };
 use binade_cuda::{
     Cuda, cudarc::driver::sys::CUdevice_attribute::CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE,
