@@ -50,6 +50,8 @@ attempt() {
     esac
 }
 
+driver() { nvidia-smi --query-gpu=driver_version --format=csv,noheader 2>/dev/null | head -n 1; }
+
 facts() {
     say "commit $(cat "$here/COMMIT"), $(date -u +%F)"
     if command -v nvidia-smi >/dev/null; then
@@ -82,7 +84,7 @@ sanitizer() {
     fi
     local tool small=(--test-threads=1 --skip a_hundred_steps --skip every_rule_store --skip a_learning_rate)
     for tool in memcheck racecheck initcheck; do
-        attempt "compute-sanitizer $tool" 60 sanitizer.txt \
+        attempt "compute-sanitizer $tool" 90 sanitizer.txt \
             compute-sanitizer --tool "$tool" --error-exitcode 9 "$here/test-device" "${small[@]}"
     done
 }
@@ -90,8 +92,8 @@ sanitizer() {
 # Registers, local memory and occupancy of each kernel stand below the table.
 bench() {
     : >"$out/speed.txt"
-    attempt speed 180 speed.txt "$here/speed" --json "$out/speed.json" \
-        --date "$(date -u +%F)" --commit "$(cat "$here/COMMIT")" ${BINADE_DRY_RUN:+--dry-run}
+    attempt speed 180 speed.txt "$here/speed" --json "$out/speed.json" --date "$(date -u +%F)" \
+        --driver "$(driver)" --commit "$(cat "$here/COMMIT")" ${BINADE_DRY_RUN:+--dry-run}
     if [ -f "$here/torch_gpu_baseline.py" ]; then
         attempt torch 150 speed.txt python3 "$here/torch_gpu_baseline.py" --out "$out/torch_gpu.json"
     else

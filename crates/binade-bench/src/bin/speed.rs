@@ -15,10 +15,13 @@ struct Cli {
     /// The day, for the file.
     #[arg(long)]
     date: Option<String>,
+    /// The driver's version, as `nvidia-smi` has it, for the file.
+    #[arg(long)]
+    driver: Option<String>,
     /// The commit that was built, for the file.
     #[arg(long)]
     commit: Option<String>,
-    /// Measures these groups only: copy, unscale, cast, norm, step, scaler.
+    /// Measures these groups only, and the ceilings that they are held against: unscale, norm, cast, step, scaler.
     #[arg(long, value_name = "GROUP", value_delimiter = ',')]
     only: Vec<String>,
     /// Rounds of each, of which the median is taken.
@@ -31,7 +34,8 @@ struct Cli {
 
 impl Cli {
     fn run(self) -> Result<(), Box<dyn Error>> {
-        let origin = Origin { date: self.date, commit: self.commit, command: command() };
+        let (date, driver, commit) = (self.date, self.driver, self.commit);
+        let origin = Origin { date, driver, commit, command: command() };
         let options =
             Options { dry_run: self.dry_run, rounds: self.rounds.into(), only: self.only };
         let mut bench = Bench::open(options)?;

@@ -4,7 +4,7 @@ use super::{
     Result, Work,
     clock::Clock,
     page::{Origin, Page, Skip},
-    row::{Kind, Row, What},
+    row::{Row, What},
 };
 use binade_cuda::{
     Cuda, cudarc::driver::sys::CUdevice_attribute::CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE,
@@ -20,6 +20,14 @@ pub struct Options {
     pub rounds: usize,
     /// Groups that are measured; all where none is named.
     pub only: Vec<String>,
+}
+
+impl Options {
+    /// What shares are of is always measured.
+    fn measures(&self, group: &str) -> bool {
+        let is_ceiling = ["copy", "launch"].contains(&group);
+        is_ceiling || self.only.is_empty() || self.only.iter().any(|only| only == group)
+    }
 }
 
 /// The benchmarks on one device.
@@ -63,8 +71,7 @@ impl Bench {
         what: impl Fn(&W) -> Result<What>,
     ) -> Result<()> {
         let what = what(work)?;
-        let only = &self.options.only;
-        if !only.is_empty() && what.kind != Kind::Nothing && !only.iter().any(|g| g == what.group) {
+        if !self.options.measures(what.group) {
             return Ok(());
         }
         self.bar.set_message(format!("{} {}", what.group, what.name));
@@ -104,5 +111,22 @@ impl Bench {
     /// `tiny` in a dry run.
     pub(super) fn size(&self, size: usize, tiny: usize) -> usize {
         if self.options.dry_run { tiny } else { size }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ceilings_are_measured_whatever_else_is() {
+        let options = |only: &[&str]| Options {
+            dry_run: false,
+            rounds: 21,
+            only: only.iter().map(ToString::to_string).collect(),
+        };
+        let measured = |only: &[&str]| ["copy", "cast", "step"].map(|g| options(only).measures(g));
+        assert_eq!(measured(&[]), [true; 3]);
+        assert_eq!(measured(&["step"]), [true, false, true]);
     }
 }

@@ -13,13 +13,15 @@ pub(super) struct Share {
     pub(super) clip_and_update: f64,
 }
 
-/// Puts each row beside the best rate of its kind, and beside an empty launch.
+/// Puts each row beside the ceiling of its kind, and beside an empty launch.
+///
+/// The ceiling is the one of the largest size: what a smaller one writes may still lie in the L2 cache when it ends.
 pub(super) fn with_ceilings(rows: &mut [Row]) {
-    let best = |kind: Kind| {
+    let ceiling = |kind: Kind| {
         let ceilings = rows.iter().filter(|row| row.what.group == "copy" && row.what.kind == kind);
-        ceilings.map(|row| row.queued.gbs).max_by(f64::total_cmp)
+        ceilings.max_by_key(|row| row.what.elements).map(|row| row.queued.gbs)
     };
-    let [copy, read, in_place] = [Kind::Copy, Kind::Read, Kind::InPlace].map(best);
+    let [copy, read, in_place] = [Kind::Copy, Kind::Read, Kind::InPlace].map(ceiling);
     let empty = rows.iter().find(|row| row.what.group == "launch").map(|row| row.queued.median_s);
     for row in rows {
         let ceiling = match row.what.kind {
@@ -58,12 +60,21 @@ mod tests {
     use binade_cuda::Ledger;
 
     fn row(group: &'static str, name: &str, kind: Kind, seconds: f64) -> Row {
+        sized(group, name, kind, (500, seconds))
+    }
+
+    fn sized(
+        group: &'static str,
+        name: &str,
+        kind: Kind,
+        (elements, seconds): (usize, f64),
+    ) -> Row {
         let what = What {
             group,
             name: name.to_owned(),
             kind,
             dtype: "f16".to_owned(),
-            elements: 500,
+            elements,
             tensors: 1,
             bytes: 1000,
             bytes_moved: 1000,
@@ -74,10 +85,10 @@ mod tests {
     }
 
     #[test]
-    fn a_row_is_held_against_the_fastest_of_its_kind() {
+    fn a_row_is_held_against_the_largest_of_its_kind() {
         let mut rows = [
             row("launch", "nothing", Kind::Nothing, 0.5),
-            row("copy", "read", Kind::Read, 2.0),
+            sized("copy", "read", Kind::Read, (5, 0.1)),
             row("copy", "read", Kind::Read, 1.0),
             row("copy", "copy", Kind::Copy, 0.1),
             row("unscale", "check", Kind::Read, 4.0),

@@ -14,6 +14,8 @@ use std::fmt;
 pub struct Origin {
     /// The day.
     pub date: Option<String>,
+    /// The driver's own version, which it does not tell programs: as `nvidia-smi` has it.
+    pub driver: Option<String>,
     /// What was built.
     pub commit: Option<String>,
     /// The command line, the program's folder left out.
