@@ -27,7 +27,9 @@ macro_rules! tests {
 }
 
 fn main() {
-    let arguments = Arguments::from_args();
+    let mut arguments = Arguments::from_args();
+    // One at a time: some count what the one device has done.
+    arguments.test_threads.get_or_insert(1);
     let skip = support::absent();
     if let Some(reason) = &skip {
         eprintln!("device tests are ignored: {reason}");
