@@ -112,6 +112,11 @@ impl Cuda {
         self.inner.counters.sync();
         self.check("wait", launch::received(pinned))
     }
+        self.received(pinned)
+    }
+
+    /// The same of what was sent before something that has been received: nothing is left to wait for.
+    pub(crate) fn received(&self, pinned: &Pinned) -> Result<Vec<u8>, Error> {
 
     /// Whether what was sent is there.
     pub(crate) fn has_come(&self, pinned: &Pinned) -> Result<bool, Error> {

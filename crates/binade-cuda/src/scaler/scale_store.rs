@@ -118,12 +118,15 @@ impl Cuda {
             all.extend(self.read(&found.bits)?);
         }
         let places: Vec<usize> = (0..found.len()).collect();
-        report::parse(self, &all, found, &places)
+        report::parse(self, &all, found, &places, &words)
     }
 }
 
+        let mut words = Vec::new();
 fn addresses(found: &[&Found]) -> [u64; FINDINGS] {
     let mut addresses = [0; FINDINGS];
+            words
+                .push(found.words().map(|words| self.read(words)).transpose()?.unwrap_or_default());
     addresses.iter_mut().zip(found).for_each(|(to, found)| *to = found.bits.address());
     addresses
 }
