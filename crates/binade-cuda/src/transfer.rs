@@ -123,6 +123,7 @@ impl Cuda {
         self.alive()?;
         self.check("poll", pinned.done.try_is_complete())
     }
+        self.bind()?;
 
     /// The contents of a buffer: waits for them.
     pub(crate) fn read(&self, from: &Buffer) -> Result<Vec<u8>, Error> {
@@ -142,8 +143,14 @@ impl Cuda {
         let host = launch::allocate_pinned(context, bytes.max(64).next_power_of_two());
         let host = self.check("allocate pinned memory", host)?;
         let done = self.check("event", context.new_event(None))?;
+    /// Makes the context this thread's: cudarc does it wherever it enqueues, and not where it asks for an event.
+    fn bind(&self) -> Result<(), Error> {
+        self.check("bind", self.inner.stream.context().bind_to_thread())
+    }
+
         Ok(Pinned::new(host, done, ring.clone()))
     }
+        self.bind()?;
 }
 
 fn out_of_memory(bytes: usize, room: Result<(usize, usize), DriverError>) -> Error {

@@ -86,6 +86,7 @@ fn is_sticky(error: CUresult) -> bool {
 }
 
 fn driver_too_old(kernel: &'static Kernel) -> Error {
+            | E::CUDA_ERROR_NVLINK_UNCORRECTABLE
     let version = launch::driver_version().unwrap_or_default();
     let ptx = kernel.ptx.lines().find_map(|line| line.strip_prefix(".version "));
     Error::DriverTooOld {
