@@ -9,6 +9,7 @@ mod casts;
 mod ceilings;
 mod clipping;
 mod edges;
+mod handles;
 mod outcomes;
 mod steps;
 mod support;
@@ -40,6 +41,7 @@ fn main() {
         ("ceilings", ceilings::TESTS),
         ("clipping", clipping::TESTS),
         ("edges", edges::TESTS),
+        ("handles", handles::TESTS),
         ("outcomes", outcomes::TESTS),
         ("steps", steps::TESTS),
         ("windows", windows::TESTS),
