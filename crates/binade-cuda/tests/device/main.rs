@@ -9,6 +9,7 @@ mod casts;
 mod clipping;
 mod edges;
 mod outcomes;
+mod starts;
 mod steps;
 mod support;
 mod windows;
@@ -37,6 +38,7 @@ fn main() {
         ("clipping", clipping::TESTS),
         ("edges", edges::TESTS),
         ("outcomes", outcomes::TESTS),
+        ("starts", starts::TESTS),
         ("steps", steps::TESTS),
         ("windows", windows::TESTS),
     ];
