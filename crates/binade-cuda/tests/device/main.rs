@@ -11,6 +11,7 @@ mod clipping;
 mod edges;
 mod handles;
 mod outcomes;
+mod starts;
 mod steps;
 mod support;
 mod windows;
@@ -43,6 +44,7 @@ fn main() {
         ("edges", edges::TESTS),
         ("handles", handles::TESTS),
         ("outcomes", outcomes::TESTS),
+        ("starts", starts::TESTS),
         ("steps", steps::TESTS),
         ("windows", windows::TESTS),
     ];
