@@ -47,7 +47,7 @@ pub(crate) const CAST_STOCHASTIC: Kernel = Kernel {
     params: &[Address, U32, Address, U32, U64, U32, U64, U32, U32],
 };
 pub(crate) const CAST_SET: Kernel =
-    Kernel { name: "cast_set", ptx: ptx!("cast"), params: &[Address, U32, U64, U32] };
+    Kernel { name: "cast_set", ptx: ptx!("cast"), params: &[Address, U32, U64] };
 pub(crate) const CLIP: Kernel = Kernel {
     name: "clip",
     ptx: ptx!("clip"),
@@ -119,7 +119,7 @@ mod tests {
     fn declared(ptx: &str, entry: &str) -> Option<Vec<Param>> {
         let (_, rest) = ptx.split_once(&format!(".entry {entry}("))?;
         let (list, _) = rest.split_once(')')?;
-        list.split(',').map(|param| one(param.trim())).collect()
+        list.split(',').map(str::trim).filter(|param| !param.is_empty()).map(one).collect()
     }
 
     fn one(param: &str) -> Option<Param> {
