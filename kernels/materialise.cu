@@ -29,7 +29,8 @@ extern "C" __global__ void __launch_bounds__(THREADS) materialise(
   float inverse = owed->inverse, clip = owed->clip;
   each_group(chunk, [&](uint64_t i, uint32_t count) {
     float x[GROUP];
-    load_group(row.values, row.dtype, i, count, x);
+    // Nor is it looked at: nobody has written to it.
+    if (there) load_group(row.values, row.dtype, i, count, x);
 #pragma unroll
     for (uint32_t k = 0; k < GROUP; k++) {
       float value = there ? settle(x[k], inverse, clip) : 0.0f;

@@ -4,6 +4,7 @@ use crate::{
     Cuda, Error,
     kernels::Kernel,
     launch::{self, Arg, Entry, Grid},
+    memory::Buffer,
     probe,
 };
 use cudarc::driver::{DriverError, sys::CUresult};
@@ -39,6 +40,12 @@ impl Cuda {
         };
         entries.insert(kernel.name, entry.clone());
         Ok(entry)
+    }
+
+    /// Refuses another handle's memory: nothing orders that handle's stream with this one's, and parameters have other
+    /// numbers there.
+    pub(crate) fn has_made(&self, buffer: &Buffer) -> Result<(), Error> {
+        if buffer.is_from(&self.inner.pool) { Ok(()) } else { Err(Error::Foreign) }
     }
 
     /// The error of a device that is lost.
@@ -79,6 +86,7 @@ fn is_sticky(error: CUresult) -> bool {
             | E::CUDA_ERROR_HARDWARE_STACK_ERROR
             | E::CUDA_ERROR_ASSERT
             | E::CUDA_ERROR_ECC_UNCORRECTABLE
+            | E::CUDA_ERROR_NVLINK_UNCORRECTABLE
             | E::CUDA_ERROR_CONTEXT_IS_DESTROYED
             | E::CUDA_ERROR_DEINITIALIZED
             | E::CUDA_ERROR_UNKNOWN

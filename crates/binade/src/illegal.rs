@@ -52,6 +52,14 @@ pub enum Illegal {
          dynamic, choose bf16, or ask for it with `allow_unscaled_f16()`"
     )]
     UnscaledF16(OptLevel),
+    /// A type that no output can have.
+    #[error("{level} with outputs in {dtype}: they can be brought to bf16, f16 or f32")]
+    Outputs {
+        /// The level.
+        level: OptLevel,
+        /// The type asked for.
+        dtype: DType,
+    },
     /// Parameters in 16 bits that no master backs lose small updates.
     #[error(
         "{level} stores {dtype} parameters without masters: updates below half a unit in the last place are lost. Keep \
@@ -92,11 +100,13 @@ impl Properties {
         if level != OptLevel::O0 && !is_low(dtype) {
             return Err(Illegal::LowType { level, dtype });
         }
-        match self.storage {
-            Some(dtype) if !is_low(dtype) && dtype != DType::F32 => {
-                Err(Illegal::Storage { level, dtype })
-            }
-            _ => Ok(()),
+        let unfit = |dtype: &DType| !is_low(*dtype) && *dtype != DType::F32;
+        if let Some(dtype) = self.outputs.filter(unfit) {
+            return Err(Illegal::Outputs { level, dtype });
+        }
+        match self.storage.filter(unfit) {
+            Some(dtype) => Err(Illegal::Storage { level, dtype }),
+            None => Ok(()),
         }
     }
 

@@ -1,7 +1,7 @@
 //! Sets models up at an opt level.
 
 use crate::{Illegal, Properties};
-use binade_autocast::Region;
+use binade_autocast::{Autocast, Region};
 use binade_cast_policy::OpTable;
 use binade_core::{Error, ErrorKind};
 use binade_grad_scaler::{GradScaler, Scaler};
@@ -112,6 +112,22 @@ impl<D: Clone> Setup<D> {
             None => plan,
             Some(dtype) => plan.with_storage(dtype, model.norm.iter().filter(|_| keep)),
         })
+    }
+}
+
+impl<D: Autocast> Setup<D> {
+    /// A model's output in the type that the level promises its caller: f32 at O2 and O3, so that losses are not computed in
+    /// sixteen bits; as it is elsewhere. What is not floating-point stays as it is.
+    ///
+    /// # Errors
+    ///
+    /// When the device refuses the cast.
+    pub fn output(&self, output: &D::Tensor) -> Result<D::Tensor, D::Error> {
+        let now = self.device.dtype(output);
+        match self.properties.outputs {
+            Some(dtype) if now.is_castable() && dtype != now => self.device.cast(output, dtype),
+            _ => Ok(output.clone()),
+        }
     }
 }
 

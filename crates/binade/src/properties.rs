@@ -14,6 +14,7 @@ use binade_grad_scaler::LossScale;
 /// | `master_weights` | no | – | yes | no |
 /// | `loss_scale`, f16 | 1 | dynamic | dynamic | 1 |
 /// | `loss_scale`, bf16 | 1 | 1 | 1 | 1 |
+/// | `outputs`: type of a model's outputs | – | – | `f32` | `f32` |
 ///
 /// A dash is what Apex writes as `None`: the level has nothing to say there. The table is Apex's (`apex/amp/frontend.py`
 /// at commit e13873de, the last with `apex.amp`) but for bf16, which Apex would scale as it does f16: bf16 has the
@@ -42,6 +43,8 @@ pub struct Properties {
     pub(crate) master_weights: Option<bool>,
     pub(crate) loss_scale: LossScale,
     pub(crate) unscaled_f16: bool,
+    pub(crate) outputs: Option<DType>,
+    pub(crate) enabled: bool,
 }
 
 impl Properties {
@@ -68,6 +71,11 @@ impl Properties {
             },
             loss_scale: if scaled { LossScale::dynamic() } else { LossScale::none() },
             unscaled_f16: level == OptLevel::O3,
+            outputs: match level {
+                OptLevel::O0 | OptLevel::O1 => None,
+                OptLevel::O2 | OptLevel::O3 => Some(DType::F32),
+            },
+            enabled: true,
         }
     }
 
@@ -104,6 +112,43 @@ impl Properties {
     /// How the loss scale moves.
     pub fn loss_scale(&self) -> LossScale {
         self.loss_scale
+    }
+
+    /// The type that a model's outputs are brought to by [`Setup::output`](crate::Setup::output); `None` for the type they
+    /// have.
+    pub fn outputs(&self) -> Option<DType> {
+        self.outputs
+    }
+
+    /// Whether mixed precision is on at all.
+    pub fn enabled(&self) -> bool {
+        self.enabled
+    }
+
+    /// Brings a model's outputs to `dtype`, as Apex's `cast_model_outputs`; without this O2 and O3 bring them to f32.
+    #[must_use]
+    pub fn with_outputs(self, dtype: DType) -> Self {
+        Self { outputs: Some(dtype), ..self }
+    }
+
+    /// With `false`, Apex's `enabled=False`: parameters, operations, losses and outputs stay as they are, whatever else was
+    /// chosen, and the same program trains without mixed precision.
+    #[must_use]
+    pub fn with_enabled(self, on: bool) -> Self {
+        if on {
+            return Self { enabled: true, ..self };
+        }
+        Self {
+            storage: None,
+            autocast: false,
+            keep_norm_f32: None,
+            master_weights: None,
+            loss_scale: LossScale::none(),
+            unscaled_f16: true,
+            outputs: None,
+            enabled: false,
+            ..self
+        }
     }
 
     /// Stores parameters in `dtype`: bf16, f16 or f32.

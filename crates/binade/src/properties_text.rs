@@ -8,6 +8,9 @@ use std::fmt::{Display, Formatter, Result};
 impl Display for Properties {
     fn fmt(&self, f: &mut Formatter<'_>) -> Result {
         match self.level() {
+            level if !self.enabled() => {
+                return write!(f, "{level}, switched off: everything as it is");
+            }
             OptLevel::O0 => write!(f, "O0: ")?,
             level => write!(f, "{level} {}: ", self.dtype())?,
         }

@@ -6,7 +6,7 @@ use binade::OptLevel::{self, O0, O1, O2, O3};
 use binade::core::DType::{self, BF16, F16, F32};
 use binade::core::{ErrorKind, NamedGrads};
 use binade::master_weights::MasterStore;
-use binade::prelude::*;
+use binade::{Properties, prelude::*};
 use binade_cpu::{Cpu, Tensor};
 
 /// Between two numbers of f16, and of bf16.
@@ -170,4 +170,36 @@ fn what_the_device_cannot_store_is_the_devices_to_refuse() {
     let params = vec![Named::new("table", Tensor::new(vec![1_i64, 2], &[2]).unwrap())];
     let refused = initialize(Cpu, Model::new(params), UpdateRule::sgd(0.1), O1.with(F16));
     assert_eq!(refused.unwrap_err().kind(), ErrorKind::Unsupported);
+}
+
+#[test]
+fn what_is_switched_off_leaves_everything_as_it_is() {
+    for level in OptLevel::ALL {
+        let off = level.with(F16).with_loss_scale(LossScale::fixed(7)).with_enabled(false);
+        assert_eq!(off.to_string(), format!("{level}, switched off: everything as it is"));
+        let amp = initialize(Cpu, model(), UpdateRule::sgd(1.0), off.clone()).unwrap();
+        assert_eq!(stored(&amp), [F32, F32], "{level}");
+        assert_eq!((amp.scaler.rule(), amp.region.is_on()), (&LossScale::none(), false));
+        let output = tensor(&[1.0]).cast(F16).unwrap();
+        assert_eq!(Setup::new(Cpu, off).unwrap().output(&output).unwrap().dtype(), F16);
+    }
+}
+
+#[test]
+fn outputs_are_f32_where_parameters_are_not_unless_asked_otherwise() {
+    let output = |level: OptLevel, asked: Option<DType>| {
+        let properties = asked.into_iter().fold(level.with(F16), Properties::with_outputs);
+        let output = tensor(&[THIRD]).cast(F16).unwrap();
+        Setup::new(Cpu, properties).unwrap().output(&output).unwrap().dtype()
+    };
+    assert_eq!([O0, O1, O2, O3].map(|level| output(level, None)), [F16, F16, F32, F32]);
+    assert_eq!([F32, BF16].map(|asked| output(O1, Some(asked))), [F32, BF16]);
+    let labels = Tensor::new(vec![3_i64], &[1]).unwrap();
+    let setup = Setup::new(Cpu, O2.with(F16)).unwrap();
+    assert_eq!(setup.output(&labels).unwrap().dtype(), DType::I64);
+    let refused = Setup::new(Cpu, O2.with(F16).with_outputs(DType::I64)).unwrap_err();
+    assert_eq!(
+        refused.to_string(),
+        "O2 with outputs in i64: they can be brought to bf16, f16 or f32"
+    );
 }

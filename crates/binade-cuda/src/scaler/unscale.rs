@@ -17,6 +17,8 @@ use std::sync::Arc;
 impl Cuda {
     /// Looks at every gradient as it is and as it will be once multiplied by the scale's inverse, which it is owed then.
     pub(super) fn inspect(&self, grads: &mut Gradients, scale: &Scale) -> Result<Found, Error> {
+        grads.are_of(self)?;
+        self.has_made(&scale.bits)?;
         let mut chunks = Chunks::of(grads.elements());
         let row = |grad: Present<'_>| self.row(&grad, &mut chunks);
         let rows = grads.present().map(row).collect::<Result<Vec<_>, Error>>()?;
@@ -71,7 +73,7 @@ impl Cuda {
 fn told(found: Found, grads: &Gradients) -> Found {
     let absent = grads.entries.iter().filter(|entry| entry.value.is_none());
     let missing = absent.map(|entry| entry.name.clone()).collect();
-    let names = || grads.names().cloned().map(Some).collect();
+    let names = || grads.names().cloned().collect();
     let maybe = grads.present.clone().map(|present| Maybe { present, names: names() });
     Found { missing, maybe, ..found }
 }

@@ -9,7 +9,9 @@ mod casts;
 mod ceilings;
 mod clipping;
 mod edges;
+mod handles;
 mod outcomes;
+mod starts;
 mod steps;
 mod support;
 mod windows;
@@ -40,7 +42,9 @@ fn main() {
         ("ceilings", ceilings::TESTS),
         ("clipping", clipping::TESTS),
         ("edges", edges::TESTS),
+        ("handles", handles::TESTS),
         ("outcomes", outcomes::TESTS),
+        ("starts", starts::TESTS),
         ("steps", steps::TESTS),
         ("windows", windows::TESTS),
     ];

@@ -1,6 +1,6 @@
 //! Whole training steps, against the CPU bit by bit.
 
-use crate::support::{Device, Grads, Result, cuda, noise, vector};
+use crate::support::{Device, Grads, Result, cuda, noise, own, vector};
 use binade_core::{DType, Named};
 use binade_cpu::Cpu;
 use binade_grad_scaler::{LossScale, ScaleState, Scaler};
@@ -89,7 +89,7 @@ fn a_hundred_steps_with_overflows_at_random_are_the_cpus_bit_for_bit() -> Result
     let want = train(&Cpu, plan, dtypes, 100, true)?;
     let skipped = want.said.iter().filter(|said| said.starts_with("Skipped")).count();
     assert!((5..50).contains(&skipped), "{skipped} of 100 skipped");
-    let cuda = cuda();
+    let cuda = own();
     let before = cuda.ledger();
     let got = train(&cuda, plan, dtypes, 100, true)?;
     for (step, (got, want)) in got.said.iter().zip(&want.said).enumerate() {
@@ -103,7 +103,7 @@ fn a_hundred_steps_with_overflows_at_random_are_the_cpus_bit_for_bit() -> Result
 
 fn steps_read_nothing_until_they_are_resolved() -> Result {
     let plan = Plan::new(adamw())?;
-    let cuda = cuda();
+    let cuda = own();
     let mut scaler = Scaler::new(cuda.clone(), LossScale::dynamic())?;
     let params = params(&cuda, DType::BF16);
     let mut optimizer = MasterOptimizer::new(cuda.clone(), params, plan.clone())?;
@@ -137,6 +137,8 @@ fn every_rule_store_and_type_steps_as_on_the_cpu() -> Result {
         UpdateRule::sgd(0.1),
         UpdateRule::Sgd(sgd),
         UpdateRule::Sgd(Sgd { dampening: 0.0, nesterov: true, ..sgd }),
+        UpdateRule::Sgd(Sgd { momentum: 0.0, dampening: 0.0, ..sgd }),
+        UpdateRule::Sgd(Sgd { weight_decay: 0.0, ..sgd }),
         adamw(),
         UpdateRule::Adam(adam),
     ];

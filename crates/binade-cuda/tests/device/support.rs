@@ -1,7 +1,7 @@
 //! The device, opened once, and the same training on it and on the CPU.
 
 use binade_core::{DType, Error, Handle, Named};
-use binade_cuda::Cuda;
+use binade_cuda::{Cuda, Tensor};
 use binade_grad_scaler::{GradOps, GradScaler, ScaleStore};
 use binade_master_weights::MasterWeights;
 use binade_ops::Upload;
@@ -16,6 +16,11 @@ pub(crate) fn cuda() -> Cuda {
         Ok(cuda) => cuda.clone(),
         Err(error) => panic!("{error}"),
     }
+}
+
+/// A device that no other test has, for those that count: its ledger is theirs alone.
+pub(crate) fn own() -> Cuda {
+    Cuda::open(0).unwrap_or_else(|error| panic!("{error}"))
 }
 
 fn device() -> &'static Result<Cuda, binade_cuda::Error> {
@@ -93,6 +98,13 @@ pub(crate) fn set<D: Device>(
         Named::new(*name, values.as_ref().map(|values| vector(device, values, dtype)))
     };
     grads.iter().map(one).collect::<Vec<_>>().into()
+}
+
+/// A vector whose first element is `offset` elements into its buffer.
+pub(crate) fn shifted(cuda: &Cuda, values: &[f32], dtype: DType, offset: usize) -> Tensor {
+    let padded: Vec<f32> =
+        std::iter::repeat_n(f32::NAN, offset).chain(values.iter().copied()).collect();
+    vector(cuda, &padded, dtype).slice(offset, values.len()).unwrap()
 }
 
 /// The kind of an error, for results that must be refused.

@@ -1,14 +1,16 @@
 //! Windows of micro-batches, against the CPU.
 
-use crate::support::{Device, Result, cuda, noise, set, vector};
+use crate::support::{Device, Grads, Result, cuda, noise, own, set, vector};
 use binade_core::{DType, Named};
 use binade_cpu::Cpu;
 use binade_grad_scaler::{BadMicroBatch, LossScale, Scaler};
-use binade_master_weights::{MasterOptimizer, Plan, UpdateRule};
+use binade_master_weights::{MasterOptimizer, Materialise, Plan, UpdateRule};
 
 crate::tests![
     windows_with_bad_micro_batches_are_the_cpus_bit_for_bit,
     a_window_reads_nothing,
+    a_windows_outcome_is_one_wait,
+    a_window_of_windows_is_the_cpus_bit_for_bit,
     a_sum_that_overflows_skips,
 ];
 
@@ -58,7 +60,7 @@ fn windows_with_bad_micro_batches_are_the_cpus_bit_for_bit() -> Result {
 }
 
 fn a_window_reads_nothing() -> Result {
-    let cuda = cuda();
+    let cuda = own();
     let scaler = Scaler::new(cuda.clone(), LossScale::dynamic())?;
     let before = cuda.ledger().syncs;
     let mut window = scaler.accumulate(BadMicroBatch::Drop);
@@ -67,6 +69,59 @@ fn a_window_reads_nothing() -> Result {
     }
     let _sum = window.finish()?.ok_or("an empty window")?;
     assert_eq!(cuda.ledger().syncs, before);
+    Ok(())
+}
+
+/// Which parameters had no gradient is in the report, and not read behind whatever has been queued since.
+fn a_windows_outcome_is_one_wait() -> Result {
+    fn missing<D: Device>(device: &D) -> Result<Vec<String>> {
+        let mut scaler = Scaler::new(device.clone(), LossScale::none())?;
+        let params = [("a", 3000), ("b", 5)];
+        let params =
+            params.map(|(name, len)| Named::new(name, vector(device, &noise(7, len), DType::F32)));
+        let plan = Plan::new(UpdateRule::sgd(1.0))?;
+        let mut optimizer = MasterOptimizer::new(device.clone(), params.into(), plan)?;
+        let mut window = scaler.accumulate(BadMicroBatch::Drop);
+        // `b` has a gradient in the second alone, which is bad.
+        for (number, bad) in [(1, false), (2, true)] {
+            window.add(scaler.never_scaled(set(device, &batch(number, bad), DType::F32))?)?;
+        }
+        let step = window.finish()?.ok_or("an empty window")?.step(&mut optimizer)?;
+        let step = scaler.update(step)?.resolve()?;
+        let missing = &step.report().steps[0].parts[2].finding.missing;
+        Ok(missing.iter().map(ToString::to_string).collect())
+    }
+    let cuda = cuda();
+    let before = cuda.ledger().syncs;
+    assert_eq!(missing(&cuda)?, ["b"]);
+    assert_eq!(cuda.ledger().syncs - before, 1);
+    assert_eq!(missing(&Cpu)?, ["b"]);
+    Ok(())
+}
+
+fn a_window_of_windows_is_the_cpus_bit_for_bit() -> Result {
+    fn sum<D>(device: &D) -> Result<Vec<Vec<u8>>>
+    where
+        D: Device + Materialise<Grads = Grads<D>>,
+        Grads<D>: Clone,
+    {
+        let scaler = Scaler::new(device.clone(), LossScale::dynamic())?;
+        let mut outer = scaler.accumulate(BadMicroBatch::Drop);
+        // The only micro-batch of the first window is dropped, and the second has no gradient of `b`.
+        for numbers in [&[2][..], &[1, 3], &[4, 5]] {
+            let mut inner = scaler.accumulate(BadMicroBatch::Drop);
+            for number in numbers {
+                let grads = set(device, &batch(*number, *number == 2), DType::F16);
+                inner.add(scaler.never_scaled(grads)?)?;
+            }
+            outer.add(inner.finish()?.ok_or("an empty window")?)?;
+        }
+        let sum = outer.finish()?.ok_or("an empty window")?;
+        let values = device.materialise(sum.grads().clone())?;
+        let values = values.iter().filter_map(|entry| entry.value.as_ref());
+        Ok(values.map(|tensor| device.bits(tensor)).collect())
+    }
+    assert_eq!(sum(&cuda())?, sum(&Cpu)?);
     Ok(())
 }
 

@@ -1,9 +1,10 @@
-//! The CUDA backend's tests on the interpreter, as a GPU of each compute capability that kernels are built for.
+//! The CUDA backend's tests on the interpreter, as a GPU of each compute capability that kernels are built for, and how
+//! much of each kernel they ran together.
 
 use crate::{
     Result,
     ci::{outcome::Outcome, tally},
-    device, ptx,
+    coverage, device, ptx,
 };
 
 /// What the interpreter says it is.
@@ -16,13 +17,19 @@ pub(super) fn run() -> Result<Outcome> {
         return Ok(Outcome::Skipped(reason.into()));
     }
     let folder = ptx::driver()?;
+    let covered = CAPABILITIES.map(|capability| folder.join("coverage").join(capability));
     let mut told = Vec::new();
-    for capability in CAPABILITIES {
+    for (capability, covered) in CAPABILITIES.into_iter().zip(&covered) {
+        coverage::empty(covered)?;
         let call = device::on_interpreter(&folder, &["--tests".into()]);
+        let call = call.var("BINADE_PTX_COVERAGE", covered.display().to_string());
         match tally::run(&call.var("BINADE_PTX_CC", capability))? {
             Outcome::Passed(tally) => told.push(format!("{capability}: {tally}")),
             other => return Ok(other),
         }
     }
+    let table = coverage::merged(&covered)?;
+    print!("{table}");
+    table.verdict()?;
     Ok(Outcome::Passed(told.join("; ")))
 }
