@@ -119,7 +119,8 @@ mod tests {
     fn declared(ptx: &str, entry: &str) -> Option<Vec<Param>> {
         let (_, rest) = ptx.split_once(&format!(".entry {entry}("))?;
         let (list, _) = rest.split_once(')')?;
-        list.split(',').map(str::trim).filter(|param| !param.is_empty()).map(one).collect()
+        let params = list.split(',').map(str::trim).filter(|param| !param.is_empty());
+        params.map(one).collect()
     }
 
     fn one(param: &str) -> Option<Param> {

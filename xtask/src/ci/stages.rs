@@ -9,6 +9,7 @@ mod features;
 mod golden;
 mod kernels;
 mod ptx;
+mod speed;
 
 use crate::{
     Result,
@@ -65,6 +66,11 @@ pub(crate) fn usual() -> Vec<Stage> {
             name: "conformance",
             what: "the CUDA backend keeps the kit's contracts, on the interpreter",
             run: conformance::run,
+        },
+        Stage {
+            name: "speed",
+            what: "every benchmark runs, on the interpreter at tiny sizes",
+            run: speed::run,
         },
         Stage { name: "docs", what: "the documentation builds without a warning", run: docs },
         Stage {
