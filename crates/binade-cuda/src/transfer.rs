@@ -110,6 +110,11 @@ impl Cuda {
     pub(crate) fn receive(&self, pinned: &Pinned) -> Result<Vec<u8>, Error> {
         self.alive()?;
         self.inner.counters.sync();
+        self.received(pinned)
+    }
+
+    /// The same of what was sent before something that has been received: nothing is left to wait for.
+    pub(crate) fn received(&self, pinned: &Pinned) -> Result<Vec<u8>, Error> {
         self.check("wait", launch::received(pinned))
     }
 

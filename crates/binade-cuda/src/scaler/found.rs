@@ -23,8 +23,8 @@ pub struct Found {
 #[derive(Clone, Debug)]
 pub(super) struct Maybe {
     pub(super) present: Arc<Buffer>,
-    /// By word; `None` where the host knows already.
-    pub(super) names: Arc<[Option<Arc<str>>]>,
+    /// By word.
+    pub(super) names: Arc<[Arc<str>]>,
 }
 
 /// Numbers that stand for no parameter, as `state.cuh` has them.
@@ -69,33 +69,35 @@ impl Found {
         Ok(())
     }
 
-    /// In the host's terms.
-    pub(super) fn finding(&self, cuda: &Cuda, bits: &FoundBits) -> Result<Finding, Error> {
+    /// The words that say which gradients of a window's sum are there, where only the device knows.
+    pub(super) fn words(&self) -> Option<&Buffer> {
+        self.maybe.as_ref().map(|maybe| &*maybe.present)
+    }
+
+    /// In the host's terms; `words` are those that [`words`](Self::words) names.
+    pub(super) fn finding(&self, cuda: &Cuda, bits: &FoundBits, words: &[u8]) -> Finding {
         let overflow = (bits.raised != 0).then(|| Overflow {
             parameter: name(cuda, bits.parameter),
             index: bits.index,
             scaled: bits.scaled,
             unscaled: bits.unscaled,
         });
-        Ok(Finding {
+        Finding {
             overflow,
             infinities: bits.infinities,
             nans: bits.nans,
             magnitude: bits.magnitude,
             norm: (bits.has_norm != 0).then_some(bits.norm),
             halted: bits.halted != 0,
-            missing: self.missing(cuda)?,
-        })
+            missing: self.missing(words),
+        }
     }
 
-    fn missing(&self, cuda: &Cuda) -> Result<Vec<Arc<str>>, Error> {
-        let Some(maybe) = &self.maybe else { return Ok(self.missing.clone()) };
-        let words = cuda.read(&maybe.present)?;
+    fn missing(&self, words: &[u8]) -> Vec<Arc<str>> {
+        let Some(maybe) = &self.maybe else { return self.missing.clone() };
         let (words, _) = words.as_chunks::<4>();
-        let absent = |(name, word): (&Option<Arc<str>>, &[u8; 4])| {
-            name.clone().filter(|name| *word == [0; 4] || self.missing.contains(name))
-        };
-        Ok(maybe.names.iter().zip(words).filter_map(absent).collect())
+        let absent = maybe.names.iter().zip(words).filter(|(_, word)| **word == [0; 4]);
+        absent.map(|(name, _)| name.clone()).collect()
     }
 }
 

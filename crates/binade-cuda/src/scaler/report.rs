@@ -15,6 +15,8 @@ pub(super) struct Report {
     pinned: Pinned,
     /// Of the findings, in order.
     stamps: Vec<u64>,
+    /// Of each finding, which of a window's gradients are there, where only the device knows.
+    words: Vec<Option<Pinned>>,
 }
 
 /// Bytes of a report with so many findings.
@@ -26,7 +28,11 @@ impl Report {
     /// Starts to copy what `update` has written.
     pub(super) fn send(cuda: &Cuda, from: &Buffer, found: &[&Found]) -> Result<Self, Error> {
         let stamps = found.iter().map(|found| found.stamp).collect();
-        Ok(Self { pinned: cuda.send(from)?, stamps })
+        let words =
+            found.iter().map(|found| found.words().map(|words| cuda.send(words)).transpose());
+        let words = words.collect::<Result<_, _>>()?;
+        // Last, so that all of it is there when this is.
+        Ok(Self { pinned: cuda.send(from)?, stamps, words })
     }
 
     /// Whether the copy is there.
@@ -47,26 +53,34 @@ impl Report {
         found: &[&Found],
         places: &[usize],
     ) -> Result<(Vec<Finding>, ScaleState), Error> {
-        parse(cuda, &cuda.receive(&self.pinned)?, found, places)
+        let report = cuda.receive(&self.pinned)?;
+        let words = |place: &usize| match self.words.get(*place) {
+            Some(Some(words)) => cuda.received(words),
+            _ => Ok(Vec::new()),
+        };
+        let words = places.iter().map(words).collect::<Result<Vec<_>, _>>()?;
+        parse(cuda, &report, found, places, &words)
     }
 }
 
-/// What a report says: the scale's bits first.
+/// What a report says: the scale's bits first. `words` are each finding's, in the order of `found`.
 pub(super) fn parse(
     cuda: &Cuda,
     report: &[u8],
     found: &[&Found],
     places: &[usize],
+    words: &[Vec<u8>],
 ) -> Result<(Vec<Finding>, ScaleState), Error> {
     let (state, findings) = report.split_at(size_of::<ScaleBits>().min(report.len()));
     let state: ScaleBits = bytemuck::try_pod_read_unaligned(state).map_err(torn)?;
     let (findings, _) = findings.as_chunks::<{ size_of::<FoundBits>() }>();
-    let finding = |(found, place): (&&Found, &usize)| {
+    let finding = |((found, place), words): ((&&Found, &usize), &Vec<u8>)| {
         let bits =
             findings.get(*place).ok_or_else(|| torn(bytemuck::PodCastError::SizeMismatch))?;
-        found.finding(cuda, &bytemuck::pod_read_unaligned(bits))
+        Ok(found.finding(cuda, &bytemuck::pod_read_unaligned(bits), words))
     };
-    let findings = found.iter().zip(places).map(finding).collect::<Result<_, _>>()?;
+    let findings =
+        found.iter().zip(places).zip(words).map(finding).collect::<Result<_, Error>>()?;
     Ok((findings, scale::from_bits(&state)))
 }
 

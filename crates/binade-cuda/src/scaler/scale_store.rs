@@ -114,11 +114,14 @@ impl Cuda {
     /// What was not reported, since no update came after it: copied together, and waited for.
     fn gather(&self, found: &[&Found], scale: &Scale) -> Result<(Vec<Finding>, ScaleState), Error> {
         let mut all = self.read(&scale.bits)?;
+        let mut words = Vec::new();
         for found in found {
             all.extend(self.read(&found.bits)?);
+            words
+                .push(found.words().map(|words| self.read(words)).transpose()?.unwrap_or_default());
         }
         let places: Vec<usize> = (0..found.len()).collect();
-        report::parse(self, &all, found, &places)
+        report::parse(self, &all, found, &places, &words)
     }
 }
 

@@ -71,7 +71,7 @@ impl Cuda {
 fn told(found: Found, grads: &Gradients) -> Found {
     let absent = grads.entries.iter().filter(|entry| entry.value.is_none());
     let missing = absent.map(|entry| entry.name.clone()).collect();
-    let names = || grads.names().cloned().map(Some).collect();
+    let names = || grads.names().cloned().collect();
     let maybe = grads.present.clone().map(|present| Maybe { present, names: names() });
     Found { missing, maybe, ..found }
 }

@@ -9,6 +9,7 @@ use binade_master_weights::{MasterOptimizer, Plan, UpdateRule};
 crate::tests![
     windows_with_bad_micro_batches_are_the_cpus_bit_for_bit,
     a_window_reads_nothing,
+    a_windows_outcome_is_one_wait,
     a_sum_that_overflows_skips,
 ];
 
@@ -67,6 +68,33 @@ fn a_window_reads_nothing() -> Result {
     }
     let _sum = window.finish()?.ok_or("an empty window")?;
     assert_eq!(cuda.ledger().syncs, before);
+    Ok(())
+}
+
+/// Which parameters had no gradient is in the report, and not read behind whatever has been queued since.
+fn a_windows_outcome_is_one_wait() -> Result {
+    fn missing<D: Device>(device: &D) -> Result<Vec<String>> {
+        let mut scaler = Scaler::new(device.clone(), LossScale::none())?;
+        let params = [("a", 3000), ("b", 5)];
+        let params =
+            params.map(|(name, len)| Named::new(name, vector(device, &noise(7, len), DType::F32)));
+        let plan = Plan::new(UpdateRule::sgd(1.0))?;
+        let mut optimizer = MasterOptimizer::new(device.clone(), params.into(), plan)?;
+        let mut window = scaler.accumulate(BadMicroBatch::Drop);
+        // `b` has a gradient in the second alone, which is bad.
+        for (number, bad) in [(1, false), (2, true)] {
+            window.add(scaler.never_scaled(set(device, &batch(number, bad), DType::F32))?)?;
+        }
+        let step = window.finish()?.ok_or("an empty window")?.step(&mut optimizer)?;
+        let step = scaler.update(step)?.resolve()?;
+        let missing = &step.report().steps[0].parts[2].finding.missing;
+        Ok(missing.iter().map(ToString::to_string).collect())
+    }
+    let cuda = cuda();
+    let before = cuda.ledger().syncs;
+    assert_eq!(missing(&cuda)?, ["b"]);
+    assert_eq!(cuda.ledger().syncs - before, 1);
+    assert_eq!(missing(&Cpu)?, ["b"]);
     Ok(())
 }
 
