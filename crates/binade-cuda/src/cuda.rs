@@ -2,6 +2,7 @@
 
 use crate::{
     Error, Ledger,
+    kernels::SEEN,
     launch::{Entry, structs::OwedBits},
     ledger::Counters,
     memory::{Buffer, Pool, Ring, Tables},
@@ -56,7 +57,7 @@ pub(crate) struct Fixed {
     pub(crate) nothing_owed: Arc<Buffer>,
     /// Blocks that are done.
     pub(crate) done: Buffer,
-    /// What launches of `scale_update` hand on.
+    /// What a `scale_update` of one launch begins with.
     pub(crate) seen: Buffer,
 }
 
@@ -102,7 +103,7 @@ impl Cuda {
         Ok(Fixed {
             nothing_owed: Arc::new(self.buffer_of(bytemuck::bytes_of(&nothing_owed))?),
             done: self.zeros(4)?,
-            seen: self.zeros(8)?,
+            seen: self.zeros(SEEN)?,
         })
     }
 

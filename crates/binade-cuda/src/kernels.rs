@@ -25,6 +25,9 @@ pub(crate) const GROUP: u64 = 8;
 /// Findings that one launch of `scale_update` takes, as its `MOST`.
 pub(crate) const FINDINGS: usize = 64;
 
+/// Bytes of its `Seen`.
+pub(crate) const SEEN: usize = 8;
+
 /// Rows, their count, elements of a chunk.
 const STEP: &[Param] = &[Address, U32, U64, U64, Address, Address, Address];
 

@@ -7,7 +7,7 @@ use super::{
 };
 use crate::{
     Cuda, Error,
-    kernels::{FINDINGS, MERGE, SCALE_UPDATE},
+    kernels::{FINDINGS, MERGE, SCALE_UPDATE, SEEN},
     launch::{Arg, Grid, structs::LossScaleBits},
     memory::Buffer,
 };
@@ -44,7 +44,7 @@ impl ScaleStore for Cuda {
         // The report of the last update is somebody else's by now, or nobody's.
         scale.report = None;
         let before = scale.bits.address();
-        let after = self.place_for(&scale.bits)?;
+        let after = self.place_for(&mut scale.bits)?;
         let to = after.as_ref().map_or(before, Buffer::address);
         let found: Vec<&Found> = parts.iter().chain(verdicts).copied().collect();
         let report = self.run_update([before, to], &found, parts.len(), rule)?;
@@ -76,8 +76,9 @@ impl ScaleStore for Cuda {
 
 impl Cuda {
     /// A buffer to write the next value to, where somebody still reads this one; `None` for in place.
-    fn place_for(&self, bits: &Arc<Buffer>) -> Result<Option<Buffer>, Error> {
-        if Arc::strong_count(bits) == 1 { Ok(None) } else { self.buffer(bits.bytes()).map(Some) }
+    fn place_for(&self, bits: &mut Arc<Buffer>) -> Result<Option<Buffer>, Error> {
+        // Not by the count, which orders nothing: whoever dropped the last clone has put its reads in the stream before.
+        if Arc::get_mut(bits).is_some() { Ok(None) } else { self.buffer(bits.bytes()).map(Some) }
     }
 
     /// Launches as many as the findings take; gives the last one's report.
@@ -91,6 +92,9 @@ impl Cuda {
         let rule = rule_bits(rule);
         let launches = found.len().div_ceil(FINDINGS).max(1);
         let report = self.buffer(report::bytes(found.len().min(FINDINGS)))?;
+        // Several launches hand on a word of their own: another thread's may come in between.
+        let own = if launches > 1 { Some(self.zeros(SEEN)?) } else { None };
+        let seen = own.as_ref().map_or(self.fixed()?.seen.address(), Buffer::address);
         for number in 0..launches {
             let here = found.chunks(FINDINGS).nth(number).unwrap_or_default();
             let addresses = addresses(here);
@@ -102,7 +106,7 @@ impl Cuda {
                 Arg::Bytes(bytemuck::cast_slice(&addresses)),
                 Arg::U32(count(parts)),
                 Arg::U32(count(here.len())),
-                Arg::Address(self.fixed()?.seen.address()),
+                Arg::Address(seen),
                 Arg::U32(u32::from(number + 1 == launches)),
                 Arg::Address(report.address()),
             ];
