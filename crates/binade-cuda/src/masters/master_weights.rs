@@ -6,7 +6,9 @@ use crate::{
 };
 use binade_autocast::Autocast;
 use binade_core::{DType, Named};
-use binade_master_weights::{Facts, HostMasters, MasterStore, MasterWeights, Plan, matched, some};
+use binade_master_weights::{
+    Facts, HostMasters, MasterStore, MasterWeights, Materialise, Plan, matched, some,
+};
 use std::collections::HashMap;
 
 impl MasterWeights for Cuda {
@@ -49,7 +51,10 @@ impl MasterWeights for Cuda {
         found: &Found,
     ) -> Result<(), Error> {
         let places = places(params, masters, &grads)?;
-        some(&places)?;
+        if let Err(none) = some(&places) {
+            // Other devices' gradients may have raised it. Only here does a step wait for what the device knows.
+            return if self.is_raised(found)? { Ok(()) } else { Err(none.into()) };
+        }
         masters.attempts += 1;
         let mut moves = Moves::new(&grads, &places);
         for (param, place) in params.iter_mut().zip(&places) {

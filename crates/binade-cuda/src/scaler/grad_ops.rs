@@ -21,12 +21,12 @@ impl GradOps for Cuda {
             self.measure(grads)?;
         }
         verdict.own(self)?;
-        let mut owed = match &grads.owed {
-            Some(owed) => owed.clone(),
-            None => self.fixed()?.nothing_owed.clone(),
+        // In its place all along: were it lost to an error, scaled gradients would pass for unscaled ones.
+        let owed = match &mut grads.owed {
+            Some(owed) => owed,
+            none => none.insert(self.fixed()?.nothing_owed.clone()),
         };
-        grads.owed = None;
-        let owed_at = self.own(&mut owed)?.address();
+        let owed_at = self.own(owed)?.address();
         let found_at = verdict.bits.address();
         let args = [
             Arg::Address(found_at),
@@ -37,7 +37,6 @@ impl GradOps for Cuda {
             Arg::F32(max),
         ];
         self.launch(&CLIP, Grid::one(1), &args)?;
-        grads.owed = Some(owed);
         // A second clip is of what the first has left.
         grads.is_measured = false;
         Ok(())
