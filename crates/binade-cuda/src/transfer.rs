@@ -121,6 +121,7 @@ impl Cuda {
     /// Whether what was sent is there.
     pub(crate) fn has_come(&self, pinned: &Pinned) -> Result<bool, Error> {
         self.alive()?;
+        self.bind()?;
         self.check("poll", pinned.done.try_is_complete())
     }
 
@@ -133,8 +134,14 @@ impl Cuda {
         Ok(bytes)
     }
 
+    /// Makes the context this thread's: cudarc does it wherever it enqueues, and not where it asks for an event.
+    fn bind(&self) -> Result<(), Error> {
+        self.check("bind", self.inner.stream.context().bind_to_thread())
+    }
+
     fn pinned(&self, ring: &Arc<Ring>, bytes: usize) -> Result<Pinned, Error> {
         self.alive()?;
+        self.bind()?;
         if let Some(pinned) = ring.take(bytes) {
             return Ok(pinned);
         }

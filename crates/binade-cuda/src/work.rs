@@ -79,6 +79,7 @@ fn is_sticky(error: CUresult) -> bool {
             | E::CUDA_ERROR_HARDWARE_STACK_ERROR
             | E::CUDA_ERROR_ASSERT
             | E::CUDA_ERROR_ECC_UNCORRECTABLE
+            | E::CUDA_ERROR_NVLINK_UNCORRECTABLE
             | E::CUDA_ERROR_CONTEXT_IS_DESTROYED
             | E::CUDA_ERROR_DEINITIALIZED
             | E::CUDA_ERROR_UNKNOWN

@@ -50,6 +50,15 @@ pub(crate) struct Ring {
     slots: Mutex<Vec<Slot>>,
 }
 
+impl Drop for Ring {
+    /// Copies that are under way are waited for: the memory must outlive them. Errors are the device's to tell.
+    fn drop(&mut self) {
+        for slot in self.lock().iter() {
+            let _ = slot.done.synchronize();
+        }
+    }
+}
+
 struct Slot {
     host: PinnedHostSlice<u8>,
     done: Arc<CudaEvent>,
