@@ -22,9 +22,7 @@ impl Cuda {
     ///
     /// When the device fails.
     pub fn to_bits(&self, tensor: &Tensor) -> Result<Vec<u8>, Error> {
-        let all = self.read(tensor.buffer())?;
-        let from = tensor.offset();
-        Ok(all.get(from..from + tensor.bytes()).unwrap_or_default().to_vec())
+        self.read_part(tensor.buffer(), tensor.range())
     }
 
     /// A tensor whose elements are unset.

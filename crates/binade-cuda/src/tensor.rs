@@ -3,7 +3,7 @@
 use crate::{Cuda, Error, memory::Buffer};
 use binade_core::DType;
 use binade_ops::shape::element_count;
-use std::{fmt, sync::Arc};
+use std::{fmt, ops::Range, sync::Arc};
 
 /// A tensor in device memory: row-major, cheap to clone, copied when a shared one is written to.
 #[derive(Clone)]
@@ -70,9 +70,14 @@ impl Tensor {
         Ok(Self { shape: shape.into(), ..self.clone() })
     }
 
-    /// Makes sure that nobody else sees what is written to it: copies where the memory is shared.
+    /// Makes sure that nobody else sees what is written to it: copies its elements where the memory is shared.
     pub(crate) fn own(&mut self, cuda: &Cuda) -> Result<(), Error> {
-        cuda.own(&mut self.buffer).map(|_| ())
+        if Arc::get_mut(&mut self.buffer).is_none() {
+            // Its own elements only: many may be slices of one large buffer.
+            self.buffer = Arc::new(cuda.copy(&self.buffer, self.range())?);
+            self.offset = 0;
+        }
+        Ok(())
     }
 
     /// Bytes of its elements.
@@ -84,8 +89,9 @@ impl Tensor {
         &self.buffer
     }
 
-    pub(crate) fn offset(&self) -> usize {
-        self.offset
+    /// Where its elements are in the buffer.
+    pub(crate) fn range(&self) -> Range<usize> {
+        self.offset..self.offset + self.bytes()
     }
 }
 

@@ -2,11 +2,11 @@
 
 use crate::{
     Cuda, Error, launch,
-    memory::{Buffer, Pinned, Pool, Ring},
+    memory::{Buffer, Memory, Pinned, Pool, Ring},
 };
 use bytemuck::Pod;
 use cudarc::driver::{CudaSlice, DriverError, sys::CUresult};
-use std::sync::Arc;
+use std::{ops::Range, sync::Arc};
 
 /// The most that is staged in pinned memory, which is kept; more is copied as the driver does it, while the host waits.
 const STAGED: usize = 1 << 20;
@@ -17,11 +17,11 @@ impl Cuda {
         self.alive()?;
         let rounded = Pool::rounded(bytes);
         let (stream, pool) = (&self.inner.stream, &self.inner.pool);
-        let slice = match pool.take(rounded) {
-            Some(slice) => slice,
-            None => self.allocate(rounded)?,
+        let memory = match pool.take(rounded) {
+            Some(memory) => memory,
+            None => Memory::new(self.allocate(rounded)?, stream),
         };
-        Ok(Buffer::new(slice, bytes, stream, pool.clone()))
+        Ok(Buffer::new(memory, bytes, pool.clone()))
     }
 
     fn allocate(&self, bytes: usize) -> Result<CudaSlice<u8>, Error> {
@@ -68,10 +68,10 @@ impl Cuda {
         self.check("upload", launch::send_to(stream, bytes, &mut pinned, buffer))
     }
 
-    /// A copy of a buffer.
-    pub(crate) fn copy(&self, from: &Buffer) -> Result<Buffer, Error> {
-        let mut to = self.buffer(from.bytes())?;
-        if let (1.., Some(from), Some(mut to)) = (from.bytes(), from.view(), to.view_mut()) {
+    /// A copy of these bytes of a buffer.
+    pub(crate) fn copy(&self, from: &Buffer, bytes: Range<usize>) -> Result<Buffer, Error> {
+        let mut to = self.buffer(bytes.len())?;
+        if let (1.., Some(from), Some(mut to)) = (bytes.len(), from.view(bytes), to.view_mut()) {
             self.check("copy", self.inner.stream.memcpy_dtod(&from, &mut to))?;
         }
         Ok(to)
@@ -80,7 +80,7 @@ impl Cuda {
     /// The buffer itself if nobody else has it, else a copy to write to: what others read stays.
     pub(crate) fn own<'a>(&self, shared: &'a mut Arc<Buffer>) -> Result<&'a mut Buffer, Error> {
         if Arc::get_mut(shared).is_none() {
-            *shared = Arc::new(self.copy(shared)?);
+            *shared = Arc::new(self.copy(shared, 0..shared.bytes())?);
         }
         let cause = "a buffer that was just made is shared".to_owned();
         Arc::get_mut(shared).ok_or(Error::Driver { call: "copy", cause })
@@ -127,8 +127,14 @@ impl Cuda {
 
     /// The contents of a buffer: waits for them.
     pub(crate) fn read(&self, from: &Buffer) -> Result<Vec<u8>, Error> {
+        self.read_part(from, 0..from.bytes())
+    }
+
+    /// These bytes of a buffer: waits for them.
+    pub(crate) fn read_part(&self, from: &Buffer, bytes: Range<usize>) -> Result<Vec<u8>, Error> {
         self.alive()?;
-        let Some(view) = from.view().filter(|_| from.bytes() > 0) else { return Ok(Vec::new()) };
+        let some = !bytes.is_empty();
+        let Some(view) = from.view(bytes).filter(|_| some) else { return Ok(Vec::new()) };
         let bytes = self.check("download", self.inner.stream.clone_dtoh(&view))?;
         self.synchronize()?;
         Ok(bytes)

@@ -1,28 +1,23 @@
 //! A buffer of the pool.
 
-use super::Pool;
-use cudarc::driver::{CudaSlice, CudaStream, CudaView, CudaViewMut, DevicePtr};
-use std::{fmt, sync::Arc};
+use super::{Memory, Pool};
+use cudarc::driver::{CudaView, CudaViewMut};
+use std::{fmt, ops::Range, sync::Arc};
 
 /// Device memory that goes back to the pool when it is dropped.
 pub(crate) struct Buffer {
     /// Always there until it is dropped.
-    slice: Option<CudaSlice<u8>>,
+    memory: Option<Memory>,
     bytes: usize,
     address: u64,
     pool: Arc<Pool>,
 }
 
 impl Buffer {
-    /// The first `bytes` of `slice`.
-    pub(crate) fn new(
-        slice: CudaSlice<u8>,
-        bytes: usize,
-        stream: &CudaStream,
-        pool: Arc<Pool>,
-    ) -> Self {
-        let (address, _) = slice.device_ptr(stream);
-        Self { slice: Some(slice), bytes, address, pool }
+    /// The first `bytes` of `memory`.
+    pub(crate) fn new(memory: Memory, bytes: usize, pool: Arc<Pool>) -> Self {
+        let address = memory.address;
+        Self { memory: Some(memory), bytes, address, pool }
     }
 
     /// Where it is, for as long as it lives.
@@ -34,19 +29,20 @@ impl Buffer {
         self.bytes
     }
 
-    pub(crate) fn view(&self) -> Option<CudaView<'_, u8>> {
-        self.slice.as_ref()?.try_slice(..self.bytes)
+    /// These bytes of it; `None` where it has not as many.
+    pub(crate) fn view(&self, bytes: Range<usize>) -> Option<CudaView<'_, u8>> {
+        self.memory.as_ref().filter(|_| bytes.end <= self.bytes)?.slice.try_slice(bytes)
     }
 
     pub(crate) fn view_mut(&mut self) -> Option<CudaViewMut<'_, u8>> {
-        self.slice.as_mut()?.try_slice_mut(..self.bytes)
+        self.memory.as_mut()?.slice.try_slice_mut(..self.bytes)
     }
 }
 
 impl Drop for Buffer {
     fn drop(&mut self) {
-        if let Some(slice) = self.slice.take() {
-            self.pool.give(slice);
+        if let Some(memory) = self.memory.take() {
+            self.pool.give(memory);
         }
     }
 }

@@ -7,5 +7,5 @@ mod tables;
 
 pub(crate) use buffer::Buffer;
 pub(crate) use pinned::{Pinned, Ring};
-pub(crate) use pool::Pool;
+pub(crate) use pool::{Memory, Pool};
 pub(crate) use tables::Tables;

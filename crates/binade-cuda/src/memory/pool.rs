@@ -3,7 +3,7 @@
 //! All work of a device is in one stream, so that whoever takes a buffer next comes behind whoever used it last, and none
 //! waits for it.
 
-use cudarc::driver::CudaSlice;
+use cudarc::driver::{CudaSlice, CudaStream, DevicePtr};
 use std::{
     collections::HashMap,
     sync::{Mutex, MutexGuard, PoisonError},
@@ -17,7 +17,21 @@ const LEAST: usize = 512;
 
 #[derive(Debug, Default)]
 pub(crate) struct Pool {
-    idle: Mutex<HashMap<usize, Vec<CudaSlice<u8>>>>,
+    idle: Mutex<HashMap<usize, Vec<Memory>>>,
+}
+
+/// Device memory, and where it is: to ask cudarc each time would put an event in the stream each time.
+#[derive(Debug)]
+pub(crate) struct Memory {
+    pub(super) slice: CudaSlice<u8>,
+    pub(super) address: u64,
+}
+
+impl Memory {
+    pub(crate) fn new(slice: CudaSlice<u8>, stream: &CudaStream) -> Self {
+        let (address, _) = slice.device_ptr(stream);
+        Self { slice, address }
+    }
 }
 
 impl Pool {
@@ -30,13 +44,13 @@ impl Pool {
     }
 
     /// An idle buffer of this rounded size.
-    pub(crate) fn take(&self, rounded: usize) -> Option<CudaSlice<u8>> {
+    pub(crate) fn take(&self, rounded: usize) -> Option<Memory> {
         self.lock().get_mut(&rounded)?.pop()
     }
 
     /// Keeps a buffer for whoever comes next.
-    pub(crate) fn give(&self, slice: CudaSlice<u8>) {
-        self.lock().entry(slice.len()).or_default().push(slice);
+    pub(crate) fn give(&self, memory: Memory) {
+        self.lock().entry(memory.slice.len()).or_default().push(memory);
     }
 
     /// Gives all idle buffers back to the driver.
@@ -45,7 +59,7 @@ impl Pool {
     }
 
     /// Nothing is half done where a thread could panic.
-    fn lock(&self) -> MutexGuard<'_, HashMap<usize, Vec<CudaSlice<u8>>>> {
+    fn lock(&self) -> MutexGuard<'_, HashMap<usize, Vec<Memory>>> {
         self.idle.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
