@@ -62,6 +62,7 @@ impl Cuda {
         on_overflow: OnOverflow,
         more: &[Arg<'_>],
     ) -> Result<Tensor, Error> {
+        self.has_made(tensor.buffer())?;
         let (from_code, to_code) = (code("cast", tensor.dtype())?, code("cast to", to)?);
         let result = self.unset(to, tensor.shape())?;
         let saturate = u32::from(on_overflow == OnOverflow::Saturate);

@@ -22,8 +22,10 @@ use std::{
 ///
 /// # Contract
 ///
-/// * Nothing waits for the device but what says so: `download` and its kin, `resolve`, `Scaler::state`, and an optimizer
-///   that reads the verdict. [`Ledger::syncs`] counts them.
+/// * Nothing waits for the device but what says so: `download` and its kin, `resolve`, `Scaler::state`, an optimizer
+///   that reads the verdict, and a step without any gradient, which must know whether it is skipped.
+///   [`Ledger::syncs`] counts them. Uploads of more than a mebibyte are the driver's, which may wait uncounted.
+/// * A value belongs to the handle that made it and to its clones; another handle refuses it.
 /// * Work is put in one stream, in the order of the calls; the stream is the caller's where the caller gives one.
 /// * A device error that CUDA cannot recover from is the device's last: every later call gives [`Error::Lost`] with the
 ///   first cause, drops do not panic, and other devices go on.
@@ -61,6 +63,9 @@ pub(crate) struct Fixed {
     pub(crate) seen: Buffer,
 }
 
+/// `CU_STREAM_PER_THREAD`.
+const PER_THREAD: usize = 2;
+
 impl Cuda {
     /// Opens device `ordinal`, with a stream of its own.
     ///
@@ -77,8 +82,13 @@ impl Cuda {
     ///
     /// # Errors
     ///
-    /// When the device fails.
+    /// When the device fails, is too old, or `stream` is `cudarc`'s `per_thread_stream`, which is another one on each
+    /// thread: memory goes from one thread's work to another's in the order of one stream.
     pub fn on(stream: Arc<CudaStream>) -> Result<Self, Error> {
+        if stream.cu_stream() as usize == PER_THREAD {
+            return Err(Error::PerThreadStream);
+        }
+        probe::capable(stream.context())?;
         let inner = Inner {
             stream,
             pool: Arc::default(),

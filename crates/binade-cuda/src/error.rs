@@ -41,6 +41,17 @@ pub enum Error {
         /// The least that will do.
         needed: &'static str,
     },
+    /// Memory of another handle.
+    #[error(
+        "a value of another `Cuda` handle, whose work is in no order with this one's; open the device once and clone the \
+         handle, or bring the value over by way of the host"
+    )]
+    Foreign,
+    /// A stream that is not one.
+    #[error(
+        "the per-thread default stream is another one on each thread; take a stream of the context, or its default stream"
+    )]
+    PerThreadStream,
     /// Error 222: the driver is older than the kernels' PTX.
     #[error(
         "the driver, for CUDA {driver}, does not read PTX {ptx} of kernel `{kernel}` (error 222); update the driver"
@@ -136,8 +147,12 @@ impl binade_core::Error for Error {
             }
             Self::OutOfMemory { .. } => ErrorKind::OutOfMemory,
             Self::Shape(error) => error.kind(),
-            Self::Length { .. } | Self::Match(_) | Self::Plan(_) => ErrorKind::Mismatch,
-            Self::NoGradients(_) | Self::Limit { .. } => ErrorKind::InvalidArgument,
+            Self::Length { .. } | Self::Match(_) | Self::Plan(_) | Self::Foreign => {
+                ErrorKind::Mismatch
+            }
+            Self::NoGradients(_) | Self::Limit { .. } | Self::PerThreadStream => {
+                ErrorKind::InvalidArgument
+            }
             Self::Driver { .. } => ErrorKind::Other,
         }
     }

@@ -36,15 +36,14 @@ fn context(ordinal: usize) -> Result<Arc<CudaContext>, Error> {
     if ordinal >= count {
         return Err(Error::NoDevice { ordinal, count });
     }
-    let context = CudaContext::new(ordinal).map_err(failed)?;
-    capable(&context)?;
-    Ok(context)
+    CudaContext::new(ordinal).map_err(failed)
 }
 
 const NO_DEVICE: cudarc::driver::sys::CUresult =
     cudarc::driver::sys::CUresult::CUDA_ERROR_NO_DEVICE;
 
-fn capable(context: &CudaContext) -> Result<(), Error> {
+/// An error for a device that is older than the kernels.
+pub(crate) fn capable(context: &CudaContext) -> Result<(), Error> {
     let failed = |error: DriverError| Error::DriverFailed { cause: cause(error) };
     let (major, minor) = context.compute_capability().map_err(failed)?;
     if (major, minor) >= (7, 5) {

@@ -70,6 +70,7 @@ impl Cuda {
 
     /// A copy of these bytes of a buffer.
     pub(crate) fn copy(&self, from: &Buffer, bytes: Range<usize>) -> Result<Buffer, Error> {
+        self.has_made(from)?;
         let mut to = self.buffer(bytes.len())?;
         if let (1.., Some(from), Some(mut to)) = (bytes.len(), from.view(bytes), to.view_mut()) {
             self.check("copy", self.inner.stream.memcpy_dtod(&from, &mut to))?;
@@ -100,6 +101,7 @@ impl Cuda {
 
     /// Starts to copy a buffer to the host, and goes on.
     pub(crate) fn send(&self, from: &Buffer) -> Result<Pinned, Error> {
+        self.has_made(from)?;
         let mut pinned = self.pinned(&self.inner.reports, from.bytes())?;
         self.check("report", launch::send_from(&self.inner.stream, from, &mut pinned))?;
         self.inner.counters.report();
@@ -133,6 +135,7 @@ impl Cuda {
     /// These bytes of a buffer: waits for them.
     pub(crate) fn read_part(&self, from: &Buffer, bytes: Range<usize>) -> Result<Vec<u8>, Error> {
         self.alive()?;
+        self.has_made(from)?;
         let some = !bytes.is_empty();
         let Some(view) = from.view(bytes).filter(|_| some) else { return Ok(Vec::new()) };
         let bytes = self.check("download", self.inner.stream.clone_dtoh(&view))?;

@@ -4,6 +4,7 @@ use crate::{
     Cuda, Error,
     kernels::Kernel,
     launch::{self, Arg, Entry, Grid},
+    memory::Buffer,
     probe,
 };
 use cudarc::driver::{DriverError, sys::CUresult};
@@ -39,6 +40,12 @@ impl Cuda {
         };
         entries.insert(kernel.name, entry.clone());
         Ok(entry)
+    }
+
+    /// Refuses another handle's memory: nothing orders that handle's stream with this one's, and parameters have other
+    /// numbers there.
+    pub(crate) fn has_made(&self, buffer: &Buffer) -> Result<(), Error> {
+        if buffer.is_from(&self.inner.pool) { Ok(()) } else { Err(Error::Foreign) }
     }
 
     /// The error of a device that is lost.

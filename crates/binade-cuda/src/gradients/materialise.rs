@@ -12,6 +12,7 @@ use binade_core::{DType, Named};
 impl Gradients {
     /// The same set with nothing left to multiply: new `f32` tensors, elements beyond `limit` brought within.
     pub(crate) fn settled(&self, cuda: &Cuda, limit: f32) -> Result<Self, Error> {
+        self.are_of(cuda)?;
         let entries = self.unset_like(cuda)?;
         let mut chunks = Chunks::of(self.elements());
         let pairs = self.present().zip(entries.iter().filter_map(|entry| entry.value.as_ref()));

@@ -50,6 +50,15 @@ impl Gradients {
         &self.entries
     }
 
+    /// Refuses a set of which another handle has made any part.
+    pub(crate) fn are_of(&self, cuda: &Cuda) -> Result<(), Error> {
+        let words = self.present.iter().chain(&self.owed).map(|words| &**words);
+        self.present()
+            .map(|grad| grad.tensor.buffer())
+            .chain(words)
+            .try_for_each(|it| cuda.has_made(it))
+    }
+
     /// Those that are there, or may be.
     pub(crate) fn present(&self) -> impl Iterator<Item = Present<'_>> {
         self.entries.iter().enumerate().filter_map(|(place, entry)| {

@@ -2,9 +2,9 @@
 //! please with the addresses they are given.
 //!
 //! What discharges it, for all kernels at once: the argument list is held to the entry's own parameters, at every launch
-//! by kind and in a test against the PTX; addresses come from buffers and tables that are borrowed for the call, and a
-//! buffer that is dropped while its kernel still waits goes to the pool, whose next user is behind it in the same
-//! stream; and every kernel runs in tests under an interpreter that checks each access.
+//! by kind and in a test against the PTX; addresses come from buffers and tables that are borrowed for the call, and that
+//! this handle has made (`Cuda::has_made` refuses others), so that a buffer that is dropped while its kernel still waits
+//! goes to the pool, whose next user is behind it in the same stream, from whatever thread; and every kernel runs in tests under an interpreter that checks each access.
 
 mod driver;
 mod entry;

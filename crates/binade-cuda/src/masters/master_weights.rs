@@ -50,6 +50,10 @@ impl MasterWeights for Cuda {
         grads: Gradients,
         found: &Found,
     ) -> Result<(), Error> {
+        grads.are_of(self)?;
+        self.has_made(&masters.applied)?;
+        self.has_made(found.buffer())?;
+        params.iter().try_for_each(|param| self.has_made(param.value.buffer()))?;
         let places = places(params, masters, &grads)?;
         if let Err(none) = some(&places) {
             // Other devices' gradients may have raised it. Only here does a step wait for what the device knows.

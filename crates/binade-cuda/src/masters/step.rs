@@ -95,7 +95,7 @@ impl Moves {
             Arg::Address(moves.address()),
             Arg::U32(count),
             Arg::Address(rules.address()),
-            Arg::Address(found.address()),
+            Arg::Address(found.buffer().address()),
             Arg::Address(masters.applied.address()),
             Arg::Address(masters.constants.address()),
         ];
@@ -125,7 +125,7 @@ impl Rows {
             Arg::U64(0),
             Arg::U64(self.chunks.len),
             Arg::Address(masters.constants.address()),
-            Arg::Address(found.address()),
+            Arg::Address(found.buffer().address()),
             Arg::Address(grads.owed(cuda)?),
         ];
         cuda.launch(kernel, Grid { blocks: self.chunks.blocks(), threads: THREADS }, &args)

@@ -20,6 +20,11 @@ impl Buffer {
         Self { memory: Some(memory), bytes, address, pool }
     }
 
+    /// Whether it came from this pool.
+    pub(crate) fn is_from(&self, pool: &Arc<Pool>) -> bool {
+        Arc::ptr_eq(&self.pool, pool)
+    }
+
     /// Where it is, for as long as it lives.
     pub(crate) fn address(&self) -> u64 {
         self.address

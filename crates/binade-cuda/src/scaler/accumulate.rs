@@ -19,6 +19,9 @@ impl Cuda {
         grads: &Gradients,
         found: &Found,
     ) -> Result<Gradients, Error> {
+        grads.are_of(self)?;
+        self.has_made(&found.bits)?;
+        sum.iter().try_for_each(|sum| sum.are_of(self))?;
         let mut sum = match sum {
             None => self.begin(grads)?,
             Some(sum) => {

@@ -57,9 +57,9 @@ impl Found {
         self.bits.address()
     }
 
-    /// Where the whole finding is.
-    pub(crate) fn address(&self) -> u64 {
-        self.bits.address()
+    /// The whole finding.
+    pub(crate) fn buffer(&self) -> &Buffer {
+        &self.bits
     }
 
     /// A finding that nobody else reads, to be written to.

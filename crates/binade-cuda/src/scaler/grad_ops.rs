@@ -17,6 +17,8 @@ impl GradOps for Cuda {
         verdict: &mut Found,
     ) -> Result<(), Error> {
         positive("clip_norm", max)?;
+        grads.are_of(self)?;
+        self.has_made(&verdict.bits)?;
         if !grads.is_measured {
             self.measure(grads)?;
         }

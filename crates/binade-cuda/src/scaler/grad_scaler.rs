@@ -14,10 +14,12 @@ impl GradScaler for Cuda {
     type Grads = Gradients;
 
     fn scale(&self, tensor: &Tensor, scale: &Scale) -> Result<Tensor, Error> {
+        self.has_made(&scale.bits)?;
         self.times(tensor, scale.factor())
     }
 
     fn unscale_tensor(&self, tensor: &Tensor, scale: &Scale) -> Result<Tensor, Error> {
+        self.has_made(&scale.bits)?;
         self.times(tensor, scale.inverse())
     }
 
@@ -32,6 +34,7 @@ impl GradScaler for Cuda {
 impl Cuda {
     /// `tensor`, in `f32`, times what is at `factor`.
     fn times(&self, tensor: &Tensor, factor: u64) -> Result<Tensor, Error> {
+        self.has_made(tensor.buffer())?;
         let result = self.unset(DType::F32, tensor.shape())?;
         let args = [
             Arg::Address(tensor.address()),

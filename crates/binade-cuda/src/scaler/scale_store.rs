@@ -24,6 +24,8 @@ impl ScaleStore for Cuda {
     }
 
     fn merge(&self, into: &mut Found, from: &Found, join: Join) -> Result<(), Error> {
+        self.has_made(&into.bits)?;
+        self.has_made(&from.bits)?;
         into.own(self)?;
         let args = [
             Arg::Address(into.bits.address()),
@@ -41,12 +43,14 @@ impl ScaleStore for Cuda {
         verdicts: &[&Found],
         rule: &LossScale,
     ) -> Result<(), Error> {
+        let found: Vec<&Found> = parts.iter().chain(verdicts).copied().collect();
+        found.iter().try_for_each(|found| self.has_made(&found.bits))?;
+        self.has_made(&scale.bits)?;
         // The report of the last update is somebody else's by now, or nobody's.
         scale.report = None;
         let before = scale.bits.address();
         let after = self.place_for(&mut scale.bits)?;
         let to = after.as_ref().map_or(before, Buffer::address);
-        let found: Vec<&Found> = parts.iter().chain(verdicts).copied().collect();
         let report = self.run_update([before, to], &found, parts.len(), rule)?;
         if let Some(after) = after {
             scale.bits = Arc::new(after);

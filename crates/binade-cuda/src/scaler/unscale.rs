@@ -17,6 +17,8 @@ use std::sync::Arc;
 impl Cuda {
     /// Looks at every gradient as it is and as it will be once multiplied by the scale's inverse, which it is owed then.
     pub(super) fn inspect(&self, grads: &mut Gradients, scale: &Scale) -> Result<Found, Error> {
+        grads.are_of(self)?;
+        self.has_made(&scale.bits)?;
         let mut chunks = Chunks::of(grads.elements());
         let row = |grad: Present<'_>| self.row(&grad, &mut chunks);
         let rows = grads.present().map(row).collect::<Result<Vec<_>, Error>>()?;

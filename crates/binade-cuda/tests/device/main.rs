@@ -8,6 +8,7 @@
 mod casts;
 mod clipping;
 mod edges;
+mod handles;
 mod outcomes;
 mod steps;
 mod support;
@@ -38,6 +39,7 @@ fn main() {
         ("casts", casts::TESTS),
         ("clipping", clipping::TESTS),
         ("edges", edges::TESTS),
+        ("handles", handles::TESTS),
         ("outcomes", outcomes::TESTS),
         ("steps", steps::TESTS),
         ("windows", windows::TESTS),

@@ -1,0 +1,155 @@
+//! Several handles, several threads, and memory that many values share.
+
+use crate::support::{Device, Found, Grads, Result, cuda, kind, noise, set, vector};
+use binade_autocast::Autocast;
+use binade_core::{DType, ErrorKind, Named};
+use binade_cpu::Cpu;
+use binade_cuda::Cuda;
+use binade_grad_scaler::{GradOps, GradScaler, Join, LossScale, Norm, ScaleState, ScaleStore};
+use binade_master_weights::{MasterWeights, Plan, UpdateRule};
+
+crate::tests![
+    a_stream_that_each_thread_has_of_its_own_is_refused,
+    another_handles_values_are_refused,
+    slices_of_one_buffer_copy_no_more_than_themselves,
+    a_thread_that_has_done_nothing_yet_can_poll_and_resolve,
+    updates_of_many_findings_on_two_threads_do_not_mix,
+    a_step_that_is_skipped_needs_no_gradients,
+];
+
+fn one(exponent: i32) -> ScaleState {
+    ScaleState::power_of_two(exponent)
+}
+
+/// What a pass finds in one element.
+fn found<D: Device>(device: &D, value: f32) -> Found<D> {
+    let scale = device.upload_state(one(0)).unwrap();
+    device.unscale(&mut set(device, &[("w", Some(vec![value]))], DType::F32), &scale).unwrap()
+}
+
+fn a_stream_that_each_thread_has_of_its_own_is_refused() -> Result {
+    let context = cuda().stream().context().clone();
+    assert_eq!(kind(Cuda::on(context.per_thread_stream())), ErrorKind::InvalidArgument);
+    let same = Cuda::on(context.default_stream())?;
+    assert_eq!(same.bits(&vector(&same, &[1.0], DType::F32)), 1.0_f32.to_le_bytes());
+    Ok(())
+}
+
+fn another_handles_values_are_refused() -> Result {
+    let (here, there) = (cuda(), Cuda::open(0)?);
+    let tensor = vector(&there, &[1.0], DType::F16);
+    let grads = |device| set::<Cuda>(device, &[("w", Some(vec![1.0]))], DType::F16);
+    let (near, mut far) = (found(&here, 1.0), found(&there, 1.0));
+    let (mut scale, strange) = (here.upload_state(one(0))?, there.upload_state(one(0))?);
+    let params = |device| vec![Named::new("w", vector::<Cuda>(device, &[1.0], DType::F32))];
+    let plan = Plan::new(UpdateRule::sgd(1.0))?;
+    let mut masters = here.masters(&mut params(&here), &plan)?;
+
+    let refused = [
+        kind(here.cast(&tensor, DType::F32)),
+        kind(here.scale(&tensor, &scale)),
+        kind(here.scale(&vector(&here, &[1.0], DType::F16), &strange)),
+        kind(here.unscale(&mut grads(&there), &scale)),
+        kind(here.unscale(&mut grads(&here), &strange)),
+        kind(here.clip_norm(&mut grads(&there), Norm::L2, 1.0, &mut near.clone())),
+        kind(here.clip_norm(&mut grads(&here), Norm::L2, 1.0, &mut far)),
+        kind(here.clip_value(&mut grads(&there), 1.0)),
+        kind(here.accumulate(None, grads(&there), &near)),
+        kind(here.accumulate(None, grads(&here), &far)),
+        kind(here.merge(&mut near.clone(), &far, Join::Any)),
+        kind(here.update(&mut scale, &[], &[&far], &LossScale::none())),
+        kind(here.read(&[&far], &scale)),
+        kind(here.step(&mut params(&here), &mut masters, grads(&there), &near)),
+        kind(here.step(&mut params(&there), &mut masters, grads(&here), &near)),
+        kind(here.step(&mut params(&here), &mut masters, grads(&here), &far)),
+        kind(there.step(&mut params(&there), &mut masters, grads(&there), &far)),
+        kind(here.to_bits(&tensor)),
+    ];
+    assert_eq!(refused, [ErrorKind::Mismatch; 18]);
+    Ok(())
+}
+
+/// Parameters that lie in one large buffer, as they do where gradients are reduced in buckets.
+fn slices_of_one_buffer_copy_no_more_than_themselves() -> Result {
+    const SLICES: usize = 64;
+    const LEN: usize = 4096;
+    let cuda = cuda();
+    let all = vector(&cuda, &noise(1, SLICES * LEN), DType::F32);
+    let slice =
+        |number: usize| Named::new(number.to_string(), all.slice(LEN * number, LEN).unwrap());
+    let mut params: Vec<_> = (0..SLICES).map(slice).collect();
+    let grads = |param: &Named<_>| Named {
+        name: param.name.clone(),
+        value: Some(all.slice(0, LEN).unwrap()),
+    };
+    let grads = Grads::<Cuda>::from(params.iter().map(grads).collect::<Vec<_>>());
+    let fine = found(&cuda, 1.0);
+    let before = cuda.bits(&all);
+    let free = || -> Result<usize> {
+        cuda.trim();
+        cuda.synchronize()?;
+        Ok(cuda.stream().context().mem_get_info()?.0)
+    };
+    let at_first = free()?;
+    let mut masters = cuda.masters(&mut params, &Plan::new(UpdateRule::sgd(1.0))?)?;
+    cuda.step(&mut params, &mut masters, grads, &fine)?;
+    let taken = at_first.saturating_sub(free()?);
+    assert!(taken < 4 * SLICES * LEN * 4, "{taken} bytes for {SLICES} slices of {}", LEN * 4);
+    assert_eq!(cuda.bits(&all), before, "what others hold keeps its bits");
+    let first = cuda.bits(&params[1].value);
+    assert_ne!(first, before[4 * LEN..8 * LEN]);
+    Ok(())
+}
+
+fn a_thread_that_has_done_nothing_yet_can_poll_and_resolve() -> Result {
+    let cuda = cuda();
+    let mut scale = cuda.upload_state(one(16))?;
+    let bad = found(&cuda, f32::NAN);
+    cuda.update(&mut scale, &[], &[&bad], &LossScale::dynamic())?;
+    let poll = || -> Result<i32, binade_cuda::Error> {
+        while !cuda.is_ready(&[&bad], &scale)? {}
+        Ok(cuda.read(&[&bad], &scale)?.1.exponent)
+    };
+    let exponent =
+        std::thread::scope(|scope| scope.spawn(poll).join()).map_err(|_| "it panicked")?;
+    assert_eq!(exponent?, 15);
+    Ok(())
+}
+
+/// More findings than one launch takes: what one launch hands on to the next is no other thread's.
+fn updates_of_many_findings_on_two_threads_do_not_mix() -> Result {
+    let cuda = cuda();
+    let [good, bad] = [1.0, f32::NAN].map(|value| found(&cuda, value));
+    let exponent = |first: &Found<Cuda>| -> Result<i32, binade_cuda::Error> {
+        let mut all = vec![&good; 130];
+        all[0] = first;
+        let mut scale = cuda.upload_state(one(16))?;
+        cuda.update(&mut scale, &all, &[], &LossScale::dynamic())?;
+        Ok(cuda.read(&[], &scale)?.1.exponent)
+    };
+    let many = |first| (0..100).map(|_| exponent(first)).collect::<Result<Vec<_>, _>>();
+    let both = std::thread::scope(|scope| {
+        let other = scope.spawn(|| many(&bad));
+        (many(&good), other.join())
+    });
+    assert_eq!(both.0?, [16; 100]);
+    assert_eq!(both.1.map_err(|_| "it panicked")??, [15; 100]);
+    Ok(())
+}
+
+/// Where ranks share their flags, one may have no gradient in a step that another's overflow skips.
+fn a_step_that_is_skipped_needs_no_gradients() -> Result {
+    fn step<D: Device>(device: &D, value: f32) -> Result<Option<ErrorKind>> {
+        let mut params = vec![Named::new("w", vector(device, &[1.0], DType::F32))];
+        let mut masters = device.masters(&mut params, &Plan::new(UpdateRule::sgd(1.0))?)?;
+        let none = set(device, &[("w", None)], DType::F32);
+        let result = device.step(&mut params, &mut masters, none, &found(device, value));
+        assert_eq!(device.bits(&params[0].value), 1.0_f32.to_le_bytes());
+        Ok(result.err().map(|error| kind::<(), _>(Err(error))))
+    }
+    for (value, want) in [(f32::NAN, None), (1.0, Some(ErrorKind::InvalidArgument))] {
+        assert_eq!(step(&Cpu, value)?, want);
+        assert_eq!(step(&cuda(), value)?, want);
+    }
+    Ok(())
+}
