@@ -69,13 +69,13 @@ tests() {
     local test
     for test in "$here"/test-*; do
         # The device is one and tests share it: in turn, they can be told apart.
-        attempt "$(basename "$test")" 120 tests.txt "$test" --test-threads=1
+        attempt "$(basename "$test")" 240 tests.txt "$test" --test-threads=1
     done
 }
 
 conformance() {
     : >"$out/conformance.txt"
-    attempt conformance 120 conformance.txt "$here/conformance" --device "$device" --json "$out/conformance.json"
+    attempt conformance 180 conformance.txt "$here/conformance" --device "$device" --json "$out/conformance.json"
 }
 
 # The small cases: long runs say nothing more about memory, and take a hundred times as long here.
