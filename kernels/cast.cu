@@ -4,7 +4,7 @@
 //
 // `cast` rounds once, to nearest even; `cast_stochastic` up or down by the random words of (seed, step, parameter, index).
 // A grid of any size strides over groups of eight elements. `cast_set` is `cast` for many tensors at once: a block of 256
-// for each chunk of the rows.
+// for each chunk of the rows; what overflows is not finite there.
 //
 // Elements are independent, so that the order does not show.
 #include "lib/philox.cuh"
@@ -45,11 +45,11 @@ extern "C" __global__ void __launch_bounds__(256) cast(
 }
 
 extern "C" __global__ void __launch_bounds__(THREADS) cast_set(
-    const Row* rows, uint32_t row_count, uint64_t chunk_len, OnOverflow on_overflow) {
+    const Row* rows, uint32_t row_count, uint64_t chunk_len) {
   Chunk chunk = chunk_of(rows, row_count, blockIdx.x, chunk_len);
   const Row& row = rows[chunk.row];
   each_group(chunk, [&](uint64_t i, uint32_t count) {
-    nearest(row.from, row.from_dtype, row.to, row.to_dtype, i, count, on_overflow);
+    nearest(row.from, row.from_dtype, row.to, row.to_dtype, i, count, NON_FINITE);
   });
 }
 

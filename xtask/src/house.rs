@@ -28,6 +28,12 @@ pub(crate) const SIDEWAYS: [(&str, &str); 2] = [
     ("binade-deferred", "binade-cpu"),
 ];
 
+/// Packages that are no members of the workspace, and why.
+pub(crate) const OUTSIDE: [(&str, &str); 1] = [(
+    "tests/features",
+    "a member's features are united into everyone's build; the stage `features` checks it",
+)];
+
 /// What floors 0 and 1 may import from outside, so that one of them can be taken alone. `serde` only as an option.
 pub(crate) const SMALL_IMPORTS: [&str; 3] = ["half", "serde", "thiserror"];
 

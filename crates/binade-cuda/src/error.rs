@@ -125,6 +125,12 @@ pub enum Error {
         /// The number given.
         value: f32,
     },
+    /// A rule without a kernel.
+    #[error("the CUDA backend has no kernel for {rule}; it steps by SGD, Adam and AdamW")]
+    Rule {
+        /// The rule.
+        rule: String,
+    },
     /// An element type without kernels.
     #[error("the CUDA backend cannot {what} {dtype}; it computes with bf16, f16 and f32")]
     Unsupported {
@@ -142,9 +148,10 @@ impl binade_core::Error for Error {
             | Self::NoDevice { .. }
             | Self::DriverFailed { .. }
             | Self::Lost { .. } => ErrorKind::DeviceLost,
-            Self::TooOld { .. } | Self::DriverTooOld { .. } | Self::Unsupported { .. } => {
-                ErrorKind::Unsupported
-            }
+            Self::TooOld { .. }
+            | Self::DriverTooOld { .. }
+            | Self::Rule { .. }
+            | Self::Unsupported { .. } => ErrorKind::Unsupported,
             Self::OutOfMemory { .. } => ErrorKind::OutOfMemory,
             Self::Shape(error) => error.kind(),
             Self::Length { .. } | Self::Match(_) | Self::Plan(_) | Self::Foreign => {

@@ -47,7 +47,7 @@ pub(crate) const CAST_STOCHASTIC: Kernel = Kernel {
     params: &[Address, U32, Address, U32, U64, U32, U64, U32, U32],
 };
 pub(crate) const CAST_SET: Kernel =
-    Kernel { name: "cast_set", ptx: ptx!("cast"), params: &[Address, U32, U64, U32] };
+    Kernel { name: "cast_set", ptx: ptx!("cast"), params: &[Address, U32, U64] };
 pub(crate) const CLIP: Kernel = Kernel {
     name: "clip",
     ptx: ptx!("clip"),

@@ -13,7 +13,8 @@ use crate::{
 use binade_core::DType;
 
 impl Cuda {
-    /// Copies of `tensors` in another element type, each element rounded once, to nearest even.
+    /// Copies of `tensors` in another element type, each element rounded once, to nearest even; what overflows is
+    /// infinite, or NaN where there is no infinity.
     ///
     /// # Errors
     ///
@@ -32,12 +33,8 @@ impl Cuda {
         let rows = tensors.iter().zip(&results).map(row).collect::<Result<Vec<_>, Error>>()?;
         if chunks.count > 0 {
             let table = self.table(&rows)?;
-            let args = [
-                Arg::Address(table.address()),
-                Arg::U32(count(&rows)),
-                Arg::U64(chunks.len),
-                Arg::U32(0),
-            ];
+            let args =
+                [Arg::Address(table.address()), Arg::U32(count(&rows)), Arg::U64(chunks.len)];
             let grid = Grid { blocks: chunks.blocks(), threads: THREADS };
             self.launch(&CAST_SET, grid, &args)?;
         }

@@ -104,7 +104,6 @@ impl Cuda {
         self.has_made(from)?;
         let mut pinned = self.pinned(&self.inner.reports, from.bytes())?;
         self.check("report", launch::send_from(&self.inner.stream, from, &mut pinned))?;
-        self.inner.counters.report();
         Ok(pinned)
     }
 

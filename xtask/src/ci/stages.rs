@@ -5,6 +5,7 @@ mod conformance;
 mod counts;
 mod deny;
 mod example;
+mod features;
 mod golden;
 mod kernels;
 mod ptx;
@@ -49,6 +50,11 @@ pub(crate) fn usual() -> Vec<Stage> {
             name: "alone",
             what: "the lower floors build one by one, without and with features",
             run: alone::run,
+        },
+        Stage {
+            name: "features",
+            what: "the CUDA backend checks in one program with candle's cuda feature",
+            run: features::run,
         },
         Stage { name: "tests", what: "library, integration and doc tests", run: tests },
         Stage {

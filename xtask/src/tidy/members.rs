@@ -1,16 +1,41 @@
-//! Every manifest in the repository is a member of the workspace: what is not is never built, and rots.
+//! Every manifest in the repository is a member of the workspace: what is not is never built, and rots. The few that must stand
+//! outside are listed in `house.rs` with the reason.
 
-use crate::tidy::{Issue, tree::Tree};
+use crate::{
+    house::OUTSIDE,
+    tidy::{Issue, tree::Tree},
+};
+
+const TABLE: &str = "xtask/src/house.rs";
 
 pub(super) fn check(tree: &Tree) -> Vec<Issue> {
-    let is_member = |path: &str| tree.packages().iter().any(|package| package.manifest == path);
     let manifests = tree.files().map(|(path, _)| path).filter(|path| path.ends_with("/Cargo.toml"));
-    let strangers = manifests.filter(|path| !is_member(path));
-    strangers
-        .map(|path| {
-            Issue::new(path, 0, "not a member: add it to `[workspace] members` in Cargo.toml")
-        })
-        .collect()
+    let strangers = manifests.filter(|path| !is_member(tree, path) && !is_outside(path));
+    let strange = "not a member: add it to `[workspace] members` in Cargo.toml";
+    strangers.map(|path| Issue::new(path, 0, strange)).chain(stale_rows(tree)).collect()
+}
+
+fn is_member(tree: &Tree, path: &str) -> bool {
+    tree.packages().iter().any(|package| package.manifest == path)
+}
+
+fn is_outside(path: &str) -> bool {
+    OUTSIDE.iter().any(|(folder, _)| path.strip_suffix("/Cargo.toml") == Some(*folder))
+}
+
+/// Rows of the table that name a member or nothing; only told of trees that have the table.
+fn stale_rows(tree: &Tree) -> Vec<Issue> {
+    if tree.text(TABLE).is_none() {
+        return Vec::new();
+    }
+    let stands_outside = |folder: &str| {
+        let manifest = format!("{folder}/Cargo.toml");
+        tree.text(&manifest).is_some() && !is_member(tree, &manifest)
+    };
+    let stale = OUTSIDE.iter().filter(|(folder, _)| !stands_outside(folder));
+    let message =
+        |folder| format!("no package outside the workspace is `{folder}`: remove the row");
+    stale.map(|(folder, _)| Issue::new(TABLE, 0, message(folder))).collect()
 }
 
 #[cfg(test)]
@@ -31,5 +56,15 @@ mod tests {
     fn the_root_and_the_members_pass() {
         let tree = Tree::of(&FILES).with("a", "crates/a", &[], &[]).with("fuzz", "fuzz", &[], &[]);
         assert_eq!(check(&tree), []);
+    }
+
+    #[test]
+    fn a_manifest_that_is_listed_as_outside_passes_and_a_row_without_one_is_found() {
+        let (folder, _) = OUTSIDE[0];
+        let manifest = format!("{folder}/Cargo.toml");
+        assert_eq!(check(&Tree::of(&[(TABLE, ""), (&manifest, "")])), []);
+        assert_eq!(check(&Tree::of(&[(TABLE, "")])).len(), OUTSIDE.len());
+        let member = Tree::of(&[(TABLE, ""), (&manifest, "")]).with("a", folder, &[], &[]);
+        assert_eq!(check(&member).len(), 1);
     }
 }

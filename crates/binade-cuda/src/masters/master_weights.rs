@@ -1,6 +1,11 @@
 //! Keeping masters, and deciding which gradient goes where.
 
-use super::{Masters, rules::Rules, slot::Slot, step::Moves};
+use super::{
+    Masters,
+    rules::{Rules, steppable},
+    slot::Slot,
+    step::Moves,
+};
 use crate::{
     Cuda, Error, Found, Gradients, Tensor, gradients::supported, launch::structs::CONSTANTS,
 };
@@ -26,6 +31,7 @@ impl MasterWeights for Cuda {
             let stored = storable(plan.dtype_of(&param.name, now))?;
             let has_master = stored != DType::F32 && plan.store() == MasterStore::Copy;
             let rule = plan.rule_for(&param.name);
+            steppable(rule)?;
             let slot = Slot::new(self, number, &param.value, has_master, rule)?;
             kept.declare(&param.name, param.value.len(), stored);
             slots.insert(param.name.clone(), slot);
@@ -38,6 +44,8 @@ impl MasterWeights for Cuda {
     }
 
     fn set_plan(&self, masters: &mut Masters, plan: &Plan) -> Result<(), Error> {
+        let rules = plan.groups().iter().map(|group| &group.rule);
+        rules.chain([plan.rule()]).try_for_each(steppable)?;
         masters.kept.set_plan(plan)?;
         masters.rules.clear();
         Ok(())

@@ -66,6 +66,14 @@ impl Rules {
     }
 }
 
+/// Refuses a rule that no kernel steps by.
+pub(super) fn steppable(rule: &UpdateRule) -> Result<(), Error> {
+    match rule {
+        UpdateRule::Sgd(_) | UpdateRule::Adam(_) => Ok(()),
+        other => Err(Error::Rule { rule: format!("{other:?}") }),
+    }
+}
+
 /// A row of constants, with nothing behind those that are shorter.
 fn words(constants: &StepConstants) -> [u32; 9] {
     let mut words = [0; 9];

@@ -61,7 +61,9 @@ impl Moves {
         self.all.push(MoveRow { present, slot: slot.number, rule: rules.number(rule) });
         let rows = match rule {
             UpdateRule::Sgd(_) => &mut self.sgd,
-            _ => &mut self.adam,
+            UpdateRule::Adam(_) => &mut self.adam,
+            // Refused when the masters were made.
+            _ => return Ok(()),
         };
         let len = grad.len() as u64;
         rows.rows.push(StepRow {

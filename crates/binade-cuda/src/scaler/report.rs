@@ -28,11 +28,11 @@ impl Report {
     /// Starts to copy what `update` has written.
     pub(super) fn send(cuda: &Cuda, from: &Buffer, found: &[&Found]) -> Result<Self, Error> {
         let stamps = found.iter().map(|found| found.stamp).collect();
-        let words =
-            found.iter().map(|found| found.words().map(|words| cuda.send(words)).transpose());
-        let words = words.collect::<Result<_, _>>()?;
+        let words = send_words(cuda, found)?;
         // Last, so that all of it is there when this is.
-        Ok(Self { pinned: cuda.send(from)?, stamps, words })
+        let pinned = cuda.send(from)?;
+        cuda.inner.counters.report();
+        Ok(Self { pinned, stamps, words })
     }
 
     /// Whether the copy is there.
@@ -54,13 +54,27 @@ impl Report {
         places: &[usize],
     ) -> Result<(Vec<Finding>, ScaleState), Error> {
         let report = cuda.receive(&self.pinned)?;
-        let words = |place: &usize| match self.words.get(*place) {
-            Some(Some(words)) => cuda.received(words),
-            _ => Ok(Vec::new()),
-        };
-        let words = places.iter().map(words).collect::<Result<Vec<_>, _>>()?;
-        parse(cuda, &report, found, places, &words)
+        parse(cuda, &report, found, places, &received_words(cuda, &self.words, places)?)
     }
+}
+
+/// Starts to copy the words that [`Found::words`] names, where there are any.
+pub(super) fn send_words(cuda: &Cuda, found: &[&Found]) -> Result<Vec<Option<Pinned>>, Error> {
+    let send = |found: &&Found| found.words().map(|words| cuda.send(words)).transpose();
+    found.iter().map(send).collect()
+}
+
+/// Those at `places`, once something has been received that was sent after them.
+pub(super) fn received_words(
+    cuda: &Cuda,
+    sent: &[Option<Pinned>],
+    places: &[usize],
+) -> Result<Vec<Vec<u8>>, Error> {
+    let words = |place: &usize| match sent.get(*place) {
+        Some(Some(words)) => cuda.received(words),
+        _ => Ok(Vec::new()),
+    };
+    places.iter().map(words).collect()
 }
 
 /// What a report says: the scale's bits first. `words` are each finding's, in the order of `found`.

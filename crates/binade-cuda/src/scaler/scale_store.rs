@@ -121,15 +121,16 @@ impl Cuda {
 
     /// What was not reported, since no update came after it: copied together, and waited for.
     fn gather(&self, found: &[&Found], scale: &Scale) -> Result<(Vec<Finding>, ScaleState), Error> {
-        let mut all = self.read(&scale.bits)?;
-        let mut words = Vec::new();
-        for found in found {
-            all.extend(self.read(&found.bits)?);
-            words
-                .push(found.words().map(|words| self.read(words)).transpose()?.unwrap_or_default());
+        let words = report::send_words(self, found)?;
+        let sent = found.iter().map(|found| self.send(&found.bits));
+        let sent = sent.collect::<Result<Vec<_>, Error>>()?;
+        // Last, so that all of it is there when this is.
+        let mut all = self.receive(&self.send(&scale.bits)?)?;
+        for finding in &sent {
+            all.extend(self.received(finding)?);
         }
         let places: Vec<usize> = (0..found.len()).collect();
-        report::parse(self, &all, found, &places, &words)
+        report::parse(self, &all, found, &places, &report::received_words(self, &words, &places)?)
     }
 }
 

@@ -45,6 +45,12 @@ fn every_half_casts_as_on_the_cpu() -> Result {
             let got = cuda.download(&cuda.cast(&here, to)?)?;
             let want = Cpu.download(&Cpu.cast(&there, to)?)?;
             assert_same(&got, &want, &format!("{from} to {to}"));
+            // Whole, and from a start that is not aligned to an end that is no group's.
+            let parts = [here.clone(), here.slice(1, here.len() - 2)?];
+            let all = cuda.cast_all(&parts, to)?;
+            assert_same(&cuda.download(&all[0])?, &want, &format!("{from} to {to}, of a set"));
+            let part = cuda.download(&all[1])?;
+            assert_same(&part, &want[1..want.len() - 1], &format!("part of {from} to {to}"));
         }
     }
     Ok(())
@@ -140,7 +146,29 @@ fn the_norm_of_many_tensors_is_that_of_their_squares_in_f64() -> Result {
     let tensors = parts.map(|values| vector(&cuda, &values, DType::F32));
     let norm = cuda.l2_norm(&tensors)?;
     assert!(norm.shape().is_empty());
+    norms_of_every_type(&cuda)?;
     approx::assert_ulps_eq!(cuda.download(&norm)?[0], narrow(squares.sqrt()), max_ulps = 1);
     assert_eq!(cuda.download(&cuda.l2_norm(&[])?)?, [0.0]);
+    Ok(())
+}
+
+/// Every code that is finite, whole, and from a start that is not aligned to an end that is no group's.
+fn norms_of_every_type(cuda: &binade_cuda::Cuda) -> Result {
+    for dtype in TYPES {
+        let codes: Vec<u8> = match dtype.bytes() {
+            1 => (0..=u8::MAX).collect(),
+            2 => (0..=u16::MAX).step_by(3).flat_map(u16::to_le_bytes).collect(),
+            _ => (0..=u32::MAX).step_by(1_000_003).flat_map(u32::to_le_bytes).collect(),
+        };
+        let mut values = Cpu.download(&Device::of_bits(&Cpu, &codes, dtype))?;
+        values.retain(|x| x.is_finite());
+        let whole = vector(cuda, &values, dtype);
+        for tensor in [whole.slice(1, values.len() - 2)?, whole] {
+            let squares = |x: &f32| f64::from(*x) * f64::from(*x);
+            let want = cuda.download(&tensor)?.iter().map(squares).sum::<f64>().sqrt();
+            let got = cuda.download(&cuda.l2_norm(&[tensor])?)?[0];
+            approx::assert_ulps_eq!(got, narrow(want), max_ulps = 1);
+        }
+    }
     Ok(())
 }

@@ -110,7 +110,9 @@ fn more_findings_than_one_launch_takes_are_all_seen() -> Result {
         all[place] = &bad;
         let mut scale = cuda.upload_state(ScaleState::power_of_two(16))?;
         cuda.update(&mut scale, &all[..parts], &all[parts..], &LossScale::dynamic())?;
+        let before = cuda.ledger().syncs;
         let (findings, state) = cuda.read(&all, &scale)?;
+        assert_eq!(cuda.ledger().syncs - before, 1, "all in one go");
         assert_eq!((state.exponent, state.skipped), (15, u64::from(place >= parts)));
         let raised: Vec<usize> =
             (0..all.len()).filter(|place| findings[*place].is_raised()).collect();

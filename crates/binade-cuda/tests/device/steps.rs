@@ -10,6 +10,7 @@ crate::tests![
     a_hundred_steps_with_overflows_at_random_are_the_cpus_bit_for_bit,
     steps_read_nothing_until_they_are_resolved,
     every_rule_store_and_type_steps_as_on_the_cpu,
+    whatever_sgd_leaves_out_it_steps_as_on_the_cpu,
     rules_of_two_kinds_move_their_groups_in_one_step,
     a_learning_rate_that_moves_steps_as_on_the_cpu,
     a_clone_of_a_parameter_keeps_its_bits,
@@ -137,8 +138,6 @@ fn every_rule_store_and_type_steps_as_on_the_cpu() -> Result {
         UpdateRule::sgd(0.1),
         UpdateRule::Sgd(sgd),
         UpdateRule::Sgd(Sgd { dampening: 0.0, nesterov: true, ..sgd }),
-        UpdateRule::Sgd(Sgd { momentum: 0.0, dampening: 0.0, ..sgd }),
-        UpdateRule::Sgd(Sgd { weight_decay: 0.0, ..sgd }),
         adamw(),
         UpdateRule::Adam(adam),
     ];
@@ -156,6 +155,20 @@ fn every_rule_store_and_type_steps_as_on_the_cpu() -> Result {
                 "{rule:?} {store:?} {dtypes:?}"
             );
         }
+    }
+    Ok(())
+}
+
+fn whatever_sgd_leaves_out_it_steps_as_on_the_cpu() -> Result {
+    let all = Sgd { lr: 0.1, momentum: 0.9, dampening: 0.0, weight_decay: 0.01, nesterov: true };
+    for rule in [
+        Sgd { momentum: 0.0, nesterov: false, ..all },
+        Sgd { weight_decay: 0.0, ..all },
+        Sgd { weight_decay: 0.0, nesterov: false, ..all },
+    ] {
+        let plan = |_| Plan::new(UpdateRule::Sgd(rule)).unwrap();
+        let want = train(&Cpu, plan, [DType::F16; 2], 4, true)?;
+        assert_eq!(train(&cuda(), plan, [DType::F16; 2], 4, true)?, want, "{rule:?}");
     }
     Ok(())
 }

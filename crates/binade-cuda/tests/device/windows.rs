@@ -24,13 +24,16 @@ fn batch(number: u64, bad: bool) -> [(&'static str, Option<Vec<f32>>); 2] {
 }
 
 /// Parameters after a window of each pattern of good and bad micro-batches, and what each said.
-fn train<D: Device>(device: &D, bad: BadMicroBatch) -> Result<(Vec<Vec<u8>>, Vec<String>)> {
+fn train<D: Device>(
+    device: &D,
+    rule: UpdateRule,
+    bad: BadMicroBatch,
+) -> Result<(Vec<Vec<u8>>, Vec<String>)> {
     let mut scaler = Scaler::new(device.clone(), LossScale::dynamic())?;
     let params = [("a", 3000), ("b", 5)];
     let params =
         params.map(|(name, len)| Named::new(name, vector(device, &noise(7, len), DType::F16)));
-    let plan = Plan::new(UpdateRule::adamw(1e-2))?;
-    let mut optimizer = MasterOptimizer::new(device.clone(), params.into(), plan)?;
+    let mut optimizer = MasterOptimizer::new(device.clone(), params.into(), Plan::new(rule)?)?;
     let loss = vector(device, &[1.0], DType::F32);
     let mut said = Vec::new();
     for pattern in 0..8_u64 {
@@ -48,13 +51,17 @@ fn train<D: Device>(device: &D, bad: BadMicroBatch) -> Result<(Vec<Vec<u8>>, Vec
 }
 
 fn windows_with_bad_micro_batches_are_the_cpus_bit_for_bit() -> Result {
-    for bad in [BadMicroBatch::Drop, BadMicroBatch::SkipWindow] {
-        let (want, wanted) = train(&Cpu, bad)?;
-        let (got, said) = train(&cuda(), bad)?;
+    let ways = [BadMicroBatch::Drop, BadMicroBatch::SkipWindow];
+    for (bad, rule) in ways
+        .into_iter()
+        .flat_map(|bad| [UpdateRule::adamw(1e-2), UpdateRule::sgd(0.1)].map(|rule| (bad, rule)))
+    {
+        let (want, wanted) = train(&Cpu, rule, bad)?;
+        let (got, said) = train(&cuda(), rule, bad)?;
         for (got, want) in said.iter().zip(&wanted) {
-            assert_eq!(got, want, "{bad:?}");
+            assert_eq!(got, want, "{bad:?} {rule:?}");
         }
-        assert_eq!(got, want, "{bad:?}");
+        assert_eq!(got, want, "{bad:?} {rule:?}");
     }
     Ok(())
 }

@@ -30,7 +30,9 @@ fn spelled(text: &str) -> Forms {
 fn every_form_of_the_committed_ptx_is_known() {
     let mut all = Forms::new();
     for (_, text) in committed() {
-        spelled(&text).into_iter().for_each(|(form, count)| *all.entry(form).or_default() += count);
+        for (form, count) in spelled(&text) {
+            *all.entry(form).or_default() += count;
+        }
     }
     for (form, count) in &all {
         println!("{count:>5}  {form}");
@@ -47,7 +49,9 @@ fn the_committed_ptx_parses_whole_and_is_reproducible() {
         let module = module.unwrap_or_else(|error| panic!("{name}.ptx: {error}"));
         assert!(module.entries().count() > 0, "{name}.ptx has no entry");
         let mut parsed = Forms::new();
-        module.forms().for_each(|form| *parsed.entry(form.to_owned()).or_default() += 1);
+        for form in module.forms() {
+            *parsed.entry(form.to_owned()).or_default() += 1;
+        }
         assert_eq!(parsed, spelled(&text), "{name}.ptx: the list leaves something out");
     }
 }

@@ -1,6 +1,6 @@
 //! The backend's committed PTX on the interpreter itself, with no driver between.
 
-mod far_indices;
+mod far;
 mod known;
 
 use std::{fs, path::Path};
