@@ -163,7 +163,7 @@ mod tests {
     fn a_part_that_does_not_exist_is_refused_with_those_that_do() {
         let (ended_well, said) = started("tset", &[], "tset");
         assert!(
-            !ended_well && said.contains("tests, conformance, sanitizer, bench, all"),
+            !ended_well && said.contains("tests, conformance, bench, sanitizer, all"),
             "{said}"
         );
     }
