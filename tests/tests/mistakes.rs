@@ -74,6 +74,20 @@ fn a_step_without_any_gradient() {
 }
 
 #[test]
+fn after_a_step_without_any_gradient_the_next_one_is_taken() {
+    let mut amp = amp(&["weight"]);
+    let before = amp.scaler.state().unwrap();
+    for _ in 0..2 {
+        let none = vec![Named::new("weight", None)];
+        let grads = amp.scaler.never_scaled(none.into()).unwrap();
+        assert!(grads.step(&mut amp.optimizer).is_err());
+        assert_eq!(amp.scaler.state().unwrap(), before);
+    }
+    assert!(step(&mut amp, [0.5, 0.25]).unwrap().is_applied());
+    assert_eq!(amp.scaler.state().unwrap().good_steps, 1);
+}
+
+#[test]
 fn a_loss_that_depends_on_no_parameter() {
     let amp = amp(&["weight"]);
     let tape = Tape::new(Cpu, &amp.region).no_grad();

@@ -164,6 +164,20 @@ fn nan_stays_nan_and_keeps_its_sign() {
 }
 
 #[test]
+fn a_nan_becomes_the_quiet_one_of_its_sign_and_the_same_f32_again() {
+    for (sign, low, high) in [(0_u32, 0_u16, 0_u8), (1 << 31, 1 << 15, 1 << 7)] {
+        for nan in [0x7f80_0001, 0x7fc0_0000].map(|bits| f32::from_bits(sign | bits)) {
+            assert_eq!(bf16::from_f32(nan).to_bits(), low | 0x7fc0);
+            assert_eq!(f16::from_f32(nan).to_bits(), low | 0x7e00);
+            assert_eq!(E4M3::from_f32(nan, NonFinite).to_bits(), high | 0x7f);
+            assert_eq!(E5M2::from_f32(nan, NonFinite).to_bits(), high | 0x7e);
+        }
+        let back = [E4M3::from_bits(high | 0x7f).to_f32(), E5M2::from_bits(high | 0x7e).to_f32()];
+        assert_eq!(back.map(f32::to_bits), [sign | 0x7fc0_0000; 2]);
+    }
+}
+
+#[test]
 fn infinity_saturates_only_where_asked() {
     for to in NARROW {
         let stored = nearest(f32::NEG_INFINITY, to);

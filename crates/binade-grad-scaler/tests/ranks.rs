@@ -82,6 +82,15 @@ fn an_overflow_on_one_rank_skips_on_both_and_both_scales_move_alike() -> Result 
 }
 
 #[test]
+fn an_overflow_on_both_ranks_is_one_skip_and_one_backoff() -> Result {
+    for rank in both(&[GOOD, BAD, GOOD], &[GOOD, BAD, GOOD])? {
+        assert_eq!(applied(&rank), [true, false, true]);
+        assert_eq!((rank.2.exponent, rank.2.skipped, rank.2.overflows), (15, 1, 1));
+    }
+    Ok(())
+}
+
+#[test]
 fn a_rank_with_an_empty_shard_takes_part() -> Result {
     let [own, other] = both(&[EMPTY; 3], &[GOOD, BAD, GOOD])?;
     assert_eq!(applied(&own), [true, false, true]);

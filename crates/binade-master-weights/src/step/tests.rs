@@ -147,6 +147,18 @@ fn amsgrad_keeps_a_nan_once_it_has_one() {
     assert!(next.largest.is_nan(), "{next:?}");
 }
 
+#[test]
+fn a_mean_that_is_replaced_by_minus_zero_has_the_zero_of_torchs_scalar_loop() {
+    let UpdateRule::Adam(rule) = UpdateRule::adam(0.1) else { panic!() };
+    let rule = UpdateRule::Adam(Adam { betas: [0.0, 0.99], ..rule });
+    let StepConstants::Adam(constants) = StepConstants::at(&rule, 0) else { panic!() };
+    for mean in [1.0_f32, -1.0] {
+        let cell = adam::Cell { param: 1.0, mean, square: 1.0, largest: 0.0 };
+        let next = adam::element(&constants, -0.0, cell).mean;
+        assert_eq!(next.to_bits(), 0.0_f32.copysign(mean).to_bits(), "from {mean}");
+    }
+}
+
 /// Adam as the paper writes it, in `f64`.
 fn adam_in_f64(rule: &Adam, grads: &[f32], mut param: f64) -> f64 {
     let [beta1, beta2] = rule.betas;
