@@ -4,6 +4,7 @@
 
 mod code;
 mod crate_docs;
+mod differences;
 mod external;
 mod floors;
 mod grid;
@@ -25,7 +26,7 @@ use crate::{Result, shell::root, tidy::tree::Tree};
 /// A rule: a name for the message, and what looks for breaches.
 type Rule = (&'static str, fn(&Tree) -> Vec<Issue>);
 
-const RULES: [Rule; 12] = [
+const RULES: [Rule; 13] = [
     ("members", members::check),
     ("manifests", manifests::check),
     ("floors", floors::check),
@@ -35,6 +36,7 @@ const RULES: [Rule; 12] = [
     ("module-docs", module_docs::check),
     ("crate-docs", crate_docs::check),
     ("readme", readme::check),
+    ("differences", differences::check),
     ("unsafe", unsafe_code::check),
     ("leftovers", leftovers::check),
     ("machine-paths", machine_paths::check),
@@ -104,6 +106,8 @@ mod tests {
         let tree = Tree::of(&[
             ("crates/a/src/b.rs", "fn f() {}\n"),
             ("README.md", crate::tidy::readme::COMMANDS.join("\n").as_str()),
+            (differences::PAGE, "| we | test |\n|---|---|\n| a | [c](../c.rs) `holds` |\n"),
+            ("c.rs", "//! Tests.\n#[test]\nfn holds() {}\n"),
         ]);
         assert_eq!(
             report(&tree),
