@@ -17,15 +17,21 @@ pub enum Difference {
     LimitNotPositive,
     /// Limiting elements where there are none.
     NothingToClip,
+    /// An overflow when the scale is at its floor.
+    OverflowAtTheFloor,
+    /// A scale that has grown past 2^126.
+    ScaleBeyond2To126,
+    /// An unscaled gradient that is subnormal.
+    SubnormalsFlushed,
 }
 
 use Difference::{
-    ErrorIfNonFinite, LimitNotPositive, NonFiniteTotal, NormPlus1e6, NothingToClip, SquaresInF32,
-    TotalInGradientsType,
+    ErrorIfNonFinite, LimitNotPositive, NonFiniteTotal, NormPlus1e6, NothingToClip,
+    OverflowAtTheFloor, ScaleBeyond2To126, SquaresInF32, SubnormalsFlushed, TotalInGradientsType,
 };
 
 /// Every difference: its name, what the other library does, what we do, and why.
-pub const DIFFERENCES: [(Difference, &str, &str); 7] = [
+pub const DIFFERENCES: [(Difference, &str, &str); 10] = [
     (
         NormPlus1e6,
         "norm-plus-1e-6",
@@ -66,6 +72,21 @@ pub const DIFFERENCES: [(Difference, &str, &str); 7] = [
         NothingToClip,
         "nothing-to-clip",
         "torch's clip_grad_value_ fails an internal assertion where no parameter has a gradient; we change nothing",
+    ),
+    (
+        OverflowAtTheFloor,
+        "overflow-at-the-floor",
+        "jmp stays at its lowest scale and skips for ever; we call an overflow there divergence, which is an error",
+    ),
+    (
+        ScaleBeyond2To126,
+        "scale-beyond-2^126",
+        "jmp's scale grows to 2^127, whose inverse is subnormal; we stop at 2^126, and the rest of the trace is left out",
+    ),
+    (
+        SubnormalsFlushed,
+        "subnormals-flushed",
+        "jax on a CPU flushes subnormal numbers to zero; we keep them",
     ),
 ];
 

@@ -1,9 +1,9 @@
 //! Replays what other libraries were recorded doing, and compares every bit.
 //!
-//! A recording is JSON, gzipped or not, of one of four kinds told apart by what is in it: a run of `GradScaler`, replayed
+//! A recording is JSON, gzipped or not, of one of five kinds told apart by what is in it: a run of `GradScaler`, replayed
 //! through [`binade_grad_scaler::protocol`] and [`binade_master_weights::step`] together; a table of optimizer steps; tables
-//! of casts, held to [`binade_core::cast`]; clipped gradients, held to [`binade_cpu`]. The formats are described beside the
-//! recordings, in `data/golden/README.md`, and deliberate differences are [`DIFFERENCES`].
+//! of casts, held to [`binade_core::cast`]; clipped gradients, held to [`binade_cpu`]; runs of jmp's loss scale. The
+//! formats are described beside the recordings, in `data/golden/README.md`, and deliberate differences are [`DIFFERENCES`].
 
 mod bits;
 mod casts;
@@ -11,6 +11,7 @@ mod clip;
 mod differences;
 mod error;
 mod format;
+mod jmp;
 mod notes;
 mod optim;
 mod optimizer;
@@ -38,6 +39,8 @@ pub enum Kind {
     Casts,
     /// Gradients clipped by norm and by value.
     Clip,
+    /// Runs of jmp's loss scale.
+    Jmp,
 }
 
 impl Kind {
@@ -60,6 +63,9 @@ impl Kind {
         if recording.pointer("/cases/0/op").is_some() {
             return Ok(Self::Clip);
         }
+        if has(&["policies", "traces"]) {
+            return Ok(Self::Jmp);
+        }
         Err(ReplayError::unknown(recording))
     }
 }
@@ -76,6 +82,7 @@ pub fn replay(recording: &Value) -> Result<(Kind, Notes), ReplayError> {
         Kind::Optim => optim::replay(&optim::Table::deserialize(recording)?)?,
         Kind::Casts => casts::replay(&casts::Tables::deserialize(recording)?, &mut notes)?,
         Kind::Clip => clip::replay(&clip::Table::deserialize(recording)?, &mut notes)?,
+        Kind::Jmp => jmp::replay(&jmp::Recorded::deserialize(recording)?, &mut notes)?,
     }
     Ok((kind, notes))
 }

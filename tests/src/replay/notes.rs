@@ -25,7 +25,9 @@ impl Notes {
     }
 
     pub(super) fn skipped(&mut self, what: impl Into<String>, how_many: usize) {
-        *self.skipped.entry(what.into()).or_default() += how_many;
+        if how_many > 0 {
+            *self.skipped.entry(what.into()).or_default() += how_many;
+        }
     }
 }
 
