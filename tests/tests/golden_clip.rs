@@ -185,3 +185,23 @@ fn what_is_left_out_of_a_recording_fails() {
     let other = failure(&three_and_four(|case| case["dtype"] = json!("float64")));
     assert!(other.contains("the element type float64 is not known here"), "{other}");
 }
+
+#[test]
+fn sixteen_bit_totals_that_overflow_are_told_and_ours_do_not() {
+    let bits = |values: [f32; 2]| values.map(|x| half::f16::from_f32(x).to_bits());
+    let overflowing = |total: f32| {
+        three_and_four(move |case| {
+            case["dtype"] = json!("float16");
+            case["total_dtype"] = json!("float16");
+            case["grads"] = json!([bits([60_000.0, 60_000.0])]);
+            case["after"] = json!([bits([0.0, 0.0])]);
+            case["exact_total"] = num(7.2e9_f64.sqrt());
+            (case["total"], case["coef"]) = (json!(bits([total, 0.0])[0]), json!(0));
+        })
+    };
+    let (_, notes) = replay(&overflowing(f32::INFINITY)).unwrap();
+    let met: Vec<_> = notes.differences.keys().map(|how| how.name()).collect();
+    assert_eq!(met, ["total-in-gradients-type"]);
+    let error = failure(&overflowing(60_000.0));
+    assert!(error.contains("the total is 8.485281e4, and was 6e4"), "{error}");
+}
