@@ -1,6 +1,6 @@
 //! Replays recorded runs given by path: `replay FILE…`.
 
-use binade_tests::replay;
+use binade_tests::replay::{self, Notes};
 use std::path::Path;
 use std::process::ExitCode;
 
@@ -17,8 +17,11 @@ fn main() -> ExitCode {
 
 fn passes(file: &Path) -> bool {
     let outcome = replay::file(file).and_then(|recording| replay::replay(&recording));
-    if let Err(error) = &outcome {
-        println!("{}: {error}", file.display());
+    match &outcome {
+        // Only a kind with something to tell has notes.
+        Ok((_, notes)) if *notes == Notes::default() => {}
+        Ok((_, notes)) => print!("{}: passed\n{notes}", file.display()),
+        Err(error) => println!("{}: {error}", file.display()),
     }
     outcome.is_ok()
 }

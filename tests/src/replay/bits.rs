@@ -53,11 +53,12 @@ pub(super) fn same_num(what: &str, got: f64, recorded: f64) -> Result<(), Wrong>
     Err(Wrong::Result(format!("{what} is {got:e}, and was {recorded:e}")))
 }
 
-fn equal(a: f32, b: f32) -> bool {
+/// Whether both have the same bits, or are NaN.
+pub(super) fn equal(a: f32, b: f32) -> bool {
     a.to_bits() == b.to_bits() || a.is_nan() && b.is_nan()
 }
 
-fn show(what: &str, got: f32, was: f32) -> String {
+pub(super) fn show(what: &str, got: f32, was: f32) -> String {
     format!(
         "{what} is {got:e} ({:#010x}), and was {was:e} ({:#010x})",
         got.to_bits(),

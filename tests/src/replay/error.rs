@@ -15,8 +15,9 @@ pub enum ReplayError {
     Json(#[from] serde_json::Error),
     /// It is JSON of some other kind.
     #[error(
-        "is of no kind that can be replayed: a GradScaler run has config, events and optimizers, an optimizer table has \
-         cases, grads and init; this has {found}"
+        "is of no kind that can be replayed: a GradScaler run has config, events and optimizers, an optimizer table cases, \
+         grads and init, casts have boundary and decode, clips have cases with an op, jmp traces and policies; this has \
+         {found}"
     )]
     UnknownKind {
         /// What it has at the top.
@@ -60,6 +61,14 @@ pub(super) enum Wrong {
 }
 
 impl Wrong {
+    /// The same, of the `i`th of a list.
+    pub(super) fn within(self, i: usize) -> Self {
+        match self {
+            Self::Recording(what) => Self::Recording(format!("[{i}]: {what}")),
+            Self::Result(what) => Self::Result(format!("[{i}]: {what}")),
+        }
+    }
+
     pub(super) fn at(self, at: impl Into<String>) -> ReplayError {
         let at = at.into();
         match self {

@@ -1,11 +1,18 @@
-//! Replays what torch was recorded doing, and compares every bit.
+//! Replays what other libraries were recorded doing, and compares every bit.
 //!
-//! A recording is JSON, gzipped or not, of one of two kinds told apart by what is in it: a run of `GradScaler`, replayed
-//! through [`binade_grad_scaler::protocol`] and [`binade_master_weights::step`] together, or a table of optimizer steps.
-//! The format is described beside the recordings, in `data/golden/README.md`.
+//! A recording is JSON, gzipped or not, of one of five kinds told apart by what is in it: a run of `GradScaler`, replayed
+//! through [`binade_grad_scaler::protocol`] and [`binade_master_weights::step`] together; a table of optimizer steps; tables
+//! of casts, held to [`binade_core::cast`]; clipped gradients, held to [`binade_cpu`]; runs of jmp's loss scale. The
+//! formats are described beside the recordings, in `data/golden/README.md`, and deliberate differences are [`DIFFERENCES`].
 
 mod bits;
+mod casts;
+mod clip;
+mod differences;
 mod error;
+mod format;
+mod jmp;
+mod notes;
 mod optim;
 mod optimizer;
 mod outputs;
@@ -13,7 +20,9 @@ mod read;
 mod run;
 mod trace;
 
+pub use differences::{DIFFERENCES, Difference};
 pub use error::ReplayError;
+pub use notes::Notes;
 pub use read::{file, parse};
 
 use serde::Deserialize;
@@ -26,6 +35,12 @@ pub enum Kind {
     GradScaler,
     /// Settings of optimizers, many steps each.
     Optim,
+    /// Casts to sixteen and eight bits, and back.
+    Casts,
+    /// Gradients clipped by norm and by value.
+    Clip,
+    /// Runs of jmp's loss scale.
+    Jmp,
 }
 
 impl Kind {
@@ -33,7 +48,7 @@ impl Kind {
     ///
     /// # Errors
     ///
-    /// Neither kind's keys are there.
+    /// No kind's keys are there.
     pub fn of(recording: &Value) -> Result<Self, ReplayError> {
         let has = |keys: &[&str]| keys.iter().all(|key| recording.get(key).is_some());
         if has(&["config", "events", "optimizers"]) {
@@ -41,6 +56,15 @@ impl Kind {
         }
         if has(&["cases", "grads", "init"]) {
             return Ok(Self::Optim);
+        }
+        if has(&["boundary", "decode"]) {
+            return Ok(Self::Casts);
+        }
+        if recording.pointer("/cases/0/op").is_some() {
+            return Ok(Self::Clip);
+        }
+        if has(&["policies", "traces"]) {
+            return Ok(Self::Jmp);
         }
         Err(ReplayError::unknown(recording))
     }
@@ -51,11 +75,14 @@ impl Kind {
 /// # Errors
 ///
 /// What differed and where, or why the recording cannot be read.
-pub fn replay(recording: &Value) -> Result<Kind, ReplayError> {
-    let kind = Kind::of(recording)?;
+pub fn replay(recording: &Value) -> Result<(Kind, Notes), ReplayError> {
+    let (kind, mut notes) = (Kind::of(recording)?, Notes::default());
     match kind {
         Kind::GradScaler => run::replay(&trace::Trace::deserialize(recording)?)?,
         Kind::Optim => optim::replay(&optim::Table::deserialize(recording)?)?,
+        Kind::Casts => casts::replay(&casts::Tables::deserialize(recording)?, &mut notes)?,
+        Kind::Clip => clip::replay(&clip::Table::deserialize(recording)?, &mut notes)?,
+        Kind::Jmp => jmp::replay(&jmp::Recorded::deserialize(recording)?, &mut notes)?,
     }
-    Ok(kind)
+    Ok((kind, notes))
 }

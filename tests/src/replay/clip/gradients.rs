@@ -1,0 +1,87 @@
+//! A recorded set of gradients, on the CPU backend and back.
+
+use crate::replay::bits::same_bits;
+use crate::replay::error::{Wrong, same};
+use crate::replay::format::Format;
+use crate::replay::trace::Grads;
+use binade_core::Named;
+use binade_core::cast::{self, OnOverflow};
+use binade_cpu::{Gradients, Tensor};
+
+/// Gradients by parameter, as values of one element type.
+pub(super) struct Set {
+    pub(super) format: Format,
+    pub(super) grads: Vec<Option<Vec<f32>>>,
+}
+
+impl Set {
+    pub(super) fn read(dtype: &str, grads: &Grads) -> Result<Self, Wrong> {
+        let format = Format::named(dtype)?;
+        let decode = |grad: &Option<Vec<u32>>| {
+            grad.as_deref().map(|codes| format.decoded(codes)).transpose()
+        };
+        Ok(Self { format, grads: grads.iter().map(decode).collect::<Result<_, _>>()? })
+    }
+
+    /// Of all elements.
+    pub(super) fn values(&self) -> impl Iterator<Item = f32> {
+        self.grads.iter().flatten().flatten().copied()
+    }
+
+    pub(super) fn tensors(&self) -> usize {
+        self.grads.iter().flatten().count()
+    }
+
+    /// For the CPU backend.
+    pub(super) fn on_cpu(&self) -> Result<Gradients, Wrong> {
+        let tensor = |values: &Vec<f32>| {
+            Tensor::from_f32(values.clone(), &[values.len()], self.format.dtype())
+        };
+        let entries = self.grads.iter().enumerate().map(|(i, grad)| {
+            let value = grad.as_ref().map(tensor).transpose();
+            Ok(Named::new(format!("{i}"), value.map_err(|e| Wrong::Recording(e.to_string()))?))
+        });
+        Ok(entries.collect::<Result<Vec<_>, _>>()?.into())
+    }
+
+    /// The same with every value changed, and rounded to the type that it is recorded in.
+    pub(super) fn map(&self, change: impl Fn(f32) -> f32) -> Self {
+        let one = |x: &f32| self.rounded(change(*x));
+        let grads = self.grads.iter();
+        let grads = grads.map(|grad| grad.as_ref().map(|grad| grad.iter().map(one).collect()));
+        Self { format: self.format, grads: grads.collect() }
+    }
+
+    /// What the CPU backend has now, rounded likewise.
+    pub(super) fn back(&self, grads: &Gradients) -> Self {
+        let one = |x: &f32| self.rounded(*x);
+        let values = grads.as_stored().iter().map(|entry| {
+            entry.value.as_ref().map(|tensor| tensor.to_f32().iter().map(one).collect())
+        });
+        Self { format: self.format, grads: values.collect() }
+    }
+
+    /// Passes where every value has the recorded bits, or both are NaN.
+    pub(super) fn same(&self, recorded: Option<&Grads>) -> Result<(), Wrong> {
+        let none = || Wrong::Recording("it has no gradients after the clip".into());
+        let recorded = recorded.ok_or_else(none)?;
+        same("the number of gradients", &self.grads.len(), &recorded.len())?;
+        for (i, (grad, was)) in self.grads.iter().zip(recorded).enumerate() {
+            match (grad, was) {
+                (None, None) => {}
+                (Some(grad), Some(was)) => self.same_values(&format!("gradient {i}"), grad, was)?,
+                _ => return Err(Wrong::Result(format!("gradient {i} is missing on one side"))),
+            }
+        }
+        Ok(())
+    }
+
+    fn same_values(&self, what: &str, grad: &[f32], codes: &[u32]) -> Result<(), Wrong> {
+        let was: Vec<_> = self.format.decoded(codes)?.iter().map(|x| x.to_bits()).collect();
+        same_bits(what, grad, &was)
+    }
+
+    fn rounded(&self, x: f32) -> f32 {
+        cast::round(x, self.format.dtype(), OnOverflow::NonFinite).unwrap_or(f32::NAN)
+    }
+}

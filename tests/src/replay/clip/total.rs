@@ -1,0 +1,154 @@
+//! Our norm, the exact one, and torch's.
+
+use super::format::Measured;
+use super::gradients::Set;
+use super::norm::limit;
+use crate::replay::differences::Difference::{
+    ErrorIfNonFinite, NonFiniteTotal, SquaresInF32, TotalInGradientsType,
+};
+use crate::replay::error::Wrong;
+use crate::replay::format::Format;
+use crate::replay::notes::Notes;
+use binade_grad_scaler::Norm;
+
+/// torch's total, or that it raised for one which is not finite.
+#[derive(Clone, Copy)]
+pub(super) enum Recorded {
+    Raised,
+    Total(f32, Format),
+}
+
+impl Recorded {
+    pub(super) fn read(measured: Option<&Measured>, strict: bool) -> Result<Self, Wrong> {
+        let Some(measured) = measured else { return Ok(Self::Raised) };
+        let format = Format::named(&measured.total_dtype)?;
+        let total = format.decode(measured.total)?;
+        if strict && !total.is_finite() {
+            return Err(Wrong::Recording(format!("a total of {total} did not raise")));
+        }
+        Ok(Self::Total(total, format))
+    }
+}
+
+/// The exact norm of a set.
+pub(super) struct Total<'a> {
+    norm: Norm,
+    set: &'a Set,
+    exact: f64,
+}
+
+impl<'a> Total<'a> {
+    /// As recorded, or by the plain loop where gradients that are not finite left it out.
+    pub(super) fn new(norm: Norm, set: &'a Set, recorded: Option<f64>) -> Self {
+        Self { norm, set, exact: recorded.unwrap_or_else(|| plain(norm, set)) }
+    }
+
+    pub(super) fn compare(
+        &self,
+        ours: f32,
+        recorded: Recorded,
+        notes: &mut Notes,
+    ) -> Result<(), Wrong> {
+        if !self.near(f64::from(ours), self.summing(), 0.0) && !same(ours, limit(self.exact)) {
+            let exact = self.exact;
+            return Err(Wrong::Result(format!("the total is {ours:e}, and is {exact:e} exactly")));
+        }
+        notes.compared("totals within n 2^-24 of the exact one", 1);
+        match recorded {
+            Recorded::Raised => self.raised(ours, notes),
+            Recorded::Total(was, format) => self.torch(ours, was, format, notes),
+        }
+    }
+
+    fn near(&self, total: f64, relative: f64, absolute: f64) -> bool {
+        (total - self.exact).abs() <= relative * self.exact + absolute
+    }
+
+    /// torch's total is as far off as its arithmetic makes it, or differs for a reason that has a name.
+    fn torch(&self, ours: f32, was: f32, format: Format, notes: &mut Notes) -> Result<(), Wrong> {
+        if !ours.is_finite() && same(ours, was) {
+            notes.differs(NonFiniteTotal);
+        } else if self.rounded(was, format) {
+            if format != Format::F32 && !same(ours, was) {
+                notes.differs(TotalInGradientsType);
+            }
+        } else if self.squares_overflow() && was == f32::INFINITY || self.squares_underflow(was) {
+            notes.differs(SquaresInF32);
+        } else if was == f32::INFINITY && self.beyond_f16() {
+            notes.differs(TotalInGradientsType);
+        } else {
+            return Err(Wrong::Result(format!("the total is {ours:e}, and was {was:e}")));
+        }
+        Ok(())
+    }
+
+    /// How far off summing in f32 may be, relatively: n roundings. The largest element needs none.
+    fn summing(&self) -> f64 {
+        match self.norm {
+            Norm::L2 => count(self.set.values().count()) * 2_f64.powi(-24),
+            Norm::Infinity => 0.0,
+        }
+    }
+
+    /// Whether torch's total is off by no more than rounding to `format` explains, for each tensor and for all.
+    fn rounded(&self, was: f32, format: Format) -> bool {
+        let roundings = match self.norm {
+            Norm::L2 => count(self.set.tensors() + 2),
+            Norm::Infinity => 0.0,
+        };
+        let relative = self.summing() + roundings * 2_f64.powi(-format.significand());
+        self.near(f64::from(was), relative, roundings * 2_f64.powi(format.smallest()))
+    }
+
+    /// torch raised for a total that is not finite: so is ours, or the difference has a name.
+    fn raised(&self, ours: f32, notes: &mut Notes) -> Result<(), Wrong> {
+        if !ours.is_finite() {
+            notes.differs(ErrorIfNonFinite);
+        } else if self.squares_overflow() {
+            notes.differs(SquaresInF32);
+        } else if self.beyond_f16() {
+            notes.differs(TotalInGradientsType);
+        } else {
+            return Err(Wrong::Result(format!("the total is {ours:e}, and had raised")));
+        }
+        Ok(())
+    }
+
+    /// Whether f32 squares overflow.
+    fn squares_overflow(&self) -> bool {
+        matches!(self.norm, Norm::L2) && self.exact >= 2_f64.powf(63.5)
+    }
+
+    /// Whether f32 squares fall below its normal numbers, and so may be flushed to zero, and `was` is off by no more.
+    fn squares_underflow(&self, was: f32) -> bool {
+        let (exact, was) = (self.exact.powi(2), f64::from(was).powi(2));
+        let lost = count(self.set.values().count()) * 2_f64.powi(-126);
+        matches!(self.norm, Norm::L2)
+            && self.exact < 2_f64.powi(-50)
+            && (was - exact).abs() <= lost + 2_f64.powi(-6) * exact
+    }
+
+    /// Whether f16 has no such total, nearly: the roundings on the way are torch's.
+    fn beyond_f16(&self) -> bool {
+        self.set.format == Format::F16 && self.exact > 65000.0
+    }
+}
+
+fn plain(norm: Norm, set: &Set) -> f64 {
+    let values = set.values().map(f64::from);
+    match norm {
+        Norm::L2 => values.map(|x| x * x).sum::<f64>().sqrt(),
+        Norm::Infinity => values
+            .fold(0.0, |most, x| if most.is_nan() || x.abs() <= most { most } else { x.abs() }),
+    }
+}
+
+/// Whether both are the same number, or NaN.
+fn same(a: f32, b: f32) -> bool {
+    a == b || a.is_nan() && b.is_nan()
+}
+
+#[expect(clippy::cast_precision_loss, reason = "far fewer than 2^53 elements")]
+fn count(n: usize) -> f64 {
+    n as f64
+}

@@ -1,0 +1,107 @@
+//! Where this project does on purpose what torch does not.
+
+/// A deliberate difference that a replay came upon: the recording is as torch is, and so are we as we mean to be.
+#[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd)]
+pub enum Difference {
+    /// A coefficient.
+    NormPlus1e6,
+    /// A total that f32 cannot hold the square of.
+    SquaresInF32,
+    /// A total of sixteen-bit gradients.
+    TotalInGradientsType,
+    /// An infinite or NaN total, and no error asked for.
+    NonFiniteTotal,
+    /// The same, and an error asked for.
+    ErrorIfNonFinite,
+    /// A limit of zero, below it, or NaN.
+    LimitNotPositive,
+    /// Limiting elements where there are none.
+    NothingToClip,
+    /// An overflow when the scale is at its floor.
+    OverflowAtTheFloor,
+    /// A scale that has grown past 2^126.
+    ScaleBeyond2To126,
+    /// An unscaled gradient that is subnormal.
+    SubnormalsFlushed,
+}
+
+use Difference::{
+    ErrorIfNonFinite, LimitNotPositive, NonFiniteTotal, NormPlus1e6, NothingToClip,
+    OverflowAtTheFloor, ScaleBeyond2To126, SquaresInF32, SubnormalsFlushed, TotalInGradientsType,
+};
+
+/// Every difference: its name, what the other library does, what we do, and why.
+pub const DIFFERENCES: [(Difference, &str, &str); 10] = [
+    (
+        NormPlus1e6,
+        "norm-plus-1e-6",
+        "torch multiplies by max / (norm + 1e-6), and so shrinks gradients that are within the limit; we multiply by \
+         max / norm, and by nothing within the limit",
+    ),
+    (
+        SquaresInF32,
+        "squares-in-f32",
+        "torch squares in f32: its L2 norm is infinite from 2^64 on, and loses bits or all below 2^-50; we square in f64, \
+         so that gradients which f32 holds have a norm",
+    ),
+    (
+        TotalInGradientsType,
+        "total-in-gradients-type",
+        "torch rounds norm and coefficient to the gradients' type, where f16 overflows above 65504; we keep both \
+         in f32, as the gradients are once unscaled",
+    ),
+    (
+        NonFiniteTotal,
+        "non-finite-total",
+        "torch goes on: an infinite norm makes finite gradients zero and infinities NaN, a NaN makes all NaN; we raise the \
+         verdict, which skips the step and is reported",
+    ),
+    (
+        ErrorIfNonFinite,
+        "error-if-nonfinite",
+        "torch reads the norm back and raises before it touches gradients; we raise the verdict on the device, without a \
+         read, and always",
+    ),
+    (
+        LimitNotPositive,
+        "limit-not-positive",
+        "torch takes limits of zero and below, which zero gradients, set all to one value or turn them round; we refuse \
+         them, as the mistakes they are",
+    ),
+    (
+        NothingToClip,
+        "nothing-to-clip",
+        "torch's clip_grad_value_ fails an internal assertion where no parameter has a gradient; we change nothing",
+    ),
+    (
+        OverflowAtTheFloor,
+        "overflow-at-the-floor",
+        "jmp stays at its lowest scale and skips for ever; we call an overflow there divergence, which is an error",
+    ),
+    (
+        ScaleBeyond2To126,
+        "scale-beyond-2^126",
+        "jmp's scale grows to 2^127, whose inverse is subnormal; we stop at 2^126, and the rest of the trace is left out",
+    ),
+    (
+        SubnormalsFlushed,
+        "subnormals-flushed",
+        "jax on a CPU flushes subnormal numbers to zero; we keep them",
+    ),
+];
+
+impl Difference {
+    fn row(self) -> Option<&'static (Self, &'static str, &'static str)> {
+        DIFFERENCES.iter().find(|row| row.0 == self)
+    }
+
+    /// What it goes by.
+    pub fn name(self) -> &'static str {
+        self.row().map_or("unlisted", |row| row.1)
+    }
+
+    /// What the other library does, what we do, and why.
+    pub fn reason(self) -> &'static str {
+        self.row().map_or("this difference has no row", |row| row.2)
+    }
+}

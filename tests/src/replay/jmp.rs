@@ -1,0 +1,165 @@
+//! Traces of jmp's `DynamicLossScale`, where powers of two can express them.
+
+use super::bits::{Num, floats, same_bits};
+use super::differences::Difference;
+use super::error::{ReplayError, Wrong, same};
+use super::notes::Notes;
+use binade_grad_scaler::{LossScale, ScaleState, Seen};
+use binade_master_weights::step::Factor;
+use serde::Deserialize;
+use serde_json::Value;
+use std::collections::BTreeMap;
+
+#[derive(Debug, Deserialize)]
+pub(super) struct Recorded {
+    traces: Vec<Trace>,
+    policies: BTreeMap<String, Value>,
+    #[serde(default)]
+    cast_to_compute_f16: BTreeMap<String, Value>,
+    #[serde(default)]
+    facts: BTreeMap<String, Value>,
+}
+
+#[derive(Debug, Deserialize)]
+struct Trace {
+    config: Config,
+    steps: Vec<Step>,
+}
+
+#[derive(Debug, Deserialize)]
+struct Config {
+    init: Num,
+    min: Num,
+    factor: f64,
+    period: u32,
+}
+
+/// Gradients and what they are unscaled; whether `adjust` was told that all were finite, which these gradients do not
+/// decide; the scale and its counter afterwards.
+#[derive(Debug, Deserialize)]
+struct Step {
+    grads: Vec<u32>,
+    unscaled: Vec<u32>,
+    finite: bool,
+    scale: u32,
+    counter: u32,
+}
+
+pub(super) fn replay(recorded: &Recorded, notes: &mut Notes) -> Result<(), ReplayError> {
+    for (i, trace) in recorded.traces.iter().enumerate() {
+        match trace.start() {
+            Some(start) => trace.replay(start, i, notes)?,
+            None => notes.skipped("traces whose factor or floor is not in binades", 1),
+        }
+    }
+    recorded.left_out(notes);
+    Ok(())
+}
+
+impl Recorded {
+    fn left_out(&self, notes: &mut Notes) {
+        notes.skipped("policy strings, which are not there yet", self.policies.len());
+        notes.skipped("casts by a policy string", self.cast_to_compute_f16.len());
+        notes.skipped("facts about jmp's own types", self.facts.len());
+    }
+}
+
+impl Config {
+    /// The same rule, if it can be told: it never gives up, and has no ceiling of its own.
+    fn rule(&self, floor: i32) -> Option<LossScale> {
+        let by = exponent(self.factor).filter(|&by| by > 0)?;
+        let mut rule = LossScale::dynamic();
+        (rule.growth, rule.backoff) = (by, by);
+        let rule = rule.with_limits(floor, 126).ok()?.with_growth_interval(self.period).ok()?;
+        Some(rule.with_patience(u32::MAX))
+    }
+}
+
+impl Trace {
+    /// The rule and where it starts, if we can express both: our floors are binades, so that a scale with a significand
+    /// must not have come down to one.
+    fn start(&self) -> Option<(LossScale, ScaleState)> {
+        let state = ScaleState::import(narrow(self.config.init.0))?;
+        let floor = exponent(self.config.min.0)?;
+        let above = |step: &Step| f32::from_bits(step.scale) > narrow(self.config.min.0);
+        let reaches_no_floor = self.steps.iter().all(above);
+        let expressible = floor <= state.exponent && (state.is_exact() || reaches_no_floor);
+        expressible.then_some((self.config.rule(floor)?, state))
+    }
+
+    fn replay(
+        &self,
+        (rule, mut state): (LossScale, ScaleState),
+        i: usize,
+        notes: &mut Notes,
+    ) -> Result<(), ReplayError> {
+        for (t, step) in self.steps.iter().enumerate() {
+            if step.grows_beyond(&rule, state) {
+                notes.differs(Difference::ScaleBeyond2To126);
+                return Ok(());
+            }
+            let next = step.replay(&rule, state, notes);
+            state = next.map_err(|wrong| wrong.at(format!("trace {i}, step {t}")))?;
+            if state.diverged {
+                notes.differs(Difference::OverflowAtTheFloor);
+                state.diverged = false;
+            }
+            notes.compared("steps of jmp's loss scale", 1);
+        }
+        notes.compared("whole traces of jmp's loss scale", 1);
+        Ok(())
+    }
+}
+
+impl Step {
+    fn replay(
+        &self,
+        rule: &LossScale,
+        state: ScaleState,
+        notes: &mut Notes,
+    ) -> Result<ScaleState, Wrong> {
+        let factor = Factor { inverse: state.inverse(), ..Factor::ONE };
+        let unscaled: Vec<_> = floats(&self.grads).into_iter().map(|x| factor.apply(x)).collect();
+        same_bits("unscaled", &self.flushed(unscaled, notes), &self.unscaled)?;
+        let next = rule.next(state, self.seen());
+        same_bits("scale", &[next.factor()], &[self.scale])?;
+        same("the counter", &next.good_steps, &self.counter)?;
+        Ok(next)
+    }
+
+    fn seen(&self) -> Seen {
+        Seen { overflow: !self.finite, skipped: !self.finite }
+    }
+
+    /// Whether jmp grew past our ceiling, or stayed below it as growing had made infinity: as its rule has it.
+    fn grows_beyond(&self, rule: &LossScale, state: ScaleState) -> bool {
+        let grown =
+            Some(state.factor() * 2_f32.powi(rule.growth)).filter(|scale| scale.is_finite());
+        let theirs = grown.unwrap_or_else(|| state.factor()).to_bits();
+        let is_due = self.finite && state.good_steps + 1 == rule.growth_interval;
+        let ours = rule.next(state, self.seen()).factor().to_bits();
+        is_due && self.scale == theirs && theirs != ours
+    }
+
+    /// Zero instead of a subnormal number where zero was recorded, and nothing else changed.
+    fn flushed(&self, mut unscaled: Vec<f32>, notes: &mut Notes) -> Vec<f32> {
+        for (x, &was) in unscaled.iter_mut().zip(&self.unscaled) {
+            if x.is_subnormal() && f32::from_bits(was) == 0.0 {
+                *x = 0_f32.copysign(*x);
+                notes.differs(Difference::SubnormalsFlushed);
+            }
+        }
+        unscaled
+    }
+}
+
+/// Of a power of two that is a normal f32 number.
+fn exponent(x: f64) -> Option<i32> {
+    let exponent = x.log2();
+    (-126..=126).find(|&n| f64::from(n) == exponent && 2_f64.powi(n) == x)
+}
+
+#[expect(clippy::cast_possible_truncation, reason = "jax rounds to f32 as well")]
+fn narrow(x: f64) -> f32 {
+    x as f32
+}

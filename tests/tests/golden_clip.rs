@@ -1,0 +1,207 @@
+//! Recorded clips replay to the bit, our norm is the exact one, and what differs on purpose says so by name.
+
+#![expect(clippy::unwrap_used, reason = "helpers of tests, which end with the test")]
+
+use binade_tests::replay::{DIFFERENCES, Difference, Kind, ReplayError, file, replay};
+use serde_json::{Value, json};
+use std::collections::BTreeSet;
+use std::path::Path;
+
+fn clips() -> Value {
+    file(&Path::new(env!("CARGO_MANIFEST_DIR")).join("data/golden/clip.json.gz")).unwrap()
+}
+
+/// The first case that is as wanted, alone.
+fn first(wanted: impl Fn(&Value) -> bool) -> Value {
+    let mut clips = clips();
+    let cases = clips["cases"].as_array_mut().unwrap();
+    json!({"cases": [cases.drain(..).find(wanted).unwrap()]})
+}
+
+fn by_norm(order: &'static str, dtype: &'static str) -> impl Fn(&Value) -> bool {
+    move |case| case["norm_type"] == order && case["dtype"] == dtype
+}
+
+fn num(x: f64) -> Value {
+    json!({"dec": x.to_string(), "f64": format!("{:#018x}", x.to_bits())})
+}
+
+/// Of [3, 4] by its L2 norm, as torch would record it but for what is changed.
+fn three_and_four(change: impl Fn(&mut Value)) -> Value {
+    let bits = |values: [f32; 2]| values.map(f32::to_bits);
+    let coef = 2.5_f32 * (1.0 / (5.0 + 1e-6));
+    let mut case = json!({
+        "op": "norm", "dtype": "float32", "norm_type": "2.0", "max_norm": num(2.5), "error_if_nonfinite": false,
+        "grads": [bits([3.0, 4.0]), null], "after": [bits([3.0 * coef, 4.0 * coef]), null],
+        "total": 5_f32.to_bits(), "total_dtype": "float32", "coef": coef.to_bits(), "exact_total": num(5.0),
+    });
+    change(&mut case);
+    json!({"cases": [case]})
+}
+
+fn failure(clips: &Value) -> String {
+    replay(clips).unwrap_err().to_string()
+}
+
+#[test]
+fn every_clip_replays_and_every_total_is_the_exact_one() {
+    let (kind, notes) = replay(&clips()).unwrap();
+    assert_eq!(kind, Kind::Clip);
+    assert_eq!(notes.compared["totals within n 2^-24 of the exact one"], 47);
+    assert_eq!(notes.compared["sets of gradients clipped by the recorded coefficient"], 97);
+    assert_eq!(notes.compared["sets of gradients clipped by value"], 26);
+}
+
+#[test]
+fn what_differs_on_purpose_is_told_by_name_and_what_is_not_offered_is_counted() {
+    let (_, notes) = replay(&clips()).unwrap();
+    let met: Vec<_> = notes.differences.iter().map(|(how, count)| (how.name(), *count)).collect();
+    let expected = [
+        ("norm-plus-1e-6", 10),
+        ("squares-in-f32", 6),
+        ("non-finite-total", 5),
+        ("error-if-nonfinite", 1),
+        ("limit-not-positive", 19),
+        ("nothing-to-clip", 1),
+    ];
+    assert_eq!(met, expected);
+    assert_eq!(notes.skipped.values().sum::<usize>(), 56);
+    let told = notes.to_string();
+    assert!(told.contains("17 SKIPPED: totals of norms of order 3.0, not offered"), "{told}");
+}
+
+#[test]
+fn every_difference_has_one_name_and_a_reason() {
+    let names: BTreeSet<_> = DIFFERENCES.iter().map(|row| row.1).collect();
+    assert_eq!(names.len(), DIFFERENCES.len());
+    for (how, name, reason) in DIFFERENCES {
+        assert_eq!((how.name(), how.reason()), (name, reason));
+        assert!(reason.contains("; we "), "{name} does not say what we do");
+    }
+}
+
+#[test]
+fn one_bit_of_one_clipped_gradient_is_named_with_its_case() {
+    let mut clips = clips();
+    let mut tried = 0;
+    for case in 0..clips["cases"].as_array().unwrap().len() {
+        let op = clips["cases"][case]["op"].clone();
+        let mut alone = json!({"cases": [clips["cases"][case].take()]});
+        let Some((at, leaf)) = last_number(&mut alone["cases"][0]) else { continue };
+        *leaf = json!(leaf.as_u64().unwrap() ^ 1);
+        let error = failure(&alone);
+        let place = format!("gradient {at}[");
+        assert!(error.starts_with(&format!("case 0 ({}", op.as_str().unwrap())), "{case}: {error}");
+        assert!(error.contains(&place) && error.contains(", and was "), "{case}: {error}");
+        tried += 1;
+    }
+    assert!(tried > 80, "{tried}");
+}
+
+/// The last element of the first gradient with one, unless a NaN or what a refused limit does not compare.
+fn last_number(case: &mut Value) -> Option<(usize, &mut Value)> {
+    let refused =
+        case["clip_value"]["dec"].as_str().is_some_and(|dec| dec.parse::<f64>().unwrap() <= 0.0);
+    if refused || case["dtype"] != "float32" {
+        return None;
+    }
+    let mut grads = case["after"].as_array_mut()?.iter_mut().enumerate();
+    let (at, grad) = grads.find(|(_, grad)| grad.is_array())?;
+    let leaf = grad.as_array_mut()?.last_mut()?;
+    let bits = u32::try_from(leaf.as_u64()?).unwrap();
+    (!f32::from_bits(bits ^ 1).is_nan()).then_some((at, leaf))
+}
+
+#[test]
+fn a_total_that_is_not_ours_is_named_with_both_values() {
+    replay(&three_and_four(|_| ())).unwrap();
+    let error = failure(&three_and_four(|case| case["exact_total"] = num(5.000_01)));
+    assert_eq!(error, "case 0 (norm 2.0 to 2.5e0): the total is 5e0, and is 5.00001e0 exactly");
+    let error = failure(&three_and_four(|case| case["total"] = json!(5.1_f32.to_bits())));
+    assert!(error.ends_with("the total is 5e0, and was 5.1e0"), "{error}");
+    let error = failure(&three_and_four(|case| case["total"] = json!(f32::INFINITY.to_bits())));
+    assert!(error.ends_with("the total is 5e0, and was inf"), "{error}");
+    let error = failure(&three_and_four(|case| case["norm_type"] = json!("inf")));
+    assert!(error.ends_with("the total is 4e0, and is 5e0 exactly"), "{error}");
+}
+
+#[test]
+fn a_coefficient_that_is_not_torchs_is_named_even_where_all_gradients_are_zero() {
+    let mut zero = first(|case| case["kind"] == "zero" && by_norm("2.0", "float32")(case));
+    let coef = &mut zero["cases"][0]["coef"];
+    *coef = json!(0.25_f32.to_bits());
+    let error = failure(&zero);
+    assert!(
+        error.contains("torch's coefficient is ") && error.ends_with("and was 2.5e-1"),
+        "{error}"
+    );
+}
+
+#[test]
+fn an_error_is_one_only_where_our_verdict_is_raised() {
+    let raised = |order: &str| {
+        let msg = format!(
+            "The total norm of order {order} for gradients from `parameters` is non-finite, so it cannot be clipped."
+        );
+        three_and_four(move |case| {
+            let case = case.as_object_mut().unwrap();
+            case.retain(|key, _| !matches!(key.as_str(), "total" | "coef" | "exact_total"));
+            case["after"] = case["grads"].clone();
+            case["error_if_nonfinite"] = json!(true);
+            case.insert("err".into(), json!({"type": "RuntimeError", "msg": msg}));
+        })
+    };
+    assert!(failure(&raised("2.0")).ends_with("the total is 5e0, and had raised"));
+    assert!(failure(&raised("3.0")).ends_with("nothing here raises `The total norm of order 3.0 for gradients from `parameters` is non-finite, so it cannot be clipped.`"));
+    let mut infinite = raised("2.0");
+    for key in ["grads", "after"] {
+        infinite["cases"][0][key][0][0] = json!(f32::INFINITY.to_bits());
+    }
+    let (_, notes) = replay(&infinite).unwrap();
+    assert_eq!(notes.differences[&Difference::ErrorIfNonFinite], 1);
+    infinite["cases"][0]["after"][0][1] = json!(0);
+    assert!(failure(&infinite).contains("gradient 0[1] is 4e0"));
+}
+
+#[test]
+fn gradients_within_the_limit_are_shrunk_by_torch_and_not_by_us() {
+    let coef = 5_f32 * (1.0 / (5.0 + 1e-6));
+    let exactly_five = three_and_four(|case| {
+        case["max_norm"] = num(5.0);
+        case["coef"] = json!(coef.to_bits());
+        case["after"][0] = json!([(3.0 * coef).to_bits(), (4.0 * coef).to_bits()]);
+    });
+    assert!(coef < 1.0);
+    let (_, notes) = replay(&exactly_five).unwrap();
+    assert_eq!(notes.differences[&Difference::NormPlus1e6], 1);
+}
+
+#[test]
+fn what_is_left_out_of_a_recording_fails() {
+    for key in ["total", "coef", "after", "total_dtype"] {
+        let without = three_and_four(|case| drop(case.as_object_mut().unwrap().remove(key)));
+        assert!(matches!(replay(&without), Err(ReplayError::Inconsistent { .. })), "{key}");
+    }
+    let other = failure(&three_and_four(|case| case["dtype"] = json!("float64")));
+    assert!(other.contains("the element type float64 is not known here"), "{other}");
+}
+
+#[test]
+fn sixteen_bit_totals_that_overflow_are_told_and_ours_do_not() {
+    let bits = |values: [f32; 2]| values.map(|x| half::f16::from_f32(x).to_bits());
+    let overflowing = |total: f32| {
+        three_and_four(move |case| {
+            case["dtype"] = json!("float16");
+            case["total_dtype"] = json!("float16");
+            case["grads"] = json!([bits([60_000.0, 60_000.0])]);
+            case["after"] = json!([bits([0.0, 0.0])]);
+            case["exact_total"] = num(7.2e9_f64.sqrt());
+            (case["total"], case["coef"]) = (json!(bits([total, 0.0])[0]), json!(0));
+        })
+    };
+    let (_, notes) = replay(&overflowing(f32::INFINITY)).unwrap();
+    let met: Vec<_> = notes.differences.keys().map(|how| how.name()).collect();
+    assert_eq!(met, ["total-in-gradients-type"]);
+    let error = failure(&overflowing(60_000.0));
+    assert!(error.contains("the total is 8.485281e4, and was 6e4"), "{error}");
+}
