@@ -33,7 +33,7 @@ pub struct Args {
     #[arg(long, default_value_t = 32, value_name = "N", allow_negative_numbers = true)]
     #[arg(value_parser = clap::value_parser!(u32).range(2..=1437))]
     pub batch: u32,
-    /// Learning rate; 0.05 for sgd, 0.004 for adam and adamw if left out.
+    /// Learning rate; 0.05 for sgd, 0.004 for the others if left out.
     #[arg(long, value_name = "X", allow_negative_numbers = true, value_parser = parse::learning_rate)]
     pub lr: Option<f64>,
     /// Fixes the split, the order of images and the first weights.
@@ -147,4 +147,6 @@ pub enum OptimizerKind {
     Adam,
     /// Adam with decoupled weight decay.
     Adamw,
+    /// Adam that divides by the largest mean of squares so far.
+    Amsgrad,
 }

@@ -3,7 +3,7 @@
 use crate::args::{Args, Levels, OptimizerKind};
 use binade::core::DType;
 use binade::grad_scaler::LossScaleError;
-use binade::master_weights::{Sgd, UpdateRule};
+use binade::master_weights::{Adam, Sgd, UpdateRule};
 use binade::{OptLevel, Properties};
 
 /// Good steps between doublings of the loss scale. torch's 2000 would never move it in a run of 675 steps.
@@ -85,5 +85,13 @@ pub fn rule(args: &Args) -> UpdateRule {
         }
         OptimizerKind::Adam => UpdateRule::adam(args.lr.unwrap_or(0.004)),
         OptimizerKind::Adamw => UpdateRule::adamw(args.lr.unwrap_or(0.004)),
+        OptimizerKind::Amsgrad => amsgrad(args.lr.unwrap_or(0.004)),
     }
+}
+
+/// Adam as torch has it by default, but for the divisor.
+fn amsgrad(lr: f64) -> UpdateRule {
+    let (betas, eps) = ([0.9, 0.999], 1e-8);
+    let (weight_decay, decoupled, amsgrad) = (0.0, false, true);
+    UpdateRule::Adam(Adam { lr, betas, eps, weight_decay, decoupled, amsgrad })
 }

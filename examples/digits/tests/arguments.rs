@@ -64,6 +64,14 @@ fn an_unknown_type() {
 }
 
 #[test]
+fn an_unknown_optimizer() {
+    unread(
+        "--optimizer amsgrat",
+        "invalid value 'amsgrat' for '--optimizer <RULE>' [possible values: sgd, adam, adamw, amsgrad]",
+    );
+}
+
+#[test]
 fn a_learning_rate_that_is_none() {
     for rate in ["-1", "0", "NaN", "inf", "fast"] {
         let text = format!(
@@ -154,6 +162,7 @@ fn help_says_what_every_argument_takes() {
         "--device <DEVICE>",
         "--model <MODEL>",
         "--optimizer <RULE>",
+        "amsgrad",
         "--epochs <N>",
         "--batch <N>",
         "--lr <X>",

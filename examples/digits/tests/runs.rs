@@ -37,9 +37,17 @@ fn the_convolutional_model_learns_at_every_level_too() {
 
 #[test]
 fn every_optimizer_learns() {
-    for optimizer in ["sgd", "adam", "adamw"] {
+    for optimizer in ["sgd", "adam", "adamw", "amsgrad"] {
         learns(&only(&format!("--level O2 --dtype f16 --optimizer {optimizer}")));
     }
+}
+
+#[test]
+fn amsgrad_is_adam_with_a_third_value_an_element() {
+    let [adam, amsgrad] = ["adam", "amsgrad"]
+        .map(|optimizer| only(&format!("--level O0 --optimizer {optimizer} --lr 0.1")));
+    assert_eq!(2 * amsgrad.bytes.optimizer, 3 * adam.bytes.optimizer);
+    assert_ne!(amsgrad.losses, adam.losses, "some mean of squares has fallen");
 }
 
 #[test]
