@@ -25,18 +25,22 @@ pub struct Args {
     /// How to train it.
     #[arg(long, default_value = "adamw", value_name = "RULE")]
     pub optimizer: OptimizerKind,
-    /// Passes over the 1437 training images.
+    /// Trains on MNIST, or on a set in its format, from this folder, in place of the embedded digits. Its names are
+    /// train-images-idx3-ubyte, train-labels-idx1-ubyte, t10k-images-idx3-ubyte and t10k-labels-idx1-ubyte, plain or .gz.
+    #[arg(long, value_name = "DIR")]
+    pub data: Option<PathBuf>,
+    /// Passes over the training images: 1437 embedded ones, or those of --data.
     #[arg(long, default_value_t = 15, value_name = "N", allow_negative_numbers = true)]
     #[arg(value_parser = clap::value_parser!(u32).range(1..))]
     pub epochs: u32,
-    /// Images a micro-batch.
+    /// Images a micro-batch; no more than there are to train on.
     #[arg(long, default_value_t = 32, value_name = "N", allow_negative_numbers = true)]
-    #[arg(value_parser = clap::value_parser!(u32).range(2..=1437))]
+    #[arg(value_parser = clap::value_parser!(u32).range(2..))]
     pub batch: u32,
     /// Learning rate; 0.05 for sgd, 0.004 for the others if left out.
     #[arg(long, value_name = "X", allow_negative_numbers = true, value_parser = parse::learning_rate)]
     pub lr: Option<f64>,
-    /// Fixes the split, the order of images and the first weights.
+    /// Fixes the split of the embedded digits, the order of images and the first weights.
     #[arg(long, default_value_t = 0, value_name = "N", allow_negative_numbers = true)]
     pub seed: u64,
     /// Micro-batches a step: their gradients are summed in f32.
@@ -67,6 +71,7 @@ Examples:
   digits                                     every level, one table
   digits --level O2 --dtype f16 --seed 3     one level, another split
   digits --level O1 --inject-overflow 20     what a skipped step looks like
+  digits --data mnist --epochs 1             MNIST, from the files in the folder mnist
   digits --init-scale 2^24 --json runs.json  a scale that has to come down, and every step's scale";
 
 /// One level, or all.

@@ -2,6 +2,7 @@
 
 use crate::args::Args;
 use crate::config::Setting;
+use crate::data::Source;
 use crate::record::{Bytes, Run, Scale, Steps};
 use binade::grad_scaler::{ScaleState, Step};
 use binade::master_weights::Memory;
@@ -71,7 +72,7 @@ impl Book {
         bar.set_message(format!("loss {mean:.4}"));
     }
 
-    /// The run, accuracy and seconds left at 0. `state` is the scaler's at the end: what nobody watched is in it.
+    /// The run, accuracy and seconds left at 0, and its data unnamed. `state` is the scaler's at the end: what nobody watched is in it.
     pub(crate) fn into_run(
         mut self,
         args: &Args,
@@ -107,6 +108,7 @@ impl Book {
                 activations_peak: self.activations_peak,
             },
             seconds: 0.0,
+            data: Source::default(),
             first_skip: self.first_skip,
             diverged,
         }

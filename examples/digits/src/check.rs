@@ -1,7 +1,9 @@
 //! What can only be told from several arguments together, before anything is trained.
 
-use crate::args::{Args, DeviceKind};
+use crate::args::{Args, DeviceKind, ModelKind};
 use crate::config;
+use crate::data::Images;
+use crate::model;
 use binade_cuda::Cuda;
 
 /// Arguments that do not go together.
@@ -33,6 +35,23 @@ pub enum ArgsError {
         /// Which argument.
         flag: &'static str,
     },
+    /// Micro-batches that would never be full.
+    #[error("--batch {batch}: there are {images} images to train on; take 2 to {images}")]
+    NoSuchBatch {
+        /// The size asked for.
+        batch: u32,
+        /// How many there are.
+        images: usize,
+    },
+    /// Images of which the poolings leave nothing.
+    #[error(
+        "--model cnn: images of {} by {} pixels are too small for its two poolings, which need {least} by {least}; take \
+         --model mlp", size[0], size[1], least = model::LEAST
+    )]
+    TooSmall {
+        /// Height and width.
+        size: [usize; 2],
+    },
     /// A step that will never come.
     #[error(
         "--inject-overflow {step}: a run has {steps} steps; take 1 to {steps}, or more --epochs"
@@ -45,15 +64,16 @@ pub enum ArgsError {
     },
 }
 
-/// Refuses what would be ignored, or fail late. `images` are there to train on.
+/// Refuses what would be ignored, or fail late, with these images to train on.
 ///
 /// # Errors
 ///
 /// The first argument that cannot be followed.
-pub fn check(args: &Args, images: usize) -> Result<(), ArgsError> {
+pub fn check(args: &Args, images: &Images) -> Result<(), ArgsError> {
     check_device(args.device)?;
     check_scaling(args)?;
-    let steps = config::steps(args, images);
+    check_images(args, images)?;
+    let steps = config::steps(args, images.len());
     match args.inject_overflow {
         Some(step) if step > steps => Err(ArgsError::NoSuchStep { step, steps }),
         _ => Ok(()),
@@ -66,6 +86,17 @@ fn check_device(device: DeviceKind) -> Result<(), ArgsError> {
         DeviceKind::Cuda => Err(ArgsError::NoOperations { name: Cuda::open(0)?.name()? }),
         DeviceKind::Wgpu => Err(ArgsError::NotBuilt(device)),
     }
+}
+
+fn check_images(args: &Args, images: &Images) -> Result<(), ArgsError> {
+    let small = images.size.iter().any(|&side| side < model::LEAST);
+    if args.model == ModelKind::Cnn && small {
+        return Err(ArgsError::TooSmall { size: images.size });
+    }
+    if args.batch as usize > images.len() {
+        return Err(ArgsError::NoSuchBatch { batch: args.batch, images: images.len() });
+    }
+    Ok(())
 }
 
 fn check_scaling(args: &Args) -> Result<(), ArgsError> {

@@ -1,21 +1,27 @@
-//! The embedded digits: read, shuffled once by seed, split into training and test.
+//! Images to learn from and to be tested on: the embedded digits, or files of MNIST's format.
 
-use flate2::read::GzDecoder;
-use std::io::{BufRead, BufReader};
+mod embedded;
+mod idx;
+mod mnist;
 
-/// Pixels of one image, 8 by 8.
-pub const PIXELS: usize = 64;
+use std::fmt;
+use std::path::Path;
+
+pub use embedded::EmbeddedError;
+pub use idx::Fault;
+pub use mnist::MnistError;
+
 /// Kinds of digit.
 pub const CLASSES: usize = 10;
-/// Images kept for the test: a fifth.
-pub const TEST: usize = 360;
 
-/// Images in rows of [`PIXELS`], scaled to 0..=1, and their labels.
-#[derive(Clone, Debug, Default)]
+/// Images in rows of pixels, scaled to 0..=1, and their labels.
+#[derive(Clone, Debug, PartialEq)]
 pub struct Images {
-    /// Row after row.
+    /// Height and width of each.
+    pub size: [usize; 2],
+    /// Image after image, each row after row.
     pub pixels: Vec<f32>,
-    /// One a row.
+    /// One an image.
     pub labels: Vec<i64>,
 }
 
@@ -30,112 +36,83 @@ impl Images {
         self.labels.is_empty()
     }
 
-    /// The images of these rows, in this order.
+    /// Pixels of one image.
+    pub fn area(&self) -> usize {
+        self.size.iter().product()
+    }
+
+    /// The images of these places, in this order.
     #[must_use]
-    pub fn pick(&self, rows: &[usize]) -> Self {
-        let pixels = rows.iter().flat_map(|&r| &self.pixels[r * PIXELS..(r + 1) * PIXELS]);
+    pub fn pick(&self, places: &[usize]) -> Self {
+        let area = self.area();
+        let pixels =
+            places.iter().flat_map(|&place| &self.pixels[place * area..(place + 1) * area]);
         Self {
+            size: self.size,
             pixels: pixels.copied().collect(),
-            labels: rows.iter().map(|&r| self.labels[r]).collect(),
+            labels: places.iter().map(|&place| self.labels[place]).collect(),
         }
     }
 }
 
-/// Training and test images.
+/// Training and test images, of one size.
 #[derive(Clone, Debug)]
 pub struct Digits {
+    /// What people call them: `digits`, or the folder that they came from.
+    pub name: String,
     /// To learn from.
     pub train: Images,
     /// Never seen in training.
     pub test: Images,
 }
 
-/// What is wrong with the data file.
+/// What is wrong with the data.
 #[derive(Debug, thiserror::Error)]
 pub enum DataError {
-    /// It could not be unpacked.
-    #[error("digits.csv.gz cannot be unpacked: {0}; is the file whole?")]
-    Unpack(#[from] std::io::Error),
-    /// A line that is not 64 pixels in 0..=16 and a label in 0..=9.
-    #[error(
-        "digits.csv.gz, line {line}: {text:?} is not 64 pixels from 0 to 16 and a label from 0 to 9"
-    )]
-    Line {
-        /// Counted from 1.
-        line: usize,
-        /// As read.
-        text: String,
-    },
-    /// Too few images to hold some back.
-    #[error("digits.csv.gz has {0} images, no more than the {TEST} kept for the test")]
-    TooFew(usize),
+    /// With what the program carries.
+    #[error(transparent)]
+    Embedded(#[from] EmbeddedError),
+    /// With the files of `--data`.
+    #[error(transparent)]
+    Mnist(#[from] MnistError),
 }
 
 impl Digits {
-    /// The embedded images, split the same way each time by the same `seed`.
+    /// The files in `folder`, or else the embedded images split by `seed`.
     ///
     /// # Errors
     ///
-    /// When the embedded file is damaged.
-    pub fn embedded(seed: u64) -> Result<Self, DataError> {
-        let packed: &[u8] = include_bytes!("../data/digits.csv.gz");
-        Self::split(&read(BufReader::new(GzDecoder::new(packed)))?, seed)
-    }
-
-    fn split(all: &Images, seed: u64) -> Result<Self, DataError> {
-        if all.len() <= TEST {
-            return Err(DataError::TooFew(all.len()));
+    /// When a file is missing or not what it should be.
+    pub fn load(folder: Option<&Path>, seed: u64) -> Result<Self, DataError> {
+        match folder {
+            Some(folder) => Ok(mnist::load(folder)?),
+            None => Ok(Self::embedded(seed)?),
         }
-        let mut order: Vec<usize> = (0..all.len()).collect();
-        fastrand::Rng::with_seed(seed).shuffle(&mut order);
-        let (test, train) = order.split_at(TEST);
-        Ok(Self { train: all.pick(train), test: all.pick(test) })
+    }
+
+    /// What a table says of them.
+    pub fn source(&self) -> Source {
+        let (train, test) = (self.train.len(), self.test.len());
+        Source { name: self.name.clone(), size: self.train.size, train, test }
     }
 }
 
-fn read(lines: impl BufRead) -> Result<Images, DataError> {
-    let mut images = Images::default();
-    for (index, line) in lines.lines().enumerate() {
-        let text = line?;
-        let (pixels, label) =
-            parse(&text).ok_or(DataError::Line { line: index + 1, text: text.clone() })?;
-        images.pixels.extend(pixels);
-        images.labels.push(label);
-    }
-    Ok(images)
+/// What a run learned from.
+#[derive(Clone, Debug, Default, Eq, PartialEq)]
+pub struct Source {
+    /// As [`Digits::name`] has it.
+    pub name: String,
+    /// Height and width of each image.
+    pub size: [usize; 2],
+    /// Images to learn from.
+    pub train: usize,
+    /// Images to be tested on.
+    pub test: usize,
 }
 
-fn parse(line: &str) -> Option<(Vec<f32>, i64)> {
-    let numbers: Vec<u8> = line.trim().split(',').map(|n| n.parse().ok()).collect::<Option<_>>()?;
-    let (label, pixels) = numbers.split_last()?;
-    let fits = pixels.len() == PIXELS && pixels.iter().all(|&p| p <= 16) && *label < 10;
-    fits.then(|| (pixels.iter().map(|&p| f32::from(p) / 16.0).collect(), i64::from(*label)))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_embedded_file_has_every_image_and_every_class() {
-        let digits = Digits::embedded(0).unwrap();
-        assert_eq!((digits.train.len(), digits.test.len()), (1437, TEST));
-        for class in 0..10 {
-            assert!(digits.test.labels.contains(&class), "{class}");
-        }
-        assert!(digits.train.pixels.iter().all(|p| (0.0..=1.0).contains(p)));
-    }
-
-    #[test]
-    fn a_seed_fixes_the_split() {
-        let labels = |seed| Digits::embedded(seed).unwrap().test.labels;
-        assert_eq!(labels(7), labels(7));
-        assert_ne!(labels(7), labels(8));
-    }
-
-    #[test]
-    fn a_damaged_line_is_named() {
-        let error = read("1,2,3\n".as_bytes()).unwrap_err().to_string();
-        assert!(error.contains("line 1") && error.contains("1,2,3"), "{error}");
+impl fmt::Display for Source {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { name, size: [height, width], train, test } = self;
+        write!(f, "{name}, {height} by {width} pixels, {train} images to train and {test} to test")
     }
 }

@@ -1,7 +1,7 @@
 //! The two models: their parameters, and what they compute.
 
 use crate::args::ModelKind;
-use crate::data::{CLASSES, PIXELS};
+use crate::data::CLASSES;
 use binade::core::{DType, Handle, Named};
 use binade_ops::{
     BatchNorm, BatchNormConfig, Conv2d, Conv2dConfig, Linear, MaxPool2d, MaxPool2dConfig, Relu,
@@ -19,29 +19,33 @@ impl<D: Device + Upload + Reshape + Linear + Relu + Conv2d + BatchNorm + MaxPool
 
 const CHANNELS: [usize; 3] = [1, 16, 32];
 const HIDDEN: [usize; 2] = [128, 64];
-/// What two poolings leave of 8 by 8 pixels.
-const POOLED: usize = 2 * 2;
+/// Two poolings halve each side twice, rounded down.
+const POOLING: usize = 2 * 2;
+/// Pixels a side that the convolutional model needs, so that its poolings leave one.
+pub const LEAST: usize = POOLING;
 
-/// A model: which one, and the statistics that its normalisations have seen.
+/// A model: which one, for images of which size, and the statistics that its normalisations have seen.
 #[derive(Debug)]
 pub struct Net<D: Computes> {
     kind: ModelKind,
+    size: [usize; 2],
     running: Vec<RunningStats<D::Tensor>>,
 }
 
 impl<D: Computes> Net<D> {
-    /// A model that has seen nothing.
+    /// A model for images of `size`, height and width, that has seen none. For the convolutional one both are [`LEAST`]
+    /// or more.
     ///
     /// # Errors
     ///
     /// When the device fails.
-    pub fn new(kind: ModelKind, device: &D) -> Result<Self, D::Error> {
+    pub fn new(kind: ModelKind, size: [usize; 2], device: &D) -> Result<Self, D::Error> {
         let channels = if kind == ModelKind::Cnn { &CHANNELS[1..] } else { &[] };
         let fresh = |&c: &usize| {
             let filled = |value| device.upload(&vec![value; c], &[c], DType::F32);
             Ok(RunningStats { mean: filled(0.0)?, var: filled(1.0)? })
         };
-        Ok(Self { kind, running: channels.iter().map(fresh).collect::<Result<_, _>>()? })
+        Ok(Self { kind, size, running: channels.iter().map(fresh).collect::<Result<_, _>>()? })
     }
 
     /// First parameters, fixed by `seed`: weights uniform within √(6 / inputs) (He et al. 2015, arXiv 1502.01852),
@@ -56,16 +60,16 @@ impl<D: Computes> Net<D> {
             let values = first_values(name, &shape, &mut random);
             Ok(Named::new(name, device.upload(&values, &shape, DType::F32)?))
         };
-        layout(self.kind).into_iter().map(first).collect()
+        layout(self.kind, self.size).into_iter().map(first).collect()
     }
 
     /// Names of gains and offsets of normalisations.
     pub fn norms(&self) -> Vec<&'static str> {
-        let names = layout(self.kind).into_iter().map(|(name, _)| name);
+        let names = layout(self.kind, self.size).into_iter().map(|(name, _)| name);
         names.filter(|name| name.starts_with("norm")).collect()
     }
 
-    /// Logits of a batch, [N, 10], from pixels, [N, 64]. Training normalises by the batch, and remembers.
+    /// Logits of a batch, [N, 10], from pixels, [N, height · width]. Training normalises by the batch, and remembers.
     ///
     /// # Errors
     ///
@@ -81,10 +85,11 @@ impl<D: Computes> Net<D> {
 
     fn cnn(&mut self, p: &[Var<D>], pixels: &Var<D>, training: bool) -> Outcome<D> {
         let images = pixels.shape()[0];
-        let x = pixels.reshape(&[images, 1, 8, 8])?;
+        let [height, width] = self.size;
+        let x = pixels.reshape(&[images, CHANNELS[0], height, width])?;
         let x = self.block(0, &p[0..3], &x, training)?;
         let x = self.block(1, &p[3..6], &x, training)?;
-        let x = x.reshape(&[images, CHANNELS[2] * POOLED])?;
+        let x = x.reshape(&[images, CHANNELS[2] * pooled(self.size)])?;
         x.at("head").linear(&p[6], Some(&p[7]))
     }
 
@@ -111,12 +116,17 @@ fn mlp<D: Computes>(p: &[Var<D>], x: &Var<D>) -> Outcome<D> {
     x.at("head").linear(&p[4], Some(&p[5]))
 }
 
+/// What the poolings leave of an image.
+fn pooled(size: [usize; 2]) -> usize {
+    size.iter().map(|side| side / POOLING).product()
+}
+
 /// Names and shapes, in the order that `forward` takes them.
-fn layout(kind: ModelKind) -> Vec<(&'static str, Vec<usize>)> {
+fn layout(kind: ModelKind, size: [usize; 2]) -> Vec<(&'static str, Vec<usize>)> {
     let [input, first, second] = CHANNELS;
     match kind {
         ModelKind::Mlp => vec![
-            ("linear0.weight", vec![HIDDEN[0], PIXELS]),
+            ("linear0.weight", vec![HIDDEN[0], size.iter().product()]),
             ("linear0.bias", vec![HIDDEN[0]]),
             ("linear1.weight", vec![HIDDEN[1], HIDDEN[0]]),
             ("linear1.bias", vec![HIDDEN[1]]),
@@ -130,7 +140,7 @@ fn layout(kind: ModelKind) -> Vec<(&'static str, Vec<usize>)> {
             ("conv1.weight", vec![second, first, 3, 3]),
             ("norm1.weight", vec![second]),
             ("norm1.bias", vec![second]),
-            ("head.weight", vec![CLASSES, second * POOLED]),
+            ("head.weight", vec![CLASSES, second * pooled(size)]),
             ("head.bias", vec![CLASSES]),
         ],
     }

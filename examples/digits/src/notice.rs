@@ -1,6 +1,5 @@
 //! What to notice in the table: one sentence made of its figures, and nothing that they do not bear out.
 
-use crate::data::TEST;
 use crate::record::{Bytes, Run};
 
 /// Within this, a level keeps up: one point of accuracy.
@@ -22,12 +21,12 @@ fn accuracy(runs: &[Run]) -> Option<String> {
     let mixed = runs.iter().filter(|run| matches!(&*run.level, "O1" | "O2"));
     let differences = mixed.map(|run| images(run).abs_diff(images(full)));
     let most = differences.max()?;
-    let levels = levels(runs);
+    let (levels, tested) = (levels(runs), full.data.test);
     Some(match most {
         0 => format!("{levels} get as many test images right as O0"),
         _ => format!(
-            "{levels} are within {:.2} points of O0 ({most} of {TEST} test images)",
-            100.0 * share(most),
+            "{levels} are within {:.2} points of O0 ({most} of {tested} test images)",
+            100.0 * share(most, tested),
         ),
     })
 }
@@ -96,19 +95,19 @@ fn find<'r>(runs: &'r [Run], level: &str, dtype: &str) -> Option<&'r Run> {
     clippy::cast_precision_loss,
     clippy::cast_possible_truncation,
     clippy::cast_sign_loss,
-    reason = "0 to 360"
+    reason = "0 to a few thousand"
 )]
-fn images(run: &Run) -> u32 {
-    (run.accuracy * TEST as f32).round() as u32
+fn images(run: &Run) -> usize {
+    (run.accuracy * run.data.test as f32).round() as usize
 }
 
-#[expect(clippy::cast_precision_loss, reason = "0 to 360")]
-fn share(images: u32) -> f32 {
-    images as f32 / TEST as f32
+#[expect(clippy::cast_precision_loss, reason = "0 to a few thousand")]
+fn share(images: usize, tested: usize) -> f32 {
+    images as f32 / tested as f32
 }
 
 /// Broken between words; the second line on is indented.
-fn wrap(text: &str) -> String {
+pub(crate) fn wrap(text: &str) -> String {
     let (mut wrapped, mut width) = (String::new(), 0);
     for word in text.split(' ') {
         let (gap, letters) = (if width == 0 { "" } else { " " }, word.chars().count());

@@ -1,5 +1,6 @@
 //! What a run leaves behind, as `--json` writes it.
 
+use crate::data::Source;
 use serde::Serialize;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -60,6 +61,9 @@ pub struct Run {
     pub bytes: Bytes,
     /// Wall time of training and test.
     pub seconds: f64,
+    /// What it learned from.
+    #[serde(skip)]
+    pub data: Source,
     /// The first skip's report, in words.
     #[serde(skip)]
     pub first_skip: Option<String>,

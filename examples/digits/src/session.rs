@@ -17,7 +17,7 @@ pub enum SessionError {
     /// The arguments do not go together.
     #[error(transparent)]
     Args(#[from] ArgsError),
-    /// The embedded images are damaged.
+    /// The images cannot be had.
     #[error(transparent)]
     Data(#[from] DataError),
     /// The record cannot be written.
@@ -40,8 +40,8 @@ pub enum SessionError {
 ///
 /// Before anything is trained, when `args` cannot be followed or the file cannot be written; later, when a run fails.
 pub fn run(args: &Args, record: &mut Record) -> Result<(), SessionError> {
-    let digits = Digits::embedded(args.seed)?;
-    check(args, digits.train.len())?;
+    let digits = Digits::load(args.data.as_deref(), args.seed)?;
+    check(args, &digits.train)?;
     save(args, record)?;
     for setting in config::settings(args) {
         record.runs.push(one(args, setting, &digits)?);
@@ -68,13 +68,32 @@ fn one(args: &Args, setting: Setting, digits: &Digits) -> Result<Run, SessionErr
 }
 
 /// On standard error, and only where that is a terminal.
-fn progress(args: &Args, (level, dtype): Setting, digits: &Digits) -> ProgressBar {
+fn progress(args: &Args, setting: Setting, digits: &Digits) -> ProgressBar {
     let batches = config::batches(args, digits.train.len()) * args.epochs as usize;
     let bar = ProgressBar::new(batches as u64);
-    let template = "{prefix:8} {bar:40} {pos:>4}/{len} batches  {msg}";
+    let template = "{prefix:18} {bar:40} {pos:>4}/{len} batches  {msg}";
     if let Ok(style) = ProgressStyle::with_template(template) {
         bar.set_style(style);
     }
-    bar.set_prefix(format!("{level} {dtype}"));
+    bar.set_prefix(prefix(setting, digits));
     bar
+}
+
+fn prefix((level, dtype): Setting, digits: &Digits) -> String {
+    format!("{level} {dtype} on {}", digits.name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use binade::OptLevel;
+    use binade::core::DType;
+
+    #[test]
+    fn the_bar_says_what_is_trained_on_what() {
+        let digits = Digits::embedded(0).unwrap();
+        assert_eq!(prefix((OptLevel::O2, DType::F16), &digits), "O2 f16 on digits");
+        let digits = Digits { name: "data/mnist".into(), ..digits };
+        assert_eq!(prefix((OptLevel::O1, DType::BF16), &digits), "O1 bf16 on data/mnist");
+    }
 }

@@ -12,7 +12,7 @@ const LEGEND: &str = "\
 accuracy: of the test images; loss: mean of the last epoch; scale: before the first step → after the last; then bytes
 of parameters, masters, gradients, optimizer state, and peak activations of one micro-batch.";
 
-/// The table, what its columns are, and what to notice: no line is longer than 120 columns.
+/// The table, its data, what its columns are, and what to notice: no line is longer than 120 columns.
 pub fn table(runs: &[Run]) -> String {
     let rows: Vec<_> =
         [HEADS.map(String::from)].into_iter().chain(runs.iter().map(cells)).collect();
@@ -20,7 +20,13 @@ pub fn table(runs: &[Run]) -> String {
     let widths: Vec<usize> = (0..HEADS.len()).map(|column| width(column).unwrap_or(0)).collect();
     let mut lines: Vec<String> = rows.iter().map(|row| line(row, &widths)).collect();
     lines.insert(1, "─".repeat(lines[0].chars().count()));
-    format!("{}\n\n{LEGEND}\n\n{}", lines.join("\n"), notice::notice(runs))
+    format!("{}\n\n{}{LEGEND}\n\n{}", lines.join("\n"), data(runs), notice::notice(runs))
+}
+
+/// What the runs learned from: all of a session from the same.
+fn data(runs: &[Run]) -> String {
+    let told = |run: &Run| notice::wrap(&format!("data: {}.", run.data)) + "\n";
+    runs.first().map(told).unwrap_or_default()
 }
 
 /// The level to the left, figures to the right.
@@ -78,6 +84,7 @@ fn size(bytes: u64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::data::Source;
     use crate::record::{Bytes, Scale, Steps};
 
     fn run(level: &str, dtype: &str) -> Run {
@@ -94,6 +101,7 @@ mod tests {
             scale: Scale { last: 16_777_216.0, ..Scale::starting_at(65536.0) },
             bytes: Bytes { activations_peak: 123_456_789, ..Bytes::default() },
             seconds: 1234.56,
+            data: Source { name: "data/mnist".into(), size: [28, 28], train: 60000, test: 10000 },
             first_skip: None,
             diverged: None,
         }
@@ -105,6 +113,14 @@ mod tests {
         let lines: Vec<_> = text.lines().map(|line| line.chars().count()).collect();
         assert!(lines.iter().all(|&width| width <= 120), "{text}");
         assert!(lines[..4].iter().all(|&width| width == lines[0]), "{text}");
+    }
+
+    #[test]
+    fn the_data_is_named_under_the_figures() {
+        let text = table(&[run("O0", "f32"), run("O1", "bf16")]);
+        let data = "data: data/mnist, 28 by 28 pixels, 60000 images to train and 10000 to test.";
+        assert_eq!(text.lines().filter(|line| *line == data).count(), 1, "{text}");
+        assert!(text.contains(&format!("\n\n{data}\naccuracy: ")), "{text}");
     }
 
     #[test]

@@ -73,7 +73,7 @@ pub fn run<D: Trains>(
     bar: &ProgressBar,
 ) -> Result<Run, TrainError<D::Error>> {
     let started = Instant::now();
-    let mut trainer = Trainer::new(device, args, setting, watched)?;
+    let mut trainer = Trainer::new(device, args, setting, digits.train.size, watched)?;
     let mut order = fastrand::Rng::with_seed(args.seed);
     for _ in 0..args.epochs {
         if trainer.epoch(&digits.train, &mut order, bar)?.is_break() {
@@ -81,5 +81,6 @@ pub fn run<D: Trains>(
         }
     }
     let accuracy = trainer.accuracy(&digits.test)?;
-    Ok(Run { accuracy, seconds: started.elapsed().as_secs_f64(), ..trainer.into_run(setting)? })
+    let (data, seconds) = (digits.source(), started.elapsed().as_secs_f64());
+    Ok(Run { accuracy, seconds, data, ..trainer.into_run(setting)? })
 }

@@ -1,9 +1,11 @@
 //! The training loop: the part of the example that a program of one's own would look like.
 
+mod accuracy;
+
 use crate::args::Args;
 use crate::book::Book;
 use crate::config::{self, Setting};
-use crate::data::{CLASSES, Images, PIXELS};
+use crate::data::Images;
 use crate::model::Net;
 use crate::record::Run;
 use crate::train::{TrainError, Trains};
@@ -33,9 +35,10 @@ impl<'a, D: Trains> Trainer<'a, D> {
         device: &'a D,
         args: &'a Args,
         setting: Setting,
+        size: [usize; 2],
         watched: bool,
     ) -> Result<Self, D> {
-        let net = Net::new(args.model, device).map_err(TapeError::from)?;
+        let net = Net::new(args.model, size, device).map_err(TapeError::from)?;
         let params = net.parameters(device, args.seed).map_err(TapeError::from)?;
         let model = Model::new(params).with_norm(net.norms());
         let properties = config::properties(args, setting)?;
@@ -146,21 +149,8 @@ impl<'a, D: Trains> Trainer<'a, D> {
         Ok(grads.into())
     }
 
-    /// The share of images whose largest logit is their label's.
-    pub(crate) fn accuracy(&mut self, images: &Images) -> Result<f32, D> {
-        let tape = Tape::new(self.device.clone(), &self.amp.region).no_grad();
-        let params = tape.parameters(&self.amp.optimizer.params);
-        let (pixels, _) = self.upload(images)?;
-        let logits = self.net.forward(&params, &tape.constant(pixels), false)?;
-        let logits = self.device.download(logits.tensor()).map_err(TapeError::from)?;
-        let rows = logits.chunks_exact(CLASSES).zip(&images.labels);
-        let right = rows.filter(|(row, label)| best(row) == usize::try_from(**label).ok()).count();
-        #[expect(clippy::cast_precision_loss, reason = "a few hundred images")]
-        Ok(right as f32 / images.len() as f32)
-    }
-
     fn upload(&self, batch: &Images) -> Result<(D::Tensor, D::Tensor), D> {
-        let pixels = self.device.upload(&batch.pixels, &[batch.len(), PIXELS], DType::F32);
+        let pixels = self.device.upload(&batch.pixels, &[batch.len(), batch.area()], DType::F32);
         let labels = self.device.upload_i64(&batch.labels, &[batch.len()]);
         Ok((pixels.map_err(TapeError::from)?, labels.map_err(TapeError::from)?))
     }
@@ -182,25 +172,5 @@ impl<'a, D: Trains> Trainer<'a, D> {
             memory.gradients += elements * DType::F32.bytes() as u64;
         }
         Ok(self.book.into_run(self.args, setting, &state, &memory))
-    }
-}
-
-/// The place of the largest logit; none where a NaN is among them.
-fn best(row: &[f32]) -> Option<usize> {
-    if row.iter().any(|x| x.is_nan()) {
-        return None;
-    }
-    let places = row.iter().enumerate();
-    places.max_by(|a, b| a.1.total_cmp(b.1)).map(|(place, _)| place)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::best;
-
-    #[test]
-    fn a_row_with_a_nan_is_right_for_no_label() {
-        assert_eq!(best(&[0.0, 2.0, 1.0]), Some(1));
-        assert_eq!(best(&[0.0, f32::NAN, 1.0]), None);
     }
 }

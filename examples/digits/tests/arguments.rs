@@ -115,7 +115,7 @@ fn counts_out_of_range() {
             "invalid value '-1' for '--growth-interval <N>': -1 is not in 1..=4294967295",
         ),
         ("--epochs 0", "invalid value '0' for '--epochs <N>': 0 is not in 1..=4294967295"),
-        ("--batch 1", "invalid value '1' for '--batch <N>': 1 is not in 2..=1437"),
+        ("--batch 1", "invalid value '1' for '--batch <N>': 1 is not in 2..=4294967295"),
         ("--seed -1", "invalid value '-1' for '--seed <N>': invalid digit found in string"),
         ("--accumulate 0", "invalid value '0' for '--accumulate <N>': 0 is not in 1..=64"),
         (
@@ -154,6 +154,11 @@ fn an_overflow_at_a_step_that_never_comes() {
 }
 
 #[test]
+fn a_batch_of_more_images_than_there_are() {
+    unfollowed("--batch 1438", "--batch 1438: there are 1437 images to train on; take 2 to 1437");
+}
+
+#[test]
 fn help_says_what_every_argument_takes() {
     let help = parse("--help").expect_err("help ends the program").to_string();
     for flag in [
@@ -163,6 +168,11 @@ fn help_says_what_every_argument_takes() {
         "--model <MODEL>",
         "--optimizer <RULE>",
         "amsgrad",
+        "--data <DIR>",
+        "train-images-idx3-ubyte",
+        "train-labels-idx1-ubyte",
+        "t10k-images-idx3-ubyte",
+        "t10k-labels-idx1-ubyte",
         "--epochs <N>",
         "--batch <N>",
         "--lr <X>",

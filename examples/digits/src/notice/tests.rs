@@ -1,16 +1,17 @@
 //! Sentences for tables made up to tell them apart.
 
 use super::*;
+use crate::data::Source;
 use crate::record::{Scale, Steps};
 
-fn run(level: &str, dtype: &str, right: u32) -> Run {
+fn run(level: &str, dtype: &str, right: usize) -> Run {
     Run {
         level: level.into(),
         dtype: dtype.into(),
         device: "cpu".into(),
         seed: 0,
         epochs: 1,
-        accuracy: share(right),
+        accuracy: share(right, 360),
         final_loss: 0.0,
         losses: vec![0.0],
         steps: Steps { attempted: 10, applied: 10, skipped: 0 },
@@ -23,12 +24,13 @@ fn run(level: &str, dtype: &str, right: u32) -> Run {
             activations_peak: 100,
         },
         seconds: 1.0,
+        data: Source { test: 360, ..Source::default() },
         first_skip: None,
         diverged: None,
     }
 }
 
-fn runs(full: u32, mixed: u32, low: u32) -> Vec<Run> {
+fn runs(full: usize, mixed: usize, low: usize) -> Vec<Run> {
     let mut runs = vec![
         run("O0", "f32", full),
         run("O1", "f16", full),
@@ -54,6 +56,16 @@ fn differences_are_counted_in_images() {
     );
     let text = told(&runs(350, 350, 300));
     assert!(text.starts_with("Notice: O1 and O2 get as many test images right as O0;"), "{text}");
+}
+
+#[test]
+fn images_are_those_that_the_run_was_tested_on() {
+    let mut runs = runs(0, 0, 0);
+    for (run, right) in runs.iter_mut().zip([9_876, 9_876, 9_870, 0]) {
+        run.data.test = 10_000;
+        run.accuracy = share(right, 10_000);
+    }
+    assert!(told(&runs).contains("within 0.06 points of O0 (6 of 10000 test images)"));
 }
 
 #[test]

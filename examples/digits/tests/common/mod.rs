@@ -3,6 +3,8 @@
 #![allow(dead_code, reason = "each test binary uses its part")]
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
+pub(crate) mod idx;
+
 use binade_cpu::Cpu;
 use binade_example_digits::args::Args;
 use binade_example_digits::config::{self, Setting};
@@ -23,8 +25,8 @@ pub(crate) fn short(line: &str) -> Args {
 }
 
 pub(crate) fn digits(args: &Args) -> Digits {
-    let Digits { train, test } = Digits::embedded(args.seed).unwrap();
-    Digits { train: train.pick(&(0..200).collect::<Vec<_>>()), test }
+    let digits = Digits::embedded(args.seed).unwrap();
+    Digits { train: digits.train.pick(&(0..200).collect::<Vec<_>>()), ..digits }
 }
 
 pub(crate) fn run(args: &Args, setting: Setting) -> Run {

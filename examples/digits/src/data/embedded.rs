@@ -1,0 +1,107 @@
+//! The embedded digits: read, shuffled once by seed, split into training and test.
+
+use super::{CLASSES, Digits, Images};
+use flate2::read::GzDecoder;
+use std::io::{BufRead, BufReader};
+
+const SIZE: [usize; 2] = [8, 8];
+const PIXELS: usize = SIZE[0] * SIZE[1];
+/// Images kept for the test: a fifth.
+const TEST: usize = 360;
+
+/// What is wrong with the embedded file.
+#[derive(Debug, thiserror::Error)]
+pub enum EmbeddedError {
+    /// It could not be unpacked.
+    #[error("digits.csv.gz cannot be unpacked: {0}; is the file whole?")]
+    Unpack(#[from] std::io::Error),
+    /// A line that is not 64 pixels in 0..=16 and a label in 0..=9.
+    #[error(
+        "digits.csv.gz, line {line}: {text:?} is not 64 pixels from 0 to 16 and a label from 0 to 9"
+    )]
+    Line {
+        /// Counted from 1.
+        line: usize,
+        /// As read.
+        text: String,
+    },
+    /// Too few images to hold some back.
+    #[error("digits.csv.gz has {0} images, no more than the {TEST} kept for the test")]
+    TooFew(usize),
+}
+
+impl Digits {
+    /// The embedded images, split the same way each time by the same `seed`.
+    ///
+    /// # Errors
+    ///
+    /// When the embedded file is damaged.
+    pub fn embedded(seed: u64) -> Result<Self, EmbeddedError> {
+        let packed: &[u8] = include_bytes!("../../data/digits.csv.gz");
+        split(&read(BufReader::new(GzDecoder::new(packed)))?, seed)
+    }
+}
+
+fn split(all: &Images, seed: u64) -> Result<Digits, EmbeddedError> {
+    if all.len() <= TEST {
+        return Err(EmbeddedError::TooFew(all.len()));
+    }
+    let mut order: Vec<usize> = (0..all.len()).collect();
+    fastrand::Rng::with_seed(seed).shuffle(&mut order);
+    let (test, train) = order.split_at(TEST);
+    Ok(Digits { name: "digits".into(), train: all.pick(train), test: all.pick(test) })
+}
+
+fn read(lines: impl BufRead) -> Result<Images, EmbeddedError> {
+    let mut images = Images { size: SIZE, pixels: Vec::new(), labels: Vec::new() };
+    for (index, line) in lines.lines().enumerate() {
+        let text = line?;
+        let (pixels, label) =
+            parse(&text).ok_or(EmbeddedError::Line { line: index + 1, text: text.clone() })?;
+        images.pixels.extend(pixels);
+        images.labels.push(label);
+    }
+    Ok(images)
+}
+
+fn parse(line: &str) -> Option<(Vec<f32>, i64)> {
+    let numbers: Vec<u8> = line.trim().split(',').map(|n| n.parse().ok()).collect::<Option<_>>()?;
+    let (label, pixels) = numbers.split_last()?;
+    let fits =
+        pixels.len() == PIXELS && pixels.iter().all(|&p| p <= 16) && usize::from(*label) < CLASSES;
+    fits.then(|| (pixels.iter().map(|&p| f32::from(p) / 16.0).collect(), i64::from(*label)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_embedded_file_has_every_image_and_every_class() {
+        let digits = Digits::embedded(0).unwrap();
+        assert_eq!((digits.train.len(), digits.test.len()), (1437, TEST));
+        for class in 0..10 {
+            assert!(digits.test.labels.contains(&class), "{class}");
+        }
+        assert!(digits.train.pixels.iter().all(|p| (0.0..=1.0).contains(p)));
+    }
+
+    #[test]
+    fn a_seed_fixes_the_split() {
+        let labels = |seed| Digits::embedded(seed).unwrap().test.labels;
+        assert_eq!(labels(7), labels(7));
+        assert_ne!(labels(7), labels(8));
+    }
+
+    #[test]
+    fn a_damaged_line_is_named() {
+        let error = read("1,2,3\n".as_bytes()).unwrap_err().to_string();
+        assert!(error.contains("line 1") && error.contains("1,2,3"), "{error}");
+    }
+
+    #[test]
+    fn the_images_say_what_they_are() {
+        let source = Digits::embedded(0).unwrap().source().to_string();
+        assert_eq!(source, "digits, 8 by 8 pixels, 1437 images to train and 360 to test");
+    }
+}

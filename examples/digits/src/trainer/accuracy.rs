@@ -1,0 +1,54 @@
+//! What share of images a model gets right.
+
+use super::{Result, Trainer};
+use crate::data::{CLASSES, Images};
+use crate::train::Trains;
+use binade_tape::{Tape, TapeError};
+
+/// Images that go through the model together: all 360 of the embedded test, and of MNIST's 10000 what a small machine
+/// has memory for.
+const TOGETHER: usize = 500;
+
+impl<D: Trains> Trainer<'_, D> {
+    /// The share of images whose largest logit is their label's.
+    pub(crate) fn accuracy(&mut self, images: &Images) -> Result<f32, D> {
+        let places: Vec<usize> = (0..images.len()).collect();
+        let mut right = 0;
+        for part in places.chunks(TOGETHER) {
+            right += self.right(&images.pick(part))?;
+        }
+        #[expect(clippy::cast_precision_loss, reason = "a few thousand images")]
+        Ok(right as f32 / images.len() as f32)
+    }
+
+    /// How many of the images.
+    fn right(&mut self, images: &Images) -> Result<usize, D> {
+        let tape = Tape::new(self.device.clone(), &self.amp.region).no_grad();
+        let params = tape.parameters(&self.amp.optimizer.params);
+        let (pixels, _) = self.upload(images)?;
+        let logits = self.net.forward(&params, &tape.constant(pixels), false)?;
+        let logits = self.device.download(logits.tensor()).map_err(TapeError::from)?;
+        let rows = logits.chunks_exact(CLASSES).zip(&images.labels);
+        Ok(rows.filter(|(row, label)| best(row) == usize::try_from(**label).ok()).count())
+    }
+}
+
+/// The place of the largest logit; none where a NaN is among them.
+fn best(row: &[f32]) -> Option<usize> {
+    if row.iter().any(|x| x.is_nan()) {
+        return None;
+    }
+    let places = row.iter().enumerate();
+    places.max_by(|a, b| a.1.total_cmp(b.1)).map(|(place, _)| place)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::best;
+
+    #[test]
+    fn a_row_with_a_nan_is_right_for_no_label() {
+        assert_eq!(best(&[0.0, 2.0, 1.0]), Some(1));
+        assert_eq!(best(&[0.0, f32::NAN, 1.0]), None);
+    }
+}
