@@ -15,6 +15,8 @@ mod rule;
 #[cfg(feature = "serde")]
 mod saved;
 mod table;
+#[cfg(feature = "toml")]
+mod written;
 
 pub use call::{Attribute, OpCall};
 pub use category::Category;
@@ -26,3 +28,5 @@ pub use overrides::{Is, Overrides, When};
 pub use policy::CastPolicy;
 pub use rule::CastRule;
 pub use table::OpTable;
+#[cfg(feature = "toml")]
+pub use written::TomlError;
