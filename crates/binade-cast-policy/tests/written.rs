@@ -194,6 +194,23 @@ fn what_is_not_toml_is_told_with_its_line() {
 }
 
 #[test]
+fn nesting_without_end_is_an_error_and_no_overflow_of_the_stack() {
+    for open in ["[", "{a=", "a."] {
+        let much = open.repeat(100_000);
+        for line in [format!("operations.x = {much}"), format!("{much}a = 1")] {
+            let message = refused(&format!("preset = 'empty'\n{line}"));
+            assert!(message.contains("not TOML: "), "{open}");
+        }
+    }
+}
+
+#[test]
+fn no_line_is_made_up_where_the_parser_tells_none() {
+    let message = refused(&format!("preset = 'empty'\n{}a = 1", "a.".repeat(1000)));
+    assert_eq!(message, "not TOML: recursion limit");
+}
+
+#[test]
 fn a_table_alone_does_not_swallow_overrides() {
     let policy = Overrides::over(OpTable::empty()).op("sum", CastRule::F32);
     assert_eq!(OpTable::from_toml(&policy.to_toml()), Err(TomlError::Layered { line: 3 }));

@@ -7,10 +7,10 @@ use binade_core::ErrorKind;
 #[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
 pub enum TomlError {
     /// It is not TOML.
-    #[error("line {line}: not TOML: {message}")]
+    #[error("{at}not TOML: {message}", at = at(*line))]
     Syntax {
-        /// Where.
-        line: usize,
+        /// Where; the parser does not tell where a key has more dots than it follows.
+        line: Option<usize>,
         /// What the parser says.
         message: String,
     },
@@ -72,6 +72,10 @@ pub enum TomlError {
         /// Where the first begins.
         line: usize,
     },
+}
+
+fn at(line: Option<usize>) -> String {
+    line.map_or_else(String::new, |line| format!("line {line}: "))
 }
 
 impl binade_core::Error for TomlError {

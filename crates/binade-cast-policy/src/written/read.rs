@@ -36,7 +36,7 @@ pub(super) fn table(text: &str) -> Result<OpTable, TomlError> {
 
 fn parse(text: &str) -> Result<DeTable<'_>, TomlError> {
     let document = DeTable::parse(text).map_err(|error| TomlError::Syntax {
-        line: line(text, error.span().map_or(0, |span| span.start)),
+        line: error.span().map(|span| line(text, span.start)),
         message: error.message().into(),
     })?;
     Ok(document.into_inner())
