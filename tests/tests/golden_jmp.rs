@@ -34,7 +34,7 @@ fn every_trace_that_binades_can_express_replays_and_the_others_are_counted() {
     assert_eq!(notes.compared["whole traces of jmp's loss scale"], 17);
     assert_eq!(notes.compared["steps of jmp's loss scale"], 1022);
     assert_eq!(notes.skipped["traces whose factor or floor is not in binades"], 22);
-    assert_eq!(notes.skipped["policy strings, which are not there yet"], 25);
+    assert_eq!(notes.compared["policy strings"], 25);
     let times = |how| notes.differences[&how];
     assert_eq!(
         (times(Difference::OverflowAtTheFloor), times(Difference::ScaleBeyond2To126)),
@@ -54,6 +54,40 @@ fn one_changed_value_is_named_with_its_trace_and_step() {
         traces["traces"][2]["steps"][1][key] = changed;
         let error = failure(&traces);
         assert!(error.starts_with("trace 2, step 1: ") && error.contains(", and was "), "{error}");
+    }
+}
+
+#[test]
+fn a_policy_string_that_means_something_else_is_named() {
+    for (text, recorded, told) in [
+        (
+            "c=f16",
+            json!({"param": "float32", "compute": "float16", "output": "float32", "str": ""}),
+            "the policy is ",
+        ),
+        (
+            "c=f16",
+            json!({"param": "float32", "compute": "float16", "output": "float16", "str": ""}),
+            "as text it is ",
+        ),
+        (
+            "c=f16",
+            json!({"param": "f8", "compute": "float16", "output": "float16", "str": ""}),
+            "the recording itself is wrong: ",
+        ),
+        (
+            "c=f16",
+            json!({"err": "ValueError: Unknown key 'c' in 'c=f16' should be"}),
+            "the refusal is None",
+        ),
+        (
+            "C=f16",
+            json!({"err": "ValueError: Unknown dtype 'C' must be"}),
+            "the refusal is Some(\"Unknown key 'C'\")",
+        ),
+    ] {
+        let error = failure(&json!({"traces": [], "policies": {text: recorded}}));
+        assert!(error.starts_with(&format!("policy string '{text}': {told}")), "{error}");
     }
 }
 

@@ -34,8 +34,11 @@ pub(crate) const OUTSIDE: [(&str, &str); 1] = [(
     "a member's features are united into everyone's build; the stage `features` checks it",
 )];
 
-/// What floors 0 and 1 may import from outside, so that one of them can be taken alone. `serde` only as an option.
-pub(crate) const SMALL_IMPORTS: [&str; 3] = ["half", "serde", "thiserror"];
+/// What floors 0 and 1 may import from outside, so that one of them can be taken alone.
+pub(crate) const SMALL_IMPORTS: [&str; 4] = ["half", "serde", "thiserror", "toml"];
+
+/// Those of [`SMALL_IMPORTS`] that they may have only as an option.
+pub(crate) const ONLY_OPTIONAL: [&str; 2] = ["serde", "toml"];
 
 /// What the kit must not import: it compares bytes, and knows no backend's tensor.
 pub(crate) const KIT_NEVER_IMPORTS: [&str; 2] = ["ndarray", "rayon"];

@@ -17,6 +17,19 @@ pub enum Attribute {
     Exponent,
 }
 
+#[cfg(feature = "toml")]
+impl Attribute {
+    pub(crate) const ALL: [Self; 2] = [Self::ReductionLength, Self::Exponent];
+
+    /// Its key in TOML, which serde writes too.
+    pub(crate) const fn name(self) -> &'static str {
+        match self {
+            Self::ReductionLength => "reduction_length",
+            Self::Exponent => "exponent",
+        }
+    }
+}
+
 /// One operation about to run: words only, no tensor.
 #[non_exhaustive]
 #[derive(Clone, Copy, Debug)]

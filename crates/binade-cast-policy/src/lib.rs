@@ -4,8 +4,10 @@
 mod call;
 mod category;
 mod decision;
+mod dtype_policy;
 mod explain;
 mod glob;
+mod nearest;
 mod overrides;
 mod policy;
 mod preset;
@@ -13,13 +15,18 @@ mod rule;
 #[cfg(feature = "serde")]
 mod saved;
 mod table;
+#[cfg(feature = "toml")]
+mod written;
 
 pub use call::{Attribute, OpCall};
 pub use category::Category;
 pub use decision::{Decision, Refusal, Site};
+pub use dtype_policy::{DTypePolicy, DTypePolicyError};
 pub use explain::{Explanation, PlannedCast};
 pub use glob::Glob;
 pub use overrides::{Is, Overrides, When};
 pub use policy::CastPolicy;
 pub use rule::CastRule;
 pub use table::OpTable;
+#[cfg(feature = "toml")]
+pub use written::TomlError;

@@ -11,9 +11,10 @@ use std::{borrow::Cow, fmt};
     serde(default, deny_unknown_fields)
 )]
 pub struct When {
-    op: Option<Box<str>>,
-    path: Option<Glob>,
-    attributes: Vec<(Attribute, Is)>,
+    pub(crate) op: Option<Box<str>>,
+    pub(crate) path: Option<Glob>,
+    /// By attribute, and in the order given where there are several for one, so that equal conditions compare equal.
+    pub(crate) attributes: Vec<(Attribute, Is)>,
 }
 
 /// What an attribute must be. An attribute that the call does not give, or that is NaN, is nothing of this.
@@ -63,7 +64,8 @@ impl When {
     /// Only where an attribute is as described.
     #[must_use]
     pub fn attribute(mut self, attribute: Attribute, is: Is) -> Self {
-        self.attributes.push((attribute, is));
+        let at = self.attributes.partition_point(|(earlier, _)| *earlier <= attribute);
+        self.attributes.insert(at, (attribute, is));
         self
     }
 
@@ -116,8 +118,8 @@ impl fmt::Display for When {
 #[derive(Clone, Debug, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Overrides<P> {
-    base: P,
-    exceptions: Vec<(When, CastRule)>,
+    pub(crate) base: P,
+    pub(crate) exceptions: Vec<(When, CastRule)>,
 }
 
 impl<P> Overrides<P> {

@@ -1,9 +1,10 @@
-//! Traces of jmp's `DynamicLossScale`, where powers of two can express them.
+//! Traces of jmp's `DynamicLossScale`, where powers of two can express them, and its policy strings.
 
 use super::bits::{Num, floats, same_bits};
 use super::differences::Difference;
 use super::error::{ReplayError, Wrong, same};
 use super::notes::Notes;
+use super::policies::{self, Answer};
 use binade_grad_scaler::{LossScale, ScaleState, Seen};
 use binade_master_weights::step::Factor;
 use serde::Deserialize;
@@ -13,7 +14,7 @@ use std::collections::BTreeMap;
 #[derive(Debug, Deserialize)]
 pub(super) struct Recorded {
     traces: Vec<Trace>,
-    policies: BTreeMap<String, Value>,
+    policies: BTreeMap<String, Answer>,
     #[serde(default)]
     cast_to_compute_f16: BTreeMap<String, Value>,
     #[serde(default)]
@@ -52,13 +53,13 @@ pub(super) fn replay(recorded: &Recorded, notes: &mut Notes) -> Result<(), Repla
             None => notes.skipped("traces whose factor or floor is not in binades", 1),
         }
     }
+    policies::replay(&recorded.policies, notes)?;
     recorded.left_out(notes);
     Ok(())
 }
 
 impl Recorded {
     fn left_out(&self, notes: &mut Notes) {
-        notes.skipped("policy strings, which are not there yet", self.policies.len());
         notes.skipped("casts by a policy string", self.cast_to_compute_f16.len());
         notes.skipped("facts about jmp's own types", self.facts.len());
     }

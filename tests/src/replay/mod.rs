@@ -2,8 +2,9 @@
 //!
 //! A recording is JSON, gzipped or not, of one of five kinds told apart by what is in it: a run of `GradScaler`, replayed
 //! through [`binade_grad_scaler::protocol`] and [`binade_master_weights::step`] together; a table of optimizer steps; tables
-//! of casts, held to [`binade_core::cast`]; clipped gradients, held to [`binade_cpu`]; runs of jmp's loss scale. The
-//! formats are described beside the recordings, in `data/golden/README.md`, and deliberate differences are [`DIFFERENCES`].
+//! of casts, held to [`binade_core::cast`]; clipped gradients, held to [`binade_cpu`]; runs of jmp's loss scale, with
+//! its policy strings. The formats are described beside the recordings, in `data/golden/README.md`, and deliberate differences
+//! are [`DIFFERENCES`].
 
 mod bits;
 mod casts;
@@ -16,6 +17,7 @@ mod notes;
 mod optim;
 mod optimizer;
 mod outputs;
+mod policies;
 mod read;
 mod run;
 mod trace;

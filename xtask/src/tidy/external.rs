@@ -1,7 +1,7 @@
 //! What the lower floors import from outside, so that one of them can be taken alone; and what the kit must not know.
 
 use crate::{
-    house::{self, KIT_NEVER_IMPORTS, SMALL_IMPORTS},
+    house::{self, KIT_NEVER_IMPORTS, ONLY_OPTIONAL, SMALL_IMPORTS},
     tidy::{
         Issue,
         package::{Dependency, Package},
@@ -37,8 +37,8 @@ fn objection(from: &str, import: &Dependency) -> Option<String> {
             "`{from}` is taken alone and imports `{name}`: floors 0 and 1 import only {allowed}"
         ));
     }
-    (name == "serde" && !import.optional)
-        .then(|| format!("`{from}` needs serde always: make it `optional = true`"))
+    (ONLY_OPTIONAL.contains(&name) && !import.optional)
+        .then(|| format!("`{from}` needs {name} always: make it `optional = true`"))
 }
 
 #[cfg(test)]
@@ -51,7 +51,7 @@ mod tests {
 
     #[test]
     fn the_listed_crates_pass() {
-        let tree = importing("binade-grad-scaler", &["half", "thiserror", "serde"]);
+        let tree = importing("binade-grad-scaler", &["half", "thiserror", "serde", "toml"]);
         assert_eq!(check(&tree.each_dependency(|import| import.optional = true)), []);
     }
 
@@ -63,10 +63,12 @@ mod tests {
     }
 
     #[test]
-    fn serde_that_is_always_there_is_found() {
-        assert!(
-            matches!(&check(&importing("binade-core", &["serde"]))[..], [issue] if issue.message.contains("optional"))
-        );
+    fn serde_or_toml_that_is_always_there_is_found() {
+        for name in ["serde", "toml"] {
+            assert!(
+                matches!(&check(&importing("binade-core", &[name]))[..], [issue] if issue.message.contains("optional"))
+            );
+        }
     }
 
     #[test]

@@ -1,0 +1,58 @@
+//! The valid word that a mistaken one most likely meant.
+
+/// The one of `valid` that is fewest edits away from `word`, capitals and blanks around it aside. Of several, one that `word`
+/// is the beginning of, and else the first. Empty only where `valid` is.
+pub(crate) fn nearest<'a>(word: &str, valid: impl IntoIterator<Item = &'a str>) -> &'a str {
+    let word = word.trim().to_lowercase();
+    let letters: Vec<_> = word.chars().collect();
+    let far = |valid: &&str| (distance(&letters, valid), !valid.starts_with(&word));
+    valid.into_iter().min_by_key(far).unwrap_or_default()
+}
+
+/// Levenshtein's: characters to insert, delete or replace. By rows, since only the previous one is needed.
+fn distance(from: &[char], to: &str) -> usize {
+    let mut row: Vec<_> = (0..=from.len()).collect();
+    for (i, wanted) in to.chars().enumerate() {
+        let mut diagonal = std::mem::replace(&mut row[0], i + 1);
+        for (j, &given) in from.iter().enumerate() {
+            let replaced = diagonal + usize::from(given != wanted);
+            diagonal = row[j + 1];
+            row[j + 1] = replaced.min(diagonal + 1).min(row[j] + 1);
+        }
+    }
+    row[from.len()]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn edits(from: &str, to: &str) -> usize {
+        distance(&from.chars().collect::<Vec<_>>(), to)
+    }
+
+    #[test]
+    fn insertions_deletions_and_replacements_count_one_each() {
+        for (from, to, count) in [
+            ("", "", 0),
+            ("", "f16", 3),
+            ("f16", "", 3),
+            ("fp16", "f16", 1),
+            ("f16", "bf16", 1),
+            ("kitten", "sitting", 3),
+            ("srtict", "strict", 2),
+            ("größe", "grösse", 2),
+        ] {
+            assert_eq!(edits(from, to), count, "{from} {to}");
+            assert_eq!(edits(to, from), count, "{to} {from}");
+        }
+    }
+
+    #[test]
+    fn capitals_and_blanks_are_no_edits_and_of_equals_a_longer_form_or_the_first_is_taken() {
+        assert_eq!(nearest(" F32 ", ["f16", "f32"]), "f32");
+        assert_eq!(nearest("ban", ["to", "banned"]), "banned");
+        assert_eq!(nearest("f8", ["f16", "f32"]), "f16");
+        assert_eq!(nearest("x", []), "");
+    }
+}

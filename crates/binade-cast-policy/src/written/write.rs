@@ -1,0 +1,88 @@
+//! From a policy to TOML.
+
+use super::rule;
+use crate::{Attribute, CastRule, Is, OpTable, Overrides, When};
+use std::fmt::Write as _;
+
+pub(super) fn table(table: &OpTable) -> String {
+    let mut text = format!("preset = {}\n", quoted(table.preset.id));
+    if table.strict {
+        text += "strict = true\n";
+    }
+    if !table.registered.is_empty() {
+        text += "\n[operations]\n";
+    }
+    for (name, rule) in &table.registered {
+        text += &line(&key(name), &rule::write(rule));
+    }
+    text
+}
+
+pub(super) fn overrides(policy: &Overrides<OpTable>) -> String {
+    let layers = policy.exceptions.iter().map(exception);
+    std::iter::once(table(&policy.base)).chain(layers).collect()
+}
+
+fn exception((when, rule): &(When, CastRule)) -> String {
+    let mut text = String::from("\n[[overrides]]\n");
+    if let Some(op) = &when.op {
+        text += &line("op", &quoted(op));
+    }
+    if let Some(path) = &when.path {
+        text += &line("path", &quoted(&path.to_string()));
+    }
+    for attribute in Attribute::ALL {
+        text += &bounds(attribute, when);
+    }
+    text + &line("rule", &rule::write(rule))
+}
+
+/// A line for an attribute that is bounded: one table, or an array of several in their order.
+fn bounds(attribute: Attribute, when: &When) -> String {
+    let own = when.attributes.iter().filter(|(a, _)| *a == attribute);
+    let own: Vec<_> = own.map(|&(_, is)| bound(is)).collect();
+    match &own[..] {
+        [] => String::new(),
+        [one] => line(attribute.name(), one),
+        several => line(attribute.name(), &format!("[{}]", several.join(", "))),
+    }
+}
+
+fn bound(is: Is) -> String {
+    match is {
+        Is::Above(bound) => format!("{{ above = {} }}", number(bound)),
+        Is::Below(bound) => format!("{{ below = {} }}", number(bound)),
+        Is::Equal(bound) => format!("{{ equal = {} }}", number(bound)),
+    }
+}
+
+/// As few digits as read back to the same bits; Rust's `NaN` is `nan` in TOML.
+fn number(x: f64) -> String {
+    if x.is_nan() { "nan".into() } else { format!("{x:?}") }
+}
+
+fn line(key: &str, value: &str) -> String {
+    format!("{key} = {value}\n")
+}
+
+/// A key bare where TOML lets it be.
+fn key(name: &str) -> String {
+    let bare = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
+    if !name.is_empty() && name.chars().all(bare) { name.into() } else { quoted(name) }
+}
+
+/// A basic string of TOML 1.0, in which quotes, backslashes and control characters are escaped.
+pub(super) fn quoted(text: &str) -> String {
+    let mut quoted = String::from('"');
+    for c in text.chars() {
+        match c {
+            '"' | '\\' => quoted.extend(['\\', c]),
+            c if c.is_control() => {
+                // A `String` takes whatever is written to it.
+                let _ = write!(quoted, "\\u{:04X}", u32::from(c));
+            }
+            c => quoted.push(c),
+        }
+    }
+    quoted + "\""
+}
