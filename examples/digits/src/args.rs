@@ -42,6 +42,7 @@ pub struct Args {
     pub lr: Option<f64>,
     /// Fixes the split of the embedded digits, the order of images and the first weights.
     #[arg(long, default_value_t = 0, value_name = "N", allow_negative_numbers = true)]
+    #[arg(value_parser = parse::seed)]
     pub seed: u64,
     /// Micro-batches a step: their gradients are summed in f32.
     #[arg(long, default_value_t = 1, value_name = "N", allow_negative_numbers = true)]

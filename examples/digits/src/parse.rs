@@ -17,6 +17,11 @@ pub(crate) fn clip_norm(text: &str) -> Result<f32, String> {
     })
 }
 
+/// A whole number from 0.
+pub(crate) fn seed(text: &str) -> Result<u64, String> {
+    text.parse().map_err(|_| format!("a seed is a whole number from 0 to {}, such as 7", u64::MAX))
+}
+
 /// A power of two, as a number or as `2^N`.
 pub(crate) fn scale(text: &str) -> Result<f32, String> {
     let power = |exponent: &str| Some(2.0_f32.powi(exponent.parse().ok()?));
@@ -37,6 +42,15 @@ mod tests {
         }
         for text in ["1000", "0", "-2", "NaN", "inf", "2^", "2^999", "2^-999", "two", ""] {
             assert!(scale(text).is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_seed_is_a_whole_number_from_zero() {
+        assert_eq!(seed("0"), Ok(0));
+        assert_eq!(seed("18446744073709551615"), Ok(u64::MAX));
+        for text in ["-1", "1.5", "18446744073709551616", "x", ""] {
+            assert!(seed(text).is_err(), "{text}");
         }
     }
 

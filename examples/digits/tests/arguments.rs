@@ -116,7 +116,10 @@ fn counts_out_of_range() {
         ),
         ("--epochs 0", "invalid value '0' for '--epochs <N>': 0 is not in 1..=4294967295"),
         ("--batch 1", "invalid value '1' for '--batch <N>': 1 is not in 2..=4294967295"),
-        ("--seed -1", "invalid value '-1' for '--seed <N>': invalid digit found in string"),
+        (
+            "--seed -1",
+            "invalid value '-1' for '--seed <N>': a seed is a whole number from 0 to 18446744073709551615, such as 7",
+        ),
         ("--accumulate 0", "invalid value '0' for '--accumulate <N>': 0 is not in 1..=64"),
         (
             "--inject-overflow 0",
