@@ -100,3 +100,12 @@ fn a_device_that_is_not_there_is_refused_with_those_that_are() {
     let told = String::from_utf8_lossy(&run.stderr).into_owned();
     assert!(!run.status.success() && told.contains("deferred"), "{told}");
 }
+
+/// The CPU's own run is a test of the kit; that of CUDA is a stage of CI.
+#[test]
+fn the_device_that_runs_late_keeps_every_contract() {
+    let reports = Device::Deferred.run(&Runner::from_env().require("deferred")).unwrap();
+    let [report] = &reports[..] else { panic!("one device was asked for: {reports:?}") };
+    println!("{report}");
+    report.assert_success();
+}

@@ -1,4 +1,4 @@
-//! The CPU run late.
+//! The CPU run late, and strict: a read that nobody announced fails its case.
 
 use binade_autocast::Autocast;
 use binade_conformance::via::Device;
@@ -7,9 +7,15 @@ use binade_core::{DType, stochastic::Key};
 use binade_deferred::Tensor;
 use binade_ops::{MatMul, Mean, Sum};
 
-/// `binade-deferred`.
-#[derive(Clone, Debug, Default)]
+/// `binade-deferred`, which reads nothing but where the kit asks for bits or for what was found.
+#[derive(Clone, Debug)]
 pub struct Deferred(binade_deferred::Deferred);
+
+impl Default for Deferred {
+    fn default() -> Self {
+        Self(binade_deferred::Deferred::strict())
+    }
+}
 
 impl Device for Deferred {
     type Handle = binade_deferred::Deferred;
@@ -31,6 +37,8 @@ impl Device for Deferred {
     }
 
     fn to_bits(&self, tensor: &Tensor) -> Result<Vec<u8>, Refusal> {
+        // The one place where the kit looks at a tensor.
+        let _window = self.0.window();
         Ok(self.0.to_bits(tensor)?)
     }
 
