@@ -42,7 +42,7 @@ __device__ __forceinline__ uint32_t larger(uint32_t a, uint32_t b) {
   return a > b ? a : b;
 }
 
-// What one pass tells quickly; thread 0 has it.
+// What one pass tells quickly: maxima to every thread, which all go on by them, the sum to thread 0.
 __device__ __forceinline__ Partial quick(const Row& row, const Chunk& chunk, float inverse) {
   double squares = 0.0;
   uint32_t magnitude = 0, largest = 0;

@@ -6,7 +6,7 @@
 
 #include "codec.cuh"
 
-// Element types, numbered as the host's `launch::dtype_code` numbers them.
+// Element types, numbered as the host's `autocast::code` numbers them.
 enum DType : uint32_t { BF16 = 0, F16_ = 1, F32 = 2, E4M3 = 3, E5M2 = 4 };
 
 // Which of them a kernel meets: what is not needed is not compiled.

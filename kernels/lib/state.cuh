@@ -1,5 +1,5 @@
 // What the device keeps: the scale, what a pass found, what a set of gradients is still owed. The host's twins are in
-// `binade-cuda/src/launch/structs.rs`, and a test there compares the sizes.
+// `binade-cuda/src/launch/structs.rs`, and both assert the sizes.
 #pragma once
 #include <stdint.h>
 

@@ -39,8 +39,9 @@ impl Cuda {
     ///
     /// When the device fails.
     pub fn read_through(&self, tensor: &Tensor) -> Result<(), Error> {
-        let sink = self.buffer(4)?.address();
-        self.over(&READ_ONLY, tensor, &[Arg::Address(sink), Arg::U32(KEY)])
+        // Alive until the launch: memory that is given back may be another thread's by then.
+        let sink = self.buffer(4)?;
+        self.over(&READ_ONLY, tensor, &[Arg::Address(sink.address()), Arg::U32(KEY)])
     }
 
     /// Reads the memory that a tensor lies in, up to the last whole 16 KiB, and writes it back as it was, as fast as it
@@ -62,6 +63,7 @@ impl Cuda {
         more: &[Arg<'_>],
     ) -> Result<(), Error> {
         let buffer = tensor.buffer();
+        self.has_made(buffer)?;
         let blocks = u32::try_from(buffer.bytes() / BLOCK).unwrap_or(u32::MAX);
         if blocks == 0 {
             return Ok(());

@@ -132,7 +132,9 @@ pub enum Error {
         rule: String,
     },
     /// An element type without kernels.
-    #[error("the CUDA backend cannot {what} {dtype}; it computes with bf16, f16 and f32")]
+    #[error(
+        "the CUDA backend cannot {what} {dtype}; it trains in bf16, f16 and f32, and casts from and to e4m3 and e5m2 as well"
+    )]
     Unsupported {
         /// What was asked for.
         what: &'static str,

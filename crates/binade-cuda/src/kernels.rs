@@ -28,7 +28,7 @@ pub(crate) const FINDINGS: usize = 64;
 /// Bytes of its `Seen`.
 pub(crate) const SEEN: usize = 8;
 
-/// Rows, their count, elements of a chunk.
+/// Rows, their count, the first chunk, elements of a chunk, constants, the verdict, what is owed.
 const STEP: &[Param] = &[Address, U32, U64, U64, Address, Address, Address];
 
 pub(crate) const ACCUMULATE: Kernel = Kernel {

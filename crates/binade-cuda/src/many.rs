@@ -25,6 +25,7 @@ impl Cuda {
         let results = results.collect::<Result<Vec<_>, Error>>()?;
         let mut chunks = Chunks::of(elements(tensors));
         let row = |(from, to): (&Tensor, &Tensor)| {
+            self.has_made(from.buffer())?;
             let len = from.len() as u64;
             let (from_dtype, first_chunk) = (code("cast", from.dtype())?, chunks.add(len));
             let (from, to) = (from.address(), to.address());
@@ -51,6 +52,7 @@ impl Cuda {
         let norm = self.unset(DType::F32, &[])?;
         let mut chunks = Chunks::of(elements(tensors));
         let row = |tensor: &Tensor| {
+            self.has_made(tensor.buffer())?;
             let (values, len) = (tensor.address(), tensor.len() as u64);
             let dtype = code("take the norm of", tensor.dtype())?;
             Ok(NormRow { values, len, first_chunk: chunks.add(len), dtype, pad: 0 })

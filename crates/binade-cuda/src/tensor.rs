@@ -72,6 +72,7 @@ impl Tensor {
 
     /// Makes sure that nobody else sees what is written to it: copies its elements where the memory is shared.
     pub(crate) fn own(&mut self, cuda: &Cuda) -> Result<(), Error> {
+        cuda.has_made(&self.buffer)?;
         if Arc::get_mut(&mut self.buffer).is_none() {
             // Its own elements only: many may be slices of one large buffer.
             self.buffer = Arc::new(cuda.copy(&self.buffer, self.range())?);

@@ -80,6 +80,7 @@ impl Cuda {
 
     /// The buffer itself if nobody else has it, else a copy to write to: what others read stays.
     pub(crate) fn own<'a>(&self, shared: &'a mut Arc<Buffer>) -> Result<&'a mut Buffer, Error> {
+        self.has_made(shared)?;
         if Arc::get_mut(shared).is_none() {
             *shared = Arc::new(self.copy(shared, 0..shared.bytes())?);
         }

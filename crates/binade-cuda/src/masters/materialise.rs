@@ -1,8 +1,7 @@
 //! Gradients and their verdict for optimizers that expect plain tensors.
 
-use crate::{Cuda, Error, Found, Gradients, Tensor};
+use crate::{Cuda, Error, Found, Gradients, Tensor, launch::structs::FoundBits};
 use binade_core::{Named, NoGradients};
-use binade_grad_scaler::{ScaleState, ScaleStore};
 use binade_master_weights::Materialise;
 
 impl Materialise for Cuda {
@@ -11,9 +10,10 @@ impl Materialise for Cuda {
 
     /// Waits for the device.
     fn is_raised(&self, found: &Found) -> Result<bool, Error> {
-        let any = self.upload_state(ScaleState::power_of_two(0))?;
-        let (findings, _) = ScaleStore::read(self, &[found], &any)?;
-        Ok(findings.iter().any(binade_core::Finding::is_raised))
+        self.has_made(found.buffer())?;
+        let bytes = self.read(found.buffer())?;
+        let bits: FoundBits = bytemuck::pod_read_unaligned(&bytes);
+        Ok(bits.raised != 0 || bits.halted != 0)
     }
 
     /// Of a window, whether a gradient is there the device knows: it is asked, which waits.

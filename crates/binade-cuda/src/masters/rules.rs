@@ -70,8 +70,12 @@ impl Rules {
 pub(super) fn steppable(rule: &UpdateRule) -> Result<(), Error> {
     match rule {
         UpdateRule::Sgd(_) | UpdateRule::Adam(_) => Ok(()),
-        other => Err(Error::Rule { rule: format!("{other:?}") }),
+        other => Err(unsteppable(other)),
     }
+}
+
+pub(super) fn unsteppable(rule: &UpdateRule) -> Error {
+    Error::Rule { rule: format!("{rule:?}") }
 }
 
 /// A row of constants, with nothing behind those that are shorter.

@@ -1,6 +1,6 @@
 //! The launches of a step: constants for all parameters that move, then one fused step for each kind of rule.
 
-use super::{Masters, slot::address};
+use super::{Masters, rules::unsteppable, slot::address};
 use crate::{
     Cuda, Error, Found, Gradients, Tensor,
     gradients::supported,
@@ -57,14 +57,13 @@ impl Moves {
         else {
             return Ok(());
         };
-        let present = grads.flag(place);
-        self.all.push(MoveRow { present, slot: slot.number, rule: rules.number(rule) });
         let rows = match rule {
             UpdateRule::Sgd(_) => &mut self.sgd,
             UpdateRule::Adam(_) => &mut self.adam,
-            // Refused when the masters were made.
-            _ => return Ok(()),
+            other => return Err(unsteppable(other)),
         };
+        let present = grads.flag(place);
+        self.all.push(MoveRow { present, slot: slot.number, rule: rules.number(rule) });
         let len = grad.len() as u64;
         rows.rows.push(StepRow {
             gradient: grad.address(),

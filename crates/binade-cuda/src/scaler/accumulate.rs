@@ -109,6 +109,7 @@ impl Cuda {
         let rows = grads.present().map(row).collect::<Result<Vec<_>, Error>>()?;
         let Ok(count @ 1..) = u32::try_from(rows.len()) else { return Ok(()) };
         let table = self.table(&rows)?;
+        let marks = Grid { blocks: count.div_ceil(THREADS), threads: THREADS };
         let (rows, count) = (Arg::Address(table.address()), Arg::U32(count));
         let found = Arg::Address(found.bits.address());
         if chunks.count > 0 {
@@ -116,8 +117,7 @@ impl Cuda {
             let grid = Grid { blocks: chunks.blocks(), threads: THREADS };
             self.launch(&ACCUMULATE, grid, &[rows, count, Arg::U64(chunks.len), found, owed])?;
         }
-        let blocks = u32::try_from(grads.entries.len()).unwrap_or(u32::MAX).div_ceil(THREADS);
-        self.launch(&ACCUMULATE_MARK, Grid { blocks, threads: THREADS }, &[rows, count, found])
+        self.launch(&ACCUMULATE_MARK, marks, &[rows, count, found])
     }
 }
 

@@ -37,8 +37,8 @@ impl Cuda {
     ///
     /// When the device fails.
     pub fn write_flag(&self, found: &mut Found, value: u32) -> Result<(), Error> {
-        found.own(self)?;
-        let Some(mut all) = self.own(&mut found.bits)?.view_mut() else { return Ok(()) };
+        let bits = found.own(self)?;
+        let Some(mut all) = bits.view_mut() else { return Ok(()) };
         let mut flag = all.slice_mut(..4);
         self.check("upload", self.stream().memcpy_htod(&value.to_le_bytes(), &mut flag))
     }
@@ -63,10 +63,10 @@ impl Found {
     }
 
     /// A finding that nobody else reads, to be written to.
-    pub(super) fn own(&mut self, cuda: &Cuda) -> Result<(), Error> {
-        cuda.own(&mut self.bits)?;
+    pub(super) fn own(&mut self, cuda: &Cuda) -> Result<&mut Buffer, Error> {
+        let bits = cuda.own(&mut self.bits)?;
         self.stamp = next_stamp();
-        Ok(())
+        Ok(bits)
     }
 
     /// The words that say which gradients of a window's sum are there, where only the device knows.

@@ -71,7 +71,7 @@ fn a_norm_of_large_elements_does_not_overflow() -> Result {
 }
 
 fn a_norm_that_is_not_finite_raises_the_verdict() -> Result {
-    // Each element is finite; the norm, 3e38 · sqrt(1000) / 16, is not as f32.
+    // Each element is finite; the norm, 3e38 · sqrt(4000) / 16, is not as f32.
     let grads = [("a", Some(vec![3e38; 4000]))];
     same(&grads, DType::F32, &[(Norm::L2, 1.0)]);
     let (_, found) = clipped(&cuda(), &grads, DType::F32, &[(Norm::L2, 1.0)]);
@@ -108,6 +108,10 @@ fn a_limit_that_is_none_is_refused() -> Result {
     for max in [0.0, -1.0, f32::NAN] {
         let mut grads = set(&cuda, &[("a", Some(vec![1.0]))], DType::F32);
         assert_eq!(kind(cuda.clip_value(&mut grads, max)), ErrorKind::InvalidArgument);
+        let one = cuda.upload_state(ScaleState::power_of_two(0))?;
+        let mut found = cuda.unscale(&mut grads, &one)?;
+        let clipped = cuda.clip_norm(&mut grads, Norm::L2, max, &mut found);
+        assert_eq!(kind(clipped), ErrorKind::InvalidArgument);
     }
     Ok(())
 }

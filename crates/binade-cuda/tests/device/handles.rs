@@ -45,7 +45,14 @@ fn another_handles_values_are_refused() -> Result {
     let plan = Plan::new(UpdateRule::sgd(1.0))?;
     let mut masters = here.masters(&mut params(&here), &plan)?;
 
+    let pair = [vector(&here, &[1.0], DType::F16), tensor.clone()];
     let refused = [
+        kind(here.cast_all(&pair, DType::F32)),
+        kind(here.l2_norm(&pair)),
+        kind(here.duplicate(&tensor)),
+        kind(here.read_through(&tensor)),
+        kind(here.rewrite(&mut vector(&there, &[1.0], DType::F16))),
+        kind(here.write_flag(&mut found(&there, 1.0), 1)),
         kind(here.cast(&tensor, DType::F32)),
         kind(here.scale(&tensor, &scale)),
         kind(here.scale(&vector(&here, &[1.0], DType::F16), &strange)),
@@ -65,7 +72,7 @@ fn another_handles_values_are_refused() -> Result {
         kind(there.step(&mut params(&there), &mut masters, grads(&there), &far)),
         kind(here.to_bits(&tensor)),
     ];
-    assert_eq!(refused, [ErrorKind::Mismatch; 18]);
+    assert_eq!(refused, [ErrorKind::Mismatch; 24]);
     Ok(())
 }
 

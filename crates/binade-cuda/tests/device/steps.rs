@@ -96,7 +96,7 @@ fn a_hundred_steps_with_overflows_at_random_are_the_cpus_bit_for_bit() -> Result
     for (step, (got, want)) in got.said.iter().zip(&want.said).enumerate() {
         assert_eq!(got, want, "step {step}");
     }
-    assert_eq!(got.params, want.params);
+    assert_eq!(got, want);
     // One for each outcome that was looked at, and one for each parameter that was compared.
     assert_eq!(cuda.ledger().syncs - before.syncs, 100 + NAMES.len() as u64);
     Ok(())
