@@ -25,7 +25,7 @@ impl Block<'_> {
             return Ok(false);
         }
         match what {
-            Together::Shuffle(how) => self.shuffle(warp, at, how, lanes)?,
+            Together::Shuffle(how) => self.shuffle(warp, at, how, &masks, lanes)?,
             Together::Vote(vote) => cast(warp, at, vote, &masks, lanes),
             Together::Reduce(f) => reduce(warp, at, f, &masks, lanes),
             // Lanes that are left out are ordered with nobody, so all must come for the clock to tick.
@@ -43,9 +43,10 @@ impl Block<'_> {
         warp: &mut Warp,
         at: &Instruction,
         how: Shuffle,
+        masks: &[Lanes; LANES],
         lanes: Lanes,
     ) -> Result<(), Report> {
-        let (masks, values) = (masks(warp, at), *warp.operand(at, 1));
+        let values = *warp.operand(at, 1);
         let (distance, clamp) = (*warp.operand(at, 2), *warp.operand(at, 3));
         let (mut to, mut inside) = ([0; LANES], [0; LANES]);
         for lane in each(lanes) {

@@ -105,7 +105,7 @@ fn a_pool_gives_memory_and_counts_it() {
                 .result()
                 .unwrap();
             sys::cuMemPoolGetAttribute(pool, used, place).result().unwrap();
-            assert!(value >= 256);
+            assert_eq!(value, 256);
             result::free_async(pointer, stream.cu_stream()).unwrap();
             stream.synchronize().unwrap();
             sys::cuMemPoolGetAttribute(pool, used, place).result().unwrap();

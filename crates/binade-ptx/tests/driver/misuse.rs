@@ -138,7 +138,8 @@ const CALLS: u8 = 26;
 
 /// One call of the driver, by number. Those that write host memory write `out`, those that read it read a zero.
 fn one(call: u8, out: *mut u64, a: u64, b: u64, c: u64) -> i32 {
-    type Call = extern "C" fn(u64, u64, u64, u64, u64, u64, u64) -> i32;
+    // As many as `cuLaunchKernel` takes; the others look at fewer.
+    type Call = extern "C" fn(u64, u64, u64, u64, u64, u64, u64, u64, u64, u64, u64) -> i32;
     let place = out as u64;
     let small = c % 4096;
     let (name, arguments) = match call {
@@ -169,7 +170,8 @@ fn one(call: u8, out: *mut u64, a: u64, b: u64, c: u64) -> i32 {
         24 => ("cuCtxSetCurrent", [a, 0, 0]),
         _ => ("cuLaunchKernel", [a, b, c]),
     };
-    // SAFETY: every function takes at most so many integers or pointers, and `place` is where the pointers point.
+    // SAFETY: every function takes at most so many integers or pointers; `place` is where the pointers point, and those
+    // behind the third argument are null, which a launch refuses where it needs them.
     let function: Call = unsafe { std::mem::transmute(symbol(name)) };
-    function(arguments[0], arguments[1], arguments[2], 0, 0, 0, 0)
+    function(arguments[0], arguments[1], arguments[2], 0, 0, 0, 0, 0, 0, 0, 0)
 }

@@ -60,7 +60,7 @@ fn a_thread_has_a_default_stream_of_its_own() {
 static CALLS: AtomicU32 = AtomicU32::new(0);
 
 #[test]
-fn a_host_function_is_called_in_order_and_cannot_call_back() {
+fn a_host_function_is_called_each_time_and_cannot_call_back() {
     unsafe extern "C" fn called(_: *mut std::ffi::c_void) {
         // Without a context of its own the thread may not ask for one here.
         assert!(cudarc::driver::result::mem_get_info().is_err());
