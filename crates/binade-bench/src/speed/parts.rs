@@ -52,15 +52,16 @@ impl Partial {
         let (dtype, elements) = (passes::dtype(&self.set)?, passes::elements(&self.set));
         let tensors = self.set.as_stored().len();
         let pass = dtype.bytes() * elements;
-        let (group, name, kind, bytes) = match self.part {
+        let looking = passes::overhead(elements, tensors);
+        let (group, name, kind, bytes, overhead) = match self.part {
             Part::Optimizer => {
-                ("step", "AdamW alone, fused", Kind::InPlace, pass + (24 + 2) * elements)
+                let bytes = pass + steps::FUSED * elements;
+                ("step", "AdamW alone, fused", Kind::InPlace, bytes, tensors * steps::ROW)
             }
-            Part::Scaler => ("scaler", "check, unscale, clip, update", Kind::Read, pass),
-            Part::ClipAndUpdate => ("scaler", "clip and update alone", Kind::Nothing, 0),
+            Part::Scaler => ("scaler", "check, unscale, clip, update", Kind::Read, pass, looking),
+            Part::ClipAndUpdate => ("scaler", "clip and update alone", Kind::Nothing, 0, 0),
         };
-        let overhead = passes::overhead(elements, tensors);
-        let bytes_moved = bytes + if kind == Kind::Nothing { 0 } else { overhead };
+        let bytes_moved = bytes + overhead;
         let (name, dtype) = (name.to_owned(), dtype.to_string());
         Ok(What { group, name, kind, dtype, elements, tensors, bytes, bytes_moved })
     }

@@ -13,7 +13,7 @@ use binade_master_weights::{MasterOptimizer, Plan, UpdateRule};
 use binade_ops::Upload;
 
 /// What the step's tables have of a tensor: a row of 88 bytes, 12 to look its rule up, 36 of constants written and read.
-const ROW: usize = 88 + 12 + 2 * 36;
+pub(crate) const ROW: usize = 88 + 12 + 2 * 36;
 
 /// Unscale with its check, clip by norm, fused step on `f32` masters with a 16-bit copy, scale update.
 pub(crate) struct Step {
@@ -54,10 +54,13 @@ impl Step {
     }
 }
 
-/// Bytes of an element that the step moves: the gradient twice, once to look whether it is finite; the master and two
-/// moments, read and written; and the 16-bit copy.
+/// Bytes of an element that the fused step moves beside the gradient: the master and two moments, read and written, and
+/// the 16-bit copy.
+pub(crate) const FUSED: usize = 2 * (4 + 4 + 4) + 2;
+
+/// Bytes of an element that the whole step moves: the gradient twice, once to look whether it is finite.
 fn least(gradient: DType) -> usize {
-    2 * gradient.bytes() + 2 * (4 + 4 + 4) + 2
+    2 * gradient.bytes() + FUSED
 }
 
 /// A plan with masters, parameters stored in sixteen bits.
