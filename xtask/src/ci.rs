@@ -7,18 +7,15 @@ mod stages;
 mod table;
 mod tally;
 
+pub(crate) use outcome::Outcome;
+
 use std::time::Instant;
 
 use clap::Args;
 
 use crate::{
     Result,
-    ci::{
-        outcome::{Outcome, Record},
-        required::Required,
-        stages::Stage,
-        table::Table,
-    },
+    ci::{outcome::Record, required::Required, stages::Stage, table::Table},
 };
 
 #[derive(Args)]

@@ -66,11 +66,18 @@ pub(crate) fn on_interpreter(folder: &Path, given: &[String]) -> Cargo {
 
 /// The tests' own packages, unless others are named.
 fn arguments(given: &[String]) -> Vec<String> {
-    let names = ["-p", "--package", "--workspace", "--all"];
-    let is_package = |argument: &String| names.iter().any(|name| argument.starts_with(name));
+    let is_package = |argument: &String| {
+        let (name, _) = argument.split_once('=').unwrap_or((argument, ""));
+        ["--package", "--workspace", "--all"].contains(&name) || is_short_package(name)
+    };
     let ours = PACKAGES.iter().flat_map(|name| ["--package".to_owned(), (*name).to_owned()]);
     let ours = ours.filter(|_| !given.iter().any(is_package));
     ours.chain(given.iter().cloned()).collect()
+}
+
+/// `-p NAME` or `-pNAME`.
+fn is_short_package(argument: &str) -> bool {
+    argument.starts_with("-p") && !argument.starts_with("--")
 }
 
 /// `first` and behind it what the variable holds already.
@@ -94,11 +101,18 @@ mod tests {
     fn a_named_package_takes_the_place_of_ours() {
         assert_eq!(arguments(&[]), words("--package binade-cuda"));
         assert_eq!(arguments(&words("--release")), words("--package binade-cuda --release"));
-        assert_eq!(arguments(&words("-p digits")), words("-p digits"));
+        for named in ["-p digits", "-pdigits", "--package=digits", "--package digits", "--all"] {
+            assert_eq!(arguments(&words(named)), words(named));
+        }
+        let flags = "--all-features --all-targets";
+        assert_eq!(arguments(&words(flags)), words(&format!("--package binade-cuda {flags}")));
     }
 
     #[test]
     fn a_variable_is_extended_in_front() {
         assert_eq!(before(Path::new("ptx"), "BINADE_NO_SUCH_VARIABLE", ','), "ptx");
+        let held = env::var("CARGO_MANIFEST_DIR").unwrap();
+        let extended = before(Path::new("ptx"), "CARGO_MANIFEST_DIR", ',');
+        assert_eq!(extended, format!("ptx,{held}"));
     }
 }

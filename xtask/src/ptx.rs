@@ -7,11 +7,17 @@ use std::{
 
 use serde_json::Value;
 
-use crate::{Result, shell::Cargo};
+use crate::{Result, ci::Outcome, shell::Cargo};
 
 /// What the loader looks for. Not `libcuda.so`, and in none of the folders that cargo puts on library paths, where it would
 /// stand before a real driver.
 const DRIVER: &str = "libcuda.so.1";
+
+/// The skip of a stage that needs the stand-in, where no loader would find it.
+pub(crate) fn lacking() -> Option<Outcome> {
+    let reason = "the stand-in for the driver is found by Linux's loader alone";
+    (!cfg!(target_os = "linux")).then(|| Outcome::Skipped(reason.into()))
+}
 
 pub(crate) fn run() -> Result<()> {
     println!("{}", driver()?.display());

@@ -4,12 +4,15 @@ use std::{fs, path::Path};
 
 use serde_json::Value;
 
-use crate::{Result, ci::outcome::Outcome, conformance::Conformance, shell::root};
+use crate::{Result, ci::outcome::Outcome, conformance::Conformance, ptx, shell::root};
 
 /// Where the counts are written.
 const JSON: &str = "target/ci/conformance.json";
 
 pub(super) fn run() -> Result<Outcome> {
+    if let Some(skip) = ptx::lacking() {
+        return Ok(skip);
+    }
     let json = root().join(JSON);
     if let Some(folder) = json.parent() {
         fs::create_dir_all(folder)?;

@@ -12,9 +12,8 @@ const CAPABILITIES: [&str; 2] = ["7.5", "8.0"];
 
 /// The device tests alone: the rest of the package's tests need no device and run with everyone else's.
 pub(super) fn run() -> Result<Outcome> {
-    if !cfg!(target_os = "linux") {
-        let reason = "the stand-in for the driver is found by Linux's loader alone";
-        return Ok(Outcome::Skipped(reason.into()));
+    if let Some(skip) = ptx::lacking() {
+        return Ok(skip);
     }
     let folder = ptx::driver()?;
     let covered = CAPABILITIES.map(|capability| folder.join("coverage").join(capability));

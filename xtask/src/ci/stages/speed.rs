@@ -8,9 +8,8 @@ use crate::{
 };
 
 pub(super) fn run() -> Result<Outcome> {
-    if !cfg!(target_os = "linux") {
-        let reason = "the stand-in for the driver is found by Linux's loader alone";
-        return Ok(Outcome::Skipped(reason.into()));
+    if let Some(skip) = ptx::lacking() {
+        return Ok(skip);
     }
     let libraries = device::before(&ptx::driver()?, "LD_LIBRARY_PATH", ':');
     let call = Cargo::line("run --quiet --package binade-bench --bin speed -- --dry-run");
