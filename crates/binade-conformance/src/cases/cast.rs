@@ -167,7 +167,9 @@ fn doubles<S: Subject>(suite: &mut Suite<S>) {
             cast(s, check, [DType::F64, DType::F32], vec![0])?;
             match cast(s, check, [DType::F64, to], beside_double_ties(half_ulp)) {
                 Err(Stop::Refused(Refusal::Unsupported(_))) => {
-                    check.equal(to, "refused".to_owned(), "refused".to_owned())
+                    // The refusal is what was looked at.
+                    check.compared += 1;
+                    Ok(())
                 }
                 verdict => verdict,
             }

@@ -100,7 +100,8 @@ impl Subject for Astray {
         scale: ScaleState,
         clip: Clip,
     ) -> Result<Unscaled<Plain>, Refusal> {
-        let Unscaled { mut grads, found } = Toy.unscale(grads.clone(), scale)?;
+        let given = grads.clone();
+        let Unscaled { mut grads, found } = Toy.unscale(grads, scale)?;
         match (self, clip) {
             (DividesByMoreThanTheNorm, Clip::Norm(which, max)) => {
                 let factor = clip_factor(norm(&grads, which) + 1e-6, max);
@@ -108,11 +109,7 @@ impl Subject for Astray {
             }
             (ClipsEachParameterAlone, Clip::Norm(which, max)) => alone(&mut grads, which, max),
             (MakesANanTheLimit, Clip::Value(max)) => each(&mut grads, |x| x.min(max).max(-max)),
-            (_, Clip::Norm(which, max)) => {
-                let factor = clip_factor(norm(&grads, which), max);
-                each(&mut grads, |x| x * factor);
-            }
-            (_, Clip::Value(max)) => each(&mut grads, |x| x.clamp(-max, max)),
+            _ => return Toy.clip(given, scale, clip),
         }
         Ok(Unscaled { grads, found })
     }
