@@ -41,8 +41,10 @@ impl<D: HostScale> ScaleStore for D {
 
 /// What an update has to go by, from host findings: the oracle of what a device's `update` kernel reads.
 pub fn seen(parts: &[&Finding], verdicts: &[&Finding]) -> Seen {
-    let skipped = verdicts.iter().any(|f| f.is_raised());
-    Seen { overflow: skipped || parts.iter().any(|f| f.is_raised()), skipped }
+    let skipped = verdicts.iter().any(|found| found.is_raised());
+    let overflow = skipped || parts.iter().any(|found| found.is_raised());
+    let magnitudes = parts.iter().chain(verdicts).map(|found| found.magnitude);
+    Seen { overflow, skipped, magnitude: magnitudes.fold(0.0, f32::max) }
 }
 
 /// Joins two host findings: the oracle of a device's `merge`.

@@ -25,7 +25,7 @@ mod unscaled;
 pub use accumulation::{Accumulation, BadMicroBatch};
 pub use device::GradScaler;
 pub use host::{HostScale, join_findings, seen};
-pub use loss_scale::{LossScale, LossScaleError, Seen};
+pub use loss_scale::{Averages, LogMax, LossScale, LossScaleError, Seen, Tolerance};
 pub use ops::{GradOps, Norm, clip_factor, record_norm};
 pub use outcome::StepOutcome;
 pub use pending::PendingStep;

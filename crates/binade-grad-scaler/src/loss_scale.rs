@@ -1,5 +1,18 @@
 //! How the scale moves: a rule that is data, and one pure function that every device repeats.
 
+mod error;
+mod log_max;
+mod next;
+mod presets;
+#[cfg(test)]
+mod tests;
+mod tolerance;
+
+pub use error::LossScaleError;
+pub use log_max::{Averages, LogMax};
+pub use next::Seen;
+pub use tolerance::Tolerance;
+
 use crate::ScaleState;
 use crate::scale_state::MAX_EXPONENT;
 
@@ -14,7 +27,10 @@ use crate::scale_state::MAX_EXPONENT;
 /// * [`next`](Self::next) is pure, and every device agrees with it bit for bit.
 /// * Whatever happens, the exponent that a rule moves to is within `min..=max` and ±126, and so the scale is never 0,
 ///   infinite or NaN.
+/// * An overflow that [`tolerance`](Self::tolerance) lets pass skips its step, counts no good steps on, and leaves the
+///   scale.
 /// * An overflow at the lowest scale, or `patience` skips in a row, is divergence and not another halving.
+/// * With [`log_max`](Self::log_max) the scale is what that predicts, at every update; growth and backoff move nothing.
 #[non_exhaustive]
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
@@ -33,39 +49,12 @@ pub struct LossScale {
     pub max: i32,
     /// Skips in a row after which the run has diverged.
     pub patience: u32,
-}
-
-/// A number that cannot be part of a rule.
-#[derive(Clone, Debug, PartialEq, thiserror::Error)]
-pub enum LossScaleError {
-    /// Not a power of two in reach.
-    #[error(
-        "an initial scale of {0} is not a power of two between 2^-126 and 2^126; take 65536 (2^16), or import it with \
-         `ScaleState::import`, which is not exact"
-    )]
-    Init(f32),
-    /// An interval of zero.
-    #[error(
-        "a growth interval of 0 would grow the scale at every step; take 1 or more (torch's default is 2000)"
-    )]
-    Interval,
-    /// A floor above the ceiling, or out of reach.
-    #[error("scale limits 2^{min}..2^{max} are empty or beyond 2^±126; give the lower first")]
-    Limits {
-        /// The lower exponent given.
-        min: i32,
-        /// The higher exponent given.
-        max: i32,
-    },
-}
-
-/// What an update has to go by.
-#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
-pub struct Seen {
-    /// A gradient overflowed, whether or not its step was skipped for it.
-    pub overflow: bool,
-    /// At least one step was skipped.
-    pub skipped: bool,
+    /// Which overflows back off.
+    #[cfg_attr(feature = "serde", serde(default))]
+    pub tolerance: Tolerance,
+    /// Predicts the scale from the largest gradients, where there is one.
+    #[cfg_attr(feature = "serde", serde(default))]
+    pub log_max: Option<LogMax>,
 }
 
 impl LossScale {
@@ -82,6 +71,8 @@ impl LossScale {
             min: 0,
             max: 24,
             patience: 40,
+            tolerance: Tolerance::None,
+            log_max: None,
         }
     }
 
@@ -143,138 +134,14 @@ impl LossScale {
         Self { patience: skips, ..self }
     }
 
+    /// Backs off at those overflows that `tolerance` does not let pass.
+    #[must_use]
+    pub const fn with_tolerance(self, tolerance: Tolerance) -> Self {
+        Self { tolerance, ..self }
+    }
+
     /// The state a run starts in.
     pub fn start(&self) -> ScaleState {
-        ScaleState::power_of_two(self.within(self.init, MAX_EXPONENT))
-    }
-
-    /// The state after one update. Every device's `update` agrees with this, bit for bit.
-    pub fn next(&self, now: ScaleState, seen: Seen) -> ScaleState {
-        let counted = ScaleState {
-            before: now.exponent,
-            updates: now.updates + 1,
-            overflows: now.overflows + u64::from(seen.overflow),
-            skipped: now.skipped + u64::from(seen.skipped),
-            bad_steps: if seen.skipped { now.bad_steps.saturating_add(1) } else { 0 },
-            ..now
-        };
-        match seen.overflow {
-            _ if now.diverged => counted,
-            true => self.back_off(counted),
-            false => self.grow(counted),
-        }
-    }
-
-    fn back_off(&self, now: ScaleState) -> ScaleState {
-        let at_floor = self.backoff > 0 && now.exponent <= self.min;
-        let diverged = at_floor || now.bad_steps >= self.patience;
-        ScaleState {
-            exponent: self.within(now.exponent.saturating_sub(self.backoff), now.highest()),
-            good_steps: 0,
-            diverged,
-            ..now
-        }
-    }
-
-    fn grow(&self, now: ScaleState) -> ScaleState {
-        let good_steps = now.good_steps.saturating_add(1);
-        if self.growth > 0 && good_steps >= self.growth_interval {
-            let exponent = self.within(now.exponent.saturating_add(self.growth), now.highest());
-            return ScaleState { exponent, good_steps: 0, ..now };
-        }
-        ScaleState { good_steps, ..now }
-    }
-
-    /// Not `clamp`, which panics on limits in the wrong order, and the fields are public.
-    fn within(&self, exponent: i32, highest: i32) -> i32 {
-        exponent.min(self.max).max(self.min).clamp(-MAX_EXPONENT, highest)
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    const GOOD: Seen = Seen { overflow: false, skipped: false };
-    const SKIP: Seen = Seen { overflow: true, skipped: true };
-    const DROPPED: Seen = Seen { overflow: true, skipped: false };
-
-    fn run(rule: LossScale, seen: &[Seen]) -> ScaleState {
-        seen.iter().fold(rule.start(), |state, &seen| rule.next(state, seen))
-    }
-
-    #[test]
-    fn torch_table_of_two_good_steps_and_an_overflow() {
-        let rule = LossScale { init: 2, backoff: 2, ..LossScale::dynamic() };
-        let rule = rule.with_growth_interval(2).unwrap();
-        let exponents = |seen: &[Seen]| (run(rule, seen).exponent, run(rule, seen).good_steps);
-        assert_eq!(exponents(&[GOOD]), (2, 1));
-        assert_eq!(exponents(&[GOOD, GOOD]), (3, 0));
-        assert_eq!(exponents(&[GOOD, GOOD, SKIP]), (1, 0));
-    }
-
-    #[test]
-    fn growth_fires_at_or_beyond_the_interval() {
-        let slow = LossScale::dynamic();
-        let state = run(slow, &[GOOD; 5]);
-        let fast = slow.with_growth_interval(3).unwrap();
-        assert_eq!(fast.next(state, GOOD).exponent, 17);
-    }
-
-    #[test]
-    fn the_ceiling_holds_and_the_counter_restarts() {
-        let rule = LossScale::dynamic().with_growth_interval(1).unwrap();
-        let state = run(rule, &[GOOD; 20]);
-        assert_eq!((state.exponent, state.good_steps), (24, 0));
-    }
-
-    #[test]
-    fn an_overflow_at_the_floor_is_divergence() {
-        let state = run(LossScale::dynamic(), &[SKIP; 16]);
-        assert_eq!((state.exponent, state.diverged), (0, false));
-        let state = run(LossScale::dynamic(), &[SKIP; 17]);
-        assert_eq!((state.exponent, state.diverged, state.skipped), (0, true, 17));
-    }
-
-    #[test]
-    fn patience_ends_even_where_there_is_no_floor_to_reach() {
-        let rule = LossScale::none().with_patience(3);
-        assert!(!run(rule, &[SKIP, SKIP, GOOD, SKIP, SKIP]).diverged);
-        assert!(run(rule, &[SKIP; 3]).diverged);
-    }
-
-    #[test]
-    fn divergence_stays_and_later_steps_are_counted() {
-        let rule = LossScale::none().with_patience(1);
-        let state = run(rule, &[SKIP, SKIP, SKIP]);
-        assert!(state.diverged);
-        assert_eq!((state.updates, state.skipped), (3, 3));
-    }
-
-    #[test]
-    fn a_dropped_micro_batch_backs_off_without_counting_as_a_skip() {
-        let state = run(LossScale::dynamic(), &[DROPPED]);
-        assert_eq!(
-            (state.exponent, state.overflows, state.skipped, state.bad_steps),
-            (15, 1, 0, 0)
-        );
-    }
-
-    #[test]
-    fn a_fixed_scale_never_moves() {
-        for seen in [GOOD, SKIP] {
-            assert_eq!(run(LossScale::fixed(7), &[seen; 30]).exponent, 7);
-        }
-    }
-
-    #[test]
-    fn rules_that_make_no_sense_are_refused_by_value() {
-        let rule = LossScale::dynamic();
-        let text = rule.with_init_scale(1000.0).unwrap_err().to_string();
-        assert!(text.contains("1000") && text.contains("65536"), "{text}");
-        assert!(rule.with_init_scale(f32::NAN).is_err());
-        assert_eq!(rule.with_growth_interval(0), Err(LossScaleError::Interval));
-        assert_eq!(rule.with_limits(3, 2), Err(LossScaleError::Limits { min: 3, max: 2 }));
-        assert_eq!(rule.with_init_scale(2.0_f32.powi(30)).unwrap().max, 30);
+        ScaleState::power_of_two(self.within(self.init.into(), &ScaleState::power_of_two(0)))
     }
 }

@@ -1,5 +1,7 @@
 //! A loss scale and its counters.
 
+use crate::Averages;
+
 /// A loss scale, `significand * 2^exponent`, and what has happened to it.
 ///
 /// The significand is 1 unless a scale that is no power of two was imported; rules move the exponent only. So the
@@ -26,6 +28,15 @@ pub struct ScaleState {
     pub skipped: u64,
     /// Set once the rule has given up; every later step is skipped until a new state is put in its place.
     pub diverged: bool,
+    /// Overflows that the rule's [`Tolerance`](crate::Tolerance) has counted so far.
+    #[cfg_attr(feature = "serde", serde(default))]
+    pub tolerated: u32,
+    /// Updates since the rule last moved the scale, or was kept from it by its limits.
+    #[cfg_attr(feature = "serde", serde(default))]
+    pub since_move: u32,
+    /// What the rule's [`LogMax`](crate::LogMax) has seen.
+    #[cfg_attr(feature = "serde", serde(default))]
+    pub averages: Averages,
 }
 
 /// Exponents are kept within ±126, so that a scale and its inverse are normal `f32` numbers.
@@ -45,6 +56,9 @@ impl ScaleState {
             overflows: 0,
             skipped: 0,
             diverged: false,
+            tolerated: 0,
+            since_move: 0,
+            averages: Averages::default(),
         }
     }
 

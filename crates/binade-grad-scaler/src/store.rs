@@ -20,7 +20,7 @@ pub enum Join {
 ///
 /// * Only `read` may wait for the device.
 /// * `update` is [`LossScale::next`], bit for bit: an overflow is seen where any of `parts` or `verdicts` is raised, a
-///   skip where any of `verdicts` is.
+///   skip where any of `verdicts` is; the magnitude is the largest of all.
 /// * `update` and `merge` never change what earlier clones read. With no clone alive they work in place, so that a
 ///   captured graph can be replayed.
 /// * `merge` keeps the place of the first overflow, adds counts up and takes the larger magnitude; a joined finding

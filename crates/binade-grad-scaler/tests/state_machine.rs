@@ -1,21 +1,35 @@
 //! Any sequence under any rule: the scale stays within its limits, counters add up, and a skip leaves every bit alone.
 mod common;
 
-use binade_grad_scaler::{BadMicroBatch, LossScale, MAX_EXPONENT, ScaleState, Seen, Step};
+use binade_grad_scaler::{
+    Averages, BadMicroBatch, LogMax, LossScale, MAX_EXPONENT, ScaleState, Seen, Step, Tolerance,
+};
 use common::sgd::Sgd;
 use common::{HostScaler, Result, iterate, rule, scaler, unscaled};
 use proptest::prelude::*;
 
-const GOOD: Seen = Seen { overflow: false, skipped: false };
-const SKIP: Seen = Seen { overflow: true, skipped: true };
-const DROPPED: Seen = Seen { overflow: true, skipped: false };
+const GOOD: Seen = Seen { overflow: false, skipped: false, magnitude: 0.0 };
+const SKIP: Seen = Seen { overflow: true, skipped: true, magnitude: 0.0 };
+const DROPPED: Seen = Seen { overflow: true, skipped: false, magnitude: 0.0 };
 
 fn any_seen() -> impl Strategy<Value = Seen> {
-    prop_oneof![3 => Just(GOOD), 2 => Just(SKIP), 1 => Just(DROPPED)]
+    let magnitude = prop_oneof![3 => 1e-30_f32..1e30, 1 => Just(0.0), 1 => Just(f32::MIN_POSITIVE)];
+    let seen = prop_oneof![3 => Just(GOOD), 2 => Just(SKIP), 1 => Just(DROPPED)];
+    (seen, magnitude).prop_map(|(seen, magnitude)| Seen { magnitude, ..seen })
 }
 
-/// Every rule that the builders let through.
-fn any_rule() -> impl Strategy<Value = LossScale> {
+fn any_tolerance() -> impl Strategy<Value = Tolerance> {
+    prop_oneof![
+        Just(Tolerance::None),
+        (0_u32..5).prop_map(|overflows| Tolerance::UntilGoodStep { overflows }),
+        (0_u32..5).prop_map(|overflows| Tolerance::UntilGrowth { overflows }),
+        (0_u32..5).prop_map(|overflows| Tolerance::InARow { overflows }),
+        (0_u32..65536).prop_map(|of_65536| Tolerance::Share { of_65536 }),
+    ]
+}
+
+/// Every rule that the builders let through and that counts.
+fn counting_rule() -> impl Strategy<Value = LossScale> {
     let limits = (-MAX_EXPONENT..=MAX_EXPONENT, -MAX_EXPONENT..=MAX_EXPONENT);
     (limits, -200..200, 0..5, 0..5, 1_u32..6, 1_u32..12).prop_map(
         |((a, b), init, growth, backoff, interval, patience)| {
@@ -27,13 +41,36 @@ fn any_rule() -> impl Strategy<Value = LossScale> {
     )
 }
 
+/// The same with whatever they tolerate.
+fn any_rule() -> impl Strategy<Value = LossScale> {
+    (counting_rule(), any_tolerance()).prop_map(|(rule, tolerance)| rule.with_tolerance(tolerance))
+}
+
+/// The same, and those that predict.
+fn counting_or_predicting() -> impl Strategy<Value = LossScale> {
+    let numbers = (-30..30, 0_u32..1 << 20, 0_u32..1 << 25, 0_u32..1 << 25);
+    (any_rule(), prop::option::of(numbers)).prop_map(|(mut rule, numbers)| {
+        rule.log_max = numbers.map(|(ceiling, deviations, weight, slow_weight)| {
+            let mut predicts = LogMax::open_seq2seq();
+            (predicts.ceiling, predicts.deviations) = (ceiling, deviations);
+            (predicts.weight, predicts.slow_weight) = (weight, slow_weight);
+            predicts
+        });
+        rule
+    })
+}
+
 /// Public fields, set to anything.
 fn nonsense() -> impl Strategy<Value = LossScale> {
-    let fields = (any::<[i32; 5]>(), any::<[u32; 2]>());
-    fields.prop_map(|([init, growth, backoff, min, max], [growth_interval, patience])| {
+    let fields = (any::<[i32; 6]>(), any::<[u32; 5]>(), any_tolerance(), any::<bool>());
+    fields.prop_map(|(signed, unsigned, tolerance, predicts)| {
+        let [init, growth, backoff, min, max, ceiling] = signed;
+        let [growth_interval, patience, deviations, weight, slow_weight] = unsigned;
         rule(|r| {
             (r.init, r.growth, r.backoff, r.min, r.max) = (init, growth, backoff, min, max);
-            (r.growth_interval, r.patience) = (growth_interval, patience);
+            (r.growth_interval, r.patience, r.tolerance) = (growth_interval, patience, tolerance);
+            let log_max = LogMax { ceiling, deviations, weight, slow_weight };
+            r.log_max = predicts.then_some(log_max);
         })
     })
 }
@@ -48,7 +85,7 @@ fn states(rule: LossScale, seen: &[Seen]) -> Vec<ScaleState> {
 
 /// An iteration that sees `seen`, whose good gradients are `x`.
 fn act(scaler: &mut HostScaler, sgd: &mut Sgd, seen: Seen, x: f32) -> Result<Step> {
-    if seen != DROPPED {
+    if seen.overflow == seen.skipped {
         let x = if seen.overflow { f32::INFINITY } else { x };
         return iterate(scaler, sgd, &[("w", &[x])]);
     }
@@ -63,7 +100,7 @@ fn act(scaler: &mut HostScaler, sgd: &mut Sgd, seen: Seen, x: f32) -> Result<Ste
 proptest! {
     #[test]
     fn the_scale_stays_within_its_limits(
-        rule in any_rule(),
+        rule in counting_or_predicting(),
         seen in prop::collection::vec(any_seen(), 0..200),
     ) {
         for state in states(rule, &seen) {
@@ -84,7 +121,7 @@ proptest! {
     }
 
     #[test]
-    fn counters_add_up(rule in any_rule(), seen in prop::collection::vec(any_seen(), 0..200)) {
+    fn counters_add_up(rule in counting_or_predicting(), seen in prop::collection::vec(any_seen(), 0..200)) {
         let count = |which: fn(&Seen) -> bool| seen.iter().filter(|s| which(s)).count() as u64;
         let all = states(rule, &seen);
         let last = all.last().expect("the start");
@@ -112,7 +149,7 @@ proptest! {
 
     #[test]
     fn next_is_pure_and_resumes_from_any_state(
-        rule in any_rule(),
+        rule in counting_or_predicting(),
         seen in prop::collection::vec(any_seen(), 1..100),
         at in any::<prop::sample::Index>(),
     ) {
@@ -125,7 +162,7 @@ proptest! {
 
     #[test]
     fn divergence_stays_and_freezes_the_scale(
-        rule in any_rule(),
+        rule in counting_or_predicting(),
         seen in prop::collection::vec(any_seen(), 1..100),
     ) {
         for pair in states(rule, &seen).windows(2).filter(|pair| pair[0].diverged) {
@@ -147,6 +184,28 @@ proptest! {
             let skipped = step.report().steps[0].skipped;
             prop_assert_eq!(skipped, seen.skipped || halted, "{}", step.report());
             prop_assert_eq!(sgd.bits() == before, skipped);
+        }
+    }
+}
+
+proptest! {
+    #[test]
+    fn made_up_averages_neither_panic_nor_make_a_scale_that_is_no_number(
+        rule in nonsense(),
+        averages in (any::<[i64; 3]>(), any::<[u32; 2]>()),
+        seen in prop::collection::vec(any_seen(), 1..10),
+    ) {
+        let mut state = rule.start();
+        state.averages = Averages {
+            mean: averages.0[0],
+            slow_mean: averages.0[1],
+            square: averages.0[2],
+            taken: averages.1[0],
+            slow_taken: averages.1[1],
+        };
+        for seen in seen {
+            state = rule.next(state, seen);
+            prop_assert!(state.factor().is_normal() && state.inverse().is_normal(), "{state:?}");
         }
     }
 }

@@ -129,7 +129,7 @@ impl Step {
     }
 
     fn seen(&self) -> Seen {
-        Seen { overflow: !self.finite, skipped: !self.finite }
+        Seen { overflow: !self.finite, skipped: !self.finite, ..Seen::default() }
     }
 
     /// Whether jmp grew past our ceiling, or stayed below it as growing had made infinity: as its rule has it.

@@ -122,7 +122,7 @@ impl Subject for Toy {
     ) -> Result<ScaleState, Refusal> {
         let skipped = round.verdicts.contains(&true);
         let overflow = skipped || round.parts.contains(&true);
-        Ok(rule.next(scale, Seen { overflow, skipped }))
+        Ok(rule.next(scale, Seen { overflow, skipped, ..Seen::default() }))
     }
 
     fn train(

@@ -4,7 +4,7 @@ use crate::support::{Device, Found, Grads, Result, cuda, kind, set, vector};
 use binade_core::{DType, ErrorKind, Finding};
 use binade_cpu::Cpu;
 use binade_cuda::Cuda;
-use binade_grad_scaler::{GradScaler, Join, LossScale, ScaleState, ScaleStore};
+use binade_grad_scaler::{GradScaler, Join, LossScale, ScaleState, ScaleStore, Seen};
 use binade_master_weights::{MasterWeights, Plan, UpdateRule};
 
 crate::tests![
@@ -92,7 +92,7 @@ fn the_scale_moves_as_the_rule_says_through_a_thousand_updates() -> Result {
             let [part, verdict] = [random.u32(..4) == 0, random.u32(..8) == 0];
             let flag = |raised: bool| &flags[usize::from(raised)];
             cuda.update(&mut scale, &[flag(part)], &[flag(verdict)], &rule)?;
-            let seen = binade_grad_scaler::Seen { overflow: part || verdict, skipped: verdict };
+            let seen = Seen { overflow: part || verdict, skipped: verdict, magnitude: 1.0 };
             want = rule.next(want, seen);
             if number % 50 == 49 {
                 assert_eq!(cuda.read(&[], &scale)?.1, want, "update {number} of {rule:?}");

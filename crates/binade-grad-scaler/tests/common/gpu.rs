@@ -194,8 +194,10 @@ impl ScaleStore for Gpu {
     ) -> Result {
         let any = |found: &[&GpuFound]| found.iter().any(|f| f.flag.0.raised());
         let skipped = any(verdicts);
+        let magnitudes = parts.iter().chain(verdicts).map(|found| found.flag.0.magnitude);
+        let magnitude = magnitudes.fold(0.0, f32::max);
         let state = self.kernel(scale);
-        *state = rule.next(*state, Seen { overflow: skipped || any(parts), skipped });
+        *state = rule.next(*state, Seen { overflow: skipped || any(parts), skipped, magnitude });
         self.0.scales.lock().expect("no panic").insert(scale.address());
         Ok(())
     }

@@ -1,0 +1,100 @@
+//! One update of the scale: the function that every device repeats.
+
+use super::{LossScale, log_max};
+use crate::ScaleState;
+use crate::scale_state::MAX_EXPONENT;
+
+/// What an update has to go by.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Seen {
+    /// A gradient overflowed, whether or not its step was skipped for it.
+    pub overflow: bool,
+    /// At least one step was skipped.
+    pub skipped: bool,
+    /// The largest finite |scaled gradient|: what [`LogMax`](super::LogMax) learns from.
+    pub magnitude: f32,
+}
+
+impl LossScale {
+    /// The state after one update. Every device's `update` agrees with this, bit for bit.
+    pub fn next(&self, now: ScaleState, seen: Seen) -> ScaleState {
+        let counted = ScaleState {
+            before: now.exponent,
+            updates: now.updates + 1,
+            overflows: now.overflows + u64::from(seen.overflow),
+            skipped: now.skipped + u64::from(seen.skipped),
+            bad_steps: if seen.skipped { now.bad_steps.saturating_add(1) } else { 0 },
+            ..now
+        };
+        if now.diverged {
+            return counted;
+        }
+        let counted = ScaleState { since_move: now.since_move.saturating_add(1), ..counted };
+        let next =
+            if seen.overflow { self.after_overflow(counted) } else { self.after_good(counted) };
+        self.predicted(next, seen)
+    }
+
+    fn after_overflow(&self, now: ScaleState) -> ScaleState {
+        let tolerated = now.tolerated.saturating_add(1);
+        let now = ScaleState {
+            tolerated,
+            good_steps: 0,
+            diverged: now.bad_steps >= self.patience,
+            ..now
+        };
+        if !self.tolerance.is_spent(&now) {
+            return now;
+        }
+        let may_fall = self.backoff > 0 || self.log_max.is_some();
+        ScaleState {
+            exponent: self.within(i64::from(now.exponent) - i64::from(self.backoff), &now),
+            tolerated: self.tolerance.after_backoff(tolerated),
+            since_move: 0,
+            diverged: now.diverged || may_fall && now.exponent <= self.min,
+            ..now
+        }
+    }
+
+    fn after_good(&self, now: ScaleState) -> ScaleState {
+        let good_steps = now.good_steps.saturating_add(1);
+        let now = ScaleState {
+            good_steps,
+            tolerated: self.tolerance.after_good_step(now.tolerated),
+            ..now
+        };
+        if self.growth <= 0 || good_steps < self.growth_interval {
+            return now;
+        }
+        ScaleState {
+            exponent: self.within(i64::from(now.exponent) + i64::from(self.growth), &now),
+            good_steps: 0,
+            tolerated: self.tolerance.after_growth(now.tolerated),
+            since_move: 0,
+            ..now
+        }
+    }
+
+    /// What [`LogMax`](super::LogMax) makes of it, where the rule has one: its scale in place of the one counted to.
+    fn predicted(&self, now: ScaleState, seen: Seen) -> ScaleState {
+        let Some(rule) = &self.log_max else { return now };
+        let sample = if seen.overflow {
+            Some(rule.of_overflow())
+        } else {
+            // As the loss's own gradient: in units of the scale that it was made with.
+            let scale = i64::from(now.before) * log_max::ONE + log_max::log2(now.significand);
+            (seen.magnitude > 0.0).then(|| log_max::log2(seen.magnitude) - scale)
+        };
+        let averages = sample.map_or(now.averages, |log| rule.learn(now.averages, log));
+        let exponent =
+            rule.exponent(&averages).map_or(now.before, |exponent| self.within(exponent, &now));
+        ScaleState { exponent, averages, ..now }
+    }
+
+    /// Not `clamp`, which panics on limits in the wrong order, and the fields are public.
+    pub(super) fn within(&self, exponent: i64, now: &ScaleState) -> i32 {
+        let exponent = exponent.min(self.max.into()).max(self.min.into());
+        let exponent = exponent.clamp((-MAX_EXPONENT).into(), now.highest().into());
+        i32::try_from(exponent).unwrap_or_default()
+    }
+}

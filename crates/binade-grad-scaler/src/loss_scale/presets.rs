@@ -1,0 +1,97 @@
+//! Rules by the name of the library whose numbers they are.
+//!
+//! Each moves the scale where the library's own rule does. What they leave out is in `docs/differences.md`: scales are
+//! powers of two between 2^-126 and 2^126, and a run at the floor, or `patience` skips in a row, has diverged.
+
+use super::{LogMax, LossScale, LossScaleError, Tolerance};
+use crate::scale_state::MAX_EXPONENT;
+
+/// Every preset by name.
+const NAMED: [(&str, LossScale); 10] = [
+    ("dynamic", LossScale::dynamic()),
+    ("torch", LossScale::torch()),
+    ("apex", LossScale::apex()),
+    ("apex-hysteresis", LossScale::apex_hysteresis(2)),
+    ("deepspeed", LossScale::deepspeed()),
+    ("keras", LossScale::keras()),
+    ("jmp", LossScale::jmp()),
+    ("paddle", LossScale::paddle()),
+    ("fairseq", LossScale::fairseq()),
+    ("log-max", LossScale::open_seq2seq_log_max()),
+];
+
+impl LossScale {
+    /// Every preset and its name.
+    pub fn presets() -> impl Iterator<Item = (&'static str, Self)> {
+        NAMED.into_iter()
+    }
+
+    /// The preset of this name.
+    ///
+    /// # Errors
+    ///
+    /// [`LossScaleError::Preset`], which lists the names, where there is none.
+    pub fn preset(name: &str) -> Result<Self, LossScaleError> {
+        let found = NAMED.into_iter().find(|(known, _)| *known == name);
+        found.map(|(_, rule)| rule).ok_or_else(|| LossScaleError::Preset {
+            name: name.to_owned(),
+            known: NAMED.map(|(known, _)| known).join(", "),
+        })
+    }
+
+    /// `torch.amp.GradScaler` (2.15): from 2^16, twofold up after 2000 good steps, twofold down at each overflow, and no
+    /// limits but those of exact scales.
+    ///
+    /// For its behaviour to the bit, zero and infinite scales included, see [`protocol`](crate::protocol).
+    pub const fn torch() -> Self {
+        Self { min: -MAX_EXPONENT, max: MAX_EXPONENT, ..Self::dynamic() }
+    }
+
+    /// Apex's `LossScaler` (`apex/amp/scaler.py`): torch's numbers with a ceiling of 2^24, which is the default of
+    /// `max_loss_scale`, and without a floor.
+    pub const fn apex() -> Self {
+        Self { max: 24, ..Self::torch() }
+    }
+
+    /// The rule of Apex's `update_scale_hysteresis` kernel around torch's numbers: a good step makes it tolerant again.
+    pub const fn apex_hysteresis(overflows: u32) -> Self {
+        Self::torch().with_tolerance(Tolerance::UntilGoodStep { overflows })
+    }
+
+    /// `DeepSpeed`'s defaults in a configuration file (`runtime/constants.py`): from 2^16, twofold up after 1000 good
+    /// steps, a hysteresis of 2 that growth refills, and 1 as the floor, where an overflow is an error.
+    pub const fn deepspeed() -> Self {
+        Self { min: 0, growth_interval: 1000, ..Self::torch() }
+            .with_tolerance(Tolerance::UntilGrowth { overflows: 2 })
+    }
+
+    /// `LossScaleOptimizer` of Keras 3: from 2^15, 2000 good steps, no limits.
+    pub const fn keras() -> Self {
+        Self { init: 15, ..Self::torch() }
+    }
+
+    /// jmp's `DynamicLossScale` from 2^15, the highest power of two that its f16 scale can hold: 2000 good steps, a floor
+    /// of 1.
+    pub const fn jmp() -> Self {
+        Self { init: 15, min: 0, ..Self::torch() }
+    }
+
+    /// Paddle's `GradScaler`: torch's numbers, and each overflow backs off (`decr_every_n_nan_or_inf` is 1). Another
+    /// number is [`Tolerance::InARow`].
+    pub const fn paddle() -> Self {
+        Self::torch().with_tolerance(Tolerance::InARow { overflows: 1 })
+    }
+
+    /// fairseq's `DynamicLossScaler`: from 2^15, 2000 good steps, no tolerance, and an error once the scale would fall to
+    /// 1e-4 or below: its lowest power of two is 2^-13.
+    pub const fn fairseq() -> Self {
+        Self { init: 15, min: -13, ..Self::torch() }
+            .with_tolerance(Tolerance::Share { of_65536: 0 })
+    }
+
+    /// `OpenSeq2Seq`'s `LogMaxScaler`: from 1, within [1, 2^24], by what [`LogMax`] predicts.
+    pub const fn open_seq2seq_log_max() -> Self {
+        let log_max = Some(LogMax::open_seq2seq());
+        Self { init: 0, growth: 0, backoff: 0, log_max, ..Self::dynamic() }
+    }
+}

@@ -1,0 +1,96 @@
+//! Which overflows back the scale off: all of them, or those that a rule no longer tolerates.
+
+use super::LossScaleError;
+use crate::ScaleState;
+
+/// Which overflows back the scale off. A tolerated one skips its step all the same.
+///
+/// `overflows` of 0 is as 1: every overflow backs off.
+#[non_exhaustive]
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub enum Tolerance {
+    /// Each backs off: torch, Keras, jmp, Apex's `LossScaler`.
+    #[default]
+    None,
+    /// From the `overflows`-th since the last good step on, each backs off: the hysteresis of Apex's
+    /// `update_scale_hysteresis` kernel, and of DeepSpeed with `consecutive_hysteresis`.
+    UntilGoodStep {
+        /// Overflows until the scale moves.
+        overflows: u32,
+    },
+    /// From the `overflows`-th since the scale last grew on, each backs off: DeepSpeed's `hysteresis`.
+    UntilGrowth {
+        /// Overflows until the scale moves.
+        overflows: u32,
+    },
+    /// Each `overflows`-th in a row backs off: Paddle's `decr_every_n_nan_or_inf`.
+    InARow {
+        /// Overflows until the scale moves.
+        overflows: u32,
+    },
+    /// Backs off where overflows since the last step down are at least this share of the updates since the scale last
+    /// moved: fairseq's `tolerance`, which a growth restarts the updates of and not the overflows.
+    Share {
+        /// The share in 65536ths, so that a kernel compares the same integers.
+        of_65536: u32,
+    },
+}
+
+impl Tolerance {
+    /// [`Share`](Self::Share), to the nearest 65536th.
+    ///
+    /// # Errors
+    ///
+    /// [`LossScaleError::Share`] for what is not within `0..=1`.
+    pub fn share(share: f64) -> Result<Self, LossScaleError> {
+        if !(0.0..=1.0).contains(&share) {
+            return Err(LossScaleError::Share(share));
+        }
+        #[expect(
+            clippy::cast_possible_truncation,
+            clippy::cast_sign_loss,
+            reason = "within 0..=65536"
+        )]
+        let of_65536 = (share * 65536.0).round() as u32;
+        Ok(Self::Share { of_65536 })
+    }
+
+    /// Whether the overflow that `now` has counted last is one too many.
+    pub(super) fn is_spent(self, now: &ScaleState) -> bool {
+        match self {
+            Self::None => true,
+            Self::UntilGoodStep { overflows }
+            | Self::UntilGrowth { overflows }
+            | Self::InARow { overflows } => now.tolerated >= overflows,
+            Self::Share { of_65536 } => {
+                u64::from(now.tolerated) << 16 >= u64::from(of_65536) * u64::from(now.since_move)
+            }
+        }
+    }
+
+    /// Overflows still counted once the scale has backed off.
+    pub(super) fn after_backoff(self, counted: u32) -> u32 {
+        match self {
+            // Spent until it is refilled.
+            Self::UntilGoodStep { .. } | Self::UntilGrowth { .. } => counted,
+            Self::None | Self::InARow { .. } | Self::Share { .. } => 0,
+        }
+    }
+
+    /// Overflows still counted after a good step.
+    pub(super) fn after_good_step(self, counted: u32) -> u32 {
+        match self {
+            Self::UntilGrowth { .. } | Self::Share { .. } => counted,
+            Self::None | Self::UntilGoodStep { .. } | Self::InARow { .. } => 0,
+        }
+    }
+
+    /// Overflows still counted once a growth was due, whether or not the scale was at its ceiling.
+    pub(super) fn after_growth(self, counted: u32) -> u32 {
+        match self {
+            Self::Share { .. } => counted,
+            _ => 0,
+        }
+    }
+}
