@@ -72,21 +72,30 @@ impl<D: GradOps> Accumulation<D> {
             }
         };
         let sum = shared.device.accumulate(so_far, grads, &found)?;
-        self.note(&name, found, parts);
+        self.note(
+            &name,
+            Part { name: String::new(), found, of: Some(shared.id), skips: true },
+            parts,
+        );
         self.sum = Some(UnscaledGrads::new(sum, verdict, shared));
         Ok(())
     }
 
     /// Remembers what the next micro-batch found; a window's parts each.
-    fn note(&mut self, name: &str, found: D::Found, parts: Vec<Part<D>>) {
+    fn note(&mut self, name: &str, whole: Part<D>, parts: Vec<Part<D>>) {
         let named = if name.is_empty() { String::new() } else { format!(" ({name})") };
         let place = format!("micro-batch {}{named}", self.len);
         self.len += 1;
+        let skips = self.bad == BadMicroBatch::SkipWindow;
         if parts.is_empty() {
-            self.parts.push(Part { name: place, found });
+            self.parts.push(Part { name: place, skips, ..whole });
             return;
         }
-        let within = |part: Part<D>| Part { name: format!("{place}, {}", part.name), ..part };
+        let within = |part: Part<D>| Part {
+            name: format!("{place}, {}", part.name),
+            skips: skips && part.skips,
+            ..part
+        };
         self.parts.extend(parts.into_iter().map(within));
     }
 
@@ -100,7 +109,7 @@ impl<D: GradOps> Accumulation<D> {
         let Split { mut grads, mut verdict, shared, .. } = sum.split();
         let found = shared.inspect(&mut grads, &shared.one)?;
         shared.device.merge(&mut verdict, &found, Join::Any)?;
-        self.parts.push(Part { name: SUM.into(), found });
+        self.parts.push(Part { name: SUM.into(), found, of: None, skips: true });
         Ok(Some(UnscaledGrads::new(grads, verdict, shared).joined(self.parts)))
     }
 }

@@ -4,6 +4,7 @@
 mod accumulation;
 mod debug;
 mod device;
+mod each;
 mod host;
 mod loss_scale;
 mod native;

@@ -9,13 +9,13 @@ use std::sync::Arc;
 /// What became of an iteration; still on the device.
 #[must_use = "a skipped step is silent until resolved; `leave_unread` says that this is meant"]
 pub struct StepOutcome<D: GradScaler> {
-    step: PendingStep<D>,
+    step: Arc<PendingStep<D>>,
     scale: D::Scale,
     shared: Arc<Shared<D>>,
 }
 
 impl<D: GradScaler> StepOutcome<D> {
-    pub(crate) fn new(step: PendingStep<D>, scale: D::Scale, shared: Arc<Shared<D>>) -> Self {
+    pub(crate) fn new(step: Arc<PendingStep<D>>, scale: D::Scale, shared: Arc<Shared<D>>) -> Self {
         Self { step, scale, shared }
     }
 

@@ -1,6 +1,6 @@
 //! Optimizer steps whose scale update is due.
 
-use crate::ScaleStore;
+use crate::{ScaleStore, shared::ScalerId};
 
 /// The part that is a window's sum.
 pub(crate) const SUM: &str = "sum";
@@ -9,11 +9,17 @@ pub(crate) const SUM: &str = "sum";
 pub(crate) struct Part<D: ScaleStore> {
     pub(crate) name: String,
     pub(crate) found: D::Found,
+    /// Whose scale the gradients were made with; `None` for a sum, which is everyone's.
+    pub(crate) of: Option<ScalerId>,
+    /// Whether its overflow skips the step, rather than leaving itself out.
+    pub(crate) skips: bool,
 }
 
 /// One optimizer step: what it was made of, and what it depended on.
 pub(crate) struct StepRecord<D: ScaleStore> {
     pub(crate) name: String,
+    /// The scaler that the gradients, or the last of them, came from.
+    pub(crate) of: ScalerId,
     /// Empty where the verdict is what the one pass found.
     pub(crate) parts: Vec<Part<D>>,
     pub(crate) verdict: D::Found,

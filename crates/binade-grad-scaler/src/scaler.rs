@@ -15,13 +15,14 @@ use std::sync::Arc;
 /// * `scale`, `unscale`, clipping, `step` and `update` never wait for the device; `state` and
 ///   [`StepOutcome::resolve`] do, once each.
 /// * Several losses and optimizers share one update: each step skips alone unless
-///   [`skip_together`](UnscaledGrads::skip_together), and one overflow anywhere backs the shared scale off once.
+///   [`skip_together`](UnscaledGrads::skip_together), and one overflow anywhere backs the shared scale off once. Losses
+///   of different sizes may have a scaler each: see [`update_each`](Self::update_each).
 ///
 /// Orders that do not compile are listed in [`order`](crate::order), each beside the right one.
 pub struct Scaler<D: GradScaler> {
-    shared: Arc<Shared<D>>,
-    scale: D::Scale,
-    rule: LossScale,
+    pub(crate) shared: Arc<Shared<D>>,
+    pub(crate) scale: D::Scale,
+    pub(crate) rule: LossScale,
 }
 
 impl<D: GradScaler> Scaler<D> {
@@ -53,7 +54,7 @@ impl<D: GradScaler> Scaler<D> {
     fn start(device: D, rule: LossScale, reduce: Option<Box<Reduce<D>>>) -> Result<Self, D::Error> {
         let scale = device.upload_state(rule.start())?;
         let one = device.upload_state(ScaleState::power_of_two(0))?;
-        Ok(Self { shared: Arc::new(Shared { device, one, reduce }), scale, rule })
+        Ok(Self { shared: Arc::new(Shared::new(device, one, reduce)), scale, rule })
     }
 
     /// Multiplies a loss by the scale, in `f32`.
@@ -90,7 +91,12 @@ impl<D: GradScaler> Scaler<D> {
     /// When the device fails.
     pub fn update(&mut self, step: PendingStep<D>) -> Result<StepOutcome<D>, D::Error> {
         self.shared.device.update(&mut self.scale, &step.parts(), &step.verdicts(), &self.rule)?;
-        Ok(StepOutcome::new(step, self.scale.clone(), self.shared.clone()))
+        Ok(self.outcome(Arc::new(step)))
+    }
+
+    /// What became of a step, with the scale as it is now.
+    pub(crate) fn outcome(&self, step: Arc<PendingStep<D>>) -> StepOutcome<D> {
+        StepOutcome::new(step, self.scale.clone(), self.shared.clone())
     }
 
     /// The scale and its counters, for a log or a checkpoint. Waits for the device.

@@ -2,11 +2,17 @@
 
 use crate::{GradScaler, ScaleStore};
 use binade_core::Handle;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 pub(crate) type Reduce<D> =
     dyn Fn(&mut <D as ScaleStore>::Found) -> Result<(), <D as Handle>::Error> + Send + Sync;
 
+/// Tells scalers apart.
+pub(crate) type ScalerId = u64;
+
 pub(crate) struct Shared<D: GradScaler> {
+    /// Of the scaler that all of this has come from.
+    pub(crate) id: ScalerId,
     pub(crate) device: D,
     /// A scale of 1, for gradients that no loss scaled.
     pub(crate) one: D::Scale,
@@ -14,6 +20,11 @@ pub(crate) struct Shared<D: GradScaler> {
 }
 
 impl<D: GradScaler> Shared<D> {
+    pub(crate) fn new(device: D, one: D::Scale, reduce: Option<Box<Reduce<D>>>) -> Self {
+        static NEXT: AtomicU64 = AtomicU64::new(0);
+        Self { id: NEXT.fetch_add(1, Ordering::Relaxed), device, one, reduce }
+    }
+
     /// One pass over `grads`, and what all ranks together found in it.
     pub(crate) fn inspect(
         &self,

@@ -34,7 +34,8 @@ impl<D: GradScaler> UnscaledGrads<D> {
     /// Sets aside what the pass found before the verdict becomes more than that.
     fn keep_part(&mut self) {
         if self.parts.is_empty() {
-            self.parts.push(Part { name: String::new(), found: self.verdict.clone() });
+            let (found, of) = (self.verdict.clone(), Some(self.shared.id));
+            self.parts.push(Part { name: String::new(), found, of, skips: true });
         }
     }
 }

@@ -68,6 +68,7 @@ impl<D: GradScaler> UnscaledGrads<D> {
         optimizer.step(self.grads, &self.verdict)?;
         Ok(PendingStep::new(StepRecord {
             name: self.name,
+            of: self.shared.id,
             parts: self.parts,
             verdict: self.verdict,
             measured: self.measured,

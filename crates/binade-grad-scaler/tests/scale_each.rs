@@ -1,0 +1,129 @@
+//! A scale for each loss: whose gradients overflow, whose scale backs off.
+mod common;
+
+use binade_grad_scaler::{BadMicroBatch, LossScale, ScaleState, Scaler, Step, UnscaledGrads};
+use common::sgd::Sgd;
+use common::{HostScaler, Result, Set, scaler, unscaled};
+
+fn two_scalers() -> [HostScaler; 2] {
+    let rule = LossScale::dynamic().with_growth_interval(2).expect("above 0");
+    [scaler(rule), scaler(rule)]
+}
+
+/// Both losses' gradients in one window, one step, each scale moved.
+fn iterate(
+    scalers: &mut [HostScaler; 2],
+    sgd: &mut Sgd,
+    sets: [Set<'_>; 2],
+    bad: BadMicroBatch,
+) -> Result<[Step; 2]> {
+    let [first, second] = scalers;
+    let mut window = first.accumulate(bad);
+    window.add(unscaled(first, sets[0])?.named("first"))?;
+    window.add(unscaled(second, sets[1])?.named("second"))?;
+    let step = window.finish()?.expect("two").step(sgd)?;
+    let [a, b] = Scaler::update_each([first, second], step)?;
+    Ok([a.resolve()?, b.resolve()?])
+}
+
+fn exponents(steps: &[Step; 2]) -> [i32; 2] {
+    [0, 1].map(|loss| steps[loss].report().scale.exponent)
+}
+
+const GOOD: Set<'_> = &[("w", &[1.0])];
+const BAD: Set<'_> = &[("w", &[f32::INFINITY])];
+
+#[test]
+fn an_overflow_in_one_loss_skips_the_step_and_backs_off_its_own_scale_alone() -> Result {
+    let (mut scalers, mut sgd) = (two_scalers(), Sgd::new(&[("w", &[8.0])]));
+    let steps = iterate(&mut scalers, &mut sgd, [GOOD, BAD], BadMicroBatch::SkipWindow)?;
+    assert_eq!((exponents(&steps), sgd.steps), ([16, 15], 0));
+    let counted = |step: &Step| {
+        let ScaleState { good_steps, overflows, skipped, .. } = step.report().scale;
+        (good_steps, overflows, skipped)
+    };
+    assert_eq!(steps.each_ref().map(counted), [(1, 0, 0), (0, 1, 1)]);
+    for step in &steps {
+        assert!(matches!(step, Step::Skipped(_)), "{}", step.report());
+        let part = &step.report().steps[0].parts[1];
+        assert!(part.name.contains("second") && part.finding.is_raised(), "{}", part.name);
+    }
+    Ok(())
+}
+
+#[test]
+fn scales_grow_apart_and_the_sum_stays_exact() -> Result {
+    let (mut scalers, mut sgd) = (two_scalers(), Sgd::new(&[("w", &[8.0])]));
+    let (mut together, mut control) = (scaler(LossScale::dynamic()), Sgd::new(&[("w", &[8.0])]));
+    for set in [BAD, GOOD, GOOD, GOOD, GOOD] {
+        iterate(&mut scalers, &mut sgd, [GOOD, set], BadMicroBatch::SkipWindow)?;
+        let mut window = together.accumulate(BadMicroBatch::SkipWindow);
+        window.add(unscaled(&together, GOOD)?)?;
+        window.add(unscaled(&together, set)?)?;
+        let step = window.finish()?.expect("two").step(&mut control)?;
+        together.update(step)?.leave_unread();
+    }
+    let [first, second] = scalers;
+    assert_eq!((first.state()?.exponent, second.state()?.exponent), (18, 17));
+    assert_eq!((sgd.bits(), sgd.steps), (control.bits(), 4));
+    Ok(())
+}
+
+#[test]
+fn a_dropped_micro_batch_backs_off_its_own_scale_and_the_step_is_taken() -> Result {
+    let (mut scalers, mut sgd) = (two_scalers(), Sgd::new(&[("w", &[8.0])]));
+    let steps = iterate(&mut scalers, &mut sgd, [GOOD, BAD], BadMicroBatch::Drop)?;
+    assert_eq!((exponents(&steps), sgd.steps), ([16, 15], 1));
+    assert_eq!(steps.each_ref().map(|step| step.report().scale.skipped), [0, 0]);
+    Ok(())
+}
+
+#[test]
+fn a_sum_that_overflows_backs_off_every_scale() -> Result {
+    const HUGE: Set<'_> = &[("w", &[3.0e38])];
+    let rule = LossScale::dynamic().with_init_scale(1.0).expect("a power of two");
+    let rule = rule.with_limits(-4, 24).expect("in order");
+    let (mut scalers, mut sgd) = ([scaler(rule), scaler(rule)], Sgd::new(&[("w", &[8.0])]));
+    let steps = iterate(&mut scalers, &mut sgd, [HUGE, HUGE], BadMicroBatch::SkipWindow)?;
+    assert_eq!((exponents(&steps), sgd.steps), ([-1, -1], 0));
+    Ok(())
+}
+
+#[test]
+fn two_optimizers_of_two_losses_skip_alone_or_together_and_scales_move_by_their_own() -> Result {
+    for together in [false, true] {
+        let [mut first, mut second] = two_scalers();
+        let mut sgds = [Sgd::new(&[("w", &[8.0])]), Sgd::new(&[("w", &[8.0])])];
+        let (a, b) = (unscaled(&first, GOOD)?, unscaled(&second, BAD)?);
+        let [sgd_a, sgd_b] = &mut sgds;
+        let step = if together {
+            let [a, b] = UnscaledGrads::skip_together([a, b])?;
+            a.step(sgd_a)?.and(b.step(sgd_b)?)
+        } else {
+            a.step(sgd_a)?.and(b.step(sgd_b)?)
+        };
+        let [a, b] = Scaler::update_each([&mut first, &mut second], step)?;
+        assert_eq!(exponents(&[a.resolve()?, b.resolve()?]), [16, 15]);
+        assert_eq!(sgds.map(|sgd| sgd.steps), [u32::from(!together), 0]);
+    }
+    Ok(())
+}
+
+#[test]
+fn a_norm_that_overflows_alone_moves_no_scale_of_a_joint_step() -> Result {
+    const HUGE: Set<'_> = &[("v", &[3.0e38]), ("w", &[3.0e38])];
+    let rule = LossScale::dynamic().with_init_scale(1.0).expect("a power of two");
+    let [mut first, mut second] = [scaler(rule), scaler(rule)];
+    let mut sgd = Sgd::new(&[("v", &[8.0]), ("w", &[8.0])]);
+    let mut window = first.accumulate(BadMicroBatch::SkipWindow);
+    window.add(unscaled(&first, HUGE)?)?;
+    window.add(unscaled(&second, &[("v", &[0.0]), ("w", &[0.0])])?)?;
+    let step = window.finish()?.expect("two").clip_norm(1.0)?.step(&mut sgd)?;
+    let outcomes = Scaler::update_each([&mut first, &mut second], step)?;
+    for outcome in outcomes {
+        let step = outcome.resolve()?;
+        assert!(matches!(step, Step::Skipped(_)));
+        assert_eq!((step.report().scale.exponent, step.report().scale.overflows), (0, 0));
+    }
+    Ok(())
+}
