@@ -1,5 +1,6 @@
 //! `cargo xtask ci`: the stages in order, what each did, and how long it took.
 
+mod fuzz;
 mod outcome;
 mod required;
 mod slow;

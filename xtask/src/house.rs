@@ -29,10 +29,13 @@ pub(crate) const SIDEWAYS: [(&str, &str); 2] = [
 ];
 
 /// Packages that are no members of the workspace, and why.
-pub(crate) const OUTSIDE: [(&str, &str); 1] = [(
-    "tests/features",
-    "a member's features are united into everyone's build; the stage `features` checks it",
-)];
+pub(crate) const OUTSIDE: [(&str, &str); 2] = [
+    (
+        "tests/features",
+        "a member's features are united into everyone's build; the stage `features` checks it",
+    ),
+    ("tests/fuzz", "nightly builds it with a sanitizer in everything; the stage `fuzz` runs it"),
+];
 
 /// What floors 0 and 1 may import from outside, so that one of them can be taken alone.
 pub(crate) const SMALL_IMPORTS: [&str; 4] = ["half", "serde", "thiserror", "toml"];

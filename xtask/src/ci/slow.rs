@@ -2,14 +2,19 @@
 
 use crate::{
     Result,
-    ci::{outcome::Outcome, stages::Stage, tally},
+    ci::{fuzz, outcome::Outcome, stages::Stage, tally},
     shell::Cargo,
 };
 
 pub(crate) fn stages() -> Vec<Stage> {
     vec![
         Stage { name: "sweeps", what: "casts over every f32, in release", run: sweeps },
-        Stage { name: "fuzz", what: "random cases, hundreds of times as many", run: fuzz },
+        Stage {
+            name: "properties",
+            what: "random cases, hundreds of times as many",
+            run: properties,
+        },
+        Stage { name: "fuzz", what: "random bytes, a minute for each reader", run: fuzz::run },
         Stage {
             name: "sanitizer",
             what: "the CPU backend under the address sanitizer",
@@ -25,16 +30,16 @@ fn sweeps() -> Result<Outcome> {
 }
 
 /// Whatever proptest draws: calls in any order, rules, gradients, globs, roundings. 256 cases are its default.
-fn fuzz() -> Result<Outcome> {
+fn properties() -> Result<Outcome> {
     let call = Cargo::line("test --release --all-features --lib --tests");
-    let packages = FUZZED.iter().flat_map(|name| ["--package", name]);
+    let packages = PROPERTIES.iter().flat_map(|name| ["--package", name]);
     // A property may refuse what it is not about: the default of 1024 refusals is meant for 256 cases.
     let call = call.var("PROPTEST_CASES", "100000").var("PROPTEST_MAX_GLOBAL_REJECTS", "1000000");
     tally::run(&call.args(packages))
 }
 
 /// The crates with properties.
-const FUZZED: [&str; 4] =
+const PROPERTIES: [&str; 4] =
     ["binade-cast-policy", "binade-core", "binade-grad-scaler", "binade-master-weights"];
 
 /// Over the CPU backend, whose loops may hold `unsafe`. The target is named, so that build scripts are built without the sanitizer.

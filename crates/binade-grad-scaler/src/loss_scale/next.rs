@@ -20,9 +20,9 @@ impl LossScale {
     pub fn next(&self, now: ScaleState, seen: Seen) -> ScaleState {
         let counted = ScaleState {
             before: now.exponent,
-            updates: now.updates + 1,
-            overflows: now.overflows + u64::from(seen.overflow),
-            skipped: now.skipped + u64::from(seen.skipped),
+            updates: now.updates.wrapping_add(1),
+            overflows: now.overflows.wrapping_add(seen.overflow.into()),
+            skipped: now.skipped.wrapping_add(seen.skipped.into()),
             bad_steps: if seen.skipped { now.bad_steps.saturating_add(1) } else { 0 },
             ..now
         };
