@@ -3,6 +3,7 @@
 
 mod accumulation;
 mod debug;
+mod delayed;
 mod device;
 mod host;
 mod loss_scale;
@@ -18,11 +19,13 @@ mod scale_state;
 mod scaled;
 mod scaler;
 mod shared;
+mod sparse;
 mod store;
 mod together;
 mod unscaled;
 
 pub use accumulation::{Accumulation, BadMicroBatch};
+pub use delayed::{DelayedUnscale, ScaledSum};
 pub use device::GradScaler;
 pub use host::{HostScale, join_findings, seen};
 pub use loss_scale::{LossScale, LossScaleError, Seen};
@@ -33,6 +36,7 @@ pub use report::{PartReport, Step, StepReport, StepSummary};
 pub use scale_state::{MAX_EXPONENT, ScaleState};
 pub use scaled::{ScaledGrads, ScaledLoss, ScaledTensor};
 pub use scaler::Scaler;
+pub use sparse::{SparseError, SparseGrad};
 pub use store::{Join, ScaleStore};
 pub use together::TogetherGrads;
 pub use unscaled::UnscaledGrads;

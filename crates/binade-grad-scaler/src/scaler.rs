@@ -19,8 +19,8 @@ use std::sync::Arc;
 ///
 /// Orders that do not compile are listed in [`order`](crate::order), each beside the right one.
 pub struct Scaler<D: GradScaler> {
-    shared: Arc<Shared<D>>,
-    scale: D::Scale,
+    pub(crate) shared: Arc<Shared<D>>,
+    pub(crate) scale: D::Scale,
     rule: LossScale,
 }
 
