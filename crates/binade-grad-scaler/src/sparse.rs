@@ -60,7 +60,9 @@ pub enum SparseError {
         given: usize,
     },
     /// Lists of indices of different lengths.
-    #[error("dimension {dimension} has {given} indices, and dimension 0 has {entries}: each entry has one in every one")]
+    #[error(
+        "dimension {dimension} has {given} indices, and dimension 0 has {entries}: each entry has one in every one"
+    )]
     Entries {
         /// Which list.
         dimension: usize,
@@ -80,7 +82,9 @@ pub enum SparseError {
         size: usize,
     },
     /// Values that cannot be divided among the entries.
-    #[error("{values} values for {entries} entries of {width} each: give every entry the elements of one row")]
+    #[error(
+        "{values} values for {entries} entries of {width} each: give every entry the elements of one row"
+    )]
     Values {
         /// How many were given.
         values: usize,
@@ -90,7 +94,9 @@ pub enum SparseError {
         width: usize,
     },
     /// More elements than can be counted.
-    #[error("a gradient of shape {shape:?} with {width} elements a row has more than can be counted: check the shape")]
+    #[error(
+        "a gradient of shape {shape:?} with {width} elements a row has more than can be counted: check the shape"
+    )]
     TooLarge {
         /// The sparse dimensions.
         shape: Vec<usize>,
@@ -161,6 +167,7 @@ impl<E: Element> SparseGrad<E> {
 
     /// The same, with each sum rounded once to the values' own type, as torch coalesces: in f16 duplicates that add up to
     /// more than it holds become an infinity, which the check then finds.
+    #[must_use]
     pub fn coalesced_in_own_type(&self) -> Self {
         let SparseGrad { rows, width, at, values } = self.coalesced();
         let values = values.into_iter().map(E::from_f32).collect();
