@@ -1,13 +1,13 @@
 //! What a run's outcomes add up to, by optimizer and by parameter.
 
-use crate::{Step, StepReport, StepSummary};
+use crate::{ScaleState, Step, StepReport, StepSummary};
 use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
 
 /// What a run's outcomes add up to: fed with every [`Step`] in order, on the host.
 ///
-/// [`ScaleState`](crate::ScaleState) counts on the device and of all optimizers together: updates, overflows, skips, skips
+/// [`ScaleState`] counts on the device and of all optimizers together: updates, overflows, skips, skips
 /// in a row. This has what it has not: each optimizer by name, parameters, and the range of the scale.
 #[derive(Clone, Debug, Default, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
@@ -116,16 +116,16 @@ impl fmt::Display for History {
     }
 }
 
-/// A scale in figures where that is short, as torch prints it.
+/// A scale as torch prints it where that is short, else as a power of two if it is one.
 struct Short(f32);
 
 impl fmt::Display for Short {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self(scale) = *self;
-        if (0.125..=16_777_216.0).contains(&scale) {
-            write!(f, "{scale}")
-        } else {
-            write!(f, "{scale:e}")
+        match ScaleState::import(scale) {
+            _ if (0.125..=16_777_216.0).contains(&scale) => write!(f, "{scale}"),
+            Some(state) if state.is_exact() => write!(f, "2^{}", state.exponent),
+            _ => write!(f, "{scale:e}"),
         }
     }
 }
