@@ -186,8 +186,9 @@ impl<E: Element> SparseGrad<E> {
     }
 
     /// Coalesces, looks at every value as it is and once divided by `scale`, and divides, in `f32`: what
-    /// [`GradScaler::unscale`](crate::GradScaler::unscale) does, for a gradient that stays sparse. An overflow's index is
-    /// counted as the dense tensor stores it.
+    /// [`GradScaler::unscale`](crate::GradScaler::unscale) does, for devices of one's own whose sets keep a gradient sparse;
+    /// [`join_findings`](crate::join_findings) joins it to the rest. An overflow's index is counted as the dense tensor
+    /// stores it.
     pub fn unscaled(&self, name: &Arc<str>, scale: &ScaleState) -> (SparseGrad<f32>, Finding) {
         let mut found = Finding { halted: scale.diverged, ..Finding::default() };
         let (mut grad, inverse) = (self.coalesced(), scale.inverse());
