@@ -59,7 +59,8 @@ impl<D: GradScaler> DelayedUnscale<D> {
     ///
     /// # Errors
     ///
-    /// When the device fails, and those of `run`.
+    /// When the device fails, and those of `run`: whether a part of its gradients is in the buffers by then is the
+    /// framework's to say.
     pub fn backward<F>(&mut self, loss: &D::Tensor, run: F) -> Result<(), D::Error>
     where
         F: FnOnce(&D::Tensor) -> Result<(), D::Error>,
@@ -129,8 +130,8 @@ impl<D: GradOps> ScaledSum<D> {
     ///
     /// # Errors
     ///
-    /// Those of `run`, after which the window can go on. When the device fails, or the set differs from the earlier ones:
-    /// the sum may be lost then, so that the window is to be dropped.
+    /// Those of `run`, after which the window can go on. When the device fails, or the set differs from the earlier ones: the
+    /// sum is lost then, and the window ends as `None`, whatever else is added.
     pub fn backward<F>(&mut self, loss: &D::Tensor, run: F) -> Result<(), D::Error>
     where
         F: FnOnce(&D::Tensor) -> Result<D::Grads, D::Error>,
@@ -138,7 +139,11 @@ impl<D: GradOps> ScaledSum<D> {
         let shared = &self.held.shared;
         let mut grads = run(&self.held.times(loss)?)?;
         let found = shared.inspect(&mut grads, &shared.one)?;
-        let (so_far, verdict) = match self.sum.take() {
+        let so_far = self.sum.take();
+        let gone = so_far.is_none() && !self.parts.is_empty();
+        self.parts.push(Part { name: format!("pass {}", self.parts.len()), found: found.clone() });
+        let (so_far, verdict) = match so_far {
+            _ if gone => return Ok(()),
             None => (None, found.clone()),
             Some((sum, mut verdict)) => {
                 shared.device.merge(&mut verdict, &found, Join::Any)?;
@@ -146,11 +151,11 @@ impl<D: GradOps> ScaledSum<D> {
             }
         };
         self.sum = Some((shared.device.accumulate(so_far, grads, &found)?, verdict));
-        self.parts.push(Part { name: format!("pass {}", self.parts.len()), found });
         Ok(())
     }
 
-    /// Closes the window and divides the sum by the scale, looking at it before and after; `None` if nothing was added.
+    /// Closes the window and divides the sum by the scale, looking at it before and after; `None` if nothing was added, or
+    /// the sum was lost to an error.
     ///
     /// # Errors
     ///

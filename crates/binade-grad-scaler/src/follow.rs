@@ -16,6 +16,8 @@ use binade_core::{Error, ErrorKind};
 /// * What a window left out is compared and not forced: a micro-batch that overflows in one run alone is a parting.
 /// * After the last recorded update the run goes on by its own rule, from the state that the recording ends in.
 ///
+/// It costs an upload of the state an iteration, and so a scale at a new address: follow outside captured graphs.
+///
 /// Gradients of [`never_scaled`](Scaler::never_scaled) know no scale that could halt them: scale such losses under
 /// [`LossScale::none`](crate::LossScale::none) to have them led.
 ///

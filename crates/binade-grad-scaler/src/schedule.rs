@@ -54,13 +54,13 @@ pub struct ScheduleState {
 /// ```
 /// use binade_grad_scaler::{Advance, Schedule};
 ///
-/// // Up in ten steps, and then as the root of the step falls.
+/// // Up in eight steps, and then as the root of the step falls.
 /// let rate = |step: u64| {
 ///     let step = (step + 1) as f64;
-///     0.1 * (step / 10.0).min((10.0 / step).sqrt())
+///     0.5 * (step / 8.0).min((8.0 / step).sqrt())
 /// };
 /// let mut schedule = Schedule::new(rate, Advance::OnApplied);
-/// assert_eq!((schedule.begin(), schedule.begin()), (0.01, 0.02));
+/// assert_eq!([schedule.begin(), schedule.begin()], [0.0625, 0.125]);
 /// ```
 #[derive(Clone)]
 pub struct Schedule<F> {

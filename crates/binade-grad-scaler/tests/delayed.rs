@@ -136,6 +136,20 @@ fn a_backward_pass_that_fails_is_not_counted_and_the_window_goes_on() -> Result 
 }
 
 #[test]
+fn a_sum_that_was_lost_to_an_error_is_none_and_never_a_part_of_itself() -> Result {
+    let scaler = scaler(LossScale::dynamic());
+    for failing in 0..2 {
+        let mut sum = scaler.sum_scaled();
+        for pass in 0..3 {
+            let set: Set<'_> = if pass == failing { &[("typo", &[1.0])] } else { &[("w", &[1.0])] };
+            assert_eq!(add(&mut sum, set).is_err(), pass == failing.max(1), "{failing} {pass}");
+        }
+        assert!(sum.unscale()?.is_none(), "{failing}");
+    }
+    Ok(())
+}
+
+#[test]
 fn a_pass_that_overflowed_is_named_adds_nothing_and_skips_the_window_once() -> Result {
     let (mut scaler, mut sgd) = (scaler(LossScale::dynamic()), Sgd::new(&[("w", &[1.0])]));
     let before = sgd.bits();
@@ -205,17 +219,22 @@ fn on_a_device_nothing_is_read_and_the_captured_scale_is_left_alone() {
     assert_eq!(gpu.download(&sgd.param), [100.0 - 0.1 * 2.0]);
 }
 
+/// A gradient, rarely one that overflowed.
+fn any_gradient() -> impl Strategy<Value = f32> {
+    prop_oneof![12 => -1e3_f32..1e3, 1 => Just(f32::INFINITY), 1 => Just(f32::NAN)]
+}
+
 proptest! {
     /// What an accumulation window gives, which unscales each pass by itself, whatever moves the scale in between.
     #[test]
     fn a_sum_of_scaled_gradients_is_that_of_unscaled_ones(
-        passes in prop::collection::vec((-1e3_f32..1e3, any::<bool>(), any::<bool>()), 1..12),
+        passes in prop::collection::vec((any_gradient(), any::<bool>(), any::<bool>()), 1..12),
     ) {
         let rule = LossScale::dynamic().with_growth_interval(1).unwrap();
         let (mut scaler, mut other) = (scaler(rule), Sgd::new(&[("v", &[1.0])]));
         let mut window = scaler.accumulate(BadMicroBatch::SkipWindow);
         let mut sum = scaler.sum_scaled();
-        for (x, moves, bad) in passes {
+        for &(x, moves, bad) in &passes {
             let set: Set<'_> = &[("w", &[x])];
             window.add(unscaled(&scaler, set).unwrap()).unwrap();
             add(&mut sum, set).unwrap();
@@ -224,8 +243,14 @@ proptest! {
                 iterate(&mut scaler, &mut other, &[("v", &[v])]).unwrap();
             }
         }
-        let window = window.finish().unwrap().expect("a pass");
-        let sum = sum.unscale().unwrap().expect("a pass");
-        prop_assert_eq!(first(window.grads()), first(sum.grads()));
+        let windows = [window.finish().unwrap(), sum.unscale().unwrap()];
+        let weights = windows.map(|grads| {
+            let mut sgd = Sgd::new(&[("w", &[1.0])]);
+            let step = grads.expect("a pass").step(&mut sgd).unwrap();
+            scaler.update(step).unwrap().leave_unread();
+            sgd.bits()
+        });
+        prop_assert_eq!(&weights[0], &weights[1]);
+        prop_assert_eq!(weights[0].2 == 1, passes.iter().all(|pass| pass.0.is_finite()));
     }
 }

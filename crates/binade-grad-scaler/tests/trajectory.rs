@@ -7,6 +7,7 @@ use binade_grad_scaler::{
     Trajectory,
 };
 use common::gpu::{Buffer, Gpu, GpuSgd};
+use common::host::Host;
 use common::sgd::{Bits, Sgd};
 use common::{HostScaler, Result, iterate, scaler, unscaled};
 use proptest::prelude::*;
@@ -79,7 +80,7 @@ fn losses_are_scaled_as_they_were_in_the_recording() -> Result {
     let (mut scaler, mut follow) = (scaler(LossScale::none()), Follow::new(trajectory.clone()));
     for index in 0..RECORDED.len() {
         assert!(follow.lead(&mut scaler)?);
-        let _ = scaler.scale(&common::host::Host::f32(&[1.0]))?.backward(|scaled| {
+        let _ = scaler.scale(&Host::f32(&[1.0]))?.backward(|scaled| {
             assert_eq!(scaled.data, [trajectory.before(index).factor()], "{index}");
             Ok(Vec::new())
         })?;
@@ -237,6 +238,26 @@ fn a_window_that_leaves_out_another_micro_batch_is_told() -> Result {
         let Err(parted) = checked else { continue };
         assert_eq!(parted.how, Parting::LeftOut(vec!["micro-batch 1".into()]));
     }
+    Ok(())
+}
+
+#[test]
+fn windows_of_either_kind_are_halted_whole_where_the_recording_skipped() -> Result {
+    let mut first = scaler(rule());
+    let mut trajectory = Trajectory::new(first.state()?);
+    for _ in 0..2 {
+        trajectory.record(&window(&mut first, &[BAD, f32::NAN])?).unwrap();
+    }
+    let (mut second, mut sgd) = (scaler(rule()), Sgd::new(&[("w", &[1.0])]));
+    let mut follow = Follow::new(trajectory);
+    follow.lead(&mut second)?;
+    assert!(!follow.check(window(&mut second, &[1.0, 2.0])?).unwrap().is_applied());
+    follow.lead(&mut second)?;
+    let mut sum = second.sum_scaled();
+    sum.backward(&Host::f32(&[1.0]), |factor| Ok(common::times(&[("w", &[1.0])], factor)))?;
+    let step = sum.unscale()?.expect("a pass").step(&mut sgd)?;
+    assert!(!follow.check(second.update(step)?.resolve()?).unwrap().is_applied());
+    assert_eq!(sgd.steps, 0);
     Ok(())
 }
 
