@@ -28,7 +28,7 @@ impl<D: Device> Run<D> {
         Ok(Self {
             device: device.clone(),
             scaler: Scaler::new(device.clone(), rule)?,
-            optimizer: MasterOptimizer::new(device.clone(), params.into(), plan)?,
+            optimizer: MasterOptimizer::new(device.clone(), params, plan)?,
         })
     }
 
