@@ -12,6 +12,8 @@ use crate::{Error, ErrorKind};
 /// * A set without any gradient, for parameters that want some, is an error: [`NoGradients`]. torch says "No inf checks
 ///   were recorded for this optimizer" there.
 /// * Any raised value skips: two devices' flags may have been added up.
+/// * A step evaluates no loss and takes no closure: what it evaluated would be scaled and unchecked. Whoever needs several
+///   evaluations, as L-BFGS does, is given the gradients of each in a step of its own.
 /// * `found` is tested where it lives. An optimizer that must read it to the host says so in its docs.
 pub trait Optimizer<G, F> {
     /// The device's error.

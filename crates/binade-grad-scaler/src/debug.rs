@@ -1,8 +1,8 @@
 //! `Debug` for the order's types: what they are, not what the device holds, which printing must not read.
 
 use crate::{
-    Accumulation, GradScaler, PendingStep, ScaleStore, ScaledGrads, ScaledLoss, ScaledTensor,
-    Scaler, StepOutcome, TogetherGrads, UnscaledGrads,
+    Accumulation, DelayedUnscale, GradScaler, PendingStep, ScaleStore, ScaledGrads, ScaledLoss,
+    ScaledSum, ScaledTensor, Scaler, StepOutcome, TogetherGrads, UnscaledGrads,
 };
 use std::fmt;
 
@@ -18,9 +18,11 @@ macro_rules! opaque {
 
 opaque! {
     Accumulation: GradScaler,
+    DelayedUnscale: GradScaler,
     PendingStep: ScaleStore,
     ScaledGrads: GradScaler,
     ScaledLoss: GradScaler,
+    ScaledSum: GradScaler,
     ScaledTensor: GradScaler,
     StepOutcome: GradScaler,
     TogetherGrads: GradScaler,

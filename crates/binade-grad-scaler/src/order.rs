@@ -360,6 +360,9 @@
 //! # Ok::<(), NativeError<Infallible>>(())
 //! ```
 //!
-//! Windows have orders of their own: [`windows`].
+//! Windows have orders of their own: [`windows`], and [`delayed`] for gradients that are unscaled at the end.
+//! [`closures`] has the step that evaluates its loss again.
 
+pub mod closures;
+pub mod delayed;
 pub mod windows;

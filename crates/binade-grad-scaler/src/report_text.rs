@@ -8,7 +8,7 @@ impl fmt::Display for StepReport {
     fn fmt(&self, f: &mut Formatter<'_>) -> Result {
         self.heading(f)?;
         for step in &self.steps {
-            step.describe(f)?;
+            step.describe(self.scale.diverged, f)?;
         }
         self.numbers(f)?;
         self.advice().into_iter().try_for_each(|advice| write!(f, ". {advice}"))
@@ -97,9 +97,9 @@ fn beyond_f32(overflow: &Overflow) -> bool {
 }
 
 impl StepSummary {
-    fn describe(&self, f: &mut Formatter<'_>) -> Result {
+    fn describe(&self, diverged: bool, f: &mut Formatter<'_>) -> Result {
         for part in &self.parts {
-            self.describe_part(part, f)?;
+            self.describe_part(part, diverged, f)?;
         }
         let own = self.parts.iter().all(|part| !part.finding.is_raised());
         match &self.verdict.overflow {
@@ -115,7 +115,7 @@ impl StepSummary {
         }
     }
 
-    fn describe_part(&self, part: &PartReport, f: &mut Formatter<'_>) -> Result {
+    fn describe_part(&self, part: &PartReport, diverged: bool, f: &mut Formatter<'_>) -> Result {
         let PartReport { name, finding } = part;
         let label = Label(&self.name, name);
         if let Some(overflow) = &finding.overflow {
@@ -130,7 +130,10 @@ impl StepSummary {
             write!(f, "; {label}no gradient for {}", finding.missing.join(", "))?;
         }
         if finding.halted {
-            write!(f, "; {label}halted, since the run had diverged")?;
+            // A state may be set after the halt, and one that follows a recording halts without divergence.
+            let why =
+                if diverged { "since the run had diverged" } else { "as its scale was set to" };
+            write!(f, "; {label}halted, {why}")?;
         }
         Ok(())
     }

@@ -10,6 +10,7 @@ mod ceilings;
 mod clipping;
 mod edges;
 mod handles;
+mod led;
 mod outcomes;
 mod starts;
 mod steps;
@@ -43,6 +44,7 @@ fn main() {
         ("clipping", clipping::TESTS),
         ("edges", edges::TESTS),
         ("handles", handles::TESTS),
+        ("led", led::TESTS),
         ("outcomes", outcomes::TESTS),
         ("starts", starts::TESTS),
         ("steps", steps::TESTS),

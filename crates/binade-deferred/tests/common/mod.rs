@@ -71,7 +71,7 @@ impl<D: Trains> Run<D> {
         Self { device, scaler: scaler.unwrap(), optimizer, region: region.unwrap() }
     }
 
-    fn loss(&self, seed: u32) -> Result<Var<D>, TapeError<D::Error>> {
+    pub(crate) fn loss(&self, seed: u32) -> Result<Var<D>, TapeError<D::Error>> {
         let tape = Tape::new(self.device.clone(), &self.region);
         let p = tape.parameters(&self.optimizer.params);
         let batch = tape.constant(tensor(&self.device, &[4, 8], seed, DType::F32));

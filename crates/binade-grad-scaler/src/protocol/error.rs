@@ -54,6 +54,16 @@ pub enum ProtocolError {
         /// Which optimizer.
         optimizer: OptimizerId,
     },
+    /// A step that would evaluate the loss again.
+    #[error(
+        "Closure use is not currently supported if GradScaler is enabled. {optimizer} would evaluate the loss again inside \
+         its step, and use gradients that are still scaled and that nothing has checked: make every evaluation an iteration \
+         of its own, from scale() to update(), or take an optimizer that evaluates once"
+    )]
+    Closure {
+        /// Which optimizer.
+        optimizer: OptimizerId,
+    },
     /// An update with no verdict to go by.
     #[error(
         "No inf checks were recorded prior to update. No optimizer has looked at a gradient since the last update: \
@@ -111,6 +121,7 @@ impl ProtocolError {
             Self::AlreadyUnscaled { .. }
             | Self::UnscaledAfterStep { .. }
             | Self::AlreadyStepped { .. }
+            | Self::Closure { .. }
             | Self::OutOfRange { .. } => "RuntimeError",
             Self::F16Gradients => "ValueError",
             Self::IntegerScale { .. } => "AttributeError",
@@ -126,6 +137,7 @@ impl Error for ProtocolError {
             | Self::IntegerScale { .. }
             | Self::GrowthFactor { .. }
             | Self::BackoffFactor { .. } => ErrorKind::InvalidArgument,
+            Self::Closure { .. } => ErrorKind::Unsupported,
             Self::NeverScaled { .. }
             | Self::AlreadyUnscaled { .. }
             | Self::UnscaledAfterStep { .. }

@@ -44,6 +44,7 @@
 //! The rules are those of `torch/amp/grad_scaler.py` and the two kernels behind it (`AmpKernels.cu`,
 //! `AmpGradScalerKernels.cpp`) of PyTorch 2.15. There is no `enabled` switch: who does not scale holds no scaler.
 
+mod closure;
 mod config;
 mod error;
 mod live;

@@ -32,6 +32,10 @@ fn every_message_begins_with_torchs_and_goes_on() {
             ProtocolError::NothingChecked { optimizer: SGD },
             "No inf checks were recorded for this optimizer.",
         ),
+        (
+            ProtocolError::Closure { optimizer: SGD },
+            "Closure use is not currently supported if GradScaler is enabled.",
+        ),
         (ProtocolError::NothingToUpdate, "No inf checks were recorded prior to update."),
         (ProtocolError::F16Gradients, "Attempting to unscale FP16 gradients."),
         (
@@ -121,4 +125,18 @@ fn an_initial_scale_outside_f32_is_refused_at_the_first_use() {
         ProtocolScaler::new(ProtocolConfig { init_scale: 1e39, ..Default::default() }).unwrap();
     assert_eq!(scaler.scale(1.0_f32), Err(ProtocolError::OutOfRange { value: 1e39 }));
     assert_eq!((scaler.current(), scaler.get_scale()), (None, 1e39));
+}
+
+#[test]
+fn a_closure_is_refused_at_every_stage_and_changes_none() {
+    let refused = Err(ProtocolError::Closure { optimizer: SGD });
+    let fresh = ProtocolScaler::new(ProtocolConfig::default()).unwrap();
+    assert_eq!(fresh.step_with_closure(SGD), refused, "before the first scale");
+    let mut scaler = scaler(4.0, 2000);
+    assert_eq!((scaler.step_with_closure(SGD), scaler.stage(SGD)), (refused, Stage::Ready));
+    scaler.unscale(SGD, &mut grads(&mut [1.0])).unwrap();
+    assert_eq!((scaler.step_with_closure(SGD), scaler.stage(SGD)), (refused, Stage::Unscaled));
+    let _ = scaler.step(SGD, &mut grads(&mut [1.0])).unwrap();
+    assert_eq!((scaler.step_with_closure(SGD), scaler.stage(SGD)), (refused, Stage::Stepped));
+    assert_eq!(ProtocolError::Closure { optimizer: SGD }.exception(), "RuntimeError");
 }

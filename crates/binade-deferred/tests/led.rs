@@ -1,0 +1,104 @@
+//! Runs that follow a recording, and windows that are unscaled at the end: on the CPU and late, bit for bit, unread.
+
+mod common;
+
+use binade_core::DType;
+use binade_cpu::Cpu;
+use binade_deferred::Deferred;
+use binade_grad_scaler::{BadMicroBatch, Follow, ScaleState, Trajectory};
+use binade_ops::Download;
+use binade_tape::Var;
+use common::{Outcome, Run, Trains};
+
+/// Steps of a run whose f16 overflows at first, and then does not.
+const STEPS: u32 = 12;
+
+fn weights<D: Trains + Download>(run: &Run<D>) -> Vec<Vec<f32>> {
+    run.optimizer.params.iter().map(|p| run.device.download(&p.value).unwrap()).collect()
+}
+
+/// A run on the CPU, its recording and its weights.
+fn recorded() -> (Trajectory, Vec<Vec<f32>>) {
+    let mut run = Run::new(Cpu, DType::F16);
+    let mut trajectory = Trajectory::new(run.scaler.state().unwrap());
+    for seed in 0..STEPS {
+        trajectory.record(&run.step(seed).resolve().unwrap()).unwrap();
+    }
+    let skipped = trajectory.end().skipped;
+    assert!((1..u64::from(STEPS)).contains(&skipped), "{skipped} of {STEPS} are skipped");
+    (trajectory, weights(&run))
+}
+
+/// The outcomes of a run that follows, whose batches are others wherever the recording skipped.
+fn led<D: Trains>(run: &mut Run<D>, follow: &mut Follow) -> Vec<Outcome<D>> {
+    // A scale that no f16 survives, so that all of it comes from the recording.
+    run.scaler.set_state(ScaleState::power_of_two(100)).unwrap();
+    (0..STEPS)
+        .map(|seed| {
+            follow.lead(&mut run.scaler).unwrap();
+            let recorded = &follow.trajectory().updates()[seed as usize];
+            run.step(if recorded.steps[0].skipped { seed + 100 } else { seed })
+        })
+        .collect()
+}
+
+#[test]
+fn a_run_led_on_another_device_ends_at_the_recorded_bits_and_reads_nothing() {
+    let (trajectory, expected) = recorded();
+    let device = Deferred::strict();
+    let (mut run, mut follow) = (Run::new(device.clone(), DType::F16), Follow::new(trajectory));
+    let outcomes = led(&mut run, &mut follow);
+    assert_eq!(device.reads(), 0);
+    let _window = device.window();
+    for outcome in outcomes {
+        follow.check(outcome.resolve().unwrap()).unwrap();
+    }
+    assert_eq!(weights(&run), expected);
+}
+
+#[test]
+fn and_so_does_one_on_the_cpu() {
+    let (trajectory, expected) = recorded();
+    let (mut run, mut follow) = (Run::new(Cpu, DType::F16), Follow::new(trajectory));
+    for outcome in led(&mut run, &mut follow) {
+        follow.check(outcome.resolve().unwrap()).unwrap();
+    }
+    assert_eq!(weights(&run), expected);
+}
+
+/// The weights after one step of two micro-batches: unscaled one by one, or the sum of both.
+fn stepped<D: Trains + Download>(run: &mut Run<D>, delayed: bool) -> Outcome<D> {
+    run.scaler.set_state(ScaleState::power_of_two(8)).unwrap();
+    let grads = if delayed {
+        let mut window = run.scaler.sum_scaled();
+        for seed in 0..2 {
+            window.backward(&run.loss(seed).unwrap(), Var::backward).unwrap();
+        }
+        window.unscale().unwrap()
+    } else {
+        let mut window = run.scaler.accumulate(BadMicroBatch::SkipWindow);
+        for seed in 0..2 {
+            let scaled = run.scaler.scale(&run.loss(seed).unwrap()).unwrap();
+            window.add(scaled.backward(Var::backward).unwrap().unscale().unwrap()).unwrap();
+        }
+        window.finish().unwrap()
+    };
+    let step = grads.expect("two").step(&mut run.optimizer).unwrap();
+    run.scaler.update(step).unwrap()
+}
+
+#[test]
+fn a_sum_that_is_unscaled_once_moves_weights_as_one_unscaled_part_by_part() {
+    let [apart, together] = [false, true].map(|delayed| {
+        let mut run = Run::new(Cpu, DType::F16);
+        assert!(stepped(&mut run, delayed).resolve().unwrap().is_applied());
+        weights(&run)
+    });
+    assert_eq!(apart, together);
+    let device = Deferred::strict();
+    let mut run = Run::new(device.clone(), DType::F16);
+    stepped(&mut run, true).leave_unread();
+    assert_eq!(device.reads(), 0);
+    let _window = device.window();
+    assert_eq!(weights(&run), together);
+}

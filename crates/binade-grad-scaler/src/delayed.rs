@@ -1,0 +1,173 @@
+//! Several losses under one scale, unscaled once at the end: Apex's `delay_unscale`.
+
+use crate::pending::{Part, SUM};
+use crate::shared::Shared;
+use crate::{GradOps, GradScaler, Join, ScaledGrads, Scaler, UnscaledGrads};
+use std::sync::Arc;
+
+impl<D: GradScaler> Scaler<D> {
+    /// Opens a window for gradients that the framework itself adds up while they are scaled, as `.grad` buffers do.
+    ///
+    /// Where each backward pass gives a set of its own, [`accumulate`](Self::accumulate) is exact under any movement of
+    /// the scale and leaves bad micro-batches out, and [`sum_scaled`](Self::sum_scaled) divides once for all of them.
+    pub fn delay_unscale(&self) -> DelayedUnscale<D> {
+        DelayedUnscale { held: Held::of(self), passes: 0 }
+    }
+
+    /// Opens a window that adds up scaled gradients in `f32`, and divides the sum by the scale once.
+    pub fn sum_scaled(&self) -> ScaledSum<D> {
+        ScaledSum { held: Held::of(self), sum: None, parts: Vec::new() }
+    }
+}
+
+/// The scale that was in force when a window opened: all its losses are multiplied by it.
+struct Held<D: GradScaler> {
+    scale: D::Scale,
+    shared: Arc<Shared<D>>,
+}
+
+impl<D: GradScaler> Held<D> {
+    fn of(scaler: &Scaler<D>) -> Self {
+        Self { scale: scaler.scale.clone(), shared: scaler.shared.clone() }
+    }
+
+    fn times(&self, loss: &D::Tensor) -> Result<D::Tensor, D::Error> {
+        self.shared.device.scale(loss, &self.scale)
+    }
+}
+
+/// A window of backward passes whose gradients the framework adds up while they are scaled.
+///
+/// # Contract
+///
+/// * It holds one scale from its first loss to its last, whatever updates of other losses do to the scaler in between:
+///   gradients under two scales never meet in a buffer. Apex asks for a constant scale and enforces nothing.
+/// * The gradients are unscaled once, at the end, by that scale.
+/// * They are summed as the framework sums: an infinity of any pass stays in its buffer and skips the window, and where
+///   buffers have sixteen bits, sums have too.
+///
+/// The buffers must be empty when the window opens: gradients that are in them already, under whatever scale, would be
+/// taken for the window's.
+#[must_use = "a window that is not collected applies nothing"]
+pub struct DelayedUnscale<D: GradScaler> {
+    held: Held<D>,
+    passes: usize,
+}
+
+impl<D: GradScaler> DelayedUnscale<D> {
+    /// Scales a loss by the window's scale, and runs the framework's backward pass, which adds to its own buffers.
+    ///
+    /// # Errors
+    ///
+    /// When the device fails, and those of `run`: whether a part of its gradients is in the buffers by then is the
+    /// framework's to say.
+    pub fn backward<F>(&mut self, loss: &D::Tensor, run: F) -> Result<(), D::Error>
+    where
+        F: FnOnce(&D::Tensor) -> Result<(), D::Error>,
+    {
+        run(&self.held.times(loss)?)?;
+        self.passes += 1;
+        Ok(())
+    }
+
+    /// Backward passes so far.
+    pub fn len(&self) -> usize {
+        self.passes
+    }
+
+    /// Whether there was no backward pass yet.
+    pub fn is_empty(&self) -> bool {
+        self.passes == 0
+    }
+
+    /// Closes the window: `take` takes the gradients out of the framework's buffers. `None`, without calling it, if no
+    /// backward pass ran.
+    ///
+    /// # Errors
+    ///
+    /// Those of `take`.
+    pub fn collect<F>(self, take: F) -> Result<Option<ScaledGrads<D>>, D::Error>
+    where
+        F: FnOnce() -> Result<D::Grads, D::Error>,
+    {
+        if self.is_empty() {
+            return Ok(None);
+        }
+        let Held { scale, shared } = self.held;
+        Ok(Some(ScaledGrads::new(take()?, scale, shared)))
+    }
+}
+
+/// A window that sums scaled gradients in `f32`.
+///
+/// # Contract
+///
+/// * It holds one scale, as [`DelayedUnscale`] does, and the sum is divided by it once.
+/// * A pass that overflowed adds nothing, is named in the report, and skips the window.
+/// * A sum that is not finite, before or after it is divided, skips too: the report has it as the part `sum`.
+/// * The hook of [`Scaler::reducing`] is called for each pass and for the sum.
+#[must_use = "a window that is not unscaled applies nothing"]
+pub struct ScaledSum<D: GradScaler> {
+    held: Held<D>,
+    sum: Option<(D::Grads, D::Found)>,
+    parts: Vec<Part<D>>,
+}
+
+impl<D: GradScaler> ScaledSum<D> {
+    /// Backward passes so far, bad ones included.
+    pub fn len(&self) -> usize {
+        self.parts.len()
+    }
+
+    /// Whether there was no backward pass yet.
+    pub fn is_empty(&self) -> bool {
+        self.parts.is_empty()
+    }
+}
+
+impl<D: GradOps> ScaledSum<D> {
+    /// Scales a loss by the window's scale, runs the backward pass and adds its gradients, still scaled.
+    ///
+    /// # Errors
+    ///
+    /// Those of `run`, after which the window can go on. When the device fails, or the set differs from the earlier ones: the
+    /// sum is lost then, and the window ends as `None`, whatever else is added.
+    pub fn backward<F>(&mut self, loss: &D::Tensor, run: F) -> Result<(), D::Error>
+    where
+        F: FnOnce(&D::Tensor) -> Result<D::Grads, D::Error>,
+    {
+        let shared = &self.held.shared;
+        let mut grads = run(&self.held.times(loss)?)?;
+        let found = shared.inspect(&mut grads, &shared.one)?;
+        let so_far = self.sum.take();
+        let gone = so_far.is_none() && !self.parts.is_empty();
+        let (name, of) = (format!("pass {}", self.parts.len()), Some(shared.id));
+        self.parts.push(Part { name, found: found.clone(), of, skips: true });
+        let (so_far, verdict) = match so_far {
+            _ if gone => return Ok(()),
+            None => (None, found.clone()),
+            Some((sum, mut verdict)) => {
+                shared.device.merge(&mut verdict, &found, Join::Any)?;
+                (Some(sum), verdict)
+            }
+        };
+        self.sum = Some((shared.device.accumulate(so_far, grads, &found)?, verdict));
+        Ok(())
+    }
+
+    /// Closes the window and divides the sum by the scale, looking at it before and after; `None` if nothing was added, or
+    /// the sum was lost to an error.
+    ///
+    /// # Errors
+    ///
+    /// When the device fails.
+    pub fn unscale(mut self) -> Result<Option<UnscaledGrads<D>>, D::Error> {
+        let Some((mut grads, mut verdict)) = self.sum else { return Ok(None) };
+        let Held { scale, shared } = self.held;
+        let found = shared.inspect(&mut grads, &scale)?;
+        shared.device.merge(&mut verdict, &found, Join::Any)?;
+        // One scale made all of it, the sum too.
+        self.parts.push(Part { name: SUM.into(), found, of: Some(shared.id), skips: true });
+        Ok(Some(UnscaledGrads::new(grads, verdict, shared).joined(self.parts)))
+    }
+}

@@ -1,0 +1,113 @@
+//! A recording of a run's updates: the state after each, and which steps were skipped.
+
+use crate::{ScaleState, Step, StepSummary};
+
+/// What a run's updates did to the scale and to its steps, in order: recorded from outcomes, saved, and followed by another
+/// run with [`Follow`](crate::Follow), so that both skip the same steps under the same scales.
+///
+/// ```
+/// use binade_grad_scaler::{ScaleState, Trajectory};
+///
+/// // `Trajectory::new(scaler.state()?)`, and then `trajectory.record(&scaler.update(step)?.resolve()?)?` in the loop.
+/// let trajectory = Trajectory::new(ScaleState::power_of_two(16));
+/// assert!(trajectory.updates().is_empty());
+/// ```
+#[derive(Clone, Debug, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub struct Trajectory {
+    start: ScaleState,
+    updates: Vec<RecordedUpdate>,
+}
+
+/// One update.
+#[derive(Clone, Debug, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub struct RecordedUpdate {
+    /// Its steps, in the order they were joined.
+    pub steps: Vec<RecordedStep>,
+    /// The state after it. The state before is the one after the update before, or the recording's first.
+    pub after: ScaleState,
+}
+
+/// One optimizer's step.
+#[derive(Clone, Debug, Eq, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub struct RecordedStep {
+    /// As [`named`](crate::UnscaledGrads::named).
+    pub name: String,
+    /// Whether it was skipped.
+    pub skipped: bool,
+    /// The micro-batches that its window left out, where it was applied all the same.
+    pub left_out: Vec<String>,
+}
+
+/// An outcome that does not follow the one recorded last.
+#[derive(Clone, Copy, Debug, Eq, PartialEq, thiserror::Error)]
+#[error(
+    "update {got} does not follow update {last}, which was recorded last: record every outcome once, in order, and start \
+     another trajectory where a state was set"
+)]
+pub struct NotNext {
+    /// The updates counted when the last outcome was recorded, or the recording began.
+    pub last: u64,
+    /// The updates counted in the outcome given.
+    pub got: u64,
+}
+
+impl binade_core::Error for NotNext {
+    fn kind(&self) -> binade_core::ErrorKind {
+        binade_core::ErrorKind::Mismatch
+    }
+}
+
+impl Trajectory {
+    /// Nothing yet: a run that starts in this state, which [`Scaler::state`](crate::Scaler::state) gives.
+    pub fn new(start: ScaleState) -> Self {
+        Self { start, updates: Vec::new() }
+    }
+
+    /// Adds what became of the next iteration.
+    ///
+    /// # Errors
+    ///
+    /// [`NotNext`] if an outcome was left out, is given twice, or belongs to another run; nothing is recorded then.
+    pub fn record(&mut self, step: &Step) -> Result<(), NotNext> {
+        let report = step.report();
+        let (last, got) = (self.end().updates, report.scale.updates);
+        if last.checked_add(1) != Some(got) {
+            return Err(NotNext { last, got });
+        }
+        let steps = report.steps.iter().map(RecordedStep::of).collect();
+        self.updates.push(RecordedUpdate { steps, after: report.scale });
+        Ok(())
+    }
+
+    /// The state it starts in.
+    pub fn start(&self) -> ScaleState {
+        self.start
+    }
+
+    /// The state it ends in.
+    pub fn end(&self) -> ScaleState {
+        self.before(self.updates.len())
+    }
+
+    /// Its updates, in order.
+    pub fn updates(&self) -> &[RecordedUpdate] {
+        &self.updates
+    }
+
+    /// The state that the losses of update `index`, from 0, were scaled in; beyond the last update the one it ends in.
+    pub fn before(&self, index: usize) -> ScaleState {
+        let done = self.updates.get(..index).unwrap_or(&self.updates);
+        done.last().map_or(self.start, |update| update.after)
+    }
+}
+
+impl RecordedStep {
+    pub(crate) fn of(step: &StepSummary) -> Self {
+        let bad = step.parts.iter().filter(|part| part.finding.is_raised() && !step.skipped);
+        let left_out = bad.map(|part| part.name.clone()).collect();
+        Self { name: step.name.clone(), skipped: step.skipped, left_out }
+    }
+}

@@ -1,0 +1,383 @@
+//! A recorded run that another follows: the same scales, the same skips, or word of where they parted.
+mod common;
+
+use binade_core::{Error, ErrorKind, Named};
+use binade_grad_scaler::{
+    BadMicroBatch, Follow, LossScale, NotNext, Parted, Parting, ScaleState, Scaler, Step,
+    Trajectory,
+};
+use common::gpu::{Buffer, Gpu, GpuSgd};
+use common::host::Host;
+use common::sgd::{Bits, Sgd};
+use common::{HostScaler, Result, iterate, scaler, unscaled};
+use proptest::prelude::*;
+
+const BAD: f32 = f32::INFINITY;
+const RECORDED: [f32; 6] = [1.0, BAD, 2.0, f32::NAN, BAD, 0.5];
+
+fn rule() -> LossScale {
+    LossScale::dynamic().with_growth_interval(2).unwrap()
+}
+
+/// A run of its own, with its recording and its weights.
+fn recorded(rule: LossScale, batches: &[f32]) -> (Trajectory, Bits) {
+    let (mut scaler, mut sgd) = (scaler(rule), Sgd::new(&[("w", &[1.0])]));
+    let mut trajectory = Trajectory::new(scaler.state().unwrap());
+    for &x in batches {
+        trajectory.record(&iterate(&mut scaler, &mut sgd, &[("w", &[x])]).unwrap()).unwrap();
+    }
+    (trajectory, sgd.bits())
+}
+
+/// A run that follows: what each check said, and its weights.
+fn followed(
+    trajectory: &Trajectory,
+    rule: LossScale,
+    batches: &[f32],
+) -> (Vec<std::result::Result<Step, Parted>>, Bits) {
+    let (mut scaler, mut sgd) = (scaler(rule), Sgd::new(&[("w", &[1.0])]));
+    let mut follow = Follow::new(trajectory.clone());
+    let checked = batches.iter().map(|&x| {
+        follow.lead(&mut scaler).unwrap();
+        follow.check(iterate(&mut scaler, &mut sgd, &[("w", &[x])]).unwrap())
+    });
+    let checked = checked.collect();
+    (checked, sgd.bits())
+}
+
+fn exponents(trajectory: &Trajectory) -> Vec<i32> {
+    trajectory.updates().iter().map(|update| update.after.exponent).collect()
+}
+
+#[test]
+fn a_recording_has_the_state_after_each_update_and_who_skipped() {
+    let (trajectory, _) = recorded(rule(), &RECORDED);
+    assert_eq!(exponents(&trajectory), [16, 15, 15, 14, 13, 13]);
+    let skipped: Vec<_> = trajectory.updates().iter().map(|u| u.steps[0].skipped).collect();
+    assert_eq!(skipped, [false, true, false, true, true, false]);
+    assert_eq!((trajectory.start().exponent, trajectory.before(2).exponent), (16, 15));
+    assert_eq!(trajectory.before(99), trajectory.end());
+}
+
+#[test]
+fn a_run_that_never_overflows_skips_where_the_recording_did_under_its_scales() {
+    let (trajectory, weights) = recorded(rule(), &RECORDED);
+    let fine = [1.0, 7.0, 2.0, 7.0, 7.0, 0.5];
+    let (checked, own) = followed(&trajectory, LossScale::dynamic(), &fine);
+    for (checked, update) in checked.iter().zip(trajectory.updates()) {
+        let step = checked.as_ref().unwrap();
+        assert_eq!(step.is_applied(), !update.steps[0].skipped);
+        assert_eq!(step.report().scale, update.after);
+    }
+    assert_eq!(own, weights, "as the recorded run, to the bit");
+    let text = checked[1].as_ref().unwrap().report().to_string();
+    assert!(text.starts_with("step 2 skipped; halted, as its scale was set to"), "{text}");
+}
+
+#[test]
+fn losses_are_scaled_as_they_were_in_the_recording() -> Result {
+    let (trajectory, _) = recorded(rule(), &RECORDED);
+    let (mut scaler, mut follow) = (scaler(LossScale::none()), Follow::new(trajectory.clone()));
+    for index in 0..RECORDED.len() {
+        assert!(follow.lead(&mut scaler)?);
+        let _ = scaler.scale(&Host::f32(&[1.0]))?.backward(|scaled| {
+            assert_eq!(scaled.data, [trajectory.before(index).factor()], "{index}");
+            Ok(Vec::new())
+        })?;
+    }
+    Ok(())
+}
+
+#[test]
+fn an_overflow_of_this_run_alone_is_never_applied_and_is_told() {
+    let (trajectory, _) = recorded(rule(), &RECORDED);
+    let mut batches = RECORDED;
+    batches[2] = f32::NAN;
+    let (checked, own) = followed(&trajectory, rule(), &batches);
+    let parted = checked[2].as_ref().unwrap_err();
+    assert_eq!((&parted.how, parted.kind()), (&Parting::Skipped, ErrorKind::Mismatch));
+    let text = parted.to_string();
+    let words = "was applied there, and is skipped here. This run: step 3 skipped; w[0] is NaN";
+    assert!(text.contains(words), "{text}");
+    assert_eq!(parted.step.report().scale, trajectory.updates()[2].after, "as recorded");
+    assert!(checked[3..].iter().all(std::result::Result::is_ok), "and it goes on");
+    assert_eq!(own.2, 2, "of three applied in the recording");
+    assert!(f32::from_bits(own.0[0][0]).is_finite());
+}
+
+#[test]
+fn a_step_that_nobody_led_is_told() -> Result {
+    let (trajectory, _) = recorded(rule(), &[BAD]);
+    let (mut scaler, mut sgd) = (scaler(rule()), Sgd::new(&[("w", &[1.0])]));
+    let parted = Follow::new(trajectory).check(iterate(&mut scaler, &mut sgd, &[("w", &[1.0])])?);
+    let parted = parted.expect_err("it was skipped there");
+    assert_eq!(parted.how, Parting::Applied);
+    assert!(parted.to_string().contains("call `lead`"), "{parted}");
+    Ok(())
+}
+
+#[test]
+fn outcomes_may_be_checked_late() -> Result {
+    let (trajectory, weights) = recorded(rule(), &RECORDED);
+    let (mut scaler, mut sgd) = (scaler(rule()), Sgd::new(&[("w", &[1.0])]));
+    let (mut follow, mut late) = (Follow::new(trajectory), None);
+    for x in [1.0, 7.0, 2.0, 7.0, 7.0, 0.5] {
+        follow.lead(&mut scaler)?;
+        let step = unscaled(&scaler, &[("w", &[x])])?.step(&mut sgd)?;
+        if let Some(before) = late.replace(scaler.update(step)?) {
+            follow.check(before.resolve()?).unwrap();
+        }
+    }
+    follow.check(late.expect("the last").resolve()?).unwrap();
+    assert_eq!(sgd.bits(), weights);
+    Ok(())
+}
+
+#[test]
+fn after_its_end_the_run_goes_on_by_its_own_rule() -> Result {
+    let (trajectory, _) = recorded(rule(), &RECORDED);
+    let (mut scaler, mut sgd) = (scaler(rule()), Sgd::new(&[("w", &[1.0])]));
+    let mut follow = Follow::new(trajectory.clone());
+    for _ in 0..RECORDED.len() {
+        assert!(follow.lead(&mut scaler)?);
+        follow.check(iterate(&mut scaler, &mut sgd, &[("w", &[1.0])])?).unwrap();
+    }
+    for exponent in [14, 14, 15] {
+        assert!(!follow.lead(&mut scaler)?);
+        let step = follow.check(iterate(&mut scaler, &mut sgd, &[("w", &[1.0])])?).unwrap();
+        assert!(step.is_applied());
+        assert_eq!(step.report().scale.exponent, exponent);
+    }
+    assert_eq!(scaler.state()?.updates, trajectory.end().updates + 3);
+    Ok(())
+}
+
+/// One iteration of two optimizers, led apart if there is someone to lead.
+fn pair(
+    scaler: &mut HostScaler,
+    follow: Option<&Follow>,
+    d: f32,
+    g: f32,
+) -> Result<(Step, [u32; 2])> {
+    let mut sgds = [Sgd::new(&[("w", &[1.0])]), Sgd::new(&[("w", &[1.0])])];
+    let mut steps = Vec::new();
+    for ((name, x), sgd) in [("d", d), ("g", g)].into_iter().zip(&mut sgds) {
+        if let Some(follow) = follow {
+            follow.lead_for(scaler, name)?;
+        }
+        steps.push(unscaled(scaler, &[("w", &[x])])?.named(name).step(sgd)?);
+    }
+    let step = steps.into_iter().reduce(binade_grad_scaler::PendingStep::and).expect("two");
+    Ok((scaler.update(step)?.resolve()?, sgds.map(|sgd| sgd.steps)))
+}
+
+#[test]
+fn optimizers_that_skipped_apart_are_led_apart() -> Result {
+    let mut first = scaler(rule());
+    let mut trajectory = Trajectory::new(first.state()?);
+    for (d, g) in [(1.0, BAD), (BAD, 1.0), (1.0, 1.0), (BAD, BAD)] {
+        trajectory.record(&pair(&mut first, None, d, g)?.0).unwrap();
+    }
+    let (mut second, mut follow) = (scaler(rule()), Follow::new(trajectory));
+    for stepped in [[1, 0], [0, 1], [1, 1], [0, 0]] {
+        follow.lead(&mut second)?;
+        let (step, steps) = pair(&mut second, Some(&follow), 1.0, 1.0)?;
+        assert_eq!(steps, stepped);
+        follow.check(step).unwrap();
+    }
+    Ok(())
+}
+
+#[test]
+fn led_together_they_are_all_halted_which_is_told() -> Result {
+    let mut first = scaler(rule());
+    let mut trajectory = Trajectory::new(first.state()?);
+    trajectory.record(&pair(&mut first, None, 1.0, BAD)?.0).unwrap();
+    let (mut second, mut follow) = (scaler(rule()), Follow::new(trajectory));
+    follow.lead(&mut second)?;
+    let (step, steps) = pair(&mut second, None, 1.0, 1.0)?;
+    let parted = follow.check(step).unwrap_err();
+    assert_eq!((steps, parted.optimizer.as_str(), parted.how), ([0, 0], "d", Parting::Skipped));
+    Ok(())
+}
+
+#[test]
+fn other_optimizers_than_the_recordings_are_told() -> Result {
+    let mut first = scaler(rule());
+    let mut trajectory = Trajectory::new(first.state()?);
+    trajectory.record(&pair(&mut first, None, 1.0, 1.0)?.0).unwrap();
+    let (mut second, mut sgd) = (scaler(rule()), Sgd::new(&[("w", &[1.0])]));
+    let mut follow = Follow::new(trajectory);
+    follow.lead(&mut second)?;
+    let parted = follow.check(iterate(&mut second, &mut sgd, &[("w", &[1.0])])?).unwrap_err();
+    assert_eq!(parted.how, Parting::Optimizers(vec!["d".into(), "g".into()]));
+    Ok(())
+}
+
+/// A window that leaves bad micro-batches out.
+fn window(scaler: &mut HostScaler, batches: &[f32]) -> Result<Step> {
+    let mut window = scaler.accumulate(BadMicroBatch::Drop);
+    for &x in batches {
+        window.add(unscaled(scaler, &[("w", &[x])])?)?;
+    }
+    let step = window.finish()?.expect("a batch").step(&mut Sgd::new(&[("w", &[1.0])]))?;
+    scaler.update(step)?.resolve()
+}
+
+#[test]
+fn a_window_that_leaves_out_another_micro_batch_is_told() -> Result {
+    let mut first = scaler(rule());
+    let mut trajectory = Trajectory::new(first.state()?);
+    trajectory.record(&window(&mut first, &[1.0, BAD, 2.0])?).unwrap();
+    assert_eq!(trajectory.updates()[0].steps[0].left_out, ["micro-batch 1"]);
+    for (batches, parts) in [([1.0, BAD, 2.0], false), ([1.0, 2.0, BAD], true), ([1.0; 3], true)] {
+        let (mut second, mut follow) = (scaler(rule()), Follow::new(trajectory.clone()));
+        follow.lead(&mut second)?;
+        let checked = follow.check(window(&mut second, &batches)?);
+        assert_eq!(checked.is_err(), parts, "{batches:?}");
+        let Err(parted) = checked else { continue };
+        assert_eq!(parted.how, Parting::LeftOut(vec!["micro-batch 1".into()]));
+    }
+    Ok(())
+}
+
+#[test]
+fn windows_of_either_kind_are_halted_whole_where_the_recording_skipped() -> Result {
+    let mut first = scaler(rule());
+    let mut trajectory = Trajectory::new(first.state()?);
+    for _ in 0..2 {
+        trajectory.record(&window(&mut first, &[BAD, f32::NAN])?).unwrap();
+    }
+    let (mut second, mut sgd) = (scaler(rule()), Sgd::new(&[("w", &[1.0])]));
+    let mut follow = Follow::new(trajectory);
+    follow.lead(&mut second)?;
+    assert!(!follow.check(window(&mut second, &[1.0, 2.0])?).unwrap().is_applied());
+    follow.lead(&mut second)?;
+    let mut sum = second.sum_scaled();
+    sum.backward(&Host::f32(&[1.0]), |factor| Ok(common::times(&[("w", &[1.0])], factor)))?;
+    let step = sum.unscale()?.expect("a pass").step(&mut sgd)?;
+    assert!(!follow.check(second.update(step)?.resolve()?).unwrap().is_applied());
+    assert_eq!(sgd.steps, 0);
+    Ok(())
+}
+
+#[test]
+fn outcomes_out_of_order_or_of_another_run_are_not_recorded() -> Result {
+    let (mut scaler, mut sgd) = (scaler(rule()), Sgd::new(&[("w", &[1.0])]));
+    let mut trajectory = Trajectory::new(scaler.state()?);
+    let mut next = || iterate(&mut scaler, &mut sgd, &[("w", &[1.0])]);
+    let (first, second) = (next()?, next()?);
+    assert_eq!(trajectory.record(&second), Err(NotNext { last: 0, got: 2 }));
+    trajectory.record(&first).unwrap();
+    let twice = trajectory.record(&first).unwrap_err();
+    assert_eq!((twice, twice.kind()), (NotNext { last: 1, got: 1 }, ErrorKind::Mismatch));
+    trajectory.record(&second).unwrap();
+    assert_eq!(trajectory.updates().len(), 2);
+    Ok(())
+}
+
+#[test]
+fn a_recording_that_starts_in_the_middle_of_a_run_is_followed_from_there() -> Result {
+    let (mut first, mut sgd) = (scaler(rule()), Sgd::new(&[("w", &[1.0])]));
+    iterate(&mut first, &mut sgd, &[("w", &[BAD])])?;
+    let mut trajectory = Trajectory::new(first.state()?);
+    trajectory.record(&iterate(&mut first, &mut sgd, &[("w", &[BAD])])?).unwrap();
+    let (checked, _) = followed(&trajectory, rule(), &[1.0]);
+    let scale = checked[0].as_ref().unwrap().report().scale;
+    assert_eq!((scale.exponent, scale.updates, scale.skipped), (14, 2, 2));
+    Ok(())
+}
+
+#[test]
+fn a_device_is_led_without_a_read() {
+    let (trajectory, _) = recorded(rule(), &RECORDED);
+    let gpu = Gpu::default();
+    let (mut scaler, mut sgd) = (Scaler::new(gpu.clone(), rule()).unwrap(), GpuSgd::new(&gpu));
+    let (mut follow, mut outcomes) = (Follow::new(trajectory), Vec::new());
+    for _ in RECORDED {
+        follow.lead(&mut scaler).unwrap();
+        let loss = scaler.scale(&Buffer::upload(vec![1.0])).unwrap();
+        let grads = loss.backward(|l| Ok(vec![Named::new("w", Some(l.clone()))])).unwrap();
+        let step = grads.unscale().unwrap().step(&mut sgd).unwrap();
+        outcomes.push(scaler.update(step).unwrap());
+    }
+    assert_eq!(gpu.reads(), 0);
+    for outcome in outcomes {
+        follow.check(outcome.resolve().unwrap()).unwrap();
+    }
+    assert_eq!(gpu.download(&sgd.steps), 3);
+}
+
+#[cfg(feature = "serde")]
+#[test]
+fn a_recording_comes_back_and_a_run_goes_on_in_its_middle() -> Result {
+    let (trajectory, weights) = recorded(rule(), &RECORDED);
+    let written = serde_json::to_string(&trajectory).unwrap();
+    let trajectory: Trajectory = serde_json::from_str(&written).unwrap();
+    let (mut scaler, mut sgd) = (scaler(rule()), Sgd::new(&[("w", &[1.0])]));
+    let mut follow = Follow::new(trajectory);
+    for x in [1.0, 7.0, 2.0, 7.0, 7.0, 0.5] {
+        let saved = serde_json::to_string(&follow).unwrap();
+        follow = serde_json::from_str(&saved).unwrap();
+        follow.lead(&mut scaler)?;
+        follow.check(iterate(&mut scaler, &mut sgd, &[("w", &[x])])?).unwrap();
+    }
+    assert_eq!(sgd.bits(), weights);
+    Ok(())
+}
+
+/// A gradient, or an overflow.
+fn any_batch() -> impl Strategy<Value = f32> {
+    prop_oneof![3 => 0.5_f32..2.0, 1 => Just(BAD), 1 => Just(f32::NAN)]
+}
+
+proptest! {
+    #[test]
+    fn two_runs_skip_identically_or_say_where_they_parted(
+        batches in prop::collection::vec((any_batch(), any_batch()), 0..40),
+        patience in 1_u32..8,
+    ) {
+        let (there, here): (Vec<_>, Vec<_>) = batches.into_iter().unzip();
+        let (trajectory, _) = recorded(rule().with_patience(patience), &there);
+        let (checked, own) = followed(&trajectory, LossScale::dynamic(), &here);
+        let mut applied = 0;
+        for ((checked, update), x) in checked.iter().zip(trajectory.updates()).zip(&here) {
+            let skipped = update.steps[0].skipped;
+            let parts = !skipped && !x.is_finite();
+            prop_assert_eq!(checked.is_err(), parts);
+            let step = checked.as_ref().unwrap_or_else(|parted| &parted.step);
+            prop_assert_eq!(step.report().steps[0].skipped, skipped || parts);
+            prop_assert_eq!(step.report().scale, update.after);
+            prop_assert_eq!(matches!(step, Step::Diverged(_)), update.after.diverged);
+            applied += u32::from(!skipped && !parts);
+        }
+        prop_assert_eq!(own.2, applied);
+        prop_assert!(own.0.iter().flatten().all(|bits| f32::from_bits(*bits).is_finite()));
+    }
+
+    #[test]
+    fn a_run_that_sees_the_recorded_gradients_ends_at_the_recorded_bits(
+        batches in prop::collection::vec(any_batch(), 0..40),
+        instead in prop::collection::vec(any_batch(), 40),
+    ) {
+        let (trajectory, weights) = recorded(rule(), &batches);
+        let skipped = |index: usize| trajectory.updates()[index].steps[0].skipped;
+        let here: Vec<_> = (0..batches.len())
+            .map(|i| if skipped(i) { instead[i] } else { batches[i] })
+            .collect();
+        let (checked, own) = followed(&trajectory, LossScale::none(), &here);
+        prop_assert!(checked.iter().all(std::result::Result::is_ok));
+        prop_assert_eq!(own, weights);
+    }
+}
+
+#[test]
+fn an_empty_recording_leaves_a_run_to_itself_from_its_start() -> Result {
+    let mut scaler = scaler(rule());
+    let mut follow = Follow::new(Trajectory::new(ScaleState::power_of_two(3)));
+    follow.lead_for(&mut scaler, "w")?;
+    assert_eq!(scaler.state()?.exponent, 16, "nothing is led before `lead`");
+    assert!(!follow.lead(&mut scaler)?);
+    assert_eq!((scaler.state()?.exponent, follow.trajectory().updates().len()), (3, 0));
+    Ok(())
+}
