@@ -11,6 +11,7 @@ mod clipping;
 mod edges;
 mod handles;
 mod outcomes;
+mod rules;
 mod starts;
 mod steps;
 mod support;
@@ -44,6 +45,7 @@ fn main() {
         ("edges", edges::TESTS),
         ("handles", handles::TESTS),
         ("outcomes", outcomes::TESTS),
+        ("rules", rules::TESTS),
         ("starts", starts::TESTS),
         ("steps", steps::TESTS),
         ("windows", windows::TESTS),
