@@ -82,9 +82,9 @@ fn share<S: Subject>(suite: &mut Suite<S>) {
 
 fn floor<S: Subject>(suite: &mut Suite<S>) {
     let mut low = rule(Tolerance::UntilGrowth { overflows: 2 });
-    (low.init, low.min) = (1, 0);
+    (low.init, low.min) = (0, 0);
     let sentence = "a_tolerated_overflow_at_the_floor_is_no_divergence_and_the_next_is";
-    sequence(suite, sentence, low, saw("ssgggssss"));
+    sequence(suite, sentence, low, saw("sgssgs"));
     let mut fixed = LossScale::fixed(3).with_tolerance(Tolerance::InARow { overflows: 2 });
     fixed.patience = 3;
     let sentence = "patience_counts_tolerated_skips_too";
