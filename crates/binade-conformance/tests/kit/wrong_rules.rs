@@ -108,7 +108,7 @@ impl Misruled {
         match self {
             ForgetsAShareAtGrowth if !seen.overflow && next.good_steps == 0 => next.tolerated = 0,
             DivergesThoughTolerated => {
-                next.diverged |= seen.overflow && before.exponent <= rule.min
+                next.diverged |= seen.overflow && before.exponent <= rule.min;
             }
             CountsGoodStepsThroughToleratedOverflows if seen.overflow && next.tolerated > 0 => {
                 next.good_steps = before.good_steps;

@@ -73,9 +73,9 @@ fn moves_as_on_the_host(
     findings: &[Vec<Found<Cuda>>; 2],
     rule: &LossScale,
     start: ScaleState,
-    (seed, updates): (u64, usize),
+    (drawn_by, updates): (u64, usize),
 ) -> Result {
-    let mut random = fastrand::Rng::with_seed(seed);
+    let mut random = fastrand::Rng::with_seed(drawn_by);
     let mut scale = cuda.upload_state(start)?;
     let mut want = start;
     for number in 0..updates {

@@ -210,10 +210,10 @@ fn an_overflow_lowers_a_prediction_by_as_much_as_its_weight() {
 
 #[test]
 fn a_share_that_is_met_exactly_backs_off_though_it_is_no_65536th() {
-    for every in [3, 5, 7, 10, 20, 100] {
+    for every in [3_u16, 5, 7, 10, 20, 100] {
         let rule =
-            LossScale::fairseq().with_tolerance(Tolerance::share(1.0 / every as f64).unwrap());
-        let mut seen = vec![GOOD; every - 1];
+            LossScale::fairseq().with_tolerance(Tolerance::share(1.0 / f64::from(every)).unwrap());
+        let mut seen = vec![GOOD; usize::from(every - 1)];
         seen.push(SKIP);
         assert_eq!(run(rule, &seen).exponent, 14, "1 of {every}");
         seen.insert(0, GOOD);

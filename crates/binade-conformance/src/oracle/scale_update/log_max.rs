@@ -76,9 +76,9 @@ fn logarithm(value: f32) -> i128 {
 
 /// The square root, rounded down, by bisection.
 fn root(square: i128) -> i128 {
-    let (mut low, mut high) = (0, 1 << 62);
+    let (mut low, mut high) = (0_i128, 1 << 62);
     while high - low > 1 {
-        let middle = (low + high) / 2;
+        let middle = i128::midpoint(low, high);
         if middle * middle <= square {
             low = middle;
         } else {

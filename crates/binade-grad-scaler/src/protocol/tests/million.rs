@@ -44,7 +44,9 @@ impl Torch {
     fn unscale(&self, grads: &mut [f32]) -> bool {
         let found = grads.iter().any(|g| g.is_nan() || g.is_infinite());
         let inverse = (1.0 / f64::from(self.scale)) as f32;
-        grads.iter_mut().for_each(|g| *g *= inverse);
+        for g in grads {
+            *g *= inverse;
+        }
         found
     }
 
