@@ -10,7 +10,10 @@ struct Scale {
   int32_t exponent, before;
   uint32_t good_steps, bad_steps, diverged;
   uint64_t updates, overflows, skipped;
-  uint64_t pad;
+  uint32_t tolerated, since_move;
+  // `binade_grad_scaler::Averages`.
+  int64_t mean, slow_mean, square;
+  uint32_t taken, slow_taken;
 };
 
 constexpr uint32_t NOBODY = 0xffffffffu;
@@ -36,7 +39,7 @@ struct Owed {
   double squares;
 };
 
-static_assert(sizeof(Scale) == 64 && sizeof(Found) == 64 && sizeof(Owed) == 24, "as `structs.rs`");
+static_assert(sizeof(Scale) == 96 && sizeof(Found) == 64 && sizeof(Owed) == 24, "as `structs.rs`");
 
 __device__ __forceinline__ bool is_raised(const Found* found) {
   return (found->raised | found->halted) != 0;

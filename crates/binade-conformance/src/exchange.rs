@@ -1,7 +1,7 @@
 //! What the kit hands to a subject and takes from it, besides tensors.
 
 use binade_core::{Finding, NamedGrads};
-use binade_grad_scaler::{Norm, ScaleState};
+use binade_grad_scaler::{Norm, ScaleState, Seen};
 use binade_master_weights::UpdateRule;
 
 /// A set of gradients after unscaling.
@@ -13,13 +13,42 @@ pub struct Unscaled<T> {
     pub found: Finding,
 }
 
-/// What an iteration found, as flags that are raised or not.
+/// What an iteration found.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Round {
     /// One for each pass over gradients.
-    pub parts: Vec<bool>,
+    pub parts: Vec<Pass>,
     /// One for each optimizer step.
-    pub verdicts: Vec<bool>,
+    pub verdicts: Vec<Pass>,
+}
+
+/// What one pass found.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Pass {
+    /// An overflow.
+    pub raised: bool,
+    /// The largest finite |scaled gradient|, beside the overflow where there is one.
+    pub magnitude: f32,
+}
+
+impl Pass {
+    /// One whose largest finite gradient is 1.
+    pub const fn new(raised: bool) -> Self {
+        Self { raised, magnitude: 1.0 }
+    }
+}
+
+impl Round {
+    /// What an update has to go by.
+    pub fn seen(&self) -> Seen {
+        let mut seen = Seen::default();
+        for pass in self.parts.iter().chain(&self.verdicts) {
+            seen.overflow |= pass.raised;
+            seen.magnitude = seen.magnitude.max(pass.magnitude);
+        }
+        seen.skipped = self.verdicts.iter().any(|pass| pass.raised);
+        seen
+    }
 }
 
 /// One turn of a training loop: gradients as backward left them, unscaled, checked and stepped.

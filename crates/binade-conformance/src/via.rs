@@ -9,7 +9,7 @@ mod sets;
 pub use device::{Device, Trains};
 pub use sets::{accumulate, clip, norm};
 
-use crate::{Refusal, Round, Subject, Turn, Unscaled};
+use crate::{Pass, Refusal, Round, Subject, Turn, Unscaled};
 use binade_core::{DType, Finding, Handle, Named, NamedGrads};
 use binade_grad_scaler::{GradScaler, LossScale, ScaleState, ScaleStore};
 use binade_master_weights::{MasterWeights, Materialise, Plan};
@@ -35,7 +35,7 @@ where
     Ok(Unscaled { grads: device.materialise(grads)?, found })
 }
 
-/// [`Subject::update_scale`] by [`ScaleStore::update`], with flags raised by unscaling an infinity.
+/// [`Subject::update_scale`] by [`ScaleStore::update`], with findings of gradients of that size, raised by an infinity beside them.
 ///
 /// # Errors
 ///
@@ -51,8 +51,8 @@ where
     S: Subject<Tensor = D::Tensor>,
     D: GradScaler<Grads: From<NamedGrads<D::Tensor>>>,
 {
-    let flags = |raised: &[bool]| {
-        raised.iter().map(|&raised| flag(subject, device, raised)).collect::<Result<Vec<_>, _>>()
+    let flags = |passes: &[Pass]| {
+        passes.iter().map(|&pass| flag(subject, device, pass)).collect::<Result<Vec<_>, _>>()
     };
     let (parts, verdicts) = (flags(&round.parts)?, flags(&round.verdicts)?);
     let (parts, verdicts): (Vec<_>, Vec<_>) = (parts.iter().collect(), verdicts.iter().collect());
@@ -61,14 +61,15 @@ where
     Ok(device.read(&[], &scale)?.1)
 }
 
-/// A finding that is raised or not.
-fn flag<S, D>(subject: &S, device: &D, raised: bool) -> Result<D::Found, Refusal>
+/// A finding that is raised or not, of a gradient of that size.
+fn flag<S, D>(subject: &S, device: &D, pass: Pass) -> Result<D::Found, Refusal>
 where
     S: Subject<Tensor = D::Tensor>,
     D: GradScaler<Grads: From<NamedGrads<D::Tensor>>>,
 {
-    let element: f32 = if raised { f32::INFINITY } else { 1.0 };
-    let tensor = subject.from_bits(&element.to_le_bytes(), DType::F32, &[1])?;
+    let elements = [pass.magnitude, if pass.raised { f32::INFINITY } else { -pass.magnitude }];
+    let bits: Vec<u8> = elements.iter().flat_map(|element| element.to_le_bytes()).collect();
+    let tensor = subject.from_bits(&bits, DType::F32, &[elements.len()])?;
     let mut grads = D::Grads::from(vec![Named::new("flag", Some(tensor))]);
     let one = device.upload_state(ScaleState::power_of_two(0))?;
     Ok(device.unscale(&mut grads, &one)?)

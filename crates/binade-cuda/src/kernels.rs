@@ -26,7 +26,7 @@ pub(crate) const GROUP: u64 = 8;
 pub(crate) const FINDINGS: usize = 64;
 
 /// Bytes of its `Seen`.
-pub(crate) const SEEN: usize = 8;
+pub(crate) const SEEN: usize = 12;
 
 /// Rows, their count, the first chunk, elements of a chunk, constants, the verdict, what is owed.
 const STEP: &[Param] = &[Address, U32, U64, U64, Address, Address, Address];
@@ -80,7 +80,7 @@ pub(crate) const SCALE: Kernel =
 pub(crate) const SCALE_UPDATE: Kernel = Kernel {
     name: "scale_update",
     ptx: ptx!("scale_update"),
-    params: &[Address, Address, Bytes(24), Bytes(8 * FINDINGS), U32, U32, Address, U32, Address],
+    params: &[Address, Address, Bytes(52), Bytes(8 * FINDINGS), U32, U32, Address, U32, Address],
 };
 pub(crate) const SGD: Kernel = Kernel { name: "sgd", ptx: ptx!("sgd"), params: STEP };
 pub(crate) const UNSCALE: Kernel = Kernel {

@@ -140,6 +140,11 @@ impl LossScale {
         Self { tolerance, ..self }
     }
 
+    /// Whether the scale stays where it is, whatever is seen.
+    pub const fn is_fixed(&self) -> bool {
+        self.growth <= 0 && self.backoff <= 0 && self.log_max.is_none()
+    }
+
     /// The state a run starts in.
     pub fn start(&self) -> ScaleState {
         ScaleState::power_of_two(self.within(self.init.into(), &ScaleState::power_of_two(0)))

@@ -175,7 +175,7 @@ impl Properties {
         Self { master_weights: Some(keep), ..self }
     }
 
-    /// Scales losses by another rule.
+    /// Scales losses by another rule: one's own, or that of a library by name, as `LossScale::preset("deepspeed")?`.
     #[must_use]
     pub fn with_loss_scale(self, rule: LossScale) -> Self {
         Self { loss_scale: rule, ..self }

@@ -2,7 +2,6 @@
 
 use crate::{OptLevel, Properties};
 use binade_core::DType;
-use binade_grad_scaler::LossScale;
 use std::fmt::{Display, Formatter, Result};
 
 impl Display for Properties {
@@ -43,10 +42,11 @@ impl Properties {
     }
 
     fn scaling(&self, f: &mut Formatter<'_>) -> Result {
-        let LossScale { growth, backoff, .. } = self.loss_scale();
-        match self.loss_scale().start().exponent {
-            0 if growth == 0 && backoff == 0 => f.write_str("no loss scale")?,
-            first if growth == 0 && backoff == 0 => write!(f, "loss scale 2^{first}, fixed")?,
+        let rule = self.loss_scale();
+        match rule.start().exponent {
+            0 if rule.is_fixed() => f.write_str("no loss scale")?,
+            first if rule.is_fixed() => write!(f, "loss scale 2^{first}, fixed")?,
+            first if rule.log_max.is_some() => write!(f, "loss scale from 2^{first}, predicted")?,
             first => write!(f, "loss scale from 2^{first}, dynamic")?,
         }
         let lost = self.loses_small_gradients();

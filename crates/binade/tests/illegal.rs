@@ -110,7 +110,8 @@ fn f16_without_a_scale_unless_asked_for() {
 #[test]
 fn f16_with_any_scale_above_one_is_enough() {
     let rising = LossScale::dynamic().with_init_scale(1.0).expect("a power of two");
-    for rule in [LossScale::fixed(1), rising] {
+    let predicted = LossScale::preset("log-max").expect("a preset");
+    for rule in [LossScale::fixed(1), rising, predicted] {
         legal(&O2.with(F16).with_loss_scale(rule));
     }
 }

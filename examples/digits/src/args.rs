@@ -3,6 +3,7 @@
 use crate::parse;
 use binade::OptLevel;
 use binade::core::DType;
+use binade::grad_scaler::LossScale;
 use clap::{Parser, ValueEnum};
 use std::path::PathBuf;
 
@@ -51,10 +52,14 @@ pub struct Args {
     /// Clips gradients to this L2 norm.
     #[arg(long, value_name = "X", allow_negative_numbers = true, value_parser = parse::clip_norm)]
     pub clip_norm: Option<f32>,
-    /// The first loss scale where the level scales (O1 and O2 in f16); 2^16 if left out.
+    /// How the loss scale moves where the level scales (O1 and O2 in f16): a library's rule, with its own numbers.
+    #[arg(long, value_name = "RULE", value_parser = parse::loss_scale())]
+    pub loss_scale: Option<LossScale>,
+    /// The first loss scale where the level scales (O1 and O2 in f16); the rule's own, or 2^16, if left out.
     #[arg(long, value_name = "X", allow_negative_numbers = true, value_parser = parse::scale)]
     pub init_scale: Option<f32>,
-    /// Good steps between doublings of the loss scale; 100 if left out, to see it move in so short a run.
+    /// Good steps between doublings of the loss scale. If left out, that of --loss-scale, or 100, to see it move in so short a
+    /// run.
     #[arg(long, value_name = "N", allow_negative_numbers = true)]
     #[arg(value_parser = clap::value_parser!(u32).range(1..))]
     pub growth_interval: Option<u32>,
@@ -73,6 +78,7 @@ Examples:
   digits --level O2 --dtype f16 --seed 3     one level, another split
   digits --level O1 --inject-overflow 20     what a skipped step looks like
   digits --data mnist --epochs 1             MNIST, from the files in the folder mnist
+  digits --level O2 --loss-scale log-max     a scale that is predicted from the largest gradients
   digits --init-scale 2^24 --json runs.json  a scale that has to come down, and every step's scale";
 
 /// One level, or all.

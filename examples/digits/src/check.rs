@@ -104,6 +104,7 @@ fn check_scaling(args: &Args) -> Result<(), ArgsError> {
         return Ok(());
     }
     let given = [
+        (args.loss_scale.is_some(), "--loss-scale"),
         (args.init_scale.is_some(), "--init-scale"),
         (args.growth_interval.is_some(), "--growth-interval"),
     ];

@@ -33,7 +33,7 @@ fn in_type(level: OptLevel, low: DType) -> Setting {
 
 /// Whether the setting's loss scale moves.
 pub fn is_scaled((level, dtype): Setting) -> bool {
-    level.with(dtype).loss_scale().growth > 0
+    !level.with(dtype).loss_scale().is_fixed()
 }
 
 /// Micro-batches of an epoch. Normalisation needs two images: a rest of one waits for another epoch.
@@ -64,14 +64,17 @@ fn low_types(level: OptLevel) -> &'static [DType] {
 /// When the scale or the interval is none.
 pub fn properties(args: &Args, (level, dtype): Setting) -> Result<Properties, LossScaleError> {
     let properties = level.with(dtype);
-    let mut rule = properties.loss_scale();
     if !is_scaled((level, dtype)) {
         return Ok(properties);
     }
+    let shown = || properties.loss_scale().with_growth_interval(GROWTH_INTERVAL);
+    let mut rule = args.loss_scale.map_or_else(shown, Ok)?;
     if let Some(scale) = args.init_scale {
         rule = rule.with_init_scale(scale)?;
     }
-    rule = rule.with_growth_interval(args.growth_interval.unwrap_or(GROWTH_INTERVAL))?;
+    if let Some(steps) = args.growth_interval {
+        rule = rule.with_growth_interval(steps)?;
+    }
     Ok(properties.with_loss_scale(rule))
 }
 

@@ -1,6 +1,7 @@
-//! Numbers of the command line, refused with what to give instead.
+//! Numbers and names of the command line, refused with what to give instead.
 
 use binade::grad_scaler::LossScale;
+use clap::builder::{PossibleValuesParser, TypedValueParser};
 
 /// A finite number above 0.
 pub(crate) fn learning_rate(text: &str) -> Result<f64, String> {
@@ -29,6 +30,12 @@ pub(crate) fn scale(text: &str) -> Result<f32, String> {
     scale.filter(|&scale| LossScale::dynamic().with_init_scale(scale).is_ok()).ok_or_else(|| {
         "a loss scale is a power of two from 2^-126 to 2^126, such as 65536 or 2^16".into()
     })
+}
+
+/// A loss-scale rule by name; help and errors list the names.
+pub(crate) fn loss_scale() -> impl TypedValueParser<Value = LossScale> {
+    let names = PossibleValuesParser::new(LossScale::presets().map(|(name, _)| name));
+    names.try_map(|name| LossScale::preset(&name))
 }
 
 #[cfg(test)]

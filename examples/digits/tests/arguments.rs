@@ -72,6 +72,15 @@ fn an_unknown_optimizer() {
 }
 
 #[test]
+fn an_unknown_loss_scale_rule() {
+    unread(
+        "--loss-scale pytorch",
+        "invalid value 'pytorch' for '--loss-scale <RULE>' [possible values: dynamic, torch, apex, apex-hysteresis, \
+         deepspeed, keras, jmp, paddle, fairseq, log-max]",
+    );
+}
+
+#[test]
 fn a_learning_rate_that_is_none() {
     for rate in ["-1", "0", "NaN", "inf", "fast"] {
         let text = format!(
@@ -135,6 +144,7 @@ fn a_scale_where_nothing_is_scaled() {
     for (line, flag) in [
         ("--level O0 --init-scale 1024", "--init-scale"),
         ("--level O3 --growth-interval 10", "--growth-interval"),
+        ("--level O0 --loss-scale deepspeed", "--loss-scale"),
         ("--dtype bf16 --init-scale 1024", "--init-scale"),
     ] {
         let text = format!(
@@ -182,6 +192,8 @@ fn help_says_what_every_argument_takes() {
         "--seed <N>",
         "--accumulate <N>",
         "--clip-norm <X>",
+        "--loss-scale <RULE>",
+        "[possible values: dynamic, torch, apex, apex-hysteresis, deepspeed, keras, jmp, paddle, fairseq, log-max]",
         "--init-scale <X>",
         "--growth-interval <N>",
         "--json <FILE>",

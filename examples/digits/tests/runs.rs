@@ -121,6 +121,18 @@ fn the_scale_grows_at_its_interval() {
 }
 
 #[test]
+fn a_named_rule_moves_the_scale_its_own_way() {
+    let overflow = "--level O2 --dtype f16 --init-scale 2^8 --inject-overflow 3 --loss-scale";
+    let tolerant = only(&format!("{overflow} deepspeed"));
+    assert_eq!(tolerant.steps, Steps { attempted: 14, applied: 13, skipped: 1 });
+    assert_eq!((tolerant.scale.min, tolerant.scale.max), (256.0, 256.0), "a hysteresis of 2");
+    assert_eq!(only(&format!("{overflow} apex")).scale.last, 128.0);
+    let predicted = only("--level O2 --dtype f16 --loss-scale log-max");
+    assert_eq!(predicted.scale.initial, 1.0);
+    assert!(predicted.scale.last > 256.0, "{:?}", predicted.scale.history);
+}
+
+#[test]
 fn a_scale_that_starts_too_high_comes_down_and_the_run_goes_on() {
     let run = only("--level O1 --dtype f16 --init-scale 2^30 --epochs 4");
     assert!(run.steps.skipped > 0 && run.steps.applied > 0, "{:?}", run.steps);

@@ -8,7 +8,11 @@ use crate::{
 
 pub(crate) fn stages() -> Vec<Stage> {
     vec![
-        Stage { name: "sweeps", what: "casts over every f32, in release", run: sweeps },
+        Stage {
+            name: "sweeps",
+            what: "casts over every f32, a million steps of every rule, in release",
+            run: sweeps,
+        },
         Stage {
             name: "properties",
             what: "random cases, hundreds of times as many",
@@ -24,9 +28,8 @@ pub(crate) fn stages() -> Vec<Stage> {
 }
 
 fn sweeps() -> Result<Outcome> {
-    tally::run(
-        &Cargo::line("test --release --package binade-core --all-features").var("BINADE_FULL", "1"),
-    )
+    let call = Cargo::line("test --release --package binade-core --package binade-grad-scaler");
+    tally::run(&call.args(["--all-features"]).var("BINADE_FULL", "1"))
 }
 
 /// Whatever proptest draws: calls in any order, rules, gradients, globs, roundings. 256 cases are its default.

@@ -1,8 +1,12 @@
 //! The scale's move: every branch of the rule, each update from a state that the kit gives.
 
+mod log_max;
+mod presets;
+mod tolerance;
+
 use super::values::Draw;
 use crate::oracle::scale_update::update;
-use crate::{Check, Operation::ScaleUpdate, Round, Stop, Subject, Suite, Verdict};
+use crate::{Check, Operation::ScaleUpdate, Pass, Round, Stop, Subject, Suite, Verdict};
 use binade_grad_scaler::{LossScale, ScaleState};
 
 /// What an iteration saw.
@@ -18,12 +22,24 @@ use Saw::{Dropped, Good, Skip};
 
 impl Saw {
     fn round(self) -> Round {
+        self.with(1.0)
+    }
+
+    /// With a largest finite gradient of this size.
+    fn with(self, magnitude: f32) -> Round {
         let (part, verdict) = match self {
             Good => (false, false),
             Skip => (true, true),
             Dropped => (true, false),
         };
+        let [part, verdict] = [part, verdict].map(|raised| Pass { raised, magnitude });
         Round { parts: vec![part], verdicts: vec![verdict] }
+    }
+
+    /// Any, a good one twice as often as an overflow.
+    fn any(draw: &mut Draw) -> Self {
+        let saw = [Good, Good, Good, Skip, Dropped, Skip, Good, Good];
+        saw[usize::from(draw.bits().to_le_bytes()[0] % 8)]
     }
 }
 
@@ -33,6 +49,9 @@ pub(super) fn add<S: Subject>(suite: &mut Suite<S>) {
     divergence(suite);
     flags(suite);
     at_random(suite);
+    tolerance::add(suite);
+    log_max::add(suite);
+    presets::add(suite);
 }
 
 /// The default rule, changed.
@@ -50,9 +69,7 @@ fn one<S: Subject>(
     state: ScaleState,
     round: &Round,
 ) -> Result<ScaleState, Stop> {
-    let skipped = round.verdicts.contains(&true);
-    let overflow = skipped || round.parts.contains(&true);
-    let wanted = update(rule, &state, overflow, skipped);
+    let wanted = update(rule, &state, round.seen());
     let got = s.update_scale(rule, state, round)?;
     check.equal((rule, state, round), told(&got), told(&wanted))?;
     Ok(wanted)
@@ -134,6 +151,13 @@ fn limits<S: Subject>(suite: &mut Suite<S>) {
         rule.growth_interval = 1;
         rule.min = -20;
     });
+    let high = vec![ScaleState { significand: 1.5, ..ScaleState::power_of_two(125) }];
+    let open = rule(|rule| {
+        rule.growth_interval = 1;
+        rule.max = 126;
+    });
+    let sentence = "an_imported_scale_never_grows_beyond_a_normal_inverse";
+    single(suite, sentence, open, high, Good);
     for (sentence, saw) in [
         ("an_imported_significand_survives_growth", Good),
         ("an_imported_significand_survives_backoff", Skip),
@@ -160,7 +184,7 @@ fn flags<S: Subject>(suite: &mut Suite<S>) {
     suite.add(ScaleUpdate, "-", "any_raised_part_or_verdict_backs_off_once", |s: &S, check| {
         let rule = LossScale::dynamic();
         for flags in 0..32_u32 {
-            let bit = |n: u32| flags >> n & 1 == 1;
+            let bit = |n: u32| Pass::new(flags >> n & 1 == 1);
             let (parts, verdicts) = (vec![bit(0), bit(1), bit(2)], vec![bit(3), bit(4)]);
             one(s, check, &rule, rule.start(), &Round { parts, verdicts })?;
         }
@@ -181,9 +205,7 @@ fn at_random<S: Subject>(suite: &mut Suite<S>) {
         });
         let (mut draw, mut state) = (Draw::new(11), rule.start());
         for _ in 0..10_000 {
-            let saw = [Good, Good, Good, Skip, Dropped, Skip, Good, Good];
-            let saw = saw[usize::from(draw.bits().to_le_bytes()[0] % 8)];
-            state = one(s, check, &rule, state, &saw.round())?;
+            state = one(s, check, &rule, state, &Saw::any(&mut draw).round())?;
             // Divergence would freeze the rest.
             state.diverged = false;
         }

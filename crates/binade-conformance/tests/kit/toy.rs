@@ -4,7 +4,7 @@ use crate::toy_sets;
 use binade_conformance::{Arithmetic, Clip, MicroBatch, Refusal, Round, Subject, Turn, Unscaled};
 use binade_core::cast::{E4M3, E5M2, OnOverflow::NonFinite};
 use binade_core::{DType, Finding, Named, NamedGrads, stochastic::Key};
-use binade_grad_scaler::{LossScale, Norm, ScaleState, Seen};
+use binade_grad_scaler::{LossScale, Norm, ScaleState};
 use binade_master_weights::step::{Factor, Slices, step};
 use binade_master_weights::{StepConstants, UpdateRule};
 use half::{bf16, f16};
@@ -120,9 +120,7 @@ impl Subject for Toy {
         scale: ScaleState,
         round: &Round,
     ) -> Result<ScaleState, Refusal> {
-        let skipped = round.verdicts.contains(&true);
-        let overflow = skipped || round.parts.contains(&true);
-        Ok(rule.next(scale, Seen { overflow, skipped, ..Seen::default() }))
+        Ok(rule.next(scale, round.seen()))
     }
 
     fn train(

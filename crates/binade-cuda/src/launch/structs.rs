@@ -18,7 +18,13 @@ pub(crate) struct ScaleBits {
     pub(crate) updates: u64,
     pub(crate) overflows: u64,
     pub(crate) skipped: u64,
-    pub(crate) pad: u64,
+    pub(crate) tolerated: u32,
+    pub(crate) since_move: u32,
+    pub(crate) mean: i64,
+    pub(crate) slow_mean: i64,
+    pub(crate) square: i64,
+    pub(crate) taken: u32,
+    pub(crate) slow_taken: u32,
 }
 
 /// `Found` of `state.cuh`.
@@ -168,6 +174,20 @@ pub(crate) struct LossScaleBits {
     pub(crate) max: i32,
     pub(crate) growth_interval: u32,
     pub(crate) patience: u32,
+    pub(crate) tolerance: u32,
+    pub(crate) amount: u32,
+    pub(crate) predicts: u32,
+    pub(crate) log_max: LogMaxBits,
+}
+
+/// `LogMax` of `log_max.cuh`.
+#[derive(Clone, Copy, Debug, Default, Pod, Zeroable)]
+#[repr(C)]
+pub(crate) struct LogMaxBits {
+    pub(crate) ceiling: i32,
+    pub(crate) deviations: u32,
+    pub(crate) weight: u32,
+    pub(crate) slow_weight: u32,
 }
 
 /// Bytes of `Constants` of `step.cuh`.
@@ -177,7 +197,7 @@ pub(crate) const CONSTANTS: usize = 36;
 pub(crate) const PARTIAL: usize = 40;
 
 const _: () = {
-    assert!(size_of::<ScaleBits>() == 64);
+    assert!(size_of::<ScaleBits>() == 96);
     assert!(size_of::<FoundBits>() == 64);
     assert!(size_of::<OwedBits>() == 24);
     assert!(size_of::<UnscaleRow>() == 40);
@@ -189,5 +209,5 @@ const _: () = {
     assert!(size_of::<MoveRow>() == 16);
     assert!(size_of::<RuleBits>() == 64);
     assert!(size_of::<CorrectionRow>() == 16);
-    assert!(size_of::<LossScaleBits>() == 24);
+    assert!(size_of::<LossScaleBits>() == 52);
 };

@@ -2,7 +2,7 @@
 
 use super::report::Report;
 use crate::{launch::structs::ScaleBits, memory::Buffer};
-use binade_grad_scaler::ScaleState;
+use binade_grad_scaler::{Averages, ScaleState};
 use std::sync::Arc;
 
 /// A scale on the device. A change is made in place unless a clone is alive, which keeps what it reads.
@@ -43,7 +43,13 @@ pub(super) fn to_bits(state: ScaleState) -> ScaleBits {
         updates: state.updates,
         overflows: state.overflows,
         skipped: state.skipped,
-        pad: 0,
+        tolerated: state.tolerated,
+        since_move: state.since_move,
+        mean: state.averages.mean,
+        slow_mean: state.averages.slow_mean,
+        square: state.averages.square,
+        taken: state.averages.taken,
+        slow_taken: state.averages.slow_taken,
     }
 }
 
@@ -59,5 +65,14 @@ pub(super) fn from_bits(bits: &ScaleBits) -> ScaleState {
         overflows: bits.overflows,
         skipped: bits.skipped,
         diverged: bits.diverged != 0,
+        tolerated: bits.tolerated,
+        since_move: bits.since_move,
+        averages: Averages {
+            mean: bits.mean,
+            slow_mean: bits.slow_mean,
+            square: bits.square,
+            taken: bits.taken,
+            slow_taken: bits.slow_taken,
+        },
     }
 }

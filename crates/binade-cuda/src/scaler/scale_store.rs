@@ -8,11 +8,14 @@ use super::{
 use crate::{
     Cuda, Error,
     kernels::{FINDINGS, MERGE, SCALE_UPDATE, SEEN},
-    launch::{Arg, Grid, structs::LossScaleBits},
+    launch::{
+        Arg, Grid,
+        structs::{LogMaxBits, LossScaleBits},
+    },
     memory::Buffer,
 };
 use binade_core::Finding;
-use binade_grad_scaler::{Join, LossScale, ScaleState, ScaleStore};
+use binade_grad_scaler::{Join, LogMax, LossScale, ScaleState, ScaleStore, Tolerance};
 use std::sync::Arc;
 
 impl ScaleStore for Cuda {
@@ -142,7 +145,37 @@ fn addresses(found: &[&Found]) -> [u64; FINDINGS] {
 
 fn rule_bits(rule: &LossScale) -> LossScaleBits {
     let LossScale { growth, backoff, min, max, growth_interval, patience, .. } = *rule;
-    LossScaleBits { growth, backoff, min, max, growth_interval, patience }
+    let (tolerance, amount) = tolerance_bits(rule.tolerance);
+    let predicts = u32::from(rule.log_max.is_some());
+    let log_max = rule.log_max.map(log_max_bits).unwrap_or_default();
+    LossScaleBits {
+        growth,
+        backoff,
+        min,
+        max,
+        growth_interval,
+        patience,
+        tolerance,
+        amount,
+        predicts,
+        log_max,
+    }
+}
+
+/// `Kind` of `scale_update.cu`, and its number.
+fn tolerance_bits(tolerance: Tolerance) -> (u32, u32) {
+    match tolerance {
+        Tolerance::None => (0, 0),
+        Tolerance::UntilGoodStep { overflows } => (1, overflows),
+        Tolerance::UntilGrowth { overflows } => (2, overflows),
+        Tolerance::InARow { overflows } => (3, overflows),
+        Tolerance::Share { of_65536 } => (4, of_65536),
+    }
+}
+
+fn log_max_bits(rule: LogMax) -> LogMaxBits {
+    let LogMax { ceiling, deviations, weight, slow_weight } = rule;
+    LogMaxBits { ceiling, deviations, weight, slow_weight }
 }
 
 /// At most [`FINDINGS`].

@@ -12,6 +12,7 @@ mod edges;
 mod handles;
 mod led;
 mod outcomes;
+mod rules;
 mod starts;
 mod steps;
 mod support;
@@ -46,6 +47,7 @@ fn main() {
         ("handles", handles::TESTS),
         ("led", led::TESTS),
         ("outcomes", outcomes::TESTS),
+        ("rules", rules::TESTS),
         ("starts", starts::TESTS),
         ("steps", steps::TESTS),
         ("windows", windows::TESTS),

@@ -157,6 +157,106 @@ fn a_prediction_learns_nothing_from_gradients_that_are_all_zero() {
     assert_eq!(rule.next(rule.start(), GOOD).exponent, 0);
 }
 
+/// `OpenSeq2Seq`'s sums in f64: what the scale would be were it any number, as an exponent.
+#[derive(Default)]
+struct Published {
+    mean: f64,
+    slow_mean: f64,
+    square: f64,
+    seen: i32,
+}
+
+impl Published {
+    fn after(&mut self, x: f64) -> f64 {
+        self.seen += 1;
+        self.mean = 0.99 * self.mean + 0.01 * x;
+        self.slow_mean = 0.999 * self.slow_mean + 0.001 * x;
+        self.square = 0.999 * self.square + 0.001 * x * x;
+        let (fast, slow) = (1.0 - 0.99_f64.powi(self.seen), 1.0 - 0.999_f64.powi(self.seen));
+        let variance = self.square / slow - (self.slow_mean / slow).powi(2);
+        16.0 - (self.mean / fast + 3.09 * variance.max(0.0).sqrt())
+    }
+}
+
+#[test]
+fn the_prediction_is_that_of_f64_rounded_down() {
+    let rule = LossScale { min: -126, max: 126, ..LossScale::open_seq2seq_log_max() };
+    // Around 2^-12, 2^0 and 2^12, with a spread of a binade and a half.
+    for middle in [-12.0, 0.0, 12.0] {
+        let (mut state, mut published) = (rule.start(), Published::default());
+        let mut word = 1_u32;
+        for number in 0..3000 {
+            word = word.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+            let x = middle + 3.0 * (f64::from(word) / 2.0_f64.powi(32) - 0.5);
+            #[expect(clippy::cast_possible_truncation, reason = "a gradient of f32")]
+            let magnitude = x.exp2() as f32;
+            let wanted = published.after(f64::from(magnitude).log2());
+            state = rule.next(state, Seen { magnitude: magnitude * state.factor(), ..GOOD });
+            let near = [wanted - 0.05, wanted + 0.05].map(f64::floor);
+            assert!(near.contains(&state.exponent.into()), "{number}: {state:?} for {wanted}");
+        }
+    }
+}
+
+#[test]
+fn an_overflow_lowers_a_prediction_by_as_much_as_its_weight() {
+    let rule = LossScale { max: 126, ..LossScale::open_seq2seq_log_max() };
+    let steady = |state: ScaleState| Seen { magnitude: state.factor(), ..GOOD };
+    let settled = (0..500).fold(rule.start(), |state, _| rule.next(state, steady(state)));
+    assert!((15..=16).contains(&settled.exponent), "{settled:?}");
+    let after = rule.next(settled, SKIP);
+    assert!((8..settled.exponent).contains(&after.exponent), "{after:?}");
+}
+
+#[test]
+fn a_share_that_is_met_exactly_backs_off_though_it_is_no_65536th() {
+    for every in [3_u16, 5, 7, 10, 20, 100] {
+        let rule =
+            LossScale::fairseq().with_tolerance(Tolerance::share(1.0 / f64::from(every)).unwrap());
+        let mut seen = vec![GOOD; usize::from(every - 1)];
+        seen.push(SKIP);
+        assert_eq!(run(rule, &seen).exponent, 14, "1 of {every}");
+        seen.insert(0, GOOD);
+        assert_eq!(run(rule, &seen).exponent, 15, "1 of {} is less", every + 1);
+    }
+}
+
+/// First exponent, good steps between growths, overflows until the scale moves, floor and ceiling.
+#[test]
+fn presets_keep_to_the_numbers_of_their_libraries() {
+    let numbers = |name: &str| {
+        let rule = LossScale::preset(name).unwrap();
+        let moves = (1..9).find(|&n| run(rule, &vec![SKIP; n]).exponent < rule.init);
+        (rule.init, rule.growth_interval, moves, rule.min, rule.max)
+    };
+    for (name, wanted) in [
+        ("torch", (16, 2000, Some(1), -126, 126)),
+        ("apex", (16, 2000, Some(1), -126, 24)),
+        ("apex-hysteresis", (16, 2000, Some(2), -126, 126)),
+        ("deepspeed", (16, 1000, Some(2), 0, 126)),
+        ("keras", (15, 2000, Some(1), -126, 126)),
+        ("jmp", (15, 2000, Some(1), 0, 126)),
+        ("paddle", (16, 2000, Some(1), -126, 126)),
+        ("fairseq", (15, 2000, Some(1), -13, 126)),
+    ] {
+        assert_eq!(numbers(name), wanted, "{name}");
+        let rule = LossScale::preset(name).unwrap();
+        assert_eq!((rule.growth, rule.backoff), (1, 1), "{name}");
+        let good = run(rule, &vec![GOOD; rule.growth_interval as usize]);
+        assert_eq!(good.exponent, rule.init + 1, "{name}");
+    }
+}
+
+#[test]
+fn every_preset_ends_in_divergence_and_at_no_lower_scale() {
+    for (name, rule) in LossScale::presets() {
+        let state = run(rule, &[SKIP; 200]);
+        assert!(state.diverged && state.exponent >= rule.min, "{name}: {state:?}");
+        let once = run(rule, &[SKIP; 2]);
+        assert!(!once.diverged || rule.log_max.is_some(), "{name}: {once:?}");
+    }
+}
+
 #[test]
 fn presets_are_found_by_name_and_a_wrong_name_lists_them() {
     for (name, rule) in LossScale::presets() {

@@ -5,8 +5,8 @@ use crate::ScaleState;
 
 /// Which overflows back the scale off. A tolerated one skips its step all the same.
 ///
-/// `overflows` of 0 is as 1: every overflow backs off.
-#[non_exhaustive]
+/// `overflows` of 0 is as 1: every overflow backs off. These are all there are: a device has each of them, or does not
+/// compile.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Tolerance {
@@ -38,7 +38,8 @@ pub enum Tolerance {
 }
 
 impl Tolerance {
-    /// [`Share`](Self::Share), to the nearest 65536th.
+    /// [`Share`](Self::Share), rounded down to 65536ths, so that what is exactly this share of the updates is one too many
+    /// though the share is no number of 65536ths: 1 of 10 is 0.1.
     ///
     /// # Errors
     ///
@@ -52,7 +53,7 @@ impl Tolerance {
             clippy::cast_sign_loss,
             reason = "within 0..=65536"
         )]
-        let of_65536 = (share * 65536.0).round() as u32;
+        let of_65536 = (share * 65536.0).floor() as u32;
         Ok(Self::Share { of_65536 })
     }
 

@@ -1,0 +1,133 @@
+//! Subjects whose scale moves wrong in one way each.
+
+use crate::toy::{Plain, Toy};
+use binade_conformance::{Arithmetic, Refusal, Round, Subject};
+use binade_core::DType;
+use binade_grad_scaler::{LossScale, ScaleState, Seen, Tolerance};
+
+/// The toy, with one sentence of the rules read otherwise.
+#[derive(Clone, Copy, PartialEq)]
+pub(crate) enum Misruled {
+    RefillsAtEachGoodStep,
+    RestartsASpentHysteresis,
+    StaysSpentInARow,
+    CountsTheRowThroughGoodSteps,
+    ForgetsAShareAtGrowth,
+    TakesAShareForABound,
+    DivergesThoughTolerated,
+    CountsGoodStepsThroughToleratedOverflows,
+    TakesTheFirstMagnitude,
+    LearnsScaledGradients,
+    LearnsFromZeros,
+    LearnsNothingFromOverflows,
+    LearnsWholeBinades,
+    AveragesInF32,
+    RoundsAveragesDown,
+    PredictsBeyondLimits,
+}
+use Misruled::*;
+
+impl Subject for Misruled {
+    type Tensor = Plain;
+
+    fn name(&self) -> &'static str {
+        "misruled"
+    }
+
+    fn arithmetic(&self) -> Arithmetic {
+        Toy.arithmetic()
+    }
+
+    fn from_bits(&self, bits: &[u8], dtype: DType, shape: &[usize]) -> Result<Plain, Refusal> {
+        Toy.from_bits(bits, dtype, shape)
+    }
+
+    fn to_bits(&self, tensor: &Plain) -> Result<Vec<u8>, Refusal> {
+        Toy.to_bits(tensor)
+    }
+
+    fn update_scale(
+        &self,
+        rule: &LossScale,
+        scale: ScaleState,
+        round: &Round,
+    ) -> Result<ScaleState, Refusal> {
+        let seen = self.misread(round, &scale);
+        let next = self.altered(*rule).next(scale, seen);
+        Ok(self.spoiled(rule, &scale, seen, next))
+    }
+}
+
+impl Misruled {
+    /// What this subject takes the rule for.
+    fn altered(self, mut rule: LossScale) -> LossScale {
+        rule.tolerance = match (self, rule.tolerance) {
+            (RefillsAtEachGoodStep, Tolerance::UntilGrowth { overflows })
+            | (StaysSpentInARow, Tolerance::InARow { overflows }) => {
+                Tolerance::UntilGoodStep { overflows }
+            }
+            (RestartsASpentHysteresis, Tolerance::UntilGoodStep { overflows }) => {
+                Tolerance::InARow { overflows }
+            }
+            (CountsTheRowThroughGoodSteps, Tolerance::InARow { overflows }) => {
+                Tolerance::UntilGrowth { overflows }
+            }
+            (TakesAShareForABound, Tolerance::Share { of_65536 }) => {
+                Tolerance::Share { of_65536: of_65536.saturating_add(1) }
+            }
+            (_, tolerance) => tolerance,
+        };
+        if self == PredictsBeyondLimits && rule.log_max.is_some() {
+            (rule.min, rule.max) = (-126, 126);
+        }
+        rule
+    }
+
+    /// What this subject makes of what was found.
+    fn misread(self, round: &Round, scale: &ScaleState) -> Seen {
+        let seen = round.seen();
+        let first = round.parts.first().map_or(0.0, |pass| pass.magnitude);
+        let magnitude = match self {
+            TakesTheFirstMagnitude => first,
+            LearnsScaledGradients => seen.magnitude * scale.factor(),
+            LearnsFromZeros if seen.magnitude == 0.0 => f32::MIN_POSITIVE,
+            LearnsWholeBinades => f32::from_bits(seen.magnitude.to_bits() & 0x7f80_0000),
+            _ => seen.magnitude,
+        };
+        Seen { magnitude, ..seen }
+    }
+
+    /// What this subject makes of the right state.
+    fn spoiled(
+        self,
+        rule: &LossScale,
+        before: &ScaleState,
+        seen: Seen,
+        mut next: ScaleState,
+    ) -> ScaleState {
+        match self {
+            ForgetsAShareAtGrowth if !seen.overflow && next.good_steps == 0 => next.tolerated = 0,
+            DivergesThoughTolerated => {
+                next.diverged |= seen.overflow && before.exponent <= rule.min;
+            }
+            CountsGoodStepsThroughToleratedOverflows if seen.overflow && next.tolerated > 0 => {
+                next.good_steps = before.good_steps;
+            }
+            LearnsNothingFromOverflows if seen.overflow => {
+                (next.averages, next.exponent) = (before.averages, before.exponent);
+            }
+            AveragesInF32 => next.averages.mean = in_f32(next.averages.mean),
+            RoundsAveragesDown if next.averages != before.averages => {
+                next.averages.square -= next.averages.square & 1;
+            }
+            _ => {}
+        }
+        next
+    }
+}
+
+#[expect(clippy::cast_possible_truncation, reason = "the fault is the rounding")]
+#[expect(clippy::cast_precision_loss, reason = "the fault is the rounding")]
+fn in_f32(average: i64) -> i64 {
+    average as f32 as i64
+}
