@@ -5,6 +5,7 @@ mod accumulation;
 mod debug;
 mod device;
 mod host;
+pub mod interchange;
 mod loss_scale;
 mod native;
 mod ops;
