@@ -208,7 +208,7 @@ impl Iterations {
                 "-1, or below `cur_iter`",
             ));
         }
-        let good = self.now - self.last_overflow - 1;
+        let good = self.now - 1 - self.last_overflow;
         let late = i64::from(first == FirstGrowth::AfterWindowAndOne);
         if good < late {
             let key = "last_overflow_iter".into();

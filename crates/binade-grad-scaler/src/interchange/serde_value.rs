@@ -1,4 +1,4 @@
-//! Dictionaries from and to any format that describes itself, as JSON, TOML and MessagePack do.
+//! Dictionaries from and to any format that describes itself, as JSON and TOML do.
 
 use super::{Dictionary, Value};
 use serde::de::{Deserialize, Deserializer, MapAccess, SeqAccess, Visitor};
