@@ -33,7 +33,7 @@ fn every_run_moves_the_scale_as_the_library_did_and_every_saved_state_leads_on()
         ("keras", "keras", 12, 83, 1),
         ("tf_keras", "tf_keras", 6, 41, 1),
         ("paddle", "paddle", 24, 167, 1),
-        ("deepspeed_0.16.0", "deepspeed", 27, 0, 0),
+        ("deepspeed_0.16.0", "deepspeed", 27, 126, 0),
         ("deepspeed_0.19.8", "deepspeed", 35, 179, 0),
         ("apex", "apex", 87, 83, 1),
         ("jmp", "jmp", 24, 0, 0),
@@ -48,7 +48,7 @@ fn every_run_moves_the_scale_as_the_library_did_and_every_saved_state_leads_on()
 
 #[test]
 fn where_the_library_raises_the_run_has_diverged() {
-    for (name, raised) in [("deepspeed_0.16.0", 0), ("deepspeed_0.19.8", 110), ("fairseq", 9)] {
+    for (name, raised) in [("deepspeed_0.16.0", 105), ("deepspeed_0.19.8", 110), ("fairseq", 9)] {
         assert_eq!(
             notes(name).compared["runs that end where the library raises"],
             raised,
@@ -98,7 +98,7 @@ fn an_overflow_counts_as_the_ceiling_and_not_as_two_to_its_power() {
     assert_eq!(run["scale"][first + 1], json!(1.0));
     run["rule"]["overflow_counts"] = json!(16.0);
     let error = replay(&runs).unwrap_err().to_string();
-    assert!(error.contains(&format!("[{first}]: the scale is 2^")), "{error}");
+    assert!(error.contains("]: the scale is 2^") && error.ends_with(", and was 2^0"), "{error}");
 }
 
 #[test]
@@ -118,13 +118,22 @@ fn one_changed_scale_is_named_with_its_run_and_step() {
 
 #[test]
 fn every_number_of_a_saved_state_is_looked_at() {
-    for name in ["torch", "keras", "tf_keras", "paddle", "deepspeed_0.19.8", "apex"] {
+    // Of DeepSpeed one with a hysteresis of 4, which decides something.
+    for (name, run) in [
+        ("torch", 0),
+        ("keras", 0),
+        ("tf_keras", 0),
+        ("paddle", 0),
+        ("deepspeed_0.16.0", 4),
+        ("deepspeed_0.19.8", 4),
+        ("apex", 0),
+    ] {
         let mut runs = recorded(name);
-        let state = runs["runs"][0]["saved"][3]["state"].clone();
+        let state = runs["runs"][run]["saved"][2]["state"].clone();
         let state = if name == "apex" { state["loss_scaler0"].clone() } else { state };
         let within = if name == "apex" { "/loss_scaler0" } else { "" };
         for (key, value) in state.as_object().unwrap() {
-            let at = format!("/runs/0/saved/3/state{within}/{key}");
+            let at = format!("/runs/{run}/saved/2/state{within}/{key}");
             let leaf = runs.pointer_mut(&at).unwrap();
             *leaf = changed(value);
             assert!(replay(&runs).is_err(), "{name}: {at} was {value}, and nobody noticed");

@@ -72,6 +72,11 @@ impl Rule {
         self.0.get(key) == Some(&Value::Bool(true))
     }
 
+    /// Whether it is there and false.
+    pub(super) fn is_unset(&self, key: &str) -> bool {
+        self.0.get(key) == Some(&Value::Bool(false))
+    }
+
     /// The exponent of a power of two.
     pub(super) fn exponent(&self, key: &str) -> Result<i32, Wrong> {
         let value = self.number(key)?;

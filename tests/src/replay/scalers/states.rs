@@ -1,7 +1,7 @@
 //! A library's saved state: imported, and written back as it was.
 
 use super::super::error::{Wrong, same};
-use super::format::{Recorded, Run, SavedAt};
+use super::format::{Recorded, Rule, Run, SavedAt};
 use super::rules;
 use binade_grad_scaler::interchange::{
     ApexState, DeepSpeedFusedState, DeepSpeedState, Dictionary, FirstGrowth, Imported,
@@ -29,7 +29,7 @@ pub(super) fn import(
         "paddle" => paddle(&dictionary, own),
         "apex" => apex(&dictionary, &rule, own),
         "deepspeed" if run.rule.is_set("fused") => fused(&dictionary, &rule, own),
-        "deepspeed" => zero(&dictionary, first, own),
+        "deepspeed" => zero(&dictionary, &run.rule, first, own),
         other => return Err(Wrong::Recording(format!("states of {other} are not known here"))),
     };
     let (imported, written) = read.map_err(|error| Wrong::Result(error.to_string()))?;
@@ -76,12 +76,11 @@ fn apex(dictionary: &Dictionary, rule: &LossScale, own: &ScaleState) -> Read {
     Ok((imported, written))
 }
 
-fn zero(dictionary: &Dictionary, first: FirstGrowth, own: &ScaleState) -> Read {
-    let saved = DeepSpeedState::read(dictionary)?;
-    let imported = saved.import(first)?;
+fn zero(dictionary: &Dictionary, made: &Rule, first: FirstGrowth, own: &ScaleState) -> Read {
+    let imported = DeepSpeedState::read(dictionary)?.import(first)?;
     let mut written = DeepSpeedState::export(&imported.rule, own, first)?.saved;
-    // Here it always does, which the import has noted.
-    written.raise_error_at_min_scale = saved.raise_error_at_min_scale;
+    // Here it always does, which the import notes.
+    written.raise_error_at_min_scale = !made.is_unset("raise_error_at_min_scale");
     Ok((imported, written.write()))
 }
 
