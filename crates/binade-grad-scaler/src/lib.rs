@@ -9,6 +9,7 @@ mod each;
 mod follow;
 mod history;
 mod host;
+pub mod interchange;
 mod loss_scale;
 mod native;
 mod ops;

@@ -21,17 +21,24 @@ pub enum Difference {
     OverflowAtTheFloor,
     /// A scale that has grown past 2^126.
     ScaleBeyond2To126,
+    /// A scale that has fallen below 2^-126.
+    ScaleBelow2ToMinus126,
+    /// The first good step after an overflow.
+    FirstGoodStepCounts,
+    /// What an overflow counts as for a rule that predicts.
+    OverflowIsTheCeiling,
     /// An unscaled gradient that is subnormal.
     SubnormalsFlushed,
 }
 
 use Difference::{
-    ErrorIfNonFinite, LimitNotPositive, NonFiniteTotal, NormPlus1e6, NothingToClip,
-    OverflowAtTheFloor, ScaleBeyond2To126, SquaresInF32, SubnormalsFlushed, TotalInGradientsType,
+    ErrorIfNonFinite, FirstGoodStepCounts, LimitNotPositive, NonFiniteTotal, NormPlus1e6,
+    NothingToClip, OverflowAtTheFloor, OverflowIsTheCeiling, ScaleBelow2ToMinus126,
+    ScaleBeyond2To126, SquaresInF32, SubnormalsFlushed, TotalInGradientsType,
 };
 
 /// Every difference: its name, what the other library does, what we do, and why.
-pub const DIFFERENCES: [(Difference, &str, &str); 10] = [
+pub const DIFFERENCES: [(Difference, &str, &str); 13] = [
     (
         NormPlus1e6,
         "norm-plus-1e-6",
@@ -76,12 +83,30 @@ pub const DIFFERENCES: [(Difference, &str, &str); 10] = [
     (
         OverflowAtTheFloor,
         "overflow-at-the-floor",
-        "jmp stays at its lowest scale and skips for ever; we call an overflow there divergence, which is an error",
+        "jmp and others stay at their lowest scale and skip for ever; we call an overflow there divergence, which is an error",
     ),
     (
         ScaleBeyond2To126,
         "scale-beyond-2^126",
         "jmp's scale grows to 2^127, whose inverse is subnormal; we stop at 2^126, and the rest of the trace is left out",
+    ),
+    (
+        ScaleBelow2ToMinus126,
+        "scale-below-2^-126",
+        "torch, Keras, Apex and Paddle halve the scale until it is subnormal, and then 0; we stop at 2^-126, where an overflow \
+         is divergence, and the rest of the trace is left out",
+    ),
+    (
+        FirstGoodStepCounts,
+        "first-good-step-counts",
+        "DeepSpeed since 0.18, and its fused optimizer, does not count the first good step after an overflow, and so grows \
+         a step later; we count it, as DeepSpeed did before",
+    ),
+    (
+        OverflowIsTheCeiling,
+        "overflow-is-the-ceiling",
+        "OpenSeq2Seq takes an overflow for a logarithm of 2^16 where 16 is meant, which holds the scale at 1 for hundreds of \
+         steps; we take it for the ceiling, 16, and the rest of the trace is left out",
     ),
     (
         SubnormalsFlushed,

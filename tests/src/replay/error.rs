@@ -16,7 +16,8 @@ pub enum ReplayError {
     /// It is JSON of some other kind.
     #[error(
         "is of no kind that can be replayed: a GradScaler run has config, events and optimizers, an optimizer table cases, \
-         grads and init, casts have boundary and decode, clips have cases with an op, jmp traces and policies; this has \
+         grads and init, casts have boundary and decode, clips have cases with an op, jmp traces and policies, scalers a \
+         library and runs; this has \
          {found}"
     )]
     UnknownKind {

@@ -1,9 +1,9 @@
 //! Replays what other libraries were recorded doing, and compares every bit.
 //!
-//! A recording is JSON, gzipped or not, of one of five kinds told apart by what is in it: a run of `GradScaler`, replayed
+//! A recording is JSON, gzipped or not, of one of six kinds told apart by what is in it: a run of `GradScaler`, replayed
 //! through [`binade_grad_scaler::protocol`] and [`binade_master_weights::step`] together; a table of optimizer steps; tables
 //! of casts, held to [`binade_core::cast`]; clipped gradients, held to [`binade_cpu`]; runs of jmp's loss scale, with
-//! its policy strings. The formats are described beside the recordings, in `data/golden/README.md`, and deliberate differences
+//! its policy strings; runs of any library's scaler with its saved states, held to its rule and importer here. The formats are described beside the recordings, in `data/golden/README.md`, and deliberate differences
 //! are [`DIFFERENCES`].
 
 mod bits;
@@ -20,6 +20,7 @@ mod outputs;
 mod policies;
 mod read;
 mod run;
+mod scalers;
 mod trace;
 
 pub use differences::{DIFFERENCES, Difference};
@@ -43,6 +44,8 @@ pub enum Kind {
     Clip,
     /// Runs of jmp's loss scale.
     Jmp,
+    /// How libraries move a scale, and what they save of it.
+    Scalers,
 }
 
 impl Kind {
@@ -68,6 +71,9 @@ impl Kind {
         if has(&["policies", "traces"]) {
             return Ok(Self::Jmp);
         }
+        if has(&["library", "runs"]) {
+            return Ok(Self::Scalers);
+        }
         Err(ReplayError::unknown(recording))
     }
 }
@@ -85,6 +91,7 @@ pub fn replay(recording: &Value) -> Result<(Kind, Notes), ReplayError> {
         Kind::Casts => casts::replay(&casts::Tables::deserialize(recording)?, &mut notes)?,
         Kind::Clip => clip::replay(&clip::Table::deserialize(recording)?, &mut notes)?,
         Kind::Jmp => jmp::replay(&jmp::Recorded::deserialize(recording)?, &mut notes)?,
+        Kind::Scalers => scalers::replay(&scalers::Recorded::deserialize(recording)?, &mut notes)?,
     }
     Ok((kind, notes))
 }

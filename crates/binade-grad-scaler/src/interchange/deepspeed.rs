@@ -1,0 +1,246 @@
+//! The scaler that DeepSpeed's `ZeRO` optimizers pickle into their checkpoints: `state_dict()["loss_scaler"]`.
+
+use super::dictionary::Fields;
+use super::{Dictionary, Exported, Imported, InterchangeError, Note, Saved, Value, numbers, rule};
+use crate::{LossScale, ScaleState, Tolerance};
+
+const KEYS: [&str; 11] = [
+    "cur_scale",
+    "dynamic",
+    "cur_iter",
+    "last_overflow_iter",
+    "scale_factor",
+    "scale_window",
+    "min_scale",
+    "delayed_shift",
+    "cur_hysteresis",
+    "consecutive_hysteresis",
+    "raise_error_at_min_scale",
+];
+
+/// When the scale first grows after an overflow, or after the start. Later growths are a window apart in either case.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum FirstGrowth {
+    /// After `scale_window` good steps, as here: `ZeRO`'s optimizers up to DeepSpeed 0.17.
+    AfterWindow,
+    /// After one more: `ZeRO`'s since 0.18, and the fused optimizer's of 0.16 to 0.19. After each overflow that this crate
+    /// sees, it grows one step earlier than they do.
+    AfterWindowAndOne,
+}
+
+/// The attributes of a dynamic `DynamicLossScaler`, `vars(scaler)` without `dtype`, under DeepSpeed's names.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct DeepSpeedState {
+    /// The scale.
+    pub cur_scale: f64,
+    /// Updates so far.
+    pub cur_iter: i64,
+    /// The update that last overflowed, from 0; -1 for none.
+    pub last_overflow_iter: i64,
+    /// What the scale grows and backs off by.
+    pub scale_factor: f64,
+    /// Good steps between growths.
+    pub scale_window: i64,
+    /// The floor.
+    pub min_scale: f64,
+    /// Overflows until the scale backs off.
+    pub delayed_shift: i64,
+    /// How many of them are left, that one included.
+    pub cur_hysteresis: i64,
+    /// Whether a good step makes it tolerant again; otherwise growth does.
+    pub consecutive_hysteresis: bool,
+    /// Whether an overflow at the floor ends the run.
+    pub raise_error_at_min_scale: bool,
+}
+
+impl Saved for DeepSpeedState {
+    const LIBRARY: &'static str = "DeepSpeed";
+
+    /// Errors for a static scaler too, whose `dynamic` is false: that is [`LossScale::fixed`].
+    fn read(dictionary: &Dictionary) -> Result<Self, InterchangeError> {
+        let fields = Fields::of(Self::LIBRARY, dictionary, &KEYS)?;
+        if !fields.flag("dynamic")? {
+            return Err(InterchangeError::Kind {
+                library: Self::LIBRARY,
+                key: "dynamic".into(),
+                expected: "true, as only a dynamic scaler has a state; a static one is `LossScale::fixed`",
+                found: "false".into(),
+            });
+        }
+        Ok(Self {
+            cur_scale: fields.number("cur_scale")?,
+            cur_iter: fields.integer("cur_iter")?,
+            last_overflow_iter: fields.integer("last_overflow_iter")?,
+            scale_factor: fields.number("scale_factor")?,
+            scale_window: fields.integer("scale_window")?,
+            min_scale: fields.number("min_scale")?,
+            delayed_shift: fields.integer("delayed_shift")?,
+            cur_hysteresis: fields.integer("cur_hysteresis")?,
+            consecutive_hysteresis: fields.flag("consecutive_hysteresis")?,
+            raise_error_at_min_scale: fields.flag("raise_error_at_min_scale")?,
+        })
+    }
+
+    fn write(&self) -> Dictionary {
+        [
+            ("cur_scale", Value::Number(self.cur_scale)),
+            ("dynamic", Value::Bool(true)),
+            ("cur_iter", Value::Integer(self.cur_iter)),
+            ("last_overflow_iter", Value::Integer(self.last_overflow_iter)),
+            ("scale_factor", Value::Number(self.scale_factor)),
+            ("scale_window", Value::Integer(self.scale_window)),
+            ("min_scale", Value::Number(self.min_scale)),
+            ("delayed_shift", Value::Integer(self.delayed_shift)),
+            ("cur_hysteresis", Value::Integer(self.cur_hysteresis)),
+            ("consecutive_hysteresis", Value::Bool(self.consecutive_hysteresis)),
+            ("raise_error_at_min_scale", Value::Bool(self.raise_error_at_min_scale)),
+        ]
+        .into()
+    }
+}
+
+impl DeepSpeedState {
+    /// The rule and the state. `first` follows from DeepSpeed's version, which is not saved.
+    ///
+    /// # Errors
+    ///
+    /// A scale out of reach, a factor or a floor that is no power of two, a counter out of range.
+    pub fn import(&self, first: FirstGrowth) -> Result<Imported, InterchangeError> {
+        let mut notes = Vec::new();
+        let window = numbers::count("scale_window", self.scale_window, 1)?;
+        let overflows = numbers::count("delayed_shift", self.delayed_shift, 1)?;
+        let rule = LossScale {
+            growth: numbers::growth("scale_factor", self.scale_factor)?,
+            backoff: numbers::growth("scale_factor", self.scale_factor)?,
+            growth_interval: window,
+            min: numbers::floor("min_scale", self.min_scale)?,
+            tolerance: if self.consecutive_hysteresis {
+                Tolerance::UntilGoodStep { overflows }
+            } else {
+                Tolerance::UntilGrowth { overflows }
+            },
+            ..LossScale::deepspeed()
+        };
+        if !self.raise_error_at_min_scale {
+            let key = "raise_error_at_min_scale".into();
+            notes.push(Note::LeftAside { key, why: "here an overflow at the floor is divergence" });
+        }
+        let state = numbers::scale("cur_scale", self.cur_scale, &mut notes)?;
+        let iterations = Iterations { now: self.cur_iter, last_overflow: self.last_overflow_iter };
+        let state = iterations.import(first, window, state, &mut notes)?;
+        let tolerated = self.tolerated(overflows)?;
+        Ok(rule::imported(rule, ScaleState { tolerated, ..state }, notes))
+    }
+
+    fn tolerated(&self, of: u32) -> Result<u32, InterchangeError> {
+        let left = u32::try_from(self.cur_hysteresis).ok().filter(|left| (1..=of).contains(left));
+        left.map(|left| of - left).ok_or_else(|| InterchangeError::Count {
+            key: "cur_hysteresis".into(),
+            value: self.cur_hysteresis,
+            expected: format!("1 to `delayed_shift`, {of}"),
+        })
+    }
+
+    /// The attributes to set on a `DynamicLossScaler`. DeepSpeed has no ceiling.
+    ///
+    /// # Errors
+    ///
+    /// A rule that gains other binades than it loses, predicts, or tolerates otherwise than by a hysteresis.
+    pub fn export(
+        rule: &LossScale,
+        state: &ScaleState,
+        first: FirstGrowth,
+    ) -> Result<Exported<Self>, InterchangeError> {
+        let scale_factor = one_factor(rule)?;
+        let (overflows, tolerated, consecutive_hysteresis) = match rule.tolerance {
+            Tolerance::UntilGoodStep { overflows } => (overflows.max(1), state.tolerated, true),
+            Tolerance::UntilGrowth { overflows } => (overflows.max(1), state.tolerated, false),
+            _ => rule::backs_off_at_once(Self::LIBRARY, rule).map(|()| (1, 0, false))?,
+        };
+        let iterations = Iterations::export(state, first);
+        let saved = Self {
+            cur_scale: state.factor().into(),
+            cur_iter: iterations.now,
+            last_overflow_iter: iterations.last_overflow,
+            scale_factor,
+            scale_window: rule.growth_interval.into(),
+            min_scale: numbers::power(rule.min),
+            delayed_shift: overflows.into(),
+            cur_hysteresis: overflows.saturating_sub(tolerated).max(1).into(),
+            consecutive_hysteresis,
+            raise_error_at_min_scale: true,
+        };
+        Ok(Exported { saved, notes: rule::notes(rule, state, Some(rule.min)) })
+    }
+}
+
+/// The factor of a rule that gains what it loses.
+pub(super) fn one_factor(rule: &LossScale) -> Result<f64, InterchangeError> {
+    rule::counts(DeepSpeedState::LIBRARY, rule)?;
+    if rule.growth == rule.backoff && rule.growth >= 0 {
+        return Ok(numbers::power(rule.growth));
+    }
+    let (up, down) = (rule.growth, rule.backoff);
+    rule::refused(DeepSpeedState::LIBRARY, format!("it moves by {up} binades up and {down} down"))
+}
+
+/// `cur_iter` and `last_overflow_iter`, from which DeepSpeed tells when to grow.
+pub(super) struct Iterations {
+    pub(super) now: i64,
+    pub(super) last_overflow: i64,
+}
+
+impl Iterations {
+    /// Good steps since the last overflow, modulo the window; and the updates so far.
+    pub(super) fn import(
+        &self,
+        first: FirstGrowth,
+        window: u32,
+        state: ScaleState,
+        notes: &mut Vec<Note>,
+    ) -> Result<ScaleState, InterchangeError> {
+        let updates =
+            u64::try_from(self.now).map_err(|_| out_of("cur_iter", self.now, "0 or more"))?;
+        if !(-1..self.now.max(0)).contains(&self.last_overflow) {
+            return Err(out_of(
+                "last_overflow_iter",
+                self.last_overflow,
+                "-1, or below `cur_iter`",
+            ));
+        }
+        let good = self.now - 1 - self.last_overflow;
+        let late = i64::from(first == FirstGrowth::AfterWindowAndOne);
+        if good < late {
+            let key = "last_overflow_iter".into();
+            notes.push(Note::LeftAside {
+                key,
+                why: "here the scale grows a step earlier the first time",
+            });
+        }
+        let counted = (good - late).max(0);
+        if counted >= i64::from(window) {
+            let key = "last_overflow_iter".into();
+            notes.push(Note::LeftAside {
+                key,
+                why: "of the good steps since, those before the last growth no longer count",
+            });
+        }
+        let good_steps = u32::try_from(counted % i64::from(window)).unwrap_or_default();
+        let bad_steps = u32::from(good == 0 && self.now > 0);
+        Ok(ScaleState { good_steps, bad_steps, updates, ..state })
+    }
+
+    /// Iterations after which the scale grows when it would have here; after an overflow and at the start, when it does there.
+    pub(super) fn export(state: &ScaleState, first: FirstGrowth) -> Self {
+        let fresh = state.good_steps == 0 && (state.bad_steps > 0 || state.updates == 0);
+        let late = i64::from(first == FirstGrowth::AfterWindowAndOne && !fresh);
+        let good = i64::from(state.good_steps) + late;
+        // No more good steps than updates, though another library may not have saved those.
+        let now = i64::try_from(state.updates).unwrap_or(i64::MAX).max(good);
+        Self { now, last_overflow: now - good - 1 }
+    }
+}
+
+fn out_of(key: &str, value: i64, expected: &str) -> InterchangeError {
+    InterchangeError::Count { key: key.into(), value, expected: expected.into() }
+}

@@ -1,0 +1,124 @@
+//! What DeepSpeed's `FP16_Optimizer` (fused, without `ZeRO`) saves of its scale, in its own `state_dict()`.
+
+use super::deepspeed::{Iterations, one_factor};
+use super::dictionary::Fields;
+use super::{
+    Dictionary, Exported, FirstGrowth, Imported, InterchangeError, Saved, Value, numbers, rule,
+};
+use crate::{LossScale, ScaleState, Tolerance};
+
+const KEYS: [&str; 6] = [
+    "dynamic_loss_scale",
+    "cur_scale",
+    "cur_iter",
+    "last_overflow_iter",
+    "scale_factor",
+    "scale_window",
+];
+
+/// The optimizer's other keys, which are not the scaler's and may be there.
+const NOT_THE_SCALERS: [&str; 3] = ["optimizer_state_dict", "fp32_groups_flat", "clip_grad"];
+
+/// The scaler's keys of `FP16_Optimizer.state_dict()`, where `dynamic_loss_scale` is true. It has no hysteresis, and its
+/// floor is in the configuration, not here.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct DeepSpeedFusedState {
+    /// The scale.
+    pub cur_scale: f64,
+    /// Updates so far.
+    pub cur_iter: i64,
+    /// The update that last overflowed, from 0; -1 for none.
+    pub last_overflow_iter: i64,
+    /// What the scale grows and backs off by.
+    pub scale_factor: f64,
+    /// Good steps between growths.
+    pub scale_window: i64,
+}
+
+impl Saved for DeepSpeedFusedState {
+    const LIBRARY: &'static str = "DeepSpeed's FP16_Optimizer";
+
+    /// Leaves what else the optimizer saves there (`optimizer_state_dict`, `fp32_groups_flat`, `clip_grad`). Errors for a
+    /// static scale, whose `dynamic_loss_scale` is false: that is [`LossScale::fixed`].
+    fn read(dictionary: &Dictionary) -> Result<Self, InterchangeError> {
+        let known = [&KEYS[..], &NOT_THE_SCALERS[..]].concat();
+        let fields = Fields::of(Self::LIBRARY, dictionary, &known)?;
+        if !fields.flag("dynamic_loss_scale")? {
+            return Err(InterchangeError::Kind {
+                library: Self::LIBRARY,
+                key: "dynamic_loss_scale".into(),
+                expected: "true, as a static scale has no state: that is `LossScale::fixed`",
+                found: "false".into(),
+            });
+        }
+        Ok(Self {
+            cur_scale: fields.number("cur_scale")?,
+            cur_iter: fields.integer("cur_iter")?,
+            last_overflow_iter: fields.integer("last_overflow_iter")?,
+            scale_factor: fields.number("scale_factor")?,
+            scale_window: fields.integer("scale_window")?,
+        })
+    }
+
+    /// The scaler's keys alone, to be put among the optimizer's.
+    fn write(&self) -> Dictionary {
+        [
+            ("dynamic_loss_scale", Value::Bool(true)),
+            ("cur_scale", Value::Number(self.cur_scale)),
+            ("cur_iter", Value::Integer(self.cur_iter)),
+            ("last_overflow_iter", Value::Integer(self.last_overflow_iter)),
+            ("scale_factor", Value::Number(self.scale_factor)),
+            ("scale_window", Value::Integer(self.scale_window)),
+        ]
+        .into()
+    }
+}
+
+impl DeepSpeedFusedState {
+    /// Goes on within the limits of `rule` and with its patience, which are not saved; the rest is: it backs off at every
+    /// overflow.
+    ///
+    /// # Errors
+    ///
+    /// A scale out of reach, a factor that is no power of two, a counter out of range.
+    pub fn import(&self, rule: &LossScale) -> Result<Imported, InterchangeError> {
+        let mut notes = Vec::new();
+        let window = numbers::count("scale_window", self.scale_window, 1)?;
+        let binades = numbers::growth("scale_factor", self.scale_factor)?;
+        let rule = LossScale {
+            growth: binades,
+            backoff: binades,
+            growth_interval: window,
+            tolerance: Tolerance::None,
+            log_max: None,
+            ..*rule
+        };
+        let state = numbers::scale("cur_scale", self.cur_scale, &mut notes)?;
+        let iterations = Iterations { now: self.cur_iter, last_overflow: self.last_overflow_iter };
+        let late = FirstGrowth::AfterWindowAndOne;
+        let state = iterations.import(late, window, state, &mut notes)?;
+        Ok(rule::imported(rule, state, notes))
+    }
+
+    /// What `load_state_dict` takes of the scale.
+    ///
+    /// # Errors
+    ///
+    /// A rule that gains other binades than it loses, predicts, or tolerates overflows.
+    pub fn export(
+        rule: &LossScale,
+        state: &ScaleState,
+    ) -> Result<Exported<Self>, InterchangeError> {
+        rule::backs_off_at_once(Self::LIBRARY, rule)?;
+        let scale_factor = one_factor(rule)?;
+        let iterations = Iterations::export(state, FirstGrowth::AfterWindowAndOne);
+        let saved = Self {
+            cur_scale: state.factor().into(),
+            cur_iter: iterations.now,
+            last_overflow_iter: iterations.last_overflow,
+            scale_factor,
+            scale_window: rule.growth_interval.into(),
+        };
+        Ok(Exported { saved, notes: rule::notes(rule, state, None) })
+    }
+}

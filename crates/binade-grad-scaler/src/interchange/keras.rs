@@ -1,0 +1,138 @@
+//! The variables of Keras's `LossScaleOptimizer`, in Keras 3 and in tf-keras.
+
+use super::dictionary::Fields;
+use super::{Dictionary, Exported, Imported, InterchangeError, Note, Saved, Value, numbers, rule};
+use crate::{LossScale, ScaleState};
+
+/// Keras 3's: the optimizer's own two variables. The growth interval is in its configuration, not among them.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct KerasState {
+    /// Good steps since the scale last moved.
+    pub step_counter: i64,
+    /// The scale.
+    pub dynamic_scale: f64,
+}
+
+/// tf-keras's, by the names of the variables in its checkpoints. Unlike Keras 3 it has a floor of 1.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct TfKerasState {
+    /// The scale.
+    pub current_loss_scale: f64,
+    /// Good steps since the scale last moved.
+    pub good_steps: i64,
+}
+
+impl Saved for KerasState {
+    const LIBRARY: &'static str = "Keras";
+
+    fn read(dictionary: &Dictionary) -> Result<Self, InterchangeError> {
+        let fields = Fields::of(Self::LIBRARY, dictionary, &["step_counter", "dynamic_scale"])?;
+        Ok(Self {
+            step_counter: fields.integer("step_counter")?,
+            dynamic_scale: fields.number("dynamic_scale")?,
+        })
+    }
+
+    fn write(&self) -> Dictionary {
+        [
+            ("step_counter", Value::Integer(self.step_counter)),
+            ("dynamic_scale", Value::Number(self.dynamic_scale)),
+        ]
+        .into()
+    }
+}
+
+impl Saved for TfKerasState {
+    const LIBRARY: &'static str = "tf-keras";
+
+    fn read(dictionary: &Dictionary) -> Result<Self, InterchangeError> {
+        let fields = Fields::of(Self::LIBRARY, dictionary, &["current_loss_scale", "good_steps"])?;
+        Ok(Self {
+            current_loss_scale: fields.number("current_loss_scale")?,
+            good_steps: fields.integer("good_steps")?,
+        })
+    }
+
+    fn write(&self) -> Dictionary {
+        [
+            ("current_loss_scale", Value::Number(self.current_loss_scale)),
+            ("good_steps", Value::Integer(self.good_steps)),
+        ]
+        .into()
+    }
+}
+
+impl KerasState {
+    /// Goes on by `rule`, which has what is not saved: [`LossScale::keras`], with the interval that
+    /// `dynamic_growth_steps` was.
+    ///
+    /// # Errors
+    ///
+    /// A scale out of reach, a counter below 0, or a rule that Keras has not.
+    pub fn import(&self, rule: &LossScale) -> Result<Imported, InterchangeError> {
+        follows(Self::LIBRARY, rule)?;
+        let scale = ("dynamic_scale", self.dynamic_scale);
+        import(rule, scale, ("step_counter", self.step_counter))
+    }
+
+    /// What the two variables are to be assigned.
+    ///
+    /// # Errors
+    ///
+    /// A rule that does not double and halve, tolerates overflows, or predicts.
+    pub fn export(
+        rule: &LossScale,
+        state: &ScaleState,
+    ) -> Result<Exported<Self>, InterchangeError> {
+        follows(Self::LIBRARY, rule)?;
+        let saved =
+            Self { step_counter: state.good_steps.into(), dynamic_scale: state.factor().into() };
+        Ok(Exported { saved, notes: rule::notes(rule, state, None) })
+    }
+}
+
+impl TfKerasState {
+    /// Goes on by `rule`, which has what is not saved: [`LossScale::keras`] with its limits set to `0..=126`, since
+    /// tf-keras has a floor of 1, and with the interval that `dynamic_growth_steps` was.
+    ///
+    /// # Errors
+    ///
+    /// A scale out of reach, a counter below 0, or a rule that tf-keras has not.
+    pub fn import(&self, rule: &LossScale) -> Result<Imported, InterchangeError> {
+        follows(Self::LIBRARY, rule)?;
+        let scale = ("current_loss_scale", self.current_loss_scale);
+        import(rule, scale, ("good_steps", self.good_steps))
+    }
+
+    /// What the two variables are to be assigned.
+    ///
+    /// # Errors
+    ///
+    /// A rule that does not double and halve, tolerates overflows, or predicts.
+    pub fn export(
+        rule: &LossScale,
+        state: &ScaleState,
+    ) -> Result<Exported<Self>, InterchangeError> {
+        follows(Self::LIBRARY, rule)?;
+        let saved =
+            Self { current_loss_scale: state.factor().into(), good_steps: state.good_steps.into() };
+        Ok(Exported { saved, notes: rule::notes(rule, state, Some(0)) })
+    }
+}
+
+fn follows(library: &'static str, rule: &LossScale) -> Result<(), InterchangeError> {
+    rule::moves_by_one(library, rule)?;
+    rule::backs_off_at_once(library, rule)
+}
+
+/// Of a scale and a counter by their keys.
+fn import(
+    rule: &LossScale,
+    (key, scale): (&str, f64),
+    (counter, steps): (&str, i64),
+) -> Result<Imported, InterchangeError> {
+    let mut notes: Vec<Note> = Vec::new();
+    let state = numbers::scale(key, scale, &mut notes)?;
+    let good_steps = rule::good_steps(rule, counter, steps, &mut notes)?;
+    Ok(rule::imported(*rule, ScaleState { good_steps, ..state }, notes))
+}

@@ -1,0 +1,87 @@
+//! Between a library's numbers and binades.
+
+use super::{InterchangeError, Note};
+use crate::{MAX_EXPONENT, ScaleState};
+
+/// A fresh state at a saved scale.
+pub(super) fn scale(
+    key: &str,
+    value: f64,
+    notes: &mut Vec<Note>,
+) -> Result<ScaleState, InterchangeError> {
+    #[expect(
+        clippy::cast_possible_truncation,
+        reason = "rounded, and noted where that is not exact"
+    )]
+    let rounded = value as f32;
+    let state = ScaleState::import(rounded);
+    let state = state.ok_or_else(|| InterchangeError::Scale { key: key.into(), value })?;
+    if f64::from(rounded) != value {
+        notes.push(Note::Rounded { key: key.into(), saved: value, scale: rounded });
+    }
+    if !state.is_exact() {
+        notes.push(Note::Significand { key: key.into(), scale: rounded });
+    }
+    Ok(state)
+}
+
+/// The binades that a growth factor gains.
+pub(super) fn growth(key: &str, factor: f64) -> Result<i32, InterchangeError> {
+    let gained = exponent(factor).filter(|&binades| binades >= 0);
+    gained.ok_or_else(|| InterchangeError::Factor {
+        key: key.into(),
+        value: factor,
+        expected: "a power of two, 1 or more",
+        nearest: if factor > 1.0 { nearest(factor) } else { 2.0 },
+    })
+}
+
+/// The binades that a backoff factor loses.
+pub(super) fn backoff(key: &str, factor: f64) -> Result<i32, InterchangeError> {
+    let lost = exponent(factor).filter(|&binades| binades <= 0);
+    lost.map(|binades| -binades).ok_or_else(|| InterchangeError::Factor {
+        key: key.into(),
+        value: factor,
+        expected: "a power of two, 1 or less",
+        nearest: if factor > 0.0 && factor < 1.0 { nearest(factor) } else { 0.5 },
+    })
+}
+
+/// The exponent of a floor.
+pub(super) fn floor(key: &str, value: f64) -> Result<i32, InterchangeError> {
+    let within = exponent(value).filter(|binades| binades.abs() <= MAX_EXPONENT);
+    within.ok_or_else(|| InterchangeError::Factor {
+        key: key.into(),
+        value,
+        expected: "a power of two within 2^-126..=2^126",
+        nearest: if value > 0.0 { nearest(value) } else { 1.0 },
+    })
+}
+
+/// A count of steps.
+pub(super) fn count(key: &str, value: i64, least: u32) -> Result<u32, InterchangeError> {
+    let counted = u32::try_from(value).ok().filter(|&counted| counted >= least);
+    counted.ok_or_else(|| InterchangeError::Count {
+        key: key.into(),
+        value,
+        expected: format!("{least} or more, and below 2^32"),
+    })
+}
+
+/// `2^exponent` in `f64`, exactly.
+pub(super) fn power(exponent: i32) -> f64 {
+    2.0_f64.powi(exponent)
+}
+
+/// Of a power of two that is a normal `f64`, and whose inverse is.
+fn exponent(value: f64) -> Option<i32> {
+    let bits = value.to_bits();
+    let biased = i32::try_from(bits >> 52).unwrap_or(i32::MAX);
+    let is_power = bits << 12 == 0 && (1..=2045).contains(&biased);
+    is_power.then(|| biased - 1023)
+}
+
+/// The power of two nearest by ratio.
+fn nearest(value: f64) -> f64 {
+    value.log2().clamp(-1022.0, 1022.0).round().exp2()
+}

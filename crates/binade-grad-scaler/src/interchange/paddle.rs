@@ -1,0 +1,138 @@
+//! `paddle.amp.GradScaler.state_dict()`.
+
+use super::dictionary::Fields;
+use super::{Dictionary, Exported, Imported, InterchangeError, Note, Saved, Value, numbers, rule};
+use crate::{LossScale, ScaleState, Tolerance};
+
+const KEYS: [&str; 8] = [
+    "scale",
+    "incr_ratio",
+    "decr_ratio",
+    "incr_every_n_steps",
+    "decr_every_n_nan_or_inf",
+    "incr_count",
+    "decr_count",
+    "use_dynamic_loss_scaling",
+];
+
+/// What Paddle saves, under its names.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct PaddleState {
+    /// The scale; in the dictionary an array of one element.
+    pub scale: f64,
+    /// What the scale grows by.
+    pub incr_ratio: f64,
+    /// What it backs off by.
+    pub decr_ratio: f64,
+    /// Good steps between growths.
+    pub incr_every_n_steps: i64,
+    /// Overflows in a row at each of which it backs off.
+    pub decr_every_n_nan_or_inf: i64,
+    /// Good steps so far.
+    pub incr_count: i64,
+    /// Overflows in a row so far.
+    pub decr_count: i64,
+    /// Whether the scale moves at all.
+    pub use_dynamic_loss_scaling: bool,
+}
+
+impl Saved for PaddleState {
+    const LIBRARY: &'static str = "Paddle";
+
+    fn read(dictionary: &Dictionary) -> Result<Self, InterchangeError> {
+        let fields = Fields::of(Self::LIBRARY, dictionary, &KEYS)?;
+        Ok(Self {
+            scale: fields.single("scale")?,
+            incr_ratio: fields.number("incr_ratio")?,
+            decr_ratio: fields.number("decr_ratio")?,
+            incr_every_n_steps: fields.integer("incr_every_n_steps")?,
+            decr_every_n_nan_or_inf: fields.integer("decr_every_n_nan_or_inf")?,
+            incr_count: fields.integer("incr_count")?,
+            decr_count: fields.integer("decr_count")?,
+            use_dynamic_loss_scaling: fields.flag("use_dynamic_loss_scaling")?,
+        })
+    }
+
+    fn write(&self) -> Dictionary {
+        [
+            ("scale", Value::List(vec![Value::Number(self.scale)])),
+            ("incr_ratio", Value::Number(self.incr_ratio)),
+            ("decr_ratio", Value::Number(self.decr_ratio)),
+            ("incr_every_n_steps", Value::Integer(self.incr_every_n_steps)),
+            ("decr_every_n_nan_or_inf", Value::Integer(self.decr_every_n_nan_or_inf)),
+            ("incr_count", Value::Integer(self.incr_count)),
+            ("decr_count", Value::Integer(self.decr_count)),
+            ("use_dynamic_loss_scaling", Value::Bool(self.use_dynamic_loss_scaling)),
+        ]
+        .into()
+    }
+}
+
+impl PaddleState {
+    /// The rule and the state, within the limits of exact scales: Paddle has none. A static scale is a rule that never
+    /// moves.
+    ///
+    /// # Errors
+    ///
+    /// A scale out of reach, a ratio that is no power of two, a counter out of range.
+    pub fn import(&self) -> Result<Imported, InterchangeError> {
+        let (mut notes, mut rule) = (Vec::new(), LossScale::paddle());
+        let overflows = numbers::count("decr_every_n_nan_or_inf", self.decr_every_n_nan_or_inf, 1)?;
+        rule.tolerance = Tolerance::InARow { overflows };
+        rule.growth = numbers::growth("incr_ratio", self.incr_ratio)?;
+        rule.backoff = numbers::backoff("decr_ratio", self.decr_ratio)?;
+        let interval = self.incr_every_n_steps;
+        rule::set_interval(&mut rule, "incr_every_n_steps", interval, &mut notes)?;
+        if !self.use_dynamic_loss_scaling {
+            (rule.growth, rule.backoff) = (0, 0);
+            notes.extend(["incr_ratio", "decr_ratio"].map(|key| Note::LeftAside {
+                key: key.into(),
+                why: "the scale is static, and a rule that never moves has no factors",
+            }));
+        }
+        let good_steps = rule::good_steps(&rule, "incr_count", self.incr_count, &mut notes)?;
+        let in_a_row = self.overflows_in_a_row(overflows)?;
+        let state = numbers::scale("scale", self.scale, &mut notes)?;
+        let state = ScaleState { good_steps, bad_steps: in_a_row, tolerated: in_a_row, ..state };
+        Ok(rule::imported(rule, state, notes))
+    }
+
+    fn overflows_in_a_row(&self, of: u32) -> Result<u32, InterchangeError> {
+        let in_a_row = u32::try_from(self.decr_count).ok().filter(|&count| count < of);
+        in_a_row.ok_or_else(|| InterchangeError::Count {
+            key: "decr_count".into(),
+            value: self.decr_count,
+            expected: format!("0 or more, and below `decr_every_n_nan_or_inf`, {of}"),
+        })
+    }
+
+    /// What `load_state_dict` takes. A rule that moves neither way is a static scale with Paddle's default ratios.
+    ///
+    /// # Errors
+    ///
+    /// A rule that predicts, or whose tolerance is not [`Tolerance::InARow`].
+    pub fn export(
+        rule: &LossScale,
+        state: &ScaleState,
+    ) -> Result<Exported<Self>, InterchangeError> {
+        rule::counts(Self::LIBRARY, rule)?;
+        let (every, decr_count) = match rule.tolerance {
+            Tolerance::InARow { overflows } => (overflows.max(1), state.tolerated),
+            _ => rule::backs_off_at_once(Self::LIBRARY, rule).map(|()| (1, 0))?,
+        };
+        let (growth, backoff) = (rule.growth.max(0), rule.backoff.max(0));
+        let dynamic = (growth, backoff) != (0, 0);
+        let (growth, backoff) = if dynamic { (growth, backoff) } else { (1, 1) };
+        let saved = Self {
+            scale: state.factor().into(),
+            incr_ratio: numbers::power(growth),
+            decr_ratio: numbers::power(-backoff),
+            incr_every_n_steps: rule.growth_interval.into(),
+            decr_every_n_nan_or_inf: every.into(),
+            incr_count: state.good_steps.into(),
+            decr_count: decr_count.into(),
+            use_dynamic_loss_scaling: dynamic,
+        };
+        Ok(Exported { saved, notes: rule::notes(rule, state, None) })
+    }
+}

@@ -1,0 +1,97 @@
+//! What the libraries' rules have in common: an interval, limits, and what they back off at.
+
+use super::{Imported, InterchangeError, Note, numbers};
+use crate::{LossScale, MAX_EXPONENT, ScaleState, Tolerance};
+
+/// A rule that starts where `state` stands, with limits that hold it.
+pub(super) fn imported(rule: LossScale, state: ScaleState, mut notes: Vec<Note>) -> Imported {
+    let exponent = state.exponent;
+    if !(rule.min..=rule.max).contains(&exponent) {
+        notes.push(Note::LimitsWidened { exponent });
+    }
+    let (min, max) = (rule.min.min(exponent), rule.max.max(exponent));
+    Imported { rule: LossScale { init: exponent, min, max, ..rule }, state, notes }
+}
+
+/// Sets an interval that may be one that never comes.
+pub(super) fn set_interval(
+    rule: &mut LossScale,
+    key: &str,
+    interval: i64,
+    notes: &mut Vec<Note>,
+) -> Result<(), InterchangeError> {
+    if interval <= 0 {
+        rule.growth = 0;
+        notes.push(Note::NeverGrows { key: key.into(), interval });
+        return Ok(());
+    }
+    rule.growth_interval = numbers::count(key, interval, 1)?;
+    Ok(())
+}
+
+/// Good steps so far, of a rule whose interval is set.
+pub(super) fn good_steps(
+    rule: &LossScale,
+    key: &str,
+    counted: i64,
+    notes: &mut Vec<Note>,
+) -> Result<u32, InterchangeError> {
+    let good_steps = numbers::count(key, counted, 0)?;
+    if rule.growth > 0 && good_steps >= rule.growth_interval {
+        let interval = rule.growth_interval;
+        notes.push(Note::GrowthOverdue { key: key.into(), good_steps: counted, interval });
+    }
+    Ok(good_steps)
+}
+
+/// Nothing but counting, and no tolerance.
+pub(super) fn backs_off_at_once(
+    library: &'static str,
+    rule: &LossScale,
+) -> Result<(), InterchangeError> {
+    counts(library, rule)?;
+    match rule.tolerance {
+        Tolerance::None
+        | Tolerance::Share { of_65536: 0 }
+        | Tolerance::UntilGoodStep { overflows: 0 | 1 }
+        | Tolerance::UntilGrowth { overflows: 0 | 1 }
+        | Tolerance::InARow { overflows: 0 | 1 } => Ok(()),
+        other => refused(library, format!("it tolerates overflows ({other:?})")),
+    }
+}
+
+/// No prediction.
+pub(super) fn counts(library: &'static str, rule: &LossScale) -> Result<(), InterchangeError> {
+    match rule.log_max {
+        Some(_) => refused(library, "it predicts the scale (log_max)".into()),
+        None => Ok(()),
+    }
+}
+
+/// Twofold up and twofold down, or neither, for libraries that know nothing else.
+pub(super) fn moves_by_one(
+    library: &'static str,
+    rule: &LossScale,
+) -> Result<(), InterchangeError> {
+    match (rule.growth.max(0), rule.backoff.max(0)) {
+        (0, 0) | (1, 1) => Ok(()),
+        (up, down) => refused(library, format!("it moves by {up} binades up and {down} down")),
+    }
+}
+
+pub(super) fn refused<T>(library: &'static str, what: String) -> Result<T, InterchangeError> {
+    Err(InterchangeError::Rule { library, what })
+}
+
+/// What a library that saves no limits does otherwise, `floor` being the one that it has by itself.
+pub(super) fn notes(rule: &LossScale, state: &ScaleState, floor: Option<i32>) -> Vec<Note> {
+    let mut notes = Vec::new();
+    let min = floor.unwrap_or(-MAX_EXPONENT);
+    if rule.min > min || rule.max < MAX_EXPONENT {
+        notes.push(Note::LimitsNotSaved { min: rule.min, max: rule.max });
+    }
+    if state.diverged {
+        notes.push(Note::Diverged);
+    }
+    notes
+}

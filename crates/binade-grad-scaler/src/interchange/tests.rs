@@ -1,0 +1,322 @@
+//! What is missing, unknown or out of range is named, and what has a place comes back as it was.
+
+use super::*;
+use crate::protocol::StateDict;
+use crate::{MAX_EXPONENT, Seen, Tolerance};
+
+const GOOD: Seen = Seen { overflow: false, skipped: false, magnitude: 0.0 };
+const SKIP: Seen = Seen { overflow: true, skipped: true, magnitude: 0.0 };
+
+fn torch() -> StateDict {
+    StateDict {
+        scale: 1024.0,
+        growth_factor: 4.0,
+        backoff_factor: 0.25,
+        growth_interval: 100,
+        growth_tracker: 7,
+    }
+}
+
+fn zero() -> DeepSpeedState {
+    DeepSpeedState {
+        cur_scale: 4096.0,
+        cur_iter: 20,
+        last_overflow_iter: 12,
+        scale_factor: 2.0,
+        scale_window: 10,
+        min_scale: 1.0,
+        delayed_shift: 4,
+        cur_hysteresis: 2,
+        consecutive_hysteresis: true,
+        raise_error_at_min_scale: true,
+    }
+}
+
+fn fused() -> DeepSpeedFusedState {
+    DeepSpeedFusedState {
+        cur_scale: 4096.0,
+        cur_iter: 20,
+        last_overflow_iter: 12,
+        scale_factor: 2.0,
+        scale_window: 10,
+    }
+}
+
+fn paddle() -> PaddleState {
+    PaddleState {
+        scale: 256.0,
+        incr_ratio: 2.0,
+        decr_ratio: 0.5,
+        incr_every_n_steps: 100,
+        decr_every_n_nan_or_inf: 3,
+        incr_count: 0,
+        decr_count: 2,
+        use_dynamic_loss_scaling: true,
+    }
+}
+
+const KERAS: KerasState = KerasState { step_counter: 3, dynamic_scale: 32768.0 };
+const TF_KERAS: TfKerasState = TfKerasState { current_loss_scale: 32768.0, good_steps: 3 };
+
+fn apex() -> ApexState {
+    ApexState(vec![
+        ApexScaler { loss_scale: 1024.0, unskipped: 3 },
+        ApexScaler { loss_scale: 65536.0, unskipped: 0 },
+    ])
+}
+
+/// A state, the same read from what it writes, and what its keys must be.
+fn reads_back<S: Saved + PartialEq + std::fmt::Debug>(state: &S) {
+    let written = state.write();
+    assert_eq!(S::read(&written).as_ref(), Ok(state));
+    for key in written.0.keys() {
+        let mut without = written.clone();
+        without.0.remove(key);
+        let text = S::read(&without).unwrap_err().to_string();
+        assert!(text.contains(&format!("`{key}`")) && text.contains("where "), "{text}");
+        let mut mistyped = written.clone();
+        mistyped.0.insert(key.clone(), Value::Text("twelve".into()));
+        let text = S::read(&mistyped).unwrap_err().to_string();
+        assert!(text.contains(&format!("`{key}`")) && text.contains("\"twelve\""), "{text}");
+    }
+    let mut more = written;
+    more.0.insert("zest".into(), Value::Null);
+    let text = S::read(&more).unwrap_err().to_string();
+    assert!(text.contains("`zest`") && text.contains(S::LIBRARY), "{text}");
+}
+
+#[test]
+fn every_key_that_is_missing_unknown_or_mistyped_is_named_with_its_library() {
+    reads_back(&torch());
+    reads_back(&KERAS);
+    reads_back(&TF_KERAS);
+    reads_back(&ApexState(vec![apex().0[0]]));
+    reads_back(&zero());
+    reads_back(&fused());
+    reads_back(&paddle());
+}
+
+#[test]
+fn a_flag_is_no_number_and_a_number_with_a_point_counts_no_steps() {
+    for (key, value) in [("scale", Value::Bool(true)), ("_growth_tracker", Value::Number(7.0))] {
+        let mut written = torch().write();
+        written.0.insert(key.into(), value);
+        assert!(matches!(StateDict::read(&written), Err(InterchangeError::Kind { .. })), "{key}");
+    }
+    let mut whole = torch().write();
+    whole.0.insert("scale".into(), Value::Integer(1024));
+    assert_eq!(StateDict::read(&whole), Ok(torch()));
+}
+
+#[test]
+fn what_can_be_expressed_comes_back_as_it_was() {
+    let imported = torch().import().unwrap();
+    let back = StateDict::export(&imported.rule, &imported.state).unwrap();
+    assert_eq!((back.saved, imported.notes, back.notes), (torch(), vec![], vec![]));
+
+    let imported = KERAS.import(&LossScale::keras()).unwrap();
+    let back = KerasState::export(&imported.rule, &imported.state).unwrap();
+    assert_eq!((back.saved, imported.notes, back.notes), (KERAS, vec![], vec![]));
+
+    let floored = LossScale::keras().with_limits(0, MAX_EXPONENT).unwrap();
+    let imported = TF_KERAS.import(&floored).unwrap();
+    let back = TfKerasState::export(&imported.rule, &imported.state).unwrap();
+    assert_eq!((back.saved, imported.notes, back.notes), (TF_KERAS, vec![], vec![]));
+
+    let first = FirstGrowth::AfterWindow;
+    let imported = zero().import(first).unwrap();
+    let back = DeepSpeedState::export(&imported.rule, &imported.state, first).unwrap();
+    assert_eq!((back.saved, imported.notes, back.notes), (zero(), vec![], vec![]));
+
+    let imported = paddle().import().unwrap();
+    let back = PaddleState::export(&imported.rule, &imported.state).unwrap();
+    assert_eq!((back.saved, imported.notes, back.notes), (paddle(), vec![], vec![]));
+}
+
+#[test]
+fn every_loss_of_apex_has_its_own_scale() {
+    let imported = apex().import(&LossScale::apex()).unwrap();
+    let of = |i: usize| (imported[i].state.exponent, imported[i].state.good_steps);
+    assert_eq!((of(0), of(1)), ((10, 3), (16, 0)));
+    let states: Vec<_> = imported.iter().map(|imported| imported.state).collect();
+    let back = ApexState::export(&imported[0].rule, &states).unwrap();
+    assert_eq!(back.saved, apex());
+    assert_eq!(back.notes, [Note::LimitsNotSaved { min: -126, max: 24 }]);
+}
+
+#[test]
+fn a_loss_that_apex_left_out_and_one_mistyped_are_named() {
+    let scaler = apex().write().0["loss_scaler0"].clone();
+    let gap: Dictionary = [("loss_scaler0", scaler.clone()), ("loss_scaler2", scaler)].into();
+    let text = ApexState::read(&gap).unwrap_err().to_string();
+    assert!(text.contains("no `loss_scaler1`") && text.contains("`unskipped`"), "{text}");
+    let text = ApexState::read(&Dictionary::default()).unwrap_err().to_string();
+    assert!(text.contains("no `loss_scaler0`"), "{text}");
+    let mistyped: Dictionary = [(
+        "loss_scaler0",
+        Value::Dictionary(
+            [("loss_scale", Value::Number(2.0)), ("unskipped", Value::Text("1".into()))].into(),
+        ),
+    )]
+    .into();
+    let text = ApexState::read(&mistyped).unwrap_err().to_string();
+    assert!(text.contains("`loss_scaler0.unskipped`"), "{text}");
+}
+
+#[test]
+fn deepspeeds_optimizer_may_save_more_beside_its_scale() {
+    let mut written = fused().write();
+    written.0.insert("clip_grad".into(), Value::Number(0.0));
+    written.0.insert("fp32_groups_flat".into(), Value::List(vec![]));
+    assert_eq!(DeepSpeedFusedState::read(&written), Ok(fused()));
+}
+
+#[test]
+fn a_static_scaler_of_deepspeed_says_what_it_is_here() {
+    let mut fixed = zero().write();
+    fixed.0.insert("dynamic".into(), Value::Bool(false));
+    let text = DeepSpeedState::read(&fixed).unwrap_err().to_string();
+    assert!(text.contains("LossScale::fixed"), "{text}");
+}
+
+#[test]
+fn a_scale_that_is_no_power_of_two_is_kept_and_noted() {
+    let imported = StateDict { scale: 400.0, ..torch() }.import().unwrap();
+    assert_eq!(imported.state.factor(), 400.0);
+    assert_eq!(imported.notes, [Note::Significand { key: "scale".into(), scale: 400.0 }]);
+    let back = StateDict::export(&imported.rule, &imported.state).unwrap();
+    assert_eq!(back.saved.scale, 400.0);
+    let imported = StateDict { scale: 0.1, ..torch() }.import().unwrap();
+    assert_eq!(imported.notes.len(), 2);
+    assert!(imported.notes[0].to_string().contains("0.1"), "{}", imported.notes[0]);
+}
+
+#[test]
+fn scales_out_of_reach_are_refused_by_value() {
+    for scale in [0.0, -1.0, f64::NAN, f64::INFINITY, 1e300, 2.0_f64.powi(127), 1e-40] {
+        let text = StateDict { scale, ..torch() }.import().unwrap_err().to_string();
+        assert!(text.contains(&format!("`scale` is {scale:?}")), "{text}");
+    }
+}
+
+#[test]
+fn factors_that_are_no_power_of_two_are_refused_with_the_nearest() {
+    for (state, told) in [
+        (StateDict { growth_factor: 1.5, ..torch() }, "`growth_factor` is 1.5"),
+        (StateDict { growth_factor: 0.5, ..torch() }, "`growth_factor` is 0.5"),
+        (StateDict { growth_factor: f64::NAN, ..torch() }, "`growth_factor` is NaN"),
+        (StateDict { growth_factor: f64::INFINITY, ..torch() }, "`growth_factor` is inf"),
+        (StateDict { backoff_factor: 0.75, ..torch() }, "`backoff_factor` is 0.75"),
+        (StateDict { backoff_factor: 0.0, ..torch() }, "`backoff_factor` is 0.0"),
+        (StateDict { backoff_factor: -0.5, ..torch() }, "`backoff_factor` is -0.5"),
+    ] {
+        let text = state.import().unwrap_err().to_string();
+        assert!(text.starts_with(told) && text.contains("Set it to "), "{text}");
+    }
+    let text = StateDict { growth_factor: 7.0, ..torch() }.import().unwrap_err().to_string();
+    assert!(text.contains("Set it to 8.0"), "{text}");
+}
+
+#[test]
+fn counters_out_of_range_are_refused_by_value() {
+    let told = |error: InterchangeError| error.to_string();
+    let text = told(StateDict { growth_tracker: -1, ..torch() }.import().unwrap_err());
+    assert!(text.contains("`_growth_tracker` is -1"), "{text}");
+    let text = told(PaddleState { decr_count: 3, ..paddle() }.import().unwrap_err());
+    assert!(text.contains("`decr_count` is 3") && text.contains(", 3"), "{text}");
+    let first = FirstGrowth::AfterWindow;
+    for state in [
+        DeepSpeedState { cur_hysteresis: 0, ..zero() },
+        DeepSpeedState { cur_hysteresis: 5, ..zero() },
+        DeepSpeedState { delayed_shift: 0, ..zero() },
+        DeepSpeedState { scale_window: 0, ..zero() },
+        DeepSpeedState { last_overflow_iter: 20, ..zero() },
+        DeepSpeedState { last_overflow_iter: -2, ..zero() },
+        DeepSpeedState { cur_iter: -1, ..zero() },
+        DeepSpeedState { cur_iter: i64::MIN, last_overflow_iter: i64::MAX, ..zero() },
+    ] {
+        let refused = state.import(first);
+        assert!(matches!(refused, Err(InterchangeError::Count { .. })), "{refused:?}");
+    }
+}
+
+#[test]
+fn an_interval_that_never_comes_never_grows_here_either() {
+    let imported = StateDict { growth_interval: 0, ..torch() }.import().unwrap();
+    assert!(matches!(imported.notes[..], [Note::NeverGrows { interval: 0, .. }]));
+    let last = (0..5000).fold(imported.state, |state, _| imported.rule.next(state, GOOD));
+    assert_eq!(last.exponent, 10);
+}
+
+#[test]
+fn a_growth_that_torch_missed_is_noted() {
+    let imported = StateDict { growth_tracker: 100, ..torch() }.import().unwrap();
+    assert!(matches!(imported.notes[..], [Note::GrowthOverdue { interval: 100, .. }]));
+    assert_eq!(imported.rule.next(imported.state, GOOD).exponent, 12);
+}
+
+#[test]
+fn limits_widen_to_hold_a_scale_and_say_so() {
+    let high = ApexState(vec![ApexScaler { loss_scale: 2.0_f64.powi(30), unskipped: 0 }]);
+    let imported = high.import(&LossScale::apex()).unwrap().remove(0);
+    assert_eq!(imported.notes, [Note::LimitsWidened { exponent: 30 }]);
+    assert_eq!(imported.rule.next(imported.state, SKIP).exponent, 29);
+}
+
+#[test]
+fn a_rule_that_a_library_has_not_is_refused_with_what_it_has_not() {
+    let state = LossScale::dynamic().start();
+    let tolerant = LossScale::deepspeed();
+    let predicting = LossScale::open_seq2seq_log_max();
+    let lopsided = LossScale { backoff: 2, ..LossScale::torch() };
+    for (refused, told) in [
+        (StateDict::export(&tolerant, &state).unwrap_err(), "tolerates overflows"),
+        (StateDict::export(&predicting, &state).unwrap_err(), "predicts"),
+        (KerasState::export(&lopsided, &state).unwrap_err(), "1 binades up and 2 down"),
+        (PaddleState::export(&tolerant, &state).unwrap_err(), "tolerates overflows"),
+        (ApexState::export(&tolerant, &[state]).unwrap_err(), "tolerates overflows"),
+        (KERAS.import(&lopsided).unwrap_err(), "1 binades up and 2 down"),
+    ] {
+        let text = refused.to_string();
+        assert!(text.contains(told), "{text}");
+    }
+    let first = FirstGrowth::AfterWindow;
+    let in_a_row = LossScale::paddle().with_tolerance(Tolerance::InARow { overflows: 2 });
+    for rule in [lopsided, predicting, in_a_row] {
+        assert!(DeepSpeedState::export(&rule, &state, first).is_err(), "{rule:?}");
+    }
+    assert!(DeepSpeedFusedState::export(&tolerant, &state).is_err());
+}
+
+#[test]
+fn what_the_library_will_not_do_is_noted() {
+    let rule = LossScale::dynamic().with_patience(1);
+    let diverged = rule.next(rule.start(), SKIP);
+    let notes = StateDict::export(&rule, &diverged).unwrap().notes;
+    assert_eq!(notes, [Note::LimitsNotSaved { min: 0, max: 24 }, Note::Diverged]);
+}
+
+#[test]
+fn a_static_scale_of_paddle_is_a_rule_that_never_moves() {
+    let fixed = PaddleState { use_dynamic_loss_scaling: false, ..paddle() };
+    let imported = fixed.import().unwrap();
+    let seen = [GOOD; 200].into_iter().chain([SKIP; 20]);
+    let last = seen.fold(imported.state, |state, seen| imported.rule.next(state, seen));
+    assert_eq!((last.exponent, last.diverged), (8, false));
+    let back = PaddleState::export(&imported.rule, &imported.state).unwrap();
+    assert_eq!(back.saved, fixed);
+}
+
+#[test]
+fn deepspeeds_first_growth_is_when_it_was_there() {
+    // Seven good steps since the last overflow, and a window of ten.
+    for (first, steps) in [(FirstGrowth::AfterWindow, 3), (FirstGrowth::AfterWindowAndOne, 4)] {
+        let imported = zero().import(first).unwrap();
+        let mut state = imported.state;
+        for _ in 1..steps {
+            state = imported.rule.next(state, GOOD);
+            assert_eq!(state.exponent, 12);
+        }
+        assert_eq!(imported.rule.next(state, GOOD).exponent, 13, "{first:?}");
+    }
+}

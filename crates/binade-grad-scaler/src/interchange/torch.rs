@@ -1,0 +1,74 @@
+//! `torch.amp.GradScaler.state_dict()`.
+
+use super::dictionary::Fields;
+use super::{Dictionary, Exported, Imported, InterchangeError, Saved, Value, numbers, rule};
+use crate::protocol::StateDict;
+use crate::{LossScale, ScaleState};
+
+const KEYS: [&str; 5] =
+    ["scale", "growth_factor", "backoff_factor", "growth_interval", "_growth_tracker"];
+
+impl Saved for StateDict {
+    const LIBRARY: &'static str = "torch";
+
+    fn read(dictionary: &Dictionary) -> Result<Self, InterchangeError> {
+        let fields = Fields::of(Self::LIBRARY, dictionary, &KEYS)?;
+        Ok(Self {
+            scale: fields.number("scale")?,
+            growth_factor: fields.number("growth_factor")?,
+            backoff_factor: fields.number("backoff_factor")?,
+            growth_interval: fields.integer("growth_interval")?,
+            growth_tracker: fields.integer("_growth_tracker")?,
+        })
+    }
+
+    fn write(&self) -> Dictionary {
+        [
+            ("scale", Value::Number(self.scale)),
+            ("growth_factor", Value::Number(self.growth_factor)),
+            ("backoff_factor", Value::Number(self.backoff_factor)),
+            ("growth_interval", Value::Integer(self.growth_interval)),
+            ("_growth_tracker", Value::Integer(self.growth_tracker)),
+        ]
+        .into()
+    }
+}
+
+impl StateDict {
+    /// The rule and the state of [`Scaler`](crate::Scaler), within the limits of exact scales: torch has none.
+    ///
+    /// # Errors
+    ///
+    /// A scale out of reach, a factor that is no power of two, a counter below 0.
+    pub fn import(&self) -> Result<Imported, InterchangeError> {
+        let (mut notes, mut rule) = (Vec::new(), LossScale::torch());
+        rule.growth = numbers::growth("growth_factor", self.growth_factor)?;
+        rule.backoff = numbers::backoff("backoff_factor", self.backoff_factor)?;
+        rule::set_interval(&mut rule, "growth_interval", self.growth_interval, &mut notes)?;
+        let tracker = self.growth_tracker;
+        let good_steps = rule::good_steps(&rule, "_growth_tracker", tracker, &mut notes)?;
+        let state = numbers::scale("scale", self.scale, &mut notes)?;
+        Ok(rule::imported(rule, ScaleState { good_steps, ..state }, notes))
+    }
+
+    /// What `load_state_dict` takes. A rule that never moves becomes factors of 1, which torch loads, though its
+    /// constructor refuses them.
+    ///
+    /// # Errors
+    ///
+    /// A rule that tolerates overflows, or predicts.
+    pub fn export(
+        rule: &LossScale,
+        state: &ScaleState,
+    ) -> Result<Exported<Self>, InterchangeError> {
+        rule::backs_off_at_once(Self::LIBRARY, rule)?;
+        let saved = Self {
+            scale: state.factor().into(),
+            growth_factor: numbers::power(rule.growth.max(0)),
+            backoff_factor: numbers::power(-rule.backoff.max(0)),
+            growth_interval: rule.growth_interval.into(),
+            growth_tracker: state.good_steps.into(),
+        };
+        Ok(Exported { saved, notes: rule::notes(rule, state, None) })
+    }
+}
