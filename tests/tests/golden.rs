@@ -2,22 +2,20 @@
 
 #![expect(clippy::unwrap_used, reason = "helpers of tests, which end with the test")]
 
-use binade_tests::replay::{Kind, ReplayError, file, parse, replay};
-use serde_json::{Value, json};
-use std::path::{Path, PathBuf};
+mod common;
 
-fn data(path: &str) -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("data/golden").join(path)
-}
+use binade_tests::replay::{Kind, ReplayError, file, parse, replay};
+use common::{golden, path};
+use serde_json::{Value, json};
 
 fn gs(n: usize) -> Value {
-    file(&data(&format!("gradscaler/gs_{n}.json.gz"))).unwrap()
+    golden(&format!("gradscaler/gs_{n}.json.gz"))
 }
 
 #[test]
 fn every_gradscaler_run_replays_to_the_bit() {
     let files: Vec<_> =
-        std::fs::read_dir(data("gradscaler")).unwrap().map(Result::unwrap).collect();
+        std::fs::read_dir(path("gradscaler")).unwrap().map(Result::unwrap).collect();
     assert!(files.len() >= 18, "{} recordings", files.len());
     for entry in files {
         let outcome = file(&entry.path()).and_then(|recording| replay(&recording));
@@ -31,7 +29,7 @@ fn every_gradscaler_run_replays_to_the_bit() {
 
 #[test]
 fn every_optimizer_step_replays_to_the_bit() {
-    let table = file(&data("optim.json.gz")).unwrap();
+    let table = golden("optim.json.gz");
     let steps = |case: &Value| case["variants"]["forloop_ieee"].as_array().unwrap().len();
     let cases = table["cases"].as_array().unwrap();
     assert_eq!((cases.len(), cases.iter().map(steps).sum::<usize>()), (20, 1000));
@@ -156,7 +154,7 @@ fn a_difference_is_named_with_its_event() {
 #[test]
 fn one_bit_of_one_step_fails_the_whole_table() {
     for name in ["param", "exp_avg_sq"] {
-        let mut table = file(&data("optim.json.gz")).unwrap();
+        let mut table = golden("optim.json.gz");
         let leaf =
             table.pointer_mut(&format!("/cases/9/variants/forloop_ieee/49/2/{name}/4")).unwrap();
         *leaf = flipped(leaf);

@@ -2,13 +2,15 @@
 
 #![expect(clippy::unwrap_used, reason = "helpers of tests, which end with the test")]
 
-use binade_tests::replay::{DIFFERENCES, Difference, Kind, ReplayError, file, replay};
+mod common;
+
+use binade_tests::replay::{DIFFERENCES, Difference, Kind, ReplayError, replay};
+use common::{failure, golden, num};
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
-use std::path::Path;
 
 fn clips() -> Value {
-    file(&Path::new(env!("CARGO_MANIFEST_DIR")).join("data/golden/clip.json.gz")).unwrap()
+    golden("clip.json.gz")
 }
 
 /// The first case that is as wanted, alone.
@@ -22,10 +24,6 @@ fn by_norm(order: &'static str, dtype: &'static str) -> impl Fn(&Value) -> bool 
     move |case| case["norm_type"] == order && case["dtype"] == dtype
 }
 
-fn num(x: f64) -> Value {
-    json!({"dec": x.to_string(), "f64": format!("{:#018x}", x.to_bits())})
-}
-
 /// Of [3, 4] by its L2 norm, as torch would record it but for what is changed.
 fn three_and_four(change: impl Fn(&mut Value)) -> Value {
     let bits = |values: [f32; 2]| values.map(f32::to_bits);
@@ -37,10 +35,6 @@ fn three_and_four(change: impl Fn(&mut Value)) -> Value {
     });
     change(&mut case);
     json!({"cases": [case]})
-}
-
-fn failure(clips: &Value) -> String {
-    replay(clips).unwrap_err().to_string()
 }
 
 #[test]

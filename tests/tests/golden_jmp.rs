@@ -2,16 +2,14 @@
 
 #![expect(clippy::unwrap_used, reason = "helpers of tests, which end with the test")]
 
-use binade_tests::replay::{Difference, Kind, file, replay};
+mod common;
+
+use binade_tests::replay::{Difference, Kind, replay};
+use common::{failure, golden, num};
 use serde_json::{Value, json};
-use std::path::Path;
 
 fn jmp() -> Value {
-    file(&Path::new(env!("CARGO_MANIFEST_DIR")).join("data/golden/jmp.json.gz")).unwrap()
-}
-
-fn num(x: f64) -> Value {
-    json!({"dec": x.to_string(), "f64": format!("{:#018x}", x.to_bits())})
+    golden("jmp.json.gz")
 }
 
 /// A trace without gradients: whether they were finite, and the scale and counter afterwards.
@@ -21,10 +19,6 @@ fn trace(init: f32, factor: u32, min: f32, steps: &[(bool, f32, u32)]) -> Value 
         json!({"init": num(init.into()), "factor": factor, "min": num(min.into()), "period": 2});
     let steps: Vec<_> = steps.iter().map(step).collect();
     json!({"policies": {}, "traces": [{"config": config, "steps": steps}]})
-}
-
-fn failure(traces: &Value) -> String {
-    replay(traces).unwrap_err().to_string()
 }
 
 #[test]

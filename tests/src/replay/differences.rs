@@ -23,15 +23,18 @@ pub enum Difference {
     ScaleBeyond2To126,
     /// An unscaled gradient that is subnormal.
     SubnormalsFlushed,
+    /// A sixteen-bit type that is not the region's, after an f32 operand.
+    PromotionByOrder,
 }
 
 use Difference::{
     ErrorIfNonFinite, LimitNotPositive, NonFiniteTotal, NormPlus1e6, NothingToClip,
-    OverflowAtTheFloor, ScaleBeyond2To126, SquaresInF32, SubnormalsFlushed, TotalInGradientsType,
+    OverflowAtTheFloor, PromotionByOrder, ScaleBeyond2To126, SquaresInF32, SubnormalsFlushed,
+    TotalInGradientsType,
 };
 
 /// Every difference: its name, what the other library does, what we do, and why.
-pub const DIFFERENCES: [(Difference, &str, &str); 10] = [
+pub const DIFFERENCES: [(Difference, &str, &str); 11] = [
     (
         NormPlus1e6,
         "norm-plus-1e-6",
@@ -87,6 +90,12 @@ pub const DIFFERENCES: [(Difference, &str, &str); 10] = [
         SubnormalsFlushed,
         "subnormals-flushed",
         "jax on a CPU flushes subnormal numbers to zero; we keep them",
+    ),
+    (
+        PromotionByOrder,
+        "promotion-by-order",
+        "torch promotes a 16-bit type that is not the region's if an f32 operand comes before it, and raises if one comes \
+         after; we refuse both under torch's table",
     ),
 ];
 

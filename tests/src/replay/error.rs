@@ -16,8 +16,8 @@ pub enum ReplayError {
     /// It is JSON of some other kind.
     #[error(
         "is of no kind that can be replayed: a GradScaler run has config, events and optimizers, an optimizer table cases, \
-         grads and init, casts have boundary and decode, clips have cases with an op, jmp traces and policies; this has \
-         {found}"
+         grads and init, casts have boundary and decode, clips have cases with an op, jmp traces and policies, autocast \
+         behaviour and registry, semantics facts; this has {found}"
     )]
     UnknownKind {
         /// What it has at the top.
@@ -63,9 +63,14 @@ pub(super) enum Wrong {
 impl Wrong {
     /// The same, of the `i`th of a list.
     pub(super) fn within(self, i: usize) -> Self {
+        self.of(&format!("[{i}]"))
+    }
+
+    /// The same, of something with a name.
+    pub(super) fn of(self, name: &str) -> Self {
         match self {
-            Self::Recording(what) => Self::Recording(format!("[{i}]: {what}")),
-            Self::Result(what) => Self::Result(format!("[{i}]: {what}")),
+            Self::Recording(what) => Self::Recording(format!("{name}: {what}")),
+            Self::Result(what) => Self::Result(format!("{name}: {what}")),
         }
     }
 

@@ -6,12 +6,13 @@
 //! its policy strings. The formats are described beside the recordings, in `data/golden/README.md`, and deliberate differences
 //! are [`DIFFERENCES`].
 
+mod autocast;
 mod bits;
 mod casts;
 mod clip;
 mod differences;
+mod dtype;
 mod error;
-mod format;
 mod jmp;
 mod notes;
 mod optim;
@@ -43,6 +44,8 @@ pub enum Kind {
     Clip,
     /// Runs of jmp's loss scale.
     Jmp,
+    /// torch's autocast lists, and what operations return in a region.
+    Autocast,
 }
 
 impl Kind {
@@ -68,6 +71,9 @@ impl Kind {
         if has(&["policies", "traces"]) {
             return Ok(Self::Jmp);
         }
+        if has(&["behaviour", "registry"]) {
+            return Ok(Self::Autocast);
+        }
         Err(ReplayError::unknown(recording))
     }
 }
@@ -84,6 +90,9 @@ pub fn replay(recording: &Value) -> Result<(Kind, Notes), ReplayError> {
         Kind::Optim => optim::replay(&optim::Table::deserialize(recording)?)?,
         Kind::Casts => casts::replay(&casts::Tables::deserialize(recording)?, &mut notes)?,
         Kind::Clip => clip::replay(&clip::Table::deserialize(recording)?, &mut notes)?,
+        Kind::Autocast => {
+            autocast::replay(&autocast::Recorded::deserialize(recording)?, &mut notes)?;
+        }
         Kind::Jmp => jmp::replay(&jmp::Recorded::deserialize(recording)?, &mut notes)?,
     }
     Ok((kind, notes))

@@ -1,9 +1,9 @@
 //! jmp's policy strings: what each means, and which are refused for what.
 
+use super::dtype::named;
 use super::error::{ReplayError, Wrong, same};
 use super::notes::Notes;
 use binade_cast_policy::{DTypePolicy, DTypePolicyError};
-use binade_core::DType;
 use serde::Deserialize;
 use std::collections::BTreeMap;
 
@@ -40,21 +40,11 @@ impl Answer {
         match self {
             Self::Refused { err } => same("the refusal", &ours.err().map(as_jmp), &Some(kind(err))),
             Self::Policy { param, compute, output, str } => {
-                let (params, compute, output) = (dtype(param)?, dtype(compute)?, dtype(output)?);
+                let (params, compute, output) = (named(param)?, named(compute)?, named(output)?);
                 same("the policy", &ours, &Ok(DTypePolicy { params, compute, output }))?;
                 same("as text it", &ours.map(|policy| policy.to_string()), &Ok(str.clone()))
             }
         }
-    }
-}
-
-fn dtype(name: &str) -> Result<DType, Wrong> {
-    match name {
-        "bfloat16" => Ok(DType::BF16),
-        "float16" => Ok(DType::F16),
-        "float32" => Ok(DType::F32),
-        "float64" => Ok(DType::F64),
-        _ => Err(Wrong::Recording(format!("it has a dtype '{name}'"))),
     }
 }
 

@@ -4,11 +4,11 @@ use super::format::{ByNorm, Case, Measured};
 use super::gradients::Set;
 use super::total::{Recorded, Total};
 use crate::replay::differences::Difference;
+use crate::replay::dtype;
 use crate::replay::error::{Wrong, same};
-use crate::replay::format::Format;
 use crate::replay::notes::Notes;
 use crate::replay::trace::Raised;
-use binade_core::{Error as _, ErrorKind, Finding};
+use binade_core::{DType, Error as _, ErrorKind, Finding};
 use binade_cpu::{Cpu, Error};
 use binade_grad_scaler::{GradOps, Norm, clip_factor};
 use binade_master_weights::step::Factor;
@@ -95,7 +95,7 @@ pub(super) fn refused(error: &Error, max: f32, notes: &mut Notes) -> Result<(), 
 
 /// The gradients bit for bit, given the coefficient.
 fn clipped(measured: &Measured, set: &Set, case: &Case, notes: &mut Notes) -> Result<(), Wrong> {
-    let clip = Format::named(&measured.total_dtype)?.decode(measured.coef)?;
+    let clip = dtype::decode(dtype::castable(&measured.total_dtype)?, measured.coef)?;
     let factor = Factor { clip, ..Factor::ONE };
     set.map(|x| factor.apply(x)).same(case.after.as_ref())?;
     notes.compared("sets of gradients clipped by the recorded coefficient", 1);
@@ -104,9 +104,10 @@ fn clipped(measured: &Measured, set: &Set, case: &Case, notes: &mut Notes) -> Re
 
 /// The coefficient is torch's by its own total, so that what is not ours is the 1e-6 and torch's rounding.
 fn coefficient(measured: &Measured, max: f32, notes: &mut Notes) -> Result<(), Wrong> {
-    let format = Format::named(&measured.total_dtype)?;
-    let (total, was) = (format.decode(measured.total)?, format.decode(measured.coef)?);
-    if format != Format::F32 {
+    let dtype = dtype::castable(&measured.total_dtype)?;
+    let (total, was) =
+        (dtype::decode(dtype, measured.total)?, dtype::decode(dtype, measured.coef)?);
+    if dtype != DType::F32 {
         return Ok(());
     }
     let plain = f64::from(max) / (f64::from(total) + 1e-6);
