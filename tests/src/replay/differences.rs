@@ -25,16 +25,18 @@ pub enum Difference {
     SubnormalsFlushed,
     /// A sixteen-bit type that is not the region's, after an f32 operand.
     PromotionByOrder,
+    /// A fact about torch that is another here.
+    Semantics,
 }
 
 use Difference::{
     ErrorIfNonFinite, LimitNotPositive, NonFiniteTotal, NormPlus1e6, NothingToClip,
-    OverflowAtTheFloor, PromotionByOrder, ScaleBeyond2To126, SquaresInF32, SubnormalsFlushed,
-    TotalInGradientsType,
+    OverflowAtTheFloor, PromotionByOrder, ScaleBeyond2To126, Semantics, SquaresInF32,
+    SubnormalsFlushed, TotalInGradientsType,
 };
 
 /// Every difference: its name, what the other library does, what we do, and why.
-pub const DIFFERENCES: [(Difference, &str, &str); 11] = [
+pub const DIFFERENCES: [(Difference, &str, &str); 12] = [
     (
         NormPlus1e6,
         "norm-plus-1e-6",
@@ -96,6 +98,11 @@ pub const DIFFERENCES: [(Difference, &str, &str); 11] = [
         "promotion-by-order",
         "torch promotes a 16-bit type that is not the region's if an f32 operand comes before it, and raises if one comes \
          after; we refuse both under torch's table",
+    ),
+    (
+        Semantics,
+        "semantics",
+        "torch does as the fact says; we do as its row in docs/semantics.md says, for the reasons in docs/differences.md",
     ),
 ];
 

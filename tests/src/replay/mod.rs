@@ -21,6 +21,7 @@ mod outputs;
 mod policies;
 mod read;
 mod run;
+mod semantics;
 mod trace;
 
 pub use differences::{DIFFERENCES, Difference};
@@ -46,6 +47,8 @@ pub enum Kind {
     Jmp,
     /// torch's autocast lists, and what operations return in a region.
     Autocast,
+    /// Named facts about torch.
+    Semantics,
 }
 
 impl Kind {
@@ -74,6 +77,9 @@ impl Kind {
         if has(&["behaviour", "registry"]) {
             return Ok(Self::Autocast);
         }
+        if has(&["facts"]) {
+            return Ok(Self::Semantics);
+        }
         Err(ReplayError::unknown(recording))
     }
 }
@@ -92,6 +98,9 @@ pub fn replay(recording: &Value) -> Result<(Kind, Notes), ReplayError> {
         Kind::Clip => clip::replay(&clip::Table::deserialize(recording)?, &mut notes)?,
         Kind::Autocast => {
             autocast::replay(&autocast::Recorded::deserialize(recording)?, &mut notes)?;
+        }
+        Kind::Semantics => {
+            semantics::replay(&semantics::Recorded::deserialize(recording)?, &mut notes)?;
         }
         Kind::Jmp => jmp::replay(&jmp::Recorded::deserialize(recording)?, &mut notes)?,
     }
