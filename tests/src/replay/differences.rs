@@ -25,18 +25,24 @@ pub enum Difference {
     SubnormalsFlushed,
     /// A sixteen-bit type that is not the region's, after an f32 operand.
     PromotionByOrder,
+    /// A factor or a floor that is not in binades.
+    AnyFactor,
+    /// A floor that a jitted function forgets.
+    LimitLostUnderJit,
+    /// An operand of f64.
+    F64IsNeverCast,
     /// A fact about torch that is another here.
     Semantics,
 }
 
 use Difference::{
-    ErrorIfNonFinite, LimitNotPositive, NonFiniteTotal, NormPlus1e6, NothingToClip,
-    OverflowAtTheFloor, PromotionByOrder, ScaleBeyond2To126, Semantics, SquaresInF32,
-    SubnormalsFlushed, TotalInGradientsType,
+    AnyFactor, ErrorIfNonFinite, F64IsNeverCast, LimitLostUnderJit, LimitNotPositive,
+    NonFiniteTotal, NormPlus1e6, NothingToClip, OverflowAtTheFloor, PromotionByOrder,
+    ScaleBeyond2To126, Semantics, SquaresInF32, SubnormalsFlushed, TotalInGradientsType,
 };
 
 /// Every difference: its name, what the other library does, what we do, and why.
-pub const DIFFERENCES: [(Difference, &str, &str); 12] = [
+pub const DIFFERENCES: [(Difference, &str, &str); 15] = [
     (
         NormPlus1e6,
         "norm-plus-1e-6",
@@ -86,7 +92,7 @@ pub const DIFFERENCES: [(Difference, &str, &str); 12] = [
     (
         ScaleBeyond2To126,
         "scale-beyond-2^126",
-        "jmp's scale grows to 2^127, whose inverse is subnormal; we stop at 2^126, and the rest of the trace is left out",
+        "jmp's scale grows to 2^127, whose inverse is subnormal; we stop at 2^126, and the rest of the trace is held to jmp's rule",
     ),
     (
         SubnormalsFlushed,
@@ -99,6 +105,17 @@ pub const DIFFERENCES: [(Difference, &str, &str); 12] = [
         "torch promotes a 16-bit type that is not the region's if an f32 operand comes before it, and raises if one comes \
          after; we refuse both under torch's table",
     ),
+    (
+        AnyFactor,
+        "any-factor",
+        "jmp multiplies and divides by any factor, down to any floor; we move by binades, and hold the trace to jmp's rule",
+    ),
+    (
+        LimitLostUnderJit,
+        "limit-lost-under-jit",
+        "jmp leaves min_loss_scale out as it flattens a scale, so that jit loses it; we write and read a rule whole",
+    ),
+    (F64IsNeverCast, "f64-is-never-cast", "jmp casts f64 to a policy's type; we never cast f64"),
     (
         Semantics,
         "semantics",

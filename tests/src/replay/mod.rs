@@ -93,7 +93,7 @@ pub fn replay(recording: &Value) -> Result<(Kind, Notes), ReplayError> {
     let (kind, mut notes) = (Kind::of(recording)?, Notes::default());
     match kind {
         Kind::GradScaler => run::replay(&trace::Trace::deserialize(recording)?)?,
-        Kind::Optim => optim::replay(&optim::Table::deserialize(recording)?)?,
+        Kind::Optim => optim::replay(&optim::Table::deserialize(recording)?, &mut notes)?,
         Kind::Casts => casts::replay(&casts::Tables::deserialize(recording)?, &mut notes)?,
         Kind::Clip => clip::replay(&clip::Table::deserialize(recording)?, &mut notes)?,
         Kind::Autocast => {
