@@ -171,6 +171,24 @@ fn gradients_within_the_limit_are_shrunk_by_torch_and_not_by_us() {
 }
 
 #[test]
+fn a_limit_that_f16_cannot_hold_is_taken_and_changes_nothing() {
+    let bits = [1.0, -60_000.0, f32::INFINITY].map(|x| half::f16::from_f32(x).to_bits());
+    let beyond = |limit: f64, after: [u16; 3]| {
+        let msg = "value cannot be converted to type c10::Half without overflow";
+        json!({"cases": [{
+            "op": "value", "dtype": "float16", "clip_value": num(limit), "grads": [bits], "after": [after],
+            "err": {"type": "RuntimeError", "msg": msg},
+        }]})
+    };
+    let finite = [bits[0], bits[1], bits[1] & 0x7FFF];
+    let error = failure(&beyond(1e30, finite));
+    assert!(error.contains("gradient 0[2] is inf"), "{error}");
+    let (_, notes) = replay(&beyond(1e30, bits)).unwrap();
+    assert_eq!(notes.differences[&Difference::LimitBeyondType], 1);
+    assert!(failure(&beyond(1.0, bits)).contains("it returned, and had raised value cannot"));
+}
+
+#[test]
 fn what_is_left_out_of_a_recording_fails() {
     for key in ["total", "coef", "after", "total_dtype"] {
         let without = three_and_four(|case| drop(case.as_object_mut().unwrap().remove(key)));

@@ -15,6 +15,8 @@ pub enum Difference {
     ErrorIfNonFinite,
     /// A limit of zero, below it, or NaN.
     LimitNotPositive,
+    /// A limit of elements that their type does not hold.
+    LimitBeyondType,
     /// Limiting elements where there are none.
     NothingToClip,
     /// An overflow when the scale is at its floor.
@@ -36,13 +38,14 @@ pub enum Difference {
 }
 
 use Difference::{
-    AnyFactor, ErrorIfNonFinite, F64IsNeverCast, LimitLostUnderJit, LimitNotPositive,
-    NonFiniteTotal, NormPlus1e6, NothingToClip, OverflowAtTheFloor, PromotionByOrder,
-    ScaleBeyond2To126, Semantics, SquaresInF32, SubnormalsFlushed, TotalInGradientsType,
+    AnyFactor, ErrorIfNonFinite, F64IsNeverCast, LimitBeyondType, LimitLostUnderJit,
+    LimitNotPositive, NonFiniteTotal, NormPlus1e6, NothingToClip, OverflowAtTheFloor,
+    PromotionByOrder, ScaleBeyond2To126, Semantics, SquaresInF32, SubnormalsFlushed,
+    TotalInGradientsType,
 };
 
 /// Every difference: its name, what the other library does, what we do, and why.
-pub const DIFFERENCES: [(Difference, &str, &str); 15] = [
+pub const DIFFERENCES: [(Difference, &str, &str); 16] = [
     (
         NormPlus1e6,
         "norm-plus-1e-6",
@@ -78,6 +81,12 @@ pub const DIFFERENCES: [(Difference, &str, &str); 15] = [
         "limit-not-positive",
         "torch takes limits of zero and below, which zero gradients, set all to one value or turn them round; we refuse \
          them, as the mistakes they are",
+    ),
+    (
+        LimitBeyondType,
+        "limit-beyond-type",
+        "torch's clip_grad_value_ refuses a limit that the gradients' type cannot hold; we take it, as our gradients are f32 \
+         once unscaled, and what is within keeps its bits",
     ),
     (
         NothingToClip,
