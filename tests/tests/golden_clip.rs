@@ -110,13 +110,18 @@ fn last_number(case: &mut Value) -> Option<(usize, &mut Value)> {
 fn a_total_that_is_not_ours_is_named_with_both_values() {
     replay(&three_and_four(|_| ())).unwrap();
     let error = failure(&three_and_four(|case| case["exact_total"] = num(5.000_01)));
-    assert_eq!(error, "case 0 (norm 2.0 to 2.5e0): the total is 5e0, and is 5.00001e0 exactly");
+    assert_eq!(
+        error,
+        "case 0 (norm 2.0 to 2.5e0): the recording itself is wrong: the exact total is 5e0, and was 5.00001e0"
+    );
     let error = failure(&three_and_four(|case| case["total"] = json!(5.1_f32.to_bits())));
     assert!(error.ends_with("the total is 5e0, and was 5.1e0"), "{error}");
     let error = failure(&three_and_four(|case| case["total"] = json!(f32::INFINITY.to_bits())));
     assert!(error.ends_with("the total is 5e0, and was inf"), "{error}");
     let error = failure(&three_and_four(|case| case["norm_type"] = json!("inf")));
-    assert!(error.ends_with("the total is 4e0, and is 5e0 exactly"), "{error}");
+    assert!(error.ends_with("the exact total is 4e0, and was 5e0"), "{error}");
+    let error = failure(&three_and_four(|case| case["norm_type"] = json!("two")));
+    assert!(error.ends_with("'two' is no order of a norm"), "{error}");
 }
 
 #[test]
@@ -126,9 +131,36 @@ fn a_coefficient_that_is_not_torchs_is_named_even_where_all_gradients_are_zero()
     *coef = json!(0.25_f32.to_bits());
     let error = failure(&zero);
     assert!(
-        error.contains("torch's coefficient is ") && error.ends_with("and was 2.5e-1"),
+        error.contains("torch's coefficient[0] is ") && error.contains("and was 2.5e-1 "),
         "{error}"
     );
+}
+
+#[test]
+fn one_bit_of_a_coefficient_is_named_whatever_its_type() {
+    let rounded: [(&str, fn(f32) -> f32); 2] = [
+        ("bfloat16", |x| half::bf16::from_f32(x).to_f32()),
+        ("float16", |x| half::f16::from_f32(x).to_f32()),
+    ];
+    for (dtype, rounded) in rounded {
+        let code = |x: f32| match dtype {
+            "float16" => half::f16::from_f32(x).to_bits(),
+            _ => half::bf16::from_f32(x).to_bits(),
+        };
+        let coef = code(rounded(1.0 / 5.0) * 2.5);
+        // A norm that we do not offer, of nothing: the coefficient alone is left to tell.
+        let alone = |coef: u16| {
+            three_and_four(|case| {
+                case["norm_type"] = json!("1.0");
+                (case["dtype"], case["total_dtype"]) = (json!(dtype), json!(dtype));
+                (case["grads"], case["after"]) = (json!([]), json!([]));
+                (case["total"], case["coef"]) = (json!(code(5.0)), json!(coef));
+            })
+        };
+        replay(&alone(coef)).unwrap();
+        let error = failure(&alone(coef ^ 1));
+        assert!(error.contains("torch's coefficient[0] is "), "{error}");
+    }
 }
 
 #[test]

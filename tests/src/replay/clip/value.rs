@@ -5,7 +5,7 @@ use super::gradients::Set;
 use super::norm::{limit, refused};
 use crate::replay::differences::Difference;
 use crate::replay::dtype;
-use crate::replay::error::Wrong;
+use crate::replay::error::{Wrong, same};
 use crate::replay::notes::Notes;
 use binade_cpu::Cpu;
 use binade_grad_scaler::GradOps;
@@ -35,9 +35,12 @@ pub(super) fn replay(
 fn raised(clip_value: f64, set: &Set, case: &Case) -> Result<Option<Difference>, Wrong> {
     let Some(raised) = &case.err else { return Ok(None) };
     let is_beyond = clip_value.is_finite() && clip_value.abs() > dtype::format(set.dtype)?.max;
+    same("the error's class", &"RuntimeError", &raised.class.as_str())?;
     match &raised.msg {
-        _ if set.tensors() == 0 => Ok(Some(Difference::NothingToClip)),
-        msg if is_beyond && msg.contains("without overflow") => {
+        msg if set.tensors() == 0 && msg.starts_with("Expected !nested_tensorlist[0].empty()") => {
+            Ok(Some(Difference::NothingToClip))
+        }
+        msg if is_beyond && msg.ends_with("without overflow") => {
             Ok(Some(Difference::LimitBeyondType))
         }
         msg => Err(Wrong::Result(format!("it returned, and had raised {msg}"))),
