@@ -138,14 +138,14 @@ fn a_coefficient_that_is_not_torchs_is_named_even_where_all_gradients_are_zero()
 
 #[test]
 fn one_bit_of_a_coefficient_is_named_whatever_its_type() {
-    let rounded: [(&str, fn(f32) -> f32); 2] = [
-        ("bfloat16", |x| half::bf16::from_f32(x).to_f32()),
-        ("float16", |x| half::f16::from_f32(x).to_f32()),
-    ];
-    for (dtype, rounded) in rounded {
+    for dtype in ["bfloat16", "float16"] {
         let code = |x: f32| match dtype {
             "float16" => half::f16::from_f32(x).to_bits(),
             _ => half::bf16::from_f32(x).to_bits(),
+        };
+        let rounded = |x: f32| match dtype {
+            "float16" => half::f16::from_f32(x).to_f32(),
+            _ => half::bf16::from_f32(x).to_f32(),
         };
         let coef = code(rounded(1.0 / 5.0) * 2.5);
         // A norm that we do not offer, of nothing: the coefficient alone is left to tell.

@@ -10,9 +10,17 @@ pub enum ReplayError {
     /// The file cannot be read or unpacked.
     #[error("cannot be read: {0}")]
     Io(#[from] io::Error),
-    /// It is not JSON, or an event is not of the format.
+    /// It is not JSON.
     #[error("is not a recording: {0}")]
     Json(#[from] serde_json::Error),
+    /// It is of a kind by its keys, and something in it is not.
+    #[error("{at}: is not as in recordings of its kind: {what}")]
+    Format {
+        /// Where it is.
+        at: String,
+        /// What is there, and what should be.
+        what: String,
+    },
     /// It is JSON of some other kind.
     #[error(
         "is of no kind that can be replayed: a GradScaler run has config, events and optimizers, an optimizer table cases, \

@@ -1,9 +1,10 @@
 //! Replays what other libraries were recorded doing, and compares every bit.
 //!
-//! A recording is JSON, gzipped or not, of one of five kinds told apart by what is in it: a run of `GradScaler`, replayed
+//! A recording is JSON, gzipped or not, of one of seven kinds told apart by what is in it: a run of `GradScaler`, replayed
 //! through [`binade_grad_scaler::protocol`] and [`binade_master_weights::step`] together; a table of optimizer steps; tables
 //! of casts, held to [`binade_core::cast`]; clipped gradients, held to [`binade_cpu`]; runs of jmp's loss scale, with
-//! its policy strings. The formats are described beside the recordings, in `data/golden/README.md`, and deliberate differences
+//! its policy strings; what torch's autocast returns, held to the presets of [`binade_cast_policy`]; named facts about torch,
+//! of which `docs/semantics.md` has those that are not run. The formats are described beside the recordings, in `data/golden/README.md`, and deliberate differences
 //! are [`DIFFERENCES`].
 
 mod autocast;
@@ -21,6 +22,7 @@ mod outputs;
 mod policies;
 mod read;
 mod run;
+mod scalars;
 mod semantics;
 mod trace;
 
@@ -29,7 +31,7 @@ pub use error::ReplayError;
 pub use notes::Notes;
 pub use read::{file, parse};
 
-use serde::Deserialize;
+use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 /// What a recording is of.
@@ -91,18 +93,27 @@ impl Kind {
 /// What differed and where, or why the recording cannot be read.
 pub fn replay(recording: &Value) -> Result<(Kind, Notes), ReplayError> {
     let (kind, mut notes) = (Kind::of(recording)?, Notes::default());
+    scalars::agree(recording)?;
     match kind {
-        Kind::GradScaler => run::replay(&trace::Trace::deserialize(recording)?)?,
-        Kind::Optim => optim::replay(&optim::Table::deserialize(recording)?, &mut notes)?,
-        Kind::Casts => casts::replay(&casts::Tables::deserialize(recording)?, &mut notes)?,
-        Kind::Clip => clip::replay(&clip::Table::deserialize(recording)?, &mut notes)?,
+        Kind::GradScaler => run::replay(&read(recording)?)?,
+        Kind::Optim => optim::replay(&read(recording)?, &mut notes)?,
+        Kind::Casts => casts::replay(&read(recording)?, &mut notes)?,
+        Kind::Clip => clip::replay(&read(recording)?, &mut notes)?,
         Kind::Autocast => {
-            autocast::replay(&autocast::Recorded::deserialize(recording)?, &mut notes)?;
+            autocast::replay(&read(recording)?, &mut notes)?;
         }
         Kind::Semantics => {
-            semantics::replay(&semantics::Recorded::deserialize(recording)?, &mut notes)?;
+            semantics::replay(&read(recording)?, &mut notes)?;
         }
-        Kind::Jmp => jmp::replay(&jmp::Recorded::deserialize(recording)?, &mut notes)?,
+        Kind::Jmp => jmp::replay(&read(recording)?, &mut notes)?,
     }
     Ok((kind, notes))
+}
+
+/// The recording as its format has it, or where it is not.
+fn read<T: DeserializeOwned>(recording: &Value) -> Result<T, ReplayError> {
+    serde_path_to_error::deserialize(recording).map_err(|error| ReplayError::Format {
+        at: error.path().to_string(),
+        what: error.into_inner().to_string(),
+    })
 }

@@ -6,7 +6,7 @@ use super::notes::Notes;
 use super::optimizer::Optimizer;
 use super::trace::{Hyper, State};
 use serde::Deserialize;
-use serde::de::IgnoredAny;
+use serde_json::Value;
 use std::collections::BTreeMap;
 
 #[derive(Debug, Deserialize)]
@@ -31,7 +31,7 @@ struct Variants {
     forloop_ieee: Vec<Vec<State>>,
     /// Other variants, which round differently.
     #[serde(flatten)]
-    others: BTreeMap<String, IgnoredAny>,
+    others: BTreeMap<String, Value>,
 }
 
 pub(super) fn replay(table: &Table, notes: &mut Notes) -> Result<(), ReplayError> {

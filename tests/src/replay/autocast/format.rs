@@ -10,10 +10,13 @@ pub(in crate::replay) struct Recorded {
     pub(super) registry: Registries,
     /// By device and region, as `cpu_bf16`, or `cpu_off` outside of any.
     pub(super) behaviour: BTreeMap<String, Operations>,
-    /// Names by list by device, each with a type: what torch's own tests expect.
+    /// By device: what torch's own tests expect.
     #[serde(default)]
-    pub(super) test_lists: BTreeMap<String, BTreeMap<String, Vec<(String, Option<String>)>>>,
+    pub(super) test_lists: BTreeMap<String, TestLists>,
 }
+
+/// By list: names, each with a type or none.
+pub(super) type TestLists = BTreeMap<String, Vec<(String, Option<String>)>>;
 
 /// Registered operations by name, by device.
 #[derive(Debug, Deserialize)]

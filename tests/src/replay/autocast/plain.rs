@@ -26,7 +26,7 @@ pub(super) fn replay(
         let cast = vec![to.name(); operands.len()].join(",");
         match rows.get(&cast) {
             Some(expected) if expected == torch => {
-                notes.compared("promotions outside of a region", 1)
+                notes.compared("promotions outside of a region", 1);
             }
             Some(expected) => {
                 let what = format!("of {mix}: {cast} is {expected}, and it was {torch}");

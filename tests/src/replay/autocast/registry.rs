@@ -1,6 +1,6 @@
 //! The lists: what torch's dispatcher has registered, and what torch's own tests expect of whom.
 
-use super::format::{Recorded, Registered};
+use super::format::{Recorded, Registered, TestLists};
 use super::names::Device;
 use crate::replay::error::{ReplayError, Wrong, same};
 use crate::replay::notes::Notes;
@@ -86,7 +86,7 @@ fn torch(category: Category) -> Option<&'static str> {
 fn expected(
     device: &str,
     table: &OpTable,
-    lists: &BTreeMap<String, Vec<(String, Option<String>)>>,
+    lists: &TestLists,
     notes: &mut Notes,
 ) -> Result<(), ReplayError> {
     for (list, names) in lists {

@@ -53,12 +53,11 @@ struct Step {
 
 pub(super) fn replay(recorded: &Recorded, notes: &mut Notes) -> Result<(), ReplayError> {
     for (i, trace) in recorded.traces.iter().enumerate() {
-        match trace.start() {
-            Some(start) => trace.replay(start, i, notes)?,
-            None => {
-                notes.differs(Difference::AnyFactor);
-                trace.published(Published::new(&trace.config), 0, i, notes)?;
-            }
+        if let Some(start) = trace.start() {
+            trace.replay(start, i, notes)?;
+        } else {
+            notes.differs(Difference::AnyFactor);
+            trace.published(Published::new(&trace.config), 0, i, notes)?;
         }
     }
     policies::replay(&recorded.policies, notes)?;

@@ -46,7 +46,7 @@ fn compare(name: &str, fact: &Value, notes: &mut Notes) -> Result<(), Wrong> {
         Listed::Held => notes.compared("facts that a test named in docs/semantics.md holds", 1),
         Listed::Differs => notes.differs(Difference::Semantics),
         Listed::Absent => {
-            notes.skipped("facts about what is not here, for the reasons in docs/semantics.md", 1)
+            notes.skipped("facts about what is not here, for the reasons in docs/semantics.md", 1);
         }
     }
     Ok(())
