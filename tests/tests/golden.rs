@@ -2,22 +2,20 @@
 
 #![expect(clippy::unwrap_used, reason = "helpers of tests, which end with the test")]
 
-use binade_tests::replay::{Kind, ReplayError, file, parse, replay};
-use serde_json::{Value, json};
-use std::path::{Path, PathBuf};
+mod common;
 
-fn data(path: &str) -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("data/golden").join(path)
-}
+use binade_tests::replay::{Kind, ReplayError, file, parse, replay};
+use common::{golden, path};
+use serde_json::{Value, json};
 
 fn gs(n: usize) -> Value {
-    file(&data(&format!("gradscaler/gs_{n}.json.gz"))).unwrap()
+    golden(&format!("gradscaler/gs_{n}.json.gz"))
 }
 
 #[test]
 fn every_gradscaler_run_replays_to_the_bit() {
     let files: Vec<_> =
-        std::fs::read_dir(data("gradscaler")).unwrap().map(Result::unwrap).collect();
+        std::fs::read_dir(path("gradscaler")).unwrap().map(Result::unwrap).collect();
     assert!(files.len() >= 18, "{} recordings", files.len());
     for entry in files {
         let outcome = file(&entry.path()).and_then(|recording| replay(&recording));
@@ -31,7 +29,7 @@ fn every_gradscaler_run_replays_to_the_bit() {
 
 #[test]
 fn every_optimizer_step_replays_to_the_bit() {
-    let table = file(&data("optim.json.gz")).unwrap();
+    let table = golden("optim.json.gz");
     let steps = |case: &Value| case["variants"]["forloop_ieee"].as_array().unwrap().len();
     let cases = table["cases"].as_array().unwrap();
     assert_eq!((cases.len(), cases.iter().map(steps).sum::<usize>()), (20, 1000));
@@ -89,6 +87,15 @@ fn flipped(value: &Value) -> Value {
     }
 }
 
+/// Writes the decimal beside a scalar's bits, which alone would give the change away.
+fn rewrite_decimal(run: &mut Value, at: &str) {
+    if let Some(scalar) = at.strip_suffix("/f64") {
+        let scalar = run.pointer_mut(scalar).unwrap();
+        let bits = u64::from_str_radix(&scalar["f64"].as_str().unwrap()[2..], 16).unwrap();
+        scalar["dec"] = json!(f64::from_bits(bits).to_string());
+    }
+}
+
 /// Whether the bits are of a NaN that stays one when its lowest bit is flipped.
 fn is_nan(value: &Value) -> bool {
     let f32_nan = |bits| u32::try_from(bits).is_ok_and(|bits| f32::from_bits(bits ^ 1).is_nan());
@@ -109,8 +116,10 @@ fn every_recorded_value_is_looked_at() {
                 continue;
             }
             let kept = std::mem::replace(leaf, flipped(leaf));
+            rewrite_decimal(&mut run, at);
             assert!(replay(&run).is_err(), "gs_{n}: {at} was {kept}, and nobody noticed");
             *run.pointer_mut(at).unwrap() = kept;
+            rewrite_decimal(&mut run, at);
         }
         replay(&run).unwrap();
     }
@@ -156,7 +165,7 @@ fn a_difference_is_named_with_its_event() {
 #[test]
 fn one_bit_of_one_step_fails_the_whole_table() {
     for name in ["param", "exp_avg_sq"] {
-        let mut table = file(&data("optim.json.gz")).unwrap();
+        let mut table = golden("optim.json.gz");
         let leaf =
             table.pointer_mut(&format!("/cases/9/variants/forloop_ieee/49/2/{name}/4")).unwrap();
         *leaf = flipped(leaf);
@@ -173,6 +182,36 @@ fn what_was_recorded_and_left_out_fails() {
         let step = events.iter_mut().find(|event| event.get("stepped").is_some()).unwrap();
         step.as_object_mut().unwrap().remove(key);
         assert!(matches!(replay(&run), Err(ReplayError::Inconsistent { .. })), "{key}");
+    }
+}
+
+#[test]
+fn a_scalar_whose_bits_are_not_its_decimal_is_named_with_its_place() {
+    let mut run = gs(0);
+    let scalar = &mut run["optimizers"][0]["hyper"]["lr"];
+    let dec = scalar["dec"].take();
+    scalar["dec"] = json!("0.25");
+    let error = replay(&run).unwrap_err().to_string();
+    assert!(error.starts_with("optimizers/0/hyper/lr: ") && error.contains("0.25"), "{error}");
+    run["optimizers"][0]["hyper"]["lr"]["dec"] = dec;
+    run["config"]["init_scale"]["f64"] = json!("0xzz");
+    assert!(replay(&run).unwrap_err().to_string().starts_with("config/init_scale: "));
+}
+
+#[test]
+fn what_is_not_of_the_format_is_named_with_its_place() {
+    for (name, at, named) in [
+        ("optim.json.gz", "/grads/3/1/0", "grads[3][1][0]: "),
+        ("clip.json.gz", "/cases/7/dtype", "cases[7]"),
+        ("casts.json.gz", "/boundary/f32_bits/9", "boundary"),
+        ("jmp.json.gz", "/traces/2/steps/4/counter", "traces[2].steps[4].counter: "),
+        ("gradscaler/gs_0.json.gz", "/events/5/op", "events[5]"),
+        ("autocast.json.gz", "/behaviour/cpu_off/mm", "behaviour.cpu_off.mm: "),
+    ] {
+        let mut recording = golden(name);
+        *recording.pointer_mut(at).unwrap() = json!(-1.5);
+        let error = replay(&recording).unwrap_err().to_string();
+        assert!(error.starts_with(named), "{error}");
     }
 }
 

@@ -2,22 +2,20 @@
 
 #![expect(clippy::unwrap_used, reason = "helpers of tests, which end with the test")]
 
-use binade_tests::replay::{Kind, file, replay};
+mod common;
+
+use binade_tests::replay::{Kind, replay};
+use common::{failure, golden};
 use serde_json::{Value, json};
-use std::path::Path;
 
 fn casts() -> Value {
-    file(&Path::new(env!("CARGO_MANIFEST_DIR")).join("data/golden/casts.json.gz")).unwrap()
+    golden("casts.json.gz")
 }
 
 /// Of three patterns: 1, 480, which is beyond E4M3's largest, and infinity.
 fn three(codes: &Value) -> Value {
     let bits = [1.0, 480.0, f32::INFINITY].map(f32::to_bits);
     json!({"decode": {}, "boundary": {"f32_bits": bits, "e4m3fn": codes}})
-}
-
-fn failure(tables: &Value) -> String {
-    replay(tables).unwrap_err().to_string()
 }
 
 #[test]
@@ -71,10 +69,10 @@ fn beyond_the_largest_e4m3_each_library_is_held_to_its_own_rule() {
     let (saturated, nan) = (json!([0x38, 0x7E, 0x7E]), json!([0x38, 0x7F, 0xFF]));
     replay(&three(&json!({"torch": saturated, "ml_dtypes": nan}))).unwrap();
     let torch = failure(&three(&json!({"torch": nan})));
-    let expected = "boundary e4m3fn (torch): [1]: 0x43f00000 in E4m3, by Saturate, is 4.48e2 (0x43e00000), and was NaN";
+    let expected = "boundary e4m3fn (torch): [1]: 0x43f00000 in e4m3, by Saturate, is 4.48e2 (0x43e00000), and was NaN";
     assert!(torch.starts_with(expected), "{torch}");
     let ml = failure(&three(&json!({"ml_dtypes": saturated})));
-    let expected = "boundary e4m3fn (ml_dtypes): [1]: 0x43f00000 in E4m3, by NonFinite, is NaN";
+    let expected = "boundary e4m3fn (ml_dtypes): [1]: 0x43f00000 in e4m3, by NonFinite, is NaN";
     assert!(ml.starts_with(expected), "{ml}");
     let unknown = failure(&three(&json!({"jax": nan})));
     assert!(unknown.contains("the overflow rule of jax is not known here"), "{unknown}");
@@ -106,5 +104,5 @@ fn a_table_cut_short_fails_and_so_does_one_without_any_table() {
     let none = failure(&json!({"decode": {}, "boundary": {"f32_bits": []}}));
     assert!(none.ends_with("it has no table"), "{none}");
     let wide = failure(&three(&json!({"torch": [0x138, 0x7E, 0x7E]})));
-    assert!(wide.contains("0x138 is too wide for E4m3"), "{wide}");
+    assert!(wide.contains("0x138 is too wide for e4m3"), "{wide}");
 }

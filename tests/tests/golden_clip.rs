@@ -2,13 +2,15 @@
 
 #![expect(clippy::unwrap_used, reason = "helpers of tests, which end with the test")]
 
-use binade_tests::replay::{DIFFERENCES, Difference, Kind, ReplayError, file, replay};
+mod common;
+
+use binade_tests::replay::{DIFFERENCES, Difference, Kind, ReplayError, replay};
+use common::{failure, golden, num};
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
-use std::path::Path;
 
 fn clips() -> Value {
-    file(&Path::new(env!("CARGO_MANIFEST_DIR")).join("data/golden/clip.json.gz")).unwrap()
+    golden("clip.json.gz")
 }
 
 /// The first case that is as wanted, alone.
@@ -22,10 +24,6 @@ fn by_norm(order: &'static str, dtype: &'static str) -> impl Fn(&Value) -> bool 
     move |case| case["norm_type"] == order && case["dtype"] == dtype
 }
 
-fn num(x: f64) -> Value {
-    json!({"dec": x.to_string(), "f64": format!("{:#018x}", x.to_bits())})
-}
-
 /// Of [3, 4] by its L2 norm, as torch would record it but for what is changed.
 fn three_and_four(change: impl Fn(&mut Value)) -> Value {
     let bits = |values: [f32; 2]| values.map(f32::to_bits);
@@ -37,10 +35,6 @@ fn three_and_four(change: impl Fn(&mut Value)) -> Value {
     });
     change(&mut case);
     json!({"cases": [case]})
-}
-
-fn failure(clips: &Value) -> String {
-    replay(clips).unwrap_err().to_string()
 }
 
 #[test]
@@ -116,13 +110,18 @@ fn last_number(case: &mut Value) -> Option<(usize, &mut Value)> {
 fn a_total_that_is_not_ours_is_named_with_both_values() {
     replay(&three_and_four(|_| ())).unwrap();
     let error = failure(&three_and_four(|case| case["exact_total"] = num(5.000_01)));
-    assert_eq!(error, "case 0 (norm 2.0 to 2.5e0): the total is 5e0, and is 5.00001e0 exactly");
+    assert_eq!(
+        error,
+        "case 0 (norm 2.0 to 2.5e0): the recording itself is wrong: the exact total is 5e0, and was 5.00001e0"
+    );
     let error = failure(&three_and_four(|case| case["total"] = json!(5.1_f32.to_bits())));
     assert!(error.ends_with("the total is 5e0, and was 5.1e0"), "{error}");
     let error = failure(&three_and_four(|case| case["total"] = json!(f32::INFINITY.to_bits())));
     assert!(error.ends_with("the total is 5e0, and was inf"), "{error}");
     let error = failure(&three_and_four(|case| case["norm_type"] = json!("inf")));
-    assert!(error.ends_with("the total is 4e0, and is 5e0 exactly"), "{error}");
+    assert!(error.ends_with("the exact total is 4e0, and was 5e0"), "{error}");
+    let error = failure(&three_and_four(|case| case["norm_type"] = json!("two")));
+    assert!(error.ends_with("'two' is no order of a norm"), "{error}");
 }
 
 #[test]
@@ -132,9 +131,36 @@ fn a_coefficient_that_is_not_torchs_is_named_even_where_all_gradients_are_zero()
     *coef = json!(0.25_f32.to_bits());
     let error = failure(&zero);
     assert!(
-        error.contains("torch's coefficient is ") && error.ends_with("and was 2.5e-1"),
+        error.contains("torch's coefficient[0] is ") && error.contains("and was 2.5e-1 "),
         "{error}"
     );
+}
+
+#[test]
+fn one_bit_of_a_coefficient_is_named_whatever_its_type() {
+    for dtype in ["bfloat16", "float16"] {
+        let code = |x: f32| match dtype {
+            "float16" => half::f16::from_f32(x).to_bits(),
+            _ => half::bf16::from_f32(x).to_bits(),
+        };
+        let rounded = |x: f32| match dtype {
+            "float16" => half::f16::from_f32(x).to_f32(),
+            _ => half::bf16::from_f32(x).to_f32(),
+        };
+        let coef = code(rounded(1.0 / 5.0) * 2.5);
+        // A norm that we do not offer, of nothing: the coefficient alone is left to tell.
+        let alone = |coef: u16| {
+            three_and_four(|case| {
+                case["norm_type"] = json!("1.0");
+                (case["dtype"], case["total_dtype"]) = (json!(dtype), json!(dtype));
+                (case["grads"], case["after"]) = (json!([]), json!([]));
+                (case["total"], case["coef"]) = (json!(code(5.0)), json!(coef));
+            })
+        };
+        replay(&alone(coef)).unwrap();
+        let error = failure(&alone(coef ^ 1));
+        assert!(error.contains("torch's coefficient[0] is "), "{error}");
+    }
 }
 
 #[test]
@@ -174,6 +200,24 @@ fn gradients_within_the_limit_are_shrunk_by_torch_and_not_by_us() {
     assert!(coef < 1.0);
     let (_, notes) = replay(&exactly_five).unwrap();
     assert_eq!(notes.differences[&Difference::NormPlus1e6], 1);
+}
+
+#[test]
+fn a_limit_that_f16_cannot_hold_is_taken_and_changes_nothing() {
+    let bits = [1.0, -60_000.0, f32::INFINITY].map(|x| half::f16::from_f32(x).to_bits());
+    let beyond = |limit: f64, after: [u16; 3]| {
+        let msg = "value cannot be converted to type c10::Half without overflow";
+        json!({"cases": [{
+            "op": "value", "dtype": "float16", "clip_value": num(limit), "grads": [bits], "after": [after],
+            "err": {"type": "RuntimeError", "msg": msg},
+        }]})
+    };
+    let finite = [bits[0], bits[1], bits[1] & 0x7FFF];
+    let error = failure(&beyond(1e30, finite));
+    assert!(error.contains("gradient 0[2] is inf"), "{error}");
+    let (_, notes) = replay(&beyond(1e30, bits)).unwrap();
+    assert_eq!(notes.differences[&Difference::LimitBeyondType], 1);
+    assert!(failure(&beyond(1.0, bits)).contains("it returned, and had raised value cannot"));
 }
 
 #[test]

@@ -1,17 +1,15 @@
-//! Recorded runs of jmp's loss scale replay where powers of two can express them.
+//! Recorded runs of jmp's loss scale replay: by our rule where powers of two can express them, else by jmp's.
 
 #![expect(clippy::unwrap_used, reason = "helpers of tests, which end with the test")]
 
-use binade_tests::replay::{Difference, Kind, file, replay};
+mod common;
+
+use binade_tests::replay::{Difference, Kind, replay};
+use common::{failure, golden, num};
 use serde_json::{Value, json};
-use std::path::Path;
 
 fn jmp() -> Value {
-    file(&Path::new(env!("CARGO_MANIFEST_DIR")).join("data/golden/jmp.json.gz")).unwrap()
-}
-
-fn num(x: f64) -> Value {
-    json!({"dec": x.to_string(), "f64": format!("{:#018x}", x.to_bits())})
+    golden("jmp.json.gz")
 }
 
 /// A trace without gradients: whether they were finite, and the scale and counter afterwards.
@@ -23,23 +21,32 @@ fn trace(init: f32, factor: u32, min: f32, steps: &[(bool, f32, u32)]) -> Value 
     json!({"policies": {}, "traces": [{"config": config, "steps": steps}]})
 }
 
-fn failure(traces: &Value) -> String {
-    replay(traces).unwrap_err().to_string()
-}
-
 #[test]
-fn every_trace_that_binades_can_express_replays_and_the_others_are_counted() {
+fn every_trace_replays_by_our_rule_or_for_a_reason_by_jmps() {
     let (kind, notes) = replay(&jmp()).unwrap();
     assert_eq!(kind, Kind::Jmp);
     assert_eq!(notes.compared["whole traces of jmp's loss scale"], 17);
     assert_eq!(notes.compared["steps of jmp's loss scale"], 1022);
-    assert_eq!(notes.skipped["traces whose factor or floor is not in binades"], 22);
+    assert_eq!(notes.compared["steps of jmp's loss scale by jmp's own rule"], 40 * 60 - 1022);
+    assert_eq!(notes.compared["casts by a policy string"], 5);
+    assert_eq!(notes.compared["facts about jmp that hold here"], 1);
     assert_eq!(notes.compared["policy strings"], 25);
-    let times = |how| notes.differences[&how];
-    assert_eq!(
-        (times(Difference::OverflowAtTheFloor), times(Difference::ScaleBeyond2To126)),
-        (56, 1)
-    );
+    let times: Vec<_> = notes.differences.iter().map(|(how, count)| (how.name(), *count)).collect();
+    let expected = [
+        ("overflow-at-the-floor", 56),
+        ("scale-beyond-2^126", 1),
+        ("subnormals-flushed", 165),
+        ("any-factor", 22),
+        ("limit-lost-under-jit", 1),
+        ("f64-is-never-cast", 1),
+    ];
+    assert_eq!(times, expected);
+    let skipped: Vec<_> = notes.skipped.iter().map(|(why, count)| (why.as_str(), *count)).collect();
+    let expected = [
+        ("casts of what is no element type here", 2),
+        ("gradients unscaled by what is no scale here", 82),
+    ];
+    assert_eq!(skipped, expected);
 }
 
 #[test]
@@ -50,10 +57,14 @@ fn one_changed_value_is_named_with_its_trace_and_step() {
         ("finite", json!(false)),
         ("unscaled", json!([0, 0, 1])),
     ] {
-        let mut traces = jmp();
-        traces["traces"][2]["steps"][1][key] = changed;
-        let error = failure(&traces);
-        assert!(error.starts_with("trace 2, step 1: ") && error.contains(", and was "), "{error}");
+        // The second is of factor 10, the third of floor 16 with a factor of 3.
+        for trace in [2, 7, 20] {
+            let mut traces = jmp();
+            traces["traces"][trace]["steps"][1][key] = changed.clone();
+            let error = failure(&traces);
+            let start = format!("trace {trace}, step 1: ");
+            assert!(error.starts_with(&start) && error.contains(", and was "), "{error}");
+        }
     }
 }
 
@@ -99,7 +110,59 @@ fn a_scale_that_is_no_power_of_two_replays_as_long_as_it_reaches_no_floor() {
     let wrong = failure(&trace(3.0, 2, 1.0, &[(true, 3.0, 1), (true, 7.0, 0)]));
     assert!(wrong.starts_with("trace 0, step 1: scale[0] is 6e0 "), "{wrong}");
     let (_, notes) = replay(&trace(3.0, 2, 1.0, &[(false, 1.5, 0), (false, 1.0, 0)])).unwrap();
-    assert_eq!(notes.skipped["traces whose factor or floor is not in binades"], 1);
+    assert_eq!(notes.differences[&Difference::AnyFactor], 1);
+    let wrong = failure(&trace(3.0, 2, 1.0, &[(false, 1.5, 0), (false, 0.75, 0)]));
+    assert!(wrong.starts_with("trace 0, step 1: scale[0] is 1e0 "), "{wrong}");
+}
+
+#[test]
+fn any_factor_grows_after_a_period_and_divides_down_to_any_floor() {
+    let steps = [
+        (true, 10.0, 1),
+        (true, 30.0, 0),
+        (false, 10.0, 0),
+        (false, 10.0 / 3.0, 0),
+        (false, 2.5, 0),
+    ];
+    let (_, notes) = replay(&trace(10.0, 3, 2.5, &steps)).unwrap();
+    assert_eq!(notes.compared["steps of jmp's loss scale by jmp's own rule"], 5);
+    let wrong = failure(&trace(10.0, 3, 2.5, &[(true, 10.0, 1), (true, 30.0, 2)]));
+    assert!(wrong.starts_with("trace 0, step 1: the counter is 0, and was 2"), "{wrong}");
+    let stays = [(true, 3e38, 1), (true, 3e38, 0), (true, 3e38, 1)];
+    replay(&trace(3e38, 3, 2.5, &stays)).unwrap();
+}
+
+#[test]
+fn a_cast_or_a_fact_that_is_another_is_named() {
+    let one = |key: &str, value: Value| json!({"traces": [], "policies": {}, key: value});
+    for (key, value, told) in [
+        (
+            "cast_to_compute_f16",
+            json!({"float32": "float32"}),
+            "cast of float32 by 'f16': the type is F16",
+        ),
+        (
+            "cast_to_compute_f16",
+            json!({"int32": "float16"}),
+            "cast of int32 by 'f16': the type is I32",
+        ),
+        (
+            "cast_to_compute_f16",
+            json!({"float64": "float64"}),
+            "cast of float64 by 'f16': jmp's type is F16",
+        ),
+        ("facts", json!({"all_finite([])": false}), "fact 'all_finite([])': it is Bool(true)"),
+        (
+            "facts",
+            json!({"min_loss_scale kept through flatten/unflatten (jit)": true}),
+            "fact 'min_loss_scale kept through flatten/unflatten (jit)': jmp's answer is Bool(false)",
+        ),
+    ] {
+        let error = failure(&one(key, value));
+        assert!(error.starts_with(told), "{error}");
+    }
+    let (_, notes) = replay(&one("facts", json!({"is fast": true}))).unwrap();
+    assert_eq!(notes.skipped["the fact 'is fast', which is not known here"], 1);
 }
 
 #[test]

@@ -2,6 +2,7 @@
 
 mod sets;
 
+use binade_core::cast::{E4M3, E5M2};
 use binade_core::{DType, Error as _, ErrorKind, Named};
 use binade_cpu::{Cpu, Gradients, Tensor};
 use binade_grad_scaler::{GradScaler, ScaleState};
@@ -140,8 +141,13 @@ fn a_scale_that_has_diverged_raises_whatever_the_gradients_are() {
 
 #[test]
 fn a_type_there_is_no_arithmetic_for_is_refused_by_name_and_nothing_has_changed() {
-    let tensors = [Tensor::scalar(1.0_f64), Tensor::scalar(1_i64)];
-    for (tensor, dtype) in tensors.into_iter().zip(["f64", "i64"]) {
+    let tensors = [
+        (Tensor::scalar(1.0_f64), "f64"),
+        (Tensor::scalar(E4M3::from_bits(0x38)), "e4m3"),
+        (Tensor::scalar(E5M2::from_bits(0x3C)), "e5m2"),
+        (Tensor::scalar(1_i64), "i64"),
+    ];
+    for (tensor, dtype) in tensors {
         let mut grads = Gradients::from(vec![
             Named::new("fine", Some(Tensor::scalar(1.0_f32))),
             Named::new("w", Some(tensor)),

@@ -15,6 +15,8 @@ pub enum Difference {
     ErrorIfNonFinite,
     /// A limit of zero, below it, or NaN.
     LimitNotPositive,
+    /// A limit of elements that their type does not hold.
+    LimitBeyondType,
     /// Limiting elements where there are none.
     NothingToClip,
     /// An overflow when the scale is at its floor.
@@ -29,16 +31,27 @@ pub enum Difference {
     OverflowIsTheCeiling,
     /// An unscaled gradient that is subnormal.
     SubnormalsFlushed,
+    /// A sixteen-bit type that is not the region's, after an f32 operand.
+    PromotionByOrder,
+    /// A factor or a floor that is not in binades.
+    AnyFactor,
+    /// A floor that a jitted function forgets.
+    LimitLostUnderJit,
+    /// An operand of f64.
+    F64IsNeverCast,
+    /// A fact about torch that is another here.
+    Semantics,
 }
 
 use Difference::{
-    ErrorIfNonFinite, FirstGoodStepCounts, LimitNotPositive, NonFiniteTotal, NormPlus1e6,
-    NothingToClip, OverflowAtTheFloor, OverflowIsTheCeiling, ScaleBelow2ToMinus126,
-    ScaleBeyond2To126, SquaresInF32, SubnormalsFlushed, TotalInGradientsType,
+    AnyFactor, ErrorIfNonFinite, F64IsNeverCast, FirstGoodStepCounts, LimitBeyondType,
+    LimitLostUnderJit, LimitNotPositive, NonFiniteTotal, NormPlus1e6, NothingToClip,
+    OverflowAtTheFloor, OverflowIsTheCeiling, PromotionByOrder, ScaleBelow2ToMinus126,
+    ScaleBeyond2To126, Semantics, SquaresInF32, SubnormalsFlushed, TotalInGradientsType,
 };
 
 /// Every difference: its name, what the other library does, what we do, and why.
-pub const DIFFERENCES: [(Difference, &str, &str); 13] = [
+pub const DIFFERENCES: [(Difference, &str, &str); 19] = [
     (
         NormPlus1e6,
         "norm-plus-1e-6",
@@ -76,6 +89,12 @@ pub const DIFFERENCES: [(Difference, &str, &str); 13] = [
          them, as the mistakes they are",
     ),
     (
+        LimitBeyondType,
+        "limit-beyond-type",
+        "torch's clip_grad_value_ refuses a limit that the gradients' type cannot hold; we take it, as our gradients are f32 \
+         once unscaled, and what is within keeps its bits",
+    ),
+    (
         NothingToClip,
         "nothing-to-clip",
         "torch's clip_grad_value_ fails an internal assertion where no parameter has a gradient; we change nothing",
@@ -88,7 +107,7 @@ pub const DIFFERENCES: [(Difference, &str, &str); 13] = [
     (
         ScaleBeyond2To126,
         "scale-beyond-2^126",
-        "jmp's scale grows to 2^127, whose inverse is subnormal; we stop at 2^126, and the rest of the trace is left out",
+        "jmp's scale grows to 2^127, whose inverse is subnormal; we stop at 2^126, and the rest of the trace is held to jmp's rule",
     ),
     (
         ScaleBelow2ToMinus126,
@@ -112,6 +131,28 @@ pub const DIFFERENCES: [(Difference, &str, &str); 13] = [
         SubnormalsFlushed,
         "subnormals-flushed",
         "jax on a CPU flushes subnormal numbers to zero; we keep them",
+    ),
+    (
+        PromotionByOrder,
+        "promotion-by-order",
+        "torch promotes a 16-bit type that is not the region's if an f32 operand comes before it, and raises if one comes \
+         after; we refuse both under torch's table",
+    ),
+    (
+        AnyFactor,
+        "any-factor",
+        "jmp multiplies and divides by any factor, down to any floor; we move by binades, and hold the trace to jmp's rule",
+    ),
+    (
+        LimitLostUnderJit,
+        "limit-lost-under-jit",
+        "jmp leaves min_loss_scale out as it flattens a scale, so that jit loses it; we write and read a rule whole",
+    ),
+    (F64IsNeverCast, "f64-is-never-cast", "jmp casts f64 to a policy's type; we never cast f64"),
+    (
+        Semantics,
+        "semantics",
+        "torch does as the fact says; we do as its row in docs/semantics.md says, for the reasons in docs/differences.md",
     ),
 ];
 

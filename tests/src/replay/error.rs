@@ -10,15 +10,22 @@ pub enum ReplayError {
     /// The file cannot be read or unpacked.
     #[error("cannot be read: {0}")]
     Io(#[from] io::Error),
-    /// It is not JSON, or an event is not of the format.
+    /// It is not JSON.
     #[error("is not a recording: {0}")]
     Json(#[from] serde_json::Error),
+    /// It is of a kind by its keys, and something in it is not.
+    #[error("{at}: is not as in recordings of its kind: {what}")]
+    Format {
+        /// Where it is.
+        at: String,
+        /// What is there, and what should be.
+        what: String,
+    },
     /// It is JSON of some other kind.
     #[error(
         "is of no kind that can be replayed: a GradScaler run has config, events and optimizers, an optimizer table cases, \
-         grads and init, casts have boundary and decode, clips have cases with an op, jmp traces and policies, scalers a \
-         library and runs; this has \
-         {found}"
+         grads and init, casts have boundary and decode, clips have cases with an op, jmp traces and policies, autocast \
+         behaviour and registry, semantics facts, scalers a library and runs; this has {found}"
     )]
     UnknownKind {
         /// What it has at the top.
@@ -64,9 +71,14 @@ pub(super) enum Wrong {
 impl Wrong {
     /// The same, of the `i`th of a list.
     pub(super) fn within(self, i: usize) -> Self {
+        self.of(&format!("[{i}]"))
+    }
+
+    /// The same, of something with a name.
+    pub(super) fn of(self, name: &str) -> Self {
         match self {
-            Self::Recording(what) => Self::Recording(format!("[{i}]: {what}")),
-            Self::Result(what) => Self::Result(format!("[{i}]: {what}")),
+            Self::Recording(what) => Self::Recording(format!("{name}: {what}")),
+            Self::Result(what) => Self::Result(format!("{name}: {what}")),
         }
     }
 

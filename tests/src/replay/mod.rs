@@ -1,17 +1,20 @@
 //! Replays what other libraries were recorded doing, and compares every bit.
 //!
-//! A recording is JSON, gzipped or not, of one of six kinds told apart by what is in it: a run of `GradScaler`, replayed
+//! A recording is JSON, gzipped or not, of one of eight kinds told apart by what is in it: a run of `GradScaler`, replayed
 //! through [`binade_grad_scaler::protocol`] and [`binade_master_weights::step`] together; a table of optimizer steps; tables
 //! of casts, held to [`binade_core::cast`]; clipped gradients, held to [`binade_cpu`]; runs of jmp's loss scale, with
-//! its policy strings; runs of any library's scaler with its saved states, held to its rule and importer here. The formats are described beside the recordings, in `data/golden/README.md`, and deliberate differences
+//! its policy strings; what torch's autocast returns, held to the presets of [`binade_cast_policy`]; named facts about torch,
+//! of which `docs/semantics.md` has those that are not run; runs of any library's scaler with its saved states, held to its
+//! rule and importer here. The formats are described beside the recordings, in `data/golden/README.md`, and deliberate differences
 //! are [`DIFFERENCES`].
 
+mod autocast;
 mod bits;
 mod casts;
 mod clip;
 mod differences;
+mod dtype;
 mod error;
-mod format;
 mod jmp;
 mod notes;
 mod optim;
@@ -20,7 +23,9 @@ mod outputs;
 mod policies;
 mod read;
 mod run;
+mod scalars;
 mod scalers;
+mod semantics;
 mod trace;
 
 pub use differences::{DIFFERENCES, Difference};
@@ -28,7 +33,7 @@ pub use error::ReplayError;
 pub use notes::Notes;
 pub use read::{file, parse};
 
-use serde::Deserialize;
+use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 /// What a recording is of.
@@ -46,6 +51,10 @@ pub enum Kind {
     Jmp,
     /// How libraries move a scale, and what they save of it.
     Scalers,
+    /// torch's autocast lists, and what operations return in a region.
+    Autocast,
+    /// Named facts about torch.
+    Semantics,
 }
 
 impl Kind {
@@ -74,6 +83,12 @@ impl Kind {
         if has(&["library", "runs"]) {
             return Ok(Self::Scalers);
         }
+        if has(&["behaviour", "registry"]) {
+            return Ok(Self::Autocast);
+        }
+        if has(&["facts"]) {
+            return Ok(Self::Semantics);
+        }
         Err(ReplayError::unknown(recording))
     }
 }
@@ -85,13 +100,28 @@ impl Kind {
 /// What differed and where, or why the recording cannot be read.
 pub fn replay(recording: &Value) -> Result<(Kind, Notes), ReplayError> {
     let (kind, mut notes) = (Kind::of(recording)?, Notes::default());
+    scalars::agree(recording)?;
     match kind {
-        Kind::GradScaler => run::replay(&trace::Trace::deserialize(recording)?)?,
-        Kind::Optim => optim::replay(&optim::Table::deserialize(recording)?)?,
-        Kind::Casts => casts::replay(&casts::Tables::deserialize(recording)?, &mut notes)?,
-        Kind::Clip => clip::replay(&clip::Table::deserialize(recording)?, &mut notes)?,
-        Kind::Jmp => jmp::replay(&jmp::Recorded::deserialize(recording)?, &mut notes)?,
-        Kind::Scalers => scalers::replay(&scalers::Recorded::deserialize(recording)?, &mut notes)?,
+        Kind::GradScaler => run::replay(&read(recording)?)?,
+        Kind::Optim => optim::replay(&read(recording)?, &mut notes)?,
+        Kind::Casts => casts::replay(&read(recording)?, &mut notes)?,
+        Kind::Clip => clip::replay(&read(recording)?, &mut notes)?,
+        Kind::Autocast => {
+            autocast::replay(&read(recording)?, &mut notes)?;
+        }
+        Kind::Semantics => {
+            semantics::replay(&read(recording)?, &mut notes)?;
+        }
+        Kind::Jmp => jmp::replay(&read(recording)?, &mut notes)?,
+        Kind::Scalers => scalers::replay(&read(recording)?, &mut notes)?,
     }
     Ok((kind, notes))
+}
+
+/// The recording as its format has it, or where it is not.
+fn read<T: DeserializeOwned>(recording: &Value) -> Result<T, ReplayError> {
+    serde_path_to_error::deserialize(recording).map_err(|error| ReplayError::Format {
+        at: error.path().to_string(),
+        what: error.into_inner().to_string(),
+    })
 }

@@ -1,10 +1,13 @@
 //! Tables of optimizer steps.
 
 use super::bits::floats;
-use super::error::{ReplayError, Wrong};
+use super::error::{ReplayError, Wrong, same};
+use super::notes::Notes;
 use super::optimizer::Optimizer;
 use super::trace::{Hyper, State};
 use serde::Deserialize;
+use serde_json::Value;
+use std::collections::BTreeMap;
 
 #[derive(Debug, Deserialize)]
 pub(super) struct Table {
@@ -22,21 +25,35 @@ struct Case {
     variants: Variants,
 }
 
-/// torch's for-loop with a correctly rounded square root, by step and parameter; its other variants round differently.
 #[derive(Debug, Deserialize)]
 struct Variants {
+    /// torch's for-loop with a correctly rounded square root, by step and parameter.
     forloop_ieee: Vec<Vec<State>>,
+    /// Other variants, which round differently.
+    #[serde(flatten)]
+    others: BTreeMap<String, Value>,
 }
 
-pub(super) fn replay(table: &Table) -> Result<(), ReplayError> {
-    let mut cases = table.cases.iter().enumerate();
-    cases.try_for_each(|(i, case)| table.replay(case, &format!("case {i} ({})", case.kind)))
+pub(super) fn replay(table: &Table, notes: &mut Notes) -> Result<(), ReplayError> {
+    if table.cases.is_empty() || table.grads.is_empty() {
+        return Err(Wrong::Recording("it has no steps".into()).at("optim"));
+    }
+    for (i, case) in table.cases.iter().enumerate() {
+        table.replay(case, &format!("case {i} ({})", case.kind))?;
+        notes.compared("steps of optimizers", table.grads.len());
+        for name in case.variants.others.keys() {
+            notes.skipped(format!("cases by torch's {name}, whose square root or order of operations rounds otherwise"), 1);
+        }
+    }
+    Ok(())
 }
 
 impl Table {
     fn replay(&self, case: &Case, at: &str) -> Result<(), ReplayError> {
         let mut optimizer =
             Optimizer::new(&case.kind, &case.hyper, &self.init).map_err(|wrong| wrong.at(at))?;
+        same("the number of steps", &self.grads.len(), &case.variants.forloop_ieee.len())
+            .map_err(|wrong| wrong.at(at))?;
         for (t, recorded) in case.variants.forloop_ieee.iter().enumerate() {
             self.step(&mut optimizer, t, recorded)
                 .map_err(|wrong| wrong.at(format!("{at}, step {t}")))?;

@@ -1,9 +1,11 @@
 //! jmp's policy strings: what each means, and which are refused for what.
 
+use super::differences::Difference;
+use super::dtype::named;
 use super::error::{ReplayError, Wrong, same};
 use super::notes::Notes;
-use binade_cast_policy::{DTypePolicy, DTypePolicyError};
-use binade_core::DType;
+use binade_cast_policy::{CastRule, DTypePolicy, DTypePolicyError, OpCall};
+use binade_core::{DType, Op};
 use serde::Deserialize;
 use std::collections::BTreeMap;
 
@@ -34,27 +36,49 @@ pub(super) fn replay(
     Ok(())
 }
 
+/// Types cast to what the policy `text` computes in.
+pub(super) fn casts(
+    text: &str,
+    casts: &BTreeMap<String, String>,
+    notes: &mut Notes,
+) -> Result<(), ReplayError> {
+    for (from, to) in casts {
+        cast(text, from, to, notes)
+            .map_err(|wrong| wrong.at(format!("cast of {from} by '{text}'")))?;
+    }
+    Ok(())
+}
+
+fn cast(text: &str, from: &str, to: &str, notes: &mut Notes) -> Result<(), Wrong> {
+    let policy = text.parse::<DTypePolicy>().map_err(|e| Wrong::Result(e.to_string()))?;
+    let Ok(given) = named(from) else {
+        notes.skipped("casts of what is no element type here", 1);
+        return Ok(());
+    };
+    let operands = [given];
+    let call = OpCall::new(Op::MATMUL, &operands);
+    let decision = CastRule::To(policy.compute).decide(&call, policy.compute);
+    let cast = decision.map_err(|e| Wrong::Result(e.to_string()))?.cast(given);
+    if given == DType::F64 && cast.is_none() {
+        notes.differs(Difference::F64IsNeverCast);
+        return same("jmp's type", &policy.compute, &named(to)?);
+    }
+    same("the type", &cast.unwrap_or(given), &named(to)?)?;
+    notes.compared("casts by a policy string", 1);
+    Ok(())
+}
+
 impl Answer {
     fn compare(&self, text: &str) -> Result<(), Wrong> {
         let ours = text.parse::<DTypePolicy>();
         match self {
             Self::Refused { err } => same("the refusal", &ours.err().map(as_jmp), &Some(kind(err))),
             Self::Policy { param, compute, output, str } => {
-                let (params, compute, output) = (dtype(param)?, dtype(compute)?, dtype(output)?);
+                let (params, compute, output) = (named(param)?, named(compute)?, named(output)?);
                 same("the policy", &ours, &Ok(DTypePolicy { params, compute, output }))?;
                 same("as text it", &ours.map(|policy| policy.to_string()), &Ok(str.clone()))
             }
         }
-    }
-}
-
-fn dtype(name: &str) -> Result<DType, Wrong> {
-    match name {
-        "bfloat16" => Ok(DType::BF16),
-        "float16" => Ok(DType::F16),
-        "float32" => Ok(DType::F32),
-        "float64" => Ok(DType::F64),
-        _ => Err(Wrong::Recording(format!("it has a dtype '{name}'"))),
     }
 }
 

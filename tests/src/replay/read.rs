@@ -12,7 +12,12 @@ use std::{fs, path::Path};
 ///
 /// Where it cannot be read, unpacked or parsed.
 pub fn file(path: &Path) -> Result<Value, ReplayError> {
-    parse(&unpack(&fs::read(path)?)?)
+    packed(&fs::read(path)?)
+}
+
+/// The same of a file's bytes.
+pub(super) fn packed(bytes: &[u8]) -> Result<Value, ReplayError> {
+    parse(&unpack(bytes)?)
 }
 
 /// Parses a recording as Python writes it: JSON, but for bare `NaN` and `Infinity`, which become null.

@@ -1,16 +1,22 @@
-//! Every row of the page of differences names a test that is there, so that the page cannot outlive what it says.
+//! Every row of the pages of differences and of torch's facts names a test that is there, so that no page can outlive what
+//! it says.
 
 use crate::tidy::{Issue, code, tree::Tree};
 
 /// The page. A row's last cell links a file and names tests of it, or sections of its doc tests, in backticks.
 pub(super) const PAGE: &str = "docs/differences.md";
+/// The page of torch's facts, of which a replay makes sure that none is missing.
+const FACTS: &str = "docs/semantics.md";
 
 pub(super) fn check(tree: &Tree) -> Vec<Issue> {
-    let rows: Vec<_> = rows(tree.text(PAGE).unwrap_or_default()).collect();
-    if rows.is_empty() {
+    if rows(tree.text(PAGE).unwrap_or_default()).next().is_none() {
         return vec![Issue::new(PAGE, 0, "list in tables what differs on purpose")];
     }
-    rows.into_iter().flat_map(|(line, row)| breaches(tree, line, row)).collect()
+    let pages = [PAGE, FACTS].into_iter();
+    let rows = pages.flat_map(|page| {
+        rows(tree.text(page).unwrap_or_default()).map(move |(line, row)| (page, line, row))
+    });
+    rows.flat_map(|(page, line, row)| breaches(tree, page, line, row)).collect()
 }
 
 /// Numbered rows of the tables, without headings.
@@ -24,18 +30,18 @@ fn rows(page: &str) -> impl Iterator<Item = (usize, &str)> {
         .map(|(index, line)| (index + 1, line))
 }
 
-fn breaches(tree: &Tree, line: usize, row: &str) -> Vec<Issue> {
+fn breaches(tree: &Tree, page: &'static str, line: usize, row: &str) -> Vec<Issue> {
     let cell = row.trim_end_matches('|').rsplit('|').next().unwrap_or_default();
     let tests: Vec<_> = tests(cell).collect();
     if tests.is_empty() {
         let how = "name in the last cell the test that pins it: `[crate, file](../path) `test``";
-        return vec![Issue::new(PAGE, line, how)];
+        return vec![Issue::new(page, line, how)];
     }
     let missing = tests.into_iter().filter(|(file, name)| {
         !tree.text(file).is_some_and(|text| is_test(text, name) || is_section(text, name))
     });
     missing
-        .map(|(file, name)| Issue::new(PAGE, line, format!("`{file}` has no test `{name}`")))
+        .map(|(file, name)| Issue::new(page, line, format!("`{file}` has no test `{name}`")))
         .collect()
 }
 
@@ -91,6 +97,16 @@ mod tests {
             assert_eq!(told(&format!("[a, b](../a/tests/b.rs) `holds`, `{name}`")), [issue]);
         }
         assert_eq!(told("[a, b](../a/tests/c.rs) `holds`").len(), 1);
+    }
+
+    #[test]
+    fn a_fact_whose_test_is_not_there_is_found_too() {
+        let differ =
+            "| they | we | test |\n|---|---|---|\n| a | b | [a](../a/tests/b.rs) `holds` |\n";
+        let facts = differ.replace("holds", "held");
+        let tree = Tree::of(&[(PAGE, differ), (FACTS, &facts), ("a/tests/b.rs", SOURCE)]);
+        let issue = Issue::new(FACTS, 3, "`a/tests/b.rs` has no test `held`");
+        assert_eq!(check(&tree), [issue]);
     }
 
     #[test]

@@ -5,9 +5,10 @@ mod format;
 pub(super) use format::Tables;
 
 use super::bits::{equal, same_bits, show};
+use super::dtype;
 use super::error::{ReplayError, Wrong, same};
-use super::format::Format;
 use super::notes::Notes;
+use binade_core::DType;
 use binade_core::cast::{self, OnOverflow};
 use format::{Boundary, Compared, Example, Values};
 
@@ -47,10 +48,10 @@ impl Tables {
 }
 
 fn decoded(name: &str, values: &Values, notes: &mut Notes) -> Result<(), Wrong> {
-    let format = Format::named(name)?;
+    let format = dtype::castable(name)?;
     let codes = (0_u32..).take(values.f32_bits.len()).collect::<Vec<_>>();
-    same("the number of codes", &(1 << (8 * format.dtype().bytes())), &codes.len())?;
-    same_bits("the value of code", &format.decoded(&codes)?, &values.f32_bits)?;
+    same("the number of codes", &(1 << (8 * format.bytes())), &codes.len())?;
+    same_bits("the value of code", &dtype::decoded(format, &codes)?, &values.f32_bits)?;
     notes.compared(format!("codes of {name} decoded"), codes.len());
     Ok(())
 }
@@ -73,7 +74,7 @@ impl Boundary {
         codes: &[u32],
         notes: &mut Notes,
     ) -> Result<(), Wrong> {
-        let (format, on_overflow) = (Format::named(name)?, rule(name, library)?);
+        let (format, on_overflow) = (dtype::castable(name)?, rule(name, library)?);
         same("the number of patterns", &self.f32_bits.len(), &codes.len())?;
         for (i, (&bits, &code)) in self.f32_bits.iter().zip(codes).enumerate() {
             rounds(format, bits, on_overflow, code).map_err(|wrong| wrong.within(i))?;
@@ -85,7 +86,7 @@ impl Boundary {
 
 impl Compared {
     fn replay(&self, name: &str, all: Option<&[u32]>, notes: &mut Notes) -> Result<(), Wrong> {
-        let format = Format::named(name)?;
+        let format = dtype::castable(name)?;
         if let Some(patterns) = all {
             let differing = patterns.iter().filter(|&&bits| rules_differ(format, bits)).count();
             same("the number of patterns", &patterns.len(), &self.n)?;
@@ -102,11 +103,11 @@ impl Compared {
 }
 
 impl Example {
-    fn replay(&self, format: Format) -> Result<(), Wrong> {
+    fn replay(&self, format: DType) -> Result<(), Wrong> {
         let code = |code: Option<u32>| {
             code.ok_or_else(|| Wrong::Recording("the example lacks a code".into()))
         };
-        rounds(format, self.r#in, format.torch(), code(self.a)?)?;
+        rounds(format, self.r#in, dtype::torch(format), code(self.a)?)?;
         rounds(format, self.r#in, OnOverflow::NonFinite, code(self.b)?)
     }
 }
@@ -114,28 +115,28 @@ impl Example {
 /// What a library does beyond the largest value.
 fn rule(format: &str, library: &str) -> Result<OnOverflow, Wrong> {
     match library {
-        "torch" | "torch_scalar" | "torch_vec" => Ok(Format::named(format)?.torch()),
+        "torch" | "torch_scalar" | "torch_vec" => Ok(dtype::torch(dtype::castable(format)?)),
         "ml" | "ml_dtypes" | "numpy" | "numpy_ml" => Ok(OnOverflow::NonFinite),
         _ => Err(Wrong::Recording(format!("the overflow rule of {library} is not known here"))),
     }
 }
 
-fn round(format: Format, bits: u32, on_overflow: OnOverflow) -> Result<f32, Wrong> {
-    let refused = || Wrong::Result(format!("there is no cast to {format:?}"));
-    cast::round(f32::from_bits(bits), format.dtype(), on_overflow).ok_or_else(refused)
+fn round(format: DType, bits: u32, on_overflow: OnOverflow) -> Result<f32, Wrong> {
+    let refused = || Wrong::Result(format!("there is no cast to {format}"));
+    cast::round(f32::from_bits(bits), format, on_overflow).ok_or_else(refused)
 }
 
 /// Passes where the pattern rounds to the value of `code`. Codes but of NaN have values of their own, zeros too.
-fn rounds(format: Format, bits: u32, on_overflow: OnOverflow, code: u32) -> Result<(), Wrong> {
-    let (got, was) = (round(format, bits, on_overflow)?, format.decode(code)?);
+fn rounds(format: DType, bits: u32, on_overflow: OnOverflow, code: u32) -> Result<(), Wrong> {
+    let (got, was) = (round(format, bits, on_overflow)?, dtype::decode(format, code)?);
     if equal(got, was) {
         return Ok(());
     }
-    let what = format!("{bits:#010x} in {format:?}, by {on_overflow:?},");
+    let what = format!("{bits:#010x} in {format}, by {on_overflow:?},");
     Err(Wrong::Result(format!("{} (code {code:#x})", show(&what, got, was))))
 }
 
-fn rules_differ(format: Format, bits: u32) -> bool {
-    let by = |on_overflow| cast::round(f32::from_bits(bits), format.dtype(), on_overflow);
-    by(format.torch()).zip(by(OnOverflow::NonFinite)).is_none_or(|(a, b)| !equal(a, b))
+fn rules_differ(format: DType, bits: u32) -> bool {
+    let by = |on_overflow| cast::round(f32::from_bits(bits), format, on_overflow);
+    by(dtype::torch(format)).zip(by(OnOverflow::NonFinite)).is_none_or(|(a, b)| !equal(a, b))
 }

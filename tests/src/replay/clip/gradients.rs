@@ -1,26 +1,26 @@
 //! A recorded set of gradients, on the CPU backend and back.
 
 use crate::replay::bits::same_bits;
+use crate::replay::dtype;
 use crate::replay::error::{Wrong, same};
-use crate::replay::format::Format;
 use crate::replay::trace::Grads;
-use binade_core::Named;
 use binade_core::cast::{self, OnOverflow};
+use binade_core::{DType, Named};
 use binade_cpu::{Gradients, Tensor};
 
 /// Gradients by parameter, as values of one element type.
 pub(super) struct Set {
-    pub(super) format: Format,
+    pub(super) dtype: DType,
     pub(super) grads: Vec<Option<Vec<f32>>>,
 }
 
 impl Set {
     pub(super) fn read(dtype: &str, grads: &Grads) -> Result<Self, Wrong> {
-        let format = Format::named(dtype)?;
+        let dtype = dtype::castable(dtype)?;
         let decode = |grad: &Option<Vec<u32>>| {
-            grad.as_deref().map(|codes| format.decoded(codes)).transpose()
+            grad.as_deref().map(|codes| dtype::decoded(dtype, codes)).transpose()
         };
-        Ok(Self { format, grads: grads.iter().map(decode).collect::<Result<_, _>>()? })
+        Ok(Self { dtype, grads: grads.iter().map(decode).collect::<Result<_, _>>()? })
     }
 
     /// Of all elements.
@@ -34,9 +34,8 @@ impl Set {
 
     /// For the CPU backend.
     pub(super) fn on_cpu(&self) -> Result<Gradients, Wrong> {
-        let tensor = |values: &Vec<f32>| {
-            Tensor::from_f32(values.clone(), &[values.len()], self.format.dtype())
-        };
+        let tensor =
+            |values: &Vec<f32>| Tensor::from_f32(values.clone(), &[values.len()], self.dtype);
         let entries = self.grads.iter().enumerate().map(|(i, grad)| {
             let value = grad.as_ref().map(tensor).transpose();
             Ok(Named::new(format!("{i}"), value.map_err(|e| Wrong::Recording(e.to_string()))?))
@@ -49,7 +48,7 @@ impl Set {
         let one = |x: &f32| self.rounded(change(*x));
         let grads = self.grads.iter();
         let grads = grads.map(|grad| grad.as_ref().map(|grad| grad.iter().map(one).collect()));
-        Self { format: self.format, grads: grads.collect() }
+        Self { dtype: self.dtype, grads: grads.collect() }
     }
 
     /// What the CPU backend has now, rounded likewise.
@@ -58,7 +57,7 @@ impl Set {
         let values = grads.as_stored().iter().map(|entry| {
             entry.value.as_ref().map(|tensor| tensor.to_f32().iter().map(one).collect())
         });
-        Self { format: self.format, grads: values.collect() }
+        Self { dtype: self.dtype, grads: values.collect() }
     }
 
     /// Passes where every value has the recorded bits, or both are NaN.
@@ -77,11 +76,11 @@ impl Set {
     }
 
     fn same_values(&self, what: &str, grad: &[f32], codes: &[u32]) -> Result<(), Wrong> {
-        let was: Vec<_> = self.format.decoded(codes)?.iter().map(|x| x.to_bits()).collect();
+        let was: Vec<_> = dtype::decoded(self.dtype, codes)?.iter().map(|x| x.to_bits()).collect();
         same_bits(what, grad, &was)
     }
 
     fn rounded(&self, x: f32) -> f32 {
-        cast::round(x, self.format.dtype(), OnOverflow::NonFinite).unwrap_or(f32::NAN)
+        cast::round(x, self.dtype, OnOverflow::NonFinite).unwrap_or(f32::NAN)
     }
 }

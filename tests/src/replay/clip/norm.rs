@@ -3,12 +3,14 @@
 use super::format::{ByNorm, Case, Measured};
 use super::gradients::Set;
 use super::total::{Recorded, Total};
+use crate::replay::bits::same_bits;
 use crate::replay::differences::Difference;
+use crate::replay::dtype;
 use crate::replay::error::{Wrong, same};
-use crate::replay::format::Format;
 use crate::replay::notes::Notes;
 use crate::replay::trace::Raised;
-use binade_core::{Error as _, ErrorKind, Finding};
+use binade_core::cast::{self, OnOverflow};
+use binade_core::{DType, Error as _, ErrorKind, Finding};
 use binade_cpu::{Cpu, Error};
 use binade_grad_scaler::{GradOps, Norm, clip_factor};
 use binade_master_weights::step::Factor;
@@ -20,7 +22,7 @@ pub(super) fn replay(
     notes: &mut Notes,
 ) -> Result<(), Wrong> {
     let recorded = recorded(clip, case.err.as_ref())?;
-    match order(&clip.norm_type) {
+    match order(&clip.norm_type)? {
         Some(norm) => measured(norm, clip, set, recorded, notes)?,
         None => {
             notes.skipped(format!("totals of norms of order {}, not offered", clip.norm_type), 1);
@@ -51,12 +53,13 @@ fn recorded<'a>(clip: &'a ByNorm, err: Option<&Raised>) -> Result<Option<&'a Mea
     }
 }
 
-/// The norms that we offer.
-fn order(norm_type: &str) -> Option<Norm> {
+/// The norm of an order that we offer.
+fn order(norm_type: &str) -> Result<Option<Norm>, Wrong> {
     match norm_type.parse() {
-        Ok(2.0) => Some(Norm::L2),
-        Ok(f64::INFINITY) => Some(Norm::Infinity),
-        _ => None,
+        Ok(2.0) => Ok(Some(Norm::L2)),
+        Ok(f64::INFINITY) => Ok(Some(Norm::Infinity)),
+        Ok(_) => Ok(None),
+        Err(_) => Err(Wrong::Recording(format!("'{norm_type}' is no order of a norm"))),
     }
 }
 
@@ -95,33 +98,34 @@ pub(super) fn refused(error: &Error, max: f32, notes: &mut Notes) -> Result<(), 
 
 /// The gradients bit for bit, given the coefficient.
 fn clipped(measured: &Measured, set: &Set, case: &Case, notes: &mut Notes) -> Result<(), Wrong> {
-    let clip = Format::named(&measured.total_dtype)?.decode(measured.coef)?;
+    let clip = dtype::decode(dtype::castable(&measured.total_dtype)?, measured.coef)?;
     let factor = Factor { clip, ..Factor::ONE };
     set.map(|x| factor.apply(x)).same(case.after.as_ref())?;
     notes.compared("sets of gradients clipped by the recorded coefficient", 1);
     Ok(())
 }
 
-/// The coefficient is torch's by its own total, so that what is not ours is the 1e-6 and torch's rounding.
+/// The coefficient is torch's by its own total, to the bit; ours is another, by the 1e-6 alone.
 fn coefficient(measured: &Measured, max: f32, notes: &mut Notes) -> Result<(), Wrong> {
-    let format = Format::named(&measured.total_dtype)?;
-    let (total, was) = (format.decode(measured.total)?, format.decode(measured.coef)?);
-    if format != Format::F32 {
-        return Ok(());
-    }
-    let plain = f64::from(max) / (f64::from(total) + 1e-6);
-    let torch = if plain > 1.0 { 1.0 } else { plain };
-    // Of torch's reciprocal, which may be subnormal as the product may, and of three more roundings.
-    let subnormal = (1.0 + f64::from(max.abs().min(1e30))) * 2_f64.powi(-149);
-    let slack = torch.abs() * 2_f64.powi(-22) + subnormal;
-    let near = (torch - f64::from(was)).abs() <= slack || torch.is_nan() && was.is_nan();
-    if !near {
-        return Err(Wrong::Result(format!("torch's coefficient is {torch:e}, and was {was:e}")));
-    }
-    if max > 0.0 && total.is_finite() && clip_factor(f64::from(total), max) != was {
+    let dtype = dtype::castable(&measured.total_dtype)?;
+    let (total, was) =
+        (dtype::decode(dtype, measured.total)?, dtype::decode(dtype, measured.coef)?);
+    same_bits("torch's coefficient", &[torchs(total, max, dtype)], &[was.to_bits()])?;
+    if dtype == DType::F32
+        && max > 0.0
+        && total.is_finite()
+        && clip_factor(f64::from(total), max) != was
+    {
         notes.differs(Difference::NormPlus1e6);
     }
     Ok(())
+}
+
+/// `max / (total + 1e-6)`, at most 1: torch multiplies by the reciprocal, and rounds each result to the total's type.
+fn torchs(total: f32, max: f32, dtype: DType) -> f32 {
+    let rounded = |x| cast::round(x, dtype, OnOverflow::NonFinite).unwrap_or(f32::NAN);
+    let coefficient = rounded(rounded(1.0 / rounded(total + 1e-6)) * max);
+    if coefficient > 1.0 { 1.0 } else { coefficient }
 }
 
 /// A limit as f32, which is what it meets.

@@ -6,27 +6,28 @@ use super::norm::limit;
 use crate::replay::differences::Difference::{
     ErrorIfNonFinite, NonFiniteTotal, SquaresInF32, TotalInGradientsType,
 };
+use crate::replay::dtype;
 use crate::replay::error::Wrong;
-use crate::replay::format::Format;
 use crate::replay::notes::Notes;
+use binade_core::DType;
 use binade_grad_scaler::Norm;
 
 /// torch's total, or that it raised for one which is not finite.
 #[derive(Clone, Copy)]
 pub(super) enum Recorded {
     Raised,
-    Total(f32, Format),
+    Total(f32, DType),
 }
 
 impl Recorded {
     pub(super) fn read(measured: Option<&Measured>, strict: bool) -> Result<Self, Wrong> {
         let Some(measured) = measured else { return Ok(Self::Raised) };
-        let format = Format::named(&measured.total_dtype)?;
-        let total = format.decode(measured.total)?;
+        let dtype = dtype::castable(&measured.total_dtype)?;
+        let total = dtype::decode(dtype, measured.total)?;
         if strict && !total.is_finite() {
             return Err(Wrong::Recording(format!("a total of {total} did not raise")));
         }
-        Ok(Self::Total(total, format))
+        Ok(Self::Total(total, dtype))
     }
 }
 
@@ -49,15 +50,29 @@ impl<'a> Total<'a> {
         recorded: Recorded,
         notes: &mut Notes,
     ) -> Result<(), Wrong> {
-        if !self.near(f64::from(ours), self.summing(), 0.0) && !same(ours, limit(self.exact)) {
+        self.recorded_exactly()?;
+        // Sums are f64: what is left is one rounding, far less than the n 2^-24 that is asked for.
+        if !self.near(f64::from(ours), self.summing().min(2_f64.powi(-23)), 0.0)
+            && !same(ours, limit(self.exact))
+        {
             let exact = self.exact;
             return Err(Wrong::Result(format!("the total is {ours:e}, and is {exact:e} exactly")));
         }
         notes.compared("totals within n 2^-24 of the exact one", 1);
         match recorded {
             Recorded::Raised => self.raised(ours, notes),
-            Recorded::Total(was, format) => self.torch(ours, was, format, notes),
+            Recorded::Total(was, dtype) => self.torch(ours, was, dtype, notes),
         }
+    }
+
+    /// What was recorded as exact is what the plain loop gives in f64, but for its own roundings.
+    fn recorded_exactly(&self) -> Result<(), Wrong> {
+        let (exact, plain) = (self.exact, plain(self.norm, self.set));
+        let slack = count(self.set.values().count()) * 2_f64.powi(-50) * plain;
+        if exact == plain || (exact - plain).abs() <= slack || exact.is_nan() && plain.is_nan() {
+            return Ok(());
+        }
+        Err(Wrong::Recording(format!("the exact total is {plain:e}, and was {exact:e}")))
     }
 
     /// Nothing is near infinity: whatever is compared with that is it, or is wrong.
@@ -66,11 +81,11 @@ impl<'a> Total<'a> {
     }
 
     /// torch's total is as far off as its arithmetic makes it, or differs for a reason that has a name.
-    fn torch(&self, ours: f32, was: f32, format: Format, notes: &mut Notes) -> Result<(), Wrong> {
+    fn torch(&self, ours: f32, was: f32, dtype: DType, notes: &mut Notes) -> Result<(), Wrong> {
         if !ours.is_finite() && same(ours, was) {
             notes.differs(NonFiniteTotal);
-        } else if self.rounded(was, format) {
-            if format != Format::F32 && !same(ours, was) {
+        } else if self.rounded(was, dtype)? {
+            if dtype != DType::F32 && !same(ours, was) {
                 notes.differs(TotalInGradientsType);
             }
         } else if self.squares_overflow() && was == f32::INFINITY || self.squares_underflow(was) {
@@ -91,14 +106,15 @@ impl<'a> Total<'a> {
         }
     }
 
-    /// Whether torch's total is off by no more than rounding to `format` explains, for each tensor and for all.
-    fn rounded(&self, was: f32, format: Format) -> bool {
+    /// Whether torch's total is off by no more than rounding to `dtype` explains, for each tensor and for all.
+    fn rounded(&self, was: f32, dtype: DType) -> Result<bool, Wrong> {
         let roundings = match self.norm {
             Norm::L2 => count(self.set.tensors() + 2),
             Norm::Infinity => 0.0,
         };
-        let relative = self.summing() + roundings * 2_f64.powi(-format.significand());
-        self.near(f64::from(was), relative, roundings * 2_f64.powi(format.smallest()))
+        let format = dtype::format(dtype)?;
+        let relative = self.summing() + roundings * format.epsilon / 2.0;
+        Ok(self.near(f64::from(was), relative, roundings * format.min_subnormal))
     }
 
     /// torch raised for a total that is not finite: so is ours, or the difference has a name.
@@ -131,7 +147,7 @@ impl<'a> Total<'a> {
 
     /// Whether f16 has no such total, nearly: the roundings on the way are torch's.
     fn beyond_f16(&self) -> bool {
-        self.set.format == Format::F16 && self.exact > 65000.0
+        self.set.dtype == DType::F16 && self.exact > 65000.0
     }
 }
 

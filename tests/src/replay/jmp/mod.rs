@@ -1,4 +1,7 @@
-//! Traces of jmp's `DynamicLossScale`, where powers of two can express them, and its policy strings.
+//! Traces of jmp's `DynamicLossScale`, by our rule where powers of two can express them; its policy strings, and facts.
+
+mod facts;
+mod published;
 
 use super::bits::{Num, floats, same_bits};
 use super::differences::Difference;
@@ -7,6 +10,7 @@ use super::notes::Notes;
 use super::policies::{self, Answer};
 use binade_grad_scaler::{LossScale, ScaleState, Seen};
 use binade_master_weights::step::Factor;
+use published::Published;
 use serde::Deserialize;
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -15,8 +19,9 @@ use std::collections::BTreeMap;
 pub(super) struct Recorded {
     traces: Vec<Trace>,
     policies: BTreeMap<String, Answer>,
+    /// Types by type.
     #[serde(default)]
-    cast_to_compute_f16: BTreeMap<String, Value>,
+    cast_to_compute_f16: BTreeMap<String, String>,
     #[serde(default)]
     facts: BTreeMap<String, Value>,
 }
@@ -48,21 +53,16 @@ struct Step {
 
 pub(super) fn replay(recorded: &Recorded, notes: &mut Notes) -> Result<(), ReplayError> {
     for (i, trace) in recorded.traces.iter().enumerate() {
-        match trace.start() {
-            Some(start) => trace.replay(start, i, notes)?,
-            None => notes.skipped("traces whose factor or floor is not in binades", 1),
+        if let Some(start) = trace.start() {
+            trace.replay(start, i, notes)?;
+        } else {
+            notes.differs(Difference::AnyFactor);
+            trace.published(Published::new(&trace.config), 0, i, notes)?;
         }
     }
     policies::replay(&recorded.policies, notes)?;
-    recorded.left_out(notes);
-    Ok(())
-}
-
-impl Recorded {
-    fn left_out(&self, notes: &mut Notes) {
-        notes.skipped("casts by a policy string", self.cast_to_compute_f16.len());
-        notes.skipped("facts about jmp's own types", self.facts.len());
-    }
+    policies::casts("f16", &recorded.cast_to_compute_f16, notes)?;
+    facts::replay(&recorded.facts, notes)
 }
 
 impl Config {
@@ -97,7 +97,8 @@ impl Trace {
         for (t, step) in self.steps.iter().enumerate() {
             if step.grows_beyond(&rule, state) {
                 notes.differs(Difference::ScaleBeyond2To126);
-                return Ok(());
+                let theirs = Published { scale: state.factor(), counter: state.good_steps };
+                return self.published(theirs, t, i, notes);
             }
             let next = step.replay(&rule, state, notes);
             state = next.map_err(|wrong| wrong.at(format!("trace {i}, step {t}")))?;
@@ -110,6 +111,22 @@ impl Trace {
         notes.compared("whole traces of jmp's loss scale", 1);
         Ok(())
     }
+
+    /// Steps from `from` on, whose scale is not one of ours: held to the rule that jmp publishes, and unscaled by ours.
+    fn published(
+        &self,
+        mut scale: Published,
+        from: usize,
+        i: usize,
+        notes: &mut Notes,
+    ) -> Result<(), ReplayError> {
+        for (t, step) in self.steps.iter().enumerate().skip(from) {
+            let next = step.published(&self.config, scale, notes);
+            scale = next.map_err(|wrong| wrong.at(format!("trace {i}, step {t}")))?;
+            notes.compared("steps of jmp's loss scale by jmp's own rule", 1);
+        }
+        Ok(())
+    }
 }
 
 impl Step {
@@ -119,13 +136,33 @@ impl Step {
         state: ScaleState,
         notes: &mut Notes,
     ) -> Result<ScaleState, Wrong> {
-        let factor = Factor { inverse: state.inverse(), ..Factor::ONE };
-        let unscaled: Vec<_> = floats(&self.grads).into_iter().map(|x| factor.apply(x)).collect();
-        same_bits("unscaled", &self.flushed(unscaled, notes), &self.unscaled)?;
+        self.unscaled_by(state.inverse(), notes)?;
         let next = rule.next(state, self.seen());
         same_bits("scale", &[next.factor()], &[self.scale])?;
         same("the counter", &next.good_steps, &self.counter)?;
         Ok(next)
+    }
+
+    fn published(
+        &self,
+        config: &Config,
+        scale: Published,
+        notes: &mut Notes,
+    ) -> Result<Published, Wrong> {
+        match ScaleState::import(scale.scale) {
+            Some(state) => self.unscaled_by(state.inverse(), notes)?,
+            None => notes.skipped("gradients unscaled by what is no scale here", 1),
+        }
+        let next = scale.next(config, self.finite);
+        same_bits("scale", &[next.scale], &[self.scale])?;
+        same("the counter", &next.counter, &self.counter)?;
+        Ok(next)
+    }
+
+    fn unscaled_by(&self, inverse: f32, notes: &mut Notes) -> Result<(), Wrong> {
+        let factor = Factor { inverse, ..Factor::ONE };
+        let unscaled: Vec<_> = floats(&self.grads).into_iter().map(|x| factor.apply(x)).collect();
+        same_bits("unscaled", &self.flushed(unscaled, notes), &self.unscaled)
     }
 
     fn seen(&self) -> Seen {

@@ -1,0 +1,144 @@
+//! Recorded operations return in a region what our casts make them return, by the presets of torch's lists.
+
+#![expect(clippy::unwrap_used, reason = "helpers of tests, which end with the test")]
+
+mod common;
+
+use binade_tests::replay::{Difference, Kind, ReplayError, replay};
+use common::{failure, golden};
+use serde_json::{Value, json};
+
+fn autocast() -> Value {
+    golden("autocast.json.gz")
+}
+
+/// One operation in a bf16 region and outside, by the operands' types.
+fn one(device: &str, name: &str, inside: &Value, outside: &Value) -> Value {
+    let (region, off) = (format!("{device}_bf16"), format!("{device}_off"));
+    json!({"registry": {}, "behaviour": {region: {name: inside}, off: {name: outside}}})
+}
+
+#[test]
+fn every_operation_on_every_mix_of_types_returns_what_torchs_does() {
+    let (kind, notes) = replay(&autocast()).unwrap();
+    assert_eq!(kind, Kind::Autocast);
+    let compared = |what: &str| notes.compared[what];
+    assert_eq!(compared("operations on the same list"), 126 + 121);
+    assert_eq!(compared("operations that torch's tests expect on their list"), 176);
+    assert_eq!(compared("results of operations in a region"), 7662);
+    assert_eq!(compared("operations refused in a region"), 232);
+    assert_eq!(compared("promotions outside of a region"), 126);
+    assert_eq!(notes.differences[&Difference::PromotionByOrder], 69);
+    // More means that a filter swallows rows it should not.
+    let skipped: Vec<_> = notes.skipped.values().copied().collect();
+    assert_eq!(skipped, [224, 114, 44, 1704], "{notes}");
+}
+
+#[test]
+fn another_type_in_any_row_is_named_with_its_region_operation_and_operands() {
+    let recorded = autocast();
+    let mut tried = 0;
+    for place in ["cpu_bf16", "cpu_f16", "cuda_bf16", "cuda_f16"] {
+        let off = format!("{}_off", place.split_once('_').unwrap().0);
+        for (at, (name, rows)) in
+            recorded["behaviour"][place].as_object().unwrap().iter().enumerate()
+        {
+            if place.starts_with("cpu") && name.ends_with("_cell") {
+                continue;
+            }
+            // One of the first two: both are of types that every operation was compared on.
+            let mix = rows.as_object().unwrap().keys().nth(at % 2).unwrap();
+            let mut rows = rows.clone();
+            rows[mix] = json!("f8");
+            let outside = &recorded["behaviour"][&off][name];
+            let error = failure(
+                &json!({"registry": {}, "behaviour": {place: {name: rows}, &off: {name: outside}}}),
+            );
+            assert!(error.starts_with(&format!("{place}, {name} of {mix}: ")), "{error}");
+            assert!(error.contains("f8"), "{error}");
+            tried += 1;
+        }
+    }
+    assert_eq!(tried, 4 * 172 - 2 * 2);
+}
+
+#[test]
+fn an_error_that_is_another_or_none_is_named() {
+    let banned = "err:RuntimeError: torch.nn.functional.binary_cross_entropy and torch.nn.BCELoss are unsafe to autocast.";
+    let bce = |outcome: &str| one("cuda", "bce", &json!({"f16,f16": outcome}), &json!({}));
+    replay(&bce(banned)).unwrap();
+    for other in ["f32", "err:RuntimeError: unsafe"] {
+        let error = failure(&bce(other));
+        assert!(error.starts_with("cuda_bf16, bce of f16,f16: it is refused, and was "), "{error}");
+    }
+    let outside = json!({"bf16,f64": "err:RuntimeError: expected BFloat16 and Double"});
+    let mm = |outcome: &str| one("cpu", "mm", &json!({"f32,f64": outcome}), &outside);
+    replay(&mm("err:RuntimeError: expected BFloat16 and Double")).unwrap();
+    assert!(failure(&mm("err:ValueError: expected BFloat16 and Double")).contains("ValueError"));
+    assert!(failure(&mm("f64")).ends_with("and it was f64"));
+}
+
+#[test]
+fn a_foreign_sixteen_bit_type_after_f32_is_our_difference_and_still_torchs_result() {
+    let outside = json!({"f32,f32": "f32", "f16,f16": "f16"});
+    let cat = |mix: &str, outcome: &str| one("cpu", "cat", &json!({mix: outcome}), &outside);
+    let (_, notes) = replay(&cat("f32,f16", "f32")).unwrap();
+    assert_eq!(notes.differences[&Difference::PromotionByOrder], 1);
+    assert!(
+        failure(&cat("f32,f16", "f16")).ends_with("outside of it f32,f32 is f32, and it was f16")
+    );
+    assert!(failure(&cat("f16,f32", "f32")).contains("it is refused, and was f32"));
+}
+
+#[test]
+fn a_promotion_outside_of_regions_that_is_not_ours_is_named() {
+    let add = |outcome: &str| {
+        let rows = json!({"bf16,f16": outcome, "f32,f32": "f32", "f16,f16": "f16"});
+        one("cpu", "add", &json!({}), &rows)
+    };
+    replay(&add("f32")).unwrap();
+    let error = failure(&add("f16"));
+    assert_eq!(error, "cpu_off, add: of bf16,f16: f32,f32 is f32, and it was f16");
+}
+
+#[test]
+fn an_operation_on_another_list_or_on_none_is_named() {
+    for (change, told) in [
+        (json!("fp32"), "the category is \"fp32\", and was \"lower_precision_fp\""),
+        (Value::Null, "the list of mm is Some(\"lower_precision_fp\"), and was None"),
+    ] {
+        let mut recorded = autocast();
+        let registry = recorded["registry"]["AutocastCPU"].as_object_mut().unwrap();
+        if change.is_null() {
+            registry.remove("aten::mm");
+        } else {
+            registry["aten::mm"]["category"] = change;
+        }
+        let error = failure(&recorded);
+        assert!(error.starts_with("registry AutocastCPU: ") && error.ends_with(told), "{error}");
+    }
+    let mut recorded = autocast();
+    recorded["registry"]["AutocastCUDA"]["aten::relu"] = json!({"category": "fp32"});
+    let error = failure(&recorded);
+    assert!(error.ends_with("the list of relu is None, and was Some(\"fp32\")"), "{error}");
+    let mut recorded = autocast();
+    recorded["test_lists"]["cpu"]["torch_16"].as_array_mut().unwrap().push(json!(["exp", null]));
+    let error = failure(&recorded);
+    assert!(error.starts_with("test list torch_16 of cpu: exp is on None, "), "{error}");
+}
+
+#[test]
+fn what_cannot_be_compared_is_an_error_or_counted() {
+    let mut alone = one("cpu", "mm", &json!({"f32,f32": "bf16"}), &json!({"bf16,bf16": "bf16"}));
+    replay(&alone).unwrap();
+    alone["behaviour"]["xpu_f16"] = json!({});
+    let (_, notes) = replay(&alone).unwrap();
+    assert_eq!(notes.skipped["regions on devices for which there is no preset"], 1);
+    for place in ["cpu_bf16", "cpu_off"] {
+        let mut without = alone.clone();
+        without["behaviour"].as_object_mut().unwrap().remove(place);
+        assert!(matches!(replay(&without), Err(ReplayError::Inconsistent { .. })), "{place}");
+    }
+    let strange = one("cpu", "mm", &json!({"f32,f8": "bf16"}), &json!({}));
+    assert!(failure(&strange).contains("the element type f8 is not known here"));
+}

@@ -1,0 +1,85 @@
+//! Facts about torch are run where we have what they are about, and a fact that is another one is named.
+
+#![expect(clippy::unwrap_used, reason = "helpers of tests, which end with the test")]
+
+mod common;
+
+use binade_tests::replay::{Difference, Kind, replay};
+use common::{failure, golden};
+use serde_json::{Value, json};
+
+fn facts() -> Value {
+    golden("semantics.json.gz")
+}
+
+#[test]
+fn every_fact_is_run_held_elsewhere_another_on_purpose_or_about_what_is_not_here() {
+    let (kind, notes) = replay(&facts()).unwrap();
+    assert_eq!(kind, Kind::Semantics);
+    assert_eq!(notes.compared["facts that hold here"], 44);
+    assert_eq!(notes.compared["facts that a test named in docs/semantics.md holds"], 14);
+    assert_eq!(notes.differences[&Difference::Semantics], 14);
+    let skipped: Vec<_> = notes.skipped.iter().map(|(why, count)| (why.as_str(), *count)).collect();
+    assert_eq!(
+        skipped,
+        [("facts about what is not here, for the reasons in docs/semantics.md", 17)]
+    );
+}
+
+/// The same with another number, word or entry.
+fn changed(value: &Value) -> Value {
+    match value {
+        Value::Null => json!(0),
+        Value::Bool(b) => json!(!b),
+        Value::Number(n) => json!(n.as_f64().unwrap() + 1.0),
+        Value::String(text) => json!(format!("un{text}")),
+        Value::Array(items) => Value::Array(items.iter().map(changed).collect()),
+        Value::Object(map) => map.iter().map(|(key, item)| (key.clone(), changed(item))).collect(),
+    }
+}
+
+#[test]
+fn every_fact_that_is_another_is_named() {
+    for (name, fact) in facts()["facts"].as_object().unwrap() {
+        let error = failure(&json!({"facts": {name: changed(fact)}}));
+        assert!(error.starts_with(&format!("fact '{name}': ")), "{error}");
+    }
+}
+
+#[test]
+fn other_values_of_what_is_run_are_run_too() {
+    for (name, fact) in [
+        ("GradScaler('cpu', init_scale=3.0)", "accepted, scale(1) = 3.0"),
+        (
+            "GradScaler('cpu', growth_factor=0.5)",
+            "raises AssertionError: The growth factor must be > 1.0.",
+        ),
+    ] {
+        replay(&json!({"facts": {name: fact}})).unwrap();
+        assert!(replay(&json!({"facts": {name: "accepted, scale(1) = 4.0"}})).is_err(), "{name}");
+    }
+}
+
+#[test]
+fn an_error_is_another_where_its_class_or_message_is() {
+    let name = "update() with no inf checks";
+    for raised in [
+        "raises RuntimeError: No inf checks were recorded prior to update.",
+        "raises AssertionError: No inf checks were recorded for this optimizer.",
+        "raises AssertionError: ",
+        "accepted",
+    ] {
+        let error = failure(&json!({"facts": {name: raised}}));
+        assert!(error.contains("prior to update"), "{error}");
+    }
+}
+
+#[test]
+fn numbers_of_random_weights_may_be_others_and_a_fact_nobody_knows_is_counted_by_name() {
+    let name = "weight changed inside the region";
+    let stale = facts()["facts"][name].as_str().unwrap().replace("2.688", "1.5");
+    let (_, notes) = replay(&json!({"facts": {name: stale, "the moon": "is round"}})).unwrap();
+    assert_eq!(notes.differences[&Difference::Semantics], 1);
+    assert_eq!(notes.skipped["the fact 'the moon', which is not known here"], 1);
+    assert!(failure(&json!({"facts": {}})).ends_with("it has no facts"));
+}
