@@ -124,11 +124,15 @@ fn starts<S: Subject>(suite: &mut Suite<S>, dtype: DType) {
 
 /// Sets that do not list the same: refused rather than added up crosswise.
 fn differ<S: Subject>(suite: &mut Suite<S>, dtype: DType) {
-    let set = |name, length| vec![("a", Some(good(1, 9, dtype))), (name, Some(good(2, length, dtype)))];
+    let set =
+        |name, length| vec![("a", Some(good(1, 9, dtype))), (name, Some(good(2, length, dtype)))];
     let windows = [
         ("sets_that_differ_in_a_name_are_a_mismatch", [set("b", 33), set("c", 33)]),
         ("sets_that_differ_in_a_length_are_a_mismatch", [set("b", 33), set("b", 32)]),
-        ("sets_that_differ_in_their_number_are_a_mismatch", [set("b", 33), set("b", 33)[..1].to_vec()]),
+        (
+            "sets_that_differ_in_their_number_are_a_mismatch",
+            [set("b", 33), set("b", 33)[..1].to_vec()],
+        ),
     ];
     for (sentence, sets) in windows {
         suite.add(Operation::Accumulate, dtype, sentence, move |s: &S, check| {

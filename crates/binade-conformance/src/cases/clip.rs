@@ -117,11 +117,16 @@ fn limits<S: Subject>(suite: &mut Suite<S>, dtype: DType) {
     let (inf, nan) = (f64::INFINITY, f64::NAN);
     add("clip_value_leaves_a_nan_a_nan", vec![nan, 2.0, nan, -2.0, nan], 1.0);
     add("clip_value_limits_infinities", vec![inf, -inf, 0.5], 1.0);
-    suite.add(Operation::Clip, dtype, "clip_value_limits_all_that_is_awkward", move |s: &S, check| {
-        let codes = awkward(dtype);
-        let set = vec![("w", Some(Stored::from_codes(dtype, &[codes.len()], codes)))];
-        by(s, check, &set, Given::Exactly, Clip::Value(1.0))
-    });
+    suite.add(
+        Operation::Clip,
+        dtype,
+        "clip_value_limits_all_that_is_awkward",
+        move |s: &S, check| {
+            let codes = awkward(dtype);
+            let set = vec![("w", Some(Stored::from_codes(dtype, &[codes.len()], codes)))];
+            by(s, check, &set, Given::Exactly, Clip::Value(1.0))
+        },
+    );
 }
 
 /// What a limit is a limit of: gradients as they are once unscaled, whatever their scale.
@@ -163,7 +168,11 @@ fn refusals<S: Subject>(suite: &mut Suite<S>, dtype: DType) {
             let norms = [Norm::L2, Norm::Infinity].map(|which| Clip::Norm(which, max));
             for clip in norms.into_iter().chain([Clip::Value(max)]) {
                 let got = s.clip(upload(s, &set)?, ScaleState::power_of_two(10), clip);
-                check.rejected((&set, clip), got.map_err(Stop::from), ErrorKind::InvalidArgument)?;
+                check.rejected(
+                    (&set, clip),
+                    got.map_err(Stop::from),
+                    ErrorKind::InvalidArgument,
+                )?;
             }
         }
         Ok(())

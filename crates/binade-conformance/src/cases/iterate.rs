@@ -4,9 +4,7 @@ use super::unscale::{Set, tell, told, upload, values};
 use super::values::Draw;
 use crate::oracle::iterate;
 use crate::oracle::unscale::Found;
-use crate::{
-    Check, Course, Iteration, Operation::Iterate, Stop, Stored, Subject, Suite, Verdict,
-};
+use crate::{Check, Course, Iteration, Operation::Iterate, Stop, Stored, Subject, Suite, Verdict};
 use binade_core::{DType, Finding};
 use binade_grad_scaler::{Join, LossScale};
 

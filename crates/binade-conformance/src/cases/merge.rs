@@ -71,9 +71,8 @@ fn each<S: Subject>(
 }
 
 fn joined<S: Subject>(s: &S, join: Join, passes: [Pass; 2]) -> Result<Seen, Stop> {
-    let micro = |pass: &Pass| {
-        Ok::<_, Stop>(MicroBatch { grads: upload(s, &pass.set)?, scale: pass.state })
-    };
+    let micro =
+        |pass: &Pass| Ok::<_, Stop>(MicroBatch { grads: upload(s, &pass.set)?, scale: pass.state });
     let got = s.merge(micro(&passes[0])?, micro(&passes[1])?, join)?;
     let wanted = merge(&passes[0].found(), &passes[1].found(), join);
     Ok(Seen { got, wanted, passes })
@@ -95,57 +94,82 @@ fn overflows<S: Subject>(suite: &mut Suite<S>, join: Join) {
         Join::All => "it_overflows_only_where_both_do",
     };
     suite.add(Merge, variant(join), sentence, move |s: &S, check| {
-        each(s, join, |_, _| (), |seen| {
-            same(check, &seen, |found| found.overflow.is_some(), seen.wanted.first.is_some())
-        })
+        each(
+            s,
+            join,
+            |_, _| (),
+            |seen| {
+                same(check, &seen, |found| found.overflow.is_some(), seen.wanted.first.is_some())
+            },
+        )
     });
     let sentence = "it_keeps_the_place_of_the_first_overflow";
     suite.add(Merge, variant(join), sentence, move |s: &S, check| {
-        each(s, join, |_, _| (), |seen| match &seen.got.joined.overflow {
-            Some(_) if seen.wanted.first.is_some() => {
-                let place = |found: &Finding| {
-                    found.overflow.as_ref().map(|o| (o.parameter.to_string(), o.index))
-                };
-                let wanted = seen.wanted.first.clone().map(|(name, index, ..)| (name, index));
-                same(check, &seen, place, wanted)
-            }
-            _ => Ok(()),
-        })
+        each(
+            s,
+            join,
+            |_, _| (),
+            |seen| match &seen.got.joined.overflow {
+                Some(_) if seen.wanted.first.is_some() => {
+                    let place = |found: &Finding| {
+                        found.overflow.as_ref().map(|o| (o.parameter.to_string(), o.index))
+                    };
+                    let wanted = seen.wanted.first.clone().map(|(name, index, ..)| (name, index));
+                    same(check, &seen, place, wanted)
+                }
+                _ => Ok(()),
+            },
+        )
     });
 }
 
 fn numbers<S: Subject>(suite: &mut Suite<S>, join: Join) {
     suite.add(Merge, variant(join), "it_adds_counts_up", move |s: &S, check| {
-        each(s, join, |_, _| (), |seen| {
-            let wanted = (seen.wanted.infinities, seen.wanted.nans);
-            same(check, &seen, |found| (found.infinities, found.nans), wanted)
-        })
+        each(
+            s,
+            join,
+            |_, _| (),
+            |seen| {
+                let wanted = (seen.wanted.infinities, seen.wanted.nans);
+                same(check, &seen, |found| (found.infinities, found.nans), wanted)
+            },
+        )
     });
     suite.add(Merge, variant(join), "it_takes_the_larger_magnitude", move |s: &S, check| {
-        each(s, join, |_, _| (), |seen| {
-            same(check, &seen, |found| f64::from(found.magnitude), seen.wanted.magnitude)
-        })
+        each(
+            s,
+            join,
+            |_, _| (),
+            |seen| same(check, &seen, |found| f64::from(found.magnitude), seen.wanted.magnitude),
+        )
     });
     suite.add(Merge, variant(join), "what_the_two_read_stays_as_it_was", move |s: &S, check| {
-        each(s, join, |_, _| (), |Seen { got, passes, .. }| {
-            for (got, pass) in [&got.into, &got.from].into_iter().zip(&passes) {
-                check.equal(&pass.set, told(got), tell(&pass.found(), pass.state.diverged))?;
-            }
-            Ok(())
-        })
+        each(
+            s,
+            join,
+            |_, _| (),
+            |Seen { got, passes, .. }| {
+                for (got, pass) in [&got.into, &got.from].into_iter().zip(&passes) {
+                    check.equal(&pass.set, told(got), tell(&pass.found(), pass.state.diverged))?;
+                }
+                Ok(())
+            },
+        )
     });
 }
 
 /// Every other pass halted, whatever it found.
 fn halts<S: Subject>(suite: &mut Suite<S>, join: Join) {
     suite.add(Merge, variant(join), "it_is_halted_where_either_is", move |s: &S, check| {
-        let halt = |pass: &mut Pass, number: usize| pass.state.diverged = number % 2 == 0;
+        let halt = |pass: &mut Pass, number: usize| pass.state.diverged = number.is_multiple_of(2);
         each(s, join, halt, |seen| {
             let wanted = seen.passes.iter().any(|pass| pass.state.diverged);
-            same(check, &seen, |found| (found.halted, found.is_raised()), (
-                wanted,
-                wanted || seen.wanted.first.is_some(),
-            ))
+            same(
+                check,
+                &seen,
+                |found| (found.halted, found.is_raised()),
+                (wanted, wanted || seen.wanted.first.is_some()),
+            )
         })
     });
 }

@@ -65,7 +65,8 @@ fn both<S: Subject>(
 }
 
 fn factors<S: Subject>(suite: &mut Suite<S>, dtype: DType) {
-    let smallest = if suite.arithmetic().keeps_subnormals { 0.0 } else { value(1 << 23, DType::F32) };
+    let smallest =
+        if suite.arithmetic().keeps_subnormals { 0.0 } else { value(1 << 23, DType::F32) };
     for exponent in [-126, -20, -1, 0, 1, 15, 16, 24, 126] {
         let sentence = format!("multiplies_and_divides_exactly_by_2^{exponent}");
         suite.add(Scale, dtype, sentence, move |s: &S, check| {

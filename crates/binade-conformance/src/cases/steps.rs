@@ -94,7 +94,12 @@ fn starts<S: Subject>(suite: &mut Suite<S>, operation: Operation, dtype: DType, 
 }
 
 /// Parameters at the edges of their format, which a gradient of zero leaves where they are.
-fn at_edges<S: Subject>(suite: &mut Suite<S>, operation: Operation, dtype: DType, rule: UpdateRule) {
+fn at_edges<S: Subject>(
+    suite: &mut Suite<S>,
+    operation: Operation,
+    dtype: DType,
+    rule: UpdateRule,
+) {
     let normal = |code: &u64| value(*code, dtype).abs() >= value(1 << 23, DType::F32);
     let flushes = !suite.arithmetic().keeps_subnormals;
     let codes = awkward(dtype).into_iter().filter(|code| value(*code, dtype).is_finite());

@@ -94,12 +94,7 @@ impl Run {
     }
 
     /// Trains on what cannot be trained on, and wants to be told so, at the latest where a parameter is looked at.
-    pub(super) fn refused<S: Subject>(
-        &self,
-        s: &S,
-        check: &mut Check,
-        kind: ErrorKind,
-    ) -> Verdict {
+    pub(super) fn refused<S: Subject>(&self, s: &S, check: &mut Check, kind: ErrorKind) -> Verdict {
         let looked = self.train(s).and_then(|after| {
             let look = |param: &Named<S::Tensor>| s.to_bits(&param.value);
             Ok(after.iter().map(look).collect::<Result<Vec<_>, _>>()?)

@@ -2,14 +2,14 @@
 
 use super::merge::merge;
 use super::scale_update::update;
-use super::unscale::{Found, unscale};
+use super::unscale::{Found, Grads, unscale};
 use binade_grad_scaler::{Join, LossScale, ScaleState};
 
 /// One iteration: each pass's scaled gradients by parameter, and how their findings are joined.
 #[derive(Clone, Debug)]
 pub struct Iteration<'a> {
     /// By pass.
-    pub parts: Vec<Vec<(&'a str, Option<Vec<f64>>)>>,
+    pub parts: Vec<Grads<'a>>,
     /// How findings become the verdict.
     pub join: Join,
 }

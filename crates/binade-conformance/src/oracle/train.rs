@@ -1,7 +1,8 @@
 //! A parameter's way through several turns: unscaled, checked, stepped or left alone.
 
 use super::norm::norm;
-use super::{adam, clip, sgd, unscale};
+use super::unscale::{Grads, unscale};
+use super::{adam, clip, sgd};
 use crate::Clip;
 use binade_master_weights::UpdateRule;
 
@@ -26,7 +27,7 @@ pub struct Turn<'a> {
     /// How parameters move.
     pub rule: UpdateRule,
     /// By parameter, in the parameters' order.
-    pub grads: Vec<(&'a str, Option<Vec<f64>>)>,
+    pub grads: Grads<'a>,
     /// What the gradients have to be divided by.
     pub scale: f64,
     /// Whether the scale has diverged.
@@ -34,7 +35,7 @@ pub struct Turn<'a> {
     /// How the unscaled gradients are clipped, if at all.
     pub clip: Option<Clip>,
     /// Scaled gradients that step together with these.
-    pub beside: Option<Vec<(&'a str, Option<Vec<f64>>)>>,
+    pub beside: Option<Grads<'a>>,
 }
 
 /// The masters of `params` after `turns`.
@@ -43,8 +44,8 @@ pub fn train(params: &[Vec<f64>], turns: &[Turn<'_>]) -> Vec<Vec<f32>> {
     let mut state: Vec<Vec<Element>> =
         params.iter().map(|values| values.iter().map(fresh).collect()).collect();
     for turn in turns {
-        let (grads, found) = unscale::unscale(&turn.grads, turn.scale);
-        let beside = turn.beside.as_ref().map(|grads| unscale::unscale(grads, turn.scale).1);
+        let (grads, found) = unscale(&turn.grads, turn.scale);
+        let beside = turn.beside.as_ref().map(|grads| unscale(grads, turn.scale).1);
         let beside = beside.is_some_and(|found| found.first.is_some());
         let (grads, unmeasured) = clipped(grads, turn.clip);
         if found.first.is_some() || turn.halted || beside || unmeasured {

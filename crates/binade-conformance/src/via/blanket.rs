@@ -2,7 +2,8 @@
 
 use crate::via::{self, Device};
 use crate::{
-    Arithmetic, Clip, Course, Iteration, Joined, MicroBatch, Refusal, Round, Subject, Turn, Unscaled,
+    Arithmetic, Clip, Course, Iteration, Joined, MicroBatch, Refusal, Round, Subject, Turn,
+    Unscaled,
 };
 use binade_core::{DType, Finding, Handle, Named, NamedGrads, stochastic::Key};
 use binade_grad_scaler::{Join, LossScale, Norm, ScaleState};

@@ -100,11 +100,7 @@ where
 }
 
 /// What a pass over gradients of this scale finds, on the device.
-fn found<D>(
-    device: &D,
-    grads: NamedGrads<D::Tensor>,
-    scale: &D::Scale,
-) -> Result<D::Found, Refusal>
+fn found<D>(device: &D, grads: NamedGrads<D::Tensor>, scale: &D::Scale) -> Result<D::Found, Refusal>
 where
     D: GradScaler<Grads: From<NamedGrads<D::Tensor>>>,
 {

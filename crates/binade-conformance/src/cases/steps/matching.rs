@@ -41,7 +41,8 @@ pub(super) fn add<S: Subject>(
         });
     }
 
-    let [applied, skipped] = [false, true].map(|halted| run(vec![("a", None), ("b", None)], halted));
+    let [applied, skipped] =
+        [false, true].map(|halted| run(vec![("a", None), ("b", None)], halted));
     let sentence = "a_step_without_any_gradient_is_refused_unless_it_is_skipped";
     suite.add(operation, variant([dtype; 2]), sentence, move |s: &S, check| {
         applied.refused(s, check, ErrorKind::InvalidArgument)?;
