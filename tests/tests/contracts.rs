@@ -144,7 +144,8 @@ fn all_cases() -> Vec<String> {
 
 /// Whether a function or a section of doc tests has this name, as `docs/differences.md` names them.
 fn names(text: &str, test: &str) -> bool {
-    text.contains(&format!("fn {test}(")) || text.lines().any(|line| line == format!("//! # {test}"))
+    text.contains(&format!("fn {test}("))
+        || text.lines().any(|line| line == format!("//! # {test}"))
 }
 
 #[test]
@@ -200,7 +201,9 @@ fn every_case_of_the_kit_proves_something() {
 
 #[test]
 fn a_pattern_is_like_what_it_leaves_open() {
-    for (name, pattern) in [("a/b/c", "a/b/c"), ("a/b/c", "a/*"), ("a/b/c", "*/c"), ("a/b/c", "a*b*c")] {
+    for (name, pattern) in
+        [("a/b/c", "a/b/c"), ("a/b/c", "a/*"), ("a/b/c", "*/c"), ("a/b/c", "a*b*c")]
+    {
         assert!(is_like(name, pattern), "{name} {pattern}");
     }
     for (name, pattern) in [("a/b/c", "a/b"), ("a/b/c", "*/d"), ("a/b/c", "b*"), ("a", "a*a")] {
