@@ -79,7 +79,8 @@ fn two_hundred_steps_in_sixteen_bits_track_those_in_f32() {
         (DType::BF16, Region::bf16()),
         (DType::F16, Region::f16()),
     ] {
-        let setup = Setup { stored, region, rule: LossScale::dynamic(), share: 1.0 };
+        // Low enough for no step to be skipped, which would put the run one step behind.
+        let setup = Setup { stored, region, rule: LossScale::fixed(8), share: 1.0 };
         let (losses, _) = run(&setup, 200);
         for (step, (loss, exact)) in losses.iter().zip(&exact).enumerate() {
             let band = (0.05 * exact).max(0.01);
