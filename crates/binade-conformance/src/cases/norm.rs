@@ -98,7 +98,16 @@ fn ranges<S: Subject>(suite: &mut Suite<S>, dtype: DType) {
     add("squares_of_1e_25_are_not_lost", near_one, 83);
     add("300007_equal_elements_keep_full_accuracy", vec![0.3; 300_007], 0);
     let largest = finite(6, 64, dtype, [14.0, 15.0]);
-    add("a_norm_beyond_f32_is_infinite_and_raises_the_verdict", largest, -112);
+    add("a_norm_beyond_f32_is_infinite_and_raises_the_verdict", largest.clone(), -112);
+    let sentence = "a_norm_beyond_f32_is_named_as_a_norm_and_counts_no_element";
+    suite.add(Operation::Norm, dtype, sentence, move |s: &S, check| {
+        let set = one(dtype, largest.clone());
+        let found = s.norm(upload(s, &set)?, ScaleState::power_of_two(-112), Norm::L2)?;
+        let name = found.overflow.as_ref().map(|overflow| overflow.parameter.to_string());
+        let tell = |name: Option<&str>, counts| format!("{name:?}, counted {counts:?}");
+        let got = tell(name.as_deref(), (found.infinities, found.nans));
+        check.equal(&set, got, tell(Some(Norm::NAME), (0, 0)))
+    });
 }
 
 /// Several parameters and missing gradients.

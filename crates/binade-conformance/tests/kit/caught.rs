@@ -156,6 +156,12 @@ fn a_norm_beyond_f32_that_raises_nothing_is_caught() {
 }
 
 #[test]
+fn a_norm_that_is_counted_as_an_element_is_caught() {
+    let case = "norm/f16/a_norm_beyond_f32_is_named_as_a_norm_and_counts_no_element";
+    alone(&CountsTheNorm, case);
+}
+
+#[test]
 fn measuring_one_parameter_alone_is_caught() {
     caught(&MeasuresTheLastParameterAlone, "norm/bf16/all_parameters_count_together");
 }

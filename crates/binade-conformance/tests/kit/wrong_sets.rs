@@ -13,6 +13,7 @@ pub(crate) enum Astray {
     SumsSquaresInF32,
     PassesOverNans,
     KeepsTheVerdictOfTheNorm,
+    CountsTheNorm,
     MeasuresTheLastParameterAlone,
     DividesByMoreThanTheNorm,
     ClipsEachParameterAlone,
@@ -95,6 +96,9 @@ impl Subject for Astray {
         record_norm(&mut found, self.measure(grads, which));
         if *self == KeepsTheVerdictOfTheNorm {
             found.overflow = raised;
+        }
+        if *self == CountsTheNorm && raised.is_none() && found.overflow.is_some() {
+            found.infinities += 1;
         }
         Ok(found)
     }
