@@ -95,7 +95,7 @@ impl Subject for Astray {
         let raised = found.overflow.clone();
         record_norm(&mut found, self.measure(grads, which));
         if *self == KeepsTheVerdictOfTheNorm {
-            found.overflow = raised;
+            found.overflow.clone_from(&raised);
         }
         if *self == CountsTheNorm && raised.is_none() && found.overflow.is_some() {
             found.infinities += 1;
