@@ -39,7 +39,7 @@ fn items() -> Vec<Item> {
     for line in read("docs/contracts.md").lines() {
         let last = items.last_mut();
         if line.starts_with('#') {
-            under = line.trim_start_matches('#').trim().to_owned();
+            line.trim_start_matches('#').trim().clone_into(&mut under);
         } else if let Some(text) = line.strip_prefix("* ") {
             items.push(Item { under: under.clone(), text: text.into(), proofs: Vec::new() });
         } else if let (Some(proof), Some(item)) = (line.strip_prefix("  * "), last) {
@@ -143,7 +143,7 @@ fn all_cases() -> Vec<String> {
 }
 
 /// Whether a function or a section of doc tests has this name, as `docs/differences.md` names them.
-fn names(text: &str, test: &str) -> bool {
+fn names(source: &str, test: &str) -> bool {
     text.contains(&format!("fn {test}("))
         || text.lines().any(|line| line == format!("//! # {test}"))
 }
