@@ -1,6 +1,7 @@
 //! A case, what it may find, and the list that cases are added to.
 
 use crate::{Agreement, Arithmetic, Operation, Refusal, Stored, Subject, Wanted};
+use binade_core::ErrorKind;
 use std::fmt;
 
 /// A check of one contract, named `operation/variant/sentence`.
@@ -101,6 +102,25 @@ impl Check {
         }
         let (inputs, agreement) = (format!("{inputs:?}"), Agreement::Bits.to_string());
         Err(Stop::Wrong(Failure { inputs, got, wanted, agreement }))
+    }
+
+    /// Wants an error of this kind where something wrong was given.
+    ///
+    /// # Errors
+    ///
+    /// [`Stop::Wrong`] for another kind, and for none.
+    pub fn rejected<T>(
+        &mut self,
+        inputs: impl fmt::Debug,
+        got: Result<T, Stop>,
+        wanted: ErrorKind,
+    ) -> Verdict {
+        let got = match got {
+            Err(Stop::Refused(Refusal::Rejected(kind, _))) => format!("{kind:?}"),
+            Err(stop) => return Err(stop),
+            Ok(_) => "no error".to_owned(),
+        };
+        self.equal(inputs, got, format!("{wanted:?}"))
     }
 
     pub(crate) fn within(

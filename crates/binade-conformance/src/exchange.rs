@@ -1,7 +1,7 @@
 //! What the kit hands to a subject and takes from it, besides tensors.
 
 use binade_core::{Finding, NamedGrads};
-use binade_grad_scaler::{Norm, ScaleState, Seen};
+use binade_grad_scaler::{Join, Norm, ScaleState, Seen};
 use binade_master_weights::UpdateRule;
 
 /// A set of gradients after unscaling.
@@ -60,6 +60,10 @@ pub struct Turn<T> {
     pub grads: NamedGrads<T>,
     /// The scale that they were made with.
     pub scale: ScaleState,
+    /// How they are clipped once unscaled, if at all.
+    pub clip: Option<Clip>,
+    /// Scaled gradients of another optimizer that steps together with this one: an overflow in either skips both.
+    pub beside: Option<NamedGrads<T>>,
 }
 
 /// How unscaled gradients are clipped.
@@ -77,5 +81,49 @@ pub struct MicroBatch<T> {
     /// Scaled gradients, by parameter.
     pub grads: NamedGrads<T>,
     /// The scale that they were made with.
+    pub scale: ScaleState,
+}
+
+/// What two passes found, and what joining makes of it.
+#[derive(Clone, Debug)]
+pub struct Joined {
+    /// The two, joined.
+    pub joined: Finding,
+    /// What a clone of the first reads, made before it was joined into.
+    pub into: Finding,
+    /// What the second reads afterwards.
+    pub from: Finding,
+}
+
+/// One iteration of a run that stays on the device.
+#[derive(Clone, Debug)]
+pub struct Iteration<T> {
+    /// Scaled gradients by pass, each unscaled by the scale that is in force by then.
+    pub parts: Vec<NamedGrads<T>>,
+    /// How what the passes found becomes the one verdict that the iteration's step depends on.
+    pub join: Join,
+    /// Whether a clone of the scale is kept across the update.
+    pub keep: bool,
+}
+
+/// What was read of an iteration after the last.
+#[derive(Clone, Debug)]
+pub struct Stage {
+    /// The scale before the update, where a clone was kept.
+    pub before: Option<ScaleState>,
+    /// What each pass found.
+    pub parts: Vec<Finding>,
+    /// The verdict, where there was a pass.
+    pub verdict: Option<Finding>,
+    /// Whether the device says, once all of this was read, that it can be read without waiting.
+    pub ready: bool,
+}
+
+/// A run, read after its last iteration.
+#[derive(Clone, Debug)]
+pub struct Course {
+    /// By iteration.
+    pub stages: Vec<Stage>,
+    /// The scale after the last.
     pub scale: ScaleState,
 }

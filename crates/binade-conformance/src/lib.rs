@@ -17,7 +17,9 @@ pub mod via;
 pub use agreement::{Agreement, Comparison, Wanted};
 pub use arithmetic::Arithmetic;
 pub use case::{Case, Check, Failure, Stop, Suite, Verdict};
-pub use exchange::{Clip, MicroBatch, Pass, Round, Turn, Unscaled};
+pub use exchange::{
+    Clip, Course, Iteration, Joined, MicroBatch, Pass, Round, Stage, Turn, Unscaled,
+};
 pub use operation::Operation;
 pub use report::{Outcome, Record, Report, Row};
 pub use runner::Runner;

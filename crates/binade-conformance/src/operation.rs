@@ -13,6 +13,8 @@ pub enum Operation {
     Cast,
     /// To narrower types, up or down by shared random words.
     StochasticCast,
+    /// A loss times the scale, and a tensor of no optimizer over it.
+    Scale,
     /// Gradients divided by their scale, and what the pass finds.
     Unscale,
     /// The norm of all gradients together, as clipping measures it.
@@ -21,6 +23,10 @@ pub enum Operation {
     Clip,
     /// The sum of a window's micro-batches.
     Accumulate,
+    /// What two passes found, joined.
+    Merge,
+    /// Iterations that stay on the device until the last.
+    Iterate,
     /// The scale's move after an iteration.
     ScaleUpdate,
     /// A fused step of stochastic gradient descent.
@@ -42,10 +48,13 @@ impl Operation {
             Self::Bits => "bits",
             Self::Cast => "cast",
             Self::StochasticCast => "stochastic_cast",
+            Self::Scale => "scale",
             Self::Unscale => "unscale",
             Self::Norm => "norm",
             Self::Clip => "clip",
             Self::Accumulate => "accumulate",
+            Self::Merge => "merge",
+            Self::Iterate => "iterate",
             Self::ScaleUpdate => "scale_update",
             Self::Sgd => "sgd",
             Self::Adam => "adam",
@@ -70,8 +79,11 @@ impl Operation {
             Self::Bits
             | Self::Cast
             | Self::StochasticCast
+            | Self::Scale
             | Self::Unscale
             | Self::Accumulate
+            | Self::Merge
+            | Self::Iterate
             | Self::ScaleUpdate => Agreement::Bits,
             Self::Norm => Agreement::Ulps(1),
             Self::Clip => Agreement::Ulps(4),

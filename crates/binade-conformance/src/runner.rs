@@ -96,6 +96,9 @@ fn run<S>(case: &Case<S>, subject: &S, check: &mut Check) -> Outcome {
         Ok(Ok(())) => Outcome::Passed,
         Ok(Err(Stop::Wrong(failure))) => Outcome::Failed(failure),
         Ok(Err(Stop::Refused(Refusal::Unsupported(why)))) => Outcome::Skipped(why),
+        Ok(Err(Stop::Refused(Refusal::Rejected(kind, why)))) => {
+            failed(format!("an error: {kind:?}: {why}"))
+        }
         Ok(Err(Stop::Refused(Refusal::Failed(why)))) => failed(format!("an error: {why}")),
         Err(panic) => failed(format!("a panic: {}", message(&*panic))),
     }

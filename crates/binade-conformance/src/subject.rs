@@ -1,8 +1,8 @@
 //! What is put to the test, and what it may answer.
 
-use crate::{Arithmetic, Clip, MicroBatch, Round, Turn, Unscaled};
+use crate::{Arithmetic, Clip, Course, Iteration, Joined, MicroBatch, Round, Turn, Unscaled};
 use binade_core::{DType, Error, ErrorKind, Finding, Named, NamedGrads, stochastic::Key};
-use binade_grad_scaler::{LossScale, Norm, ScaleState};
+use binade_grad_scaler::{Join, LossScale, Norm, ScaleState};
 
 /// A backend or a tensor, as the kit sees it.
 ///
@@ -82,6 +82,28 @@ pub trait Subject {
         Err(Refusal::unsupported("cast_stochastic"))
     }
 
+    /// `tensor * scale`, in `f32`.
+    ///
+    /// # Errors
+    ///
+    /// `Unsupported` where it cannot.
+    fn scale(&self, tensor: &Self::Tensor, scale: ScaleState) -> Result<Self::Tensor, Refusal> {
+        Err(Refusal::unsupported("scale"))
+    }
+
+    /// `tensor / scale`, in `f32`, for a gradient that belongs to no optimizer.
+    ///
+    /// # Errors
+    ///
+    /// `Unsupported` where it cannot.
+    fn unscale_tensor(
+        &self,
+        tensor: &Self::Tensor,
+        scale: ScaleState,
+    ) -> Result<Self::Tensor, Refusal> {
+        Err(Refusal::unsupported("unscale_tensor"))
+    }
+
     /// Gradients divided by their scale, in `f32`, and what the pass found.
     ///
     /// # Errors
@@ -133,6 +155,34 @@ pub trait Subject {
         window: Vec<MicroBatch<Self::Tensor>>,
     ) -> Result<NamedGrads<Self::Tensor>, Refusal> {
         Err(Refusal::unsupported("accumulate"))
+    }
+
+    /// What two passes found, joined on the device.
+    ///
+    /// # Errors
+    ///
+    /// `Unsupported` where it cannot.
+    fn merge(
+        &self,
+        into: MicroBatch<Self::Tensor>,
+        from: MicroBatch<Self::Tensor>,
+        join: Join,
+    ) -> Result<Joined, Refusal> {
+        Err(Refusal::unsupported("merge"))
+    }
+
+    /// A run from `start`, each iteration by what the one before left on the device, and read after the last.
+    ///
+    /// # Errors
+    ///
+    /// `Unsupported` where it cannot.
+    fn iterate(
+        &self,
+        rule: &LossScale,
+        start: ScaleState,
+        iterations: Vec<Iteration<Self::Tensor>>,
+    ) -> Result<Course, Refusal> {
+        Err(Refusal::unsupported("iterate"))
     }
 
     /// The scale after an iteration.
@@ -195,6 +245,8 @@ pub trait Subject {
 pub enum Refusal {
     /// It cannot do this: a skip.
     Unsupported(String),
+    /// It says that what it was given is wrong: a failure, except in cases that give what is wrong.
+    Rejected(ErrorKind, String),
     /// It can, and did not: a failure.
     Failed(String),
 }
@@ -211,6 +263,9 @@ impl<E: Error> From<E> for Refusal {
     fn from(error: E) -> Self {
         match error.kind() {
             ErrorKind::Unsupported => Self::Unsupported(error.to_string()),
+            kind @ (ErrorKind::InvalidArgument | ErrorKind::Mismatch) => {
+                Self::Rejected(kind, error.to_string())
+            }
             kind => Self::Failed(format!("{kind:?}: {error}")),
         }
     }

@@ -5,14 +5,42 @@
 mod blanket;
 mod device;
 mod sets;
+mod stages;
 
 pub use device::{Device, Trains};
 pub use sets::{accumulate, clip, norm};
+pub use stages::{iterate, merge};
 
 use crate::{Pass, Refusal, Round, Subject, Turn, Unscaled};
 use binade_core::{DType, Finding, Handle, Named, NamedGrads};
-use binade_grad_scaler::{GradScaler, LossScale, ScaleState, ScaleStore};
+use binade_grad_scaler::{GradOps, GradScaler, Join, LossScale, ScaleState, ScaleStore};
 use binade_master_weights::{MasterWeights, Materialise, Plan};
+
+/// [`Subject::scale`] by [`GradScaler::scale`].
+///
+/// # Errors
+///
+/// The device's.
+pub fn scale<D: GradScaler>(
+    device: &D,
+    tensor: &D::Tensor,
+    scale: ScaleState,
+) -> Result<D::Tensor, Refusal> {
+    Ok(device.scale(tensor, &device.upload_state(scale)?)?)
+}
+
+/// [`Subject::unscale_tensor`] by [`GradScaler::unscale_tensor`].
+///
+/// # Errors
+///
+/// The device's.
+pub fn unscale_tensor<D: GradScaler>(
+    device: &D,
+    tensor: &D::Tensor,
+    scale: ScaleState,
+) -> Result<D::Tensor, Refusal> {
+    Ok(device.unscale_tensor(tensor, &device.upload_state(scale)?)?)
+}
 
 /// [`Subject::unscale`] by [`GradScaler::unscale`].
 ///
@@ -75,7 +103,8 @@ where
     Ok(device.unscale(&mut grads, &one)?)
 }
 
-/// [`Subject::train`] by [`GradScaler::unscale`] and [`MasterWeights::step`].
+/// [`Subject::train`] by [`GradScaler::unscale`], the clipping of [`GradOps`], [`ScaleStore::merge`] and
+/// [`MasterWeights::step`].
 ///
 /// # Errors
 ///
@@ -86,7 +115,7 @@ pub fn train<D>(
     turns: Vec<Turn<<D as Handle>::Tensor>>,
 ) -> Result<Vec<Named<<D as Handle>::Tensor>>, Refusal>
 where
-    D: GradScaler<Grads: From<NamedGrads<<D as Handle>::Tensor>>>,
+    D: GradOps<Grads: From<NamedGrads<<D as Handle>::Tensor>>>,
     D: MasterWeights<
             Params = Vec<Named<<D as Handle>::Tensor>>,
             Grads = <D as GradScaler>::Grads,
@@ -99,7 +128,15 @@ where
         device.set_plan(&mut masters, &Plan::new(turn.rule)?)?;
         let mut grads = <D as GradScaler>::Grads::from(turn.grads);
         let scale = device.upload_state(turn.scale)?;
-        let found = device.unscale(&mut grads, &scale)?;
+        let mut found = device.unscale(&mut grads, &scale)?;
+        if let Some(clip) = turn.clip {
+            sets::limit(device, &mut grads, clip, &mut found)?;
+        }
+        if let Some(beside) = turn.beside {
+            let mut beside = <D as GradScaler>::Grads::from(beside);
+            let other = device.unscale(&mut beside, &scale)?;
+            device.merge(&mut found, &other, Join::Any)?;
+        }
         device.step(&mut params, &mut masters, grads, &found)?;
     }
     Ok(params)

@@ -77,7 +77,13 @@ impl MasterWeights for Deferred {
         grads: Gradients,
         found: &Found,
     ) -> Result<(), Error> {
-        check(params, masters, &grads)?;
+        match check(params, masters, &grads) {
+            // Gradients of other devices may have raised it. Only here does a step wait for what the device knows.
+            Err(Error::Cpu(binade_cpu::Error::NoGradients(_))) if self.has_raised(found)? => {
+                return Ok(());
+            }
+            checked => checked?,
+        }
         let dtypes: Vec<DType> = params.iter().map(|param| param.value.dtype()).collect();
         let (state, found) = (masters.state.clone(), found.0.clone());
         self.replace(params, &dtypes, move |values| {
@@ -89,6 +95,12 @@ impl MasterWeights for Deferred {
 }
 
 impl Deferred {
+    /// Whether a step must be skipped: a read that needs no window, as that of an outcome needs none.
+    fn has_raised(&self, found: &Found) -> Result<bool, Error> {
+        self.resolve();
+        Ok(found.0.get()?.is_raised())
+    }
+
     /// Puts in the place of each parameter what `work` leaves of it.
     fn replace(
         &self,

@@ -114,6 +114,27 @@ fn what_is_wrong_with_sets_is_refused_at_once_and_moves_nothing() {
 }
 
 #[test]
+fn a_step_without_any_gradient_reads_the_verdict_and_is_refused_unless_it_is_skipped() {
+    let device = Deferred::strict();
+    let mut params = vec![Named::new("w", tensor(&device, &[2], 2, DType::F32))];
+    let plan = Plan::new(UpdateRule::sgd(1.0)).unwrap();
+    let mut masters = device.masters(&mut params, &plan).unwrap();
+    for diverged in [true, false] {
+        let state = ScaleState { diverged, ..ScaleState::power_of_two(0) };
+        let scale = device.upload_state(state).unwrap();
+        let mut none: Gradients = vec![Named::new("w", None)].into();
+        let found = device.unscale(&mut none, &scale).unwrap();
+        let before = device.reads();
+        let outcome = device.step(&mut params, &mut masters, none, &found);
+        let kind = outcome.err().map(|error| error.kind());
+        assert_eq!(kind, (!diverged).then_some(ErrorKind::InvalidArgument));
+        assert_eq!(device.reads(), before + 1);
+    }
+    let _window = device.window();
+    assert_eq!(device.download(&params[0].value).unwrap(), common::values(2, 2));
+}
+
+#[test]
 fn a_parameter_that_joins_late_is_refused_at_once() {
     let device = Deferred::strict();
     let w = || tensor(&device, &[2], 1, DType::F32);

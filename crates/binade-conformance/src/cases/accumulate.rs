@@ -1,11 +1,11 @@
 //! Accumulation: summed in `f32`, each micro-batch by its own scale, bad ones left out whole.
 
-use super::unscale::{Set, factor, upload, values};
-use super::values::finite;
+use super::unscale::{Set, factor, upload_at, values};
+use super::values::{finite, not_finite, offsets};
 use super::{FLOATS, LENGTHS, LONG, get};
 use crate::oracle::accumulate::{self, accumulate};
-use crate::{Check, MicroBatch, Operation, Stored, Subject, Suite, Verdict};
-use binade_core::DType;
+use crate::{Check, MicroBatch, Operation, Stop, Stored, Subject, Suite, Verdict};
+use binade_core::{DType, ErrorKind};
 use binade_grad_scaler::ScaleState;
 
 /// Micro-batches on the kit's side.
@@ -15,8 +15,10 @@ pub(super) fn add<S: Subject>(suite: &mut Suite<S>) {
     for dtype in FLOATS {
         sums(suite, dtype);
         lengths(suite, dtype);
+        starts(suite, dtype);
         bad(suite, dtype);
         absent(suite, dtype);
+        differ(suite, dtype);
     }
     let sentence = "element_types_may_differ_from_one_micro_batch_to_the_next";
     suite.add(Operation::Accumulate, "mixed", sentence, |s: &S, check| {
@@ -27,10 +29,23 @@ pub(super) fn add<S: Subject>(suite: &mut Suite<S>) {
 
 /// Accumulates and compares every sum bit by bit, and which there are.
 fn by<S: Subject>(s: &S, check: &mut Check, window: &Window) -> Verdict {
+    from(s, check, window, 0)
+}
+
+/// On the subject's side, each tensor `offset` elements into a buffer.
+fn put<S: Subject>(
+    s: &S,
+    window: &Window,
+    offset: usize,
+) -> Result<Vec<MicroBatch<S::Tensor>>, Stop> {
     let micro = |(set, scale): &(Set, ScaleState)| {
-        Ok::<_, crate::Stop>(MicroBatch { grads: upload(s, set)?, scale: *scale })
+        Ok(MicroBatch { grads: upload_at(s, set, offset)?, scale: *scale })
     };
-    let sums = s.accumulate(window.iter().map(micro).collect::<Result<_, _>>()?)?;
+    window.iter().map(micro).collect()
+}
+
+fn from<S: Subject>(s: &S, check: &mut Check, window: &Window, offset: usize) -> Verdict {
+    let sums = s.accumulate(put(s, window, offset)?)?;
     let wanted = wanted(window);
     let names = window.first().map_or(&[][..], |(set, _)| set).iter().map(|(name, _)| *name);
     let got = sums.iter().map(|sum| (&*sum.name, sum.value.is_some())).collect::<Vec<_>>();
@@ -96,6 +111,38 @@ fn lengths<S: Subject>(suite: &mut Suite<S>, dtype: DType) {
     }
 }
 
+/// Unaligned.
+fn starts<S: Subject>(suite: &mut Suite<S>, dtype: DType) {
+    suite.add(Operation::Accumulate, dtype, "starts_anywhere_in_a_buffer", move |s: &S, check| {
+        for (offset, length) in offsets() {
+            let micro = |seed| at(10, vec![("w", Some(good(seed, length, dtype)))]);
+            from(s, check, &(1..3).map(micro).collect(), offset)?;
+        }
+        Ok(())
+    });
+}
+
+/// Sets that do not list the same: refused rather than added up crosswise.
+fn differ<S: Subject>(suite: &mut Suite<S>, dtype: DType) {
+    let set =
+        |name, length| vec![("a", Some(good(1, 9, dtype))), (name, Some(good(2, length, dtype)))];
+    let windows = [
+        ("sets_that_differ_in_a_name_are_a_mismatch", [set("b", 33), set("c", 33)]),
+        ("sets_that_differ_in_a_length_are_a_mismatch", [set("b", 33), set("b", 32)]),
+        (
+            "sets_that_differ_in_their_number_are_a_mismatch",
+            [set("b", 33), set("b", 33)[..1].to_vec()],
+        ),
+    ];
+    for (sentence, sets) in windows {
+        suite.add(Operation::Accumulate, dtype, sentence, move |s: &S, check| {
+            let window: Window = sets.iter().map(|set| at(10, set.clone())).collect();
+            let got = s.accumulate(put(s, &window, 0)?).map_err(Stop::from);
+            check.rejected(&window, got, ErrorKind::Mismatch)
+        });
+    }
+}
+
 /// Two good micro-batches and bad ones, wherever they stand.
 fn bad<S: Subject>(suite: &mut Suite<S>, dtype: DType) {
     let pair = |a, b| at(10, vec![("a", Some(a)), ("b", Some(b))]);
@@ -122,6 +169,14 @@ fn bad<S: Subject>(suite: &mut Suite<S>, dtype: DType) {
             orders.iter().try_for_each(|window| by(s, check, window))
         });
     }
+    let sentence = "every_nan_and_infinity_keeps_its_micro_batch_out";
+    suite.add(Operation::Accumulate, dtype, sentence, move |s: &S, check| {
+        not_finite(dtype).into_iter().try_for_each(|code| {
+            let bad = Stored::from_codes(dtype, &[3], [1, 2, code]);
+            let single = |grad| at(10, vec![("w", Some(grad))]);
+            by(s, check, &vec![single(self::good(1, 3, dtype)), single(bad)])
+        })
+    });
     if dtype != DType::F16 {
         let (mut set, _) = good(1);
         set[1].1 = Some(spoilt(257, dtype, 3e38));

@@ -2,7 +2,7 @@
 
 use super::FLOATS;
 use super::steps::{self, variant};
-use super::training::Run;
+use super::training::{Move, Run, calm};
 use crate::{Operation, Stored, Subject, Suite};
 use binade_core::DType;
 use binade_master_weights::{Adam, UpdateRule};
@@ -29,6 +29,7 @@ pub(super) fn add<S: Subject>(suite: &mut Suite<S>) {
         for grad in FLOATS {
             small(suite, [param, grad]);
         }
+        ages(suite, param);
     }
 }
 
@@ -46,5 +47,19 @@ fn small<S: Subject>(suite: &mut Suite<S>, dtypes: [DType; 2]) {
         let param = Stored::vector(dtypes[0], [1.0, -0.5, 3.0]);
         let tiny = Stored::vector(dtypes[1], [1e-4, -1e-4, 1e-4].map(|x| x * 1024.0));
         Run::single(param, vec![(UpdateRule::Adam(PLAIN), tiny)]).near(s, check)
+    });
+}
+
+/// Two parameters, of which one has no gradient at first: its corrections of bias begin with its own first step.
+fn ages<S: Subject>(suite: &mut Suite<S>, dtype: DType) {
+    let sentence = "a_parameter_without_a_gradient_does_not_age";
+    suite.add(Operation::Adam, variant([dtype; 2]), sentence, move |s: &S, check| {
+        let [param, first, second] = calm([dtype; 2], 9, 29);
+        let turn = |a: Option<&Stored>, b: &Stored| {
+            let grads = vec![("a", a.cloned()), ("b", Some(b.clone()))];
+            Move::new(UpdateRule::Adam(PLAIN), grads, 10)
+        };
+        let turns = vec![turn(None, &first), turn(None, &second), turn(Some(&first), &second)];
+        Run::new(vec![("a", param.clone()), ("b", param)], turns).near(s, check)
     });
 }

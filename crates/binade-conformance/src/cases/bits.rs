@@ -1,6 +1,7 @@
 //! To the device and back: without this, nothing else can be judged.
 
-use super::{get, put, values::Draw};
+use super::values::{Draw, awkward};
+use super::{get, put};
 use crate::{Operation, Stored, Subject, Suite};
 use binade_core::DType;
 
@@ -20,13 +21,13 @@ pub(super) fn add<S: Subject>(suite: &mut Suite<S>) {
     }
 }
 
-/// All codes of narrow types, random ones of `f32`.
+/// All codes of narrow types; awkward and random ones of `f32`.
 fn patterns(dtype: DType) -> Stored {
     let mut draw = Draw::new(1);
     let codes: Vec<u64> = match dtype.bytes() {
         1 => (0..256).collect(),
         2 => (0..65536).collect(),
-        _ => (0..4097).map(|_| draw.code(dtype)).collect(),
+        _ => awkward(dtype).into_iter().chain((0..4097).map(|_| draw.code(dtype))).collect(),
     };
     Stored::from_codes(dtype, &[codes.len()], codes)
 }

@@ -2,8 +2,8 @@
 
 mod eight_bits;
 
-use super::values::{Draw, edges, infinities, infinity, nans, places};
-use super::{FLOATS, LENGTHS, LONG, OFFSETS, get, put, put_at};
+use super::values::{Draw, edges, infinities, infinity, nans, offsets, places};
+use super::{FLOATS, LENGTHS, LONG, get, put, put_at};
 use crate::oracle::cast::{round, value};
 use crate::{Check, Operation::Cast, Refusal, Stop, Stored, Subject, Suite, Verdict};
 use binade_core::DType;
@@ -90,7 +90,7 @@ fn lengths<S: Subject>(suite: &mut Suite<S>, from: DType, to: DType) {
 fn starts<S: Subject>(suite: &mut Suite<S>, from: DType, to: DType) {
     let sentence = "starts_anywhere_in_a_buffer";
     suite.add(Cast, format!("{from}-{to}"), sentence, move |s: &S, check| {
-        for (offset, length) in OFFSETS.into_iter().zip([1, 8, 33, 257, 4097]) {
+        for (offset, length) in offsets() {
             let mut draw = Draw::new(offset);
             let input = Stored::vector(from, (0..length).map(|_| draw.within(-2.0, 2.0)));
             of(s, check, &input, to, &put_at(s, &input, offset)?)?;

@@ -1,11 +1,11 @@
 //! Clipping: shrunk by one factor or limited one by one, and otherwise left alone.
 
-use super::unscale::{Set, factor, same_names, upload, values};
-use super::values::{Draw, finite};
+use super::unscale::{Set, factor, same_names, upload, upload_at, values};
+use super::values::{Draw, awkward, finite, offsets};
 use super::{FLOATS, LENGTHS, LONG, get};
-use crate::oracle::{clip, norm::norm, unscale::unscale};
-use crate::{Check, Clip, Operation, Stored, Subject, Suite, Verdict, Wanted};
-use binade_core::DType;
+use crate::oracle::{clip, unscale::unscale};
+use crate::{Check, Clip, Operation, Stop, Stored, Subject, Suite, Verdict, Wanted};
+use binade_core::{DType, ErrorKind, NamedGrads};
 use binade_grad_scaler::{Norm, ScaleState};
 
 pub(super) fn add<S: Subject>(suite: &mut Suite<S>) {
@@ -13,6 +13,9 @@ pub(super) fn add<S: Subject>(suite: &mut Suite<S>) {
         norms(suite, dtype);
         lengths(suite, dtype);
         limits(suite, dtype);
+        units(suite, dtype);
+        starts(suite, dtype);
+        refusals(suite, dtype);
     }
 }
 
@@ -25,11 +28,21 @@ enum Given {
 
 /// Clips a set that is scaled by 2^10 and compares every gradient.
 fn by<S: Subject>(s: &S, check: &mut Check, set: &Set, given: Given, clip: Clip) -> Verdict {
-    let state = ScaleState::power_of_two(10);
+    of(s, check, set, given, (ScaleState::power_of_two(10), clip), upload(s, set)?)
+}
+
+fn of<S: Subject>(
+    s: &S,
+    check: &mut Check,
+    set: &Set,
+    given: Given,
+    (state, clip): (ScaleState, Clip),
+    grads: NamedGrads<S::Tensor>,
+) -> Verdict {
     let (unscaled, _) = unscale(&values(set), factor(&state));
-    let got = s.clip(upload(s, set)?, state, clip)?;
+    let got = s.clip(grads, state, clip)?;
     same_names::<S>(check, set, &got.grads)?;
-    let wanted = wanted(&unscaled, clip);
+    let wanted = clip::clip(&unscaled, clip);
     for (((_, input), grad), wanted) in set.iter().zip(&got.grads).zip(wanted) {
         if let (Some(input), Some(grad), Some(wanted)) = (input, &grad.value, wanted) {
             let got = get(s, grad, DType::F32, &input.shape)?;
@@ -43,21 +56,6 @@ fn by<S: Subject>(s: &S, check: &mut Check, set: &Set, given: Given, clip: Clip)
         }
     }
     Ok(())
-}
-
-/// Every gradient after clipping.
-fn wanted(unscaled: &[Option<Vec<f64>>], clip: Clip) -> Vec<Option<Vec<f64>>> {
-    let each = |f: &dyn Fn(f64) -> f64| {
-        let one = |grad: &Option<Vec<f64>>| Some(grad.as_ref()?.iter().map(|x| f(*x)).collect());
-        unscaled.iter().map(one).collect()
-    };
-    match clip {
-        Clip::Norm(which, max) => {
-            let factor = clip::factor(norm(which, unscaled), max);
-            each(&|x| clip::by_norm(x, factor))
-        }
-        Clip::Value(max) => each(&|x| clip::by_value(x, max)),
-    }
 }
 
 /// Values as they are once unscaled.
@@ -119,4 +117,64 @@ fn limits<S: Subject>(suite: &mut Suite<S>, dtype: DType) {
     let (inf, nan) = (f64::INFINITY, f64::NAN);
     add("clip_value_leaves_a_nan_a_nan", vec![nan, 2.0, nan, -2.0, nan], 1.0);
     add("clip_value_limits_infinities", vec![inf, -inf, 0.5], 1.0);
+    suite.add(
+        Operation::Clip,
+        dtype,
+        "clip_value_limits_all_that_is_awkward",
+        move |s: &S, check| {
+            let codes = awkward(dtype);
+            let set = vec![("w", Some(Stored::from_codes(dtype, &[codes.len()], codes)))];
+            by(s, check, &set, Given::Exactly, Clip::Value(1.0))
+        },
+    );
+}
+
+/// What a limit is a limit of: gradients as they are once unscaled, whatever their scale.
+fn units<S: Subject>(suite: &mut Suite<S>, dtype: DType) {
+    let sentence = "the_limit_is_of_unscaled_gradients_whatever_the_scale";
+    suite.add(Operation::Clip, dtype, sentence, move |s: &S, check| {
+        for exponent in [-3, 0, 3, 10] {
+            let scaled = [3.0, -4.0].map(|x| x * 2.0_f64.powi(exponent));
+            let set = vec![("w", Some(Stored::vector(dtype, scaled)))];
+            let state = ScaleState::power_of_two(exponent);
+            for max in [0.5, 5.0, 30.0] {
+                for clip in [Clip::Norm(Norm::L2, max), Clip::Value(max)] {
+                    of(s, check, &set, Given::Exactly, (state, clip), upload(s, &set)?)?;
+                }
+            }
+        }
+        Ok(())
+    });
+}
+
+fn starts<S: Subject>(suite: &mut Suite<S>, dtype: DType) {
+    suite.add(Operation::Clip, dtype, "starts_anywhere_in_a_buffer", move |s: &S, check| {
+        for (offset, length) in offsets() {
+            let set = one(dtype, finite(length, length, dtype, [-4.0, 4.0]));
+            for clip in [Clip::Norm(Norm::Infinity, 0.7), Clip::Value(0.7)] {
+                let grads = upload_at(s, &set, offset)?;
+                of(s, check, &set, Given::Exactly, (ScaleState::power_of_two(10), clip), grads)?;
+            }
+        }
+        Ok(())
+    });
+}
+
+fn refusals<S: Subject>(suite: &mut Suite<S>, dtype: DType) {
+    let sentence = "a_limit_that_is_no_positive_number_is_an_invalid_argument";
+    suite.add(Operation::Clip, dtype, sentence, move |s: &S, check| {
+        let set = one(dtype, [3.0, -4.0]);
+        for max in [0.0, -0.0, -1.0, f32::NEG_INFINITY, f32::NAN] {
+            let norms = [Norm::L2, Norm::Infinity].map(|which| Clip::Norm(which, max));
+            for clip in norms.into_iter().chain([Clip::Value(max)]) {
+                let got = s.clip(upload(s, &set)?, ScaleState::power_of_two(10), clip);
+                check.rejected(
+                    (&set, clip),
+                    got.map_err(Stop::from),
+                    ErrorKind::InvalidArgument,
+                )?;
+            }
+        }
+        Ok(())
+    });
 }

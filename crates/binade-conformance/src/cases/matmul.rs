@@ -1,7 +1,7 @@
 //! Matrix products: sizes around tiles, sums that only a wide accumulator holds, and what is not finite.
 
-use super::values::Draw;
-use super::{FLOATS, get, put};
+use super::values::{Draw, offsets};
+use super::{FLOATS, get, put_at};
 use crate::oracle::matmul::matmul;
 use crate::{Check, Operation::MatMul, Stored, Subject, Suite, Verdict};
 use binade_core::DType;
@@ -34,6 +34,7 @@ pub(super) fn add<S: Subject>(suite: &mut Suite<S>) {
             random(suite, dtype, size);
         }
         sums(suite, dtype);
+        starts(suite, dtype);
         classes(suite, dtype);
     }
 }
@@ -42,22 +43,23 @@ pub(super) fn add<S: Subject>(suite: &mut Suite<S>) {
 fn product<S: Subject>(
     s: &S,
     [a, b]: [&Stored; 2],
+    offset: usize,
 ) -> Result<(Stored, Vec<crate::Wanted>), crate::Stop> {
     let size = [a.shape[0], a.shape[1], b.shape[1]];
-    let output = s.matmul(&put(s, a)?, &put(s, b)?)?;
+    let output = s.matmul(&put_at(s, a, offset)?, &put_at(s, b, offset)?)?;
     let got = get(s, &output, a.dtype, &[size[0], size[2]])?;
     let values = [a, b].map(|matrix| matrix.values().collect::<Vec<f64>>());
     Ok((got, matmul(&values[0], &values[1], size)))
 }
 
 fn near<S: Subject>(s: &S, check: &mut Check, [a, b]: [&Stored; 2]) -> Verdict {
-    let (got, wanted) = product(s, [a, b])?;
+    let (got, wanted) = product(s, [a, b], 0)?;
     check.tensor(&[a, b], &got, &wanted)
 }
 
 /// For values whose products and sums are exact in `f32` in any order.
 fn exact<S: Subject>(s: &S, check: &mut Check, [a, b]: [&Stored; 2]) -> Verdict {
-    let (got, wanted) = product(s, [a, b])?;
+    let (got, wanted) = product(s, [a, b], 0)?;
     let wanted: Vec<f64> = wanted.iter().map(|wanted| wanted.value).collect();
     check.exact(&[a, b], &got, &wanted)
 }
@@ -92,6 +94,8 @@ fn sums<S: Subject>(suite: &mut Suite<S>, dtype: DType) {
     };
     add("256_ones_add_up", |dtype| matrices(dtype, [2, 256, 3], || 1.0));
     add("4096_ones_add_up", |dtype| matrices(dtype, [2, 4096, 3], || 1.0));
+    add("no_rows_give_nothing", |dtype| matrices(dtype, [0, 4, 3], || 1.0));
+    add("no_columns_give_nothing", |dtype| matrices(dtype, [3, 4, 0], || 1.0));
     add("an_inner_extent_of_nothing_gives_zeros", |dtype| matrices(dtype, [3, 0, 2], || 1.0));
     add("partial_sums_may_leave_the_range_of_sixteen_bits", |dtype| {
         let a = Stored::from_values(dtype, &[1, 4], [256.0, 256.0, -256.0, 1.0]);
@@ -100,6 +104,19 @@ fn sums<S: Subject>(suite: &mut Suite<S>, dtype: DType) {
     });
     add("products_below_the_smallest_number_still_add_up", |dtype| {
         matrices(dtype, [1, 1024, 1], || 2.0_f64.powi(-14))
+    });
+}
+
+/// Unaligned.
+fn starts<S: Subject>(suite: &mut Suite<S>, dtype: DType) {
+    suite.add(MatMul, dtype, "starts_anywhere_in_a_buffer", move |s: &S, check| {
+        for (offset, _) in offsets() {
+            let mut draw = Draw::new(offset);
+            let [a, b] = matrices(dtype, [9, 33, 7], || draw.within(-1.0, 1.0));
+            let (got, wanted) = product(s, [&a, &b], offset)?;
+            check.tensor(&[&a, &b], &got, &wanted)?;
+        }
+        Ok(())
     });
 }
 

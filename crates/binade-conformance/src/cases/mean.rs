@@ -1,7 +1,7 @@
 //! Means: a sum in `f32`, divided by the count.
 
-use super::values::Draw;
-use super::{FLOATS, get, put};
+use super::values::{Draw, not_finite, offsets};
+use super::{FLOATS, get, put, put_at};
 use crate::oracle::mean::mean;
 use crate::{Agreement, Check, Operation::Mean, Stored, Subject, Suite, Verdict, Wanted};
 use binade_core::DType;
@@ -15,7 +15,11 @@ pub(super) fn add<S: Subject>(suite: &mut Suite<S>) {
 }
 
 fn near<S: Subject>(s: &S, check: &mut Check, input: &Stored) -> Verdict {
-    let got = get(s, &s.mean(&put(s, input)?)?, DType::F32, &[])?;
+    of(s, check, input, &put(s, input)?)
+}
+
+fn of<S: Subject>(s: &S, check: &mut Check, input: &Stored, tensor: &S::Tensor) -> Verdict {
+    let got = get(s, &s.mean(tensor)?, DType::F32, &[])?;
     check.tensor(&[input], &got, &[mean(&input.values().collect::<Vec<f64>>())])
 }
 
@@ -33,7 +37,7 @@ fn exact_sums<S: Subject>(suite: &mut Suite<S>, dtype: DType) {
 }
 
 fn random<S: Subject>(suite: &mut Suite<S>, dtype: DType) {
-    for length in [1, 2, 3, 33, 1000, 4097, 65537] {
+    for length in [1, 2, 3, 31, 32, 33, 255, 256, 257, 1000, 4097, 65537] {
         suite.add(Mean, dtype, format!("random_{length}"), move |s: &S, check| {
             let mut draw = Draw::new(length);
             let values: Vec<f64> = (0..length).map(|_| draw.within(-1.0, 3.0)).collect();
@@ -43,6 +47,17 @@ fn random<S: Subject>(suite: &mut Suite<S>, dtype: DType) {
 }
 
 fn classes<S: Subject>(suite: &mut Suite<S>, dtype: DType) {
+    suite.add(Mean, dtype, "starts_anywhere_in_a_buffer", move |s: &S, check| {
+        for (offset, length) in offsets() {
+            let input = Stored::vector(dtype, vec![1.0; length]);
+            of(s, check, &input, &put_at(s, &input, offset)?)?;
+        }
+        Ok(())
+    });
+    suite.add(Mean, dtype, "every_nan_and_infinity_shows", move |s: &S, check| {
+        let one = |code| near(s, check, &Stored::from_codes(dtype, &[3], [1, code, 2]));
+        not_finite(dtype).into_iter().try_for_each(one)
+    });
     suite.add(Mean, dtype, "the_mean_of_nothing_is_nan", move |s: &S, check| {
         near(s, check, &Stored::vector(dtype, []))
     });

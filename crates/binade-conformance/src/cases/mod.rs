@@ -5,9 +5,12 @@ mod adam;
 mod bits;
 mod cast;
 mod clip;
+mod iterate;
 mod matmul;
 mod mean;
+mod merge;
 mod norm;
+mod scale;
 mod scale_update;
 mod sgd;
 mod steps;
@@ -23,8 +26,9 @@ use binade_core::DType;
 /// The element types that arithmetic happens on, in the order of every list.
 const FLOATS: [DType; 3] = [DType::BF16, DType::F16, DType::F32];
 
-/// Lengths around the edges of vectors and blocks.
-const LENGTHS: [usize; 14] = [0, 1, 7, 8, 9, 31, 32, 33, 255, 256, 257, 4095, 4096, 4097];
+/// Lengths around the edges of vectors, blocks and chunks: 1024 elements are a chunk on the CPU, 4096 on CUDA.
+const LENGTHS: [usize; 16] =
+    [0, 1, 7, 8, 9, 31, 32, 33, 255, 256, 257, 1024, 1025, 4095, 4096, 4097];
 
 /// Lengths around the edges of launches, for a few cases of each operation.
 const LONG: [usize; 3] = [65535, 65536, 65537];
@@ -32,19 +36,19 @@ const LONG: [usize; 3] = [65535, 65536, 65537];
 /// Element types without arithmetic: storage, and the ends of casts.
 const EIGHT_BITS: [DType; 2] = [DType::E4M3, DType::E5M2];
 
-/// Elements before a tensor's first, such that no vector load of two, four or eight is aligned in each.
-const OFFSETS: [usize; 5] = [1, 2, 3, 4, 7];
-
 /// Every case for a subject of this arithmetic.
 pub fn all<S: Subject>(arithmetic: Arithmetic) -> Vec<Case<S>> {
     let mut suite = Suite::new(arithmetic);
     bits::add(&mut suite);
     cast::add(&mut suite);
     stochastic_cast::add(&mut suite);
+    scale::add(&mut suite);
     unscale::add(&mut suite);
     norm::add(&mut suite);
     clip::add(&mut suite);
     accumulate::add(&mut suite);
+    merge::add(&mut suite);
+    iterate::add(&mut suite);
     scale_update::add(&mut suite);
     sgd::add(&mut suite);
     adam::add(&mut suite);

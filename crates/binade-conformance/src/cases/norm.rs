@@ -1,8 +1,8 @@
 //! Norms: of everything together, in more than `f32`, with nothing that is not finite passed over.
 
 use super::unscale::{Set, factor, upload, upload_at, values};
-use super::values::{finite, infinities, nans, places};
-use super::{FLOATS, LENGTHS, LONG, OFFSETS};
+use super::values::{finite, infinities, nans, not_finite, offsets, places};
+use super::{FLOATS, LENGTHS, LONG};
 use crate::oracle::{cast::rounded, norm::norm, unscale::unscale};
 use crate::{Check, Operation, Stored, Subject, Suite, Verdict, Wanted};
 use binade_core::{DType, NamedGrads};
@@ -74,7 +74,7 @@ fn lengths<S: Subject>(suite: &mut Suite<S>, dtype: DType) {
         });
     }
     suite.add(Operation::Norm, dtype, "starts_anywhere_in_a_buffer", move |s: &S, check| {
-        for (offset, length) in OFFSETS.into_iter().zip([1, 8, 33, 257, 4097]) {
+        for (offset, length) in offsets() {
             let set = one(dtype, finite(offset, length, dtype, [-4.0, 4.0]));
             for which in BOTH {
                 of(s, check, &set, 10, which, upload_at(s, &set, offset)?)?;
@@ -98,7 +98,16 @@ fn ranges<S: Subject>(suite: &mut Suite<S>, dtype: DType) {
     add("squares_of_1e_25_are_not_lost", near_one, 83);
     add("300007_equal_elements_keep_full_accuracy", vec![0.3; 300_007], 0);
     let largest = finite(6, 64, dtype, [14.0, 15.0]);
-    add("a_norm_beyond_f32_is_infinite_and_raises_the_verdict", largest, -112);
+    add("a_norm_beyond_f32_is_infinite_and_raises_the_verdict", largest.clone(), -112);
+    let sentence = "a_norm_beyond_f32_is_named_as_a_norm_and_counts_no_element";
+    suite.add(Operation::Norm, dtype, sentence, move |s: &S, check| {
+        let set = one(dtype, largest.clone());
+        let found = s.norm(upload(s, &set)?, ScaleState::power_of_two(-112), Norm::L2)?;
+        let name = found.overflow.as_ref().map(|overflow| overflow.parameter.to_string());
+        let tell = |name: Option<&str>, counts| format!("{name:?}, counted {counts:?}");
+        let got = tell(name.as_deref(), (found.infinities, found.nans));
+        check.equal(&set, got, tell(Some(Norm::NAME), (0, 0)))
+    });
 }
 
 /// Several parameters and missing gradients.
@@ -133,6 +142,13 @@ fn classes<S: Subject>(suite: &mut Suite<S>, dtype: DType) {
             }
         }
         Ok(())
+    });
+    let sentence = "every_nan_and_infinity_shows_and_raises_the_verdict";
+    suite.add(Operation::Norm, dtype, sentence, move |s: &S, check| {
+        not_finite(dtype).into_iter().try_for_each(|code| {
+            let grad = Stored::from_codes(dtype, &[3], [1, code, 2]);
+            both(s, check, &vec![("w", Some(grad))], 10)
+        })
     });
     let sentence = "a_nan_shows_beside_infinities_before_and_after_it";
     suite.add(Operation::Norm, dtype, sentence, move |s: &S, check| {

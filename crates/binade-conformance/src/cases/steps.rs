@@ -1,7 +1,12 @@
 //! What every optimizer's fused step must do: the arithmetic, the masters, and skips that leave no trace.
 
+mod matching;
+mod verdicts;
+
 use super::training::{Move, Run, at_rest, calm, wild};
-use super::{FLOATS, LENGTHS, LONG, OFFSETS};
+use super::values::{awkward, offsets};
+use super::{FLOATS, LENGTHS, LONG};
+use crate::oracle::cast::value;
 use crate::{Agreement, Operation, Stored, Subject, Suite};
 use binade_core::DType;
 use binade_grad_scaler::ScaleState;
@@ -20,11 +25,15 @@ pub(super) fn add<S: Subject>(
             }
             if let Some((_, rule)) = rules.last() {
                 skips(suite, operation, [param, grad], *rule);
+                verdicts::add(suite, operation, [param, grad], *rule);
             }
         }
         if let Some((_, rule)) = rules.last() {
             lengths(suite, operation, param, *rule);
             starts(suite, operation, param, *rule);
+            at_edges(suite, operation, param, *rule);
+            verdicts::classes(suite, operation, param, *rule);
+            matching::add(suite, operation, param, *rule);
         }
     }
 }
@@ -76,12 +85,36 @@ fn starts<S: Subject>(suite: &mut Suite<S>, operation: Operation, dtype: DType, 
     let dtypes = [dtype, dtype];
     let sentence = "starts_anywhere_in_a_buffer";
     suite.add(operation, variant(dtypes), sentence, move |s: &S, check| {
-        for (offset, length) in OFFSETS.into_iter().zip([1, 8, 33, 257, 4097]) {
+        for (offset, length) in offsets() {
             let [param, grad, _] = calm(dtypes, length, length);
             Run::single(param, vec![(rule, grad)]).at_offset(offset).near(s, check)?;
         }
         Ok(())
     });
+}
+
+/// Parameters at the edges of their format, which a gradient of zero leaves where they are.
+fn at_edges<S: Subject>(
+    suite: &mut Suite<S>,
+    operation: Operation,
+    dtype: DType,
+    rule: UpdateRule,
+) {
+    let normal = |code: &u64| value(*code, dtype).abs() >= value(1 << 23, DType::F32);
+    let flushes = !suite.arithmetic().keeps_subnormals;
+    let codes = awkward(dtype).into_iter().filter(|code| value(*code, dtype).is_finite());
+    let codes: Vec<u64> = codes.filter(|code| !flushes || normal(code)).collect();
+    let sentence = "a_gradient_of_zero_keeps_subnormal_and_largest_parameters";
+    suite.add(operation, variant([dtype; 2]), sentence, move |s: &S, check| {
+        let param = Stored::from_codes(dtype, &[codes.len()], codes.clone());
+        let zero = Stored::vector(dtype, vec![0.0; codes.len()]);
+        Run::single(param, vec![(still(rule), zero)]).exact(s, check)
+    });
+}
+
+/// `rule` without what moves a parameter whose gradient is zero.
+fn still(rule: UpdateRule) -> UpdateRule {
+    at_rest(rule).with_lr(rule.lr())
 }
 
 /// `tensor` with `bad` in its last place.

@@ -1,7 +1,7 @@
 //! Stochastic rounding: bit for bit from shared random words, whatever the backend.
 
-use super::values::{Draw, edges, infinities, nans};
-use super::{EIGHT_BITS, LENGTHS, LONG, OFFSETS, get, put, put_at};
+use super::values::{Draw, awkward, offsets};
+use super::{EIGHT_BITS, LENGTHS, LONG, get, put, put_at};
 use crate::oracle::cast::{neighbours, round, value};
 use crate::oracle::stochastic_cast::cast;
 use crate::{Check, Operation::StochasticCast, Stored, Subject, Suite, Verdict};
@@ -80,8 +80,8 @@ fn roundings<S: Subject>(suite: &mut Suite<S>, to: DType) {
     let [below, largest] = finite_top(to);
     let top = (0..4096).map(|n| largest + f64::from(n % 40) / 32.0 * (largest - below));
     add("overflow_is_decided_after_rounding", wide(top.flat_map(|x| [x, -x])));
-    let f32_codes = [nans(DType::F32), infinities(DType::F32), edges(DType::F32)].concat();
-    let classes = Stored::from_codes(DType::F32, &[f32_codes.len()], f32_codes);
+    let codes = awkward(DType::F32);
+    let classes = Stored::from_codes(DType::F32, &[codes.len()], codes);
     add("nans_infinities_zeros_and_the_edges_of_f32", classes);
     let mut draw = Draw::new(5);
     let codes = (0..20_000).map(|_| draw.code(DType::F32));
@@ -129,7 +129,7 @@ fn lengths<S: Subject>(suite: &mut Suite<S>, to: DType) {
     }
     let sentence = "starts_anywhere_in_a_buffer";
     suite.add(StochasticCast, format!("f32-{to}"), sentence, move |s: &S, check| {
-        for (offset, length) in OFFSETS.into_iter().zip([1, 8, 33, 257, 4097]) {
+        for (offset, length) in offsets() {
             let input = spread(offset, length);
             of(s, check, &input, to, KEY, &put_at(s, &input, offset)?)?;
         }

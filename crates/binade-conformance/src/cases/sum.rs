@@ -1,7 +1,7 @@
 //! Sums: `f32` inside whatever the storage, every element once.
 
-use super::values::{Draw, infinities, nans, places};
-use super::{FLOATS, LENGTHS, LONG, get, put};
+use super::values::{Draw, infinities, nans, not_finite, offsets, places};
+use super::{FLOATS, LENGTHS, LONG, get, put, put_at};
 use crate::oracle::sum::sum;
 use crate::{Check, Operation::Sum, Stored, Subject, Suite, Verdict};
 use binade_core::DType;
@@ -15,7 +15,11 @@ pub(super) fn add<S: Subject>(suite: &mut Suite<S>) {
 }
 
 fn near<S: Subject>(s: &S, check: &mut Check, input: &Stored) -> Verdict {
-    let got = get(s, &s.sum(&put(s, input)?)?, DType::F32, &[])?;
+    of(s, check, input, &put(s, input)?)
+}
+
+fn of<S: Subject>(s: &S, check: &mut Check, input: &Stored, tensor: &S::Tensor) -> Verdict {
+    let got = get(s, &s.sum(tensor)?, DType::F32, &[])?;
     check.tensor(&[input], &got, &[sum(&input.values().collect::<Vec<f64>>())])
 }
 
@@ -58,6 +62,13 @@ fn random<S: Subject>(suite: &mut Suite<S>, dtype: DType) {
             near(s, check, &Stored::vector(dtype, spread))
         });
     }
+    suite.add(Sum, dtype, "starts_anywhere_in_a_buffer", move |s: &S, check| {
+        for (offset, length) in offsets() {
+            let input = Stored::vector(dtype, vec![1.0; length]);
+            of(s, check, &input, &put_at(s, &input, offset)?)?;
+        }
+        Ok(())
+    });
     suite.add(Sum, dtype, "the_sum_of_nothing_is_zero", move |s: &S, check| {
         near(s, check, &Stored::vector(dtype, []))
     });
@@ -83,6 +94,10 @@ fn classes<S: Subject>(suite: &mut Suite<S>, dtype: DType) {
             }
         }
         Ok(())
+    });
+    suite.add(Sum, dtype, "every_nan_and_infinity_shows", move |s: &S, check| {
+        let one = |code| near(s, check, &Stored::from_codes(dtype, &[3], [1, code, 2]));
+        not_finite(dtype).into_iter().try_for_each(one)
     });
     suite.add(Sum, dtype, "infinities_of_both_signs_are_nan", move |s: &S, check| {
         near(s, check, &Stored::vector(dtype, [f64::INFINITY, 1.0, f64::NEG_INFINITY]))

@@ -4,8 +4,8 @@ use super::unscale::{Set, factor, upload_at, values};
 use super::values::Draw;
 use super::{get, put_at};
 use crate::oracle::{cast::rounded, train};
-use crate::{Check, Stop, Stored, Subject, Turn, Verdict};
-use binade_core::{DType, Named};
+use crate::{Check, Clip, Stop, Stored, Subject, Turn, Verdict};
+use binade_core::{DType, ErrorKind, Named};
 use binade_grad_scaler::ScaleState;
 use binade_master_weights::UpdateRule;
 
@@ -15,11 +15,22 @@ pub(super) struct Move {
     pub(super) rule: UpdateRule,
     pub(super) grads: Set,
     pub(super) scale: ScaleState,
+    pub(super) clip: Option<Clip>,
+    /// Gradients that step together with these.
+    pub(super) beside: Option<Set>,
 }
 
 impl Move {
     pub(super) fn new(rule: UpdateRule, grads: Set, exponent: i32) -> Self {
-        Self { rule, grads, scale: ScaleState::power_of_two(exponent) }
+        Self { rule, grads, scale: ScaleState::power_of_two(exponent), clip: None, beside: None }
+    }
+
+    pub(super) fn clipped(self, clip: Clip) -> Self {
+        Self { clip: Some(clip), ..self }
+    }
+
+    pub(super) fn beside(self, grads: Set) -> Self {
+        Self { beside: Some(grads), ..self }
     }
 }
 
@@ -74,11 +85,22 @@ impl Run {
                 return Err(Stop::Refused(crate::Refusal::Failed(why)));
             };
             let got = get(s, &after.value, param.dtype, &param.shape)?;
-            let grads = self.moves.iter().filter_map(|turn| turn.grads.get(index)?.1.as_ref());
+            let grads = self.moves.iter().flat_map(|turn| &turn.grads);
+            let grads = grads.filter(|grad| grad.0 == *name).filter_map(|grad| grad.1.as_ref());
             let inputs: Vec<&Stored> = std::iter::once(param).chain(grads).collect();
             compare(&inputs, &got, &self.wanted(index))?;
         }
         Ok(())
+    }
+
+    /// Trains on what cannot be trained on, and wants to be told so, at the latest where a parameter is looked at.
+    pub(super) fn refused<S: Subject>(&self, s: &S, check: &mut Check, kind: ErrorKind) -> Verdict {
+        let looked = self.train(s).and_then(|after| {
+            let look = |param: &Named<S::Tensor>| s.to_bits(&param.value);
+            Ok(after.iter().map(look).collect::<Result<Vec<_>, _>>()?)
+        });
+        let inputs: Vec<&Set> = self.moves.iter().map(|turn| &turn.grads).collect();
+        check.rejected((&self.params, inputs), looked, kind)
     }
 
     fn train<S: Subject>(&self, s: &S) -> Result<Vec<Named<S::Tensor>>, Stop> {
@@ -87,26 +109,36 @@ impl Run {
             params.push(Named::new(*name, put_at(s, param, self.offset)?));
         }
         let mut turns = Vec::new();
-        for Move { rule, grads, scale } in &self.moves {
-            turns.push(Turn {
-                rule: *rule,
-                grads: upload_at(s, grads, self.offset)?,
-                scale: *scale,
-            });
+        for Move { rule, grads, scale, clip, beside } in &self.moves {
+            let beside = beside.as_ref().map(|set| upload_at(s, set, self.offset)).transpose()?;
+            let grads = upload_at(s, grads, self.offset)?;
+            turns.push(Turn { rule: *rule, grads, scale: *scale, clip: *clip, beside });
         }
         Ok(s.train(params, turns)?)
+    }
+
+    fn turn<'a>(&'a self, turn: &'a Move) -> train::Turn<'a> {
+        train::Turn {
+            rule: turn.rule,
+            grads: self.in_order(&turn.grads),
+            scale: factor(&turn.scale),
+            halted: turn.scale.diverged,
+            clip: turn.clip,
+            beside: turn.beside.as_ref().map(values),
+        }
+    }
+
+    /// Gradients in the parameters' order, in which the oracle takes them.
+    fn in_order<'a>(&'a self, grads: &'a Set) -> Vec<(&'a str, Option<Vec<f64>>)> {
+        let of = |name: &str| grads.iter().find(|grad| grad.0 == name)?.1.as_ref();
+        let one = |name: &'a str| (name, of(name).map(|grad| grad.values().collect()));
+        self.params.iter().map(|(name, _)| one(name)).collect()
     }
 
     /// The masters that the oracle wants of one parameter.
     fn wanted(&self, index: usize) -> Vec<f64> {
         let params: Vec<Vec<f64>> = self.params.iter().map(|(_, p)| p.values().collect()).collect();
-        let turn = |Move { rule, grads, scale }: &Move| train::Turn {
-            rule: *rule,
-            grads: values(grads),
-            scale: factor(scale),
-            halted: scale.diverged,
-        };
-        let turns: Vec<train::Turn<'_>> = self.moves.iter().map(turn).collect();
+        let turns: Vec<train::Turn<'_>> = self.moves.iter().map(|turn| self.turn(turn)).collect();
         train::train(&params, &turns).swap_remove(index).into_iter().map(f64::from).collect()
     }
 }

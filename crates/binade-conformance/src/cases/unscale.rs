@@ -1,7 +1,7 @@
 //! Unscaling: divided by the scale in `f32`, with everything that is not finite found, counted and placed.
 
-use super::values::{edges, finite, infinities, nans, places};
-use super::{FLOATS, LENGTHS, LONG, OFFSETS, get, put_at};
+use super::values::{awkward, edges, finite, infinities, nans, not_finite, offsets, places};
+use super::{FLOATS, LENGTHS, LONG, get, put_at};
 use crate::oracle::cast::round;
 use crate::oracle::unscale::{Found, unscale};
 use crate::stored::show;
@@ -18,6 +18,7 @@ pub(super) fn add<S: Subject>(suite: &mut Suite<S>) {
         lengths(suite, dtype);
         starts(suite, dtype);
         ranges(suite, dtype);
+        classes(suite, dtype);
         sets(suite, dtype);
     }
     suite.add(Unscale, "mixed", "element_types_may_differ_within_a_set", |s: &S, check| {
@@ -95,7 +96,7 @@ pub(super) fn same_names<S: Subject>(
 }
 
 /// A device's finding, in the oracle's words.
-fn told(found: &Finding) -> String {
+pub(super) fn told(found: &Finding) -> String {
     let first = found
         .overflow
         .as_ref()
@@ -107,7 +108,7 @@ fn told(found: &Finding) -> String {
 }
 
 /// A finding with its numbers as bits, all NaNs alike.
-fn tell(found: &Found, halted: bool) -> String {
+pub(super) fn tell(found: &Found, halted: bool) -> String {
     let first =
         found.first.as_ref().map_or("nothing".to_owned(), |(name, index, before, after)| {
             format!("{name}[{index}] = {}, unscaled {}", bits(*before), bits(*after))
@@ -190,7 +191,7 @@ fn lengths<S: Subject>(suite: &mut Suite<S>, dtype: DType) {
 /// Unaligned, with something to find in the last place.
 fn starts<S: Subject>(suite: &mut Suite<S>, dtype: DType) {
     suite.add(Unscale, dtype, "starts_anywhere_in_a_buffer", move |s: &S, check| {
-        for (offset, length) in OFFSETS.into_iter().zip([1, 8, 33, 257, 4097]) {
+        for (offset, length) in offsets() {
             let mut values = finite(offset, length, dtype, [-10.0, 10.0]);
             for last in [2.0, f64::NAN] {
                 values[length - 1] = last;
@@ -219,6 +220,21 @@ fn ranges<S: Subject>(suite: &mut Suite<S>, dtype: DType) {
         let small = vec![1e-35, -3e-36, 2e-38, 1.2e-38];
         add("results_below_the_smallest_normal_round_once", small, 20);
     }
+}
+
+/// Each class of what is not finite, alone and among everything else that is awkward.
+fn classes<S: Subject>(suite: &mut Suite<S>, dtype: DType) {
+    let sentence = "every_nan_is_counted_as_one_quiet_or_signalling_of_either_sign";
+    suite.add(Unscale, dtype, sentence, move |s: &S, check| {
+        not_finite(dtype).into_iter().try_for_each(|code| {
+            by(s, check, &one(dtype, vec![code]), ScaleState::power_of_two(12))
+        })
+    });
+    suite.add(Unscale, dtype, "all_that_is_awkward_at_once", move |s: &S, check| {
+        [-12, 0, 12].into_iter().try_for_each(|exponent| {
+            by(s, check, &one(dtype, awkward(dtype)), ScaleState::power_of_two(exponent))
+        })
+    });
 }
 
 /// Several parameters, missing gradients, and who is named.

@@ -63,6 +63,22 @@ pub(super) fn infinities(dtype: DType) -> Vec<u64> {
     both_signs(dtype, &[infinity(dtype)])
 }
 
+/// Everything that arithmetic goes wrong on: zeros, subnormals, the edges of normal and finite, infinities, and NaNs of
+/// each class, of both signs.
+pub(super) fn awkward(dtype: DType) -> Vec<u64> {
+    [edges(dtype), infinities(dtype), nans(dtype)].concat()
+}
+
+/// What is not finite, of each class and sign.
+pub(super) fn not_finite(dtype: DType) -> Vec<u64> {
+    [infinities(dtype), nans(dtype)].concat()
+}
+
+/// Elements before a tensor's first, such that no vector load of two, four or eight is aligned in each, and its length.
+pub(super) fn offsets() -> impl Iterator<Item = (usize, usize)> {
+    [1, 2, 3, 4, 7].into_iter().zip([1, 8, 33, 257, 4097])
+}
+
 /// The code of positive infinity.
 pub(super) fn infinity(dtype: DType) -> u64 {
     let (exponent, fraction) = fields(dtype);

@@ -6,8 +6,8 @@ use binade_core::DType;
 
 /// Widths of a format's fields, and whether its top exponent is for infinity and NaN alone.
 pub(super) struct Layout {
-    pub(super) exponent: u32,
-    pub(super) fraction: u32,
+    exponent: u32,
+    fraction: u32,
     has_infinity: bool,
 }
 
@@ -28,14 +28,14 @@ pub(super) fn layout(dtype: DType) -> Layout {
 
 impl Layout {
     /// The lowest code, sign aside, that is not a finite number: infinity, or E4M3's only NaN.
-    pub(super) fn top(&self) -> u64 {
+    fn top(&self) -> u64 {
         let all_ones = (1 << (self.exponent + self.fraction)) - 1;
         if self.has_infinity { all_ones - ((1 << self.fraction) - 1) } else { all_ones }
     }
 
     /// The number that `code`, without sign, stands for; the code after the largest number stands for what would come
     /// next if the exponents went on, which is where overflow begins to round from.
-    pub(super) fn number(&self, code: u64) -> f64 {
+    fn number(&self, code: u64) -> f64 {
         let fraction = code & ((1 << self.fraction) - 1);
         let exponent = (code >> self.fraction).cast_signed();
         let bias = (1_i64 << (self.exponent - 1)) - 1;
@@ -47,13 +47,28 @@ impl Layout {
     }
 
     /// The highest code whose number is at most `magnitude`.
-    pub(super) fn at_most(&self, magnitude: f64) -> u64 {
+    fn at_most(&self, magnitude: f64) -> u64 {
         let (mut low, mut high) = (0, self.top() + 1);
         while high - low > 1 {
             let middle = u64::midpoint(low, high);
             if self.number(middle) <= magnitude { low = middle } else { high = middle }
         }
         low
+    }
+
+    /// The code of `x`, where `goes_up` says whether a number that lies between two of the format's becomes the larger in
+    /// magnitude: it is given the lower code, and the two magnitudes. Overflow goes to infinity, and in E4M3 to NaN.
+    pub(super) fn round(&self, x: f64, goes_up: impl FnOnce(u64, [f64; 2]) -> bool) -> u64 {
+        let sign = u64::from(x.is_sign_negative()) << (self.exponent + self.fraction);
+        if x.is_nan() {
+            return sign | self.top() | (1 << (self.fraction - 1));
+        }
+        let below = self.at_most(x.abs());
+        if below == self.top() {
+            return sign | below;
+        }
+        let around = [below, below + 1].map(|code| self.number(code));
+        sign | (below + u64::from(goes_up(below, around)))
     }
 }
 
@@ -86,18 +101,10 @@ pub fn round(x: f64, dtype: DType) -> u64 {
     if dtype == DType::F64 {
         return x.to_bits();
     }
-    let layout = layout(dtype);
-    let sign = u64::from(x.is_sign_negative()) << (layout.exponent + layout.fraction);
-    if x.is_nan() {
-        return sign | layout.top() | (1 << (layout.fraction - 1));
-    }
-    let below = layout.at_most(x.abs());
-    if below == layout.top() {
-        return sign | below;
-    }
-    let (down, up) = (x.abs() - layout.number(below), layout.number(below + 1) - x.abs());
-    let goes_up = up < down || (up == down && below % 2 == 1);
-    sign | (below + u64::from(goes_up))
+    layout(dtype).round(x, |below, [low, high]| {
+        let (down, up) = (x.abs() - low, high - x.abs());
+        up < down || (up == down && below % 2 == 1)
+    })
 }
 
 /// `x` as `dtype` holds it.

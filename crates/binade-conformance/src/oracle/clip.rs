@@ -1,7 +1,24 @@
 //! Clipping of unscaled gradients, each rounding written out.
 
 use super::cast::rounded;
+use super::norm::norm;
+use crate::Clip;
 use binade_core::DType;
+
+/// Unscaled gradients, clipped.
+pub fn clip(grads: &[Option<Vec<f64>>], clip: Clip) -> Vec<Option<Vec<f64>>> {
+    let each = |f: &dyn Fn(f64) -> f64| {
+        let one = |grad: &Option<Vec<f64>>| Some(grad.as_ref()?.iter().map(|x| f(*x)).collect());
+        grads.iter().map(one).collect()
+    };
+    match clip {
+        Clip::Norm(which, max) => {
+            let factor = factor(norm(which, grads), max);
+            each(&|x| by_norm(x, factor))
+        }
+        Clip::Value(max) => each(&|x| by_value(x, max)),
+    }
+}
 
 /// What gradients of this norm are multiplied by: "`max / norm`, rounded once to `f32`, where the norm exceeds `max`, and
 /// by nothing otherwise".

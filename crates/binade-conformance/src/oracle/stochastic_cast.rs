@@ -19,19 +19,12 @@ pub fn cast(values: impl IntoIterator<Item = f64>, dtype: DType, key: Key) -> Ve
 }
 
 fn round(x: f64, layout: &Layout, word: u32) -> u64 {
-    let sign = u64::from(x.is_sign_negative()) << (layout.exponent + layout.fraction);
-    if x.is_nan() {
-        return sign | layout.top() | (1 << (layout.fraction - 1));
-    }
-    let below = layout.at_most(x.abs());
-    if below == layout.top() {
-        return sign | below;
-    }
-    let [low, high] = [below, below + 1].map(|code| layout.number(code));
-    // "The mean over all words is the value, exactly, while the fraction has at most 31 bits."
-    let chance = ((x.abs() - low) / (high - low) * 2.0_f64.powi(31)).floor() * 2.0_f64.powi(-31);
-    let goes_up = chance + f64::from(word) * 2.0_f64.powi(-32) >= 1.0;
-    sign | (below + u64::from(goes_up))
+    layout.round(x, |_, [low, high]| {
+        // "The mean over all words is the value, exactly, while the fraction has at most 31 bits."
+        let share = (x.abs() - low) / (high - low);
+        let chance = (share * 2.0_f64.powi(31)).floor() * 2.0_f64.powi(-31);
+        chance + f64::from(word) * 2.0_f64.powi(-32) >= 1.0
+    })
 }
 
 /// The random word of one element.

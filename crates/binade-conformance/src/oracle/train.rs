@@ -1,6 +1,9 @@
 //! A parameter's way through several turns: unscaled, checked, stepped or left alone.
 
-use super::{adam, sgd, unscale};
+use super::norm::norm;
+use super::unscale::{Grads, unscale};
+use super::{adam, clip, sgd};
+use crate::Clip;
 use binade_master_weights::UpdateRule;
 
 /// One element of a parameter with what its optimizer remembers of it.
@@ -24,11 +27,15 @@ pub struct Turn<'a> {
     /// How parameters move.
     pub rule: UpdateRule,
     /// By parameter, in the parameters' order.
-    pub grads: Vec<(&'a str, Option<Vec<f64>>)>,
+    pub grads: Grads<'a>,
     /// What the gradients have to be divided by.
     pub scale: f64,
     /// Whether the scale has diverged.
     pub halted: bool,
+    /// How the unscaled gradients are clipped, if at all.
+    pub clip: Option<Clip>,
+    /// Scaled gradients that step together with these.
+    pub beside: Option<Grads<'a>>,
 }
 
 /// The masters of `params` after `turns`.
@@ -37,8 +44,11 @@ pub fn train(params: &[Vec<f64>], turns: &[Turn<'_>]) -> Vec<Vec<f32>> {
     let mut state: Vec<Vec<Element>> =
         params.iter().map(|values| values.iter().map(fresh).collect()).collect();
     for turn in turns {
-        let (grads, found) = unscale::unscale(&turn.grads, turn.scale);
-        if found.first.is_some() || turn.halted {
+        let (grads, found) = unscale(&turn.grads, turn.scale);
+        let beside = turn.beside.as_ref().map(|grads| unscale(grads, turn.scale).1);
+        let beside = beside.is_some_and(|found| found.first.is_some());
+        let (grads, unmeasured) = clipped(grads, turn.clip);
+        if found.first.is_some() || turn.halted || beside || unmeasured {
             continue;
         }
         for (elements, grad) in state.iter_mut().zip(grads) {
@@ -48,6 +58,16 @@ pub fn train(params: &[Vec<f64>], turns: &[Turn<'_>]) -> Vec<Vec<f32>> {
         }
     }
     state.iter().map(|elements| elements.iter().map(|element| element.master).collect()).collect()
+}
+
+/// Gradients after clipping, and whether their norm is beyond `f32`.
+fn clipped(grads: Vec<Option<Vec<f64>>>, clip: Option<Clip>) -> (Vec<Option<Vec<f64>>>, bool) {
+    let Some(clip) = clip else { return (grads, false) };
+    let unmeasured = match clip {
+        Clip::Norm(which, _) => !narrow(norm(which, &grads)).is_finite(),
+        Clip::Value(_) => false,
+    };
+    (clip::clip(&grads, clip), unmeasured)
 }
 
 fn step(rule: &UpdateRule, element: &mut Element, g: f32) {

@@ -3,6 +3,9 @@
 use super::cast::rounded;
 use binade_core::DType;
 
+/// Gradients as numbers by parameter, nothing for one that is missing.
+pub type Grads<'a> = Vec<(&'a str, Option<Vec<f64>>)>;
+
 /// What one pass finds, in the words of [`Finding`](binade_core::Finding).
 #[derive(Clone, Debug, Default)]
 pub struct Found {

@@ -1,9 +1,12 @@
 //! Every [`Device`] is a [`Subject`].
 
 use crate::via::{self, Device};
-use crate::{Arithmetic, Clip, MicroBatch, Refusal, Round, Subject, Turn, Unscaled};
+use crate::{
+    Arithmetic, Clip, Course, Iteration, Joined, MicroBatch, Refusal, Round, Subject, Turn,
+    Unscaled,
+};
 use binade_core::{DType, Finding, Handle, Named, NamedGrads, stochastic::Key};
-use binade_grad_scaler::{LossScale, Norm, ScaleState};
+use binade_grad_scaler::{Join, LossScale, Norm, ScaleState};
 
 impl<S: Device> Subject for S {
     type Tensor = <S::Handle as Handle>::Tensor;
@@ -52,6 +55,18 @@ impl<S: Device> Subject for S {
         Device::cast_stochastic(self, tensor, to, key)
     }
 
+    fn scale(&self, tensor: &Self::Tensor, scale: ScaleState) -> Result<Self::Tensor, Refusal> {
+        via::scale(self.handle(), tensor, scale)
+    }
+
+    fn unscale_tensor(
+        &self,
+        tensor: &Self::Tensor,
+        scale: ScaleState,
+    ) -> Result<Self::Tensor, Refusal> {
+        via::unscale_tensor(self.handle(), tensor, scale)
+    }
+
     fn unscale(
         &self,
         grads: NamedGrads<Self::Tensor>,
@@ -83,6 +98,24 @@ impl<S: Device> Subject for S {
         window: Vec<MicroBatch<Self::Tensor>>,
     ) -> Result<NamedGrads<Self::Tensor>, Refusal> {
         via::accumulate(self.handle(), window)
+    }
+
+    fn merge(
+        &self,
+        into: MicroBatch<Self::Tensor>,
+        from: MicroBatch<Self::Tensor>,
+        join: Join,
+    ) -> Result<Joined, Refusal> {
+        via::merge(self.handle(), into, from, join)
+    }
+
+    fn iterate(
+        &self,
+        rule: &LossScale,
+        start: ScaleState,
+        iterations: Vec<Iteration<Self::Tensor>>,
+    ) -> Result<Course, Refusal> {
+        via::iterate(self.handle(), rule, start, iterations)
     }
 
     fn update_scale(

@@ -83,10 +83,20 @@ where
     let mut grads = D::Grads::from(grads);
     let scale = device.upload_state(scale)?;
     let mut verdict = device.unscale(&mut grads, &scale)?;
-    match clip {
-        Clip::Norm(norm, max) => device.clip_norm(&mut grads, norm, max, &mut verdict)?,
-        Clip::Value(max) => device.clip_value(&mut grads, max)?,
-    }
+    limit(device, &mut grads, clip, &mut verdict)?;
     let found = read(device, &verdict, &scale)?;
     Ok((grads, found))
+}
+
+/// Clips a set in place, by [`GradOps::clip_norm`] or [`GradOps::clip_value`].
+pub(super) fn limit<D: GradOps>(
+    device: &D,
+    grads: &mut D::Grads,
+    clip: Clip,
+    verdict: &mut D::Found,
+) -> Result<(), D::Error> {
+    match clip {
+        Clip::Norm(norm, max) => device.clip_norm(grads, norm, max, verdict),
+        Clip::Value(max) => device.clip_value(grads, max),
+    }
 }

@@ -2,17 +2,30 @@
 
 use crate::wrong::Wrong::*;
 use crate::wrong_sets::Astray::*;
-use binade_conformance::{Runner, Subject};
+use binade_conformance::{Report, Runner, Subject};
 
 /// Runs the cases of the fault's operation and element types, and wants this one among those that fail.
 #[track_caller]
 pub(crate) fn caught(wrong: &impl Subject, case: &str) {
-    let siblings = case.rsplit_once('/').map_or(case, |(siblings, _)| siblings);
-    let report = Runner::new().only(format!("{siblings}/")).run(wrong);
+    let report = siblings(wrong, case);
     let failed: Vec<&str> = report.failed().into_iter().map(|(name, _)| name).collect();
     assert!(failed.contains(&case), "{case} let it pass; these did not: {failed:#?}");
     assert!(!report.is_success());
     assert!(report.passed() > 0, "one fault, and nothing at all passed");
+}
+
+/// As [`caught`], and wants no other to fail: without this case, the subject would pass.
+#[track_caller]
+pub(crate) fn alone(wrong: &impl Subject, case: &str) {
+    let report = siblings(wrong, case);
+    let failed: Vec<&str> = report.failed().into_iter().map(|(name, _)| name).collect();
+    assert_eq!(failed, [case]);
+    assert!(report.passed() > 0, "one fault, and nothing at all passed");
+}
+
+fn siblings(wrong: &impl Subject, case: &str) -> Report {
+    let siblings = case.rsplit_once('/').map_or(case, |(siblings, _)| siblings);
+    Runner::new().only(format!("{siblings}/")).run(wrong)
 }
 
 #[test]
@@ -28,6 +41,14 @@ fn rounding_half_up_is_caught() {
 #[test]
 fn a_nan_missed_in_the_last_element_is_caught() {
     caught(&MissesTheLastElement, "unscale/f16/a_nan_in_the_last_of_4097_is_found");
+}
+
+#[test]
+fn one_nan_that_is_missed_is_caught() {
+    for dtype in ["bf16", "f16", "f32"] {
+        let sentence = "every_nan_is_counted_as_one_quiet_or_signalling_of_either_sign";
+        caught(&MissesOneNan, &format!("unscale/{dtype}/{sentence}"));
+    }
 }
 
 #[test]
@@ -135,6 +156,12 @@ fn a_norm_beyond_f32_that_raises_nothing_is_caught() {
 }
 
 #[test]
+fn a_norm_that_is_counted_as_an_element_is_caught() {
+    let case = "norm/f16/a_norm_beyond_f32_is_named_as_a_norm_and_counts_no_element";
+    alone(&CountsTheNorm, case);
+}
+
+#[test]
 fn measuring_one_parameter_alone_is_caught() {
     caught(&MeasuresTheLastParameterAlone, "norm/bf16/all_parameters_count_together");
 }
@@ -152,6 +179,21 @@ fn clipping_each_parameter_alone_is_caught() {
 #[test]
 fn clipping_a_nan_to_the_limit_is_caught() {
     caught(&MakesANanTheLimit, "clip/bf16/clip_value_leaves_a_nan_a_nan");
+}
+
+#[test]
+fn clipping_before_unscaling_is_caught() {
+    caught(&ClipsBeforeUnscaling, "clip/f32/the_limit_is_of_unscaled_gradients_whatever_the_scale");
+}
+
+#[test]
+fn a_limit_that_is_none_is_caught() {
+    alone(&TakesAnyLimit, "clip/f16/a_limit_that_is_no_positive_number_is_an_invalid_argument");
+}
+
+#[test]
+fn adding_sets_that_differ_in_a_name_is_caught() {
+    alone(&AddsByPlace, "accumulate/bf16/sets_that_differ_in_a_name_are_a_mismatch");
 }
 
 #[test]
@@ -190,6 +232,11 @@ fn one_word_for_four_neighbours_is_caught() {
 #[test]
 fn words_that_forget_the_step_are_caught() {
     caught(&ForgetsTheStep, "stochastic_cast/f32-f16/the_step_counts");
+}
+
+#[test]
+fn random_bits_that_every_parameter_reuses_are_caught() {
+    alone(&ForgetsTheParameter, "stochastic_cast/f32-bf16/the_parameter_counts");
 }
 
 #[test]

@@ -1,10 +1,13 @@
 //! The shortest complete subject: a tensor of bytes, and each operation as one would first write it down.
 
-use crate::toy_sets;
-use binade_conformance::{Arithmetic, Clip, MicroBatch, Refusal, Round, Subject, Turn, Unscaled};
+use crate::{toy_sets, toy_stages, toy_train};
+use binade_conformance::{
+    Arithmetic, Clip, Course, Iteration, Joined, MicroBatch, Refusal, Round, Subject, Turn,
+    Unscaled,
+};
 use binade_core::cast::{E4M3, E5M2, OnOverflow::NonFinite};
 use binade_core::{DType, Finding, Named, NamedGrads, stochastic::Key};
-use binade_grad_scaler::{LossScale, Norm, ScaleState};
+use binade_grad_scaler::{Join, LossScale, Norm, ScaleState};
 use binade_master_weights::step::{Factor, Slices, step};
 use binade_master_weights::{StepConstants, UpdateRule};
 use half::{bf16, f16};
@@ -123,25 +126,38 @@ impl Subject for Toy {
         Ok(rule.next(scale, round.seen()))
     }
 
+    fn scale(&self, tensor: &Plain, scale: ScaleState) -> Result<Plain, Refusal> {
+        Ok(toy_stages::times(tensor, scale.factor()))
+    }
+
+    fn unscale_tensor(&self, tensor: &Plain, scale: ScaleState) -> Result<Plain, Refusal> {
+        Ok(toy_stages::times(tensor, scale.inverse()))
+    }
+
+    fn merge(
+        &self,
+        into: MicroBatch<Plain>,
+        from: MicroBatch<Plain>,
+        join: Join,
+    ) -> Result<Joined, Refusal> {
+        toy_stages::merge(into, from, join)
+    }
+
+    fn iterate(
+        &self,
+        rule: &LossScale,
+        start: ScaleState,
+        iterations: Vec<Iteration<Plain>>,
+    ) -> Result<Course, Refusal> {
+        toy_stages::iterate(rule, start, &iterations)
+    }
+
     fn train(
         &self,
-        mut params: Vec<Named<Plain>>,
+        params: Vec<Named<Plain>>,
         turns: Vec<Turn<Plain>>,
     ) -> Result<Vec<Named<Plain>>, Refusal> {
-        let mut slots: Vec<Slot> = params.iter().map(|param| Slot::new(&param.value)).collect();
-        for turn in turns {
-            let Unscaled { grads, found } = self.unscale(turn.grads, turn.scale)?;
-            if found.is_raised() {
-                continue;
-            }
-            for ((param, slot), grad) in params.iter_mut().zip(&mut slots).zip(grads) {
-                if let Some(grad) = grad.value {
-                    slot.step(&turn.rule, &grad.read())?;
-                    param.value = Plain::write(&slot.master, param.value.dtype, &param.value.shape);
-                }
-            }
-        }
-        Ok(params)
+        toy_train::train(params, turns, &mut Toy)
     }
 
     fn matmul(&self, a: &Plain, b: &Plain) -> Result<Plain, Refusal> {

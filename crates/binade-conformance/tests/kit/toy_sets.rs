@@ -4,7 +4,7 @@ use crate::toy::{Plain, Toy};
 use binade_conformance::{Clip, MicroBatch, Refusal, Subject, Unscaled};
 use binade_core::cast::OnOverflow::NonFinite;
 use binade_core::stochastic::{self, Key};
-use binade_core::{DType, Named, NamedGrads};
+use binade_core::{DType, ErrorKind, Named, NamedGrads};
 use binade_grad_scaler::{Norm, ScaleState, clip_factor, record_norm};
 
 /// The norm of gradients in f32, in f64.
@@ -32,6 +32,10 @@ pub(crate) fn clip(
     scale: ScaleState,
     clip: Clip,
 ) -> Result<Unscaled<Plain>, Refusal> {
+    let (Clip::Norm(_, max) | Clip::Value(max)) = clip;
+    if max.is_nan() || max <= 0.0 {
+        return Err(Refusal::Rejected(ErrorKind::InvalidArgument, format!("a limit of {max}")));
+    }
     let Unscaled { mut grads, mut found } = Toy.unscale(grads, scale)?;
     match clip {
         Clip::Norm(which, max) => {
@@ -52,11 +56,25 @@ pub(crate) fn accumulate(window: Vec<MicroBatch<Plain>>) -> Result<NamedGrads<Pl
         if sums.is_empty() {
             sums = grads.iter().map(|g| Named { name: g.name.clone(), value: None }).collect();
         }
+        agree(&sums, &grads)?;
         if !found.is_raised() {
             sums.iter_mut().zip(grads).for_each(|(sum, grad)| add(sum, grad.value));
         }
     }
     Ok(sums)
+}
+
+/// Sets list the same parameters, of the same lengths where both have a gradient.
+fn agree(sums: &NamedGrads<Plain>, grads: &NamedGrads<Plain>) -> Result<(), Refusal> {
+    let alike = |(a, b): (&Named<Option<Plain>>, &Named<Option<Plain>>)| {
+        let lengths =
+            a.value.as_ref().zip(b.value.as_ref()).is_none_or(|(a, b)| a.shape == b.shape);
+        a.name == b.name && lengths
+    };
+    if sums.len() == grads.len() && sums.iter().zip(grads).all(alike) {
+        return Ok(());
+    }
+    Err(Refusal::Rejected(ErrorKind::Mismatch, "sets differ".to_owned()))
 }
 
 fn add(sum: &mut Named<Option<Plain>>, grad: Option<Plain>) {

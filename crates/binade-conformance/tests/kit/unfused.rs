@@ -1,9 +1,10 @@
 //! Two ulps are what a step without fused roundings needs, and who claims fused roundings is not given them.
 
 use crate::toy::{Plain, Slot, Toy};
+use crate::toy_train::{self, Training};
 use binade_conformance::{Arithmetic, Refusal, Runner, Subject, Turn};
 use binade_core::{DType, Named};
-use binade_master_weights::{AdamConstants, SgdConstants, StepConstants};
+use binade_master_weights::{AdamConstants, SgdConstants, StepConstants, UpdateRule};
 
 /// Trains with every product rounded, and divides by multiplying with a reciprocal, as shaders do.
 struct Unfused {
@@ -32,22 +33,28 @@ impl Subject for Unfused {
 
     fn train(
         &self,
-        mut params: Vec<Named<Plain>>,
+        params: Vec<Named<Plain>>,
         turns: Vec<Turn<Plain>>,
     ) -> Result<Vec<Named<Plain>>, Refusal> {
-        let mut slots: Vec<Slot> = params.iter().map(|param| Slot::new(&param.value)).collect();
-        for turn in turns {
-            let unscaled = Toy.unscale(turn.grads, turn.scale)?;
-            if unscaled.found.is_raised() {
-                continue;
-            }
-            for ((param, slot), grad) in params.iter_mut().zip(&mut slots).zip(unscaled.grads) {
-                let Some(grad) = grad.value else { continue };
-                step(&StepConstants::at(&turn.rule, slot.applied), slot, &grad.read());
-                param.value = Plain::write(&slot.master, param.value.dtype, &param.value.shape);
-            }
+        toy_train::train(params, turns, &mut Rounded)
+    }
+}
+
+/// Every product rounded.
+struct Rounded;
+
+impl Training for Rounded {
+    fn step(
+        &mut self,
+        rule: &UpdateRule,
+        slot: &mut Slot,
+        grad: &[f32],
+        skipped: bool,
+    ) -> Result<(), Refusal> {
+        if !skipped {
+            step(&StepConstants::at(rule, slot.applied), slot, grad);
         }
-        Ok(params)
+        Ok(())
     }
 }
 

@@ -1,6 +1,7 @@
 //! Subjects that are wrong in one way each.
 
 use crate::toy::{Plain, Slot, Toy};
+use crate::toy_train::{self, Training};
 use binade_conformance::{Arithmetic, Refusal, Round, Subject, Turn, Unscaled};
 use binade_core::{DType, Finding, Named, NamedGrads, Overflow};
 use binade_grad_scaler::{LossScale, ScaleState};
@@ -14,6 +15,7 @@ pub(crate) enum Wrong {
     RoundsHalfUp,
     Panics,
     MissesTheLastElement,
+    MissesOneNan,
     LeavesTheLastElementScaled,
     LosesGradientsOfImportedScales,
     NamesTheLastOffender,
@@ -95,7 +97,7 @@ impl Subject for Wrong {
 
     fn train(
         &self,
-        mut params: Vec<Named<Plain>>,
+        params: Vec<Named<Plain>>,
         mut turns: Vec<Turn<Plain>>,
     ) -> Result<Vec<Named<Plain>>, Refusal> {
         if let (UnscalesByTheNewScale, Some(newest)) = (self, turns.last().map(|t| t.scale)) {
@@ -103,20 +105,7 @@ impl Subject for Wrong {
                 turn.scale = newest;
             }
         }
-        let mut slots: Vec<Slot> = params.iter().map(|param| Slot::new(&param.value)).collect();
-        for turn in turns {
-            let Unscaled { grads, found } = Toy.unscale(turn.grads, turn.scale)?;
-            for ((param, slot), grad) in params.iter_mut().zip(&mut slots).zip(grads) {
-                if let Some(grad) = grad.value {
-                    self.step(&turn.rule, slot, &grad.read(), found.is_raised())?;
-                    param.value = Plain::write(&slot.master, param.value.dtype, &param.value.shape);
-                }
-                if *self == ForgetsMasters {
-                    slot.master = param.value.read();
-                }
-            }
-        }
-        Ok(params)
+        toy_train::train(params, turns, &mut { *self })
     }
 
     fn matmul(&self, a: &Plain, b: &Plain) -> Result<Plain, Refusal> {
@@ -162,6 +151,7 @@ impl Wrong {
         let halted = scale.diverged;
         let found = match self {
             MissesTheLastElement => Toy.unscale(without_last(grads), scale)?.found,
+            MissesOneNan => Toy.unscale(without_one_nan(grads), scale)?.found,
             ChecksOnlyBefore => Toy.unscale(grads.clone(), ScaleState::power_of_two(0))?.found,
             _ => Toy.unscale(grads.clone(), scale)?.found,
         };
@@ -183,14 +173,24 @@ impl Wrong {
         *after = Plain::write(&values, after.dtype, &after.shape);
     }
 
+    /// 1e-8 is zero in f16.
+    fn altered(self, mut rule: UpdateRule) -> UpdateRule {
+        if let (AddsEpsilonInF16, UpdateRule::Adam(adam)) = (self, &mut rule) {
+            adam.eps = 0.0;
+        }
+        rule
+    }
+}
+
+impl Training for Wrong {
     fn step(
-        self,
+        &mut self,
         rule: &UpdateRule,
         slot: &mut Slot,
         grad: &[f32],
-        raised: bool,
+        skipped: bool,
     ) -> Result<(), Refusal> {
-        match (self, raised) {
+        match (*self, skipped) {
             (StepsOnOverflow, _) | (_, false) => slot.step(&self.altered(*rule), grad),
             (DecaysOnOverflow, true) => {
                 decay(rule, slot);
@@ -204,12 +204,10 @@ impl Wrong {
         }
     }
 
-    /// 1e-8 is zero in f16.
-    fn altered(self, mut rule: UpdateRule) -> UpdateRule {
-        if let (AddsEpsilonInF16, UpdateRule::Adam(adam)) = (self, &mut rule) {
-            adam.eps = 0.0;
+    fn settle(&mut self, slot: &mut Slot, param: &Plain, _: bool) {
+        if *self == ForgetsMasters {
+            slot.master = param.read();
         }
-        rule
     }
 }
 
@@ -223,6 +221,22 @@ fn without_last(grads: &NamedGrads<Plain>) -> NamedGrads<Plain> {
     for grad in grads.iter_mut().filter_map(|grad| grad.value.as_mut()) {
         let kept = grad.bytes.len().saturating_sub(grad.dtype.bytes());
         grad.bytes.truncate(kept);
+    }
+    grads
+}
+
+/// What a pass sees that takes the least of the negative signalling NaNs for a number.
+pub(crate) fn without_one_nan(grads: &NamedGrads<Plain>) -> NamedGrads<Plain> {
+    let mut grads = grads.clone();
+    for grad in grads.iter_mut().filter_map(|grad| grad.value.as_mut()) {
+        let missed: &[u8] = match grad.dtype {
+            DType::BF16 => &[0x81, 0xff],
+            DType::F16 => &[0x01, 0xfc],
+            _ => &[0x01, 0x00, 0x80, 0xff],
+        };
+        for element in grad.bytes.chunks_mut(missed.len()).filter(|element| *element == missed) {
+            element.fill(0);
+        }
     }
     grads
 }

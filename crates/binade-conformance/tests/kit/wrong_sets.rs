@@ -13,17 +13,22 @@ pub(crate) enum Astray {
     SumsSquaresInF32,
     PassesOverNans,
     KeepsTheVerdictOfTheNorm,
+    CountsTheNorm,
     MeasuresTheLastParameterAlone,
     DividesByMoreThanTheNorm,
     ClipsEachParameterAlone,
     MakesANanTheLimit,
+    ClipsBeforeUnscaling,
+    TakesAnyLimit,
     AddsBadMicroBatches,
     SumsMicroBatchesInF16,
     ZeroesWhatIsMissing,
     LosesWhatFollowsABadStart,
+    AddsByPlace,
     RoundsToNearest,
     SharesOneWordAmongFour,
     ForgetsTheStep,
+    ForgetsTheParameter,
     ReadsFromTheStartOfTheBuffer,
 }
 use Astray::*;
@@ -68,6 +73,7 @@ impl Subject for Astray {
     fn cast_stochastic(&self, tensor: &Plain, to: DType, key: Key) -> Result<Plain, Refusal> {
         let word = toy_sets::word(match self {
             ForgetsTheStep => Key { step: 0, ..key },
+            ForgetsTheParameter => Key { parameter: 0, ..key },
             _ => key,
         });
         match self {
@@ -89,7 +95,10 @@ impl Subject for Astray {
         let raised = found.overflow.clone();
         record_norm(&mut found, self.measure(grads, which));
         if *self == KeepsTheVerdictOfTheNorm {
-            found.overflow = raised;
+            found.overflow.clone_from(&raised);
+        }
+        if *self == CountsTheNorm && raised.is_none() && found.overflow.is_some() {
+            found.infinities += 1;
         }
         Ok(found)
     }
@@ -101,6 +110,10 @@ impl Subject for Astray {
         clip: Clip,
     ) -> Result<Unscaled<Plain>, Refusal> {
         let given = grads.clone();
+        if *self == ClipsBeforeUnscaling {
+            let clipped = Toy.clip(given, ScaleState::power_of_two(0), clip)?.grads;
+            return Toy.unscale(clipped, scale);
+        }
         let Unscaled { mut grads, found } = Toy.unscale(grads, scale)?;
         match (self, clip) {
             (DividesByMoreThanTheNorm, Clip::Norm(which, max)) => {
@@ -109,6 +122,8 @@ impl Subject for Astray {
             }
             (ClipsEachParameterAlone, Clip::Norm(which, max)) => alone(&mut grads, which, max),
             (MakesANanTheLimit, Clip::Value(max)) => each(&mut grads, |x| x.min(max).max(-max)),
+            (TakesAnyLimit, Clip::Norm(_, max) | Clip::Value(max))
+                if max.is_nan() || max <= 0.0 => {}
             _ => return Toy.clip(given, scale, clip),
         }
         Ok(Unscaled { grads, found })
@@ -118,6 +133,7 @@ impl Subject for Astray {
         match self {
             AddsBadMicroBatches => window.iter_mut().for_each(tame),
             ZeroesWhatIsMissing => window.iter_mut().for_each(fill),
+            AddsByPlace => rename(&mut window),
             LosesWhatFollowsABadStart => {
                 let start =
                     window.first().cloned().map(|first| Toy.unscale(first.grads, first.scale));
@@ -181,6 +197,17 @@ fn tame(micro: &mut MicroBatch<Plain>) {
     for grad in micro.grads.iter_mut().filter_map(|grad| grad.value.as_mut()) {
         let values = grad.read().into_iter().map(|x| if x.is_finite() { x } else { 0.0 });
         *grad = Plain::write(&values.collect::<Vec<f32>>(), grad.dtype, &grad.shape);
+    }
+}
+
+/// Every set by the names of the first, where they are as many.
+fn rename(window: &mut [MicroBatch<Plain>]) {
+    let names: Vec<_> =
+        window.iter().take(1).flat_map(|micro| &micro.grads).map(|g| g.name.clone()).collect();
+    for micro in window.iter_mut().filter(|micro| micro.grads.len() == names.len()) {
+        for (grad, name) in micro.grads.iter_mut().zip(&names) {
+            grad.name = name.clone();
+        }
     }
 }
 

@@ -1,0 +1,173 @@
+//! Runs that stay on the device: stages in their order, a scale that moves, and divergence that latches.
+
+use super::unscale::{Set, tell, told, upload, values};
+use super::values::Draw;
+use crate::oracle::iterate;
+use crate::oracle::unscale::Found;
+use crate::{Check, Course, Iteration, Operation::Iterate, Stop, Stored, Subject, Suite, Verdict};
+use binade_core::{DType, Finding};
+use binade_grad_scaler::{Join, LossScale};
+
+/// What an iteration's passes find, and how they are joined.
+#[derive(Clone, Debug)]
+struct Round {
+    parts: Vec<Set>,
+    join: Join,
+}
+
+/// Sets that are finite or not, as a pass is to find them: `2^n` where `Some(n)`.
+fn set(name: &'static str, values: [f64; 3]) -> Set {
+    vec![(name, Some(Stored::vector(DType::F32, values)))]
+}
+
+fn good() -> Round {
+    Round { parts: vec![set("w", [8.0, -2.0, 1.0])], join: Join::Any }
+}
+
+fn bad() -> Round {
+    Round { parts: vec![set("w", [8.0, f64::NEG_INFINITY, f64::NAN])], join: Join::Any }
+}
+
+/// One of two passes overflows: a skip, or a part that is left out.
+fn mixed(join: Join) -> Round {
+    Round { parts: [good().parts, bad().parts].concat(), join }
+}
+
+pub(super) fn add<S: Subject>(suite: &mut Suite<S>) {
+    moves(suite);
+    clones(suite);
+    divergence(suite);
+    at_random(suite);
+}
+
+fn rule(change: impl FnOnce(&mut LossScale)) -> LossScale {
+    let mut rule = LossScale::dynamic();
+    rule.init = 8;
+    rule.growth_interval = 2;
+    change(&mut rule);
+    rule
+}
+
+/// A run on the device and by the oracle.
+struct Ran {
+    got: Course,
+    wanted: Vec<iterate::Stage>,
+    scale: String,
+}
+
+/// `keep` says whether a clone of the scale is kept across an iteration's update.
+fn run<S: Subject>(
+    s: &S,
+    rule: &LossScale,
+    rounds: &[Round],
+    keep: impl Fn(usize) -> bool,
+) -> Result<Ran, Stop> {
+    let device = |(index, round): (usize, &Round)| {
+        let parts = round.parts.iter().map(|set| upload(s, set)).collect::<Result<_, Stop>>()?;
+        Ok(Iteration { parts, join: round.join, keep: keep(index) })
+    };
+    let iterations = rounds.iter().enumerate().map(device).collect::<Result<_, Stop>>()?;
+    let oracle = |round: &Round| iterate::Iteration {
+        parts: round.parts.iter().map(values).collect(),
+        join: round.join,
+    };
+    let oracle: Vec<_> = rounds.iter().map(oracle).collect();
+    let (wanted, scale) = iterate::iterate(rule, rule.start(), &oracle);
+    let got = s.iterate(rule, rule.start(), iterations)?;
+    Ok(Ran { got, wanted, scale: format!("{scale:?}") })
+}
+
+impl Ran {
+    /// What the passes found, what was joined of it, and the scale at the end.
+    fn compare(&self, check: &mut Check, rounds: &[Round]) -> Verdict {
+        let stages = (self.got.stages.len(), self.wanted.len());
+        check.equal(rounds, format!("{} stages", stages.0), format!("{} stages", stages.1))?;
+        for (index, (got, wanted)) in self.got.stages.iter().zip(&self.wanted).enumerate() {
+            let halted = wanted.before.diverged;
+            let finding = |found: &Found| tell(found, halted);
+            let parts = wanted.parts.iter().map(finding).collect();
+            let wanted: (Vec<String>, Option<String>) =
+                (parts, wanted.verdict.as_ref().map(finding));
+            let got = (
+                got.parts.iter().map(told).collect::<Vec<_>>(),
+                got.verdict.as_ref().map(|found| told(&parted(found))),
+            );
+            let place = (index, &rounds[..=index]);
+            check.equal(place, format!("{got:?}"), format!("{wanted:?}"))?;
+        }
+        check.equal(rounds, format!("{:?}", self.got.scale), self.scale.clone())
+    }
+}
+
+/// A verdict without what stays with its parts.
+fn parted(found: &Finding) -> Finding {
+    Finding { missing: Vec::new(), ..found.clone() }
+}
+
+fn moves<S: Subject>(suite: &mut Suite<S>) {
+    let mut add = |sentence: &str, rounds: Vec<Round>| {
+        suite.add(Iterate, "-", sentence, move |s: &S, check| {
+            let rule = rule(|_| ());
+            run(s, &rule, &rounds, |_| false)?.compare(check, &rounds)
+        });
+    };
+    let each = |bits: &str| -> Vec<Round> {
+        bits.chars().map(|bit| if bit == '1' { bad() } else { good() }).collect()
+    };
+    add("each_iteration_goes_by_its_own_verdict", each("0100110"));
+    add("the_scale_that_moved_is_the_next_ones", each("0000111"));
+    add("one_raised_pass_of_any_skips_and_backs_off_once", vec![mixed(Join::Any), good()]);
+    add("a_pass_left_out_backs_off_and_skips_nothing", vec![mixed(Join::All), good()]);
+    let nothing = Round { parts: vec![], join: Join::Any };
+    add("an_iteration_without_a_pass_is_a_good_one", vec![nothing.clone(), nothing, good()]);
+    suite.add(Iterate, "-", "what_was_read_is_ready", |s: &S, check| {
+        let rounds = [good(), bad()];
+        let ran = run(s, &rule(|_| ()), &rounds, |_| false)?;
+        let ready: Vec<bool> = ran.got.stages.iter().map(|stage| stage.ready).collect();
+        check.equal(&rounds, format!("{ready:?}"), format!("{:?}", [true; 2]))
+    });
+}
+
+/// What was cloned before an update reads as it did; and where there is no clone, the update may be in place.
+fn clones<S: Subject>(suite: &mut Suite<S>) {
+    suite.add(Iterate, "-", "an_earlier_clone_reads_what_it_did", |s: &S, check| {
+        let rounds = [good(), good(), bad(), good(), bad(), bad(), good(), good()];
+        for keep in [[true; 2], [true, false], [false, true]] {
+            let ran = run(s, &rule(|_| ()), &rounds, |index| keep[index % 2])?;
+            for (stage, wanted) in ran.got.stages.iter().zip(&ran.wanted) {
+                if let Some(before) = &stage.before {
+                    check.equal(&rounds, format!("{before:?}"), format!("{:?}", wanted.before))?;
+                }
+            }
+        }
+        Ok(())
+    });
+}
+
+fn divergence<S: Subject>(suite: &mut Suite<S>) {
+    let mut add = |sentence: &str, rule: LossScale, rounds: Vec<Round>| {
+        suite.add(Iterate, "-", sentence, move |s: &S, check| {
+            run(s, &rule, &rounds, |_| false)?.compare(check, &rounds)
+        });
+    };
+    let at_floor = rule(|rule| rule.init = 0);
+    add("divergence_halts_what_follows_unread", at_floor, vec![good(), bad(), good(), good()]);
+    let impatient = rule(|rule| rule.patience = 2);
+    let all = Round { parts: [good().parts, good().parts].concat(), join: Join::All };
+    add("divergence_halts_whatever_it_is_joined_with", impatient, vec![bad(), bad(), all, good()]);
+}
+
+fn at_random<S: Subject>(suite: &mut Suite<S>) {
+    suite.add(Iterate, "-", "a_hundred_iterations_at_random", |s: &S, check| {
+        let mut draw = Draw::new(17);
+        let mut round = || match draw.bits() % 8 {
+            0 => bad(),
+            1 => mixed(Join::Any),
+            2 => mixed(Join::All),
+            _ => good(),
+        };
+        let rounds: Vec<Round> = (0..100).map(|_| round()).collect();
+        let rule = rule(|rule| rule.min = -30);
+        run(s, &rule, &rounds, |index| index % 3 == 0)?.compare(check, &rounds)
+    });
+}

@@ -1,0 +1,175 @@
+//! Joining: what two passes found becomes one finding, and neither of the two changes.
+
+use super::unscale::{Set, factor, tell, told, upload, values};
+use crate::oracle::merge::merge;
+use crate::oracle::unscale::{Found, unscale};
+use crate::{Check, Joined, MicroBatch, Operation::Merge, Stop, Stored, Subject, Suite, Verdict};
+use binade_core::{DType, Finding};
+use binade_grad_scaler::{Join, ScaleState};
+
+/// A pass on the kit's side.
+#[derive(Clone)]
+struct Pass {
+    set: Set,
+    state: ScaleState,
+}
+
+impl Pass {
+    fn found(&self) -> Found {
+        unscale(&values(&self.set), factor(&self.state)).1
+    }
+}
+
+/// The two passes and what became of them, of which a case looks at one thing.
+struct Seen {
+    got: Joined,
+    wanted: Found,
+    passes: [Pass; 2],
+}
+
+pub(super) fn add<S: Subject>(suite: &mut Suite<S>) {
+    for join in [Join::Any, Join::All] {
+        overflows(suite, join);
+        numbers(suite, join);
+        halts(suite, join);
+    }
+}
+
+fn variant(join: Join) -> &'static str {
+    match join {
+        Join::Any => "any",
+        Join::All => "all",
+    }
+}
+
+/// Passes over sets of their own: finite, with an infinity, with a NaN, and with both.
+fn passes(name: &'static str) -> Vec<Pass> {
+    let (inf, nan) = (f64::INFINITY, f64::NAN);
+    let all = [[4.0, -8.0, 2.0], [1.0, -inf, 0.5], [nan, 16.0, 3.0], [nan, inf, nan]];
+    let state = ScaleState::power_of_two(3);
+    let set = |values| vec![(name, Some(Stored::vector(DType::F32, values)))];
+    all.map(|values| Pass { set: set(values), state }).to_vec()
+}
+
+/// Joins every pass over `a` with every one over `b`, in both orders.
+fn each<S: Subject>(
+    s: &S,
+    join: Join,
+    change: impl Fn(&mut Pass, usize),
+    mut look: impl FnMut(Seen) -> Verdict,
+) -> Verdict {
+    for (i, mut a) in passes("a").into_iter().enumerate() {
+        for (j, mut b) in passes("b").into_iter().enumerate() {
+            change(&mut a, i);
+            change(&mut b, j + 1);
+            for [into, from] in [[&a, &b], [&b, &a]] {
+                look(joined(s, join, [into.clone(), from.clone()])?)?;
+            }
+        }
+    }
+    Ok(())
+}
+
+fn joined<S: Subject>(s: &S, join: Join, passes: [Pass; 2]) -> Result<Seen, Stop> {
+    let micro =
+        |pass: &Pass| Ok::<_, Stop>(MicroBatch { grads: upload(s, &pass.set)?, scale: pass.state });
+    let got = s.merge(micro(&passes[0])?, micro(&passes[1])?, join)?;
+    let wanted = merge(&passes[0].found(), &passes[1].found(), join);
+    Ok(Seen { got, wanted, passes })
+}
+
+fn same<T: std::fmt::Debug>(
+    check: &mut Check,
+    seen: &Seen,
+    got: impl Fn(&Finding) -> T,
+    wanted: T,
+) -> Verdict {
+    let inputs = seen.passes.each_ref().map(|pass| &pass.set);
+    check.equal(inputs, format!("{:?}", got(&seen.got.joined)), format!("{wanted:?}"))
+}
+
+fn overflows<S: Subject>(suite: &mut Suite<S>, join: Join) {
+    let sentence = match join {
+        Join::Any => "it_overflows_where_either_does",
+        Join::All => "it_overflows_only_where_both_do",
+    };
+    suite.add(Merge, variant(join), sentence, move |s: &S, check| {
+        each(
+            s,
+            join,
+            |_, _| (),
+            |seen| {
+                same(check, &seen, |found| found.overflow.is_some(), seen.wanted.first.is_some())
+            },
+        )
+    });
+    let sentence = "it_keeps_the_place_of_the_first_overflow";
+    suite.add(Merge, variant(join), sentence, move |s: &S, check| {
+        each(
+            s,
+            join,
+            |_, _| (),
+            |seen| match &seen.got.joined.overflow {
+                Some(_) if seen.wanted.first.is_some() => {
+                    let place = |found: &Finding| {
+                        found.overflow.as_ref().map(|o| (o.parameter.to_string(), o.index))
+                    };
+                    let wanted = seen.wanted.first.clone().map(|(name, index, ..)| (name, index));
+                    same(check, &seen, place, wanted)
+                }
+                _ => Ok(()),
+            },
+        )
+    });
+}
+
+fn numbers<S: Subject>(suite: &mut Suite<S>, join: Join) {
+    suite.add(Merge, variant(join), "it_adds_counts_up", move |s: &S, check| {
+        each(
+            s,
+            join,
+            |_, _| (),
+            |seen| {
+                let wanted = (seen.wanted.infinities, seen.wanted.nans);
+                same(check, &seen, |found| (found.infinities, found.nans), wanted)
+            },
+        )
+    });
+    suite.add(Merge, variant(join), "it_takes_the_larger_magnitude", move |s: &S, check| {
+        each(
+            s,
+            join,
+            |_, _| (),
+            |seen| same(check, &seen, |found| f64::from(found.magnitude), seen.wanted.magnitude),
+        )
+    });
+    suite.add(Merge, variant(join), "what_the_two_read_stays_as_it_was", move |s: &S, check| {
+        each(
+            s,
+            join,
+            |_, _| (),
+            |Seen { got, passes, .. }| {
+                for (got, pass) in [&got.into, &got.from].into_iter().zip(&passes) {
+                    check.equal(&pass.set, told(got), tell(&pass.found(), pass.state.diverged))?;
+                }
+                Ok(())
+            },
+        )
+    });
+}
+
+/// Every other pass halted, whatever it found.
+fn halts<S: Subject>(suite: &mut Suite<S>, join: Join) {
+    suite.add(Merge, variant(join), "it_is_halted_where_either_is", move |s: &S, check| {
+        let halt = |pass: &mut Pass, number: usize| pass.state.diverged = number.is_multiple_of(2);
+        each(s, join, halt, |seen| {
+            let wanted = seen.passes.iter().any(|pass| pass.state.diverged);
+            same(
+                check,
+                &seen,
+                |found| (found.halted, found.is_raised()),
+                (wanted, wanted || seen.wanted.first.is_some()),
+            )
+        })
+    });
+}

@@ -1,0 +1,130 @@
+//! Scaling: a loss times the scale, and a tensor of no optimizer over it, in `f32` whatever the storage.
+
+use super::unscale::factor;
+use super::values::{awkward, finite, offsets};
+use super::{FLOATS, LENGTHS, LONG, get, put, put_at};
+use crate::oracle::cast::{round, value};
+use crate::oracle::scale::{down, up};
+use crate::{Agreement, Check, Operation::Scale, Stop, Stored, Subject, Suite, Verdict, Wanted};
+use binade_core::DType;
+use binade_grad_scaler::ScaleState;
+
+/// What is done with the scale.
+#[derive(Clone, Copy, PartialEq)]
+enum Way {
+    Up,
+    Down,
+}
+use Way::{Down, Up};
+
+pub(super) fn add<S: Subject>(suite: &mut Suite<S>) {
+    for dtype in FLOATS {
+        factors(suite, dtype);
+        imported(suite, dtype);
+        lengths(suite, dtype);
+        losses(suite, dtype);
+    }
+}
+
+impl Way {
+    fn of(self, x: f64, scale: f64) -> f64 {
+        match self {
+            Up => up(x, scale),
+            Down => down(x, scale),
+        }
+    }
+
+    fn ask<S: Subject>(
+        self,
+        s: &S,
+        tensor: &S::Tensor,
+        state: ScaleState,
+        shape: &[usize],
+    ) -> Result<Stored, Stop> {
+        let scaled = match self {
+            Up => s.scale(tensor, state)?,
+            Down => s.unscale_tensor(tensor, state)?,
+        };
+        get(s, &scaled, DType::F32, shape)
+    }
+}
+
+/// Both ways, bit by bit.
+fn both<S: Subject>(
+    s: &S,
+    check: &mut Check,
+    input: &Stored,
+    state: ScaleState,
+    tensor: &S::Tensor,
+) -> Verdict {
+    [Up, Down].into_iter().try_for_each(|way| {
+        let got = way.ask(s, tensor, state, &input.shape)?;
+        let wanted: Vec<f64> = input.values().map(|x| way.of(x, factor(&state))).collect();
+        check.exact(&[input], &got, &wanted)
+    })
+}
+
+fn factors<S: Subject>(suite: &mut Suite<S>, dtype: DType) {
+    let smallest =
+        if suite.arithmetic().keeps_subnormals { 0.0 } else { value(1 << 23, DType::F32) };
+    for exponent in [-126, -20, -1, 0, 1, 15, 16, 24, 126] {
+        let sentence = format!("multiplies_and_divides_exactly_by_2^{exponent}");
+        suite.add(Scale, dtype, sentence, move |s: &S, check| {
+            let state = ScaleState::power_of_two(exponent);
+            let more = finite(12, 257, dtype, [-14.0, 15.0]).into_iter().map(|x| round(x, dtype));
+            // What flushes subnormals may do so here, going in and coming out.
+            let kept = |code: &u64| {
+                let x = value(*code, dtype);
+                let all = [x, x * factor(&state), x / factor(&state)];
+                all.into_iter().all(|x| x.is_nan() || x == 0.0 || x.abs() >= smallest)
+            };
+            let codes: Vec<u64> = awkward(dtype).into_iter().chain(more).filter(kept).collect();
+            let input = Stored::from_codes(dtype, &[codes.len()], codes);
+            both(s, check, &input, state, &put(s, &input)?)
+        });
+    }
+}
+
+/// Of another library's scale: a product rounded once; the quotient by way of the reciprocal.
+fn imported<S: Subject>(suite: &mut Suite<S>, dtype: DType) {
+    let sentence = "an_imported_scale_multiplies_in_f32_and_divides_within_two_ulps";
+    suite.add(Scale, dtype, sentence, move |s: &S, check| {
+        let input = Stored::vector(dtype, finite(13, 257, dtype, [-4.0, 4.0]));
+        let tensor = put(s, &input)?;
+        for state in [3.0, 1000.0, 0.7].into_iter().filter_map(ScaleState::import) {
+            let exact = |way: Way| input.values().map(move |x| way.of(x, factor(&state)));
+            let got = Up.ask(s, &tensor, state, &input.shape)?;
+            check.exact(&[&input], &got, &exact(Up).collect::<Vec<_>>())?;
+            let got = Down.ask(s, &tensor, state, &input.shape)?;
+            let wanted: Vec<Wanted> = exact(Down).map(Wanted::exactly).collect();
+            check.within(Agreement::Ulps(2), &[&input], &got, &wanted)?;
+        }
+        Ok(())
+    });
+}
+
+fn lengths<S: Subject>(suite: &mut Suite<S>, dtype: DType) {
+    let state = ScaleState::power_of_two(16);
+    let input = move |length| Stored::vector(dtype, finite(length, length, dtype, [-10.0, 10.0]));
+    for length in LENGTHS.into_iter().chain([LONG[2]]) {
+        let sentence = format!("all_of_{length}_elements");
+        suite.add(Scale, dtype, sentence, move |s: &S, check| {
+            let input = input(length);
+            both(s, check, &input, state, &put(s, &input)?)
+        });
+    }
+    suite.add(Scale, dtype, "starts_anywhere_in_a_buffer", move |s: &S, check| {
+        offsets().try_for_each(|(offset, length)| {
+            let input = input(length);
+            both(s, check, &input, state, &put_at(s, &input, offset)?)
+        })
+    });
+}
+
+/// Scalars, whose type may end below the scale.
+fn losses<S: Subject>(suite: &mut Suite<S>, dtype: DType) {
+    suite.add(Scale, dtype, "a_loss_of_two_is_scaled_beyond_65504", move |s: &S, check| {
+        let loss = Stored::from_values(dtype, &[], [2.0]);
+        both(s, check, &loss, ScaleState::power_of_two(16), &put(s, &loss)?)
+    });
+}

@@ -1,0 +1,117 @@
+//! What a step depends on: clipping before it, other steps beside it, and its own turn's finding alone.
+
+use super::{at_rest, spoilt, variant};
+use crate::cases::training::{Move, Run, calm};
+use crate::cases::unscale::Set;
+use crate::cases::values::{finite, not_finite};
+use crate::{Clip, Operation, Stored, Subject, Suite};
+use binade_core::DType;
+use binade_grad_scaler::Norm;
+use binade_master_weights::UpdateRule;
+
+pub(super) fn add<S: Subject>(
+    suite: &mut Suite<S>,
+    operation: Operation,
+    dtypes: [DType; 2],
+    rule: UpdateRule,
+) {
+    clipped(suite, operation, dtypes, rule);
+    beside(suite, operation, dtypes, rule);
+    own(suite, operation, dtypes, rule);
+}
+
+fn one(grad: &Stored) -> Set {
+    vec![("w", Some(grad.clone()))]
+}
+
+/// Sixteen gradients of a half, whose norm of two no arithmetic rounds; and ones that values limit.
+fn clipped<S: Subject>(
+    suite: &mut Suite<S>,
+    operation: Operation,
+    dtypes: [DType; 2],
+    rule: UpdateRule,
+) {
+    let [param, grad, _] = calm(dtypes, 16, 24);
+    let halves = grad.values().map(|x| 512.0_f64.copysign(x));
+    let halves = Stored::vector(dtypes[1], halves.collect::<Vec<_>>());
+    let mut add = |sentence: &str, grad: &Stored, clip: Clip| {
+        let turn = Move::new(rule, one(grad), 10).clipped(clip);
+        let run = Run::new(vec![("w", param.clone())], vec![turn]);
+        suite.add(operation, variant(dtypes), sentence, move |s: &S, check| run.near(s, check));
+    };
+    let sentence = "a_gradient_is_clipped_by_norm_in_f32_before_the_step";
+    add(sentence, &halves, Clip::Norm(Norm::L2, 0.7));
+    let sentence = "a_gradient_is_clipped_by_value_in_f32_before_the_step";
+    add(sentence, &grad, Clip::Value(0.6));
+
+    let huge = Stored::vector(dtypes[1], finite(6, 16, dtypes[1], [14.0, 15.0]));
+    let turn = Move::new(rule, one(&huge), -113).clipped(Clip::Norm(Norm::L2, 1.0));
+    let run = Run::new(vec![("w", param)], vec![turn]);
+    let sentence = "a_norm_that_is_not_finite_leaves_every_bit_alone";
+    suite.add(operation, variant(dtypes), sentence, move |s: &S, check| run.exact(s, check));
+}
+
+/// Steps that share their fate: flags that add up to two skip as one does.
+fn beside<S: Subject>(
+    suite: &mut Suite<S>,
+    operation: Operation,
+    dtypes: [DType; 2],
+    rule: UpdateRule,
+) {
+    let [param, good, other] = calm(dtypes, 33, 25);
+    let (bad, worse) = (spoilt(&good, f64::INFINITY), spoilt(&other, f64::NAN));
+    let run = |own: &Stored, beside: &Stored| {
+        let turn = Move::new(rule, one(own), 10).beside(vec![("v", Some(beside.clone()))]);
+        Run::new(vec![("w", param.clone())], vec![turn])
+    };
+    let finite = run(&good, &other);
+    let sentence = "a_finite_set_beside_it_changes_nothing";
+    suite.add(operation, variant(dtypes), sentence, move |s: &S, check| finite.near(s, check));
+    for (sentence, run) in [
+        ("an_overflow_beside_it_leaves_every_bit_alone", run(&good, &worse)),
+        ("two_raised_flags_skip_as_one_does", run(&bad, &worse)),
+    ] {
+        suite.add(operation, variant(dtypes), sentence, move |s: &S, check| run.exact(s, check));
+    }
+}
+
+/// Good and bad turns in turn: moments are filled before, so that each applied step is told from one that is not.
+fn own<S: Subject>(
+    suite: &mut Suite<S>,
+    operation: Operation,
+    dtypes: [DType; 2],
+    rule: UpdateRule,
+) {
+    let [param, first, second] = calm(dtypes, 33, 26);
+    let bad = spoilt(&first, f64::INFINITY);
+    let sentence = "each_step_goes_by_its_own_verdict";
+    let orders: [&[&Stored]; 3] = [&[&bad, &second], &[&second, &bad], &[&bad, &bad, &second]];
+    let runs = orders.map(|order| {
+        let filled = std::iter::once((at_rest(rule), first.clone()));
+        let turns = filled.chain(order.iter().map(|grad| (rule, (*grad).clone())));
+        Run::single(param.clone(), turns.collect())
+    });
+    suite.add(operation, variant(dtypes), sentence, move |s: &S, check| {
+        runs.iter().try_for_each(|run| run.near(s, check))
+    });
+}
+
+/// Every class of what is not finite, wherever it stands.
+pub(super) fn classes<S: Subject>(
+    suite: &mut Suite<S>,
+    operation: Operation,
+    dtype: DType,
+    rule: UpdateRule,
+) {
+    let sentence = "every_nan_and_infinity_leaves_every_bit_alone";
+    suite.add(operation, variant([dtype; 2]), sentence, move |s: &S, check| {
+        let [param, grad, _] = calm([dtype; 2], 9, 27);
+        for (number, code) in not_finite(dtype).into_iter().enumerate() {
+            let mut codes: Vec<u64> = grad.codes().collect();
+            codes[[8, 0, 4][number % 3]] = code;
+            let bad = Stored::from_codes(dtype, &[9], codes);
+            Run::single(param.clone(), vec![(rule, bad)]).exact(s, check)?;
+        }
+        Ok(())
+    });
+}

@@ -1,0 +1,95 @@
+//! The toy's training, with the places where a subject that is wrong in one way does otherwise.
+
+use crate::toy::{Plain, Slot, Toy};
+use crate::toy_sets;
+use binade_conformance::{Refusal, Subject, Turn, Unscaled};
+use binade_core::{Finding, MatchError, Named, NamedGrads, NoGradients};
+use binade_master_weights::UpdateRule;
+
+/// What a subject may do otherwise.
+pub(crate) trait Training {
+    /// Unscaled gradients, clipped as the turn says, and what was found.
+    fn unscaled(&mut self, turn: &Turn<Plain>) -> Result<Unscaled<Plain>, Refusal> {
+        match turn.clip {
+            Some(clip) => toy_sets::clip(turn.grads.clone(), turn.scale, clip),
+            None => Toy.unscale(turn.grads.clone(), turn.scale),
+        }
+    }
+
+    /// Whether the step is skipped, from what was found in its own gradients and in those beside them.
+    fn skips(&mut self, own: &Finding, beside: Option<&Finding>) -> bool {
+        own.is_raised() || beside.is_some_and(Finding::is_raised)
+    }
+
+    /// By parameter, the place of its gradient.
+    fn matched(
+        &mut self,
+        params: &[Named<Plain>],
+        grads: &NamedGrads<Plain>,
+    ) -> Result<Vec<Option<usize>>, Refusal> {
+        matched(params, grads)
+    }
+
+    /// Moves a parameter that has a gradient, unless the step is skipped.
+    fn step(
+        &mut self,
+        rule: &UpdateRule,
+        slot: &mut Slot,
+        grad: &[f32],
+        skipped: bool,
+    ) -> Result<(), Refusal> {
+        if skipped { Ok(()) } else { slot.step(rule, grad) }
+    }
+
+    /// Whatever happens to a parameter besides, with a gradient or without.
+    fn settle(&mut self, _slot: &mut Slot, _param: &Plain, _has_gradient: bool) {}
+}
+
+impl Training for Toy {}
+
+pub(crate) fn train(
+    mut params: Vec<Named<Plain>>,
+    turns: Vec<Turn<Plain>>,
+    how: &mut impl Training,
+) -> Result<Vec<Named<Plain>>, Refusal> {
+    let mut slots: Vec<Slot> = params.iter().map(|param| Slot::new(&param.value)).collect();
+    for turn in turns {
+        let Unscaled { grads, found } = how.unscaled(&turn)?;
+        let beside = turn.beside.clone().map(|grads| Toy.unscale(grads, turn.scale)).transpose()?;
+        let skipped = how.skips(&found, beside.map(|beside| beside.found).as_ref());
+        let places = how.matched(&params, &grads)?;
+        if !skipped && !params.is_empty() && places.iter().all(Option::is_none) {
+            return Err(NoGradients { parameters: params.len() }.into());
+        }
+        for ((param, slot), place) in params.iter_mut().zip(&mut slots).zip(places) {
+            if let Some(grad) = place.and_then(|place| grads[place].value.as_ref()) {
+                how.step(&turn.rule, slot, &grad.read(), skipped)?;
+                param.value = Plain::write(&slot.master, param.value.dtype, &param.value.shape);
+            }
+            how.settle(slot, &param.value, place.is_some());
+        }
+    }
+    Ok(params)
+}
+
+fn matched(
+    params: &[Named<Plain>],
+    grads: &NamedGrads<Plain>,
+) -> Result<Vec<Option<usize>>, Refusal> {
+    let mut places = vec![None; params.len()];
+    let mut seen = Vec::new();
+    for (number, grad) in grads.iter().enumerate() {
+        let place = params.iter().position(|param| param.name == grad.name);
+        let Some(place) = place.filter(|place| !seen.contains(place)) else {
+            return Err(MatchError::new(&grad.name, "no parameter is waiting for it").into());
+        };
+        seen.push(place);
+        if let Some(value) = &grad.value {
+            if value.shape != params[place].value.shape {
+                return Err(MatchError::new(&grad.name, "of another shape").into());
+            }
+            places[place] = Some(number);
+        }
+    }
+    Ok(places)
+}

@@ -1,0 +1,139 @@
+//! Subjects that are wrong in one way each where findings are joined and the scale moves unread.
+
+use crate::toy::{Plain, Toy};
+use crate::toy_stages::{self, moved, stage};
+use binade_conformance::{
+    Arithmetic, Course, Iteration, Joined, MicroBatch, Refusal, Stage, Subject,
+};
+use binade_core::DType;
+use binade_grad_scaler::{Join, LossScale, ScaleState};
+
+/// The toy, with one thing done otherwise.
+#[derive(Clone, Copy, PartialEq)]
+pub(crate) enum Adrift {
+    ScalesInTheTypeOfTheLoss,
+    LeavesTheLastElementUnscaled,
+    JoinsAllAsAny,
+    JoinsAnyAsAll,
+    NamesTheLaterOverflow,
+    ForgetsTheOthersCounts,
+    KeepsItsOwnMagnitude,
+    LetsAHaltPass,
+    JoinsIntoClones,
+    GoesByTheIterationBefore,
+    KeepsTheFirstScale,
+    CountsOnePassAsASkip,
+    WantsAPass,
+    ReadsWhatIsNow,
+    ForgetsThatItDiverged,
+    IsNeverReady,
+}
+use Adrift::*;
+
+impl Subject for Adrift {
+    type Tensor = Plain;
+
+    fn name(&self) -> &'static str {
+        "adrift"
+    }
+
+    fn arithmetic(&self) -> Arithmetic {
+        Toy.arithmetic()
+    }
+
+    fn from_bits(&self, bits: &[u8], dtype: DType, shape: &[usize]) -> Result<Plain, Refusal> {
+        Toy.from_bits(bits, dtype, shape)
+    }
+
+    fn to_bits(&self, tensor: &Plain) -> Result<Vec<u8>, Refusal> {
+        Toy.to_bits(tensor)
+    }
+
+    fn scale(&self, tensor: &Plain, scale: ScaleState) -> Result<Plain, Refusal> {
+        let scaled = Toy.scale(tensor, scale)?;
+        Ok(match self {
+            ScalesInTheTypeOfTheLoss => {
+                let narrow = Plain::write(&scaled.read(), tensor.dtype, &tensor.shape);
+                Plain::write(&narrow.read(), DType::F32, &tensor.shape)
+            }
+            _ => scaled,
+        })
+    }
+
+    fn unscale_tensor(&self, tensor: &Plain, scale: ScaleState) -> Result<Plain, Refusal> {
+        let mut values = Toy.unscale_tensor(tensor, scale)?.read();
+        if let (LeavesTheLastElementUnscaled, Some(last)) = (self, tensor.read().last()) {
+            values.pop();
+            values.push(*last);
+        }
+        Ok(Plain::write(&values, DType::F32, &tensor.shape))
+    }
+
+    fn merge(
+        &self,
+        into: MicroBatch<Plain>,
+        from: MicroBatch<Plain>,
+        join: Join,
+    ) -> Result<Joined, Refusal> {
+        let join = match self {
+            JoinsAllAsAny => Join::Any,
+            JoinsAnyAsAll => Join::All,
+            _ => join,
+        };
+        let mut seen = toy_stages::merge(into, from, join)?;
+        let Joined { joined, into, from } = &mut seen;
+        match self {
+            NamesTheLaterOverflow if joined.overflow.is_some() && from.overflow.is_some() => {
+                joined.overflow.clone_from(&from.overflow);
+            }
+            ForgetsTheOthersCounts => {
+                (joined.infinities, joined.nans) = (into.infinities, into.nans);
+            }
+            KeepsItsOwnMagnitude => joined.magnitude = into.magnitude,
+            LetsAHaltPass => joined.halted &= from.halted,
+            JoinsIntoClones => *into = joined.clone(),
+            _ => {}
+        }
+        Ok(seen)
+    }
+
+    fn iterate(
+        &self,
+        rule: &LossScale,
+        start: ScaleState,
+        iterations: Vec<Iteration<Plain>>,
+    ) -> Result<Course, Refusal> {
+        let (mut scale, mut stages) = (start, Vec::<Stage>::new());
+        for iteration in &iterations {
+            let mut next = stage(iteration, scale)?;
+            if let (GoesByTheIterationBefore, Some(last)) = (self, stages.last()) {
+                next.verdict.clone_from(&last.verdict);
+            }
+            scale = self.moved(rule, scale, &next);
+            next.ready = *self != IsNeverReady;
+            stages.push(next);
+        }
+        if *self == ReadsWhatIsNow {
+            for before in stages.iter_mut().filter_map(|stage| stage.before.as_mut()) {
+                *before = scale;
+            }
+        }
+        Ok(Course { stages, scale })
+    }
+}
+
+impl Adrift {
+    fn moved(self, rule: &LossScale, scale: ScaleState, stage: &Stage) -> ScaleState {
+        let after = moved(rule, scale, stage);
+        let raised = stage.verdict.as_ref().is_some_and(binade_core::Finding::is_raised);
+        match self {
+            KeepsTheFirstScale => ScaleState { exponent: scale.exponent, ..after },
+            CountsOnePassAsASkip if after.overflows > scale.overflows && !raised => {
+                ScaleState { skipped: after.skipped + 1, bad_steps: after.bad_steps + 1, ..after }
+            }
+            WantsAPass if stage.parts.is_empty() => scale,
+            ForgetsThatItDiverged => ScaleState { diverged: false, ..after },
+            _ => after,
+        }
+    }
+}

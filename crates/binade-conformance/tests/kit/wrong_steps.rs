@@ -1,0 +1,174 @@
+//! Subjects that are wrong in one way each where verdicts, clipping and names meet in a step.
+
+use crate::toy::{Plain, Slot, Toy};
+use crate::toy_sets;
+use crate::toy_train::{self, Training};
+use crate::wrong::without_one_nan;
+use binade_conformance::{Arithmetic, Clip, Refusal, Subject, Turn, Unscaled};
+use binade_core::{DType, Finding, Named, NamedGrads};
+use binade_master_weights::UpdateRule;
+
+/// The toy, with one thing done otherwise.
+#[derive(Clone, Copy, PartialEq)]
+pub(crate) enum Amiss {
+    GoesByTheVerdictBefore,
+    StepsOnTwoFlags,
+    PassesOverWhatIsBeside,
+    DropsTheLastElement,
+    StepsWithUnclippedGradients,
+    RoundsTheLimitToTheGradientsType,
+    MeasuresNothingBeforeTheStep,
+    TakesOneNanForANumber,
+    FlushesParameters,
+    MatchesByPlace,
+    PassesOverStrangers,
+    TakesTheSecondOfOneName,
+    FitsGradientsToTheirParameters,
+    StepsWithoutGradients,
+    AgesWithoutAGradient,
+}
+use Amiss::*;
+
+impl Subject for Amiss {
+    type Tensor = Plain;
+
+    fn name(&self) -> &'static str {
+        "amiss"
+    }
+
+    fn arithmetic(&self) -> Arithmetic {
+        Toy.arithmetic()
+    }
+
+    fn from_bits(&self, bits: &[u8], dtype: DType, shape: &[usize]) -> Result<Plain, Refusal> {
+        Toy.from_bits(bits, dtype, shape)
+    }
+
+    fn to_bits(&self, tensor: &Plain) -> Result<Vec<u8>, Refusal> {
+        Toy.to_bits(tensor)
+    }
+
+    fn train(
+        &self,
+        params: Vec<Named<Plain>>,
+        turns: Vec<Turn<Plain>>,
+    ) -> Result<Vec<Named<Plain>>, Refusal> {
+        toy_train::train(params, turns, &mut Run { amiss: *self, before: false })
+    }
+}
+
+/// What a subject remembers from one turn to the next.
+struct Run {
+    amiss: Amiss,
+    /// Whether the turn before was raised.
+    before: bool,
+}
+
+impl Training for Run {
+    fn unscaled(&mut self, turn: &Turn<Plain>) -> Result<Unscaled<Plain>, Refusal> {
+        let clip = turn.clip.filter(|clip| match self.amiss {
+            StepsWithUnclippedGradients => matches!(clip, Clip::Value(_)),
+            _ => true,
+        });
+        let Some(clip) = clip else {
+            let mut unscaled = Toy.unscale(turn.grads.clone(), turn.scale)?;
+            if self.amiss == TakesOneNanForANumber {
+                unscaled.found = Toy.unscale(without_one_nan(&turn.grads), turn.scale)?.found;
+            }
+            return Ok(unscaled);
+        };
+        let mut clipped = match (self.amiss, clip) {
+            (RoundsTheLimitToTheGradientsType, Clip::Value(max)) => {
+                let dtype = turn.grads.iter().find_map(|grad| Some(grad.value.as_ref()?.dtype));
+                let max = Plain::write(&[max], dtype.unwrap_or(DType::F32), &[]).read()[0];
+                toy_sets::clip(turn.grads.clone(), turn.scale, Clip::Value(max))?
+            }
+            _ => toy_sets::clip(turn.grads.clone(), turn.scale, clip)?,
+        };
+        if self.amiss == MeasuresNothingBeforeTheStep {
+            clipped.found = Toy.unscale(turn.grads.clone(), turn.scale)?.found;
+        }
+        Ok(clipped)
+    }
+
+    fn skips(&mut self, own: &Finding, beside: Option<&Finding>) -> bool {
+        let flags = [own.is_raised(), beside.is_some_and(Finding::is_raised)];
+        let now = flags.contains(&true);
+        let before = std::mem::replace(&mut self.before, now);
+        match self.amiss {
+            GoesByTheVerdictBefore => before,
+            StepsOnTwoFlags => flags[0] != flags[1],
+            PassesOverWhatIsBeside => flags[0],
+            _ => now,
+        }
+    }
+
+    fn matched(
+        &mut self,
+        params: &[Named<Plain>],
+        grads: &NamedGrads<Plain>,
+    ) -> Result<Vec<Option<usize>>, Refusal> {
+        let mut grads = grads.clone();
+        let known = |name: &str| params.iter().position(|param| &*param.name == name);
+        match self.amiss {
+            MatchesByPlace if grads.len() == params.len() => {
+                let places = grads.iter().enumerate();
+                return Ok(places.map(|(at, grad)| grad.value.as_ref().map(|_| at)).collect());
+            }
+            PassesOverStrangers => grads.retain(|grad| known(&grad.name).is_some()),
+            TakesTheSecondOfOneName => {
+                let later = grads.clone();
+                let mut at = 0;
+                grads.retain(|grad| {
+                    at += 1;
+                    later[at..].iter().all(|other| other.name != grad.name)
+                });
+            }
+            FitsGradientsToTheirParameters => {
+                for grad in &mut grads {
+                    if let (Some(value), Some(place)) = (&mut grad.value, known(&grad.name)) {
+                        value.shape.clone_from(&params[place].value.shape);
+                    }
+                }
+            }
+            StepsWithoutGradients if grads.iter().all(|grad| grad.value.is_none()) => {
+                return Ok((0..params.len()).map(Some).collect());
+            }
+            _ => {}
+        }
+        Toy.matched(params, &grads)
+    }
+
+    fn step(
+        &mut self,
+        rule: &UpdateRule,
+        slot: &mut Slot,
+        grad: &[f32],
+        skipped: bool,
+    ) -> Result<(), Refusal> {
+        if skipped {
+            return Ok(());
+        }
+        let before = slot.master.last().copied();
+        let mut fitted = grad.to_vec();
+        fitted.resize(slot.master.len(), 0.0);
+        slot.step(rule, &fitted)?;
+        // The tail of a loop by vectors of eight.
+        if self.amiss == DropsTheLastElement && !slot.master.len().is_multiple_of(8) {
+            slot.master.pop();
+            slot.master.extend(before);
+        }
+        if self.amiss == FlushesParameters {
+            for x in slot.master.iter_mut().filter(|x| x.is_subnormal()) {
+                *x = 0.0_f32.copysign(*x);
+            }
+        }
+        Ok(())
+    }
+
+    fn settle(&mut self, slot: &mut Slot, _: &Plain, has_gradient: bool) {
+        if self.amiss == AgesWithoutAGradient && !has_gradient {
+            slot.applied += 1;
+        }
+    }
+}

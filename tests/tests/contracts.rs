@@ -1,0 +1,213 @@
+//! The page of contracts, held to the traits that state them and to the cases and tests that prove them.
+
+#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+use binade_conformance::{Arithmetic, Refusal, Subject, cases};
+use binade_core::DType;
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+
+/// Crates whose traits state contracts; those of operations are proved one by one in `binade-cpu`.
+const STATED_IN: [&str; 5] = [
+    "binade-core",
+    "binade-cast-policy",
+    "binade-autocast",
+    "binade-grad-scaler",
+    "binade-master-weights",
+];
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap().to_owned()
+}
+
+fn read(path: impl AsRef<Path>) -> String {
+    let path = root().join(path);
+    std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
+}
+
+/// A sentence of the page, and what proves it.
+struct Item {
+    /// The heading it stands under.
+    under: String,
+    text: String,
+    proofs: Vec<String>,
+}
+
+fn items() -> Vec<Item> {
+    let mut items: Vec<Item> = Vec::new();
+    let mut under = String::new();
+    for line in read("docs/contracts.md").lines() {
+        let last = items.last_mut();
+        if line.starts_with('#') {
+            line.trim_start_matches('#').trim().clone_into(&mut under);
+        } else if let Some(text) = line.strip_prefix("* ") {
+            items.push(Item { under: under.clone(), text: text.into(), proofs: Vec::new() });
+        } else if let (Some(proof), Some(item)) = (line.strip_prefix("  * "), last) {
+            item.proofs.push(proof.to_owned());
+        } else if let (Some(more), Some(item)) = (line.strip_prefix("  "), items.last_mut()) {
+            let text = item.proofs.last_mut().unwrap_or(&mut item.text);
+            *text = format!("{text} {}", more.trim());
+        }
+    }
+    items
+}
+
+/// What documentation and page have in common: neither links nor the width of lines.
+fn plain(text: &str) -> String {
+    let mut plain = String::new();
+    let mut rest = text;
+    while let Some(at) = rest.find(['[', ']']) {
+        plain += &rest[..at];
+        let is_end = rest[at..].starts_with(']');
+        rest = &rest[at + 1..];
+        if is_end && rest.starts_with('(') {
+            rest = rest.split_once(')').map_or("", |(_, after)| after);
+        }
+    }
+    (plain + rest).split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+fn sources(folder: &Path, found: &mut Vec<String>) {
+    for entry in std::fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() {
+            sources(&path, found);
+        } else if path.extension().is_some_and(|extension| extension == "rs") {
+            found.push(std::fs::read_to_string(path).unwrap());
+        }
+    }
+}
+
+/// By trait, each bullet of its section for implementers.
+fn stated() -> BTreeSet<(String, String)> {
+    let mut files = Vec::new();
+    for name in STATED_IN {
+        sources(&root().join("crates").join(name).join("src"), &mut files);
+    }
+    let mut stated = BTreeSet::new();
+    for file in &files {
+        for section in file.split("/// # For implementers\n").skip(1) {
+            let name = section.split("pub trait ").nth(1).unwrap();
+            let name: String = name.chars().take_while(char::is_ascii_alphanumeric).collect();
+            let lines = section.lines().map_while(|line| line.strip_prefix("///"));
+            let bullets = lines.skip(1).map(str::trim).take_while(|line| !line.is_empty());
+            let bullets = bullets.collect::<Vec<_>>().join("\n");
+            for bullet in format!("\n{bullets}").split("\n* ").skip(1) {
+                stated.insert((name.clone(), plain(bullet)));
+            }
+        }
+    }
+    stated
+}
+
+/// Whether `name` is what `pattern` says, where `*` is anything.
+fn is_like(name: &str, pattern: &str) -> bool {
+    match pattern.split_once('*') {
+        None => name == pattern,
+        Some((start, rest)) => name.strip_prefix(start).is_some_and(|name| {
+            name.char_indices().any(|(at, _)| is_like(&name[at..], rest)) || is_like("", rest)
+        }),
+    }
+}
+
+/// Every second part, between backticks.
+fn quoted(text: &str) -> impl Iterator<Item = &str> {
+    text.split('`').skip(1).step_by(2)
+}
+
+/// Has no operation: it is asked for its cases and runs none.
+struct Nobody;
+
+impl Subject for Nobody {
+    type Tensor = ();
+
+    fn name(&self) -> &'static str {
+        "nobody"
+    }
+
+    fn arithmetic(&self) -> Arithmetic {
+        Arithmetic::IEEE
+    }
+
+    fn from_bits(&self, _: &[u8], _: DType, _: &[usize]) -> Result<(), Refusal> {
+        Err(Refusal::unsupported("a tensor"))
+    }
+
+    fn to_bits(&self, (): &()) -> Result<Vec<u8>, Refusal> {
+        Err(Refusal::unsupported("a tensor"))
+    }
+}
+
+fn all_cases() -> Vec<String> {
+    cases::all::<Nobody>(Arithmetic::IEEE).iter().map(binade_conformance::Case::name).collect()
+}
+
+/// Whether a function or a section of doc tests has this name, as `docs/differences.md` names them.
+fn names(source: &str, test: &str) -> bool {
+    text.contains(&format!("fn {test}("))
+        || text.lines().any(|line| line == format!("//! # {test}"))
+}
+
+#[test]
+fn every_bullet_of_a_trait_is_on_the_page_and_no_other() {
+    let stated = stated();
+    let traits: BTreeSet<&str> = stated.iter().map(|(name, _)| &**name).collect();
+    assert!(stated.len() > 25 && traits.len() > 8, "{traits:?}");
+    let listed: BTreeSet<(String, String)> = items()
+        .into_iter()
+        .filter(|item| traits.contains(&*item.under))
+        .map(|item| (item.under, plain(&item.text)))
+        .collect();
+    let missing: Vec<_> = stated.difference(&listed).collect();
+    let stale: Vec<_> = listed.difference(&stated).collect();
+    assert!(missing.is_empty(), "not on docs/contracts.md: {missing:#?}");
+    assert!(stale.is_empty(), "stated by no trait any more: {stale:#?}");
+}
+
+#[test]
+fn every_sentence_is_proved_by_what_exists() {
+    let cases = all_cases();
+    let mut files = BTreeMap::new();
+    for Item { text, proofs, .. } in items() {
+        assert!(!proofs.is_empty(), "nothing proves: {text}");
+        for proof in proofs.iter().filter(|proof| !proof.starts_with("not yet: ")) {
+            let Some((_, link)) = proof.split_once("](../") else {
+                assert!(quoted(proof).next().is_some(), "no case is named: {proof}");
+                for pattern in quoted(proof) {
+                    let like = cases.iter().any(|case| is_like(case, pattern));
+                    assert!(like, "no case is called `{pattern}`: {text}");
+                }
+                continue;
+            };
+            let (file, tests) = link.split_once(')').unwrap();
+            let source = files.entry(file.to_owned()).or_insert_with(|| read(file));
+            assert!(quoted(tests).next().is_some(), "no test is named: {proof}");
+            for test in quoted(tests) {
+                assert!(names(source, test), "`{file}` has no test `{test}`: {text}");
+            }
+        }
+    }
+}
+
+#[test]
+fn every_case_of_the_kit_proves_something() {
+    let items = items();
+    let proofs = items.iter().flat_map(|item| &item.proofs).filter(|proof| !proof.contains("]("));
+    let patterns: BTreeSet<&str> = proofs.flat_map(|proof| quoted(proof)).collect();
+    let proves_nothing = |case: &String| !patterns.iter().any(|pattern| is_like(case, pattern));
+    let idle: BTreeSet<String> = all_cases().into_iter().filter(proves_nothing).collect();
+    assert!(idle.is_empty(), "name these on docs/contracts.md, beside what they prove: {idle:#?}");
+}
+
+#[test]
+fn a_pattern_is_like_what_it_leaves_open() {
+    for (name, pattern) in
+        [("a/b/c", "a/b/c"), ("a/b/c", "a/*"), ("a/b/c", "*/c"), ("a/b/c", "a*b*c")]
+    {
+        assert!(is_like(name, pattern), "{name} {pattern}");
+    }
+    for (name, pattern) in [("a/b/c", "a/b"), ("a/b/c", "*/d"), ("a/b/c", "b*"), ("a", "a*a")] {
+        assert!(!is_like(name, pattern), "{name} {pattern}");
+    }
+    assert_eq!(plain("in [`-max`], [x](crate::y) and\n  on"), "in `-max`, x and on");
+}
