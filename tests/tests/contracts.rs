@@ -144,8 +144,8 @@ fn all_cases() -> Vec<String> {
 
 /// Whether a function or a section of doc tests has this name, as `docs/differences.md` names them.
 fn names(source: &str, test: &str) -> bool {
-    text.contains(&format!("fn {test}("))
-        || text.lines().any(|line| line == format!("//! # {test}"))
+    source.contains(&format!("fn {test}("))
+        || source.lines().any(|line| line == format!("//! # {test}"))
 }
 
 #[test]

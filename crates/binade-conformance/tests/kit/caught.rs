@@ -235,8 +235,8 @@ fn words_that_forget_the_step_are_caught() {
 }
 
 #[test]
-fn random_bits_that_every_parameter_reuses_are_caught() {
-    alone(&ForgetsTheParameter, "stochastic_cast/f32-bf16/the_parameter_counts");
+fn random_bits_that_another_parameter_reuses_are_caught() {
+    alone(&ReusesBitsInEveryFourthParameter, "stochastic_cast/f32-bf16/the_parameter_counts");
 }
 
 #[test]

@@ -28,7 +28,7 @@ pub(crate) enum Astray {
     RoundsToNearest,
     SharesOneWordAmongFour,
     ForgetsTheStep,
-    ForgetsTheParameter,
+    ReusesBitsInEveryFourthParameter,
     ReadsFromTheStartOfTheBuffer,
 }
 use Astray::*;
@@ -73,7 +73,7 @@ impl Subject for Astray {
     fn cast_stochastic(&self, tensor: &Plain, to: DType, key: Key) -> Result<Plain, Refusal> {
         let word = toy_sets::word(match self {
             ForgetsTheStep => Key { step: 0, ..key },
-            ForgetsTheParameter => Key { parameter: 0, ..key },
+            ReusesBitsInEveryFourthParameter => Key { parameter: key.parameter % 4, ..key },
             _ => key,
         });
         match self {
