@@ -2,7 +2,7 @@
 #![cfg(feature = "serde")]
 mod common;
 
-use binade_grad_scaler::{LossScale, ScaleState, Step, StepReport};
+use binade_grad_scaler::{LossScale, ScaleState, Seen, Step, StepReport};
 use common::sgd::Sgd;
 use common::{Result, Set, iterate, scaler, unscaled};
 
@@ -23,6 +23,40 @@ const SETS: [Set<'_>; 5] = [
 fn a_rule_comes_back_as_it_was() {
     let rule = LossScale::dynamic().with_limits(-7, 30).unwrap().with_patience(5);
     assert_eq!(round_trip(&rule), rule);
+    for (name, preset) in LossScale::presets() {
+        assert_eq!(round_trip(&preset), preset, "{name}");
+    }
+}
+
+#[test]
+fn every_preset_resumes_from_a_state_that_was_written_to_the_bit() {
+    for (name, rule) in LossScale::presets() {
+        let mut state = rule.start();
+        for number in 0..200_u16 {
+            let overflow = number % 7 == 3;
+            let magnitude = 0.1 * f32::from(number);
+            state = rule.next(state, Seen { overflow, skipped: overflow, magnitude });
+            assert_eq!(round_trip(&state), state, "{name} after {number}");
+        }
+    }
+}
+
+#[test]
+fn what_was_written_before_there_were_tolerances_is_read() {
+    let without = |mut written: serde_json::Value, keys: &[&str]| {
+        let fields = written.as_object_mut().expect("a table");
+        for key in keys {
+            fields.remove(*key).expect("there");
+        }
+        written
+    };
+    let rule = LossScale::dynamic();
+    let written = serde_json::to_value(rule).expect("written");
+    let old = without(written, &["tolerance", "log_max"]);
+    assert_eq!(serde_json::from_value::<LossScale>(old).expect("read"), rule);
+    let written = serde_json::to_value(rule.start()).expect("written");
+    let old = without(written, &["tolerated", "since_move", "averages"]);
+    assert_eq!(serde_json::from_value::<ScaleState>(old).expect("read"), rule.start());
 }
 
 #[test]

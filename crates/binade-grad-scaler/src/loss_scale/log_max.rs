@@ -4,8 +4,8 @@
 ///
 /// `OpenSeq2Seq`'s `LogMaxScaler` (`automatic_loss_scaler.py`): with `x` the base-2 logarithm of an iteration's largest
 /// |gradient|, its mean `m` and its standard deviation `s` estimated by exponential averages whose bias is corrected, the
-/// scale is `2^(ceiling - (m + deviations * s))`. An overflow counts as `x = ceiling`; an iteration whose gradients are
-/// all zero tells nothing.
+/// scale is `2^(ceiling - (m + deviations * s))`. An overflow counts as `x = ceiling` (the library's own line has
+/// `2^ceiling` there, which is no logarithm); an iteration whose gradients are all zero tells nothing.
 ///
 /// # Fixed point
 ///

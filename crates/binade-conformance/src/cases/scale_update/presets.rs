@@ -13,7 +13,7 @@ pub(super) fn add<S: Subject>(suite: &mut Suite<S>) {
             quick.growth_interval = 3;
             for (seed, rule) in [preset, quick].into_iter().enumerate() {
                 let (mut draw, mut state) = (Draw::new(seed), rule.start());
-                for number in 0..150_u16 {
+                for number in 0..80_u16 {
                     let magnitude = 0.01 * f32::from(number);
                     state = one(s, check, &rule, state, &Saw::any(&mut draw).with(magnitude))?;
                     // Divergence would freeze the rest.
