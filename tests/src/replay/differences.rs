@@ -88,7 +88,8 @@ pub const DIFFERENCES: [(Difference, &str, &str); 13] = [
     (
         ScaleBeyond2To126,
         "scale-beyond-2^126",
-        "jmp's scale grows to 2^127, whose inverse is subnormal; we stop at 2^126, and the rest of the trace is left out",
+        "torch's, Keras's and jmp's scale grows to 2^127, whose inverse is subnormal; we stop at 2^126, and the rest of \
+         the trace is left out",
     ),
     (
         ScaleBelow2ToMinus126,
