@@ -81,7 +81,8 @@ fn a_prediction_is_the_binade_of_theirs_but_for_few_on_the_edge() {
     let compared = notes.compared["exponents predicted as by log_max"];
     let edge = "exponents of the neighbouring binade, on the edge of it";
     let neighbours = notes.compared.get(edge).copied().unwrap_or_default();
-    assert!(compared > 4000 && neighbours <= 12, "{notes}");
+    // All within a hundredth of an edge would be one of fifty.
+    assert!(compared > 5000 && neighbours * 200 <= compared, "{notes}");
 }
 
 #[test]

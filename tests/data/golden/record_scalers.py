@@ -384,7 +384,7 @@ class LogMax:
 def log_max():
     runs = []
     for seed, counts in enumerate([16.0, 16.0, 16.0, 16.0, 65536.0, 65536.0]):
-        pick, rare, spread = random.Random(seed), [0.0, 0.02, 0.1, 0.3][seed % 4], [0.0, 1.0, 2.0, 4.0][seed % 4]
+        pick, rare, spread = random.Random(seed), [0.0, 0.002, 0.01, 0.05][seed % 4], [0.0, 0.5, 2.0, 1.0][seed % 4]
         # An f32 each, so that both sides take the logarithm of the same number.
         draw = lambda: random_f32(pick, -8.0, spread)
         seen = [None if pick.random() < rare else draw() for _ in range(1000)]

@@ -107,7 +107,8 @@ pub const DIFFERENCES: [(Difference, &str, &str); 19] = [
     (
         ScaleBeyond2To126,
         "scale-beyond-2^126",
-        "jmp's scale grows to 2^127, whose inverse is subnormal; we stop at 2^126, and the rest of the trace is held to jmp's rule",
+        "torch's, Keras's and jmp's scale grows to 2^127, whose inverse is subnormal; we stop at 2^126, and the rest of a run is left \
+         out, of jmp's own traces held to jmp's rule",
     ),
     (
         ScaleBelow2ToMinus126,
