@@ -23,7 +23,7 @@ pub enum Difference {
     OverflowAtTheFloor,
     /// A scale that has grown past 2^126.
     ScaleBeyond2To126,
-    /// An unscaled gradient that is subnormal.
+    /// A gradient that is subnormal, scaled or unscaled.
     SubnormalsFlushed,
     /// A sixteen-bit type that is not the region's, after an f32 operand.
     PromotionByOrder,
@@ -31,6 +31,8 @@ pub enum Difference {
     AnyFactor,
     /// A floor that a jitted function forgets.
     LimitLostUnderJit,
+    /// A number of f64, rounded to fewer bits.
+    F64RoundsTwice,
     /// An operand of f64.
     F64IsNeverCast,
     /// A fact about torch that is another here.
@@ -38,14 +40,14 @@ pub enum Difference {
 }
 
 use Difference::{
-    AnyFactor, ErrorIfNonFinite, F64IsNeverCast, LimitBeyondType, LimitLostUnderJit,
-    LimitNotPositive, NonFiniteTotal, NormPlus1e6, NothingToClip, OverflowAtTheFloor,
-    PromotionByOrder, ScaleBeyond2To126, Semantics, SquaresInF32, SubnormalsFlushed,
-    TotalInGradientsType,
+    AnyFactor, ErrorIfNonFinite, F64IsNeverCast, F64RoundsTwice, LimitBeyondType,
+    LimitLostUnderJit, LimitNotPositive, NonFiniteTotal, NormPlus1e6, NothingToClip,
+    OverflowAtTheFloor, PromotionByOrder, ScaleBeyond2To126, Semantics, SquaresInF32,
+    SubnormalsFlushed, TotalInGradientsType,
 };
 
 /// Every difference: its name, what the other library does, what we do, and why.
-pub const DIFFERENCES: [(Difference, &str, &str); 16] = [
+pub const DIFFERENCES: [(Difference, &str, &str); 17] = [
     (
         NormPlus1e6,
         "norm-plus-1e-6",
@@ -123,6 +125,11 @@ pub const DIFFERENCES: [(Difference, &str, &str); 16] = [
         LimitLostUnderJit,
         "limit-lost-under-jit",
         "jmp leaves min_loss_scale out as it flattens a scale, so that jit loses it; we write and read a rule whole",
+    ),
+    (
+        F64RoundsTwice,
+        "f64-rounds-twice",
+        "torch rounds f64 to f32 on its way to fewer bits, and so twice; we have no cast from f64",
     ),
     (F64IsNeverCast, "f64-is-never-cast", "jmp casts f64 to a policy's type; we never cast f64"),
     (
