@@ -166,6 +166,26 @@ fn a_cast_or_a_fact_that_is_another_is_named() {
 }
 
 #[test]
+fn a_subnormal_gradient_may_have_been_taken_for_zero_and_for_nothing_else() {
+    let grads = |unscaled: f32| {
+        let mut trace = trace(2_f32.powi(-10), 2, 2_f32.powi(-20), &[(true, 2_f32.powi(-10), 1)]);
+        let step = &mut trace["traces"][0]["steps"][0];
+        // Unscaled it is normal, and was zero before it was multiplied.
+        step["grads"] = json!([(f32::MIN_POSITIVE / 16.0).to_bits(), 1_f32.to_bits()]);
+        step["unscaled"] = json!([unscaled.to_bits(), 1024_f32.to_bits()]);
+        trace
+    };
+    let (_, notes) = replay(&grads(0.0)).unwrap();
+    assert_eq!(notes.differences[&Difference::SubnormalsFlushed], 1);
+    let (_, notes) = replay(&grads(f32::MIN_POSITIVE * 64.0)).unwrap();
+    assert!(notes.differences.is_empty(), "{notes}");
+    for wrong in [-0.0, f32::MIN_POSITIVE * 32.0] {
+        let error = failure(&grads(wrong));
+        assert!(error.starts_with("trace 0, step 0: unscaled[0] is "), "{error}");
+    }
+}
+
+#[test]
 fn beyond_our_ceiling_only_what_jmp_does_is_let_pass() {
     let top = 2_f32.powi(126);
     for (init, factor, then) in [(top, 2, 2.0 * top), (top / 2.0, 8, top / 2.0)] {

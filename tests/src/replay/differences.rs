@@ -29,7 +29,7 @@ pub enum Difference {
     FirstGoodStepCounts,
     /// What an overflow counts as for a rule that predicts.
     OverflowIsTheCeiling,
-    /// An unscaled gradient that is subnormal.
+    /// A gradient that is subnormal, scaled or unscaled.
     SubnormalsFlushed,
     /// A sixteen-bit type that is not the region's, after an f32 operand.
     PromotionByOrder,
@@ -37,6 +37,8 @@ pub enum Difference {
     AnyFactor,
     /// A floor that a jitted function forgets.
     LimitLostUnderJit,
+    /// A number of f64, rounded to fewer bits.
+    F64RoundsTwice,
     /// An operand of f64.
     F64IsNeverCast,
     /// A fact about torch that is another here.
@@ -44,14 +46,15 @@ pub enum Difference {
 }
 
 use Difference::{
-    AnyFactor, ErrorIfNonFinite, F64IsNeverCast, FirstGoodStepCounts, LimitBeyondType,
-    LimitLostUnderJit, LimitNotPositive, NonFiniteTotal, NormPlus1e6, NothingToClip,
-    OverflowAtTheFloor, OverflowIsTheCeiling, PromotionByOrder, ScaleBelow2ToMinus126,
-    ScaleBeyond2To126, Semantics, SquaresInF32, SubnormalsFlushed, TotalInGradientsType,
+    AnyFactor, ErrorIfNonFinite, F64IsNeverCast, F64RoundsTwice, FirstGoodStepCounts,
+    LimitBeyondType, LimitLostUnderJit, LimitNotPositive, NonFiniteTotal, NormPlus1e6,
+    NothingToClip, OverflowAtTheFloor, OverflowIsTheCeiling, PromotionByOrder,
+    ScaleBelow2ToMinus126, ScaleBeyond2To126, Semantics, SquaresInF32, SubnormalsFlushed,
+    TotalInGradientsType,
 };
 
 /// Every difference: its name, what the other library does, what we do, and why.
-pub const DIFFERENCES: [(Difference, &str, &str); 19] = [
+pub const DIFFERENCES: [(Difference, &str, &str); 20] = [
     (
         NormPlus1e6,
         "norm-plus-1e-6",
@@ -148,6 +151,11 @@ pub const DIFFERENCES: [(Difference, &str, &str); 19] = [
         LimitLostUnderJit,
         "limit-lost-under-jit",
         "jmp leaves min_loss_scale out as it flattens a scale, so that jit loses it; we write and read a rule whole",
+    ),
+    (
+        F64RoundsTwice,
+        "f64-rounds-twice",
+        "torch rounds f64 to f32 on its way to fewer bits, and so twice; we have no cast from f64",
     ),
     (F64IsNeverCast, "f64-is-never-cast", "jmp casts f64 to a policy's type; we never cast f64"),
     (

@@ -13,6 +13,9 @@ use binade_grad_scaler::protocol::{
 type Grads = Vec<Option<Vec<f32>>>;
 
 pub(super) fn replay(trace: &Trace) -> Result<(), ReplayError> {
+    if trace.events.is_empty() {
+        return Err(Wrong::Recording("it has no events".into()).at("start"));
+    }
     let mut run = Run::new(trace).map_err(|wrong| wrong.at("start"))?;
     for (i, event) in trace.events.iter().enumerate() {
         run.event(event).map_err(|wrong| wrong.at(format!("event {i} ({})", event.call.name())))?;

@@ -1,6 +1,7 @@
 //! Tables of casts: what every code means, and what boundary patterns round to in torch and in `ml_dtypes`.
 
 mod format;
+mod other;
 
 pub(super) use format::Tables;
 
@@ -21,6 +22,9 @@ pub(super) fn replay(tables: &Tables, notes: &mut Notes) -> Result<(), ReplayErr
         return Err(Wrong::Recording("it has no table".into()).at("casts"));
     }
     tables.agreements(notes)?;
+    for (name, casts) in &tables.other {
+        other::replay(name, casts, notes).map_err(|wrong| wrong.at(format!("other {name}")))?;
+    }
     tables.left_out(notes);
     Ok(())
 }
@@ -40,9 +44,6 @@ impl Tables {
     fn left_out(&self, notes: &mut Notes) {
         if self.random.is_some() {
             notes.skipped("check sums over random patterns, which are not in the file", 1);
-        }
-        if self.other.is_some() {
-            notes.skipped("casts from f64, and between two narrow types not by f32", 1);
         }
     }
 }

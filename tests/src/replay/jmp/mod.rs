@@ -179,10 +179,11 @@ impl Step {
         is_due && self.scale == theirs && theirs != ours
     }
 
-    /// Zero instead of a subnormal number where zero was recorded, and nothing else changed.
+    /// Zero where zero was recorded and the gradient, or what it is unscaled, is subnormal; nothing else changed.
     fn flushed(&self, mut unscaled: Vec<f32>, notes: &mut Notes) -> Vec<f32> {
-        for (x, &was) in unscaled.iter_mut().zip(&self.unscaled) {
-            if x.is_subnormal() && f32::from_bits(was) == 0.0 {
+        for ((x, grad), &was) in unscaled.iter_mut().zip(floats(&self.grads)).zip(&self.unscaled) {
+            let is_subnormal = x.is_subnormal() || grad.is_subnormal();
+            if is_subnormal && *x != 0.0 && f32::from_bits(was) == 0.0 {
                 *x = 0_f32.copysign(*x);
                 notes.differs(Difference::SubnormalsFlushed);
             }
