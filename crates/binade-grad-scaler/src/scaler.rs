@@ -53,7 +53,11 @@ impl<D: GradScaler> Scaler<D> {
     fn start(device: D, rule: LossScale, reduce: Option<Box<Reduce<D>>>) -> Result<Self, D::Error> {
         let scale = device.upload_state(rule.start())?;
         let one = device.upload_state(ScaleState::power_of_two(0))?;
-        Ok(Self { shared: Arc::new(Shared { device, one, reduce }), scale, rule })
+        Ok(Self {
+            shared: Arc::new(Shared { device, one, reduce, pending: Arc::default() }),
+            scale,
+            rule,
+        })
     }
 
     /// Multiplies a loss by the scale, in `f32`.
@@ -123,5 +127,16 @@ impl<D: GradScaler> Scaler<D> {
     /// The device that the scale lives on.
     pub fn device(&self) -> &D {
         &self.shared.device
+    }
+
+    /// How much is under way with this scaler: scaled losses, gradients, pending steps, outcomes that nobody has resolved or
+    /// left, and each open window that something was added to. Between steps it is 0.
+    pub fn in_flight(&self) -> usize {
+        let others = |count: usize| count.saturating_sub(1);
+        others(Arc::strong_count(&self.shared)) + others(Arc::strong_count(&self.shared.pending))
+    }
+
+    pub(crate) fn shared(&self) -> Arc<Shared<D>> {
+        self.shared.clone()
     }
 }

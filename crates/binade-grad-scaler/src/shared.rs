@@ -2,6 +2,7 @@
 
 use crate::{GradScaler, ScaleStore};
 use binade_core::Handle;
+use std::sync::Arc;
 
 pub(crate) type Reduce<D> =
     dyn Fn(&mut <D as ScaleStore>::Found) -> Result<(), <D as Handle>::Error> + Send + Sync;
@@ -11,6 +12,8 @@ pub(crate) struct Shared<D: GradScaler> {
     /// A scale of 1, for gradients that no loss scaled.
     pub(crate) one: D::Scale,
     pub(crate) reduce: Option<Box<Reduce<D>>>,
+    /// Held by each pending step, which holds nothing else of this.
+    pub(crate) pending: Arc<()>,
 }
 
 impl<D: GradScaler> Shared<D> {

@@ -71,6 +71,7 @@ impl<D: GradScaler> UnscaledGrads<D> {
             parts: self.parts,
             verdict: self.verdict,
             measured: self.measured,
+            _pending: self.shared.pending.clone(),
         }))
     }
 }
