@@ -180,7 +180,7 @@ pub enum Mismatch {
         /// Of which optimizer or window.
         what: String,
         /// Which one, and how.
-        source: Misfit,
+        source: Box<Misfit>,
     },
 }
 
@@ -202,14 +202,14 @@ pub enum RestoreError<E> {
 impl<E> RestoreError<E> {
     pub(crate) fn load(what: String, error: LoadError<E>) -> Self {
         match error {
-            LoadError::Misfit(source) => Mismatch::Tensor { what, source }.into(),
+            LoadError::Misfit(misfit) => Mismatch::Tensor { what, source: misfit.into() }.into(),
             LoadError::Device(error) => Self::Device(error),
         }
     }
 
     pub(crate) fn reopen(what: String, error: ReopenError<E>) -> Self {
         match error {
-            ReopenError::Misfit(source) => Mismatch::Tensor { what, source }.into(),
+            ReopenError::Misfit(misfit) => Mismatch::Tensor { what, source: misfit.into() }.into(),
             ReopenError::Device(error) => Self::Device(error),
         }
     }
