@@ -151,7 +151,7 @@ fn fit(forms: &[Named<Form>], saved: &NamedGrads<RawTensor>) -> Result<(), Misfi
         let found = value.as_ref().map(RawTensor::form);
         Misfit::check("gradient sum", name, found.or(expected), expected)?;
         if found.is_none() && expected.is_none() {
-            let (what, parameter) = ("gradient sum".to_owned(), name.clone());
+            let (what, parameter) = ("unknown gradient sum".to_owned(), name.clone());
             return Err(Misfit { what, parameter, found: None, expected: None });
         }
     }

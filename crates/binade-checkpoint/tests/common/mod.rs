@@ -44,7 +44,7 @@ impl Setting {
     }
 }
 
-/// SGD without and with momentum, Adam, AdamW, AMSGrad.
+/// SGD without and with momentum, Adam, `AdamW`, `AMSGrad`.
 pub fn rules() -> [UpdateRule; 5] {
     let momentum =
         Sgd { lr: 0.1, momentum: 0.9, dampening: 0.25, weight_decay: 0.01, nesterov: false };
