@@ -24,7 +24,8 @@ fn file(name: &str) -> PathBuf {
 }
 
 fn args(line: &str, file: &Path) -> Args {
-    Args { checkpoint: Some(file.into()), ..short(line) }
+    // A path may have spaces, and `short` splits at them.
+    Args { checkpoint: Some(file.into()), ..short(&format!("--checkpoint file {line}")) }
 }
 
 fn try_on<D: Trains>(device: &D, args: &Args, watched: bool) -> Result<Run, String> {
