@@ -11,6 +11,7 @@ mod clipping;
 mod edges;
 mod handles;
 mod outcomes;
+mod snapshots;
 mod starts;
 mod steps;
 mod support;
@@ -44,6 +45,7 @@ fn main() {
         ("edges", edges::TESTS),
         ("handles", handles::TESTS),
         ("outcomes", outcomes::TESTS),
+        ("snapshots", snapshots::TESTS),
         ("starts", starts::TESTS),
         ("steps", steps::TESTS),
         ("windows", windows::TESTS),
