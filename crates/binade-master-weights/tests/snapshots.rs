@@ -50,7 +50,9 @@ fn what_is_kept_is_told_by_kind() {
 fn parameters_are_matched_by_name_in_whatever_order() {
     let mut saved = stepped(DType::F16, 4, 2).save().unwrap();
     saved.reverse();
-    saved.iter_mut().for_each(|one| one.kept.reverse());
+    for one in &mut saved {
+        one.kept.reverse();
+    }
     let mut other = stepped(DType::F16, 4, 0);
     other.load(&saved).unwrap();
     assert_eq!(other.save().unwrap(), stepped(DType::F16, 4, 2).save().unwrap());
