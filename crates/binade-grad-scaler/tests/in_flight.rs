@@ -14,10 +14,10 @@ fn each_thing_in_hand_counts_until_it_is_gone() -> Result {
     let (mut scaler, mut sgd) = (scaler(LossScale::dynamic()), Sgd::new(SET));
     assert_eq!(scaler.in_flight(), 0);
     let loss = scaler.scale(&Host::f32(&[1.0]))?;
-    let scaled = backward(&scaler, SET)?;
+    let made = backward(&scaler, SET)?;
     let grads = unscaled(&scaler, SET)?;
     assert_eq!(scaler.in_flight(), 3);
-    drop((loss, scaled));
+    drop((loss, made));
     assert_eq!(scaler.in_flight(), 1);
     let step = grads.step(&mut sgd)?;
     assert_eq!(scaler.in_flight(), 1, "a pending step");
