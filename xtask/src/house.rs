@@ -10,7 +10,14 @@ pub(crate) const FLOORS: [&[&str]; 4] = [
         "binade-master-weights",
         "binade-ops",
     ],
-    &["binade-cpu", "binade-deferred", "binade-cuda", "binade-conformance", "binade-ptx"],
+    &[
+        "binade-checkpoint",
+        "binade-cpu",
+        "binade-deferred",
+        "binade-cuda",
+        "binade-conformance",
+        "binade-ptx",
+    ],
     &["binade", "binade-tape"],
 ];
 

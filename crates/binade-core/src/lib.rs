@@ -15,6 +15,7 @@ pub mod non_finite;
 mod op;
 mod optimizer;
 mod promote;
+mod raw;
 pub mod stochastic;
 
 pub use dtype::{DType, Format};
@@ -28,3 +29,4 @@ pub use native::{AmpTensor, Native, NativeError};
 pub use op::{Op, OpClass};
 pub use optimizer::{NoGradients, Optimizer};
 pub use promote::promote;
+pub use raw::{Form, Misfit, RawTensor};

@@ -1,5 +1,7 @@
 //! Master weights: parameters are put in place of the old ones, masters move where they are.
 
+mod snapshot;
+
 use crate::{Deferred, Error, Found, Gradients, Tensor, late::Late, stand_in, tensor::Like};
 use binade_core::{DType, Named, NoGradients};
 use binade_cpu::{Cpu, check_step};
@@ -21,6 +23,11 @@ impl Masters {
     /// As jobs have left them.
     pub(crate) fn now(&self) -> Result<HostMasters, Error> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Puts others in their place.
+    fn replace(&self, masters: HostMasters) {
+        *self.state.lock().unwrap_or_else(PoisonError::into_inner) = Ok(masters);
     }
 
     /// Runs `work` on them, within a job. An error stays, and is every later job's.

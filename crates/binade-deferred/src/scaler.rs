@@ -1,5 +1,7 @@
 //! Loss scaling: the scale and what passes find are values on the device.
 
+mod save_grads;
+
 use crate::{Deferred, Error, Gradients, Tensor, late::Late, stand_in, tensor::Like};
 use binade_core::{DType, Finding, Named};
 use binade_cpu::Cpu;

@@ -6,6 +6,7 @@ use crate::{GradOps, GradScaler, Join, UnscaledGrads};
 
 /// What an overflow in one micro-batch does to the window.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum BadMicroBatch {
     /// Leaves it out; the window is skipped only if every micro-batch was bad.
     Drop,
@@ -33,10 +34,10 @@ impl BadMicroBatch {
 /// * The sum is a sum: divide each loss by the number of micro-batches. A dropped one leaves a sum over fewer.
 #[must_use = "a window that is not finished applies nothing"]
 pub struct Accumulation<D: GradScaler> {
-    bad: BadMicroBatch,
-    sum: Option<UnscaledGrads<D>>,
-    parts: Vec<Part<D>>,
-    len: usize,
+    pub(crate) bad: BadMicroBatch,
+    pub(crate) sum: Option<UnscaledGrads<D>>,
+    pub(crate) parts: Vec<Part<D>>,
+    pub(crate) len: usize,
 }
 
 impl<D: GradScaler> Accumulation<D> {

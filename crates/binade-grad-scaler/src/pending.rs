@@ -1,6 +1,7 @@
 //! Optimizer steps whose scale update is due.
 
 use crate::{ScaleStore, shared::ScalerId};
+use std::sync::Arc;
 
 /// The part that is a window's sum.
 pub(crate) const SUM: &str = "sum";
@@ -25,6 +26,8 @@ pub(crate) struct StepRecord<D: ScaleStore> {
     pub(crate) verdict: D::Found,
     /// Whether the norm in the verdict is this step's.
     pub(crate) measured: bool,
+    /// Counts as under way.
+    pub(crate) _pending: Arc<()>,
 }
 
 /// One or more optimizer steps whose scale update is due.

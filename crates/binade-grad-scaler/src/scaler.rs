@@ -130,4 +130,11 @@ impl<D: GradScaler> Scaler<D> {
     pub fn device(&self) -> &D {
         &self.shared.device
     }
+
+    /// How much is under way with this scaler: scaled losses, gradients, pending steps, outcomes that nobody has resolved or
+    /// left, and each open window that something was added to. Between steps it is 0.
+    pub fn in_flight(&self) -> usize {
+        let others = |count: usize| count.saturating_sub(1);
+        others(Arc::strong_count(&self.shared)) + others(Arc::strong_count(&self.shared.pending))
+    }
 }

@@ -2,7 +2,10 @@
 
 use crate::{GradScaler, ScaleStore};
 use binade_core::Handle;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{
+    Arc,
+    atomic::{AtomicU64, Ordering},
+};
 
 pub(crate) type Reduce<D> =
     dyn Fn(&mut <D as ScaleStore>::Found) -> Result<(), <D as Handle>::Error> + Send + Sync;
@@ -17,12 +20,15 @@ pub(crate) struct Shared<D: GradScaler> {
     /// A scale of 1, for gradients that no loss scaled.
     pub(crate) one: D::Scale,
     pub(crate) reduce: Option<Box<Reduce<D>>>,
+    /// Held by each pending step, which holds nothing else of this.
+    pub(crate) pending: Arc<()>,
 }
 
 impl<D: GradScaler> Shared<D> {
     pub(crate) fn new(device: D, one: D::Scale, reduce: Option<Box<Reduce<D>>>) -> Self {
         static NEXT: AtomicU64 = AtomicU64::new(0);
-        Self { id: NEXT.fetch_add(1, Ordering::Relaxed), device, one, reduce }
+        let id = NEXT.fetch_add(1, Ordering::Relaxed);
+        Self { id, device, one, reduce, pending: Arc::default() }
     }
 
     /// One pass over `grads`, and what all ranks together found in it.

@@ -72,6 +72,7 @@ impl<D: GradScaler> UnscaledGrads<D> {
             parts: self.parts,
             verdict: self.verdict,
             measured: self.measured,
+            _pending: self.shared.pending.clone(),
         }))
     }
 }

@@ -10,6 +10,7 @@ mod native;
 mod optimizer;
 mod plan;
 mod rule;
+mod snapshot;
 pub mod step;
 mod wrapper;
 
@@ -21,4 +22,5 @@ pub use memory::Memory;
 pub use optimizer::MasterOptimizer;
 pub use plan::{Group, MasterStore, Plan, Storage};
 pub use rule::{Adam, RuleError, Sgd, UpdateRule};
+pub use snapshot::{Kind, LoadError, ParameterForm, SavedParameter, Snapshot, UnknownKind, fits};
 pub use wrapper::{HostOptimizer, Materialise};

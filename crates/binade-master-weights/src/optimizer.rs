@@ -44,6 +44,15 @@ impl<D: MasterWeights> MasterOptimizer<D> {
     pub fn masters(&self) -> &D::Masters {
         &self.masters
     }
+
+    /// Where they are kept.
+    pub fn device(&self) -> &D {
+        &self.device
+    }
+
+    pub(crate) fn parts(&mut self) -> (&D, &mut D::Params, &mut D::Masters) {
+        (&self.device, &mut self.params, &mut self.masters)
+    }
 }
 
 impl<D: MasterWeights> Optimizer<D::Grads, D::Found> for MasterOptimizer<D> {

@@ -66,6 +66,18 @@ pub struct Args {
     /// Writes every run's figures here, after each run.
     #[arg(long, value_name = "FILE")]
     pub json: Option<PathBuf>,
+    /// Saves the one run that is asked for here, after each epoch, in place of what is there: --level and --dtype have to
+    /// leave one. The checkpoint before is kept as FILE.previous.
+    #[arg(long, value_name = "FILE")]
+    pub checkpoint: Option<PathBuf>,
+    /// Saves after every N steps too.
+    #[arg(long, value_name = "N", allow_negative_numbers = true, requires = "checkpoint")]
+    #[arg(value_parser = clap::value_parser!(u64).range(1..))]
+    pub checkpoint_every: Option<u64>,
+    /// Goes on where the checkpoint was made, to the figures of a run that was not interrupted; more --epochs may be asked
+    /// for. What else shapes the run has to be as it was.
+    #[arg(long, requires = "checkpoint")]
+    pub resume: bool,
     /// Makes a gradient infinite at this step, counted from 1, to watch the skip.
     #[arg(long, value_name = "STEP", allow_negative_numbers = true)]
     #[arg(value_parser = clap::value_parser!(u64).range(1..))]
@@ -79,6 +91,8 @@ Examples:
   digits --level O1 --inject-overflow 20     what a skipped step looks like
   digits --data mnist --epochs 1             MNIST, from the files in the folder mnist
   digits --level O2 --loss-scale log-max     a scale that is predicted from the largest gradients
+  digits --level O2 --dtype f16 --checkpoint run.safetensors             saved after each epoch,
+  digits --level O2 --dtype f16 --checkpoint run.safetensors --resume    and resumed
   digits --init-scale 2^24 --json runs.json  a scale that has to come down, and every step's scale";
 
 /// One level, or all.

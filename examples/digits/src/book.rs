@@ -7,10 +7,12 @@ use crate::record::{Bytes, Run, Scale, Steps};
 use binade::grad_scaler::{ScaleState, Step};
 use binade::master_weights::Memory;
 use indicatif::ProgressBar;
+use serde::{Deserialize, Serialize};
 
-#[derive(Debug)]
+#[derive(Debug, Deserialize, Serialize)]
 pub(crate) struct Book {
     attempted: u64,
+    #[serde(with = "bits")]
     losses: Vec<f32>,
     scale: Scale,
     activations_peak: u64,
@@ -109,8 +111,22 @@ impl Book {
             },
             seconds: 0.0,
             data: Source::default(),
+            resumed: None,
             first_skip: self.first_skip,
             diverged,
         }
+    }
+}
+
+/// Losses by their bits: one may be NaN, which JSON does not have.
+mod bits {
+    use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+    pub(super) fn serialize<S: Serializer>(losses: &[f32], to: S) -> Result<S::Ok, S::Error> {
+        losses.iter().map(|loss| loss.to_bits()).collect::<Vec<_>>().serialize(to)
+    }
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Vec<f32>, D::Error> {
+        Ok(Vec::<u32>::deserialize(from)?.into_iter().map(f32::from_bits).collect())
     }
 }

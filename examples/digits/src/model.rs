@@ -69,6 +69,14 @@ impl<D: Computes> Net<D> {
         names.filter(|name| name.starts_with("norm")).collect()
     }
 
+    /// What its normalisations have seen, by name.
+    pub fn statistics(&mut self) -> impl Iterator<Item = (String, &mut D::Tensor)> {
+        self.running.iter_mut().enumerate().flat_map(|(index, seen)| {
+            let RunningStats { mean, var } = seen;
+            [(format!("norm{index}.mean"), mean), (format!("norm{index}.var"), var)]
+        })
+    }
+
     /// Logits of a batch, [N, 10], from pixels, [N, height · width]. Training normalises by the batch, and remembers.
     ///
     /// # Errors

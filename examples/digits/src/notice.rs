@@ -6,7 +6,7 @@ use crate::record::{Bytes, Run};
 const POINT: f32 = 0.01;
 const WIDTH: usize = 120;
 
-/// What to notice, wrapped; then each run's first skip and each divergence, a paragraph each.
+/// What to notice, wrapped; then where each run was resumed, its first skip and its divergence, a paragraph each.
 pub(crate) fn notice(runs: &[Run]) -> String {
     let clauses = [accuracy(runs), bytes(runs), unprotected(runs), Some(skips(runs))];
     let clauses: Vec<_> = clauses.into_iter().flatten().collect();
@@ -78,12 +78,13 @@ fn skips(runs: &[Run]) -> String {
     }
 }
 
-/// The first skip in words, and the end of a run that diverged.
+/// Where it was resumed, the first skip in words, and the end of a run that diverged.
 fn events(run: &Run) -> impl Iterator<Item = String> {
     let Run { level, dtype, .. } = run;
+    let resumed = run.resumed.iter().map(move |told| format!("{level} {dtype} {told}."));
     let skip = run.first_skip.iter().map(move |report| format!("{level} {dtype}: {report}."));
     let end = run.diverged.iter();
-    skip.chain(end.map(move |report| format!("{level} {dtype} diverged: {report}.")))
+    resumed.chain(skip).chain(end.map(move |report| format!("{level} {dtype} diverged: {report}.")))
 }
 
 fn find<'r>(runs: &'r [Run], level: &str, dtype: &str) -> Option<&'r Run> {

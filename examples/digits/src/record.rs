@@ -1,7 +1,7 @@
 //! What a run leaves behind, as `--json` writes it.
 
 use crate::data::Source;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -64,6 +64,9 @@ pub struct Run {
     /// What it learned from.
     #[serde(skip)]
     pub data: Source,
+    /// Where it was resumed, in words.
+    #[serde(skip)]
+    pub resumed: Option<String>,
     /// The first skip's report, in words.
     #[serde(skip)]
     pub first_skip: Option<String>,
@@ -84,7 +87,7 @@ pub struct Steps {
 }
 
 /// The loss scale.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, Deserialize, PartialEq, Serialize)]
 pub struct Scale {
     /// Before the first step.
     pub initial: f32,

@@ -102,6 +102,7 @@ mod tests {
             bytes: Bytes { activations_peak: 123_456_789, ..Bytes::default() },
             seconds: 1234.56,
             data: Source { name: "data/mnist".into(), size: [28, 28], train: 60000, test: 10000 },
+            resumed: None,
             first_skip: None,
             diverged: None,
         }

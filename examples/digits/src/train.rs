@@ -9,7 +9,8 @@ use crate::trainer::Trainer;
 use binade::InitError;
 use binade::core::{Handle, Named, NamedGrads};
 use binade::grad_scaler::{GradOps, GradScaler, LossScaleError, ScaleStore};
-use binade::master_weights::MasterWeights;
+use binade::master_weights::{MasterWeights, Snapshot};
+use binade_checkpoint::{DraftError, FileError, Mismatch, RestoreError, SaveError};
 use binade_ops::{CrossEntropy, Download, Mul};
 use binade_tape::TapeError;
 use indicatif::ProgressBar;
@@ -22,6 +23,7 @@ pub trait Trains:
     + Mul
     + Download
     + GradOps<Scale: Send + Sync + 'static, Grads: From<NamedGrads<<Self as Handle>::Tensor>>>
+    + Snapshot
     + MasterWeights<
         Params = Vec<Named<<Self as Handle>::Tensor>>,
         Grads = <Self as GradScaler>::Grads,
@@ -36,6 +38,7 @@ impl<D> Trains for D where
         + Mul
         + Download
         + GradOps<Scale: Send + Sync + 'static, Grads: From<NamedGrads<<Self as Handle>::Tensor>>>
+        + Snapshot
         + MasterWeights<
             Params = Vec<Named<<Self as Handle>::Tensor>>,
             Grads = <Self as GradScaler>::Grads,
@@ -53,9 +56,39 @@ pub enum TrainError<E: std::error::Error + 'static> {
     /// The model could not be set up.
     #[error(transparent)]
     Init(#[from] InitError<TapeError<E>>),
+    /// The run could not be saved.
+    #[error("--checkpoint: {0}")]
+    Save(SaveError<TapeError<E>>),
+    /// The file could not be written.
+    #[error("--checkpoint: {0}")]
+    Write(FileError),
+    /// The file could not be read.
+    #[error("--resume: {0}")]
+    Read(FileError),
+    /// The file is of another run.
+    #[error("--resume: {0}")]
+    Resume(#[from] RestoreError<TapeError<E>>),
     /// The device or the policy refused something.
     #[error(transparent)]
     Tape(#[from] TapeError<E>),
+}
+
+impl<E: std::error::Error + 'static> From<SaveError<TapeError<E>>> for TrainError<E> {
+    fn from(error: SaveError<TapeError<E>>) -> Self {
+        Self::Save(error)
+    }
+}
+
+impl<E: std::error::Error + 'static> From<DraftError> for TrainError<E> {
+    fn from(error: DraftError) -> Self {
+        Self::Save(error.into())
+    }
+}
+
+impl<E: std::error::Error + 'static> From<Mismatch> for TrainError<E> {
+    fn from(mismatch: Mismatch) -> Self {
+        Self::Resume(mismatch.into())
+    }
 }
 
 /// Trains and tests `setting` on `device`. Where `watched`, each step's outcome is resolved; elsewhere the scale is read
@@ -74,9 +107,9 @@ pub fn run<D: Trains>(
 ) -> Result<Run, TrainError<D::Error>> {
     let started = Instant::now();
     let mut trainer = Trainer::new(device, args, setting, digits.train.size, watched)?;
-    let mut order = fastrand::Rng::with_seed(args.seed);
-    for _ in 0..args.epochs {
-        if trainer.epoch(&digits.train, &mut order, bar)?.is_break() {
+    trainer.resume(&digits.train, bar)?;
+    while trainer.epochs() < args.epochs {
+        if trainer.epoch(&digits.train, bar)?.is_break() {
             break;
         }
     }

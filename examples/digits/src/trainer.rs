@@ -1,16 +1,18 @@
 //! The training loop: the part of the example that a program of one's own would look like.
 
 mod accuracy;
+mod checkpoint;
 
 use crate::args::Args;
 use crate::book::Book;
 use crate::config::{self, Setting};
 use crate::data::Images;
 use crate::model::Net;
+use crate::place::Place;
 use crate::record::Run;
 use crate::train::{TrainError, Trains};
 use binade::core::{DType, Handle, Named, NamedGrads};
-use binade::grad_scaler::{BadMicroBatch, UnscaledGrads};
+use binade::grad_scaler::{BadMicroBatch, Step, UnscaledGrads};
 use binade::master_weights::Memory;
 use binade::{Amp, Model, initialize};
 
@@ -28,6 +30,11 @@ pub(crate) struct Trainer<'a, D: Trains> {
     amp: Amp<Taped<D>>,
     book: Book,
     watched: bool,
+    setting: Setting,
+    place: Place,
+    /// The outcome that the next checkpoint begins with.
+    last: Option<Step>,
+    resumed: Option<String>,
 }
 
 impl<'a, D: Trains> Trainer<'a, D> {
@@ -44,32 +51,52 @@ impl<'a, D: Trains> Trainer<'a, D> {
         let properties = config::properties(args, setting)?;
         let book = Book::new(properties.loss_scale().start().factor());
         let amp = initialize(Taped(device.clone()), model, config::rule(args), properties)?;
-        Ok(Self { device, args, net, amp, book, watched })
+        let (place, last, resumed) = (Place::start(args.seed), None, None);
+        Ok(Self { device, args, net, amp, book, watched, setting, place, last, resumed })
     }
 
-    /// One pass over the images in random order; breaks off once the run has diverged.
+    /// Epochs that are over.
+    pub(crate) fn epochs(&self) -> u32 {
+        self.place.epochs
+    }
+
+    /// One pass over the images in random order, or the rest of one; breaks off once the run has diverged.
     pub(crate) fn epoch(
         &mut self,
         images: &Images,
-        order: &mut fastrand::Rng,
         bar: &ProgressBar,
     ) -> Result<ControlFlow<()>, D> {
         let mut rows: Vec<usize> = (0..images.len()).collect();
+        let mut order = self.place.order.clone();
         order.shuffle(&mut rows);
         let count = config::batches(self.args, images.len());
         let batches: Vec<&[usize]> = rows.chunks(self.args.batch as usize).take(count).collect();
-        let mut total = self.device.fill(0.0, &[], DType::F32).map_err(TapeError::from)?;
-        for window in batches.chunks(self.args.accumulate as usize) {
-            self.step(images, window, &mut total)?;
+        let windows: Vec<_> = batches.chunks(self.args.accumulate as usize).collect();
+        let mut total =
+            self.device.fill(self.place.loss, &[], DType::F32).map_err(TapeError::from)?;
+        for window in &windows[self.place.windows..] {
+            let ends = self.place.windows + 1 == windows.len();
+            self.step(images, window, &mut total, ends)?;
+            self.place.windows += 1;
             bar.inc(window.len() as u64);
             if self.book.has_diverged() {
                 return Ok(ControlFlow::Break(()));
             }
+            if !ends && self.is_due(ends) {
+                self.place.loss = self.read(&total)?;
+                self.save(images)?;
+            }
         }
         // The one read of an epoch that is not an outcome.
-        let total = self.device.download(&total).map_err(TapeError::from)?;
-        self.book.close_epoch(total.iter().sum(), batches.len(), bar);
+        let total = self.read(&total)?;
+        self.book.close_epoch(total, batches.len(), bar);
+        self.place = self.place.next(order);
+        self.save(images)?;
         Ok(ControlFlow::Continue(()))
+    }
+
+    fn read(&self, total: &D::Tensor) -> Result<f32, D> {
+        Ok(self.device.download(total).map_err(TapeError::from)?.iter().sum())
     }
 
     /// One optimizer step over a window of micro-batches.
@@ -78,6 +105,7 @@ impl<'a, D: Trains> Trainer<'a, D> {
         images: &Images,
         window: &[&[usize]],
         total: &mut D::Tensor,
+        ends: bool,
     ) -> Result<(), D> {
         self.book.begin_step();
         let Some(mut grads) = self.window(images, window, total)? else { return Ok(()) };
@@ -86,11 +114,15 @@ impl<'a, D: Trains> Trainer<'a, D> {
         }
         let step = grads.step(&mut self.amp.optimizer)?;
         let outcome = self.amp.scaler.update(step)?;
-        if self.watched {
-            self.book.enter(&outcome.resolve()?);
-        } else {
+        if !self.watched && !self.is_due(ends) {
             outcome.leave_unread();
+            return Ok(());
         }
+        let step = outcome.resolve()?;
+        if self.watched {
+            self.book.enter(&step);
+        }
+        self.last = Some(step);
         Ok(())
     }
 
@@ -171,6 +203,7 @@ impl<'a, D: Trains> Trainer<'a, D> {
             // The window's sum, beside the gradients of the micro-batch that is added to it.
             memory.gradients += elements * DType::F32.bytes() as u64;
         }
-        Ok(self.book.into_run(self.args, setting, &state, &memory))
+        let run = self.book.into_run(self.args, setting, &state, &memory);
+        Ok(Run { resumed: self.resumed, ..run })
     }
 }

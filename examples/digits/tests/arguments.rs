@@ -129,6 +129,10 @@ fn counts_out_of_range() {
             "--seed -1",
             "invalid value '-1' for '--seed <N>': a seed is a whole number from 0 to 18446744073709551615, such as 7",
         ),
+        (
+            "--checkpoint run --checkpoint-every 0",
+            "invalid value '0' for '--checkpoint-every <N>': 0 is not in 1..18446744073709551615",
+        ),
         ("--accumulate 0", "invalid value '0' for '--accumulate <N>': 0 is not in 1..=64"),
         (
             "--inject-overflow 0",
@@ -172,6 +176,15 @@ fn a_batch_of_more_images_than_there_are() {
 }
 
 #[test]
+fn a_checkpoint_of_several_runs() {
+    unfollowed(
+        "--checkpoint run",
+        "--checkpoint: 6 runs are asked for, and a checkpoint is of one; take one with --level and --dtype, such as --level O2 \
+         --dtype f16",
+    );
+}
+
+#[test]
 fn help_says_what_every_argument_takes() {
     let help = parse("--help").expect_err("help ends the program").to_string();
     for flag in [
@@ -197,6 +210,9 @@ fn help_says_what_every_argument_takes() {
         "--init-scale <X>",
         "--growth-interval <N>",
         "--json <FILE>",
+        "--checkpoint <FILE>",
+        "--checkpoint-every <N>",
+        "--resume",
         "--inject-overflow <STEP>",
         "Examples:",
     ] {

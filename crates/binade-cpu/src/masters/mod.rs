@@ -2,5 +2,6 @@
 
 mod fused;
 mod master_weights;
+mod snapshot;
 
 pub use master_weights::check_step;

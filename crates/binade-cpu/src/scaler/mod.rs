@@ -2,6 +2,7 @@
 
 mod grad_ops;
 mod grad_scaler;
+mod save_grads;
 
 use crate::{Tensor, parallel};
 

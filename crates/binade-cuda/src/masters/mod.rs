@@ -5,6 +5,7 @@ mod master_weights;
 mod materialise;
 mod rules;
 mod slot;
+mod snapshot;
 mod step;
 
 use crate::{Cuda, Error, memory::Buffer};

@@ -28,7 +28,8 @@ pub(super) struct Maybe {
 }
 
 /// Numbers that stand for no parameter, as `state.cuh` has them.
-const THE_NORM: u32 = 0xffff_fffe;
+pub(super) const THE_NORM: u32 = 0xffff_fffe;
+pub(super) const NOBODY: u32 = 0xffff_ffff;
 
 impl Cuda {
     /// Puts a value in a finding's flag: what a reduction among devices has made of it.

@@ -13,6 +13,7 @@ mod handles;
 mod led;
 mod outcomes;
 mod rules;
+mod snapshots;
 mod starts;
 mod steps;
 mod support;
@@ -48,6 +49,7 @@ fn main() {
         ("led", led::TESTS),
         ("outcomes", outcomes::TESTS),
         ("rules", rules::TESTS),
+        ("snapshots", snapshots::TESTS),
         ("starts", starts::TESTS),
         ("steps", steps::TESTS),
         ("windows", windows::TESTS),

@@ -2,6 +2,7 @@
 
 mod masters;
 mod scaler;
+mod snapshot;
 mod store;
 
 use crate::{Device, TapeError, Var};

@@ -25,6 +25,7 @@ fn run(level: &str, dtype: &str, right: usize) -> Run {
         },
         seconds: 1.0,
         data: Source { test: 360, ..Source::default() },
+        resumed: None,
         first_skip: None,
         diverged: None,
     }

@@ -1,0 +1,174 @@
+//! A checkpoint in the making.
+
+use crate::boundary::Boundary;
+use crate::{Checkpoint, DraftError, SaveError, SavedOptimizer, SavedScaler};
+use binade_core::RawTensor;
+use binade_grad_scaler::{Accumulation, GradScaler, SaveGrads, Scaler, Step};
+use binade_master_weights::{MasterOptimizer, Snapshot};
+use serde::Serialize;
+use std::collections::BTreeMap;
+use std::fmt::Display;
+
+/// A checkpoint in the making. It begins with what is in hand where a run can be resumed, and with nothing else: the outcome
+/// of a step, an open window, an earlier checkpoint, or nothing, before the first step.
+///
+/// # Contract
+///
+/// * A [`ScaledLoss`](binade_grad_scaler::ScaledLoss), [`ScaledGrads`](binade_grad_scaler::ScaledGrads),
+///   [`UnscaledGrads`](binade_grad_scaler::UnscaledGrads) or [`PendingStep`](binade_grad_scaler::PendingStep) begins none: it
+///   does not compile, as [`order`](crate::order) shows.
+/// * What types do not see, [`finish`](Self::finish) does: whoever has kept the outcome of an earlier step, and one of these
+///   besides, is refused.
+/// * Saving reads the devices, and changes nothing.
+#[derive(Debug)]
+#[must_use = "a checkpoint is made by `finish`"]
+pub struct Draft {
+    checkpoint: Checkpoint,
+    boundary: Boundary,
+    /// Values under way, by the scalers.
+    in_flight: usize,
+    /// Those of them that are windows of this checkpoint.
+    held: usize,
+}
+
+impl Draft {
+    /// Before the first step.
+    pub fn fresh() -> Self {
+        Self::at(Boundary::Fresh)
+    }
+
+    /// After a step, applied or skipped.
+    pub fn after(step: &Step) -> Self {
+        Self::at(Boundary::After(step.report().scale.updates))
+    }
+
+    /// Where `earlier` was made, before the first step since it was restored.
+    pub fn again(earlier: &Checkpoint) -> Self {
+        let updates = earlier.scalers.values().map(|scaler| scaler.state.updates);
+        Self::at(Boundary::After(updates.max().unwrap_or(0)))
+    }
+
+    /// Between two micro-batches of `window`, which is saved under `name`.
+    ///
+    /// # Errors
+    ///
+    /// As [`window`](Self::window).
+    pub fn within<D: SaveGrads>(
+        name: &str,
+        window: &Accumulation<D>,
+    ) -> Result<Self, SaveError<D::Error>> {
+        Self::at(Boundary::Within).window(name, window)
+    }
+
+    fn at(boundary: Boundary) -> Self {
+        Self { checkpoint: Checkpoint::default(), boundary, in_flight: 0, held: 0 }
+    }
+
+    /// Adds one more open window.
+    ///
+    /// # Errors
+    ///
+    /// When the name is taken or has a `/`, or the device fails.
+    pub fn window<D: SaveGrads>(
+        mut self,
+        name: &str,
+        window: &Accumulation<D>,
+    ) -> Result<Self, SaveError<D::Error>> {
+        let saved = window.save().map_err(SaveError::Device)?;
+        self.held += usize::from(saved.sum.is_some());
+        add(&mut self.checkpoint.windows, "window", name, saved)?;
+        Ok(self)
+    }
+
+    /// Adds a scaler's rule and state.
+    ///
+    /// # Errors
+    ///
+    /// When the name is taken or has a `/`, or the device fails.
+    pub fn scaler<D: GradScaler>(
+        mut self,
+        name: &str,
+        scaler: &Scaler<D>,
+    ) -> Result<Self, SaveError<D::Error>> {
+        let state = scaler.state().map_err(SaveError::Device)?;
+        self.in_flight += scaler.in_flight();
+        let saved = SavedScaler { rule: *scaler.rule(), state };
+        add(&mut self.checkpoint.scalers, "scaler", name, saved)?;
+        Ok(self)
+    }
+
+    /// Adds an optimizer: its plan, parameters, masters, moments and counts of applied steps.
+    ///
+    /// # Errors
+    ///
+    /// When the name is taken or has a `/`, or the device fails.
+    pub fn optimizer<D: Snapshot>(
+        mut self,
+        name: &str,
+        optimizer: &MasterOptimizer<D>,
+    ) -> Result<Self, SaveError<D::Error>> {
+        let parameters = optimizer.save().map_err(SaveError::Device)?;
+        let saved = SavedOptimizer { plan: optimizer.plan().clone(), parameters };
+        add(&mut self.checkpoint.optimizers, "optimizer", name, saved)?;
+        Ok(self)
+    }
+
+    /// Adds the policy that operations are cast by, so that another is told when the run is resumed.
+    ///
+    /// # Errors
+    ///
+    /// When it cannot be serialised.
+    pub fn policy<P: Serialize + ?Sized>(mut self, policy: &P) -> Result<Self, DraftError> {
+        let written = serde_json::to_string(policy);
+        let written = written.map_err(|error| DraftError::Policy(error.to_string()))?;
+        self.checkpoint.policy = Some(written);
+        Ok(self)
+    }
+
+    /// Adds words of the user's own: the epoch, the place in it.
+    pub fn word(mut self, name: &str, word: impl Display) -> Self {
+        self.checkpoint.words.insert(name.to_owned(), word.to_string());
+        self
+    }
+
+    /// Adds bytes of the user's own: a generator's state.
+    pub fn blob(mut self, name: &str, bytes: impl Into<Vec<u8>>) -> Self {
+        self.checkpoint.blobs.insert(name.to_owned(), bytes.into());
+        self
+    }
+
+    /// Adds a tensor of the user's own: running statistics.
+    pub fn tensor(mut self, name: &str, tensor: RawTensor) -> Self {
+        self.checkpoint.tensors.insert(name.to_owned(), tensor);
+        self
+    }
+
+    /// The checkpoint.
+    ///
+    /// # Errors
+    ///
+    /// When something of a step is under way with one of its scalers, or steps were taken since it was begun.
+    pub fn finish(self) -> Result<Checkpoint, DraftError> {
+        let Self { checkpoint, boundary, in_flight, held: windows } = self;
+        if in_flight != windows && !checkpoint.scalers.is_empty() {
+            return Err(DraftError::InFlight { in_flight, windows });
+        }
+        let updates = checkpoint.scalers.values().map(|scaler| scaler.state.updates);
+        if boundary.admits(updates) { Ok(checkpoint) } else { Err(DraftError::Stale) }
+    }
+}
+
+fn add<T>(
+    to: &mut BTreeMap<String, T>,
+    kind: &'static str,
+    name: &str,
+    value: T,
+) -> Result<(), DraftError> {
+    if name.contains('/') {
+        return Err(DraftError::Name(name.to_owned()));
+    }
+    match to.insert(name.to_owned(), value) {
+        None => Ok(()),
+        Some(_) => Err(DraftError::Duplicate { kind, name: name.to_owned() }),
+    }
+}

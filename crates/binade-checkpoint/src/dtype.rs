@@ -1,0 +1,27 @@
+//! Element types by safetensors' names.
+
+use binade_core::DType;
+use safetensors::Dtype;
+
+const TYPES: [(DType, Dtype); 10] = [
+    (DType::BF16, Dtype::BF16),
+    (DType::F16, Dtype::F16),
+    (DType::F32, Dtype::F32),
+    (DType::F64, Dtype::F64),
+    (DType::E4M3, Dtype::F8_E4M3),
+    (DType::E5M2, Dtype::F8_E5M2),
+    (DType::I64, Dtype::I64),
+    (DType::I32, Dtype::I32),
+    (DType::U8, Dtype::U8),
+    (DType::Bool, Dtype::BOOL),
+];
+
+/// What safetensors calls it.
+pub(crate) fn written(dtype: DType) -> Option<Dtype> {
+    TYPES.iter().find(|row| row.0 == dtype).map(|row| row.1)
+}
+
+/// What Binade calls it; `None` for a type that it has no word for.
+pub(crate) fn read(dtype: Dtype) -> Option<DType> {
+    TYPES.iter().find(|row| row.1 == dtype).map(|row| row.0)
+}

@@ -1,0 +1,21 @@
+#![doc = include_str!("../README.md")]
+#![forbid(unsafe_code)]
+
+mod bits;
+mod boundary;
+mod checkpoint;
+mod draft;
+mod dtype;
+mod error;
+mod file;
+mod format;
+mod index;
+pub mod order;
+mod plan;
+mod restore;
+
+pub use checkpoint::{Checkpoint, SavedOptimizer, SavedScaler};
+pub use draft::Draft;
+pub use error::{DraftError, FileError, FormatError, Mismatch, RestoreError, SaveError};
+pub use file::{Loaded, previous};
+pub use restore::Restore;

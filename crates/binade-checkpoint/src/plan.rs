@@ -1,0 +1,48 @@
+//! Whether a plan goes on where another left off.
+
+use crate::Mismatch;
+use binade_master_weights::{Plan, UpdateRule};
+
+/// The same rules in all but their learning rates, which a schedule moves, for the same parameters in the same storage.
+pub(crate) fn agrees(name: &str, saved: &Plan, running: &Plan) -> Result<(), Mismatch> {
+    let differs = |part: &str, found: String, expected: String| Mismatch::Differs {
+        what: format!("the {part} of optimizer `{name}`"),
+        found,
+        expected,
+    };
+    if !alike(saved.rule(), running.rule()) {
+        let (found, expected) = (format!("{:?}", saved.rule()), format!("{:?}", running.rule()));
+        return Err(differs("rule", found, expected));
+    }
+    if !alike_groups(saved, running) {
+        let told = |plan: &Plan| format!("{:?}", plan.groups());
+        return Err(differs("groups", told(saved), told(running)));
+    }
+    if (saved.store(), saved.storage()) != (running.store(), running.storage()) {
+        let told = |plan: &Plan| format!("{:?} of {:?}", plan.store(), plan.storage());
+        return Err(differs("store", told(saved), told(running)));
+    }
+    rates(name, saved)
+}
+
+fn alike(saved: &UpdateRule, running: &UpdateRule) -> bool {
+    saved.with_lr(0.0) == running.with_lr(0.0)
+}
+
+fn alike_groups(saved: &Plan, running: &Plan) -> bool {
+    let mut groups = saved.groups().iter().zip(running.groups());
+    saved.groups().len() == running.groups().len()
+        && groups.all(|(saved, running)| {
+            saved.parameters == running.parameters && alike(&saved.rule, &running.rule)
+        })
+}
+
+/// Rates come from a file.
+fn rates(name: &str, saved: &Plan) -> Result<(), Mismatch> {
+    let rules = saved.groups().iter().map(|group| &group.rule).chain([saved.rule()]);
+    let checked: Result<Vec<()>, _> = rules.map(UpdateRule::validate).collect();
+    checked.map(|_| ()).map_err(|error| Mismatch::Invalid {
+        what: format!("the rule of optimizer `{name}`"),
+        why: error.to_string(),
+    })
+}

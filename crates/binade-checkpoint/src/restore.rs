@@ -1,0 +1,146 @@
+//! Putting a run where a checkpoint was made: all of it, or nothing.
+
+use crate::{Checkpoint, Mismatch, RestoreError, plan};
+use binade_grad_scaler::{Accumulation, GradScaler, SaveGrads, ScaleState, Scaler};
+use binade_master_weights::{MasterOptimizer, Snapshot};
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
+
+type Change<'r, E> = Box<dyn FnOnce() -> Result<(), RestoreError<E>> + 'r>;
+
+/// Puts a run where a checkpoint was made.
+///
+/// Each call holds what was saved to what is running; [`finish`](Self::finish) then changes all of it at once. Until then,
+/// and whenever a call is an error, nothing has changed.
+///
+/// What a checkpoint has and nobody asked for is refused at the end, since a run that goes on without it is another run.
+#[must_use = "nothing is restored before `finish`"]
+pub struct Restore<'r, E> {
+    checkpoint: &'r Checkpoint,
+    asked: BTreeSet<(&'static str, String)>,
+    changes: Vec<Change<'r, E>>,
+}
+
+const SCALER: &str = "scaler";
+const OPTIMIZER: &str = "optimizer";
+const WINDOW: &str = "window";
+
+impl<'r, E: 'r> Restore<'r, E> {
+    pub(crate) fn new(checkpoint: &'r Checkpoint) -> Self {
+        Self { checkpoint, asked: BTreeSet::new(), changes: Vec::new() }
+    }
+
+    /// Opens a window where it was saved, over gradients of `params`. Before its scaler is restored, which borrows that.
+    ///
+    /// # Errors
+    ///
+    /// When there is none, it is of other parameters, or the device fails.
+    pub fn window<D: SaveGrads<Error = E>>(
+        &mut self,
+        name: &str,
+        scaler: &Scaler<D>,
+        params: &D::Params,
+    ) -> Result<Accumulation<D>, RestoreError<E>> {
+        let saved = self.ask(WINDOW, name, &self.checkpoint.windows)?;
+        let window = scaler.reopen(params, saved);
+        window.map_err(|error| RestoreError::reopen(format!("window `{name}`"), error))
+    }
+
+    /// A scaler of the same rule.
+    ///
+    /// # Errors
+    ///
+    /// When there is none, or it moves by another rule.
+    pub fn scaler<D: GradScaler<Error = E>>(
+        &mut self,
+        name: &str,
+        scaler: &'r mut Scaler<D>,
+    ) -> Result<(), RestoreError<E>> {
+        let saved = self.ask(SCALER, name, &self.checkpoint.scalers)?;
+        if saved.rule != *scaler.rule() {
+            Err(Mismatch::Differs {
+                what: format!("the rule of scaler `{name}`"),
+                found: format!("{:?}", saved.rule),
+                expected: format!("{:?}", scaler.rule()),
+            })?;
+        }
+        is_scale(name, &saved.state)?;
+        let state = saved.state;
+        self.changes.push(Box::new(move || scaler.set_state(state).map_err(RestoreError::Device)));
+        Ok(())
+    }
+
+    /// An optimizer of the same parameters and plan but for learning rates, which become those that were saved.
+    ///
+    /// # Errors
+    ///
+    /// When there is none, it is of other parameters or another plan, or the device fails.
+    pub fn optimizer<D: Snapshot<Error = E>>(
+        &mut self,
+        name: &str,
+        optimizer: &'r mut MasterOptimizer<D>,
+    ) -> Result<(), RestoreError<E>> {
+        let saved = self.ask(OPTIMIZER, name, &self.checkpoint.optimizers)?;
+        let what = format!("optimizer `{name}`");
+        // Tensors first: a model of another shape is the likelier mistake, and is told by its first tensor.
+        let fit = optimizer.check_load(&saved.parameters);
+        fit.map_err(|error| RestoreError::load(what.clone(), error))?;
+        plan::agrees(name, &saved.plan, optimizer.plan())?;
+        self.changes.push(Box::new(move || {
+            let loaded = optimizer.load(&saved.parameters);
+            loaded.map_err(|error| RestoreError::load(what, error))?;
+            optimizer.set_plan(saved.plan.clone()).map_err(RestoreError::Device)
+        }));
+        Ok(())
+    }
+
+    /// Changes everything that was asked for.
+    ///
+    /// # Errors
+    ///
+    /// When the checkpoint has more than was asked for; nothing has changed then. When the device fails.
+    pub fn finish(self) -> Result<(), RestoreError<E>> {
+        let Self { checkpoint, asked, changes } = self;
+        let Checkpoint { scalers, optimizers, windows, .. } = checkpoint;
+        let all = scalers.keys().map(|name| (SCALER, name));
+        let all = all.chain(optimizers.keys().map(|name| (OPTIMIZER, name)));
+        for (kind, name) in all.chain(windows.keys().map(|name| (WINDOW, name))) {
+            if !asked.contains(&(kind, name.clone())) {
+                Err(Mismatch::Unasked { kind, name: name.clone() })?;
+            }
+        }
+        changes.into_iter().try_for_each(|change| change())
+    }
+
+    fn ask<T>(
+        &mut self,
+        kind: &'static str,
+        name: &str,
+        all: &'r BTreeMap<String, T>,
+    ) -> Result<&'r T, Mismatch> {
+        let has = || all.keys().cloned().collect();
+        let saved = all.get(name).ok_or_else(|| Mismatch::Missing {
+            kind,
+            name: name.to_owned(),
+            has: has(),
+        })?;
+        self.asked.insert((kind, name.to_owned()));
+        Ok(saved)
+    }
+}
+
+/// States come from a file: one that scales by 0, an infinity or a NaN would be believed.
+fn is_scale(name: &str, state: &ScaleState) -> Result<(), Mismatch> {
+    let (factor, inverse) = (state.factor(), state.inverse());
+    if factor > 0.0 && factor.is_normal() && inverse.is_normal() {
+        return Ok(());
+    }
+    let (what, why) = (format!("the state of scaler `{name}`"), format!("a scale of {factor}"));
+    Err(Mismatch::Invalid { what, why })
+}
+
+impl<E> fmt::Debug for Restore<'_, E> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Restore").field("asked", &self.asked).finish_non_exhaustive()
+    }
+}

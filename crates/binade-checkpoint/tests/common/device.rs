@@ -1,0 +1,120 @@
+//! The devices that the tests train on: a stranger's host tensor, the CPU, and the CPU run late.
+
+use binade_core::{AmpTensor, DType, Named, NamedGrads, Native};
+use binade_cpu::{Cpu, Tensor};
+use binade_deferred::Deferred;
+use binade_grad_scaler::{GradScaler, SaveGrads, ScaleStore};
+use binade_master_weights::{MasterWeights, Snapshot};
+use half::{bf16, f16};
+use std::convert::Infallible;
+
+/// What a run needs of a device.
+pub trait Trains:
+    Clone
+    + SaveGrads<Params = <Self as MasterWeights>::Params>
+    + Snapshot<Grads = <Self as GradScaler>::Grads, Found = <Self as ScaleStore>::Found>
+{
+    /// `values` under `shape`, stored as `dtype`.
+    fn tensor(&self, values: &[f32], shape: &[usize], dtype: DType) -> Self::Tensor;
+    /// A set of parameters.
+    fn set(&self, params: Vec<Named<Self::Tensor>>) -> <Self as MasterWeights>::Params;
+    /// A set of gradients.
+    fn grads(&self, grads: NamedGrads<Self::Tensor>) -> <Self as GradScaler>::Grads;
+
+    fn loss(&self) -> Self::Tensor {
+        self.tensor(&[1.0], &[1], DType::F32)
+    }
+
+    /// A weight whose values sixteen bits do not hold, and a gain.
+    fn parameters(&self) -> <Self as MasterWeights>::Params {
+        let weight = [0.1, -0.2, 0.3, 1.7, -2.9, 0.001];
+        self.set(vec![
+            Named::new("weight", self.tensor(&weight, &[2, 3], DType::F32)),
+            Named::new("norm", self.tensor(&[1.1, 0.9], &[2], DType::F32)),
+        ])
+    }
+
+    /// Scaled gradients of these.
+    fn gradients(
+        &self,
+        values: &[Option<Vec<f32>>; 2],
+        stored: DType,
+    ) -> <Self as GradScaler>::Grads {
+        let [weight, norm] = values;
+        let weight = weight.as_ref().map(|values| self.tensor(values, &[2, 3], stored));
+        let norm = norm.as_ref().map(|values| self.tensor(values, &[2], DType::F32));
+        self.grads(vec![Named::new("weight", weight), Named::new("norm", norm)])
+    }
+}
+
+impl Trains for Cpu {
+    fn tensor(&self, values: &[f32], shape: &[usize], dtype: DType) -> Tensor {
+        Tensor::from_f32(values.to_vec(), shape, dtype).unwrap()
+    }
+
+    fn set(&self, params: Vec<Named<Tensor>>) -> Vec<Named<Tensor>> {
+        params
+    }
+
+    fn grads(&self, grads: NamedGrads<Tensor>) -> binade_cpu::Gradients {
+        grads.into()
+    }
+}
+
+impl Trains for Deferred {
+    fn tensor(&self, values: &[f32], shape: &[usize], dtype: DType) -> binade_deferred::Tensor {
+        Cpu.tensor(values, shape, dtype).into()
+    }
+
+    fn set(&self, params: Vec<Named<binade_deferred::Tensor>>) -> Vec<Named<Self::Tensor>> {
+        params
+    }
+
+    fn grads(&self, grads: NamedGrads<binade_deferred::Tensor>) -> binade_deferred::Gradients {
+        grads.into()
+    }
+}
+
+/// A tensor of someone's own, which tells no shape.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Host {
+    pub dtype: DType,
+    pub data: Vec<f32>,
+}
+
+impl AmpTensor for Host {
+    type Error = Infallible;
+
+    fn dtype(&self) -> DType {
+        self.dtype
+    }
+
+    fn cast(&self, dtype: DType) -> Result<Self, Infallible> {
+        let mut cast = Self { dtype, data: self.data.clone() };
+        cast.map_f32(&mut |_, x| x);
+        Ok(cast)
+    }
+
+    fn map_f32(&mut self, f: &mut dyn FnMut(usize, f32) -> f32) {
+        let round = |x| match self.dtype {
+            DType::BF16 => bf16::from_f32(x).to_f32(),
+            DType::F16 => f16::from_f32(x).to_f32(),
+            _ => x,
+        };
+        self.data.iter_mut().enumerate().for_each(|(i, x)| *x = round(f(i, *x)));
+    }
+}
+
+impl Trains for Native<Host> {
+    fn tensor(&self, values: &[f32], _shape: &[usize], dtype: DType) -> Host {
+        Host { dtype: DType::F32, data: values.to_vec() }.cast(dtype).unwrap()
+    }
+
+    fn set(&self, params: Vec<Named<Host>>) -> Vec<Named<Host>> {
+        params
+    }
+
+    fn grads(&self, grads: NamedGrads<Host>) -> NamedGrads<Host> {
+        grads
+    }
+}

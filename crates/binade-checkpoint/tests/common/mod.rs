@@ -1,0 +1,181 @@
+//! Two parameters in training on any device, with gradients from a generator, some of them infinite: what the tests stop
+//! and resume.
+#![allow(
+    unreachable_pub,
+    dead_code,
+    missing_debug_implementations,
+    reason = "each test file uses a part of it; an `expect` would fail in those that use all"
+)]
+
+pub mod device;
+
+use binade_checkpoint::{Checkpoint, Draft};
+use binade_core::DType;
+use binade_grad_scaler::{
+    Accumulation, BadMicroBatch, LossScale, ScaleState, Scaler, Step, UnscaledGrads,
+};
+use binade_master_weights::{Adam, MasterOptimizer, MasterStore, Plan, Sgd, UpdateRule};
+use device::Trains;
+
+/// What a run is set up with.
+#[derive(Clone, Debug)]
+pub struct Setting {
+    pub rule: UpdateRule,
+    pub storage: DType,
+    pub store: MasterStore,
+    /// Micro-batches a step.
+    pub window: usize,
+    pub bad: BadMicroBatch,
+    /// An imported scale to start from, in place of the rule's.
+    pub scale: Option<f32>,
+    pub seed: u64,
+}
+
+impl Setting {
+    pub fn new(rule: UpdateRule) -> Self {
+        let (storage, store, window) = (DType::F16, MasterStore::Copy, 1);
+        Self { rule, storage, store, window, bad: BadMicroBatch::Drop, scale: None, seed: 7 }
+    }
+
+    pub fn plan(&self) -> Plan {
+        let plan = Plan::new(self.rule).unwrap().with_store(self.store);
+        let plan = plan.with_group(["norm"], self.rule.with_lr(self.rule.lr() / 4.0)).unwrap();
+        plan.with_storage(self.storage, ["norm"])
+    }
+}
+
+/// SGD without and with momentum, Adam, `AdamW`, `AMSGrad`.
+pub fn rules() -> [UpdateRule; 5] {
+    let momentum =
+        Sgd { lr: 0.1, momentum: 0.9, dampening: 0.25, weight_decay: 0.01, nesterov: false };
+    let amsgrad = Adam {
+        lr: 0.01,
+        betas: [0.9, 0.99],
+        eps: 1e-8,
+        weight_decay: 0.1,
+        decoupled: false,
+        amsgrad: true,
+    };
+    [
+        UpdateRule::sgd(0.1),
+        UpdateRule::Sgd(momentum),
+        UpdateRule::adam(0.01),
+        UpdateRule::adamw(0.01),
+        UpdateRule::Adam(amsgrad),
+    ]
+}
+
+/// A run, which may be left at any micro-batch.
+pub struct Training<D: Trains> {
+    pub setting: Setting,
+    pub scaler: Scaler<D>,
+    pub optimizer: MasterOptimizer<D>,
+    pub window: Option<Accumulation<D>>,
+    pub random: fastrand::Rng,
+    pub last: Option<Step>,
+    /// Micro-batches so far.
+    pub place: usize,
+}
+
+impl<D: Trains> Training<D> {
+    pub fn new(device: &D, setting: &Setting) -> Self {
+        let rule = LossScale::dynamic().with_growth_interval(3).unwrap().with_patience(1000);
+        let mut scaler = Scaler::new(device.clone(), rule.with_limits(-20, 24).unwrap()).unwrap();
+        if let Some(scale) = setting.scale {
+            scaler.set_state(ScaleState::import(scale).unwrap()).unwrap();
+        }
+        let params = device.parameters();
+        let optimizer = MasterOptimizer::new(device.clone(), params, setting.plan()).unwrap();
+        let (setting, random) = (setting.clone(), fastrand::Rng::with_seed(setting.seed));
+        Self { setting, scaler, optimizer, window: None, random, last: None, place: 0 }
+    }
+
+    /// So many micro-batches; a step wherever a window is full.
+    pub fn run(&mut self, micro_batches: usize) {
+        for _ in 0..micro_batches {
+            self.micro_batch();
+        }
+    }
+
+    pub fn gradients(&mut self) -> UnscaledGrads<D> {
+        let grads = gradients(&mut self.random);
+        let device = self.scaler.device().clone();
+        let loss = self.scaler.scale(&device.loss()).unwrap();
+        let stored = self.setting.storage;
+        let scaled = loss.backward(|_| Ok(device.gradients(&grads, stored)));
+        scaled.unwrap().unscale().unwrap()
+    }
+
+    fn micro_batch(&mut self) {
+        let grads = self.gradients();
+        let opened = || self.scaler.accumulate(self.setting.bad);
+        let mut window = self.window.take().unwrap_or_else(opened);
+        window.add(grads).unwrap();
+        self.place += 1;
+        if self.place.is_multiple_of(self.setting.window) {
+            self.step(window);
+        } else {
+            self.window = Some(window);
+        }
+    }
+
+    fn step(&mut self, window: Accumulation<D>) {
+        // A schedule, so that rates are part of what is resumed.
+        let lr = self.optimizer.plan().rule().lr() * 0.875;
+        let plan = self.optimizer.plan().clone().with_lr(lr).unwrap();
+        self.optimizer.set_plan(plan).unwrap();
+        let grads = window.finish().unwrap().unwrap().clip_norm(2.0).unwrap();
+        let step = grads.step(&mut self.optimizer).unwrap();
+        self.last = Some(self.scaler.update(step).unwrap().resolve().unwrap());
+    }
+
+    pub fn checkpoint(&self) -> Checkpoint {
+        let draft = match (&self.window, &self.last) {
+            (Some(window), _) => Draft::within("window", window).unwrap(),
+            (None, Some(step)) => Draft::after(step),
+            (None, None) => Draft::fresh(),
+        };
+        let draft = draft.scaler("loss", &self.scaler).unwrap();
+        let draft = draft.optimizer("model", &self.optimizer).unwrap();
+        let draft = draft.blob("generator", self.random.get_seed().to_le_bytes());
+        draft.word("place", self.place).finish().unwrap()
+    }
+
+    /// A new run, put where `checkpoint` was made.
+    pub fn resumed(device: &D, setting: &Setting, checkpoint: &Checkpoint) -> Self {
+        let mut run = Self::new(device, &Setting { scale: None, seed: 0, ..setting.clone() });
+        let place: usize = checkpoint.word("place").unwrap().parse().unwrap();
+        let seed = checkpoint.blob("generator").unwrap().try_into().unwrap();
+        let mut restore = checkpoint.restore();
+        if !place.is_multiple_of(setting.window) {
+            let window = restore.window("window", &run.scaler, &run.optimizer.params);
+            run.window = Some(window.unwrap());
+        }
+        restore.scaler("loss", &mut run.scaler).unwrap();
+        restore.optimizer("model", &mut run.optimizer).unwrap();
+        restore.finish().unwrap();
+        // The outcome of the last step is not part of a checkpoint: what begins one here is the checkpoint itself.
+        run.place = place;
+        run.random = fastrand::Rng::with_seed(u64::from_le_bytes(seed));
+        run
+    }
+}
+
+/// Scaled gradients of both parameters: of every magnitude, some missing, now and then one that is not finite.
+fn gradients(random: &mut fastrand::Rng) -> [Option<Vec<f32>>; 2] {
+    let mut one = |len: usize| {
+        let missing = random.u8(..8) == 0;
+        let mut grad: Vec<f32> = (0..len).map(|_| value(random)).collect();
+        if random.u8(..6) == 0 {
+            let wrong = [f32::INFINITY, f32::NEG_INFINITY, f32::NAN];
+            grad[random.usize(..len)] = wrong[random.usize(..3)];
+        }
+        (!missing).then_some(grad)
+    };
+    // Never none at all, which is an error of its own.
+    [one(6).or_else(|| Some(vec![0.5; 6])), one(2)]
+}
+
+fn value(random: &mut fastrand::Rng) -> f32 {
+    (random.f32() - 0.5) * 2.0_f32.powi(random.i32(-6..8))
+}

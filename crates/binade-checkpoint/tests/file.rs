@@ -1,0 +1,117 @@
+//! Files: replaced whole, the one before kept, and never mistaken for one another.
+
+use binade_checkpoint::{Checkpoint, Draft, FileError, Loaded, previous};
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// A folder of this test's own, empty.
+fn folder(name: &str) -> PathBuf {
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("checkpoint").join(name);
+    let _ = fs::remove_dir_all(&folder);
+    fs::create_dir_all(&folder).unwrap();
+    folder
+}
+
+fn numbered(number: u32) -> Checkpoint {
+    Draft::fresh().word("number", number).finish().unwrap()
+}
+
+fn number(loaded: &Loaded) -> u32 {
+    loaded.checkpoint.word("number").unwrap().parse().unwrap()
+}
+
+fn names(folder: &Path) -> Vec<String> {
+    let name = |entry: fs::DirEntry| entry.file_name().into_string().unwrap();
+    let mut names: Vec<_> =
+        fs::read_dir(folder).unwrap().map(|entry| name(entry.unwrap())).collect();
+    names.sort();
+    names
+}
+
+#[test]
+fn the_last_is_read_and_the_one_before_is_kept_beside_it() {
+    let folder = folder("kept");
+    let path = folder.join("run.safetensors");
+    for last in 1..=3 {
+        numbered(last).write(&path).unwrap();
+        let loaded = Checkpoint::read(&path).unwrap();
+        assert!(loaded.fallback.is_none() && loaded.path == path);
+        assert_eq!(number(&loaded), last);
+    }
+    assert_eq!(number(&Checkpoint::read(&previous(&path)).unwrap()), 2);
+    assert_eq!(names(&folder), ["run.safetensors", "run.safetensors.previous"]);
+}
+
+#[test]
+fn the_previous_one_is_read_where_the_last_is_not_whole_and_told() {
+    let folder = folder("fallback");
+    let path = folder.join("run");
+    numbered(1).write(&path).unwrap();
+    numbered(2).write(&path).unwrap();
+    let whole = fs::read(&path).unwrap();
+    fs::write(&path, &whole[..whole.len() - 1]).unwrap();
+    let loaded = Checkpoint::read(&path).unwrap();
+    assert_eq!((number(&loaded), &loaded.path), (1, &previous(&path)));
+    let why = loaded.fallback.unwrap().to_string();
+    assert!(why.starts_with(&path.display().to_string()) && why.contains("torn"), "{why}");
+    fs::remove_file(&path).unwrap();
+    let loaded = Checkpoint::read(&path).unwrap();
+    assert!(number(&loaded) == 1 && matches!(loaded.fallback, Some(FileError::Io { .. })));
+}
+
+#[test]
+fn a_torn_file_is_not_kept_in_place_of_a_whole_one() {
+    let folder = folder("torn");
+    let path = folder.join("run");
+    numbered(1).write(&path).unwrap();
+    numbered(2).write(&path).unwrap();
+    fs::write(&path, b"").unwrap();
+    numbered(3).write(&path).unwrap();
+    assert_eq!(number(&Checkpoint::read(&path).unwrap()), 3);
+    assert_eq!(number(&Checkpoint::read(&previous(&path)).unwrap()), 1);
+}
+
+#[test]
+fn what_a_killed_process_left_is_ignored_and_cleaned() {
+    let folder = folder("left");
+    let path = folder.join("run");
+    numbered(1).write(&path).unwrap();
+    fs::write(folder.join("run.partial"), b"half of a").unwrap();
+    // Killed between the two renames: one file under two names, and a third.
+    fs::hard_link(&path, previous(&path)).unwrap();
+    fs::hard_link(&path, folder.join("run.linked")).unwrap();
+    assert_eq!(number(&Checkpoint::read(&path).unwrap()), 1);
+    numbered(2).write(&path).unwrap();
+    assert_eq!(number(&Checkpoint::read(&path).unwrap()), 2);
+    assert_eq!(number(&Checkpoint::read(&previous(&path)).unwrap()), 1);
+    assert_eq!(names(&folder), ["run", "run.previous"]);
+}
+
+#[test]
+fn someone_elses_file_is_not_replaced() {
+    let folder = folder("foreign");
+    let path = folder.join("notes.txt");
+    fs::write(&path, "what is to be done before the deadline").unwrap();
+    let error = numbered(1).write(&path).unwrap_err().to_string();
+    assert!(error.contains("notes.txt") && error.contains("no safetensors file"), "{error}");
+    assert_eq!(fs::read_to_string(&path).unwrap(), "what is to be done before the deadline");
+}
+
+#[test]
+fn none_at_all_names_both_places() {
+    let path = folder("none").join("run");
+    let error = Checkpoint::read(&path).unwrap_err();
+    let (last, before) = (path.display(), previous(&path));
+    let expected = format!(
+        "there is no checkpoint {last}, and none in {}: give the file of an earlier run, or start anew",
+        before.display()
+    );
+    assert_eq!(error.to_string(), expected);
+}
+
+#[test]
+fn a_folder_that_is_not_there_is_told() {
+    let path = folder("nowhere").join("no/run");
+    let error = numbered(1).write(&path).unwrap_err().to_string();
+    assert!(error.starts_with("cannot write ") && error.contains("no/run.partial"), "{error}");
+}

@@ -1,0 +1,186 @@
+//! Tensors as a file has them: type, shape and bytes, on no device.
+
+use crate::{DType, Element, Error, ErrorKind};
+use half::{bf16, f16};
+use std::{fmt, sync::Arc};
+
+/// The type and shape of a tensor.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct Form {
+    /// The type of its elements.
+    pub dtype: DType,
+    /// The extent of each axis, slowest first.
+    pub shape: Vec<usize>,
+}
+
+impl Form {
+    /// This type and shape.
+    pub fn new(dtype: DType, shape: impl Into<Vec<usize>>) -> Self {
+        Self { dtype, shape: shape.into() }
+    }
+
+    /// The number of elements; `None` where it is more than memory can have.
+    pub fn elements(&self) -> Option<usize> {
+        self.shape.iter().try_fold(1_usize, |product, side| product.checked_mul(*side))
+    }
+
+    /// The number of bytes; `None` where it is more than memory can have.
+    pub fn bytes(&self) -> Option<usize> {
+        self.elements()?.checked_mul(self.dtype.bytes())
+    }
+}
+
+impl fmt::Display for Form {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} {:?}", self.dtype, self.shape)
+    }
+}
+
+/// A tensor as a file has it: the little-endian bytes of its elements, in row-major order.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct RawTensor {
+    form: Form,
+    bytes: Vec<u8>,
+}
+
+impl RawTensor {
+    /// A tensor of `form`; `None` where the bytes are not as many as that says.
+    pub fn new(form: Form, bytes: Vec<u8>) -> Option<Self> {
+        (form.bytes() == Some(bytes.len())).then_some(Self { form, bytes })
+    }
+
+    /// `values`, each rounded once to the form's type, to nearest even; `None` where they are not as many as the shape says,
+    /// or the type is none of bf16, f16 and f32.
+    pub fn from_f32(form: Form, values: &[f32]) -> Option<Self> {
+        let bytes = match form.dtype {
+            DType::BF16 => values.iter().flat_map(|x| bf16::from_f32(*x).to_le_bytes()).collect(),
+            DType::F16 => values.iter().flat_map(|x| f16::from_f32(*x).to_le_bytes()).collect(),
+            DType::F32 => values.iter().flat_map(|x| x.to_le_bytes()).collect(),
+            _ => return None,
+        };
+        Self::new(form, bytes)
+    }
+
+    /// The elements, widened exactly; `None` where the type is none of bf16, f16 and f32.
+    pub fn to_f32(&self) -> Option<Vec<f32>> {
+        match self.form.dtype {
+            DType::BF16 => Some(self.each(|bytes| Element::to_f32(bf16::from_le_bytes(bytes)))),
+            DType::F16 => Some(self.each(|bytes| Element::to_f32(f16::from_le_bytes(bytes)))),
+            DType::F32 => Some(self.each(f32::from_le_bytes)),
+            _ => None,
+        }
+    }
+
+    fn each<const N: usize>(&self, element: impl Fn([u8; N]) -> f32) -> Vec<f32> {
+        let (chunks, _) = self.bytes.as_chunks::<N>();
+        chunks.iter().map(|chunk| element(*chunk)).collect()
+    }
+
+    /// Its type and shape.
+    pub fn form(&self) -> &Form {
+        &self.form
+    }
+
+    /// Its elements.
+    pub fn bytes(&self) -> &[u8] {
+        &self.bytes
+    }
+}
+
+/// What was saved does not fit what is there.
+#[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
+#[error(
+    "the {what} of `{parameter}`: found {}, expected {}; {}", told(found.as_ref()), told(expected.as_ref()),
+    advice(found.as_ref(), expected.as_ref())
+)]
+pub struct Misfit {
+    /// `parameter`, `master`, the name of a moment.
+    pub what: String,
+    /// Whose.
+    pub parameter: Arc<str>,
+    /// What was saved, if anything.
+    pub found: Option<Form>,
+    /// What is there to be loaded into, if anything.
+    pub expected: Option<Form>,
+}
+
+impl Misfit {
+    /// Holds what was saved to what is there.
+    ///
+    /// # Errors
+    ///
+    /// This, where they differ.
+    pub fn check(
+        what: &str,
+        parameter: &Arc<str>,
+        found: Option<&Form>,
+        expected: Option<&Form>,
+    ) -> Result<(), Self> {
+        if found == expected {
+            return Ok(());
+        }
+        let (what, parameter) = (what.to_owned(), parameter.clone());
+        Err(Self { what, parameter, found: found.cloned(), expected: expected.cloned() })
+    }
+}
+
+impl Error for Misfit {
+    fn kind(&self) -> ErrorKind {
+        ErrorKind::Mismatch
+    }
+}
+
+fn told(form: Option<&Form>) -> String {
+    form.map_or_else(|| "none".into(), Form::to_string)
+}
+
+fn advice(found: Option<&Form>, expected: Option<&Form>) -> &'static str {
+    match (found, expected) {
+        (Some(found), Some(expected)) if found.shape != expected.shape => {
+            "build the model that was saved, or take another checkpoint"
+        }
+        (Some(_), Some(_)) => "store parameters in the type that was saved",
+        _ => "build the model and the optimizer that were saved, or take another checkpoint",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bytes_that_do_not_fill_the_shape_are_no_tensor() {
+        let form = |shape: &[usize]| Form::new(DType::F16, shape);
+        assert!(RawTensor::new(form(&[2, 3]), vec![0; 12]).is_some());
+        assert!(RawTensor::new(form(&[2, 3]), vec![0; 6]).is_none());
+        assert!(RawTensor::new(form(&[usize::MAX, 3]), vec![0; 12]).is_none());
+        assert!(RawTensor::new(form(&[0, usize::MAX]), Vec::new()).is_some());
+        assert!(RawTensor::from_f32(Form::new(DType::I64, [1]), &[1.0]).is_none());
+    }
+
+    #[test]
+    fn sixteen_bits_survive_being_widened_but_for_a_nans_quiet_bit() {
+        for dtype in [DType::BF16, DType::F16] {
+            let all: Vec<u8> = (0..=u16::MAX).flat_map(u16::to_le_bytes).collect();
+            let raw = RawTensor::new(Form::new(dtype, [1 << 16]), all).unwrap();
+            let wide = raw.to_f32().unwrap();
+            let back = RawTensor::from_f32(raw.form().clone(), &wide).unwrap();
+            let (before, after) = (raw.bytes().as_chunks::<2>().0, back.bytes().as_chunks::<2>().0);
+            for ((x, before), after) in wide.iter().zip(before).zip(after) {
+                assert!(before == after || x.is_nan(), "{dtype} {before:?} {after:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_misfit_names_the_tensor_both_forms_and_what_to_do() {
+        let (two, three) = (Form::new(DType::F16, [2]), Form::new(DType::F32, [3]));
+        let misfit = Misfit::check("master", &"w".into(), Some(&two), Some(&three)).unwrap_err();
+        assert_eq!(
+            misfit.to_string(),
+            "the master of `w`: found f16 [2], expected f32 [3]; build the model that was saved, or take another checkpoint"
+        );
+        let none = Misfit::check("master", &"w".into(), None, Some(&three)).unwrap_err();
+        assert!(none.to_string().contains("found none, expected f32 [3]; "), "{none}");
+    }
+}

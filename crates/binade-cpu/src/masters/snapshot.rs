@@ -1,0 +1,77 @@
+//! Parameters and their state as bytes, and back.
+
+use crate::{Cpu, Error, Tensor};
+use binade_core::{Form, Named, RawTensor};
+use binade_master_weights::{
+    HostMasters, LoadError, ParameterForm, SavedParameter, Snapshot, fits,
+};
+
+impl Tensor {
+    /// Its type and shape.
+    pub fn form(&self) -> Form {
+        Form::new(self.dtype(), self.shape())
+    }
+
+    /// Its elements as a file has them.
+    ///
+    /// # Errors
+    ///
+    /// None that a tensor in memory can give: its bytes are as many as its shape says.
+    pub fn to_raw(&self) -> Result<RawTensor, Error> {
+        let bytes = self.to_bits();
+        let (found, shape) = (bytes.len(), self.shape().to_vec());
+        let expected = self.len() * self.dtype().bytes();
+        RawTensor::new(self.form(), bytes).ok_or(Error::Length {
+            what: "bytes",
+            found,
+            shape,
+            expected,
+        })
+    }
+
+    /// A tensor of the elements that a file has.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Unsupported`] for `i32` and `bool`.
+    pub fn from_raw(raw: &RawTensor) -> Result<Self, Error> {
+        Self::from_bits(raw.bytes(), raw.form().dtype, &raw.form().shape)
+    }
+}
+
+impl Snapshot for Cpu {
+    fn forms(
+        &self,
+        params: &Vec<Named<Tensor>>,
+        masters: &HostMasters,
+    ) -> Result<Vec<ParameterForm>, Error> {
+        Ok(params.iter().map(|param| masters.form(&param.name, param.value.form())).collect())
+    }
+
+    fn save(
+        &self,
+        params: &Vec<Named<Tensor>>,
+        masters: &HostMasters,
+    ) -> Result<Vec<SavedParameter>, Error> {
+        let saved = |param: &Named<Tensor>| Ok(masters.saved(&param.name, param.value.to_raw()?));
+        params.iter().map(saved).collect()
+    }
+
+    fn load(
+        &self,
+        params: &mut Vec<Named<Tensor>>,
+        masters: &mut HostMasters,
+        saved: &[SavedParameter],
+    ) -> Result<(), LoadError<Error>> {
+        let forms = self.forms(params, masters).map_err(LoadError::Device)?;
+        let saved = fits(&forms, saved)?;
+        let tensor = |saved: &&SavedParameter| Tensor::from_raw(&saved.value);
+        let values = saved.iter().map(tensor).collect::<Result<Vec<_>, Error>>();
+        let values = values.map_err(LoadError::Device)?;
+        for ((param, value), saved) in params.iter_mut().zip(values).zip(saved) {
+            param.value = value;
+            masters.put(saved);
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,59 @@
+//! Parameters and their state as bytes, and back: both wait, and count as a read.
+
+use super::{Masters, Params};
+use crate::{Deferred, Error, Tensor, stand_in};
+use binade_core::{Form, Named};
+use binade_cpu::Cpu;
+use binade_master_weights::{LoadError, ParameterForm, SavedParameter, Snapshot};
+
+impl Snapshot for Deferred {
+    fn forms(&self, params: &Params, masters: &Masters) -> Result<Vec<ParameterForm>, Error> {
+        let likes = stand_in::parameters(params)?;
+        let sampled = Cpu.forms(&likes, &masters.sample)?;
+        Ok(params.iter().zip(sampled).map(|(param, sampled)| whole(param, sampled)).collect())
+    }
+
+    fn save(&self, params: &Params, masters: &Masters) -> Result<Vec<SavedParameter>, Error> {
+        self.look("save")?;
+        Ok(Cpu.save(&computed(params)?, &masters.now()?)?)
+    }
+
+    fn load(
+        &self,
+        params: &mut Params,
+        masters: &mut Masters,
+        saved: &[SavedParameter],
+    ) -> Result<(), LoadError<Error>> {
+        self.look("load").map_err(LoadError::Device)?;
+        let mut values = computed(params).map_err(LoadError::Device)?;
+        let mut state = masters.now().map_err(LoadError::Device)?;
+        Cpu.load(&mut values, &mut state, saved).map_err(|error| match error {
+            LoadError::Misfit(misfit) => LoadError::Misfit(misfit),
+            LoadError::Device(error) => LoadError::Device(error.into()),
+        })?;
+        masters.replace(state);
+        for (param, value) in params.iter_mut().zip(values) {
+            param.value = value.value.into();
+        }
+        Ok(())
+    }
+}
+
+/// What is known without running: the sample, which has no element, under the real shapes.
+fn whole(param: &Named<Tensor>, sampled: ParameterForm) -> ParameterForm {
+    let ParameterForm { name, value, kept } = sampled;
+    let form = |form: Form| {
+        if form.shape == value.shape { Form::new(form.dtype, param.value.shape()) } else { form }
+    };
+    let kept = kept.into_iter().map(|(kind, kept)| (kind, form(kept))).collect();
+    ParameterForm { name, value: form(value.clone()), kept }
+}
+
+/// Parameters as they are once the queue has run.
+fn computed(params: &Params) -> Result<Vec<Named<binade_cpu::Tensor>>, Error> {
+    let one = |param: &Named<Tensor>| {
+        let value = param.value.value().get()?.clone();
+        Ok(Named { name: param.name.clone(), value })
+    };
+    params.iter().map(one).collect()
+}

@@ -1,0 +1,164 @@
+//! An open window's state as bytes, and back.
+
+use crate::pending::Part;
+use crate::{Accumulation, BadMicroBatch, GradOps, PartReport, Scaler, UnscaledGrads};
+use binade_core::{Finding, Form, Misfit, Named, NamedGrads, RawTensor};
+use std::collections::HashMap;
+
+/// A device whose sums of gradients can be taken out as bytes and put back, so that a checkpoint may be made within a
+/// window.
+///
+/// # For implementers
+///
+/// * What `save_grads` gives is `f32`, unscaled, and so is what `load_grads` makes of it: the same bits.
+/// * `load_grads` and `upload_found` never fail for what has the right form; `Scaler::reopen` holds it to `grad_forms` first.
+/// * `save_grads` waits for the device.
+pub trait SaveGrads: GradOps {
+    /// The parameters that the gradients are of.
+    type Params;
+
+    /// The form that each parameter's gradient has in a window's sum: the parameter's shape, in `f32`.
+    ///
+    /// # Errors
+    ///
+    /// When the device fails.
+    fn grad_forms(&self, params: &Self::Params) -> Result<Vec<Named<Form>>, Self::Error>;
+
+    /// The gradients of a window's sum, in the set's order.
+    ///
+    /// # Errors
+    ///
+    /// When the device fails, or refuses to be read.
+    fn save_grads(&self, grads: &Self::Grads) -> Result<NamedGrads<RawTensor>, Self::Error>;
+
+    /// A set of what `save_grads` gave.
+    ///
+    /// # Errors
+    ///
+    /// When the device fails.
+    fn load_grads(
+        &self,
+        params: &Self::Params,
+        saved: &NamedGrads<RawTensor>,
+    ) -> Result<Self::Grads, Self::Error>;
+
+    /// Puts a finding on the device.
+    ///
+    /// # Errors
+    ///
+    /// When the device fails.
+    fn upload_found(&self, found: &Finding) -> Result<Self::Found, Self::Error>;
+}
+
+/// An open window: what [`Accumulation::save`] gives, and [`Scaler::reopen`] takes.
+#[derive(Clone, Debug)]
+pub struct SavedWindow {
+    /// What an overflow in one micro-batch does to the window.
+    pub bad: BadMicroBatch,
+    /// Micro-batches added so far, bad ones included.
+    pub len: usize,
+    /// What they come to; `None` before the first.
+    pub sum: Option<SavedSum>,
+}
+
+/// What the micro-batches of a window come to so far.
+#[derive(Clone, Debug)]
+pub struct SavedSum {
+    /// Their joint verdict.
+    pub verdict: Finding,
+    /// What each found.
+    pub parts: Vec<PartReport>,
+    /// The sum, in `f32`.
+    pub grads: NamedGrads<RawTensor>,
+}
+
+/// Why a window was not opened again.
+#[derive(Debug, thiserror::Error)]
+pub enum ReopenError<E> {
+    /// It is of other parameters.
+    #[error(transparent)]
+    Misfit(#[from] Misfit),
+    /// The device failed.
+    #[error(transparent)]
+    Device(E),
+}
+
+impl<D: SaveGrads> Accumulation<D> {
+    /// The window as it is, to be saved. It stays open. Waits for the device.
+    ///
+    /// # Errors
+    ///
+    /// When the device fails, or refuses to be read.
+    pub fn save(&self) -> Result<SavedWindow, D::Error> {
+        let Self { bad, sum, parts, len } = self;
+        let (bad, len) = (*bad, *len);
+        let Some(sum) = sum else { return Ok(SavedWindow { bad, len, sum: None }) };
+        let found: Vec<_> = parts.iter().map(|part| &part.found).chain([&sum.verdict]).collect();
+        let (mut found, _) = sum.shared.device.read(&found, &sum.shared.one)?;
+        let verdict = found.pop().unwrap_or_default();
+        let part =
+            |(part, finding): (&Part<D>, Finding)| PartReport { name: part.name.clone(), finding };
+        let parts = parts.iter().zip(found).map(part).collect();
+        let grads = sum.shared.device.save_grads(sum.grads())?;
+        Ok(SavedWindow { bad, len, sum: Some(SavedSum { verdict, parts, grads }) })
+    }
+}
+
+impl<D: SaveGrads> Scaler<D> {
+    /// Opens a window where it was saved, over gradients of `params`.
+    ///
+    /// Where losses have a scaler each, what the window found before it was saved counts as this scaler's in
+    /// [`update_each`](Self::update_each): save such a run between steps.
+    ///
+    /// # Errors
+    ///
+    /// When it is of other parameters, or the device fails.
+    pub fn reopen(
+        &self,
+        params: &D::Params,
+        saved: &SavedWindow,
+    ) -> Result<Accumulation<D>, ReopenError<D::Error>> {
+        let mut window = Accumulation { len: saved.len, ..Accumulation::new(saved.bad) };
+        let Some(sum) = &saved.sum else { return Ok(window) };
+        let forms = self.device().grad_forms(params).map_err(ReopenError::Device)?;
+        fit(&forms, &sum.grads)?;
+        self.put(&mut window, params, sum).map_err(ReopenError::Device)?;
+        Ok(window)
+    }
+
+    fn put(
+        &self,
+        window: &mut Accumulation<D>,
+        params: &D::Params,
+        saved: &SavedSum,
+    ) -> Result<(), D::Error> {
+        let device = self.device();
+        let grads = device.load_grads(params, &saved.grads)?;
+        let (of, skips) = (Some(self.shared.id), window.bad == BadMicroBatch::SkipWindow);
+        let part = |part: &PartReport| {
+            let (name, found) = (part.name.clone(), device.upload_found(&part.finding)?);
+            Ok(Part { name, found, of, skips })
+        };
+        window.parts = saved.parts.iter().map(part).collect::<Result<_, D::Error>>()?;
+        let verdict = device.upload_found(&saved.verdict)?;
+        window.sum = Some(UnscaledGrads::new(grads, verdict, self.shared.clone()));
+        Ok(())
+    }
+}
+
+/// Every gradient is one of these, and of this form.
+fn fit(forms: &[Named<Form>], saved: &NamedGrads<RawTensor>) -> Result<(), Misfit> {
+    let mut forms: HashMap<&str, &Form> =
+        forms.iter().map(|form| (&*form.name, &form.value)).collect();
+    for Named { name, value } in saved {
+        // Taken out, so that a second of its name finds nothing.
+        let expected = forms.remove(&**name);
+        let found = value.as_ref().map(RawTensor::form);
+        Misfit::check("gradient sum", name, found.or(expected), expected)?;
+        if found.is_none() && expected.is_none() {
+            let (what, parameter) = ("unknown gradient sum".to_owned(), name.clone());
+            return Err(Misfit { what, parameter, found: None, expected: None });
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,48 @@
+//! What of a step is in hand is counted, so that a checkpoint is made between steps.
+
+mod common;
+
+use binade_grad_scaler::{BadMicroBatch, LossScale};
+use common::host::Host;
+use common::sgd::Sgd;
+use common::{Result, Set, backward, scaler, unscaled};
+
+const SET: Set<'_> = &[("w", &[1.0])];
+
+#[test]
+fn each_thing_in_hand_counts_until_it_is_gone() -> Result {
+    let (mut scaler, mut sgd) = (scaler(LossScale::dynamic()), Sgd::new(SET));
+    assert_eq!(scaler.in_flight(), 0);
+    let loss = scaler.scale(&Host::f32(&[1.0]))?;
+    let made = backward(&scaler, SET)?;
+    let grads = unscaled(&scaler, SET)?;
+    assert_eq!(scaler.in_flight(), 3);
+    drop((loss, made));
+    assert_eq!(scaler.in_flight(), 1);
+    let step = grads.step(&mut sgd)?;
+    assert_eq!(scaler.in_flight(), 1, "a pending step");
+    let outcome = scaler.update(step)?;
+    assert!(scaler.in_flight() > 0, "an outcome that nobody has looked at");
+    outcome.resolve()?;
+    assert_eq!(scaler.in_flight(), 0);
+    let step = unscaled(&scaler, SET)?.step(&mut sgd)?;
+    scaler.update(step)?.leave_unread();
+    assert_eq!(scaler.in_flight(), 0);
+    Ok(())
+}
+
+#[test]
+fn an_open_window_counts_once_something_was_added() -> Result {
+    let (scaler, mut sgd) = (scaler(LossScale::dynamic()), Sgd::new(SET));
+    let mut window = scaler.accumulate(BadMicroBatch::Drop);
+    assert_eq!(scaler.in_flight(), 0);
+    for _ in 0..3 {
+        window.add(unscaled(&scaler, SET)?)?;
+        assert_eq!(scaler.in_flight(), 1);
+    }
+    let step = window.finish()?.expect("three micro-batches").step(&mut sgd)?;
+    assert_eq!(scaler.in_flight(), 1);
+    drop(step);
+    assert_eq!(scaler.in_flight(), 0);
+    Ok(())
+}

@@ -1,0 +1,136 @@
+//! A device's parameters and optimizer state as bytes, and back: what a checkpoint is made of.
+
+mod host;
+mod kind;
+mod native;
+mod optimizer;
+mod slot;
+
+pub use kind::{Kind, UnknownKind};
+
+use crate::MasterWeights;
+use binade_core::{Form, Misfit, RawTensor};
+use std::collections::HashMap;
+use std::sync::Arc;
+
+/// One parameter and all that is kept for it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct SavedParameter {
+    /// Its name.
+    pub name: Arc<str>,
+    /// Its elements, in the type it is stored in.
+    pub value: RawTensor,
+    /// Steps applied to it.
+    pub applied: u64,
+    /// Its master and moments, or what the store keeps in their place.
+    pub kept: Vec<(Kind, RawTensor)>,
+}
+
+/// The types and shapes of a [`SavedParameter`], which a device knows without reading a value.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ParameterForm {
+    /// Its name.
+    pub name: Arc<str>,
+    /// That of its elements.
+    pub value: Form,
+    /// Those of what is kept for it.
+    pub kept: Vec<(Kind, Form)>,
+}
+
+/// Why a snapshot was not loaded. Nothing has changed then.
+#[derive(Debug, thiserror::Error)]
+pub enum LoadError<E> {
+    /// It does not fit.
+    #[error(transparent)]
+    Misfit(#[from] Misfit),
+    /// The device failed.
+    #[error(transparent)]
+    Device(E),
+}
+
+/// A device whose parameters and optimizer state can be taken out as bytes and put back.
+///
+/// # For implementers
+///
+/// * `load` of what `save` gave leaves the same bits everywhere: parameters, masters, moments, counts of applied steps.
+/// * `load` holds what it is given to [`forms`](Self::forms) by [`fits`] first; where they differ, nothing has changed.
+/// * `save` and `load` wait for the device, `forms` does not.
+/// * A tensor that tells no shape is of one axis.
+pub trait Snapshot: MasterWeights {
+    /// The types and shapes of what `save` gives, in the parameters' order.
+    ///
+    /// # Errors
+    ///
+    /// When the device fails.
+    fn forms(
+        &self,
+        params: &Self::Params,
+        masters: &Self::Masters,
+    ) -> Result<Vec<ParameterForm>, Self::Error>;
+
+    /// Every parameter with all that is kept for it, in the parameters' order.
+    ///
+    /// # Errors
+    ///
+    /// When the device fails, or refuses to be read.
+    fn save(
+        &self,
+        params: &Self::Params,
+        masters: &Self::Masters,
+    ) -> Result<Vec<SavedParameter>, Self::Error>;
+
+    /// Puts back what `save` gave, in whatever order.
+    ///
+    /// # Errors
+    ///
+    /// When `saved` does not fit; nothing has changed then. When the device fails.
+    fn load(
+        &self,
+        params: &mut Self::Params,
+        masters: &mut Self::Masters,
+        saved: &[SavedParameter],
+    ) -> Result<(), LoadError<Self::Error>>;
+}
+
+/// Saved parameters in the order of `forms`; all of them fit.
+///
+/// # Errors
+///
+/// The first that does not, or that is missing on one side or twice on the other.
+pub fn fits<'s>(
+    forms: &[ParameterForm],
+    saved: &'s [SavedParameter],
+) -> Result<Vec<&'s SavedParameter>, Misfit> {
+    let mut waiting: HashMap<&str, &SavedParameter> = HashMap::new();
+    for one in saved {
+        if waiting.insert(&one.name, one).is_some() {
+            Misfit::check("second value", &one.name, Some(one.value.form()), None)?;
+        }
+    }
+    let mut ordered = Vec::new();
+    for form in forms {
+        let found = waiting.remove(&*form.name);
+        Misfit::check("value", &form.name, found.map(|one| one.value.form()), Some(&form.value))?;
+        ordered.extend(found);
+    }
+    // The first in the file's order, so that the same mistake gives the same message.
+    if let Some(stranger) = saved.iter().find(|one| waiting.contains_key(&*one.name)) {
+        Misfit::check("value", &stranger.name, Some(stranger.value.form()), None)?;
+    }
+    for (form, one) in forms.iter().zip(&ordered) {
+        fits_kept(form, one)?;
+    }
+    Ok(ordered)
+}
+
+fn fits_kept(form: &ParameterForm, saved: &SavedParameter) -> Result<(), Misfit> {
+    for (kind, raw) in &saved.kept {
+        let expected = form.kept.iter().find(|(other, _)| other == kind).map(|(_, form)| form);
+        Misfit::check(&kind.to_string(), &form.name, Some(raw.form()), expected)?;
+    }
+    for (kind, expected) in &form.kept {
+        let found = saved.kept.iter().find(|(other, _)| other == kind).map(|(_, raw)| raw.form());
+        Misfit::check(&kind.to_string(), &form.name, found, Some(expected))?;
+    }
+    Ok(())
+}

@@ -1,0 +1,36 @@
+//! Snapshots of a whole optimizer.
+
+use super::{LoadError, SavedParameter, Snapshot, fits};
+use crate::MasterOptimizer;
+
+impl<D: Snapshot> MasterOptimizer<D> {
+    /// Every parameter with its master, moments and count of applied steps. Waits for the device.
+    ///
+    /// # Errors
+    ///
+    /// When the device fails, or refuses to be read.
+    pub fn save(&self) -> Result<Vec<SavedParameter>, D::Error> {
+        self.device().save(&self.params, self.masters())
+    }
+
+    /// Whether [`load`](Self::load) would take `saved`.
+    ///
+    /// # Errors
+    ///
+    /// What it would refuse.
+    pub fn check_load(&self, saved: &[SavedParameter]) -> Result<(), LoadError<D::Error>> {
+        let forms = self.device().forms(&self.params, self.masters()).map_err(LoadError::Device)?;
+        fits(&forms, saved)?;
+        Ok(())
+    }
+
+    /// Puts back what [`save`](Self::save) gave. The plan is not part of it.
+    ///
+    /// # Errors
+    ///
+    /// When `saved` does not fit; nothing has changed then. When the device fails.
+    pub fn load(&mut self, saved: &[SavedParameter]) -> Result<(), LoadError<D::Error>> {
+        let (device, params, masters) = self.parts();
+        device.load(params, masters, saved)
+    }
+}
