@@ -3,7 +3,7 @@
 use crate::{Cuda, Error, Tensor};
 use binade_autocast::Autocast;
 use binade_core::DType;
-use binade_master_weights::UpdateRule;
+use binade_master_weights::{Master, UpdateRule};
 use binade_ops::Download;
 
 #[derive(Debug)]
@@ -15,15 +15,17 @@ pub(super) struct Slot {
     /// In the rule's order; those that it does not keep are `None`.
     pub(super) moments: [Option<Tensor>; 3],
     len: usize,
+    stored: DType,
 }
 
 impl Slot {
-    /// For a parameter whose values are `values`, which nobody else may write to.
+    /// For a parameter whose values are `values`, which nobody else may write to: how it is to be stored, and whether it
+    /// has a master.
     pub(super) fn new(
         cuda: &Cuda,
         number: u32,
         values: &Tensor,
-        has_master: bool,
+        (stored, has_master): (DType, bool),
         rule: &UpdateRule,
     ) -> Result<Self, Error> {
         let mut master = None;
@@ -37,7 +39,7 @@ impl Slot {
             let zeros = cuda.zeros(4 * values.len())?;
             *moment = Some(Tensor::filling(zeros, DType::F32, values.shape()));
         }
-        Ok(Self { number, master, moments, len: values.len() })
+        Ok(Self { number, master, moments, len: values.len(), stored })
     }
 
     pub(super) fn master_bytes(&self) -> u64 {
@@ -59,8 +61,12 @@ impl Slot {
                 *to = cuda.download(from)?;
             }
         }
-        let master = self.master.as_ref().map(|master| cuda.download(master)).transpose()?;
-        Ok(binade_master_weights::Slot { master, moments, len: self.len, applied })
+        let master = match &self.master {
+            Some(master) => Master::Copy(cuda.download(master)?),
+            None => Master::Nothing,
+        };
+        let Self { len, stored, .. } = *self;
+        Ok(binade_master_weights::Slot { master, moments, len, stored, applied, lost: None })
     }
 }
 

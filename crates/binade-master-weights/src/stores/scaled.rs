@@ -6,7 +6,8 @@
 //! The exponent follows from the values and from nothing before them: the largest finite magnitude comes to lie within
 //! 2^14 and 2^15, half of where `f16` ends. It is chosen again after every step, from all that the step made; a maximum
 //! has no order, so that threads and blocks do not show. A step therefore runs on an `f32` copy that lives as long as it
-//! does: 4 bytes for each element of the parameters that are being stepped.
+//! does: 4 bytes for each element of the parameters that are being stepped. A tensor whose largest value is below 2^-111
+//! lies lower: no exponent is above 125, which is as far as scaling can be undone exactly.
 //!
 //! * Kept: the range of `f32` as a whole, whatever the binades a tensor lives in; 11 bits of significand for values down to
 //!   2^-28 of the tensor's largest, three more than `bf16` has.
