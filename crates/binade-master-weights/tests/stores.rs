@@ -123,7 +123,9 @@ fn f32_parameters_are_the_same_under_every_store() {
         bits(&optimizer)
     };
     let expected = run(MasterStore::Copy);
-    common::STORES.into_iter().for_each(|store| assert_eq!(run(store), expected, "{store:?}"));
+    for store in common::STORES {
+        assert_eq!(run(store), expected, "{store:?}");
+    }
 }
 
 #[test]
@@ -131,15 +133,12 @@ fn kahan_keeps_seventeen_bits_beside_bf16_and_twenty_three_beside_f16() {
     for (dtype, held) in [(DType::BF16, 17), (DType::F16, 23)] {
         for value in values(2000, 3) {
             let master = value.abs() + 1.0;
-            let kept = match dtype {
-                DType::BF16 => {
-                    let (parameter, missing) = kahan::split::<bf16>(master);
-                    kahan::join(parameter, missing)
-                }
-                _ => {
-                    let (parameter, missing) = kahan::split::<f16>(master);
-                    kahan::join(parameter, missing)
-                }
+            let kept = if dtype == DType::BF16 {
+                let (parameter, missing) = kahan::split::<bf16>(master);
+                kahan::join(parameter, missing)
+            } else {
+                let (parameter, missing) = kahan::split::<f16>(master);
+                kahan::join(parameter, missing)
             };
             // Half a unit of what is held, of a master below 8.
             let bound = 2.0_f32.powi(2 - held);

@@ -8,7 +8,7 @@ use binade_master_weights::MasterStore;
 
 const STORE: MasterStore = MasterStore::Kahan;
 
-fn oracle(_: u64, param: &Stored, updates: &[Vec<f64>]) -> Vec<f64> {
+fn oracle(_: u32, param: &Stored, updates: &[Vec<f64>]) -> Vec<f64> {
     let start: Vec<f64> = param.values().collect();
     kahan::train(&start, updates, param.dtype)
 }

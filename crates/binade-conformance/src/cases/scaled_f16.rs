@@ -8,7 +8,7 @@ use binade_master_weights::MasterStore;
 
 const STORE: MasterStore = MasterStore::ScaledF16;
 
-fn oracle(_: u64, param: &Stored, updates: &[Vec<f64>]) -> Vec<f64> {
+fn oracle(_: u32, param: &Stored, updates: &[Vec<f64>]) -> Vec<f64> {
     let start: Vec<f64> = param.values().collect();
     scaled_f16::train(&start, updates, param.dtype)
 }

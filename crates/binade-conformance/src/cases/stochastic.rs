@@ -8,12 +8,12 @@ use binade_master_weights::MasterStore;
 
 const SEED: u64 = 0x0123_4567_89ab_cdef;
 
-fn by_seed(seed: u64, place: u64, param: &Stored, updates: &[Vec<f64>]) -> Vec<f64> {
+fn by_seed(seed: u64, place: u32, param: &Stored, updates: &[Vec<f64>]) -> Vec<f64> {
     let start: Vec<f64> = param.values().collect();
-    stochastic::train(&start, updates, param.dtype, [seed, place])
+    stochastic::train(&start, updates, param.dtype, (seed, place))
 }
 
-fn oracle(place: u64, param: &Stored, updates: &[Vec<f64>]) -> Vec<f64> {
+fn oracle(place: u32, param: &Stored, updates: &[Vec<f64>]) -> Vec<f64> {
     by_seed(SEED, place, param, updates)
 }
 

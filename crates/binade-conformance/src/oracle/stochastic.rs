@@ -11,13 +11,12 @@ pub fn train(
     start: &[f64],
     updates: &[Vec<f64>],
     dtype: DType,
-    [seed, place]: [u64; 2],
+    (seed, place): (u64, u32),
 ) -> Vec<f64> {
     let mut parameters = start.to_vec();
     for (step, update) in (0..).zip(updates) {
         let stepped = parameters.iter().zip(update).map(|(p, u)| f64::from(narrow(p - u)));
-        let parameter = u32::try_from(place).expect("a set has fewer than 2^32 parameters");
-        let codes = cast(stepped, dtype, Key { seed, parameter, step });
+        let codes = cast(stepped, dtype, Key { seed, parameter: place, step });
         parameters = codes.into_iter().map(|code| value(code, dtype)).collect();
     }
     parameters
