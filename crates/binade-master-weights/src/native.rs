@@ -90,13 +90,11 @@ impl<T: AmpTensor> ExportF32 for Native<T> {
         masters: &HostMasters,
     ) -> Result<Vec<Named<Vec<f32>>>, NativeError<T::Error>> {
         let values = |Named { name, value }: &Named<T>| {
+            let own = elements(value.clone());
             let values = match masters.get(name) {
-                None => elements(value.clone()),
-                Some(slot) => match value.dtype() {
-                    DType::BF16 => slot.values(&typed::<T, bf16>(value)),
-                    DType::F16 => slot.values(&typed::<T, f16>(value)),
-                    _ => slot.values(&elements(value.clone())),
-                },
+                Some(slot) if slot.stored == value.dtype() => slot.values_of(&own),
+                Some(slot) => slot.values(&own),
+                None => own,
             };
             Ok(Named::new(name.clone(), values))
         };

@@ -57,8 +57,8 @@ impl Master {
         if let Self::Copy(values) = self { Some(values) } else { None }
     }
 
-    /// Of the parameter `number`, which has these values and is stored as `stored`.
-    fn new(store: MasterStore, number: u32, values: Vec<f32>, stored: DType) -> Self {
+    /// Of the parameter `number`, which has these values and is to be stored as `stored`.
+    pub fn of(store: MasterStore, number: u32, values: Vec<f32>, stored: DType) -> Self {
         match store {
             _ if stored == DType::F32 => Self::Nothing,
             MasterStore::NoMaster => Self::Nothing,
@@ -108,7 +108,7 @@ impl Slot {
         let len = values.len();
         let moment = |i| if i < moments { vec![0.0; len] } else { Vec::new() };
         Self {
-            master: Master::new(store, number, values, stored),
+            master: Master::of(store, number, values, stored),
             moments: [0, 1, 2].map(moment),
             len,
             stored,
@@ -138,6 +138,19 @@ impl Slot {
             Master::Scaled { values, exponent } => {
                 values.iter().map(|bits| scaled::unpack(*bits, *exponent)).collect()
             }
+        }
+    }
+
+    /// What [`values`](Self::values) gives for a parameter that was read in `f32`.
+    pub fn values_of(&self, widened: &[f32]) -> Vec<f32> {
+        fn narrowed<C: Element>(slot: &Slot, widened: &[f32]) -> Vec<f32> {
+            let low: Vec<C> = widened.iter().map(|x| C::from_f32(*x)).collect();
+            slot.values(&low)
+        }
+        match self.stored {
+            DType::BF16 => narrowed::<bf16>(self, widened),
+            DType::F16 => narrowed::<f16>(self, widened),
+            _ => self.values(widened),
         }
     }
 

@@ -9,10 +9,9 @@ use super::{
 use crate::{
     Cuda, Error, Found, Gradients, Tensor, gradients::supported, launch::structs::CONSTANTS,
 };
-use binade_autocast::Autocast;
 use binade_core::{DType, Named};
 use binade_master_weights::{
-    ExportF32, Facts, HostMasters, MasterStore, MasterWeights, Materialise, Plan, matched, some,
+    ExportF32, Facts, HostMasters, MasterWeights, Materialise, Plan, matched, some,
 };
 use binade_ops::Download;
 use std::collections::HashMap;
@@ -31,12 +30,11 @@ impl MasterWeights for Cuda {
         for (number, param) in (0..).zip(params.iter()) {
             let now = storable(param.value.dtype())?;
             let stored = storable(plan.dtype_of(&param.name, now))?;
-            let has_master = stored != DType::F32 && plan.store() == MasterStore::Copy;
             let rule = plan.rule_for(&param.name);
-            let slot = Slot::new(self, number, &param.value, (stored, has_master), rule)?;
             kept.declare(&param.name, param.value.len(), stored)?;
+            let (slot, low) = Slot::new(self, number, &param.value, (plan.store(), stored), rule)?;
             slots.insert(param.name.clone(), slot);
-            lowered.push(self.cast(&param.value, stored)?);
+            lowered.push(low);
         }
         let applied = self.zeros(8 * lowered.len())?;
         let constants = self.buffer(CONSTANTS * lowered.len())?;
@@ -87,8 +85,11 @@ impl ExportF32 for Cuda {
         masters: &Masters,
     ) -> Result<Vec<Named<Vec<f32>>>, Error> {
         let exported = |Named { name, value }: &Named<Tensor>| {
-            let master = masters.slots.get(name).and_then(|slot| slot.master.as_ref());
-            Ok(Named::new(name.clone(), self.download(master.unwrap_or(value))?))
+            let values = match masters.slots.get(name) {
+                Some(slot) => slot.values(self, value)?,
+                None => self.download(value)?,
+            };
+            Ok(Named::new(name.clone(), values))
         };
         params.iter().map(exported).collect()
     }

@@ -68,15 +68,19 @@ impl Rules {
 
 /// Refuses a plan that no kernel steps by.
 pub(super) fn has_kernels(plan: &Plan) -> Result<(), Error> {
-    let store = plan.store();
-    if !matches!(store, MasterStore::Copy | MasterStore::NoMaster) {
-        return Err(Error::Store { what: format!("`MasterStore::{store:?}`") });
+    if plan.store() == MasterStore::ScaledF16 {
+        return Err(storeless(plan.store()));
     }
     if plan.counts_lost_updates() {
         return Err(Error::Store { what: "counting lost updates".to_owned() });
     }
     let rules = plan.groups().iter().map(|group| &group.rule);
     rules.chain([plan.rule()]).try_for_each(steppable)
+}
+
+/// The error for a store that no kernel has.
+pub(super) fn storeless(store: MasterStore) -> Error {
+    Error::Store { what: format!("`MasterStore::{store:?}`") }
 }
 
 /// Refuses a rule that no kernel steps by.

@@ -1,17 +1,16 @@
 //! What the device keeps for one parameter.
 
+use super::kept::{Beside, Kept};
 use crate::{Cuda, Error, Tensor};
-use binade_autocast::Autocast;
 use binade_core::DType;
-use binade_master_weights::{Master, UpdateRule};
+use binade_master_weights::{MasterStore, UpdateRule};
 use binade_ops::Download;
 
 #[derive(Debug)]
 pub(super) struct Slot {
     /// Its place among counts and constants.
     pub(super) number: u32,
-    /// `None` where the parameter is its own master, or none is kept.
-    pub(super) master: Option<Tensor>,
+    kept: Kept,
     /// In the rule's order; those that it does not keep are `None`.
     pub(super) moments: [Option<Tensor>; 3],
     len: usize,
@@ -19,31 +18,30 @@ pub(super) struct Slot {
 }
 
 impl Slot {
-    /// For a parameter whose values are `values`, which nobody else may write to: how it is to be stored, and whether it
-    /// has a master.
+    /// For a parameter whose values are `values`, which nobody else may write to, and the parameter as it is to be stored.
     pub(super) fn new(
         cuda: &Cuda,
         number: u32,
         values: &Tensor,
-        (stored, has_master): (DType, bool),
+        (store, stored): (MasterStore, DType),
         rule: &UpdateRule,
-    ) -> Result<Self, Error> {
-        let mut master = None;
-        if has_master {
-            let mut wide = cuda.cast(values, DType::F32)?;
-            wide.own(cuda)?;
-            master = Some(wide);
-        }
+    ) -> Result<(Self, Tensor), Error> {
+        let (kept, low) = Kept::new(cuda, store, values, stored)?;
         let mut moments = [None, None, None];
         for moment in moments.iter_mut().take(rule.moments()) {
             let zeros = cuda.zeros(4 * values.len())?;
             *moment = Some(Tensor::filling(zeros, DType::F32, values.shape()));
         }
-        Ok(Self { number, master, moments, len: values.len(), stored })
+        Ok((Self { number, kept, moments, len: values.len(), stored }, low))
+    }
+
+    /// What a step's row says of the store, the parameter being stored as `now`; counts of applied steps are at `applied`.
+    pub(super) fn beside(&self, now: DType, applied: u64) -> Beside {
+        self.kept.beside(now, applied + 8 * u64::from(self.number))
     }
 
     pub(super) fn master_bytes(&self) -> u64 {
-        self.master.as_ref().map_or(0, |master| master.bytes() as u64)
+        self.kept.tensor().map_or(0, |kept| kept.bytes() as u64)
     }
 
     pub(super) fn moment_bytes(&self) -> u64 {
@@ -61,12 +59,20 @@ impl Slot {
                 *to = cuda.download(from)?;
             }
         }
-        let master = match &self.master {
-            Some(master) => Master::Copy(cuda.download(master)?),
-            None => Master::Nothing,
-        };
+        let master = self.kept.read(cuda, self.number)?;
         let Self { len, stored, .. } = *self;
         Ok(binade_master_weights::Slot { master, moments, len, stored, applied, lost: None })
+    }
+
+    /// The `f32` values of its parameter, `param`.
+    pub(super) fn values(&self, cuda: &Cuda, param: &Tensor) -> Result<Vec<f32>, Error> {
+        match &self.kept {
+            Kept::Copy(master) => cuda.download(master),
+            Kept::Nothing | Kept::Stochastic { .. } => cuda.download(param),
+            Kept::Remainder(_) | Kept::Kahan(_) => {
+                Ok(self.read(cuda, 0)?.values_of(&cuda.download(param)?))
+            }
+        }
     }
 }
 
