@@ -13,6 +13,7 @@ mod handles;
 mod outcomes;
 mod starts;
 mod steps;
+mod stores;
 mod support;
 mod windows;
 
@@ -46,6 +47,7 @@ fn main() {
         ("outcomes", outcomes::TESTS),
         ("starts", starts::TESTS),
         ("steps", steps::TESTS),
+        ("stores", stores::TESTS),
         ("windows", windows::TESTS),
     ];
     let trials = all.into_iter().flat_map(|(module, tests)| {
