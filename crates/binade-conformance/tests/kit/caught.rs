@@ -6,7 +6,7 @@ use binade_conformance::{Runner, Subject};
 
 /// Runs the cases of the fault's operation and element types, and wants this one among those that fail.
 #[track_caller]
-fn caught(wrong: &impl Subject, case: &str) {
+pub(crate) fn caught(wrong: &impl Subject, case: &str) {
     let siblings = case.rsplit_once('/').map_or(case, |(siblings, _)| siblings);
     let report = Runner::new().only(format!("{siblings}/")).run(wrong);
     let failed: Vec<&str> = report.failed().into_iter().map(|(name, _)| name).collect();

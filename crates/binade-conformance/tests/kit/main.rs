@@ -4,6 +4,8 @@ mod caught;
 mod right;
 mod toy;
 mod toy_sets;
+mod toy_stores;
 mod unfused;
 mod wrong;
 mod wrong_sets;
+mod wrong_stores;

@@ -1,12 +1,12 @@
 //! The shortest complete subject: a tensor of bytes, and each operation as one would first write it down.
 
-use crate::toy_sets;
+use crate::{toy_sets, toy_stores};
 use binade_conformance::{Arithmetic, Clip, MicroBatch, Refusal, Round, Subject, Turn, Unscaled};
 use binade_core::cast::{E4M3, E5M2, OnOverflow::NonFinite};
 use binade_core::{DType, Finding, Named, NamedGrads, stochastic::Key};
 use binade_grad_scaler::{LossScale, Norm, ScaleState, Seen};
 use binade_master_weights::step::{Factor, Slices, step};
-use binade_master_weights::{StepConstants, UpdateRule};
+use binade_master_weights::{MasterStore, StepConstants, UpdateRule};
 use half::{bf16, f16};
 
 /// Elements as little-endian bytes.
@@ -144,6 +144,15 @@ impl Subject for Toy {
             }
         }
         Ok(params)
+    }
+
+    fn train_by(
+        &self,
+        store: MasterStore,
+        params: Vec<Named<Plain>>,
+        turns: Vec<Turn<Plain>>,
+    ) -> Result<Vec<Named<Plain>>, Refusal> {
+        toy_stores::train_by(None, store, params, turns)
     }
 
     fn matmul(&self, a: &Plain, b: &Plain) -> Result<Plain, Refusal> {
