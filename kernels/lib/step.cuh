@@ -47,16 +47,16 @@ __device__ __forceinline__ void open_group(const StepRow& row, uint64_t i, uint3
   if (row.store == COPY) return load_group(row.beside, F32, i, count, x);
   load_group(row.parameter, row.parameter_dtype, i, count, x);
   if (row.store != REMAINDER && row.store != KAHAN) return;
-  // Remainders are read as bf16, which puts their bits into the upper half.
+  // Read as bf16, which puts the bits of either into the upper half.
   float beside[GROUP];
-  load_group(row.beside, row.store == KAHAN ? row.parameter_dtype : BF16, i, count, beside);
+  load_group(row.beside, BF16, i, count, beside);
 #pragma unroll
   for (uint32_t k = 0; k < GROUP; k++) {
+    uint32_t bits = __float_as_uint(beside[k]);
     if (row.store == KAHAN) {
-      x[k] = __fadd_rn(x[k], beside[k]);
+      x[k] = __fadd_rn(x[k], from_16(row.parameter_dtype, bits >> 16));
     } else {
-      uint32_t copy = __float_as_uint(x[k]), remainder = __float_as_uint(beside[k]);
-      x[k] = __uint_as_float((copy - (remainder >> 31 << 16)) | remainder >> 16);
+      x[k] = __uint_as_float((__float_as_uint(x[k]) - (bits >> 31 << 16)) | bits >> 16);
     }
   }
 }
@@ -112,7 +112,8 @@ __device__ __forceinline__ void save_group(const StepRow& row, uint64_t i, uint3
     else split_halves(x, code, rest);
     put_group<SIXTEEN_AND_32>(row.beside, BF16, i, count, rest);
   }
-  put_group<SIXTEEN_AND_32>(row.parameter, row.parameter_dtype, i, count, code);
+  // Codes of sixteen bits, of whichever type.
+  put_group<SIXTEEN_AND_32>(row.parameter, BF16, i, count, code);
 }
 
 // Calls `element(constants, gradient, parameter, moments)` on each element of the block's chunk, with the rule's moments.

@@ -7,10 +7,12 @@ use binade_grad_scaler::ScaleState;
 use binade_master_weights::{
     ExportF32, HostMasters, MasterOptimizer, MasterStore, Plan, Slot, UpdateRule,
 };
+use binade_ops::Download as _;
 
 crate::tests![
     what_is_kept_beside_lowered_parameters_is_the_cpus,
     what_sixteen_bits_cannot_hold_is_kept_as_on_the_cpu,
+    nans_infinities_and_subnormals_anywhere_are_those_of_the_cpu,
     exported_values_are_the_cpus,
     a_parameter_widened_behind_the_optimizers_back_steps_as_on_the_cpu,
     the_other_half_of_another_type_is_refused,
@@ -128,6 +130,38 @@ fn what_sixteen_bits_cannot_hold_is_kept_as_on_the_cpu() -> Result {
         }
     }
     Ok(())
+}
+
+/// Whole groups of each class, so that every lane meets it, and ends that are none.
+fn nans_infinities_and_subnormals_anywhere_are_those_of_the_cpu() -> Result {
+    let cuda = cuda();
+    let classes = [f32::NAN, f32::INFINITY, 1e-39, -3e-40, 1e-45, 3e-6, 0.0].map(|x| [x; 8]);
+    let values = [classes.as_flattened(), &[f32::NAN, 1e-39]].concat();
+    let tiny = (0..58).map(|i: u16| f32::from(i % 5) * 1.1e-41).collect::<Vec<_>>();
+    let stores = stores_and_types().chain([(MasterStore::Copy, DType::F32)]);
+    for (store, low) in stores {
+        for rule in [UpdateRule::sgd(1.0), UpdateRule::adam(1e-6)] {
+            let plan = Plan::new(rule)?.with_store(store).with_storage(low, [""; 0]);
+            let set = [("w", values.clone())];
+            let mut there = optimizer(&cuda, &set, DType::F32, plan.clone());
+            let mut cpu = optimizer(&Cpu, &set, DType::F32, plan);
+            for _ in 0..3 {
+                step(&cuda, &mut there, &[("w", tiny.clone())])?;
+                step(&Cpu, &mut cpu, &[("w", tiny.clone())])?;
+                assert_eq!(shown(&there)?, shown(&cpu)?, "{rule:?} {store:?} {low}");
+                let [got, want] =
+                    [cuda.download(&there.params[0].value)?, Cpu.download(&cpu.params[0].value)?];
+                assert_eq!(format!("{got:?}"), format!("{want:?}"), "{rule:?} {store:?} {low}");
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Exported values as text, in which any NaN is any other.
+fn shown<D: ExportF32>(optimizer: &MasterOptimizer<D>) -> Result<String> {
+    let exported = optimizer.export_f32().map_err(|error| error.to_string())?;
+    Ok(exported.iter().map(|one| format!("{:?}", one.value)).collect())
 }
 
 /// Codes, of which those of the last element, a NaN, are left out: any is as good as any other.
