@@ -161,7 +161,8 @@ fn nans_infinities_and_subnormals_anywhere_are_those_of_the_cpu() -> Result {
 /// Exported values as text, in which any NaN is any other.
 fn shown<D: ExportF32>(optimizer: &MasterOptimizer<D>) -> Result<String> {
     let exported = optimizer.export_f32().map_err(|error| error.to_string())?;
-    Ok(exported.iter().map(|one| format!("{:?}", one.value)).collect())
+    let values: Vec<_> = exported.into_iter().map(|one| one.value).collect();
+    Ok(format!("{values:?}"))
 }
 
 /// Codes, of which those of the last element, a NaN, are left out: any is as good as any other.
