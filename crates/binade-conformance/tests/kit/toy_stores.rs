@@ -51,7 +51,9 @@ pub(crate) fn train_by(
         let Unscaled { grads, found } = Toy.unscale(turn.grads, turn.scale)?;
         if found.is_raised() {
             let drawn = u64::from(fault == Some(DrawsOnSkippedSteps));
-            held.iter_mut().for_each(|(_, held)| held.slot.applied += drawn);
+            for (_, held) in &mut held {
+                held.slot.applied += drawn;
+            }
             continue;
         }
         for ((_, held), grad) in held.iter_mut().zip(grads) {
