@@ -234,7 +234,7 @@ impl HostMasters {
         self.plan = plan.clone();
     }
 
-    /// Bytes of masters, and of optimizer state.
+    /// Bytes of what stores keep beside parameters, but for an exponent a tensor, and of optimizer state.
     pub fn bytes(&self) -> (u64, u64) {
         let each = self.kept.values().map(|kept| kept.slot.bytes());
         each.fold((0, 0), |sum, one| (sum.0 + one.0, sum.1 + one.1))
