@@ -33,6 +33,14 @@ pub enum Operation {
     Sgd,
     /// A fused step of Adam or `AdamW`.
     Adam,
+    /// Steps of masters in two halves, a `bf16` and a remainder.
+    Remainder,
+    /// Steps of parameters that are rounded by chance.
+    Stochastic,
+    /// Steps of parameters with a compensation.
+    Kahan,
+    /// Steps of masters in `f16` with an exponent a tensor.
+    ScaledF16,
     /// Matrix product.
     MatMul,
     /// Sum of all elements.
@@ -58,6 +66,10 @@ impl Operation {
             Self::ScaleUpdate => "scale_update",
             Self::Sgd => "sgd",
             Self::Adam => "adam",
+            Self::Remainder => "remainder",
+            Self::Stochastic => "stochastic",
+            Self::Kahan => "kahan",
+            Self::ScaledF16 => "scaled_f16",
             Self::MatMul => "matmul",
             Self::Sum => "sum",
             Self::Mean => "mean",
@@ -70,6 +82,8 @@ impl Operation {
     /// parameter: two units in the last place, on values of which none cancel. Tensor Cores truncate where they align
     /// addends; four times the bound of rounding covers the designs measured by Fasi, Higham, Mikaitis and Pranesh
     /// (`PeerJ` Computer Science 7:e330, 2021).
+    ///
+    /// Stores are tried with steps whose one product is exact, so that every arithmetic brings them the same values.
     ///
     /// A norm is to keep full `f32` accuracy over any count of elements, and so is one unit away where it lies beside a
     /// tie, and no more. Clipping by a norm that is one unit away adds a rounding of the factor and one of the product:
@@ -84,7 +98,11 @@ impl Operation {
             | Self::Accumulate
             | Self::Merge
             | Self::Iterate
-            | Self::ScaleUpdate => Agreement::Bits,
+            | Self::ScaleUpdate
+            | Self::Remainder
+            | Self::Stochastic
+            | Self::Kahan
+            | Self::ScaledF16 => Agreement::Bits,
             Self::Norm => Agreement::Ulps(1),
             Self::Clip => Agreement::Ulps(4),
             Self::Sgd if arithmetic.fma => Agreement::Bits,

@@ -3,6 +3,7 @@
 use crate::{Arithmetic, Clip, Course, Iteration, Joined, MicroBatch, Round, Turn, Unscaled};
 use binade_core::{DType, Error, ErrorKind, Finding, Named, NamedGrads, stochastic::Key};
 use binade_grad_scaler::{Join, LossScale, Norm, ScaleState};
+use binade_master_weights::MasterStore;
 
 /// A backend or a tensor, as the kit sees it.
 ///
@@ -210,6 +211,20 @@ pub trait Subject {
         turns: Vec<Turn<Self::Tensor>>,
     ) -> Result<Vec<Named<Self::Tensor>>, Refusal> {
         Err(Refusal::unsupported("train"))
+    }
+
+    /// Parameters after `turns` as [`train`](Self::train) has them, with masters kept as `store` says.
+    ///
+    /// # Errors
+    ///
+    /// `Unsupported` where it cannot.
+    fn train_by(
+        &self,
+        store: MasterStore,
+        params: Vec<Named<Self::Tensor>>,
+        turns: Vec<Turn<Self::Tensor>>,
+    ) -> Result<Vec<Named<Self::Tensor>>, Refusal> {
+        Err(Refusal::unsupported("train_by"))
     }
 
     /// The product of two matrices, in their element type.

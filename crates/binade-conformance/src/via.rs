@@ -14,7 +14,7 @@ pub use stages::{iterate, merge};
 use crate::{Pass, Refusal, Round, Subject, Turn, Unscaled};
 use binade_core::{DType, Finding, Handle, Named, NamedGrads};
 use binade_grad_scaler::{GradOps, GradScaler, Join, LossScale, ScaleState, ScaleStore};
-use binade_master_weights::{MasterWeights, Materialise, Plan};
+use binade_master_weights::{MasterStore, MasterWeights, Materialise, Plan};
 
 /// [`Subject::scale`] by [`GradScaler::scale`].
 ///
@@ -111,6 +111,28 @@ where
 /// The device's.
 pub fn train<D>(
     device: &D,
+    params: Vec<Named<<D as Handle>::Tensor>>,
+    turns: Vec<Turn<<D as Handle>::Tensor>>,
+) -> Result<Vec<Named<<D as Handle>::Tensor>>, Refusal>
+where
+    D: GradOps<Grads: From<NamedGrads<<D as Handle>::Tensor>>>,
+    D: MasterWeights<
+            Params = Vec<Named<<D as Handle>::Tensor>>,
+            Grads = <D as GradScaler>::Grads,
+            Found = <D as ScaleStore>::Found,
+        >,
+{
+    train_by(device, MasterStore::Copy, params, turns)
+}
+
+/// [`Subject::train_by`] by [`GradScaler::unscale`] and [`MasterWeights::step`], with a plan of that store.
+///
+/// # Errors
+///
+/// The device's.
+pub fn train_by<D>(
+    device: &D,
+    store: MasterStore,
     mut params: Vec<Named<<D as Handle>::Tensor>>,
     turns: Vec<Turn<<D as Handle>::Tensor>>,
 ) -> Result<Vec<Named<<D as Handle>::Tensor>>, Refusal>
@@ -123,9 +145,10 @@ where
         >,
 {
     let first = turns.first().ok_or_else(|| missing("training takes at least one turn"))?;
-    let mut masters = device.masters(&mut params, &Plan::new(first.rule)?)?;
+    let plan = |rule| Ok::<_, Refusal>(Plan::new(rule)?.with_store(store));
+    let mut masters = device.masters(&mut params, &plan(first.rule)?)?;
     for turn in turns {
-        device.set_plan(&mut masters, &Plan::new(turn.rule)?)?;
+        device.set_plan(&mut masters, &plan(turn.rule)?)?;
         let mut grads = <D as GradScaler>::Grads::from(turn.grads);
         let scale = device.upload_state(turn.scale)?;
         let mut found = device.unscale(&mut grads, &scale)?;

@@ -26,6 +26,18 @@ pub trait Element:
     /// Rounds once, to nearest even.
     fn from_f32(value: f32) -> Self;
 
+    /// Its bits, in the lower end of a word.
+    fn to_code(self) -> u32;
+
+    /// The element of these bits, in the lower end of a word; those above are not looked at.
+    fn from_code(code: u32) -> Self;
+
+    /// The slice itself where it is `f32`, so that generic code need not copy it to compute with it.
+    #[inline(always)]
+    fn as_f32_mut(_: &mut [Self]) -> Option<&mut [f32]> {
+        None
+    }
+
     /// Widens a slice, exactly; as many elements as both slices have.
     #[inline(always)]
     fn widen(from: &[Self], to: &mut [f32]) {
@@ -50,6 +62,17 @@ impl Element for bf16 {
     #[inline(always)]
     fn from_f32(value: f32) -> Self {
         Self::from_bits(nearest_bf16(value))
+    }
+
+    #[inline(always)]
+    fn to_code(self) -> u32 {
+        u32::from(self.to_bits())
+    }
+
+    #[inline(always)]
+    #[expect(clippy::cast_possible_truncation, reason = "the lower half is what is asked for")]
+    fn from_code(code: u32) -> Self {
+        Self::from_bits(code as u16)
     }
 }
 
@@ -80,6 +103,17 @@ impl Element for f16 {
         f16::from_f32(value)
     }
 
+    #[inline(always)]
+    fn to_code(self) -> u32 {
+        u32::from(self.to_bits())
+    }
+
+    #[inline(always)]
+    #[expect(clippy::cast_possible_truncation, reason = "the lower half is what is asked for")]
+    fn from_code(code: u32) -> Self {
+        Self::from_bits(code as u16)
+    }
+
     // By whole slices, `half` uses the conversion instructions of the processor, eight elements at a time.
     #[inline(always)]
     fn widen(from: &[Self], to: &mut [f32]) {
@@ -106,6 +140,21 @@ impl Element for f32 {
     fn from_f32(value: f32) -> Self {
         value
     }
+
+    #[inline(always)]
+    fn to_code(self) -> u32 {
+        self.to_bits()
+    }
+
+    #[inline(always)]
+    fn from_code(code: u32) -> Self {
+        Self::from_bits(code)
+    }
+
+    #[inline(always)]
+    fn as_f32_mut(slice: &mut [Self]) -> Option<&mut [f32]> {
+        Some(slice)
+    }
 }
 
 #[cfg(test)]
@@ -124,6 +173,23 @@ mod tests {
             let (ours, theirs) = (<bf16 as Element>::from_f32(x), bf16::from_f32(x));
             assert_eq!(ours.to_bits(), theirs.to_bits(), "{:08x}", x.to_bits());
         }
+    }
+
+    #[test]
+    fn an_element_comes_back_from_its_code() {
+        for code in (0..=u16::MAX).map(u32::from) {
+            assert_eq!(<bf16 as Element>::from_code(code).to_code(), code);
+            assert_eq!(<f16 as Element>::from_code(code).to_code(), code);
+        }
+        for x in patterns() {
+            assert_eq!(<f32 as Element>::from_code(x.to_code()).to_bits(), x.to_bits());
+        }
+    }
+
+    #[test]
+    fn f32_alone_is_lent_as_it_is() {
+        assert_eq!(f32::as_f32_mut(&mut [1.5]), Some(&mut [1.5][..]));
+        assert_eq!((bf16::as_f32_mut(&mut [bf16::ONE]), f16::as_f32_mut(&mut [])), (None, None));
     }
 
     #[test]

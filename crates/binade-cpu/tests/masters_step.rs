@@ -9,8 +9,8 @@ use binade_master_weights::step::{Factor, Slices, step};
 use binade_master_weights::{HostMasters, MasterOptimizer, MasterStore, Plan, StepConstants};
 use sets::host::{Host, round};
 use sets::{
-    BLOCK, LENGTHS, NATIVE, Part, Random, in_pools, name, native_params, native_unscaled, params,
-    plan, rules, unscaled,
+    BLOCK, LENGTHS, NATIVE, Part, Random, STORES, in_pools, name, native_params, native_unscaled,
+    params, plan, rules, unscaled,
 };
 
 /// Parameters, and gradients of the same lengths in types of their own for some steps.
@@ -19,6 +19,12 @@ fn random_run(seed: u64) -> (Vec<Part>, Vec<Vec<Part>>) {
     let set = random.set();
     let steps = (0..3).map(|_| random.grads_for(&set)).collect();
     (set, steps)
+}
+
+/// `set` with `bf16` in the place of types that `store` does not take.
+fn taken(store: MasterStore, set: &[Part]) -> Vec<Part> {
+    let taken = |dtype| if store.takes(dtype) { dtype } else { DType::BF16 };
+    set.iter().map(|part| Part { dtype: taken(part.dtype), ..part.clone() }).collect()
 }
 
 /// Values of parameters, as bits of f32: exact for every type.
@@ -45,9 +51,10 @@ fn train(set: &[Part], steps: &[Vec<Part>], plan: &Plan) -> (Vec<Vec<u32>>, Host
 #[test]
 fn steps_are_the_plain_loops_to_the_bit_on_any_number_of_threads() {
     for (seed, rule) in (0..).zip(rules().into_iter().cycle().take(15)) {
-        let (set, steps) = random_run(seed);
-        for store in [MasterStore::Copy, MasterStore::NoMaster] {
-            let plan = plan(rule).with_store(store);
+        let (drawn, steps) = random_run(seed);
+        for store in STORES {
+            let plan = plan(rule).with_store(store).with_lost_updates(seed % 2 == 0);
+            let set = taken(store, &drawn);
             let mut native =
                 MasterOptimizer::new(NATIVE, native_params(&set), plan.clone()).unwrap();
             for (i, grads) in (0..).zip(&steps) {
@@ -105,7 +112,7 @@ fn a_low_precision_parameter_is_its_master_rounded_once() {
         for len in LENGTHS {
             let [at, grad] = [3, 4].map(|seed| Random(seed).part(dtype, len));
             let (values, masters) = train(&[at], &[vec![grad]], &plan(rules()[3]));
-            let master = masters.get(&name(0)).unwrap().master.as_ref().expect("kept");
+            let master = masters.get(&name(0)).unwrap().master.copy().expect("kept");
             let rounded = master.iter().map(|x| round(dtype, *x).to_bits()).collect::<Vec<_>>();
             assert!(values[0] == rounded, "{dtype}, {len} elements");
         }
@@ -121,7 +128,7 @@ fn masters_keep_the_bits_that_lowering_loses_and_what_is_kept_in_f32_has_none() 
         let optimizer = MasterOptimizer::new(Cpu, set, plan).unwrap();
         let types = optimizer.params.iter().map(|param| param.value.dtype());
         assert_eq!(types.collect::<Vec<_>>(), [dtype, DType::F32]);
-        let master = |i| optimizer.masters().get(&name(i)).unwrap().master.clone();
+        let master = |i| optimizer.masters().get(&name(i)).unwrap().master.copy().cloned();
         assert_eq!((master(0), master(1)), (Some(exact.data.clone()), None));
     }
 }
@@ -147,7 +154,7 @@ fn a_parameter_widened_behind_the_optimizers_back_still_follows_its_master() {
     for _ in 0..2 {
         optimizer.step(sets::one(&[1e-5]), &Finding::default()).unwrap();
     }
-    let master = optimizer.masters().get(&name(0)).unwrap().master.clone().expect("kept");
+    let master = optimizer.masters().get(&name(0)).unwrap().master.copy().cloned().expect("kept");
     assert_eq!(optimizer.params[0].value.as_slice(), Some(&master[..]));
     assert!(master[0] < 1.0);
 }

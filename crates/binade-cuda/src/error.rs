@@ -131,6 +131,15 @@ pub enum Error {
         /// The rule.
         rule: String,
     },
+    /// A plan that asks for what no kernel does.
+    #[error(
+        "the CUDA backend has no kernel for {what}; it keeps masters by `Copy`, `Remainder`, `Stochastic` and `Kahan`, or \
+         none by `NoMaster`, and the CPU does the rest"
+    )]
+    Store {
+        /// What the plan asks for.
+        what: String,
+    },
     /// An element type without kernels.
     #[error(
         "the CUDA backend cannot {what} {dtype}; it trains in bf16, f16 and f32, and casts from and to e4m3 and e5m2 as well"
@@ -153,6 +162,7 @@ impl binade_core::Error for Error {
             Self::TooOld { .. }
             | Self::DriverTooOld { .. }
             | Self::Rule { .. }
+            | Self::Store { .. }
             | Self::Unsupported { .. } => ErrorKind::Unsupported,
             Self::OutOfMemory { .. } => ErrorKind::OutOfMemory,
             Self::Shape(error) => error.kind(),

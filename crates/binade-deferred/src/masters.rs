@@ -5,7 +5,7 @@ mod snapshot;
 use crate::{Deferred, Error, Found, Gradients, Tensor, late::Late, stand_in, tensor::Like};
 use binade_core::{DType, Named, NoGradients};
 use binade_cpu::{Cpu, check_step};
-use binade_master_weights::{HostMasters, MasterWeights, Materialise, Plan};
+use binade_master_weights::{ExportF32, HostMasters, Join, MasterWeights, Materialise, Plan};
 use std::{
     fmt,
     sync::{Arc, Mutex, PoisonError},
@@ -98,6 +98,45 @@ impl MasterWeights for Deferred {
             Masters::with(&state, |masters| Ok(Cpu.step(values, masters, grads, found)?))
         });
         Ok(())
+    }
+}
+
+impl Join for Deferred {
+    fn join(
+        &self,
+        params: &mut Params,
+        masters: &mut Masters,
+        mut more: Params,
+        plan: &Plan,
+    ) -> Result<(), Error> {
+        let mut likes = Vec::new();
+        Cpu.join(&mut likes, &mut masters.sample, stand_in::parameters(&more)?, plan)?;
+        let dtypes: Vec<DType> = likes.iter().map(|like| like.value.dtype()).collect();
+        let (state, plan) = (masters.state.clone(), plan.clone());
+        self.replace(&mut more, &dtypes, move |values| {
+            let mut joined = Vec::new();
+            let new = std::mem::take(values);
+            Masters::with(&state, |masters| Ok(Cpu.join(&mut joined, masters, new, &plan)?))?;
+            *values = joined;
+            Ok(())
+        });
+        params.append(&mut more);
+        Ok(())
+    }
+}
+
+impl ExportF32 for Deferred {
+    fn export_f32(
+        &self,
+        params: &Params,
+        masters: &Masters,
+    ) -> Result<Vec<Named<Vec<f32>>>, Error> {
+        self.look("export_f32")?;
+        let values: Vec<_> = params
+            .iter()
+            .map(|Named { name, value }| Ok(Named::new(name.clone(), value.value().get()?.clone())))
+            .collect::<Result<_, Error>>()?;
+        Ok(Cpu.export_f32(&values, &masters.now()?)?)
     }
 }
 

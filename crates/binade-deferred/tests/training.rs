@@ -4,11 +4,12 @@
 
 mod common;
 
-use binade_core::DType;
+use binade_core::{DType, Handle, Named, NamedGrads, Optimizer as _};
 use binade_cpu::Cpu;
 use binade_deferred::Deferred;
-use binade_grad_scaler::Step;
-use binade_ops::{Download, Fill, Mul, Sum};
+use binade_grad_scaler::{GradScaler, ScaleState, ScaleStore, Step};
+use binade_master_weights::{Join, MasterOptimizer, MasterStore, MasterWeights, Plan, UpdateRule};
+use binade_ops::{Download, Fill, Mul, Sum, Upload};
 use common::{Outcome, Run, Trains, bits};
 use rayon::prelude::*;
 
@@ -97,4 +98,94 @@ fn workers_may_queue_while_the_queue_runs() {
     for sum in sums {
         assert_eq!(device.download(&sum).unwrap(), [65536.0]);
     }
+}
+
+const STORES: [MasterStore; 5] = [
+    MasterStore::NoMaster,
+    MasterStore::Remainder,
+    MasterStore::Stochastic { seed: 5 },
+    MasterStore::Kahan,
+    MasterStore::ScaledF16,
+];
+
+/// A parameter that is stepped, another that joins, and two steps of both.
+fn joined<D>(device: &D, store: MasterStore) -> MasterOptimizer<D>
+where
+    D: Join<Params = Vec<Named<<D as Handle>::Tensor>>>
+        + Upload
+        + Clone
+        + GradScaler<Grads = <D as MasterWeights>::Grads>
+        + ScaleStore<Found = <D as MasterWeights>::Found>,
+    <D as GradScaler>::Grads: From<NamedGrads<D::Tensor>>,
+{
+    let tensor = |seed: u16| {
+        let values: Vec<f32> =
+            (0..300).map(|i: u16| f32::from(i % 41) / 16.0 - f32::from(seed)).collect();
+        device.upload(&values, &[300], DType::F32).unwrap()
+    };
+    let plan = Plan::new(UpdateRule::adamw(0.01)).unwrap();
+    let plan = plan.with_store(store).with_storage(DType::BF16, [""; 0]).with_lost_updates(true);
+    let param = |name| Named::new(name, tensor(1));
+    let mut optimizer =
+        MasterOptimizer::new(device.clone(), vec![param("a")], plan.clone()).unwrap();
+    for names in [&["a"][..], &["a", "b"], &["a", "b"]] {
+        if names.len() == 2 && optimizer.params.len() == 1 {
+            optimizer.join(vec![param("b")], plan.clone()).unwrap();
+        }
+        let grads: NamedGrads<D::Tensor> =
+            names.iter().map(|name| Named::new(*name, Some(tensor(2)))).collect();
+        let mut grads = <D as GradScaler>::Grads::from(grads);
+        let scale = device.upload_state(ScaleState::power_of_two(0)).unwrap();
+        let found = device.unscale(&mut grads, &scale).unwrap();
+        optimizer.step(grads, &found).unwrap();
+    }
+    optimizer
+}
+
+#[test]
+fn every_store_and_a_join_give_the_bits_of_the_cpu_and_read_nothing() {
+    for store in STORES {
+        let here = joined(&Cpu, store);
+        let device = Deferred::strict();
+        let there = joined(&device, store);
+        assert_eq!(device.reads(), 0, "{store:?}");
+        assert!(there.export_f32().is_err(), "nobody announced a read");
+        let _window = device.window();
+        let params = here.params.iter().map(|param| param.value.to_bits());
+        assert_eq!(bits(&device, &there.params), params.collect::<Vec<_>>(), "{store:?}");
+        let values = |exported: Vec<Named<Vec<f32>>>| -> Vec<Vec<u32>> {
+            exported
+                .into_iter()
+                .map(|one| one.value.into_iter().map(f32::to_bits).collect())
+                .collect()
+        };
+        let exported = values(there.export_f32().unwrap());
+        assert_eq!(exported, values(here.export_f32().unwrap()), "{store:?}");
+        let masters = device.host_masters(there.masters()).unwrap();
+        assert_eq!(&masters, here.masters(), "{store:?}");
+        assert_eq!(masters.get("b").unwrap().applied, 2);
+        assert!(masters.lost_updates().unwrap().moved > 0, "{store:?}");
+    }
+}
+
+#[test]
+fn what_joins_by_a_name_that_is_there_is_refused_at_once() {
+    let device = Deferred::strict();
+    let mut optimizer = joined(&device, MasterStore::Kahan);
+    let twin = device.upload(&[1.0], &[1], DType::F32).unwrap();
+    let plan = optimizer.plan().clone();
+    let error = optimizer.join(vec![Named::new("b", twin)], plan).unwrap_err();
+    assert!(error.to_string().starts_with("`b` is in the optimizer already"), "{error}");
+    assert_eq!((optimizer.params.len(), device.reads()), (2, 0));
+}
+
+#[test]
+fn an_f16_parameter_under_remainder_is_refused_at_once() {
+    let device = Deferred::strict();
+    let param = device.upload(&[1.0], &[1], DType::F16).unwrap();
+    let plan = Plan::new(UpdateRule::sgd(0.1)).unwrap().with_store(MasterStore::Remainder);
+    let made = MasterOptimizer::new(device.clone(), vec![Named::new("w", param)], plan);
+    let text = made.unwrap_err().to_string();
+    assert!(text.starts_with("`w` is stored as f16, of which `MasterStore::Remainder`"), "{text}");
+    assert_eq!(device.reads(), 0);
 }

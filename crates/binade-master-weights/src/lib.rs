@@ -2,7 +2,11 @@
 #![forbid(unsafe_code)]
 
 mod constants;
+mod export;
 mod host;
+mod join;
+mod kept;
+mod lost_updates;
 mod masters;
 mod matching;
 mod memory;
@@ -10,17 +14,25 @@ mod native;
 mod optimizer;
 mod plan;
 mod rule;
+mod slot;
 mod snapshot;
 pub mod step;
+pub mod stores;
 mod wrapper;
 
 pub use constants::{AdamConstants, BiasCorrection, SgdConstants, StepConstants};
-pub use host::{HostMasters, PlanError, Slot};
+pub use export::ExportF32;
+pub use host::{HostMasters, PlanError};
+pub use join::Join;
+pub use kept::{Kept, KeptValues};
+pub use lost_updates::LostUpdates;
 pub use masters::MasterWeights;
 pub use matching::{Facts, matched, some};
 pub use memory::Memory;
 pub use optimizer::MasterOptimizer;
-pub use plan::{Group, MasterStore, Plan, Storage};
+pub use plan::{Group, Plan, Storage};
 pub use rule::{Adam, RuleError, Sgd, UpdateRule};
+pub use slot::{Master, Slot};
 pub use snapshot::{Kind, LoadError, ParameterForm, SavedParameter, Snapshot, UnknownKind, fits};
+pub use stores::MasterStore;
 pub use wrapper::{HostOptimizer, Materialise};

@@ -7,10 +7,12 @@ use binade_core::Handle;
 ///
 /// # For implementers
 ///
-/// * Masters and moments are `f32`; a parameter that is `f32` already is its own master. A low-precision parameter is
-///   its master rounded once, to nearest even.
+/// * Moments are `f32`; a parameter that is `f32` already is its own master. Masters are kept, and low-precision parameters
+///   rounded, as the plan's [store](crate::stores) says: by default in `f32`, and to nearest even. A store that the device
+///   does not have is `Unsupported`, by name.
 /// * `step` is [`step::step`](crate::step::step) on every parameter, bit for bit: the gradient is unscaled and clipped in
 ///   `f32` first, whatever its storage.
+/// * Where the store rounds by chance, parameters are numbered by their place in `params`.
 /// * Where `found` is raised, `step` keeps every bit of parameters, masters, moments and step count, and tests it where
 ///   it lives. Any raised value skips.
 /// * What depends on the count of applied steps comes from [`StepConstants::at`](crate::StepConstants::at): the host
@@ -34,7 +36,8 @@ pub trait MasterWeights: Handle {
     ///
     /// # Errors
     ///
-    /// When the device fails, `plan` names a parameter that is not there, or two parameters have one name.
+    /// When the device fails or lacks the plan's store, the store keeps no masters of a parameter's type, `plan` names a
+    /// parameter that is not there, or two parameters have one name.
     fn masters(&self, params: &mut Self::Params, plan: &Plan)
     -> Result<Self::Masters, Self::Error>;
 

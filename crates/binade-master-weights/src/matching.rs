@@ -67,11 +67,15 @@ fn fits(param: &Facts<'_>, masters: &HostMasters, grad: &[usize]) -> Result<(), 
     if masters.lacks_master(param.name, param.dtype) {
         return refuse(LOWERED);
     }
+    if masters.is_retyped(param.name, param.dtype) {
+        return refuse(RETYPED);
+    }
     Ok(())
 }
 
 const LATE: &str = "it joined after its optimizer was made; start a new optimizer";
 const LENGTH: &str = "it has another length than when its master was made; start a new optimizer";
-const LOWERED: &str = "it was lowered after its optimizer was made, so that there is no master to keep small updates: lower it before, or by the plan's `with_storage`, and start a new optimizer";
+pub(crate) const LOWERED: &str = "it was lowered after its optimizer was made, so that there is no master to keep small updates: lower it before, or by the plan's `with_storage`, and start a new optimizer";
+pub(crate) const RETYPED: &str = "it has another type than when its optimizer was made, and what is kept beside it goes with that one; start a new optimizer";
 const SHAPE: &str = "its gradient has another shape than the parameter";
 const STRANGER: &str = "a gradient came for it that no parameter of the optimizer is waiting for: it has none of that name, or a gradient had come already";

@@ -1,6 +1,6 @@
 //! Bytes of training state, before anything is allocated.
 
-use crate::{MasterStore, Plan, plan::is_trainable};
+use crate::{Plan, plan::is_trainable};
 use binade_core::DType;
 
 /// Bytes that parameters and what goes with them take.
@@ -9,7 +9,8 @@ use binade_core::DType;
 pub struct Memory {
     /// What the model computes with.
     pub parameters: u64,
-    /// `f32` copies of low-precision parameters.
+    /// What the plan's store keeps beside low-precision parameters: `f32` copies, remainders, compensations. An exponent
+    /// of 4 bytes a tensor, where [`MasterStore::ScaledF16`](crate::MasterStore::ScaledF16) keeps one, is left out.
     pub masters: u64,
     /// Gradients, in their parameters' types.
     pub gradients: u64,
@@ -32,11 +33,11 @@ impl Memory {
             }
             let dtype = plan.dtype_of(name, dtype);
             let stored = elements * dtype.bytes() as u64;
-            let copied =
-                dtype != DType::F32 && is_trainable(dtype) && plan.store() == MasterStore::Copy;
             total.parameters += stored;
             total.gradients += stored;
-            total.masters += if copied { 4 * elements } else { 0 };
+            if is_trainable(dtype) {
+                total.masters += elements * plan.store().bytes_beside(dtype) as u64;
+            }
             total.optimizer += 4 * elements * plan.rule_for(name).moments() as u64;
         }
         total

@@ -1,12 +1,16 @@
 //! Masters for a stranger's host tensor.
 
-use crate::step::{self, Factor, Slices};
+use crate::matching::{LOWERED, RETYPED};
+use crate::step::{self, Factor};
 use crate::{
-    HostMasters, MasterWeights, Materialise, Plan, PlanError, StepConstants, host::Slot,
+    ExportF32, HostMasters, Join, MasterWeights, Materialise, Plan, PlanError, Slot, StepConstants,
     plan::is_trainable,
 };
-use binade_core::{AmpTensor, DType, Finding, Named, NamedGrads, Native, NativeError, NoGradients};
-use std::{collections::HashMap, sync::Arc};
+use binade_core::{
+    AmpTensor, DType, Element, Finding, Named, NamedGrads, Native, NativeError, NoGradients,
+};
+use half::{bf16, f16};
+use std::{borrow::Cow, collections::HashMap, sync::Arc};
 
 impl<T: AmpTensor> MasterWeights for Native<T> {
     type Params = Vec<Named<T>>;
@@ -21,15 +25,8 @@ impl<T: AmpTensor> MasterWeights for Native<T> {
     ) -> Result<HostMasters, NativeError<T::Error>> {
         let names = params.iter().map(|param| &*param.name);
         let mut masters = HostMasters::new(plan, names).map_err(refuse)?;
-        let lower = |param: &Named<T>| {
-            let now = trainable(&param.name, param.value.dtype())?;
-            let low = param.value.cast(plan.dtype_of(&param.name, now))?;
-            trainable(&param.name, low.dtype()).map(|_| low)
-        };
-        let lowered: Vec<T> =
-            params.iter().map(lower).collect::<Result<_, NativeError<T::Error>>>()?;
+        let lowered = started(&mut masters, params, plan)?;
         for (param, low) in params.iter_mut().zip(lowered) {
-            masters.insert(&param.name, elements(param.value.clone()), low.dtype());
             param.value = low;
         }
         Ok(masters)
@@ -68,6 +65,43 @@ impl<T: AmpTensor> MasterWeights for Native<T> {
     }
 }
 
+impl<T: AmpTensor> Join for Native<T> {
+    fn join(
+        &self,
+        params: &mut Vec<Named<T>>,
+        masters: &mut HostMasters,
+        mut more: Vec<Named<T>>,
+        plan: &Plan,
+    ) -> Result<(), NativeError<T::Error>> {
+        let names = more.iter().map(|param| &*param.name);
+        let mut joined = masters.joining(plan, names).map_err(refuse)?;
+        let lowered = started(&mut joined, &more, plan)?;
+        more.iter_mut().zip(lowered).for_each(|(param, low)| param.value = low);
+        masters.absorb(joined);
+        params.append(&mut more);
+        Ok(())
+    }
+}
+
+impl<T: AmpTensor> ExportF32 for Native<T> {
+    fn export_f32(
+        &self,
+        params: &Vec<Named<T>>,
+        masters: &HostMasters,
+    ) -> Result<Vec<Named<Vec<f32>>>, NativeError<T::Error>> {
+        let values = |Named { name, value }: &Named<T>| {
+            let own = elements(value.clone());
+            let values = match masters.get(name) {
+                Some(slot) if slot.stored == value.dtype() => slot.values_of(&own),
+                Some(slot) => slot.values(&own),
+                None => own,
+            };
+            Ok(Named::new(name.clone(), values))
+        };
+        params.iter().map(values).collect()
+    }
+}
+
 impl<T: AmpTensor> Materialise for Native<T> {
     type Grads = NamedGrads<T>;
     type Found = Finding;
@@ -94,8 +128,6 @@ impl<T: AmpTensor> Materialise for Native<T> {
 const STRANGER: &str = "a gradient came for it that no parameter of the optimizer is waiting for: it has none of that name, or a gradient had come already";
 const LENGTHS: &str = "its gradient has another length than the parameter";
 const UNTRAINABLE: &str = "parameters are trained in bf16, f16 or f32, and it is of another type or would be stored as one: cast it first, or leave it out of the optimizer";
-const LOWERED: &str = "it was lowered after its optimizer was made, so that there is no master to keep small updates: lower it before, or by the plan's `with_storage`, and start a new optimizer";
-
 /// Gradients in the parameters' order, as plain numbers; all of them, or an error before anything has moved.
 fn matched<T: AmpTensor>(
     params: &[Named<T>],
@@ -117,9 +149,31 @@ fn matched<T: AmpTensor>(
         if grad.is_some() && masters.lacks_master(&name, params[place].value.dtype()) {
             return Err(mismatch(&name, LOWERED));
         }
+        if grad.is_some() && masters.is_retyped(&name, params[place].value.dtype()) {
+            return Err(mismatch(&name, RETYPED));
+        }
         matched[place] = grad;
     }
     Ok(matched)
+}
+
+/// Starts each of `params`, and gives them as they are to be stored.
+fn started<T: AmpTensor>(
+    masters: &mut HostMasters,
+    params: &[Named<T>],
+    plan: &Plan,
+) -> Result<Vec<T>, NativeError<T::Error>> {
+    let start = |Named { name, value }: &Named<T>| {
+        let now = trainable(name, value.dtype())?;
+        let mut low = value.cast(plan.dtype_of(name, now))?;
+        let (values, stored) = (elements(value.clone()), trainable(name, low.dtype())?);
+        if let Cow::Owned(copies) = plan.store().before_lowering(&values, stored) {
+            low.map_f32(&mut |i, old| copies.get(i).copied().unwrap_or(old));
+        }
+        masters.insert(name, values, stored).map_err(refuse)?;
+        Ok(low)
+    };
+    params.iter().map(start).collect()
 }
 
 fn move_one<T: AmpTensor>(
@@ -128,15 +182,29 @@ fn move_one<T: AmpTensor>(
     slot: &mut Slot,
     grad: &[f32],
 ) -> Result<(), step::LengthError> {
-    let mut own = if slot.master.is_some() { Vec::new() } else { elements(param.clone()) };
-    let master = slot.master.as_mut().unwrap_or(&mut own);
-    let [first, second, third] = &mut slot.moments;
-    let mut slices = Slices::<f32, f32>::new(grad, master);
-    slices.moments = [first, second, third];
-    step::step(constants, Factor::ONE, slices)?;
-    param.map_f32(&mut |i, old| master.get(i).copied().unwrap_or(old));
-    slot.applied += 1;
+    match param.dtype() {
+        DType::BF16 => stepped::<T, bf16>(param, constants, slot, grad),
+        DType::F16 => stepped::<T, f16>(param, constants, slot, grad),
+        _ => stepped::<T, f32>(param, constants, slot, grad),
+    }
+}
+
+fn stepped<T: AmpTensor, C: Element>(
+    param: &mut T,
+    constants: &StepConstants,
+    slot: &mut Slot,
+    grad: &[f32],
+) -> Result<(), step::LengthError> {
+    let mut low = typed::<T, C>(param);
+    let how = (constants, Factor::ONE);
+    slot.step(how, grad, &mut low, |slices| step::step(constants, Factor::ONE, slices))?;
+    param.map_f32(&mut |i, old| low.get(i).map_or(old, |x| x.to_f32()));
     Ok(())
+}
+
+/// Elements of a tensor that is of this type.
+fn typed<T: AmpTensor, C: Element>(tensor: &T) -> Vec<C> {
+    elements(tensor.clone()).into_iter().map(C::from_f32).collect()
 }
 
 fn elements<T: AmpTensor>(mut tensor: T) -> Vec<f32> {
@@ -165,6 +233,14 @@ fn refuse<E>(error: PlanError) -> NativeError<E> {
         PlanError::DuplicateParameter(name) => {
             mismatch(&name.into(), "two parameters have this name; give each a name of its own")
         }
+        PlanError::Joined(name) => mismatch(
+            &name.into(),
+            "it is in the optimizer already; give the parameter that joins another name",
+        ),
+        PlanError::Store { parameter, .. } => mismatch(
+            &parameter,
+            "`MasterStore::Remainder` keeps the lower halves of bf16 parameters alone, and it is stored in another type: store it as bf16, as `with_storage` does, or choose another store",
+        ),
         PlanError::Stored => mismatch(
             &"plan".into(),
             "it has another `MasterStore` or storage, and neither can change in a running optimizer: derive the plan from the one in force, as `plan.with_lr(…)` does, or start a new optimizer",

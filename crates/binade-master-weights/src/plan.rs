@@ -1,21 +1,8 @@
 //! Which rule moves which parameter, and where its master is kept.
 
-use crate::{RuleError, UpdateRule};
+use crate::{MasterStore, RuleError, UpdateRule};
 use binade_core::DType;
 use std::collections::HashSet;
-
-/// Where the `f32` value of a low-precision parameter is kept between steps.
-#[non_exhaustive]
-#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-pub enum MasterStore {
-    /// In an `f32` copy of its own: 4 bytes a parameter.
-    #[default]
-    Copy,
-    /// Nowhere: each step widens the parameter and rounds it back, and an update smaller than half a unit in its last
-    /// place is lost. Apex's O3; a baseline for speed, not for training.
-    NoMaster,
-}
 
 /// Whether parameters of this type can be trained: those that `f32` holds and that masters can be rounded to.
 pub(crate) fn is_trainable(dtype: DType) -> bool {
@@ -30,6 +17,8 @@ pub struct Plan {
     groups: Vec<Group>,
     store: MasterStore,
     storage: Option<Storage>,
+    #[cfg_attr(feature = "serde", serde(default))]
+    counts_lost_updates: bool,
 }
 
 /// What type parameters are stored in.
@@ -64,7 +53,13 @@ impl Plan {
     /// When `rule` has a value it is not defined for.
     pub fn new(rule: UpdateRule) -> Result<Self, RuleError> {
         rule.validate()?;
-        Ok(Self { rule, groups: Vec::new(), store: MasterStore::Copy, storage: None })
+        Ok(Self {
+            rule,
+            groups: Vec::new(),
+            store: MasterStore::Copy,
+            storage: None,
+            counts_lost_updates: false,
+        })
     }
 
     /// Moves the named parameters by a rule of their own; a later group takes over from an earlier one.
@@ -100,6 +95,13 @@ impl Plan {
     ) -> Self {
         let keep_f32 = keep_f32.into_iter().map(Into::into).collect();
         Self { storage: Some(Storage { dtype, keep_f32 }), ..self }
+    }
+
+    /// Whether each step counts [updates that are lost](crate::LostUpdates). It then widens every tensor that it steps
+    /// twice, for as long as it steps it; results are the same. Can be switched in a running optimizer.
+    #[must_use]
+    pub fn with_lost_updates(self, counted: bool) -> Self {
+        Self { counts_lost_updates: counted, ..self }
     }
 
     /// The same plan at another learning rate, as a schedule sets it: each group keeps the [ratio](Group::ratio) that it
@@ -140,6 +142,11 @@ impl Plan {
     /// Where masters are kept.
     pub fn store(&self) -> MasterStore {
         self.store
+    }
+
+    /// Whether steps count updates that are lost.
+    pub fn counts_lost_updates(&self) -> bool {
+        self.counts_lost_updates
     }
 
     /// What type parameters are stored in; `None` where each stays in the type it has.

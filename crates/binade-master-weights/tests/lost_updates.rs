@@ -4,7 +4,7 @@ mod common;
 
 use binade_core::{DType, Error as _, ErrorKind, Optimizer as _};
 use binade_master_weights::{MasterStore, UpdateRule};
-use common::{ALL, Host, LOW, Optimizer, bits, fine, grads, of_one, plan, round};
+use common::{ALL, Host, LOW, Optimizer, bits, fine, grads, of_one, plan, round, stores_and_types};
 
 fn descend(optimizer: &mut Optimizer, steps: usize, made: DType, grad: f32) {
     for _ in 0..steps {
@@ -20,11 +20,51 @@ fn weight(optimizer: &Optimizer) -> f32 {
 fn four_thousand_updates_of_2_to_the_minus_12_reach_2_with_masters_and_stay_at_1_without() {
     let step = 2.0_f32.powi(-12);
     for dtype in LOW {
-        for (store, reached) in [(MasterStore::Copy, 2.0), (MasterStore::NoMaster, 1.0)] {
+        let reached = [
+            (MasterStore::Copy, 2.0),
+            (MasterStore::NoMaster, 1.0),
+            (MasterStore::Remainder, 2.0),
+            (MasterStore::Kahan, 2.0),
+        ];
+        for (store, reached) in reached.into_iter().filter(|(store, _)| store.takes(dtype)) {
             let plan = plan(UpdateRule::sgd(1.0)).with_store(store);
             let mut optimizer = of_one(dtype, &[1.0], plan);
             descend(&mut optimizer, 4096, dtype, -step);
             assert_eq!(weight(&optimizer), reached, "{dtype} {store:?}");
+        }
+    }
+}
+
+#[test]
+fn stochastic_rounding_adds_up_small_updates_on_average() {
+    let step = 2.0_f32.powi(-12);
+    for dtype in LOW {
+        let rises: f32 = (0..64)
+            .map(|seed| {
+                let plan = plan(UpdateRule::sgd(1.0)).with_store(MasterStore::Stochastic { seed });
+                let mut optimizer = of_one(dtype, &[1.0], plan);
+                descend(&mut optimizer, 4096, dtype, -step);
+                weight(&optimizer) - 1.0
+            })
+            .sum();
+        // A step moves by a unit u with probability 2^-12 / u and has the variance 2^-12 (u - 2^-12). 4096 of them, 64 times
+        // over, have a mean with the standard deviation sqrt(u - 2^-12) / 8; six of these are allowed.
+        let unit = if dtype == DType::BF16 { 2.0_f32.powi(-7) } else { 2.0_f32.powi(-10) };
+        let bound = 6.0 * (unit - step).sqrt() / 8.0;
+        assert!((rises / 64.0 - 1.0).abs() <= bound, "{dtype}: {} of 1 ± {bound}", rises / 64.0);
+    }
+}
+
+#[test]
+fn f16_masters_with_a_scale_lose_what_f16_loses_and_no_more() {
+    // Half a unit of f16 at 1 is 2^-11: bf16 alone stays, the scaled master moves.
+    for (updates, lost) in [(-12, true), (-10, false)] {
+        for (store, moves) in [(MasterStore::NoMaster, false), (MasterStore::ScaledF16, !lost)] {
+            let plan = plan(UpdateRule::sgd(1.0)).with_store(store);
+            let mut optimizer = of_one(DType::BF16, &[1.0], plan);
+            descend(&mut optimizer, 64, DType::F32, -(2.0_f32.powi(updates)));
+            let reached = if moves { 1.0 + 64.0 * 2.0_f32.powi(updates) } else { 1.0 };
+            assert_eq!(weight(&optimizer), reached, "2^{updates} {store:?}");
         }
     }
 }
@@ -36,7 +76,7 @@ fn a_hundred_steps_of_1e_4_move_1_to_99_hundredths_in_every_type() {
             let mut optimizer = of_one(dtype, &[1.0], plan(rule));
             descend(&mut optimizer, 100, dtype, 1.0);
             let slot = optimizer.masters().get("w").unwrap();
-            let master = slot.master.as_ref().map_or(weight(&optimizer), |master| master[0]);
+            let master = slot.master.copy().map_or(weight(&optimizer), |master| master[0]);
             // A hundred roundings of at most 2^-25 each.
             assert!((master - 0.99).abs() < 3e-6, "{rule:?} {dtype}: {master}");
             assert_eq!(weight(&optimizer), round(dtype, master), "{rule:?} {dtype}");
@@ -57,12 +97,12 @@ fn a_hundred_steps_of_1e_4_go_nowhere_without_masters() {
 #[test]
 fn a_zero_gradient_with_an_epsilon_of_1e_8_gives_no_nan_in_any_type() {
     for rule in [UpdateRule::adam(1e-3), UpdateRule::adamw(1e-3)] {
-        for store in [MasterStore::Copy, MasterStore::NoMaster] {
-            for dtype in ALL {
-                let mut optimizer = of_one(dtype, &[1.0], plan(rule).with_store(store));
-                descend(&mut optimizer, 3, dtype, 0.0);
-                assert!((weight(&optimizer) - 1.0).abs() < 1e-3, "{rule:?} {dtype} {store:?}");
-            }
+        for (store, dtype) in stores_and_types() {
+            let mut optimizer = of_one(dtype, &[1.0], plan(rule).with_store(store));
+            descend(&mut optimizer, 3, dtype, 0.0);
+            // Decay, and by chance a unit of bf16.
+            let moved = (weight(&optimizer) - 1.0).abs();
+            assert!(moved <= 2.0_f32.powi(-7), "{rule:?} {dtype} {store:?}: {moved}");
         }
     }
 }

@@ -3,13 +3,12 @@
 mod common;
 
 use binade_core::{DType, Optimizer as _};
-use binade_master_weights::MasterStore;
-use common::{ALL, bits, fine, grads, of_one, plan, raised, rules, values};
+use common::{bits, fine, grads, of_one, plan, raised, rules, stores_and_types, values};
 
 #[test]
 fn where_found_is_raised_every_bit_of_parameters_masters_moments_and_step_count_is_kept() {
-    for (rule, dtype) in rules().into_iter().flat_map(|rule| ALL.map(|dtype| (rule, dtype))) {
-        for store in [MasterStore::Copy, MasterStore::NoMaster] {
+    for rule in rules() {
+        for (store, dtype) in stores_and_types() {
             let mut optimizer = of_one(dtype, &values(40, 3), plan(rule).with_store(store));
             // Moments and counts that a skip could disturb.
             optimizer.step(grads(DType::F32, [("w", &values(40, 4)[..])]), &fine()).unwrap();
@@ -40,9 +39,11 @@ fn decay_rests_while_steps_are_skipped() {
 
 #[test]
 fn fifty_steps_with_some_skipped_are_those_without_them() {
-    for (rule, dtype) in rules().into_iter().flat_map(|rule| ALL.map(|dtype| (rule, dtype))) {
-        let mut optimizer = of_one(dtype, &values(30, 5), plan(rule));
-        let mut mirror = of_one(dtype, &values(30, 5), plan(rule));
+    let pairs = stores_and_types().flat_map(|pair| rules().map(|rule| (rule, pair)));
+    for (rule, (store, dtype)) in pairs {
+        let stored = || plan(rule).with_store(store);
+        let mut optimizer = of_one(dtype, &values(30, 5), stored());
+        let mut mirror = of_one(dtype, &values(30, 5), stored());
         let mut skipped = 0;
         for seed in 0..50 {
             let grads = grads(dtype, [("w", &values(30, 1000 + seed)[..])]);
@@ -55,6 +56,6 @@ fn fifty_steps_with_some_skipped_are_those_without_them() {
             }
         }
         assert!((5..45).contains(&skipped), "{skipped}");
-        assert_eq!(bits(&optimizer), bits(&mirror), "{rule:?} {dtype}");
+        assert_eq!(bits(&optimizer), bits(&mirror), "{rule:?} {dtype} {store:?}");
     }
 }

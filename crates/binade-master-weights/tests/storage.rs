@@ -3,8 +3,10 @@
 mod common;
 
 use binade_core::{DType, Error as _, ErrorKind, Named, Native};
-use binade_master_weights::{MasterStore, Memory, UpdateRule};
-use common::{ALL, Host, LOW, Optimizer, optimizer, params, plan, round, rules, values};
+use binade_master_weights::{Memory, UpdateRule};
+use common::{
+    ALL, Host, LOW, Optimizer, optimizer, params, plan, round, rules, stores_and_types, values,
+};
 
 const SET: [(&str, &[f32]); 2] = [("linear.weight", &[1.0, 2.0, 3.0]), ("norm.weight", &[1.0])];
 
@@ -15,7 +17,7 @@ fn what_the_plan_keeps_in_f32_stays_there_and_needs_no_master() {
         let optimizer = optimizer(params(DType::F32, SET), plan);
         let stored = optimizer.params.iter().map(|param| param.value.dtype);
         assert_eq!(stored.collect::<Vec<_>>(), [dtype, DType::F32]);
-        let master = |name| optimizer.masters().get(name).unwrap().master.is_some();
+        let master = |name| optimizer.masters().get(name).unwrap().master.copy().is_some();
         assert_eq!(["linear.weight", "norm.weight"].map(master), [true, false]);
     }
 }
@@ -34,7 +36,7 @@ fn masters_keep_the_bits_that_lowering_a_parameter_loses() {
     for dtype in LOW {
         let plan = plan(UpdateRule::sgd(0.1)).with_storage(dtype, [""; 0]);
         let optimizer = optimizer(params(DType::F32, [("w", &exact[..])]), plan);
-        let master = optimizer.masters().get("w").unwrap().master.as_ref();
+        let master = optimizer.masters().get("w").unwrap().master.copy();
         assert_eq!(master, Some(&exact));
         let rounded: Vec<f32> = exact.iter().map(|x| round(dtype, *x)).collect();
         assert_eq!(optimizer.params[0].value.data, rounded);
@@ -55,8 +57,8 @@ fn a_type_that_the_tensor_cannot_have_is_the_tensors_own_error() {
 #[test]
 fn memory_says_before_what_masters_and_moments_take_after() {
     for rule in rules() {
-        for store in [MasterStore::Copy, MasterStore::NoMaster] {
-            for (dtype, now) in ALL.into_iter().flat_map(|to| ALL.map(|now| (to, now))) {
+        for (store, dtype) in stores_and_types() {
+            for now in ALL {
                 let plan = plan(rule).with_store(store).with_storage(dtype, ["norm.weight"]);
                 let known = SET.map(|(name, data)| (name, now, data.len() as u64));
                 let memory = Memory::of(&plan, known);

@@ -68,7 +68,7 @@ fn what_is_legal_is_set_up_as_it_says() {
         assert_eq!(weight, storage, "{properties}");
         let kept = properties.keep_norm_f32() == Some(true);
         assert_eq!(norm, if kept { F32 } else { storage }, "{properties}");
-        let master = amp.optimizer.masters().get("weight").unwrap().master.is_some();
+        let master = amp.optimizer.masters().get("weight").unwrap().master.copy().is_some();
         let wanted = storage != F32 && properties.master_weights() == Some(true);
         assert_eq!(master, wanted, "{properties}");
         assert_eq!(amp.region.is_on(), properties.autocast(), "{properties}");

@@ -35,7 +35,7 @@ fn values(amp: &Amp<Cpu>, place: usize) -> Vec<f32> {
 }
 
 fn master(amp: &Amp<Cpu>, name: &str) -> Option<Vec<f32>> {
-    amp.optimizer.masters().get(name).unwrap().master.clone()
+    amp.optimizer.masters().get(name).unwrap().master.copy().cloned()
 }
 
 /// One step in which both parameters have gradients of `gradient`, in the type they are stored in.

@@ -43,7 +43,7 @@ struct Hole {
 const ORACLES: &str = "crates/binade-conformance/src/oracle";
 const CASES: &str = "crates/binade-conformance/src/cases";
 
-const HOLES: [Hole; 6] = [
+const HOLES: [Hole; 7] = [
     Hole {
         folder: "crates/binade-cpu/src/ops",
         operation: "all",
@@ -55,6 +55,7 @@ const HOLES: [Hole; 6] = [
         reason: "what goes in comes out: nothing to compute",
     },
     Hole { folder: ORACLES, operation: "steps", reason: "tables that sgd and adam share" },
+    Hole { folder: ORACLES, operation: "stores", reason: "runs that the stores share" },
     Hole { folder: ORACLES, operation: "training", reason: "checks that sgd and adam share" },
     Hole { folder: ORACLES, operation: "values", reason: "numbers that all cases share" },
     Hole { folder: CASES, operation: "train", reason: "what the oracles of sgd and adam share" },

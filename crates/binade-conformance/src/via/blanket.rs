@@ -7,6 +7,7 @@ use crate::{
 };
 use binade_core::{DType, Finding, Handle, Named, NamedGrads, stochastic::Key};
 use binade_grad_scaler::{Join, LossScale, Norm, ScaleState};
+use binade_master_weights::MasterStore;
 
 impl<S: Device> Subject for S {
     type Tensor = <S::Handle as Handle>::Tensor;
@@ -133,6 +134,15 @@ impl<S: Device> Subject for S {
         turns: Vec<Turn<Self::Tensor>>,
     ) -> Result<Vec<Named<Self::Tensor>>, Refusal> {
         via::train(self.handle(), params, turns)
+    }
+
+    fn train_by(
+        &self,
+        store: MasterStore,
+        params: Vec<Named<Self::Tensor>>,
+        turns: Vec<Turn<Self::Tensor>>,
+    ) -> Result<Vec<Named<Self::Tensor>>, Refusal> {
+        via::train_by(self.handle(), store, params, turns)
     }
 
     fn matmul(&self, a: &Self::Tensor, b: &Self::Tensor) -> Result<Self::Tensor, Refusal> {

@@ -1,6 +1,6 @@
 //! The shortest complete subject: a tensor of bytes, and each operation as one would first write it down.
 
-use crate::{toy_sets, toy_stages, toy_train};
+use crate::{toy_sets, toy_stages, toy_stores, toy_train};
 use binade_conformance::{
     Arithmetic, Clip, Course, Iteration, Joined, MicroBatch, Refusal, Round, Subject, Turn,
     Unscaled,
@@ -9,7 +9,7 @@ use binade_core::cast::{E4M3, E5M2, OnOverflow::NonFinite};
 use binade_core::{DType, Finding, Named, NamedGrads, stochastic::Key};
 use binade_grad_scaler::{Join, LossScale, Norm, ScaleState};
 use binade_master_weights::step::{Factor, Slices, step};
-use binade_master_weights::{StepConstants, UpdateRule};
+use binade_master_weights::{MasterStore, StepConstants, UpdateRule};
 use half::{bf16, f16};
 
 /// Elements as little-endian bytes.
@@ -158,6 +158,15 @@ impl Subject for Toy {
         turns: Vec<Turn<Plain>>,
     ) -> Result<Vec<Named<Plain>>, Refusal> {
         toy_train::train(params, turns, &mut Toy)
+    }
+
+    fn train_by(
+        &self,
+        store: MasterStore,
+        params: Vec<Named<Plain>>,
+        turns: Vec<Turn<Plain>>,
+    ) -> Result<Vec<Named<Plain>>, Refusal> {
+        toy_stores::train_by(None, store, params, turns)
     }
 
     fn matmul(&self, a: &Plain, b: &Plain) -> Result<Plain, Refusal> {

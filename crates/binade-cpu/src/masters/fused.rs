@@ -40,42 +40,20 @@ impl Move<'_> {
 
     fn with_grad<G: Element + Stored>(self, factor: Factor) -> Result<(), Error> {
         match self.param.dtype() {
-            DType::BF16 => self.with_copy::<G, bf16>(factor),
-            DType::F16 => self.with_copy::<G, f16>(factor),
-            // It was low once, and someone has widened it since.
-            _ if self.slot.master.is_some() => self.with_copy::<G, f32>(factor),
-            _ => self.in_place::<G>(factor),
+            DType::BF16 => self.with_param::<G, bf16>(factor),
+            DType::F16 => self.with_param::<G, f16>(factor),
+            _ => self.with_param::<G, f32>(factor),
         }
     }
 
-    fn in_place<G: Element + Stored>(self, factor: Factor) -> Result<(), Error> {
-        let Self { constants, grad, param, slot } = self;
-        let grads = grad.as_slice::<G>().unwrap_or_default();
-        let values = param.as_mut_slice::<f32>().unwrap_or_default();
-        let mut slices = Slices::<G, f32>::new(grads, values);
-        slices.moments = slot.moments.each_mut().map(Vec::as_mut_slice);
-        run(&constants, factor, slices)?;
-        slot.applied += 1;
-        Ok(())
-    }
-
-    /// A low-precision parameter with its master; where none is kept, with its own values, widened for this step alone.
-    fn with_copy<G: Element + Stored, C: Element + Stored>(
+    fn with_param<G: Element + Stored, C: Element + Stored>(
         self,
         factor: Factor,
     ) -> Result<(), Error> {
         let Self { constants, grad, param, slot } = self;
-        let mut own = match slot.master {
-            Some(_) => Vec::new(),
-            None => param.to_f32().into_owned(),
-        };
-        let master = slot.master.as_mut().unwrap_or(&mut own);
-        let mut slices = Slices::<G, C>::new(grad.as_slice().unwrap_or_default(), master);
-        slices.moments = slot.moments.each_mut().map(Vec::as_mut_slice);
-        slices.copy = param.as_mut_slice::<C>();
-        run(&constants, factor, slices)?;
-        slot.applied += 1;
-        Ok(())
+        let grads = grad.as_slice::<G>().unwrap_or_default();
+        let low = param.as_mut_slice::<C>().unwrap_or_default();
+        slot.step((&constants, factor), grads, low, |slices| run(&constants, factor, slices))
     }
 }
 
@@ -84,12 +62,12 @@ fn run<G: Element, C: Element>(
     factor: Factor,
     slices: Slices<'_, G, C>,
 ) -> Result<(), Error> {
-    if slices.params.len() <= BLOCK {
+    if slices.len() <= BLOCK {
         return Ok(simd::widest(|| step::step(constants, factor, slices))?);
     }
     // Halves at a block's edge, so that rayon may split further: both sides have at least one element, since half of
     // more than one block, rounded up to whole blocks, is less than all of it.
-    let middle = (slices.params.len() / 2).next_multiple_of(BLOCK);
+    let middle = (slices.len() / 2).next_multiple_of(BLOCK);
     let (left, right) = slices.split_at(middle);
     let (left, right) =
         rayon::join(|| run(constants, factor, left), || run(constants, factor, right));

@@ -4,8 +4,11 @@ use super::fused::{self, Move};
 use crate::{Cpu, Error, Gradients, Tensor, gradients::supported};
 use binade_core::{DType, Finding, Named, NoGradients};
 use binade_master_weights::{
-    Facts, HostMasters, MasterWeights, Materialise, Plan, Slot, StepConstants, some,
+    ExportF32, Facts, HostMasters, Join, MasterWeights, Materialise, Plan, Slot, StepConstants,
+    some,
 };
+use half::{bf16, f16};
+use std::borrow::Cow;
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -17,17 +20,8 @@ impl MasterWeights for Cpu {
 
     fn masters(&self, params: &mut Vec<Named<Tensor>>, plan: &Plan) -> Result<HostMasters, Error> {
         let mut masters = HostMasters::new(plan, params.iter().map(|param| &*param.name))?;
-        let lower = |param: &Named<Tensor>| {
-            let now = storable(param.value.dtype())?;
-            let low = param.value.cast(storable(plan.dtype_of(&param.name, now))?)?;
-            Ok((param.value.to_f32().into_owned(), low))
-        };
-        let both: Vec<(Vec<f32>, Tensor)> =
-            params.iter().map(lower).collect::<Result<_, Error>>()?;
-        for (param, (values, low)) in params.iter_mut().zip(both) {
-            masters.insert(&param.name, values, low.dtype());
-            param.value = low;
-        }
+        let lowered = started(&mut masters, params, plan)?;
+        params.iter_mut().zip(lowered).for_each(|(param, low)| param.value = low);
         Ok(masters)
     }
 
@@ -60,6 +54,63 @@ impl MasterWeights for Cpu {
         }
         fused::step_all(moves, grads.factor)
     }
+}
+
+impl Join for Cpu {
+    fn join(
+        &self,
+        params: &mut Vec<Named<Tensor>>,
+        masters: &mut HostMasters,
+        mut more: Vec<Named<Tensor>>,
+        plan: &Plan,
+    ) -> Result<(), Error> {
+        let mut joined = masters.joining(plan, more.iter().map(|param| &*param.name))?;
+        let lowered = started(&mut joined, &more, plan)?;
+        more.iter_mut().zip(lowered).for_each(|(param, low)| param.value = low);
+        masters.absorb(joined);
+        params.append(&mut more);
+        Ok(())
+    }
+}
+
+impl ExportF32 for Cpu {
+    fn export_f32(
+        &self,
+        params: &Vec<Named<Tensor>>,
+        masters: &HostMasters,
+    ) -> Result<Vec<Named<Vec<f32>>>, Error> {
+        let exported = |Named { name, value }: &Named<Tensor>| {
+            Named::new(name.clone(), exported(value, masters.get(name)))
+        };
+        Ok(params.iter().map(exported).collect())
+    }
+}
+
+/// The `f32` values of a parameter, of which `slot` is kept.
+fn exported(param: &Tensor, slot: Option<&Slot>) -> Vec<f32> {
+    let bf16 = || Some(slot?.values(param.as_slice::<bf16>()?));
+    let f16 = || Some(slot?.values(param.as_slice::<f16>()?));
+    let f32 = || Some(slot?.values(param.as_slice::<f32>()?));
+    bf16().or_else(f16).or_else(f32).unwrap_or_else(|| param.to_f32().into_owned())
+}
+
+/// Starts each of `params`, and gives them as they are to be stored.
+fn started(
+    masters: &mut HostMasters,
+    params: &[Named<Tensor>],
+    plan: &Plan,
+) -> Result<Vec<Tensor>, Error> {
+    let start = |Named { name, value }: &Named<Tensor>| {
+        let stored = storable(plan.dtype_of(name, storable(value.dtype())?))?;
+        let values = value.to_f32().into_owned();
+        let low = match plan.store().before_lowering(&values, stored) {
+            Cow::Borrowed(_) => value.cast(stored)?,
+            Cow::Owned(copies) => Tensor::from_f32(copies, value.shape(), stored)?,
+        };
+        masters.insert(name, values, stored)?;
+        Ok(low)
+    };
+    params.iter().map(start).collect()
 }
 
 impl Materialise for Cpu {

@@ -7,10 +7,20 @@ pub mod host;
 use binade_core::{DType, Finding, Named, NamedGrads, Native};
 use binade_cpu::{Cpu, Gradients, Tensor};
 use binade_grad_scaler::{GradScaler, ScaleState};
-use binade_master_weights::{Adam, Plan, Sgd, UpdateRule};
+use binade_master_weights::{Adam, MasterStore, Plan, Sgd, UpdateRule};
 use host::Host;
 
 pub const ALL: [DType; 3] = [DType::BF16, DType::F16, DType::F32];
+
+/// Every way of keeping masters.
+pub const STORES: [MasterStore; 6] = [
+    MasterStore::Copy,
+    MasterStore::NoMaster,
+    MasterStore::Remainder,
+    MasterStore::Stochastic { seed: 0xb1ade },
+    MasterStore::Kahan,
+    MasterStore::ScaledF16,
+];
 
 /// What the CPU gives one thread at a time.
 pub const BLOCK: usize = 1 << 14;

@@ -124,15 +124,16 @@ pub(crate) struct NormRow {
 pub(crate) struct StepRow {
     pub(crate) gradient: u64,
     pub(crate) parameter: u64,
-    pub(crate) master: u64,
+    pub(crate) beside: u64,
     pub(crate) moments: [u64; 3],
     pub(crate) present: u64,
     pub(crate) len: u64,
     pub(crate) first_chunk: u64,
+    pub(crate) seed: u64,
     pub(crate) slot: u32,
     pub(crate) gradient_dtype: u32,
     pub(crate) parameter_dtype: u32,
-    pub(crate) pad: u32,
+    pub(crate) store: u32,
 }
 
 /// `Move` of `prepare.cu`.
@@ -205,7 +206,7 @@ const _: () = {
     assert!(size_of::<AccumulateRow>() == 56);
     assert!(size_of::<CastRow>() == 40);
     assert!(size_of::<NormRow>() == 32);
-    assert!(size_of::<StepRow>() == 88);
+    assert!(size_of::<StepRow>() == 96);
     assert!(size_of::<MoveRow>() == 16);
     assert!(size_of::<RuleBits>() == 64);
     assert!(size_of::<CorrectionRow>() == 16);

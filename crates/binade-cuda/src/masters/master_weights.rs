@@ -2,18 +2,18 @@
 
 use super::{
     Masters,
-    rules::{Rules, steppable},
+    rules::{Rules, has_kernels},
     slot::Slot,
     step::Moves,
 };
 use crate::{
     Cuda, Error, Found, Gradients, Tensor, gradients::supported, launch::structs::CONSTANTS,
 };
-use binade_autocast::Autocast;
 use binade_core::{DType, Named};
 use binade_master_weights::{
-    Facts, HostMasters, MasterStore, MasterWeights, Materialise, Plan, matched, some,
+    ExportF32, Facts, HostMasters, MasterWeights, Materialise, Plan, matched, some,
 };
+use binade_ops::Download;
 use std::collections::HashMap;
 
 impl MasterWeights for Cuda {
@@ -23,19 +23,18 @@ impl MasterWeights for Cuda {
     type Masters = Masters;
 
     fn masters(&self, params: &mut Vec<Named<Tensor>>, plan: &Plan) -> Result<Masters, Error> {
+        has_kernels(plan)?;
         let mut kept = HostMasters::new(plan, params.iter().map(|param| &*param.name))?;
         let mut slots = HashMap::new();
         let mut lowered = Vec::new();
         for (number, param) in (0..).zip(params.iter()) {
             let now = storable(param.value.dtype())?;
             let stored = storable(plan.dtype_of(&param.name, now))?;
-            let has_master = stored != DType::F32 && plan.store() == MasterStore::Copy;
             let rule = plan.rule_for(&param.name);
-            steppable(rule)?;
-            let slot = Slot::new(self, number, &param.value, has_master, rule)?;
-            kept.declare(&param.name, param.value.len(), stored);
+            kept.declare(&param.name, param.value.len(), stored)?;
+            let (slot, low) = Slot::new(self, number, &param.value, (plan.store(), stored), rule)?;
             slots.insert(param.name.clone(), slot);
-            lowered.push(self.cast(&param.value, stored)?);
+            lowered.push(low);
         }
         let applied = self.zeros(8 * lowered.len())?;
         let constants = self.buffer(CONSTANTS * lowered.len())?;
@@ -44,8 +43,7 @@ impl MasterWeights for Cuda {
     }
 
     fn set_plan(&self, masters: &mut Masters, plan: &Plan) -> Result<(), Error> {
-        let rules = plan.groups().iter().map(|group| &group.rule);
-        rules.chain([plan.rule()]).try_for_each(steppable)?;
+        has_kernels(plan)?;
         masters.kept.set_plan(plan)?;
         masters.rules.clear();
         Ok(())
@@ -76,6 +74,24 @@ impl MasterWeights for Cuda {
             moves.add(param, masters, &grads, *place)?;
         }
         moves.run(self, masters, &grads, found)
+    }
+}
+
+impl ExportF32 for Cuda {
+    /// Waits for the device.
+    fn export_f32(
+        &self,
+        params: &Vec<Named<Tensor>>,
+        masters: &Masters,
+    ) -> Result<Vec<Named<Vec<f32>>>, Error> {
+        let exported = |Named { name, value }: &Named<Tensor>| {
+            let values = match masters.slots.get(name) {
+                Some(slot) => slot.values(self, value)?,
+                None => self.download(value)?,
+            };
+            Ok(Named::new(name.clone(), values))
+        };
+        params.iter().map(exported).collect()
     }
 }
 

@@ -1,6 +1,7 @@
 //! Master weights on the device: the fused step, predicated there.
 
 mod corrections;
+mod kept;
 mod master_weights;
 mod materialise;
 mod rules;

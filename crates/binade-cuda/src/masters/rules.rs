@@ -2,7 +2,7 @@
 
 use super::corrections::Corrections;
 use crate::{Cuda, Error, launch::structs::RuleBits, memory::Buffer};
-use binade_master_weights::{StepConstants, UpdateRule};
+use binade_master_weights::{MasterStore, Plan, StepConstants, UpdateRule};
 use std::sync::Arc;
 
 /// The rules in force, each once.
@@ -66,8 +66,25 @@ impl Rules {
     }
 }
 
+/// Refuses a plan that no kernel steps by.
+pub(super) fn has_kernels(plan: &Plan) -> Result<(), Error> {
+    if plan.store() == MasterStore::ScaledF16 {
+        return Err(storeless(plan.store()));
+    }
+    if plan.counts_lost_updates() {
+        return Err(Error::Store { what: "counting lost updates".to_owned() });
+    }
+    let rules = plan.groups().iter().map(|group| &group.rule);
+    rules.chain([plan.rule()]).try_for_each(steppable)
+}
+
+/// The error for a store that no kernel has.
+pub(super) fn storeless(store: MasterStore) -> Error {
+    Error::Store { what: format!("`MasterStore::{store:?}`") }
+}
+
 /// Refuses a rule that no kernel steps by.
-pub(super) fn steppable(rule: &UpdateRule) -> Result<(), Error> {
+fn steppable(rule: &UpdateRule) -> Result<(), Error> {
     match rule {
         UpdateRule::Sgd(_) | UpdateRule::Adam(_) => Ok(()),
         other => Err(unsteppable(other)),

@@ -1,47 +1,47 @@
 //! What the device keeps for one parameter.
 
+use super::kept::{Beside, Kept};
 use crate::{Cuda, Error, Tensor};
-use binade_autocast::Autocast;
 use binade_core::DType;
-use binade_master_weights::UpdateRule;
+use binade_master_weights::{MasterStore, UpdateRule};
 use binade_ops::Download;
 
 #[derive(Debug)]
 pub(super) struct Slot {
     /// Its place among counts and constants.
     pub(super) number: u32,
-    /// `None` where the parameter is its own master, or none is kept.
-    pub(super) master: Option<Tensor>,
+    pub(super) kept: Kept,
     /// In the rule's order; those that it does not keep are `None`.
     pub(super) moments: [Option<Tensor>; 3],
     len: usize,
+    pub(super) stored: DType,
 }
 
 impl Slot {
-    /// For a parameter whose values are `values`, which nobody else may write to.
+    /// For a parameter whose values are `values`, which nobody else may write to, and the parameter as it is to be stored.
     pub(super) fn new(
         cuda: &Cuda,
         number: u32,
         values: &Tensor,
-        has_master: bool,
+        (store, stored): (MasterStore, DType),
         rule: &UpdateRule,
-    ) -> Result<Self, Error> {
-        let mut master = None;
-        if has_master {
-            let mut wide = cuda.cast(values, DType::F32)?;
-            wide.own(cuda)?;
-            master = Some(wide);
-        }
+    ) -> Result<(Self, Tensor), Error> {
+        let (kept, low) = Kept::new(cuda, store, values, stored)?;
         let mut moments = [None, None, None];
         for moment in moments.iter_mut().take(rule.moments()) {
             let zeros = cuda.zeros(4 * values.len())?;
             *moment = Some(Tensor::filling(zeros, DType::F32, values.shape()));
         }
-        Ok(Self { number, master, moments, len: values.len() })
+        Ok((Self { number, kept, moments, len: values.len(), stored }, low))
+    }
+
+    /// What a step's row says of the store, the parameter being stored as `now`; counts of applied steps are at `applied`.
+    pub(super) fn beside(&self, now: DType, applied: u64) -> Beside {
+        self.kept.beside(now, applied + 8 * u64::from(self.number))
     }
 
     pub(super) fn master_bytes(&self) -> u64 {
-        self.master.as_ref().map_or(0, |master| master.bytes() as u64)
+        self.kept.tensor().map_or(0, |kept| kept.bytes() as u64)
     }
 
     pub(super) fn moment_bytes(&self) -> u64 {
@@ -59,8 +59,20 @@ impl Slot {
                 *to = cuda.download(from)?;
             }
         }
-        let master = self.master.as_ref().map(|master| cuda.download(master)).transpose()?;
-        Ok(binade_master_weights::Slot { master, moments, len: self.len, applied })
+        let master = self.kept.read(cuda, self.number)?;
+        let Self { len, stored, .. } = *self;
+        Ok(binade_master_weights::Slot { master, moments, len, stored, applied, lost: None })
+    }
+
+    /// The `f32` values of its parameter, `param`.
+    pub(super) fn values(&self, cuda: &Cuda, param: &Tensor) -> Result<Vec<f32>, Error> {
+        match &self.kept {
+            Kept::Copy(master) => cuda.download(master),
+            Kept::Nothing | Kept::Stochastic { .. } => cuda.download(param),
+            Kept::Remainder(_) | Kept::Kahan(_) => {
+                Ok(self.read(cuda, 0)?.values_of(&cuda.download(param)?))
+            }
+        }
     }
 }
 

@@ -1,11 +1,10 @@
 //! Parameters and their state as bytes, and back: both wait for the device.
 
-use super::{Masters, slot::Slot};
+use super::{Masters, kept::Kept, slot::Slot};
 use crate::{Cuda, Error, Tensor};
-use binade_core::{Form, Named, RawTensor};
+use binade_core::{Form, Misfit, Named, RawTensor};
 use binade_master_weights::{Kind, LoadError, ParameterForm, SavedParameter, Snapshot, fits};
 use std::collections::HashMap;
-use std::sync::Arc;
 
 impl Tensor {
     /// Its type and shape.
@@ -44,9 +43,9 @@ impl Snapshot for Cuda {
         masters: &Masters,
     ) -> Result<Vec<ParameterForm>, Error> {
         let form = |param: &Named<Tensor>| {
-            let kept = masters.kept(&param.name).into_iter();
-            let kept = kept.map(|(kind, tensor)| (kind, tensor.form())).collect();
-            ParameterForm { name: param.name.clone(), value: param.value.form(), kept }
+            let kept = masters.slots.get(&param.name).map(|slot| slot.forms(param.value.shape()));
+            let (name, value) = (param.name.clone(), param.value.form());
+            ParameterForm { name, value, kept: kept.unwrap_or_default() }
         };
         Ok(params.iter().map(form).collect())
     }
@@ -59,16 +58,13 @@ impl Snapshot for Cuda {
         let applied = self.read(&masters.applied)?;
         let (applied, _) = applied.as_chunks();
         let one = |param: &Named<Tensor>| {
-            let raw = |(kind, tensor): (Kind, &Tensor)| Ok((kind, self.to_raw(tensor)?));
-            let kept = masters.kept(&param.name).into_iter().map(raw);
-            let number = masters.slots.get(&param.name).map(|slot| slot.number as usize);
-            let applied = number.and_then(|number| applied.get(number)).copied();
-            Ok(SavedParameter {
-                name: param.name.clone(),
-                value: self.to_raw(&param.value)?,
-                applied: applied.map_or(0, u64::from_le_bytes),
-                kept: kept.collect::<Result<_, Error>>()?,
-            })
+            let (name, value) = (param.name.clone(), self.to_raw(&param.value)?);
+            let Some(slot) = masters.slots.get(&name) else {
+                return Ok(SavedParameter { name, value, applied: 0, kept: Vec::new() });
+            };
+            let kept = slot.saved(self, param.value.shape())?;
+            let applied = applied.get(slot.number as usize).copied();
+            Ok(SavedParameter { name, value, applied: applied.map_or(0, u64::from_le_bytes), kept })
         };
         params.iter().map(one).collect()
     }
@@ -81,6 +77,7 @@ impl Snapshot for Cuda {
     ) -> Result<(), LoadError<Error>> {
         let forms = self.forms(params, masters).map_err(LoadError::Device)?;
         let saved = fits(&forms, saved)?;
+        saved.iter().try_for_each(|saved| masters.has_number(saved))?;
         // All of it on the device before any of it is in place.
         let uploaded =
             saved.iter().map(|saved| self.uploaded(saved)).collect::<Result<Vec<_>, _>>();
@@ -106,15 +103,31 @@ struct Uploaded {
 
 impl Cuda {
     fn uploaded(&self, saved: &SavedParameter) -> Result<Uploaded, Error> {
-        let one = |(kind, raw): &(Kind, RawTensor)| Ok((kind.clone(), self.from_raw(raw)?));
+        let value = self.from_raw(&saved.value)?;
+        let one = |(kind, raw): &(Kind, RawTensor)| {
+            // Halves of masters are words beside the parameter's own.
+            let beside = matches!(kind, Kind::Remainder);
+            let dtype = if beside { value.dtype() } else { raw.form().dtype };
+            let shape = if beside { value.shape() } else { &raw.form().shape };
+            Ok((*kind, Tensor::filling(self.buffer_of(raw.bytes())?, dtype, shape)))
+        };
         let kept = saved.kept.iter().map(one).collect::<Result<_, Error>>()?;
-        Ok(Uploaded { value: self.from_raw(&saved.value)?, kept })
+        Ok(Uploaded { value, kept })
     }
 }
 
 impl Masters {
-    fn kept(&self, name: &Arc<str>) -> Vec<(Kind, &Tensor)> {
-        self.slots.get(name).map(Slot::kept).unwrap_or_default()
+    /// A parameter's number is its place among counts, and cannot be another.
+    fn has_number(&self, saved: &SavedParameter) -> Result<(), Misfit> {
+        let number = saved.kept.iter().find(|(kind, _)| *kind == Kind::Number);
+        let own = self.slots.get(&saved.name).map(|slot| slot.number.to_le_bytes());
+        match number.zip(own) {
+            Some(((_, raw), own)) if raw.bytes() != own => {
+                let what = "number of another place in the set: give parameters in the order that was saved; it";
+                Misfit::check(what, &saved.name, Some(raw.form()), None)
+            }
+            _ => Ok(()),
+        }
     }
 
     /// The counts of applied steps by the slots' numbers.
@@ -131,22 +144,62 @@ impl Masters {
 }
 
 impl Slot {
-    /// All that is kept, but the count.
-    fn kept(&self) -> Vec<(Kind, &Tensor)> {
-        let master = self.master.iter().map(|master| (Kind::Master, master));
+    /// All that is kept but the count, where it is a tensor; a number is none.
+    fn listed(&self) -> Vec<(Kind, Option<&Tensor>)> {
+        let beside = self.kept.kind().map(|kind| (kind, self.kept.tensor()));
         let moments = (0..).map(Kind::Moment).zip(&self.moments);
-        let moments = moments.filter_map(|(kind, moment)| Some((kind, moment.as_ref()?)));
-        master.chain(moments).collect()
+        let moments = moments.filter_map(|(kind, moment)| Some((kind, Some(moment.as_ref()?))));
+        beside.into_iter().chain(moments).collect()
     }
 
-    /// Puts back what [`kept`](Self::kept) tells.
+    fn forms(&self, shape: &[usize]) -> Vec<(Kind, Form)> {
+        let form = |(kind, _): (Kind, _)| (kind, kind.form(self.stored, shape));
+        self.listed().into_iter().map(form).collect()
+    }
+
+    fn saved(&self, cuda: &Cuda, shape: &[usize]) -> Result<Vec<(Kind, RawTensor)>, Error> {
+        let one = |(kind, tensor): (Kind, Option<&Tensor>)| {
+            let bytes = match tensor {
+                Some(tensor) => cuda.to_bits(tensor)?,
+                None => self.number.to_le_bytes().into(),
+            };
+            let (form, found) = (kind.form(self.stored, shape), bytes.len());
+            let expected = form.bytes().unwrap_or(usize::MAX);
+            let short = Error::Length { what: "bytes", found, shape: form.shape.clone(), expected };
+            Ok((kind, RawTensor::new(form, bytes).ok_or(short)?))
+        };
+        self.listed().into_iter().map(one).collect()
+    }
+
+    /// Puts back what [`listed`](Self::listed) names.
     fn put(&mut self, kept: &mut HashMap<Kind, Tensor>) {
-        let mut put = |kind: Kind, place: &mut Option<Tensor>| {
+        let beside = self.kept.kind().and_then(|kind| kept.remove(&kind));
+        if let Some((place, tensor)) = self.kept.tensor_mut().zip(beside) {
+            *place = tensor;
+        }
+        for (kind, place) in (0..).map(Kind::Moment).zip(&mut self.moments) {
             if let Some(tensor) = kept.remove(&kind) {
                 *place = Some(tensor);
             }
-        };
-        put(Kind::Master, &mut self.master);
-        (0..).map(Kind::Moment).zip(&mut self.moments).for_each(|(kind, place)| put(kind, place));
+        }
+    }
+}
+
+impl Kept {
+    fn kind(&self) -> Option<Kind> {
+        match self {
+            Self::Nothing => None,
+            Self::Copy(_) => Some(Kind::Master),
+            Self::Remainder(_) => Some(Kind::Remainder),
+            Self::Stochastic { .. } => Some(Kind::Number),
+            Self::Kahan(_) => Some(Kind::Compensation),
+        }
+    }
+
+    fn tensor_mut(&mut self) -> Option<&mut Tensor> {
+        match self {
+            Self::Nothing | Self::Stochastic { .. } => None,
+            Self::Copy(kept) | Self::Remainder(kept) | Self::Kahan(kept) => Some(kept),
+        }
     }
 }

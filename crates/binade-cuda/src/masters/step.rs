@@ -50,7 +50,7 @@ impl Moves {
         grads: &Gradients,
         place: usize,
     ) -> Result<(), Error> {
-        let Masters { kept, slots, rules, .. } = masters;
+        let Masters { kept, slots, rules, applied, .. } = masters;
         let grad = grads.entries.get(place).and_then(|entry| entry.value.as_ref());
         let (Some(grad), Some(slot), Some(rule)) =
             (grad, slots.get(&param.name), kept.rule(&param.name))
@@ -65,18 +65,20 @@ impl Moves {
         let present = grads.flag(place);
         self.all.push(MoveRow { present, slot: slot.number, rule: rules.number(rule) });
         let len = grad.len() as u64;
+        let beside = slot.beside(param.value.dtype(), applied.address());
         rows.rows.push(StepRow {
             gradient: grad.address(),
             parameter: param.value.address(),
-            master: address(slot.master.as_ref()),
+            beside: beside.address,
             moments: [0, 1, 2].map(|moment| address(slot.moments[moment].as_ref())),
             present,
             len,
             first_chunk: rows.chunks.add(len),
+            seed: beside.seed,
             slot: slot.number,
             gradient_dtype: supported("step with gradients of", grad)?,
             parameter_dtype: supported("train parameters of", &param.value)?,
-            pad: 0,
+            store: beside.store,
         });
         Ok(())
     }

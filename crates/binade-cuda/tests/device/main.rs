@@ -16,6 +16,7 @@ mod rules;
 mod snapshots;
 mod starts;
 mod steps;
+mod stores;
 mod support;
 mod windows;
 
@@ -52,6 +53,7 @@ fn main() {
         ("snapshots", snapshots::TESTS),
         ("starts", starts::TESTS),
         ("steps", steps::TESTS),
+        ("stores", stores::TESTS),
         ("windows", windows::TESTS),
     ];
     let trials = all.into_iter().flat_map(|(module, tests)| {

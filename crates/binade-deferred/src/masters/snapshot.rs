@@ -4,7 +4,7 @@ use super::{Masters, Params};
 use crate::{Deferred, Error, Tensor, stand_in};
 use binade_core::{Form, Named};
 use binade_cpu::Cpu;
-use binade_master_weights::{LoadError, ParameterForm, SavedParameter, Snapshot};
+use binade_master_weights::{Kind, LoadError, ParameterForm, SavedParameter, Snapshot};
 
 impl Snapshot for Deferred {
     fn forms(&self, params: &Params, masters: &Masters) -> Result<Vec<ParameterForm>, Error> {
@@ -42,11 +42,13 @@ impl Snapshot for Deferred {
 /// What is known without running: the sample, which has no element, under the real shapes.
 fn whole(param: &Named<Tensor>, sampled: ParameterForm) -> ParameterForm {
     let ParameterForm { name, value, kept } = sampled;
-    let form = |form: Form| {
-        if form.shape == value.shape { Form::new(form.dtype, param.value.shape()) } else { form }
+    let shape = param.value.shape();
+    let form = |(kind, sampled): (Kind, Form)| {
+        // Of one type whatever the shape: the sample's.
+        (kind, Form { dtype: sampled.dtype, ..kind.form(value.dtype, shape) })
     };
-    let kept = kept.into_iter().map(|(kind, kept)| (kind, form(kept))).collect();
-    ParameterForm { name, value: form(value.clone()), kept }
+    let kept = kept.into_iter().map(form).collect();
+    ParameterForm { name, value: Form::new(value.dtype, shape), kept }
 }
 
 /// Parameters as they are once the queue has run.

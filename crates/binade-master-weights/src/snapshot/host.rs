@@ -1,42 +1,48 @@
 //! Snapshots of what hosts keep.
 
-use super::slot::{self, Elements};
 use super::{Kind, ParameterForm, SavedParameter};
-use crate::HostMasters;
+use crate::{HostMasters, Slot};
 use binade_core::{Form, RawTensor};
 use std::sync::Arc;
 
 impl HostMasters {
     /// The forms of a parameter of type and shape `value` and of what is kept for it.
     pub fn form(&self, name: &Arc<str>, value: Form) -> ParameterForm {
-        let kept = self.kept(name).into_iter();
-        let kept = kept.map(|(kind, len, elements)| (kind, elements.form(len, &value.shape)));
-        let kept = kept.collect();
-        ParameterForm { name: name.clone(), value, kept }
+        let kept =
+            self.kinds(name).map(|(slot, kind)| (kind, kind.form(slot.stored, &value.shape)));
+        ParameterForm { name: name.clone(), kept: kept.collect(), value }
     }
 
     /// A parameter, whose elements are `value`, with what is kept for it.
     pub fn saved(&self, name: &Arc<str>, value: RawTensor) -> SavedParameter {
         let shape = &value.form().shape;
-        let raw = |(kind, len, elements): (Kind, usize, Elements<'_>)| {
-            Some((kind, RawTensor::new(elements.form(len, shape), elements.to_bytes())?))
+        let raw = |(slot, kind): (&Slot, Kind)| {
+            let kept = slot.kept().into_iter().find(|kept| kept.kind == kind);
+            // What has no element is not listed.
+            let bytes = kept.map(|kept| kept.values.to_bytes()).unwrap_or_default();
+            Some((kind, RawTensor::new(kind.form(slot.stored, shape), bytes)?))
         };
-        let kept = self.kept(name).into_iter().filter_map(raw).collect();
+        let kept = self.kinds(name).filter_map(raw).collect();
         let applied = self.get(name).map_or(0, |slot| slot.applied);
         SavedParameter { name: name.clone(), value, applied, kept }
     }
 
-    /// What is kept for a parameter, and its length.
-    fn kept(&self, name: &str) -> Vec<(Kind, usize, Elements<'_>)> {
-        let Some((slot, rule)) = self.get(name).zip(self.rule(name)) else { return Vec::new() };
-        let kept = slot::kept(slot, rule.moments()).into_iter();
-        kept.map(|(kind, elements)| (kind, slot.len, elements)).collect()
+    /// All that is kept for a parameter, whether or not it has elements.
+    fn kinds(&self, name: &str) -> impl Iterator<Item = (&Slot, Kind)> {
+        let kept = self.get(name).zip(self.rule(name)).into_iter();
+        kept.flat_map(|(slot, rule)| {
+            let moments = [0, 1, 2].into_iter().take(rule.moments()).map(Kind::Moment);
+            slot.master.kinds().iter().copied().chain(moments).map(move |kind| (slot, kind))
+        })
     }
 
     /// Puts back what was kept for a parameter. It has been held to [`form`](Self::form).
     pub fn put(&mut self, saved: &SavedParameter) {
         let Some((_, slot)) = self.next(&saved.name) else { return };
-        saved.kept.iter().for_each(|(kind, raw)| slot::put(slot, kind, raw));
+        for (kind, raw) in &saved.kept {
+            // Its form was compared; what has no element is not there to be put back.
+            let _ = slot.restore(*kind, raw.bytes());
+        }
         slot.applied = saved.applied;
     }
 }

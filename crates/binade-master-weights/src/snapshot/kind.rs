@@ -1,13 +1,24 @@
 //! What a kept tensor is, and what a file calls it.
 
+use binade_core::{DType, Form};
 use std::{fmt, str::FromStr};
 
-/// What a tensor that is kept for a parameter is. Open: stores keep different things.
+/// What is kept for a parameter beside it. Open: stores keep different things.
 #[non_exhaustive]
-#[derive(Clone, Debug, Eq, Hash, PartialEq)]
+#[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
 pub enum Kind {
     /// The `f32` copy of a low-precision parameter.
     Master,
+    /// The lower half of a master whose upper half is the parameter: little-endian words, as pairs of bytes.
+    Remainder,
+    /// What the parameter's rounding lost, in its own type.
+    Compensation,
+    /// A master in `f16`, times a power of two.
+    ScaledMaster,
+    /// That power of two.
+    Exponent,
+    /// Which random words round the parameter: a little-endian word, as four bytes.
+    Number,
     /// A moment, counted from 0 in the rule's order: momentum for SGD; mean, mean of squares and the largest of these for
     /// Adam.
     Moment(u8),
@@ -20,14 +31,40 @@ pub enum Kind {
 )]
 pub struct UnknownKind(String);
 
-const MOMENTS: [&str; 3] = ["moment0", "moment1", "moment2"];
+const NAMES: [(Kind, &str); 9] = [
+    (Kind::Master, "master"),
+    (Kind::Remainder, "remainder"),
+    (Kind::Compensation, "compensation"),
+    (Kind::ScaledMaster, "scaled_master"),
+    (Kind::Exponent, "exponent"),
+    (Kind::Number, "number"),
+    (Kind::Moment(0), "moment0"),
+    (Kind::Moment(1), "moment1"),
+    (Kind::Moment(2), "moment2"),
+];
+
+impl Kind {
+    /// What a file calls it.
+    pub fn name(self) -> &'static str {
+        NAMES.iter().find(|(kind, _)| *kind == self).map_or("moment", |(_, name)| name)
+    }
+
+    /// Its type and shape for a parameter of this type and shape.
+    pub fn form(self, stored: DType, shape: &[usize]) -> Form {
+        match self {
+            Self::Master | Self::Moment(_) => Form::new(DType::F32, shape),
+            Self::Remainder => Form::new(DType::U8, [shape, &[2]].concat()),
+            Self::Compensation => Form::new(stored, shape),
+            Self::ScaledMaster => Form::new(DType::F16, shape),
+            Self::Exponent => Form::new(DType::I32, [1]),
+            Self::Number => Form::new(DType::U8, [4]),
+        }
+    }
+}
 
 impl fmt::Display for Kind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Master => f.pad("master"),
-            Self::Moment(place) => write!(f, "moment{place}"),
-        }
+        f.pad(self.name())
     }
 }
 
@@ -35,12 +72,8 @@ impl FromStr for Kind {
     type Err = UnknownKind;
 
     fn from_str(word: &str) -> Result<Self, UnknownKind> {
-        if word == "master" {
-            return Ok(Self::Master);
-        }
-        let place = MOMENTS.iter().position(|moment| *moment == word);
-        let place = place.and_then(|place| u8::try_from(place).ok());
-        place.map(Self::Moment).ok_or_else(|| UnknownKind(word.into()))
+        let known = NAMES.iter().find(|(_, name)| *name == word);
+        known.map(|(kind, _)| *kind).ok_or_else(|| UnknownKind(word.into()))
     }
 }
 
@@ -50,8 +83,8 @@ mod tests {
 
     #[test]
     fn every_kind_is_read_as_it_is_written() {
-        for kind in [Kind::Master, Kind::Moment(0), Kind::Moment(1), Kind::Moment(2)] {
-            assert_eq!(kind.to_string().parse(), Ok(kind));
+        for (kind, name) in NAMES {
+            assert_eq!((kind.to_string().as_str(), name.parse()), (name, Ok(kind)));
         }
         for word in ["moment3", "moment", "Master", ""] {
             assert_eq!(word.parse::<Kind>(), Err(UnknownKind(word.into())));

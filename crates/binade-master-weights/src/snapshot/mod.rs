@@ -4,7 +4,6 @@ mod host;
 mod kind;
 mod native;
 mod optimizer;
-mod slot;
 
 pub use kind::{Kind, UnknownKind};
 
@@ -126,11 +125,11 @@ pub fn fits<'s>(
 fn fits_kept(form: &ParameterForm, saved: &SavedParameter) -> Result<(), Misfit> {
     for (kind, raw) in &saved.kept {
         let expected = form.kept.iter().find(|(other, _)| other == kind).map(|(_, form)| form);
-        Misfit::check(&kind.to_string(), &form.name, Some(raw.form()), expected)?;
+        Misfit::check(kind.name(), &form.name, Some(raw.form()), expected)?;
     }
     for (kind, expected) in &form.kept {
         let found = saved.kept.iter().find(|(other, _)| other == kind).map(|(_, raw)| raw.form());
-        Misfit::check(&kind.to_string(), &form.name, found, Some(expected))?;
+        Misfit::check(kind.name(), &form.name, found, Some(expected))?;
     }
     Ok(())
 }

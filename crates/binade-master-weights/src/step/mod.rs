@@ -11,7 +11,7 @@
 //! Whether a step is taken at all is decided before: nothing here looks at flags.
 //!
 //! ```
-//! use binade_master_weights::step::{Factor, Slices, step};
+//! use binade_master_weights::step::{Factor, Params, Slices, step};
 //! use binade_master_weights::{StepConstants, UpdateRule};
 //! use half::{bf16, f16};
 //!
@@ -22,9 +22,9 @@
 //! let scaled_grads = [f16::from_f32(256.0); 4];
 //!
 //! let slices = Slices {
+//!     grads: &scaled_grads,
+//!     params: Params::Copy { master: &mut masters, low: &mut weights },
 //!     moments: [&mut mean, &mut square, &mut []],
-//!     copy: Some(&mut weights[..]),
-//!     ..Slices::new(&scaled_grads, &mut masters)
 //! };
 //! let factor = Factor { inverse: 1.0 / 1024.0, clip: 1.0 };
 //! step(&StepConstants::at(&rule, 0), factor, slices)?;
@@ -36,6 +36,7 @@
 //! ```
 
 pub mod adam;
+mod params;
 pub mod sgd;
 mod slices;
 #[cfg(test)]
@@ -43,6 +44,8 @@ mod tests;
 
 use crate::StepConstants;
 use binade_core::Element;
+pub use params::Params;
+pub(crate) use params::{lower, of_compensation, of_remainder};
 pub use slices::{LengthError, Slices};
 
 /// What turns a stored gradient into the one that is stepped with.
@@ -65,10 +68,10 @@ impl Factor {
     }
 }
 
-/// Elements worked on at once: few enough that gradients, widened, and parameters, to be narrowed, stay in the cache.
+/// Elements worked on at once: few enough that gradients and parameters, widened, stay in the cache.
 const BLOCK: usize = 1024;
 
-/// Takes one step: widens and unscales gradients, updates moments and parameters, refreshes the copy by one rounding.
+/// Takes one step: widens and unscales gradients, updates moments and parameters, and saves what the store keeps.
 ///
 /// Elements are independent, so that slices may be split in any way among threads with the same result.
 ///
@@ -82,11 +85,12 @@ pub fn step<G: Element, C: Element>(
     slices: Slices<'_, G, C>,
 ) -> Result<(), LengthError> {
     slices.check(constants.moments())?;
-    let mut grads = [0.0_f32; BLOCK];
+    let (mut grads, mut values) = ([0.0_f32; BLOCK], [0.0_f32; BLOCK]);
     let mut rest = slices;
     while !rest.is_empty() {
         let (block, after) = rest.split_at(BLOCK);
-        step_block(constants, factor, block, &mut grads);
+        let len = block.len();
+        step_block(constants, factor, block, [&mut grads[..len], &mut values[..len]]);
         rest = after;
     }
     Ok(())
@@ -97,18 +101,16 @@ fn step_block<G: Element, C: Element>(
     constants: &StepConstants,
     factor: Factor,
     block: Slices<'_, G, C>,
-    grads: &mut [f32; BLOCK],
+    [grads, scratch]: [&mut [f32]; 2],
 ) {
-    let grads = &mut grads[..block.grads.len()];
     G::widen(block.grads, grads);
     for grad in grads.iter_mut() {
         *grad = factor.apply(*grad);
     }
+    let (values, params) = block.params.open(scratch);
     match constants {
-        StepConstants::Sgd(c) => sgd::update(c, grads, block.params, block.moments),
-        StepConstants::Adam(c) => adam::update(c, grads, block.params, block.moments),
+        StepConstants::Sgd(c) => sgd::update(c, grads, values, block.moments),
+        StepConstants::Adam(c) => adam::update(c, grads, values, block.moments),
     }
-    if let Some(copy) = block.copy {
-        C::narrow(block.params, copy);
-    }
+    params.save(values);
 }

@@ -47,9 +47,8 @@ impl<C: Element> Owned<C> {
     fn slices<'a, G: Element>(&'a mut self, grads: &'a [G]) -> Slices<'a, G, C> {
         Slices {
             grads,
-            params: &mut self.params,
+            params: Params::Copy { master: &mut self.params, low: &mut self.copy },
             moments: self.moments.each_mut().map(|moment| &mut moment[..]),
-            copy: Some(&mut self.copy),
         }
     }
 }
@@ -126,7 +125,12 @@ fn a_length_that_does_not_fit_is_named_and_nothing_changes() {
     assert_eq!(gradients, LengthError { what: "gradients", got: 1, expected: 3 });
     assert_eq!(refused(|s| s.moments[0] = &mut []).what, "first moments");
     assert_eq!(refused(|s| s.moments[2] = &mut []).what, "largest second moments");
-    assert_eq!(refused(|s| s.copy = Some(&mut [])).what, "low-precision parameters");
+    let short = |s: &mut Slices<'_, f32, bf16>| {
+        if let Params::Copy { low, .. } = &mut s.params {
+            *low = &mut [];
+        }
+    };
+    assert_eq!(refused(short).what, "low-precision parameters");
     assert_eq!(owned, before);
 }
 

@@ -5,7 +5,7 @@
 use binade_core::{
     AmpTensor, DType, Error, ErrorKind, Finding, Named, NamedGrads, Native, Overflow,
 };
-use binade_master_weights::{Adam, MasterOptimizer, Plan, Sgd, UpdateRule};
+use binade_master_weights::{Adam, MasterOptimizer, MasterStore, Plan, Sgd, UpdateRule};
 use half::{bf16, f16};
 
 /// Values that are always those of `dtype`.
@@ -55,6 +55,22 @@ impl Host {
 
 pub const LOW: [DType; 2] = [DType::BF16, DType::F16];
 pub const ALL: [DType; 3] = [DType::BF16, DType::F16, DType::F32];
+
+/// Every way of keeping masters.
+pub const STORES: [MasterStore; 6] = [
+    MasterStore::Copy,
+    MasterStore::NoMaster,
+    MasterStore::Remainder,
+    MasterStore::Stochastic { seed: 0xb1ade },
+    MasterStore::Kahan,
+    MasterStore::ScaledF16,
+];
+
+/// Every store with every type that it takes.
+pub fn stores_and_types() -> impl Iterator<Item = (MasterStore, DType)> {
+    let pairs = STORES.into_iter().flat_map(|store| ALL.map(|dtype| (store, dtype)));
+    pairs.filter(|(store, dtype)| store.takes(*dtype))
+}
 
 pub fn round(dtype: DType, x: f32) -> f32 {
     match dtype {
@@ -150,21 +166,20 @@ pub fn values(count: usize, seed: u64) -> Vec<f32> {
     (0..count).map(|_| next() as f32 / 2_097_152.0 - 4.0).collect()
 }
 
-/// Name, parameter, master, moments, steps: bits, so that neither NaN nor a zero's sign hides.
-pub type Bits = (String, Vec<u32>, Option<Vec<u32>>, [Vec<u32>; 3], u64);
+/// Name, parameter, all that is kept, steps: bits, so that neither NaN nor a zero's sign hides.
+pub type Bits = (String, Vec<u32>, Vec<(&'static str, Vec<u8>)>, u64);
 
 pub fn bits(optimizer: &Optimizer) -> Vec<Bits> {
-    let bits = |values: &Vec<f32>| values.iter().map(|x| x.to_bits()).collect::<Vec<u32>>();
     let one = |param: &Named<Host>| {
         let slot = optimizer.masters().get(&param.name).expect("kept");
-        let moments = slot.moments.each_ref().map(bits);
-        (
-            param.name.to_string(),
-            bits(&param.value.data),
-            slot.master.as_ref().map(bits),
-            moments,
-            slot.applied,
-        )
+        let kept = slot.kept().into_iter().map(|kept| (kept.kind.name(), kept.values.to_bytes()));
+        let values = param.value.data.iter().map(|x| x.to_bits()).collect();
+        (param.name.to_string(), values, kept.collect(), slot.applied)
     };
     optimizer.params.iter().map(one).collect()
+}
+
+/// The `f32` values that the next step of the parameter `w` starts from.
+pub fn masters(optimizer: &Optimizer) -> Vec<f32> {
+    optimizer.export_f32().expect("a host tensor").swap_remove(0).value
 }

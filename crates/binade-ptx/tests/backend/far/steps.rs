@@ -6,10 +6,13 @@ use binade_ptx::{Arg, Capability};
 /// What a step does to a master, given its gradient: the new master, and the new moments.
 type Step = fn(f32, f32) -> (f32, [f32; 3]);
 
+/// `COPY` of `step.cuh`.
+const COPY: u32 = 1;
+
 /// `StepRow` of `step.cuh`, twice: gradient, parameter, master, moments.
 fn step_rows(addresses: [u64; 6]) -> Vec<u8> {
     let row = |addresses: [u64; 6], len, first_chunk| {
-        [longs(addresses), longs([0, len, first_chunk]), words([0, F16, F16, 0])].concat()
+        [longs(addresses), longs([0, len, first_chunk, 0]), words([0, F16, F16, COPY])].concat()
     };
     [row([0; 6], SHORT, 0), row(addresses, LEN, 1)].concat()
 }

@@ -1,0 +1,39 @@
+//! Compensated parameters: what rounding cuts off comes back.
+
+use super::stores::{self, Trial};
+use crate::oracle::kahan;
+use crate::{Operation::Kahan, Stored, Subject, Suite};
+use binade_core::DType::{BF16, F16};
+use binade_master_weights::MasterStore;
+
+const STORE: MasterStore = MasterStore::Kahan;
+
+fn oracle(_: u32, param: &Stored, updates: &[Vec<f64>]) -> Vec<f64> {
+    let start: Vec<f64> = param.values().collect();
+    kahan::train(&start, updates, param.dtype)
+}
+
+pub(super) fn add<S: Subject>(suite: &mut Suite<S>) {
+    for dtype in [BF16, F16] {
+        stores::add(suite, Kahan, STORE, dtype, oracle);
+        let mut add = |sentence: &str, param: Vec<f64>, updates: Vec<Vec<f64>>| {
+            let param = Stored::vector(dtype, param);
+            suite.add(Kahan, dtype, sentence, move |s: &S, check| {
+                Trial::single(STORE, param.clone(), updates.clone()).run(s, check, oracle)
+            });
+        };
+        let half = if dtype == BF16 { 2.0_f64.powi(-8) } else { 2.0_f64.powi(-11) };
+        let ties = vec![-half, half, -half * 0.75];
+        add("ties_go_to_even_and_what_is_cut_off_is_kept", vec![1.0, -1.0, 1.0], vec![ties; 5]);
+        let tiny = vec![-half / 256.0, half / 256.0];
+        add("the_compensation_is_itself_rounded", vec![1.0, -1.0], vec![tiny; 7]);
+        let largest = if dtype == BF16 { f64::from(f32::from_bits(0x7f7f_0000)) } else { 65504.0 };
+        let out = vec![-largest / 2.0, largest / 2.0];
+        let home = vec![largest / 2.0, -largest / 2.0];
+        add(
+            "what_overflows_stays_infinite",
+            vec![largest, -largest],
+            vec![out, home.clone(), home],
+        );
+    }
+}

@@ -1,0 +1,48 @@
+//! Masters in two halves: every bit is kept, and ties go away from zero.
+
+use super::stores::{self, Trial};
+use crate::oracle::remainder;
+use crate::{Operation::Remainder, Stored, Subject, Suite};
+use binade_core::DType::{BF16, F32};
+use binade_master_weights::MasterStore;
+
+const STORE: MasterStore = MasterStore::Remainder;
+
+fn oracle(_: u32, param: &Stored, updates: &[Vec<f64>]) -> Vec<f64> {
+    let start: Vec<f64> = param.values().collect();
+    remainder::train(&start, updates)
+}
+
+pub(super) fn add<S: Subject>(suite: &mut Suite<S>) {
+    stores::add(suite, Remainder, STORE, BF16, oracle);
+    let mut add = |sentence: &str, param: Vec<f64>, updates: Vec<Vec<f64>>| {
+        let param = Stored::vector(BF16, param);
+        suite.add(Remainder, BF16, sentence, move |s: &S, check| {
+            Trial::single(STORE, param.clone(), updates.clone()).run(s, check, oracle)
+        });
+    };
+    let half = 2.0_f64.powi(-8);
+    let odd = 1.0 + 2.0 * half;
+    let ones = vec![1.0, -1.0, odd, -odd];
+    let away = vec![-half, half, -half, half];
+    add("a_tie_goes_away_from_zero", ones.clone(), vec![away.clone()]);
+    let back = away.iter().map(|x| -x).collect();
+    add("a_tie_comes_back_from_its_remainder", ones, vec![away, back]);
+    let [largest, beyond] = [0x7f7f_0000, 0x7f7f_8000].map(f32::from_bits).map(f64::from);
+    let out = vec![largest - beyond, beyond - largest];
+    let home = out.iter().map(|x| -x).collect();
+    let top = vec![largest, -largest];
+    add("half_a_unit_beyond_the_largest_is_infinite", top.clone(), vec![out.clone()]);
+    add("a_master_beyond_the_largest_comes_back", top, vec![out, home]);
+    let tiny = f64::from(f32::from_bits(1));
+    let subnormal = vec![f64::from(f32::from_bits(0x0001_0000)), 0.0, -0.0];
+    add("subnormal_masters_are_kept", subnormal, vec![vec![tiny; 3]; 3]);
+    suite.add(Remainder, F32, "f32_is_its_own_master", |s: &S, check| {
+        let (param, updates) = stores::drawn(F32, 33, 3);
+        let plain = |_, param: &Stored, updates: &[Vec<f64>]| {
+            let start = param.values().collect::<Vec<_>>();
+            crate::oracle::kahan::train(&start, updates, F32)
+        };
+        Trial::single(STORE, param, updates).run(s, check, plain)
+    });
+}

@@ -1,0 +1,118 @@
+//! Runs that try a store: SGD at a rate of 1, whose step is one subtraction, rounded once by every arithmetic.
+
+use super::unscale::{Set, upload_at};
+use super::values::{Draw, offsets};
+use super::{LENGTHS, LONG, get, put_at};
+use crate::oracle::cast::rounded;
+use crate::{Check, Operation, Stop, Stored, Subject, Suite, Turn, Verdict};
+use binade_core::{DType, Named};
+use binade_grad_scaler::ScaleState;
+use binade_master_weights::{MasterStore, UpdateRule};
+
+/// Parameters of one set and what is subtracted from them, step by step: `None` is a step that overflows.
+#[derive(Clone)]
+pub(super) struct Trial {
+    pub(super) store: MasterStore,
+    pub(super) params: Vec<(&'static str, Stored)>,
+    pub(super) updates: Vec<Option<Vec<Vec<f64>>>>,
+    pub(super) offset: usize,
+}
+
+/// What an oracle makes of one parameter: its place, its values and what is subtracted, step by step.
+pub(super) type Oracle = fn(u32, &Stored, &[Vec<f64>]) -> Vec<f64>;
+
+impl Trial {
+    /// One parameter.
+    pub(super) fn single(store: MasterStore, param: Stored, updates: Vec<Vec<f64>>) -> Self {
+        let updates = updates.into_iter().map(|update| Some(vec![update])).collect();
+        Self { store, params: vec![("w", param)], updates, offset: 0 }
+    }
+
+    /// Trains, and compares every parameter bit by bit.
+    pub(super) fn run<S: Subject>(&self, s: &S, check: &mut Check, oracle: Oracle) -> Verdict {
+        let mut params = Vec::new();
+        for (name, param) in &self.params {
+            params.push(Named::new(*name, put_at(s, param, self.offset)?));
+        }
+        let turns = self.updates.iter().map(|update| self.turn(s, update.as_ref()));
+        let turns = turns.collect::<Result<Vec<_>, Stop>>()?;
+        let trained = s.train_by(self.store, params, turns)?;
+        for ((place, (_, param)), after) in (0..).zip(&self.params).zip(trained) {
+            let got = get(s, &after.value, param.dtype, &param.shape)?;
+            let index = place as usize;
+            let applied: Vec<Vec<f64>> =
+                self.updates.iter().flatten().map(|update| update[index].clone()).collect();
+            check.exact(&[param], &got, &oracle(place, param, &applied))?;
+        }
+        Ok(())
+    }
+
+    fn turn<S: Subject>(
+        &self,
+        s: &S,
+        update: Option<&Vec<Vec<f64>>>,
+    ) -> Result<Turn<S::Tensor>, Stop> {
+        let grad = |(index, (name, param)): (usize, &(&'static str, Stored))| {
+            let values = match update {
+                Some(values) => values[index].clone(),
+                None => vec![f64::INFINITY; param.len()],
+            };
+            (*name, Some(Stored::from_values(DType::F32, &param.shape, values)))
+        };
+        let grads: Set = self.params.iter().enumerate().map(grad).collect();
+        let grads = upload_at(s, &grads, self.offset)?;
+        let (rule, scale) = (UpdateRule::sgd(1.0), ScaleState::power_of_two(0));
+        Ok(Turn { rule, grads, scale, clip: None, beside: None })
+    }
+}
+
+/// A parameter, and updates of many sizes for it: from whole units down to a hundredth of one.
+pub(super) fn drawn(dtype: DType, len: usize, steps: usize) -> (Stored, Vec<Vec<f64>>) {
+    let mut draw = Draw::new(len);
+    let param = Stored::vector(dtype, (0..len).map(|_| draw.spread(-3.0, 3.0)));
+    let mut update = || rounded(draw.spread(-16.0, -4.0), DType::F32);
+    let updates = (0..steps).map(|_| (0..len).map(|_| update()).collect()).collect();
+    (param, updates)
+}
+
+/// What holds for every store.
+pub(super) fn add<S: Subject>(
+    suite: &mut Suite<S>,
+    operation: Operation,
+    store: MasterStore,
+    dtype: DType,
+    oracle: Oracle,
+) {
+    suite.add(operation, dtype, "ten_steps_of_257_elements", move |s: &S, check| {
+        let (param, updates) = drawn(dtype, 257, 10);
+        Trial::single(store, param, updates).run(s, check, oracle)
+    });
+    suite.add(operation, dtype, "a_skipped_step_never_was", move |s: &S, check| {
+        let (param, updates) = drawn(dtype, 33, 4);
+        let mut trial = Trial::single(store, param, updates);
+        for at in [0, 2, 3] {
+            trial.updates.insert(at, None);
+        }
+        trial.run(s, check, oracle)
+    });
+    suite.add(operation, dtype, "sixty_four_updates_of_2_to_the_minus_12", move |s: &S, check| {
+        let param = Stored::vector(dtype, [1.0, -1.0, 1.5]);
+        let small = 2.0_f64.powi(-12);
+        Trial::single(store, param, vec![vec![-small, small, small]; 64]).run(s, check, oracle)
+    });
+    for len in LENGTHS.into_iter().chain([LONG[2]]) {
+        let sentence = format!("all_of_{len}_elements");
+        suite.add(operation, dtype, sentence, move |s: &S, check| {
+            let (param, updates) = drawn(dtype, len, 2);
+            Trial::single(store, param, updates).run(s, check, oracle)
+        });
+    }
+    suite.add(operation, dtype, "starts_anywhere_in_a_buffer", move |s: &S, check| {
+        for (offset, len) in offsets() {
+            let (param, updates) = drawn(dtype, len, 2);
+            let trial = Trial::single(store, param, updates);
+            Trial { offset, ..trial }.run(s, check, oracle)?;
+        }
+        Ok(())
+    });
+}

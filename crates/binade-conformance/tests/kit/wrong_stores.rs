@@ -1,0 +1,83 @@
+//! Subjects that keep masters wrongly, in one way each.
+
+use crate::caught::caught;
+use crate::toy::{Plain, Toy};
+use crate::toy_stores::{Careless, Careless::*, train_by};
+use binade_conformance::{Arithmetic, Refusal, Subject, Turn};
+use binade_core::{DType, Named};
+use binade_master_weights::MasterStore;
+
+impl Subject for Careless {
+    type Tensor = Plain;
+
+    fn name(&self) -> &'static str {
+        "careless"
+    }
+
+    fn arithmetic(&self) -> Arithmetic {
+        Toy.arithmetic()
+    }
+
+    fn from_bits(&self, bits: &[u8], dtype: DType, shape: &[usize]) -> Result<Plain, Refusal> {
+        Toy.from_bits(bits, dtype, shape)
+    }
+
+    fn to_bits(&self, tensor: &Plain) -> Result<Vec<u8>, Refusal> {
+        Toy.to_bits(tensor)
+    }
+
+    fn train_by(
+        &self,
+        store: MasterStore,
+        params: Vec<Named<Plain>>,
+        turns: Vec<Turn<Plain>>,
+    ) -> Result<Vec<Named<Plain>>, Refusal> {
+        train_by(Some(*self), store, params, turns)
+    }
+}
+
+#[test]
+fn a_copy_to_nearest_even_beside_a_remainder_is_caught() {
+    caught(&SendsTiesToEven, "remainder/bf16/a_tie_goes_away_from_zero");
+}
+
+#[test]
+fn halves_put_together_without_the_carry_are_caught() {
+    caught(&ForgetsTheCarry, "remainder/bf16/a_tie_comes_back_from_its_remainder");
+    caught(&ForgetsTheCarry, "remainder/bf16/a_master_beyond_the_largest_comes_back");
+}
+
+#[test]
+fn forgetting_the_compensation_is_caught() {
+    let case = "kahan/bf16/ties_go_to_even_and_what_is_cut_off_is_kept";
+    caught(&ForgetsTheCompensation, case);
+    caught(&ForgetsTheCompensation, "kahan/f16/sixty_four_updates_of_2_to_the_minus_12");
+}
+
+#[test]
+fn infinity_less_infinity_is_caught() {
+    caught(&CompensatesInfinity, "kahan/f16/what_overflows_stays_infinite");
+}
+
+#[test]
+fn reusing_random_words_is_caught() {
+    caught(&ReusesRandomWords, "stochastic/bf16/ten_steps_of_257_elements");
+}
+
+#[test]
+fn one_stream_of_words_for_all_parameters_is_caught() {
+    caught(&NumbersNobody, "stochastic/f16/parameters_of_a_set_have_words_of_their_own");
+}
+
+#[test]
+fn drawing_on_a_skipped_step_is_caught() {
+    caught(&DrawsOnSkippedSteps, "stochastic/bf16/a_skipped_step_never_was");
+}
+
+#[test]
+fn keeping_the_first_exponent_is_caught() {
+    caught(
+        &KeepsTheFirstExponent,
+        "scaled_f16/bf16/one_outlier_takes_bits_and_they_do_not_come_back",
+    );
+}

@@ -1,0 +1,133 @@
+//! All that a slot keeps, listed in one place: what a checkpoint writes, and what it puts back.
+
+use crate::{Kind, Master, Slot, step::LengthError};
+use binade_core::DType;
+use half::slice::HalfBitsSliceExt;
+use half::{bf16, f16};
+use std::slice;
+
+/// One thing that a slot keeps.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Kept<'a> {
+    /// What it is.
+    pub kind: Kind,
+    /// Its values, in their own type.
+    pub values: KeptValues<'a>,
+}
+
+/// Values of a [`Kept`].
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[expect(missing_docs, reason = "each is the type it names")]
+pub enum KeptValues<'a> {
+    BF16(&'a [bf16]),
+    F16(&'a [f16]),
+    F32(&'a [f32]),
+    U16(&'a [u16]),
+    U32(&'a [u32]),
+    I32(&'a [i32]),
+}
+
+impl KeptValues<'_> {
+    /// The values' bits, little-endian.
+    pub fn to_bytes(&self) -> Vec<u8> {
+        match self {
+            Self::BF16(values) => values.iter().flat_map(|x| x.to_le_bytes()).collect(),
+            Self::F16(values) => values.iter().flat_map(|x| x.to_le_bytes()).collect(),
+            Self::F32(values) => values.iter().flat_map(|x| x.to_le_bytes()).collect(),
+            Self::U16(values) => values.iter().flat_map(|x| x.to_le_bytes()).collect(),
+            Self::U32(values) => values.iter().flat_map(|x| x.to_le_bytes()).collect(),
+            Self::I32(values) => values.iter().flat_map(|x| x.to_le_bytes()).collect(),
+        }
+    }
+}
+
+impl Master {
+    /// What it lists, whether or not the parameter has elements.
+    pub(crate) fn kinds(&self) -> &'static [Kind] {
+        match self {
+            Self::Nothing => &[],
+            Self::Copy(_) => &[Kind::Master],
+            Self::Remainder(_) => &[Kind::Remainder],
+            Self::Stochastic { .. } => &[Kind::Number],
+            Self::Compensation(_) => &[Kind::Compensation],
+            Self::Scaled { .. } => &[Kind::ScaledMaster, Kind::Exponent],
+        }
+    }
+}
+
+impl Slot {
+    /// All that it keeps by element or by tensor, but for the count of applied steps: what a checkpoint is made of. What
+    /// the store and the rule do not keep is not listed.
+    pub fn kept(&self) -> Vec<Kept<'_>> {
+        let mut kept = Vec::new();
+        let mut add = |kind, values| kept.push(Kept { kind, values });
+        match &self.master {
+            Master::Nothing => {}
+            Master::Copy(values) => add(Kind::Master, KeptValues::F32(values)),
+            Master::Remainder(values) => add(Kind::Remainder, KeptValues::U16(values)),
+            Master::Stochastic { number, .. } => {
+                add(Kind::Number, KeptValues::U32(slice::from_ref(number)));
+            }
+            Master::Compensation(bits) => {
+                let is_f16 = self.stored == DType::F16;
+                let f16 = || KeptValues::F16(bits.reinterpret_cast());
+                let bf16 = || KeptValues::BF16(bits.reinterpret_cast());
+                add(Kind::Compensation, if is_f16 { f16() } else { bf16() });
+            }
+            Master::Scaled { values, exponent } => {
+                add(Kind::ScaledMaster, KeptValues::F16(values.reinterpret_cast()));
+                add(Kind::Exponent, KeptValues::I32(slice::from_ref(exponent)));
+            }
+        }
+        for (kind, moment) in (0..).map(Kind::Moment).zip(&self.moments) {
+            if !moment.is_empty() {
+                add(kind, KeptValues::F32(moment));
+            }
+        }
+        kept
+    }
+
+    /// Puts back what [`kept`](Self::kept) listed as `kind`, from its [bytes](KeptValues::to_bytes), in a slot that was
+    /// started by the same plan.
+    ///
+    /// # Errors
+    ///
+    /// When this slot keeps nothing of that kind, or not as many bytes; nothing has changed then.
+    pub fn restore(&mut self, kind: Kind, bytes: &[u8]) -> Result<(), LengthError> {
+        let listed = self.kept().into_iter().find(|kept| kept.kind == kind);
+        let Some(Kept { values, .. }) = listed else {
+            let what = "bytes of what its store and rule do not keep";
+            return Err(LengthError { what, got: bytes.len(), expected: 0 });
+        };
+        let expected = values.to_bytes().len();
+        if bytes.len() != expected {
+            return Err(LengthError { what: kind.name(), got: bytes.len(), expected });
+        }
+        match (kind, &mut self.master) {
+            (Kind::Master, Master::Copy(values)) => fill(values, bytes, f32::from_le_bytes),
+            (Kind::Remainder, Master::Remainder(values))
+            | (Kind::Compensation, Master::Compensation(values))
+            | (Kind::ScaledMaster, Master::Scaled { values, .. }) => {
+                fill(values, bytes, u16::from_le_bytes);
+            }
+            (Kind::Number, Master::Stochastic { number, .. }) => {
+                fill(slice::from_mut(number), bytes, u32::from_le_bytes);
+            }
+            (Kind::Exponent, Master::Scaled { exponent, .. }) => {
+                fill(slice::from_mut(exponent), bytes, i32::from_le_bytes);
+            }
+            (Kind::Moment(place), _) => {
+                if let Some(moment) = self.moments.get_mut(usize::from(place)) {
+                    fill(moment, bytes, f32::from_le_bytes);
+                }
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+}
+
+fn fill<T, const N: usize>(values: &mut [T], bytes: &[u8], of: fn([u8; N]) -> T) {
+    let (words, _) = bytes.as_chunks();
+    values.iter_mut().zip(words).for_each(|(value, word)| *value = of(*word));
+}

@@ -1,0 +1,78 @@
+//! Updates that changed nothing: the measure of whether a store is precise enough.
+
+use crate::step::Factor;
+use crate::{AdamConstants, SgdConstants, StepConstants};
+use binade_core::Element;
+use std::ops::AddAssign;
+
+/// How many of the weights that a step had an update for did not move, since in their precision w + Δ is w.
+///
+/// Told of what is kept: of masters under stores that keep some, of parameters under those that keep none, so that a
+/// low-precision copy that did not change while its master did is no loss. A weight counts when its update was not zero
+/// as `f32` has it: the last product of the rule, which is added to the parameter, or its decay.
+///
+/// A share near 0 says that the store does; one that grows as the learning rate falls says that training has come to the
+/// end of its precision, and wants masters, or better ones.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+pub struct LostUpdates {
+    /// Weights that stayed as they were though their update was not zero.
+    pub lost: u64,
+    /// Weights that moved.
+    pub moved: u64,
+}
+
+impl LostUpdates {
+    /// Lost updates among all that were not zero; 0 where there were none.
+    #[expect(clippy::cast_precision_loss, reason = "a share; counts above 2^53 are rounded")]
+    pub fn share(&self) -> f64 {
+        let all = self.lost + self.moved;
+        if all == 0 { 0.0 } else { self.lost as f64 / all as f64 }
+    }
+
+    /// Of a step with `grads` that led from `before` to `after` and left `moments`.
+    pub(crate) fn of_step<G: Element>(
+        (constants, factor): (&StepConstants, Factor),
+        grads: &[G],
+        moments: &[Vec<f32>; 3],
+        [before, after]: [&[f32]; 2],
+    ) -> Self {
+        let mut count = Self::default();
+        for (i, ((before, after), grad)) in before.iter().zip(after).zip(grads).enumerate() {
+            let moment = moments[0].get(i).copied().unwrap_or(0.0);
+            let updated = match constants {
+                StepConstants::Sgd(c) => by_sgd(c, factor.apply(grad.to_f32()), *before, moment),
+                StepConstants::Adam(c) => by_adam(c, *before, moment),
+            };
+            match before == after {
+                true if updated => count.lost += 1,
+                false => count.moved += 1,
+                true => {}
+            }
+        }
+        count
+    }
+}
+
+impl AddAssign for LostUpdates {
+    fn add_assign(&mut self, other: Self) {
+        self.lost += other.lost;
+        self.moved += other.moved;
+    }
+}
+
+/// Whether SGD had something to add, as [`step::sgd::element`](crate::step::sgd::element) adds it.
+fn by_sgd(c: &SgdConstants, grad: f32, before: f32, momentum: f32) -> bool {
+    let decayed = if c.weight_decay == 0.0 { grad } else { before.mul_add(c.weight_decay, grad) };
+    let way = match () {
+        () if c.momentum == 0.0 => decayed,
+        () if c.nesterov => momentum.mul_add(c.momentum, decayed),
+        () => momentum,
+    };
+    way * c.negative_lr != 0.0
+}
+
+/// Whether Adam had: its mean, or a decay of its own.
+fn by_adam(c: &AdamConstants, before: f32, mean: f32) -> bool {
+    let shrinks = c.shrink != 1.0 && before != 0.0;
+    shrinks || c.negative_step * mean != 0.0
+}

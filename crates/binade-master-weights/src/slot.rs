@@ -1,0 +1,218 @@
+//! What is kept for one parameter.
+
+use crate::step::{Factor, Params, Slices, lower, of_compensation, of_remainder};
+use crate::stores::{kahan, remainder, scaled, stochastic::Key};
+use crate::{LostUpdates, MasterStore, StepConstants};
+use binade_core::{DType, Element};
+use half::{bf16, f16};
+
+/// What is kept for one parameter.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Slot {
+    /// What its store keeps beside it.
+    pub master: Master,
+    /// Its state, in the rule's order; those that the rule does not keep are empty.
+    pub moments: [Vec<f32>; 3],
+    /// Elements.
+    pub len: usize,
+    /// The type that it was stored in when it was started.
+    pub stored: DType,
+    /// Steps applied to it. Counted by parameter, as torch does: one without a gradient does not move.
+    pub applied: u64,
+    /// What its last step lost, where the plan [asks for that](crate::Plan::with_lost_updates).
+    pub lost: Option<LostUpdates>,
+}
+
+/// What a store keeps beside a parameter.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub enum Master {
+    /// Nothing: it is its own master, or none is kept.
+    #[default]
+    Nothing,
+    /// [`MasterStore::Copy`].
+    Copy(Vec<f32>),
+    /// [`MasterStore::Remainder`].
+    Remainder(Vec<u16>),
+    /// [`MasterStore::Stochastic`]: which random words are this parameter's.
+    Stochastic {
+        /// The plan's.
+        seed: u64,
+        /// The parameter's place in its set.
+        number: u32,
+    },
+    /// [`MasterStore::Kahan`]: bits of the parameter's type.
+    Compensation(Vec<u16>),
+    /// [`MasterStore::ScaledF16`].
+    Scaled {
+        /// Bits of `f16`.
+        values: Vec<u16>,
+        /// The power of two that they were multiplied by.
+        exponent: i32,
+    },
+}
+
+impl Master {
+    /// The `f32` copy, where that is what is kept.
+    pub fn copy(&self) -> Option<&Vec<f32>> {
+        if let Self::Copy(values) = self { Some(values) } else { None }
+    }
+
+    /// Of the parameter `number`, which has these values and is to be stored as `stored`.
+    pub fn of(store: MasterStore, number: u32, values: Vec<f32>, stored: DType) -> Self {
+        match store {
+            _ if stored == DType::F32 => Self::Nothing,
+            MasterStore::NoMaster => Self::Nothing,
+            MasterStore::Copy => Self::Copy(values),
+            MasterStore::Remainder => {
+                Self::Remainder(values.iter().map(|x| remainder::split(*x).1).collect())
+            }
+            MasterStore::Stochastic { seed } => Self::Stochastic { seed, number },
+            MasterStore::Kahan if stored == DType::F16 => {
+                Self::Compensation(compensations::<f16>(&values))
+            }
+            MasterStore::Kahan => Self::Compensation(compensations::<bf16>(&values)),
+            MasterStore::ScaledF16 => Self::packed(&values),
+        }
+    }
+
+    fn packed(values: &[f32]) -> Self {
+        let exponent = scaled::exponent(values);
+        let values = values.iter().map(|x| scaled::pack(*x, exponent)).collect();
+        Self::Scaled { values, exponent }
+    }
+
+    /// Bytes, but for an exponent.
+    fn bytes(&self) -> usize {
+        match self {
+            Self::Nothing | Self::Stochastic { .. } => 0,
+            Self::Copy(values) => 4 * values.len(),
+            Self::Remainder(values) | Self::Compensation(values) | Self::Scaled { values, .. } => {
+                2 * values.len()
+            }
+        }
+    }
+}
+
+fn compensations<C: Element>(values: &[f32]) -> Vec<u16> {
+    values.iter().map(|x| lower(kahan::split::<C>(*x).1.to_code())).collect()
+}
+
+impl Slot {
+    pub(crate) fn new(
+        store: MasterStore,
+        number: u32,
+        moments: usize,
+        values: Vec<f32>,
+        stored: DType,
+    ) -> Self {
+        let len = values.len();
+        let moment = |i| if i < moments { vec![0.0; len] } else { Vec::new() };
+        Self {
+            master: Master::of(store, number, values, stored),
+            moments: [0, 1, 2].map(moment),
+            len,
+            stored,
+            applied: 0,
+            lost: None,
+        }
+    }
+
+    /// Bytes of what is kept beside the parameter, but for an exponent, and of moments.
+    pub fn bytes(&self) -> (u64, u64) {
+        let moments = self.moments.iter().map(|moment| 4 * moment.len() as u64);
+        (self.master.bytes() as u64, moments.sum())
+    }
+
+    /// The `f32` values that the next step starts from, `low` being the parameter.
+    pub fn values<C: Element>(&self, low: &[C]) -> Vec<f32> {
+        let join = |bits: &[u16], of: fn(C, u16) -> f32| -> Vec<f32> {
+            low.iter().zip(bits).map(|(low, bits)| of(*low, *bits)).collect()
+        };
+        match &self.master {
+            Master::Copy(values) => values.clone(),
+            Master::Nothing | Master::Stochastic { .. } => {
+                low.iter().map(|low| low.to_f32()).collect()
+            }
+            Master::Remainder(bits) => join(bits, of_remainder),
+            Master::Compensation(bits) => join(bits, of_compensation),
+            Master::Scaled { values, exponent } => {
+                values.iter().map(|bits| scaled::unpack(*bits, *exponent)).collect()
+            }
+        }
+    }
+
+    /// What [`values`](Self::values) gives for a parameter that was read in `f32`.
+    pub fn values_of(&self, widened: &[f32]) -> Vec<f32> {
+        fn narrowed<C: Element>(slot: &Slot, widened: &[f32]) -> Vec<f32> {
+            let low: Vec<C> = widened.iter().map(|x| C::from_f32(*x)).collect();
+            slot.values(&low)
+        }
+        match self.stored {
+            DType::BF16 => narrowed::<bf16>(self, widened),
+            DType::F16 => narrowed::<f16>(self, widened),
+            _ => self.values(widened),
+        }
+    }
+
+    /// Takes one step, which is not skipped: lends `run` the slices that it works on, and counts. `run` is
+    /// [`step::step`](crate::step::step) on them, whole or in pieces on several threads.
+    ///
+    /// # Errors
+    ///
+    /// Those of `run`; the step is not counted then.
+    pub fn step<G: Element, C: Element, E>(
+        &mut self,
+        (constants, factor): (&StepConstants, Factor),
+        grads: &[G],
+        low: &mut [C],
+        run: impl FnOnce(Slices<'_, G, C>) -> Result<(), E>,
+    ) -> Result<(), E> {
+        let before = self.lost.map(|_| self.values(low));
+        self.lend(grads, low, run)?;
+        self.applied += 1;
+        if let Some(before) = before {
+            let after = self.values(low);
+            let ways = [&before[..], &after[..]];
+            self.lost = Some(LostUpdates::of_step((constants, factor), grads, &self.moments, ways));
+        }
+        Ok(())
+    }
+
+    fn lend<G: Element, C: Element, E>(
+        &mut self,
+        grads: &[G],
+        low: &mut [C],
+        run: impl FnOnce(Slices<'_, G, C>) -> Result<(), E>,
+    ) -> Result<(), E> {
+        // Its exponent hangs on every value that the step makes.
+        let mut wide = match &self.master {
+            Master::Scaled { .. } => self.values(low),
+            _ => Vec::new(),
+        };
+        let moments = self.moments.each_mut().map(Vec::as_mut_slice);
+        let params = match &mut self.master {
+            Master::Nothing if C::DTYPE == DType::F32 => {
+                Params::Own(C::as_f32_mut(low).unwrap_or_default())
+            }
+            Master::Nothing => Params::Bare(low),
+            Master::Copy(master) => Params::Copy { master, low },
+            Master::Remainder(remainder) => Params::Remainder { low, remainder },
+            Master::Compensation(compensation) => Params::Kahan { low, compensation },
+            Master::Scaled { .. } => Params::Copy { master: &mut wide, low },
+            Master::Stochastic { seed, number } => {
+                let key = Key { seed: *seed, parameter: *number, step: low_word(self.applied) };
+                Params::Stochastic { low, key, first: 0 }
+            }
+        };
+        run(Slices { grads, params, moments })?;
+        if let Master::Scaled { .. } = self.master {
+            self.master = Master::packed(&wide);
+        }
+        Ok(())
+    }
+}
+
+#[expect(clippy::cast_possible_truncation, reason = "steps are told apart modulo 2^32")]
+const fn low_word(count: u64) -> u32 {
+    count as u32
+}

@@ -1,0 +1,51 @@
+//! No master: the step's result is rounded up with the probability of what is cut off, so that updates too small for
+//! sixteen bits add up on average.
+//!
+//! The random word of an element is [`binade_core::stochastic::bits`] of the plan's seed, the parameter's number, the
+//! steps applied to the parameter before this one (modulo 2^32) and the element's row-major index, and nothing else:
+//! neither threads nor blocks show in the result. Skipped steps draw nothing.
+//!
+//! A parameter's number is its place in the set that its optimizer was started with; those that join later are numbered
+//! on. It is kept with the parameter's state, so that a run goes on with the same words wherever it is loaded.
+//!
+//! The parameter that a step starts from is widened, exactly. The first lowering, from `f32`, rounds to nearest even.
+//! What overflows becomes infinite, as with every store.
+
+use binade_core::{Element, cast::OnOverflow::NonFinite, stochastic};
+
+pub use binade_core::stochastic::Key;
+
+/// The words of neighbours, four from one call of the generator.
+#[derive(Clone, Debug)]
+pub struct Words {
+    key: Key,
+    index: u64,
+    block: [u32; 4],
+}
+
+impl Words {
+    /// From the element at `index` on.
+    #[inline(always)]
+    pub fn from(key: Key, index: u64) -> Self {
+        Self { key, index, block: key.block(index / 4) }
+    }
+
+    /// The next element's word.
+    #[inline(always)]
+    pub fn draw(&mut self) -> u32 {
+        let lane = (self.index % 4) as usize;
+        if lane == 0 {
+            self.block = self.key.block(self.index / 4);
+        }
+        self.index += 1;
+        self.block[lane]
+    }
+}
+
+/// The parameter after a step that came to `value`.
+#[inline(always)]
+#[must_use]
+pub fn round<C: Element>(value: f32, word: u32) -> C {
+    let rounded = stochastic::round(value, C::DTYPE, word, NonFinite);
+    C::from_f32(rounded.unwrap_or(value))
+}

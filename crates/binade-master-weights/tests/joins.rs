@@ -1,0 +1,197 @@
+//! Parameters that join a running optimizer, values that leave it, and all that is kept.
+
+mod common;
+
+use binade_core::{DType, Error as _, ErrorKind, Named, Optimizer as _};
+use binade_master_weights::{HostMasters, Kept, Kind, MasterStore, Plan, UpdateRule};
+use common::{
+    Optimizer, bits, fine, grads, of_one, optimizer, params, plan, round, rules, stores_and_types,
+    values,
+};
+
+const OLD: [(&str, &[f32]); 1] = [("a", &[1.0])];
+const NEW: [(&str, &[f32]); 2] = [("b", &[2.0]), ("c", &[3.0])];
+const ALL_THREE: [(&str, &[f32]); 3] = [("a", &[0.5]), ("b", &[0.5]), ("c", &[0.5])];
+
+fn stepped(optimizer: &mut Optimizer, set: &[(&'static str, &'static [f32])]) {
+    optimizer.step(grads(DType::F32, set.iter().copied()), &fine()).unwrap();
+}
+
+#[test]
+fn parameters_that_join_begin_like_any_others_and_change_nothing_for_them() {
+    for (store, dtype) in stores_and_types() {
+        for rule in rules() {
+            let plan = || plan(rule).with_store(store);
+            let mut joined = optimizer(params(dtype, OLD), plan());
+            stepped(&mut joined, &ALL_THREE[..1]);
+            let before = bits(&joined);
+            joined.join(params(dtype, NEW), plan()).unwrap();
+            assert_eq!(bits(&joined)[..1], before, "{rule:?} {store:?} {dtype}");
+            // The same three from the start, of which two had no gradient in the first step.
+            let mut always = optimizer(params(dtype, OLD.into_iter().chain(NEW)), plan());
+            stepped(&mut always, &ALL_THREE[..1]);
+            for _ in 0..2 {
+                stepped(&mut joined, &ALL_THREE);
+                stepped(&mut always, &ALL_THREE);
+            }
+            assert_eq!(bits(&joined), bits(&always), "{rule:?} {store:?} {dtype}");
+            let applied = |name| joined.masters().get(name).unwrap().applied;
+            assert_eq!(["a", "b", "c"].map(applied), [3, 2, 2]);
+        }
+    }
+}
+
+#[test]
+fn a_group_may_name_what_joins_and_storage_lowers_it() {
+    let stored = plan(UpdateRule::sgd(1.0)).with_storage(DType::F16, [""; 0]);
+    let mut optimizer = optimizer(params(DType::F32, OLD), stored.clone());
+    let plan = stored.with_group(["b"], UpdateRule::sgd(0.5)).unwrap();
+    let exact: [(&str, &[f32]); 1] = [("b", &[1.0 + 1e-4])];
+    optimizer.join(params(DType::F32, exact), plan.clone()).unwrap();
+    assert_eq!(optimizer.plan(), &plan);
+    assert_eq!(optimizer.params[1].value.data, [round(DType::F16, 1.0 + 1e-4)]);
+    assert_eq!(optimizer.export_f32().unwrap()[1].value, [1.0 + 1e-4]);
+    stepped(&mut optimizer, &ALL_THREE[..2]);
+    let at = |i: usize| optimizer.params[i].value.data[0];
+    assert_eq!([at(0), at(1)], [0.5, 0.75]);
+}
+
+#[test]
+fn a_join_that_does_not_fit_is_refused_by_name_and_nothing_has_changed() {
+    let base = || plan(UpdateRule::sgd(0.5));
+    let twice: [(&str, &[f32]); 2] = [("b", &[1.0]), ("b", &[1.0])];
+    let typo = base().with_group(["typo"], UpdateRule::sgd(0.1)).unwrap();
+    let refused: [(Vec<Named<common::Host>>, Plan, &str); 6] = [
+        (params(DType::BF16, ALL_THREE), base(), "`a`: it is in the optimizer already"),
+        (params(DType::BF16, twice), base(), "`b`: two parameters have this name"),
+        (params(DType::BF16, NEW), typo, "`typo`: the plan names it"),
+        (params(DType::BF16, NEW), base().with_store(MasterStore::Kahan), "`plan`: it has another"),
+        (params(DType::BF16, NEW), plan(UpdateRule::adam(0.1)), "`a`: the new rule needs other"),
+        (
+            vec![Named::new("b", common::Host { dtype: DType::I32, data: vec![1.0] })],
+            base(),
+            "`b`: parameters are trained in",
+        ),
+    ];
+    let mut optimizer = optimizer(params(DType::BF16, OLD), base());
+    let before = bits(&optimizer);
+    for (more, plan, begin) in refused {
+        let error = optimizer.join(more, plan).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Mismatch);
+        assert!(error.to_string().starts_with(begin), "{error}");
+        assert_eq!((bits(&optimizer), optimizer.plan()), (before.clone(), &base()));
+        stepped(&mut common::optimizer(optimizer.params.clone(), base()), &ALL_THREE[..1]);
+    }
+    optimizer.join(params(DType::BF16, NEW), base()).unwrap();
+    stepped(&mut optimizer, &ALL_THREE);
+}
+
+#[test]
+fn an_exported_value_is_what_the_next_step_starts_from() {
+    let exact = values(100, 9);
+    for (store, dtype) in stores_and_types() {
+        let plan = plan(UpdateRule::sgd(0.1)).with_store(store).with_storage(dtype, [""; 0]);
+        let optimizer = of_one(DType::F32, &exact, plan);
+        let exported = optimizer.export_f32().unwrap();
+        assert_eq!(&*exported[0].name, "w");
+        let low: Vec<f32> = exact.iter().map(|x| round(dtype, *x)).collect();
+        match store {
+            MasterStore::Copy | MasterStore::Remainder => assert_eq!(exported[0].value, exact),
+            MasterStore::Kahan | MasterStore::ScaledF16 => {
+                let near = |(x, y): (&f32, &f32)| (x - y).abs() <= 2.0_f32.powi(-9);
+                assert!(exported[0].value.iter().zip(&exact).all(near), "{store:?} {dtype}");
+            }
+            _ => assert_eq!(exported[0].value, low, "{store:?} {dtype}"),
+        }
+    }
+}
+
+#[test]
+fn a_run_started_again_from_exported_values_has_the_same_masters() {
+    for store in [MasterStore::Copy, MasterStore::Remainder] {
+        let plan =
+            || plan(UpdateRule::sgd(0.1)).with_store(store).with_storage(DType::BF16, [""; 0]);
+        let mut run = of_one(DType::F32, &values(50, 1), plan());
+        let grad = |seed| grads(DType::F32, [("w", &values(50, seed)[..])]);
+        run.step(grad(2), &fine()).unwrap();
+        let exported = run.export_f32().unwrap().remove(0).value;
+        let mut again = of_one(DType::F32, &exported, plan());
+        run.step(grad(3), &fine()).unwrap();
+        again.step(grad(3), &fine()).unwrap();
+        assert_eq!(again.export_f32().unwrap()[0].value, run.export_f32().unwrap()[0].value);
+        assert_eq!(again.params[0].value, run.params[0].value, "{store:?}");
+    }
+}
+
+/// What is kept of `w`, by kind, as bytes.
+fn kept(optimizer: &Optimizer) -> Vec<(Kind, Vec<u8>)> {
+    let kept = optimizer.masters().get("w").unwrap().kept();
+    kept.iter().map(|Kept { kind, values }| (*kind, values.to_bytes())).collect()
+}
+
+#[test]
+fn what_is_kept_is_listed_and_comes_back() {
+    for (store, dtype) in stores_and_types() {
+        for rule in rules() {
+            let plan = plan(rule).with_store(store);
+            let mut run = of_one(dtype, &values(30, 1), plan.clone());
+            for seed in 0..3 {
+                let grad = grads(DType::F32, [("w", &values(30, 40 + seed)[..])]);
+                run.step(grad, &fine()).unwrap();
+            }
+            let kept = kept(&run);
+            let bytes: usize = kept
+                .iter()
+                .filter(|(kind, _)| ![Kind::Number, Kind::Exponent].contains(kind))
+                .map(|(_, bytes)| bytes.len())
+                .sum();
+            let (masters, moments) = run.masters().bytes();
+            assert_eq!(bytes as u64, masters + moments, "{rule:?} {store:?} {dtype}");
+            let mut restored = HostMasters::new(&plan, ["w"].into_iter()).unwrap();
+            restored.insert(&"w".into(), vec![0.0; 30], dtype).unwrap();
+            let (_, slot) = restored.next("w").unwrap();
+            for (kind, bytes) in &kept {
+                slot.restore(*kind, bytes).unwrap();
+            }
+            slot.applied = 3;
+            assert_eq!(&restored, run.masters(), "{rule:?} {store:?} {dtype}");
+        }
+    }
+}
+
+#[test]
+fn what_is_kept_has_names_by_store_and_rule() {
+    let kinds = |store, dtype, rule| {
+        let optimizer = of_one(dtype, &[1.0], plan(rule).with_store(store));
+        kept(&optimizer).into_iter().map(|(kind, _)| kind.name()).collect::<Vec<_>>()
+    };
+    let sgd = UpdateRule::sgd(0.1);
+    let names = [
+        (MasterStore::Copy, &["master"][..]),
+        (MasterStore::NoMaster, &[]),
+        (MasterStore::Remainder, &["remainder"]),
+        (MasterStore::Stochastic { seed: 1 }, &["number"]),
+        (MasterStore::Kahan, &["compensation"]),
+        (MasterStore::ScaledF16, &["scaled_master", "exponent"]),
+    ];
+    for (store, names) in names {
+        assert_eq!(kinds(store, DType::BF16, sgd), names);
+        assert_eq!(kinds(store, DType::F32, sgd), [""; 0]);
+    }
+    let moments = ["moment0", "moment1", "moment2"];
+    assert_eq!(kinds(MasterStore::Copy, DType::F32, rules()[4]), moments);
+}
+
+#[test]
+fn bytes_that_do_not_fit_are_refused_and_nothing_has_changed() {
+    let plan = plan(UpdateRule::adam(0.1)).with_store(MasterStore::Remainder);
+    let mut masters = HostMasters::new(&plan, ["w"].into_iter()).unwrap();
+    masters.insert(&"w".into(), vec![1.0; 3], DType::BF16).unwrap();
+    let before = masters.clone();
+    let (_, slot) = masters.next("w").unwrap();
+    let error = slot.restore(Kind::Remainder, &[1; 5]).unwrap_err();
+    assert_eq!((error.what, error.got, error.expected), ("remainder", 5, 6));
+    assert!(slot.restore(Kind::Master, &[1; 12]).is_err());
+    assert!(slot.restore(Kind::Moment(2), &[]).is_err());
+    assert_eq!(masters, before);
+}

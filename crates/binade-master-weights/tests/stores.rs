@@ -1,0 +1,276 @@
+//! What holds for every way of keeping masters, and what each gives up.
+
+mod common;
+
+use binade_core::{DType, Element, Error as _, ErrorKind, Optimizer as _};
+use binade_master_weights::step::{Factor, LengthError, Slices, step};
+use binade_master_weights::stores::{kahan, scaled};
+use binade_master_weights::{HostMasters, Master, MasterStore, Slot, StepConstants, UpdateRule};
+use common::{
+    Host, LOW, Optimizer, bits, fine, grads, masters, of_one, optimizer, params, plan, round,
+    rules, stores_and_types, values,
+};
+use half::{bf16, f16};
+use std::sync::Arc;
+
+/// A parameter of 2500 elements after three steps that are taken in pieces.
+fn in_pieces<C: Element>(rule: UpdateRule, store: MasterStore, mids: &[usize]) -> (Vec<u32>, Slot) {
+    let name: Arc<str> = "w".into();
+    let plan = plan(rule).with_store(store);
+    let mut low: Vec<C> = values(2500, 7).into_iter().map(C::from_f32).collect();
+    let mut masters = HostMasters::new(&plan, ["w"].into_iter()).unwrap();
+    let wide = low.iter().map(|x| x.to_f32()).collect();
+    masters.insert(&name, wide, C::DTYPE).unwrap();
+    for seed in 0..3 {
+        let grad = values(2500, 70 + seed);
+        let (constants, slot) = masters.next("w").unwrap();
+        let how = (&constants, Factor::ONE);
+        slot.step(how, &grad, &mut low, |slices| pieces(&constants, slices, mids)).unwrap();
+    }
+    (low.iter().map(|x| x.to_code()).collect(), masters.get("w").unwrap().clone())
+}
+
+/// The last piece first.
+fn pieces<C: Element>(
+    constants: &StepConstants,
+    slices: Slices<'_, f32, C>,
+    mids: &[usize],
+) -> Result<(), LengthError> {
+    let Some((mid, rest)) = mids.split_first() else {
+        return step(constants, Factor::ONE, slices);
+    };
+    let (head, tail) = slices.split_at(*mid);
+    pieces(constants, tail, rest)?;
+    step(constants, Factor::ONE, head)
+}
+
+fn splits_alike<C: Element>(store: MasterStore) {
+    for rule in rules() {
+        let whole = in_pieces::<C>(rule, store, &[]);
+        for mids in [&[1][..], &[1023], &[1024, 1], &[1025, 3, 0, 700], &[2500]] {
+            let parts = in_pieces::<C>(rule, store, mids);
+            assert!(parts == whole, "{rule:?} {store:?} {} at {mids:?}", C::DTYPE);
+        }
+    }
+}
+
+#[test]
+fn a_split_anywhere_gives_the_same_bits_whatever_the_store() {
+    for (store, dtype) in stores_and_types() {
+        match dtype {
+            DType::BF16 => splits_alike::<bf16>(store),
+            DType::F16 => splits_alike::<f16>(store),
+            _ => splits_alike::<f32>(store),
+        }
+    }
+}
+
+#[test]
+fn a_parameter_of_a_type_that_the_store_has_no_masters_of_is_refused_by_name() {
+    let plan = || plan(UpdateRule::sgd(0.1)).with_store(MasterStore::Remainder);
+    let both: [(&str, &[f32]); 2] = [("a", &[1.0]), ("b", &[2.0])];
+    let lowered = plan().with_storage(DType::F16, ["a"]);
+    for (dtype, plan, name) in [(DType::F16, plan(), "a"), (DType::F32, lowered, "b")] {
+        let made = Optimizer::new(binade_core::Native::new(), params(dtype, both), plan);
+        let error = made.unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Mismatch);
+        let text = error.to_string();
+        assert!(text.starts_with(&format!("`{name}`: `MasterStore::Remainder`")), "{text}");
+    }
+    let mixed = [params(DType::F32, [both[0]]), params(DType::BF16, [both[1]])].concat();
+    optimizer(mixed, plan());
+}
+
+#[test]
+fn the_other_half_of_another_type_is_refused_rather_than_read() {
+    for (store, dtype) in [
+        (MasterStore::Remainder, DType::BF16),
+        (MasterStore::Kahan, DType::BF16),
+        (MasterStore::Kahan, DType::F16),
+    ] {
+        let mut optimizer = of_one(dtype, &[1.0], plan(UpdateRule::sgd(0.1)).with_store(store));
+        for now in [DType::F32, if dtype == DType::BF16 { DType::F16 } else { DType::BF16 }] {
+            optimizer.params[0].value = Host::new(now, &[1.0]);
+            let before = bits(&optimizer);
+            let error = optimizer.step(grads(DType::F32, [("w", &[1.0][..])]), &fine());
+            let text = error.unwrap_err().to_string();
+            assert!(text.starts_with("`w`: it has another type than when"), "{text}");
+            assert_eq!(bits(&optimizer), before, "{store:?} {dtype} {now}");
+        }
+    }
+}
+
+#[test]
+fn under_every_store_but_no_master_a_parameter_lowered_late_is_refused() {
+    for (store, dtype) in stores_and_types().filter(|(_, dtype)| *dtype != DType::F32) {
+        let mut optimizer =
+            of_one(DType::F32, &[1.0], plan(UpdateRule::sgd(0.1)).with_store(store));
+        optimizer.params[0].value = Host::new(dtype, &[1.0]);
+        let stepped = optimizer.step(grads(DType::F32, [("w", &[1.0][..])]), &fine());
+        assert_eq!(stepped.is_ok(), store == MasterStore::NoMaster, "{store:?} {dtype}");
+    }
+}
+
+#[test]
+fn f32_parameters_are_the_same_under_every_store() {
+    let run = |store| {
+        let mut optimizer = of_one(DType::F32, &values(50, 1), plan(rules()[3]).with_store(store));
+        for seed in 0..5 {
+            let grad = values(50, 10 + seed);
+            optimizer.step(grads(DType::F32, [("w", &grad[..])]), &fine()).unwrap();
+        }
+        assert_eq!(optimizer.masters().get("w").unwrap().master, Master::Nothing, "{store:?}");
+        bits(&optimizer)
+    };
+    let expected = run(MasterStore::Copy);
+    for store in common::STORES {
+        assert_eq!(run(store), expected, "{store:?}");
+    }
+}
+
+#[test]
+fn kahan_keeps_seventeen_bits_beside_bf16_and_twenty_three_beside_f16() {
+    for (dtype, held) in [(DType::BF16, 17), (DType::F16, 23)] {
+        for value in values(2000, 3) {
+            let master = value.abs() + 1.0;
+            let kept = if dtype == DType::BF16 {
+                let (parameter, missing) = kahan::split::<bf16>(master);
+                kahan::join(parameter, missing)
+            } else {
+                let (parameter, missing) = kahan::split::<f16>(master);
+                kahan::join(parameter, missing)
+            };
+            // Half a unit of what is held, of a master below 8.
+            let bound = 2.0_f32.powi(2 - held);
+            assert!((kept - master).abs() <= bound, "{dtype}: {master} as {kept}");
+        }
+    }
+}
+
+#[test]
+fn under_kahan_decay_shrinks_the_compensated_value() {
+    // Of 1 + 2^-9, which is 1 and 2^-9 in bf16, half is 1/2 + 2^-10.
+    let mut rule = UpdateRule::adamw(0.5);
+    if let UpdateRule::Adam(adam) = &mut rule {
+        adam.weight_decay = 1.0;
+    }
+    let plan = plan(rule).with_store(MasterStore::Kahan).with_storage(DType::BF16, [""; 0]);
+    let mut optimizer = of_one(DType::F32, &[1.0 + 2.0_f32.powi(-9)], plan);
+    optimizer.step(grads(DType::F32, [("w", &[0.0][..])]), &fine()).unwrap();
+    assert_eq!(masters(&optimizer), [0.5 + 2.0_f32.powi(-10)]);
+    assert_eq!(optimizer.params[0].value.data, [0.5]);
+}
+
+#[test]
+fn under_kahan_what_overflows_is_infinite_and_stays_so_and_is_never_nan() {
+    for dtype in LOW {
+        let largest = if dtype == DType::F16 { 65504.0 } else { 3.389e38 };
+        let mut optimizer =
+            of_one(dtype, &[largest], plan(UpdateRule::sgd(1.0)).with_store(MasterStore::Kahan));
+        for grad in [-largest / 4.0, largest / 4.0, 1.0] {
+            optimizer.step(grads(DType::F32, [("w", &[grad][..])]), &fine()).unwrap();
+            assert_eq!(optimizer.params[0].value.data, [f32::INFINITY], "{dtype}");
+            assert_eq!(masters(&optimizer), [f32::INFINITY], "{dtype}");
+        }
+    }
+}
+
+#[test]
+fn stochastic_rounding_goes_to_a_neighbour_and_the_same_seed_to_the_same_one() {
+    for dtype in LOW {
+        let run = |seed| {
+            let plan = plan(rules()[3]).with_store(MasterStore::Stochastic { seed });
+            let mut optimizer = of_one(dtype, &values(200, 2), plan);
+            for step in 0..5 {
+                let grad = values(200, 20 + step);
+                optimizer.step(grads(DType::F32, [("w", &grad[..])]), &fine()).unwrap();
+            }
+            optimizer.params[0].value.data.clone()
+        };
+        assert_eq!(run(1), run(1), "{dtype}");
+        assert_ne!(run(1), run(2), "{dtype}");
+        for (x, y) in run(1).iter().zip(run(2)) {
+            // Five roundings of less than a unit each, of values below 8.
+            let units =
+                5.0 * 8.0 * if dtype == DType::F16 { 2.0_f32.powi(-11) } else { 2.0_f32.powi(-8) };
+            assert!((x - y).abs() <= units, "{dtype}: {x} {y}");
+        }
+    }
+}
+
+#[test]
+fn parameters_of_a_set_have_random_words_of_their_own_by_their_place() {
+    let start = values(300, 5);
+    let twins: [(&str, &[f32]); 2] = [("a", &start), ("b", &start)];
+    let plan = plan(UpdateRule::sgd(0.01)).with_store(MasterStore::Stochastic { seed: 1 });
+    let mut optimizer = optimizer(params(DType::BF16, twins), plan.clone());
+    let grad = values(300, 6);
+    let set: [(&str, &[f32]); 2] = [("b", &grad), ("a", &grad)];
+    optimizer.step(grads(DType::F32, set), &fine()).unwrap();
+    let [a, b] = [0, 1].map(|i| optimizer.params[i].value.data.clone());
+    assert_ne!(a, b);
+    let mut alone = of_one(DType::BF16, &start, plan);
+    alone.step(grads(DType::F32, [("w", &grad[..])]), &fine()).unwrap();
+    assert_eq!(alone.params[0].value.data, a, "the first is number 0 whatever it is called");
+}
+
+#[test]
+fn scaled_masters_keep_f32s_range_and_eleven_bits() {
+    for magnitude in [-105, -60, -20, 0, 20, 100, 126] {
+        let scale = 2.0_f32.powi(magnitude);
+        let data: Vec<f32> = values(500, 8).iter().map(|x| x / 4.0 * scale).collect();
+        let largest = data.iter().fold(0.0_f32, |largest, x| largest.max(x.abs()));
+        let exponent = scaled::exponent(&data);
+        let top = f64::from(largest) * 2.0_f64.powi(exponent);
+        assert!((16384.0..32768.0).contains(&top), "2^{magnitude}: {top}");
+        for x in &data {
+            let kept = scaled::unpack(scaled::pack(*x, exponent), exponent);
+            let bound = (x.abs() * 2.0_f32.powi(-11)).max(largest * 2.0_f32.powi(-39));
+            assert!((kept - x).abs() <= bound, "2^{magnitude}: {x} as {kept}");
+        }
+    }
+}
+
+#[test]
+fn an_outlier_takes_bits_from_the_smallest_and_nothing_that_is_not_finite_counts() {
+    let small = [1e-6, 2e-6];
+    let with = |outlier| scaled::exponent(&[small[0], small[1], outlier]);
+    assert_eq!(with(f32::INFINITY), scaled::exponent(&small));
+    assert_eq!(with(f32::NAN), scaled::exponent(&small));
+    let exponent = with(3e7);
+    assert_eq!(scaled::unpack(scaled::pack(1e-6, exponent), exponent), 0.0);
+    assert_eq!(scaled::exponent(&[0.0, -0.0, f32::NAN]), 0);
+    for x in [f32::INFINITY, f32::NEG_INFINITY, 0.0, -0.0] {
+        let kept = scaled::unpack(scaled::pack(x, exponent), exponent);
+        assert_eq!(kept.to_bits(), x.to_bits());
+    }
+    assert!(scaled::unpack(scaled::pack(f32::NAN, exponent), exponent).is_nan());
+}
+
+#[test]
+fn a_scaled_master_that_outgrows_its_exponent_is_given_another() {
+    let plan = plan(UpdateRule::sgd(1.0)).with_store(MasterStore::ScaledF16);
+    let mut optimizer = of_one(DType::BF16, &[1.0, 0.5], plan);
+    let exponent = |optimizer: &Optimizer| match optimizer.masters().get("w").unwrap().master {
+        Master::Scaled { exponent, .. } => exponent,
+        ref other => panic!("{other:?}"),
+    };
+    assert_eq!(exponent(&optimizer), 14);
+    optimizer.step(grads(DType::F32, [("w", &[-1e6, 0.0][..])]), &fine()).unwrap();
+    assert_eq!((exponent(&optimizer), masters(&optimizer)[1]), (-5, 0.5));
+    let reached = round(DType::BF16, 1_000_001.0);
+    assert_eq!(optimizer.params[0].value.data, [reached, 0.5]);
+    optimizer.step(grads(DType::F32, [("w", &[1e6, 0.0][..])]), &fine()).unwrap();
+    // 1,000,001 was kept in eleven bits, 512 apart: as 999,936.
+    assert_eq!((exponent(&optimizer), masters(&optimizer)), (8, vec![-64.0, 0.5]));
+}
+
+#[test]
+fn the_smallest_tensors_are_scaled_as_far_as_can_be_undone() {
+    let tiny = [f32::from_bits(1), -f32::from_bits(77), f32::MIN_POSITIVE];
+    let exponent = scaled::exponent(&tiny);
+    assert_eq!(exponent, 125);
+    for x in tiny {
+        assert_eq!(scaled::unpack(scaled::pack(x, exponent), exponent).to_bits(), x.to_bits());
+    }
+}
