@@ -17,4 +17,12 @@ mod coming_from {
     pub struct TorchAmp;
     #[doc = include_str!("../../docs/src/coming-from/apex.md")]
     pub struct Apex;
+    #[doc = include_str!("../../docs/src/coming-from/keras.md")]
+    pub struct Keras;
+    #[doc = include_str!("../../docs/src/coming-from/jmp.md")]
+    pub struct Jmp;
+    #[doc = include_str!("../../docs/src/coming-from/deepspeed.md")]
+    pub struct DeepSpeed;
+    #[doc = include_str!("../../docs/src/coming-from/paddle.md")]
+    pub struct Paddle;
 }
