@@ -1,0 +1,121 @@
+//! The guides in `docs/src/coming-from` can be compared, and name nothing that they do not compile.
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+
+const REFUSED: &str = " does that is refused here";
+
+fn folder() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/src/coming-from")
+}
+
+fn read(path: &Path) -> String {
+    std::fs::read_to_string(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
+}
+
+/// Every guide by its file's name, without the page that lists them.
+fn guides() -> Vec<(String, String)> {
+    let entries = std::fs::read_dir(folder()).expect("the guides' folder");
+    let names = entries.map(|entry| entry.expect("an entry").file_name().into_string());
+    let mut names: Vec<_> = names.map(|name| name.expect("UTF-8")).collect();
+    names.retain(|name| name != "README.md");
+    names.sort();
+    names.into_iter().map(|name| (name.clone(), read(&folder().join(name)))).collect()
+}
+
+/// A page's code blocks, and everything else.
+fn code_and_prose(text: &str) -> (String, String) {
+    let (mut code, mut prose) = (String::new(), String::new());
+    for (place, part) in text.split("```").enumerate() {
+        if place % 2 == 1 { &mut code } else { &mut prose }.push_str(part);
+    }
+    (code, prose)
+}
+
+fn sections(prose: &str) -> Vec<&str> {
+    prose.lines().filter_map(|line| line.strip_prefix("## ")).collect()
+}
+
+fn is_word(c: char) -> bool {
+    c.is_alphanumeric() || c == '_'
+}
+
+/// The words of `code` that are called or looked up: after `.` or `::`, or before `(`.
+fn calls(code: &str) -> Vec<&str> {
+    let ends =
+        |word: &str, at: usize| (code[..at].chars().last(), code[at + word.len()..].chars().next());
+    let words = code.split(|c| !is_word(c)).filter(|word| word.starts_with(char::is_alphabetic));
+    let places = words.map(|word| (word, word.as_ptr() as usize - code.as_ptr() as usize));
+    let called = places
+        .filter(|&(word, at)| matches!(ends(word, at), (Some('.' | ':'), _) | (_, Some('('))));
+    called.map(|(word, _)| word).collect()
+}
+
+/// What stands between backquotes in a table's columns but the first, which is the other library's.
+fn ours(prose: &str) -> Vec<&str> {
+    let rows = prose.lines().filter(|line| line.starts_with('|'));
+    let cells = rows.flat_map(|row| row.split('|').skip(2));
+    cells.flat_map(|cell| cell.split('`').skip(1).step_by(2)).collect()
+}
+
+#[test]
+fn all_guides_have_the_same_sections_in_the_same_order() {
+    let all = guides();
+    assert_eq!(all.len(), 6);
+    let pages: Vec<_> = all.iter().map(|(name, text)| (name, code_and_prose(text).1)).collect();
+    let first = sections(&pages[0].1);
+    for (name, prose) in &pages {
+        let (last, others) =
+            sections(prose).split_last().map(|(l, o)| (*l, o.to_vec())).expect("sections");
+        assert_eq!(others, first[..first.len() - 1], "{name}");
+        assert!(last.ends_with(REFUSED), "{name}: {last}");
+    }
+}
+
+#[test]
+fn every_call_that_a_table_names_is_compiled_in_the_same_guide() {
+    for (name, text) in guides() {
+        let (code, prose) = code_and_prose(&text);
+        let known: BTreeSet<_> = code.split(|c| !is_word(c)).collect();
+        let named: Vec<_> = ours(&prose).into_iter().flat_map(calls).collect();
+        assert!(named.len() > 20, "{name}: only {named:?}");
+        let missing: Vec<_> = named.into_iter().filter(|call| !known.contains(call)).collect();
+        assert!(missing.is_empty(), "{name} names {missing:?} and compiles no use of them");
+    }
+}
+
+#[test]
+fn every_guide_is_a_doc_test_and_is_listed() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let lists =
+        [root.join("src/lib.rs"), folder().join("README.md"), folder().join("../SUMMARY.md")];
+    for list in lists {
+        let text = read(&list);
+        for (name, _) in guides() {
+            assert!(text.contains(&name), "{} does not name {name}", list.display());
+        }
+    }
+}
+
+#[test]
+fn every_link_leads_to_a_file_and_every_anchor_to_a_section() {
+    for (name, text) in guides() {
+        let (_, prose) = code_and_prose(&text);
+        for link in prose.split("](").skip(1).filter_map(|rest| rest.split(')').next()) {
+            let (file, anchor) = link.split_once('#').unwrap_or((link, ""));
+            let path = folder().join(if file.is_empty() { &name } else { file });
+            assert!(path.exists(), "{name}: {link}");
+            if !anchor.is_empty() {
+                let (_, there) = code_and_prose(&read(&path));
+                let anchors: Vec<_> = sections(&there).into_iter().map(anchor_of).collect();
+                assert!(anchors.iter().any(|own| own == anchor), "{name}: {link} of {anchors:?}");
+            }
+        }
+    }
+}
+
+/// A heading's anchor, as Markdown's renderers make it.
+fn anchor_of(heading: &str) -> String {
+    let kept = heading.chars().filter(|&c| is_word(c) || c == ' ' || c == '-');
+    kept.map(|c| if c == ' ' { '-' } else { c.to_ascii_lowercase() }).collect()
+}
