@@ -3,16 +3,23 @@
 //! libFuzzer drives these from `tests/fuzz`, where the inputs that it found worth keeping are; the tests replay all of
 //! them wherever they run.
 
+mod checkpoint;
 mod policy;
 mod recording;
 mod report;
+mod state;
 
 /// Something that reads bytes from anywhere.
 pub type Target = fn(&[u8]);
 
 /// Every target, by the name of its folder in `tests/fuzz/corpus`.
-pub const TARGETS: [(&str, Target); 3] =
-    [("policy", policy::read), ("recording", recording::read), ("report", report::read)];
+pub const TARGETS: [(&str, Target); 5] = [
+    ("checkpoint", checkpoint::read),
+    ("policy", policy::read),
+    ("recording", recording::read),
+    ("report", report::read),
+    ("state", state::read),
+];
 
 /// Runs the target of this name on `bytes`.
 ///
