@@ -7,10 +7,10 @@ use binade_core::{DType, Native};
 use binade_cpu::Cpu;
 use binade_deferred::Deferred;
 use binade_grad_scaler::BadMicroBatch;
-use binade_master_weights::{MasterStore, UpdateRule};
+use binade_master_weights::UpdateRule;
 use common::device::{Host, Trains};
-use common::{Setting, Training, rules};
-use proptest::prelude::*;
+use common::{Setting, Training, loss_scales, rules, stores};
+use proptest::{prelude::*, sample::select};
 
 /// All that a run comes to, and what its last step tells, part by part.
 type End = (Vec<u8>, String);
@@ -40,14 +40,15 @@ fn stopped<D: Trains>(device: &D, setting: &Setting, micro_batches: usize, stops
 }
 
 fn settings() -> impl Strategy<Value = Setting> {
-    let storage = prop::sample::select(vec![DType::BF16, DType::F16, DType::F32]);
-    let store = prop::sample::select(vec![MasterStore::Copy, MasterStore::NoMaster]);
-    let bad = prop::sample::select(vec![BadMicroBatch::Drop, BadMicroBatch::SkipWindow]);
-    let scale = prop::sample::select(vec![None, Some(3000.1), Some(1.5e-3)]);
-    let rule = prop::sample::select(rules().to_vec());
+    let storage = select(vec![DType::BF16, DType::F16, DType::F32]);
+    let stored = storage.prop_flat_map(|storage| (Just(storage), select(stores(storage))));
+    let bad = select(vec![BadMicroBatch::Drop, BadMicroBatch::SkipWindow]);
+    let scale = select(vec![None, Some(3000.1), Some(1.5e-3)]);
+    let rule = select(rules().to_vec());
     let rest = (1_usize..4, bad, scale, any::<u64>());
-    (rule, storage, store, rest).prop_map(|(rule, storage, store, (window, bad, scale, seed))| {
-        Setting { rule, storage, store, window, bad, scale, seed }
+    (rule, stored, select(loss_scales()), rest).prop_map(|(rule, stored, loss_scale, rest)| {
+        let ((storage, store), (window, bad, scale, seed)) = (stored, rest);
+        Setting { rule, storage, store, loss_scale, window, bad, scale, seed }
     })
 }
 
@@ -89,6 +90,24 @@ fn at_every_micro_batch_with_every_optimizer_and_storage() {
             for stop in 0..13 {
                 let stopped = stopped(&Cpu, &setting, 13, &[stop]);
                 assert_eq!(whole.0, stopped.0, "{rule:?} in {storage} at {stop}");
+            }
+        }
+    }
+}
+
+#[test]
+fn at_every_micro_batch_with_every_store_and_every_rule_of_the_scale() {
+    for (number, loss_scale) in loss_scales().into_iter().enumerate() {
+        for storage in [DType::BF16, DType::F16] {
+            for store in stores(storage) {
+                let rule = rules()[number % 5];
+                let setting =
+                    Setting { storage, store, loss_scale, window: 2, ..Setting::new(rule) };
+                let whole = whole(&Cpu, &setting, 9);
+                for stop in 0..9 {
+                    let stopped = stopped(&Cpu, &setting, 9, &[stop]);
+                    assert_eq!(whole.0, stopped.0, "{setting:?} at {stop}");
+                }
             }
         }
     }

@@ -12,7 +12,7 @@ pub mod device;
 use binade_checkpoint::{Checkpoint, Draft};
 use binade_core::DType;
 use binade_grad_scaler::{
-    Accumulation, BadMicroBatch, LossScale, ScaleState, Scaler, Step, UnscaledGrads,
+    Accumulation, BadMicroBatch, LossScale, ScaleState, Scaler, Step, Tolerance, UnscaledGrads,
 };
 use binade_master_weights::{Adam, MasterOptimizer, MasterStore, Plan, Sgd, UpdateRule};
 use device::Trains;
@@ -23,6 +23,7 @@ pub struct Setting {
     pub rule: UpdateRule,
     pub storage: DType,
     pub store: MasterStore,
+    pub loss_scale: LossScale,
     /// Micro-batches a step.
     pub window: usize,
     pub bad: BadMicroBatch,
@@ -34,7 +35,8 @@ pub struct Setting {
 impl Setting {
     pub fn new(rule: UpdateRule) -> Self {
         let (storage, store, window) = (DType::F16, MasterStore::Copy, 1);
-        Self { rule, storage, store, window, bad: BadMicroBatch::Drop, scale: None, seed: 7 }
+        let (loss_scale, bad) = (moving(LossScale::dynamic()), BadMicroBatch::Drop);
+        Self { rule, storage, store, loss_scale, window, bad, scale: None, seed: 7 }
     }
 
     pub fn plan(&self) -> Plan {
@@ -42,6 +44,38 @@ impl Setting {
         let plan = plan.with_group(["norm"], self.rule.with_lr(self.rule.lr() / 4.0)).unwrap();
         plan.with_storage(self.storage, ["norm"])
     }
+}
+
+/// The rule as it moves within a few steps, and so that the run does not give up.
+pub fn moving(rule: LossScale) -> LossScale {
+    let rule = rule.with_growth_interval(3).unwrap().with_patience(1000);
+    rule.with_limits(-20, 24).unwrap()
+}
+
+/// Every rule of the scale: what backs off at once, what tolerates, what predicts.
+pub fn loss_scales() -> Vec<LossScale> {
+    let tolerances = [
+        Tolerance::UntilGoodStep { overflows: 2 },
+        Tolerance::UntilGrowth { overflows: 2 },
+        Tolerance::InARow { overflows: 2 },
+        Tolerance::share(0.25).unwrap(),
+    ];
+    let tolerant = tolerances.map(|tolerance| LossScale::dynamic().with_tolerance(tolerance));
+    let presets = LossScale::presets().map(|(_, rule)| rule);
+    presets.chain(tolerant).map(moving).collect()
+}
+
+/// Every store that takes parameters of this type.
+pub fn stores(storage: DType) -> Vec<MasterStore> {
+    let all = [
+        MasterStore::Copy,
+        MasterStore::NoMaster,
+        MasterStore::Remainder,
+        MasterStore::Stochastic { seed: 5 },
+        MasterStore::Kahan,
+        MasterStore::ScaledF16,
+    ];
+    all.into_iter().filter(|store| store.takes(storage)).collect()
 }
 
 /// SGD without and with momentum, Adam, `AdamW`, `AMSGrad`.
@@ -79,8 +113,7 @@ pub struct Training<D: Trains> {
 
 impl<D: Trains> Training<D> {
     pub fn new(device: &D, setting: &Setting) -> Self {
-        let rule = LossScale::dynamic().with_growth_interval(3).unwrap().with_patience(1000);
-        let mut scaler = Scaler::new(device.clone(), rule.with_limits(-20, 24).unwrap()).unwrap();
+        let mut scaler = Scaler::new(device.clone(), setting.loss_scale).unwrap();
         if let Some(scale) = setting.scale {
             scaler.set_state(ScaleState::import(scale).unwrap()).unwrap();
         }
