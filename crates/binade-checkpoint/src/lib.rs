@@ -13,9 +13,11 @@ mod index;
 pub mod order;
 mod plan;
 mod restore;
+mod torch;
 
 pub use checkpoint::{Checkpoint, SavedOptimizer, SavedScaler};
 pub use draft::Draft;
 pub use error::{DraftError, FileError, FormatError, Mismatch, RestoreError, SaveError};
 pub use file::{Loaded, previous};
 pub use restore::Restore;
+pub use torch::{TorchError, TorchOptimizer};

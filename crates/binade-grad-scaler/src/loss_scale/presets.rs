@@ -60,6 +60,8 @@ impl LossScale {
 
     /// `DeepSpeed`'s defaults in a configuration file (`runtime/constants.py`): from 2^16, twofold up after 1000 good
     /// steps, a hysteresis of 2 that growth refills, and 1 as the floor, where an overflow is an error.
+    ///
+    /// The rule is that of `DynamicLossScaler` up to 0.17; since 0.18 it grows a step later after each overflow.
     pub const fn deepspeed() -> Self {
         Self { min: 0, growth_interval: 1000, ..Self::torch() }
             .with_tolerance(Tolerance::UntilGrowth { overflows: 2 })

@@ -1,0 +1,206 @@
+//! The moments of a torch optimizer, from its state dictionary as safetensors.
+
+use crate::dtype;
+use binade_core::{DType, Form, RawTensor};
+use binade_master_weights::{
+    Kind, LoadError, MasterOptimizer, SavedParameter, Snapshot, UpdateRule,
+};
+use safetensors::SafeTensors;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// What a torch optimizer keeps, by the number of the parameter and the key.
+///
+/// torch saves it in a pickle, which can run code when it is read. Convert it where it was written:
+///
+/// ```text
+/// state = optimizer.state_dict()["state"]
+/// tensors = {f"state.{i}.{key}": torch.as_tensor(value).contiguous()
+///            for i, kept in state.items() for key, value in kept.items() if value is not None}
+/// safetensors.torch.save_file(tensors, "optimizer.safetensors")
+/// ```
+#[derive(Clone, Debug, PartialEq)]
+pub struct TorchOptimizer(BTreeMap<usize, BTreeMap<String, RawTensor>>);
+
+/// Why a torch optimizer's state was not taken over. Nothing has changed then.
+#[derive(Debug, thiserror::Error)]
+pub enum TorchError<E> {
+    /// Not what the conversion writes.
+    #[error("it is no torch optimizer's state in safetensors: {0}")]
+    Format(String),
+    /// A tensor of another name.
+    #[error(
+        "its tensor `{0}` is called otherwise than `state.NUMBER.KEY`, as `state.0.exp_avg` is"
+    )]
+    Name(String),
+    /// A number that no parameter was named for.
+    #[error(
+        "it has the state of parameter {number}, and {named} are named: give the names of all parameters of torch's optimizer, \
+         in its order"
+    )]
+    Number {
+        /// torch's number.
+        number: usize,
+        /// Names given.
+        named: usize,
+    },
+    /// A name that the optimizer has no parameter of.
+    #[error("`{0}` is named, and the optimizer has no such parameter")]
+    Unknown(String),
+    /// A name that comes twice.
+    #[error("`{0}` is named twice")]
+    Twice(String),
+    /// A moment that the rule needs and torch did not keep, or the other way round.
+    #[error(
+        "the state of `{parameter}` has {found}, and its rule keeps {expected}: take the rule it was trained by"
+    )]
+    Keys {
+        /// Whose.
+        parameter: String,
+        /// What is there.
+        found: String,
+        /// What the rule keeps.
+        expected: String,
+    },
+    /// A step count that is none.
+    #[error("the `step` of `{parameter}` is {value}, which is no count of steps")]
+    Step {
+        /// Whose.
+        parameter: String,
+        /// As it stands there.
+        value: String,
+    },
+    /// It does not fit, or the device failed.
+    #[error(transparent)]
+    Load(#[from] LoadError<E>),
+}
+
+impl TorchOptimizer {
+    /// Reads what the conversion has written.
+    ///
+    /// # Errors
+    ///
+    /// When it is something else.
+    pub fn from_bytes<E>(bytes: &[u8]) -> Result<Self, TorchError<E>> {
+        let file = SafeTensors::deserialize(bytes);
+        let file = file.map_err(|error| TorchError::Format(error.to_string()))?;
+        let mut all: BTreeMap<usize, BTreeMap<String, RawTensor>> = BTreeMap::new();
+        for (name, view) in file.iter() {
+            let (number, key) = split(name).ok_or_else(|| TorchError::Name(name.to_owned()))?;
+            let unknown = || TorchError::Format(format!("`{name}` is of type {:?}", view.dtype()));
+            let dtype = dtype::read(view.dtype()).ok_or_else(unknown)?;
+            let raw = RawTensor::new(Form::new(dtype, view.shape()), view.data().to_vec());
+            all.entry(number).or_default().insert(key.to_owned(), raw.ok_or_else(unknown)?);
+        }
+        Ok(Self(all))
+    }
+
+    /// Puts moments and counts of steps in place of the optimizer's. Parameters stay as they are: give it those of the same
+    /// torch checkpoint first, and the rule that they were trained by.
+    ///
+    /// `names` are the optimizer's own, in the order of torch's parameters. One that torch has kept nothing for, since it
+    /// never had a gradient, starts anew. SGD counts no steps in torch: where there is momentum, the first was taken.
+    ///
+    /// # Errors
+    ///
+    /// When names, keys, types or shapes do not go together, or the device fails.
+    pub fn load<D: Snapshot>(
+        &self,
+        names: &[&str],
+        optimizer: &mut MasterOptimizer<D>,
+    ) -> Result<(), TorchError<D::Error>> {
+        if let Some((&number, _)) = self.0.last_key_value().filter(|(at, _)| **at >= names.len()) {
+            return Err(TorchError::Number { number, named: names.len() });
+        }
+        let mut saved = optimizer.save().map_err(LoadError::Device)?;
+        let mut seen = BTreeSet::new();
+        for (number, name) in names.iter().enumerate() {
+            if !seen.insert(*name) {
+                return Err(TorchError::Twice((*name).to_owned()));
+            }
+            let parameter = saved.iter_mut().find(|parameter| &*parameter.name == *name);
+            let parameter = parameter.ok_or_else(|| TorchError::Unknown((*name).to_owned()))?;
+            let nothing = BTreeMap::new();
+            let kept = self.0.get(&number).unwrap_or(&nothing);
+            take(parameter, optimizer.plan().rule_for(name), kept)?;
+        }
+        Ok(optimizer.load(&saved)?)
+    }
+}
+
+/// `state.NUMBER.KEY`.
+fn split(name: &str) -> Option<(usize, &str)> {
+    let (number, key) = name.strip_prefix("state.")?.split_once('.')?;
+    Some((number.parse().ok()?, key))
+}
+
+/// torch's keys of a rule's moments, in the rule's order.
+fn keys(rule: &UpdateRule) -> &'static [&'static str] {
+    let all: &[&str] = match rule {
+        UpdateRule::Sgd(_) => &["momentum_buffer"],
+        UpdateRule::Adam(_) => &["exp_avg", "exp_avg_sq", "max_exp_avg_sq"],
+        // A rule that torch has not: whatever it has kept is of another.
+        _ => &[],
+    };
+    &all[..rule.moments().min(all.len())]
+}
+
+fn take<E>(
+    parameter: &mut SavedParameter,
+    rule: &UpdateRule,
+    kept: &BTreeMap<String, RawTensor>,
+) -> Result<(), TorchError<E>> {
+    let keys = keys(rule);
+    let found: BTreeSet<&str> =
+        kept.keys().map(String::as_str).filter(|key| *key != "step").collect();
+    if !found.is_empty() && found != keys.iter().copied().collect() {
+        let told = |keys: Vec<&str>| if keys.is_empty() { "none".into() } else { keys.join(", ") };
+        let (found, expected) = (told(found.into_iter().collect()), told(keys.to_vec()));
+        return Err(TorchError::Keys { parameter: parameter.name.to_string(), found, expected });
+    }
+    for (kind, raw) in &mut parameter.kept {
+        let Kind::Moment(place) = kind else { continue };
+        let key = keys.get(usize::from(*place)).copied().unwrap_or_default();
+        let moment = kept.get(key).map(|moment| like(moment, raw.form()));
+        *raw = moment.or_else(|| zeros(raw.form())).unwrap_or_else(|| raw.clone());
+    }
+    parameter.applied = match kept.get("step") {
+        Some(step) => count(&parameter.name, step)?,
+        None => u64::from(!kept.is_empty()),
+    };
+    Ok(())
+}
+
+fn zeros(form: &Form) -> Option<RawTensor> {
+    RawTensor::from_f32(form.clone(), &vec![0.0; form.elements()?])
+}
+
+/// The moment in f32, and of one axis where the parameter tells no shape; as it is where it will not fit, for the error.
+fn like(moment: &RawTensor, form: &Form) -> RawTensor {
+    let Some(values) = moment.to_f32() else { return moment.clone() };
+    let flat = form.shape.len() == 1 && form.elements() == Some(values.len());
+    let shape = if flat { form.shape.clone() } else { moment.form().shape.clone() };
+    RawTensor::from_f32(Form::new(form.dtype, shape), &values).unwrap_or_else(|| moment.clone())
+}
+
+/// torch keeps counts in f32; older versions, and numbers that were converted, in i64.
+fn count<E>(parameter: &str, step: &RawTensor) -> Result<u64, TorchError<E>> {
+    let wide = step.bytes().as_chunks().0.first().map(|bytes| i64::from_le_bytes(*bytes));
+    let value = match step.form().dtype {
+        DType::I64 => wide.and_then(|count| count.to_string().parse().ok()),
+        _ => step.to_f32().and_then(|values| values.first().copied()).map(f64::from),
+    };
+    let told = || value.map_or_else(|| step.form().to_string(), |value| value.to_string());
+    let whole = value.filter(|x| x.fract() == 0.0 && (0.0..=MOST_STEPS).contains(x));
+    let whole =
+        whole.ok_or_else(|| TorchError::Step { parameter: parameter.into(), value: told() })?;
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "whole and in reach"
+    )]
+    let count = whole as u64;
+    Ok(count)
+}
+
+/// Above this an f64, and long before it an f32, counts no further.
+const MOST_STEPS: f64 = 9_007_199_254_740_992.0;

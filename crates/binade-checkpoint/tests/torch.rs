@@ -1,0 +1,151 @@
+//! What torch's optimizers keep, taken over: the next steps are those that torch took.
+
+use binade_checkpoint::{TorchError, TorchOptimizer};
+use binade_core::{DType, Finding, Named, Optimizer};
+use binade_cpu::{Cpu, Error, Tensor};
+use binade_master_weights::{Adam, MasterOptimizer, Plan, Sgd, UpdateRule};
+use safetensors::{SafeTensors, serialize, tensor::TensorView};
+use std::{fs, path::Path};
+
+const NAMES: [&str; 3] = ["weight", "bias", "late"];
+type Running = MasterOptimizer<Cpu>;
+
+fn file(name: &str) -> Vec<u8> {
+    let data = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data");
+    fs::read(data.join(format!("{name}.safetensors"))).unwrap()
+}
+
+/// The tensor of this name in a file.
+fn tensor(bytes: &[u8], name: &str) -> Tensor {
+    let file = SafeTensors::deserialize(bytes).unwrap();
+    let view = file.tensor(name).unwrap();
+    let (elements, _) = view.data().as_chunks();
+    let values: Vec<f32> = elements.iter().map(|bytes| f32::from_le_bytes(*bytes)).collect();
+    Tensor::new(values, view.shape()).unwrap()
+}
+
+fn rule(name: &str) -> UpdateRule {
+    match name {
+        "sgd" => UpdateRule::sgd(0.1),
+        "momentum" => UpdateRule::Sgd(Sgd {
+            lr: 0.1,
+            momentum: 0.9,
+            dampening: 0.25,
+            weight_decay: 0.01,
+            nesterov: false,
+        }),
+        "adamw" => UpdateRule::adamw(0.01),
+        _ => UpdateRule::Adam(Adam {
+            lr: 0.01,
+            betas: [0.9, 0.99],
+            eps: 1e-8,
+            weight_decay: 0.1,
+            decoupled: false,
+            amsgrad: true,
+        }),
+    }
+}
+
+/// An optimizer of torch's parameters after five steps, which has taken none.
+fn fresh(name: &str) -> Running {
+    let run = file(&format!("{name}.run"));
+    let param = |(i, name): (usize, &str)| Named::new(name, tensor(&run, &format!("before.{i}")));
+    let params = NAMES.into_iter().enumerate().map(param).collect();
+    MasterOptimizer::new(Cpu, params, Plan::new(rule(name)).unwrap()).unwrap()
+}
+
+fn load(bytes: &[u8], names: &[&str], optimizer: &mut Running) -> Result<(), TorchError<Error>> {
+    TorchOptimizer::from_bytes(bytes)?.load(names, optimizer)
+}
+
+fn step(optimizer: &mut Running, run: &[u8], number: usize) {
+    let grad = |(i, name): (usize, &str)| {
+        Named::new(name, Some(tensor(run, &format!("grad.{number}.{i}"))))
+    };
+    let grads: Vec<_> = NAMES.into_iter().enumerate().map(grad).collect();
+    optimizer.step(grads.into(), &Finding::default()).unwrap();
+}
+
+/// The most that any parameter is from torch's, relative to it.
+fn distance(optimizer: &Running, run: &[u8]) -> f64 {
+    let each = optimizer.params.iter().enumerate().flat_map(|(i, param)| {
+        let wanted = tensor(run, &format!("after.{i}")).to_f32().into_owned();
+        let pairs = param.value.to_f32().into_owned().into_iter().zip(wanted);
+        pairs.map(|(got, wanted)| f64::from((got - wanted).abs()) / f64::from(wanted.abs()))
+    });
+    each.fold(0.0, |most, x| if x > most || x.is_nan() { x } else { most })
+}
+
+#[test]
+fn steps_after_the_import_are_torchs() {
+    for name in ["sgd", "momentum", "adamw", "amsgrad"] {
+        let (mut optimizer, run) = (fresh(name), file(&format!("{name}.run")));
+        load(&file(name), &NAMES, &mut optimizer).unwrap();
+        (0..3).for_each(|number| step(&mut optimizer, &run, number));
+        // torch's own square root is not rounded correctly.
+        let most = if name.starts_with('a') { 1e-6 } else { 0.0 };
+        let distance = distance(&optimizer, &run);
+        assert!(distance <= most, "{name}: {distance:e}");
+    }
+}
+
+#[test]
+fn without_the_import_they_are_others() {
+    for name in ["momentum", "adamw", "amsgrad"] {
+        let (mut optimizer, run) = (fresh(name), file(&format!("{name}.run")));
+        (0..3).for_each(|number| step(&mut optimizer, &run, number));
+        assert!(distance(&optimizer, &run) > 1e-3, "{name}");
+    }
+}
+
+#[test]
+fn steps_are_counted_on_and_a_parameter_without_state_begins() {
+    let mut optimizer = fresh("adamw");
+    load(&file("adamw"), &NAMES, &mut optimizer).unwrap();
+    let applied = optimizer.save().unwrap().iter().map(|saved| saved.applied).collect::<Vec<_>>();
+    assert_eq!(applied, [5, 5, 0]);
+}
+
+/// What an import of this is refused with; nothing has changed then.
+fn refused(name: &str, bytes: &[u8], names: &[&str]) -> String {
+    let mut optimizer = fresh(name);
+    let before = optimizer.save().unwrap();
+    let error = load(bytes, names, &mut optimizer).unwrap_err();
+    assert_eq!(optimizer.save().unwrap(), before);
+    error.to_string()
+}
+
+#[test]
+fn what_does_not_go_together_is_refused_by_name() {
+    let adamw = file("adamw");
+    for (text, names) in [
+        ("state of parameter 1, and 1 are named", &NAMES[..1]),
+        ("`wieght` is named", &["wieght", "bias", "late"]),
+        ("`weight` is named twice", &["weight", "weight", "late"]),
+        ("moment0 of `weight`: found f32 [4], expected f32 [2, 3]", &["bias", "weight", "late"]),
+    ] {
+        let error = refused("adamw", &adamw, names);
+        assert!(error.contains(text), "{error}");
+    }
+    let error = refused("amsgrad", &adamw, &NAMES);
+    assert!(error.contains("`weight` has exp_avg, exp_avg_sq, and its rule keeps"), "{error}");
+    let error = refused("sgd", &adamw, &NAMES);
+    assert!(error.contains("its rule keeps none"), "{error}");
+}
+
+#[test]
+fn what_is_no_torch_state_is_told() {
+    let one = |name: &str, value: f32| {
+        let bytes = value.to_le_bytes();
+        let view = TensorView::new(safetensors::Dtype::F32, vec![], &bytes).unwrap();
+        serialize([(name.to_owned(), view)], None).unwrap()
+    };
+    let tensors = one("model.weight", 1.0);
+    assert!(refused("adamw", &tensors, &NAMES).contains("`model.weight` is called otherwise"));
+    for value in [2.5, -1.0, f32::NAN] {
+        let error = refused("sgd", &one("state.0.step", value), &NAMES);
+        assert!(error.contains(&format!("the `step` of `weight` is {value}")), "{error}");
+    }
+    assert!(refused("adamw", b"pickle", &NAMES).contains("no torch optimizer's state"));
+    assert_eq!(DType::F32, fresh("adamw").params[0].value.dtype());
+}
