@@ -19,7 +19,9 @@ pub(super) fn read(bytes: &[u8]) {
         go_on(saved::<DeepSpeedState>(&dictionary).map(|saved| saved.import(first)));
     }
     if let Some(Ok(losses)) = saved::<ApexState>(&dictionary).map(|saved| saved.import(&rule)) {
-        losses.into_iter().for_each(|imported| go_on(Some(Ok(imported))));
+        for imported in losses {
+            go_on(Some(Ok(imported)));
+        }
     }
 }
 
