@@ -92,6 +92,11 @@ pub enum FormatError {
         /// Its type.
         dtype: String,
     },
+    /// A number that is none, in a rule, a scale or a finding.
+    #[error(
+        "it cannot be written: a number in its index is infinite or NaN ({0}); look at rates, rules and scales"
+    )]
+    Number(String),
     /// More than a header holds.
     #[error("it cannot be written: {0}")]
     TooLarge(String),

@@ -9,6 +9,7 @@ use crate::index::{Index, Tensors, tensors};
 use crate::{Checkpoint, FormatError, bits, dtype};
 use binade_core::{Form, RawTensor};
 use safetensors::{Dtype, SafeTensors, View};
+use serde::Deserialize;
 use std::borrow::Cow;
 
 /// Bytes that tell the header's length.
@@ -53,6 +54,8 @@ impl View for Written<'_> {
 pub(crate) fn write(checkpoint: &Checkpoint) -> Result<Vec<u8>, FormatError> {
     let too_large = |error: &dyn std::fmt::Display| FormatError::TooLarge(error.to_string());
     let index = serde_json::to_value(Index::of(checkpoint)).map_err(|error| too_large(&error))?;
+    // JSON has no infinity and no NaN, and what stands in their place cannot be read: better no file than such a one.
+    Index::deserialize(&index).map_err(|error| FormatError::Number(error.to_string()))?;
     let value = format!("checkpoint {VERSION}{ZEROS} {}", bits::written(index));
     let view = |(name, form, bytes): (String, Form, _)| {
         let dtype = dtype::written(form.dtype).ok_or_else(|| FormatError::Type {

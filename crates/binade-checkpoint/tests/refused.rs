@@ -5,7 +5,7 @@ mod common;
 use binade_checkpoint::{Checkpoint, Draft, DraftError, SaveError};
 use binade_core::{DType, Error, Named};
 use binade_cpu::Cpu;
-use binade_grad_scaler::{BadMicroBatch, LossScale, Scaler};
+use binade_grad_scaler::{BadMicroBatch, LossScale, ScaleState, Scaler};
 use binade_master_weights::{MasterOptimizer, MasterStore, Plan, UpdateRule};
 use common::device::Trains;
 use common::{Setting, Training};
@@ -212,4 +212,14 @@ fn a_device_that_refuses_to_be_read_says_so() {
     assert_eq!(error.kind(), binade_core::ErrorKind::Unsupported);
     let _window = device.window();
     assert!(Draft::fresh().optimizer("model", &run.optimizer).is_ok());
+}
+
+#[test]
+fn a_number_that_is_none_is_refused_rather_than_written() {
+    let mut scaler = Scaler::new(Cpu, LossScale::dynamic()).unwrap();
+    let state = scaler.state().unwrap();
+    scaler.set_state(ScaleState { significand: f32::INFINITY, ..state }).unwrap();
+    let checkpoint = Draft::fresh().scaler("loss", &scaler).unwrap().finish().unwrap();
+    let error = checkpoint.to_bytes().unwrap_err().to_string();
+    assert!(error.contains("infinite or NaN"), "{error}");
 }
