@@ -7,6 +7,7 @@
 // for each chunk of the rows; what overflows is not finite there.
 //
 // Elements are independent, so that the order does not show.
+#include "lib/grid.cuh"
 #include "lib/philox.cuh"
 #include "lib/set.cuh"
 
@@ -18,14 +19,6 @@ struct Row {
 };
 
 static_assert(sizeof(Row) == 40, "as `structs.rs`");
-
-template <class Work>
-__device__ __forceinline__ void each_group_of(uint64_t len, Work work) {
-  uint64_t first = (uint64_t)blockIdx.x * blockDim.x + threadIdx.x, step = (uint64_t)gridDim.x * blockDim.x;
-  for (uint64_t i = first * GROUP; i < len; i += step * GROUP) {
-    work(i, len - i < GROUP ? (uint32_t)(len - i) : GROUP);
-  }
-}
 
 __device__ __forceinline__ void nearest(
     const void* from, DType from_dtype, void* to, DType to_dtype, uint64_t i, uint32_t count, OnOverflow on_overflow) {

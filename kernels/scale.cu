@@ -5,17 +5,15 @@
 // `scale`: a grid of any size strides over groups of eight elements. `factor` points at the one of the two that is meant.
 //
 // One multiplication each; nothing departs from the plain loop.
-#include "lib/elements.cuh"
+#include "lib/grid.cuh"
 
 extern "C" __global__ void __launch_bounds__(256) scale(
     const void* from, DType dtype, float* to, uint64_t len, const float* factor) {
-  uint64_t first = (uint64_t)blockIdx.x * blockDim.x + threadIdx.x, step = (uint64_t)gridDim.x * blockDim.x;
-  for (uint64_t i = first * GROUP; i < len; i += step * GROUP) {
-    uint32_t count = len - i < GROUP ? (uint32_t)(len - i) : GROUP;
+  each_group_of(len, [&](uint64_t i, uint32_t count) {
     float x[GROUP];
     load_group<EIGHT_TOO>(from, dtype, i, count, x);
 #pragma unroll
     for (uint32_t k = 0; k < GROUP; k++) x[k] = __fmul_rn(x[k], *factor);
     store_group(to, F32, i, count, x);
-  }
+  });
 }

@@ -2,7 +2,7 @@
 
 use binade_core::{DType, ErrorKind, MatchError, NoGradients};
 use binade_master_weights::{PlanError, step::LengthError};
-use binade_ops::ShapeError;
+use binade_ops::{DTypeError, OperandError, ShapeError};
 
 /// Why the CPU refused an operation.
 #[non_exhaustive]
@@ -12,15 +12,8 @@ pub enum Error {
     #[error(transparent)]
     Shape(#[from] ShapeError),
     /// The operands' element types do not fit.
-    #[error("{op}: found {}; expected {expected}: cast them first, or let autocast", list(found))]
-    DType {
-        /// The operation's name.
-        op: &'static str,
-        /// The operands' element types, in order.
-        found: Vec<DType>,
-        /// What would have fitted.
-        expected: &'static str,
-    },
+    #[error(transparent)]
+    DType(#[from] DTypeError),
     /// Not as many values as the shape has room for.
     #[error("{found} {what} for shape {shape:?}, which takes {expected}")]
     Length {
@@ -79,7 +72,7 @@ impl binade_core::Error for Error {
     fn kind(&self) -> ErrorKind {
         match self {
             Self::Shape(error) => error.kind(),
-            Self::DType { .. }
+            Self::DType(_)
             | Self::Length { .. }
             | Self::Match(_)
             | Self::Plan(_)
@@ -92,8 +85,11 @@ impl binade_core::Error for Error {
     }
 }
 
-/// `bf16, f32`.
-fn list(dtypes: &[DType]) -> String {
-    let names: Vec<&str> = dtypes.iter().map(|dtype| dtype.name()).collect();
-    names.join(", ")
+impl From<OperandError> for Error {
+    fn from(error: OperandError) -> Self {
+        match error {
+            OperandError::Shape(error) => Self::Shape(error),
+            OperandError::DType(error) => Self::DType(error),
+        }
+    }
 }

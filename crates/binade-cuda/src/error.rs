@@ -2,7 +2,7 @@
 
 use binade_core::{DType, ErrorKind, MatchError, NoGradients};
 use binade_master_weights::PlanError;
-use binade_ops::ShapeError;
+use binade_ops::{DTypeError, OperandError, ShapeError};
 
 /// Why the device refused an operation, or could not be opened.
 #[non_exhaustive]
@@ -96,6 +96,9 @@ pub enum Error {
     /// The operands' shapes do not fit.
     #[error(transparent)]
     Shape(#[from] ShapeError),
+    /// The operands' element types do not fit.
+    #[error(transparent)]
+    DType(#[from] DTypeError),
     /// Not as many values as the shape has room for.
     #[error("{found} {what} for shape {shape:?}, which takes {expected}")]
     Length {
@@ -166,13 +169,24 @@ impl binade_core::Error for Error {
             | Self::Unsupported { .. } => ErrorKind::Unsupported,
             Self::OutOfMemory { .. } => ErrorKind::OutOfMemory,
             Self::Shape(error) => error.kind(),
-            Self::Length { .. } | Self::Match(_) | Self::Plan(_) | Self::Foreign => {
-                ErrorKind::Mismatch
-            }
+            Self::DType(_)
+            | Self::Length { .. }
+            | Self::Match(_)
+            | Self::Plan(_)
+            | Self::Foreign => ErrorKind::Mismatch,
             Self::NoGradients(_) | Self::Limit { .. } | Self::PerThreadStream => {
                 ErrorKind::InvalidArgument
             }
             Self::Driver { .. } => ErrorKind::Other,
+        }
+    }
+}
+
+impl From<OperandError> for Error {
+    fn from(error: OperandError) -> Self {
+        match error {
+            OperandError::Shape(error) => Self::Shape(error),
+            OperandError::DType(error) => Self::DType(error),
         }
     }
 }

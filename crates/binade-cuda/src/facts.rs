@@ -2,7 +2,7 @@
 
 use crate::{
     Cuda, Error,
-    kernels::{ALL, Kernel, THREADS},
+    kernels::{self, Kernel, THREADS},
     launch,
 };
 use cudarc::driver::{CudaFunction, DriverError, sys::CUdevice_attribute as Attribute};
@@ -32,7 +32,7 @@ impl Cuda {
     /// When the driver does not take a kernel, or the device fails.
     pub fn kernels(&self) -> Result<Vec<KernelFacts>, Error> {
         let room = self.attribute(Attribute::CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_MULTIPROCESSOR)?;
-        ALL.iter().map(|kernel| self.kernel_facts(kernel, room)).collect()
+        kernels::all().map(|kernel| self.kernel_facts(kernel, room)).collect()
     }
 
     fn kernel_facts(&self, kernel: &'static Kernel, room: i32) -> Result<KernelFacts, Error> {

@@ -1,6 +1,9 @@
 //! The kernels: where their PTX is, and what each entry takes. A test compares this with the PTX.
 
-use crate::launch::Param::{self, Address, Bytes, F32, U32, U64};
+use crate::{
+    launch::Param::{self, Address, Bytes, F32, U32, U64},
+    ops,
+};
 
 /// An entry of a PTX module.
 #[derive(Debug)]
@@ -12,9 +15,10 @@ pub(crate) struct Kernel {
 
 macro_rules! ptx {
     ($name:literal) => {
-        include_str!(concat!("../ptx/", $name, ".ptx"))
+        include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/ptx/", $name, ".ptx"))
     };
 }
+pub(crate) use ptx;
 
 /// Threads of a block, as the kernels' `THREADS`.
 pub(crate) const THREADS: u32 = 256;
@@ -89,8 +93,13 @@ pub(crate) const UNSCALE: Kernel = Kernel {
     params: &[Address, U32, U64, U64, U64, Address, Address, Address, Address, Address],
 };
 
-/// All of them.
-pub(crate) const ALL: [&Kernel; 18] = [
+/// Every kernel of this crate: those of training, and the operations' own.
+pub(crate) fn all() -> impl Iterator<Item = &'static Kernel> {
+    ops::KERNELS.iter().copied().flatten().chain(&ALL).copied()
+}
+
+/// Those of training.
+const ALL: [&Kernel; 18] = [
     &ACCUMULATE,
     &ACCUMULATE_MARK,
     &ADAM,
@@ -145,7 +154,7 @@ mod tests {
 
     #[test]
     fn every_launcher_passes_what_its_entry_takes() {
-        for kernel in ALL {
+        for kernel in all() {
             let declared = declared(kernel.ptx, kernel.name);
             let passed = kernel.params.iter().map(as_declared).collect();
             assert_eq!(declared, Some(passed), "{}", kernel.name);
@@ -154,9 +163,9 @@ mod tests {
 
     #[test]
     fn every_entry_has_a_launcher() {
-        for kernel in ALL {
+        for kernel in all() {
             let entries = kernel.ptx.matches(".entry ").count();
-            let launchers = ALL.iter().filter(|other| other.ptx == kernel.ptx).count();
+            let launchers = all().filter(|other| other.ptx == kernel.ptx).count();
             assert_eq!(entries, launchers, "the PTX of {}", kernel.name);
         }
     }

@@ -15,6 +15,7 @@ mod many;
 mod masters;
 mod memory;
 mod names;
+mod ops;
 mod probe;
 mod scaler;
 mod set;

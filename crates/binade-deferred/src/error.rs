@@ -41,3 +41,10 @@ impl From<binade_ops::ShapeError> for Error {
         Self::Cpu(error.into())
     }
 }
+
+/// So are those of element types.
+impl From<binade_ops::OperandError> for Error {
+    fn from(error: binade_ops::OperandError) -> Self {
+        Self::Cpu(error.into())
+    }
+}

@@ -68,5 +68,5 @@ fn check(input: &Tensor, parameters: &[&Tensor], running: &[&Tensor]) -> Result<
     let vectors: Vec<_> = parameters.iter().chain(running).map(|t| t.shape()).collect();
     shape::batch_norm(input.shape(), &vectors)?;
     operands::norm(Op::BATCH_NORM, input, parameters)?;
-    operands::all_f32(Op::BATCH_NORM, running)
+    Ok(operands::all_f32(Op::BATCH_NORM, running)?)
 }

@@ -28,5 +28,5 @@ impl CrossEntropy for Deferred {
 fn check(logits: &Tensor, labels: &Tensor) -> Result<(), Error> {
     shape::cross_entropy(logits.shape(), labels.shape())?;
     operands::float(Op::CROSS_ENTROPY, &[logits])?;
-    operands::integers(Op::CROSS_ENTROPY, labels)
+    Ok(operands::integers(Op::CROSS_ENTROPY, labels)?)
 }
