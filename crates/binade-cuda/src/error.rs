@@ -1,6 +1,7 @@
 //! What can go wrong on a CUDA device.
 
 use binade_core::{DType, ErrorKind, MatchError, NoGradients};
+use binade_grad_scaler::ClipGroupError;
 use binade_master_weights::PlanError;
 use binade_ops::ShapeError;
 
@@ -140,6 +141,9 @@ pub enum Error {
         /// What the plan asks for.
         what: String,
     },
+    /// Groups to clip by that do not go with the gradients.
+    #[error(transparent)]
+    ClipGroup(#[from] ClipGroupError),
     /// An element type without kernels.
     #[error(
         "the CUDA backend cannot {what} {dtype}; it trains in bf16, f16 and f32, and casts from and to e4m3 and e5m2 as well"
@@ -166,6 +170,7 @@ impl binade_core::Error for Error {
             | Self::Unsupported { .. } => ErrorKind::Unsupported,
             Self::OutOfMemory { .. } => ErrorKind::OutOfMemory,
             Self::Shape(error) => error.kind(),
+            Self::ClipGroup(error) => error.kind(),
             Self::Length { .. } | Self::Match(_) | Self::Plan(_) | Self::Foreign => {
                 ErrorKind::Mismatch
             }
