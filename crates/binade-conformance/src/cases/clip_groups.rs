@@ -36,7 +36,7 @@ pub(super) fn add<S: Subject>(suite: &mut Suite<S>) {
 }
 
 /// How a set is clipped.
-#[derive(Clone, Debug)]
+#[derive(Clone, Copy, Debug)]
 struct How<'g> {
     state: ScaleState,
     first: Option<Clip>,

@@ -1,7 +1,7 @@
 //! Subjects that are wrong in one way each where sets are clipped by groups.
 
 use crate::toy::{Plain, Toy};
-use crate::toy_groups::{begun, members, refuse, shrink};
+use crate::toy_groups::{begun, is_of, members, refuse, shrink};
 use crate::toy_sets::norm;
 use binade_conformance::{Arithmetic, Clip, Refusal, Subject, Unscaled};
 use binade_core::{DType, NamedGrads};
@@ -92,47 +92,29 @@ impl Apart {
     /// The groups that it takes these for.
     fn understood(self, grads: &NamedGrads<Plain>, groups: &[ClipGroup]) -> Vec<ClipGroup> {
         let mut groups = groups.to_vec();
-        let is_wrong = |max: f32| max.is_nan() || max <= 0.0;
         match self {
-            TakesTheRestForAGroup => {
-                let named = |name: &str| {
-                    groups.iter().flat_map(|group| &group.parameters).any(|it| it == name)
-                };
-                let names = grads.iter().map(|grad| grad.name.to_string());
-                let rest: Vec<String> = names.filter(|name| !named(name)).collect();
-                if let Some(last) = groups.last().cloned() {
-                    groups.push(ClipGroup { parameters: rest, ..last });
-                }
-            }
-            ClipsEachParameterAlone => {
-                let alone = |group: &ClipGroup| {
-                    let group = group.clone();
-                    let names = group.parameters.clone().into_iter();
-                    names.map(move |name| ClipGroup { parameters: vec![name], ..group.clone() })
-                };
-                groups = groups.iter().flat_map(alone).collect();
-            }
-            TakesEveryNormForL2 => groups.iter_mut().for_each(|group| group.norm = Norm::L2),
-            GoesByTheFirstLimit if groups.iter().all(|group| !is_wrong(group.max)) => {
-                let max = groups.first().map_or(1.0, |group| group.max);
-                groups.iter_mut().for_each(|group| group.max = max);
-            }
-            TakesAnyLimit => groups.retain(|group| !is_wrong(group.max)),
-            TakesANameTwice => {
-                let mut seen = Vec::new();
-                for group in &mut groups {
-                    group.parameters.retain(|name| {
-                        let is_new = !seen.contains(name);
-                        seen.push(name.clone());
-                        is_new
-                    });
-                }
-            }
-            PassesOverUnknownNames => {
-                let known = |name: &String| grads.iter().any(|grad| *grad.name == **name);
-                groups.iter_mut().for_each(|group| group.parameters.retain(known));
-            }
+            TakesTheRestForAGroup => groups.extend(rest(grads, &groups)),
+            ClipsEachParameterAlone => groups = groups.iter().flat_map(one_by_one).collect(),
+            TakesAnyLimit => groups.retain(|group| group.max > 0.0),
             _ => {}
+        }
+        let first = groups.first().map_or(1.0, |group| group.max);
+        let fit = groups.iter().all(|group| group.max > 0.0);
+        let mut seen = Vec::new();
+        for group in &mut groups {
+            match self {
+                TakesEveryNormForL2 => group.norm = Norm::L2,
+                GoesByTheFirstLimit if fit => group.max = first,
+                TakesANameTwice => {
+                    group.parameters.retain(|name| !seen.contains(name));
+                    group.parameters.dedup();
+                    seen.extend(group.parameters.clone());
+                }
+                PassesOverUnknownNames => {
+                    group.parameters.retain(|name| grads.iter().any(|grad| *grad.name == **name));
+                }
+                _ => {}
+            }
         }
         groups
     }
@@ -148,4 +130,17 @@ impl Apart {
             _ => norm(&members(grads, group), group.norm),
         }
     }
+}
+
+/// What no group names, by the limit of the last.
+fn rest(grads: &NamedGrads<Plain>, groups: &[ClipGroup]) -> Option<ClipGroup> {
+    let last = groups.last()?.clone();
+    let rest = grads.iter().map(|grad| &grad.name);
+    let rest = rest.filter(|name| !groups.iter().any(|group| is_of(group, name)));
+    Some(ClipGroup { parameters: rest.map(ToString::to_string).collect(), ..last })
+}
+
+fn one_by_one(group: &ClipGroup) -> Vec<ClipGroup> {
+    let alone = |name: &String| ClipGroup { parameters: vec![name.clone()], ..group.clone() };
+    group.parameters.iter().map(alone).collect()
 }
