@@ -21,6 +21,8 @@ pub enum Operation {
     Norm,
     /// Gradients limited, by norm or one by one.
     Clip,
+    /// Groups of gradients limited, each by a norm of its own.
+    ClipGroups,
     /// The sum of a window's micro-batches.
     Accumulate,
     /// What two passes found, joined.
@@ -60,6 +62,7 @@ impl Operation {
             Self::Unscale => "unscale",
             Self::Norm => "norm",
             Self::Clip => "clip",
+            Self::ClipGroups => "clip_groups",
             Self::Accumulate => "accumulate",
             Self::Merge => "merge",
             Self::Iterate => "iterate",
@@ -104,7 +107,7 @@ impl Operation {
             | Self::Kahan
             | Self::ScaledF16 => Agreement::Bits,
             Self::Norm => Agreement::Ulps(1),
-            Self::Clip => Agreement::Ulps(4),
+            Self::Clip | Self::ClipGroups => Agreement::Ulps(4),
             Self::Sgd if arithmetic.fma => Agreement::Bits,
             Self::Adam if arithmetic.fma && arithmetic.rounded_div_sqrt => Agreement::Bits,
             Self::Sgd | Self::Adam => Agreement::Ulps(2),

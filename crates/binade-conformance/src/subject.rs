@@ -2,7 +2,7 @@
 
 use crate::{Arithmetic, Clip, Course, Iteration, Joined, MicroBatch, Round, Turn, Unscaled};
 use binade_core::{DType, Error, ErrorKind, Finding, Named, NamedGrads, stochastic::Key};
-use binade_grad_scaler::{Join, LossScale, Norm, ScaleState};
+use binade_grad_scaler::{ClipGroup, Join, LossScale, Norm, ScaleState};
 use binade_master_weights::MasterStore;
 
 /// A backend or a tensor, as the kit sees it.
@@ -144,6 +144,22 @@ pub trait Subject {
         clip: Clip,
     ) -> Result<Unscaled<Self::Tensor>, Refusal> {
         Err(Refusal::unsupported("clip"))
+    }
+
+    /// Gradients divided by their scale, clipped as `first` says, if at all, and then group by group, in `f32`, and the
+    /// verdict.
+    ///
+    /// # Errors
+    ///
+    /// `Unsupported` where it cannot.
+    fn clip_groups(
+        &self,
+        grads: NamedGrads<Self::Tensor>,
+        scale: ScaleState,
+        first: Option<Clip>,
+        groups: &[ClipGroup],
+    ) -> Result<Unscaled<Self::Tensor>, Refusal> {
+        Err(Refusal::unsupported("clip_groups"))
     }
 
     /// The sum of a window's micro-batches, each unscaled by its own scale and left out where that is raised.

@@ -8,7 +8,7 @@ mod sets;
 mod stages;
 
 pub use device::{Device, Trains};
-pub use sets::{accumulate, clip, norm};
+pub use sets::{accumulate, clip, clip_groups, norm};
 pub use stages::{iterate, merge};
 
 use crate::{Pass, Refusal, Round, Subject, Turn, Unscaled};

@@ -1,10 +1,11 @@
 //! The CPU backend as the kit's first subject, by way of the traits that users call.
 
 use binade_autocast::Autocast;
-use binade_conformance::via::Device;
-use binade_conformance::{Arithmetic, Refusal, Runner};
-use binade_core::{DType, stochastic::Key};
+use binade_conformance::via::{self, Device};
+use binade_conformance::{Arithmetic, Clip, Refusal, Runner, Unscaled};
+use binade_core::{DType, NamedGrads, stochastic::Key};
 use binade_cpu::{Cpu, Tensor};
+use binade_grad_scaler::{ClipGroup, ScaleState};
 use binade_ops::{MatMul, Mean, Sum};
 
 struct Reference;
@@ -38,6 +39,16 @@ impl Device for Reference {
 
     fn cast_stochastic(&self, tensor: &Tensor, to: DType, key: Key) -> Result<Tensor, Refusal> {
         Ok(Cpu.cast_stochastic(tensor, to, key)?)
+    }
+
+    fn clip_groups(
+        &self,
+        grads: NamedGrads<Tensor>,
+        scale: ScaleState,
+        first: Option<Clip>,
+        groups: &[ClipGroup],
+    ) -> Result<Unscaled<Tensor>, Refusal> {
+        via::clip_groups(&Cpu, grads, scale, first, groups)
     }
 
     fn matmul(&self, a: &Tensor, b: &Tensor) -> Result<Tensor, Refusal> {

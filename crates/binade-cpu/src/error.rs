@@ -1,6 +1,7 @@
 //! What can go wrong on the CPU.
 
 use binade_core::{DType, ErrorKind, MatchError, NoGradients};
+use binade_grad_scaler::ClipGroupError;
 use binade_master_weights::{PlanError, step::LengthError};
 use binade_ops::{DTypeError, OperandError, ShapeError};
 
@@ -58,6 +59,9 @@ pub enum Error {
         /// The number given.
         value: f32,
     },
+    /// Groups to clip by that do not go with the gradients.
+    #[error(transparent)]
+    ClipGroup(#[from] ClipGroupError),
     /// An element type that the CPU does not store, or cannot convert.
     #[error("the CPU cannot {what} {dtype}; it computes with bf16, f16 and f32")]
     Unsupported {
@@ -72,6 +76,7 @@ impl binade_core::Error for Error {
     fn kind(&self) -> ErrorKind {
         match self {
             Self::Shape(error) => error.kind(),
+            Self::ClipGroup(error) => error.kind(),
             Self::DType(_)
             | Self::Length { .. }
             | Self::Match(_)

@@ -1,6 +1,7 @@
 //! What can go wrong on a CUDA device.
 
 use binade_core::{DType, ErrorKind, MatchError, NoGradients};
+use binade_grad_scaler::ClipGroupError;
 use binade_master_weights::PlanError;
 use binade_ops::{DTypeError, OperandError, ShapeError};
 
@@ -143,6 +144,9 @@ pub enum Error {
         /// What the plan asks for.
         what: String,
     },
+    /// Groups to clip by that do not go with the gradients.
+    #[error(transparent)]
+    ClipGroup(#[from] ClipGroupError),
     /// An element type without kernels.
     #[error(
         "the CUDA backend cannot {what} {dtype}; it trains in bf16, f16 and f32, and casts from and to e4m3 and e5m2 as well"
@@ -169,6 +173,7 @@ impl binade_core::Error for Error {
             | Self::Unsupported { .. } => ErrorKind::Unsupported,
             Self::OutOfMemory { .. } => ErrorKind::OutOfMemory,
             Self::Shape(error) => error.kind(),
+            Self::ClipGroup(error) => error.kind(),
             Self::DType(_)
             | Self::Length { .. }
             | Self::Match(_)

@@ -57,6 +57,11 @@ pub(crate) const CLIP: Kernel = Kernel {
     ptx: ptx!("clip"),
     params: &[Address, Address, Address, Address, U32, F32],
 };
+pub(crate) const CLIP_GROUPS: Kernel = Kernel {
+    name: "clip_groups",
+    ptx: ptx!("clip_groups"),
+    params: &[Address, U32, U64, U64, Address, U32, Address, Address, Address, Address, Address],
+};
 pub(crate) const IN_PLACE: Kernel =
     Kernel { name: "in_place", ptx: ptx!("ceiling"), params: &[Address, U32] };
 pub(crate) const L2NORM: Kernel = Kernel {
@@ -67,7 +72,7 @@ pub(crate) const L2NORM: Kernel = Kernel {
 pub(crate) const MATERIALISE: Kernel = Kernel {
     name: "materialise",
     ptx: ptx!("materialise"),
-    params: &[Address, U32, U64, Address, F32],
+    params: &[Address, U32, U64, Address, Address, F32],
 };
 pub(crate) const MERGE: Kernel =
     Kernel { name: "merge", ptx: ptx!("merge"), params: &[Address, Address, Address, U32] };
@@ -95,11 +100,11 @@ pub(crate) const UNSCALE: Kernel = Kernel {
 
 /// Every kernel of this crate: those of training, and the operations' own.
 pub(crate) fn all() -> impl Iterator<Item = &'static Kernel> {
-    ops::KERNELS.iter().copied().flatten().chain(&ALL).copied()
+    ops::KERNELS.iter().copied().flatten().chain(ALL).copied()
 }
 
 /// Those of training.
-const ALL: [&Kernel; 18] = [
+const ALL: &[&Kernel] = &[
     &ACCUMULATE,
     &ACCUMULATE_MARK,
     &ADAM,
@@ -107,6 +112,7 @@ const ALL: [&Kernel; 18] = [
     &CAST_SET,
     &CAST_STOCHASTIC,
     &CLIP,
+    &CLIP_GROUPS,
     &IN_PLACE,
     &L2NORM,
     &MATERIALISE,

@@ -1,5 +1,6 @@
 //! Loss scaling: the scale and what passes find are values on the device.
 
+mod clip_groups;
 mod save_grads;
 
 use crate::{Deferred, Error, Gradients, Tensor, late::Late, stand_in, tensor::Like};

@@ -5,7 +5,9 @@ mod common;
 use binade_autocast::Autocast;
 use binade_core::{DType, Error as _, ErrorKind, Named};
 use binade_deferred::{Deferred, Error, Gradients};
-use binade_grad_scaler::{GradOps, GradScaler, Norm, ScaleState, ScaleStore};
+use binade_grad_scaler::{
+    ClipGroup, ClipGroups, GradOps, GradScaler, Norm, ScaleState, ScaleStore,
+};
 use binade_master_weights::{HostOptimizer, MasterWeights, Materialise, Plan, UpdateRule};
 use binade_ops::{Download, MatMul, Mul, Upload};
 use common::tensor;
@@ -177,4 +179,32 @@ fn a_value_of_another_device_is_refused_and_not_waited_for() {
     let y = there.mul(&x, &x).unwrap();
     let z = here.mul(&y, &y).unwrap();
     assert_eq!(here.download(&z).unwrap_err(), Error::Foreign);
+}
+
+#[test]
+fn clipping_by_groups_reads_nothing_and_refuses_at_once() {
+    let device = Deferred::strict();
+    let scale = device.upload_state(ScaleState::power_of_two(0)).unwrap();
+    let set = |name| Named::new(name, Some(tensor(&device, &[2], 2, DType::F32)));
+    let mut grads: Gradients = vec![set("a"), set("b")].into();
+    let mut found = device.unscale(&mut grads, &scale).unwrap();
+    let group = |names: &[&str], max| ClipGroup::new(names.iter().copied(), Norm::L2, max);
+    for (wrong, kind) in [
+        ([group(&["a"], 1.0), group(&["b"], 0.0)], ErrorKind::InvalidArgument),
+        ([group(&["a"], 1.0), group(&["a"], 1.0)], ErrorKind::Mismatch),
+        ([group(&["a"], 1.0), group(&["x"], 1.0)], ErrorKind::Mismatch),
+    ] {
+        let error = device.clip_groups(&mut grads, &wrong, &mut found).unwrap_err();
+        assert_eq!(error.kind(), kind, "{error}");
+    }
+    let norm = common::values(2, 2).iter().map(|x| x * x).sum::<f32>().sqrt();
+    device.clip_groups(&mut grads, &[group(&["b"], norm / 2.0)], &mut found).unwrap();
+    assert_eq!(device.reads(), 0);
+    let values = device.materialise(grads).unwrap();
+    let _window = device.window();
+    let [a, b] = [0, 1].map(|at| values[at].value.as_ref().unwrap());
+    assert_eq!(device.download(a).unwrap(), common::values(2, 2));
+    for (b, whole) in device.download(b).unwrap().iter().zip(common::values(2, 2)) {
+        assert!((b / whole - 0.5).abs() < 1e-6, "{b} of {whole}");
+    }
 }

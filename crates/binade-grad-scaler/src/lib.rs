@@ -2,6 +2,7 @@
 #![forbid(unsafe_code)]
 
 mod accumulation;
+mod clip_groups;
 mod debug;
 mod delayed;
 mod device;
@@ -12,6 +13,7 @@ mod host;
 pub mod interchange;
 mod loss_scale;
 mod native;
+mod native_clip_groups;
 mod native_save;
 mod ops;
 pub mod order;
@@ -33,6 +35,7 @@ mod trajectory;
 mod unscaled;
 
 pub use accumulation::{Accumulation, BadMicroBatch};
+pub use clip_groups::{ClipGroup, ClipGroupError, ClipGroups, check_group_norm};
 pub use delayed::{DelayedUnscale, ScaledSum};
 pub use device::GradScaler;
 pub use follow::{Follow, Parted, Parting};

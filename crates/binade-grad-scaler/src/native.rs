@@ -48,7 +48,7 @@ impl<T: AmpTensor> GradOps for Native<T> {
         verdict: &mut Finding,
     ) -> Result<(), NativeError<T::Error>> {
         positive("clip_norm", max)?;
-        let total = measure(grads, norm);
+        let total = self::norm(norm, grads.iter_mut().filter_map(|g| g.value.as_mut()));
         record_norm(verdict, total);
         let factor = clip_factor(total, max);
         if factor != 1.0 {
@@ -85,20 +85,25 @@ impl<T: AmpTensor> GradOps for Native<T> {
     }
 }
 
-/// The norm of all gradients together, in `f64`: enough for squares of 1e25 and for 64 M terms.
-fn measure<T: AmpTensor>(grads: &mut NamedGrads<T>, norm: Norm) -> f64 {
+/// The norm of all of `grads` together, in `f64`: enough for squares of 1e25 and for 64 M terms.
+pub(crate) fn norm<'g, T: AmpTensor + 'g>(
+    which: Norm,
+    grads: impl Iterator<Item = &'g mut T>,
+) -> f64 {
     let mut total = 0.0_f64;
-    each(grads, |x| {
-        let x64 = f64::from(x);
-        total = match norm {
-            Norm::L2 => x64 * x64 + total,
-            // Not `f64::max`, which would let a NaN pass.
-            Norm::Infinity if x64.abs() > total || x64.is_nan() => x64.abs(),
-            Norm::Infinity => total,
-        };
-        x
-    });
-    if norm == Norm::L2 { total.sqrt() } else { total }
+    for grad in grads {
+        grad.map_f32(&mut |_, x| {
+            let x64 = f64::from(x);
+            total = match which {
+                Norm::L2 => x64 * x64 + total,
+                // Not `f64::max`, which would let a NaN pass.
+                Norm::Infinity if x64.abs() > total || x64.is_nan() => x64.abs(),
+                Norm::Infinity => total,
+            };
+            x
+        });
+    }
+    if which == Norm::L2 { total.sqrt() } else { total }
 }
 
 fn positive<E>(what: &'static str, max: f32) -> Result<(), NativeError<E>> {

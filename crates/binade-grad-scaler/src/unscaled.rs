@@ -2,7 +2,7 @@
 
 use crate::pending::{Part, StepRecord};
 use crate::shared::Shared;
-use crate::{GradOps, GradScaler, Norm, PendingStep};
+use crate::{ClipGroup, ClipGroups, GradOps, GradScaler, Norm, PendingStep};
 use binade_core::Optimizer;
 use std::sync::Arc;
 
@@ -112,6 +112,23 @@ impl<D: GradOps> UnscaledGrads<D> {
     fn clip(mut self, norm: Norm, max: f32) -> Result<Self, D::Error> {
         self.shared.device.clip_norm(&mut self.grads, norm, max, &mut self.verdict)?;
         self.measured = true;
+        Ok(self)
+    }
+}
+
+impl<D: ClipGroups> UnscaledGrads<D> {
+    /// Shrinks each group's gradients so that their norm, of these alone, is at most the group's limit; a parameter that no
+    /// group names is left alone. As every clip, it is of what earlier ones have left.
+    ///
+    /// The report tells a group's norm only where it is not finite, which skips the step; `norm` stays what
+    /// [`clip_norm`](Self::clip_norm) measured, if that was called. As there, norms are this rank's own.
+    ///
+    /// # Errors
+    ///
+    /// When the device fails, a limit is not a positive number, two groups name one parameter, or a name is not among the
+    /// gradients'; then nothing was clipped.
+    pub fn clip_groups(mut self, groups: &[ClipGroup]) -> Result<Self, D::Error> {
+        self.shared.device.clip_groups(&mut self.grads, groups, &mut self.verdict)?;
         Ok(self)
     }
 }

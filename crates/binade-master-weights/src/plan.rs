@@ -2,7 +2,7 @@
 
 use crate::{MasterStore, RuleError, UpdateRule};
 use binade_core::DType;
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 /// Whether parameters of this type can be trained: those that `f32` holds and that masters can be rounded to.
 pub(crate) fn is_trainable(dtype: DType) -> bool {
@@ -127,6 +127,22 @@ impl Plan {
     pub fn rule_for(&self, parameter: &str) -> &UpdateRule {
         let own = |group: &&Group| group.parameters.iter().any(|name| name == parameter);
         self.groups.iter().rev().find(own).map_or(&self.rule, |group| &group.rule)
+    }
+
+    /// `parameters` by whose rule moves them: the names of each [group](Self::groups), in order, and last those that no group
+    /// names. A list may be empty. What clips by groups takes names: `ClipGroup` of `binade-grad-scaler`.
+    pub fn partition<'p>(&self, parameters: impl IntoIterator<Item = &'p str>) -> Vec<Vec<String>> {
+        let mut places = HashMap::new();
+        for (place, group) in self.groups.iter().enumerate() {
+            // A later group takes over, as in `rule_for`.
+            places.extend(group.parameters.iter().map(|name| (name.as_str(), place)));
+        }
+        let mut parts = vec![Vec::new(); self.groups.len() + 1];
+        for parameter in parameters {
+            let place = places.get(parameter).copied().unwrap_or(self.groups.len());
+            parts[place].push(parameter.to_owned());
+        }
+        parts
     }
 
     /// The rule of parameters that no group names.

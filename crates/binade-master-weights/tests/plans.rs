@@ -193,3 +193,19 @@ fn a_rate_of_0_freezes_and_a_later_one_thaws() {
         assert!(stepped(&mut optimizer)[1] < 1.0, "{rule:?} {dtype}");
     }
 }
+
+#[test]
+fn a_partition_has_each_parameter_once_with_those_that_its_rule_moves() {
+    let rates = [0.5, 0.25, 0.125, 0.0625].map(UpdateRule::sgd);
+    let groups = plan(rates[3]).with_group(["c", "a", "x"], rates[0]).unwrap();
+    let groups = groups.with_group(["d"], rates[1]).unwrap();
+    let groups = groups.with_group(["a", "b"], rates[2]).unwrap();
+    let names = ["a", "b", "c", "e", "f"];
+    let parts = groups.partition(names);
+    assert_eq!(parts, [vec!["c"], vec![], vec!["a", "b"], vec!["e", "f"]]);
+    for (part, rule) in parts.iter().zip(rates) {
+        assert!(part.iter().all(|name| *groups.rule_for(name) == rule));
+    }
+    assert_eq!(plan(rates[0]).partition(names), [names]);
+    assert_eq!(groups.partition([]), [[""; 0]; 4]);
+}

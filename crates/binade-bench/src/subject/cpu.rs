@@ -1,10 +1,11 @@
 //! The CPU reference.
 
 use binade_autocast::Autocast;
-use binade_conformance::via::Device;
-use binade_conformance::{Arithmetic, Refusal};
-use binade_core::{DType, stochastic::Key};
+use binade_conformance::via::{self, Device};
+use binade_conformance::{Arithmetic, Clip, Refusal, Unscaled};
+use binade_core::{DType, NamedGrads, stochastic::Key};
 use binade_cpu::Tensor;
+use binade_grad_scaler::{ClipGroup, ScaleState};
 use binade_ops::{MatMul, Mean, Sum};
 
 /// `binade-cpu`.
@@ -40,6 +41,16 @@ impl Device for Cpu {
 
     fn cast_stochastic(&self, tensor: &Tensor, to: DType, key: Key) -> Result<Tensor, Refusal> {
         Ok(self.handle().cast_stochastic(tensor, to, key)?)
+    }
+
+    fn clip_groups(
+        &self,
+        grads: NamedGrads<Tensor>,
+        scale: ScaleState,
+        first: Option<Clip>,
+        groups: &[ClipGroup],
+    ) -> Result<Unscaled<Tensor>, Refusal> {
+        via::clip_groups(self.handle(), grads, scale, first, groups)
     }
 
     fn matmul(&self, a: &Tensor, b: &Tensor) -> Result<Tensor, Refusal> {

@@ -1,10 +1,11 @@
 //! The CUDA backend, on a GPU or on the interpreter.
 
 use binade_autocast::Autocast;
-use binade_conformance::via::Device;
-use binade_conformance::{Arithmetic, Refusal};
-use binade_core::{DType, stochastic::Key};
+use binade_conformance::via::{self, Device};
+use binade_conformance::{Arithmetic, Clip, Refusal, Unscaled};
+use binade_core::{DType, NamedGrads, stochastic::Key};
 use binade_cuda::{Error, Tensor};
+use binade_grad_scaler::{ClipGroup, ScaleState};
 
 /// `binade-cuda`.
 #[derive(Clone, Debug)]
@@ -113,6 +114,16 @@ impl Device for Cuda {
 
     fn cast_stochastic(&self, tensor: &Tensor, to: DType, key: Key) -> Result<Tensor, Refusal> {
         Ok(self.device.cast_stochastic(tensor, to, key)?)
+    }
+
+    fn clip_groups(
+        &self,
+        grads: NamedGrads<Tensor>,
+        scale: ScaleState,
+        first: Option<Clip>,
+        groups: &[ClipGroup],
+    ) -> Result<Unscaled<Tensor>, Refusal> {
+        via::clip_groups(&self.device, grads, scale, first, groups)
     }
 }
 

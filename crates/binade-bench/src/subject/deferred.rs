@@ -1,10 +1,11 @@
 //! The CPU run late, and strict: a read that nobody announced fails its case.
 
 use binade_autocast::Autocast;
-use binade_conformance::via::Device;
-use binade_conformance::{Arithmetic, Refusal};
-use binade_core::{DType, stochastic::Key};
+use binade_conformance::via::{self, Device};
+use binade_conformance::{Arithmetic, Clip, Refusal, Unscaled};
+use binade_core::{DType, NamedGrads, stochastic::Key};
 use binade_deferred::Tensor;
+use binade_grad_scaler::{ClipGroup, ScaleState};
 use binade_ops::{MatMul, Mean, Sum};
 
 /// `binade-deferred`, which reads nothing but where the kit asks for bits or for what was found.
@@ -48,6 +49,16 @@ impl Device for Deferred {
 
     fn cast_stochastic(&self, tensor: &Tensor, to: DType, key: Key) -> Result<Tensor, Refusal> {
         Ok(self.0.cast_stochastic(tensor, to, key)?)
+    }
+
+    fn clip_groups(
+        &self,
+        grads: NamedGrads<Tensor>,
+        scale: ScaleState,
+        first: Option<Clip>,
+        groups: &[ClipGroup],
+    ) -> Result<Unscaled<Tensor>, Refusal> {
+        via::clip_groups(&self.0, grads, scale, first, groups)
     }
 
     fn matmul(&self, a: &Tensor, b: &Tensor) -> Result<Tensor, Refusal> {

@@ -5,6 +5,7 @@ mod adam;
 mod bits;
 mod cast;
 mod clip;
+mod clip_groups;
 mod iterate;
 mod kahan;
 mod matmul;
@@ -51,6 +52,7 @@ pub fn all<S: Subject>(arithmetic: Arithmetic) -> Vec<Case<S>> {
     unscale::add(&mut suite);
     norm::add(&mut suite);
     clip::add(&mut suite);
+    clip_groups::add(&mut suite);
     accumulate::add(&mut suite);
     merge::add(&mut suite);
     iterate::add(&mut suite);

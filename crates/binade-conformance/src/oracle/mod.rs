@@ -7,6 +7,7 @@ pub mod accumulate;
 pub mod adam;
 pub mod cast;
 pub mod clip;
+pub mod clip_groups;
 pub mod iterate;
 pub mod kahan;
 pub mod matmul;

@@ -6,7 +6,7 @@ use crate::{
     Unscaled,
 };
 use binade_core::{DType, Finding, Handle, Named, NamedGrads, stochastic::Key};
-use binade_grad_scaler::{Join, LossScale, Norm, ScaleState};
+use binade_grad_scaler::{ClipGroup, Join, LossScale, Norm, ScaleState};
 use binade_master_weights::MasterStore;
 
 impl<S: Device> Subject for S {
@@ -92,6 +92,16 @@ impl<S: Device> Subject for S {
         clip: Clip,
     ) -> Result<Unscaled<Self::Tensor>, Refusal> {
         via::clip(self.handle(), grads, scale, clip)
+    }
+
+    fn clip_groups(
+        &self,
+        grads: NamedGrads<Self::Tensor>,
+        scale: ScaleState,
+        first: Option<Clip>,
+        groups: &[ClipGroup],
+    ) -> Result<Unscaled<Self::Tensor>, Refusal> {
+        Device::clip_groups(self, grads, scale, first, groups)
     }
 
     fn accumulate(

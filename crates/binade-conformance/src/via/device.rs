@@ -1,8 +1,8 @@
 //! A device as a subject: tensors from bits and back, and the rest by its traits.
 
-use crate::{Arithmetic, Refusal};
+use crate::{Arithmetic, Clip, Refusal, Unscaled};
 use binade_core::{DType, Handle, Named, NamedGrads, stochastic::Key};
-use binade_grad_scaler::{GradOps, GradScaler, ScaleStore};
+use binade_grad_scaler::{ClipGroup, GradOps, GradScaler, ScaleState, ScaleStore};
 use binade_master_weights::{MasterWeights, Materialise};
 
 /// A handle that trains parameters given by name; implemented for whatever can.
@@ -36,7 +36,7 @@ type TensorOf<S> = <<S as Device>::Handle as Handle>::Tensor;
 /// What a [`Subject`](crate::Subject) over a device's traits has to say itself: who implements this is one.
 ///
 /// Scaling, clipping, accumulation and training go through the handle. The operations below `to_bits` are those of
-/// traits that the kit does not import; each is a line, and what is left out is skipped.
+/// traits that the kit does not import, or that a handle may lack; each is a line, and what is left out is skipped.
 #[expect(unused_variables, reason = "parameter names are documentation")]
 pub trait Device {
     /// The handle.
@@ -107,6 +107,22 @@ pub trait Device {
         key: Key,
     ) -> Result<TensorOf<Self>, Refusal> {
         Err(Refusal::unsupported("cast_stochastic"))
+    }
+
+    /// See [`Subject::clip_groups`](crate::Subject::clip_groups); [`via::clip_groups`](crate::via::clip_groups) where the
+    /// handle has the trait.
+    ///
+    /// # Errors
+    ///
+    /// `Unsupported` where it cannot.
+    fn clip_groups(
+        &self,
+        grads: NamedGrads<TensorOf<Self>>,
+        scale: ScaleState,
+        first: Option<Clip>,
+        groups: &[ClipGroup],
+    ) -> Result<Unscaled<TensorOf<Self>>, Refusal> {
+        Err(Refusal::unsupported("clip_groups"))
     }
 
     /// See [`Subject::matmul`](crate::Subject::matmul).

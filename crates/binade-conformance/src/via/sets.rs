@@ -3,7 +3,7 @@
 use super::{missing, read};
 use crate::{Clip, MicroBatch, Refusal, Unscaled};
 use binade_core::{Finding, NamedGrads};
-use binade_grad_scaler::{GradOps, GradScaler, Norm, ScaleState};
+use binade_grad_scaler::{ClipGroup, ClipGroups, GradOps, GradScaler, Norm, ScaleState};
 use binade_master_weights::Materialise;
 
 /// [`Subject::norm`](crate::Subject::norm) by [`GradOps::clip_norm`], with a limit that only infinity exceeds.
@@ -39,6 +39,34 @@ where
     D: Materialise<Grads = <D as GradScaler>::Grads>,
 {
     let (grads, found) = clipped(device, grads, scale, clip)?;
+    Ok(Unscaled { grads: device.materialise(grads)?, found })
+}
+
+/// [`Subject::clip_groups`](crate::Subject::clip_groups) by [`ClipGroups::clip_groups`], after [`GradOps::clip_norm`] or
+/// [`GradOps::clip_value`].
+///
+/// # Errors
+///
+/// The device's.
+pub fn clip_groups<D>(
+    device: &D,
+    grads: NamedGrads<D::Tensor>,
+    scale: ScaleState,
+    first: Option<Clip>,
+    groups: &[ClipGroup],
+) -> Result<Unscaled<D::Tensor>, Refusal>
+where
+    D: ClipGroups<Grads: From<NamedGrads<D::Tensor>>>,
+    D: Materialise<Grads = <D as GradScaler>::Grads>,
+{
+    let mut grads = <D as GradScaler>::Grads::from(grads);
+    let scale = device.upload_state(scale)?;
+    let mut verdict = device.unscale(&mut grads, &scale)?;
+    if let Some(clip) = first {
+        limit(device, &mut grads, clip, &mut verdict)?;
+    }
+    device.clip_groups(&mut grads, groups, &mut verdict)?;
+    let found = read(device, &verdict, &scale)?;
     Ok(Unscaled { grads: device.materialise(grads)?, found })
 }
 

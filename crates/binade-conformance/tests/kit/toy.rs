@@ -1,13 +1,13 @@
 //! The shortest complete subject: a tensor of bytes, and each operation as one would first write it down.
 
-use crate::{toy_sets, toy_stages, toy_stores, toy_train};
+use crate::{toy_groups, toy_sets, toy_stages, toy_stores, toy_train};
 use binade_conformance::{
     Arithmetic, Clip, Course, Iteration, Joined, MicroBatch, Refusal, Round, Subject, Turn,
     Unscaled,
 };
 use binade_core::cast::{E4M3, E5M2, OnOverflow::NonFinite};
 use binade_core::{DType, Finding, Named, NamedGrads, stochastic::Key};
-use binade_grad_scaler::{Join, LossScale, Norm, ScaleState};
+use binade_grad_scaler::{ClipGroup, Join, LossScale, Norm, ScaleState};
 use binade_master_weights::step::{Factor, Slices, step};
 use binade_master_weights::{MasterStore, StepConstants, UpdateRule};
 use half::{bf16, f16};
@@ -90,6 +90,16 @@ impl Subject for Toy {
         clip: Clip,
     ) -> Result<Unscaled<Plain>, Refusal> {
         toy_sets::clip(grads, scale, clip)
+    }
+
+    fn clip_groups(
+        &self,
+        grads: NamedGrads<Plain>,
+        scale: ScaleState,
+        first: Option<Clip>,
+        groups: &[ClipGroup],
+    ) -> Result<Unscaled<Plain>, Refusal> {
+        toy_groups::clip(grads, scale, first, groups)
     }
 
     fn accumulate(&self, window: Vec<MicroBatch<Plain>>) -> Result<NamedGrads<Plain>, Refusal> {

@@ -1,5 +1,6 @@
 //! Loss scaling on the CPU: the scale is the host's, unscaling only looks.
 
+mod clip_groups;
 mod grad_ops;
 mod grad_scaler;
 mod save_grads;

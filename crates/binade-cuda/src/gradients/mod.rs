@@ -2,6 +2,8 @@
 
 mod materialise;
 
+pub(crate) use materialise::Factors;
+
 use crate::{Cuda, Error, Tensor, memory::Buffer};
 use binade_core::{DType, Named};
 use std::sync::Arc;

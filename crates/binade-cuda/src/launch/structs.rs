@@ -78,6 +78,32 @@ pub(crate) struct MaterialiseRow {
     pub(crate) len: u64,
     pub(crate) first_chunk: u64,
     pub(crate) dtype: u32,
+    pub(crate) group: u32,
+}
+
+/// `NONE` of `materialise.cu`: a gradient that no group's factor multiplies.
+pub(crate) const NO_GROUP: u32 = u32::MAX;
+
+/// `Row` of `clip_groups.cu`.
+#[derive(Clone, Copy, Debug, Pod, Zeroable)]
+#[repr(C)]
+pub(crate) struct ClipRow {
+    pub(crate) values: u64,
+    pub(crate) present: u64,
+    pub(crate) len: u64,
+    pub(crate) first_chunk: u64,
+    pub(crate) dtype: u32,
+    pub(crate) pad: u32,
+}
+
+/// `Group` of `clip_groups.cu`.
+#[derive(Clone, Copy, Debug, Pod, Zeroable)]
+#[repr(C)]
+pub(crate) struct ClipGroupBits {
+    pub(crate) first_chunk: u64,
+    pub(crate) norm: u32,
+    pub(crate) max: f32,
+    pub(crate) name: u32,
     pub(crate) pad: u32,
 }
 
@@ -197,12 +223,17 @@ pub(crate) const CONSTANTS: usize = 36;
 /// Bytes of `Partial` of `unscale.cu`.
 pub(crate) const PARTIAL: usize = 40;
 
+/// Bytes of `Partial` of `clip_groups.cu`.
+pub(crate) const CLIP_PARTIAL: usize = 16;
+
 const _: () = {
     assert!(size_of::<ScaleBits>() == 96);
     assert!(size_of::<FoundBits>() == 64);
     assert!(size_of::<OwedBits>() == 24);
     assert!(size_of::<UnscaleRow>() == 40);
     assert!(size_of::<MaterialiseRow>() == 48);
+    assert!(size_of::<ClipRow>() == 40);
+    assert!(size_of::<ClipGroupBits>() == 24);
     assert!(size_of::<AccumulateRow>() == 56);
     assert!(size_of::<CastRow>() == 40);
     assert!(size_of::<NormRow>() == 32);

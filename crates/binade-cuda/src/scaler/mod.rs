@@ -1,6 +1,7 @@
 //! Loss scaling: the scale and what passes find are values on the device.
 
 mod accumulate;
+mod clip_groups;
 mod found;
 mod grad_ops;
 mod grad_scaler;

@@ -5,7 +5,9 @@ use binade_autocast::Autocast;
 use binade_core::{DType, ErrorKind, Named};
 use binade_cpu::Cpu;
 use binade_cuda::Cuda;
-use binade_grad_scaler::{GradOps, GradScaler, Join, LossScale, Norm, ScaleState, ScaleStore};
+use binade_grad_scaler::{
+    ClipGroup, ClipGroups, GradOps, GradScaler, Join, LossScale, Norm, ScaleState, ScaleStore,
+};
 use binade_master_weights::{MasterWeights, Plan, UpdateRule};
 
 crate::tests![
@@ -46,6 +48,7 @@ fn another_handles_values_are_refused() -> Result {
     let mut masters = here.masters(&mut params(&here), &plan)?;
 
     let pair = [vector(&here, &[1.0], DType::F16), tensor.clone()];
+    let group = [ClipGroup::new(["w"], Norm::L2, 1.0)];
     let refused = [
         kind(here.cast_all(&pair, DType::F32)),
         kind(here.l2_norm(&pair)),
@@ -60,6 +63,8 @@ fn another_handles_values_are_refused() -> Result {
         kind(here.unscale(&mut grads(&here), &strange)),
         kind(here.clip_norm(&mut grads(&there), Norm::L2, 1.0, &mut near.clone())),
         kind(here.clip_norm(&mut grads(&here), Norm::L2, 1.0, &mut far)),
+        kind(here.clip_groups(&mut grads(&there), &group, &mut near.clone())),
+        kind(here.clip_groups(&mut grads(&here), &group, &mut far)),
         kind(here.clip_value(&mut grads(&there), 1.0)),
         kind(here.accumulate(None, grads(&there), &near)),
         kind(here.accumulate(None, grads(&here), &far)),
@@ -72,7 +77,7 @@ fn another_handles_values_are_refused() -> Result {
         kind(there.step(&mut params(&there), &mut masters, grads(&there), &far)),
         kind(here.to_bits(&tensor)),
     ];
-    assert_eq!(refused, [ErrorKind::Mismatch; 24]);
+    assert_eq!(refused, [ErrorKind::Mismatch; 26]);
     Ok(())
 }
 

@@ -7,6 +7,7 @@
 
 mod casts;
 mod ceilings;
+mod clip_groups;
 mod clipping;
 mod edges;
 mod handles;
@@ -44,6 +45,7 @@ fn main() {
     let all = [
         ("casts", casts::TESTS),
         ("ceilings", ceilings::TESTS),
+        ("clip_groups", clip_groups::TESTS),
         ("clipping", clipping::TESTS),
         ("edges", edges::TESTS),
         ("handles", handles::TESTS),

@@ -2,7 +2,7 @@
 
 use binade_core::{DType, Error, Handle, Named};
 use binade_cuda::{Cuda, Tensor};
-use binade_grad_scaler::{GradOps, GradScaler, ScaleStore};
+use binade_grad_scaler::{ClipGroups, GradOps, GradScaler, ScaleStore};
 use binade_master_weights::MasterWeights;
 use binade_ops::Upload;
 use libtest_mimic::Failed;
@@ -38,6 +38,7 @@ pub(crate) fn absent() -> Option<String> {
 /// A device that does all that the tests ask for, and whose tensors can be compared bit by bit.
 pub(crate) trait Device:
     Upload
+    + ClipGroups
     + GradOps<Grads: From<Vec<Named<Option<<Self as Handle>::Tensor>>>>>
     + MasterWeights<
         Params = Vec<Named<<Self as Handle>::Tensor>>,

@@ -6,7 +6,7 @@ use crate::{
     ops::{Failed, Outcome, Saves, all},
 };
 use binade_core::{Handle, Op, OpClass};
-use binade_grad_scaler::{GradOps, GradScaler, Norm, ScaleStore};
+use binade_grad_scaler::{ClipGroup, ClipGroups, GradOps, GradScaler, Norm, ScaleStore};
 
 const SCALE: Op = Op::custom("scale", OpClass::Pointwise);
 const UNSCALE: Op = Op::custom("unscale", OpClass::Pointwise);
@@ -75,5 +75,19 @@ where
         found: &D::Found,
     ) -> Result<D::Grads, Failed<D>> {
         Ok(self.0.accumulate(sum, grads, found)?)
+    }
+}
+
+impl<D> ClipGroups for Taped<D>
+where
+    D: Device + ClipGroups<Scale: Send + Sync + 'static>,
+{
+    fn clip_groups(
+        &self,
+        grads: &mut D::Grads,
+        groups: &[ClipGroup],
+        verdict: &mut D::Found,
+    ) -> Result<(), Failed<D>> {
+        Ok(self.0.clip_groups(grads, groups, verdict)?)
     }
 }

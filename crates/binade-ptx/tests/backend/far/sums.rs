@@ -1,5 +1,5 @@
-//! `accumulate` and `materialise`, which are told no first chunk: the row's own first chunk lies as far before zero as its first
-//! block is to be launched late.
+//! `accumulate`, `clip_groups` and `materialise`, which are told no first chunk: the row's own first chunk lies as far before
+//! zero as its first block is to be launched late.
 
 use super::*;
 use binade_ptx::{Arg, Capability};
@@ -42,11 +42,44 @@ fn materialise_writes_the_elements_beyond_32_bits_and_no_others() {
         let values = Window::new(gpu, &range, offset, &halves(range.clone().map(gradient)));
         let result = Window::new(gpu, &range, offset, &floats(range.clone().map(|_| 0.0)));
         let addresses = longs([values.whole, result.whole, 0, LEN, first_chunk(edge)]);
-        let rows = upload(gpu, &[addresses, words([F16, 0])].concat());
+        let rows = upload(gpu, &[addresses, words([F16, u32::MAX])].concat());
         let owed = upload(gpu, &owed());
         let sizes = [Arg::Ptr(rows), Arg::U32(1), Arg::U64(CHUNK)];
-        let args = [&sizes[..], &[Arg::Ptr(owed), Arg::F32(f32::INFINITY)]].concat();
+        let factors = [Arg::Ptr(owed), Arg::U64(0), Arg::F32(f32::INFINITY)];
+        let args = [&sizes[..], &factors].concat();
         gpu.launch(&module, "materialise", BLOCKS, THREADS, 0, &args).unwrap();
         assert!(result.read(gpu) == floats(range.map(gradient)), "around {edge}, {offset} off");
     });
+}
+
+#[test]
+fn clip_groups_measures_the_elements_beyond_32_bits_and_no_others() {
+    let module = module("clip_groups");
+    each(|gpu, edge, offset| {
+        let range = around(edge);
+        let values = Window::new(gpu, &range, offset, &halves(range.clone().map(gradient)));
+        let row = [longs([values.whole, 0, LEN, first_chunk(edge)]), words([F16, 0])].concat();
+        // To a norm of at most 1, by all squares and by the largest, in a group of its own without a chunk.
+        let groups = [(0, 0), (u64::from(BLOCKS), 1)]
+            .map(|(first, norm)| [longs([first]), words([norm, 1.0_f32.to_bits(), 7, 0])].concat());
+        let factors = upload(gpu, &[0xff; 8]);
+        let [rows, groups, owed, partials, done, found] =
+            [row, groups.concat(), owed(), vec![0; 16 * BLOCKS as usize], vec![0; 4], vec![0; 64]]
+                .map(|bytes| Arg::Ptr(upload(gpu, &bytes)));
+        let sizes = [Arg::U64(u64::from(BLOCKS)), Arg::U64(CHUNK)];
+        let args = [
+            &[rows, Arg::U32(1)],
+            &sizes[..],
+            &[groups, Arg::U32(2), owed, partials, done, found, Arg::Ptr(factors)],
+        ];
+        gpu.launch(&module, "clip_groups", BLOCKS, THREADS, 0, &args.concat()).unwrap();
+        let squares: f64 = range.map(|i| f64::from(gradient(i)).powi(2)).sum();
+        let want = floats([narrow(1.0 / squares.sqrt()), 1.0]);
+        assert!(gpu.read(factors, 8).unwrap() == want, "around {edge}, {offset} off");
+    });
+}
+
+#[expect(clippy::cast_possible_truncation, reason = "rounds to f32 as the kernel does")]
+fn narrow(x: f64) -> f32 {
+    x as f32
 }

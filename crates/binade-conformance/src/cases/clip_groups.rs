@@ -1,0 +1,287 @@
+//! Clipping by groups: each by the norm of its own gradients, and nobody else touched.
+
+use super::unscale::{Set, factor, same_names, tell, told, upload, upload_at, values};
+use super::values::{finite, offsets};
+use super::{FLOATS, LENGTHS, LONG, get};
+use crate::oracle::{clip, clip_groups::clip_groups, unscale::unscale};
+use crate::{Check, Clip, Operation, Stop, Stored, Subject, Suite, Verdict, Wanted};
+use binade_core::{DType, ErrorKind, NamedGrads};
+use binade_grad_scaler::{ClipGroup, Norm, ScaleState};
+
+pub(super) fn add<S: Subject>(suite: &mut Suite<S>) {
+    for dtype in FLOATS {
+        norms(suite, dtype);
+        earlier(suite, dtype);
+        lengths(suite, dtype);
+        units(suite, dtype);
+        verdicts(suite, dtype);
+        refusals(suite, dtype);
+    }
+    suite.add(
+        Operation::ClipGroups,
+        "mixed",
+        "element_types_may_differ_within_a_group",
+        |s, check| {
+            let grad =
+                |dtype, whole: [f64; 2]| Some(Stored::vector(dtype, whole.map(|x| x * 1024.0)));
+            let set: Set = vec![
+                ("a", grad(DType::BF16, [1.0, 2.0])),
+                ("b", grad(DType::F16, [4.0, -6.0])),
+                ("c", grad(DType::F32, [-2.0, 0.0])),
+                ("d", grad(DType::F16, [-8.0, 1.0])),
+            ];
+            exactly(s, check, &set, &[l2(&["c", "a"], 0.7), largest(&["d", "b"], 5.0)])
+        },
+    );
+}
+
+/// How a set is clipped.
+#[derive(Clone, Copy, Debug)]
+struct How<'g> {
+    state: ScaleState,
+    first: Option<Clip>,
+    groups: &'g [ClipGroup],
+    /// Whether every arithmetic finds these norms, so that bits can be asked for.
+    exact: bool,
+}
+
+impl<'g> How<'g> {
+    fn by(groups: &'g [ClipGroup]) -> Self {
+        Self { state: ScaleState::power_of_two(10), first: None, groups, exact: true }
+    }
+}
+
+fn l2(names: &[&str], max: f32) -> ClipGroup {
+    ClipGroup::new(names.iter().copied(), Norm::L2, max)
+}
+
+fn largest(names: &[&str], max: f32) -> ClipGroup {
+    ClipGroup::new(names.iter().copied(), Norm::Infinity, max)
+}
+
+/// Values as they are once unscaled, by name.
+fn set<const N: usize>(dtype: DType, grads: [(&'static str, &[f64]); N]) -> Set {
+    let scaled = |values: &[f64]| Stored::vector(dtype, values.iter().map(|x| x * 1024.0));
+    grads.into_iter().map(|(name, values)| (name, Some(scaled(values)))).collect()
+}
+
+/// Norms of whole numbers, which no arithmetic rounds: 3 of `a`, 5 of `b`, 9 of `c`, and 17 of `d`.
+fn whole(dtype: DType) -> Set {
+    set(
+        dtype,
+        [
+            ("a", &[1.0, 2.0, -2.0, 0.0, -0.0]),
+            ("b", &[3.0, -4.0]),
+            ("c", &[2.0, 4.0, 5.0, -6.0]),
+            ("d", &[8.0, -15.0, 0.0]),
+        ],
+    )
+}
+
+fn exactly<S: Subject>(s: &S, check: &mut Check, set: &Set, groups: &[ClipGroup]) -> Verdict {
+    of(s, check, set, How::by(groups), upload(s, set)?)
+}
+
+/// Clips a set and compares the verdict and, where that is not raised, every gradient.
+fn of<S: Subject>(
+    s: &S,
+    check: &mut Check,
+    set: &Set,
+    how: How<'_>,
+    grads: NamedGrads<S::Tensor>,
+) -> Verdict {
+    let (before, found) = unscale(&values(set), factor(&how.state));
+    let before = how.first.map_or(before.clone(), |first| clip::clip(&before, first));
+    let named = set.iter().map(|(name, _)| *name).zip(before).collect();
+    let (wanted, found) = clip_groups(named, how.groups, found);
+    let got = s.clip_groups(grads, how.state, how.first, how.groups)?;
+    check.equal((set, how.groups), told(&got.found), tell(&found, false))?;
+    same_names::<S>(check, set, &got.grads)?;
+    if found.first.is_some() {
+        return Ok(());
+    }
+    for (((_, input), grad), wanted) in set.iter().zip(&got.grads).zip(wanted) {
+        if let (Some(input), Some(grad), Some(wanted)) = (input, &grad.value, wanted) {
+            let got = get(s, grad, DType::F32, &input.shape)?;
+            if how.exact {
+                check.exact(&[input], &got, &wanted)?;
+            } else {
+                let wanted: Vec<_> = wanted.into_iter().map(Wanted::exactly).collect();
+                check.tensor(&[input], &got, &wanted)?;
+            }
+        }
+    }
+    Ok(())
+}
+
+fn norms<S: Subject>(suite: &mut Suite<S>, dtype: DType) {
+    let mut add = |sentence: &str, groups: Vec<ClipGroup>| {
+        suite.add(Operation::ClipGroups, dtype, sentence, move |s: &S, check| {
+            exactly(s, check, &whole(dtype), &groups)
+        });
+    };
+    let each = ["a", "b", "c", "d"].map(|name| l2(&[name], 4.0));
+    add("each_group_goes_by_its_own_norm", each.to_vec());
+    let both = vec![largest(&["d"], 0.7), l2(&["c"], 0.1), largest(&["a"], 2.0)];
+    add("each_group_has_a_norm_and_a_limit_of_its_own", both);
+    add("a_group_within_its_limit_keeps_every_bit", vec![l2(&["b"], 5.0), l2(&["c"], 1.0)]);
+    add("a_parameter_of_no_group_keeps_every_bit", vec![l2(&["b"], 1.0), largest(&["d"], 1.0)]);
+    add("without_groups_every_bit_is_kept", Vec::new());
+    add("a_group_of_nothing_changes_nothing", vec![l2(&[], 1.0), l2(&["d"], 2.0)]);
+    let sentence = "parameters_of_a_group_share_one_factor_whatever_their_order";
+    suite.add(Operation::ClipGroups, dtype, sentence, move |s: &S, check| {
+        let mut set =
+            set(dtype, [("a", &[1.0]), ("b", &[7.0]), ("c", &[-2.0]), ("d", &[2.0, 0.0])]);
+        exactly(s, check, &set, &[l2(&["d", "a", "c"], 0.7)])?;
+        set.push(("e", Some(Stored::vector(dtype, []))));
+        set.insert(1, ("f", None));
+        exactly(s, check, &set, &[l2(&["b"], 0.1), l2(&["f", "d", "e", "a", "c"], 0.7)])
+    });
+    let sentence = "a_group_without_a_gradient_or_an_element_changes_nothing";
+    suite.add(Operation::ClipGroups, dtype, sentence, move |s: &S, check| {
+        let mut set = set(dtype, [("a", &[3.0, 4.0])]);
+        set.extend([("b", None), ("c", Some(Stored::vector(dtype, [])))]);
+        for names in [&["b"][..], &["c"], &["c", "b"]] {
+            exactly(s, check, &set, &[l2(names, 1e-3), largest(&["a"], 2.0)])?;
+        }
+        Ok(())
+    });
+}
+
+/// What clipping all has left is what groups go by, and the norm that it measured is what the verdict tells.
+fn earlier<S: Subject>(suite: &mut Suite<S>, dtype: DType) {
+    let sentence = "groups_go_by_what_earlier_clips_have_left";
+    suite.add(Operation::ClipGroups, dtype, sentence, move |s: &S, check| {
+        let groups = [l2(&["b"], 1.0), l2(&["a"], 1.75)];
+        // All together have a norm of 10, a quarter of which is left: 1.5 of `a` and 2 of `b`.
+        let set = set(dtype, [("a", &[0.0, 6.0]), ("b", &[8.0])]);
+        for first in [Clip::Norm(Norm::L2, 2.5), Clip::Norm(Norm::Infinity, 2.0), Clip::Value(2.0)]
+        {
+            let how = How { first: Some(first), ..How::by(&groups) };
+            of(s, check, &set, how, upload(s, &set)?)?;
+        }
+        Ok(())
+    });
+    let sentence = "the_norm_of_all_is_still_told_and_no_groups";
+    suite.add(Operation::ClipGroups, dtype, sentence, move |s: &S, check| {
+        let set = set(dtype, [("a", &[0.0, 6.0]), ("b", &[8.0])]);
+        for (first, wanted) in [(Some(Clip::Norm(Norm::L2, 2.5)), Some(10.0)), (None, None)] {
+            let groups = [l2(&["a"], 1.0)];
+            let state = ScaleState::power_of_two(10);
+            let got = s.clip_groups(upload(s, &set)?, state, first, &groups)?;
+            check.equal((&set, first), format!("{:?}", got.found.norm), format!("{wanted:?}"))?;
+        }
+        Ok(())
+    });
+}
+
+fn lengths<S: Subject>(suite: &mut Suite<S>, dtype: DType) {
+    let grad =
+        move |seed, length| Some(Stored::vector(dtype, finite(seed, length, dtype, [6.0, 14.0])));
+    for length in LENGTHS.into_iter().chain([LONG[2]]) {
+        let sentence = format!("all_of_{length}_elements");
+        suite.add(Operation::ClipGroups, dtype, sentence, move |s: &S, check| {
+            let set = vec![("a", grad(length, length)), ("b", grad(3, 33)), ("c", grad(4, length))];
+            exactly(s, check, &set, &[largest(&["c"], 0.7), largest(&["a", "b"], 0.3)])?;
+            let groups = [l2(&["b"], 0.7), l2(&["a", "c"], 0.3)];
+            of(s, check, &set, How { exact: false, ..How::by(&groups) }, upload(s, &set)?)
+        });
+    }
+    suite.add(Operation::ClipGroups, dtype, "starts_anywhere_in_a_buffer", move |s: &S, check| {
+        for (offset, length) in offsets() {
+            let set = vec![("a", grad(length, length)), ("b", grad(offset, length))];
+            let groups = [largest(&["b"], 0.7), largest(&["a"], 0.3)];
+            of(s, check, &set, How::by(&groups), upload_at(s, &set, offset)?)?;
+        }
+        Ok(())
+    });
+}
+
+/// What a limit is a limit of: gradients as they are once unscaled, whatever their scale.
+fn units<S: Subject>(suite: &mut Suite<S>, dtype: DType) {
+    let sentence = "the_limit_is_of_unscaled_gradients_whatever_the_scale";
+    suite.add(Operation::ClipGroups, dtype, sentence, move |s: &S, check| {
+        for exponent in [-3, 0, 3, 10] {
+            let scaled = [3.0, -4.0].map(|x| x * 2.0_f64.powi(exponent));
+            let set = vec![("w", Some(Stored::vector(dtype, scaled)))];
+            for max in [0.5, 5.0, 30.0] {
+                let groups = [l2(&["w"], max)];
+                let state = ScaleState::power_of_two(exponent);
+                of(s, check, &set, How { state, ..How::by(&groups) }, upload(s, &set)?)?;
+            }
+        }
+        Ok(())
+    });
+    let sentence = "norms_are_summed_so_that_elements_of_1e25_do_not_overflow";
+    if dtype != DType::F16 {
+        suite.add(Operation::ClipGroups, dtype, sentence, move |s: &S, check| {
+            let large = 2.0_f64.powi(83);
+            let set = vec![
+                ("a", Some(Stored::vector(dtype, [3.0, -4.0].map(|x| x * large)))),
+                ("b", Some(Stored::vector(dtype, [3.0 / large, 4.0 / large]))),
+            ];
+            let groups = [l2(&["a"], 2.5), l2(&["b"], 2.5 * 2.0_f32.powi(-83))];
+            let state = ScaleState::power_of_two(0);
+            of(s, check, &set, How { state, ..How::by(&groups) }, upload(s, &set)?)
+        });
+    }
+}
+
+/// What is not finite, before or in a norm.
+fn verdicts<S: Subject>(suite: &mut Suite<S>, dtype: DType) {
+    let sentence = "a_groups_norm_beyond_f32_raises_the_verdict_by_the_first_such_groups_name";
+    suite.add(Operation::ClipGroups, dtype, sentence, move |s: &S, check| {
+        // Sixteen times the largest power of two that f32 holds, in magnitudes that each format has.
+        let grad = |n: usize| Some(Stored::vector(dtype, vec![2.0_f64.powi(15); n]));
+        let set = vec![("a", grad(1)), ("b", grad(4)), ("c", grad(4))];
+        let state = ScaleState::power_of_two(-112);
+        for groups in [
+            [l2(&["a"], 1.0), l2(&["c"], 1.0), l2(&["b"], 1.0)],
+            [l2(&["a"], 1.0), largest(&["c"], 1.0), l2(&["b"], 1.0)],
+        ] {
+            of(s, check, &set, How { state, ..How::by(&groups) }, upload(s, &set)?)?;
+        }
+        Ok(())
+    });
+    let sentence = "what_was_raised_stays_as_it_was_told_in_whatever_group";
+    suite.add(Operation::ClipGroups, dtype, sentence, move |s: &S, check| {
+        for bad in [f64::NAN, f64::INFINITY, f64::NEG_INFINITY] {
+            let set = set(dtype, [("a", &[1.0, 2.0]), ("b", &[1.0, bad]), ("c", &[bad])]);
+            for names in [&["a"][..], &["b"], &["c", "b"]] {
+                exactly(s, check, &set, &[l2(names, 1.0)])?;
+                exactly(s, check, &set, &[largest(names, 1.0)])?;
+            }
+            exactly(s, check, &set, &[])?;
+        }
+        Ok(())
+    });
+}
+
+fn refusals<S: Subject>(suite: &mut Suite<S>, dtype: DType) {
+    let mut add = |sentence: &str, kind: ErrorKind, wrong: Vec<Vec<ClipGroup>>| {
+        suite.add(Operation::ClipGroups, dtype, sentence, move |s: &S, check| {
+            let set = whole(dtype);
+            wrong.iter().try_for_each(|groups| {
+                let state = ScaleState::power_of_two(10);
+                let got = s.clip_groups(upload(s, &set)?, state, None, groups);
+                check.rejected((&set, groups), got.map_err(Stop::from), kind)
+            })
+        });
+    };
+    let limits = [0.0, -0.0, -1.0, f32::NEG_INFINITY, f32::NAN];
+    add(
+        "a_limit_that_is_no_positive_number_is_an_invalid_argument",
+        ErrorKind::InvalidArgument,
+        limits.map(|max| vec![l2(&["a"], 1.0), l2(&["b"], max)]).to_vec(),
+    );
+    add(
+        "a_parameter_that_is_named_twice_is_a_mismatch",
+        ErrorKind::Mismatch,
+        vec![vec![l2(&["a"], 1.0), l2(&["b", "a"], 1.0)], vec![l2(&["c", "c"], 1.0)]],
+    );
+    add(
+        "a_name_that_no_gradient_has_is_a_mismatch",
+        ErrorKind::Mismatch,
+        vec![vec![l2(&["a", "x"], 1.0)], vec![l2(&["b"], 1.0), l2(&[""], 1.0)]],
+    );
+}

@@ -1,0 +1,62 @@
+//! Clipping by groups.
+
+use crate::gradients::{inspect, multiplied};
+use crate::{Cpu, Error, Gradients, Tensor};
+use binade_core::{Finding, Named};
+use binade_grad_scaler::{ClipGroup, ClipGroups, Norm, check_group_norm, clip_factor};
+use binade_master_weights::step::Factor;
+
+impl ClipGroups for Cpu {
+    /// Where a group is beyond its limit, all gradients are multiplied into `f32` tensors: a set owes all of its gradients
+    /// the same.
+    fn clip_groups(
+        &self,
+        grads: &mut Gradients,
+        groups: &[ClipGroup],
+        verdict: &mut Finding,
+    ) -> Result<(), Error> {
+        let places = ClipGroup::places(groups, grads.names().map(|name| &**name))?;
+        if grads.factor.clip != 1.0 {
+            *grads = grads.settled()?;
+        }
+        let mut factors = Vec::new();
+        for (place, group) in groups.iter().enumerate() {
+            let norm = norm_of(group.norm, &members(grads, &places, place))?;
+            check_group_norm(verdict, group, norm);
+            factors.push(clip_factor(norm, group.max));
+        }
+        if factors.iter().any(|factor| *factor != 1.0) {
+            let own = |place: &Option<usize>| place.and_then(|place| factors.get(place).copied());
+            *grads = shrunk(grads, places.iter().map(own))?;
+        }
+        Ok(())
+    }
+}
+
+/// The gradients of a group, as a set that shares their elements.
+fn members(grads: &Gradients, places: &[Option<usize>], group: usize) -> Gradients {
+    let own = grads.entries.iter().zip(places).filter(|(_, place)| **place == Some(group));
+    let entries: Vec<_> = own.map(|(entry, _)| entry.clone()).collect();
+    Gradients { factor: grads.factor, ..entries.into() }
+}
+
+fn norm_of(which: Norm, grads: &Gradients) -> Result<f64, Error> {
+    let measured = inspect(grads, grads.factor.inverse)?.1;
+    Ok(match which {
+        Norm::L2 => measured.squares.sqrt(),
+        Norm::Infinity => f64::from(measured.largest),
+    })
+}
+
+/// The set in `f32`, each gradient times what it is owed and then its own factor.
+fn shrunk(
+    grads: &Gradients,
+    factors: impl Iterator<Item = Option<f32>>,
+) -> Result<Gradients, Error> {
+    let one = |(entry, own): (&Named<Option<Tensor>>, Option<f32>)| {
+        let factor = Factor { clip: own.unwrap_or(1.0), ..grads.factor };
+        let value = entry.value.as_ref().map(|grad| multiplied(grad, factor)).transpose()?;
+        Ok(Named { name: entry.name.clone(), value })
+    };
+    Ok(grads.entries.iter().zip(factors).map(one).collect::<Result<Vec<_>, Error>>()?.into())
+}

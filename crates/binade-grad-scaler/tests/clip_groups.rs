@@ -1,0 +1,148 @@
+//! Clipping by groups: each by the norm of its own gradients, and nobody else touched.
+mod common;
+
+use binade_core::{DType, Error, ErrorKind, Named};
+use binade_grad_scaler::{
+    ClipGroup, ClipGroupError, LossScale, Norm, ScaleState, Step, UnscaledGrads,
+};
+use common::host::Host;
+use common::sgd::Sgd;
+use common::{Failure, Result, Set, Unscaled, scaler, unscaled};
+
+const SET: Set<'_> = &[("a", &[3.0, 0.0]), ("b", &[4.0]), ("c", &[6.0, -8.0]), ("d", &[1e6])];
+
+fn of(set: Set<'_>) -> Result<Unscaled> {
+    unscaled(&scaler(LossScale::none()), set)
+}
+
+fn l2(names: &[&str], max: f32) -> ClipGroup {
+    ClipGroup::new(names.iter().copied(), Norm::L2, max)
+}
+
+fn values(grads: &Unscaled) -> Vec<Vec<f32>> {
+    let data = |grad: &Named<Option<Host>>| grad.value.as_ref().map(|host| host.data.clone());
+    grads.grads().iter().filter_map(data).collect()
+}
+
+#[test]
+fn each_group_is_clipped_by_its_own_norm_and_the_rest_by_none() -> Result {
+    let groups = [l2(&["b", "a"], 2.5), ClipGroup::new(["c"], Norm::Infinity, 4.0)];
+    let clipped = of(SET)?.clip_groups(&groups)?;
+    assert_eq!(values(&clipped), [vec![1.5, 0.0], vec![2.0], vec![3.0, -4.0], vec![1e6]]);
+    Ok(())
+}
+
+#[test]
+fn groups_within_their_limits_keep_their_bits() -> Result {
+    let groups = [l2(&["a", "b"], 5.0), l2(&["c"], 10.0), l2(&[], 1.0)];
+    assert_eq!(values(&of(SET)?.clip_groups(&groups)?), values(&of(SET)?));
+    assert_eq!(values(&of(SET)?.clip_groups(&[])?), values(&of(SET)?));
+    Ok(())
+}
+
+#[test]
+fn a_clip_of_all_goes_by_what_the_groups_have_left_and_the_other_way_round() -> Result {
+    let set: Set<'_> = &[("a", &[30.0]), ("b", &[4.0])];
+    let groups = [l2(&["a"], 3.0)];
+    let after = of(set)?.clip_groups(&groups)?.clip_norm(2.5)?;
+    assert_eq!(values(&after), [[1.5], [2.0]]);
+    let set: Set<'_> = &[("a", &[3.0]), ("b", &[4.0])];
+    let before = of(set)?.clip_norm(2.5)?.clip_groups(&[l2(&["b"], 1.0)])?;
+    assert_eq!(values(&before), [[1.5], [1.0]]);
+    Ok(())
+}
+
+#[test]
+fn the_report_keeps_the_norm_that_clipping_all_has_measured() -> Result {
+    let (mut scaler, mut sgd) = (scaler(LossScale::none()), Sgd::new(&[]));
+    let set: Set<'_> = &[("a", &[3.0]), ("b", &[4.0])];
+    let clipped = unscaled(&scaler, set)?.clip_norm(9.0)?.clip_groups(&[l2(&["a"], 1.0)])?;
+    let step = clipped.step(&mut sgd)?;
+    assert_eq!(scaler.update(step)?.resolve()?.report().steps[0].norm, Some(5.0));
+    Ok(())
+}
+
+#[test]
+fn a_groups_norm_that_is_not_finite_skips_and_names_the_first_such_group() -> Result {
+    let set: Set<'_> = &[("a", &[1.0]), ("b", &[3e38; 2]), ("c", &[3e38; 2])];
+    let (mut scaler, mut sgd) = (scaler(LossScale::none()), Sgd::new(set));
+    let before = sgd.bits();
+    let groups = [l2(&["a"], 1.0), l2(&["c"], 1.0), l2(&["b"], 1.0)];
+    let step = unscaled(&scaler, set)?.clip_groups(&groups)?.step(&mut sgd)?;
+    let Step::Skipped(report) = scaler.update(step)?.resolve()? else { panic!("not skipped") };
+    assert_eq!(&*report.overflow().expect("one").parameter, "norm of the group of `c`");
+    assert_eq!((report.steps[0].verdict.infinities, report.steps[0].norm), (0, None));
+    assert_eq!(sgd.bits(), before);
+    Ok(())
+}
+
+#[test]
+fn an_overflow_stays_one_whatever_its_group() -> Result {
+    for bad in [f32::NAN, f32::INFINITY] {
+        for groups in [vec![l2(&["a"], 1.0)], vec![l2(&["b"], 1.0)], Vec::new()] {
+            let (mut scaler, mut sgd) = (scaler(LossScale::none()), Sgd::new(&[]));
+            let grads = unscaled(&scaler, &[("a", &[1.0, bad]), ("b", &[1.0])])?;
+            let step = grads.clip_groups(&groups)?.step(&mut sgd)?;
+            let step = scaler.update(step)?.resolve()?;
+            let overflow = step.report().overflow().expect("one");
+            assert_eq!((&*overflow.parameter, overflow.index), ("a", 1), "{bad} {groups:?}");
+        }
+    }
+    Ok(())
+}
+
+#[test]
+fn a_parameter_without_a_gradient_may_be_named_and_adds_nothing() -> Result {
+    let scaler = scaler(LossScale::none());
+    let set = vec![Named::new("a", None), Named::new("b", Some(Host::f32(&[3.0, 4.0])))];
+    let clipped = scaler.never_scaled(set)?.clip_groups(&[l2(&["a", "b"], 2.5)])?;
+    assert_eq!(clipped.grads()[0].value, None);
+    assert_eq!(values(&clipped), [[1.5, 2.0]]);
+    Ok(())
+}
+
+#[test]
+fn gradients_of_f16_are_clipped_in_f32_as_they_are_once_unscaled() -> Result {
+    let scaler = scaler(LossScale::dynamic());
+    assert_eq!(scaler.state()?, ScaleState::power_of_two(16));
+    let small = [3.0 * 2.0_f32.powi(-30), 4.0 * 2.0_f32.powi(-30)];
+    let scaled = [small[0] * 65536.0, small[1] * 65536.0];
+    let loss = scaler.scale(&Host::f32(&[1.0]))?;
+    let set = || Ok(vec![Named::new("a", Some(Host::new(DType::F16, &scaled)))]);
+    let grads = loss.backward(|_| set())?.unscale()?;
+    let clipped = grads.clip_groups(&[l2(&["a"], 2.5 * 2.0_f32.powi(-30))])?;
+    assert_eq!(values(&clipped), [[small[0] / 2.0, small[1] / 2.0]]);
+    Ok(())
+}
+
+#[test]
+fn groups_that_do_not_fit_are_refused_by_name_or_value() -> Result {
+    let refused = |groups: &[ClipGroup]| -> Result<Failure> {
+        Ok(of(SET)?.clip_groups(groups).map(|_: UnscaledGrads<_>| ()).expect_err("does not fit"))
+    };
+    for max in [0.0, -0.0, -1.5, f32::NAN, f32::NEG_INFINITY] {
+        let error = refused(&[l2(&["a"], 1.0), l2(&["b"], max)])?;
+        assert_eq!(error.kind(), ErrorKind::InvalidArgument);
+        assert!(error.to_string().contains(&format!("{max}")), "{error}");
+    }
+    for (groups, named) in [
+        (vec![l2(&["a"], 1.0), l2(&["b", "a"], 1.0)], "`a`"),
+        (vec![l2(&["b", "c", "b"], 1.0)], "`b`"),
+        (vec![l2(&["a", "weight"], 1.0)], "`weight`"),
+    ] {
+        let error = refused(&groups)?;
+        assert_eq!(error.kind(), ErrorKind::Mismatch);
+        assert!(error.to_string().contains(named), "{error}");
+    }
+    Ok(())
+}
+
+#[test]
+fn an_error_names_what_does_not_fit_and_says_what_to_do() {
+    let groups = [l2(&["a", "x"], 1.0), l2(&["y"], -2.0)];
+    let error = ClipGroup::places(&groups, ["a"]).expect_err("a limit below 0");
+    assert_eq!(error, ClipGroupError::Limit { group: 1, max: -2.0 });
+    assert!(error.to_string().contains("group 1 has a limit of -2"), "{error}");
+    let error = ClipGroup::places(&groups[..1], ["a"]).expect_err("no x");
+    assert!(error.to_string().contains("`x`, which is not among the gradients"), "{error}");
+}
