@@ -1,6 +1,7 @@
 //! Master weights on the device: the fused step, predicated there.
 
 mod corrections;
+mod join;
 mod kept;
 mod master_weights;
 mod materialise;

@@ -10,6 +10,7 @@ mod ceilings;
 mod clipping;
 mod edges;
 mod handles;
+mod joins;
 mod led;
 mod outcomes;
 mod rules;
@@ -47,6 +48,7 @@ fn main() {
         ("clipping", clipping::TESTS),
         ("edges", edges::TESTS),
         ("handles", handles::TESTS),
+        ("joins", joins::TESTS),
         ("led", led::TESTS),
         ("outcomes", outcomes::TESTS),
         ("rules", rules::TESTS),

@@ -1,12 +1,9 @@
 //! Every store that has a kernel, against the CPU bit by bit: what is stored, and what is kept beside it.
 
-use crate::support::{Device, Grads, Result, cuda, kind, noise, vector};
-use binade_core::{DType, Error as _, ErrorKind, Named, Optimizer as _};
+use crate::support::{Device as _, Result, cuda, here, kind, noise, optimizer, step, vector};
+use binade_core::{DType, Error as _, ErrorKind, Named};
 use binade_cpu::Cpu;
-use binade_grad_scaler::ScaleState;
-use binade_master_weights::{
-    ExportF32, HostMasters, MasterOptimizer, MasterStore, Plan, Slot, UpdateRule,
-};
+use binade_master_weights::{ExportF32, MasterOptimizer, MasterStore, Plan, UpdateRule};
 use binade_ops::Download as _;
 
 crate::tests![
@@ -31,39 +28,6 @@ fn stores_and_types() -> impl Iterator<Item = (MasterStore, DType)> {
     let pairs =
         STORES.into_iter().flat_map(|store| [DType::BF16, DType::F16].map(|low| (store, low)));
     pairs.filter(|(store, low)| store.takes(*low))
-}
-
-fn optimizer<D: Device>(
-    device: &D,
-    params: &[(&str, Vec<f32>)],
-    dtype: DType,
-    plan: Plan,
-) -> MasterOptimizer<D> {
-    let param =
-        |(name, values): &(&str, Vec<f32>)| Named::new(*name, vector(device, values, dtype));
-    let params = params.iter().map(param).collect();
-    MasterOptimizer::new(device.clone(), params, plan).unwrap()
-}
-
-/// A step of gradients that were never scaled, the same for every parameter but for its length.
-fn step<D: Device>(
-    device: &D,
-    optimizer: &mut MasterOptimizer<D>,
-    grads: &[(&str, Vec<f32>)],
-) -> Result {
-    let scale =
-        device.upload_state(ScaleState::power_of_two(0)).map_err(|error| error.to_string())?;
-    let one = |(name, values): &(&str, Vec<f32>)| {
-        Named::new(*name, Some(vector(device, values, DType::F32)))
-    };
-    let mut grads: Grads<D> = grads.iter().map(one).collect::<Vec<_>>().into();
-    let found = device.unscale(&mut grads, &scale).map_err(|error| error.to_string())?;
-    Ok(optimizer.step(grads, &found).map_err(|error| error.to_string())?)
-}
-
-/// A slot of the CPU's.
-fn here(masters: &HostMasters, name: &str) -> Slot {
-    masters.get(name).unwrap().clone()
 }
 
 fn what_is_kept_beside_lowered_parameters_is_the_cpus() -> Result {
