@@ -31,6 +31,9 @@ pub(crate) const SEEN: usize = 12;
 /// Rows, their count, the first chunk, elements of a chunk, constants, the verdict, what is owed.
 const STEP: &[Param] = &[Address, U32, U64, U64, Address, Address, Address];
 
+/// The same, and the counts of lost updates.
+const STEP_COUNTED: &[Param] = &[Address, U32, U64, U64, Address, Address, Address, Address];
+
 pub(crate) const ACCUMULATE: Kernel = Kernel {
     name: "accumulate",
     ptx: ptx!("accumulate"),
@@ -39,6 +42,8 @@ pub(crate) const ACCUMULATE: Kernel = Kernel {
 pub(crate) const ACCUMULATE_MARK: Kernel =
     Kernel { name: "accumulate_mark", ptx: ptx!("accumulate"), params: &[Address, U32, Address] };
 pub(crate) const ADAM: Kernel = Kernel { name: "adam", ptx: ptx!("adam"), params: STEP };
+pub(crate) const ADAM_COUNTED: Kernel =
+    Kernel { name: "adam_counted", ptx: ptx!("counted"), params: STEP_COUNTED };
 pub(crate) const CAST: Kernel =
     Kernel { name: "cast", ptx: ptx!("cast"), params: &[Address, U32, Address, U32, U64, U32] };
 pub(crate) const CAST_STOCHASTIC: Kernel = Kernel {
@@ -71,7 +76,7 @@ pub(crate) const NOTHING: Kernel = Kernel { name: "nothing", ptx: ptx!("ceiling"
 pub(crate) const PREPARE: Kernel = Kernel {
     name: "prepare",
     ptx: ptx!("prepare"),
-    params: &[Address, U32, Address, Address, Address, Address],
+    params: &[Address, U32, Address, Address, Address, Address, Address],
 };
 pub(crate) const READ_ONLY: Kernel =
     Kernel { name: "read_only", ptx: ptx!("ceiling"), params: &[Address, Address, U32] };
@@ -83,6 +88,8 @@ pub(crate) const SCALE_UPDATE: Kernel = Kernel {
     params: &[Address, Address, Bytes(52), Bytes(8 * FINDINGS), U32, U32, Address, U32, Address],
 };
 pub(crate) const SGD: Kernel = Kernel { name: "sgd", ptx: ptx!("sgd"), params: STEP };
+pub(crate) const SGD_COUNTED: Kernel =
+    Kernel { name: "sgd_counted", ptx: ptx!("counted"), params: STEP_COUNTED };
 pub(crate) const UNSCALE: Kernel = Kernel {
     name: "unscale",
     ptx: ptx!("unscale"),
@@ -90,10 +97,11 @@ pub(crate) const UNSCALE: Kernel = Kernel {
 };
 
 /// All of them.
-pub(crate) const ALL: [&Kernel; 18] = [
+pub(crate) const ALL: [&Kernel; 20] = [
     &ACCUMULATE,
     &ACCUMULATE_MARK,
     &ADAM,
+    &ADAM_COUNTED,
     &CAST,
     &CAST_SET,
     &CAST_STOCHASTIC,
@@ -108,6 +116,7 @@ pub(crate) const ALL: [&Kernel; 18] = [
     &SCALE,
     &SCALE_UPDATE,
     &SGD,
+    &SGD_COUNTED,
     &UNSCALE,
 ];
 

@@ -165,6 +165,14 @@ pub(crate) struct CorrectionRow {
     pub(crate) pad: u32,
 }
 
+/// `LostCount` of `lost.cuh`.
+#[derive(Clone, Copy, Debug, Pod, Zeroable)]
+#[repr(C)]
+pub(crate) struct LostBits {
+    pub(crate) lost: u64,
+    pub(crate) moved: u64,
+}
+
 /// `Rule` of `scale_update.cu`.
 #[derive(Clone, Copy, Debug, Pod, Zeroable)]
 #[repr(C)]
@@ -210,5 +218,6 @@ const _: () = {
     assert!(size_of::<MoveRow>() == 16);
     assert!(size_of::<RuleBits>() == 64);
     assert!(size_of::<CorrectionRow>() == 16);
+    assert!(size_of::<LostBits>() == 16);
     assert!(size_of::<LossScaleBits>() == 52);
 };

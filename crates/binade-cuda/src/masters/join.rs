@@ -25,9 +25,10 @@ impl Join for Cuda {
         let count = masters.slots.len() + lowered.len();
         let applied = self.grown(&masters.applied, 8 * count)?;
         let constants = self.buffer(CONSTANTS * count)?;
+        let lost = masters.lost.next(self, count, plan.counts_lost_updates())?;
 
-        // Constants are made anew in every step; those of a step that is under way are read before their memory is.
-        (masters.applied, masters.constants) = (applied, constants);
+        // Constants are made anew in every step; whoever gets the memory of the old ones comes behind those that read them.
+        (masters.applied, masters.constants, masters.lost) = (applied, constants, lost);
         masters.kept.absorb(kept);
         masters.slots.extend(slots);
         masters.rules.clear();

@@ -2,6 +2,7 @@
 
 use super::{
     Masters,
+    lost::Lost,
     rules::{Rules, has_kernels},
     slot::Slot,
     step::Moves,
@@ -28,13 +29,19 @@ impl MasterWeights for Cuda {
         let Started { slots, lowered } = Started::new(self, &mut kept, params, plan, 0)?;
         let applied = self.zeros(8 * lowered.len())?;
         let constants = self.buffer(CONSTANTS * lowered.len())?;
+        let lost = Lost::new(self, lowered.len(), plan.counts_lost_updates())?;
         params.iter_mut().zip(lowered).for_each(|(param, low)| param.value = low);
-        Ok(Masters { kept, slots, rules: Rules::default(), applied, constants, attempts: 0 })
+        let rules = Rules::default();
+        Ok(Masters { kept, slots, rules, applied, constants, lost, attempts: 0 })
     }
 
     fn set_plan(&self, masters: &mut Masters, plan: &Plan) -> Result<(), Error> {
         has_kernels(plan)?;
+        self.has_made(&masters.applied)?;
+        let counted = plan.counts_lost_updates();
+        let lost = masters.lost.next(self, masters.slots.len(), counted)?;
         masters.kept.set_plan(plan)?;
+        masters.lost = lost;
         masters.rules.clear();
         Ok(())
     }

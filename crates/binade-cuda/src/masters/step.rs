@@ -4,7 +4,7 @@ use super::{Masters, rules::unsteppable, slot::address};
 use crate::{
     Cuda, Error, Found, Gradients, Tensor,
     gradients::supported,
-    kernels::{ADAM, Kernel, PREPARE, SGD, THREADS},
+    kernels::{ADAM, ADAM_COUNTED, Kernel, PREPARE, SGD, SGD_COUNTED, THREADS},
     launch::{
         Arg, Grid,
         structs::{MoveRow, StepRow},
@@ -101,19 +101,21 @@ impl Moves {
             Arg::Address(found.buffer().address()),
             Arg::Address(masters.applied.address()),
             Arg::Address(masters.constants.address()),
+            Arg::Address(masters.lost.address()),
         ];
         let grid = Grid { blocks: count.div_ceil(THREADS), threads: THREADS };
         cuda.launch(&PREPARE, grid, &args)?;
-        self.sgd.run(cuda, &SGD, masters, grads, found)?;
-        self.adam.run(cuda, &ADAM, masters, grads, found)
+        self.sgd.run(cuda, [&SGD, &SGD_COUNTED], masters, grads, found)?;
+        self.adam.run(cuda, [&ADAM, &ADAM_COUNTED], masters, grads, found)
     }
 }
 
 impl Rows {
+    /// By the first kernel, or by the second where it counts what is lost.
     fn run(
         &self,
         cuda: &Cuda,
-        kernel: &'static Kernel,
+        [plain, counted]: [&'static Kernel; 2],
         masters: &Masters,
         grads: &Gradients,
         found: &Found,
@@ -122,7 +124,7 @@ impl Rows {
             return Ok(());
         }
         let table = cuda.table(&self.rows)?;
-        let args = [
+        let mut args = vec![
             Arg::Address(table.address()),
             Arg::U32(u32::try_from(self.rows.len()).unwrap_or(u32::MAX)),
             Arg::U64(0),
@@ -131,6 +133,11 @@ impl Rows {
             Arg::Address(found.buffer().address()),
             Arg::Address(grads.owed(cuda)?),
         ];
+        let mut kernel = plain;
+        if masters.lost.is_counted() {
+            args.push(Arg::Address(masters.lost.address()));
+            kernel = counted;
+        }
         cuda.launch(kernel, Grid { blocks: self.chunks.blocks(), threads: THREADS }, &args)
     }
 }

@@ -8,6 +8,7 @@
 mod casts;
 mod ceilings;
 mod clipping;
+mod counted;
 mod edges;
 mod handles;
 mod joins;
@@ -46,6 +47,7 @@ fn main() {
         ("casts", casts::TESTS),
         ("ceilings", ceilings::TESTS),
         ("clipping", clipping::TESTS),
+        ("counted", counted::TESTS),
         ("edges", edges::TESTS),
         ("handles", handles::TESTS),
         ("joins", joins::TESTS),

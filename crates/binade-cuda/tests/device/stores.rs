@@ -195,10 +195,7 @@ fn what_has_no_kernel_is_refused_by_name() -> Result {
     let cuda = cuda();
     let plan = || Plan::new(UpdateRule::sgd(0.1));
     let params = |dtype| vec![Named::new("w", vector(&cuda, &[1.0], dtype))];
-    let refused = [
-        (plan()?.with_store(MasterStore::ScaledF16), "`MasterStore::ScaledF16`"),
-        (plan()?.with_lost_updates(true), "counting lost updates"),
-    ];
+    let refused = [(plan()?.with_store(MasterStore::ScaledF16), "`MasterStore::ScaledF16`")];
     for (asked, name) in refused {
         let made = MasterOptimizer::new(cuda.clone(), params(DType::BF16), asked.clone());
         let error = made.unwrap_err();

@@ -126,11 +126,20 @@ pub(crate) fn step<D: Device>(
     optimizer: &mut MasterOptimizer<D>,
     grads: &[(&str, Vec<f32>)],
 ) -> Result {
+    step_in(DType::F32, device, optimizer, grads)
+}
+
+/// The same of gradients of this type.
+pub(crate) fn step_in<D: Device>(
+    dtype: DType,
+    device: &D,
+    optimizer: &mut MasterOptimizer<D>,
+    grads: &[(&str, Vec<f32>)],
+) -> Result {
     let scale =
         device.upload_state(ScaleState::power_of_two(0)).map_err(|error| error.to_string())?;
-    let one = |(name, values): &(&str, Vec<f32>)| {
-        Named::new(*name, Some(vector(device, values, DType::F32)))
-    };
+    let one =
+        |(name, values): &(&str, Vec<f32>)| Named::new(*name, Some(vector(device, values, dtype)));
     let mut grads: Grads<D> = grads.iter().map(one).collect::<Vec<_>>().into();
     let found = device.unscale(&mut grads, &scale).map_err(|error| error.to_string())?;
     Ok(optimizer.step(grads, &found).map_err(|error| error.to_string())?)
