@@ -34,6 +34,9 @@ const STEP: &[Param] = &[Address, U32, U64, U64, Address, Address, Address];
 /// The same, and the counts of lost updates.
 const STEP_COUNTED: &[Param] = &[Address, U32, U64, U64, Address, Address, Address, Address];
 
+/// Rows, their count, elements of a chunk, the verdict.
+const SCALED_F16: &[Param] = &[Address, U32, U64, Address];
+
 pub(crate) const ACCUMULATE: Kernel = Kernel {
     name: "accumulate",
     ptx: ptx!("accumulate"),
@@ -82,6 +85,15 @@ pub(crate) const READ_ONLY: Kernel =
     Kernel { name: "read_only", ptx: ptx!("ceiling"), params: &[Address, Address, U32] };
 pub(crate) const SCALE: Kernel =
     Kernel { name: "scale", ptx: ptx!("scale"), params: &[Address, U32, Address, U64, Address] };
+pub(crate) const SCALED_F16_LARGEST: Kernel =
+    Kernel { name: "scaled_f16_largest", ptx: ptx!("scaled_f16"), params: SCALED_F16 };
+pub(crate) const SCALED_F16_OPEN: Kernel =
+    Kernel { name: "scaled_f16_open", ptx: ptx!("scaled_f16"), params: SCALED_F16 };
+pub(crate) const SCALED_F16_PACK: Kernel = Kernel {
+    name: "scaled_f16_pack",
+    ptx: ptx!("scaled_f16"),
+    params: &[Address, U32, U64, Address, Address, Address, Address],
+};
 pub(crate) const SCALE_UPDATE: Kernel = Kernel {
     name: "scale_update",
     ptx: ptx!("scale_update"),
@@ -97,7 +109,7 @@ pub(crate) const UNSCALE: Kernel = Kernel {
 };
 
 /// All of them.
-pub(crate) const ALL: [&Kernel; 20] = [
+pub(crate) const ALL: [&Kernel; 23] = [
     &ACCUMULATE,
     &ACCUMULATE_MARK,
     &ADAM,
@@ -115,6 +127,9 @@ pub(crate) const ALL: [&Kernel; 20] = [
     &READ_ONLY,
     &SCALE,
     &SCALE_UPDATE,
+    &SCALED_F16_LARGEST,
+    &SCALED_F16_OPEN,
+    &SCALED_F16_PACK,
     &SGD,
     &SGD_COUNTED,
     &UNSCALE,

@@ -28,10 +28,6 @@ impl Lost {
         }
     }
 
-    pub(super) fn is_counted(&self) -> bool {
-        self.0.is_some()
-    }
-
     /// Where they are, or 0.
     pub(super) fn address(&self) -> u64 {
         self.0.as_ref().map_or(0, |counts| counts.address())

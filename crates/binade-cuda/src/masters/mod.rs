@@ -7,6 +7,7 @@ mod lost;
 mod master_weights;
 mod materialise;
 mod rules;
+mod scaled;
 mod slot;
 mod snapshot;
 mod step;

@@ -22,12 +22,13 @@ crate::tests![
     a_whole_set_of_lost_updates_is_counted_to_the_last,
 ];
 
-const STORES: [MasterStore; 5] = [
+const STORES: [MasterStore; 6] = [
     MasterStore::Copy,
     MasterStore::NoMaster,
     MasterStore::Remainder,
     MasterStore::Stochastic { seed: 0x0f1e_2d3c_4b5a_6978 },
     MasterStore::Kahan,
+    MasterStore::ScaledF16,
 ];
 
 const SET: [(&str, usize); 4] = [("a", 4103), ("b", 5), ("c", 0), ("d", 300)];

@@ -17,12 +17,13 @@ crate::tests![
     a_run_that_was_joined_is_resumed_as_it_was,
 ];
 
-const STORES: [MasterStore; 5] = [
+const STORES: [MasterStore; 6] = [
     MasterStore::Copy,
     MasterStore::NoMaster,
     MasterStore::Remainder,
     MasterStore::Stochastic { seed: 0x89ab_cdef_0123_4567 },
     MasterStore::Kahan,
+    MasterStore::ScaledF16,
 ];
 
 const OLD: [(&str, usize); 2] = [("a", 4099), ("b", 5)];

@@ -15,6 +15,7 @@ mod joins;
 mod led;
 mod outcomes;
 mod rules;
+mod scaled;
 mod snapshots;
 mod starts;
 mod steps;
@@ -54,6 +55,7 @@ fn main() {
         ("led", led::TESTS),
         ("outcomes", outcomes::TESTS),
         ("rules", rules::TESTS),
+        ("scaled", scaled::TESTS),
         ("snapshots", snapshots::TESTS),
         ("starts", starts::TESTS),
         ("steps", steps::TESTS),
