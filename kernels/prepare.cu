@@ -1,13 +1,13 @@
 // The constants of each parameter's next step, indexed by the count of steps that were applied to it, and that count's
-// next value, unless the step is skipped.
+// next value, unless the step is skipped. Where lost updates are counted, the parameter's counts begin at 0.
 //
 // Oracle: `StepConstants::at`; agreement: bits. What needs a power is a table of the host's; one f64 division is left.
 //
-// `prepare`: a thread for each parameter that has a gradient.
+// `prepare`: a thread for each parameter that has a gradient. `counts` is 0 where nothing is counted.
 //
 // Beyond its last row a table does not change any more, so that the last row stands for all that follow.
+#include "lib/lost.cuh"
 #include "lib/state.cuh"
-#include "lib/step.cuh"
 
 // What depends on the count t of applied steps, this one included.
 struct Correction {
@@ -33,7 +33,8 @@ struct Move {
 static_assert(sizeof(Correction) == 16 && sizeof(Rule) == 64 && sizeof(Move) == 16, "as `structs.rs`");
 
 extern "C" __global__ void prepare(
-    const Move* moves, uint32_t count, const Rule* rules, const Found* found, uint64_t* applied, Constants* constants) {
+    const Move* moves, uint32_t count, const Rule* rules, const Found* found, uint64_t* applied, Constants* constants,
+    LostCount* counts) {
   uint32_t i = blockIdx.x * blockDim.x + threadIdx.x;
   if (i >= count || is_raised(found)) return;
   Move move = moves[i];
@@ -50,4 +51,5 @@ extern "C" __global__ void prepare(
   }
   constants[move.slot] = next;
   applied[move.slot] = t + 1;
+  if (counts != nullptr) counts[move.slot] = {0, 0};
 }

@@ -5,17 +5,8 @@
 // `sgd`: a block of 256 for each chunk of the rows, after `prepare` has put each row's constants in place. Does nothing
 // where `found` is raised. `from` is the number of the first block's chunk: 0 but in tests of far indices.
 //
-// `__fmaf_rn` stands where `step/sgd.rs` has `mul_add`, and nowhere else.
-#include "lib/step.cuh"
-
-__device__ __forceinline__ void element(const SgdConstants& c, float gradient, float& parameter, float& momentum) {
-  if (c.weight_decay != 0.0f) gradient = __fmaf_rn(parameter, c.weight_decay, gradient);
-  if (c.momentum != 0.0f) {
-    momentum = c.first != 0.0f ? gradient : __fmaf_rn(gradient, c.undamped, __fmul_rn(momentum, c.momentum));
-    gradient = c.nesterov != 0.0f ? __fmaf_rn(momentum, c.momentum, gradient) : momentum;
-  }
-  parameter = __fmaf_rn(gradient, c.negative_lr, parameter);
-}
+// The arithmetic of an element is in `lib/sgd.cuh`, for `counted.cu` too.
+#include "lib/sgd.cuh"
 
 extern "C" __global__ void __launch_bounds__(THREADS) sgd(
     const StepRow* rows, uint32_t row_count, uint64_t from, uint64_t chunk_len, const Constants* constants,

@@ -116,11 +116,20 @@ __device__ __forceinline__ void save_group(const StepRow& row, uint64_t i, uint3
   put_group<SIXTEEN_AND_32>(row.parameter, BF16, i, count, code);
 }
 
-// Calls `element(constants, gradient, parameter, moments)` on each element of the block's chunk, with the rule's moments.
-template <uint32_t MOMENTS, class Element>
+// What a step that counts nothing makes of what it could count; `Lost` of `lost.cuh` is the other.
+struct Uncounted {
+  using Group = float[GROUP];
+  __device__ __forceinline__ void group(
+      const StepRow&, const Constants&, uint64_t, uint32_t, const Group&, const Group&, const Group&, const Group&) {}
+  __device__ __forceinline__ void done(uint32_t) {}
+};
+
+// Calls `element(constants, gradient, parameter, moments)` on each element of the block's chunk, with the rule's moments, and
+// shows `count_of` each group: gradients as they are stored, values before and after, and the first moments.
+template <uint32_t MOMENTS, class Element, class Count = Uncounted>
 __device__ __forceinline__ void step_chunk(
     const StepRow* rows, uint32_t row_count, uint64_t from, uint64_t chunk_len, const Constants* constants,
-    const Found* found, const Owed* owed, Element element) {
+    const Found* found, const Owed* owed, Element element, Count count_of = {}) {
   if (is_raised(found)) return;
   Chunk chunk = chunk_of(rows, row_count, from + blockIdx.x, chunk_len);
   const StepRow& row = rows[chunk.row];
@@ -128,7 +137,7 @@ __device__ __forceinline__ void step_chunk(
   const Constants c = constants[row.slot];
   float inverse = owed->inverse, clip = owed->clip;
   each_group(chunk, [&](uint64_t i, uint32_t count) {
-    float gradient[GROUP], parameter[GROUP], moments[MOMENTS][GROUP];
+    float gradient[GROUP], before[GROUP], parameter[GROUP], moments[MOMENTS][GROUP];
     load_group(row.gradient, row.gradient_dtype, i, count, gradient);
     open_group(row, i, count, parameter);
 #pragma unroll
@@ -140,14 +149,17 @@ __device__ __forceinline__ void step_chunk(
       float at[MOMENTS];
 #pragma unroll
       for (uint32_t m = 0; m < MOMENTS; m++) at[m] = moments[m][k];
+      before[k] = parameter[k];
       element(c, settle(gradient[k], inverse, clip), parameter[k], at);
 #pragma unroll
       for (uint32_t m = 0; m < MOMENTS; m++) moments[m][k] = at[m];
     }
     save_group(row, i, count, parameter);
+    count_of.group(row, c, i, count, gradient, before, parameter, moments[0]);
 #pragma unroll
     for (uint32_t m = 0; m < MOMENTS; m++) {
       if (row.moments[m] != nullptr) store_group(row.moments[m], F32, i, count, moments[m]);
     }
   });
+  count_of.done(row.slot);
 }

@@ -137,8 +137,8 @@ pub enum Error {
     },
     /// A plan that asks for what no kernel does.
     #[error(
-        "the CUDA backend has no kernel for {what}; it keeps masters by `Copy`, `Remainder`, `Stochastic` and `Kahan`, or \
-         none by `NoMaster`, and the CPU does the rest"
+        "the CUDA backend has no kernel for {what}; it keeps masters by `Copy`, `Remainder`, `Stochastic`, `Kahan` and \
+         `ScaledF16`, or none by `NoMaster`"
     )]
     Store {
         /// What the plan asks for.

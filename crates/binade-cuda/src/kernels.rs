@@ -35,6 +35,12 @@ pub(crate) const SEEN: usize = 12;
 /// Rows, their count, the first chunk, elements of a chunk, constants, the verdict, what is owed.
 const STEP: &[Param] = &[Address, U32, U64, U64, Address, Address, Address];
 
+/// The same, and the counts of lost updates.
+const STEP_COUNTED: &[Param] = &[Address, U32, U64, U64, Address, Address, Address, Address];
+
+/// Rows, their count, elements of a chunk, the verdict.
+const SCALED_F16: &[Param] = &[Address, U32, U64, Address];
+
 pub(crate) const ACCUMULATE: Kernel = Kernel {
     name: "accumulate",
     ptx: ptx!("accumulate"),
@@ -43,6 +49,8 @@ pub(crate) const ACCUMULATE: Kernel = Kernel {
 pub(crate) const ACCUMULATE_MARK: Kernel =
     Kernel { name: "accumulate_mark", ptx: ptx!("accumulate"), params: &[Address, U32, Address] };
 pub(crate) const ADAM: Kernel = Kernel { name: "adam", ptx: ptx!("adam"), params: STEP };
+pub(crate) const ADAM_COUNTED: Kernel =
+    Kernel { name: "adam_counted", ptx: ptx!("counted"), params: STEP_COUNTED };
 pub(crate) const CAST: Kernel =
     Kernel { name: "cast", ptx: ptx!("cast"), params: &[Address, U32, Address, U32, U64, U32] };
 pub(crate) const CAST_STOCHASTIC: Kernel = Kernel {
@@ -80,18 +88,29 @@ pub(crate) const NOTHING: Kernel = Kernel { name: "nothing", ptx: ptx!("ceiling"
 pub(crate) const PREPARE: Kernel = Kernel {
     name: "prepare",
     ptx: ptx!("prepare"),
-    params: &[Address, U32, Address, Address, Address, Address],
+    params: &[Address, U32, Address, Address, Address, Address, Address],
 };
 pub(crate) const READ_ONLY: Kernel =
     Kernel { name: "read_only", ptx: ptx!("ceiling"), params: &[Address, Address, U32] };
 pub(crate) const SCALE: Kernel =
     Kernel { name: "scale", ptx: ptx!("scale"), params: &[Address, U32, Address, U64, Address] };
+pub(crate) const SCALED_F16_LARGEST: Kernel =
+    Kernel { name: "scaled_f16_largest", ptx: ptx!("scaled_f16"), params: SCALED_F16 };
+pub(crate) const SCALED_F16_OPEN: Kernel =
+    Kernel { name: "scaled_f16_open", ptx: ptx!("scaled_f16"), params: SCALED_F16 };
+pub(crate) const SCALED_F16_PACK: Kernel = Kernel {
+    name: "scaled_f16_pack",
+    ptx: ptx!("scaled_f16"),
+    params: &[Address, U32, U64, Address, Address, Address, Address],
+};
 pub(crate) const SCALE_UPDATE: Kernel = Kernel {
     name: "scale_update",
     ptx: ptx!("scale_update"),
     params: &[Address, Address, Bytes(52), Bytes(8 * FINDINGS), U32, U32, Address, U32, Address],
 };
 pub(crate) const SGD: Kernel = Kernel { name: "sgd", ptx: ptx!("sgd"), params: STEP };
+pub(crate) const SGD_COUNTED: Kernel =
+    Kernel { name: "sgd_counted", ptx: ptx!("counted"), params: STEP_COUNTED };
 pub(crate) const UNSCALE: Kernel = Kernel {
     name: "unscale",
     ptx: ptx!("unscale"),
@@ -108,6 +127,7 @@ const ALL: &[&Kernel] = &[
     &ACCUMULATE,
     &ACCUMULATE_MARK,
     &ADAM,
+    &ADAM_COUNTED,
     &CAST,
     &CAST_SET,
     &CAST_STOCHASTIC,
@@ -122,7 +142,11 @@ const ALL: &[&Kernel] = &[
     &READ_ONLY,
     &SCALE,
     &SCALE_UPDATE,
+    &SCALED_F16_LARGEST,
+    &SCALED_F16_OPEN,
+    &SCALED_F16_PACK,
     &SGD,
+    &SGD_COUNTED,
     &UNSCALE,
 ];
 

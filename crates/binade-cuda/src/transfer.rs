@@ -78,6 +78,18 @@ impl Cuda {
         Ok(to)
     }
 
+    /// A buffer of `bytes`, at least as many as `from` has, which begins as it does and ends in zeros.
+    pub(crate) fn grown(&self, from: &Buffer, bytes: usize) -> Result<Buffer, Error> {
+        self.has_made(from)?;
+        let mut to = self.zeros(bytes)?;
+        if let (1.., Some(from), Some(mut to)) =
+            (from.bytes(), from.view(0..from.bytes()), to.view_mut())
+        {
+            self.check("copy", self.inner.stream.memcpy_dtod(&from, &mut to))?;
+        }
+        Ok(to)
+    }
+
     /// The buffer itself if nobody else has it, else a copy to write to: what others read stays.
     pub(crate) fn own<'a>(&self, shared: &'a mut Arc<Buffer>) -> Result<&'a mut Buffer, Error> {
         self.has_made(shared)?;

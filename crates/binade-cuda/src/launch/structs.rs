@@ -191,6 +191,33 @@ pub(crate) struct CorrectionRow {
     pub(crate) pad: u32,
 }
 
+/// `Row` of `scaled_f16.cu`.
+#[derive(Clone, Copy, Debug, Pod, Zeroable)]
+#[repr(C)]
+pub(crate) struct ScaledRow {
+    pub(crate) values: u64,
+    pub(crate) exponent: u64,
+    pub(crate) wide: u64,
+    pub(crate) between: u64,
+    pub(crate) present: u64,
+    pub(crate) gradient: u64,
+    pub(crate) moment: u64,
+    pub(crate) len: u64,
+    pub(crate) first_chunk: u64,
+    pub(crate) slot: u32,
+    pub(crate) gradient_dtype: u32,
+    pub(crate) is_adam: u32,
+    pub(crate) pad: u32,
+}
+
+/// `LostCount` of `lost.cuh`.
+#[derive(Clone, Copy, Debug, Pod, Zeroable)]
+#[repr(C)]
+pub(crate) struct LostBits {
+    pub(crate) lost: u64,
+    pub(crate) moved: u64,
+}
+
 /// `Rule` of `scale_update.cu`.
 #[derive(Clone, Copy, Debug, Pod, Zeroable)]
 #[repr(C)]
@@ -220,6 +247,9 @@ pub(crate) struct LogMaxBits {
 /// Bytes of `Constants` of `step.cuh`.
 pub(crate) const CONSTANTS: usize = 36;
 
+/// Bytes of `Between` of `scaled_f16.cu`.
+pub(crate) const BETWEEN: usize = 8;
+
 /// Bytes of `Partial` of `unscale.cu`.
 pub(crate) const PARTIAL: usize = 40;
 
@@ -241,5 +271,7 @@ const _: () = {
     assert!(size_of::<MoveRow>() == 16);
     assert!(size_of::<RuleBits>() == 64);
     assert!(size_of::<CorrectionRow>() == 16);
+    assert!(size_of::<ScaledRow>() == 88);
+    assert!(size_of::<LostBits>() == 16);
     assert!(size_of::<LossScaleBits>() == 52);
 };

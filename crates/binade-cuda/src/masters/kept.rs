@@ -1,6 +1,6 @@
 //! What a store keeps beside a parameter, on the device.
 
-use super::rules::storeless;
+use super::{rules::storeless, scaled::Scaled};
 use crate::{Cuda, Error, Tensor};
 use binade_autocast::Autocast;
 use binade_core::DType;
@@ -20,6 +20,7 @@ pub(super) enum Kept {
     },
     /// Of the parameter's type.
     Kahan(Tensor),
+    Scaled(Scaled),
 }
 
 /// What `StepRow` says of a store.
@@ -47,6 +48,7 @@ impl Kept {
                 Self::Copy(wide)
             }
             MasterStore::Stochastic { seed } => Self::Stochastic { seed },
+            MasterStore::ScaledF16 => Self::Scaled(Scaled::new(cuda, values)?),
             MasterStore::Remainder | MasterStore::Kahan => {
                 return Self::halved(cuda, store, values, stored);
             }
@@ -84,10 +86,12 @@ impl Kept {
         Ok((if is_kahan { Self::Kahan(beside) } else { Self::Remainder(beside) }, low))
     }
 
+    /// What it keeps by element.
     pub(super) fn tensor(&self) -> Option<&Tensor> {
         match self {
             Self::Nothing | Self::Stochastic { .. } => None,
             Self::Copy(kept) | Self::Remainder(kept) | Self::Kahan(kept) => Some(kept),
+            Self::Scaled(scaled) => Some(&scaled.values),
         }
     }
 
@@ -102,6 +106,8 @@ impl Kept {
             Self::Stochastic { .. } if now == DType::F32 => beside(0, 0),
             Self::Stochastic { seed } => Beside { address: count, seed: *seed, store: 3 },
             Self::Kahan(kept) => beside(kept.address(), 4),
+            // Where its copy is only the step knows.
+            Self::Scaled(_) => beside(0, 1),
         }
     }
 
@@ -118,6 +124,10 @@ impl Kept {
             Self::Remainder(kept) => Master::Remainder(words(kept)?),
             Self::Stochastic { seed } => Master::Stochastic { seed: *seed, number },
             Self::Kahan(kept) => Master::Compensation(words(kept)?),
+            Self::Scaled(scaled) => Master::Scaled {
+                values: words(&scaled.values)?,
+                exponent: scaled.read_exponent(cuda)?,
+            },
         })
     }
 }

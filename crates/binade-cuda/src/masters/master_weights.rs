@@ -2,6 +2,7 @@
 
 use super::{
     Masters,
+    lost::Lost,
     rules::{Rules, has_kernels},
     slot::Slot,
     step::Moves,
@@ -14,7 +15,7 @@ use binade_master_weights::{
     ExportF32, Facts, HostMasters, MasterWeights, Materialise, Plan, matched, some,
 };
 use binade_ops::Download;
-use std::collections::HashMap;
+use std::{collections::HashMap, sync::Arc};
 
 impl MasterWeights for Cuda {
     type Params = Vec<Named<Tensor>>;
@@ -25,26 +26,22 @@ impl MasterWeights for Cuda {
     fn masters(&self, params: &mut Vec<Named<Tensor>>, plan: &Plan) -> Result<Masters, Error> {
         has_kernels(plan)?;
         let mut kept = HostMasters::new(plan, params.iter().map(|param| &*param.name))?;
-        let mut slots = HashMap::new();
-        let mut lowered = Vec::new();
-        for (number, param) in (0..).zip(params.iter()) {
-            let now = storable(param.value.dtype())?;
-            let stored = storable(plan.dtype_of(&param.name, now))?;
-            let rule = plan.rule_for(&param.name);
-            kept.declare(&param.name, param.value.len(), stored)?;
-            let (slot, low) = Slot::new(self, number, &param.value, (plan.store(), stored), rule)?;
-            slots.insert(param.name.clone(), slot);
-            lowered.push(low);
-        }
+        let Started { slots, lowered } = Started::new(self, &mut kept, params, plan, 0)?;
         let applied = self.zeros(8 * lowered.len())?;
         let constants = self.buffer(CONSTANTS * lowered.len())?;
+        let lost = Lost::new(self, lowered.len(), plan.counts_lost_updates())?;
         params.iter_mut().zip(lowered).for_each(|(param, low)| param.value = low);
-        Ok(Masters { kept, slots, rules: Rules::default(), applied, constants, attempts: 0 })
+        let rules = Rules::default();
+        Ok(Masters { kept, slots, rules, applied, constants, lost, attempts: 0 })
     }
 
     fn set_plan(&self, masters: &mut Masters, plan: &Plan) -> Result<(), Error> {
         has_kernels(plan)?;
+        self.has_made(&masters.applied)?;
+        let counted = plan.counts_lost_updates();
+        let lost = masters.lost.next(self, masters.slots.len(), counted)?;
         masters.kept.set_plan(plan)?;
+        masters.lost = lost;
         masters.rules.clear();
         Ok(())
     }
@@ -74,6 +71,36 @@ impl MasterWeights for Cuda {
             moves.add(param, masters, &grads, *place)?;
         }
         moves.run(self, masters, &grads, found)
+    }
+}
+
+/// Parameters whose masters are made, of which nothing is in place yet.
+pub(super) struct Started {
+    pub(super) slots: HashMap<Arc<str>, Slot>,
+    /// The parameters as they are to be stored.
+    pub(super) lowered: Vec<Tensor>,
+}
+
+impl Started {
+    /// Of `params`, told to `kept` and numbered from `first` on.
+    pub(super) fn new(
+        cuda: &Cuda,
+        kept: &mut HostMasters,
+        params: &[Named<Tensor>],
+        plan: &Plan,
+        first: u32,
+    ) -> Result<Self, Error> {
+        let mut started = Self { slots: HashMap::new(), lowered: Vec::new() };
+        for (number, param) in (first..).zip(params) {
+            let now = storable(param.value.dtype())?;
+            let stored = storable(plan.dtype_of(&param.name, now))?;
+            let rule = plan.rule_for(&param.name);
+            kept.declare(&param.name, param.value.len(), stored)?;
+            let (slot, low) = Slot::new(cuda, number, &param.value, (plan.store(), stored), rule)?;
+            started.slots.insert(param.name.clone(), slot);
+            started.lowered.push(low);
+        }
+        Ok(started)
     }
 }
 

@@ -1,16 +1,20 @@
 //! Master weights on the device: the fused step, predicated there.
 
 mod corrections;
+mod join;
 mod kept;
+mod lost;
 mod master_weights;
 mod materialise;
 mod rules;
+mod scaled;
 mod slot;
 mod snapshot;
 mod step;
 
 use crate::{Cuda, Error, memory::Buffer};
 use binade_master_weights::HostMasters;
+use lost::Lost;
 use rules::Rules;
 use slot::Slot;
 use std::{collections::HashMap, fmt, sync::Arc};
@@ -25,6 +29,7 @@ pub struct Masters {
     applied: Buffer,
     /// The constants of each parameter's next step.
     constants: Buffer,
+    lost: Lost,
     /// Steps that were asked for: at least as many as were applied.
     attempts: u64,
 }
@@ -50,7 +55,8 @@ impl Masters {
         let applied = cuda.read(&self.applied)?;
         let (applied, _) = applied.as_chunks();
         let applied = applied.get(slot.number as usize).copied().map_or(0, u64::from_le_bytes);
-        slot.read(cuda, applied).map(Some)
+        let lost = self.lost.read(cuda)?.and_then(|lost| lost.get(slot.number as usize).copied());
+        Ok(Some(binade_master_weights::Slot { lost, ..slot.read(cuda, applied)? }))
     }
 }
 

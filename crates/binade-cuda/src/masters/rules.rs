@@ -68,12 +68,6 @@ impl Rules {
 
 /// Refuses a plan that no kernel steps by.
 pub(super) fn has_kernels(plan: &Plan) -> Result<(), Error> {
-    if plan.store() == MasterStore::ScaledF16 {
-        return Err(storeless(plan.store()));
-    }
-    if plan.counts_lost_updates() {
-        return Err(Error::Store { what: "counting lost updates".to_owned() });
-    }
     let rules = plan.groups().iter().map(|group| &group.rule);
     rules.chain([plan.rule()]).try_for_each(steppable)
 }

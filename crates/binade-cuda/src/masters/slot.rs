@@ -69,7 +69,7 @@ impl Slot {
         match &self.kept {
             Kept::Copy(master) => cuda.download(master),
             Kept::Nothing | Kept::Stochastic { .. } => cuda.download(param),
-            Kept::Remainder(_) | Kept::Kahan(_) => {
+            Kept::Remainder(_) | Kept::Kahan(_) | Kept::Scaled(_) => {
                 Ok(self.read(cuda, 0)?.values_of(&cuda.download(param)?))
             }
         }

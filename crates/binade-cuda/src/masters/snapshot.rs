@@ -146,7 +146,7 @@ impl Masters {
 impl Slot {
     /// All that is kept but the count, where it is a tensor; a number is none.
     fn listed(&self) -> Vec<(Kind, Option<&Tensor>)> {
-        let beside = self.kept.kind().map(|kind| (kind, self.kept.tensor()));
+        let beside = self.kept.listed();
         let moments = (0..).map(Kind::Moment).zip(&self.moments);
         let moments = moments.filter_map(|(kind, moment)| Some((kind, Some(moment.as_ref()?))));
         beside.into_iter().chain(moments).collect()
@@ -173,33 +173,41 @@ impl Slot {
 
     /// Puts back what [`listed`](Self::listed) names.
     fn put(&mut self, kept: &mut HashMap<Kind, Tensor>) {
-        let beside = self.kept.kind().and_then(|kind| kept.remove(&kind));
-        if let Some((place, tensor)) = self.kept.tensor_mut().zip(beside) {
-            *place = tensor;
-        }
-        for (kind, place) in (0..).map(Kind::Moment).zip(&mut self.moments) {
+        let moments = (0..).map(Kind::Moment).zip(self.moments.iter_mut());
+        let moments = moments.filter_map(|(kind, moment)| Some((kind, moment.as_mut()?)));
+        for (kind, place) in self.kept.places().into_iter().chain(moments) {
             if let Some(tensor) = kept.remove(&kind) {
-                *place = Some(tensor);
+                *place = tensor;
             }
         }
     }
 }
 
 impl Kept {
-    fn kind(&self) -> Option<Kind> {
+    fn listed(&self) -> Vec<(Kind, Option<&Tensor>)> {
         match self {
-            Self::Nothing => None,
-            Self::Copy(_) => Some(Kind::Master),
-            Self::Remainder(_) => Some(Kind::Remainder),
-            Self::Stochastic { .. } => Some(Kind::Number),
-            Self::Kahan(_) => Some(Kind::Compensation),
+            Self::Nothing => Vec::new(),
+            Self::Copy(kept) => vec![(Kind::Master, Some(kept))],
+            Self::Remainder(kept) => vec![(Kind::Remainder, Some(kept))],
+            Self::Stochastic { .. } => vec![(Kind::Number, None)],
+            Self::Kahan(kept) => vec![(Kind::Compensation, Some(kept))],
+            Self::Scaled(kept) => vec![
+                (Kind::ScaledMaster, Some(&kept.values)),
+                (Kind::Exponent, Some(&kept.exponent)),
+            ],
         }
     }
 
-    fn tensor_mut(&mut self) -> Option<&mut Tensor> {
+    /// Where the tensors of [`listed`](Self::listed) are.
+    fn places(&mut self) -> Vec<(Kind, &mut Tensor)> {
         match self {
-            Self::Nothing | Self::Stochastic { .. } => None,
-            Self::Copy(kept) | Self::Remainder(kept) | Self::Kahan(kept) => Some(kept),
+            Self::Nothing | Self::Stochastic { .. } => Vec::new(),
+            Self::Copy(kept) => vec![(Kind::Master, kept)],
+            Self::Remainder(kept) => vec![(Kind::Remainder, kept)],
+            Self::Kahan(kept) => vec![(Kind::Compensation, kept)],
+            Self::Scaled(kept) => {
+                vec![(Kind::ScaledMaster, &mut kept.values), (Kind::Exponent, &mut kept.exponent)]
+            }
         }
     }
 }

@@ -1,22 +1,43 @@
 //! The launches of a step: constants for all parameters that move, then one fused step for each kind of rule.
 
-use super::{Masters, rules::unsteppable, slot::address};
+use super::{Masters, kept::Kept, rules::unsteppable, scaled::Opened, slot::address};
 use crate::{
     Cuda, Error, Found, Gradients, Tensor,
     gradients::supported,
-    kernels::{ADAM, Kernel, PREPARE, SGD, THREADS},
+    kernels::{ADAM, ADAM_COUNTED, Kernel, PREPARE, SGD, SGD_COUNTED, THREADS},
     launch::{
         Arg, Grid,
-        structs::{MoveRow, StepRow},
+        structs::{MoveRow, ScaledRow, StepRow},
     },
     set::Chunks,
 };
 use binade_core::Named;
 use binade_master_weights::UpdateRule;
+use bytemuck::Zeroable;
 
 /// What moves in a step.
 pub(super) struct Moves {
     all: Vec<MoveRow>,
+    plain: ByRule,
+    /// Those whose masters are opened for the step, and counted when they are packed.
+    scaled: ByRule,
+    opened: Opened,
+}
+
+/// The addresses of what a step's kernels are told, each 0 where there is none.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Told {
+    pub(super) constants: u64,
+    /// The verdict.
+    pub(super) found: u64,
+    /// What gradients are owed.
+    pub(super) owed: u64,
+    /// Counts of lost updates.
+    pub(super) lost: u64,
+}
+
+/// The parameters that each kernel moves.
+struct ByRule {
     sgd: Rows,
     adam: Rows,
 }
@@ -39,7 +60,9 @@ impl Moves {
         let value = |place: &usize| grads.entries.get(*place)?.value.as_ref();
         let elements = places.iter().flatten().filter_map(value).map(|grad| grad.len() as u64);
         let elements = elements.sum();
-        Self { all: Vec::new(), sgd: Rows::of(elements), adam: Rows::of(elements) }
+        let by_rule = || ByRule { sgd: Rows::of(elements), adam: Rows::of(elements) };
+        let opened = Opened::of(elements);
+        Self { all: Vec::new(), plain: by_rule(), scaled: by_rule(), opened }
     }
 
     /// Adds a parameter, whose gradient is at `place`.
@@ -57,26 +80,44 @@ impl Moves {
         else {
             return Ok(());
         };
+        let by_rule = match slot.kept {
+            Kept::Scaled(_) => &mut self.scaled,
+            _ => &mut self.plain,
+        };
         let rows = match rule {
-            UpdateRule::Sgd(_) => &mut self.sgd,
-            UpdateRule::Adam(_) => &mut self.adam,
+            UpdateRule::Sgd(_) => &mut by_rule.sgd,
+            UpdateRule::Adam(_) => &mut by_rule.adam,
             other => return Err(unsteppable(other)),
         };
         let present = grads.flag(place);
         self.all.push(MoveRow { present, slot: slot.number, rule: rules.number(rule) });
         let len = grad.len() as u64;
-        let beside = slot.beside(param.value.dtype(), applied.address());
+        let gradient_dtype = supported("step with gradients of", grad)?;
+        let moments = [0, 1, 2].map(|moment| address(slot.moments[moment].as_ref()));
+        let mut beside = slot.beside(param.value.dtype(), applied.address());
+        if let Kept::Scaled(scaled) = &slot.kept {
+            let step = ScaledRow {
+                present,
+                gradient: grad.address(),
+                moment: moments[0],
+                slot: slot.number,
+                gradient_dtype,
+                is_adam: u32::from(matches!(rule, UpdateRule::Adam(_))),
+                ..ScaledRow::zeroed()
+            };
+            beside.address = self.opened.add(scaled, step);
+        }
         rows.rows.push(StepRow {
             gradient: grad.address(),
             parameter: param.value.address(),
             beside: beside.address,
-            moments: [0, 1, 2].map(|moment| address(slot.moments[moment].as_ref())),
+            moments,
             present,
             len,
             first_chunk: rows.chunks.add(len),
             seed: beside.seed,
             slot: slot.number,
-            gradient_dtype: supported("step with gradients of", grad)?,
+            gradient_dtype,
             parameter_dtype: supported("train parameters of", &param.value)?,
             store: beside.store,
         });
@@ -85,7 +126,7 @@ impl Moves {
 
     /// Puts the step in the stream.
     pub(super) fn run(
-        self,
+        mut self,
         cuda: &Cuda,
         masters: &mut Masters,
         grads: &Gradients,
@@ -101,36 +142,66 @@ impl Moves {
             Arg::Address(found.buffer().address()),
             Arg::Address(masters.applied.address()),
             Arg::Address(masters.constants.address()),
+            Arg::Address(masters.lost.address()),
         ];
         let grid = Grid { blocks: count.div_ceil(THREADS), threads: THREADS };
         cuda.launch(&PREPARE, grid, &args)?;
-        self.sgd.run(cuda, &SGD, masters, grads, found)?;
-        self.adam.run(cuda, &ADAM, masters, grads, found)
+        let told = Told {
+            constants: masters.constants.address(),
+            found: found.buffer().address(),
+            owed: grads.owed(cuda)?,
+            lost: masters.lost.address(),
+        };
+        self.plain.run(cuda, told)?;
+        if self.opened.is_empty() {
+            return Ok(());
+        }
+        let wide = self.opened.open(cuda, told.found)?;
+        self.scaled.lie_at(wide.address());
+        self.scaled.run(cuda, Told { lost: 0, ..told })?;
+        self.opened.pack(cuda, told)
+    }
+}
+
+impl ByRule {
+    /// Of masters that were told as offsets.
+    fn lie_at(&mut self, address: u64) {
+        let rows = self.sgd.rows.iter_mut().chain(&mut self.adam.rows);
+        rows.for_each(|row| row.beside += address);
+    }
+
+    fn run(&self, cuda: &Cuda, told: Told) -> Result<(), Error> {
+        self.sgd.run(cuda, [&SGD, &SGD_COUNTED], told)?;
+        self.adam.run(cuda, [&ADAM, &ADAM_COUNTED], told)
     }
 }
 
 impl Rows {
+    /// By the first kernel, or by the second where there are counts.
     fn run(
         &self,
         cuda: &Cuda,
-        kernel: &'static Kernel,
-        masters: &Masters,
-        grads: &Gradients,
-        found: &Found,
+        [plain, counted]: [&'static Kernel; 2],
+        told: Told,
     ) -> Result<(), Error> {
         if self.chunks.count == 0 {
             return Ok(());
         }
         let table = cuda.table(&self.rows)?;
-        let args = [
+        let mut args = vec![
             Arg::Address(table.address()),
             Arg::U32(u32::try_from(self.rows.len()).unwrap_or(u32::MAX)),
             Arg::U64(0),
             Arg::U64(self.chunks.len),
-            Arg::Address(masters.constants.address()),
-            Arg::Address(found.buffer().address()),
-            Arg::Address(grads.owed(cuda)?),
+            Arg::Address(told.constants),
+            Arg::Address(told.found),
+            Arg::Address(told.owed),
         ];
+        let mut kernel = plain;
+        if told.lost != 0 {
+            args.push(Arg::Address(told.lost));
+            kernel = counted;
+        }
         cuda.launch(kernel, Grid { blocks: self.chunks.blocks(), threads: THREADS }, &args)
     }
 }

@@ -9,11 +9,14 @@ mod casts;
 mod ceilings;
 mod clip_groups;
 mod clipping;
+mod counted;
 mod edges;
 mod handles;
+mod joins;
 mod led;
 mod outcomes;
 mod rules;
+mod scaled;
 mod snapshots;
 mod starts;
 mod steps;
@@ -47,11 +50,14 @@ fn main() {
         ("ceilings", ceilings::TESTS),
         ("clip_groups", clip_groups::TESTS),
         ("clipping", clipping::TESTS),
+        ("counted", counted::TESTS),
         ("edges", edges::TESTS),
         ("handles", handles::TESTS),
+        ("joins", joins::TESTS),
         ("led", led::TESTS),
         ("outcomes", outcomes::TESTS),
         ("rules", rules::TESTS),
+        ("scaled", scaled::TESTS),
         ("snapshots", snapshots::TESTS),
         ("starts", starts::TESTS),
         ("steps", steps::TESTS),

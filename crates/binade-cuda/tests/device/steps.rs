@@ -17,12 +17,13 @@ crate::tests![
 ];
 
 /// Every store that has a kernel.
-const STORES: [MasterStore; 5] = [
+const STORES: [MasterStore; 6] = [
     MasterStore::Copy,
     MasterStore::NoMaster,
     MasterStore::Remainder,
     MasterStore::Stochastic { seed: 0x0123_4567_89ab_cdef },
     MasterStore::Kahan,
+    MasterStore::ScaledF16,
 ];
 
 const NAMES: [&str; 3] = ["weight", "bias", "norm"];

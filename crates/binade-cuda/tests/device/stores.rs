@@ -1,12 +1,9 @@
 //! Every store that has a kernel, against the CPU bit by bit: what is stored, and what is kept beside it.
 
-use crate::support::{Device, Grads, Result, cuda, kind, noise, vector};
-use binade_core::{DType, Error as _, ErrorKind, Named, Optimizer as _};
+use crate::support::{Device as _, Result, cuda, here, kind, noise, optimizer, step, vector};
+use binade_core::{DType, ErrorKind, Named};
 use binade_cpu::Cpu;
-use binade_grad_scaler::ScaleState;
-use binade_master_weights::{
-    ExportF32, HostMasters, MasterOptimizer, MasterStore, Plan, Slot, UpdateRule,
-};
+use binade_master_weights::{ExportF32, MasterOptimizer, MasterStore, Plan, UpdateRule};
 use binade_ops::Download as _;
 
 crate::tests![
@@ -16,14 +13,15 @@ crate::tests![
     exported_values_are_the_cpus,
     a_parameter_widened_behind_the_optimizers_back_steps_as_on_the_cpu,
     the_other_half_of_another_type_is_refused,
-    what_has_no_kernel_is_refused_by_name,
+    a_store_that_keeps_no_masters_of_a_type_is_refused,
 ];
 
-const STORES: [MasterStore; 4] = [
+const STORES: [MasterStore; 5] = [
     MasterStore::Copy,
     MasterStore::Remainder,
     MasterStore::Stochastic { seed: 0xfedc_ba98_7654_3210 },
     MasterStore::Kahan,
+    MasterStore::ScaledF16,
 ];
 
 /// Every store with each low type that it takes.
@@ -31,39 +29,6 @@ fn stores_and_types() -> impl Iterator<Item = (MasterStore, DType)> {
     let pairs =
         STORES.into_iter().flat_map(|store| [DType::BF16, DType::F16].map(|low| (store, low)));
     pairs.filter(|(store, low)| store.takes(*low))
-}
-
-fn optimizer<D: Device>(
-    device: &D,
-    params: &[(&str, Vec<f32>)],
-    dtype: DType,
-    plan: Plan,
-) -> MasterOptimizer<D> {
-    let param =
-        |(name, values): &(&str, Vec<f32>)| Named::new(*name, vector(device, values, dtype));
-    let params = params.iter().map(param).collect();
-    MasterOptimizer::new(device.clone(), params, plan).unwrap()
-}
-
-/// A step of gradients that were never scaled, the same for every parameter but for its length.
-fn step<D: Device>(
-    device: &D,
-    optimizer: &mut MasterOptimizer<D>,
-    grads: &[(&str, Vec<f32>)],
-) -> Result {
-    let scale =
-        device.upload_state(ScaleState::power_of_two(0)).map_err(|error| error.to_string())?;
-    let one = |(name, values): &(&str, Vec<f32>)| {
-        Named::new(*name, Some(vector(device, values, DType::F32)))
-    };
-    let mut grads: Grads<D> = grads.iter().map(one).collect::<Vec<_>>().into();
-    let found = device.unscale(&mut grads, &scale).map_err(|error| error.to_string())?;
-    Ok(optimizer.step(grads, &found).map_err(|error| error.to_string())?)
-}
-
-/// A slot of the CPU's.
-fn here(masters: &HostMasters, name: &str) -> Slot {
-    masters.get(name).unwrap().clone()
 }
 
 fn what_is_kept_beside_lowered_parameters_is_the_cpus() -> Result {
@@ -199,7 +164,8 @@ fn values<D: ExportF32>(optimizer: &MasterOptimizer<D>) -> Result<Vec<(String, V
 fn a_parameter_widened_behind_the_optimizers_back_steps_as_on_the_cpu() -> Result {
     let cuda = cuda();
     let set = [("w", noise(8, 40))];
-    for store in [MasterStore::Copy, MasterStore::Stochastic { seed: 1 }] {
+    let stores = [MasterStore::Copy, MasterStore::Stochastic { seed: 1 }, MasterStore::ScaledF16];
+    for store in stores {
         let plan = Plan::new(UpdateRule::sgd(0.1))?.with_store(store);
         let mut there = optimizer(&cuda, &set, DType::BF16, plan.clone());
         let mut cpu = optimizer(&Cpu, &set, DType::BF16, plan);
@@ -227,25 +193,10 @@ fn the_other_half_of_another_type_is_refused() -> Result {
     Ok(())
 }
 
-fn what_has_no_kernel_is_refused_by_name() -> Result {
+fn a_store_that_keeps_no_masters_of_a_type_is_refused() -> Result {
     let cuda = cuda();
-    let plan = || Plan::new(UpdateRule::sgd(0.1));
-    let params = |dtype| vec![Named::new("w", vector(&cuda, &[1.0], dtype))];
-    let refused = [
-        (plan()?.with_store(MasterStore::ScaledF16), "`MasterStore::ScaledF16`"),
-        (plan()?.with_lost_updates(true), "counting lost updates"),
-    ];
-    for (asked, name) in refused {
-        let made = MasterOptimizer::new(cuda.clone(), params(DType::BF16), asked.clone());
-        let error = made.unwrap_err();
-        assert_eq!(error.kind(), ErrorKind::Unsupported);
-        let text = error.to_string();
-        assert!(text.starts_with(&format!("the CUDA backend has no kernel for {name}")), "{text}");
-        let mut running = MasterOptimizer::new(cuda.clone(), params(DType::BF16), plan()?)?;
-        assert_eq!(kind(running.set_plan(asked)), ErrorKind::Unsupported);
-    }
-    let remainder = plan()?.with_store(MasterStore::Remainder);
-    let made = MasterOptimizer::new(cuda.clone(), params(DType::F16), remainder);
-    assert_eq!(kind(made), ErrorKind::Mismatch);
+    let remainder = Plan::new(UpdateRule::sgd(0.1))?.with_store(MasterStore::Remainder);
+    let param = vec![Named::new("w", vector(&cuda, &[1.0], DType::F16))];
+    assert_eq!(kind(MasterOptimizer::new(cuda.clone(), param, remainder)), ErrorKind::Mismatch);
     Ok(())
 }

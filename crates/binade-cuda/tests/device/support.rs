@@ -1,9 +1,9 @@
 //! The device, opened once, and the same training on it and on the CPU.
 
-use binade_core::{DType, Error, Handle, Named};
+use binade_core::{DType, Error, Handle, Named, Optimizer as _};
 use binade_cuda::{Cuda, Tensor};
-use binade_grad_scaler::{ClipGroups, GradOps, GradScaler, ScaleStore};
-use binade_master_weights::MasterWeights;
+use binade_grad_scaler::{ClipGroups, GradOps, GradScaler, ScaleState, ScaleStore};
+use binade_master_weights::{HostMasters, MasterOptimizer, MasterWeights, Plan, Slot};
 use binade_ops::Upload;
 use libtest_mimic::Failed;
 use std::sync::OnceLock;
@@ -106,6 +106,49 @@ pub(crate) fn shifted(cuda: &Cuda, values: &[f32], dtype: DType, offset: usize) 
     let padded: Vec<f32> =
         std::iter::repeat_n(f32::NAN, offset).chain(values.iter().copied()).collect();
     vector(cuda, &padded, dtype).slice(offset, values.len()).unwrap()
+}
+
+/// An optimizer of parameters with these values.
+pub(crate) fn optimizer<D: Device>(
+    device: &D,
+    params: &[(&str, Vec<f32>)],
+    dtype: DType,
+    plan: Plan,
+) -> MasterOptimizer<D> {
+    let param =
+        |(name, values): &(&str, Vec<f32>)| Named::new(*name, vector(device, values, dtype));
+    let params = params.iter().map(param).collect();
+    MasterOptimizer::new(device.clone(), params, plan).unwrap()
+}
+
+/// A step of gradients that were never scaled, the same for every parameter but for its length.
+pub(crate) fn step<D: Device>(
+    device: &D,
+    optimizer: &mut MasterOptimizer<D>,
+    grads: &[(&str, Vec<f32>)],
+) -> Result {
+    step_in(DType::F32, device, optimizer, grads)
+}
+
+/// The same of gradients of this type.
+pub(crate) fn step_in<D: Device>(
+    dtype: DType,
+    device: &D,
+    optimizer: &mut MasterOptimizer<D>,
+    grads: &[(&str, Vec<f32>)],
+) -> Result {
+    let scale =
+        device.upload_state(ScaleState::power_of_two(0)).map_err(|error| error.to_string())?;
+    let one =
+        |(name, values): &(&str, Vec<f32>)| Named::new(*name, Some(vector(device, values, dtype)));
+    let mut grads: Grads<D> = grads.iter().map(one).collect::<Vec<_>>().into();
+    let found = device.unscale(&mut grads, &scale).map_err(|error| error.to_string())?;
+    Ok(optimizer.step(grads, &found).map_err(|error| error.to_string())?)
+}
+
+/// A slot of the CPU's.
+pub(crate) fn here(masters: &HostMasters, name: &str) -> Slot {
+    masters.get(name).unwrap().clone()
 }
 
 /// The kind of an error, for results that must be refused.

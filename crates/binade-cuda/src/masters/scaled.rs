@@ -1,0 +1,126 @@
+//! Masters in `f16` with an exponent a tensor, which hangs on all that a step makes: opened as an `f32` copy that lives as long
+//! as the step, and packed again behind it.
+
+use super::step::Told;
+use crate::{
+    Cuda, Error, Tensor,
+    kernels::{Kernel, SCALED_F16_LARGEST, SCALED_F16_OPEN, SCALED_F16_PACK, THREADS},
+    launch::{
+        Arg, Grid,
+        structs::{BETWEEN, ScaledRow},
+    },
+    memory::Buffer,
+    set::Chunks,
+};
+use binade_autocast::Autocast;
+use binade_core::DType;
+use bytemuck::Zeroable;
+
+/// What vector loads ask of an address.
+const ALIGNED: usize = 16;
+
+/// What is kept for one parameter.
+#[derive(Debug)]
+pub(super) struct Scaled {
+    /// `f16`, times 2 to the exponent.
+    pub(super) values: Tensor,
+    /// One `i32`.
+    pub(super) exponent: Tensor,
+    /// What one launch leaves to the next.
+    between: Buffer,
+}
+
+impl Scaled {
+    /// Of these values, of any type; nothing is waited for.
+    pub(super) fn new(cuda: &Cuda, values: &Tensor) -> Result<Self, Error> {
+        let wide = cuda.cast(values, DType::F32)?;
+        let scaled = Self {
+            values: cuda.unset(DType::F16, values.shape())?,
+            exponent: Tensor::filling(cuda.zeros(4)?, DType::I32, &[1]),
+            between: cuda.zeros(BETWEEN)?,
+        };
+        let mut opened = Opened::of(values.len() as u64);
+        opened.rows.push(scaled.row(wide.address(), opened.chunks.add(values.len() as u64)));
+        opened.pack(cuda, Told::default())?;
+        Ok(scaled)
+    }
+
+    /// Its row, but for what a step adds, `wide` being the address of the `f32` copy.
+    fn row(&self, wide: u64, first_chunk: u64) -> ScaledRow {
+        ScaledRow {
+            values: self.values.address(),
+            exponent: self.exponent.address(),
+            wide,
+            between: self.between.address(),
+            len: self.values.len() as u64,
+            first_chunk,
+            ..ScaledRow::zeroed()
+        }
+    }
+
+    /// The exponent on the host: waits for the device.
+    pub(super) fn read_exponent(&self, cuda: &Cuda) -> Result<i32, Error> {
+        let bytes = cuda.to_bits(&self.exponent)?;
+        Ok(bytes.try_into().map_or(0, i32::from_le_bytes))
+    }
+}
+
+/// The masters of one step, as `f32` copies that lie in one buffer: the next step finds its tables where this one had its own.
+#[derive(Debug)]
+pub(super) struct Opened {
+    rows: Vec<ScaledRow>,
+    chunks: Chunks,
+    /// Bytes of all copies.
+    bytes: usize,
+}
+
+impl Opened {
+    /// None yet, of a set of so many elements.
+    pub(super) fn of(elements: u64) -> Self {
+        Self { rows: Vec::new(), chunks: Chunks::of(elements), bytes: 0 }
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.rows.is_empty()
+    }
+
+    /// Adds a parameter, and says where its copy will be from the first on; `step` has what the step itself is taken with.
+    pub(super) fn add(&mut self, scaled: &Scaled, step: ScaledRow) -> u64 {
+        let (len, offset) = (scaled.values.len(), self.bytes as u64);
+        let row = scaled.row(offset, self.chunks.add(len as u64));
+        let ScaledRow { values, exponent, wide, between, len, first_chunk, .. } = row;
+        self.rows.push(ScaledRow { values, exponent, wide, between, len, first_chunk, ..step });
+        self.bytes += (4 * scaled.values.len()).next_multiple_of(ALIGNED);
+        offset
+    }
+
+    /// Gives the copies that a step moves, in a buffer that is theirs until they are packed, unless the verdict at `found`
+    /// skips it.
+    pub(super) fn open(&mut self, cuda: &Cuda, found: u64) -> Result<Buffer, Error> {
+        let wide = cuda.buffer(self.bytes)?;
+        self.rows.iter_mut().for_each(|row| row.wide += wide.address());
+        self.launch(cuda, &SCALED_F16_OPEN, &[found])?;
+        Ok(wide)
+    }
+
+    /// Keeps what the step made of them.
+    pub(super) fn pack(&self, cuda: &Cuda, told: Told) -> Result<(), Error> {
+        let Told { constants, found, owed, lost } = told;
+        self.launch(cuda, &SCALED_F16_LARGEST, &[found])?;
+        self.launch(cuda, &SCALED_F16_PACK, &[found, constants, owed, lost])
+    }
+
+    fn launch(&self, cuda: &Cuda, kernel: &'static Kernel, more: &[u64]) -> Result<(), Error> {
+        if self.chunks.count == 0 {
+            return Ok(());
+        }
+        let table = cuda.table(&self.rows)?;
+        let mut args = vec![
+            Arg::Address(table.address()),
+            Arg::U32(u32::try_from(self.rows.len()).unwrap_or(u32::MAX)),
+            Arg::U64(self.chunks.len),
+        ];
+        args.extend(more.iter().map(|address| Arg::Address(*address)));
+        cuda.launch(kernel, Grid { blocks: self.chunks.blocks(), threads: THREADS }, &args)
+    }
+}

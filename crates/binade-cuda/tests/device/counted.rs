@@ -1,0 +1,245 @@
+//! Updates that are lost, counted on the device, against the CPU.
+
+use crate::support::{
+    Device as _, Result, cuda, here, noise, optimizer, own, set, step, step_in, vector,
+};
+use binade_core::{DType, Named, Optimizer as _};
+use binade_cpu::Cpu;
+use binade_cuda::Cuda;
+use binade_grad_scaler::{GradOps as _, GradScaler as _, Norm, ScaleState, ScaleStore as _};
+use binade_master_weights::{
+    Adam, LostUpdates, MasterOptimizer, MasterStore, Plan, Sgd, Slot, UpdateRule,
+};
+
+crate::tests![
+    counts_are_the_cpus_by_every_rule_store_and_type,
+    what_no_type_can_hold_is_counted_as_on_the_cpu,
+    counting_reads_nothing_and_changes_no_bit,
+    a_skipped_step_counts_nothing_and_a_parameter_without_a_gradient_keeps_its_count,
+    gradients_that_are_still_owed_a_factor_are_counted_by_what_they_come_to,
+    counting_is_switched_in_a_running_optimizer,
+    what_joins_is_counted_beside_the_others,
+    a_whole_set_of_lost_updates_is_counted_to_the_last,
+];
+
+const STORES: [MasterStore; 6] = [
+    MasterStore::Copy,
+    MasterStore::NoMaster,
+    MasterStore::Remainder,
+    MasterStore::Stochastic { seed: 0x0f1e_2d3c_4b5a_6978 },
+    MasterStore::Kahan,
+    MasterStore::ScaledF16,
+];
+
+const SET: [(&str, usize); 4] = [("a", 4103), ("b", 5), ("c", 0), ("d", 300)];
+
+/// Each with its kinds of decay and without.
+fn rules() -> Vec<UpdateRule> {
+    let sgd = Sgd { lr: 1e-3, momentum: 0.0, dampening: 0.0, weight_decay: 0.0, nesterov: false };
+    let momentum = Sgd { momentum: 0.9, ..sgd };
+    let by_sgd = [sgd, momentum, Sgd { nesterov: true, ..momentum }];
+    let adam = Adam {
+        lr: 1e-3,
+        betas: [0.9, 0.99],
+        eps: 1e-8,
+        weight_decay: 0.0,
+        decoupled: false,
+        amsgrad: false,
+    };
+    let decayed = Adam { weight_decay: 0.1, ..adam };
+    let by_adam = [adam, Adam { decoupled: true, ..decayed }, Adam { amsgrad: true, ..decayed }];
+    let by_sgd = by_sgd.into_iter().flat_map(|one| [one, Sgd { weight_decay: 0.01, ..one }]);
+    by_sgd.map(UpdateRule::Sgd).chain(by_adam.map(UpdateRule::Adam)).collect()
+}
+
+/// Values some of which are zero, so that there is nothing to decay.
+fn start() -> Vec<(&'static str, Vec<f32>)> {
+    let value = |(index, x): (usize, f32)| if index % 7 == 3 { 0.0 } else { x };
+    SET.map(|(name, len)| {
+        (name, noise(len as u64, len).into_iter().enumerate().map(value).collect())
+    })
+    .into()
+}
+
+/// Gradients of all sizes, from those that move nothing to those that move everything, and zeros.
+fn grads(number: u64) -> Vec<(&'static str, Vec<f32>)> {
+    let sized = |(index, x): (usize, f32)| match index % 6 {
+        5 => 0.0,
+        place => x * [1.0, 1e-2, 1e-4, 1e-6, 1e-30][place],
+    };
+    let one = |(name, len): (&'static str, usize)| {
+        (name, noise(number + len as u64, len).into_iter().enumerate().map(sized).collect())
+    };
+    SET.map(one).into()
+}
+
+fn slot(optimizer: &MasterOptimizer<Cuda>, name: &str) -> Result<Slot> {
+    Ok(optimizer.masters().read(optimizer.device(), name)?.ok_or("a slot")?)
+}
+
+fn total(optimizer: &MasterOptimizer<Cuda>) -> Result<Option<[u64; 2]>> {
+    let lost = optimizer.masters().lost_updates(optimizer.device())?;
+    Ok(lost.map(|LostUpdates { lost, moved }| [lost, moved]))
+}
+
+fn counts_are_the_cpus_by_every_rule_store_and_type() -> Result {
+    let cuda = cuda();
+    let types = [DType::BF16, DType::F16, DType::F32];
+    let stores = STORES.into_iter().flat_map(|store| types.map(|low| (store, low)));
+    for rule in rules() {
+        let mut seen = LostUpdates::default();
+        for (store, low) in stores.clone().filter(|(store, low)| store.takes(*low)) {
+            let plan = Plan::new(rule)?.with_store(store).with_lost_updates(true);
+            let plan = plan.with_storage(low, [""; 0]);
+            let mut there = optimizer(&cuda, &start(), DType::F32, plan.clone());
+            let mut cpu = optimizer(&Cpu, &start(), DType::F32, plan);
+            for (number, made) in (0..).zip(types) {
+                step_in(made, &cuda, &mut there, &grads(number))?;
+                step_in(made, &Cpu, &mut cpu, &grads(number))?;
+                for (name, _) in SET {
+                    let what = format!("{store:?} {low} {rule:?} `{name}` {number}");
+                    assert_eq!(slot(&there, name)?, here(cpu.masters(), name), "{what}");
+                }
+                let all = there.masters().lost_updates(&cuda)?;
+                assert_eq!(all, cpu.masters().lost_updates(), "{store:?} {low} {rule:?}");
+                seen += all.ok_or("counts")?;
+            }
+        }
+        assert!(seen.lost > 1000 && seen.moved > 1000, "{rule:?}: {seen:?}");
+    }
+    Ok(())
+}
+
+fn what_no_type_can_hold_is_counted_as_on_the_cpu() -> Result {
+    let cuda = cuda();
+    let top = [f32::MAX, -f32::MAX, 65504.0, -65504.0, 65520.0, 1e38, 2e-38, -1e-40];
+    let odd = [f32::from_bits(0x7f7f_8000), f32::INFINITY, -0.0, 0.0, 1e-45, -6e-8, 1.0];
+    let values = [&top[..], &[f32::NAN; 8], &odd].concat();
+    let small = |x: &f32| if x.is_finite() { x / 4e3 } else { 1.0 };
+    let nudge: Vec<f32> = values.iter().map(small).collect();
+    let types = [DType::BF16, DType::F16, DType::F32];
+    let stores = STORES.into_iter().flat_map(|store| types.map(|low| (store, low)));
+    for (store, low) in stores.filter(|(store, low)| store.takes(*low)) {
+        for rule in rules() {
+            let plan = Plan::new(rule.with_lr(0.5))?.with_store(store).with_lost_updates(true);
+            let plan = plan.with_storage(low, [""; 0]);
+            let mut there = optimizer(&cuda, &[("w", values.clone())], DType::F32, plan.clone());
+            let mut cpu = optimizer(&Cpu, &[("w", values.clone())], DType::F32, plan);
+            for grad in [nudge.clone(), vec![1e-44; 23], vec![0.0; 23]] {
+                step(&cuda, &mut there, &[("w", grad.clone())])?;
+                step(&Cpu, &mut cpu, &[("w", grad)])?;
+                let got = there.masters().lost_updates(&cuda)?;
+                assert_eq!(got, cpu.masters().lost_updates(), "{store:?} {low} {rule:?}");
+            }
+        }
+    }
+    Ok(())
+}
+
+fn counting_reads_nothing_and_changes_no_bit() -> Result {
+    let cuda = own();
+    for (store, rule) in
+        STORES.into_iter().flat_map(|store| rules().into_iter().map(move |rule| (store, rule)))
+    {
+        let plan = Plan::new(rule)?.with_store(store);
+        let counted = plan.clone().with_lost_updates(true);
+        let mut counting = optimizer(&cuda, &start(), DType::BF16, counted);
+        let mut other = optimizer(&cuda, &start(), DType::BF16, plan);
+        let before = cuda.ledger().syncs;
+        for number in 0..3 {
+            step(&cuda, &mut counting, &grads(number))?;
+            step(&cuda, &mut other, &grads(number))?;
+        }
+        assert_eq!(cuda.ledger().syncs, before, "{store:?}");
+        assert_eq!(counting.save()?, other.save()?, "{store:?} {rule:?}");
+        assert_eq!(total(&other)?, None);
+    }
+    Ok(())
+}
+
+fn a_skipped_step_counts_nothing_and_a_parameter_without_a_gradient_keeps_its_count() -> Result {
+    let cuda = cuda();
+    let plan = Plan::new(UpdateRule::sgd(1.0))?.with_store(MasterStore::NoMaster);
+    let params = [("a", vec![1.0; 4]), ("b", vec![1.0; 2])];
+    let mut run = optimizer(&cuda, &params, DType::BF16, plan.with_lost_updates(true));
+    step(&cuda, &mut run, &[("a", vec![1e-5, 1e-5, 0.0, 0.5]), ("b", vec![0.5, 0.5])])?;
+    assert_eq!(total(&run)?, Some([2, 3]));
+    step(&cuda, &mut run, &[("a", vec![f32::NAN; 4]), ("b", vec![1e-5, 1e-5])])?;
+    assert_eq!(total(&run)?, Some([2, 3]));
+    step(&cuda, &mut run, &[("b", vec![1e-5, 0.5])])?;
+    assert_eq!(slot(&run, "a")?.lost, Some(LostUpdates { lost: 2, moved: 1 }));
+    assert_eq!(slot(&run, "b")?.lost, Some(LostUpdates { lost: 1, moved: 1 }));
+    Ok(())
+}
+
+fn gradients_that_are_still_owed_a_factor_are_counted_by_what_they_come_to() -> Result {
+    let cuda = cuda();
+    let plan = Plan::new(UpdateRule::sgd(1.0))?.with_lost_updates(true);
+    let mut run = optimizer(&cuda, &[("w", vec![1.0, 1.0, 0.0])], DType::F32, plan);
+    // The least subnormal, which is 0 once it is halved, and twice that, which is not.
+    let least = f32::from_bits(1);
+    let mut grads = set(&cuda, &[("w", Some(vec![least, 2.0 * least, 0.0]))], DType::F32);
+    let scale = cuda.upload_state(ScaleState::power_of_two(1))?;
+    let found = cuda.unscale(&mut grads, &scale)?;
+    run.step(grads, &found)?;
+    assert_eq!(total(&run)?, Some([1, 0]));
+    let mut grads = set(&cuda, &[("w", Some(vec![3e-9, 4.0, 0.0]))], DType::F32);
+    let mut found = cuda.unscale(&mut grads, &cuda.upload_state(ScaleState::power_of_two(0))?)?;
+    cuda.clip_norm(&mut grads, Norm::L2, 1e-40, &mut found)?;
+    run.step(grads, &found)?;
+    // What is clipped to nothing is no update.
+    assert_eq!(total(&run)?, Some([1, 0]));
+    Ok(())
+}
+
+fn counting_is_switched_in_a_running_optimizer() -> Result {
+    let cuda = cuda();
+    let plan = || {
+        Ok::<_, crate::Failed>(Plan::new(UpdateRule::sgd(1.0))?.with_store(MasterStore::NoMaster))
+    };
+    let mut run = optimizer(&cuda, &[("w", vec![1.0])], DType::BF16, plan()?);
+    assert_eq!(slot(&run, "w")?.lost, None);
+    run.set_plan(plan()?.with_lost_updates(true))?;
+    assert_eq!(total(&run)?, Some([0, 0]));
+    step(&cuda, &mut run, &[("w", vec![1e-4])])?;
+    run.set_plan(plan()?.with_lost_updates(true).with_lr(0.5)?)?;
+    assert_eq!(total(&run)?, Some([1, 0]));
+    run.set_plan(plan()?)?;
+    assert_eq!(total(&run)?, None);
+    run.set_plan(plan()?.with_lost_updates(true))?;
+    assert_eq!(total(&run)?, Some([0, 0]));
+    Ok(())
+}
+
+fn what_joins_is_counted_beside_the_others() -> Result {
+    let cuda = cuda();
+    let plan = Plan::new(UpdateRule::sgd(1.0))?.with_store(MasterStore::NoMaster);
+    let counted = plan.clone().with_lost_updates(true);
+    let more = |name| vec![Named::new(name, vector(&cuda, &[1.0; 3], DType::BF16))];
+    let mut run = optimizer(&cuda, &[("a", vec![1.0; 2])], DType::BF16, plan.clone());
+    run.join(more("b"), counted.clone())?;
+    assert_eq!(total(&run)?, Some([0, 0]));
+    step(&cuda, &mut run, &[("a", vec![1e-5, 0.5]), ("b", vec![1e-5; 3])])?;
+    assert_eq!(total(&run)?, Some([4, 1]));
+    run.join(more("c"), counted)?;
+    assert_eq!(total(&run)?, Some([4, 1]));
+    step(&cuda, &mut run, &[("c", vec![0.5; 3])])?;
+    assert_eq!(total(&run)?, Some([4, 4]));
+    run.join(more("d"), plan)?;
+    assert_eq!(total(&run)?, None);
+    step(&cuda, &mut run, &[("d", vec![0.5; 3])])
+}
+
+/// Many blocks, whose counts are added up.
+fn a_whole_set_of_lost_updates_is_counted_to_the_last() -> Result {
+    let cuda = cuda();
+    let len = 5 * 4096 + 77;
+    for rule in [UpdateRule::sgd(1.0), UpdateRule::adam(1e-6)] {
+        let plan = Plan::new(rule)?.with_store(MasterStore::NoMaster).with_lost_updates(true);
+        let mut run = optimizer(&cuda, &[("w", vec![1.0; len])], DType::BF16, plan);
+        step(&cuda, &mut run, &[("w", vec![1e-5; len])])?;
+        assert_eq!(total(&run)?, Some([len as u64, 0]));
+        assert_eq!(cuda.bits(&run.params[0].value), [0x80, 0x3f].repeat(len));
+    }
+    Ok(())
+}

@@ -1,0 +1,140 @@
+// Masters in f16 with an exponent a tensor: opened as f32 for a step, and packed again by an exponent of the tensor's largest.
+//
+// Oracle: `oracle/scaled_f16.rs`; agreement: bits. The exponent is `stores/scaled.rs`'s, in integers.
+//
+// A block of 256 for each chunk of the set's rows, and nothing where `found`, which may be 0, is raised. `scaled_f16_open` gives
+// the f32 copy that `sgd` or `adam` moves; `scaled_f16_largest`, behind the step, looks for the largest finite magnitude, and
+// `scaled_f16_pack` rounds. Where `counts` is not 0, the last counts lost updates too, as `counted.cu` does for other stores.
+//
+// A maximum of integers has no order, so that blocks do not show. Who packs first would change the exponent under those who
+// count: what it was before is put aside by the first of the three.
+#include "lib/lost.cuh"
+
+// What one launch leaves to the next.
+struct Between {
+  // Bits of the largest finite magnitude.
+  uint32_t largest;
+  int32_t exponent;
+};
+
+struct Row {
+  // f16, times 2 to the exponent.
+  void* values;
+  int32_t* exponent;
+  float* wide;
+  Between* between;
+  // 0 where the gradient is there for certain; otherwise it is only if this is not 0.
+  const uint32_t* present;
+  // What the step was taken with, for who counts.
+  const void* gradient;
+  const float* moment;
+  uint64_t len, first_chunk;
+  uint32_t slot;
+  DType gradient_dtype;
+  uint32_t is_adam, pad;
+};
+
+static_assert(sizeof(Between) == 8 && sizeof(Row) == 88, "as `structs.rs`");
+
+constexpr int32_t TOP = 14, LARGEST = 125, BIAS = 127;
+
+__device__ __forceinline__ bool is_stepped(const Row& row, const Found* found) {
+  return (found == nullptr || !is_raised(found)) && (row.present == nullptr || *row.present != 0);
+}
+
+__device__ __forceinline__ bool is_first(const Chunk& chunk) {
+  return chunk.start == 0 && threadIdx.x == 0;
+}
+
+// 2 to an exponent of a normal number.
+__device__ __forceinline__ float power(int32_t exponent) {
+  return __int_as_float((exponent + BIAS) << 23);
+}
+
+__device__ __forceinline__ int32_t exponent_of(uint32_t largest) {
+  if (largest == 0) return 0;
+  int32_t binade = (int32_t)(largest >> 23);
+  int32_t exponent = TOP + BIAS - (binade < 1 ? 1 : binade);
+  return exponent < LARGEST ? exponent : LARGEST;
+}
+
+// The f32 values of masters.
+__device__ __forceinline__ void unpack(const Row& row, uint64_t i, uint32_t count, int32_t exponent, float (&x)[GROUP]) {
+  load_group(row.values, F16_, i, count, x);
+#pragma unroll
+  for (uint32_t k = 0; k < GROUP; k++) x[k] = __fmul_rn(x[k], power(-exponent));
+}
+
+__device__ __forceinline__ void count_lost(
+    const Row& row, const Constants& c, const Owed* owed, uint64_t i, uint32_t count, const float (&before)[GROUP],
+    const float (&after)[GROUP], LostSum& sum) {
+  float gradient[GROUP], moment[GROUP];
+  load_group(row.gradient, row.gradient_dtype, i, count, gradient);
+  if (row.moment != nullptr) load_group(row.moment, F32, i, count, moment);
+  float inverse = owed->inverse, clip = owed->clip;
+#pragma unroll
+  for (uint32_t k = 0; k < GROUP; k++) {
+    float at = row.moment != nullptr ? moment[k] : 0.0f;
+    if (k >= count) continue;
+    if (row.is_adam != 0) sum.add(has_update(c.adam, before[k], at), before[k], after[k]);
+    else sum.add(has_update(c.sgd, settle(gradient[k], inverse, clip), before[k], at), before[k], after[k]);
+  }
+}
+
+extern "C" __global__ void __launch_bounds__(THREADS) scaled_f16_open(
+    const Row* rows, uint32_t row_count, uint64_t chunk_len, const Found* found) {
+  Chunk chunk = chunk_of(rows, row_count, blockIdx.x, chunk_len);
+  const Row& row = rows[chunk.row];
+  if (!is_stepped(row, found)) return;
+  int32_t exponent = *row.exponent;
+  if (is_first(chunk)) *row.between = {0, exponent};
+  each_group(chunk, [&](uint64_t i, uint32_t count) {
+    float x[GROUP];
+    unpack(row, i, count, exponent, x);
+    store_group(row.wide, F32, i, count, x);
+  });
+}
+
+extern "C" __global__ void __launch_bounds__(THREADS) scaled_f16_largest(
+    const Row* rows, uint32_t row_count, uint64_t chunk_len, const Found* found) {
+  Chunk chunk = chunk_of(rows, row_count, blockIdx.x, chunk_len);
+  const Row& row = rows[chunk.row];
+  if (!is_stepped(row, found)) return;
+  uint32_t largest = 0;
+  each_group(chunk, [&](uint64_t i, uint32_t count) {
+    float x[GROUP];
+    load_group(row.wide, F32, i, count, x);
+#pragma unroll
+    for (uint32_t k = 0; k < GROUP; k++) {
+      uint32_t magnitude = __float_as_uint(x[k]) & 0x7fffffffu;
+      if (magnitude < 0x7f800000u) largest = Max::join(largest, magnitude);
+    }
+  });
+  largest = reduce<Max>(largest);
+  if (threadIdx.x == 0) atomicMax(&row.between->largest, largest);
+}
+
+extern "C" __global__ void __launch_bounds__(THREADS) scaled_f16_pack(
+    const Row* rows, uint32_t row_count, uint64_t chunk_len, const Found* found, const Constants* constants,
+    const Owed* owed, LostCount* counts) {
+  Chunk chunk = chunk_of(rows, row_count, blockIdx.x, chunk_len);
+  const Row& row = rows[chunk.row];
+  if (!is_stepped(row, found)) return;
+  int32_t exponent = exponent_of(row.between->largest), old = row.between->exponent;
+  if (is_first(chunk)) *row.exponent = exponent;
+  LostSum sum{counts};
+  each_group(chunk, [&](uint64_t i, uint32_t count) {
+    float x[GROUP], before[GROUP];
+    uint32_t code[GROUP];
+    load_group(row.wide, F32, i, count, x);
+    if (counts != nullptr) unpack(row, i, count, old, before);
+#pragma unroll
+    for (uint32_t k = 0; k < GROUP; k++) {
+      code[k] = to_16(F16_, __fmul_rn(x[k], power(exponent)));
+      x[k] = __fmul_rn(from_16(F16_, code[k]), power(-exponent));
+    }
+    put_group<SIXTEEN_AND_32>(row.values, F16_, i, count, code);
+    if (counts != nullptr) count_lost(row, constants[row.slot], owed, i, count, before, x, sum);
+  });
+  if (counts != nullptr) sum.done(row.slot);
+}
