@@ -62,7 +62,9 @@ fn every_order_of_clips_by_groups_of_all_and_by_value_is_the_plain_loops_to_the_
             match clip {
                 0 => {
                     let mut groups = groups(&mut random, &set);
-                    groups.iter_mut().for_each(|group| group.max = max);
+                    for group in &mut groups {
+                        group.max = max;
+                    }
                     NATIVE.clip_groups(&mut expected, &groups, &mut native).unwrap();
                     Cpu.clip_groups(&mut grads, &groups, &mut found).unwrap();
                 }
