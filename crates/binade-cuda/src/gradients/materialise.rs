@@ -3,9 +3,9 @@
 use super::{Gradients, supported};
 use crate::{
     Cuda, Error, Tensor,
-    kernels::{MATERIALISE, THREADS},
-    launch::{Arg, Grid, structs::MaterialiseRow},
-    set::Chunks,
+    kernels::MATERIALISE,
+    launch::{Arg, structs::MaterialiseRow},
+    set::Rows,
 };
 use binade_core::{DType, Named};
 
@@ -14,22 +14,24 @@ impl Gradients {
     pub(crate) fn settled(&self, cuda: &Cuda, limit: f32) -> Result<Self, Error> {
         self.are_of(cuda)?;
         let entries = self.unset_like(cuda)?;
-        let mut chunks = Chunks::of(self.elements());
-        let pairs = self.present().zip(entries.iter().filter_map(|entry| entry.value.as_ref()));
-        let row = |(grad, result): (super::Present<'_>, &Tensor)| {
-            let len = grad.tensor.len() as u64;
-            Ok(MaterialiseRow {
-                values: grad.tensor.address(),
-                result: result.address(),
-                present: grad.flag,
+        let mut set = Rows::of(self.elements());
+        let results = entries.iter().filter_map(|entry| entry.value.as_ref());
+        for (grad, result) in self.present().zip(results) {
+            let dtype = supported("materialise gradients of", grad.tensor)?;
+            let (values, len) = (grad.tensor.address(), grad.tensor.len() as u64);
+            let (result, present) = (result.address(), grad.flag);
+            set.add(grad.tensor.len(), |first_chunk| MaterialiseRow {
+                values,
+                result,
+                present,
                 len,
-                first_chunk: chunks.add(len),
-                dtype: supported("materialise gradients of", grad.tensor)?,
+                first_chunk,
+                dtype,
                 pad: 0,
-            })
-        };
-        let rows = pairs.map(row).collect::<Result<Vec<_>, Error>>()?;
-        self.run(cuda, &rows, chunks, limit)?;
+            });
+        }
+        let owed = Arg::Address(self.owed(cuda)?);
+        set.launch(cuda, &MATERIALISE, &[Arg::U64(set.chunks.len), owed, Arg::F32(limit)])?;
         Ok(Self { entries, present: self.present.clone(), owed: None, is_measured: false })
     }
 
@@ -40,27 +42,5 @@ impl Gradients {
             Ok(Named { name: entry.name.clone(), value })
         };
         self.entries.iter().map(one).collect()
-    }
-
-    fn run(
-        &self,
-        cuda: &Cuda,
-        rows: &[MaterialiseRow],
-        chunks: Chunks,
-        limit: f32,
-    ) -> Result<(), Error> {
-        if chunks.count == 0 {
-            return Ok(());
-        }
-        let table = cuda.table(rows)?;
-        let grid = Grid { blocks: chunks.blocks(), threads: THREADS };
-        let args = [
-            Arg::Address(table.address()),
-            Arg::U32(u32::try_from(rows.len()).unwrap_or(u32::MAX)),
-            Arg::U64(chunks.len),
-            Arg::Address(self.owed(cuda)?),
-            Arg::F32(limit),
-        ];
-        cuda.launch(&MATERIALISE, grid, &args)
     }
 }

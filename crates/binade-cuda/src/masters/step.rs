@@ -9,7 +9,7 @@ use crate::{
         Arg, Grid,
         structs::{MoveRow, ScaledRow, StepRow},
     },
-    set::Chunks,
+    set::Rows,
 };
 use binade_core::Named;
 use binade_master_weights::UpdateRule;
@@ -38,20 +38,8 @@ pub(super) struct Told {
 
 /// The parameters that each kernel moves.
 struct ByRule {
-    sgd: Rows,
-    adam: Rows,
-}
-
-/// The parameters that one kernel moves.
-struct Rows {
-    rows: Vec<StepRow>,
-    chunks: Chunks,
-}
-
-impl Rows {
-    fn of(elements: u64) -> Self {
-        Self { rows: Vec::new(), chunks: Chunks::of(elements) }
-    }
+    sgd: Rows<StepRow>,
+    adam: Rows<StepRow>,
 }
 
 impl Moves {
@@ -91,7 +79,6 @@ impl Moves {
         };
         let present = grads.flag(place);
         self.all.push(MoveRow { present, slot: slot.number, rule: rules.number(rule) });
-        let len = grad.len() as u64;
         let gradient_dtype = supported("step with gradients of", grad)?;
         let moments = [0, 1, 2].map(|moment| address(slot.moments[moment].as_ref()));
         let mut beside = slot.beside(param.value.dtype(), applied.address());
@@ -107,18 +94,19 @@ impl Moves {
             };
             beside.address = self.opened.add(scaled, step);
         }
-        rows.rows.push(StepRow {
+        let parameter_dtype = supported("train parameters of", &param.value)?;
+        rows.add(grad.len(), |first_chunk| StepRow {
             gradient: grad.address(),
             parameter: param.value.address(),
             beside: beside.address,
             moments,
             present,
-            len,
-            first_chunk: rows.chunks.add(len),
+            len: grad.len() as u64,
+            first_chunk,
             seed: beside.seed,
             slot: slot.number,
             gradient_dtype,
-            parameter_dtype: supported("train parameters of", &param.value)?,
+            parameter_dtype,
             store: beside.store,
         });
         Ok(())
@@ -171,37 +159,22 @@ impl ByRule {
     }
 
     fn run(&self, cuda: &Cuda, told: Told) -> Result<(), Error> {
-        self.sgd.run(cuda, [&SGD, &SGD_COUNTED], told)?;
-        self.adam.run(cuda, [&ADAM, &ADAM_COUNTED], told)
+        moved(cuda, &self.sgd, [&SGD, &SGD_COUNTED], told)?;
+        moved(cuda, &self.adam, [&ADAM, &ADAM_COUNTED], told)
     }
 }
 
-impl Rows {
-    /// By the first kernel, or by the second where there are counts.
-    fn run(
-        &self,
-        cuda: &Cuda,
-        [plain, counted]: [&'static Kernel; 2],
-        told: Told,
-    ) -> Result<(), Error> {
-        if self.chunks.count == 0 {
-            return Ok(());
-        }
-        let table = cuda.table(&self.rows)?;
-        let mut args = vec![
-            Arg::Address(table.address()),
-            Arg::U32(u32::try_from(self.rows.len()).unwrap_or(u32::MAX)),
-            Arg::U64(0),
-            Arg::U64(self.chunks.len),
-            Arg::Address(told.constants),
-            Arg::Address(told.found),
-            Arg::Address(told.owed),
-        ];
-        let mut kernel = plain;
-        if told.lost != 0 {
-            args.push(Arg::Address(told.lost));
-            kernel = counted;
-        }
-        cuda.launch(kernel, Grid { blocks: self.chunks.blocks(), threads: THREADS }, &args)
+/// Moves `rows` by the first kernel, or by the second where there are counts.
+fn moved(
+    cuda: &Cuda,
+    rows: &Rows<StepRow>,
+    [plain, counted]: [&'static Kernel; 2],
+    told: Told,
+) -> Result<(), Error> {
+    let addresses = [told.constants, told.found, told.owed].map(Arg::Address);
+    let args = [&[Arg::U64(0), Arg::U64(rows.chunks.len)], &addresses[..]].concat();
+    match told.lost {
+        0 => rows.launch(cuda, plain, &args),
+        lost => rows.launch(cuda, counted, &[&args[..], &[Arg::Address(lost)]].concat()),
     }
 }
