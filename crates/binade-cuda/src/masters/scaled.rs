@@ -1,7 +1,7 @@
 //! Masters in `f16` with an exponent a tensor, which hangs on all that a step makes: opened as an `f32` copy that lives as long
 //! as the step, and packed again behind it.
 
-use super::step::Told;
+use super::by_rule::Told;
 use crate::{
     Cuda, Error, Tensor,
     kernels::{Kernel, SCALED_F16_LARGEST, SCALED_F16_OPEN, SCALED_F16_PACK},

@@ -1,15 +1,20 @@
 //! The launches of a step: constants for all parameters that move, then one fused step for each kind of rule.
 
-use super::{Masters, kept::Kept, rules::unsteppable, scaled::Opened, slot::address};
+use super::{
+    Masters,
+    by_rule::{ByRule, Told},
+    kept::Kept,
+    scaled::Opened,
+    slot::address,
+};
 use crate::{
     Cuda, Error, Found, Gradients, Tensor,
     gradients::supported,
-    kernels::{ADAM, ADAM_COUNTED, Kernel, PREPARE, SGD, SGD_COUNTED, THREADS},
+    kernels::{PREPARE, THREADS},
     launch::{
         Arg, Grid,
         structs::{MoveRow, ScaledRow, StepRow},
     },
-    set::Rows,
 };
 use binade_core::Named;
 use binade_master_weights::UpdateRule;
@@ -24,33 +29,14 @@ pub(super) struct Moves {
     opened: Opened,
 }
 
-/// The addresses of what a step's kernels are told, each 0 where there is none.
-#[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Told {
-    pub(super) constants: u64,
-    /// The verdict.
-    pub(super) found: u64,
-    /// What gradients are owed.
-    pub(super) owed: u64,
-    /// Counts of lost updates.
-    pub(super) lost: u64,
-}
-
-/// The parameters that each kernel moves.
-struct ByRule {
-    sgd: Rows<StepRow>,
-    adam: Rows<StepRow>,
-}
-
 impl Moves {
     /// None yet, of those that have a gradient in one of `places`.
     pub(super) fn new(grads: &Gradients, places: &[Option<usize>]) -> Self {
         let value = |place: &usize| grads.entries.get(*place)?.value.as_ref();
         let elements = places.iter().flatten().filter_map(value).map(|grad| grad.len() as u64);
         let elements = elements.sum();
-        let by_rule = || ByRule { sgd: Rows::of(elements), adam: Rows::of(elements) };
-        let opened = Opened::of(elements);
-        Self { all: Vec::new(), plain: by_rule(), scaled: by_rule(), opened }
+        let [plain, scaled] = [ByRule::of(elements), ByRule::of(elements)];
+        Self { all: Vec::new(), plain, scaled, opened: Opened::of(elements) }
     }
 
     /// Adds a parameter, whose gradient is at `place`.
@@ -72,11 +58,7 @@ impl Moves {
             Kept::Scaled(_) => &mut self.scaled,
             _ => &mut self.plain,
         };
-        let rows = match rule {
-            UpdateRule::Sgd(_) => &mut by_rule.sgd,
-            UpdateRule::Adam(_) => &mut by_rule.adam,
-            other => return Err(unsteppable(other)),
-        };
+        let rows = by_rule.rows(rule)?;
         let present = grads.flag(place);
         self.all.push(MoveRow { present, slot: slot.number, rule: rules.number(rule) });
         let gradient_dtype = supported("step with gradients of", grad)?;
@@ -148,33 +130,5 @@ impl Moves {
         self.scaled.lie_at(wide.address());
         self.scaled.run(cuda, Told { lost: 0, ..told })?;
         self.opened.pack(cuda, told)
-    }
-}
-
-impl ByRule {
-    /// Of masters that were told as offsets.
-    fn lie_at(&mut self, address: u64) {
-        let rows = self.sgd.rows.iter_mut().chain(&mut self.adam.rows);
-        rows.for_each(|row| row.beside += address);
-    }
-
-    fn run(&self, cuda: &Cuda, told: Told) -> Result<(), Error> {
-        moved(cuda, &self.sgd, [&SGD, &SGD_COUNTED], told)?;
-        moved(cuda, &self.adam, [&ADAM, &ADAM_COUNTED], told)
-    }
-}
-
-/// Moves `rows` by the first kernel, or by the second where there are counts.
-fn moved(
-    cuda: &Cuda,
-    rows: &Rows<StepRow>,
-    [plain, counted]: [&'static Kernel; 2],
-    told: Told,
-) -> Result<(), Error> {
-    let addresses = [told.constants, told.found, told.owed].map(Arg::Address);
-    let args = [&[Arg::U64(0), Arg::U64(rows.chunks.len)], &addresses[..]].concat();
-    match told.lost {
-        0 => rows.launch(cuda, plain, &args),
-        lost => rows.launch(cuda, counted, &[&args[..], &[Arg::Address(lost)]].concat()),
     }
 }
