@@ -3,12 +3,12 @@
 use crate::{
     Cuda, Error, Tensor,
     autocast::code,
-    kernels::{CAST_SET, L2NORM, THREADS},
+    kernels::{CAST_SET, L2NORM},
     launch::{
-        Arg, Grid,
+        Arg,
         structs::{CastRow, NormRow},
     },
-    set::Chunks,
+    set::Rows,
 };
 use binade_core::DType;
 
@@ -23,22 +23,21 @@ impl Cuda {
         let to_dtype = code("cast to", to)?;
         let results = tensors.iter().map(|tensor| self.unset(to, tensor.shape()));
         let results = results.collect::<Result<Vec<_>, Error>>()?;
-        let mut chunks = Chunks::of(elements(tensors));
-        let row = |(from, to): (&Tensor, &Tensor)| {
+        let mut set = Rows::of(elements(tensors));
+        for (from, to) in tensors.iter().zip(&results) {
             self.has_made(from.buffer())?;
-            let len = from.len() as u64;
-            let (from_dtype, first_chunk) = (code("cast", from.dtype())?, chunks.add(len));
-            let (from, to) = (from.address(), to.address());
-            Ok(CastRow { from, to, len, first_chunk, from_dtype, to_dtype })
-        };
-        let rows = tensors.iter().zip(&results).map(row).collect::<Result<Vec<_>, Error>>()?;
-        if chunks.count > 0 {
-            let table = self.table(&rows)?;
-            let args =
-                [Arg::Address(table.address()), Arg::U32(count(&rows)), Arg::U64(chunks.len)];
-            let grid = Grid { blocks: chunks.blocks(), threads: THREADS };
-            self.launch(&CAST_SET, grid, &args)?;
+            let from_dtype = code("cast", from.dtype())?;
+            let (len, from, to) = (from.len(), from.address(), to.address());
+            set.add(len, |first_chunk| CastRow {
+                from,
+                to,
+                len: len as u64,
+                first_chunk,
+                from_dtype,
+                to_dtype,
+            });
         }
+        set.launch(self, &CAST_SET, &[Arg::U64(set.chunks.len)])?;
         Ok(results)
     }
 
@@ -50,36 +49,34 @@ impl Cuda {
     /// [`Error::Unsupported`] for types other than bf16, f16, f32, e4m3 and e5m2.
     pub fn l2_norm(&self, tensors: &[Tensor]) -> Result<Tensor, Error> {
         let norm = self.unset(DType::F32, &[])?;
-        let mut chunks = Chunks::of(elements(tensors));
-        let row = |tensor: &Tensor| {
+        let mut set = Rows::of(elements(tensors));
+        for tensor in tensors {
             self.has_made(tensor.buffer())?;
-            let (values, len) = (tensor.address(), tensor.len() as u64);
             let dtype = code("take the norm of", tensor.dtype())?;
-            Ok(NormRow { values, len, first_chunk: chunks.add(len), dtype, pad: 0 })
-        };
-        let rows = tensors.iter().map(row).collect::<Result<Vec<_>, Error>>()?;
+            let (values, len) = (tensor.address(), tensor.len() as u64);
+            set.add(tensor.len(), |first_chunk| NormRow {
+                values,
+                len,
+                first_chunk,
+                dtype,
+                pad: 0,
+            });
+        }
         // Without any element one block writes 0.
-        let blocks = chunks.blocks().max(1);
-        let table = self.table(&rows)?;
+        let blocks = set.chunks.blocks().max(1);
         let partials = self.buffer(size_of::<f64>() * blocks as usize)?;
         let args = [
-            Arg::Address(table.address()),
-            Arg::U32(count(&rows)),
-            Arg::U64(chunks.count),
-            Arg::U64(chunks.len),
+            Arg::U64(set.chunks.count),
+            Arg::U64(set.chunks.len),
             Arg::Address(partials.address()),
             Arg::Address(self.fixed()?.done.address()),
             Arg::Address(norm.address()),
         ];
-        self.launch(&L2NORM, Grid { blocks, threads: THREADS }, &args)?;
+        set.launch_blocks(self, &L2NORM, blocks, &args)?;
         Ok(norm)
     }
 }
 
 fn elements(tensors: &[Tensor]) -> u64 {
     tensors.iter().map(|tensor| tensor.len() as u64).sum()
-}
-
-fn count<Row>(rows: &[Row]) -> u32 {
-    u32::try_from(rows.len()).unwrap_or(u32::MAX)
 }

@@ -1,4 +1,11 @@
-//! A set of tensors in one launch: how it is cut into chunks.
+//! A set of tensors in one launch: how it is cut into chunks, and the launch.
+
+use crate::{
+    Cuda, Error,
+    kernels::{Kernel, THREADS},
+    launch::{Arg, Grid},
+};
+use bytemuck::Pod;
 
 /// Elements of the shortest chunk: two groups for each thread of a block.
 const LEAST: u64 = 4096;
@@ -32,6 +39,54 @@ impl Chunks {
     /// A block for each chunk.
     pub(crate) fn blocks(&self) -> u32 {
         u32::try_from(self.count).unwrap_or(u32::MAX)
+    }
+}
+
+/// What kernels are told of each tensor, chunks being counted as rows are added.
+#[derive(Clone, Debug)]
+pub(crate) struct Rows<Row> {
+    pub(crate) rows: Vec<Row>,
+    pub(crate) chunks: Chunks,
+}
+
+impl<Row: Pod> Rows<Row> {
+    /// None yet, of a set of so many elements.
+    pub(crate) fn of(elements: u64) -> Self {
+        Self { rows: Vec::new(), chunks: Chunks::of(elements) }
+    }
+
+    /// Adds the row of a tensor of `len` elements, made of the number of its first chunk.
+    pub(crate) fn add(&mut self, len: usize, row: impl FnOnce(u64) -> Row) {
+        let first_chunk = self.chunks.add(len as u64);
+        self.rows.push(row(first_chunk));
+    }
+
+    /// Puts `kernel` in the stream, a block for each chunk, or nothing where there is none. It takes the rows and their count,
+    /// and then what `more` has.
+    pub(crate) fn launch(
+        &self,
+        cuda: &Cuda,
+        kernel: &'static Kernel,
+        more: &[Arg<'_>],
+    ) -> Result<(), Error> {
+        match self.chunks.blocks() {
+            0 => Ok(()),
+            blocks => self.launch_blocks(cuda, kernel, blocks, more),
+        }
+    }
+
+    /// The same with so many blocks of the kernels' usual size.
+    pub(crate) fn launch_blocks(
+        &self,
+        cuda: &Cuda,
+        kernel: &'static Kernel,
+        blocks: u32,
+        more: &[Arg<'_>],
+    ) -> Result<(), Error> {
+        let table = cuda.table(&self.rows)?;
+        let count = u32::try_from(self.rows.len()).unwrap_or(u32::MAX);
+        let args = [&[Arg::Address(table.address()), Arg::U32(count)], more].concat();
+        cuda.launch(kernel, Grid { blocks, threads: THREADS }, &args)
     }
 }
 

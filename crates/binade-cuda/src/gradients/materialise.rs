@@ -3,13 +3,13 @@
 use super::{Gradients, supported};
 use crate::{
     Cuda, Error, Tensor,
-    kernels::{MATERIALISE, THREADS},
+    kernels::MATERIALISE,
     launch::{
-        Arg, Grid,
+        Arg,
         structs::{MaterialiseRow, NO_GROUP},
     },
     memory::Buffer,
-    set::Chunks,
+    set::Rows,
 };
 use binade_core::{DType, Named};
 
@@ -36,23 +36,26 @@ impl Gradients {
     ) -> Result<Self, Error> {
         self.are_of(cuda)?;
         let entries = self.unset_like(cuda)?;
-        let mut chunks = Chunks::of(self.elements());
-        let pairs = self.present().zip(entries.iter().filter_map(|entry| entry.value.as_ref()));
-        let row = |(grad, result): (super::Present<'_>, &Tensor)| {
-            let len = grad.tensor.len() as u64;
-            Ok(MaterialiseRow {
-                values: grad.tensor.address(),
-                result: result.address(),
-                present: grad.flag,
+        let mut set = Rows::of(self.elements());
+        let results = entries.iter().filter_map(|entry| entry.value.as_ref());
+        for (grad, result) in self.present().zip(results) {
+            let dtype = supported("materialise gradients of", grad.tensor)?;
+            let (values, len) = (grad.tensor.address(), grad.tensor.len() as u64);
+            let (result, present) = (result.address(), grad.flag);
+            let group = factors.and_then(|factors| factors.number(grad.place)).unwrap_or(NO_GROUP);
+            set.add(grad.tensor.len(), |first_chunk| MaterialiseRow {
+                values,
+                result,
+                present,
                 len,
-                first_chunk: chunks.add(len),
-                dtype: supported("materialise gradients of", grad.tensor)?,
-                group: factors.and_then(|factors| factors.number(grad.place)).unwrap_or(NO_GROUP),
-            })
-        };
-        let rows = pairs.map(row).collect::<Result<Vec<_>, Error>>()?;
-        let factors = factors.map_or(0, |factors| factors.of_groups.address());
-        self.run(cuda, &rows, chunks, (factors, limit))?;
+                first_chunk,
+                dtype,
+                group,
+            });
+        }
+        let (owed, chunk_len) = (Arg::Address(self.owed(cuda)?), Arg::U64(set.chunks.len));
+        let factors = Arg::Address(factors.map_or(0, |factors| factors.of_groups.address()));
+        set.launch(cuda, &MATERIALISE, &[chunk_len, owed, factors, Arg::F32(limit)])?;
         Ok(Self { entries, present: self.present.clone(), owed: None, is_measured: false })
     }
 
@@ -63,29 +66,6 @@ impl Gradients {
             Ok(Named { name: entry.name.clone(), value })
         };
         self.entries.iter().map(one).collect()
-    }
-
-    fn run(
-        &self,
-        cuda: &Cuda,
-        rows: &[MaterialiseRow],
-        chunks: Chunks,
-        (factors, limit): (u64, f32),
-    ) -> Result<(), Error> {
-        if chunks.count == 0 {
-            return Ok(());
-        }
-        let table = cuda.table(rows)?;
-        let grid = Grid { blocks: chunks.blocks(), threads: THREADS };
-        let args = [
-            Arg::Address(table.address()),
-            Arg::U32(u32::try_from(rows.len()).unwrap_or(u32::MAX)),
-            Arg::U64(chunks.len),
-            Arg::Address(self.owed(cuda)?),
-            Arg::Address(factors),
-            Arg::F32(limit),
-        ];
-        cuda.launch(&MATERIALISE, grid, &args)
     }
 }
 

@@ -88,10 +88,15 @@ impl Gradients {
     }
 }
 
-/// The number of a gradient's type; there is `f32` arithmetic for bf16, f16 and f32 alone.
+/// The number of a gradient's type, which is one that is [`trained`] in.
 pub(crate) fn supported(what: &'static str, grad: &Tensor) -> Result<u32, Error> {
-    match grad.dtype() {
-        DType::BF16 | DType::F16 | DType::F32 => crate::autocast::code(what, grad.dtype()),
+    crate::autocast::code(what, trained(what, grad.dtype())?)
+}
+
+/// There is `f32` arithmetic for bf16, f16 and f32 alone.
+pub(crate) fn trained(what: &'static str, dtype: DType) -> Result<DType, Error> {
+    match dtype {
+        DType::BF16 | DType::F16 | DType::F32 => Ok(dtype),
         dtype => Err(Error::Unsupported { what, dtype }),
     }
 }

@@ -8,7 +8,9 @@ use super::{
     step::Moves,
 };
 use crate::{
-    Cuda, Error, Found, Gradients, Tensor, gradients::supported, launch::structs::CONSTANTS,
+    Cuda, Error, Found, Gradients, Tensor,
+    gradients::{supported, trained},
+    launch::structs::CONSTANTS,
 };
 use binade_core::{DType, Named};
 use binade_master_weights::{
@@ -148,8 +150,5 @@ fn facts(param: &Named<Tensor>) -> Facts<'_> {
 }
 
 fn storable(dtype: DType) -> Result<DType, Error> {
-    match dtype {
-        DType::BF16 | DType::F16 | DType::F32 => Ok(dtype),
-        _ => Err(Error::Unsupported { what: "train parameters of", dtype }),
-    }
+    trained("train parameters of", dtype)
 }

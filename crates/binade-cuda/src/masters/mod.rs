@@ -1,5 +1,6 @@
 //! Master weights on the device: the fused step, predicated there.
 
+mod by_rule;
 mod corrections;
 mod join;
 mod kept;

@@ -1,16 +1,16 @@
 //! Masters in `f16` with an exponent a tensor, which hangs on all that a step makes: opened as an `f32` copy that lives as long
 //! as the step, and packed again behind it.
 
-use super::step::Told;
+use super::by_rule::Told;
 use crate::{
     Cuda, Error, Tensor,
-    kernels::{Kernel, SCALED_F16_LARGEST, SCALED_F16_OPEN, SCALED_F16_PACK, THREADS},
+    kernels::{Kernel, SCALED_F16_LARGEST, SCALED_F16_OPEN, SCALED_F16_PACK},
     launch::{
-        Arg, Grid,
+        Arg,
         structs::{BETWEEN, ScaledRow},
     },
     memory::Buffer,
-    set::Chunks,
+    set::Rows,
 };
 use binade_autocast::Autocast;
 use binade_core::DType;
@@ -40,20 +40,20 @@ impl Scaled {
             between: cuda.zeros(BETWEEN)?,
         };
         let mut opened = Opened::of(values.len() as u64);
-        opened.rows.push(scaled.row(wide.address(), opened.chunks.add(values.len() as u64)));
+        let row = scaled.row(wide.address());
+        opened.set.add(values.len(), |first_chunk| ScaledRow { first_chunk, ..row });
         opened.pack(cuda, Told::default())?;
         Ok(scaled)
     }
 
-    /// Its row, but for what a step adds, `wide` being the address of the `f32` copy.
-    fn row(&self, wide: u64, first_chunk: u64) -> ScaledRow {
+    /// Its row, but for its first chunk and what a step adds, `wide` being the address of the `f32` copy.
+    fn row(&self, wide: u64) -> ScaledRow {
         ScaledRow {
             values: self.values.address(),
             exponent: self.exponent.address(),
             wide,
             between: self.between.address(),
             len: self.values.len() as u64,
-            first_chunk,
             ..ScaledRow::zeroed()
         }
     }
@@ -68,8 +68,7 @@ impl Scaled {
 /// The masters of one step, as `f32` copies that lie in one buffer: the next step finds its tables where this one had its own.
 #[derive(Debug)]
 pub(super) struct Opened {
-    rows: Vec<ScaledRow>,
-    chunks: Chunks,
+    set: Rows<ScaledRow>,
     /// Bytes of all copies.
     bytes: usize,
 }
@@ -77,20 +76,21 @@ pub(super) struct Opened {
 impl Opened {
     /// None yet, of a set of so many elements.
     pub(super) fn of(elements: u64) -> Self {
-        Self { rows: Vec::new(), chunks: Chunks::of(elements), bytes: 0 }
+        Self { set: Rows::of(elements), bytes: 0 }
     }
 
     pub(super) fn is_empty(&self) -> bool {
-        self.rows.is_empty()
+        self.set.rows.is_empty()
     }
 
     /// Adds a parameter, and says where its copy will be from the first on; `step` has what the step itself is taken with.
     pub(super) fn add(&mut self, scaled: &Scaled, step: ScaledRow) -> u64 {
-        let (len, offset) = (scaled.values.len(), self.bytes as u64);
-        let row = scaled.row(offset, self.chunks.add(len as u64));
-        let ScaledRow { values, exponent, wide, between, len, first_chunk, .. } = row;
-        self.rows.push(ScaledRow { values, exponent, wide, between, len, first_chunk, ..step });
-        self.bytes += (4 * scaled.values.len()).next_multiple_of(ALIGNED);
+        let (count, offset) = (scaled.values.len(), self.bytes as u64);
+        self.set.add(count, |first_chunk| {
+            let ScaledRow { values, exponent, wide, between, len, .. } = scaled.row(offset);
+            ScaledRow { values, exponent, wide, between, len, first_chunk, ..step }
+        });
+        self.bytes += (4 * count).next_multiple_of(ALIGNED);
         offset
     }
 
@@ -98,7 +98,7 @@ impl Opened {
     /// skips it.
     pub(super) fn open(&mut self, cuda: &Cuda, found: u64) -> Result<Buffer, Error> {
         let wide = cuda.buffer(self.bytes)?;
-        self.rows.iter_mut().for_each(|row| row.wide += wide.address());
+        self.set.rows.iter_mut().for_each(|row| row.wide += wide.address());
         self.launch(cuda, &SCALED_F16_OPEN, &[found])?;
         Ok(wide)
     }
@@ -111,16 +111,8 @@ impl Opened {
     }
 
     fn launch(&self, cuda: &Cuda, kernel: &'static Kernel, more: &[u64]) -> Result<(), Error> {
-        if self.chunks.count == 0 {
-            return Ok(());
-        }
-        let table = cuda.table(&self.rows)?;
-        let mut args = vec![
-            Arg::Address(table.address()),
-            Arg::U32(u32::try_from(self.rows.len()).unwrap_or(u32::MAX)),
-            Arg::U64(self.chunks.len),
-        ];
-        args.extend(more.iter().map(|address| Arg::Address(*address)));
-        cuda.launch(kernel, Grid { blocks: self.chunks.blocks(), threads: THREADS }, &args)
+        let more = more.iter().map(|address| Arg::Address(*address));
+        let args: Vec<_> = [Arg::U64(self.set.chunks.len)].into_iter().chain(more).collect();
+        self.set.launch(cuda, kernel, &args)
     }
 }

@@ -1,15 +1,20 @@
 //! The launches of a step: constants for all parameters that move, then one fused step for each kind of rule.
 
-use super::{Masters, kept::Kept, rules::unsteppable, scaled::Opened, slot::address};
+use super::{
+    Masters,
+    by_rule::{ByRule, Told},
+    kept::Kept,
+    scaled::Opened,
+    slot::address,
+};
 use crate::{
     Cuda, Error, Found, Gradients, Tensor,
     gradients::supported,
-    kernels::{ADAM, ADAM_COUNTED, Kernel, PREPARE, SGD, SGD_COUNTED, THREADS},
+    kernels::{PREPARE, THREADS},
     launch::{
         Arg, Grid,
         structs::{MoveRow, ScaledRow, StepRow},
     },
-    set::Chunks,
 };
 use binade_core::Named;
 use binade_master_weights::UpdateRule;
@@ -24,45 +29,14 @@ pub(super) struct Moves {
     opened: Opened,
 }
 
-/// The addresses of what a step's kernels are told, each 0 where there is none.
-#[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Told {
-    pub(super) constants: u64,
-    /// The verdict.
-    pub(super) found: u64,
-    /// What gradients are owed.
-    pub(super) owed: u64,
-    /// Counts of lost updates.
-    pub(super) lost: u64,
-}
-
-/// The parameters that each kernel moves.
-struct ByRule {
-    sgd: Rows,
-    adam: Rows,
-}
-
-/// The parameters that one kernel moves.
-struct Rows {
-    rows: Vec<StepRow>,
-    chunks: Chunks,
-}
-
-impl Rows {
-    fn of(elements: u64) -> Self {
-        Self { rows: Vec::new(), chunks: Chunks::of(elements) }
-    }
-}
-
 impl Moves {
     /// None yet, of those that have a gradient in one of `places`.
     pub(super) fn new(grads: &Gradients, places: &[Option<usize>]) -> Self {
         let value = |place: &usize| grads.entries.get(*place)?.value.as_ref();
         let elements = places.iter().flatten().filter_map(value).map(|grad| grad.len() as u64);
         let elements = elements.sum();
-        let by_rule = || ByRule { sgd: Rows::of(elements), adam: Rows::of(elements) };
-        let opened = Opened::of(elements);
-        Self { all: Vec::new(), plain: by_rule(), scaled: by_rule(), opened }
+        let [plain, scaled] = [ByRule::of(elements), ByRule::of(elements)];
+        Self { all: Vec::new(), plain, scaled, opened: Opened::of(elements) }
     }
 
     /// Adds a parameter, whose gradient is at `place`.
@@ -84,14 +58,9 @@ impl Moves {
             Kept::Scaled(_) => &mut self.scaled,
             _ => &mut self.plain,
         };
-        let rows = match rule {
-            UpdateRule::Sgd(_) => &mut by_rule.sgd,
-            UpdateRule::Adam(_) => &mut by_rule.adam,
-            other => return Err(unsteppable(other)),
-        };
+        let rows = by_rule.rows(rule)?;
         let present = grads.flag(place);
         self.all.push(MoveRow { present, slot: slot.number, rule: rules.number(rule) });
-        let len = grad.len() as u64;
         let gradient_dtype = supported("step with gradients of", grad)?;
         let moments = [0, 1, 2].map(|moment| address(slot.moments[moment].as_ref()));
         let mut beside = slot.beside(param.value.dtype(), applied.address());
@@ -107,18 +76,19 @@ impl Moves {
             };
             beside.address = self.opened.add(scaled, step);
         }
-        rows.rows.push(StepRow {
+        let parameter_dtype = supported("train parameters of", &param.value)?;
+        rows.add(grad.len(), |first_chunk| StepRow {
             gradient: grad.address(),
             parameter: param.value.address(),
             beside: beside.address,
             moments,
             present,
-            len,
-            first_chunk: rows.chunks.add(len),
+            len: grad.len() as u64,
+            first_chunk,
             seed: beside.seed,
             slot: slot.number,
             gradient_dtype,
-            parameter_dtype: supported("train parameters of", &param.value)?,
+            parameter_dtype,
             store: beside.store,
         });
         Ok(())
@@ -160,48 +130,5 @@ impl Moves {
         self.scaled.lie_at(wide.address());
         self.scaled.run(cuda, Told { lost: 0, ..told })?;
         self.opened.pack(cuda, told)
-    }
-}
-
-impl ByRule {
-    /// Of masters that were told as offsets.
-    fn lie_at(&mut self, address: u64) {
-        let rows = self.sgd.rows.iter_mut().chain(&mut self.adam.rows);
-        rows.for_each(|row| row.beside += address);
-    }
-
-    fn run(&self, cuda: &Cuda, told: Told) -> Result<(), Error> {
-        self.sgd.run(cuda, [&SGD, &SGD_COUNTED], told)?;
-        self.adam.run(cuda, [&ADAM, &ADAM_COUNTED], told)
-    }
-}
-
-impl Rows {
-    /// By the first kernel, or by the second where there are counts.
-    fn run(
-        &self,
-        cuda: &Cuda,
-        [plain, counted]: [&'static Kernel; 2],
-        told: Told,
-    ) -> Result<(), Error> {
-        if self.chunks.count == 0 {
-            return Ok(());
-        }
-        let table = cuda.table(&self.rows)?;
-        let mut args = vec![
-            Arg::Address(table.address()),
-            Arg::U32(u32::try_from(self.rows.len()).unwrap_or(u32::MAX)),
-            Arg::U64(0),
-            Arg::U64(self.chunks.len),
-            Arg::Address(told.constants),
-            Arg::Address(told.found),
-            Arg::Address(told.owed),
-        ];
-        let mut kernel = plain;
-        if told.lost != 0 {
-            args.push(Arg::Address(told.lost));
-            kernel = counted;
-        }
-        cuda.launch(kernel, Grid { blocks: self.chunks.blocks(), threads: THREADS }, &args)
     }
 }

@@ -5,8 +5,8 @@ use crate::{
     Cuda, Error, Gradients, Tensor,
     gradients::supported,
     kernels::{ACCUMULATE, ACCUMULATE_MARK, THREADS},
-    launch::{Arg, Grid, structs::AccumulateRow},
-    set::Chunks,
+    launch::{Arg, structs::AccumulateRow},
+    set::Rows,
 };
 use binade_core::{DType, Named, agree};
 use std::sync::Arc;
@@ -91,33 +91,26 @@ impl Cuda {
         grads: &Gradients,
         found: &Found,
     ) -> Result<(), Error> {
-        let mut chunks = Chunks::of(grads.elements());
-        let row = |grad: crate::gradients::Present<'_>| {
+        let mut set = Rows::of(grads.elements());
+        for grad in grads.present() {
             let total = sum.entries.get(grad.place).and_then(|entry| entry.value.as_ref());
-            let len = grad.tensor.len() as u64;
-            Ok(AccumulateRow {
+            let row = AccumulateRow {
                 sum: total.map_or(0, Tensor::address),
                 values: grad.tensor.address(),
                 present: sum.flag(grad.place),
                 also: grad.flag,
-                len,
-                first_chunk: chunks.add(len),
+                len: grad.tensor.len() as u64,
+                first_chunk: 0,
                 dtype: supported("add gradients of", grad.tensor)?,
                 pad: 0,
-            })
-        };
-        let rows = grads.present().map(row).collect::<Result<Vec<_>, Error>>()?;
-        let Ok(count @ 1..) = u32::try_from(rows.len()) else { return Ok(()) };
-        let table = self.table(&rows)?;
-        let marks = Grid { blocks: count.div_ceil(THREADS), threads: THREADS };
-        let (rows, count) = (Arg::Address(table.address()), Arg::U32(count));
-        let found = Arg::Address(found.bits.address());
-        if chunks.count > 0 {
-            let owed = Arg::Address(grads.owed(self)?);
-            let grid = Grid { blocks: chunks.blocks(), threads: THREADS };
-            self.launch(&ACCUMULATE, grid, &[rows, count, Arg::U64(chunks.len), found, owed])?;
+            };
+            set.add(grad.tensor.len(), |first_chunk| AccumulateRow { first_chunk, ..row });
         }
-        self.launch(&ACCUMULATE_MARK, marks, &[rows, count, found])
+        let Ok(count @ 1..) = u32::try_from(set.rows.len()) else { return Ok(()) };
+        let found = Arg::Address(found.bits.address());
+        let owed = Arg::Address(grads.owed(self)?);
+        set.launch(self, &ACCUMULATE, &[Arg::U64(set.chunks.len), found, owed])?;
+        set.launch_blocks(self, &ACCUMULATE_MARK, count.div_ceil(THREADS), &[found])
     }
 }
 

@@ -4,13 +4,13 @@ use super::Found;
 use crate::{
     Cuda, Error, Gradients,
     gradients::{Factors, Present, supported},
-    kernels::{CLIP_GROUPS, THREADS},
+    kernels::CLIP_GROUPS,
     launch::{
-        Arg, Grid,
+        Arg,
         structs::{CLIP_PARTIAL, ClipGroupBits, ClipRow},
     },
     memory::Buffer,
-    set::Chunks,
+    set::Rows,
 };
 use binade_grad_scaler::{ClipGroup, ClipGroups, Norm};
 
@@ -40,9 +40,8 @@ impl ClipGroups for Cuda {
 
 /// What is to be measured, group by group.
 struct Measured {
-    rows: Vec<ClipRow>,
+    set: Rows<ClipRow>,
     groups: Vec<ClipGroupBits>,
-    chunks: Chunks,
 }
 
 impl Measured {
@@ -59,8 +58,7 @@ impl Measured {
                 group.push(grad);
             }
         }
-        let chunks = Chunks::of(grads.elements());
-        let mut measured = Self { rows: Vec::new(), groups: Vec::new(), chunks };
+        let mut measured = Self { set: Rows::of(grads.elements()), groups: Vec::new() };
         for (group, members) in groups.iter().zip(members) {
             measured.add(cuda, group, &members)?;
         }
@@ -74,20 +72,22 @@ impl Measured {
         members: &[Present<'_>],
     ) -> Result<(), Error> {
         self.groups.push(ClipGroupBits {
-            first_chunk: self.chunks.count,
+            first_chunk: self.set.chunks.count,
             norm: u32::from(group.norm == Norm::Infinity),
             max: group.max,
             name: cuda.names().number(&group.norm_name()),
             pad: 0,
         });
         for grad in members {
+            let dtype = supported("clip gradients of", grad.tensor)?;
+            let (values, present) = (grad.tensor.address(), grad.flag);
             let len = grad.tensor.len() as u64;
-            self.rows.push(ClipRow {
-                values: grad.tensor.address(),
-                present: grad.flag,
+            self.set.add(grad.tensor.len(), |first_chunk| ClipRow {
+                values,
+                present,
                 len,
-                first_chunk: self.chunks.add(len),
-                dtype: supported("clip gradients of", grad.tensor)?,
+                first_chunk,
+                dtype,
                 pad: 0,
             });
         }
@@ -103,26 +103,20 @@ impl Measured {
         factors: &Buffer,
     ) -> Result<(), Error> {
         // Without any element one block writes factors of 1.
-        let blocks = self.chunks.blocks().max(1);
-        let (rows, groups) = (cuda.table(&self.rows)?, cuda.table(&self.groups)?);
+        let blocks = self.set.chunks.blocks().max(1);
+        let groups = cuda.table(&self.groups)?;
         let partials = cuda.buffer(CLIP_PARTIAL * blocks as usize)?;
         let args = [
-            Arg::Address(rows.address()),
-            Arg::U32(count(&self.rows)),
-            Arg::U64(self.chunks.count),
-            Arg::U64(self.chunks.len),
+            Arg::U64(self.set.chunks.count),
+            Arg::U64(self.set.chunks.len),
             Arg::Address(groups.address()),
-            Arg::U32(count(&self.groups)),
+            Arg::U32(u32::try_from(self.groups.len()).unwrap_or(u32::MAX)),
             Arg::Address(grads.owed(cuda)?),
             Arg::Address(partials.address()),
             Arg::Address(cuda.fixed()?.done.address()),
             Arg::Address(verdict.bits.address()),
             Arg::Address(factors.address()),
         ];
-        cuda.launch(&CLIP_GROUPS, Grid { blocks, threads: THREADS }, &args)
+        self.set.launch_blocks(cuda, &CLIP_GROUPS, blocks, &args)
     }
-}
-
-fn count<Row>(rows: &[Row]) -> u32 {
-    u32::try_from(rows.len()).unwrap_or(u32::MAX)
 }

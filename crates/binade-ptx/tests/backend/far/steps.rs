@@ -1,4 +1,4 @@
-//! `sgd` and `adam` move what is far.
+//! `sgd` and `adam` move what is far, those that count lost updates too.
 
 use super::*;
 use binade_ptx::{Arg, Capability};
@@ -17,9 +17,13 @@ fn step_rows(addresses: [u64; 6]) -> Vec<u8> {
     [row([0; 6], SHORT, 0), row(addresses, LEN, 1)].concat()
 }
 
-/// Runs `entry` around each edge, with moments that begin as zeros, against `step`.
+/// Runs `entry`, and its twin that counts, around each edge, with moments that begin as zeros, against `step`.
 fn steps(entry: &str, constants: [f32; 9], moments: usize, step: Step) {
-    let module = module(entry);
+    run(&module(entry), entry, constants, moments, step);
+    run(&module("counted"), &format!("{entry}_counted"), constants, moments, step);
+}
+
+fn run(module: &Module, entry: &str, constants: [f32; 9], moments: usize, step: Step) {
     for (edge, offset) in EDGES.into_iter().flat_map(|edge| OFFSETS.map(|offset| (edge, offset))) {
         let mut gpu = Gpu::new(Capability::SM_75);
         let range = around(edge);
@@ -34,8 +38,12 @@ fn steps(entry: &str, constants: [f32; 9], moments: usize, step: Step) {
         let tables = [step_rows(addresses), floats(constants), vec![0; 64], owed()];
         let [rows, constants, found, owed] = tables.map(|bytes| Arg::Ptr(upload(&mut gpu, &bytes)));
         let chunks = [Arg::U32(2), Arg::U64(from(edge)), Arg::U64(CHUNK)];
-        let args = [&[rows], &chunks[..], &[constants, found, owed]].concat();
-        gpu.launch(&module, entry, BLOCKS, THREADS, 0, &args).unwrap();
+        let mut args = [&[rows], &chunks[..], &[constants, found, owed]].concat();
+        let counts = upload(&mut gpu, &[0; 16]);
+        if entry.ends_with("counted") {
+            args.push(Arg::Ptr(counts));
+        }
+        gpu.launch(module, entry, BLOCKS, THREADS, 0, &args).unwrap();
 
         let after = range.clone().map(|i| step(gradient(i), master(i)));
         let what = format!("{entry} around {edge}, {offset} off");
@@ -45,6 +53,10 @@ fn steps(entry: &str, constants: [f32; 9], moments: usize, step: Step) {
             assert!(window.read(&mut gpu) == floats(after.clone().map(|(_, x)| x[m])), "{what}");
         }
         assert!(gradients.read(&mut gpu) == halves(range.clone().map(gradient)), "{what}");
+        let moved =
+            range.clone().filter(|i| step(gradient(*i), master(*i)).0 != master(*i)).count();
+        let counted = if entry.ends_with("counted") { moved as u64 } else { 0 };
+        assert_eq!(gpu.read(counts, 16).unwrap(), longs([0, counted]), "{what}");
     }
 }
 

@@ -1,5 +1,5 @@
-//! `accumulate`, `clip_groups` and `materialise`, which are told no first chunk: the row's own first chunk lies as far before
-//! zero as its first block is to be launched late.
+//! `accumulate`, `clip_groups`, `materialise` and the passes of `scaled_f16`, which are told no first chunk: the row's own
+//! first chunk lies as far before zero as its first block is to be launched late.
 
 use super::*;
 use binade_ptx::{Arg, Capability};
@@ -82,4 +82,42 @@ fn clip_groups_measures_the_elements_beyond_32_bits_and_no_others() {
 #[expect(clippy::cast_possible_truncation, reason = "rounds to f32 as the kernel does")]
 fn narrow(x: f64) -> f32 {
     x as f32
+}
+
+/// `Row` of `scaled_f16.cu`, without what only counting needs.
+fn scaled_row(
+    values: u64,
+    exponent: DevicePtr,
+    wide: u64,
+    between: DevicePtr,
+    first: u64,
+) -> Vec<u8> {
+    let addresses = [values, exponent.address(), wide, between.address(), 0, 0, 0, LEN, first];
+    [longs(addresses), words([0; 4])].concat()
+}
+
+#[test]
+fn scaled_f16_opens_and_packs_the_elements_beyond_32_bits_and_no_others() {
+    let module = module("scaled_f16");
+    each(|gpu, edge, offset| {
+        let range = around(edge);
+        // Halves, by an exponent of -1. The largest, 85, is from 2^6 on, which comes to lie at 2^14: times 2^8.
+        let values =
+            Window::new(gpu, &range, offset, &halves(range.clone().map(|i| 0.5 * master(i))));
+        let wide = Window::new(gpu, &range, offset, &floats(range.clone().map(|_| 0.0)));
+        let (exponent, between) =
+            (upload(gpu, &words([1_u32.wrapping_neg()])), upload(gpu, &[0; 8]));
+        let row = scaled_row(values.whole, exponent, wide.whole, between, first_chunk(edge));
+        let [rows, found] = [row, vec![0; 64]].map(|bytes| Arg::Ptr(upload(gpu, &bytes)));
+        let args = [rows, Arg::U32(1), Arg::U64(CHUNK), found];
+        gpu.launch(&module, "scaled_f16_open", BLOCKS, THREADS, 0, &args).unwrap();
+        assert!(wide.read(gpu) == floats(range.clone().map(master)), "opened around {edge}");
+        gpu.write(between, &[0; 8]).unwrap();
+        gpu.launch(&module, "scaled_f16_largest", BLOCKS, THREADS, 0, &args).unwrap();
+        let nothing = [0, 0, 0].map(Arg::U64);
+        let args = [&args[..], &nothing].concat();
+        gpu.launch(&module, "scaled_f16_pack", BLOCKS, THREADS, 0, &args).unwrap();
+        let want = halves(range.map(|i| 256.0 * master(i)));
+        assert!(values.read(gpu) == want, "packed around {edge}, {offset} off");
+    });
 }

@@ -1,0 +1,72 @@
+//! The parameters that a step moves, by the kernel of their rule.
+
+use super::rules::unsteppable;
+use crate::{
+    Cuda, Error,
+    kernels::{ADAM, ADAM_COUNTED, Kernel, SGD, SGD_COUNTED},
+    launch::{Arg, structs::StepRow},
+    set::Rows,
+};
+use binade_master_weights::UpdateRule;
+
+/// The addresses of what a step's kernels are told, each 0 where there is none.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Told {
+    pub(super) constants: u64,
+    /// The verdict.
+    pub(super) found: u64,
+    /// What gradients are owed.
+    pub(super) owed: u64,
+    /// Counts of lost updates.
+    pub(super) lost: u64,
+}
+
+/// The parameters that each kernel moves.
+#[derive(Debug)]
+pub(super) struct ByRule {
+    sgd: Rows<StepRow>,
+    adam: Rows<StepRow>,
+}
+
+impl ByRule {
+    /// None yet, of a set of so many elements.
+    pub(super) fn of(elements: u64) -> Self {
+        Self { sgd: Rows::of(elements), adam: Rows::of(elements) }
+    }
+
+    /// Those that `rule` moves.
+    pub(super) fn rows(&mut self, rule: &UpdateRule) -> Result<&mut Rows<StepRow>, Error> {
+        match rule {
+            UpdateRule::Sgd(_) => Ok(&mut self.sgd),
+            UpdateRule::Adam(_) => Ok(&mut self.adam),
+            other => Err(unsteppable(other)),
+        }
+    }
+
+    /// Puts masters, which were told as offsets, where their copies are.
+    pub(super) fn lie_at(&mut self, address: u64) {
+        let rows = self.sgd.rows.iter_mut().chain(&mut self.adam.rows);
+        rows.for_each(|row| row.beside += address);
+    }
+
+    /// Puts their steps in the stream.
+    pub(super) fn run(&self, cuda: &Cuda, told: Told) -> Result<(), Error> {
+        moved(cuda, &self.sgd, [&SGD, &SGD_COUNTED], told)?;
+        moved(cuda, &self.adam, [&ADAM, &ADAM_COUNTED], told)
+    }
+}
+
+/// Moves `rows` by the first kernel, or by the second where there are counts.
+fn moved(
+    cuda: &Cuda,
+    rows: &Rows<StepRow>,
+    [plain, counted]: [&'static Kernel; 2],
+    told: Told,
+) -> Result<(), Error> {
+    let addresses = [told.constants, told.found, told.owed].map(Arg::Address);
+    let args = [&[Arg::U64(0), Arg::U64(rows.chunks.len)], &addresses[..]].concat();
+    match told.lost {
+        0 => rows.launch(cuda, plain, &args),
+        lost => rows.launch(cuda, counted, &[&args[..], &[Arg::Address(lost)]].concat()),
+    }
+}
