@@ -4,10 +4,17 @@
 //! None waits for the device.
 
 mod fill;
+mod layer_norm;
+mod mean;
+mod mse_loss;
 mod operands;
 mod reshape;
+mod rows;
+mod sum;
+mod total;
 
 use crate::kernels::Kernel;
 
 /// Their kernels, by operation.
-pub(crate) const KERNELS: &[&[&Kernel]] = &[fill::KERNELS];
+pub(crate) const KERNELS: &[&[&Kernel]] =
+    &[fill::KERNELS, layer_norm::KERNELS, mean::KERNELS, mse_loss::KERNELS, sum::KERNELS];

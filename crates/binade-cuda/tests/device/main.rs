@@ -5,12 +5,15 @@
     reason = "one shape for all tests, those without a `?` among them"
 )]
 
+mod agree;
 mod casts;
 mod ceilings;
 mod clipping;
 mod edges;
 mod handles;
 mod led;
+mod ops_norms;
+mod ops_totals;
 mod outcomes;
 mod rules;
 mod snapshots;
@@ -48,6 +51,8 @@ fn main() {
         ("edges", edges::TESTS),
         ("handles", handles::TESTS),
         ("led", led::TESTS),
+        ("ops_norms", ops_norms::TESTS),
+        ("ops_totals", ops_totals::TESTS),
         ("outcomes", outcomes::TESTS),
         ("rules", rules::TESTS),
         ("snapshots", snapshots::TESTS),
