@@ -22,7 +22,7 @@ __device__ __forceinline__ Stats stats_of_row(
     double sum = 0.0;
     team.each(width, [&](uint64_t i, uint32_t count) {
       float x[GROUP];
-      load_group(from, dtype, start + i, count, x);
+      load_eight(from, dtype, start + i, count, x);
 #pragma unroll
       for (uint32_t k = 0; k < GROUP; k++) {
         double off = __dsub_rn((double)x[k], mean);
@@ -44,12 +44,12 @@ extern "C" __global__ void __launch_bounds__(THREADS) layer_norm(
     Stats stats = stats_of_row(team, input, dtype, start, width, eps);
     team.each(width, [&](uint64_t i, uint32_t count) {
       float x[GROUP], w[GROUP], b[GROUP];
-      load_group(input, dtype, start + i, count, x);
-      load_group(weight, parameter_dtype, i, count, w);
-      load_group(bias, parameter_dtype, i, count, b);
+      load_eight(input, dtype, start + i, count, x);
+      load_eight(weight, parameter_dtype, i, count, w);
+      load_eight(bias, parameter_dtype, i, count, b);
 #pragma unroll
       for (uint32_t k = 0; k < GROUP; k++) x[k] = __fadd_rn(__fmul_rn(normal(stats, x[k]), w[k]), b[k]);
-      store_group(to, dtype, start + i, count, x);
+      store_eight(to, dtype, start + i, count, x);
     });
   }
 }
@@ -69,9 +69,9 @@ extern "C" __global__ void __launch_bounds__(THREADS) layer_norm_backward(
     for (uint32_t pass = 0; pass < 2; pass++) {
       team.each(width, [&](uint64_t i, uint32_t count) {
         float g[GROUP], x[GROUP], w[GROUP];
-        load_group(grad, dtype, start + i, count, g);
-        load_group(input, dtype, start + i, count, x);
-        load_group(weight, parameter_dtype, i, count, w);
+        load_eight(grad, dtype, start + i, count, g);
+        load_eight(input, dtype, start + i, count, x);
+        load_eight(weight, parameter_dtype, i, count, w);
 #pragma unroll
         for (uint32_t k = 0; k < GROUP; k++) g[k] = __fmul_rn(g[k], w[k]), x[k] = normal(own, x[k]);
         if (pass == 0) {
@@ -87,7 +87,7 @@ extern "C" __global__ void __launch_bounds__(THREADS) layer_norm_backward(
         for (uint32_t k = 0; k < GROUP; k++) {
           g[k] = __fmul_rn(own.rstd, __fsub_rn(__fsub_rn(g[k], offset), __fmul_rn(x[k], slope)));
         }
-        store_group(to, dtype, start + i, count, g);
+        store_eight(to, dtype, start + i, count, g);
       });
       if (pass == 1) break;
       offset = __double2float_rn(__ddiv_rn(team.sum(sum), (double)width));

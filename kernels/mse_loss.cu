@@ -8,6 +8,7 @@
 // groups of eight elements, and writes both gradients.
 //
 // The plain loop is a tree here; the loss of nothing is 0 / 0, which is NaN.
+#include "lib/compact.cuh"
 #include "lib/grid.cuh"
 #include "lib/total.cuh"
 
@@ -17,8 +18,8 @@ extern "C" __global__ void __launch_bounds__(THREADS) mse_loss(
   double squares = 0.0;
   each_group(own_chunk(len, chunk_len), [&](uint64_t i, uint32_t count) {
     float x[GROUP], y[GROUP];
-    load_group(input, dtype, i, count, x);
-    load_group(target, dtype, i, count, y);
+    load_eight(input, dtype, i, count, x);
+    load_eight(target, dtype, i, count, y);
 #pragma unroll
     for (uint32_t k = 0; k < GROUP; k++) {
       double off = __dsub_rn((double)x[k], (double)y[k]);
@@ -34,14 +35,14 @@ extern "C" __global__ void __launch_bounds__(256) mse_loss_backward(
   float factor = __double2float_rn(__ddiv_rn(__dmul_rn(2.0, (double)*grad), (double)len));
   each_group_of(len, [&](uint64_t i, uint32_t count) {
     float x[GROUP], y[GROUP], dx[GROUP], dy[GROUP];
-    load_group(input, dtype, i, count, x);
-    load_group(target, dtype, i, count, y);
+    load_eight(input, dtype, i, count, x);
+    load_eight(target, dtype, i, count, y);
 #pragma unroll
     for (uint32_t k = 0; k < GROUP; k++) {
       dx[k] = __fmul_rn(__fsub_rn(x[k], y[k]), factor);
       dy[k] = __fmul_rn(__fsub_rn(y[k], x[k]), factor);
     }
-    store_group(to_input, dtype, i, count, dx);
-    store_group(to_target, dtype, i, count, dy);
+    store_eight(to_input, dtype, i, count, dx);
+    store_eight(to_target, dtype, i, count, dy);
   });
 }

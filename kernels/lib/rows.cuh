@@ -3,6 +3,7 @@
 //
 // All threads of a team come to `all`; those of a block's warps need not meet where each is a team of its own.
 #pragma once
+#include "compact.cuh"
 #include "reduce.cuh"
 
 // Rows that are wider go to a block: a warp takes four rounds of groups over one of this width. `rows.rs` has it too.

@@ -3,6 +3,7 @@
 //
 // The host chooses the length of a chunk from the tensor's alone, so that the order of the additions follows from it.
 #pragma once
+#include "compact.cuh"
 #include "reduce.cuh"
 
 // The chunk of `len` elements that is this block's: nothing where there is nothing.
@@ -34,7 +35,7 @@ __device__ __forceinline__ double own_sum(const void* from, DType dtype, uint64_
   double sum = 0.0;
   each_group(own_chunk(len, chunk_len), [&](uint64_t i, uint32_t count) {
     float x[GROUP];
-    load_group(from, dtype, i, count, x);
+    load_eight(from, dtype, i, count, x);
 #pragma unroll
     for (uint32_t k = 0; k < GROUP; k++) sum = __dadd_rn(sum, (double)x[k]);
   });

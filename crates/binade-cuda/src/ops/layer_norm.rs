@@ -152,8 +152,8 @@ impl Cuda {
                 Arg::U64(chunk as u64),
                 Arg::U64(chunks as u64),
             ];
-            let grid = blocks(width.div_ceil(TILE) * chunks);
-            self.launch(&LAYER_NORM_BACKWARD_SUMS, grid, &args)?;
+            let tiles = blocks(width.div_ceil(TILE) * chunks);
+            self.launch(&LAYER_NORM_BACKWARD_SUMS, tiles, &args)?;
         }
         let like = || self.unset(weight.dtype(), weight.shape());
         let grads = [like()?, like()?];
@@ -165,8 +165,8 @@ impl Cuda {
             Arg::Address(grads[1].address()),
             Arg::U32(code("layer_norm", weight.dtype())?),
         ];
-        let grid = blocks(width.div_ceil(THREADS as usize));
-        self.launch(&LAYER_NORM_BACKWARD_JOIN, grid, &args)?;
+        let columns = blocks(width.div_ceil(THREADS as usize));
+        self.launch(&LAYER_NORM_BACKWARD_JOIN, columns, &args)?;
         Ok(grads)
     }
 }

@@ -34,8 +34,22 @@ pub(crate) fn noisy(seed: u64, shape: &[usize], dtype: DType, offset: usize) -> 
 pub(crate) enum Within {
     /// Not at all, but that any NaN is any NaN.
     Bits,
-    /// By this many units of the result's own type: relative to the value, or to this where the value is smaller.
+    /// By this many units of f32 of the value, or of this where the value is smaller; and, where the result is narrower, by
+    /// one unit of its own, since what lies near the middle between two may be rounded either way.
     Units(f32, f32),
+}
+
+impl Within {
+    fn bound(self, dtype: DType, want: f32) -> f32 {
+        let Self::Units(units, least) = self else { return 0.0 };
+        // Of the type itself: its epsilon, and what its subnormal numbers are multiples of.
+        let own = match dtype {
+            DType::BF16 => want.abs() * 2.0_f32.powi(-7),
+            DType::F16 => (want.abs() * 2.0_f32.powi(-10)).max(2.0_f32.powi(-24)),
+            _ => 0.0,
+        };
+        units * f32::EPSILON * want.abs().max(least) + own
+    }
 }
 
 /// Holds a result to the CPU's, in type, shape and every element; infinities and NaN are met exactly.
@@ -46,22 +60,11 @@ pub(crate) fn assert_agrees(
     what: &str,
 ) -> Result {
     assert_eq!((got.dtype(), got.shape()), (want.dtype(), want.shape()), "{what}");
-    let unit = match got.dtype() {
-        DType::BF16 => 2.0_f32.powi(-8),
-        DType::F16 => 2.0_f32.powi(-11),
-        _ => 2.0_f32.powi(-24),
-    };
+    let dtype = got.dtype();
     let elements = cuda().download(got)?.into_iter().zip(Cpu.download(want)?);
     for (index, (got, want)) in elements.enumerate() {
         let same = got.to_bits() == want.to_bits() || (got.is_nan() && want.is_nan());
-        let near = match within {
-            Within::Bits => false,
-            Within::Units(units, least) => {
-                // Two halves of a unit, as neighbours lie one unit apart.
-                let bound = 2.0 * units * unit * want.abs().max(least);
-                want.is_finite() && (got - want).abs() <= bound
-            }
-        };
+        let near = want.is_finite() && (got - want).abs() <= within.bound(dtype, want);
         assert!(same || near, "{what}: {got:e} for {want:e} at {index}");
     }
     Ok(())

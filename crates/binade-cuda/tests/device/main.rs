@@ -13,6 +13,7 @@ mod edges;
 mod handles;
 mod led;
 mod ops_norms;
+mod ops_softmax;
 mod ops_totals;
 mod outcomes;
 mod rules;
@@ -52,6 +53,7 @@ fn main() {
         ("handles", handles::TESTS),
         ("led", led::TESTS),
         ("ops_norms", ops_norms::TESTS),
+        ("ops_softmax", ops_softmax::TESTS),
         ("ops_totals", ops_totals::TESTS),
         ("outcomes", outcomes::TESTS),
         ("rules", rules::TESTS),
