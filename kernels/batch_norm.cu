@@ -15,19 +15,16 @@
 #include "lib/grid.cuh"
 #include "lib/norm.cuh"
 
-// [N, C, ..] as [outer, channels, inner]; a channel has outer * inner samples, in chunks.
+// [N, C, ..] as [outer, channels, inner]; a channel has outer * inner samples, in chunks, of which there is at least one.
 struct Shape {
-  uint64_t outer, channels, inner, chunk_len, chunks;
+  uint64_t outer, channels, inner, chunk_len;
+  uint32_t chunks, pad;
 
   __device__ __forceinline__ uint64_t samples() const { return outer * inner; }
   __device__ __forceinline__ uint64_t len() const { return outer * channels * inner; }
-  __device__ __forceinline__ uint64_t at(uint64_t channel, uint64_t sample) const {
-    uint64_t row = sample / inner;
-    return (row * channels + channel) * inner + (sample - row * inner);
-  }
 };
 
-static_assert(sizeof(Shape) == 40, "as `batch_norm.rs`");
+static_assert(sizeof(Shape) == 40, "as `structs.rs`");
 
 // The channel of neighbouring elements, without a division for each.
 struct Walk {
@@ -45,9 +42,10 @@ struct Walk {
 };
 
 __device__ __forceinline__ double joined(const double* partials, const Shape& shape, uint64_t channel) {
-  double all = 0.0;
+  const double* own = partials + channel * shape.chunks;
+  double all = own[0];
 #pragma unroll 1
-  for (uint64_t i = 0; i < shape.chunks; i++) all = __dadd_rn(all, partials[channel * shape.chunks + i]);
+  for (uint32_t i = 1; i < shape.chunks; i++) all = __dadd_rn(all, own[i]);
   return all;
 }
 
@@ -56,17 +54,28 @@ __device__ __forceinline__ double mean_of(const double* partials, const Shape& s
 }
 
 // Calls `chunk(channel)` for the chunks of all channels that are this block's, which gives what to do with each element's
-// index, and then `done(job)`.
+// index, and then `done(job)`. Whoever goes on by a fixed step divides once, and not each time.
 template <class Chunk, class Done>
 __device__ __forceinline__ void each_chunk(const Shape& shape, Chunk chunk, Done done) {
+  uint64_t channel = blockIdx.x / shape.chunks, channels_on = gridDim.x / shape.chunks;
+  uint32_t part = blockIdx.x % shape.chunks, parts_on = gridDim.x % shape.chunks;
+  // One row holds `inner` samples of a channel, and `channels * inner` elements.
+  uint64_t rows_on = 0, across_on = THREADS;
+  if (shape.inner <= THREADS) rows_on = THREADS / (uint32_t)shape.inner, across_on = THREADS % (uint32_t)shape.inner;
 #pragma unroll 1
-  for (uint64_t job = blockIdx.x; job < shape.channels * shape.chunks; job += gridDim.x) {
-    uint64_t channel = job / shape.chunks, start = job % shape.chunks * shape.chunk_len;
-    uint64_t end = min(start + shape.chunk_len, shape.samples());
+  while (channel < shape.channels) {
+    uint64_t start = part * shape.chunk_len, end = min(start + shape.chunk_len, shape.samples());
+    uint64_t i = start + threadIdx.x, row = i / shape.inner, across = i - row * shape.inner;
     auto element = chunk(channel);
 #pragma unroll 1
-    for (uint64_t i = start + threadIdx.x; i < end; i += THREADS) element(shape.at(channel, i));
-    done(job);
+    for (; i < end; i += THREADS) {
+      element((row * shape.channels + channel) * shape.inner + across);
+      row += rows_on, across += across_on;
+      if (across >= shape.inner) across -= shape.inner, row++;
+    }
+    done(channel * shape.chunks + part);
+    channel += channels_on, part += parts_on;
+    if (part >= shape.chunks) part -= shape.chunks, channel++;
   }
 }
 
@@ -77,7 +86,7 @@ extern "C" __global__ void __launch_bounds__(THREADS) batch_norm_sums(
       shape,
       [&](uint64_t) {
         sum = 0.0;
-        return [&](uint64_t at) { sum = __dadd_rn(sum, (double)load(input, dtype, at)); };
+        return [&](uint64_t at) { sum = __dadd_rn(sum, (double)load_one(input, dtype, at)); };
       },
       [&](uint64_t job) {
         double all = reduce<Sum>(sum);
@@ -93,7 +102,7 @@ extern "C" __global__ void __launch_bounds__(THREADS) batch_norm_squares(
       [&](uint64_t channel) {
         sum = 0.0, mean = mean_of(sums, shape, channel);
         return [&](uint64_t at) {
-          double off = __dsub_rn((double)load(input, dtype, at), mean);
+          double off = __dsub_rn((double)load_one(input, dtype, at), mean);
           sum = __dadd_rn(sum, __dmul_rn(off, off));
         };
       },
@@ -145,7 +154,7 @@ extern "C" __global__ void __launch_bounds__(THREADS) batch_norm(
     Walk walk(shape, i);
 #pragma unroll
     for (uint32_t k = 0; k < GROUP; k++) {
-      float w = load(weight, parameter_dtype, walk.channel), b = load(bias, parameter_dtype, walk.channel);
+      float w = load_one(weight, parameter_dtype, walk.channel), b = load_one(bias, parameter_dtype, walk.channel);
       x[k] = __fadd_rn(__fmul_rn(normal(stats[walk.channel], x[k]), w), b);
       walk.step(shape);
     }
@@ -153,9 +162,9 @@ extern "C" __global__ void __launch_bounds__(THREADS) batch_norm(
   });
 }
 
+// The sums over each chunk of g * x, and behind them those of g.
 extern "C" __global__ void __launch_bounds__(THREADS) batch_norm_backward_sums(
-    const void* grad, const void* input, DType dtype, Shape shape, const Stats* stats, double* slopes,
-    double* offsets) {
+    const void* grad, const void* input, DType dtype, Shape shape, const Stats* stats, double* sums) {
   double slope, offset;
   Stats own;
   each_chunk(
@@ -163,38 +172,32 @@ extern "C" __global__ void __launch_bounds__(THREADS) batch_norm_backward_sums(
       [&](uint64_t channel) {
         slope = 0.0, offset = 0.0, own = stats[channel];
         return [&](uint64_t at) {
-          double g = (double)load(grad, dtype, at);
-          slope = __dadd_rn(slope, __dmul_rn(g, (double)normal(own, load(input, dtype, at))));
+          double g = (double)load_one(grad, dtype, at);
+          slope = __dadd_rn(slope, __dmul_rn(g, (double)normal(own, load_one(input, dtype, at))));
           offset = __dadd_rn(offset, g);
         };
       },
       [&](uint64_t job) {
-        double all_slope = reduce<Sum>(slope), all_offset = reduce<Sum>(offset);
-        if (threadIdx.x == 0) slopes[job] = all_slope, offsets[job] = all_offset;
+        double slopes = reduce<Sum>(slope), offsets = reduce<Sum>(offset);
+        if (threadIdx.x == 0) sums[job] = slopes, sums[shape.channels * shape.chunks + job] = offsets;
       });
 }
 
-// What the gradient of the input takes of each channel: the means of g * x and of g.
-struct Means {
-  float slope, offset;
-};
-
-static_assert(sizeof(Means) == 8, "as `batch_norm.rs`");
-
+// The parameters' gradients, and the means of g * x and of g, which the input's takes off. A thread each: as if there were
+// twice as many channels.
 extern "C" __global__ void __launch_bounds__(THREADS) batch_norm_backward_parameters(
-    const double* slopes, const double* offsets, Shape shape, Means* means, void* to_weight, void* to_bias,
-    DType dtype) {
-  each_channel(shape.channels, [&](uint64_t c) {
-    double slope = joined(slopes, shape, c), offset = joined(offsets, shape, c), samples = (double)shape.samples();
-    put<SIXTEEN_AND_32>(to_weight, dtype, c, to_code(dtype, __double2float_rn(slope)));
-    put<SIXTEEN_AND_32>(to_bias, dtype, c, to_code(dtype, __double2float_rn(offset)));
-    means[c] = {__double2float_rn(__ddiv_rn(slope, samples)), __double2float_rn(__ddiv_rn(offset, samples))};
+    const double* sums, Shape shape, float* means, void* to_weight, void* to_bias, DType dtype) {
+  each_channel(2 * shape.channels, [&](uint64_t i) {
+    bool is_weight = i < shape.channels;
+    double sum = joined(sums, shape, i);
+    means[i] = __double2float_rn(__ddiv_rn(sum, (double)shape.samples()));
+    store_one(is_weight ? to_weight : to_bias, dtype, is_weight ? i : i - shape.channels, __double2float_rn(sum));
   });
 }
 
 extern "C" __global__ void __launch_bounds__(THREADS) batch_norm_backward(
     const void* grad, const void* input, DType dtype, const void* weight, DType parameter_dtype, Shape shape,
-    const Stats* stats, const Means* means, void* to) {
+    const Stats* stats, const float* means, void* to) {
   each_group_of(shape.len(), [&](uint64_t i, uint32_t count) {
     float g[GROUP], x[GROUP];
     load_eight(grad, dtype, i, count, g);
@@ -202,10 +205,11 @@ extern "C" __global__ void __launch_bounds__(THREADS) batch_norm_backward(
     Walk walk(shape, i);
 #pragma unroll
     for (uint32_t k = 0; k < GROUP; k++) {
-      Stats own = stats[walk.channel];
-      Means mean = means[walk.channel];
-      float rest = __fsub_rn(__fsub_rn(g[k], mean.offset), __fmul_rn(normal(own, x[k]), mean.slope));
-      g[k] = __fmul_rn(__fmul_rn(load(weight, parameter_dtype, walk.channel), own.rstd), rest);
+      uint64_t c = walk.channel;
+      Stats own = stats[c];
+      float slope = means[c], offset = means[shape.channels + c];
+      float rest = __fsub_rn(__fsub_rn(g[k], offset), __fmul_rn(normal(own, x[k]), slope));
+      g[k] = __fmul_rn(__fmul_rn(load_one(weight, parameter_dtype, c), own.rstd), rest);
       walk.step(shape);
     }
     store_eight(to, dtype, i, count, g);

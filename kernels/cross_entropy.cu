@@ -26,7 +26,7 @@ extern "C" __global__ void __launch_bounds__(THREADS) cross_entropy(
     if (team.rank != 0) continue;
     double loss = (double)__uint_as_float(A_NAN);
     if (is_class(label, classes)) {
-      loss = __dsub_rn(own.log(), (double)__fsub_rn(load(logits, dtype, start + label), own.max));
+      loss = __dsub_rn(own.log(), (double)__fsub_rn(load_one(logits, dtype, start + label), own.max));
     }
     losses[row] = loss;
   }

@@ -2,7 +2,7 @@
 //
 // Oracle: `oracle/cast.rs`, of the value; agreement: bits, any NaN for any NaN.
 //
-// `fill`: a grid of any size strides over groups of eight elements.
+// `fill`: a grid of any size, of at least 16 threads, strides over pieces of 16 bytes.
 //
 // Each element is rounded by itself, to the same bits.
 #include "lib/fill.cuh"

@@ -114,16 +114,18 @@ extern "C" __global__ void __launch_bounds__(THREADS) layer_norm_backward_sums(
     uint64_t chunk_rows, uint64_t chunks) {
   __shared__ Sums lines[THREADS / TILE][TILE];
   uint32_t across = threadIdx.x % TILE, line = threadIdx.x / TILE;
-  uint64_t tiles = (width + TILE - 1) / TILE;
-  for (uint64_t job = blockIdx.x; job < tiles * chunks; job += gridDim.x) {
-    uint64_t column = job % tiles * TILE + across, chunk = job / tiles;
+  uint32_t tiles = (uint32_t)((width + TILE - 1) / TILE), tile = blockIdx.x % tiles;
+  uint64_t chunk = blockIdx.x / tiles;
+#pragma unroll 1
+  while (chunk < chunks) {
+    uint64_t column = (uint64_t)tile * TILE + across;
     uint64_t end = min(chunk * chunk_rows + chunk_rows, rows);
     Sums sums = {0.0, 0.0};
     if (column < width) {
 #pragma unroll 1
       for (uint64_t row = chunk * chunk_rows + line; row < end; row += THREADS / TILE) {
-        float g = load(grad, dtype, row * width + column);
-        float x = normal(stats[row], load(input, dtype, row * width + column));
+        float g = load_one(grad, dtype, row * width + column);
+        float x = normal(stats[row], load_one(input, dtype, row * width + column));
         sums = joined(sums, {__dmul_rn((double)g, (double)x), (double)g});
       }
     }
@@ -135,6 +137,8 @@ extern "C" __global__ void __launch_bounds__(THREADS) layer_norm_backward_sums(
       partials[chunk * width + column] = sums;
     }
     __syncthreads();
+    chunk += gridDim.x / tiles, tile += gridDim.x % tiles;
+    if (tile >= tiles) tile -= tiles, chunk++;
   }
 }
 
@@ -145,9 +149,7 @@ extern "C" __global__ void __launch_bounds__(THREADS) layer_norm_backward_join(
     Sums all = {0.0, 0.0};
 #pragma unroll 1
     for (uint64_t chunk = 0; chunk < chunks; chunk++) all = joined(all, partials[chunk * width + column]);
-    uint32_t slope = code_of<SIXTEEN_AND_32>(dtype, __double2float_rn(all.slope));
-    put<SIXTEEN_AND_32>(to_weight, dtype, column, slope);
-    uint32_t offset = code_of<SIXTEEN_AND_32>(dtype, __double2float_rn(all.offset));
-    put<SIXTEEN_AND_32>(to_bias, dtype, column, offset);
+    store_one(to_weight, dtype, column, __double2float_rn(all.slope));
+    store_one(to_bias, dtype, column, __double2float_rn(all.offset));
   }
 }

@@ -4,8 +4,8 @@
 // number of elements alone, divided there, and rounded once. The gradient: bits.
 //
 // `mean`: a block of 256 for each chunk, at least one; the block that is done last joins what the others left in `partials`,
-// one each. `done` is a counter that is 0 before and after. `mean_backward`: a grid of any size strides over groups of
-// eight elements.
+// one each. `done` is a counter that is 0 before and after. `mean_backward`: a grid of any size, of at least 16
+// threads, strides over pieces of 16 bytes.
 //
 // The plain loop is a tree here; the mean of nothing is 0 / 0, which is NaN.
 #include "lib/fill.cuh"

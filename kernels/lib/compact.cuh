@@ -1,4 +1,4 @@
-// `load_group` and `store_group` of `elements.cuh` in a fifth of their code, for kernels that have many of them: elements
+// `load_group` and `store_group` of `elements.cuh` in less code, for kernels that have many of them: elements
 // are moved as codes, whole or one by one, and then converted without branches.
 #pragma once
 #include "elements.cuh"
@@ -15,6 +15,16 @@ __device__ __forceinline__ uint32_t to_code(DType dtype, float value) {
   uint32_t bf16 = is_nan ? bits >> 16 | 0x40 : (bits + 0x7fff + (bits >> 16 & 1)) >> 16;
   uint32_t narrow = dtype == BF16 ? bf16 : __half_as_ushort(__float2half_rn(value));
   return dtype == F32 ? bits : narrow;
+}
+
+__device__ __forceinline__ float load_one(const void* from, DType dtype, uint64_t i) {
+  return of_code(dtype, dtype == F32 ? ((const uint32_t*)from)[i] : ((const uint16_t*)from)[i]);
+}
+
+__device__ __forceinline__ void store_one(void* to, DType dtype, uint64_t i, float value) {
+  uint32_t code = to_code(dtype, value);
+  if (dtype == F32) ((uint32_t*)to)[i] = code;
+  else ((uint16_t*)to)[i] = (uint16_t)code;
 }
 
 // Elements i to i + count of `from`, of bf16, f16 or f32; those beyond are 0.

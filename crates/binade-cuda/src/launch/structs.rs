@@ -199,7 +199,8 @@ pub(crate) struct ChannelsBits {
     pub(crate) channels: u64,
     pub(crate) inner: u64,
     pub(crate) chunk_len: u64,
-    pub(crate) chunks: u64,
+    pub(crate) chunks: u32,
+    pub(crate) pad: u32,
 }
 
 /// Bytes of `Constants` of `step.cuh`.

@@ -44,12 +44,12 @@ const BATCH_NORM_BACKWARD: Kernel = Kernel {
 const BATCH_NORM_BACKWARD_PARAMETERS: Kernel = Kernel {
     name: "batch_norm_backward_parameters",
     ptx: PTX,
-    params: &[Address, Address, SHAPE, Address, Address, Address, U32],
+    params: &[Address, SHAPE, Address, Address, Address, U32],
 };
 const BATCH_NORM_BACKWARD_SUMS: Kernel = Kernel {
     name: "batch_norm_backward_sums",
     ptx: PTX,
-    params: &[Address, Address, U32, SHAPE, Address, Address, Address],
+    params: &[Address, Address, U32, SHAPE, Address, Address],
 };
 const BATCH_NORM_RUNNING: Kernel =
     Kernel { name: "batch_norm_running", ptx: PTX, params: &[Address, Address, U64, F32, Address] };
@@ -66,7 +66,7 @@ const BATCH_NORM_STATS: Kernel = Kernel {
 const BATCH_NORM_SUMS: Kernel =
     Kernel { name: "batch_norm_sums", ptx: PTX, params: &[Address, U32, SHAPE, Address] };
 
-/// Bytes of the kernel's `Stats` and `Means`.
+/// Bytes of the kernel's `Stats`.
 const STATS: usize = 8;
 
 /// Samples of the shortest chunk, and chunks of a channel at most: enough to fill any GPU, few enough to be summed up by one
@@ -169,7 +169,7 @@ impl<'a> Layer<'a> {
     }
 
     fn partial_count(&self) -> usize {
-        self.channels() * usize::try_from(self.of.chunks).unwrap_or(usize::MAX)
+        self.channels() * self.of.chunks as usize
     }
 
     /// An f64 for each chunk of each channel.
@@ -241,23 +241,23 @@ impl<'a> Layer<'a> {
         stats: &Buffer,
     ) -> Result<NormGrads<Tensor>, Error> {
         let cuda = self.cuda;
-        let (slopes, offsets) = (self.partials()?, self.partials()?);
-        let [slopes_at, offsets_at] = [&slopes, &offsets].map(|sums| Arg::Address(sums.address()));
+        // Two of each: of the gradient's products with the normalised input, and of the gradient.
+        let sums = cuda.buffer(2 * size_of::<f64>() * self.partial_count())?;
+        let means = cuda.buffer(2 * size_of::<f32>() * self.channels())?;
+        let [sums_at, means_at] = [&sums, &means].map(|of| Arg::Address(of.address()));
         let grad_at = Arg::Address(grad.address());
         let (input, dtype) = (Arg::Address(self.input.address()), Arg::U32(self.dtype));
         let stats = Arg::Address(stats.address());
-        let args = [grad_at, input, dtype, self.shape(), stats, slopes_at, offsets_at];
+        let args = [grad_at, input, dtype, self.shape(), stats, sums_at];
         cuda.launch(&BATCH_NORM_BACKWARD_SUMS, self.by_chunk(), &args)?;
 
-        let means = cuda.buffer(STATS * self.channels())?;
-        let means_at = Arg::Address(means.address());
         let like = |of: &Tensor| cuda.unset(of.dtype(), of.shape());
         let grads =
             NormGrads { input: like(self.input)?, weight: like(weight)?, bias: like(weight)? };
         let of_weight = Arg::U32(code("batch_norm", weight.dtype())?);
         let [to_weight, to_bias] =
             [&grads.weight, &grads.bias].map(|to| Arg::Address(to.address()));
-        let args = [slopes_at, offsets_at, self.shape(), means_at, to_weight, to_bias, of_weight];
+        let args = [sums_at, self.shape(), means_at, to_weight, to_bias, of_weight];
         cuda.launch(&BATCH_NORM_BACKWARD_PARAMETERS, self.by_channel(), &args)?;
 
         let weight = Arg::Address(weight.address());
@@ -279,6 +279,7 @@ fn channels(input: &Tensor) -> ChannelsBits {
         channels: shape[1] as u64,
         inner: inner as u64,
         chunk_len: chunk as u64,
-        chunks: samples.div_ceil(chunk) as u64,
+        chunks: u32::try_from(samples.div_ceil(chunk)).unwrap_or(u32::MAX),
+        pad: 0,
     }
 }

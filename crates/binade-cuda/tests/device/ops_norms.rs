@@ -73,26 +73,27 @@ fn layer_norms_gradients_are_the_cpus() -> Result {
 }
 
 fn many_rows_are_summed_up_in_chunks() -> Result {
+    // More tiles than one of columns, and more blocks than stride.
     assert_gradients_agree(&[2, 100, 5], DType::F32, DType::F32, 1)?;
+    assert_gradients_agree(&[70, 70], DType::F32, DType::F32, 1)?;
     assert_gradients_agree(&[8200, 3], DType::BF16, DType::F32, 0)
 }
 
 fn layer_norm_of_nothing_has_gradients_of_zero() -> Result {
-    for shape in [[0, 5], [3, 0]] {
-        let Twin { here, there } = noisy(1, &shape, DType::F16, 0)?;
-        let w = noisy(2, &shape[1..], DType::F32, 0)?;
-        let got = cuda().layer_norm(&here, &w.here, &w.here, EPS)?;
-        assert_agrees(
-            &got,
-            &Cpu.layer_norm(&there, &w.there, &w.there, EPS)?,
-            Within::Bits,
-            "of nothing",
-        )?;
-        let got = cuda().layer_norm_backward(&here, &here, &w.here, EPS)?;
-        let want = Cpu.layer_norm_backward(&there, &there, &w.there, EPS)?;
-        assert_agrees(&got.input, &want.input, Within::Bits, "of nothing")?;
-        assert_agrees(&got.weight, &want.weight, Within::Bits, "of nothing")?;
-        assert_agrees(&got.bias, &want.bias, Within::Bits, "of nothing")?;
+    for (dtype, of_weight) in pairs() {
+        for shape in [[0, 5], [3, 0]] {
+            let Twin { here, there } = noisy(1, &shape, dtype, 0)?;
+            let w = noisy(2, &shape[1..], of_weight, 0)?;
+            let what = format!("{shape:?} {dtype} {of_weight}");
+            let got = cuda().layer_norm(&here, &w.here, &w.here, EPS)?;
+            let want = Cpu.layer_norm(&there, &w.there, &w.there, EPS)?;
+            assert_agrees(&got, &want, Within::Bits, &what)?;
+            let got = cuda().layer_norm_backward(&here, &here, &w.here, EPS)?;
+            let want = Cpu.layer_norm_backward(&there, &there, &w.there, EPS)?;
+            assert_agrees(&got.input, &want.input, Within::Bits, &what)?;
+            assert_agrees(&got.weight, &want.weight, Within::Bits, &what)?;
+            assert_agrees(&got.bias, &want.bias, Within::Bits, &what)?;
+        }
     }
     Ok(())
 }
