@@ -244,6 +244,18 @@ pub(crate) struct LogMaxBits {
     pub(crate) slow_weight: u32,
 }
 
+/// `Shape` of `batch_norm.cu`.
+#[derive(Clone, Copy, Debug, Pod, Zeroable)]
+#[repr(C)]
+pub(crate) struct ChannelsBits {
+    pub(crate) outer: u64,
+    pub(crate) channels: u64,
+    pub(crate) inner: u64,
+    pub(crate) chunk_len: u64,
+    pub(crate) chunks: u32,
+    pub(crate) pad: u32,
+}
+
 /// Bytes of `Constants` of `step.cuh`.
 pub(crate) const CONSTANTS: usize = 36;
 
@@ -257,6 +269,7 @@ pub(crate) const PARTIAL: usize = 40;
 pub(crate) const CLIP_PARTIAL: usize = 16;
 
 const _: () = {
+    assert!(size_of::<ChannelsBits>() == 40);
     assert!(size_of::<ScaleBits>() == 96);
     assert!(size_of::<FoundBits>() == 64);
     assert!(size_of::<OwedBits>() == 24);

@@ -5,6 +5,7 @@
     reason = "one shape for all tests, those without a `?` among them"
 )]
 
+mod agree;
 mod casts;
 mod ceilings;
 mod clip_groups;
@@ -14,6 +15,10 @@ mod edges;
 mod handles;
 mod joins;
 mod led;
+mod ops_batch_norm;
+mod ops_norms;
+mod ops_softmax;
+mod ops_totals;
 mod outcomes;
 mod rules;
 mod scaled;
@@ -55,6 +60,10 @@ fn main() {
         ("handles", handles::TESTS),
         ("joins", joins::TESTS),
         ("led", led::TESTS),
+        ("ops_batch_norm", ops_batch_norm::TESTS),
+        ("ops_norms", ops_norms::TESTS),
+        ("ops_softmax", ops_softmax::TESTS),
+        ("ops_totals", ops_totals::TESTS),
         ("outcomes", outcomes::TESTS),
         ("rules", rules::TESTS),
         ("scaled", scaled::TESTS),

@@ -1,0 +1,81 @@
+//! Cross-entropy of class labels.
+
+use super::rows::Rows;
+use crate::{
+    Cuda, Error, Tensor,
+    autocast::code,
+    kernels::{Kernel, ptx},
+    launch::{
+        Arg,
+        Param::{Address, U32, U64},
+    },
+};
+use binade_core::{DType, Op};
+use binade_ops::{CrossEntropy, operands, shape};
+
+pub(super) const KERNELS: &[&Kernel] = &[&CROSS_ENTROPY, &CROSS_ENTROPY_BACKWARD];
+
+const CROSS_ENTROPY: Kernel = Kernel {
+    name: "cross_entropy",
+    ptx: ptx!("cross_entropy"),
+    params: &[Address, U32, Address, U64, U64, Address, Address, Address],
+};
+const CROSS_ENTROPY_BACKWARD: Kernel = Kernel {
+    name: "cross_entropy_backward",
+    ptx: ptx!("cross_entropy"),
+    params: &[Address, Address, U32, Address, U64, U64, Address],
+};
+
+impl CrossEntropy for Cuda {
+    fn cross_entropy(&self, logits: &Tensor, labels: &Tensor) -> Result<Tensor, Error> {
+        let dtype = check(logits, labels)?;
+        self.has_made_all(&[logits, labels])?;
+        let result = self.unset(DType::F32, &[])?;
+        let rows = Rows::of(logits);
+        let losses = self.buffer(size_of::<f64>() * rows.count)?;
+        let args = [
+            Arg::Address(logits.address()),
+            Arg::U32(code("cross_entropy", dtype)?),
+            Arg::Address(labels.address()),
+            Arg::U64(rows.count as u64),
+            Arg::U64(rows.width as u64),
+            Arg::Address(losses.address()),
+            Arg::Address(self.fixed()?.done.address()),
+            Arg::Address(result.address()),
+        ];
+        self.launch(&CROSS_ENTROPY, rows.grid(), &args)?;
+        Ok(result)
+    }
+
+    fn cross_entropy_backward(
+        &self,
+        grad: &Tensor,
+        logits: &Tensor,
+        labels: &Tensor,
+    ) -> Result<Tensor, Error> {
+        let dtype = check(logits, labels)?;
+        operands::scalar_grad(Op::CROSS_ENTROPY, grad)?;
+        self.has_made_all(&[grad, logits, labels])?;
+        let result = self.unset(dtype, logits.shape())?;
+        let rows = Rows::of(logits);
+        let args = [
+            Arg::Address(grad.address()),
+            Arg::Address(logits.address()),
+            Arg::U32(code("cross_entropy", dtype)?),
+            Arg::Address(labels.address()),
+            Arg::U64(rows.count as u64),
+            Arg::U64(rows.width as u64),
+            Arg::Address(result.address()),
+        ];
+        self.launch(&CROSS_ENTROPY_BACKWARD, rows.grid(), &args)?;
+        Ok(result)
+    }
+}
+
+/// Everything that can be told without looking at the labels.
+fn check(logits: &Tensor, labels: &Tensor) -> Result<DType, Error> {
+    shape::cross_entropy(logits.shape(), labels.shape())?;
+    let dtype = operands::float(Op::CROSS_ENTROPY, &[logits])?;
+    operands::integers(Op::CROSS_ENTROPY, labels)?;
+    Ok(dtype)
+}

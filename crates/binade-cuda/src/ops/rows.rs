@@ -1,0 +1,86 @@
+//! What works on the rows of the last axis: teams of threads that stride over them, a row a team.
+
+use crate::{
+    Cuda, Error, Tensor,
+    autocast::code,
+    kernels::{Kernel, THREADS},
+    launch::{
+        Arg, Grid,
+        Param::{self, Address, U32, U64},
+    },
+};
+use binade_core::Op;
+use binade_ops::{operands, shape};
+
+/// One operand, its element type, the result, rows and their width.
+pub(super) const ROWS: &[Param] = &[Address, U32, Address, U64, U64];
+
+/// The same of two operands.
+pub(super) const ROWS2: &[Param] = &[Address, Address, U32, Address, U64, U64];
+
+/// Rows that are wider go to a block each, others to a warp: `rows.cuh`'s `WARP_ROW`.
+const WARP_ROW: usize = 1024;
+
+/// Threads of a warp.
+const WARP: usize = 32;
+
+/// Blocks beyond which a grid strides: enough to fill any GPU several times over.
+const MOST_BLOCKS: usize = 4096;
+
+/// A tensor as the rows of its last axis.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Rows {
+    pub(super) count: usize,
+    pub(super) width: usize,
+}
+
+impl Rows {
+    /// Of a tensor that is no scalar.
+    pub(super) fn of(tensor: &Tensor) -> Self {
+        let (width, lead) =
+            tensor.shape().split_last().map_or((1, &[][..]), |(w, lead)| (*w, lead));
+        Self { count: lead.iter().product(), width }
+    }
+
+    /// A team for each row.
+    pub(super) fn grid(self) -> Grid {
+        let teams = if self.width > WARP_ROW { 1 } else { THREADS as usize / WARP };
+        blocks(self.count.div_ceil(teams))
+    }
+}
+
+/// So many blocks, at least one, or fewer that stride.
+pub(super) fn blocks(wanted: usize) -> Grid {
+    let blocks = u32::try_from(wanted.clamp(1, MOST_BLOCKS)).unwrap_or(1);
+    Grid { blocks, threads: THREADS }
+}
+
+impl Cuda {
+    /// What `kernel` makes of each row of operands of one shape, in that shape and their element type.
+    pub(super) fn by_row(
+        &self,
+        kernel: &'static Kernel,
+        op: Op,
+        operands: &[&Tensor],
+    ) -> Result<Tensor, Error> {
+        let shape = operands.first().map_or(&[][..], |operand| operand.shape());
+        shape::softmax(op, shape)?;
+        let dtype = operands::float(op, operands)?;
+        self.has_made_all(operands)?;
+        let result = self.unset(dtype, shape)?;
+        if result.is_empty() {
+            return Ok(result);
+        }
+        let rows = Rows::of(&result);
+        let mut args: Vec<Arg<'_>> =
+            operands.iter().map(|operand| Arg::Address(operand.address())).collect();
+        args.extend([
+            Arg::U32(code(kernel.name, dtype)?),
+            Arg::Address(result.address()),
+            Arg::U64(rows.count as u64),
+            Arg::U64(rows.width as u64),
+        ]);
+        self.launch(kernel, rows.grid(), &args)?;
+        Ok(result)
+    }
+}
