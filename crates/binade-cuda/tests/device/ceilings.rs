@@ -35,7 +35,7 @@ fn a_read_and_an_empty_launch_leave_everything_as_it_was() -> Result {
 fn the_driver_tells_of_every_kernel() -> Result {
     let kernels = cuda().kernels()?;
     let names: Vec<&str> = kernels.iter().map(|kernel| kernel.name).collect();
-    assert_eq!(names.len(), 18, "{names:?}");
+    assert_eq!(names.len(), 19, "{names:?}");
     assert!(names.contains(&"adam"), "{names:?}");
     for kernel in kernels {
         assert!(kernel.occupancy > 0.0 && kernel.occupancy <= 1.0, "{kernel:?}");
