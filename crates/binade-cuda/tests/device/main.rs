@@ -11,6 +11,7 @@ mod clipping;
 mod edges;
 mod handles;
 mod led;
+mod ops_products;
 mod outcomes;
 mod rules;
 mod snapshots;
@@ -48,6 +49,7 @@ fn main() {
         ("edges", edges::TESTS),
         ("handles", handles::TESTS),
         ("led", led::TESTS),
+        ("ops_products", ops_products::TESTS),
         ("outcomes", outcomes::TESTS),
         ("rules", rules::TESTS),
         ("snapshots", snapshots::TESTS),
