@@ -2,6 +2,7 @@
 
 use crate::support::{Result, cuda, noise, vector};
 use binade_core::DType;
+use binade_cuda::cudarc::driver::sys::CUdevice_attribute as Attribute;
 use std::collections::HashSet;
 
 crate::tests![
@@ -38,7 +39,10 @@ fn the_driver_tells_of_every_kernel_once() -> Result {
     let names: Vec<&str> = kernels.iter().map(|kernel| kernel.name).collect();
     let once: HashSet<_> = names.iter().collect();
     assert_eq!(once.len(), names.len(), "{names:?}");
-    assert!(names.contains(&"adam"), "{names:?}");
+    let is_new = names.contains(&"matmul_80_bf16_nn");
+    assert!(names.contains(&"adam") && names.contains(&"matmul_f16"), "{names:?}");
+    let major = cuda().attribute(Attribute::CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR)?;
+    assert_eq!(is_new, major >= 8, "{names:?}");
     for kernel in kernels {
         assert!(kernel.occupancy > 0.0 && kernel.occupancy <= 1.0, "{kernel:?}");
     }
