@@ -5,6 +5,8 @@ mod adam;
 mod bits;
 mod cast;
 mod clip;
+mod delayed;
+mod follow;
 mod iterate;
 mod kahan;
 mod matmul;
@@ -16,6 +18,7 @@ mod scale;
 mod scale_update;
 mod scaled_f16;
 mod sgd;
+mod sparse;
 mod steps;
 mod stochastic;
 mod stochastic_cast;
@@ -23,6 +26,7 @@ mod stores;
 mod sum;
 mod training;
 mod unscale;
+mod update_each;
 mod values;
 
 use crate::{Arithmetic, Case, Failure, Refusal, Stop, Stored, Subject, Suite};
@@ -64,6 +68,10 @@ pub fn all<S: Subject>(arithmetic: Arithmetic) -> Vec<Case<S>> {
     matmul::add(&mut suite);
     sum::add(&mut suite);
     mean::add(&mut suite);
+    sparse::add(&mut suite);
+    delayed::add(&mut suite);
+    follow::add(&mut suite);
+    update_each::add(&mut suite);
     suite.cases
 }
 

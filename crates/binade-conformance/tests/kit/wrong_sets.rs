@@ -180,7 +180,7 @@ fn alone(grads: &mut NamedGrads<Plain>, which: Norm, max: f32) {
 }
 
 /// Rounds the sum to f16 after each micro-batch.
-fn in_f16(window: Vec<MicroBatch<Plain>>) -> Result<NamedGrads<Plain>, Refusal> {
+pub(crate) fn in_f16(window: Vec<MicroBatch<Plain>>) -> Result<NamedGrads<Plain>, Refusal> {
     let mut sums = None;
     for micro in window {
         let so_far = sums.map(|grads| MicroBatch { grads, scale: ScaleState::power_of_two(0) });
@@ -192,7 +192,7 @@ fn in_f16(window: Vec<MicroBatch<Plain>>) -> Result<NamedGrads<Plain>, Refusal> 
 }
 
 /// Makes a bad micro-batch look good: what is not finite becomes zero, the rest stays.
-fn tame(micro: &mut MicroBatch<Plain>) {
+pub(crate) fn tame(micro: &mut MicroBatch<Plain>) {
     micro.scale.diverged = false;
     for grad in micro.grads.iter_mut().filter_map(|grad| grad.value.as_mut()) {
         let values = grad.read().into_iter().map(|x| if x.is_finite() { x } else { 0.0 });
