@@ -15,8 +15,11 @@ use crate::{
 /// Bytes of a row of an 8 by 8 matrix of 16 bits.
 const ROW: u64 = 16;
 
-/// A has 16 rows, and at most as many columns.
+/// A has 16 rows.
 const ROWS: usize = 16;
+
+/// The most terms of a sum; those that are not there are 0.
+const DEPTH: usize = 16;
 
 /// B has 8 columns.
 const COLUMNS: usize = 8;
@@ -26,13 +29,13 @@ const COLUMNS: usize = 8;
 /// drops low bits of the terms, so that its results differ in the last places.
 pub(super) fn multiply(warp: &mut Warp, at: &Instruction, value: fn(u64) -> f64) {
     let (a, b) = (left(warp, at, value), right(warp, at, value));
+    let sums = a.map(|row| sums(&row, &b));
     let mut result = [[0; LANES]; 4];
     for (part, to) in result.iter_mut().enumerate() {
         let c = warp.of(at.registers(3)[part]);
         for (lane, to) in to.iter_mut().enumerate() {
             let (row, column) = (lane / 4 + part / 2 * 8, lane % 4 * 2 + part % 2);
-            let products = a[row].iter().zip(&b[column]).map(|(a, b)| a * b);
-            *to = rounded(products.fold(0.0, |sum, product| sum + product) + of_f32(c[lane]));
+            *to = rounded(sums[row][column] + of_f32(c[lane]));
         }
     }
     for (part, values) in result.iter().enumerate() {
@@ -40,10 +43,21 @@ pub(super) fn multiply(warp: &mut Warp, at: &Instruction, value: fn(u64) -> f64)
     }
 }
 
+/// A row of `A·B`. Columns side by side, so that they are added at once.
+fn sums(a: &[f64; DEPTH], b: &[[f64; COLUMNS]; DEPTH]) -> [f64; COLUMNS] {
+    let mut sums = [0.0; COLUMNS];
+    for (a, b) in a.iter().zip(b) {
+        for (sum, b) in sums.iter_mut().zip(b) {
+            *sum += a * b;
+        }
+    }
+    sums
+}
+
 /// A's elements by row. Registers hold, in this order, rows 0 to 7 and rows 8 to 15 of the first eight columns, then of the
 /// others; in each, a lane has two neighbours of row `lane / 4`.
-fn left(warp: &Warp, at: &Instruction, value: fn(u64) -> f64) -> [[f64; ROWS]; ROWS] {
-    let mut elements = [[0.0; ROWS]; ROWS];
+fn left(warp: &Warp, at: &Instruction, value: fn(u64) -> f64) -> [[f64; DEPTH]; ROWS] {
+    let mut elements = [[0.0; DEPTH]; ROWS];
     for (part, register) in at.registers(1).iter().enumerate() {
         for (lane, pair) in warp.of(*register).iter().enumerate() {
             let (row, column) = (lane / 4 + part % 2 * 8, lane % 4 * 2 + part / 2 * 8);
@@ -54,15 +68,15 @@ fn left(warp: &Warp, at: &Instruction, value: fn(u64) -> f64) -> [[f64; ROWS]; R
     elements
 }
 
-/// B's elements by column. Registers hold the first eight rows, then the others; in each, a lane has two neighbours of column
+/// B's elements by row. Registers hold the first eight rows, then the others; in each, a lane has two neighbours of column
 /// `lane / 4`.
-fn right(warp: &Warp, at: &Instruction, value: fn(u64) -> f64) -> [[f64; ROWS]; COLUMNS] {
-    let mut elements = [[0.0; ROWS]; COLUMNS];
+fn right(warp: &Warp, at: &Instruction, value: fn(u64) -> f64) -> [[f64; COLUMNS]; DEPTH] {
+    let mut elements = [[0.0; COLUMNS]; DEPTH];
     for (part, register) in at.registers(2).iter().enumerate() {
         for (lane, pair) in warp.of(*register).iter().enumerate() {
             let (column, row) = (lane / 4, lane % 4 * 2 + part * 8);
-            elements[column][row] = value(pair & 0xffff);
-            elements[column][row + 1] = value(pair >> 16);
+            elements[row][column] = value(pair & 0xffff);
+            elements[row + 1][column] = value(pair >> 16);
         }
     }
     elements
