@@ -5,12 +5,14 @@
     reason = "one shape for all tests, those without a `?` among them"
 )]
 
+mod agree;
 mod casts;
 mod ceilings;
 mod clipping;
 mod edges;
 mod handles;
 mod led;
+mod ops_pointwise;
 mod outcomes;
 mod rules;
 mod snapshots;
@@ -48,6 +50,7 @@ fn main() {
         ("edges", edges::TESTS),
         ("handles", handles::TESTS),
         ("led", led::TESTS),
+        ("ops_pointwise", ops_pointwise::TESTS),
         ("outcomes", outcomes::TESTS),
         ("rules", rules::TESTS),
         ("snapshots", snapshots::TESTS),
