@@ -4,8 +4,12 @@
 //! None waits for the device.
 
 mod add;
+mod bias_add;
+mod dropout;
+mod embedding;
 mod fill;
 mod gelu;
+mod max_pool2d;
 mod mul;
 mod operands;
 mod pointwise;
@@ -16,5 +20,15 @@ mod tanh;
 use crate::kernels::Kernel;
 
 /// Their kernels, by operation.
-pub(crate) const KERNELS: &[&[&Kernel]] =
-    &[add::KERNELS, fill::KERNELS, gelu::KERNELS, mul::KERNELS, relu::KERNELS, tanh::KERNELS];
+pub(crate) const KERNELS: &[&[&Kernel]] = &[
+    add::KERNELS,
+    bias_add::KERNELS,
+    dropout::KERNELS,
+    embedding::KERNELS,
+    fill::KERNELS,
+    gelu::KERNELS,
+    max_pool2d::KERNELS,
+    mul::KERNELS,
+    relu::KERNELS,
+    tanh::KERNELS,
+];

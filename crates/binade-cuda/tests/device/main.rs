@@ -10,8 +10,13 @@ mod casts;
 mod ceilings;
 mod clipping;
 mod edges;
+mod faults;
 mod handles;
 mod led;
+mod ops_bias_add;
+mod ops_dropout;
+mod ops_embedding;
+mod ops_max_pool2d;
 mod ops_pointwise;
 mod outcomes;
 mod rules;
@@ -50,6 +55,11 @@ fn main() {
         ("edges", edges::TESTS),
         ("handles", handles::TESTS),
         ("led", led::TESTS),
+        ("faults", faults::TESTS),
+        ("ops_bias_add", ops_bias_add::TESTS),
+        ("ops_dropout", ops_dropout::TESTS),
+        ("ops_embedding", ops_embedding::TESTS),
+        ("ops_max_pool2d", ops_max_pool2d::TESTS),
         ("ops_pointwise", ops_pointwise::TESTS),
         ("outcomes", outcomes::TESTS),
         ("rules", rules::TESTS),

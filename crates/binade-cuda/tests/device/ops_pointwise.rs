@@ -12,7 +12,7 @@ crate::tests![
     relu_is_the_cpus_bit_for_bit,
     sums_and_products_are_the_cpus_bit_for_bit,
     tanh_is_within_two_ulp_of_the_cpus_and_its_gradient_has_the_same_bits,
-    gelu_is_within_four_ulp_of_the_cpus,
+    gelu_is_within_five_ulp_of_the_cpus,
     the_gradient_of_gelu_is_off_by_2_to_minus_22_of_the_results_at_most,
     the_functions_of_a_fine_sweep_are_within_their_bounds,
     no_elements_are_no_elements,
@@ -22,14 +22,14 @@ crate::tests![
 
 type Operands = Vec<(Vec<f32>, Vec<usize>)>;
 
-/// One operand, of an odd shape.
+/// One operand, of an odd shape, whose last group lacks one element.
 fn one() -> Operands {
-    vec![(mixed(0, 51), vec![3, 17])]
+    vec![(mixed(0, 55), vec![5, 11])]
 }
 
 /// Two of one shape, whose pairs are not those of equal places in the list.
 fn two() -> Operands {
-    vec![(mixed(0, 51), vec![3, 17]), (mixed(5, 51), vec![3, 17])]
+    vec![(mixed(0, 55), vec![5, 11]), (mixed(5, 55), vec![5, 11])]
 }
 
 fn relu_is_the_cpus_bit_for_bit() -> Result {
@@ -43,7 +43,7 @@ fn sums_and_products_are_the_cpus_bit_for_bit() -> Result {
     on_both!(one(), |device, x| device.add_backward(&x[0])?, bits);
     on_both!(two(), |device, x| [device.mul(&x[0], &x[1])?], bits);
     let mut three = two();
-    three.push((mixed(9, 51), vec![3, 17]));
+    three.push((mixed(9, 55), vec![5, 11]));
     on_both!(three, |device, x| device.mul_backward(&x[0], &x[1], &x[2])?, bits);
     Ok(())
 }
@@ -55,8 +55,8 @@ fn tanh_is_within_two_ulp_of_the_cpus_and_its_gradient_has_the_same_bits() -> Re
     Ok(())
 }
 
-fn gelu_is_within_four_ulp_of_the_cpus() -> Result {
-    on_both!(one(), |device, x| [device.gelu(&x[0])?], ulps(4));
+fn gelu_is_within_five_ulp_of_the_cpus() -> Result {
+    on_both!(one(), |device, x| [device.gelu(&x[0])?], ulps(5));
     Ok(())
 }
 
@@ -108,7 +108,7 @@ fn the_functions_of_a_fine_sweep_are_within_their_bounds() -> Result {
     let values: Vec<f32> = positive.iter().flat_map(|x| [*x, -x]).collect();
     let x = vec![(values.clone(), vec![values.len()])];
     on_both!(x.clone(), |device, x| [device.tanh(&x[0])?], ulps(3));
-    on_both!(x, |device, x| [device.gelu(&x[0])?], ulps(4));
+    on_both!(x, |device, x| [device.gelu(&x[0])?], ulps(5));
     Ok(())
 }
 
