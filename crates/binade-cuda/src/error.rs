@@ -1,5 +1,6 @@
 //! What can go wrong on a CUDA device.
 
+use crate::Uncapturable;
 use binade_core::{DType, ErrorKind, MatchError, NoGradients};
 use binade_master_weights::PlanError;
 use binade_ops::{DTypeError, OperandError, ShapeError};
@@ -143,6 +144,14 @@ pub enum Error {
         /// What the plan asks for.
         what: String,
     },
+    /// A step that cannot be captured, or not be replayed.
+    #[error("capture: `{operation}`: {why}")]
+    Capture {
+        /// The kernel, the copy, or what else was to be done; `after it` in `why` means after the last such.
+        operation: &'static str,
+        /// What is wrong with it.
+        why: Uncapturable,
+    },
     /// An element type without kernels.
     #[error(
         "the CUDA backend cannot {what} {dtype}; it trains in bf16, f16 and f32, and casts from and to e4m3 and e5m2 as well"
@@ -174,9 +183,10 @@ impl binade_core::Error for Error {
             | Self::Match(_)
             | Self::Plan(_)
             | Self::Foreign => ErrorKind::Mismatch,
-            Self::NoGradients(_) | Self::Limit { .. } | Self::PerThreadStream => {
-                ErrorKind::InvalidArgument
-            }
+            Self::NoGradients(_)
+            | Self::Limit { .. }
+            | Self::PerThreadStream
+            | Self::Capture { .. } => ErrorKind::InvalidArgument,
             Self::Driver { .. } => ErrorKind::Other,
         }
     }

@@ -74,11 +74,17 @@ impl Tensor {
     pub(crate) fn own(&mut self, cuda: &Cuda) -> Result<(), Error> {
         cuda.has_made(&self.buffer)?;
         if Arc::get_mut(&mut self.buffer).is_none() {
-            // Its own elements only: many may be slices of one large buffer.
-            self.buffer = Arc::new(cuda.copy(&self.buffer, self.range())?);
-            self.offset = 0;
+            cuda.may_move("copy", &self.buffer)?;
+            *self = self.copied(cuda)?;
         }
         Ok(())
+    }
+
+    /// The same elements in memory of their own.
+    pub(crate) fn copied(&self, cuda: &Cuda) -> Result<Self, Error> {
+        // Its own elements only: many may be slices of one large buffer.
+        let buffer = Arc::new(cuda.copy(&self.buffer, self.range())?);
+        Ok(Self { buffer, offset: 0, ..self.clone() })
     }
 
     /// Bytes of its elements.

@@ -14,6 +14,13 @@ pub struct StepOutcome<D: GradScaler> {
     shared: Arc<Shared<D>>,
 }
 
+/// A clone tells of the same iteration; each is resolved, or left, on its own.
+impl<D: GradScaler> Clone for StepOutcome<D> {
+    fn clone(&self) -> Self {
+        Self::new(self.step.clone(), self.scale.clone(), self.shared.clone())
+    }
+}
+
 impl<D: GradScaler> StepOutcome<D> {
     pub(crate) fn new(step: Arc<PendingStep<D>>, scale: D::Scale, shared: Arc<Shared<D>>) -> Self {
         Self { step, scale, shared }

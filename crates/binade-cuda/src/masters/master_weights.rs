@@ -14,7 +14,7 @@ use binade_master_weights::{
     ExportF32, Facts, HostMasters, MasterWeights, Materialise, Plan, matched, some,
 };
 use binade_ops::Download;
-use std::collections::HashMap;
+use std::{collections::HashMap, sync::Arc};
 
 impl MasterWeights for Cuda {
     type Params = Vec<Named<Tensor>>;
@@ -39,14 +39,16 @@ impl MasterWeights for Cuda {
         let applied = self.zeros(8 * lowered.len())?;
         let constants = self.buffer(CONSTANTS * lowered.len())?;
         params.iter_mut().zip(lowered).for_each(|(param, low)| param.value = low);
-        Ok(Masters { kept, slots, rules: Rules::default(), applied, constants, attempts: 0 })
+        let (rules, attempts) = (Rules::default(), Arc::default());
+        Ok(Masters { kept, slots, rules, applied, constants, attempts })
     }
 
     fn set_plan(&self, masters: &mut Masters, plan: &Plan) -> Result<(), Error> {
         has_kernels(plan)?;
         masters.kept.set_plan(plan)?;
         masters.rules.clear();
-        Ok(())
+        // A captured step reads it at each replay.
+        masters.write_fixed(self)
     }
 
     fn step(
@@ -65,7 +67,8 @@ impl MasterWeights for Cuda {
             // Other devices' gradients may have raised it. Only here does a step wait for what the device knows.
             return if self.is_raised(found)? { Ok(()) } else { Err(none.into()) };
         }
-        masters.attempts += 1;
+        masters.count(self);
+        masters.fix(self)?;
         let mut moves = Moves::new(&grads, &places);
         for (param, place) in params.iter_mut().zip(&places) {
             let Some(place) = place else { continue };

@@ -1,6 +1,7 @@
 //! Master weights on the device: the fused step, predicated there.
 
 mod corrections;
+mod fixed;
 mod kept;
 mod master_weights;
 mod materialise;
@@ -13,7 +14,11 @@ use crate::{Cuda, Error, memory::Buffer};
 use binade_master_weights::HostMasters;
 use rules::Rules;
 use slot::Slot;
-use std::{collections::HashMap, fmt, sync::Arc};
+use std::{
+    collections::HashMap,
+    fmt,
+    sync::{Arc, atomic::AtomicU64},
+};
 
 /// Masters, moments and counts of applied steps on the device, and what the host knows of them.
 pub struct Masters {
@@ -25,8 +30,8 @@ pub struct Masters {
     applied: Buffer,
     /// The constants of each parameter's next step.
     constants: Buffer,
-    /// Steps that were asked for: at least as many as were applied.
-    attempts: u64,
+    /// Steps that were asked for, replays among them: at least as many as were applied.
+    attempts: Arc<AtomicU64>,
 }
 
 impl Masters {

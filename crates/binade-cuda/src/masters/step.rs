@@ -13,6 +13,7 @@ use crate::{
 };
 use binade_core::Named;
 use binade_master_weights::UpdateRule;
+use std::sync::atomic::Ordering;
 
 /// What moves in a step.
 pub(super) struct Moves {
@@ -63,7 +64,11 @@ impl Moves {
             other => return Err(unsteppable(other)),
         };
         let present = grads.flag(place);
-        self.all.push(MoveRow { present, slot: slot.number, rule: rules.number(rule) });
+        self.all.push(MoveRow {
+            present,
+            slot: slot.number,
+            rule: rules.number(rule, slot.number),
+        });
         let len = grad.len() as u64;
         let beside = slot.beside(param.value.dtype(), applied.address());
         rows.rows.push(StepRow {
@@ -92,7 +97,8 @@ impl Moves {
         found: &Found,
     ) -> Result<(), Error> {
         let Ok(count @ 1..) = u32::try_from(self.all.len()) else { return Ok(()) };
-        let rules = masters.rules.table(cuda, masters.attempts)?;
+        let attempts = masters.attempts.load(Ordering::Relaxed);
+        let rules = masters.rules.table(cuda, attempts)?;
         let moves = cuda.table(&self.all)?;
         let args = [
             Arg::Address(moves.address()),

@@ -34,6 +34,11 @@ impl Buffer {
         self.bytes
     }
 
+    /// Where it lies.
+    pub(crate) fn memory(&self) -> Option<&Memory> {
+        self.memory.as_ref()
+    }
+
     /// These bytes of it; `None` where it has not as many.
     pub(crate) fn view(&self, bytes: Range<usize>) -> Option<CudaView<'_, u8>> {
         self.memory.as_ref().filter(|_| bytes.end <= self.bytes)?.slice.try_slice(bytes)

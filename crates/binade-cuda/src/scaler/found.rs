@@ -71,8 +71,8 @@ impl Found {
     }
 
     /// The words that say which gradients of a window's sum are there, where only the device knows.
-    pub(super) fn words(&self) -> Option<&Buffer> {
-        self.maybe.as_ref().map(|maybe| &*maybe.present).filter(|words| words.bytes() > 0)
+    pub(super) fn words(&self) -> Option<&Arc<Buffer>> {
+        self.maybe.as_ref().map(|maybe| &maybe.present).filter(|words| words.bytes() > 0)
     }
 
     /// In the host's terms; `words` are those that [`words`](Self::words) names.

@@ -2,21 +2,23 @@
 
 use super::{Found, scale};
 use crate::{
-    Cuda, Error,
+    Cuda, Error, Uncapturable,
+    capture::Sent,
     launch::structs::{FoundBits, ScaleBits},
     memory::{Buffer, Pinned},
 };
 use binade_core::Finding;
 use binade_grad_scaler::ScaleState;
+use std::sync::Arc;
 
 /// A copy that was started when the scale was updated, so that whoever asks later waits for no later step.
 #[derive(Debug)]
 pub(super) struct Report {
-    pinned: Pinned,
+    pinned: Sent,
     /// Of the findings, in order.
     stamps: Vec<u64>,
     /// Of each finding, which of a window's gradients are there, where only the device knows.
-    words: Vec<Option<Pinned>>,
+    words: Vec<Option<Sent>>,
 }
 
 /// Bytes of a report with so many findings.
@@ -26,22 +28,38 @@ pub(super) fn bytes(findings: usize) -> usize {
 
 impl Report {
     /// Starts to copy what `update` has written.
-    pub(super) fn send(cuda: &Cuda, from: &Buffer, found: &[&Found]) -> Result<Self, Error> {
+    pub(super) fn send(cuda: &Cuda, from: Buffer, found: &[&Found]) -> Result<Self, Error> {
         let stamps = found.iter().map(|found| found.stamp).collect();
         let words = send_words(cuda, found)?;
         // Last, so that all of it is there when this is.
-        let pinned = cuda.send(from)?;
-        cuda.inner.counters.report();
+        let pinned = cuda.send_each(Arc::new(from), true)?;
+        if !pinned.is_later() {
+            cuda.inner.counters.report();
+        }
         Ok(Self { pinned, stamps, words })
+    }
+
+    /// The same for good: of a captured step, what its latest replay has sent.
+    pub(super) fn frozen(self: &Arc<Self>) -> Arc<Self> {
+        if !self.pinned.is_later() {
+            return self.clone();
+        }
+        let words = self.words.iter().map(|words| words.as_ref().map(Sent::frozen)).collect();
+        Arc::new(Self { pinned: self.pinned.frozen(), stamps: self.stamps.clone(), words })
     }
 
     /// Whether the copy is there.
     pub(super) fn has_come(&self, cuda: &Cuda) -> Result<bool, Error> {
-        cuda.has_come(&self.pinned)
+        cuda.reads("poll")?;
+        cuda.has_come(&*pinned(&self.pinned)?)
     }
 
-    /// Where each of `found` is in it, if all are.
+    /// Where each of `found` is in it, if all are. Of a scale that is asked for alone, replays of another step may have moved
+    /// it since.
     pub(super) fn places(&self, found: &[&Found]) -> Option<Vec<usize>> {
+        if found.is_empty() && self.pinned.is_later() {
+            return None;
+        }
         let place = |found: &&Found| self.stamps.iter().position(|stamp| *stamp == found.stamp);
         found.iter().map(place).collect()
     }
@@ -53,25 +71,34 @@ impl Report {
         found: &[&Found],
         places: &[usize],
     ) -> Result<(Vec<Finding>, ScaleState), Error> {
-        let report = cuda.receive(&self.pinned)?;
+        cuda.reads("resolve")?;
+        let report = cuda.receive(&*pinned(&self.pinned)?)?;
         parse(cuda, &report, found, places, &received_words(cuda, &self.words, places)?)
     }
 }
 
+/// Of the latest replay where a captured step has sent it.
+fn pinned(sent: &Sent) -> Result<Arc<Pinned>, Error> {
+    let unplayed = || Error::Capture { operation: "resolve", why: Uncapturable::Unplayed };
+    sent.pinned().ok_or_else(unplayed)
+}
+
 /// Starts to copy the words that [`Found::words`] names, where there are any.
-pub(super) fn send_words(cuda: &Cuda, found: &[&Found]) -> Result<Vec<Option<Pinned>>, Error> {
-    let send = |found: &&Found| found.words().map(|words| cuda.send(words)).transpose();
+pub(super) fn send_words(cuda: &Cuda, found: &[&Found]) -> Result<Vec<Option<Sent>>, Error> {
+    let send = |found: &&Found| {
+        found.words().map(|words| cuda.send_each(words.clone(), false)).transpose()
+    };
     found.iter().map(send).collect()
 }
 
 /// Those at `places`, once something has been received that was sent after them.
 pub(super) fn received_words(
     cuda: &Cuda,
-    sent: &[Option<Pinned>],
+    sent: &[Option<Sent>],
     places: &[usize],
 ) -> Result<Vec<Vec<u8>>, Error> {
     let words = |place: &usize| match sent.get(*place) {
-        Some(Some(words)) => cuda.received(words),
+        Some(Some(words)) => cuda.received(&*pinned(words)?),
         _ => Ok(Vec::new()),
     };
     places.iter().map(words).collect()

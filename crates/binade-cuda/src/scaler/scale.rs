@@ -6,16 +6,26 @@ use binade_grad_scaler::{Averages, ScaleState};
 use std::sync::Arc;
 
 /// A scale on the device. A change is made in place unless a clone is alive, which keeps what it reads.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub struct Scale {
     pub(super) bits: Arc<Buffer>,
     /// Of the update that made it, on its way to the host.
     pub(super) report: Option<Arc<Report>>,
+    /// Not of clones: a captured step asks whether the scale that it moves is still anybody's.
+    pub(super) original: Option<Arc<()>>,
+}
+
+impl Clone for Scale {
+    /// Of a scale that replays move, what the latest has reported stays with the clone.
+    fn clone(&self) -> Self {
+        let report = self.report.as_ref().map(Report::frozen);
+        Self { bits: self.bits.clone(), report, original: None }
+    }
 }
 
 impl Scale {
     pub(super) fn new(bits: Buffer) -> Self {
-        Self { bits: Arc::new(bits), report: None }
+        Self { bits: Arc::new(bits), report: None, original: Some(Arc::default()) }
     }
 
     /// Where the scale's factor is.

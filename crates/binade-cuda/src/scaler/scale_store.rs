@@ -51,6 +51,9 @@ impl ScaleStore for Cuda {
         self.has_made(&scale.bits)?;
         // The report of the last update is somebody else's by now, or nobody's.
         scale.report = None;
+        if let Some(original) = &scale.original {
+            self.inner.pool.recorder.depend(Arc::downgrade(original));
+        }
         let before = scale.bits.address();
         let after = self.place_for(&mut scale.bits)?;
         let to = after.as_ref().map_or(before, Buffer::address);
@@ -60,7 +63,7 @@ impl ScaleStore for Cuda {
         }
         // A report with room for all, not for the last of several launches.
         if found.len() <= FINDINGS {
-            scale.report = Some(Arc::new(Report::send(self, &report, &found)?));
+            scale.report = Some(Arc::new(Report::send(self, report, &found)?));
         }
         Ok(())
     }
@@ -85,7 +88,11 @@ impl Cuda {
     /// A buffer to write the next value to, where somebody still reads this one; `None` for in place.
     fn place_for(&self, bits: &mut Arc<Buffer>) -> Result<Option<Buffer>, Error> {
         // Not by the count, which orders nothing: whoever dropped the last clone has put its reads in the stream before.
-        if Arc::get_mut(bits).is_some() { Ok(None) } else { self.buffer(bits.bytes()).map(Some) }
+        if Arc::get_mut(bits).is_some() {
+            return Ok(None);
+        }
+        self.may_move(SCALE_UPDATE.name, bits)?;
+        self.buffer(bits.bytes()).map(Some)
     }
 
     /// Launches as many as the findings take; gives the last one's report.
@@ -124,6 +131,7 @@ impl Cuda {
 
     /// What was not reported, since no update came after it: copied together, and waited for.
     fn gather(&self, found: &[&Found], scale: &Scale) -> Result<(Vec<Finding>, ScaleState), Error> {
+        self.reads("resolve")?;
         let words = report::send_words(self, found)?;
         let sent = found.iter().map(|found| self.send(&found.bits));
         let sent = sent.collect::<Result<Vec<_>, Error>>()?;

@@ -5,10 +5,12 @@
     reason = "one shape for all tests, those without a `?` among them"
 )]
 
+mod captures;
 mod casts;
 mod ceilings;
 mod clipping;
 mod edges;
+mod graphs;
 mod handles;
 mod led;
 mod outcomes;
@@ -42,10 +44,12 @@ fn main() {
         eprintln!("device tests are ignored: {reason}");
     }
     let all = [
+        ("captures", captures::TESTS),
         ("casts", casts::TESTS),
         ("ceilings", ceilings::TESTS),
         ("clipping", clipping::TESTS),
         ("edges", edges::TESTS),
+        ("graphs", graphs::TESTS),
         ("handles", handles::TESTS),
         ("led", led::TESTS),
         ("outcomes", outcomes::TESTS),

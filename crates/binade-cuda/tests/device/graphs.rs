@@ -1,0 +1,332 @@
+//! Steps that are captured once and replayed, against the same steps uncaptured, bit by bit.
+
+use crate::support::{Device, Result, noise, own, vector};
+use binade_autocast::Autocast;
+use binade_core::{DType, Named};
+use binade_cuda::{Captured, Cuda, Error, Tensor};
+use binade_grad_scaler::{BadMicroBatch, LossScale, Scaler, StepOutcome};
+use binade_master_weights::{Adam, MasterOptimizer, MasterStore, Plan, Sgd, UpdateRule};
+
+crate::tests![
+    replays_are_the_uncaptured_steps_bit_for_bit,
+    replays_of_a_window_are_the_uncaptured_windows_bit_for_bit,
+    replays_wait_for_nothing_and_each_outcome_is_its_own,
+    two_captured_steps_of_one_scaler_take_turns,
+    a_plan_that_splits_its_parameters_reaches_a_captured_step,
+    ordinary_steps_go_on_where_replays_have_ended,
+    what_is_written_is_seen_by_clones_of_every_type,
+    a_handle_works_while_another_is_captured,
+];
+
+pub(crate) const NAMES: [&str; 3] = ["weight", "bias", "norm"];
+const LENGTHS: [usize; 3] = [5000, 7, 33];
+
+/// Steps of which the first two are warm-ups; an overflow is at `BAD`, and the scale grows before and after it.
+const STEPS: u64 = 12;
+const BAD: u64 = 5;
+
+/// A model whose gradients are written to it.
+pub(crate) struct Model {
+    pub(crate) cuda: Cuda,
+    pub(crate) scaler: Scaler<Cuda>,
+    pub(crate) optimizer: MasterOptimizer<Cuda>,
+    /// What backward would find, in `f32`.
+    pub(crate) data: Vec<Tensor>,
+    loss: Tensor,
+    dtype: DType,
+}
+
+impl Model {
+    pub(crate) fn new(cuda: &Cuda, plan: Plan, dtype: DType) -> Result<Self> {
+        let one = |(name, len): (&&str, usize)| {
+            Named::new(*name, vector(cuda, &noise(len as u64, len), dtype))
+        };
+        let params = NAMES.iter().zip(LENGTHS).map(one).collect();
+        let rule = LossScale::dynamic().with_growth_interval(3)?;
+        Ok(Self {
+            cuda: cuda.clone(),
+            scaler: Scaler::new(cuda.clone(), rule)?,
+            optimizer: MasterOptimizer::new(cuda.clone(), params, plan)?,
+            data: LENGTHS.map(|len| vector(cuda, &vec![0.0; len], DType::F32)).into(),
+            loss: vector(cuda, &[1.0], DType::F32),
+            dtype,
+        })
+    }
+
+    /// The data of step `number`.
+    pub(crate) fn write(&self, number: u64) -> Result {
+        for (place, tensor) in self.data.iter().enumerate() {
+            let mut values = noise(100 * number + place as u64, tensor.len());
+            values.iter_mut().for_each(|x| *x *= 300.0);
+            if number == BAD && place == 0 {
+                values[4711] = f32::INFINITY;
+            }
+            self.cuda.write(tensor, &values)?;
+        }
+        Ok(())
+    }
+
+    /// The whole step, with a cast of every gradient in the place of a backward pass.
+    pub(crate) fn step(&mut self) -> Result<StepOutcome<Cuda>, Error> {
+        let grads = self.scaler.scale(&self.loss)?.backward(|_| {
+            let cast = self.cuda.cast_all(&self.data, self.dtype)?;
+            let named = NAMES.iter().zip(cast).map(|(name, grad)| Named::new(*name, Some(grad)));
+            Ok(named.collect::<Vec<_>>().into())
+        })?;
+        let step = grads.unscale()?.clip_norm(0.5)?.step(&mut self.optimizer)?;
+        self.scaler.update(step)
+    }
+
+    /// A window of two micro-batches of halves of the data.
+    fn window(&mut self) -> Result<StepOutcome<Cuda>, Error> {
+        let mut window = self.scaler.accumulate(BadMicroBatch::Drop);
+        for first in [0, 1] {
+            let grads = self.scaler.scale(&self.loss)?.backward(|_| {
+                let one = |place: usize| {
+                    let grad = self.cuda.cast(&self.data[place], self.dtype)?;
+                    Ok(Named::new(NAMES[place], (place >= first).then_some(grad)))
+                };
+                (0..3).map(one).collect::<Result<Vec<_>, Error>>().map(Into::into)
+            })?;
+            window.add(grads.unscale()?)?;
+        }
+        let sum = window.finish()?.unwrap_or_else(|| panic!("an empty window"));
+        let step = sum.clip_norm(0.5)?.step(&mut self.optimizer)?;
+        self.scaler.update(step)
+    }
+
+    /// Parameters, masters, moments, counts and the scale.
+    pub(crate) fn trace(&self) -> Result<String> {
+        let read = |param: &Named<Tensor>| {
+            let kept = self.optimizer.masters().read(&self.cuda, &param.name)?;
+            Ok(format!("{}: {:?} {kept:?}\n", param.name, self.cuda.bits(&param.value)))
+        };
+        let params = self.optimizer.params.iter().map(read).collect::<Result<String>>()?;
+        Ok(format!("{params}{:?}", self.scaler.state()?))
+    }
+
+    /// The step captured after warm-ups on the data of steps 0 and 1, and what these said.
+    pub(crate) fn captured(
+        &mut self,
+        step: fn(&mut Self) -> Result<StepOutcome<Cuda>, Error>,
+    ) -> Result<(Captured<StepOutcome<Cuda>>, Vec<String>)> {
+        let cuda = self.cuda.clone();
+        self.write(0)?;
+        let (first, capture) = cuda.capture().warm_up(|| step(self))?;
+        let mut said = vec![format!("{:?}", first.resolve()?)];
+        self.write(1)?;
+        let (second, capture) = capture.warm_up(|| step(self))?;
+        said.push(format!("{:?}", second.resolve()?));
+        Ok((capture.capture(|| step(self))?, said))
+    }
+}
+
+/// What every step says, and what is left at the end, step after step as ever.
+fn uncaptured(
+    plan: fn(u64) -> Plan,
+    dtype: DType,
+    step: fn(&mut Model) -> Result<StepOutcome<Cuda>, Error>,
+) -> Result<(Vec<String>, String)> {
+    let mut model = Model::new(&own(), plan(0), dtype)?;
+    let mut said = Vec::new();
+    for number in 0..STEPS {
+        model.optimizer.set_plan(plan(number))?;
+        model.write(number)?;
+        said.push(format!("{:?}", step(&mut model)?.resolve()?));
+    }
+    Ok((said, model.trace()?))
+}
+
+/// The same with all steps but the first two replayed.
+fn replayed(
+    plan: fn(u64) -> Plan,
+    dtype: DType,
+    step: fn(&mut Model) -> Result<StepOutcome<Cuda>, Error>,
+) -> Result<(Vec<String>, String)> {
+    let mut model = Model::new(&own(), plan(0), dtype)?;
+    let (captured, mut said) = model.captured(step)?;
+    for number in 2..STEPS {
+        model.optimizer.set_plan(plan(number))?;
+        model.write(number)?;
+        said.push(format!("{:?}", captured.replay()?.resolve()?));
+    }
+    Ok((said, model.trace()?))
+}
+
+/// The learning rate of a schedule that is flat for the warm-ups.
+#[expect(clippy::cast_precision_loss, reason = "a few steps")]
+fn rate(number: u64) -> f64 {
+    1e-2 / (1.0 + number.saturating_sub(1) as f64)
+}
+
+fn adam(number: u64) -> Plan {
+    let betas = if number < 8 { [0.9, 0.99] } else { [0.8, 0.98] };
+    let rule = Adam { betas, amsgrad: number < u64::MAX, ..adamw(rate(number)) };
+    Plan::new(UpdateRule::Adam(rule)).unwrap()
+}
+
+fn adamw(lr: f64) -> Adam {
+    let UpdateRule::Adam(adam) = UpdateRule::adamw(lr) else { panic!("AdamW is Adam") };
+    adam
+}
+
+fn stochastic(number: u64) -> Plan {
+    let plan = Plan::new(UpdateRule::adamw(rate(number))).unwrap();
+    plan.with_store(MasterStore::Stochastic { seed: 9 })
+}
+
+fn sgd(number: u64) -> Plan {
+    let lr = rate(number);
+    let (momentum, dampening, weight_decay) = (0.9, 0.1, 0.01);
+    let rule = Sgd { lr, momentum, dampening, weight_decay, nesterov: false };
+    Plan::new(UpdateRule::Sgd(rule)).unwrap()
+}
+
+fn replays_are_the_uncaptured_steps_bit_for_bit() -> Result {
+    let plans: [fn(u64) -> Plan; 3] = [adam, sgd, stochastic];
+    for (number, plan) in plans.into_iter().enumerate() {
+        for dtype in [DType::F16, DType::F32] {
+            let want = uncaptured(plan, dtype, Model::step)?;
+            let skipped = want.0.iter().filter(|said| said.starts_with("Skipped")).count();
+            assert_eq!(skipped, 1, "one overflow");
+            assert!(want.1.contains("exponent: 18"), "grown thrice, backed off once: {}", want.1);
+            let got = replayed(plan, dtype, Model::step)?;
+            for (step, (got, want)) in got.0.iter().zip(&want.0).enumerate() {
+                assert_eq!(got, want, "step {step} of plan {number} in {dtype}");
+            }
+            assert_eq!(got, want, "plan {number} in {dtype}");
+        }
+    }
+    Ok(())
+}
+
+fn replays_of_a_window_are_the_uncaptured_windows_bit_for_bit() -> Result {
+    let want = uncaptured(adam, DType::F16, Model::window)?;
+    assert!(want.0.iter().any(|said| said.contains("overflow: Some")), "{:?}", want.0);
+    assert_eq!(replayed(adam, DType::F16, Model::window)?, want);
+    Ok(())
+}
+
+fn replays_wait_for_nothing_and_each_outcome_is_its_own() -> Result {
+    let (want, _) = uncaptured(adam, DType::F16, Model::step)?;
+    let mut model = Model::new(&own(), adam(0), DType::F16)?;
+    let (captured, _) = model.captured(Model::step)?;
+    assert!(captured.operations() >= 6, "{captured:?}");
+    let (before, mut outcomes) = (model.cuda.ledger(), Vec::new());
+    for number in 2..STEPS {
+        model.optimizer.set_plan(adam(number))?;
+        model.write(number)?;
+        outcomes.push(captured.replay()?);
+    }
+    let after = model.cuda.ledger();
+    assert_eq!(after.syncs, before.syncs);
+    assert_eq!(
+        after.launches, before.launches,
+        "f32 data are copied, and all else is in the graph"
+    );
+    assert_eq!(after.replays - before.replays, STEPS - 2);
+    assert_eq!(after.reports - before.reports, STEPS - 2);
+    let say = |outcome: StepOutcome<Cuda>| Ok(format!("{:?}", outcome.resolve()?));
+    let said = outcomes.into_iter().map(say).collect::<Result<Vec<_>>>()?;
+    assert_eq!(said, want[2..]);
+    Ok(())
+}
+
+fn two_captured_steps_of_one_scaler_take_turns() -> Result {
+    let mut model = Model::new(&own(), adam(0), DType::F16)?;
+    let (steps, _) = model.captured(Model::step)?;
+    // While the first lives, its outcome holds a clone of the scale: the second begins where that is not moved.
+    let (one, mut other) = (model.cuda.clone(), Model::new(&model.cuda, adam(0), DType::F16)?);
+    let (others, _) = other.captured(Model::step)?;
+    let mut alone = Model::new(&own(), adam(0), DType::F16)?;
+    let (lone, _) = alone.captured(Model::step)?;
+    for number in 2..STEPS {
+        model.write(number)?;
+        other.write(number)?;
+        alone.write(number)?;
+        steps.replay()?.leave_unread();
+        others.replay()?.leave_unread();
+        lone.replay()?.leave_unread();
+    }
+    one.synchronize()?;
+    assert_eq!(model.trace()?, alone.trace()?);
+    assert_eq!(other.trace()?, alone.trace()?);
+    Ok(())
+}
+
+fn a_plan_that_splits_its_parameters_reaches_a_captured_step() -> Result {
+    let split = |number: u64| {
+        let plan = Plan::new(UpdateRule::adamw(rate(number))).unwrap();
+        if number < 4 {
+            return plan;
+        }
+        let groups = plan.with_group(["bias"], UpdateRule::adamw(1e-3)).unwrap();
+        groups.with_group(["norm"], UpdateRule::adamw(0.0)).unwrap()
+    };
+    let want = uncaptured(split, DType::F16, Model::step)?;
+    assert_eq!(replayed(split, DType::F16, Model::step)?, want);
+    Ok(())
+}
+
+fn ordinary_steps_go_on_where_replays_have_ended() -> Result {
+    let (want, left) = uncaptured(adam, DType::F16, Model::step)?;
+    let mut model = Model::new(&own(), adam(0), DType::F16)?;
+    let (captured, mut said) = model.captured(Model::step)?;
+    for number in 2..STEPS {
+        if number == 7 {
+            break;
+        }
+        model.optimizer.set_plan(adam(number))?;
+        model.write(number)?;
+        said.push(format!("{:?}", captured.replay()?.resolve()?));
+    }
+    drop(captured);
+    for number in 7..STEPS {
+        model.optimizer.set_plan(adam(number))?;
+        model.write(number)?;
+        said.push(format!("{:?}", model.step()?.resolve()?));
+    }
+    assert_eq!((said, model.trace()?), (want, left));
+    Ok(())
+}
+
+fn what_is_written_is_seen_by_clones_of_every_type() -> Result {
+    let cuda = own();
+    let values: Vec<f32> = noise(3, 70_000);
+    for dtype in [DType::F32, DType::F16, DType::BF16, DType::E4M3, DType::E5M2] {
+        let tensor = vector(&cuda, &vec![0.0; values.len()], dtype);
+        let clone = tensor.slice(10, 60_000)?;
+        cuda.write(&tensor, &values)?;
+        let want = vector(&cuda, &values, dtype).slice(10, 60_000)?;
+        assert_eq!(cuda.bits(&clone), cuda.bits(&want), "{dtype}");
+        cuda.write(&clone, &values[..60_000])?;
+        let want = vector(&cuda, &values[..60_000], dtype);
+        assert_eq!(cuda.bits(&clone), cuda.bits(&want), "{dtype}");
+        assert!(cuda.write(&tensor, &values[1..]).is_err(), "one too few");
+    }
+    let keys = cuda.of_bits(&[0; 16], DType::I64);
+    cuda.write_bits(&keys, &[7; 16])?;
+    assert_eq!(cuda.bits(&keys), [7; 16]);
+    assert!(cuda.write_bits(&keys, &[7; 15]).is_err(), "one too few");
+    assert!(cuda.write(&keys, &[1.0, 2.0]).is_err(), "integers are written as bits");
+    Ok(())
+}
+
+fn a_handle_works_while_another_is_captured() -> Result {
+    let mut model = Model::new(&own(), adam(0), DType::F16)?;
+    let cuda = model.cuda.clone();
+    let (_, capture) = cuda.capture().warm_up(|| model.step().map(drop))?;
+    let (_, capture) = capture.warm_up(|| model.step().map(drop))?;
+    // A handle that has nothing yet: it takes memory, loads kernels and waits while this one is captured.
+    let train = || uncaptured(sgd, DType::F16, Model::step).map_err(|error| format!("{error:?}"));
+    let mut left = None;
+    let captured = capture.capture(|| {
+        let outcome = model.step();
+        left = Some(std::thread::scope(|scope| scope.spawn(train).join()));
+        outcome
+    })?;
+    let other = left.and_then(Result::ok).ok_or("a panic")??;
+    assert_eq!(other, uncaptured(sgd, DType::F16, Model::step)?);
+    captured.replay()?.resolve()?;
+    Ok(())
+}
