@@ -61,6 +61,8 @@ impl Drop for Registered {
     fn drop(&mut self) {
         self.pool.recorder.forget(&self.uses);
         let kept = std::mem::take(&mut *self.uses.lock());
-        kept.into_iter().for_each(|memory| self.pool.give(memory));
+        for memory in kept {
+            self.pool.give(memory);
+        }
     }
 }

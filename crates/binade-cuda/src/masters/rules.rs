@@ -8,7 +8,7 @@ use std::sync::Arc;
 /// The rules in force, each once.
 #[derive(Debug, Default)]
 pub(super) struct Rules {
-    rules: Vec<UpdateRule>,
+    listed: Vec<UpdateRule>,
     /// Kept when a rule goes: it may come back with the next learning rate.
     corrections: Vec<Corrections>,
     /// Of masters whose step has been run for a capture.
@@ -18,7 +18,7 @@ pub(super) struct Rules {
 impl Rules {
     /// Forgets the rules, and keeps the tables that others will need.
     pub(super) fn clear(&mut self) {
-        self.rules.clear();
+        self.listed.clear();
     }
 
     /// The number of `rule`, a new one if it has none.
@@ -26,9 +26,9 @@ impl Rules {
         if self.fixed.is_some() {
             return slot;
         }
-        let place = self.rules.iter().position(|known| known == rule).unwrap_or_else(|| {
-            self.rules.push(*rule);
-            self.rules.len() - 1
+        let place = self.listed.iter().position(|known| known == rule).unwrap_or_else(|| {
+            self.listed.push(*rule);
+            self.listed.len() - 1
         });
         u32::try_from(place).unwrap_or(u32::MAX)
     }
@@ -38,7 +38,7 @@ impl Rules {
         if let Some(fixed) = &self.fixed {
             return Ok(fixed.buffer.clone());
         }
-        let rules = self.rules.clone();
+        let rules = self.listed.clone();
         let rows = rules.iter().map(|rule| self.row(cuda, rule, attempts));
         let rows = rows.collect::<Result<Vec<_>, Error>>()?;
         cuda.table(&rows)
