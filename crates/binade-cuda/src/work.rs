@@ -118,7 +118,7 @@ fn is_sticky(error: CUresult) -> bool {
 
 /// All that the host gives a launch.
 fn launch_words(grid: Grid, args: &[Arg<'_>]) -> Vec<u64> {
-    let mut all = vec![u64::from(grid.blocks) << 32 | u64::from(grid.threads)];
+    let mut all = vec![grid.blocks.into(), grid.threads.into()];
     for arg in args {
         match arg {
             Arg::Address(value) | Arg::U64(value) => all.push(*value),

@@ -26,7 +26,8 @@ pub(crate) struct Run {
     pub(super) done: Vec<Operation>,
     /// What the last warm-up did.
     pub(super) expected: Vec<Operation>,
-    /// Every word that may be an address.
+    /// Every word that may be an address, lengths and the like among them: what is none costs a refusal at worst, and only
+    /// where memory lies at so low an address.
     pub(super) addresses: BTreeSet<u64>,
     /// What is read after the run, or found again by each replay.
     pub(super) held: Vec<Arc<Buffer>>,

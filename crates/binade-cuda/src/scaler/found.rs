@@ -39,9 +39,7 @@ impl Cuda {
     /// When the device fails.
     pub fn write_flag(&self, found: &mut Found, value: u32) -> Result<(), Error> {
         let bits = found.own(self)?;
-        let Some(mut all) = bits.view_mut() else { return Ok(()) };
-        let mut flag = all.slice_mut(..4);
-        self.check("upload", self.stream().memcpy_htod(&value.to_le_bytes(), &mut flag))
+        self.put(&value.to_le_bytes(), bits, 0)
     }
 }
 

@@ -14,6 +14,7 @@ crate::tests![
     two_captured_steps_of_one_scaler_take_turns,
     a_plan_that_splits_its_parameters_reaches_a_captured_step,
     ordinary_steps_go_on_where_replays_have_ended,
+    a_step_of_more_tables_than_are_kept_is_captured,
     what_is_written_is_seen_by_clones_of_every_type,
     a_handle_works_while_another_is_captured,
 ];
@@ -152,6 +153,9 @@ fn replayed(plan: fn(u64) -> Plan, dtype: DType, step: Stepping) -> Result<(Vec<
     let mut model = Model::new(&own(), plan(0), dtype)?;
     let (captured, mut said) = model.captured(step)?;
     for number in 2..STEPS {
+        if number == 4 {
+            model.cuda.trim();
+        }
         model.optimizer.set_plan(plan(number))?;
         model.write(number)?;
         said.push(say(&captured.replay()?.resolve()?));
@@ -305,6 +309,26 @@ fn ordinary_steps_go_on_where_replays_have_ended() -> Result {
         said.push(say(&model.step()?.resolve()?));
     }
     assert_eq!((said, model.trace()?), (want, left));
+    Ok(())
+}
+
+fn a_step_of_more_tables_than_are_kept_is_captured() -> Result {
+    let cuda = own();
+    let data = vector(&cuda, &noise(1, 100), DType::F32);
+    let step = || {
+        let norm = |len: usize| cuda.l2_norm(&[data.slice(0, len)?]);
+        (1..100).map(norm).collect::<Result<Vec<_>, Error>>()
+    };
+    let (_, capture) = cuda.capture().warm_up(step)?;
+    let (_, capture) = capture.warm_up(step)?;
+    let captured = capture.capture(step)?;
+    // Others' tables come and go, and so do those that nobody has.
+    step()?;
+    cuda.trim();
+    cuda.write(&data, &noise(2, 100))?;
+    let got: Vec<_> = captured.replay()?.iter().map(|norm| cuda.bits(norm)).collect();
+    let want: Vec<_> = step()?.iter().map(|norm| cuda.bits(norm)).collect();
+    assert_eq!(got, want);
     Ok(())
 }
 
