@@ -1,15 +1,24 @@
 //! Rules at one address, a row for each parameter: what a captured step reads, and `set_plan` writes to between replays.
 
-use super::Masters;
-use crate::{Cuda, Error, launch::structs::RuleBits, memory::Buffer};
+use super::{Masters, rules::Rules, slot::Slot};
+use crate::{Cuda, Error, Uncapturable, launch::structs::RuleBits, memory::Buffer};
+use binade_master_weights::{Plan, UpdateRule};
 use bytemuck::Zeroable;
-use std::sync::{Arc, atomic::Ordering};
+use std::{
+    collections::HashMap,
+    sync::{Arc, atomic::Ordering},
+};
 
 /// A row for each parameter, by its number: whatever plan comes, each finds its rule where it was.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct Fixed {
-    pub(super) buffer: Arc<Buffer>,
+    /// There from the first step on.
+    pub(super) buffer: Option<Arc<Buffer>>,
     bytes: Vec<u8>,
+    /// Whether steps count lost updates, which other kernels do.
+    counted: bool,
+    /// Gone with the steps that were captured for it.
+    stands: Arc<()>,
 }
 
 impl Masters {
@@ -25,38 +34,78 @@ impl Masters {
 
     /// From the first run of a capture on, rules have one address for good.
     pub(super) fn fix(&mut self, cuda: &Cuda) -> Result<(), Error> {
-        if self.rules.fixed.is_none() && cuda.inner.pool.recorder.running().is_some() {
-            let buffer = cuda.lasting_of(&vec![0; size_of::<RuleBits>() * self.slots.len()])?;
-            self.rules.fixed = Some(Fixed { buffer: Arc::new(buffer), bytes: Vec::new() });
+        let recorder = &cuda.inner.pool.recorder;
+        if recorder.running().is_some() {
+            self.rules.fixed.get_or_insert_default();
         }
-        self.write_fixed(cuda)
-    }
-
-    /// Puts the rules in force where captured steps read them, if there are such.
-    pub(super) fn write_fixed(&mut self, cuda: &Cuda) -> Result<(), Error> {
-        if self.rules.fixed.is_none() {
-            return Ok(());
-        }
-        let rows = self.rows(cuda)?;
-        let bytes: &[u8] = bytemuck::cast_slice(&rows);
-        let Some(fixed) = &mut self.rules.fixed else { return Ok(()) };
-        if fixed.bytes != bytes {
-            cuda.put(bytes, &fixed.buffer, 0)?;
-            cuda.inner.counters.table(bytes.len());
-            bytes.clone_into(&mut fixed.bytes);
+        self.write_fixed(cuda)?;
+        if let Some(fixed) = &self.rules.fixed {
+            recorder.depend(Arc::downgrade(&fixed.stands));
         }
         Ok(())
     }
 
-    fn rows(&mut self, cuda: &Cuda) -> Result<Vec<RuleBits>, Error> {
-        let Self { kept, slots, rules, attempts, .. } = self;
-        let attempts = attempts.load(Ordering::Relaxed);
+    /// Puts the rules in force where captured steps read them, if there are such.
+    pub(super) fn write_fixed(&mut self, cuda: &Cuda) -> Result<(), Error> {
+        let Self { kept, slots, rules, .. } = self;
+        let rows = rules.by_slot(cuda, slots, |name| kept.rule(name).copied())?;
+        let counted = kept.lost_updates().is_some();
+        match (&mut rules.fixed, rows) {
+            (Some(fixed), Some(rows)) => fixed.write(cuda, bytemuck::cast_slice(&rows), counted),
+            _ => Ok(()),
+        }
+    }
+
+    /// Refuses a plan that captured steps cannot be told of, before anything has changed.
+    pub(super) fn can_be_told(&mut self, cuda: &Cuda, plan: &Plan) -> Result<(), Error> {
+        let Self { slots, rules, .. } = self;
+        let rows = rules.by_slot(cuda, slots, |name| Some(*plan.rule_for(name)))?;
+        let (Some(fixed), Some(rows)) = (&rules.fixed, rows) else { return Ok(()) };
+        let bytes: &[u8] = bytemuck::cast_slice(&rows);
+        if fixed.bytes == bytes {
+            return Ok(());
+        }
+        let why = Uncapturable::Upload { bytes: bytes.len() };
+        cuda.inner.pool.recorder.refuse("set_plan", why)
+    }
+}
+
+impl Rules {
+    /// A row for each slot, if captured steps read them.
+    fn by_slot(
+        &mut self,
+        cuda: &Cuda,
+        slots: &HashMap<Arc<str>, Slot>,
+        rule_of: impl Fn(&str) -> Option<UpdateRule>,
+    ) -> Result<Option<Vec<RuleBits>>, Error> {
+        if self.fixed.is_none() {
+            return Ok(None);
+        }
         let mut rows = vec![RuleBits::zeroed(); slots.len()];
-        for (name, slot) in slots.iter() {
-            if let (Some(rule), Some(row)) = (kept.rule(name), rows.get_mut(slot.number as usize)) {
-                *row = rules.row(cuda, rule, attempts)?;
+        for (name, slot) in slots {
+            if let (Some(rule), Some(row)) = (rule_of(name), rows.get_mut(slot.number as usize)) {
+                // Of no count of steps: tables are whole.
+                *row = self.row(cuda, &rule, 0)?;
             }
         }
-        Ok(rows)
+        Ok(Some(rows))
+    }
+}
+
+impl Fixed {
+    fn write(&mut self, cuda: &Cuda, bytes: &[u8], counted: bool) -> Result<(), Error> {
+        if self.counted != counted {
+            (self.counted, self.stands) = (counted, Arc::default());
+        }
+        if self.bytes == bytes {
+            return Ok(());
+        }
+        match &self.buffer {
+            Some(buffer) if buffer.bytes() == bytes.len() => cuda.put(bytes, buffer, 0)?,
+            _ => self.buffer = Some(Arc::new(cuda.lasting_of(bytes)?)),
+        }
+        cuda.inner.counters.table(bytes.len());
+        bytes.clone_into(&mut self.bytes);
+        Ok(())
     }
 }

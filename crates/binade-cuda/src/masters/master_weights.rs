@@ -45,6 +45,7 @@ impl MasterWeights for Cuda {
 
     fn set_plan(&self, masters: &mut Masters, plan: &Plan) -> Result<(), Error> {
         has_kernels(plan)?;
+        masters.can_be_told(self, plan)?;
         masters.kept.set_plan(plan)?;
         masters.rules.clear();
         // A captured step reads it at each replay.

@@ -35,8 +35,8 @@ impl Rules {
 
     /// The table of rules for a step that is the `attempts`-th asked for.
     pub(super) fn table(&mut self, cuda: &Cuda, attempts: u64) -> Result<Arc<Buffer>, Error> {
-        if let Some(fixed) = &self.fixed {
-            return Ok(fixed.buffer.clone());
+        if let Some(fixed) = self.fixed.as_ref().and_then(|fixed| fixed.buffer.clone()) {
+            return Ok(fixed);
         }
         let rules = self.listed.clone();
         let rows = rules.iter().map(|rule| self.row(cuda, rule, attempts));
