@@ -60,6 +60,17 @@ pub enum Uncapturable {
         /// Its place among the run's operations, from 0.
         number: usize,
     },
+    /// More than one report has room for.
+    #[error(
+        "an update of {found} findings has no report that a replay could send, which takes {most}; take fewer micro-batches \
+         in a captured step"
+    )]
+    Findings {
+        /// How many there are.
+        found: usize,
+        /// How many there may be.
+        most: usize,
+    },
     /// What it writes to is also somebody else's, so that it would write elsewhere.
     #[error(
         "it would move what somebody else holds a clone of to another address, and a captured step knows only the first; \

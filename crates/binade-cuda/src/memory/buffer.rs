@@ -25,6 +25,11 @@ impl Buffer {
         Arc::ptr_eq(&self.pool, pool)
     }
 
+    /// Whether this thread captures a step of its handle.
+    pub(crate) fn is_captured(&self) -> bool {
+        self.pool.recorder.running() == Some(true)
+    }
+
     /// Where it is, for as long as it lives.
     pub(crate) fn address(&self) -> u64 {
         self.address

@@ -19,6 +19,8 @@ pub(super) struct Report {
     stamps: Vec<u64>,
     /// Of each finding, which of a window's gradients are there, where only the device knows.
     words: Vec<Option<Sent>>,
+    /// How many replays there were before it.
+    replays: u64,
 }
 
 /// Bytes of a report with so many findings.
@@ -36,7 +38,7 @@ impl Report {
         if !pinned.is_later() {
             cuda.inner.counters.report();
         }
-        Ok(Self { pinned, stamps, words })
+        Ok(Self { pinned, stamps, words, replays: cuda.ledger().replays })
     }
 
     /// The same for good: of a captured step, what its latest replay has sent.
@@ -45,7 +47,8 @@ impl Report {
             return self.clone();
         }
         let words = self.words.iter().map(|words| words.as_ref().map(Sent::frozen)).collect();
-        Arc::new(Self { pinned: self.pinned.frozen(), stamps: self.stamps.clone(), words })
+        let (pinned, stamps) = (self.pinned.frozen(), self.stamps.clone());
+        Arc::new(Self { pinned, stamps, words, replays: self.replays })
     }
 
     /// Whether the copy is there.
@@ -54,10 +57,10 @@ impl Report {
         cuda.has_come(&*pinned(&self.pinned)?)
     }
 
-    /// Where each of `found` is in it, if all are. Of a scale that is asked for alone, replays of another step may have moved
-    /// it since.
-    pub(super) fn places(&self, found: &[&Found]) -> Option<Vec<usize>> {
-        if found.is_empty() && self.pinned.is_later() {
+    /// Where each of `found` is in it, if all are. What a scale is, asked for alone, it does not know where a step has been
+    /// replayed since.
+    pub(super) fn places(&self, cuda: &Cuda, found: &[&Found]) -> Option<Vec<usize>> {
+        if found.is_empty() && (self.pinned.is_later() || self.replays != cuda.ledger().replays) {
             return None;
         }
         let place = |found: &&Found| self.stamps.iter().position(|stamp| *stamp == found.stamp);

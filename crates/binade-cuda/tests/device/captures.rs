@@ -5,15 +5,16 @@ use crate::{
     support::{Result, cuda, own, vector},
 };
 use binade_autocast::Autocast;
-use binade_core::DType;
+use binade_core::{DType, Named};
 use binade_cuda::{Captured, Cuda, Error, Uncapturable};
-use binade_grad_scaler::StepOutcome;
+use binade_grad_scaler::{GradScaler, LossScale, ScaleStore, StepOutcome};
 use binade_master_weights::{Adam, Plan, UpdateRule};
 use binade_ops::Upload;
 
 crate::tests![
     what_no_graph_can_do_is_refused_by_name,
     a_step_that_changes_is_refused_where_it_does,
+    more_findings_than_a_report_has_room_for_are_refused,
     memory_that_the_warm_ups_did_not_leave_is_refused,
     what_a_captured_step_works_on_does_not_move,
     a_step_whose_state_is_gone_is_not_replayed,
@@ -127,6 +128,20 @@ fn a_step_that_changes_is_refused_where_it_does() -> Result {
     Ok(())
 }
 
+fn more_findings_than_a_report_has_room_for_are_refused() -> Result {
+    let cuda = own();
+    let rule = LossScale::dynamic();
+    let mut scale = cuda.upload_state(rule.start())?;
+    let mut grads = vec![Named::new("w", Some(vector(&cuda, &[1.0], DType::F16)))].into();
+    let found = cuda.unscale(&mut grads, &scale)?;
+    let mut step = || cuda.update(&mut scale, &[&found; 64], &[&found], &rule);
+    let ((), capture) = cuda.capture().warm_up(&mut step)?;
+    let ((), capture) = capture.warm_up(&mut step)?;
+    let refused = why(capture.capture(&mut step));
+    assert_eq!(refused, ("scale_update", Uncapturable::Findings { found: 65, most: 64 }));
+    Ok(())
+}
+
 fn memory_that_the_warm_ups_did_not_leave_is_refused() -> Result {
     let mut kept = Vec::new();
     let cuda = own();
@@ -173,7 +188,10 @@ fn what_a_captured_step_works_on_does_not_move() -> Result {
     let clone = model.optimizer.params[0].value.clone();
     assert_eq!(why(model.step()), ("copy", Uncapturable::Moved));
     drop(clone);
+    let scaled = model.scaler.scale(&model.loss)?;
     assert_eq!(why(model.step()), ("scale_update", Uncapturable::Moved));
+    drop(scaled);
+    model.step()?.resolve()?;
     // A copy that somebody asks for is none of its business.
     let copy = model.cuda.duplicate(&model.optimizer.params[0].value)?;
     captured.replay()?.resolve()?;
