@@ -1,9 +1,12 @@
 //! A tensor in device memory.
 
-use crate::{Cuda, Error, memory::Buffer};
+use crate::{
+    Cuda, Error,
+    memory::{Buffer, is_alone},
+};
 use binade_core::DType;
 use binade_ops::shape::element_count;
-use std::{fmt, ops::Range, sync::Arc};
+use std::{any::Any, fmt, ops::Range, sync::Arc};
 
 /// A tensor in device memory: row-major, cheap to clone, copied when a shared one is written to.
 #[derive(Clone)]
@@ -73,10 +76,12 @@ impl Tensor {
     /// Makes sure that nobody else sees what is written to it: copies its elements where the memory is shared.
     pub(crate) fn own(&mut self, cuda: &Cuda) -> Result<(), Error> {
         cuda.has_made(&self.buffer)?;
-        if Arc::get_mut(&mut self.buffer).is_none() {
+        if !is_alone(&self.buffer) {
             cuda.may_move("copy", &self.buffer)?;
             *self = self.copied(cuda)?;
         }
+        let shared: Arc<dyn Any + Send + Sync> = self.buffer.clone();
+        cuda.inner.pool.recorder.alone(Arc::downgrade(&shared));
         Ok(())
     }
 

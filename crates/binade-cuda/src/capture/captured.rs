@@ -10,6 +10,7 @@ use super::{
 use crate::{Cuda, Error, memory::Buffer};
 use cudarc::driver::CudaGraph;
 use std::{
+    any::Any,
     fmt,
     sync::{
         Arc, Weak,
@@ -29,6 +30,8 @@ use std::{
 /// * What the step works on is kept from others for as long as this lives. Where the step's own side drops or replaces it, as
 ///   `Scaler::set_state` and loading a checkpoint do, the next replay is [`Uncapturable::Stale`]; where someone else holds a
 ///   clone and an ordinary operation would move it to another address, that operation is [`Uncapturable::Moved`].
+/// * What a clone of a parameter or of a scale reads stays, as it does with ordinary steps: a replay that would change it is
+///   [`Uncapturable::Held`]. Outcomes of replays hold no such clone, and what [`Cuda::write`] writes is meant to be seen.
 pub struct Captured<R> {
     // Dropped in this order: the graph, then what it works on.
     graph: CudaGraph,
@@ -37,6 +40,7 @@ pub struct Captured<R> {
     later: Vec<Arc<Later>>,
     counts: Vec<Arc<AtomicU64>>,
     alive: Vec<Weak<()>>,
+    sole: Vec<Weak<dyn Any + Send + Sync>>,
     _held: Vec<Arc<Buffer>>,
     _room: Room,
     operations: usize,
@@ -47,7 +51,7 @@ impl<R> Captured<R> {
     pub(super) fn new(cuda: Cuda, graph: CudaGraph, run: Run, result: R, room: Room) -> Self {
         let uses = Uses::new(run.addresses, run.arena);
         let registered = Registered::new(uses, &cuda.inner.pool);
-        let Run { later, counts, alive, held, done, .. } = run;
+        let Run { later, counts, alive, sole, held, done, .. } = run;
         let operations = done.len();
         Self {
             graph,
@@ -56,6 +60,7 @@ impl<R> Captured<R> {
             later,
             counts,
             alive,
+            sole,
             _held: held,
             _room: room,
             operations,
@@ -75,6 +80,9 @@ impl<R> Captured<R> {
         if is_gone || self.registered.uses.is_stale() {
             return Err(Error::Capture { operation: "replay", why: Uncapturable::Stale });
         }
+        if self.sole.iter().any(|it| it.strong_count() > 1) {
+            return Err(Error::Capture { operation: "replay", why: Uncapturable::Held });
+        }
         Ok(())
     }
 }
@@ -87,7 +95,7 @@ impl<R: Clone> Captured<R> {
     ///
     /// # Errors
     ///
-    /// [`Error::Capture`] where what the step works on is gone, and when the device fails.
+    /// [`Error::Capture`] where what the step works on is gone, or a clone of it would change; and when the device fails.
     pub fn replay(&self) -> Result<R, Error> {
         self.may_replay()?;
         self.cuda.check("replay", self.graph.launch())?;

@@ -11,7 +11,10 @@ use crate::{
     Error,
     memory::{Buffer, Memory},
 };
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak, atomic::AtomicU64};
+use std::{
+    any::Any,
+    sync::{Arc, Mutex, MutexGuard, PoisonError, Weak, atomic::AtomicU64},
+};
 
 /// The run that is under way on a handle, and the graphs that are alive.
 #[derive(Debug, Default)]
@@ -174,6 +177,13 @@ impl Recorder {
     pub(crate) fn depend(&self, on: Weak<()>) {
         if let Some(run) = self.lock().run() {
             run.alive.push(on);
+        }
+    }
+
+    /// Something that a replay writes to, and that nobody else may hold then.
+    pub(crate) fn alone(&self, on: Weak<dyn Any + Send + Sync>) {
+        if let Some(run) = self.lock().run() {
+            run.sole.push(on);
         }
     }
 

@@ -3,6 +3,7 @@
 use super::{arena::Arena, later::Later, why::Uncapturable};
 use crate::{Error, memory::Buffer};
 use std::{
+    any::Any,
     collections::BTreeSet,
     sync::{Arc, Weak, atomic::AtomicU64},
     thread::ThreadId,
@@ -36,6 +37,8 @@ pub(crate) struct Run {
     pub(super) counts: Vec<Arc<AtomicU64>>,
     /// Of what the step works on and can lose without its memory being dropped.
     pub(super) alive: Vec<Weak<()>>,
+    /// What the step writes to in place, as nobody else holds it.
+    pub(super) sole: Vec<Weak<dyn Any + Send + Sync>>,
     /// The first thing that went wrong.
     pub(super) trouble: Option<Error>,
 }
@@ -53,6 +56,7 @@ impl Run {
             later: Vec::new(),
             counts: Vec::new(),
             alive: Vec::new(),
+            sole: Vec::new(),
             trouble: None,
         }
     }

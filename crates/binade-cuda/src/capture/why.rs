@@ -77,6 +77,12 @@ pub enum Uncapturable {
          drop outcomes and clones of parameters and scales, or the capture"
     )]
     Moved,
+    /// What it writes to is read by somebody else, who would see other values.
+    #[error(
+        "it would change what somebody holds a clone of: a parameter, or the scale of a loss, of gradients or of an ordinary \
+         outcome; use these up or drop them, and copy parameters by `Cuda::duplicate`"
+    )]
+    Held,
     /// Two threads in one stream.
     #[error(
         "another thread captures a step of this handle; wait until it has, or open another handle"

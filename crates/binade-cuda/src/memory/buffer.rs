@@ -2,7 +2,22 @@
 
 use super::{Memory, Pool};
 use cudarc::driver::{CudaView, CudaViewMut};
-use std::{fmt, ops::Range, sync::Arc};
+use std::{
+    fmt,
+    ops::Range,
+    sync::{
+        Arc,
+        atomic::{Ordering, fence},
+    },
+};
+
+/// Whether nobody else holds it, whatever captured steps know of it. Whoever dropped the last clone has put its reads in the
+/// stream before: the count alone would not order that.
+pub(crate) fn is_alone<T>(shared: &Arc<T>) -> bool {
+    let is_alone = Arc::strong_count(shared) == 1;
+    fence(Ordering::Acquire);
+    is_alone
+}
 
 /// Device memory that goes back to the pool when it is dropped.
 pub(crate) struct Buffer {

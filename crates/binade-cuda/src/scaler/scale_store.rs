@@ -12,11 +12,11 @@ use crate::{
         Arg, Grid,
         structs::{LogMaxBits, LossScaleBits},
     },
-    memory::Buffer,
+    memory::{Buffer, is_alone},
 };
 use binade_core::Finding;
 use binade_grad_scaler::{Join, LogMax, LossScale, ScaleState, ScaleStore, Tolerance};
-use std::sync::Arc;
+use std::{any::Any, sync::Arc};
 
 impl ScaleStore for Cuda {
     type Scale = Scale;
@@ -91,8 +91,9 @@ impl ScaleStore for Cuda {
 impl Cuda {
     /// A buffer to write the next value to, where somebody still reads this one; `None` for in place.
     fn place_for(&self, scale: &mut Scale) -> Result<Option<Buffer>, Error> {
-        // Not by the count, which orders nothing: whoever dropped the last clone has put its reads in the stream before.
-        if Arc::get_mut(&mut scale.readers).is_some() {
+        if is_alone(&scale.readers) {
+            let readers: Arc<dyn Any + Send + Sync> = scale.readers.clone();
+            self.inner.pool.recorder.alone(Arc::downgrade(&readers));
             return Ok(None);
         }
         self.may_move(SCALE_UPDATE.name, &scale.bits)?;

@@ -17,6 +17,7 @@ crate::tests![
     more_findings_than_a_report_has_room_for_are_refused,
     memory_that_the_warm_ups_did_not_leave_is_refused,
     what_a_captured_step_works_on_does_not_move,
+    what_a_clone_reads_no_replay_changes,
     a_step_whose_state_is_gone_is_not_replayed,
     a_second_capture_and_a_second_thread_are_refused,
     a_stream_that_cannot_be_captured_is_refused,
@@ -198,6 +199,24 @@ fn what_a_captured_step_works_on_does_not_move() -> Result {
     assert_ne!(model.cuda.to_bits(&copy)?, model.cuda.to_bits(&model.optimizer.params[0].value)?);
     drop(captured);
     model.step()?.resolve()?;
+    Ok(())
+}
+
+fn what_a_clone_reads_no_replay_changes() -> Result {
+    let (mut model, steps) = captured()?;
+    let held = ("replay", Uncapturable::Held);
+    let clone = model.optimizer.params[0].value.clone();
+    assert_eq!(why(steps.replay()), held);
+    drop(clone);
+    let ordinary = model.step()?;
+    assert_eq!(why(steps.replay()), held);
+    ordinary.resolve()?;
+    let scaled = model.scaler.scale(&model.loss)?;
+    assert_eq!(why(steps.replay()), held);
+    drop(scaled);
+    let (one, other) = (steps.replay()?, steps.replay()?);
+    let updates = |outcome: StepOutcome<Cuda>| outcome.resolve().map(|s| s.report().scale.updates);
+    assert_eq!((updates(other)?, updates(one)?), (5, 4));
     Ok(())
 }
 
