@@ -59,6 +59,16 @@ impl<D: GradScaler> StepOutcome<D> {
     /// Goes on without looking. Counters and divergence stay in [`Scaler::state`](crate::Scaler::state).
     pub fn leave_unread(self) {}
 
+    /// The same outcome, which [`Scaler::in_flight`](crate::Scaler::in_flight) does not count: for one that is kept as long as
+    /// its step may run again, as a device's captured step is.
+    pub fn uncounted(self) -> Self
+    where
+        D: Clone,
+    {
+        let Self { step, scale, shared } = self;
+        Self { step: Arc::new(step.uncounted()), scale, shared: Arc::new(shared.apart()) }
+    }
+
     fn summaries(&self, parts: Vec<Finding>, verdicts: Vec<Finding>) -> Vec<StepSummary> {
         let mut parts = parts.into_iter();
         let records = self.step.steps.iter().zip(verdicts);
