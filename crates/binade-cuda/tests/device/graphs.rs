@@ -14,6 +14,7 @@ crate::tests![
     captured_steps_of_one_scaler_and_ordinary_ones_take_turns,
     a_plan_that_splits_its_parameters_reaches_a_captured_step,
     ordinary_steps_go_on_where_replays_have_ended,
+    what_comes_behind_an_update_leaves_its_report_alone,
     a_step_of_more_tables_than_are_kept_is_captured,
     what_is_written_is_seen_by_clones_of_every_type,
     a_handle_works_while_another_is_captured,
@@ -321,6 +322,29 @@ fn ordinary_steps_go_on_where_replays_have_ended() -> Result {
         said.push(say(&model.step()?.resolve()?));
     }
     assert_eq!((said, model.trace()?), (want, left));
+    Ok(())
+}
+
+fn what_comes_behind_an_update_leaves_its_report_alone() -> Result {
+    let mut model = Model::new(&own(), adam(0), DType::F16)?;
+    let cuda = model.cuda.clone();
+    let mut step = || {
+        let outcome = model.step()?;
+        // Of the size of a report, so that it would have its memory.
+        Ok::<_, Error>((outcome, cuda.l2_norm(&model.data)?))
+    };
+    drop(step()?);
+    let ((first, _), capture) = cuda.capture().warm_up(&mut step)?;
+    first.leave_unread();
+    let ((second, _), capture) = capture.warm_up(&mut step)?;
+    second.leave_unread();
+    let captured = capture.capture(&mut step)?;
+    for number in 2..STEPS {
+        model.write(number)?;
+        let (outcome, norm) = captured.replay()?;
+        assert_eq!(outcome.resolve()?.report().scale.updates, number + 2);
+        assert_eq!(cuda.bits(&norm), cuda.bits(&cuda.l2_norm(&model.data)?));
+    }
     Ok(())
 }
 
