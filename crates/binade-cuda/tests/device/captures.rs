@@ -1,7 +1,7 @@
 //! What cannot be captured, each by its name, and what is left when it was tried.
 
 use crate::{
-    graphs::Model,
+    model::Model,
     support::{Result, cuda, own, vector},
 };
 use binade_autocast::Autocast;

@@ -13,6 +13,7 @@ mod edges;
 mod graphs;
 mod handles;
 mod led;
+mod model;
 mod outcomes;
 mod rules;
 mod snapshots;
