@@ -5,7 +5,7 @@ use crate::{
     support::{Device, Result, noise, own, vector},
 };
 use binade_core::DType;
-use binade_cuda::{Cuda, Error};
+use binade_cuda::Error;
 use binade_grad_scaler::StepOutcome;
 use binade_master_weights::{Adam, MasterStore, Plan, Sgd, UpdateRule};
 
