@@ -5,7 +5,7 @@ mod pinned;
 mod pool;
 mod tables;
 
-pub(crate) use buffer::Buffer;
+pub(crate) use buffer::{Buffer, is_alone};
 pub(crate) use pinned::{Pinned, Ring};
 pub(crate) use pool::{Memory, Pool};
 pub(crate) use tables::Tables;
