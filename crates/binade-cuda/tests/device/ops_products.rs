@@ -149,7 +149,7 @@ fn large(dtype: DType) -> [[usize; 4]; 2] {
     if dtype == DType::F32 || is_old() {
         return [[64, 66, 70, 72], [64, 66, 72, 70]];
     }
-    [[64, 66, 130, 136], [64, 66, 136, 130]]
+    [[64, 98, 130, 136], [64, 98, 136, 130]]
 }
 
 /// One of the pairs, alone, takes small tiles.
