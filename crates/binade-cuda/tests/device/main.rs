@@ -11,8 +11,10 @@ mod clipping;
 mod edges;
 mod handles;
 mod led;
+mod ops_linear;
 mod ops_products;
 mod outcomes;
+mod products;
 mod rules;
 mod snapshots;
 mod starts;
@@ -49,6 +51,7 @@ fn main() {
         ("edges", edges::TESTS),
         ("handles", handles::TESTS),
         ("led", led::TESTS),
+        ("ops_linear", ops_linear::TESTS),
         ("ops_products", ops_products::TESTS),
         ("outcomes", outcomes::TESTS),
         ("rules", rules::TESTS),

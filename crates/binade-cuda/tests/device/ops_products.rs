@@ -5,21 +5,18 @@
     reason = "matrices and extents go by the letters the field gives them"
 )]
 
+use crate::products::{assert_within, is_old, matrix, stored, turned, types, upload};
 use crate::support::{Result, cuda, kind, noise, own, shifted};
 use binade_core::{DType, ErrorKind};
 use binade_cpu::Cpu;
-use binade_cuda::{Cuda, Error, Tensor, cudarc::driver::sys::CUdevice_attribute as Attribute};
+use binade_cuda::{Cuda, Error, Tensor};
 use binade_ops::{Bmm, Download, Linear, MatMul, Upload};
 
 crate::tests![
     products_of_all_sizes_stay_within_their_bound,
     large_tiles_have_the_bits_of_small_ones,
-    large_tiles_add_their_bias,
-    operands_that_are_transposed_as_they_lie_are_multiplied_so,
     bits_do_not_depend_on_where_operands_begin,
     each_product_of_a_batch_is_that_of_its_pair,
-    a_linear_layer_adds_its_bias_before_the_one_rounding,
-    the_gradient_of_a_bias_is_the_sum_of_its_column,
     an_inner_extent_of_zero_gives_zeros_or_the_bias,
     empty_operands_give_empty_results,
     what_is_not_finite_spreads_as_far_as_its_row_and_column,
@@ -28,91 +25,6 @@ crate::tests![
     what_does_not_fit_is_refused_as_on_the_cpu,
     bf16_before_compute_capability_8_is_refused_by_name,
 ];
-
-/// Those that this GPU multiplies.
-fn types() -> Vec<DType> {
-    let old = [DType::F16, DType::F32];
-    if is_old() { old.into() } else { vec![DType::BF16, DType::F16, DType::F32] }
-}
-
-fn is_old() -> bool {
-    let major = Attribute::CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR;
-    cuda().attribute(major).unwrap() < 8
-}
-
-/// What a type holds of these values.
-fn stored(values: &[f32], dtype: DType) -> Vec<f32> {
-    let tensor = Cpu.upload(values, &[values.len()], dtype).unwrap();
-    Cpu.download(&tensor).unwrap()
-}
-
-/// A matrix by its elements.
-struct Matrix<'a> {
-    values: &'a [f32],
-    columns: usize,
-    transposed: bool,
-}
-
-impl Matrix<'_> {
-    fn at(&self, row: usize, column: usize) -> f64 {
-        let (row, column) = if self.transposed { (column, row) } else { (row, column) };
-        self.values[row * self.columns + column].into()
-    }
-}
-
-fn matrix(values: &[f32], columns: usize) -> Matrix<'_> {
-    Matrix { values, columns, transposed: false }
-}
-
-fn turned(values: &[f32], columns: usize) -> Matrix<'_> {
-    Matrix { transposed: true, ..matrix(values, columns) }
-}
-
-/// Half of the last place of a type's values of this magnitude, or of its least.
-fn rounding(value: f64, dtype: DType) -> f64 {
-    let (bits, least) = match dtype {
-        DType::BF16 => (8, -133),
-        DType::F16 => (11, -24),
-        _ => (24, -149),
-    };
-    (value.abs() * 2.0_f64.powi(-bits)).max(2.0_f64.powi(least))
-}
-
-/// Every element within c·n·2^-24·Σ|a||b| of the exact sum, where c is 1, or 4 for Tensor Cores, and one rounding to the type.
-fn assert_within(
-    got: &[f32],
-    a: &Matrix<'_>,
-    b: &Matrix<'_>,
-    bias: Option<&[f32]>,
-    [m, n, k]: [usize; 3],
-    (dtype, what): (DType, &str),
-) {
-    assert_eq!(got.len(), m * n, "{what}");
-    let c = if dtype == DType::F32 { 1.0 } else { 4.0 };
-    // All of a small product; of a large one some of every row and column.
-    let stride = if got.len() > 10_000 { 101 } else { 1 };
-    for (index, got) in got.iter().enumerate().step_by(stride) {
-        let (row, column) = (index / n, index % n);
-        let bias = bias.map_or(0.0, |bias| f64::from(bias[column]));
-        let (mut sum, mut size) = (bias, bias.abs());
-        for k in 0..k {
-            let product = a.at(row, k) * b.at(k, column);
-            (sum, size) = (sum + product, size + product.abs());
-        }
-        let terms = f64::from(u32::try_from(k + 1).unwrap());
-        let inside = c * terms * 2.0_f64.powi(-24) * size;
-        let bound = inside + rounding(sum.abs() + inside, dtype);
-        let off = (f64::from(*got) - sum).abs();
-        assert!(
-            off <= bound,
-            "{what} {dtype}: {got} for {sum} at {row}, {column}: {off} > {bound}"
-        );
-    }
-}
-
-fn upload(values: &[f32], shape: &[usize], dtype: DType) -> Tensor {
-    cuda().upload(values, shape, dtype).unwrap()
-}
 
 /// Forward and both gradients.
 fn check(sizes: [usize; 3], dtype: DType) -> Result {
@@ -183,68 +95,6 @@ fn large_tiles_have_the_bits_of_small_ones() -> Result {
     Ok(())
 }
 
-/// In large tiles too, of whole groups of a row and of others.
-fn large_tiles_add_their_bias() -> Result {
-    for dtype in types() {
-        for sizes @ [rows, out, width] in [[8100, 130, 8], [8100, 136, 8]] {
-            let [x, w, b] = [(1, rows * width), (2, out * width), (3, out)]
-                .map(|(seed, len)| stored(&noise(seed, len), dtype));
-            let (input, weight) =
-                (upload(&x, &[rows, width], dtype), upload(&w, &[out, width], dtype));
-            let got = cuda().linear(&input, &weight, Some(&upload(&b, &[out], dtype)))?;
-            let (got, what) = (cuda().download(&got)?, format!("large {sizes:?}"));
-            assert_within(
-                &got,
-                &matrix(&x, width),
-                &turned(&w, width),
-                Some(&b),
-                sizes,
-                (dtype, &what),
-            );
-        }
-    }
-    Ok(())
-}
-
-/// `Linear` has its weight so, and its gradients the other two ways.
-fn operands_that_are_transposed_as_they_lie_are_multiplied_so() -> Result {
-    for dtype in types() {
-        for sizes @ [rows, out, width] in [[5, 7, 9], [80, 72, 64]] {
-            let [x, w, b, g] = [(1, rows * width), (2, out * width), (3, out), (4, rows * out)]
-                .map(|(seed, len)| stored(&noise(seed, len), dtype));
-            let (input, weight) =
-                (upload(&x, &[rows, width], dtype), upload(&w, &[out, width], dtype));
-            let (bias, grad) = (upload(&b, &[out], dtype), upload(&g, &[rows, out], dtype));
-            let what = format!("linear {sizes:?}");
-            let got = cuda().download(&cuda().linear(&input, &weight, Some(&bias))?)?;
-            let (x_matrix, w_turned) = (matrix(&x, width), turned(&w, width));
-            assert_within(&got, &x_matrix, &w_turned, Some(&b), sizes, (dtype, &what));
-            let grads = cuda().linear_backward(&grad, &input, &weight, true)?;
-            let of_input = cuda().download(&grads.input)?;
-            let (g_matrix, w_matrix) = (matrix(&g, out), matrix(&w, width));
-            assert_within(
-                &of_input,
-                &g_matrix,
-                &w_matrix,
-                None,
-                [rows, width, out],
-                (dtype, &what),
-            );
-            let of_weight = cuda().download(&grads.weight)?;
-            let g_turned = turned(&g, out);
-            assert_within(
-                &of_weight,
-                &g_turned,
-                &x_matrix,
-                None,
-                [out, width, rows],
-                (dtype, &what),
-            );
-        }
-    }
-    Ok(())
-}
-
 /// Aligned operands come sixteen bytes at a time, others element by element.
 fn bits_do_not_depend_on_where_operands_begin() -> Result {
     for dtype in types() {
@@ -307,51 +157,6 @@ fn each_product_of_a_batch_is_that_of_its_pair() -> Result {
             }
         }
     }
-    Ok(())
-}
-
-/// 2048 and 1 are f16 numbers, 2049 is none: added after a rounding, the bias would be lost twice.
-fn a_linear_layer_adds_its_bias_before_the_one_rounding() -> Result {
-    let cuda = cuda();
-    let (one, bias) = (upload(&[1.0], &[1, 1], DType::F16), upload(&[1.0], &[1], DType::F16));
-    let weight = upload(&[2048.0, 1.0], &[1, 2], DType::F16);
-    let input = upload(&[1.0, 1.0], &[1, 2], DType::F16);
-    assert_eq!(cuda.download(&cuda.linear(&input, &weight, Some(&bias))?)?, [2050.0]);
-    assert_eq!(cuda.download(&cuda.linear(&one, &one, Some(&bias))?)?, [2.0]);
-    Ok(())
-}
-
-fn the_gradient_of_a_bias_is_the_sum_of_its_column() -> Result {
-    for dtype in types() {
-        for (rows, out) in [(1, 1), (7, 3), (300, 33), (2_000, 5), (3, 200)] {
-            let g = stored(&noise(rows as u64, rows * out), dtype);
-            let grad = upload(&g, &[rows, out], dtype);
-            let (x, w) = (
-                upload(&vec![0.0; rows], &[rows, 1], dtype),
-                upload(&vec![0.0; out], &[out, 1], dtype),
-            );
-            let got = cuda().linear_backward(&grad, &x, &w, true)?.bias.unwrap();
-            assert_eq!((got.shape(), got.dtype()), (&[out][..], dtype));
-            for (column, got) in cuda().download(&got)?.iter().enumerate() {
-                let sum: f64 = (0..rows).map(|row| f64::from(g[row * out + column])).sum();
-                // Half a last place, and a hair for the other order of the f64 sum.
-                let off = (f64::from(*got) - sum).abs();
-                let bound = rounding(sum, dtype) * 1.01 + 1e-9;
-                assert!(off <= bound, "{dtype} {rows} {column}: {got} for {sum}");
-            }
-        }
-    }
-    assert!(
-        cuda()
-            .linear_backward(
-                &upload(&[1.0], &[1, 1], DType::F16),
-                &upload(&[1.0], &[1, 1], DType::F16),
-                &upload(&[1.0], &[1, 1], DType::F16),
-                false,
-            )?
-            .bias
-            .is_none()
-    );
     Ok(())
 }
 

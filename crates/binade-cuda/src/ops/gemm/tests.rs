@@ -1,5 +1,10 @@
 //! What no operation asks for yet: rows and matrices with gaps between, and f32 out of 16 bits.
 
+#![expect(
+    clippy::many_single_char_names,
+    reason = "matrices and extents go by the letters the field gives them"
+)]
+
 use super::{Gemm, Matrices, chosen};
 use crate::{Cuda, Tensor};
 use binade_core::DType;
@@ -91,7 +96,7 @@ fn check(cuda: &Cuda, case: Case) -> bool {
     let got = cuda.download(&c).unwrap();
     for matrix in 0..batch {
         for row in 0..m {
-            for column in 0..n {
+            for (column, added) in biases.iter().enumerate() {
                 let place = want.place([matrix, row, column]);
                 // The first and the last are enough, and their neighbours are those that could write into them.
                 want.values[place] = if matrix == 0 || matrix + 1 == batch {
@@ -99,7 +104,7 @@ fn check(cuda: &Cuda, case: Case) -> bool {
                         a.values[a.place([matrix, row, k])] * b.values[b.place([matrix, k, column])]
                     };
                     let sum: f32 = (0..k).map(term).sum();
-                    sum + if bias { biases[column] } else { 0.0 }
+                    sum + if bias { *added } else { 0.0 }
                 } else {
                     got[place]
                 };
