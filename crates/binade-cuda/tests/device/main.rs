@@ -22,6 +22,7 @@ mod led;
 mod model;
 mod ops_batch_norm;
 mod ops_bias_add;
+mod ops_conv2d;
 mod ops_dropout;
 mod ops_embedding;
 mod ops_linear;
@@ -78,6 +79,7 @@ fn main() {
         ("led", led::TESTS),
         ("ops_batch_norm", ops_batch_norm::TESTS),
         ("ops_bias_add", ops_bias_add::TESTS),
+        ("ops_conv2d", ops_conv2d::TESTS),
         ("ops_dropout", ops_dropout::TESTS),
         ("ops_embedding", ops_embedding::TESTS),
         ("ops_linear", ops_linear::TESTS),
