@@ -1,6 +1,8 @@
 //! What is put to the test, and what it may answer.
 
-use crate::{Arithmetic, Clip, Course, Iteration, Joined, MicroBatch, Round, Turn, Unscaled};
+use crate::{
+    Arithmetic, Clip, Compute, Course, Iteration, Joined, MicroBatch, Round, Turn, Unscaled,
+};
 use binade_core::{DType, Error, ErrorKind, Finding, Named, NamedGrads, stochastic::Key};
 use binade_grad_scaler::{Join, LossScale, Norm, ScaleState};
 use binade_master_weights::MasterStore;
@@ -227,31 +229,17 @@ pub trait Subject {
         Err(Refusal::unsupported("train_by"))
     }
 
-    /// The product of two matrices, in their element type.
+    /// The results of an operation of `binade-ops`, forward or backward, as [`Compute`] orders them.
     ///
     /// # Errors
     ///
     /// `Unsupported` where it cannot.
-    fn matmul(&self, a: &Self::Tensor, b: &Self::Tensor) -> Result<Self::Tensor, Refusal> {
-        Err(Refusal::unsupported("matmul"))
-    }
-
-    /// The sum of all elements, as an `f32` scalar.
-    ///
-    /// # Errors
-    ///
-    /// `Unsupported` where it cannot.
-    fn sum(&self, tensor: &Self::Tensor) -> Result<Self::Tensor, Refusal> {
-        Err(Refusal::unsupported("sum"))
-    }
-
-    /// The mean of all elements, as an `f32` scalar.
-    ///
-    /// # Errors
-    ///
-    /// `Unsupported` where it cannot.
-    fn mean(&self, tensor: &Self::Tensor) -> Result<Self::Tensor, Refusal> {
-        Err(Refusal::unsupported("mean"))
+    fn compute(
+        &self,
+        op: &Compute,
+        operands: &[&Self::Tensor],
+    ) -> Result<Vec<Self::Tensor>, Refusal> {
+        Err(Refusal::unsupported("compute"))
     }
 }
 

@@ -3,10 +3,12 @@
 //! [`Device`] takes them all at once; a device that lacks a trait implements [`Subject`] over the functions it can call.
 
 mod blanket;
+mod compute;
 mod device;
 mod sets;
 mod stages;
 
+pub use compute::compute;
 pub use device::{Device, Trains};
 pub use sets::{accumulate, clip, norm};
 pub use stages::{iterate, merge};

@@ -1,11 +1,10 @@
 //! The CPU backend as the kit's first subject, by way of the traits that users call.
 
 use binade_autocast::Autocast;
-use binade_conformance::via::Device;
-use binade_conformance::{Arithmetic, Refusal, Runner};
+use binade_conformance::via::{self, Device};
+use binade_conformance::{Arithmetic, Compute, Refusal, Runner};
 use binade_core::{DType, stochastic::Key};
 use binade_cpu::{Cpu, Tensor};
-use binade_ops::{MatMul, Mean, Sum};
 
 struct Reference;
 
@@ -40,16 +39,8 @@ impl Device for Reference {
         Ok(Cpu.cast_stochastic(tensor, to, key)?)
     }
 
-    fn matmul(&self, a: &Tensor, b: &Tensor) -> Result<Tensor, Refusal> {
-        Ok(Cpu.matmul(a, b)?)
-    }
-
-    fn sum(&self, tensor: &Tensor) -> Result<Tensor, Refusal> {
-        Ok(Cpu.sum(tensor)?)
-    }
-
-    fn mean(&self, tensor: &Tensor) -> Result<Tensor, Refusal> {
-        Ok(Cpu.mean(tensor)?)
+    fn compute(&self, op: &Compute, operands: &[&Tensor]) -> Result<Vec<Tensor>, Refusal> {
+        via::compute(&Cpu, op, operands)
     }
 }
 

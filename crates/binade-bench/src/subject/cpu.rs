@@ -1,11 +1,10 @@
 //! The CPU reference.
 
 use binade_autocast::Autocast;
-use binade_conformance::via::Device;
-use binade_conformance::{Arithmetic, Refusal};
+use binade_conformance::via::{self, Device};
+use binade_conformance::{Arithmetic, Compute, Refusal};
 use binade_core::{DType, stochastic::Key};
 use binade_cpu::Tensor;
-use binade_ops::{MatMul, Mean, Sum};
 
 /// `binade-cpu`.
 #[derive(Clone, Copy, Debug)]
@@ -42,15 +41,7 @@ impl Device for Cpu {
         Ok(self.handle().cast_stochastic(tensor, to, key)?)
     }
 
-    fn matmul(&self, a: &Tensor, b: &Tensor) -> Result<Tensor, Refusal> {
-        Ok(self.handle().matmul(a, b)?)
-    }
-
-    fn sum(&self, tensor: &Tensor) -> Result<Tensor, Refusal> {
-        Ok(self.handle().sum(tensor)?)
-    }
-
-    fn mean(&self, tensor: &Tensor) -> Result<Tensor, Refusal> {
-        Ok(self.handle().mean(tensor)?)
+    fn compute(&self, op: &Compute, operands: &[&Tensor]) -> Result<Vec<Tensor>, Refusal> {
+        via::compute(self.handle(), op, operands)
     }
 }

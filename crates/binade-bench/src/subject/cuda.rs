@@ -116,5 +116,6 @@ impl Device for Cuda {
     }
 }
 
-/// What the backend does not have yet, by operation: skips of these are listed, not failed.
+/// What the backend does not have yet, by operation: skips of these are listed, not failed. Once it has all of `binade_ops::Ops`,
+/// `compute` is `via::compute(&self.device, op, operands)`, as on the CPU.
 pub const NOT_YET: [&str; 3] = ["matmul/", "mean/", "sum/"];

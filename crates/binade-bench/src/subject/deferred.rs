@@ -1,11 +1,10 @@
 //! The CPU run late, and strict: a read that nobody announced fails its case.
 
 use binade_autocast::Autocast;
-use binade_conformance::via::Device;
-use binade_conformance::{Arithmetic, Refusal};
+use binade_conformance::via::{self, Device};
+use binade_conformance::{Arithmetic, Compute, Refusal};
 use binade_core::{DType, stochastic::Key};
 use binade_deferred::Tensor;
-use binade_ops::{MatMul, Mean, Sum};
 
 /// `binade-deferred`, which reads nothing but where the kit asks for bits or for what was found.
 #[derive(Clone, Debug)]
@@ -50,15 +49,7 @@ impl Device for Deferred {
         Ok(self.0.cast_stochastic(tensor, to, key)?)
     }
 
-    fn matmul(&self, a: &Tensor, b: &Tensor) -> Result<Tensor, Refusal> {
-        Ok(self.0.matmul(a, b)?)
-    }
-
-    fn sum(&self, tensor: &Tensor) -> Result<Tensor, Refusal> {
-        Ok(self.0.sum(tensor)?)
-    }
-
-    fn mean(&self, tensor: &Tensor) -> Result<Tensor, Refusal> {
-        Ok(self.0.mean(tensor)?)
+    fn compute(&self, op: &Compute, operands: &[&Tensor]) -> Result<Vec<Tensor>, Refusal> {
+        via::compute(&self.0, op, operands)
     }
 }

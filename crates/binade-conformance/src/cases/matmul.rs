@@ -1,9 +1,10 @@
 //! Matrix products: sizes around tiles, sums that only a wide accumulator holds, and what is not finite.
 
+use super::FLOATS;
+use super::ask::{Ask, values};
 use super::values::{Draw, offsets};
-use super::{FLOATS, get, put_at};
 use crate::oracle::matmul::matmul;
-use crate::{Check, Operation::MatMul, Stored, Subject, Suite, Verdict};
+use crate::{Check, Compute, Operation::MatMul, Stored, Subject, Suite, Verdict, Wanted};
 use binade_core::DType;
 
 /// Rows of A, inner extent, columns of B.
@@ -39,29 +40,20 @@ pub(super) fn add<S: Subject>(suite: &mut Suite<S>) {
     }
 }
 
-/// The product as it is, and as the oracle wants it.
-fn product<S: Subject>(
-    s: &S,
-    [a, b]: [&Stored; 2],
-    offset: usize,
-) -> Result<(Stored, Vec<crate::Wanted>), crate::Stop> {
+fn ask<'a>(a: &'a Stored, b: &'a Stored) -> (Ask<'a>, Vec<Wanted>) {
     let size = [a.shape[0], a.shape[1], b.shape[1]];
-    let output = s.matmul(&put_at(s, a, offset)?, &put_at(s, b, offset)?)?;
-    let got = get(s, &output, a.dtype, &[size[0], size[2]])?;
-    let values = [a, b].map(|matrix| matrix.values().collect::<Vec<f64>>());
-    Ok((got, matmul(&values[0], &values[1], size)))
+    (Ask::new(Compute::MatMul, &[a, b]), matmul(&values(a), &values(b), size))
 }
 
 fn near<S: Subject>(s: &S, check: &mut Check, [a, b]: [&Stored; 2]) -> Verdict {
-    let (got, wanted) = product(s, [a, b], 0)?;
-    check.tensor(&[a, b], &got, &wanted)
+    let (ask, wanted) = ask(a, b);
+    ask.near(s, check, [(a.dtype, wanted)])
 }
 
 /// For values whose products and sums are exact in `f32` in any order.
 fn exact<S: Subject>(s: &S, check: &mut Check, [a, b]: [&Stored; 2]) -> Verdict {
-    let (got, wanted) = product(s, [a, b], 0)?;
-    let wanted: Vec<f64> = wanted.iter().map(|wanted| wanted.value).collect();
-    check.exact(&[a, b], &got, &wanted)
+    let (ask, wanted) = ask(a, b);
+    ask.exact(s, check, [(a.dtype, wanted.iter().map(|wanted| wanted.value).collect())])
 }
 
 /// `A` and `B` of one size, element by element.
@@ -113,8 +105,8 @@ fn starts<S: Subject>(suite: &mut Suite<S>, dtype: DType) {
         for (offset, _) in offsets() {
             let mut draw = Draw::new(offset);
             let [a, b] = matrices(dtype, [9, 33, 7], || draw.within(-1.0, 1.0));
-            let (got, wanted) = product(s, [&a, &b], offset)?;
-            check.tensor(&[&a, &b], &got, &wanted)?;
+            let (ask, wanted) = ask(&a, &b);
+            ask.at(offset).near(s, check, [(dtype, wanted)])?;
         }
         Ok(())
     });

@@ -1,9 +1,10 @@
 //! Means: a sum in `f32`, divided by the count.
 
+use super::FLOATS;
+use super::ask::{Ask, values};
 use super::values::{Draw, not_finite, offsets};
-use super::{FLOATS, get, put, put_at};
 use crate::oracle::mean::mean;
-use crate::{Agreement, Check, Operation::Mean, Stored, Subject, Suite, Verdict, Wanted};
+use crate::{Agreement, Check, Compute, Operation::Mean, Stored, Subject, Suite, Verdict, Wanted};
 use binade_core::DType;
 
 pub(super) fn add<S: Subject>(suite: &mut Suite<S>) {
@@ -15,12 +16,12 @@ pub(super) fn add<S: Subject>(suite: &mut Suite<S>) {
 }
 
 fn near<S: Subject>(s: &S, check: &mut Check, input: &Stored) -> Verdict {
-    of(s, check, input, &put(s, input)?)
+    of(s, check, input, 0)
 }
 
-fn of<S: Subject>(s: &S, check: &mut Check, input: &Stored, tensor: &S::Tensor) -> Verdict {
-    let got = get(s, &s.mean(tensor)?, DType::F32, &[])?;
-    check.tensor(&[input], &got, &[mean(&input.values().collect::<Vec<f64>>())])
+fn of<S: Subject>(s: &S, check: &mut Check, input: &Stored, offset: usize) -> Verdict {
+    let wanted = mean(&values(input));
+    Ask::new(Compute::Mean, &[input]).at(offset).near(s, check, [(DType::F32, vec![wanted])])
 }
 
 /// Sums that are exact in `f32`, so that only the division may round.
@@ -28,8 +29,8 @@ fn exact_sums<S: Subject>(suite: &mut Suite<S>, dtype: DType) {
     let mut add = |sentence: &str, element: f64, count: usize| {
         suite.add(Mean, dtype, sentence, move |s: &S, check| {
             let input = Stored::vector(dtype, vec![element; count]);
-            let got = get(s, &s.mean(&put(s, &input)?)?, DType::F32, &[])?;
-            check.within(Agreement::Ulps(3), &[&input], &got, &[Wanted::exactly(element)])
+            let wanted = (DType::F32, vec![Wanted::exactly(element)]);
+            Ask::new(Compute::Mean, &[&input]).within(s, check, Agreement::Ulps(3), wanted)
         });
     };
     add("the_mean_of_seventy_thousand_ones_is_one", 1.0, 70_000);
@@ -50,7 +51,7 @@ fn classes<S: Subject>(suite: &mut Suite<S>, dtype: DType) {
     suite.add(Mean, dtype, "starts_anywhere_in_a_buffer", move |s: &S, check| {
         for (offset, length) in offsets() {
             let input = Stored::vector(dtype, vec![1.0; length]);
-            of(s, check, &input, &put_at(s, &input, offset)?)?;
+            of(s, check, &input, offset)?;
         }
         Ok(())
     });

@@ -2,6 +2,7 @@
 
 mod accumulate;
 mod adam;
+mod ask;
 mod bits;
 mod cast;
 mod clip;

@@ -1,9 +1,10 @@
 //! Sums: `f32` inside whatever the storage, every element once.
 
+use super::ask::{Ask, values};
 use super::values::{Draw, infinities, nans, not_finite, offsets, places};
-use super::{FLOATS, LENGTHS, LONG, get, put, put_at};
+use super::{FLOATS, LENGTHS, LONG};
 use crate::oracle::sum::sum;
-use crate::{Check, Operation::Sum, Stored, Subject, Suite, Verdict};
+use crate::{Check, Compute, Operation::Sum, Stored, Subject, Suite, Verdict};
 use binade_core::DType;
 
 pub(super) fn add<S: Subject>(suite: &mut Suite<S>) {
@@ -15,18 +16,18 @@ pub(super) fn add<S: Subject>(suite: &mut Suite<S>) {
 }
 
 fn near<S: Subject>(s: &S, check: &mut Check, input: &Stored) -> Verdict {
-    of(s, check, input, &put(s, input)?)
+    of(s, check, input, 0)
 }
 
-fn of<S: Subject>(s: &S, check: &mut Check, input: &Stored, tensor: &S::Tensor) -> Verdict {
-    let got = get(s, &s.sum(tensor)?, DType::F32, &[])?;
-    check.tensor(&[input], &got, &[sum(&input.values().collect::<Vec<f64>>())])
+fn of<S: Subject>(s: &S, check: &mut Check, input: &Stored, offset: usize) -> Verdict {
+    let wanted = sum(&values(input));
+    Ask::new(Compute::Sum, &[input]).at(offset).near(s, check, [(DType::F32, vec![wanted])])
 }
 
 /// For multiples of one number whose absolute sum stays below 2^24 of it: exact in `f32`, in any order.
 fn exact<S: Subject>(s: &S, check: &mut Check, input: &Stored) -> Verdict {
-    let got = get(s, &s.sum(&put(s, input)?)?, DType::F32, &[])?;
-    check.exact(&[input], &got, &[sum(&input.values().collect::<Vec<f64>>()).value])
+    let wanted = sum(&values(input)).value;
+    Ask::new(Compute::Sum, &[input]).exact(s, check, [(DType::F32, vec![wanted])])
 }
 
 fn integers<S: Subject>(suite: &mut Suite<S>, dtype: DType) {
@@ -65,7 +66,7 @@ fn random<S: Subject>(suite: &mut Suite<S>, dtype: DType) {
     suite.add(Sum, dtype, "starts_anywhere_in_a_buffer", move |s: &S, check| {
         for (offset, length) in offsets() {
             let input = Stored::vector(dtype, vec![1.0; length]);
-            of(s, check, &input, &put_at(s, &input, offset)?)?;
+            of(s, check, &input, offset)?;
         }
         Ok(())
     });

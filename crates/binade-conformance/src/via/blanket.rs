@@ -2,8 +2,8 @@
 
 use crate::via::{self, Device};
 use crate::{
-    Arithmetic, Clip, Course, Iteration, Joined, MicroBatch, Refusal, Round, Subject, Turn,
-    Unscaled,
+    Arithmetic, Clip, Compute, Course, Iteration, Joined, MicroBatch, Refusal, Round, Subject,
+    Turn, Unscaled,
 };
 use binade_core::{DType, Finding, Handle, Named, NamedGrads, stochastic::Key};
 use binade_grad_scaler::{Join, LossScale, Norm, ScaleState};
@@ -145,15 +145,11 @@ impl<S: Device> Subject for S {
         via::train_by(self.handle(), store, params, turns)
     }
 
-    fn matmul(&self, a: &Self::Tensor, b: &Self::Tensor) -> Result<Self::Tensor, Refusal> {
-        Device::matmul(self, a, b)
-    }
-
-    fn sum(&self, tensor: &Self::Tensor) -> Result<Self::Tensor, Refusal> {
-        Device::sum(self, tensor)
-    }
-
-    fn mean(&self, tensor: &Self::Tensor) -> Result<Self::Tensor, Refusal> {
-        Device::mean(self, tensor)
+    fn compute(
+        &self,
+        op: &Compute,
+        operands: &[&Self::Tensor],
+    ) -> Result<Vec<Self::Tensor>, Refusal> {
+        Device::compute(self, op, operands)
     }
 }

@@ -1,6 +1,6 @@
 //! A device as a subject: tensors from bits and back, and the rest by its traits.
 
-use crate::{Arithmetic, Refusal};
+use crate::{Arithmetic, Compute, Refusal};
 use binade_core::{DType, Handle, Named, NamedGrads, stochastic::Key};
 use binade_grad_scaler::{GradOps, GradScaler, ScaleStore};
 use binade_master_weights::{MasterWeights, Materialise};
@@ -35,8 +35,8 @@ type TensorOf<S> = <<S as Device>::Handle as Handle>::Tensor;
 
 /// What a [`Subject`](crate::Subject) over a device's traits has to say itself: who implements this is one.
 ///
-/// Scaling, clipping, accumulation and training go through the handle. The operations below `to_bits` are those of
-/// traits that the kit does not import; each is a line, and what is left out is skipped.
+/// Scaling, clipping, accumulation and training go through the handle. What stands below `to_bits` a device may lack: each
+/// is a line, and what is left out is skipped.
 #[expect(unused_variables, reason = "parameter names are documentation")]
 pub trait Device {
     /// The handle.
@@ -109,30 +109,17 @@ pub trait Device {
         Err(Refusal::unsupported("cast_stochastic"))
     }
 
-    /// See [`Subject::matmul`](crate::Subject::matmul).
+    /// See [`Subject::compute`](crate::Subject::compute); [`via::compute`](super::compute) is all it takes where the handle
+    /// has every operation.
     ///
     /// # Errors
     ///
     /// `Unsupported` where it cannot.
-    fn matmul(&self, a: &TensorOf<Self>, b: &TensorOf<Self>) -> Result<TensorOf<Self>, Refusal> {
-        Err(Refusal::unsupported("matmul"))
-    }
-
-    /// See [`Subject::sum`](crate::Subject::sum).
-    ///
-    /// # Errors
-    ///
-    /// `Unsupported` where it cannot.
-    fn sum(&self, tensor: &TensorOf<Self>) -> Result<TensorOf<Self>, Refusal> {
-        Err(Refusal::unsupported("sum"))
-    }
-
-    /// See [`Subject::mean`](crate::Subject::mean).
-    ///
-    /// # Errors
-    ///
-    /// `Unsupported` where it cannot.
-    fn mean(&self, tensor: &TensorOf<Self>) -> Result<TensorOf<Self>, Refusal> {
-        Err(Refusal::unsupported("mean"))
+    fn compute(
+        &self,
+        op: &Compute,
+        operands: &[&TensorOf<Self>],
+    ) -> Result<Vec<TensorOf<Self>>, Refusal> {
+        Err(Refusal::unsupported("compute"))
     }
 }
