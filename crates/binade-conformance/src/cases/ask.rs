@@ -2,7 +2,9 @@
 
 use super::values::Draw;
 use super::{get, put_at};
-use crate::{Agreement, Check, Compute, Failure, Stop, Stored, Subject, Verdict, Wanted};
+use crate::{
+    Agreement, Check, Compute, Failure, Operation, Stop, Stored, Subject, Suite, Verdict, Wanted,
+};
 use binade_core::{DType, ErrorKind};
 
 /// Of one result: its element type, and what the oracle wants of each element.
@@ -112,14 +114,14 @@ impl<'a> Ask<'a> {
 }
 
 /// A tensor of values uniform in low..high, each rounded once.
-pub(super) fn random(seed: usize, dtype: DType, shape: &[usize], [low, high]: [f64; 2]) -> Stored {
+pub(super) fn uniform(seed: usize, dtype: DType, shape: &[usize], [low, high]: [f64; 2]) -> Stored {
     let mut draw = Draw::new(seed);
     let values = (0..shape.iter().product()).map(|_| draw.within(low, high));
     Stored::from_values(dtype, shape, values.collect::<Vec<f64>>())
 }
 
 /// Labels, indices, a key.
-pub(super) fn integers(shape: &[usize], values: impl IntoIterator<Item = i64>) -> Stored {
+pub(super) fn i64s(shape: &[usize], values: impl IntoIterator<Item = i64>) -> Stored {
     Stored::from_codes(DType::I64, shape, values.into_iter().map(i64::cast_unsigned))
 }
 
@@ -131,4 +133,25 @@ pub(super) fn scalar(value: f64) -> Stored {
 /// The elements as numbers.
 pub(super) fn values(tensor: &Stored) -> Vec<f64> {
     tensor.values().collect()
+}
+
+/// Adds a case that gives an operation what does not fit, each time, and wants it refused.
+pub(super) fn refusals<S: Subject>(
+    suite: &mut Suite<S>,
+    operation: Operation,
+    sentence: &str,
+    kind: ErrorKind,
+    all: Vec<(Compute, Vec<Stored>)>,
+) {
+    suite.add(operation, "-", sentence, move |s: &S, check| {
+        all.iter().try_for_each(|(op, operands)| {
+            let operands: Vec<&Stored> = operands.iter().collect();
+            Ask::new(op.clone(), &operands).refused(s, check, kind)
+        })
+    });
+}
+
+/// Ones, for what is refused before anybody looks at them.
+pub(super) fn ones(dtype: DType, shape: &[usize]) -> Stored {
+    Stored::from_values(dtype, shape, vec![1.0; shape.iter().product()])
 }

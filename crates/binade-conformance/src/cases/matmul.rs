@@ -1,11 +1,11 @@
 //! Matrix products: sizes around tiles, sums that only a wide accumulator holds, and what is not finite.
 
 use super::FLOATS;
-use super::ask::{Ask, values};
+use super::ask::{Ask, ones, refusals, uniform, values};
 use super::values::{Draw, offsets};
-use crate::oracle::matmul::matmul;
+use crate::oracle::matmul::{backward, matmul};
 use crate::{Check, Compute, Operation::MatMul, Stored, Subject, Suite, Verdict, Wanted};
-use binade_core::DType;
+use binade_core::{DType, ErrorKind};
 
 /// Rows of A, inner extent, columns of B.
 type Size = [usize; 3];
@@ -37,7 +37,16 @@ pub(super) fn add<S: Subject>(suite: &mut Suite<S>) {
         sums(suite, dtype);
         starts(suite, dtype);
         classes(suite, dtype);
+        gradients(suite, dtype);
     }
+    let float = |shape: &[usize]| ones(DType::F32, shape);
+    let all = vec![
+        (Compute::MatMul, vec![float(&[2, 3]), float(&[4, 5])]),
+        (Compute::MatMul, vec![float(&[3]), float(&[3, 5])]),
+        (Compute::MatMul, vec![float(&[2, 3]), ones(DType::F16, &[3, 4])]),
+        (Compute::MatMulBackward, vec![float(&[2, 3]), float(&[2, 3]), float(&[3, 4])]),
+    ];
+    refusals(suite, MatMul, "what_does_not_fit_is_a_mismatch", ErrorKind::Mismatch, all);
 }
 
 fn ask<'a>(a: &'a Stored, b: &'a Stored) -> (Ask<'a>, Vec<Wanted>) {
@@ -74,6 +83,26 @@ fn random<S: Subject>(suite: &mut Suite<S>, dtype: DType, size: Size) {
         let [a, b] = matrices(dtype, size, || draw.spread(-6.0, 2.0));
         near(s, check, [&a, &b])
     });
+}
+
+/// Of sizes among which are odd ones, edges of tiles and nothing.
+fn gradients<S: Subject>(suite: &mut Suite<S>, dtype: DType) {
+    let odd = [[0, 4, 3], [3, 0, 2], [3, 4, 0]];
+    for size in SIZES.into_iter().filter(|[_, k, _]| *k < 1000).chain(odd) {
+        let [m, k, n] = size;
+        let sentence = format!("gradients_of_{m}x{k}_by_{k}x{n}");
+        suite.add(MatMul, dtype, sentence, move |s: &S, check| {
+            let [a, b] =
+                [(1, [m, k]), (2, [k, n])].map(|(i, x)| uniform(i, dtype, &x, [-1.0, 1.0]));
+            let g = uniform(3, dtype, &[m, n], [-1.0, 1.0]);
+            let wanted = backward(&values(&g), &values(&a), &values(&b), size);
+            Ask::new(Compute::MatMulBackward, &[&g, &a, &b]).at(m % 3).near(
+                s,
+                check,
+                wanted.map(|wanted| (dtype, wanted)),
+            )
+        });
+    }
 }
 
 /// Integers, whose sums are exact in `f32` in any order, and in nothing narrower.

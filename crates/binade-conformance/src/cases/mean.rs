@@ -1,18 +1,41 @@
 //! Means: a sum in `f32`, divided by the count.
 
 use super::FLOATS;
-use super::ask::{Ask, values};
+use super::ask::{Ask, i64s, ones, refusals, scalar, values};
 use super::values::{Draw, not_finite, offsets};
 use crate::oracle::mean::mean;
 use crate::{Agreement, Check, Compute, Operation::Mean, Stored, Subject, Suite, Verdict, Wanted};
-use binade_core::DType;
+use binade_core::{DType, ErrorKind};
 
 pub(super) fn add<S: Subject>(suite: &mut Suite<S>) {
     for dtype in FLOATS {
         exact_sums(suite, dtype);
         random(suite, dtype);
         classes(suite, dtype);
+        gradients(suite, dtype);
     }
+    let op = Compute::MeanBackward { shape: vec![2], dtype: DType::F32 };
+    let all = vec![
+        (Compute::Mean, vec![i64s(&[2], [1, 2])]),
+        (op.clone(), vec![ones(DType::F32, &[1])]),
+        (op, vec![ones(DType::F16, &[])]),
+    ];
+    refusals(suite, Mean, "what_does_not_fit_is_a_mismatch", ErrorKind::Mismatch, all);
+}
+
+/// The gradient of the one result over the count: a division, rounded, and perhaps a count that is.
+fn gradients<S: Subject>(suite: &mut Suite<S>, dtype: DType) {
+    suite.add(Mean, dtype, "the_gradient_is_divided_by_the_count", move |s: &S, check| {
+        [0_u16, 1, 7, 33, 257].into_iter().try_for_each(|length| {
+            let op = Compute::MeanBackward { shape: vec![length.into(), 3], dtype };
+            [1.0, 0.1, -65536.0, f64::NAN].into_iter().try_for_each(|grad| {
+                let g = scalar(grad);
+                let value = values(&g)[0] / (3.0 * f64::from(length));
+                let wanted = vec![Wanted::near(value, 3.0 * value.abs()); 3 * usize::from(length)];
+                Ask::new(op.clone(), &[&g]).near(s, check, [(dtype, wanted)])
+            })
+        })
+    });
 }
 
 fn near<S: Subject>(s: &S, check: &mut Check, input: &Stored) -> Verdict {

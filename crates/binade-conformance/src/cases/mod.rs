@@ -2,26 +2,46 @@
 
 mod accumulate;
 mod adam;
+mod add;
 mod ask;
+mod batch_norm;
+mod bias_add;
 mod bits;
+mod bmm;
 mod cast;
 mod clip;
+mod conv2d;
+mod cross_entropy;
+mod dropout;
+mod embedding;
+mod fill;
+mod gelu;
 mod iterate;
 mod kahan;
+mod layer_norm;
+mod linear;
+mod log_softmax;
 mod matmul;
+mod max_pool2d;
 mod mean;
 mod merge;
+mod mse_loss;
+mod mul;
 mod norm;
+mod relu;
 mod remainder;
+mod reshape;
 mod scale;
 mod scale_update;
 mod scaled_f16;
 mod sgd;
+mod softmax;
 mod steps;
 mod stochastic;
 mod stochastic_cast;
 mod stores;
 mod sum;
+mod tanh;
 mod training;
 mod unscale;
 mod values;
@@ -35,6 +55,9 @@ const FLOATS: [DType; 3] = [DType::BF16, DType::F16, DType::F32];
 /// Lengths around the edges of vectors, blocks and chunks: 1024 elements are a chunk on the CPU, 4096 on CUDA.
 const LENGTHS: [usize; 16] =
     [0, 1, 7, 8, 9, 31, 32, 33, 255, 256, 257, 1024, 1025, 4095, 4096, 4097];
+
+/// Lengths around the edges of vectors, warps and blocks, for operations that have many cases each.
+const SHORT: [usize; 12] = [0, 1, 7, 8, 9, 31, 32, 33, 255, 256, 257, 1025];
 
 /// Lengths around the edges of launches, for a few cases of each operation.
 const LONG: [usize; 3] = [65535, 65536, 65537];
@@ -65,6 +88,26 @@ pub fn all<S: Subject>(arithmetic: Arithmetic) -> Vec<Case<S>> {
     matmul::add(&mut suite);
     sum::add(&mut suite);
     mean::add(&mut suite);
+    fill::add(&mut suite);
+    reshape::add(&mut suite);
+    relu::add(&mut suite);
+    gelu::add(&mut suite);
+    tanh::add(&mut suite);
+    add::add(&mut suite);
+    mul::add(&mut suite);
+    bias_add::add(&mut suite);
+    linear::add(&mut suite);
+    bmm::add(&mut suite);
+    conv2d::add(&mut suite);
+    max_pool2d::add(&mut suite);
+    layer_norm::add(&mut suite);
+    batch_norm::add(&mut suite);
+    softmax::add(&mut suite);
+    log_softmax::add(&mut suite);
+    cross_entropy::add(&mut suite);
+    mse_loss::add(&mut suite);
+    embedding::add(&mut suite);
+    dropout::add(&mut suite);
     suite.cases
 }
 

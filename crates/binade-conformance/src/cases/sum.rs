@@ -1,18 +1,40 @@
 //! Sums: `f32` inside whatever the storage, every element once.
 
-use super::ask::{Ask, values};
+use super::ask::{Ask, i64s, ones, refusals, scalar, values};
 use super::values::{Draw, infinities, nans, not_finite, offsets, places};
 use super::{FLOATS, LENGTHS, LONG};
 use crate::oracle::sum::sum;
 use crate::{Check, Compute, Operation::Sum, Stored, Subject, Suite, Verdict};
-use binade_core::DType;
+use binade_core::{DType, ErrorKind};
 
 pub(super) fn add<S: Subject>(suite: &mut Suite<S>) {
     for dtype in FLOATS {
         integers(suite, dtype);
         random(suite, dtype);
         classes(suite, dtype);
+        gradients(suite, dtype);
     }
+    let op = Compute::SumBackward { shape: vec![2], dtype: DType::F32 };
+    let all = vec![
+        (Compute::Sum, vec![i64s(&[2], [1, 2])]),
+        (op.clone(), vec![ones(DType::F32, &[1])]),
+        (op, vec![ones(DType::F16, &[])]),
+    ];
+    refusals(suite, Sum, "what_does_not_fit_is_a_mismatch", ErrorKind::Mismatch, all);
+}
+
+/// The gradient of the one result, everywhere.
+fn gradients<S: Subject>(suite: &mut Suite<S>, dtype: DType) {
+    suite.add(Sum, dtype, "the_gradient_is_the_same_everywhere", move |s: &S, check| {
+        [0, 1, 7, 33, 257].into_iter().try_for_each(|length| {
+            let op = Compute::SumBackward { shape: vec![length, 3], dtype };
+            [1.0, 0.1, -65536.0, f64::NAN].into_iter().try_for_each(|grad| {
+                let g = scalar(grad);
+                let wanted = vec![values(&g)[0]; 3 * length];
+                Ask::new(op.clone(), &[&g]).exact(s, check, [(dtype, wanted)])
+            })
+        })
+    });
 }
 
 fn near<S: Subject>(s: &S, check: &mut Check, input: &Stored) -> Verdict {
