@@ -43,7 +43,7 @@ struct Hole {
 const ORACLES: &str = "crates/binade-conformance/src/oracle";
 const CASES: &str = "crates/binade-conformance/src/cases";
 
-const HOLES: [Hole; 8] = [
+const HOLES: [Hole; 10] = [
     Hole {
         folder: "crates/binade-cpu/src/ops",
         operation: "all",
@@ -55,6 +55,8 @@ const HOLES: [Hole; 8] = [
         operation: "bits",
         reason: "what goes in comes out: nothing to compute",
     },
+    Hole { folder: ORACLES, operation: "fill", reason: "one value, which goes in" },
+    Hole { folder: ORACLES, operation: "reshape", reason: "what goes in comes out" },
     Hole { folder: ORACLES, operation: "steps", reason: "tables that sgd and adam share" },
     Hole { folder: ORACLES, operation: "stores", reason: "runs that the stores share" },
     Hole { folder: ORACLES, operation: "training", reason: "checks that sgd and adam share" },

@@ -116,6 +116,31 @@ impl Device for Cuda {
     }
 }
 
-/// What the backend does not have yet, by operation: skips of these are listed, not failed. Once it has all of `binade_ops::Ops`,
-/// `compute` is `via::compute(&self.device, op, operands)`, as on the CPU.
-pub const NOT_YET: [&str; 3] = ["matmul/", "mean/", "sum/"];
+/// What the backend does not have yet, by operation: skips of these are listed, not failed.
+///
+/// Once it has all of `binade_ops::Ops`, its `compute` is `via::compute(&self.device, op, operands)`, as on the CPU.
+pub const NOT_YET: [&str; 23] = [
+    "matmul/",
+    "mean/",
+    "sum/",
+    "fill/",
+    "reshape/",
+    "relu/",
+    "gelu/",
+    "tanh/",
+    "add/",
+    "mul/",
+    "bias_add/",
+    "linear/",
+    "bmm/",
+    "conv2d/",
+    "max_pool2d/",
+    "layer_norm/",
+    "batch_norm/",
+    "softmax/",
+    "log_softmax/",
+    "cross_entropy/",
+    "mse_loss/",
+    "embedding/",
+    "dropout/",
+];

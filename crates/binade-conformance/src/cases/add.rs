@@ -1,28 +1,33 @@
 //! Elementwise sum: rounded to `f32`, then to what it is stored in.
 
-use super::ask::{Ask, ones, refusals, uniform, values};
+use super::ask::{Ask, Asks, Computes, ones, refusals, uniform, values};
 use super::values::{Draw, awkward, offsets};
 use super::{FLOATS, SHORT};
 use crate::oracle::add::add as plus;
-use crate::{Check, Compute, Operation::Add, Stored, Subject, Suite, Verdict};
+use crate::{Check, Compute, Operation::Add, Stored, Verdict};
 use binade_core::{DType, ErrorKind};
 
-pub(super) fn add<S: Subject>(suite: &mut Suite<S>) {
+pub(super) fn add(suite: &mut Asks) {
     for dtype in FLOATS {
         for length in SHORT {
-            suite.add(Add, dtype, format!("all_of_{length}_elements"), move |s: &S, check| {
-                let [a, b] = [1, 2].map(|i| uniform(i + length, dtype, &[length], [-2.0, 2.0]));
-                both(s, check, [&a, &b], 0)
-            });
+            suite.add(
+                Add,
+                dtype,
+                format!("all_of_{length}_elements"),
+                move |s: &dyn Computes, check| {
+                    let [a, b] = [1, 2].map(|i| uniform(i + length, dtype, &[length], [-2.0, 2.0]));
+                    both(s, check, [&a, &b], 0)
+                },
+            );
         }
-        suite.add(Add, dtype, "starts_anywhere_in_a_buffer", move |s: &S, check| {
+        suite.add(Add, dtype, "starts_anywhere_in_a_buffer", move |s: &dyn Computes, check| {
             offsets().try_for_each(|(offset, length)| {
                 let [a, b] = [1, 2].map(|i| uniform(i + length, dtype, &[length], [-2.0, 2.0]));
                 both(s, check, [&a, &b], offset)
             })
         });
         let sentence = "any_two_patterns_nan_and_infinity_among_them";
-        suite.add(Add, dtype, sentence, move |s: &S, check| {
+        suite.add(Add, dtype, sentence, move |s: &dyn Computes, check| {
             let mut draw = Draw::new(7);
             let [a, b] = [0, 1].map(|_| {
                 Stored::from_codes(
@@ -48,7 +53,7 @@ pub(super) fn add<S: Subject>(suite: &mut Suite<S>) {
 }
 
 /// Forward, and the gradient handed on twice.
-fn both<S: Subject>(s: &S, check: &mut Check, [a, b]: [&Stored; 2], offset: usize) -> Verdict {
+fn both(s: &dyn Computes, check: &mut Check, [a, b]: [&Stored; 2], offset: usize) -> Verdict {
     let sum = plus(&values(a), &values(b));
     Ask::new(Compute::Add, &[a, b]).at(offset).exact(s, check, [(a.dtype, sum)])?;
     let wanted = [a, a].map(|g| (g.dtype, values(g)));

@@ -1,10 +1,11 @@
 //! One call of an operation of `binade-ops`, and its results compared.
 
+mod asks;
+
+pub(super) use asks::{Asks, Computes};
+
 use super::values::Draw;
-use super::{get, put_at};
-use crate::{
-    Agreement, Check, Compute, Failure, Operation, Stop, Stored, Subject, Suite, Verdict, Wanted,
-};
+use crate::{Agreement, Check, Compute, Failure, Operation, Stop, Stored, Verdict, Wanted};
 use binade_core::{DType, ErrorKind};
 
 /// Of one result: its element type, and what the oracle wants of each element.
@@ -29,9 +30,9 @@ impl<'a> Ask<'a> {
     }
 
     /// Compares each result by the operation's agreement.
-    pub(super) fn near<S: Subject>(
+    pub(super) fn near(
         &self,
-        s: &S,
+        s: &dyn Computes,
         check: &mut Check,
         wanted: impl IntoIterator<Item = Result<Wanted>>,
     ) -> Verdict {
@@ -43,9 +44,9 @@ impl<'a> Ask<'a> {
     }
 
     /// Compares each result bit by bit.
-    pub(super) fn exact<S: Subject>(
+    pub(super) fn exact(
         &self,
-        s: &S,
+        s: &dyn Computes,
         check: &mut Check,
         wanted: impl IntoIterator<Item = Result<f64>>,
     ) -> Verdict {
@@ -57,9 +58,9 @@ impl<'a> Ask<'a> {
     }
 
     /// Compares the one result by another agreement than the operation's.
-    pub(super) fn within<S: Subject>(
+    pub(super) fn within(
         &self,
-        s: &S,
+        s: &dyn Computes,
         check: &mut Check,
         agreement: Agreement,
         (dtype, wanted): Result<Wanted>,
@@ -69,7 +70,7 @@ impl<'a> Ask<'a> {
     }
 
     /// Compares the one result with codes, NaNs among them, all of whose bits count.
-    pub(super) fn same<S: Subject>(&self, s: &S, check: &mut Check, wanted: &Stored) -> Verdict {
+    pub(super) fn same(&self, s: &dyn Computes, check: &mut Check, wanted: &Stored) -> Verdict {
         let results = self.results(s, [(wanted.dtype, wanted.len())])?;
         let differs = results[0].codes().zip(wanted.codes()).position(|(got, code)| got != code);
         let text = |tensor: &Stored| match differs {
@@ -80,36 +81,48 @@ impl<'a> Ask<'a> {
     }
 
     /// Wants the operands refused, at the call.
-    pub(super) fn refused<S: Subject>(&self, s: &S, check: &mut Check, kind: ErrorKind) -> Verdict {
-        let tensors = self.put(s)?;
-        let result = s.compute(&self.op, &tensors.iter().collect::<Vec<_>>());
-        check.rejected(self, result.map_err(Stop::from), kind)
+    pub(super) fn refused(&self, s: &dyn Computes, check: &mut Check, kind: ErrorKind) -> Verdict {
+        check.rejected(self, s.call(&self.op, &self.operands).map_err(Stop::from), kind)
+    }
+
+    /// Wants the operands to have their bits after the call.
+    pub(super) fn keeps(&self, s: &dyn Computes, check: &mut Check) -> Verdict {
+        let kept = s.kept(&self.op, &self.operands)?;
+        let before: Vec<&Vec<u8>> = self.operands.iter().map(|tensor| &tensor.bytes).collect();
+        let changed = kept.iter().zip(before).position(|(after, before)| after != before);
+        check.equal(self, format!("{changed:?}"), format!("{:?}", None::<usize>))
+    }
+
+    /// Compares what `then` makes of the one result and of `beside`, by the agreement of `operation`.
+    pub(super) fn then(
+        &self,
+        s: &dyn Computes,
+        check: &mut Check,
+        (operation, then, beside): (Operation, &Compute, &Stored),
+        (dtype, wanted): Result<Wanted>,
+    ) -> Verdict {
+        let bytes = s.chained([&self.op, then], &self.operands, beside)?;
+        let got = Stored { dtype, shape: vec![bytes.len() / dtype.bytes()], bytes };
+        check.within(operation.agreement(&s.arithmetic()), &self.operands, &got, &wanted)
     }
 
     /// What came of it, which has to be as many tensors as there are types and lengths.
-    pub(super) fn results<S: Subject>(
+    pub(super) fn results(
         &self,
-        s: &S,
+        s: &dyn Computes,
         like: impl IntoIterator<Item = (DType, usize)>,
     ) -> std::result::Result<Vec<Stored>, Stop> {
         let like: Vec<(DType, usize)> = like.into_iter().collect();
-        let tensors = self.put(s)?;
-        let results = s.compute(&self.op, &tensors.iter().collect::<Vec<_>>())?;
-        if results.len() != like.len() {
-            return Err(Stop::Wrong(Failure {
-                inputs: format!("{self:?}"),
-                got: format!("{} tensors", results.len()),
-                wanted: format!("{} tensors", like.len()),
-                ..Failure::default()
-            }));
+        let results = s.compute(&self.op, &self.operands, self.offset)?;
+        let sizes = |sizes: Vec<usize>| format!("tensors of {sizes:?} bytes");
+        let got = sizes(results.iter().map(Vec::len).collect());
+        let wanted = sizes(like.iter().map(|(dtype, len)| dtype.bytes() * len).collect());
+        if got != wanted {
+            let inputs = format!("{self:?}");
+            return Err(Stop::Wrong(Failure { inputs, got, wanted, ..Failure::default() }));
         }
-        let pairs = results.iter().zip(like);
-        pairs.map(|(tensor, (dtype, len))| get(s, tensor, dtype, &[len])).collect()
-    }
-
-    fn put<S: Subject>(&self, s: &S) -> std::result::Result<Vec<S::Tensor>, Stop> {
-        let put = |tensor: &&Stored| Ok(put_at(s, tensor, self.offset)?);
-        self.operands.iter().map(put).collect()
+        let pairs = results.into_iter().zip(like);
+        Ok(pairs.map(|(bytes, (dtype, len))| Stored { dtype, shape: vec![len], bytes }).collect())
     }
 }
 
@@ -136,14 +149,14 @@ pub(super) fn values(tensor: &Stored) -> Vec<f64> {
 }
 
 /// Adds a case that gives an operation what does not fit, each time, and wants it refused.
-pub(super) fn refusals<S: Subject>(
-    suite: &mut Suite<S>,
+pub(super) fn refusals(
+    suite: &mut Asks,
     operation: Operation,
     sentence: &str,
     kind: ErrorKind,
     all: Vec<(Compute, Vec<Stored>)>,
 ) {
-    suite.add(operation, "-", sentence, move |s: &S, check| {
+    suite.add(operation, "-", sentence, move |s: &dyn Computes, check| {
         all.iter().try_for_each(|(op, operands)| {
             let operands: Vec<&Stored> = operands.iter().collect();
             Ask::new(op.clone(), &operands).refused(s, check, kind)

@@ -1,10 +1,10 @@
 //! A vector along the channel axis: axis 1 of images, the last of anything else.
 
 use super::FLOATS;
-use super::ask::{Ask, ones, refusals, uniform, values};
+use super::ask::{Ask, Asks, Computes, ones, refusals, uniform, values};
 use super::values::offsets;
 use crate::oracle::bias_add::{backward, bias_add, channels};
-use crate::{Check, Compute, Operation::BiasAdd, Stored, Subject, Suite, Verdict};
+use crate::{Check, Compute, Operation::BiasAdd, Stored, Verdict};
 use binade_core::{DType, ErrorKind};
 
 const SHAPES: [&[usize]; 12] = [
@@ -22,20 +22,25 @@ const SHAPES: [&[usize]; 12] = [
     &[2, 0, 3, 3],
 ];
 
-pub(super) fn add<S: Subject>(suite: &mut Suite<S>) {
+pub(super) fn add(suite: &mut Asks) {
     for dtype in FLOATS {
         for shape in SHAPES {
-            suite.add(BiasAdd, dtype, format!("random_{}", name(shape)), move |s: &S, check| {
-                both(s, check, &uniform(1, dtype, shape, [-2.0, 2.0]), 0)
-            });
+            suite.add(
+                BiasAdd,
+                dtype,
+                format!("random_{}", name(shape)),
+                move |s: &dyn Computes, check| {
+                    both(s, check, &uniform(1, dtype, shape, [-2.0, 2.0]), 0)
+                },
+            );
         }
-        suite.add(BiasAdd, dtype, "starts_anywhere_in_a_buffer", move |s: &S, check| {
+        suite.add(BiasAdd, dtype, "starts_anywhere_in_a_buffer", move |s: &dyn Computes, check| {
             offsets().try_for_each(|(offset, _)| {
                 both(s, check, &uniform(1, dtype, &[2, 5, 3, 3], [-2.0, 2.0]), offset)
             })
         });
         let sentence = "the_gradient_of_the_bias_is_summed_wide";
-        suite.add(BiasAdd, dtype, sentence, move |s: &S, check| {
+        suite.add(BiasAdd, dtype, sentence, move |s: &dyn Computes, check| {
             for (shape, channels, terms) in
                 [(&[4099, 2][..], 2, 4099.0), (&[2, 1, 33, 65], 1, 4290.0)]
             {
@@ -45,13 +50,18 @@ pub(super) fn add<S: Subject>(suite: &mut Suite<S>) {
             }
             Ok(())
         });
-        suite.add(BiasAdd, dtype, "nan_and_infinity_stay_in_their_place", move |s: &S, check| {
-            for bad in [f64::NAN, f64::INFINITY, f64::NEG_INFINITY] {
-                let x = Stored::from_values(dtype, &[2, 3], [1.0, bad, 3.0, 4.0, 5.0, 6.0]);
-                both(s, check, &x, 0)?;
-            }
-            Ok(())
-        });
+        suite.add(
+            BiasAdd,
+            dtype,
+            "nan_and_infinity_stay_in_their_place",
+            move |s: &dyn Computes, check| {
+                for bad in [f64::NAN, f64::INFINITY, f64::NEG_INFINITY] {
+                    let x = Stored::from_values(dtype, &[2, 3], [1.0, bad, 3.0, 4.0, 5.0, 6.0]);
+                    both(s, check, &x, 0)?;
+                }
+                Ok(())
+            },
+        );
     }
     let float = |shape: &[usize]| ones(DType::F32, shape);
     let all = vec![
@@ -64,7 +74,7 @@ pub(super) fn add<S: Subject>(suite: &mut Suite<S>) {
 }
 
 /// Forward by bits, and backward of the same tensor as a gradient, whose sums are near.
-fn both<S: Subject>(s: &S, check: &mut Check, x: &Stored, offset: usize) -> Verdict {
+fn both(s: &dyn Computes, check: &mut Check, x: &Stored, offset: usize) -> Verdict {
     let axis = if x.shape.len() == 4 { 1 } else { x.shape.len() - 1 };
     let (count, channels) = (x.shape[axis], channels(&x.shape));
     let b = uniform(2, x.dtype, &[count], [-2.0, 2.0]);

@@ -1,11 +1,11 @@
 //! Batches of matrix products: each pair by itself.
 
 use super::FLOATS;
-use super::ask::{Ask, ones, refusals, uniform, values};
+use super::ask::{Ask, Asks, Computes, ones, refusals, uniform, values};
 use super::bias_add::name;
 use super::values::offsets;
 use crate::oracle::bmm::{backward, bmm};
-use crate::{Check, Compute, Operation::Bmm, Stored, Subject, Suite, Verdict};
+use crate::{Check, Compute, Operation::Bmm, Stored, Verdict};
 use binade_core::{DType, ErrorKind};
 
 /// The leading extents, and M, K, N.
@@ -22,22 +22,22 @@ const SIZES: [(&[usize], [usize; 3]); 10] = [
     (&[2], [3, 0, 4]),
 ];
 
-pub(super) fn add<S: Subject>(suite: &mut Suite<S>) {
+pub(super) fn add(suite: &mut Asks) {
     for dtype in FLOATS {
         for (lead, size) in SIZES {
             let sentence = format!("random_{}_of_{}", name(lead), name(&size));
-            suite.add(Bmm, dtype, sentence, move |s: &S, check| {
+            suite.add(Bmm, dtype, sentence, move |s: &dyn Computes, check| {
                 both(s, check, dtype, (lead, size), 0)
             });
         }
-        suite.add(Bmm, dtype, "starts_anywhere_in_a_buffer", move |s: &S, check| {
+        suite.add(Bmm, dtype, "starts_anywhere_in_a_buffer", move |s: &dyn Computes, check| {
             offsets().try_for_each(|(offset, _)| both(s, check, dtype, (&[2], [5, 9, 7]), offset))
         });
         suite.add(
             Bmm,
             dtype,
             "each_product_is_that_of_the_pair_bit_for_bit",
-            move |s: &S, check| {
+            move |s: &dyn Computes, check| {
                 let (a, b) = (
                     uniform(1, dtype, &[3, 9, 33], [-1.0, 1.0]),
                     uniform(2, dtype, &[3, 33, 7], [-1.0, 1.0]),
@@ -68,8 +68,8 @@ pub(super) fn add<S: Subject>(suite: &mut Suite<S>) {
 }
 
 /// The products, and the gradients of both operands.
-fn both<S: Subject>(
-    s: &S,
+fn both(
+    s: &dyn Computes,
     check: &mut Check,
     dtype: DType,
     (lead, size @ [m, k, n]): (&[usize], [usize; 3]),

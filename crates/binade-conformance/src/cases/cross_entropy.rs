@@ -1,11 +1,11 @@
 //! Cross-entropy: large logits, labels at the ends, and the gradient's share of the batch.
 
 use super::FLOATS;
-use super::ask::{Ask, i64s, ones, refusals, scalar, uniform, values};
+use super::ask::{Ask, Asks, Computes, i64s, ones, refusals, scalar, uniform, values};
 use super::embedding::reported;
 use super::values::{Draw, offsets};
 use crate::oracle::cross_entropy::{backward, cross_entropy};
-use crate::{Check, Compute, Operation::CrossEntropy, Stored, Subject, Suite, Verdict};
+use crate::{Check, Compute, Operation::CrossEntropy, Stored, Verdict};
 use binade_core::{DType, ErrorKind};
 
 /// Rows and classes.
@@ -23,17 +23,17 @@ const SIZES: [[usize; 2]; 11] = [
     [2, 1025],
 ];
 
-pub(super) fn add<S: Subject>(suite: &mut Suite<S>) {
+pub(super) fn add(suite: &mut Asks) {
     for dtype in FLOATS {
         for [n, classes] in SIZES {
             let sentence = format!("{n}_rows_of_{classes}_classes");
-            suite.add(CrossEntropy, dtype, sentence, move |s: &S, check| {
+            suite.add(CrossEntropy, dtype, sentence, move |s: &dyn Computes, check| {
                 let x = uniform(1, dtype, &[n, classes], [-4.0, 4.0]);
                 both(s, check, &x, &drawn(n, classes), 1.0, 0)
             });
         }
         let mut add = |sentence: &str, shape: [usize; 2], x: Vec<f64>, labels: Vec<usize>, grad| {
-            suite.add(CrossEntropy, dtype, sentence, move |s: &S, check| {
+            suite.add(CrossEntropy, dtype, sentence, move |s: &dyn Computes, check| {
                 let x = Stored::from_values(dtype, &shape, x.clone());
                 both(s, check, &x, &labels, grad, 0)
             });
@@ -51,12 +51,17 @@ pub(super) fn add<S: Subject>(suite: &mut Suite<S>) {
             1024.0,
         );
         add("the_gradient_is_divided_by_the_number_of_rows", [5, 3], ramp, vec![1; 5], 1.0);
-        suite.add(CrossEntropy, dtype, "starts_anywhere_in_a_buffer", move |s: &S, check| {
-            offsets().try_for_each(|(offset, _)| {
-                let x = uniform(offset, dtype, &[5, 33], [-4.0, 4.0]);
-                both(s, check, &x, &drawn(5, 33), 1.0, offset)
-            })
-        });
+        suite.add(
+            CrossEntropy,
+            dtype,
+            "starts_anywhere_in_a_buffer",
+            move |s: &dyn Computes, check| {
+                offsets().try_for_each(|(offset, _)| {
+                    let x = uniform(offset, dtype, &[5, 33], [-4.0, 4.0]);
+                    both(s, check, &x, &drawn(5, 33), 1.0, offset)
+                })
+            },
+        );
         odd(suite, dtype);
     }
     let (x, labels) = (ones(DType::F32, &[2, 3]), i64s(&[2], [0, 1]));
@@ -70,8 +75,8 @@ pub(super) fn add<S: Subject>(suite: &mut Suite<S>) {
 }
 
 /// What is not finite, not there, or no class.
-fn odd<S: Subject>(suite: &mut Suite<S>, dtype: DType) {
-    suite.add(CrossEntropy, dtype, "a_nan_or_an_infinity_shows", move |s: &S, check| {
+fn odd(suite: &mut Asks, dtype: DType) {
+    suite.add(CrossEntropy, dtype, "a_nan_or_an_infinity_shows", move |s: &dyn Computes, check| {
         for bad in [f64::NAN, f64::INFINITY] {
             let x = [0.0, 1.0, bad, 3.0];
             let wanted = vec![cross_entropy(&x, &[0, 1], 2)];
@@ -84,7 +89,7 @@ fn odd<S: Subject>(suite: &mut Suite<S>, dtype: DType) {
         }
         Ok(())
     });
-    suite.add(CrossEntropy, dtype, "the_loss_of_no_rows_is_nan", move |s: &S, check| {
+    suite.add(CrossEntropy, dtype, "the_loss_of_no_rows_is_nan", move |s: &dyn Computes, check| {
         let (x, labels) = (ones(dtype, &[0, 3]), i64s(&[0], []));
         Ask::new(Compute::CrossEntropy, &[&x, &labels]).exact(
             s,
@@ -93,7 +98,7 @@ fn odd<S: Subject>(suite: &mut Suite<S>, dtype: DType) {
         )
     });
     let sentence = "a_label_that_is_no_class_is_an_invalid_argument_or_nan";
-    suite.add(CrossEntropy, dtype, sentence, move |s: &S, check| {
+    suite.add(CrossEntropy, dtype, sentence, move |s: &dyn Computes, check| {
         [3, -1, i64::MAX, i64::MIN].into_iter().try_for_each(|bad| {
             let (x, labels) = (ones(dtype, &[2, 3]), i64s(&[2], [0, bad]));
             let ask = Ask::new(Compute::CrossEntropy, &[&x, &labels]);
@@ -110,8 +115,8 @@ fn drawn(n: usize, classes: usize) -> Vec<usize> {
 }
 
 /// The loss, and the gradient for a scalar from above.
-fn both<S: Subject>(
-    s: &S,
+fn both(
+    s: &dyn Computes,
     check: &mut Check,
     x: &Stored,
     labels: &[usize],

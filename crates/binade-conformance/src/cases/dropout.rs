@@ -1,52 +1,70 @@
 //! Dropout: the same mask on every device, bit for bit.
 
-use super::ask::{Ask, i64s, ones, refusals, uniform, values};
+use super::ask::{Ask, Asks, Computes, i64s, ones, refusals, uniform, values};
 use super::values::{awkward, offsets};
 use super::{FLOATS, SHORT};
 use crate::oracle::dropout::dropout;
-use crate::{Check, Compute, Operation::Dropout, Stored, Subject, Suite, Verdict};
+use crate::{Check, Compute, Operation::Dropout, Stored, Verdict};
 use binade_core::{DType, ErrorKind};
 
 const KEY: [u64; 2] = [0x0123_4567_89ab_cdef, 0xfedc_ba98_7654_3210];
 
-pub(super) fn add<S: Subject>(suite: &mut Suite<S>) {
+pub(super) fn add(suite: &mut Asks) {
     for dtype in FLOATS {
         for length in SHORT {
-            suite.add(Dropout, dtype, format!("all_of_{length}_elements"), move |s: &S, check| {
-                let x = uniform(length, dtype, &[length], [0.5, 2.0]);
-                [0.5, 0.1].into_iter().try_for_each(|p| both(s, check, &x, KEY, p, 0))
-            });
+            suite.add(
+                Dropout,
+                dtype,
+                format!("all_of_{length}_elements"),
+                move |s: &dyn Computes, check| {
+                    let x = uniform(length, dtype, &[length], [0.5, 2.0]);
+                    [0.5, 0.1].into_iter().try_for_each(|p| both(s, check, &x, KEY, p, 0))
+                },
+            );
         }
-        suite.add(Dropout, dtype, "starts_anywhere_in_a_buffer", move |s: &S, check| {
+        suite.add(Dropout, dtype, "starts_anywhere_in_a_buffer", move |s: &dyn Computes, check| {
             offsets().try_for_each(|(offset, length)| {
                 let x = uniform(length, dtype, &[length], [0.5, 2.0]);
                 both(s, check, &x, KEY, 0.3, offset)
             })
         });
-        suite.add(Dropout, dtype, "the_mask_is_a_function_of_the_key", move |s: &S, check| {
-            let x = ones(dtype, &[257]);
-            let keys = [[1, 1], [1, 2], [2, 1], [1, 1 | 1 << 32], [1 | 1 << 32, 1], [u64::MAX; 2]];
-            keys.into_iter().try_for_each(|key| both(s, check, &x, key, 0.5, 0))
-        });
-        suite.add(Dropout, dtype, "what_stays_is_multiplied_in_f32", move |s: &S, check| {
-            let x = uniform(5, dtype, &[257], [-2.0, 2.0]);
-            [0.1, 0.2, 0.75, 0.9, 0.99].into_iter().try_for_each(|p| both(s, check, &x, KEY, p, 0))
-        });
+        suite.add(
+            Dropout,
+            dtype,
+            "the_mask_is_a_function_of_the_key",
+            move |s: &dyn Computes, check| {
+                let x = ones(dtype, &[257]);
+                let keys =
+                    [[1, 1], [1, 2], [2, 1], [1, 1 | 1 << 32], [1 | 1 << 32, 1], [u64::MAX; 2]];
+                keys.into_iter().try_for_each(|key| both(s, check, &x, key, 0.5, 0))
+            },
+        );
+        suite.add(
+            Dropout,
+            dtype,
+            "what_stays_is_multiplied_in_f32",
+            move |s: &dyn Computes, check| {
+                let x = uniform(5, dtype, &[257], [-2.0, 2.0]);
+                [0.1, 0.2, 0.75, 0.9, 0.99]
+                    .into_iter()
+                    .try_for_each(|p| both(s, check, &x, KEY, p, 0))
+            },
+        );
         suite.add(
             Dropout,
             dtype,
             "a_nan_and_an_infinity_drop_to_plus_zero",
-            move |s: &S, check| {
+            move |s: &dyn Computes, check| {
                 let codes: Vec<u64> = awkward(dtype).repeat(4);
                 let x = Stored::from_codes(dtype, &[codes.len()], codes);
                 both(s, check, &x, KEY, 0.5, 0)
             },
         );
-        suite.add(Dropout, dtype, "p_of_zero_is_the_identity", move |s: &S, check| {
+        suite.add(Dropout, dtype, "p_of_zero_is_the_identity", move |s: &dyn Computes, check| {
             let codes = awkward(dtype);
             both(s, check, &Stored::from_codes(dtype, &[codes.len()], codes), KEY, 0.0, 0)
         });
-        suite.add(Dropout, dtype, "p_of_one_drops_everything", move |s: &S, check| {
+        suite.add(Dropout, dtype, "p_of_one_drops_everything", move |s: &dyn Computes, check| {
             let codes = awkward(dtype);
             let x = Stored::from_codes(dtype, &[codes.len()], codes);
             let key = key(KEY);
@@ -73,8 +91,8 @@ fn key(words: [u64; 2]) -> Stored {
 }
 
 /// Forward, and backward of other values by the same mask.
-fn both<S: Subject>(
-    s: &S,
+fn both(
+    s: &dyn Computes,
     check: &mut Check,
     x: &Stored,
     words: [u64; 2],

@@ -1,31 +1,41 @@
 //! Tensors of one value: rounded once.
 
-use super::ask::Ask;
+use super::ask::{Ask, Asks, Computes};
 use super::{FLOATS, SHORT};
-use crate::{Compute, Operation::Fill, Subject, Suite};
+use crate::{Compute, Operation::Fill};
 use binade_core::DType;
 
-pub(super) fn add<S: Subject>(suite: &mut Suite<S>) {
+pub(super) fn add(suite: &mut Asks) {
     for dtype in FLOATS {
         for length in SHORT {
-            suite.add(Fill, dtype, format!("all_of_{length}_elements"), move |s: &S, check| {
-                let shape = vec![length];
-                Ask::new(Compute::Fill { value: 0.1, shape, dtype }, &[]).exact(
-                    s,
-                    check,
-                    [(dtype, vec![f64::from(0.1_f32); length])],
-                )
-            });
+            suite.add(
+                Fill,
+                dtype,
+                format!("all_of_{length}_elements"),
+                move |s: &dyn Computes, check| {
+                    let shape = vec![length];
+                    Ask::new(Compute::Fill { value: 0.1, shape, dtype }, &[]).exact(
+                        s,
+                        check,
+                        [(dtype, vec![f64::from(0.1_f32); length])],
+                    )
+                },
+            );
         }
-        suite.add(Fill, dtype, "the_value_is_rounded_once_to_nearest_even", move |s: &S, check| {
-            values(dtype).into_iter().try_for_each(|value| {
-                Ask::new(Compute::Fill { value, shape: vec![3, 3], dtype }, &[]).exact(
-                    s,
-                    check,
-                    [(dtype, vec![f64::from(value); 9])],
-                )
-            })
-        });
+        suite.add(
+            Fill,
+            dtype,
+            "the_value_is_rounded_once_to_nearest_even",
+            move |s: &dyn Computes, check| {
+                values(dtype).into_iter().try_for_each(|value| {
+                    Ask::new(Compute::Fill { value, shape: vec![3, 3], dtype }, &[]).exact(
+                        s,
+                        check,
+                        [(dtype, vec![f64::from(value); 9])],
+                    )
+                })
+            },
+        );
     }
 }
 

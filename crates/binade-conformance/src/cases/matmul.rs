@@ -1,10 +1,10 @@
 //! Matrix products: sizes around tiles, sums that only a wide accumulator holds, and what is not finite.
 
 use super::FLOATS;
-use super::ask::{Ask, ones, refusals, uniform, values};
+use super::ask::{Ask, Asks, Computes, ones, refusals, uniform, values};
 use super::values::{Draw, offsets};
 use crate::oracle::matmul::{backward, matmul};
-use crate::{Check, Compute, Operation::MatMul, Stored, Subject, Suite, Verdict, Wanted};
+use crate::{Check, Compute, Operation::MatMul, Stored, Verdict, Wanted};
 use binade_core::{DType, ErrorKind};
 
 /// Rows of A, inner extent, columns of B.
@@ -29,7 +29,7 @@ const SIZES: [Size; 16] = [
     [2, 4096, 3],
 ];
 
-pub(super) fn add<S: Subject>(suite: &mut Suite<S>) {
+pub(super) fn add(suite: &mut Asks) {
     for dtype in FLOATS {
         for size in SIZES {
             random(suite, dtype, size);
@@ -54,13 +54,13 @@ fn ask<'a>(a: &'a Stored, b: &'a Stored) -> (Ask<'a>, Vec<Wanted>) {
     (Ask::new(Compute::MatMul, &[a, b]), matmul(&values(a), &values(b), size))
 }
 
-fn near<S: Subject>(s: &S, check: &mut Check, [a, b]: [&Stored; 2]) -> Verdict {
+fn near(s: &dyn Computes, check: &mut Check, [a, b]: [&Stored; 2]) -> Verdict {
     let (ask, wanted) = ask(a, b);
     ask.near(s, check, [(a.dtype, wanted)])
 }
 
 /// For values whose products and sums are exact in `f32` in any order.
-fn exact<S: Subject>(s: &S, check: &mut Check, [a, b]: [&Stored; 2]) -> Verdict {
+fn exact(s: &dyn Computes, check: &mut Check, [a, b]: [&Stored; 2]) -> Verdict {
     let (ask, wanted) = ask(a, b);
     ask.exact(s, check, [(a.dtype, wanted.iter().map(|wanted| wanted.value).collect())])
 }
@@ -73,10 +73,10 @@ fn matrices(dtype: DType, [m, k, n]: Size, mut element: impl FnMut() -> f64) -> 
     })
 }
 
-fn random<S: Subject>(suite: &mut Suite<S>, dtype: DType, size: Size) {
+fn random(suite: &mut Asks, dtype: DType, size: Size) {
     let [rows, inner, columns] = size;
     let sentence = format!("random_{rows}x{inner}_by_{inner}x{columns}");
-    suite.add(MatMul, dtype, sentence, move |s: &S, check| {
+    suite.add(MatMul, dtype, sentence, move |s: &dyn Computes, check| {
         let mut draw = Draw::new(rows * inner * columns);
         let [a, b] = matrices(dtype, size, || draw.within(-1.0, 1.0));
         near(s, check, [&a, &b])?;
@@ -86,12 +86,12 @@ fn random<S: Subject>(suite: &mut Suite<S>, dtype: DType, size: Size) {
 }
 
 /// Of sizes among which are odd ones, edges of tiles and nothing.
-fn gradients<S: Subject>(suite: &mut Suite<S>, dtype: DType) {
+fn gradients(suite: &mut Asks, dtype: DType) {
     let odd = [[0, 4, 3], [3, 0, 2], [3, 4, 0]];
     for size in SIZES.into_iter().filter(|[_, k, _]| *k < 1000).chain(odd) {
         let [m, k, n] = size;
         let sentence = format!("gradients_of_{m}x{k}_by_{k}x{n}");
-        suite.add(MatMul, dtype, sentence, move |s: &S, check| {
+        suite.add(MatMul, dtype, sentence, move |s: &dyn Computes, check| {
             let [a, b] =
                 [(1, [m, k]), (2, [k, n])].map(|(i, x)| uniform(i, dtype, &x, [-1.0, 1.0]));
             let g = uniform(3, dtype, &[m, n], [-1.0, 1.0]);
@@ -106,9 +106,9 @@ fn gradients<S: Subject>(suite: &mut Suite<S>, dtype: DType) {
 }
 
 /// Integers, whose sums are exact in `f32` in any order, and in nothing narrower.
-fn sums<S: Subject>(suite: &mut Suite<S>, dtype: DType) {
+fn sums(suite: &mut Asks, dtype: DType) {
     let mut add = |sentence: &str, make: fn(DType) -> [Stored; 2]| {
-        suite.add(MatMul, dtype, sentence, move |s: &S, check| {
+        suite.add(MatMul, dtype, sentence, move |s: &dyn Computes, check| {
             let [a, b] = make(dtype);
             exact(s, check, [&a, &b])
         });
@@ -129,8 +129,8 @@ fn sums<S: Subject>(suite: &mut Suite<S>, dtype: DType) {
 }
 
 /// Unaligned.
-fn starts<S: Subject>(suite: &mut Suite<S>, dtype: DType) {
-    suite.add(MatMul, dtype, "starts_anywhere_in_a_buffer", move |s: &S, check| {
+fn starts(suite: &mut Asks, dtype: DType) {
+    suite.add(MatMul, dtype, "starts_anywhere_in_a_buffer", move |s: &dyn Computes, check| {
         for (offset, _) in offsets() {
             let mut draw = Draw::new(offset);
             let [a, b] = matrices(dtype, [9, 33, 7], || draw.within(-1.0, 1.0));
@@ -141,9 +141,9 @@ fn starts<S: Subject>(suite: &mut Suite<S>, dtype: DType) {
     });
 }
 
-fn classes<S: Subject>(suite: &mut Suite<S>, dtype: DType) {
+fn classes(suite: &mut Asks, dtype: DType) {
     let sentence = "nan_and_infinity_stay_in_their_rows";
-    suite.add(MatMul, dtype, sentence, move |s: &S, check| {
+    suite.add(MatMul, dtype, sentence, move |s: &dyn Computes, check| {
         for bad in [f64::NAN, f64::INFINITY, f64::NEG_INFINITY] {
             for place in [0, 7, 14] {
                 let mut draw = Draw::new(5);
@@ -155,16 +155,21 @@ fn classes<S: Subject>(suite: &mut Suite<S>, dtype: DType) {
         }
         Ok(())
     });
-    suite.add(MatMul, dtype, "infinity_times_zero_is_nan", move |s: &S, check| {
+    suite.add(MatMul, dtype, "infinity_times_zero_is_nan", move |s: &dyn Computes, check| {
         let a = Stored::from_values(dtype, &[1, 2], [f64::INFINITY, 1.0]);
         let b = Stored::from_values(dtype, &[2, 2], [0.0, 1.0, 1.0, 1.0]);
         exact(s, check, [&a, &b])
     });
     if dtype == DType::F16 {
-        suite.add(MatMul, dtype, "a_product_beyond_65504_is_infinite", |s: &S, check| {
-            let a = Stored::from_values(DType::F16, &[2, 1], [256.0, -256.0]);
-            let b = Stored::from_values(DType::F16, &[1, 3], [255.0, 256.0, 1024.0]);
-            exact(s, check, [&a, &b])
-        });
+        suite.add(
+            MatMul,
+            dtype,
+            "a_product_beyond_65504_is_infinite",
+            |s: &dyn Computes, check| {
+                let a = Stored::from_values(DType::F16, &[2, 1], [256.0, -256.0]);
+                let b = Stored::from_values(DType::F16, &[1, 3], [255.0, 256.0, 1024.0]);
+                exact(s, check, [&a, &b])
+            },
+        );
     }
 }

@@ -1,11 +1,11 @@
 //! The largest of each window: ties, NaN, overlap and padding.
 
 use super::FLOATS;
-use super::ask::{Ask, ones, refusals, uniform, values};
+use super::ask::{Ask, Asks, Computes, ones, refusals, uniform, values};
 use super::bias_add::name;
 use super::values::offsets;
 use crate::oracle::max_pool2d::{backward, largest, output};
-use crate::{Check, Compute, Operation::MaxPool2d, Stored, Subject, Suite, Verdict};
+use crate::{Check, Compute, Operation::MaxPool2d, Stored, Verdict};
 use binade_core::{DType, ErrorKind};
 use binade_ops::MaxPool2dConfig;
 
@@ -25,28 +25,33 @@ const SIZES: [Size; 10] = [
     ([2, 0, 4, 4], [2, 2], [2, 2], [0, 0]),
 ];
 
-pub(super) fn add<S: Subject>(suite: &mut Suite<S>) {
+pub(super) fn add(suite: &mut Asks) {
     for dtype in FLOATS {
         for (input, kernel, stride, padding) in SIZES {
             let window =
                 format!("{}_stride_{}_padding_{}", name(&kernel), name(&stride), name(&padding));
             let sentence = format!("random_{}_by_{window}", name(&input));
             let config = MaxPool2dConfig { kernel, stride, padding };
-            suite.add(MaxPool2d, dtype, sentence, move |s: &S, check| {
+            suite.add(MaxPool2d, dtype, sentence, move |s: &dyn Computes, check| {
                 both(s, check, &uniform(1, dtype, &input, [-2.0, -1.0]), config, 0)
             });
         }
-        suite.add(MaxPool2d, dtype, "starts_anywhere_in_a_buffer", move |s: &S, check| {
-            offsets().try_for_each(|(offset, _)| {
-                let x = uniform(1, dtype, &[2, 3, 5, 7], [-2.0, 2.0]);
-                both(s, check, &x, MaxPool2dConfig::square(2), offset)
-            })
-        });
+        suite.add(
+            MaxPool2d,
+            dtype,
+            "starts_anywhere_in_a_buffer",
+            move |s: &dyn Computes, check| {
+                offsets().try_for_each(|(offset, _)| {
+                    let x = uniform(1, dtype, &[2, 3, 5, 7], [-2.0, 2.0]);
+                    both(s, check, &x, MaxPool2dConfig::square(2), offset)
+                })
+            },
+        );
         suite.add(
             MaxPool2d,
             dtype,
             "of_equal_elements_the_first_takes_the_gradient",
-            move |s: &S, check| {
+            move |s: &dyn Computes, check| {
                 for padding in [[0, 0], [1, 1]] {
                     let config = MaxPool2dConfig { kernel: [3, 3], stride: [2, 2], padding };
                     both(
@@ -64,7 +69,7 @@ pub(super) fn add<S: Subject>(suite: &mut Suite<S>) {
             MaxPool2d,
             dtype,
             "a_nan_is_larger_than_everything_and_the_first_wins",
-            move |s: &S, check| {
+            move |s: &dyn Computes, check| {
                 let config = MaxPool2dConfig { kernel: [1, 2], stride: [1, 1], padding: [0, 0] };
                 let row = [
                     1.0,
@@ -83,7 +88,7 @@ pub(super) fn add<S: Subject>(suite: &mut Suite<S>) {
             MaxPool2d,
             dtype,
             "gradients_of_windows_that_overlap_add_up_in_f32",
-            move |s: &S, check| {
+            move |s: &dyn Computes, check| {
                 // The middle is the largest of all nine windows, whose gradients have a sum no format of sixteen bits can make step
                 // by step: 2048 and eight ones.
                 let config = MaxPool2dConfig { kernel: [3, 3], stride: [1, 1], padding: [0, 0] };
@@ -127,8 +132,8 @@ pub(super) fn add<S: Subject>(suite: &mut Suite<S>) {
 }
 
 /// Forward by bits, and the gradient of random values.
-fn both<S: Subject>(
-    s: &S,
+fn both(
+    s: &dyn Computes,
     check: &mut Check,
     x: &Stored,
     config: MaxPool2dConfig,

@@ -47,6 +47,7 @@ mod unscale;
 mod values;
 
 use crate::{Arithmetic, Case, Failure, Refusal, Stop, Stored, Subject, Suite};
+use ask::Asks;
 use binade_core::DType;
 
 /// The element types that arithmetic happens on, in the order of every list.
@@ -85,29 +86,31 @@ pub fn all<S: Subject>(arithmetic: Arithmetic) -> Vec<Case<S>> {
     stochastic::add(&mut suite);
     kahan::add(&mut suite);
     scaled_f16::add(&mut suite);
-    matmul::add(&mut suite);
-    sum::add(&mut suite);
-    mean::add(&mut suite);
-    fill::add(&mut suite);
-    reshape::add(&mut suite);
-    relu::add(&mut suite);
-    gelu::add(&mut suite);
-    tanh::add(&mut suite);
-    add::add(&mut suite);
-    mul::add(&mut suite);
-    bias_add::add(&mut suite);
-    linear::add(&mut suite);
-    bmm::add(&mut suite);
-    conv2d::add(&mut suite);
-    max_pool2d::add(&mut suite);
-    layer_norm::add(&mut suite);
-    batch_norm::add(&mut suite);
-    softmax::add(&mut suite);
-    log_softmax::add(&mut suite);
-    cross_entropy::add(&mut suite);
-    mse_loss::add(&mut suite);
-    embedding::add(&mut suite);
-    dropout::add(&mut suite);
+    let mut asks = Asks::default();
+    matmul::add(&mut asks);
+    sum::add(&mut asks);
+    mean::add(&mut asks);
+    fill::add(&mut asks);
+    reshape::add(&mut asks);
+    relu::add(&mut asks);
+    gelu::add(&mut asks);
+    tanh::add(&mut asks);
+    add::add(&mut asks);
+    mul::add(&mut asks);
+    bias_add::add(&mut asks);
+    linear::add(&mut asks);
+    bmm::add(&mut asks);
+    conv2d::add(&mut asks);
+    max_pool2d::add(&mut asks);
+    layer_norm::add(&mut asks);
+    batch_norm::add(&mut asks);
+    softmax::add(&mut asks);
+    log_softmax::add(&mut asks);
+    cross_entropy::add(&mut asks);
+    mse_loss::add(&mut asks);
+    embedding::add(&mut asks);
+    dropout::add(&mut asks);
+    asks.put_to(&mut suite);
     suite.cases
 }
 

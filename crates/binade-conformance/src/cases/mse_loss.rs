@@ -1,21 +1,26 @@
 //! Mean squared error: in `f32` whatever the storage.
 
-use super::ask::{Ask, ones, refusals, scalar, uniform, values};
+use super::ask::{Ask, Asks, Computes, ones, refusals, scalar, uniform, values};
 use super::values::offsets;
 use super::{FLOATS, SHORT};
 use crate::oracle::mse_loss::{backward, mse_loss};
-use crate::{Check, Compute, Operation::MseLoss, Stored, Subject, Suite, Verdict};
+use crate::{Check, Compute, Operation::MseLoss, Stored, Verdict};
 use binade_core::{DType, ErrorKind};
 
-pub(super) fn add<S: Subject>(suite: &mut Suite<S>) {
+pub(super) fn add(suite: &mut Asks) {
     for dtype in FLOATS {
         for length in SHORT {
-            suite.add(MseLoss, dtype, format!("all_of_{length}_elements"), move |s: &S, check| {
-                let [x, y] = [1, 2].map(|i| uniform(i + length, dtype, &[length], [-2.0, 2.0]));
-                both(s, check, [&x, &y], 3.0, 0)
-            });
+            suite.add(
+                MseLoss,
+                dtype,
+                format!("all_of_{length}_elements"),
+                move |s: &dyn Computes, check| {
+                    let [x, y] = [1, 2].map(|i| uniform(i + length, dtype, &[length], [-2.0, 2.0]));
+                    both(s, check, [&x, &y], 3.0, 0)
+                },
+            );
         }
-        suite.add(MseLoss, dtype, "starts_anywhere_in_a_buffer", move |s: &S, check| {
+        suite.add(MseLoss, dtype, "starts_anywhere_in_a_buffer", move |s: &dyn Computes, check| {
             offsets().try_for_each(|(offset, length)| {
                 let [x, y] = [1, 2].map(|i| uniform(i + length, dtype, &[length], [-2.0, 2.0]));
                 both(s, check, [&x, &y], 1.0, offset)
@@ -25,16 +30,21 @@ pub(super) fn add<S: Subject>(suite: &mut Suite<S>) {
             MseLoss,
             dtype,
             "squares_beyond_the_format_still_have_a_mean",
-            move |s: &S, check| {
+            move |s: &dyn Computes, check| {
                 let [x, y] = [1024.0, -1024.0].map(|x| Stored::vector(dtype, vec![x; 33]));
                 both(s, check, [&x, &y], 1.0, 0)
             },
         );
-        suite.add(MseLoss, dtype, "squares_below_the_format_still_add_up", move |s: &S, check| {
-            let [x, y] = [2.0_f64.powi(-13), 0.0].map(|x| Stored::vector(dtype, vec![x; 4096]));
-            both(s, check, [&x, &y], 65536.0, 0)
-        });
-        suite.add(MseLoss, dtype, "a_nan_shows", move |s: &S, check| {
+        suite.add(
+            MseLoss,
+            dtype,
+            "squares_below_the_format_still_add_up",
+            move |s: &dyn Computes, check| {
+                let [x, y] = [2.0_f64.powi(-13), 0.0].map(|x| Stored::vector(dtype, vec![x; 4096]));
+                both(s, check, [&x, &y], 65536.0, 0)
+            },
+        );
+        suite.add(MseLoss, dtype, "a_nan_shows", move |s: &dyn Computes, check| {
             let x = Stored::vector(dtype, [1.0, f64::NAN, 2.0]);
             both(s, check, [&x, &Stored::vector(dtype, [1.0, 2.0, 3.0])], 1.0, 0)
         });
@@ -50,8 +60,8 @@ pub(super) fn add<S: Subject>(suite: &mut Suite<S>) {
 }
 
 /// The loss, NaN for nothing, and both gradients for a scalar from above.
-fn both<S: Subject>(
-    s: &S,
+fn both(
+    s: &dyn Computes,
     check: &mut Check,
     [x, y]: [&Stored; 2],
     grad: f64,
