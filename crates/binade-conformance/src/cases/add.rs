@@ -10,24 +10,19 @@ use binade_core::{DType, ErrorKind};
 pub(super) fn add(suite: &mut Asks) {
     for dtype in FLOATS {
         for length in SHORT {
-            suite.add(
-                Add,
-                dtype,
-                format!("all_of_{length}_elements"),
-                move |s: &dyn Computes, check| {
-                    let [a, b] = [1, 2].map(|i| uniform(i + length, dtype, &[length], [-2.0, 2.0]));
-                    both(s, check, [&a, &b], 0)
-                },
-            );
+            suite.add(Add, dtype, format!("all_of_{length}_elements"), move |s, check| {
+                let [a, b] = [1, 2].map(|i| uniform(i + length, dtype, &[length], [-2.0, 2.0]));
+                both(s, check, [&a, &b], 0)
+            });
         }
-        suite.add(Add, dtype, "starts_anywhere_in_a_buffer", move |s: &dyn Computes, check| {
+        suite.add(Add, dtype, "starts_anywhere_in_a_buffer", move |s, check| {
             offsets().try_for_each(|(offset, length)| {
                 let [a, b] = [1, 2].map(|i| uniform(i + length, dtype, &[length], [-2.0, 2.0]));
                 both(s, check, [&a, &b], offset)
             })
         });
         let sentence = "any_two_patterns_nan_and_infinity_among_them";
-        suite.add(Add, dtype, sentence, move |s: &dyn Computes, check| {
+        suite.add(Add, dtype, sentence, move |s, check| {
             let mut draw = Draw::new(7);
             let [a, b] = [0, 1].map(|_| {
                 Stored::from_codes(

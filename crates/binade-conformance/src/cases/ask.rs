@@ -156,7 +156,7 @@ pub(super) fn refusals(
     kind: ErrorKind,
     all: Vec<(Compute, Vec<Stored>)>,
 ) {
-    suite.add(operation, "-", sentence, move |s: &dyn Computes, check| {
+    suite.add(operation, "-", sentence, move |s, check| {
         all.iter().try_for_each(|(op, operands)| {
             let operands: Vec<&Stored> = operands.iter().collect();
             Ask::new(op.clone(), &operands).refused(s, check, kind)

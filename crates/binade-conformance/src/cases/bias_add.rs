@@ -25,22 +25,17 @@ const SHAPES: [&[usize]; 12] = [
 pub(super) fn add(suite: &mut Asks) {
     for dtype in FLOATS {
         for shape in SHAPES {
-            suite.add(
-                BiasAdd,
-                dtype,
-                format!("random_{}", name(shape)),
-                move |s: &dyn Computes, check| {
-                    both(s, check, &uniform(1, dtype, shape, [-2.0, 2.0]), 0)
-                },
-            );
+            suite.add(BiasAdd, dtype, format!("random_{}", name(shape)), move |s, check| {
+                both(s, check, &uniform(1, dtype, shape, [-2.0, 2.0]), 0)
+            });
         }
-        suite.add(BiasAdd, dtype, "starts_anywhere_in_a_buffer", move |s: &dyn Computes, check| {
+        suite.add(BiasAdd, dtype, "starts_anywhere_in_a_buffer", move |s, check| {
             offsets().try_for_each(|(offset, _)| {
                 both(s, check, &uniform(1, dtype, &[2, 5, 3, 3], [-2.0, 2.0]), offset)
             })
         });
         let sentence = "the_gradient_of_the_bias_is_summed_wide";
-        suite.add(BiasAdd, dtype, sentence, move |s: &dyn Computes, check| {
+        suite.add(BiasAdd, dtype, sentence, move |s, check| {
             for (shape, channels, terms) in
                 [(&[4099, 2][..], 2, 4099.0), (&[2, 1, 33, 65], 1, 4290.0)]
             {
@@ -50,18 +45,13 @@ pub(super) fn add(suite: &mut Asks) {
             }
             Ok(())
         });
-        suite.add(
-            BiasAdd,
-            dtype,
-            "nan_and_infinity_stay_in_their_place",
-            move |s: &dyn Computes, check| {
-                for bad in [f64::NAN, f64::INFINITY, f64::NEG_INFINITY] {
-                    let x = Stored::from_values(dtype, &[2, 3], [1.0, bad, 3.0, 4.0, 5.0, 6.0]);
-                    both(s, check, &x, 0)?;
-                }
-                Ok(())
-            },
-        );
+        suite.add(BiasAdd, dtype, "nan_and_infinity_stay_in_their_place", move |s, check| {
+            for bad in [f64::NAN, f64::INFINITY, f64::NEG_INFINITY] {
+                let x = Stored::from_values(dtype, &[2, 3], [1.0, bad, 3.0, 4.0, 5.0, 6.0]);
+                both(s, check, &x, 0)?;
+            }
+            Ok(())
+        });
     }
     let float = |shape: &[usize]| ones(DType::F32, shape);
     let all = vec![

@@ -26,35 +26,28 @@ pub(super) fn add(suite: &mut Asks) {
     for dtype in FLOATS {
         for (lead, size) in SIZES {
             let sentence = format!("random_{}_of_{}", name(lead), name(&size));
-            suite.add(Bmm, dtype, sentence, move |s: &dyn Computes, check| {
-                both(s, check, dtype, (lead, size), 0)
-            });
+            suite.add(Bmm, dtype, sentence, move |s, check| both(s, check, dtype, (lead, size), 0));
         }
-        suite.add(Bmm, dtype, "starts_anywhere_in_a_buffer", move |s: &dyn Computes, check| {
+        suite.add(Bmm, dtype, "starts_anywhere_in_a_buffer", move |s, check| {
             offsets().try_for_each(|(offset, _)| both(s, check, dtype, (&[2], [5, 9, 7]), offset))
         });
-        suite.add(
-            Bmm,
-            dtype,
-            "each_product_is_that_of_the_pair_bit_for_bit",
-            move |s: &dyn Computes, check| {
-                let (a, b) = (
-                    uniform(1, dtype, &[3, 9, 33], [-1.0, 1.0]),
-                    uniform(2, dtype, &[3, 33, 7], [-1.0, 1.0]),
-                );
-                let all = Ask::new(Compute::Bmm, &[&a, &b]).results(s, [(dtype, 3 * 63)])?;
-                for (i, got) in all[0].codes().collect::<Vec<u64>>().chunks(63).enumerate() {
-                    let part = |x: &Stored, shape: [usize; 2]| {
-                        let size = shape[0] * shape[1];
-                        Stored::from_codes(dtype, &shape, x.codes().skip(i * size).take(size))
-                    };
-                    let got = Stored::from_codes(dtype, &[63], got.iter().copied());
-                    Ask::new(Compute::MatMul, &[&part(&a, [9, 33]), &part(&b, [33, 7])])
-                        .same(s, check, &got)?;
-                }
-                Ok(())
-            },
-        );
+        suite.add(Bmm, dtype, "each_product_is_that_of_the_pair_bit_for_bit", move |s, check| {
+            let (a, b) = (
+                uniform(1, dtype, &[3, 9, 33], [-1.0, 1.0]),
+                uniform(2, dtype, &[3, 33, 7], [-1.0, 1.0]),
+            );
+            let all = Ask::new(Compute::Bmm, &[&a, &b]).results(s, [(dtype, 3 * 63)])?;
+            for (i, got) in all[0].codes().collect::<Vec<u64>>().chunks(63).enumerate() {
+                let part = |x: &Stored, shape: [usize; 2]| {
+                    let size = shape[0] * shape[1];
+                    Stored::from_codes(dtype, &shape, x.codes().skip(i * size).take(size))
+                };
+                let got = Stored::from_codes(dtype, &[63], got.iter().copied());
+                Ask::new(Compute::MatMul, &[&part(&a, [9, 33]), &part(&b, [33, 7])])
+                    .same(s, check, &got)?;
+            }
+            Ok(())
+        });
     }
     let float = |shape: &[usize]| ones(DType::F32, shape);
     let all = vec![

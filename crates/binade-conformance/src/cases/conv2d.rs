@@ -1,5 +1,10 @@
 //! Two-dimensional convolution: strides, padding, kernels of every shape, and sums over the whole batch.
 
+#![expect(
+    clippy::many_single_char_names,
+    reason = "operands go by the letters the field gives them"
+)]
+
 use super::FLOATS;
 use super::ask::{Ask, Asks, Computes, ones, refusals, uniform, values};
 use super::bias_add::name;
@@ -39,59 +44,54 @@ pub(super) fn add(suite: &mut Asks) {
                 name(&stride),
                 name(&padding)
             );
-            suite.add(Conv2d, dtype, sentence, move |s: &dyn Computes, check| {
+            suite.add(Conv2d, dtype, sentence, move |s, check| {
                 both(s, check, dtype, size, true, 0)?;
                 both(s, check, dtype, size, false, 0)
             });
         }
-        suite.add(Conv2d, dtype, "starts_anywhere_in_a_buffer", move |s: &dyn Computes, check| {
+        suite.add(Conv2d, dtype, "starts_anywhere_in_a_buffer", move |s, check| {
             offsets().try_for_each(|(offset, _)| both(s, check, dtype, SIZES[2], true, offset))
         });
-        suite.add(Conv2d, dtype, "the_kernel_is_not_flipped", move |s: &dyn Computes, check| {
+        suite.add(Conv2d, dtype, "the_kernel_is_not_flipped", move |s, check| {
             let x = Stored::from_values(dtype, &[1, 1, 2, 3], [1.0, 2.0, 3.0, 4.0, 5.0, 6.0]);
             let w = Stored::from_values(dtype, &[1, 1, 2, 2], [1.0, 10.0, 100.0, 0.0]);
             let op = Compute::Conv2d(Conv2dConfig::default());
             Ask::new(op, &[&x, &w]).exact(s, check, [(dtype, vec![421.0, 532.0])])
         });
-        suite.add(Conv2d, dtype, "4096_products_of_one_add_up", move |s: &dyn Computes, check| {
+        suite.add(Conv2d, dtype, "4096_products_of_one_add_up", move |s, check| {
             let (x, w) = (ones(dtype, &[1, 64, 8, 8]), ones(dtype, &[2, 64, 8, 8]));
             let b = Stored::vector(dtype, [2.0, 32.0]);
             let op = Compute::Conv2d(Conv2dConfig::default());
             Ask::new(op, &[&x, &w, &b]).exact(s, check, [(dtype, vec![4098.0, 4128.0])])
         });
         let sentence = "the_gradient_of_the_weight_is_summed_wide_over_the_batch";
-        suite.add(Conv2d, dtype, sentence, move |s: &dyn Computes, check| {
+        suite.add(Conv2d, dtype, sentence, move |s, check| {
             let (x, w) = (ones(dtype, &[17, 1, 16, 16]), ones(dtype, &[1, 1, 1, 1]));
             let g = ones(dtype, &[17, 1, 16, 16]);
             let op = Compute::Conv2dBackward { config: Conv2dConfig::default(), bias: true };
             let wanted = [values(&x), vec![4352.0], vec![4352.0]];
             Ask::new(op, &[&g, &x, &w]).exact(s, check, wanted.map(|wanted| (dtype, wanted)))
         });
-        suite.add(
-            Conv2d,
-            dtype,
-            "nan_and_infinity_stay_in_their_windows",
-            move |s: &dyn Computes, check| {
-                let layer = Layer {
-                    input: [1, 1, 4, 4],
-                    weight: [1, 1, 2, 2],
-                    config: Conv2dConfig::default(),
-                };
-                for bad in [f64::NAN, f64::INFINITY, f64::NEG_INFINITY] {
-                    let mut x = vec![1.0; 16];
-                    x[5] = bad;
-                    let x = Stored::from_values(dtype, &layer.input, x);
-                    let w = uniform(1, dtype, &layer.weight, [0.5, 1.0]);
-                    let wanted = layer.forward(&values(&x), &values(&w), None);
-                    Ask::new(Compute::Conv2d(layer.config), &[&x, &w]).near(
-                        s,
-                        check,
-                        [(dtype, wanted)],
-                    )?;
-                }
-                Ok(())
-            },
-        );
+        suite.add(Conv2d, dtype, "nan_and_infinity_stay_in_their_windows", move |s, check| {
+            let layer = Layer {
+                input: [1, 1, 4, 4],
+                weight: [1, 1, 2, 2],
+                config: Conv2dConfig::default(),
+            };
+            for bad in [f64::NAN, f64::INFINITY, f64::NEG_INFINITY] {
+                let mut x = vec![1.0; 16];
+                x[5] = bad;
+                let x = Stored::from_values(dtype, &layer.input, x);
+                let w = uniform(1, dtype, &layer.weight, [0.5, 1.0]);
+                let wanted = layer.forward(&values(&x), &values(&w), None);
+                Ask::new(Compute::Conv2d(layer.config), &[&x, &w]).near(
+                    s,
+                    check,
+                    [(dtype, wanted)],
+                )?;
+            }
+            Ok(())
+        });
     }
     refused(suite);
 }

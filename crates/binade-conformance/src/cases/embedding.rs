@@ -24,45 +24,30 @@ pub(super) fn add(suite: &mut Asks) {
     for dtype in FLOATS {
         for [rows, width, count] in SIZES {
             let sentence = format!("{count}_rows_of_{rows}x{width}");
-            suite.add(Embedding, dtype, sentence, move |s: &dyn Computes, check| {
+            suite.add(Embedding, dtype, sentence, move |s, check| {
                 let indices = drawn(count, rows);
                 both(s, check, &uniform(1, dtype, &[rows, width], [-2.0, 2.0]), &indices, 0)
             });
         }
-        suite.add(
-            Embedding,
-            dtype,
-            "starts_anywhere_in_a_buffer",
-            move |s: &dyn Computes, check| {
-                offsets().try_for_each(|(offset, _)| {
-                    both(s, check, &uniform(1, dtype, &[9, 7], [-2.0, 2.0]), &drawn(20, 9), offset)
-                })
-            },
-        );
-        suite.add(
-            Embedding,
-            dtype,
-            "rows_are_copied_bit_for_bit",
-            move |s: &dyn Computes, check| {
-                let codes = awkward(dtype);
-                let table = Stored::from_codes(dtype, &[2, codes.len() / 2], codes.clone());
-                let indices = i64s(&[2], [1, 0]);
-                let (first, second) = codes.split_at(codes.len() / 2);
-                let wanted = Stored::from_codes(dtype, &[codes.len()], [second, first].concat());
-                Ask::new(Compute::Embedding, &[&table, &indices]).same(s, check, &wanted)
-            },
-        );
-        suite.add(
-            Embedding,
-            dtype,
-            "the_first_and_the_last_row_are_rows",
-            move |s: &dyn Computes, check| {
-                let table = uniform(1, dtype, &[257, 3], [-2.0, 2.0]);
-                both(s, check, &table, &[256, 0, 256, 0, 1, 255], 0)
-            },
-        );
+        suite.add(Embedding, dtype, "starts_anywhere_in_a_buffer", move |s, check| {
+            offsets().try_for_each(|(offset, _)| {
+                both(s, check, &uniform(1, dtype, &[9, 7], [-2.0, 2.0]), &drawn(20, 9), offset)
+            })
+        });
+        suite.add(Embedding, dtype, "rows_are_copied_bit_for_bit", move |s, check| {
+            let codes = awkward(dtype);
+            let table = Stored::from_codes(dtype, &[2, codes.len() / 2], codes.clone());
+            let indices = i64s(&[2], [1, 0]);
+            let (first, second) = codes.split_at(codes.len() / 2);
+            let wanted = Stored::from_codes(dtype, &[codes.len()], [second, first].concat());
+            Ask::new(Compute::Embedding, &[&table, &indices]).same(s, check, &wanted)
+        });
+        suite.add(Embedding, dtype, "the_first_and_the_last_row_are_rows", move |s, check| {
+            let table = uniform(1, dtype, &[257, 3], [-2.0, 2.0]);
+            both(s, check, &table, &[256, 0, 256, 0, 1, 255], 0)
+        });
         let sentence = "an_index_that_occurs_4096_times_loses_nothing";
-        suite.add(Embedding, dtype, sentence, move |s: &dyn Computes, check| {
+        suite.add(Embedding, dtype, sentence, move |s, check| {
             let indices = i64s(&[4096], vec![1; 4096]);
             let g = ones(dtype, &[4096, 1]);
             Ask::new(Compute::EmbeddingBackward { rows: 3 }, &[&g, &indices]).exact(
@@ -75,7 +60,7 @@ pub(super) fn add(suite: &mut Asks) {
             Embedding,
             dtype,
             "duplicates_are_added_in_the_order_of_the_indices",
-            move |s: &dyn Computes, check| {
+            move |s, check| {
                 // In f32, 1 is lost beside 2^24, and beside 2^-24: in another order the sum is another.
                 let g = Stored::from_values(
                     dtype,
@@ -99,7 +84,7 @@ pub(super) fn add(suite: &mut Asks) {
             Embedding,
             dtype,
             "an_index_outside_is_an_invalid_argument_or_nan",
-            move |s: &dyn Computes, check| {
+            move |s, check| {
                 [3, -1, i64::MAX, i64::MIN].into_iter().try_for_each(|bad| {
                     let table = ones(dtype, &[3, 2]);
                     let indices = i64s(&[2], [0, bad]);

@@ -1,6 +1,6 @@
 //! Tensors of one value: rounded once.
 
-use super::ask::{Ask, Asks, Computes};
+use super::ask::{Ask, Asks};
 use super::{FLOATS, SHORT};
 use crate::{Compute, Operation::Fill};
 use binade_core::DType;
@@ -8,34 +8,24 @@ use binade_core::DType;
 pub(super) fn add(suite: &mut Asks) {
     for dtype in FLOATS {
         for length in SHORT {
-            suite.add(
-                Fill,
-                dtype,
-                format!("all_of_{length}_elements"),
-                move |s: &dyn Computes, check| {
-                    let shape = vec![length];
-                    Ask::new(Compute::Fill { value: 0.1, shape, dtype }, &[]).exact(
-                        s,
-                        check,
-                        [(dtype, vec![f64::from(0.1_f32); length])],
-                    )
-                },
-            );
+            suite.add(Fill, dtype, format!("all_of_{length}_elements"), move |s, check| {
+                let shape = vec![length];
+                Ask::new(Compute::Fill { value: 0.1, shape, dtype }, &[]).exact(
+                    s,
+                    check,
+                    [(dtype, vec![f64::from(0.1_f32); length])],
+                )
+            });
         }
-        suite.add(
-            Fill,
-            dtype,
-            "the_value_is_rounded_once_to_nearest_even",
-            move |s: &dyn Computes, check| {
-                values(dtype).into_iter().try_for_each(|value| {
-                    Ask::new(Compute::Fill { value, shape: vec![3, 3], dtype }, &[]).exact(
-                        s,
-                        check,
-                        [(dtype, vec![f64::from(value); 9])],
-                    )
-                })
-            },
-        );
+        suite.add(Fill, dtype, "the_value_is_rounded_once_to_nearest_even", move |s, check| {
+            values(dtype).into_iter().try_for_each(|value| {
+                Ask::new(Compute::Fill { value, shape: vec![3, 3], dtype }, &[]).exact(
+                    s,
+                    check,
+                    [(dtype, vec![f64::from(value); 9])],
+                )
+            })
+        });
     }
 }
 

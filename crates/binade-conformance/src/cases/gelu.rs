@@ -10,51 +10,26 @@ use binade_core::{DType, ErrorKind};
 pub(super) fn add(suite: &mut Asks) {
     for dtype in FLOATS {
         for length in SHORT {
-            suite.add(
-                Gelu,
-                dtype,
-                format!("all_of_{length}_elements"),
-                move |s: &dyn Computes, check| {
-                    both(s, check, &uniform(length, dtype, &[length], [-4.0, 4.0]), 0)
-                },
-            );
+            suite.add(Gelu, dtype, format!("all_of_{length}_elements"), move |s, check| {
+                both(s, check, &uniform(length, dtype, &[length], [-4.0, 4.0]), 0)
+            });
         }
-        suite.add(Gelu, dtype, "starts_anywhere_in_a_buffer", move |s: &dyn Computes, check| {
+        suite.add(Gelu, dtype, "starts_anywhere_in_a_buffer", move |s, check| {
             offsets().try_for_each(|(offset, length)| {
                 both(s, check, &uniform(length, dtype, &[length], [-4.0, 4.0]), offset)
             })
         });
-        suite.add(
-            Gelu,
-            dtype,
-            "it_is_the_exact_form_and_not_that_by_tanh",
-            move |s: &dyn Computes, check| {
-                let values = (-40..=40).map(|x| f64::from(x) / 8.0);
-                both(s, check, &Stored::vector(dtype, values), 0)
-            },
-        );
-        suite.add(
-            Gelu,
-            dtype,
-            "the_lower_tail_keeps_its_digits",
-            move |s: &dyn Computes, check| {
-                both(
-                    s,
-                    check,
-                    &Stored::vector(dtype, (0..40).map(|x| -4.0 - f64::from(x) / 8.0)),
-                    0,
-                )
-            },
-        );
-        suite.add(
-            Gelu,
-            dtype,
-            "far_out_it_is_the_identity_and_zero",
-            move |s: &dyn Computes, check| {
-                both(s, check, &Stored::vector(dtype, [30.0, 1000.0, -30.0, -1000.0, 0.0, -0.0]), 0)
-            },
-        );
-        suite.add(Gelu, dtype, "a_nan_gives_a_nan", move |s: &dyn Computes, check| {
+        suite.add(Gelu, dtype, "it_is_the_exact_form_and_not_that_by_tanh", move |s, check| {
+            let values = (-40..=40).map(|x| f64::from(x) / 8.0);
+            both(s, check, &Stored::vector(dtype, values), 0)
+        });
+        suite.add(Gelu, dtype, "the_lower_tail_keeps_its_digits", move |s, check| {
+            both(s, check, &Stored::vector(dtype, (0..40).map(|x| -4.0 - f64::from(x) / 8.0)), 0)
+        });
+        suite.add(Gelu, dtype, "far_out_it_is_the_identity_and_zero", move |s, check| {
+            both(s, check, &Stored::vector(dtype, [30.0, 1000.0, -30.0, -1000.0, 0.0, -0.0]), 0)
+        });
+        suite.add(Gelu, dtype, "a_nan_gives_a_nan", move |s, check| {
             let codes = nans(dtype);
             both(s, check, &Stored::from_codes(dtype, &[codes.len()], codes), 0)
         });

@@ -1,5 +1,10 @@
 //! Matrix products: sizes around tiles, sums that only a wide accumulator holds, and what is not finite.
 
+#![expect(
+    clippy::many_single_char_names,
+    reason = "operands go by the letters the field gives them"
+)]
+
 use super::FLOATS;
 use super::ask::{Ask, Asks, Computes, ones, refusals, uniform, values};
 use super::values::{Draw, offsets};
@@ -76,7 +81,7 @@ fn matrices(dtype: DType, [m, k, n]: Size, mut element: impl FnMut() -> f64) -> 
 fn random(suite: &mut Asks, dtype: DType, size: Size) {
     let [rows, inner, columns] = size;
     let sentence = format!("random_{rows}x{inner}_by_{inner}x{columns}");
-    suite.add(MatMul, dtype, sentence, move |s: &dyn Computes, check| {
+    suite.add(MatMul, dtype, sentence, move |s, check| {
         let mut draw = Draw::new(rows * inner * columns);
         let [a, b] = matrices(dtype, size, || draw.within(-1.0, 1.0));
         near(s, check, [&a, &b])?;
@@ -91,7 +96,7 @@ fn gradients(suite: &mut Asks, dtype: DType) {
     for size in SIZES.into_iter().filter(|[_, k, _]| *k < 1000).chain(odd) {
         let [m, k, n] = size;
         let sentence = format!("gradients_of_{m}x{k}_by_{k}x{n}");
-        suite.add(MatMul, dtype, sentence, move |s: &dyn Computes, check| {
+        suite.add(MatMul, dtype, sentence, move |s, check| {
             let [a, b] =
                 [(1, [m, k]), (2, [k, n])].map(|(i, x)| uniform(i, dtype, &x, [-1.0, 1.0]));
             let g = uniform(3, dtype, &[m, n], [-1.0, 1.0]);
@@ -108,7 +113,7 @@ fn gradients(suite: &mut Asks, dtype: DType) {
 /// Integers, whose sums are exact in `f32` in any order, and in nothing narrower.
 fn sums(suite: &mut Asks, dtype: DType) {
     let mut add = |sentence: &str, make: fn(DType) -> [Stored; 2]| {
-        suite.add(MatMul, dtype, sentence, move |s: &dyn Computes, check| {
+        suite.add(MatMul, dtype, sentence, move |s, check| {
             let [a, b] = make(dtype);
             exact(s, check, [&a, &b])
         });
@@ -130,7 +135,7 @@ fn sums(suite: &mut Asks, dtype: DType) {
 
 /// Unaligned.
 fn starts(suite: &mut Asks, dtype: DType) {
-    suite.add(MatMul, dtype, "starts_anywhere_in_a_buffer", move |s: &dyn Computes, check| {
+    suite.add(MatMul, dtype, "starts_anywhere_in_a_buffer", move |s, check| {
         for (offset, _) in offsets() {
             let mut draw = Draw::new(offset);
             let [a, b] = matrices(dtype, [9, 33, 7], || draw.within(-1.0, 1.0));
@@ -143,7 +148,7 @@ fn starts(suite: &mut Asks, dtype: DType) {
 
 fn classes(suite: &mut Asks, dtype: DType) {
     let sentence = "nan_and_infinity_stay_in_their_rows";
-    suite.add(MatMul, dtype, sentence, move |s: &dyn Computes, check| {
+    suite.add(MatMul, dtype, sentence, move |s, check| {
         for bad in [f64::NAN, f64::INFINITY, f64::NEG_INFINITY] {
             for place in [0, 7, 14] {
                 let mut draw = Draw::new(5);
@@ -155,21 +160,16 @@ fn classes(suite: &mut Asks, dtype: DType) {
         }
         Ok(())
     });
-    suite.add(MatMul, dtype, "infinity_times_zero_is_nan", move |s: &dyn Computes, check| {
+    suite.add(MatMul, dtype, "infinity_times_zero_is_nan", move |s, check| {
         let a = Stored::from_values(dtype, &[1, 2], [f64::INFINITY, 1.0]);
         let b = Stored::from_values(dtype, &[2, 2], [0.0, 1.0, 1.0, 1.0]);
         exact(s, check, [&a, &b])
     });
     if dtype == DType::F16 {
-        suite.add(
-            MatMul,
-            dtype,
-            "a_product_beyond_65504_is_infinite",
-            |s: &dyn Computes, check| {
-                let a = Stored::from_values(DType::F16, &[2, 1], [256.0, -256.0]);
-                let b = Stored::from_values(DType::F16, &[1, 3], [255.0, 256.0, 1024.0]);
-                exact(s, check, [&a, &b])
-            },
-        );
+        suite.add(MatMul, dtype, "a_product_beyond_65504_is_infinite", |s, check| {
+            let a = Stored::from_values(DType::F16, &[2, 1], [256.0, -256.0]);
+            let b = Stored::from_values(DType::F16, &[1, 3], [255.0, 256.0, 1024.0]);
+            exact(s, check, [&a, &b])
+        });
     }
 }

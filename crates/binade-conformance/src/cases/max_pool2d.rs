@@ -32,26 +32,21 @@ pub(super) fn add(suite: &mut Asks) {
                 format!("{}_stride_{}_padding_{}", name(&kernel), name(&stride), name(&padding));
             let sentence = format!("random_{}_by_{window}", name(&input));
             let config = MaxPool2dConfig { kernel, stride, padding };
-            suite.add(MaxPool2d, dtype, sentence, move |s: &dyn Computes, check| {
+            suite.add(MaxPool2d, dtype, sentence, move |s, check| {
                 both(s, check, &uniform(1, dtype, &input, [-2.0, -1.0]), config, 0)
             });
         }
-        suite.add(
-            MaxPool2d,
-            dtype,
-            "starts_anywhere_in_a_buffer",
-            move |s: &dyn Computes, check| {
-                offsets().try_for_each(|(offset, _)| {
-                    let x = uniform(1, dtype, &[2, 3, 5, 7], [-2.0, 2.0]);
-                    both(s, check, &x, MaxPool2dConfig::square(2), offset)
-                })
-            },
-        );
+        suite.add(MaxPool2d, dtype, "starts_anywhere_in_a_buffer", move |s, check| {
+            offsets().try_for_each(|(offset, _)| {
+                let x = uniform(1, dtype, &[2, 3, 5, 7], [-2.0, 2.0]);
+                both(s, check, &x, MaxPool2dConfig::square(2), offset)
+            })
+        });
         suite.add(
             MaxPool2d,
             dtype,
             "of_equal_elements_the_first_takes_the_gradient",
-            move |s: &dyn Computes, check| {
+            move |s, check| {
                 for padding in [[0, 0], [1, 1]] {
                     let config = MaxPool2dConfig { kernel: [3, 3], stride: [2, 2], padding };
                     both(
@@ -69,7 +64,7 @@ pub(super) fn add(suite: &mut Asks) {
             MaxPool2d,
             dtype,
             "a_nan_is_larger_than_everything_and_the_first_wins",
-            move |s: &dyn Computes, check| {
+            move |s, check| {
                 let config = MaxPool2dConfig { kernel: [1, 2], stride: [1, 1], padding: [0, 0] };
                 let row = [
                     1.0,
@@ -88,7 +83,7 @@ pub(super) fn add(suite: &mut Asks) {
             MaxPool2d,
             dtype,
             "gradients_of_windows_that_overlap_add_up_in_f32",
-            move |s: &dyn Computes, check| {
+            move |s, check| {
                 // The middle is the largest of all nine windows, whose gradients have a sum no format of sixteen bits can make step
                 // by step: 2048 and eight ones.
                 let config = MaxPool2dConfig { kernel: [3, 3], stride: [1, 1], padding: [0, 0] };

@@ -25,23 +25,17 @@ pub(super) fn add(suite: &mut Asks) {
 
 /// The gradient of the one result over the count: a division, rounded, and perhaps a count that is.
 fn gradients(suite: &mut Asks, dtype: DType) {
-    suite.add(
-        Mean,
-        dtype,
-        "the_gradient_is_divided_by_the_count",
-        move |s: &dyn Computes, check| {
-            [0_u16, 1, 7, 33, 257].into_iter().try_for_each(|length| {
-                let op = Compute::MeanBackward { shape: vec![length.into(), 3], dtype };
-                [1.0, 0.1, -65536.0, f64::NAN].into_iter().try_for_each(|grad| {
-                    let g = scalar(grad);
-                    let value = values(&g)[0] / (3.0 * f64::from(length));
-                    let wanted =
-                        vec![Wanted::near(value, 3.0 * value.abs()); 3 * usize::from(length)];
-                    Ask::new(op.clone(), &[&g]).near(s, check, [(dtype, wanted)])
-                })
+    suite.add(Mean, dtype, "the_gradient_is_divided_by_the_count", move |s, check| {
+        [0_u16, 1, 7, 33, 257].into_iter().try_for_each(|length| {
+            let op = Compute::MeanBackward { shape: vec![length.into(), 3], dtype };
+            [1.0, 0.1, -65536.0, f64::NAN].into_iter().try_for_each(|grad| {
+                let g = scalar(grad);
+                let value = values(&g)[0] / (3.0 * f64::from(length));
+                let wanted = vec![Wanted::near(value, 3.0 * value.abs()); 3 * usize::from(length)];
+                Ask::new(op.clone(), &[&g]).near(s, check, [(dtype, wanted)])
             })
-        },
-    );
+        })
+    });
 }
 
 fn near(s: &dyn Computes, check: &mut Check, input: &Stored) -> Verdict {
@@ -56,7 +50,7 @@ fn of(s: &dyn Computes, check: &mut Check, input: &Stored, offset: usize) -> Ver
 /// Sums that are exact in `f32`, so that only the division may round.
 fn exact_sums(suite: &mut Asks, dtype: DType) {
     let mut add = |sentence: &str, element: f64, count: usize| {
-        suite.add(Mean, dtype, sentence, move |s: &dyn Computes, check| {
+        suite.add(Mean, dtype, sentence, move |s, check| {
             let input = Stored::vector(dtype, vec![element; count]);
             let wanted = (DType::F32, vec![Wanted::exactly(element)]);
             Ask::new(Compute::Mean, &[&input]).within(s, check, Agreement::Ulps(3), wanted)
@@ -68,7 +62,7 @@ fn exact_sums(suite: &mut Asks, dtype: DType) {
 
 fn random(suite: &mut Asks, dtype: DType) {
     for length in [1, 2, 3, 31, 32, 33, 255, 256, 257, 1000, 4097, 65537] {
-        suite.add(Mean, dtype, format!("random_{length}"), move |s: &dyn Computes, check| {
+        suite.add(Mean, dtype, format!("random_{length}"), move |s, check| {
             let mut draw = Draw::new(length);
             let values: Vec<f64> = (0..length).map(|_| draw.within(-1.0, 3.0)).collect();
             near(s, check, &Stored::vector(dtype, values))
@@ -77,21 +71,21 @@ fn random(suite: &mut Asks, dtype: DType) {
 }
 
 fn classes(suite: &mut Asks, dtype: DType) {
-    suite.add(Mean, dtype, "starts_anywhere_in_a_buffer", move |s: &dyn Computes, check| {
+    suite.add(Mean, dtype, "starts_anywhere_in_a_buffer", move |s, check| {
         for (offset, length) in offsets() {
             let input = Stored::vector(dtype, vec![1.0; length]);
             of(s, check, &input, offset)?;
         }
         Ok(())
     });
-    suite.add(Mean, dtype, "every_nan_and_infinity_shows", move |s: &dyn Computes, check| {
+    suite.add(Mean, dtype, "every_nan_and_infinity_shows", move |s, check| {
         let one = |code| near(s, check, &Stored::from_codes(dtype, &[3], [1, code, 2]));
         not_finite(dtype).into_iter().try_for_each(one)
     });
-    suite.add(Mean, dtype, "the_mean_of_nothing_is_nan", move |s: &dyn Computes, check| {
+    suite.add(Mean, dtype, "the_mean_of_nothing_is_nan", move |s, check| {
         near(s, check, &Stored::vector(dtype, []))
     });
-    suite.add(Mean, dtype, "a_nan_or_an_infinity_shows", move |s: &dyn Computes, check| {
+    suite.add(Mean, dtype, "a_nan_or_an_infinity_shows", move |s, check| {
         for bad in [f64::NAN, f64::INFINITY, f64::NEG_INFINITY] {
             near(s, check, &Stored::vector(dtype, [1.0, bad, 3.0]))?;
             near(s, check, &Stored::vector(dtype, [1.0, 2.0, bad]))?;

@@ -1,5 +1,10 @@
 //! Mean squared error: in `f32` whatever the storage.
 
+#![expect(
+    clippy::many_single_char_names,
+    reason = "operands go by the letters the field gives them"
+)]
+
 use super::ask::{Ask, Asks, Computes, ones, refusals, scalar, uniform, values};
 use super::values::offsets;
 use super::{FLOATS, SHORT};
@@ -10,17 +15,12 @@ use binade_core::{DType, ErrorKind};
 pub(super) fn add(suite: &mut Asks) {
     for dtype in FLOATS {
         for length in SHORT {
-            suite.add(
-                MseLoss,
-                dtype,
-                format!("all_of_{length}_elements"),
-                move |s: &dyn Computes, check| {
-                    let [x, y] = [1, 2].map(|i| uniform(i + length, dtype, &[length], [-2.0, 2.0]));
-                    both(s, check, [&x, &y], 3.0, 0)
-                },
-            );
+            suite.add(MseLoss, dtype, format!("all_of_{length}_elements"), move |s, check| {
+                let [x, y] = [1, 2].map(|i| uniform(i + length, dtype, &[length], [-2.0, 2.0]));
+                both(s, check, [&x, &y], 3.0, 0)
+            });
         }
-        suite.add(MseLoss, dtype, "starts_anywhere_in_a_buffer", move |s: &dyn Computes, check| {
+        suite.add(MseLoss, dtype, "starts_anywhere_in_a_buffer", move |s, check| {
             offsets().try_for_each(|(offset, length)| {
                 let [x, y] = [1, 2].map(|i| uniform(i + length, dtype, &[length], [-2.0, 2.0]));
                 both(s, check, [&x, &y], 1.0, offset)
@@ -30,21 +30,16 @@ pub(super) fn add(suite: &mut Asks) {
             MseLoss,
             dtype,
             "squares_beyond_the_format_still_have_a_mean",
-            move |s: &dyn Computes, check| {
+            move |s, check| {
                 let [x, y] = [1024.0, -1024.0].map(|x| Stored::vector(dtype, vec![x; 33]));
                 both(s, check, [&x, &y], 1.0, 0)
             },
         );
-        suite.add(
-            MseLoss,
-            dtype,
-            "squares_below_the_format_still_add_up",
-            move |s: &dyn Computes, check| {
-                let [x, y] = [2.0_f64.powi(-13), 0.0].map(|x| Stored::vector(dtype, vec![x; 4096]));
-                both(s, check, [&x, &y], 65536.0, 0)
-            },
-        );
-        suite.add(MseLoss, dtype, "a_nan_shows", move |s: &dyn Computes, check| {
+        suite.add(MseLoss, dtype, "squares_below_the_format_still_add_up", move |s, check| {
+            let [x, y] = [2.0_f64.powi(-13), 0.0].map(|x| Stored::vector(dtype, vec![x; 4096]));
+            both(s, check, [&x, &y], 65536.0, 0)
+        });
+        suite.add(MseLoss, dtype, "a_nan_shows", move |s, check| {
             let x = Stored::vector(dtype, [1.0, f64::NAN, 2.0]);
             both(s, check, [&x, &Stored::vector(dtype, [1.0, 2.0, 3.0])], 1.0, 0)
         });

@@ -10,37 +10,22 @@ use binade_core::{DType, ErrorKind};
 pub(super) fn add(suite: &mut Asks) {
     for dtype in FLOATS {
         for length in SHORT {
-            suite.add(
-                Tanh,
-                dtype,
-                format!("all_of_{length}_elements"),
-                move |s: &dyn Computes, check| {
-                    both(s, check, &uniform(length, dtype, &[length], [-4.0, 4.0]), 0)
-                },
-            );
+            suite.add(Tanh, dtype, format!("all_of_{length}_elements"), move |s, check| {
+                both(s, check, &uniform(length, dtype, &[length], [-4.0, 4.0]), 0)
+            });
         }
-        suite.add(Tanh, dtype, "starts_anywhere_in_a_buffer", move |s: &dyn Computes, check| {
+        suite.add(Tanh, dtype, "starts_anywhere_in_a_buffer", move |s, check| {
             offsets().try_for_each(|(offset, length)| {
                 both(s, check, &uniform(length, dtype, &[length], [-4.0, 4.0]), offset)
             })
         });
-        suite.add(
-            Tanh,
-            dtype,
-            "every_magnitude_keeps_its_digits",
-            move |s: &dyn Computes, check| {
-                both(s, check, &Stored::vector(dtype, finite(1, 257, dtype, [-13.0, 6.0])), 0)
-            },
-        );
-        suite.add(
-            Tanh,
-            dtype,
-            "a_nan_gives_a_nan_and_infinity_one",
-            move |s: &dyn Computes, check| {
-                let codes = awkward(dtype);
-                both(s, check, &Stored::from_codes(dtype, &[codes.len()], codes), 0)
-            },
-        );
+        suite.add(Tanh, dtype, "every_magnitude_keeps_its_digits", move |s, check| {
+            both(s, check, &Stored::vector(dtype, finite(1, 257, dtype, [-13.0, 6.0])), 0)
+        });
+        suite.add(Tanh, dtype, "a_nan_gives_a_nan_and_infinity_one", move |s, check| {
+            let codes = awkward(dtype);
+            both(s, check, &Stored::from_codes(dtype, &[codes.len()], codes), 0)
+        });
     }
     let all = vec![
         (Compute::Tanh, vec![i64s(&[2], [1, 2])]),

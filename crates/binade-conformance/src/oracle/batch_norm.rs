@@ -83,6 +83,10 @@ pub fn backward(
 }
 
 #[cfg(test)]
+#[expect(
+    clippy::many_single_char_names,
+    reason = "operands go by the letters the field gives them"
+)]
 mod tests {
     use super::*;
 

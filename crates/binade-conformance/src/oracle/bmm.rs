@@ -1,5 +1,10 @@
 //! A batch of matrix products: each pair by itself.
 
+#![expect(
+    clippy::many_single_char_names,
+    reason = "operands go by the letters the field gives them"
+)]
+
 use super::matmul::{matmul, transposed};
 use crate::Wanted;
 

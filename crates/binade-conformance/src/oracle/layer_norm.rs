@@ -136,6 +136,10 @@ impl Sums {
 }
 
 #[cfg(test)]
+#[expect(
+    clippy::many_single_char_names,
+    reason = "operands go by the letters the field gives them"
+)]
 mod tests {
     use super::*;
 

@@ -1,5 +1,10 @@
 //! Matrix product in `f64`, where products of `f32` are exact.
 
+#![expect(
+    clippy::many_single_char_names,
+    reason = "operands go by the letters the field gives them"
+)]
+
 use crate::Wanted;
 
 /// `A·B` for row-major `A` [rows, inner] and `B` [inner, columns], with the mass inner·Σ|a||b| that bounds the error of
