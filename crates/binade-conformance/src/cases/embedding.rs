@@ -120,7 +120,7 @@ pub(super) fn reported(
     let got = if told { wanted.clone() } else { "neither".to_owned() };
     check.equal(ask, got, wanted).map_err(|stop| match stop {
         Stop::Wrong(failure) => Stop::Wrong(Failure { agreement: String::new(), ..failure }),
-        stop => stop,
+        Stop::Refused(refusal) => Stop::Refused(refusal),
     })
 }
 

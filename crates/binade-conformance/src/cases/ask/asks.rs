@@ -84,7 +84,7 @@ type Checker = dyn Fn(&dyn Computes, &mut Check) -> Verdict;
 struct Sentence {
     operation: Operation,
     variant: String,
-    sentence: String,
+    contract: String,
     check: Box<Checker>,
 }
 
@@ -101,14 +101,14 @@ impl Asks {
         sentence: impl Display,
         check: impl Fn(&dyn Computes, &mut Check) -> Verdict + 'static,
     ) {
-        let (variant, sentence) = (variant.to_string(), sentence.to_string());
-        self.0.push(Sentence { operation, variant, sentence, check: Box::new(check) });
+        let (variant, contract) = (variant.to_string(), sentence.to_string());
+        self.0.push(Sentence { operation, variant, contract, check: Box::new(check) });
     }
 
     /// Makes them cases of one subject's.
     pub(in crate::cases) fn put_to<S: Subject>(self, suite: &mut Suite<S>) {
-        for Sentence { operation, variant, sentence, check } in self.0 {
-            suite.add(operation, variant, sentence, move |s: &S, with| check(s, with));
+        for Sentence { operation, variant, contract, check } in self.0 {
+            suite.add(operation, variant, contract, move |s: &S, with| check(s, with));
         }
     }
 }
