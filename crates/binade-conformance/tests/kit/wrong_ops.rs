@@ -59,9 +59,7 @@ impl Subject for Slip {
     fn compute(&self, op: &Compute, operands: &[&Plain]) -> Result<Vec<Plain>, Refusal> {
         let right = Toy.compute(op, operands);
         match (self, &right) {
-            (Self::TakesAnyLabel, Err(Refusal::Rejected(..))) => {
-                self.any_label(op, operands, right)
-            }
+            (Self::TakesAnyLabel, Err(Refusal::Rejected(..))) => any_label(op, operands, right),
             (_, Err(_)) => right,
             _ => self.slip(op, operands).unwrap_or(right),
         }
@@ -169,20 +167,19 @@ impl Slip {
             _ => None,
         }
     }
+}
 
-    /// Zero as the loss of a row whose label is no class: silent, and no NaN.
-    fn any_label(
-        self,
-        op: &Compute,
-        t: &[&Plain],
-        refused: Result<Vec<Plain>, Refusal>,
-    ) -> Result<Vec<Plain>, Refusal> {
-        match (op, t) {
-            (Compute::CrossEntropy, [_, labels]) if labels.dtype == DType::I64 => {
-                Ok(vec![Plain::write(&[0.0], DType::F32, &[])])
-            }
-            _ => refused,
+/// Zero as the loss of a row whose label is no class: silent, and no NaN.
+fn any_label(
+    op: &Compute,
+    t: &[&Plain],
+    refused: Result<Vec<Plain>, Refusal>,
+) -> Result<Vec<Plain>, Refusal> {
+    match (op, t) {
+        (Compute::CrossEntropy, [_, labels]) if labels.dtype == DType::I64 => {
+            Ok(vec![Plain::write(&[0.0], DType::F32, &[])])
         }
+        _ => refused,
     }
 }
 
