@@ -7,13 +7,14 @@ use binade_core::DType;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
-/// Crates whose traits state contracts; those of operations are proved one by one in `binade-cpu`.
-const STATED_IN: [&str; 5] = [
+/// Crates whose traits state contracts.
+const STATED_IN: [&str; 6] = [
     "binade-core",
     "binade-cast-policy",
     "binade-autocast",
     "binade-grad-scaler",
     "binade-master-weights",
+    "binade-ops",
 ];
 
 fn root() -> PathBuf {

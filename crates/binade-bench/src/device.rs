@@ -1,6 +1,6 @@
 //! The devices that a command line can name.
 
-use crate::subject::{self, NOT_YET, OpenError};
+use crate::subject::{self, OpenError};
 use binade_conformance::{Report, Runner};
 use clap::ValueEnum;
 
@@ -29,16 +29,18 @@ impl Device {
         Ok(match self {
             Self::Cpu => vec![runner.run(&subject::Cpu)],
             Self::Deferred => vec![runner.run(&subject::Deferred::default())],
-            Self::Cuda => vec![excused(runner).run(&subject::Cuda::gpu()?)],
-            Self::Ptx => vec![excused(runner).run(&subject::Cuda::interpreter()?)],
+            Self::Cuda => vec![on_cuda(runner, &subject::Cuda::gpu()?)?],
+            Self::Ptx => vec![on_cuda(runner, &subject::Cuda::interpreter()?)?],
             Self::All => [Self::Cpu.run(runner)?, Self::Deferred.run(runner)?].concat(),
         })
     }
 }
 
-/// Lists as such what the CUDA backend does not have yet, also where the device is required.
-fn excused(runner: &Runner) -> Runner {
-    NOT_YET.into_iter().fold(runner.clone(), |runner, operation| {
-        runner.excuse(operation, "the CUDA backend has no products and no reductions yet")
-    })
+/// What the GPU itself cannot do is listed as such, also where the device is required.
+fn on_cuda(runner: &Runner, cuda: &subject::Cuda) -> Result<Report, OpenError> {
+    let lacking = cuda.lacking()?.iter();
+    let runner = lacking.fold(runner.clone(), |runner, cases| {
+        runner.excuse(*cases, "Tensor Cores multiply bf16 from compute capability 8.0 on")
+    });
+    Ok(runner.run(cuda))
 }

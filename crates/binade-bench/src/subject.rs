@@ -5,5 +5,5 @@ mod cuda;
 mod deferred;
 
 pub use cpu::Cpu;
-pub use cuda::{Cuda, NOT_YET, OpenError};
+pub use cuda::{Cuda, OpenError};
 pub use deferred::Deferred;

@@ -42,6 +42,11 @@ impl Wanted {
     pub const fn exactly(value: f64) -> Self {
         Self { value, mass: 0.0 }
     }
+
+    /// A value that is wrong by `mass`·2^-24, and by a few roundings among the subnormals of `f32`, of 2^-150 each.
+    pub fn near(value: f64, mass: f64) -> Self {
+        Self { value, mass: mass + 8.0 * f64::from(f32::MIN_POSITIVE) }
+    }
 }
 
 /// The outcome of comparing a tensor.

@@ -5,6 +5,7 @@ mod agreement;
 mod arithmetic;
 mod case;
 pub mod cases;
+mod compute;
 mod exchange;
 mod loops;
 mod operation;
@@ -18,6 +19,7 @@ pub mod via;
 pub use agreement::{Agreement, Comparison, Wanted};
 pub use arithmetic::Arithmetic;
 pub use case::{Case, Check, Failure, Stop, Suite, Verdict};
+pub use compute::Compute;
 pub use exchange::{
     Clip, Course, Iteration, Joined, MicroBatch, Pass, Round, Stage, Turn, Unscaled,
 };

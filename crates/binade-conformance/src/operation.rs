@@ -57,6 +57,46 @@ pub enum Operation {
     Follow,
     /// Scales that move by the overflows of their own losses.
     UpdateEach,
+    /// A tensor of one value.
+    Fill,
+    /// The same elements under another shape.
+    Reshape,
+    /// The rectified linear unit.
+    Relu,
+    /// The Gaussian error linear unit.
+    Gelu,
+    /// The hyperbolic tangent.
+    Tanh,
+    /// Elementwise sum.
+    Add,
+    /// Elementwise product.
+    Mul,
+    /// A vector added along the channel axis.
+    BiasAdd,
+    /// A linear layer.
+    Linear,
+    /// A batch of matrix products.
+    Bmm,
+    /// Two-dimensional convolution.
+    Conv2d,
+    /// The largest element of each window.
+    MaxPool2d,
+    /// Normalisation over the last axis.
+    LayerNorm,
+    /// Normalisation over the batch, by channel.
+    BatchNorm,
+    /// Softmax over the last axis.
+    Softmax,
+    /// Its logarithm.
+    LogSoftmax,
+    /// Cross-entropy of class labels.
+    CrossEntropy,
+    /// Mean squared error.
+    MseLoss,
+    /// Rows of a table, by index.
+    Embedding,
+    /// Elements zeroed by chance.
+    Dropout,
 }
 
 impl Operation {
@@ -88,6 +128,26 @@ impl Operation {
             Self::Delayed => "delayed",
             Self::Follow => "follow",
             Self::UpdateEach => "update_each",
+            Self::Fill => "fill",
+            Self::Reshape => "reshape",
+            Self::Relu => "relu",
+            Self::Gelu => "gelu",
+            Self::Tanh => "tanh",
+            Self::Add => "add",
+            Self::Mul => "mul",
+            Self::BiasAdd => "bias_add",
+            Self::Linear => "linear",
+            Self::Bmm => "bmm",
+            Self::Conv2d => "conv2d",
+            Self::MaxPool2d => "max_pool2d",
+            Self::LayerNorm => "layer_norm",
+            Self::BatchNorm => "batch_norm",
+            Self::Softmax => "softmax",
+            Self::LogSoftmax => "log_softmax",
+            Self::CrossEntropy => "cross_entropy",
+            Self::MseLoss => "mse_loss",
+            Self::Embedding => "embedding",
+            Self::Dropout => "dropout",
         }
     }
 
@@ -103,6 +163,11 @@ impl Operation {
     /// A norm is to keep full `f32` accuracy over any count of elements, and so is one unit away where it lies beside a
     /// tie, and no more. Clipping by a norm that is one unit away adds a rounding of the factor and one of the product:
     /// four units at the lower end of a binade.
+    ///
+    /// What is one operation of IEEE 754 an element, a copy or a choice is compared by bits: forward also where the bound
+    /// that is declared is for a sum in backward (a bias, a pooled window). The mass of everything else is worked out in its
+    /// oracle from the roundings that it takes in `f32` and from 2 ulps for a device's own `exp`, `log` and `tanh`, 4 for its
+    /// `erfc`.
     pub const fn agreement(self, arithmetic: &Arithmetic) -> Agreement {
         match self {
             Self::Bits
@@ -121,14 +186,38 @@ impl Operation {
             | Self::Sparse
             | Self::Delayed
             | Self::Follow
-            | Self::UpdateEach => Agreement::Bits,
+            | Self::UpdateEach
+            | Self::Fill
+            | Self::Reshape
+            | Self::Relu
+            | Self::Add
+            | Self::Mul
+            | Self::Embedding
+            | Self::Dropout => Agreement::Bits,
             Self::Norm => Agreement::Ulps(1),
             Self::Clip | Self::ClipGroups => Agreement::Ulps(4),
             Self::Sgd if arithmetic.fma => Agreement::Bits,
             Self::Adam if arithmetic.fma && arithmetic.rounded_div_sqrt => Agreement::Bits,
             Self::Sgd | Self::Adam => Agreement::Ulps(2),
-            Self::MatMul if arithmetic.tensor_core => Agreement::Bound { c: 4.0 },
-            Self::MatMul | Self::Sum | Self::Mean => Agreement::Bound { c: 1.0 },
+            Self::MatMul | Self::Linear | Self::Bmm | Self::Conv2d if arithmetic.tensor_core => {
+                Agreement::Bound { c: 4.0 }
+            }
+            Self::MatMul
+            | Self::Linear
+            | Self::Bmm
+            | Self::Conv2d
+            | Self::Sum
+            | Self::Mean
+            | Self::BiasAdd
+            | Self::MaxPool2d
+            | Self::MseLoss
+            | Self::CrossEntropy
+            | Self::Softmax
+            | Self::LogSoftmax
+            | Self::LayerNorm
+            | Self::BatchNorm
+            | Self::Gelu
+            | Self::Tanh => Agreement::Bound { c: 1.0 },
         }
     }
 }

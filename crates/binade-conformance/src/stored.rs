@@ -73,6 +73,9 @@ impl Stored {
 /// `0x3c00 (1)`.
 pub(crate) fn show(code: u64, dtype: DType) -> String {
     let width = 2 + 2 * dtype.bytes();
+    if dtype == DType::I64 {
+        return format!("{code:#0width$x} ({})", code.cast_signed());
+    }
     format!("{code:#0width$x} ({:e})", cast::value(code, dtype))
 }
 

@@ -1,8 +1,8 @@
 //! What is put to the test, and what it may answer.
 
 use crate::{
-    Arithmetic, Clip, Collected, Coordinates, Course, Delayed, Iteration, Joined, Led, Losses,
-    MicroBatch, Round, Turn, Unscaled, Walked,
+    Arithmetic, Clip, Collected, Compute, Coordinates, Course, Delayed, Iteration, Joined, Led,
+    Losses, MicroBatch, Round, Turn, Unscaled, Walked,
 };
 use binade_core::{DType, Error, ErrorKind, Finding, Named, NamedGrads, stochastic::Key};
 use binade_grad_scaler::{ClipGroup, Join, LossScale, Norm, ScaleState, Step};
@@ -246,31 +246,17 @@ pub trait Subject {
         Err(Refusal::unsupported("train_by"))
     }
 
-    /// The product of two matrices, in their element type.
+    /// The results of an operation of `binade-ops`, forward or backward, as [`Compute`] orders them.
     ///
     /// # Errors
     ///
     /// `Unsupported` where it cannot.
-    fn matmul(&self, a: &Self::Tensor, b: &Self::Tensor) -> Result<Self::Tensor, Refusal> {
-        Err(Refusal::unsupported("matmul"))
-    }
-
-    /// The sum of all elements, as an `f32` scalar.
-    ///
-    /// # Errors
-    ///
-    /// `Unsupported` where it cannot.
-    fn sum(&self, tensor: &Self::Tensor) -> Result<Self::Tensor, Refusal> {
-        Err(Refusal::unsupported("sum"))
-    }
-
-    /// The mean of all elements, as an `f32` scalar.
-    ///
-    /// # Errors
-    ///
-    /// `Unsupported` where it cannot.
-    fn mean(&self, tensor: &Self::Tensor) -> Result<Self::Tensor, Refusal> {
-        Err(Refusal::unsupported("mean"))
+    fn compute(
+        &self,
+        op: &Compute,
+        operands: &[&Self::Tensor],
+    ) -> Result<Vec<Self::Tensor>, Refusal> {
+        Err(Refusal::unsupported("compute"))
     }
 
     /// Sparse gradients divided by their scale, whole and in `f32`, and what the pass found.

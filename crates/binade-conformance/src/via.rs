@@ -3,11 +3,13 @@
 //! [`Device`] takes them all at once; a device that lacks a trait implements [`Subject`] over the functions it can call.
 
 mod blanket;
+mod compute;
 mod device;
 mod loops;
 mod sets;
 mod stages;
 
+pub use compute::compute;
 pub use device::{Device, Trains};
 pub use loops::{delayed, follow, sparse, update_each};
 pub use sets::{accumulate, clip, clip_groups, norm};

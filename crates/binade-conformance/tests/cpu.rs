@@ -2,11 +2,10 @@
 
 use binade_autocast::Autocast;
 use binade_conformance::via::{self, Device};
-use binade_conformance::{Arithmetic, Clip, Refusal, Runner, Unscaled};
+use binade_conformance::{Arithmetic, Clip, Compute, Refusal, Runner, Unscaled};
 use binade_core::{DType, NamedGrads, stochastic::Key};
 use binade_cpu::{Cpu, Tensor};
 use binade_grad_scaler::{ClipGroup, ScaleState};
-use binade_ops::{MatMul, Mean, Sum};
 
 struct Reference;
 
@@ -51,16 +50,8 @@ impl Device for Reference {
         via::clip_groups(&Cpu, grads, scale, first, groups)
     }
 
-    fn matmul(&self, a: &Tensor, b: &Tensor) -> Result<Tensor, Refusal> {
-        Ok(Cpu.matmul(a, b)?)
-    }
-
-    fn sum(&self, tensor: &Tensor) -> Result<Tensor, Refusal> {
-        Ok(Cpu.sum(tensor)?)
-    }
-
-    fn mean(&self, tensor: &Tensor) -> Result<Tensor, Refusal> {
-        Ok(Cpu.mean(tensor)?)
+    fn compute(&self, op: &Compute, operands: &[&Tensor]) -> Result<Vec<Tensor>, Refusal> {
+        via::compute(&Cpu, op, operands)
     }
 }
 

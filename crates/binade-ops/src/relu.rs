@@ -7,6 +7,7 @@ use binade_core::Handle;
 /// # For implementers
 ///
 /// * NaN stays NaN, and passes its gradient on.
+/// * Zero of either sign gives +0.
 /// * The gradient at 0 is 0.
 pub trait Relu: Handle {
     /// The result, in the shape and element type of `input`.

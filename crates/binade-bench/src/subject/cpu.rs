@@ -2,11 +2,10 @@
 
 use binade_autocast::Autocast;
 use binade_conformance::via::{self, Device};
-use binade_conformance::{Arithmetic, Clip, Refusal, Unscaled};
+use binade_conformance::{Arithmetic, Clip, Compute, Refusal, Unscaled};
 use binade_core::{DType, NamedGrads, stochastic::Key};
 use binade_cpu::Tensor;
 use binade_grad_scaler::{ClipGroup, ScaleState};
-use binade_ops::{MatMul, Mean, Sum};
 
 /// `binade-cpu`.
 #[derive(Clone, Copy, Debug)]
@@ -53,15 +52,7 @@ impl Device for Cpu {
         via::clip_groups(self.handle(), grads, scale, first, groups)
     }
 
-    fn matmul(&self, a: &Tensor, b: &Tensor) -> Result<Tensor, Refusal> {
-        Ok(self.handle().matmul(a, b)?)
-    }
-
-    fn sum(&self, tensor: &Tensor) -> Result<Tensor, Refusal> {
-        Ok(self.handle().sum(tensor)?)
-    }
-
-    fn mean(&self, tensor: &Tensor) -> Result<Tensor, Refusal> {
-        Ok(self.handle().mean(tensor)?)
+    fn compute(&self, op: &Compute, operands: &[&Tensor]) -> Result<Vec<Tensor>, Refusal> {
+        via::compute(self.handle(), op, operands)
     }
 }

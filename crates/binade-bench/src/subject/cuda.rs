@@ -2,9 +2,9 @@
 
 use binade_autocast::Autocast;
 use binade_conformance::via::{self, Device};
-use binade_conformance::{Arithmetic, Clip, Refusal, Unscaled};
+use binade_conformance::{Arithmetic, Clip, Compute, Refusal, Unscaled};
 use binade_core::{DType, NamedGrads, stochastic::Key};
-use binade_cuda::{Error, Tensor};
+use binade_cuda::{Error, Tensor, cudarc::driver::sys::CUdevice_attribute as Attribute};
 use binade_grad_scaler::{ClipGroup, ScaleState};
 
 /// `binade-cuda`.
@@ -66,7 +66,21 @@ impl Cuda {
         }
         Err(OpenError::Other { asked, found, advice })
     }
+
+    /// Cases of what the GPU is too old for.
+    ///
+    /// # Errors
+    ///
+    /// When the driver does not say how old it is.
+    pub fn lacking(&self) -> Result<&'static [&'static str], OpenError> {
+        let major = Attribute::CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR;
+        let is_old = self.device.attribute(major)? < 8;
+        Ok(if is_old { &BF16_PRODUCTS } else { &[] })
+    }
 }
+
+/// Operations on bf16 that multiply matrices.
+const BF16_PRODUCTS: [&str; 4] = ["bmm/bf16/", "conv2d/bf16/", "linear/bf16/", "matmul/bf16/"];
 
 impl Device for Cuda {
     type Handle = binade_cuda::Cuda;
@@ -79,10 +93,10 @@ impl Device for Cuda {
         self.name
     }
 
-    /// Kernels are compiled with `-fmad=false -ftz=false -prec-div=true -prec-sqrt=true`, and write each `fma`. There are
-    /// no products yet, and no conversions of f64.
+    /// Kernels are compiled with `-fmad=false -ftz=false -prec-div=true -prec-sqrt=true`, and write each `fma`; products are
+    /// the Tensor Cores'. There are no conversions of f64.
     fn arithmetic(&self) -> Arithmetic {
-        Arithmetic { f64: false, ..Arithmetic::IEEE }
+        Arithmetic { f64: false, tensor_core: true, ..Arithmetic::IEEE }
     }
 
     fn from_bits(&self, bits: &[u8], dtype: DType, shape: &[usize]) -> Result<Tensor, Refusal> {
@@ -125,7 +139,8 @@ impl Device for Cuda {
     ) -> Result<Unscaled<Tensor>, Refusal> {
         via::clip_groups(&self.device, grads, scale, first, groups)
     }
-}
 
-/// What the backend does not have yet, by operation: skips of these are listed, not failed.
-pub const NOT_YET: [&str; 3] = ["matmul/", "mean/", "sum/"];
+    fn compute(&self, op: &Compute, operands: &[&Tensor]) -> Result<Vec<Tensor>, Refusal> {
+        via::compute(&self.device, op, operands)
+    }
+}

@@ -2,11 +2,10 @@
 
 use binade_autocast::Autocast;
 use binade_conformance::via::{self, Device};
-use binade_conformance::{Arithmetic, Clip, Refusal, Unscaled};
+use binade_conformance::{Arithmetic, Clip, Compute, Refusal, Unscaled};
 use binade_core::{DType, NamedGrads, stochastic::Key};
 use binade_deferred::Tensor;
 use binade_grad_scaler::{ClipGroup, ScaleState};
-use binade_ops::{MatMul, Mean, Sum};
 
 /// `binade-deferred`, which reads nothing but where the kit asks for bits or for what was found.
 #[derive(Clone, Debug)]
@@ -61,15 +60,7 @@ impl Device for Deferred {
         via::clip_groups(&self.0, grads, scale, first, groups)
     }
 
-    fn matmul(&self, a: &Tensor, b: &Tensor) -> Result<Tensor, Refusal> {
-        Ok(self.0.matmul(a, b)?)
-    }
-
-    fn sum(&self, tensor: &Tensor) -> Result<Tensor, Refusal> {
-        Ok(self.0.sum(tensor)?)
-    }
-
-    fn mean(&self, tensor: &Tensor) -> Result<Tensor, Refusal> {
-        Ok(self.0.mean(tensor)?)
+    fn compute(&self, op: &Compute, operands: &[&Tensor]) -> Result<Vec<Tensor>, Refusal> {
+        via::compute(&self.0, op, operands)
     }
 }

@@ -1,10 +1,16 @@
 //! Matrix products: sizes around tiles, sums that only a wide accumulator holds, and what is not finite.
 
+#![expect(
+    clippy::many_single_char_names,
+    reason = "operands go by the letters the field gives them"
+)]
+
+use super::FLOATS;
+use super::ask::{Ask, Asks, Computes, ones, refusals, uniform, values};
 use super::values::{Draw, offsets};
-use super::{FLOATS, get, put_at};
-use crate::oracle::matmul::matmul;
-use crate::{Check, Operation::MatMul, Stored, Subject, Suite, Verdict};
-use binade_core::DType;
+use crate::oracle::matmul::{backward, matmul};
+use crate::{Check, Compute, Operation::MatMul, Stored, Verdict, Wanted};
+use binade_core::{DType, ErrorKind};
 
 /// Rows of A, inner extent, columns of B.
 type Size = [usize; 3];
@@ -28,7 +34,7 @@ const SIZES: [Size; 16] = [
     [2, 4096, 3],
 ];
 
-pub(super) fn add<S: Subject>(suite: &mut Suite<S>) {
+pub(super) fn add(suite: &mut Asks) {
     for dtype in FLOATS {
         for size in SIZES {
             random(suite, dtype, size);
@@ -36,32 +42,32 @@ pub(super) fn add<S: Subject>(suite: &mut Suite<S>) {
         sums(suite, dtype);
         starts(suite, dtype);
         classes(suite, dtype);
+        gradients(suite, dtype);
     }
+    let float = |shape: &[usize]| ones(DType::F32, shape);
+    let all = vec![
+        (Compute::MatMul, vec![float(&[2, 3]), float(&[4, 5])]),
+        (Compute::MatMul, vec![float(&[3]), float(&[3, 5])]),
+        (Compute::MatMul, vec![float(&[2, 3]), ones(DType::F16, &[3, 4])]),
+        (Compute::MatMulBackward, vec![float(&[2, 3]), float(&[2, 3]), float(&[3, 4])]),
+    ];
+    refusals(suite, MatMul, "what_does_not_fit_is_a_mismatch", ErrorKind::Mismatch, all);
 }
 
-/// The product as it is, and as the oracle wants it.
-fn product<S: Subject>(
-    s: &S,
-    [a, b]: [&Stored; 2],
-    offset: usize,
-) -> Result<(Stored, Vec<crate::Wanted>), crate::Stop> {
+fn ask<'a>(a: &'a Stored, b: &'a Stored) -> (Ask<'a>, Vec<Wanted>) {
     let size = [a.shape[0], a.shape[1], b.shape[1]];
-    let output = s.matmul(&put_at(s, a, offset)?, &put_at(s, b, offset)?)?;
-    let got = get(s, &output, a.dtype, &[size[0], size[2]])?;
-    let values = [a, b].map(|matrix| matrix.values().collect::<Vec<f64>>());
-    Ok((got, matmul(&values[0], &values[1], size)))
+    (Ask::new(Compute::MatMul, &[a, b]), matmul(&values(a), &values(b), size))
 }
 
-fn near<S: Subject>(s: &S, check: &mut Check, [a, b]: [&Stored; 2]) -> Verdict {
-    let (got, wanted) = product(s, [a, b], 0)?;
-    check.tensor(&[a, b], &got, &wanted)
+fn near(s: &dyn Computes, check: &mut Check, [a, b]: [&Stored; 2]) -> Verdict {
+    let (ask, wanted) = ask(a, b);
+    ask.near(s, check, [(a.dtype, wanted)])
 }
 
 /// For values whose products and sums are exact in `f32` in any order.
-fn exact<S: Subject>(s: &S, check: &mut Check, [a, b]: [&Stored; 2]) -> Verdict {
-    let (got, wanted) = product(s, [a, b], 0)?;
-    let wanted: Vec<f64> = wanted.iter().map(|wanted| wanted.value).collect();
-    check.exact(&[a, b], &got, &wanted)
+fn exact(s: &dyn Computes, check: &mut Check, [a, b]: [&Stored; 2]) -> Verdict {
+    let (ask, wanted) = ask(a, b);
+    ask.exact(s, check, [(a.dtype, wanted.iter().map(|wanted| wanted.value).collect())])
 }
 
 /// `A` and `B` of one size, element by element.
@@ -72,10 +78,10 @@ fn matrices(dtype: DType, [m, k, n]: Size, mut element: impl FnMut() -> f64) -> 
     })
 }
 
-fn random<S: Subject>(suite: &mut Suite<S>, dtype: DType, size: Size) {
+fn random(suite: &mut Asks, dtype: DType, size: Size) {
     let [rows, inner, columns] = size;
     let sentence = format!("random_{rows}x{inner}_by_{inner}x{columns}");
-    suite.add(MatMul, dtype, sentence, move |s: &S, check| {
+    suite.add(MatMul, dtype, sentence, move |s, check| {
         let mut draw = Draw::new(rows * inner * columns);
         let [a, b] = matrices(dtype, size, || draw.within(-1.0, 1.0));
         near(s, check, [&a, &b])?;
@@ -84,10 +90,30 @@ fn random<S: Subject>(suite: &mut Suite<S>, dtype: DType, size: Size) {
     });
 }
 
+/// Of sizes among which are odd ones, edges of tiles and nothing.
+fn gradients(suite: &mut Asks, dtype: DType) {
+    let odd = [[0, 4, 3], [3, 0, 2], [3, 4, 0]];
+    for size in SIZES.into_iter().filter(|[_, k, _]| *k < 1000).chain(odd) {
+        let [m, k, n] = size;
+        let sentence = format!("gradients_of_{m}x{k}_by_{k}x{n}");
+        suite.add(MatMul, dtype, sentence, move |s, check| {
+            let [a, b] =
+                [(1, [m, k]), (2, [k, n])].map(|(i, x)| uniform(i, dtype, &x, [-1.0, 1.0]));
+            let g = uniform(3, dtype, &[m, n], [-1.0, 1.0]);
+            let wanted = backward(&values(&g), &values(&a), &values(&b), size);
+            Ask::new(Compute::MatMulBackward, &[&g, &a, &b]).at(m % 3).near(
+                s,
+                check,
+                wanted.map(|wanted| (dtype, wanted)),
+            )
+        });
+    }
+}
+
 /// Integers, whose sums are exact in `f32` in any order, and in nothing narrower.
-fn sums<S: Subject>(suite: &mut Suite<S>, dtype: DType) {
+fn sums(suite: &mut Asks, dtype: DType) {
     let mut add = |sentence: &str, make: fn(DType) -> [Stored; 2]| {
-        suite.add(MatMul, dtype, sentence, move |s: &S, check| {
+        suite.add(MatMul, dtype, sentence, move |s, check| {
             let [a, b] = make(dtype);
             exact(s, check, [&a, &b])
         });
@@ -108,21 +134,21 @@ fn sums<S: Subject>(suite: &mut Suite<S>, dtype: DType) {
 }
 
 /// Unaligned.
-fn starts<S: Subject>(suite: &mut Suite<S>, dtype: DType) {
-    suite.add(MatMul, dtype, "starts_anywhere_in_a_buffer", move |s: &S, check| {
+fn starts(suite: &mut Asks, dtype: DType) {
+    suite.add(MatMul, dtype, "starts_anywhere_in_a_buffer", move |s, check| {
         for (offset, _) in offsets() {
             let mut draw = Draw::new(offset);
             let [a, b] = matrices(dtype, [9, 33, 7], || draw.within(-1.0, 1.0));
-            let (got, wanted) = product(s, [&a, &b], offset)?;
-            check.tensor(&[&a, &b], &got, &wanted)?;
+            let (ask, wanted) = ask(&a, &b);
+            ask.at(offset).near(s, check, [(dtype, wanted)])?;
         }
         Ok(())
     });
 }
 
-fn classes<S: Subject>(suite: &mut Suite<S>, dtype: DType) {
+fn classes(suite: &mut Asks, dtype: DType) {
     let sentence = "nan_and_infinity_stay_in_their_rows";
-    suite.add(MatMul, dtype, sentence, move |s: &S, check| {
+    suite.add(MatMul, dtype, sentence, move |s, check| {
         for bad in [f64::NAN, f64::INFINITY, f64::NEG_INFINITY] {
             for place in [0, 7, 14] {
                 let mut draw = Draw::new(5);
@@ -134,13 +160,13 @@ fn classes<S: Subject>(suite: &mut Suite<S>, dtype: DType) {
         }
         Ok(())
     });
-    suite.add(MatMul, dtype, "infinity_times_zero_is_nan", move |s: &S, check| {
+    suite.add(MatMul, dtype, "infinity_times_zero_is_nan", move |s, check| {
         let a = Stored::from_values(dtype, &[1, 2], [f64::INFINITY, 1.0]);
         let b = Stored::from_values(dtype, &[2, 2], [0.0, 1.0, 1.0, 1.0]);
         exact(s, check, [&a, &b])
     });
     if dtype == DType::F16 {
-        suite.add(MatMul, dtype, "a_product_beyond_65504_is_infinite", |s: &S, check| {
+        suite.add(MatMul, dtype, "a_product_beyond_65504_is_infinite", |s, check| {
             let a = Stored::from_values(DType::F16, &[2, 1], [256.0, -256.0]);
             let b = Stored::from_values(DType::F16, &[1, 3], [255.0, 256.0, 1024.0]);
             exact(s, check, [&a, &b])

@@ -1,44 +1,68 @@
 //! Means: a sum in `f32`, divided by the count.
 
+use super::FLOATS;
+use super::ask::{Ask, Asks, Computes, i64s, ones, refusals, scalar, values};
 use super::values::{Draw, not_finite, offsets};
-use super::{FLOATS, get, put, put_at};
 use crate::oracle::mean::mean;
-use crate::{Agreement, Check, Operation::Mean, Stored, Subject, Suite, Verdict, Wanted};
-use binade_core::DType;
+use crate::{Agreement, Check, Compute, Operation::Mean, Stored, Verdict, Wanted};
+use binade_core::{DType, ErrorKind};
 
-pub(super) fn add<S: Subject>(suite: &mut Suite<S>) {
+pub(super) fn add(suite: &mut Asks) {
     for dtype in FLOATS {
         exact_sums(suite, dtype);
         random(suite, dtype);
         classes(suite, dtype);
+        gradients(suite, dtype);
     }
+    let op = Compute::MeanBackward { shape: vec![2], dtype: DType::F32 };
+    let all = vec![
+        (Compute::Mean, vec![i64s(&[2], [1, 2])]),
+        (op.clone(), vec![ones(DType::F32, &[1])]),
+        (op, vec![ones(DType::F16, &[])]),
+    ];
+    refusals(suite, Mean, "what_does_not_fit_is_a_mismatch", ErrorKind::Mismatch, all);
 }
 
-fn near<S: Subject>(s: &S, check: &mut Check, input: &Stored) -> Verdict {
-    of(s, check, input, &put(s, input)?)
+/// The gradient of the one result over the count: a division, rounded, and perhaps a count that is.
+fn gradients(suite: &mut Asks, dtype: DType) {
+    suite.add(Mean, dtype, "the_gradient_is_divided_by_the_count", move |s, check| {
+        [0_u16, 1, 7, 33, 257].into_iter().try_for_each(|length| {
+            let op = Compute::MeanBackward { shape: vec![length.into(), 3], dtype };
+            [1.0, 0.1, -65536.0, f64::NAN].into_iter().try_for_each(|grad| {
+                let g = scalar(grad);
+                let value = values(&g)[0] / (3.0 * f64::from(length));
+                let wanted = vec![Wanted::near(value, 3.0 * value.abs()); 3 * usize::from(length)];
+                Ask::new(op.clone(), &[&g]).near(s, check, [(dtype, wanted)])
+            })
+        })
+    });
 }
 
-fn of<S: Subject>(s: &S, check: &mut Check, input: &Stored, tensor: &S::Tensor) -> Verdict {
-    let got = get(s, &s.mean(tensor)?, DType::F32, &[])?;
-    check.tensor(&[input], &got, &[mean(&input.values().collect::<Vec<f64>>())])
+fn near(s: &dyn Computes, check: &mut Check, input: &Stored) -> Verdict {
+    of(s, check, input, 0)
+}
+
+fn of(s: &dyn Computes, check: &mut Check, input: &Stored, offset: usize) -> Verdict {
+    let wanted = mean(&values(input));
+    Ask::new(Compute::Mean, &[input]).at(offset).near(s, check, [(DType::F32, vec![wanted])])
 }
 
 /// Sums that are exact in `f32`, so that only the division may round.
-fn exact_sums<S: Subject>(suite: &mut Suite<S>, dtype: DType) {
+fn exact_sums(suite: &mut Asks, dtype: DType) {
     let mut add = |sentence: &str, element: f64, count: usize| {
-        suite.add(Mean, dtype, sentence, move |s: &S, check| {
+        suite.add(Mean, dtype, sentence, move |s, check| {
             let input = Stored::vector(dtype, vec![element; count]);
-            let got = get(s, &s.mean(&put(s, &input)?)?, DType::F32, &[])?;
-            check.within(Agreement::Ulps(3), &[&input], &got, &[Wanted::exactly(element)])
+            let wanted = (DType::F32, vec![Wanted::exactly(element)]);
+            Ask::new(Compute::Mean, &[&input]).within(s, check, Agreement::Ulps(3), wanted)
         });
     };
     add("the_mean_of_seventy_thousand_ones_is_one", 1.0, 70_000);
     add("a_sum_beyond_the_format_still_has_a_mean", 57344.0, 1000);
 }
 
-fn random<S: Subject>(suite: &mut Suite<S>, dtype: DType) {
+fn random(suite: &mut Asks, dtype: DType) {
     for length in [1, 2, 3, 31, 32, 33, 255, 256, 257, 1000, 4097, 65537] {
-        suite.add(Mean, dtype, format!("random_{length}"), move |s: &S, check| {
+        suite.add(Mean, dtype, format!("random_{length}"), move |s, check| {
             let mut draw = Draw::new(length);
             let values: Vec<f64> = (0..length).map(|_| draw.within(-1.0, 3.0)).collect();
             near(s, check, &Stored::vector(dtype, values))
@@ -46,22 +70,22 @@ fn random<S: Subject>(suite: &mut Suite<S>, dtype: DType) {
     }
 }
 
-fn classes<S: Subject>(suite: &mut Suite<S>, dtype: DType) {
-    suite.add(Mean, dtype, "starts_anywhere_in_a_buffer", move |s: &S, check| {
+fn classes(suite: &mut Asks, dtype: DType) {
+    suite.add(Mean, dtype, "starts_anywhere_in_a_buffer", move |s, check| {
         for (offset, length) in offsets() {
             let input = Stored::vector(dtype, vec![1.0; length]);
-            of(s, check, &input, &put_at(s, &input, offset)?)?;
+            of(s, check, &input, offset)?;
         }
         Ok(())
     });
-    suite.add(Mean, dtype, "every_nan_and_infinity_shows", move |s: &S, check| {
+    suite.add(Mean, dtype, "every_nan_and_infinity_shows", move |s, check| {
         let one = |code| near(s, check, &Stored::from_codes(dtype, &[3], [1, code, 2]));
         not_finite(dtype).into_iter().try_for_each(one)
     });
-    suite.add(Mean, dtype, "the_mean_of_nothing_is_nan", move |s: &S, check| {
+    suite.add(Mean, dtype, "the_mean_of_nothing_is_nan", move |s, check| {
         near(s, check, &Stored::vector(dtype, []))
     });
-    suite.add(Mean, dtype, "a_nan_or_an_infinity_shows", move |s: &S, check| {
+    suite.add(Mean, dtype, "a_nan_or_an_infinity_shows", move |s, check| {
         for bad in [f64::NAN, f64::INFINITY, f64::NEG_INFINITY] {
             near(s, check, &Stored::vector(dtype, [1.0, bad, 3.0]))?;
             near(s, check, &Stored::vector(dtype, [1.0, 2.0, bad]))?;

@@ -2,35 +2,57 @@
 
 mod accumulate;
 mod adam;
+mod add;
+mod ask;
+mod batch_norm;
+mod bias_add;
 mod bits;
+mod bmm;
 mod cast;
 mod clip;
 mod clip_groups;
+mod conv2d;
+mod cross_entropy;
 mod delayed;
+mod dropout;
+mod embedding;
+mod fill;
 mod follow;
+mod gelu;
 mod iterate;
 mod kahan;
+mod layer_norm;
+mod linear;
+mod log_softmax;
 mod matmul;
+mod max_pool2d;
 mod mean;
 mod merge;
+mod mse_loss;
+mod mul;
 mod norm;
+mod relu;
 mod remainder;
+mod reshape;
 mod scale;
 mod scale_update;
 mod scaled_f16;
 mod sgd;
+mod softmax;
 mod sparse;
 mod steps;
 mod stochastic;
 mod stochastic_cast;
 mod stores;
 mod sum;
+mod tanh;
 mod training;
 mod unscale;
 mod update_each;
 mod values;
 
 use crate::{Arithmetic, Case, Failure, Refusal, Stop, Stored, Subject, Suite};
+use ask::Asks;
 use binade_core::DType;
 
 /// The element types that arithmetic happens on, in the order of every list.
@@ -39,6 +61,9 @@ const FLOATS: [DType; 3] = [DType::BF16, DType::F16, DType::F32];
 /// Lengths around the edges of vectors, blocks and chunks: 1024 elements are a chunk on the CPU, 4096 on CUDA.
 const LENGTHS: [usize; 16] =
     [0, 1, 7, 8, 9, 31, 32, 33, 255, 256, 257, 1024, 1025, 4095, 4096, 4097];
+
+/// Lengths around the edges of vectors, warps and blocks, for operations that have many cases each.
+const SHORT: [usize; 12] = [0, 1, 7, 8, 9, 31, 32, 33, 255, 256, 257, 1025];
 
 /// Lengths around the edges of launches, for a few cases of each operation.
 const LONG: [usize; 3] = [65535, 65536, 65537];
@@ -67,9 +92,31 @@ pub fn all<S: Subject>(arithmetic: Arithmetic) -> Vec<Case<S>> {
     stochastic::add(&mut suite);
     kahan::add(&mut suite);
     scaled_f16::add(&mut suite);
-    matmul::add(&mut suite);
-    sum::add(&mut suite);
-    mean::add(&mut suite);
+    let mut asks = Asks::default();
+    matmul::add(&mut asks);
+    sum::add(&mut asks);
+    mean::add(&mut asks);
+    fill::add(&mut asks);
+    reshape::add(&mut asks);
+    relu::add(&mut asks);
+    gelu::add(&mut asks);
+    tanh::add(&mut asks);
+    add::add(&mut asks);
+    mul::add(&mut asks);
+    bias_add::add(&mut asks);
+    linear::add(&mut asks);
+    bmm::add(&mut asks);
+    conv2d::add(&mut asks);
+    max_pool2d::add(&mut asks);
+    layer_norm::add(&mut asks);
+    batch_norm::add(&mut asks);
+    softmax::add(&mut asks);
+    log_softmax::add(&mut asks);
+    cross_entropy::add(&mut asks);
+    mse_loss::add(&mut asks);
+    embedding::add(&mut asks);
+    dropout::add(&mut asks);
+    asks.put_to(&mut suite);
     sparse::add(&mut suite);
     delayed::add(&mut suite);
     follow::add(&mut suite);

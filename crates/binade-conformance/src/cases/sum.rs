@@ -1,40 +1,63 @@
 //! Sums: `f32` inside whatever the storage, every element once.
 
+use super::ask::{Ask, Asks, Computes, i64s, ones, refusals, scalar, values};
 use super::values::{Draw, infinities, nans, not_finite, offsets, places};
-use super::{FLOATS, LENGTHS, LONG, get, put, put_at};
+use super::{FLOATS, LENGTHS, LONG};
 use crate::oracle::sum::sum;
-use crate::{Check, Operation::Sum, Stored, Subject, Suite, Verdict};
-use binade_core::DType;
+use crate::{Check, Compute, Operation::Sum, Stored, Verdict};
+use binade_core::{DType, ErrorKind};
 
-pub(super) fn add<S: Subject>(suite: &mut Suite<S>) {
+pub(super) fn add(suite: &mut Asks) {
     for dtype in FLOATS {
         integers(suite, dtype);
         random(suite, dtype);
         classes(suite, dtype);
+        gradients(suite, dtype);
     }
+    let op = Compute::SumBackward { shape: vec![2], dtype: DType::F32 };
+    let all = vec![
+        (Compute::Sum, vec![i64s(&[2], [1, 2])]),
+        (op.clone(), vec![ones(DType::F32, &[1])]),
+        (op, vec![ones(DType::F16, &[])]),
+    ];
+    refusals(suite, Sum, "what_does_not_fit_is_a_mismatch", ErrorKind::Mismatch, all);
 }
 
-fn near<S: Subject>(s: &S, check: &mut Check, input: &Stored) -> Verdict {
-    of(s, check, input, &put(s, input)?)
+/// The gradient of the one result, everywhere.
+fn gradients(suite: &mut Asks, dtype: DType) {
+    suite.add(Sum, dtype, "the_gradient_is_the_same_everywhere", move |s, check| {
+        [0, 1, 7, 33, 257].into_iter().try_for_each(|length| {
+            let op = Compute::SumBackward { shape: vec![length, 3], dtype };
+            [1.0, 0.1, -65536.0, f64::NAN].into_iter().try_for_each(|grad| {
+                let g = scalar(grad);
+                let wanted = vec![values(&g)[0]; 3 * length];
+                Ask::new(op.clone(), &[&g]).exact(s, check, [(dtype, wanted)])
+            })
+        })
+    });
 }
 
-fn of<S: Subject>(s: &S, check: &mut Check, input: &Stored, tensor: &S::Tensor) -> Verdict {
-    let got = get(s, &s.sum(tensor)?, DType::F32, &[])?;
-    check.tensor(&[input], &got, &[sum(&input.values().collect::<Vec<f64>>())])
+fn near(s: &dyn Computes, check: &mut Check, input: &Stored) -> Verdict {
+    of(s, check, input, 0)
+}
+
+fn of(s: &dyn Computes, check: &mut Check, input: &Stored, offset: usize) -> Verdict {
+    let wanted = sum(&values(input));
+    Ask::new(Compute::Sum, &[input]).at(offset).near(s, check, [(DType::F32, vec![wanted])])
 }
 
 /// For multiples of one number whose absolute sum stays below 2^24 of it: exact in `f32`, in any order.
-fn exact<S: Subject>(s: &S, check: &mut Check, input: &Stored) -> Verdict {
-    let got = get(s, &s.sum(&put(s, input)?)?, DType::F32, &[])?;
-    check.exact(&[input], &got, &[sum(&input.values().collect::<Vec<f64>>()).value])
+fn exact(s: &dyn Computes, check: &mut Check, input: &Stored) -> Verdict {
+    let wanted = sum(&values(input)).value;
+    Ask::new(Compute::Sum, &[input]).exact(s, check, [(DType::F32, vec![wanted])])
 }
 
-fn integers<S: Subject>(suite: &mut Suite<S>, dtype: DType) {
-    suite.add(Sum, dtype, "seventy_thousand_ones_are_seventy_thousand", move |s: &S, check| {
+fn integers(suite: &mut Asks, dtype: DType) {
+    suite.add(Sum, dtype, "seventy_thousand_ones_are_seventy_thousand", move |s, check| {
         exact(s, check, &Stored::vector(dtype, vec![1.0; 70_000]))
     });
     let sentence = "large_values_that_alternate_leave_what_is_between_them";
-    suite.add(Sum, dtype, sentence, move |s: &S, check| {
+    suite.add(Sum, dtype, sentence, move |s, check| {
         let large = [57344.0, 57344.0, 96.0, -57344.0, -57344.0, 32.0];
         [1, 3, 40].into_iter().try_for_each(|times| {
             let values = large.iter().copied().cycle().take(6 * times);
@@ -42,7 +65,7 @@ fn integers<S: Subject>(suite: &mut Suite<S>, dtype: DType) {
         })
     });
     for length in LENGTHS.into_iter().chain(LONG).filter(|&length| length > 0) {
-        suite.add(Sum, dtype, format!("all_of_{length}_elements"), move |s: &S, check| {
+        suite.add(Sum, dtype, format!("all_of_{length}_elements"), move |s, check| {
             places(length).into_iter().try_for_each(|(_, index)| {
                 let mut values = vec![1.0; length];
                 values[index] = 128.0;
@@ -52,9 +75,9 @@ fn integers<S: Subject>(suite: &mut Suite<S>, dtype: DType) {
     }
 }
 
-fn random<S: Subject>(suite: &mut Suite<S>, dtype: DType) {
+fn random(suite: &mut Asks, dtype: DType) {
     for length in [1, 2, 33, 1000, 4097, 65537] {
-        suite.add(Sum, dtype, format!("random_{length}"), move |s: &S, check| {
+        suite.add(Sum, dtype, format!("random_{length}"), move |s, check| {
             let mut draw = Draw::new(length);
             let calm: Vec<f64> = (0..length).map(|_| draw.within(-1.0, 1.0)).collect();
             near(s, check, &Stored::vector(dtype, calm))?;
@@ -62,17 +85,17 @@ fn random<S: Subject>(suite: &mut Suite<S>, dtype: DType) {
             near(s, check, &Stored::vector(dtype, spread))
         });
     }
-    suite.add(Sum, dtype, "starts_anywhere_in_a_buffer", move |s: &S, check| {
+    suite.add(Sum, dtype, "starts_anywhere_in_a_buffer", move |s, check| {
         for (offset, length) in offsets() {
             let input = Stored::vector(dtype, vec![1.0; length]);
-            of(s, check, &input, &put_at(s, &input, offset)?)?;
+            of(s, check, &input, offset)?;
         }
         Ok(())
     });
-    suite.add(Sum, dtype, "the_sum_of_nothing_is_zero", move |s: &S, check| {
+    suite.add(Sum, dtype, "the_sum_of_nothing_is_zero", move |s, check| {
         near(s, check, &Stored::vector(dtype, []))
     });
-    suite.add(Sum, dtype, "the_shape_does_not_matter", move |s: &S, check| {
+    suite.add(Sum, dtype, "the_shape_does_not_matter", move |s, check| {
         let mut draw = Draw::new(4);
         let values: Vec<f64> = (0..210).map(|_| draw.within(-1.0, 1.0)).collect();
         let shapes = [&[210][..], &[3, 70], &[5, 6, 7], &[1, 210, 1]];
@@ -82,8 +105,8 @@ fn random<S: Subject>(suite: &mut Suite<S>, dtype: DType) {
     });
 }
 
-fn classes<S: Subject>(suite: &mut Suite<S>, dtype: DType) {
-    suite.add(Sum, dtype, "a_nan_or_an_infinity_anywhere_shows", move |s: &S, check| {
+fn classes(suite: &mut Asks, dtype: DType) {
+    suite.add(Sum, dtype, "a_nan_or_an_infinity_anywhere_shows", move |s, check| {
         for length in [1, 9, 257, 4097] {
             for (_, index) in places(length) {
                 for code in nans(dtype).into_iter().take(2).chain(infinities(dtype)) {
@@ -95,11 +118,11 @@ fn classes<S: Subject>(suite: &mut Suite<S>, dtype: DType) {
         }
         Ok(())
     });
-    suite.add(Sum, dtype, "every_nan_and_infinity_shows", move |s: &S, check| {
+    suite.add(Sum, dtype, "every_nan_and_infinity_shows", move |s, check| {
         let one = |code| near(s, check, &Stored::from_codes(dtype, &[3], [1, code, 2]));
         not_finite(dtype).into_iter().try_for_each(one)
     });
-    suite.add(Sum, dtype, "infinities_of_both_signs_are_nan", move |s: &S, check| {
+    suite.add(Sum, dtype, "infinities_of_both_signs_are_nan", move |s, check| {
         near(s, check, &Stored::vector(dtype, [f64::INFINITY, 1.0, f64::NEG_INFINITY]))
     });
 }

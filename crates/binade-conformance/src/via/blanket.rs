@@ -2,8 +2,8 @@
 
 use crate::via::{self, Device};
 use crate::{
-    Arithmetic, Clip, Collected, Coordinates, Course, Delayed, Iteration, Joined, Led, Losses,
-    MicroBatch, Refusal, Round, Subject, Turn, Unscaled, Walked,
+    Arithmetic, Clip, Collected, Compute, Coordinates, Course, Delayed, Iteration, Joined, Led,
+    Losses, MicroBatch, Refusal, Round, Subject, Turn, Unscaled, Walked,
 };
 use binade_core::{DType, Finding, Handle, Named, NamedGrads, stochastic::Key};
 use binade_grad_scaler::{ClipGroup, Join, LossScale, Norm, ScaleState, Step};
@@ -155,16 +155,12 @@ impl<S: Device> Subject for S {
         via::train_by(self.handle(), store, params, turns)
     }
 
-    fn matmul(&self, a: &Self::Tensor, b: &Self::Tensor) -> Result<Self::Tensor, Refusal> {
-        Device::matmul(self, a, b)
-    }
-
-    fn sum(&self, tensor: &Self::Tensor) -> Result<Self::Tensor, Refusal> {
-        Device::sum(self, tensor)
-    }
-
-    fn mean(&self, tensor: &Self::Tensor) -> Result<Self::Tensor, Refusal> {
-        Device::mean(self, tensor)
+    fn compute(
+        &self,
+        op: &Compute,
+        operands: &[&Self::Tensor],
+    ) -> Result<Vec<Self::Tensor>, Refusal> {
+        Device::compute(self, op, operands)
     }
     fn sparse(
         &self,

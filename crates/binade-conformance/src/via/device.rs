@@ -1,6 +1,6 @@
 //! A device as a subject: tensors from bits and back, and the rest by its traits.
 
-use crate::{Arithmetic, Clip, Refusal, Unscaled};
+use crate::{Arithmetic, Clip, Compute, Refusal, Unscaled};
 use binade_core::{DType, Handle, Named, NamedGrads, stochastic::Key};
 use binade_grad_scaler::{ClipGroup, GradOps, GradScaler, ScaleState, ScaleStore};
 use binade_master_weights::{MasterWeights, Materialise};
@@ -37,8 +37,8 @@ type TensorOf<S> = <<S as Device>::Handle as Handle>::Tensor;
 
 /// What a [`Subject`](crate::Subject) over a device's traits has to say itself: who implements this is one.
 ///
-/// Scaling, clipping, accumulation and training go through the handle. The operations below `to_bits` are those of
-/// traits that the kit does not import, or that a handle may lack; each is a line, and what is left out is skipped.
+/// Scaling, clipping, accumulation and training go through the handle. What stands below `to_bits` a device may lack: each
+/// is a line, and what is left out is skipped.
 #[expect(unused_variables, reason = "parameter names are documentation")]
 pub trait Device {
     /// The handle.
@@ -127,30 +127,17 @@ pub trait Device {
         Err(Refusal::unsupported("clip_groups"))
     }
 
-    /// See [`Subject::matmul`](crate::Subject::matmul).
+    /// See [`Subject::compute`](crate::Subject::compute); [`via::compute`](super::compute) is all it takes where the handle
+    /// has every operation.
     ///
     /// # Errors
     ///
     /// `Unsupported` where it cannot.
-    fn matmul(&self, a: &TensorOf<Self>, b: &TensorOf<Self>) -> Result<TensorOf<Self>, Refusal> {
-        Err(Refusal::unsupported("matmul"))
-    }
-
-    /// See [`Subject::sum`](crate::Subject::sum).
-    ///
-    /// # Errors
-    ///
-    /// `Unsupported` where it cannot.
-    fn sum(&self, tensor: &TensorOf<Self>) -> Result<TensorOf<Self>, Refusal> {
-        Err(Refusal::unsupported("sum"))
-    }
-
-    /// See [`Subject::mean`](crate::Subject::mean).
-    ///
-    /// # Errors
-    ///
-    /// `Unsupported` where it cannot.
-    fn mean(&self, tensor: &TensorOf<Self>) -> Result<TensorOf<Self>, Refusal> {
-        Err(Refusal::unsupported("mean"))
+    fn compute(
+        &self,
+        op: &Compute,
+        operands: &[&TensorOf<Self>],
+    ) -> Result<Vec<TensorOf<Self>>, Refusal> {
+        Err(Refusal::unsupported("compute"))
     }
 }

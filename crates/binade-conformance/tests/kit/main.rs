@@ -2,14 +2,19 @@
 
 mod caught;
 mod caught_groups;
+mod caught_ops;
 mod caught_stages;
 mod caught_steps;
 mod faulty;
 mod misruled;
 mod right;
 mod toy;
+mod toy_fits;
 mod toy_groups;
+mod toy_images;
 mod toy_loops;
+mod toy_ops;
+mod toy_rows;
 mod toy_sets;
 mod toy_stages;
 mod toy_stores;
@@ -18,6 +23,7 @@ mod unfused;
 mod wrong;
 mod wrong_groups;
 mod wrong_loops;
+mod wrong_ops;
 mod wrong_rules;
 mod wrong_sets;
 mod wrong_stages;

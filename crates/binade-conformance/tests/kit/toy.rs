@@ -1,9 +1,9 @@
 //! The shortest complete subject: a tensor of bytes, and each operation as one would first write it down.
 
-use crate::{toy_groups, toy_loops, toy_sets, toy_stages, toy_stores, toy_train};
+use crate::{toy_groups, toy_loops, toy_ops, toy_sets, toy_stages, toy_stores, toy_train};
 use binade_conformance::{
-    Arithmetic, Clip, Collected, Coordinates, Course, Delayed, Iteration, Joined, Led, Losses,
-    MicroBatch, Refusal, Round, Subject, Turn, Unscaled, Walked,
+    Arithmetic, Clip, Collected, Compute, Coordinates, Course, Delayed, Iteration, Joined, Led,
+    Losses, MicroBatch, Refusal, Round, Subject, Turn, Unscaled, Walked,
 };
 use binade_core::cast::{E4M3, E5M2, OnOverflow::NonFinite};
 use binade_core::{DType, Finding, Named, NamedGrads, stochastic::Key};
@@ -179,31 +179,8 @@ impl Subject for Toy {
         toy_stores::train_by(None, store, params, turns)
     }
 
-    fn matmul(&self, a: &Plain, b: &Plain) -> Result<Plain, Refusal> {
-        let (rows, inner, columns) = (a.shape[0], a.shape[1], b.shape[1]);
-        let (left, right) = (a.read(), b.read());
-        let cell = |row: usize, column: usize| -> f32 {
-            (0..inner)
-                .map(|k| left[row * inner + k] * right[k * columns + column])
-                .fold(0.0, |sum, x| sum + x)
-        };
-        let product: Vec<f32> =
-            (0..rows * columns).map(|i| cell(i / columns, i % columns)).collect();
-        Ok(Plain::write(&product, a.dtype, &[rows, columns]))
-    }
-
-    fn sum(&self, tensor: &Plain) -> Result<Plain, Refusal> {
-        let sum = tensor.read().into_iter().fold(0.0, |sum, x| sum + x);
-        Ok(Plain::write(&[sum], DType::F32, &[]))
-    }
-
-    fn mean(&self, tensor: &Plain) -> Result<Plain, Refusal> {
-        let mut count = 0.0;
-        let mut sum = 0.0;
-        for x in tensor.read() {
-            (count, sum) = (count + 1.0, sum + x);
-        }
-        Ok(Plain::write(&[sum / count], DType::F32, &[]))
+    fn compute(&self, op: &Compute, operands: &[&Plain]) -> Result<Vec<Plain>, Refusal> {
+        toy_ops::compute(op, operands)
     }
 
     fn sparse(

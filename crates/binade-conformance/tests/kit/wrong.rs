@@ -30,8 +30,6 @@ pub(crate) enum Wrong {
     UnscalesByTheNewScale,
     ForgetsMasters,
     AddsEpsilonInF16,
-    SumsInF16,
-    MultipliesInF16,
 }
 use Wrong::*;
 
@@ -89,28 +87,6 @@ impl Fault for Wrong {
             }
         }
         toy_train::train(params, turns, &mut { *self })
-    }
-
-    fn matmul(&self, a: &Plain, b: &Plain) -> Result<Plain, Refusal> {
-        if *self != MultipliesInF16 {
-            return Toy.matmul(a, b);
-        }
-        let (rows, inner, columns) = (a.shape[0], a.shape[1], b.shape[1]);
-        let (left, right) = (a.read(), b.read());
-        let cell = |i: usize| {
-            let terms = (0..inner)
-                .map(|k| left[i / columns * inner + k] * right[k * columns + i % columns]);
-            in_f16(terms)
-        };
-        let product: Vec<f32> = (0..rows * columns).map(cell).collect();
-        Ok(Plain::write(&product, a.dtype, &[rows, columns]))
-    }
-
-    fn sum(&self, tensor: &Plain) -> Result<Plain, Refusal> {
-        match self {
-            SumsInF16 => Ok(Plain::write(&[in_f16(tensor.read())], DType::F32, &[])),
-            _ => Toy.sum(tensor),
-        }
     }
 }
 
@@ -188,10 +164,6 @@ impl Training for Wrong {
             slot.master = param.read();
         }
     }
-}
-
-fn in_f16(terms: impl IntoIterator<Item = f32>) -> f32 {
-    terms.into_iter().fold(f16::ZERO, |sum, x| f16::from_f32(sum.to_f32() + x)).to_f32()
 }
 
 /// What a pass sees that ends one element early.

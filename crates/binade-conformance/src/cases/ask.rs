@@ -1,0 +1,170 @@
+//! One call of an operation of `binade-ops`, and its results compared.
+
+mod asks;
+
+pub(super) use asks::{Asks, Computes};
+
+use super::values::Draw;
+use crate::{Agreement, Check, Compute, Failure, Operation, Stop, Stored, Verdict, Wanted};
+use binade_core::{DType, ErrorKind};
+
+/// Of one result: its element type, and what the oracle wants of each element.
+pub(super) type Result<T> = (DType, Vec<T>);
+
+/// What is computed, and of what.
+#[derive(Clone, Debug)]
+pub(super) struct Ask<'a> {
+    op: Compute,
+    operands: Vec<&'a Stored>,
+    offset: usize,
+}
+
+impl<'a> Ask<'a> {
+    pub(super) fn new(op: Compute, operands: &[&'a Stored]) -> Self {
+        Self { op, operands: operands.to_vec(), offset: 0 }
+    }
+
+    /// With all operands `offset` elements into a buffer.
+    pub(super) fn at(self, offset: usize) -> Self {
+        Self { offset, ..self }
+    }
+
+    /// Compares each result by the operation's agreement.
+    pub(super) fn near(
+        &self,
+        s: &dyn Computes,
+        check: &mut Check,
+        wanted: impl IntoIterator<Item = Result<Wanted>>,
+    ) -> Verdict {
+        let wanted: Vec<Result<Wanted>> = wanted.into_iter().collect();
+        let results =
+            self.results(s, wanted.iter().map(|(dtype, wanted)| (*dtype, wanted.len())))?;
+        let mut pairs = results.iter().zip(&wanted);
+        pairs.try_for_each(|(got, (_, wanted))| check.tensor(&self.operands, got, wanted))
+    }
+
+    /// Compares each result bit by bit.
+    pub(super) fn exact(
+        &self,
+        s: &dyn Computes,
+        check: &mut Check,
+        wanted: impl IntoIterator<Item = Result<f64>>,
+    ) -> Verdict {
+        let wanted: Vec<Result<f64>> = wanted.into_iter().collect();
+        let results =
+            self.results(s, wanted.iter().map(|(dtype, wanted)| (*dtype, wanted.len())))?;
+        let mut pairs = results.iter().zip(&wanted);
+        pairs.try_for_each(|(got, (_, wanted))| check.exact(&self.operands, got, wanted))
+    }
+
+    /// Compares the one result by another agreement than the operation's.
+    pub(super) fn within(
+        &self,
+        s: &dyn Computes,
+        check: &mut Check,
+        agreement: Agreement,
+        (dtype, wanted): Result<Wanted>,
+    ) -> Verdict {
+        let results = self.results(s, [(dtype, wanted.len())])?;
+        check.within(agreement, &self.operands, &results[0], &wanted)
+    }
+
+    /// Compares the one result with codes, NaNs among them, all of whose bits count.
+    pub(super) fn same(&self, s: &dyn Computes, check: &mut Check, wanted: &Stored) -> Verdict {
+        let results = self.results(s, [(wanted.dtype, wanted.len())])?;
+        let differs = results[0].codes().zip(wanted.codes()).position(|(got, code)| got != code);
+        let text = |tensor: &Stored| match differs {
+            Some(index) => format!("{} at {index}", tensor.element(index)),
+            None => "the same bits".to_owned(),
+        };
+        check.equal(self, text(&results[0]), text(wanted))
+    }
+
+    /// Wants the operands refused, at the call.
+    pub(super) fn refused(&self, s: &dyn Computes, check: &mut Check, kind: ErrorKind) -> Verdict {
+        check.rejected(self, s.call(&self.op, &self.operands).map_err(Stop::from), kind)
+    }
+
+    /// Wants the operands to have their bits after the call.
+    pub(super) fn keeps(&self, s: &dyn Computes, check: &mut Check) -> Verdict {
+        let kept = s.kept(&self.op, &self.operands)?;
+        let before: Vec<&Vec<u8>> = self.operands.iter().map(|tensor| &tensor.bytes).collect();
+        let changed = kept.iter().zip(before).position(|(after, before)| after != before);
+        check.equal(self, format!("{changed:?}"), format!("{:?}", None::<usize>))
+    }
+
+    /// Compares what `then` makes of the one result and of `beside`, by the agreement of `operation`.
+    pub(super) fn then(
+        &self,
+        s: &dyn Computes,
+        check: &mut Check,
+        (operation, then, beside): (Operation, &Compute, &Stored),
+        (dtype, wanted): Result<Wanted>,
+    ) -> Verdict {
+        let bytes = s.chained([&self.op, then], &self.operands, beside)?;
+        let got = Stored { dtype, shape: vec![bytes.len() / dtype.bytes()], bytes };
+        check.within(operation.agreement(&s.arithmetic()), &self.operands, &got, &wanted)
+    }
+
+    /// What came of it, which has to be as many tensors as there are types and lengths.
+    pub(super) fn results(
+        &self,
+        s: &dyn Computes,
+        like: impl IntoIterator<Item = (DType, usize)>,
+    ) -> std::result::Result<Vec<Stored>, Stop> {
+        let like: Vec<(DType, usize)> = like.into_iter().collect();
+        let results = s.compute(&self.op, &self.operands, self.offset)?;
+        let sizes = |sizes: Vec<usize>| format!("tensors of {sizes:?} bytes");
+        let got = sizes(results.iter().map(Vec::len).collect());
+        let wanted = sizes(like.iter().map(|(dtype, len)| dtype.bytes() * len).collect());
+        if got != wanted {
+            let inputs = format!("{self:?}");
+            return Err(Stop::Wrong(Failure { inputs, got, wanted, ..Failure::default() }));
+        }
+        let pairs = results.into_iter().zip(like);
+        Ok(pairs.map(|(bytes, (dtype, len))| Stored { dtype, shape: vec![len], bytes }).collect())
+    }
+}
+
+/// A tensor of values uniform in low..high, each rounded once.
+pub(super) fn uniform(seed: usize, dtype: DType, shape: &[usize], [low, high]: [f64; 2]) -> Stored {
+    let mut draw = Draw::new(seed);
+    let values = (0..shape.iter().product()).map(|_| draw.within(low, high));
+    Stored::from_values(dtype, shape, values.collect::<Vec<f64>>())
+}
+
+/// Labels, indices, a key.
+pub(super) fn i64s(shape: &[usize], values: impl IntoIterator<Item = i64>) -> Stored {
+    Stored::from_codes(DType::I64, shape, values.into_iter().map(i64::cast_unsigned))
+}
+
+/// An `f32` scalar.
+pub(super) fn scalar(value: f64) -> Stored {
+    Stored::from_values(DType::F32, &[], [value])
+}
+
+/// The elements as numbers.
+pub(super) fn values(tensor: &Stored) -> Vec<f64> {
+    tensor.values().collect()
+}
+
+/// Adds a case that gives an operation what does not fit, each time, and wants it refused.
+pub(super) fn refusals(
+    suite: &mut Asks,
+    operation: Operation,
+    sentence: &str,
+    kind: ErrorKind,
+    all: Vec<(Compute, Vec<Stored>)>,
+) {
+    suite.add(operation, "-", sentence, move |s, check| {
+        all.iter().try_for_each(|(op, operands)| {
+            let operands: Vec<&Stored> = operands.iter().collect();
+            Ask::new(op.clone(), &operands).refused(s, check, kind)
+        })
+    });
+}
+
+/// Ones, for what is refused before anybody looks at them.
+pub(super) fn ones(dtype: DType, shape: &[usize]) -> Stored {
+    Stored::from_values(dtype, shape, vec![1.0; shape.iter().product()])
+}

@@ -1,0 +1,150 @@
+//! Normalisation over the batch: biased inside, unbiased in the running statistics.
+
+use super::FLOATS;
+use super::ask::{Ask, Asks, Computes, ones, refusals, uniform, values};
+use super::bias_add::name;
+use super::values::offsets;
+use crate::oracle::batch_norm::{backward, batch_norm, channels, inference};
+use crate::{Check, Compute, Operation::BatchNorm, Stored, Verdict};
+use binade_core::{DType, ErrorKind};
+use binade_ops::BatchNormConfig;
+
+const SHAPES: [&[usize]; 10] = [
+    &[2, 1],
+    &[7, 3],
+    &[8, 8],
+    &[33, 9],
+    &[257, 2],
+    &[2, 31],
+    &[2, 3, 5],
+    &[3, 4, 5, 7],
+    &[1, 2, 16, 17],
+    &[9, 33, 1, 2],
+];
+
+pub(super) fn add(suite: &mut Asks) {
+    for dtype in FLOATS {
+        for shape in SHAPES {
+            suite.add(BatchNorm, dtype, format!("random_{}", name(shape)), move |s, check| {
+                all(s, check, &uniform(1, dtype, shape, [-2.0, 3.0]), dtype, 0)
+            });
+        }
+        suite.add(BatchNorm, dtype, "parameters_may_be_of_f32", move |s, check| {
+            all(s, check, &uniform(1, dtype, &[5, 3, 2, 3], [-2.0, 3.0]), DType::F32, 0)
+        });
+        suite.add(BatchNorm, dtype, "starts_anywhere_in_a_buffer", move |s, check| {
+            offsets().try_for_each(|(offset, _)| {
+                all(s, check, &uniform(offset, dtype, &[5, 3, 3, 3], [-2.0, 3.0]), dtype, offset)
+            })
+        });
+        suite.add(BatchNorm, dtype, "a_large_mean_leaves_the_variance_alone", move |s, check| {
+            let mean = if dtype == DType::F32 { 16384.0 } else { 128.0 };
+            let x = (0..128).map(|i| mean + f64::from(i * 7 % 5) - 2.0);
+            all(s, check, &Stored::from_values(dtype, &[64, 2], x), dtype, 0)
+        });
+        let sentence = "a_batch_of_two_is_normalised_by_the_biased_variance";
+        suite.add(BatchNorm, dtype, sentence, move |s, check| {
+            let x = Stored::from_values(dtype, &[2, 2], [-1.0, 4.0, 3.0, 8.0]);
+            all(s, check, &x, dtype, 0)
+        });
+        let sentence = "the_running_statistics_passed_in_keep_their_values";
+        suite.add(BatchNorm, dtype, sentence, move |s, check| {
+            let x = uniform(1, dtype, &[5, 3], [-2.0, 3.0]);
+            let Layer { w, b, mean, var, .. } = Layer::of(&x, dtype);
+            let op = Compute::BatchNorm(BatchNormConfig::default());
+            Ask::new(op, &[&x, &w, &b, &mean, &var]).keeps(s, check)
+        });
+        suite.add(BatchNorm, dtype, "a_nan_stays_in_its_channel", move |s, check| {
+            let x = Stored::from_values(dtype, &[3, 2], [1.0, f64::NAN, 3.0, 4.0, 5.0, 7.0]);
+            forward(s, check, &Layer::of(&x, dtype), 0.1, 0)
+        });
+    }
+    let operands = |shape: &[usize], c: usize| {
+        let vector = || ones(DType::F32, &[c]);
+        vec![ones(DType::F32, shape), vector(), vector(), vector(), vector()]
+    };
+    let config = BatchNormConfig::default();
+    let one = vec![(Compute::BatchNorm(config), operands(&[1, 3], 3))];
+    let sentence = "fewer_than_two_values_a_channel_are_an_invalid_argument";
+    refusals(suite, BatchNorm, sentence, ErrorKind::InvalidArgument, one);
+    let mut narrow = operands(&[4, 3], 3);
+    narrow[3] = ones(DType::F16, &[3]);
+    let backward =
+        vec![ones(DType::F32, &[3, 4]), ones(DType::F32, &[4, 3]), ones(DType::F32, &[3])];
+    let all = vec![
+        (Compute::BatchNorm(config), operands(&[4, 3], 4)),
+        (Compute::BatchNorm(config), narrow.clone()),
+        (Compute::BatchNormInference { eps: 1e-5 }, narrow),
+        (Compute::BatchNormBackward { eps: 1e-5 }, backward),
+    ];
+    refusals(suite, BatchNorm, "what_does_not_fit_is_a_mismatch", ErrorKind::Mismatch, all);
+}
+
+/// An input with parameters, and running statistics that something has gone into.
+struct Layer<'a> {
+    x: &'a Stored,
+    w: Stored,
+    b: Stored,
+    mean: Stored,
+    var: Stored,
+    channels: Vec<usize>,
+}
+
+impl<'a> Layer<'a> {
+    fn of(x: &'a Stored, parameters: DType) -> Self {
+        let vector = |seed, dtype, range| uniform(seed, dtype, &[x.shape[1]], range);
+        Self {
+            x,
+            w: vector(3, parameters, [-1.5, 1.5]),
+            b: vector(4, parameters, [-1.5, 1.5]),
+            mean: vector(5, DType::F32, [-1.0, 1.0]),
+            var: vector(6, DType::F32, [0.5, 2.0]),
+            channels: channels(&x.shape),
+        }
+    }
+}
+
+/// Training at two momenta, inference, and all three gradients.
+fn all(
+    s: &dyn Computes,
+    check: &mut Check,
+    x: &Stored,
+    parameters: DType,
+    offset: usize,
+) -> Verdict {
+    let layer = Layer::of(x, parameters);
+    forward(s, check, &layer, 0.1, offset)?;
+    forward(s, check, &layer, 0.75, offset)?;
+    let Layer { w, b, mean, var, channels, .. } = &layer;
+    let eps = 1e-5_f32;
+    let [wv, bv, meanv, varv] = [w, b, mean, var].map(values);
+    let wanted = inference(&values(x), channels, [&wv, &bv], [&meanv, &varv], f64::from(eps));
+    Ask::new(Compute::BatchNormInference { eps }, &[x, w, b, mean, var]).at(offset).near(
+        s,
+        check,
+        [(x.dtype, wanted)],
+    )?;
+    let g = uniform(7, x.dtype, &x.shape, [-1.0, 1.0]);
+    let [input, weight, bias] = backward(&values(&g), &values(x), channels, &wv, f64::from(eps));
+    let wanted = [(x.dtype, input), (parameters, weight), (parameters, bias)];
+    Ask::new(Compute::BatchNormBackward { eps }, &[&g, x, w]).at(offset).near(s, check, wanted)
+}
+
+fn forward(
+    s: &dyn Computes,
+    check: &mut Check,
+    Layer { x, w, b, mean, var, channels }: &Layer<'_>,
+    momentum: f32,
+    offset: usize,
+) -> Verdict {
+    let config = BatchNormConfig { momentum, eps: 1e-5 };
+    let [wv, bv, meanv, varv] = [w, b, mean, var].map(values);
+    let numbers = [f64::from(config.momentum), f64::from(config.eps)];
+    let wanted = batch_norm(&values(x), channels, [&wv, &bv], [&meanv, &varv], numbers);
+    let types = [x.dtype, DType::F32, DType::F32];
+    Ask::new(Compute::BatchNorm(config), &[x, w, b, mean, var]).at(offset).near(
+        s,
+        check,
+        types.into_iter().zip(wanted),
+    )
+}

@@ -1,0 +1,81 @@
+//! A vector along the channel axis: axis 1 of images, the last of anything else.
+
+use super::FLOATS;
+use super::ask::{Ask, Asks, Computes, ones, refusals, uniform, values};
+use super::values::offsets;
+use crate::oracle::bias_add::{backward, bias_add, channels};
+use crate::{Check, Compute, Operation::BiasAdd, Stored, Verdict};
+use binade_core::{DType, ErrorKind};
+
+const SHAPES: [&[usize]; 12] = [
+    &[1, 1],
+    &[3, 7],
+    &[9, 8],
+    &[2, 33],
+    &[33, 31],
+    &[5, 257],
+    &[2, 3, 5],
+    &[2, 3, 4, 5],
+    &[1, 9, 1, 1],
+    &[0, 4],
+    &[3, 0],
+    &[2, 0, 3, 3],
+];
+
+pub(super) fn add(suite: &mut Asks) {
+    for dtype in FLOATS {
+        for shape in SHAPES {
+            suite.add(BiasAdd, dtype, format!("random_{}", name(shape)), move |s, check| {
+                both(s, check, &uniform(1, dtype, shape, [-2.0, 2.0]), 0)
+            });
+        }
+        suite.add(BiasAdd, dtype, "starts_anywhere_in_a_buffer", move |s, check| {
+            offsets().try_for_each(|(offset, _)| {
+                both(s, check, &uniform(1, dtype, &[2, 5, 3, 3], [-2.0, 2.0]), offset)
+            })
+        });
+        let sentence = "the_gradient_of_the_bias_is_summed_wide";
+        suite.add(BiasAdd, dtype, sentence, move |s, check| {
+            for (shape, channels, terms) in
+                [(&[4099, 2][..], 2, 4099.0), (&[2, 1, 33, 65], 1, 4290.0)]
+            {
+                let g = ones(dtype, shape);
+                let wanted = [(dtype, values(&g)), (dtype, vec![terms; channels])];
+                Ask::new(Compute::BiasAddBackward, &[&g]).exact(s, check, wanted)?;
+            }
+            Ok(())
+        });
+        suite.add(BiasAdd, dtype, "nan_and_infinity_stay_in_their_place", move |s, check| {
+            for bad in [f64::NAN, f64::INFINITY, f64::NEG_INFINITY] {
+                let x = Stored::from_values(dtype, &[2, 3], [1.0, bad, 3.0, 4.0, 5.0, 6.0]);
+                both(s, check, &x, 0)?;
+            }
+            Ok(())
+        });
+    }
+    let float = |shape: &[usize]| ones(DType::F32, shape);
+    let all = vec![
+        (Compute::BiasAdd, vec![float(&[2, 3]), float(&[2])]),
+        (Compute::BiasAdd, vec![float(&[2, 3, 4, 4]), float(&[4])]),
+        (Compute::BiasAdd, vec![ones(DType::F16, &[2, 3]), float(&[3])]),
+        (Compute::BiasAddBackward, vec![float(&[])]),
+    ];
+    refusals(suite, BiasAdd, "what_does_not_fit_is_a_mismatch", ErrorKind::Mismatch, all);
+}
+
+/// Forward by bits, and backward of the same tensor as a gradient, whose sums are near.
+fn both(s: &dyn Computes, check: &mut Check, x: &Stored, offset: usize) -> Verdict {
+    let axis = if x.shape.len() == 4 { 1 } else { x.shape.len() - 1 };
+    let (count, channels) = (x.shape[axis], channels(&x.shape));
+    let b = uniform(2, x.dtype, &[count], [-2.0, 2.0]);
+    let wanted = bias_add(&values(x), &values(&b), &channels);
+    Ask::new(Compute::BiasAdd, &[x, &b]).at(offset).exact(s, check, [(x.dtype, wanted)])?;
+    let same = values(x).into_iter().map(crate::Wanted::exactly).collect();
+    let wanted = [(x.dtype, same), (x.dtype, backward(&values(x), &channels, count))];
+    Ask::new(Compute::BiasAddBackward, &[x]).at(offset).near(s, check, wanted)
+}
+
+/// `2x3x4`.
+pub(super) fn name(shape: &[usize]) -> String {
+    shape.iter().map(usize::to_string).collect::<Vec<_>>().join("x")
+}

@@ -1,0 +1,84 @@
+//! Batches of matrix products: each pair by itself.
+
+use super::FLOATS;
+use super::ask::{Ask, Asks, Computes, ones, refusals, uniform, values};
+use super::bias_add::name;
+use super::values::offsets;
+use crate::oracle::bmm::{backward, bmm};
+use crate::{Check, Compute, Operation::Bmm, Stored, Verdict};
+use binade_core::{DType, ErrorKind};
+
+/// The leading extents, and M, K, N.
+const SIZES: [(&[usize], [usize; 3]); 10] = [
+    (&[1], [1, 1, 1]),
+    (&[3], [2, 3, 4]),
+    (&[2], [8, 8, 8]),
+    (&[2, 3], [7, 9, 5]),
+    (&[5], [16, 17, 15]),
+    (&[2], [33, 31, 9]),
+    (&[2], [3, 257, 2]),
+    (&[0], [2, 3, 4]),
+    (&[2], [0, 3, 4]),
+    (&[2], [3, 0, 4]),
+];
+
+pub(super) fn add(suite: &mut Asks) {
+    for dtype in FLOATS {
+        for (lead, size) in SIZES {
+            let sentence = format!("random_{}_of_{}", name(lead), name(&size));
+            suite.add(Bmm, dtype, sentence, move |s, check| both(s, check, dtype, (lead, size), 0));
+        }
+        suite.add(Bmm, dtype, "starts_anywhere_in_a_buffer", move |s, check| {
+            offsets().try_for_each(|(offset, _)| both(s, check, dtype, (&[2], [5, 9, 7]), offset))
+        });
+        suite.add(Bmm, dtype, "each_product_is_that_of_the_pair_bit_for_bit", move |s, check| {
+            let (a, b) = (
+                uniform(1, dtype, &[3, 9, 33], [-1.0, 1.0]),
+                uniform(2, dtype, &[3, 33, 7], [-1.0, 1.0]),
+            );
+            let all = Ask::new(Compute::Bmm, &[&a, &b]).results(s, [(dtype, 3 * 63)])?;
+            for (i, got) in all[0].codes().collect::<Vec<u64>>().chunks(63).enumerate() {
+                let part = |x: &Stored, shape: [usize; 2]| {
+                    let size = shape[0] * shape[1];
+                    Stored::from_codes(dtype, &shape, x.codes().skip(i * size).take(size))
+                };
+                let got = Stored::from_codes(dtype, &[63], got.iter().copied());
+                Ask::new(Compute::MatMul, &[&part(&a, [9, 33]), &part(&b, [33, 7])])
+                    .same(s, check, &got)?;
+            }
+            Ok(())
+        });
+    }
+    let float = |shape: &[usize]| ones(DType::F32, shape);
+    let all = vec![
+        (Compute::Bmm, vec![float(&[2, 3]), float(&[3, 4])]),
+        (Compute::Bmm, vec![float(&[1, 2, 3]), float(&[5, 3, 4])]),
+        (Compute::Bmm, vec![float(&[2, 2, 3]), float(&[2, 4, 3])]),
+        (Compute::Bmm, vec![ones(DType::F16, &[2, 2, 3]), float(&[2, 3, 4])]),
+        (Compute::BmmBackward, vec![float(&[2, 2, 3]), float(&[2, 2, 3]), float(&[2, 3, 4])]),
+    ];
+    refusals(suite, Bmm, "what_does_not_fit_is_a_mismatch", ErrorKind::Mismatch, all);
+}
+
+/// The products, and the gradients of both operands.
+fn both(
+    s: &dyn Computes,
+    check: &mut Check,
+    dtype: DType,
+    (lead, size @ [m, k, n]): (&[usize], [usize; 3]),
+    offset: usize,
+) -> Verdict {
+    let of = |seed, shape: [usize; 2]| uniform(seed, dtype, &[lead, &shape].concat(), [-1.0, 1.0]);
+    let (a, b, g) = (of(1, [m, k]), of(2, [k, n]), of(3, [m, n]));
+    let mut wanted = bmm(&values(&a), &values(&b), size);
+    // No chunks of nothing: with an inner extent of 0, every product is there and 0.
+    wanted.resize(g.len(), crate::Wanted::exactly(0.0));
+    Ask::new(Compute::Bmm, &[&a, &b]).at(offset).near(s, check, [(dtype, wanted)])?;
+    let wanted = backward(&values(&g), &values(&a), &values(&b), size);
+    let lengths = [a.len(), b.len()];
+    let wanted = wanted.into_iter().zip(lengths).map(|(mut wanted, length)| {
+        wanted.resize(length, crate::Wanted::exactly(0.0));
+        (dtype, wanted)
+    });
+    Ask::new(Compute::BmmBackward, &[&g, &a, &b]).at(offset).near(s, check, wanted)
+}

@@ -1,0 +1,137 @@
+//! Cross-entropy: large logits, labels at the ends, and the gradient's share of the batch.
+
+use super::FLOATS;
+use super::ask::{Ask, Asks, Computes, i64s, ones, refusals, scalar, uniform, values};
+use super::embedding::reported;
+use super::values::{Draw, offsets};
+use crate::oracle::cross_entropy::{backward, cross_entropy};
+use crate::{Check, Compute, Operation::CrossEntropy, Stored, Verdict};
+use binade_core::{DType, ErrorKind};
+
+/// Rows and classes.
+const SIZES: [[usize; 2]; 11] = [
+    [1, 1],
+    [1, 2],
+    [3, 7],
+    [8, 8],
+    [9, 10],
+    [31, 33],
+    [2, 256],
+    [5, 257],
+    [257, 3],
+    [33, 31],
+    [2, 1025],
+];
+
+pub(super) fn add(suite: &mut Asks) {
+    for dtype in FLOATS {
+        for [n, classes] in SIZES {
+            let sentence = format!("{n}_rows_of_{classes}_classes");
+            suite.add(CrossEntropy, dtype, sentence, move |s, check| {
+                let x = uniform(1, dtype, &[n, classes], [-4.0, 4.0]);
+                both(s, check, &x, &drawn(n, classes), 1.0, 0)
+            });
+        }
+        let mut add = |sentence: &str, shape: [usize; 2], x: Vec<f64>, labels: Vec<usize>, grad| {
+            suite.add(CrossEntropy, dtype, sentence, move |s, check| {
+                let x = Stored::from_values(dtype, &shape, x.clone());
+                both(s, check, &x, &labels, grad, 0)
+            });
+        };
+        let large = [60000.0, -60000.0, 60000.0, 59904.0];
+        add("no_finite_row_overflows", [2, 2], large.into(), vec![1, 0], 1.0);
+        let ends = (0..12).map(f64::from).collect();
+        add("labels_at_both_ends_are_classes", [4, 3], ends, vec![0, 2, 2, 0], 1.0);
+        let ramp: Vec<f64> = (0..15).map(|i| f64::from(i % 4)).collect();
+        add(
+            "the_gradient_is_scaled_by_what_comes_from_above",
+            [5, 3],
+            ramp.clone(),
+            vec![2; 5],
+            1024.0,
+        );
+        add("the_gradient_is_divided_by_the_number_of_rows", [5, 3], ramp, vec![1; 5], 1.0);
+        suite.add(CrossEntropy, dtype, "starts_anywhere_in_a_buffer", move |s, check| {
+            offsets().try_for_each(|(offset, _)| {
+                let x = uniform(offset, dtype, &[5, 33], [-4.0, 4.0]);
+                both(s, check, &x, &drawn(5, 33), 1.0, offset)
+            })
+        });
+        odd(suite, dtype);
+    }
+    let (x, labels) = (ones(DType::F32, &[2, 3]), i64s(&[2], [0, 1]));
+    let all = vec![
+        (Compute::CrossEntropy, vec![x.clone(), i64s(&[3], [0, 1, 2])]),
+        (Compute::CrossEntropy, vec![x.clone(), ones(DType::F32, &[2])]),
+        (Compute::CrossEntropyBackward, vec![ones(DType::F16, &[]), x.clone(), labels.clone()]),
+        (Compute::CrossEntropyBackward, vec![ones(DType::F32, &[1]), x, labels]),
+    ];
+    refusals(suite, CrossEntropy, "what_does_not_fit_is_a_mismatch", ErrorKind::Mismatch, all);
+}
+
+/// What is not finite, not there, or no class.
+fn odd(suite: &mut Asks, dtype: DType) {
+    suite.add(CrossEntropy, dtype, "a_nan_or_an_infinity_shows", move |s, check| {
+        for bad in [f64::NAN, f64::INFINITY] {
+            let x = [0.0, 1.0, bad, 3.0];
+            let wanted = vec![cross_entropy(&x, &[0, 1], 2)];
+            let (x, labels) = (Stored::from_values(dtype, &[2, 2], x), i64s(&[2], [0, 1]));
+            Ask::new(Compute::CrossEntropy, &[&x, &labels]).near(
+                s,
+                check,
+                [(DType::F32, wanted)],
+            )?;
+        }
+        Ok(())
+    });
+    suite.add(CrossEntropy, dtype, "the_loss_of_no_rows_is_nan", move |s, check| {
+        let (x, labels) = (ones(dtype, &[0, 3]), i64s(&[0], []));
+        Ask::new(Compute::CrossEntropy, &[&x, &labels]).exact(
+            s,
+            check,
+            [(DType::F32, vec![f64::NAN])],
+        )
+    });
+    let sentence = "a_label_that_is_no_class_is_an_invalid_argument_or_nan";
+    suite.add(CrossEntropy, dtype, sentence, move |s, check| {
+        [3, -1, i64::MAX, i64::MIN].into_iter().try_for_each(|bad| {
+            let (x, labels) = (ones(dtype, &[2, 3]), i64s(&[2], [0, bad]));
+            let ask = Ask::new(Compute::CrossEntropy, &[&x, &labels]);
+            let got = ask.results(s, [(DType::F32, 1)]);
+            reported(check, &ask, got, 0..1)
+        })
+    });
+}
+
+fn drawn(n: usize, classes: usize) -> Vec<usize> {
+    let mut draw = Draw::new(n + classes);
+    let limit = classes as u64;
+    (0..n).map(|_| usize::try_from(draw.bits() % limit).unwrap_or_default()).collect()
+}
+
+/// The loss, and the gradient for a scalar from above.
+fn both(
+    s: &dyn Computes,
+    check: &mut Check,
+    x: &Stored,
+    labels: &[usize],
+    grad: f64,
+    offset: usize,
+) -> Verdict {
+    let classes = x.shape[1];
+    let wanted = vec![cross_entropy(&values(x), labels, classes)];
+    let stored =
+        i64s(&[labels.len()], labels.iter().map(|i| i64::try_from(*i).unwrap_or_default()));
+    Ask::new(Compute::CrossEntropy, &[x, &stored]).at(offset).near(
+        s,
+        check,
+        [(DType::F32, wanted)],
+    )?;
+    let g = scalar(grad);
+    let wanted = backward(grad, &values(x), labels, classes);
+    Ask::new(Compute::CrossEntropyBackward, &[&g, x, &stored]).at(offset).near(
+        s,
+        check,
+        [(x.dtype, wanted)],
+    )
+}

@@ -1,0 +1,155 @@
+//! Rows of a table: copied to the bit, added up in order, and never from beyond its end.
+
+use super::FLOATS;
+use super::ask::{Ask, Asks, Computes, i64s, ones, refusals, uniform, values};
+use super::values::{Draw, awkward, offsets};
+use crate::oracle::embedding::{backward, embedding};
+use crate::{Check, Compute, Failure, Operation::Embedding, Refusal, Stop, Stored, Verdict};
+use binade_core::{DType, ErrorKind};
+
+/// Rows and width of the table, and the number of indices.
+const SIZES: [[usize; 3]; 9] = [
+    [1, 1, 1],
+    [5, 8, 7],
+    [7, 9, 33],
+    [3, 31, 8],
+    [33, 32, 9],
+    [2, 257, 5],
+    [300, 3, 257],
+    [4, 5, 0],
+    [4, 0, 3],
+];
+
+pub(super) fn add(suite: &mut Asks) {
+    for dtype in FLOATS {
+        for [rows, width, count] in SIZES {
+            let sentence = format!("{count}_rows_of_{rows}x{width}");
+            suite.add(Embedding, dtype, sentence, move |s, check| {
+                let indices = drawn(count, rows);
+                both(s, check, &uniform(1, dtype, &[rows, width], [-2.0, 2.0]), &indices, 0)
+            });
+        }
+        suite.add(Embedding, dtype, "starts_anywhere_in_a_buffer", move |s, check| {
+            offsets().try_for_each(|(offset, _)| {
+                both(s, check, &uniform(1, dtype, &[9, 7], [-2.0, 2.0]), &drawn(20, 9), offset)
+            })
+        });
+        suite.add(Embedding, dtype, "rows_are_copied_bit_for_bit", move |s, check| {
+            let codes = awkward(dtype);
+            let table = Stored::from_codes(dtype, &[2, codes.len() / 2], codes.clone());
+            let indices = i64s(&[2], [1, 0]);
+            let (first, second) = codes.split_at(codes.len() / 2);
+            let wanted = Stored::from_codes(dtype, &[codes.len()], [second, first].concat());
+            Ask::new(Compute::Embedding, &[&table, &indices]).same(s, check, &wanted)
+        });
+        suite.add(Embedding, dtype, "the_first_and_the_last_row_are_rows", move |s, check| {
+            let table = uniform(1, dtype, &[257, 3], [-2.0, 2.0]);
+            both(s, check, &table, &[256, 0, 256, 0, 1, 255], 0)
+        });
+        let sentence = "an_index_that_occurs_4096_times_loses_nothing";
+        suite.add(Embedding, dtype, sentence, move |s, check| {
+            let indices = i64s(&[4096], vec![1; 4096]);
+            let g = ones(dtype, &[4096, 1]);
+            Ask::new(Compute::EmbeddingBackward { rows: 3 }, &[&g, &indices]).exact(
+                s,
+                check,
+                [(dtype, vec![0.0, 4096.0, 0.0])],
+            )
+        });
+        suite.add(
+            Embedding,
+            dtype,
+            "duplicates_are_added_in_the_order_of_the_indices",
+            move |s, check| {
+                // In f32, 1 is lost beside 2^24, and beside 2^-24: in another order the sum is another.
+                let g = Stored::from_values(
+                    dtype,
+                    &[4, 1],
+                    [16_777_216.0, 1.0, -16_777_216.0, 1.0]
+                        .map(|g| if dtype == DType::F16 { g / 1024.0 } else { g }),
+                );
+                for order in [[0, 0, 0, 0], [0, 1, 0, 0], [1, 0, 1, 0]] {
+                    let wanted = backward(&values(&g), &order, 2, 1);
+                    let indices = i64s(&[4], order.map(|i| i64::try_from(i).unwrap_or_default()));
+                    Ask::new(Compute::EmbeddingBackward { rows: 2 }, &[&g, &indices]).exact(
+                        s,
+                        check,
+                        [(dtype, wanted)],
+                    )?;
+                }
+                Ok(())
+            },
+        );
+        suite.add(
+            Embedding,
+            dtype,
+            "an_index_outside_is_an_invalid_argument_or_nan",
+            move |s, check| {
+                [3, -1, i64::MAX, i64::MIN].into_iter().try_for_each(|bad| {
+                    let table = ones(dtype, &[3, 2]);
+                    let indices = i64s(&[2], [0, bad]);
+                    let ask = Ask::new(Compute::Embedding, &[&table, &indices]);
+                    let got = ask.results(s, [(dtype, 4)]);
+                    reported(check, &ask, got, 2..4)
+                })
+            },
+        );
+    }
+    let (table, labels) = (ones(DType::F32, &[4, 2]), i64s(&[3], [0, 1, 2]));
+    let all = vec![
+        (Compute::Embedding, vec![ones(DType::F32, &[4]), labels.clone()]),
+        (Compute::Embedding, vec![table, ones(DType::F32, &[3])]),
+        (Compute::EmbeddingBackward { rows: 4 }, vec![ones(DType::F32, &[2, 2]), labels]),
+    ];
+    refusals(suite, Embedding, "what_does_not_fit_is_a_mismatch", ErrorKind::Mismatch, all);
+}
+
+/// Wants an `InvalidArgument`, at the call or when the result was read, or else NaN at these places.
+pub(super) fn reported(
+    check: &mut Check,
+    ask: &Ask<'_>,
+    got: Result<Vec<Stored>, Stop>,
+    places: std::ops::Range<usize>,
+) -> Verdict {
+    let told = match got {
+        Err(Stop::Refused(Refusal::Rejected(ErrorKind::InvalidArgument, _))) => true,
+        Err(stop) => return Err(stop),
+        Ok(results) => values(&results[0])[places].iter().all(|x| x.is_nan()),
+    };
+    let wanted = "InvalidArgument or NaN".to_owned();
+    let got = if told { wanted.clone() } else { "neither".to_owned() };
+    check.equal(ask, got, wanted).map_err(|stop| match stop {
+        Stop::Wrong(failure) => Stop::Wrong(Failure { agreement: String::new(), ..failure }),
+        Stop::Refused(refusal) => Stop::Refused(refusal),
+    })
+}
+
+fn drawn(count: usize, rows: usize) -> Vec<usize> {
+    let mut draw = Draw::new(count + rows);
+    let limit = rows as u64;
+    (0..count).map(|_| usize::try_from(draw.bits() % limit).unwrap_or_default()).collect()
+}
+
+/// Rows looked up, and gradients added to where they came from.
+fn both(
+    s: &dyn Computes,
+    check: &mut Check,
+    table: &Stored,
+    indices: &[usize],
+    offset: usize,
+) -> Verdict {
+    let (dtype, rows, width) = (table.dtype, table.shape[0], table.shape[1]);
+    let codes: Vec<u64> = table.codes().collect();
+    let places = embedding(indices, width);
+    let wanted = Stored::from_codes(dtype, &[places.len()], places.iter().map(|at| codes[*at]));
+    let labels =
+        i64s(&[indices.len()], indices.iter().map(|i| i64::try_from(*i).unwrap_or_default()));
+    Ask::new(Compute::Embedding, &[table, &labels]).at(offset).same(s, check, &wanted)?;
+    let g = uniform(2, dtype, &[indices.len(), width], [-1.0, 1.0]);
+    let wanted = backward(&values(&g), indices, rows, width);
+    Ask::new(Compute::EmbeddingBackward { rows }, &[&g, &labels]).at(offset).exact(
+        s,
+        check,
+        [(dtype, wanted)],
+    )
+}

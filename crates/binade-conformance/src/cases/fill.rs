@@ -1,0 +1,48 @@
+//! Tensors of one value: rounded once.
+
+use super::ask::{Ask, Asks};
+use super::{FLOATS, SHORT};
+use crate::{Compute, Operation::Fill};
+use binade_core::DType;
+
+pub(super) fn add(suite: &mut Asks) {
+    for dtype in FLOATS {
+        for length in SHORT {
+            suite.add(Fill, dtype, format!("all_of_{length}_elements"), move |s, check| {
+                let shape = vec![length];
+                Ask::new(Compute::Fill { value: 0.1, shape, dtype }, &[]).exact(
+                    s,
+                    check,
+                    [(dtype, vec![f64::from(0.1_f32); length])],
+                )
+            });
+        }
+        suite.add(Fill, dtype, "the_value_is_rounded_once_to_nearest_even", move |s, check| {
+            values(dtype).into_iter().try_for_each(|value| {
+                Ask::new(Compute::Fill { value, shape: vec![3, 3], dtype }, &[]).exact(
+                    s,
+                    check,
+                    [(dtype, vec![f64::from(value); 9])],
+                )
+            })
+        });
+    }
+}
+
+/// Zeros, ties, what only just overflows, what only just does not, and what is not finite.
+fn values(dtype: DType) -> Vec<f32> {
+    let half_ulp = if dtype == DType::BF16 { 2.0_f32.powi(-8) } else { 2.0_f32.powi(-11) };
+    let positive = [
+        0.0,
+        1.0 + half_ulp,
+        1.0 + 3.0 * half_ulp,
+        65519.996,
+        65520.0,
+        f32::MAX,
+        1e-8,
+        f32::MIN_POSITIVE,
+        f32::INFINITY,
+        f32::NAN,
+    ];
+    positive.into_iter().flat_map(|x| [x, -x]).collect()
+}

@@ -1,0 +1,111 @@
+//! Linear layers: with a bias and without, and the bias' gradient over every leading axis.
+
+#![expect(
+    clippy::many_single_char_names,
+    reason = "operands go by the letters the field gives them"
+)]
+
+use super::FLOATS;
+use super::ask::{Ask, Asks, Computes, ones, refusals, uniform, values};
+use super::bias_add::name;
+use super::values::offsets;
+use crate::oracle::linear::{backward, linear};
+use crate::{Check, Compute, Operation::Linear, Stored, Verdict};
+use binade_core::{DType, ErrorKind};
+
+/// The leading extents, the inner and the outer one.
+const SIZES: [(&[usize], [usize; 2]); 12] = [
+    (&[], [3, 2]),
+    (&[1], [1, 1]),
+    (&[2], [3, 4]),
+    (&[7], [9, 5]),
+    (&[8], [8, 8]),
+    (&[2, 3], [31, 33]),
+    (&[33], [32, 9]),
+    (&[3], [257, 2]),
+    (&[9], [5, 65]),
+    (&[0], [4, 3]),
+    (&[3], [0, 2]),
+    (&[3], [4, 0]),
+];
+
+pub(super) fn add(suite: &mut Asks) {
+    for dtype in FLOATS {
+        for (lead, size) in SIZES {
+            for bias in [true, false] {
+                let with = if bias { "with" } else { "without" };
+                let sentence = format!("random_{}_rows_of_{}_{with}_bias", name(lead), name(&size));
+                suite.add(Linear, dtype, sentence, move |s, check| {
+                    both(s, check, dtype, (lead, size), bias, 0)
+                });
+            }
+        }
+        suite.add(Linear, dtype, "starts_anywhere_in_a_buffer", move |s, check| {
+            offsets()
+                .try_for_each(|(offset, _)| both(s, check, dtype, (&[5], [33, 7]), true, offset))
+        });
+        suite.add(Linear, dtype, "4096_ones_and_a_bias_add_up", move |s, check| {
+            let (x, w) = (ones(dtype, &[2, 4096]), ones(dtype, &[3, 4096]));
+            let b = Stored::vector(dtype, [2.0, 32.0, -4096.0]);
+            let wanted = [4098.0, 4128.0, 0.0].repeat(2);
+            Ask::new(Compute::Linear, &[&x, &w, &b]).exact(s, check, [(dtype, wanted)])
+        });
+        suite.add(Linear, dtype, "gradients_are_summed_wide_over_every_row", move |s, check| {
+            let (g, x, w) =
+                (ones(dtype, &[4099, 2]), ones(dtype, &[4099, 3]), ones(dtype, &[2, 3]));
+            let wanted = [vec![2.0; 4099 * 3], vec![4099.0; 6], vec![4099.0; 2]];
+            Ask::new(Compute::LinearBackward { bias: true }, &[&g, &x, &w]).exact(
+                s,
+                check,
+                wanted.map(|wanted| (dtype, wanted)),
+            )
+        });
+        suite.add(Linear, dtype, "nan_and_infinity_stay_in_their_rows", move |s, check| {
+            for bad in [f64::NAN, f64::INFINITY, f64::NEG_INFINITY] {
+                let x = Stored::from_values(dtype, &[3, 2], [1.0, 2.0, bad, 1.0, 0.5, 0.25]);
+                let w = uniform(1, dtype, &[2, 2], [0.5, 1.0]);
+                let wanted = linear(&values(&x), &values(&w), None, [3, 2, 2]);
+                Ask::new(Compute::Linear, &[&x, &w]).near(s, check, [(dtype, wanted)])?;
+            }
+            Ok(())
+        });
+    }
+    let float = |shape: &[usize]| ones(DType::F32, shape);
+    let (x, w) = (float(&[2, 3]), float(&[4, 3]));
+    let bias = Compute::LinearBackward { bias: true };
+    let all = vec![
+        (Compute::Linear, vec![x.clone(), float(&[3, 4])]),
+        (Compute::Linear, vec![x.clone(), w.clone(), float(&[3])]),
+        (Compute::Linear, vec![x.clone(), w.clone(), ones(DType::F16, &[4])]),
+        (Compute::Linear, vec![x.clone(), ones(DType::F16, &[4, 3])]),
+        (bias.clone(), vec![float(&[2, 3]), x.clone(), w.clone()]),
+        (bias, vec![ones(DType::F16, &[2, 4]), x, w]),
+    ];
+    refusals(suite, Linear, "what_does_not_fit_is_a_mismatch", ErrorKind::Mismatch, all);
+}
+
+/// The result, and the gradients of input, weight and perhaps bias.
+fn both(
+    s: &dyn Computes,
+    check: &mut Check,
+    dtype: DType,
+    (lead, [inner, outer]): (&[usize], [usize; 2]),
+    bias: bool,
+    offset: usize,
+) -> Verdict {
+    let of = |seed, shape: &[usize]| uniform(seed, dtype, shape, [-1.0, 1.0]);
+    let (x, w) = (of(1, &[lead, &[inner]].concat()), of(2, &[outer, inner]));
+    let (b, g) = (of(3, &[outer]), of(4, &[lead, &[outer]].concat()));
+    let size = [lead.iter().product(), inner, outer];
+    let bv = values(&b);
+    let wanted = linear(&values(&x), &values(&w), bias.then_some(&bv), size);
+    let operands = [&x, &w, &b];
+    Ask::new(Compute::Linear, &operands[..2 + usize::from(bias)]).at(offset).near(
+        s,
+        check,
+        [(dtype, wanted)],
+    )?;
+    let wanted = backward(&values(&g), &values(&x), &values(&w), size);
+    let wanted = wanted.into_iter().take(2 + usize::from(bias)).map(|wanted| (dtype, wanted));
+    Ask::new(Compute::LinearBackward { bias }, &[&g, &x, &w]).at(offset).near(s, check, wanted)
+}

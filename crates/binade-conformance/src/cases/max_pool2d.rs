@@ -1,0 +1,149 @@
+//! The largest of each window: ties, NaN, overlap and padding.
+
+use super::FLOATS;
+use super::ask::{Ask, Asks, Computes, ones, refusals, uniform, values};
+use super::bias_add::name;
+use super::values::offsets;
+use crate::oracle::max_pool2d::{backward, largest, output};
+use crate::{Check, Compute, Operation::MaxPool2d, Stored, Verdict};
+use binade_core::{DType, ErrorKind};
+use binade_ops::MaxPool2dConfig;
+
+/// Input, window, stride and padding.
+type Size = ([usize; 4], [usize; 2], [usize; 2], [usize; 2]);
+
+const SIZES: [Size; 10] = [
+    ([1, 1, 1, 1], [1, 1], [1, 1], [0, 0]),
+    ([1, 1, 4, 4], [2, 2], [2, 2], [0, 0]),
+    ([2, 3, 5, 6], [3, 2], [1, 2], [1, 1]),
+    ([2, 3, 9, 8], [2, 2], [2, 2], [0, 0]),
+    ([1, 2, 8, 33], [3, 3], [2, 2], [1, 1]),
+    ([3, 1, 7, 7], [3, 3], [1, 1], [0, 0]),
+    ([1, 9, 3, 31], [1, 4], [1, 3], [0, 2]),
+    ([2, 2, 5, 5], [2, 2], [3, 3], [0, 0]),
+    ([0, 3, 4, 4], [2, 2], [2, 2], [0, 0]),
+    ([2, 0, 4, 4], [2, 2], [2, 2], [0, 0]),
+];
+
+pub(super) fn add(suite: &mut Asks) {
+    for dtype in FLOATS {
+        for (input, kernel, stride, padding) in SIZES {
+            let window =
+                format!("{}_stride_{}_padding_{}", name(&kernel), name(&stride), name(&padding));
+            let sentence = format!("random_{}_by_{window}", name(&input));
+            let config = MaxPool2dConfig { kernel, stride, padding };
+            suite.add(MaxPool2d, dtype, sentence, move |s, check| {
+                both(s, check, &uniform(1, dtype, &input, [-2.0, -1.0]), config, 0)
+            });
+        }
+        suite.add(MaxPool2d, dtype, "starts_anywhere_in_a_buffer", move |s, check| {
+            offsets().try_for_each(|(offset, _)| {
+                let x = uniform(1, dtype, &[2, 3, 5, 7], [-2.0, 2.0]);
+                both(s, check, &x, MaxPool2dConfig::square(2), offset)
+            })
+        });
+        suite.add(
+            MaxPool2d,
+            dtype,
+            "of_equal_elements_the_first_takes_the_gradient",
+            move |s, check| {
+                for padding in [[0, 0], [1, 1]] {
+                    let config = MaxPool2dConfig { kernel: [3, 3], stride: [2, 2], padding };
+                    both(
+                        s,
+                        check,
+                        &Stored::from_values(dtype, &[1, 2, 5, 5], vec![-1.0; 50]),
+                        config,
+                        0,
+                    )?;
+                }
+                Ok(())
+            },
+        );
+        suite.add(
+            MaxPool2d,
+            dtype,
+            "a_nan_is_larger_than_everything_and_the_first_wins",
+            move |s, check| {
+                let config = MaxPool2dConfig { kernel: [1, 2], stride: [1, 1], padding: [0, 0] };
+                let row = [
+                    1.0,
+                    f64::NAN,
+                    f64::INFINITY,
+                    f64::NAN,
+                    f64::NAN,
+                    6.0,
+                    f64::NEG_INFINITY,
+                    f64::NEG_INFINITY,
+                ];
+                both(s, check, &Stored::from_values(dtype, &[1, 1, 1, 8], row), config, 0)
+            },
+        );
+        suite.add(
+            MaxPool2d,
+            dtype,
+            "gradients_of_windows_that_overlap_add_up_in_f32",
+            move |s, check| {
+                // The middle is the largest of all nine windows, whose gradients have a sum no format of sixteen bits can make step
+                // by step: 2048 and eight ones.
+                let config = MaxPool2dConfig { kernel: [3, 3], stride: [1, 1], padding: [0, 0] };
+                let mut x = vec![0.0; 25];
+                x[12] = 1.0;
+                let x = Stored::from_values(dtype, &[1, 1, 5, 5], x);
+                let g = Stored::from_values(
+                    dtype,
+                    &[1, 1, 3, 3],
+                    [2048.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0],
+                );
+                let mut wanted = vec![0.0; 25];
+                wanted[12] = 2056.0;
+                Ask::new(Compute::MaxPool2dBackward(config), &[&g, &x]).exact(
+                    s,
+                    check,
+                    [(dtype, wanted)],
+                )
+            },
+        );
+    }
+    let float = |shape: &[usize]| ones(DType::F32, shape);
+    let config = |kernel, stride, padding| MaxPool2dConfig { kernel, stride, padding };
+    let ask = |config| (Compute::MaxPool2d(config), vec![float(&[1, 1, 4, 4])]);
+    let sentence = "a_window_or_stride_of_zero_or_too_much_padding_is_an_invalid_argument";
+    let outside = vec![
+        ask(config([0, 2], [1, 1], [0, 0])),
+        ask(config([2, 2], [1, 0], [0, 0])),
+        ask(config([2, 2], [1, 1], [2, 0])),
+    ];
+    refusals(suite, MaxPool2d, sentence, ErrorKind::InvalidArgument, outside);
+    let all = vec![
+        ask(config([5, 2], [1, 1], [0, 0])),
+        (Compute::MaxPool2d(MaxPool2dConfig::square(2)), vec![float(&[4, 4])]),
+        (
+            Compute::MaxPool2dBackward(MaxPool2dConfig::square(2)),
+            vec![float(&[1, 1, 4, 4]), float(&[1, 1, 4, 4])],
+        ),
+    ];
+    refusals(suite, MaxPool2d, "what_does_not_fit_is_a_mismatch", ErrorKind::Mismatch, all);
+}
+
+/// Forward by bits, and the gradient of random values.
+fn both(
+    s: &dyn Computes,
+    check: &mut Check,
+    x: &Stored,
+    config: MaxPool2dConfig,
+    offset: usize,
+) -> Verdict {
+    let shape = [x.shape[0], x.shape[1], x.shape[2], x.shape[3]];
+    let elements = values(x);
+    let places = largest(&elements, shape, config);
+    let wanted = places.iter().map(|at| elements[*at]).collect();
+    Ask::new(Compute::MaxPool2d(config), &[x]).at(offset).exact(s, check, [(x.dtype, wanted)])?;
+    let g = uniform(2, x.dtype, &output(shape, config), [-1.0, 1.0]);
+    let wanted = backward(&values(&g), &places, x.len());
+    Ask::new(Compute::MaxPool2dBackward(config), &[&g, x]).at(offset).near(
+        s,
+        check,
+        [(x.dtype, wanted)],
+    )
+}

@@ -1,0 +1,70 @@
+//! Mean squared error: in `f32` whatever the storage.
+
+#![expect(
+    clippy::many_single_char_names,
+    reason = "operands go by the letters the field gives them"
+)]
+
+use super::ask::{Ask, Asks, Computes, ones, refusals, scalar, uniform, values};
+use super::values::offsets;
+use super::{FLOATS, SHORT};
+use crate::oracle::mse_loss::{backward, mse_loss};
+use crate::{Check, Compute, Operation::MseLoss, Stored, Verdict};
+use binade_core::{DType, ErrorKind};
+
+pub(super) fn add(suite: &mut Asks) {
+    for dtype in FLOATS {
+        for length in SHORT {
+            suite.add(MseLoss, dtype, format!("all_of_{length}_elements"), move |s, check| {
+                let [x, y] = [1, 2].map(|i| uniform(i + length, dtype, &[length], [-2.0, 2.0]));
+                both(s, check, [&x, &y], 3.0, 0)
+            });
+        }
+        suite.add(MseLoss, dtype, "starts_anywhere_in_a_buffer", move |s, check| {
+            offsets().try_for_each(|(offset, length)| {
+                let [x, y] = [1, 2].map(|i| uniform(i + length, dtype, &[length], [-2.0, 2.0]));
+                both(s, check, [&x, &y], 1.0, offset)
+            })
+        });
+        suite.add(
+            MseLoss,
+            dtype,
+            "squares_beyond_the_format_still_have_a_mean",
+            move |s, check| {
+                let [x, y] = [1024.0, -1024.0].map(|x| Stored::vector(dtype, vec![x; 33]));
+                both(s, check, [&x, &y], 1.0, 0)
+            },
+        );
+        suite.add(MseLoss, dtype, "squares_below_the_format_still_add_up", move |s, check| {
+            let [x, y] = [2.0_f64.powi(-13), 0.0].map(|x| Stored::vector(dtype, vec![x; 4096]));
+            both(s, check, [&x, &y], 65536.0, 0)
+        });
+        suite.add(MseLoss, dtype, "a_nan_shows", move |s, check| {
+            let x = Stored::vector(dtype, [1.0, f64::NAN, 2.0]);
+            both(s, check, [&x, &Stored::vector(dtype, [1.0, 2.0, 3.0])], 1.0, 0)
+        });
+    }
+    let float = |shape: &[usize]| ones(DType::F32, shape);
+    let all = vec![
+        (Compute::MseLoss, vec![float(&[2]), float(&[3])]),
+        (Compute::MseLoss, vec![float(&[2]), ones(DType::F16, &[2])]),
+        (Compute::MseLossBackward, vec![ones(DType::F16, &[]), float(&[2]), float(&[2])]),
+        (Compute::MseLossBackward, vec![float(&[1]), float(&[2]), float(&[2])]),
+    ];
+    refusals(suite, MseLoss, "what_does_not_fit_is_a_mismatch", ErrorKind::Mismatch, all);
+}
+
+/// The loss, NaN for nothing, and both gradients for a scalar from above.
+fn both(
+    s: &dyn Computes,
+    check: &mut Check,
+    [x, y]: [&Stored; 2],
+    grad: f64,
+    offset: usize,
+) -> Verdict {
+    let (a, b) = (values(x), values(y));
+    let ask = Ask::new(Compute::MseLoss, &[x, y]).at(offset);
+    ask.near(s, check, [(DType::F32, vec![mse_loss(&a, &b)])])?;
+    let wanted = backward(grad, &a, &b).map(|wanted| (x.dtype, wanted));
+    Ask::new(Compute::MseLossBackward, &[&scalar(grad), x, y]).at(offset).near(s, check, wanted)
+}

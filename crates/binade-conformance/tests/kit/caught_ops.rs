@@ -1,0 +1,119 @@
+//! Each subject with a wrong operation is caught, by the case that names its fault.
+
+use crate::caught::{alone, caught};
+use crate::wrong_ops::Slip::*;
+
+#[test]
+fn summing_in_f16_is_caught() {
+    caught(&SumsInF16, "sum/f16/seventy_thousand_ones_are_seventy_thousand");
+    caught(&SumsInF16, "sum/f16/large_values_that_alternate_leave_what_is_between_them");
+}
+
+#[test]
+fn multiplying_in_f16_is_caught() {
+    caught(&MultipliesInF16, "matmul/f16/4096_ones_add_up");
+    caught(&MultipliesInF16, "matmul/f16/random_2x4096_by_4096x3");
+}
+
+#[test]
+fn a_gradient_of_the_mean_that_is_not_divided_is_caught() {
+    alone(&ForgetsTheCountOfTheMean, "mean/f32/the_gradient_is_divided_by_the_count");
+}
+
+#[test]
+fn a_softmax_that_subtracts_no_maximum_is_caught() {
+    caught(&ExponentiatesAtOnce, "softmax/f16/no_finite_row_overflows");
+    caught(&ExponentiatesAtOnce, "softmax/f32/no_finite_row_overflows");
+}
+
+#[test]
+fn a_variance_by_the_difference_of_two_means_is_caught() {
+    caught(&SubtractsSquaredMeans, "layer_norm/f32/a_large_mean_leaves_the_variance_alone");
+}
+
+#[test]
+fn normalising_by_the_unbiased_variance_is_caught() {
+    for dtype in ["bf16", "f16", "f32"] {
+        let sentence = "a_batch_of_two_is_normalised_by_the_biased_variance";
+        caught(&NormalisesUnbiased, &format!("batch_norm/{dtype}/{sentence}"));
+    }
+}
+
+#[test]
+fn a_running_variance_that_is_biased_is_caught() {
+    caught(&RunsBiased, "batch_norm/f16/random_7x3");
+}
+
+#[test]
+fn the_approximation_of_gelu_by_tanh_is_caught() {
+    caught(&MakesGeluOfTanh, "gelu/f32/it_is_the_exact_form_and_not_that_by_tanh");
+    caught(&MakesGeluOfTanh, "gelu/f16/it_is_the_exact_form_and_not_that_by_tanh");
+}
+
+#[test]
+fn a_gradient_that_passes_at_zero_is_caught() {
+    caught(&PassesTheGradientAtZero, "relu/bf16/the_gradient_at_zero_is_zero");
+}
+
+#[test]
+fn a_nan_made_zero_is_caught() {
+    alone(&MakesNanZero, "relu/f16/a_nan_stays_a_nan_and_passes_its_gradient_on");
+}
+
+#[test]
+fn a_gradient_that_is_not_divided_by_the_batch_is_caught() {
+    caught(&AddsUpTheBatch, "cross_entropy/f32/the_gradient_is_divided_by_the_number_of_rows");
+}
+
+#[test]
+fn a_label_that_is_no_class_and_passes_is_caught() {
+    alone(
+        &TakesAnyLabel,
+        "cross_entropy/f16/a_label_that_is_no_class_is_an_invalid_argument_or_nan",
+    );
+}
+
+#[test]
+fn dropping_without_scaling_is_caught() {
+    caught(&DropsWithoutScaling, "dropout/f32/what_stays_is_multiplied_in_f32");
+}
+
+#[test]
+fn the_mask_of_another_counter_is_caught() {
+    caught(&DropsByTheNextCounter, "dropout/bf16/the_mask_is_a_function_of_the_key");
+}
+
+#[test]
+fn a_nan_that_outlives_its_dropping_is_caught() {
+    caught(&DropsByMultiplying, "dropout/f16/a_nan_and_an_infinity_drop_to_plus_zero");
+}
+
+#[test]
+fn keeping_the_last_of_duplicates_is_caught() {
+    caught(&KeepsTheLastDuplicate, "embedding/f32/an_index_that_occurs_4096_times_loses_nothing");
+}
+
+#[test]
+fn adding_duplicates_in_f16_is_caught() {
+    caught(&AddsDuplicatesInF16, "embedding/f16/an_index_that_occurs_4096_times_loses_nothing");
+}
+
+#[test]
+fn pooling_past_a_nan_is_caught() {
+    alone(&PoolsPastNan, "max_pool2d/f32/a_nan_is_larger_than_everything_and_the_first_wins");
+}
+
+#[test]
+fn a_gradient_to_every_tie_is_caught() {
+    caught(&GivesToEveryTie, "max_pool2d/f16/of_equal_elements_the_first_takes_the_gradient");
+}
+
+#[test]
+fn a_bias_summed_over_the_wrong_axis_is_caught() {
+    caught(&SumsTheBiasOverColumns, "linear/f32/random_7_rows_of_9x5_with_bias");
+}
+
+#[test]
+fn a_flipped_kernel_is_caught() {
+    caught(&FlipsTheKernel, "conv2d/f32/the_kernel_is_not_flipped");
+}

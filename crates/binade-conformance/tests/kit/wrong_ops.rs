@@ -1,0 +1,171 @@
+//! Subjects whose operations are wrong in one way each.
+
+use crate::faulty::Fault;
+use crate::toy::{Plain, Toy};
+use crate::toy_images::{convolve, pool, pool_back};
+use crate::toy_ops::{
+    count, dropout, i64s, indices, linear_back, map, matmul, scattered, total, zip,
+};
+use crate::toy_rows::{batch_norm, by_row, cross_entropy_back, layer_norm, variance};
+use binade_conformance::{Compute, Refusal, Subject};
+use binade_core::DType;
+use half::f16;
+
+/// The toy, with one operation done otherwise.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum Slip {
+    SumsInF16,
+    MultipliesInF16,
+    ForgetsTheCountOfTheMean,
+    ExponentiatesAtOnce,
+    SubtractsSquaredMeans,
+    NormalisesUnbiased,
+    RunsBiased,
+    MakesGeluOfTanh,
+    PassesTheGradientAtZero,
+    MakesNanZero,
+    AddsUpTheBatch,
+    DropsWithoutScaling,
+    DropsByTheNextCounter,
+    DropsByMultiplying,
+    KeepsTheLastDuplicate,
+    AddsDuplicatesInF16,
+    PoolsPastNan,
+    GivesToEveryTie,
+    SumsTheBiasOverColumns,
+    FlipsTheKernel,
+    TakesAnyLabel,
+}
+
+impl Fault for Slip {
+    /// What the toy refuses is refused.
+    fn compute(&self, op: &Compute, operands: &[&Plain]) -> Result<Vec<Plain>, Refusal> {
+        let right = Toy.compute(op, operands);
+        match (self, &right) {
+            (Self::TakesAnyLabel, Err(Refusal::Rejected(..))) => any_label(op, operands, right),
+            (_, Err(_)) => right,
+            _ => self.slip(op, operands).unwrap_or(right),
+        }
+    }
+}
+
+impl Slip {
+    /// What this one gives where it goes wrong.
+    fn slip(self, op: &Compute, t: &[&Plain]) -> Option<Result<Vec<Plain>, Refusal>> {
+        use Compute as C;
+        Some(Ok(vec![match (self, op, t) {
+            (Self::SumsInF16, C::Sum, [x]) => Plain::write(&[in_f16(&x.read())], DType::F32, &[]),
+            (Self::MultipliesInF16, C::MatMul, [a, b]) => matmul(a, b, in_f16),
+            (Self::ForgetsTheCountOfTheMean, C::MeanBackward { shape, dtype }, [g]) => {
+                Plain::write(&vec![g.read()[0]; shape.iter().product()], *dtype, shape)
+            }
+            (Self::ExponentiatesAtOnce, C::Softmax, [x]) => by_row(x, |x| {
+                let terms: Vec<f32> = x.iter().map(|x| x.exp()).collect();
+                terms.iter().map(|term| term / total(&terms)).collect()
+            }),
+            (Self::SubtractsSquaredMeans, C::LayerNorm { eps }, [x, w, b]) => {
+                layer_norm(x, w, b, *eps, |x, mean| {
+                    total(&x.iter().map(|x| x * x).collect::<Vec<f32>>()) / count(x.len())
+                        - mean * mean
+                })
+            }
+            (Self::MakesGeluOfTanh, C::Gelu, [x]) => map(x, |x| {
+                // Hendrycks and Gimpel's approximation, which torch has under another name.
+                let inner = (2.0 / std::f32::consts::PI).sqrt() * (x + 0.044_715 * x * x * x);
+                0.5 * x * (1.0 + inner.tanh())
+            }),
+            (Self::PassesTheGradientAtZero, C::ReluBackward, [g, y]) => {
+                zip(g, y, |g, y| if y < 0.0 { 0.0 } else { g })
+            }
+            (Self::MakesNanZero, C::Relu, [x]) => map(x, |x| if x > 0.0 { x } else { 0.0 }),
+            (Self::PoolsPastNan, C::MaxPool2d(config), [x]) => {
+                let numbers = map(x, |x| if x.is_nan() { f32::NEG_INFINITY } else { x });
+                pool(&numbers, *config)
+            }
+            (Self::GivesToEveryTie, C::MaxPool2dBackward(config), [g, x]) => {
+                pool_back(g, x, *config, true)
+            }
+            (Self::FlipsTheKernel, C::Conv2d(config), [x, w, b @ ..]) => {
+                let last = [w.shape[2] - 1, w.shape[3] - 1];
+                let turn = |tap: [usize; 2]| [last[0] - tap[0], last[1] - tap[1]];
+                convolve(x, w, b.first().copied(), *config, turn)
+            }
+            _ => return self.of_keys(op, t).or_else(|| self.of_many(op, t)),
+        }]))
+    }
+
+    /// Operations that take a key or indices.
+    fn of_keys(self, op: &Compute, t: &[&Plain]) -> Option<Result<Vec<Plain>, Refusal>> {
+        use Compute as C;
+        let result = match (self, op, t) {
+            (Self::DropsWithoutScaling, C::Dropout { p }, [x, key]) => dropout(x, key, *p, 1.0),
+            (Self::DropsByTheNextCounter, C::DropoutBackward { p }, [x, key]) => {
+                let words = i64s(key);
+                let words = [words[0], words[1].wrapping_add(1)];
+                let bytes = words.iter().flat_map(|word| word.to_le_bytes()).collect();
+                dropout(x, &Plain { bytes, ..(*key).clone() }, *p, 1.0 / (1.0 - p))
+            }
+            (Self::DropsByMultiplying, C::Dropout { p }, [x, key]) => {
+                let ones = Plain::write(&vec![1.0; x.read().len()], DType::F32, &x.shape);
+                zip(x, &dropout(&ones, key, *p, 1.0 / (1.0 - p)), |x, mask| x * mask)
+            }
+            (Self::KeepsTheLastDuplicate, C::EmbeddingBackward { rows }, [g, at]) => {
+                scattered(g, &indices(at, *rows).ok()?, *rows, |_, g| g)
+            }
+            (Self::AddsDuplicatesInF16, C::EmbeddingBackward { rows }, [g, at]) => {
+                let sum = |sum: f32, g: f32| f16::from_f32(sum + g).to_f32();
+                scattered(g, &indices(at, *rows).ok()?, *rows, sum)
+            }
+            (Self::AddsUpTheBatch, C::CrossEntropyBackward, [g, x, labels]) => {
+                return Some(cross_entropy_back(g.read()[0], x, labels));
+            }
+            _ => return None,
+        };
+        Some(Ok(vec![result]))
+    }
+
+    /// Operations of several results.
+    fn of_many(self, op: &Compute, t: &[&Plain]) -> Option<Result<Vec<Plain>, Refusal>> {
+        use Compute as C;
+        match (self, op, t) {
+            (Self::NormalisesUnbiased, C::BatchNorm(config), [x, w, b, mean, var]) => {
+                let unbiased =
+                    |x: &[f32], mean| variance(x, mean) * count(x.len()) / (count(x.len()) - 1.0);
+                Some(Ok(batch_norm([x, w, b], [mean, var], config.momentum, config.eps, unbiased)))
+            }
+            (Self::RunsBiased, C::BatchNorm(config), [x, _, _, _, old]) => {
+                let mut right = Toy.compute(op, t).ok()?;
+                let n = count(x.read().len()) / count(x.shape[1]);
+                let kept: Vec<f32> =
+                    old.read().iter().map(|old| (1.0 - config.momentum) * old).collect();
+                let var = right[2].read();
+                let var =
+                    var.iter().zip(kept).map(|(var, kept)| kept + (var - kept) * (n - 1.0) / n);
+                right[2] = Plain::write(&var.collect::<Vec<f32>>(), DType::F32, &right[2].shape);
+                Some(Ok(right))
+            }
+            (Self::SumsTheBiasOverColumns, C::LinearBackward { bias }, [g, x, w]) => {
+                Some(Ok(linear_back(g, x, w, *bias, false)))
+            }
+            _ => None,
+        }
+    }
+}
+
+/// Zero as the loss of a row whose label is no class: silent, and no NaN.
+fn any_label(
+    op: &Compute,
+    t: &[&Plain],
+    refused: Result<Vec<Plain>, Refusal>,
+) -> Result<Vec<Plain>, Refusal> {
+    match (op, t) {
+        (Compute::CrossEntropy, [_, labels]) if labels.dtype == DType::I64 => {
+            Ok(vec![Plain::write(&[0.0], DType::F32, &[])])
+        }
+        _ => refused,
+    }
+}
+
+fn in_f16(terms: &[f32]) -> f32 {
+    terms.iter().fold(f16::ZERO, |sum, x| f16::from_f32(sum.to_f32() + x)).to_f32()
+}
