@@ -7,14 +7,17 @@ mod clock;
 mod compare;
 mod data;
 mod gpt;
+mod mlp;
 mod norms;
 mod page;
 mod parts;
 mod passes;
 mod plan;
+mod products;
 mod row;
 mod steps;
 mod table;
+mod training;
 
 pub use bench::{Bench, Options};
 pub use page::Origin;

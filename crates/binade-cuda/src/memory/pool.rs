@@ -3,6 +3,7 @@
 //! All work of a device is in one stream, so that whoever takes a buffer next comes behind whoever used it last, and none
 //! waits for it.
 
+use super::meter::Meter;
 use cudarc::driver::{CudaSlice, CudaStream, DevicePtr};
 use std::{
     collections::HashMap,
@@ -18,6 +19,8 @@ const LEAST: usize = 512;
 #[derive(Debug, Default)]
 pub(crate) struct Pool {
     idle: Mutex<HashMap<usize, Vec<Memory>>>,
+    /// Of the buffers that are in use.
+    pub(crate) meter: Meter,
 }
 
 /// Device memory, and where it is: to ask cudarc each time would put an event in the stream each time.

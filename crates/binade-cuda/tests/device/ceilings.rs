@@ -1,12 +1,13 @@
 //! What benchmarks hold the kernels against, and what the driver says of the kernels.
 
-use crate::support::{Result, cuda, noise, vector};
+use crate::support::{Result, cuda, noise, own, vector};
 use binade_core::DType;
 
 crate::tests![
     a_rewrite_and_a_duplicate_keep_every_bit,
     a_read_and_an_empty_launch_leave_everything_as_it_was,
     the_driver_tells_of_every_kernel,
+    memory_in_use_is_counted_by_what_the_pool_lends,
 ];
 
 fn a_rewrite_and_a_duplicate_keep_every_bit() -> Result {
@@ -40,5 +41,22 @@ fn the_driver_tells_of_every_kernel() -> Result {
     for kernel in kernels {
         assert!(kernel.occupancy > 0.0 && kernel.occupancy <= 1.0, "{kernel:?}");
     }
+    Ok(())
+}
+
+fn memory_in_use_is_counted_by_what_the_pool_lends() -> Result {
+    let cuda = own();
+    let tensor = vector(&cuda, &noise(7, 1000), DType::F32);
+    let (clone, before) = (tensor.clone(), cuda.memory_use().bytes);
+    cuda.reset_peak_memory();
+    let copies = [cuda.duplicate(&tensor)?, cuda.duplicate(&tensor)?];
+    drop(copies);
+    let copy = cuda.duplicate(&tensor)?;
+    let used = cuda.memory_use();
+    assert_eq!((used.bytes - before, used.peak_bytes - before), (4096, 2 * 4096));
+    drop((tensor, clone, copy));
+    cuda.reset_peak_memory();
+    let used = cuda.memory_use();
+    assert_eq!((before - used.bytes, used.peak_bytes), (4096, used.bytes));
     Ok(())
 }
