@@ -19,18 +19,71 @@ pub(crate) fn written(value: Value) -> Value {
     }
 }
 
-/// What [`written`] was given; bits that are no number become null, which no field takes for one.
-pub(crate) fn read(value: Value) -> Value {
+/// A number that its field cannot hold.
+pub(crate) struct NotFinite {
+    /// The keys that lead to it.
+    pub(crate) field: String,
+    /// As the file has it.
+    pub(crate) value: String,
+}
+
+/// What [`written`] was given.
+///
+/// JSON has no infinity and no NaN, and their bits would be lost here: the first of them is an error.
+pub(crate) fn read(value: Value) -> Result<Value, NotFinite> {
+    read_at("", value)
+}
+
+fn read_at(path: &str, value: Value) -> Result<Value, NotFinite> {
     match value {
-        Value::Object(fields) => match bits(&fields) {
-            Some(bits) => Number::from_f64(f64::from_bits(bits)).map_or(Value::Null, Value::Number),
-            None => {
-                Value::Object(fields.into_iter().map(|(key, value)| (key, read(value))).collect())
+        Value::Object(fields) => {
+            if let Some(bits) = bits(&fields) {
+                return finite(path, f64::from_bits(bits));
             }
-        },
-        Value::Array(items) => Value::Array(items.into_iter().map(read).collect()),
-        other => other,
+            let fields = fields.into_iter().map(|(key, value)| {
+                let value = read_at(&within(path, &key), value)?;
+                Ok((key, value))
+            });
+            fields.collect::<Result<_, _>>().map(Value::Object)
+        }
+        Value::Array(items) => {
+            let items = items.into_iter().enumerate();
+            let items = items.map(|(place, item)| read_at(&format!("{path}[{place}]"), item));
+            items.collect::<Result<_, _>>().map(Value::Array)
+        }
+        other => Ok(other),
     }
+}
+
+fn finite(path: &str, number: f64) -> Result<Value, NotFinite> {
+    let none = || NotFinite { field: path.to_owned(), value: number.to_string() };
+    Number::from_f64(number).map(Value::Number).ok_or_else(none)
+}
+
+/// The first number of `read` that is none in `held`, what was made of it: one beyond `f32` in a field of that type.
+pub(crate) fn lost(read: &Value, held: &Value) -> Option<NotFinite> {
+    lost_at("", read, held)
+}
+
+fn lost_at(path: &str, read: &Value, held: &Value) -> Option<NotFinite> {
+    match (read, held) {
+        (Value::Object(fields), Value::Object(held)) => fields
+            .iter()
+            .find_map(|(key, value)| lost_at(&within(path, key), value, held.get(key)?)),
+        (Value::Array(items), Value::Array(held)) => {
+            let mut pairs = items.iter().zip(held).enumerate();
+            pairs.find_map(|(place, (item, held))| lost_at(&format!("{path}[{place}]"), item, held))
+        }
+        (Value::Number(number), held) if !held.is_number() => {
+            Some(NotFinite { field: path.to_owned(), value: number.to_string() })
+        }
+        _ => None,
+    }
+}
+
+/// A path as `serde_path_to_error` writes it.
+fn within(path: &str, key: &str) -> String {
+    if path.is_empty() { key.to_owned() } else { format!("{path}.{key}") }
 }
 
 fn by_bits(number: &Number) -> Value {
@@ -55,7 +108,11 @@ mod tests {
     fn round_trip(x: f64) -> f64 {
         let text = serde_json::to_string(&written(Value::from(x))).unwrap();
         let value: Value = serde_json::from_str(&text).unwrap();
-        serde_json::from_value(read(value)).unwrap()
+        serde_json::from_value(whole(value)).unwrap()
+    }
+
+    fn whole(value: Value) -> Value {
+        read(value).unwrap_or_else(|wrong| panic!("{} is {}", wrong.field, wrong.value))
     }
 
     #[test]
@@ -75,7 +132,7 @@ mod tests {
         for x in any.filter(|x| x.is_finite()) {
             let text = serde_json::to_string(&written(serde_json::to_value(x).unwrap())).unwrap();
             let back: f32 =
-                serde_json::from_value(read(serde_json::from_str(&text).unwrap())).unwrap();
+                serde_json::from_value(whole(serde_json::from_str(&text).unwrap())).unwrap();
             assert_eq!(back.to_bits(), x.to_bits(), "{x:e}");
         }
     }
@@ -85,6 +142,6 @@ mod tests {
         let value =
             serde_json::json!({"n": u64::MAX, "word": "1.5", "none": null, "list": [1, -1]});
         assert_eq!(written(value.clone()), value);
-        assert_eq!(read(value.clone()), value);
+        assert_eq!(whole(value.clone()), value);
     }
 }

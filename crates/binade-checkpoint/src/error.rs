@@ -81,6 +81,17 @@ pub enum FormatError {
     /// An index that does not say what is in the file.
     #[error("its index cannot be read: {0}")]
     Index(String),
+    /// A number of the index that is none, or is beyond what its field holds.
+    #[error(
+        "`{field}` in its index is {value}, and has to be a finite number in reach of its type; nothing in Binade writes such a \
+         file"
+    )]
+    NotFinite {
+        /// The keys that lead to it.
+        field: String,
+        /// As it stands there.
+        value: String,
+    },
     /// The index names a tensor that is not there.
     #[error("its index names the tensor `{0}`, which it does not have")]
     NoTensor(String),

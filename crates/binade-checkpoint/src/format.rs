@@ -9,7 +9,7 @@ use crate::index::{Index, Tensors, tensors};
 use crate::{Checkpoint, FormatError, bits, dtype};
 use binade_core::{Form, RawTensor};
 use safetensors::{Dtype, SafeTensors, View};
-use serde::Deserialize;
+use serde_json::Value;
 use std::borrow::Cow;
 
 /// Bytes that tell the header's length.
@@ -55,7 +55,7 @@ pub(crate) fn write(checkpoint: &Checkpoint) -> Result<Vec<u8>, FormatError> {
     let too_large = |error: &dyn std::fmt::Display| FormatError::TooLarge(error.to_string());
     let index = serde_json::to_value(Index::of(checkpoint)).map_err(|error| too_large(&error))?;
     // JSON has no infinity and no NaN, and what stands in their place cannot be read: better no file than such a one.
-    Index::deserialize(&index).map_err(|error| FormatError::Number(error.to_string()))?;
+    index_of(&index).map_err(|error| FormatError::Number(error.to_string()))?;
     let value = format!("checkpoint {VERSION}{ZEROS} {}", bits::written(index));
     let view = |(name, form, bytes): (String, Form, _)| {
         let dtype = dtype::written(form.dtype).ok_or_else(|| FormatError::Type {
@@ -81,10 +81,24 @@ pub(crate) fn read(bytes: &[u8]) -> Result<Checkpoint, FormatError> {
     let broken = |error: safetensors::SafeTensorError| FormatError::Index(error.to_string());
     let (_, metadata) = SafeTensors::read_metadata(bytes).map_err(broken)?;
     let index = metadata.metadata().as_ref().and_then(|all| all.get("binade")?.get(INDEX..));
-    let value = serde_json::from_str(index.unwrap_or_default());
-    let index: Result<Index, _> = value.and_then(|value| serde_json::from_value(bits::read(value)));
-    let index = index.map_err(|error| FormatError::Index(error.to_string()))?;
-    index.with(all(&SafeTensors::deserialize(bytes).map_err(broken)?)?)
+    read_index(index.unwrap_or_default())?
+        .with(all(&SafeTensors::deserialize(bytes).map_err(broken)?)?)
+}
+
+/// An index of numbers that are numbers: what is infinite here would be believed, or restored by nobody and written by nobody.
+fn read_index(text: &str) -> Result<Index, FormatError> {
+    let said = |error: &dyn std::fmt::Display| FormatError::Index(error.to_string());
+    let none = |bits::NotFinite { field, value }| FormatError::NotFinite { field, value };
+    let value = serde_json::from_str(text).map_err(|error| said(&error))?;
+    let value = bits::read(value).map_err(none)?;
+    let index = index_of(&value).map_err(|error| said(&error))?;
+    let held = serde_json::to_value(&index).map_err(|error| said(&error))?;
+    bits::lost(&value, &held).map_or(Ok(index), |lost| Err(none(lost)))
+}
+
+/// The index that this is; an error names the field.
+fn index_of(value: &Value) -> Result<Index, serde_path_to_error::Error<serde_json::Error>> {
+    serde_path_to_error::deserialize(value)
 }
 
 /// Whether these are the bytes that were written, whatever they say.

@@ -221,5 +221,5 @@ fn a_number_that_is_none_is_refused_rather_than_written() {
     scaler.set_state(ScaleState { significand: f32::INFINITY, ..state }).unwrap();
     let checkpoint = Draft::fresh().scaler("loss", &scaler).unwrap().finish().unwrap();
     let error = checkpoint.to_bytes().unwrap_err().to_string();
-    assert!(error.contains("infinite or NaN"), "{error}");
+    assert!(error.contains("infinite or NaN (scalers.loss.state.significand:"), "{error}");
 }

@@ -5,7 +5,7 @@ mod common;
 use binade_checkpoint::{Checkpoint, Draft, FormatError};
 use binade_cpu::Cpu;
 use binade_master_weights::UpdateRule;
-use common::{Setting, Training};
+use common::{Setting, Training, resummed};
 use proptest::prelude::*;
 use safetensors::{Dtype, tensor::TensorView};
 
@@ -77,16 +77,6 @@ proptest! {
         bytes[8 + place.index(header)] = by;
         let _ = Checkpoint::from_bytes(&resummed(bytes)).map(|checkpoint| checkpoint.to_bytes());
     }
-}
-
-/// The same bytes, with the checksum that goes with them.
-fn resummed(mut bytes: Vec<u8>) -> Vec<u8> {
-    let at = bytes.windows(6).position(|word| word == b"crc32 ").map(|place| place + 6);
-    let Some(at) = at.filter(|at| at + 8 < bytes.len()) else { return bytes };
-    bytes[at..at + 8].copy_from_slice(b"00000000");
-    let sum = format!("{:08x}", crc32fast::hash(&bytes));
-    bytes[at..at + 8].copy_from_slice(sum.as_bytes());
-    bytes
 }
 
 #[test]

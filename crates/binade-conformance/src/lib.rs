@@ -6,6 +6,7 @@ mod arithmetic;
 mod case;
 pub mod cases;
 mod exchange;
+mod loops;
 mod operation;
 pub mod oracle;
 mod report;
@@ -19,6 +20,9 @@ pub use arithmetic::Arithmetic;
 pub use case::{Case, Check, Failure, Stop, Suite, Verdict};
 pub use exchange::{
     Clip, Course, Iteration, Joined, MicroBatch, Pass, Round, Stage, Turn, Unscaled,
+};
+pub use loops::{
+    Coalesce, Collected, Coordinates, Delayed, DelayedPass, Led, Losses, Meet, Walked,
 };
 pub use operation::Operation;
 pub use report::{Outcome, Record, Report, Row};

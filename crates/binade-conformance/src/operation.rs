@@ -49,6 +49,14 @@ pub enum Operation {
     Sum,
     /// Mean of all elements.
     Mean,
+    /// Gradients as coordinates that may repeat, made whole and divided by their scale.
+    Sparse,
+    /// Losses whose gradients are divided once, at the end.
+    Delayed,
+    /// Runs that follow a recording.
+    Follow,
+    /// Scales that move by the overflows of their own losses.
+    UpdateEach,
 }
 
 impl Operation {
@@ -76,6 +84,10 @@ impl Operation {
             Self::MatMul => "matmul",
             Self::Sum => "sum",
             Self::Mean => "mean",
+            Self::Sparse => "sparse",
+            Self::Delayed => "delayed",
+            Self::Follow => "follow",
+            Self::UpdateEach => "update_each",
         }
     }
 
@@ -105,7 +117,11 @@ impl Operation {
             | Self::Remainder
             | Self::Stochastic
             | Self::Kahan
-            | Self::ScaledF16 => Agreement::Bits,
+            | Self::ScaledF16
+            | Self::Sparse
+            | Self::Delayed
+            | Self::Follow
+            | Self::UpdateEach => Agreement::Bits,
             Self::Norm => Agreement::Ulps(1),
             Self::Clip | Self::ClipGroups => Agreement::Ulps(4),
             Self::Sgd if arithmetic.fma => Agreement::Bits,

@@ -1,8 +1,11 @@
 //! What is put to the test, and what it may answer.
 
-use crate::{Arithmetic, Clip, Course, Iteration, Joined, MicroBatch, Round, Turn, Unscaled};
+use crate::{
+    Arithmetic, Clip, Collected, Coordinates, Course, Delayed, Iteration, Joined, Led, Losses,
+    MicroBatch, Round, Turn, Unscaled, Walked,
+};
 use binade_core::{DType, Error, ErrorKind, Finding, Named, NamedGrads, stochastic::Key};
-use binade_grad_scaler::{ClipGroup, Join, LossScale, Norm, ScaleState};
+use binade_grad_scaler::{ClipGroup, Join, LossScale, Norm, ScaleState, Step};
 use binade_master_weights::MasterStore;
 
 /// A backend or a tensor, as the kit sees it.
@@ -268,6 +271,46 @@ pub trait Subject {
     /// `Unsupported` where it cannot.
     fn mean(&self, tensor: &Self::Tensor) -> Result<Self::Tensor, Refusal> {
         Err(Refusal::unsupported("mean"))
+    }
+
+    /// Sparse gradients divided by their scale, whole and in `f32`, and what the pass found.
+    ///
+    /// # Errors
+    ///
+    /// `Unsupported` where it cannot.
+    fn sparse(
+        &self,
+        grads: Vec<Named<Coordinates>>,
+        scale: ScaleState,
+    ) -> Result<Unscaled<Self::Tensor>, Refusal> {
+        Err(Refusal::unsupported("sparse"))
+    }
+
+    /// What comes of losses that are unscaled once, at the end.
+    ///
+    /// # Errors
+    ///
+    /// `Unsupported` where it cannot.
+    fn delayed(&self, window: Delayed<Self::Tensor>) -> Result<Collected<Self::Tensor>, Refusal> {
+        Err(Refusal::unsupported("delayed"))
+    }
+
+    /// A run that records itself, or follows a recording.
+    ///
+    /// # Errors
+    ///
+    /// `Unsupported` where it cannot.
+    fn follow(&self, run: Led<Self::Tensor>) -> Result<Walked<Self::Tensor>, Refusal> {
+        Err(Refusal::unsupported("follow"))
+    }
+
+    /// By loss, the outcome of an iteration in which each has a scale of its own.
+    ///
+    /// # Errors
+    ///
+    /// `Unsupported` where it cannot.
+    fn update_each(&self, losses: Losses<Self::Tensor>) -> Result<[Step; 2], Refusal> {
+        Err(Refusal::unsupported("update_each"))
     }
 }
 

@@ -4,10 +4,12 @@
 
 mod blanket;
 mod device;
+mod loops;
 mod sets;
 mod stages;
 
 pub use device::{Device, Trains};
+pub use loops::{delayed, follow, sparse, update_each};
 pub use sets::{accumulate, clip, clip_groups, norm};
 pub use stages::{iterate, merge};
 

@@ -7,7 +7,7 @@ use crate::{
     ledger::Counters,
     memory::{Buffer, Pool, Ring, Tables},
     names::Names,
-    probe,
+    probe::{self, Capability},
 };
 use binade_core::Handle;
 use bytemuck::Zeroable;
@@ -36,6 +36,7 @@ pub struct Cuda {
 
 pub(crate) struct Inner {
     pub(crate) stream: Arc<CudaStream>,
+    pub(crate) capability: Capability,
     pub(crate) pool: Arc<Pool>,
     /// Pinned memory for what goes to the device.
     pub(crate) staging: Arc<Ring>,
@@ -88,9 +89,10 @@ impl Cuda {
         if stream.cu_stream() as usize == PER_THREAD {
             return Err(Error::PerThreadStream);
         }
-        probe::capable(stream.context())?;
+        let capability = probe::capable(stream.context())?;
         let inner = Inner {
             stream,
+            capability,
             pool: Arc::default(),
             staging: Arc::default(),
             reports: Arc::default(),

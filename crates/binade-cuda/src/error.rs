@@ -42,6 +42,28 @@ pub enum Error {
         /// The least that will do.
         needed: &'static str,
     },
+    /// What this GPU's generation does not have.
+    #[error(
+        "{what} on a GPU of compute capability {found}, which has none; it takes {needed}, or {instead}"
+    )]
+    TooOldFor {
+        /// What was asked for.
+        what: &'static str,
+        /// The device's compute capability.
+        found: String,
+        /// The least that has it.
+        needed: &'static str,
+        /// What this device can do.
+        instead: &'static str,
+    },
+    /// More work than one launch can be given.
+    #[error("{what} of {sizes:?}: no kernel takes as many; do it in parts")]
+    TooLarge {
+        /// What was asked for.
+        what: &'static str,
+        /// Its extents.
+        sizes: Vec<usize>,
+    },
     /// Memory of another handle.
     #[error(
         "a value of another `Cuda` handle, whose work is in no order with this one's; open the device once and clone the \
@@ -167,6 +189,8 @@ impl binade_core::Error for Error {
             | Self::DriverFailed { .. }
             | Self::Lost { .. } => ErrorKind::DeviceLost,
             Self::TooOld { .. }
+            | Self::TooOldFor { .. }
+            | Self::TooLarge { .. }
             | Self::DriverTooOld { .. }
             | Self::Rule { .. }
             | Self::Store { .. }

@@ -16,7 +16,7 @@ pub struct KernelFacts {
     pub registers: i32,
     /// Bytes of a thread that lie in device memory: arrays, and what registers do not suffice for.
     pub local_bytes: i32,
-    /// Bytes of shared memory of a block.
+    /// Bytes of shared memory of a block, beside what a launch asks for.
     pub shared_bytes: i32,
     /// Threads of the blocks that `occupancy` is of.
     pub threads: u32,
@@ -25,14 +25,15 @@ pub struct KernelFacts {
 }
 
 impl Cuda {
-    /// What the driver made of each kernel. Loads them all.
+    /// What the driver made of each kernel that this GPU runs. Loads them all.
     ///
     /// # Errors
     ///
     /// When the driver does not take a kernel, or the device fails.
     pub fn kernels(&self) -> Result<Vec<KernelFacts>, Error> {
         let room = self.attribute(Attribute::CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_MULTIPROCESSOR)?;
-        kernels::all().map(|kernel| self.kernel_facts(kernel, room)).collect()
+        let runs = |kernel: &&Kernel| kernel.least() <= self.inner.capability;
+        kernels::all().filter(runs).map(|kernel| self.kernel_facts(kernel, room)).collect()
     }
 
     fn kernel_facts(&self, kernel: &'static Kernel, room: i32) -> Result<KernelFacts, Error> {

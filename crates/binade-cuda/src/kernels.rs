@@ -3,6 +3,7 @@
 use crate::{
     launch::Param::{self, Address, Bytes, F32, U32, U64},
     ops,
+    probe::Capability,
 };
 
 /// An entry of a PTX module.
@@ -11,6 +12,15 @@ pub(crate) struct Kernel {
     pub(crate) name: &'static str,
     pub(crate) ptx: &'static str,
     pub(crate) params: &'static [Param],
+}
+
+impl Kernel {
+    /// The least GPU that runs it, from its PTX.
+    pub(crate) fn least(&self) -> Capability {
+        let target = self.ptx.lines().find_map(|line| line.strip_prefix(".target sm_"));
+        let number: i32 = target.and_then(|number| number.trim().parse().ok()).unwrap_or_default();
+        (number / 10, number % 10)
+    }
 }
 
 macro_rules! ptx {

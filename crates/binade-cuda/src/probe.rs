@@ -10,6 +10,9 @@ use std::{
     sync::{Arc, OnceLock},
 };
 
+/// A GPU's compute capability: before the point, and after it.
+pub(crate) type Capability = (i32, i32);
+
 /// What the loader is asked for.
 const LIBRARIES: &[&str] =
     if cfg!(windows) { &["nvcuda.dll"] } else { &["libcuda.so.1", "libcuda.so"] };
@@ -42,12 +45,12 @@ fn context(ordinal: usize) -> Result<Arc<CudaContext>, Error> {
 const NO_DEVICE: cudarc::driver::sys::CUresult =
     cudarc::driver::sys::CUresult::CUDA_ERROR_NO_DEVICE;
 
-/// An error for a device that is older than the kernels.
-pub(crate) fn capable(context: &CudaContext) -> Result<(), Error> {
+/// A device's compute capability; an error for one that is older than the kernels.
+pub(crate) fn capable(context: &CudaContext) -> Result<Capability, Error> {
     let failed = |error: DriverError| Error::DriverFailed { cause: cause(error) };
-    let (major, minor) = context.compute_capability().map_err(failed)?;
-    if (major, minor) >= (7, 5) {
-        return Ok(());
+    let capability @ (major, minor) = context.compute_capability().map_err(failed)?;
+    if capability >= (7, 5) {
+        return Ok(capability);
     }
     let (name, found) = (context.name().map_err(failed)?, format!("{major}.{minor}"));
     Err(Error::TooOld { name, found, needed: "7.5" })

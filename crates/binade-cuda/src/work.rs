@@ -18,9 +18,20 @@ impl Cuda {
         grid: Grid,
         args: &[Arg<'_>],
     ) -> Result<(), Error> {
+        self.launch_sharing(kernel, grid, 0, args)
+    }
+
+    /// The same, each block with so many bytes of shared memory beyond what the kernel declares.
+    pub(crate) fn launch_sharing(
+        &self,
+        kernel: &'static Kernel,
+        grid: Grid,
+        shared: u32,
+        args: &[Arg<'_>],
+    ) -> Result<(), Error> {
         self.alive()?;
         let entry = self.entry(kernel)?;
-        let launched = self.check("launch", entry.launch(&self.inner.stream, grid, args));
+        let launched = self.check("launch", entry.launch(&self.inner.stream, grid, shared, args));
         *self.inner.last.lock().unwrap_or_else(PoisonError::into_inner) = kernel.name;
         self.inner.counters.launch();
         launched

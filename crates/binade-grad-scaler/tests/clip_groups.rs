@@ -106,9 +106,9 @@ fn gradients_of_f16_are_clipped_in_f32_as_they_are_once_unscaled() -> Result {
     let scaler = scaler(LossScale::dynamic());
     assert_eq!(scaler.state()?, ScaleState::power_of_two(16));
     let small = [3.0 * 2.0_f32.powi(-30), 4.0 * 2.0_f32.powi(-30)];
-    let scaled = [small[0] * 65536.0, small[1] * 65536.0];
+    let large = [small[0] * 65536.0, small[1] * 65536.0];
     let loss = scaler.scale(&Host::f32(&[1.0]))?;
-    let set = || Ok(vec![Named::new("a", Some(Host::new(DType::F16, &scaled)))]);
+    let set = || Ok(vec![Named::new("a", Some(Host::new(DType::F16, &large)))]);
     let grads = loss.backward(|_| set())?.unscale()?;
     let clipped = grads.clip_groups(&[l2(&["a"], 2.5 * 2.0_f32.powi(-30))])?;
     assert_eq!(values(&clipped), [[small[0] / 2.0, small[1] / 2.0]]);

@@ -4,6 +4,7 @@ mod access;
 mod act;
 mod block;
 mod copies;
+mod matrix;
 mod shared;
 mod sync;
 mod warp;

@@ -13,6 +13,7 @@ mod double;
 mod float;
 mod integer;
 mod lanes;
+mod matrix;
 mod memory;
 mod number;
 mod transfer;
@@ -131,6 +132,12 @@ pub(crate) enum Together {
     Barrier,
     /// All lanes get what this makes of everybody's value.
     Reduce(fn(u64, u64) -> u64),
+    /// A product of matrices, whose 16-bit elements this reads; all lanes of the warp must come.
+    Multiply(fn(u64) -> f64),
+    /// Matrices of 8 by 8 elements from shared memory, each by its rows or by its columns; all lanes must come.
+    LoadMatrix {
+        transposed: bool,
+    },
 }
 
 /// How a shuffle finds its source lane.
@@ -188,7 +195,7 @@ impl Form {
 /// All of them.
 pub(crate) fn forms() -> impl Iterator<Item = &'static Form> {
     let tables = [control::FORMS, float::FORMS, double::FORMS, bits::FORMS, transfer::FORMS];
-    let types = [integer::FORMS, compare::FORMS, convert::FORMS];
+    let types = [integer::FORMS, compare::FORMS, convert::FORMS, matrix::FORMS];
     let spaces = [memory::FORMS, atomic::FORMS];
     let types = types.into_iter().chain(spaces.into_iter().flatten().copied());
     tables.into_iter().chain(types.flatten().copied()).flatten()

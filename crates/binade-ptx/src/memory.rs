@@ -79,6 +79,23 @@ impl Global {
         let length = usize::try_from(bytes).unwrap_or(usize::MAX);
         self.get(address, length).ok_or(Trouble { kind, address: Some(address) })
     }
+
+    /// `whole` bytes of which the first `read` are the memory's, and alone need be there, and the others zeros. More than the
+    /// whole is out of bounds.
+    pub(crate) fn part(&mut self, address: u64, whole: u64, read: u64) -> Result<Vec<u8>, Trouble> {
+        let (access, space) = (Access::Read, Space::Global);
+        aligned(address, whole, access, space)?;
+        let kind = ReportKind::OutOfBounds { access, space, bytes: read };
+        let trouble = Trouble { kind, address: Some(address) };
+        let [length, most] =
+            [read, whole].map(|bytes| usize::try_from(bytes).unwrap_or(usize::MAX));
+        let mut bytes = match length {
+            0 => Vec::new(),
+            _ => self.get(address, length).filter(|_| read <= whole).ok_or(trouble)?.to_vec(),
+        };
+        bytes.resize(most, 0);
+        Ok(bytes)
+    }
 }
 
 /// The ISA requires natural alignment of every access, of vectors as wholes.

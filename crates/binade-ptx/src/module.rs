@@ -30,7 +30,7 @@ impl fmt::Display for Capability {
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub enum Strictness {
     /// Refuse `.ftz` and `add`, `sub`, `mul` without a rounding mode, which a compiler may contract into `fma`: the result would
-    /// not be the host's bit for bit.
+    /// not be the host's bit for bit. `mma`, whose sums the ISA leaves open, runs: see the crate's page.
     #[default]
     Reproducible,
     /// Run those as well: unsuffixed arithmetic rounds to nearest even and is never contracted.

@@ -136,6 +136,12 @@ pub enum ReportKind {
         /// The lowest such lane, from 0 to 31.
         lane: u32,
     },
+    /// A product or a load of matrices that not the whole warp comes to.
+    #[error("divergent matrix instruction: lane {lane} does not take part")]
+    DivergentMatrix {
+        /// The lowest such lane, from 0 to 31.
+        lane: u32,
+    },
     /// A barrier of a warp whose mask names a lane that does not come.
     #[error("divergent warp barrier: lane {lane} does not come")]
     DivergentWarpBarrier {

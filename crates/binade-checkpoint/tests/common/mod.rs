@@ -212,3 +212,13 @@ fn gradients(random: &mut fastrand::Rng) -> [Option<Vec<f32>>; 2] {
 fn value(random: &mut fastrand::Rng) -> f32 {
     (random.f32() - 0.5) * 2.0_f32.powi(random.i32(-6..8))
 }
+
+/// The same bytes, with the checksum that goes with them.
+pub fn resummed(mut bytes: Vec<u8>) -> Vec<u8> {
+    let at = bytes.windows(6).position(|word| word == b"crc32 ").map(|place| place + 6);
+    let Some(at) = at.filter(|at| at + 8 < bytes.len()) else { return bytes };
+    bytes[at..at + 8].copy_from_slice(b"00000000");
+    let sum = format!("{:08x}", crc32fast::hash(&bytes));
+    bytes[at..at + 8].copy_from_slice(sum.as_bytes());
+    bytes
+}

@@ -6,6 +6,8 @@ mod bits;
 mod cast;
 mod clip;
 mod clip_groups;
+mod delayed;
+mod follow;
 mod iterate;
 mod kahan;
 mod matmul;
@@ -17,6 +19,7 @@ mod scale;
 mod scale_update;
 mod scaled_f16;
 mod sgd;
+mod sparse;
 mod steps;
 mod stochastic;
 mod stochastic_cast;
@@ -24,6 +27,7 @@ mod stores;
 mod sum;
 mod training;
 mod unscale;
+mod update_each;
 mod values;
 
 use crate::{Arithmetic, Case, Failure, Refusal, Stop, Stored, Subject, Suite};
@@ -66,6 +70,10 @@ pub fn all<S: Subject>(arithmetic: Arithmetic) -> Vec<Case<S>> {
     matmul::add(&mut suite);
     sum::add(&mut suite);
     mean::add(&mut suite);
+    sparse::add(&mut suite);
+    delayed::add(&mut suite);
+    follow::add(&mut suite);
+    update_each::add(&mut suite);
     suite.cases
 }
 

@@ -2,11 +2,11 @@
 
 use crate::via::{self, Device};
 use crate::{
-    Arithmetic, Clip, Course, Iteration, Joined, MicroBatch, Refusal, Round, Subject, Turn,
-    Unscaled,
+    Arithmetic, Clip, Collected, Coordinates, Course, Delayed, Iteration, Joined, Led, Losses,
+    MicroBatch, Refusal, Round, Subject, Turn, Unscaled, Walked,
 };
 use binade_core::{DType, Finding, Handle, Named, NamedGrads, stochastic::Key};
-use binade_grad_scaler::{ClipGroup, Join, LossScale, Norm, ScaleState};
+use binade_grad_scaler::{ClipGroup, Join, LossScale, Norm, ScaleState, Step};
 use binade_master_weights::MasterStore;
 
 impl<S: Device> Subject for S {
@@ -165,5 +165,24 @@ impl<S: Device> Subject for S {
 
     fn mean(&self, tensor: &Self::Tensor) -> Result<Self::Tensor, Refusal> {
         Device::mean(self, tensor)
+    }
+    fn sparse(
+        &self,
+        grads: Vec<Named<Coordinates>>,
+        scale: ScaleState,
+    ) -> Result<Unscaled<Self::Tensor>, Refusal> {
+        via::sparse(self, self.handle(), grads, scale)
+    }
+
+    fn delayed(&self, window: Delayed<Self::Tensor>) -> Result<Collected<Self::Tensor>, Refusal> {
+        via::delayed(self, self.handle(), window)
+    }
+
+    fn follow(&self, run: Led<Self::Tensor>) -> Result<Walked<Self::Tensor>, Refusal> {
+        via::follow(self.handle(), run)
+    }
+
+    fn update_each(&self, losses: Losses<Self::Tensor>) -> Result<[Step; 2], Refusal> {
+        via::update_each(self.handle(), losses)
     }
 }

@@ -7,7 +7,8 @@ use binade_master_weights::{MasterWeights, Materialise};
 
 /// A handle that trains parameters given by name; implemented for whatever can.
 pub trait Trains:
-    GradOps
+    Clone
+    + GradOps
     + GradScaler<Grads: From<NamedGrads<<Self as Handle>::Tensor>>>
     + Materialise<Grads = <Self as GradScaler>::Grads>
     + MasterWeights<
@@ -19,7 +20,8 @@ pub trait Trains:
 }
 
 impl<D> Trains for D where
-    D: GradOps
+    D: Clone
+        + GradOps
         + GradScaler<Grads: From<NamedGrads<<D as Handle>::Tensor>>>
         + Materialise<Grads = <D as GradScaler>::Grads>
         + MasterWeights<

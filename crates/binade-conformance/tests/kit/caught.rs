@@ -1,12 +1,13 @@
 //! Each wrong subject is caught, by the case that names its fault.
 
+use crate::faulty::{Fault, Faulty};
 use crate::wrong::Wrong::*;
 use crate::wrong_sets::Astray::*;
-use binade_conformance::{Report, Runner, Subject};
+use binade_conformance::{Report, Runner};
 
 /// Runs the cases of the fault's operation and element types, and wants this one among those that fail.
 #[track_caller]
-pub(crate) fn caught(wrong: &impl Subject, case: &str) {
+pub(crate) fn caught(wrong: &dyn Fault, case: &str) {
     let report = siblings(wrong, case);
     let failed: Vec<&str> = report.failed().into_iter().map(|(name, _)| name).collect();
     assert!(failed.contains(&case), "{case} let it pass; these did not: {failed:#?}");
@@ -16,16 +17,16 @@ pub(crate) fn caught(wrong: &impl Subject, case: &str) {
 
 /// As [`caught`], and wants no other to fail: without this case, the subject would pass.
 #[track_caller]
-pub(crate) fn alone(wrong: &impl Subject, case: &str) {
+pub(crate) fn alone(wrong: &dyn Fault, case: &str) {
     let report = siblings(wrong, case);
     let failed: Vec<&str> = report.failed().into_iter().map(|(name, _)| name).collect();
     assert_eq!(failed, [case]);
     assert!(report.passed() > 0, "one fault, and nothing at all passed");
 }
 
-fn siblings(wrong: &impl Subject, case: &str) -> Report {
+fn siblings(wrong: &dyn Fault, case: &str) -> Report {
     let siblings = case.rsplit_once('/').map_or(case, |(siblings, _)| siblings);
-    Runner::new().only(format!("{siblings}/")).run(wrong)
+    Runner::new().only(format!("{siblings}/")).run(&Faulty(wrong))
 }
 
 #[test]
@@ -247,7 +248,7 @@ fn reading_from_the_start_of_a_buffer_is_caught() {
 
 #[test]
 fn a_panic_is_a_failure_of_its_case_and_stops_no_other() {
-    let report = Runner::new().only("/bf16").run(&Panics);
+    let report = Runner::new().only("/bf16").run(&Faulty(&Panics));
     let failed = report.failed();
     assert!(failed.iter().all(|(name, _)| name.starts_with("cast/")), "{failed:?}");
     assert!(failed[0].1.got.contains("not today"), "{:?}", failed[0]);

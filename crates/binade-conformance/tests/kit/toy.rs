@@ -1,13 +1,13 @@
 //! The shortest complete subject: a tensor of bytes, and each operation as one would first write it down.
 
-use crate::{toy_groups, toy_sets, toy_stages, toy_stores, toy_train};
+use crate::{toy_groups, toy_loops, toy_sets, toy_stages, toy_stores, toy_train};
 use binade_conformance::{
-    Arithmetic, Clip, Course, Iteration, Joined, MicroBatch, Refusal, Round, Subject, Turn,
-    Unscaled,
+    Arithmetic, Clip, Collected, Coordinates, Course, Delayed, Iteration, Joined, Led, Losses,
+    MicroBatch, Refusal, Round, Subject, Turn, Unscaled, Walked,
 };
 use binade_core::cast::{E4M3, E5M2, OnOverflow::NonFinite};
 use binade_core::{DType, Finding, Named, NamedGrads, stochastic::Key};
-use binade_grad_scaler::{ClipGroup, Join, LossScale, Norm, ScaleState};
+use binade_grad_scaler::{ClipGroup, Join, LossScale, Norm, ScaleState, Step};
 use binade_master_weights::step::{Factor, Slices, step};
 use binade_master_weights::{MasterStore, StepConstants, UpdateRule};
 use half::{bf16, f16};
@@ -204,6 +204,26 @@ impl Subject for Toy {
             (count, sum) = (count + 1.0, sum + x);
         }
         Ok(Plain::write(&[sum / count], DType::F32, &[]))
+    }
+
+    fn sparse(
+        &self,
+        grads: Vec<Named<Coordinates>>,
+        scale: ScaleState,
+    ) -> Result<Unscaled<Plain>, Refusal> {
+        toy_loops::sparse(None, grads, scale)
+    }
+
+    fn delayed(&self, window: Delayed<Plain>) -> Result<Collected<Plain>, Refusal> {
+        toy_loops::delayed(None, window)
+    }
+
+    fn follow(&self, run: Led<Plain>) -> Result<Walked<Plain>, Refusal> {
+        toy_loops::follow(None, run)
+    }
+
+    fn update_each(&self, losses: Losses<Plain>) -> Result<[Step; 2], Refusal> {
+        toy_loops::update_each(None, losses)
     }
 }
 

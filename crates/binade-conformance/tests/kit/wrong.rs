@@ -1,8 +1,9 @@
 //! Subjects that are wrong in one way each.
 
+use crate::faulty::Fault;
 use crate::toy::{Plain, Slot, Toy};
 use crate::toy_train::{self, Training};
-use binade_conformance::{Arithmetic, Refusal, Round, Subject, Turn, Unscaled};
+use binade_conformance::{Refusal, Round, Subject, Turn, Unscaled};
 use binade_core::{DType, Finding, Named, NamedGrads, Overflow};
 use binade_grad_scaler::{LossScale, ScaleState};
 use binade_master_weights::UpdateRule;
@@ -34,25 +35,7 @@ pub(crate) enum Wrong {
 }
 use Wrong::*;
 
-impl Subject for Wrong {
-    type Tensor = Plain;
-
-    fn name(&self) -> &'static str {
-        "wrong"
-    }
-
-    fn arithmetic(&self) -> Arithmetic {
-        Toy.arithmetic()
-    }
-
-    fn from_bits(&self, bits: &[u8], dtype: DType, shape: &[usize]) -> Result<Plain, Refusal> {
-        Toy.from_bits(bits, dtype, shape)
-    }
-
-    fn to_bits(&self, tensor: &Plain) -> Result<Vec<u8>, Refusal> {
-        Toy.to_bits(tensor)
-    }
-
+impl Fault for Wrong {
     fn cast(&self, tensor: &Plain, to: DType) -> Result<Plain, Refusal> {
         assert!(*self != Panics, "not today");
         let values = tensor.read().into_iter();
@@ -128,10 +111,6 @@ impl Subject for Wrong {
             SumsInF16 => Ok(Plain::write(&[in_f16(tensor.read())], DType::F32, &[])),
             _ => Toy.sum(tensor),
         }
-    }
-
-    fn mean(&self, tensor: &Plain) -> Result<Plain, Refusal> {
-        Toy.mean(tensor)
     }
 }
 

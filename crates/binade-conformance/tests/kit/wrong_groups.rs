@@ -1,10 +1,11 @@
 //! Subjects that are wrong in one way each where sets are clipped by groups.
 
+use crate::faulty::Fault;
 use crate::toy::{Plain, Toy};
 use crate::toy_groups::{begun, is_of, members, refuse, shrink};
 use crate::toy_sets::norm;
-use binade_conformance::{Arithmetic, Clip, Refusal, Subject, Unscaled};
-use binade_core::{DType, NamedGrads};
+use binade_conformance::{Clip, Refusal, Subject, Unscaled};
+use binade_core::NamedGrads;
 use binade_grad_scaler::{ClipGroup, Norm, ScaleState, check_group_norm, clip_factor, record_norm};
 
 /// The toy, with one thing done otherwise.
@@ -29,25 +30,7 @@ pub(crate) enum Apart {
 }
 use Apart::*;
 
-impl Subject for Apart {
-    type Tensor = Plain;
-
-    fn name(&self) -> &'static str {
-        "apart"
-    }
-
-    fn arithmetic(&self) -> Arithmetic {
-        Toy.arithmetic()
-    }
-
-    fn from_bits(&self, bits: &[u8], dtype: DType, shape: &[usize]) -> Result<Plain, Refusal> {
-        Toy.from_bits(bits, dtype, shape)
-    }
-
-    fn to_bits(&self, tensor: &Plain) -> Result<Vec<u8>, Refusal> {
-        Toy.to_bits(tensor)
-    }
-
+impl Fault for Apart {
     fn clip_groups(
         &self,
         grads: NamedGrads<Plain>,

@@ -1,8 +1,7 @@
 //! Subjects whose scale moves wrong in one way each.
 
-use crate::toy::{Plain, Toy};
-use binade_conformance::{Arithmetic, Refusal, Round, Subject};
-use binade_core::DType;
+use crate::faulty::Fault;
+use binade_conformance::{Refusal, Round};
 use binade_grad_scaler::{LossScale, ScaleState, Seen, Tolerance};
 
 /// The toy, with one sentence of the rules read otherwise.
@@ -27,25 +26,7 @@ pub(crate) enum Misruled {
 }
 use Misruled::*;
 
-impl Subject for Misruled {
-    type Tensor = Plain;
-
-    fn name(&self) -> &'static str {
-        "misruled"
-    }
-
-    fn arithmetic(&self) -> Arithmetic {
-        Toy.arithmetic()
-    }
-
-    fn from_bits(&self, bits: &[u8], dtype: DType, shape: &[usize]) -> Result<Plain, Refusal> {
-        Toy.from_bits(bits, dtype, shape)
-    }
-
-    fn to_bits(&self, tensor: &Plain) -> Result<Vec<u8>, Refusal> {
-        Toy.to_bits(tensor)
-    }
-
+impl Fault for Misruled {
     fn update_scale(
         &self,
         rule: &LossScale,

@@ -1,8 +1,9 @@
 //! Subjects that are wrong in one way each where sets are clipped and added, and where luck is shared.
 
+use crate::faulty::Fault;
 use crate::toy::{Plain, Toy};
 use crate::toy_sets::{self, each, norm};
-use binade_conformance::{Arithmetic, Clip, MicroBatch, Refusal, Subject, Unscaled};
+use binade_conformance::{Clip, MicroBatch, Refusal, Subject, Unscaled};
 use binade_core::{DType, Finding, Named, NamedGrads, stochastic::Key};
 use binade_grad_scaler::{Norm, ScaleState, clip_factor, record_norm};
 use half::f16;
@@ -33,21 +34,7 @@ pub(crate) enum Astray {
 }
 use Astray::*;
 
-impl Subject for Astray {
-    type Tensor = Plain;
-
-    fn name(&self) -> &'static str {
-        "astray"
-    }
-
-    fn arithmetic(&self) -> Arithmetic {
-        Toy.arithmetic()
-    }
-
-    fn from_bits(&self, bits: &[u8], dtype: DType, shape: &[usize]) -> Result<Plain, Refusal> {
-        Toy.from_bits(bits, dtype, shape)
-    }
-
+impl Fault for Astray {
     fn at_offset(
         &self,
         bits: &[u8],
@@ -60,14 +47,6 @@ impl Subject for Astray {
         let start =
             if *self == ReadsFromTheStartOfTheBuffer { 0 } else { buffer.len() - bits.len() };
         Toy.from_bits(&buffer[start..start + bits.len()], dtype, shape)
-    }
-
-    fn to_bits(&self, tensor: &Plain) -> Result<Vec<u8>, Refusal> {
-        Toy.to_bits(tensor)
-    }
-
-    fn cast(&self, tensor: &Plain, to: DType) -> Result<Plain, Refusal> {
-        Toy.cast(tensor, to)
     }
 
     fn cast_stochastic(&self, tensor: &Plain, to: DType, key: Key) -> Result<Plain, Refusal> {
@@ -180,7 +159,7 @@ fn alone(grads: &mut NamedGrads<Plain>, which: Norm, max: f32) {
 }
 
 /// Rounds the sum to f16 after each micro-batch.
-fn in_f16(window: Vec<MicroBatch<Plain>>) -> Result<NamedGrads<Plain>, Refusal> {
+pub(crate) fn in_f16(window: Vec<MicroBatch<Plain>>) -> Result<NamedGrads<Plain>, Refusal> {
     let mut sums = None;
     for micro in window {
         let so_far = sums.map(|grads| MicroBatch { grads, scale: ScaleState::power_of_two(0) });
@@ -192,7 +171,7 @@ fn in_f16(window: Vec<MicroBatch<Plain>>) -> Result<NamedGrads<Plain>, Refusal> 
 }
 
 /// Makes a bad micro-batch look good: what is not finite becomes zero, the rest stays.
-fn tame(micro: &mut MicroBatch<Plain>) {
+pub(crate) fn tame(micro: &mut MicroBatch<Plain>) {
     micro.scale.diverged = false;
     for grad in micro.grads.iter_mut().filter_map(|grad| grad.value.as_mut()) {
         let values = grad.read().into_iter().map(|x| if x.is_finite() { x } else { 0.0 });

@@ -1,10 +1,9 @@
 //! Subjects that are wrong in one way each where findings are joined and the scale moves unread.
 
+use crate::faulty::Fault;
 use crate::toy::{Plain, Toy};
 use crate::toy_stages::{self, moved, stage};
-use binade_conformance::{
-    Arithmetic, Course, Iteration, Joined, MicroBatch, Refusal, Stage, Subject,
-};
+use binade_conformance::{Course, Iteration, Joined, MicroBatch, Refusal, Stage, Subject};
 use binade_core::DType;
 use binade_grad_scaler::{Join, LossScale, ScaleState};
 
@@ -30,25 +29,7 @@ pub(crate) enum Adrift {
 }
 use Adrift::*;
 
-impl Subject for Adrift {
-    type Tensor = Plain;
-
-    fn name(&self) -> &'static str {
-        "adrift"
-    }
-
-    fn arithmetic(&self) -> Arithmetic {
-        Toy.arithmetic()
-    }
-
-    fn from_bits(&self, bits: &[u8], dtype: DType, shape: &[usize]) -> Result<Plain, Refusal> {
-        Toy.from_bits(bits, dtype, shape)
-    }
-
-    fn to_bits(&self, tensor: &Plain) -> Result<Vec<u8>, Refusal> {
-        Toy.to_bits(tensor)
-    }
-
+impl Fault for Adrift {
     fn scale(&self, tensor: &Plain, scale: ScaleState) -> Result<Plain, Refusal> {
         let scaled = Toy.scale(tensor, scale)?;
         Ok(match self {

@@ -1,10 +1,11 @@
 //! Subjects that are wrong in one way each where verdicts, clipping and names meet in a step.
 
+use crate::faulty::Fault;
 use crate::toy::{Plain, Slot, Toy};
 use crate::toy_sets;
 use crate::toy_train::{self, Training};
 use crate::wrong::without_one_nan;
-use binade_conformance::{Arithmetic, Clip, Refusal, Subject, Turn, Unscaled};
+use binade_conformance::{Clip, Refusal, Subject, Turn, Unscaled};
 use binade_core::{DType, Finding, Named, NamedGrads};
 use binade_master_weights::UpdateRule;
 
@@ -29,25 +30,7 @@ pub(crate) enum Amiss {
 }
 use Amiss::*;
 
-impl Subject for Amiss {
-    type Tensor = Plain;
-
-    fn name(&self) -> &'static str {
-        "amiss"
-    }
-
-    fn arithmetic(&self) -> Arithmetic {
-        Toy.arithmetic()
-    }
-
-    fn from_bits(&self, bits: &[u8], dtype: DType, shape: &[usize]) -> Result<Plain, Refusal> {
-        Toy.from_bits(bits, dtype, shape)
-    }
-
-    fn to_bits(&self, tensor: &Plain) -> Result<Vec<u8>, Refusal> {
-        Toy.to_bits(tensor)
-    }
-
+impl Fault for Amiss {
     fn train(
         &self,
         params: Vec<Named<Plain>>,

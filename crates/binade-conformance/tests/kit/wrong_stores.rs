@@ -1,31 +1,14 @@
 //! Subjects that keep masters wrongly, in one way each.
 
 use crate::caught::caught;
-use crate::toy::{Plain, Toy};
+use crate::faulty::Fault;
+use crate::toy::Plain;
 use crate::toy_stores::{Careless, Careless::*, train_by};
-use binade_conformance::{Arithmetic, Refusal, Subject, Turn};
-use binade_core::{DType, Named};
+use binade_conformance::{Refusal, Turn};
+use binade_core::Named;
 use binade_master_weights::MasterStore;
 
-impl Subject for Careless {
-    type Tensor = Plain;
-
-    fn name(&self) -> &'static str {
-        "careless"
-    }
-
-    fn arithmetic(&self) -> Arithmetic {
-        Toy.arithmetic()
-    }
-
-    fn from_bits(&self, bits: &[u8], dtype: DType, shape: &[usize]) -> Result<Plain, Refusal> {
-        Toy.from_bits(bits, dtype, shape)
-    }
-
-    fn to_bits(&self, tensor: &Plain) -> Result<Vec<u8>, Refusal> {
-        Toy.to_bits(tensor)
-    }
-
+impl Fault for Careless {
     fn train_by(
         &self,
         store: MasterStore,

@@ -4,7 +4,9 @@
 use super::{Arg, Grid};
 use crate::kernels::Kernel;
 use cudarc::{
-    driver::{CudaContext, CudaFunction, CudaStream, DriverError, result},
+    driver::{
+        CudaContext, CudaFunction, CudaStream, DriverError, result, sys::CUfunction_attribute,
+    },
     nvrtc::Ptx,
 };
 use std::{ffi::c_void, sync::Arc};
@@ -15,6 +17,12 @@ pub(crate) struct Entry {
     kernel: &'static Kernel,
     function: CudaFunction,
 }
+
+/// Bytes of shared memory that a block has without being asked for (CUDA C++ Programming Guide, "Technical Specifications").
+const USUAL_SHARED: u32 = 48 << 10;
+
+const MOST_SHARED: CUfunction_attribute =
+    CUfunction_attribute::CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES;
 
 /// An argument as the driver wants it: 8 bytes that an address of hold either the value or, for a structure, its own.
 type Word = [u8; 8];
@@ -34,7 +42,7 @@ impl Entry {
         &self.function
     }
 
-    /// Puts it in the stream.
+    /// Puts it in the stream, each block with `shared` bytes of shared memory beyond what the kernel declares.
     ///
     /// # Panics
     ///
@@ -43,6 +51,7 @@ impl Entry {
         &self,
         stream: &CudaStream,
         grid: Grid,
+        shared: u32,
         args: &[Arg<'_>],
     ) -> Result<(), DriverError> {
         let given = args.iter().map(Arg::param);
@@ -57,6 +66,7 @@ impl Entry {
             })
             .collect();
         stream.context().bind_to_thread()?;
+        self.allow(shared)?;
         // SAFETY: the function was loaded into this stream's context, which is bound to this thread. `at` has a pointer
         // for each parameter (asserted above; that the list is the entry's own is a test's), each to as many bytes as it
         // takes, alive until the driver has copied them, which is before this returns; it only reads them. Addresses
@@ -66,10 +76,20 @@ impl Entry {
                 self.function.cu_function(),
                 (grid.blocks, 1, 1),
                 (grid.threads, 1, 1),
-                0,
+                shared,
                 stream.cu_stream(),
                 &mut at,
             )
+        }
+    }
+}
+
+impl Entry {
+    /// More shared memory than every block has must be asked for by name, before it is launched with.
+    fn allow(&self, shared: u32) -> Result<(), DriverError> {
+        match i32::try_from(shared) {
+            Ok(bytes) if shared > USUAL_SHARED => self.function.set_attribute(MOST_SHARED, bytes),
+            _ => Ok(()),
         }
     }
 }

@@ -256,6 +256,30 @@ pub(crate) struct ChannelsBits {
     pub(crate) pad: u32,
 }
 
+/// `Product` of `product.cuh`.
+#[derive(Clone, Copy, Debug, Pod, Zeroable)]
+#[repr(C)]
+pub(crate) struct ProductBits {
+    pub(crate) a: u64,
+    pub(crate) b: u64,
+    pub(crate) bias: u64,
+    pub(crate) c: u64,
+    pub(crate) a_step: u64,
+    pub(crate) b_step: u64,
+    pub(crate) c_step: u64,
+    pub(crate) a_row: u64,
+    pub(crate) b_row: u64,
+    pub(crate) c_row: u64,
+    pub(crate) m: u32,
+    pub(crate) n: u32,
+    pub(crate) k: u32,
+    pub(crate) dtype: u32,
+    pub(crate) c_dtype: u32,
+    pub(crate) a_transposed: u32,
+    pub(crate) b_transposed: u32,
+    pub(crate) pad: u32,
+}
+
 /// Bytes of `Constants` of `step.cuh`.
 pub(crate) const CONSTANTS: usize = 36;
 
@@ -287,4 +311,5 @@ const _: () = {
     assert!(size_of::<ScaledRow>() == 88);
     assert!(size_of::<LostBits>() == 16);
     assert!(size_of::<LossScaleBits>() == 52);
+    assert!(size_of::<ProductBits>() == 112);
 };

@@ -4,13 +4,19 @@
 //! None waits for the device.
 
 mod batch_norm;
+mod bmm;
+mod columns;
 mod cross_entropy;
 mod fill;
+mod gemm;
 mod layer_norm;
+mod linear;
 mod log_softmax;
+mod matmul;
 mod mean;
 mod mse_loss;
 mod operands;
+mod products;
 mod reshape;
 mod rows;
 mod softmax;
@@ -22,8 +28,10 @@ use crate::kernels::Kernel;
 /// Their kernels, by operation.
 pub(crate) const KERNELS: &[&[&Kernel]] = &[
     batch_norm::KERNELS,
+    columns::KERNELS,
     cross_entropy::KERNELS,
     fill::KERNELS,
+    gemm::KERNELS,
     layer_norm::KERNELS,
     log_softmax::KERNELS,
     mean::KERNELS,

@@ -17,6 +17,7 @@ mod joins;
 mod led;
 mod ops_batch_norm;
 mod ops_norms;
+mod ops_products;
 mod ops_softmax;
 mod ops_totals;
 mod outcomes;
@@ -64,6 +65,7 @@ fn main() {
         ("ops_norms", ops_norms::TESTS),
         ("ops_softmax", ops_softmax::TESTS),
         ("ops_totals", ops_totals::TESTS),
+        ("ops_products", ops_products::TESTS),
         ("outcomes", outcomes::TESTS),
         ("rules", rules::TESTS),
         ("scaled", scaled::TESTS),

@@ -146,9 +146,11 @@ impl Block<'_> {
     fn copy(&mut self, warp: &Warp, at: &Instruction, lanes: Lanes) -> Result<(), Stop> {
         let (to, from) = (warp.addresses(at, 0), warp.addresses(at, 1));
         for lane in each(lanes) {
-            let (by, bytes) = (By::new(warp, lane, at.line), warp.operand(at, 2)[lane]);
-            let source = self.memory.access(from[lane], bytes, Access::Read);
-            let bytes = source.map_err(|trouble| (lane, trouble.into()))?.to_vec();
+            let by = By::new(warp, lane, at.line);
+            // How many to read stands last, and is all that are written where nothing else stands there.
+            let (whole, read) = (warp.operand(at, 2), warp.operand(at, at.operands.len() - 1));
+            let source = self.memory.part(from[lane], whole[lane], read[lane]);
+            let bytes = source.map_err(|trouble| (lane, trouble.into()))?;
             let announced = self.shared.announce(to[lane], bytes.len() as u64, by);
             announced.map_err(|wrong| (lane, wrong))?;
             self.copies[by.thread as usize].issue(Copy { to: to[lane], bytes, line: at.line });

@@ -133,7 +133,13 @@ impl<'a> Block<'a> {
 
     #[cold]
     #[expect(clippy::cast_possible_truncation, reason = "a lane is below 32")]
-    fn wrong(&self, at: &Instruction, warp: &Warp, lane: usize, wrong: &Wrong) -> Report {
+    pub(super) fn wrong(
+        &self,
+        at: &Instruction,
+        warp: &Warp,
+        lane: usize,
+        wrong: &Wrong,
+    ) -> Report {
         let (kind, address) = match wrong {
             Wrong::Trouble(trouble) => (trouble.kind, trouble.address),
             Wrong::Race(race) => {

@@ -150,6 +150,11 @@ impl Shared {
         Ok(())
     }
 
+    /// Whether an access lies inside and is aligned.
+    pub(super) fn holds(&self, address: u64, bytes: u64) -> Result<(), Trouble> {
+        self.place(address, bytes, Access::Read).map(drop)
+    }
+
     fn place(&self, address: u64, bytes: u64, access: Access) -> Result<usize, Trouble> {
         let space = Space::Shared;
         aligned(address, bytes, access, space)?;

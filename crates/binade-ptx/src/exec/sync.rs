@@ -1,7 +1,8 @@
-//! What lanes and warps do together: shuffles and barriers, and what is wrong when one of them does not come.
+//! What lanes and warps do together: shuffles, matrices and barriers, and what is wrong when one of them does not come.
 
 use super::{
     block::Block,
+    matrix,
     warp::{Lanes, Warp, each, set},
 };
 use crate::{
@@ -28,6 +29,11 @@ impl Block<'_> {
             Together::Shuffle(how) => self.shuffle(warp, at, how, &masks, lanes)?,
             Together::Vote(vote) => cast(warp, at, vote, &masks, lanes),
             Together::Reduce(f) => reduce(warp, at, f, &masks, lanes),
+            Together::Multiply(value) => matrix::multiply(warp, at, value),
+            Together::LoadMatrix { transposed } => {
+                let done = self.load_matrix(warp, at, transposed);
+                done.map_err(|(lane, wrong)| self.wrong(at, warp, lane, &wrong))?;
+            }
             // Lanes that are left out are ordered with nobody, so all must come for the clock to tick.
             Together::Barrier if lanes == warp.live() => {
                 let is_whole = each(lanes).all(|lane| masks[lane] & lanes == lanes);
@@ -75,6 +81,9 @@ impl Block<'_> {
         let kind = match at.op() {
             Op::Together(Together::Shuffle(_)) => ReportKind::DivergentShuffle { lane: missing() },
             Op::Together(Together::Barrier) => ReportKind::DivergentWarpBarrier { lane: missing() },
+            Op::Together(Together::Multiply(_) | Together::LoadMatrix { .. }) => {
+                ReportKind::DivergentMatrix { lane: missing() }
+            }
             Op::Together(_) => ReportKind::DivergentVote { lane: missing() },
             _ if here == live => return Ok(()),
             _ => ReportKind::DivergentBarrier { missing: self.thread(warp, lowest(live & !here)) },
@@ -110,9 +119,12 @@ impl Block<'_> {
     }
 }
 
-/// The lanes that each lane says take part: the last operand.
+/// The lanes that each lane says take part: the last operand. Matrices take the whole warp, and have no such operand.
 #[expect(clippy::cast_possible_truncation, reason = "a 32-bit register's bits")]
 fn masks(warp: &Warp, at: &Instruction) -> [Lanes; LANES] {
+    if let Op::Together(Together::Multiply(_) | Together::LoadMatrix { .. }) = at.op() {
+        return [Lanes::MAX; LANES];
+    }
     warp.operand(at, at.operands.len() - 1).map(|mask| mask as Lanes)
 }
 

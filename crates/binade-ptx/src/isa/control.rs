@@ -73,6 +73,13 @@ pub(super) const FORMS: &[Form] = &[
         Op::CopyAsync,
     )
     .since(Capability::SM_80),
+    // With fewer bytes than 16, zeros behind them.
+    Form::new(
+        "cp.async.cg.shared.global",
+        &[Memory(Space::Shared), Memory(Space::Global), Exactly(16), From(W32)],
+        Op::CopyAsync,
+    )
+    .since(Capability::SM_80),
     Form::new("cp.async.commit_group", &[], Op::CopyCommit).since(Capability::SM_80),
     Form::new("cp.async.wait_group", &[Number], Op::CopyWait).since(Capability::SM_80),
 ];

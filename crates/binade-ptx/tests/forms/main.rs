@@ -9,6 +9,7 @@ mod compute;
 mod convert;
 mod float;
 mod integer;
+mod matrix;
 mod memory;
 mod together;
 
@@ -42,6 +43,7 @@ fn every_form_of_the_table_is_run_by_a_test() {
         convert::forms(),
         float::forms(),
         integer::forms(),
+        matrix::forms(),
         memory::forms(),
         together::forms(),
     ] {

@@ -1,0 +1,185 @@
+//! Losses that are unscaled once, at the end, by the scale that was in force when their window opened.
+
+use super::unscale::{Set, factor, tell, told, upload, values};
+use super::values::{finite, not_finite};
+use super::{FLOATS, get, put};
+use crate::oracle::delayed::{self, delayed};
+use crate::oracle::unscale::{Found, unscale};
+use crate::{
+    Check, Collected, Delayed, DelayedPass, Operation, Stop, Stored, Subject, Suite, Verdict,
+};
+use binade_core::{DType, Finding, NamedGrads};
+use binade_grad_scaler::ScaleState;
+
+/// A window on the kit's side.
+#[derive(Clone, Debug)]
+struct Window {
+    start: ScaleState,
+    passes: Vec<Set>,
+    /// What the framework's own buffers hold in the end, where it adds up.
+    buffers: Option<Set>,
+}
+
+pub(super) fn add<S: Subject>(suite: &mut Suite<S>) {
+    for dtype in FLOATS {
+        sums(suite, dtype);
+        bad(suite, dtype);
+        buffers(suite, dtype);
+    }
+}
+
+fn summed(exponent: i32, passes: Vec<Set>) -> Window {
+    Window { start: ScaleState::power_of_two(exponent), passes, buffers: None }
+}
+
+/// Runs a window; between its losses the scaler goes elsewhere, as the updates of others would take it.
+fn run<S: Subject>(s: &S, window: &Window) -> Result<Collected<S::Tensor>, Stop> {
+    let loss = loss();
+    let pass = |(index, set): (i32, &Set)| {
+        let exponent = window.start.exponent + 3 + index;
+        let moved = ScaleState { diverged: index == 1, ..ScaleState::power_of_two(exponent) };
+        Ok(DelayedPass { loss: put(s, &loss)?, grads: upload(s, set)?, moved })
+    };
+    let passes = (0..).zip(&window.passes).map(pass).collect::<Result<_, Stop>>()?;
+    let buffers = window.buffers.as_ref().map(|set| upload(s, set)).transpose()?;
+    Ok(s.delayed(Delayed { start: window.start, passes, buffers })?)
+}
+
+fn loss() -> Stored {
+    Stored::from_values(DType::F32, &[], [0.75])
+}
+
+/// What the optimizer was given.
+fn compare<S: Subject>(
+    s: &S,
+    check: &mut Check,
+    window: &Window,
+    got: &NamedGrads<S::Tensor>,
+    wanted: &[Option<Vec<f64>>],
+) -> Verdict {
+    let like = window.buffers.as_ref().or(window.passes.first());
+    let names: Vec<&str> = like.into_iter().flatten().map(|(name, _)| *name).collect();
+    let listed: Vec<_> =
+        names.iter().zip(wanted).map(|(name, sum)| (*name, sum.is_some())).collect();
+    let got_names: Vec<_> = got.iter().map(|sum| (&*sum.name, sum.value.is_some())).collect();
+    check.equal(window, format!("{got_names:?}"), format!("{listed:?}"))?;
+    for (sum, wanted) in got.iter().zip(wanted) {
+        if let (Some(sum), Some(wanted)) = (&sum.value, wanted) {
+            check.exact(&[], &get(s, sum, DType::F32, &[wanted.len()])?, wanted)?;
+        }
+    }
+    Ok(())
+}
+
+/// Everything that comes of a window in which the sums are the window's own.
+fn by<S: Subject>(s: &S, check: &mut Check, window: &Window) -> Verdict {
+    let passes: Vec<_> = window.passes.iter().map(values).collect();
+    let wanted = delayed(&passes, factor(&window.start));
+    let got = run(s, window)?;
+    told_of(check, window, &got, &wanted)?;
+    // A step that is skipped takes nothing, and so it may be given anything.
+    if wanted.skipped { Ok(()) } else { compare(s, check, window, &got.grads, &wanted.grads) }
+}
+
+/// The verdict, and what is told of each pass and of the sum, without what is missing in it.
+fn told_of<T>(
+    check: &mut Check,
+    window: &Window,
+    got: &Collected<T>,
+    wanted: &delayed::Collected,
+) -> Verdict {
+    let summary = &got.summary;
+    check.equal(window, summary.skipped.to_string(), wanted.skipped.to_string())?;
+    let saw = |found: &Finding| told(&Finding { missing: Vec::new(), ..found.clone() });
+    let parts: Vec<_> =
+        summary.parts.iter().map(|part| (part.name.clone(), saw(&part.finding))).collect();
+    let passes = (0..window.passes.len()).map(|pass| format!("pass {pass}"));
+    let names = passes.chain(["sum".to_owned()]);
+    let tell = |found: &Found| tell(&Found { missing: Vec::new(), ..found.clone() }, false);
+    let listed: Vec<_> = names.zip(wanted.parts.iter().map(tell)).collect();
+    check.equal(window, format!("{parts:#?}"), format!("{listed:#?}"))
+}
+
+fn good(seed: usize, length: usize, dtype: DType) -> Set {
+    vec![("w", Some(Stored::vector(dtype, finite(seed, length, dtype, [-8.0, 8.0]))))]
+}
+
+fn sums<S: Subject>(suite: &mut Suite<S>, dtype: DType) {
+    let sentence = "each_loss_is_scaled_by_the_scale_the_window_opened_with";
+    suite.add(Operation::Delayed, dtype, sentence, move |s: &S, check| {
+        let passes: Vec<Set> = (1..4).map(|seed| good(seed, 9, dtype)).collect();
+        let summed = summed(10, passes.clone());
+        let wanted = Stored::from_values(DType::F32, &[], [0.75 * 1024.0]);
+        for window in [Window { buffers: Some(passes[0].clone()), ..summed.clone() }, summed] {
+            let losses = run(s, &window)?.losses;
+            let wanted = vec![wanted.bytes.clone(); passes.len()];
+            check.equal(&window, format!("{losses:?}"), format!("{wanted:?}"))?;
+        }
+        Ok(())
+    });
+    let mut add = |sentence: &str, window: Window| {
+        suite.add(Operation::Delayed, dtype, sentence, move |s: &S, check| by(s, check, &window));
+    };
+    let several = || (1..5).map(|seed| good(seed, 257, dtype)).collect();
+    add("one_pass_is_its_own_sum", summed(10, vec![good(1, 257, dtype)]));
+    add("the_sum_is_divided_once_by_the_scale_the_window_opened_with", summed(10, several()));
+    let of = |x: f64| vec![("w", Some(Stored::vector(dtype, [x, -x])))];
+    let ones = std::iter::once(of(2048.0)).chain((0..30).map(|_| of(1.0)));
+    add("ones_add_up_beyond_2048", summed(4, ones.collect()));
+    if dtype == DType::F16 {
+        add("sums_beyond_f16_are_no_overflow", summed(12, vec![of(60000.0); 4]));
+    }
+    let pair = |a, b| vec![("a", a), ("b", b)];
+    let some = |seed| good(seed, 33, dtype).remove(0).1;
+    let lacking = vec![pair(some(1), None), pair(None, None), pair(some(2), None)];
+    add("what_no_pass_has_the_sum_has_not", summed(10, lacking));
+}
+
+/// Passes and sums that are not finite.
+fn bad<S: Subject>(suite: &mut Suite<S>, dtype: DType) {
+    let sentence = "a_pass_that_overflows_is_named_and_skips_the_window";
+    suite.add(Operation::Delayed, dtype, sentence, move |s: &S, check| {
+        for (number, code) in not_finite(dtype).into_iter().enumerate() {
+            let mut passes: Vec<Set> = (1..4).map(|seed| good(seed, 3, dtype)).collect();
+            passes[number % 3] = vec![("w", Some(Stored::from_codes(dtype, &[3], [1, 2, code])))];
+            by(s, check, &summed(10, passes))?;
+        }
+        Ok(())
+    });
+    let mut add = |sentence: &str, window: Window| {
+        suite.add(Operation::Delayed, dtype, sentence, move |s: &S, check| by(s, check, &window));
+    };
+    let of = |values: &[f64]| vec![("w", Some(Stored::vector(dtype, values.iter().copied())))];
+    // What a bad pass has besides would take the sum beyond f32, did it add it.
+    let nan = of(&[f64::NAN, -1.0]);
+    add(
+        "a_pass_that_overflows_adds_nothing",
+        summed(2, vec![of(&[1.0, 2.0]), nan, of(&[1.0, 2.0])]),
+    );
+    if dtype != DType::F16 {
+        let twice = vec![of(&[1.0, 3e38]); 2];
+        add("a_sum_that_is_not_finite_skips_as_the_part_sum", summed(2, twice));
+        let once_divided = vec![of(&[1.0, 1.5e38]); 2];
+        add("a_sum_that_is_infinite_only_once_divided_skips", summed(-2, once_divided));
+    }
+}
+
+/// Where the framework adds gradients up, whatever it made of them is divided once.
+fn buffers<S: Subject>(suite: &mut Suite<S>, dtype: DType) {
+    let mut add = |sentence: &str, buffers: Set| {
+        let window = Window { buffers: Some(buffers), ..summed(10, vec![good(1, 3, dtype); 3]) };
+        suite.add(Operation::Delayed, dtype, sentence, move |s: &S, check| {
+            let set = window.buffers.as_ref().map(values).unwrap_or_default();
+            let (wanted, found) = unscale(&set, factor(&window.start));
+            let got = run(s, &window)?;
+            let skipped = found.first.is_some();
+            check.equal(&window, got.summary.skipped.to_string(), skipped.to_string())?;
+            check.equal(&window, told(&got.summary.verdict), tell(&found, false))?;
+            if skipped { Ok(()) } else { compare(s, check, &window, &got.grads, &wanted) }
+        });
+    };
+    let sentence = "buffers_are_divided_once_by_the_scale_the_window_opened_with";
+    add(sentence, good(7, 257, dtype));
+    let bad = Stored::vector(dtype, [1.0, f64::INFINITY, 2.0]);
+    add("an_infinity_stays_in_its_buffer_and_skips_the_window", vec![("w", Some(bad))]);
+}

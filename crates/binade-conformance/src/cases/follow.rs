@@ -1,0 +1,210 @@
+//! Runs that follow a recording: its scales, and its skips.
+
+use super::get;
+use super::unscale::{Set, upload, values};
+use super::values::Draw;
+use super::{put, unscale::factor};
+use crate::oracle::follow::{Recorded, Walked, follow};
+use crate::oracle::scale_update::update;
+use crate::oracle::train::{self, train};
+use crate::{Check, Led, Operation::Follow, Refusal, Stop, Stored, Subject, Suite, Verdict};
+use binade_core::{DType, Finding, Named};
+use binade_grad_scaler::{
+    LossScale, Parting, ScaleState, Seen, Step, StepReport, StepSummary, Trajectory,
+};
+use binade_master_weights::UpdateRule;
+
+/// Steps that no arithmetic rounds: a gradient of a power of two, and a rate of one.
+const UPDATE: UpdateRule = UpdateRule::sgd(0.125);
+const START: f64 = 16.0;
+
+pub(super) fn add<S: Subject>(suite: &mut Suite<S>) {
+    led(suite);
+    ends(suite);
+    two_runs(suite);
+    at_random(suite);
+}
+
+fn rule() -> LossScale {
+    let mut rule = LossScale::dynamic();
+    (rule.init, rule.growth_interval) = (8, 2);
+    rule
+}
+
+/// By iteration, whether its gradients overflow: `1` where they do.
+fn sets(bits: &str) -> Vec<Set> {
+    let one = |(index, bit): (i32, char)| {
+        let bad = if bit == '1' { f64::INFINITY } else { 64.0 };
+        let size = 2.0_f64.powi(index % 3 + 6);
+        vec![("w", Some(Stored::vector(DType::F32, [size, -128.0, bad])))]
+    };
+    (0..).zip(bits.chars()).map(one).collect()
+}
+
+/// What a run by `rule` records whose steps are skipped where there is a `1`.
+fn recorded_by(rule: &LossScale, bits: &str) -> Vec<Recorded> {
+    let mut after = rule.start();
+    let one = |bit: char| {
+        let skipped = bit == '1';
+        after = update(rule, &after, Seen { overflow: skipped, skipped, magnitude: 1.0 });
+        Recorded { skipped, after }
+    };
+    bits.chars().map(one).collect()
+}
+
+fn recorded(bits: &str) -> Vec<Recorded> {
+    recorded_by(&rule(), bits)
+}
+
+/// The same as the subject is given it.
+fn trajectory(recording: &[Recorded]) -> Result<Trajectory, Refusal> {
+    let mut trajectory = Trajectory::new(rule().start());
+    for there in recording {
+        let summary = StepSummary {
+            name: String::new(),
+            skipped: there.skipped,
+            norm: None,
+            verdict: Finding::default(),
+            parts: Vec::new(),
+        };
+        trajectory.record(&judged(StepReport { steps: vec![summary], scale: there.after }))?;
+    }
+    Ok(trajectory)
+}
+
+fn judged(report: StepReport) -> Step {
+    match report.steps.iter().any(|step| step.skipped) {
+        _ if report.scale.diverged => Step::Diverged(report),
+        true => Step::Skipped(report),
+        false => Step::Applied(report),
+    }
+}
+
+/// A run on the subject's side.
+fn run<S: Subject>(
+    s: &S,
+    recording: Option<Trajectory>,
+    sets: &[Set],
+) -> Result<crate::Walked<S::Tensor>, Stop> {
+    let param = Stored::vector(DType::F32, [START; 3]);
+    let iterations = sets.iter().map(|set| upload(s, set)).collect::<Result<_, Stop>>()?;
+    Ok(s.follow(Led {
+        rule: rule(),
+        start: rule().start(),
+        recording,
+        update: UPDATE,
+        params: vec![Named::new("w", put(s, &param)?)],
+        loss: put(s, &Stored::from_values(DType::F32, &[], [1.0]))?,
+        iterations,
+    })?)
+}
+
+/// Compares a run with what the oracle makes of it.
+fn compare<S: Subject>(
+    s: &S,
+    check: &mut Check,
+    got: &crate::Walked<S::Tensor>,
+    sets: &[Set],
+    recording: &[Recorded],
+) -> Verdict {
+    let given: Vec<_> = sets.iter().map(values).collect();
+    let wanted = follow(&rule(), rule().start(), recording, &given);
+    let inputs = (recording, sets);
+    let steps = got.steps.iter().map(|(step, parting)| {
+        let skipped = step.report().steps.iter().any(|step| step.skipped);
+        format!("skipped {skipped}, {parting:?}, {:?}", step.report().scale)
+    });
+    let told = wanted.iter().map(|step: &Walked| {
+        let parting = step.parted.then_some(Parting::Skipped);
+        format!("skipped {}, {parting:?}, {:?}", step.skipped, step.after)
+    });
+    let (steps, told): (Vec<_>, Vec<_>) = (steps.collect(), told.collect());
+    check.equal(inputs, format!("{steps:#?}"), format!("{told:#?}"))?;
+    let turns: Vec<_> = given.iter().zip(&wanted).map(|(grads, step)| turn(grads, step)).collect();
+    let params = train(&[vec![START; 3]], &turns);
+    let params: Vec<f64> = params.into_iter().flatten().map(f64::from).collect();
+    let Some(param) = got.params.first() else {
+        return check.equal(inputs, "no parameter".to_owned(), "a parameter".to_owned());
+    };
+    check.exact(&[], &get(s, &param.value, DType::F32, &[3])?, &params)
+}
+
+fn turn<'a>(grads: &[(&'a str, Option<Vec<f64>>)], step: &Walked) -> train::Turn<'a> {
+    train::Turn {
+        rule: UPDATE,
+        grads: grads.to_vec(),
+        scale: factor(&step.before),
+        halted: step.skipped,
+        clip: None,
+        beside: None,
+    }
+}
+
+/// Follows a recording on gradients with these overflows.
+fn along<S: Subject>(s: &S, check: &mut Check, recording: &[Recorded], here: &str) -> Verdict {
+    let sets = sets(here);
+    let got = run(s, Some(trajectory(recording)?), &sets)?;
+    compare(s, check, &got, &sets, recording)
+}
+
+/// The same for one with these skips.
+fn by<S: Subject>(s: &S, check: &mut Check, there: &str, here: &str) -> Verdict {
+    along(s, check, &recorded(there), here)
+}
+
+fn led<S: Subject>(suite: &mut Suite<S>) {
+    suite.add(Follow, "-", "the_scale_takes_the_recorded_values", |s: &S, check| {
+        let mut other = rule();
+        (other.growth, other.growth_interval, other.backoff) = (2, 1, 3);
+        along(s, check, &recorded_by(&other, "0010000"), "0010000")
+    });
+    for (sentence, there, here) in [
+        ("a_recorded_skip_is_skipped_though_its_gradients_are_finite", "0100110", "0000000"),
+        ("an_overflow_that_the_recording_has_not_skips_and_is_told", "0000000", "0100110"),
+        ("a_run_whose_every_overflow_was_recorded_has_not_parted", "0110100", "0110100"),
+    ] {
+        suite.add(Follow, "-", sentence, move |s: &S, check| by(s, check, there, here));
+    }
+}
+
+fn ends<S: Subject>(suite: &mut Suite<S>) {
+    for (sentence, there, here) in [
+        ("after_its_end_the_run_goes_on_by_its_own_rule", "010", "010001000"),
+        ("a_skip_recorded_last_halts_nothing_after_it", "001", "0000000"),
+        ("an_empty_recording_leaves_the_run_to_its_own_rule", "", "010001000"),
+    ] {
+        suite.add(Follow, "-", sentence, move |s: &S, check| by(s, check, there, here));
+    }
+}
+
+/// One records itself; two with other gradients follow it, and each other.
+fn two_runs<S: Subject>(suite: &mut Suite<S>) {
+    let sentence = "two_runs_that_follow_one_recording_skip_alike";
+    suite.add(Follow, "-", sentence, |s: &S, check| {
+        let bits = "0110010001";
+        let first = run(s, None, &sets(bits))?;
+        compare(s, check, &first, &sets(bits), &[])?;
+        let skips = |walked: &crate::Walked<S::Tensor>| -> Vec<(bool, ScaleState)> {
+            let of = |step: &Step| step.report().steps.iter().any(|step| step.skipped);
+            walked.steps.iter().map(|(step, _)| (of(step), step.report().scale)).collect()
+        };
+        for here in ["0000000000", "0110000000"] {
+            let second = run(s, Some(first.recording.clone()), &sets(here))?;
+            let (got, wanted) = (skips(&second), skips(&first));
+            check.equal(here, format!("{got:?}"), format!("{wanted:?}"))?;
+            compare(s, check, &second, &sets(here), &recorded(bits))?;
+        }
+        Ok(())
+    });
+}
+
+fn at_random<S: Subject>(suite: &mut Suite<S>) {
+    suite.add(Follow, "-", "fifty_iterations_at_random", |s: &S, check| {
+        let mut draw = Draw::new(19);
+        let mut bits = |length: usize| -> String {
+            (0..length).map(|_| if draw.bits().is_multiple_of(4) { '1' } else { '0' }).collect()
+        };
+        let (there, here) = (bits(40), bits(50));
+        by(s, check, &there, &here)
+    });
+}

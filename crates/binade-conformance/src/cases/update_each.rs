@@ -1,0 +1,132 @@
+//! A scale for each loss: each moves by the overflows of its own gradients.
+
+use super::put;
+use super::unscale::{Set, factor, upload, values};
+use crate::oracle::unscale::unscale;
+use crate::oracle::update_each::{Found, update_each};
+use crate::{Check, Losses, Meet, Operation::UpdateEach, Stored, Subject, Suite, Verdict};
+use binade_core::DType;
+use binade_grad_scaler::{BadMicroBatch, LossScale, ScaleState};
+
+pub(super) fn add<S: Subject>(suite: &mut Suite<S>) {
+    meetings(suite);
+    sums(suite);
+    apart(suite);
+}
+
+/// Grows at each good step, so that a good step shows.
+fn rule() -> LossScale {
+    let mut rule = LossScale::dynamic();
+    (rule.growth_interval, rule.min) = (1, -20);
+    rule
+}
+
+/// Scales that are told apart.
+fn scales() -> [ScaleState; 2] {
+    [12, 3].map(ScaleState::power_of_two)
+}
+
+/// Scales under which finite gradients reach the end of `f32`.
+fn small_scales() -> [ScaleState; 2] {
+    [0, -1].map(ScaleState::power_of_two)
+}
+
+fn one(values: [f64; 2]) -> Set {
+    vec![("w", Some(Stored::vector(DType::F32, values)))]
+}
+
+fn good() -> Set {
+    one([1.0, -2.0])
+}
+
+fn bad() -> Set {
+    one([f64::NAN, 2.0])
+}
+
+fn window(bad: BadMicroBatch) -> Meet {
+    Meet::Window { bad, max_norm: None }
+}
+
+/// Both scales after one iteration, whether its step was skipped, and that each outcome has all of it.
+fn by<S: Subject>(
+    s: &S,
+    check: &mut Check,
+    sets: &[Set; 2],
+    meet: Meet,
+    beyond: Beyond,
+) -> Verdict {
+    let scales = if beyond == Beyond::Nothing { scales() } else { small_scales() };
+    let loss = put(s, &Stored::from_values(DType::F32, &[], [1.0]))?;
+    let grads = [upload(s, &sets[0])?, upload(s, &sets[1])?];
+    let got = s.update_each(Losses { rule: rule(), scales, loss, grads, meet })?;
+    let overflows =
+        |loss: usize| unscale(&values(&sets[loss]), factor(&scales[loss])).1.first.is_some();
+    let own = [overflows(0), overflows(1)];
+    let skips = !matches!(meet, Meet::Window { bad: BadMicroBatch::Drop, .. });
+    let found = Found { own, skips, sum: beyond == Beyond::Sum };
+    let wanted = update_each(&rule(), &scales, found);
+    let inputs = (sets, meet);
+    let left = own.contains(&true) && skips || own == [true; 2];
+    let skipped = match meet {
+        Meet::Apart => own.to_vec(),
+        Meet::Window { .. } => vec![left || beyond != Beyond::Nothing],
+    };
+    for (got, wanted) in got.iter().zip(&wanted) {
+        let report = got.report();
+        check.equal(inputs, format!("{:?}", report.scale), format!("{wanted:?}"))?;
+        let steps: Vec<bool> = report.steps.iter().map(|step| step.skipped).collect();
+        check.equal(inputs, format!("{steps:?}"), format!("{skipped:?}"))?;
+    }
+    Ok(())
+}
+
+/// What is not finite though the gradients of both losses are.
+#[derive(Clone, Copy, Eq, PartialEq)]
+enum Beyond {
+    Nothing,
+    Sum,
+    Norm,
+}
+
+/// Every pair of a good and a bad set.
+fn pairs() -> [[Set; 2]; 4] {
+    [[good(), good()], [bad(), good()], [good(), bad()], [bad(), bad()]]
+}
+
+fn meetings<S: Subject>(suite: &mut Suite<S>) {
+    for (sentence, bad) in [
+        ("an_overflow_backs_off_its_own_losss_scale_alone", BadMicroBatch::SkipWindow),
+        ("a_loss_that_is_left_out_backs_off_and_has_skipped_nothing", BadMicroBatch::Drop),
+    ] {
+        suite.add(UpdateEach, "window", sentence, move |s: &S, check| {
+            let mut pairs = pairs().into_iter();
+            pairs.try_for_each(|sets| by(s, check, &sets, window(bad), Beyond::Nothing))
+        });
+    }
+}
+
+/// Sums and norms that overflow though no gradient does.
+fn sums<S: Subject>(suite: &mut Suite<S>) {
+    let sentence = "a_sum_that_overflows_backs_off_both";
+    suite.add(UpdateEach, "window", sentence, |s: &S, check| {
+        let both = [BadMicroBatch::SkipWindow, BadMicroBatch::Drop];
+        both.into_iter().try_for_each(|bad| {
+            by(s, check, &[one([1.0, 2e38]), one([1.0, 1e38])], window(bad), Beyond::Sum)
+        })
+    });
+    let sentence = "a_norm_that_is_not_finite_skips_and_backs_off_none";
+    suite.add(UpdateEach, "window", sentence, |s: &S, check| {
+        let meet = Meet::Window { bad: BadMicroBatch::SkipWindow, max_norm: Some(1.0) };
+        by(s, check, &[one([3e38, 3e38]), one([0.0, 0.0])], meet, Beyond::Norm)
+    });
+}
+
+fn apart<S: Subject>(suite: &mut Suite<S>) {
+    let sentence = "of_steps_apart_each_is_its_own_losss";
+    suite.add(UpdateEach, "apart", sentence, |s: &S, check| {
+        pairs().into_iter().try_for_each(|sets| by(s, check, &sets, Meet::Apart, Beyond::Nothing))
+    });
+    suite.add(UpdateEach, "apart", "two_good_steps_grow_both", |s: &S, check| {
+        by(s, check, &[good(), good()], Meet::Apart, Beyond::Nothing)
+    });
+}

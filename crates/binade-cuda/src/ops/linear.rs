@@ -1,0 +1,63 @@
+//! A linear layer.
+
+#![expect(
+    clippy::many_single_char_names,
+    reason = "matrices and extents go by the letters the field gives them"
+)]
+
+use super::gemm::{Gemm, Matrices};
+use crate::{Cuda, Error, Tensor};
+use binade_core::Op;
+use binade_ops::{AffineGrads, Linear, operands, shape};
+
+impl Linear for Cuda {
+    fn linear(
+        &self,
+        input: &Tensor,
+        weight: &Tensor,
+        bias: Option<&Tensor>,
+    ) -> Result<Tensor, Error> {
+        let shape = shape::linear(input.shape(), weight.shape(), bias.map(Tensor::shape))?;
+        let operands = [&[input, weight][..], bias.as_slice()].concat();
+        let dtype = operands::float(Op::LINEAR, &operands)?;
+        self.has_made_all(&operands)?;
+        let [rows, k, n] = extents(input, weight);
+        let result = self.unset(dtype, &shape)?;
+        let (a, b) = (Matrices::dense(input, rows, k), Matrices::dense(weight, n, k).transposed());
+        let c = Matrices::dense(&result, rows, n);
+        self.gemm(&Gemm { a, b, bias, c, m: rows, n, k, batch: 1 })?;
+        Ok(result)
+    }
+
+    fn linear_backward(
+        &self,
+        grad: &Tensor,
+        input: &Tensor,
+        weight: &Tensor,
+        bias: bool,
+    ) -> Result<AffineGrads<Tensor>, Error> {
+        let shape = shape::linear(input.shape(), weight.shape(), None)?;
+        let dtype = operands::float(Op::LINEAR, &[input, weight])?;
+        operands::grad(Op::LINEAR, grad, &shape, dtype)?;
+        self.has_made_all(&[grad, input, weight])?;
+        let [rows, k, n] = extents(input, weight);
+        let of_input = self.unset(dtype, input.shape())?;
+        let of_weight = self.unset(dtype, weight.shape())?;
+        let (g, x) = (Matrices::dense(grad, rows, n), Matrices::dense(input, rows, k));
+        let (w, none) = (Matrices::dense(weight, n, k), None);
+        let (dx, dw) = (Matrices::dense(&of_input, rows, k), Matrices::dense(&of_weight, n, k));
+        self.gemm(&Gemm { a: g, b: w, bias: none, c: dx, m: rows, n: k, k: n, batch: 1 })?;
+        let a = g.transposed();
+        self.gemm(&Gemm { a, b: x, bias: none, c: dw, m: n, n: k, k: rows, batch: 1 })?;
+        let bias = if bias { Some(self.sum_of_columns(grad, n)?) } else { None };
+        Ok(AffineGrads { input: of_input, weight: of_weight, bias })
+    }
+}
+
+/// Rows of the input, and the input's and output's widths; of operands whose shapes were found to fit.
+fn extents(input: &Tensor, weight: &Tensor) -> [usize; 3] {
+    match (input.shape(), weight.shape()) {
+        ([lead @ .., k], [n, _]) => [lead.iter().product(), *k, *n],
+        _ => [0; 3],
+    }
+}

@@ -1,0 +1,71 @@
+//! Matrix product.
+
+#![expect(
+    clippy::many_single_char_names,
+    reason = "matrices and extents go by the letters the field gives them"
+)]
+
+use super::gemm::{Gemm, Matrices};
+use crate::{Cuda, Error, Tensor};
+use binade_core::Op;
+use binade_ops::{MatMul, operands, shape};
+
+impl MatMul for Cuda {
+    fn matmul(&self, a: &Tensor, b: &Tensor) -> Result<Tensor, Error> {
+        let shape = shape::matmul(a.shape(), b.shape())?;
+        operands::float(Op::MATMUL, &[a, b])?;
+        self.products(a, b, &shape)
+    }
+
+    fn matmul_backward(&self, grad: &Tensor, a: &Tensor, b: &Tensor) -> Result<[Tensor; 2], Error> {
+        let shape = shape::matmul(a.shape(), b.shape())?;
+        let dtype = operands::float(Op::MATMUL, &[a, b])?;
+        operands::grad(Op::MATMUL, grad, &shape, dtype)?;
+        self.gradients_of_products(grad, a, b)
+    }
+}
+
+/// How many pairs of matrices there are, and M, K and N of each, of operands whose shapes were found to fit.
+fn extents(a: &Tensor, b: &Tensor) -> [usize; 4] {
+    match (a.shape(), b.shape()) {
+        ([lead @ .., m, k], [.., n]) => [lead.iter().product(), *m, *k, *n],
+        _ => [0; 4],
+    }
+}
+
+impl Cuda {
+    /// `A·B` for each pair of matrices.
+    pub(super) fn products(
+        &self,
+        a: &Tensor,
+        b: &Tensor,
+        shape: &[usize],
+    ) -> Result<Tensor, Error> {
+        self.has_made_all(&[a, b])?;
+        let [batch, m, k, n] = extents(a, b);
+        let result = self.unset(a.dtype(), shape)?;
+        let c = Matrices::dense(&result, m, n);
+        let (a, b) = (Matrices::dense(a, m, k), Matrices::dense(b, k, n));
+        self.gemm(&Gemm { a, b, bias: None, c, m, n, k, batch })?;
+        Ok(result)
+    }
+
+    /// `grad·Bᵀ` and `Aᵀ·grad` for each pair.
+    pub(super) fn gradients_of_products(
+        &self,
+        grad: &Tensor,
+        a: &Tensor,
+        b: &Tensor,
+    ) -> Result<[Tensor; 2], Error> {
+        self.has_made_all(&[grad, a, b])?;
+        let [batch, m, k, n] = extents(a, b);
+        let (of_a, of_b) = (self.unset(a.dtype(), a.shape())?, self.unset(b.dtype(), b.shape())?);
+        let g = Matrices::dense(grad, m, n);
+        let (x, y) = (Matrices::dense(a, m, k), Matrices::dense(b, k, n));
+        let (dx, dy) = (Matrices::dense(&of_a, m, k), Matrices::dense(&of_b, k, n));
+        let bias = None;
+        self.gemm(&Gemm { a: g, b: y.transposed(), bias, c: dx, m, n: k, k: n, batch })?;
+        self.gemm(&Gemm { a: x.transposed(), b: g, bias, c: dy, m: k, n, k: m, batch })?;
+        Ok([of_a, of_b])
+    }
+}

@@ -1,0 +1,142 @@
+//! The kernels of matrix products, with the tiles that their headers tell of.
+
+use super::gemm::Gemm;
+use crate::{
+    kernels::{Kernel, ptx},
+    launch::Param::Bytes,
+};
+
+/// Kernels that take the same tile.
+#[derive(Debug)]
+pub(super) struct Kernels {
+    /// Neither operand transposed, B, A, and both; none where the tile is not made for that.
+    by_transposed: [Option<&'static Kernel>; 4],
+    rows: usize,
+    columns: usize,
+    pub(super) threads: u32,
+    pub(super) shared: u32,
+}
+
+/// Two tiles for one element type, on GPUs of a generation.
+#[derive(Debug)]
+pub(super) struct Sizes {
+    pub(super) large: Kernels,
+    pub(super) small: Kernels,
+}
+
+/// Large tiles that must be there for one to be worth it: fewer leave too much of a GPU idle.
+const WORTH_IT: usize = 64;
+
+impl Kernels {
+    /// Tiles of all products.
+    pub(super) fn tiles(&self, gemm: &Gemm<'_>) -> usize {
+        let tiles = gemm.m.div_ceil(self.rows).saturating_mul(gemm.n.div_ceil(self.columns));
+        tiles.saturating_mul(gemm.batch)
+    }
+
+    /// Whether there are enough tiles, more than half full. The tile changes no bits, so that any rule would do.
+    pub(super) fn is_worth_it(&self, gemm: &Gemm<'_>) -> bool {
+        let is_filled = 2 * gemm.m > self.rows && 2 * gemm.n > self.columns;
+        is_filled && self.tiles(gemm) >= WORTH_IT
+    }
+
+    /// The kernel for what is transposed.
+    pub(super) fn find(&self, gemm: &Gemm<'_>) -> Option<&'static Kernel> {
+        self.by_transposed[2 * usize::from(gemm.a.transposed) + usize::from(gemm.b.transposed)]
+    }
+}
+
+const fn of_75(name: &'static str) -> Kernel {
+    Kernel { name, ptx: ptx!("matmul"), params: &[Bytes(112)] }
+}
+
+const fn of_80(name: &'static str) -> Kernel {
+    Kernel { name, ptx: ptx!("matmul_80"), params: &[Bytes(112)] }
+}
+
+const F16_75: Kernel = of_75("matmul_f16");
+const F16_SMALL_75: Kernel = of_75("matmul_f16_small");
+const F32_75: Kernel = of_75("matmul_f32");
+const F32_SMALL_75: Kernel = of_75("matmul_f32_small");
+const BF16_NN_80: Kernel = of_80("matmul_80_bf16_nn");
+const BF16_NT_80: Kernel = of_80("matmul_80_bf16_nt");
+const BF16_TN_80: Kernel = of_80("matmul_80_bf16_tn");
+const BF16_SMALL_80: Kernel = of_80("matmul_80_bf16_small");
+const F16_NN_80: Kernel = of_80("matmul_80_f16_nn");
+const F16_NT_80: Kernel = of_80("matmul_80_f16_nt");
+const F16_TN_80: Kernel = of_80("matmul_80_f16_tn");
+const F16_SMALL_80: Kernel = of_80("matmul_80_f16_small");
+
+/// All of them.
+pub(super) const KERNELS: &[&Kernel] = &[
+    &F16_75,
+    &F16_SMALL_75,
+    &F32_75,
+    &F32_SMALL_75,
+    &BF16_NN_80,
+    &BF16_NT_80,
+    &BF16_TN_80,
+    &BF16_SMALL_80,
+    &F16_NN_80,
+    &F16_NT_80,
+    &F16_TN_80,
+    &F16_SMALL_80,
+];
+
+/// One kernel, whatever is transposed.
+const fn any(kernel: &'static Kernel) -> [Option<&'static Kernel>; 4] {
+    [Some(kernel); 4]
+}
+
+/// f16 before 8.0.
+pub(super) static OF_F16_75: Sizes = Sizes {
+    large: Kernels {
+        by_transposed: any(&F16_75),
+        rows: 128,
+        columns: 128,
+        threads: 256,
+        shared: 32_768,
+    },
+    small: Kernels {
+        by_transposed: any(&F16_SMALL_75),
+        rows: 64,
+        columns: 64,
+        threads: 128,
+        shared: 16_384,
+    },
+};
+
+/// f32, everywhere.
+pub(super) static OF_F32: Sizes = Sizes {
+    large: Kernels {
+        by_transposed: any(&F32_75),
+        rows: 128,
+        columns: 128,
+        threads: 256,
+        shared: 33_792,
+    },
+    small: Kernels {
+        by_transposed: any(&F32_SMALL_75),
+        rows: 64,
+        columns: 64,
+        threads: 256,
+        shared: 17_408,
+    },
+};
+
+/// bf16 from 8.0 on.
+pub(super) static OF_BF16_80: Sizes =
+    sizes_of_80([Some(&BF16_NN_80), Some(&BF16_NT_80), Some(&BF16_TN_80), None], &BF16_SMALL_80);
+
+/// f16 from 8.0 on.
+pub(super) static OF_F16_80: Sizes =
+    sizes_of_80([Some(&F16_NN_80), Some(&F16_NT_80), Some(&F16_TN_80), None], &F16_SMALL_80);
+
+const fn sizes_of_80(large: [Option<&'static Kernel>; 4], small: &'static Kernel) -> Sizes {
+    let large =
+        Kernels { by_transposed: large, rows: 128, columns: 256, threads: 256, shared: 98_304 };
+    let small = any(small);
+    let small =
+        Kernels { by_transposed: small, rows: 64, columns: 64, threads: 128, shared: 32_768 };
+    Sizes { large, small }
+}

@@ -1,0 +1,120 @@
+// Products of f16 or bf16 matrices on Tensor Cores of 8.0 and later, f32 inside: C = op(A)·op(B) + bias for a batch, of any
+// extents, rows and alignment, any of the two transposed as it lies, C in f32 or in the operands' type.
+//
+// requires: compute_80
+// Oracle: `oracle/matmul.rs`; agreement: within the bound for Tensor Cores, which drop low bits of the terms they add. An
+// element's terms are added in the order of K, sixteen at a time, whatever the tile, the batch and the alignment: its bits
+// follow from its row of A, its column of B and its bias alone.
+//
+// `matmul_80_TYPE_AB`, A and B being t where transposed and n where not: a block of 256 for each tile of 128 by 256, and
+// 98304 bytes of shared memory. `matmul_80_TYPE_small`: a block of 128 for each tile of 64 by 64, and 32768 bytes; either
+// operand may be transposed. Tiles are numbered matrix by matrix.
+//
+// Four tiles of each operand are in shared memory: while one is multiplied, three are on their way by cp.async. Where an
+// operand does not begin, or its rows do not, at multiples of 16 bytes, its elements are brought one by one instead.
+#include "lib/tiles.cuh"
+
+// Tiles of each operand in shared memory.
+constexpr uint32_t STAGES = 4;
+
+// 16 bytes of which those behind `bytes` become zeros.
+__device__ __forceinline__ void copy_chunk(uint32_t to, const void* from, uint32_t bytes) {
+  asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(to), "l"(from), "r"(bytes) : "memory");
+}
+
+__device__ __forceinline__ void commit() { asm volatile("cp.async.commit_group;" ::: "memory"); }
+
+// All but the STAGES - 2 latest groups have come.
+__device__ __forceinline__ void wait_for_next() { asm volatile("cp.async.wait_group 2;" ::: "memory"); }
+
+static_assert(STAGES == 4, "as `wait_for_next` has it");
+
+// Starts to bring the tile that begins with term `k`.
+template <uint32_t EXTENT, uint32_t THREADS>
+__device__ __forceinline__ void fetch(
+    const Operand<EXTENT, THREADS>& operand, bool aligned, uint32_t k, uint8_t* tile) {
+  if (aligned) {
+#pragma unroll
+    for (uint32_t i = 0; i < operand.PIECES; i++) {
+      Piece piece = operand.piece(k, i);
+      copy_chunk(shared_address(tile + piece.to), piece.left == 0 ? operand.matrix : piece.from, piece.left * 2);
+    }
+    return;
+  }
+#pragma unroll 1
+  for (uint32_t i = 0; i < operand.PIECES; i++) {
+    Piece piece = operand.piece(k, i);
+    *(uint4*)(tile + piece.to) = gather(piece);
+  }
+}
+
+template <DType TYPE, uint32_t TILE_ROWS, uint32_t TILE_COLUMNS, uint32_t ROWS, uint32_t COLUMNS>
+__device__ __forceinline__ void product(const Product& p, bool a_along_k, bool b_along_k) {
+  constexpr uint32_t THREADS = TILE_ROWS / ROWS * (TILE_COLUMNS / COLUMNS) * 32;
+  constexpr uint32_t A_BYTES = BYTES<TILE_ROWS>, STAGE = A_BYTES + BYTES<TILE_COLUMNS>;
+  using Warp = WarpTile<TYPE, TILE_ROWS, TILE_COLUMNS, ROWS, COLUMNS>;
+  static_assert(Warp::WAY_OUT <= STAGES * STAGE, "the way out is the way in");
+  extern __shared__ __align__(16) uint8_t memory[];
+
+  Place place = place_of<TILE_ROWS, TILE_COLUMNS>(p);
+  Operand<TILE_ROWS, THREADS> a = {
+      (const uint16_t*)p.a + place.matrix * p.a_step, p.a_row, p.m, place.row, p.k, a_along_k};
+  Operand<TILE_COLUMNS, THREADS> b = {
+      (const uint16_t*)p.b + place.matrix * p.b_step, p.b_row, p.n, place.column, p.k, b_along_k};
+  bool a_aligned = a.is_aligned_to_chunks(), b_aligned = b.is_aligned_to_chunks();
+  uint32_t tiles = p.k / DEEP + (p.k % DEEP != 0);
+  auto bring = [&](uint32_t tile) {
+    if (tile < tiles) {
+      uint8_t* stage = memory + tile % STAGES * STAGE;
+      fetch(a, a_aligned, tile * DEEP, stage);
+      fetch(b, b_aligned, tile * DEEP, stage + A_BYTES);
+    }
+    commit();
+  };
+
+  Warp warp;
+  typename Warp::Fragments fragments[2];
+  auto load = [&](uint32_t tile, uint32_t step, typename Warp::Fragments& to) {
+    uint32_t stage = shared_address(memory + tile % STAGES * STAGE);
+    warp.load_a(stage, a_along_k, step, to);
+    warp.load_b(stage + A_BYTES, b_along_k, step, to);
+  };
+#pragma unroll 1
+  for (uint32_t tile = 0; tile + 1 < STAGES; tile++) bring(tile);
+  wait_for_next();
+  __syncthreads();
+  if (tiles > 0) load(0, 0, fragments[0]);
+#pragma unroll 1
+  for (uint32_t tile = 0; tile < tiles; tile++) {
+    static_assert(STEPS == 2, "a step, and the step that ends the tile");
+    load(tile, 1, fragments[1]);
+    // In the place of the tile before, which all have read: they have passed the barrier below.
+    bring(tile + STAGES - 1);
+    warp.add(fragments[0]);
+    wait_for_next();
+    __syncthreads();
+    if (tile + 1 < tiles) load(tile + 1, 0, fragments[0]);
+    warp.add(fragments[1]);
+  }
+  __syncthreads();
+  warp.store(p, place, memory);
+}
+
+#define LARGE(type, code, name, a_transposed, b_transposed)                                            \
+  extern "C" __global__ void __launch_bounds__(256, 1) matmul_80_##type##_##name(const Product p) {    \
+    product<code, 128, 256, 64, 64>(p, !a_transposed, b_transposed);                                    \
+  }
+
+#define SMALL(type, code)                                                                   \
+  extern "C" __global__ void __launch_bounds__(128) matmul_80_##type##_small(const Product p) { \
+    product<code, 64, 64, 32, 32>(p, p.a_transposed == 0, p.b_transposed != 0);             \
+  }
+
+LARGE(bf16, BF16, nn, false, false)
+LARGE(bf16, BF16, nt, false, true)
+LARGE(bf16, BF16, tn, true, false)
+SMALL(bf16, BF16)
+LARGE(f16, F16_, nn, false, false)
+LARGE(f16, F16_, nt, false, true)
+LARGE(f16, F16_, tn, true, false)
+SMALL(f16, F16_)
