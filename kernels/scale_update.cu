@@ -4,10 +4,12 @@
 //
 // `scale_update`: one block of 64 threads, one for each finding: parts first, then verdicts. More than 64 are looked at in
 // several launches, each of which carries on from `seen`; all but the last have `is_last` 0 and change nothing else.
-// `report` takes the new scale and, behind it, this launch's findings. `before` and `after` may be the same.
+// `report` takes the new scale and, behind it, this launch's findings and what is in `fault`, which may be null. `before` and
+// `after` may be the same.
 //
 // Exponents are clamped in 64 bits, where the oracle saturates: both end within the limits. What may wrap, where averages
 // were made up, is computed unsigned.
+#include "lib/fault.cuh"
 #include "lib/log_max.cuh"
 #include "lib/state.cuh"
 
@@ -120,7 +122,7 @@ __device__ __forceinline__ Scale next(const Rule& rule, Scale scale, Seen seen) 
 
 extern "C" __global__ void __launch_bounds__(MOST) scale_update(
     const Scale* before, Scale* after, const __grid_constant__ Rule rule, const __grid_constant__ Findings findings,
-    uint32_t parts, uint32_t count, Seen* seen, uint32_t is_last, Scale* report) {
+    uint32_t parts, uint32_t count, Seen* seen, uint32_t is_last, Scale* report, const Fault* fault) {
   __shared__ uint32_t raised[MOST];
   __shared__ float magnitude[MOST];
   uint32_t i = threadIdx.x;
@@ -147,4 +149,5 @@ extern "C" __global__ void __launch_bounds__(MOST) scale_update(
   Scale scale = next(rule, *before, now);
   *after = scale;
   *report = scale;
+  *(Fault*)((Found*)(report + 1) + count) = fault == nullptr ? Fault{} : *fault;
 }

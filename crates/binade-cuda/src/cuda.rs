@@ -2,6 +2,7 @@
 
 use crate::{
     Error, Ledger, MemoryUse,
+    faults::Faults,
     kernels::SEEN,
     launch::{self, Entry, structs::OwedBits},
     ledger::Counters,
@@ -25,6 +26,8 @@ use std::{
 /// * Nothing waits for the device but what says so: `download` and its kin, `resolve`, `Scaler::state`, an optimizer
 ///   that reads the verdict, and a step without any gradient, which must know whether it is skipped.
 ///   [`Ledger::syncs`] counts them. Uploads of more than a mebibyte are the driver's, which may wait uncounted.
+/// * An index or label that points nowhere is [`Error::Index`] when the host reads next, be it a tensor or a step's outcome,
+///   and then no longer. What was made of it is NaN.
 /// * A value belongs to the handle that made it and to its clones; another handle refuses it.
 /// * Work is put in one stream, in the order of the calls; the stream is the caller's where the caller gives one.
 /// * A device error that CUDA cannot recover from is the device's last: every later call gives [`Error::Lost`] with the
@@ -44,6 +47,7 @@ pub(crate) struct Inner {
     pub(crate) reports: Arc<Ring>,
     pub(crate) tables: Tables,
     pub(crate) names: Names,
+    pub(crate) faults: Faults,
     pub(crate) entries: Mutex<HashMap<&'static str, Entry>>,
     pub(crate) counters: Counters,
     /// The error that the device did not outlive.
@@ -98,6 +102,7 @@ impl Cuda {
             reports: Arc::default(),
             tables: Tables::default(),
             names: Names::default(),
+            faults: Faults::default(),
             entries: Mutex::default(),
             counters: Counters::default(),
             lost: OnceLock::new(),

@@ -134,6 +134,18 @@ pub enum Error {
         /// How many it takes.
         expected: usize,
     },
+    /// An index or label that pointed nowhere, in an operation that ran since the host read last: the first such.
+    #[error("{op}: index {index} at position {position}; expected 0 ≤ index < {limit}")]
+    Index {
+        /// The operation's name.
+        op: &'static str,
+        /// The index.
+        index: i64,
+        /// Where it stands among the indices.
+        position: usize,
+        /// How many rows or classes there are.
+        limit: usize,
+    },
     /// Sets that do not go together.
     #[error(transparent)]
     Match(#[from] MatchError),
@@ -203,9 +215,10 @@ impl binade_core::Error for Error {
             | Self::Match(_)
             | Self::Plan(_)
             | Self::Foreign => ErrorKind::Mismatch,
-            Self::NoGradients(_) | Self::Limit { .. } | Self::PerThreadStream => {
-                ErrorKind::InvalidArgument
-            }
+            Self::NoGradients(_)
+            | Self::Index { .. }
+            | Self::Limit { .. }
+            | Self::PerThreadStream => ErrorKind::InvalidArgument,
             Self::Driver { .. } => ErrorKind::Other,
         }
     }

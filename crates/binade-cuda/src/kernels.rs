@@ -116,7 +116,18 @@ pub(crate) const SCALED_F16_PACK: Kernel = Kernel {
 pub(crate) const SCALE_UPDATE: Kernel = Kernel {
     name: "scale_update",
     ptx: ptx!("scale_update"),
-    params: &[Address, Address, Bytes(52), Bytes(8 * FINDINGS), U32, U32, Address, U32, Address],
+    params: &[
+        Address,
+        Address,
+        Bytes(52),
+        Bytes(8 * FINDINGS),
+        U32,
+        U32,
+        Address,
+        U32,
+        Address,
+        Address,
+    ],
 };
 pub(crate) const SGD: Kernel = Kernel { name: "sgd", ptx: ptx!("sgd"), params: STEP };
 pub(crate) const SGD_COUNTED: Kernel =

@@ -6,6 +6,7 @@ mod ceilings;
 mod cuda;
 mod error;
 mod facts;
+mod faults;
 mod gradients;
 mod host;
 mod kernels;

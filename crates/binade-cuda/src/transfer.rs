@@ -1,7 +1,9 @@
 //! Device memory and what is copied into it and out of it.
 
 use crate::{
-    Cuda, Error, launch,
+    Cuda, Error,
+    faults::Noted,
+    launch,
     memory::{Buffer, Memory, Pinned, Pool, Ring},
 };
 use bytemuck::Pod;
@@ -151,8 +153,18 @@ impl Cuda {
         let some = !bytes.is_empty();
         let Some(view) = from.view(bytes).filter(|_| some) else { return Ok(Vec::new()) };
         let bytes = self.check("download", self.inner.stream.clone_dtoh(&view))?;
+        let fault = self.noted(|record| self.clone_of(record))?;
         self.synchronize()?;
+        if let Some(Noted { copy, reported }) = fault {
+            self.report_fault(&Noted { copy: bytemuck::pod_read_unaligned(&copy), reported })?;
+        }
         Ok(bytes)
+    }
+
+    /// A copy of a buffer, there once the device has been waited for.
+    fn clone_of(&self, from: &Buffer) -> Result<Vec<u8>, Error> {
+        let Some(view) = from.view(0..from.bytes()) else { return Ok(Vec::new()) };
+        self.check("download", self.inner.stream.clone_dtoh(&view))
     }
 
     /// Makes the context this thread's: cudarc does it wherever it enqueues, and not where it asks for an event.

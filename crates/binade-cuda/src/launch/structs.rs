@@ -280,6 +280,28 @@ pub(crate) struct ProductBits {
     pub(crate) pad: u32,
 }
 
+/// `Fault` of `fault.cuh`.
+#[derive(Clone, Copy, Debug, Pod, Zeroable)]
+#[repr(C)]
+pub(crate) struct FaultBits {
+    pub(crate) order: u64,
+    pub(crate) index: i64,
+    pub(crate) limit: u64,
+    pub(crate) op: u32,
+    pub(crate) pad: u32,
+}
+
+/// `Pool` of `max_pool2d.cu`: rows and columns of each.
+#[derive(Clone, Copy, Debug, Pod, Zeroable)]
+#[repr(C)]
+pub(crate) struct PoolBits {
+    pub(crate) image: [u64; 2],
+    pub(crate) output: [u64; 2],
+    pub(crate) kernel: [u64; 2],
+    pub(crate) stride: [u64; 2],
+    pub(crate) padding: [u64; 2],
+}
+
 /// Bytes of `Constants` of `step.cuh`.
 pub(crate) const CONSTANTS: usize = 36;
 
@@ -312,4 +334,6 @@ const _: () = {
     assert!(size_of::<LostBits>() == 16);
     assert!(size_of::<LossScaleBits>() == 52);
     assert!(size_of::<ProductBits>() == 112);
+    assert!(size_of::<FaultBits>() == 32);
+    assert!(size_of::<PoolBits>() == 80);
 };

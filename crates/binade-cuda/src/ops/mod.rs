@@ -3,39 +3,58 @@
 //! Each checks its operands by the rules that all devices share, makes the result's memory, and puts a kernel in the stream.
 //! None waits for the device.
 
+mod add;
 mod batch_norm;
+mod bias_add;
 mod bmm;
 mod columns;
 mod cross_entropy;
+mod dropout;
+mod embedding;
 mod fill;
+mod gelu;
 mod gemm;
 mod layer_norm;
 mod linear;
 mod log_softmax;
 mod matmul;
+mod max_pool2d;
 mod mean;
 mod mse_loss;
+mod mul;
 mod operands;
+mod pointwise;
 mod products;
+mod relu;
 mod reshape;
 mod rows;
 mod softmax;
 mod sum;
+mod tanh;
 mod total;
 
 use crate::kernels::Kernel;
 
 /// Their kernels, by operation.
 pub(crate) const KERNELS: &[&[&Kernel]] = &[
+    add::KERNELS,
     batch_norm::KERNELS,
+    bias_add::KERNELS,
     columns::KERNELS,
     cross_entropy::KERNELS,
+    dropout::KERNELS,
+    embedding::KERNELS,
     fill::KERNELS,
+    gelu::KERNELS,
     gemm::KERNELS,
     layer_norm::KERNELS,
     log_softmax::KERNELS,
+    max_pool2d::KERNELS,
     mean::KERNELS,
     mse_loss::KERNELS,
+    mul::KERNELS,
+    relu::KERNELS,
     softmax::KERNELS,
     sum::KERNELS,
+    tanh::KERNELS,
 ];

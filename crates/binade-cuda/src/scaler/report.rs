@@ -3,7 +3,8 @@
 use super::{Found, scale};
 use crate::{
     Cuda, Error,
-    launch::structs::{FoundBits, ScaleBits},
+    faults::Noted,
+    launch::structs::{FaultBits, FoundBits, ScaleBits},
     memory::{Buffer, Pinned},
 };
 use binade_core::Finding;
@@ -17,22 +18,29 @@ pub(super) struct Report {
     stamps: Vec<u64>,
     /// Of each finding, which of a window's gradients are there, where only the device knows.
     words: Vec<Option<Pinned>>,
+    /// How many bad indices had been reported before it was written.
+    reported: u64,
 }
 
-/// Bytes of a report with so many findings.
+/// Bytes of a report with so many findings; the record of bad indices stands at its end.
 pub(super) fn bytes(findings: usize) -> usize {
-    size_of::<ScaleBits>() + findings * size_of::<FoundBits>()
+    size_of::<ScaleBits>() + findings * size_of::<FoundBits>() + size_of::<FaultBits>()
 }
 
 impl Report {
-    /// Starts to copy what `update` has written.
-    pub(super) fn send(cuda: &Cuda, from: &Buffer, found: &[&Found]) -> Result<Self, Error> {
+    /// Starts to copy what `update` has written; `reported` bad indices had been before.
+    pub(super) fn send(
+        cuda: &Cuda,
+        from: &Buffer,
+        found: &[&Found],
+        reported: u64,
+    ) -> Result<Self, Error> {
         let stamps = found.iter().map(|found| found.stamp).collect();
         let words = send_words(cuda, found)?;
         // Last, so that all of it is there when this is.
         let pinned = cuda.send(from)?;
         cuda.inner.counters.report();
-        Ok(Self { pinned, stamps, words })
+        Ok(Self { pinned, stamps, words, reported })
     }
 
     /// Whether the copy is there.
@@ -54,6 +62,10 @@ impl Report {
         places: &[usize],
     ) -> Result<(Vec<Finding>, ScaleState), Error> {
         let report = cuda.receive(&self.pinned)?;
+        if let Some((_, fault)) = report.split_last_chunk::<{ size_of::<FaultBits>() }>() {
+            let copy = bytemuck::pod_read_unaligned(fault);
+            cuda.report_fault(&Noted { copy, reported: self.reported })?;
+        }
         parse(cuda, &report, found, places, &received_words(cuda, &self.words, places)?)
     }
 }

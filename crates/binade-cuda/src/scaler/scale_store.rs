@@ -7,6 +7,7 @@ use super::{
 };
 use crate::{
     Cuda, Error,
+    faults::Noted,
     kernels::{FINDINGS, MERGE, SCALE_UPDATE, SEEN},
     launch::{
         Arg, Grid,
@@ -54,13 +55,14 @@ impl ScaleStore for Cuda {
         let before = scale.bits.address();
         let after = self.place_for(&mut scale.bits)?;
         let to = after.as_ref().map_or(before, Buffer::address);
+        let reported = self.inner.faults.reported();
         let report = self.run_update([before, to], &found, parts.len(), rule)?;
         if let Some(after) = after {
             scale.bits = Arc::new(after);
         }
         // A report with room for all, not for the last of several launches.
         if found.len() <= FINDINGS {
-            scale.report = Some(Arc::new(Report::send(self, &report, &found)?));
+            scale.report = Some(Arc::new(Report::send(self, &report, &found, reported)?));
         }
         Ok(())
     }
@@ -116,6 +118,7 @@ impl Cuda {
                 Arg::Address(seen),
                 Arg::U32(u32::from(number + 1 == launches)),
                 Arg::Address(report.address()),
+                Arg::Address(self.inner.faults.address()),
             ];
             self.launch(&SCALE_UPDATE, Grid::one(count(FINDINGS)), &args)?;
         }
@@ -125,10 +128,15 @@ impl Cuda {
     /// What was not reported, since no update came after it: copied together, and waited for.
     fn gather(&self, found: &[&Found], scale: &Scale) -> Result<(Vec<Finding>, ScaleState), Error> {
         let words = report::send_words(self, found)?;
+        let fault = self.noted(|record| self.send(record))?;
         let sent = found.iter().map(|found| self.send(&found.bits));
         let sent = sent.collect::<Result<Vec<_>, Error>>()?;
         // Last, so that all of it is there when this is.
         let mut all = self.receive(&self.send(&scale.bits)?)?;
+        if let Some(Noted { copy, reported }) = fault {
+            let copy = bytemuck::pod_read_unaligned(&self.received(&copy)?);
+            self.report_fault(&Noted { copy, reported })?;
+        }
         for finding in &sent {
             all.extend(self.received(finding)?);
         }

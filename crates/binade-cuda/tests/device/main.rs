@@ -6,17 +6,24 @@
 )]
 
 mod agree;
+mod both;
 mod casts;
 mod ceilings;
 mod clip_groups;
 mod clipping;
 mod counted;
 mod edges;
+mod faults;
 mod handles;
 mod joins;
 mod led;
 mod ops_batch_norm;
+mod ops_bias_add;
+mod ops_dropout;
+mod ops_embedding;
+mod ops_max_pool2d;
 mod ops_norms;
+mod ops_pointwise;
 mod ops_products;
 mod ops_softmax;
 mod ops_totals;
@@ -66,6 +73,12 @@ fn main() {
         ("ops_softmax", ops_softmax::TESTS),
         ("ops_totals", ops_totals::TESTS),
         ("ops_products", ops_products::TESTS),
+        ("faults", faults::TESTS),
+        ("ops_bias_add", ops_bias_add::TESTS),
+        ("ops_dropout", ops_dropout::TESTS),
+        ("ops_embedding", ops_embedding::TESTS),
+        ("ops_max_pool2d", ops_max_pool2d::TESTS),
+        ("ops_pointwise", ops_pointwise::TESTS),
         ("outcomes", outcomes::TESTS),
         ("rules", rules::TESTS),
         ("scaled", scaled::TESTS),

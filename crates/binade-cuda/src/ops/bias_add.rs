@@ -1,0 +1,119 @@
+//! A vector added along the channel axis.
+
+use crate::{
+    Cuda, Error, Tensor,
+    autocast::{code, elementwise},
+    kernels::{Kernel, THREADS, ptx},
+    launch::{
+        Arg, Grid,
+        Param::{Address, U32, U64},
+    },
+};
+use binade_core::{DType, Op};
+use binade_ops::{BiasAdd, operands, shape};
+
+pub(super) const KERNELS: &[&Kernel] = &[&BIAS_ADD, &BIAS_ADD_BACKWARD, &BIAS_ADD_FINISH];
+
+const BIAS_ADD: Kernel = Kernel {
+    name: "bias_add",
+    ptx: ptx!("bias_add"),
+    params: &[Address, Address, Address, U32, U64, U64, U64],
+};
+const BIAS_ADD_BACKWARD: Kernel = Kernel {
+    name: "bias_add_backward",
+    ptx: ptx!("bias_add"),
+    params: &[Address, Address, U32, U64, U64, U64, U64],
+};
+const BIAS_ADD_FINISH: Kernel = Kernel {
+    name: "bias_add_finish",
+    ptx: ptx!("bias_add"),
+    params: &[Address, Address, U32, U64, U64],
+};
+
+impl BiasAdd for Cuda {
+    fn bias_add(&self, input: &Tensor, bias: &Tensor) -> Result<Tensor, Error> {
+        self.has_made_all(&[input, bias])?;
+        let shape = shape::bias_add(input.shape(), bias.shape())?;
+        let dtype = operands::float(Op::BIAS_ADD, &[input, bias])?;
+        let (result, of) = (self.unset(dtype, &shape)?, Channels::of(&shape));
+        let args = [
+            Arg::Address(input.address()),
+            Arg::Address(bias.address()),
+            Arg::Address(result.address()),
+            Arg::U32(code(BIAS_ADD.name, dtype)?),
+            Arg::U64(result.len() as u64),
+            Arg::U64(of.count as u64),
+            Arg::U64(of.inner as u64),
+        ];
+        self.launch(&BIAS_ADD, elementwise(result.len()), &args)?;
+        Ok(result)
+    }
+
+    fn bias_add_backward(&self, grad: &Tensor) -> Result<[Tensor; 2], Error> {
+        self.has_made_all(&[grad])?;
+        let dtype = operands::float(Op::BIAS_ADD, &[grad])?;
+        let of = Channels::of(&shape::softmax(Op::BIAS_ADD, grad.shape())?);
+        Ok([grad.clone(), self.channel_sums(grad, of, dtype)?])
+    }
+}
+
+/// A tensor as its channels see it: [outer, channels, inner].
+#[derive(Clone, Copy)]
+pub(super) struct Channels {
+    pub(super) outer: usize,
+    pub(super) count: usize,
+    pub(super) inner: usize,
+}
+
+/// Elements that a block adds up, and channels that it does so for where they are neighbours; as in the kernel.
+const PART: usize = 16384;
+const ACROSS: usize = 32;
+
+impl Channels {
+    /// Of a tensor that has a channel axis.
+    fn of(shape: &[usize]) -> Self {
+        let axis = shape::channels(shape).unwrap_or_default();
+        Self {
+            outer: shape[..axis].iter().product(),
+            count: shape[axis],
+            inner: shape[axis + 1..].iter().product(),
+        }
+    }
+
+    /// Tiles of channels, and the parts that each channel's samples are cut into: at least one, if of nothing.
+    fn tiles_and_parts(self) -> [usize; 2] {
+        let across = if self.inner == 1 { ACROSS } else { 1 };
+        let samples = self.outer * self.inner;
+        [self.count.div_ceil(across), samples.div_ceil(PART / across).max(1)]
+    }
+}
+
+impl Cuda {
+    /// The sum over each channel's elements, in f64 and rounded to f32 once, as a vector of `dtype`.
+    pub(super) fn channel_sums(
+        &self,
+        grad: &Tensor,
+        of: Channels,
+        dtype: DType,
+    ) -> Result<Tensor, Error> {
+        let ([tiles, parts], result) = (of.tiles_and_parts(), self.unset(dtype, &[of.count])?);
+        let sums = self.buffer(parts * of.count * size_of::<f64>())?;
+        let (code, to) = (Arg::U32(code(BIAS_ADD.name, dtype)?), Arg::Address(sums.address()));
+        let [outer, count, inner, all_parts] =
+            [of.outer, of.count, of.inner, parts].map(|extent| Arg::U64(extent as u64));
+        let args = [Arg::Address(grad.address()), to, code, outer, count, inner, all_parts];
+        self.launch(&BIAS_ADD_BACKWARD, blocks(tiles * parts), &args)?;
+        let args = [to, Arg::Address(result.address()), code, count, all_parts];
+        let warps = of.count.div_ceil(THREADS as usize / 32);
+        self.launch(&BIAS_ADD_FINISH, blocks(warps), &args)?;
+        Ok(result)
+    }
+}
+
+/// A grid of so many blocks, as far as it is worth its size.
+fn blocks(wanted: usize) -> Grid {
+    Grid { blocks: u32::try_from(wanted.clamp(1, MOST_BLOCKS)).unwrap_or(1), threads: THREADS }
+}
+
+/// Blocks beyond which a grid strides.
+const MOST_BLOCKS: usize = 1 << 14;

@@ -1,0 +1,140 @@
+//! embedding, forward and backward, against the CPU, where all indices point somewhere.
+
+use crate::{
+    both::{bits, mixed, stranger},
+    on_both,
+    support::{Result, cuda, kind, noise},
+};
+use binade_core::{DType, ErrorKind};
+use binade_cpu::Cpu;
+use binade_ops::{Embedding, Upload};
+
+crate::tests![
+    rows_are_copied_bit_for_bit,
+    the_tables_gradient_is_the_cpus_bit_for_bit,
+    an_index_that_occurs_a_thousand_times_is_summed_in_the_cpus_order,
+    tables_and_lists_of_nothing_are_nothing,
+    operands_that_do_not_fit_are_refused_with_the_cpus_words,
+    operands_of_another_handle_are_refused,
+];
+
+fn rows_are_copied_bit_for_bit() -> Result {
+    for width in [1, 7, 8, 24, 33] {
+        let table = vec![(mixed(1, 5 * width), vec![5, width])];
+        on_both!(
+            table,
+            |device, x| [
+                device.embedding(&x[0], &device.upload_i64(&[4, 0, 3, 3, 1, 4], &[2, 3])?)?
+            ],
+            bits
+        );
+    }
+    // A signalling NaN has no f32 that gives it back.
+    let code = 0x7c01_u16.to_le_bytes();
+    let table = cuda().from_bits(&code, DType::F16, &[1, 1])?;
+    let row = cuda().embedding(&table, &cuda().upload_i64(&[0], &[1])?)?;
+    assert_eq!(cuda().to_bits(&row)?, code);
+    Ok(())
+}
+
+/// More rows and columns than a tile has, more indices than a block looks at together.
+fn the_tables_gradient_is_the_cpus_bit_for_bit() -> Result {
+    let shapes = [(3, 5, 7), (70, 300, 3), (2, 600, 4), (40, 33, 259)];
+    for (rows, count, width) in shapes {
+        let mut random = fastrand::Rng::with_seed(rows as u64);
+        let indices: Vec<_> = (0..count).map(|_| random.i64(0..rows)).collect();
+        let grad = vec![(noise(1, count * width), vec![count, width])];
+        on_both!(
+            grad,
+            |device, x| [device.embedding_backward(
+                &x[0],
+                &device.upload_i64(&indices, &[count])?,
+                usize::try_from(rows)?
+            )?],
+            bits
+        );
+    }
+    let awkward = vec![(mixed(2, 20), vec![2, 5, 2])];
+    on_both!(
+        awkward,
+        |device, x| [device.embedding_backward(
+            &x[0],
+            &device.upload_i64(&[0, 1, 2, 3, 4, 0, 1, 2, 3, 4], &[2, 5])?,
+            6
+        )?],
+        bits
+    );
+    Ok(())
+}
+
+fn an_index_that_occurs_a_thousand_times_is_summed_in_the_cpus_order() -> Result {
+    let grad = vec![(noise(3, 1000), vec![1000, 1])];
+    on_both!(
+        grad,
+        |device, x| [device.embedding_backward(
+            &x[0],
+            &device.upload_i64(&[1; 1000], &[1000])?,
+            2
+        )?],
+        bits
+    );
+    Ok(())
+}
+
+fn tables_and_lists_of_nothing_are_nothing() -> Result {
+    let none = || vec![(vec![], vec![0, 3])];
+    on_both!(
+        vec![(vec![1.0; 6], vec![2, 3])],
+        |device, x| [device.embedding(&x[0], &device.upload_i64(&[], &[0])?)?],
+        bits
+    );
+    on_both!(
+        vec![(vec![], vec![2, 0])],
+        |device, x| [device.embedding(&x[0], &device.upload_i64(&[1], &[1])?)?],
+        bits
+    );
+    on_both!(
+        none(),
+        |device, x| [
+            device.embedding_backward(&x[0], &device.upload_i64(&[], &[0])?, 4)?,
+            device.embedding_backward(&x[0], &device.upload_i64(&[], &[0])?, 0)?
+        ],
+        bits
+    );
+    Ok(())
+}
+
+fn operands_that_do_not_fit_are_refused_with_the_cpus_words() -> Result {
+    fn words<D: Upload + Embedding>(device: &D) -> Result<Vec<String>> {
+        let text = |error: D::Error| error.to_string();
+        let vector = device.upload(&[1.0; 3], &[3], DType::F32).map_err(text)?;
+        let table = device.upload(&[1.0; 6], &[2, 3], DType::F32).map_err(text)?;
+        let whole = device.upload_i64(&[1; 6], &[2, 3]).map_err(text)?;
+        let indices = device.upload_i64(&[1, 0], &[2]).map_err(text)?;
+        let said = [
+            device.embedding(&vector, &indices).err(),
+            device.embedding(&whole, &indices).err(),
+            device.embedding(&table, &vector).err(),
+            device.embedding_backward(&table, &vector, 2).err(),
+            device.embedding_backward(&vector, &indices, 2).err(),
+            device.embedding_backward(&whole, &indices, 2).err(),
+        ];
+        Ok(said.into_iter().map(|error| error.map(text).unwrap_or_default()).collect())
+    }
+    let want = words(&Cpu)?;
+    assert!(want.iter().all(|words| !words.is_empty()), "{want:?}");
+    assert_eq!(words(&cuda())?, want);
+    Ok(())
+}
+
+fn operands_of_another_handle_are_refused() -> Result {
+    let (device, there) = stranger()?;
+    let table = there.reshape(&[1, 2])?;
+    let indices = device.upload_i64(&[0], &[1])?;
+    let refused = [
+        kind(device.embedding(&table, &indices)),
+        kind(device.embedding_backward(&table, &indices, 1)),
+    ];
+    assert_eq!(refused, [ErrorKind::Mismatch; 2]);
+    Ok(())
+}

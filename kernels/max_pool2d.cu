@@ -1,0 +1,96 @@
+// The largest element of each window of images, and the gradient of the images.
+//
+// Oracle: `oracle/max_pool2d.rs`; agreement: bits, any NaN for any NaN.
+//
+// `max_pool2d`, `max_pool2d_backward`: a grid of any size strides over windows, and over elements of the image.
+//
+// Backward gathers, without atomics: an element looks through each window that covers it, in order, and takes the gradient of
+// those whose first largest it is. So it reads as many elements as these windows have: 4 for windows of 2 x 2 side by side, 36
+// at most for 3 x 3 at a stride of 2.
+#include "lib/elements.cuh"
+
+// Rows and columns: of the image, of the result, of the window and how it moves.
+struct Pool {
+  uint64_t image[2], output[2], kernel[2], stride[2], padding[2];
+};
+
+struct Span {
+  uint64_t start, end;
+};
+
+// The part of the image that a window covers along an axis. Never empty: padding is at most half a window.
+__device__ __forceinline__ Span covered(const Pool& pool, uint32_t axis, uint64_t position) {
+  uint64_t start = position * pool.stride[axis], padding = pool.padding[axis];
+  uint64_t end = start + pool.kernel[axis] - padding;
+  return {start < padding ? 0 : start - padding, end < pool.image[axis] ? end : pool.image[axis]};
+}
+
+// The windows along an axis that cover an element of it.
+__device__ __forceinline__ Span covering(const Pool& pool, uint32_t axis, uint64_t at) {
+  uint64_t padded = at + pool.padding[axis], kernel = pool.kernel[axis], stride = pool.stride[axis];
+  uint64_t start = padded < kernel ? 0 : (padded - kernel) / stride + 1, end = padded / stride + 1;
+  return {start, end < pool.output[axis] ? end : pool.output[axis]};
+}
+
+// The first largest element of a window, in row-major order; the first NaN, where there is one. `plane` is where the image
+// begins.
+__device__ __forceinline__ uint64_t
+largest(const void* input, DType dtype, const Pool& pool, uint64_t plane, uint64_t row, uint64_t column) {
+  Span ys = covered(pool, 0, row), xs = covered(pool, 1, column);
+  uint64_t best = plane + ys.start * pool.image[1] + xs.start;
+  float most = load(input, dtype, best);
+#pragma unroll 1
+  for (uint64_t y = ys.start; y < ys.end; y++) {
+#pragma unroll 1
+    for (uint64_t x = xs.start; x < xs.end; x++) {
+      uint64_t at = plane + y * pool.image[1] + x;
+      float value = load(input, dtype, at);
+      // Larger, or NaN, which wins and then stays.
+      if (most == most && !(value <= most)) best = at, most = value;
+    }
+  }
+  return best;
+}
+
+// Where an index is in planes of this many rows and columns.
+struct Place {
+  uint64_t plane, row, column;
+};
+
+__device__ __forceinline__ Place place_of(uint64_t i, const uint64_t (&extents)[2]) {
+  uint64_t row = i / extents[1], plane = row / extents[0];
+  return {plane, row - plane * extents[0], i - row * extents[1]};
+}
+
+extern "C" __global__ void __launch_bounds__(256)
+    max_pool2d(const void* input, void* output, DType dtype, uint64_t len, const __grid_constant__ Pool pool) {
+  uint64_t step = (uint64_t)gridDim.x * blockDim.x;
+  for (uint64_t i = (uint64_t)blockIdx.x * blockDim.x + threadIdx.x; i < len; i += step) {
+    Place window = place_of(i, pool.output);
+    uint64_t plane = window.plane * pool.image[0] * pool.image[1];
+    uint64_t best = largest(input, dtype, pool, plane, window.row, window.column);
+    uint32_t code = dtype == F32 ? ((const uint32_t*)input)[best] : ((const uint16_t*)input)[best];
+    put<SIXTEEN_AND_32>(output, dtype, i, code);
+  }
+}
+
+extern "C" __global__ void __launch_bounds__(256) max_pool2d_backward(
+    const void* grad, const void* input, void* result, DType dtype, uint64_t len, const __grid_constant__ Pool pool) {
+  uint64_t step = (uint64_t)gridDim.x * blockDim.x;
+  for (uint64_t i = (uint64_t)blockIdx.x * blockDim.x + threadIdx.x; i < len; i += step) {
+    Place pixel = place_of(i, pool.image);
+    uint64_t image = pixel.plane * pool.image[0] * pool.image[1];
+    uint64_t windows = pixel.plane * pool.output[0] * pool.output[1];
+    Span rows = covering(pool, 0, pixel.row), columns = covering(pool, 1, pixel.column);
+    float sum = 0.0f;
+#pragma unroll 1
+    for (uint64_t row = rows.start; row < rows.end; row++) {
+#pragma unroll 1
+      for (uint64_t column = columns.start; column < columns.end; column++) {
+        if (largest(input, dtype, pool, image, row, column) != i) continue;
+        sum = __fadd_rn(sum, load(grad, dtype, windows + row * pool.output[1] + column));
+      }
+    }
+    put<SIXTEEN_AND_32>(result, dtype, i, code_of<SIXTEEN_AND_32>(dtype, sum));
+  }
+}
