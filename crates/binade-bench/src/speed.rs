@@ -1,10 +1,12 @@
 //! How fast the CUDA backend is: work, the clock that times it, and the page that tells of it.
 
 mod bench;
+mod beside;
 mod casts;
 mod ceilings;
 mod clock;
 mod compare;
+mod computing;
 mod data;
 mod gpt;
 mod mlp;

@@ -2,6 +2,7 @@
 
 use super::{
     Result, Work,
+    beside::{Beside, Torch},
     clock::Clock,
     page::{Origin, Page, Skip},
     row::{Row, What},
@@ -10,6 +11,7 @@ use binade_cuda::{
     Cuda, cudarc::driver::sys::CUdevice_attribute::CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE,
 };
 use indicatif::{ProgressBar, ProgressStyle};
+use std::path::PathBuf;
 
 /// How to measure.
 #[derive(Clone, Debug)]
@@ -20,6 +22,8 @@ pub struct Options {
     pub rounds: usize,
     /// Groups that are measured; all where none is named.
     pub only: Vec<String>,
+    /// PyTorch's figures, as its script wrote them, to stand beside.
+    pub torch: Option<PathBuf>,
 }
 
 impl Options {
@@ -39,6 +43,7 @@ pub struct Bench {
     pub(super) l2: usize,
     rows: Vec<Row>,
     skipped: Vec<Skip>,
+    torch: Option<Torch>,
     pub(super) bar: ProgressBar,
 }
 
@@ -47,8 +52,9 @@ impl Bench {
     ///
     /// # Errors
     ///
-    /// Where there is none, and on the interpreter unless the run is a dry one: its times mean nothing.
+    /// Where there is none, where PyTorch's figures cannot be read, and on the interpreter unless the run is a dry one: its times mean nothing.
     pub fn open(options: Options) -> Result<Self> {
+        let torch = options.torch.as_deref().map(Torch::read).transpose()?;
         let cuda = Cuda::open(0)?;
         let name = cuda.name()?;
         if name.contains("PTX interpreter") && !options.dry_run {
@@ -60,7 +66,12 @@ impl Bench {
         let l2 = if options.dry_run { 1 << 14 } else { l2 };
         let bar = ProgressBar::new_spinner();
         bar.set_style(ProgressStyle::with_template("{spinner} {elapsed} {pos} measured: {msg}")?);
-        Ok(Self { cuda, options, l2, rows: Vec::new(), skipped: Vec::new(), bar })
+        let (rows, skipped) = (Vec::new(), Vec::new());
+        Ok(Self { cuda, options, l2, rows, skipped, torch, bar })
+    }
+
+    pub(super) fn measures(&self, group: &str) -> bool {
+        self.options.measures(group)
     }
 
     /// Times `work`, if its group is one that is measured.
@@ -71,7 +82,7 @@ impl Bench {
         what: impl Fn(&W) -> Result<What>,
     ) -> Result<()> {
         let what = what(work)?;
-        if !self.options.measures(what.group) {
+        if !self.measures(what.group) {
             return Ok(());
         }
         self.bar.set_message(format!("{} {}", what.group, what.name));
@@ -101,7 +112,9 @@ impl Bench {
     ///
     /// When the device fails.
     pub fn page(&self, origin: Origin) -> Result<Page> {
-        Page::new(&self.cuda, origin, self.options.dry_run, self.rows.clone(), self.skipped.clone())
+        let beside = Beside::new(&self.rows, self.torch.as_ref());
+        let (rows, skipped) = (self.rows.clone(), self.skipped.clone());
+        Page::new(&self.cuda, origin, self.options.dry_run, rows, skipped, beside)
     }
 
     pub(super) fn rounds(&self) -> usize {
@@ -124,6 +137,7 @@ mod tests {
             dry_run: false,
             rounds: 21,
             only: only.iter().map(ToString::to_string).collect(),
+            torch: None,
         };
         let measured = |only: &[&str]| ["copy", "cast", "step"].map(|g| options(only).measures(g));
         assert_eq!(measured(&[]), [true; 3]);

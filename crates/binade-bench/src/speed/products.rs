@@ -10,6 +10,9 @@ use binade_ops::{Linear, MatMul};
 /// Sizes that are measured, as PyTorch's baseline has them.
 pub(crate) const SIZES: [usize; 6] = [512, 1024, 2048, 4096, 8192, 16384];
 
+/// What a dry run takes in their place; the second is a layer's.
+pub(crate) const TINY: [usize; 2] = [8, 16];
+
 /// The size at which a layer's forms are.
 pub(crate) const LAYER: usize = 4096;
 
@@ -189,6 +192,15 @@ mod tests {
         let counts = Form::ALL.map(|form| (of(form).computed.flops, of(form).bytes));
         let one = 2 * 64 * 64 * 64;
         assert_eq!(counts, [(one, 3 * 8192), (one, 3 * 8192), (2 * one, 5 * 8192)]);
+    }
+
+    #[test]
+    fn pytorchs_rows_of_a_layer_are_called_as_the_script_calls_them() {
+        let script = include_str!("../../torch_rows.py");
+        for form in [Form::Forward, Form::Backward] {
+            let name = format!("f\"{{dtype}} {{size}}^3{}\"", form.suffix());
+            assert!(script.contains(&name), "{name}");
+        }
     }
 
     #[test]

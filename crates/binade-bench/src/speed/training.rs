@@ -176,6 +176,13 @@ mod tests {
     }
 
     #[test]
+    fn pytorchs_rows_are_called_as_the_script_calls_them() {
+        let name = "f\"ReLU MLP {layers}x{width} batch {batch} {how}, autocast {low}\"";
+        assert!(include_str!("../../torch_rows.py").contains(name));
+        assert!(include_str!("training.rs").contains(&name[1..]), "{name}");
+    }
+
+    #[test]
     fn a_level_is_held_against_eager_and_captured_autocast_in_its_type() {
         let names = |place: usize| training(SETTINGS[place]).what().computed.torch;
         assert_eq!(
