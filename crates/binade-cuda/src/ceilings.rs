@@ -28,9 +28,7 @@ impl Cuda {
     ///
     /// When the device fails, or its memory is full.
     pub fn duplicate(&self, tensor: &Tensor) -> Result<Tensor, Error> {
-        let mut copy = tensor.clone();
-        copy.own(self)?;
-        Ok(copy)
+        tensor.copied(self)
     }
 
     /// Reads the memory that a tensor lies in, up to the last whole 16 KiB, and writes nothing, as fast as it goes.

@@ -1,7 +1,7 @@
 //! The handle.
 
 use crate::{
-    Error, Ledger, MemoryUse,
+    Error, Ledger, MemoryUse, Uncapturable,
     faults::Faults,
     kernels::SEEN,
     launch::{self, Entry, structs::OwedBits},
@@ -159,12 +159,17 @@ impl Cuda {
     ///
     /// What went wrong since anyone looked last.
     pub fn synchronize(&self) -> Result<(), Error> {
+        self.reads("synchronize")?;
         self.inner.counters.sync();
         self.check("synchronize", self.inner.stream.synchronize())
     }
 
-    /// Gives memory that is not in use back to the driver.
+    /// Gives memory that is not in use back to the driver. Within the captured run of a [`capture`](Self::capture) it does
+    /// nothing, and the capture fails.
     pub fn trim(&self) {
+        if self.inner.pool.recorder.refuse("trim", Uncapturable::Read).is_err() {
+            return;
+        }
         self.inner.tables.clear();
         self.inner.pool.trim();
     }

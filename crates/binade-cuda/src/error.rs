@@ -1,5 +1,6 @@
 //! What can go wrong on a CUDA device.
 
+use crate::Uncapturable;
 use binade_core::{DType, ErrorKind, MatchError, NoGradients};
 use binade_grad_scaler::ClipGroupError;
 use binade_master_weights::PlanError;
@@ -181,6 +182,14 @@ pub enum Error {
     /// Groups to clip by that do not go with the gradients.
     #[error(transparent)]
     ClipGroup(#[from] ClipGroupError),
+    /// A step that cannot be captured, or not be replayed.
+    #[error("capture: `{operation}`: {why}")]
+    Capture {
+        /// The kernel, the copy, or what else was to be done; `after it` in `why` means after the last such.
+        operation: &'static str,
+        /// What is wrong with it.
+        why: Uncapturable,
+    },
     /// An element type without kernels.
     #[error(
         "the CUDA backend cannot {what} {dtype}; it trains in bf16, f16 and f32, and casts from and to e4m3 and e5m2 as well"
@@ -218,7 +227,8 @@ impl binade_core::Error for Error {
             Self::NoGradients(_)
             | Self::Index { .. }
             | Self::Limit { .. }
-            | Self::PerThreadStream => ErrorKind::InvalidArgument,
+            | Self::PerThreadStream
+            | Self::Capture { .. } => ErrorKind::InvalidArgument,
             Self::Driver { .. } => ErrorKind::Other,
         }
     }

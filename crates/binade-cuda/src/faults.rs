@@ -75,11 +75,14 @@ impl Cuda {
     pub(crate) fn fault_args(&self) -> Result<[Arg<'static>; 2], Error> {
         let faults = &self.inner.faults;
         if faults.record.get().is_none() {
-            let buffer = self.zeros(size_of::<FaultBits>())?;
+            let buffer = self.lasting_of(&[0; size_of::<FaultBits>()])?;
             let address = buffer.address();
             faults.record.get_or_init(|| Record { buffer: Mutex::new(buffer), address });
         }
-        Ok([Arg::Address(faults.address()), Arg::U32(faults.launch())])
+        // A captured step is launched with the same numbers at each replay, and so is each run before its capture.
+        let is_captured = self.inner.pool.recorder.running().is_some();
+        let number = if is_captured { LAST_LAUNCH } else { faults.launch() };
+        Ok([Arg::Address(faults.address()), Arg::U32(number)])
     }
 
     /// Copies the record by `copy`, where there is one.

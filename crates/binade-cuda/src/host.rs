@@ -31,7 +31,12 @@ impl Cuda {
     }
 }
 
-fn fits(what: &'static str, found: usize, shape: &[usize], each: usize) -> Result<(), Error> {
+pub(crate) fn fits(
+    what: &'static str,
+    found: usize,
+    shape: &[usize],
+    each: usize,
+) -> Result<(), Error> {
     let expected = element_count(shape) * each;
     if found == expected {
         return Ok(());

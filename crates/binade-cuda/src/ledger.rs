@@ -15,6 +15,8 @@ pub struct Ledger {
     pub table_bytes: u64,
     /// Copies of step reports on their way to the host, which nobody has waited for by that.
     pub reports: u64,
+    /// Captured steps that were replayed, each in one launch of its own; their kernels are not counted again.
+    pub replays: u64,
 }
 
 #[derive(Debug, Default)]
@@ -24,6 +26,7 @@ pub(crate) struct Counters {
     tables: AtomicU64,
     table_bytes: AtomicU64,
     reports: AtomicU64,
+    replays: AtomicU64,
 }
 
 impl Counters {
@@ -44,6 +47,10 @@ impl Counters {
         self.reports.fetch_add(1, Ordering::Relaxed);
     }
 
+    pub(crate) fn replay(&self) {
+        self.replays.fetch_add(1, Ordering::Relaxed);
+    }
+
     pub(crate) fn read(&self) -> Ledger {
         let now = |count: &AtomicU64| count.load(Ordering::Relaxed);
         Ledger {
@@ -52,6 +59,7 @@ impl Counters {
             tables: now(&self.tables),
             table_bytes: now(&self.table_bytes),
             reports: now(&self.reports),
+            replays: now(&self.replays),
         }
     }
 }

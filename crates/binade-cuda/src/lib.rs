@@ -2,6 +2,7 @@
 #![deny(unsafe_code)]
 
 mod autocast;
+mod capture;
 mod ceilings;
 mod cuda;
 mod error;
@@ -23,7 +24,9 @@ mod set;
 mod tensor;
 mod transfer;
 mod work;
+mod write;
 
+pub use capture::{Capture, Captured, Uncapturable};
 pub use cuda::Cuda;
 pub use cudarc;
 pub use error::Error;

@@ -1,9 +1,12 @@
 //! A tensor in device memory.
 
-use crate::{Cuda, Error, memory::Buffer};
+use crate::{
+    Cuda, Error,
+    memory::{Buffer, is_alone},
+};
 use binade_core::DType;
 use binade_ops::shape::element_count;
-use std::{fmt, ops::Range, sync::Arc};
+use std::{any::Any, fmt, ops::Range, sync::Arc};
 
 /// A tensor in device memory: row-major, cheap to clone, copied when a shared one is written to.
 #[derive(Clone)]
@@ -73,12 +76,20 @@ impl Tensor {
     /// Makes sure that nobody else sees what is written to it: copies its elements where the memory is shared.
     pub(crate) fn own(&mut self, cuda: &Cuda) -> Result<(), Error> {
         cuda.has_made(&self.buffer)?;
-        if Arc::get_mut(&mut self.buffer).is_none() {
-            // Its own elements only: many may be slices of one large buffer.
-            self.buffer = Arc::new(cuda.copy(&self.buffer, self.range())?);
-            self.offset = 0;
+        if !is_alone(&self.buffer) {
+            cuda.may_move("copy", &self.buffer)?;
+            *self = self.copied(cuda)?;
         }
+        let shared: Arc<dyn Any + Send + Sync> = self.buffer.clone();
+        cuda.inner.pool.recorder.alone(Arc::downgrade(&shared));
         Ok(())
+    }
+
+    /// The same elements in memory of their own.
+    pub(crate) fn copied(&self, cuda: &Cuda) -> Result<Self, Error> {
+        // Its own elements only: many may be slices of one large buffer.
+        let buffer = Arc::new(cuda.copy(&self.buffer, self.range())?);
+        Ok(Self { buffer, offset: 0, ..self.clone() })
     }
 
     /// Bytes of its elements.

@@ -1,7 +1,8 @@
 //! Device memory and what is copied into it and out of it.
 
 use crate::{
-    Cuda, Error,
+    Cuda, Error, Uncapturable,
+    capture::{Later, Sent, Served},
     faults::Noted,
     launch,
     memory::{Buffer, Memory, Pinned, Pool, Ring},
@@ -19,9 +20,22 @@ impl Cuda {
         self.alive()?;
         let rounded = Pool::rounded(bytes);
         let (stream, pool) = (&self.inner.stream, &self.inner.pool);
+        let made = || Ok::<_, Error>(Memory::new(self.allocate(rounded)?, stream));
+        let memory = match pool.recorder.serve(rounded)? {
+            Served::Here(memory) => memory,
+            Served::Make(arena, run) => arena.adopt(made()?, run),
+            Served::Elsewhere => pool.take(rounded).map_or_else(made, Ok)?,
+        };
+        Ok(Buffer::new(memory, bytes, pool.clone()))
+    }
+
+    /// The same, of no run of a capture: what outlives it must not take the place of what does not.
+    fn lasting(&self, bytes: usize) -> Result<Buffer, Error> {
+        self.alive()?;
+        let (rounded, pool) = (Pool::rounded(bytes), &self.inner.pool);
         let memory = match pool.take(rounded) {
             Some(memory) => memory,
-            None => Memory::new(self.allocate(rounded)?, stream),
+            None => Memory::new(self.allocate(rounded)?, &self.inner.stream),
         };
         Ok(Buffer::new(memory, bytes, pool.clone()))
     }
@@ -43,7 +57,9 @@ impl Cuda {
     /// A buffer of zeros.
     pub(crate) fn zeros(&self, bytes: usize) -> Result<Buffer, Error> {
         let mut buffer = self.buffer(bytes)?;
+        let at = buffer.address();
         if let (1.., Some(mut view)) = (bytes, buffer.view_mut()) {
+            self.note("memset", || vec![at, bytes as u64])?;
             self.check("memset", self.inner.stream.memset_zeros(&mut view))?;
         }
         Ok(buffer)
@@ -51,30 +67,44 @@ impl Cuda {
 
     /// A buffer with these contents.
     pub(crate) fn buffer_of(&self, bytes: &[u8]) -> Result<Buffer, Error> {
-        let mut buffer = self.buffer(bytes.len())?;
-        match bytes.len() {
-            0 => {}
-            1..=STAGED => self.stage(bytes, &mut buffer)?,
-            _ => {
-                let Some(mut view) = buffer.view_mut() else { return Ok(buffer) };
-                self.check("upload", self.inner.stream.memcpy_htod(bytes, &mut view))?;
-            }
-        }
+        self.inner.pool.recorder.refuse("upload", Uncapturable::Upload { bytes: bytes.len() })?;
+        let buffer = self.buffer(bytes.len())?;
+        self.put(bytes, &buffer, 0)?;
         Ok(buffer)
     }
 
-    /// Copies by way of pinned memory: the host goes on before it is there.
-    fn stage(&self, bytes: &[u8], buffer: &mut Buffer) -> Result<(), Error> {
+    /// The same, of no run of a capture.
+    pub(crate) fn lasting_of(&self, bytes: &[u8]) -> Result<Buffer, Error> {
+        self.inner.pool.recorder.refuse("upload", Uncapturable::Upload { bytes: bytes.len() })?;
+        let buffer = self.lasting(bytes.len())?;
+        self.put(bytes, &buffer, 0)?;
+        Ok(buffer)
+    }
+
+    /// Writes into a buffer, whoever reads it, behind what is in the stream.
+    pub(crate) fn put(&self, bytes: &[u8], to: &Buffer, offset: usize) -> Result<(), Error> {
+        self.inner.pool.recorder.refuse("upload", Uncapturable::Upload { bytes: bytes.len() })?;
+        self.has_made(to)?;
         let stream = &self.inner.stream;
-        let mut pinned = self.pinned(&self.inner.staging, bytes.len())?;
-        self.check("upload", launch::send_to(stream, bytes, &mut pinned, buffer))
+        match bytes.len() {
+            0 => Ok(()),
+            // By way of pinned memory: the host goes on before it is there.
+            1..=STAGED => {
+                let mut pinned = self.pinned(&self.inner.staging, bytes.len())?;
+                self.check("upload", launch::send_to(stream, bytes, &mut pinned, to, offset))
+            }
+            _ => self.check("upload", launch::send_pageable(stream, bytes, to, offset)),
+        }
     }
 
     /// A copy of these bytes of a buffer.
     pub(crate) fn copy(&self, from: &Buffer, bytes: Range<usize>) -> Result<Buffer, Error> {
         self.has_made(from)?;
         let mut to = self.buffer(bytes.len())?;
-        if let (1.., Some(from), Some(mut to)) = (bytes.len(), from.view(bytes), to.view_mut()) {
+        let (len, at) = (bytes.len(), from.address() + bytes.start as u64);
+        let target = to.address();
+        if let (1.., Some(from), Some(mut to)) = (len, from.view(bytes), to.view_mut()) {
+            self.note("copy", || vec![at, target, len as u64])?;
             self.check("copy", self.inner.stream.memcpy_dtod(&from, &mut to))?;
         }
         Ok(to)
@@ -84,9 +114,11 @@ impl Cuda {
     pub(crate) fn grown(&self, from: &Buffer, bytes: usize) -> Result<Buffer, Error> {
         self.has_made(from)?;
         let mut to = self.zeros(bytes)?;
+        let words = vec![from.address(), to.address(), from.bytes() as u64];
         if let (1.., Some(from), Some(mut to)) =
             (from.bytes(), from.view(0..from.bytes()), to.view_mut())
         {
+            self.note("copy", || words)?;
             self.check("copy", self.inner.stream.memcpy_dtod(&from, &mut to))?;
         }
         Ok(to)
@@ -96,6 +128,7 @@ impl Cuda {
     pub(crate) fn own<'a>(&self, shared: &'a mut Arc<Buffer>) -> Result<&'a mut Buffer, Error> {
         self.has_made(shared)?;
         if Arc::get_mut(shared).is_none() {
+            self.may_move("copy", shared)?;
             *shared = Arc::new(self.copy(shared, 0..shared.bytes())?);
         }
         let cause = "a buffer that was just made is shared".to_owned();
@@ -105,10 +138,18 @@ impl Cuda {
     /// A table with these contents, uploaded unless it is there.
     pub(crate) fn table<Row: Pod>(&self, rows: &[Row]) -> Result<Arc<Buffer>, Error> {
         let bytes: &[u8] = bytemuck::cast_slice(rows);
-        if let Some(buffer) = self.inner.tables.find(bytes) {
-            return Ok(buffer);
-        }
-        let buffer = Arc::new(self.buffer_of(bytes)?);
+        let buffer = match self.inner.tables.find(bytes) {
+            Some(buffer) => buffer,
+            None => self.new_table(bytes)?,
+        };
+        self.inner.pool.recorder.table(&buffer, bytes);
+        Ok(buffer)
+    }
+
+    fn new_table(&self, bytes: &[u8]) -> Result<Arc<Buffer>, Error> {
+        let (recorder, bytes_len) = (&self.inner.pool.recorder, bytes.len());
+        recorder.refuse("table", Uncapturable::Table { bytes: bytes_len })?;
+        let buffer = Arc::new(self.lasting_of(bytes)?);
         self.inner.counters.table(bytes.len());
         self.inner.tables.keep(bytes, buffer.clone());
         Ok(buffer)
@@ -117,14 +158,39 @@ impl Cuda {
     /// Starts to copy a buffer to the host, and goes on.
     pub(crate) fn send(&self, from: &Buffer) -> Result<Pinned, Error> {
         self.has_made(from)?;
+        self.reads("report")?;
         let mut pinned = self.pinned(&self.inner.reports, from.bytes())?;
         self.check("report", launch::send_from(&self.inner.stream, from, &mut pinned))?;
         Ok(pinned)
     }
 
+    /// The same of a step's report, before which so many bad indices had been reported.
+    pub(crate) fn send_report(&self, from: &Buffer, reported: u64) -> Result<Pinned, Error> {
+        let mut pinned = self.send(from)?;
+        pinned.reported = reported;
+        Ok(pinned)
+    }
+
+    /// The same of what this step alone has written: where the step is captured, each replay starts the copy. Of a report it
+    /// is told how many bad indices had been reported before.
+    pub(crate) fn send_each(&self, from: Arc<Buffer>, report: Option<u64>) -> Result<Sent, Error> {
+        self.has_made(&from)?;
+        let recorder = &self.inner.pool.recorder;
+        let running = recorder.running();
+        // What the run takes and gives must be the same whether or not it is captured.
+        recorder.hold(from.clone());
+        if running == Some(true) {
+            let later = Arc::new(Later::new(from, report.is_some()));
+            recorder.later(later.clone());
+            return Ok(Sent::Later(later));
+        }
+        Ok(Sent::Now(Arc::new(self.send_report(&from, report.unwrap_or_default())?)))
+    }
+
     /// What was sent: waits until it is there.
     pub(crate) fn receive(&self, pinned: &Pinned) -> Result<Vec<u8>, Error> {
         self.alive()?;
+        self.reads("resolve")?;
         self.inner.counters.sync();
         self.received(pinned)
     }
@@ -137,6 +203,7 @@ impl Cuda {
     /// Whether what was sent is there.
     pub(crate) fn has_come(&self, pinned: &Pinned) -> Result<bool, Error> {
         self.alive()?;
+        self.reads("poll")?;
         self.bind()?;
         self.check("poll", pinned.done.try_is_complete())
     }
@@ -149,6 +216,7 @@ impl Cuda {
     /// These bytes of a buffer: waits for them.
     pub(crate) fn read_part(&self, from: &Buffer, bytes: Range<usize>) -> Result<Vec<u8>, Error> {
         self.alive()?;
+        self.reads("download")?;
         self.has_made(from)?;
         let some = !bytes.is_empty();
         let Some(view) = from.view(bytes).filter(|_| some) else { return Ok(Vec::new()) };
@@ -163,6 +231,7 @@ impl Cuda {
 
     /// A copy of a buffer, there once the device has been waited for.
     fn clone_of(&self, from: &Buffer) -> Result<Vec<u8>, Error> {
+        self.reads("download")?;
         let Some(view) = from.view(0..from.bytes()) else { return Ok(Vec::new()) };
         self.check("download", self.inner.stream.clone_dtoh(&view))
     }

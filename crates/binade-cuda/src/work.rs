@@ -1,7 +1,8 @@
 //! Putting kernels in the stream, and what becomes of the device when one fails.
 
 use crate::{
-    Cuda, Error,
+    Cuda, Error, Uncapturable,
+    capture::words,
     kernels::Kernel,
     launch::{self, Arg, Entry, Grid},
     memory::Buffer,
@@ -30,11 +31,33 @@ impl Cuda {
         args: &[Arg<'_>],
     ) -> Result<(), Error> {
         self.alive()?;
+        self.note(kernel.name, || launch_words(grid, args))?;
         let entry = self.entry(kernel)?;
         let launched = self.check("launch", entry.launch(&self.inner.stream, grid, shared, args));
         *self.inner.last.lock().unwrap_or_else(PoisonError::into_inner) = kernel.name;
         self.inner.counters.launch();
         launched
+    }
+
+    /// Where a step is captured, holds what is about to be put in the stream to what its warm-up did.
+    pub(crate) fn note(
+        &self,
+        operation: &'static str,
+        words: impl FnOnce() -> Vec<u64>,
+    ) -> Result<(), Error> {
+        self.inner.pool.recorder.note(operation, words)
+    }
+
+    /// Refuses to wait for the device where a step is captured.
+    pub(crate) fn reads(&self, operation: &'static str) -> Result<(), Error> {
+        self.inner.pool.recorder.refuse(operation, Uncapturable::Read)
+    }
+
+    /// Refuses to move what a captured step has the address of.
+    pub(crate) fn may_move(&self, operation: &'static str, buffer: &Buffer) -> Result<(), Error> {
+        buffer
+            .memory()
+            .map_or(Ok(()), |memory| self.inner.pool.recorder.may_move(operation, memory))
     }
 
     /// Loaded when it is launched for the first time.
@@ -102,6 +125,20 @@ fn is_sticky(error: CUresult) -> bool {
             | E::CUDA_ERROR_DEINITIALIZED
             | E::CUDA_ERROR_UNKNOWN
     )
+}
+
+/// All that the host gives a launch.
+fn launch_words(grid: Grid, args: &[Arg<'_>]) -> Vec<u64> {
+    let mut all = vec![grid.blocks.into(), grid.threads.into()];
+    for arg in args {
+        match arg {
+            Arg::Address(value) | Arg::U64(value) => all.push(*value),
+            Arg::U32(value) => all.push((*value).into()),
+            Arg::F32(value) => all.push(value.to_bits().into()),
+            Arg::Bytes(bytes) => all.extend(words(bytes)),
+        }
+    }
+    all
 }
 
 fn driver_too_old(kernel: &'static Kernel) -> Error {

@@ -14,6 +14,13 @@ pub struct StepOutcome<D: GradScaler> {
     shared: Arc<Shared<D>>,
 }
 
+/// A clone tells of the same iteration; each is resolved, or left, on its own.
+impl<D: GradScaler> Clone for StepOutcome<D> {
+    fn clone(&self) -> Self {
+        Self::new(self.step.clone(), self.scale.clone(), self.shared.clone())
+    }
+}
+
 impl<D: GradScaler> StepOutcome<D> {
     pub(crate) fn new(step: Arc<PendingStep<D>>, scale: D::Scale, shared: Arc<Shared<D>>) -> Self {
         Self { step, scale, shared }
@@ -51,6 +58,16 @@ impl<D: GradScaler> StepOutcome<D> {
 
     /// Goes on without looking. Counters and divergence stay in [`Scaler::state`](crate::Scaler::state).
     pub fn leave_unread(self) {}
+
+    /// The same outcome, which [`Scaler::in_flight`](crate::Scaler::in_flight) does not count: for one that is kept as long as
+    /// its step may run again, as a device's captured step is.
+    pub fn uncounted(self) -> Self
+    where
+        D: Clone,
+    {
+        let Self { step, scale, shared } = self;
+        Self { step: Arc::new(step.uncounted()), scale, shared: Arc::new(shared.apart()) }
+    }
 
     fn summaries(&self, parts: Vec<Finding>, verdicts: Vec<Finding>) -> Vec<StepSummary> {
         let mut parts = parts.into_iter();

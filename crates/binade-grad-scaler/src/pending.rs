@@ -30,6 +30,25 @@ pub(crate) struct StepRecord<D: ScaleStore> {
     pub(crate) _pending: Arc<()>,
 }
 
+impl<D: ScaleStore> StepRecord<D> {
+    fn uncounted(&self) -> Self {
+        let part = |Part { name, found, of, skips }: &Part<D>| Part {
+            name: name.clone(),
+            found: found.clone(),
+            of: *of,
+            skips: *skips,
+        };
+        Self {
+            name: self.name.clone(),
+            of: self.of,
+            parts: self.parts.iter().map(part).collect(),
+            verdict: self.verdict.clone(),
+            measured: self.measured,
+            _pending: Arc::default(),
+        }
+    }
+}
+
 /// One or more optimizer steps whose scale update is due.
 #[must_use = "the scale does not move until this reaches `Scaler::update`"]
 pub struct PendingStep<D: ScaleStore> {
@@ -45,6 +64,11 @@ impl<D: ScaleStore> PendingStep<D> {
     pub fn and(mut self, other: Self) -> Self {
         self.steps.extend(other.steps);
         self
+    }
+
+    /// The same, of which nothing counts as under way.
+    pub(crate) fn uncounted(&self) -> Self {
+        Self { steps: self.steps.iter().map(StepRecord::uncounted).collect() }
     }
 
     pub(crate) fn parts(&self) -> Vec<&D::Found> {

@@ -31,6 +31,15 @@ impl<D: GradScaler> Shared<D> {
         Self { id, device, one, reduce, pending: Arc::default() }
     }
 
+    /// The same scaler's, for what does not count as under way and inspects nothing.
+    pub(crate) fn apart(&self) -> Self
+    where
+        D: Clone,
+    {
+        let (device, one) = (self.device.clone(), self.one.clone());
+        Self { id: self.id, device, one, reduce: None, pending: Arc::default() }
+    }
+
     /// One pass over `grads`, and what all ranks together found in it.
     pub(crate) fn inspect(
         &self,

@@ -32,6 +32,21 @@ fn each_thing_in_hand_counts_until_it_is_gone() -> Result {
 }
 
 #[test]
+fn an_outcome_that_is_kept_can_be_left_uncounted_and_says_the_same() -> Result {
+    let (mut scaler, mut sgd) = (scaler(LossScale::dynamic()), Sgd::new(SET));
+    let step = unscaled(&scaler, SET)?.step(&mut sgd)?;
+    let outcome = scaler.update(step)?;
+    let clone = outcome.clone();
+    let kept = outcome.uncounted();
+    assert!(scaler.in_flight() > 0, "the clone");
+    let said = format!("{:?}", clone.resolve()?);
+    assert_eq!(scaler.in_flight(), 0);
+    assert_eq!(format!("{:?}", kept.clone().resolve()?), said);
+    assert_eq!(scaler.in_flight(), 0);
+    Ok(())
+}
+
+#[test]
 fn an_open_window_counts_once_something_was_added() -> Result {
     let (scaler, mut sgd) = (scaler(LossScale::dynamic()), Sgd::new(SET));
     let mut window = scaler.accumulate(BadMicroBatch::Drop);

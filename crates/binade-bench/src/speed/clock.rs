@@ -146,6 +146,7 @@ fn since(before: Ledger, after: Ledger) -> Ledger {
         tables: after.tables - before.tables,
         table_bytes: after.table_bytes - before.table_bytes,
         reports: after.reports - before.reports,
+        replays: after.replays - before.replays,
     }
 }
 

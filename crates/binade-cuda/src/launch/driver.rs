@@ -3,7 +3,7 @@
 
 use crate::memory::{Buffer, Pinned};
 use cudarc::driver::{
-    CudaContext, CudaSlice, CudaStream, DriverError, PinnedHostSlice, result, sys,
+    CudaContext, CudaGraph, CudaSlice, CudaStream, DriverError, PinnedHostSlice, result, sys,
 };
 use std::sync::Arc;
 
@@ -13,6 +13,23 @@ pub(crate) fn only_stream(context: &Arc<CudaContext>) -> Result<Arc<CudaStream>,
     // this crate's own, all in the stream made here, and none is handed out.
     unsafe { context.disable_event_tracking() };
     context.new_stream()
+}
+
+/// Whether it is the device's default stream, which cannot be captured.
+pub(crate) fn is_default(stream: &CudaStream) -> bool {
+    /// `CU_STREAM_LEGACY`.
+    const LEGACY: usize = 1;
+    matches!(stream.cu_stream() as usize, 0 | LEGACY)
+}
+
+/// From here on this thread's work in the stream is written down and not done.
+pub(crate) fn begin_capture(stream: &CudaStream) -> Result<(), DriverError> {
+    stream.begin_capture(sys::CUstreamCaptureMode::CU_STREAM_CAPTURE_MODE_THREAD_LOCAL)
+}
+
+/// What was written down, ready to run.
+pub(crate) fn end_capture(stream: &Arc<CudaStream>) -> Result<Option<CudaGraph>, DriverError> {
+    stream.end_capture(sys::CUgraphInstantiate_flags(0))
 }
 
 /// Device memory, its contents unset.
@@ -38,23 +55,41 @@ pub(crate) fn allocate_pinned(
     Ok(pinned)
 }
 
-/// Starts a copy of `bytes` into `to`, by way of `pinned`.
+/// Starts a copy of `bytes` into `to`, from `offset` on, by way of `pinned`.
 pub(crate) fn send_to(
     stream: &CudaStream,
     bytes: &[u8],
     pinned: &mut Pinned,
-    to: &mut Buffer,
+    to: &Buffer,
+    offset: usize,
 ) -> Result<(), DriverError> {
     let Some(host) = pinned.host_mut() else { return Ok(()) };
     let staged = &mut host.as_mut_slice()?[..bytes.len()];
     staged.copy_from_slice(bytes);
-    assert!(bytes.len() <= to.bytes(), "{} bytes into {to:?}", bytes.len());
+    assert!(offset + bytes.len() <= to.bytes(), "{} bytes at {offset} of {to:?}", bytes.len());
     stream.context().bind_to_thread()?;
+    let at = to.address() + offset as u64;
     // SAFETY: the buffer has as many bytes (asserted), and whoever uses it next is behind this copy in the stream. The
     // pinned memory outlives the copy and is not written to before it is done: its ring gives it to nobody until the
     // event below has come.
-    unsafe { result::memcpy_htod_async(to.address(), staged, stream.cu_stream()) }?;
+    unsafe { result::memcpy_htod_async(at, staged, stream.cu_stream()) }?;
     pinned.done.record(stream)
+}
+
+/// Copies `bytes` into `to`, from `offset` on, as the driver does it, which has read them when this returns.
+pub(crate) fn send_pageable(
+    stream: &CudaStream,
+    bytes: &[u8],
+    to: &Buffer,
+    offset: usize,
+) -> Result<(), DriverError> {
+    assert!(offset + bytes.len() <= to.bytes(), "{} bytes at {offset} of {to:?}", bytes.len());
+    stream.context().bind_to_thread()?;
+    let at = to.address() + offset as u64;
+    // SAFETY: the buffer has as many bytes (asserted), and whoever uses it next is behind this copy in the stream. Of memory
+    // that is not page-locked the driver takes a copy before it returns, as long as the stream is not captured, which callers
+    // have looked at.
+    unsafe { result::memcpy_htod_async(at, bytes, stream.cu_stream()) }
 }
 
 /// Starts a copy of `from` into `pinned`.

@@ -4,14 +4,16 @@
 //! What discharges it, for all kernels at once: the argument list is held to the entry's own parameters, at every launch
 //! by kind and in a test against the PTX; addresses come from buffers and tables that are borrowed for the call, and that
 //! this handle has made (`Cuda::has_made` refuses others), so that a buffer that is dropped while its kernel still waits
-//! goes to the pool, whose next user is behind it in the same stream, from whatever thread; and every kernel runs in tests under an interpreter that checks each access.
+//! goes to the pool, whose next user is behind it in the same stream, from whatever thread, or, where a captured step has its
+//! address, stays with that step; and every kernel runs in tests under an interpreter that checks each access.
 
 mod driver;
 mod entry;
 pub(crate) mod structs;
 
 pub(crate) use driver::{
-    allocate, allocate_pinned, driver_version, loads, only_stream, received, send_from, send_to,
+    allocate, allocate_pinned, begin_capture, driver_version, end_capture, is_default, loads,
+    only_stream, received, send_from, send_pageable, send_to,
 };
 pub(crate) use entry::Entry;
 

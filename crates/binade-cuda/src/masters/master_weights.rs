@@ -33,19 +33,21 @@ impl MasterWeights for Cuda {
         let constants = self.buffer(CONSTANTS * lowered.len())?;
         let lost = Lost::new(self, lowered.len(), plan.counts_lost_updates())?;
         params.iter_mut().zip(lowered).for_each(|(param, low)| param.value = low);
-        let rules = Rules::default();
-        Ok(Masters { kept, slots, rules, applied, constants, lost, attempts: 0 })
+        let (rules, attempts) = (Rules::default(), Arc::default());
+        Ok(Masters { kept, slots, rules, applied, constants, lost, attempts })
     }
 
     fn set_plan(&self, masters: &mut Masters, plan: &Plan) -> Result<(), Error> {
         has_kernels(plan)?;
         self.has_made(&masters.applied)?;
+        masters.can_be_told(self, plan)?;
         let counted = plan.counts_lost_updates();
         let lost = masters.lost.next(self, masters.slots.len(), counted)?;
         masters.kept.set_plan(plan)?;
         masters.lost = lost;
         masters.rules.clear();
-        Ok(())
+        // A captured step reads it at each replay.
+        masters.write_fixed(self)
     }
 
     fn step(
@@ -64,7 +66,8 @@ impl MasterWeights for Cuda {
             // Other devices' gradients may have raised it. Only here does a step wait for what the device knows.
             return if self.is_raised(found)? { Ok(()) } else { Err(none.into()) };
         }
-        masters.attempts += 1;
+        masters.count(self);
+        masters.fix(self)?;
         let mut moves = Moves::new(&grads, &places);
         for (param, place) in params.iter_mut().zip(&places) {
             let Some(place) = place else { continue };

@@ -2,6 +2,7 @@
 
 mod by_rule;
 mod corrections;
+mod fixed;
 mod join;
 mod kept;
 mod lost;
@@ -18,7 +19,11 @@ use binade_master_weights::HostMasters;
 use lost::Lost;
 use rules::Rules;
 use slot::Slot;
-use std::{collections::HashMap, fmt, sync::Arc};
+use std::{
+    collections::HashMap,
+    fmt,
+    sync::{Arc, atomic::AtomicU64},
+};
 
 /// Masters, moments and counts of applied steps on the device, and what the host knows of them.
 pub struct Masters {
@@ -31,8 +36,8 @@ pub struct Masters {
     /// The constants of each parameter's next step.
     constants: Buffer,
     lost: Lost,
-    /// Steps that were asked for: at least as many as were applied.
-    attempts: u64,
+    /// Steps that were asked for, replays among them: at least as many as were applied.
+    attempts: Arc<AtomicU64>,
 }
 
 impl Masters {

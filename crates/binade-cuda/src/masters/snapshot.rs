@@ -4,7 +4,7 @@ use super::{Masters, kept::Kept, slot::Slot};
 use crate::{Cuda, Error, Tensor};
 use binade_core::{Form, Misfit, Named, RawTensor};
 use binade_master_weights::{Kind, LoadError, ParameterForm, SavedParameter, Snapshot, fits};
-use std::collections::HashMap;
+use std::{collections::HashMap, sync::atomic::Ordering};
 
 impl Tensor {
     /// Its type and shape.
@@ -90,7 +90,8 @@ impl Snapshot for Cuda {
             }
         }
         let most = saved.iter().map(|saved| saved.applied).max().unwrap_or(0);
-        (masters.applied, masters.attempts) = (applied, masters.attempts.max(most));
+        masters.applied = applied;
+        masters.attempts.fetch_max(most, Ordering::Relaxed);
         Ok(())
     }
 }

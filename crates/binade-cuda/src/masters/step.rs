@@ -19,6 +19,7 @@ use crate::{
 use binade_core::Named;
 use binade_master_weights::UpdateRule;
 use bytemuck::Zeroable;
+use std::sync::atomic::Ordering;
 
 /// What moves in a step.
 pub(super) struct Moves {
@@ -60,7 +61,11 @@ impl Moves {
         };
         let rows = by_rule.rows(rule)?;
         let present = grads.flag(place);
-        self.all.push(MoveRow { present, slot: slot.number, rule: rules.number(rule) });
+        self.all.push(MoveRow {
+            present,
+            slot: slot.number,
+            rule: rules.number(rule, slot.number),
+        });
         let gradient_dtype = supported("step with gradients of", grad)?;
         let moments = [0, 1, 2].map(|moment| address(slot.moments[moment].as_ref()));
         let mut beside = slot.beside(param.value.dtype(), applied.address());
@@ -103,7 +108,8 @@ impl Moves {
         found: &Found,
     ) -> Result<(), Error> {
         let Ok(count @ 1..) = u32::try_from(self.all.len()) else { return Ok(()) };
-        let rules = masters.rules.table(cuda, masters.attempts)?;
+        let attempts = masters.attempts.load(Ordering::Relaxed);
+        let rules = masters.rules.table(cuda, attempts)?;
         let moves = cuda.table(&self.all)?;
         let args = [
             Arg::Address(moves.address()),

@@ -2,7 +2,22 @@
 
 use super::{Memory, Pool};
 use cudarc::driver::{CudaView, CudaViewMut};
-use std::{fmt, ops::Range, sync::Arc};
+use std::{
+    fmt,
+    ops::Range,
+    sync::{
+        Arc,
+        atomic::{Ordering, fence},
+    },
+};
+
+/// Whether nobody else holds it, whatever captured steps know of it. Whoever dropped the last clone has put its reads in the
+/// stream before: the count alone would not order that.
+pub(crate) fn is_alone<T>(shared: &Arc<T>) -> bool {
+    let is_alone = Arc::strong_count(shared) == 1;
+    fence(Ordering::Acquire);
+    is_alone
+}
 
 /// Device memory that goes back to the pool when it is dropped.
 pub(crate) struct Buffer {
@@ -26,6 +41,11 @@ impl Buffer {
         Arc::ptr_eq(&self.pool, pool)
     }
 
+    /// Whether this thread captures a step of its handle.
+    pub(crate) fn is_captured(&self) -> bool {
+        self.pool.recorder.running() == Some(true)
+    }
+
     /// Where it is, for as long as it lives.
     pub(crate) fn address(&self) -> u64 {
         self.address
@@ -33,6 +53,11 @@ impl Buffer {
 
     pub(crate) fn bytes(&self) -> usize {
         self.bytes
+    }
+
+    /// Where it lies.
+    pub(crate) fn memory(&self) -> Option<&Memory> {
+        self.memory.as_ref()
     }
 
     /// These bytes of it; `None` where it has not as many.

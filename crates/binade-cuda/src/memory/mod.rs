@@ -6,7 +6,7 @@ mod pinned;
 mod pool;
 mod tables;
 
-pub(crate) use buffer::Buffer;
+pub(crate) use buffer::{Buffer, is_alone};
 pub use meter::MemoryUse;
 pub(crate) use pinned::{Pinned, Ring};
 pub(crate) use pool::{Memory, Pool};

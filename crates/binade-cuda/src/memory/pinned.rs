@@ -13,12 +13,14 @@ pub(crate) struct Pinned {
     pub(crate) done: Arc<CudaEvent>,
     /// Bytes of the last copy.
     pub(crate) bytes: usize,
+    /// Of a step's report: how many bad indices had been reported before it was written.
+    pub(crate) reported: u64,
     ring: Arc<Ring>,
 }
 
 impl Pinned {
     pub(crate) fn new(host: PinnedHostSlice<u8>, done: CudaEvent, ring: Arc<Ring>) -> Self {
-        Self { host: Some(host), done: Arc::new(done), bytes: 0, ring }
+        Self { host: Some(host), done: Arc::new(done), bytes: 0, reported: 0, ring }
     }
 
     pub(crate) fn host(&self) -> Option<&PinnedHostSlice<u8>> {
@@ -71,7 +73,7 @@ impl Ring {
         let fits = |slot: &Slot| slot.host.len() >= bytes && slot.done.is_complete();
         let place = slots.iter().position(fits)?;
         let Slot { host, done } = slots.remove(place);
-        Some(Pinned { host: Some(host), done, bytes: 0, ring: self.clone() })
+        Some(Pinned { host: Some(host), done, bytes: 0, reported: 0, ring: self.clone() })
     }
 
     /// Nothing is half done where a thread could panic.

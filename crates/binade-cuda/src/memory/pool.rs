@@ -4,6 +4,7 @@
 //! waits for it.
 
 use super::meter::Meter;
+use crate::capture::{Home, Recorder};
 use cudarc::driver::{CudaSlice, CudaStream, DevicePtr};
 use std::{
     collections::HashMap,
@@ -19,6 +20,8 @@ const LEAST: usize = 512;
 #[derive(Debug, Default)]
 pub(crate) struct Pool {
     idle: Mutex<HashMap<usize, Vec<Memory>>>,
+    /// Captures and captured steps, which have memory of their own.
+    pub(crate) recorder: Recorder,
     /// Of the buffers that are in use.
     pub(crate) meter: Meter,
 }
@@ -27,13 +30,19 @@ pub(crate) struct Pool {
 #[derive(Debug)]
 pub(crate) struct Memory {
     pub(super) slice: CudaSlice<u8>,
-    pub(super) address: u64,
+    pub(crate) address: u64,
+    /// The capture that it was made for.
+    pub(crate) home: Option<Home>,
 }
 
 impl Memory {
     pub(crate) fn new(slice: CudaSlice<u8>, stream: &CudaStream) -> Self {
         let (address, _) = slice.device_ptr(stream);
-        Self { slice, address }
+        Self { slice, address, home: None }
+    }
+
+    pub(crate) fn bytes(&self) -> usize {
+        self.slice.len()
     }
 }
 
@@ -51,8 +60,9 @@ impl Pool {
         self.lock().get_mut(&rounded)?.pop()
     }
 
-    /// Keeps a buffer for whoever comes next.
+    /// Keeps a buffer for whoever comes next: in a capture of which it is, or the step that has its address, or here.
     pub(crate) fn give(&self, memory: Memory) {
+        let Some(memory) = self.recorder.give(memory) else { return };
         self.lock().entry(memory.slice.len()).or_default().push(memory);
     }
 

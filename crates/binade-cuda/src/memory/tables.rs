@@ -33,10 +33,16 @@ impl Tables {
         Some(buffer)
     }
 
-    /// Keeps a table; the one that was used longest ago goes.
+    /// Keeps a table; of those that nobody else holds, the one that was used longest ago goes. Runs of a capture hold theirs:
+    /// what one has uploaded, the next one finds.
     pub(crate) fn keep(&self, bytes: &[u8], buffer: Arc<Buffer>) {
         let mut kept = self.lock();
-        kept.truncate(MOST - 1);
+        while kept.len() >= MOST
+            && let Some(place) =
+                kept.iter().rposition(|table| Arc::strong_count(&table.buffer) == 1)
+        {
+            kept.remove(place);
+        }
         kept.push_front(Table { bytes: bytes.to_vec(), buffer });
     }
 

@@ -39,9 +39,7 @@ impl Cuda {
     /// When the device fails.
     pub fn write_flag(&self, found: &mut Found, value: u32) -> Result<(), Error> {
         let bits = found.own(self)?;
-        let Some(mut all) = bits.view_mut() else { return Ok(()) };
-        let mut flag = all.slice_mut(..4);
-        self.check("upload", self.stream().memcpy_htod(&value.to_le_bytes(), &mut flag))
+        self.put(&value.to_le_bytes(), bits, 0)
     }
 }
 
@@ -71,8 +69,8 @@ impl Found {
     }
 
     /// The words that say which gradients of a window's sum are there, where only the device knows.
-    pub(super) fn words(&self) -> Option<&Buffer> {
-        self.maybe.as_ref().map(|maybe| &*maybe.present).filter(|words| words.bytes() > 0)
+    pub(super) fn words(&self) -> Option<&Arc<Buffer>> {
+        self.maybe.as_ref().map(|maybe| &maybe.present).filter(|words| words.bytes() > 0)
     }
 
     /// In the host's terms; `words` are those that [`words`](Self::words) names.

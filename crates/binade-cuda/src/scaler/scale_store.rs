@@ -6,18 +6,18 @@ use super::{
     scale,
 };
 use crate::{
-    Cuda, Error,
+    Cuda, Error, Uncapturable,
     faults::Noted,
     kernels::{FINDINGS, MERGE, SCALE_UPDATE, SEEN},
     launch::{
         Arg, Grid,
         structs::{LogMaxBits, LossScaleBits},
     },
-    memory::Buffer,
+    memory::{Buffer, is_alone},
 };
 use binade_core::Finding;
 use binade_grad_scaler::{Join, LogMax, LossScale, ScaleState, ScaleStore, Tolerance};
-use std::sync::Arc;
+use std::{any::Any, sync::Arc};
 
 impl ScaleStore for Cuda {
     type Scale = Scale;
@@ -50,26 +50,33 @@ impl ScaleStore for Cuda {
         let found: Vec<&Found> = parts.iter().chain(verdicts).copied().collect();
         found.iter().try_for_each(|found| self.has_made(&found.bits))?;
         self.has_made(&scale.bits)?;
+        if found.len() > FINDINGS {
+            let why = Uncapturable::Findings { found: found.len(), most: FINDINGS };
+            self.inner.pool.recorder.refuse(SCALE_UPDATE.name, why)?;
+        }
         // The report of the last update is somebody else's by now, or nobody's.
         scale.report = None;
+        if let Some(original) = &scale.original {
+            self.inner.pool.recorder.depend(Arc::downgrade(original));
+        }
         let before = scale.bits.address();
-        let after = self.place_for(&mut scale.bits)?;
+        let after = self.place_for(scale)?;
         let to = after.as_ref().map_or(before, Buffer::address);
         let reported = self.inner.faults.reported();
         let report = self.run_update([before, to], &found, parts.len(), rule)?;
         if let Some(after) = after {
-            scale.bits = Arc::new(after);
+            scale.move_to(after);
         }
         // A report with room for all, not for the last of several launches.
         if found.len() <= FINDINGS {
-            scale.report = Some(Arc::new(Report::send(self, &report, &found, reported)?));
+            scale.report = Some(Arc::new(Report::send(self, report, &found, reported)?));
         }
         Ok(())
     }
 
     fn read(&self, found: &[&Found], scale: &Scale) -> Result<(Vec<Finding>, ScaleState), Error> {
         let sent = scale.report.as_ref();
-        match sent.and_then(|report| Some((report, report.places(found)?))) {
+        match sent.and_then(|report| Some((report, report.places(self, found)?))) {
             Some((report, places)) => report.read(self, found, &places),
             None => self.gather(found, scale),
         }
@@ -77,7 +84,7 @@ impl ScaleStore for Cuda {
 
     fn is_ready(&self, found: &[&Found], scale: &Scale) -> Result<bool, Error> {
         match &scale.report {
-            Some(report) if report.places(found).is_some() => report.has_come(self),
+            Some(report) if report.places(self, found).is_some() => report.has_come(self),
             _ => Ok(true),
         }
     }
@@ -85,9 +92,14 @@ impl ScaleStore for Cuda {
 
 impl Cuda {
     /// A buffer to write the next value to, where somebody still reads this one; `None` for in place.
-    fn place_for(&self, bits: &mut Arc<Buffer>) -> Result<Option<Buffer>, Error> {
-        // Not by the count, which orders nothing: whoever dropped the last clone has put its reads in the stream before.
-        if Arc::get_mut(bits).is_some() { Ok(None) } else { self.buffer(bits.bytes()).map(Some) }
+    fn place_for(&self, scale: &mut Scale) -> Result<Option<Buffer>, Error> {
+        if is_alone(&scale.readers) {
+            let readers: Arc<dyn Any + Send + Sync> = scale.readers.clone();
+            self.inner.pool.recorder.alone(Arc::downgrade(&readers));
+            return Ok(None);
+        }
+        self.may_move(SCALE_UPDATE.name, &scale.bits)?;
+        self.buffer(scale.bits.bytes()).map(Some)
     }
 
     /// Launches as many as the findings take; gives the last one's report.
@@ -127,6 +139,7 @@ impl Cuda {
 
     /// What was not reported, since no update came after it: copied together, and waited for.
     fn gather(&self, found: &[&Found], scale: &Scale) -> Result<(Vec<Finding>, ScaleState), Error> {
+        self.reads("resolve")?;
         let words = report::send_words(self, found)?;
         let fault = self.noted(|record| self.send(record))?;
         let sent = found.iter().map(|found| self.send(&found.bits));

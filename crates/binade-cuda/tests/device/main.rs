@@ -7,6 +7,7 @@
 
 mod agree;
 mod both;
+mod captures;
 mod casts;
 mod ceilings;
 mod clip_groups;
@@ -14,9 +15,11 @@ mod clipping;
 mod counted;
 mod edges;
 mod faults;
+mod graphs;
 mod handles;
 mod joins;
 mod led;
+mod model;
 mod ops_batch_norm;
 mod ops_bias_add;
 mod ops_dropout;
@@ -59,12 +62,14 @@ fn main() {
         eprintln!("device tests are ignored: {reason}");
     }
     let all = [
+        ("captures", captures::TESTS),
         ("casts", casts::TESTS),
         ("ceilings", ceilings::TESTS),
         ("clip_groups", clip_groups::TESTS),
         ("clipping", clipping::TESTS),
         ("counted", counted::TESTS),
         ("edges", edges::TESTS),
+        ("graphs", graphs::TESTS),
         ("handles", handles::TESTS),
         ("joins", joins::TESTS),
         ("led", led::TESTS),

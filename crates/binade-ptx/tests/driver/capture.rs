@@ -82,6 +82,52 @@ fn copies_and_fills_are_captured_and_host_memory_is_read_at_the_launch() {
 }
 
 #[test]
+fn a_copy_to_the_host_runs_at_each_launch_and_not_when_it_is_captured() {
+    alone!({
+        let (_context, stream) = context();
+        let mut x = stream.clone_htod(&[1.0_f32, 2.0]).unwrap();
+        // SAFETY: all of it is written on the next line.
+        let mut to = unsafe { stream.context().alloc_pinned::<f32>(2) }.unwrap();
+        to.as_mut_slice().unwrap().copy_from_slice(&[0.0, 0.0]);
+        stream.synchronize().unwrap();
+        let pointer = to.as_mut_ptr().unwrap();
+        stream.begin_capture(LOCAL).unwrap();
+        // SAFETY: the pinned memory lives to the end of the test, and nobody looks at it while a graph runs.
+        let host = unsafe { std::slice::from_raw_parts_mut(pointer, 2) };
+        stream.memcpy_dtoh(&x, host).unwrap();
+        let graph = end(&stream).unwrap().unwrap();
+        assert_eq!(to.as_slice().unwrap(), [0.0, 0.0]);
+        for values in [[3.0_f32, 4.0], [5.0, 6.0]] {
+            stream.memcpy_htod(&values, &mut x).unwrap();
+            graph.launch().unwrap();
+            stream.synchronize().unwrap();
+            assert_eq!(to.as_slice().unwrap(), values);
+        }
+    });
+}
+
+#[test]
+fn a_local_capture_lets_other_threads_ask_for_events_and_forbids_it_to_its_own() {
+    alone!({
+        let (context, stream) = context();
+        let event = context.new_stream().unwrap().record_event(None).unwrap();
+        stream.begin_capture(LOCAL).unwrap();
+        std::thread::scope(|scope| {
+            let ask = || {
+                context.bind_to_thread().unwrap();
+                event.try_is_complete()
+            };
+            assert!(scope.spawn(ask).join().unwrap().unwrap());
+        });
+        assert_eq!(
+            code(event.try_is_complete()),
+            Some(CUresult::CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED)
+        );
+        assert_eq!(code(end(&stream)), Some(CUresult::CUDA_ERROR_STREAM_CAPTURE_INVALIDATED));
+    });
+}
+
+#[test]
 fn memory_that_a_graph_takes_and_gives_back_is_there_at_each_launch() {
     alone!({
         let (context, stream) = context();

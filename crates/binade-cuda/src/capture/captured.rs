@@ -1,0 +1,121 @@
+//! A step that runs again as often as asked.
+
+use super::{
+    arena::Room,
+    later::Later,
+    run::Run,
+    uses::{Registered, Uses},
+    why::Uncapturable,
+};
+use crate::{Cuda, Error, memory::Buffer};
+use cudarc::driver::CudaGraph;
+use std::{
+    any::Any,
+    fmt,
+    sync::{
+        Arc, Weak,
+        atomic::{AtomicU64, Ordering},
+    },
+};
+
+/// A captured step: one launch for all of it, as often as [`replay`](Self::replay) is called.
+///
+/// It stays on the thread that captured it. When it is dropped, its graph goes, and its memory is the handle's again; replays
+/// that are under way end as they should.
+///
+/// # Contract
+///
+/// * A replay does what the uncaptured step would do with what its fixed tensors hold then, bit for bit. What the host gave
+///   the step by value is what it was: see [`Cuda::capture`].
+/// * What the step works on is kept from others for as long as this lives. Where the step's own side drops or replaces it, as
+///   `Scaler::set_state` and loading a checkpoint do, the next replay is [`Uncapturable::Stale`]; where someone else holds a
+///   clone and an ordinary operation would move it to another address, that operation is [`Uncapturable::Moved`].
+/// * What a clone of a parameter or of a scale reads stays, as it does with ordinary steps: a replay that would change it is
+///   [`Uncapturable::Held`]. Outcomes of replays hold no such clone, and what [`Cuda::write`] writes is meant to be seen.
+pub struct Captured<R> {
+    // Dropped in this order: the graph, then what it works on.
+    graph: CudaGraph,
+    registered: Registered,
+    result: R,
+    later: Vec<Arc<Later>>,
+    counts: Vec<Arc<AtomicU64>>,
+    alive: Vec<Weak<()>>,
+    sole: Vec<Weak<dyn Any + Send + Sync>>,
+    _held: Vec<Arc<Buffer>>,
+    _room: Room,
+    operations: usize,
+    cuda: Cuda,
+}
+
+impl<R> Captured<R> {
+    pub(super) fn new(cuda: Cuda, graph: CudaGraph, run: Run, result: R, room: Room) -> Self {
+        let uses = Uses::new(run.addresses, run.arena);
+        let registered = Registered::new(uses, &cuda.inner.pool);
+        let Run { later, counts, alive, sole, held, done, .. } = run;
+        let operations = done.len();
+        Self {
+            graph,
+            registered,
+            result,
+            later,
+            counts,
+            alive,
+            sole,
+            _held: held,
+            _room: room,
+            operations,
+            cuda,
+        }
+    }
+
+    /// How many kernels, copies and fills one replay runs.
+    pub fn operations(&self) -> usize {
+        self.operations
+    }
+
+    fn may_replay(&self) -> Result<(), Error> {
+        self.cuda.alive()?;
+        self.cuda.inner.pool.recorder.refuse("replay", Uncapturable::Nested)?;
+        let is_gone = self.alive.iter().any(|alive| alive.strong_count() == 0);
+        if is_gone || self.registered.uses.is_stale() {
+            return Err(Error::Capture { operation: "replay", why: Uncapturable::Stale });
+        }
+        if self.sole.iter().any(|it| it.strong_count() > 1) {
+            return Err(Error::Capture { operation: "replay", why: Uncapturable::Held });
+        }
+        Ok(())
+    }
+}
+
+impl<R: Clone> Captured<R> {
+    /// Puts the step in the stream once more, and copies of its reports behind it; waits for nothing.
+    ///
+    /// What it gives is a clone of what the captured run gave. An outcome is this replay's own, whenever it is resolved and
+    /// however many are under way; a tensor is memory that the next replay writes to again.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Capture`] where what the step works on is gone, or a clone of it would change; and when the device fails.
+    pub fn replay(&self) -> Result<R, Error> {
+        self.may_replay()?;
+        let reported = self.cuda.inner.faults.reported();
+        self.cuda.check("replay", self.graph.launch())?;
+        self.cuda.inner.counters.replay();
+        for count in &self.counts {
+            count.fetch_add(1, Ordering::Relaxed);
+        }
+        for later in &self.later {
+            later.put(self.cuda.send_report(&later.from, reported)?);
+            if later.is_report {
+                self.cuda.inner.counters.report();
+            }
+        }
+        Ok(self.result.clone())
+    }
+}
+
+impl<R> fmt::Debug for Captured<R> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Captured({} operations, cuda)", self.operations)
+    }
+}

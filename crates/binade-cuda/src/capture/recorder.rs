@@ -1,0 +1,211 @@
+//! What the pool and the stream ask before they do anything: whether a run is under way, and what graphs hold.
+
+use super::{
+    arena::Arena,
+    later::Later,
+    run::{Operation, Run},
+    uses::Uses,
+    why::Uncapturable,
+};
+use crate::{
+    Error,
+    memory::{Buffer, Memory},
+};
+use std::{
+    any::Any,
+    sync::{Arc, Mutex, MutexGuard, PoisonError, Weak, atomic::AtomicU64},
+};
+
+/// The run that is under way on a handle, and the graphs that are alive.
+#[derive(Debug, Default)]
+pub(crate) struct Recorder {
+    state: Mutex<State>,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    run: Option<Run>,
+    graphs: Vec<Arc<Uses>>,
+}
+
+impl State {
+    /// The run, if it is this thread's.
+    fn run(&mut self) -> Option<&mut Run> {
+        self.run.as_mut().filter(|run| run.is_here())
+    }
+
+    /// The run, if it is one that is captured. Other threads may do nothing meanwhile.
+    fn captured(&mut self, operation: &'static str) -> Result<Option<&mut Run>, Error> {
+        match self.run.as_mut().filter(|run| run.is_capture()) {
+            Some(run) if !run.is_here() => {
+                Err(Error::Capture { operation, why: Uncapturable::Thread })
+            }
+            run => Ok(run),
+        }
+    }
+}
+
+/// Where a request for memory goes.
+pub(crate) enum Served {
+    /// It is served.
+    Here(Memory),
+    /// It is to be made, for this run of this arena.
+    Make(Arc<Arena>, u8),
+    /// It is no run's.
+    Elsewhere,
+}
+
+impl Recorder {
+    pub(super) fn begin(&self, arena: Arc<Arena>, number: u8, expected: Vec<Operation>) -> bool {
+        let mut state = self.lock();
+        let is_free = state.run.is_none();
+        if is_free {
+            state.run = Some(Run::new(arena, number, expected));
+        }
+        is_free
+    }
+
+    pub(super) fn end(&self) -> Option<Run> {
+        self.lock().run.take()
+    }
+
+    /// Writes an operation down that is about to be put in the stream.
+    pub(crate) fn note(
+        &self,
+        name: &'static str,
+        words: impl FnOnce() -> Vec<u64>,
+    ) -> Result<(), Error> {
+        let mut state = self.lock();
+        state.captured(name)?;
+        state.run().map_or(Ok(()), |run| run.note(name, words()))
+    }
+
+    /// Refuses what no graph can do.
+    pub(crate) fn refuse(&self, name: &'static str, why: Uncapturable) -> Result<(), Error> {
+        match self.lock().captured(name)? {
+            Some(run) => Err(run.fails(name, why)),
+            None => Ok(()),
+        }
+    }
+
+    /// Whether this thread runs a step that is to be captured, and whether it is the captured run.
+    pub(crate) fn running(&self) -> Option<bool> {
+        self.lock().run().map(|run| run.is_capture())
+    }
+
+    /// Memory for the run under way.
+    pub(crate) fn serve(&self, bytes: usize) -> Result<Served, Error> {
+        let mut state = self.lock();
+        state.captured("a request for memory")?;
+        let Some(run) = state.run() else { return Ok(Served::Elsewhere) };
+        match run.arena.take(bytes, run.number) {
+            Some(memory) => Ok(Served::Here(memory)),
+            None if run.is_capture() => {
+                Err(run.fails(run.last(), Uncapturable::Unserved { bytes }))
+            }
+            None => Ok(Served::Make(run.arena.clone(), run.number)),
+        }
+    }
+
+    /// Memory that nobody holds any more; gives on what goes to the pool.
+    pub(crate) fn give(&self, memory: Memory) -> Option<Memory> {
+        let mut state = self.lock();
+        if let Some(run) = state.run().filter(|run| run.is_capture()) {
+            let is_strange = |arena| !Arc::ptr_eq(&run.arena, arena);
+            let may_go = match &memory.home {
+                Some(home) => is_strange(&home.arena) || home.run == run.number,
+                None => false,
+            };
+            if !may_go {
+                run.fails(run.last(), Uncapturable::Freed { bytes: memory.bytes() });
+            }
+        }
+        if let Some(graph) = state.graphs.iter().find(|graph| graph.needs(&memory)) {
+            graph.keep(memory);
+            return None;
+        }
+        match memory.home.clone() {
+            Some(home) => home.arena.give(memory, &home),
+            None => Some(memory),
+        }
+    }
+
+    /// Refuses to move what a graph, or the run that is captured, has the address of.
+    pub(crate) fn may_move(&self, name: &'static str, memory: &Memory) -> Result<(), Error> {
+        let mut state = self.lock();
+        let moved = Uncapturable::Moved;
+        if let Some(run) = state.captured(name)? {
+            let is_new = memory.home.as_ref().is_some_and(|home| home.is(&run.arena, run.number));
+            return if is_new { Ok(()) } else { Err(run.fails(name, moved)) };
+        }
+        if state.graphs.iter().any(|graph| graph.needs(memory)) {
+            return Err(Error::Capture { operation: name, why: moved });
+        }
+        Ok(())
+    }
+
+    /// Keeps a table that the run has found, and the addresses in it.
+    pub(crate) fn table(&self, buffer: &Arc<Buffer>, bytes: &[u8]) {
+        if let Some(run) = self.lock().run() {
+            run.addresses.extend(words(bytes));
+            run.held.push(buffer.clone());
+        }
+    }
+
+    /// Keeps a buffer to the end of the run, whoever else drops it.
+    pub(crate) fn hold(&self, buffer: Arc<Buffer>) {
+        if let Some(run) = self.lock().run() {
+            run.held.push(buffer);
+        }
+    }
+
+    /// A copy that each replay starts.
+    pub(crate) fn later(&self, later: Arc<Later>) {
+        if let Some(run) = self.lock().run() {
+            run.later.push(later);
+        }
+    }
+
+    /// A count that each replay raises by one.
+    pub(crate) fn count(&self, count: &Arc<AtomicU64>) {
+        if let Some(run) = self.lock().run() {
+            run.counts.push(count.clone());
+        }
+    }
+
+    /// Something without which a replay would be in vain.
+    pub(crate) fn depend(&self, on: Weak<()>) {
+        if let Some(run) = self.lock().run() {
+            run.alive.push(on);
+        }
+    }
+
+    /// Something that a replay writes to, and that nobody else may hold then.
+    pub(crate) fn alone(&self, on: Weak<dyn Any + Send + Sync>) {
+        if let Some(run) = self.lock().run() {
+            run.sole.push(on);
+        }
+    }
+
+    pub(super) fn register(&self, graph: Arc<Uses>) {
+        self.lock().graphs.push(graph);
+    }
+
+    pub(super) fn forget(&self, graph: &Arc<Uses>) {
+        self.lock().graphs.retain(|other| !Arc::ptr_eq(other, graph));
+    }
+
+    /// Nothing is half done where a thread could panic.
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Bytes as words, the last one filled up with zeros.
+pub(crate) fn words(bytes: &[u8]) -> impl Iterator<Item = u64> {
+    bytes.chunks(8).map(|chunk| {
+        let mut word = [0; 8];
+        word[..chunk.len()].copy_from_slice(chunk);
+        u64::from_ne_bytes(word)
+    })
+}

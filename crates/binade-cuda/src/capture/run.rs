@@ -1,0 +1,106 @@
+//! A run of a step that is to be captured: what it does, in order, and what keeps alive what it did.
+
+use super::{arena::Arena, later::Later, why::Uncapturable};
+use crate::{Error, memory::Buffer};
+use std::{
+    any::Any,
+    collections::BTreeSet,
+    sync::{Arc, Weak, atomic::AtomicU64},
+    thread::ThreadId,
+};
+
+/// The number of the run that is captured, after the warm-ups.
+pub(super) const CAPTURED: u8 = 2;
+
+/// A piece of work in the stream, with all that the host gives it.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub(crate) struct Operation {
+    pub(super) name: &'static str,
+    pub(super) words: Vec<u64>,
+}
+
+#[derive(Debug)]
+pub(crate) struct Run {
+    pub(super) thread: ThreadId,
+    pub(super) arena: Arc<Arena>,
+    pub(super) number: u8,
+    pub(super) done: Vec<Operation>,
+    /// What the last warm-up did.
+    pub(super) expected: Vec<Operation>,
+    /// Every word that may be an address, lengths and the like among them: what is none costs a refusal at worst, and only
+    /// where memory lies at so low an address.
+    pub(super) addresses: BTreeSet<u64>,
+    /// What is read after the run, or found again by each replay.
+    pub(super) held: Vec<Arc<Buffer>>,
+    pub(super) later: Vec<Arc<Later>>,
+    /// Counts of steps that the host keeps.
+    pub(super) counts: Vec<Arc<AtomicU64>>,
+    /// Of what the step works on and can lose without its memory being dropped.
+    pub(super) alive: Vec<Weak<()>>,
+    /// What the step writes to in place, as nobody else holds it.
+    pub(super) sole: Vec<Weak<dyn Any + Send + Sync>>,
+    /// The first thing that went wrong.
+    pub(super) trouble: Option<Error>,
+}
+
+impl Run {
+    pub(super) fn new(arena: Arc<Arena>, number: u8, expected: Vec<Operation>) -> Self {
+        Self {
+            thread: std::thread::current().id(),
+            arena,
+            number,
+            done: Vec::new(),
+            expected,
+            addresses: BTreeSet::new(),
+            held: Vec::new(),
+            later: Vec::new(),
+            counts: Vec::new(),
+            alive: Vec::new(),
+            sole: Vec::new(),
+            trouble: None,
+        }
+    }
+
+    pub(super) fn is_capture(&self) -> bool {
+        self.number == CAPTURED
+    }
+
+    pub(super) fn is_here(&self) -> bool {
+        self.thread == std::thread::current().id()
+    }
+
+    /// What was done last.
+    pub(super) fn last(&self) -> &'static str {
+        self.done.last().map_or("the start", |operation| operation.name)
+    }
+
+    /// Writes an operation down; one that is captured must be what the last warm-up did.
+    pub(super) fn note(&mut self, name: &'static str, words: Vec<u64>) -> Result<(), Error> {
+        let (number, operation) = (self.done.len(), Operation { name, words });
+        if self.is_capture() && self.expected.get(number) != Some(&operation) {
+            return Err(self.fails(name, Uncapturable::Changed { number }));
+        }
+        self.addresses.extend(&operation.words);
+        self.done.push(operation);
+        Ok(())
+    }
+
+    /// Notes that something went wrong, and gives the error.
+    pub(super) fn fails(&mut self, operation: &'static str, why: Uncapturable) -> Error {
+        let error = Error::Capture { operation, why };
+        self.trouble.get_or_insert_with(|| error.clone());
+        error
+    }
+
+    /// What is wrong with the run as a whole.
+    pub(super) fn outcome(&mut self) -> Result<(), Error> {
+        let number = self.done.len();
+        if self.is_capture()
+            && self.trouble.is_none()
+            && let Some(next) = self.expected.get(number)
+        {
+            return Err(self.fails(next.name, Uncapturable::Missing { number }));
+        }
+        self.trouble.clone().map_or(Ok(()), Err)
+    }
+}

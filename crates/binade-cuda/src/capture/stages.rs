@@ -1,0 +1,163 @@
+//! The stages of a capture, by type: two warm-ups, then the capture itself.
+
+use super::{
+    Captured,
+    arena::Room,
+    run::{CAPTURED, Operation, Run},
+    why::Uncapturable,
+};
+use crate::{Cuda, Error, launch};
+use cudarc::driver::CudaGraph;
+
+/// A capture after so many warm-ups.
+#[derive(Debug)]
+#[must_use = "nothing is captured yet"]
+pub struct Capture<const WARM: u8> {
+    cuda: Cuda,
+    room: Room,
+    /// What the last run did.
+    last: Vec<Operation>,
+}
+
+impl Cuda {
+    /// Begins to capture a step: two [`warm_up`](Capture::warm_up) runs, which are steps like any other, and a third that is
+    /// written down and not run.
+    ///
+    /// # Contract
+    ///
+    /// * The three runs do the same: same operations, shapes and values. What differs is an error of the captured run, by the
+    ///   operation's name. What is to change between replays is on the device: data in tensors that are
+    ///   [written](Cuda::write) to, learning rates and all else of a plan by `set_plan`, the scale by itself.
+    /// * The captured run asks for no memory that the warm-ups have not asked for in the same order, uploads nothing, reads
+    ///   nothing, and drops nothing that was there before. Drop what warm-ups give, resolved or not, before the next run.
+    /// * The handle is captured on the calling thread alone: other threads' work on this handle is an error while the captured
+    ///   run lasts, and other handles go on.
+    pub fn capture(&self) -> Capture<0> {
+        let room = Room::new(self.inner.pool.clone());
+        Capture { cuda: self.clone(), room, last: Vec::new() }
+    }
+}
+
+impl Capture<0> {
+    /// Runs the step for the first time: kernels are loaded, memory and tables are made.
+    ///
+    /// # Errors
+    ///
+    /// The step's own.
+    pub fn warm_up<R, E: From<Error>>(
+        self,
+        step: impl FnOnce() -> Result<R, E>,
+    ) -> Result<(R, Capture<1>), E> {
+        self.run(step)
+    }
+}
+
+impl Capture<1> {
+    /// Runs the step once more: what it does now is what it will be held to.
+    ///
+    /// # Errors
+    ///
+    /// The step's own.
+    pub fn warm_up<R, E: From<Error>>(
+        self,
+        step: impl FnOnce() -> Result<R, E>,
+    ) -> Result<(R, Capture<2>), E> {
+        self.run(step)
+    }
+}
+
+impl Capture<2> {
+    /// Captures the step, which does not run.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Capture`] with the name of the first operation that cannot be captured, the step's own, and when the driver
+    /// does not take the graph.
+    pub fn capture<R, E: From<Error>>(
+        self,
+        step: impl FnOnce() -> Result<R, E>,
+    ) -> Result<Captured<R>, E> {
+        self.is_capturable()?;
+        let open = Open::begin(&self.cuda, &self.room, CAPTURED, self.last)?;
+        let result = step();
+        let (mut run, graph) = open.end()?;
+        let result = result?;
+        run.outcome()?;
+        let graph = self.cuda.check("capture", graph)?;
+        let empty = || Error::Driver { call: "capture", cause: "there is no graph".to_owned() };
+        let graph = graph.ok_or_else(empty)?;
+        self.cuda.check("capture", graph.upload())?;
+        Ok(Captured::new(self.cuda, graph, run, result, self.room))
+    }
+
+    fn is_capturable(&self) -> Result<(), Error> {
+        let stream = self.cuda.stream();
+        if launch::is_default(stream) || stream.context().is_managing_stream_synchronization() {
+            return Err(Error::Capture { operation: "capture", why: Uncapturable::Stream });
+        }
+        Ok(())
+    }
+}
+
+impl<const WARM: u8> Capture<WARM> {
+    fn run<R, E: From<Error>, const NEXT: u8>(
+        self,
+        step: impl FnOnce() -> Result<R, E>,
+    ) -> Result<(R, Capture<NEXT>), E> {
+        let open = Open::begin(&self.cuda, &self.room, WARM, Vec::new())?;
+        let result = step();
+        let (run, _) = open.end()?;
+        let Self { cuda, room, .. } = self;
+        Ok((result?, Capture { cuda, room, last: run.done }))
+    }
+}
+
+/// A run under way, which ends with this whatever happens.
+struct Open<'c> {
+    cuda: &'c Cuda,
+    captures: bool,
+}
+
+/// What the driver made of a capture.
+type Graph = Result<Option<CudaGraph>, cudarc::driver::DriverError>;
+
+impl<'c> Open<'c> {
+    fn begin(
+        cuda: &'c Cuda,
+        room: &Room,
+        number: u8,
+        expected: Vec<Operation>,
+    ) -> Result<Self, Error> {
+        cuda.alive()?;
+        if !cuda.inner.pool.recorder.begin(room.arena.clone(), number, expected) {
+            return Err(Error::Capture { operation: "capture", why: Uncapturable::Nested });
+        }
+        let mut open = Self { cuda, captures: false };
+        if number == CAPTURED {
+            cuda.check("capture", launch::begin_capture(cuda.stream()))?;
+            open.captures = true;
+        }
+        Ok(open)
+    }
+
+    fn end(mut self) -> Result<(Run, Graph), Error> {
+        let graph = self.graph();
+        let gone = || Error::Driver { call: "capture", cause: "the run has ended".to_owned() };
+        let run = self.cuda.inner.pool.recorder.end().ok_or_else(gone)?;
+        Ok((run, graph))
+    }
+
+    /// The stream captures no more.
+    fn graph(&mut self) -> Graph {
+        let captures = std::mem::take(&mut self.captures);
+        if captures { launch::end_capture(self.cuda.stream()) } else { Ok(None) }
+    }
+}
+
+impl Drop for Open<'_> {
+    /// After a panic of the step, or a capture that did not begin. What the run has held goes once it has ended.
+    fn drop(&mut self) {
+        let _ = self.graph();
+        drop(self.cuda.inner.pool.recorder.end());
+    }
+}

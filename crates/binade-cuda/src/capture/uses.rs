@@ -1,0 +1,68 @@
+//! What a graph has the addresses of, kept from others for as long as the graph lives.
+
+use super::{arena::Arena, run::CAPTURED};
+use crate::memory::{Memory, Pool};
+use std::{
+    collections::BTreeSet,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+};
+
+/// Addresses that a graph reads and writes.
+#[derive(Debug)]
+pub(crate) struct Uses {
+    addresses: BTreeSet<u64>,
+    arena: Arc<Arena>,
+    /// What was dropped meanwhile, the graph not knowing.
+    kept: Mutex<Vec<Memory>>,
+}
+
+impl Uses {
+    pub(super) fn new(addresses: BTreeSet<u64>, arena: Arc<Arena>) -> Self {
+        Self { addresses, arena, kept: Mutex::default() }
+    }
+
+    /// Whether the graph works on this memory, which is not its own.
+    pub(super) fn needs(&self, memory: &Memory) -> bool {
+        let is_own = memory.home.as_ref().is_some_and(|home| home.is(&self.arena, CAPTURED));
+        let range = memory.address..memory.address + memory.bytes() as u64;
+        !is_own && self.addresses.range(range).next().is_some()
+    }
+
+    pub(super) fn keep(&self, memory: Memory) {
+        self.lock().push(memory);
+    }
+
+    /// Whether something was dropped that the graph works on.
+    pub(super) fn is_stale(&self) -> bool {
+        !self.lock().is_empty()
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Vec<Memory>> {
+        self.kept.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// A graph's addresses, known to the pool until this is dropped.
+#[derive(Debug)]
+pub(super) struct Registered {
+    pub(super) uses: Arc<Uses>,
+    pool: Arc<Pool>,
+}
+
+impl Registered {
+    pub(super) fn new(uses: Uses, pool: &Arc<Pool>) -> Self {
+        let uses = Arc::new(uses);
+        pool.recorder.register(uses.clone());
+        Self { uses, pool: pool.clone() }
+    }
+}
+
+impl Drop for Registered {
+    fn drop(&mut self) {
+        self.pool.recorder.forget(&self.uses);
+        let kept = std::mem::take(&mut *self.uses.lock());
+        for memory in kept {
+            self.pool.give(memory);
+        }
+    }
+}

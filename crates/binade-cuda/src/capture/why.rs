@@ -1,0 +1,116 @@
+//! Why a step cannot be captured, or replayed.
+
+/// Why a step cannot be captured, or its capture not be replayed: what [`Error::Capture`](crate::Error::Capture) says of an
+/// operation.
+#[non_exhaustive]
+#[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
+pub enum Uncapturable {
+    /// The host asked for something that only the device knows.
+    #[error(
+        "it waits for the device, which does not work while it is captured; read between replays"
+    )]
+    Read,
+    /// The host has values that a replay would not send.
+    #[error(
+        "it uploads {bytes} bytes, which no replay would; make the tensor before, and `Cuda::write` to it between replays"
+    )]
+    Upload {
+        /// How many.
+        bytes: usize,
+    },
+    /// A table of addresses or constants that is not on the device.
+    #[error(
+        "its table of {bytes} bytes is not the one of the last warm-up: an address or a constant has changed; drop what \
+         warm-ups gave before the next run, and let the step be the same each time"
+    )]
+    Table {
+        /// Its size.
+        bytes: usize,
+    },
+    /// Memory that the warm-ups have not made.
+    #[error(
+        "after it {bytes} bytes are asked for that the warm-ups have left no memory for; drop what they gave before the \
+         next run, and let the step be the same each time"
+    )]
+    Unserved {
+        /// How many.
+        bytes: usize,
+    },
+    /// Memory of before the run was given up in it.
+    #[error(
+        "after it {bytes} bytes are dropped that were there before, and that replays would find used by others; keep them \
+         for as long as the capture"
+    )]
+    Freed {
+        /// How many.
+        bytes: usize,
+    },
+    /// An operation that is not the last warm-up's.
+    #[error(
+        "as operation {number} it is not what the last warm-up did there: its name, an address or a value differs, and each \
+         replay would repeat this one; bring what changes to the device in fixed tensors"
+    )]
+    Changed {
+        /// Its place among the run's operations, from 0.
+        number: usize,
+    },
+    /// An operation that a warm-up did and the capture did not.
+    #[error("the last warm-up did it as operation {number}, and the captured run ended before")]
+    Missing {
+        /// Its place among the run's operations, from 0.
+        number: usize,
+    },
+    /// More than one report has room for.
+    #[error(
+        "an update of {found} findings has no report that a replay could send, which takes {most}; take fewer micro-batches \
+         in a captured step"
+    )]
+    Findings {
+        /// How many there are.
+        found: usize,
+        /// How many there may be.
+        most: usize,
+    },
+    /// What it writes to is also somebody else's, so that it would write elsewhere.
+    #[error(
+        "it would move what somebody else holds a clone of to another address, and a captured step knows only the first; \
+         drop outcomes and clones of parameters and scales, or the capture"
+    )]
+    Moved,
+    /// What it writes to is read by somebody else, who would see other values.
+    #[error(
+        "it would change what somebody holds a clone of: a parameter, or the scale of a loss, of gradients or of an ordinary \
+         outcome; use these up or drop them, and copy parameters by `Cuda::duplicate`"
+    )]
+    Held,
+    /// Two threads in one stream.
+    #[error(
+        "another thread captures a step of this handle; wait until it has, or open another handle"
+    )]
+    Thread,
+    /// A capture within a run of another.
+    #[error("a run of a capture is under way; let one end before the next begins")]
+    Nested,
+    /// A stream that CUDA does not capture.
+    #[error(
+        "the default stream cannot be captured, nor one of a context with cudarc's event tracking; open the device by \
+         `Cuda::open`, or give a stream of a context whose tracking is disabled"
+    )]
+    Stream,
+    /// What the step works on is gone.
+    #[error("what the captured step works on has been dropped or replaced; capture the step anew")]
+    Stale,
+    /// Nothing has been replayed yet.
+    #[error("the captured step has not been replayed yet; replay it before its outcome is read")]
+    Unplayed,
+    /// A beta too near 1.
+    #[error(
+        "the bias of betas {betas} fades too late for a table on the device, which holds {most} steps; take smaller ones"
+    )]
+    Bias {
+        /// Both.
+        betas: String,
+        /// Rows of the longest table.
+        most: u64,
+    },
+}

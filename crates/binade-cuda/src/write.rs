@@ -1,0 +1,54 @@
+//! Values into tensors that are there already: what changes between replays of a captured step.
+
+use crate::{
+    Cuda, Error, Tensor,
+    autocast::{code, elementwise},
+    host::fits,
+    kernels::CAST,
+    launch::Arg,
+};
+use binade_core::DType;
+
+impl Cuda {
+    /// Writes values into a tensor where it lies, rounded once to its type, behind what is in the stream.
+    ///
+    /// # Contract
+    ///
+    /// Unlike all else, this is seen by clones and slices of the tensor, and by captured steps that read it: that is what it is
+    /// for. Nothing waits.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Length`] where they are not as many as the tensor has elements, [`Error::Unsupported`] for integers, and in the
+    /// captured run of a [`capture`](Self::capture).
+    pub fn write(&self, tensor: &Tensor, values: &[f32]) -> Result<(), Error> {
+        fits("elements", values.len(), tensor.shape(), 1)?;
+        self.has_made(tensor.buffer())?;
+        let (bytes, to) = (bytemuck::cast_slice(values), code("write to", tensor.dtype())?);
+        if tensor.dtype() == DType::F32 {
+            return self.put(bytes, tensor.buffer(), tensor.range().start);
+        }
+        let wide = self.from_bits(bytes, DType::F32, tensor.shape())?;
+        let args = [
+            Arg::Address(wide.address()),
+            Arg::U32(code("write", DType::F32)?),
+            Arg::Address(tensor.address()),
+            Arg::U32(to),
+            Arg::U64(tensor.len() as u64),
+            Arg::U32(0),
+        ];
+        self.launch(&CAST, elementwise(tensor.len()), &args)
+    }
+
+    /// Writes the little-endian bytes of elements into a tensor of any type, as [`write`](Self::write) does: indices, keys and
+    /// counters among them.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Length`] where they are not as many as the tensor has, and in the captured run of a
+    /// [`capture`](Self::capture).
+    pub fn write_bits(&self, tensor: &Tensor, bytes: &[u8]) -> Result<(), Error> {
+        fits("bytes", bytes.len(), tensor.shape(), tensor.dtype().bytes())?;
+        self.put(bytes, tensor.buffer(), tensor.range().start)
+    }
+}

@@ -1,0 +1,368 @@
+//! What cannot be captured, each by its name, and what is left when it was tried.
+
+use crate::{
+    model::Model,
+    support::{Result, cuda, own, vector},
+};
+use binade_autocast::Autocast;
+use binade_core::{DType, Named};
+use binade_cuda::{Captured, Cuda, Error, Uncapturable};
+use binade_grad_scaler::{GradScaler, LossScale, ScaleStore, StepOutcome};
+use binade_master_weights::{Adam, Plan, UpdateRule};
+use binade_ops::Upload;
+
+crate::tests![
+    what_no_graph_can_do_is_refused_by_name,
+    a_step_that_changes_is_refused_where_it_does,
+    more_findings_than_a_report_has_room_for_are_refused,
+    memory_that_the_warm_ups_did_not_leave_is_refused,
+    what_a_captured_step_works_on_does_not_move,
+    what_a_clone_reads_no_replay_changes,
+    a_step_whose_state_is_gone_is_not_replayed,
+    a_second_capture_and_a_second_thread_are_refused,
+    a_stream_that_cannot_be_captured_is_refused,
+    an_outcome_before_the_first_replay_is_refused,
+    a_bias_that_does_not_fade_is_refused,
+    a_step_that_panics_leaves_a_handle_that_works,
+    a_captured_step_gives_its_memory_back,
+];
+
+fn plan() -> Plan {
+    Plan::new(UpdateRule::adamw(1e-2)).unwrap()
+}
+
+fn model() -> Result<Model> {
+    let model = Model::new(&own(), plan(), DType::F16)?;
+    model.write(0)?;
+    Ok(model)
+}
+
+/// What the captured run says where it does `also` behind the step, and the warm-ups do nothing.
+fn refused<R>(
+    also: impl FnOnce(&mut Model, StepOutcome<Cuda>) -> Result<R, Error>,
+) -> Result<(&'static str, Uncapturable)> {
+    let mut model = model()?;
+    let capture = model.cuda.capture();
+    let ((), capture) = capture.warm_up(|| model.step().map(drop))?;
+    let ((), capture) = capture.warm_up(|| model.step().map(drop))?;
+    let before = model.trace()?;
+    let captured = capture.capture(|| {
+        let outcome = model.step()?;
+        also(&mut model, outcome)
+    });
+    let why = why(captured.map(drop));
+    assert_eq!(model.trace()?, before, "nothing has run");
+    model.step()?.resolve()?;
+    Ok(why)
+}
+
+/// The operation and the reason.
+fn why<T>(result: Result<T, Error>) -> (&'static str, Uncapturable) {
+    match result {
+        Err(Error::Capture { operation, why }) => (operation, why),
+        Err(error) => panic!("{error}"),
+        Ok(_) => panic!("this must be refused"),
+    }
+}
+
+fn what_no_graph_can_do_is_refused_by_name() -> Result {
+    let read = |operation| (operation, Uncapturable::Read);
+    assert_eq!(refused(|_, outcome| outcome.resolve())?, read("resolve"));
+    assert_eq!(refused(|_, outcome| outcome.try_resolve().map(drop))?, read("poll"));
+    assert_eq!(refused(|model, _| model.scaler.state())?, read("resolve"));
+    assert_eq!(refused(|model, _| model.cuda.synchronize())?, read("synchronize"));
+    assert_eq!(refused(|model, _| model.cuda.to_bits(&model.data[0]))?, read("download"));
+    let trim = |model: &mut Model, _| {
+        model.cuda.trim();
+        Ok(())
+    };
+    assert_eq!(refused(trim)?, read("trim"));
+    let upload = |bytes| ("upload", Uncapturable::Upload { bytes });
+    assert_eq!(refused(|model, _| model.cuda.upload(&[1.0; 5], &[5], DType::F32))?, upload(20));
+    assert_eq!(refused(|model, _| model.cuda.write(&model.data[1], &[1.0; 7]))?, upload(28));
+    let rate = |model: &mut Model, _| {
+        model.optimizer.set_plan(Plan::new(UpdateRule::adamw(1e-3)).unwrap())
+    };
+    assert_eq!(refused(rate)?, ("set_plan", Uncapturable::Upload { bytes: 3 * 64 }));
+    // A refusal that the step does not hand on is no less one.
+    let swallowed = |model: &mut Model, _| {
+        let _ = model.cuda.synchronize();
+        Ok(())
+    };
+    assert_eq!(refused(swallowed)?, read("synchronize"));
+    Ok(())
+}
+
+/// What the captured run says of a step that does `each` with the number of the run.
+fn differing<R>(
+    each: impl Fn(&mut Model, u8) -> Result<R, Error>,
+) -> Result<(&'static str, Uncapturable)> {
+    let mut model = model()?;
+    let ((), capture) = model.cuda.capture().warm_up(|| each(&mut model, 0).map(drop))?;
+    let ((), capture) = capture.warm_up(|| each(&mut model, 1).map(drop))?;
+    Ok(why(capture.capture(|| each(&mut model, 2))))
+}
+
+fn a_step_that_changes_is_refused_where_it_does() -> Result {
+    // Another operation, an operation less, and another value.
+    let more = differing(|model, run| {
+        model.cuda.cast(&model.data[0], DType::F16)?;
+        if run == 2 { model.cuda.cast(&model.data[0], DType::F16).map(drop) } else { Ok(()) }
+    })?;
+    assert_eq!(more, ("cast", Uncapturable::Changed { number: 1 }));
+    let less = differing(|model, run| {
+        model.cuda.cast(&model.data[0], DType::F16)?;
+        if run < 2 { model.cuda.launch_nothing() } else { Ok(()) }
+    })?;
+    assert_eq!(less, ("nothing", Uncapturable::Missing { number: 1 }));
+    let value = differing(|model, run| {
+        let key = binade_core::stochastic::Key { seed: 1, step: run.into(), parameter: 0 };
+        model.cuda.cast_stochastic(&model.data[0], DType::F16, key)
+    })?;
+    assert_eq!(value, ("cast_stochastic", Uncapturable::Changed { number: 0 }));
+    // Other data, and so another address: in an argument, and in a table.
+    let place = |run: u8| usize::from(run == 2);
+    let address = differing(|model, run| model.cuda.cast(&model.data[1 + place(run)], DType::F16))?;
+    assert_eq!(address, ("cast", Uncapturable::Changed { number: 0 }));
+    let table = differing(|model, run| model.cuda.l2_norm(&model.data[place(run)..][..2]))?;
+    assert_eq!(table, ("table", Uncapturable::Table { bytes: 64 }));
+    Ok(())
+}
+
+fn more_findings_than_a_report_has_room_for_are_refused() -> Result {
+    let cuda = own();
+    let rule = LossScale::dynamic();
+    let mut scale = cuda.upload_state(rule.start())?;
+    let mut grads = vec![Named::new("w", Some(vector(&cuda, &[1.0], DType::F16)))].into();
+    let found = cuda.unscale(&mut grads, &scale)?;
+    let mut step = || cuda.update(&mut scale, &[&found; 64], &[&found], &rule);
+    let ((), capture) = cuda.capture().warm_up(&mut step)?;
+    let ((), capture) = capture.warm_up(&mut step)?;
+    let refused = why(capture.capture(&mut step));
+    assert_eq!(refused, ("scale_update", Uncapturable::Findings { found: 65, most: 64 }));
+    Ok(())
+}
+
+fn memory_that_the_warm_ups_did_not_leave_is_refused() -> Result {
+    let mut kept = Vec::new();
+    let cuda = own();
+    let tensor = vector(&cuda, &[1.0; 600], DType::F32);
+    let (first, capture) = cuda.capture().warm_up(|| cuda.cast(&tensor, DType::F16))?;
+    let (second, capture) = capture.warm_up(|| cuda.cast(&tensor, DType::F16))?;
+    kept.extend([first, second]);
+    let unserved = why(capture.capture(|| cuda.cast(&tensor, DType::F16)));
+    assert_eq!(unserved, ("the start", Uncapturable::Unserved { bytes: 2048 }));
+
+    let mut old = Some(vector(&cuda, &[1.0; 600], DType::F32));
+    let mut step = |run: u8| -> Result<(), Error> {
+        cuda.cast(&tensor, DType::F16)?;
+        old.take_if(|_| run == 2);
+        Ok(())
+    };
+    let ((), capture) = cuda.capture().warm_up(|| step(0))?;
+    let ((), capture) = capture.warm_up(|| step(1))?;
+    let freed = why(capture.capture(|| step(2)));
+    assert_eq!(freed, ("cast", Uncapturable::Freed { bytes: 4096 }));
+    Ok(())
+}
+
+type Steps = Captured<StepOutcome<Cuda>>;
+
+fn captured() -> Result<(Model, Steps)> {
+    let mut model = model()?;
+    let (captured, _) = model.captured(Model::step)?;
+    Ok((model, captured))
+}
+
+fn what_a_captured_step_works_on_does_not_move() -> Result {
+    // A clone that somebody holds while the step is captured, and one while its graph lives.
+    let mut early = model()?;
+    let cuda = early.cuda.clone();
+    let ((), capture) = cuda.capture().warm_up(|| early.step().map(drop))?;
+    let ((), capture) = capture.warm_up(|| early.step().map(drop))?;
+    let scaled = early.scaler.scale(&early.loss)?;
+    let moved = why(capture.capture(|| early.step()));
+    drop(scaled);
+    assert_eq!(moved, ("scale_update", Uncapturable::Moved));
+
+    let (mut model, captured) = captured()?;
+    let clone = model.optimizer.params[0].value.clone();
+    assert_eq!(why(model.step()), ("copy", Uncapturable::Moved));
+    drop(clone);
+    let scaled = model.scaler.scale(&model.loss)?;
+    assert_eq!(why(model.step()), ("scale_update", Uncapturable::Moved));
+    drop(scaled);
+    model.step()?.resolve()?;
+    // A copy that somebody asks for is none of its business.
+    let copy = model.cuda.duplicate(&model.optimizer.params[0].value)?;
+    captured.replay()?.resolve()?;
+    assert_ne!(model.cuda.to_bits(&copy)?, model.cuda.to_bits(&model.optimizer.params[0].value)?);
+    drop(captured);
+    model.step()?.resolve()?;
+    Ok(())
+}
+
+fn what_a_clone_reads_no_replay_changes() -> Result {
+    let (mut model, steps) = captured()?;
+    let held = ("replay", Uncapturable::Held);
+    let clone = model.optimizer.params[0].value.clone();
+    assert_eq!(why(steps.replay()), held);
+    drop(clone);
+    let ordinary = model.step()?;
+    assert_eq!(why(steps.replay()), held);
+    ordinary.resolve()?;
+    let scaled = model.scaler.scale(&model.loss)?;
+    assert_eq!(why(steps.replay()), held);
+    drop(scaled);
+    let (one, other) = (steps.replay()?, steps.replay()?);
+    let updates = |outcome: StepOutcome<Cuda>| outcome.resolve().map(|s| s.report().scale.updates);
+    assert_eq!((updates(other)?, updates(one)?), (5, 4));
+    Ok(())
+}
+
+fn a_step_whose_state_is_gone_is_not_replayed() -> Result {
+    let stale = ("replay", Uncapturable::Stale);
+    let (mut model, steps) = captured()?;
+    steps.replay()?.resolve()?;
+    let now = model.scaler.state()?;
+    model.scaler.set_state(now)?;
+    assert_eq!(why(steps.replay()), stale);
+
+    let (mut model, steps) = captured()?;
+    let old = model.optimizer.params[1].value.address();
+    model.optimizer.params[1].value = vector(&model.cuda, &[0.0; 7], DType::F16);
+    // Whoever asks for as much as was dropped does not get what the graph works on.
+    let fresh: Vec<_> = (0..20).map(|_| vector(&model.cuda, &[5.0; 7], DType::F16)).collect();
+    assert_eq!(why(steps.replay()), stale);
+    assert!(fresh.iter().all(|other| other.address() != old));
+    drop(steps);
+    let next: Vec<_> = (0..99).map(|_| vector(&model.cuda, &[5.0; 7], DType::F16)).collect();
+    assert!(next.iter().any(|other| other.address() == old), "once the graph is gone");
+    drop((fresh, next));
+
+    let (model, steps) = captured()?;
+    drop(model.optimizer);
+    assert_eq!(why(steps.replay()), stale, "the optimizer is gone");
+    Ok(())
+}
+
+fn a_second_capture_and_a_second_thread_are_refused() -> Result {
+    let cuda = own();
+    let nested = cuda.capture().warm_up(|| cuda.capture().warm_up(|| Ok::<_, Error>(())).map(drop));
+    assert_eq!(why(nested.map(drop)), ("capture", Uncapturable::Nested));
+    let tensor = vector(&cuda, &[1.0], DType::F32);
+    let elsewhere = || {
+        let work = || cuda.cast(&tensor, DType::F16).map(drop);
+        std::thread::scope(|scope| scope.spawn(work).join().unwrap())
+    };
+    let step = || cuda.launch_nothing();
+    let ((), capture) = cuda.capture().warm_up(step)?;
+    elsewhere()?;
+    let ((), capture) = capture.warm_up(step)?;
+    let mut said = Ok(());
+    let captured = capture.capture(|| {
+        said = elsewhere();
+        step()
+    })?;
+    assert_eq!(why(said).1, Uncapturable::Thread);
+    elsewhere()?;
+    captured.replay()?;
+    Ok(())
+}
+
+fn a_stream_that_cannot_be_captured_is_refused() -> Result {
+    let same = Cuda::on(cuda().stream().context().default_stream())?;
+    let step = || same.launch_nothing();
+    let ((), capture) = same.capture().warm_up(step)?;
+    let ((), capture) = capture.warm_up(step)?;
+    assert_eq!(why(capture.capture(step)), ("capture", Uncapturable::Stream));
+    Ok(())
+}
+
+fn an_outcome_before_the_first_replay_is_refused() -> Result {
+    let mut model = model()?;
+    let ((), capture) = model.cuda.capture().warm_up(|| model.step().map(drop))?;
+    let ((), capture) = capture.warm_up(|| model.step().map(drop))?;
+    let mut early = None;
+    let captured =
+        capture.capture(|| model.step().inspect(|outcome| early = Some(outcome.clone())))?;
+    let early = early.ok_or("no outcome")?;
+    assert_eq!(why(early.clone().resolve()), ("resolve", Uncapturable::Unplayed));
+    assert_eq!(model.scaler.state()?.updates, 2, "the captured run was none");
+    captured.replay()?.leave_unread();
+    assert_eq!(early.resolve()?.report().scale.updates, 3);
+    Ok(())
+}
+
+fn a_bias_that_does_not_fade_is_refused() -> Result {
+    let UpdateRule::Adam(adam) = UpdateRule::adamw(1e-2) else { return Err("no Adam".into()) };
+    let rule = UpdateRule::Adam(Adam { betas: [0.9, 0.999_999_999], ..adam });
+    let mut model = Model::new(&own(), Plan::new(rule)?, DType::F16)?;
+    let (operation, reason) = why(model.cuda.capture().warm_up(|| model.step()).map(drop));
+    assert_eq!(operation, "prepare");
+    assert!(matches!(reason, Uncapturable::Bias { .. }), "{reason}");
+
+    // As a new plan it is refused too, and the old one goes on.
+    let (mut model, steps) = captured()?;
+    let refused = model.optimizer.set_plan(Plan::new(rule)?);
+    assert!(matches!(why(refused).1, Uncapturable::Bias { .. }));
+    let (mut other, others) = captured()?;
+    steps.replay()?.leave_unread();
+    others.replay()?.leave_unread();
+    assert_eq!(model.trace()?, other.trace()?);
+    drop((steps, others));
+    model.step()?.leave_unread();
+    other.step()?.leave_unread();
+    assert_eq!(model.trace()?, other.trace()?);
+    Ok(())
+}
+
+fn a_step_that_panics_leaves_a_handle_that_works() -> Result {
+    let mut model = model()?;
+    let ((), capture) = model.cuda.capture().warm_up(|| model.step().map(drop))?;
+    let ((), capture) = capture.warm_up(|| model.step().map(drop))?;
+    let panics = std::panic::AssertUnwindSafe(|| {
+        capture.capture(|| -> Result<(), Error> {
+            model.step()?.leave_unread();
+            std::panic::resume_unwind(Box::new(()))
+        })
+    });
+    assert!(std::panic::catch_unwind(panics).is_err());
+    model.step()?.resolve()?;
+    Ok(())
+}
+
+/// Whether whoever asks for as much memory as that at `address` may get it.
+fn is_anyones(cuda: &Cuda, address: u64) -> Result<bool> {
+    let other = |_| cuda.upload(&[0.0; 3000], &[3000], DType::F16);
+    let others = (0..20).map(other).collect::<Result<Vec<_>, _>>()?;
+    Ok(others.iter().any(|other| other.address() == address))
+}
+
+fn a_captured_step_gives_its_memory_back() -> Result {
+    let cuda = own();
+    let tensor = vector(&cuda, &[1.0; 3000], DType::F32);
+    let step = || cuda.cast(&tensor, DType::F16);
+    let (_, capture) = cuda.capture().warm_up(step)?;
+    let (_, capture) = capture.warm_up(step)?;
+    let captured = capture.capture(step)?;
+    let result = captured.replay()?;
+    let address = result.address();
+    drop(result);
+    assert!(!is_anyones(&cuda, address)?, "the next replay writes there");
+    let result = captured.replay()?;
+    assert_eq!(result.address(), address);
+    drop(captured);
+    assert!(!is_anyones(&cuda, address)?, "somebody has the result");
+    assert_eq!(cuda.to_bits(&result)?, cuda.to_bits(&step()?)?);
+    drop(result);
+    assert!(is_anyones(&cuda, address)?, "nobody has it");
+    // So does one that came to nothing.
+    let (result, capture) = cuda.capture().warm_up(step)?;
+    let address = result.address();
+    drop(result);
+    assert!(!is_anyones(&cuda, address)?);
+    drop(capture);
+    assert!(is_anyones(&cuda, address)?);
+    Ok(())
+}
