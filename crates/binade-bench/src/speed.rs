@@ -16,6 +16,7 @@ mod parts;
 mod passes;
 mod plan;
 mod products;
+mod replays;
 mod row;
 mod steps;
 mod table;

@@ -6,6 +6,7 @@ use super::{
     data,
     mlp::Mlp,
     products::{self, Form, Product},
+    replays::Replay,
     training::{SETTINGS, Training},
 };
 use binade_autocast::Autocast;
@@ -50,7 +51,7 @@ impl Bench {
         Ok(())
     }
 
-    /// A training step at each level, in each type that it has.
+    /// A training step at each level, in each type that it has, and the same captured.
     pub(super) fn training(&mut self, clock: &Clock) -> Result<()> {
         if !self.measures("mlp") {
             return Ok(());
@@ -62,6 +63,8 @@ impl Bench {
                 return Ok(());
             }
             let mut work = Training::new(&self.cuda, mlp, setting, &values)?;
+            self.time(clock, &mut work, |work| Ok(work.what()))?;
+            let mut work = Replay::new(&self.cuda, work)?;
             self.time(clock, &mut work, |work| Ok(work.what()))?;
         }
         self.cuda.trim();

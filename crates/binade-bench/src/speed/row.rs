@@ -79,6 +79,7 @@ pub(crate) struct Row {
     /// `queued`, in launches of a kernel that does nothing.
     pub(crate) empty_launches: Option<f64>,
     pub(crate) rounds: usize,
+    /// The replay of a captured step is one.
     pub(crate) launches: u64,
     pub(crate) host_syncs: u64,
     pub(crate) table_uploads: u64,
@@ -98,7 +99,7 @@ impl Row {
             share_of_ceiling: None,
             empty_launches: None,
             rounds: times.alone.len(),
-            launches: times.ledger.launches,
+            launches: times.ledger.launches + times.ledger.replays,
             host_syncs: times.ledger.syncs,
             table_uploads: times.ledger.tables,
             table_bytes: times.ledger.table_bytes,

@@ -8,7 +8,7 @@ use super::{
 };
 use binade::{Amp, Model, OptLevel, Properties, initialize};
 use binade_core::{DType, Handle, Named, NamedGrads};
-use binade_grad_scaler::{GradOps, GradScaler, ScaleStore};
+use binade_grad_scaler::{GradOps, GradScaler, ScaleStore, ScaledGrads};
 use binade_master_weights::{MasterWeights, UpdateRule};
 use binade_ops::{Linear, MseLoss, Relu, Upload};
 use binade_tape::{Device, Tape, Taped, Var};
@@ -82,6 +82,16 @@ impl<D: Trains> Training<D> {
         Ok(Self { device: device.clone(), mlp, setting, amp, input, target })
     }
 
+    /// The loss and its gradients. The tape is gone by then: it holds the parameters, and a step leaves what others hold.
+    fn gradients(&mut self) -> Result<(D::Tensor, ScaledGrads<Taped<D>>)> {
+        let tape = Tape::new(self.device.clone(), &self.amp.region);
+        let parameters = tape.parameters(&self.amp.optimizer.params);
+        let output = Mlp::forward(&parameters, &tape.constant(self.input.clone()))?;
+        let loss = output.mse_loss(&tape.constant(self.target.clone()))?;
+        let grads = self.amp.scaler.scale(&loss)?.backward(Var::backward)?;
+        Ok((loss.tensor().clone(), grads))
+    }
+
     pub(crate) fn what(&self) -> What {
         let (mlp, (level, dtype)) = (self.mlp, self.setting);
         What {
@@ -129,14 +139,10 @@ impl<D: Trains> Work for Training<D> {
     }
 
     fn run(&mut self, (): ()) -> Result<D::Tensor> {
-        let tape = Tape::new(self.device.clone(), &self.amp.region);
-        let parameters = tape.parameters(&self.amp.optimizer.params);
-        let output = Mlp::forward(&parameters, &tape.constant(self.input.clone()))?;
-        let loss = output.mse_loss(&tape.constant(self.target.clone()))?;
-        let scaled = self.amp.scaler.scale(&loss)?.backward(Var::backward)?;
-        let step = scaled.unscale()?.clip_norm(1.0)?.step(&mut self.amp.optimizer)?;
+        let (loss, grads) = self.gradients()?;
+        let step = grads.unscale()?.clip_norm(1.0)?.step(&mut self.amp.optimizer)?;
         self.amp.scaler.update(step)?.leave_unread();
-        Ok(loss.tensor().clone())
+        Ok(loss)
     }
 }
 

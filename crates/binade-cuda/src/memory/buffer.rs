@@ -32,7 +32,6 @@ impl Buffer {
     /// The first `bytes` of `memory`.
     pub(crate) fn new(memory: Memory, bytes: usize, pool: Arc<Pool>) -> Self {
         let address = memory.address;
-        pool.meter.add(memory.slice.len());
         Self { memory: Some(memory), bytes, address, pool }
     }
 
@@ -73,7 +72,6 @@ impl Buffer {
 impl Drop for Buffer {
     fn drop(&mut self) {
         if let Some(memory) = self.memory.take() {
-            self.pool.meter.remove(memory.slice.len());
             self.pool.give(memory);
         }
     }

@@ -3,7 +3,7 @@
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// Device memory in use, in bytes, each buffer as large as the pool made it: powers of two from 512 on, and multiples of
-/// 2 MiB from there. What the pool keeps for whoever comes next is not in use.
+/// 2 MiB from there. What the pool keeps for whoever comes next is not in use; what a captured step keeps for its replays is.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub struct MemoryUse {
     /// Now.
@@ -19,7 +19,7 @@ pub(crate) struct Meter {
 }
 
 impl Meter {
-    pub(super) fn add(&self, bytes: usize) {
+    pub(crate) fn add(&self, bytes: usize) {
         let now = self.now.fetch_add(bytes, Ordering::Relaxed) + bytes;
         self.most.fetch_max(now, Ordering::Relaxed);
     }

@@ -22,7 +22,7 @@ pub(crate) struct Pool {
     idle: Mutex<HashMap<usize, Vec<Memory>>>,
     /// Captures and captured steps, which have memory of their own.
     pub(crate) recorder: Recorder,
-    /// Of the buffers that are in use.
+    /// Of all memory that is not idle here: what captures keep is theirs.
     pub(crate) meter: Meter,
 }
 
@@ -57,12 +57,15 @@ impl Pool {
 
     /// An idle buffer of this rounded size.
     pub(crate) fn take(&self, rounded: usize) -> Option<Memory> {
-        self.lock().get_mut(&rounded)?.pop()
+        let memory = self.lock().get_mut(&rounded)?.pop()?;
+        self.meter.add(memory.bytes());
+        Some(memory)
     }
 
     /// Keeps a buffer for whoever comes next: in a capture of which it is, or the step that has its address, or here.
     pub(crate) fn give(&self, memory: Memory) {
         let Some(memory) = self.recorder.give(memory) else { return };
+        self.meter.remove(memory.bytes());
         self.lock().entry(memory.slice.len()).or_default().push(memory);
     }
 

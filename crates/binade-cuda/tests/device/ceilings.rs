@@ -10,6 +10,7 @@ crate::tests![
     a_read_and_an_empty_launch_leave_everything_as_it_was,
     the_driver_tells_of_every_kernel_once,
     memory_in_use_is_counted_by_what_the_pool_lends,
+    memory_of_a_captured_step_is_in_use_as_long_as_the_step_is_there,
 ];
 
 fn a_rewrite_and_a_duplicate_keep_every_bit() -> Result {
@@ -64,5 +65,21 @@ fn memory_in_use_is_counted_by_what_the_pool_lends() -> Result {
     cuda.reset_peak_memory();
     let used = cuda.memory_use();
     assert_eq!((before - used.bytes, used.peak_bytes), (4096, used.bytes));
+    Ok(())
+}
+
+fn memory_of_a_captured_step_is_in_use_as_long_as_the_step_is_there() -> Result {
+    let cuda = own();
+    let tensor = vector(&cuda, &noise(8, 1000), DType::F32);
+    let (step, before) = (|| cuda.duplicate(&tensor), cuda.memory_use().bytes);
+    let (_, capture) = cuda.capture().warm_up(step)?;
+    let (_, capture) = capture.warm_up(step)?;
+    let captured = capture.capture(step)?;
+    cuda.reset_peak_memory();
+    drop(captured.replay()?);
+    let used = cuda.memory_use();
+    assert_eq!((used.bytes - before, used.peak_bytes - before), (4096, 4096));
+    drop(captured);
+    assert_eq!(cuda.memory_use().bytes, before);
     Ok(())
 }
