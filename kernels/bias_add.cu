@@ -8,13 +8,13 @@
 // channel. `bias_add_finish`: a warp for each channel adds the parts up.
 //
 // Parts are of 16384 elements, whatever the GPU, and threads' sums are added up pairwise: the bits follow from the shape.
-#include "lib/grid.cuh"
+#include "lib/pointwise.cuh"
 
 extern "C" __global__ void __launch_bounds__(256) bias_add(
     const void* input, const void* bias, void* output, DType dtype, uint64_t len, uint64_t channels, uint64_t inner) {
   each_group_of(len, [&](uint64_t i, uint32_t count) {
     float x[GROUP];
-    load_group(input, dtype, i, count, x);
+    load_some(input, dtype, i, count, x);
     uint64_t run = i / inner, within = i - run * inner, channel = run - run / channels * channels;
 #pragma unroll
     for (uint32_t k = 0; k < GROUP; k++) {
@@ -24,7 +24,7 @@ extern "C" __global__ void __launch_bounds__(256) bias_add(
         channel = channel + 1 == channels ? 0 : channel + 1;
       }
     }
-    store_group(output, dtype, i, count, x);
+    store_some(output, dtype, i, count, x);
   });
 }
 

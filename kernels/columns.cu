@@ -10,17 +10,18 @@
 #include "lib/columns.cuh"
 
 extern "C" __global__ void __launch_bounds__(256) columns(
-    const void* values, DType dtype, double* partials, uint64_t rows, uint64_t width, uint64_t chunk_rows,
-    uint64_t chunks) {
-  uint64_t tiles = (width - 1) / TILE + 1;
+    const void* values, DType dtype, double* partials, uint64_t rows, uint32_t width, uint64_t chunk_rows,
+    uint32_t chunks) {
+  uint32_t tiles = (width - 1) / TILE + 1;
 #pragma unroll 1
-  for (uint64_t job = blockIdx.x; job < tiles * chunks; job += gridDim.x) {
-    uint64_t column = job % tiles * TILE + threadIdx.x % TILE, chunk = job / tiles, start = chunk * chunk_rows;
+  for (uint32_t job = blockIdx.x; job < tiles * chunks; job += gridDim.x) {
+    uint32_t chunk = job / tiles;
+    uint64_t column = job % tiles * TILE + threadIdx.x % TILE, start = chunk * chunk_rows;
     uint64_t end = start + chunk_rows < rows ? start + chunk_rows : rows;
     double sum = sum_of_column(column, width, start, end, [&](uint64_t row, uint64_t of) {
       return load(values, dtype, row * width + of);
     });
-    if (threadIdx.x < TILE && column < width) partials[chunk * width + column] = sum;
+    if (threadIdx.x < TILE && column < width) partials[(uint64_t)chunk * width + column] = sum;
   }
 }
 

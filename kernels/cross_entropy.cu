@@ -7,25 +7,39 @@
 // the block that is done last joins them. `done` is a counter that is 0 before and after. `cross_entropy_backward`: the same
 // grid, without a counter.
 //
-// A row whose label is no class is NaN, and nothing beyond the row is read; the loss of no rows is 0 / 0, which is NaN.
+// A row whose label is no class is NaN and left in `fault`, and nothing beyond the row is read; the loss of no rows is 0 / 0, which is NaN.
+#include "lib/fault.cuh"
 #include "lib/softmax.cuh"
 #include "lib/total.cuh"
 
 constexpr uint32_t A_NAN = 0x7fc00000u;
 
-// Negative labels are large ones.
-__device__ __forceinline__ bool is_class(uint64_t label, uint64_t classes) { return label < classes; }
+// What labels that are no class are noted in. Negative ones are large ones.
+struct Labels {
+  const int64_t* of_row;
+  uint64_t classes;
+  Fault* fault;
+  uint32_t launch;
+
+  __device__ __forceinline__ bool is_class(const Team& team, uint64_t row) const {
+    bool is = (uint64_t)of_row[row] < classes;
+    if (!is && team.rank == 0) leave_fault(fault, CROSS_ENTROPY, launch, of_row, row, classes);
+    return is;
+  }
+};
 
 extern "C" __global__ void __launch_bounds__(THREADS) cross_entropy(
-    const void* logits, DType dtype, const uint64_t* labels, uint64_t rows, uint64_t classes, double* losses,
-    uint32_t* done, float* to) {
+    const void* logits, DType dtype, const int64_t* labels, uint64_t rows, uint64_t classes, double* losses,
+    uint32_t* done, float* to, Fault* fault, uint32_t launch) {
+  Labels all = {labels, classes, fault, launch};
   Team team(classes);
   for (uint64_t row = team.first; row < rows; row += team.step) {
-    uint64_t start = row * classes, label = labels[row];
+    uint64_t start = row * classes, label = (uint64_t)labels[row];
     Normaliser own = normaliser(team, logits, dtype, start, classes);
+    bool is_class = all.is_class(team, row);
     if (team.rank != 0) continue;
     double loss = (double)__uint_as_float(A_NAN);
-    if (is_class(label, classes)) {
+    if (is_class) {
       loss = __dsub_rn(own.log(), (double)__fsub_rn(load_one(logits, dtype, start + label), own.max));
     }
     losses[row] = loss;
@@ -33,18 +47,19 @@ extern "C" __global__ void __launch_bounds__(THREADS) cross_entropy(
   // What each team has left is seen by whoever sees the count of blocks.
   __threadfence();
   __syncthreads();
-  join_last(losses, rows, done, [&](double all) { *to = __double2float_rn(__ddiv_rn(all, (double)rows)); });
+  join_last(losses, rows, done, [&](double sum) { *to = __double2float_rn(__ddiv_rn(sum, (double)rows)); });
 }
 
 extern "C" __global__ void __launch_bounds__(THREADS) cross_entropy_backward(
-    const float* grad, const void* logits, DType dtype, const uint64_t* labels, uint64_t rows, uint64_t classes,
-    void* to) {
+    const float* grad, const void* logits, DType dtype, const int64_t* labels, uint64_t rows, uint64_t classes,
+    void* to, Fault* fault, uint32_t launch) {
+  Labels all = {labels, classes, fault, launch};
   float factor = __double2float_rn(__ddiv_rn((double)*grad, (double)rows));
   Team team(classes);
   for (uint64_t row = team.first; row < rows; row += team.step) {
-    uint64_t start = row * classes, label = labels[row];
+    uint64_t start = row * classes, label = (uint64_t)labels[row];
     Normaliser own = normaliser(team, logits, dtype, start, classes);
-    float share = is_class(label, classes) ? own.factor() : __uint_as_float(A_NAN);
+    float share = all.is_class(team, row) ? own.factor() : __uint_as_float(A_NAN);
     team.each(classes, [&](uint64_t i, uint32_t count) {
       float x[GROUP];
       load_eight(logits, dtype, start + i, count, x);

@@ -5,8 +5,8 @@
 // `dropout`: a grid of any size strides over groups of eight elements. `key` is seed and counter, read on the device.
 //
 // A group takes two blocks of four random words; element i's word is the one it has on every device.
-#include "lib/grid.cuh"
 #include "lib/philox.cuh"
+#include "lib/pointwise.cuh"
 
 extern "C" __global__ void __launch_bounds__(256) dropout(
     const void* input, const uint64_t* key, void* output, DType dtype, uint64_t len, uint64_t threshold, float factor) {
@@ -15,7 +15,7 @@ extern "C" __global__ void __launch_bounds__(256) dropout(
   uint32_t step = (uint32_t)counter, parameter = ~(uint32_t)(counter >> 32);
   each_group_of(len, [&](uint64_t i, uint32_t count) {
     float x[GROUP];
-    load_group(input, dtype, i, count, x);
+    load_some(input, dtype, i, count, x);
 #pragma unroll
     for (uint32_t k = 0; k < GROUP; k += 4) {
       uint4 words = words_of(seed, step, parameter, (i + k) / 4);
@@ -23,6 +23,6 @@ extern "C" __global__ void __launch_bounds__(256) dropout(
 #pragma unroll
       for (uint32_t j = 0; j < 4; j++) x[k + j] = word[j] < threshold ? 0.0f : __fmul_rn(x[k + j], factor);
     }
-    store_group(output, dtype, i, count, x);
+    store_some(output, dtype, i, count, x);
   });
 }

@@ -9,29 +9,8 @@
 // Backward sums in f32 and in the order of the indices, as the plain loop does, without atomics: a thread has a column of a
 // tile to itself. Each tile reads all indices: rows / 32 * columns / 256 * indices loads of 8 bytes, most of them from cache. An
 // index that occurs often is summed by one thread a column, one gradient after the other.
-#include "lib/elements.cuh"
 #include "lib/fault.cuh"
-
-// The codes of a group, unread: those of NaN keep their bits.
-__device__ __forceinline__ void load_codes(const void* from, DType dtype, uint64_t i, uint32_t count, uint32_t (&code)[GROUP]) {
-  if (count == GROUP && dtype == F32 && is_aligned((const uint32_t*)from + i, 16)) {
-    const uint4* at = (const uint4*)((const uint32_t*)from + i);
-    uint4 low = at[0], high = at[1];
-    code[0] = low.x, code[1] = low.y, code[2] = low.z, code[3] = low.w;
-    code[4] = high.x, code[5] = high.y, code[6] = high.z, code[7] = high.w;
-  } else if (count == GROUP && dtype != F32 && is_aligned((const uint16_t*)from + i, 16)) {
-    uint4 codes = *(const uint4*)((const uint16_t*)from + i);
-    uint32_t words[4] = {codes.x, codes.y, codes.z, codes.w};
-#pragma unroll
-    for (uint32_t k = 0; k < 4; k++) code[2 * k] = words[k] & 0xffff, code[2 * k + 1] = words[k] >> 16;
-  } else {
-#pragma unroll
-    for (uint32_t k = 0; k < GROUP; k++) {
-      code[k] = 0;
-      if (k < count) code[k] = dtype == F32 ? ((const uint32_t*)from)[i + k] : ((const uint16_t*)from)[i + k];
-    }
-  }
-}
+#include "lib/pointwise.cuh"
 
 __device__ __forceinline__ uint32_t nan_code(DType dtype) {
   return dtype == F32 ? 0x7fc00000u : dtype == BF16 ? 0x7fc0u : 0x7e00u;
@@ -49,13 +28,14 @@ extern "C" __global__ void __launch_bounds__(256) embedding(
     uint32_t some = width - column < GROUP ? (uint32_t)(width - column) : GROUP;
     uint32_t code[GROUP];
     if (row < rows) {
+      // Unread: codes of NaN keep their bits.
       load_codes(table, dtype, row * width + column, some, code);
     } else {
       if (column == 0) leave_fault(fault, EMBEDDING, launch, indices, position, rows);
 #pragma unroll
       for (uint32_t k = 0; k < GROUP; k++) code[k] = nan_code(dtype);
     }
-    put_group<SIXTEEN_AND_32>(output, dtype, position * width + column, some, code);
+    store_codes(output, dtype, position * width + column, some, code);
   }
 }
 

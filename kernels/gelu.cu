@@ -10,10 +10,10 @@
 #include "lib/pointwise.cuh"
 
 extern "C" __global__ void __launch_bounds__(256) gelu(const void* input, void* output, DType dtype, uint64_t len) {
-  map(input, output, dtype, len, [](float x) { return gelu_of(x); });
+  map<DEAR>(input, output, dtype, len, [](float x) { return gelu_of(x); });
 }
 
 extern "C" __global__ void __launch_bounds__(256)
     gelu_backward(const void* grad, const void* input, void* result, DType dtype, uint64_t len) {
-  zip(grad, input, result, dtype, len, [](float g, float x) { return __fmul_rn(g, gelu_slope(x)); });
+  zip<DEAR>(grad, input, result, dtype, len, [](float g, float x) { return __fmul_rn(g, gelu_slope(x)); });
 }

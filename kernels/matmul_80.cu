@@ -7,7 +7,7 @@
 // follow from its row of A, its column of B and its bias alone.
 //
 // `matmul_80_TYPE_AB`, A and B being t where transposed and n where not: a block of 256 for each tile of 128 by 256, and
-// 98304 bytes of shared memory. `matmul_80_TYPE_small`: a block of 128 for each tile of 64 by 64, and 32768 bytes; either
+// 98304 bytes of shared memory; nt alone adds a bias. `matmul_80_TYPE_small`: a block of 128 for each tile of 64 by 64, and 32768 bytes; either
 // operand may be transposed. Tiles are numbered matrix by matrix.
 //
 // Four tiles of each operand are in shared memory: while one is multiplied, three are on their way by cp.async. Where an
@@ -48,7 +48,7 @@ __device__ __forceinline__ void fetch(
   }
 }
 
-template <DType TYPE, uint32_t TILE_ROWS, uint32_t TILE_COLUMNS, uint32_t ROWS, uint32_t COLUMNS>
+template <DType TYPE, uint32_t TILE_ROWS, uint32_t TILE_COLUMNS, uint32_t ROWS, uint32_t COLUMNS, bool BIAS>
 __device__ __forceinline__ void product(const Product& p, bool a_along_k, bool b_along_k) {
   constexpr uint32_t THREADS = TILE_ROWS / ROWS * (TILE_COLUMNS / COLUMNS) * 32;
   constexpr uint32_t A_BYTES = BYTES<TILE_ROWS>, STAGE = A_BYTES + BYTES<TILE_COLUMNS>;
@@ -97,24 +97,26 @@ __device__ __forceinline__ void product(const Product& p, bool a_along_k, bool b
     warp.add(fragments[1]);
   }
   __syncthreads();
-  warp.store(p, place, memory);
+  Product out = p;
+  if (!BIAS) out.bias = nullptr;
+  warp.store(out, place, memory);
 }
 
-#define LARGE(type, code, name, a_transposed, b_transposed)                                            \
+#define LARGE(type, code, name, a_transposed, b_transposed, bias)                                      \
   extern "C" __global__ void __launch_bounds__(256, 1) matmul_80_##type##_##name(const Product p) {    \
-    product<code, 128, 256, 64, 64>(p, !a_transposed, b_transposed);                                    \
+    product<code, 128, 256, 64, 64, bias>(p, !a_transposed, b_transposed);                              \
   }
 
 #define SMALL(type, code)                                                                   \
   extern "C" __global__ void __launch_bounds__(128) matmul_80_##type##_small(const Product p) { \
-    product<code, 64, 64, 32, 32>(p, p.a_transposed == 0, p.b_transposed != 0);             \
+    product<code, 64, 64, 32, 32, true>(p, p.a_transposed == 0, p.b_transposed != 0);         \
   }
 
-LARGE(bf16, BF16, nn, false, false)
-LARGE(bf16, BF16, nt, false, true)
-LARGE(bf16, BF16, tn, true, false)
+LARGE(bf16, BF16, nn, false, false, false)
+LARGE(bf16, BF16, nt, false, true, true)
+LARGE(bf16, BF16, tn, true, false, false)
 SMALL(bf16, BF16)
-LARGE(f16, F16_, nn, false, false)
-LARGE(f16, F16_, nt, false, true)
-LARGE(f16, F16_, tn, true, false)
+LARGE(f16, F16_, nn, false, false, false)
+LARGE(f16, F16_, nt, false, true, true)
+LARGE(f16, F16_, tn, true, false, false)
 SMALL(f16, F16_)

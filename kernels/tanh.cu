@@ -10,7 +10,7 @@
 #include "lib/pointwise.cuh"
 
 extern "C" __global__ void __launch_bounds__(256) tanh_forward(const void* input, void* output, DType dtype, uint64_t len) {
-  map(input, output, dtype, len, [](float x) { return tanh_of(x); });
+  map<DEAR>(input, output, dtype, len, [](float x) { return tanh_of(x); });
 }
 
 extern "C" __global__ void __launch_bounds__(256)

@@ -134,7 +134,8 @@ mod tests {
 
     #[test]
     fn a_record_is_told_with_its_position_and_without_its_launch() {
-        let order = !(3 << POSITION | 41);
+        let [launch, position] = [3_u64, 41];
+        let order = !(launch << POSITION | position);
         let bits = FaultBits { order, index: -7, limit: 10, op: 1, pad: 0 };
         let said = error(&bits).to_string();
         assert_eq!(said, "cross_entropy: index -7 at position 41; expected 0 ≤ index < 10");

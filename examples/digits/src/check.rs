@@ -18,15 +18,6 @@ pub enum ArgsError {
     /// A device that cannot be opened.
     #[error("--device cuda: {0}")]
     Cuda(#[from] binade_cuda::Error),
-    /// A device that is there and cannot do all that training takes.
-    #[error(
-        "--device cuda: {name} is there, but the CUDA backend has no operations of a model yet, only casts, loss scaling and \
-         optimizers; run with --device cpu"
-    )]
-    NoOperations {
-        /// What the driver calls it.
-        name: String,
-    },
     /// A loss scale where no level has one that moves.
     #[error(
         "{flag}: no level asked for scales its loss; leave it out, or take --level O1 or O2 with --dtype f16"
@@ -96,7 +87,8 @@ pub fn check(args: &Args, images: &Images) -> Result<(), ArgsError> {
 fn check_device(device: DeviceKind) -> Result<(), ArgsError> {
     match device {
         DeviceKind::Cpu | DeviceKind::Deferred => Ok(()),
-        DeviceKind::Cuda => Err(ArgsError::NoOperations { name: Cuda::open(0)?.name()? }),
+        // Opened and let go: a device that is not there is an error before anything else is done.
+        DeviceKind::Cuda => Cuda::open(0).map(drop).map_err(ArgsError::from),
         DeviceKind::Wgpu => Err(ArgsError::NotBuilt(device)),
     }
 }

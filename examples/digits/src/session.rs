@@ -7,6 +7,7 @@ use crate::data::{DataError, Digits};
 use crate::record::{Record, Run, WriteError};
 use crate::train;
 use binade_cpu::Cpu;
+use binade_cuda::Cuda;
 use binade_deferred::Deferred;
 use indicatif::{ProgressBar, ProgressStyle};
 use std::error::Error;
@@ -60,6 +61,10 @@ fn one(args: &Args, setting: Setting, digits: &Digits) -> Result<Run, SessionErr
         DeviceKind::Cpu => train::run(&Cpu, args, setting, digits, true, &bar).map_err(Into::into),
         DeviceKind::Deferred => {
             train::run(&Deferred::new(), args, setting, digits, false, &bar).map_err(Into::into)
+        }
+        DeviceKind::Cuda => {
+            let cuda = Cuda::open(0).map_err(ArgsError::from)?;
+            train::run(&cuda, args, setting, digits, true, &bar).map_err(Into::into)
         }
         kind => return Err(ArgsError::NotBuilt(kind).into()),
     };

@@ -35,18 +35,12 @@ fn a_device_that_is_not_built() {
     unfollowed("--device wgpu", text);
 }
 
-/// Whatever machine the test runs on: without a driver, what was looked for; with one, what is not there yet.
+/// Where there is a driver, `cuda.rs` trains by it.
 #[test]
-fn a_gpu_that_cannot_train_yet() {
-    let text = match binade_cuda::Cuda::open(0) {
-        Err(error) => format!("--device cuda: {error}"),
-        Ok(cuda) => format!(
-            "--device cuda: {} is there, but the CUDA backend has no operations of a model yet, only casts, loss scaling \
-             and optimizers; run with --device cpu",
-            cuda.name().unwrap()
-        ),
-    };
-    unfollowed("--device cuda", &text);
+fn a_gpu_that_is_not_there() {
+    if let Err(error) = binade_cuda::Cuda::open(0) {
+        unfollowed("--device cuda", &format!("--device cuda: {error}"));
+    }
 }
 
 #[test]

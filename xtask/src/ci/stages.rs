@@ -10,6 +10,7 @@ mod golden;
 mod kernels;
 mod ptx;
 mod speed;
+mod training;
 
 use crate::{
     Result,
@@ -66,6 +67,11 @@ pub(crate) fn usual() -> Vec<Stage> {
             name: "conformance",
             what: "the CUDA backend keeps the kit's contracts, on the interpreter",
             run: conformance::run,
+        },
+        Stage {
+            name: "training",
+            what: "the digits example trains on the CUDA backend as on the CPU, on the interpreter",
+            run: training::run,
         },
         Stage {
             name: "speed",

@@ -302,6 +302,21 @@ pub(crate) struct PoolBits {
     pub(crate) padding: [u64; 2],
 }
 
+/// `Geometry` of `im2col.cu`.
+#[derive(Clone, Copy, Debug, Pod, Zeroable)]
+#[repr(C)]
+pub(crate) struct GeometryBits {
+    pub(crate) images: u32,
+    pub(crate) channels: u32,
+    pub(crate) image: [u32; 2],
+    pub(crate) kernel: [u32; 2],
+    pub(crate) output: [u32; 2],
+    pub(crate) stride: [u32; 2],
+    pub(crate) padding: [u32; 2],
+    pub(crate) segments: u32,
+    pub(crate) pad: u32,
+}
+
 /// Bytes of `Constants` of `step.cuh`.
 pub(crate) const CONSTANTS: usize = 36;
 
@@ -333,6 +348,7 @@ const _: () = {
     assert!(size_of::<ScaledRow>() == 88);
     assert!(size_of::<LostBits>() == 16);
     assert!(size_of::<LossScaleBits>() == 52);
+    assert!(size_of::<GeometryBits>() == 56);
     assert!(size_of::<ProductBits>() == 112);
     assert!(size_of::<FaultBits>() == 32);
     assert!(size_of::<PoolBits>() == 80);

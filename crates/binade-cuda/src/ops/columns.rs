@@ -15,7 +15,7 @@ pub(super) const KERNELS: &[&Kernel] = &[&COLUMNS, &COLUMNS_JOIN];
 const COLUMNS: Kernel = Kernel {
     name: "columns",
     ptx: ptx!("columns"),
-    params: &[Address, U32, Address, U64, U64, U64, U64],
+    params: &[Address, U32, Address, U64, U32, U64, U32],
 };
 const COLUMNS_JOIN: Kernel = Kernel {
     name: "columns_join",
@@ -29,6 +29,9 @@ const TILE: usize = 32;
 /// Rows that a block sums at least, and the most chunks of them: what follows from the shape, so that sums do as well.
 const ROWS: usize = 256;
 const MOST_CHUNKS: usize = 64;
+
+/// Columns, and tiles of all chunks, are numbered in 32 bits.
+const MOST: usize = 1 << 31;
 
 /// Blocks of one launch at most; they stride.
 const MOST_BLOCKS: usize = 4096;
@@ -45,14 +48,26 @@ impl Cuda {
         let chunk = rows.div_ceil(MOST_CHUNKS).max(ROWS);
         let chunks = rows.div_ceil(chunk);
         let partials = self.buffer(chunks * width * size_of::<f64>())?;
-        let size = |extent: usize| Arg::U64(extent as u64);
-        let blocks = (width.div_ceil(TILE) * chunks).clamp(1, MOST_BLOCKS);
-        let grid = Grid { blocks: u32::try_from(blocks).unwrap_or(1), threads: THREADS };
+        let narrow = |extent: usize| u32::try_from(extent).ok().filter(|_| extent < MOST);
+        let too_large = || Error::TooLarge { what: "a sum of columns", sizes: vec![rows, width] };
+        let jobs = width.div_ceil(TILE) * chunks;
+        narrow(jobs).ok_or_else(too_large)?;
+        let (columns, parts) = (narrow(width), narrow(chunks));
+        let (columns, parts) = columns.zip(parts).ok_or_else(too_large)?;
+        let blocks = u32::try_from(jobs.clamp(1, MOST_BLOCKS)).unwrap_or(1);
         let (from, to) = (Arg::Address(values.address()), Arg::Address(partials.address()));
-        let sizes = [rows, width, chunk, chunks].map(size);
-        self.launch(&COLUMNS, grid, &[&[from, Arg::U32(code), to][..], &sizes].concat())?;
+        let args = [
+            from,
+            Arg::U32(code),
+            to,
+            Arg::U64(rows as u64),
+            Arg::U32(columns),
+            Arg::U64(chunk as u64),
+            Arg::U32(parts),
+        ];
+        self.launch(&COLUMNS, Grid { blocks, threads: THREADS }, &args)?;
         let result_at = Arg::Address(result.address());
-        let sizes = [width, chunks].map(size);
+        let sizes = [width, chunks].map(|extent| Arg::U64(extent as u64));
         let args = [&[to, result_at, Arg::U32(code)][..], &sizes].concat();
         self.launch(&COLUMNS_JOIN, elementwise(width), &args)?;
         Ok(result)

@@ -18,12 +18,12 @@ pub(super) const KERNELS: &[&Kernel] = &[&CROSS_ENTROPY, &CROSS_ENTROPY_BACKWARD
 const CROSS_ENTROPY: Kernel = Kernel {
     name: "cross_entropy",
     ptx: ptx!("cross_entropy"),
-    params: &[Address, U32, Address, U64, U64, Address, Address, Address],
+    params: &[Address, U32, Address, U64, U64, Address, Address, Address, Address, U32],
 };
 const CROSS_ENTROPY_BACKWARD: Kernel = Kernel {
     name: "cross_entropy_backward",
     ptx: ptx!("cross_entropy"),
-    params: &[Address, Address, U32, Address, U64, U64, Address],
+    params: &[Address, Address, U32, Address, U64, U64, Address, Address, U32],
 };
 
 impl CrossEntropy for Cuda {
@@ -33,6 +33,7 @@ impl CrossEntropy for Cuda {
         let result = self.unset(DType::F32, &[])?;
         let rows = Rows::of(logits);
         let losses = self.buffer(size_of::<f64>() * rows.count)?;
+        let [record, launch] = self.fault_args()?;
         let args = [
             Arg::Address(logits.address()),
             Arg::U32(code("cross_entropy", dtype)?),
@@ -42,6 +43,8 @@ impl CrossEntropy for Cuda {
             Arg::Address(losses.address()),
             Arg::Address(self.fixed()?.done.address()),
             Arg::Address(result.address()),
+            record,
+            launch,
         ];
         self.launch(&CROSS_ENTROPY, rows.grid(), &args)?;
         Ok(result)
@@ -58,6 +61,7 @@ impl CrossEntropy for Cuda {
         self.has_made_all(&[grad, logits, labels])?;
         let result = self.unset(dtype, logits.shape())?;
         let rows = Rows::of(logits);
+        let [record, launch] = self.fault_args()?;
         let args = [
             Arg::Address(grad.address()),
             Arg::Address(logits.address()),
@@ -66,6 +70,8 @@ impl CrossEntropy for Cuda {
             Arg::U64(rows.count as u64),
             Arg::U64(rows.width as u64),
             Arg::Address(result.address()),
+            record,
+            launch,
         ];
         self.launch(&CROSS_ENTROPY_BACKWARD, rows.grid(), &args)?;
         Ok(result)

@@ -10,6 +10,9 @@ use crate::{
 };
 use binade_core::DType;
 
+#[cfg(test)]
+mod tests;
+
 pub(super) const KERNELS: &[&Kernel] = super::products::KERNELS;
 
 /// A tensor as a batch of matrices.

@@ -8,12 +8,14 @@ mod batch_norm;
 mod bias_add;
 mod bmm;
 mod columns;
+mod conv2d;
 mod cross_entropy;
 mod dropout;
 mod embedding;
 mod fill;
 mod gelu;
 mod gemm;
+mod im2col;
 mod layer_norm;
 mod linear;
 mod log_softmax;
@@ -45,6 +47,7 @@ pub(crate) const KERNELS: &[&[&Kernel]] = &[
     dropout::KERNELS,
     embedding::KERNELS,
     fill::KERNELS,
+    im2col::KERNELS,
     gelu::KERNELS,
     gemm::KERNELS,
     layer_norm::KERNELS,

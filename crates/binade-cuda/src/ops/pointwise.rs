@@ -45,7 +45,7 @@ impl Cuda {
     }
 
     /// Launches it for tensors, operands and then results, that are all as long.
-    pub(super) fn each(
+    fn each(
         &self,
         kernel: &'static Kernel,
         tensors: &[&Tensor],

@@ -11,6 +11,8 @@ use crate::{
 pub(super) struct Kernels {
     /// Neither operand transposed, B, A, and both; none where the tile is not made for that.
     by_transposed: [Option<&'static Kernel>; 4],
+    /// Whether a bias is added where B alone is transposed, as a linear layer has it, and nowhere else.
+    bias_only_by_rows: bool,
     rows: usize,
     columns: usize,
     pub(super) threads: u32,
@@ -40,8 +42,11 @@ impl Kernels {
         is_filled && self.tiles(gemm) >= WORTH_IT
     }
 
-    /// The kernel for what is transposed.
+    /// The kernel for what is transposed and for the bias.
     pub(super) fn find(&self, gemm: &Gemm<'_>) -> Option<&'static Kernel> {
+        if gemm.bias.is_some() && self.bias_only_by_rows && !gemm.b.transposed {
+            return None;
+        }
         self.by_transposed[2 * usize::from(gemm.a.transposed) + usize::from(gemm.b.transposed)]
     }
 }
@@ -92,6 +97,7 @@ const fn any(kernel: &'static Kernel) -> [Option<&'static Kernel>; 4] {
 pub(super) static OF_F16_75: Sizes = Sizes {
     large: Kernels {
         by_transposed: any(&F16_75),
+        bias_only_by_rows: false,
         rows: 128,
         columns: 128,
         threads: 256,
@@ -99,6 +105,7 @@ pub(super) static OF_F16_75: Sizes = Sizes {
     },
     small: Kernels {
         by_transposed: any(&F16_SMALL_75),
+        bias_only_by_rows: false,
         rows: 64,
         columns: 64,
         threads: 128,
@@ -110,6 +117,7 @@ pub(super) static OF_F16_75: Sizes = Sizes {
 pub(super) static OF_F32: Sizes = Sizes {
     large: Kernels {
         by_transposed: any(&F32_75),
+        bias_only_by_rows: false,
         rows: 128,
         columns: 128,
         threads: 256,
@@ -117,6 +125,7 @@ pub(super) static OF_F32: Sizes = Sizes {
     },
     small: Kernels {
         by_transposed: any(&F32_SMALL_75),
+        bias_only_by_rows: false,
         rows: 64,
         columns: 64,
         threads: 256,
@@ -133,10 +142,21 @@ pub(super) static OF_F16_80: Sizes =
     sizes_of_80([Some(&F16_NN_80), Some(&F16_NT_80), Some(&F16_TN_80), None], &F16_SMALL_80);
 
 const fn sizes_of_80(large: [Option<&'static Kernel>; 4], small: &'static Kernel) -> Sizes {
-    let large =
-        Kernels { by_transposed: large, rows: 128, columns: 256, threads: 256, shared: 98_304 };
-    let small = any(small);
-    let small =
-        Kernels { by_transposed: small, rows: 64, columns: 64, threads: 128, shared: 32_768 };
+    let large = Kernels {
+        by_transposed: large,
+        bias_only_by_rows: true,
+        rows: 128,
+        columns: 256,
+        threads: 256,
+        shared: 98_304,
+    };
+    let small = Kernels {
+        by_transposed: any(small),
+        bias_only_by_rows: false,
+        rows: 64,
+        columns: 64,
+        threads: 128,
+        shared: 32_768,
+    };
     Sizes { large, small }
 }

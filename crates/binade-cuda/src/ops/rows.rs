@@ -25,7 +25,7 @@ const WARP_ROW: usize = 1024;
 const WARP: usize = 32;
 
 /// Blocks beyond which a grid strides: enough to fill any GPU several times over.
-const MOST_BLOCKS: usize = 4096;
+pub(super) const MOST_BLOCKS: usize = 4096;
 
 /// A tensor as the rows of its last axis.
 #[derive(Clone, Copy, Debug)]

@@ -3,11 +3,18 @@
 use crate::support::{Result, cuda, kind, noise};
 use binade_core::{DType, ErrorKind};
 use binade_cpu::Cpu;
-use binade_cuda::Tensor;
+use binade_cuda::{Tensor, cudarc::driver::sys::CUdevice_attribute as Attribute};
 use binade_ops::{Download, Upload};
 
 /// The types that operations compute on.
 pub(crate) const TYPES: [DType; 3] = [DType::BF16, DType::F16, DType::F32];
+
+/// Those of matrix products: there are none of bf16 before compute capability 8.0.
+pub(crate) fn product_types() -> Vec<DType> {
+    let major = Attribute::CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR;
+    let is_old = cuda().attribute(major).is_ok_and(|major| major < 8);
+    TYPES.into_iter().filter(|dtype| !is_old || *dtype != DType::BF16).collect()
+}
 
 /// A tensor of the device and its twin on the CPU.
 pub(crate) struct Twin {

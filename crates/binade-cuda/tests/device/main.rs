@@ -22,8 +22,10 @@ mod led;
 mod model;
 mod ops_batch_norm;
 mod ops_bias_add;
+mod ops_conv2d;
 mod ops_dropout;
 mod ops_embedding;
+mod ops_linear;
 mod ops_max_pool2d;
 mod ops_norms;
 mod ops_pointwise;
@@ -31,6 +33,7 @@ mod ops_products;
 mod ops_softmax;
 mod ops_totals;
 mod outcomes;
+mod products;
 mod rules;
 mod scaled;
 mod snapshots;
@@ -69,21 +72,23 @@ fn main() {
         ("clipping", clipping::TESTS),
         ("counted", counted::TESTS),
         ("edges", edges::TESTS),
+        ("faults", faults::TESTS),
         ("graphs", graphs::TESTS),
         ("handles", handles::TESTS),
         ("joins", joins::TESTS),
         ("led", led::TESTS),
         ("ops_batch_norm", ops_batch_norm::TESTS),
-        ("ops_norms", ops_norms::TESTS),
-        ("ops_softmax", ops_softmax::TESTS),
-        ("ops_totals", ops_totals::TESTS),
-        ("ops_products", ops_products::TESTS),
-        ("faults", faults::TESTS),
         ("ops_bias_add", ops_bias_add::TESTS),
+        ("ops_conv2d", ops_conv2d::TESTS),
         ("ops_dropout", ops_dropout::TESTS),
         ("ops_embedding", ops_embedding::TESTS),
+        ("ops_linear", ops_linear::TESTS),
         ("ops_max_pool2d", ops_max_pool2d::TESTS),
+        ("ops_norms", ops_norms::TESTS),
         ("ops_pointwise", ops_pointwise::TESTS),
+        ("ops_products", ops_products::TESTS),
+        ("ops_softmax", ops_softmax::TESTS),
+        ("ops_totals", ops_totals::TESTS),
         ("outcomes", outcomes::TESTS),
         ("rules", rules::TESTS),
         ("scaled", scaled::TESTS),

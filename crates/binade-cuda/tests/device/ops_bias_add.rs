@@ -1,4 +1,4 @@
-//! bias_add, forward and backward, against the CPU.
+//! `bias_add`, forward and backward, against the CPU.
 
 use crate::{
     both::{bits, mixed, stranger, ulps},

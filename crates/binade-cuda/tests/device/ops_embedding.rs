@@ -41,7 +41,7 @@ fn rows_are_copied_bit_for_bit() -> Result {
 fn the_tables_gradient_is_the_cpus_bit_for_bit() -> Result {
     let shapes = [(3, 5, 7), (70, 300, 3), (2, 600, 4), (40, 33, 259)];
     for (rows, count, width) in shapes {
-        let mut random = fastrand::Rng::with_seed(rows as u64);
+        let mut random = fastrand::Rng::with_seed(1);
         let indices: Vec<_> = (0..count).map(|_| random.i64(0..rows)).collect();
         let grad = vec![(noise(1, count * width), vec![count, width])];
         on_both!(
@@ -84,12 +84,12 @@ fn an_index_that_occurs_a_thousand_times_is_summed_in_the_cpus_order() -> Result
 fn tables_and_lists_of_nothing_are_nothing() -> Result {
     let none = || vec![(vec![], vec![0, 3])];
     on_both!(
-        vec![(vec![1.0; 6], vec![2, 3])],
+        [(vec![1.0; 6], vec![2, 3])],
         |device, x| [device.embedding(&x[0], &device.upload_i64(&[], &[0])?)?],
         bits
     );
     on_both!(
-        vec![(vec![], vec![2, 0])],
+        [(vec![], vec![2, 0])],
         |device, x| [device.embedding(&x[0], &device.upload_i64(&[1], &[1])?)?],
         bits
     );

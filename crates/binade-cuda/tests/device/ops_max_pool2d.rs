@@ -1,4 +1,4 @@
-//! max_pool2d, forward and backward, against the CPU.
+//! `max_pool2d`, forward and backward, against the CPU.
 
 use crate::{
     both::{bits, mixed, stranger},

@@ -5,20 +5,18 @@
     reason = "matrices and extents go by the letters the field gives them"
 )]
 
+use crate::products::{assert_within, is_old, matrix, stored, turned, types, upload};
 use crate::support::{Result, cuda, kind, noise, own, shifted};
 use binade_core::{DType, ErrorKind};
 use binade_cpu::Cpu;
-use binade_cuda::{Cuda, Error, Tensor, cudarc::driver::sys::CUdevice_attribute as Attribute};
+use binade_cuda::{Cuda, Error, Tensor};
 use binade_ops::{Bmm, Download, Linear, MatMul, Upload};
 
 crate::tests![
     products_of_all_sizes_stay_within_their_bound,
-    large_tiles_have_the_bits_of_small_ones_wherever_operands_begin,
-    operands_that_are_transposed_as_they_lie_are_multiplied_so,
+    large_tiles_have_the_bits_of_small_ones,
     bits_do_not_depend_on_where_operands_begin,
     each_product_of_a_batch_is_that_of_its_pair,
-    a_linear_layer_adds_its_bias_before_the_one_rounding,
-    the_gradient_of_a_bias_is_the_sum_of_its_column,
     an_inner_extent_of_zero_gives_zeros_or_the_bias,
     empty_operands_give_empty_results,
     what_is_not_finite_spreads_as_far_as_its_row_and_column,
@@ -27,91 +25,6 @@ crate::tests![
     what_does_not_fit_is_refused_as_on_the_cpu,
     bf16_before_compute_capability_8_is_refused_by_name,
 ];
-
-/// Those that this GPU multiplies.
-fn types() -> Vec<DType> {
-    let old = [DType::F16, DType::F32];
-    if is_old() { old.into() } else { vec![DType::BF16, DType::F16, DType::F32] }
-}
-
-fn is_old() -> bool {
-    let major = Attribute::CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR;
-    cuda().attribute(major).unwrap() < 8
-}
-
-/// What a type holds of these values.
-fn stored(values: &[f32], dtype: DType) -> Vec<f32> {
-    let tensor = Cpu.upload(values, &[values.len()], dtype).unwrap();
-    Cpu.download(&tensor).unwrap()
-}
-
-/// A matrix by its elements.
-struct Matrix<'a> {
-    values: &'a [f32],
-    columns: usize,
-    transposed: bool,
-}
-
-impl Matrix<'_> {
-    fn at(&self, row: usize, column: usize) -> f64 {
-        let (row, column) = if self.transposed { (column, row) } else { (row, column) };
-        self.values[row * self.columns + column].into()
-    }
-}
-
-fn matrix(values: &[f32], columns: usize) -> Matrix<'_> {
-    Matrix { values, columns, transposed: false }
-}
-
-fn turned(values: &[f32], columns: usize) -> Matrix<'_> {
-    Matrix { transposed: true, ..matrix(values, columns) }
-}
-
-/// Half of the last place of a type's values of this magnitude, or of its least.
-fn rounding(value: f64, dtype: DType) -> f64 {
-    let (bits, least) = match dtype {
-        DType::BF16 => (8, -133),
-        DType::F16 => (11, -24),
-        _ => (24, -149),
-    };
-    (value.abs() * 2.0_f64.powi(-bits)).max(2.0_f64.powi(least))
-}
-
-/// Every element within c·n·2^-24·Σ|a||b| of the exact sum, where c is 1, or 4 for Tensor Cores, and one rounding to the type.
-fn assert_within(
-    got: &[f32],
-    a: &Matrix<'_>,
-    b: &Matrix<'_>,
-    bias: Option<&[f32]>,
-    [m, n, k]: [usize; 3],
-    (dtype, what): (DType, &str),
-) {
-    assert_eq!(got.len(), m * n, "{what}");
-    let c = if dtype == DType::F32 { 1.0 } else { 4.0 };
-    // All of a small product; of a large one some of every row and column.
-    let stride = if got.len() > 10_000 { 101 } else { 1 };
-    for (index, got) in got.iter().enumerate().step_by(stride) {
-        let (row, column) = (index / n, index % n);
-        let bias = bias.map_or(0.0, |bias| f64::from(bias[column]));
-        let (mut sum, mut size) = (bias, bias.abs());
-        for k in 0..k {
-            let product = a.at(row, k) * b.at(k, column);
-            (sum, size) = (sum + product, size + product.abs());
-        }
-        let terms = f64::from(u32::try_from(k + 1).unwrap());
-        let inside = c * terms * 2.0_f64.powi(-24) * size;
-        let bound = inside + rounding(sum.abs() + inside, dtype);
-        let off = (f64::from(*got) - sum).abs();
-        assert!(
-            off <= bound,
-            "{what} {dtype}: {got} for {sum} at {row}, {column}: {off} > {bound}"
-        );
-    }
-}
-
-fn upload(values: &[f32], shape: &[usize], dtype: DType) -> Tensor {
-    cuda().upload(values, shape, dtype).unwrap()
-}
 
 /// Forward and both gradients.
 fn check(sizes: [usize; 3], dtype: DType) -> Result {
@@ -142,88 +55,41 @@ fn products_of_all_sizes_stay_within_their_bound() -> Result {
     Ok(())
 }
 
-/// Matrices of a batch that takes large tiles, its operands beginning so many elements into their memory: the products and
-/// their gradients.
-fn batch(
-    offset: usize,
-    [count, m, n, k]: [usize; 4],
-    dtype: DType,
-) -> Result<([Tensor; 3], [Tensor; 3])> {
-    let cuda = cuda();
-    let tensor = |seed, rows: usize, columns: usize| {
-        let values = noise(seed, count * rows * columns);
-        shifted(&cuda, &values, dtype, offset).reshape(&[count, rows, columns])
-    };
-    let (a, b, grad) = (tensor(1, m, k)?, tensor(2, k, n)?, tensor(3, m, n)?);
-    let [of_a, of_b] = cuda.bmm_backward(&grad, &a, &b)?;
-    let product = cuda.bmm(&a, &b)?;
-    Ok(([a, b, grad], [product, of_a, of_b]))
+/// Pairs, M, N and K, of batches that take large tiles, forward and backward: just enough of them, and just more than half
+/// full. Between the two every operand's rows are whole chunks once and once not.
+fn large(dtype: DType) -> [[usize; 4]; 2] {
+    if dtype == DType::F32 || is_old() {
+        return [[64, 66, 70, 72], [64, 66, 72, 70]];
+    }
+    [[64, 98, 130, 136], [64, 98, 136, 130]]
 }
 
-/// One of the pairs, alone, which takes small tiles; and the batch again from where chunks are not aligned.
-fn large_tiles_have_the_bits_of_small_ones_wherever_operands_begin() -> Result {
+/// One of the pairs, alone, takes small tiles.
+fn large_tiles_have_the_bits_of_small_ones() -> Result {
     let cuda = cuda();
     for dtype in types() {
-        for sizes @ [_, m, n, k] in [[64, 66, 130, 136], [64, 66, 136, 136]] {
-            let (operands, got) = batch(0, sizes, dtype)?;
-            let of = |tensor: &Tensor| {
-                let [_, rows, columns] = *tensor.shape() else { panic!("{tensor:?}") };
-                tensor.slice(63 * rows * columns, rows * columns)?.reshape(&[rows, columns])
+        for [count, m, n, k] in large(dtype) {
+            let tensor = |seed, rows: usize, columns: usize| {
+                upload(&noise(seed, count * rows * columns), &[count, rows, columns], dtype)
             };
-            let [a, b, grad] = [of(&operands[0])?, of(&operands[1])?, of(&operands[2])?];
+            let (a, b, grad) = (tensor(1, m, k), tensor(2, k, n), tensor(3, m, n));
+            let [of_a, of_b] = cuda.bmm_backward(&grad, &a, &b)?;
+            let got = [cuda.bmm(&a, &b)?, of_a, of_b];
+            let last = |tensor: &Tensor| {
+                let [_, rows, columns] = *tensor.shape() else { panic!("{tensor:?}") };
+                tensor
+                    .slice((count - 1) * rows * columns, rows * columns)?
+                    .reshape(&[rows, columns])
+            };
+            let [a, b, grad] = [last(&a)?, last(&b)?, last(&grad)?];
             let [of_a, of_b] = cuda.matmul_backward(&grad, &a, &b)?;
             for (got, want) in got.iter().zip([cuda.matmul(&a, &b)?, of_a, of_b]) {
-                assert!(cuda.to_bits(&of(got)?)? == cuda.to_bits(&want)?, "{dtype} {sizes:?}");
+                assert!(cuda.to_bits(&last(got)?)? == cuda.to_bits(&want)?, "{dtype} {m} {n} {k}");
             }
             let [x, y] = [cuda.download(&a)?, cuda.download(&b)?];
-            let (x, y, what) = (matrix(&x, k), matrix(&y, n), format!("{sizes:?}"));
-            let found = cuda.download(&of(&got[0])?)?;
-            assert_within(&found, &x, &y, None, [m, n, k], (dtype, &what));
-            if n % 8 == 0 {
-                let (_, again) = batch(1, sizes, dtype)?;
-                for (got, again) in got.iter().zip(&again) {
-                    assert!(cuda.to_bits(got)? == cuda.to_bits(again)?, "{dtype} {sizes:?}");
-                }
-            }
-        }
-    }
-    Ok(())
-}
-
-/// `Linear` has its weight so, and its gradients the other two ways.
-fn operands_that_are_transposed_as_they_lie_are_multiplied_so() -> Result {
-    for dtype in types() {
-        for sizes @ [rows, out, width] in [[5, 7, 9], [80, 72, 64]] {
-            let [x, w, b, g] = [(1, rows * width), (2, out * width), (3, out), (4, rows * out)]
-                .map(|(seed, len)| stored(&noise(seed, len), dtype));
-            let (input, weight) =
-                (upload(&x, &[rows, width], dtype), upload(&w, &[out, width], dtype));
-            let (bias, grad) = (upload(&b, &[out], dtype), upload(&g, &[rows, out], dtype));
-            let what = format!("linear {sizes:?}");
-            let got = cuda().download(&cuda().linear(&input, &weight, Some(&bias))?)?;
-            let (x_matrix, w_turned) = (matrix(&x, width), turned(&w, width));
-            assert_within(&got, &x_matrix, &w_turned, Some(&b), sizes, (dtype, &what));
-            let grads = cuda().linear_backward(&grad, &input, &weight, true)?;
-            let of_input = cuda().download(&grads.input)?;
-            let (g_matrix, w_matrix) = (matrix(&g, out), matrix(&w, width));
-            assert_within(
-                &of_input,
-                &g_matrix,
-                &w_matrix,
-                None,
-                [rows, width, out],
-                (dtype, &what),
-            );
-            let of_weight = cuda().download(&grads.weight)?;
-            let g_turned = turned(&g, out);
-            assert_within(
-                &of_weight,
-                &g_turned,
-                &x_matrix,
-                None,
-                [out, width, rows],
-                (dtype, &what),
-            );
+            let found = cuda.download(&last(&got[0])?)?;
+            let what = format!("a pair of {count}");
+            assert_within(&found, &matrix(&x, k), &matrix(&y, n), None, [m, n, k], (dtype, &what));
         }
     }
     Ok(())
@@ -291,51 +157,6 @@ fn each_product_of_a_batch_is_that_of_its_pair() -> Result {
             }
         }
     }
-    Ok(())
-}
-
-/// 2048 and 1 are f16 numbers, 2049 is none: added after a rounding, the bias would be lost twice.
-fn a_linear_layer_adds_its_bias_before_the_one_rounding() -> Result {
-    let cuda = cuda();
-    let (one, bias) = (upload(&[1.0], &[1, 1], DType::F16), upload(&[1.0], &[1], DType::F16));
-    let weight = upload(&[2048.0, 1.0], &[1, 2], DType::F16);
-    let input = upload(&[1.0, 1.0], &[1, 2], DType::F16);
-    assert_eq!(cuda.download(&cuda.linear(&input, &weight, Some(&bias))?)?, [2050.0]);
-    assert_eq!(cuda.download(&cuda.linear(&one, &one, Some(&bias))?)?, [2.0]);
-    Ok(())
-}
-
-fn the_gradient_of_a_bias_is_the_sum_of_its_column() -> Result {
-    for dtype in types() {
-        for (rows, out) in [(1, 1), (7, 3), (300, 33), (2_000, 5), (3, 200)] {
-            let g = stored(&noise(rows as u64, rows * out), dtype);
-            let grad = upload(&g, &[rows, out], dtype);
-            let (x, w) = (
-                upload(&vec![0.0; rows], &[rows, 1], dtype),
-                upload(&vec![0.0; out], &[out, 1], dtype),
-            );
-            let got = cuda().linear_backward(&grad, &x, &w, true)?.bias.unwrap();
-            assert_eq!((got.shape(), got.dtype()), (&[out][..], dtype));
-            for (column, got) in cuda().download(&got)?.iter().enumerate() {
-                let sum: f64 = (0..rows).map(|row| f64::from(g[row * out + column])).sum();
-                // Half a last place, and a hair for the other order of the f64 sum.
-                let off = (f64::from(*got) - sum).abs();
-                let bound = rounding(sum, dtype) * 1.01 + 1e-9;
-                assert!(off <= bound, "{dtype} {rows} {column}: {got} for {sum}");
-            }
-        }
-    }
-    assert!(
-        cuda()
-            .linear_backward(
-                &upload(&[1.0], &[1, 1], DType::F16),
-                &upload(&[1.0], &[1, 1], DType::F16),
-                &upload(&[1.0], &[1, 1], DType::F16),
-                false,
-            )?
-            .bias
-            .is_none()
-    );
     Ok(())
 }
 

@@ -151,17 +151,24 @@ fn a_row_whose_label_is_no_class_is_nan_and_alone() -> Result {
     for dtype in TYPES {
         let x = logits(1, &[4, 5], dtype, 0)?;
         for bad in [5, -1, i64::MAX, i64::MIN] {
-            let (here, _) = labels(&[4, bad, 0, 2])?;
-            let loss = cuda.download(&cuda.cross_entropy(&x.here, &here)?)?;
-            assert!(loss[0].is_nan(), "{loss:?} for {bad}");
-            let got = cuda.download(&cuda.cross_entropy_backward(&grad.here, &x.here, &here)?)?;
+            let (here, there) = labels(&[4, bad, 0, 2])?;
+            let want = Cpu.cross_entropy(&x.there, &there);
+            let got = cuda.cross_entropy(&x.here, &here)?;
+            // Told once, where the host reads next.
+            assert_refused(cuda.download(&got), want.clone());
+            assert!(cuda.download(&got)?[0].is_nan(), "{bad}");
+            let got = cuda.cross_entropy_backward(&grad.here, &x.here, &here)?;
+            assert_refused(cuda.download(&got), want);
+            let got = cuda.download(&got)?;
             let is_right = |(i, x): (usize, &f32)| x.is_nan() == (i / 5 == 1);
             assert!(got.iter().enumerate().all(is_right), "{got:?} for {bad}");
         }
     }
-    let (here, _) = labels(&[0])?;
+    let (here, there) = labels(&[0])?;
     let none = noisy(1, &[1, 0], DType::F32, 0)?;
-    assert!(cuda.download(&cuda.cross_entropy(&none.here, &here)?)?[0].is_nan());
+    let got = cuda.cross_entropy(&none.here, &here)?;
+    assert_refused(cuda.download(&got), Cpu.cross_entropy(&none.there, &there));
+    assert!(cuda.download(&got)?[0].is_nan());
     Ok(())
 }
 

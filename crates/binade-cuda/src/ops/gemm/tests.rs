@@ -1,0 +1,151 @@
+//! What no operation asks for yet: rows and matrices with gaps between, and f32 out of 16 bits.
+
+#![expect(
+    clippy::many_single_char_names,
+    reason = "matrices and extents go by the letters the field gives them"
+)]
+
+use super::{Gemm, Matrices, chosen};
+use crate::{Cuda, Tensor};
+use binade_core::DType;
+use binade_ops::{Download, Upload};
+
+/// The device, or none where there need be none.
+fn device() -> Option<Cuda> {
+    let required = std::env::var("BINADE_REQUIRE").unwrap_or_default();
+    let is_required = required.split(',').any(|name| ["cuda", "ptx"].contains(&name.trim()));
+    match Cuda::open(0) {
+        Ok(cuda) => Some(cuda),
+        Err(error) if is_required => panic!("{error}"),
+        Err(error) => {
+            eprintln!("skipped: {error}");
+            None
+        }
+    }
+}
+
+/// Matrices with gaps that nothing may read or write.
+struct Gapped {
+    values: Vec<f32>,
+    row: usize,
+    step: usize,
+    transposed: bool,
+}
+
+/// What is in the gaps of operands, and of results.
+const GAPS: [f32; 2] = [f32::NAN, 7.0];
+
+impl Gapped {
+    /// Of `rows` by `columns`, transposed or not; lines begin at multiples of eight elements, or at odd places.
+    fn of([batch, rows, columns]: [usize; 3], transposed: bool, aligned: bool, gap: f32) -> Self {
+        let (lines, width) = if transposed { (columns, rows) } else { (rows, columns) };
+        let row = if aligned { (width + 1).next_multiple_of(8) } else { width + 3 };
+        let step = if aligned { (lines + 1) * row } else { lines * row + 5 };
+        Self { values: vec![gap; batch * step], row, step, transposed }
+    }
+
+    fn place(&self, [matrix, row, column]: [usize; 3]) -> usize {
+        let (line, place) = if self.transposed { (column, row) } else { (row, column) };
+        matrix * self.step + line * self.row + place
+    }
+
+    /// Eighths up to one: products and their sums are exact.
+    fn fill(mut self, [batch, rows, columns]: [usize; 3], seed: u64) -> Self {
+        let mut random = fastrand::Rng::with_seed(seed);
+        for matrix in 0..batch {
+            for row in 0..rows {
+                for column in 0..columns {
+                    let place = self.place([matrix, row, column]);
+                    self.values[place] = f32::from(random.i8(-8..=8)) / 8.0;
+                }
+            }
+        }
+        self
+    }
+
+    fn on<'a>(&self, tensor: &'a Tensor) -> Matrices<'a> {
+        Matrices { tensor, row: self.row, step: self.step, transposed: self.transposed }
+    }
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Case {
+    dtype: DType,
+    /// Batch, M, N and K.
+    sizes: [usize; 4],
+    /// A and B.
+    transposed: [bool; 2],
+    aligned: bool,
+    bias: bool,
+}
+
+/// Whether it took a large tile.
+fn check(cuda: &Cuda, case: Case) -> bool {
+    let Case { dtype, sizes: [batch, m, n, k], transposed, aligned, bias } = case;
+    let (of_a, of_b, of_c) = ([batch, m, k], [batch, k, n], [batch, m, n]);
+    let a = Gapped::of(of_a, transposed[0], aligned, GAPS[0]).fill(of_a, 1);
+    let b = Gapped::of(of_b, transposed[1], aligned, GAPS[0]).fill(of_b, 2);
+    let mut want = Gapped::of(of_c, false, aligned, GAPS[1]);
+    let biases: Vec<f32> = (0..n).map(|column| f32::from(u8::try_from(column).unwrap())).collect();
+    let upload = |values: &[f32], dtype| cuda.upload(values, &[values.len()], dtype).unwrap();
+    let (x, y, z) = (upload(&a.values, dtype), upload(&b.values, dtype), upload(&biases, dtype));
+    let c = upload(&want.values, DType::F32);
+    let gemm =
+        Gemm { a: a.on(&x), b: b.on(&y), bias: bias.then_some(&z), c: want.on(&c), m, n, k, batch };
+    cuda.gemm(&gemm).unwrap();
+    let got = cuda.download(&c).unwrap();
+    for matrix in 0..batch {
+        for row in 0..m {
+            for (column, added) in biases.iter().enumerate() {
+                let place = want.place([matrix, row, column]);
+                // The first and the last are enough, and their neighbours are those that could write into them.
+                want.values[place] = if matrix == 0 || matrix + 1 == batch {
+                    let term = |k| {
+                        a.values[a.place([matrix, row, k])] * b.values[b.place([matrix, k, column])]
+                    };
+                    let sum: f32 = (0..k).map(term).sum();
+                    sum + if bias { *added } else { 0.0 }
+                } else {
+                    got[place]
+                };
+            }
+        }
+    }
+    assert!(got == want.values, "{case:?}");
+    let (_, kernel) = chosen(dtype, cuda.inner.capability, &gemm).unwrap();
+    !kernel.name.ends_with("_small")
+}
+
+fn types(cuda: &Cuda) -> Vec<DType> {
+    let old = cuda.inner.capability < (8, 0);
+    if old { vec![DType::F16, DType::F32] } else { vec![DType::BF16, DType::F16, DType::F32] }
+}
+
+#[test]
+fn gaps_are_neither_read_nor_written_whatever_is_transposed() {
+    let Some(cuda) = device() else { return };
+    for dtype in types(&cuda) {
+        for transposed in [[false, false], [false, true], [true, false], [true, true]] {
+            for (aligned, n) in [(true, 17), (true, 24), (false, 17)] {
+                let sizes = [2, 19, n, 21];
+                check(&cuda, Case { dtype, sizes, transposed, aligned, bias: aligned });
+            }
+        }
+    }
+}
+
+#[test]
+fn large_tiles_leave_gaps_as_they_are() {
+    let Some(cuda) = device() else { return };
+    for dtype in types(&cuda) {
+        let is_new = cuda.inner.capability >= (8, 0) && dtype != DType::F32;
+        let (columns, k) = if is_new { ([129, 136], 99) } else { ([66, 72], 35) };
+        for transposed in [[false, false], [false, true], [true, false]] {
+            for n in columns {
+                let bias = transposed == [false, true];
+                let case = Case { dtype, sizes: [64, 65, n, k], transposed, aligned: true, bias };
+                assert!(check(&cuda, case), "{case:?} took a small tile");
+            }
+        }
+    }
+}

@@ -1,0 +1,120 @@
+//! Linear layers: the weight as it lies, the bias inside, and its gradient.
+
+use crate::products::{assert_within, matrix, rounding, stored, turned, types, upload};
+use crate::support::{Result, cuda, noise};
+use binade_core::DType;
+use binade_ops::{Download, Linear};
+
+crate::tests![
+    operands_that_are_transposed_as_they_lie_are_multiplied_so,
+    large_tiles_add_their_bias,
+    a_linear_layer_adds_its_bias_before_the_one_rounding,
+    the_gradient_of_a_bias_is_the_sum_of_its_column,
+];
+
+/// `Linear` has its weight so, and its gradients the other two ways.
+fn operands_that_are_transposed_as_they_lie_are_multiplied_so() -> Result {
+    for dtype in types() {
+        for sizes @ [rows, out, width] in [[5, 7, 9], [80, 72, 64]] {
+            let [x, w, b, g] = [(1, rows * width), (2, out * width), (3, out), (4, rows * out)]
+                .map(|(seed, len)| stored(&noise(seed, len), dtype));
+            let (input, weight) =
+                (upload(&x, &[rows, width], dtype), upload(&w, &[out, width], dtype));
+            let (bias, grad) = (upload(&b, &[out], dtype), upload(&g, &[rows, out], dtype));
+            let what = format!("linear {sizes:?}");
+            let got = cuda().download(&cuda().linear(&input, &weight, Some(&bias))?)?;
+            let (x_matrix, w_turned) = (matrix(&x, width), turned(&w, width));
+            assert_within(&got, &x_matrix, &w_turned, Some(&b), sizes, (dtype, &what));
+            let grads = cuda().linear_backward(&grad, &input, &weight, true)?;
+            let of_input = cuda().download(&grads.input)?;
+            let (g_matrix, w_matrix) = (matrix(&g, out), matrix(&w, width));
+            assert_within(
+                &of_input,
+                &g_matrix,
+                &w_matrix,
+                None,
+                [rows, width, out],
+                (dtype, &what),
+            );
+            let of_weight = cuda().download(&grads.weight)?;
+            let g_turned = turned(&g, out);
+            assert_within(
+                &of_weight,
+                &g_turned,
+                &x_matrix,
+                None,
+                [out, width, rows],
+                (dtype, &what),
+            );
+        }
+    }
+    Ok(())
+}
+
+/// In large tiles too, of whole groups of a row and of others.
+fn large_tiles_add_their_bias() -> Result {
+    for dtype in types() {
+        for sizes @ [rows, out, width] in [[8100, 130, 8], [8100, 136, 8]] {
+            let [x, w, b] = [(1, rows * width), (2, out * width), (3, out)]
+                .map(|(seed, len)| stored(&noise(seed, len), dtype));
+            let (input, weight) =
+                (upload(&x, &[rows, width], dtype), upload(&w, &[out, width], dtype));
+            let got = cuda().linear(&input, &weight, Some(&upload(&b, &[out], dtype)))?;
+            let (got, what) = (cuda().download(&got)?, format!("large {sizes:?}"));
+            assert_within(
+                &got,
+                &matrix(&x, width),
+                &turned(&w, width),
+                Some(&b),
+                sizes,
+                (dtype, &what),
+            );
+        }
+    }
+    Ok(())
+}
+
+/// 2048 and 1 are f16 numbers, 2049 is none: added after a rounding, the bias would be lost twice.
+fn a_linear_layer_adds_its_bias_before_the_one_rounding() -> Result {
+    let cuda = cuda();
+    let (one, bias) = (upload(&[1.0], &[1, 1], DType::F16), upload(&[1.0], &[1], DType::F16));
+    let weight = upload(&[2048.0, 1.0], &[1, 2], DType::F16);
+    let input = upload(&[1.0, 1.0], &[1, 2], DType::F16);
+    assert_eq!(cuda.download(&cuda.linear(&input, &weight, Some(&bias))?)?, [2050.0]);
+    assert_eq!(cuda.download(&cuda.linear(&one, &one, Some(&bias))?)?, [2.0]);
+    Ok(())
+}
+
+fn the_gradient_of_a_bias_is_the_sum_of_its_column() -> Result {
+    for dtype in types() {
+        for (rows, out) in [(1, 1), (7, 3), (300, 33), (2_000, 5), (3, 200)] {
+            let g = stored(&noise(rows as u64, rows * out), dtype);
+            let grad = upload(&g, &[rows, out], dtype);
+            let (x, w) = (
+                upload(&vec![0.0; rows], &[rows, 1], dtype),
+                upload(&vec![0.0; out], &[out, 1], dtype),
+            );
+            let got = cuda().linear_backward(&grad, &x, &w, true)?.bias.unwrap();
+            assert_eq!((got.shape(), got.dtype()), (&[out][..], dtype));
+            for (column, got) in cuda().download(&got)?.iter().enumerate() {
+                let sum: f64 = (0..rows).map(|row| f64::from(g[row * out + column])).sum();
+                // Half a last place, and a hair for the other order of the f64 sum.
+                let off = (f64::from(*got) - sum).abs();
+                let bound = rounding(sum, dtype) * 1.01 + 1e-9;
+                assert!(off <= bound, "{dtype} {rows} {column}: {got} for {sum}");
+            }
+        }
+    }
+    assert!(
+        cuda()
+            .linear_backward(
+                &upload(&[1.0], &[1, 1], DType::F16),
+                &upload(&[1.0], &[1, 1], DType::F16),
+                &upload(&[1.0], &[1, 1], DType::F16),
+                false,
+            )?
+            .bias
+            .is_none()
+    );
+    Ok(())
+}

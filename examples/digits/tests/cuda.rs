@@ -1,0 +1,75 @@
+//! Training on CUDA agrees with training on the CPU, seed by seed: on a GPU, or on the interpreter in its place. Without
+//! either the tests are ignored, and say so; where `BINADE_REQUIRE` names `cuda` or `ptx` they fail.
+
+#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+mod common;
+
+use binade_cuda::{Cuda, Error};
+use binade_example_digits::record::Run;
+use binade_example_digits::{config, train};
+use common::{digits, run, short};
+use indicatif::ProgressBar;
+use libtest_mimic::{Arguments, Failed, Trial};
+
+/// What is trained, and how far the mean losses of its epochs may lie apart, relatively: products are summed in another
+/// order, and 16-bit results then round the other way now and then.
+const RUNS: [(&str, f32); 9] = [
+    ("--level O0", 1e-4),
+    ("--level O0 --optimizer sgd --accumulate 2", 1e-4),
+    ("--level O1 --dtype f16 --inject-overflow 3", 2e-2),
+    ("--level O1 --dtype bf16", 2e-2),
+    ("--level O2 --dtype f16 --inject-overflow 2 --growth-interval 3", 2e-2),
+    ("--level O2 --dtype bf16 --clip-norm 0.5 --accumulate 2", 2e-2),
+    ("--level O3 --dtype f16 --optimizer sgd", 2e-2),
+    ("--model cnn --epochs 1 --batch 100 --level O0", 1e-4),
+    ("--model cnn --epochs 1 --batch 100 --level O2 --dtype f16", 2e-2),
+];
+
+fn on_cuda(cuda: &Cuda, line: &str) -> (Run, Run) {
+    let args = short(line);
+    let [setting] = config::settings(&args).try_into().unwrap();
+    let bar = ProgressBar::hidden();
+    let there = train::run(cuda, &args, setting, &digits(&args), true, &bar).unwrap();
+    (run(&args, setting), there)
+}
+
+/// NaN is apart from everything.
+fn is_within(a: f32, b: f32, share: f32) -> bool {
+    (a - b).abs() <= share * a.abs()
+}
+
+fn agrees(cuda: &Cuda, line: &str, share: f32) -> Result<(), Failed> {
+    let (here, there) = on_cuda(cuda, line);
+    assert_eq!(here.losses.len(), there.losses.len(), "epochs");
+    for (a, b) in here.losses.iter().zip(&there.losses) {
+        assert!(is_within(*a, *b, share), "losses {:?} and {:?}", here.losses, there.losses);
+    }
+    assert_eq!(here.steps, there.steps);
+    assert_eq!(here.scale, there.scale);
+    assert_eq!(here.first_skip.is_some(), there.first_skip.is_some());
+    Ok(())
+}
+
+/// Why the tests cannot run, unless they must.
+fn absent(device: &Result<Cuda, Error>) -> Option<String> {
+    let required = std::env::var("BINADE_REQUIRE").unwrap_or_default();
+    let is_required = required.split(',').any(|name| ["cuda", "ptx"].contains(&name.trim()));
+    device.as_ref().err().filter(|_| !is_required).map(ToString::to_string)
+}
+
+fn main() {
+    let mut arguments = Arguments::from_args();
+    arguments.test_threads = Some(1);
+    let device = Cuda::open(0);
+    let skip = absent(&device);
+    if let Some(reason) = &skip {
+        eprintln!("training on CUDA is not tested: {reason}");
+    }
+    let trial = |(line, share): (&'static str, f32)| {
+        let device = device.clone();
+        let test = move || agrees(&device?, line, share);
+        Trial::test(format!("agrees_with_the_cpu: {line}"), test).with_ignored_flag(skip.is_some())
+    };
+    libtest_mimic::run(&arguments, RUNS.map(trial).into()).exit();
+}

@@ -1,0 +1,111 @@
+// The windows of images as the columns of a matrix, which makes convolution a matrix product, and what goes with it: the
+// sum of such columns back into images, and the weight and bias as a matrix.
+//
+// Oracle: `oracle/conv2d.rs`; agreement: bound: elements are moved without rounding; a pixel's gradient is an f32 sum over the
+// windows that it lies in, in the order of their taps, rounded once.
+//
+// `im2col` and `col2im`: blocks of 256, `segments` for each row of the matrix or channel of the image, or fewer that stride.
+// `im2col_weight`: blocks of 256, one for each output, or fewer that stride.
+//
+// The matrix is [taps, images * windows]: rows beyond the taps are of ones, which the bias is multiplied by, and of zeros.
+// Backward gathers, a pixel a thread, and so needs no atomics.
+#include "lib/compact.cuh"
+#include "lib/set.cuh"
+
+// Extents of a convolution, all of them of 32 bits; so are the elements of a row of the matrix, and of a channel of all images.
+struct Geometry {
+  uint32_t images, channels, height, width, kernel_rows, kernel_columns, rows, columns;
+  uint32_t stride[2], padding[2], segments, pad;
+
+  __device__ __forceinline__ uint32_t windows() const { return rows * columns; }
+  __device__ __forceinline__ uint32_t taps() const { return channels * kernel_rows * kernel_columns; }
+};
+
+static_assert(sizeof(Geometry) == 56, "as `structs.rs`");
+
+// Calls `work(line, i)` for what this thread has of `lines` lines of `len` elements.
+template <class Work>
+__device__ __forceinline__ void each_of_lines(uint32_t segments, uint32_t lines, uint32_t len, Work work) {
+  // Whole lines at a time; blocks beyond them have nothing to do.
+  uint32_t step = gridDim.x / segments, segment = blockIdx.x % segments;
+  if (blockIdx.x / segments >= step) return;
+#pragma unroll 1
+  for (uint32_t line = blockIdx.x / segments; line < lines; line += step) {
+#pragma unroll 1
+    for (uint64_t i = (uint64_t)segment * THREADS + threadIdx.x; i < len; i += segments * THREADS) {
+      work(line, (uint32_t)i);
+    }
+  }
+}
+
+__device__ __forceinline__ uint32_t code_of_one(DType dtype) {
+  return dtype == F32 ? 0x3f800000u : dtype == BF16 ? 0x3f80u : 0x3c00u;
+}
+
+__device__ __forceinline__ uint32_t take(const void* from, DType dtype, uint64_t i) {
+  return dtype == F32 ? ((const uint32_t*)from)[i] : ((const uint16_t*)from)[i];
+}
+
+__device__ __forceinline__ void leave(void* to, DType dtype, uint64_t i, uint32_t code) {
+  if (dtype == F32) ((uint32_t*)to)[i] = code;
+  else ((uint16_t*)to)[i] = (uint16_t)code;
+}
+
+extern "C" __global__ void __launch_bounds__(THREADS) im2col(
+    const void* input, DType dtype, Geometry of, uint32_t matrix_rows, void* to) {
+  uint32_t taps = of.taps(), windows = of.windows(), len = of.images * windows;
+  each_of_lines(of.segments, matrix_rows, len, [&](uint32_t tap, uint32_t i) {
+    uint32_t code = tap == taps ? code_of_one(dtype) : 0;
+    if (tap < taps) {
+      uint32_t image = i / windows, window = i % windows, kernel_row = tap / of.kernel_columns;
+      uint32_t channel = kernel_row / of.kernel_rows;
+      // Below 0 in the padding, and then beyond every extent.
+      uint32_t y = window / of.columns * of.stride[0] + kernel_row % of.kernel_rows - of.padding[0];
+      uint32_t x = window % of.columns * of.stride[1] + tap % of.kernel_columns - of.padding[1];
+      if (y < of.height && x < of.width) {
+        uint64_t plane = (uint64_t)image * of.channels + channel;
+        code = take(input, dtype, (plane * of.height + y) * of.width + x);
+      }
+    }
+    leave(to, dtype, (uint64_t)tap * len + i, code);
+  });
+}
+
+// The position of the window whose tap `k` lies at `at`, or beyond all.
+__device__ __forceinline__ uint32_t window_at(uint32_t at, uint32_t k, uint32_t stride, uint32_t padding) {
+  uint32_t from = at + padding - k;
+  return at + padding < k || from % stride != 0 ? 0xffffffffu : from / stride;
+}
+
+extern "C" __global__ void __launch_bounds__(THREADS) col2im(const float* matrix, Geometry of, void* to, DType dtype) {
+  uint32_t plane = of.height * of.width, windows = of.windows();
+  uint64_t len = (uint64_t)of.images * windows;
+  each_of_lines(of.segments, of.channels, of.images * plane, [&](uint32_t channel, uint32_t i) {
+    uint32_t image = i / plane, pixel = i % plane, y = pixel / of.width, x = pixel % of.width;
+    float sum = 0.0f;
+#pragma unroll 1
+    for (uint32_t ky = 0; ky < of.kernel_rows; ky++) {
+      uint32_t row = window_at(y, ky, of.stride[0], of.padding[0]);
+      if (row >= of.rows) continue;
+#pragma unroll 1
+      for (uint32_t kx = 0; kx < of.kernel_columns; kx++) {
+        uint32_t column = window_at(x, kx, of.stride[1], of.padding[1]);
+        if (column >= of.columns) continue;
+        uint64_t tap = ((uint64_t)channel * of.kernel_rows + ky) * of.kernel_columns + kx;
+        sum = __fadd_rn(sum, matrix[tap * len + (uint64_t)image * windows + row * of.columns + column]);
+      }
+    }
+    store_one(to, dtype, ((uint64_t)image * of.channels + channel) * plane + pixel, sum);
+  });
+}
+
+// [outputs, taps] as [outputs, matrix_rows]: the bias behind the taps, and zeros behind it.
+extern "C" __global__ void __launch_bounds__(THREADS) im2col_weight(
+    const void* weight, const void* bias, DType dtype, uint32_t outputs, uint32_t taps, uint32_t matrix_rows, void* to) {
+  each_of_lines(1, outputs, matrix_rows, [&](uint32_t output, uint32_t tap) {
+    uint32_t code = 0;
+    if (tap < taps) code = take(weight, dtype, (uint64_t)output * taps + tap);
+    else if (tap == taps && bias != nullptr) code = take(bias, dtype, output);
+    leave(to, dtype, (uint64_t)output * matrix_rows + tap, code);
+  });
+}
