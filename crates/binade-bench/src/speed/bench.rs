@@ -92,6 +92,18 @@ impl Bench {
         Ok(())
     }
 
+    /// Refuses, in a dry run, that rounds of a group waited for the device: with figures, their table tells.
+    pub(super) fn never_waited(&self, group: &str) -> Result<()> {
+        let waits = |row: &&Row| row.what.group == group && row.host_syncs > 0;
+        match self.rows.iter().find(waits).filter(|_| self.options.dry_run) {
+            Some(Row { what, host_syncs, .. }) => {
+                Err(format!("{group} {} waited for the device {host_syncs} times", what.name)
+                    .into())
+            }
+            None => Ok(()),
+        }
+    }
+
     /// Whether so many bytes fit in what is free; said aloud where they do not.
     pub(super) fn fits(&mut self, name: &str, bytes: usize) -> Result<bool> {
         self.cuda.trim();
