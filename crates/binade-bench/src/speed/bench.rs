@@ -7,8 +7,12 @@ use super::{
     page::{Origin, Page, Skip},
     row::{Row, What},
 };
+use binade_core::DType;
 use binade_cuda::{
-    Cuda, cudarc::driver::sys::CUdevice_attribute::CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE,
+    Cuda,
+    cudarc::driver::sys::CUdevice_attribute::{
+        CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR, CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE,
+    },
 };
 use indicatif::{ProgressBar, ProgressStyle};
 use std::path::PathBuf;
@@ -116,6 +120,17 @@ impl Bench {
             self.skipped.push(Skip { name: name.to_owned(), reason });
         }
         Ok(fits)
+    }
+
+    /// Whether the GPU multiplies matrices of this type, which for bf16 are those from 8.0 on; said aloud where it does not.
+    pub(super) fn multiplies(&mut self, name: &str, dtype: DType) -> Result<bool> {
+        let major = self.cuda.attribute(CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR)?;
+        let multiplies = dtype != DType::BF16 || major >= 8;
+        if !multiplies {
+            let reason = format!("a GPU of {major}.x multiplies no bf16 matrices");
+            self.skipped.push(Skip { name: name.to_owned(), reason });
+        }
+        Ok(multiplies)
     }
 
     /// What was measured, in the order it was.

@@ -39,6 +39,9 @@ impl Bench {
         }
         let wide = data::noise(&self.cuda, elements)?.reshape(&[size, size])?;
         for dtype in LOW {
+            if !self.multiplies(&format!("matmul {size}^3 bf16"), dtype)? {
+                continue;
+            }
             let first = self.cuda.cast(&wide, dtype)?;
             let all = data::copies(&self.cuda, first, operands * turns)?;
             let sets: Vec<Vec<Tensor>> = all.chunks(operands).map(<[_]>::to_vec).collect();
@@ -61,6 +64,10 @@ impl Bench {
         for setting in SETTINGS {
             if !self.fits("an MLP's training step", mlp.bytes())? {
                 return Ok(());
+            }
+            let (level, dtype) = setting;
+            if !self.multiplies(&format!("an MLP's training step at {level} in bf16"), dtype)? {
+                continue;
             }
             let mut work = Training::new(&self.cuda, mlp, setting, &values)?;
             self.time(clock, &mut work, |work| Ok(work.what()))?;
