@@ -23,6 +23,9 @@ const MOST: u64 = 40_000_000;
 /// The script that stands in the folder.
 const SCRIPT: &str = include_str!("bundle/run.sh");
 
+/// What PyTorch is asked besides, where a script for its figures is carried along.
+const TORCH: &str = include_str!("../../crates/binade-bench/torch_rows.py");
+
 /// The profile, and so the folder that cargo puts programs in.
 const PROFILE: &str = "carry";
 
@@ -67,6 +70,7 @@ fn make() -> Result<PathBuf> {
         fs::copy(&program.path, folder.join(program.name()))?;
     }
     fs::write(folder.join("COMMIT"), commit()? + "\n")?;
+    fs::write(folder.join("torch_rows.py"), TORCH)?;
     let script = folder.join("run.sh");
     fs::write(&script, SCRIPT)?;
     fs::set_permissions(script, fs::Permissions::from_mode(0o755))?;
@@ -127,19 +131,27 @@ mod tests {
         assert!(files.len() <= 8 && files.contains(&"speed.json"), "{files:?}");
     }
 
-    /// The script among programs that print their names and end so, started with `part`: how it ended, and what it said.
+    /// A program that prints its name and its arguments, and writes the last of them if that is a JSON file.
+    fn fake(name: &str, end: i32) -> String {
+        let write = "case \"$last\" in *.json) echo {} >\"$last\" ;; esac";
+        format!("#!/bin/sh\necho I am {name} \"$@\"\nfor last; do :; done\n{write}\nexit {end}\n")
+    }
+
+    /// The script among programs that say what they are and end so, started with `part`: how it ended, and what it said.
     fn started(name: &str, programs: &[(&str, i32)], part: &str) -> (bool, String) {
         let folder = std::env::temp_dir().join(format!("binade-{name}-{}", std::process::id()));
         fs::create_dir_all(&folder).unwrap();
         for (program, end) in programs {
             let path = folder.join(program);
-            fs::write(&path, format!("#!/bin/sh\necho I am {program}\nexit {end}\n")).unwrap();
+            fs::write(&path, fake(program, *end)).unwrap();
             fs::set_permissions(path, fs::Permissions::from_mode(0o755)).unwrap();
         }
         fs::write(folder.join("COMMIT"), "c0ffee\n").unwrap();
         fs::write(folder.join("run.sh"), SCRIPT).unwrap();
         let mut bash = Command::new("bash");
         let bash = bash.arg(folder.join("run.sh")).arg(part).env("OUT", folder.join("out"));
+        let path = std::env::var("PATH").unwrap();
+        let bash = bash.env("PATH", format!("{}:{path}", folder.display()));
         let run = bash.output().unwrap();
         fs::remove_dir_all(&folder).unwrap();
         (run.status.success(), String::from_utf8(run.stdout).unwrap())
@@ -157,6 +169,24 @@ mod tests {
     fn the_script_ends_well_where_all_do() {
         let (ended_well, said) = started("passes", &[("test-a", 0)], "tests");
         assert!(ended_well && said.contains("commit c0ffee"), "{said}");
+    }
+
+    #[test]
+    fn pytorchs_figures_come_first_and_stand_beside_ours_even_if_a_script_fails() {
+        let programs = [("speed", 0), ("torch_gpu_baseline.py", 0), ("python3", 4)];
+        let (ended_well, said) = started("torch", &programs, "bench");
+        let places = ["torch_gpu_baseline.py --out", "torch_rows.py --out", "I am speed"]
+            .map(|name| said.find(name));
+        assert!(!ended_well && places.is_sorted() && places[0].is_some(), "{said}");
+        assert!(said.contains("torch_gpu.json\nok      speed"), "{said}");
+        assert!(said.contains("FAILED  torch, layers and MLP: ended with 4"), "{said}");
+    }
+
+    #[test]
+    fn without_a_script_for_pytorch_ours_are_measured_alone() {
+        let (ended_well, said) = started("no-torch", &[("speed", 0)], "bench");
+        assert!(ended_well && said.contains("skipped PyTorch's figures"), "{said}");
+        assert!(said.contains("I am speed --json") && !said.contains("--torch"), "{said}");
     }
 
     #[test]

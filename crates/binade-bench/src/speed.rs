@@ -1,20 +1,26 @@
 //! How fast the CUDA backend is: work, the clock that times it, and the page that tells of it.
 
 mod bench;
+mod beside;
 mod casts;
 mod ceilings;
 mod clock;
 mod compare;
+mod computing;
 mod data;
 mod gpt;
+mod mlp;
 mod norms;
 mod page;
 mod parts;
 mod passes;
 mod plan;
+mod products;
+mod replays;
 mod row;
 mod steps;
 mod table;
+mod training;
 
 pub use bench::{Bench, Options};
 pub use page::Origin;

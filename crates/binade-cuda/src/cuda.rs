@@ -1,7 +1,7 @@
 //! The handle.
 
 use crate::{
-    Error, Ledger, Uncapturable,
+    Error, Ledger, MemoryUse, Uncapturable,
     faults::Faults,
     kernels::SEEN,
     launch::{self, Entry, structs::OwedBits},
@@ -132,6 +132,16 @@ impl Cuda {
     /// What the host has done so far.
     pub fn ledger(&self) -> Ledger {
         self.inner.counters.read()
+    }
+
+    /// Device memory that values of this device hold, tables that it keeps included.
+    pub fn memory_use(&self) -> MemoryUse {
+        self.inner.pool.meter.read()
+    }
+
+    /// Lets [`MemoryUse::peak_bytes`] begin again with what is in use.
+    pub fn reset_peak_memory(&self) {
+        self.inner.pool.meter.reset();
     }
 
     /// The device's name, as the driver has it.

@@ -34,5 +34,6 @@ pub use facts::KernelFacts;
 pub use gradients::Gradients;
 pub use ledger::Ledger;
 pub use masters::Masters;
+pub use memory::MemoryUse;
 pub use scaler::{Found, Scale};
 pub use tensor::Tensor;

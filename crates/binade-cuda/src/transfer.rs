@@ -19,8 +19,7 @@ impl Cuda {
     pub(crate) fn buffer(&self, bytes: usize) -> Result<Buffer, Error> {
         self.alive()?;
         let rounded = Pool::rounded(bytes);
-        let (stream, pool) = (&self.inner.stream, &self.inner.pool);
-        let made = || Ok::<_, Error>(Memory::new(self.allocate(rounded)?, stream));
+        let (pool, made) = (&self.inner.pool, || self.made(rounded));
         let memory = match pool.recorder.serve(rounded)? {
             Served::Here(memory) => memory,
             Served::Make(arena, run) => arena.adopt(made()?, run),
@@ -29,13 +28,19 @@ impl Cuda {
         Ok(Buffer::new(memory, bytes, pool.clone()))
     }
 
+    fn made(&self, rounded: usize) -> Result<Memory, Error> {
+        let memory = Memory::new(self.allocate(rounded)?, &self.inner.stream);
+        self.inner.pool.meter.add(rounded);
+        Ok(memory)
+    }
+
     /// The same, of no run of a capture: what outlives it must not take the place of what does not.
     fn lasting(&self, bytes: usize) -> Result<Buffer, Error> {
         self.alive()?;
         let (rounded, pool) = (Pool::rounded(bytes), &self.inner.pool);
         let memory = match pool.take(rounded) {
             Some(memory) => memory,
-            None => Memory::new(self.allocate(rounded)?, &self.inner.stream),
+            None => self.made(rounded)?,
         };
         Ok(Buffer::new(memory, bytes, pool.clone()))
     }

@@ -92,16 +92,25 @@ sanitizer() {
     done
 }
 
+# PyTorch's figures come first, for the table of ours to have them beside.
+torch() {
+    rm -f "$out/torch_gpu.json"
+    if [ ! -f "$here/torch_gpu_baseline.py" ]; then
+        say "skipped PyTorch's figures: torch_gpu_baseline.py does not lie beside this script"
+        return
+    fi
+    attempt torch 150 speed.txt python3 "$here/torch_gpu_baseline.py" --out "$out/torch_gpu.json"
+    attempt "torch, layers and MLP" 60 speed.txt python3 "$here/torch_rows.py" --out "$out/torch_gpu.json"
+}
+
 # Registers, local memory and occupancy of each kernel stand below the table.
 bench() {
     : >"$out/speed.txt"
+    torch
+    local beside=()
+    [ ! -s "$out/torch_gpu.json" ] || beside=(--torch "$out/torch_gpu.json")
     attempt speed 180 speed.txt "$here/speed" --json "$out/speed.json" --date "$(date -u +%F)" \
-        --driver "$(driver)" --commit "$(cat "$here/COMMIT")" ${BINADE_DRY_RUN:+--dry-run}
-    if [ -f "$here/torch_gpu_baseline.py" ]; then
-        attempt torch 150 speed.txt python3 "$here/torch_gpu_baseline.py" --out "$out/torch_gpu.json"
-    else
-        say "skipped PyTorch's figures: torch_gpu_baseline.py does not lie beside this script"
-    fi
+        --driver "$(driver)" --commit "$(cat "$here/COMMIT")" ${BINADE_DRY_RUN:+--dry-run} "${beside[@]}"
 }
 
 facts

@@ -2,14 +2,20 @@
 
 use super::{
     Result, Work,
+    beside::{Beside, Torch},
     clock::Clock,
     page::{Origin, Page, Skip},
     row::{Row, What},
 };
+use binade_core::DType;
 use binade_cuda::{
-    Cuda, cudarc::driver::sys::CUdevice_attribute::CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE,
+    Cuda,
+    cudarc::driver::sys::CUdevice_attribute::{
+        CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR, CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE,
+    },
 };
 use indicatif::{ProgressBar, ProgressStyle};
+use std::path::PathBuf;
 
 /// How to measure.
 #[derive(Clone, Debug)]
@@ -20,6 +26,8 @@ pub struct Options {
     pub rounds: usize,
     /// Groups that are measured; all where none is named.
     pub only: Vec<String>,
+    /// PyTorch's figures, as its script wrote them, to stand beside.
+    pub torch: Option<PathBuf>,
 }
 
 impl Options {
@@ -39,6 +47,7 @@ pub struct Bench {
     pub(super) l2: usize,
     rows: Vec<Row>,
     skipped: Vec<Skip>,
+    torch: Option<Torch>,
     pub(super) bar: ProgressBar,
 }
 
@@ -47,8 +56,9 @@ impl Bench {
     ///
     /// # Errors
     ///
-    /// Where there is none, and on the interpreter unless the run is a dry one: its times mean nothing.
+    /// Where there is none, where PyTorch's figures cannot be read, and on the interpreter unless the run is a dry one: its times mean nothing.
     pub fn open(options: Options) -> Result<Self> {
+        let torch = options.torch.as_deref().map(Torch::read).transpose()?;
         let cuda = Cuda::open(0)?;
         let name = cuda.name()?;
         if name.contains("PTX interpreter") && !options.dry_run {
@@ -60,7 +70,12 @@ impl Bench {
         let l2 = if options.dry_run { 1 << 14 } else { l2 };
         let bar = ProgressBar::new_spinner();
         bar.set_style(ProgressStyle::with_template("{spinner} {elapsed} {pos} measured: {msg}")?);
-        Ok(Self { cuda, options, l2, rows: Vec::new(), skipped: Vec::new(), bar })
+        let (rows, skipped) = (Vec::new(), Vec::new());
+        Ok(Self { cuda, options, l2, rows, skipped, torch, bar })
+    }
+
+    pub(super) fn measures(&self, group: &str) -> bool {
+        self.options.measures(group)
     }
 
     /// Times `work`, if its group is one that is measured.
@@ -71,7 +86,7 @@ impl Bench {
         what: impl Fn(&W) -> Result<What>,
     ) -> Result<()> {
         let what = what(work)?;
-        if !self.options.measures(what.group) {
+        if !self.measures(what.group) {
             return Ok(());
         }
         self.bar.set_message(format!("{} {}", what.group, what.name));
@@ -79,6 +94,18 @@ impl Bench {
         self.rows.push(Row::new(what, &clock.time(work)?));
         self.bar.inc(1);
         Ok(())
+    }
+
+    /// Refuses, in a dry run, that rounds of a group waited for the device: with figures, their table tells.
+    pub(super) fn never_waited(&self, group: &str) -> Result<()> {
+        let waits = |row: &&Row| row.what.group == group && row.host_syncs > 0;
+        match self.rows.iter().find(waits).filter(|_| self.options.dry_run) {
+            Some(Row { what, host_syncs, .. }) => {
+                Err(format!("{group} {} waited for the device {host_syncs} times", what.name)
+                    .into())
+            }
+            None => Ok(()),
+        }
     }
 
     /// Whether so many bytes fit in what is free; said aloud where they do not.
@@ -95,13 +122,26 @@ impl Bench {
         Ok(fits)
     }
 
+    /// Whether the GPU multiplies matrices of this type, which for bf16 are those from 8.0 on; said aloud where it does not.
+    pub(super) fn multiplies(&mut self, name: &str, dtype: DType) -> Result<bool> {
+        let major = self.cuda.attribute(CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR)?;
+        let multiplies = dtype != DType::BF16 || major >= 8;
+        if !multiplies {
+            let reason = format!("a GPU of {major}.x multiplies no bf16 matrices");
+            self.skipped.push(Skip { name: name.to_owned(), reason });
+        }
+        Ok(multiplies)
+    }
+
     /// What was measured, in the order it was.
     ///
     /// # Errors
     ///
     /// When the device fails.
     pub fn page(&self, origin: Origin) -> Result<Page> {
-        Page::new(&self.cuda, origin, self.options.dry_run, self.rows.clone(), self.skipped.clone())
+        let beside = Beside::new(&self.rows, self.torch.as_ref());
+        let (rows, skipped) = (self.rows.clone(), self.skipped.clone());
+        Page::new(&self.cuda, origin, self.options.dry_run, rows, skipped, beside)
     }
 
     pub(super) fn rounds(&self) -> usize {
@@ -124,6 +164,7 @@ mod tests {
             dry_run: false,
             rounds: 21,
             only: only.iter().map(ToString::to_string).collect(),
+            torch: None,
         };
         let measured = |only: &[&str]| ["copy", "cast", "step"].map(|g| options(only).measures(g));
         assert_eq!(measured(&[]), [true; 3]);

@@ -2,7 +2,7 @@
 
 use super::{
     Result, Work, data,
-    row::{Kind, What},
+    row::{Computed, Kind, What},
 };
 use binade_autocast::Autocast;
 use binade_core::DType;
@@ -44,6 +44,7 @@ impl Cast {
             tensors: first.len(),
             bytes,
             bytes_moved: bytes + table,
+            computed: Computed::default(),
         }
     }
 }

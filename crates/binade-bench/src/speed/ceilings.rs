@@ -2,7 +2,7 @@
 
 use super::{
     Result, Work,
-    row::{Kind, What},
+    row::{Computed, Kind, What},
 };
 use binade_cuda::{Cuda, Tensor};
 
@@ -24,7 +24,7 @@ impl Ceiling {
             Kind::Copy => ("copy", "copy by the driver", 2),
             Kind::Read => ("copy", "read", 1),
             Kind::InPlace => ("copy", "rewrite in place", 2),
-            Kind::Nothing => ("launch", "an empty kernel", 0),
+            Kind::Nothing | Kind::Computed => ("launch", "an empty kernel", 0),
         };
         let bytes = passes * 4 * elements;
         What {
@@ -36,6 +36,7 @@ impl Ceiling {
             tensors: usize::from(passes > 0),
             bytes,
             bytes_moved: bytes,
+            computed: Computed::default(),
         }
     }
 }
@@ -57,7 +58,7 @@ impl Work for Ceiling {
             Kind::Copy => return Ok(Some(self.cuda.duplicate(input)?)),
             Kind::Read => self.cuda.read_through(input)?,
             Kind::InPlace => self.cuda.rewrite(input)?,
-            Kind::Nothing => self.cuda.launch_nothing()?,
+            Kind::Nothing | Kind::Computed => self.cuda.launch_nothing()?,
         }
         Ok(None)
     }

@@ -20,6 +20,8 @@ pub(crate) struct Clock {
     rounds: usize,
     /// What is copied to keep the device busy.
     curtain: Tensor,
+    /// Bytes of device memory that were in use before any work was there.
+    held: usize,
 }
 
 /// Seconds of each round, sorted, and what the host did for one.
@@ -31,6 +33,8 @@ pub(crate) struct Times {
     pub(crate) host: Vec<f64>,
     /// Of the last round.
     pub(crate) ledger: Ledger,
+    /// The most device memory at once in any round.
+    pub(crate) peak_bytes: usize,
 }
 
 /// What one round took.
@@ -38,6 +42,7 @@ struct Round {
     device: f64,
     host: f64,
     ledger: Ledger,
+    peak_bytes: usize,
 }
 
 impl Clock {
@@ -48,7 +53,8 @@ impl Clock {
             event.map_err(told)
         };
         let curtain = data::noise(cuda, curtain)?;
-        Ok(Self { cuda: cuda.clone(), start: event()?, end: event()?, rounds, curtain })
+        let held = cuda.memory_use().bytes;
+        Ok(Self { cuda: cuda.clone(), start: event()?, end: event()?, rounds, curtain, held })
     }
 
     /// Times `work` in both ways.
@@ -68,7 +74,9 @@ impl Clock {
         let queued = rounds.map(|round| self.round(work, &mut kept, round, copies));
         let queued = sorted(queued.collect::<Result<Vec<_>>>()?.iter().map(|round| round.device));
         let ledger = alone.last().map(|round| round.ledger).unwrap_or_default();
-        Ok(Times { alone: sorted(alone.iter().map(|round| round.device)), queued, host, ledger })
+        let peak_bytes = alone.iter().map(|round| round.peak_bytes).max().unwrap_or_default();
+        let alone = sorted(alone.iter().map(|round| round.device));
+        Ok(Times { alone, queued, host, ledger, peak_bytes })
     }
 
     /// One round behind so many copies.
@@ -86,14 +94,16 @@ impl Clock {
         let input = work.prepare(number)?;
         self.cuda.synchronize()?;
         self.draw(copies)?;
+        self.cuda.reset_peak_memory();
         self.start.record(self.cuda.stream()).map_err(told)?;
         let (before, began) = (self.cuda.ledger(), Instant::now());
         let output = work.run(input)?;
         let (host, after) = (began.elapsed().as_secs_f64(), self.cuda.ledger());
         self.end.record(self.cuda.stream()).map_err(told)?;
         let device = f64::from(self.start.elapsed_ms(&self.end).map_err(told)?) / 1e3;
+        let peak_bytes = self.cuda.memory_use().peak_bytes.saturating_sub(self.held);
         kept.push_back(output);
-        Ok(Round { device, host, ledger: since(before, after) })
+        Ok(Round { device, host, ledger: since(before, after), peak_bytes })
     }
 
     /// Copies that take the device three times as long as the host takes for the work.

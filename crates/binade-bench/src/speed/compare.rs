@@ -28,7 +28,7 @@ pub(super) fn with_ceilings(rows: &mut [Row]) {
             Kind::Copy => copy,
             Kind::Read => read,
             Kind::InPlace => in_place,
-            Kind::Nothing => None,
+            Kind::Nothing | Kind::Computed => None,
         };
         row.share_of_ceiling = ceiling.map(|ceiling| row.queued.gbs / ceiling);
         row.empty_launches = empty.map(|empty| row.queued.median_s / empty);
@@ -56,7 +56,10 @@ fn share(rows: &[Row], dtype: &str) -> Option<Share> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::speed::{clock::Times, row::What};
+    use crate::speed::{
+        clock::Times,
+        row::{Computed, What},
+    };
     use binade_cuda::Ledger;
 
     fn row(group: &'static str, name: &str, kind: Kind, seconds: f64) -> Row {
@@ -78,10 +81,11 @@ mod tests {
             tensors: 1,
             bytes: 1000,
             bytes_moved: 1000,
+            computed: Computed::default(),
         };
         let all = vec![seconds];
         let (alone, host, ledger) = (all.clone(), all.clone(), Ledger::default());
-        Row::new(what, &Times { alone, queued: all, host, ledger })
+        Row::new(what, &Times { alone, queued: all, host, ledger, peak_bytes: 0 })
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use super::{
     Result, Work, data, passes,
-    row::{Kind, What},
+    row::{Computed, Kind, What},
 };
 use binade_core::DType;
 use binade_cuda::{Cuda, Tensor};
@@ -42,6 +42,7 @@ impl L2Norm {
             tensors,
             bytes,
             bytes_moved: bytes + passes::chunks(elements, tensors) * PARTIAL + tensors * ROW,
+            computed: Computed::default(),
         }
     }
 }

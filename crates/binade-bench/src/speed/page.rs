@@ -2,6 +2,7 @@
 
 use super::{
     Result,
+    beside::Beside,
     compare::{self, Share},
     row::Row,
 };
@@ -51,7 +52,8 @@ struct Compiled {
 }
 
 /// Of `Compiled`, as wide as its line.
-const HEADS: &str = "kernel           registers local bytes shared bytes  threads  occupancy";
+const HEADS: &str =
+    "kernel                           registers local bytes shared bytes  threads  occupancy";
 
 /// A run's figures. Displays as tables.
 #[derive(Clone, Debug, Serialize)]
@@ -60,6 +62,8 @@ pub struct Page {
     rows: Vec<Row>,
     /// Where both were measured: the scaler's part of the step, by type of gradient.
     scaler_share: Vec<Share>,
+    /// Where PyTorch's figures are at hand.
+    beside: Beside,
     skipped: Vec<Skip>,
     kernels: Vec<Compiled>,
 }
@@ -71,13 +75,14 @@ impl Page {
         dry_run: bool,
         mut rows: Vec<Row>,
         skipped: Vec<Skip>,
+        beside: Beside,
     ) -> Result<Self> {
         compare::with_ceilings(&mut rows);
         let (device, driver_cuda) = (cuda.name()?, cuda.driver_version()?);
         let meta = Meta { device, driver_cuda, dry_run, origin };
         let scaler_share = compare::scaler_shares(&rows);
         let kernels = cuda.kernels()?.iter().map(compiled).collect();
-        Ok(Self { meta, rows, scaler_share, skipped, kernels })
+        Ok(Self { meta, rows, scaler_share, beside, skipped, kernels })
     }
 }
 
@@ -99,6 +104,7 @@ impl fmt::Display for Page {
                 "scaler's share of the step, {dtype}: {scaler:.1} %, clip and update {rest:.1} %"
             )?;
         }
+        write!(f, "{}", self.beside)?;
         for Skip { name, reason } in &self.skipped {
             writeln!(f, "not measured: {name}: {reason}")?;
         }
@@ -113,7 +119,7 @@ impl fmt::Display for Compiled {
         let share = 100.0 * occupancy;
         write!(
             f,
-            "{kernel:16}{registers:>10}{local_bytes:>12}{shared_bytes:>13}{threads:>9}{share:>9.0} %"
+            "{kernel:32}{registers:>10}{local_bytes:>12}{shared_bytes:>13}{threads:>9}{share:>9.0} %"
         )
     }
 }

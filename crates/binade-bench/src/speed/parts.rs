@@ -5,7 +5,7 @@ use super::{
     Result, Work,
     gpt::Gpt,
     passes,
-    row::{Kind, What},
+    row::{Computed, Kind, What},
     steps,
 };
 use binade_core::{DType, Named};
@@ -63,7 +63,8 @@ impl Partial {
         };
         let bytes_moved = bytes + overhead;
         let (name, dtype) = (name.to_owned(), dtype.to_string());
-        Ok(What { group, name, kind, dtype, elements, tensors, bytes, bytes_moved })
+        let computed = Computed::default();
+        Ok(What { group, name, kind, dtype, elements, tensors, bytes, bytes_moved, computed })
     }
 
     fn end(&mut self, set: &mut Gradients, found: &Found) -> Result<()> {

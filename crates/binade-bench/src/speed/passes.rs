@@ -2,7 +2,7 @@
 
 use super::{
     Result, Work, data,
-    row::{Kind, What},
+    row::{Computed, Kind, What},
 };
 use binade_core::DType;
 use binade_cuda::{Cuda, Found, Gradients, Scale, Tensor};
@@ -43,6 +43,7 @@ impl Pass {
             tensors: self.tensors,
             bytes,
             bytes_moved: bytes + overhead(elements, self.tensors),
+            computed: Computed::default(),
         }
     }
 }

@@ -43,6 +43,8 @@ impl Bench {
         for dtype in TYPES {
             self.steps(&clock, dtype)?;
         }
+        self.products(&clock)?;
+        self.training(&clock)?;
         self.bar.finish_and_clear();
         Ok(())
     }

@@ -15,12 +15,14 @@ pub(crate) enum Kind {
     InPlace,
     /// Nothing is moved.
     Nothing,
+    /// Moving is not what takes the time.
+    Computed,
 }
 
 /// What was done.
 #[derive(Clone, Debug, Serialize)]
 pub(crate) struct What {
-    /// As in the baseline for PyTorch: copy, unscale, cast, norm, step, scaler, launch.
+    /// As in the baseline for PyTorch: copy, unscale, cast, norm, step, scaler, launch, matmul, mlp.
     pub(crate) group: &'static str,
     pub(crate) name: String,
     pub(crate) kind: Kind,
@@ -31,6 +33,19 @@ pub(crate) struct What {
     pub(crate) bytes: usize,
     /// What the kernels move, tables and what blocks hand each other included.
     pub(crate) bytes_moved: usize,
+    #[serde(flatten)]
+    pub(crate) computed: Computed,
+}
+
+/// What is more than moved.
+#[derive(Clone, Debug, Default, Serialize)]
+pub(crate) struct Computed {
+    /// The least multiplications and additions of all matrix products; others are not counted.
+    pub(crate) flops: u64,
+    /// Samples that are trained on.
+    pub(crate) samples: u64,
+    /// Names of the rows for PyTorch that this one is held against.
+    pub(crate) torch: Vec<String>,
 }
 
 /// Seconds.
@@ -41,6 +56,10 @@ pub(crate) struct Seconds {
     pub(crate) max_s: f64,
     /// `bytes` over the median.
     pub(crate) gbs: f64,
+    /// `flops` over the median, in 10^12 a second.
+    pub(crate) tflops: f64,
+    /// `samples` over the median.
+    pub(crate) samples_per_s: f64,
 }
 
 /// One line of the table.
@@ -60,15 +79,18 @@ pub(crate) struct Row {
     /// `queued`, in launches of a kernel that does nothing.
     pub(crate) empty_launches: Option<f64>,
     pub(crate) rounds: usize,
+    /// The replay of a captured step is one.
     pub(crate) launches: u64,
     pub(crate) host_syncs: u64,
     pub(crate) table_uploads: u64,
     pub(crate) table_bytes: u64,
+    /// The most device memory at once, what the work holds between rounds included.
+    pub(crate) peak_bytes: usize,
 }
 
 impl Row {
     pub(crate) fn new(what: What, times: &Times) -> Self {
-        let seconds = |sorted: &[f64]| Seconds::of(sorted, what.bytes);
+        let seconds = |sorted: &[f64]| Seconds::of(sorted, &what);
         let (alone, queued) = (seconds(&times.alone), seconds(&times.queued));
         Self {
             alone,
@@ -77,21 +99,30 @@ impl Row {
             share_of_ceiling: None,
             empty_launches: None,
             rounds: times.alone.len(),
-            launches: times.ledger.launches,
+            launches: times.ledger.launches + times.ledger.replays,
             host_syncs: times.ledger.syncs,
             table_uploads: times.ledger.tables,
             table_bytes: times.ledger.table_bytes,
+            peak_bytes: times.peak_bytes,
             what,
         }
     }
 }
 
 impl Seconds {
-    fn of(sorted: &[f64], bytes: usize) -> Self {
+    fn of(sorted: &[f64], what: &What) -> Self {
         let median_s = median(sorted);
         let edge = |seconds: Option<&f64>| seconds.copied().unwrap_or(f64::NAN);
-        #[expect(clippy::cast_precision_loss, reason = "fewer than 2^53 bytes")]
-        let gbs = bytes as f64 / median_s.max(1e-12) / 1e9;
-        Self { median_s, min_s: edge(sorted.first()), max_s: edge(sorted.last()), gbs }
+        #[expect(clippy::cast_precision_loss, reason = "fewer than 2^53 of each")]
+        let rate = |count: u64| count as f64 / median_s.max(1e-12);
+        let Computed { flops, samples, .. } = what.computed;
+        Self {
+            median_s,
+            min_s: edge(sorted.first()),
+            max_s: edge(sorted.last()),
+            gbs: rate(what.bytes as u64) / 1e9,
+            tflops: rate(flops) / 1e12,
+            samples_per_s: rate(samples),
+        }
     }
 }

@@ -4,7 +4,7 @@ use super::{
     Result, Work, data,
     gpt::Gpt,
     passes,
-    row::{Kind, What},
+    row::{Computed, Kind, What},
 };
 use binade_core::{DType, Named};
 use binade_cuda::{Cuda, Gradients, Tensor};
@@ -50,6 +50,7 @@ impl Step {
             tensors,
             bytes,
             bytes_moved: bytes + passes::overhead(elements, tensors) + tensors * ROW,
+            computed: Computed::default(),
         })
     }
 }

@@ -3,6 +3,7 @@
 //! All work of a device is in one stream, so that whoever takes a buffer next comes behind whoever used it last, and none
 //! waits for it.
 
+use super::meter::Meter;
 use crate::capture::{Home, Recorder};
 use cudarc::driver::{CudaSlice, CudaStream, DevicePtr};
 use std::{
@@ -21,6 +22,8 @@ pub(crate) struct Pool {
     idle: Mutex<HashMap<usize, Vec<Memory>>>,
     /// Captures and captured steps, which have memory of their own.
     pub(crate) recorder: Recorder,
+    /// Of all memory that is not idle here: what captures keep is theirs.
+    pub(crate) meter: Meter,
 }
 
 /// Device memory, and where it is: to ask cudarc each time would put an event in the stream each time.
@@ -54,12 +57,15 @@ impl Pool {
 
     /// An idle buffer of this rounded size.
     pub(crate) fn take(&self, rounded: usize) -> Option<Memory> {
-        self.lock().get_mut(&rounded)?.pop()
+        let memory = self.lock().get_mut(&rounded)?.pop()?;
+        self.meter.add(memory.bytes());
+        Some(memory)
     }
 
     /// Keeps a buffer for whoever comes next: in a capture of which it is, or the step that has its address, or here.
     pub(crate) fn give(&self, memory: Memory) {
         let Some(memory) = self.recorder.give(memory) else { return };
+        self.meter.remove(memory.bytes());
         self.lock().entry(memory.slice.len()).or_default().push(memory);
     }
 

@@ -1,6 +1,6 @@
 //! What benchmarks hold the kernels against, and what the driver says of the kernels.
 
-use crate::support::{Result, cuda, noise, vector};
+use crate::support::{Result, cuda, noise, own, vector};
 use binade_core::DType;
 use binade_cuda::cudarc::driver::sys::CUdevice_attribute as Attribute;
 use std::collections::HashSet;
@@ -9,6 +9,8 @@ crate::tests![
     a_rewrite_and_a_duplicate_keep_every_bit,
     a_read_and_an_empty_launch_leave_everything_as_it_was,
     the_driver_tells_of_every_kernel_once,
+    memory_in_use_is_counted_by_what_the_pool_lends,
+    memory_of_a_captured_step_is_in_use_as_long_as_the_step_is_there,
 ];
 
 fn a_rewrite_and_a_duplicate_keep_every_bit() -> Result {
@@ -46,5 +48,38 @@ fn the_driver_tells_of_every_kernel_once() -> Result {
     for kernel in kernels {
         assert!(kernel.occupancy > 0.0 && kernel.occupancy <= 1.0, "{kernel:?}");
     }
+    Ok(())
+}
+
+fn memory_in_use_is_counted_by_what_the_pool_lends() -> Result {
+    let cuda = own();
+    let tensor = vector(&cuda, &noise(7, 1000), DType::F32);
+    let (clone, before) = (tensor.clone(), cuda.memory_use().bytes);
+    cuda.reset_peak_memory();
+    let copies = [cuda.duplicate(&tensor)?, cuda.duplicate(&tensor)?];
+    drop(copies);
+    let copy = cuda.duplicate(&tensor)?;
+    let used = cuda.memory_use();
+    assert_eq!((used.bytes - before, used.peak_bytes - before), (4096, 2 * 4096));
+    drop((tensor, clone, copy));
+    cuda.reset_peak_memory();
+    let used = cuda.memory_use();
+    assert_eq!((before - used.bytes, used.peak_bytes), (4096, used.bytes));
+    Ok(())
+}
+
+fn memory_of_a_captured_step_is_in_use_as_long_as_the_step_is_there() -> Result {
+    let cuda = own();
+    let tensor = vector(&cuda, &noise(8, 1000), DType::F32);
+    let (step, before) = (|| cuda.duplicate(&tensor), cuda.memory_use().bytes);
+    let (_, capture) = cuda.capture().warm_up(step)?;
+    let (_, capture) = capture.warm_up(step)?;
+    let captured = capture.capture(step)?;
+    cuda.reset_peak_memory();
+    drop(captured.replay()?);
+    let used = cuda.memory_use();
+    assert_eq!((used.bytes - before, used.peak_bytes - before), (4096, 4096));
+    drop(captured);
+    assert_eq!(cuda.memory_use().bytes, before);
     Ok(())
 }

@@ -1,0 +1,80 @@
+//! What of the benchmarks computes: matrix products, and training steps of an MLP.
+
+use super::{
+    Bench, Result,
+    clock::Clock,
+    data,
+    mlp::Mlp,
+    products::{self, Form, Product},
+    replays::Replay,
+    training::{SETTINGS, Training},
+};
+use binade_autocast::Autocast;
+use binade_core::DType;
+use binade_cuda::Tensor;
+
+/// Types that Tensor Cores multiply.
+const LOW: [DType; 2] = [DType::BF16, DType::F16];
+
+impl Bench {
+    /// Products of all sizes and, at one, in the forms of a layer.
+    pub(super) fn products(&mut self, clock: &Clock) -> Result<()> {
+        if !self.measures("matmul") {
+            return Ok(());
+        }
+        let dry_run = self.options.dry_run;
+        let sizes = if dry_run { &products::TINY[..] } else { &products::SIZES[..] };
+        let layer = self.size(products::LAYER, products::TINY[1]);
+        sizes.iter().try_for_each(|size| self.products_of(clock, *size, *size == layer))
+    }
+
+    /// Products of one size, in all forms where it is a layer's.
+    fn products_of(&mut self, clock: &Clock, size: usize, of_layer: bool) -> Result<()> {
+        let (elements, turns) = (size * size, products::turns(size));
+        let forms = if of_layer { &Form::ALL[..] } else { &Form::ALL[..1] };
+        let operands = forms.iter().map(|form| form.operands()).max().unwrap_or_default();
+        // The one that is cast, operands, and as many outputs.
+        if !self.fits(&format!("matmul {size}^3"), elements * (4 + 2 * 2 * operands * turns))? {
+            return Ok(());
+        }
+        let wide = data::noise(&self.cuda, elements)?.reshape(&[size, size])?;
+        for dtype in LOW {
+            if !self.multiplies(&format!("matmul {size}^3 bf16"), dtype)? {
+                continue;
+            }
+            let first = self.cuda.cast(&wide, dtype)?;
+            let all = data::copies(&self.cuda, first, operands * turns)?;
+            let sets: Vec<Vec<Tensor>> = all.chunks(operands).map(<[_]>::to_vec).collect();
+            for form in forms {
+                let (device, what) = (self.cuda.clone(), (dtype, size));
+                let mut work = Product::new(device, *form, what, sets.clone());
+                self.time(clock, &mut work, |work| Ok(work.what()))?;
+            }
+        }
+        Ok(())
+    }
+
+    /// A training step at each level, in each type that it has, and the same captured.
+    pub(super) fn training(&mut self, clock: &Clock) -> Result<()> {
+        if !self.measures("mlp") {
+            return Ok(());
+        }
+        let mlp = if self.options.dry_run { Mlp::TINY } else { Mlp::FULL };
+        let values = data::values(mlp.batch * mlp.width);
+        for setting in SETTINGS {
+            if !self.fits("an MLP's training step", mlp.bytes())? {
+                return Ok(());
+            }
+            let (level, dtype) = setting;
+            if !self.multiplies(&format!("an MLP's training step at {level} in bf16"), dtype)? {
+                continue;
+            }
+            let mut work = Training::new(&self.cuda, mlp, setting, &values)?;
+            self.time(clock, &mut work, |work| Ok(work.what()))?;
+            let mut work = Replay::new(&self.cuda, work)?;
+            self.time(clock, &mut work, |work| Ok(work.what()))?;
+        }
+        self.cuda.trim();
+        self.never_waited("mlp")
+    }
+}

@@ -1,0 +1,99 @@
+//! Linear layers of one width with rectifiers between: what the benchmark trains.
+
+use binade_core::{DType, Handle, Named};
+use binade_ops::{Linear, Relu, Upload};
+use binade_tape::{Device, TapeError, Var};
+
+/// What decides the shapes.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Mlp {
+    pub(crate) layers: usize,
+    pub(crate) width: usize,
+    pub(crate) batch: usize,
+}
+
+impl Mlp {
+    /// As PyTorch's baseline has it, but for its activations.
+    pub(crate) const FULL: Self = Self { layers: 6, width: 4096, batch: 4096 };
+
+    /// As many layers, all of them narrow.
+    pub(crate) const TINY: Self = Self { layers: 6, width: 8, batch: 4 };
+
+    /// Multiplications and additions that a training step needs in its products: each layer's output and the gradient of
+    /// its weight, and the gradient of its input, which the first one's is spared.
+    pub(crate) fn flops(self) -> u64 {
+        let [layers, width, batch] = [self.layers, self.width, self.batch].map(|x| x as u64);
+        (3 * layers).saturating_sub(1) * 2 * batch * width * width
+    }
+
+    /// Elements of all weights and biases.
+    pub(crate) fn elements(self) -> usize {
+        self.layers * (self.width * self.width + self.width)
+    }
+
+    /// The most bytes that a step may take at any level: weights, masters, moments, gradients and a copy of each, and three
+    /// values a layer of what backward needs, all as `f32`.
+    pub(crate) fn bytes(self) -> usize {
+        4 * (8 * self.elements() + (3 * self.layers + 8) * self.batch * self.width)
+    }
+
+    /// Weights and biases uniform within 1 / √width, as PyTorch's layers begin.
+    pub(crate) fn parameters<D: Upload>(
+        self,
+        device: &D,
+    ) -> Result<Vec<Named<D::Tensor>>, D::Error> {
+        let mut random = fastrand::Rng::with_seed(6);
+        #[expect(clippy::cast_precision_loss, reason = "a few thousand")]
+        let limit = (self.width as f32).sqrt().recip();
+        let mut first = |name: String, shape: &[usize]| {
+            let count = shape.iter().product();
+            let values: Vec<f32> = (0..count).map(|_| (2.0 * random.f32() - 1.0) * limit).collect();
+            Ok(Named::new(name, device.upload(&values, shape, DType::F32)?))
+        };
+        let mut all = Vec::new();
+        for layer in 0..self.layers {
+            all.push(first(format!("{layer}.weight"), &[self.width, self.width])?);
+            all.push(first(format!("{layer}.bias"), &[self.width])?);
+        }
+        Ok(all)
+    }
+
+    /// The output, as `f32`, from weights and biases in turn.
+    pub(crate) fn forward<D: Device + Linear + Relu>(
+        parameters: &[Var<D>],
+        input: &Var<D>,
+    ) -> Result<Var<D>, TapeError<<D as Handle>::Error>> {
+        let stored = parameters.first().map_or(DType::F32, Var::dtype);
+        let mut x = input.cast(stored)?;
+        for (layer, pair) in parameters.chunks_exact(2).enumerate() {
+            if layer > 0 {
+                x = x.relu()?;
+            }
+            x = x.linear(&pair[0], Some(&pair[1]))?;
+        }
+        x.cast(DType::F32)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use binade_cpu::Cpu;
+
+    #[test]
+    fn a_step_needs_three_products_a_layer_less_one() {
+        let one = Mlp { layers: 1, width: 3, batch: 5 };
+        assert_eq!(one.flops(), 2 * (2 * 5 * 3 * 3));
+        assert_eq!(Mlp { layers: 2, ..one }.flops(), 5 * (2 * 5 * 3 * 3));
+        assert_eq!(Mlp::FULL.flops(), 17 * super::super::products::flops(4096));
+        assert_eq!(Mlp { layers: 0, ..one }.flops(), 0);
+    }
+
+    #[test]
+    fn the_parameters_are_as_many_as_is_said() {
+        let parameters = Mlp::TINY.parameters(&Cpu).unwrap();
+        let elements: usize = parameters.iter().map(|one| one.value.to_f32().len()).sum();
+        assert_eq!((parameters.len(), elements), (12, Mlp::TINY.elements()));
+        assert_eq!(Mlp::FULL.elements(), 100_687_872);
+    }
+}

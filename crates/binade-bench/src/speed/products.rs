@@ -1,0 +1,211 @@
+//! Products of square matrices, in the forms that a linear layer asks for.
+
+use super::{
+    Result, Work,
+    row::{Computed, Kind, What},
+};
+use binade_core::{DType, Handle};
+use binade_ops::{Linear, MatMul};
+
+/// Sizes that are measured, as PyTorch's baseline has them.
+pub(crate) const SIZES: [usize; 6] = [512, 1024, 2048, 4096, 8192, 16384];
+
+/// What a dry run takes in their place; the second is a layer's.
+pub(crate) const TINY: [usize; 2] = [8, 16];
+
+/// The size at which a layer's forms are.
+pub(crate) const LAYER: usize = 4096;
+
+/// What is computed of matrices *A*, *B*, *C*.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(crate) enum Form {
+    /// *A·B*.
+    Plain,
+    /// *A·Bᵀ*, a layer's forward pass.
+    Forward,
+    /// *A·C* and *Aᵀ·B*, the gradients of its input and its weight.
+    Backward,
+}
+
+impl Form {
+    pub(crate) const ALL: [Self; 3] = [Self::Plain, Self::Forward, Self::Backward];
+
+    /// Products in it.
+    fn products(self) -> u64 {
+        match self {
+            Self::Plain | Self::Forward => 1,
+            Self::Backward => 2,
+        }
+    }
+
+    /// Matrices that it reads.
+    pub(crate) fn operands(self) -> usize {
+        if self == Self::Backward { 3 } else { 2 }
+    }
+
+    /// What of the operands is transposed, as BLAS has it; a plain product goes without in PyTorch's baseline.
+    fn suffix(self) -> &'static str {
+        match self {
+            Self::Plain => "",
+            Self::Forward => " NT",
+            Self::Backward => " NN and TN",
+        }
+    }
+}
+
+/// Multiplications and additions of a product of two matrices of `size` squared.
+pub(crate) fn flops(size: usize) -> u64 {
+    2 * (size as u64).pow(3)
+}
+
+/// How many inputs take turns: as many as in PyTorch's baseline, which does without more. Small ones stay in the L2 cache.
+pub(crate) fn turns(size: usize) -> usize {
+    if size <= 4096 { 4 } else { 2 }
+}
+
+/// One form of one size, over inputs that take turns.
+pub(crate) struct Product<D: Handle> {
+    device: D,
+    form: Form,
+    dtype: DType,
+    size: usize,
+    /// As many matrices each as the form reads.
+    sets: Vec<Vec<D::Tensor>>,
+}
+
+impl<D: Handle> Product<D> {
+    pub(crate) fn new(
+        device: D,
+        form: Form,
+        (dtype, size): (DType, usize),
+        sets: Vec<Vec<D::Tensor>>,
+    ) -> Self {
+        Self { device, form, dtype, size, sets }
+    }
+
+    pub(crate) fn what(&self) -> What {
+        let (form, size, dtype) = (self.form, self.size, self.dtype);
+        let elements = size * size;
+        let matrices = form.operands() + usize::try_from(form.products()).unwrap_or(1);
+        let bytes = matrices * elements * dtype.bytes();
+        What {
+            group: "matmul",
+            name: format!("{size}^3{}", form.suffix()),
+            kind: Kind::Computed,
+            dtype: dtype.to_string(),
+            elements,
+            tensors: form.operands(),
+            bytes,
+            bytes_moved: bytes,
+            computed: Computed {
+                flops: form.products() * flops(size),
+                samples: 0,
+                torch: torch(dtype)
+                    .map(|dtype| format!("{dtype} {size}^3{}", form.suffix()))
+                    .into_iter()
+                    .collect(),
+            },
+        }
+    }
+}
+
+/// A type as PyTorch prints it.
+pub(crate) fn torch(dtype: DType) -> Option<&'static str> {
+    match dtype {
+        DType::BF16 => Some("torch.bfloat16"),
+        DType::F16 => Some("torch.float16"),
+        DType::F32 => Some("torch.float32"),
+        _ => None,
+    }
+}
+
+impl<D> Work for Product<D>
+where
+    D: MatMul + Linear + Handle<Tensor: Clone, Error: 'static>,
+{
+    type Input = usize;
+    type Output = Vec<D::Tensor>;
+
+    fn prepare(&mut self, round: usize) -> Result<usize> {
+        Ok(round % self.sets.len())
+    }
+
+    fn run(&mut self, place: usize) -> Result<Vec<D::Tensor>> {
+        let device = &self.device;
+        Ok(match (self.form, self.sets[place].as_slice()) {
+            (Form::Plain, [a, b, ..]) => vec![device.matmul(a, b)?],
+            (Form::Forward, [a, b, ..]) => vec![device.linear(a, b, None)?],
+            (Form::Backward, [a, b, c]) => {
+                let grads = device.linear_backward(a, b, c, false)?;
+                vec![grads.input, grads.weight]
+            }
+            _ => return Err("too few matrices".into()),
+        })
+    }
+
+    fn turns(&self) -> usize {
+        self.sets.len()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use binade_cpu::{Cpu, Tensor};
+
+    const SIZE: usize = 3;
+
+    fn matrix(first: f32) -> Tensor {
+        let values = std::iter::successors(Some(first), |x| Some(x * -0.5 + 0.25));
+        Tensor::new(values.take(SIZE * SIZE).collect(), &[SIZE, SIZE]).unwrap()
+    }
+
+    fn values(matrix: &Tensor) -> Vec<f32> {
+        matrix.to_f32().into_owned()
+    }
+
+    fn transposed(matrix: &Tensor) -> Tensor {
+        let values = matrix.to_f32();
+        let at = |place: usize| values[place % SIZE * SIZE + place / SIZE];
+        Tensor::new((0..SIZE * SIZE).map(at).collect(), &[SIZE, SIZE]).unwrap()
+    }
+
+    #[test]
+    fn each_form_is_the_products_that_it_says() {
+        let [a, b, c] = [1.0, -0.75, 2.0].map(matrix);
+        let done = |form| {
+            let set = vec![a.clone(), b.clone(), c.clone()];
+            let mut product = Product::new(Cpu, form, (DType::F32, SIZE), vec![set]);
+            let place = product.prepare(5).unwrap();
+            product.run(place).unwrap().iter().map(values).collect::<Vec<_>>()
+        };
+        let of = |a: &Tensor, b: &Tensor| values(&Cpu.matmul(a, b).unwrap());
+        assert_eq!(done(Form::Plain), [of(&a, &b)]);
+        assert_eq!(done(Form::Forward), [of(&a, &transposed(&b))]);
+        assert_eq!(done(Form::Backward), [of(&a, &c), of(&transposed(&a), &b)]);
+    }
+
+    #[test]
+    fn a_product_takes_two_operations_for_each_of_its_inner_products_terms() {
+        assert_eq!([2, 512, 16384].map(flops), [16, 268_435_456, 8_796_093_022_208]);
+        let of = |form| Product::new(Cpu, form, (DType::F16, 64), vec![]).what();
+        let counts = Form::ALL.map(|form| (of(form).computed.flops, of(form).bytes));
+        let one = 2 * 64 * 64 * 64;
+        assert_eq!(counts, [(one, 3 * 8192), (one, 3 * 8192), (2 * one, 5 * 8192)]);
+    }
+
+    #[test]
+    fn pytorchs_rows_of_a_layer_are_called_as_the_script_calls_them() {
+        let script = include_str!("../../torch_rows.py");
+        for form in [Form::Forward, Form::Backward] {
+            let name = format!("f\"{{dtype}} {{size}}^3{}\"", form.suffix());
+            assert!(script.contains(&name), "{name}");
+        }
+    }
+
+    #[test]
+    fn a_plain_product_goes_by_the_baselines_name() {
+        let what = Product::new(Cpu, Form::Plain, (DType::BF16, 512), vec![]).what();
+        assert_eq!(what.computed.torch, ["torch.bfloat16 512^3"]);
+    }
+}

@@ -1,0 +1,42 @@
+//! A training step that was captured as a graph: what a round does is to replay it.
+
+use super::{Result, Work, row::What, training::Training};
+use binade_cuda::{Captured, Cuda};
+
+/// The same step as [`Training`]'s, in one launch.
+pub(crate) struct Replay {
+    captured: Captured<()>,
+    what: What,
+    /// What the step works on.
+    _training: Training<Cuda>,
+}
+
+impl Replay {
+    /// Captures the step, behind the two warm-ups that a capture takes.
+    pub(crate) fn new(cuda: &Cuda, mut training: Training<Cuda>) -> Result<Self> {
+        let mut step = || training.run(()).map(drop);
+        let ((), capture) = cuda.capture().warm_up(&mut step)?;
+        let ((), capture) = capture.warm_up(&mut step)?;
+        let captured = capture.capture(&mut step)?;
+        let what = training.what();
+        let what = What { name: format!("{}, captured", what.name), ..what };
+        Ok(Self { captured, what, _training: training })
+    }
+
+    pub(crate) fn what(&self) -> What {
+        self.what.clone()
+    }
+}
+
+impl Work for Replay {
+    type Input = ();
+    type Output = ();
+
+    fn prepare(&mut self, _: usize) -> Result<()> {
+        Ok(())
+    }
+
+    fn run(&mut self, (): ()) -> Result<()> {
+        Ok(self.captured.replay()?)
+    }
+}

@@ -1,0 +1,201 @@
+//! A whole training step of an MLP, by the loop that a program of one's own would have.
+
+use super::{
+    Result, Work,
+    mlp::Mlp,
+    products::torch,
+    row::{Computed, Kind, What},
+};
+use binade::{Amp, Model, OptLevel, Properties, initialize};
+use binade_core::{DType, Handle, Named, NamedGrads};
+use binade_grad_scaler::{GradOps, GradScaler, ScaleStore, ScaledGrads};
+use binade_master_weights::{MasterWeights, UpdateRule};
+use binade_ops::{Linear, MseLoss, Relu, Upload};
+use binade_tape::{Device, Tape, Taped, Var};
+
+/// The start of a loss scale that moves, as in PyTorch's baseline: no step overflows, and all do the same work.
+const SCALE: f32 = 1024.0;
+
+/// A level in a low type; O0 has none.
+pub(crate) type Setting = (OptLevel, DType);
+
+/// What is measured, in the order of the table.
+pub(crate) const SETTINGS: [Setting; 5] = [
+    (OptLevel::O0, DType::F32),
+    (OptLevel::O1, DType::BF16),
+    (OptLevel::O1, DType::F16),
+    (OptLevel::O2, DType::BF16),
+    (OptLevel::O2, DType::F16),
+];
+
+/// What training needs a device for.
+pub(crate) trait Trains:
+    Device
+    + Upload
+    + Linear
+    + Relu
+    + MseLoss
+    + GradOps<Scale: Send + Sync + 'static, Grads: From<NamedGrads<<Self as Handle>::Tensor>>>
+    + MasterWeights<
+        Params = Vec<Named<<Self as Handle>::Tensor>>,
+        Grads = <Self as GradScaler>::Grads,
+        Found = <Self as ScaleStore>::Found,
+    >
+{
+}
+
+impl<D> Trains for D where
+    D: Device
+        + Upload
+        + Linear
+        + Relu
+        + MseLoss
+        + GradOps<Scale: Send + Sync + 'static, Grads: From<NamedGrads<<Self as Handle>::Tensor>>>
+        + MasterWeights<
+            Params = Vec<Named<<Self as Handle>::Tensor>>,
+            Grads = <Self as GradScaler>::Grads,
+            Found = <Self as ScaleStore>::Found,
+        >
+{
+}
+
+/// Forward, backward, unscale with its check, clip by norm, `AdamW`, scale update; nothing is read.
+pub(crate) struct Training<D: Trains> {
+    device: D,
+    mlp: Mlp,
+    setting: Setting,
+    amp: Amp<Taped<D>>,
+    input: D::Tensor,
+    target: D::Tensor,
+}
+
+impl<D: Trains> Training<D> {
+    /// On a batch of these values, as many as the width for each sample; targets are inputs in reverse.
+    pub(crate) fn new(device: &D, mlp: Mlp, setting: Setting, values: &[f32]) -> Result<Self> {
+        let model = Model::new(mlp.parameters(device)?);
+        let rule = UpdateRule::adamw(1e-4);
+        let amp = initialize(Taped(device.clone()), model, rule, properties(setting)?)?;
+        let shape = [mlp.batch, mlp.width];
+        let backwards: Vec<f32> = values.iter().rev().copied().collect();
+        let input = device.upload(values, &shape, DType::F32)?;
+        let target = device.upload(&backwards, &shape, DType::F32)?;
+        Ok(Self { device: device.clone(), mlp, setting, amp, input, target })
+    }
+
+    /// The loss and its gradients. The tape is gone by then: it holds the parameters, and a step leaves what others hold.
+    fn gradients(&mut self) -> Result<(D::Tensor, ScaledGrads<Taped<D>>)> {
+        let tape = Tape::new(self.device.clone(), &self.amp.region);
+        let parameters = tape.parameters(&self.amp.optimizer.params);
+        let output = Mlp::forward(&parameters, &tape.constant(self.input.clone()))?;
+        let loss = output.mse_loss(&tape.constant(self.target.clone()))?;
+        let grads = self.amp.scaler.scale(&loss)?.backward(Var::backward)?;
+        Ok((loss.tensor().clone(), grads))
+    }
+
+    pub(crate) fn what(&self) -> What {
+        let (mlp, (level, dtype)) = (self.mlp, self.setting);
+        What {
+            group: "mlp",
+            name: format!("{level}, {}x{} batch {}", mlp.layers, mlp.width, mlp.batch),
+            kind: Kind::Computed,
+            dtype: dtype.to_string(),
+            elements: mlp.elements(),
+            tensors: 2 * mlp.layers,
+            bytes: 0,
+            bytes_moved: 0,
+            computed: Computed {
+                flops: mlp.flops(),
+                samples: mlp.batch as u64,
+                torch: ["eager", "graph"].map(|how| rival(mlp, dtype, how)).into(),
+            },
+        }
+    }
+}
+
+/// The row for PyTorch, whose autocast is O1; where there is a level more, it is held against the same.
+fn rival(mlp: Mlp, dtype: DType, how: &str) -> String {
+    let Mlp { layers, width, batch } = mlp;
+    let low = torch(dtype).filter(|_| dtype != DType::F32).unwrap_or("None");
+    format!("ReLU MLP {layers}x{width} batch {batch} {how}, autocast {low}")
+}
+
+fn properties((level, dtype): Setting) -> Result<Properties> {
+    let properties = level.with(dtype);
+    let rule = properties.loss_scale();
+    if rule.is_fixed() {
+        return Ok(properties);
+    }
+    let rule = rule.with_init_scale(SCALE)?.with_growth_interval(u32::MAX)?;
+    Ok(properties.with_loss_scale(rule))
+}
+
+impl<D: Trains> Work for Training<D> {
+    type Input = ();
+    /// The loss before the step.
+    type Output = D::Tensor;
+
+    fn prepare(&mut self, _: usize) -> Result<()> {
+        Ok(())
+    }
+
+    fn run(&mut self, (): ()) -> Result<D::Tensor> {
+        let (loss, grads) = self.gradients()?;
+        let step = grads.unscale()?.clip_norm(1.0)?.step(&mut self.amp.optimizer)?;
+        self.amp.scaler.update(step)?.leave_unread();
+        Ok(loss)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::speed::data;
+    use binade_cpu::Cpu;
+
+    fn training(setting: Setting) -> Training<Cpu> {
+        let mlp = Mlp::TINY;
+        Training::new(&Cpu, mlp, setting, &data::values(mlp.batch * mlp.width)).unwrap()
+    }
+
+    #[test]
+    fn the_loss_falls_at_every_level_and_no_step_is_skipped() {
+        for setting in SETTINGS {
+            let mut training = training(setting);
+            let losses: Vec<f32> = (0..60).map(|_| training.run(()).unwrap().to_f32()[0]).collect();
+            assert!(losses[59] < 0.99 * losses[0], "{setting:?}: {losses:?}");
+            assert_eq!(training.amp.scaler.state().unwrap().skipped, 0, "{setting:?}");
+        }
+    }
+
+    #[test]
+    fn parameters_are_stored_and_scales_begin_as_the_level_says() {
+        for setting in SETTINGS {
+            let (level, dtype) = setting;
+            let training = training(setting);
+            let low = if level == OptLevel::O2 { dtype } else { DType::F32 };
+            let params = &training.amp.optimizer.params;
+            assert!(params.iter().all(|one| one.value.dtype() == low), "{setting:?}");
+            let scale = if dtype == DType::F16 { SCALE } else { 1.0 };
+            let found = training.amp.scaler.state().unwrap().factor();
+            assert_eq!(found.to_bits(), scale.to_bits(), "{setting:?}");
+        }
+    }
+
+    #[test]
+    fn pytorchs_rows_are_called_as_the_script_calls_them() {
+        let name = "f\"ReLU MLP {layers}x{width} batch {batch} {how}, autocast {low}\"";
+        assert!(include_str!("../../torch_rows.py").contains(name));
+        assert!(include_str!("training.rs").contains(&name[1..]), "{name}");
+    }
+
+    #[test]
+    fn a_level_is_held_against_eager_and_captured_autocast_in_its_type() {
+        let names = |place: usize| training(SETTINGS[place]).what().computed.torch;
+        assert_eq!(
+            names(4),
+            ["eager", "graph"]
+                .map(|how| format!("ReLU MLP 6x8 batch 4 {how}, autocast torch.float16"))
+        );
+        assert!(names(0)[0].ends_with("autocast None"));
+    }
+}
