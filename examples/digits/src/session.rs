@@ -66,7 +66,7 @@ fn one(args: &Args, setting: Setting, digits: &Digits) -> Result<Run, SessionErr
             let cuda = Cuda::open(0).map_err(ArgsError::from)?;
             train::run(&cuda, args, setting, digits, true, &bar).map_err(Into::into)
         }
-        kind => return Err(ArgsError::NotBuilt(kind).into()),
+        DeviceKind::Wgpu => return Err(ArgsError::NotBuilt(args.device).into()),
     };
     bar.finish_and_clear();
     run.map_err(|source| SessionError::Train { setting, source })
