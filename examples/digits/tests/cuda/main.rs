@@ -3,18 +3,26 @@
 
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
+mod captured;
+#[path = "../common/mod.rs"]
 mod common;
 
 use binade_cuda::{Cuda, Error};
-use binade_example_digits::record::Run;
+use binade_example_digits::record;
 use binade_example_digits::{config, train};
 use common::{digits, run, short};
 use indicatif::ProgressBar;
 use libtest_mimic::{Arguments, Failed, Trial};
 
+/// What is trained, and a bound.
+type Run = (&'static str, f32);
+
+/// What is asked of it.
+type Test = fn(&Cuda, &str, f32);
+
 /// What is trained, and how far the mean losses of its epochs may lie apart, relatively: products are summed in another
 /// order, and 16-bit results then round the other way now and then.
-const RUNS: [(&str, f32); 9] = [
+const RUNS: [Run; 9] = [
     ("--level O0", 1e-4),
     ("--level O0 --optimizer sgd --accumulate 2", 1e-4),
     ("--level O1 --dtype f16 --inject-overflow 3", 2e-2),
@@ -26,7 +34,7 @@ const RUNS: [(&str, f32); 9] = [
     ("--model cnn --epochs 1 --batch 100 --level O2 --dtype f16", 2e-2),
 ];
 
-fn on_cuda(cuda: &Cuda, line: &str) -> (Run, Run) {
+fn on_cuda(cuda: &Cuda, line: &str) -> (record::Run, record::Run) {
     let args = short(line);
     let [setting] = config::settings(&args).try_into().unwrap();
     let bar = ProgressBar::hidden();
@@ -65,13 +73,15 @@ fn main() {
     if let Some(reason) = &skip {
         eprintln!("training on CUDA is not tested: {reason}");
     }
-    let trial = |(line, share): (&'static str, f32)| {
+    let trial = |name: &str, of: Test, (line, share): Run| {
         let device = device.clone();
         let test = move || {
-            agree(&device?, line, share);
+            of(&device?, line, share);
             Ok::<_, Failed>(())
         };
-        Trial::test(format!("agrees_with_the_cpu: {line}"), test).with_ignored_flag(skip.is_some())
+        Trial::test(format!("{name}: {line}"), test).with_ignored_flag(skip.is_some())
     };
-    libtest_mimic::run(&arguments, RUNS.map(trial).into()).exit();
+    let whole = RUNS.map(|run| trial("agrees_with_the_cpu", agree, run));
+    let steps = captured::RUNS.map(|run| trial("captured_steps_agree", captured::agree, run));
+    libtest_mimic::run(&arguments, whole.into_iter().chain(steps).collect()).exit();
 }
