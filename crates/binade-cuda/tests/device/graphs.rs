@@ -23,7 +23,7 @@ crate::tests![
 ];
 
 /// What every step says, and what is left at the end, step after step as ever.
-fn uncaptured(
+pub(crate) fn uncaptured(
     plan: fn(u64) -> Plan,
     dtype: DType,
     step: Stepping,
@@ -39,7 +39,11 @@ fn uncaptured(
 }
 
 /// The same with all steps but the first two replayed.
-fn replayed(plan: fn(u64) -> Plan, dtype: DType, step: Stepping) -> Result<(Vec<String>, String)> {
+pub(crate) fn replayed(
+    plan: fn(u64) -> Plan,
+    dtype: DType,
+    step: Stepping,
+) -> Result<(Vec<String>, String)> {
     let mut model = Model::new(&own(), plan(0), dtype)?;
     let (captured, mut said) = model.captured(step)?;
     for number in 2..STEPS {

@@ -16,6 +16,7 @@ mod counted;
 mod edges;
 mod faults;
 mod graphs;
+mod graphs_stores;
 mod handles;
 mod joins;
 mod led;
@@ -74,6 +75,7 @@ fn main() {
         ("edges", edges::TESTS),
         ("faults", faults::TESTS),
         ("graphs", graphs::TESTS),
+        ("graphs_stores", graphs_stores::TESTS),
         ("handles", handles::TESTS),
         ("joins", joins::TESTS),
         ("led", led::TESTS),

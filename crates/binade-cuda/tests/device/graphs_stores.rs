@@ -1,0 +1,144 @@
+//! Captured steps of every store, of counted updates, of an optimizer that parameters join, and of operations with indices.
+
+use crate::{
+    graphs::{replayed, uncaptured},
+    model::{Model, say},
+    support::{Result, own, vector},
+};
+use binade_core::{DType, Named};
+use binade_cuda::{Error, Uncapturable};
+use binade_master_weights::{MasterStore, Plan, UpdateRule};
+use binade_ops::{Embedding, Upload};
+
+crate::tests![
+    replays_with_any_store_are_the_uncaptured_steps_bit_for_bit,
+    replays_count_lost_updates_and_a_plan_that_stops_counting_ends_them,
+    a_parameter_that_joins_ends_the_replays_and_ordinary_steps_go_on,
+    a_bad_index_in_a_replay_is_told_by_its_report_once,
+];
+
+/// A plan for each step.
+type Plans = fn(u64) -> Plan;
+
+fn plan(_: u64) -> Plan {
+    Plan::new(UpdateRule::adamw(1e-3)).unwrap()
+}
+
+fn remainder(number: u64) -> Plan {
+    plan(number).with_store(MasterStore::Remainder)
+}
+
+fn kahan(number: u64) -> Plan {
+    plan(number).with_store(MasterStore::Kahan)
+}
+
+fn scaled(number: u64) -> Plan {
+    plan(number).with_store(MasterStore::ScaledF16)
+}
+
+fn counted(number: u64) -> Plan {
+    plan(number).with_lost_updates(true)
+}
+
+fn replays_with_any_store_are_the_uncaptured_steps_bit_for_bit() -> Result {
+    let runs: [(Plans, DType); 5] = [
+        (remainder, DType::BF16),
+        (kahan, DType::BF16),
+        (kahan, DType::F16),
+        (scaled, DType::F16),
+        (counted, DType::F16),
+    ];
+    for (place, (plan, dtype)) in runs.into_iter().enumerate() {
+        let want = uncaptured(plan, dtype, Model::step)?;
+        assert_eq!(replayed(plan, dtype, Model::step)?, want, "run {place}");
+    }
+    Ok(())
+}
+
+/// What a replay that may not be says.
+fn why<T>(result: std::result::Result<T, Error>) -> Uncapturable {
+    match result {
+        Err(Error::Capture { why, .. }) => why,
+        Err(error) => panic!("{error}"),
+        Ok(_) => panic!("this must be refused"),
+    }
+}
+
+fn replays_count_lost_updates_and_a_plan_that_stops_counting_ends_them() -> Result {
+    let mut model = Model::new(&own(), counted(0), DType::F16)?;
+    let (captured, _) = model.captured(Model::step)?;
+    model.write(2)?;
+    captured.replay()?.resolve()?;
+    let lost = model.optimizer.masters().lost_updates(&model.cuda)?;
+    assert!(lost.is_some_and(|lost| lost.moved > 0), "{lost:?}");
+    model.optimizer.set_plan(plan(0))?;
+    assert_eq!(why(captured.replay()), Uncapturable::Stale);
+    drop(captured);
+    model.step()?.resolve()?;
+    assert_eq!(model.optimizer.masters().lost_updates(&model.cuda)?, None);
+    Ok(())
+}
+
+fn a_parameter_that_joins_ends_the_replays_and_ordinary_steps_go_on() -> Result {
+    let run = |is_captured: bool| -> Result<(Vec<String>, String)> {
+        let mut model = Model::new(&own(), plan(0), DType::F16)?;
+        let mut said = Vec::new();
+        let mut captured = None;
+        if is_captured {
+            let (steps, warm) = model.captured(Model::step)?;
+            said.extend(warm);
+            captured = Some(steps);
+        }
+        for number in said.len() as u64..4 {
+            model.write(number)?;
+            let outcome = match &captured {
+                Some(steps) => steps.replay()?,
+                None => model.step()?,
+            };
+            said.push(say(&outcome.resolve()?));
+        }
+        let more = vec![Named::new("more", vector(&model.cuda, &[1.0; 40], DType::F16))];
+        model.optimizer.join(more, plan(0))?;
+        if let Some(steps) = captured {
+            assert_eq!(why(steps.replay()), Uncapturable::Stale);
+        }
+        for number in 4..7 {
+            model.write(number)?;
+            said.push(say(&model.step()?.resolve()?));
+        }
+        Ok((said, model.trace()?))
+    };
+    assert_eq!(run(true)?, run(false)?);
+    Ok(())
+}
+
+fn a_bad_index_in_a_replay_is_told_by_its_report_once() -> Result {
+    let mut model = Model::new(&own(), plan(0), DType::F16)?;
+    let cuda = model.cuda.clone();
+    let table = cuda.upload(&[0.5; 12], &[4, 3], DType::F32)?;
+    let indices = cuda.upload_i64(&[0, 3], &[2])?;
+    let mut step = || {
+        let rows = cuda.embedding(&table, &indices)?;
+        Ok::<_, Error>((model.step()?, rows))
+    };
+    let ((first, rows), capture) = cuda.capture().warm_up(&mut step)?;
+    first.resolve()?;
+    drop(rows);
+    let ((second, rows), capture) = capture.warm_up(&mut step)?;
+    second.resolve()?;
+    drop(rows);
+    let captured = capture.capture(&mut step)?;
+    let write = |index: i64| {
+        let bits: Vec<u8> = [1, index].into_iter().flat_map(i64::to_le_bytes).collect();
+        cuda.write_bits(&indices, &bits)
+    };
+    for bad in [4, -1, 77] {
+        write(bad)?;
+        let error = captured.replay()?.0.resolve().expect_err("an index that is none");
+        let told = format!("embedding: index {bad} at position 1; expected 0 ≤ index < 4");
+        assert_eq!(error.to_string(), told);
+        write(2)?;
+        captured.replay()?.0.resolve()?;
+    }
+    Ok(())
+}
