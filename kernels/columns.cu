@@ -31,7 +31,7 @@ extern "C" __global__ void __launch_bounds__(256) columns_join(
 #pragma unroll 1
   for (uint64_t column = (uint64_t)blockIdx.x * blockDim.x + threadIdx.x; column < width; column += step) {
     double sum = 0.0;
-#pragma unroll 1
+#pragma unroll 8
     for (uint64_t chunk = 0; chunk < chunks; chunk++) sum = __dadd_rn(sum, partials[chunk * width + column]);
     float rounded = __double2float_rn(sum);
     put<SIXTEEN_AND_32>(to, dtype, column, code_of<SIXTEEN_AND_32>(dtype, rounded));

@@ -66,7 +66,9 @@ impl Cuda {
         if let Some(entry) = entries.get(kernel.name) {
             return Ok(entry.clone());
         }
-        let entry = match Entry::load(self.inner.stream.context(), kernel) {
+        let load = || Entry::load(self.inner.stream.context(), kernel);
+        let loaded = entries.values().find_map(|other| other.sibling(kernel)).unwrap_or_else(load);
+        let entry = match loaded {
             Err(error) if error.0 == CUresult::CUDA_ERROR_UNSUPPORTED_PTX_VERSION => {
                 return Err(driver_too_old(kernel));
             }

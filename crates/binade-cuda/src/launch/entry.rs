@@ -5,7 +5,8 @@ use super::{Arg, Grid};
 use crate::kernels::Kernel;
 use cudarc::{
     driver::{
-        CudaContext, CudaFunction, CudaStream, DriverError, result, sys::CUfunction_attribute,
+        CudaContext, CudaFunction, CudaModule, CudaStream, DriverError, result,
+        sys::CUfunction_attribute,
     },
     nvrtc::Ptx,
 };
@@ -15,6 +16,7 @@ use std::{ffi::c_void, sync::Arc};
 #[derive(Clone, Debug)]
 pub(crate) struct Entry {
     kernel: &'static Kernel,
+    module: Arc<CudaModule>,
     function: CudaFunction,
 }
 
@@ -33,8 +35,17 @@ impl Entry {
         context: &Arc<CudaContext>,
         kernel: &'static Kernel,
     ) -> Result<Self, DriverError> {
-        let module = context.load_module(Ptx::from_src(kernel.ptx))?;
-        Ok(Self { kernel, function: module.load_function(kernel.name)? })
+        Self::of(context.load_module(Ptx::from_src(kernel.ptx))?, kernel)
+    }
+
+    /// Another entry of the same module, if the kernel is one: what is compiled stays compiled.
+    pub(crate) fn sibling(&self, kernel: &'static Kernel) -> Option<Result<Self, DriverError>> {
+        (self.kernel.ptx == kernel.ptx).then(|| Self::of(self.module.clone(), kernel))
+    }
+
+    fn of(module: Arc<CudaModule>, kernel: &'static Kernel) -> Result<Self, DriverError> {
+        let function = module.load_function(kernel.name)?;
+        Ok(Self { kernel, module, function })
     }
 
     /// The function itself, for questions to the driver.

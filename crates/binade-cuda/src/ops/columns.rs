@@ -2,7 +2,7 @@
 
 use crate::{
     Cuda, Error, Tensor,
-    autocast::{code, elementwise},
+    autocast::code,
     kernels::{Kernel, THREADS, ptx},
     launch::{
         Arg, Grid,
@@ -69,7 +69,10 @@ impl Cuda {
         let result_at = Arg::Address(result.address());
         let sizes = [width, chunks].map(|extent| Arg::U64(extent as u64));
         let args = [&[to, result_at, Arg::U32(code)][..], &sizes].concat();
-        self.launch(&COLUMNS_JOIN, elementwise(width), &args)?;
+        // A thread for each column: what it adds up comes one after the other.
+        let blocks = width.div_ceil(THREADS as usize).min(MOST_BLOCKS);
+        let blocks = u32::try_from(blocks).unwrap_or(1);
+        self.launch(&COLUMNS_JOIN, Grid { blocks, threads: THREADS }, &args)?;
         Ok(result)
     }
 }
