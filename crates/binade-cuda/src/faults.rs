@@ -2,8 +2,8 @@
 //!
 //! The host cannot know them and must not wait to ask. A kernel that meets one never reads beyond the table, gives NaN, and
 //! leaves operation, index and position in one record of the device. Whatever the host reads anyway brings the record along, a
-//! step's report as well as a download; the error is given once, and the record is empty again. Until an operation with
-//! indices is launched there is no record.
+//! step's report as well as a download; the error is given once, and the record is empty again: of several under way, one is
+//! told. Until an operation with indices is launched, or a step captured, there is no record.
 
 use crate::{Cuda, Error, launch::Arg, launch::structs::FaultBits, memory::Buffer};
 use binade_core::Op;
@@ -73,16 +73,23 @@ impl Record {
 impl Cuda {
     /// What a kernel that looks at indices takes for them: the record, and the launch's number.
     pub(crate) fn fault_args(&self) -> Result<[Arg<'static>; 2], Error> {
+        self.fault_record()?;
+        let faults = &self.inner.faults;
+        // A captured step is launched with the same numbers at each replay, and so is each run before its capture.
+        let is_captured = self.inner.pool.recorder.running().is_some();
+        let number = if is_captured { LAST_LAUNCH } else { faults.launch() };
+        Ok([Arg::Address(faults.address()), Arg::U32(number)])
+    }
+
+    /// Makes the record, unless there is one.
+    pub(crate) fn fault_record(&self) -> Result<(), Error> {
         let faults = &self.inner.faults;
         if faults.record.get().is_none() {
             let buffer = self.lasting_of(&[0; size_of::<FaultBits>()])?;
             let address = buffer.address();
             faults.record.get_or_init(|| Record { buffer: Mutex::new(buffer), address });
         }
-        // A captured step is launched with the same numbers at each replay, and so is each run before its capture.
-        let is_captured = self.inner.pool.recorder.running().is_some();
-        let number = if is_captured { LAST_LAUNCH } else { faults.launch() };
-        Ok([Arg::Address(faults.address()), Arg::U32(number)])
+        Ok(())
     }
 
     /// Copies the record by `copy`, where there is one.

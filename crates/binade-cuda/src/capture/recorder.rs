@@ -110,15 +110,11 @@ impl Recorder {
     /// Memory that nobody holds any more; gives on what goes to the pool.
     pub(crate) fn give(&self, memory: Memory) -> Option<Memory> {
         let mut state = self.lock();
-        if let Some(run) = state.run().filter(|run| run.is_capture()) {
-            let is_strange = |arena| !Arc::ptr_eq(&run.arena, arena);
-            let may_go = match &memory.home {
-                Some(home) => is_strange(&home.arena) || home.run == run.number,
-                None => false,
-            };
-            if !may_go {
-                run.fails(run.last(), Uncapturable::Freed { bytes: memory.bytes() });
-            }
+        // On whatever thread: the graph would have the address all the same.
+        if let Some(run) =
+            state.run.as_mut().filter(|run| run.is_capture() && !run.lets_go(&memory))
+        {
+            run.fails(run.last(), Uncapturable::Freed { bytes: memory.bytes() });
         }
         if let Some(graph) = state.graphs.iter().find(|graph| graph.needs(&memory)) {
             graph.keep(memory);

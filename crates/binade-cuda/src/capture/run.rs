@@ -1,7 +1,10 @@
 //! A run of a step that is to be captured: what it does, in order, and what keeps alive what it did.
 
 use super::{arena::Arena, later::Later, why::Uncapturable};
-use crate::{Error, memory::Buffer};
+use crate::{
+    Error,
+    memory::{Buffer, Memory},
+};
 use std::{
     any::Any,
     collections::BTreeSet,
@@ -83,6 +86,17 @@ impl Run {
         self.addresses.extend(&operation.words);
         self.done.push(operation);
         Ok(())
+    }
+
+    /// Whether the captured run may lose this memory: its own, and what no replay will look for.
+    pub(super) fn lets_go(&self, memory: &Memory) -> bool {
+        let range = memory.address..memory.address + memory.bytes() as u64;
+        let is_unused = self.addresses.range(range).next().is_none();
+        match &memory.home {
+            Some(home) if Arc::ptr_eq(&self.arena, &home.arena) => home.run == self.number,
+            Some(_) => is_unused,
+            None => is_unused && !self.is_here(),
+        }
     }
 
     /// Notes that something went wrong, and gives the error.

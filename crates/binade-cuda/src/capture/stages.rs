@@ -116,6 +116,8 @@ impl<const WARM: u8> Capture<WARM> {
 struct Open<'c> {
     cuda: &'c Cuda,
     captures: bool,
+    /// Its run has been taken, and what is under way now is somebody else's.
+    has_ended: bool,
 }
 
 /// What the driver made of a capture.
@@ -129,10 +131,12 @@ impl<'c> Open<'c> {
         expected: Vec<Operation>,
     ) -> Result<Self, Error> {
         cuda.alive()?;
+        // A graph has the record's address from the start, though the step may take no index.
+        cuda.fault_record()?;
         if !cuda.inner.pool.recorder.begin(room.arena.clone(), number, expected) {
             return Err(Error::Capture { operation: "capture", why: Uncapturable::Nested });
         }
-        let mut open = Self { cuda, captures: false };
+        let mut open = Self { cuda, captures: false, has_ended: false };
         if number == CAPTURED {
             cuda.check("capture", launch::begin_capture(cuda.stream()))?;
             open.captures = true;
@@ -143,6 +147,7 @@ impl<'c> Open<'c> {
     fn end(mut self) -> Result<(Run, Graph), Error> {
         let graph = self.graph();
         let gone = || Error::Driver { call: "capture", cause: "the run has ended".to_owned() };
+        self.has_ended = true;
         let run = self.cuda.inner.pool.recorder.end().ok_or_else(gone)?;
         Ok((run, graph))
     }
@@ -158,6 +163,8 @@ impl Drop for Open<'_> {
     /// After a panic of the step, or a capture that did not begin. What the run has held goes once it has ended.
     fn drop(&mut self) {
         let _ = self.graph();
-        drop(self.cuda.inner.pool.recorder.end());
+        if !self.has_ended {
+            drop(self.cuda.inner.pool.recorder.end());
+        }
     }
 }

@@ -35,10 +35,15 @@ impl Masters {
     /// From the first run of a capture on, rules have one address for good.
     pub(super) fn fix(&mut self, cuda: &Cuda) -> Result<(), Error> {
         let recorder = &cuda.inner.pool.recorder;
-        if recorder.running().is_some() {
-            self.rules.fixed.get_or_insert_default();
+        let is_new = recorder.running().is_some() && self.rules.fixed.is_none();
+        if is_new {
+            self.rules.fixed = Some(Fixed::default());
         }
-        self.write_fixed(cuda)?;
+        if let Err(error) = self.write_fixed(cuda) {
+            // A plan that cannot be captured still steps as ever.
+            self.rules.fixed = self.rules.fixed.take().filter(|_| !is_new);
+            return Err(error);
+        }
         if let Some(fixed) = &self.rules.fixed {
             recorder.depend(Arc::downgrade(&fixed.stands));
         }
@@ -54,6 +59,20 @@ impl Masters {
             (Some(fixed), Some(rows)) => fixed.write(cuda, bytemuck::cast_slice(&rows), counted),
             _ => Ok(()),
         }
+    }
+
+    /// Refuses a plan by which these cannot join, as it would be refused of those that are there.
+    pub(super) fn can_join<'n>(
+        &mut self,
+        cuda: &Cuda,
+        plan: &Plan,
+        mut names: impl Iterator<Item = &'n str>,
+    ) -> Result<(), Error> {
+        if self.rules.fixed.is_none() {
+            return Ok(());
+        }
+        names.try_for_each(|name| self.rules.row(cuda, plan.rule_for(name), 0).map(drop))?;
+        self.can_be_told(cuda, plan)
     }
 
     /// Refuses a plan that captured steps cannot be told of, before anything has changed.

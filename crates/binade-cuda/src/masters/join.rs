@@ -18,6 +18,8 @@ impl Join for Cuda {
     ) -> Result<(), Error> {
         has_kernels(plan)?;
         self.has_made(&masters.applied)?;
+        more.iter().try_for_each(|param| self.has_made(param.value.buffer()))?;
+        masters.can_join(self, plan, more.iter().map(|param| &*param.name))?;
         let mut kept = masters.kept.joining(plan, more.iter().map(|param| &*param.name))?;
         let first = u32::try_from(masters.slots.len()).unwrap_or(u32::MAX);
         let Started { slots, lowered } = Started::new(self, &mut kept, &more, plan, first)?;

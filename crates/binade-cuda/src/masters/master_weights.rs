@@ -27,6 +27,7 @@ impl MasterWeights for Cuda {
 
     fn masters(&self, params: &mut Vec<Named<Tensor>>, plan: &Plan) -> Result<Masters, Error> {
         has_kernels(plan)?;
+        params.iter().try_for_each(|param| self.has_made(param.value.buffer()))?;
         let mut kept = HostMasters::new(plan, params.iter().map(|param| &*param.name))?;
         let Started { slots, lowered } = Started::new(self, &mut kept, params, plan, 0)?;
         let applied = self.zeros(8 * lowered.len())?;

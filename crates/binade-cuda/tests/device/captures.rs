@@ -7,7 +7,7 @@ use crate::{
 use binade_autocast::Autocast;
 use binade_core::{DType, Named};
 use binade_cuda::{Captured, Cuda, Error, Uncapturable};
-use binade_grad_scaler::{GradScaler, LossScale, ScaleStore, StepOutcome};
+use binade_grad_scaler::{GradScaler, LossScale, ScaleStore, Step, StepOutcome};
 use binade_master_weights::{Adam, Plan, UpdateRule};
 use binade_ops::Upload;
 
@@ -16,6 +16,7 @@ crate::tests![
     a_step_that_changes_is_refused_where_it_does,
     more_findings_than_a_report_has_room_for_are_refused,
     memory_that_the_warm_ups_did_not_leave_is_refused,
+    what_another_capture_made_and_this_one_used_is_not_dropped_in_it,
     what_a_captured_step_works_on_does_not_move,
     what_a_clone_reads_no_replay_changes,
     a_step_whose_state_is_gone_is_not_replayed,
@@ -166,6 +167,24 @@ fn memory_that_the_warm_ups_did_not_leave_is_refused() -> Result {
     Ok(())
 }
 
+fn what_another_capture_made_and_this_one_used_is_not_dropped_in_it() -> Result {
+    let cuda = own();
+    let tensor = vector(&cuda, &[1.0; 600], DType::F32);
+    let (made, other) = cuda.capture().warm_up(|| cuda.cast(&tensor, DType::F16))?;
+    drop(other);
+    let mut old = Some(made);
+    let mut step = |run: u8| -> Result<(), Error> {
+        cuda.cast(old.as_ref().unwrap_or(&tensor), DType::BF16)?;
+        old.take_if(|_| run == 2);
+        Ok(())
+    };
+    let ((), capture) = cuda.capture().warm_up(|| step(0))?;
+    let ((), capture) = capture.warm_up(|| step(1))?;
+    let freed = why(capture.capture(|| step(2)));
+    assert_eq!(freed, ("cast", Uncapturable::Freed { bytes: 2048 }));
+    Ok(())
+}
+
 type Steps = Captured<StepOutcome<Cuda>>;
 
 fn captured() -> Result<(Model, Steps)> {
@@ -301,6 +320,15 @@ fn a_bias_that_does_not_fade_is_refused() -> Result {
     let (operation, reason) = why(model.cuda.capture().warm_up(|| model.step()).map(drop));
     assert_eq!(operation, "prepare");
     assert!(matches!(reason, Uncapturable::Bias { .. }), "{reason}");
+    model.write(0)?;
+    assert!(matches!(model.step()?.resolve()?, Step::Applied(_)), "uncaptured it steps as ever");
+
+    // Nor can others join by it.
+    let (mut model, steps) = captured()?;
+    let more = vec![Named::new("more", vector(&model.cuda, &[1.0; 9], DType::F16))];
+    let refused = model.optimizer.join(more, Plan::new(rule)?);
+    assert!(matches!(why(refused).1, Uncapturable::Bias { .. }));
+    steps.replay()?.resolve()?;
 
     // As a new plan it is refused too, and the old one goes on.
     let (mut model, steps) = captured()?;

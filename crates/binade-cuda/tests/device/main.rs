@@ -26,6 +26,7 @@ mod ops_bias_add;
 mod ops_conv2d;
 mod ops_dropout;
 mod ops_embedding;
+mod ops_fill;
 mod ops_linear;
 mod ops_max_pool2d;
 mod ops_norms;
@@ -84,6 +85,7 @@ fn main() {
         ("ops_conv2d", ops_conv2d::TESTS),
         ("ops_dropout", ops_dropout::TESTS),
         ("ops_embedding", ops_embedding::TESTS),
+        ("ops_fill", ops_fill::TESTS),
         ("ops_linear", ops_linear::TESTS),
         ("ops_max_pool2d", ops_max_pool2d::TESTS),
         ("ops_norms", ops_norms::TESTS),
