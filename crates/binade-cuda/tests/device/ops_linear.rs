@@ -8,6 +8,7 @@ use binade_ops::{Download, Linear};
 crate::tests![
     operands_that_are_transposed_as_they_lie_are_multiplied_so,
     large_tiles_add_their_bias,
+    large_tiles_of_no_terms_are_their_bias,
     a_linear_layer_adds_its_bias_before_the_one_rounding,
     the_gradient_of_a_bias_is_the_sum_of_its_column,
 ];
@@ -74,6 +75,17 @@ fn large_tiles_add_their_bias() -> Result {
     Ok(())
 }
 
+fn large_tiles_of_no_terms_are_their_bias() -> Result {
+    let (rows, out) = (8100, 130);
+    for dtype in types() {
+        let b = stored(&noise(3, out), dtype);
+        let (x, w) = (upload(&[], &[rows, 0], dtype), upload(&[], &[out, 0], dtype));
+        let got = cuda().linear(&x, &w, Some(&upload(&b, &[out], dtype)))?;
+        assert_eq!(cuda().download(&got)?, b.repeat(rows));
+    }
+    Ok(())
+}
+
 /// 2048 and 1 are f16 numbers, 2049 is none: added after a rounding, the bias would be lost twice.
 fn a_linear_layer_adds_its_bias_before_the_one_rounding() -> Result {
     let cuda = cuda();
@@ -87,7 +99,7 @@ fn a_linear_layer_adds_its_bias_before_the_one_rounding() -> Result {
 
 fn the_gradient_of_a_bias_is_the_sum_of_its_column() -> Result {
     for dtype in types() {
-        for (rows, out) in [(1, 1), (7, 3), (300, 33), (2_000, 5), (3, 200)] {
+        for (rows, out) in [(1, 1), (7, 3), (300, 33), (2_000, 5), (2_600, 5), (3, 200)] {
             let g = stored(&noise(rows as u64, rows * out), dtype);
             let grad = upload(&g, &[rows, out], dtype);
             let (x, w) = (
