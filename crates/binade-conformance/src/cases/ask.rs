@@ -1,8 +1,12 @@
 //! One call of an operation of `binade-ops`, and its results compared.
 
 mod asks;
+mod pairs;
+mod softmaxes;
 
 pub(super) use asks::{Asks, Computes};
+pub(super) use pairs::pairs;
+pub(super) use softmaxes::Softmaxes;
 
 use super::values::Draw;
 use crate::{Agreement, Check, Compute, Failure, Operation, Stop, Stored, Verdict, Wanted};

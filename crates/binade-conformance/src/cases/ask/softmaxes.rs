@@ -1,0 +1,112 @@
+//! What softmax and its logarithm are asked alike: large rows, masked elements, rows that are NaN.
+
+use super::{Ask, Asks, Computes, ones, refusals, uniform, values};
+use crate::cases::{FLOATS, bias_add::name, values::offsets};
+use crate::{Check, Compute, Operation, Stored, Verdict, Wanted};
+use binade_core::{DType, ErrorKind};
+
+/// One of the two, and its oracle.
+#[derive(Debug)]
+pub(in crate::cases) struct Softmaxes {
+    pub(in crate::cases) op: Operation,
+    pub(in crate::cases) forward: Compute,
+    pub(in crate::cases) backward: Compute,
+    /// Of the input, and of the width of its rows.
+    pub(in crate::cases) output: fn(&[f64], usize) -> Vec<Wanted>,
+    /// Of the output's gradient, of the output and of the width.
+    pub(in crate::cases) gradient: fn(&[f64], &[f64], usize) -> Vec<Wanted>,
+}
+
+const SHAPES: [&[usize]; 14] = [
+    &[1],
+    &[7],
+    &[3, 8],
+    &[2, 9],
+    &[9, 31],
+    &[3, 32],
+    &[5, 33],
+    &[2, 255],
+    &[3, 256],
+    &[2, 257],
+    &[2, 3, 5],
+    &[2, 1025],
+    &[0, 3],
+    &[3, 0],
+];
+
+impl Softmaxes {
+    pub(in crate::cases) fn add(&'static self, suite: &mut Asks) {
+        for dtype in FLOATS {
+            for shape in SHAPES {
+                suite.add(self.op, dtype, format!("random_{}", name(shape)), move |s, check| {
+                    self.both(s, check, &uniform(1, dtype, shape, [-4.0, 4.0]), 0)
+                });
+            }
+            self.rows(suite, dtype);
+            suite.add(self.op, dtype, "starts_anywhere_in_a_buffer", move |s, check| {
+                offsets().try_for_each(|(offset, _)| {
+                    self.both(s, check, &uniform(offset, dtype, &[3, 33], [-4.0, 4.0]), offset)
+                })
+            });
+        }
+        let float = |shape: &[usize]| ones(DType::F32, shape);
+        let all = vec![
+            (self.forward.clone(), vec![float(&[])]),
+            (self.backward.clone(), vec![float(&[2, 3]), float(&[3, 2])]),
+            (self.backward.clone(), vec![ones(DType::F16, &[2, 3]), float(&[2, 3])]),
+        ];
+        refusals(suite, self.op, "what_does_not_fit_is_a_mismatch", ErrorKind::Mismatch, all);
+    }
+
+    /// Rows that go wrong.
+    fn rows(&'static self, suite: &mut Asks, dtype: DType) {
+        suite.add(self.op, dtype, "no_finite_row_overflows", move |s, check| {
+            for row in [
+                [60000.0, 59904.0, 59000.0],
+                [-60000.0, -59904.0, -60000.0],
+                [60000.0, -60000.0, 0.0],
+            ] {
+                self.both(s, check, &Stored::from_values(dtype, &[1, 3], row), 0)?;
+            }
+            let widest = Stored::from_values(dtype, &[1, 4], [88.0, 89.0, 90.0, 720.0]);
+            self.both(s, check, &widest, 0)
+        });
+        suite.add(self.op, dtype, "ones_in_their_thousands_share_alike", move |s, check| {
+            self.both(s, check, &ones(dtype, &[2, 4099]), 0)
+        });
+        suite.add(self.op, dtype, "minus_infinity_masks_an_element", move |s, check| {
+            let masked = [0.0, f64::NEG_INFINITY, 1.0, 2.0, f64::NEG_INFINITY];
+            self.forward(s, check, &Stored::from_values(dtype, &[1, 5], masked), &masked)
+        });
+        let sentence = "a_row_with_nan_or_infinity_or_nothing_is_nan_throughout";
+        suite.add(self.op, dtype, sentence, move |s, check| {
+            let (nan, up, down) = (f64::NAN, f64::INFINITY, f64::NEG_INFINITY);
+            for bad in
+                [[nan, 1.0, 2.0], [1.0, 2.0, nan], [1.0, up, 2.0], [up, down, 0.0], [down; 3]]
+            {
+                let all = [[0.0, 1.0, 2.0], bad, [2.0, 1.0, 0.0]].concat();
+                let x = Stored::from_values(dtype, &[3, 3], all.clone());
+                self.forward(s, check, &x, &all)?;
+            }
+            Ok(())
+        });
+    }
+
+    /// Forward alone, of what these values are stored as.
+    fn forward(&self, s: &dyn Computes, check: &mut Check, x: &Stored, values: &[f64]) -> Verdict {
+        let y = (self.output)(values, x.shape[1]);
+        Ask::new(self.forward.clone(), &[x]).near(s, check, [(x.dtype, y)])
+    }
+
+    /// Forward, and backward from what the oracle says forward gave.
+    fn both(&self, s: &dyn Computes, check: &mut Check, x: &Stored, offset: usize) -> Verdict {
+        let width = x.shape.last().copied().unwrap_or(1);
+        let y = (self.output)(&values(x), width);
+        let rounded = Stored::from_values(x.dtype, &x.shape, y.iter().map(|y| y.value));
+        Ask::new(self.forward.clone(), &[x]).at(offset).near(s, check, [(x.dtype, y)])?;
+        let g = uniform(2, x.dtype, &x.shape, [-1.0, 1.0]);
+        let wanted = (self.gradient)(&values(&g), &values(&rounded), width);
+        let ask = Ask::new(self.backward.clone(), &[&g, &rounded]).at(offset);
+        ask.near(s, check, [(x.dtype, wanted)])
+    }
+}
