@@ -2,14 +2,20 @@
 //
 // Oracle: `oracle/embedding.rs`; agreement: bits, any NaN for any NaN where gradients are summed.
 //
-// `embedding`: a grid of any size strides over groups of eight elements of a row. `embedding_backward`: a grid of any size
-// strides over tiles of 32 rows and 256 columns. An index that points nowhere is left in `fault`, its row is NaN, and backward
-// passes over it.
+// `embedding`: a grid of any size strides over groups of eight elements of a row. Backward, in turn: `embedding_backward_count`
+// and `embedding_backward_move`, grids of any size of blocks of 256, once for each eight bits of the table's length, sort the
+// positions by index; `embedding_backward_starts`, a row a thread, says where each row's begin; `embedding_backward` writes rows
+// that few indices point to, and `embedding_backward_long` the others: one of their grids strides over groups of eight elements of
+// the table, the other's blocks of 256 over 32 columns of each LONG-th sorted position. `done` is a counter that is 0 before and
+// after. An index that points nowhere is left in `fault`, its row is NaN, and backward passes over it.
 //
-// Backward sums in f32 and in the order of the indices, as the plain loop does, without atomics: a thread has a column of a
-// tile to itself. Each tile reads all indices: rows / 32 * columns / 256 * indices loads of 8 bytes, most of them from cache. An
-// index that occurs often is summed by one thread a column, one gradient after the other.
+// Backward sums in f32 and in the order of the indices, as the plain loop does, without float atomics: the order of a stable sort
+// is the indices' own, whatever the grid. Estimates: gradients are read once; about 128 bytes go to and fro for each index and
+// pass, and a bisection for each row of the table. What stays serial is the chain of additions of one element: an index that occurs
+// n times takes a block n / 256 rounds, each a load's latency and 256 dependent additions, one or two microseconds; 32 columns are
+// a block's, so that others do the rest at the same time.
 #include "lib/fault.cuh"
+#include "lib/order.cuh"
 #include "lib/pointwise.cuh"
 
 __device__ __forceinline__ uint32_t nan_code(DType dtype) {
@@ -39,44 +45,86 @@ extern "C" __global__ void __launch_bounds__(256) embedding(
   }
 }
 
-constexpr uint32_t ROWS = 32, COLUMNS = 256;
+extern "C" __global__ void __launch_bounds__(THREADS) embedding_backward_count(
+    const uint64_t* from, const int64_t* indices, uint64_t count, uint64_t rows, uint32_t shift, uint64_t chunk_len,
+    uint32_t* counts, uint64_t* firsts, uint32_t* done, Fault* fault, uint32_t launch) {
+  Order order = {{indices, rows}, from, count, chunk_len, shift};
+  count_digits(order, counts, [&](uint64_t position) {
+    if (from == nullptr && !order.keys.is_row(position)) leave_fault(fault, EMBEDDING, launch, indices, position, rows);
+  });
+  place_digits(order, counts, firsts, done);
+}
 
-extern "C" __global__ void __launch_bounds__(COLUMNS) embedding_backward(
-    const void* grad, const int64_t* indices, void* result, DType dtype, uint64_t count, uint64_t rows, uint64_t width,
-    Fault* fault, uint32_t launch) {
-  __shared__ float sums[ROWS][COLUMNS];
-  // Of 256 indices: which point into the tile, and at which of its rows.
-  __shared__ uint32_t hits[COLUMNS / 32];
-  __shared__ uint8_t targets[COLUMNS];
-  uint32_t thread = threadIdx.x;
-  uint64_t across = width == 0 ? 1 : (width + COLUMNS - 1) / COLUMNS;
-  // Where the table has no rows there is a tile too, for the indices to be looked at.
-  uint64_t down = rows == 0 ? 1 : (rows + ROWS - 1) / ROWS;
-  for (uint64_t tile = blockIdx.x; tile < down * across; tile += gridDim.x) {
-    uint64_t tile_row = tile / across, row = tile_row * ROWS, column = (tile - tile_row * across) * COLUMNS + thread;
+extern "C" __global__ void __launch_bounds__(THREADS) embedding_backward_move(
+    const uint64_t* from, const int64_t* indices, uint64_t count, uint64_t rows, uint32_t shift, uint64_t chunk_len,
+    const uint64_t* firsts, uint64_t* to) {
+  move_positions({{indices, rows}, from, count, chunk_len, shift}, firsts, to);
+}
+
+extern "C" __global__ void __launch_bounds__(THREADS) embedding_backward_starts(
+    const uint64_t* sorted, const int64_t* indices, uint64_t count, uint64_t rows, uint64_t* starts) {
+  uint64_t first = (uint64_t)blockIdx.x * THREADS + threadIdx.x, step = (uint64_t)gridDim.x * THREADS;
+  // One more than there are rows, where the last one's end.
+  for (uint64_t row = first; row <= rows; row += step) starts[row] = start_of({indices, rows}, sorted, count, row);
+}
+
+// Rows with more positions are `embedding_backward_long`'s. Among so many sorted positions in a row that are one row's, there is
+// one that this divides.
+constexpr uint64_t LONG = 128;
+
+extern "C" __global__ void __launch_bounds__(THREADS) embedding_backward(
+    const void* grad, const uint64_t* sorted, const uint64_t* starts, void* result, DType dtype, uint64_t rows,
+    uint64_t width) {
+  uint64_t groups = (width + GROUP - 1) / GROUP;
+  uint64_t first = (uint64_t)blockIdx.x * THREADS + threadIdx.x, step = (uint64_t)gridDim.x * THREADS;
+  for (uint64_t task = first; task < rows * groups; task += step) {
+    uint64_t row = task / groups, column = (task - row * groups) * GROUP;
+    uint64_t start = starts[row], end = starts[row + 1];
+    if (end - start > LONG) continue;
+    uint32_t some = width - column < GROUP ? (uint32_t)(width - column) : GROUP;
+    float sums[GROUP] = {};
 #pragma unroll 1
-    for (uint32_t k = 0; k < ROWS; k++) sums[k][thread] = 0.0f;
-    for (uint64_t base = 0; base < count; base += COLUMNS) {
-      uint64_t position = base + thread, index = position < count ? (uint64_t)indices[position] : row + ROWS;
-      if (tile == 0 && position < count && index >= rows) leave_fault(fault, EMBEDDING, launch, indices, position, rows);
-      uint32_t of_warp = __ballot_sync(0xffffffffu, index < rows && index - row < ROWS);
-      if (thread % 32 == 0) hits[thread / 32] = of_warp;
-      targets[thread] = (uint8_t)(index - row);
-      __syncthreads();
-#pragma unroll 1
-      for (uint32_t warp = 0; warp < COLUMNS / 32; warp++) {
-        for (uint32_t rest = hits[warp]; rest != 0 && column < width; rest &= rest - 1) {
-          uint32_t hit = warp * 32 + (uint32_t)__ffs((int)rest) - 1;
-          float& sum = sums[targets[hit]][thread];
-          sum = __fadd_rn(sum, load(grad, dtype, (base + hit) * width + column));
-        }
+    for (uint64_t i = start; i < end; i++) {
+      float g[GROUP];
+      load_some(grad, dtype, sorted[i] * width + column, some, g);
+#pragma unroll
+      for (uint32_t k = 0; k < GROUP; k++) sums[k] = __fadd_rn(sums[k], g[k]);
+    }
+    store_some(result, dtype, row * width + column, some, sums);
+  }
+}
+
+constexpr uint32_t COLUMNS = 32, STAGE = 256;
+
+extern "C" __global__ void __launch_bounds__(THREADS) embedding_backward_long(
+    const void* grad, const int64_t* indices, const uint64_t* sorted, const uint64_t* starts, void* result, DType dtype,
+    uint64_t count, uint64_t rows, uint64_t width) {
+  // Gradients that all warps bring in, and the first one adds up.
+  __shared__ float staged[STAGE][COLUMNS];
+  uint32_t across = threadIdx.x % COLUMNS, line = threadIdx.x / COLUMNS;
+  uint64_t tiles = (width + COLUMNS - 1) / COLUMNS, jobs = (count + LONG - 1) / LONG * tiles;
+  for (uint64_t job = blockIdx.x; job < jobs; job += gridDim.x) {
+    uint64_t place = job / tiles, column = (job - place * tiles) * COLUMNS + across;
+    place *= LONG;
+    uint64_t row = Keys{indices, rows}.of(sorted[place]);
+    if (row == rows) continue;
+    uint64_t start = starts[row], end = starts[row + 1];
+    // A short one, or one in which there was such a place before.
+    if (end - start <= LONG || start + LONG <= place) continue;
+    float sum = 0.0f;
+    for (uint64_t base = start; base < end; base += STAGE) {
+      uint32_t some = end - base < STAGE ? (uint32_t)(end - base) : STAGE;
+      for (uint32_t k = line; k < some; k += THREADS / COLUMNS) {
+        staged[k][across] = column < width ? load_one(grad, dtype, sorted[base + k] * width + column) : 0.0f;
       }
-      // Before the next ones are written.
+      __syncthreads();
+      if (line == 0) {
+#pragma unroll 8
+        for (uint32_t k = 0; k < some; k++) sum = __fadd_rn(sum, staged[k][across]);
+      }
+      // Before the next ones are brought in.
       __syncthreads();
     }
-    for (uint32_t k = 0; k < ROWS && row + k < rows && column < width; k++) {
-      uint32_t code = code_of<SIXTEEN_AND_32>(dtype, sums[k][thread]);
-      put<SIXTEEN_AND_32>(result, dtype, (row + k) * width + column, code);
-    }
+    if (line == 0 && column < width) store_one(result, dtype, row * width + column, sum);
   }
 }

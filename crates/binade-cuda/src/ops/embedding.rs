@@ -1,28 +1,39 @@
 //! Rows of a table, by index.
 
+use super::rows::blocks;
 use crate::{
     Cuda, Error, Tensor,
     autocast::{code, elementwise},
-    kernels::{GROUP, Kernel, THREADS, ptx},
+    kernels::{GROUP, Kernel, ptx},
     launch::{
-        Arg, Grid,
-        Param::{self, Address, U32, U64},
+        Arg,
+        Param::{Address, U32, U64},
     },
 };
-use binade_core::{DType, Op};
+use binade_core::Op;
 use binade_ops::{Embedding, operands, shape};
 
-pub(super) const KERNELS: &[&Kernel] = &[&EMBEDDING, &EMBEDDING_BACKWARD];
+pub(super) const KERNELS: &[&Kernel] = &[&EMBEDDING, &EMBEDDING_BACKWARD, &EMBEDDING_BACKWARD_LONG];
 
-const EMBEDDING: Kernel = Kernel { name: "embedding", ptx: ptx!("embedding"), params: PARAMS };
-const EMBEDDING_BACKWARD: Kernel =
-    Kernel { name: "embedding_backward", ptx: ptx!("embedding"), params: PARAMS };
+const EMBEDDING: Kernel = Kernel {
+    name: "embedding",
+    ptx: ptx!("embedding"),
+    params: &[Address, Address, Address, U32, U64, U64, U64, Address, U32],
+};
+const EMBEDDING_BACKWARD: Kernel = Kernel {
+    name: "embedding_backward",
+    ptx: ptx!("embedding"),
+    params: &[Address, Address, Address, Address, U32, U64, U64],
+};
+const EMBEDDING_BACKWARD_LONG: Kernel = Kernel {
+    name: "embedding_backward_long",
+    ptx: ptx!("embedding"),
+    params: &[Address, Address, Address, Address, Address, U32, U64, U64, U64],
+};
 
-/// What is read, indices, the result; its type; indices, rows, elements of a row; the record of bad indices.
-const PARAMS: &[Param] = &[Address, Address, Address, U32, U64, U64, U64, Address, U32];
-
-/// Rows and columns of a tile of the table's gradient, as in the kernel.
-const TILE: [usize; 2] = [32, 256];
+/// Positions that a row has more of where a block adds them up, and columns that it does together, as in the kernel.
+const LONG: usize = 128;
+const COLUMNS: usize = 32;
 
 impl Embedding for Cuda {
     fn embedding(&self, table: &Tensor, indices: &Tensor) -> Result<Tensor, Error> {
@@ -30,11 +41,22 @@ impl Embedding for Cuda {
         let shape = shape::embedding(table.shape(), indices.shape())?;
         let dtype = operands::float(Op::EMBEDDING, &[table])?;
         operands::integers(Op::EMBEDDING, indices)?;
-        let of = Table { dtype, rows: table.shape()[0], width: table.shape()[1] };
+        let (rows, width) = (table.shape()[0], table.shape()[1]);
         let result = self.unset(dtype, &shape)?;
-        let group = usize::try_from(GROUP).unwrap_or(1);
-        let elements = indices.len() * of.width.next_multiple_of(group).max(group);
-        self.look_up(&EMBEDDING, elementwise(elements), [table, indices, &result], of)?;
+        let [record, launch] = self.fault_args()?;
+        let args = [
+            Arg::Address(table.address()),
+            Arg::Address(indices.address()),
+            Arg::Address(result.address()),
+            Arg::U32(code("embedding", dtype)?),
+            Arg::U64(indices.len() as u64),
+            Arg::U64(rows as u64),
+            Arg::U64(width as u64),
+            record,
+            launch,
+        ];
+        // Rows of no elements have a group too, for their index to be looked at.
+        self.launch(&EMBEDDING, elementwise(indices.len() * padded(width).max(padded(1))), &args)?;
         Ok(result)
     }
 
@@ -50,53 +72,27 @@ impl Embedding for Cuda {
         let expected = shape::embedding(&[rows, width], indices.shape())?;
         shape::same(Op::EMBEDDING, grad.shape(), &expected)?;
         operands::integers(Op::EMBEDDING, indices)?;
-        let of = Table { dtype, rows, width };
         let result = self.unset(dtype, &[rows, width])?;
-        self.look_up(&EMBEDDING_BACKWARD, of.tiles(), [grad, indices, &result], of)?;
+        let order = self.order(indices, rows)?;
+        let [grad, sorted, starts, to] =
+            [grad.address(), order.sorted.address(), order.starts.address(), result.address()]
+                .map(Arg::Address);
+        let dtype = Arg::U32(code("embedding", dtype)?);
+        let [count, down, across] =
+            [indices.len(), rows, width].map(|extent| Arg::U64(extent as u64));
+        let args = [grad, sorted, starts, to, dtype, down, across];
+        self.launch(&EMBEDDING_BACKWARD, elementwise(rows * padded(width)), &args)?;
+        if indices.len() > LONG {
+            let indices_at = Arg::Address(indices.address());
+            let args = [grad, indices_at, sorted, starts, to, dtype, count, down, across];
+            let jobs = indices.len().div_ceil(LONG) * width.div_ceil(COLUMNS);
+            self.launch(&EMBEDDING_BACKWARD_LONG, blocks(jobs), &args)?;
+        }
         Ok(result)
     }
 }
 
-/// A table, or its gradient.
-#[derive(Clone, Copy)]
-struct Table {
-    dtype: DType,
-    rows: usize,
-    width: usize,
-}
-
-impl Table {
-    /// A block for each tile, as far as a grid is worth its size; one where there is none, to look at the indices.
-    fn tiles(self) -> Grid {
-        let tiles = self.rows.div_ceil(TILE[0]).saturating_mul(self.width.div_ceil(TILE[1]));
-        let blocks = u32::try_from(tiles.clamp(1, MOST_TILES)).unwrap_or(1);
-        Grid { blocks, threads: THREADS }
-    }
-}
-
-/// Blocks beyond which a grid strides.
-const MOST_TILES: usize = 1 << 16;
-
-impl Cuda {
-    fn look_up(
-        &self,
-        kernel: &'static Kernel,
-        grid: Grid,
-        [from, indices, to]: [&Tensor; 3],
-        of: Table,
-    ) -> Result<(), Error> {
-        let [record, launch] = self.fault_args()?;
-        let args = [
-            Arg::Address(from.address()),
-            Arg::Address(indices.address()),
-            Arg::Address(to.address()),
-            Arg::U32(code(kernel.name, of.dtype)?),
-            Arg::U64(indices.len() as u64),
-            Arg::U64(of.rows as u64),
-            Arg::U64(of.width as u64),
-            record,
-            launch,
-        ];
-        self.launch(kernel, grid, &args)
-    }
+/// Elements of a row, as many whole groups.
+fn padded(width: usize) -> usize {
+    width.next_multiple_of(usize::try_from(GROUP).unwrap_or(1))
 }

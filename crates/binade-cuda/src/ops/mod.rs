@@ -25,6 +25,7 @@ mod mean;
 mod mse_loss;
 mod mul;
 mod operands;
+mod order;
 mod pointwise;
 mod products;
 mod relu;
@@ -56,6 +57,7 @@ pub(crate) const KERNELS: &[&[&Kernel]] = &[
     mean::KERNELS,
     mse_loss::KERNELS,
     mul::KERNELS,
+    order::KERNELS,
     relu::KERNELS,
     softmax::KERNELS,
     sum::KERNELS,

@@ -11,6 +11,7 @@ crate::tests![
     a_bad_index_is_told_once_by_the_next_download_in_the_cpus_words,
     the_first_launch_and_its_lowest_position_are_told,
     the_gradient_passes_over_bad_indices_and_tells_them,
+    the_gradient_passes_over_hundreds_of_bad_indices,
     a_table_of_nothing_has_no_right_index,
     a_steps_report_tells_a_bad_index_and_those_sent_with_it_do_not_tell_it_again,
     the_scale_and_findings_that_nobody_reported_tell_a_bad_index,
@@ -82,6 +83,24 @@ fn the_gradient_passes_over_bad_indices_and_tells_them() -> Result {
     Ok(())
 }
 
+fn the_gradient_passes_over_hundreds_of_bad_indices() -> Result {
+    let device = own();
+    // More right ones than are short, and as many bad ones.
+    let bad = [-1, 10, i64::MIN, i64::MAX];
+    let indices: Vec<i64> = (0..600).map(|i| if i % 2 == 1 { 4 } else { bad[i / 2 % 4] }).collect();
+    let grad = noise(3, 600 * WIDTH);
+    let there = device.upload(&grad, &[600, WIDTH], DType::F32)?;
+    let got = device.embedding_backward(&there, &device.upload_i64(&indices, &[600])?, ROWS)?;
+    let want = "embedding: index -1 at position 0; expected 0 ≤ index < 10";
+    assert_eq!(refused(device.download(&got)), want);
+    let mut table = vec![0.0; ROWS * WIDTH];
+    for right in grad.chunks_exact(WIDTH).skip(1).step_by(2) {
+        table[4 * WIDTH..].iter_mut().zip(right).for_each(|(sum, g)| *sum += g);
+    }
+    assert_eq!(device.download(&got)?, table);
+    Ok(())
+}
+
 fn a_table_of_nothing_has_no_right_index() -> Result {
     let device = own();
     let indices = device.upload_i64(&[0], &[1])?;
@@ -149,7 +168,8 @@ fn a_bad_index_is_left_without_the_host_waiting() -> Result {
     device.embedding(&table, &bad)?;
     device.embedding_backward(&grad, &bad, ROWS)?;
     let after = device.ledger();
-    assert_eq!((after.syncs, after.launches), (before.syncs, before.launches + 2));
+    // One to look up, and to add up a count, a move, where rows start, and the sums.
+    assert_eq!((after.syncs, after.launches), (before.syncs, before.launches + 1 + 4));
     assert!(device.to_bits(&table).is_err());
     assert_eq!(device.bits(&table).len(), 4 * ROWS * WIDTH);
     Ok(())

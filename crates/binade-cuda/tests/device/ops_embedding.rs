@@ -13,6 +13,8 @@ crate::tests![
     rows_are_copied_bit_for_bit,
     the_tables_gradient_is_the_cpus_bit_for_bit,
     an_index_that_occurs_a_thousand_times_is_summed_in_the_cpus_order,
+    indices_that_occur_often_lie_beside_those_that_do_not,
+    indices_of_three_digits_are_sorted_by_all_of_them,
     tables_and_lists_of_nothing_are_nothing,
     operands_that_do_not_fit_are_refused_with_the_cpus_words,
     operands_of_another_handle_are_refused,
@@ -37,9 +39,9 @@ fn rows_are_copied_bit_for_bit() -> Result {
     Ok(())
 }
 
-/// More rows and columns than a tile has, more indices than a block looks at together.
+/// Rows of one digit and of two, more indices than several chunks have, more columns than a group.
 fn the_tables_gradient_is_the_cpus_bit_for_bit() -> Result {
-    let shapes = [(3, 5, 7), (70, 300, 3), (2, 600, 4), (40, 33, 259)];
+    let shapes = [(3, 5, 7), (70, 300, 3), (2, 600, 4), (40, 33, 259), (256, 12_300, 1)];
     for (rows, count, width) in shapes {
         let mut random = fastrand::Rng::with_seed(1);
         let indices: Vec<_> = (0..count).map(|_| random.i64(0..rows)).collect();
@@ -75,6 +77,47 @@ fn an_index_that_occurs_a_thousand_times_is_summed_in_the_cpus_order() -> Result
             &x[0],
             &device.upload_i64(&[1; 1000], &[1000])?,
             2
+        )?],
+        bits
+    );
+    Ok(())
+}
+
+/// As in text: the first few make up the most of it.
+fn indices_that_occur_often_lie_beside_those_that_do_not() -> Result {
+    let (count, width) = (1500, 43);
+    let mut random = fastrand::Rng::with_seed(2);
+    let mut one = || {
+        let most = random.i64(1..400);
+        random.i64(0..most) * random.i64(0..2)
+    };
+    let indices: Vec<_> = (0..count).map(|_| one()).collect();
+    let occurring = |index| indices.iter().filter(|other| **other == index).count();
+    // More than fit a stage, and more than are short beside few.
+    assert!(occurring(0) > 2 * 256 && (1..400).any(|index| (1..9).contains(&occurring(index))));
+    let grad = vec![(noise(4, count * width), vec![count, width])];
+    on_both!(
+        grad,
+        |device, x| [device.embedding_backward(
+            &x[0],
+            &device.upload_i64(&indices, &[count])?,
+            400
+        )?],
+        bits
+    );
+    Ok(())
+}
+
+fn indices_of_three_digits_are_sorted_by_all_of_them() -> Result {
+    // Equal in one digit, or in two.
+    let indices = [69_999, 0x0203, 0x1_0203, 3, 0x0203, 0x0103, 0x1_0003, 0, 69_999, 0x1_0203];
+    let grad = vec![(noise(5, 10), vec![10, 1])];
+    on_both!(
+        grad,
+        |device, x| [device.embedding_backward(
+            &x[0],
+            &device.upload_i64(&indices, &[10])?,
+            70_000
         )?],
         bits
     );
