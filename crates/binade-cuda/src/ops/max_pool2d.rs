@@ -13,7 +13,7 @@ use crate::{
 use binade_core::Op;
 use binade_ops::{MaxPool2d, MaxPool2dConfig, operands, shape};
 
-pub(super) const KERNELS: &[&Kernel] = &[&MAX_POOL2D, &MAX_POOL2D_BACKWARD];
+pub(super) const KERNELS: &[&Kernel] = &[&MAX_POOL2D, &MAX_POOL2D_BACKWARD, &MAX_POOL2D_WINNERS];
 
 const POOL: usize = size_of::<PoolBits>();
 
@@ -27,21 +27,16 @@ const MAX_POOL2D_BACKWARD: Kernel = Kernel {
     ptx: ptx!("max_pool2d"),
     params: &[Address, Address, Address, U32, U64, Bytes(POOL)],
 };
+const MAX_POOL2D_WINNERS: Kernel = Kernel { name: "max_pool2d_winners", ..MAX_POOL2D };
 
 impl MaxPool2d for Cuda {
     fn max_pool2d(&self, input: &Tensor, config: MaxPool2dConfig) -> Result<Tensor, Error> {
         self.has_made_all(&[input])?;
         let shape = shape::max_pool2d(input.shape(), config)?;
         let dtype = operands::float(Op::MAX_POOL2D, &[input])?;
-        let (result, pool) = (self.unset(dtype, &shape)?, pool(input.shape(), &shape, config));
-        let args = [
-            Arg::Address(input.address()),
-            Arg::Address(result.address()),
-            Arg::U32(code(MAX_POOL2D.name, dtype)?),
-            Arg::U64(result.len() as u64),
-            Arg::Bytes(bytemuck::bytes_of(&pool)),
-        ];
-        self.launch(&MAX_POOL2D, one_by_one(result.len()), &args)?;
+        let result = self.unset(dtype, &shape)?;
+        let pool = pool(input.shape(), &shape, config);
+        self.search(&MAX_POOL2D, input, result.address(), result.len(), &pool)?;
         Ok(result)
     }
 
@@ -55,11 +50,13 @@ impl MaxPool2d for Cuda {
         let shape = shape::max_pool2d(input.shape(), config)?;
         let dtype = operands::float(Op::MAX_POOL2D, &[input])?;
         operands::grad(Op::MAX_POOL2D, grad, &shape, dtype)?;
-        let (result, pool) =
-            (self.unset(dtype, input.shape())?, pool(input.shape(), &shape, config));
+        let pool = pool(input.shape(), &shape, config);
+        let winners = self.buffer(places(input.shape())? * grad.len())?;
+        self.search(&MAX_POOL2D_WINNERS, input, winners.address(), grad.len(), &pool)?;
+        let result = self.unset(dtype, input.shape())?;
         let args = [
             Arg::Address(grad.address()),
-            Arg::Address(input.address()),
+            Arg::Address(winners.address()),
             Arg::Address(result.address()),
             Arg::U32(code(MAX_POOL2D.name, dtype)?),
             Arg::U64(result.len() as u64),
@@ -68,6 +65,35 @@ impl MaxPool2d for Cuda {
         self.launch(&MAX_POOL2D_BACKWARD, one_by_one(result.len()), &args)?;
         Ok(result)
     }
+}
+
+impl Cuda {
+    /// What `kernel` finds in each of so many windows.
+    fn search(
+        &self,
+        kernel: &'static Kernel,
+        input: &Tensor,
+        to: u64,
+        windows: usize,
+        pool: &PoolBits,
+    ) -> Result<(), Error> {
+        let args = [
+            Arg::Address(input.address()),
+            Arg::Address(to),
+            Arg::U32(code(MAX_POOL2D.name, input.dtype())?),
+            Arg::U64(windows as u64),
+            Arg::Bytes(bytemuck::bytes_of(pool)),
+        ];
+        self.launch(kernel, one_by_one(windows), &args)
+    }
+}
+
+/// Bytes of a place in a plane of these images, which the kernels count in 32 bits.
+fn places(image: &[usize]) -> Result<usize, Error> {
+    let pixels = image[2].checked_mul(image[3]);
+    let fits = pixels.is_some_and(|pixels| u32::try_from(pixels).is_ok());
+    let too_large = || Error::TooLarge { what: "images to pool", sizes: image.to_vec() };
+    fits.then_some(size_of::<u32>()).ok_or_else(too_large)
 }
 
 /// Of images and results `[N, C, H, W]`.
@@ -90,3 +116,17 @@ fn one_by_one(elements: usize) -> Grid {
 
 /// Blocks beyond which a grid strides.
 const MOST_BLOCKS: usize = 1 << 14;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn planes_of_more_than_32_bits_are_too_large() {
+        assert_eq!(places(&[5, 3, 1 << 16, (1 << 16) - 1]), Ok(4));
+        for rows in [1 << 16, usize::MAX] {
+            let refused = places(&[0, 1, rows, 1 << 16]).unwrap_err();
+            assert!(matches!(refused, Error::TooLarge { .. }), "{refused}");
+        }
+    }
+}
