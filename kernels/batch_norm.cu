@@ -4,112 +4,40 @@
 // Oracle: `oracle/batch_norm.rs`; agreement: bound: the statistics are sums in f64 over chunks of a channel, in an order that
 // follows from the shape alone, rounded once; what follows them is the plain loop's f32, step by step.
 //
-// A channel's samples are cut into chunks. `batch_norm_sums`, `batch_norm_squares` and `batch_norm_backward_sums`: a grid of
-// any size of blocks of 256 strides over the chunks of all channels, and leaves one sum or two for each; each reads what
-// those before it left. `batch_norm_stats`, `batch_norm_running` and `batch_norm_backward_parameters`: a grid of any size, a
-// channel a thread, after them. `batch_norm` and `batch_norm_backward`: a grid of any size strides over groups of eight
-// elements.
+// A channel's samples are cut into chunks. `batch_norm_sums` and `batch_norm_backward_sums`: a grid of any size of blocks of 256
+// strides over the chunks of all channels, and leaves two sums for each. `batch_norm_stats` and `batch_norm_backward_parameters`:
+// a grid of any size of blocks of 256, a channel a warp, after them; `batch_norm_running`: likewise, a channel a thread.
+// `batch_norm` and `batch_norm_backward`: a grid of any size strides over groups of eight elements.
 //
-// Two passes for the statistics, the second about the mean, so that nothing cancels. Chunks are joined in order by whoever
-// needs them.
-#include "lib/grid.cuh"
+// A chunk is read twice, the second time, from a cache, about its own mean, so that nothing cancels; the channel's squares are the
+// chunks' and those of what their means are off. So forward takes two reads of the input and a write, backward three of the input,
+// two of the gradient and a write, in loads of 16 bytes where a channel's runs are whole groups; where there is one sample of a
+// channel after the other, 32 channels are read together. Runs of 2 to 7 elements still leave the rest of their sector unused.
+#include "lib/channels.cuh"
 #include "lib/norm.cuh"
 
-// [N, C, ..] as [outer, channels, inner]; a channel has outer * inner samples, in chunks, of which there is at least one.
-struct Shape {
-  uint64_t outer, channels, inner, chunk_len;
-  uint32_t chunks, pad;
-
-  __device__ __forceinline__ uint64_t samples() const { return outer * inner; }
-  __device__ __forceinline__ uint64_t len() const { return outer * channels * inner; }
-};
-
-static_assert(sizeof(Shape) == 40, "as `structs.rs`");
-
-// The channel of neighbouring elements, without a division for each.
-struct Walk {
-  uint64_t channel, left;
-
-  __device__ __forceinline__ Walk(const Shape& shape, uint64_t i) {
-    uint64_t run = i / shape.inner;
-    channel = run % shape.channels, left = shape.inner - (i - run * shape.inner);
-  }
-  __device__ __forceinline__ void step(const Shape& shape) {
-    if (--left != 0) return;
-    left = shape.inner;
-    if (++channel == shape.channels) channel = 0;
-  }
-};
-
-__device__ __forceinline__ double joined(const double* partials, const Shape& shape, uint64_t channel) {
-  const double* own = partials + channel * shape.chunks;
-  double all = own[0];
-#pragma unroll 1
-  for (uint32_t i = 1; i < shape.chunks; i++) all = __dadd_rn(all, own[i]);
-  return all;
-}
-
-__device__ __forceinline__ double mean_of(const double* partials, const Shape& shape, uint64_t channel) {
-  return __ddiv_rn(joined(partials, shape, channel), (double)shape.samples());
-}
-
-// Calls `chunk(channel)` for the chunks of all channels that are this block's, which gives what to do with each element's
-// index, and then `done(job)`. Whoever goes on by a fixed step divides once, and not each time.
-template <class Chunk, class Done>
-__device__ __forceinline__ void each_chunk(const Shape& shape, Chunk chunk, Done done) {
-  uint64_t channel = blockIdx.x / shape.chunks, channels_on = gridDim.x / shape.chunks;
-  uint32_t part = blockIdx.x % shape.chunks, parts_on = gridDim.x % shape.chunks;
-  // One row holds `inner` samples of a channel, and `channels * inner` elements.
-  uint64_t rows_on = 0, across_on = THREADS;
-  if (shape.inner <= THREADS) rows_on = THREADS / (uint32_t)shape.inner, across_on = THREADS % (uint32_t)shape.inner;
-#pragma unroll 1
-  while (channel < shape.channels) {
-    uint64_t start = part * shape.chunk_len, end = min(start + shape.chunk_len, shape.samples());
-    uint64_t i = start + threadIdx.x, row = i / shape.inner, across = i - row * shape.inner;
-    auto element = chunk(channel);
-#pragma unroll 1
-    for (; i < end; i += THREADS) {
-      element((row * shape.channels + channel) * shape.inner + across);
-      row += rows_on, across += across_on;
-      if (across >= shape.inner) across -= shape.inner, row++;
-    }
-    done(channel * shape.chunks + part);
-    channel += channels_on, part += parts_on;
-    if (part >= shape.chunks) part -= shape.chunks, channel++;
-  }
-}
-
+// The sums over each chunk of x, and of the squares about the chunk's mean.
 extern "C" __global__ void __launch_bounds__(THREADS) batch_norm_sums(
-    const void* input, DType dtype, Shape shape, double* sums) {
-  double sum;
-  each_chunk(
-      shape,
-      [&](uint64_t) {
-        sum = 0.0;
-        return [&](uint64_t at) { sum = __dadd_rn(sum, (double)load_one(input, dtype, at)); };
-      },
-      [&](uint64_t job) {
-        double all = reduce<Sum>(sum);
-        if (threadIdx.x == 0) sums[job] = all;
+    const void* input, DType dtype, Shape shape, double* sums, double* squares) {
+  each_job(shape, [&](const auto& job) {
+    double parts[] = {0.0, 0.0}, mean = 0.0;
+#pragma unroll 1
+    for (uint32_t pass = 0; pass < 2; pass++) {
+      double sum = 0.0;
+      job.each([&](uint64_t at) {
+        auto x = job.load(input, dtype, at);
+#pragma unroll
+        for (float value : x.of) {
+          double off = __dsub_rn((double)value, mean);
+          sum = __dadd_rn(sum, pass == 0 ? off : __dmul_rn(off, off));
+        }
       });
-}
-
-extern "C" __global__ void __launch_bounds__(THREADS) batch_norm_squares(
-    const void* input, DType dtype, Shape shape, const double* sums, double* squares) {
-  double sum, mean;
-  each_chunk(
-      shape,
-      [&](uint64_t channel) {
-        sum = 0.0, mean = mean_of(sums, shape, channel);
-        return [&](uint64_t at) {
-          double off = __dsub_rn((double)load_one(input, dtype, at), mean);
-          sum = __dadd_rn(sum, __dmul_rn(off, off));
-        };
-      },
-      [&](uint64_t job) {
-        double all = reduce<Sum>(sum);
-        if (threadIdx.x == 0) squares[job] = all;
-      });
+      sum = job.join(sum);
+      if (pass == 0) parts[0] = sum, mean = __ddiv_rn(sum, (double)samples_of(shape, job.part));
+      else parts[1] = sum;
+    }
+    if (job.writes()) sums[job.slot()] = parts[0], squares[job.slot()] = parts[1];
+  });
 }
 
 // (1 - momentum) * old + momentum * next.
@@ -118,21 +46,30 @@ __device__ __forceinline__ float moved(float old, double next, float momentum) {
   return __double2float_rn(__dadd_rn(kept, __dmul_rn((double)momentum, next)));
 }
 
+// Calls `work(channel)` for this warp's channels.
 template <class Work>
-__device__ __forceinline__ void each_channel(uint64_t channels, Work work) {
-  uint64_t step = (uint64_t)gridDim.x * THREADS;
+__device__ __forceinline__ void each_warps(uint64_t channels, Work work) {
+  uint64_t step = (uint64_t)gridDim.x * (THREADS / 32);
 #pragma unroll 1
-  for (uint64_t i = (uint64_t)blockIdx.x * THREADS + threadIdx.x; i < channels; i += step) work(i);
+  for (uint64_t i = (uint64_t)blockIdx.x * (THREADS / 32) + threadIdx.x / 32; i < channels; i += step) work(i);
 }
 
 // The running statistics stay as they are where there are none.
 extern "C" __global__ void __launch_bounds__(THREADS) batch_norm_stats(
     const double* sums, const double* squares, Shape shape, float eps, float momentum, const float* mean,
-    const float* var, Stats* stats, float* to_mean, float* to_var) {
-  each_channel(shape.channels, [&](uint64_t c) {
+    const float* var, float* stats, float* to_mean, float* to_var) {
+  each_warps(shape.channels, [&](uint64_t c) {
     double samples = (double)shape.samples();
-    double of_batch = mean_of(sums, shape, c), biased = mean_of(squares, shape, c);
-    stats[c] = stats_of(of_batch, biased, eps);
+    double of_batch = __ddiv_rn(joined(shape, [&](uint32_t part) { return sums[c * shape.chunks + part]; }), samples);
+    double all = joined(shape, [&](uint32_t part) {
+      double count = (double)samples_of(shape, part);
+      double off = __dsub_rn(__ddiv_rn(sums[c * shape.chunks + part], count), of_batch);
+      return __fma_rn(__dmul_rn(off, off), count, squares[c * shape.chunks + part]);
+    });
+    double biased = __ddiv_rn(all, samples);
+    if (threadIdx.x % 32 != 0) return;
+    Stats own = stats_of(of_batch, biased, eps);
+    stats[c] = own.mean, stats[shape.channels + c] = own.rstd;
     if (mean == nullptr) return;
     double unbiased = __dmul_rn(biased, __ddiv_rn(samples, __dsub_rn(samples, 1.0)));
     to_mean[c] = moved(mean[c], of_batch, momentum);
@@ -141,22 +78,28 @@ extern "C" __global__ void __launch_bounds__(THREADS) batch_norm_stats(
 }
 
 extern "C" __global__ void __launch_bounds__(THREADS) batch_norm_running(
-    const float* mean, const float* var, uint64_t channels, float eps, Stats* stats) {
-  each_channel(channels, [&](uint64_t c) { stats[c] = stats_of((double)mean[c], (double)var[c], eps); });
+    const float* mean, const float* var, uint64_t channels, float eps, float* stats) {
+  uint64_t step = (uint64_t)gridDim.x * THREADS;
+  for (uint64_t c = (uint64_t)blockIdx.x * THREADS + threadIdx.x; c < channels; c += step) {
+    Stats own = stats_of((double)mean[c], (double)var[c], eps);
+    stats[c] = own.mean, stats[channels + c] = own.rstd;
+  }
 }
 
 extern "C" __global__ void __launch_bounds__(THREADS) batch_norm(
     const void* input, DType dtype, const void* weight, const void* bias, DType parameter_dtype, Shape shape,
-    const Stats* stats, void* to) {
+    const float* stats, void* to) {
   each_group_of(shape.len(), [&](uint64_t i, uint32_t count) {
-    float x[GROUP];
+    float x[GROUP], mean[GROUP], rstd[GROUP], w[GROUP], b[GROUP];
     load_eight(input, dtype, i, count, x);
-    Walk walk(shape, i);
+    ByChannel by(shape, i);
+    by.load_whole(stats, mean);
+    by.load_whole(stats + shape.channels, rstd);
+    by.load(weight, parameter_dtype, w);
+    by.load(bias, parameter_dtype, b);
 #pragma unroll
     for (uint32_t k = 0; k < GROUP; k++) {
-      float w = load_one(weight, parameter_dtype, walk.channel), b = load_one(bias, parameter_dtype, walk.channel);
-      x[k] = __fadd_rn(__fmul_rn(normal(stats[walk.channel], x[k]), w), b);
-      walk.step(shape);
+      x[k] = __fadd_rn(__fmul_rn(normal({mean[k], rstd[k]}, x[k]), w[k]), b[k]);
     }
     store_eight(to, dtype, i, count, x);
   });
@@ -164,32 +107,32 @@ extern "C" __global__ void __launch_bounds__(THREADS) batch_norm(
 
 // The sums over each chunk of g * x, and behind them those of g.
 extern "C" __global__ void __launch_bounds__(THREADS) batch_norm_backward_sums(
-    const void* grad, const void* input, DType dtype, Shape shape, const Stats* stats, double* sums) {
-  double slope, offset;
-  Stats own;
-  each_chunk(
-      shape,
-      [&](uint64_t channel) {
-        slope = 0.0, offset = 0.0, own = stats[channel];
-        return [&](uint64_t at) {
-          double g = (double)load_one(grad, dtype, at);
-          slope = __dadd_rn(slope, __dmul_rn(g, (double)normal(own, load_one(input, dtype, at))));
-          offset = __dadd_rn(offset, g);
-        };
-      },
-      [&](uint64_t job) {
-        double slopes = reduce<Sum>(slope), offsets = reduce<Sum>(offset);
-        if (threadIdx.x == 0) sums[job] = slopes, sums[shape.channels * shape.chunks + job] = offsets;
-      });
+    const void* grad, const void* input, DType dtype, Shape shape, const float* stats, double* sums) {
+  each_job(shape, [&](const auto& job) {
+    double slope = 0.0, offset = 0.0;
+    Stats own = {0.0f, 0.0f};
+    if (job.is_channel()) own = {stats[job.channel], stats[shape.channels + job.channel]};
+    job.each([&](uint64_t at) {
+      auto g = job.load(grad, dtype, at), x = job.load(input, dtype, at);
+#pragma unroll
+      for (uint32_t k = 0; k < sizeof(g.of) / sizeof(float); k++) {
+        slope = __dadd_rn(slope, __dmul_rn((double)g.of[k], (double)normal(own, x.of[k])));
+        offset = __dadd_rn(offset, (double)g.of[k]);
+      }
+    });
+    slope = job.join(slope), offset = job.join(offset);
+    if (job.writes()) sums[job.slot()] = slope, sums[shape.channels * shape.chunks + job.slot()] = offset;
+  });
 }
 
-// The parameters' gradients, and the means of g * x and of g, which the input's takes off. A thread each: as if there were
+// The parameters' gradients, and the means of g * x and of g, which the input's takes off. A warp each: as if there were
 // twice as many channels.
 extern "C" __global__ void __launch_bounds__(THREADS) batch_norm_backward_parameters(
     const double* sums, Shape shape, float* means, void* to_weight, void* to_bias, DType dtype) {
-  each_channel(2 * shape.channels, [&](uint64_t i) {
+  each_warps(2 * shape.channels, [&](uint64_t i) {
+    double sum = joined(shape, [&](uint32_t part) { return sums[i * shape.chunks + part]; });
+    if (threadIdx.x % 32 != 0) return;
     bool is_weight = i < shape.channels;
-    double sum = joined(sums, shape, i);
     means[i] = __double2float_rn(__ddiv_rn(sum, (double)shape.samples()));
     store_one(is_weight ? to_weight : to_bias, dtype, is_weight ? i : i - shape.channels, __double2float_rn(sum));
   });
@@ -197,20 +140,21 @@ extern "C" __global__ void __launch_bounds__(THREADS) batch_norm_backward_parame
 
 extern "C" __global__ void __launch_bounds__(THREADS) batch_norm_backward(
     const void* grad, const void* input, DType dtype, const void* weight, DType parameter_dtype, Shape shape,
-    const Stats* stats, const float* means, void* to) {
+    const float* stats, const float* means, void* to) {
   each_group_of(shape.len(), [&](uint64_t i, uint32_t count) {
-    float g[GROUP], x[GROUP];
+    float g[GROUP], x[GROUP], mean[GROUP], rstd[GROUP], slope[GROUP], offset[GROUP], w[GROUP];
     load_eight(grad, dtype, i, count, g);
     load_eight(input, dtype, i, count, x);
-    Walk walk(shape, i);
+    ByChannel by(shape, i);
+    by.load_whole(stats, mean);
+    by.load_whole(stats + shape.channels, rstd);
+    by.load_whole(means, slope);
+    by.load_whole(means + shape.channels, offset);
+    by.load(weight, parameter_dtype, w);
 #pragma unroll
     for (uint32_t k = 0; k < GROUP; k++) {
-      uint64_t c = walk.channel;
-      Stats own = stats[c];
-      float slope = means[c], offset = means[shape.channels + c];
-      float rest = __fsub_rn(__fsub_rn(g[k], offset), __fmul_rn(normal(own, x[k]), slope));
-      g[k] = __fmul_rn(__fmul_rn(load_one(weight, parameter_dtype, c), own.rstd), rest);
-      walk.step(shape);
+      float rest = __fsub_rn(__fsub_rn(g[k], offset[k]), __fmul_rn(normal({mean[k], rstd[k]}, x[k]), slope[k]));
+      g[k] = __fmul_rn(__fmul_rn(w[k], rstd[k]), rest);
     }
     store_eight(to, dtype, i, count, g);
   });

@@ -244,7 +244,7 @@ pub(crate) struct LogMaxBits {
     pub(crate) slow_weight: u32,
 }
 
-/// `Shape` of `batch_norm.cu`.
+/// `Shape` of `channels.cuh`.
 #[derive(Clone, Copy, Debug, Pod, Zeroable)]
 #[repr(C)]
 pub(crate) struct ChannelsBits {
@@ -253,7 +253,7 @@ pub(crate) struct ChannelsBits {
     pub(crate) inner: u64,
     pub(crate) chunk_len: u64,
     pub(crate) chunks: u32,
-    pub(crate) pad: u32,
+    pub(crate) layout: u32,
 }
 
 /// `Product` of `product.cuh`.

@@ -4,7 +4,7 @@ use super::rows::blocks;
 use crate::{
     Cuda, Error, Tensor,
     autocast::{code, elementwise},
-    kernels::{Kernel, THREADS, ptx},
+    kernels::{GROUP, Kernel, THREADS, ptx},
     launch::{
         Arg, Grid,
         Param::{self, Address, Bytes, F32, U32, U64},
@@ -23,7 +23,6 @@ pub(super) const KERNELS: &[&Kernel] = &[
     &BATCH_NORM_BACKWARD_PARAMETERS,
     &BATCH_NORM_BACKWARD_SUMS,
     &BATCH_NORM_RUNNING,
-    &BATCH_NORM_SQUARES,
     &BATCH_NORM_STATS,
     &BATCH_NORM_SUMS,
 ];
@@ -53,26 +52,33 @@ const BATCH_NORM_BACKWARD_SUMS: Kernel = Kernel {
 };
 const BATCH_NORM_RUNNING: Kernel =
     Kernel { name: "batch_norm_running", ptx: PTX, params: &[Address, Address, U64, F32, Address] };
-const BATCH_NORM_SQUARES: Kernel = Kernel {
-    name: "batch_norm_squares",
-    ptx: PTX,
-    params: &[Address, U32, SHAPE, Address, Address],
-};
 const BATCH_NORM_STATS: Kernel = Kernel {
     name: "batch_norm_stats",
     ptx: PTX,
     params: &[Address, Address, SHAPE, F32, F32, Address, Address, Address, Address, Address],
 };
 const BATCH_NORM_SUMS: Kernel =
-    Kernel { name: "batch_norm_sums", ptx: PTX, params: &[Address, U32, SHAPE, Address] };
+    Kernel { name: "batch_norm_sums", ptx: PTX, params: &[Address, U32, SHAPE, Address, Address] };
 
-/// Bytes of the kernel's `Stats`.
+/// Bytes of a channel's mean and deviation: the means are in front.
 const STATS: usize = 8;
 
-/// Samples of the shortest chunk, and chunks of a channel at most: enough to fill any GPU, few enough to be summed up by one
-/// thread.
+/// Samples of the shortest chunk, where a block reads it for one channel and where it does for `TILE` of them; chunks of a channel
+/// at most. Enough to fill any GPU, and a few of them for each lane of the warp that joins them.
 const LEAST_SAMPLES: usize = 4096;
-const MOST_CHUNKS: usize = 64;
+const LEAST_ROWS: usize = 64;
+const MOST_CHUNKS: usize = 256;
+
+/// Neighbouring channels that a block reads together.
+const TILE: usize = 32;
+
+/// How a block reads a chunk, as `Layout` of `channels.cuh`.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+enum Layout {
+    Along = 0,
+    AlongGroups = 1,
+    Across = 2,
+}
 
 impl BatchNorm for Cuda {
     fn batch_norm(
@@ -108,7 +114,7 @@ impl BatchNorm for Cuda {
             Arg::F32(eps),
             Arg::Address(stats.address()),
         ];
-        self.launch(&BATCH_NORM_RUNNING, layer.by_channel(), &args)?;
+        self.launch(&BATCH_NORM_RUNNING, Layer::by_channel(running.mean.len()), &args)?;
         layer.normalise(weight, bias, &stats)
     }
 
@@ -134,6 +140,7 @@ struct Layer<'a> {
     input: &'a Tensor,
     dtype: u32,
     of: ChannelsBits,
+    layout: Layout,
 }
 
 impl<'a> Layer<'a> {
@@ -151,17 +158,19 @@ impl<'a> Layer<'a> {
         operands::norm(Op::BATCH_NORM, input, parameters)?;
         operands::all_f32(Op::BATCH_NORM, &running)?;
         cuda.has_made_all(&[&[input], parameters, &running].concat())?;
-        Ok(Self { cuda, input, dtype: code("batch_norm", input.dtype())?, of: channels(input) })
+        let (of, layout) = channels(input.shape());
+        Ok(Self { cuda, input, dtype: code("batch_norm", input.dtype())?, of, layout })
     }
 
-    /// A channel a thread.
-    fn by_channel(&self) -> Grid {
-        blocks(self.channels().div_ceil(THREADS as usize))
+    /// A warp for each of so many channels.
+    fn by_channel(channels: usize) -> Grid {
+        blocks(channels.div_ceil(THREADS as usize / 32))
     }
 
-    /// A block a chunk.
+    /// A block for each chunk of one channel, or of a tile of them.
     fn by_chunk(&self) -> Grid {
-        blocks(self.partial_count())
+        let tile = if self.layout == Layout::Across { TILE } else { 1 };
+        blocks(self.channels().div_ceil(tile) * self.of.chunks as usize)
     }
 
     fn channels(&self) -> usize {
@@ -191,13 +200,8 @@ impl<'a> Layer<'a> {
         let (input, dtype) = (Arg::Address(self.input.address()), Arg::U32(self.dtype));
         let sums_at = Arg::Address(sums.address());
         let squares_at = Arg::Address(squares.address());
-        self.cuda.launch(
-            &BATCH_NORM_SUMS,
-            self.by_chunk(),
-            &[input, dtype, self.shape(), sums_at],
-        )?;
         let args = [input, dtype, self.shape(), sums_at, squares_at];
-        self.cuda.launch(&BATCH_NORM_SQUARES, self.by_chunk(), &args)?;
+        self.cuda.launch(&BATCH_NORM_SUMS, self.by_chunk(), &args)?;
         let stats = self.cuda.buffer(STATS * self.channels())?;
         let both = |of: &RunningStats<Tensor>| [of.mean.address(), of.var.address()];
         let ([mean, var], [to_mean, to_var]) =
@@ -214,7 +218,7 @@ impl<'a> Layer<'a> {
             Arg::Address(to_mean),
             Arg::Address(to_var),
         ];
-        self.cuda.launch(&BATCH_NORM_STATS, self.by_channel(), &args)?;
+        self.cuda.launch(&BATCH_NORM_STATS, Self::by_channel(self.channels()), &args)?;
         Ok(stats)
     }
 
@@ -258,7 +262,8 @@ impl<'a> Layer<'a> {
         let [to_weight, to_bias] =
             [&grads.weight, &grads.bias].map(|to| Arg::Address(to.address()));
         let args = [sums_at, self.shape(), means_at, to_weight, to_bias, of_weight];
-        cuda.launch(&BATCH_NORM_BACKWARD_PARAMETERS, self.by_channel(), &args)?;
+        let warps = Self::by_channel(2 * self.channels());
+        cuda.launch(&BATCH_NORM_BACKWARD_PARAMETERS, warps, &args)?;
 
         let weight = Arg::Address(weight.address());
         let to = Arg::Address(grads.input.address());
@@ -269,17 +274,42 @@ impl<'a> Layer<'a> {
 }
 
 /// `[N, C, ..]` as the kernels see it. The chunks follow from the shape alone, and with them the order of the sums.
-fn channels(input: &Tensor) -> ChannelsBits {
-    let shape = input.shape();
+fn channels(shape: &[usize]) -> (ChannelsBits, Layout) {
     let inner: usize = shape[2..].iter().product();
     let samples = shape[0] * inner;
-    let chunk = samples.div_ceil(MOST_CHUNKS).max(LEAST_SAMPLES);
-    ChannelsBits {
+    let group = usize::try_from(GROUP).unwrap_or(1);
+    let (layout, least) = match inner {
+        1 if shape[1] >= TILE => (Layout::Across, LEAST_ROWS),
+        _ if inner.is_multiple_of(group) => (Layout::AlongGroups, LEAST_SAMPLES),
+        _ => (Layout::Along, LEAST_SAMPLES),
+    };
+    let chunk = samples.div_ceil(MOST_CHUNKS).max(least).next_multiple_of(group);
+    let of = ChannelsBits {
         outer: shape[0] as u64,
         channels: shape[1] as u64,
         inner: inner as u64,
         chunk_len: chunk as u64,
         chunks: u32::try_from(samples.div_ceil(chunk)).unwrap_or(u32::MAX),
-        pad: 0,
+        layout: layout as u32,
+    };
+    (of, layout)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_shape_says_how_its_chunks_are_read() {
+        let of = |shape: &[usize]| {
+            let (of, layout) = channels(shape);
+            (layout, of.chunk_len, of.chunks)
+        };
+        assert_eq!(of(&[4096, 1024]), (Layout::Across, 64, 64));
+        assert_eq!(of(&[4096, 31]), (Layout::Along, 4096, 1));
+        assert_eq!(of(&[32, 64, 7, 7]), (Layout::Along, 4096, 1));
+        assert_eq!(of(&[256, 64, 112, 112]), (Layout::AlongGroups, 12_544, 256));
+        // Whole groups, whatever the share of a chunk would be.
+        assert_eq!(of(&[257, 1, 5000]), (Layout::AlongGroups, 5024, 256));
     }
 }

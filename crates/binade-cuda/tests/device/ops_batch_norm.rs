@@ -24,8 +24,20 @@ const CONFIG: BatchNormConfig = BatchNormConfig { momentum: 0.1, eps: 1e-5 };
 /// A statistic that is rounded the other way moves a value by a unit of f32 of the largest.
 const NEAR: Within = Within::Units(8.0, 1.0);
 
-/// Runs of one element and more, of less than a group and more.
-const SHAPES: [&[usize]; 5] = [&[2, 1], &[9, 11], &[3, 4, 5], &[2, 3, 4, 5], &[1, 2, 3, 3, 7]];
+/// Runs of one element and more, of less than a group and more, and of whole groups; of one element, whole groups of channels too,
+/// and more than are read together.
+const SHAPES: [&[usize]; 10] = [
+    &[2, 1],
+    &[9, 11],
+    &[3, 4, 5],
+    &[2, 3, 4, 5],
+    &[1, 2, 3, 3, 7],
+    &[3, 3, 4, 6],
+    &[5, 40],
+    &[6, 48],
+    &[2, 3, 8],
+    &[4, 35],
+];
 
 /// Element types of input and parameters.
 fn pairs() -> impl Iterator<Item = (DType, DType)> {
@@ -51,7 +63,8 @@ fn running(channels: usize, offset: usize) -> Result<Running> {
 
 fn assert_agrees_forward(x: &Twin, of_weight: DType, offset: usize, what: &str) -> Result {
     let channels = &x.there.shape()[1..2];
-    let [w, b] = [noisy(2, channels, of_weight, 0)?, noisy(3, channels, of_weight, offset % 3)?];
+    let w = noisy(2, channels, of_weight, offset % 2)?;
+    let b = noisy(3, channels, of_weight, offset % 3)?;
     let stats = running(channels[0], offset % 2)?;
     let got = cuda().batch_norm(&x.here, &w.here, &b.here, &stats.here, CONFIG)?;
     let want = Cpu.batch_norm(&x.there, &w.there, &b.there, &stats.there, CONFIG)?;
@@ -115,9 +128,13 @@ fn batch_norms_gradients_are_the_cpus() -> Result {
 }
 
 fn channels_of_many_samples_are_summed_up_in_chunks() -> Result {
-    for (shape, dtype) in
-        [(&[5000, 2][..], DType::BF16), (&[4097, 1], DType::F16), (&[2, 2, 4100], DType::F32)]
-    {
+    for (shape, dtype) in [
+        (&[5000, 2][..], DType::BF16),
+        (&[4097, 1], DType::F16),
+        (&[2, 2, 4100], DType::F32),
+        (&[2, 2, 4104], DType::F16),
+        (&[2113, 33], DType::BF16),
+    ] {
         let x = noisy(1, shape, dtype, 1)?;
         assert_agrees_forward(&x, dtype, 0, &format!("{shape:?}"))?;
         assert_gradients_agree(&x, dtype, 0, &format!("{shape:?}"))?;
