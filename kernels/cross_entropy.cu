@@ -3,10 +3,11 @@
 // Oracle: `oracle/cross_entropy.rs`; agreement: bound: exponentials and the logarithm are f32, by `math.cuh`; sums are f64, in
 // an order that follows from the shape alone, rounded once.
 //
-// `cross_entropy`: a grid of any size of blocks of 256, whose teams stride over the rows and leave a loss each in `losses`;
-// the block that is done last joins them. `done` is a counter that is 0 before and after. `cross_entropy_backward`: the same
-// grid, without a counter.
+// `cross_entropy`: a grid of any size of blocks of 256 strides over chunks of `chunk_rows` rows, whose teams leave a sum for each
+// in `partials`; the block that is done last joins them. `done` is a counter that is 0 before and after. `cross_entropy_backward`:
+// a grid of any size of blocks of 256, whose teams stride over the rows, without a counter.
 //
+// The host makes 4096 chunks at most, from the shape alone: what one block adds up at the end is 32 kB, whatever the batch.
 // A row whose label is no class is NaN and left in `fault`, and nothing beyond the row is read; the loss of no rows is 0 / 0, which is NaN.
 #include "lib/fault.cuh"
 #include "lib/softmax.cuh"
@@ -29,25 +30,30 @@ struct Labels {
 };
 
 extern "C" __global__ void __launch_bounds__(THREADS) cross_entropy(
-    const void* logits, DType dtype, const int64_t* labels, uint64_t rows, uint64_t classes, double* losses,
-    uint32_t* done, float* to, Fault* fault, uint32_t launch) {
+    const void* logits, DType dtype, const int64_t* labels, uint64_t rows, uint64_t classes, uint64_t chunk_rows,
+    double* partials, uint32_t* done, float* to, Fault* fault, uint32_t launch) {
   Labels all = {labels, classes, fault, launch};
   Team team(classes);
-  for (uint64_t row = team.first; row < rows; row += team.step) {
-    uint64_t start = row * classes, label = (uint64_t)labels[row];
-    Normaliser own = normaliser(team, logits, dtype, start, classes);
-    bool is_class = all.is_class(team, row);
-    if (team.rank != 0) continue;
-    double loss = (double)__uint_as_float(A_NAN);
-    if (is_class) {
-      loss = __dsub_rn(own.log(), (double)__fsub_rn(load_one(logits, dtype, start + label), own.max));
+  uint64_t chunks = (rows + chunk_rows - 1) / chunk_rows;
+#pragma unroll 1
+  for (uint64_t chunk = blockIdx.x; chunk < chunks; chunk += gridDim.x) {
+    double sum = 0.0;
+    uint64_t end = min((chunk + 1) * chunk_rows, rows);
+    for (uint64_t row = chunk * chunk_rows + team.line; row < end; row += team.lines) {
+      uint64_t start = row * classes, label = (uint64_t)labels[row];
+      Normaliser own = normaliser(team, logits, dtype, start, classes);
+      bool is_class = all.is_class(team, row);
+      if (team.rank != 0) continue;
+      double loss = (double)__uint_as_float(A_NAN);
+      if (is_class) {
+        loss = __dsub_rn(own.log(), (double)__fsub_rn(load_one(logits, dtype, start + label), own.max));
+      }
+      sum = __dadd_rn(sum, loss);
     }
-    losses[row] = loss;
+    sum = reduce<Sum>(sum);
+    if (threadIdx.x == 0) partials[chunk] = sum;
   }
-  // What each team has left is seen by whoever sees the count of blocks.
-  __threadfence();
-  __syncthreads();
-  join_last(losses, rows, done, [&](double sum) { *to = __double2float_rn(__ddiv_rn(sum, (double)rows)); });
+  join_last(partials, chunks, done, [&](double sum) { *to = __double2float_rn(__ddiv_rn(sum, (double)rows)); });
 }
 
 extern "C" __global__ void __launch_bounds__(THREADS) cross_entropy_backward(

@@ -11,18 +11,20 @@ constexpr uint64_t WARP_ROW = 1024;
 
 struct Team {
   uint32_t rank, size;
+  // Which of a block's teams it is, and how many there are.
+  uint32_t line, lines;
   // Of the team's first row, and to its next.
   uint64_t first, step;
 
   __device__ __forceinline__ explicit Team(uint64_t width) {
     if (width > WARP_ROW) {
       rank = threadIdx.x, size = THREADS;
-      first = blockIdx.x, step = gridDim.x;
+      line = 0, lines = 1;
     } else {
       rank = threadIdx.x % 32, size = 32;
-      first = (uint64_t)blockIdx.x * (THREADS / 32) + threadIdx.x / 32;
-      step = (uint64_t)gridDim.x * (THREADS / 32);
+      line = threadIdx.x / 32, lines = THREADS / 32;
     }
+    first = (uint64_t)blockIdx.x * lines + line, step = (uint64_t)gridDim.x * lines;
   }
 
   // Calls `work(index, count)` for this thread's groups of a row of `width` elements.

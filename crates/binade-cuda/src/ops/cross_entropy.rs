@@ -1,6 +1,6 @@
 //! Cross-entropy of class labels.
 
-use super::rows::Rows;
+use super::rows::{Rows, blocks};
 use crate::{
     Cuda, Error, Tensor,
     autocast::code,
@@ -18,7 +18,7 @@ pub(super) const KERNELS: &[&Kernel] = &[&CROSS_ENTROPY, &CROSS_ENTROPY_BACKWARD
 const CROSS_ENTROPY: Kernel = Kernel {
     name: "cross_entropy",
     ptx: ptx!("cross_entropy"),
-    params: &[Address, U32, Address, U64, U64, Address, Address, Address, Address, U32],
+    params: &[Address, U32, Address, U64, U64, U64, Address, Address, Address, Address, U32],
 };
 const CROSS_ENTROPY_BACKWARD: Kernel = Kernel {
     name: "cross_entropy_backward",
@@ -32,7 +32,8 @@ impl CrossEntropy for Cuda {
         self.has_made_all(&[logits, labels])?;
         let result = self.unset(DType::F32, &[])?;
         let rows = Rows::of(logits);
-        let losses = self.buffer(size_of::<f64>() * rows.count)?;
+        let chunk = rows.chunk();
+        let partials = self.buffer(size_of::<f64>() * rows.count.div_ceil(chunk))?;
         let [record, launch] = self.fault_args()?;
         let args = [
             Arg::Address(logits.address()),
@@ -40,13 +41,14 @@ impl CrossEntropy for Cuda {
             Arg::Address(labels.address()),
             Arg::U64(rows.count as u64),
             Arg::U64(rows.width as u64),
-            Arg::Address(losses.address()),
+            Arg::U64(chunk as u64),
+            Arg::Address(partials.address()),
             Arg::Address(self.fixed()?.done.address()),
             Arg::Address(result.address()),
             record,
             launch,
         ];
-        self.launch(&CROSS_ENTROPY, rows.grid(), &args)?;
+        self.launch(&CROSS_ENTROPY, blocks(rows.count.div_ceil(chunk)), &args)?;
         Ok(result)
     }
 

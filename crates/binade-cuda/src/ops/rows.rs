@@ -44,8 +44,17 @@ impl Rows {
 
     /// A team for each row.
     pub(super) fn grid(self) -> Grid {
-        let teams = if self.width > WARP_ROW { 1 } else { THREADS as usize / WARP };
-        blocks(self.count.div_ceil(teams))
+        blocks(self.count.div_ceil(self.teams()))
+    }
+
+    /// Rows that a block takes at a time.
+    fn teams(self) -> usize {
+        if self.width > WARP_ROW { 1 } else { THREADS as usize / WARP }
+    }
+
+    /// Rows of a chunk, so that no more chunks than blocks are there to leave a sum; it follows from the shape alone.
+    pub(super) fn chunk(self) -> usize {
+        self.count.div_ceil(MOST_BLOCKS).next_multiple_of(self.teams()).max(self.teams())
     }
 }
 
@@ -82,5 +91,21 @@ impl Cuda {
         ]);
         self.launch(kernel, rows.grid(), &args)?;
         Ok(result)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn chunks_are_as_many_as_blocks_at_most_and_every_team_has_a_row() {
+        let of = |count, width| Rows { count, width }.chunk();
+        assert_eq!([of(0, 10), of(1, 10), of(8 * 4096, 1024)], [8; 3]);
+        assert_eq!([of(8 * 4096 + 1, 10), of(1 << 20, 10)], [16, 256]);
+        assert_eq!(
+            [of(0, 1025), of(4096, 1025), of(4097, 1025), of(1 << 20, 50_000)],
+            [1, 1, 2, 256]
+        );
     }
 }

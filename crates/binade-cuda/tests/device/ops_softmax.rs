@@ -15,6 +15,7 @@ crate::tests![
     large_elements_do_not_overflow,
     softmax_of_nothing_is_nothing,
     cross_entropy_of_every_width_is_the_cpus,
+    losses_of_more_rows_than_blocks_have_teams_are_added_up_by_chunks,
     a_loss_of_almost_nothing_keeps_its_digits,
     a_row_whose_label_is_no_class_is_nan_and_alone,
     the_loss_of_no_rows_is_nan,
@@ -125,6 +126,15 @@ fn cross_entropy_of_every_width_is_the_cpus() -> Result {
         }
     }
     Ok(())
+}
+
+fn losses_of_more_rows_than_blocks_have_teams_are_added_up_by_chunks() -> Result {
+    // 4096 blocks of eight, and one more.
+    let rows = 8 * 4096 + 1;
+    let x = logits(1, &[rows, 2], DType::F16, 0)?;
+    let (here, there) = labels(&vec![1; rows])?;
+    let (got, want) = (cuda().cross_entropy(&x.here, &here)?, Cpu.cross_entropy(&x.there, &there)?);
+    assert_agrees(&got, &want, NEAR, "chunks of two rows a team")
 }
 
 fn a_loss_of_almost_nothing_keeps_its_digits() -> Result {
