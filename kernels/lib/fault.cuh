@@ -14,17 +14,23 @@ struct Fault {
   int64_t index;
   uint64_t limit;
   Indexed op;
-  uint32_t pad;
+  // What the launches of the captured step that is being replayed are counted from; the host writes it before each replay.
+  uint32_t base;
 };
 static_assert(sizeof(Fault) == 32, "as on the host");
 
 // Bits of a position, as the host's; above them is the launch's number.
 constexpr uint32_t POSITION = 36;
 
+// The bit of a launch that is captured: the others are its place among those of its step, and its number is another one at
+// each replay. As the host's.
+constexpr uint32_t CAPTURED = 1u << 31;
+
 // Notes that indices[position] is not below `limit`, unless something earlier is noted. `launch` is the same for all threads.
 __device__ __forceinline__ void leave_fault(
     Fault* fault, Indexed op, uint32_t launch, const int64_t* indices, uint64_t position, uint64_t limit) {
-  uint64_t first = (uint64_t)launch << POSITION, mine = ~(first | position);
+  uint32_t number = launch & CAPTURED ? fault->base + (launch ^ CAPTURED) : launch;
+  uint64_t first = (uint64_t)number << POSITION, mine = ~(first | position);
   unsigned long long before = atomicMax((unsigned long long*)&fault->order, (unsigned long long)mine);
   if (before >= mine) return;
   // Another thread may take the place before this one has written what belongs to it, or after: whoever wrote last writes what

@@ -2,6 +2,7 @@
 
 use crate::{
     Error, Ledger, MemoryUse, Uncapturable,
+    capture::Gate,
     faults::Faults,
     kernels::SEEN,
     launch::{self, Entry, structs::OwedBits},
@@ -94,10 +95,11 @@ impl Cuda {
             return Err(Error::PerThreadStream);
         }
         let capability = probe::capable(stream.context())?;
+        let pool = Arc::new(Pool::new(Gate::of(&stream)));
         let inner = Inner {
             stream,
             capability,
-            pool: Arc::default(),
+            pool,
             staging: Arc::default(),
             reports: Arc::default(),
             tables: Tables::default(),
@@ -159,19 +161,21 @@ impl Cuda {
     ///
     /// What went wrong since anyone looked last.
     pub fn synchronize(&self) -> Result<(), Error> {
-        self.reads("synchronize")?;
-        self.inner.counters.sync();
-        self.check("synchronize", self.inner.stream.synchronize())
+        self.outside("synchronize", Uncapturable::Read, |stream| {
+            self.inner.counters.sync();
+            stream.synchronize()
+        })
     }
 
     /// Gives memory that is not in use back to the driver. Within the captured run of a [`capture`](Self::capture) it does
     /// nothing, and the capture fails.
     pub fn trim(&self) {
-        if self.inner.pool.recorder.refuse("trim", Uncapturable::Read).is_err() {
-            return;
-        }
-        self.inner.tables.clear();
-        self.inner.pool.trim();
+        // Refused, it has done nothing; and what drops would free is the device's to tell.
+        let _ = self.outside("trim", Uncapturable::Read, |_| {
+            self.inner.tables.clear();
+            self.inner.pool.trim();
+            Ok(())
+        });
     }
 
     pub(crate) fn names(&self) -> &Names {

@@ -190,6 +190,15 @@ pub enum Error {
         /// What is wrong with it.
         why: Uncapturable,
     },
+    /// A captured step that was replayed, and cannot say how it went.
+    #[error(
+        "the step has been replayed and counted, and its report could not be sent: {cause}; read the scale by \
+         `Scaler::state` to see whether it was applied, and do not replay it again in its place"
+    )]
+    Unreported {
+        /// Why not.
+        cause: String,
+    },
     /// An element type without kernels.
     #[error(
         "the CUDA backend cannot {what} {dtype}; it trains in bf16, f16 and f32, and casts from and to e4m3 and e5m2 as well"
@@ -229,7 +238,7 @@ impl binade_core::Error for Error {
             | Self::Limit { .. }
             | Self::PerThreadStream
             | Self::Capture { .. } => ErrorKind::InvalidArgument,
-            Self::Driver { .. } => ErrorKind::Other,
+            Self::Driver { .. } | Self::Unreported { .. } => ErrorKind::Other,
         }
     }
 }

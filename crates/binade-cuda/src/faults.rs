@@ -2,10 +2,18 @@
 //!
 //! The host cannot know them and must not wait to ask. A kernel that meets one never reads beyond the table, gives NaN, and
 //! leaves operation, index and position in one record of the device. Whatever the host reads anyway brings the record along, a
-//! step's report as well as a download; the error is given once, and the record is empty again: of several under way, one is
-//! told. Until an operation with indices is launched, or a step captured, there is no record.
+//! step's report as well as a download; the error is given once, and the record is empty again. Until an operation with indices
+//! is launched, or a step captured, there is no record.
+//!
+//! Of several bad indices the first is told: of the earliest launch, in the order of the calls, and in it of the lowest position.
+//! For that, launches that look at indices are numbered, those of a captured step anew at each replay. What was bad in work that
+//! was asked for before the error was given is not told by another one; what comes behind it is.
 
-use crate::{Cuda, Error, launch::Arg, launch::structs::FaultBits, memory::Buffer};
+use crate::{
+    Cuda, Error, Uncapturable, launch,
+    launch::{Arg, structs::FaultBits},
+    memory::Buffer,
+};
 use binade_core::Op;
 use std::sync::{
     Mutex, MutexGuard, OnceLock, PoisonError,
@@ -18,8 +26,14 @@ const INDEXED: [Op; 2] = [Op::EMBEDDING, Op::CROSS_ENTROPY];
 /// Bits of a position, as in `fault.cuh`.
 const POSITION: u32 = 36;
 
-/// Launches are numbered up to here; all later ones count as one.
-const LAST_LAUNCH: u32 = (1 << (u64::BITS - POSITION)) - 1;
+/// Numbers of launches; those beyond share the last ones.
+const LAUNCHES: u32 = 1 << (u64::BITS - POSITION);
+
+/// In a captured launch's number: the rest is its place among those of its step. As in `fault.cuh`.
+const CAPTURED: u32 = 1 << 31;
+
+/// Where `base` is in the record, which begins with all that an error empties.
+const BASE: usize = std::mem::offset_of!(FaultBits, base);
 
 #[derive(Debug, Default)]
 pub(crate) struct Faults {
@@ -27,12 +41,15 @@ pub(crate) struct Faults {
     launches: AtomicU32,
     /// How many have been reported: what was copied before the last of them tells nothing new.
     reported: AtomicU64,
+    /// Held from when a replay has written its base until its graph is in the stream behind it.
+    replay: Mutex<()>,
 }
 
 #[derive(Debug)]
 struct Record {
-    buffer: Mutex<Buffer>,
-    address: u64,
+    buffer: Buffer,
+    /// Held from when the record is copied, or emptied, until it is known how many had been reported.
+    alone: Mutex<()>,
 }
 
 /// A copy of the record, and when it was made.
@@ -45,7 +62,7 @@ pub(crate) struct Noted<T> {
 impl Faults {
     /// Where the record is, or 0.
     pub(crate) fn address(&self) -> u64 {
-        self.record.get().map_or(0, |record| record.address)
+        self.record.get().map_or(0, |record| record.buffer.address())
     }
 
     /// How many have been reported so far.
@@ -53,20 +70,18 @@ impl Faults {
         self.reported.load(Ordering::Relaxed)
     }
 
-    /// The number of the next launch.
-    fn launch(&self) -> u32 {
-        self.launches
-            .fetch_update(Ordering::Relaxed, Ordering::Relaxed, |number| {
-                Some(number.saturating_add(1).min(LAST_LAUNCH))
-            })
-            .unwrap_or(LAST_LAUNCH)
+    /// The numbers of the next launches, so many of them: the first.
+    fn number(&self, count: u32) -> u32 {
+        let next = |number: u32| Some(number.saturating_add(count).min(LAUNCHES));
+        let first = self.launches.fetch_update(Ordering::Relaxed, Ordering::Relaxed, next);
+        first.unwrap_or(LAUNCHES).min(LAUNCHES.saturating_sub(count))
     }
 }
 
 impl Record {
     /// Nothing is half done where a thread could panic.
-    fn lock(&self) -> MutexGuard<'_, Buffer> {
-        self.buffer.lock().unwrap_or_else(PoisonError::into_inner)
+    fn lock(&self) -> MutexGuard<'_, ()> {
+        self.alone.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -75,10 +90,26 @@ impl Cuda {
     pub(crate) fn fault_args(&self) -> Result<[Arg<'static>; 2], Error> {
         self.fault_record()?;
         let faults = &self.inner.faults;
-        // A captured step is launched with the same numbers at each replay, and so is each run before its capture.
-        let is_captured = self.inner.pool.recorder.running().is_some();
-        let number = if is_captured { LAST_LAUNCH } else { faults.launch() };
-        Ok([Arg::Address(faults.address()), Arg::U32(number)])
+        let number = match self.inner.pool.recorder.indexed() {
+            Some(place) => CAPTURED | place,
+            None => faults.number(1),
+        };
+        Ok([Arg::Address(faults.address()), Arg::Number(number)])
+    }
+
+    /// Gives the `count` launches of a captured step their numbers, and launches its graph by `launch`.
+    pub(crate) fn number_replay(
+        &self,
+        count: u32,
+        launch: impl FnOnce() -> Result<(), Error>,
+    ) -> Result<(), Error> {
+        let faults = &self.inner.faults;
+        let Some(record) = faults.record.get().filter(|_| count > 0) else { return launch() };
+        let _alone = faults.replay.lock().unwrap_or_else(PoisonError::into_inner);
+        let base = faults.number(count);
+        let filled = launch::fill(&self.inner.stream, &record.buffer, BASE, base, 1);
+        self.check("replay", filled)?;
+        launch()
     }
 
     /// Makes the record, unless there is one.
@@ -86,8 +117,7 @@ impl Cuda {
         let faults = &self.inner.faults;
         if faults.record.get().is_none() {
             let buffer = self.lasting_of(&[0; size_of::<FaultBits>()])?;
-            let address = buffer.address();
-            faults.record.get_or_init(|| Record { buffer: Mutex::new(buffer), address });
+            faults.record.get_or_init(|| Record { buffer, alone: Mutex::default() });
         }
         Ok(())
     }
@@ -99,21 +129,21 @@ impl Cuda {
     ) -> Result<Option<Noted<T>>, Error> {
         let faults = &self.inner.faults;
         let Some(record) = faults.record.get() else { return Ok(None) };
-        let buffer = record.lock();
-        Ok(Some(Noted { copy: copy(&buffer)?, reported: faults.reported() }))
+        let _alone = record.lock();
+        Ok(Some(Noted { copy: copy(&record.buffer)?, reported: faults.reported() }))
     }
 
     /// The error that a copy of the record tells of, unless it has been reported since; then the record is emptied.
     pub(crate) fn report_fault(&self, noted: &Noted<FaultBits>) -> Result<(), Error> {
         let (faults, bits) = (&self.inner.faults, &noted.copy);
         let Some(record) = faults.record.get().filter(|_| bits.order != 0) else { return Ok(()) };
-        let mut buffer = record.lock();
+        let _alone = record.lock();
         if noted.reported != faults.reported() {
             return Ok(());
         }
-        if let Some(mut view) = buffer.view_mut() {
-            self.check("memset", self.inner.stream.memset_zeros(&mut view))?;
-        }
+        self.outside("memset", Uncapturable::Read, |stream| {
+            launch::fill(stream, &record.buffer, 0, 0, BASE / 4)
+        })?;
         faults.reported.fetch_add(1, Ordering::Relaxed);
         Err(error(bits))
     }
@@ -132,18 +162,19 @@ mod tests {
     use super::*;
 
     #[test]
-    fn launches_beyond_the_last_number_share_it() {
+    fn launches_beyond_the_last_number_share_it_and_those_of_a_step_stay_in_order() {
         let faults = Faults::default();
-        assert_eq!([faults.launch(), faults.launch()], [0, 1]);
-        faults.launches.store(LAST_LAUNCH, Ordering::Relaxed);
-        assert_eq!([faults.launch(), faults.launch()], [LAST_LAUNCH; 2]);
+        assert_eq!([1, 3, 1].map(|count| faults.number(count)), [0, 1, 4]);
+        faults.launches.store(LAUNCHES - 2, Ordering::Relaxed);
+        let last = [1, 3, 1, 3].map(|count| faults.number(count));
+        assert_eq!(last, [LAUNCHES - 2, LAUNCHES - 3, LAUNCHES - 1, LAUNCHES - 3]);
     }
 
     #[test]
     fn a_record_is_told_with_its_position_and_without_its_launch() {
         let [launch, position] = [3_u64, 41];
         let order = !(launch << POSITION | position);
-        let bits = FaultBits { order, index: -7, limit: 10, op: 1, pad: 0 };
+        let bits = FaultBits { order, index: -7, limit: 10, op: 1, base: 9 };
         let said = error(&bits).to_string();
         assert_eq!(said, "cross_entropy: index -7 at position 41; expected 0 ≤ index < 10");
     }

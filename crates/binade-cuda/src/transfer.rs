@@ -2,13 +2,13 @@
 
 use crate::{
     Cuda, Error, Uncapturable,
-    capture::{Later, Sent, Served},
+    capture::{Sent, Served},
     faults::Noted,
     launch,
     memory::{Buffer, Memory, Pinned, Pool, Ring},
 };
 use bytemuck::Pod;
-use cudarc::driver::{CudaSlice, DriverError, sys::CUresult};
+use cudarc::driver::{CudaSlice, CudaStream, DriverError, sys::CUresult};
 use std::{ops::Range, sync::Arc};
 
 /// The most that is staged in pinned memory, which is kept; more is copied as the driver does it, while the host waits.
@@ -46,14 +46,14 @@ impl Cuda {
     }
 
     fn allocate(&self, bytes: usize) -> Result<CudaSlice<u8>, Error> {
-        let stream = &self.inner.stream;
-        match launch::allocate(stream, bytes) {
+        let allocate = || self.in_turn("allocate", |stream| launch::allocate(stream, bytes));
+        match allocate()? {
             Err(error) if error.0 == CUresult::CUDA_ERROR_OUT_OF_MEMORY => {
                 // What the pool keeps is given back only when the stream comes to it.
                 self.trim();
                 self.synchronize()?;
-                let again = launch::allocate(stream, bytes);
-                again.map_err(|_| out_of_memory(bytes, stream.context().mem_get_info()))
+                let room = || self.inner.stream.context().mem_get_info();
+                allocate()?.map_err(|_| out_of_memory(bytes, room()))
             }
             other => self.check("allocate", other),
         }
@@ -64,8 +64,8 @@ impl Cuda {
         let mut buffer = self.buffer(bytes)?;
         let at = buffer.address();
         if let (1.., Some(mut view)) = (bytes, buffer.view_mut()) {
-            self.note("memset", || vec![at, bytes as u64])?;
-            self.check("memset", self.inner.stream.memset_zeros(&mut view))?;
+            let words = || vec![at, bytes as u64];
+            self.enqueue("memset", words, |stream| stream.memset_zeros(&mut view))?;
         }
         Ok(buffer)
     }
@@ -88,17 +88,20 @@ impl Cuda {
 
     /// Writes into a buffer, whoever reads it, behind what is in the stream.
     pub(crate) fn put(&self, bytes: &[u8], to: &Buffer, offset: usize) -> Result<(), Error> {
-        self.inner.pool.recorder.refuse("upload", Uncapturable::Upload { bytes: bytes.len() })?;
+        let why = Uncapturable::Upload { bytes: bytes.len() };
+        self.inner.pool.recorder.refuse("upload", why.clone())?;
         self.has_made(to)?;
-        let stream = &self.inner.stream;
         match bytes.len() {
             0 => Ok(()),
             // By way of pinned memory: the host goes on before it is there.
             1..=STAGED => {
                 let mut pinned = self.pinned(&self.inner.staging, bytes.len())?;
-                self.check("upload", launch::send_to(stream, bytes, &mut pinned, to, offset))
+                self.outside("upload", why, |stream| {
+                    launch::send_to(stream, bytes, &mut pinned, to, offset)
+                })
             }
-            _ => self.check("upload", launch::send_pageable(stream, bytes, to, offset)),
+            _ => self
+                .outside("upload", why, |stream| launch::send_pageable(stream, bytes, to, offset)),
         }
     }
 
@@ -109,8 +112,8 @@ impl Cuda {
         let (len, at) = (bytes.len(), from.address() + bytes.start as u64);
         let target = to.address();
         if let (1.., Some(from), Some(mut to)) = (len, from.view(bytes), to.view_mut()) {
-            self.note("copy", || vec![at, target, len as u64])?;
-            self.check("copy", self.inner.stream.memcpy_dtod(&from, &mut to))?;
+            let words = || vec![at, target, len as u64];
+            self.enqueue("copy", words, |stream| stream.memcpy_dtod(&from, &mut to))?;
         }
         Ok(to)
     }
@@ -123,8 +126,7 @@ impl Cuda {
         if let (1.., Some(from), Some(mut to)) =
             (from.bytes(), from.view(0..from.bytes()), to.view_mut())
         {
-            self.note("copy", || words)?;
-            self.check("copy", self.inner.stream.memcpy_dtod(&from, &mut to))?;
+            self.enqueue("copy", || words, |stream| stream.memcpy_dtod(&from, &mut to))?;
         }
         Ok(to)
     }
@@ -165,31 +167,25 @@ impl Cuda {
         self.has_made(from)?;
         self.reads("report")?;
         let mut pinned = self.pinned(&self.inner.reports, from.bytes())?;
-        self.check("report", launch::send_from(&self.inner.stream, from, &mut pinned))?;
-        Ok(pinned)
-    }
-
-    /// The same of a step's report, before which so many bad indices had been reported.
-    pub(crate) fn send_report(&self, from: &Buffer, reported: u64) -> Result<Pinned, Error> {
-        let mut pinned = self.send(from)?;
-        pinned.reported = reported;
+        self.outside("report", Uncapturable::Read, |stream| {
+            launch::send_from(stream, from, &mut pinned)
+        })?;
         Ok(pinned)
     }
 
     /// The same of what this step alone has written: where the step is captured, each replay starts the copy. Of a report it
     /// is told how many bad indices had been reported before.
-    pub(crate) fn send_each(&self, from: Arc<Buffer>, report: Option<u64>) -> Result<Sent, Error> {
-        self.has_made(&from)?;
+    pub(crate) fn send_each(&self, from: &Arc<Buffer>, report: Option<u64>) -> Result<Sent, Error> {
+        self.has_made(from)?;
         let recorder = &self.inner.pool.recorder;
-        let running = recorder.running();
         // What the run takes and gives must be the same whether or not it is captured.
         recorder.hold(from.clone());
-        if running == Some(true) {
-            let later = Arc::new(Later::new(from, report.is_some()));
-            recorder.later(later.clone());
+        if let Some(later) = recorder.later(from, report.is_some()) {
             return Ok(Sent::Later(later));
         }
-        Ok(Sent::Now(Arc::new(self.send_report(&from, report.unwrap_or_default())?)))
+        let mut pinned = self.send(from)?;
+        pinned.reported = report.unwrap_or_default();
+        Ok(Sent::Now(Arc::new(pinned)))
     }
 
     /// What was sent: waits until it is there.
@@ -225,7 +221,8 @@ impl Cuda {
         self.has_made(from)?;
         let some = !bytes.is_empty();
         let Some(view) = from.view(bytes).filter(|_| some) else { return Ok(Vec::new()) };
-        let bytes = self.check("download", self.inner.stream.clone_dtoh(&view))?;
+        let copy = |stream: &Arc<CudaStream>| stream.clone_dtoh(&view);
+        let bytes = self.outside("download", Uncapturable::Read, copy)?;
         let fault = self.noted(|record| self.clone_of(record))?;
         self.synchronize()?;
         if let Some(Noted { copy, reported }) = fault {
@@ -238,7 +235,7 @@ impl Cuda {
     fn clone_of(&self, from: &Buffer) -> Result<Vec<u8>, Error> {
         self.reads("download")?;
         let Some(view) = from.view(0..from.bytes()) else { return Ok(Vec::new()) };
-        self.check("download", self.inner.stream.clone_dtoh(&view))
+        self.outside("download", Uncapturable::Read, |stream| stream.clone_dtoh(&view))
     }
 
     /// Makes the context this thread's: cudarc does it wherever it enqueues, and not where it asks for an event.
@@ -246,7 +243,8 @@ impl Cuda {
         self.check("bind", self.inner.stream.context().bind_to_thread())
     }
 
-    fn pinned(&self, ring: &Arc<Ring>, bytes: usize) -> Result<Pinned, Error> {
+    /// Host memory for a copy of so many bytes.
+    pub(crate) fn pinned(&self, ring: &Arc<Ring>, bytes: usize) -> Result<Pinned, Error> {
         self.alive()?;
         self.bind()?;
         if let Some(pinned) = ring.take(bytes) {

@@ -8,8 +8,8 @@ use crate::{
     memory::Buffer,
     probe,
 };
-use cudarc::driver::{DriverError, sys::CUresult};
-use std::sync::PoisonError;
+use cudarc::driver::{CudaStream, DriverError, sys::CUresult};
+use std::sync::{Arc, PoisonError};
 
 impl Cuda {
     /// Puts a kernel in the stream.
@@ -31,21 +31,51 @@ impl Cuda {
         args: &[Arg<'_>],
     ) -> Result<(), Error> {
         self.alive()?;
-        self.note(kernel.name, || launch_words(grid, args))?;
-        let entry = self.entry(kernel)?;
-        let launched = self.check("launch", entry.launch(&self.inner.stream, grid, shared, args));
-        *self.inner.last.lock().unwrap_or_else(PoisonError::into_inner) = kernel.name;
-        self.inner.counters.launch();
-        launched
+        self.in_turn(kernel.name, |stream| {
+            self.inner.pool.recorder.note(kernel.name, || launch_words(grid, args))?;
+            let entry = self.entry(kernel)?;
+            let launched = self.check("launch", entry.launch(stream, grid, shared, args));
+            *self.inner.last.lock().unwrap_or_else(PoisonError::into_inner) = kernel.name;
+            self.inner.counters.launch();
+            launched
+        })?
     }
 
-    /// Where a step is captured, holds what is about to be put in the stream to what its warm-up did.
-    pub(crate) fn note(
+    /// The one way to the stream: what `work` looks at before it enqueues stays so until it has, since no capture begins or
+    /// ends meanwhile. Within `work` there is no other turn.
+    pub(crate) fn in_turn<T>(
+        &self,
+        operation: &'static str,
+        work: impl FnOnce(&Arc<CudaStream>) -> T,
+    ) -> Result<T, Error> {
+        let _turn = self.inner.pool.recorder.turn(operation)?;
+        Ok(work(&self.inner.stream))
+    }
+
+    /// Puts in the stream what can be captured; where a step is, it is held to what its warm-up did.
+    pub(crate) fn enqueue<T>(
         &self,
         operation: &'static str,
         words: impl FnOnce() -> Vec<u64>,
-    ) -> Result<(), Error> {
-        self.inner.pool.recorder.note(operation, words)
+        work: impl FnOnce(&Arc<CudaStream>) -> Result<T, DriverError>,
+    ) -> Result<T, Error> {
+        self.in_turn(operation, |stream| {
+            self.inner.pool.recorder.note(operation, words)?;
+            self.check(operation, work(stream))
+        })?
+    }
+
+    /// Does with the stream what no graph can do; where a step is captured, that is an error, `why`.
+    pub(crate) fn outside<T>(
+        &self,
+        operation: &'static str,
+        why: Uncapturable,
+        work: impl FnOnce(&Arc<CudaStream>) -> Result<T, DriverError>,
+    ) -> Result<T, Error> {
+        self.in_turn(operation, |stream| {
+            self.inner.pool.recorder.refuse(operation, why)?;
+            self.check(operation, work(stream))
+        })?
     }
 
     /// Refuses to wait for the device where a step is captured.
@@ -137,6 +167,8 @@ fn launch_words(grid: Grid, args: &[Arg<'_>]) -> Vec<u64> {
             Arg::Address(value) | Arg::U64(value) => all.push(*value),
             Arg::U32(value) => all.push((*value).into()),
             Arg::F32(value) => all.push(value.to_bits().into()),
+            // Each run has its own.
+            Arg::Number(_) => {}
             Arg::Bytes(bytes) => all.extend(words(bytes)),
         }
     }

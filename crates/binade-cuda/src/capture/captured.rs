@@ -2,13 +2,16 @@
 
 use super::{
     arena::Room,
-    later::Later,
+    later::{Copies, Later, Latest},
     run::Run,
-    uses::{Registered, Uses},
+    uses::Registered,
     why::Uncapturable,
 };
-use crate::{Cuda, Error, memory::Buffer};
-use cudarc::driver::CudaGraph;
+use crate::{
+    Cuda, Error, launch,
+    memory::{Buffer, Pinned},
+};
+use cudarc::driver::{CudaGraph, CudaStream};
 use std::{
     any::Any,
     fmt,
@@ -31,13 +34,17 @@ use std::{
 ///   `Scaler::set_state` and loading a checkpoint do, the next replay is [`Uncapturable::Stale`]; where someone else holds a
 ///   clone and an ordinary operation would move it to another address, that operation is [`Uncapturable::Moved`].
 /// * What a clone of a parameter or of a scale reads stays, as it does with ordinary steps: a replay that would change it is
-///   [`Uncapturable::Held`]. Outcomes of replays hold no such clone, and what [`Cuda::write`] writes is meant to be seen.
+///   [`Uncapturable::Held`]. Outcomes of replays hold no such clone, and what [`Cuda::write`] writes is meant to be seen. A
+///   clone that another thread makes while `replay` is called may be one that the replay changes.
 pub struct Captured<R> {
     // Dropped in this order: the graph, then what it works on.
     graph: CudaGraph,
     registered: Registered,
     result: R,
     later: Vec<Arc<Later>>,
+    latest: Arc<Latest>,
+    /// Launches that look at indices.
+    indexed: u32,
     counts: Vec<Arc<AtomicU64>>,
     alive: Vec<Weak<()>>,
     sole: Vec<Weak<dyn Any + Send + Sync>>,
@@ -48,16 +55,22 @@ pub struct Captured<R> {
 }
 
 impl<R> Captured<R> {
-    pub(super) fn new(cuda: Cuda, graph: CudaGraph, run: Run, result: R, room: Room) -> Self {
-        let uses = Uses::new(run.addresses, run.arena);
-        let registered = Registered::new(uses, &cuda.inner.pool);
-        let Run { later, counts, alive, sole, held, done, .. } = run;
+    pub(super) fn new(
+        cuda: Cuda,
+        graph: CudaGraph,
+        (run, registered): (Run, Registered),
+        result: R,
+        room: Room,
+    ) -> Self {
+        let Run { later, latest, indexed, counts, alive, sole, held, done, .. } = run;
         let operations = done.len();
         Self {
             graph,
             registered,
             result,
             later,
+            latest,
+            indexed,
             counts,
             alive,
             sole,
@@ -85,6 +98,44 @@ impl<R> Captured<R> {
         }
         Ok(())
     }
+
+    /// Where the copies will go. What can be refused is asked for before the step is done.
+    fn pinned(&self) -> Result<Vec<Pinned>, Error> {
+        let ring = &self.cuda.inner.reports;
+        let reported = self.cuda.inner.faults.reported();
+        let one = |later: &Arc<Later>| {
+            let mut pinned = self.cuda.pinned(ring, later.from.bytes())?;
+            pinned.reported = reported;
+            Ok(pinned)
+        };
+        self.later.iter().map(one).collect()
+    }
+
+    fn launch(&self) -> Result<(), Error> {
+        self.cuda.number_replay(self.indexed, || self.cuda.check("replay", self.graph.launch()))?;
+        self.cuda.inner.counters.replay();
+        for count in &self.counts {
+            count.fetch_add(1, Ordering::Relaxed);
+        }
+        Ok(())
+    }
+
+    /// Starts the copies of a step that is done, or says that it is.
+    fn send(&self, stream: &CudaStream, pinned: Vec<Pinned>) -> Result<Copies, Error> {
+        let one = |(later, mut pinned): (&Arc<Later>, Pinned)| {
+            self.cuda.check("report", launch::send_from(stream, &later.from, &mut pinned))?;
+            if later.is_report {
+                self.cuda.inner.counters.report();
+            }
+            Ok(Arc::new(pinned))
+        };
+        self.later.iter().zip(pinned).map(one).collect::<Result<Copies, Error>>().map_err(|error| {
+            match error {
+                Error::Lost { .. } => error,
+                other => Error::Unreported { cause: other.to_string() },
+            }
+        })
+    }
 }
 
 impl<R: Clone> Captured<R> {
@@ -95,21 +146,19 @@ impl<R: Clone> Captured<R> {
     ///
     /// # Errors
     ///
-    /// [`Error::Capture`] where what the step works on is gone, or a clone of it would change; and when the device fails.
+    /// [`Error::Capture`] where what the step works on is gone, or a clone of it would change; and when the device fails. After
+    /// an error the step has not been done, but for [`Error::Unreported`]: it has, and is counted, and its outcome is lost.
     pub fn replay(&self) -> Result<R, Error> {
         self.may_replay()?;
-        let reported = self.cuda.inner.faults.reported();
-        self.cuda.check("replay", self.graph.launch())?;
-        self.cuda.inner.counters.replay();
-        for count in &self.counts {
-            count.fetch_add(1, Ordering::Relaxed);
-        }
-        for later in &self.later {
-            later.put(self.cuda.send_report(&later.from, reported)?);
-            if later.is_report {
-                self.cuda.inner.counters.report();
-            }
-        }
+        let pinned = self.pinned()?;
+        // One turn for all of it: a capture that began in between would have the copies.
+        self.cuda.in_turn("replay", |stream| {
+            self.may_replay()?;
+            self.launch()?;
+            let sent = self.send(stream, pinned);
+            self.latest.set(sent.as_ref().ok().cloned());
+            sent
+        })??;
         Ok(self.result.clone())
     }
 }

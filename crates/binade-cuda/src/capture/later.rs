@@ -1,7 +1,7 @@
 //! Copies to the host that a captured step asks for: each replay starts them anew, behind its graph.
 
 use crate::memory::{Buffer, Pinned};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// What a step sends to the host.
 #[derive(Clone, Debug)]
@@ -19,35 +19,67 @@ pub(crate) struct Later {
     pub(super) from: Arc<Buffer>,
     /// Whether it is a step's report, which the ledger counts.
     pub(super) is_report: bool,
-    latest: Mutex<Option<Arc<Pinned>>>,
+    /// Its place among the step's copies.
+    number: usize,
+    latest: Arc<Latest>,
+}
+
+/// What the latest replay has sent, all of a step's copies at once: none is ever seen beside those of another replay.
+#[derive(Debug, Default)]
+pub(crate) struct Latest {
+    sent: Mutex<Option<Copies>>,
+}
+
+/// Of one replay, by number.
+pub(crate) type Copies = Arc<[Arc<Pinned>]>;
+
+impl Latest {
+    /// `None` where a replay could not send all of them.
+    pub(super) fn set(&self, sent: Option<Copies>) {
+        *self.lock() = sent;
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Option<Copies>> {
+        self.sent.lock().unwrap_or_else(PoisonError::into_inner)
+    }
 }
 
 impl Later {
-    pub(crate) fn new(from: Arc<Buffer>, is_report: bool) -> Self {
-        Self { from, is_report, latest: Mutex::default() }
-    }
-
-    pub(super) fn put(&self, pinned: Pinned) {
-        *self.latest.lock().unwrap_or_else(PoisonError::into_inner) = Some(Arc::new(pinned));
-    }
-
-    fn latest(&self) -> Option<Arc<Pinned>> {
-        self.latest.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    pub(super) fn new(
+        from: Arc<Buffer>,
+        is_report: bool,
+        number: usize,
+        latest: Arc<Latest>,
+    ) -> Self {
+        Self { from, is_report, number, latest }
     }
 }
 
 impl Sent {
-    /// Of the latest replay, if it comes from replays; `None` before the first.
+    /// What is on its way by now; `None` before the first replay.
     pub(crate) fn pinned(&self) -> Option<Arc<Pinned>> {
         match self {
             Self::Now(pinned) => Some(pinned.clone()),
-            Self::Later(later) => later.latest(),
+            Self::Later(later) => later.latest.lock().as_ref()?.get(later.number).cloned(),
         }
     }
 
-    /// The same for good: later replays do not change it. Before the first replay it is what it was.
-    pub(crate) fn frozen(&self) -> Self {
-        self.pinned().map_or_else(|| self.clone(), Self::Now)
+    /// What the latest replay has sent of the step that this is of, if it is a captured one's.
+    pub(crate) fn copies(&self) -> Option<Copies> {
+        match self {
+            Self::Now(_) => None,
+            Self::Later(later) => later.latest.lock().clone(),
+        }
+    }
+
+    /// The same for good, of the replay that sent `copies`: later ones do not change it.
+    pub(crate) fn frozen(&self, copies: &Copies) -> Self {
+        match self {
+            Self::Later(later) => {
+                copies.get(later.number).cloned().map_or_else(|| self.clone(), Self::Now)
+            }
+            Self::Now(_) => self.clone(),
+        }
     }
 
     /// Whether replays change it.

@@ -2,8 +2,9 @@
 
 use super::{
     arena::Arena,
+    gate::{Gate, Turn},
     later::Later,
-    run::{Operation, Run},
+    run::{CAPTURED, Operation, Run},
     uses::Uses,
     why::Uncapturable,
 };
@@ -13,13 +14,19 @@ use crate::{
 };
 use std::{
     any::Any,
-    sync::{Arc, Mutex, MutexGuard, PoisonError, Weak, atomic::AtomicU64},
+    sync::{
+        Arc, Mutex, MutexGuard, PoisonError, Weak,
+        atomic::{AtomicU64, Ordering},
+    },
 };
 
 /// The run that is under way on a handle, and the graphs that are alive.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct Recorder {
     state: Mutex<State>,
+    pub(crate) gate: Arc<Gate>,
+    /// Of this handle, among those at the gate.
+    handle: u64,
 }
 
 #[derive(Debug, Default)]
@@ -56,17 +63,63 @@ pub(crate) enum Served {
 }
 
 impl Recorder {
-    pub(super) fn begin(&self, arena: Arc<Arena>, number: u8, expected: Vec<Operation>) -> bool {
-        let mut state = self.lock();
-        let is_free = state.run.is_none();
-        if is_free {
-            state.run = Some(Run::new(arena, number, expected));
-        }
-        is_free
+    pub(crate) fn new(gate: Arc<Gate>) -> Self {
+        static NEXT: AtomicU64 = AtomicU64::new(0);
+        Self { state: Mutex::default(), gate, handle: NEXT.fetch_add(1, Ordering::Relaxed) }
     }
 
-    pub(super) fn end(&self) -> Option<Run> {
-        self.lock().run.take()
+    /// A turn at the stream.
+    pub(crate) fn turn(&self, operation: &'static str) -> Result<Turn<'_>, Error> {
+        self.gate.enter(self.handle, operation)
+    }
+
+    pub(super) fn begin(
+        &self,
+        arena: Arc<Arena>,
+        number: u8,
+        expected: Vec<Operation>,
+    ) -> Result<(), Error> {
+        let mut state = self.lock();
+        if state.run.is_some() {
+            return Err(Error::Capture { operation: "capture", why: Uncapturable::Nested });
+        }
+        state.run = Some(Run::new(arena, number, expected));
+        Ok(())
+    }
+
+    /// The same of the run that is captured, which begins where `begin` says so to the driver.
+    pub(super) fn begin_capture(
+        &self,
+        arena: Arc<Arena>,
+        expected: Vec<Operation>,
+        begin: impl FnOnce() -> Result<(), Error>,
+    ) -> Result<(), Error> {
+        self.gate.begin(self.handle, || {
+            self.begin(arena, CAPTURED, expected)?;
+            begin().inspect_err(|_| drop(self.end()))
+        })
+    }
+
+    /// The run, and of one that was captured what its graph works on: from the run's to the graph's in one, so that nobody drops
+    /// it in between.
+    pub(super) fn end(&self) -> Option<(Run, Arc<Uses>)> {
+        let mut state = self.lock();
+        let mut run = state.run.take()?;
+        let uses = Arc::new(Uses::new(std::mem::take(&mut run.addresses), run.arena.clone()));
+        if run.is_capture() {
+            state.graphs.push(uses.clone());
+        }
+        Some((run, uses))
+    }
+
+    /// The same of a run that was captured, once `end` has said so to the driver.
+    pub(super) fn end_capture<T>(&self, end: impl FnOnce() -> T) -> (T, Option<(Run, Arc<Uses>)>) {
+        let ((ended, run), trouble) = self.gate.end(|| (end(), self.end()));
+        let run = run.map(|(mut run, uses)| {
+            run.trouble = run.trouble.or(trouble);
+            (run, uses)
+        });
+        (ended, run)
     }
 
     /// Writes an operation down that is about to be put in the stream.
@@ -155,11 +208,22 @@ impl Recorder {
         }
     }
 
-    /// A copy that each replay starts.
-    pub(crate) fn later(&self, later: Arc<Later>) {
-        if let Some(run) = self.lock().run() {
-            run.later.push(later);
-        }
+    /// A copy that each replay starts, if this is the run that is captured.
+    pub(crate) fn later(&self, from: &Arc<Buffer>, is_report: bool) -> Option<Arc<Later>> {
+        let mut state = self.lock();
+        let run = state.run().filter(|run| run.is_capture())?;
+        let later = Later::new(from.clone(), is_report, run.later.len(), run.latest.clone());
+        let later = Arc::new(later);
+        run.later.push(later.clone());
+        Some(later)
+    }
+
+    /// The place of a launch that looks at indices among those of the run, if it is the one that is captured.
+    pub(crate) fn indexed(&self) -> Option<u32> {
+        let mut state = self.lock();
+        let run = state.run().filter(|run| run.is_capture())?;
+        run.indexed += 1;
+        Some(run.indexed - 1)
     }
 
     /// A count that each replay raises by one.
@@ -181,10 +245,6 @@ impl Recorder {
         if let Some(run) = self.lock().run() {
             run.sole.push(on);
         }
-    }
-
-    pub(super) fn register(&self, graph: Arc<Uses>) {
-        self.lock().graphs.push(graph);
     }
 
     pub(super) fn forget(&self, graph: &Arc<Uses>) {

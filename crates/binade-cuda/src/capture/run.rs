@@ -1,6 +1,10 @@
 //! A run of a step that is to be captured: what it does, in order, and what keeps alive what it did.
 
-use super::{arena::Arena, later::Later, why::Uncapturable};
+use super::{
+    arena::Arena,
+    later::{Later, Latest},
+    why::Uncapturable,
+};
 use crate::{
     Error,
     memory::{Buffer, Memory},
@@ -36,6 +40,9 @@ pub(crate) struct Run {
     /// What is read after the run, or found again by each replay.
     pub(super) held: Vec<Arc<Buffer>>,
     pub(super) later: Vec<Arc<Later>>,
+    pub(super) latest: Arc<Latest>,
+    /// Launches that look at indices, so far.
+    pub(super) indexed: u32,
     /// Counts of steps that the host keeps.
     pub(super) counts: Vec<Arc<AtomicU64>>,
     /// Of what the step works on and can lose without its memory being dropped.
@@ -57,6 +64,8 @@ impl Run {
             addresses: BTreeSet::new(),
             held: Vec::new(),
             later: Vec::new(),
+            latest: Arc::default(),
+            indexed: 0,
             counts: Vec::new(),
             alive: Vec::new(),
             sole: Vec::new(),

@@ -4,6 +4,7 @@ use super::{
     Captured,
     arena::Room,
     run::{CAPTURED, Operation, Run},
+    uses::Registered,
     why::Uncapturable,
 };
 use crate::{Cuda, Error, launch};
@@ -80,14 +81,14 @@ impl Capture<2> {
         self.is_capturable()?;
         let open = Open::begin(&self.cuda, &self.room, CAPTURED, self.last)?;
         let result = step();
-        let (mut run, graph) = open.end()?;
+        let ((mut run, registered), graph) = open.end()?;
         let result = result?;
         run.outcome()?;
         let graph = self.cuda.check("capture", graph)?;
         let empty = || Error::Driver { call: "capture", cause: "there is no graph".to_owned() };
         let graph = graph.ok_or_else(empty)?;
-        self.cuda.check("capture", graph.upload())?;
-        Ok(Captured::new(self.cuda, graph, run, result, self.room))
+        self.cuda.in_turn("capture", |_| self.cuda.check("capture", graph.upload()))??;
+        Ok(Captured::new(self.cuda, graph, (run, registered), result, self.room))
     }
 
     fn is_capturable(&self) -> Result<(), Error> {
@@ -106,7 +107,7 @@ impl<const WARM: u8> Capture<WARM> {
     ) -> Result<(R, Capture<NEXT>), E> {
         let open = Open::begin(&self.cuda, &self.room, WARM, Vec::new())?;
         let result = step();
-        let (run, _) = open.end()?;
+        let ((run, _), _) = open.end()?;
         let Self { cuda, room, .. } = self;
         Ok((result?, Capture { cuda, room, last: run.done }))
     }
@@ -123,6 +124,9 @@ struct Open<'c> {
 /// What the driver made of a capture.
 type Graph = Result<Option<CudaGraph>, cudarc::driver::DriverError>;
 
+/// What the run did, and what the graph, if it has one, works on: others are kept from that for as long as it is held.
+type Ended = (Run, Registered);
+
 impl<'c> Open<'c> {
     fn begin(
         cuda: &'c Cuda,
@@ -133,38 +137,41 @@ impl<'c> Open<'c> {
         cuda.alive()?;
         // A graph has the record's address from the start, though the step may take no index.
         cuda.fault_record()?;
-        if !cuda.inner.pool.recorder.begin(room.arena.clone(), number, expected) {
-            return Err(Error::Capture { operation: "capture", why: Uncapturable::Nested });
+        let (recorder, arena) = (&cuda.inner.pool.recorder, room.arena.clone());
+        let captures = number == CAPTURED;
+        if captures {
+            let begin = || cuda.check("capture", launch::begin_capture(cuda.stream()));
+            recorder.begin_capture(arena, expected, begin)?;
+        } else {
+            recorder.begin(arena, number, expected)?;
         }
-        let mut open = Self { cuda, captures: false, has_ended: false };
-        if number == CAPTURED {
-            cuda.check("capture", launch::begin_capture(cuda.stream()))?;
-            open.captures = true;
-        }
-        Ok(open)
+        Ok(Self { cuda, captures, has_ended: false })
     }
 
-    fn end(mut self) -> Result<(Run, Graph), Error> {
-        let graph = self.graph();
+    fn end(mut self) -> Result<(Ended, Graph), Error> {
+        let (ended, graph) = self.close();
         let gone = || Error::Driver { call: "capture", cause: "the run has ended".to_owned() };
-        self.has_ended = true;
-        let run = self.cuda.inner.pool.recorder.end().ok_or_else(gone)?;
-        Ok((run, graph))
+        Ok((ended.ok_or_else(gone)?, graph))
     }
 
     /// The stream captures no more.
-    fn graph(&mut self) -> Graph {
-        let captures = std::mem::take(&mut self.captures);
-        if captures { launch::end_capture(self.cuda.stream()) } else { Ok(None) }
+    fn close(&mut self) -> (Option<Ended>, Graph) {
+        self.has_ended = true;
+        let pool = &self.cuda.inner.pool;
+        let (graph, ended) = if self.captures {
+            pool.recorder.end_capture(|| launch::end_capture(self.cuda.stream()))
+        } else {
+            (Ok(None), pool.recorder.end())
+        };
+        (ended.map(|(run, uses)| (run, Registered::new(uses, pool))), graph)
     }
 }
 
 impl Drop for Open<'_> {
-    /// After a panic of the step, or a capture that did not begin. What the run has held goes once it has ended.
+    /// After a panic of the step. What the run has held goes once it has ended.
     fn drop(&mut self) {
-        let _ = self.graph();
         if !self.has_ended {
-            drop(self.cuda.inner.pool.recorder.end());
+            drop(self.close());
         }
     }
 }

@@ -42,7 +42,7 @@ impl Uses {
     }
 }
 
-/// A graph's addresses, known to the pool until this is dropped.
+/// A graph's addresses, known to the pool from the end of the captured run until this is dropped.
 #[derive(Debug)]
 pub(super) struct Registered {
     pub(super) uses: Arc<Uses>,
@@ -50,9 +50,7 @@ pub(super) struct Registered {
 }
 
 impl Registered {
-    pub(super) fn new(uses: Uses, pool: &Arc<Pool>) -> Self {
-        let uses = Arc::new(uses);
-        pool.recorder.register(uses.clone());
+    pub(super) fn new(uses: Arc<Uses>, pool: &Arc<Pool>) -> Self {
         Self { uses, pool: pool.clone() }
     }
 }

@@ -88,6 +88,11 @@ pub enum Uncapturable {
         "another thread captures a step of this handle; wait until it has, or open another handle"
     )]
     Thread,
+    /// Two handles in one stream.
+    #[error(
+        "another handle captures a step in this stream; wait until it has, or give each handle a stream of its own"
+    )]
+    Shared,
     /// A capture within a run of another.
     #[error("a run of a capture is under way; let one end before the next begins")]
     Nested,

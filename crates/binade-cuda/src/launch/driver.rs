@@ -27,10 +27,20 @@ pub(crate) fn begin_capture(stream: &CudaStream) -> Result<(), DriverError> {
     stream.begin_capture(sys::CUstreamCaptureMode::CU_STREAM_CAPTURE_MODE_THREAD_LOCAL)
 }
 
-/// What was written down, ready to run.
+/// What was written down, ready to run. Whatever comes of it, the stream captures no more.
 pub(crate) fn end_capture(stream: &Arc<CudaStream>) -> Result<Option<CudaGraph>, DriverError> {
-    stream.end_capture(sys::CUgraphInstantiate_flags(0))
+    /// Far more than there are threads that leave errors meanwhile; on a device that is lost nothing ends.
+    const MOST: usize = 64;
+    let end = || stream.end_capture(sys::CUgraphInstantiate_flags(0));
+    let ended = end();
+    // cudarc gives the error of somebody's drop to whoever calls next, and has not called the driver then.
+    let is_open = || !matches!(stream.capture_status(), Ok(NOT_CAPTURING));
+    let _ = (0..MOST).take_while(|_| ended.is_err() && is_open()).map(|_| end()).last();
+    ended
 }
+
+const NOT_CAPTURING: sys::CUstreamCaptureStatus =
+    sys::CUstreamCaptureStatus::CU_STREAM_CAPTURE_STATUS_NONE;
 
 /// Device memory, its contents unset.
 pub(crate) fn allocate(
@@ -73,7 +83,7 @@ pub(crate) fn send_to(
     // pinned memory outlives the copy and is not written to before it is done: its ring gives it to nobody until the
     // event below has come.
     unsafe { result::memcpy_htod_async(at, staged, stream.cu_stream()) }?;
-    pinned.done.record(stream)
+    record(stream, pinned)
 }
 
 /// Copies `bytes` into `to`, from `offset` on, as the driver does it, which has read them when this returns.
@@ -105,7 +115,32 @@ pub(crate) fn send_from(
     // SAFETY: both have as many bytes (the slice's own check). Whoever writes to the buffer next is behind this copy in
     // the stream. Nobody looks at the pinned memory before the event below has come: see `received` and the ring.
     unsafe { result::memcpy_dtoh_async(to, from.address(), stream.cu_stream()) }?;
-    pinned.done.record(stream)
+    record(stream, pinned)
+}
+
+/// Puts the event behind a copy that is under way. Without it nobody can tell when the memory may be used again: it is nobody's
+/// from then on.
+fn record(stream: &CudaStream, pinned: &mut Pinned) -> Result<(), DriverError> {
+    pinned.done.record(stream).inspect_err(|_| pinned.leak())
+}
+
+/// Fills `count` words with one.
+pub(crate) fn fill(
+    stream: &CudaStream,
+    to: &Buffer,
+    offset: usize,
+    word: u32,
+    count: usize,
+) -> Result<(), DriverError> {
+    assert!(
+        offset.is_multiple_of(4) && offset + 4 * count <= to.bytes(),
+        "{count} at {offset} of {to:?}"
+    );
+    stream.context().bind_to_thread()?;
+    let at = to.address() + offset as u64;
+    // SAFETY: the buffer has as many words there (asserted), aligned as it is itself, and whoever uses it next is behind this
+    // in the stream.
+    unsafe { sys::cuMemsetD32Async(at, word, count, stream.cu_stream()) }.result()
 }
 
 /// What the last copy brought; waits for it.

@@ -110,7 +110,7 @@ fn word(arg: &Arg<'_>) -> Word {
     let mut word = [0; 8];
     match arg {
         Arg::Address(value) | Arg::U64(value) => word = value.to_ne_bytes(),
-        Arg::U32(value) => word[..4].copy_from_slice(&value.to_ne_bytes()),
+        Arg::U32(value) | Arg::Number(value) => word[..4].copy_from_slice(&value.to_ne_bytes()),
         Arg::F32(value) => word[..4].copy_from_slice(&value.to_ne_bytes()),
         Arg::Bytes(_) => {}
     }

@@ -12,7 +12,7 @@ mod entry;
 pub(crate) mod structs;
 
 pub(crate) use driver::{
-    allocate, allocate_pinned, begin_capture, driver_version, end_capture, is_default, loads,
+    allocate, allocate_pinned, begin_capture, driver_version, end_capture, fill, is_default, loads,
     only_stream, received, send_from, send_pageable, send_to,
 };
 pub(crate) use entry::Entry;
@@ -34,6 +34,8 @@ pub(crate) enum Param {
 pub(crate) enum Arg<'a> {
     Address(u64),
     U32(u32),
+    /// A launch's number among those that look at indices: no two runs of a step have the same.
+    Number(u32),
     U64(u64),
     F32(f32),
     Bytes(&'a [u8]),
@@ -43,7 +45,7 @@ impl Arg<'_> {
     fn param(&self) -> Param {
         match self {
             Self::Address(_) => Param::Address,
-            Self::U32(_) => Param::U32,
+            Self::U32(_) | Self::Number(_) => Param::U32,
             Self::U64(_) => Param::U64,
             Self::F32(_) => Param::F32,
             Self::Bytes(bytes) => Param::Bytes(bytes.len()),

@@ -288,7 +288,7 @@ pub(crate) struct FaultBits {
     pub(crate) index: i64,
     pub(crate) limit: u64,
     pub(crate) op: u32,
-    pub(crate) pad: u32,
+    pub(crate) base: u32,
 }
 
 /// `Pool` of `max_pool2d.cu`: rows and columns of each.

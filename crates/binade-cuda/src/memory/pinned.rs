@@ -27,6 +27,11 @@ impl Pinned {
         self.host.as_ref()
     }
 
+    /// Gives it to nobody any more: a copy is under way of which nothing tells when it is done.
+    pub(crate) fn leak(&mut self) {
+        std::mem::forget(self.host.take());
+    }
+
     pub(crate) fn host_mut(&mut self) -> Option<&mut PinnedHostSlice<u8>> {
         self.host.as_mut()
     }

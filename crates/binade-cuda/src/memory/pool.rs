@@ -4,11 +4,11 @@
 //! waits for it.
 
 use super::meter::Meter;
-use crate::capture::{Home, Recorder};
+use crate::capture::{Gate, Home, Recorder};
 use cudarc::driver::{CudaSlice, CudaStream, DevicePtr};
 use std::{
     collections::HashMap,
-    sync::{Mutex, MutexGuard, PoisonError},
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
 /// Below, sizes are powers of two; from here on multiples of this, so that large tensors waste little.
@@ -17,7 +17,7 @@ const LARGE: usize = 2 << 20;
 /// The least that is worth a buffer of its own: what the driver rounds up to.
 const LEAST: usize = 512;
 
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct Pool {
     idle: Mutex<HashMap<usize, Vec<Memory>>>,
     /// Captures and captured steps, which have memory of their own.
@@ -47,6 +47,11 @@ impl Memory {
 }
 
 impl Pool {
+    /// Of a handle whose stream has this gate.
+    pub(crate) fn new(gate: Arc<Gate>) -> Self {
+        Self { idle: Mutex::default(), recorder: Recorder::new(gate), meter: Meter::default() }
+    }
+
     /// The size of the buffer that holds `bytes`.
     pub(crate) fn rounded(bytes: usize) -> usize {
         match bytes {
@@ -77,6 +82,13 @@ impl Pool {
     /// Nothing is half done where a thread could panic.
     fn lock(&self) -> MutexGuard<'_, HashMap<usize, Vec<Memory>>> {
         self.idle.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Drop for Pool {
+    fn drop(&mut self) {
+        let idle = std::mem::take(&mut *self.lock());
+        self.recorder.gate.bury(idle.into_values().flatten());
     }
 }
 

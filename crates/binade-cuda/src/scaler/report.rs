@@ -24,37 +24,45 @@ pub(super) struct Report {
     replays: u64,
 }
 
+/// What had been before an update.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Since {
+    /// Bad indices that had been reported.
+    pub(super) reported: u64,
+    pub(super) replays: u64,
+}
+
 /// Bytes of a report with so many findings; the record of bad indices stands at its end.
 pub(super) fn bytes(findings: usize) -> usize {
     size_of::<ScaleBits>() + findings * size_of::<FoundBits>() + size_of::<FaultBits>()
 }
 
 impl Report {
-    /// Starts to copy what `update` has written; `reported` bad indices had been before.
+    /// Starts to copy what `update` has written.
     pub(super) fn send(
         cuda: &Cuda,
         from: Buffer,
         found: &[&Found],
-        reported: u64,
+        since: Since,
     ) -> Result<Self, Error> {
         let stamps = found.iter().map(|found| found.stamp).collect();
         let words = send_words(cuda, found)?;
         // Last, so that all of it is there when this is.
-        let pinned = cuda.send_each(Arc::new(from), Some(reported))?;
+        let pinned = cuda.send_each(&Arc::new(from), Some(since.reported))?;
         if !pinned.is_later() {
             cuda.inner.counters.report();
         }
-        Ok(Self { pinned, stamps, words, replays: cuda.ledger().replays })
+        Ok(Self { pinned, stamps, words, replays: since.replays })
     }
 
-    /// The same for good: of a captured step, what its latest replay has sent.
+    /// The same for good, all in one: of a captured step, what its latest replay has sent.
     pub(super) fn frozen(self: &Arc<Self>) -> Arc<Self> {
-        if !self.pinned.is_later() {
-            return self.clone();
-        }
-        let words = self.words.iter().map(|words| words.as_ref().map(Sent::frozen)).collect();
-        let (pinned, stamps) = (self.pinned.frozen(), self.stamps.clone());
-        Arc::new(Self { pinned, stamps, words, replays: self.replays })
+        // All of one replay: another thread may be at the next.
+        let Some(copies) = self.pinned.copies() else { return self.clone() };
+        let frozen = |words: &Option<Sent>| words.as_ref().map(|words| words.frozen(&copies));
+        let (pinned, words) =
+            (self.pinned.frozen(&copies), self.words.iter().map(frozen).collect());
+        Arc::new(Self { pinned, stamps: self.stamps.clone(), words, replays: self.replays })
     }
 
     /// Whether the copy is there.
@@ -99,8 +107,7 @@ fn pinned(sent: &Sent) -> Result<Arc<Pinned>, Error> {
 
 /// Starts to copy the words that [`Found::words`] names, where there are any.
 pub(super) fn send_words(cuda: &Cuda, found: &[&Found]) -> Result<Vec<Option<Sent>>, Error> {
-    let send =
-        |found: &&Found| found.words().map(|words| cuda.send_each(words.clone(), None)).transpose();
+    let send = |found: &&Found| found.words().map(|words| cuda.send_each(words, None)).transpose();
     found.iter().map(send).collect()
 }
 

@@ -2,7 +2,7 @@
 
 use super::{
     Found, Scale,
-    report::{self, Report},
+    report::{self, Report, Since},
     scale,
 };
 use crate::{
@@ -62,14 +62,16 @@ impl ScaleStore for Cuda {
         let before = scale.bits.address();
         let after = self.place_for(scale)?;
         let to = after.as_ref().map_or(before, Buffer::address);
-        let reported = self.inner.faults.reported();
+        // Both as they are before: what comes in between from another thread is told again, rather than not.
+        let since =
+            Since { reported: self.inner.faults.reported(), replays: self.ledger().replays };
         let report = self.run_update([before, to], &found, parts.len(), rule)?;
         if let Some(after) = after {
             scale.move_to(after);
         }
         // A report with room for all, not for the last of several launches.
         if found.len() <= FINDINGS {
-            scale.report = Some(Arc::new(Report::send(self, report, &found, reported)?));
+            scale.report = Some(Arc::new(Report::send(self, report, &found, since)?));
         }
         Ok(())
     }
@@ -77,7 +79,7 @@ impl ScaleStore for Cuda {
     fn read(&self, found: &[&Found], scale: &Scale) -> Result<(Vec<Finding>, ScaleState), Error> {
         let sent = scale.report.as_ref();
         match sent.and_then(|report| Some((report, report.places(self, found)?))) {
-            Some((report, places)) => report.read(self, found, &places),
+            Some((report, places)) => report.frozen().read(self, found, &places),
             None => self.gather(found, scale),
         }
     }

@@ -3,9 +3,9 @@
 use crate::support::{Device, Result, kind, noise, own, set, vector};
 use binade_core::{DType, ErrorKind};
 use binade_cpu::Cpu;
-use binade_cuda::{Cuda, Error, Tensor};
+use binade_cuda::{Captured, Cuda, Error, Tensor};
 use binade_grad_scaler::{GradScaler, LossScale, ScaleState, ScaleStore};
-use binade_ops::{Download, Embedding, Upload};
+use binade_ops::{CrossEntropy, Download, Embedding, Upload};
 
 crate::tests![
     a_bad_index_is_told_once_by_the_next_download_in_the_cpus_words,
@@ -16,6 +16,8 @@ crate::tests![
     a_steps_report_tells_a_bad_index_and_those_sent_with_it_do_not_tell_it_again,
     the_scale_and_findings_that_nobody_reported_tell_a_bad_index,
     a_bad_index_is_left_without_the_host_waiting,
+    of_several_bad_indices_in_a_replay_the_first_of_the_step_is_told,
+    of_several_bad_indices_in_replays_and_between_them_the_first_is_told,
 ];
 
 const ROWS: usize = 10;
@@ -172,5 +174,99 @@ fn a_bad_index_is_left_without_the_host_waiting() -> Result {
     assert_eq!((after.syncs, after.launches), (before.syncs, before.launches + 1 + 4));
     assert!(device.to_bits(&table).is_err());
     assert_eq!(device.bits(&table).len(), 4 * ROWS * WIDTH);
+    Ok(())
+}
+
+/// A captured step of three operations with indices.
+struct Looks {
+    device: Cuda,
+    indices: [Tensor; 3],
+    step: Captured<[Tensor; 3]>,
+    _others: [Tensor; 3],
+}
+
+impl Looks {
+    fn new() -> Result<Self> {
+        let device = own();
+        let indices = [(); 3].map(|()| device.upload_i64(&[0; 3], &[3]));
+        let [rows, labels, places] = indices.clone().map(Result::unwrap);
+        let (table, logits) = (table(&device)?, device.upload(&[0.5; 30], &[3, 10], DType::F16)?);
+        let grad = device.upload(&[1.0; 3 * WIDTH], &[3, WIDTH], DType::F32)?;
+        let step = || {
+            let loss = device.cross_entropy(&logits, &labels)?;
+            let adjoint = device.embedding_backward(&grad, &places, ROWS)?;
+            Ok::<_, Error>([device.embedding(&table, &rows)?, loss, adjoint])
+        };
+        let (_, capture) = device.capture().warm_up(step)?;
+        let (_, capture) = capture.warm_up(step)?;
+        let step = capture.capture(step)?;
+        Ok(Self { step, indices: [labels, places, rows], device, _others: [table, logits, grad] })
+    }
+
+    /// Replays the step with an index that is none in each of these operations, at a position of it.
+    fn replay(&self, bad: &[(usize, usize, i64)]) -> Result {
+        for (operation, indices) in self.indices.iter().enumerate() {
+            let mut values = [1_i64; 3];
+            for (_, position, index) in bad.iter().filter(|(at, ..)| *at == operation) {
+                values[*position] = *index;
+            }
+            let bits: Vec<u8> = values.into_iter().flat_map(i64::to_le_bytes).collect();
+            self.device.write_bits(indices, &bits)?;
+        }
+        self.step.replay()?;
+        Ok(())
+    }
+
+    /// What is told now, and only once.
+    fn told(&self) -> Result<String> {
+        let one = vector(&self.device, &[1.0], DType::F32);
+        let told = refused(self.device.download(&one));
+        self.device.download(&one)?;
+        Ok(told)
+    }
+}
+
+fn told(op: &str, index: i64, position: usize) -> String {
+    format!("{op}: index {index} at position {position}; expected 0 ≤ index < 10")
+}
+
+fn of_several_bad_indices_in_a_replay_the_first_of_the_step_is_told() -> Result {
+    let looks = Looks::new()?;
+    for _ in 0..2 {
+        looks.replay(&[(0, 2, 20), (1, 1, 21), (2, 0, 22)])?;
+        assert_eq!(looks.told()?, told("cross_entropy", 20, 2));
+        looks.replay(&[(1, 2, 31), (1, 1, 30), (2, 0, 32)])?;
+        assert_eq!(looks.told()?, told("embedding", 30, 1));
+        looks.replay(&[(2, 2, -1)])?;
+        assert_eq!(looks.told()?, told("embedding", -1, 2));
+        looks.replay(&[])?;
+        looks.device.synchronize()?;
+    }
+    Ok(())
+}
+
+fn of_several_bad_indices_in_replays_and_between_them_the_first_is_told() -> Result {
+    let looks = Looks::new()?;
+    // Of two replays, the later one's earlier.
+    looks.replay(&[(2, 2, 40)])?;
+    looks.replay(&[(0, 0, 41), (2, 0, 42)])?;
+    assert_eq!(looks.told()?, told("embedding", 40, 2));
+    // An ordinary one behind a replay, and one before.
+    looks.replay(&[(2, 2, 50)])?;
+    rows(&looks.device, &[51])?;
+    assert_eq!(looks.told()?, told("embedding", 50, 2));
+    rows(&looks.device, &[1, 1, 60])?;
+    looks.replay(&[(0, 0, 61)])?;
+    assert_eq!(looks.told()?, told("embedding", 60, 2));
+    // And one between two warm-ups, which are steps like any other.
+    let (labels, device) = (&looks.indices[0], &looks.device);
+    let logits = device.upload(&[0.5; 30], &[3, 10], DType::F16)?;
+    looks.replay(&[(2, 2, 70)])?;
+    let (_, capture) = device.capture().warm_up(|| rows(device, &[71]))?;
+    assert_eq!(looks.told()?, told("embedding", 70, 2));
+    let (_, capture) = capture.warm_up(|| device.cross_entropy(&logits, labels))?;
+    rows(device, &[72])?;
+    drop(capture);
+    assert_eq!(looks.told()?, told("embedding", 72, 0));
     Ok(())
 }

@@ -8,6 +8,7 @@
 mod agree;
 mod both;
 mod captures;
+mod captures_beside;
 mod casts;
 mod ceilings;
 mod clip_groups;
@@ -68,6 +69,7 @@ fn main() {
     }
     let all = [
         ("captures", captures::TESTS),
+        ("captures_beside", captures_beside::TESTS),
         ("casts", casts::TESTS),
         ("ceilings", ceilings::TESTS),
         ("clip_groups", clip_groups::TESTS),

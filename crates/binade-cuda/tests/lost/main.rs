@@ -1,7 +1,11 @@
-//! A device that fails: somebody's kernel reads where nothing is, and everything after it says so, once and for all.
+//! A device that fails: somebody's kernel reads where nothing is, and everything after it says so, once and for all. And a driver
+//! that fails in one call, behind a replay.
 //!
 //! In a process of its own, since CUDA gives a process no second chance.
 
+mod unreported;
+
+use binade_autocast::Autocast;
 use binade_core::{DType, Error as _, ErrorKind};
 use binade_cuda::{Cuda, Error, cudarc};
 use binade_ops::Upload;
@@ -27,17 +31,36 @@ const STORE: &str = ".version 6.3
 ";
 
 fn main() {
-    let arguments = Arguments::from_args();
+    let mut arguments = Arguments::from_args();
+    // The device is lost last.
+    arguments.test_threads = Some(1);
     let required = std::env::var("BINADE_REQUIRE").unwrap_or_default();
     let must = required.split(',').any(|name| ["cuda", "ptx"].contains(&name.trim()));
-    let absent = !must && Cuda::open(0).is_err();
-    let trial = Trial::test("a_lost_device_says_so_at_every_call_and_drops_quietly", lost);
-    libtest_mimic::run(&arguments, vec![trial.with_ignored_flag(absent)]).exit();
+    let name = Cuda::open(0).and_then(|cuda| cuda.name());
+    let absent = !must && name.is_err();
+    // A GPU's host function runs when the replay has long returned.
+    let is_late = name.is_ok_and(|name| !name.contains("interpreter"));
+    let trials = vec![
+        Trial::test(
+            "a_replay_whose_report_is_not_sent_says_that_the_step_is_done",
+            unreported::unreported,
+        )
+        .with_ignored_flag(absent || is_late),
+        Trial::test("a_lost_device_says_so_at_every_call_and_drops_quietly", lost)
+            .with_ignored_flag(absent),
+    ];
+    libtest_mimic::run(&arguments, trials).exit();
 }
 
 fn lost() -> Result<(), Failed> {
     let cuda = Cuda::open(0)?;
     let tensor = cuda.upload(&[1.0], &[1], DType::F16)?;
+    let step = || cuda.cast(&tensor, DType::F32);
+    let (_, begun) = cuda.capture().warm_up(step)?;
+    let (_, capture) = cuda.capture().warm_up(step)?;
+    let (_, capture) = capture.warm_up(step)?;
+    let captured = capture.capture(step)?;
+    captured.replay()?;
     cuda.synchronize()?;
     spoil(&cuda)?;
 
@@ -51,6 +74,10 @@ fn lost() -> Result<(), Failed> {
     assert_eq!(cuda.upload(&[1.0], &[1], DType::F32).expect_err("lost"), first);
     assert_eq!(cuda.to_bits(&tensor).expect_err("lost"), first);
     assert_eq!(cuda.clone().synchronize().expect_err("lost"), first);
+    assert_eq!(captured.replay().expect_err("lost"), first);
+    assert_eq!(begun.warm_up(step).expect_err("lost"), first);
+    assert_eq!(cuda.capture().warm_up(step).expect_err("lost"), first);
+    drop(captured);
     drop(tensor);
     drop(cuda);
     Ok(())

@@ -1,0 +1,118 @@
+//! The way into a stream, one for all handles that work in it: while one captures there, nobody else comes in.
+
+use super::why::Uncapturable;
+use crate::{Error, memory::Memory};
+use cudarc::driver::CudaStream;
+use std::{
+    sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard, Weak},
+    thread::ThreadId,
+};
+
+/// Whoever puts work in the stream looks and enqueues in one turn, and a capture neither begins nor ends in anybody's.
+#[derive(Debug, Default)]
+pub(crate) struct Gate {
+    capture: RwLock<Option<Capture>>,
+    /// Of handles that have gone while another captured: to free it would be written down.
+    buried: Mutex<Vec<Memory>>,
+}
+
+/// The capture that is under way.
+#[derive(Debug)]
+struct Capture {
+    handle: u64,
+    thread: ThreadId,
+    /// What the step did with another handle, which no replay would do.
+    trouble: Mutex<Option<Error>>,
+}
+
+/// Work of the calling thread goes where it should for as long as this is held. None is taken within another.
+#[derive(Debug)]
+pub(crate) struct Turn<'g> {
+    _capture: RwLockReadGuard<'g, Option<Capture>>,
+}
+
+/// A context and a stream.
+type Place = [usize; 2];
+
+static GATES: Mutex<Vec<(Place, Weak<Gate>)>> = Mutex::new(Vec::new());
+
+impl Gate {
+    /// The one of this stream.
+    pub(crate) fn of(stream: &CudaStream) -> Arc<Self> {
+        let place = [stream.context().cu_ctx() as usize, stream.cu_stream() as usize];
+        let mut gates = lock(&GATES);
+        gates.retain(|(_, gate)| gate.strong_count() > 0);
+        let known = gates.iter().find(|(other, _)| *other == place);
+        known.and_then(|(_, gate)| gate.upgrade()).unwrap_or_else(|| {
+            let gate = Arc::default();
+            gates.push((place, Arc::downgrade(&gate)));
+            gate
+        })
+    }
+
+    /// A turn of this handle; refused while another one, or another thread, captures.
+    pub(super) fn enter(&self, handle: u64, operation: &'static str) -> Result<Turn<'_>, Error> {
+        let turn = self.capture.read().unwrap_or_else(PoisonError::into_inner);
+        if let Some(capture) = &*turn {
+            capture.lets_in(handle, operation)?;
+        }
+        Ok(Turn { _capture: turn })
+    }
+
+    /// Lets a capture of this handle begin, which `begin` tells the driver.
+    pub(super) fn begin(
+        &self,
+        handle: u64,
+        begin: impl FnOnce() -> Result<(), Error>,
+    ) -> Result<(), Error> {
+        let mut capture = self.capture.write().unwrap_or_else(PoisonError::into_inner);
+        if let Some(other) = &*capture {
+            other.lets_in(handle, "capture")?;
+            return Err(Error::Capture { operation: "capture", why: Uncapturable::Nested });
+        }
+        begin()?;
+        let thread = std::thread::current().id();
+        *capture = Some(Capture { handle, thread, trouble: Mutex::default() });
+        Ok(())
+    }
+
+    /// Lets it end; gives what `end` gives, and what went wrong in sight of this.
+    pub(super) fn end<T>(&self, end: impl FnOnce() -> T) -> (T, Option<Error>) {
+        let mut capture = self.capture.write().unwrap_or_else(PoisonError::into_inner);
+        let ended = end();
+        let trouble = capture.take().and_then(|capture| lock(&capture.trouble).take());
+        // Freed before the next capture can begin.
+        lock(&self.buried).clear();
+        (ended, trouble)
+    }
+
+    /// Frees memory of a handle that has gone, now or when the capture has ended.
+    pub(crate) fn bury(&self, memory: impl Iterator<Item = Memory>) {
+        let capture = self.capture.read().unwrap_or_else(PoisonError::into_inner);
+        match &*capture {
+            Some(_) => lock(&self.buried).extend(memory),
+            None => memory.for_each(drop),
+        }
+    }
+}
+
+impl Capture {
+    fn lets_in(&self, handle: u64, operation: &'static str) -> Result<(), Error> {
+        let is_here = self.thread == std::thread::current().id();
+        let why = match (self.handle == handle, is_here) {
+            (true, true) => return Ok(()),
+            (true, false) => Uncapturable::Thread,
+            (false, _) => Uncapturable::Shared,
+        };
+        let error = Error::Capture { operation, why };
+        if is_here {
+            lock(&self.trouble).get_or_insert_with(|| error.clone());
+        }
+        Err(error)
+    }
+}
+
+/// Nothing is half done where a thread could panic.
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}

@@ -1,0 +1,213 @@
+//! Captures beside which others work: other threads, and other handles of the same stream. Nothing of theirs is written down, and
+//! nothing that a graph works on becomes theirs.
+
+use crate::support::{Result, own, vector};
+use binade_autocast::Autocast;
+use binade_core::DType;
+use binade_cuda::{Captured, Cuda, Error, Tensor, Uncapturable, cudarc::driver};
+use binade_ops::{Download, Upload};
+use driver::{
+    DriverError,
+    sys::{CUresult, CUstreamCaptureStatus},
+};
+use std::{
+    sync::{
+        Mutex, PoisonError,
+        atomic::{AtomicBool, Ordering},
+    },
+    thread,
+};
+
+crate::tests![
+    what_is_dropped_as_a_capture_ends_stays_with_its_graph,
+    what_another_thread_puts_in_the_stream_as_a_capture_begins_is_done,
+    another_handle_of_the_stream_is_refused_while_one_captures,
+    another_handle_of_the_stream_that_is_dropped_while_one_captures_leaves_no_trace,
+    an_error_that_a_drop_has_left_does_not_leave_the_stream_capturing,
+];
+
+fn wait_for(flag: &AtomicBool) {
+    while !flag.load(Ordering::Acquire) {
+        thread::yield_now();
+    }
+}
+
+/// A step captured after two warm-ups, the captured run doing `also` behind it.
+fn captured(
+    cuda: &Cuda,
+    step: impl Fn() -> Result<Tensor, Error>,
+    also: impl FnOnce(),
+) -> Result<Captured<Tensor>, Error> {
+    let (_, capture) = cuda.capture().warm_up(&step)?;
+    let (_, capture) = capture.warm_up(&step)?;
+    capture.capture(|| {
+        let result = step();
+        also();
+        result
+    })
+}
+
+fn what_is_dropped_as_a_capture_ends_stays_with_its_graph() -> Result {
+    let cuda = own();
+    // What is written to it is nothing, and refused all the same.
+    let none = vector(&cuda, &[], DType::F32);
+    let is_refused = || cuda.write_bits(&none, &[]).is_err();
+    for round in 0..50 {
+        let tensor = vector(&cuda, &[1.0; 600], DType::F32);
+        let address = tensor.address();
+        let (held, refused) = (Mutex::new(Some(tensor)), AtomicBool::new(false));
+        let lock = || held.lock().unwrap_or_else(PoisonError::into_inner);
+        let step = || lock().as_ref().map_or(Err(Error::Foreign), |it| cuda.cast(it, DType::F16));
+        let drops = || {
+            while !is_refused() {
+                thread::yield_now();
+            }
+            refused.store(true, Ordering::Release);
+            while is_refused() {
+                std::hint::spin_loop();
+            }
+            lock().take();
+            [1.0, 2.0].map(|x| vector(&cuda, &[x; 600], DType::F32))
+        };
+        let (captured, others) = thread::scope(|scope| {
+            let mut other = None;
+            let captured = captured(&cuda, step, || {
+                other = Some(scope.spawn(drops));
+                wait_for(&refused);
+            });
+            (captured, other.and_then(|other| other.join().ok()))
+        });
+        let others = others.ok_or("a panic")?;
+        assert!(others.iter().all(|other| other.address() != address), "round {round}");
+        drop(captured?);
+    }
+    Ok(())
+}
+
+fn what_another_thread_puts_in_the_stream_as_a_capture_begins_is_done() -> Result {
+    let cuda = own();
+    let data = vector(&cuda, &[1.0; 600], DType::F32);
+    // An upload, and an upload and a kernel.
+    let cells = [DType::F32, DType::F16].map(|dtype| vector(&cuda, &[0.0], dtype));
+    for round in 0..60 {
+        let cell = &cells[usize::from(round % 4 == 3)];
+        let [begun, ended] = [false; 2].map(AtomicBool::new);
+        let writes = || {
+            let is_done = |x: &u16| cuda.write(cell, &[f32::from(*x)]).is_ok();
+            let one = |x: &u16| {
+                begun.store(true, Ordering::Release);
+                is_done(x)
+            };
+            let last = (1..2000).take_while(one).last();
+            ended.store(true, Ordering::Release);
+            last.unwrap_or_default()
+        };
+        let step = || cuda.cast(&data, DType::F16);
+        let ((), capture) = cuda.capture().warm_up(|| step().map(drop))?;
+        let ((), capture) = capture.warm_up(|| step().map(drop))?;
+        let (captured, last) = thread::scope(|scope| {
+            cuda.write(cell, &[0.0])?;
+            let other = scope.spawn(writes);
+            wait_for(&begun);
+            // Whatever the other is at.
+            (0..round * 50).for_each(|_| std::hint::spin_loop());
+            let captured = capture.capture(|| {
+                wait_for(&ended);
+                step()
+            });
+            Ok::<_, Error>((captured, other.join()))
+        })?;
+        let last = last.map_err(|_| "a panic")?;
+        assert_eq!(cuda.download(cell)?, [f32::from(last)], "round {round}");
+        let captured = captured?;
+        cuda.write(cell, &[0.0])?;
+        captured.replay()?;
+        assert_eq!(cuda.download(cell)?, [0.0], "round {round}");
+    }
+    Ok(())
+}
+
+fn why<T>(result: Result<T, Error>) -> Uncapturable {
+    match result {
+        Err(Error::Capture { why, .. }) => why,
+        Err(error) => panic!("{error}"),
+        Ok(_) => panic!("this must be refused"),
+    }
+}
+
+fn another_handle_of_the_stream_is_refused_while_one_captures() -> Result {
+    let cuda = own();
+    let other = Cuda::on(cuda.stream().clone())?;
+    let data = vector(&cuda, &[1.0; 600], DType::F32);
+    let theirs = vector(&other, &[1.0; 600], DType::F32);
+    let step = || cuda.cast(&data, DType::F16);
+    let used = other.memory_use().bytes;
+
+    // What the step swallows is an error of the capture all the same: no replay would do it.
+    let mut said = Vec::new();
+    let swallowed = captured(&cuda, step, || {
+        said.push(why(other.cast(&theirs, DType::F16)));
+        said.push(why(other.upload(&[1.0], &[1], DType::F32)));
+        said.push(why(other.synchronize()));
+        said.push(why(other.capture().warm_up(|| Ok::<_, Error>(()))));
+        said.push(why(Cuda::on(cuda.stream().clone())));
+    });
+    assert_eq!(said, vec![Uncapturable::Shared; 5]);
+    assert_eq!(why(swallowed), Uncapturable::Shared);
+
+    // Another thread's is none of the step's.
+    let mut said = None;
+    let captured = captured(&cuda, step, || {
+        let cast = || other.cast(&theirs, DType::F16);
+        said = thread::scope(|scope| scope.spawn(cast).join().ok());
+    })?;
+    assert_eq!(said.map(why), Some(Uncapturable::Shared));
+    assert_eq!(captured.operations(), 1);
+    assert_eq!(other.memory_use().bytes, used);
+    captured.replay()?;
+    assert_eq!(other.download(&other.cast(&theirs, DType::F16)?)?, [1.0; 600]);
+    Ok(())
+}
+
+fn another_handle_of_the_stream_that_is_dropped_while_one_captures_leaves_no_trace() -> Result {
+    let cuda = own();
+    let other = Cuda::on(cuda.stream().clone())?;
+    let data = vector(&cuda, &[1.0; 600], DType::F32);
+    drop(vector(&other, &[1.0; 600], DType::F32));
+    let captured = captured(
+        &cuda,
+        || cuda.cast(&data, DType::F16),
+        || thread::scope(|scope| scope.spawn(|| drop(other)).join().unwrap_or_default()),
+    )?;
+    for _ in 0..3 {
+        assert_eq!(cuda.download(&captured.replay()?)?, [1.0; 600]);
+    }
+    Ok(())
+}
+
+fn an_error_that_a_drop_has_left_does_not_leave_the_stream_capturing() -> Result {
+    let cuda = own();
+    let data = vector(&cuda, &[1.0; 600], DType::F32);
+    let step = || cuda.cast(&data, DType::F16);
+    // As cudarc keeps an error of a drop, for whoever calls next.
+    let left = || {
+        let error = DriverError(CUresult::CUDA_ERROR_INVALID_VALUE);
+        cuda.stream().context().record_err(Err::<(), _>(error));
+    };
+    let failed = captured(&cuda, step, left);
+    assert!(matches!(failed, Err(Error::Driver { call: "capture", .. })), "{failed:?}");
+    let status = cuda.stream().capture_status()?;
+    assert_eq!(status, CUstreamCaptureStatus::CU_STREAM_CAPTURE_STATUS_NONE);
+    assert_eq!(cuda.download(&step()?)?, [1.0; 600]);
+
+    let panics = std::panic::AssertUnwindSafe(|| {
+        captured(&cuda, step, || {
+            left();
+            std::panic::resume_unwind(Box::new(()))
+        })
+    });
+    assert!(std::panic::catch_unwind(panics).is_err());
+    assert_eq!(cuda.download(&step()?)?, [1.0; 600]);
+    captured(&cuda, step, || {})?.replay()?;
+    Ok(())
+}

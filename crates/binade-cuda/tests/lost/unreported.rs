@@ -1,0 +1,80 @@
+//! A replay behind whose graph the driver fails: the step is done, and the error says so.
+
+use binade_core::{DType, Named};
+use binade_cuda::{Cuda, Error, Uncapturable, cudarc};
+use binade_grad_scaler::{LossScale, Scaler};
+use binade_master_weights::{MasterOptimizer, Plan, UpdateRule};
+use binade_ops::Upload;
+use cudarc::driver::{CudaContext, DriverError, result, sys::CUresult};
+use libtest_mimic::Failed;
+use std::{
+    ffi::c_void,
+    sync::atomic::{AtomicBool, Ordering},
+};
+
+/// Whether the device's host function leaves an error.
+static FAILS: AtomicBool = AtomicBool::new(false);
+
+pub(crate) fn unreported() -> Result<(), Failed> {
+    let cuda = Cuda::open(0)?;
+    let weight = Named::new("weight", cuda.upload(&[0.5; 8], &[8], DType::F16)?);
+    let plan = Plan::new(UpdateRule::adamw(1e-3))?;
+    let mut optimizer = MasterOptimizer::new(cuda.clone(), vec![weight], plan)?;
+    let mut scaler = Scaler::new(cuda.clone(), LossScale::dynamic())?;
+    let loss = cuda.upload(&[1.0], &[], DType::F32)?;
+    let grad = cuda.upload(&[0.25; 8], &[8], DType::F16)?;
+    let mut step = || {
+        let grads = scaler
+            .scale(&loss)?
+            .backward(|_| Ok(vec![Named::new("weight", Some(cuda.duplicate(&grad)?))].into()))?;
+        let step = grads.unscale()?.step(&mut optimizer)?;
+        scaler.update(step)
+    };
+    let ((), capture) = cuda.capture().warm_up(|| step()?.resolve().map(drop))?;
+    let ((), capture) = capture.warm_up(|| step()?.resolve().map(drop))?;
+    let mut early = None;
+    let captured = capture.capture(|| {
+        let outcome = step()?;
+        early = Some(outcome.clone());
+        leave_errors(&cuda)
+            .map_err(|error| Error::Driver { call: "host", cause: error.to_string() })?;
+        Ok::<_, Error>(outcome)
+    })?;
+    let early = early.ok_or("no outcome")?;
+    assert_eq!(captured.replay()?.resolve()?.report().scale.updates, 3);
+
+    let reports = cuda.ledger().reports;
+    FAILS.store(true, Ordering::Relaxed);
+    let said = captured.replay();
+    FAILS.store(false, Ordering::Relaxed);
+    let Err(Error::Unreported { cause }) = &said else { return Err(format!("{said:?}").into()) };
+    assert!(cause.contains("CUDA_ERROR_INVALID_VALUE"), "{cause}");
+    assert_eq!(cuda.ledger().reports, reports);
+    // What the replay before it has said is not said again.
+    let unplayed = Error::Capture { operation: "resolve", why: Uncapturable::Unplayed };
+    assert_eq!(early.clone().resolve().expect_err("nothing was sent"), unplayed);
+
+    // It was done, and the next one is the next.
+    assert_eq!(captured.replay()?.resolve()?.report().scale.updates, 5);
+    assert_eq!(early.resolve()?.report().scale.updates, 5);
+    Ok(())
+}
+
+/// Puts a host function in the stream, by which a call of the driver fails behind whatever has come before.
+#[expect(unsafe_code, reason = "a host function")]
+fn leave_errors(cuda: &Cuda) -> Result<(), DriverError> {
+    let (stream, context) = (cuda.stream(), cuda.stream().context());
+    let context = std::ptr::from_ref::<CudaContext>(context).cast_mut().cast();
+    // SAFETY: the context outlives the stream, the stream every graph of it, and the function borrows the context alone.
+    unsafe { result::stream::launch_host_function(stream.cu_stream(), leave_error, context) }
+}
+
+/// Leaves an error as cudarc does of a drop, for whoever calls next.
+#[expect(unsafe_code, reason = "called by the driver, with the context it was given")]
+unsafe extern "C" fn leave_error(context: *mut c_void) {
+    if FAILS.load(Ordering::Relaxed) {
+        // SAFETY: whoever asked for this call keeps the context alive.
+        let context = unsafe { &*context.cast::<CudaContext>() };
+        context.record_err(Err::<(), _>(DriverError(CUresult::CUDA_ERROR_INVALID_VALUE)));
+    }
+}
