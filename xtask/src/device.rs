@@ -23,6 +23,9 @@ pub(crate) struct Test {
     /// Tells how much of each kernel ran, by PTX line; where all tests ran, less than 95 % without a reason fails.
     #[arg(long)]
     coverage: bool,
+    /// With a stand-in for cuBLASLt beside the driver's, so that it multiplies and not the kernels.
+    #[arg(long)]
+    libraries: bool,
     /// Arguments of `cargo test`; a package among them takes the place of those that need the device.
     #[arg(last = true, value_name = "ARGUMENT")]
     arguments: Vec<String>,
@@ -36,9 +39,13 @@ impl Test {
     }
 
     fn on_ptx(&self) -> Result<()> {
-        let folder = ptx::driver()?;
+        let folder = ptx::folder(self.libraries)?;
         let covered = folder.join("coverage");
-        let mut call = on_interpreter(&folder, &self.arguments);
+        let mut call = if self.libraries {
+            with_libraries(&folder, &self.arguments)
+        } else {
+            on_interpreter(&folder, &self.arguments)
+        };
         if self.coverage {
             coverage::empty(&covered)?;
             call = call.var("BINADE_PTX_COVERAGE", covered.display().to_string());
@@ -48,13 +55,19 @@ impl Test {
         if self.coverage {
             let table = coverage::merged(&[covered])?;
             print!("{table}");
-            // Arguments may leave tests out.
-            if outcome.is_ok() && self.arguments.is_empty() {
+            // Arguments may leave tests out, and a library leaves the products' kernels out.
+            if outcome.is_ok() && self.arguments.is_empty() && !self.libraries {
                 table.verdict()?;
             }
         }
         outcome
     }
+}
+
+/// The same as [`on_interpreter`], where `folder` has the libraries too: they must be found.
+pub(crate) fn with_libraries(folder: &Path, given: &[String]) -> Cargo {
+    let required = before(Path::new("ptx,cublaslt"), "BINADE_REQUIRE", ',');
+    on_interpreter(folder, given).var("BINADE_REQUIRE", required)
 }
 
 /// `cargo test` with the stand-in for the driver, which lies in `folder`, in the driver's place.

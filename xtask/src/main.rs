@@ -47,7 +47,7 @@ enum Command {
     /// Makes one folder for a GPU machine without cargo: tests, benchmarks and the script that runs them.
     Bundle(bundle::Bundle),
     /// Builds the stand-in for the CUDA driver and prints the folder to put on the library path.
-    Ptx,
+    Ptx(ptx::Ptx),
     /// Tests what needs a device on that device: `cargo xtask test --device ptx [-- what cargo test takes]`.
     Test(device::Test),
 }
@@ -60,7 +60,7 @@ fn main() -> ExitCode {
         Command::Conformance(conformance) => conformance.run(),
         Command::Replay(replay) => replay.run(),
         Command::Bundle(bundle) => bundle.run(),
-        Command::Ptx => ptx::run(),
+        Command::Ptx(ptx) => ptx.run(),
         Command::Test(test) => test.run(),
     };
     match done {

@@ -1,4 +1,5 @@
-//! `cargo xtask ptx`: the PTX interpreter under the name of the CUDA driver, in a folder of its own.
+//! `cargo xtask ptx`: the PTX interpreter under the name of the CUDA driver, in a folder of its own, and in another one under
+//! the name of cuBLASLt as well.
 
 use std::{
     fs,
@@ -13,23 +14,57 @@ use crate::{Result, ci::Outcome, shell::Cargo};
 /// stand before a real driver.
 const DRIVER: &str = "libcuda.so.1";
 
+/// What cudarc looks for first, so that no real one comes before it. The same file as the driver: the loader then takes both
+/// for one library, which knows of the driver's memory.
+const PRODUCTS: &str = "libcublasLt.so";
+
 /// The skip of a stage that needs the stand-in, where no loader would find it.
 pub(crate) fn lacking() -> Option<Outcome> {
     let reason = "the stand-in for the driver is found by Linux's loader alone";
     (!cfg!(target_os = "linux")).then(|| Outcome::Skipped(reason.into()))
 }
 
-pub(crate) fn run() -> Result<()> {
-    println!("{}", driver()?.display());
-    Ok(())
+#[derive(clap::Args)]
+pub(crate) struct Ptx {
+    /// With a stand-in for cuBLASLt beside the driver's.
+    #[arg(long)]
+    libraries: bool,
+}
+
+impl Ptx {
+    pub(crate) fn run(&self) -> Result<()> {
+        println!("{}", folder(self.libraries)?.display());
+        Ok(())
+    }
+}
+
+/// Builds the driver, with the libraries beside it or without, and returns the folder.
+pub(crate) fn folder(libraries: bool) -> Result<PathBuf> {
+    if libraries { with_libraries() } else { driver() }
 }
 
 /// Builds the driver, and returns its folder.
 pub(crate) fn driver() -> Result<PathBuf> {
+    built_in("ptx")
+}
+
+/// The same, in a folder with the libraries that are simulated too.
+pub(crate) fn with_libraries() -> Result<PathBuf> {
+    let folder = built_in("ptx-libraries")?;
+    let link = folder.join(format!("{PRODUCTS}.new"));
+    if link.exists() {
+        fs::remove_file(&link)?;
+    }
+    fs::hard_link(folder.join(DRIVER), &link)?;
+    fs::rename(link, folder.join(PRODUCTS))?;
+    Ok(folder)
+}
+
+fn built_in(name: &str) -> Result<PathBuf> {
     let build = Cargo::line("build --quiet --package binade-ptx --message-format json");
     let library = library(&build.read()?).ok_or("binade-ptx has no shared library")?;
     let target = library.parent().and_then(Path::parent).ok_or("it lies in no target folder")?;
-    let folder = target.join("ptx");
+    let folder = target.join(name);
     fs::create_dir_all(&folder)?;
     // Under another name first, so that a process that is starting never loads half a library.
     let copy = folder.join(format!("{DRIVER}.new"));

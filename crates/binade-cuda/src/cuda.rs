@@ -7,6 +7,7 @@ use crate::{
     kernels::SEEN,
     launch::{self, Entry, structs::OwedBits},
     ledger::Counters,
+    library::Library,
     memory::{Buffer, Pool, Ring, Tables},
     names::Names,
     probe::{self, Capability},
@@ -49,6 +50,7 @@ pub(crate) struct Inner {
     pub(crate) tables: Tables,
     pub(crate) names: Names,
     pub(crate) faults: Faults,
+    pub(crate) library: Library,
     pub(crate) entries: Mutex<HashMap<&'static str, Entry>>,
     pub(crate) counters: Counters,
     /// The error that the device did not outlive.
@@ -105,6 +107,7 @@ impl Cuda {
             tables: Tables::default(),
             names: Names::default(),
             faults: Faults::default(),
+            library: Library::default(),
             entries: Mutex::default(),
             counters: Counters::default(),
             lost: OnceLock::new(),

@@ -117,6 +117,16 @@ pub enum Error {
         /// The driver's own words.
         cause: String,
     },
+    /// An error of cuBLASLt.
+    #[error(
+        "{call}: cuBLASLt says {cause}; `Cuda::with_products(Products::Own)` does without the library"
+    )]
+    Library {
+        /// What was being done.
+        call: &'static str,
+        /// The library's own words.
+        cause: String,
+    },
     /// The operands' shapes do not fit.
     #[error(transparent)]
     Shape(#[from] ShapeError),
@@ -238,7 +248,9 @@ impl binade_core::Error for Error {
             | Self::Limit { .. }
             | Self::PerThreadStream
             | Self::Capture { .. } => ErrorKind::InvalidArgument,
-            Self::Driver { .. } | Self::Unreported { .. } => ErrorKind::Other,
+            Self::Driver { .. } | Self::Library { .. } | Self::Unreported { .. } => {
+                ErrorKind::Other
+            }
         }
     }
 }

@@ -7,8 +7,12 @@ use std::sync::atomic::{AtomicU64, Ordering};
 pub struct Ledger {
     /// Times that the host waited for the device.
     pub syncs: u64,
-    /// Kernels launched.
+    /// Kernels launched, and products that the library was given.
     pub launches: u64,
+    /// Products that the library was given; what it puts in the stream for one is its own affair.
+    pub library: u64,
+    /// Times that the library was asked for an algorithm: once a product of its shape, types, places and alignments.
+    pub searches: u64,
     /// Tables of addresses and constants that were uploaded because one of them had changed.
     pub tables: u64,
     /// Bytes of these tables.
@@ -23,6 +27,8 @@ pub struct Ledger {
 pub(crate) struct Counters {
     syncs: AtomicU64,
     launches: AtomicU64,
+    library: AtomicU64,
+    searches: AtomicU64,
     tables: AtomicU64,
     table_bytes: AtomicU64,
     reports: AtomicU64,
@@ -36,6 +42,15 @@ impl Counters {
 
     pub(crate) fn launch(&self) {
         self.launches.fetch_add(1, Ordering::Relaxed);
+    }
+
+    pub(crate) fn library(&self) {
+        self.launch();
+        self.library.fetch_add(1, Ordering::Relaxed);
+    }
+
+    pub(crate) fn search(&self) {
+        self.searches.fetch_add(1, Ordering::Relaxed);
     }
 
     pub(crate) fn table(&self, bytes: usize) {
@@ -56,6 +71,8 @@ impl Counters {
         Ledger {
             syncs: now(&self.syncs),
             launches: now(&self.launches),
+            library: now(&self.library),
+            searches: now(&self.searches),
             tables: now(&self.tables),
             table_bytes: now(&self.table_bytes),
             reports: now(&self.reports),

@@ -35,7 +35,7 @@ impl Cuda {
     }
 
     /// The same, of no run of a capture: what outlives it must not take the place of what does not.
-    fn lasting(&self, bytes: usize) -> Result<Buffer, Error> {
+    pub(crate) fn lasting(&self, bytes: usize) -> Result<Buffer, Error> {
         self.alive()?;
         let (rounded, pool) = (Pool::rounded(bytes), &self.inner.pool);
         let memory = match pool.take(rounded) {

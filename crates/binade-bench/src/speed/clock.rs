@@ -143,6 +143,8 @@ fn since(before: Ledger, after: Ledger) -> Ledger {
     Ledger {
         syncs: after.syncs - before.syncs,
         launches: after.launches - before.launches,
+        library: after.library - before.library,
+        searches: after.searches - before.searches,
         tables: after.tables - before.tables,
         table_bytes: after.table_bytes - before.table_bytes,
         reports: after.reports - before.reports,

@@ -1,4 +1,4 @@
-//! The one place of this crate that is unsafe: device memory whose contents are unset, and kernels, which do what they
+//! The place of this crate that is unsafe, beside `library/lt.rs`: device memory whose contents are unset, and kernels, which do what they
 //! please with the addresses they are given.
 //!
 //! What discharges it, for all kernels at once: the argument list is held to the entry's own parameters, at every launch

@@ -8,7 +8,7 @@ impl Bmm for Cuda {
     fn bmm(&self, a: &Tensor, b: &Tensor) -> Result<Tensor, Error> {
         let shape = shape::bmm(a.shape(), b.shape())?;
         operands::float(Op::BMM, &[a, b])?;
-        self.products(a, b, &shape)
+        self.multiplied(a, b, &shape)
     }
 
     fn bmm_backward(&self, grad: &Tensor, a: &Tensor, b: &Tensor) -> Result<[Tensor; 2], Error> {

@@ -1,4 +1,5 @@
-//! Matrix products, all of them: the one place that chooses what computes one, from its shape and the GPU's generation alone.
+//! Matrix products, all of them: the one place that chooses what computes one. The library, where there is one and it takes
+//! it; otherwise a kernel, from the shape and the GPU's generation alone.
 
 use super::products::{Kernels, OF_BF16_80, OF_F16_75, OF_F16_80, OF_F32};
 use crate::{
@@ -93,6 +94,10 @@ impl Cuda {
         let size = |extent: usize| {
             u32::try_from(extent).ok().filter(|_| extent < MOST).ok_or_else(too_large)
         };
+        let [rows, columns, terms] = [size(m)?, size(n)?, size(k)?];
+        if self.multiplies_by_library(gemm)? {
+            return Ok(());
+        }
         let product = ProductBits {
             a: a.tensor.address(),
             b: b.tensor.address(),
@@ -104,9 +109,9 @@ impl Cuda {
             a_row: a.row as u64,
             b_row: b.row as u64,
             c_row: c.row as u64,
-            m: size(m)?,
-            n: size(n)?,
-            k: size(k)?,
+            m: rows,
+            n: columns,
+            k: terms,
             dtype: code("multiply matrices of", dtype)?,
             c_dtype: code("multiply matrices into", c.tensor.dtype())?,
             a_transposed: a.transposed.into(),
@@ -119,7 +124,7 @@ impl Cuda {
     }
 }
 
-/// The kernels of the GPU's generation, with the tile that the shape asks for. A library's product would be chosen here.
+/// The kernels of the GPU's generation, with the tile that the shape asks for.
 fn chosen(
     dtype: DType,
     capability: Capability,

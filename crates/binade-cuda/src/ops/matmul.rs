@@ -14,7 +14,7 @@ impl MatMul for Cuda {
     fn matmul(&self, a: &Tensor, b: &Tensor) -> Result<Tensor, Error> {
         let shape = shape::matmul(a.shape(), b.shape())?;
         operands::float(Op::MATMUL, &[a, b])?;
-        self.products(a, b, &shape)
+        self.multiplied(a, b, &shape)
     }
 
     fn matmul_backward(&self, grad: &Tensor, a: &Tensor, b: &Tensor) -> Result<[Tensor; 2], Error> {
@@ -35,7 +35,7 @@ fn extents(a: &Tensor, b: &Tensor) -> [usize; 4] {
 
 impl Cuda {
     /// `A·B` for each pair of matrices.
-    pub(super) fn products(
+    pub(super) fn multiplied(
         &self,
         a: &Tensor,
         b: &Tensor,

@@ -14,7 +14,7 @@ mod dropout;
 mod embedding;
 mod fill;
 mod gelu;
-mod gemm;
+pub(crate) mod gemm;
 mod im2col;
 mod layer_norm;
 mod linear;

@@ -21,6 +21,7 @@ mod graphs_stores;
 mod handles;
 mod joins;
 mod led;
+mod library;
 mod model;
 mod ops_batch_norm;
 mod ops_bias_add;
@@ -82,6 +83,7 @@ fn main() {
         ("handles", handles::TESTS),
         ("joins", joins::TESTS),
         ("led", led::TESTS),
+        ("library_or_kernels", library::EITHER),
         ("ops_batch_norm", ops_batch_norm::TESTS),
         ("ops_bias_add", ops_bias_add::TESTS),
         ("ops_conv2d", ops_conv2d::TESTS),
@@ -108,6 +110,14 @@ fn main() {
         let trial = move |(name, run): &Test| Trial::test(format!("{module}::{name}"), *run);
         tests.iter().map(trial)
     });
-    let trials = trials.map(|trial| trial.with_ignored_flag(skip.is_some())).collect();
+    let trials = trials.map(|trial| trial.with_ignored_flag(skip.is_some()));
+    let unused = skip.clone().or_else(library::absent);
+    if let (Some(reason), None) = (&unused, &skip) {
+        eprintln!("the library's tests are ignored: {reason}");
+    }
+    let of_library = library::TESTS.iter().map(|(name, run)| {
+        Trial::test(format!("library::{name}"), *run).with_ignored_flag(unused.is_some())
+    });
+    let trials = trials.chain(of_library).collect();
     libtest_mimic::run(&arguments, trials).exit();
 }

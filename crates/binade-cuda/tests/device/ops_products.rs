@@ -6,7 +6,7 @@
 )]
 
 use crate::products::{assert_within, is_old, matrix, stored, turned, types, upload};
-use crate::support::{Result, cuda, kind, noise, own, shifted};
+use crate::support::{Result, cuda, kernels, kind, noise, own, shifted};
 use binade_core::{DType, ErrorKind};
 use binade_cpu::Cpu;
 use binade_cuda::{Cuda, Error, Tensor};
@@ -66,11 +66,12 @@ fn large(dtype: DType) -> [[usize; 4]; 2] {
 
 /// One of the pairs, alone, takes small tiles.
 fn large_tiles_have_the_bits_of_small_ones() -> Result {
-    let cuda = cuda();
+    let cuda = kernels();
     for dtype in types() {
         for [count, m, n, k] in large(dtype) {
             let tensor = |seed, rows: usize, columns: usize| {
-                upload(&noise(seed, count * rows * columns), &[count, rows, columns], dtype)
+                let values = noise(seed, count * rows * columns);
+                cuda.upload(&values, &[count, rows, columns], dtype).unwrap()
             };
             let (a, b, grad) = (tensor(1, m, k), tensor(2, k, n), tensor(3, m, n));
             let [of_a, of_b] = cuda.bmm_backward(&grad, &a, &b)?;
@@ -116,7 +117,7 @@ fn product_at(
     [m, n, k]: [usize; 3],
     dtype: DType,
 ) -> Result<Vec<Vec<u8>>> {
-    let cuda = cuda();
+    let cuda = kernels();
     let [x, y, b] = values.map(|values| shifted(&cuda, values, dtype, offset));
     let (x, y) = (x.reshape(&[m, k])?, y.reshape(&[n, k])?);
     let grad = shifted(&cuda, &noise(4, m * n), dtype, offset).reshape(&[m, n])?;
@@ -127,13 +128,14 @@ fn product_at(
 }
 
 fn each_product_of_a_batch_is_that_of_its_pair() -> Result {
-    let cuda = cuda();
+    let cuda = kernels();
     for dtype in types() {
         for (lead, [m, n, k]) in [(vec![2, 3], [9, 17, 21]), (vec![2], [65, 8, 16])] {
             let count: usize = lead.iter().product();
             let shape = |rows: usize, columns: usize| [&lead[..], &[rows, columns]].concat();
             let tensor = |seed, rows: usize, columns: usize| {
-                upload(&noise(seed, count * rows * columns), &shape(rows, columns), dtype)
+                let values = noise(seed, count * rows * columns);
+                cuda.upload(&values, &shape(rows, columns), dtype).unwrap()
             };
             let (a, b, grad) = (tensor(1, m, k), tensor(2, k, n), tensor(3, m, n));
             let product = cuda.bmm(&a, &b)?;

@@ -1,7 +1,7 @@
 //! The device, opened once, and the same training on it and on the CPU.
 
 use binade_core::{DType, Error, Handle, Named, Optimizer as _};
-use binade_cuda::{Cuda, Tensor};
+use binade_cuda::{Cuda, Products, Tensor};
 use binade_grad_scaler::{ClipGroups, GradOps, GradScaler, ScaleState, ScaleStore};
 use binade_master_weights::{HostMasters, MasterOptimizer, MasterWeights, Plan, Slot};
 use binade_ops::Upload;
@@ -16,6 +16,13 @@ pub(crate) fn cuda() -> Cuda {
         Ok(cuda) => cuda.clone(),
         Err(error) => panic!("{error}"),
     }
+}
+
+/// A device whose products are computed by kernels, whatever library there is: for those that compare bits, which a library
+/// promises of the same product alone.
+pub(crate) fn kernels() -> Cuda {
+    static DEVICE: OnceLock<Cuda> = OnceLock::new();
+    DEVICE.get_or_init(|| own().with_products(Products::Own)).clone()
 }
 
 /// A device that no other test has, for those that count: its ledger is theirs alone.

@@ -5,6 +5,7 @@
 mod abi;
 mod call;
 mod context;
+mod cublaslt;
 mod device;
 mod error;
 mod event;

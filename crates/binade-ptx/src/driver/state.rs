@@ -12,6 +12,7 @@ mod event;
 mod graph;
 mod image;
 mod launch;
+mod lt;
 mod memory;
 mod module;
 mod occupancy;
@@ -26,6 +27,9 @@ use std::{collections::BTreeMap, io::Write, sync::Arc};
 pub(super) use capture::Mode as CaptureMode;
 pub(super) use device::Configuration;
 pub(super) use launch::Shape;
+pub(super) use lt::{
+    Algorithm, Call as LtCall, Desc, Descriptors, Layout, Result as LtResult, Status as LtStatus,
+};
 pub(super) use thread::{in_host_function, while_in_host_function};
 
 use crate::{Capability, Gpu, Module};
@@ -48,6 +52,7 @@ pub(super) struct Driver {
     graphs: Table<graph::Graph>,
     runnable: Table<graph::Runnable>,
     pools: Table<pool::Pool>,
+    lt: lt::Lt,
     /// What a device's pool is unless told otherwise, and what it is now.
     default_pool: Handle,
     pool: Handle,
@@ -75,6 +80,7 @@ impl Driver {
             graphs: Table::new(7),
             runnable: Table::new(9),
             pools,
+            lt: lt::Lt::default(),
             default_pool,
             pool: default_pool,
             memory: memory::Allocations::default(),

@@ -14,4 +14,6 @@ mod memory;
 mod misuse;
 mod modules;
 mod process;
+mod products;
+mod products_misuse;
 mod streams;

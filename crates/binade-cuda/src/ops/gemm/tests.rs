@@ -6,11 +6,18 @@
 )]
 
 use super::{Gemm, Matrices, chosen};
-use crate::{Cuda, Tensor};
+use crate::{Cuda, Products, ProductsBy, Tensor};
 use binade_core::DType;
 use binade_ops::{Download, Upload};
 
-/// The device, or none where there need be none.
+/// The device with its kernels, and with a library where there is one; none where there need be none.
+fn devices() -> Vec<Cuda> {
+    let with_library =
+        device().filter(|cuda| matches!(cuda.products().unwrap(), ProductsBy::Library { .. }));
+    let with_kernels = device().map(|cuda| cuda.with_products(Products::Own));
+    with_kernels.into_iter().chain(with_library).collect()
+}
+
 fn device() -> Option<Cuda> {
     let required = std::env::var("BINADE_REQUIRE").unwrap_or_default();
     let is_required = required.split(',').any(|name| ["cuda", "ptx"].contains(&name.trim()));
@@ -123,9 +130,9 @@ fn types(cuda: &Cuda) -> Vec<DType> {
 
 #[test]
 fn gaps_are_neither_read_nor_written_whatever_is_transposed() {
-    let Some(cuda) = device() else { return };
-    for dtype in types(&cuda) {
-        for transposed in [[false, false], [false, true], [true, false], [true, true]] {
+    let turns = [[false, false], [false, true], [true, false], [true, true]];
+    for cuda in devices() {
+        for (dtype, transposed) in types(&cuda).into_iter().flat_map(|it| turns.map(|t| (it, t))) {
             for (aligned, n) in [(true, 17), (true, 24), (false, 17)] {
                 let sizes = [2, 19, n, 21];
                 check(&cuda, Case { dtype, sizes, transposed, aligned, bias: aligned });
@@ -137,6 +144,7 @@ fn gaps_are_neither_read_nor_written_whatever_is_transposed() {
 #[test]
 fn large_tiles_leave_gaps_as_they_are() {
     let Some(cuda) = device() else { return };
+    let cuda = cuda.with_products(Products::Own);
     for dtype in types(&cuda) {
         let is_new = cuda.inner.capability >= (8, 0) && dtype != DType::F32;
         let (columns, k) = if is_new { ([129, 136], 99) } else { ([66, 72], 35) };

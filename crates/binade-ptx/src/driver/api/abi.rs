@@ -92,6 +92,13 @@ impl<T: Copy> In<T> {
 pub(super) struct Untyped(*mut c_void);
 
 impl Untyped {
+    /// As many bytes as the call says, to be read.
+    pub(super) fn bytes(self, count: usize) -> Result<Vec<u8>> {
+        let mut bytes = vec![0; count];
+        Host(self.0.cast()).span(count)?.read(&mut bytes);
+        Ok(bytes)
+    }
+
     /// As a place for the type that the call says.
     pub(super) fn as_out<T>(self) -> Out<T> {
         Out(self.0.cast())

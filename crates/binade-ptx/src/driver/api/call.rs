@@ -33,6 +33,11 @@ pub(super) fn call(name: &str, work: impl FnOnce(&mut Driver) -> Result) -> c_in
     guarded(name, || work(lock()?.as_mut().ok_or(Code::NotInitialized)?))
 }
 
+/// Runs a call that needs the driver and has codes of its own.
+pub(super) fn with<T>(work: impl FnOnce(&mut Driver) -> T) -> Result<T> {
+    Ok(work(lock()?.as_mut().ok_or(Code::NotInitialized)?))
+}
+
 /// Runs what must not panic into C.
 pub(super) fn guarded(name: &str, work: impl FnOnce() -> Result) -> c_int {
     let outcome = catch_unwind(AssertUnwindSafe(work));

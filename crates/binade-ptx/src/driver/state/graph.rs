@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::{Driver, Handle, launch::Launch, tell, while_in_host_function};
+use super::{Driver, Handle, launch::Launch, lt::Product, tell, while_in_host_function};
 use crate::driver::{
     code::{Code, Result},
     host::{HostCall, HostSpan},
@@ -12,12 +12,34 @@ use crate::driver::{
 #[derive(Clone, Debug)]
 pub(super) enum Node {
     Launch(Arc<Launch>),
-    Fill { at: u64, pattern: Vec<u8>, count: usize },
-    Upload { to: u64, from: HostSpan },
-    Download { to: HostSpan, from: u64 },
-    Copy { to: u64, from: u64, bytes: usize },
-    Allocate { at: u64, bytes: usize, pool: Handle },
-    Free { at: u64 },
+    /// A library's kernel.
+    Product(Arc<Product>),
+    Fill {
+        at: u64,
+        pattern: Vec<u8>,
+        count: usize,
+    },
+    Upload {
+        to: u64,
+        from: HostSpan,
+    },
+    Download {
+        to: HostSpan,
+        from: u64,
+    },
+    Copy {
+        to: u64,
+        from: u64,
+        bytes: usize,
+    },
+    Allocate {
+        at: u64,
+        bytes: usize,
+        pool: Handle,
+    },
+    Free {
+        at: u64,
+    },
     Host(HostCall),
     Graph(Arc<[Node]>),
 }
@@ -66,7 +88,7 @@ impl Driver {
         let index = usize::try_from(node >> NODE).ok().and_then(|number| number.checked_sub(1));
         let node = index.and_then(|index| nodes.get(index)).ok_or(Code::InvalidHandle)?;
         Ok(match node {
-            Node::Launch(_) => 0,
+            Node::Launch(_) | Node::Product(_) => 0,
             Node::Upload { .. } | Node::Download { .. } | Node::Copy { .. } => 1,
             Node::Fill { .. } => 2,
             Node::Host(_) => 3,
@@ -124,6 +146,7 @@ impl Driver {
     pub(super) fn run(&mut self, context: Handle, work: &Node) -> Result {
         match work {
             Node::Launch(launch) => self.run_launch(context, launch),
+            Node::Product(product) => self.multiply(product),
             Node::Fill { at, pattern, count } => self.fill(*at, pattern, *count),
             Node::Upload { to, from } => self.upload(*to, from),
             Node::Download { to, from } => self.download(to, *from),

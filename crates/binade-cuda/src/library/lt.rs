@@ -1,0 +1,295 @@
+//! cuBLASLt's C functions, made safe for the rest of the folder: what is made here is destroyed once, every attribute has the
+//! type that its page in the cuBLAS documentation names, and pointers go in for the length of a call.
+#![expect(unsafe_code, reason = "a C library")]
+
+use super::problem::{Operand, Problem};
+use crate::memory::Buffer;
+use binade_core::DType;
+use cudarc::{
+    cublaslt::{
+        result::{self, CublasError},
+        sys,
+    },
+    driver::{CudaContext, CudaStream},
+};
+use std::{ffi::c_void, sync::Arc};
+
+type Result<T = ()> = std::result::Result<T, CublasError>;
+
+/// What is called of the library; cudarc panics where it has not got one of them.
+const FUNCTIONS: [&str; 14] = [
+    "cublasLtCreate",
+    "cublasLtDestroy",
+    "cublasLtGetVersion",
+    "cublasLtMatmul",
+    "cublasLtMatmulAlgoGetHeuristic",
+    "cublasLtMatmulDescCreate",
+    "cublasLtMatmulDescDestroy",
+    "cublasLtMatmulDescSetAttribute",
+    "cublasLtMatmulPreferenceCreate",
+    "cublasLtMatmulPreferenceDestroy",
+    "cublasLtMatmulPreferenceSetAttribute",
+    "cublasLtMatrixLayoutCreate",
+    "cublasLtMatrixLayoutDestroy",
+    "cublasLtMatrixLayoutSetAttribute",
+];
+
+/// Whether the system's loader finds a library of this name, and all that is called is in it. It stays loaded.
+pub(super) fn loads(name: &str) -> bool {
+    // SAFETY: loading runs the library's initialisers, and cuBLASLt is made to be loaded so. It is never unloaded, so that
+    // no pointer into it goes stale.
+    let Ok(library) = (unsafe { libloading::Library::new(name) }) else { return false };
+    // SAFETY: the symbols are looked for and not called, so that their type does not matter.
+    let has = |name: &&str| unsafe { library.get::<*const c_void>(name.as_bytes()) }.is_ok();
+    let has_all = FUNCTIONS.iter().all(|name| has(&name));
+    std::mem::forget(library);
+    has_all
+}
+
+/// `cublasLtGetVersion`.
+pub(super) fn version() -> usize {
+    // SAFETY: it takes nothing and says a number.
+    unsafe { sys::cublasLtGetVersion() }
+}
+
+/// The library at work in a context. Used by one thread at a time: it is behind a lock.
+pub(super) struct Handle {
+    raw: sys::cublasLtHandle_t,
+    context: Arc<CudaContext>,
+}
+
+// SAFETY: a handle belongs to a context and to no thread; the context is bound to the thread before each call.
+unsafe impl Send for Handle {}
+
+impl Handle {
+    /// For the context that is bound to this thread.
+    pub(super) fn create(context: &Arc<CudaContext>) -> Result<Self> {
+        Ok(Self { raw: result::create_handle()?, context: context.clone() })
+    }
+
+    /// The library's first choice for a problem; none where it has no algorithm.
+    pub(super) fn plan(&self, problem: &Problem, bias: u64, workspace: usize) -> Result<Plan> {
+        let Problem { dtype, into, first, second, result, batch, .. } = *problem;
+        let desc = Desc::new(problem)?;
+        if problem.bias {
+            desc.bias(bias)?;
+        }
+        let a = Layout::new(dtype, &first, batch)?;
+        let b = Layout::new(dtype, &second, batch)?;
+        let c = Layout::new(into, &result, batch)?;
+        let preference = Preference::new(problem, workspace)?;
+        // SAFETY: all of them are alive to the end of the function; the result of cudarc's is written where it says success.
+        let found = unsafe {
+            result::get_matmul_algo_heuristic(self.raw, desc.0, a.0, b.0, c.0, c.0, preference.0)
+        }?;
+        Ok(Plan { desc, a, b, c, algo: found.algo, workspace: found.workspaceSize })
+    }
+
+    /// Puts the product in the stream: `into = first·second`, plus the bias.
+    ///
+    /// The addresses are the caller's, who borrows their buffers, which hold what the plan's problem says: see the page of
+    /// `launch`, whose every sentence holds of this call as of a kernel's.
+    pub(super) fn multiply(
+        &self,
+        stream: &CudaStream,
+        plan: &Plan,
+        at: Addresses,
+        workspace: &Buffer,
+    ) -> Result {
+        let Addresses { first, second, bias, into } = at;
+        if bias != 0 {
+            plan.desc.bias(bias)?;
+        }
+        assert!(plan.workspace <= workspace.bytes(), "{} bytes of workspace", plan.workspace);
+        let (one, zero) = (1.0_f32, 0.0_f32);
+        let into = into as *mut c_void;
+        // SAFETY: handle and descriptors are alive. The scalars are two `f32` on the host, as the scale type and the pointer mode,
+        // the default, say; they are read before this returns. With a beta of 0 C is not read and may be D. The device
+        // addresses hold the layouts that the caller has asserted, and work behind this call is in the same stream, as is
+        // whoever uses the workspace next.
+        unsafe {
+            result::matmul(
+                self.raw,
+                plan.desc.0,
+                (&raw const one).cast(),
+                (&raw const zero).cast(),
+                first as *const c_void,
+                plan.a.0,
+                second as *const c_void,
+                plan.b.0,
+                into.cast_const(),
+                plan.c.0,
+                into,
+                plan.c.0,
+                &raw const plan.algo,
+                workspace.address() as *mut c_void,
+                workspace.bytes(),
+                stream.cu_stream().cast(),
+            )
+        }
+    }
+}
+
+impl Drop for Handle {
+    fn drop(&mut self) {
+        // A device that is lost says so to whoever asks next.
+        let _ = self.context.bind_to_thread();
+        // SAFETY: made by `create`, and destroyed here alone.
+        let _ = unsafe { result::destroy_handle(self.raw) };
+    }
+}
+
+/// Where operands are on the device.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Addresses {
+    pub(super) first: u64,
+    pub(super) second: u64,
+    /// 0 for none.
+    pub(super) bias: u64,
+    pub(super) into: u64,
+}
+
+/// A problem, and what the library chose for it.
+pub(super) struct Plan {
+    desc: Desc,
+    a: Layout,
+    b: Layout,
+    c: Layout,
+    algo: sys::cublasLtMatmulAlgo_t,
+    workspace: usize,
+}
+
+struct Desc(sys::cublasLtMatmulDesc_t);
+struct Layout(sys::cublasLtMatrixLayout_t);
+struct Preference(sys::cublasLtMatmulPreference_t);
+
+// SAFETY: a descriptor is memory on the host that belongs to no thread.
+unsafe impl Send for Desc {}
+// SAFETY: as above.
+unsafe impl Send for Layout {}
+
+impl Drop for Desc {
+    fn drop(&mut self) {
+        // SAFETY: made by `new`, and destroyed here alone.
+        let _ = unsafe { result::destroy_matmul_desc(self.0) };
+    }
+}
+
+impl Drop for Layout {
+    fn drop(&mut self) {
+        // SAFETY: made by `new`, and destroyed here alone.
+        let _ = unsafe { result::destroy_matrix_layout(self.0) };
+    }
+}
+
+impl Drop for Preference {
+    fn drop(&mut self) {
+        // SAFETY: made by `new`, and destroyed here alone.
+        let _ = unsafe { result::destroy_matmul_pref(self.0) };
+    }
+}
+
+impl Desc {
+    /// Sums in f32, in full: TF32 is another compute type.
+    fn new(problem: &Problem) -> Result<Self> {
+        use sys::cublasLtMatmulDescAttributes_t as Attribute;
+        let compute = sys::cublasComputeType_t::CUBLAS_COMPUTE_32F;
+        let desc = Self(result::create_matmul_desc(compute, sys::cudaDataType::CUDA_R_32F)?);
+        // `CUBLAS_OP_N` and `CUBLAS_OP_T`.
+        let [first, second] = [problem.first, problem.second].map(|it| i32::from(it.transposed));
+        desc.set(Attribute::CUBLASLT_MATMUL_DESC_TRANSA, first)?;
+        desc.set(Attribute::CUBLASLT_MATMUL_DESC_TRANSB, second)?;
+        if problem.bias {
+            let epilogue = sys::cublasLtEpilogue_t::CUBLASLT_EPILOGUE_BIAS as u32;
+            desc.set(Attribute::CUBLASLT_MATMUL_DESC_EPILOGUE, epilogue)?;
+        }
+        Ok(desc)
+    }
+
+    /// Of the result's type, along its rows.
+    fn bias(&self, address: u64) -> Result {
+        let attribute = sys::cublasLtMatmulDescAttributes_t::CUBLASLT_MATMUL_DESC_BIAS_POINTER;
+        self.set(attribute, address as *const c_void)
+    }
+
+    /// `value` is of the attribute's type.
+    fn set<T>(&self, attribute: sys::cublasLtMatmulDescAttributes_t, value: T) -> Result {
+        let at = (&raw const value).cast();
+        // SAFETY: alive; the value is copied before this returns.
+        unsafe { result::set_matmul_desc_attribute(self.0, attribute, at, size_of::<T>()) }
+    }
+}
+
+impl Layout {
+    fn new(dtype: DType, operand: &Operand, batch: usize) -> Result<Self> {
+        use sys::cublasLtMatrixLayoutAttribute_t as Attribute;
+        let Operand { rows, columns, leading, step, .. } = *operand;
+        let raw = result::create_matrix_layout(
+            kind(dtype),
+            rows as u64,
+            columns as u64,
+            signed(leading)?,
+        )?;
+        let layout = Self(raw);
+        if batch > 1 {
+            let count = i32::try_from(batch).map_err(|_| TOO_LARGE)?;
+            layout.set(Attribute::CUBLASLT_MATRIX_LAYOUT_BATCH_COUNT, count)?;
+            let step = signed(step)?;
+            layout.set(Attribute::CUBLASLT_MATRIX_LAYOUT_STRIDED_BATCH_OFFSET, step)?;
+        }
+        Ok(layout)
+    }
+
+    /// `value` is of the attribute's type.
+    fn set<T>(&self, attribute: sys::cublasLtMatrixLayoutAttribute_t, value: T) -> Result {
+        let at = (&raw const value).cast();
+        // SAFETY: alive; the value is copied before this returns.
+        unsafe { result::set_matrix_layout_attribute(self.0, attribute, at, size_of::<T>()) }
+    }
+}
+
+impl Preference {
+    /// Sums that are split over K are joined in f32, in the workspace and in order, or not at all: `INPLACE` adds them up
+    /// by atomics and `OUTPUT_TYPE` in the result's sixteen bits.
+    fn new(problem: &Problem, workspace: usize) -> Result<Self> {
+        use sys::{
+            cublasLtMatmulPreferenceAttributes_t as Attribute, cublasLtReductionScheme_t as Scheme,
+        };
+        let preference = Self(result::create_matmul_pref()?);
+        let mask = Scheme::CUBLASLT_REDUCTION_SCHEME_NONE as u32
+            | Scheme::CUBLASLT_REDUCTION_SCHEME_COMPUTE_TYPE as u32;
+        preference.set(Attribute::CUBLASLT_MATMUL_PREF_REDUCTION_SCHEME_MASK, mask)?;
+        let most = Attribute::CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES;
+        preference.set(most, workspace as u64)?;
+        let aligned = [
+            (Attribute::CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES, problem.first),
+            (Attribute::CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_B_BYTES, problem.second),
+            (Attribute::CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_C_BYTES, problem.result),
+            (Attribute::CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_D_BYTES, problem.result),
+        ];
+        aligned.into_iter().try_for_each(|(of, operand)| preference.set(of, operand.aligned))?;
+        Ok(preference)
+    }
+
+    /// `value` is of the attribute's type.
+    fn set<T>(&self, attribute: sys::cublasLtMatmulPreferenceAttributes_t, value: T) -> Result {
+        let at = (&raw const value).cast();
+        // SAFETY: alive; the value is copied before this returns.
+        unsafe { result::set_matmul_pref_attribute(self.0, attribute, at, size_of::<T>()) }
+    }
+}
+
+/// A batch or a step that the library's numbers do not hold: it is asked for nothing then.
+const TOO_LARGE: CublasError = CublasError(sys::cublasStatus_t::CUBLAS_STATUS_NOT_SUPPORTED);
+
+fn signed(size: usize) -> Result<i64> {
+    i64::try_from(size).map_err(|_| TOO_LARGE)
+}
+
+fn kind(dtype: DType) -> sys::cudaDataType {
+    match dtype {
+        DType::BF16 => sys::cudaDataType::CUDA_R_16BF,
+        DType::F16 => sys::cudaDataType::CUDA_R_16F,
+        _ => sys::cudaDataType::CUDA_R_32F,
+    }
+}

@@ -1,0 +1,137 @@
+//! The library, looked for when the first product is asked for: absent, it is nobody's error.
+
+use super::{
+    lt::{self, Handle, Plan},
+    problem::{self, Problem},
+    which::{Products, ProductsBy},
+};
+use crate::{Cuda, Error, memory::Buffer};
+use cudarc::driver::sys::CUDA_VERSION;
+use std::{
+    collections::HashMap,
+    fmt,
+    panic::{AssertUnwindSafe, catch_unwind},
+    sync::{
+        Mutex, MutexGuard, OnceLock, PoisonError,
+        atomic::{AtomicBool, Ordering},
+    },
+};
+
+/// What a handle of a device knows of the library.
+#[derive(Debug, Default)]
+pub(crate) struct Library {
+    /// Whether it is to be left alone.
+    own: AtomicBool,
+    opened: OnceLock<Result<Open, String>>,
+}
+
+/// The library at work.
+pub(super) struct Open {
+    version: usize,
+    /// For one product at a time, as the stream has them; of no run of a capture.
+    pub(super) workspace: Buffer,
+    shared: Mutex<Shared>,
+}
+
+/// What one thread uses at a time.
+pub(super) struct Shared {
+    /// Before the handle: they go first.
+    pub(super) plans: HashMap<Problem, Option<Plan>>,
+    pub(super) handle: Handle,
+}
+
+impl Cuda {
+    /// Chooses what computes matrix products from here on, for this handle and its clones; cuBLASLt where it is installed,
+    /// unless it is told otherwise.
+    ///
+    /// A captured step keeps what it was captured with. Between the warm-ups of a capture and the captured run a change is
+    /// an error of that run.
+    #[must_use]
+    pub fn with_products(self, products: Products) -> Self {
+        self.inner.library.own.store(products == Products::Own, Ordering::Relaxed);
+        self
+    }
+
+    /// What computes matrix products, and of which version: as to be written beside results. Looks for the library, if
+    /// nobody has yet.
+    ///
+    /// # Errors
+    ///
+    /// When the device fails.
+    pub fn products(&self) -> Result<ProductsBy, Error> {
+        let open = self.library()?;
+        let missing = || match self.inner.library.opened.get() {
+            Some(Err(why)) => why.clone(),
+            _ if self.inner.library.own.load(Ordering::Relaxed) => "asked for".into(),
+            _ => "the library has not been looked for before the captured run".into(),
+        };
+        Ok(match open {
+            Some(open) => ProductsBy::Library { version: open.version },
+            None => ProductsBy::Own { why: missing() },
+        })
+    }
+
+    /// The library, if it is there and wanted. A captured run does not open it: its warm-ups have, or did not multiply.
+    pub(super) fn library(&self) -> Result<Option<&Open>, Error> {
+        let library = &self.inner.library;
+        if library.own.load(Ordering::Relaxed) {
+            return Ok(None);
+        }
+        if library.opened.get().is_none() {
+            if self.inner.pool.recorder.running() == Some(true) {
+                return Ok(None);
+            }
+            let opened = self.open_library()?;
+            library.opened.get_or_init(|| opened);
+        }
+        Ok(library.opened.get().and_then(|opened| opened.as_ref().ok()))
+    }
+
+    fn open_library(&self) -> Result<Result<Open, String>, Error> {
+        let names = names();
+        if !names.iter().any(|name| lt::loads(name)) {
+            return Ok(Err(format!("no cuBLASLt; looked for {}", names.join(", "))));
+        }
+        let context = self.inner.stream.context();
+        self.check("bind", context.bind_to_thread())?;
+        // What cudarc looks for may be less than what was looked for here, and then it panics.
+        let made = catch_unwind(AssertUnwindSafe(|| (lt::version(), Handle::create(context))));
+        let (version, handle) = match made {
+            Ok((version, Ok(handle))) => (version, handle),
+            Ok((_, Err(error))) => return Ok(Err(format!("cuBLASLt does not start: {error}"))),
+            Err(_) => return Ok(Err("cuBLASLt is of a version that cudarc does not load".into())),
+        };
+        let workspace = self.lasting(problem::workspace(self.inner.capability))?;
+        let shared = Mutex::new(Shared { handle, plans: HashMap::new() });
+        Ok(Ok(Open { version, workspace, shared }))
+    }
+}
+
+impl Open {
+    /// Nothing is half done where a thread could panic.
+    pub(super) fn lock(&self) -> MutexGuard<'_, Shared> {
+        self.shared.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl fmt::Debug for Open {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Open").field("version", &self.version).finish_non_exhaustive()
+    }
+}
+
+/// What cudarc asks the loader for, the newest first.
+fn names() -> Vec<String> {
+    let major = CUDA_VERSION / 1000;
+    let mut majors = vec![major];
+    majors.extend([12, 11].into_iter().filter(|older| *older != major));
+    let named = |major: u32| {
+        if cfg!(windows) {
+            format!("cublasLt64_{major}.dll")
+        } else {
+            format!("libcublasLt.so.{major}")
+        }
+    };
+    let plain = if cfg!(windows) { "cublasLt.dll" } else { "libcublasLt.so" };
+    [plain.to_owned()].into_iter().chain(majors.into_iter().map(named)).collect()
+}

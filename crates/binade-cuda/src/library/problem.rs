@@ -1,0 +1,117 @@
+//! A product as cuBLASLt is asked for it: all that its choice of an algorithm hangs on, and nothing else.
+
+use crate::{
+    ops::gemm::{Gemm, Matrices},
+    probe::Capability,
+};
+use binade_core::DType;
+
+/// The most that an alignment says: what the library assumes unless it is told (`CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_*`).
+const MOST_ALIGNED: u64 = 256;
+
+/// What a bias must be aligned to: no attribute tells the library of its address.
+const BIAS_ALIGNED: u64 = 16;
+
+/// One product or a batch, by shape, types, places and alignments. What is in memory row by row is the transposed matrix in
+/// the library's columns: it computes `Cᵀ = op(B)ᵀ·op(A)ᵀ`, whose rows the bias runs along.
+#[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
+pub(super) struct Problem {
+    pub(super) dtype: DType,
+    /// Of the result.
+    pub(super) into: DType,
+    /// The library's first operand, which is our second.
+    pub(super) first: Operand,
+    /// The library's second operand, which is our first.
+    pub(super) second: Operand,
+    pub(super) result: Operand,
+    pub(super) batch: usize,
+    pub(super) bias: bool,
+}
+
+/// Matrices in columns.
+#[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
+pub(super) struct Operand {
+    pub(super) rows: usize,
+    pub(super) columns: usize,
+    /// Elements from one column to the next.
+    pub(super) leading: usize,
+    /// Elements from one matrix to the next.
+    pub(super) step: usize,
+    pub(super) transposed: bool,
+    /// Bytes of which the address is a multiple.
+    pub(super) aligned: u32,
+}
+
+impl Problem {
+    /// The product, unless it is one that the library is not asked for: of no terms, with a bias of another type than the
+    /// result's, which is the one that the library reads, or with a bias at an odd place.
+    pub(super) fn of(gemm: &Gemm<'_>) -> Option<Self> {
+        let Gemm { a, b, bias, c, m, n, k, batch } = *gemm;
+        let (dtype, into) = (a.tensor.dtype(), c.tensor.dtype());
+        let is_readable = |address: u64| dtype == into && address.is_multiple_of(BIAS_ALIGNED);
+        if k == 0 || bias.is_some_and(|bias| !is_readable(bias.address())) {
+            return None;
+        }
+        Some(Self {
+            dtype,
+            into,
+            first: Operand::of(&b, [k, n], batch),
+            second: Operand::of(&a, [m, k], batch),
+            result: Operand::of(&c, [m, n], batch),
+            batch,
+            bias: bias.is_some(),
+        })
+    }
+
+    /// All of it as words: what one run of a step is held to another by.
+    pub(super) fn words(&self) -> Vec<u64> {
+        let operand = |it: Operand| {
+            let sizes = [it.rows, it.columns, it.leading, it.step].map(|size| size as u64);
+            [&sizes[..], &[it.transposed.into(), it.aligned.into()]].concat()
+        };
+        let kinds = [self.dtype as u64, self.into as u64, self.batch as u64, self.bias.into()];
+        let operands = [self.first, self.second, self.result].map(operand).concat();
+        [&kinds[..], &operands].concat()
+    }
+}
+
+impl Operand {
+    /// Matrices of `rows` by `columns` as we say it: their lines are the library's columns.
+    fn of(matrices: &Matrices<'_>, [rows, columns]: [usize; 2], batch: usize) -> Self {
+        let Matrices { tensor, row, step, transposed } = *matrices;
+        let (lines, line) = if transposed { (columns, rows) } else { (rows, columns) };
+        Self {
+            rows: line,
+            columns: lines,
+            // One line goes nowhere, and nor does one matrix: what is not looked at must not look like another product.
+            leading: if lines == 1 { line } else { row },
+            step: if batch == 1 { 0 } else { step },
+            transposed,
+            aligned: aligned(tensor.address()),
+        }
+    }
+}
+
+fn aligned(address: u64) -> u32 {
+    let lowest = 1 << address.trailing_zeros().min(MOST_ALIGNED.trailing_zeros());
+    u32::try_from(lowest.min(MOST_ALIGNED)).unwrap_or(1)
+}
+
+/// Bytes of the one workspace, as the cuBLAS documentation recommends them under `cublasSetWorkspace`.
+pub(super) fn workspace(capability: Capability) -> usize {
+    match capability {
+        (9..=11, _) => 32 << 20,
+        (12, _) => 12 << 20,
+        _ => 4 << 20,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_alignment_is_the_largest_power_of_two_that_divides_an_address_up_to_256() {
+        assert_eq!([0x1000, 0x100, 0x180, 0x102, 0x1].map(aligned), [256, 256, 128, 2, 1]);
+    }
+}

@@ -1,0 +1,74 @@
+//! Products by the library: found once, noted, and put in the stream.
+
+use super::{
+    lt::Addresses,
+    open::{Open, Shared},
+    problem::Problem,
+};
+use crate::{Cuda, Error, Tensor, ops::gemm::Gemm};
+use cudarc::cublaslt::{result::CublasError, sys::cublasStatus_t as Status};
+use std::{collections::hash_map::Entry, sync::PoisonError};
+
+/// What the recorder, and an error of the device, call a product.
+const NAME: &str = "cublasLtMatmul";
+
+impl Cuda {
+    /// Has the library compute the products, whose tensors have been found to hold them; `false` where it does not.
+    pub(crate) fn multiplies_by_library(&self, gemm: &Gemm<'_>) -> Result<bool, Error> {
+        self.alive()?;
+        let Some(problem) = Problem::of(gemm) else { return Ok(false) };
+        let Some(open) = self.library()? else { return Ok(false) };
+        let at = Addresses {
+            first: gemm.b.tensor.address(),
+            second: gemm.a.tensor.address(),
+            bias: gemm.bias.map_or(0, Tensor::address),
+            into: gemm.c.tensor.address(),
+        };
+        let mut shared = open.lock();
+        self.find(open, &mut shared, &problem, at)?;
+        let Shared { handle, plans } = &*shared;
+        let Some(Some(plan)) = plans.get(&problem) else { return Ok(false) };
+        self.note(NAME, || words(&problem, at, open.workspace.address()))?;
+        let stream = &self.inner.stream;
+        self.check("bind", stream.context().bind_to_thread())?;
+        let multiplied = handle.multiply(stream, plan, at, &open.workspace);
+        *self.inner.last.lock().unwrap_or_else(PoisonError::into_inner) = NAME;
+        self.inner.counters.library();
+        multiplied.map_err(|error| refused("multiply", error))?;
+        Ok(true)
+    }
+
+    /// Asks the library for an algorithm, once a problem. What it has none for stays the kernels'.
+    fn find(
+        &self,
+        open: &Open,
+        shared: &mut Shared,
+        problem: &Problem,
+        at: Addresses,
+    ) -> Result<(), Error> {
+        let Entry::Vacant(place) = shared.plans.entry(*problem) else { return Ok(()) };
+        if self.inner.pool.recorder.running() == Some(true) {
+            // No warm-up did this: the recorder says so.
+            self.note(NAME, || words(problem, at, open.workspace.address()))?;
+        }
+        self.check("bind", self.inner.stream.context().bind_to_thread())?;
+        self.inner.counters.search();
+        let plan = match shared.handle.plan(problem, at.bias, open.workspace.bytes()) {
+            Ok(plan) => Some(plan),
+            Err(CublasError(Status::CUBLAS_STATUS_NOT_SUPPORTED)) => None,
+            Err(error) => return Err(refused("choose an algorithm", error)),
+        };
+        place.insert(plan);
+        Ok(())
+    }
+}
+
+/// All that the host gives the library.
+fn words(problem: &Problem, at: Addresses, workspace: u64) -> Vec<u64> {
+    let Addresses { first, second, bias, into } = at;
+    [&[first, second, bias, into, workspace][..], &problem.words()].concat()
+}
+
+fn refused(call: &'static str, error: CublasError) -> Error {
+    Error::Library { call, cause: format!("{:?} ({})", error.0, error.0 as u32) }
+}

@@ -1,0 +1,148 @@
+//! What no operation asks the library for, or only sometimes: gaps, f32 out of sixteen bits, and operands at odd places.
+
+#![expect(
+    clippy::many_single_char_names,
+    reason = "matrices and extents go by the letters the field gives them"
+)]
+
+use crate::{
+    Cuda, ProductsBy, Tensor,
+    ops::gemm::{Gemm, Matrices},
+};
+use binade_core::DType;
+use binade_ops::{Download, Upload};
+
+/// The device with its library, or none where there need be none.
+fn with_library() -> Option<Cuda> {
+    let required = std::env::var("BINADE_REQUIRE").unwrap_or_default();
+    let is_required = |names: &[&str]| required.split(',').any(|name| names.contains(&name.trim()));
+    let cuda = match Cuda::open(0) {
+        Ok(cuda) => cuda,
+        Err(error) if is_required(&["cuda", "ptx", "cublaslt"]) => panic!("{error}"),
+        Err(error) => {
+            eprintln!("skipped: {error}");
+            return None;
+        }
+    };
+    match cuda.products().unwrap() {
+        ProductsBy::Library { .. } => Some(cuda),
+        ProductsBy::Own { why } if is_required(&["cublaslt"]) => panic!("{why}"),
+        ProductsBy::Own { why } => {
+            eprintln!("skipped: {why}");
+            None
+        }
+    }
+}
+
+const SIZES: [usize; 3] = [6, 10, 8];
+
+/// Of three matrices, with what is asked of one product.
+struct Case {
+    dtype: DType,
+    into: DType,
+    /// Elements before the first of A, of B and of C.
+    offsets: [usize; 3],
+    bias: bool,
+}
+
+/// Small whole numbers: sums are exact in any order.
+fn whole(seed: usize, len: usize) -> Vec<f32> {
+    let value = |i: usize| f32::from(u8::try_from((seed + 7 * i) % 5).unwrap()) - 2.0;
+    (0..len).map(value).collect()
+}
+
+/// A part of a tensor, so many elements from its start.
+fn part(cuda: &Cuda, values: &[f32], dtype: DType, offset: usize) -> Tensor {
+    let padded = [&vec![f32::NAN; offset][..], values].concat();
+    let tensor = cuda.upload(&padded, &[padded.len()], dtype).unwrap();
+    tensor.slice(offset, values.len()).unwrap()
+}
+
+/// Whether the library computed it, which is right in any case.
+fn is_the_librarys(cuda: &Cuda, case: &Case) -> bool {
+    let [m, n, k] = SIZES;
+    let Case { dtype, into, offsets: [of_a, of_b, of_c], bias } = *case;
+    let (x, y, z) = (whole(1, m * k), whole(2, k * n), whole(3, n));
+    let (a, b) = (part(cuda, &x, dtype, of_a), part(cuda, &y, dtype, of_b));
+    let added = part(cuda, &z, dtype, 0);
+    let c = part(cuda, &vec![7.0; m * n], into, of_c);
+    let bias_of = |column: usize| if bias { z[column] } else { 0.0 };
+    let gemm = Gemm {
+        a: Matrices::dense(&a, m, k),
+        b: Matrices::dense(&b, k, n),
+        bias: bias.then_some(&added),
+        c: Matrices::dense(&c, m, n),
+        m,
+        n,
+        k,
+        batch: 1,
+    };
+    let before = cuda.ledger().library;
+    cuda.gemm(&gemm).unwrap();
+    let element = |place: usize| {
+        let (row, column) = (place / n, place % n);
+        (0..k).map(|k_| x[row * k + k_] * y[k_ * n + column]).sum::<f32>() + bias_of(column)
+    };
+    let want: Vec<f32> = (0..m * n).map(element).collect();
+    assert_eq!(cuda.download(&c).unwrap(), want, "{dtype} into {into}");
+    cuda.ledger().library > before
+}
+
+#[test]
+fn sixteen_bits_into_f32_are_the_librarys_unless_a_bias_of_sixteen_is_added() {
+    let Some(cuda) = with_library() else { return };
+    let (dtype, into, offsets) = (DType::F16, DType::F32, [0; 3]);
+    assert!(is_the_librarys(&cuda, &Case { dtype, into, offsets, bias: false }));
+    assert!(!is_the_librarys(&cuda, &Case { dtype, into, offsets, bias: true }));
+    let same = Case { dtype, into: dtype, offsets, bias: true };
+    assert!(is_the_librarys(&cuda, &same));
+}
+
+/// The library is told how each operand lies; what it has nothing for is the kernels', the same way each time.
+#[test]
+fn operands_at_odd_places_are_multiplied_by_whoever_can() {
+    let Some(cuda) = with_library() else { return };
+    let is_stand_in = cuda.name().unwrap() == "Binade PTX interpreter";
+    for place in 0..3 {
+        for (offset, is_whole) in [(1, false), (2, true), (8, true)] {
+            let mut offsets = [0; 3];
+            offsets[place] = offset;
+            let case = Case { dtype: DType::F16, into: DType::F16, offsets, bias: false };
+            let first = is_the_librarys(&cuda, &case);
+            let searches = cuda.ledger().searches;
+            assert_eq!(is_the_librarys(&cuda, &case), first, "{offsets:?}");
+            assert_eq!(cuda.ledger().searches, searches, "a refusal is kept as well");
+            // The stand-in has algorithms for operands that lie on multiples of four bytes.
+            assert!(!is_stand_in || first == is_whole, "{offsets:?}");
+        }
+    }
+}
+
+#[test]
+fn a_bias_at_an_odd_place_and_a_sum_of_no_terms_are_the_kernels() {
+    let Some(cuda) = with_library() else { return };
+    let (a, b) = (whole(1, 4), whole(2, 4));
+    let [x, y] = [a, b].map(|values| cuda.upload(&values, &[4], DType::F16).unwrap());
+    let bias = part(&cuda, &[1.0, 2.0], DType::F16, 1);
+    let c = cuda.upload(&[0.0; 4], &[4], DType::F16).unwrap();
+    let before = cuda.ledger().library;
+    for k in [0, 2] {
+        let (a, b) = (Matrices::dense(&x, 2, k), Matrices::dense(&y, k, 2));
+        let c = Matrices::dense(&c, 2, 2);
+        cuda.gemm(&Gemm { a, b, bias: Some(&bias), c, m: 2, n: 2, k, batch: 1 }).unwrap();
+    }
+    assert_eq!(cuda.ledger().library, before);
+}
+
+#[test]
+fn the_workspace_is_made_once_and_stays() {
+    let Some(cuda) = with_library() else { return };
+    let a = cuda.upload(&[1.0; 64 * 64], &[64, 64], DType::F16).unwrap();
+    let multiply = || binade_ops::MatMul::matmul(&cuda, &a, &a).map(drop).unwrap();
+    multiply();
+    let after = cuda.memory_use().bytes;
+    for _ in 0..3 {
+        multiply();
+    }
+    assert_eq!(cuda.memory_use().bytes, after);
+}

@@ -1,0 +1,269 @@
+//! Products by cuBLASLt, where it is installed, beside the kernels': within the same bounds, asked for once a shape, and in
+//! captured steps. Where it is missing most of these are ignored, unless `BINADE_REQUIRE` names `cublaslt`.
+
+#![expect(
+    clippy::many_single_char_names,
+    reason = "matrices and extents go by the letters the field gives them"
+)]
+
+use crate::products::{assert_within, matrix, stored, turned, types};
+use crate::support::{Result, noise, own};
+use binade_core::DType;
+use binade_cuda::{Cuda, Error, Products, ProductsBy, Tensor, Uncapturable};
+use binade_ops::{Bmm, Download, Linear, MatMul, Upload};
+
+crate::tests![
+    the_library_and_the_kernels_stay_within_one_bound,
+    batches_go_to_the_library_whole,
+    the_library_is_asked_once_a_shape_and_layout,
+    a_repeated_product_has_its_bits,
+    captured_products_replay_with_what_their_tensors_hold,
+    products_that_no_warm_up_did_are_refused_by_name,
+    a_captured_run_asks_the_library_nothing,
+    changing_the_library_for_the_kernels_is_no_captured_step,
+];
+
+/// Those that hold with the library and without.
+pub(crate) const EITHER: &[crate::Test] = &[
+    ("what_multiplies_is_told_with_its_version", what_multiplies_is_told_with_its_version),
+    ("kernels_that_are_asked_for_multiply_alone", kernels_that_are_asked_for_multiply_alone),
+];
+
+/// Why the library's tests cannot run, unless they must.
+pub(crate) fn absent() -> Option<String> {
+    let required = std::env::var("BINADE_REQUIRE").unwrap_or_default();
+    let is_required = required.split(',').any(|name| name.trim() == "cublaslt");
+    match Cuda::open(0).and_then(|cuda| cuda.products()) {
+        Ok(ProductsBy::Own { why }) if !is_required => Some(why),
+        _ => None,
+    }
+}
+
+fn what_multiplies_is_told_with_its_version() -> Result {
+    let cuda = own();
+    let by = cuda.products()?;
+    assert_eq!(cuda.products()?, by);
+    match &by {
+        ProductsBy::Library { version } => assert!(*version > 10_000, "{by}"),
+        ProductsBy::Own { why } => assert!(why.contains("ublasLt"), "{why}"),
+        other => panic!("{other}"),
+    }
+    // Either way it multiplies.
+    let a = cuda.upload(&[1.0, 2.0, 3.0, 4.0], &[2, 2], DType::F16)?;
+    assert_eq!(cuda.download(&cuda.matmul(&a, &a)?)?, [7.0, 10.0, 15.0, 22.0]);
+    let is_library = matches!(by, ProductsBy::Library { .. });
+    assert_eq!(cuda.ledger().library, u64::from(is_library));
+    Ok(())
+}
+
+fn kernels_that_are_asked_for_multiply_alone() -> Result {
+    let cuda = own().with_products(Products::Own);
+    assert_eq!(cuda.products()?, ProductsBy::Own { why: "asked for".into() });
+    let a = cuda.upload(&noise(1, 64), &[8, 8], DType::F16)?;
+    cuda.matmul(&a, &a)?;
+    assert_eq!((cuda.ledger().library, cuda.ledger().searches), (0, 0));
+    // And back again, for all clones.
+    let (by, clone) = (own().products()?, cuda.clone());
+    assert_eq!(cuda.with_products(Products::Library).products()?, by);
+    assert_eq!(clone.products()?, by);
+    Ok(())
+}
+
+/// A linear layer with its gradients, and a plain product with its: every transposition that the operations have.
+fn the_library_and_the_kernels_stay_within_one_bound() -> Result {
+    for dtype in types() {
+        for sizes @ [m, n, k] in [[1, 1, 1], [5, 7, 9], [33, 40, 72], [64, 96, 128]] {
+            let [x, w, b, g] = [(1, m * k), (2, n * k), (3, n), (4, m * n)]
+                .map(|(seed, len)| stored(&noise(seed, len), dtype));
+            for (products, name) in [(Products::Library, "library"), (Products::Own, "own")] {
+                let cuda = own().with_products(products);
+                let up = |values: &[f32], shape: &[usize]| cuda.upload(values, shape, dtype);
+                let (input, weight, bias) = (up(&x, &[m, k])?, up(&w, &[n, k])?, up(&b, &[n])?);
+                let grad = up(&g, &[m, n])?;
+                let what = format!("{name} {sizes:?}");
+                let (of_x, of_w, of_g) = (matrix(&x, k), matrix(&w, k), matrix(&g, n));
+                let got = cuda.download(&cuda.linear(&input, &weight, Some(&bias))?)?;
+                assert_within(&got, &of_x, &turned(&w, k), Some(&b), sizes, (dtype, &what));
+                let grads = cuda.linear_backward(&grad, &input, &weight, false)?;
+                let got = cuda.download(&grads.input)?;
+                assert_within(&got, &of_g, &of_w, None, [m, k, n], (dtype, &what));
+                let got = cuda.download(&grads.weight)?;
+                assert_within(&got, &turned(&g, n), &of_x, None, [n, k, m], (dtype, &what));
+                let right = up(&w, &[k, n])?;
+                let got = cuda.download(&cuda.matmul(&input, &right)?)?;
+                assert_within(&got, &of_x, &matrix(&w, n), None, sizes, (dtype, &what));
+                let [of_input, _] = cuda.matmul_backward(&grad, &input, &right)?;
+                let got = cuda.download(&of_input)?;
+                assert_within(&got, &of_g, &turned(&w, n), None, [m, k, n], (dtype, &what));
+                let expected = if products == Products::Library { 6 } else { 0 };
+                assert_eq!(cuda.ledger().library, expected, "{what} {dtype}");
+            }
+        }
+    }
+    Ok(())
+}
+
+fn batches_go_to_the_library_whole() -> Result {
+    let (count, m, n, k) = (3, 17, 24, 40);
+    for dtype in types() {
+        let cuda = own();
+        let [x, y] = [(1, count * m * k), (2, count * k * n)]
+            .map(|(seed, len)| stored(&noise(seed, len), dtype));
+        let a = cuda.upload(&x, &[count, m, k], dtype)?;
+        let b = cuda.upload(&y, &[count, k, n], dtype)?;
+        let got = cuda.download(&cuda.bmm(&a, &b)?)?;
+        assert_eq!((cuda.ledger().library, cuda.ledger().searches), (1, 1));
+        for (i, got) in got.chunks(m * n).enumerate() {
+            let (x, y) = (matrix(&x[i * m * k..][..m * k], k), matrix(&y[i * k * n..][..k * n], n));
+            assert_within(got, &x, &y, None, [m, n, k], (dtype, "one of a batch"));
+        }
+    }
+    Ok(())
+}
+
+fn the_library_is_asked_once_a_shape_and_layout() -> Result {
+    let cuda = own();
+    let tensor = |seed, shape: &[usize]| -> Result<Tensor> {
+        Ok(cuda.upload(&noise(seed, shape.iter().product()), shape, DType::F16)?)
+    };
+    let (a, b, bias) = (tensor(1, &[16, 16])?, tensor(2, &[16, 16])?, tensor(3, &[16])?);
+    let searches = || cuda.ledger().searches;
+    for _ in 0..3 {
+        cuda.matmul(&a, &b)?;
+        // Other tensors of the same shape and alignment are the same question.
+        cuda.matmul(&b, &a)?;
+        assert_eq!(searches(), 1);
+    }
+    for _ in 0..2 {
+        cuda.linear(&a, &b, None)?;
+        assert_eq!(searches(), 2, "another transposition");
+    }
+    for _ in 0..2 {
+        cuda.linear(&a, &b, Some(&bias))?;
+        assert_eq!(searches(), 3, "a bias");
+    }
+    for _ in 0..2 {
+        cuda.matmul(&tensor(4, &[8, 16])?, &b)?;
+        assert_eq!(searches(), 4, "another shape");
+    }
+    let wide = tensor(5, &[17, 16])?;
+    for _ in 0..2 {
+        // The second row on: 32 bytes, not 256.
+        cuda.matmul(&wide.slice(16, 256)?.reshape(&[16, 16])?, &b)?;
+        assert_eq!(searches(), 5, "another alignment");
+    }
+    cuda.matmul(&cuda.upload(&noise(6, 256), &[16, 16], DType::F32)?, &{
+        cuda.upload(&noise(7, 256), &[16, 16], DType::F32)?
+    })?;
+    assert_eq!(searches(), 6, "another type");
+    Ok(())
+}
+
+fn a_repeated_product_has_its_bits() -> Result {
+    let run = || -> Result<Vec<u8>> {
+        let cuda = own();
+        let [x, y] = [1, 2].map(|seed| noise(seed, 96 * 96));
+        let a = cuda.upload(&x, &[96, 96], DType::F16)?;
+        let b = cuda.upload(&y, &[96, 96], DType::F16)?;
+        let first = cuda.to_bits(&cuda.matmul(&a, &b)?)?;
+        assert!(cuda.to_bits(&cuda.matmul(&a, &b)?)? == first);
+        Ok(first)
+    };
+    assert!(run()? == run()?);
+    Ok(())
+}
+
+/// A layer, its gradients, and a batch behind them.
+fn layer(cuda: &Cuda, tensors: &[Tensor; 3]) -> Result<[Tensor; 3], Error> {
+    let [input, weight, bias] = tensors;
+    let output = cuda.linear(input, weight, Some(bias))?;
+    let grads = cuda.linear_backward(&output, input, weight, true)?;
+    Ok([output, grads.input, grads.weight])
+}
+
+fn bits(cuda: &Cuda, tensors: &[Tensor; 3]) -> Result<Vec<Vec<u8>>> {
+    tensors.iter().map(|tensor| Ok(cuda.to_bits(tensor)?)).collect()
+}
+
+fn captured_products_replay_with_what_their_tensors_hold() -> Result {
+    for dtype in types() {
+        let cuda = own();
+        let shapes = [vec![24, 72], vec![40, 72], vec![40]];
+        let size = |shape: &Vec<usize>| shape.iter().product::<usize>();
+        let zeros = |shape: &Vec<usize>| cuda.upload(&vec![0.0; size(shape)], shape, dtype);
+        let fixed = [zeros(&shapes[0])?, zeros(&shapes[1])?, zeros(&shapes[2])?];
+        let write = |number: u64| -> Result {
+            for (place, tensor) in fixed.iter().enumerate() {
+                cuda.write(tensor, &noise(10 * number + place as u64, tensor.len()))?;
+            }
+            Ok(())
+        };
+        let mut want = Vec::new();
+        for number in 0..4 {
+            write(number)?;
+            want.push(bits(&cuda, &layer(&cuda, &fixed)?)?);
+        }
+        let searches = cuda.ledger().searches;
+        assert_eq!(cuda.ledger().library, 4 * 3);
+        let ((), capture) = cuda.capture().warm_up(|| layer(&cuda, &fixed).map(drop))?;
+        let ((), capture) = capture.warm_up(|| layer(&cuda, &fixed).map(drop))?;
+        let captured = capture.capture(|| layer(&cuda, &fixed))?;
+        for (number, want) in want.iter().enumerate() {
+            write(number as u64)?;
+            let got = bits(&cuda, &captured.replay()?)?;
+            assert!(got == *want, "{dtype}, replay {number}");
+        }
+        assert_eq!(cuda.ledger().searches, searches, "nothing is asked twice");
+    }
+    Ok(())
+}
+
+/// The operation and the reason.
+fn why<T>(result: Result<T, Error>) -> (&'static str, Uncapturable) {
+    match result {
+        Err(Error::Capture { operation, why }) => (operation, why),
+        Err(error) => panic!("{error}"),
+        Ok(_) => panic!("this must be refused"),
+    }
+}
+
+fn products_that_no_warm_up_did_are_refused_by_name() -> Result {
+    let cuda = own();
+    let square = |seed| cuda.upload(&noise(seed, 256), &[16, 16], DType::F16);
+    let (a, b) = (square(1)?, square(2)?);
+    let step = |left: &Tensor, right: &Tensor| cuda.matmul(left, right).map(drop);
+    let ((), capture) = cuda.capture().warm_up(|| step(&a, &b))?;
+    let ((), capture) = capture.warm_up(|| step(&a, &b))?;
+    let other = why(capture.capture(|| step(&b, &a)));
+    assert_eq!(other, ("cublasLtMatmul", Uncapturable::Changed { number: 0 }));
+    // The handle goes on.
+    assert_eq!(cuda.download(&cuda.matmul(&a, &b)?)?.len(), 256);
+    Ok(())
+}
+
+fn a_captured_run_asks_the_library_nothing() -> Result {
+    let cuda = own();
+    let a = cuda.upload(&noise(1, 256), &[16, 16], DType::F16)?;
+    let short = cuda.upload(&noise(2, 128), &[8, 16], DType::F16)?;
+    let step = |left: &Tensor| cuda.matmul(left, &a).map(drop);
+    let ((), capture) = cuda.capture().warm_up(|| step(&a))?;
+    let ((), capture) = capture.warm_up(|| step(&a))?;
+    let before = cuda.ledger().searches;
+    let refused = why(capture.capture(|| step(&short)));
+    assert_eq!(refused, ("cublasLtMatmul", Uncapturable::Changed { number: 0 }));
+    assert_eq!(cuda.ledger().searches, before);
+    Ok(())
+}
+
+fn changing_the_library_for_the_kernels_is_no_captured_step() -> Result {
+    let cuda = own();
+    let a = cuda.upload(&noise(1, 256), &[16, 16], DType::F16)?;
+    let step = || cuda.matmul(&a, &a).map(drop);
+    let ((), capture) = cuda.capture().warm_up(step)?;
+    let ((), capture) = capture.warm_up(step)?;
+    let _ = cuda.clone().with_products(Products::Own);
+    let (operation, reason) = why(capture.capture(step));
+    assert!(operation.starts_with("matmul_"), "{operation}");
+    assert_eq!(reason, Uncapturable::Changed { number: 0 });
+    Ok(())
+}

@@ -1,0 +1,176 @@
+//! Descriptors, each with the attributes that are simulated, by their numbers in `cublasLt.h`; other attributes are refused.
+
+use super::{Result, Status};
+use crate::driver::state::tell;
+
+/// `cudaDataType_t`.
+#[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
+pub(super) enum Kind {
+    F32,
+    F16,
+    BF16,
+}
+
+impl Kind {
+    pub(super) fn from_number(number: u32) -> Result<Self> {
+        match number {
+            0 => Ok(Self::F32),
+            2 => Ok(Self::F16),
+            14 => Ok(Self::BF16),
+            _ => Err(unknown("data type", number)),
+        }
+    }
+
+    pub(super) fn bytes(self) -> usize {
+        if self == Self::F32 { 4 } else { 2 }
+    }
+}
+
+/// A matrix, or a batch of them, in columns.
+#[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
+pub(in crate::driver) struct Layout {
+    pub(super) kind: Kind,
+    pub(super) rows: u64,
+    pub(super) columns: u64,
+    pub(super) leading: i64,
+    pub(super) batch: i32,
+    pub(super) step: i64,
+}
+
+impl Layout {
+    pub(in crate::driver) fn new(kind: u32, rows: u64, columns: u64, leading: i64) -> Result<Self> {
+        let kind = Kind::from_number(kind)?;
+        Ok(Self { kind, rows, columns, leading, batch: 1, step: 0 })
+    }
+
+    pub(in crate::driver) fn set(&mut self, attribute: u32, value: &[u8]) -> Result {
+        match attribute {
+            // Columns are the order there is: `CUBLASLT_ORDER_COL`.
+            1 => only("order", i32::from_ne_bytes(sized(value)?), 0),
+            5 => {
+                self.batch = i32::from_ne_bytes(sized(value)?);
+                Ok(())
+            }
+            6 => {
+                self.step = i64::from_ne_bytes(sized(value)?);
+                Ok(())
+            }
+            _ => Err(unknown("attribute of a matrix", attribute)),
+        }
+    }
+}
+
+/// What is done with the matrices.
+#[derive(Clone, Copy, Debug)]
+pub(in crate::driver) struct Desc {
+    /// Of A and B.
+    pub(super) transposed: [bool; 2],
+    pub(super) has_bias: bool,
+    /// 0 where none has been given.
+    pub(super) bias: u64,
+}
+
+/// `CUBLAS_COMPUTE_32F`.
+const COMPUTE_32F: u32 = 68;
+/// `CUBLASLT_EPILOGUE_DEFAULT` and `…_BIAS`.
+const PLAIN: u32 = 1;
+const BIAS: u32 = 4;
+
+impl Desc {
+    /// Sums and scalars are f32, or refused: TF32, the `FAST` types and sums in sixteen bits are other numbers.
+    pub(in crate::driver) fn new(compute: u32, scale: u32) -> Result<Self> {
+        only("compute type", compute, COMPUTE_32F)?;
+        if Kind::from_number(scale)? != Kind::F32 {
+            return Err(unknown("scale type", scale));
+        }
+        Ok(Self { transposed: [false; 2], has_bias: false, bias: 0 })
+    }
+
+    pub(in crate::driver) fn set(&mut self, attribute: u32, value: &[u8]) -> Result {
+        match attribute {
+            // Scalars on the host: `CUBLASLT_POINTER_MODE_HOST`.
+            2 => only("pointer mode", i32::from_ne_bytes(sized(value)?), 0),
+            3 | 4 => {
+                let operand = &mut self.transposed[attribute as usize - 3];
+                // `CUBLAS_OP_N`, `CUBLAS_OP_T`.
+                *operand = match i32::from_ne_bytes(sized(value)?) {
+                    0 => false,
+                    1 => true,
+                    other => return Err(unknown("transposition", other)),
+                };
+                Ok(())
+            }
+            7 => {
+                self.has_bias = match u32::from_ne_bytes(sized(value)?) {
+                    PLAIN => false,
+                    BIAS => true,
+                    other => return Err(unknown("epilogue", other)),
+                };
+                Ok(())
+            }
+            8 => {
+                self.bias = u64::from_ne_bytes(sized(value)?);
+                Ok(())
+            }
+            _ => Err(unknown("attribute of a product", attribute)),
+        }
+    }
+}
+
+/// What an algorithm may do and rely on.
+#[derive(Clone, Copy, Debug)]
+pub(in crate::driver) struct Preference {
+    /// `cublasLtReductionScheme_t`, a bit each.
+    pub(super) reductions: u32,
+    pub(super) workspace: u64,
+    /// Of A, B, C and D, in bytes.
+    pub(super) aligned: [u32; 4],
+}
+
+/// As the library has it before it is told.
+impl Default for Preference {
+    fn default() -> Self {
+        Self { reductions: 7, workspace: 0, aligned: [256; 4] }
+    }
+}
+
+impl Preference {
+    pub(in crate::driver) fn set(&mut self, attribute: u32, value: &[u8]) -> Result {
+        match attribute {
+            1 => {
+                self.workspace = u64::from_ne_bytes(sized(value)?);
+                Ok(())
+            }
+            3 => {
+                self.reductions = u32::from_ne_bytes(sized(value)?);
+                Ok(())
+            }
+            5..=8 => {
+                let bytes = u32::from_ne_bytes(sized(value)?);
+                if !bytes.is_power_of_two() {
+                    return Err(unknown("alignment", bytes));
+                }
+                self.aligned[attribute as usize - 5] = bytes;
+                Ok(())
+            }
+            _ => Err(unknown("attribute of a preference", attribute)),
+        }
+    }
+}
+
+/// The value, if it is as long as the attribute's type.
+fn sized<const N: usize>(value: &[u8]) -> Result<[u8; N]> {
+    value.try_into().map_err(|_| {
+        tell(format_args!("cuBLASLt: an attribute of {N} bytes was given {}", value.len()));
+        Status::InvalidValue
+    })
+}
+
+fn only<T: Copy + Eq + std::fmt::Display>(what: &str, given: T, wanted: T) -> Result {
+    if given == wanted { Ok(()) } else { Err(unknown(what, given)) }
+}
+
+fn unknown(what: &str, given: impl std::fmt::Display) -> Status {
+    tell(format_args!("cuBLASLt: {what} {given} is not simulated"));
+    Status::NotSupported
+}

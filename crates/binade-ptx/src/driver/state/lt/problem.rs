@@ -1,0 +1,142 @@
+//! A problem, and the algorithm for it.
+
+use std::hash::{DefaultHasher, Hash, Hasher};
+
+use super::{
+    Result, Status,
+    attributes::{Kind, Layout, Preference},
+};
+use crate::driver::state::{Driver, Handle, tell};
+
+/// Descriptors by handle, as a call gives them.
+#[derive(Clone, Copy, Debug)]
+pub(in crate::driver) struct Descriptors {
+    pub(in crate::driver) handle: Handle,
+    pub(in crate::driver) desc: Handle,
+    /// Of A, B, C and D.
+    pub(in crate::driver) layouts: [Handle; 4],
+}
+
+/// `cublasLtMatmulAlgo_t`: which algorithm, for what, and what it relies on.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+#[repr(C)]
+pub(in crate::driver) struct Algorithm {
+    mark: u64,
+    /// Of the problem that it was given for.
+    problem: u64,
+    /// Bytes of A, B, C and D.
+    pub(super) aligned: [u32; 4],
+    pub(super) workspace: u64,
+    rest: [u64; 3],
+}
+
+/// No memory that nobody wrote to looks like this.
+const MARK: u64 = u64::from_le_bytes(*b"cublasLt");
+
+/// Terms from which on the sum is split and joined in a workspace.
+const SPLIT: u64 = 64;
+
+/// What the joining takes.
+const WORKSPACE: u64 = 1 << 20;
+
+/// Bits of `cublasLtReductionScheme_t` that add partial sums in place or in the result's type.
+const FORBIDDEN: u32 = 1 | 4;
+
+/// A product that has been found to make sense.
+#[derive(Clone, Copy, Debug, Hash)]
+pub(super) struct Problem {
+    pub(super) a: Layout,
+    pub(super) b: Layout,
+    pub(super) d: Layout,
+    /// Of A and B.
+    pub(super) transposed: [bool; 2],
+    pub(super) has_bias: bool,
+}
+
+impl Problem {
+    /// Terms of an element's sum.
+    pub(super) fn terms(&self) -> u64 {
+        if self.transposed[0] { self.a.rows } else { self.a.columns }
+    }
+
+    fn hashed(&self) -> u64 {
+        let mut hasher = DefaultHasher::new();
+        self.hash(&mut hasher);
+        hasher.finish()
+    }
+
+    /// What is wrong with it.
+    fn objection(&self, c: &Layout) -> Option<&'static str> {
+        let Self { a, b, d, transposed, .. } = self;
+        let turned =
+            |it: &Layout, turn| if turn { (it.columns, it.rows) } else { (it.rows, it.columns) };
+        let ((m, k), (terms, n)) = (turned(a, transposed[0]), turned(b, transposed[1]));
+        let is_whole = |it: &Layout| {
+            let rows = i64::try_from(it.rows).is_ok_and(|rows| rows <= it.leading);
+            rows && it.rows * it.columns > 0 && it.step >= 0 && it.batch >= 1
+        };
+        if c != d {
+            Some("C and D are laid out in different ways")
+        } else if ![a, b, d].into_iter().all(is_whole) {
+            Some("a matrix is empty, or its columns are longer than what lies between them")
+        } else if k != terms || (m, n) != (d.rows, d.columns) {
+            Some("the matrices' sizes do not fit")
+        } else if a.kind != b.kind || ![a.kind, Kind::F32].contains(&d.kind) {
+            Some("the types do not go together")
+        } else if a.batch != b.batch || a.batch != d.batch {
+            Some("the batches differ")
+        } else {
+            None
+        }
+    }
+}
+
+impl Algorithm {
+    /// Whether it was given for this problem.
+    pub(super) fn is_for(&self, problem: &Problem) -> bool {
+        self.mark == MARK && self.problem == problem.hashed()
+    }
+}
+
+impl Driver {
+    /// The algorithm for a problem, as `cublasLtMatmulAlgoGetHeuristic` gives the first.
+    pub(in crate::driver) fn lt_choose(
+        &mut self,
+        of: Descriptors,
+        preference: Handle,
+    ) -> Result<(Algorithm, u64)> {
+        let problem = self.lt_problem(of)?;
+        let Preference { reductions, workspace, aligned } = *self.lt_preference(preference)?;
+        if reductions & FORBIDDEN != 0 {
+            let line = "cuBLASLt: partial sums in place or in the result's type are not simulated";
+            tell(format_args!("{line}: reduction schemes {reductions}"));
+            return Err(Status::NotSupported);
+        }
+        // As kernels have it that load whole words.
+        if [aligned[0], aligned[1], aligned[3]].iter().any(|bytes| *bytes < 4) {
+            return Err(Status::NotSupported);
+        }
+        let needed = if problem.terms() < SPLIT { 0 } else { WORKSPACE };
+        let workspace = if needed <= workspace { needed } else { 0 };
+        let (mark, rest) = (MARK, [0; 3]);
+        let algorithm = Algorithm { mark, problem: problem.hashed(), aligned, workspace, rest };
+        Ok((algorithm, workspace))
+    }
+
+    /// What the descriptors say together.
+    pub(super) fn lt_problem(&mut self, of: Descriptors) -> Result<Problem> {
+        self.lt.handles.get(of.handle)?;
+        let desc = *self.lt_desc(of.desc)?;
+        let [a, b, c, d] = of.layouts;
+        let mut layout = |handle| self.lt_layout(handle).copied();
+        let (a, b, c, d) = (layout(a)?, layout(b)?, layout(c)?, layout(d)?);
+        let problem = Problem { a, b, d, transposed: desc.transposed, has_bias: desc.has_bias };
+        match problem.objection(&c) {
+            Some(objection) => {
+                tell(format_args!("cuBLASLt: {objection}: {problem:?}"));
+                Err(Status::InvalidValue)
+            }
+            None => Ok(problem),
+        }
+    }
+}

@@ -1,0 +1,215 @@
+//! The product itself: held to the memory it works on, and computed in the order of its stream.
+
+use half::{bf16, f16};
+
+use super::{
+    Algorithm, Descriptors, Result, Status,
+    attributes::{Kind, Layout},
+    problem::Problem,
+};
+use crate::{
+    DevicePtr, MemoryError,
+    driver::{
+        code::{self, Code},
+        state::{Driver, Handle, graph::Node, tell},
+    },
+};
+use std::{ops::Range, sync::Arc};
+
+/// The arguments of `cublasLtMatmul` beside the descriptors.
+#[derive(Clone, Copy, Debug)]
+pub(in crate::driver) struct Call {
+    pub(in crate::driver) alpha: f32,
+    pub(in crate::driver) beta: f32,
+    /// Of A, B, C and D.
+    pub(in crate::driver) at: [u64; 4],
+    pub(in crate::driver) algorithm: Algorithm,
+    pub(in crate::driver) workspace: u64,
+    pub(in crate::driver) workspace_bytes: usize,
+    pub(in crate::driver) stream: Handle,
+}
+
+/// A product with all that it needs, whatever becomes of the descriptors.
+#[derive(Debug)]
+pub(in crate::driver) struct Product {
+    problem: Problem,
+    alpha: f32,
+    a: u64,
+    b: u64,
+    d: u64,
+    /// 0 for none.
+    bias: u64,
+    workspace: u64,
+    /// What of the workspace is written over.
+    workspace_bytes: usize,
+}
+
+impl Driver {
+    /// Puts a product in its stream.
+    pub(in crate::driver) fn lt_multiply(&mut self, of: Descriptors, call: &Call) -> Result {
+        let problem = self.lt_problem(of)?;
+        let bias = if problem.has_bias { Some(self.lt_desc(of.desc)?.bias) } else { None };
+        if let Some(objection) = self.lt_objection(&problem, bias, call) {
+            tell(format_args!("cuBLASLt: {objection}: {call:x?} of {problem:?}"));
+            return Err(Status::InvalidValue);
+        }
+        if call.beta != 0.0 {
+            tell(format_args!("cuBLASLt: a beta of {} is not simulated", call.beta));
+            return Err(Status::NotSupported);
+        }
+        let [a, b, _, d] = call.at;
+        let workspace_bytes = usize::try_from(call.algorithm.workspace).unwrap_or(usize::MAX);
+        let (alpha, bias, workspace) = (call.alpha, bias.unwrap_or(0), call.workspace);
+        let product = Product { problem, alpha, a, b, d, bias, workspace, workspace_bytes };
+        self.submit(call.stream, Node::Product(Arc::new(product)))
+            .map_err(|_| Status::ExecutionFailed)
+    }
+
+    /// What is wrong with the memory, or with the algorithm.
+    fn lt_objection(
+        &self,
+        problem: &Problem,
+        bias: Option<u64>,
+        call: &Call,
+    ) -> Option<&'static str> {
+        let Call { at, algorithm, workspace, workspace_bytes, .. } = call;
+        let Problem { a, b, d, .. } = problem;
+        if !algorithm.is_for(problem) {
+            return Some("the algorithm was given for another problem");
+        }
+        let lies = |(at, aligned): (&u64, &u32)| at.is_multiple_of(u64::from(*aligned));
+        if !at.iter().zip(&algorithm.aligned).all(lies) {
+            return Some("a matrix is not aligned as the preference said");
+        }
+        let bias = bias.map(|at| at..at + d.rows * d.kind.bytes() as u64);
+        let needed = usize::try_from(algorithm.workspace).unwrap_or(usize::MAX);
+        if needed > *workspace_bytes || !workspace.is_multiple_of(16) {
+            return Some("the workspace is smaller than the algorithm's, or at an odd place");
+        }
+        let read = [range(a, at[0]), range(b, at[1])].into_iter().chain(bias);
+        let scratch = *workspace..workspace + algorithm.workspace;
+        let (read, written) = (read.collect::<Vec<_>>(), [range(d, at[3]), scratch]);
+        if !read.iter().chain(&written).all(|range| self.lt_holds(range)) {
+            return Some("a matrix, the bias or the workspace reaches beyond its allocation");
+        }
+        let meets = |one: &Range<u64>, other: &Range<u64>| {
+            one.start.max(other.start) < one.end.min(other.end)
+        };
+        let overlaps = |one: &Range<u64>| read.iter().any(|other| meets(one, other));
+        if written.iter().any(overlaps) || meets(&written[0], &written[1]) {
+            return Some("the result or the workspace lies over what is read, or over each other");
+        }
+        overlaps_itself(d).then_some("matrices of the result lie over each other")
+    }
+
+    /// Whether one allocation has all of it.
+    fn lt_holds(&self, bytes: &Range<u64>) -> bool {
+        bytes.is_empty()
+            || self
+                .range(bytes.start)
+                .is_ok_and(|(first, length)| bytes.end <= first + length as u64)
+    }
+
+    /// Computes it: products in f32, which are exact for sixteen bits, added by `fma` in the order of K, the bias behind
+    /// them, one rounding to the result's type.
+    pub(in crate::driver) fn multiply(&mut self, product: &Product) -> code::Result {
+        let Product { problem, alpha, a, b, d, bias, .. } = *product;
+        let Problem { transposed, has_bias, .. } = problem;
+        if product.workspace_bytes > 0 {
+            self.fill(product.workspace, &[0xff], product.workspace_bytes)?;
+        }
+        let (x, y) = (self.values(&problem.a, a)?, self.values(&problem.b, b)?);
+        let added = match has_bias {
+            true => self.floats(problem.d.kind, bias, index(problem.d.rows))?,
+            false => vec![0.0; index(problem.d.rows)],
+        };
+        let terms = index(problem.terms());
+        let place = |it: &Layout, turn: bool, [matrix, row, column]: [usize; 3]| {
+            let (row, column) = if turn { (column, row) } else { (row, column) };
+            matrix * step(it) + column * leading(it) + row
+        };
+        let to = problem.d;
+        let bytes = self.gpu.bytes(DevicePtr::at(d), length(&range(&to, d)));
+        let bytes = bytes.map_err(outside)?;
+        for matrix in 0..index(to.batch.unsigned_abs().into()) {
+            for (column, row) in
+                (0..index(to.columns)).flat_map(|c| (0..index(to.rows)).map(move |r| (c, r)))
+            {
+                let sum = (0..terms).fold(0.0_f32, |sum, k| {
+                    let left = x[place(&problem.a, transposed[0], [matrix, row, k])];
+                    left.mul_add(y[place(&problem.b, transposed[1], [matrix, k, column])], sum)
+                });
+                let value = alpha * sum + added[row];
+                let first = place(&to, false, [matrix, row, column]) * to.kind.bytes();
+                encode(to.kind, value, &mut bytes[first..first + to.kind.bytes()]);
+            }
+        }
+        Ok(())
+    }
+
+    fn values(&mut self, layout: &Layout, at: u64) -> code::Result<Vec<f32>> {
+        self.floats(layout.kind, at, length(&range(layout, at)) / layout.kind.bytes())
+    }
+
+    fn floats(&mut self, kind: Kind, at: u64, count: usize) -> code::Result<Vec<f32>> {
+        let bytes = self.gpu.bytes(DevicePtr::at(at), count * kind.bytes()).map_err(outside)?;
+        Ok(bytes.chunks_exact(kind.bytes()).map(|bytes| decode(kind, bytes)).collect())
+    }
+}
+
+fn decode(kind: Kind, bytes: &[u8]) -> f32 {
+    match (kind, bytes) {
+        (Kind::F16, [a, b]) => f16::from_ne_bytes([*a, *b]).to_f32(),
+        (Kind::BF16, [a, b]) => bf16::from_ne_bytes([*a, *b]).to_f32(),
+        (Kind::F32, [a, b, c, d]) => f32::from_ne_bytes([*a, *b, *c, *d]),
+        _ => f32::NAN,
+    }
+}
+
+fn encode(kind: Kind, value: f32, to: &mut [u8]) {
+    match kind {
+        Kind::F16 => to.copy_from_slice(&f16::from_f32(value).to_ne_bytes()),
+        Kind::BF16 => to.copy_from_slice(&bf16::from_f32(value).to_ne_bytes()),
+        Kind::F32 => to.copy_from_slice(&value.to_ne_bytes()),
+    }
+}
+
+/// From the first byte to behind the last.
+fn range(layout: &Layout, at: u64) -> Range<u64> {
+    let last_matrix = (index(layout.batch.unsigned_abs().into()) - 1) * step(layout);
+    let last_column = (index(layout.columns) - 1) * leading(layout);
+    let elements = last_matrix + last_column + index(layout.rows);
+    at..at + (elements * layout.kind.bytes()) as u64
+}
+
+/// Whether an element would be written twice.
+fn overlaps_itself(layout: &Layout) -> bool {
+    let mut written = vec![false; length(&range(layout, 0)) / layout.kind.bytes()];
+    let starts = (0..index(layout.batch.unsigned_abs().into()))
+        .flat_map(|matrix| (0..index(layout.columns)).map(move |column| (matrix, column)))
+        .map(|(matrix, column)| matrix * step(layout) + column * leading(layout));
+    let elements = starts.flat_map(|start| start..start + index(layout.rows));
+    elements.into_iter().any(|place| std::mem::replace(&mut written[place], true))
+}
+
+fn length(range: &Range<u64>) -> usize {
+    index(range.end - range.start)
+}
+
+fn leading(layout: &Layout) -> usize {
+    index(layout.leading.unsigned_abs())
+}
+
+fn step(layout: &Layout) -> usize {
+    index(layout.step.unsigned_abs())
+}
+
+/// What the device's memory holds fits a host's.
+fn index(size: u64) -> usize {
+    usize::try_from(size).unwrap_or(usize::MAX)
+}
+
+fn outside(error: MemoryError) -> Code {
+    tell(error);
+    Code::InvalidValue
+}

@@ -1,0 +1,23 @@
+//! What cuBLASLt's functions return: `cublasStatus_t`.
+
+use crate::driver::code::Code;
+
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+#[repr(i32)]
+pub(in crate::driver) enum Status {
+    NotInitialized = 1,
+    AllocFailed = 3,
+    InvalidValue = 7,
+    ExecutionFailed = 13,
+    InternalError = 14,
+    NotSupported = 15,
+}
+
+pub(in crate::driver) type Result<T = ()> = std::result::Result<T, Status>;
+
+/// A handle that no table has, or null where there must be something.
+impl From<Code> for Status {
+    fn from(_: Code) -> Self {
+        Self::InvalidValue
+    }
+}
