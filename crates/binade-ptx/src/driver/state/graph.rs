@@ -12,12 +12,38 @@ use crate::driver::{
 #[derive(Clone, Debug)]
 pub(super) enum Node {
     Launch(Arc<Launch>),
-    Fill { at: u64, pattern: Vec<u8>, count: usize },
-    Upload { to: u64, from: HostSpan },
-    Download { to: HostSpan, from: u64 },
-    Copy { to: u64, from: u64, bytes: usize },
-    Allocate { at: u64, bytes: usize, pool: Handle },
-    Free { at: u64 },
+    Fill {
+        at: u64,
+        pattern: Vec<u8>,
+        count: usize,
+    },
+    Upload {
+        to: u64,
+        from: HostSpan,
+    },
+    Download {
+        to: HostSpan,
+        from: u64,
+    },
+    Copy {
+        to: u64,
+        from: u64,
+        bytes: usize,
+    },
+    /// From one device to another.
+    PeerCopy {
+        to: u64,
+        from: u64,
+        bytes: usize,
+    },
+    Allocate {
+        at: u64,
+        bytes: usize,
+        pool: Handle,
+    },
+    Free {
+        at: u64,
+    },
     Host(HostCall),
     Graph(Arc<[Node]>),
 }
@@ -67,7 +93,10 @@ impl Driver {
         let node = index.and_then(|index| nodes.get(index)).ok_or(Code::InvalidHandle)?;
         Ok(match node {
             Node::Launch(_) => 0,
-            Node::Upload { .. } | Node::Download { .. } | Node::Copy { .. } => 1,
+            Node::Upload { .. }
+            | Node::Download { .. }
+            | Node::Copy { .. }
+            | Node::PeerCopy { .. } => 1,
             Node::Fill { .. } => 2,
             Node::Host(_) => 3,
             Node::Graph(_) => 4,
@@ -124,10 +153,24 @@ impl Driver {
     pub(super) fn run(&mut self, context: Handle, work: &Node) -> Result {
         match work {
             Node::Launch(launch) => self.run_launch(context, launch),
-            Node::Fill { at, pattern, count } => self.fill(*at, pattern, *count),
-            Node::Upload { to, from } => self.upload(*to, from),
-            Node::Download { to, from } => self.download(to, *from),
-            Node::Copy { to, from, bytes } => self.copy(*to, *from, *bytes),
+            Node::Fill { at, pattern, count } => {
+                self.own(context, *at)?;
+                self.fill(*at, pattern, *count)
+            }
+            Node::Upload { to, from } => {
+                self.own(context, *to)?;
+                self.upload(*to, from)
+            }
+            Node::Download { to, from } => {
+                self.own(context, *from)?;
+                self.download(to, *from)
+            }
+            Node::Copy { to, from, bytes } => {
+                self.own(context, *to)?;
+                self.own(context, *from)?;
+                self.copy(*to, *from, *bytes)
+            }
+            Node::PeerCopy { to, from, bytes } => self.copy(*to, *from, *bytes),
             Node::Allocate { at, bytes, pool } => self.map(context, *at, *bytes, *pool),
             Node::Free { at } => self.release(*at),
             Node::Host(call) => {
