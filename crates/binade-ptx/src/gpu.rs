@@ -6,7 +6,7 @@ use crate::{
     Arg, Capability, Coverage, Dim3, Fault, LaunchError, MemoryError, Module,
     exec::{self, Launch},
     launch::{check_dimensions, parameters},
-    memory::Global,
+    memory::{Devices, Global},
     module::Entry,
 };
 
@@ -73,14 +73,19 @@ impl Gpu {
 
     /// New memory, aligned to 256 bytes, full of 0xff: NaN in every float type.
     pub fn alloc(&mut self, bytes: usize) -> DevicePtr {
-        let pointer = self.reserve(bytes);
+        let pointer = self.reserve(0, bytes);
         self.map(pointer, bytes);
         pointer
     }
 
-    /// Addresses for an allocation of this size, with no memory behind them yet.
-    pub(crate) fn reserve(&mut self, bytes: usize) -> DevicePtr {
-        DevicePtr(self.memory.reserve(bytes))
+    /// Addresses for an allocation of this size on one of several devices, with no memory behind them yet.
+    pub(crate) fn reserve(&mut self, device: usize, bytes: usize) -> DevicePtr {
+        DevicePtr(self.memory.reserve(device, bytes))
+    }
+
+    /// Whose memory launches may touch from here on.
+    pub(crate) fn show(&mut self, devices: Devices) {
+        self.memory.show(devices);
     }
 
     /// Puts new memory behind reserved addresses.

@@ -1,4 +1,6 @@
-//! The device's memory: allocations with unmapped space between, so that a step beyond one is not a step into the next.
+//! The devices' memory: allocations with unmapped space between, so that a step beyond one is not a step into the next.
+//!
+//! Devices share one space of addresses, each with a part of its own, and a launch sees those of some devices.
 
 use std::collections::BTreeMap;
 
@@ -12,6 +14,15 @@ const FIRST: u64 = 0x7000_0000_0000;
 
 /// As `cudaMalloc` aligns.
 const ALIGN: u64 = 256;
+
+/// Bits of an address within a device's part.
+const PART: u32 = 40;
+
+/// As many devices as have addresses below the host's.
+pub(crate) const MOST_DEVICES: usize = 8;
+
+/// Devices by bit.
+pub(crate) type Devices = u32;
 
 /// Unmapped bytes behind each allocation, beyond rounding up.
 const GAP: u64 = 1 << 16;
@@ -27,21 +38,36 @@ pub(crate) struct Trouble {
 pub(crate) struct Global {
     /// By first address.
     allocations: BTreeMap<u64, Vec<u8>>,
-    next: u64,
+    /// By device.
+    next: [u64; MOST_DEVICES],
+    /// Whose memory the kernel that runs may touch.
+    seen: Devices,
 }
 
 impl Default for Global {
     fn default() -> Self {
-        Self { allocations: BTreeMap::new(), next: FIRST }
+        let next = std::array::from_fn(|device| FIRST + ((device as u64) << PART));
+        Self { allocations: BTreeMap::new(), next, seen: Devices::MAX }
     }
 }
 
 impl Global {
-    /// Addresses that are nobody else's, now or later.
-    pub(crate) fn reserve(&mut self, bytes: usize) -> u64 {
-        let address = self.next;
-        self.next = (address + bytes as u64 + GAP).next_multiple_of(ALIGN);
+    /// Addresses of a device that are nobody else's, now or later.
+    pub(crate) fn reserve(&mut self, device: usize, bytes: usize) -> u64 {
+        let next = &mut self.next[device];
+        let address = *next;
+        *next = (address + bytes as u64 + GAP).next_multiple_of(ALIGN);
         address
+    }
+
+    /// Whose memory kernels may touch from here on.
+    pub(crate) fn show(&mut self, devices: Devices) {
+        self.seen = devices;
+    }
+
+    /// Whether the kernel that runs may touch what is there.
+    fn is_seen(&self, address: u64) -> bool {
+        device_of(address).is_some_and(|device| self.seen >> device & 1 == 1)
     }
 
     /// New memory at a reserved address.
@@ -62,6 +88,9 @@ impl Global {
 
     /// The allocation that an address lies in or behind, and its own first address.
     pub(crate) fn around(&mut self, address: u64) -> Option<(u64, &mut [u8])> {
+        if !self.is_seen(address) {
+            return None;
+        }
         let (first, memory) = self.allocations.range_mut(..=address).next_back()?;
         Some((*first, memory))
     }
@@ -77,7 +106,9 @@ impl Global {
         aligned(address, bytes, access, space)?;
         let kind = ReportKind::OutOfBounds { access, space, bytes };
         let length = usize::try_from(bytes).unwrap_or(usize::MAX);
-        self.get(address, length).ok_or(Trouble { kind, address: Some(address) })
+        let is_seen = self.is_seen(address);
+        let found = self.get(address, length).filter(|_| is_seen);
+        found.ok_or(Trouble { kind, address: Some(address) })
     }
 
     /// `whole` bytes of which the first `read` are the memory's, and alone need be there, and the others zeros. More than the
@@ -89,13 +120,20 @@ impl Global {
         let trouble = Trouble { kind, address: Some(address) };
         let [length, most] =
             [read, whole].map(|bytes| usize::try_from(bytes).unwrap_or(usize::MAX));
-        let mut bytes = match length {
-            0 => Vec::new(),
-            _ => self.get(address, length).filter(|_| read <= whole).ok_or(trouble)?.to_vec(),
-        };
+        let mut bytes = Vec::new();
+        if length > 0 {
+            let is_good = read <= whole && self.is_seen(address);
+            bytes = self.get(address, length).filter(|_| is_good).ok_or(trouble)?.to_vec();
+        }
         bytes.resize(most, 0);
         Ok(bytes)
     }
+}
+
+/// The device that an address is of, by the address alone.
+pub(crate) fn device_of(address: u64) -> Option<usize> {
+    let device = usize::try_from(address.checked_sub(FIRST)? >> PART).ok()?;
+    (device < MOST_DEVICES).then_some(device)
 }
 
 /// The ISA requires natural alignment of every access, of vectors as wholes.
@@ -116,7 +154,7 @@ mod tests {
     use super::*;
 
     fn allocate(memory: &mut Global, bytes: usize) -> u64 {
-        let address = memory.reserve(bytes);
+        let address = memory.reserve(0, bytes);
         memory.map(address, bytes);
         address
     }
@@ -128,6 +166,25 @@ mod tests {
         assert!(memory.get(first, 8).is_some() && memory.get(second, 8).is_some());
         assert!(memory.get(first, 9).is_none() && memory.get(first + 8, 1).is_none());
         assert!(memory.get(first - 1, 1).is_none() && memory.get(u64::MAX, 8).is_none());
+    }
+
+    #[test]
+    fn a_kernel_touches_what_it_is_shown_and_nothing_else() {
+        let mut memory = Global::default();
+        let at = [0, 1].map(|device| memory.reserve(device, 16));
+        for at in at {
+            memory.map(at, 16);
+        }
+        assert_eq!(at.map(device_of), [Some(0), Some(1)]);
+        memory.show(1 << 1);
+        let touched = at.map(|at| {
+            [
+                memory.access(at, 4, Access::Read).is_ok(),
+                memory.part(at, 16, 16).is_ok(),
+                memory.around(at).is_some(),
+            ]
+        });
+        assert_eq!(touched, [[false; 3], [true; 3]]);
     }
 
     #[test]

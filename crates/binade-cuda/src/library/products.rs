@@ -28,13 +28,15 @@ impl Cuda {
         self.find(open, &mut shared, &problem, at)?;
         let Shared { handle, plans } = &*shared;
         let Some(Some(plan)) = plans.get(&problem) else { return Ok(false) };
-        self.note(NAME, || words(&problem, at, open.workspace.address()))?;
-        let stream = &self.inner.stream;
-        self.check("bind", stream.context().bind_to_thread())?;
-        let multiplied = handle.multiply(stream, plan, at, &open.workspace);
-        *self.inner.last.lock().unwrap_or_else(PoisonError::into_inner) = NAME;
-        self.inner.counters.library();
-        multiplied.map_err(|error| refused("multiply", error))?;
+        self.in_turn(NAME, |stream| {
+            let noted = || words(&problem, at, open.workspace.address());
+            self.inner.pool.recorder.note(NAME, noted)?;
+            self.check("bind", stream.context().bind_to_thread())?;
+            let multiplied = handle.multiply(stream, plan, at, &open.workspace);
+            *self.inner.last.lock().unwrap_or_else(PoisonError::into_inner) = NAME;
+            self.inner.counters.library();
+            multiplied.map_err(|error| refused("multiply", error))
+        })??;
         Ok(true)
     }
 
@@ -49,7 +51,8 @@ impl Cuda {
         let Entry::Vacant(place) = shared.plans.entry(*problem) else { return Ok(()) };
         if self.inner.pool.recorder.running() == Some(true) {
             // No warm-up did this: the recorder says so.
-            self.note(NAME, || words(problem, at, open.workspace.address()))?;
+            let noted = || words(problem, at, open.workspace.address());
+            self.inner.pool.recorder.note(NAME, noted)?;
         }
         self.check("bind", self.inner.stream.context().bind_to_thread())?;
         self.inner.counters.search();

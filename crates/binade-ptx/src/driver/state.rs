@@ -42,8 +42,11 @@ pub(super) type Handle = u64;
 pub(super) struct Driver {
     gpu: Gpu,
     capability: Capability,
+    /// All alike.
+    devices: usize,
     contexts: Table<context::Context>,
-    primary: Option<context::Primary>,
+    /// By device.
+    primary: BTreeMap<usize, context::Primary>,
     streams: Table<stream::Stream>,
     events: Table<event::Event>,
     modules: Table<module::Loaded>,
@@ -53,9 +56,9 @@ pub(super) struct Driver {
     runnable: Table<graph::Runnable>,
     pools: Table<pool::Pool>,
     lt: lt::Lt,
-    /// What a device's pool is unless told otherwise, and what it is now.
-    default_pool: Handle,
-    pool: Handle,
+    /// By device, what its pool is unless told otherwise, and what it is now.
+    default_pools: Vec<Handle>,
+    device_pools: Vec<Handle>,
     memory: memory::Allocations,
     pinned: pinned::Pinned,
     /// By hash of its text; kept when unloaded, for coverage and for the next time.
@@ -64,14 +67,16 @@ pub(super) struct Driver {
 }
 
 impl Driver {
-    pub(super) fn new(capability: Capability) -> Self {
+    pub(super) fn new(Configuration { capability, devices }: Configuration) -> Self {
         let mut pools = Table::new(8);
-        let default_pool = pools.insert(pool::Pool::default());
+        let default_pools: Vec<Handle> =
+            (0..devices).map(|device| pools.insert(pool::Pool::of(device))).collect();
         Self {
             gpu: Gpu::new(capability),
             capability,
+            devices,
             contexts: Table::new(1),
-            primary: None,
+            primary: BTreeMap::new(),
             streams: Table::new(2),
             events: Table::new(3),
             modules: Table::new(4),
@@ -81,8 +86,8 @@ impl Driver {
             runnable: Table::new(9),
             pools,
             lt: lt::Lt::default(),
-            default_pool,
-            pool: default_pool,
+            device_pools: default_pools.clone(),
+            default_pools,
             memory: memory::Allocations::default(),
             pinned: pinned::Pinned::default(),
             seen: BTreeMap::new(),

@@ -8,6 +8,7 @@ mod capture;
 mod contexts;
 mod coverage;
 mod device;
+mod devices;
 mod faults;
 mod kernels;
 mod memory;

@@ -136,6 +136,9 @@ fn function_handle() -> u64 {
 const MAKERS: u8 = 7;
 const CALLS: u8 = 26;
 
+/// `CUmemPoolProps` as far as it is read: a pinned allocation, no handles, on a device, the first.
+const PINNED_ON_0: &[i32; 4] = &[1, 0, 1, 0];
+
 /// One call of the driver, by number. Those that write host memory write `out`, those that read it read a zero.
 fn one(call: u8, out: *mut u64, a: u64, b: u64, c: u64) -> i32 {
     // As many as `cuLaunchKernel` takes; the others look at fewer.
@@ -149,7 +152,7 @@ fn one(call: u8, out: *mut u64, a: u64, b: u64, c: u64) -> i32 {
         3 => ("cuEventCreate", [place, a % 4, 0]),
         4 => ("cuStreamEndCapture", [a, place, 0]),
         5 => ("cuGraphInstantiateWithFlags", [place, a, b % 4]),
-        6 => ("cuMemPoolCreate", [place, place, 0]),
+        6 => ("cuMemPoolCreate", [place, PINNED_ON_0.as_ptr() as u64, 0]),
         7 => ("cuMemFree_v2", [a, 0, 0]),
         8 => ("cuMemFreeAsync", [a, b, 0]),
         9 => ("cuStreamDestroy_v2", [a, 0, 0]),

@@ -53,14 +53,16 @@ pub(super) fn guarded(name: &str, work: impl FnOnce() -> Result) -> c_int {
 
 /// Makes the driver as the environment says, unless it is there.
 pub(super) fn initialize() -> Result {
-    let value = env::var_os("BINADE_PTX_CC").map(|value| value.to_string_lossy().into_owned());
-    let capability = Configuration::capability(value.as_deref()).map_err(|message| {
+    let variable = |name| env::var_os(name).map(|value| value.to_string_lossy().into_owned());
+    let (capability, devices) = (variable("BINADE_PTX_CC"), variable("BINADE_PTX_DEVICES"));
+    let configuration = Configuration::new(capability.as_deref(), devices.as_deref());
+    let configuration = configuration.map_err(|message| {
         tell(message);
         Code::InvalidValue
     })?;
     let mut driver = lock()?;
     if driver.is_none() {
-        *driver = Some(Driver::new(capability));
+        *driver = Some(Driver::new(configuration));
         if env::var_os("BINADE_PTX_COVERAGE").is_some() {
             write_coverage_at_exit();
         }

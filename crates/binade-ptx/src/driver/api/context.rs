@@ -13,34 +13,34 @@ use crate::driver::{
 
 api! {
     fn cuDevicePrimaryCtxRetain(driver, context: Out<Handle>, device: c_int) {
-        Driver::device(device)?;
-        context.set(driver.retain_primary())
+        let device = driver.device(device)?;
+        context.set(driver.retain_primary(device))
     }
 
     fn cuDevicePrimaryCtxRelease_v2(driver, device: c_int) {
-        Driver::device(device)?;
-        driver.release_primary()
+        let device = driver.device(device)?;
+        driver.release_primary(device)
     }
 
     fn cuDevicePrimaryCtxReset_v2(driver, device: c_int) {
-        Driver::device(device)?;
-        driver.reset_primary()
+        let device = driver.device(device)?;
+        driver.reset_primary(device)
     }
 
-    fn cuDevicePrimaryCtxSetFlags_v2(_driver, device: c_int, _flags: c_uint) {
-        Driver::device(device).map(|_| ())
+    fn cuDevicePrimaryCtxSetFlags_v2(driver, device: c_int, _flags: c_uint) {
+        driver.device(device).map(|_| ())
     }
 
     fn cuDevicePrimaryCtxGetState(driver, device: c_int, flags: Out<c_uint>, active: Out<c_int>) {
-        Driver::device(device)?;
-        let (set, is_active) = driver.primary_state();
+        let device = driver.device(device)?;
+        let (set, is_active) = driver.primary_state(device);
         flags.set(set)?;
         active.set(c_int::from(is_active))
     }
 
     fn cuCtxCreate_v2(driver, context: Out<Handle>, flags: c_uint, device: c_int) {
-        Driver::device(device)?;
-        context.set(driver.create_context(flags))
+        let device = driver.device(device)?;
+        context.set(driver.create_context(device, flags))
     }
 
     fn cuCtxCreate_v3(
@@ -51,8 +51,8 @@ api! {
         flags: c_uint,
         device: c_int,
     ) {
-        Driver::device(device)?;
-        context.set(driver.create_context(flags))
+        let device = driver.device(device)?;
+        context.set(driver.create_context(device, flags))
     }
 
     fn cuCtxCreate_v4(
@@ -62,8 +62,8 @@ api! {
         flags: c_uint,
         device: c_int,
     ) {
-        Driver::device(device)?;
-        context.set(driver.create_context(flags))
+        let device = driver.device(device)?;
+        context.set(driver.create_context(device, flags))
     }
 
     fn cuCtxDestroy_v2(driver, context: Handle) {
@@ -89,8 +89,20 @@ api! {
     }
 
     fn cuCtxGetDevice(driver, device: Out<c_int>) {
-        driver.context()?;
-        device.set(0)
+        let context = driver.context()?;
+        device.set(driver.device_number(context)?)
+    }
+
+    /// No device reaches another's memory, as `cuDeviceCanAccessPeer` says.
+    fn cuCtxEnablePeerAccess(driver, peer: Handle, flags: c_uint) {
+        driver.refuse_peer(peer, flags)
+    }
+
+    fn cuCtxDisablePeerAccess(driver, peer: Handle) {
+        driver.refuse_peer(peer, 0).map_err(|code| match code {
+            Code::PeerAccessUnsupported => Code::PeerAccessNotEnabled,
+            other => other,
+        })
     }
 
     fn cuCtxGetApiVersion(_driver, _context: Handle, version: Out<c_uint>) {

@@ -1,4 +1,4 @@
-//! Initialisation and the device.
+//! Initialisation and the devices.
 
 use std::ffi::{c_char, c_int, c_uint};
 
@@ -11,8 +11,12 @@ use crate::driver::{code::Code, state::Driver};
 /// CUDA 13.0, which the interpreter's tables were written from.
 const VERSION: c_int = 13_000;
 
-/// Any sixteen bytes that no GPU has.
-const UUID: [u8; 16] = *b"binade-ptx\0\0\0\0\0\0";
+/// Any sixteen bytes that no GPU has; the last is the device's number.
+fn uuid_of(device: usize) -> [u8; 16] {
+    let mut uuid = *b"binade-ptx\0\0\0\0\0\0";
+    uuid[15] = u8::try_from(device).unwrap_or(u8::MAX);
+    uuid
+}
 
 api! {
     fn cuInit(_, flags: c_uint) {
@@ -23,48 +27,48 @@ api! {
         version.set(VERSION)
     }
 
-    fn cuDeviceGetCount(_driver, count: Out<c_int>) {
-        count.set(1)
+    fn cuDeviceGetCount(driver, count: Out<c_int>) {
+        count.set(driver.device_count())
     }
 
-    fn cuDeviceGet(_driver, device: Out<c_int>, ordinal: c_int) {
-        device.set(Driver::device(ordinal)?)
+    fn cuDeviceGet(driver, device: Out<c_int>, ordinal: c_int) {
+        driver.device(ordinal)?;
+        device.set(ordinal)
     }
 
-    fn cuDeviceGetName(_driver, name: Out<c_char>, length: c_int, device: c_int) {
-        Driver::device(device)?;
+    fn cuDeviceGetName(driver, name: Out<c_char>, length: c_int, device: c_int) {
+        driver.device(device)?;
         name.text(Driver::name(), length)
     }
 
-    fn cuDeviceGetUuid(_driver, uuid: Out<[u8; 16]>, device: c_int) {
-        Driver::device(device)?;
-        uuid.set(UUID)
+    fn cuDeviceGetUuid(driver, uuid: Out<[u8; 16]>, device: c_int) {
+        uuid.set(uuid_of(driver.device(device)?))
     }
 
-    fn cuDeviceGetUuid_v2(_driver, uuid: Out<[u8; 16]>, device: c_int) {
-        Driver::device(device)?;
-        uuid.set(UUID)
+    fn cuDeviceGetUuid_v2(driver, uuid: Out<[u8; 16]>, device: c_int) {
+        uuid.set(uuid_of(driver.device(device)?))
     }
 
-    fn cuDeviceTotalMem_v2(_driver, bytes: Out<u64>, device: c_int) {
-        Driver::device(device)?;
+    fn cuDeviceTotalMem_v2(driver, bytes: Out<u64>, device: c_int) {
+        driver.device(device)?;
         bytes.set(Driver::total_memory())
     }
 
     fn cuDeviceGetAttribute(driver, value: Out<c_int>, attribute: c_int, device: c_int) {
-        Driver::device(device)?;
+        driver.device(device)?;
         value.set(driver.attribute(attribute)?)
     }
 
     fn cuDeviceComputeCapability(driver, major: Out<c_int>, minor: Out<c_int>, device: c_int) {
-        Driver::device(device)?;
+        driver.device(device)?;
         major.set(driver.attribute(75)?)?;
         minor.set(driver.attribute(76)?)
     }
 
-    fn cuDeviceCanAccessPeer(_driver, can: Out<c_int>, device: c_int, peer: c_int) {
-        Driver::device(device)?;
-        Driver::device(peer)?;
+    fn cuDeviceCanAccessPeer(driver, can: Out<c_int>, device: c_int, peer: c_int) {
+        driver.device(device)?;
+        driver.device(peer)?;
+        // Copies among devices go by way of the host, as between GPUs without a link.
         can.set(0)
     }
 }

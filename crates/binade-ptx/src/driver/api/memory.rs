@@ -72,17 +72,17 @@ api! {
         driver.submit_copy(to, from, bytes, stream)
     }
 
-    /// All contexts are on the one device.
+    /// The contexts say on which devices the addresses are, which the addresses say as well.
     fn cuMemcpyPeerAsync(
         driver,
         to: u64,
-        _to_context: Handle,
+        to_context: Handle,
         from: u64,
-        _from_context: Handle,
+        from_context: Handle,
         bytes: usize,
         stream: Handle,
     ) {
-        driver.submit_copy(to, from, bytes, stream)
+        driver.submit_peer_copy((to, to_context), (from, from_context), bytes, stream)
     }
 
     fn cuMemsetD8_v2(driver, at: u64, value: c_uchar, count: usize) {

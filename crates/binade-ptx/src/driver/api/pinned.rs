@@ -39,10 +39,10 @@ api! {
             other => other,
         })?;
         match attribute {
-            1 => data.as_out::<Handle>().set(driver.context()?),
+            1 => data.as_out::<Handle>().set(driver.owner(pointer)?),
             2 => data.as_out().set(DEVICE),
             3 => data.as_out().set(pointer),
-            9 => data.as_out::<c_int>().set(0),
+            9 => data.as_out::<c_int>().set(driver.device_number(driver.owner(pointer)?)?),
             11 => data.as_out().set(first),
             12 => data.as_out().set(bytes),
             _ => Err(Code::NotSupported),

@@ -6,31 +6,38 @@ use super::{
     abi::{In, Out, Untyped},
     call::api,
 };
-use crate::driver::state::{Driver, Handle};
+use crate::driver::{code::Code, state::Handle};
 
 /// The first three attributes are of type `int`, the others `cuuint64_t`.
 const SWITCHES: std::ops::RangeInclusive<c_uint> = 1..=3;
 
+/// `CU_MEM_LOCATION_TYPE_DEVICE`.
+const DEVICE: c_int = 1;
+
 api! {
     fn cuDeviceGetDefaultMemPool(driver, pool: Out<Handle>, device: c_int) {
-        Driver::device(device)?;
-        pool.set(driver.default_pool())
+        let device = driver.device(device)?;
+        pool.set(driver.default_pool(device))
     }
 
     fn cuDeviceGetMemPool(driver, pool: Out<Handle>, device: c_int) {
-        Driver::device(device)?;
-        pool.set(driver.device_pool())
+        let device = driver.device(device)?;
+        pool.set(driver.device_pool(device))
     }
 
     fn cuDeviceSetMemPool(driver, device: c_int, pool: Handle) {
-        Driver::device(device)?;
-        driver.set_device_pool(pool)
+        let device = driver.device(device)?;
+        driver.set_device_pool(device, pool)
     }
 
-    /// The properties say where the memory is, which is on the one device.
-    fn cuMemPoolCreate(driver, pool: Out<Handle>, properties: In<u8>) {
-        properties.get()?;
-        pool.set(driver.create_pool())
+    /// The properties say where the memory is: kind of allocation and of handle, then kind and number of the place.
+    fn cuMemPoolCreate(driver, pool: Out<Handle>, properties: In<[c_int; 4]>) {
+        let [_, _, kind, device] = properties.get()?;
+        if kind != DEVICE {
+            return Err(Code::NotSupported);
+        }
+        let device = driver.device(device)?;
+        pool.set(driver.create_pool(device))
     }
 
     fn cuMemPoolDestroy(driver, pool: Handle) {

@@ -47,8 +47,8 @@ api! {
     }
 
     fn cuStreamGetDevice(driver, stream: Handle, device: Out<c_int>) {
-        driver.stream_context(stream)?;
-        device.set(0)
+        let context = driver.stream_context(stream)?;
+        device.set(driver.device_number(context)?)
     }
 
     fn cuStreamGetFlags(driver, stream: Handle, flags: Out<c_uint>) {

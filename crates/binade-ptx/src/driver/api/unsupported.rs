@@ -21,7 +21,6 @@ unsupported! {
     cuMemHostGetDevicePointer_v2 cuPointerGetAttributes cuPointerSetAttribute
     cuImportExternalMemory cuDestroyExternalMemory cuExternalMemoryGetMappedBuffer
     cuIpcGetMemHandle cuIpcOpenMemHandle_v2 cuIpcCloseMemHandle
-    cuCtxEnablePeerAccess cuCtxDisablePeerAccess
     cuMemPoolSetAccess cuMemPoolGetAccess cuMemPoolExportToShareableHandle
     cuMemPoolImportFromShareableHandle cuMemPoolExportPointer cuMemPoolImportPointer
     // Copies and fills of rectangles, and copies that find out by themselves what they are.

@@ -11,7 +11,7 @@ use std::{
 use super::{
     Driver, Handle,
     graph::{Graph, Node},
-    thread,
+    tell, thread,
 };
 use crate::driver::code::{Code, Result};
 
@@ -146,6 +146,12 @@ impl Driver {
         if waiting.is_legacy() {
             self.invalidate(capture);
             return Err(Code::CaptureImplicit);
+        }
+        let origin = self.streams.get(self.captures.get(capture)?.origin)?.context;
+        if self.device_of(waiting.context)? != self.device_of(origin)? {
+            tell("a capture over several devices, which is not supported");
+            self.invalidate(capture);
+            return Err(Code::NotSupported);
         }
         if let Some(other) = waiting.capture.filter(|other| *other != capture) {
             self.invalidate(capture);

@@ -1,10 +1,11 @@
-//! Contexts: the primary one, counted by who holds it, others, and the error that a fault leaves in one for good.
+//! Contexts: the primary ones, one a device, counted by who holds it, others, and the error that a fault leaves in one for good.
 
 use super::{Driver, Handle, thread};
 use crate::driver::code::{Code, Result};
 
 #[derive(Debug, Default)]
 pub(super) struct Context {
+    pub(super) device: usize,
     /// What an earlier kernel did wrong. CUDA calls it sticky: nothing but the context's end takes it away.
     pub(super) fault: Option<Code>,
     /// The stream that handle 0 means, once somebody used it.
@@ -20,43 +21,43 @@ pub(super) struct Primary {
 }
 
 impl Driver {
-    pub(in crate::driver) fn retain_primary(&mut self) -> Handle {
-        if let Some(primary) = &mut self.primary {
+    pub(in crate::driver) fn retain_primary(&mut self, device: usize) -> Handle {
+        if let Some(primary) = self.primary.get_mut(&device) {
             primary.holders += 1;
             return primary.context;
         }
-        let context = self.contexts.insert(Context::default());
-        self.primary = Some(Primary { context, holders: 1 });
+        let context = self.contexts.insert(Context { device, ..Context::default() });
+        self.primary.insert(device, Primary { context, holders: 1 });
         context
     }
 
     /// The last release ends the context and all that is in it.
-    pub(in crate::driver) fn release_primary(&mut self) -> Result {
-        let primary = self.primary.as_mut().ok_or(Code::InvalidContext)?;
+    pub(in crate::driver) fn release_primary(&mut self, device: usize) -> Result {
+        let primary = self.primary.get_mut(&device).ok_or(Code::InvalidContext)?;
         primary.holders -= 1;
         if primary.holders > 0 {
             return Ok(());
         }
-        self.reset_primary()
+        self.reset_primary(device)
     }
 
-    pub(in crate::driver) fn reset_primary(&mut self) -> Result {
-        self.primary.take().map_or(Ok(()), |primary| self.end(primary.context))
+    pub(in crate::driver) fn reset_primary(&mut self, device: usize) -> Result {
+        self.primary.remove(&device).map_or(Ok(()), |primary| self.end(primary.context))
     }
 
     /// The flags, and whether it is active.
-    pub(in crate::driver) fn primary_state(&self) -> (u32, bool) {
-        (0, self.primary.is_some())
+    pub(in crate::driver) fn primary_state(&self, device: usize) -> (u32, bool) {
+        (0, self.primary.contains_key(&device))
     }
 
-    pub(in crate::driver) fn create_context(&mut self, flags: u32) -> Handle {
-        let context = self.contexts.insert(Context { flags, ..Context::default() });
+    pub(in crate::driver) fn create_context(&mut self, device: usize, flags: u32) -> Handle {
+        let context = self.contexts.insert(Context { device, flags, ..Context::default() });
         thread::push_context(context);
         context
     }
 
     pub(in crate::driver) fn destroy_context(&mut self, context: Handle) -> Result {
-        if self.primary.as_ref().is_some_and(|primary| primary.context == context) {
+        if self.primary.values().any(|primary| primary.context == context) {
             return Err(Code::InvalidContext);
         }
         self.end(context)?;
@@ -78,6 +79,16 @@ impl Driver {
         self.functions.retain(|function| function.context != context);
         self.free_all(context);
         Ok(())
+    }
+
+    /// What `cuCtxEnablePeerAccess` comes to, where no device reaches another's memory.
+    pub(in crate::driver) fn refuse_peer(&self, peer: Handle, flags: u32) -> Result {
+        let here = self.context()?;
+        self.contexts.get(peer).map_err(|_| Code::InvalidContext)?;
+        if flags != 0 || peer == here {
+            return Err(Code::InvalidValue);
+        }
+        Err(Code::PeerAccessUnsupported)
     }
 
     pub(in crate::driver) fn current_context() -> Handle {

@@ -7,6 +7,7 @@ use crate::{
         code::{Code, Result},
         host::HostSpan,
     },
+    memory::device_of,
 };
 
 /// What a stream is asked to do with memory.
@@ -42,6 +43,21 @@ impl Driver {
         self.submit(stream, Node::Copy { to, from, bytes })
     }
 
+    /// Each address with a context of its device. The copy is in the order of the one stream alone: whoever makes what is
+    /// copied elsewhere is waited for by an event.
+    pub(in crate::driver) fn submit_peer_copy(
+        &mut self,
+        (to, to_context): (u64, Handle),
+        (from, from_context): (u64, Handle),
+        bytes: usize,
+        stream: Handle,
+    ) -> Result {
+        self.context()?;
+        self.own(to_context, to)?;
+        self.own(from_context, from)?;
+        self.submit(stream, Node::PeerCopy { to, from, bytes })
+    }
+
     /// `count` times the pattern, which must lie on a multiple of its width.
     pub(in crate::driver) fn submit_fill(
         &mut self,
@@ -60,6 +76,21 @@ impl Driver {
 
 /// The same, done.
 impl Driver {
+    /// Refuses an address of another device than the context's. Unified addressing lets a real driver find out by itself, for
+    /// copies and fills; here it is a mistake of who meant to stay on one device.
+    pub(super) fn own(&self, context: Handle, at: u64) -> Result {
+        let device = self.device_of(context)?;
+        match device_of(at) {
+            Some(other) if other != device => {
+                tell(format_args!(
+                    "{at:#x} is device {other}'s, and the context device {device}'s"
+                ));
+                Err(Code::InvalidValue)
+            }
+            _ => Ok(()),
+        }
+    }
+
     pub(super) fn upload(&mut self, to: u64, from: &HostSpan) -> Result {
         from.read(self.gpu.bytes(DevicePtr::at(to), from.bytes()).map_err(outside)?);
         Ok(())

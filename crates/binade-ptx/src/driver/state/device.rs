@@ -1,20 +1,37 @@
-//! The one device: its name, its limits, and the environment variable that chooses its compute capability.
+//! The devices, which are alike: name, limits, and the environment variables that choose their number and compute capability.
 
-use super::Driver;
+use super::{Driver, Handle};
 use crate::{
     Capability,
     driver::code::{Code, Result},
+    memory::{Devices, MOST_DEVICES},
 };
 
-/// What the environment says about the device.
-#[derive(Debug)]
-pub(in crate::driver) struct Configuration;
+/// What the environment says about the devices.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(in crate::driver) struct Configuration {
+    pub(super) capability: Capability,
+    pub(super) devices: usize,
+}
 
 impl Configuration {
-    /// The device's capability from the value of `BINADE_PTX_CC`.
-    pub(in crate::driver) fn capability(
-        value: Option<&str>,
-    ) -> std::result::Result<Capability, String> {
+    /// From the values of `BINADE_PTX_CC` and `BINADE_PTX_DEVICES`.
+    pub(in crate::driver) fn new(
+        capability: Option<&str>,
+        devices: Option<&str>,
+    ) -> std::result::Result<Self, String> {
+        Ok(Self { capability: Self::capability(capability)?, devices: Self::devices(devices)? })
+    }
+
+    fn devices(value: Option<&str>) -> std::result::Result<usize, String> {
+        let Some(value) = value else { return Ok(1) };
+        let number = value.parse().ok().filter(|number| (1..=MOST_DEVICES).contains(number));
+        number.ok_or_else(|| {
+            format!("BINADE_PTX_DEVICES is `{value}`; it may be 1 to {MOST_DEVICES}")
+        })
+    }
+
+    fn capability(value: Option<&str>) -> std::result::Result<Capability, String> {
         match value {
             None | Some("8.0") => Ok(Capability::SM_80),
             Some("7.5") => Ok(Capability::SM_75),
@@ -44,8 +61,30 @@ impl Driver {
         c"Binade PTX interpreter"
     }
 
-    pub(in crate::driver) fn device(ordinal: i32) -> Result<i32> {
-        if ordinal == 0 { Ok(0) } else { Err(Code::InvalidDevice) }
+    #[expect(clippy::cast_possible_wrap, clippy::cast_possible_truncation, reason = "a few")]
+    pub(in crate::driver) fn device_count(&self) -> i32 {
+        self.devices as i32
+    }
+
+    pub(in crate::driver) fn device(&self, ordinal: i32) -> Result<usize> {
+        let device = usize::try_from(ordinal).ok().filter(|device| *device < self.devices);
+        device.ok_or(Code::InvalidDevice)
+    }
+
+    /// The device of a context.
+    pub(super) fn device_of(&self, context: Handle) -> Result<usize> {
+        Ok(self.contexts.get(context).map_err(|_| Code::InvalidContext)?.device)
+    }
+
+    /// The same as C has it.
+    #[expect(clippy::cast_possible_wrap, clippy::cast_possible_truncation, reason = "a few")]
+    pub(in crate::driver) fn device_number(&self, context: Handle) -> Result<i32> {
+        Ok(self.device_of(context)? as i32)
+    }
+
+    /// Whose memory work in a context may touch.
+    pub(super) fn seen_from(&self, context: Handle) -> Result<Devices> {
+        Ok(1 << self.device_of(context)?)
     }
 
     pub(in crate::driver) fn total_memory() -> u64 {
@@ -98,5 +137,14 @@ mod tests {
     fn a_capability_that_is_not_simulated_is_refused_by_its_value() {
         assert_eq!(Configuration::capability(Some("7.5")), Ok(Capability::SM_75));
         assert!(Configuration::capability(Some("9.0")).unwrap_err().contains("`9.0`"));
+    }
+
+    #[test]
+    fn a_number_of_devices_that_is_none_is_refused_by_its_value() {
+        assert_eq!([None, Some("2"), Some("8")].map(Configuration::devices), [Ok(1), Ok(2), Ok(8)]);
+        for wrong in ["0", "9", "-1", "two", ""] {
+            let told = Configuration::devices(Some(wrong)).unwrap_err();
+            assert!(told.contains(&format!("`{wrong}`")), "{told}");
+        }
     }
 }

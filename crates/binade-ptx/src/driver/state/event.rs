@@ -105,6 +105,9 @@ impl Driver {
                 _ => Err(Code::InvalidHandle),
             }
         };
+        if self.event(from)?.context != self.event(to)?.context {
+            return Err(Code::InvalidHandle);
+        }
         let (from, to) = (moment(from)?, moment(to)?);
         let seconds = match to.checked_duration_since(from) {
             Some(after) => after.as_secs_f32(),

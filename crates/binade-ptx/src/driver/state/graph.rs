@@ -32,6 +32,12 @@ pub(super) enum Node {
         from: u64,
         bytes: usize,
     },
+    /// From one device to another.
+    PeerCopy {
+        to: u64,
+        from: u64,
+        bytes: usize,
+    },
     Allocate {
         at: u64,
         bytes: usize,
@@ -89,7 +95,10 @@ impl Driver {
         let node = index.and_then(|index| nodes.get(index)).ok_or(Code::InvalidHandle)?;
         Ok(match node {
             Node::Launch(_) | Node::Product(_) => 0,
-            Node::Upload { .. } | Node::Download { .. } | Node::Copy { .. } => 1,
+            Node::Upload { .. }
+            | Node::Download { .. }
+            | Node::Copy { .. }
+            | Node::PeerCopy { .. } => 1,
             Node::Fill { .. } => 2,
             Node::Host(_) => 3,
             Node::Graph(_) => 4,
@@ -146,11 +155,28 @@ impl Driver {
     pub(super) fn run(&mut self, context: Handle, work: &Node) -> Result {
         match work {
             Node::Launch(launch) => self.run_launch(context, launch),
-            Node::Product(product) => self.multiply(product),
-            Node::Fill { at, pattern, count } => self.fill(*at, pattern, *count),
-            Node::Upload { to, from } => self.upload(*to, from),
-            Node::Download { to, from } => self.download(to, *from),
-            Node::Copy { to, from, bytes } => self.copy(*to, *from, *bytes),
+            Node::Product(product) => {
+                product.matrices().into_iter().try_for_each(|at| self.own(context, at))?;
+                self.multiply(product)
+            }
+            Node::Fill { at, pattern, count } => {
+                self.own(context, *at)?;
+                self.fill(*at, pattern, *count)
+            }
+            Node::Upload { to, from } => {
+                self.own(context, *to)?;
+                self.upload(*to, from)
+            }
+            Node::Download { to, from } => {
+                self.own(context, *from)?;
+                self.download(to, *from)
+            }
+            Node::Copy { to, from, bytes } => {
+                self.own(context, *to)?;
+                self.own(context, *from)?;
+                self.copy(*to, *from, *bytes)
+            }
+            Node::PeerCopy { to, from, bytes } => self.copy(*to, *from, *bytes),
             Node::Allocate { at, bytes, pool } => self.map(context, *at, *bytes, *pool),
             Node::Free { at } => self.release(*at),
             Node::Host(call) => {

@@ -52,7 +52,14 @@ impl Driver {
         params: Vec<u8>,
         stream: Handle,
     ) -> Result {
+        let here = self.context()?;
+        let to = self.stream_context(stream)?;
         let function = self.function(function)?;
+        // Function, stream and the thread's context go together.
+        if function.context != to || to != here {
+            tell("a launch of a function or in a stream of another context than the thread's");
+            return Err(Code::InvalidHandle);
+        }
         let most_shared = u64::from(function.static_shared()? + function.dynamic_shared);
         let (module, entry) = (Arc::clone(&function.module), function.entry.clone());
         let launch = Launch { module, entry, shape, most_shared, params };
@@ -65,6 +72,7 @@ impl Driver {
 
     /// The launch of a faulty kernel succeeds, as one that a GPU gets to later does; what follows in the context fails.
     pub(super) fn run_launch(&mut self, context: Handle, launch: &Launch) -> Result {
+        self.gpu.show(self.seen_from(context)?);
         match self.gpu.run(&launch.job()?, launch.params.clone()) {
             Ok(()) => {}
             Err(Fault::Kernel(report)) => {

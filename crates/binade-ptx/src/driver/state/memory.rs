@@ -6,10 +6,12 @@ use super::{Driver, Handle, device::TOTAL_MEMORY, graph::Node, tell};
 use crate::{
     DevicePtr,
     driver::code::{Code, Result},
+    memory::device_of,
 };
 
 #[derive(Debug)]
 struct Allocation {
+    device: usize,
     bytes: usize,
     context: Handle,
     /// 0 for memory that is in no pool.
@@ -25,10 +27,18 @@ impl Allocations {
         self.0.contains_key(&address)
     }
 
-    /// Bytes in use; all, or those of a pool.
-    pub(super) fn used(&self, pool: Option<Handle>) -> u64 {
-        let counted = |memory: &&Allocation| pool.is_none_or(|pool| memory.pool == pool);
-        self.0.values().filter(counted).map(|memory| memory.bytes as u64).sum()
+    /// Bytes in use of a device.
+    fn used_on(&self, device: usize) -> u64 {
+        self.sum(|memory| memory.device == device)
+    }
+
+    /// Bytes in use of a pool.
+    pub(super) fn used_of(&self, pool: Handle) -> u64 {
+        self.sum(|memory| memory.pool == pool)
+    }
+
+    fn sum(&self, counted: impl Fn(&Allocation) -> bool) -> u64 {
+        self.0.values().filter(|memory| counted(memory)).map(|memory| memory.bytes as u64).sum()
     }
 }
 
@@ -37,7 +47,7 @@ impl Driver {
     pub(in crate::driver) fn allocate(&mut self, bytes: usize) -> Result<u64> {
         let context = self.context()?;
         self.refuse_while_capturing()?;
-        let at = self.reserve(bytes)?;
+        let at = self.reserve(self.device_of(context)?, bytes)?;
         self.map(context, at, bytes, 0)?;
         Ok(at)
     }
@@ -56,10 +66,9 @@ impl Driver {
         pool: Handle,
         stream: Handle,
     ) -> Result<u64> {
-        let pool = if pool == 0 { self.pool } else { pool };
-        self.pools.get(pool)?;
-        self.stream(stream)?;
-        let at = self.reserve(bytes)?;
+        let here = self.stream_context(stream)?;
+        let pool = if pool == 0 { self.device_pools[self.device_of(here)?] } else { pool };
+        let at = self.reserve(self.pools.get(pool)?.device, bytes)?;
         self.submit(stream, Node::Allocate { at, bytes, pool })?;
         Ok(at)
     }
@@ -77,22 +86,23 @@ impl Driver {
     }
 
     /// Addresses without memory, in case a graph brings it later.
-    fn reserve(&mut self, bytes: usize) -> Result<u64> {
+    fn reserve(&mut self, device: usize, bytes: usize) -> Result<u64> {
         if bytes == 0 {
             return Err(Code::InvalidValue);
         }
         if bytes as u64 > TOTAL_MEMORY {
             return Err(Code::OutOfMemory);
         }
-        Ok(self.gpu.reserve(bytes).address())
+        Ok(self.gpu.reserve(device, bytes).address())
     }
 
     pub(super) fn map(&mut self, context: Handle, at: u64, bytes: usize, pool: Handle) -> Result {
-        if self.memory.used(None) + bytes as u64 > TOTAL_MEMORY {
+        let device = device_of(at).ok_or(Code::InvalidValue)?;
+        if self.memory.used_on(device) + bytes as u64 > TOTAL_MEMORY {
             return Err(Code::OutOfMemory);
         }
         self.gpu.map(DevicePtr::at(at), bytes);
-        self.memory.0.insert(at, Allocation { bytes, context, pool });
+        self.memory.0.insert(at, Allocation { device, bytes, context, pool });
         Ok(())
     }
 
@@ -115,8 +125,14 @@ impl Driver {
 
     /// Free bytes, and all.
     pub(in crate::driver) fn memory_info(&self) -> Result<(u64, u64)> {
-        self.context()?;
-        Ok((TOTAL_MEMORY - self.memory.used(None), TOTAL_MEMORY))
+        let device = self.device_of(self.context()?)?;
+        Ok((TOTAL_MEMORY - self.memory.used_on(device), TOTAL_MEMORY))
+    }
+
+    /// The context whose memory holds an address.
+    pub(in crate::driver) fn owner(&self, at: u64) -> Result<Handle> {
+        let (first, _) = self.range(at)?;
+        self.memory.0.get(&first).map(|memory| memory.context).ok_or(Code::NotFound)
     }
 
     /// The allocation that holds an address: where it begins and its bytes.

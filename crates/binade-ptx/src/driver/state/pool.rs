@@ -10,38 +10,48 @@ const RELEASE_THRESHOLD: u32 = 4;
 /// `CU_MEMPOOL_ATTR_RESERVED_MEM_CURRENT` to `CU_MEMPOOL_ATTR_USED_MEM_HIGH`.
 const COUNTERS: std::ops::RangeInclusive<u32> = 5..=8;
 
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct Pool {
+    /// Where its memory is.
+    pub(super) device: usize,
     set: BTreeMap<u32, u64>,
 }
 
+impl Pool {
+    pub(super) fn of(device: usize) -> Self {
+        Self { device, set: BTreeMap::new() }
+    }
+}
+
 impl Driver {
-    pub(in crate::driver) fn create_pool(&mut self) -> Handle {
-        self.pools.insert(Pool::default())
+    pub(in crate::driver) fn create_pool(&mut self, device: usize) -> Handle {
+        self.pools.insert(Pool::of(device))
     }
 
     pub(in crate::driver) fn destroy_pool(&mut self, pool: Handle) -> Result {
-        if pool == self.default_pool {
+        if self.default_pools.contains(&pool) {
             return Err(Code::InvalidValue);
         }
-        self.pools.remove(pool)?;
-        if self.pool == pool {
-            self.pool = self.default_pool;
+        let Pool { device, .. } = self.pools.remove(pool)?;
+        if self.device_pools[device] == pool {
+            self.device_pools[device] = self.default_pools[device];
         }
         Ok(())
     }
 
-    pub(in crate::driver) fn default_pool(&self) -> Handle {
-        self.default_pool
+    pub(in crate::driver) fn default_pool(&self, device: usize) -> Handle {
+        self.default_pools[device]
     }
 
-    pub(in crate::driver) fn device_pool(&self) -> Handle {
-        self.pool
+    pub(in crate::driver) fn device_pool(&self, device: usize) -> Handle {
+        self.device_pools[device]
     }
 
-    pub(in crate::driver) fn set_device_pool(&mut self, pool: Handle) -> Result {
-        self.pools.get(pool)?;
-        self.pool = pool;
+    pub(in crate::driver) fn set_device_pool(&mut self, device: usize, pool: Handle) -> Result {
+        if self.pools.get(pool)?.device != device {
+            return Err(Code::InvalidValue);
+        }
+        self.device_pools[device] = pool;
         Ok(())
     }
 
@@ -56,7 +66,7 @@ impl Driver {
                 Ok(settings.get(&attribute).copied().unwrap_or(u64::from(attribute < 4)))
             }
             // High-water marks are the present use: nothing here keeps memory beyond it.
-            _ if COUNTERS.contains(&attribute) => Ok(self.memory.used(Some(pool))),
+            _ if COUNTERS.contains(&attribute) => Ok(self.memory.used_of(pool)),
             _ => Err(Code::InvalidValue),
         }
     }

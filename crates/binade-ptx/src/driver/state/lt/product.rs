@@ -44,6 +44,13 @@ pub(in crate::driver) struct Product {
     workspace_bytes: usize,
 }
 
+impl Product {
+    /// Where its matrices are.
+    pub(in crate::driver) fn matrices(&self) -> [u64; 3] {
+        [self.a, self.b, self.d]
+    }
+}
+
 impl Driver {
     /// Puts a product in its stream.
     pub(in crate::driver) fn lt_multiply(&mut self, of: Descriptors, call: &Call) -> Result {
