@@ -63,7 +63,7 @@ impl<R> Captured<R> {
         room: Room,
     ) -> Self {
         let Run { later, latest, indexed, counts, alive, sole, held, done, .. } = run;
-        let operations = done.len();
+        let operations = done.operations.len();
         Self {
             graph,
             registered,
@@ -139,7 +139,8 @@ impl<R> Captured<R> {
 }
 
 impl<R: Clone> Captured<R> {
-    /// Puts the step in the stream once more, and copies of its reports behind it; waits for nothing.
+    /// Puts the step in the stream once more, and copies of its reports behind it; waits for nothing. In front of a step that
+    /// looks at indices it fills one word, for the order of bad ones.
     ///
     /// What it gives is a clone of what the captured run gave. An outcome is this replay's own, whenever it is resolved and
     /// however many are under way; a tensor is memory that the next replay writes to again.

@@ -4,7 +4,7 @@ use super::{
     arena::Arena,
     gate::{Gate, Turn},
     later::Later,
-    run::{CAPTURED, Operation, Run},
+    run::{CAPTURED, Done, Run},
     uses::Uses,
     why::Uncapturable,
 };
@@ -73,12 +73,7 @@ impl Recorder {
         self.gate.enter(self.handle, operation)
     }
 
-    pub(super) fn begin(
-        &self,
-        arena: Arc<Arena>,
-        number: u8,
-        expected: Vec<Operation>,
-    ) -> Result<(), Error> {
+    pub(super) fn begin(&self, arena: Arc<Arena>, number: u8, expected: Done) -> Result<(), Error> {
         let mut state = self.lock();
         if state.run.is_some() {
             return Err(Error::Capture { operation: "capture", why: Uncapturable::Nested });
@@ -91,7 +86,7 @@ impl Recorder {
     pub(super) fn begin_capture(
         &self,
         arena: Arc<Arena>,
-        expected: Vec<Operation>,
+        expected: Done,
         begin: impl FnOnce() -> Result<(), Error>,
     ) -> Result<(), Error> {
         self.gate.begin(self.handle, || {
@@ -136,6 +131,7 @@ impl Recorder {
     /// Refuses what no graph can do.
     pub(crate) fn refuse(&self, name: &'static str, why: Uncapturable) -> Result<(), Error> {
         match self.lock().captured(name)? {
+            Some(run) if matches!(why, Uncapturable::Table { .. }) => Err(run.differs(name, why)),
             Some(run) => Err(run.fails(name, why)),
             None => Ok(()),
         }
@@ -184,8 +180,10 @@ impl Recorder {
         let mut state = self.lock();
         let moved = Uncapturable::Moved;
         if let Some(run) = state.captured(name)? {
-            let is_new = memory.home.as_ref().is_some_and(|home| home.is(&run.arena, run.number));
-            return if is_new { Ok(()) } else { Err(run.fails(name, moved)) };
+            return if run.has_made(memory) { Ok(()) } else { Err(run.fails(name, moved)) };
+        }
+        if let Some(run) = state.run() {
+            run.moves(name, memory);
         }
         if state.graphs.iter().any(|graph| graph.needs(memory)) {
             return Err(Error::Capture { operation: name, why: moved });

@@ -3,7 +3,7 @@
 use super::{
     Captured,
     arena::Room,
-    run::{CAPTURED, Operation, Run},
+    run::{CAPTURED, Done, Run},
     uses::Registered,
     why::Uncapturable,
 };
@@ -17,7 +17,7 @@ pub struct Capture<const WARM: u8> {
     cuda: Cuda,
     room: Room,
     /// What the last run did.
-    last: Vec<Operation>,
+    last: Done,
 }
 
 impl Cuda {
@@ -35,7 +35,7 @@ impl Cuda {
     ///   run lasts, and other handles go on.
     pub fn capture(&self) -> Capture<0> {
         let room = Room::new(self.inner.pool.clone());
-        Capture { cuda: self.clone(), room, last: Vec::new() }
+        Capture { cuda: self.clone(), room, last: Done::default() }
     }
 }
 
@@ -105,7 +105,7 @@ impl<const WARM: u8> Capture<WARM> {
         self,
         step: impl FnOnce() -> Result<R, E>,
     ) -> Result<(R, Capture<NEXT>), E> {
-        let open = Open::begin(&self.cuda, &self.room, WARM, Vec::new())?;
+        let open = Open::begin(&self.cuda, &self.room, WARM, Done::default())?;
         let result = step();
         let ((run, _), _) = open.end()?;
         let Self { cuda, room, .. } = self;
@@ -128,12 +128,7 @@ type Graph = Result<Option<CudaGraph>, cudarc::driver::DriverError>;
 type Ended = (Run, Registered);
 
 impl<'c> Open<'c> {
-    fn begin(
-        cuda: &'c Cuda,
-        room: &Room,
-        number: u8,
-        expected: Vec<Operation>,
-    ) -> Result<Self, Error> {
+    fn begin(cuda: &'c Cuda, room: &Room, number: u8, expected: Done) -> Result<Self, Error> {
         cuda.alive()?;
         // A graph has the record's address from the start, though the step may take no index.
         cuda.fault_record()?;
