@@ -6,7 +6,6 @@
 )]
 
 mod agree;
-mod both;
 mod captures;
 mod captures_beside;
 mod captures_clones;
