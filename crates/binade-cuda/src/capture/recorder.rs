@@ -91,7 +91,7 @@ impl Recorder {
     ) -> Result<(), Error> {
         self.gate.begin(self.handle, || {
             self.begin(arena, CAPTURED, expected)?;
-            begin().inspect_err(|_| drop(self.end()))
+            begin().inspect_err(|_| self.lock().run = None)
         })
     }
 
@@ -262,4 +262,39 @@ pub(crate) fn words(bytes: &[u8]) -> impl Iterator<Item = u64> {
         word[..chunk.len()].copy_from_slice(chunk);
         u64::from_ne_bytes(word)
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_capture_that_does_not_begin_leaves_neither_a_run_nor_a_graph() {
+        let recorder = Recorder::new(Arc::default());
+        let lost = || Err(Error::NoDevice { ordinal: 0, count: 0 });
+        assert!(recorder.begin_capture(Arc::default(), Done::default(), lost).is_err());
+        assert!(recorder.lock().run.is_none() && recorder.lock().graphs.is_empty());
+        assert_eq!(recorder.begin_capture(Arc::default(), Done::default(), || Ok(())), Ok(()));
+        let nested = recorder.begin_capture(Arc::default(), Done::default(), || Ok(()));
+        let why = Uncapturable::Nested;
+        assert_eq!(nested, Err(Error::Capture { operation: "capture", why }));
+        let ((), ended) = recorder.end_capture(|| ());
+        assert!(ended.is_some() && recorder.lock().graphs.len() == 1);
+    }
+
+    #[test]
+    fn a_stream_lets_nobody_else_in_while_one_captures_and_everybody_before_and_after() {
+        let gate = Arc::<Gate>::default();
+        let [one, other] = [gate.clone(), gate].map(Recorder::new);
+        let refused = |why| Err(Error::Capture { operation: "cast", why });
+        let enter = |recorder: &Recorder| recorder.turn("cast").map(drop);
+        let elsewhere = || std::thread::scope(|scope| scope.spawn(|| enter(&one)).join());
+        assert_eq!([enter(&one), enter(&other)], [Ok(()), Ok(())]);
+        assert_eq!(one.begin_capture(Arc::default(), Done::default(), || Ok(())), Ok(()));
+        assert_eq!([enter(&one), enter(&other)], [Ok(()), refused(Uncapturable::Shared)]);
+        assert_eq!(elsewhere().ok(), Some(refused(Uncapturable::Thread)));
+        let ((), ended) = one.end_capture(|| ());
+        assert_eq!(ended.and_then(|(run, _)| run.trouble), refused(Uncapturable::Shared).err());
+        assert_eq!([enter(&one), enter(&other)], [Ok(()), Ok(())]);
+    }
 }

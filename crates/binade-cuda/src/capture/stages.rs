@@ -32,7 +32,7 @@ impl Cuda {
     /// * The captured run asks for no memory that the warm-ups have not asked for in the same order, uploads nothing, reads
     ///   nothing, and drops nothing that was there before. Drop what warm-ups give, resolved or not, before the next run.
     /// * The handle is captured on the calling thread alone: other threads' work on this handle is an error while the captured
-    ///   run lasts, and other handles go on.
+    ///   run lasts, and so is work of other handles of the same stream; handles of other streams go on.
     pub fn capture(&self) -> Capture<0> {
         let room = Room::new(self.inner.pool.clone());
         Capture { cuda: self.clone(), room, last: Done::default() }

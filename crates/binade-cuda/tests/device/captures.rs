@@ -26,7 +26,7 @@ crate::tests![
     a_captured_step_gives_its_memory_back,
 ];
 
-fn plan() -> Plan {
+pub(crate) fn plan() -> Plan {
     Plan::new(UpdateRule::adamw(1e-2)).unwrap()
 }
 
