@@ -111,8 +111,10 @@ impl<R> Captured<R> {
         self.later.iter().map(one).collect()
     }
 
-    fn launch(&self) -> Result<(), Error> {
-        self.cuda.number_replay(self.indexed, || self.cuda.check("replay", self.graph.launch()))?;
+    fn launch(&self, stream: &CudaStream) -> Result<(), Error> {
+        self.cuda.number_replay(stream, self.indexed, || {
+            self.cuda.check("replay", self.graph.launch())
+        })?;
         self.cuda.inner.counters.replay();
         for count in &self.counts {
             count.fetch_add(1, Ordering::Relaxed);
@@ -155,7 +157,7 @@ impl<R: Clone> Captured<R> {
         // One turn for all of it: a capture that began in between would have the copies.
         self.cuda.in_turn("replay", |stream| {
             self.may_replay()?;
-            self.launch()?;
+            self.launch(stream)?;
             let sent = self.send(stream, pinned);
             self.latest.set(sent.as_ref().ok().cloned());
             sent

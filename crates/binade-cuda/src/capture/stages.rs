@@ -87,7 +87,6 @@ impl Capture<2> {
         let graph = self.cuda.check("capture", graph)?;
         let empty = || Error::Driver { call: "capture", cause: "there is no graph".to_owned() };
         let graph = graph.ok_or_else(empty)?;
-        self.cuda.in_turn("capture", |_| self.cuda.check("capture", graph.upload()))??;
         Ok(Captured::new(self.cuda, graph, (run, registered), result, self.room))
     }
 
