@@ -17,7 +17,7 @@ use driver::{
 };
 use std::{
     sync::{
-        Mutex, PoisonError,
+        Barrier, Mutex, PoisonError,
         atomic::{AtomicBool, Ordering},
     },
     thread,
@@ -32,6 +32,7 @@ crate::tests![
     a_stream_that_somebody_else_captures_is_left_to_them,
     replays_and_another_threads_steps_do_not_disturb_each_other,
     a_captured_step_outlives_its_handle_and_its_outcomes_outlive_it,
+    two_streams_are_captured_at_once_by_two_threads,
 ];
 
 fn wait_for(flag: &AtomicBool) {
@@ -278,5 +279,28 @@ fn a_captured_step_outlives_its_handle_and_its_outcomes_outlive_it() -> Result {
     drop(steps);
     assert_eq!(outcome.resolve()?.report().scale.updates, 3);
     assert_eq!(late.resolve()?.report().scale.updates, 3);
+    Ok(())
+}
+
+fn two_streams_are_captured_at_once_by_two_threads() -> Result {
+    let both = Barrier::new(2);
+    let train = |x: f32| -> Result<(Vec<f32>, usize), String> {
+        let cuda = Cuda::open(0).map_err(|error| error.to_string())?;
+        let steps = || {
+            let data = vector(&cuda, &[x; 600], DType::F32);
+            // Both have begun before either ends.
+            let wait = || {
+                both.wait();
+            };
+            let captured = captured(&cuda, || cuda.cast(&data, DType::F16), wait)?;
+            Ok((cuda.download(&captured.replay()?)?, captured.operations()))
+        };
+        steps().map_err(|error: Error| error.to_string())
+    };
+    let [one, two] = thread::scope(|scope| {
+        [1.0, 2.0].map(|x| scope.spawn(move || train(x))).map(thread::ScopedJoinHandle::join)
+    });
+    assert_eq!(one.map_err(|_| "a panic")?, Ok((vec![1.0; 600], 1)));
+    assert_eq!(two.map_err(|_| "a panic")?, Ok((vec![2.0; 600], 1)));
     Ok(())
 }
