@@ -171,7 +171,7 @@ impl Cuda {
     }
 
     /// Gives memory that is not in use back to the driver. Within the captured run of a [`capture`](Self::capture) it does
-    /// nothing, and the capture fails.
+    /// nothing, and the capture fails; while another thread, or another handle, captures the stream it does nothing.
     pub fn trim(&self) {
         // Refused, it has done nothing; and what drops would free is the device's to tell.
         let _ = self.outside("trim", Uncapturable::Read, |_| {

@@ -15,6 +15,7 @@ use crate::{
     memory::Buffer,
 };
 use binade_core::Op;
+use cudarc::driver::CudaStream;
 use std::sync::{
     Mutex, MutexGuard, OnceLock, PoisonError,
     atomic::{AtomicU32, AtomicU64, Ordering},
@@ -100,6 +101,7 @@ impl Cuda {
     /// Gives the `count` launches of a captured step their numbers, and launches its graph by `launch`.
     pub(crate) fn number_replay(
         &self,
+        stream: &CudaStream,
         count: u32,
         launch: impl FnOnce() -> Result<(), Error>,
     ) -> Result<(), Error> {
@@ -107,7 +109,7 @@ impl Cuda {
         let Some(record) = faults.record.get().filter(|_| count > 0) else { return launch() };
         let _alone = faults.replay.lock().unwrap_or_else(PoisonError::into_inner);
         let base = faults.number(count);
-        let filled = launch::fill(&self.inner.stream, &record.buffer, BASE, base, 1);
+        let filled = launch::fill(stream, &record.buffer, BASE, base, 1);
         self.check("replay", filled)?;
         launch()
     }

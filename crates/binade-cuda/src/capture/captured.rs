@@ -63,7 +63,7 @@ impl<R> Captured<R> {
         room: Room,
     ) -> Self {
         let Run { later, latest, indexed, counts, alive, sole, held, done, .. } = run;
-        let operations = done.len();
+        let operations = done.operations.len();
         Self {
             graph,
             registered,
@@ -111,8 +111,10 @@ impl<R> Captured<R> {
         self.later.iter().map(one).collect()
     }
 
-    fn launch(&self) -> Result<(), Error> {
-        self.cuda.number_replay(self.indexed, || self.cuda.check("replay", self.graph.launch()))?;
+    fn launch(&self, stream: &CudaStream) -> Result<(), Error> {
+        self.cuda.number_replay(stream, self.indexed, || {
+            self.cuda.check("replay", self.graph.launch())
+        })?;
         self.cuda.inner.counters.replay();
         for count in &self.counts {
             count.fetch_add(1, Ordering::Relaxed);
@@ -139,7 +141,8 @@ impl<R> Captured<R> {
 }
 
 impl<R: Clone> Captured<R> {
-    /// Puts the step in the stream once more, and copies of its reports behind it; waits for nothing.
+    /// Puts the step in the stream once more, and copies of its reports behind it; waits for nothing. In front of a step that
+    /// looks at indices it fills one word, for the order of bad ones.
     ///
     /// What it gives is a clone of what the captured run gave. An outcome is this replay's own, whenever it is resolved and
     /// however many are under way; a tensor is memory that the next replay writes to again.
@@ -154,7 +157,7 @@ impl<R: Clone> Captured<R> {
         // One turn for all of it: a capture that began in between would have the copies.
         self.cuda.in_turn("replay", |stream| {
             self.may_replay()?;
-            self.launch()?;
+            self.launch(stream)?;
             let sent = self.send(stream, pinned);
             self.latest.set(sent.as_ref().ok().cloned());
             sent

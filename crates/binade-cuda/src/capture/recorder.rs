@@ -4,7 +4,7 @@ use super::{
     arena::Arena,
     gate::{Gate, Turn},
     later::Later,
-    run::{CAPTURED, Operation, Run},
+    run::{CAPTURED, Done, Run},
     uses::Uses,
     why::Uncapturable,
 };
@@ -73,12 +73,7 @@ impl Recorder {
         self.gate.enter(self.handle, operation)
     }
 
-    pub(super) fn begin(
-        &self,
-        arena: Arc<Arena>,
-        number: u8,
-        expected: Vec<Operation>,
-    ) -> Result<(), Error> {
+    pub(super) fn begin(&self, arena: Arc<Arena>, number: u8, expected: Done) -> Result<(), Error> {
         let mut state = self.lock();
         if state.run.is_some() {
             return Err(Error::Capture { operation: "capture", why: Uncapturable::Nested });
@@ -91,12 +86,12 @@ impl Recorder {
     pub(super) fn begin_capture(
         &self,
         arena: Arc<Arena>,
-        expected: Vec<Operation>,
+        expected: Done,
         begin: impl FnOnce() -> Result<(), Error>,
     ) -> Result<(), Error> {
         self.gate.begin(self.handle, || {
             self.begin(arena, CAPTURED, expected)?;
-            begin().inspect_err(|_| drop(self.end()))
+            begin().inspect_err(|_| self.lock().run = None)
         })
     }
 
@@ -136,6 +131,7 @@ impl Recorder {
     /// Refuses what no graph can do.
     pub(crate) fn refuse(&self, name: &'static str, why: Uncapturable) -> Result<(), Error> {
         match self.lock().captured(name)? {
+            Some(run) if matches!(why, Uncapturable::Table { .. }) => Err(run.differs(name, why)),
             Some(run) => Err(run.fails(name, why)),
             None => Ok(()),
         }
@@ -184,8 +180,10 @@ impl Recorder {
         let mut state = self.lock();
         let moved = Uncapturable::Moved;
         if let Some(run) = state.captured(name)? {
-            let is_new = memory.home.as_ref().is_some_and(|home| home.is(&run.arena, run.number));
-            return if is_new { Ok(()) } else { Err(run.fails(name, moved)) };
+            return if run.has_made(memory) { Ok(()) } else { Err(run.fails(name, moved)) };
+        }
+        if let Some(run) = state.run() {
+            run.moves(name, memory);
         }
         if state.graphs.iter().any(|graph| graph.needs(memory)) {
             return Err(Error::Capture { operation: name, why: moved });
@@ -264,4 +262,39 @@ pub(crate) fn words(bytes: &[u8]) -> impl Iterator<Item = u64> {
         word[..chunk.len()].copy_from_slice(chunk);
         u64::from_ne_bytes(word)
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_capture_that_does_not_begin_leaves_neither_a_run_nor_a_graph() {
+        let recorder = Recorder::new(Arc::default());
+        let lost = || Err(Error::NoDevice { ordinal: 0, count: 0 });
+        assert!(recorder.begin_capture(Arc::default(), Done::default(), lost).is_err());
+        assert!(recorder.lock().run.is_none() && recorder.lock().graphs.is_empty());
+        assert_eq!(recorder.begin_capture(Arc::default(), Done::default(), || Ok(())), Ok(()));
+        let nested = recorder.begin_capture(Arc::default(), Done::default(), || Ok(()));
+        let why = Uncapturable::Nested;
+        assert_eq!(nested, Err(Error::Capture { operation: "capture", why }));
+        let ((), ended) = recorder.end_capture(|| ());
+        assert!(ended.is_some() && recorder.lock().graphs.len() == 1);
+    }
+
+    #[test]
+    fn a_stream_lets_nobody_else_in_while_one_captures_and_everybody_before_and_after() {
+        let gate = Arc::<Gate>::default();
+        let [one, other] = [gate.clone(), gate].map(Recorder::new);
+        let refused = |why| Err(Error::Capture { operation: "cast", why });
+        let enter = |recorder: &Recorder| recorder.turn("cast").map(drop);
+        let elsewhere = || std::thread::scope(|scope| scope.spawn(|| enter(&one)).join());
+        assert_eq!([enter(&one), enter(&other)], [Ok(()), Ok(())]);
+        assert_eq!(one.begin_capture(Arc::default(), Done::default(), || Ok(())), Ok(()));
+        assert_eq!([enter(&one), enter(&other)], [Ok(()), refused(Uncapturable::Shared)]);
+        assert_eq!(elsewhere().ok(), Some(refused(Uncapturable::Thread)));
+        let ((), ended) = one.end_capture(|| ());
+        assert_eq!(ended.and_then(|(run, _)| run.trouble), refused(Uncapturable::Shared).err());
+        assert_eq!([enter(&one), enter(&other)], [Ok(()), Ok(())]);
+    }
 }

@@ -26,14 +26,22 @@ pub(crate) struct Operation {
     pub(super) words: Vec<u64>,
 }
 
+/// What a run has done, for the next to be held to.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Done {
+    pub(super) operations: Vec<Operation>,
+    /// Whoever moved something to another address, the first: what comes after it in the next run is elsewhere.
+    pub(super) moved: Option<&'static str>,
+}
+
 #[derive(Debug)]
 pub(crate) struct Run {
     pub(super) thread: ThreadId,
     pub(super) arena: Arc<Arena>,
     pub(super) number: u8,
-    pub(super) done: Vec<Operation>,
+    pub(super) done: Done,
     /// What the last warm-up did.
-    pub(super) expected: Vec<Operation>,
+    expected: Done,
     /// Every word that may be an address, lengths and the like among them: what is none costs a refusal at worst, and only
     /// where memory lies at so low an address.
     pub(super) addresses: BTreeSet<u64>,
@@ -54,12 +62,12 @@ pub(crate) struct Run {
 }
 
 impl Run {
-    pub(super) fn new(arena: Arc<Arena>, number: u8, expected: Vec<Operation>) -> Self {
+    pub(super) fn new(arena: Arc<Arena>, number: u8, expected: Done) -> Self {
         Self {
             thread: std::thread::current().id(),
             arena,
             number,
-            done: Vec::new(),
+            done: Done::default(),
             expected,
             addresses: BTreeSet::new(),
             held: Vec::new(),
@@ -83,18 +91,38 @@ impl Run {
 
     /// What was done last.
     pub(super) fn last(&self) -> &'static str {
-        self.done.last().map_or("the start", |operation| operation.name)
+        self.done.operations.last().map_or("the start", |operation| operation.name)
     }
 
     /// Writes an operation down; one that is captured must be what the last warm-up did.
     pub(super) fn note(&mut self, name: &'static str, words: Vec<u64>) -> Result<(), Error> {
-        let (number, operation) = (self.done.len(), Operation { name, words });
-        if self.is_capture() && self.expected.get(number) != Some(&operation) {
-            return Err(self.fails(name, Uncapturable::Changed { number }));
+        let (number, operation) = (self.done.operations.len(), Operation { name, words });
+        if self.is_capture() && self.expected.operations.get(number) != Some(&operation) {
+            return Err(self.differs(name, Uncapturable::Changed { number }));
         }
         self.addresses.extend(&operation.words);
-        self.done.push(operation);
+        self.done.operations.push(operation);
         Ok(())
+    }
+
+    /// Notes that it is not what the last warm-up did, and gives the error: what that one moved is at another address now.
+    pub(super) fn differs(&mut self, operation: &'static str, why: Uncapturable) -> Error {
+        match self.expected.moved {
+            Some(operation) => self.fails(operation, Uncapturable::Moved),
+            None => self.fails(operation, why),
+        }
+    }
+
+    /// Notes that something has moved which was there before the run.
+    pub(super) fn moves(&mut self, operation: &'static str, memory: &Memory) {
+        if !self.has_made(memory) {
+            self.done.moved.get_or_insert(operation);
+        }
+    }
+
+    /// Whether it was taken in this run.
+    pub(super) fn has_made(&self, memory: &Memory) -> bool {
+        memory.home.as_ref().is_some_and(|home| home.is(&self.arena, self.number))
     }
 
     /// Whether the captured run may lose this memory: its own, and what no replay will look for.
@@ -117,10 +145,10 @@ impl Run {
 
     /// What is wrong with the run as a whole.
     pub(super) fn outcome(&mut self) -> Result<(), Error> {
-        let number = self.done.len();
+        let number = self.done.operations.len();
         if self.is_capture()
             && self.trouble.is_none()
-            && let Some(next) = self.expected.get(number)
+            && let Some(next) = self.expected.operations.get(number)
         {
             return Err(self.fails(next.name, Uncapturable::Missing { number }));
         }

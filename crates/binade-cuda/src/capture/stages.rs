@@ -3,7 +3,7 @@
 use super::{
     Captured,
     arena::Room,
-    run::{CAPTURED, Operation, Run},
+    run::{CAPTURED, Done, Run},
     uses::Registered,
     why::Uncapturable,
 };
@@ -17,7 +17,7 @@ pub struct Capture<const WARM: u8> {
     cuda: Cuda,
     room: Room,
     /// What the last run did.
-    last: Vec<Operation>,
+    last: Done,
 }
 
 impl Cuda {
@@ -32,10 +32,10 @@ impl Cuda {
     /// * The captured run asks for no memory that the warm-ups have not asked for in the same order, uploads nothing, reads
     ///   nothing, and drops nothing that was there before. Drop what warm-ups give, resolved or not, before the next run.
     /// * The handle is captured on the calling thread alone: other threads' work on this handle is an error while the captured
-    ///   run lasts, and other handles go on.
+    ///   run lasts, and so is work of other handles of the same stream; handles of other streams go on.
     pub fn capture(&self) -> Capture<0> {
         let room = Room::new(self.inner.pool.clone());
-        Capture { cuda: self.clone(), room, last: Vec::new() }
+        Capture { cuda: self.clone(), room, last: Done::default() }
     }
 }
 
@@ -87,7 +87,6 @@ impl Capture<2> {
         let graph = self.cuda.check("capture", graph)?;
         let empty = || Error::Driver { call: "capture", cause: "there is no graph".to_owned() };
         let graph = graph.ok_or_else(empty)?;
-        self.cuda.in_turn("capture", |_| self.cuda.check("capture", graph.upload()))??;
         Ok(Captured::new(self.cuda, graph, (run, registered), result, self.room))
     }
 
@@ -105,7 +104,7 @@ impl<const WARM: u8> Capture<WARM> {
         self,
         step: impl FnOnce() -> Result<R, E>,
     ) -> Result<(R, Capture<NEXT>), E> {
-        let open = Open::begin(&self.cuda, &self.room, WARM, Vec::new())?;
+        let open = Open::begin(&self.cuda, &self.room, WARM, Done::default())?;
         let result = step();
         let ((run, _), _) = open.end()?;
         let Self { cuda, room, .. } = self;
@@ -128,12 +127,7 @@ type Graph = Result<Option<CudaGraph>, cudarc::driver::DriverError>;
 type Ended = (Run, Registered);
 
 impl<'c> Open<'c> {
-    fn begin(
-        cuda: &'c Cuda,
-        room: &Room,
-        number: u8,
-        expected: Vec<Operation>,
-    ) -> Result<Self, Error> {
+    fn begin(cuda: &'c Cuda, room: &Room, number: u8, expected: Done) -> Result<Self, Error> {
         cuda.alive()?;
         // A graph has the record's address from the start, though the step may take no index.
         cuda.fault_record()?;

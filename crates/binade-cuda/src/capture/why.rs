@@ -73,14 +73,14 @@ pub enum Uncapturable {
     },
     /// What it writes to is also somebody else's, so that it would write elsewhere.
     #[error(
-        "it would move what somebody else holds a clone of to another address, and a captured step knows only the first; \
-         drop outcomes and clones of parameters and scales, or the capture"
+        "it moves what somebody else holds a clone of to another address, and a captured step knows only the first; before it, \
+         drop the tape that the parameters are on, outcomes, and clones of parameters and scales; or else the capture"
     )]
     Moved,
     /// What it writes to is read by somebody else, who would see other values.
     #[error(
         "it would change what somebody holds a clone of: a parameter, or the scale of a loss, of gradients or of an ordinary \
-         outcome; use these up or drop them, and copy parameters by `Cuda::duplicate`"
+         outcome; use these up or drop them, tapes among them, and copy parameters by `Cuda::duplicate`"
     )]
     Held,
     /// Two threads in one stream.
@@ -106,7 +106,9 @@ pub enum Uncapturable {
     #[error("what the captured step works on has been dropped or replaced; capture the step anew")]
     Stale,
     /// Nothing has been replayed yet.
-    #[error("the captured step has not been replayed yet; replay it before its outcome is read")]
+    #[error(
+        "no replay of the captured step has sent it; replay the step before its outcome is read"
+    )]
     Unplayed,
     /// A beta too near 1.
     #[error(

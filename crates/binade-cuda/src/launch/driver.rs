@@ -27,7 +27,7 @@ pub(crate) fn begin_capture(stream: &CudaStream) -> Result<(), DriverError> {
     stream.begin_capture(sys::CUstreamCaptureMode::CU_STREAM_CAPTURE_MODE_THREAD_LOCAL)
 }
 
-/// What was written down, ready to run. Whatever comes of it, the stream captures no more.
+/// What was written down, ready to run and on its way to the device. Whatever comes of it, the stream captures no more.
 pub(crate) fn end_capture(stream: &Arc<CudaStream>) -> Result<Option<CudaGraph>, DriverError> {
     /// Far more than there are threads that leave errors meanwhile; on a device that is lost nothing ends.
     const MOST: usize = 64;
@@ -36,6 +36,9 @@ pub(crate) fn end_capture(stream: &Arc<CudaStream>) -> Result<Option<CudaGraph>,
     // cudarc gives the error of somebody's drop to whoever calls next, and has not called the driver then.
     let is_open = || !matches!(stream.capture_status(), Ok(NOT_CAPTURING));
     let _ = (0..MOST).take_while(|_| ended.is_err() && is_open()).map(|_| end()).last();
+    if let Ok(Some(graph)) = &ended {
+        graph.upload()?;
+    }
     ended
 }
 

@@ -1,10 +1,14 @@
 //! The same operands on the device and on the CPU, and how near what comes of them is.
 
-use crate::support::{Result, cuda, kind, noise};
+mod within;
+
+pub(crate) use within::{Within, assert_agrees};
+
+use crate::support::{Result, cuda, kind, noise, shifted};
 use binade_core::{DType, ErrorKind};
 use binade_cpu::Cpu;
-use binade_cuda::{Tensor, cudarc::driver::sys::CUdevice_attribute as Attribute};
-use binade_ops::{Download, Upload};
+use binade_cuda::{Cuda, Tensor, cudarc::driver::sys::CUdevice_attribute as Attribute};
+use binade_ops::Upload;
 
 /// The types that operations compute on.
 pub(crate) const TYPES: [DType; 3] = [DType::BF16, DType::F16, DType::F32];
@@ -24,10 +28,7 @@ pub(crate) struct Twin {
 
 /// Twins of these values, of which the device's begins `offset` elements into its buffer.
 pub(crate) fn twin(values: &[f32], shape: &[usize], dtype: DType, offset: usize) -> Result<Twin> {
-    let padded: Vec<f32> =
-        std::iter::repeat_n(f32::NAN, offset).chain(values.iter().copied()).collect();
-    let wide = cuda().upload(&padded, &[padded.len()], dtype)?;
-    let here = wide.slice(offset, values.len())?.reshape(shape)?;
+    let here = shifted(&cuda(), values, dtype, offset).reshape(shape)?;
     Ok(Twin { here, there: Cpu.upload(values, shape, dtype)? })
 }
 
@@ -36,45 +37,73 @@ pub(crate) fn noisy(seed: u64, shape: &[usize], dtype: DType, offset: usize) -> 
     twin(&noise(seed, shape.iter().product()), shape, dtype, offset)
 }
 
-/// How far results may lie apart.
-#[derive(Clone, Copy)]
-pub(crate) enum Within {
-    /// Not at all, but that any NaN is any NaN.
-    Bits,
-    /// By this many units of f32 of the value, or of this where the value is smaller; and, where the result is narrower, by
-    /// one unit of its own, since what lies near the middle between two may be rounded either way.
-    Units(f32, f32),
+/// Numbers at which functions go wrong, in every element type.
+pub(crate) const AWKWARD: [f32; 22] = [
+    0.0,
+    -0.0,
+    1.0,
+    -1.0,
+    0.55,
+    -0.55,
+    f32::MIN_POSITIVE,
+    -f32::MIN_POSITIVE,
+    1e-45,
+    -1e-45,
+    6e-8,
+    -6e-5,
+    3.0,
+    -9.5,
+    -13.9,
+    88.8,
+    65504.0,
+    3.4e38,
+    -3.4e38,
+    f32::INFINITY,
+    f32::NEG_INFINITY,
+    f32::NAN,
+];
+
+/// So many of them in turn, from the one at `first`, with as many plain ones between.
+pub(crate) fn mixed(first: usize, len: usize) -> Vec<f32> {
+    let mut plain = fastrand::Rng::with_seed(first as u64 + 1);
+    let one = |i: usize| match i % 2 {
+        0 => AWKWARD[(first + i / 2) % AWKWARD.len()],
+        _ => plain.f32() * 12.0 - 6.0,
+    };
+    (0..len).map(one).collect()
 }
 
-impl Within {
-    fn bound(self, dtype: DType, want: f32) -> f32 {
-        let Self::Units(units, least) = self else { return 0.0 };
-        // Of the type itself: its epsilon, and what its subnormal numbers are multiples of.
-        let own = match dtype {
-            DType::BF16 => want.abs() * 2.0_f32.powi(-7),
-            DType::F16 => (want.abs() * 2.0_f32.powi(-10)).max(2.0_f32.powi(-24)),
-            _ => 0.0,
-        };
-        units * f32::EPSILON * want.abs().max(least) + own
-    }
-}
-
-/// Holds a result to the CPU's, in type, shape and every element; infinities and NaN are met exactly.
-pub(crate) fn assert_agrees(
-    got: &Tensor,
-    want: &binade_cpu::Tensor,
-    within: Within,
-    what: &str,
-) -> Result {
-    assert_eq!((got.dtype(), got.shape()), (want.dtype(), want.shape()), "{what}");
-    let dtype = got.dtype();
-    let elements = cuda().download(got)?.into_iter().zip(Cpu.download(want)?);
-    for (index, (got, want)) in elements.enumerate() {
-        let same = got.to_bits() == want.to_bits() || (got.is_nan() && want.is_nan());
-        let near = want.is_finite() && (got - want).abs() <= within.bound(dtype, want);
-        assert!(same || near, "{what}: {got:e} for {want:e} at {index}");
-    }
-    Ok(())
+/// An expression of a device and of its operands, given as values and shape, on both devices, in each element type, with
+/// operands that begin anywhere; `$within` is how far results may lie apart.
+#[macro_export]
+macro_rules! on_both {
+    ($operands:expr, |$device:ident, $x:ident| $results:expr, $within:expr) => {{
+        let operands = $operands;
+        for dtype in $crate::agree::TYPES {
+            for offset in [0, 3] {
+                let twins = operands
+                    .iter()
+                    .map(|(values, shape)| $crate::agree::twin(values, shape, dtype, offset))
+                    .collect::<$crate::support::Result<Vec<_>>>()?;
+                let want = {
+                    let $device = &binade_cpu::Cpu;
+                    let $x: Vec<_> = twins.iter().map(|twin| twin.there.clone()).collect();
+                    $results
+                };
+                let got = {
+                    let $device = &$crate::support::cuda();
+                    let $x: Vec<_> = twins.iter().map(|twin| twin.here.clone()).collect();
+                    $results
+                };
+                assert_eq!(got.len(), want.len());
+                for (number, (got, want)) in got.iter().zip(&want).enumerate() {
+                    let name =
+                        format!("{number} of {} {dtype} from {offset}", stringify!($results));
+                    $crate::agree::assert_agrees(got, want, $within, &name)?;
+                }
+            }
+        }
+    }};
 }
 
 /// Holds the device to a refusal of the CPU's, in kind and words.
@@ -90,4 +119,11 @@ pub(crate) fn assert_refused<T, U>(
 /// Holds the device to a refusal of what another handle has made.
 pub(crate) fn assert_foreign<T>(got: std::result::Result<T, binade_cuda::Error>) {
     assert_eq!(kind(got), ErrorKind::Mismatch);
+}
+
+/// The device, and another one's tensor.
+pub(crate) fn stranger() -> Result<(Cuda, Tensor)> {
+    let there = Cuda::open(0)?;
+    let tensor = there.upload(&[1.0, 2.0], &[2], DType::F32)?;
+    Ok((cuda(), tensor))
 }

@@ -1,18 +1,23 @@
 //! Captures beside which others work: other threads, and other handles of the same stream. Nothing of theirs is written down, and
 //! nothing that a graph works on becomes theirs.
 
-use crate::support::{Result, own, vector};
+use crate::{
+    captures, graphs,
+    model::{Model, STEPS, say},
+    support::{Result, own, vector},
+};
 use binade_autocast::Autocast;
 use binade_core::DType;
 use binade_cuda::{Captured, Cuda, Error, Tensor, Uncapturable, cudarc::driver};
+use binade_grad_scaler::StepOutcome;
 use binade_ops::{Download, Upload};
 use driver::{
     DriverError,
-    sys::{CUresult, CUstreamCaptureStatus},
+    sys::{CUresult, CUstreamCaptureMode, CUstreamCaptureStatus},
 };
 use std::{
     sync::{
-        Mutex, PoisonError,
+        Barrier, Mutex, PoisonError,
         atomic::{AtomicBool, Ordering},
     },
     thread,
@@ -24,6 +29,10 @@ crate::tests![
     another_handle_of_the_stream_is_refused_while_one_captures,
     another_handle_of_the_stream_that_is_dropped_while_one_captures_leaves_no_trace,
     an_error_that_a_drop_has_left_does_not_leave_the_stream_capturing,
+    a_stream_that_somebody_else_captures_is_left_to_them,
+    replays_and_another_threads_steps_do_not_disturb_each_other,
+    a_captured_step_outlives_its_handle_and_its_outcomes_outlive_it,
+    two_streams_are_captured_at_once_by_two_threads,
 ];
 
 fn wait_for(flag: &AtomicBool) {
@@ -209,5 +218,89 @@ fn an_error_that_a_drop_has_left_does_not_leave_the_stream_capturing() -> Result
     assert!(std::panic::catch_unwind(panics).is_err());
     assert_eq!(cuda.download(&step()?)?, [1.0; 600]);
     captured(&cuda, step, || {})?.replay()?;
+    Ok(())
+}
+
+fn a_stream_that_somebody_else_captures_is_left_to_them() -> Result {
+    let cuda = own();
+    let data = vector(&cuda, &[1.0; 600], DType::F32);
+    let step = || cuda.cast(&data, DType::F16);
+    let (_, capture) = cuda.capture().warm_up(step)?;
+    let (_, capture) = capture.warm_up(step)?;
+    let stream = cuda.stream();
+    stream.begin_capture(CUstreamCaptureMode::CU_STREAM_CAPTURE_MODE_THREAD_LOCAL)?;
+    let refused = capture.capture(step);
+    assert!(matches!(refused, Err(Error::Driver { call: "capture", .. })), "{refused:?}");
+    let status = stream.capture_status()?;
+    assert_eq!(status, CUstreamCaptureStatus::CU_STREAM_CAPTURE_STATUS_ACTIVE);
+    drop(stream.end_capture(driver::sys::CUgraphInstantiate_flags(0))?);
+    assert_eq!(cuda.download(&captured(&cuda, step, || {})?.replay()?)?, [1.0; 600]);
+    Ok(())
+}
+
+fn replays_and_another_threads_steps_do_not_disturb_each_other() -> Result {
+    let plan = |_| captures::plan();
+    let want = graphs::uncaptured(plan, DType::F16, Model::step)?;
+    let mut model = Model::new(&own(), plan(0), DType::F16)?;
+    let (steps, mut said) = model.captured(Model::step)?;
+    let ordinary = || -> Result<_, String> {
+        let text = |error: libtest_mimic::Failed| format!("{error:?}");
+        let mut other = Model::new(&model.cuda, plan(0), DType::F16).map_err(text)?;
+        let mut said = Vec::new();
+        for number in 0..STEPS {
+            other.write(number).map_err(text)?;
+            let step = other.step().and_then(StepOutcome::resolve);
+            said.push(say(&step.map_err(|error| error.to_string())?));
+        }
+        Ok((said, other.trace().map_err(text)?))
+    };
+    let other = thread::scope(|scope| {
+        let other = scope.spawn(ordinary);
+        for number in 2..STEPS {
+            model.write(number)?;
+            said.push(say(&steps.replay()?.resolve()?));
+        }
+        Ok::<_, libtest_mimic::Failed>(other.join())
+    })?;
+    assert_eq!(other.map_err(|_| "a panic")?.as_ref(), Ok(&want));
+    assert_eq!((said, model.trace()?), want);
+    Ok(())
+}
+
+fn a_captured_step_outlives_its_handle_and_its_outcomes_outlive_it() -> Result {
+    let (Model { cuda, scaler, optimizer, data, loss, .. }, steps) = captures::captured()?;
+    drop(cuda);
+    let outcome = steps.replay()?;
+    drop((data, loss));
+    let stale = steps.replay();
+    assert_eq!(why(stale), Uncapturable::Stale);
+    drop((scaler, optimizer));
+    let late = outcome.clone();
+    drop(steps);
+    assert_eq!(outcome.resolve()?.report().scale.updates, 3);
+    assert_eq!(late.resolve()?.report().scale.updates, 3);
+    Ok(())
+}
+
+fn two_streams_are_captured_at_once_by_two_threads() -> Result {
+    let both = Barrier::new(2);
+    let train = |x: f32| -> Result<(Vec<f32>, usize), String> {
+        let cuda = Cuda::open(0).map_err(|error| error.to_string())?;
+        let steps = || {
+            let data = vector(&cuda, &[x; 600], DType::F32);
+            // Both have begun before either ends.
+            let wait = || {
+                both.wait();
+            };
+            let captured = captured(&cuda, || cuda.cast(&data, DType::F16), wait)?;
+            Ok((cuda.download(&captured.replay()?)?, captured.operations()))
+        };
+        steps().map_err(|error: Error| error.to_string())
+    };
+    let [one, two] = thread::scope(|scope| {
+        [1.0, 2.0].map(|x| scope.spawn(move || train(x))).map(thread::ScopedJoinHandle::join)
+    });
+    assert_eq!(one.map_err(|_| "a panic")?, Ok((vec![1.0; 600], 1)));
+    assert_eq!(two.map_err(|_| "a panic")?, Ok((vec![2.0; 600], 1)));
     Ok(())
 }

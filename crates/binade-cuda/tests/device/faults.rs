@@ -177,30 +177,38 @@ fn a_bad_index_is_left_without_the_host_waiting() -> Result {
     Ok(())
 }
 
-/// A captured step of three operations with indices.
+/// A captured step of four operations with indices.
 struct Looks {
     device: Cuda,
-    indices: [Tensor; 3],
-    step: Captured<[Tensor; 3]>,
-    _others: [Tensor; 3],
+    indices: [Tensor; 4],
+    step: Captured<[Tensor; 4]>,
+    _others: [Tensor; 4],
 }
 
 impl Looks {
     fn new() -> Result<Self> {
         let device = own();
-        let indices = [(); 3].map(|()| device.upload_i64(&[0; 3], &[3]));
-        let [rows, labels, places] = indices.clone().map(Result::unwrap);
+        let indices = [(); 4].map(|()| device.upload_i64(&[0; 3], &[3]));
+        let [labels, places, rows, last] = indices.map(Result::unwrap);
         let (table, logits) = (table(&device)?, device.upload(&[0.5; 30], &[3, 10], DType::F16)?);
         let grad = device.upload(&[1.0; 3 * WIDTH], &[3, WIDTH], DType::F32)?;
+        let one = vector(&device, &[1.0], DType::F32).reshape(&[])?;
         let step = || {
             let loss = device.cross_entropy(&logits, &labels)?;
             let adjoint = device.embedding_backward(&grad, &places, ROWS)?;
-            Ok::<_, Error>([device.embedding(&table, &rows)?, loss, adjoint])
+            let rows = device.embedding(&table, &rows)?;
+            let slope = device.cross_entropy_backward(&one, &logits, &last)?;
+            Ok::<_, Error>([loss, adjoint, rows, slope])
         };
         let (_, capture) = device.capture().warm_up(step)?;
         let (_, capture) = capture.warm_up(step)?;
         let step = capture.capture(step)?;
-        Ok(Self { step, indices: [labels, places, rows], device, _others: [table, logits, grad] })
+        Ok(Self {
+            step,
+            indices: [labels, places, rows, last],
+            device,
+            _others: [table, logits, grad, one],
+        })
     }
 
     /// Replays the step with an index that is none in each of these operations, at a position of it.
@@ -239,6 +247,8 @@ fn of_several_bad_indices_in_a_replay_the_first_of_the_step_is_told() -> Result 
         assert_eq!(looks.told()?, told("embedding", 30, 1));
         looks.replay(&[(2, 2, -1)])?;
         assert_eq!(looks.told()?, told("embedding", -1, 2));
+        looks.replay(&[(3, 1, 33)])?;
+        assert_eq!(looks.told()?, told("cross_entropy", 33, 1));
         looks.replay(&[])?;
         looks.device.synchronize()?;
     }

@@ -6,9 +6,9 @@
 )]
 
 mod agree;
-mod both;
 mod captures;
 mod captures_beside;
+mod captures_clones;
 mod casts;
 mod ceilings;
 mod clip_groups;
@@ -71,6 +71,7 @@ fn main() {
     let all = [
         ("captures", captures::TESTS),
         ("captures_beside", captures_beside::TESTS),
+        ("captures_clones", captures_clones::TESTS),
         ("casts", casts::TESTS),
         ("ceilings", ceilings::TESTS),
         ("clip_groups", clip_groups::TESTS),

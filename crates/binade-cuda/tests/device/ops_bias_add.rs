@@ -1,7 +1,7 @@
 //! `bias_add`, forward and backward, against the CPU.
 
 use crate::{
-    both::{bits, mixed, stranger, ulps},
+    agree::{Within, mixed, stranger},
     on_both,
     support::{Result, cuda, kind, noise},
 };
@@ -37,7 +37,7 @@ fn sums_are_the_cpus_bit_for_bit() -> Result {
     for shape in SHAPES {
         let (count, len) = (channels(shape), shape.iter().product());
         let operands = vec![(mixed(0, len), shape.to_vec()), (mixed(7, count), vec![count])];
-        on_both!(operands, |device, x| [device.bias_add(&x[0], &x[1])?], bits);
+        on_both!(operands, |device, x| [device.bias_add(&x[0], &x[1])?], Within::Bits);
     }
     Ok(())
 }
@@ -46,11 +46,11 @@ fn the_gradient_of_the_bias_is_within_an_ulp_of_the_cpus() -> Result {
     for shape in SHAPES {
         let len = shape.iter().product();
         let grad = || vec![(noise(1, len), shape.to_vec())];
-        on_both!(grad(), |device, x| device.bias_add_backward(&x[0])?, ulps(1));
+        on_both!(grad(), |device, x| device.bias_add_backward(&x[0])?, Within::Codes(1));
     }
     // Infinities and NaN go where they go.
     let grad = vec![(mixed(0, 66), vec![3, 22])];
-    on_both!(grad, |device, x| device.bias_add_backward(&x[0])?, ulps(1));
+    on_both!(grad, |device, x| device.bias_add_backward(&x[0])?, Within::Codes(1));
     Ok(())
 }
 
@@ -76,8 +76,8 @@ fn no_samples_have_a_gradient_of_zeros() -> Result {
     for shape in [vec![0, 3], vec![3, 0], vec![2, 3, 0, 4]] {
         let count = channels(&shape);
         let operands = vec![(vec![], shape), (vec![1.0; count], vec![count])];
-        on_both!(operands.clone(), |device, x| [device.bias_add(&x[0], &x[1])?], bits);
-        on_both!(operands, |device, x| device.bias_add_backward(&x[0])?, bits);
+        on_both!(operands.clone(), |device, x| [device.bias_add(&x[0], &x[1])?], Within::Bits);
+        on_both!(operands, |device, x| device.bias_add_backward(&x[0])?, Within::Bits);
     }
     Ok(())
 }

@@ -1,7 +1,7 @@
 //! dropout, forward and backward, against the CPU.
 
 use crate::{
-    both::{bits, mixed, stranger},
+    agree::{Within, mixed, stranger},
     on_both,
     support::{Result, cuda, kind},
 };
@@ -29,7 +29,7 @@ fn the_mask_is_the_cpus_bit_for_bit() -> Result {
                     device.dropout(&x[0], &device.upload_i64(&key, &[2])?, 0.3)?,
                     device.dropout_backward(&x[0], &device.upload_i64(&key, &[2])?, 0.75)?
                 ],
-                bits
+                Within::Bits
             );
         }
     }
@@ -42,14 +42,14 @@ fn a_probability_of_0_keeps_all_and_of_1_nothing() -> Result {
         on_both!(
             x,
             |device, x| [device.dropout(&x[0], &device.upload_i64(&KEYS[1], &[2])?, p)?],
-            bits
+            Within::Bits
         );
     }
     let none = vec![(vec![], vec![0])];
     on_both!(
         none,
         |device, x| [device.dropout(&x[0], &device.upload_i64(&KEYS[1], &[2])?, 0.5)?],
-        bits
+        Within::Bits
     );
     Ok(())
 }

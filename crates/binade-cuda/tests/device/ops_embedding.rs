@@ -1,7 +1,7 @@
 //! embedding, forward and backward, against the CPU, where all indices point somewhere.
 
 use crate::{
-    both::{bits, mixed, stranger},
+    agree::{Within, mixed, stranger},
     on_both,
     support::{Result, cuda, kind, noise},
 };
@@ -28,7 +28,7 @@ fn rows_are_copied_bit_for_bit() -> Result {
             |device, x| [
                 device.embedding(&x[0], &device.upload_i64(&[4, 0, 3, 3, 1, 4], &[2, 3])?)?
             ],
-            bits
+            Within::Bits
         );
     }
     // A signalling NaN has no f32 that gives it back.
@@ -53,7 +53,7 @@ fn the_tables_gradient_is_the_cpus_bit_for_bit() -> Result {
                 &device.upload_i64(&indices, &[count])?,
                 usize::try_from(rows)?
             )?],
-            bits
+            Within::Bits
         );
     }
     let awkward = vec![(mixed(2, 20), vec![2, 5, 2])];
@@ -64,7 +64,7 @@ fn the_tables_gradient_is_the_cpus_bit_for_bit() -> Result {
             &device.upload_i64(&[0, 1, 2, 3, 4, 0, 1, 2, 3, 4], &[2, 5])?,
             6
         )?],
-        bits
+        Within::Bits
     );
     Ok(())
 }
@@ -78,7 +78,7 @@ fn an_index_that_occurs_a_thousand_times_is_summed_in_the_cpus_order() -> Result
             &device.upload_i64(&[1; 1000], &[1000])?,
             2
         )?],
-        bits
+        Within::Bits
     );
     Ok(())
 }
@@ -129,12 +129,12 @@ fn tables_and_lists_of_nothing_are_nothing() -> Result {
     on_both!(
         [(vec![1.0; 6], vec![2, 3])],
         |device, x| [device.embedding(&x[0], &device.upload_i64(&[], &[0])?)?],
-        bits
+        Within::Bits
     );
     on_both!(
         [(vec![], vec![2, 0])],
         |device, x| [device.embedding(&x[0], &device.upload_i64(&[1], &[1])?)?],
-        bits
+        Within::Bits
     );
     on_both!(
         none(),
@@ -142,7 +142,7 @@ fn tables_and_lists_of_nothing_are_nothing() -> Result {
             device.embedding_backward(&x[0], &device.upload_i64(&[], &[0])?, 4)?,
             device.embedding_backward(&x[0], &device.upload_i64(&[], &[0])?, 0)?
         ],
-        bits
+        Within::Bits
     );
     Ok(())
 }

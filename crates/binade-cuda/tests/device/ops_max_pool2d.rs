@@ -1,7 +1,7 @@
 //! `max_pool2d`, forward and backward, against the CPU.
 
 use crate::{
-    both::{bits, mixed, stranger},
+    agree::{Within, mixed, stranger},
     on_both,
     support::{Result, cuda, kind, noise},
 };
@@ -42,7 +42,7 @@ fn both_ways(pixels: &[f32]) -> Result {
                 device.max_pool2d(&x[0], config)?,
                 device.max_pool2d_backward(&x[1], &x[0], config)?
             ],
-            bits
+            Within::Bits
         );
     }
     Ok(())
@@ -68,7 +68,7 @@ fn no_images_are_no_images() -> Result {
             device.max_pool2d(&x[0], config)?,
             device.max_pool2d_backward(&x[1], &x[0], config)?
         ],
-        bits
+        Within::Bits
     );
     Ok(())
 }

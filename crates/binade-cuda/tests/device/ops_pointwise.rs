@@ -1,12 +1,12 @@
 //! relu, add, mul, tanh and gelu, forward and backward, against the CPU.
 
 use crate::{
-    both::{Given, bits, mixed, on_cuda, stranger, ulps},
+    agree::{Within, mixed, stranger},
     on_both,
     support::{Result, cuda, kind},
 };
 use binade_core::{DType, ErrorKind};
-use binade_ops::{Add, Gelu, Mul, Relu, Tanh, Upload};
+use binade_ops::{Add, Download, Gelu, Mul, Relu, Tanh, Upload};
 
 crate::tests![
     relu_is_the_cpus_bit_for_bit,
@@ -33,30 +33,30 @@ fn two() -> Operands {
 }
 
 fn relu_is_the_cpus_bit_for_bit() -> Result {
-    on_both!(one(), |device, x| [device.relu(&x[0])?], bits);
-    on_both!(two(), |device, x| [device.relu_backward(&x[0], &x[1])?], bits);
+    on_both!(one(), |device, x| [device.relu(&x[0])?], Within::Bits);
+    on_both!(two(), |device, x| [device.relu_backward(&x[0], &x[1])?], Within::Bits);
     Ok(())
 }
 
 fn sums_and_products_are_the_cpus_bit_for_bit() -> Result {
-    on_both!(two(), |device, x| [device.add(&x[0], &x[1])?], bits);
-    on_both!(one(), |device, x| device.add_backward(&x[0])?, bits);
-    on_both!(two(), |device, x| [device.mul(&x[0], &x[1])?], bits);
+    on_both!(two(), |device, x| [device.add(&x[0], &x[1])?], Within::Bits);
+    on_both!(one(), |device, x| device.add_backward(&x[0])?, Within::Bits);
+    on_both!(two(), |device, x| [device.mul(&x[0], &x[1])?], Within::Bits);
     let mut three = two();
     three.push((mixed(9, 55), vec![5, 11]));
-    on_both!(three, |device, x| device.mul_backward(&x[0], &x[1], &x[2])?, bits);
+    on_both!(three, |device, x| device.mul_backward(&x[0], &x[1], &x[2])?, Within::Bits);
     Ok(())
 }
 
 fn tanh_is_within_two_ulp_of_the_cpus_and_its_gradient_has_the_same_bits() -> Result {
     // The CPU's own is an ulp off at most.
-    on_both!(one(), |device, x| [device.tanh(&x[0])?], ulps(3));
-    on_both!(two(), |device, x| [device.tanh_backward(&x[0], &x[1])?], bits);
+    on_both!(one(), |device, x| [device.tanh(&x[0])?], Within::Codes(3));
+    on_both!(two(), |device, x| [device.tanh_backward(&x[0], &x[1])?], Within::Bits);
     Ok(())
 }
 
 fn gelu_is_within_five_ulp_of_the_cpus() -> Result {
-    on_both!(one(), |device, x| [device.gelu(&x[0])?], ulps(5));
+    on_both!(one(), |device, x| [device.gelu(&x[0])?], Within::Codes(5));
     Ok(())
 }
 
@@ -64,25 +64,17 @@ fn the_gradient_of_gelu_is_off_by_2_to_minus_22_of_the_results_at_most() -> Resu
     let (device, x) = (cuda(), mixed(3, 443));
     let ones = vec![1.0; x.len()];
     let shape = vec![x.len()];
-    let close = |name: &str, dtype: DType, got: &Given, want: &Given| {
-        if dtype != DType::F32 {
-            // Near the slope's zero a code is less than the error in f32.
-            return;
-        }
-        for (i, (got, want)) in floats(got).zip(floats(want)).enumerate() {
-            let near = (got - want).abs() <= 2.0_f32.powi(-22);
-            assert!(near || got.is_nan() && want.is_nan(), "{name}: {} {got} {want}", x[i]);
-        }
-    };
-    let operands = vec![(ones, shape.clone()), (x.clone(), shape)];
+    // Near the slope's zero a code is less than the error in f32.
+    let close = Within::Apart(2.0_f32.powi(-22));
+    let operands = vec![(ones, shape.clone()), (x, shape)];
     on_both!(operands, |device, x| [device.gelu_backward(&x[0], &x[1])?], close);
     // The gradient is a factor, whatever it is.
     let [x, g] = [[0.5_f32, -0.75, 3.0], [-8.0, 1024.0, 0.0]];
-    let slope = floats_of(&device.gelu_backward(
+    let slope = device.download(&device.gelu_backward(
         &device.upload(&[1.0; 3], &[3], DType::F32)?,
         &device.upload(&x, &[3], DType::F32)?,
     )?)?;
-    let scaled = floats_of(&device.gelu_backward(
+    let scaled = device.download(&device.gelu_backward(
         &device.upload(&g, &[3], DType::F32)?,
         &device.upload(&x, &[3], DType::F32)?,
     )?)?;
@@ -91,32 +83,22 @@ fn the_gradient_of_gelu_is_off_by_2_to_minus_22_of_the_results_at_most() -> Resu
     Ok(())
 }
 
-fn floats(given: &Given) -> impl Iterator<Item = f32> {
-    let (elements, _) = given[0].1.as_chunks();
-    elements.iter().map(|bits| f32::from_le_bytes(*bits))
-}
-
-fn floats_of(tensor: &binade_cuda::Tensor) -> Result<Vec<f32>> {
-    let given = vec![(tensor.shape().to_vec(), cuda().to_bits(tensor)?)];
-    Ok(floats(&given).collect())
-}
-
 /// Every 65521st f32, as far as the functions are neither their limits nor their argument.
 fn the_functions_of_a_fine_sweep_are_within_their_bounds() -> Result {
     let range = |from: f32, to: f32| (from.to_bits()..to.to_bits()).step_by(65_521);
     let positive: Vec<f32> = range(1e-3, 20.0).map(f32::from_bits).collect();
     let values: Vec<f32> = positive.iter().flat_map(|x| [*x, -x]).collect();
     let x = vec![(values.clone(), vec![values.len()])];
-    on_both!(x.clone(), |device, x| [device.tanh(&x[0])?], ulps(3));
-    on_both!(x, |device, x| [device.gelu(&x[0])?], ulps(5));
+    on_both!(x.clone(), |device, x| [device.tanh(&x[0])?], Within::Codes(3));
+    on_both!(x, |device, x| [device.gelu(&x[0])?], Within::Codes(5));
     Ok(())
 }
 
 fn no_elements_are_no_elements() -> Result {
     let none = || vec![(vec![], vec![0, 3]), (vec![], vec![0, 3])];
-    on_both!(none(), |device, x| [device.relu(&x[0])?], bits);
-    on_both!(none(), |device, x| [device.add(&x[0], &x[1])?], bits);
-    on_both!(none(), |device, x| device.mul_backward(&x[0], &x[0], &x[1])?, bits);
+    on_both!(none(), |device, x| [device.relu(&x[0])?], Within::Bits);
+    on_both!(none(), |device, x| [device.add(&x[0], &x[1])?], Within::Bits);
+    on_both!(none(), |device, x| device.mul_backward(&x[0], &x[0], &x[1])?, Within::Bits);
     Ok(())
 }
 
@@ -156,7 +138,7 @@ fn operands_that_do_not_fit_are_refused_with_the_cpus_words() -> Result {
 
 fn operands_of_another_handle_are_refused() -> Result {
     let (device, there) = stranger()?;
-    let here = on_cuda(&[1.0, 2.0], &[2], DType::F32, 0)?;
+    let here = device.upload(&[1.0, 2.0], &[2], DType::F32)?;
     let refused = [
         kind(device.relu(&there)),
         kind(device.add(&here, &there)),

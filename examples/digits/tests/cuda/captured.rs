@@ -69,10 +69,11 @@ impl<D: Trains> Training<D> {
         [pixels.unwrap(), labels.unwrap()]
     }
 
-    /// The tape is gone before the step: it holds the parameters, and a step leaves what others hold.
+    /// The tape is gone before the step, unless it is kept: it holds the parameters, and a step leaves what others hold.
     fn step(
         &mut self,
         [pixels, labels]: &[D::Tensor; 2],
+        keeps_tape: bool,
     ) -> Result<Outcome<D>, TapeError<D::Error>> {
         let tape = Tape::new(self.device.clone(), &self.amp.region);
         let params = tape.parameters(&self.amp.optimizer.params);
@@ -80,7 +81,7 @@ impl<D: Trains> Training<D> {
         let loss = logits.cross_entropy(labels)?;
         let grads = self.amp.scaler.scale(&loss)?.backward(Var::backward)?;
         let of = loss.tensor().clone();
-        drop((tape, params, logits, loss));
+        let _kept = keeps_tape.then_some((tape, params, logits, loss));
         let step = grads.unscale()?.clip_norm(1.0)?.step(&mut self.amp.optimizer)?;
         Ok((of, self.amp.scaler.update(step)?))
     }
@@ -97,7 +98,7 @@ fn uncaptured<D: Trains>(device: &D, args: &Args) -> Said {
     let mut training = Training::new(device, args);
     let one = |number| {
         let data = training.upload(number);
-        let outcome = training.step(&data).unwrap();
+        let outcome = training.step(&data, false).unwrap();
         training.say(outcome)
     };
     (0..BATCHES).map(one).collect()
@@ -107,12 +108,12 @@ fn uncaptured<D: Trains>(device: &D, args: &Args) -> Said {
 fn captured(cuda: &Cuda, args: &Args) -> Said {
     let mut training = Training::new(cuda, args);
     let data = training.upload(0);
-    let (first, capture) = cuda.capture().warm_up(|| training.step(&data)).unwrap();
+    let (first, capture) = cuda.capture().warm_up(|| training.step(&data, false)).unwrap();
     let mut said = vec![training.say(first)];
     write(cuda, &data, &training.batches[1]);
-    let (second, capture) = capture.warm_up(|| training.step(&data)).unwrap();
+    let (second, capture) = capture.warm_up(|| training.step(&data, false)).unwrap();
     said.push(training.say(second));
-    let captured = capture.capture(|| training.step(&data)).unwrap();
+    let captured = capture.capture(|| training.step(&data, false)).unwrap();
     for number in 2..BATCHES {
         write(cuda, &data, &training.batches[number]);
         said.push(training.say(captured.replay().unwrap()));
@@ -141,4 +142,17 @@ pub(crate) fn agree(cuda: &Cuda, line: &str, share: f32) {
         let [here, there] = [here.0, there.0].map(f32::from_bits);
         assert!(number == BAD || is_within(here, there, share), "step {number}: {here}, {there}");
     }
+}
+
+/// A tape that lives through the step makes each step copy the parameters; the refusal says what to do.
+pub(crate) fn refuse(cuda: &Cuda, line: &str, _: f32) {
+    let mut training = Training::new(cuda, &short(line));
+    let data = training.upload(0);
+    let mut step = |keeps_tape| training.step(&data, keeps_tape).map(drop);
+    let ((), capture) = cuda.capture().warm_up(|| step(true)).unwrap();
+    let ((), capture) = capture.warm_up(|| step(true)).unwrap();
+    let refused = capture.capture(|| step(true)).unwrap_err().to_string();
+    assert!(refused.contains("`copy`"), "{refused}");
+    assert!(refused.contains("drop the tape that the parameters are on"), "{refused}");
+    step(true).unwrap();
 }

@@ -83,5 +83,8 @@ fn main() {
     };
     let whole = RUNS.map(|run| trial("agrees_with_the_cpu", agree, run));
     let steps = captured::RUNS.map(|run| trial("captured_steps_agree", captured::agree, run));
-    libtest_mimic::run(&arguments, whole.into_iter().chain(steps).collect()).exit();
+    let tapes =
+        captured::RUNS.map(|run| trial("a_tape_that_is_kept_is_named", captured::refuse, run));
+    let trials = whole.into_iter().chain(steps).chain(tapes).collect();
+    libtest_mimic::run(&arguments, trials).exit();
 }
