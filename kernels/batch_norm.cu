@@ -17,7 +17,7 @@
 #include "lib/norm.cuh"
 
 // The sums over each chunk of x, and of the squares about the chunk's mean.
-extern "C" __global__ void __launch_bounds__(THREADS) batch_norm_sums(
+extern "C" __global__ void __launch_bounds__(THREADS, 4) batch_norm_sums(
     const void* input, DType dtype, Shape shape, double* sums, double* squares) {
   each_job(shape, [&](const auto& job) {
     double parts[] = {0.0, 0.0}, mean = 0.0;
@@ -106,7 +106,7 @@ extern "C" __global__ void __launch_bounds__(THREADS) batch_norm(
 }
 
 // The sums over each chunk of g * x, and behind them those of g.
-extern "C" __global__ void __launch_bounds__(THREADS) batch_norm_backward_sums(
+extern "C" __global__ void __launch_bounds__(THREADS, 4) batch_norm_backward_sums(
     const void* grad, const void* input, DType dtype, Shape shape, const float* stats, double* sums) {
   each_job(shape, [&](const auto& job) {
     double slope = 0.0, offset = 0.0;

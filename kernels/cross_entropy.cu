@@ -7,7 +7,9 @@
 // in `partials`; the block that is done last joins them. `done` is a counter that is 0 before and after. `cross_entropy_backward`:
 // a grid of any size of blocks of 256, whose teams stride over the rows, without a counter.
 //
-// The host makes 4096 chunks at most, from the shape alone: what one block adds up at the end is 32 kB, whatever the batch.
+// A row is read once, and backward each exponential computed once, up to 8192 classes; those beyond are read twice, backward three
+// times. The host makes 4096 chunks at most, from the shape alone: what one block adds up at the end is 32 kB, whatever the batch.
+//
 // A row whose label is no class is NaN and left in `fault`, and nothing beyond the row is read; the loss of no rows is 0 / 0, which is NaN.
 #include "lib/fault.cuh"
 #include "lib/softmax.cuh"
@@ -41,7 +43,8 @@ extern "C" __global__ void __launch_bounds__(THREADS) cross_entropy(
     uint64_t end = min((chunk + 1) * chunk_rows, rows);
     for (uint64_t row = chunk * chunk_rows + team.line; row < end; row += team.lines) {
       uint64_t start = row * classes, label = (uint64_t)labels[row];
-      Normaliser own = normaliser(team, logits, dtype, start, classes);
+      Row kept = {logits, dtype, start, classes, nothing()};
+      Normaliser own = normaliser<ELEMENTS>(team, kept);
       bool is_class = all.is_class(team, row);
       if (team.rank != 0) continue;
       double loss = (double)__uint_as_float(A_NAN);
@@ -64,14 +67,13 @@ extern "C" __global__ void __launch_bounds__(THREADS) cross_entropy_backward(
   Team team(classes);
   for (uint64_t row = team.first; row < rows; row += team.step) {
     uint64_t start = row * classes, label = (uint64_t)labels[row];
-    Normaliser own = normaliser(team, logits, dtype, start, classes);
+    Row kept = {logits, dtype, start, classes, nothing()};
+    Normaliser own = normaliser<EXPONENTIALS>(team, kept);
     float share = all.is_class(team, row) ? own.factor() : __uint_as_float(A_NAN);
-    team.each(classes, [&](uint64_t i, uint32_t count) {
-      float x[GROUP];
-      load_eight(logits, dtype, start + i, count, x);
+    kept.each<LAST>(team, [&](uint64_t i, uint32_t count, bool is_held, float (&x)[GROUP]) {
 #pragma unroll
       for (uint32_t k = 0; k < GROUP; k++) {
-        float p = __fmul_rn(own.exp(x[k]), share);
+        float p = __fmul_rn(is_held ? x[k] : own.exp(x[k]), share);
         x[k] = __fmul_rn(i + k == label ? __fsub_rn(p, 1.0f) : p, factor);
       }
       store_eight(to, dtype, start + i, count, x);

@@ -12,8 +12,8 @@
 // Backward sums in f32 and in the order of the indices, as the plain loop does, without float atomics: the order of a stable sort
 // is the indices' own, whatever the grid. Estimates: gradients are read once; about 128 bytes go to and fro for each index and
 // pass, and a bisection for each row of the table. What stays serial is the chain of additions of one element: an index that occurs
-// n times takes a block n / 256 rounds, each a load's latency and 256 dependent additions, one or two microseconds; 32 columns are
-// a block's, so that others do the rest at the same time.
+// n times takes a block n / 256 rounds, each four times two loads' latency and 256 dependent additions, an estimated five
+// microseconds; 32 columns are a block's, so that others do the rest at the same time.
 #include "lib/fault.cuh"
 #include "lib/order.cuh"
 #include "lib/pointwise.cuh"
@@ -94,7 +94,8 @@ extern "C" __global__ void __launch_bounds__(THREADS) embedding_backward(
   }
 }
 
-constexpr uint32_t COLUMNS = 32, STAGE = 256;
+constexpr uint32_t COLUMNS = 32, LINES = THREADS / COLUMNS, STAGE = 256;
+static_assert(STAGE % (LINES * GROUP) == 0, "a stage is filled by whole rounds");
 
 extern "C" __global__ void __launch_bounds__(THREADS) embedding_backward_long(
     const void* grad, const int64_t* indices, const uint64_t* sorted, const uint64_t* starts, void* result, DType dtype,
@@ -114,8 +115,24 @@ extern "C" __global__ void __launch_bounds__(THREADS) embedding_backward_long(
     float sum = 0.0f;
     for (uint64_t base = start; base < end; base += STAGE) {
       uint32_t some = end - base < STAGE ? (uint32_t)(end - base) : STAGE;
-      for (uint32_t k = line; k < some; k += THREADS / COLUMNS) {
-        staged[k][across] = column < width ? load_one(grad, dtype, sorted[base + k] * width + column) : 0.0f;
+#pragma unroll 1
+      for (uint32_t k = 0; k < some; k += LINES * GROUP) {
+        // Under way together: the last one again where there are no more, which nobody adds up.
+        uint64_t at[GROUP];
+        uint32_t code[GROUP];
+#pragma unroll
+        for (uint32_t j = 0; j < GROUP; j++) {
+          at[j] = sorted[base + min(k + j * LINES + line, some - 1)] * width + min(column, width - 1);
+        }
+        if (dtype == F32) {
+#pragma unroll
+          for (uint32_t j = 0; j < GROUP; j++) code[j] = ((const uint32_t*)grad)[at[j]];
+        } else {
+#pragma unroll
+          for (uint32_t j = 0; j < GROUP; j++) code[j] = ((const uint16_t*)grad)[at[j]];
+        }
+#pragma unroll
+        for (uint32_t j = 0; j < GROUP; j++) staged[k + j * LINES + line][across] = of_code(dtype, code[j]);
       }
       __syncthreads();
       if (line == 0) {

@@ -5,15 +5,16 @@
 //
 // `gelu`, `gelu_backward`: a grid of any size strides over groups of eight elements.
 //
-// All in f32, where the CPU rounds a result of f64.
+// All in f32, where the CPU rounds a result of f64. An element takes some 140 instructions, of which each is compiled for eight
+// elements side by side: in 16 bits an estimated five times what memory would take.
 #include "lib/gelu.cuh"
 #include "lib/pointwise.cuh"
 
 extern "C" __global__ void __launch_bounds__(256) gelu(const void* input, void* output, DType dtype, uint64_t len) {
-  map<DEAR>(input, output, dtype, len, [](float x) { return gelu_of(x); });
+  map(input, output, dtype, len, [](float x) { return gelu_of(x); });
 }
 
 extern "C" __global__ void __launch_bounds__(256)
     gelu_backward(const void* grad, const void* input, void* result, DType dtype, uint64_t len) {
-  zip<DEAR>(grad, input, result, dtype, len, [](float g, float x) { return __fmul_rn(g, gelu_slope(x)); });
+  zip(grad, input, result, dtype, len, [](float g, float x) { return __fmul_rn(g, gelu_slope(x)); });
 }

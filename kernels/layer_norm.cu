@@ -9,30 +9,29 @@
 // of 32 columns of a chunk of `chunk_rows` rows, and leaves two sums a column in `partials`, chunk by chunk.
 // `layer_norm_backward_join`: a grid of any size, a column a thread, adds up the chunks in order.
 //
-// Two passes over a row for its statistics, the second about the mean, so that nothing cancels; the row is read again for
-// what follows, which a cache holds.
+// Two passes over a row for its statistics, the second about the mean, so that nothing cancels, and one for what follows; the
+// input is read once up to 8192 elements a row, else three times, backward four. Backward's two passes over gradient and weight
+// read them twice, the second time from a cache. Sums over rows and joins of chunks have four loads under way at a time.
+#include "lib/held.cuh"
 #include "lib/norm.cuh"
 
-__device__ __forceinline__ Stats stats_of_row(
-    const Team& team, const void* from, DType dtype, uint64_t start, uint64_t width, float eps) {
-  double mean = 0.0, var = 0.0;
-  // The sum of deviations from 0 first, then of the squares of those from the mean.
-#pragma unroll 1
-  for (uint32_t pass = 0; pass < 2; pass++) {
-    double sum = 0.0;
-    team.each(width, [&](uint64_t i, uint32_t count) {
-      float x[GROUP];
-      load_eight(from, dtype, start + i, count, x);
+// The mean over a row of deviations from `about`, the first time, and then of their squares.
+template <Time TIME>
+__device__ __forceinline__ double mean_off(const Team& team, const Row& row, double about) {
+  double sum = 0.0;
+  row.each<TIME>(team, [&](uint64_t, uint32_t count, bool, const float (&x)[GROUP]) {
 #pragma unroll
-      for (uint32_t k = 0; k < GROUP; k++) {
-        double off = __dsub_rn((double)x[k], mean);
-        if (k < count) sum = __dadd_rn(sum, pass == 0 ? off : __dmul_rn(off, off));
-      }
-    });
-    var = __ddiv_rn(team.sum(sum), (double)width);
-    if (pass == 0) mean = var;
-  }
-  return stats_of(mean, var, eps);
+    for (uint32_t k = 0; k < GROUP; k++) {
+      double off = __dsub_rn((double)x[k], about);
+      if (k < count) sum = __dadd_rn(sum, TIME == FIRST ? off : __dmul_rn(off, off));
+    }
+  });
+  return __ddiv_rn(team.sum(sum), (double)row.width);
+}
+
+__device__ __forceinline__ Stats stats_of_row(const Team& team, const Row& row, float eps) {
+  double mean = mean_off<FIRST>(team, row, 0.0);
+  return stats_of(mean, mean_off<LAST>(team, row, mean), eps);
 }
 
 extern "C" __global__ void __launch_bounds__(THREADS) layer_norm(
@@ -40,16 +39,15 @@ extern "C" __global__ void __launch_bounds__(THREADS) layer_norm(
     uint64_t rows, uint64_t width, float eps) {
   Team team(width);
   for (uint64_t row = team.first; row < rows; row += team.step) {
-    uint64_t start = row * width;
-    Stats stats = stats_of_row(team, input, dtype, start, width, eps);
-    team.each(width, [&](uint64_t i, uint32_t count) {
-      float x[GROUP], w[GROUP], b[GROUP];
-      load_eight(input, dtype, start + i, count, x);
+    Row kept = {input, dtype, row * width, width, 0.0f};
+    Stats stats = stats_of_row(team, kept, eps);
+    kept.each<LAST>(team, [&](uint64_t i, uint32_t count, bool, float (&x)[GROUP]) {
+      float w[GROUP], b[GROUP];
       load_eight(weight, parameter_dtype, i, count, w);
       load_eight(bias, parameter_dtype, i, count, b);
 #pragma unroll
       for (uint32_t k = 0; k < GROUP; k++) x[k] = __fadd_rn(__fmul_rn(normal(stats, x[k]), w[k]), b[k]);
-      store_eight(to, dtype, start + i, count, x);
+      store_eight(to, dtype, kept.start + i, count, x);
     });
   }
 }
@@ -59,40 +57,42 @@ extern "C" __global__ void __launch_bounds__(THREADS) layer_norm_backward(
     uint64_t rows, uint64_t width, float eps) {
   Team team(width);
   for (uint64_t row = team.first; row < rows; row += team.step) {
-    uint64_t start = row * width;
-    Stats own = stats_of_row(team, input, dtype, start, width, eps);
+    Row kept = {input, dtype, row * width, width, 0.0f};
+    Stats own = stats_of_row(team, kept, eps);
     if (team.rank == 0) stats[row] = own;
+    // The gradient of the normalised input, by index.
+    auto scaled = [&](uint64_t i, uint32_t count, float (&g)[GROUP]) {
+      float w[GROUP];
+      load_eight(grad, dtype, kept.start + i, count, g);
+      load_eight(weight, parameter_dtype, i, count, w);
+#pragma unroll
+      for (uint32_t k = 0; k < GROUP; k++) g[k] = __fmul_rn(g[k], w[k]);
+    };
     double sum = 0.0, product = 0.0;
-    float offset = 0.0f, slope = 0.0f;
-    // The sums over g * w and g * w * x first, then the gradient, which needs both.
-#pragma unroll 1
-    for (uint32_t pass = 0; pass < 2; pass++) {
-      team.each(width, [&](uint64_t i, uint32_t count) {
-        float g[GROUP], x[GROUP], w[GROUP];
-        load_eight(grad, dtype, start + i, count, g);
-        load_eight(input, dtype, start + i, count, x);
-        load_eight(weight, parameter_dtype, i, count, w);
+    // What is kept from here on is normalised.
+    kept.each<AGAIN>(team, [&](uint64_t i, uint32_t count, bool, float (&x)[GROUP]) {
+      float g[GROUP];
+      scaled(i, count, g);
 #pragma unroll
-        for (uint32_t k = 0; k < GROUP; k++) g[k] = __fmul_rn(g[k], w[k]), x[k] = normal(own, x[k]);
-        if (pass == 0) {
+      for (uint32_t k = 0; k < GROUP; k++) {
+        x[k] = normal(own, x[k]);
+        if (k >= count) continue;
+        sum = __dadd_rn(sum, (double)g[k]);
+        product = __dadd_rn(product, __dmul_rn((double)g[k], (double)x[k]));
+      }
+    });
+    float offset = __double2float_rn(__ddiv_rn(team.sum(sum), (double)width));
+    float slope = __double2float_rn(__ddiv_rn(team.sum(product), (double)width));
+    kept.each<LAST>(team, [&](uint64_t i, uint32_t count, bool is_held, float (&x)[GROUP]) {
+      float g[GROUP];
+      scaled(i, count, g);
 #pragma unroll
-          for (uint32_t k = 0; k < GROUP; k++) {
-            if (k >= count) break;
-            sum = __dadd_rn(sum, (double)g[k]);
-            product = __dadd_rn(product, __dmul_rn((double)g[k], (double)x[k]));
-          }
-          return;
-        }
-#pragma unroll
-        for (uint32_t k = 0; k < GROUP; k++) {
-          g[k] = __fmul_rn(own.rstd, __fsub_rn(__fsub_rn(g[k], offset), __fmul_rn(x[k], slope)));
-        }
-        store_eight(to, dtype, start + i, count, g);
-      });
-      if (pass == 1) break;
-      offset = __double2float_rn(__ddiv_rn(team.sum(sum), (double)width));
-      slope = __double2float_rn(__ddiv_rn(team.sum(product), (double)width));
-    }
+      for (uint32_t k = 0; k < GROUP; k++) {
+        float deviations = is_held ? x[k] : normal(own, x[k]);
+        g[k] = __fmul_rn(own.rstd, __fsub_rn(__fsub_rn(g[k], offset), __fmul_rn(deviations, slope)));
+      }
+      store_eight(to, dtype, kept.start + i, count, g);
+    });
   }
 }
 
@@ -122,8 +122,10 @@ extern "C" __global__ void __launch_bounds__(THREADS) layer_norm_backward_sums(
     uint64_t end = min(chunk * chunk_rows + chunk_rows, rows);
     Sums sums = {0.0, 0.0};
     if (column < width) {
-#pragma unroll 1
-      for (uint64_t row = chunk * chunk_rows + line; row < end; row += THREADS / TILE) {
+      uint64_t first = chunk * chunk_rows + line, count = (end + THREADS / TILE - 1 - first) / (THREADS / TILE);
+#pragma unroll 4
+      for (uint64_t i = 0; i < count; i++) {
+        uint64_t row = first + i * (THREADS / TILE);
         float g = load_one(grad, dtype, row * width + column);
         float x = normal(stats[row], load_one(input, dtype, row * width + column));
         sums = joined(sums, {__dmul_rn((double)g, (double)x), (double)g});
@@ -132,7 +134,7 @@ extern "C" __global__ void __launch_bounds__(THREADS) layer_norm_backward_sums(
     lines[line][across] = sums;
     __syncthreads();
     if (line == 0 && column < width) {
-#pragma unroll 1
+#pragma unroll
       for (uint32_t other = 1; other < THREADS / TILE; other++) sums = joined(sums, lines[other][across]);
       partials[chunk * width + column] = sums;
     }
@@ -147,7 +149,7 @@ extern "C" __global__ void __launch_bounds__(THREADS) layer_norm_backward_join(
   uint64_t step = (uint64_t)gridDim.x * THREADS;
   for (uint64_t column = (uint64_t)blockIdx.x * THREADS + threadIdx.x; column < width; column += step) {
     Sums all = {0.0, 0.0};
-#pragma unroll 1
+#pragma unroll 4
     for (uint64_t chunk = 0; chunk < chunks; chunk++) all = joined(all, partials[chunk * width + column]);
     store_one(to_weight, dtype, column, __double2float_rn(all.slope));
     store_one(to_bias, dtype, column, __double2float_rn(all.offset));

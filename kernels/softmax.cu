@@ -5,22 +5,21 @@
 //
 // `softmax`, `softmax_backward`: a grid of any size of blocks of 256, whose teams stride over the rows.
 //
-// Three passes over a row: the largest element, the sum, the result; a cache holds it.
+// A row is read once, and each exponential computed once, up to 8192 elements; those beyond are read three times. Backward reads
+// the gradient once likewise, and the output twice, of which the second time is a cache's.
 #include "lib/softmax.cuh"
 
 extern "C" __global__ void __launch_bounds__(THREADS) softmax(
     const void* input, DType dtype, void* to, uint64_t rows, uint64_t width) {
   Team team(width);
   for (uint64_t row = team.first; row < rows; row += team.step) {
-    uint64_t start = row * width;
-    Normaliser own = normaliser(team, input, dtype, start, width);
+    Row kept = {input, dtype, row * width, width, nothing()};
+    Normaliser own = normaliser<EXPONENTIALS>(team, kept);
     float factor = own.factor();
-    team.each(width, [&](uint64_t i, uint32_t count) {
-      float x[GROUP];
-      load_eight(input, dtype, start + i, count, x);
+    kept.each<LAST>(team, [&](uint64_t i, uint32_t count, bool is_held, float (&x)[GROUP]) {
 #pragma unroll
-      for (uint32_t k = 0; k < GROUP; k++) x[k] = __fmul_rn(own.exp(x[k]), factor);
-      store_eight(to, dtype, start + i, count, x);
+      for (uint32_t k = 0; k < GROUP; k++) x[k] = __fmul_rn(is_held ? x[k] : own.exp(x[k]), factor);
+      store_eight(to, dtype, kept.start + i, count, x);
     });
   }
 }
@@ -29,25 +28,21 @@ extern "C" __global__ void __launch_bounds__(THREADS) softmax_backward(
     const void* grad, const void* output, DType dtype, void* to, uint64_t rows, uint64_t width) {
   Team team(width);
   for (uint64_t row = team.first; row < rows; row += team.step) {
-    uint64_t start = row * width;
+    Row kept = {grad, dtype, row * width, width, 0.0f};
     double sum = 0.0;
-    float dot = 0.0f;
-#pragma unroll 1
-    for (uint32_t pass = 0; pass < 2; pass++) {
-      team.each(width, [&](uint64_t i, uint32_t count) {
-        float g[GROUP], y[GROUP];
-        load_eight(grad, dtype, start + i, count, g);
-        load_eight(output, dtype, start + i, count, y);
-        if (pass == 0) {
+    kept.each<FIRST>(team, [&](uint64_t i, uint32_t count, bool, const float (&g)[GROUP]) {
+      float y[GROUP];
+      load_eight(output, dtype, kept.start + i, count, y);
 #pragma unroll
-          for (uint32_t k = 0; k < GROUP; k++) sum = __fma_rn((double)g[k], (double)y[k], sum);
-          return;
-        }
+      for (uint32_t k = 0; k < GROUP; k++) sum = __fma_rn((double)g[k], (double)y[k], sum);
+    });
+    float dot = __double2float_rn(team.sum(sum));
+    kept.each<LAST>(team, [&](uint64_t i, uint32_t count, bool, float (&g)[GROUP]) {
+      float y[GROUP];
+      load_eight(output, dtype, kept.start + i, count, y);
 #pragma unroll
-        for (uint32_t k = 0; k < GROUP; k++) g[k] = __fmul_rn(y[k], __fsub_rn(g[k], dot));
-        store_eight(to, dtype, start + i, count, g);
-      });
-      if (pass == 0) dot = __double2float_rn(team.sum(sum));
-    }
+      for (uint32_t k = 0; k < GROUP; k++) g[k] = __fmul_rn(y[k], __fsub_rn(g[k], dot));
+      store_eight(to, dtype, kept.start + i, count, g);
+    });
   }
 }

@@ -53,8 +53,10 @@ struct Along {
     uint64_t end = (part * shape.chunk_len + samples_of(shape, part)) / COUNT, row = i / inner, across = i - row * inner;
     uint64_t rows_on = 0, across_on = THREADS;
     if (inner <= THREADS) rows_on = THREADS / (uint32_t)inner, across_on = THREADS % (uint32_t)inner;
-#pragma unroll 1
-    for (; i < end; i += THREADS) {
+    uint64_t rounds = i < end ? (end - i + THREADS - 1) / THREADS : 0;
+    // Loads of a few bytes are to be under way together.
+#pragma unroll(COUNT == 1 ? 4 : 1)
+    for (uint64_t round = 0; round < rounds; round++) {
       work((row * shape.channels + channel) * shape.inner + across * COUNT);
       row += rows_on, across += across_on;
       if (across >= inner) across -= inner, row++;
@@ -88,8 +90,11 @@ struct Across {
   template <class Work>
   __device__ __forceinline__ void each(Work work) const {
     if (channel >= shape.channels) return;
-    uint64_t start = part * shape.chunk_len, end = start + samples_of(shape, part);
-    for (uint64_t row = start + threadIdx.x / 32; row < end; row += THREADS / 32) work(row * shape.channels + channel);
+    uint32_t line = threadIdx.x / 32, lines = THREADS / 32;
+    uint64_t at = (part * shape.chunk_len + line) * shape.channels + channel;
+    uint64_t rounds = (samples_of(shape, part) + lines - 1 - line) / lines;
+#pragma unroll 4
+    for (uint64_t round = 0; round < rounds; round++) work(at + round * lines * shape.channels);
   }
 
   __device__ __forceinline__ Some<1> load(const void* from, DType dtype, uint64_t at) const {

@@ -73,44 +73,27 @@ __device__ __forceinline__ void store_some(void* to, DType dtype, uint64_t i, ui
   store_codes(to, dtype, i, count, code);
 }
 
-// Whether a function is compiled once for each element of a group, or once for all: one of a hundred instructions would fill
-// the module, and hides the moves of a loop.
-enum Cost { CHEAP, DEAR };
-
-// `f` of each pair of elements, from their codes, written over `x`.
-template <Cost COST, class F>
-__device__ __forceinline__ void apply(DType dtype, uint32_t (&x)[GROUP], uint32_t (&y)[GROUP], F f) {
-  if constexpr (COST == CHEAP) {
-#pragma unroll
-    for (uint32_t k = 0; k < GROUP; k++) x[k] = to_code(dtype, f(of_code(dtype, x[k]), of_code(dtype, y[k])));
-  } else {
-#pragma unroll 1
-    for (uint32_t k = 0; k < GROUP; k++) {
-      turn(x, to_code(dtype, f(of_code(dtype, x[0]), of_code(dtype, y[0]))));
-      turn(y, 0);
-    }
-  }
-}
-
-// `f` of each element.
-template <Cost COST = CHEAP, class F>
+// `f` of each element. Compiled once for each of a group, so that their chains of operations run side by side.
+template <class F>
 __device__ __forceinline__ void map(const void* input, void* output, DType dtype, uint64_t len, F f) {
   each_group_of(len, [&](uint64_t i, uint32_t count) {
-    uint32_t x[GROUP], none[GROUP] = {};
+    uint32_t x[GROUP];
     load_codes(input, dtype, i, count, x);
-    apply<COST>(dtype, x, none, [&](float x, float) { return f(x); });
+#pragma unroll
+    for (uint32_t k = 0; k < GROUP; k++) x[k] = to_code(dtype, f(of_code(dtype, x[k])));
     store_codes(output, dtype, i, count, x);
   });
 }
 
-// `f` of each pair of elements.
-template <Cost COST = CHEAP, class F>
+// `f` of each pair of elements, likewise.
+template <class F>
 __device__ __forceinline__ void zip(const void* a, const void* b, void* output, DType dtype, uint64_t len, F f) {
   each_group_of(len, [&](uint64_t i, uint32_t count) {
     uint32_t x[GROUP], y[GROUP];
     load_codes(a, dtype, i, count, x);
     load_codes(b, dtype, i, count, y);
-    apply<COST>(dtype, x, y, f);
+#pragma unroll
+    for (uint32_t k = 0; k < GROUP; k++) x[k] = to_code(dtype, f(of_code(dtype, x[k]), of_code(dtype, y[k])));
     store_codes(output, dtype, i, count, x);
   });
 }

@@ -1,7 +1,7 @@
 // Exponentials of a row, each less the largest element, so that no finite row overflows.
 #pragma once
+#include "held.cuh"
 #include "math.cuh"
-#include "rows.cuh"
 
 struct Normaliser {
   float max;
@@ -21,25 +21,30 @@ struct Normaliser {
   }
 };
 
-// A NaN is passed over by the largest, but not by the sum.
-__device__ __forceinline__ Normaliser normaliser(
-    const Team& team, const void* from, DType dtype, uint64_t start, uint64_t width) {
-  Normaliser row = {__uint_as_float(0xff800000u), 0.0};
-#pragma unroll 1
-  for (uint32_t pass = 0; pass < 2; pass++) {
-    float max = row.max;
-    team.each(width, [&](uint64_t i, uint32_t count) {
-      float x[GROUP];
-      load_eight(from, dtype, start + i, count, x);
+// Has no exponential, and is no row's largest.
+__device__ __forceinline__ float nothing() { return __uint_as_float(0xff800000u); }
+
+// Whether a row keeps its elements, or their exponentials once they are known.
+enum Kept { ELEMENTS, EXPONENTIALS };
+
+// A NaN is passed over by the largest, but not by the sum. What is beyond the row is to be `nothing`.
+template <Kept KEPT>
+__device__ __forceinline__ Normaliser normaliser(const Team& team, const Row& row) {
+  Normaliser own = {nothing(), 0.0};
+  float max = own.max;
+  row.each<FIRST>(team, [&](uint64_t, uint32_t, bool, const float (&x)[GROUP]) {
 #pragma unroll
-      for (uint32_t k = 0; k < GROUP; k++) {
-        if (k >= count) break;
-        if (pass == 0) max = fmaxf(max, x[k]);
-        else row.sum = __dadd_rn(row.sum, (double)row.exp(x[k]));
-      }
-    });
-    if (pass == 0) row.max = team.all<Max>(max);
-  }
-  row.sum = team.sum(row.sum);
-  return row;
+    for (uint32_t k = 0; k < GROUP; k++) max = fmaxf(max, x[k]);
+  });
+  own.max = team.all<Max>(max);
+  // Where the elements stay, they need not be kept again.
+  row.each<KEPT == EXPONENTIALS ? AGAIN : LAST>(team, [&](uint64_t, uint32_t, bool, float (&x)[GROUP]) {
+#pragma unroll
+    for (uint32_t k = 0; k < GROUP; k++) {
+      x[k] = own.exp(x[k]);
+      own.sum = __dadd_rn(own.sum, (double)x[k]);
+    }
+  });
+  own.sum = team.sum(own.sum);
+  return own;
 }

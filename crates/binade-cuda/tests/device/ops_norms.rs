@@ -22,8 +22,10 @@ const EPS: f32 = 1e-5;
 /// A statistic that is rounded the other way moves a value by a unit of f32 of the largest; a parameter's gradient is a sum.
 const NEAR: Within = Within::Units(4.0, 1.0);
 
-/// Rows and widths: less than a group, a group, a warp's round, more; the last two are a block's.
-const SHAPES: [[usize; 2]; 7] = [[1, 1], [3, 5], [9, 8], [17, 33], [2, 300], [3, 1025], [1, 2500]];
+/// Rows and widths: less than a group, a group, a warp's round, more; the last three are a block's, and the very last more than
+/// it keeps.
+const SHAPES: [[usize; 2]; 8] =
+    [[1, 1], [3, 5], [9, 8], [17, 33], [2, 300], [3, 1025], [1, 2500], [1, 8 * 1024 + 11]];
 
 /// Element types of input and parameters.
 fn pairs() -> impl Iterator<Item = (DType, DType)> {
@@ -76,6 +78,7 @@ fn many_rows_are_summed_up_in_chunks() -> Result {
     // More tiles than one of columns, and more blocks than stride.
     assert_gradients_agree(&[2, 100, 5], DType::F32, DType::F32, 1)?;
     assert_gradients_agree(&[70, 70], DType::F32, DType::F32, 1)?;
+    assert_gradients_agree(&[70, 3], DType::F16, DType::F16, 1)?;
     assert_gradients_agree(&[8200, 3], DType::BF16, DType::F32, 0)
 }
 

@@ -26,8 +26,10 @@ crate::tests![
 const NEAR: Within = Within::Units(8.0, 0.0);
 const NEAR_ONE: Within = Within::Units(8.0, 1.0);
 
-/// Rows and widths: less than a group, a group, a warp's round, more; the last two are a block's.
-const SHAPES: [[usize; 2]; 7] = [[1, 1], [3, 5], [9, 8], [17, 33], [2, 300], [3, 1025], [1, 2500]];
+/// Rows and widths: less than a group, a group, a warp's round, more; the last three are a block's, and the very last more than
+/// it keeps.
+const SHAPES: [[usize; 2]; 8] =
+    [[1, 1], [3, 5], [9, 8], [17, 33], [2, 300], [3, 1025], [1, 2500], [1, 8 * 1024 + 11]];
 
 /// Twins of values from -6 to 6.
 fn logits(seed: u64, shape: &[usize], dtype: DType, offset: usize) -> Result<Twin> {
