@@ -25,7 +25,7 @@ impl Linear for Cuda {
         let result = self.unset(dtype, &shape)?;
         let (a, b) = (Matrices::dense(input, rows, k), Matrices::dense(weight, n, k).transposed());
         let c = Matrices::dense(&result, rows, n);
-        self.gemm(&Gemm { a, b, bias, c, m: rows, n, k, batch: 1 })?;
+        self.gemm(&Gemm { a, b, bias, c, m: rows, n, k, batch: 1, by_pair: false })?;
         Ok(result)
     }
 
@@ -46,9 +46,29 @@ impl Linear for Cuda {
         let (g, x) = (Matrices::dense(grad, rows, n), Matrices::dense(input, rows, k));
         let (w, none) = (Matrices::dense(weight, n, k), None);
         let (dx, dw) = (Matrices::dense(&of_input, rows, k), Matrices::dense(&of_weight, n, k));
-        self.gemm(&Gemm { a: g, b: w, bias: none, c: dx, m: rows, n: k, k: n, batch: 1 })?;
+        self.gemm(&Gemm {
+            a: g,
+            b: w,
+            bias: none,
+            c: dx,
+            m: rows,
+            n: k,
+            k: n,
+            batch: 1,
+            by_pair: false,
+        })?;
         let a = g.transposed();
-        self.gemm(&Gemm { a, b: x, bias: none, c: dw, m: n, n: k, k: rows, batch: 1 })?;
+        self.gemm(&Gemm {
+            a,
+            b: x,
+            bias: none,
+            c: dw,
+            m: n,
+            n: k,
+            k: rows,
+            batch: 1,
+            by_pair: false,
+        })?;
         let bias = if bias { Some(self.sum_of_columns(grad, n)?) } else { None };
         Ok(AffineGrads { input: of_input, weight: of_weight, bias })
     }

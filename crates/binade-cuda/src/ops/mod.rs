@@ -10,6 +10,7 @@ mod bmm;
 mod columns;
 mod conv2d;
 mod cross_entropy;
+mod divisor;
 mod dropout;
 mod embedding;
 mod fill;
@@ -27,6 +28,7 @@ mod mul;
 mod operands;
 mod pointwise;
 mod products;
+mod ranges;
 mod relu;
 mod reshape;
 mod rows;
@@ -56,6 +58,7 @@ pub(crate) const KERNELS: &[&[&Kernel]] = &[
     mean::KERNELS,
     mse_loss::KERNELS,
     mul::KERNELS,
+    ranges::KERNELS,
     relu::KERNELS,
     softmax::KERNELS,
     sum::KERNELS,

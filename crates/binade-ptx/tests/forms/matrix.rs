@@ -278,7 +278,8 @@ fn copies_of_every_width_bring_what_they_say() {
     for width in [4_usize, 8, 16] {
         let parts = (0..16 / width).map(|part| {
             let at = part * width;
-            let fewer = if part + 1 < 16 / width { String::new() } else { format!(", {}", width - 2) };
+            let fewer =
+                if part + 1 < 16 / width { String::new() } else { format!(", {}", width - 2) };
             format!("cp.async.ca.shared.global [%r8+{at}], [%rd3+{at}], {width}{fewer};\n")
         });
         let body = format!(
