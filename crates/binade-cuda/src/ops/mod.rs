@@ -39,6 +39,11 @@ mod total;
 
 use crate::kernels::Kernel;
 
+/// Bytes of shared memory that launches of this kernel ask for.
+pub(crate) fn shared(kernel: &Kernel) -> u32 {
+    products::tile_of(kernel).map_or(0, |tile| tile.shared)
+}
+
 /// Their kernels, by operation.
 pub(crate) const KERNELS: &[&[&Kernel]] = &[
     add::KERNELS,

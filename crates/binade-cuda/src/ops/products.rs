@@ -96,6 +96,14 @@ const fn any(kernel: &'static Kernel) -> [Option<&'static Kernel>; 4] {
     [Some(kernel); 4]
 }
 
+/// The tile that a kernel of products takes.
+pub(super) fn tile_of(kernel: &Kernel) -> Option<&'static Kernels> {
+    let all = [&OF_F16_75, &OF_F32, &OF_BF16_80, &OF_F16_80].into_iter();
+    let takes =
+        |tile: &&Kernels| tile.by_transposed.iter().flatten().any(|it| it.name == kernel.name);
+    all.flat_map(|sizes| [&sizes.large, &sizes.small]).find(takes)
+}
+
 /// f16 before 8.0.
 pub(super) static OF_F16_75: Sizes = Sizes {
     large: Kernels {
