@@ -13,7 +13,7 @@ use super::{
 };
 use crate::{Cuda, Error, Tensor};
 use binade_core::{DType, Op};
-use binade_ops::{AffineGrads, Conv2d, Conv2dConfig, operands, shape};
+use binade_ops::{AffineGrads, Conv2d, Conv2dConfig, WeightGrads, operands, shape};
 
 /// Elements of the columns that are made at a time, but for an image that has more by itself.
 const MOST_COLUMNS: usize = 1 << 26;
@@ -65,31 +65,63 @@ impl Conv2d for Cuda {
         bias: bool,
         config: Conv2dConfig,
     ) -> Result<AffineGrads<Tensor>, Error> {
-        let shape = shape::conv2d(input.shape(), weight.shape(), None, config)?;
-        let dtype = operands::float(Op::CONV2D, &[input, weight])?;
-        operands::grad(Op::CONV2D, grad, &shape, dtype)?;
-        self.has_made_all(&[grad, input, weight])?;
-        let layer = Layer::new(input, weight, &shape, config);
-        let (outer, count, inner) = (layer.of.images, layer.outputs, layer.of.windows());
-        let of = Channels { outer, count, inner };
-        let bias = if bias { Some(self.channel_sums(grad, of, dtype)?) } else { None };
-        let [input, weight] = self.conv2d_grads([grad, input, weight], &layer, MOST_COLUMNS)?;
-        Ok(AffineGrads { input, weight, bias })
+        let layer = self.conv2d_layer([grad, input, weight], config)?;
+        let of_input = self.unset(input.dtype(), input.shape())?;
+        let all = [grad, input, weight];
+        let weight = self.conv2d_grads(all, Some(&of_input), &layer, MOST_COLUMNS)?;
+        let bias = if bias {
+            Some(self.channel_sums(grad, layer.channels(), grad.dtype())?)
+        } else {
+            None
+        };
+        Ok(AffineGrads { input: of_input, weight, bias })
+    }
+
+    fn conv2d_backward_of_weight(
+        &self,
+        grad: &Tensor,
+        input: &Tensor,
+        weight: &Tensor,
+        bias: bool,
+        config: Conv2dConfig,
+    ) -> Result<WeightGrads<Tensor>, Error> {
+        let layer = self.conv2d_layer([grad, input, weight], config)?;
+        let weight = self.conv2d_grads([grad, input, weight], None, &layer, MOST_COLUMNS)?;
+        let bias = if bias {
+            Some(self.channel_sums(grad, layer.channels(), grad.dtype())?)
+        } else {
+            None
+        };
+        Ok(WeightGrads { weight, bias })
     }
 }
 
 impl Cuda {
-    /// The gradients of input and weight, at most so many elements of columns at a time.
+    /// The layer whose backward is asked for, where gradient and operands fit.
+    fn conv2d_layer(
+        &self,
+        [grad, input, weight]: [&Tensor; 3],
+        config: Conv2dConfig,
+    ) -> Result<Layer, Error> {
+        let shape = shape::conv2d(input.shape(), weight.shape(), None, config)?;
+        let dtype = operands::float(Op::CONV2D, &[input, weight])?;
+        operands::grad(Op::CONV2D, grad, &shape, dtype)?;
+        self.has_made_all(&[grad, input, weight])?;
+        Ok(Layer::new(input, weight, &shape, config))
+    }
+
+    /// The weight's gradient, and the input's where there is memory for it, at most so many elements of columns at a time.
     fn conv2d_grads(
         &self,
         [grad, input, weight]: [&Tensor; 3],
+        of_input: Option<&Tensor>,
         layer: &Layer,
         most: usize,
-    ) -> Result<[Tensor; 2], Error> {
+    ) -> Result<Tensor, Error> {
         let (taps, outputs, windows) = (layer.of.taps(), layer.outputs, layer.of.windows());
-        let of_input = self.unset(input.dtype(), input.shape())?;
         let of_weight = self.unset(weight.dtype(), weight.shape())?;
-        let matrix = self.weight_matrix(weight, None, [outputs, taps])?;
+        let matrix = |to| Ok::<_, Error>((to, self.weight_matrix(weight, None, [outputs, taps])?));
+        let wanted = of_input.map(matrix).transpose()?;
         let parts: Vec<(Geometry, Part)> = layer.parts(taps, most).collect();
         let sums = match parts.len() {
             1 => None,
@@ -98,12 +130,15 @@ impl Cuda {
         for (number, (of, part)) in parts.iter().enumerate() {
             let [g, x] = [(grad, outputs * windows), (input, layer.pixels())]
                 .map(|(tensor, each)| part.of(tensor, each));
-            let (g, x, to) = (g?, x?, part.of(&of_input, layer.pixels())?);
+            let (g, x) = (g?, x?);
             let by_output = self.by_output(&g, [of.images, outputs, windows])?;
-            if layer.multiplies_images(input.dtype()) {
-                self.conv2d_images([&g, &matrix, &to], layer, of.images)?;
-            } else {
-                self.conv2d_input(&by_output, [&matrix, &to], layer, of)?;
+            if let Some((to, matrix)) = &wanted {
+                let to = part.of(to, layer.pixels())?;
+                if layer.multiplies_images(input.dtype()) {
+                    self.conv2d_images([&g, matrix, &to], layer, of.images)?;
+                } else {
+                    self.conv2d_input(&by_output, [matrix, &to], layer, of)?;
+                }
             }
             let columns = self.columns(&x, of, taps, Images::Together)?;
             let one = sums.as_ref().map(|sums| sums.one(number)).transpose()?;
@@ -121,7 +156,7 @@ impl Cuda {
                 parts.len(),
             )?;
         }
-        Ok([of_input, of_weight])
+        Ok(of_weight)
     }
 
     /// `Wᵀ·grad` for each image, where these are the pixels' gradients already.
@@ -177,6 +212,12 @@ impl Part {
 }
 
 impl Layer {
+    /// Of its result.
+    fn channels(&self) -> Channels {
+        let (outer, count, inner) = (self.of.images, self.outputs, self.of.windows());
+        Channels { outer, count, inner }
+    }
+
     /// Of operands whose shapes were found to fit, and the shape of their result.
     fn new(input: &Tensor, weight: &Tensor, shape: &[usize], config: Conv2dConfig) -> Self {
         let plane = |shape: &[usize]| [shape[2], shape[3]];
@@ -260,8 +301,10 @@ mod tests {
                 let layer = Layer::new(&input, &weight, &shape, config);
                 let grads = |images: usize| {
                     let most = images * layer.of.taps() * layer.of.windows();
-                    let grads = cuda.conv2d_grads([&grad, &input, &weight], &layer, most).unwrap();
-                    grads.map(|grad| cuda.download(&grad).unwrap())
+                    let all = [&grad, &input, &weight];
+                    let of_input = cuda.unset(dtype, input.shape()).unwrap();
+                    let of_weight = cuda.conv2d_grads(all, Some(&of_input), &layer, most).unwrap();
+                    [of_input, of_weight].map(|grad| cuda.download(&grad).unwrap())
                 };
                 let whole = grads(5);
                 assert!(whole.iter().all(|grad| grad.iter().any(|value| *value != 0.0)));

@@ -62,8 +62,14 @@ fn assert_conv_agrees(x: &Twin, w: &Twin, b: Option<&Twin>, case: &Case, what: &
     let many = Within::Units(64.0, 50.0);
     assert_agrees(&got.weight, &want.weight, many, &format!("{what} weight"))?;
     assert_eq!(got.bias.is_some(), b.is_some(), "{what}");
+    let alone = cuda.conv2d_backward_of_weight(&g.here, &x.here, &w.here, b.is_some(), config)?;
+    assert_eq!(cuda.to_bits(&alone.weight)?, cuda.to_bits(&got.weight)?, "{what} weight alone");
     if let (Some(got), Some(want)) = (got.bias, want.bias) {
         assert_agrees(&got, &want, Within::Units(2.0, 1.0), &format!("{what} bias"))?;
+        assert_eq!(
+            alone.bias.map(|bias| cuda.to_bits(&bias)).transpose()?,
+            Some(cuda.to_bits(&got)?)
+        );
     }
     Ok(())
 }
