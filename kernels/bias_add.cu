@@ -35,14 +35,19 @@ extern "C" __global__ void __launch_bounds__(THREADS) bias_add_backward(
   __shared__ double partial[THREADS];
   uint32_t thread = threadIdx.x, across = inner == 1 ? 32 : 1, samples_of_part = PART / across;
   uint64_t tiles = inner == 1 ? (channels + 31) / 32 : channels, samples = outer * inner;
+  // What a thread strides over, as runs of `inner` samples and a rest, so that samples are not divided one by one.
+  uint64_t length = inner > 0 ? inner : 1, step = THREADS / across, step_runs = step / length;
+  uint64_t step_rest = step - step_runs * length;
   for (uint64_t block = blockIdx.x; block < tiles * parts; block += gridDim.x) {
     uint64_t part = block / tiles, channel = (block - part * tiles) * across + thread % across;
     uint64_t end = (part + 1) * samples_of_part < samples ? (part + 1) * samples_of_part : samples;
     double sum = 0.0;
-#pragma unroll 1
-    for (uint64_t s = part * samples_of_part + thread / across; s < end && channel < channels; s += THREADS / across) {
-      uint64_t run = s / inner;
-      sum = __dadd_rn(sum, (double)load(grad, dtype, (run * channels + channel) * inner + (s - run * inner)));
+    uint64_t first = part * samples_of_part + thread / across, run = first / length, within = first - run * length;
+#pragma unroll 4
+    for (uint64_t s = first; s < end && channel < channels; s += step) {
+      sum = __dadd_rn(sum, (double)load(grad, dtype, (run * channels + channel) * inner + within));
+      run += step_runs, within += step_rest;
+      if (within >= inner) within -= inner, run++;
     }
     partial[thread] = sum;
     for (uint32_t distance = THREADS / 2; distance >= across; distance /= 2) {

@@ -7,23 +7,26 @@
 // `im2col` and `col2im`: blocks of 256, `segments` for each row of the matrix or channel of the image, or fewer that stride.
 // `im2col_weight`: blocks of 256, one for each output, or fewer that stride.
 //
-// The matrix is [taps, images * windows]: rows beyond the taps are of ones, which the bias is multiplied by, and of zeros.
-// Backward gathers, a pixel a thread, and so needs no atomics.
+// The matrix is [taps, row]: `pitch` elements from one image's windows to the next's, and whatever was there before between
+// them. A row beyond the taps is of ones, which the bias is multiplied by. Backward gathers, a pixel a thread, and so needs no
+// atomics. What elements are divided by is known before, so that none is divided.
 #include "lib/compact.cuh"
+#include "lib/divide.cuh"
 #include "lib/set.cuh"
 
 // Extents of a convolution, all of them of 32 bits; so are the elements of a row of the matrix, and of a channel of all images.
 struct Geometry {
   uint32_t images, channels, height, width, kernel_rows, kernel_columns, rows, columns;
   uint32_t stride[2], padding[2], segments, pad;
+  Divisor by_windows, by_columns, by_plane, by_width, by_stride[2];
 
   __device__ __forceinline__ uint32_t windows() const { return rows * columns; }
   __device__ __forceinline__ uint32_t taps() const { return channels * kernel_rows * kernel_columns; }
 };
 
-static_assert(sizeof(Geometry) == 56, "as `structs.rs`");
+static_assert(sizeof(Geometry) == 128, "as `structs.rs`");
 
-// Calls `work(line, i)` for what this thread has of `lines` lines of `len` elements.
+// Calls `work(line)(i)` for what this thread has of `lines` lines of `len` elements.
 template <class Work>
 __device__ __forceinline__ void each_of_lines(uint32_t segments, uint32_t lines, uint32_t len, Work work) {
   // Whole lines at a time; blocks beyond them have nothing to do.
@@ -31,9 +34,10 @@ __device__ __forceinline__ void each_of_lines(uint32_t segments, uint32_t lines,
   if (blockIdx.x / segments >= step) return;
 #pragma unroll 1
   for (uint32_t line = blockIdx.x / segments; line < lines; line += step) {
+    auto of_line = work(line);
 #pragma unroll 1
     for (uint64_t i = (uint64_t)segment * THREADS + threadIdx.x; i < len; i += segments * THREADS) {
-      work(line, (uint32_t)i);
+      of_line((uint32_t)i);
     }
   }
 }
@@ -52,60 +56,65 @@ __device__ __forceinline__ void leave(void* to, DType dtype, uint64_t i, uint32_
 }
 
 extern "C" __global__ void __launch_bounds__(THREADS) im2col(
-    const void* input, DType dtype, Geometry of, uint32_t matrix_rows, void* to) {
-  uint32_t taps = of.taps(), windows = of.windows(), len = of.images * windows;
-  each_of_lines(of.segments, matrix_rows, len, [&](uint32_t tap, uint32_t i) {
-    uint32_t code = tap == taps ? code_of_one(dtype) : 0;
-    if (tap < taps) {
-      uint32_t image = i / windows, window = i % windows, kernel_row = tap / of.kernel_columns;
-      uint32_t channel = kernel_row / of.kernel_rows;
-      // Below 0 in the padding, and then beyond every extent.
-      uint32_t y = window / of.columns * of.stride[0] + kernel_row % of.kernel_rows - of.padding[0];
-      uint32_t x = window % of.columns * of.stride[1] + tap % of.kernel_columns - of.padding[1];
-      if (y < of.height && x < of.width) {
-        uint64_t plane = (uint64_t)image * of.channels + channel;
+    const void* input, DType dtype, Geometry of, uint32_t matrix_rows, uint32_t pitch, uint32_t row, void* to) {
+  uint32_t taps = of.taps(), len = of.images * of.windows();
+  each_of_lines(of.segments, matrix_rows, len, [&](uint32_t tap) {
+    uint32_t kernel_row = tap / of.kernel_columns, channel = kernel_row / of.kernel_rows;
+    // Below 0 in the padding, and then beyond every extent.
+    uint32_t down = kernel_row % of.kernel_rows - of.padding[0], across = tap % of.kernel_columns - of.padding[1];
+    return [=, &of](uint32_t i) {
+      Divided image = divide(i, of.by_windows), window = divide(image.rest, of.by_columns);
+      uint32_t y = window.quotient * of.stride[0] + down, x = window.rest * of.stride[1] + across;
+      uint32_t code = tap == taps ? code_of_one(dtype) : 0;
+      if (tap < taps && y < of.height && x < of.width) {
+        uint64_t plane = (uint64_t)image.quotient * of.channels + channel;
         code = take(input, dtype, (plane * of.height + y) * of.width + x);
       }
-    }
-    leave(to, dtype, (uint64_t)tap * len + i, code);
+      leave(to, dtype, (uint64_t)tap * row + (uint64_t)image.quotient * pitch + image.rest, code);
+    };
   });
 }
 
 // The position of the window whose tap `k` lies at `at`, or beyond all.
-__device__ __forceinline__ uint32_t window_at(uint32_t at, uint32_t k, uint32_t stride, uint32_t padding) {
-  uint32_t from = at + padding - k;
-  return at + padding < k || from % stride != 0 ? 0xffffffffu : from / stride;
+__device__ __forceinline__ uint32_t window_at(uint32_t at, uint32_t k, const Divisor& by_stride, uint32_t padding) {
+  if (at + padding < k) return 0xffffffffu;
+  Divided from = divide(at + padding - k, by_stride);
+  return from.rest != 0 ? 0xffffffffu : from.quotient;
 }
 
-extern "C" __global__ void __launch_bounds__(THREADS) col2im(const float* matrix, Geometry of, void* to, DType dtype) {
+extern "C" __global__ void __launch_bounds__(THREADS)
+    col2im(const float* matrix, Geometry of, uint32_t len, void* to, DType dtype) {
   uint32_t plane = of.height * of.width, windows = of.windows();
-  uint64_t len = (uint64_t)of.images * windows;
-  each_of_lines(of.segments, of.channels, of.images * plane, [&](uint32_t channel, uint32_t i) {
-    uint32_t image = i / plane, pixel = i % plane, y = pixel / of.width, x = pixel % of.width;
-    float sum = 0.0f;
+  each_of_lines(of.segments, of.channels, of.images * plane, [&](uint32_t channel) {
+    return [=, &of](uint32_t i) {
+      Divided image = divide(i, of.by_plane), pixel = divide(image.rest, of.by_width);
+      float sum = 0.0f;
 #pragma unroll 1
-    for (uint32_t ky = 0; ky < of.kernel_rows; ky++) {
-      uint32_t row = window_at(y, ky, of.stride[0], of.padding[0]);
-      if (row >= of.rows) continue;
+      for (uint32_t ky = 0; ky < of.kernel_rows; ky++) {
+        uint32_t row = window_at(pixel.quotient, ky, of.by_stride[0], of.padding[0]);
+        if (row >= of.rows) continue;
 #pragma unroll 1
-      for (uint32_t kx = 0; kx < of.kernel_columns; kx++) {
-        uint32_t column = window_at(x, kx, of.stride[1], of.padding[1]);
-        if (column >= of.columns) continue;
-        uint64_t tap = ((uint64_t)channel * of.kernel_rows + ky) * of.kernel_columns + kx;
-        sum = __fadd_rn(sum, matrix[tap * len + (uint64_t)image * windows + row * of.columns + column]);
+        for (uint32_t kx = 0; kx < of.kernel_columns; kx++) {
+          uint32_t column = window_at(pixel.rest, kx, of.by_stride[1], of.padding[1]);
+          if (column >= of.columns) continue;
+          uint64_t tap = ((uint64_t)channel * of.kernel_rows + ky) * of.kernel_columns + kx;
+          sum = __fadd_rn(sum, matrix[tap * len + (uint64_t)image.quotient * windows + row * of.columns + column]);
+        }
       }
-    }
-    store_one(to, dtype, ((uint64_t)image * of.channels + channel) * plane + pixel, sum);
+      store_one(to, dtype, ((uint64_t)image.quotient * of.channels + channel) * plane + image.rest, sum);
+    };
   });
 }
 
 // [outputs, taps] as [outputs, matrix_rows]: the bias behind the taps, and zeros behind it.
 extern "C" __global__ void __launch_bounds__(THREADS) im2col_weight(
     const void* weight, const void* bias, DType dtype, uint32_t outputs, uint32_t taps, uint32_t matrix_rows, void* to) {
-  each_of_lines(1, outputs, matrix_rows, [&](uint32_t output, uint32_t tap) {
-    uint32_t code = 0;
-    if (tap < taps) code = take(weight, dtype, (uint64_t)output * taps + tap);
-    else if (tap == taps && bias != nullptr) code = take(bias, dtype, output);
-    leave(to, dtype, (uint64_t)output * matrix_rows + tap, code);
+  each_of_lines(1, outputs, matrix_rows, [&](uint32_t output) {
+    return [=](uint32_t tap) {
+      uint32_t code = 0;
+      if (tap < taps) code = take(weight, dtype, (uint64_t)output * taps + tap);
+      else if (tap == taps && bias != nullptr) code = take(bias, dtype, output);
+      leave(to, dtype, (uint64_t)output * matrix_rows + tap, code);
+    };
   });
 }

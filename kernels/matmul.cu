@@ -3,11 +3,11 @@
 //
 // Oracle: `oracle/matmul.rs`; agreement: f32 within the bound for rounding: true f32 products, never TF32, each added by one
 // fma in the order of K. f16 within the bound for Tensor Cores, which drop low bits of the terms they add, eight at a time
-// in the order of K. An element's bits follow from its row of A, its column of B and its bias alone.
+// in the order of K. An element's bits follow from its row of A, its column of B, its bias and the number of ranges alone.
 //
 // `matmul_f16`: a block of 256 for each tile of 128 by 128, and 32768 bytes of shared memory. `matmul_f16_small`: a block of
 // 128 for each tile of 64 by 64, and 16384 bytes. `matmul_f32`: a block of 256 for each tile of 128 by 128, and 33792 bytes;
-// `matmul_f32_small`: of 64 by 64, and 17408 bytes. Tiles are numbered matrix by matrix.
+// `matmul_f32_small`: of 64 by 64, and 17408 bytes. Tiles are numbered matrix by matrix, and range by range of each one's K.
 //
 // f16 goes to Tensor Cores by `mma` of 16 by 8 by 8 and `ldmatrix`, which 7.5 has, rather than by `wmma`: how fragments lie
 // over the lanes is told by the ISA, so that they come out of permuted shared memory without conflicts, and leave by row.
@@ -48,20 +48,20 @@ __device__ __forceinline__ void product(const Product& p) {
       (const uint16_t*)p.a + place.matrix * p.a_step, p.a_row, p.m, place.row, p.k, a_along_k};
   Operand<TILE, THREADS> b = {
       (const uint16_t*)p.b + place.matrix * p.b_step, p.b_row, p.n, place.column, p.k, b_along_k};
-  bool a_aligned = a.is_aligned_to_chunks(), b_aligned = b.is_aligned_to_chunks();
-  uint32_t tiles = p.k / DEEP + (p.k % DEEP != 0);
+  bool a_aligned = a.unit() == 16, b_aligned = b.unit() == 16;
+  Range range = range_of<DEEP>(p, place);
   Carried<TILE, THREADS> next_a, next_b;
 
   Warp warp;
   typename Warp::Fragments fragments;
   // Once more than there are tiles: in each turn one is brought, and the one before multiplied.
 #pragma unroll 1
-  for (uint32_t turn = 0; turn <= tiles; turn++) {
-    if (turn < tiles) {
+  for (uint32_t turn = range.first; turn <= range.end; turn++) {
+    if (turn < range.end) {
       next_a.fetch(a, a_aligned, turn * DEEP);
       next_b.fetch(b, b_aligned, turn * DEEP);
     }
-    if (turn > 0) {
+    if (turn > range.first) {
       uint32_t stage = shared_address(memory + (turn - 1) % 2 * STAGE);
 #pragma unroll 1
       for (uint32_t step = 0; step < STEPS; step++) {
@@ -70,7 +70,7 @@ __device__ __forceinline__ void product(const Product& p) {
         warp.add(fragments);
       }
     }
-    if (turn < tiles) {
+    if (turn < range.end) {
       uint8_t* stage = memory + turn % 2 * STAGE;
       next_a.put(a, stage);
       next_b.put(b, stage + BYTES<TILE>);
@@ -80,7 +80,7 @@ __device__ __forceinline__ void product(const Product& p) {
   warp.store(p, place, memory);
 }
 
-extern "C" __global__ void __launch_bounds__(256) matmul_f16(const Product p) { product<128, 64, 32>(p); }
+extern "C" __global__ void __launch_bounds__(256, 2) matmul_f16(const Product p) { product<128, 64, 32>(p); }
 
 extern "C" __global__ void __launch_bounds__(128) matmul_f16_small(const Product p) { product<64, 32, 32>(p); }
 
@@ -136,7 +136,7 @@ __device__ __forceinline__ void product_f32(const Product& p) {
       (const float*)p.a + place.matrix * p.a_step, p.a_row, p.m, place.row, p.k, p.a_transposed == 0};
   Column<TILE> b = {
       (const float*)p.b + place.matrix * p.b_step, p.b_row, p.n, place.column, p.k, p.b_transposed != 0};
-  uint32_t tiles = p.k / TERMS + (p.k % TERMS != 0);
+  Range range = range_of<TERMS>(p, place);
 
   float sums[EACH][EACH];
 #pragma unroll
@@ -145,12 +145,12 @@ __device__ __forceinline__ void product_f32(const Product& p) {
     for (uint32_t j = 0; j < EACH; j++) sums[i][j] = 0.0f;
   }
 #pragma unroll 1
-  for (uint32_t turn = 0; turn <= tiles; turn++) {
-    if (turn < tiles) {
+  for (uint32_t turn = range.first; turn <= range.end; turn++) {
+    if (turn < range.end) {
       a.fetch(turn * TERMS);
       b.fetch(turn * TERMS);
     }
-    if (turn > 0) {
+    if (turn > range.first) {
       const float* stage = tiles_at + (turn - 1) % 2 * STAGE;
 #pragma unroll 2
       for (uint32_t term = 0; term < TERMS; term++) {
@@ -169,7 +169,7 @@ __device__ __forceinline__ void product_f32(const Product& p) {
         }
       }
     }
-    if (turn < tiles) {
+    if (turn < range.end) {
       float* stage = tiles_at + turn % 2 * STAGE;
       a.put(stage);
       b.put(stage + TERMS * PITCH);
@@ -197,6 +197,6 @@ __device__ __forceinline__ void product_f32(const Product& p) {
   }
 }
 
-extern "C" __global__ void __launch_bounds__(256) matmul_f32(const Product p) { product_f32<8>(p); }
+extern "C" __global__ void __launch_bounds__(256, 2) matmul_f32(const Product p) { product_f32<8>(p); }
 
 extern "C" __global__ void __launch_bounds__(256) matmul_f32_small(const Product p) { product_f32<4>(p); }

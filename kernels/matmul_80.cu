@@ -3,15 +3,16 @@
 //
 // requires: compute_80
 // Oracle: `oracle/matmul.rs`; agreement: within the bound for Tensor Cores, which drop low bits of the terms they add. An
-// element's terms are added in the order of K, sixteen at a time, whatever the tile, the batch and the alignment: its bits
-// follow from its row of A, its column of B and its bias alone.
+// element's terms are added in the order of K, sixteen at a time, whatever the tile and the alignment: its bits follow from
+// its row of A, its column of B, its bias and the number of ranges that K is cut into alone.
 //
 // `matmul_80_TYPE_AB`, A and B being t where transposed and n where not: a block of 256 for each tile of 128 by 256, and
 // 98304 bytes of shared memory; nt alone adds a bias. `matmul_80_TYPE_small`: a block of 128 for each tile of 64 by 64, and 32768 bytes; either
-// operand may be transposed. Tiles are numbered matrix by matrix.
+// operand may be transposed. Tiles are numbered matrix by matrix, and range by range of each one's K.
 //
-// Four tiles of each operand are in shared memory: while one is multiplied, three are on their way by cp.async. Where an
-// operand does not begin, or its rows do not, at multiples of 16 bytes, its elements are brought one by one instead.
+// Four tiles of each operand are in shared memory: while one is multiplied, three are on their way by cp.async, in copies of
+// 16, 8 or 4 bytes: the most that an operand's start and rows are multiples of. Where they are odd elements, these are brought
+// one by one instead.
 #include "lib/tiles.cuh"
 
 // Tiles of each operand in shared memory.
@@ -20,6 +21,21 @@ constexpr uint32_t STAGES = 4;
 // 16 bytes of which those behind `bytes` become zeros.
 __device__ __forceinline__ void copy_chunk(uint32_t to, const void* from, uint32_t bytes) {
   asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(to), "l"(from), "r"(bytes) : "memory");
+}
+
+// The same in copies of 8 or 4 bytes each, which `unit` says. None goes beyond what is left: where nothing is, `anywhere` is
+// a place that may be read.
+__device__ __forceinline__ void copy_in_parts(uint32_t to, const Piece& piece, const void* anywhere, uint32_t unit) {
+#pragma unroll 1
+  for (uint32_t at = 0; at < 16; at += unit) {
+    uint32_t left = piece.left * 2, bytes = left <= at ? 0 : left - at < unit ? left - at : unit;
+    const void* from = bytes == 0 ? anywhere : (const uint8_t*)piece.from + at;
+    if (unit == 8) {
+      asm volatile("cp.async.ca.shared.global [%0], [%1], 8, %2;" ::"r"(to + at), "l"(from), "r"(bytes) : "memory");
+    } else {
+      asm volatile("cp.async.ca.shared.global [%0], [%1], 4, %2;" ::"r"(to + at), "l"(from), "r"(bytes) : "memory");
+    }
+  }
 }
 
 __device__ __forceinline__ void commit() { asm volatile("cp.async.commit_group;" ::: "memory"); }
@@ -32,8 +48,8 @@ static_assert(STAGES == 4, "as `wait_for_next` has it");
 // Starts to bring the tile that begins with term `k`.
 template <uint32_t EXTENT, uint32_t THREADS>
 __device__ __forceinline__ void fetch(
-    const Operand<EXTENT, THREADS>& operand, bool aligned, uint32_t k, uint8_t* tile) {
-  if (aligned) {
+    const Operand<EXTENT, THREADS>& operand, uint32_t unit, uint32_t k, uint8_t* tile) {
+  if (unit == 16) {
 #pragma unroll
     for (uint32_t i = 0; i < operand.PIECES; i++) {
       Piece piece = operand.piece(k, i);
@@ -44,7 +60,8 @@ __device__ __forceinline__ void fetch(
 #pragma unroll 1
   for (uint32_t i = 0; i < operand.PIECES; i++) {
     Piece piece = operand.piece(k, i);
-    *(uint4*)(tile + piece.to) = gather(piece);
+    if (unit >= 4) copy_in_parts(shared_address(tile + piece.to), piece, operand.matrix, unit);
+    else *(uint4*)(tile + piece.to) = gather(piece);
   }
 }
 
@@ -61,13 +78,13 @@ __device__ __forceinline__ void product(const Product& p, bool a_along_k, bool b
       (const uint16_t*)p.a + place.matrix * p.a_step, p.a_row, p.m, place.row, p.k, a_along_k};
   Operand<TILE_COLUMNS, THREADS> b = {
       (const uint16_t*)p.b + place.matrix * p.b_step, p.b_row, p.n, place.column, p.k, b_along_k};
-  bool a_aligned = a.is_aligned_to_chunks(), b_aligned = b.is_aligned_to_chunks();
-  uint32_t tiles = p.k / DEEP + (p.k % DEEP != 0);
+  uint32_t a_unit = a.unit(), b_unit = b.unit();
+  Range range = range_of<DEEP>(p, place);
   auto bring = [&](uint32_t tile) {
-    if (tile < tiles) {
+    if (tile < range.end) {
       uint8_t* stage = memory + tile % STAGES * STAGE;
-      fetch(a, a_aligned, tile * DEEP, stage);
-      fetch(b, b_aligned, tile * DEEP, stage + A_BYTES);
+      fetch(a, a_unit, tile * DEEP, stage);
+      fetch(b, b_unit, tile * DEEP, stage + A_BYTES);
     }
     commit();
   };
@@ -80,12 +97,12 @@ __device__ __forceinline__ void product(const Product& p, bool a_along_k, bool b
     warp.load_b(stage + A_BYTES, b_along_k, step, to);
   };
 #pragma unroll 1
-  for (uint32_t tile = 0; tile + 1 < STAGES; tile++) bring(tile);
+  for (uint32_t ahead = 0; ahead + 1 < STAGES; ahead++) bring(range.first + ahead);
   wait_for_next();
   __syncthreads();
-  if (tiles > 0) load(0, 0, fragments[0]);
+  if (range.first < range.end) load(range.first, 0, fragments[0]);
 #pragma unroll 1
-  for (uint32_t tile = 0; tile < tiles; tile++) {
+  for (uint32_t tile = range.first; tile < range.end; tile++) {
     static_assert(STEPS == 2, "a step, and the step that ends the tile");
     load(tile, 1, fragments[1]);
     // In the place of the tile before, which all have read: they have passed the barrier below.
@@ -93,7 +110,7 @@ __device__ __forceinline__ void product(const Product& p, bool a_along_k, bool b
     warp.add(fragments[0]);
     wait_for_next();
     __syncthreads();
-    if (tile + 1 < tiles) load(tile + 1, 0, fragments[0]);
+    if (tile + 1 < range.end) load(tile + 1, 0, fragments[0]);
     warp.add(fragments[1]);
   }
   __syncthreads();

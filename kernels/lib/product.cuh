@@ -3,7 +3,8 @@
 #pragma once
 #include "elements.cuh"
 
-// C = op(A)·op(B) + bias, once for each matrix of a batch; `ProductBits` of `structs.rs`.
+// C = op(A)·op(B) + bias, once for each matrix of a batch; `ProductBits` of `structs.rs`. Where K is cut into ranges, each range
+// has a C of its own, `c_step` from the one before, range by range and matrix by matrix; `matmul_join` adds them up.
 struct Product {
   const void *a, *b;
   // One value a column of C, of A's and B's type; null where there is none.
@@ -17,7 +18,9 @@ struct Product {
   uint32_t m, n, k;
   DType dtype, c_dtype;
   // Whether A lies as [K, M] and B as [N, K].
-  uint32_t a_transposed, b_transposed, pad;
+  uint32_t a_transposed, b_transposed;
+  // Ranges that K is cut into: as many whole tiles each, but for the last ones.
+  uint32_t ranges;
 };
 
 static_assert(sizeof(Product) == 112, "as `structs.rs`");
@@ -25,19 +28,33 @@ static_assert(sizeof(Product) == 112, "as `structs.rs`");
 // Rows of tiles that blocks of neighbouring numbers share, so that what they read of B is in the cache for all of them.
 constexpr uint32_t BAND = 8;
 
-// The first row and column of a block's tile, and its matrix of the batch.
+// The first row and column of a block's tile, its matrix of the batch, and which C it is a tile of.
 struct Place {
   uint32_t row, column;
   uint64_t matrix;
+  uint32_t part;
 };
+
+// Tiles of DEEP terms, from `first` to before `end`.
+struct Range {
+  uint32_t first, end;
+};
+
+// Those that a block adds up.
+template <uint32_t DEEP>
+__device__ __forceinline__ Range range_of(const Product& p, const Place& place) {
+  uint32_t tiles = p.k / DEEP + (p.k % DEEP != 0), each = (tiles + p.ranges - 1) / p.ranges;
+  uint32_t first = place.part % p.ranges * each, end = first + each;
+  return {first, end < tiles ? end : tiles};
+}
 
 template <uint32_t ROWS, uint32_t COLUMNS>
 __device__ __forceinline__ Place place_of(const Product& p) {
   uint32_t down = (p.m - 1) / ROWS + 1, across = (p.n - 1) / COLUMNS + 1;
-  uint32_t matrix = blockIdx.x / (down * across), tile = blockIdx.x % (down * across);
+  uint32_t part = blockIdx.x / (down * across), tile = blockIdx.x % (down * across);
   uint32_t first = tile / (BAND * across) * BAND, in_band = tile % (BAND * across);
   uint32_t rows = down - first < BAND ? down - first : BAND;
-  return {(first + in_band % rows) * ROWS, in_band / rows * COLUMNS, matrix};
+  return {(first + in_band % rows) * ROWS, in_band / rows * COLUMNS, part / p.ranges, part};
 }
 
 // Elements i to i + 8 of a line of `length`, which may end before.
@@ -64,7 +81,7 @@ __device__ __forceinline__ bool leaves_in_groups(const Product& p) {
 }
 
 __device__ __forceinline__ uint64_t element_of(const Product& p, const Place& place, uint32_t row, uint32_t column) {
-  return place.matrix * p.c_step + row * p.c_row + column;
+  return place.part * p.c_step + row * p.c_row + column;
 }
 
 // Eight sums of a row as they leave, to C's type, which is f32 or TYPE; those beyond the matrix do not leave.

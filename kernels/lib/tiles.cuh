@@ -43,8 +43,11 @@ struct Operand {
   uint32_t extent, first, terms;
   bool along_k;
 
-  // Whether chunks begin at multiples of 16 bytes.
-  __device__ __forceinline__ bool is_aligned_to_chunks() const { return is_aligned(matrix, 16) && row % GROUP == 0; }
+  // Of 16, 8, 4 and 2 bytes the most that all chunks begin at multiples of.
+  __device__ __forceinline__ uint32_t unit() const {
+    uint32_t all = (uint32_t)(uint64_t)matrix | (uint32_t)row * 2 | 16;
+    return all & (~all + 1);
+  }
 
   // The thread's `i`th piece of the tile that begins with term `k`.
   __device__ __forceinline__ Piece piece(uint32_t k, uint32_t i) const {

@@ -3,9 +3,10 @@
 use crate::{
     Cuda, Error,
     kernels::{self, Kernel, THREADS},
-    launch,
+    launch::{self, Entry},
+    ops,
 };
-use cudarc::driver::{CudaFunction, DriverError, sys::CUdevice_attribute as Attribute};
+use cudarc::driver::{DriverError, sys::CUdevice_attribute as Attribute};
 
 /// What the driver made of one kernel on this device.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -16,7 +17,7 @@ pub struct KernelFacts {
     pub registers: i32,
     /// Bytes of a thread that lie in device memory: arrays, and what registers do not suffice for.
     pub local_bytes: i32,
-    /// Bytes of shared memory of a block, beside what a launch asks for.
+    /// Bytes of shared memory of a block, with what a launch asks for.
     pub shared_bytes: i32,
     /// Threads of the blocks that `occupancy` is of.
     pub threads: u32,
@@ -38,7 +39,7 @@ impl Cuda {
 
     fn kernel_facts(&self, kernel: &'static Kernel, room: i32) -> Result<KernelFacts, Error> {
         let entry = self.entry(kernel)?;
-        self.check("look at a kernel", facts(kernel.name, entry.function(), room))
+        self.check("look at a kernel", facts(kernel, &entry, room))
     }
 
     /// The newest CUDA that the driver knows, such as `13.0`.
@@ -61,19 +62,16 @@ impl Cuda {
     }
 }
 
-fn facts(
-    name: &'static str,
-    function: &CudaFunction,
-    room: i32,
-) -> Result<KernelFacts, DriverError> {
+fn facts(kernel: &'static Kernel, entry: &Entry, room: i32) -> Result<KernelFacts, DriverError> {
+    let (function, asked_for) = (entry.function(), ops::shared(kernel));
     let most = u32::try_from(function.max_threads_per_block()?).unwrap_or(THREADS);
     let threads = most.min(THREADS);
-    let blocks = function.occupancy_max_active_blocks_per_multiprocessor(threads, 0, None)?;
+    let blocks = entry.blocks(threads, asked_for)?;
     Ok(KernelFacts {
-        name,
+        name: kernel.name,
         registers: function.num_regs()?,
         local_bytes: function.local_size_bytes()?,
-        shared_bytes: function.shared_size_bytes()?,
+        shared_bytes: function.shared_size_bytes()?.saturating_add_unsigned(asked_for),
         threads,
         occupancy: f64::from(blocks * threads) / f64::from(room.max(1)),
     })

@@ -1,6 +1,6 @@
 //! Two-dimensional convolution.
 
-use crate::AffineGrads;
+use crate::{AffineGrads, WeightGrads};
 use binade_core::Handle;
 
 /// How a kernel moves over an image. The default is stride 1 without padding.
@@ -54,4 +54,21 @@ pub trait Conv2d: Handle {
         bias: bool,
         config: Conv2dConfig,
     ) -> Result<AffineGrads<Self::Tensor>, Self::Error>;
+
+    /// The same, bit for bit, but for the input's gradient, which nobody wants of images. A device that says no more than
+    /// [`conv2d_backward`](Self::conv2d_backward) computes it and drops it.
+    ///
+    /// # Errors
+    ///
+    /// As [`conv2d_backward`](Self::conv2d_backward).
+    fn conv2d_backward_of_weight(
+        &self,
+        grad: &Self::Tensor,
+        input: &Self::Tensor,
+        weight: &Self::Tensor,
+        bias: bool,
+        config: Conv2dConfig,
+    ) -> Result<WeightGrads<Self::Tensor>, Self::Error> {
+        self.conv2d_backward(grad, input, weight, bias, config).map(Into::into)
+    }
 }

@@ -43,7 +43,7 @@ pub use fill::Fill;
 pub use gelu::Gelu;
 pub use host::{Download, Upload};
 pub use layer_norm::{LayerNorm, NormGrads};
-pub use linear::{AffineGrads, Linear};
+pub use linear::{AffineGrads, Linear, WeightGrads};
 pub use log_softmax::LogSoftmax;
 pub use matmul::MatMul;
 pub use max_pool2d::{MaxPool2d, MaxPool2dConfig};

@@ -13,6 +13,21 @@ pub struct AffineGrads<T> {
     pub bias: Option<T>,
 }
 
+/// Those of [`AffineGrads`] that are left where nobody wants the input's.
+#[derive(Clone, Debug)]
+pub struct WeightGrads<T> {
+    /// With respect to the weight.
+    pub weight: T,
+    /// With respect to the bias, where there was one.
+    pub bias: Option<T>,
+}
+
+impl<T> From<AffineGrads<T>> for WeightGrads<T> {
+    fn from(AffineGrads { weight, bias, .. }: AffineGrads<T>) -> Self {
+        Self { weight, bias }
+    }
+}
+
 /// `x·Wᵀ + b` for `x` `[.., in]`, `W` `[out, in]`, `b` `[out]`: the layout of torch's `nn.Linear`.
 ///
 /// # For implementers
@@ -45,4 +60,20 @@ pub trait Linear: Handle {
         weight: &Self::Tensor,
         bias: bool,
     ) -> Result<AffineGrads<Self::Tensor>, Self::Error>;
+
+    /// The same, bit for bit, but for the input's gradient: a model's first layer is given data, whose gradient nobody wants. A
+    /// device that says no more than [`linear_backward`](Self::linear_backward) computes it and drops it.
+    ///
+    /// # Errors
+    ///
+    /// As [`linear_backward`](Self::linear_backward).
+    fn linear_backward_of_weight(
+        &self,
+        grad: &Self::Tensor,
+        input: &Self::Tensor,
+        weight: &Self::Tensor,
+        bias: bool,
+    ) -> Result<WeightGrads<Self::Tensor>, Self::Error> {
+        self.linear_backward(grad, input, weight, bias).map(Into::into)
+    }
 }

@@ -96,6 +96,14 @@ impl Entry {
 }
 
 impl Entry {
+    /// Blocks of so many threads, with so many bytes of shared memory beyond what the kernel declares, that a multiprocessor holds
+    /// at once.
+    pub(crate) fn blocks(&self, threads: u32, shared: u32) -> Result<u32, DriverError> {
+        self.allow(shared)?;
+        let shared = usize::try_from(shared).unwrap_or(usize::MAX);
+        self.function.occupancy_max_active_blocks_per_multiprocessor(threads, shared, None)
+    }
+
     /// More shared memory than every block has must be asked for by name, before it is launched with.
     fn allow(&self, shared: u32) -> Result<(), DriverError> {
         match i32::try_from(shared) {

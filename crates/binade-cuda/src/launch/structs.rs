@@ -277,7 +277,7 @@ pub(crate) struct ProductBits {
     pub(crate) c_dtype: u32,
     pub(crate) a_transposed: u32,
     pub(crate) b_transposed: u32,
-    pub(crate) pad: u32,
+    pub(crate) ranges: u32,
 }
 
 /// `Fault` of `fault.cuh`.
@@ -315,6 +315,20 @@ pub(crate) struct GeometryBits {
     pub(crate) padding: [u32; 2],
     pub(crate) segments: u32,
     pub(crate) pad: u32,
+    pub(crate) by_windows: DivisorBits,
+    pub(crate) by_columns: DivisorBits,
+    pub(crate) by_plane: DivisorBits,
+    pub(crate) by_width: DivisorBits,
+    pub(crate) by_stride: [DivisorBits; 2],
+}
+
+/// `Divisor` of `divide.cuh`.
+#[derive(Clone, Copy, Debug, Pod, Zeroable)]
+#[repr(C)]
+pub(crate) struct DivisorBits {
+    pub(crate) by: u32,
+    pub(crate) multiplier: u32,
+    pub(crate) shift: u32,
 }
 
 /// Bytes of `Constants` of `step.cuh`.
@@ -348,7 +362,7 @@ const _: () = {
     assert!(size_of::<ScaledRow>() == 88);
     assert!(size_of::<LostBits>() == 16);
     assert!(size_of::<LossScaleBits>() == 52);
-    assert!(size_of::<GeometryBits>() == 56);
+    assert!(size_of::<GeometryBits>() == 128);
     assert!(size_of::<ProductBits>() == 112);
     assert!(size_of::<FaultBits>() == 32);
     assert!(size_of::<PoolBits>() == 80);

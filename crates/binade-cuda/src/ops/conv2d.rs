@@ -8,18 +8,15 @@
 use super::{
     bias_add::Channels,
     gemm::{Gemm, Matrices},
-    im2col::Geometry,
+    im2col::{Columns, Geometry, Images},
+    ranges::{Joined, Sums},
 };
 use crate::{Cuda, Error, Tensor};
-use binade_autocast::Autocast;
 use binade_core::{DType, Op};
-use binade_ops::{AffineGrads, Conv2d, Conv2dConfig, operands, shape};
+use binade_ops::{AffineGrads, Conv2d, Conv2dConfig, WeightGrads, operands, shape};
 
 /// Elements of the columns that are made at a time, but for an image that has more by itself.
 const MOST_COLUMNS: usize = 1 << 26;
-
-/// Rows of the columns are a multiple of this, so that a product reads the weight in whole words.
-const ROWS: usize = 8;
 
 impl Conv2d for Cuda {
     fn conv2d(
@@ -39,18 +36,23 @@ impl Conv2d for Cuda {
         if result.is_empty() {
             return Ok(result);
         }
+        let (outputs, windows) = (layer.outputs, layer.of.windows());
+        let (batch, by_pair) = (layer.of.images, false);
+        if layer.multiplies_images(dtype) && bias.is_none() {
+            let (a, b) = (layer.weight(weight), Matrices::dense(input, layer.of.taps(), windows));
+            let (c, k) = (Matrices::dense(&result, outputs, windows), layer.of.taps());
+            self.gemm(&Gemm { a, b, bias: None, c, m: outputs, n: windows, k, batch, by_pair })?;
+            return Ok(result);
+        }
         // The bias is one tap more, of a pixel that is 1 in every window.
-        let (taps, outputs, windows) = (layer.of.taps(), layer.outputs, layer.of.windows());
-        let k = (taps + usize::from(bias.is_some())).next_multiple_of(ROWS);
-        let matrix = self.weight_matrix(weight, bias, [outputs, taps, k])?;
-        for (of, part) in layer.parts(k) {
-            let columns = self.columns(&part.of(input, layer.pixels())?, &of, k)?;
+        let (taps, k) = (layer.of.taps(), layer.of.taps() + usize::from(bias.is_some()));
+        let matrix = self.weight_matrix(weight, bias, [outputs, taps])?;
+        for (of, part) in layer.parts(k, MOST_COLUMNS) {
+            let columns = self.columns(&part.of(input, layer.pixels())?, &of, k, Images::Apart)?;
             let to = part.of(&result, outputs * windows)?;
-            let a = Matrices { step: 0, ..Matrices::dense(&matrix, outputs, k) };
-            let b = beside(&columns, of.images, windows);
-            let c = Matrices::dense(&to, outputs, windows);
-            let batch = of.images;
-            self.gemm(&Gemm { a, b, bias: None, c, m: outputs, n: windows, k, batch })?;
+            let (a, b) = (layer.weight(&matrix), columns.by_image());
+            let (c, batch) = (Matrices::dense(&to, outputs, windows), of.images);
+            self.gemm(&Gemm { a, b, bias: None, c, m: outputs, n: windows, k, batch, by_pair })?;
         }
         Ok(result)
     }
@@ -63,78 +65,131 @@ impl Conv2d for Cuda {
         bias: bool,
         config: Conv2dConfig,
     ) -> Result<AffineGrads<Tensor>, Error> {
-        let shape = shape::conv2d(input.shape(), weight.shape(), None, config)?;
-        let dtype = operands::float(Op::CONV2D, &[input, weight])?;
-        operands::grad(Op::CONV2D, grad, &shape, dtype)?;
-        self.has_made_all(&[grad, input, weight])?;
-        let layer = Layer::new(input, weight, &shape, config);
-        let (outer, count, inner) = (layer.of.images, layer.outputs, layer.of.windows());
-        let of = Channels { outer, count, inner };
-        Ok(AffineGrads {
-            input: self.conv2d_input(grad, input, weight, &layer)?,
-            weight: self.conv2d_weight(grad, input, weight, &layer)?,
-            bias: if bias { Some(self.channel_sums(grad, of, dtype)?) } else { None },
-        })
+        let layer = self.conv2d_layer([grad, input, weight], config)?;
+        let of_input = self.unset(input.dtype(), input.shape())?;
+        let all = [grad, input, weight];
+        let weight = self.conv2d_grads(all, Some(&of_input), &layer, MOST_COLUMNS)?;
+        let bias = if bias {
+            Some(self.channel_sums(grad, layer.channels(), grad.dtype())?)
+        } else {
+            None
+        };
+        Ok(AffineGrads { input: of_input, weight, bias })
+    }
+
+    fn conv2d_backward_of_weight(
+        &self,
+        grad: &Tensor,
+        input: &Tensor,
+        weight: &Tensor,
+        bias: bool,
+        config: Conv2dConfig,
+    ) -> Result<WeightGrads<Tensor>, Error> {
+        let layer = self.conv2d_layer([grad, input, weight], config)?;
+        let weight = self.conv2d_grads([grad, input, weight], None, &layer, MOST_COLUMNS)?;
+        let bias = if bias {
+            Some(self.channel_sums(grad, layer.channels(), grad.dtype())?)
+        } else {
+            None
+        };
+        Ok(WeightGrads { weight, bias })
     }
 }
 
 impl Cuda {
+    /// The layer whose backward is asked for, where gradient and operands fit.
+    fn conv2d_layer(
+        &self,
+        [grad, input, weight]: [&Tensor; 3],
+        config: Conv2dConfig,
+    ) -> Result<Layer, Error> {
+        let shape = shape::conv2d(input.shape(), weight.shape(), None, config)?;
+        let dtype = operands::float(Op::CONV2D, &[input, weight])?;
+        operands::grad(Op::CONV2D, grad, &shape, dtype)?;
+        self.has_made_all(&[grad, input, weight])?;
+        Ok(Layer::new(input, weight, &shape, config))
+    }
+
+    /// The weight's gradient, and the input's where there is memory for it, at most so many elements of columns at a time.
+    fn conv2d_grads(
+        &self,
+        [grad, input, weight]: [&Tensor; 3],
+        of_input: Option<&Tensor>,
+        layer: &Layer,
+        most: usize,
+    ) -> Result<Tensor, Error> {
+        let (taps, outputs, windows) = (layer.of.taps(), layer.outputs, layer.of.windows());
+        let of_weight = self.unset(weight.dtype(), weight.shape())?;
+        let matrix = |to| Ok::<_, Error>((to, self.weight_matrix(weight, None, [outputs, taps])?));
+        let wanted = of_input.map(matrix).transpose()?;
+        let parts: Vec<(Geometry, Part)> = layer.parts(taps, most).collect();
+        let sums = match parts.len() {
+            1 => None,
+            count => Some(self.sums(count, [outputs, taps])?),
+        };
+        for (number, (of, part)) in parts.iter().enumerate() {
+            let [g, x] = [(grad, outputs * windows), (input, layer.pixels())]
+                .map(|(tensor, each)| part.of(tensor, each));
+            let (g, x) = (g?, x?);
+            let by_output = self.by_output(&g, [of.images, outputs, windows])?;
+            if let Some((to, matrix)) = &wanted {
+                let to = part.of(to, layer.pixels())?;
+                if layer.multiplies_images(input.dtype()) {
+                    self.conv2d_images([&g, matrix, &to], layer, of.images)?;
+                } else {
+                    self.conv2d_input(&by_output, [matrix, &to], layer, of)?;
+                }
+            }
+            let columns = self.columns(&x, of, taps, Images::Together)?;
+            let one = sums.as_ref().map(|sums| sums.one(number)).transpose()?;
+            let whole = || Matrices::dense(&of_weight, outputs, taps);
+            let c = one.as_ref().map_or_else(whole, Sums::matrices);
+            let (a, b, k) = (by_output.whole(), columns.whole().transposed(), of.images * windows);
+            let by_pair = false;
+            self.gemm(&Gemm { a, b, bias: None, c, m: outputs, n: taps, k, batch: 1, by_pair })?;
+        }
+        if let Some(sums) = sums {
+            let to = Matrices::dense(&of_weight, outputs, taps);
+            self.join(
+                &Joined { c: to, bias: None, m: outputs, n: taps, batch: 1 },
+                &sums,
+                parts.len(),
+            )?;
+        }
+        Ok(of_weight)
+    }
+
+    /// `Wᵀ·grad` for each image, where these are the pixels' gradients already.
+    fn conv2d_images(
+        &self,
+        [grad, weight, to]: [&Tensor; 3],
+        layer: &Layer,
+        batch: usize,
+    ) -> Result<(), Error> {
+        let (taps, outputs, windows) = (layer.of.taps(), layer.outputs, layer.of.windows());
+        let (a, b) = (layer.weight(weight).transposed(), Matrices::dense(grad, outputs, windows));
+        let (c, bias, by_pair) = (Matrices::dense(to, taps, windows), None, false);
+        self.gemm(&Gemm { a, b, bias, c, m: taps, n: windows, k: outputs, batch, by_pair })
+    }
+
     /// `Wᵀ·grad`, f32 until each pixel has been summed up.
     fn conv2d_input(
         &self,
-        grad: &Tensor,
-        input: &Tensor,
-        weight: &Tensor,
+        by_output: &Columns,
+        [weight, to]: [&Tensor; 2],
         layer: &Layer,
-    ) -> Result<Tensor, Error> {
-        let result = self.unset(input.dtype(), input.shape())?;
-        if result.is_empty() {
-            return Ok(result);
+        of: &Geometry,
+    ) -> Result<(), Error> {
+        let (taps, outputs, n) = (of.taps(), layer.outputs, of.images * of.windows());
+        if to.is_empty() {
+            return Ok(());
         }
-        let (taps, outputs, windows) = (layer.of.taps(), layer.outputs, layer.of.windows());
-        for (of, part) in layer.parts(taps) {
-            let columns = self.unset(DType::F32, &[taps, of.images * windows])?;
-            let g = part.of(grad, outputs * windows)?;
-            let a = Matrices { step: 0, ..Matrices::dense(weight, outputs, taps).transposed() };
-            let b = Matrices::dense(&g, outputs, windows);
-            let c = beside(&columns, of.images, windows);
-            let batch = of.images;
-            self.gemm(&Gemm { a, b, bias: None, c, m: taps, n: windows, k: outputs, batch })?;
-            self.pixels(&columns, &of, &part.of(&result, layer.pixels())?)?;
-        }
-        Ok(result)
+        let columns = self.unset_columns(DType::F32, of, taps, Images::Together)?;
+        let (a, b, c) = (layer.weight(weight).transposed(), by_output.whole(), columns.whole());
+        let (bias, batch, by_pair) = (None, 1, false);
+        self.gemm(&Gemm { a, b, bias, c, m: taps, n, k: outputs, batch, by_pair })?;
+        self.pixels(&columns, of, to)
     }
-
-    /// `Σ grad·columnsᵀ` over the images: f32 within a part of the batch, and from part to part.
-    fn conv2d_weight(
-        &self,
-        grad: &Tensor,
-        input: &Tensor,
-        weight: &Tensor,
-        layer: &Layer,
-    ) -> Result<Tensor, Error> {
-        let (taps, outputs, windows) = (layer.of.taps(), layer.outputs, layer.of.windows());
-        let parts: Vec<(Geometry, Part)> = layer.parts(taps).collect();
-        let sums = self.unset(DType::F32, &[parts.len(), outputs * taps])?;
-        for (i, (of, part)) in parts.iter().enumerate() {
-            let columns = self.columns(&part.of(input, layer.pixels())?, of, taps)?;
-            let g = part.of(grad, outputs * windows)?;
-            let g = self.by_output(&g, [of.images, outputs, windows])?;
-            let k = of.images * windows;
-            let to = sums.slice(i * outputs * taps, outputs * taps)?;
-            let a = Matrices::dense(&g, outputs, k);
-            let b = Matrices::dense(&columns, taps, k).transposed();
-            let c = Matrices::dense(&to, outputs, taps);
-            self.gemm(&Gemm { a, b, bias: None, c, m: outputs, n: taps, k, batch: 1 })?;
-        }
-        let sum = self.sum_of_columns(&sums, outputs * taps)?;
-        self.cast(&sum, weight.dtype())?.reshape(weight.shape())
-    }
-}
-
-/// A matrix for each image, side by side in one.
-fn beside(columns: &Tensor, images: usize, windows: usize) -> Matrices<'_> {
-    Matrices { tensor: columns, row: images * windows, step: windows, transposed: false }
 }
 
 /// One convolution.
@@ -157,6 +212,12 @@ impl Part {
 }
 
 impl Layer {
+    /// Of its result.
+    fn channels(&self) -> Channels {
+        let (outer, count, inner) = (self.of.images, self.outputs, self.of.windows());
+        Channels { outer, count, inner }
+    }
+
     /// Of operands whose shapes were found to fit, and the shape of their result.
     fn new(input: &Tensor, weight: &Tensor, shape: &[usize], config: Conv2dConfig) -> Self {
         let plane = |shape: &[usize]| [shape[2], shape[3]];
@@ -172,11 +233,24 @@ impl Layer {
         self.of.channels * self.of.image[0] * self.of.image[1]
     }
 
-    /// As many images at a time as make columns of `rows` rows that are not too large: what follows from the shape.
-    fn parts(&self, rows: usize) -> impl Iterator<Item = (Geometry, Part)> {
+    /// The matrix of the weight, which all images have.
+    fn weight<'a>(&self, matrix: &'a Tensor) -> Matrices<'a> {
+        let row = matrix.len().checked_div(self.outputs).unwrap_or_default();
+        Matrices { step: 0, ..Matrices::dense(matrix, self.outputs, row) }
+    }
+
+    /// Whether images are multiplied as they lie. Planes of an odd number of 16-bit elements are not: they would be read one by
+    /// one.
+    fn multiplies_images(&self, dtype: DType) -> bool {
+        self.of.is_pixels() && (self.of.windows() * dtype.bytes()).is_multiple_of(4)
+    }
+
+    /// As many images at a time as make columns of `rows` rows of `most` elements: what follows from the shape. At least one
+    /// part, if of no images.
+    fn parts(&self, rows: usize, most: usize) -> impl Iterator<Item = (Geometry, Part)> {
         let all = self.of;
-        let step = (MOST_COLUMNS / (rows * all.windows()).max(1)).max(1);
-        (0..all.images).step_by(step).map(move |first| {
+        let step = (most / (rows * all.windows()).max(1)).max(1);
+        (0..all.images.max(1)).step_by(step).map(move |first| {
             let images = step.min(all.images - first);
             (Geometry { images, ..all }, Part { first, images })
         })
@@ -185,16 +259,57 @@ impl Layer {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use super::{super::gemm::tests::device, *};
+    use binade_ops::{Download, Upload};
 
     #[test]
     fn a_large_batch_is_cut_into_parts_that_have_every_image_once() {
         let (image, output, config) = ([1 << 12; 2], [1 << 12; 2], Conv2dConfig::default());
         let of = Geometry { images: 7, channels: 1, image, kernel: [1, 1], output, config };
-        let parts: Vec<_> = Layer { of, outputs: 1 }.parts(2).collect();
+        let parts: Vec<_> = Layer { of, outputs: 1 }.parts(2, MOST_COLUMNS).collect();
         let found = parts.iter().map(|(of, part)| (part.first, part.images, of.images));
         assert!(found.eq([(0, 2, 2), (2, 2, 2), (4, 2, 2), (6, 1, 1)]));
-        let whole: Vec<_> = Layer { of, outputs: 1 }.parts(100).map(|(of, _)| of.images).collect();
+        let none = Layer { of: Geometry { images: 0, ..of }, outputs: 1 };
+        assert!(
+            none.parts(2, MOST_COLUMNS).map(|(_, part)| (part.first, part.images)).eq([(0, 0)])
+        );
+        let whole: Vec<_> =
+            Layer { of, outputs: 1 }.parts(100, MOST_COLUMNS).map(|(of, _)| of.images).collect();
         assert_eq!(whole, [1; 7]);
+    }
+
+    /// Eighths of small numbers: every sum of their products is exact in f32.
+    fn eighths(cuda: &Cuda, shape: &[usize], dtype: DType, seed: u64) -> Tensor {
+        let mut random = fastrand::Rng::with_seed(seed);
+        let values: Vec<f32> =
+            (0..shape.iter().product()).map(|_| f32::from(random.i8(-8..=8)) / 8.0).collect();
+        cuda.upload(&values, shape, dtype).unwrap()
+    }
+
+    #[test]
+    fn gradients_in_parts_are_those_of_the_whole() {
+        let Some(cuda) = device() else { return };
+        let config = Conv2dConfig { stride: [1, 2], padding: [1, 0] };
+        for dtype in [DType::F16, DType::F32] {
+            for (weight, config) in
+                [([4, 3, 2, 3], config), ([4, 3, 1, 1], Conv2dConfig::default())]
+            {
+                let input = eighths(&cuda, &[5, 3, 4, 6], dtype, 1);
+                let weight = eighths(&cuda, &weight, dtype, 2);
+                let shape = shape::conv2d(input.shape(), weight.shape(), None, config).unwrap();
+                let grad = eighths(&cuda, &shape, dtype, 3);
+                let layer = Layer::new(&input, &weight, &shape, config);
+                let grads = |images: usize| {
+                    let most = images * layer.of.taps() * layer.of.windows();
+                    let all = [&grad, &input, &weight];
+                    let of_input = cuda.unset(dtype, input.shape()).unwrap();
+                    let of_weight = cuda.conv2d_grads(all, Some(&of_input), &layer, most).unwrap();
+                    [of_input, of_weight].map(|grad| cuda.download(&grad).unwrap())
+                };
+                let whole = grads(5);
+                assert!(whole.iter().all(|grad| grad.iter().any(|value| *value != 0.0)));
+                assert_eq!([grads(2), grads(1)], [whole.clone(), whole], "{dtype}");
+            }
+        }
     }
 }

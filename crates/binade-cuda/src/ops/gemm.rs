@@ -1,7 +1,10 @@
 //! Matrix products, all of them: the one place that chooses what computes one. The library, where there is one and it takes
 //! it; otherwise a kernel, from the shape and the GPU's generation alone.
 
-use super::products::{Kernels, OF_BF16_80, OF_F16_75, OF_F16_80, OF_F32};
+use super::{
+    products::{Kernels, OF_BF16_80, OF_F16_75, OF_F16_80, OF_F32, Sizes},
+    ranges::{Joined, ranges},
+};
 use crate::{
     Cuda, Error, Tensor,
     autocast::code,
@@ -12,7 +15,7 @@ use crate::{
 use binade_core::DType;
 
 #[cfg(test)]
-mod tests;
+pub(super) mod tests;
 
 pub(super) const KERNELS: &[&Kernel] = super::products::KERNELS;
 
@@ -43,6 +46,8 @@ pub(crate) struct Gemm<'a> {
     pub(crate) n: usize,
     pub(crate) k: usize,
     pub(crate) batch: usize,
+    /// Whether each product has the bits that it has alone, whatever the batch: [`Bmm`](binade_ops::Bmm) promises that.
+    pub(crate) by_pair: bool,
 }
 
 impl<'a> Matrices<'a> {
@@ -80,7 +85,7 @@ impl Cuda {
     ///
     /// Where a tensor does not hold the matrices that it is said to: a mistake of this crate's.
     pub(crate) fn gemm(&self, gemm: &Gemm<'_>) -> Result<(), Error> {
-        let Gemm { a, b, c, bias, m, n, k, batch } = *gemm;
+        let Gemm { a, b, c, bias, m, n, k, batch, .. } = *gemm;
         let dtype = a.tensor.dtype();
         assert!(a.holds(m, k, batch) && b.holds(k, n, batch) && c.holds(m, n, batch), "{gemm:?}");
         assert!(b.tensor.dtype() == dtype && bias.is_none_or(|it| it.dtype() == dtype), "{gemm:?}");
@@ -89,16 +94,42 @@ impl Cuda {
         if m * n * batch == 0 {
             return Ok(());
         }
-        let (tile, kernel) = chosen(dtype, self.inner.capability, gemm)?;
-        let too_large = || Error::TooLarge { what: "a product", sizes: vec![batch, m, n, k] };
-        let size = |extent: usize| {
-            u32::try_from(extent).ok().filter(|_| extent < MOST).ok_or_else(too_large)
-        };
-        let [rows, columns, terms] = [size(m)?, size(n)?, size(k)?];
+        let choice = chosen(dtype, self.inner.capability, gemm)?;
+        // The same sizes are refused, whatever computes them.
+        [m, n, k].into_iter().try_for_each(|extent| gemm.size(extent).map(|_| ()))?;
         if self.multiplies_by_library(gemm)? {
             return Ok(());
         }
-        let product = ProductBits {
+        self.multiply(gemm, choice)
+    }
+
+    /// By these kernels; where K is cut into ranges, each range's sums first.
+    fn multiply(&self, gemm: &Gemm<'_>, choice: Choice) -> Result<(), Error> {
+        let Gemm { m, n, batch, .. } = *gemm;
+        if choice.ranges == 1 {
+            return self.product(gemm, choice);
+        }
+        let sums = self.sums(batch * choice.ranges, [m, n])?;
+        self.product(&Gemm { bias: None, c: sums.matrices(), ..*gemm }, choice)?;
+        let to = Joined { c: gemm.c, bias: gemm.bias, m, n, batch };
+        self.join(&to, &sums, choice.ranges)
+    }
+
+    fn product(&self, gemm: &Gemm<'_>, choice: Choice) -> Result<(), Error> {
+        let Choice { tile, kernel, ranges } = choice;
+        let product = gemm.bits(ranges)?;
+        let tiles = tile.tiles(gemm).saturating_mul(ranges);
+        let grid = Grid { blocks: gemm.size(tiles)?, threads: tile.threads };
+        let product = Arg::Bytes(bytemuck::bytes_of(&product));
+        self.launch_sharing(kernel, grid, tile.shared, &[product])
+    }
+}
+
+impl Gemm<'_> {
+    /// As kernels have it, K being cut into so many ranges.
+    fn bits(&self, ranges: usize) -> Result<ProductBits, Error> {
+        let Self { a, b, c, bias, m, n, k, .. } = *self;
+        Ok(ProductBits {
             a: a.tensor.address(),
             b: b.tensor.address(),
             bias: bias.map_or(0, Tensor::address),
@@ -109,42 +140,71 @@ impl Cuda {
             a_row: a.row as u64,
             b_row: b.row as u64,
             c_row: c.row as u64,
-            m: rows,
-            n: columns,
-            k: terms,
-            dtype: code("multiply matrices of", dtype)?,
+            m: self.size(m)?,
+            n: self.size(n)?,
+            k: self.size(k)?,
+            dtype: code("multiply matrices of", a.tensor.dtype())?,
             c_dtype: code("multiply matrices into", c.tensor.dtype())?,
             a_transposed: a.transposed.into(),
             b_transposed: b.transposed.into(),
-            pad: 0,
-        };
-        let grid = Grid { blocks: size(tile.tiles(gemm))?, threads: tile.threads };
-        let product = Arg::Bytes(bytemuck::bytes_of(&product));
-        self.launch_sharing(kernel, grid, tile.shared, &[product])
+            ranges: self.size(ranges)?,
+        })
+    }
+
+    fn size(&self, extent: usize) -> Result<u32, Error> {
+        size(extent, [self.batch, self.m, self.n, self.k])
     }
 }
 
-/// The kernels of the GPU's generation, with the tile that the shape asks for.
-fn chosen(
-    dtype: DType,
-    capability: Capability,
-    gemm: &Gemm<'_>,
-) -> Result<(&'static Kernels, &'static Kernel), Error> {
-    let sizes = match dtype {
-        DType::F32 => &OF_F32,
-        DType::F16 if capability < (8, 0) => &OF_F16_75,
+/// An extent of a product of these sizes, or a number of its blocks.
+pub(super) fn size(extent: usize, sizes: [usize; 4]) -> Result<u32, Error> {
+    let too_large = || Error::TooLarge { what: "a product", sizes: sizes.to_vec() };
+    u32::try_from(extent).ok().filter(|_| extent < MOST).ok_or_else(too_large)
+}
+
+/// What computes a product.
+#[derive(Clone, Copy, Debug)]
+struct Choice {
+    tile: &'static Kernels,
+    kernel: &'static Kernel,
+    /// Ranges that K is cut into.
+    ranges: usize,
+}
+
+/// The kernels that the shape asks for, and the ranges. A library's product would be chosen here.
+fn chosen(dtype: DType, capability: Capability, gemm: &Gemm<'_>) -> Result<Choice, Error> {
+    let sizes = sizes_of(dtype, capability)?;
+    let alone = Gemm { batch: 1, ..*gemm };
+    let counted = if gemm.by_pair { &alone } else { gemm };
+    let large = |gemm: &Gemm<'_>, ranges| {
+        sizes.large.find(gemm).filter(|_| sizes.large.is_worth_it(gemm, ranges))
+    };
+    let shape = [gemm.m, gemm.n, gemm.k];
+    let of = |tile: &Kernels| ranges(tile, tile.tiles(counted), shape, dtype, gemm.by_pair);
+    let is_large = large(counted, of(&sizes.large)).is_some();
+    let ranges = of(if is_large { &sizes.large } else { &sizes.small });
+    // Both tiles add up a range's terms alike.
+    if let Some(kernel) = large(gemm, ranges) {
+        return Ok(Choice { tile: &sizes.large, kernel, ranges });
+    }
+    let missing = || Error::Unsupported { what: "multiply matrices of", dtype };
+    let kernel = sizes.small.find(gemm).ok_or_else(missing)?;
+    Ok(Choice { tile: &sizes.small, kernel, ranges })
+}
+
+/// The tiles that a GPU's generation has for an element type.
+fn sizes_of(dtype: DType, capability: Capability) -> Result<&'static Sizes, Error> {
+    match dtype {
+        DType::F32 => Ok(&OF_F32),
+        DType::F16 if capability < (8, 0) => Ok(&OF_F16_75),
         DType::BF16 if capability < (8, 0) => {
             let found = format!("{}.{}", capability.0, capability.1);
             let instead = "cast to f16, or to f32, first";
             let what = "a product of bf16 matrices";
-            return Err(Error::TooOldFor { what, found, needed: "8.0", instead });
+            Err(Error::TooOldFor { what, found, needed: "8.0", instead })
         }
-        DType::F16 => &OF_F16_80,
-        DType::BF16 => &OF_BF16_80,
-        _ => return Err(Error::Unsupported { what: "multiply matrices of", dtype }),
-    };
-    let kernel = |tile: &'static Kernels| Some((tile, tile.find(gemm)?));
-    let large = kernel(&sizes.large).filter(|(tile, _)| tile.is_worth_it(gemm));
-    let missing = || Error::Unsupported { what: "multiply matrices of", dtype };
-    large.or_else(|| kernel(&sizes.small)).ok_or_else(missing)
+        DType::F16 => Ok(&OF_F16_80),
+        DType::BF16 => Ok(&OF_BF16_80),
+        _ => Err(Error::Unsupported { what: "multiply matrices of", dtype }),
+    }
 }

@@ -1,6 +1,9 @@
 //! Windows of images as the columns of a matrix, and back.
 
-use super::rows::{MOST_BLOCKS, blocks};
+use super::{
+    gemm::Matrices,
+    rows::{MOST_BLOCKS, blocks},
+};
 use crate::{
     Cuda, Error, Tensor,
     autocast::code,
@@ -8,9 +11,10 @@ use crate::{
     launch::{
         Arg, Grid,
         Param::{self, Address, Bytes, U32},
-        structs::GeometryBits,
+        structs::{DivisorBits, GeometryBits},
     },
 };
+use binade_core::DType;
 use binade_ops::Conv2dConfig;
 
 pub(super) const KERNELS: &[&Kernel] = &[&COL2IM, &IM2COL, &IM2COL_WEIGHT];
@@ -18,14 +22,20 @@ pub(super) const KERNELS: &[&Kernel] = &[&COL2IM, &IM2COL, &IM2COL_WEIGHT];
 const GEOMETRY: Param = Bytes(size_of::<GeometryBits>());
 
 const COL2IM: Kernel =
-    Kernel { name: "col2im", ptx: ptx!("im2col"), params: &[Address, GEOMETRY, Address, U32] };
-const IM2COL: Kernel =
-    Kernel { name: "im2col", ptx: ptx!("im2col"), params: &[Address, U32, GEOMETRY, U32, Address] };
+    Kernel { name: "col2im", ptx: ptx!("im2col"), params: &[Address, GEOMETRY, U32, Address, U32] };
+const IM2COL: Kernel = Kernel {
+    name: "im2col",
+    ptx: ptx!("im2col"),
+    params: &[Address, U32, GEOMETRY, U32, U32, U32, Address],
+};
 const IM2COL_WEIGHT: Kernel = Kernel {
     name: "im2col_weight",
     ptx: ptx!("im2col"),
     params: &[Address, Address, U32, U32, U32, U32, Address],
 };
+
+/// Rows of matrices begin at multiples of so many elements, so that products read them in whole chunks.
+const CHUNK: usize = 8;
 
 /// Elements of a line that a block takes in one go before another helps.
 const SEGMENT: usize = 8 * THREADS as usize;
@@ -55,11 +65,17 @@ impl Geometry {
         self.output[0] * self.output[1]
     }
 
+    /// Whether a window is a pixel, and there is one for each: images are their own columns then.
+    pub(super) fn is_pixels(&self) -> bool {
+        self.kernel == [1, 1] && self.config == Conv2dConfig::default()
+    }
+
     /// As the kernel has it, whose lines are of `len` elements; and the grid over `lines` of them.
     fn launched(&self, lines: usize, len: usize) -> Result<(GeometryBits, Grid), Error> {
         let segments = len.div_ceil(SEGMENT).clamp(1, MOST_SEGMENTS);
         let at_once = lines.clamp(1, MOST_BLOCKS / segments);
         let (stride, padding) = (self.config.stride, self.config.padding);
+        let by = |extent| Ok::<_, Error>(DivisorBits::of(size(extent)?));
         let bits = GeometryBits {
             images: size(self.images)?,
             channels: size(self.channels)?,
@@ -70,6 +86,11 @@ impl Geometry {
             padding: [size(padding[0])?, size(padding[1])?],
             segments: size(segments)?,
             pad: 0,
+            by_windows: by(self.windows())?,
+            by_columns: by(self.output[1])?,
+            by_plane: by(self.image[0] * self.image[1])?,
+            by_width: by(self.image[1])?,
+            by_stride: [by(stride[0])?, by(stride[1])?],
         };
         size(len)?;
         Ok((bits, blocks(segments * at_once)))
@@ -82,48 +103,106 @@ fn size(extent: usize) -> Result<u32, Error> {
     fits.ok_or_else(|| Error::TooLarge { what: "a convolution", sizes: vec![extent] })
 }
 
+/// Where the windows of images lie in a row of their matrix.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Images {
+    /// One image's behind the other's, so that all of them are one matrix.
+    Together,
+    /// Each image's at a chunk of its own, so that they are a matrix an image.
+    Apart,
+}
+
+/// The windows of images as the columns of a matrix, whose rows are whole chunks: what lies between images, and behind the last
+/// one, is unset.
+#[derive(Debug)]
+pub(super) struct Columns {
+    tensor: Tensor,
+    pitch: usize,
+    row: usize,
+}
+
+impl Columns {
+    /// All windows as one matrix of so many rows: those of images that lie together.
+    pub(super) fn whole(&self) -> Matrices<'_> {
+        Matrices { tensor: &self.tensor, row: self.row, step: 0, transposed: false }
+    }
+
+    /// A matrix an image.
+    pub(super) fn by_image(&self) -> Matrices<'_> {
+        Matrices { step: self.pitch, ..self.whole() }
+    }
+}
+
 impl Cuda {
-    /// The windows of images as `[rows, images · windows]`: taps, a row of ones, and rows of zeros, as far as `rows` goes.
+    /// Room for the windows of images that lie so, unset.
+    pub(super) fn unset_columns(
+        &self,
+        dtype: DType,
+        of: &Geometry,
+        rows: usize,
+        images: Images,
+    ) -> Result<Columns, Error> {
+        let pitch = match images {
+            Images::Together => of.windows(),
+            Images::Apart => of.windows().next_multiple_of(CHUNK),
+        };
+        let row = (of.images * pitch).next_multiple_of(CHUNK);
+        Ok(Columns { tensor: self.unset(dtype, &[rows, row])?, pitch, row })
+    }
+
+    /// The windows of images: a row a tap, and as far as `rows` goes a row of ones.
     pub(super) fn columns(
         &self,
         input: &Tensor,
         of: &Geometry,
         rows: usize,
-    ) -> Result<Tensor, Error> {
-        let len = of.images * of.windows();
-        let (bits, grid) = of.launched(rows, len)?;
-        let matrix = self.unset(input.dtype(), &[rows, len])?;
+        images: Images,
+    ) -> Result<Columns, Error> {
+        let (bits, grid) = of.launched(rows, of.images * of.windows())?;
+        let columns = self.unset_columns(input.dtype(), of, rows, images)?;
         let args = [
             Arg::Address(input.address()),
             Arg::U32(code("conv2d", input.dtype())?),
             Arg::Bytes(bytemuck::bytes_of(&bits)),
             Arg::U32(size(rows)?),
-            Arg::Address(matrix.address()),
+            Arg::U32(size(columns.pitch)?),
+            Arg::U32(size(columns.row)?),
+            Arg::Address(columns.tensor.address()),
         ];
         self.launch(&IM2COL, grid, &args)?;
-        Ok(matrix)
+        Ok(columns)
     }
 
-    /// Each pixel's sum over the windows that it lies in: from f32 `[taps, images · windows]` into `to`, the images.
-    pub(super) fn pixels(&self, matrix: &Tensor, of: &Geometry, to: &Tensor) -> Result<(), Error> {
+    /// Each pixel's sum over the windows that it lies in: from f32 columns of images together into `to`, the images.
+    pub(super) fn pixels(
+        &self,
+        columns: &Columns,
+        of: &Geometry,
+        to: &Tensor,
+    ) -> Result<(), Error> {
         let (bits, grid) = of.launched(of.channels, of.images * of.image[0] * of.image[1])?;
-        size(of.images * of.windows())?;
         let args = [
-            Arg::Address(matrix.address()),
+            Arg::Address(columns.tensor.address()),
             Arg::Bytes(bytemuck::bytes_of(&bits)),
+            Arg::U32(size(columns.row)?),
             Arg::Address(to.address()),
             Arg::U32(code("conv2d", to.dtype())?),
         ];
         self.launch(&COL2IM, grid, &args)
     }
 
-    /// The weight `[outputs, taps]` as `[outputs, rows]`: the bias or a zero behind the taps, then zeros.
+    /// The weight `[outputs, taps]` with the bias behind its taps, where there is one, in rows that are whole chunks, which zeros
+    /// fill up; the weight itself where it is that already.
     pub(super) fn weight_matrix(
         &self,
         weight: &Tensor,
         bias: Option<&Tensor>,
-        [outputs, taps, rows]: [usize; 3],
+        [outputs, taps]: [usize; 2],
     ) -> Result<Tensor, Error> {
+        let rows = (taps + usize::from(bias.is_some())).next_multiple_of(CHUNK);
+        if rows == taps {
+            return weight.reshape(&[outputs, taps]);
+        }
         let matrix = self.unset(weight.dtype(), &[outputs, rows])?;
         let args = [
             Arg::Address(weight.address()),
@@ -143,10 +222,10 @@ impl Cuda {
         &self,
         grad: &Tensor,
         [images, outputs, windows]: [usize; 3],
-    ) -> Result<Tensor, Error> {
+    ) -> Result<Columns, Error> {
         let (config, image) = (Conv2dConfig::default(), [1, windows]);
         let (kernel, output) = ([1, 1], image);
         let of = Geometry { images, channels: outputs, image, kernel, output, config };
-        self.columns(grad, &of, outputs)
+        self.columns(grad, &of, outputs, Images::Together)
     }
 }

@@ -8,7 +8,7 @@
 use super::gemm::{Gemm, Matrices};
 use crate::{Cuda, Error, Tensor};
 use binade_core::Op;
-use binade_ops::{AffineGrads, Linear, operands, shape};
+use binade_ops::{AffineGrads, Linear, WeightGrads, operands, shape};
 
 impl Linear for Cuda {
     fn linear(
@@ -25,7 +25,7 @@ impl Linear for Cuda {
         let result = self.unset(dtype, &shape)?;
         let (a, b) = (Matrices::dense(input, rows, k), Matrices::dense(weight, n, k).transposed());
         let c = Matrices::dense(&result, rows, n);
-        self.gemm(&Gemm { a, b, bias, c, m: rows, n, k, batch: 1 })?;
+        self.gemm(&Gemm { a, b, bias, c, m: rows, n, k, batch: 1, by_pair: false })?;
         Ok(result)
     }
 
@@ -36,21 +36,34 @@ impl Linear for Cuda {
         weight: &Tensor,
         bias: bool,
     ) -> Result<AffineGrads<Tensor>, Error> {
+        let WeightGrads { weight: of_weight, bias } =
+            self.linear_backward_of_weight(grad, input, weight, bias)?;
+        let ([rows, k, n], none) = (extents(input, weight), None);
+        let of_input = self.unset(input.dtype(), input.shape())?;
+        let (g, w) = (Matrices::dense(grad, rows, n), Matrices::dense(weight, n, k));
+        let (c, by_pair) = (Matrices::dense(&of_input, rows, k), false);
+        self.gemm(&Gemm { a: g, b: w, bias: none, c, m: rows, n: k, k: n, batch: 1, by_pair })?;
+        Ok(AffineGrads { input: of_input, weight: of_weight, bias })
+    }
+
+    fn linear_backward_of_weight(
+        &self,
+        grad: &Tensor,
+        input: &Tensor,
+        weight: &Tensor,
+        bias: bool,
+    ) -> Result<WeightGrads<Tensor>, Error> {
         let shape = shape::linear(input.shape(), weight.shape(), None)?;
         let dtype = operands::float(Op::LINEAR, &[input, weight])?;
         operands::grad(Op::LINEAR, grad, &shape, dtype)?;
         self.has_made_all(&[grad, input, weight])?;
-        let [rows, k, n] = extents(input, weight);
-        let of_input = self.unset(dtype, input.shape())?;
+        let ([rows, k, n], none) = (extents(input, weight), None);
         let of_weight = self.unset(dtype, weight.shape())?;
-        let (g, x) = (Matrices::dense(grad, rows, n), Matrices::dense(input, rows, k));
-        let (w, none) = (Matrices::dense(weight, n, k), None);
-        let (dx, dw) = (Matrices::dense(&of_input, rows, k), Matrices::dense(&of_weight, n, k));
-        self.gemm(&Gemm { a: g, b: w, bias: none, c: dx, m: rows, n: k, k: n, batch: 1 })?;
-        let a = g.transposed();
-        self.gemm(&Gemm { a, b: x, bias: none, c: dw, m: n, n: k, k: rows, batch: 1 })?;
+        let (a, x) = (Matrices::dense(grad, rows, n).transposed(), Matrices::dense(input, rows, k));
+        let (c, by_pair) = (Matrices::dense(&of_weight, n, k), false);
+        self.gemm(&Gemm { a, b: x, bias: none, c, m: n, n: k, k: rows, batch: 1, by_pair })?;
         let bias = if bias { Some(self.sum_of_columns(grad, n)?) } else { None };
-        Ok(AffineGrads { input: of_input, weight: of_weight, bias })
+        Ok(WeightGrads { weight: of_weight, bias })
     }
 }
 

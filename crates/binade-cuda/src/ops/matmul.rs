@@ -46,7 +46,7 @@ impl Cuda {
         let result = self.unset(a.dtype(), shape)?;
         let c = Matrices::dense(&result, m, n);
         let (a, b) = (Matrices::dense(a, m, k), Matrices::dense(b, k, n));
-        self.gemm(&Gemm { a, b, bias: None, c, m, n, k, batch })?;
+        self.gemm(&Gemm { a, b, bias: None, c, m, n, k, batch, by_pair: true })?;
         Ok(result)
     }
 
@@ -64,8 +64,28 @@ impl Cuda {
         let (x, y) = (Matrices::dense(a, m, k), Matrices::dense(b, k, n));
         let (dx, dy) = (Matrices::dense(&of_a, m, k), Matrices::dense(&of_b, k, n));
         let bias = None;
-        self.gemm(&Gemm { a: g, b: y.transposed(), bias, c: dx, m, n: k, k: n, batch })?;
-        self.gemm(&Gemm { a: x.transposed(), b: g, bias, c: dy, m: k, n, k: m, batch })?;
+        self.gemm(&Gemm {
+            a: g,
+            b: y.transposed(),
+            bias,
+            c: dx,
+            m,
+            n: k,
+            k: n,
+            batch,
+            by_pair: false,
+        })?;
+        self.gemm(&Gemm {
+            a: x.transposed(),
+            b: g,
+            bias,
+            c: dy,
+            m: k,
+            n,
+            k: m,
+            batch,
+            by_pair: false,
+        })?;
         Ok([of_a, of_b])
     }
 }

@@ -10,6 +10,7 @@ mod bmm;
 mod columns;
 mod conv2d;
 mod cross_entropy;
+mod divisor;
 mod dropout;
 mod embedding;
 mod fill;
@@ -28,6 +29,7 @@ mod operands;
 mod order;
 mod pointwise;
 mod products;
+mod ranges;
 mod relu;
 mod reshape;
 mod rows;
@@ -37,6 +39,11 @@ mod tanh;
 mod total;
 
 use crate::kernels::Kernel;
+
+/// Bytes of shared memory that launches of this kernel ask for.
+pub(crate) fn shared(kernel: &Kernel) -> u32 {
+    products::tile_of(kernel).map_or(0, |tile| tile.shared)
+}
 
 /// Their kernels, by operation.
 pub(crate) const KERNELS: &[&[&Kernel]] = &[
@@ -58,6 +65,7 @@ pub(crate) const KERNELS: &[&[&Kernel]] = &[
     mse_loss::KERNELS,
     mul::KERNELS,
     order::KERNELS,
+    ranges::KERNELS,
     relu::KERNELS,
     softmax::KERNELS,
     sum::KERNELS,

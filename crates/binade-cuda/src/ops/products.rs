@@ -13,8 +13,11 @@ pub(super) struct Kernels {
     by_transposed: [Option<&'static Kernel>; 4],
     /// Whether a bias is added where B alone is transposed, as a linear layer has it, and nowhere else.
     bias_only_by_rows: bool,
-    rows: usize,
-    columns: usize,
+    pub(super) rows: usize,
+    pub(super) columns: usize,
+    /// Blocks that a large GPU of the generation has at once, three for each of 128 multiprocessors where the tile is small:
+    /// an estimate from registers and shared memory.
+    pub(super) room: usize,
     pub(super) threads: u32,
     pub(super) shared: u32,
 }
@@ -36,10 +39,10 @@ impl Kernels {
         tiles.saturating_mul(gemm.batch)
     }
 
-    /// Whether there are enough tiles, more than half full. The tile changes no bits, so that any rule would do.
-    pub(super) fn is_worth_it(&self, gemm: &Gemm<'_>) -> bool {
+    /// Whether there are enough tiles, of all ranges, more than half full.
+    pub(super) fn is_worth_it(&self, gemm: &Gemm<'_>, ranges: usize) -> bool {
         let is_filled = 2 * gemm.m > self.rows && 2 * gemm.n > self.columns;
-        is_filled && self.tiles(gemm) >= WORTH_IT
+        is_filled && self.tiles(gemm).saturating_mul(ranges) >= WORTH_IT
     }
 
     /// The kernel for what is transposed and for the bias.
@@ -93,6 +96,14 @@ const fn any(kernel: &'static Kernel) -> [Option<&'static Kernel>; 4] {
     [Some(kernel); 4]
 }
 
+/// The tile that a kernel of products takes.
+pub(super) fn tile_of(kernel: &Kernel) -> Option<&'static Kernels> {
+    let all = [&OF_F16_75, &OF_F32, &OF_BF16_80, &OF_F16_80].into_iter();
+    let takes =
+        |tile: &&Kernels| tile.by_transposed.iter().flatten().any(|it| it.name == kernel.name);
+    all.flat_map(|sizes| [&sizes.large, &sizes.small]).find(takes)
+}
+
 /// f16 before 8.0.
 pub(super) static OF_F16_75: Sizes = Sizes {
     large: Kernels {
@@ -100,6 +111,7 @@ pub(super) static OF_F16_75: Sizes = Sizes {
         bias_only_by_rows: false,
         rows: 128,
         columns: 128,
+        room: 128,
         threads: 256,
         shared: 32_768,
     },
@@ -108,6 +120,7 @@ pub(super) static OF_F16_75: Sizes = Sizes {
         bias_only_by_rows: false,
         rows: 64,
         columns: 64,
+        room: 384,
         threads: 128,
         shared: 16_384,
     },
@@ -120,6 +133,7 @@ pub(super) static OF_F32: Sizes = Sizes {
         bias_only_by_rows: false,
         rows: 128,
         columns: 128,
+        room: 256,
         threads: 256,
         shared: 33_792,
     },
@@ -128,6 +142,7 @@ pub(super) static OF_F32: Sizes = Sizes {
         bias_only_by_rows: false,
         rows: 64,
         columns: 64,
+        room: 384,
         threads: 256,
         shared: 17_408,
     },
@@ -147,6 +162,7 @@ const fn sizes_of_80(large: [Option<&'static Kernel>; 4], small: &'static Kernel
         bias_only_by_rows: true,
         rows: 128,
         columns: 256,
+        room: 128,
         threads: 256,
         shared: 98_304,
     };
@@ -155,6 +171,7 @@ const fn sizes_of_80(large: [Option<&'static Kernel>; 4], small: &'static Kernel
         bias_only_by_rows: false,
         rows: 64,
         columns: 64,
+        room: 384,
         threads: 128,
         shared: 32_768,
     };

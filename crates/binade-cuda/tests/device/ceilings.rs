@@ -45,9 +45,12 @@ fn the_driver_tells_of_every_kernel_once() -> Result {
     assert!(names.contains(&"adam") && names.contains(&"matmul_f16"), "{names:?}");
     let major = cuda().attribute(Attribute::CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR)?;
     assert_eq!(is_new, major >= 8, "{names:?}");
-    for kernel in kernels {
+    for kernel in &kernels {
         assert!(kernel.occupancy > 0.0 && kernel.occupancy <= 1.0, "{kernel:?}");
     }
+    // What a launch asks for counts.
+    let shared = |name: &str| kernels.iter().find(|it| it.name == name).map(|it| it.shared_bytes);
+    assert_eq!([shared("matmul_f16"), shared("adam")], [Some(32_768), shared("sgd")]);
     Ok(())
 }
 

@@ -29,9 +29,9 @@ fn case(input: [usize; 4], weight: [usize; 4], stride: [usize; 2], padding: [usi
     Case { input, weight, config: Conv2dConfig { stride, padding } }
 }
 
-/// Kernels of one pixel and of all, steps longer than the kernel, padding beyond it, what steps do not reach; the last has
-/// lines that several blocks share.
-fn cases() -> [Case; 7] {
+/// Kernels of one pixel and of all, steps longer than the kernel, padding beyond it, what steps do not reach; lines that several
+/// blocks share; images that are their own columns, planes of an odd number of pixels, and one pixel of every other.
+fn cases() -> [Case; 10] {
     [
         case([1, 1, 1, 1], [1, 1, 1, 1], [1, 1], [0, 0]),
         case([2, 3, 5, 7], [4, 3, 3, 3], [1, 1], [1, 1]),
@@ -40,6 +40,9 @@ fn cases() -> [Case; 7] {
         case([2, 1, 3, 3], [2, 1, 3, 3], [1, 1], [4, 0]),
         case([2, 8, 4, 4], [9, 8, 4, 4], [1, 1], [0, 0]),
         case([3, 1, 40, 41], [2, 1, 3, 2], [1, 1], [0, 1]),
+        case([3, 5, 4, 6], [7, 5, 1, 1], [1, 1], [0, 0]),
+        case([2, 3, 3, 3], [4, 3, 1, 1], [1, 1], [0, 0]),
+        case([2, 3, 4, 5], [4, 3, 1, 1], [2, 2], [0, 0]),
     ]
 }
 
@@ -59,8 +62,14 @@ fn assert_conv_agrees(x: &Twin, w: &Twin, b: Option<&Twin>, case: &Case, what: &
     let many = Within::Units(64.0, 50.0);
     assert_agrees(&got.weight, &want.weight, many, &format!("{what} weight"))?;
     assert_eq!(got.bias.is_some(), b.is_some(), "{what}");
+    let alone = cuda.conv2d_backward_of_weight(&g.here, &x.here, &w.here, b.is_some(), config)?;
+    assert_eq!(cuda.to_bits(&alone.weight)?, cuda.to_bits(&got.weight)?, "{what} weight alone");
     if let (Some(got), Some(want)) = (got.bias, want.bias) {
         assert_agrees(&got, &want, Within::Units(2.0, 1.0), &format!("{what} bias"))?;
+        assert_eq!(
+            alone.bias.map(|bias| cuda.to_bits(&bias)).transpose()?,
+            Some(cuda.to_bits(&got)?)
+        );
     }
     Ok(())
 }

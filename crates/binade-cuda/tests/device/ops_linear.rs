@@ -1,9 +1,9 @@
 //! Linear layers: the weight as it lies, the bias inside, and its gradient.
 
 use crate::products::{assert_within, matrix, rounding, stored, turned, types, upload};
-use crate::support::{Result, cuda, noise};
-use binade_core::DType;
-use binade_ops::{Download, Linear};
+use crate::support::{Result, cuda, kind, noise, own};
+use binade_core::{DType, ErrorKind};
+use binade_ops::{Download, Linear, Upload};
 
 crate::tests![
     operands_that_are_transposed_as_they_lie_are_multiplied_so,
@@ -11,6 +11,7 @@ crate::tests![
     large_tiles_of_no_terms_are_their_bias,
     a_linear_layer_adds_its_bias_before_the_one_rounding,
     the_gradient_of_a_bias_is_the_sum_of_its_column,
+    gradients_but_for_the_inputs_are_the_same_and_a_product_less,
 ];
 
 /// `Linear` has its weight so, and its gradients the other two ways.
@@ -128,5 +129,24 @@ fn the_gradient_of_a_bias_is_the_sum_of_its_column() -> Result {
             .bias
             .is_none()
     );
+    Ok(())
+}
+
+fn gradients_but_for_the_inputs_are_the_same_and_a_product_less() -> Result {
+    let cuda = own();
+    let one = |seed, shape: &[usize]| {
+        cuda.upload(&noise(seed, shape.iter().product()), shape, DType::F16)
+    };
+    let (x, w, g) = (one(1, &[5, 7])?, one(2, &[3, 7])?, one(3, &[5, 3])?);
+    let before = cuda.ledger().launches;
+    let all = cuda.linear_backward(&g, &x, &w, true)?;
+    let between = cuda.ledger().launches;
+    let some = cuda.linear_backward_of_weight(&g, &x, &w, true)?;
+    assert_eq!(cuda.ledger().launches - between + 1, between - before);
+    assert_eq!(cuda.to_bits(&some.weight)?, cuda.to_bits(&all.weight)?);
+    assert_eq!(cuda.to_bits(&some.bias.unwrap())?, cuda.to_bits(&all.bias.unwrap())?);
+    assert!(cuda.linear_backward_of_weight(&g, &x, &w, false)?.bias.is_none());
+    let refused = cuda.linear_backward_of_weight(&g, &w, &x, false);
+    assert_eq!(kind(refused), ErrorKind::Mismatch);
     Ok(())
 }

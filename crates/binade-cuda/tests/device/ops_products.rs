@@ -17,11 +17,17 @@ crate::tests![
     large_tiles_have_the_bits_of_small_ones,
     bits_do_not_depend_on_where_operands_begin,
     each_product_of_a_batch_is_that_of_its_pair,
+    each_long_product_of_a_batch_has_the_bits_of_its_pair,
     an_inner_extent_of_zero_gives_zeros_or_the_bias,
     empty_operands_give_empty_results,
     what_is_not_finite_spreads_as_far_as_its_row_and_column,
     results_beyond_the_largest_f16_are_infinite,
+    long_sums_of_few_tiles_stay_within_their_bound,
+    long_sums_add_their_bias_once,
+    bits_of_long_sums_do_not_depend_on_where_operands_begin,
+    what_overflows_in_a_range_does_not_overflow_in_whole,
     products_wait_for_nothing_and_are_one_launch_each,
+    long_sums_are_a_launch_more,
     what_does_not_fit_is_refused_as_on_the_cpu,
     bf16_before_compute_capability_8_is_refused_by_name,
 ];
@@ -96,13 +102,17 @@ fn large_tiles_have_the_bits_of_small_ones() -> Result {
     Ok(())
 }
 
-/// Aligned operands come sixteen bytes at a time, others element by element.
+/// Operands come in copies of sixteen bytes, or of eight or four where they begin there, others element by element.
 fn bits_do_not_depend_on_where_operands_begin() -> Result {
+    assert_bits_stay([24, 40, 72])
+}
+
+fn assert_bits_stay(sizes: [usize; 3]) -> Result {
     for dtype in types() {
-        let sizes @ [m, n, k] = [24, 40, 72];
+        let [m, n, k] = sizes;
         let [x, y, b] = [(1, m * k), (2, n * k), (3, n)].map(|(seed, len)| noise(seed, len));
         let want = product_at(0, [&x, &y, &b], sizes, dtype)?;
-        for offset in [1, 4] {
+        for offset in [1, 2, 4] {
             let got = product_at(offset, [&x, &y, &b], sizes, dtype)?;
             assert!(got == want, "{dtype}: {offset} elements off");
         }
@@ -162,6 +172,27 @@ fn each_product_of_a_batch_is_that_of_its_pair() -> Result {
     Ok(())
 }
 
+/// Where the batch fills a GPU by itself too: a gradient is not cut then.
+fn each_long_product_of_a_batch_has_the_bits_of_its_pair() -> Result {
+    let (cuda, pairs, k, f16) = (own(), 193, 1030, DType::F16);
+    let a = cuda.upload(&noise(1, pairs * k), &[pairs, k, 1], f16)?;
+    let (rows, b) =
+        (a.reshape(&[pairs, 1, k])?, cuda.upload(&noise(2, pairs), &[pairs, 1, 1], f16)?);
+    let before = cuda.ledger().launches;
+    let products = cuda.bmm(&rows, &a)?;
+    let between = cuda.ledger().launches;
+    let [_, of_b] = cuda.bmm_backward(&a, &a, &b)?;
+    assert_eq!([between - before, cuda.ledger().launches - between], [2, 2]);
+    for pair in [0, 77, 192] {
+        let (a, column) = (rows.slice(pair * k, k)?.reshape(&[1, k])?, a.slice(pair * k, k)?);
+        let want = cuda.matmul(&a, &column.reshape(&[k, 1])?)?;
+        assert_eq!(cuda.to_bits(&products.slice(pair, 1)?)?, cuda.to_bits(&want)?, "{pair}");
+        let (got, want) = (cuda.download(&of_b.slice(pair, 1)?)?, cuda.download(&want)?);
+        assert!((got[0] - want[0]).abs() <= want[0] / 500.0, "{got:?} for {want:?}");
+    }
+    Ok(())
+}
+
 fn an_inner_extent_of_zero_gives_zeros_or_the_bias() -> Result {
     for dtype in types() {
         let (a, b) = (upload(&[], &[3, 0], dtype), upload(&[], &[0, 5], dtype));
@@ -217,6 +248,49 @@ fn results_beyond_the_largest_f16_are_infinite() -> Result {
     Ok(())
 }
 
+/// Of forward and of both gradients one is cut into ranges each.
+fn long_sums_of_few_tiles_stay_within_their_bound() -> Result {
+    for dtype in types() {
+        for sizes in [[5, 7, 1100], [1700, 9, 16], [8, 2100, 3]] {
+            check(sizes, dtype)?;
+        }
+    }
+    Ok(())
+}
+
+fn long_sums_add_their_bias_once() -> Result {
+    for dtype in types() {
+        for sizes @ [m, n, k] in [[3, 13, 1055], [2, 16, 1600]] {
+            let [x, w, b] = [(1, m * k), (2, n * k), (3, n)]
+                .map(|(seed, len)| stored(&noise(seed, len), dtype));
+            let (input, weight) = (upload(&x, &[m, k], dtype), upload(&w, &[n, k], dtype));
+            let got = cuda().linear(&input, &weight, Some(&upload(&b, &[n], dtype)))?;
+            let (got, x, w) = (cuda().download(&got)?, matrix(&x, k), turned(&w, k));
+            assert_within(&got, &x, &w, Some(&b), sizes, (dtype, "a long sum with a bias"));
+        }
+    }
+    Ok(())
+}
+
+fn bits_of_long_sums_do_not_depend_on_where_operands_begin() -> Result {
+    assert_bits_stay([1100, 8, 24])?;
+    assert_bits_stay([3, 5, 1100])
+}
+
+/// The first range comes to 307,200,000, the second to almost as much less, all of it exact in f32.
+fn what_overflows_in_a_range_does_not_overflow_in_whole() -> Result {
+    let (k, f16) = (1200, DType::F16);
+    let mut x = vec![1_000.0; k];
+    x[k / 2..].fill(-1_000.0);
+    x[k - 1] = -999.0;
+    let (a, b) = (upload(&x, &[1, k], f16), upload(&vec![512.0; k], &[k, 1], f16));
+    assert_eq!(cuda().download(&cuda().matmul(&a, &b)?)?, [512.0]);
+    x[3] = f32::INFINITY;
+    let spoilt = cuda().matmul(&upload(&x, &[1, k], f16), &b)?;
+    assert_eq!(cuda().download(&spoilt)?, [f32::INFINITY]);
+    Ok(())
+}
+
 fn products_wait_for_nothing_and_are_one_launch_each() -> Result {
     let cuda = own();
     let a = cuda.upload(&noise(1, 64), &[4, 4, 4], DType::F16)?;
@@ -225,6 +299,26 @@ fn products_wait_for_nothing_and_are_one_launch_each() -> Result {
     cuda.bmm_backward(&product, &a, &a)?;
     let after = cuda.ledger();
     assert_eq!((after.launches - before.launches, after.syncs - before.syncs), (3, 0));
+    Ok(())
+}
+
+fn long_sums_are_a_launch_more() -> Result {
+    let cuda = own();
+    let launches = |k: usize| -> Result<[u64; 2]> {
+        let ones = cuda.upload(&vec![1.0; k], &[k, 1], DType::F16)?;
+        let (row, one) = (ones.reshape(&[1, k])?, ones.slice(0, 1)?.reshape(&[1, 1])?);
+        let before = cuda.ledger();
+        let product = cuda.matmul(&row, &ones)?;
+        let between = cuda.ledger();
+        let [_, of_b] = cuda.matmul_backward(&ones, &ones, &one)?;
+        let after = cuda.ledger();
+        assert_eq!(after.syncs, before.syncs);
+        for sum in [product, of_b] {
+            assert_eq!(cuda.download(&sum)?, [f32::from(u16::try_from(k)?)]);
+        }
+        Ok([between.launches - before.launches, after.launches - between.launches])
+    };
+    assert_eq!([launches(1023)?, launches(1024)?], [[1, 2], [2, 3]]);
     Ok(())
 }
 

@@ -67,22 +67,26 @@ pub(super) const FORMS: &[Form] = &[
     reduce("redux.sync.and.b32", |a, b| a & b),
     reduce("redux.sync.or.b32", |a, b| a | b),
     reduce("redux.sync.xor.b32", |a, b| a ^ b),
-    Form::new(
-        "cp.async.cg.shared.global",
-        &[Memory(Space::Shared), Memory(Space::Global), Exactly(16)],
-        Op::CopyAsync,
-    )
-    .since(Capability::SM_80),
-    // With fewer bytes than 16, zeros behind them.
-    Form::new(
-        "cp.async.cg.shared.global",
-        &[Memory(Space::Shared), Memory(Space::Global), Exactly(16), From(W32)],
-        Op::CopyAsync,
-    )
-    .since(Capability::SM_80),
+    copy("cp.async.cg.shared.global", &[TO, FROM, Exactly(16)]),
+    copy("cp.async.ca.shared.global", &[TO, FROM, Exactly(4)]),
+    copy("cp.async.ca.shared.global", &[TO, FROM, Exactly(8)]),
+    copy("cp.async.ca.shared.global", &[TO, FROM, Exactly(16)]),
+    // With fewer bytes than the whole, zeros behind them.
+    copy("cp.async.cg.shared.global", &[TO, FROM, Exactly(16), From(W32)]),
+    copy("cp.async.ca.shared.global", &[TO, FROM, Exactly(4), From(W32)]),
+    copy("cp.async.ca.shared.global", &[TO, FROM, Exactly(8), From(W32)]),
+    copy("cp.async.ca.shared.global", &[TO, FROM, Exactly(16), From(W32)]),
     Form::new("cp.async.commit_group", &[], Op::CopyCommit).since(Capability::SM_80),
     Form::new("cp.async.wait_group", &[Number], Op::CopyWait).since(Capability::SM_80),
 ];
+
+const TO: Kind = Memory(Space::Shared);
+const FROM: Kind = Memory(Space::Global);
+
+/// Which cache it goes by does not show.
+const fn copy(name: &'static str, operands: &'static [Kind]) -> Form {
+    Form::new(name, operands, Op::CopyAsync).since(Capability::SM_80)
+}
 
 /// Signed words in the order of unsigned ones.
 fn flipped(word: u64) -> u64 {

@@ -271,6 +271,37 @@ fn a_copy_of_fewer_bytes_than_its_width_ends_in_zeros() {
     assert!(matches!(too_many, ReportKind::OutOfBounds { bytes: 17, .. }), "{too_many}");
 }
 
+/// Lane after lane brings its 4, 8 or 16 bytes of a row, whole or but for the last two.
+#[test]
+fn copies_of_every_width_bring_what_they_say() {
+    let given = numbers();
+    for width in [4_usize, 8, 16] {
+        let parts = (0..16 / width).map(|part| {
+            let at = part * width;
+            let fewer =
+                if part + 1 < 16 / width { String::new() } else { format!(", {}", width - 2) };
+            format!("cp.async.ca.shared.global [%r8+{at}], [%rd3+{at}], {width}{fewer};\n")
+        });
+        let body = format!(
+            "{COPY}\n{}cp.async.commit_group;\ncp.async.wait_group 0;\n\
+            ld.shared.v4.u32 {{%r3, %r4, %r5, %r6}}, [%r8];\nst.global.v4.u32 [%rd2], {{%r3, %r4, %r5, %r6}};",
+            parts.collect::<String>()
+        );
+        let found = run("sm_80", &body, &numbers()).unwrap();
+        for lane in 0..32 {
+            let mut expected = given[4 * lane..4 * lane + 4].to_vec();
+            expected[3] &= 0xffff;
+            assert_eq!(found[8 * lane..8 * lane + 4], expected, "lane {lane}, by {width}");
+        }
+        let (access, space, bytes) = (Access::Read, Space::Global, width as u64);
+        let off = body.replacen("[%rd3+0]", "[%rd3+2]", 1);
+        let misaligned = ReportKind::Misaligned { access, space, bytes };
+        assert_eq!(report(run("sm_80", &off, &numbers())).kind, misaligned, "by {width}");
+    }
+}
+
 pub(crate) fn forms() -> Vec<String> {
-    loads().chain(PRODUCTS.iter().map(|(form, ..)| *form)).map(str::to_owned).collect()
+    let copy = ["cp.async.ca.shared.global"];
+    let products = PRODUCTS.iter().map(|(form, ..)| *form);
+    loads().chain(products).chain(copy).map(str::to_owned).collect()
 }

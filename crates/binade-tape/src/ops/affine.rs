@@ -3,7 +3,7 @@
 use super::Failed;
 use crate::{Device, Var, record::Grads, value::Value};
 use binade_core::Op;
-use binade_ops::AffineGrads;
+use binade_ops::{AffineGrads, WeightGrads};
 
 /// The operands as the operation sees them: input, weight, and the bias if there is one.
 pub(super) struct Affine<D: Device>(Vec<Value<D>>);
@@ -31,9 +31,20 @@ impl<D: Device> Affine<D> {
         self.0.get(2).map(|bias| &bias.tensor)
     }
 
+    /// Whether a gradient can arrive at the input.
+    pub(super) fn wants_input(&self) -> bool {
+        self.0[0].node.is_some()
+    }
+
     pub(super) fn all(&self) -> Vec<&Value<D>> {
         self.0.iter().collect()
     }
+}
+
+/// In the order of the operands, of which the input gets none.
+pub(super) fn but_for_input<D: Device>(grads: WeightGrads<D::Tensor>) -> Grads<D> {
+    let WeightGrads { weight, bias } = grads;
+    [None, Some(weight)].into_iter().chain(bias.map(Some)).collect()
 }
 
 /// In the order of the operands.

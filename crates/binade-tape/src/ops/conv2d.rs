@@ -2,7 +2,7 @@
 
 use super::{
     Outcome, Saves,
-    affine::{Affine, in_order},
+    affine::{Affine, but_for_input, in_order},
 };
 use crate::{Device, Var};
 use binade_core::Op;
@@ -18,8 +18,12 @@ impl<D: Device + Conv2d> Var<D> {
         let operands = Affine::new(Op::CONV2D, self, weight, bias)?;
         let (x, w, b) = (operands.input(), operands.weight(), operands.bias());
         let output = self.tape().device().conv2d(x, w, b, config)?;
-        let (x, w, b) = (x.clone(), w.clone(), b.is_some());
+        let (x, w, b, wants_input) = (x.clone(), w.clone(), b.is_some(), operands.wants_input());
         let (inputs, rule) = (operands.all(), move |device: &D, grad: &D::Tensor| {
+            if !wants_input {
+                let grads = device.conv2d_backward_of_weight(grad, &x, &w, b, config)?;
+                return Ok(but_for_input::<D>(grads));
+            }
             Ok(in_order::<D>(device.conv2d_backward(grad, &x, &w, b, config)?))
         });
         Ok(self.push(Op::CONV2D, &inputs, &Saves::Inputs(&inputs[..2]), output, rule))

@@ -2,7 +2,7 @@
 
 use super::{
     Outcome, Saves,
-    affine::{Affine, in_order},
+    affine::{Affine, but_for_input, in_order},
 };
 use crate::{Device, Var};
 use binade_core::Op;
@@ -18,8 +18,11 @@ impl<D: Device + Linear> Var<D> {
         let operands = Affine::new(Op::LINEAR, self, weight, bias)?;
         let (x, w, b) = (operands.input(), operands.weight(), operands.bias());
         let output = self.tape().device().linear(x, w, b)?;
-        let (x, w, b) = (x.clone(), w.clone(), b.is_some());
+        let (x, w, b, wants_input) = (x.clone(), w.clone(), b.is_some(), operands.wants_input());
         let (inputs, rule) = (operands.all(), move |device: &D, grad: &D::Tensor| {
+            if !wants_input {
+                return Ok(but_for_input::<D>(device.linear_backward_of_weight(grad, &x, &w, b)?));
+            }
             Ok(in_order::<D>(device.linear_backward(grad, &x, &w, b)?))
         });
         Ok(self.push(Op::LINEAR, &inputs, &Saves::Inputs(&inputs[..2]), output, rule))

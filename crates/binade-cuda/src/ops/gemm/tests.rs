@@ -5,7 +5,7 @@
     reason = "matrices and extents go by the letters the field gives them"
 )]
 
-use super::{Gemm, Matrices, chosen};
+use super::{Choice, Gemm, Matrices, chosen, sizes_of};
 use crate::{Cuda, Products, ProductsBy, Tensor};
 use binade_core::DType;
 use binade_ops::{Download, Upload};
@@ -18,7 +18,8 @@ fn devices() -> Vec<Cuda> {
     with_kernels.into_iter().chain(with_library).collect()
 }
 
-fn device() -> Option<Cuda> {
+/// The device, or none where there need be none.
+pub(in crate::ops) fn device() -> Option<Cuda> {
     let required = std::env::var("BINADE_REQUIRE").unwrap_or_default();
     let is_required = required.split(',').any(|name| ["cuda", "ptx"].contains(&name.trim()));
     match Cuda::open(0) {
@@ -43,11 +44,11 @@ struct Gapped {
 const GAPS: [f32; 2] = [f32::NAN, 7.0];
 
 impl Gapped {
-    /// Of `rows` by `columns`, transposed or not; lines begin at multiples of eight elements, or at odd places.
-    fn of([batch, rows, columns]: [usize; 3], transposed: bool, aligned: bool, gap: f32) -> Self {
+    /// Of `rows` by `columns`, transposed or not; lines begin at multiples of `unit` elements, of up to eight, and of no more.
+    fn of([batch, rows, columns]: [usize; 3], transposed: bool, unit: usize, gap: f32) -> Self {
         let (lines, width) = if transposed { (columns, rows) } else { (rows, columns) };
-        let row = if aligned { (width + 1).next_multiple_of(8) } else { width + 3 };
-        let step = if aligned { (lines + 1) * row } else { lines * row + 5 };
+        let row = (width + 1).next_multiple_of(8) + unit % 8;
+        let step = (lines + 1) * row;
         Self { values: vec![gap; batch * step], row, step, transposed }
     }
 
@@ -82,24 +83,33 @@ struct Case {
     sizes: [usize; 4],
     /// A and B.
     transposed: [bool; 2],
-    aligned: bool,
+    /// Elements that every line begins at a multiple of.
+    unit: usize,
     bias: bool,
 }
 
 /// Whether it took a large tile.
 fn check(cuda: &Cuda, case: Case) -> bool {
-    let Case { dtype, sizes: [batch, m, n, k], transposed, aligned, bias } = case;
+    let choose = |gemm: &Gemm<'_>| chosen(case.dtype, cuda.inner.capability, gemm).unwrap();
+    !check_by(cuda, case, choose).kernel.name.ends_with("_small")
+}
+
+/// What computed it.
+fn check_by(cuda: &Cuda, case: Case, choose: impl Fn(&Gemm<'_>) -> Choice) -> Choice {
+    let Case { dtype, sizes: [batch, m, n, k], transposed, unit, bias } = case;
     let (of_a, of_b, of_c) = ([batch, m, k], [batch, k, n], [batch, m, n]);
-    let a = Gapped::of(of_a, transposed[0], aligned, GAPS[0]).fill(of_a, 1);
-    let b = Gapped::of(of_b, transposed[1], aligned, GAPS[0]).fill(of_b, 2);
-    let mut want = Gapped::of(of_c, false, aligned, GAPS[1]);
-    let biases: Vec<f32> = (0..n).map(|column| f32::from(u8::try_from(column).unwrap())).collect();
+    let a = Gapped::of(of_a, transposed[0], unit, GAPS[0]).fill(of_a, 1);
+    let b = Gapped::of(of_b, transposed[1], unit, GAPS[0]).fill(of_b, 2);
+    let mut want = Gapped::of(of_c, false, unit, GAPS[1]);
+    let biases: Vec<f32> =
+        (0..n).map(|column| f32::from(u8::try_from(column % 256).unwrap())).collect();
     let upload = |values: &[f32], dtype| cuda.upload(values, &[values.len()], dtype).unwrap();
     let (x, y, z) = (upload(&a.values, dtype), upload(&b.values, dtype), upload(&biases, dtype));
     let c = upload(&want.values, DType::F32);
-    let gemm =
-        Gemm { a: a.on(&x), b: b.on(&y), bias: bias.then_some(&z), c: want.on(&c), m, n, k, batch };
-    cuda.gemm(&gemm).unwrap();
+    let (bias_of, c_of, by_pair) = (bias.then_some(&z), want.on(&c), false);
+    let gemm = Gemm { a: a.on(&x), b: b.on(&y), bias: bias_of, c: c_of, m, n, k, batch, by_pair };
+    let choice = choose(&gemm);
+    cuda.multiply(&gemm, choice).unwrap();
     let got = cuda.download(&c).unwrap();
     for matrix in 0..batch {
         for row in 0..m {
@@ -118,9 +128,8 @@ fn check(cuda: &Cuda, case: Case) -> bool {
             }
         }
     }
-    assert!(got == want.values, "{case:?}");
-    let (_, kernel) = chosen(dtype, cuda.inner.capability, &gemm).unwrap();
-    !kernel.name.ends_with("_small")
+    assert!(got == want.values, "{case:?} {choice:?}");
+    choice
 }
 
 fn types(cuda: &Cuda) -> Vec<DType> {
@@ -133,9 +142,9 @@ fn gaps_are_neither_read_nor_written_whatever_is_transposed() {
     let turns = [[false, false], [false, true], [true, false], [true, true]];
     for cuda in devices() {
         for (dtype, transposed) in types(&cuda).into_iter().flat_map(|it| turns.map(|t| (it, t))) {
-            for (aligned, n) in [(true, 17), (true, 24), (false, 17)] {
+            for (unit, n) in [(8, 17), (8, 24), (4, 17), (2, 24), (1, 17)] {
                 let sizes = [2, 19, n, 21];
-                check(&cuda, Case { dtype, sizes, transposed, aligned, bias: aligned });
+                check(&cuda, Case { dtype, sizes, transposed, unit, bias: unit > 2 });
             }
         }
     }
@@ -151,8 +160,27 @@ fn large_tiles_leave_gaps_as_they_are() {
         for transposed in [[false, false], [false, true], [true, false]] {
             for n in columns {
                 let bias = transposed == [false, true];
-                let case = Case { dtype, sizes: [64, 65, n, k], transposed, aligned: true, bias };
+                let case = Case { dtype, sizes: [64, 65, n, k], transposed, unit: 8, bias };
                 assert!(check(&cuda, case), "{case:?} took a small tile");
+            }
+        }
+    }
+}
+
+/// Four tiles of 32 terms in two ranges, and in three, of which the last has none.
+#[test]
+fn sums_of_ranges_are_joined_whatever_the_tile_and_what_is_transposed() {
+    let Some(cuda) = device() else { return };
+    for dtype in types(&cuda) {
+        let all = sizes_of(dtype, cuda.inner.capability).unwrap();
+        for (tile, m, n) in [(&all.small, 19, 17), (&all.small, 70, 72), (&all.large, 66, 130)] {
+            for transposed in [[false, false], [false, true], [true, false]] {
+                for (ranges, unit) in [(2, 8), (3, 4), (2, 2), (3, 1)] {
+                    let (sizes, bias) = ([2, m, n, 99], transposed == [false, true]);
+                    let case = Case { dtype, sizes, transposed, unit, bias };
+                    let kernel = |gemm: &Gemm<'_>| tile.find(gemm).unwrap();
+                    check_by(&cuda, case, |gemm| Choice { tile, kernel: kernel(gemm), ranges });
+                }
             }
         }
     }

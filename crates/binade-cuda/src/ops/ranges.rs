@@ -1,0 +1,198 @@
+//! Products of long sums and few tiles: K cut into ranges, whose sums lie side by side until they are added up in order.
+
+use super::{
+    gemm::{Matrices, size},
+    products::Kernels,
+    rows::{MOST_BLOCKS, blocks},
+};
+use crate::{
+    Cuda, Error, Tensor,
+    autocast::code,
+    kernels::{Kernel, THREADS, ptx},
+    launch::{
+        Arg,
+        Param::{Address, Bytes, U32},
+        structs::ProductBits,
+    },
+};
+use binade_core::DType;
+use bytemuck::Zeroable;
+
+pub(super) const KERNELS: &[&Kernel] = &[&MATMUL_JOIN];
+
+const MATMUL_JOIN: Kernel = Kernel {
+    name: "matmul_join",
+    ptx: ptx!("matmul_join"),
+    params: &[Bytes(size_of::<ProductBits>()), Address, U32],
+};
+
+/// Terms of a range at least: fewer are done before another launch, which adds ranges up, has begun.
+const LEAST: usize = 512;
+
+/// Ranges are cut at multiples of this: a tile of 16-bit operands has as many terms, one of f32 half of them.
+const DEEP: usize = 32;
+
+/// Into how many ranges K is cut where products of `m` by `n` have so many tiles: a matter of shape, element type and the GPU's generation,
+/// and never of how many multiprocessors there are, so that a generation has one result.
+///
+/// There are as many as fill a large GPU once, [`Kernels::room`]: products of more tiles than half of that are not cut, such as
+/// large square ones and the layers of a wide model. And no more than leave the traffic small. For a range a tile of
+/// `rows · columns` reads `(rows + columns) · terms` elements and leaves `rows · columns` sums, of 4 bytes, which are read
+/// once more: `LEAST` or more terms, so that the 8 bytes of each sum are at most a third of what was read for them. What
+/// is in memory for them is `room · rows · columns · 4` bytes at most, 17 MB.
+///
+/// Where each product has the bits that it has alone, `by_pair`, the batch does not count, and may have filled the GPU
+/// before: then sums are at most an eighth of what a whole product's operands are, so that it does not cost much if so.
+///
+/// These are estimates; nothing has been measured.
+pub(super) fn ranges(
+    tile: &Kernels,
+    tiles: usize,
+    [m, n, k]: [usize; 3],
+    dtype: DType,
+    by_pair: bool,
+) -> usize {
+    let (sums, lines) = (tile.rows * tile.columns, tile.rows + tile.columns);
+    let least = (3 * 8 * sums / (lines * dtype.bytes())).max(LEAST);
+    let operands = (m + n) * k * dtype.bytes();
+    let cheap = if by_pair { operands / (8 * 8 * m * n).max(1) } else { usize::MAX };
+    let wanted = (tile.room / tiles.max(1)).min(k / least).min(cheap).max(1);
+    // All ranges but the last are equally long, and none is empty.
+    let deep = k.div_ceil(DEEP).max(1);
+    deep.div_ceil(deep.div_ceil(wanted))
+}
+
+/// Elements that a thread of `matmul_join` takes at a time: rows of sums are whole groups, as the kernel has them.
+const GROUP: usize = 8;
+
+/// Matrices of f32 sums, one after the other, whose rows are whole groups.
+#[derive(Debug)]
+pub(super) struct Sums {
+    tensor: Tensor,
+    row: usize,
+    step: usize,
+}
+
+impl Sums {
+    /// All of them.
+    pub(super) fn matrices(&self) -> Matrices<'_> {
+        Matrices { tensor: &self.tensor, row: self.row, step: self.step, transposed: false }
+    }
+
+    /// The one of this number, in memory of its own.
+    pub(super) fn one(&self, number: usize) -> Result<Self, Error> {
+        Ok(Self { tensor: self.tensor.slice(number * self.step, self.step)?, ..*self })
+    }
+}
+
+/// What sums are joined to: as of [`Gemm`].
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Joined<'a> {
+    pub(super) c: Matrices<'a>,
+    pub(super) bias: Option<&'a Tensor>,
+    pub(super) m: usize,
+    pub(super) n: usize,
+    pub(super) batch: usize,
+}
+
+impl Cuda {
+    /// Room for so many matrices of sums, unset.
+    pub(super) fn sums(&self, count: usize, [m, n]: [usize; 2]) -> Result<Sums, Error> {
+        let row = n.next_multiple_of(GROUP);
+        let step = m * row;
+        Ok(Sums { tensor: self.unset(DType::F32, &[count, step])?, row, step })
+    }
+
+    /// Adds up the sums of each product's ranges, in order, and its bias, and rounds once.
+    pub(super) fn join(&self, to: &Joined<'_>, sums: &Sums, ranges: usize) -> Result<(), Error> {
+        let Joined { c, bias, m, n, batch } = *to;
+        let dtype = bias.map_or(c.tensor.dtype(), Tensor::dtype);
+        let size = |extent| size(extent, [batch, m, n, ranges]);
+        let product = ProductBits {
+            bias: bias.map_or(0, Tensor::address),
+            c: c.tensor.address(),
+            c_step: c.step as u64,
+            c_row: c.row as u64,
+            m: size(m)?,
+            n: size(n)?,
+            dtype: code("multiply matrices of", dtype)?,
+            c_dtype: code("multiply matrices into", c.tensor.dtype())?,
+            ranges: size(ranges)?,
+            ..ProductBits::zeroed()
+        };
+        let groups = batch * sums.step / GROUP;
+        let grid = blocks(groups.div_ceil(THREADS as usize).clamp(1, MOST_BLOCKS));
+        let args = [
+            Arg::Bytes(bytemuck::bytes_of(&product)),
+            Arg::Address(sums.tensor.address()),
+            Arg::U32(size(batch)?),
+        ];
+        self.launch(&MATMUL_JOIN, grid, &args)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ops::products::{OF_BF16_80, OF_F16_75, OF_F32, Sizes};
+
+    const ALL: [(&Sizes, DType); 3] =
+        [(&OF_BF16_80, DType::BF16), (&OF_F16_75, DType::F16), (&OF_F32, DType::F32)];
+
+    fn of(tile: &Kernels, sizes @ [m, n, _]: [usize; 3], dtype: DType) -> usize {
+        let tiles = m.div_ceil(tile.rows) * n.div_ceil(tile.columns);
+        ranges(tile, tiles, sizes, dtype, false)
+    }
+
+    #[test]
+    fn large_square_products_and_short_sums_are_not_cut() {
+        for (sizes, dtype) in ALL {
+            for tile in [&sizes.large, &sizes.small] {
+                for shape in [[4096; 3], [2048; 3], [4096, 1024, 4096], [1, 1, 1023], [64, 64, 0]] {
+                    assert_eq!(of(tile, shape, dtype), 1, "{dtype} {shape:?}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn gradients_of_weights_fill_a_gpu_once() {
+        let (sizes, dtype) = ALL[0];
+        // 768 by 768 from 8192 rows; 64 outputs and 64 channels of 3 by 3 from 32 images of 56 by 56.
+        assert_eq!(of(&sizes.large, [768, 768, 8192], dtype), 7);
+        assert_eq!(of(&sizes.small, [64, 576, 32 * 56 * 56], dtype), 42);
+        assert_eq!(of(&sizes.small, [1, 1, 1024], dtype), 2);
+    }
+
+    #[test]
+    fn products_by_pair_are_cut_where_sums_are_an_eighth_of_their_operands() {
+        let (sizes, dtype) = ALL[0];
+        let by_pair = |tiles, shape| ranges(&sizes.small, tiles, shape, dtype, true);
+        // Attention's values: 32 tiles, whose sums would be as large as half of the weights.
+        assert_eq!(by_pair(32, [2048, 64, 2048]), 1);
+        assert_eq!(by_pair(1, [64, 64, 65_536]), 64);
+        assert_eq!(by_pair(1, [1, 1, 1024]), 2);
+        assert_eq!(by_pair(1, [1, 1, 0]), 1);
+    }
+
+    #[test]
+    fn sums_are_a_third_of_what_was_read_at_most_and_no_range_is_empty() {
+        for (sizes, dtype) in ALL {
+            for tile in [&sizes.large, &sizes.small] {
+                for k in [1, 33, 1024, 5000, 65_537, 1_000_003] {
+                    for tiles in [1, 2, 3, 17, 100] {
+                        let sizes = [tile.rows, tile.columns * tiles, k];
+                        let ranges = ranges(tile, tiles, sizes, dtype, false);
+                        let deep = k.div_ceil(DEEP);
+                        assert!((ranges - 1) * deep.div_ceil(ranges) < deep, "{ranges} of {k}");
+                        assert!(ranges == 1 || ranges * tiles <= tile.room);
+                        let read = (tile.rows + tile.columns) * k * dtype.bytes();
+                        let left = 8 * tile.rows * tile.columns * ranges;
+                        assert!(ranges == 1 || 3 * left <= read, "{dtype} {ranges} of {k}");
+                        assert!(4 * tile.rows * tile.columns * tile.room <= 17 << 20);
+                    }
+                }
+            }
+        }
+    }
+}

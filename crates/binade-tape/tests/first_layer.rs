@@ -1,0 +1,168 @@
+//! The gradient of an input is computed where one can arrive, and nowhere else.
+
+#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+mod common;
+
+use binade_autocast::{Autocast, Region};
+use binade_core::{DType, Handle};
+use binade_cpu::{Cpu, Error, Tensor};
+use binade_ops::{Add, AffineGrads, Conv2d, Conv2dConfig, Fill, Linear, Shaped, Sum, WeightGrads};
+use binade_tape::{Tape, Var};
+use common::{f32s, named, tensor};
+use std::sync::{
+    Arc,
+    atomic::{AtomicU64, Ordering},
+};
+
+/// The CPU, and how many gradients of inputs it was asked for.
+#[derive(Clone, Debug, Default)]
+struct Counting(Arc<AtomicU64>);
+
+impl Counting {
+    fn count(&self) -> u64 {
+        self.0.load(Ordering::Relaxed)
+    }
+}
+
+impl Handle for Counting {
+    type Tensor = Tensor;
+    type Error = Error;
+}
+
+impl Autocast for Counting {
+    fn dtype(&self, tensor: &Tensor) -> DType {
+        Autocast::dtype(&Cpu, tensor)
+    }
+
+    fn cast(&self, tensor: &Tensor, to: DType) -> Result<Tensor, Error> {
+        Cpu.cast(tensor, to)
+    }
+}
+
+impl Shaped for Counting {
+    fn shape(&self, tensor: &Tensor) -> Vec<usize> {
+        Shaped::shape(&Cpu, tensor)
+    }
+}
+
+impl Fill for Counting {
+    fn fill(&self, value: f32, shape: &[usize], dtype: DType) -> Result<Tensor, Error> {
+        Cpu.fill(value, shape, dtype)
+    }
+}
+
+impl Add for Counting {
+    fn add(&self, a: &Tensor, b: &Tensor) -> Result<Tensor, Error> {
+        Cpu.add(a, b)
+    }
+
+    fn add_backward(&self, grad: &Tensor) -> Result<[Tensor; 2], Error> {
+        Cpu.add_backward(grad)
+    }
+}
+
+impl Sum for Counting {
+    fn sum(&self, input: &Tensor) -> Result<Tensor, Error> {
+        Cpu.sum(input)
+    }
+
+    fn sum_backward(&self, grad: &Tensor, to: &[usize], dtype: DType) -> Result<Tensor, Error> {
+        Cpu.sum_backward(grad, to, dtype)
+    }
+}
+
+impl Linear for Counting {
+    fn linear(&self, x: &Tensor, w: &Tensor, b: Option<&Tensor>) -> Result<Tensor, Error> {
+        Cpu.linear(x, w, b)
+    }
+
+    fn linear_backward(
+        &self,
+        grad: &Tensor,
+        x: &Tensor,
+        w: &Tensor,
+        bias: bool,
+    ) -> Result<AffineGrads<Tensor>, Error> {
+        self.0.fetch_add(1, Ordering::Relaxed);
+        Cpu.linear_backward(grad, x, w, bias)
+    }
+
+    fn linear_backward_of_weight(
+        &self,
+        grad: &Tensor,
+        x: &Tensor,
+        w: &Tensor,
+        bias: bool,
+    ) -> Result<WeightGrads<Tensor>, Error> {
+        Cpu.linear_backward_of_weight(grad, x, w, bias)
+    }
+}
+
+impl Conv2d for Counting {
+    fn conv2d(
+        &self,
+        x: &Tensor,
+        w: &Tensor,
+        b: Option<&Tensor>,
+        config: Conv2dConfig,
+    ) -> Result<Tensor, Error> {
+        Cpu.conv2d(x, w, b, config)
+    }
+
+    fn conv2d_backward(
+        &self,
+        grad: &Tensor,
+        x: &Tensor,
+        w: &Tensor,
+        bias: bool,
+        config: Conv2dConfig,
+    ) -> Result<AffineGrads<Tensor>, Error> {
+        self.0.fetch_add(1, Ordering::Relaxed);
+        Cpu.conv2d_backward(grad, x, w, bias, config)
+    }
+
+    fn conv2d_backward_of_weight(
+        &self,
+        grad: &Tensor,
+        x: &Tensor,
+        w: &Tensor,
+        bias: bool,
+        config: Conv2dConfig,
+    ) -> Result<WeightGrads<Tensor>, Error> {
+        Cpu.conv2d_backward_of_weight(grad, x, w, bias, config)
+    }
+}
+
+type Layer = fn(&Var<Counting>, &[Var<Counting>]) -> Var<Counting>;
+
+/// The gradients of the weight and bias of `layer`, and how many gradients of inputs were computed for them.
+fn grads(of_input: bool, shapes: [&[usize]; 3], layer: Layer) -> (Vec<Vec<f32>>, u64) {
+    let device = Counting::default();
+    let tape = Tape::new(device.clone(), &Region::bf16().off());
+    let [x, w, b] = shapes;
+    let parameters = tape.parameters(&[named("weight", w, 2), named("bias", b, 3)]);
+    let x = tensor(x, 1);
+    let input = if of_input { tape.variable(x) } else { tape.constant(x) };
+    let grads = layer(&input, &parameters).sum().unwrap().backward::<Vec<_>>().unwrap();
+    (grads.iter().map(|grad| f32s(grad.value.as_ref().unwrap())).collect(), device.count())
+}
+
+fn assert_counted(shapes: [&[usize]; 3], layer: Layer) {
+    let (without, none) = grads(false, shapes, layer);
+    let (with, one) = grads(true, shapes, layer);
+    assert_eq!((none, one), (0, 1));
+    assert_eq!(without, with);
+}
+
+#[test]
+fn a_linear_layer_of_a_constant_computes_no_gradient_of_it() {
+    assert_counted([&[3, 4], &[5, 4], &[5]], |x, p| x.linear(&p[0], Some(&p[1])).unwrap());
+}
+
+#[test]
+fn a_convolution_of_a_constant_computes_no_gradient_of_it() {
+    assert_counted([&[2, 1, 4, 4], &[3, 1, 2, 2], &[3]], |x, p| {
+        x.conv2d(&p[0], Some(&p[1]), Conv2dConfig::default()).unwrap()
+    });
+}

@@ -1,0 +1,34 @@
+// The sums of products whose K was cut into ranges: those of all ranges added up in order, then the bias, one rounding, and C.
+//
+// Oracle: `oracle/matmul.rs`; agreement: bits, any NaN for any NaN, given what the ranges left: f32 sums, one range after the other.
+//
+// `matmul_join`: a grid of any size of blocks of 256 strides over groups of eight elements of a row of C. `sums` has a matrix of
+// `m` rows for each range, matrix by matrix, whose rows are whole groups.
+//
+// Nothing is added atomically, so that every run has the same bits.
+#include "lib/product.cuh"
+
+extern "C" __global__ void __launch_bounds__(256) matmul_join(const Product p, const float* sums, uint32_t batch) {
+  uint64_t across = (p.n - 1) / GROUP + 1, range = p.m * across * GROUP, groups = batch * p.m * across;
+  uint64_t step = (uint64_t)gridDim.x * blockDim.x;
+#pragma unroll 1
+  for (uint64_t group = (uint64_t)blockIdx.x * blockDim.x + threadIdx.x; group < groups; group += step) {
+    uint64_t line = group / across, matrix = line / p.m, row = line - matrix * p.m;
+    uint32_t column = (uint32_t)(group - line * across) * GROUP, count = left_of(p.n, column);
+    uint64_t from = matrix * p.ranges * range + (row * across * GROUP + column);
+    float x[GROUP], more[GROUP];
+    load_group(sums, F32, from, count, x);
+#pragma unroll 4
+    for (uint32_t i = 1; i < p.ranges; i++) {
+      load_group(sums, F32, from + i * range, count, more);
+#pragma unroll
+      for (uint32_t k = 0; k < GROUP; k++) x[k] = __fadd_rn(x[k], more[k]);
+    }
+    if (p.bias != nullptr) {
+      load_group(p.bias, p.dtype, column, count, more);
+#pragma unroll
+      for (uint32_t k = 0; k < GROUP; k++) x[k] = __fadd_rn(x[k], more[k]);
+    }
+    store_group(p.c, p.c_dtype, matrix * p.c_step + row * p.c_row + column, count, x);
+  }
+}
