@@ -12,7 +12,8 @@ const CAPABILITIES: [&str; 2] = ["7.5", "8.0"];
 
 /// Tests that multiply matrices, by parts of their names: once more with the library's stand-in, the kernels having been
 /// tested without it.
-const BY_LIBRARY: [&str; 4] = ["librar", "ops_linear", "ops_conv2d", "ops_products::products"];
+const BY_LIBRARY: [&str; 5] =
+    ["librar", "ops_linear", "ops_conv2d", "ops_products::products", "gaps_are"];
 
 /// The device tests alone: the rest of the package's tests need no device and run with everyone else's.
 pub(super) fn run() -> Result<Outcome> {
