@@ -282,6 +282,11 @@ impl Preference {
 /// A batch or a step that the library's numbers do not hold: it is asked for nothing then.
 const TOO_LARGE: CublasError = CublasError(sys::cublasStatus_t::CUBLAS_STATUS_NOT_SUPPORTED);
 
+/// A status by its name and number.
+pub(super) fn cause(error: CublasError) -> String {
+    format!("{:?} ({})", error.0, error.0 as u32)
+}
+
 fn signed(size: usize) -> Result<i64> {
     i64::try_from(size).map_err(|_| TOO_LARGE)
 }

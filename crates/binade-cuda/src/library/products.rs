@@ -1,7 +1,7 @@
 //! Products by the library: found once, noted, and put in the stream.
 
 use super::{
-    lt::Addresses,
+    lt::{self, Addresses},
     open::{Open, Shared},
     problem::Problem,
 };
@@ -70,5 +70,5 @@ fn words(problem: &Problem, at: Addresses, workspace: u64) -> Vec<u64> {
 }
 
 fn refused(call: &'static str, error: CublasError) -> Error {
-    Error::Library { call, cause: format!("{:?} ({})", error.0, error.0 as u32) }
+    Error::Library { call, cause: lt::cause(error) }
 }

@@ -45,7 +45,7 @@ fn what_multiplies_is_told_with_its_version() -> Result {
     assert_eq!(cuda.products()?, by);
     match &by {
         ProductsBy::Library { version } => assert!(*version > 10_000, "{by}"),
-        ProductsBy::Own { why } => assert!(why.contains("ublasLt"), "{why}"),
+        ProductsBy::Own { why } => assert!(why.contains("cuBLASLt"), "{why}"),
         other => panic!("{other}"),
     }
     // Either way it multiplies.
