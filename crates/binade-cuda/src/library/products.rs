@@ -55,7 +55,10 @@ impl Cuda {
         self.inner.counters.search();
         let plan = match shared.handle.plan(problem, at.bias, open.workspace.bytes()) {
             Ok(plan) => Some(plan),
-            Err(CublasError(Status::CUBLAS_STATUS_NOT_SUPPORTED)) => None,
+            // No algorithm, or a configuration that this version takes for an impossible one.
+            Err(CublasError(
+                Status::CUBLAS_STATUS_NOT_SUPPORTED | Status::CUBLAS_STATUS_INVALID_VALUE,
+            )) => None,
             Err(error) => return Err(refused("choose an algorithm", error)),
         };
         place.insert(plan);
