@@ -44,12 +44,14 @@ pub struct OpCall<'a> {
     pub attributes: &'a [(Attribute, f64)],
     /// Elements of each operand, for explanations; empty if nobody said.
     pub elements: &'a [u64],
+    /// The extents of a matrix product, M, N and K, for explanations; empty if nobody said.
+    pub extents: &'a [u64],
 }
 
 impl<'a> OpCall<'a> {
     /// A call of `op` on operands of these types, with no path and no attributes.
     pub const fn new(op: Op, operands: &'a [DType]) -> Self {
-        Self { op, path: "", operands, attributes: &[], elements: &[] }
+        Self { op, path: "", operands, attributes: &[], elements: &[], extents: &[] }
     }
 
     /// The same call at a place in the model.
@@ -68,6 +70,12 @@ impl<'a> OpCall<'a> {
     #[must_use]
     pub const fn with_elements(self, elements: &'a [u64]) -> Self {
         Self { elements, ..self }
+    }
+
+    /// The same call with the extents of its matrix product: M, N and K.
+    #[must_use]
+    pub const fn with_extents(self, extents: &'a [u64]) -> Self {
+        Self { extents, ..self }
     }
 
     /// The same call with other operands.

@@ -32,6 +32,20 @@ pub struct Explanation {
     pub decision: Result<Decision, Refusal>,
     /// The casts that follow, by operand.
     pub casts: Vec<PlannedCast>,
+    /// What of its matrix product is slower than it might be, where the call says its extents.
+    pub uneven: Option<Uneven>,
+}
+
+/// Extents of a product whose rows do not begin at multiples of 16 bytes: in sixteen bits, those that are not multiples of 8.
+///
+/// Such products are right, and slower: matrix units are fed in pieces of 16 bytes (NVIDIA, "Matrix Multiplication Background
+/// User's Guide", on Tensor Core requirements).
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct Uneven {
+    /// Those, in the order in which the call has them.
+    pub extents: Vec<u64>,
+    /// The type of the operands once they are cast.
+    pub dtype: DType,
 }
 
 impl Explanation {
@@ -44,13 +58,33 @@ impl Explanation {
     ) -> Self {
         let decision = rule.decide(call, region);
         let casts = decision.as_ref().map(|d| casts(call, *d)).unwrap_or_default();
-        Self { site: call.into(), region, rule, reason, decision, casts }
+        let uneven = decision.as_ref().ok().and_then(|d| uneven(call, *d));
+        Self { site: call.into(), region, rule, reason, decision, casts, uneven }
     }
 
     /// Bytes of all copies, where every cast operand's size is known.
     pub fn bytes(&self) -> Option<u64> {
         self.casts.iter().map(|c| c.bytes).sum()
     }
+}
+
+/// Bytes that are read at a time.
+const PIECE: usize = 16;
+
+impl Uneven {
+    /// What the extents should be multiples of.
+    pub fn multiple(&self) -> usize {
+        PIECE / self.dtype.bytes()
+    }
+}
+
+/// Wider types are not fed to matrix units so.
+fn uneven(call: &OpCall<'_>, decision: Decision) -> Option<Uneven> {
+    let first = *call.operands.first()?;
+    let dtype = decision.cast(first).unwrap_or(first);
+    let is_uneven = |extent: &u64| !(extent * dtype.bytes() as u64).is_multiple_of(PIECE as u64);
+    let extents: Vec<u64> = call.extents.iter().copied().filter(is_uneven).collect();
+    (dtype.bytes() <= 2 && !extents.is_empty()).then_some(Uneven { extents, dtype })
 }
 
 fn casts(call: &OpCall<'_>, decision: Decision) -> Vec<PlannedCast> {
@@ -76,12 +110,27 @@ impl fmt::Display for Explanation {
             }
             Ok(_) => {}
         }
-        let Some((first, rest)) = self.casts.split_first() else {
-            return f.write_str(" No operand is cast.");
-        };
-        write!(f, " It casts {first}")?;
-        rest.iter().try_for_each(|cast| write!(f, ", {cast}"))?;
-        f.write_str(".")
+        match self.casts.split_first() {
+            None => f.write_str(" No operand is cast.")?,
+            Some((first, rest)) => {
+                write!(f, " It casts {first}")?;
+                rest.iter().try_for_each(|cast| write!(f, ", {cast}"))?;
+                f.write_str(".")?;
+            }
+        }
+        self.uneven.as_ref().map_or(Ok(()), |uneven| write!(f, " {uneven}"))
+    }
+}
+
+impl fmt::Display for Uneven {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { extents, dtype } = self;
+        let multiple = self.multiple();
+        write!(
+            f,
+            "Of its product's extents {extents:?} are no multiples of {multiple}, so that rows of {dtype} begin between pieces \
+             of {PIECE} bytes: it is right, and slower than it would be padded."
+        )
     }
 }
 

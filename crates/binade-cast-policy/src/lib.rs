@@ -22,7 +22,7 @@ pub use call::{Attribute, OpCall};
 pub use category::Category;
 pub use decision::{Decision, Refusal, Site};
 pub use dtype_policy::{DTypePolicy, DTypePolicyError};
-pub use explain::{Explanation, PlannedCast};
+pub use explain::{Explanation, PlannedCast, Uneven};
 pub use glob::Glob;
 pub use overrides::{Is, Overrides, When};
 pub use policy::CastPolicy;

@@ -1,7 +1,7 @@
 //! Exceptions over policies, and the words a decision is explained in.
 
 use binade_cast_policy::{
-    Attribute, CastPolicy, CastRule, Is, OpCall, OpTable, Overrides, PlannedCast, When,
+    Attribute, CastPolicy, CastRule, Is, OpCall, OpTable, Overrides, PlannedCast, Uneven, When,
 };
 use binade_core::{DType, Op, OpClass};
 use std::sync::Arc;
@@ -134,4 +134,26 @@ fn pointers_forward_every_method() {
         assert_eq!(policy.rule(&call), CastRule::Lower);
         assert_eq!(policy.explain(&call, DType::F16).to_string(), said);
     }
+}
+
+#[test]
+fn an_explanation_tells_a_products_extents_that_are_not_whole_pieces() {
+    let explained = |extents: &[u64], given: DType, region| {
+        let (path, operands) = ("head", [given, given]);
+        let call = OpCall::new(Op::LINEAR, &operands).with_path(path).with_extents(extents);
+        OpTable::torch_cuda().explain(&call, region)
+    };
+    // What is cast to sixteen bits counts as such.
+    let said = explained(&[64, 33, 130], DType::F32, DType::F16);
+    let uneven = Uneven { extents: vec![33, 130], dtype: DType::F16 };
+    assert_eq!((uneven.multiple(), said.uneven.as_ref()), (8, Some(&uneven)));
+    assert!(said.to_string().ends_with(
+        "Of its product's extents [33, 130] are no multiples of 8, so that rows of f16 begin between pieces of 16 bytes: it is \
+         right, and slower than it would be padded."
+    ));
+    assert_eq!(explained(&[64, 32, 128], DType::F32, DType::F16).uneven, None);
+    assert_eq!(explained(&[], DType::F32, DType::BF16).uneven, None);
+    // What stays f32 is fed to no matrix unit, and what nobody gave extents of is no product.
+    let layer_norm = OpCall::new(Op::LAYER_NORM, &[DType::F32]).with_extents(&[33]);
+    assert_eq!(OpTable::torch_cuda().explain(&layer_norm, DType::F16).uneven, None);
 }

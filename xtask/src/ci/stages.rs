@@ -60,7 +60,7 @@ pub(crate) fn usual() -> Vec<Stage> {
         Stage { name: "tests", what: "library, integration and doc tests", run: tests },
         Stage {
             name: "ptx",
-            what: "the CUDA backend on an interpreter in the driver's place",
+            what: "the CUDA backend on an interpreter in the driver's place, and in cuBLASLt's",
             run: ptx::run,
         },
         Stage {

@@ -11,7 +11,7 @@ use super::{
 };
 use binade_autocast::Autocast;
 use binade_core::DType;
-use binade_cuda::Tensor;
+use binade_cuda::{Products, ProductsBy, Tensor};
 
 /// Types that Tensor Cores multiply.
 const LOW: [DType; 2] = [DType::BF16, DType::F16];
@@ -46,10 +46,29 @@ impl Bench {
             let all = data::copies(&self.cuda, first, operands * turns)?;
             let sets: Vec<Vec<Tensor>> = all.chunks(operands).map(<[_]>::to_vec).collect();
             for form in forms {
-                let (device, what) = (self.cuda.clone(), (dtype, size));
-                let mut work = Product::new(device, *form, what, sets.clone());
-                self.time(clock, &mut work, |work| Ok(work.what()))?;
+                self.product(clock, *form, (dtype, size), &sets)?;
             }
+        }
+        Ok(())
+    }
+
+    /// One product, by the library where there is one, and by our own kernels beside it.
+    fn product(
+        &mut self,
+        clock: &Clock,
+        form: Form,
+        what: (DType, usize),
+        sets: &[Vec<Tensor>],
+    ) -> Result<()> {
+        let product = |device| Product::new(device, form, what, sets.to_vec());
+        let mut work = product(self.cuda.clone());
+        self.time(clock, &mut work, |work| Ok(work.what()))?;
+        if let ProductsBy::Library { .. } = self.cuda.products()? {
+            let own = self.cuda.clone().with_products(Products::Own);
+            let timed = self.time(clock, &mut product(own).by(" own"), |work| Ok(work.what()));
+            // The choice is all clones'.
+            let _ = self.cuda.clone().with_products(Products::Library);
+            timed?;
         }
         Ok(())
     }

@@ -35,6 +35,8 @@ pub(crate) struct Skip {
 struct Meta {
     device: String,
     driver_cuda: String,
+    /// What computes matrix products.
+    products: String,
     dry_run: bool,
     #[serde(flatten)]
     origin: Origin,
@@ -79,7 +81,8 @@ impl Page {
     ) -> Result<Self> {
         compare::with_ceilings(&mut rows);
         let (device, driver_cuda) = (cuda.name()?, cuda.driver_version()?);
-        let meta = Meta { device, driver_cuda, dry_run, origin };
+        let products = cuda.products()?.to_string();
+        let meta = Meta { device, driver_cuda, products, dry_run, origin };
         let scaler_share = compare::scaler_shares(&rows);
         let kernels = cuda.kernels()?.iter().map(compiled).collect();
         Ok(Self { meta, rows, scaler_share, beside, skipped, kernels })
@@ -93,9 +96,10 @@ fn compiled(facts: &KernelFacts) -> Compiled {
 
 impl fmt::Display for Page {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Meta { device, driver_cuda, dry_run, .. } = &self.meta;
+        let Meta { device, driver_cuda, products, dry_run, .. } = &self.meta;
         let dry = if *dry_run { ", a dry run: times mean nothing" } else { "" };
-        writeln!(f, "{device}, driver for CUDA {driver_cuda}{dry}\n")?;
+        writeln!(f, "{device}, driver for CUDA {driver_cuda}{dry}")?;
+        writeln!(f, "matrix products by {products}\n")?;
         super::table::write(f, &self.rows)?;
         for Share { dtype, scaler, clip_and_update } in &self.scaler_share {
             let (scaler, rest) = (100.0 * scaler, 100.0 * clip_and_update);

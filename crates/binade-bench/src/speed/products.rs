@@ -69,6 +69,8 @@ pub(crate) struct Product<D: Handle> {
     form: Form,
     dtype: DType,
     size: usize,
+    /// What computes it, where that is to be told by its name.
+    by: &'static str,
     /// As many matrices each as the form reads.
     sets: Vec<Vec<D::Tensor>>,
 }
@@ -80,7 +82,12 @@ impl<D: Handle> Product<D> {
         (dtype, size): (DType, usize),
         sets: Vec<Vec<D::Tensor>>,
     ) -> Self {
-        Self { device, form, dtype, size, sets }
+        Self { device, form, dtype, size, by: "", sets }
+    }
+
+    /// The same, told from another by who computes it.
+    pub(crate) fn by(self, by: &'static str) -> Self {
+        Self { by, ..self }
     }
 
     pub(crate) fn what(&self) -> What {
@@ -90,7 +97,7 @@ impl<D: Handle> Product<D> {
         let bytes = matrices * elements * dtype.bytes();
         What {
             group: "matmul",
-            name: format!("{size}^3{}", form.suffix()),
+            name: format!("{size}^3{}{}", form.suffix(), self.by),
             kind: Kind::Computed,
             dtype: dtype.to_string(),
             elements,
@@ -207,5 +214,7 @@ mod tests {
     fn a_plain_product_goes_by_the_baselines_name() {
         let what = Product::new(Cpu, Form::Plain, (DType::BF16, 512), vec![]).what();
         assert_eq!(what.computed.torch, ["torch.bfloat16 512^3"]);
+        let own = Product::new(Cpu, Form::Plain, (DType::BF16, 512), vec![]).by(" own").what();
+        assert_eq!((own.name.as_str(), own.computed.torch), ("512^3 own", what.computed.torch));
     }
 }

@@ -41,7 +41,7 @@ pub(super) fn loads(name: &str) -> bool {
     let Ok(library) = (unsafe { libloading::Library::new(name) }) else { return false };
     // SAFETY: the symbols are looked for and not called, so that their type does not matter.
     let has = |name: &&str| unsafe { library.get::<*const c_void>(name.as_bytes()) }.is_ok();
-    let has_all = FUNCTIONS.iter().all(|name| has(&name));
+    let has_all = FUNCTIONS.iter().all(has);
     std::mem::forget(library);
     has_all
 }
@@ -197,24 +197,24 @@ impl Desc {
         let desc = Self(result::create_matmul_desc(compute, sys::cudaDataType::CUDA_R_32F)?);
         // `CUBLAS_OP_N` and `CUBLAS_OP_T`.
         let [first, second] = [problem.first, problem.second].map(|it| i32::from(it.transposed));
-        desc.set(Attribute::CUBLASLT_MATMUL_DESC_TRANSA, first)?;
-        desc.set(Attribute::CUBLASLT_MATMUL_DESC_TRANSB, second)?;
+        desc.set(Attribute::CUBLASLT_MATMUL_DESC_TRANSA, &first)?;
+        desc.set(Attribute::CUBLASLT_MATMUL_DESC_TRANSB, &second)?;
         if problem.bias {
             let epilogue = sys::cublasLtEpilogue_t::CUBLASLT_EPILOGUE_BIAS as u32;
-            desc.set(Attribute::CUBLASLT_MATMUL_DESC_EPILOGUE, epilogue)?;
+            desc.set(Attribute::CUBLASLT_MATMUL_DESC_EPILOGUE, &epilogue)?;
         }
         Ok(desc)
     }
 
-    /// Of the result's type, along its rows.
+    /// Of the result's type, along its rows; the attribute is a pointer, which has the address's 8 bytes.
     fn bias(&self, address: u64) -> Result {
         let attribute = sys::cublasLtMatmulDescAttributes_t::CUBLASLT_MATMUL_DESC_BIAS_POINTER;
-        self.set(attribute, address as *const c_void)
+        self.set(attribute, &address)
     }
 
     /// `value` is of the attribute's type.
-    fn set<T>(&self, attribute: sys::cublasLtMatmulDescAttributes_t, value: T) -> Result {
-        let at = (&raw const value).cast();
+    fn set<T>(&self, attribute: sys::cublasLtMatmulDescAttributes_t, value: &T) -> Result {
+        let at = std::ptr::from_ref(value).cast();
         // SAFETY: alive; the value is copied before this returns.
         unsafe { result::set_matmul_desc_attribute(self.0, attribute, at, size_of::<T>()) }
     }
@@ -233,16 +233,16 @@ impl Layout {
         let layout = Self(raw);
         if batch > 1 {
             let count = i32::try_from(batch).map_err(|_| TOO_LARGE)?;
-            layout.set(Attribute::CUBLASLT_MATRIX_LAYOUT_BATCH_COUNT, count)?;
+            layout.set(Attribute::CUBLASLT_MATRIX_LAYOUT_BATCH_COUNT, &count)?;
             let step = signed(step)?;
-            layout.set(Attribute::CUBLASLT_MATRIX_LAYOUT_STRIDED_BATCH_OFFSET, step)?;
+            layout.set(Attribute::CUBLASLT_MATRIX_LAYOUT_STRIDED_BATCH_OFFSET, &step)?;
         }
         Ok(layout)
     }
 
     /// `value` is of the attribute's type.
-    fn set<T>(&self, attribute: sys::cublasLtMatrixLayoutAttribute_t, value: T) -> Result {
-        let at = (&raw const value).cast();
+    fn set<T>(&self, attribute: sys::cublasLtMatrixLayoutAttribute_t, value: &T) -> Result {
+        let at = std::ptr::from_ref(value).cast();
         // SAFETY: alive; the value is copied before this returns.
         unsafe { result::set_matrix_layout_attribute(self.0, attribute, at, size_of::<T>()) }
     }
@@ -258,22 +258,22 @@ impl Preference {
         let preference = Self(result::create_matmul_pref()?);
         let mask = Scheme::CUBLASLT_REDUCTION_SCHEME_NONE as u32
             | Scheme::CUBLASLT_REDUCTION_SCHEME_COMPUTE_TYPE as u32;
-        preference.set(Attribute::CUBLASLT_MATMUL_PREF_REDUCTION_SCHEME_MASK, mask)?;
+        preference.set(Attribute::CUBLASLT_MATMUL_PREF_REDUCTION_SCHEME_MASK, &mask)?;
         let most = Attribute::CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES;
-        preference.set(most, workspace as u64)?;
+        preference.set(most, &(workspace as u64))?;
         let aligned = [
             (Attribute::CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES, problem.first),
             (Attribute::CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_B_BYTES, problem.second),
             (Attribute::CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_C_BYTES, problem.result),
             (Attribute::CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_D_BYTES, problem.result),
         ];
-        aligned.into_iter().try_for_each(|(of, operand)| preference.set(of, operand.aligned))?;
+        aligned.into_iter().try_for_each(|(of, operand)| preference.set(of, &operand.aligned))?;
         Ok(preference)
     }
 
     /// `value` is of the attribute's type.
-    fn set<T>(&self, attribute: sys::cublasLtMatmulPreferenceAttributes_t, value: T) -> Result {
-        let at = (&raw const value).cast();
+    fn set<T>(&self, attribute: sys::cublasLtMatmulPreferenceAttributes_t, value: &T) -> Result {
+        let at = std::ptr::from_ref(value).cast();
         // SAFETY: alive; the value is copied before this returns.
         unsafe { result::set_matmul_pref_attribute(self.0, attribute, at, size_of::<T>()) }
     }
@@ -281,6 +281,11 @@ impl Preference {
 
 /// A batch or a step that the library's numbers do not hold: it is asked for nothing then.
 const TOO_LARGE: CublasError = CublasError(sys::cublasStatus_t::CUBLAS_STATUS_NOT_SUPPORTED);
+
+/// A status by its name and number.
+pub(super) fn cause(error: CublasError) -> String {
+    format!("{:?} ({})", error.0, error.0 as u32)
+}
 
 fn signed(size: usize) -> Result<i64> {
     i64::try_from(size).map_err(|_| TOO_LARGE)

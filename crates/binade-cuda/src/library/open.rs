@@ -98,7 +98,9 @@ impl Cuda {
         let made = catch_unwind(AssertUnwindSafe(|| (lt::version(), Handle::create(context))));
         let (version, handle) = match made {
             Ok((version, Ok(handle))) => (version, handle),
-            Ok((_, Err(error))) => return Ok(Err(format!("cuBLASLt does not start: {error}"))),
+            Ok((_, Err(error))) => {
+                return Ok(Err(format!("cuBLASLt does not start: {}", lt::cause(error))));
+            }
             Err(_) => return Ok(Err("cuBLASLt is of a version that cudarc does not load".into())),
         };
         let workspace = self.lasting(problem::workspace(self.inner.capability))?;

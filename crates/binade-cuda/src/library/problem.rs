@@ -46,7 +46,7 @@ impl Problem {
     /// The product, unless it is one that the library is not asked for: of no terms, with a bias of another type than the
     /// result's, which is the one that the library reads, or with a bias at an odd place.
     pub(super) fn of(gemm: &Gemm<'_>) -> Option<Self> {
-        let Gemm { a, b, bias, c, m, n, k, batch } = *gemm;
+        let Gemm { a, b, bias, c, m, n, k, batch, by_pair: _ } = *gemm;
         let (dtype, into) = (a.tensor.dtype(), c.tensor.dtype());
         let is_readable = |address: u64| dtype == into && address.is_multiple_of(BIAS_ALIGNED);
         if k == 0 || bias.is_some_and(|bias| !is_readable(bias.address())) {

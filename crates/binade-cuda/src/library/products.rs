@@ -1,7 +1,7 @@
 //! Products by the library: found once, noted, and put in the stream.
 
 use super::{
-    lt::Addresses,
+    lt::{self, Addresses},
     open::{Open, Shared},
     problem::Problem,
 };
@@ -58,7 +58,10 @@ impl Cuda {
         self.inner.counters.search();
         let plan = match shared.handle.plan(problem, at.bias, open.workspace.bytes()) {
             Ok(plan) => Some(plan),
-            Err(CublasError(Status::CUBLAS_STATUS_NOT_SUPPORTED)) => None,
+            // No algorithm, or a configuration that this version takes for an impossible one.
+            Err(CublasError(
+                Status::CUBLAS_STATUS_NOT_SUPPORTED | Status::CUBLAS_STATUS_INVALID_VALUE,
+            )) => None,
             Err(error) => return Err(refused("choose an algorithm", error)),
         };
         place.insert(plan);
@@ -73,5 +76,5 @@ fn words(problem: &Problem, at: Addresses, workspace: u64) -> Vec<u64> {
 }
 
 fn refused(call: &'static str, error: CublasError) -> Error {
-    Error::Library { call, cause: format!("{:?} ({})", error.0, error.0 as u32) }
+    Error::Library { call, cause: lt::cause(error) }
 }

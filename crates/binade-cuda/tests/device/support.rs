@@ -32,7 +32,13 @@ pub(crate) fn own() -> Cuda {
 
 fn device() -> &'static Result<Cuda, binade_cuda::Error> {
     static DEVICE: OnceLock<Result<Cuda, binade_cuda::Error>> = OnceLock::new();
-    DEVICE.get_or_init(|| Cuda::open(0))
+    DEVICE.get_or_init(|| Cuda::open(0).map(|cuda| cuda.with_products(wanted())))
+}
+
+/// What multiplies in most tests: the library where there is one, unless `BINADE_PRODUCTS` is `own`.
+fn wanted() -> Products {
+    let is_own = std::env::var("BINADE_PRODUCTS").is_ok_and(|by| by == "own");
+    if is_own { Products::Own } else { Products::Library }
 }
 
 /// Why the tests cannot run, unless they must.

@@ -242,9 +242,11 @@ fn gaps_between_columns_and_matrices_are_left_alone() {
         let asked = Asked { shapes, ..plain() };
         let b = [B, B.map(|x| 2.0 * x)].concat();
         let got = computed(&asked, &A, &b, 14);
-        let [p, q, r, s] = PRODUCT;
-        let want = [p, q, 7.0, r, s, 7.0, 7.0, 2.0 * p, 2.0 * q, 7.0, 2.0 * r, 2.0 * s, 7.0, 7.0];
-        assert_eq!(got, want);
+        // Two columns with one element between them, and one more before the next matrix.
+        let want = [&PRODUCT[..2], &[7.0], &PRODUCT[2..], &[7.0, 7.0]].concat();
+        let twice = PRODUCT.map(|x| 2.0 * x);
+        let second = [&twice[..2], &[7.0], &twice[2..], &[7.0, 7.0]].concat();
+        assert_eq!(got, [want, second].concat());
     });
 }
 
@@ -280,8 +282,8 @@ fn a_captured_product_runs_when_its_graph_does_and_what_came_before_it_first() {
         let made = Made::new(&plain()).unwrap();
         let algorithm = made.choose(&plain()).unwrap().algo;
         let at = [&a, &b, &d].map(|slice| address(&stream, slice));
-        let mode = driver::CUstreamCaptureMode::CU_STREAM_CAPTURE_MODE_THREAD_LOCAL;
-        stream.begin_capture(mode).unwrap();
+        let thread_local = driver::CUstreamCaptureMode::CU_STREAM_CAPTURE_MODE_THREAD_LOCAL;
+        stream.begin_capture(thread_local).unwrap();
         made.multiply(at, [1.0, 0.0], &algorithm, (0, 0), &stream).unwrap();
         let graph = stream.end_capture(driver::CUgraphInstantiate_flags(0)).unwrap().unwrap();
         assert_eq!(down(&stream, &d), [7.0; 4], "nothing has run");
@@ -291,7 +293,7 @@ fn a_captured_product_runs_when_its_graph_does_and_what_came_before_it_first() {
         graph.launch().unwrap();
         assert_eq!(down(&stream, &d), [0.0; 4]);
         // A handle takes memory, which a thread that captures may not.
-        stream.begin_capture(mode).unwrap();
+        stream.begin_capture(thread_local).unwrap();
         let refused = result::create_handle().err();
         assert_eq!(refused, Some(CublasError(Status::CUBLAS_STATUS_ALLOC_FAILED)));
         assert!(stream.end_capture(driver::CUgraphInstantiate_flags(0)).is_err());

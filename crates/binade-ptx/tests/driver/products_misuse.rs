@@ -2,7 +2,10 @@
 
 use cudarc::cublaslt::{
     result::{self, CublasError},
-    sys::{self, cublasStatus_t as Status},
+    sys::{
+        self, cublasComputeType_t as Compute, cublasLtMatrixLayoutAttribute_t as Of,
+        cublasStatus_t as Status,
+    },
 };
 
 use crate::{
@@ -36,7 +39,6 @@ fn sums_in_anything_but_f32_are_refused() {
     alone!({
         let _device = context();
         assert_eq!(asked(&plain()), None);
-        use sys::cublasComputeType_t as Compute;
         for compute in [
             Compute::CUBLAS_COMPUTE_16F,
             Compute::CUBLAS_COMPUTE_32F_FAST_TF32,
@@ -86,7 +88,6 @@ fn what_does_not_fit_together_is_refused() {
 fn attributes_have_the_size_and_the_number_that_they_have() {
     alone!({
         let _device = context();
-        use sys::cublasLtMatrixLayoutAttribute_t as Of;
         let layout = result::create_matrix_layout(sys::cudaDataType::CUDA_R_16F, 2, 2, 2).unwrap();
         let value = [0_u8; 8];
         let set = |attribute, bytes| {

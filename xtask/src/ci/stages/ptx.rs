@@ -10,6 +10,11 @@ use crate::{
 /// What the interpreter says it is.
 const CAPABILITIES: [&str; 2] = ["7.5", "8.0"];
 
+/// Tests that multiply matrices, by parts of their names: once more with the library's stand-in, the kernels having been
+/// tested without it.
+const BY_LIBRARY: [&str; 5] =
+    ["librar", "ops_linear", "ops_conv2d", "ops_products::products", "gaps_are"];
+
 /// The device tests alone: the rest of the package's tests need no device and run with everyone else's.
 pub(super) fn run() -> Result<Outcome> {
     if let Some(skip) = ptx::lacking() {
@@ -24,6 +29,18 @@ pub(super) fn run() -> Result<Outcome> {
         let call = call.var("BINADE_PTX_COVERAGE", covered.display().to_string());
         match tally::run(&call.var("BINADE_PTX_CC", capability))? {
             Outcome::Passed(tally) => told.push(format!("{capability}: {tally}")),
+            other => return Ok(other),
+        }
+    }
+    let folder = ptx::with_libraries()?;
+    for (capability, filter) in CAPABILITIES.iter().flat_map(|it| BY_LIBRARY.map(|of| (*it, of))) {
+        let words = ["--lib", "--test", "device", "--", filter].map(String::from);
+        let words = [&["--package", "binade-cuda"].map(String::from)[..], &words].concat();
+        let call = device::with_libraries(&folder, &words).var("BINADE_PTX_CC", capability);
+        match tally::run(&call)? {
+            Outcome::Passed(tally) => {
+                told.push(format!("{capability} by library, {filter}: {tally}"));
+            }
             other => return Ok(other),
         }
     }

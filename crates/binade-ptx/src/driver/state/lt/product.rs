@@ -126,9 +126,10 @@ impl Driver {
             self.fill(product.workspace, &[0xff], product.workspace_bytes)?;
         }
         let (x, y) = (self.values(&problem.a, a)?, self.values(&problem.b, b)?);
-        let added = match has_bias {
-            true => self.floats(problem.d.kind, bias, index(problem.d.rows))?,
-            false => vec![0.0; index(problem.d.rows)],
+        let added = if has_bias {
+            self.floats(problem.d.kind, bias, index(problem.d.rows))?
+        } else {
+            vec![0.0; index(problem.d.rows)]
         };
         let terms = index(problem.terms());
         let place = |it: &Layout, turn: bool, [matrix, row, column]: [usize; 3]| {
