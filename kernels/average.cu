@@ -15,8 +15,10 @@ extern "C" __global__ void __launch_bounds__(256)
   for (uint64_t i = (uint64_t)blockIdx.x * blockDim.x + threadIdx.x; i < len; i += step) {
     const float* other = others + i;
     double sum = 0;
+    uint32_t device = 0;
+    // There is one at least.
 #pragma unroll 1
-    for (uint32_t device = 0; device < devices; device++) {
+    do {
       float x;
       if (device == place) {
         x = own[i];
@@ -26,7 +28,7 @@ extern "C" __global__ void __launch_bounds__(256)
       }
       // Not added to 0, which would take the sign of a zero.
       sum = device == 0 ? (double)x : __dadd_rn(sum, (double)x);
-    }
+    } while (++device < devices);
     own[i] = __double2float_rn(__ddiv_rn(sum, (double)devices));
   }
 }
