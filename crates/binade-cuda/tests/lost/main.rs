@@ -2,11 +2,12 @@
 //!
 //! In a process of its own, since CUDA gives a process no second chance.
 
-use binade_core::{DType, Error as _, ErrorKind};
-use binade_cuda::{Cuda, Error, cudarc};
+use binade_core::{DType, Error as _, ErrorKind, Named};
+use binade_cuda::{Cuda, Error, Replicas, cudarc};
+use binade_grad_scaler::{LossScale, Scaler};
 use binade_ops::Upload;
 use cudarc::{
-    driver::{LaunchConfig, PushKernelArg},
+    driver::{CudaContext, LaunchConfig, PushKernelArg},
     nvrtc::Ptx,
 };
 use libtest_mimic::{Arguments, Failed, Trial};
@@ -27,12 +28,19 @@ const STORE: &str = ".version 6.3
 ";
 
 fn main() {
-    let arguments = Arguments::from_args();
+    let mut arguments = Arguments::from_args();
+    arguments.test_threads = Some(1);
     let required = std::env::var("BINADE_REQUIRE").unwrap_or_default();
     let must = required.split(',').any(|name| ["cuda", "ptx"].contains(&name.trim()));
     let absent = !must && Cuda::open(0).is_err();
-    let trial = Trial::test("a_lost_device_says_so_at_every_call_and_drops_quietly", lost);
-    libtest_mimic::run(&arguments, vec![trial.with_ignored_flag(absent)]).exit();
+    let alone = absent || !CudaContext::device_count().is_ok_and(|count| count > 1);
+    let tests: [(&str, fn() -> Result<(), Failed>, bool); 2] = [
+        // Before the first device is lost, which the other test sees to.
+        ("a_device_that_is_lost_among_replicas_is_named_and_the_others_go_on", lost_replica, alone),
+        ("a_lost_device_says_so_at_every_call_and_drops_quietly", lost, absent),
+    ];
+    let trial = |(name, run, skip)| Trial::test(name, run).with_ignored_flag(skip);
+    libtest_mimic::run(&arguments, tests.map(trial).into()).exit();
 }
 
 fn lost() -> Result<(), Failed> {
@@ -53,6 +61,24 @@ fn lost() -> Result<(), Failed> {
     assert_eq!(cuda.clone().synchronize().expect_err("lost"), first);
     drop(tensor);
     drop(cuda);
+    Ok(())
+}
+
+/// Two devices are needed: on one, both replicas are lost.
+fn lost_replica() -> Result<(), Failed> {
+    let replicas = Replicas::open(&[0, 1])?;
+    let scaler = Scaler::new(replicas.clone(), LossScale::dynamic())?;
+    let grads = replicas.upload(&[1.0], &[1], DType::F16)?;
+    replicas.synchronize()?;
+    spoil(&replicas.devices()[1])?;
+    replicas.devices()[1].synchronize().expect_err("the store was nowhere");
+
+    let error = scaler.never_scaled(vec![Named::new("w", Some(grads))].into()).map(drop);
+    let error = error.expect_err("a replica is lost");
+    let told = error.to_string();
+    assert!(told.starts_with("replica 1, on CUDA device 1: the CUDA device is lost"), "{told}");
+    assert_eq!(error.kind(), ErrorKind::DeviceLost);
+    replicas.devices()[0].synchronize()?;
     Ok(())
 }
 

@@ -6,6 +6,7 @@
 mod captured;
 #[path = "../common/mod.rs"]
 mod common;
+mod replicated;
 
 use binade_cuda::{Cuda, Error};
 use binade_example_digits::record;
@@ -83,5 +84,7 @@ fn main() {
     };
     let whole = RUNS.map(|run| trial("agrees_with_the_cpu", agree, run));
     let steps = captured::RUNS.map(|run| trial("captured_steps_agree", captured::agree, run));
-    libtest_mimic::run(&arguments, whole.into_iter().chain(steps).collect()).exit();
+    let replicas = replicated::RUNS.map(|run| trial("replicas_agree", replicated::agree, run));
+    let all = whole.into_iter().chain(steps).chain(replicas);
+    libtest_mimic::run(&arguments, all.collect()).exit();
 }
