@@ -74,6 +74,8 @@ pub(crate) fn with_libraries(folder: &Path, given: &[String]) -> Cargo {
 pub(crate) fn on_interpreter(folder: &Path, given: &[String]) -> Cargo {
     let call = Cargo::line("test").args(arguments(given));
     let call = call.var("LD_LIBRARY_PATH", before(folder, "LD_LIBRARY_PATH", ':'));
+    // Replicas want two devices.
+    let call = call.var("BINADE_PTX_DEVICES", "2");
     call.var("BINADE_REQUIRE", before(Path::new("ptx"), "BINADE_REQUIRE", ','))
 }
 

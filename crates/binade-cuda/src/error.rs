@@ -209,6 +209,55 @@ pub enum Error {
         /// Why not.
         cause: String,
     },
+    /// Replicas of nothing.
+    #[error(
+        "replicas on no device; give the number of one, or of as many as the batch is to be split over"
+    )]
+    NoReplicas,
+    /// Parts that are not one for each device.
+    #[error("{found} parts for replicas on {devices} devices; give one for each, in their order")]
+    Parts {
+        /// How many there are.
+        found: usize,
+        /// How many there must be.
+        devices: usize,
+    },
+    /// A batch that does not split evenly.
+    #[error(
+        "{rows} rows over {devices} devices: the mean over devices is that of the batch where each has as many; give a \
+         multiple of {devices}, or build parts by `Replicas::tensor`"
+    )]
+    Shard {
+        /// Rows of the batch.
+        rows: usize,
+        /// How many devices there are.
+        devices: usize,
+    },
+    /// One device of several failed.
+    #[error("replica {place}, on CUDA device {ordinal}: {cause}")]
+    OnReplica {
+        /// Its place among the replicas, from 0.
+        place: usize,
+        /// The driver's number of the device.
+        ordinal: usize,
+        /// What went wrong there.
+        cause: Box<Error>,
+    },
+    /// A step of each device's own gradients.
+    #[error(
+        "gradients that have not been averaged over the devices; unscale them by the replicas' `Scaler`, or by \
+         `Scaler::never_scaled`"
+    )]
+    NotAveraged,
+    /// One device's window among the replicas' gradients.
+    #[error("a window's sum of one device; open the window on the replicas' own `Scaler`")]
+    Window,
+    /// Replicas that are not alike any more.
+    #[error("the replicas have come apart: {cause}; open them anew, and load a checkpoint")]
+    Apart {
+        /// What one of them did and another did not.
+        cause: String,
+    },
     /// An element type without kernels.
     #[error(
         "the CUDA backend cannot {what} {dtype}; it trains in bf16, f16 and f32, and casts from and to e4m3 and e5m2 as well"
@@ -242,15 +291,22 @@ impl binade_core::Error for Error {
             | Self::Length { .. }
             | Self::Match(_)
             | Self::Plan(_)
+            | Self::Parts { .. }
+            | Self::Shard { .. }
             | Self::Foreign => ErrorKind::Mismatch,
             Self::NoGradients(_)
             | Self::Index { .. }
             | Self::Limit { .. }
             | Self::PerThreadStream
+            | Self::NoReplicas
+            | Self::NotAveraged
+            | Self::Window
             | Self::Capture { .. } => ErrorKind::InvalidArgument,
-            Self::Driver { .. } | Self::Library { .. } | Self::Unreported { .. } => {
-                ErrorKind::Other
-            }
+            Self::OnReplica { cause, .. } => cause.kind(),
+            Self::Driver { .. }
+            | Self::Library { .. }
+            | Self::Unreported { .. }
+            | Self::Apart { .. } => ErrorKind::Other,
         }
     }
 }

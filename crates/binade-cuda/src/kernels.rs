@@ -61,6 +61,11 @@ pub(crate) const ACCUMULATE_MARK: Kernel =
 pub(crate) const ADAM: Kernel = Kernel { name: "adam", ptx: ptx!("adam"), params: STEP };
 pub(crate) const ADAM_COUNTED: Kernel =
     Kernel { name: "adam_counted", ptx: ptx!("counted"), params: STEP_COUNTED };
+pub(crate) const AVERAGE: Kernel = Kernel {
+    name: "average",
+    ptx: ptx!("average"),
+    params: &[Address, Address, U32, U32, U64, U64],
+};
 pub(crate) const CAST: Kernel =
     Kernel { name: "cast", ptx: ptx!("cast"), params: &[Address, U32, Address, U32, U64, U32] };
 pub(crate) const CAST_STOCHASTIC: Kernel = Kernel {
@@ -149,6 +154,7 @@ const ALL: &[&Kernel] = &[
     &ACCUMULATE_MARK,
     &ADAM,
     &ADAM_COUNTED,
+    &AVERAGE,
     &CAST,
     &CAST_SET,
     &CAST_STOCHASTIC,

@@ -24,6 +24,16 @@ impl Tensor {
         Self { buffer: Arc::new(buffer), offset: 0, dtype, shape: shape.into() }
     }
 
+    /// A tensor that begins so many bytes into a buffer, which others may share.
+    pub(crate) fn within(
+        buffer: Arc<Buffer>,
+        offset: usize,
+        dtype: DType,
+        shape: &[usize],
+    ) -> Self {
+        Self { buffer, offset, dtype, shape: shape.into() }
+    }
+
     /// The element type.
     pub fn dtype(&self) -> DType {
         self.dtype

@@ -105,6 +105,12 @@ pub enum Uncapturable {
     /// What the step works on is gone.
     #[error("what the captured step works on has been dropped or replaced; capture the step anew")]
     Stale,
+    /// More than one device.
+    #[error(
+        "it works on several devices, whose streams a capture of one does not follow; capture on one device, or let the \
+         step run uncaptured"
+    )]
+    Replicas,
     /// Nothing has been replayed yet.
     #[error(
         "no replay of the captured step has sent it; replay the step before its outcome is read"

@@ -36,9 +36,24 @@ impl Gradients {
     ) -> Result<Self, Error> {
         self.are_of(cuda)?;
         let entries = self.unset_like(cuda)?;
+        self.settle_into(cuda, &entries, factors, limit)?;
+        Ok(Self { entries, present: self.present.clone(), owed: None, is_measured: false })
+    }
+
+    /// Writes the values of those that are there into the entries of `results` at their places, which are `f32` and as long.
+    pub(crate) fn settle_into(
+        &self,
+        cuda: &Cuda,
+        results: &[Named<Option<Tensor>>],
+        factors: Option<&Factors<'_>>,
+        limit: f32,
+    ) -> Result<(), Error> {
         let mut set = Rows::of(self.elements());
-        let results = entries.iter().filter_map(|entry| entry.value.as_ref());
-        for (grad, result) in self.present().zip(results) {
+        for grad in self.present() {
+            let Some(result) = results.get(grad.place).and_then(|entry| entry.value.as_ref())
+            else {
+                continue;
+            };
             let dtype = supported("materialise gradients of", grad.tensor)?;
             let (values, len) = (grad.tensor.address(), grad.tensor.len() as u64);
             let (result, present) = (result.address(), grad.flag);
@@ -55,8 +70,7 @@ impl Gradients {
         }
         let (owed, chunk_len) = (Arg::Address(self.owed(cuda)?), Arg::U64(set.chunks.len));
         let factors = Arg::Address(factors.map_or(0, |factors| factors.of_groups.address()));
-        set.launch(cuda, &MATERIALISE, &[chunk_len, owed, factors, Arg::F32(limit)])?;
-        Ok(Self { entries, present: self.present.clone(), owed: None, is_measured: false })
+        set.launch(cuda, &MATERIALISE, &[chunk_len, owed, factors, Arg::F32(limit)])
     }
 
     fn unset_like(&self, cuda: &Cuda) -> Result<Vec<Named<Option<Tensor>>>, Error> {

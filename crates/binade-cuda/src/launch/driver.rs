@@ -5,7 +5,7 @@ use crate::memory::{Buffer, Pinned};
 use cudarc::driver::{
     CudaContext, CudaGraph, CudaSlice, CudaStream, DriverError, PinnedHostSlice, result, sys,
 };
-use std::sync::Arc;
+use std::{ops::Range, sync::Arc};
 
 /// A stream of a context that nobody else has.
 pub(crate) fn only_stream(context: &Arc<CudaContext>) -> Result<Arc<CudaStream>, DriverError> {
@@ -144,6 +144,35 @@ pub(crate) fn fill(
     // SAFETY: the buffer has as many words there (asserted), aligned as it is itself, and whoever uses it next is behind this
     // in the stream.
     unsafe { sys::cuMemsetD32Async(at, word, count, stream.cu_stream()) }.result()
+}
+
+/// Starts a copy of these bytes of `from`, which may be another device's, to `at` bytes into `to`, which is `stream`'s device's.
+///
+/// Nothing orders it with `from`'s own stream but events: see `replicas::exchange`.
+pub(crate) fn send_peer(
+    stream: &CudaStream,
+    (to, at): (&Buffer, usize),
+    (from, source, bytes): (&Buffer, &CudaStream, Range<usize>),
+) -> Result<(), DriverError> {
+    let len = bytes.len();
+    assert!(bytes.end <= from.bytes(), "{bytes:?} of {from:?}");
+    assert!(at + len <= to.bytes(), "{len} bytes at {at} of {to:?}");
+    if len == 0 {
+        return Ok(());
+    }
+    stream.context().bind_to_thread()?;
+    let (to, from) = (to.address() + at as u64, from.address() + bytes.start as u64);
+    let [here, there] = [stream, source].map(|stream| stream.context().cu_ctx());
+    // SAFETY: both buffers have as many bytes (asserted), each in the device of the context beside it, which its stream keeps
+    // alive. Whoever reads or writes `to` is behind this copy in `stream`; that `from` is written before and neither written
+    // to nor freed until then is the caller's, by events.
+    unsafe {
+        if here == there {
+            result::memcpy_dtod_async(to, from, len, stream.cu_stream())
+        } else {
+            result::memcpy_peer_async(here, to, there, from, len, stream.cu_stream())
+        }
+    }
 }
 
 /// What the last copy brought; waits for it.

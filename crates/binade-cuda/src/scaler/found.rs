@@ -56,6 +56,16 @@ impl Found {
         self.bits.address()
     }
 
+    /// The same with what several devices have found together: `bits`, and what any of them misses.
+    pub(crate) fn joint(&self, bits: Arc<Buffer>, missing: Vec<Arc<str>>) -> Self {
+        Self { missing, maybe: self.maybe.clone(), ..Self::new(bits) }
+    }
+
+    /// Trainable parameters without a gradient, where the host knows.
+    pub(crate) fn absent(&self) -> &[Arc<str>] {
+        &self.missing
+    }
+
     /// The whole finding.
     pub(crate) fn buffer(&self) -> &Buffer {
         &self.bits

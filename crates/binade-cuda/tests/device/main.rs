@@ -38,6 +38,9 @@ mod ops_softmax;
 mod ops_totals;
 mod outcomes;
 mod products;
+mod replicas;
+mod replicas_refusals;
+mod replicas_steps;
 mod rules;
 mod scaled;
 mod snapshots;
@@ -99,6 +102,9 @@ fn main() {
         ("ops_softmax", ops_softmax::TESTS),
         ("ops_totals", ops_totals::TESTS),
         ("outcomes", outcomes::TESTS),
+        ("replicas", replicas::TESTS),
+        ("replicas_refusals", replicas_refusals::TESTS),
+        ("replicas_steps", replicas_steps::TESTS),
         ("rules", rules::TESTS),
         ("scaled", scaled::TESTS),
         ("snapshots", snapshots::TESTS),

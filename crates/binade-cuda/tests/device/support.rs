@@ -1,7 +1,9 @@
 //! The device, opened once, and the same training on it and on the CPU.
 
 use binade_core::{DType, Error, Handle, Named, Optimizer as _};
-use binade_cuda::{Cuda, Products, Tensor};
+use binade_cuda::{
+    Cuda, Gradients, JointGradients, Products, Replicas, Tensor, cudarc::driver::CudaContext,
+};
 use binade_grad_scaler::{ClipGroups, GradOps, GradScaler, ScaleState, ScaleStore};
 use binade_master_weights::{HostMasters, MasterOptimizer, MasterWeights, Plan, Slot};
 use binade_ops::Upload;
@@ -41,6 +43,33 @@ fn wanted() -> Products {
     if is_own { Products::Own } else { Products::Library }
 }
 
+/// Replicas on two devices, or twice on one where there is no other.
+pub(crate) fn replicas() -> Replicas {
+    let second = usize::from(CudaContext::device_count().is_ok_and(|count| count > 1));
+    Replicas::open(&[0, second]).unwrap_or_else(|error| panic!("{error}"))
+}
+
+/// Replicas twice on one device, on two, and on three that begin with the last.
+pub(crate) fn all_replicas() -> Vec<Replicas> {
+    let second = usize::from(CudaContext::device_count().is_ok_and(|count| count > 1));
+    let open = |ordinals: &[usize]| Replicas::open(ordinals).unwrap_or_else(|e| panic!("{e}"));
+    vec![open(&[0, 0]), open(&[0, second]), open(&[second, 0, 0])]
+}
+
+/// A set of gradients, those without values being missing.
+pub(crate) type Set = Vec<(&'static str, Option<Vec<f32>>)>;
+
+/// Gradients of which each device has its own.
+pub(crate) fn apart(replicas: &Replicas, each: &[Set], dtype: DType) -> JointGradients {
+    let sets = replicas.devices().iter().zip(each);
+    sets.map(|(cuda, grads)| set(cuda, grads, dtype)).collect::<Vec<Gradients>>().into()
+}
+
+/// Times that the host has waited for any of the devices.
+pub(crate) fn waits(replicas: &Replicas) -> u64 {
+    replicas.devices().iter().map(|cuda| cuda.ledger().syncs).sum()
+}
+
 /// Why the tests cannot run, unless they must.
 pub(crate) fn absent() -> Option<String> {
     let required = std::env::var("BINADE_REQUIRE").unwrap_or_default();
@@ -78,6 +107,24 @@ impl Device for Cuda {
 
     fn of_bits(&self, bits: &[u8], dtype: DType) -> Self::Tensor {
         self.from_bits(bits, dtype, &[bits.len() / dtype.bytes()]).unwrap()
+    }
+}
+
+impl Device for Replicas {
+    /// Those of every device, which must be the same.
+    fn bits(&self, tensor: &Self::Tensor) -> Vec<u8> {
+        let bits = |(cuda, part): (&Cuda, _)| cuda.to_bits(part).unwrap();
+        let mut parts = self.devices().iter().zip(tensor).map(bits);
+        let first = parts.next().unwrap();
+        for other in parts {
+            assert_eq!(other, first, "devices differ");
+        }
+        first
+    }
+
+    fn of_bits(&self, bits: &[u8], dtype: DType) -> Self::Tensor {
+        let parts = self.devices().iter().map(|cuda| cuda.of_bits(bits, dtype)).collect();
+        self.tensor(parts).unwrap()
     }
 }
 

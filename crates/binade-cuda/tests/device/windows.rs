@@ -24,7 +24,7 @@ fn batch(number: u64, bad: bool) -> [(&'static str, Option<Vec<f32>>); 2] {
 }
 
 /// Parameters after a window of each pattern of good and bad micro-batches, and what each said.
-fn train<D: Device>(
+pub(crate) fn train<D: Device>(
     device: &D,
     rule: UpdateRule,
     bad: BadMicroBatch,

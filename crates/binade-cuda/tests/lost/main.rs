@@ -6,11 +6,12 @@
 mod unreported;
 
 use binade_autocast::Autocast;
-use binade_core::{DType, Error as _, ErrorKind};
-use binade_cuda::{Cuda, Error, cudarc};
+use binade_core::{DType, Error as _, ErrorKind, Named};
+use binade_cuda::{Cuda, Error, Replicas, cudarc};
+use binade_grad_scaler::{LossScale, Scaler};
 use binade_ops::Upload;
 use cudarc::{
-    driver::{LaunchConfig, PushKernelArg},
+    driver::{CudaContext, LaunchConfig, PushKernelArg},
     nvrtc::Ptx,
 };
 use libtest_mimic::{Arguments, Failed, Trial};
@@ -39,17 +40,19 @@ fn main() {
     let name = Cuda::open(0).and_then(|cuda| cuda.name());
     let absent = !must && name.is_err();
     // A GPU's host function runs when the replay has long returned.
-    let is_late = name.is_ok_and(|name| !name.contains("interpreter"));
-    let trials = vec![
-        Trial::test(
+    let is_late = absent || name.is_ok_and(|name| !name.contains("interpreter"));
+    let alone = absent || !CudaContext::device_count().is_ok_and(|count| count > 1);
+    let tests: [(&str, fn() -> Result<(), Failed>, bool); 3] = [
+        (
             "a_replay_whose_report_is_not_sent_says_that_the_step_is_done",
             unreported::unreported,
-        )
-        .with_ignored_flag(absent || is_late),
-        Trial::test("a_lost_device_says_so_at_every_call_and_drops_quietly", lost)
-            .with_ignored_flag(absent),
+            is_late,
+        ),
+        ("a_device_that_is_lost_among_replicas_is_named_and_the_others_go_on", lost_replica, alone),
+        ("a_lost_device_says_so_at_every_call_and_drops_quietly", lost, absent),
     ];
-    libtest_mimic::run(&arguments, trials).exit();
+    let trial = |(name, run, skip)| Trial::test(name, run).with_ignored_flag(skip);
+    libtest_mimic::run(&arguments, tests.map(trial).into()).exit();
 }
 
 fn lost() -> Result<(), Failed> {
@@ -80,6 +83,24 @@ fn lost() -> Result<(), Failed> {
     drop(captured);
     drop(tensor);
     drop(cuda);
+    Ok(())
+}
+
+/// Two devices are needed: on one, both replicas are lost.
+fn lost_replica() -> Result<(), Failed> {
+    let replicas = Replicas::open(&[0, 1])?;
+    let scaler = Scaler::new(replicas.clone(), LossScale::dynamic())?;
+    let grads = replicas.upload(&[1.0], &[1], DType::F16)?;
+    replicas.synchronize()?;
+    spoil(&replicas.devices()[1])?;
+    replicas.devices()[1].synchronize().expect_err("the store was nowhere");
+
+    let error = scaler.never_scaled(vec![Named::new("w", Some(grads))].into()).map(drop);
+    let error = error.expect_err("a replica is lost");
+    let told = error.to_string();
+    assert!(told.starts_with("replica 1, on CUDA device 1: the CUDA device is lost"), "{told}");
+    assert_eq!(error.kind(), ErrorKind::DeviceLost);
+    replicas.devices()[0].synchronize()?;
     Ok(())
 }
 

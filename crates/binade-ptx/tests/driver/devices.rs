@@ -48,7 +48,7 @@ fn a_number_of_devices_that_is_none_is_refused_by_its_value() {
 fn each_device_has_memory_of_its_own() {
     alone!(["BINADE_PTX_DEVICES" = "2"], {
         let [(first, stream), (second, _)] = two();
-        let x = stream.clone_htod(&[1_u8; 1 << 20]).unwrap();
+        let x = stream.clone_htod(&vec![1_u8; 1 << 20]).unwrap();
         let (free, total) = first.mem_get_info().unwrap();
         assert_eq!(total - free, 1 << 20);
         let (free, total) = second.mem_get_info().unwrap();

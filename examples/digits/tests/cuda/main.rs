@@ -6,6 +6,7 @@
 mod captured;
 #[path = "../common/mod.rs"]
 mod common;
+mod replicated;
 
 use binade_cuda::{Cuda, Error};
 use binade_example_digits::record;
@@ -85,6 +86,7 @@ fn main() {
     let steps = captured::RUNS.map(|run| trial("captured_steps_agree", captured::agree, run));
     let tapes =
         captured::RUNS.map(|run| trial("a_tape_that_is_kept_is_named", captured::refuse, run));
-    let trials = whole.into_iter().chain(steps).chain(tapes).collect();
-    libtest_mimic::run(&arguments, trials).exit();
+    let replicas = replicated::RUNS.map(|run| trial("replicas_agree", replicated::agree, run));
+    let all = whole.into_iter().chain(steps).chain(tapes).chain(replicas);
+    libtest_mimic::run(&arguments, all.collect()).exit();
 }

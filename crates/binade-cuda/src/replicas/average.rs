@@ -1,0 +1,260 @@
+//! The average of all devices' gradients, and what they have found together, on every device.
+//!
+//! Each device settles its gradients into one vector of `f32`, is handed the others' values of one slice of it, averages these in
+//! place, and hands the average on: what is sent is twice the gradients' size whatever the number of devices, and an average is
+//! computed once.
+
+use super::{
+    JointGradients, Parts, Replicas,
+    exchange::{Moments, bring},
+};
+use crate::{
+    Cuda, Error, Found, Gradients, Tensor,
+    autocast::elementwise,
+    kernels::{AVERAGE, MERGE},
+    launch::{Arg, Grid, structs::FoundBits},
+    memory::Buffer,
+};
+use binade_core::{DType, Named};
+use std::{ops::Range, sync::Arc};
+
+/// Tensors within a vector begin at multiples of this many elements, as allocations do.
+const ALIGN: usize = 64;
+
+/// Where each gradient begins in a vector, and how many elements there are with what lies between.
+struct Layout {
+    shapes: Vec<Option<Vec<usize>>>,
+    starts: Vec<usize>,
+    len: usize,
+}
+
+impl Layout {
+    fn of(shapes: Vec<Option<Vec<usize>>>) -> Self {
+        let (mut starts, mut len) = (Vec::new(), 0);
+        for shape in &shapes {
+            starts.push(len);
+            let elements = shape.as_ref().map_or(0, |shape| shape.iter().product::<usize>());
+            len += elements.next_multiple_of(ALIGN);
+        }
+        Self { shapes, starts, len }
+    }
+
+    /// The elements that the device at `place` averages.
+    fn slice(&self, place: usize, devices: usize) -> Range<usize> {
+        let each = self.len.div_ceil(devices).next_multiple_of(ALIGN);
+        let [start, end] = [place, place + 1].map(|edge| (edge * each).min(self.len));
+        start..end
+    }
+
+    /// The gradients of a vector.
+    fn entries(&self, like: &Gradients, vector: &Arc<Buffer>) -> Vec<Named<Option<Tensor>>> {
+        let places = like.names().zip(self.shapes.iter().zip(&self.starts));
+        let one = |(name, (shape, start)): (&Arc<str>, (&Option<Vec<usize>>, &usize))| {
+            let within =
+                |shape: &Vec<usize>| Tensor::within(vector.clone(), 4 * start, DType::F32, shape);
+            Named { name: name.clone(), value: shape.as_ref().map(within) }
+        };
+        places.map(one).collect()
+    }
+}
+
+/// A device's memory for an average, all of it taken before anything is sent: a device that has too little fails alone.
+struct Room {
+    /// Its gradients, and then the average.
+    vector: Arc<Buffer>,
+    /// The other devices' values of its slice, in their order.
+    others: Buffer,
+    /// Every device's finding.
+    findings: Buffer,
+    joint: Arc<Buffer>,
+}
+
+impl Room {
+    fn new(
+        cuda: &Cuda,
+        layout: &Layout,
+        own: &Gradients,
+        slice: usize,
+        devices: usize,
+    ) -> Result<Self, Error> {
+        let bytes = 4 * layout.len;
+        // Zero where this device has no gradient and another may have one.
+        let is_whole = own.entries.iter().all(|entry| entry.value.is_some());
+        let vector = if is_whole { cuda.buffer(bytes) } else { cuda.zeros(bytes) };
+        Ok(Self {
+            vector: Arc::new(vector?),
+            others: cuda.buffer(4 * slice * (devices - 1))?,
+            findings: cuda.buffer(size_of::<FoundBits>() * devices)?,
+            joint: Arc::new(cuda.buffer(size_of::<FoundBits>())?),
+        })
+    }
+}
+
+/// One average under way.
+struct Averaging<'r> {
+    replicas: &'r Replicas,
+    layout: Layout,
+    rooms: Vec<Room>,
+}
+
+impl Replicas {
+    /// Makes the devices' gradients, looked at already, their average, and their findings one.
+    pub(super) fn average(
+        &self,
+        grads: &mut JointGradients,
+        found: &Parts<Found>,
+    ) -> Result<Parts<Found>, Error> {
+        let layout = Layout::of(grads.shapes());
+        let devices = self.devices().len();
+        let room = |place, cuda: &Cuda| {
+            let slice = layout.slice(place, devices).len();
+            Room::new(cuda, &layout, grads.on(place)?, slice, devices)
+        };
+        let rooms = self.each(room)?.into_inner();
+        let averaging = Averaging { replicas: self, layout, rooms };
+        let settled = averaging.settle(grads)?;
+        averaging.run(found)?;
+        grads.parts = settled;
+        grads.is_joint = true;
+        averaging.joint(found)
+    }
+}
+
+impl Averaging<'_> {
+    /// Each device's own gradients in its vector, multiplied, in `f32`.
+    fn settle(&self, grads: &JointGradients) -> Result<Vec<Gradients>, Error> {
+        let settle = |place, cuda: &Cuda| {
+            let (own, room) = (grads.on(place)?, self.room(place)?);
+            let entries = self.layout.entries(own, &room.vector);
+            own.settle_into(cuda, &entries, None, f32::INFINITY)?;
+            Ok(Gradients::from(entries))
+        };
+        Ok(self.replicas.each(settle)?.into_inner())
+    }
+
+    /// Nobody reads what is not written yet, nor writes to what is still read.
+    fn run(&self, found: &Parts<Found>) -> Result<(), Error> {
+        let replicas = self.replicas;
+        replicas.wait(&replicas.moments()?)?;
+        replicas.each(|place, cuda| {
+            self.gather(place, cuda)?;
+            self.join(place, cuda, found)
+        })?;
+        let averaged: Moments = replicas.moments()?;
+        replicas.wait(&averaged)?;
+        replicas.each(|place, cuda| self.hand_on(place, cuda))?;
+        replicas.wait(&replicas.moments()?)
+    }
+
+    /// Averages this device's slice.
+    fn gather(&self, place: usize, cuda: &Cuda) -> Result<(), Error> {
+        let (room, slice) = (self.room(place)?, self.slice(place));
+        let stride = slice.len();
+        for (number, (other, there)) in self.others(place).enumerate() {
+            let from = &self.room(other)?.vector;
+            let to = (&room.others, 4 * stride * number);
+            bring(cuda, to, there, from, 4 * slice.start..4 * slice.end)?;
+        }
+        let args = [
+            Arg::Address(room.vector.address() + 4 * slice.start as u64),
+            Arg::Address(room.others.address()),
+            Arg::U32(count(place)),
+            Arg::U32(count(self.rooms.len())),
+            Arg::U64(stride as u64),
+            Arg::U64(stride as u64),
+        ];
+        if stride == 0 { Ok(()) } else { cuda.launch(&AVERAGE, elementwise(stride), &args) }
+    }
+
+    /// Joins what all have found, the first device's first.
+    fn join(&self, place: usize, cuda: &Cuda, found: &Parts<Found>) -> Result<(), Error> {
+        let (room, each) = (self.room(place)?, size_of::<FoundBits>());
+        for (other, there) in self.replicas.devices().iter().enumerate() {
+            let from = found.on(other)?.buffer();
+            bring(cuda, (&room.findings, each * other), there, from, 0..each)?;
+        }
+        let joint = room.joint.address();
+        for other in 1..self.rooms.len() {
+            let before = if other == 1 { room.findings.address() } else { joint };
+            let args = [
+                Arg::Address(before),
+                Arg::Address(joint),
+                Arg::Address(room.findings.address() + (each * other) as u64),
+                Arg::U32(0),
+            ];
+            cuda.launch(&MERGE, Grid::one(1), &args)?;
+        }
+        Ok(())
+    }
+
+    /// Takes the other devices' averages of their slices.
+    fn hand_on(&self, place: usize, cuda: &Cuda) -> Result<(), Error> {
+        let to = &self.room(place)?.vector;
+        for (other, there) in self.others(place) {
+            let slice = self.slice(other);
+            let bytes = 4 * slice.start..4 * slice.end;
+            bring(cuda, (to, bytes.start), there, &self.room(other)?.vector, bytes)?;
+        }
+        Ok(())
+    }
+
+    /// One finding, on every device.
+    fn joint(&self, found: &Parts<Found>) -> Result<Parts<Found>, Error> {
+        // A parameter that lacks a gradient on two devices is told once, in the order of the first device that tells it.
+        let mut missing: Vec<Arc<str>> = Vec::new();
+        for name in found.iter().flat_map(Found::absent) {
+            if !missing.contains(name) {
+                missing.push(name.clone());
+            }
+        }
+        let joint = |place, _: &Cuda| {
+            Ok(found.on(place)?.joint(self.room(place)?.joint.clone(), missing.clone()))
+        };
+        self.replicas.each(joint)
+    }
+
+    fn room(&self, place: usize) -> Result<&Room, Error> {
+        let (found, devices) = (self.rooms.len(), place + 1);
+        self.rooms.get(place).ok_or(Error::Parts { found, devices })
+    }
+
+    fn slice(&self, place: usize) -> Range<usize> {
+        self.layout.slice(place, self.rooms.len())
+    }
+
+    /// The other devices, in order.
+    fn others(&self, place: usize) -> impl Iterator<Item = (usize, &Cuda)> {
+        self.replicas.devices().iter().enumerate().filter(move |(other, _)| *other != place)
+    }
+}
+
+/// Devices, which are a few.
+fn count(devices: usize) -> u32 {
+    u32::try_from(devices).unwrap_or(u32::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn slices_cover_a_vector_once_whatever_the_number_of_devices() {
+        let shapes = [vec![3], vec![0], vec![5, 40], vec![64]].map(Some);
+        for layout in [Layout::of(shapes.into()), Layout::of(vec![None]), Layout::of(vec![])] {
+            for devices in 1..9 {
+                let slices = (0..devices).map(|place| layout.slice(place, devices));
+                let end = slices.fold(0, |end, slice| {
+                    assert_eq!(slice.start, end);
+                    slice.end
+                });
+                assert_eq!(end, layout.len);
+            }
+        }
+    }
+
+    #[test]
+    fn gradients_begin_where_an_allocation_would() {
+        let layout = Layout::of(vec![Some(vec![3]), None, Some(vec![65]), Some(vec![1])]);
+        assert_eq!((layout.starts, layout.len), (vec![0, 64, 64, 192], 256));
+    }
+}

@@ -1,0 +1,111 @@
+//! Scaling losses, looking at gradients, and sets of them.
+
+use super::{JointGradients, Parts, Replicas};
+use crate::{Cuda, Error, Found, Gradients, Scale, Tensor};
+use binade_grad_scaler::{ClipGroup, ClipGroups, GradOps, GradScaler, Norm};
+
+impl GradScaler for Replicas {
+    type Grads = JointGradients;
+
+    fn scale(&self, tensor: &Parts<Tensor>, scale: &Parts<Scale>) -> Result<Parts<Tensor>, Error> {
+        self.each(|place, cuda| cuda.scale(tensor.on(place)?, scale.on(place)?))
+    }
+
+    /// Each device its own: what belongs to no optimizer is not averaged.
+    fn unscale_tensor(
+        &self,
+        tensor: &Parts<Tensor>,
+        scale: &Parts<Scale>,
+    ) -> Result<Parts<Tensor>, Error> {
+        self.each(|place, cuda| cuda.unscale_tensor(tensor.on(place)?, scale.on(place)?))
+    }
+
+    fn unscale(
+        &self,
+        grads: &mut JointGradients,
+        scale: &Parts<Scale>,
+    ) -> Result<Parts<Found>, Error> {
+        self.refuse_capture("unscale")?;
+        self.fill_up(grads)?;
+        let found =
+            self.each(|place, cuda| cuda.unscale(grads.on_mut(place)?, scale.on(place)?))?;
+        // What is the average already is the same everywhere, and so is what was found in it.
+        if grads.is_joint || self.devices().len() == 1 {
+            grads.is_joint = true;
+            return Ok(found);
+        }
+        self.average(grads, &found)
+    }
+}
+
+impl Replicas {
+    /// Refuses what is not one set for each device, of one model. A set that has no gradient at all knows no devices.
+    fn fill_up(&self, grads: &mut JointGradients) -> Result<(), Error> {
+        let (devices, found) = (self.devices().len(), grads.parts.len());
+        let is_empty = |set: &Gradients| set.present().next().is_none();
+        if let [only] = &grads.parts[..]
+            && is_empty(only)
+        {
+            grads.parts = vec![only.clone(); devices];
+        } else if found != devices {
+            return Err(Error::Parts { found, devices });
+        }
+        if !grads.is_joint && grads.parts.iter().any(|set| set.present.is_some()) {
+            return Err(Error::Window);
+        }
+        Ok(grads.agree()?)
+    }
+}
+
+impl GradOps for Replicas {
+    fn clip_norm(
+        &self,
+        grads: &mut JointGradients,
+        norm: Norm,
+        max: f32,
+        verdict: &mut Parts<Found>,
+    ) -> Result<(), Error> {
+        let clip = |place, cuda: &Cuda| {
+            cuda.clip_norm(grads.on_mut(place)?, norm, max, verdict.on_mut(place)?)
+        };
+        self.change(clip).map(drop)
+    }
+
+    fn clip_value(&self, grads: &mut JointGradients, max: f32) -> Result<(), Error> {
+        self.change(|place, cuda| cuda.clip_value(grads.on_mut(place)?, max)).map(drop)
+    }
+
+    fn accumulate(
+        &self,
+        sum: Option<JointGradients>,
+        grads: JointGradients,
+        found: &Parts<Found>,
+    ) -> Result<JointGradients, Error> {
+        // Averages are the same everywhere, and so are their sums.
+        if !grads.is_joint || sum.as_ref().is_some_and(|sum| !sum.is_joint) {
+            return Err(Error::NotAveraged);
+        }
+        let mut sums = sum.map(|sum| sum.parts.into_iter());
+        let mut grads = grads.parts.into_iter();
+        let added = self.each(|place, cuda| {
+            let sum = sums.as_mut().and_then(Iterator::next);
+            let next = grads.next().ok_or(Error::Parts { found: place, devices: place + 1 })?;
+            cuda.accumulate(sum, next, found.on(place)?)
+        })?;
+        Ok(JointGradients::joint(added.into_inner()))
+    }
+}
+
+impl ClipGroups for Replicas {
+    fn clip_groups(
+        &self,
+        grads: &mut JointGradients,
+        groups: &[ClipGroup],
+        verdict: &mut Parts<Found>,
+    ) -> Result<(), Error> {
+        let clip = |place, cuda: &Cuda| {
+            cuda.clip_groups(grads.on_mut(place)?, groups, verdict.on_mut(place)?)
+        };
+        self.change(clip).map(drop)
+    }
+}

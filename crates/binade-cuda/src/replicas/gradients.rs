@@ -1,0 +1,83 @@
+//! Gradients of several devices.
+
+use super::Parts;
+use crate::{Error, Gradients, Tensor};
+use binade_core::{MatchError, Named, agree};
+use std::sync::Arc;
+
+/// The gradients of each device, of one model: its own until they are unscaled, and the average from there on.
+#[derive(Clone, Debug)]
+pub struct JointGradients {
+    pub(super) parts: Vec<Gradients>,
+    /// Whether they are the average, with the same bits on all.
+    pub(super) is_joint: bool,
+}
+
+impl JointGradients {
+    /// Sets that are the same on every device.
+    pub(super) fn joint(parts: Vec<Gradients>) -> Self {
+        Self { parts, is_joint: true }
+    }
+
+    /// The set of the device at `place`.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Parts`] where there is none.
+    pub fn on(&self, place: usize) -> Result<&Gradients, Error> {
+        self.parts.get(place).ok_or(Error::Parts { found: self.parts.len(), devices: place + 1 })
+    }
+
+    pub(super) fn on_mut(&mut self, place: usize) -> Result<&mut Gradients, Error> {
+        let found = self.parts.len();
+        self.parts.get_mut(place).ok_or(Error::Parts { found, devices: place + 1 })
+    }
+
+    /// Refuses sets that are not of one model.
+    pub(super) fn agree(&self) -> Result<(), MatchError> {
+        let Some((first, others)) = self.parts.split_first() else { return Ok(()) };
+        let refuse = |error: MatchError| MatchError::new(&error.parameter, MODELS);
+        others.iter().try_for_each(|other| agree(facts(first), facts(other)).map_err(refuse))
+    }
+
+    /// By place in the set, the shape of the gradient where any device has one.
+    pub(super) fn shapes(&self) -> Vec<Option<Vec<usize>>> {
+        let places = self.parts.first().map_or(0, |part| part.entries.len());
+        let shape = |place: usize| {
+            let mut entries = self.parts.iter().filter_map(|part| part.entries.get(place));
+            let value = entries.find_map(|entry| entry.value.as_ref())?;
+            Some(value.shape().to_vec())
+        };
+        (0..places).map(shape).collect()
+    }
+}
+
+const MODELS: &str =
+    "replicas of one model must list the same parameters, of the same shapes, in the same order";
+
+fn facts(grads: &Gradients) -> impl Iterator<Item = (&Arc<str>, Option<&[usize]>)> + Clone {
+    grads.entries.iter().map(|entry| (&entry.name, entry.value.as_ref().map(Tensor::shape)))
+}
+
+impl From<Vec<Gradients>> for JointGradients {
+    /// Each device's own, as its backward pass has left them.
+    fn from(parts: Vec<Gradients>) -> Self {
+        Self { parts, is_joint: false }
+    }
+}
+
+impl From<Vec<Named<Option<Parts<Tensor>>>>> for JointGradients {
+    /// By parameter, as a tape gives them. Of an empty set nobody knows how many devices it is of, and it is of all.
+    fn from(grads: Vec<Named<Option<Parts<Tensor>>>>) -> Self {
+        let devices = grads.iter().filter_map(|grad| grad.value.as_ref()).map(Parts::len).max();
+        let part = |place: usize| {
+            let one = |grad: &Named<Option<Parts<Tensor>>>| {
+                let value = grad.value.as_ref().and_then(|parts| parts.on(place).ok().cloned());
+                Named { name: grad.name.clone(), value }
+            };
+            Gradients::from(grads.iter().map(one).collect::<Vec<_>>())
+        };
+        // One more than there is, where none is: `Replicas` fills up what it is given.
+        Self { parts: (0..devices.unwrap_or(1)).map(part).collect(), is_joint: false }
+    }
+}

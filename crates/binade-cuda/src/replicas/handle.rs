@@ -1,0 +1,166 @@
+//! The handle of several devices.
+
+use super::Parts;
+use crate::{Cuda, Error, Tensor, names::Names};
+use binade_core::{Error as _, ErrorKind, Handle};
+use cudarc::driver::CudaStream;
+use std::{
+    fmt,
+    sync::{Arc, OnceLock},
+};
+
+/// Several CUDA devices as one, each with a replica of the model: a [`Scaler`](binade_grad_scaler::Scaler) and a
+/// [`MasterOptimizer`](binade_master_weights::MasterOptimizer) of it train on all. A clone is the same devices.
+///
+/// # Contract
+///
+/// * Whatever is asked for is done on each device, on its own part. What [`upload`](binade_ops::Upload::upload) makes is the same on
+///   all; [`shard`](Self::shard) gives each its own rows of a batch.
+/// * `unscale` looks at each device's own gradients, as they were made, and then gives all devices their average: the sum in `f64` in
+///   the order of the devices, divided by their number, rounded once to `f32`. No sixteen bits are added, so that nothing
+///   overflows on the way, and the average has the same bits on every device, whatever arrives first.
+/// * What the devices found is joined among them in the same order, and the host reads nothing: an overflow on any skips the step on
+///   all, is one overflow to the scale, and is told of the first device that had it. Counts are summed.
+/// * A gradient that some devices lack counts as zero there; the report lists it as missing. One that all lack is missing.
+/// * So parameters, masters, moments and scales keep the same bits on every device. Where one device fails in the middle of what the
+///   others have done, or a report shows that scales differ, every later call is [`Error::Apart`].
+/// * Nothing waits but what waits on one device; a report is waited for on each, since each may tell of a bad index. Saving and
+///   exporting read the first device, loading writes to all.
+/// * Devices copy from each other by `cuMemcpyPeerAsync`, between streams that wait for each other by events. The driver
+///   chooses the way: without peer access by way of the host, which is slower and as right.
+/// * A step over several devices is not captured: [`Error::Capture`].
+#[derive(Clone)]
+pub struct Replicas {
+    inner: Arc<Inner>,
+}
+
+struct Inner {
+    devices: Vec<Cuda>,
+    /// Why they are not alike any more.
+    apart: OnceLock<Error>,
+}
+
+impl Replicas {
+    /// Opens the devices with these numbers, each with a stream of its own. A number that comes twice is two replicas on one
+    /// device.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::NoReplicas`] without a number; as [`Cuda::open`].
+    pub fn open(ordinals: &[usize]) -> Result<Self, Error> {
+        let streams = ordinals.iter().map(|ordinal| Cuda::stream_of(*ordinal));
+        Self::on(streams.collect::<Result<_, _>>()?)
+    }
+
+    /// Works in these streams, a replica in each; a framework may be using them too.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::NoReplicas`] without a stream; as [`Cuda::on`].
+    pub fn on(streams: Vec<Arc<CudaStream>>) -> Result<Self, Error> {
+        if streams.is_empty() {
+            return Err(Error::NoReplicas);
+        }
+        // A parameter has one number on all devices, so that what one finds another can name.
+        let names: Arc<Names> = Arc::default();
+        let devices = streams.into_iter().map(|stream| Cuda::naming(stream, names.clone()));
+        let devices = devices.collect::<Result<_, _>>()?;
+        Ok(Self { inner: Arc::new(Inner { devices, apart: OnceLock::new() }) })
+    }
+
+    /// The devices, each a handle that may be used by itself, on parts of its own.
+    pub fn devices(&self) -> &[Cuda] {
+        &self.inner.devices
+    }
+
+    /// A tensor of one part for each device.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Parts`] where they are not as many, [`Error::Foreign`] where another handle has made one.
+    pub fn tensor(&self, parts: Vec<Tensor>) -> Result<Parts<Tensor>, Error> {
+        let devices = self.devices().len();
+        if parts.len() != devices {
+            return Err(Error::Parts { found: parts.len(), devices });
+        }
+        let parts = Parts::new(parts);
+        self.each(|place, cuda| cuda.has_made(parts.on(place)?.buffer()))?;
+        Ok(parts)
+    }
+
+    /// Waits until all that was asked for is done, on every device.
+    ///
+    /// # Errors
+    ///
+    /// What went wrong since anyone looked last.
+    pub fn synchronize(&self) -> Result<(), Error> {
+        self.each(|_, cuda| cuda.synchronize()).map(drop)
+    }
+
+    /// Does the same on each device.
+    pub(super) fn each<T>(
+        &self,
+        mut work: impl FnMut(usize, &Cuda) -> Result<T, Error>,
+    ) -> Result<Parts<T>, Error> {
+        self.together()?;
+        let mut done = Vec::new();
+        for (place, cuda) in self.devices().iter().enumerate() {
+            done.push(work(place, cuda).map_err(|error| self.told(place, error))?);
+        }
+        Ok(Parts::new(done))
+    }
+
+    /// The same where a device is changed: what some have done and others cannot do ends the replicas. A refusal of the first
+    /// device has changed nothing, and is only told.
+    pub(super) fn change<T>(
+        &self,
+        mut work: impl FnMut(usize, &Cuda) -> Result<T, Error>,
+    ) -> Result<Parts<T>, Error> {
+        let mut reached = 0;
+        let outcome = self.each(|place, cuda| {
+            reached = place;
+            work(place, cuda)
+        });
+        if let (Err(error), 1..) = (&outcome, reached) {
+            self.come_apart(&error.to_string());
+        }
+        outcome
+    }
+
+    /// From here on every call fails.
+    pub(super) fn come_apart(&self, cause: &str) -> Error {
+        self.inner.apart.get_or_init(|| Error::Apart { cause: cause.to_owned() }).clone()
+    }
+
+    /// Refuses to go on with replicas that are not alike.
+    pub(super) fn together(&self) -> Result<(), Error> {
+        self.inner.apart.get().map_or(Ok(()), |error| Err(error.clone()))
+    }
+
+    /// Which device it was, where the device has failed and not what it was asked for.
+    pub(super) fn told(&self, place: usize, error: Error) -> Error {
+        let is_its_own = matches!(
+            error.kind(),
+            ErrorKind::DeviceLost | ErrorKind::OutOfMemory | ErrorKind::Other
+        );
+        let is_told = matches!(error, Error::OnReplica { .. } | Error::Apart { .. });
+        match self.devices().get(place) {
+            Some(cuda) if is_its_own && !is_told => {
+                let ordinal = cuda.stream().context().ordinal();
+                Error::OnReplica { place, ordinal, cause: Box::new(error) }
+            }
+            _ => error,
+        }
+    }
+}
+
+impl Handle for Replicas {
+    type Tensor = Parts<Tensor>;
+    type Error = Error;
+}
+
+impl fmt::Debug for Replicas {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Replicas").field(&self.devices()).finish()
+    }
+}

@@ -1,0 +1,171 @@
+//! Masters on each device, stepped alike.
+
+use super::{JointGradients, Parts, Replicas};
+use crate::{Cuda, Error, Found, Masters, Tensor};
+use binade_core::{Named, NoGradients};
+use binade_master_weights::{ExportF32, Join, MasterWeights, Materialise, Plan};
+
+/// Parameters with a part on each device.
+type Params = Vec<Named<Parts<Tensor>>>;
+
+impl MasterWeights for Replicas {
+    type Params = Params;
+    type Grads = JointGradients;
+    type Found = Parts<Found>;
+    type Masters = Parts<Masters>;
+
+    fn masters(&self, params: &mut Params, plan: &Plan) -> Result<Parts<Masters>, Error> {
+        self.on_each(params, |_, cuda, params| cuda.masters(params, plan))
+    }
+
+    fn set_plan(&self, masters: &mut Parts<Masters>, plan: &Plan) -> Result<(), Error> {
+        self.change(|place, cuda| cuda.set_plan(masters.on_mut(place)?, plan)).map(drop)
+    }
+
+    fn step(
+        &self,
+        params: &mut Params,
+        masters: &mut Parts<Masters>,
+        grads: JointGradients,
+        found: &Parts<Found>,
+    ) -> Result<(), Error> {
+        self.refuse_capture("step")?;
+        // Each device's own would drive the replicas apart.
+        if !grads.is_joint {
+            return Err(Error::NotAveraged);
+        }
+        let mut grads = grads.parts.into_iter();
+        let step = |place, cuda: &Cuda, params: &mut Vec<Named<Tensor>>| {
+            let own = grads.next().ok_or(Error::Parts { found: place, devices: place + 1 })?;
+            cuda.step(params, masters.on_mut(place)?, own, found.on(place)?)
+        };
+        self.on_each(params, step).map(drop)
+    }
+}
+
+impl Join for Replicas {
+    fn join(
+        &self,
+        params: &mut Params,
+        masters: &mut Parts<Masters>,
+        mut more: Params,
+        plan: &Plan,
+    ) -> Result<(), Error> {
+        let mut joining = self.split(&mut more)?.into_iter();
+        let mut joined = Vec::new();
+        let join = |place, cuda: &Cuda, params: &mut Vec<Named<Tensor>>| {
+            let count = params.len();
+            let more = joining.next().unwrap_or_default();
+            cuda.join(params, masters.on_mut(place)?, more, plan)?;
+            joined.push(params.split_off(count));
+            Ok(())
+        };
+        self.on_each(params, join)?;
+        rejoin(&mut more, joined);
+        params.append(&mut more);
+        Ok(())
+    }
+}
+
+impl ExportF32 for Replicas {
+    /// The first device's.
+    fn export_f32(
+        &self,
+        params: &Params,
+        masters: &Parts<Masters>,
+    ) -> Result<Vec<Named<Vec<f32>>>, Error> {
+        self.first(|cuda| cuda.export_f32(&first(params)?, masters.on(0)?))
+    }
+}
+
+impl Materialise for Replicas {
+    type Grads = JointGradients;
+    type Found = Parts<Found>;
+
+    /// Waits for the first device, which knows what all know.
+    fn is_raised(&self, found: &Parts<Found>) -> Result<bool, Error> {
+        self.first(|cuda| cuda.is_raised(found.on(0)?))
+    }
+
+    fn materialise(
+        &self,
+        grads: JointGradients,
+    ) -> Result<Vec<Named<Option<Parts<Tensor>>>>, Error> {
+        let mut grads = grads.parts.into_iter();
+        let sets = self.each(|place, cuda| {
+            let own = grads.next().ok_or(Error::Parts { found: place, devices: place + 1 })?;
+            cuda.materialise(own)
+        })?;
+        let mut sets: Vec<_> = sets.into_inner().into_iter().map(Vec::into_iter).collect();
+        let mut whole = Vec::new();
+        loop {
+            let row: Vec<_> = sets.iter_mut().filter_map(Iterator::next).collect();
+            let Some(name) = row.first().map(|entry| entry.name.clone()) else { return Ok(whole) };
+            let parts: Option<Vec<Tensor>> = row.into_iter().map(|entry| entry.value).collect();
+            whole.push(Named { name, value: parts.map(Parts::new) });
+        }
+    }
+
+    fn no_gradients(&self, error: NoGradients) -> Error {
+        error.into()
+    }
+}
+
+impl Replicas {
+    /// Does the same on each device with its own parameters, which are moved there and back: a clone would be a reader, and
+    /// what is read is copied before it is written to.
+    pub(super) fn on_each<T>(
+        &self,
+        params: &mut Params,
+        mut work: impl FnMut(usize, &Cuda, &mut Vec<Named<Tensor>>) -> Result<T, Error>,
+    ) -> Result<Parts<T>, Error> {
+        self.together()?;
+        let mut sets = self.split(params)?;
+        let outcome = self.change(|place, cuda| {
+            let devices = place + 1;
+            let set = sets.get_mut(place).ok_or(Error::Parts { found: place, devices })?;
+            work(place, cuda, set)
+        });
+        rejoin(params, sets);
+        outcome
+    }
+
+    /// Each device's parts, taken out of where they were.
+    fn split(&self, params: &mut Params) -> Result<Vec<Vec<Named<Tensor>>>, Error> {
+        let devices = self.devices().len();
+        if let Some(odd) = params.iter().find(|param| param.value.len() != devices) {
+            return Err(Error::Parts { found: odd.value.len(), devices });
+        }
+        let mut sets: Vec<_> = (0..devices).map(|_| Vec::with_capacity(params.len())).collect();
+        for Named { name, value } in params {
+            for (set, part) in sets.iter_mut().zip(value.take()) {
+                set.push(Named { name: name.clone(), value: part });
+            }
+        }
+        Ok(sets)
+    }
+
+    /// Asks the first device.
+    pub(super) fn first<T>(&self, ask: impl FnOnce(&Cuda) -> Result<T, Error>) -> Result<T, Error> {
+        self.together()?;
+        let cuda = self.devices().first().ok_or(Error::NoReplicas)?;
+        ask(cuda).map_err(|error| self.told(0, error))
+    }
+}
+
+/// Puts each device's parts back.
+fn rejoin(params: &mut Params, sets: Vec<Vec<Named<Tensor>>>) {
+    for set in sets {
+        for (param, part) in params.iter_mut().zip(set) {
+            param.value.push(part.value);
+        }
+    }
+}
+
+/// The first device's parameters.
+pub(super) fn first(params: &Params) -> Result<Vec<Named<Tensor>>, Error> {
+    let one = |param: &Named<Parts<Tensor>>| {
+        Ok(Named { name: param.name.clone(), value: param.value.on(0)?.clone() })
+    };
+    params.iter().map(one).collect()
+}

@@ -1,0 +1,60 @@
+//! One value a device.
+
+use crate::Error;
+
+/// One value for each device of [`Replicas`](crate::Replicas), in their order: parameters and masters, which are alike on all, or a
+/// batch of which each device has its own rows.
+#[derive(Clone, Debug)]
+pub struct Parts<T>(Vec<T>);
+
+impl<T> Parts<T> {
+    pub(super) fn new(parts: Vec<T>) -> Self {
+        Self(parts)
+    }
+
+    /// The parts, in the devices' order.
+    pub fn iter(&self) -> std::slice::Iter<'_, T> {
+        self.0.iter()
+    }
+
+    /// The part on the device at `place`.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Parts`] where there is none.
+    pub fn on(&self, place: usize) -> Result<&T, Error> {
+        self.0.get(place).ok_or(Error::Parts { found: self.0.len(), devices: place + 1 })
+    }
+
+    pub(super) fn on_mut(&mut self, place: usize) -> Result<&mut T, Error> {
+        let found = self.0.len();
+        self.0.get_mut(place).ok_or(Error::Parts { found, devices: place + 1 })
+    }
+
+    pub(super) fn into_inner(self) -> Vec<T> {
+        self.0
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.0.len()
+    }
+
+    /// All parts taken out, for as long as they are on their devices.
+    pub(super) fn take(&mut self) -> Vec<T> {
+        std::mem::take(&mut self.0)
+    }
+
+    /// Puts the next device's part behind those that are there.
+    pub(super) fn push(&mut self, part: T) {
+        self.0.push(part);
+    }
+}
+
+impl<'p, T> IntoIterator for &'p Parts<T> {
+    type Item = &'p T;
+    type IntoIter = std::slice::Iter<'p, T>;
+
+    fn into_iter(self) -> Self::IntoIter {
+        self.0.iter()
+    }
+}

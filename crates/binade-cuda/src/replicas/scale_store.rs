@@ -1,0 +1,85 @@
+//! The scale, once on each device, moved by the same rule with the same findings.
+
+use super::{Parts, Replicas};
+use crate::{Cuda, Error, Found, Scale};
+use binade_core::Finding;
+use binade_grad_scaler::{Join, LossScale, ScaleState, ScaleStore};
+
+impl ScaleStore for Replicas {
+    type Scale = Parts<Scale>;
+    type Found = Parts<Found>;
+
+    fn upload_state(&self, state: ScaleState) -> Result<Parts<Scale>, Error> {
+        self.each(|_, cuda| cuda.upload_state(state))
+    }
+
+    fn merge(&self, into: &mut Parts<Found>, from: &Parts<Found>, join: Join) -> Result<(), Error> {
+        let merge = |place, cuda: &Cuda| cuda.merge(into.on_mut(place)?, from.on(place)?, join);
+        self.change(merge).map(drop)
+    }
+
+    fn update(
+        &self,
+        scale: &mut Parts<Scale>,
+        parts: &[&Parts<Found>],
+        verdicts: &[&Parts<Found>],
+        rule: &LossScale,
+    ) -> Result<(), Error> {
+        self.refuse_capture("update")?;
+        let update = |place, cuda: &Cuda| {
+            let (parts, verdicts) = (on(parts, place)?, on(verdicts, place)?);
+            cuda.update(scale.on_mut(place)?, &parts, &verdicts, rule)
+        };
+        self.change(update).map(drop)
+    }
+
+    /// Every device's report is read, since each tells of its own bad indices; that the scales in them are alike is held to.
+    fn read(
+        &self,
+        found: &[&Parts<Found>],
+        scale: &Parts<Scale>,
+    ) -> Result<(Vec<Finding>, ScaleState), Error> {
+        let read =
+            |place, cuda: &Cuda| ScaleStore::read(cuda, &on(found, place)?, scale.on(place)?);
+        let reports = self.each(read)?.into_inner();
+        if let Err(cause) = alike(reports.iter().map(|(_, state)| state)) {
+            return Err(self.come_apart(&cause));
+        }
+        reports.into_iter().next().ok_or(Error::NoReplicas)
+    }
+
+    fn is_ready(&self, found: &[&Parts<Found>], scale: &Parts<Scale>) -> Result<bool, Error> {
+        let ready = |place, cuda: &Cuda| cuda.is_ready(&on(found, place)?, scale.on(place)?);
+        Ok(self.each(ready)?.iter().all(|ready| *ready))
+    }
+}
+
+/// All are as the first.
+fn alike<'s>(mut states: impl Iterator<Item = &'s ScaleState>) -> Result<(), String> {
+    let Some(first) = states.next() else { return Ok(()) };
+    match states.find(|other| *other != first) {
+        Some(other) => Err(format!("one has the scale {first:?}, another {other:?}")),
+        None => Ok(()),
+    }
+}
+
+/// The parts on one device.
+fn on<'f>(found: &[&'f Parts<Found>], place: usize) -> Result<Vec<&'f Found>, Error> {
+    found.iter().map(|found| found.on(place)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn scales_are_alike_in_all_that_they_count() {
+        let one = ScaleState::power_of_two(16);
+        assert_eq!(alike([].iter()), Ok(()));
+        assert_eq!(alike([one, one, one].iter()), Ok(()));
+        for other in [ScaleState::power_of_two(15), ScaleState { good_steps: 1, ..one }] {
+            let told = alike([one, one, other].iter()).unwrap_err();
+            assert!(told.contains("another ScaleState"), "{told}");
+        }
+    }
+}
