@@ -103,7 +103,7 @@ fn indices_that_occur_often_lie_beside_those_that_do_not() -> Result {
             &device.upload_i64(&indices, &[count])?,
             400
         )?],
-        bits
+        Within::Bits
     );
     Ok(())
 }
@@ -119,7 +119,7 @@ fn indices_of_three_digits_are_sorted_by_all_of_them() -> Result {
             &device.upload_i64(&indices, &[10])?,
             70_000
         )?],
-        bits
+        Within::Bits
     );
     Ok(())
 }
