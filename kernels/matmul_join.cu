@@ -20,11 +20,12 @@ __device__ __forceinline__ void sum_whole(const float* from, uint64_t range, uin
   }
 }
 
-// Those of the first `count`: what is beyond C was never written.
+// Those of the first `count`, which is less than eight: what is beyond C was never written.
 __device__ __forceinline__ void sum_some(
     const float* from, uint64_t range, uint32_t ranges, uint32_t count, float (&x)[GROUP]) {
+  x[GROUP - 1] = 0.0f;
 #pragma unroll
-  for (uint32_t k = 0; k < GROUP; k++) {
+  for (uint32_t k = 0; k < GROUP - 1; k++) {
     x[k] = k < count ? from[k] : 0.0f;
 #pragma unroll 1
     for (uint32_t i = 1; k < count && i < ranges; i++) x[k] = __fadd_rn(x[k], from[i * range + k]);
