@@ -8,6 +8,30 @@
 // Nothing is added atomically, so that every run has the same bits.
 #include "lib/product.cuh"
 
+// Sums of a group of eight, one range after the other.
+__device__ __forceinline__ void sum_whole(const float* from, uint64_t range, uint32_t ranges, float (&x)[GROUP]) {
+#pragma unroll 4
+  for (uint32_t i = 0; i < ranges; i++) {
+    const float4* at = (const float4*)(from + i * range);
+    float4 low = at[0], high = at[1];
+    float more[GROUP] = {low.x, low.y, low.z, low.w, high.x, high.y, high.z, high.w};
+#pragma unroll
+    for (uint32_t k = 0; k < GROUP; k++) x[k] = i == 0 ? more[k] : __fadd_rn(x[k], more[k]);
+  }
+}
+
+// Those of the first `count`, which is less than eight: what is beyond C was never written.
+__device__ __forceinline__ void sum_some(
+    const float* from, uint64_t range, uint32_t ranges, uint32_t count, float (&x)[GROUP]) {
+  x[GROUP - 1] = 0.0f;
+#pragma unroll
+  for (uint32_t k = 0; k < GROUP - 1; k++) {
+    x[k] = k < count ? from[k] : 0.0f;
+#pragma unroll 1
+    for (uint32_t i = 1; k < count && i < ranges; i++) x[k] = __fadd_rn(x[k], from[i * range + k]);
+  }
+}
+
 extern "C" __global__ void __launch_bounds__(256) matmul_join(const Product p, const float* sums, uint32_t batch) {
   uint64_t across = (p.n - 1) / GROUP + 1, range = p.m * across * GROUP, groups = batch * p.m * across;
   uint64_t step = (uint64_t)gridDim.x * blockDim.x;
@@ -15,19 +39,15 @@ extern "C" __global__ void __launch_bounds__(256) matmul_join(const Product p, c
   for (uint64_t group = (uint64_t)blockIdx.x * blockDim.x + threadIdx.x; group < groups; group += step) {
     uint64_t line = group / across, matrix = line / p.m, row = line - matrix * p.m;
     uint32_t column = (uint32_t)(group - line * across) * GROUP, count = left_of(p.n, column);
-    uint64_t from = matrix * p.ranges * range + (row * across * GROUP + column);
-    float x[GROUP], more[GROUP];
-    load_group(sums, F32, from, count, x);
-#pragma unroll 4
-    for (uint32_t i = 1; i < p.ranges; i++) {
-      load_group(sums, F32, from + i * range, count, more);
-#pragma unroll
-      for (uint32_t k = 0; k < GROUP; k++) x[k] = __fadd_rn(x[k], more[k]);
-    }
+    const float* from = sums + (matrix * p.ranges * range + row * across * GROUP + column);
+    float x[GROUP];
+    if (count == GROUP) sum_whole(from, range, p.ranges, x);
+    else sum_some(from, range, p.ranges, count, x);
     if (p.bias != nullptr) {
-      load_group(p.bias, p.dtype, column, count, more);
 #pragma unroll
-      for (uint32_t k = 0; k < GROUP; k++) x[k] = __fadd_rn(x[k], more[k]);
+      for (uint32_t k = 0; k < GROUP; k++) {
+        if (k < count) x[k] = __fadd_rn(x[k], load(p.bias, p.dtype, column + k));
+      }
     }
     store_group(p.c, p.c_dtype, matrix * p.c_step + row * p.c_row + column, count, x);
   }

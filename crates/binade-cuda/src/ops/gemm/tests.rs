@@ -180,16 +180,20 @@ fn large_tiles_leave_gaps_as_they_are() {
     }
 }
 
-/// Four tiles of 32 terms in two ranges, and in three, of which the last has none.
+/// Seven tiles of 32 terms in two ranges, and in six, of which two have none.
 #[test]
 fn sums_of_ranges_are_joined_whatever_the_tile_and_what_is_transposed() {
     let Some(cuda) = device() else { return };
+    let units = [(2, 8), (2, 4), (2, 2), (2, 1), (6, 8)];
     for dtype in types(&cuda) {
         let all = sizes_of(dtype, cuda.inner.capability).unwrap();
-        for (tile, m, n) in [(&all.small, 19, 17), (&all.small, 70, 72), (&all.large, 66, 130)] {
+        let small: [(usize, usize, &[_]); 2] = [(19, 17, &units), (70, 72, &[(6, 8)])];
+        let small = small.map(|(m, n, cut)| (&all.small, [2, m, n, 200], cut));
+        let large = (&all.large, [1, 66, 130, 200], &units[..]);
+        for (tile, sizes, cut) in small.into_iter().chain([large]) {
             for transposed in [[false, false], [false, true], [true, false]] {
-                for (ranges, unit) in [(2, 8), (3, 4), (2, 2), (3, 1)] {
-                    let (sizes, bias) = ([2, m, n, 99], transposed == [false, true]);
+                for (ranges, unit) in cut.iter().copied() {
+                    let bias = transposed == [false, true];
                     let case = Case { dtype, sizes, transposed, unit, bias };
                     check_by(&cuda, case, |gemm| {
                         let choice = Choice { tile, kernel: tile.find(gemm).unwrap(), ranges };
