@@ -166,6 +166,13 @@ mod tests {
     }
 
     #[test]
+    fn operations_are_tested_again_with_own_products() {
+        let (ended_well, said) = started("own", &[("test-device", 0)], "tests");
+        assert!(ended_well && said.contains("I am test-device --test-threads=1 ops_"), "{said}");
+        assert!(said.contains("ok      test-device, own products"), "{said}");
+    }
+
+    #[test]
     fn the_script_ends_well_where_all_do() {
         let (ended_well, said) = started("passes", &[("test-a", 0)], "tests");
         assert!(ended_well && said.contains("commit c0ffee"), "{said}");
