@@ -1,0 +1,49 @@
+//! The shaders' parameters, as their `Params`. A test compares the sizes with the composed shaders'.
+
+use crate::Error;
+use binade_core::DType;
+use bytemuck::{Pod, Zeroable};
+
+/// Of `pointwise.wgsl`.
+#[derive(Clone, Copy, Debug, Pod, Zeroable)]
+#[repr(C)]
+pub(crate) struct Pointwise {
+    pub(crate) len: u32,
+    pub(crate) dtype: u32,
+    pub(crate) starts: [u32; 2],
+}
+
+/// Of `fill.wgsl`.
+#[derive(Clone, Copy, Debug, Pod, Zeroable)]
+#[repr(C)]
+pub(crate) struct Fill {
+    pub(crate) len: u32,
+    pub(crate) dtype: u32,
+    pub(crate) value: u32,
+}
+
+/// Of `cast.wgsl`.
+#[derive(Clone, Copy, Debug, Pod, Zeroable)]
+#[repr(C)]
+pub(crate) struct Cast {
+    pub(crate) len: u32,
+    pub(crate) dtype: u32,
+    pub(crate) to: u32,
+    pub(crate) start: u32,
+    pub(crate) saturates: u32,
+}
+
+/// The number that shaders know an element type by; `what` cannot be done with any other.
+pub(crate) fn code(what: &'static str, dtype: DType) -> Result<u32, Error> {
+    match dtype {
+        DType::BF16 => Ok(0),
+        DType::F16 => Ok(1),
+        DType::F32 => Ok(2),
+        _ => Err(Error::Unsupported { what, dtype }),
+    }
+}
+
+/// A count of elements or words of one part, which has fewer than 2^32.
+pub(crate) fn count(elements: usize) -> u32 {
+    u32::try_from(elements).unwrap_or(u32::MAX)
+}
