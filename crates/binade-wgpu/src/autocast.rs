@@ -41,6 +41,11 @@ impl Autocast for Wgpu {
 }
 
 impl Wgpu {
+    /// The same elements in memory of their own, from its start on.
+    pub(crate) fn copied(&self, tensor: &Tensor) -> Result<Tensor, Error> {
+        self.cast_overflowing(tensor, tensor.dtype(), OnOverflow::NonFinite)
+    }
+
     /// A copy with another element type, rounded to nearest even; `on_overflow` says what lies beyond its largest value.
     ///
     /// # Errors

@@ -1,6 +1,6 @@
 //! What can go wrong on a device that wgpu drives.
 
-use binade_core::{DType, ErrorKind};
+use binade_core::{DType, ErrorKind, MatchError, NoGradients};
 use binade_ops::{DTypeError, OperandError, ShapeError};
 
 /// Why the device refused an operation, or could not be opened.
@@ -82,6 +82,20 @@ pub enum Error {
         /// How many it takes.
         expected: usize,
     },
+    /// Sets that do not go together.
+    #[error(transparent)]
+    Match(#[from] MatchError),
+    /// A step without gradients.
+    #[error(transparent)]
+    NoGradients(#[from] NoGradients),
+    /// A limit that is no limit.
+    #[error("{what}: a limit of {value} given, takes a positive number")]
+    Limit {
+        /// The operation's name.
+        what: &'static str,
+        /// The number given.
+        value: f32,
+    },
     /// An element type without shaders.
     #[error("the wgpu backend cannot {what} {dtype}; it computes in bf16, f16 and f32")]
     Unsupported {
@@ -101,7 +115,10 @@ impl binade_core::Error for Error {
             Self::TooLarge { .. } | Self::Unsupported { .. } => ErrorKind::Unsupported,
             Self::OutOfMemory { .. } => ErrorKind::OutOfMemory,
             Self::Shape(error) => error.kind(),
-            Self::DType(_) | Self::Length { .. } | Self::Foreign => ErrorKind::Mismatch,
+            Self::DType(_) | Self::Length { .. } | Self::Match(_) | Self::Foreign => {
+                ErrorKind::Mismatch
+            }
+            Self::NoGradients(_) | Self::Limit { .. } => ErrorKind::InvalidArgument,
             Self::Driver { .. } => ErrorKind::Other,
         }
     }

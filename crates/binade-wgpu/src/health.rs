@@ -47,7 +47,7 @@ impl Wgpu {
         let made = call();
         // The last that was pushed is the first to go.
         let errors = scopes.into_iter().rev().map(|scope| pollster::block_on(scope.pop()));
-        let Some(error) = errors.fold(None, |first, error| first.or(error)) else {
+        let Some(error) = errors.fold(None, Option::or) else {
             return Ok(made);
         };
         // A device that is lost makes invalid things, and tells of its end when it is asked next.

@@ -1,7 +1,7 @@
 //! The shaders: where their text is, and what each entry takes. A test compares this with what `cargo xtask shaders` found in
 //! the text.
 
-use crate::{autocast, ops};
+use crate::{autocast, gradients, ops, scaler};
 
 /// An entry of a composed shader.
 #[derive(Debug)]
@@ -45,11 +45,11 @@ pub(crate) use wgsl;
 
 /// Every entry of this crate: those of training, and the operations' own.
 pub(crate) fn all() -> impl Iterator<Item = &'static Shader> {
-    ops::SHADERS.iter().copied().flatten().chain(ALL).copied()
+    ops::SHADERS.iter().copied().flatten().chain(ALL).chain(scaler::SHADERS).copied()
 }
 
 /// Those of training.
-const ALL: &[&Shader] = &[&autocast::CAST];
+const ALL: &[&Shader] = &[&autocast::CAST, &gradients::MATERIALISE];
 
 #[cfg(test)]
 mod tests {

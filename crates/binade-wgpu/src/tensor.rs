@@ -1,6 +1,9 @@
 //! A tensor in device memory.
 
-use crate::{Error, memory::Buffer};
+use crate::{
+    Error, Wgpu,
+    memory::{Buffer, is_alone},
+};
 use binade_core::DType;
 use binade_ops::shape::element_count;
 use std::{fmt, ops::Range, sync::Arc};
@@ -64,6 +67,15 @@ impl Tensor {
     pub fn reshape(&self, shape: &[usize]) -> Result<Self, Error> {
         let shape = binade_ops::shape::reshape(&self.shape, shape)?;
         Ok(Self { shape: shape.into(), ..self.clone() })
+    }
+
+    /// Makes sure that nobody else sees what is written to it: copies its elements where the memory is shared.
+    pub(crate) fn own(&mut self, wgpu: &Wgpu) -> Result<(), Error> {
+        wgpu.has_made(&self.buffer)?;
+        if !is_alone(&self.buffer) {
+            *self = wgpu.copied(self)?;
+        }
+        Ok(())
     }
 
     /// Bytes of its elements.

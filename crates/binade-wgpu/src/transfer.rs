@@ -3,16 +3,16 @@
 use crate::{
     Error, Tensor, Wgpu,
     dispatch::{Copy, Ticket},
-    memory::{Buffer, Staging, Taker},
+    memory::{Buffer, Staging, Taker, is_alone},
 };
 use binade_autocast::Autocast;
 use binade_core::DType;
 use binade_ops::{Download, Shaped, Upload, shape::element_count};
 use std::{
     ops::Range,
-    sync::{Arc, OnceLock},
+    sync::{Arc, Once, OnceLock},
 };
-use wgpu::{BufferDescriptor, BufferUsages, PollType, SubmissionIndex};
+use wgpu::{BufferAsyncError, BufferDescriptor, BufferUsages, PollType, SubmissionIndex};
 
 /// Bytes on their way to the host.
 #[derive(Debug)]
@@ -21,6 +21,10 @@ pub(crate) struct Sent {
     /// Those that are meant, in what was copied.
     meant: Range<usize>,
     ticket: Ticket,
+    /// Set once the host may read them.
+    answer: Arc<OnceLock<Result<(), BufferAsyncError>>>,
+    /// Whether the host has asked for them.
+    asked: Once,
 }
 
 impl Wgpu {
@@ -46,7 +50,7 @@ impl Wgpu {
             return Ok(Vec::new());
         }
         let sent = self.send(tensor.buffer(), tensor.range())?;
-        self.receive(sent)
+        self.receive(&sent)
     }
 
     /// A tensor whose elements are unset.
@@ -113,8 +117,40 @@ impl Wgpu {
         let size = (bytes.end - begin).next_multiple_of(4) as u64;
         let staging = self.staging(size.next_power_of_two())?;
         let (to, from) = (staging.memory().clone(), from.memory().clone());
-        let ticket = self.put_copy(Copy { from, at: begin as u64, to, bytes: size })?;
-        Ok(Sent { staging, meant: bytes.start - begin..bytes.end - begin, ticket })
+        let copy = Copy { from, at: begin as u64, to, to_at: 0, bytes: size };
+        let ticket = self.put_copy(copy)?;
+        let meant = bytes.start - begin..bytes.end - begin;
+        Ok(Sent { staging, meant, ticket, answer: Arc::default(), asked: Once::new() })
+    }
+
+    /// Copies the first `bytes` of one buffer to a place in another; places and bytes are multiples of 4.
+    pub(crate) fn copy(
+        &self,
+        from: &Buffer,
+        to: &Buffer,
+        to_at: usize,
+        bytes: usize,
+    ) -> Result<(), Error> {
+        let (from, to) = (from.memory().clone(), to.memory().clone());
+        let copy = Copy { from, at: 0, to, to_at: to_at as u64, bytes: bytes as u64 };
+        self.put_copy(copy).map(drop)
+    }
+
+    /// Makes sure that nobody else sees what is written to a small buffer: copies it where it is shared.
+    pub(crate) fn own<'b>(&self, buffer: &'b mut Arc<Buffer>) -> Result<&'b Buffer, Error> {
+        self.has_made(buffer)?;
+        if !is_alone(buffer) {
+            let bytes = buffer.bytes().next_multiple_of(4);
+            let own = self.buffer(buffer.bytes())?;
+            self.copy(buffer, &own, 0, bytes)?;
+            *buffer = Arc::new(own);
+        }
+        Ok(buffer)
+    }
+
+    /// A buffer of zeros.
+    pub(crate) fn zeros(&self, bytes: usize) -> Result<Buffer, Error> {
+        self.buffer_of(&vec![0; bytes])
     }
 
     fn staging(&self, bytes: u64) -> Result<Staging, Error> {
@@ -126,20 +162,13 @@ impl Wgpu {
     }
 
     /// Waits for them, and for nothing behind them.
-    pub(crate) fn receive(&self, sent: Sent) -> Result<Vec<u8>, Error> {
-        if sent.ticket.get().is_none() {
-            self.submit()?;
+    pub(crate) fn receive(&self, sent: &Sent) -> Result<Vec<u8>, Error> {
+        self.ask(sent)?;
+        if sent.answer.get().is_none() {
+            self.wait(sent.ticket.get().cloned())?;
         }
-        let mapped = Arc::new(OnceLock::new());
-        let answer = mapped.clone();
-        self.scoped("read", || {
-            sent.staging.map(move |result| {
-                answer.get_or_init(|| result);
-            });
-        })?;
-        self.wait(sent.ticket.get().cloned())?;
         let failed = |cause: String| Error::Driver { call: "read", cause };
-        match mapped.get() {
+        match sent.answer.get() {
             Some(Ok(())) => {}
             Some(Err(error)) => return Err(failed(error.to_string())),
             None => return Err(failed("the copy has not come".into())),
@@ -147,6 +176,31 @@ impl Wgpu {
         let view = sent.staging.memory().slice(..).get_mapped_range();
         let view = view.map_err(|error| failed(error.to_string()))?;
         Ok(view.get(sent.meant.clone()).map(<[u8]>::to_vec).unwrap_or_default())
+    }
+
+    /// Whether they are there; nobody waits.
+    pub(crate) fn has_come(&self, sent: &Sent) -> Result<bool, Error> {
+        self.ask(sent)?;
+        let _ = self.inner.device.poll(PollType::Poll);
+        self.inner.health.check()?;
+        Ok(sent.answer.get().is_some())
+    }
+
+    /// Has the copy sent off and asks, once, to be told when it is done.
+    fn ask(&self, sent: &Sent) -> Result<(), Error> {
+        if sent.ticket.get().is_none() {
+            self.submit()?;
+        }
+        let mut asked = Ok(());
+        sent.asked.call_once(|| {
+            let answer = sent.answer.clone();
+            asked = self.scoped("read", || {
+                sent.staging.map(move |result| {
+                    answer.get_or_init(|| result);
+                });
+            });
+        });
+        asked
     }
 
     /// Waits for a batch that was sent off, or for the last one.

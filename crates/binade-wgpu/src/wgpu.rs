@@ -2,16 +2,18 @@
 
 use crate::{
     Error, Facts, Ledger, MemoryUse, Options,
-    dispatch::{Batch, Pipelines},
+    dispatch::{Batch, Pipelines, structs::OwedBits},
     health::Health,
     ledger::Counters,
-    memory::{Pool, Ring},
+    memory::{Buffer, Pool, Ring},
+    names::Names,
     open,
 };
 use binade_core::Handle;
+use bytemuck::Zeroable;
 use std::{
     fmt,
-    sync::{Arc, Mutex},
+    sync::{Arc, Mutex, OnceLock},
 };
 use wgpu::{Device, Queue};
 
@@ -19,7 +21,7 @@ use wgpu::{Device, Queue};
 ///
 /// # Contract
 ///
-/// * Nothing waits for the device but what says so: `download`, `to_bits` and `synchronize`. [`Ledger::syncs`] counts them.
+/// * Nothing waits for the device but what says so: `download`, `to_bits`, `resolve`, `Scaler::state` and `synchronize`. [`Ledger::syncs`] counts them.
 /// * Work is gathered and submitted when somebody reads, or when enough has come together; what is asked for runs in the order
 ///   of the calls.
 /// * A value belongs to the handle that made it and to its clones; another handle refuses it.
@@ -42,6 +44,17 @@ pub(crate) struct Inner {
     pub(crate) batch: Mutex<Batch>,
     pub(crate) counters: Counters,
     pub(crate) health: Arc<Health>,
+    pub(crate) names: Names,
+    fixed: OnceLock<Fixed>,
+}
+
+/// Small values that every step needs and nobody writes to.
+#[derive(Debug)]
+pub(crate) struct Fixed {
+    /// `Owed` of gradients that are owed nothing.
+    pub(crate) nothing_owed: Arc<Buffer>,
+    /// A word that is 1: of gradients that are there for certain.
+    pub(crate) there: Arc<Buffer>,
 }
 
 impl Wgpu {
@@ -74,8 +87,31 @@ impl Wgpu {
             batch,
             counters: Counters::default(),
             health: opened.health,
+            names: Names::default(),
+            fixed: OnceLock::new(),
         };
-        Ok(Self { inner: Arc::new(inner) })
+        let wgpu = Self { inner: Arc::new(inner) };
+        let fixed = wgpu.make_fixed()?;
+        wgpu.inner.fixed.get_or_init(|| fixed);
+        Ok(wgpu)
+    }
+
+    fn make_fixed(&self) -> Result<Fixed, Error> {
+        let nothing_owed = OwedBits { inverse: 1.0, clip: 1.0, ..OwedBits::zeroed() };
+        Ok(Fixed {
+            nothing_owed: Arc::new(self.buffer_of(bytemuck::bytes_of(&nothing_owed))?),
+            there: Arc::new(self.buffer_of(&1_u32.to_le_bytes())?),
+        })
+    }
+
+    /// Small values that are always there.
+    pub(crate) fn fixed(&self) -> Result<&Fixed, Error> {
+        let cause = || "the device has not been opened to its end".to_owned();
+        self.inner.fixed.get().ok_or_else(|| Error::Driver { call: "open", cause: cause() })
+    }
+
+    pub(crate) fn names(&self) -> &Names {
+        &self.inner.names
     }
 
     /// What is known of the device, and which of its optional features are used.

@@ -18,7 +18,7 @@ pub(super) fn compose(files: &Files, name: &str) -> Result<Text, String> {
     let mut composing =
         Composing { files, enabled: BTreeSet::new(), seen: Vec::new(), used: Vec::new() };
     let body = composing.add(&format!("{name}.wgsl"))?;
-    let enabled: String = composing.enabled.iter().map(|line| format!("{line}\n")).collect();
+    let enabled = composing.enabled.iter().fold(String::new(), |all, line| all + line + "\n");
     let wgsl = format!(
         "// Composed by `cargo xtask shaders`: change the sources, in `{SOURCES}`.\n{enabled}{body}"
     );
@@ -33,7 +33,7 @@ struct Composing<'a> {
     used: Vec<String>,
 }
 
-impl<'a> Composing<'a> {
+impl Composing<'_> {
     fn add(&mut self, name: &str) -> Result<String, String> {
         let path = format!("{SOURCES}/{name}");
         if self.seen.contains(&path) {

@@ -35,7 +35,7 @@ impl Files {
         for entry in entries {
             let entry = entry?;
             let name = entry.file_name().to_string_lossy().into_owned();
-            if entry.file_type()?.is_file() && (folder == COMPOSED || name.ends_with(".wgsl")) {
+            if entry.file_type()?.is_file() && (folder == COMPOSED || is_shader(&name)) {
                 self.0.insert(format!("{folder}/{name}"), fs::read_to_string(entry.path())?);
             }
         }
@@ -73,6 +73,10 @@ impl Files {
     pub(super) fn composed(&self) -> impl Iterator<Item = &str> {
         self.0.keys().map(String::as_str).filter(|path| path.starts_with(COMPOSED))
     }
+}
+
+fn is_shader(name: &str) -> bool {
+    Path::new(name).extension().is_some_and(|extension| extension == "wgsl")
 }
 
 #[cfg(test)]

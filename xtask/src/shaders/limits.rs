@@ -9,7 +9,7 @@ const MOST_THREADS: u32 = 256;
 const MOST_SHARED: u32 = 16 << 10;
 
 /// Storage buffers of an entry (`maxStorageBuffersPerShaderStage`).
-const MOST_BUFFERS: usize = 8;
+const MOST_BUFFERS: u32 = 8;
 
 /// Bytes of parameters: what lies between those of two dispatches of one batch.
 const MOST_PARAMS: u32 = 256;
@@ -20,7 +20,7 @@ pub(super) fn broken(entry: &Entry, shared: u32) -> Vec<String> {
     let all = [
         ("invocations in a group", entry.threads, MOST_THREADS),
         ("bytes shared by a group", shared, MOST_SHARED),
-        ("storage buffers", buffers, MOST_BUFFERS as u32),
+        ("storage buffers", buffers, MOST_BUFFERS),
         ("bytes of parameters", entry.params, MOST_PARAMS),
     ];
     let over = all.into_iter().filter(|(_, count, most)| count > most);

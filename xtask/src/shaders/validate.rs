@@ -43,17 +43,20 @@ pub(super) fn library(text: &str) -> Result<(), String> {
 
 /// With the least that is enough: a shader runs on every device, unless its name says that it needs `f16`.
 fn validated(file: &str, module: &Module, text: &str) -> Result<ModuleInfo, String> {
-    let with = |capabilities| Validator::new(ValidationFlags::all(), capabilities).validate(module);
+    let with = |capabilities| {
+        let valid = Validator::new(ValidationFlags::all(), capabilities).validate(module);
+        valid.map_err(|error| error.emit_to_string(text))
+    };
     // Halves in the memory of f32 functions, which is no feature.
     let base = Capabilities::SHADER_FLOAT16_IN_FLOAT32;
     let f16 = base | Capabilities::SHADER_FLOAT16;
     match (file.ends_with("_f16"), with(base)) {
         (true, Ok(_)) => Err("it needs no f16: leave `_f16` out of its name".into()),
         (false, Ok(info)) => Ok(info),
-        (true, Err(_)) => with(f16).map_err(|error| error.emit_to_string(text)),
+        (true, Err(_)) => with(f16),
         (false, Err(error)) => Err(match with(f16) {
             Ok(_) => "it needs f16, which only files may that end in `_f16`".into(),
-            Err(_) => error.emit_to_string(text),
+            Err(_) => error,
         }),
     }
 }

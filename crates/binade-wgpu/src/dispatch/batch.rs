@@ -30,6 +30,7 @@ pub(crate) struct Copy {
     pub(crate) from: wgpu::Buffer,
     pub(crate) at: u64,
     pub(crate) to: wgpu::Buffer,
+    pub(crate) to_at: u64,
     pub(crate) bytes: u64,
 }
 
@@ -110,18 +111,21 @@ impl Batch {
         let is_copy = |command: &Command| matches!(command, Command::Copy(_));
         for run in commands.chunk_by(|a, b| is_copy(a) == is_copy(b)) {
             for copy in run.iter().filter_map(Command::copy) {
-                encoder.copy_buffer_to_buffer(&copy.from, copy.at, &copy.to, 0, copy.bytes);
+                encoder
+                    .copy_buffer_to_buffer(&copy.from, copy.at, &copy.to, copy.to_at, copy.bytes);
             }
             if !run.iter().all(is_copy) {
                 let mut pass = encoder.begin_compute_pass(&ComputePassDescriptor::default());
-                run.iter().for_each(|command| self.encode_dispatch(device, &mut pass, command));
+                for command in run {
+                    self.encode_dispatch(device, &mut pass, command);
+                }
             }
         }
     }
 
     fn encode_dispatch(&self, device: &Device, pass: &mut ComputePass<'_>, command: &Command) {
         if let Command::Dispatch { pipeline, params, bound, groups } = command {
-            pass.set_pipeline(&pipeline.pipeline);
+            pass.set_pipeline(&pipeline.compiled);
             pass.set_bind_group(0, &self.bind(device, pipeline, bound), &[*params]);
             pass.dispatch_workgroups(*groups, 1, 1);
         }

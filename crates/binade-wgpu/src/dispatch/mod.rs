@@ -25,8 +25,12 @@ const MOST_GROUPS: usize = 1024;
 
 /// Groups of a grid that strides over so many pieces of work, one for each invocation at a time.
 pub(crate) fn groups(pieces: usize) -> u32 {
-    let groups = pieces.div_ceil(THREADS).clamp(1, MOST_GROUPS);
-    u32::try_from(groups).unwrap_or(1)
+    groups_of(pieces.div_ceil(THREADS))
+}
+
+/// Groups of a grid that strides over so many pieces of work, one for each group at a time.
+pub(crate) fn groups_of(pieces: usize) -> u32 {
+    u32::try_from(pieces.clamp(1, MOST_GROUPS)).unwrap_or(1)
 }
 
 impl Wgpu {

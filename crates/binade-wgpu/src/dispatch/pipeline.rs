@@ -21,7 +21,7 @@ use wgpu::{
 pub(crate) struct Pipeline {
     pub(super) shader: &'static Shader,
     pub(super) layout: BindGroupLayout,
-    pub(super) pipeline: ComputePipeline,
+    pub(super) compiled: ComputePipeline,
 }
 
 /// By entry; modules by their file.
@@ -93,7 +93,7 @@ fn compile(device: &Device, shader: &'static Shader, module: &ShaderModule) -> P
         bind_group_layouts: &[Some(&layout)],
         immediate_size: 0,
     });
-    let pipeline = device.create_compute_pipeline(&ComputePipelineDescriptor {
+    let compiled = device.create_compute_pipeline(&ComputePipelineDescriptor {
         label: Some(shader.name),
         layout: Some(&pipeline_layout),
         module,
@@ -104,7 +104,7 @@ fn compile(device: &Device, shader: &'static Shader, module: &ShaderModule) -> P
         },
         cache: None,
     });
-    Pipeline { shader, layout, pipeline }
+    Pipeline { shader, layout, compiled }
 }
 
 fn entry(

@@ -6,10 +6,14 @@
 )]
 
 mod casts;
+mod clipping;
 mod handles;
 mod ops_fill;
 mod ops_pointwise;
+mod outcomes;
+mod rules;
 mod support;
+mod windows;
 
 use libtest_mimic::{Arguments, Failed, Trial};
 
@@ -35,9 +39,13 @@ fn main() {
     }
     let all = [
         ("casts", casts::TESTS),
+        ("clipping", clipping::TESTS),
         ("handles", handles::TESTS),
         ("ops_fill", ops_fill::TESTS),
         ("ops_pointwise", ops_pointwise::TESTS),
+        ("outcomes", outcomes::TESTS),
+        ("rules", rules::TESTS),
+        ("windows", windows::TESTS),
     ];
     let trials = all.into_iter().flat_map(|(module, tests)| {
         let trial = move |(name, run): &Test| Trial::test(format!("{module}::{name}"), *run);

@@ -6,7 +6,7 @@ use crate::support::{
 use binade_core::{DType, ErrorKind};
 use binade_cpu::Cpu;
 use binade_ops::{Add, Mul, Relu};
-use binade_wgpu::Wgpu;
+use binade_wgpu::{Tensor, Wgpu};
 
 crate::tests![
     relu_is_the_cpus_bit_for_bit,
@@ -18,18 +18,22 @@ crate::tests![
 
 const LEN: usize = 2003;
 
+/// Values of several operands, the same on the device and on the CPU.
+fn operands(dtype: DType) -> ([Tensor; 3], [binade_cpu::Tensor; 3]) {
+    let values = [mixed(3, LEN), mixed(4, LEN), mixed(5, LEN)];
+    let here = values.each_ref().map(|values| vector(&wgpu(), values, dtype));
+    (here, values.each_ref().map(|values| cpu_vector(values, dtype)))
+}
+
 fn relu_is_the_cpus_bit_for_bit() -> Result {
     let wgpu = wgpu();
     for dtype in TYPES {
-        let [x, g] = [mixed(1, LEN), mixed(2, LEN)];
-        let ([a, b], [p, q]) = (
-            [&x, &g].map(|values| vector(&wgpu, values, dtype)),
-            [&x, &g].map(|values| cpu_vector(values, dtype)),
-        );
-        let got = wgpu.to_bits(&wgpu.relu(&a)?)?;
-        assert_same(&got, &Cpu.relu(&p)?.to_bits(), dtype, "relu");
-        let got = wgpu.to_bits(&wgpu.relu_backward(&b, &a)?)?;
-        assert_same(&got, &Cpu.relu_backward(&q, &p)?.to_bits(), dtype, "relu_backward");
+        let (here, there) = operands(dtype);
+        let got = wgpu.to_bits(&wgpu.relu(&here[0])?)?;
+        assert_same(&got, &Cpu.relu(&there[0])?.to_bits(), dtype, "relu");
+        let got = wgpu.to_bits(&wgpu.relu_backward(&here[1], &here[0])?)?;
+        let want = Cpu.relu_backward(&there[1], &there[0])?.to_bits();
+        assert_same(&got, &want, dtype, "relu_backward");
     }
     Ok(())
 }
@@ -37,19 +41,18 @@ fn relu_is_the_cpus_bit_for_bit() -> Result {
 fn sums_and_products_are_the_cpus_bit_for_bit() -> Result {
     let wgpu = wgpu();
     for dtype in TYPES {
-        let values = [mixed(3, LEN), mixed(4, LEN), mixed(5, LEN)];
-        let [a, b, g] = values.each_ref().map(|values| vector(&wgpu, values, dtype));
-        let [p, q, h] = values.each_ref().map(|values| cpu_vector(values, dtype));
-        let got = wgpu.to_bits(&wgpu.add(&a, &b)?)?;
-        assert_same(&got, &Cpu.add(&p, &q)?.to_bits(), dtype, "add");
-        let got = wgpu.to_bits(&wgpu.mul(&a, &b)?)?;
-        assert_same(&got, &Cpu.mul(&p, &q)?.to_bits(), dtype, "mul");
-        let (got, want) = (wgpu.mul_backward(&g, &a, &b)?, Cpu.mul_backward(&h, &p, &q)?);
+        let (here, there) = operands(dtype);
+        let got = wgpu.to_bits(&wgpu.add(&here[0], &here[1])?)?;
+        assert_same(&got, &Cpu.add(&there[0], &there[1])?.to_bits(), dtype, "add");
+        let got = wgpu.to_bits(&wgpu.mul(&here[0], &here[1])?)?;
+        assert_same(&got, &Cpu.mul(&there[0], &there[1])?.to_bits(), dtype, "mul");
+        let got = wgpu.mul_backward(&here[2], &here[0], &here[1])?;
+        let want = Cpu.mul_backward(&there[2], &there[0], &there[1])?;
         for (got, want) in got.iter().zip(&want) {
             assert_same(&wgpu.to_bits(got)?, &want.to_bits(), dtype, "mul_backward");
         }
-        let got = wgpu.add_backward(&g)?;
-        assert_eq!(wgpu.to_bits(&got[0])?, wgpu.to_bits(&g)?);
+        let got = wgpu.add_backward(&here[2])?;
+        assert_eq!(wgpu.to_bits(&got[0])?, wgpu.to_bits(&here[2])?);
     }
     Ok(())
 }

@@ -1,7 +1,9 @@
 //! The device, opened once, and what tests compare.
 
-use binade_core::{DType, Error};
+use binade_core::{DType, Error, Handle, Named};
 use binade_cpu::Cpu;
+use binade_grad_scaler::{GradOps, GradScaler, ScaleStore};
+use binade_master_weights::Materialise;
 use binade_ops::Upload;
 use binade_wgpu::{Options, Tensor, Wgpu};
 use libtest_mimic::Failed;
@@ -54,9 +56,50 @@ pub(crate) fn told() -> String {
     }
 }
 
+/// A device that does all that the tests ask for, and whose tensors can be compared bit by bit.
+pub(crate) trait Device:
+    Upload
+    + GradOps<Grads: From<Vec<Named<Option<<Self as Handle>::Tensor>>>> + Clone>
+    + Materialise<Grads = <Self as GradScaler>::Grads, Found = <Self as ScaleStore>::Found>
+    + Clone
+    + 'static
+{
+    fn bits(&self, tensor: &Self::Tensor) -> Vec<u8>;
+}
+
+/// A device's set of gradients.
+pub(crate) type Grads<D> = <D as GradScaler>::Grads;
+
+/// What a device's pass finds.
+pub(crate) type Found<D> = <D as ScaleStore>::Found;
+
+impl Device for Wgpu {
+    fn bits(&self, tensor: &Tensor) -> Vec<u8> {
+        self.to_bits(tensor).unwrap()
+    }
+}
+
+impl Device for Cpu {
+    fn bits(&self, tensor: &Self::Tensor) -> Vec<u8> {
+        tensor.to_bits()
+    }
+}
+
 /// A vector of these values.
-pub(crate) fn vector(wgpu: &Wgpu, values: &[f32], dtype: DType) -> Tensor {
-    wgpu.upload(values, &[values.len()], dtype).unwrap()
+pub(crate) fn vector<D: Device>(device: &D, values: &[f32], dtype: DType) -> D::Tensor {
+    device.upload(values, &[values.len()], dtype).unwrap()
+}
+
+/// A set of gradients, those without values being missing.
+pub(crate) fn set<D: Device>(
+    device: &D,
+    grads: &[(&str, Option<Vec<f32>>)],
+    dtype: DType,
+) -> Grads<D> {
+    let one = |(name, values): &(&str, Option<Vec<f32>>)| {
+        Named::new(*name, values.as_ref().map(|values| vector(device, values, dtype)))
+    };
+    grads.iter().map(one).collect::<Vec<_>>().into()
 }
 
 /// A vector of these codes.
