@@ -17,6 +17,7 @@ mod replay;
 mod shaders;
 mod shell;
 mod tidy;
+mod vulkan;
 
 use std::process::ExitCode;
 
