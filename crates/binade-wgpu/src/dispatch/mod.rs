@@ -63,7 +63,11 @@ impl Wgpu {
         self.inner.health.check()?;
         let mut batch = self.batch();
         batch.push(Command::Copy(copy));
-        Ok(batch.ticket())
+        let ticket = batch.ticket();
+        if batch.is_full() {
+            self.send_off(&mut batch)?;
+        }
+        Ok(ticket)
     }
 
     /// Sends off what has been asked for; nobody waits.
