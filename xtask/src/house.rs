@@ -17,6 +17,7 @@ pub(crate) const FLOORS: [&[&str]; 4] = [
         "binade-cuda",
         "binade-conformance",
         "binade-ptx",
+        "binade-wgpu",
     ],
     &["binade", "binade-tape"],
 ];

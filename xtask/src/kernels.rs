@@ -9,7 +9,7 @@ mod committed;
 mod compile;
 mod cores;
 mod cubins;
-mod digest;
+pub(crate) mod digest;
 mod files;
 mod header;
 mod install;

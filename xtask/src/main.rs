@@ -14,8 +14,10 @@ mod house;
 mod kernels;
 mod ptx;
 mod replay;
+mod shaders;
 mod shell;
 mod tidy;
+mod vulkan;
 
 use std::process::ExitCode;
 
@@ -40,6 +42,8 @@ enum Command {
     Tidy,
     /// Compiles the CUDA kernels to the PTX that is committed, and holds the two together.
     Kernels(kernels::Kernels),
+    /// Composes the WGSL shaders to the text that is committed, validates them, and holds the two together.
+    Shaders(shaders::Shaders),
     /// Holds a device to every contract of the kit, and ends badly where one is broken.
     Conformance(conformance::Conformance),
     /// Replays recorded traces of other libraries (`*.json.gz`) and prints `N passed, N failed`.
@@ -57,6 +61,7 @@ fn main() -> ExitCode {
         Command::Ci(ci) => ci.run(),
         Command::Tidy => tidy::run(),
         Command::Kernels(kernels) => kernels.run(),
+        Command::Shaders(shaders) => shaders.run(),
         Command::Conformance(conformance) => conformance.run(),
         Command::Replay(replay) => replay.run(),
         Command::Bundle(bundle) => bundle.run(),

@@ -9,8 +9,10 @@ mod features;
 mod golden;
 mod kernels;
 mod ptx;
+mod shaders;
 mod speed;
 mod training;
+mod wgpu;
 
 use crate::{
     Result,
@@ -46,6 +48,11 @@ pub(crate) fn usual() -> Vec<Stage> {
             what: "the committed PTX is what its sources compile to",
             run: kernels::run,
         },
+        Stage {
+            name: "shaders",
+            what: "the committed shaders are valid, and what their sources are composed to",
+            run: shaders::run,
+        },
         Stage { name: "clippy", what: "no lint, in any target", run: clippy },
         Stage {
             name: "alone",
@@ -62,6 +69,11 @@ pub(crate) fn usual() -> Vec<Stage> {
             name: "ptx",
             what: "the CUDA backend on an interpreter in the driver's place, and in cuBLASLt's",
             run: ptx::run,
+        },
+        Stage {
+            name: "wgpu",
+            what: "the wgpu backend on two Vulkan drivers that run on the CPU",
+            run: wgpu::run,
         },
         Stage {
             name: "conformance",
@@ -126,10 +138,11 @@ fn clippy() -> Result<Outcome> {
 }
 
 /// `--no-fail-fast`, so that one run tells everything that is wrong. Not `--all-targets`, which would leave out doc tests.
-/// Tests on the interpreter have a stage of their own, and are skipped here.
+/// Tests on the interpreter and on Vulkan drivers have stages of their own, and are skipped here.
 fn tests() -> Result<Outcome> {
-    let required = Required::from_env().without("ptx");
+    let required = Required::from_env().without("ptx").without("wgpu");
     let call = Cargo::line("test --workspace --all-features --no-fail-fast");
+    let call = call.var("VK_LOADER_DRIVERS_DISABLE", "*");
     tally::run(&call.var("BINADE_REQUIRE", required.to_string()))
 }
 

@@ -5,7 +5,7 @@ use std::fmt::Write;
 use sha2::{Digest, Sha256};
 
 /// The SHA-256 of `text`, as 64 hexadecimal digits.
-pub(super) fn hex(text: &str) -> String {
+pub(crate) fn hex(text: &str) -> String {
     let mut digits = String::with_capacity(64);
     for byte in Sha256::digest(text.as_bytes()) {
         // Writing to a string cannot fail.

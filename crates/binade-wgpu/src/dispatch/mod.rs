@@ -1,0 +1,109 @@
+//! Putting shaders and copies in a batch, and sending the batch off.
+
+mod batch;
+mod bound;
+mod pipeline;
+pub(crate) mod structs;
+
+pub(crate) use batch::{Batch, Copy, Ticket};
+pub(crate) use bound::{Bound, parts};
+pub(crate) use pipeline::Pipelines;
+
+use crate::{Error, Wgpu, memory::Buffer, shaders::Shader};
+use batch::Command;
+use bytemuck::Pod;
+use std::sync::{MutexGuard, PoisonError};
+
+/// Invocations of a group, as the shaders' `THREADS`.
+pub(crate) const THREADS: usize = 256;
+
+/// Elements that an invocation takes at a time, as the shaders' `GROUP`.
+pub(crate) const GROUP: usize = 4;
+
+/// Groups beyond which a grid strides. A GPU is full by then, and drivers on a CPU grow slow beyond it.
+const MOST_GROUPS: usize = 1024;
+
+/// Groups of a grid that strides over so many pieces of work, one for each invocation at a time.
+pub(crate) fn groups(pieces: usize) -> u32 {
+    groups_of(pieces.div_ceil(THREADS))
+}
+
+/// Groups of a grid that strides over so many pieces of work, one for each group at a time.
+pub(crate) fn groups_of(pieces: usize) -> u32 {
+    u32::try_from(pieces.clamp(1, MOST_GROUPS)).unwrap_or(1)
+}
+
+impl Wgpu {
+    /// Puts a shader in the batch. `bound` are what it reads and writes, in the order of its bindings.
+    ///
+    /// # Panics
+    ///
+    /// Where parameters or bindings are not as many as the shader takes: a mistake of this crate's.
+    pub(crate) fn dispatch(
+        &self,
+        shader: &'static Shader,
+        params: &impl Pod,
+        bound: Vec<Bound>,
+        groups: u32,
+    ) -> Result<(), Error> {
+        let params = bytemuck::bytes_of(params);
+        assert_eq!(params.len(), shader.params, "{}: bytes of parameters", shader.name);
+        assert_eq!(bound.len(), shader.bindings.len(), "{}: bindings", shader.name);
+        self.inner.health.check()?;
+        let pipeline = self.pipeline(shader)?;
+        self.inner.counters.dispatch();
+        let mut batch = self.batch();
+        let params = batch.add_params(params);
+        batch.push(Command::Dispatch { pipeline, params, bound, groups });
+        if batch.is_full() { self.send_off(&mut batch) } else { Ok(()) }
+    }
+
+    /// Puts a copy in the batch.
+    pub(crate) fn put_copy(&self, copy: Copy) -> Result<Ticket, Error> {
+        self.inner.health.check()?;
+        let mut batch = self.batch();
+        batch.push(Command::Copy(copy));
+        let ticket = batch.ticket();
+        if batch.is_full() {
+            self.send_off(&mut batch)?;
+        }
+        Ok(ticket)
+    }
+
+    /// Sends off what has been asked for; nobody waits.
+    pub(crate) fn submit(&self) -> Result<(), Error> {
+        self.inner.health.check()?;
+        self.send_off(&mut self.batch())
+    }
+
+    fn send_off(&self, batch: &mut Batch) -> Result<(), Error> {
+        if batch.is_empty() {
+            return Ok(());
+        }
+        let sent = batch.submit(self);
+        self.inner.pool.next_batch();
+        self.inner.counters.submit();
+        // Results that were promised are not there: nothing on the device can be relied on from here.
+        sent.map_err(|error| self.inner.health.end(error))?;
+        self.inner.health.check()
+    }
+
+    /// Refuses another handle's memory.
+    pub(crate) fn has_made(&self, buffer: &Buffer) -> Result<(), Error> {
+        if buffer.is_from(&self.inner.pool) { Ok(()) } else { Err(Error::Foreign) }
+    }
+
+    fn batch(&self) -> MutexGuard<'_, Batch> {
+        self.inner.batch.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_grid_has_a_group_at_least_and_strides_beyond_its_most() {
+        assert_eq!([0, 1, 256, 257, usize::MAX].map(groups), [1, 1, 1, 2, 1024]);
+    }
+}

@@ -1,0 +1,210 @@
+//! The shaders' parameters, as their `Params`, and what the device keeps, as `shaders/lib/state.wgsl` has it. A test compares the
+//! parameters' sizes with the composed shaders'.
+
+use crate::Error;
+use binade_core::DType;
+use bytemuck::{Pod, Zeroable};
+
+/// Of `pointwise.wgsl`.
+#[derive(Clone, Copy, Debug, Pod, Zeroable)]
+#[repr(C)]
+pub(crate) struct Pointwise {
+    pub(crate) len: u32,
+    pub(crate) dtype: u32,
+    pub(crate) starts: [u32; 2],
+}
+
+/// Of `fill.wgsl`.
+#[derive(Clone, Copy, Debug, Pod, Zeroable)]
+#[repr(C)]
+pub(crate) struct Fill {
+    pub(crate) len: u32,
+    pub(crate) dtype: u32,
+    pub(crate) value: u32,
+}
+
+/// Of `cast.wgsl`.
+#[derive(Clone, Copy, Debug, Pod, Zeroable)]
+#[repr(C)]
+pub(crate) struct Cast {
+    pub(crate) len: u32,
+    pub(crate) dtype: u32,
+    pub(crate) to: u32,
+    pub(crate) start: u32,
+    pub(crate) saturates: u32,
+}
+
+/// `Scale` of `state.wgsl`.
+#[derive(Clone, Copy, Debug, Pod, Zeroable)]
+#[repr(C)]
+pub(crate) struct ScaleBits {
+    pub(crate) factor: f32,
+    pub(crate) inverse: f32,
+    pub(crate) significand: f32,
+    pub(crate) exponent: i32,
+    pub(crate) before: i32,
+    pub(crate) good_steps: u32,
+    pub(crate) bad_steps: u32,
+    pub(crate) diverged: u32,
+    pub(crate) updates: u64,
+    pub(crate) overflows: u64,
+    pub(crate) skipped: u64,
+    pub(crate) tolerated: u32,
+    pub(crate) since_move: u32,
+    pub(crate) mean: i64,
+    pub(crate) slow_mean: i64,
+    pub(crate) square: i64,
+    pub(crate) taken: u32,
+    pub(crate) slow_taken: u32,
+}
+
+/// `Found` of `state.wgsl`.
+#[derive(Clone, Copy, Debug, Pod, Zeroable)]
+#[repr(C)]
+pub(crate) struct FoundBits {
+    pub(crate) raised: u32,
+    pub(crate) halted: u32,
+    pub(crate) parameter: u32,
+    pub(crate) has_norm: u32,
+    pub(crate) index: u64,
+    pub(crate) scaled: f32,
+    pub(crate) unscaled: f32,
+    pub(crate) infinities: u64,
+    pub(crate) nans: u64,
+    pub(crate) magnitude: f32,
+    pub(crate) norm: f32,
+    pub(crate) pad: u64,
+}
+
+/// `Owed` of `state.wgsl`.
+#[derive(Clone, Copy, Debug, Pod, Zeroable)]
+#[repr(C)]
+pub(crate) struct OwedBits {
+    pub(crate) inverse: f32,
+    pub(crate) clip: f32,
+    pub(crate) largest: f32,
+    pub(crate) exponent: i32,
+    pub(crate) squares: u64,
+}
+
+/// Of `scale.wgsl`.
+#[derive(Clone, Copy, Debug, Pod, Zeroable)]
+#[repr(C)]
+pub(crate) struct Times {
+    pub(crate) len: u32,
+    pub(crate) dtype: u32,
+    pub(crate) start: u32,
+    pub(crate) is_inverse: u32,
+}
+
+/// Of `merge.wgsl`.
+#[derive(Clone, Copy, Debug, Pod, Zeroable)]
+#[repr(C)]
+pub(crate) struct Merge {
+    pub(crate) all: u32,
+}
+
+/// Of `scale_update.wgsl`: a `LossScale`, and how many findings there are.
+#[derive(Clone, Copy, Debug, Pod, Zeroable)]
+#[repr(C)]
+pub(crate) struct Update {
+    pub(crate) growth: i32,
+    pub(crate) backoff: i32,
+    pub(crate) min: i32,
+    pub(crate) max: i32,
+    pub(crate) growth_interval: u32,
+    pub(crate) patience: u32,
+    pub(crate) tolerance: u32,
+    pub(crate) amount: u32,
+    pub(crate) ceiling: i32,
+    pub(crate) deviations: u32,
+    pub(crate) weight: u32,
+    pub(crate) slow_weight: u32,
+    pub(crate) predicts: u32,
+    pub(crate) parts: u32,
+    pub(crate) count: u32,
+    pub(crate) pad: u32,
+}
+
+/// Of `unscale.wgsl`.
+#[derive(Clone, Copy, Debug, Pod, Zeroable)]
+#[repr(C)]
+pub(crate) struct Unscale {
+    pub(crate) len: u32,
+    pub(crate) dtype: u32,
+    pub(crate) start: u32,
+    pub(crate) parameter: u32,
+    pub(crate) chunks: u32,
+    pub(crate) first_partial: u32,
+    pub(crate) flag: u32,
+    pub(crate) before: u32,
+}
+
+/// Of `unscale_join`.
+#[derive(Clone, Copy, Debug, Pod, Zeroable)]
+#[repr(C)]
+pub(crate) struct Join {
+    pub(crate) count: u32,
+}
+
+/// Of `clip.wgsl`.
+#[derive(Clone, Copy, Debug, Pod, Zeroable)]
+#[repr(C)]
+pub(crate) struct Clip {
+    pub(crate) norm: u32,
+    pub(crate) most: f32,
+}
+
+/// Of `materialise.wgsl`.
+#[derive(Clone, Copy, Debug, Pod, Zeroable)]
+#[repr(C)]
+pub(crate) struct Materialise {
+    pub(crate) len: u32,
+    pub(crate) dtype: u32,
+    pub(crate) start: u32,
+    pub(crate) flag: u32,
+    pub(crate) group: u32,
+    pub(crate) limit: f32,
+}
+
+/// `NONE` of `materialise.wgsl`: a gradient that no group's factor multiplies.
+pub(crate) const NO_GROUP: u32 = u32::MAX;
+
+/// Of `accumulate.wgsl`.
+#[derive(Clone, Copy, Debug, Pod, Zeroable)]
+#[repr(C)]
+pub(crate) struct Accumulate {
+    pub(crate) len: u32,
+    pub(crate) dtype: u32,
+    pub(crate) start: u32,
+    pub(crate) sum_start: u32,
+    pub(crate) begun: u32,
+    pub(crate) there: u32,
+}
+
+/// Bytes of `Partial` of `lib/chunks.wgsl`.
+pub(crate) const PARTIAL: usize = 40;
+
+/// Elements that one `Partial` is of, as its `CHUNK`.
+pub(crate) const CHUNK: usize = 16384;
+
+const _: () = {
+    assert!(size_of::<ScaleBits>() == 96);
+    assert!(size_of::<FoundBits>() == 64);
+    assert!(size_of::<OwedBits>() == 24);
+};
+
+/// The number that shaders know an element type by; `what` cannot be done with any other.
+pub(crate) fn code(what: &'static str, dtype: DType) -> Result<u32, Error> {
+    match dtype {
+        DType::BF16 => Ok(0),
+        DType::F16 => Ok(1),
+        DType::F32 => Ok(2),
+        _ => Err(Error::Unsupported { what, dtype }),
+    }
+}
+
+/// A count of elements or words of one part, which has fewer than 2^32.
+pub(crate) fn count(elements: usize) -> u32 {
+    u32::try_from(elements).unwrap_or(u32::MAX)
+}

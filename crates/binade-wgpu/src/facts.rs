@@ -1,0 +1,59 @@
+//! What is known of the device.
+
+use crate::Options;
+use std::fmt;
+use wgpu::{AdapterInfo, Device, DeviceType, Features};
+
+/// The device, and what is used of it. Displays as one line.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Facts {
+    /// The adapter's name, as the driver has it.
+    pub adapter: String,
+    /// The driver and its version, as it says itself; may be empty.
+    pub driver: String,
+    /// Vulkan, Metal or DX12.
+    pub backend: String,
+    /// Whether it is a CPU in a GPU's place.
+    pub is_software: bool,
+    /// Whether shaders that need `f16` are used; the others keep halves as bits.
+    pub has_f16: bool,
+    /// Whether shaders that need subgroups are used.
+    pub has_subgroups: bool,
+    /// The most bytes that one binding holds; what is larger is done in parts.
+    pub most_binding_bytes: u64,
+    /// The most bytes of one tensor.
+    pub most_buffer_bytes: u64,
+}
+
+/// Where parts begin: a multiple of what bindings are aligned to on every device.
+pub(crate) const ALIGNED: u64 = 256;
+
+/// The least that a binding is limited to.
+const LEAST_BINDING: u64 = 4096;
+
+impl Facts {
+    pub(crate) fn of(info: &AdapterInfo, device: &Device, options: &Options) -> Self {
+        let (features, limits) = (device.features(), device.limits());
+        let most = options.most_binding_bytes.unwrap_or(u64::MAX).max(LEAST_BINDING);
+        let most = most.min(limits.max_storage_buffer_binding_size);
+        Self {
+            adapter: info.name.clone(),
+            driver: format!("{} {}", info.driver, info.driver_info).trim().to_owned(),
+            backend: info.backend.to_string(),
+            is_software: info.device_type == DeviceType::Cpu,
+            has_f16: features.contains(Features::SHADER_F16),
+            has_subgroups: features.contains(Features::SUBGROUP),
+            most_binding_bytes: most / ALIGNED * ALIGNED,
+            most_buffer_bytes: limits.max_buffer_size,
+        }
+    }
+}
+
+impl fmt::Display for Facts {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { adapter, driver, backend, .. } = self;
+        let has = |what: bool| if what { "with" } else { "without" };
+        let (f16, subgroups) = (has(self.has_f16), has(self.has_subgroups));
+        write!(f, "{adapter} ({backend}, {driver}), {f16} f16, {subgroups} subgroups")
+    }
+}

@@ -1,0 +1,68 @@
+//! What the device did not outlive. wgpu panics where nobody listens; here its words are kept, and become errors.
+
+use crate::{Error, Wgpu};
+use std::sync::{Arc, OnceLock};
+use wgpu::{Device, ErrorFilter, PollType};
+
+/// The error after which nothing on the device can be relied on, if there was one.
+#[derive(Debug, Default)]
+pub(crate) struct Health {
+    ended: OnceLock<Error>,
+}
+
+impl Health {
+    /// Listens to the device.
+    pub(crate) fn watch(self: &Arc<Self>, device: &Device) {
+        let health = self.clone();
+        device.set_device_lost_callback(move |reason, cause| {
+            health.end(Error::Lost { cause: format!("{reason:?}: {cause}") });
+        });
+        let health = self.clone();
+        device.on_uncaptured_error(Arc::new(move |error: wgpu::Error| {
+            health.end(failed("a call", &error));
+        }));
+    }
+
+    /// Refuses to go on with a device that has ended.
+    pub(crate) fn check(&self) -> Result<(), Error> {
+        self.ended.get().map_or(Ok(()), |error| Err(error.clone()))
+    }
+
+    /// The first cause stays.
+    pub(crate) fn end(&self, error: Error) -> Error {
+        self.ended.get_or_init(|| error).clone()
+    }
+}
+
+impl Wgpu {
+    /// What `call` makes, with what wgpu says about it as an error.
+    pub(crate) fn scoped<T>(
+        &self,
+        what: &'static str,
+        call: impl FnOnce() -> T,
+    ) -> Result<T, Error> {
+        let device = &self.inner.device;
+        let filters = [ErrorFilter::Internal, ErrorFilter::OutOfMemory, ErrorFilter::Validation];
+        let scopes = filters.map(|filter| device.push_error_scope(filter));
+        let made = call();
+        // The last that was pushed is the first to go.
+        let errors = scopes.into_iter().rev().map(|scope| pollster::block_on(scope.pop()));
+        let Some(error) = errors.fold(None, Option::or) else {
+            return Ok(made);
+        };
+        // A device that is lost makes invalid things, and tells of its end when it is asked next.
+        let _ = device.poll(PollType::Poll);
+        self.inner.health.check()?;
+        Err(failed(what, &error))
+    }
+}
+
+fn failed(call: &'static str, error: &wgpu::Error) -> Error {
+    let cause = match error {
+        wgpu::Error::OutOfMemory { .. } => return Error::OutOfMemory { call },
+        wgpu::Error::Validation { description, .. } | wgpu::Error::Internal { description, .. } => {
+            description.trim().to_owned()
+        }
+    };
+    Error::Driver { call, cause }
+}

@@ -1,0 +1,57 @@
+//! How much of the pool's memory is in use, and how much was at most.
+
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+/// Device memory in use, in bytes, each buffer as large as the pool made it: powers of two from 256 on, and multiples of
+/// 2 MiB from there. What the pool keeps for whoever comes next is not in use.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+pub struct MemoryUse {
+    /// Now.
+    pub bytes: usize,
+    /// The most at once since the device was opened, or since [`Wgpu::reset_peak_memory`](crate::Wgpu::reset_peak_memory).
+    pub peak_bytes: usize,
+}
+
+#[derive(Debug, Default)]
+pub(crate) struct Meter {
+    now: AtomicUsize,
+    most: AtomicUsize,
+}
+
+impl Meter {
+    pub(super) fn add(&self, bytes: usize) {
+        let now = self.now.fetch_add(bytes, Ordering::Relaxed) + bytes;
+        self.most.fetch_max(now, Ordering::Relaxed);
+    }
+
+    pub(super) fn remove(&self, bytes: usize) {
+        self.now.fetch_sub(bytes, Ordering::Relaxed);
+    }
+
+    /// Begins again with what is in use.
+    pub(crate) fn reset(&self) {
+        self.most.store(self.now.load(Ordering::Relaxed), Ordering::Relaxed);
+    }
+
+    pub(crate) fn read(&self) -> MemoryUse {
+        let [bytes, peak_bytes] =
+            [&self.now, &self.most].map(|count| count.load(Ordering::Relaxed));
+        MemoryUse { bytes, peak_bytes }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_peak_stays_until_it_is_reset_and_then_begins_with_what_is_in_use() {
+        let meter = Meter::default();
+        meter.add(512);
+        meter.add(1024);
+        meter.remove(1024);
+        assert_eq!(meter.read(), MemoryUse { bytes: 512, peak_bytes: 1536 });
+        meter.reset();
+        assert_eq!(meter.read(), MemoryUse { bytes: 512, peak_bytes: 512 });
+    }
+}

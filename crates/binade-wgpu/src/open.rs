@@ -1,0 +1,106 @@
+//! Which adapter is opened, and what is asked of it.
+
+use crate::{Error, Facts, health::Health};
+use std::{env, sync::Arc};
+use wgpu::{
+    Adapter, Backends, Device, DeviceDescriptor, DeviceType, DownlevelFlags, Features, Instance,
+    InstanceDescriptor, Limits, Queue,
+};
+
+/// The variable that names an adapter.
+const VARIABLE: &str = "BINADE_WGPU_ADAPTER";
+
+/// How a device is opened. Results are the same whatever is left out, but for the last bits of products.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct Options {
+    /// A part of the adapter's name, whatever the case of its letters; `None` for the fastest kind.
+    pub adapter: Option<String>,
+    /// Whether `f16` arithmetic is used where the device has it.
+    pub f16: bool,
+    /// Whether subgroups are used where the device has them.
+    pub subgroups: bool,
+    /// A limit on the bytes that one binding holds, below the device's own, rounded down to a multiple of 256; at least 4096.
+    pub most_binding_bytes: Option<u64>,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self { adapter: None, f16: true, subgroups: true, most_binding_bytes: None }
+    }
+}
+
+impl Options {
+    /// The default, with the adapter that `BINADE_WGPU_ADAPTER` names.
+    pub fn from_env() -> Self {
+        let named = env::var(VARIABLE).ok().filter(|name| !name.is_empty());
+        Self { adapter: named, ..Self::default() }
+    }
+}
+
+pub(crate) struct Opened {
+    pub(crate) device: Device,
+    pub(crate) queue: Queue,
+    pub(crate) facts: Facts,
+    pub(crate) health: Arc<Health>,
+}
+
+pub(crate) fn open(options: &Options) -> Result<Opened, Error> {
+    let adapter = choose(options)?;
+    let name = adapter.get_info().name;
+    let failed = |cause: String| Error::NoDevice { adapter: name.clone(), cause };
+    if !adapter.get_downlevel_capabilities().flags.contains(DownlevelFlags::COMPUTE_SHADERS) {
+        return Err(failed("it has no compute shaders".into()));
+    }
+    let descriptor = DeviceDescriptor {
+        required_features: adapter.features() & wanted(options),
+        required_limits: limits(&adapter.limits()),
+        ..DeviceDescriptor::default()
+    };
+    let requested = pollster::block_on(adapter.request_device(&descriptor));
+    let (device, queue) = requested.map_err(|error| failed(error.to_string()))?;
+    let facts = Facts::of(&adapter.get_info(), &device, options);
+    let health = Arc::<Health>::default();
+    health.watch(&device);
+    Ok(Opened { device, queue, facts, health })
+}
+
+/// The adapter asked for, or the first of the fastest kind.
+fn choose(options: &Options) -> Result<Adapter, Error> {
+    let instance = Instance::new(InstanceDescriptor::new_without_display_handle());
+    let mut adapters = pollster::block_on(instance.enumerate_adapters(Backends::PRIMARY));
+    let found = adapters.iter().map(|adapter| adapter.get_info().name).collect();
+    adapters.sort_by_key(|adapter| rank(adapter.get_info().device_type));
+    let wanted = options.adapter.as_deref();
+    let is_wanted =
+        |name: &str| wanted.is_none_or(|part| name.to_lowercase().contains(&part.to_lowercase()));
+    let chosen = adapters.into_iter().find(|adapter| is_wanted(&adapter.get_info().name));
+    chosen.ok_or_else(|| Error::NoAdapter { wanted: wanted.map(String::from), found })
+}
+
+/// The fastest kinds first.
+fn rank(kind: DeviceType) -> u8 {
+    match kind {
+        DeviceType::DiscreteGpu => 0,
+        DeviceType::IntegratedGpu => 1,
+        DeviceType::VirtualGpu => 2,
+        DeviceType::Other => 3,
+        DeviceType::Cpu => 4,
+    }
+}
+
+/// Features that are used where there are such; none is needed.
+fn wanted(options: &Options) -> Features {
+    let mut wanted = Features::empty();
+    wanted.set(Features::SHADER_F16, options.f16);
+    wanted.set(Features::SUBGROUP, options.subgroups);
+    wanted
+}
+
+/// WebGPU's defaults, so that what runs here runs everywhere, but for the sizes of buffers.
+fn limits(device: &Limits) -> Limits {
+    Limits {
+        max_buffer_size: device.max_buffer_size,
+        max_storage_buffer_binding_size: device.max_storage_buffer_binding_size,
+        ..Limits::default()
+    }
+}

@@ -1,0 +1,31 @@
+//! Elementwise sum.
+
+use super::pointwise::{PARAMS, ZIP};
+use crate::{
+    Error, Tensor, Wgpu,
+    shaders::{Shader, wgsl},
+};
+use binade_core::Op;
+use binade_ops::Add;
+
+pub(super) const SHADERS: &[&Shader] = &[&ADD];
+
+const ADD: Shader = Shader {
+    name: "add",
+    file: "add",
+    wgsl: wgsl!("add"),
+    params: PARAMS,
+    bindings: ZIP,
+    overrides: &[],
+};
+
+impl Add for Wgpu {
+    fn add(&self, a: &Tensor, b: &Tensor) -> Result<Tensor, Error> {
+        self.zip(Op::ADD, &ADD, a, b)
+    }
+
+    fn add_backward(&self, grad: &Tensor) -> Result<[Tensor; 2], Error> {
+        self.has_made_all(&[grad])?;
+        Ok([grad.clone(), grad.clone()])
+    }
+}

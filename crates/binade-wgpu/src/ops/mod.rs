@@ -1,0 +1,18 @@
+//! The operations, a file each, named as in `binade-ops`, with the shaders they dispatch.
+//!
+//! Each checks its operands by the rules that all devices share, makes the result's memory, and puts a shader in the batch.
+//! None waits for the device.
+
+mod add;
+mod fill;
+mod mul;
+mod operands;
+mod pointwise;
+mod relu;
+mod reshape;
+
+use crate::shaders::Shader;
+
+/// Their shaders, by operation.
+pub(crate) const SHADERS: &[&[&Shader]] =
+    &[add::SHADERS, fill::SHADERS, mul::SHADERS, relu::SHADERS];

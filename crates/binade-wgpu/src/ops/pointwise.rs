@@ -1,0 +1,74 @@
+//! Element by element: operands of one shape and type, and a result like them.
+
+use crate::{
+    Error, Tensor, Wgpu,
+    dispatch::{
+        Bound, GROUP, groups, parts,
+        structs::{self, code, count},
+    },
+    shaders::{
+        Access::{self, Read, Write},
+        Shader,
+    },
+};
+use binade_core::Op;
+use binade_ops::{operands, shape};
+
+/// Bytes of the parameters.
+pub(super) const PARAMS: usize = size_of::<structs::Pointwise>();
+
+/// `a` and the output.
+pub(super) const MAP: &[(u32, Access)] = &[(1, Read), (3, Write)];
+
+/// `a`, `b` and the output.
+pub(super) const ZIP: &[(u32, Access)] = &[(1, Read), (2, Read), (3, Write)];
+
+impl Wgpu {
+    /// What `shader` makes of each element.
+    pub(super) fn map(&self, op: Op, shader: &'static Shader, x: &Tensor) -> Result<Tensor, Error> {
+        self.has_made_all(&[x])?;
+        let dtype = operands::float(op, &[x])?;
+        let result = self.unset(dtype, x.shape())?;
+        self.each(shader, &[x], &result)?;
+        Ok(result)
+    }
+
+    /// What `shader` makes of each pair of elements.
+    pub(super) fn zip(
+        &self,
+        op: Op,
+        shader: &'static Shader,
+        a: &Tensor,
+        b: &Tensor,
+    ) -> Result<Tensor, Error> {
+        self.has_made_all(&[a, b])?;
+        let shape = shape::same(op, a.shape(), b.shape())?;
+        let dtype = operands::float(op, &[a, b])?;
+        let result = self.unset(dtype, &shape)?;
+        self.each(shader, &[a, b], &result)?;
+        Ok(result)
+    }
+
+    /// Dispatches it for one operand or two and a result that are all as long, in parts where a binding does not hold them.
+    fn each(
+        &self,
+        shader: &'static Shader,
+        operands: &[&Tensor],
+        result: &Tensor,
+    ) -> Result<(), Error> {
+        let dtype = code(shader.name, result.dtype())?;
+        let most = self.facts().most_binding_bytes;
+        for part in parts(result.len(), result.dtype().bytes(), most) {
+            let mut params = structs::Pointwise { len: count(part.len()), dtype, starts: [0; 2] };
+            let mut bound = Vec::with_capacity(operands.len() + 1);
+            for (operand, at) in operands.iter().zip(&mut params.starts) {
+                let (piece, start) = Bound::elements(operand, part.clone());
+                *at = start;
+                bound.push(piece);
+            }
+            bound.push(Bound::elements(result, part.clone()).0);
+            self.dispatch(shader, &params, bound, groups(part.len().div_ceil(GROUP)))?;
+        }
+        Ok(())
+    }
+}

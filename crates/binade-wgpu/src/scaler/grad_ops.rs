@@ -1,0 +1,76 @@
+//! Clipping and adding whole sets of gradients.
+
+use super::Found;
+use crate::{
+    Error, Gradients, Wgpu,
+    dispatch::{Bound, structs},
+    shaders::{Access::Write, Shader, wgsl},
+};
+use binade_grad_scaler::{GradOps, Norm, ScaleState, ScaleStore};
+
+pub(super) const CLIP: Shader = Shader {
+    name: "clip",
+    file: "clip",
+    wgsl: wgsl!("clip"),
+    params: size_of::<structs::Clip>(),
+    bindings: &[(1, Write), (2, Write)],
+    overrides: &[],
+};
+
+impl GradOps for Wgpu {
+    fn clip_norm(
+        &self,
+        grads: &mut Gradients,
+        norm: Norm,
+        max: f32,
+        verdict: &mut Found,
+    ) -> Result<(), Error> {
+        positive("clip_norm", max)?;
+        grads.are_of(self)?;
+        if !grads.is_measured {
+            self.measure(grads)?;
+        }
+        let verdict = Bound::whole(verdict.own(self)?);
+        // In its place all along: were it lost to an error, scaled gradients would pass for unscaled ones.
+        let owed = match &mut grads.owed {
+            Some(owed) => owed,
+            none => none.insert(self.fixed()?.nothing_owed.clone()),
+        };
+        let owed = Bound::whole(self.own(owed)?);
+        let params = structs::Clip { norm: u32::from(norm == Norm::Infinity), most: max };
+        self.dispatch(&CLIP, &params, vec![verdict, owed], 1)?;
+        // A second clip is of what the first has left.
+        grads.is_measured = false;
+        Ok(())
+    }
+
+    fn clip_value(&self, grads: &mut Gradients, max: f32) -> Result<(), Error> {
+        positive("clip_value", max)?;
+        *grads = grads.settled(self, max)?;
+        Ok(())
+    }
+
+    fn accumulate(
+        &self,
+        sum: Option<Gradients>,
+        grads: Gradients,
+        found: &Found,
+    ) -> Result<Gradients, Error> {
+        self.add_set(sum, &grads, found)
+    }
+}
+
+impl Wgpu {
+    /// Measures a set as it is now; what it finds is nobody's verdict.
+    fn measure(&self, grads: &mut Gradients) -> Result<(), Error> {
+        if grads.owed.is_some() {
+            *grads = grads.settled(self, f32::INFINITY)?;
+        }
+        let one = self.upload_state(ScaleState::power_of_two(0))?;
+        self.inspect(grads, &one).map(|_| ())
+    }
+}
+
+fn positive(what: &'static str, max: f32) -> Result<(), Error> {
+    if max > 0.0 { Ok(()) } else { Err(Error::Limit { what, value: max }) }
+}

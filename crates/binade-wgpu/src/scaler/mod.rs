@@ -1,0 +1,27 @@
+//! Loss scaling: the scale and what passes find are values on the device.
+
+mod accumulate;
+mod found;
+mod grad_ops;
+mod grad_scaler;
+mod report;
+mod scale;
+mod scale_store;
+mod unscale;
+
+pub use found::Found;
+pub use scale::Scale;
+
+use crate::shaders::Shader;
+
+/// Their shaders.
+pub(crate) const SHADERS: &[&Shader] = &[
+    &accumulate::ACCUMULATE,
+    &accumulate::ACCUMULATE_MARK,
+    &grad_ops::CLIP,
+    &grad_scaler::SCALE,
+    &scale_store::MERGE,
+    &scale_store::SCALE_UPDATE,
+    &unscale::UNSCALE,
+    &unscale::UNSCALE_JOIN,
+];

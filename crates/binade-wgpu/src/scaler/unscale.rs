@@ -1,0 +1,107 @@
+//! The read-only pass over a set.
+
+use super::{Found, Scale, found::Maybe};
+use crate::{
+    Error, Gradients, Wgpu,
+    dispatch::{
+        Bound, groups_of, parts,
+        structs::{self, CHUNK, FoundBits, OwedBits, PARTIAL, count},
+    },
+    gradients::supported,
+    memory::Buffer,
+    shaders::{
+        Access::{Read, Write},
+        Shader, wgsl,
+    },
+};
+use std::{ops::Range, sync::Arc};
+
+pub(super) const UNSCALE: Shader = Shader {
+    name: "unscale",
+    file: "unscale",
+    wgsl: wgsl!("unscale"),
+    params: size_of::<structs::Unscale>(),
+    bindings: &[(1, Read), (2, Read), (3, Read), (4, Write)],
+    overrides: &[],
+};
+
+pub(super) const UNSCALE_JOIN: Shader = Shader {
+    name: "unscale_join",
+    params: size_of::<structs::Join>(),
+    bindings: &[(1, Read), (2, Write), (3, Read), (4, Write)],
+    ..UNSCALE
+};
+
+impl Wgpu {
+    /// Looks at every gradient as it is and as it will be once multiplied by the scale's inverse, which it is owed then.
+    pub(super) fn inspect(&self, grads: &mut Gradients, scale: &Scale) -> Result<Found, Error> {
+        grads.are_of(self)?;
+        self.has_made(&scale.bits)?;
+        let dtypes = grads.present().map(|grad| supported("unscale gradients of", grad.tensor));
+        let dtypes = dtypes.collect::<Result<Vec<_>, Error>>()?;
+        let partials = self.partials(grads)?;
+        let chunks = self.look(grads, &dtypes, scale, &partials)?;
+        let (found, owed) =
+            (self.buffer(size_of::<FoundBits>())?, self.buffer(size_of::<OwedBits>())?);
+        let whole = [&partials, &found, &scale.bits, &owed].map(|it: &Buffer| Bound::whole(it));
+        self.dispatch(&UNSCALE_JOIN, &structs::Join { count: count(chunks) }, whole.into(), 1)?;
+        grads.owed = Some(Arc::new(owed));
+        grads.is_measured = true;
+        Ok(told(Found::new(Arc::new(found)), grads))
+    }
+
+    /// Room for what is left by each chunk of a set, and for one at least.
+    fn partials(&self, grads: &Gradients) -> Result<Buffer, Error> {
+        let chunks = grads.present().map(|grad| {
+            self.pieces(grad.tensor.len()).map(|piece| piece.len().div_ceil(CHUNK)).sum::<usize>()
+        });
+        self.buffer(chunks.sum::<usize>().max(1) * PARTIAL)
+    }
+
+    /// Parts of a tensor of so many elements.
+    fn pieces(&self, len: usize) -> impl Iterator<Item = Range<usize>> {
+        parts(len, 4, self.facts().most_binding_bytes)
+    }
+
+    /// Leaves a partial for each chunk; gives their number.
+    fn look(
+        &self,
+        grads: &Gradients,
+        dtypes: &[u32],
+        scale: &Scale,
+        partials: &Buffer,
+    ) -> Result<usize, Error> {
+        let mut first_partial = 0;
+        for (grad, dtype) in grads.present().zip(dtypes) {
+            let parameter = self.names().number(grad.name);
+            for piece in self.pieces(grad.tensor.len()) {
+                let (values, start) = Bound::elements(grad.tensor, piece.clone());
+                let chunks = piece.len().div_ceil(CHUNK);
+                let params = structs::Unscale {
+                    len: count(piece.len()),
+                    dtype: *dtype,
+                    start,
+                    parameter,
+                    chunks: count(chunks),
+                    first_partial: count(first_partial),
+                    flag: grads.flag(grad.place),
+                    before: count(piece.start),
+                };
+                let (flags, rest) = (grads.flags(self)?, Bound::whole(partials));
+                let bound = vec![values, flags, Bound::whole(&scale.bits), rest];
+                self.dispatch(&UNSCALE, &params, bound, groups_of(chunks))?;
+                first_partial += chunks;
+            }
+        }
+        Ok(first_partial)
+    }
+}
+
+/// With the names of gradients that are missing, or may be.
+fn told(found: Found, grads: &Gradients) -> Found {
+    let absent = grads.entries.iter().filter(|entry| entry.value.is_none());
+    let missing = absent.map(|entry| entry.name.clone()).collect();
+    let names = || grads.names().cloned().collect();
+    let maybe = grads.present.clone().map(|present| Maybe { present, names: names() });
+    Found { missing, maybe, ..found }
+}

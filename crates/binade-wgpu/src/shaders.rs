@@ -1,0 +1,88 @@
+//! The shaders: where their text is, and what each entry takes. A test compares this with what `cargo xtask shaders` found in
+//! the text.
+
+use crate::{autocast, gradients, ops, scaler};
+
+/// An entry of a composed shader.
+#[derive(Debug)]
+pub(crate) struct Shader {
+    /// The entry's name.
+    pub(crate) name: &'static str,
+    /// The file's, in `shaders/`.
+    pub(crate) file: &'static str,
+    /// The composed text.
+    pub(crate) wgsl: &'static str,
+    /// Bytes of its parameters, the uniform at group 0 binding 0.
+    pub(crate) params: usize,
+    /// The storage buffers that it uses, in rising order.
+    pub(crate) bindings: &'static [(u32, Access)],
+    /// Values of overrides, as its file's header has them.
+    pub(crate) overrides: &'static [(&'static str, f64)],
+}
+
+impl Shader {
+    /// Whether it runs only where there is `f16`: its file says so.
+    pub(crate) fn needs_f16(&self) -> bool {
+        self.file.ends_with("_f16")
+    }
+}
+
+/// What a shader does with a buffer.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(crate) enum Access {
+    Read,
+    /// And read.
+    Write,
+}
+
+/// The composed text of a file of `shaders/`.
+macro_rules! wgsl {
+    ($name:literal) => {
+        include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/wgsl/", $name, ".wgsl"))
+    };
+}
+pub(crate) use wgsl;
+
+/// Every entry of this crate: those of training, and the operations' own.
+pub(crate) fn all() -> impl Iterator<Item = &'static Shader> {
+    ops::SHADERS.iter().copied().flatten().chain(ALL).chain(scaler::SHADERS).copied()
+}
+
+/// Those of training.
+const ALL: &[&Shader] = &[&autocast::CAST, &gradients::MATERIALISE];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::{collections::BTreeSet, fmt::Write};
+
+    const ENTRIES: &str = include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/wgsl/ENTRIES"));
+
+    /// As `cargo xtask shaders` writes it.
+    fn line(shader: &Shader) -> String {
+        let mut line = format!("{} {} params={}", shader.file, shader.name, shader.params);
+        for (binding, access) in shader.bindings {
+            let access = if *access == Access::Read { "read" } else { "write" };
+            let _ = write!(line, " {binding}:{access}");
+        }
+        for (name, value) in shader.overrides {
+            let _ = write!(line, " {name}={value}");
+        }
+        line
+    }
+
+    /// Without the size of its groups, which is not asked for at a dispatch.
+    fn without_threads(line: &str) -> String {
+        let words = line.split(' ').filter(|word| !word.starts_with("threads="));
+        words.collect::<Vec<_>>().join(" ")
+    }
+
+    #[test]
+    fn every_dispatch_passes_what_its_entry_takes_and_every_entry_is_dispatched() {
+        let found: BTreeSet<_> =
+            ENTRIES.lines().filter(|line| !line.starts_with('#')).map(without_threads).collect();
+        let passed: BTreeSet<_> = all().map(line).collect();
+        assert_eq!(passed, found);
+        assert_eq!(passed.len(), all().count(), "an entry is listed twice");
+    }
+}

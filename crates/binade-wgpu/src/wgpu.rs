@@ -1,0 +1,170 @@
+//! The handle.
+
+use crate::{
+    Error, Facts, Ledger, MemoryUse, Options,
+    dispatch::{Batch, Pipelines, structs::OwedBits},
+    health::Health,
+    ledger::Counters,
+    memory::{Buffer, Pool, Ring},
+    names::Names,
+    open,
+};
+use binade_core::Handle;
+use bytemuck::Zeroable;
+use std::{
+    fmt,
+    sync::{Arc, Mutex, OnceLock},
+};
+use wgpu::{Device, Queue};
+
+/// A device that wgpu drives, by Vulkan, Metal or DX12, and the queue that all its work goes through. A clone is the same device.
+///
+/// # Contract
+///
+/// * Nothing waits for the device but what says so: `download`, `to_bits`, `resolve`, `Scaler::state` and `synchronize`. [`Ledger::syncs`] counts them.
+/// * Work is gathered and submitted when somebody reads, or when enough has come together; what is asked for runs in the order
+///   of the calls.
+/// * A value belongs to the handle that made it and to its clones; another handle refuses it.
+/// * No optional feature of wgpu is needed. [`facts`](Self::facts) says which of them the device has.
+/// * A mistake in what is sent to the device is an error, not a panic, and is every later call's too: values that were asked for
+///   never came to be. A device that is lost gives [`Error::Lost`], for good.
+#[derive(Clone)]
+pub struct Wgpu {
+    pub(crate) inner: Arc<Inner>,
+}
+
+pub(crate) struct Inner {
+    pub(crate) device: Device,
+    pub(crate) queue: Queue,
+    pub(crate) facts: Facts,
+    pub(crate) pool: Arc<Pool>,
+    /// Memory that the host can read.
+    pub(crate) reports: Arc<Ring>,
+    pub(crate) pipelines: Pipelines,
+    pub(crate) batch: Mutex<Batch>,
+    pub(crate) counters: Counters,
+    pub(crate) health: Arc<Health>,
+    pub(crate) names: Names,
+    fixed: OnceLock<Fixed>,
+}
+
+/// Small values that every step needs and nobody writes to.
+#[derive(Debug)]
+pub(crate) struct Fixed {
+    /// `Owed` of gradients that are owed nothing.
+    pub(crate) nothing_owed: Arc<Buffer>,
+    /// A word that is 1: of gradients that are there for certain.
+    pub(crate) there: Arc<Buffer>,
+}
+
+impl Wgpu {
+    /// Opens the adapter that the environment variable `BINADE_WGPU_ADAPTER` names, by a part of its name, or where it is not
+    /// set the fastest kind that there is: a discrete GPU, an integrated one, a virtual one, the CPU.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::NoAdapter`], which says what to install, and [`Error::NoDevice`] for an adapter that does not start.
+    pub fn open() -> Result<Self, Error> {
+        Self::open_with(&Options::from_env())
+    }
+
+    /// The same, as `options` say.
+    ///
+    /// # Errors
+    ///
+    /// As for [`open`](Self::open).
+    pub fn open_with(options: &Options) -> Result<Self, Error> {
+        let opened = open::open(options)?;
+        let pool = Arc::new(Pool::new(opened.facts.most_buffer_bytes));
+        let batch = Mutex::new(Batch::new(&opened.device));
+        let inner = Inner {
+            device: opened.device,
+            queue: opened.queue,
+            facts: opened.facts,
+            pool,
+            reports: Arc::default(),
+            pipelines: Pipelines::default(),
+            batch,
+            counters: Counters::default(),
+            health: opened.health,
+            names: Names::default(),
+            fixed: OnceLock::new(),
+        };
+        let wgpu = Self { inner: Arc::new(inner) };
+        let fixed = wgpu.make_fixed()?;
+        wgpu.inner.fixed.get_or_init(|| fixed);
+        Ok(wgpu)
+    }
+
+    fn make_fixed(&self) -> Result<Fixed, Error> {
+        let nothing_owed = OwedBits { inverse: 1.0, clip: 1.0, ..OwedBits::zeroed() };
+        Ok(Fixed {
+            nothing_owed: Arc::new(self.buffer_of(bytemuck::bytes_of(&nothing_owed))?),
+            there: Arc::new(self.buffer_of(&1_u32.to_le_bytes())?),
+        })
+    }
+
+    /// Small values that are always there.
+    pub(crate) fn fixed(&self) -> Result<&Fixed, Error> {
+        let cause = || "the device has not been opened to its end".to_owned();
+        self.inner.fixed.get().ok_or_else(|| Error::Driver { call: "open", cause: cause() })
+    }
+
+    pub(crate) fn names(&self) -> &Names {
+        &self.inner.names
+    }
+
+    /// What is known of the device, and which of its optional features are used.
+    pub fn facts(&self) -> &Facts {
+        &self.inner.facts
+    }
+
+    /// wgpu's own device, for who wants to look at it. Work that is put in its queue by others is in no order with this
+    /// handle's.
+    pub fn device(&self) -> &Device {
+        &self.inner.device
+    }
+
+    /// What the host has done so far.
+    pub fn ledger(&self) -> Ledger {
+        self.inner.counters.read()
+    }
+
+    /// Device memory that values of this device hold.
+    pub fn memory_use(&self) -> MemoryUse {
+        self.inner.pool.meter.read()
+    }
+
+    /// Lets [`MemoryUse::peak_bytes`] begin again with what is in use.
+    pub fn reset_peak_memory(&self) {
+        self.inner.pool.meter.reset();
+    }
+
+    /// Waits until all that was asked for is done.
+    ///
+    /// # Errors
+    ///
+    /// When the device fails, or has failed.
+    pub fn synchronize(&self) -> Result<(), Error> {
+        self.submit()?;
+        self.wait(None)
+    }
+
+    /// Gives memory that is not in use back to the driver.
+    pub fn trim(&self) {
+        self.inner.pool.trim();
+        self.inner.reports.trim();
+    }
+}
+
+impl Handle for Wgpu {
+    type Tensor = crate::Tensor;
+    type Error = Error;
+}
+
+impl fmt::Debug for Wgpu {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let adapter = &self.inner.facts.adapter;
+        f.debug_struct("Wgpu").field("adapter", adapter).finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,167 @@
+//! The handle: what it waits for, what it says, and what becomes of it when something goes wrong.
+
+use crate::support::{Result, kind, noise, own, vector, wgpu};
+use binade_core::{DType, ErrorKind};
+use binade_ops::{Add, Download, Fill, Relu, Upload};
+use binade_wgpu::{Error, Options, Wgpu};
+
+crate::tests![
+    only_reads_wait,
+    many_operations_are_sent_off_in_a_few_batches,
+    an_upload_never_changes_what_waits_to_be_computed,
+    memory_is_used_again,
+    an_adapter_that_is_not_there_is_an_error_that_says_what_is,
+    a_destroyed_device_is_lost_and_stays_lost,
+    a_mistake_is_an_error_and_no_panic,
+    the_facts_say_which_path_is_taken,
+    every_shader_compiles,
+    no_elements_are_no_elements,
+    lengths_that_do_not_fit_are_refused,
+];
+
+fn only_reads_wait() -> Result {
+    let wgpu = own();
+    let x = vector(&wgpu, &noise(1, 1000), DType::F16);
+    let y = wgpu.relu(&wgpu.add(&x, &x)?)?;
+    assert_eq!((wgpu.ledger().syncs, wgpu.ledger().submits), (0, 0));
+    assert_eq!(wgpu.ledger().dispatches, 3, "a cast, a sum, a relu");
+    wgpu.download(&y)?;
+    assert_eq!((wgpu.ledger().syncs, wgpu.ledger().submits), (1, 1));
+    wgpu.synchronize()?;
+    assert_eq!(wgpu.ledger().syncs, 2);
+    Ok(())
+}
+
+fn many_operations_are_sent_off_in_a_few_batches() -> Result {
+    let wgpu = own();
+    let one = vector(&wgpu, &[1.0; 5], DType::F32);
+    let mut sum = wgpu.fill(0.0, &[5], DType::F32)?;
+    for _ in 0..1000 {
+        sum = wgpu.add(&sum, &one)?;
+    }
+    assert_eq!(wgpu.download(&sum)?, [1000.0; 5]);
+    assert!((4..10).contains(&wgpu.ledger().submits), "{:?}", wgpu.ledger());
+    Ok(())
+}
+
+/// What the host writes comes before what has not been sent off: it must not land in a buffer that is still to be read.
+fn an_upload_never_changes_what_waits_to_be_computed() -> Result {
+    let wgpu = own();
+    let mut sums = Vec::new();
+    for value in 0..40_u8 {
+        // Dropped before anything is sent: the next upload would find its buffer idle.
+        let x = vector(&wgpu, &[f32::from(value); 9], DType::F32);
+        sums.push(wgpu.add(&x, &x)?);
+    }
+    assert_eq!(wgpu.ledger().submits, 0);
+    for (value, sum) in (0..40_u8).zip(&sums) {
+        assert_eq!(wgpu.download(sum)?, [2.0 * f32::from(value); 9]);
+    }
+    Ok(())
+}
+
+fn memory_is_used_again() -> Result {
+    let wgpu = own();
+    let bytes = wgpu.memory_use().bytes;
+    for _ in 0..100 {
+        let x = wgpu.fill(1.0, &[1000], DType::F32)?;
+        assert_eq!(wgpu.memory_use().bytes - bytes, 4096);
+        drop(x);
+    }
+    assert_eq!(wgpu.memory_use().bytes, bytes);
+    assert_eq!(wgpu.memory_use().peak_bytes - bytes, 4096);
+    wgpu.trim();
+    assert_eq!(wgpu.download(&wgpu.fill(2.0, &[3], DType::F32)?)?, [2.0; 3]);
+    Ok(())
+}
+
+fn an_adapter_that_is_not_there_is_an_error_that_says_what_is() -> Result {
+    let there = wgpu().facts().adapter.clone();
+    let options = Options { adapter: Some("no such adapter".into()), ..Options::default() };
+    let error = Wgpu::open_with(&options).unwrap_err();
+    let told = error.to_string();
+    assert!(told.contains("no such adapter") && told.contains(&there), "{told}");
+    assert!(told.contains("mesa-vulkan-drivers"), "{told}");
+    assert_eq!(kind::<(), _>(Err(error)), ErrorKind::DeviceLost);
+    let part = there.to_uppercase().chars().take(5).collect();
+    Wgpu::open_with(&Options { adapter: Some(part), ..Options::default() })?;
+    Ok(())
+}
+
+fn a_destroyed_device_is_lost_and_stays_lost() -> Result {
+    let wgpu = own();
+    let x = vector(&wgpu, &[1.0, 2.0], DType::F32);
+    wgpu.synchronize()?;
+    wgpu.device().destroy();
+    let first = wgpu.add(&x, &x).and_then(|sum| wgpu.download(&sum)).unwrap_err();
+    assert!(matches!(first, Error::Lost { .. }), "{first}");
+    assert_eq!(wgpu.download(&x).unwrap_err(), first);
+    assert_eq!(kind(wgpu.upload(&[1.0], &[1], DType::F32)), ErrorKind::DeviceLost);
+    // Others go on.
+    let other = own();
+    assert_eq!(other.download(&vector(&other, &[3.0], DType::F32))?, [3.0]);
+    Ok(())
+}
+
+/// wgpu panics where nobody listens.
+fn a_mistake_is_an_error_and_no_panic() -> Result {
+    let wgpu = own();
+    let x = vector(&wgpu, &[1.0, 2.0], DType::F32);
+    let _ = wgpu.device().create_buffer(&wgpu::BufferDescriptor {
+        label: None,
+        size: 16,
+        usage: wgpu::BufferUsages::MAP_READ
+            | wgpu::BufferUsages::MAP_WRITE
+            | wgpu::BufferUsages::STORAGE,
+        mapped_at_creation: false,
+    });
+    let error = wgpu.add(&x, &x).unwrap_err();
+    assert!(matches!(error, Error::Driver { .. }), "{error}");
+    assert_eq!(kind::<(), _>(Err(error)), ErrorKind::Other);
+    Ok(())
+}
+
+fn the_facts_say_which_path_is_taken() -> Result {
+    let facts = wgpu().facts().clone();
+    let told = facts.to_string();
+    assert!(told.contains(&facts.adapter), "{told}");
+    let without = Options { f16: false, subgroups: false, ..Options::from_env() };
+    let without = Wgpu::open_with(&without)?;
+    assert!(!without.facts().has_f16 && !without.facts().has_subgroups);
+    assert!(without.facts().to_string().contains("without f16"), "{}", without.facts());
+    // Which of two drivers a run is meant for; CI says so.
+    if let Ok(expected) = std::env::var("BINADE_WGPU_EXPECT_F16") {
+        assert_eq!(facts.has_f16, expected == "1", "{told}");
+    }
+    Ok(())
+}
+
+fn every_shader_compiles() -> Result {
+    let with = wgpu().compile()?;
+    let without = Wgpu::open_with(&Options { f16: false, ..Options::from_env() })?.compile()?;
+    assert!(without > 0 && without <= with, "{without} of {with}");
+    Ok(())
+}
+
+fn no_elements_are_no_elements() -> Result {
+    let wgpu = wgpu();
+    for dtype in [DType::F16, DType::F32] {
+        let none = wgpu.upload(&[], &[0, 3], dtype)?;
+        let sum = wgpu.relu(&wgpu.add(&none, &none)?)?;
+        assert_eq!((sum.shape(), wgpu.download(&sum)?.len()), (&[0, 3][..], 0));
+    }
+    Ok(())
+}
+
+fn lengths_that_do_not_fit_are_refused() -> Result {
+    let wgpu = wgpu();
+    assert_eq!(kind(wgpu.upload(&[1.0], &[2], DType::F32)), ErrorKind::Mismatch);
+    assert_eq!(kind(wgpu.from_bits(&[0; 3], DType::F16, &[2])), ErrorKind::Mismatch);
+    let x = vector(&wgpu, &[1.0, 2.0], DType::F32);
+    assert_eq!(kind(x.slice(1, 2)), ErrorKind::Mismatch);
+    assert_eq!(kind(x.slice(1, usize::MAX)), ErrorKind::Mismatch);
+    let most = wgpu.facts().most_buffer_bytes / 4 + 1;
+    let shape = [usize::try_from(most)?];
+    assert_eq!(kind(wgpu.fill(1.0, &shape, DType::F32)), ErrorKind::Unsupported);
+    Ok(())
+}

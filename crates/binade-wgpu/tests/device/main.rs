@@ -1,0 +1,61 @@
+//! What the backend does on a device: a GPU, or a driver that runs on the CPU. Without any the tests are ignored, and say so;
+//! where `BINADE_REQUIRE` names `wgpu` they fail. `BINADE_WGPU_ADAPTER` chooses among several.
+#![expect(
+    clippy::unnecessary_wraps,
+    reason = "one shape for all tests, those without a `?` among them"
+)]
+
+mod casts;
+mod clipping;
+mod handles;
+mod ops_fill;
+mod ops_pointwise;
+mod outcomes;
+mod rules;
+mod support;
+mod windows;
+
+use libtest_mimic::{Arguments, Failed, Trial};
+
+/// A test's name and what it does.
+type Test = (&'static str, fn() -> Result<(), Failed>);
+
+/// A list of tests, named as they are.
+#[macro_export]
+macro_rules! tests {
+    ($($name:ident),* $(,)?) => {
+        pub(crate) const TESTS: &[$crate::Test] = &[$((stringify!($name), $name)),*];
+    };
+}
+
+fn main() {
+    let mut arguments = Arguments::from_args();
+    // They share a device, and some count what the host does on it.
+    arguments.test_threads = Some(1);
+    let skip = support::absent();
+    match &skip {
+        Some(reason) => eprintln!("device tests are ignored: {reason}"),
+        None => eprintln!("{}", support::told()),
+    }
+    let all = [
+        ("casts", casts::TESTS),
+        ("clipping", clipping::TESTS),
+        ("handles", handles::TESTS),
+        ("ops_fill", ops_fill::TESTS),
+        ("ops_pointwise", ops_pointwise::TESTS),
+        ("outcomes", outcomes::TESTS),
+        ("rules", rules::TESTS),
+        ("windows", windows::TESTS),
+    ];
+    let trials = all.into_iter().flat_map(|(module, tests)| {
+        let trial = move |(name, run): &Test| Trial::test(format!("{module}::{name}"), *run);
+        tests.iter().map(trial)
+    });
+    let mut trials: Vec<_> = trials.map(|trial| trial.with_ignored_flag(skip.is_some())).collect();
+    // Minutes each: by `--ignored`, or `--include-ignored`.
+    let slow = casts::SLOW.iter();
+    trials.extend(
+        slow.map(|(name, run)| Trial::test(format!("casts::{name}"), *run).with_ignored_flag(true)),
+    );
+    libtest_mimic::run(&arguments, trials).exit();
+}

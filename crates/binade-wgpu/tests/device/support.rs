@@ -1,0 +1,165 @@
+//! The device, opened once, and what tests compare.
+
+use binade_core::{DType, Error, Handle, Named};
+use binade_cpu::Cpu;
+use binade_grad_scaler::{GradOps, GradScaler, ScaleStore};
+use binade_master_weights::Materialise;
+use binade_ops::Upload;
+use binade_wgpu::{Options, Tensor, Wgpu};
+use libtest_mimic::Failed;
+use std::sync::OnceLock;
+
+pub(crate) type Result<T = (), E = Failed> = std::result::Result<T, E>;
+
+/// The types that there are shaders for.
+pub(crate) const TYPES: [DType; 3] = [DType::BF16, DType::F16, DType::F32];
+
+/// The one device of this process, never closed: drivers on the CPU are fond of neither two nor of an end.
+pub(crate) fn wgpu() -> Wgpu {
+    match device() {
+        Ok(wgpu) => wgpu.clone(),
+        Err(error) => panic!("{error}"),
+    }
+}
+
+/// A device that no other test has, for those that count, or end it.
+pub(crate) fn own() -> Wgpu {
+    opened(&Options::from_env())
+}
+
+/// A device that gives each binding 4096 bytes.
+pub(crate) fn narrow() -> Wgpu {
+    opened(&Options { most_binding_bytes: Some(4096), ..Options::from_env() })
+}
+
+fn opened(options: &Options) -> Wgpu {
+    Wgpu::open_with(options).unwrap_or_else(|error| panic!("{error}"))
+}
+
+fn device() -> &'static Result<Wgpu, binade_wgpu::Error> {
+    static DEVICE: OnceLock<Result<Wgpu, binade_wgpu::Error>> = OnceLock::new();
+    DEVICE.get_or_init(Wgpu::open)
+}
+
+/// Why the tests cannot run, unless they must.
+pub(crate) fn absent() -> Option<String> {
+    let required = std::env::var("BINADE_REQUIRE").unwrap_or_default();
+    let is_required = required.split(',').any(|name| name.trim() == "wgpu");
+    device().as_ref().err().filter(|_| !is_required).map(ToString::to_string)
+}
+
+/// The device, in a line.
+pub(crate) fn told() -> String {
+    match device() {
+        Ok(wgpu) => wgpu.facts().to_string(),
+        Err(error) => error.to_string(),
+    }
+}
+
+/// A device that does all that the tests ask for, and whose tensors can be compared bit by bit.
+pub(crate) trait Device:
+    Upload
+    + GradOps<Grads: From<Vec<Named<Option<<Self as Handle>::Tensor>>>> + Clone>
+    + Materialise<Grads = <Self as GradScaler>::Grads, Found = <Self as ScaleStore>::Found>
+    + Clone
+    + 'static
+{
+    fn bits(&self, tensor: &Self::Tensor) -> Vec<u8>;
+}
+
+/// A device's set of gradients.
+pub(crate) type Grads<D> = <D as GradScaler>::Grads;
+
+/// What a device's pass finds.
+pub(crate) type Found<D> = <D as ScaleStore>::Found;
+
+impl Device for Wgpu {
+    fn bits(&self, tensor: &Tensor) -> Vec<u8> {
+        self.to_bits(tensor).unwrap()
+    }
+}
+
+impl Device for Cpu {
+    fn bits(&self, tensor: &Self::Tensor) -> Vec<u8> {
+        tensor.to_bits()
+    }
+}
+
+/// A vector of these values.
+pub(crate) fn vector<D: Device>(device: &D, values: &[f32], dtype: DType) -> D::Tensor {
+    device.upload(values, &[values.len()], dtype).unwrap()
+}
+
+/// A set of gradients, those without values being missing.
+pub(crate) fn set<D: Device>(
+    device: &D,
+    grads: &[(&str, Option<Vec<f32>>)],
+    dtype: DType,
+) -> Grads<D> {
+    let one = |(name, values): &(&str, Option<Vec<f32>>)| {
+        Named::new(*name, values.as_ref().map(|values| vector(device, values, dtype)))
+    };
+    grads.iter().map(one).collect::<Vec<_>>().into()
+}
+
+/// A vector of these codes.
+pub(crate) fn of_bits(wgpu: &Wgpu, bits: &[u8], dtype: DType) -> Tensor {
+    wgpu.from_bits(bits, dtype, &[bits.len() / dtype.bytes()]).unwrap()
+}
+
+/// The same on the CPU.
+pub(crate) fn on_cpu(bits: &[u8], dtype: DType) -> binade_cpu::Tensor {
+    binade_cpu::Tensor::from_bits(bits, dtype, &[bits.len() / dtype.bytes()]).unwrap()
+}
+
+/// Values between -1 and 1, the same for the same seed.
+pub(crate) fn noise(seed: u64, len: usize) -> Vec<f32> {
+    let mut random = fastrand::Rng::with_seed(seed);
+    (0..len).map(|_| random.f32() * 2.0 - 1.0).collect()
+}
+
+/// So many values: noise of many sizes, with zeros of both signs, infinities, NaN and what overflows f16 in between; none is
+/// subnormal, nor are sums and products of any two, in f32: drivers may make 0 of such.
+pub(crate) fn mixed(seed: u64, len: usize) -> Vec<f32> {
+    let special = [0.0, -0.0, f32::INFINITY, f32::NEG_INFINITY, f32::NAN, 65504.0, 1e30, -3e38];
+    let mut values = noise(seed, len);
+    values.iter_mut().zip((-40..20).cycle()).for_each(|(x, binade)| *x *= 2.0_f32.powi(binade));
+    let start = usize::try_from(seed).unwrap_or(0);
+    for (at, value) in values.iter_mut().enumerate().skip(start % 3).step_by(3) {
+        *value = special[(at + start) % special.len()];
+    }
+    values
+}
+
+/// Panics where codes of elements differ, but for one NaN in another's place.
+pub(crate) fn assert_same(got: &[u8], want: &[u8], dtype: DType, what: &str) {
+    assert_eq!(got.len(), want.len(), "{what}");
+    let size = dtype.bytes();
+    let pairs = got.chunks_exact(size).zip(want.chunks_exact(size));
+    for (index, (got, want)) in pairs.enumerate() {
+        let both_nan = is_nan(got, dtype) && is_nan(want, dtype);
+        assert!(got == want || both_nan, "{what}: {got:02x?} for {want:02x?} at {index}");
+    }
+}
+
+fn is_nan(code: &[u8], dtype: DType) -> bool {
+    let bits = code.iter().rev().fold(0, |bits, byte| bits << 8 | u32::from(*byte));
+    match dtype {
+        DType::BF16 => bits & 0x7fff > 0x7f80,
+        DType::F16 => bits & 0x7fff > 0x7c00,
+        _ => bits & 0x7fff_ffff > 0x7f80_0000,
+    }
+}
+
+/// The codes of a tensor of the CPU's.
+pub(crate) fn cpu_vector(values: &[f32], dtype: DType) -> binade_cpu::Tensor {
+    Cpu.upload(values, &[values.len()], dtype).unwrap()
+}
+
+/// The kind of an error, for results that must be refused.
+pub(crate) fn kind<T, E: Error>(result: Result<T, E>) -> binade_core::ErrorKind {
+    match result {
+        Ok(_) => panic!("this must be refused"),
+        Err(error) => error.kind(),
+    }
+}

@@ -1,0 +1,42 @@
+//! What wgpu hands to Vulkan, Metal and DX12: each must be able to be written, though the drivers are not here.
+
+use naga::{
+    Module, ShaderStage,
+    back::{hlsl, msl, spv},
+    valid::ModuleInfo,
+};
+
+/// The errors of the writers, for an entry whose overrides are resolved.
+pub(super) fn errors(module: &Module, info: &ModuleInfo, entry: &str) -> Vec<String> {
+    let all = [spirv(module, info, entry), metal(module, info), direct3d(module, info)];
+    all.into_iter().filter_map(Result::err).collect()
+}
+
+fn spirv(module: &Module, info: &ModuleInfo, entry: &str) -> Result<(), String> {
+    let entry_point = entry.to_owned();
+    let point = spv::PipelineOptions { shader_stage: ShaderStage::Compute, entry_point };
+    let options = spv::Options { lang_version: (1, 3), ..spv::Options::default() };
+    let written = spv::write_vec(module, info, &options, Some(&point));
+    written.map(drop).map_err(|error| format!("`{entry}` for Vulkan: {error}"))
+}
+
+fn metal(module: &Module, info: &ModuleInfo) -> Result<(), String> {
+    let options = msl::Options {
+        fake_missing_bindings: true,
+        lang_version: (2, 4),
+        ..msl::Options::default()
+    };
+    let written = msl::write_string(module, info, &options, &msl::PipelineOptions::default());
+    written.map(drop).map_err(|error| format!("for Metal: {error}"))
+}
+
+fn direct3d(module: &Module, info: &ModuleInfo) -> Result<(), String> {
+    let options = hlsl::Options {
+        fake_missing_bindings: true,
+        shader_model: hlsl::ShaderModel::V6_2,
+        ..hlsl::Options::default()
+    };
+    let (mut text, point) = (String::new(), hlsl::PipelineOptions::default());
+    let written = hlsl::Writer::new(&mut text, &options, &point).write(module, info, None);
+    written.map(drop).map_err(|error| format!("for DX12: {error}"))
+}

@@ -1,0 +1,87 @@
+//! One text of a shader and the files it uses, which a line `//!use lib/NAME.wgsl` names, from the folder `shaders`.
+
+use std::collections::BTreeSet;
+
+use crate::shaders::files::{Files, SOURCES};
+
+/// What a shader is composed to.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Text {
+    /// `enable` lines, then each file that is used, once and before who uses it, then the shader.
+    pub(super) wgsl: String,
+    /// The paths of the files in it.
+    pub(super) used: Vec<String>,
+}
+
+/// The text of `shaders/NAME.wgsl`. The error names a file that is not there.
+pub(super) fn compose(files: &Files, name: &str) -> Result<Text, String> {
+    let mut composing =
+        Composing { files, enabled: BTreeSet::new(), seen: Vec::new(), used: Vec::new() };
+    let body = composing.add(&format!("{name}.wgsl"))?;
+    let enabled = composing.enabled.iter().fold(String::new(), |all, line| all + line + "\n");
+    let wgsl = format!(
+        "// Composed by `cargo xtask shaders`: change the sources, in `{SOURCES}`.\n{enabled}{body}"
+    );
+    Ok(Text { wgsl, used: composing.used })
+}
+
+struct Composing<'a> {
+    files: &'a Files,
+    enabled: BTreeSet<&'a str>,
+    /// Also those that are being composed, so that files that use each other come to an end.
+    seen: Vec<String>,
+    used: Vec<String>,
+}
+
+impl Composing<'_> {
+    fn add(&mut self, name: &str) -> Result<String, String> {
+        let path = format!("{SOURCES}/{name}");
+        if self.seen.contains(&path) {
+            return Ok(String::new());
+        }
+        self.seen.push(path.clone());
+        let text =
+            self.files.text(&path).ok_or_else(|| format!("it uses {path}, which is not there"))?;
+        let (mut before, mut own) = (String::new(), String::new());
+        for line in text.lines() {
+            if let Some(name) = line.strip_prefix("//!use ") {
+                before += &self.add(name.trim())?;
+            } else if line.starts_with("enable ") {
+                self.enabled.insert(line.trim());
+            } else {
+                own += line;
+                own += "\n";
+            }
+        }
+        self.used.push(path.clone());
+        Ok(format!("{before}\n// {path}\n{own}"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_used_comes_first_and_once_and_enable_lines_come_before_all() {
+        let files = Files::of(&[
+            (
+                "shaders/k.wgsl",
+                "// K.\n//!use lib/a.wgsl\n//!use lib/b.wgsl\nenable f16;\nconst k = 1;\n",
+            ),
+            ("shaders/lib/a.wgsl", "//!use lib/b.wgsl\nconst a = 1;\n"),
+            ("shaders/lib/b.wgsl", "//!use lib/a.wgsl\nconst b = 1;\n"),
+        ]);
+        let text = compose(&files, "k").unwrap();
+        let is_code = |line: &&str| !line.is_empty() && !line.starts_with("//");
+        let code: Vec<_> = text.wgsl.lines().filter(is_code).collect();
+        assert_eq!(code, ["enable f16;", "const b = 1;", "const a = 1;", "const k = 1;"]);
+        assert_eq!(text.used, ["shaders/lib/b.wgsl", "shaders/lib/a.wgsl", "shaders/k.wgsl"]);
+    }
+
+    #[test]
+    fn a_file_that_is_not_there_is_named() {
+        let files = Files::of(&[("shaders/k.wgsl", "//!use lib/a.wgsl\n")]);
+        assert!(compose(&files, "k").unwrap_err().contains("shaders/lib/a.wgsl"));
+    }
+}
