@@ -8,15 +8,20 @@
 // Nothing is added atomically, so that every run has the same bits.
 #include "lib/product.cuh"
 
+__device__ __forceinline__ void load_whole(const float* from, float (&x)[GROUP]) {
+  float4 low = ((const float4*)from)[0], high = ((const float4*)from)[1];
+  x[0] = low.x, x[1] = low.y, x[2] = low.z, x[3] = low.w, x[4] = high.x, x[5] = high.y, x[6] = high.z, x[7] = high.w;
+}
+
 // Sums of a group of eight, one range after the other.
 __device__ __forceinline__ void sum_whole(const float* from, uint64_t range, uint32_t ranges, float (&x)[GROUP]) {
+  load_whole(from, x);
 #pragma unroll 4
-  for (uint32_t i = 0; i < ranges; i++) {
-    const float4* at = (const float4*)(from + i * range);
-    float4 low = at[0], high = at[1];
-    float more[GROUP] = {low.x, low.y, low.z, low.w, high.x, high.y, high.z, high.w};
+  for (uint32_t i = 1; i < ranges; i++) {
+    float more[GROUP];
+    load_whole(from + i * range, more);
 #pragma unroll
-    for (uint32_t k = 0; k < GROUP; k++) x[k] = i == 0 ? more[k] : __fadd_rn(x[k], more[k]);
+    for (uint32_t k = 0; k < GROUP; k++) x[k] = __fadd_rn(x[k], more[k]);
   }
 }
 

@@ -180,11 +180,11 @@ fn large_tiles_leave_gaps_as_they_are() {
     }
 }
 
-/// Seven tiles of 32 terms in two ranges, and in six, of which two have none.
+/// Seven tiles of 32 terms in two ranges, in four, and in six, of which two have none.
 #[test]
 fn sums_of_ranges_are_joined_whatever_the_tile_and_what_is_transposed() {
     let Some(cuda) = device() else { return };
-    let units = [(2, 8), (2, 4), (2, 2), (2, 1), (6, 8)];
+    let units = [(2, 8), (2, 4), (2, 2), (2, 1), (6, 8), (4, 8)];
     for dtype in types(&cuda) {
         let all = sizes_of(dtype, cuda.inner.capability).unwrap();
         let small: [(usize, usize, &[_]); 2] = [(19, 17, &units), (70, 72, &[(6, 8)])];
