@@ -10,8 +10,8 @@ use crate::{
 };
 use binade_core::{DType, Named};
 use binade_cpu::Cpu;
-use binade_grad_scaler::{LossScale, ScaleState, ScaledGrads, Scaler};
-use binade_master_weights::{Adam, MasterStore, Plan, Sgd, UpdateRule};
+use binade_grad_scaler::{BadMicroBatch, LossScale, ScaleState, ScaledGrads, Scaler};
+use binade_master_weights::{Adam, MasterStore, Plan, SavedParameter, Sgd, UpdateRule};
 
 crate::tests![
     every_rule_and_type_steps_within_two_units_of_the_cpu,
@@ -27,6 +27,8 @@ crate::tests![
     steps_read_nothing_until_they_are_resolved,
     clipped_runs_with_overflows_apply_and_skip_what_the_cpu_does,
     what_joins_steps_beside_the_others,
+    more_parameters_than_a_group_or_a_batch_has_room_for_step_as_on_the_cpu,
+    of_a_window_the_device_knows_which_gradients_are_there,
 ];
 
 const NAMES: [(&str, usize); 4] = [("weight", 261), ("bias", 37), ("norm", 23), ("none", 0)];
@@ -116,28 +118,27 @@ fn a_low_parameter_is_its_master_to_nearest_even() -> Result {
     Ok(())
 }
 
-/// A parameter of zeros, moved by a mean that nothing divides: what is left is the step's size, times a power of two.
+/// Zeros, each of which has a gradient in one step alone, which nothing divides: what it comes to is the step's size, rounded once
+/// more.
 fn the_size_of_each_step_of_adam_is_the_hosts_bit_for_bit() -> Result {
+    const STEPS: usize = 40;
     let wgpu = wgpu();
-    for (place, lr) in [1e-3, 0.1, 7.0, 3e-5, 1.0 / 3.0, 0.0].into_iter().enumerate() {
-        let betas = [[0.5, 0.9], [0.9, 0.999], [0.3, 0.6], [0.0, 0.5], [0.99, 0.9], [0.9, 0.99]];
-        let rule = Adam { lr, betas: betas[place], eps: 1.0, ..adams()[0] };
+    let rates = [1e-3, 0.1, 7.0, 3e-5, 1.0 / 3.0, 0.0];
+    let betas = [[0.5, 0.9], [0.9, 0.999], [0.3, 0.6], [0.0, 0.5], [0.99, 0.9], [0.9, 0.99]];
+    for (lr, betas) in rates.into_iter().zip(betas) {
+        let rule = Adam { lr, betas, eps: 1.0, ..adams()[0] };
         let plan = Plan::new(UpdateRule::Adam(rule))?;
-        let start = [("w", vec![0.0])];
+        let start = [("w", vec![0.0; STEPS])];
         let mut got = optimizer(&wgpu, &start, DType::F32, plan.clone());
         let mut want = optimizer(&Cpu, &start, DType::F32, plan);
-        for number in 0..40 {
-            let grad = [("w", vec![2.0_f32.powi(-60)])];
-            step_with(&wgpu, &mut got, set(&wgpu, &grad.clone().map(some), DType::F32), 0)?;
-            step_with(&Cpu, &mut want, set(&Cpu, &grad.map(some), DType::F32), 0)?;
-            let zero = vec![0.0];
-            let [now, host] = [values(&got)?, values(&want)?].map(|all| all[0][0]);
-            if betas[place][0] == 0.5 || number == 0 {
-                assert_eq!(now.to_bits(), host.to_bits(), "{lr} {number}");
-            }
-            assert!(lr == 0.0 || now != 0.0, "{lr} {number}");
-            got.params[0].value = vector(&wgpu, &zero, DType::F32);
-            want.params[0].value = vector(&Cpu, &zero, DType::F32);
+        for number in 0..STEPS {
+            let mut grad = vec![0.0; STEPS];
+            grad[number] = 2.0_f32.powi(-50);
+            step(&wgpu, &mut got, &[("w", grad.clone())])?;
+            step(&Cpu, &mut want, &[("w", grad)])?;
+            let [now, host] = [values(&got)?, values(&want)?].map(|all| all[0][number]);
+            assert_eq!(now.to_bits(), host.to_bits(), "{rule:?} {number}");
+            assert_eq!(now == 0.0, lr == 0.0, "{rule:?} {number}");
         }
     }
     Ok(())
@@ -330,4 +331,60 @@ fn what_joins_steps_beside_the_others() -> Result {
     assert_eq!(got.save()?, want.save()?);
     assert_eq!([there(&got, "a")?.applied, there(&got, "b")?.applied], [2, 1]);
     Ok(())
+}
+
+fn more_parameters_than_a_group_or_a_batch_has_room_for_step_as_on_the_cpu() -> Result {
+    let wgpu = wgpu();
+    let names: Vec<String> = (0..300).map(|number| format!("w{number}")).collect();
+    let all = |seed: u64| {
+        let one = |(name, more): (&String, u64)| (name.clone(), coarse(seed + more, 3));
+        names.iter().zip(0..).map(one).collect::<Vec<_>>()
+    };
+    let (start, grads) = (all(1), all(500));
+    let start: Vec<_> = start.iter().map(|(name, values)| (&**name, values.clone())).collect();
+    let plan = Plan::new(UpdateRule::Sgd(exact()))?;
+    let mut got = optimizer(&wgpu, &start, DType::BF16, plan.clone());
+    let mut want = optimizer(&Cpu, &start, DType::BF16, plan);
+    // Every other has a gradient.
+    let turn: Vec<_> = grads.iter().step_by(2).collect();
+    let turn: Vec<_> = turn.iter().map(|(name, values)| (&**name, values.clone())).collect();
+    step(&wgpu, &mut got, &turn)?;
+    step(&Cpu, &mut want, &turn)?;
+    let whole: Vec<_> = grads.iter().map(|(name, values)| (&**name, values.clone())).collect();
+    step(&wgpu, &mut got, &whole)?;
+    step(&Cpu, &mut want, &whole)?;
+    assert_eq!(got.save()?, want.save()?);
+    Ok(())
+}
+
+fn of_a_window_the_device_knows_which_gradients_are_there() -> Result {
+    let (got, want) = (windowed(&wgpu())?, windowed(&Cpu)?);
+    assert_eq!(got, want);
+    assert_eq!(got.iter().map(|saved| saved.applied).collect::<Vec<_>>(), [1, 0]);
+    Ok(())
+}
+
+/// What a window leaves whose one micro-batch with a gradient of `b` is bad, and dropped.
+fn windowed<D: Trains>(device: &D) -> Result<Vec<SavedParameter>> {
+    let told = |error: &dyn std::error::Error| error.to_string();
+    let start = [("a", coarse(1, 9)), ("b", coarse(2, 9))];
+    let mut run = optimizer(device, &start, DType::F16, Plan::new(UpdateRule::Sgd(exact()))?);
+    let mut scaler =
+        Scaler::new(device.clone(), LossScale::dynamic()).map_err(|error| told(&error))?;
+    let loss = vector(device, &[1.0], DType::F32);
+    let mut window = scaler.accumulate(BadMicroBatch::Drop);
+    for number in 0..3 {
+        let bad = number == 1;
+        let a = coarse(number + 3, 9).into_iter().map(|x| if bad { f32::NAN } else { x }).collect();
+        let batch = [("a", Some(a)), ("b", bad.then(|| coarse(9, 9)))];
+        let grads = scaler.scale(&loss).map_err(|error| told(&error))?;
+        let grads = grads.backward(|_| Ok(set(device, &batch, DType::F32)));
+        let grads = grads.and_then(ScaledGrads::unscale).map_err(|error| told(&error))?;
+        window.add(grads).map_err(|error| told(&error))?;
+    }
+    let sum = window.finish().map_err(|error| told(&error))?.ok_or("an empty window")?;
+    let step = sum.step(&mut run).map_err(|error| told(&error))?;
+    let outcome = scaler.update(step).map_err(|error| told(&error))?;
+    outcome.resolve().map_err(|error| told(&error))?;
+    Ok(run.save().map_err(|error| told(&error))?)
 }
