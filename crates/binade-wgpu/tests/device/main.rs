@@ -12,6 +12,7 @@ mod handles;
 mod ops_fill;
 mod ops_pointwise;
 mod outcomes;
+mod roundings;
 mod rules;
 mod snapshots;
 mod stepping;
@@ -51,6 +52,7 @@ fn main() {
         ("ops_fill", ops_fill::TESTS),
         ("ops_pointwise", ops_pointwise::TESTS),
         ("outcomes", outcomes::TESTS),
+        ("roundings", roundings::TESTS),
         ("rules", rules::TESTS),
         ("snapshots", snapshots::TESTS),
         ("steps", steps::TESTS),

@@ -191,3 +191,17 @@ pub(crate) fn shifted(
         std::iter::repeat_n(f32::NAN, offset).chain(values.iter().copied()).collect();
     vector(wgpu, &padded, dtype).slice(offset, values.len()).unwrap()
 }
+
+/// Names and lengths of parameters.
+pub(crate) const NAMES: [(&str, usize); 4] =
+    [("weight", 261), ("bias", 37), ("norm", 23), ("none", 0)];
+
+/// Parameters of calm values.
+pub(crate) fn params(seed: u64) -> Vec<(&'static str, Vec<f32>)> {
+    NAMES.map(|(name, len)| (name, calm(seed, len, 1.0))).into()
+}
+
+/// Gradients that move them away from zero.
+pub(crate) fn grads(seed: u64) -> Vec<(&'static str, Vec<f32>)> {
+    NAMES.map(|(name, len)| (name, calm(seed, len, 0.5).iter().map(|x| -x).collect())).into()
+}
