@@ -11,6 +11,7 @@ crate::tests![
     a_norm_of_large_elements_does_not_overflow,
     a_norm_that_is_not_finite_raises_the_verdict,
     a_second_clip_is_of_what_the_first_has_left,
+    a_norm_of_chunks_of_very_different_sizes_is_the_cpus,
     clipping_by_value_keeps_a_nan,
     a_limit_that_is_none_is_refused,
 ];
@@ -85,6 +86,16 @@ fn a_second_clip_is_of_what_the_first_has_left() -> Result {
     let grads = [("a", Some(noise(3, 300)))];
     same(&grads, DType::F16, &[(Norm::L2, 0.1), (Norm::Infinity, 1e-3)]);
     same(&grads, DType::F16, &[(Norm::Infinity, 1e-3), (Norm::L2, 1e-3)]);
+    Ok(())
+}
+
+fn a_norm_of_chunks_of_very_different_sizes_is_the_cpus() -> Result {
+    let sized = |seed, len, size: f32| noise(seed, len).iter().map(|x| x * size).collect();
+    for [small, large] in [[1e-3, 1e3], [1e-30, 1.0], [1e-38, 1e-38], [1e-45, 1e38], [0.0, 1e-20]] {
+        let (long, short): (Vec<f32>, Vec<f32>) = (sized(1, 40_000, small), sized(2, 3, large));
+        let grads = [("a", Some(long)), ("b", Some(short)), ("c", Some(vec![0.0; 20_000]))];
+        same(&grads, DType::F32, &[(Norm::L2, 1e-3)]);
+    }
     Ok(())
 }
 

@@ -3,7 +3,7 @@
 use crate::support::{
     Device, Found, Grads, Result, assert_same, kind, mixed, narrow, noise, own, set, vector, wgpu,
 };
-use binade_core::{DType, ErrorKind, Finding};
+use binade_core::{DType, ErrorKind, Finding, Named};
 use binade_cpu::Cpu;
 use binade_grad_scaler::{GradOps, GradScaler, Join, LossScale, Norm, ScaleState, ScaleStore};
 use binade_ops::{Download, Upload};
@@ -14,6 +14,8 @@ crate::tests![
     many_findings_are_all_seen,
     an_empty_set_finds_nothing_and_is_halted_by_divergence,
     a_tensor_in_parts_is_looked_at_whole,
+    every_length_around_a_chunks_edge_is_looked_at_to_its_end,
+    a_slice_is_looked_at_and_its_neighbours_are_not,
     a_scaled_loss_is_a_product_and_a_lone_gradient_a_quotient,
     a_clone_of_a_scale_keeps_what_it_reads,
     nothing_waits_until_an_outcome_is_read,
@@ -109,7 +111,7 @@ fn integers_have_no_gradient() -> Result {
     let wgpu = wgpu();
     let labels = wgpu.upload_i64(&[0], &[1])?;
     let scale = wgpu.upload_state(ScaleState::power_of_two(0))?;
-    let mut grads = vec![binade_core::Named::new("labels", Some(labels))].into();
+    let mut grads = vec![Named::new("labels", Some(labels))].into();
     assert_eq!(kind(wgpu.unscale(&mut grads, &scale)), ErrorKind::Unsupported);
     Ok(())
 }
@@ -121,6 +123,35 @@ fn a_tensor_in_parts_is_looked_at_whole() -> Result {
     for exponent in [0, 7] {
         let want = text(&found(&Cpu, &grads, exponent).0);
         assert_eq!(text(&found(&narrow(), &grads, exponent).0), want);
+    }
+    Ok(())
+}
+
+fn every_length_around_a_chunks_edge_is_looked_at_to_its_end() -> Result {
+    for len in [1, 2, 3, 255, 256, 257, 16_383, 16_384, 16_385, 32_769] {
+        let mut values = noise(len as u64, len);
+        values[len - 1] = f32::NAN;
+        let grads = [("w", Some(values))];
+        let want = text(&found(&Cpu, &grads, 5).0);
+        assert_eq!(text(&found(&wgpu(), &grads, 5).0), want, "{len}");
+    }
+    Ok(())
+}
+
+fn a_slice_is_looked_at_and_its_neighbours_are_not() -> Result {
+    let wgpu = wgpu();
+    let scale = wgpu.upload_state(ScaleState::power_of_two(5))?;
+    let mut values = noise(8, 1001);
+    [values[6], values[500]] = [f32::INFINITY, f32::NAN];
+    for dtype in crate::support::TYPES {
+        let all = vector(&wgpu, &values, dtype);
+        for (start, len, first) in [(7, 493, None), (7, 494, Some(493)), (1, 900, Some(5))] {
+            let part = Named::new("w", Some(all.slice(start, len)?));
+            let found = wgpu.unscale(&mut vec![part].into(), &scale)?;
+            let finding = &wgpu.read(&[&found], &scale)?.0[0];
+            let index = finding.overflow.as_ref().map(|overflow| overflow.index);
+            assert_eq!(index, first, "{dtype}, {len} from {start}");
+        }
     }
     Ok(())
 }

@@ -3,9 +3,15 @@
 use crate::support::{Device, Result, narrow, noise, own, set, wgpu};
 use binade_core::DType;
 use binade_cpu::Cpu;
-use binade_grad_scaler::{BadMicroBatch, LossScale, Scaler};
+use binade_grad_scaler::{BadMicroBatch, LossScale, ScaleState, Scaler};
+use binade_ops::Fill;
 
-crate::tests![a_window_reads_nothing, a_window_of_windows_is_the_cpus_bit_for_bit,];
+crate::tests![
+    a_window_reads_nothing,
+    a_window_of_windows_is_the_cpus_bit_for_bit,
+    a_sum_begins_with_the_first_good_micro_batch,
+    bad_micro_batches_leave_no_trace_in_a_sum,
+];
 
 /// Micro-batches of two parameters, the second of which has no gradient in every other one.
 fn batch(number: u64, bad: bool) -> [(&'static str, Option<Vec<f32>>); 2] {
@@ -49,5 +55,43 @@ fn a_window_of_windows_is_the_cpus_bit_for_bit() -> Result {
     }
     assert_eq!(sum(&wgpu())?, sum(&Cpu)?);
     assert_eq!(sum(&narrow())?, sum(&Cpu)?);
+    Ok(())
+}
+
+/// What a sum of these micro-batches is, good ones and bad ones, made at 2^3 each.
+fn summed<D: Device>(device: &D, batches: &[(u64, bool)]) -> Result<Vec<Option<Vec<u8>>>> {
+    let scale = device.upload_state(ScaleState::power_of_two(3)).map_err(told)?;
+    let mut sum = None;
+    for (number, bad) in batches {
+        let mut grads = set(device, &batch(*number, *bad), DType::F16);
+        let found = device.unscale(&mut grads, &scale).map_err(told)?;
+        sum = Some(device.accumulate(sum, grads, &found).map_err(told)?);
+    }
+    let values = device.materialise(sum.ok_or("no micro-batch")?).map_err(told)?;
+    Ok(values.iter().map(|entry| entry.value.as_ref().map(|it| device.bits(it))).collect())
+}
+
+fn told(error: impl std::fmt::Display) -> String {
+    error.to_string()
+}
+
+fn a_sum_begins_with_the_first_good_micro_batch() -> Result {
+    let none = summed(&wgpu(), &[(2, true)])?;
+    assert_eq!(none, [None, None]);
+    // What lies in memory that a sum is given, nobody has put there for it.
+    for wgpu in [wgpu(), narrow()] {
+        drop(vec![wgpu.fill(7.0, &[3000], DType::F32)?, wgpu.fill(7.0, &[5], DType::F32)?]);
+        let batches = [(2, true), (4, true), (6, false)];
+        assert_eq!(summed(&wgpu, &batches)?, summed(&Cpu, &batches)?);
+    }
+    Ok(())
+}
+
+fn bad_micro_batches_leave_no_trace_in_a_sum() -> Result {
+    let batches = [(1, false), (2, false), (3, true), (4, false), (6, true), (5, false)];
+    let want = summed(&Cpu, &batches)?;
+    for wgpu in [wgpu(), narrow()] {
+        assert_eq!(summed(&wgpu, &batches)?, want);
+    }
     Ok(())
 }
