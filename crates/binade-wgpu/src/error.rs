@@ -1,6 +1,7 @@
 //! What can go wrong on a device that wgpu drives.
 
 use binade_core::{DType, ErrorKind, MatchError, NoGradients};
+use binade_master_weights::PlanError;
 use binade_ops::{DTypeError, OperandError, ShapeError};
 
 /// Why the device refused an operation, or could not be opened.
@@ -96,6 +97,24 @@ pub enum Error {
         /// The number given.
         value: f32,
     },
+    /// A plan that does not go with the parameters.
+    #[error(transparent)]
+    Plan(#[from] PlanError),
+    /// A rule without a shader.
+    #[error("the wgpu backend has no shader for {rule}; it steps by SGD, Adam and AdamW")]
+    Rule {
+        /// The rule.
+        rule: String,
+    },
+    /// A plan that asks for what no shader does.
+    #[error(
+        "the wgpu backend has no shader for {what}; it keeps masters by `Copy`, `Remainder`, `Stochastic` and `Kahan`, or \
+         none by `NoMaster`"
+    )]
+    Store {
+        /// What the plan asks for.
+        what: String,
+    },
     /// An element type without shaders.
     #[error("the wgpu backend cannot {what} {dtype}; it computes in bf16, f16 and f32")]
     Unsupported {
@@ -112,12 +131,17 @@ impl binade_core::Error for Error {
             Self::NoAdapter { .. } | Self::NoDevice { .. } | Self::Lost { .. } => {
                 ErrorKind::DeviceLost
             }
-            Self::TooLarge { .. } | Self::Unsupported { .. } => ErrorKind::Unsupported,
+            Self::TooLarge { .. }
+            | Self::Rule { .. }
+            | Self::Store { .. }
+            | Self::Unsupported { .. } => ErrorKind::Unsupported,
             Self::OutOfMemory { .. } => ErrorKind::OutOfMemory,
             Self::Shape(error) => error.kind(),
-            Self::DType(_) | Self::Length { .. } | Self::Match(_) | Self::Foreign => {
-                ErrorKind::Mismatch
-            }
+            Self::DType(_)
+            | Self::Length { .. }
+            | Self::Match(_)
+            | Self::Plan(_)
+            | Self::Foreign => ErrorKind::Mismatch,
             Self::NoGradients(_) | Self::Limit { .. } => ErrorKind::InvalidArgument,
             Self::Driver { .. } => ErrorKind::Other,
         }

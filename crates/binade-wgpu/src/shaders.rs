@@ -1,7 +1,7 @@
 //! The shaders: where their text is, and what each entry takes. A test compares this with what `cargo xtask shaders` found in
 //! the text.
 
-use crate::{autocast, gradients, ops, scaler};
+use crate::{autocast, gradients, masters, ops, scaler};
 
 /// An entry of a composed shader.
 #[derive(Debug)]
@@ -45,7 +45,14 @@ pub(crate) use wgsl;
 
 /// Every entry of this crate: those of training, and the operations' own.
 pub(crate) fn all() -> impl Iterator<Item = &'static Shader> {
-    ops::SHADERS.iter().copied().flatten().chain(ALL).chain(scaler::SHADERS).copied()
+    ops::SHADERS
+        .iter()
+        .copied()
+        .flatten()
+        .chain(ALL)
+        .chain(scaler::SHADERS)
+        .chain(masters::SHADERS)
+        .copied()
 }
 
 /// Those of training.

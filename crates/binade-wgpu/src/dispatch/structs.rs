@@ -182,6 +182,71 @@ pub(crate) struct Accumulate {
     pub(crate) there: u32,
 }
 
+/// Of `prepare.wgsl`: how many parameters.
+#[derive(Clone, Copy, Debug, Pod, Zeroable)]
+#[repr(C)]
+pub(crate) struct Prepare {
+    pub(crate) count: u32,
+}
+
+/// `Asked` of `prepare.wgsl`.
+#[derive(Clone, Copy, Debug, Pod, Zeroable)]
+#[repr(C)]
+pub(crate) struct AskedRow {
+    pub(crate) flag: u32,
+    pub(crate) slot: u32,
+    pub(crate) rule: u32,
+    pub(crate) pad: u32,
+}
+
+/// `Rule` of `prepare.wgsl`.
+#[derive(Clone, Copy, Debug, Pod, Zeroable)]
+#[repr(C)]
+pub(crate) struct RuleRow {
+    pub(crate) negative_lr: [u32; 2],
+    pub(crate) first: u32,
+    pub(crate) rows: u32,
+    pub(crate) constants: [u32; 9],
+    pub(crate) pad: u32,
+}
+
+/// `Correction` of `prepare.wgsl`.
+#[derive(Clone, Copy, Debug, Pod, Zeroable)]
+#[repr(C)]
+pub(crate) struct CorrectionRow {
+    pub(crate) bias: [u32; 2],
+    pub(crate) root: u32,
+    pub(crate) pad: u32,
+}
+
+/// `Applied` of `moves.wgsl`.
+#[derive(Clone, Copy, Debug, Default, Pod, Zeroable)]
+#[repr(C)]
+pub(crate) struct AppliedRow {
+    pub(crate) steps: u64,
+    pub(crate) lost: u32,
+    pub(crate) moved: u32,
+}
+
+/// Bytes of `Move` of `moves.wgsl`.
+pub(crate) const MOVE: usize = 52;
+
+/// Of `step.wgsl`.
+#[derive(Clone, Copy, Debug, Pod, Zeroable)]
+#[repr(C)]
+pub(crate) struct Step {
+    pub(crate) len: u32,
+    pub(crate) block: u32,
+    pub(crate) gradient_dtype: u32,
+    pub(crate) start: u32,
+    pub(crate) dtype: u32,
+    pub(crate) store: u32,
+    pub(crate) slot: u32,
+    pub(crate) seed_low: u32,
+    pub(crate) seed_high: u32,
+    pub(crate) counts: u32,
+}
+
 /// Bytes of `Partial` of `lib/chunks.wgsl`.
 pub(crate) const PARTIAL: usize = 40;
 
@@ -192,6 +257,8 @@ const _: () = {
     assert!(size_of::<ScaleBits>() == 96);
     assert!(size_of::<FoundBits>() == 64);
     assert!(size_of::<OwedBits>() == 24);
+    assert!(size_of::<RuleRow>() == 56);
+    assert!(size_of::<AppliedRow>() == 16);
 };
 
 /// The number that shaders know an element type by; `what` cannot be done with any other.

@@ -7,11 +7,18 @@
 
 mod casts;
 mod clipping;
+mod counted;
 mod handles;
 mod ops_fill;
 mod ops_pointwise;
 mod outcomes;
+mod roundings;
 mod rules;
+mod snapshots;
+mod stepping;
+mod steps;
+mod steps_memory;
+mod stores;
 mod support;
 mod windows;
 
@@ -40,11 +47,17 @@ fn main() {
     let all = [
         ("casts", casts::TESTS),
         ("clipping", clipping::TESTS),
+        ("counted", counted::TESTS),
         ("handles", handles::TESTS),
         ("ops_fill", ops_fill::TESTS),
         ("ops_pointwise", ops_pointwise::TESTS),
         ("outcomes", outcomes::TESTS),
+        ("roundings", roundings::TESTS),
         ("rules", rules::TESTS),
+        ("snapshots", snapshots::TESTS),
+        ("steps", steps::TESTS),
+        ("steps_memory", steps_memory::TESTS),
+        ("stores", stores::TESTS),
         ("windows", windows::TESTS),
     ];
     let trials = all.into_iter().flat_map(|(module, tests)| {

@@ -1,0 +1,165 @@
+//! Keeping masters, and deciding which gradient goes where.
+
+use super::{
+    Masters,
+    rules::{Rules, has_shaders},
+    slot::Slot,
+    table::Table,
+};
+use crate::{
+    Error, Found, Gradients, Tensor, Wgpu,
+    dispatch::structs::{AppliedRow, MOVE},
+    gradients::supported,
+};
+use binade_core::{DType, Named};
+use binade_master_weights::{
+    ExportF32, Facts, HostMasters, MasterWeights, Materialise, Plan, matched, some,
+};
+use binade_ops::Download;
+use std::{collections::HashMap, sync::Arc};
+
+impl MasterWeights for Wgpu {
+    type Params = Vec<Named<Tensor>>;
+    type Grads = Gradients;
+    type Found = Found;
+    type Masters = Masters;
+
+    fn masters(&self, params: &mut Vec<Named<Tensor>>, plan: &Plan) -> Result<Masters, Error> {
+        has_shaders(plan)?;
+        params.iter().try_for_each(|param| self.has_made(param.value.buffer()))?;
+        let mut kept = HostMasters::new(plan, params.iter().map(|param| &*param.name))?;
+        let Started { slots, lowered } = Started::new(self, &mut kept, params, plan, 0)?;
+        let count = lowered.len().max(1);
+        let applied = self.zeros(size_of::<AppliedRow>() * count)?;
+        let moves = self.buffer(MOVE * count)?;
+        let nothing = [self.buffer(4)?, self.buffer(4)?, self.buffer(4)?, self.buffer(4)?];
+        params.iter_mut().zip(lowered).for_each(|(param, low)| param.value = low);
+        let (rules, asked) = (Rules::default(), Table::default());
+        let counts_lost = plan.counts_lost_updates();
+        Ok(Masters { kept, slots, rules, asked, applied, moves, nothing, counts_lost, attempts: 0 })
+    }
+
+    fn set_plan(&self, masters: &mut Masters, plan: &Plan) -> Result<(), Error> {
+        has_shaders(plan)?;
+        self.has_made(&masters.applied)?;
+        masters.kept.set_plan(plan)?;
+        masters.rules.clear();
+        masters.count_lost(self, plan.counts_lost_updates())
+    }
+
+    fn step(
+        &self,
+        params: &mut Vec<Named<Tensor>>,
+        masters: &mut Masters,
+        grads: Gradients,
+        found: &Found,
+    ) -> Result<(), Error> {
+        grads.are_of(self)?;
+        self.has_made(&masters.applied)?;
+        self.has_made(found.buffer())?;
+        params.iter().try_for_each(|param| self.has_made(param.value.buffer()))?;
+        let places = places(params, masters, &grads)?;
+        if let Err(none) = some(&places) {
+            // Other devices' gradients may have raised it. Only here does a step wait for what the device knows.
+            return if self.is_raised(found)? { Ok(()) } else { Err(none.into()) };
+        }
+        masters.attempts += 1;
+        // What someone else holds of a parameter keeps its bits.
+        let moving = params.iter_mut().zip(&places).filter(|(_, place)| place.is_some());
+        for (param, _) in moving {
+            param.value.own_whole(self)?;
+        }
+        masters.step(self, params, &places, (&grads, found))
+    }
+}
+
+impl Tensor {
+    /// Makes sure that nobody else sees what is written to it, and that it begins where its buffer does: a shader that writes
+    /// takes whole words from a binding's start on.
+    pub(super) fn own_whole(&mut self, wgpu: &Wgpu) -> Result<(), Error> {
+        if self.range().start != 0 {
+            *self = wgpu.copied(self)?;
+        }
+        self.own(wgpu)
+    }
+}
+
+/// Parameters whose masters are made, of which nothing is in place yet.
+pub(super) struct Started {
+    pub(super) slots: HashMap<Arc<str>, Slot>,
+    /// The parameters as they are to be stored.
+    pub(super) lowered: Vec<Tensor>,
+}
+
+impl Started {
+    /// Of `params`, told to `kept` and numbered from `first` on.
+    pub(super) fn new(
+        wgpu: &Wgpu,
+        kept: &mut HostMasters,
+        params: &[Named<Tensor>],
+        plan: &Plan,
+        first: u32,
+    ) -> Result<Self, Error> {
+        let mut started = Self { slots: HashMap::new(), lowered: Vec::new() };
+        for (number, param) in (first..).zip(params) {
+            let now = storable(param.value.dtype())?;
+            let stored = storable(plan.dtype_of(&param.name, now))?;
+            let rule = plan.rule_for(&param.name);
+            kept.declare(&param.name, param.value.len(), stored)?;
+            let (slot, low) = Slot::new(wgpu, number, &param.value, (plan.store(), stored), rule)?;
+            started.slots.insert(param.name.clone(), slot);
+            started.lowered.push(low);
+        }
+        Ok(started)
+    }
+}
+
+impl ExportF32 for Wgpu {
+    /// Waits for the device.
+    fn export_f32(
+        &self,
+        params: &Vec<Named<Tensor>>,
+        masters: &Masters,
+    ) -> Result<Vec<Named<Vec<f32>>>, Error> {
+        let exported = |Named { name, value }: &Named<Tensor>| {
+            let values = match masters.slots.get(name) {
+                Some(slot) => slot.values(self, value)?,
+                None => self.download(value)?,
+            };
+            Ok(Named::new(name.clone(), values))
+        };
+        params.iter().map(exported).collect()
+    }
+}
+
+/// By parameter, the place of its gradient; all of them fit, or an error before anything has moved.
+fn places(
+    params: &[Named<Tensor>],
+    masters: &Masters,
+    grads: &Gradients,
+) -> Result<Vec<Option<usize>>, Error> {
+    for grad in grads.present() {
+        supported("step with gradients of", grad.tensor)?;
+    }
+    let facts: Vec<Facts<'_>> = params.iter().map(facts).collect();
+    let shapes = grads.entries.iter();
+    let shapes = shapes.map(|entry| (&entry.name, entry.value.as_ref().map(Tensor::shape)));
+    let places = matched(&facts, &masters.kept, shapes)?;
+    for (param, place) in params.iter().zip(&places) {
+        if place.is_some() {
+            storable(param.value.dtype())?;
+        }
+    }
+    Ok(places)
+}
+
+fn facts(param: &Named<Tensor>) -> Facts<'_> {
+    Facts { name: &param.name, dtype: param.value.dtype(), shape: param.value.shape() }
+}
+
+fn storable(dtype: DType) -> Result<DType, Error> {
+    match dtype {
+        DType::BF16 | DType::F16 | DType::F32 => Ok(dtype),
+        dtype => Err(Error::Unsupported { what: "train parameters of", dtype }),
+    }
+}

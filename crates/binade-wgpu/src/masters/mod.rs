@@ -1,0 +1,73 @@
+//! Master weights on the device: the fused step, predicated there.
+
+mod corrections;
+mod join;
+mod kept;
+mod lost;
+mod master_weights;
+mod rules;
+mod slot;
+mod snapshot;
+mod step;
+mod table;
+
+use crate::{Error, Wgpu, memory::Buffer, shaders::Shader};
+use binade_master_weights::HostMasters;
+use rules::Rules;
+use slot::Slot;
+use std::{collections::HashMap, fmt, sync::Arc};
+use table::Table;
+
+/// Their shaders.
+pub(crate) const SHADERS: &[&Shader] = &[&step::PREPARE, &step::SGD, &step::ADAM, &lost::FORGET];
+
+/// Masters, moments and counts of applied steps on the device, and what the host knows of them.
+pub struct Masters {
+    /// Names, lengths, types and rules; no values.
+    kept: HostMasters,
+    slots: HashMap<Arc<str>, Slot>,
+    rules: Rules,
+    /// Which gradients the last step asked for.
+    asked: Table,
+    /// `Applied` of each slot: steps, and what the last of them lost.
+    applied: Buffer,
+    /// What each parameter's next step is made with.
+    moves: Buffer,
+    /// What stands in where a shader takes a buffer that a rule or a store does not keep.
+    nothing: [Buffer; 4],
+    counts_lost: bool,
+    /// Steps that were asked for: at least as many as were applied.
+    attempts: u64,
+}
+
+impl Masters {
+    /// Bytes of masters, and of optimizer state.
+    pub fn bytes(&self) -> (u64, u64) {
+        let masters = self.slots.values().map(Slot::master_bytes).sum();
+        (masters, self.slots.values().map(Slot::moment_bytes).sum())
+    }
+
+    /// A parameter's master and moments, as `f32`, and the steps applied to it: a read, for a checkpoint or a test.
+    ///
+    /// # Errors
+    ///
+    /// When the device fails.
+    pub fn read(
+        &self,
+        wgpu: &Wgpu,
+        name: &str,
+    ) -> Result<Option<binade_master_weights::Slot>, Error> {
+        let Some(slot) = self.slots.get(name) else { return Ok(None) };
+        let applied = self.read_applied(wgpu)?;
+        let applied = applied.get(slot.number as usize).copied().unwrap_or_default();
+        let lost = self.counts_lost.then(|| applied.lost());
+        Ok(Some(binade_master_weights::Slot { lost, ..slot.read(wgpu, applied.steps)? }))
+    }
+}
+
+impl fmt::Debug for Masters {
+    /// Printing must not read the device.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Masters({} parameters, wgpu)", self.slots.len())
+    }
+}

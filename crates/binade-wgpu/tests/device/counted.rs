@@ -1,0 +1,176 @@
+//! Lost updates, counted on the device, against the CPU's counts.
+
+use crate::{
+    stepping::{STORES, coarse, here, optimizer, step, there},
+    support::{Result, TYPES, own, vector, wgpu},
+};
+use binade_core::{DType, Named};
+use binade_cpu::Cpu;
+use binade_master_weights::{LostUpdates, MasterOptimizer, MasterStore, Plan, Sgd, UpdateRule};
+use binade_wgpu::Wgpu;
+
+crate::tests![
+    counts_are_the_cpus_by_every_store_and_type,
+    adams_decay_and_mean_count_as_on_the_cpu,
+    counting_reads_nothing_and_changes_no_bit,
+    a_skipped_step_counts_nothing_and_a_parameter_without_a_gradient_keeps_its_count,
+    counting_is_switched_in_a_running_optimizer,
+    what_joins_is_counted_beside_the_others,
+    a_whole_set_of_lost_updates_is_counted_to_the_last,
+];
+
+const SET: [(&str, usize); 2] = [("a", 700), ("b", 5)];
+
+fn total(run: &MasterOptimizer<Wgpu>) -> Result<Option<[u64; 2]>> {
+    let lost = run.masters().lost_updates(run.device())?;
+    Ok(lost.map(|LostUpdates { lost, moved }| [lost, moved]))
+}
+
+/// Gradients of all sizes, from those that move nothing to those that move everything, and zeros.
+fn grads(seed: u64) -> Vec<(&'static str, Vec<f32>)> {
+    let sized =
+        |(index, x): (usize, f32)| x * [1.0, 0.0, 2.0_f32.powi(-9), 2.0_f32.powi(-30)][index % 4];
+    let one = |(name, len)| (name, coarse(seed, len).into_iter().enumerate().map(sized).collect());
+    SET.map(one).into()
+}
+
+fn counts_are_the_cpus_by_every_store_and_type() -> Result {
+    let wgpu = wgpu();
+    let descent =
+        Sgd { lr: 0.5, momentum: 0.0, dampening: 0.0, weight_decay: 0.0, nesterov: false };
+    let momentum = Sgd { momentum: 0.5, ..descent };
+    for rule in [descent, momentum, Sgd { nesterov: true, ..momentum }] {
+        let mut seen = LostUpdates::default();
+        let pairs = STORES.into_iter().flat_map(|store| TYPES.map(|low| (store, low)));
+        for (store, low) in pairs.filter(|(store, low)| store.takes(*low)) {
+            let plan = Plan::new(UpdateRule::Sgd(rule))?.with_store(store).with_lost_updates(true);
+            let start = SET.map(|(name, len)| (name, coarse(1, len)));
+            let mut run = optimizer(&wgpu, &start, low, plan.clone());
+            let mut cpu = optimizer(&Cpu, &start, low, plan);
+            for seed in 2..4 {
+                step(&wgpu, &mut run, &grads(seed))?;
+                step(&Cpu, &mut cpu, &grads(seed))?;
+                for (name, _) in SET {
+                    let what = format!("{store:?} {low} {rule:?} `{name}` {seed}");
+                    assert_eq!(there(&run, name)?, here(cpu.masters(), name), "{what}");
+                }
+                let all = run.masters().lost_updates(&wgpu)?;
+                assert_eq!(all, cpu.masters().lost_updates(), "{store:?} {low} {rule:?}");
+                seen += all.ok_or("counts")?;
+            }
+        }
+        assert!(seen.lost > 1000 && seen.moved > 1000, "{rule:?}: {seen:?}");
+    }
+    Ok(())
+}
+
+fn adams_decay_and_mean_count_as_on_the_cpu() -> Result {
+    let wgpu = wgpu();
+    for (rule, want) in [
+        // The mean is 0 and there is a decay: all but the zero have an update, which bf16 does not hold.
+        (UpdateRule::adamw(1e-4), [2, 0]),
+        (UpdateRule::adam(1e-6), [0, 0]),
+        (UpdateRule::adam(0.5), [0, 0]),
+    ] {
+        let plan = Plan::new(rule)?.with_store(MasterStore::NoMaster).with_lost_updates(true);
+        let start = [("w", vec![1.0, -3.0, 0.0])];
+        let mut run = optimizer(&wgpu, &start, DType::BF16, plan.clone());
+        let mut cpu = optimizer(&Cpu, &start, DType::BF16, plan);
+        step(&wgpu, &mut run, &[("w", vec![0.0; 3])])?;
+        step(&Cpu, &mut cpu, &[("w", vec![0.0; 3])])?;
+        assert_eq!(total(&run)?, Some(want), "{rule:?}");
+        assert_eq!(run.masters().lost_updates(&wgpu)?, cpu.masters().lost_updates());
+        let grads = [("w", vec![1.0, 0.0, 1.0])];
+        step(&wgpu, &mut run, &grads)?;
+        step(&Cpu, &mut cpu, &grads)?;
+        assert_eq!(run.masters().lost_updates(&wgpu)?, cpu.masters().lost_updates());
+    }
+    Ok(())
+}
+
+fn counting_reads_nothing_and_changes_no_bit() -> Result {
+    let wgpu = own();
+    let rules = [UpdateRule::sgd(0.5), UpdateRule::adamw(1e-2)];
+    for (store, rule) in STORES.into_iter().flat_map(|store| rules.map(|rule| (store, rule))) {
+        let plan = Plan::new(rule)?.with_store(store);
+        let start = SET.map(|(name, len)| (name, coarse(1, len)));
+        let mut counting =
+            optimizer(&wgpu, &start, DType::BF16, plan.clone().with_lost_updates(true));
+        let mut other = optimizer(&wgpu, &start, DType::BF16, plan);
+        let before = wgpu.ledger().syncs;
+        for seed in 0..2 {
+            step(&wgpu, &mut counting, &grads(seed))?;
+            step(&wgpu, &mut other, &grads(seed))?;
+        }
+        assert_eq!(wgpu.ledger().syncs, before, "{store:?}");
+        assert_eq!(counting.save()?, other.save()?, "{store:?} {rule:?}");
+        assert_eq!(total(&other)?, None);
+    }
+    Ok(())
+}
+
+fn a_skipped_step_counts_nothing_and_a_parameter_without_a_gradient_keeps_its_count() -> Result {
+    let wgpu = wgpu();
+    let plan = Plan::new(UpdateRule::sgd(1.0))?.with_store(MasterStore::NoMaster);
+    let params = [("a", vec![1.0; 4]), ("b", vec![1.0; 2])];
+    let mut run = optimizer(&wgpu, &params, DType::BF16, plan.with_lost_updates(true));
+    step(&wgpu, &mut run, &[("a", vec![1e-5, 1e-5, 0.0, 0.5]), ("b", vec![0.5, 0.5])])?;
+    assert_eq!(total(&run)?, Some([2, 3]));
+    step(&wgpu, &mut run, &[("a", vec![f32::NAN; 4]), ("b", vec![1e-5, 1e-5])])?;
+    assert_eq!(total(&run)?, Some([2, 3]));
+    step(&wgpu, &mut run, &[("b", vec![1e-5, 0.5])])?;
+    assert_eq!(there(&run, "a")?.lost, Some(LostUpdates { lost: 2, moved: 1 }));
+    assert_eq!(there(&run, "b")?.lost, Some(LostUpdates { lost: 1, moved: 1 }));
+    Ok(())
+}
+
+fn counting_is_switched_in_a_running_optimizer() -> Result {
+    let wgpu = wgpu();
+    let plan = || {
+        Ok::<_, crate::Failed>(Plan::new(UpdateRule::sgd(1.0))?.with_store(MasterStore::NoMaster))
+    };
+    let mut run = optimizer(&wgpu, &[("w", vec![1.0])], DType::BF16, plan()?);
+    assert_eq!(there(&run, "w")?.lost, None);
+    run.set_plan(plan()?.with_lost_updates(true))?;
+    assert_eq!(total(&run)?, Some([0, 0]));
+    step(&wgpu, &mut run, &[("w", vec![1e-4])])?;
+    run.set_plan(plan()?.with_lost_updates(true).with_lr(0.5)?)?;
+    assert_eq!(total(&run)?, Some([1, 0]));
+    run.set_plan(plan()?)?;
+    assert_eq!(total(&run)?, None);
+    run.set_plan(plan()?.with_lost_updates(true))?;
+    assert_eq!(total(&run)?, Some([0, 0]));
+    assert_eq!(there(&run, "w")?.applied, 1);
+    Ok(())
+}
+
+fn what_joins_is_counted_beside_the_others() -> Result {
+    let wgpu = wgpu();
+    let plan = Plan::new(UpdateRule::sgd(1.0))?.with_store(MasterStore::NoMaster);
+    let counted = plan.clone().with_lost_updates(true);
+    let more = |name| vec![Named::new(name, vector(&wgpu, &[1.0; 3], DType::BF16))];
+    let mut run = optimizer(&wgpu, &[("a", vec![1.0; 2])], DType::BF16, plan.clone());
+    run.join(more("b"), counted.clone())?;
+    assert_eq!(total(&run)?, Some([0, 0]));
+    step(&wgpu, &mut run, &[("a", vec![1e-5, 0.5]), ("b", vec![1e-5; 3])])?;
+    assert_eq!(total(&run)?, Some([4, 1]));
+    run.join(more("c"), counted)?;
+    assert_eq!(total(&run)?, Some([4, 1]));
+    step(&wgpu, &mut run, &[("c", vec![0.5; 3])])?;
+    assert_eq!(total(&run)?, Some([4, 4]));
+    run.join(more("d"), plan)?;
+    assert_eq!(total(&run)?, None);
+    Ok(())
+}
+
+/// Many groups of invocations, whose counts are added up.
+fn a_whole_set_of_lost_updates_is_counted_to_the_last() -> Result {
+    let wgpu = wgpu();
+    let len = 3 * 4096 + 77;
+    let plan = Plan::new(UpdateRule::sgd(1.0))?.with_store(MasterStore::NoMaster);
+    let mut run =
+        optimizer(&wgpu, &[("w", vec![1.0; len])], DType::BF16, plan.with_lost_updates(true));
+    step(&wgpu, &mut run, &[("w", vec![1e-5; len])])?;
+    assert_eq!(total(&run)?, Some([len as u64, 0]));
+    Ok(())
+}

@@ -1,0 +1,72 @@
+//! What a checkpoint takes out of the device and puts back, against a run that was not interrupted.
+
+use crate::{
+    stepping::{STORES, calm, coarse, exact, optimizer, rules, step},
+    support::{Result, wgpu},
+};
+use binade_core::DType;
+use binade_cpu::Cpu;
+use binade_master_weights::{MasterOptimizer, Plan, UpdateRule};
+use binade_wgpu::Wgpu;
+
+crate::tests![
+    a_run_resumed_is_the_one_that_was_not_interrupted,
+    a_snapshot_of_the_cpu_goes_on_here,
+    a_snapshot_that_does_not_fit_changes_nothing,
+];
+
+const LENGTHS: [(&str, usize); 3] = [("a", 300), ("b", 5), ("c", 0)];
+
+fn start(plan: Plan) -> MasterOptimizer<Wgpu> {
+    let params = LENGTHS.map(|(name, len)| (name, calm(7, len, 1.0)));
+    optimizer(&wgpu(), &params, DType::F32, plan.with_storage(DType::BF16, ["b"]))
+}
+
+fn turn(run: &mut MasterOptimizer<Wgpu>, seed: u64) -> Result {
+    let grads = LENGTHS.map(|(name, len)| (name, calm(seed, len, -0.5)));
+    step(&wgpu(), run, &grads)
+}
+
+fn a_run_resumed_is_the_one_that_was_not_interrupted() -> Result {
+    for (rule, store) in rules().into_iter().flat_map(|rule| STORES.map(|store| (rule, store))) {
+        let plan = Plan::new(rule)?.with_store(store);
+        let mut whole = start(plan.clone());
+        (0..2).try_for_each(|seed| turn(&mut whole, seed))?;
+        let mut resumed = start(plan);
+        resumed.load(&whole.save()?)?;
+        assert_eq!(resumed.save()?, whole.save()?, "{rule:?} {store:?}");
+        for run in [&mut whole, &mut resumed] {
+            (2..4).try_for_each(|seed| turn(run, seed))?;
+        }
+        assert_eq!(resumed.save()?, whole.save()?, "{rule:?} {store:?}");
+    }
+    Ok(())
+}
+
+fn a_snapshot_of_the_cpu_goes_on_here() -> Result {
+    for store in STORES {
+        let plan = Plan::new(UpdateRule::Sgd(exact()))?.with_store(store);
+        let params = LENGTHS.map(|(name, len)| (name, coarse(7, len)));
+        let mut cpu = optimizer(&Cpu, &params, DType::BF16, plan.clone());
+        let grads = LENGTHS.map(|(name, len)| (name, coarse(8, len)));
+        step(&Cpu, &mut cpu, &grads)?;
+        let mut run = optimizer(&wgpu(), &params, DType::BF16, plan);
+        run.load(&cpu.save()?)?;
+        step(&wgpu(), &mut run, &grads)?;
+        step(&Cpu, &mut cpu, &grads)?;
+        assert_eq!(run.save()?, cpu.save()?, "{store:?}");
+    }
+    Ok(())
+}
+
+fn a_snapshot_that_does_not_fit_changes_nothing() -> Result {
+    let mut run = start(Plan::new(UpdateRule::adamw(0.1))?);
+    turn(&mut run, 1)?;
+    let other = start(Plan::new(UpdateRule::sgd(0.1))?);
+    let before = run.save()?;
+    let error = run.load(&other.save()?).err().ok_or("it was loaded")?;
+    let expected = "the moment0 of `a`: found none, expected f32 [300]; ";
+    assert!(error.to_string().starts_with(expected), "{error}");
+    assert_eq!(run.save()?, before);
+    Ok(())
+}

@@ -1,0 +1,102 @@
+//! Fused steps wherever values lie: in shared memory, at odd places, in parts, on another device.
+
+use crate::{
+    stepping::{calm, coarse, exact, optimizer, shifted, step, step_in, step_with},
+    support::{Result, TYPES, kind, narrow, own, set, vector, wgpu},
+};
+use binade_core::{DType, ErrorKind, Named};
+use binade_cpu::Cpu;
+use binade_master_weights::{MasterOptimizer, MasterStore, Plan, UpdateRule};
+use binade_ops::Download as _;
+
+crate::tests![
+    who_holds_a_parameter_keeps_its_bits,
+    parameters_and_gradients_may_begin_anywhere,
+    steps_in_parts_are_those_of_the_whole,
+    another_handles_values_and_stores_without_a_shader_are_refused,
+];
+
+fn who_holds_a_parameter_keeps_its_bits() -> Result {
+    let wgpu = wgpu();
+    for dtype in TYPES {
+        let plan = Plan::new(UpdateRule::sgd(1.0))?;
+        let start = [("a", calm(1, 261, 1.0)), ("b", calm(1, 23, 1.0))];
+        let mut run = optimizer(&wgpu, &start, dtype, plan);
+        let kept = run.params[0].value.clone();
+        let slice = run.params[1].value.slice(3, 7)?;
+        let before = [wgpu.to_bits(&kept)?, wgpu.to_bits(&slice)?];
+        step(&wgpu, &mut run, &[("a", calm(2, 261, 1.0)), ("b", calm(2, 23, 1.0))])?;
+        assert_eq!([wgpu.to_bits(&kept)?, wgpu.to_bits(&slice)?], before);
+        assert_ne!(wgpu.to_bits(&run.params[0].value)?, before[0]);
+    }
+    // An f32 parameter is its own master: what the maker of the optimizer still holds is not stepped.
+    let value = vector(&wgpu, &[1.0, 2.0], DType::F32);
+    let params = vec![Named::new("w", value.clone())];
+    let plan = Plan::new(UpdateRule::sgd(1.0))?;
+    let mut run = MasterOptimizer::new(wgpu.clone(), params, plan)?;
+    step(&wgpu, &mut run, &[("w", vec![1.0, 1.0])])?;
+    assert_eq!(wgpu.download(&value)?, [1.0, 2.0]);
+    assert_eq!(wgpu.download(&run.params[0].value)?, [0.0, 1.0]);
+    Ok(())
+}
+
+fn parameters_and_gradients_may_begin_anywhere() -> Result {
+    let wgpu = wgpu();
+    let (start, grad) = (coarse(1, 21), coarse(2, 21));
+    for (dtype, offset) in TYPES.into_iter().flat_map(|dtype| [1, 2, 63, 130].map(|o| (dtype, o))) {
+        for store in [MasterStore::Copy, MasterStore::NoMaster, MasterStore::Kahan] {
+            let plan = Plan::new(UpdateRule::Sgd(exact()))?.with_store(store);
+            let params = vec![Named::new("w", shifted(&wgpu, &start, dtype, offset))];
+            let mut got = MasterOptimizer::new(wgpu.clone(), params, plan.clone())?;
+            let mut want = optimizer(&Cpu, &[("w", start.clone())], dtype, plan);
+            for _ in 0..2 {
+                let one = vec![Named::new("w", Some(shifted(&wgpu, &grad, dtype, offset + 1)))];
+                step_with(&wgpu, &mut got, one.into(), 0)?;
+                let one = [("w", Some(grad.clone()))];
+                step_with(&Cpu, &mut want, set(&Cpu, &one, dtype), 0)?;
+            }
+            assert_eq!(got.save()?, want.save()?, "{dtype} {offset} {store:?}");
+        }
+    }
+    Ok(())
+}
+
+fn steps_in_parts_are_those_of_the_whole() -> Result {
+    let (whole, narrow) = (wgpu(), narrow());
+    let start = [("w", calm(1, 5003, 1.0))];
+    let rules = [UpdateRule::Sgd(exact()), UpdateRule::adamw(1e-2)];
+    let stores = [MasterStore::Copy, MasterStore::Remainder, MasterStore::Stochastic { seed: 5 }];
+    for (rule, store) in rules.into_iter().flat_map(|rule| stores.map(|store| (rule, store))) {
+        let plan = Plan::new(rule)?.with_store(store).with_lost_updates(true);
+        let mut got = optimizer(&narrow, &start, DType::BF16, plan.clone());
+        let mut want = optimizer(&whole, &start, DType::BF16, plan);
+        for seed in 2..4 {
+            let grads = [("w", calm(seed, 5003, -0.01))];
+            step_in(DType::F16, &narrow, &mut got, &grads)?;
+            step_in(DType::F16, &whole, &mut want, &grads)?;
+        }
+        assert_eq!(got.save()?, want.save()?, "{rule:?} {store:?}");
+        let counts = [got.masters().lost_updates(&narrow)?, want.masters().lost_updates(&whole)?];
+        assert_eq!(counts[0], counts[1], "{rule:?} {store:?}");
+    }
+    Ok(())
+}
+
+fn another_handles_values_and_stores_without_a_shader_are_refused() -> Result {
+    let (wgpu, other) = (wgpu(), own());
+    let plan = Plan::new(UpdateRule::sgd(0.5))?;
+    let theirs = vec![Named::new("w", vector(&other, &[1.0], DType::F32))];
+    assert_eq!(kind(MasterOptimizer::new(wgpu.clone(), theirs, plan.clone())), ErrorKind::Mismatch);
+    let mut run = optimizer(&wgpu, &[("w", vec![1.0])], DType::F32, plan.clone());
+    let theirs = set(&other, &[("w", Some(vec![1.0]))], DType::F32);
+    assert!(step_with(&wgpu, &mut run, theirs, 0).is_err());
+    let scaled = plan.clone().with_store(MasterStore::ScaledF16);
+    let params = vec![Named::new("w", vector(&wgpu, &[1.0], DType::F16))];
+    let error = MasterOptimizer::new(wgpu.clone(), params, scaled).unwrap_err();
+    assert!(error.to_string().contains("ScaledF16"), "{error}");
+    assert_eq!(kind::<(), _>(Err(error)), ErrorKind::Unsupported);
+    let remainder = plan.with_store(MasterStore::Remainder);
+    let params = vec![Named::new("w", vector(&wgpu, &[1.0], DType::F16))];
+    assert_eq!(kind(MasterOptimizer::new(wgpu, params, remainder)), ErrorKind::Mismatch);
+    Ok(())
+}

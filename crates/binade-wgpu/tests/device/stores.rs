@@ -1,0 +1,120 @@
+//! Every store that has a shader, against the CPU bit by bit: what is stored, and what is kept beside it. Steps are by powers of
+//! two, so that every arithmetic brings the stores the same values.
+
+use crate::{
+    stepping::{STORES, here, optimizer, step, stores_and_types, there, values},
+    support::{Device as _, Result, assert_same, noise, vector, wgpu},
+};
+use binade_core::DType;
+use binade_cpu::Cpu;
+use binade_master_weights::{MasterStore, Plan, UpdateRule};
+
+crate::tests![
+    what_is_kept_beside_lowered_parameters_is_the_cpus,
+    what_sixteen_bits_cannot_hold_is_kept_as_on_the_cpu,
+    exported_values_are_the_cpus,
+    a_parameter_widened_behind_the_optimizers_back_steps_as_on_the_cpu,
+    the_other_half_of_another_type_is_refused,
+];
+
+fn what_is_kept_beside_lowered_parameters_is_the_cpus() -> Result {
+    let wgpu = wgpu();
+    let set = [("a", noise(1, 4099)), ("b", noise(2, 33)), ("c", vec![1.0 + 2.0_f32.powi(-8); 7])];
+    for (store, low) in stores_and_types() {
+        let plan = Plan::new(UpdateRule::sgd(0.25))?.with_store(store).with_storage(low, [""; 0]);
+        let mut run = optimizer(&wgpu, &set, DType::F32, plan.clone());
+        let mut cpu = optimizer(&Cpu, &set, DType::F32, plan);
+        for seed in 0..4 {
+            for (index, (name, _)) in set.iter().enumerate() {
+                let what = format!("{store:?} {low} `{name}` before {seed}");
+                assert_eq!(there(&run, name)?, here(cpu.masters(), name), "{what}");
+                let bits = wgpu.bits(&run.params[index].value);
+                assert_eq!(bits, cpu.params[index].value.to_bits(), "{what}");
+            }
+            let mut grads: Vec<_> =
+                set.iter().map(|(name, values)| (*name, noise(90 + seed, values.len()))).collect();
+            if seed == 2 {
+                grads[1].1[3] = f32::NAN;
+            }
+            step(&wgpu, &mut run, &grads)?;
+            step(&Cpu, &mut cpu, &grads)?;
+        }
+        assert_eq!(run.masters().bytes(), cpu.masters().bytes(), "{store:?} {low}");
+    }
+    Ok(())
+}
+
+fn what_sixteen_bits_cannot_hold_is_kept_as_on_the_cpu() -> Result {
+    let wgpu = wgpu();
+    let top = [f32::MAX, -f32::MAX, 65504.0, -65504.0, 65520.0, 1e38, 2e-30];
+    let odd =
+        [f32::from_bits(0x7f7f_7fff), f32::from_bits(0x7f7f_8000), f32::INFINITY, -0.0, f32::NAN];
+    let values_at = [&top[..], &odd].concat();
+    let back: Vec<f32> =
+        values_at.iter().map(|x| if x.is_finite() { x / 4096.0 } else { 1.0 }).collect();
+    for (store, low) in stores_and_types() {
+        let plan = Plan::new(UpdateRule::sgd(0.5))?.with_store(store).with_storage(low, [""; 0]);
+        let set = [("w", values_at.clone())];
+        let mut run = optimizer(&wgpu, &set, DType::F32, plan.clone());
+        let mut cpu = optimizer(&Cpu, &set, DType::F32, plan);
+        for grad in [vec![0.0; 12], back.clone(), back.iter().map(|x| -x).collect()] {
+            step(&wgpu, &mut run, &[("w", grad.clone())])?;
+            step(&Cpu, &mut cpu, &[("w", grad)])?;
+            let (got, want) = (&run.params[0].value, &cpu.params[0].value);
+            let what = format!("{store:?} {low}");
+            assert_same(&wgpu.bits(got), &want.to_bits(), low, &what);
+            let shown = |all: Vec<Vec<f32>>| format!("{all:?}");
+            assert_eq!(shown(values(&run)?), shown(values(&cpu)?), "{what}");
+        }
+    }
+    Ok(())
+}
+
+fn exported_values_are_the_cpus() -> Result {
+    let wgpu = wgpu();
+    let set = [("a", noise(5, 300)), ("b", noise(6, 5))];
+    for store in STORES {
+        let plan = Plan::new(UpdateRule::sgd(0.5))?.with_store(store);
+        let plan = plan.with_storage(DType::BF16, ["b"]);
+        let mut run = optimizer(&wgpu, &set, DType::F32, plan.clone());
+        let mut cpu = optimizer(&Cpu, &set, DType::F32, plan);
+        for _ in 0..2 {
+            assert_eq!(values(&run)?, values(&cpu)?, "{store:?}");
+            let grads = set.clone().map(|(name, values)| (name, noise(7, values.len())));
+            step(&wgpu, &mut run, &grads)?;
+            step(&Cpu, &mut cpu, &grads)?;
+        }
+    }
+    Ok(())
+}
+
+fn a_parameter_widened_behind_the_optimizers_back_steps_as_on_the_cpu() -> Result {
+    let wgpu = wgpu();
+    let set = [("w", noise(8, 40))];
+    for store in [MasterStore::Copy, MasterStore::Stochastic { seed: 1 }] {
+        let plan = Plan::new(UpdateRule::sgd(0.5))?.with_store(store);
+        let mut run = optimizer(&wgpu, &set, DType::BF16, plan.clone());
+        let mut cpu = optimizer(&Cpu, &set, DType::BF16, plan);
+        let wide = values(&cpu)?.remove(0);
+        run.params[0].value = vector(&wgpu, &wide, DType::F32);
+        cpu.params[0].value = vector(&Cpu, &wide, DType::F32);
+        let grads = [("w", noise(9, 40))];
+        step(&wgpu, &mut run, &grads)?;
+        step(&Cpu, &mut cpu, &grads)?;
+        assert_eq!(wgpu.bits(&run.params[0].value), cpu.params[0].value.to_bits(), "{store:?}");
+    }
+    Ok(())
+}
+
+fn the_other_half_of_another_type_is_refused() -> Result {
+    let wgpu = wgpu();
+    for store in [MasterStore::Remainder, MasterStore::Kahan] {
+        let plan = Plan::new(UpdateRule::sgd(0.5))?.with_store(store);
+        let mut run = optimizer(&wgpu, &[("w", vec![1.0; 3])], DType::BF16, plan);
+        run.params[0].value = vector(&wgpu, &[1.0; 3], DType::F16);
+        let refused = step(&wgpu, &mut run, &[("w", vec![1.0; 3])]);
+        let text = refused.unwrap_err().message().unwrap_or_default().to_owned();
+        assert!(text.contains("another type than when its optimizer was made"), "{text}");
+    }
+    Ok(())
+}

@@ -1,0 +1,545 @@
+// Composed by `cargo xtask shaders`: change the sources, in `shaders`.
+
+// shaders/lib/half_bits.wgsl
+// bf16, f16 and f32 as bits: conversions in integers alone, the same on every driver. WGSL's own leave the rounding and the
+// overflow to the driver, and lose the payload of NaN.
+
+const SIGN_BIT = 0x80000000u;
+const MAGNITUDE_BITS = 0x7fffffffu;
+const INFINITY_BITS = 0x7f800000u;
+const QUIET_BIT = 0x00400000u;
+
+// Of an f32's bits. Comparisons of floats are no help: `x != x` is never true here.
+fn is_nonfinite(bits: u32) -> bool {
+  return (bits & INFINITY_BITS) == INFINITY_BITS;
+}
+
+fn is_nan_bits(bits: u32) -> bool {
+  return (bits & MAGNITUDE_BITS) > INFINITY_BITS;
+}
+
+// Shifts `dropped` bits out, of 1 to 31, and rounds to nearest, ties to even.
+fn shifted_out(significand: u32, dropped: u32) -> u32 {
+  let kept = significand >> dropped;
+  let rest = significand & ((1u << dropped) - 1u);
+  let half = 1u << (dropped - 1u);
+  let rounds_up = rest > half || (rest == half && (kept & 1u) == 1u);
+  return kept + select(0u, 1u, rounds_up);
+}
+
+fn f16_of_f32(bits: u32) -> u32 {
+  let sign = (bits >> 16u) & 0x8000u;
+  let magnitude = bits & MAGNITUDE_BITS;
+  if (magnitude > INFINITY_BITS) {
+    return sign | 0x7e00u | ((magnitude >> 13u) & 0x3ffu);
+  }
+  let exponent = magnitude >> 23u;
+  // 13 bits have no place in an f16, and one more for each binade below its least normal one, 2^-14; at 25 all is gone.
+  let dropped = min(max(126u, exponent + 13u) - exponent, 25u);
+  let rounded = shifted_out((magnitude & 0x7fffffu) | 0x800000u, dropped);
+  // The leading bit, which f16 does not store, is one of the exponent; so is what rounding carries.
+  let base = (max(exponent, 113u) - 113u) << 10u;
+  return sign | min(base + rounded, 0x7c00u);
+}
+
+fn f32_of_f16(code: u32) -> u32 {
+  let sign = (code & 0x8000u) << 16u;
+  let magnitude = code & 0x7fffu;
+  if (magnitude >= 0x7c00u) {
+    let payload = (magnitude & 0x3ffu) << 13u;
+    return sign | INFINITY_BITS | payload | select(0u, QUIET_BIT, payload != 0u);
+  }
+  if (magnitude >= 0x400u) {
+    return sign | ((magnitude << 13u) + 0x38000000u);
+  }
+  if (magnitude == 0u) {
+    return sign;
+  }
+  // So many units of 2^-24.
+  let top = firstLeadingBit(magnitude);
+  return sign | ((top + 103u) << 23u) | ((magnitude << (23u - top)) & 0x7fffffu);
+}
+
+fn bf16_of_f32(bits: u32) -> u32 {
+  if (is_nan_bits(bits)) {
+    return (bits >> 16u) | 0x40u;
+  }
+  return (bits + 0x7fffu + ((bits >> 16u) & 1u)) >> 16u;
+}
+
+fn f32_of_bf16(code: u32) -> u32 {
+  return code << 16u;
+}
+
+// shaders/lib/elements.wgsl
+// Elements of bf16, f16 and f32 in words of 32 bits: halves lie two in a word, the first in its lower bits. `element` counts
+// from the binding's start. An invocation owns a group of elements, and with it whole words of what it writes.
+
+// As `crate::dispatch::structs::code` has them.
+const BF16 = 0u;
+const F16 = 1u;
+const F32 = 2u;
+
+const THREADS = 256u;
+const GROUP = 4u;
+
+// The word that holds an element.
+fn word_of(dtype: u32, element: u32) -> u32 {
+  return select(element >> 1u, element, dtype == F32);
+}
+
+// The element's bits, of the word that holds it.
+fn code_in(dtype: u32, word: u32, element: u32) -> u32 {
+  return select((word >> (16u * (element & 1u))) & 0xffffu, word, dtype == F32);
+}
+
+// The bits of the f32 that an element's bits stand for.
+fn widened(dtype: u32, code: u32) -> u32 {
+  if (dtype == BF16) {
+    return f32_of_bf16(code);
+  }
+  if (dtype == F16) {
+    return f32_of_f16(code);
+  }
+  return code;
+}
+
+// The element's bits for the bits of an f32, rounded to nearest even.
+fn narrowed(dtype: u32, bits: u32) -> u32 {
+  if (dtype == BF16) {
+    return bf16_of_f32(bits);
+  }
+  if (dtype == F16) {
+    return f16_of_f32(bits);
+  }
+  return bits;
+}
+
+// Elements that one invocation leaves out for the next round of a grid that strides.
+fn stride(groups: vec3<u32>) -> u32 {
+  return groups.x * THREADS * GROUP;
+}
+
+// shaders/lib/wide.wgsl
+// Integers of 64 bits, which WGSL does not have: the lower word first, signed ones in two's complement. All of it wraps.
+
+// Of the sign that a word of 32 bits has.
+fn extended(value: i32) -> vec2<u32> {
+  return vec2(bitcast<u32>(value), bitcast<u32>(value >> 31u));
+}
+
+fn is_negative(a: vec2<u32>) -> bool {
+  return (a.y >> 31u) != 0u;
+}
+
+fn plus(a: vec2<u32>, b: vec2<u32>) -> vec2<u32> {
+  let low = a.x + b.x;
+  return vec2(low, a.y + b.y + select(0u, 1u, low < a.x));
+}
+
+fn minus(a: vec2<u32>, b: vec2<u32>) -> vec2<u32> {
+  return vec2(a.x - b.x, a.y - b.y - select(0u, 1u, a.x < b.x));
+}
+
+// Unsigned.
+fn is_less(a: vec2<u32>, b: vec2<u32>) -> bool {
+  return a.y < b.y || (a.y == b.y && a.x < b.x);
+}
+
+// The whole product of two words, by halves of them.
+fn product(a: u32, b: u32) -> vec2<u32> {
+  let low = (a & 0xffffu) * (b & 0xffffu);
+  let left = (a >> 16u) * (b & 0xffffu) + (low >> 16u);
+  let right = (a & 0xffffu) * (b >> 16u) + (left & 0xffffu);
+  return vec2((low & 0xffffu) | (right << 16u), (a >> 16u) * (b >> 16u) + (left >> 16u) + (right >> 16u));
+}
+
+// The lower 64 bits of a product.
+fn times(a: vec2<u32>, b: vec2<u32>) -> vec2<u32> {
+  return product(a.x, b.x) + vec2(0u, a.x * b.y + a.y * b.x);
+}
+
+// The upper 64 bits of an unsigned product.
+fn times_high(a: vec2<u32>, b: vec2<u32>) -> vec2<u32> {
+  let left = plus(product(a.y, b.x), vec2(product(a.x, b.x).y, 0u));
+  let right = plus(product(a.x, b.y), vec2(left.x, 0u));
+  return plus(plus(product(a.y, b.y), vec2(left.y, 0u)), vec2(right.y, 0u));
+}
+
+// By 1 to 31 bits.
+fn shifted_left(a: vec2<u32>, bits: u32) -> vec2<u32> {
+  return vec2(a.x << bits, (a.y << bits) | (a.x >> (32u - bits)));
+}
+
+// By 1 to 31 bits; signed, and so rounded down.
+fn shifted_down(a: vec2<u32>, bits: u32) -> vec2<u32> {
+  return vec2((a.x >> bits) | (a.y << (32u - bits)), bitcast<u32>(bitcast<i32>(a.y) >> bits));
+}
+
+fn negated(a: vec2<u32>) -> vec2<u32> {
+  return minus(vec2(0u), a);
+}
+
+// Signed by a divisor of 1 to 2^31, rounded towards zero: bit by bit.
+fn quotient(a: vec2<u32>, divisor: u32) -> vec2<u32> {
+  var rest = select(a, negated(a), is_negative(a));
+  var left = 0u;
+  for (var bit = 0u; bit < 64u; bit++) {
+    left = (left << 1u) | (rest.y >> 31u);
+    let fits = left >= divisor;
+    left -= select(0u, divisor, fits);
+    rest = shifted_left(rest, 1u) | vec2(select(0u, 1u, fits), 0u);
+  }
+  return select(rest, negated(rest), is_negative(a));
+}
+
+// The largest integer whose square is at most this, bit by bit.
+fn root(value: vec2<u32>) -> vec2<u32> {
+  var rest = value;
+  var found = vec2(0u);
+  for (var bit = 0u; bit < 32u; bit++) {
+    let place = 62u - 2u * bit;
+    let one = select(vec2(1u << place, 0u), vec2(0u, 1u << (place - 32u)), place >= 32u);
+    let candidate = plus(found, one);
+    let fits = !is_less(rest, candidate);
+    rest = minus(rest, select(vec2(0u), candidate, fits));
+    found = plus(halved(found), select(vec2(0u), one, fits));
+  }
+  return found;
+}
+
+// Unsigned, rounded down.
+fn halved(a: vec2<u32>) -> vec2<u32> {
+  return vec2((a.x >> 1u) | (a.y << 31u), a.y >> 1u);
+}
+
+// What a signed one is, or the nearest of 32 bits.
+fn within_word(a: vec2<u32>) -> i32 {
+  if (extended(bitcast<i32>(a.x)).y == a.y) {
+    return bitcast<i32>(a.x);
+  }
+  return select(0x7fffffff, -0x7fffffff - 1, is_negative(a));
+}
+
+// shaders/lib/multiply.wgsl
+// The product of two f32 by their bits, rounded to nearest even, subnormals kept: drivers may flush those, and what a scale
+// rescues lies among them.
+
+const QUIET_NAN = 0x7fc00000u;
+
+// 24 bits, and the power of two of the lowest, of a number that is neither 0 nor infinite.
+struct Parts {
+  significand: u32,
+  exponent: i32,
+}
+
+fn parts_of(magnitude: u32) -> Parts {
+  let exponent = i32(magnitude >> 23u);
+  let fraction = magnitude & 0x7fffffu;
+  if (exponent == 0) {
+    let up = countLeadingZeros(fraction) - 8u;
+    return Parts(fraction << up, -149 - i32(up));
+  }
+  return Parts(fraction | 0x800000u, exponent - 150);
+}
+
+// The magnitude nearest to significand * 2^exponent, of one with 47 or 48 bits.
+fn nearest(significand: vec2<u32>, exponent: i32) -> u32 {
+  let bits = 64 - i32(countLeadingZeros(significand.y));
+  // Those that an f32 has no place for: more where the result is subnormal.
+  let dropped = max(bits - 24, -149 - exponent);
+  if (dropped > 49) {
+    return 0u;
+  }
+  if (exponent + dropped > 104) {
+    return INFINITY_BITS;
+  }
+  let kept = down(significand, u32(dropped));
+  let rest = minus(significand, up(kept, u32(dropped)));
+  let half = up(1u, u32(dropped) - 1u);
+  let is_tie = all(rest == half);
+  let rounds_up = is_less(half, rest) || (is_tie && (kept & 1u) == 1u);
+  // The leading bit, which an f32 does not store, is one of the exponent; so is what rounding carries.
+  let base = select(0u, u32(exponent + dropped + 149) << 23u, kept >= 0x800000u);
+  return base + kept + select(0u, 1u, rounds_up);
+}
+
+// By 1 to 63 bits, of what has no more than 32 left then.
+fn down(a: vec2<u32>, bits: u32) -> u32 {
+  if (bits >= 32u) {
+    return a.y >> (bits - 32u);
+  }
+  return (a.x >> bits) | (a.y << (32u - bits));
+}
+
+// By 0 to 63 bits.
+fn up(a: u32, bits: u32) -> vec2<u32> {
+  if (bits >= 32u) {
+    return vec2(0u, a << (bits - 32u));
+  }
+  return select(shifted_left(vec2(a, 0u), bits), vec2(a, 0u), bits == 0u);
+}
+
+// Whether the driver's own product is right: both factors and the result are normal whatever is rounded.
+fn is_normal_product(x: u32, y: u32) -> bool {
+  let exponents = (x >> 23u) + (y >> 23u);
+  let are_normal = min(x, y) >= 0x800000u && max(x, y) < INFINITY_BITS;
+  return are_normal && exponents > 127u && exponents < 380u;
+}
+
+fn multiplied(a: u32, b: u32) -> u32 {
+  let sign = (a ^ b) & SIGN_BIT;
+  let x = a & MAGNITUDE_BITS;
+  let y = b & MAGNITUDE_BITS;
+  if (is_normal_product(x, y)) {
+    return bitcast<u32>(bitcast<f32>(a) * bitcast<f32>(b));
+  }
+  if (max(x, y) > INFINITY_BITS) {
+    return QUIET_NAN;
+  }
+  if (max(x, y) == INFINITY_BITS) {
+    return select(sign | INFINITY_BITS, QUIET_NAN, min(x, y) == 0u);
+  }
+  if (min(x, y) == 0u) {
+    return sign;
+  }
+  let left = parts_of(x);
+  let right = parts_of(y);
+  return sign | nearest(product(left.significand, right.significand), left.exponent + right.exponent);
+}
+
+// shaders/lib/moves.wgsl
+// What `prepare` leaves to the fused steps, for each parameter. The host's twins are in `binade-wgpu/src/dispatch/structs.rs`.
+
+// Places of `Move.constants` that hang on the count of applied steps.
+const FIRST = 5u;
+const ROOT_CORRECTION = 5u;
+const NEGATIVE_STEP = 7u;
+
+struct Move {
+  is_stepped: u32,
+  // What the gradient is still owed.
+  inverse: u32,
+  clip: u32,
+  // Steps applied before this one: the lower word, which names random numbers.
+  step: u32,
+  // `SgdConstants::to_row` or `AdamConstants::to_row`.
+  constants: array<u32, 9>,
+}
+
+struct Applied {
+  steps: vec2<u32>,
+  // Of the weights whose update was not zero in the last step: those that stayed as they were, and those that moved. The fused
+  // steps count them, where the plan asks for it; they know the two by their places, 2 and 3 of the four words.
+  lost: u32,
+  moved: u32,
+}
+
+// shaders/lib/state.wgsl
+// What the device keeps: the scale, what a pass found, what a set of gradients is still owed. The host's twins are in
+// `binade-wgpu/src/dispatch/structs.rs`. Floats that may be infinite, NaN or subnormal are bits, so that no driver changes them.
+
+// `binade_grad_scaler::ScaleState`, and the bits of the two factors that others read from it.
+struct Scale {
+  factor: u32,
+  inverse: u32,
+  significand: u32,
+  exponent: i32,
+  before: i32,
+  good_steps: u32,
+  bad_steps: u32,
+  diverged: u32,
+  updates: vec2<u32>,
+  overflows: vec2<u32>,
+  skipped: vec2<u32>,
+  tolerated: u32,
+  since_move: u32,
+  // `binade_grad_scaler::Averages`.
+  mean: vec2<u32>,
+  slow_mean: vec2<u32>,
+  square: vec2<u32>,
+  taken: u32,
+  slow_taken: u32,
+}
+
+// No parameter's number, and that which a norm goes by which is not finite.
+const NOBODY = 0xffffffffu;
+const THE_NORM = 0xfffffffeu;
+
+// `binade_core::Finding` without names. Any positive `raised` skips.
+struct Found {
+  raised: u32,
+  halted: u32,
+  parameter: u32,
+  has_norm: u32,
+  index: vec2<u32>,
+  scaled: u32,
+  unscaled: u32,
+  infinities: vec2<u32>,
+  nans: vec2<u32>,
+  magnitude: u32,
+  norm: u32,
+  pad: vec2<u32>,
+}
+
+// What unscaling and clipping leave to whoever reads a set's values, and its sizes.
+struct Owed {
+  inverse: u32,
+  clip: u32,
+  // The largest magnitude there is once unscaled, where NaN is largest.
+  largest: u32,
+  // The sum of squares of what is finite, times 4^-exponent.
+  exponent: i32,
+  squares: vec2<u32>,
+}
+
+// shaders/prepare.wgsl
+// The constants of each parameter's next step, indexed by the count of steps that were applied to it, and that count's next
+// value, unless the step is skipped; with them what a step needs of the verdict and of the set.
+//
+// Oracle: `StepConstants::at`; agreement: bits. What needs a power is a table of the host's; one division of f64 is left.
+//
+// `prepare`: a grid of any size strides over the parameters that may have a gradient. `forget_lost`: over all that there are.
+//
+// Beyond its last row a table does not change any more, so that the last row stands for all that follow. There is no f64 here:
+// the division is one of integers, rounded to 53 bits and then to an f32's, as the host's is.
+
+// What depends on the count t of applied steps, this one included: the bits of 1 - beta1^t in f64, and of sqrt(1 - beta2^t).
+struct Correction {
+  bias: vec2<u32>,
+  root: u32,
+  pad: u32,
+}
+
+struct Rule {
+  // The bits of the negative learning rate in f64.
+  negative_lr: vec2<u32>,
+  // Its first row among `corrections`, and its rows.
+  first: u32,
+  rows: u32,
+  // All that does not depend on the count, where `Constants` has it.
+  constants: array<u32, 9>,
+  pad: u32,
+}
+
+struct Asked {
+  // The word of `present` that says whether the gradient is there.
+  flag: u32,
+  slot: u32,
+  rule: u32,
+  pad: u32,
+}
+
+struct Params {
+  count: u32,
+}
+
+@group(0) @binding(0) var<uniform> params: Params;
+@group(0) @binding(1) var<storage, read> asked: array<Asked>;
+@group(0) @binding(2) var<storage, read> rules: array<Rule>;
+@group(0) @binding(3) var<storage, read> corrections: array<Correction>;
+@group(0) @binding(4) var<storage, read> found: Found;
+@group(0) @binding(5) var<storage, read> owed: Owed;
+@group(0) @binding(6) var<storage, read> present: array<u32>;
+@group(0) @binding(7) var<storage, read_write> applied: array<Applied>;
+@group(0) @binding(8) var<storage, read_write> moves: array<Move>;
+
+// Of an f64 that is normal: 53 bits.
+fn significand_of(bits: vec2<u32>) -> vec2<u32> {
+  return vec2(bits.x, (bits.y & 0xfffffu) | 0x100000u);
+}
+
+fn exponent_of_f64(bits: vec2<u32>) -> i32 {
+  return i32((bits.y >> 20u) & 0x7ffu) - 1075;
+}
+
+fn is_zero(bits: vec2<u32>) -> bool {
+  return bits.x == 0u && (bits.y & MAGNITUDE_BITS) == 0u;
+}
+
+// The quotient of two significands with 54 or 55 bits, the last of which is 1 where anything was cut off.
+fn quotient_of(a: vec2<u32>, b: vec2<u32>) -> vec2<u32> {
+  var rest = a;
+  var found_bits = vec2(0u);
+  for (var bit = 0u; bit < 55u; bit++) {
+    let fits = !is_less(rest, b);
+    rest = minus(rest, select(vec2(0u), b, fits));
+    found_bits = shifted_left(found_bits, 1u) | vec2(select(0u, 1u, fits), 0u);
+    rest = shifted_left(rest, 1u);
+  }
+  return found_bits | vec2(select(0u, 1u, any(rest != vec2(0u))), 0u);
+}
+
+// Rounded to 53 bits, to nearest even.
+fn rounded_f64(a: vec2<u32>) -> vec2<u32> {
+  let dropped = select(1u, 2u, (a.y >> 22u) != 0u);
+  let cut = a.x & ((1u << dropped) - 1u);
+  let half = 1u << (dropped - 1u);
+  let kept = vec2(a.x & ~((1u << dropped) - 1u), a.y);
+  let is_odd = ((a.x >> dropped) & 1u) == 1u;
+  let rounds_up = cut > half || (cut == half && is_odd);
+  return plus(kept, vec2(select(0u, 1u << dropped, rounds_up), 0u));
+}
+
+fn lowered_by_8(a: vec2<u32>) -> vec2<u32> {
+  return vec2((a.x >> 8u) | (a.y << 24u), a.y >> 8u);
+}
+
+// The bits of the f32 nearest to the f64 nearest to a / b, of f64 that are normal, or 0 for `a`.
+fn narrow_quotient(a: vec2<u32>, b: vec2<u32>) -> u32 {
+  let sign = (a.y ^ b.y) & SIGN_BIT;
+  if (is_zero(a)) {
+    return sign;
+  }
+  let wide = rounded_f64(quotient_of(significand_of(a), significand_of(b)));
+  // `nearest` takes 48 bits; what is below them matters as far as there is anything.
+  let sticky = select(0u, 1u, (wide.x & 0xffu) != 0u);
+  let cut = lowered_by_8(wide) | vec2(sticky, 0u);
+  return sign | nearest(cut, exponent_of_f64(a) - exponent_of_f64(b) - 54 + 8);
+}
+
+fn constants_at(rule: Rule, before: vec2<u32>) -> array<u32, 9> {
+  var constants = rule.constants;
+  if (rule.rows == 0u) {
+    constants[FIRST] = select(0u, 0x3f800000u, all(before == vec2(0u)));
+    return constants;
+  }
+  let is_within = before.y == 0u && before.x < rule.rows;
+  let correction = corrections[rule.first + select(rule.rows - 1u, before.x, is_within)];
+  constants[ROOT_CORRECTION] = correction.root;
+  constants[NEGATIVE_STEP] = narrow_quotient(rule.negative_lr, correction.bias);
+  return constants;
+}
+
+// Whether a step is taken the verdict says, and the word that says whether there is a gradient.
+fn prepared(wanted: Asked) {
+  let is_stepped = (found.raised | found.halted) == 0u && present[wanted.flag] != 0u;
+  moves[wanted.slot].is_stepped = select(0u, 1u, is_stepped);
+  if (!is_stepped) {
+    return;
+  }
+  let before = applied[wanted.slot].steps;
+  moves[wanted.slot].inverse = owed.inverse;
+  moves[wanted.slot].clip = owed.clip;
+  moves[wanted.slot].step = before.x;
+  moves[wanted.slot].constants = constants_at(rules[wanted.rule], before);
+  applied[wanted.slot].steps = plus(before, vec2(1u, 0u));
+  applied[wanted.slot].lost = 0u;
+  applied[wanted.slot].moved = 0u;
+}
+
+@compute @workgroup_size(256)
+fn prepare(@builtin(global_invocation_id) id: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>) {
+  for (var i = id.x; i < params.count; i += groups.x * THREADS) {
+    prepared(asked[i]);
+  }
+}
+
+// Counting begins anew.
+@compute @workgroup_size(256)
+fn forget_lost(@builtin(global_invocation_id) id: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>) {
+  for (var i = id.x; i < params.count; i += groups.x * THREADS) {
+    applied[i].lost = 0u;
+    applied[i].moved = 0u;
+  }
+}

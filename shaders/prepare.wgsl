@@ -1,0 +1,153 @@
+// The constants of each parameter's next step, indexed by the count of steps that were applied to it, and that count's next
+// value, unless the step is skipped; with them what a step needs of the verdict and of the set.
+//
+// Oracle: `StepConstants::at`; agreement: bits. What needs a power is a table of the host's; one division of f64 is left.
+//
+// `prepare`: a grid of any size strides over the parameters that may have a gradient. `forget_lost`: over all that there are.
+//
+// Beyond its last row a table does not change any more, so that the last row stands for all that follow. There is no f64 here:
+// the division is one of integers, rounded to 53 bits and then to an f32's, as the host's is.
+//!use lib/elements.wgsl
+//!use lib/multiply.wgsl
+//!use lib/moves.wgsl
+//!use lib/state.wgsl
+
+// What depends on the count t of applied steps, this one included: the bits of 1 - beta1^t in f64, and of sqrt(1 - beta2^t).
+struct Correction {
+  bias: vec2<u32>,
+  root: u32,
+  pad: u32,
+}
+
+struct Rule {
+  // The bits of the negative learning rate in f64.
+  negative_lr: vec2<u32>,
+  // Its first row among `corrections`, and its rows.
+  first: u32,
+  rows: u32,
+  // All that does not depend on the count, where `Constants` has it.
+  constants: array<u32, 9>,
+  pad: u32,
+}
+
+struct Asked {
+  // The word of `present` that says whether the gradient is there.
+  flag: u32,
+  slot: u32,
+  rule: u32,
+  pad: u32,
+}
+
+struct Params {
+  count: u32,
+}
+
+@group(0) @binding(0) var<uniform> params: Params;
+@group(0) @binding(1) var<storage, read> asked: array<Asked>;
+@group(0) @binding(2) var<storage, read> rules: array<Rule>;
+@group(0) @binding(3) var<storage, read> corrections: array<Correction>;
+@group(0) @binding(4) var<storage, read> found: Found;
+@group(0) @binding(5) var<storage, read> owed: Owed;
+@group(0) @binding(6) var<storage, read> present: array<u32>;
+@group(0) @binding(7) var<storage, read_write> applied: array<Applied>;
+@group(0) @binding(8) var<storage, read_write> moves: array<Move>;
+
+// Of an f64 that is normal: 53 bits.
+fn significand_of(bits: vec2<u32>) -> vec2<u32> {
+  return vec2(bits.x, (bits.y & 0xfffffu) | 0x100000u);
+}
+
+fn exponent_of_f64(bits: vec2<u32>) -> i32 {
+  return i32((bits.y >> 20u) & 0x7ffu) - 1075;
+}
+
+fn is_zero(bits: vec2<u32>) -> bool {
+  return bits.x == 0u && (bits.y & MAGNITUDE_BITS) == 0u;
+}
+
+// The quotient of two significands with 54 or 55 bits, the last of which is 1 where anything was cut off.
+fn quotient_of(a: vec2<u32>, b: vec2<u32>) -> vec2<u32> {
+  var rest = a;
+  var found_bits = vec2(0u);
+  for (var bit = 0u; bit < 55u; bit++) {
+    let fits = !is_less(rest, b);
+    rest = minus(rest, select(vec2(0u), b, fits));
+    found_bits = shifted_left(found_bits, 1u) | vec2(select(0u, 1u, fits), 0u);
+    rest = shifted_left(rest, 1u);
+  }
+  return found_bits | vec2(select(0u, 1u, any(rest != vec2(0u))), 0u);
+}
+
+// Rounded to 53 bits, to nearest even.
+fn rounded_f64(a: vec2<u32>) -> vec2<u32> {
+  let dropped = select(1u, 2u, (a.y >> 22u) != 0u);
+  let cut = a.x & ((1u << dropped) - 1u);
+  let half = 1u << (dropped - 1u);
+  let kept = vec2(a.x & ~((1u << dropped) - 1u), a.y);
+  let is_odd = ((a.x >> dropped) & 1u) == 1u;
+  let rounds_up = cut > half || (cut == half && is_odd);
+  return plus(kept, vec2(select(0u, 1u << dropped, rounds_up), 0u));
+}
+
+fn lowered_by_8(a: vec2<u32>) -> vec2<u32> {
+  return vec2((a.x >> 8u) | (a.y << 24u), a.y >> 8u);
+}
+
+// The bits of the f32 nearest to the f64 nearest to a / b, of f64 that are normal, or 0 for `a`.
+fn narrow_quotient(a: vec2<u32>, b: vec2<u32>) -> u32 {
+  let sign = (a.y ^ b.y) & SIGN_BIT;
+  if (is_zero(a)) {
+    return sign;
+  }
+  let wide = rounded_f64(quotient_of(significand_of(a), significand_of(b)));
+  // `nearest` takes 48 bits; what is below them matters as far as there is anything.
+  let sticky = select(0u, 1u, (wide.x & 0xffu) != 0u);
+  let cut = lowered_by_8(wide) | vec2(sticky, 0u);
+  return sign | nearest(cut, exponent_of_f64(a) - exponent_of_f64(b) - 54 + 8);
+}
+
+fn constants_at(rule: Rule, before: vec2<u32>) -> array<u32, 9> {
+  var constants = rule.constants;
+  if (rule.rows == 0u) {
+    constants[FIRST] = select(0u, 0x3f800000u, all(before == vec2(0u)));
+    return constants;
+  }
+  let is_within = before.y == 0u && before.x < rule.rows;
+  let correction = corrections[rule.first + select(rule.rows - 1u, before.x, is_within)];
+  constants[ROOT_CORRECTION] = correction.root;
+  constants[NEGATIVE_STEP] = narrow_quotient(rule.negative_lr, correction.bias);
+  return constants;
+}
+
+// Whether a step is taken the verdict says, and the word that says whether there is a gradient.
+fn prepared(wanted: Asked) {
+  let is_stepped = (found.raised | found.halted) == 0u && present[wanted.flag] != 0u;
+  moves[wanted.slot].is_stepped = select(0u, 1u, is_stepped);
+  if (!is_stepped) {
+    return;
+  }
+  let before = applied[wanted.slot].steps;
+  moves[wanted.slot].inverse = owed.inverse;
+  moves[wanted.slot].clip = owed.clip;
+  moves[wanted.slot].step = before.x;
+  moves[wanted.slot].constants = constants_at(rules[wanted.rule], before);
+  applied[wanted.slot].steps = plus(before, vec2(1u, 0u));
+  applied[wanted.slot].lost = 0u;
+  applied[wanted.slot].moved = 0u;
+}
+
+@compute @workgroup_size(256)
+fn prepare(@builtin(global_invocation_id) id: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>) {
+  for (var i = id.x; i < params.count; i += groups.x * THREADS) {
+    prepared(asked[i]);
+  }
+}
+
+// Counting begins anew.
+@compute @workgroup_size(256)
+fn forget_lost(@builtin(global_invocation_id) id: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>) {
+  for (var i = id.x; i < params.count; i += groups.x * THREADS) {
+    applied[i].lost = 0u;
+    applied[i].moved = 0u;
+  }
+}
