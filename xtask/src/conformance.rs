@@ -32,6 +32,8 @@ enum Device {
     Cuda,
     /// The CUDA backend by the PTX interpreter in the driver's place.
     Ptx,
+    /// The wgpu backend on the adapter that there is.
+    Wgpu,
     /// Every device that needs no GPU, in turn.
     All,
 }
@@ -72,6 +74,7 @@ impl Device {
             Self::Deferred => "deferred",
             Self::Cuda => "cuda",
             Self::Ptx => "ptx",
+            Self::Wgpu => "wgpu",
             Self::All => "all",
         }
     }
@@ -81,7 +84,7 @@ impl Device {
     /// For `ptx` this is the one place that builds the interpreter and puts its folder first.
     fn libraries(self) -> Result<Option<String>> {
         match self {
-            Self::Cpu | Self::Deferred | Self::Cuda | Self::All => Ok(None),
+            Self::Cpu | Self::Deferred | Self::Cuda | Self::Wgpu | Self::All => Ok(None),
             Self::Ptx => Ok(Some(device::before(&ptx::driver()?, "LD_LIBRARY_PATH", ':'))),
         }
     }

@@ -15,6 +15,8 @@ pub enum Device {
     Cuda,
     /// `binade-cuda` on the PTX interpreter in the driver's place.
     Ptx,
+    /// `binade-wgpu` on the adapter that there is.
+    Wgpu,
     /// Each that needs neither a GPU nor anything in a driver's place: cpu and deferred.
     All,
 }
@@ -31,6 +33,7 @@ impl Device {
             Self::Deferred => vec![runner.run(&subject::Deferred::default())],
             Self::Cuda => vec![on_cuda(runner, &subject::Cuda::gpu()?)?],
             Self::Ptx => vec![on_cuda(runner, &subject::Cuda::interpreter()?)?],
+            Self::Wgpu => vec![runner.run(&subject::Wgpu::open()?)],
             Self::All => [Self::Cpu.run(runner)?, Self::Deferred.run(runner)?].concat(),
         })
     }

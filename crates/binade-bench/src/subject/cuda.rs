@@ -23,6 +23,9 @@ pub enum OpenError {
     /// The device cannot be opened.
     #[error(transparent)]
     Cuda(#[from] Error),
+    /// No adapter of wgpu's can be.
+    #[error(transparent)]
+    Wgpu(#[from] binade_wgpu::Error),
     /// Another device than the one that was asked for.
     #[error("--device {asked}, but the driver that was found has {found}: {advice}")]
     Other {

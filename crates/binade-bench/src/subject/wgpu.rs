@@ -1,0 +1,75 @@
+//! The wgpu backend, on the adapter that there is or that `BINADE_WGPU_ADAPTER` names.
+
+use binade_autocast::Autocast;
+use binade_conformance::via::Device;
+use binade_conformance::{Arithmetic, Refusal};
+use binade_core::DType;
+use binade_wgpu::{Error, Tensor};
+
+/// `binade-wgpu`.
+#[derive(Clone, Debug)]
+pub struct Wgpu {
+    device: binade_wgpu::Wgpu,
+}
+
+impl Wgpu {
+    /// The adapter that [`binade_wgpu::Wgpu::open`] finds.
+    ///
+    /// # Errors
+    ///
+    /// Where there is none.
+    pub fn open() -> Result<Self, Error> {
+        Ok(Self { device: binade_wgpu::Wgpu::open()? })
+    }
+}
+
+impl Device for Wgpu {
+    type Handle = binade_wgpu::Wgpu;
+
+    fn handle(&self) -> &binade_wgpu::Wgpu {
+        &self.device
+    }
+
+    fn name(&self) -> &'static str {
+        "wgpu"
+    }
+
+    /// What WGSL promises: products and sums that may be fused or not, quotients within 2.5 units in the last place,
+    /// subnormals that may be flushed, and no f64.
+    fn arithmetic(&self) -> Arithmetic {
+        Arithmetic {
+            fma: false,
+            keeps_subnormals: false,
+            rounded_div_sqrt: false,
+            f64: false,
+            tensor_core: false,
+        }
+    }
+
+    fn from_bits(&self, bits: &[u8], dtype: DType, shape: &[usize]) -> Result<Tensor, Refusal> {
+        Ok(self.device.from_bits(bits, dtype, shape)?)
+    }
+
+    /// Within a larger buffer, so that the first element is not where bindings begin.
+    fn at_offset(
+        &self,
+        bits: &[u8],
+        dtype: DType,
+        shape: &[usize],
+        offset: usize,
+    ) -> Result<Tensor, Refusal> {
+        let mut padded = vec![0xff; offset * dtype.bytes()];
+        padded.extend_from_slice(bits);
+        let len = bits.len() / dtype.bytes();
+        let whole = self.device.from_bits(&padded, dtype, &[offset + len])?;
+        Ok(whole.slice(offset, len)?.reshape(shape)?)
+    }
+
+    fn to_bits(&self, tensor: &Tensor) -> Result<Vec<u8>, Refusal> {
+        Ok(self.device.to_bits(tensor)?)
+    }
+
+    fn cast(&self, tensor: &Tensor, to: DType) -> Result<Tensor, Refusal> {
+        Ok(Autocast::cast(&self.device, tensor, to)?)
+    }
+}
