@@ -39,10 +39,11 @@ impl Corrections {
     /// [`place`](Self::place) says, once all are there.
     pub(super) fn need(&mut self, betas: [f64; 2], attempts: u64) {
         match self.tables.iter_mut().find(|table| table.is_for(betas)) {
-            Some(table) if table.reaches(attempts) => {}
+            Some(table) if table.reaches(attempts) => return,
             Some(table) => *table = Of::new(betas, attempts),
             None => self.tables.push(Of::new(betas, attempts)),
         }
+        self.whole.forget();
     }
 
     /// The first row for `betas`, and how many there are; none of betas that nobody needs.
@@ -59,6 +60,9 @@ impl Corrections {
 
     /// All of them on the device; a row of nothing where there is none.
     pub(super) fn bound(&mut self, wgpu: &Wgpu) -> Result<Bound, Error> {
+        if let Some(known) = self.whole.bound() {
+            return Ok(known);
+        }
         let mut rows = Vec::new();
         self.tables.iter().for_each(|table| rows.extend_from_slice(&table.rows));
         if rows.is_empty() {

@@ -29,11 +29,12 @@ impl Join for Wgpu {
         // The last that can fail, so that a join that is refused has changed nothing that is seen.
         let count = before + lowered.len();
         let applied = self.zeros(size_of::<AppliedRow>() * count.max(1))?;
+        let moves = self.buffer(MOVE * count.max(1))?;
+        // Before the counts go over, so that what it clears is cleared there too.
+        masters.count_lost(self, plan.counts_lost_updates())?;
         if before > 0 {
             self.copy(&masters.applied, &applied, 0, size_of::<AppliedRow>() * before)?;
         }
-        let moves = self.buffer(MOVE * count.max(1))?;
-        masters.count_lost(self, plan.counts_lost_updates())?;
 
         (masters.applied, masters.moves) = (applied, moves);
         masters.kept.absorb(kept);

@@ -160,6 +160,10 @@ fn what_joins_is_counted_beside_the_others() -> Result {
     assert_eq!(total(&run)?, Some([4, 4]));
     run.join(more("d"), plan)?;
     assert_eq!(total(&run)?, None);
+    // Counts of the time before are not taken up again.
+    let counted = Plan::new(UpdateRule::sgd(1.0))?.with_store(MasterStore::NoMaster);
+    run.join(more("e"), counted.with_lost_updates(true))?;
+    assert_eq!(total(&run)?, Some([0, 0]));
     Ok(())
 }
 
