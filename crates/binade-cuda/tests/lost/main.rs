@@ -31,6 +31,9 @@ const STORE: &str = ".version 6.3
 }
 ";
 
+/// A name, what is tried, and whether it cannot be here.
+type Test = (&'static str, fn() -> Result<(), Failed>, bool);
+
 fn main() {
     let mut arguments = Arguments::from_args();
     // The device is lost last.
@@ -42,7 +45,7 @@ fn main() {
     // A GPU's host function runs when the replay has long returned.
     let is_late = absent || name.is_ok_and(|name| !name.contains("interpreter"));
     let alone = absent || !CudaContext::device_count().is_ok_and(|count| count > 1);
-    let tests: [(&str, fn() -> Result<(), Failed>, bool); 3] = [
+    let tests: [Test; 3] = [
         (
             "a_replay_whose_report_is_not_sent_says_that_the_step_is_done",
             unreported::unreported,
