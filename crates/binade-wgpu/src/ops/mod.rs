@@ -5,14 +5,16 @@
 
 mod add;
 mod fill;
+mod gelu;
 mod mul;
 mod operands;
 mod pointwise;
 mod relu;
 mod reshape;
+mod tanh;
 
 use crate::shaders::Shader;
 
 /// Their shaders, by operation.
 pub(crate) const SHADERS: &[&[&Shader]] =
-    &[add::SHADERS, fill::SHADERS, mul::SHADERS, relu::SHADERS];
+    &[add::SHADERS, fill::SHADERS, gelu::SHADERS, mul::SHADERS, relu::SHADERS, tanh::SHADERS];

@@ -8,7 +8,9 @@
 mod casts;
 mod handles;
 mod ops_fill;
+mod ops_gelu;
 mod ops_pointwise;
+mod ops_tanh;
 mod support;
 
 use libtest_mimic::{Arguments, Failed, Trial};
@@ -37,7 +39,9 @@ fn main() {
         ("casts", casts::TESTS),
         ("handles", handles::TESTS),
         ("ops_fill", ops_fill::TESTS),
+        ("ops_gelu", ops_gelu::TESTS),
         ("ops_pointwise", ops_pointwise::TESTS),
+        ("ops_tanh", ops_tanh::TESTS),
     ];
     let trials = all.into_iter().flat_map(|(module, tests)| {
         let trial = move |(name, run): &Test| Trial::test(format!("{module}::{name}"), *run);
