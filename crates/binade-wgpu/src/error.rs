@@ -42,8 +42,8 @@ pub enum Error {
         /// What was being done.
         call: &'static str,
     },
-    /// More than one buffer of the device holds.
-    #[error("{bytes} bytes in one tensor: a buffer of this device holds {most}; do it in parts")]
+    /// More than one buffer of the device holds, or one binding where an operation needs a tensor whole.
+    #[error("{bytes} bytes in one tensor, of which this device takes {most}; do it in parts")]
     TooLarge {
         /// What was asked for.
         bytes: usize,

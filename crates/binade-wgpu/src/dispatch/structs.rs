@@ -33,6 +33,31 @@ pub(crate) struct Cast {
     pub(crate) saturates: u32,
 }
 
+/// Of `total.wgsl`.
+#[derive(Clone, Copy, Debug, Pod, Zeroable)]
+#[repr(C)]
+pub(crate) struct Total {
+    pub(crate) len: u32,
+    pub(crate) dtype: u32,
+    pub(crate) starts: [u32; 2],
+    pub(crate) at: u32,
+    pub(crate) divisor: f32,
+}
+
+/// Of `bias_add.wgsl`.
+#[derive(Clone, Copy, Debug, Pod, Zeroable)]
+#[repr(C)]
+pub(crate) struct Channels {
+    pub(crate) len: u32,
+    pub(crate) dtype: u32,
+    pub(crate) starts: [u32; 2],
+    pub(crate) channels: u32,
+    pub(crate) inner: u32,
+    pub(crate) first: u32,
+    pub(crate) samples: u32,
+    pub(crate) to: u32,
+}
+
 /// The number that shaders know an element type by; `what` cannot be done with any other.
 pub(crate) fn code(what: &'static str, dtype: DType) -> Result<u32, Error> {
     match dtype {

@@ -4,14 +4,19 @@
 //! None waits for the device.
 
 mod add;
+mod bias_add;
 mod fill;
 mod gelu;
+mod mean;
+mod mse_loss;
 mod mul;
 mod operands;
 mod pointwise;
 mod relu;
 mod reshape;
+mod sum;
 mod tanh;
+mod total;
 
 use crate::shaders::Shader;
 

@@ -7,9 +7,11 @@
 
 mod casts;
 mod handles;
+mod ops_bias_add;
 mod ops_fill;
 mod ops_gelu;
 mod ops_pointwise;
+mod ops_sum;
 mod ops_tanh;
 mod support;
 
@@ -38,9 +40,11 @@ fn main() {
     let all = [
         ("casts", casts::TESTS),
         ("handles", handles::TESTS),
+        ("ops_bias_add", ops_bias_add::TESTS),
         ("ops_fill", ops_fill::TESTS),
         ("ops_gelu", ops_gelu::TESTS),
         ("ops_pointwise", ops_pointwise::TESTS),
+        ("ops_sum", ops_sum::TESTS),
         ("ops_tanh", ops_tanh::TESTS),
     ];
     let trials = all.into_iter().flat_map(|(module, tests)| {

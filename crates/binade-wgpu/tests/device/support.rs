@@ -1,5 +1,6 @@
 //! The device, opened once, and what tests compare.
 
+use binade_autocast::Autocast;
 use binade_core::{DType, Error};
 use binade_cpu::Cpu;
 use binade_ops::{Download, Upload};
@@ -156,4 +157,29 @@ pub(crate) fn sweep(most: u8) -> Vec<f32> {
         (0..8_u8).map(move |k| (1.0 + f32::from(k) / 7.9) * 2.0_f32.powi(binade))
     });
     even.chain(binades.clone()).chain(binades.map(|x| -x)).collect()
+}
+
+/// A tensor of these values in this shape, here and on the CPU.
+pub(crate) fn both(
+    wgpu: &Wgpu,
+    values: &[f32],
+    shape: &[usize],
+    dtype: DType,
+) -> (Tensor, binade_cpu::Tensor) {
+    (wgpu.upload(values, shape, dtype).unwrap(), Cpu.upload(values, shape, dtype).unwrap())
+}
+
+/// The same on the CPU as f32, so that results of it are rounded to f32 alone.
+pub(crate) fn wide(tensor: &binade_cpu::Tensor) -> binade_cpu::Tensor {
+    Cpu.cast(tensor, DType::F32).unwrap()
+}
+
+/// What is on the CPU, each element with its mass.
+pub(crate) fn with_mass(
+    tensor: &binade_cpu::Tensor,
+    mass: impl Fn(usize, f64) -> f64,
+) -> Vec<(f32, f64)> {
+    let values = Cpu.download(tensor).unwrap();
+    let one = |(i, value): (usize, f32)| (value, mass(i, f64::from(value)));
+    values.into_iter().enumerate().map(one).collect()
 }
