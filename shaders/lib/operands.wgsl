@@ -36,9 +36,13 @@ fn narrow(value: f32) -> u32 {
 }
 
 // Element `i` of `a`, which must be there.
-fn a_at(i: u32) -> f32 {
+fn a_code_at(i: u32) -> u32 {
   let element = params.a_start + i;
-  return bitcast<f32>(widened(params.dtype, code_in(params.dtype, a[word_of(params.dtype, element)], element)));
+  return code_in(params.dtype, a[word_of(params.dtype, element)], element);
+}
+
+fn a_at(i: u32) -> f32 {
+  return bitcast<f32>(widened(params.dtype, a_code_at(i)));
 }
 
 fn b_at(i: u32) -> f32 {

@@ -82,6 +82,18 @@ pub enum Error {
         /// How many it takes.
         expected: usize,
     },
+    /// An index or label that points nowhere, which the device found and the host is told of when it reads.
+    #[error("{op}: index {index} at position {position}; expected 0 ≤ index < {limit}")]
+    Index {
+        /// The operation's name.
+        op: &'static str,
+        /// The index.
+        index: i64,
+        /// Where it stands among the indices.
+        position: usize,
+        /// How many rows or classes there are.
+        limit: usize,
+    },
     /// An element type without shaders.
     #[error("the wgpu backend cannot {what} {dtype}; it computes in bf16, f16 and f32")]
     Unsupported {
@@ -102,6 +114,7 @@ impl binade_core::Error for Error {
             Self::OutOfMemory { .. } => ErrorKind::OutOfMemory,
             Self::Shape(error) => error.kind(),
             Self::DType(_) | Self::Length { .. } | Self::Foreign => ErrorKind::Mismatch,
+            Self::Index { .. } => ErrorKind::InvalidArgument,
             Self::Driver { .. } => ErrorKind::Other,
         }
     }

@@ -5,6 +5,7 @@ mod autocast;
 mod dispatch;
 mod error;
 mod facts;
+mod faults;
 mod health;
 mod ledger;
 mod memory;

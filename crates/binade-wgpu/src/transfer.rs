@@ -38,7 +38,7 @@ impl Wgpu {
     ///
     /// # Errors
     ///
-    /// When the device fails.
+    /// When the device fails; [`Error::Index`] where an operation met an index that points nowhere.
     pub fn to_bits(&self, tensor: &Tensor) -> Result<Vec<u8>, Error> {
         self.has_made(tensor.buffer())?;
         if tensor.is_empty() {
@@ -46,7 +46,10 @@ impl Wgpu {
             return Ok(Vec::new());
         }
         let sent = self.send(tensor.buffer(), tensor.range())?;
-        self.receive(sent)
+        let noted = self.send_faults()?;
+        let bytes = self.receive(sent)?;
+        self.report_fault(noted)?;
+        Ok(bytes)
     }
 
     /// A tensor whose elements are unset.
@@ -74,6 +77,12 @@ impl Wgpu {
             }
         })?;
         Ok(buffer)
+    }
+
+    /// Writes over the beginning of a buffer of this crate's own, before the whole batch. Words alone.
+    pub(crate) fn write(&self, buffer: &Buffer, words: &[u8]) -> Result<(), Error> {
+        self.inner.counters.upload(words.len());
+        self.scoped("upload", || self.inner.queue.write_buffer(buffer.memory(), 0, words))
     }
 
     fn buffer_for(&self, bytes: usize, taker: Taker) -> Result<Buffer, Error> {

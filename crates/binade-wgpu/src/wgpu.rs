@@ -3,6 +3,7 @@
 use crate::{
     Error, Facts, Ledger, MemoryUse, Options,
     dispatch::{Batch, Pipelines},
+    faults::Faults,
     health::Health,
     ledger::Counters,
     memory::{Pool, Ring},
@@ -41,6 +42,7 @@ pub(crate) struct Inner {
     pub(crate) pipelines: Pipelines,
     pub(crate) batch: Mutex<Batch>,
     pub(crate) counters: Counters,
+    pub(crate) faults: Faults,
     pub(crate) health: Arc<Health>,
 }
 
@@ -73,6 +75,7 @@ impl Wgpu {
             pipelines: Pipelines::default(),
             batch,
             counters: Counters::default(),
+            faults: Faults::default(),
             health: opened.health,
         };
         Ok(Self { inner: Arc::new(inner) })

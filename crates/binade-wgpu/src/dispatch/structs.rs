@@ -58,6 +58,50 @@ pub(crate) struct Channels {
     pub(crate) to: u32,
 }
 
+/// Of `rows.wgsl`.
+#[derive(Clone, Copy, Debug, Default, Pod, Zeroable)]
+#[repr(C)]
+pub(crate) struct Rows {
+    pub(crate) len: u32,
+    pub(crate) dtype: u32,
+    pub(crate) starts: [u32; 2],
+    pub(crate) first: u32,
+    pub(crate) rows: u32,
+    pub(crate) width: u32,
+    pub(crate) team: u32,
+    pub(crate) at: u32,
+    pub(crate) labels_start: u32,
+    pub(crate) grad_start: u32,
+    pub(crate) divisor: f32,
+}
+
+/// Of `embedding.wgsl`.
+#[derive(Clone, Copy, Debug, Pod, Zeroable)]
+#[repr(C)]
+pub(crate) struct Embedding {
+    pub(crate) len: u32,
+    pub(crate) dtype: u32,
+    pub(crate) starts: [u32; 2],
+    pub(crate) first: u32,
+    pub(crate) rows: u32,
+    pub(crate) width: u32,
+    pub(crate) count: u32,
+    pub(crate) indices_start: u32,
+}
+
+/// Of `dropout.wgsl`.
+#[derive(Clone, Copy, Debug, Pod, Zeroable)]
+#[repr(C)]
+pub(crate) struct Dropout {
+    pub(crate) len: u32,
+    pub(crate) dtype: u32,
+    pub(crate) starts: [u32; 2],
+    pub(crate) first: u32,
+    pub(crate) key_start: u32,
+    pub(crate) threshold: u32,
+    pub(crate) factor: f32,
+}
+
 /// The number that shaders know an element type by; `what` cannot be done with any other.
 pub(crate) fn code(what: &'static str, dtype: DType) -> Result<u32, Error> {
     match dtype {

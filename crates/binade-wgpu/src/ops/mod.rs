@@ -5,8 +5,12 @@
 
 mod add;
 mod bias_add;
+mod cross_entropy;
+mod dropout;
+mod embedding;
 mod fill;
 mod gelu;
+mod log_softmax;
 mod mean;
 mod mse_loss;
 mod mul;
@@ -14,6 +18,8 @@ mod operands;
 mod pointwise;
 mod relu;
 mod reshape;
+mod rows;
+mod softmax;
 mod sum;
 mod tanh;
 mod total;

@@ -23,6 +23,12 @@ impl Wgpu {
         operands.iter().try_for_each(|operand| self.has_made(operand.buffer()))
     }
 
+    /// Indices or labels: all of an i64 tensor as words, and the place of the first.
+    pub(super) fn whole_words(&self, tensor: &Tensor) -> Result<(Bound, u32), Error> {
+        let (bound, start) = self.whole(tensor)?;
+        Ok((bound, 2 * start))
+    }
+
     /// All of a tensor as one binding, and the place of its first element, for shaders that go through it in another order than
     /// that of memory.
     pub(super) fn whole(&self, tensor: &Tensor) -> Result<(Bound, u32), Error> {

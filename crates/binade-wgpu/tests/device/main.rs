@@ -10,7 +10,9 @@ mod handles;
 mod ops_bias_add;
 mod ops_fill;
 mod ops_gelu;
+mod ops_indexed;
 mod ops_pointwise;
+mod ops_softmax;
 mod ops_sum;
 mod ops_tanh;
 mod support;
@@ -43,7 +45,9 @@ fn main() {
         ("ops_bias_add", ops_bias_add::TESTS),
         ("ops_fill", ops_fill::TESTS),
         ("ops_gelu", ops_gelu::TESTS),
+        ("ops_indexed", ops_indexed::TESTS),
         ("ops_pointwise", ops_pointwise::TESTS),
+        ("ops_softmax", ops_softmax::TESTS),
         ("ops_sum", ops_sum::TESTS),
         ("ops_tanh", ops_tanh::TESTS),
     ];

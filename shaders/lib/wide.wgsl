@@ -1,0 +1,99 @@
+// Integers of 64 bits, which WGSL does not have: the lower word first, signed ones in two's complement. All of it wraps.
+
+// Of the sign that a word of 32 bits has.
+fn extended(value: i32) -> vec2<u32> {
+  return vec2(bitcast<u32>(value), bitcast<u32>(value >> 31u));
+}
+
+fn is_negative(a: vec2<u32>) -> bool {
+  return (a.y >> 31u) != 0u;
+}
+
+fn plus(a: vec2<u32>, b: vec2<u32>) -> vec2<u32> {
+  let low = a.x + b.x;
+  return vec2(low, a.y + b.y + select(0u, 1u, low < a.x));
+}
+
+fn minus(a: vec2<u32>, b: vec2<u32>) -> vec2<u32> {
+  return vec2(a.x - b.x, a.y - b.y - select(0u, 1u, a.x < b.x));
+}
+
+// Unsigned.
+fn is_less(a: vec2<u32>, b: vec2<u32>) -> bool {
+  return a.y < b.y || (a.y == b.y && a.x < b.x);
+}
+
+// The whole product of two words, by halves of them.
+fn product(a: u32, b: u32) -> vec2<u32> {
+  let low = (a & 0xffffu) * (b & 0xffffu);
+  let left = (a >> 16u) * (b & 0xffffu) + (low >> 16u);
+  let right = (a & 0xffffu) * (b >> 16u) + (left & 0xffffu);
+  return vec2((low & 0xffffu) | (right << 16u), (a >> 16u) * (b >> 16u) + (left >> 16u) + (right >> 16u));
+}
+
+// The lower 64 bits of a product.
+fn times(a: vec2<u32>, b: vec2<u32>) -> vec2<u32> {
+  return product(a.x, b.x) + vec2(0u, a.x * b.y + a.y * b.x);
+}
+
+// The upper 64 bits of an unsigned product.
+fn times_high(a: vec2<u32>, b: vec2<u32>) -> vec2<u32> {
+  let left = plus(product(a.y, b.x), vec2(product(a.x, b.x).y, 0u));
+  let right = plus(product(a.x, b.y), vec2(left.x, 0u));
+  return plus(plus(product(a.y, b.y), vec2(left.y, 0u)), vec2(right.y, 0u));
+}
+
+// By 1 to 31 bits.
+fn shifted_left(a: vec2<u32>, bits: u32) -> vec2<u32> {
+  return vec2(a.x << bits, (a.y << bits) | (a.x >> (32u - bits)));
+}
+
+// By 1 to 31 bits; signed, and so rounded down.
+fn shifted_down(a: vec2<u32>, bits: u32) -> vec2<u32> {
+  return vec2((a.x >> bits) | (a.y << (32u - bits)), bitcast<u32>(bitcast<i32>(a.y) >> bits));
+}
+
+fn negated(a: vec2<u32>) -> vec2<u32> {
+  return minus(vec2(0u), a);
+}
+
+// Signed by a divisor of 1 to 2^31, rounded towards zero: bit by bit.
+fn quotient(a: vec2<u32>, divisor: u32) -> vec2<u32> {
+  var rest = select(a, negated(a), is_negative(a));
+  var left = 0u;
+  for (var bit = 0u; bit < 64u; bit++) {
+    left = (left << 1u) | (rest.y >> 31u);
+    let fits = left >= divisor;
+    left -= select(0u, divisor, fits);
+    rest = shifted_left(rest, 1u) | vec2(select(0u, 1u, fits), 0u);
+  }
+  return select(rest, negated(rest), is_negative(a));
+}
+
+// The largest integer whose square is at most this, bit by bit.
+fn root(value: vec2<u32>) -> vec2<u32> {
+  var rest = value;
+  var found = vec2(0u);
+  for (var bit = 0u; bit < 32u; bit++) {
+    let place = 62u - 2u * bit;
+    let one = select(vec2(1u << place, 0u), vec2(0u, 1u << (place - 32u)), place >= 32u);
+    let candidate = plus(found, one);
+    let fits = !is_less(rest, candidate);
+    rest = minus(rest, select(vec2(0u), candidate, fits));
+    found = plus(halved(found), select(vec2(0u), one, fits));
+  }
+  return found;
+}
+
+// Unsigned, rounded down.
+fn halved(a: vec2<u32>) -> vec2<u32> {
+  return vec2((a.x >> 1u) | (a.y << 31u), a.y >> 1u);
+}
+
+// What a signed one is, or the nearest of 32 bits.
+fn within_word(a: vec2<u32>) -> i32 {
+  if (extended(bitcast<i32>(a.x)).y == a.y) {
+    return bitcast<i32>(a.x);
+  }
+  return select(0x7fffffff, -0x7fffffff - 1, is_negative(a));
+}
