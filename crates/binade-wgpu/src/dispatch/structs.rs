@@ -102,6 +102,51 @@ pub(crate) struct Dropout {
     pub(crate) factor: f32,
 }
 
+/// Of `matmul.wgsl`.
+#[derive(Clone, Copy, Debug, Pod, Zeroable)]
+#[repr(C)]
+pub(crate) struct Product {
+    pub(crate) dtype: u32,
+    pub(crate) to: u32,
+    pub(crate) m: u32,
+    pub(crate) n: u32,
+    pub(crate) k: u32,
+    pub(crate) batch: u32,
+    pub(crate) a: Strides,
+    pub(crate) b: Strides,
+    pub(crate) c_row: u32,
+    pub(crate) c_step: u32,
+    pub(crate) bias: u32,
+    pub(crate) bias_start: u32,
+}
+
+/// Of an operand of `matmul.wgsl`: elements before the first, and to the next row, column and matrix.
+#[derive(Clone, Copy, Debug, Pod, Zeroable)]
+#[repr(C)]
+pub(crate) struct Strides {
+    pub(crate) start: u32,
+    pub(crate) row: u32,
+    pub(crate) column: u32,
+    pub(crate) step: u32,
+}
+
+/// Of `conv2d.wgsl`; extents are rows and columns.
+#[derive(Clone, Copy, Debug, Pod, Zeroable)]
+#[repr(C)]
+pub(crate) struct Convolution {
+    pub(crate) len: u32,
+    pub(crate) dtype: u32,
+    pub(crate) starts: [u32; 2],
+    pub(crate) to: u32,
+    pub(crate) images: u32,
+    pub(crate) channels: u32,
+    pub(crate) image: [u32; 2],
+    pub(crate) kernel: [u32; 2],
+    pub(crate) output: [u32; 2],
+    pub(crate) stride: [u32; 2],
+    pub(crate) padding: [u32; 2],
+}
+
 /// The number that shaders know an element type by; `what` cannot be done with any other.
 pub(crate) fn code(what: &'static str, dtype: DType) -> Result<u32, Error> {
     match dtype {

@@ -5,12 +5,18 @@
 
 mod add;
 mod bias_add;
+mod bmm;
+mod conv2d;
 mod cross_entropy;
 mod dropout;
 mod embedding;
 mod fill;
 mod gelu;
+mod gemm;
+mod im2col;
+mod linear;
 mod log_softmax;
+mod matmul;
 mod mean;
 mod mse_loss;
 mod mul;

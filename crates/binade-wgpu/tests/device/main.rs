@@ -12,6 +12,7 @@ mod ops_fill;
 mod ops_gelu;
 mod ops_indexed;
 mod ops_pointwise;
+mod ops_products;
 mod ops_softmax;
 mod ops_sum;
 mod ops_tanh;
@@ -47,6 +48,7 @@ fn main() {
         ("ops_gelu", ops_gelu::TESTS),
         ("ops_indexed", ops_indexed::TESTS),
         ("ops_pointwise", ops_pointwise::TESTS),
+        ("ops_products", ops_products::TESTS),
         ("ops_softmax", ops_softmax::TESTS),
         ("ops_sum", ops_sum::TESTS),
         ("ops_tanh", ops_tanh::TESTS),
