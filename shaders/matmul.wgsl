@@ -73,10 +73,6 @@ fn bias_at(row: u32, column: u32) -> f32 {
   return value(bias[word_of(params.dtype, element)], element);
 }
 
-fn four_of_bias(row: u32, column: u32) -> vec4<f32> {
-  return vec4(bias_at(row, column), bias_at(row, column + 1u), bias_at(row, column + 2u), bias_at(row, column + 3u));
-}
-
 // Neighbouring invocations read neighbours of memory, whether a matrix is transposed or not.
 fn fill_tiles(matrix: u32, row: u32, column: u32, depth: u32, thread: u32) {
   for (var i = thread; i < TILE * DEPTH; i += THREADS) {
@@ -93,22 +89,28 @@ fn fill_tiles(matrix: u32, row: u32, column: u32, depth: u32, thread: u32) {
   }
 }
 
+// One by one, in loops: what is written out is inlined as often, and one driver takes minutes to compile that.
 fn leave(matrix: u32, row: u32, column: u32, values: vec4<f32>) {
-  if (row >= params.m || column >= params.n) {
+  if (row >= params.m) {
     return;
   }
-  let codes = bitcast<vec4<u32>>(values);
   let first = matrix * params.c_step + row * params.c_row + column;
-  if (params.to == F32) {
-    for (var i = 0u; i < GROUP && column + i < params.n; i++) {
-      output[first + i] = codes[i];
+  for (var i = 0u; i < GROUP && column + i < params.n; i++) {
+    if (params.to == F32) {
+      output[first + i] = bitcast<u32>(values[i]);
+    } else if (i % 2u == 0u) {
+      let codes = pair_of(values[i], values[i + 1u]);
+      output[(first + i) / 2u] = codes;
     }
-    return;
   }
-  output[first / 2u] = narrowed(params.to, codes.x) | (narrowed(params.to, codes.y) << 16u);
-  if (column + 2u < params.n) {
-    output[first / 2u + 1u] = narrowed(params.to, codes.z) | (narrowed(params.to, codes.w) << 16u);
+}
+
+fn pair_of(low: f32, high: f32) -> u32 {
+  var word = 0u;
+  for (var i = 0u; i < 2u; i++) {
+    word |= narrowed(params.to, bitcast<u32>(select(low, high, i == 1u))) << (16u * i);
   }
+  return word;
 }
 
 @compute @workgroup_size(256)
@@ -123,10 +125,14 @@ fn matmul(
     let matrix = tile / (across * down);
     let row = tile / across % down * TILE;
     let column = tile % across * TILE;
-    var x = four_of_bias(row + r, column + c);
-    var y = four_of_bias(row + r + 1u, column + c);
-    var z = four_of_bias(row + r + 2u, column + c);
-    var w = four_of_bias(row + r + 3u, column + c);
+    var sums: array<vec4<f32>, 4>;
+    for (var i = 0u; i < 16u; i++) {
+      sums[i / 4u][i % 4u] = bias_at(row + r + i / 4u, column + c + i % 4u);
+    }
+    var x = sums[0];
+    var y = sums[1];
+    var z = sums[2];
+    var w = sums[3];
     for (var depth = 0u; depth < params.k; depth += DEPTH) {
       fill_tiles(matrix, row, column, depth, thread);
       workgroupBarrier();
@@ -142,9 +148,9 @@ fn matmul(
       // Before the next ones are written.
       workgroupBarrier();
     }
-    leave(matrix, row + r, column + c, x);
-    leave(matrix, row + r + 1u, column + c, y);
-    leave(matrix, row + r + 2u, column + c, z);
-    leave(matrix, row + r + 3u, column + c, w);
+    sums = array(x, y, z, w);
+    for (var i = 0u; i < 4u; i++) {
+      leave(matrix, row + r + i, column + c, sums[i]);
+    }
   }
 }
