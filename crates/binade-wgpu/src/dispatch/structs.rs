@@ -147,6 +147,20 @@ pub(crate) struct Convolution {
     pub(crate) padding: [u32; 2],
 }
 
+/// Of `max_pool2d.wgsl`; extents are rows and columns.
+#[derive(Clone, Copy, Debug, Pod, Zeroable)]
+#[repr(C)]
+pub(crate) struct Pool {
+    pub(crate) len: u32,
+    pub(crate) dtype: u32,
+    pub(crate) starts: [u32; 2],
+    pub(crate) image: [u32; 2],
+    pub(crate) output: [u32; 2],
+    pub(crate) kernel: [u32; 2],
+    pub(crate) stride: [u32; 2],
+    pub(crate) padding: [u32; 2],
+}
+
 /// The number that shaders know an element type by; `what` cannot be done with any other.
 pub(crate) fn code(what: &'static str, dtype: DType) -> Result<u32, Error> {
     match dtype {

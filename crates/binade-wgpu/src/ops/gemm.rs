@@ -1,5 +1,10 @@
 //! Products of matrices, transposed or not, one or a batch, with a bias or without.
 
+#![expect(
+    clippy::many_single_char_names,
+    reason = "matrices and extents go by the letters the field gives them"
+)]
+
 use crate::{
     Error, Tensor, Wgpu,
     dispatch::{

@@ -17,6 +17,7 @@ mod im2col;
 mod linear;
 mod log_softmax;
 mod matmul;
+mod max_pool2d;
 mod mean;
 mod mse_loss;
 mod mul;

@@ -11,6 +11,7 @@ mod ops_bias_add;
 mod ops_fill;
 mod ops_gelu;
 mod ops_indexed;
+mod ops_max_pool2d;
 mod ops_pointwise;
 mod ops_products;
 mod ops_softmax;
@@ -47,6 +48,7 @@ fn main() {
         ("ops_fill", ops_fill::TESTS),
         ("ops_gelu", ops_gelu::TESTS),
         ("ops_indexed", ops_indexed::TESTS),
+        ("ops_max_pool2d", ops_max_pool2d::TESTS),
         ("ops_pointwise", ops_pointwise::TESTS),
         ("ops_products", ops_products::TESTS),
         ("ops_softmax", ops_softmax::TESTS),
