@@ -73,6 +73,8 @@ pub(crate) struct Rows {
     pub(crate) labels_start: u32,
     pub(crate) grad_start: u32,
     pub(crate) divisor: f32,
+    pub(crate) parameter_dtype: u32,
+    pub(crate) eps: f32,
 }
 
 /// Of `embedding.wgsl`.

@@ -14,6 +14,7 @@ mod fill;
 mod gelu;
 mod gemm;
 mod im2col;
+mod layer_norm;
 mod linear;
 mod log_softmax;
 mod matmul;

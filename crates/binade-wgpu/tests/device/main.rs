@@ -11,6 +11,7 @@ mod ops_bias_add;
 mod ops_fill;
 mod ops_gelu;
 mod ops_indexed;
+mod ops_layer_norm;
 mod ops_max_pool2d;
 mod ops_pointwise;
 mod ops_products;
@@ -48,6 +49,7 @@ fn main() {
         ("ops_fill", ops_fill::TESTS),
         ("ops_gelu", ops_gelu::TESTS),
         ("ops_indexed", ops_indexed::TESTS),
+        ("ops_layer_norm", ops_layer_norm::TESTS),
         ("ops_max_pool2d", ops_max_pool2d::TESTS),
         ("ops_pointwise", ops_pointwise::TESTS),
         ("ops_products", ops_products::TESTS),
