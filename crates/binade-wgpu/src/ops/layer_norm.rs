@@ -96,8 +96,8 @@ impl LayerNorm for Wgpu {
         let (stats, params) = (self.stats_of_rows(input, eps)?, params(input, weight, eps)?);
         let means = self.unset(DType::F32, &[rows.count, 2])?;
         let of_rows = [(grad, 0), (input, 4), (&means, 1), (&stats, 1), (weight, 2)];
-        let grid = groups(rows.count * rows.team());
-        self.norm(&LAYER_NORM_BACKWARD_NUMBERS, &of_rows, params, grid)?;
+        let teams = groups(rows.count * rows.team());
+        self.norm(&LAYER_NORM_BACKWARD_NUMBERS, &of_rows, params, teams)?;
         let each = [(grad, 0), (input, 4), (&result, 1), (&stats, 1), (weight, 2), (&means, 1)];
         self.norm(&LAYER_NORM_BACKWARD, &each, params, groups(result.len().div_ceil(GROUP)))?;
 

@@ -35,5 +35,23 @@ mod total;
 use crate::shaders::Shader;
 
 /// Their shaders, by operation.
-pub(crate) const SHADERS: &[&[&Shader]] =
-    &[add::SHADERS, fill::SHADERS, gelu::SHADERS, mul::SHADERS, relu::SHADERS, tanh::SHADERS];
+pub(crate) const SHADERS: &[&[&Shader]] = &[
+    add::SHADERS,
+    bias_add::SHADERS,
+    cross_entropy::SHADERS,
+    dropout::SHADERS,
+    embedding::SHADERS,
+    fill::SHADERS,
+    gelu::SHADERS,
+    gemm::SHADERS,
+    im2col::SHADERS,
+    layer_norm::SHADERS,
+    log_softmax::SHADERS,
+    max_pool2d::SHADERS,
+    mse_loss::SHADERS,
+    mul::SHADERS,
+    relu::SHADERS,
+    softmax::SHADERS,
+    sum::SHADERS,
+    tanh::SHADERS,
+];
