@@ -54,7 +54,7 @@ impl Rows {
     pub(super) fn params(self, rows: &Range<usize>) -> structs::Rows {
         let (first, rows) = (count(rows.start), count(rows.len()));
         let (width, team) = (count(self.width), count(self.team()));
-        structs::Rows { first, rows, width, team, ..structs::Rows::default() }
+        structs::Rows { first, count: rows, width, team, ..structs::Rows::default() }
     }
 
     /// Parts of so many rows, none of which needs a larger binding than there is; an error where one row does.

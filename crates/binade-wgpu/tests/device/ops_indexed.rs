@@ -19,6 +19,11 @@ crate::tests![
     operands_that_do_not_fit_are_refused,
 ];
 
+/// As labels and indices have it.
+fn index(of: usize) -> i64 {
+    i64::try_from(of).unwrap()
+}
+
 fn losses_and_gradients_are_near_the_cpus() -> Result {
     for wgpu in [wgpu(), narrow()] {
         let (grad, on_cpu) = both(&wgpu, &[-1.5], &[], DType::F32);
@@ -26,7 +31,7 @@ fn losses_and_gradients_are_near_the_cpus() -> Result {
             for (rows, classes) in [(1, 1), (5, 10), (64, 3), (300, 7), (3, 700)] {
                 let logits: Vec<f32> = noise(1, rows * classes).iter().map(|x| 10.0 * x).collect();
                 let (x, p) = both(&wgpu, &logits, &[rows, classes], dtype);
-                let labels: Vec<i64> = (0..rows).map(|i| (i * 7 % classes) as i64).collect();
+                let labels: Vec<i64> = (0..rows).map(|i| index(i * 7 % classes)).collect();
                 let (l, m) =
                     (wgpu.upload_i64(&labels, &[rows])?, Cpu.upload_i64(&labels, &[rows])?);
                 let what = format!("{rows} x {classes}");
@@ -76,7 +81,7 @@ fn rows_of_a_table_are_copied_bit_for_bit() -> Result {
         for dtype in TYPES {
             for (rows, width) in [(1, 1), (5, 3), (9, 80)] {
                 let (table, on_cpu) = both(&wgpu, &mixed(3, rows * width), &[rows, width], dtype);
-                let indices: Vec<i64> = (0..42).map(|i| (i * i % rows) as i64).collect();
+                let indices: Vec<i64> = (0..42).map(|i| index(i * i % rows)).collect();
                 let (i, j) =
                     (wgpu.upload_i64(&indices, &[6, 7])?, Cpu.upload_i64(&indices, &[6, 7])?);
                 let got = wgpu.embedding(&table, &i)?;
@@ -93,7 +98,7 @@ fn gradients_of_a_table_are_the_cpus_bit_for_bit() -> Result {
     for dtype in TYPES {
         for (rows, width, count) in [(1, 1, 3), (5, 3, 200), (9, 40, 17), (4, 5, 0)] {
             let (g, h) = both(&wgpu, &mixed(4, count * width), &[count, width], dtype);
-            let indices: Vec<i64> = (0..count).map(|i| (i * i % rows) as i64).collect();
+            let indices: Vec<i64> = (0..count).map(|i| index(i * i % rows)).collect();
             let (i, j) =
                 (wgpu.upload_i64(&indices, &[count])?, Cpu.upload_i64(&indices, &[count])?);
             let got = wgpu.to_bits(&wgpu.embedding_backward(&g, &i, rows)?)?;

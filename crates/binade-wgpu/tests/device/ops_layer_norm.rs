@@ -16,6 +16,10 @@ const EPS: f32 = 1e-5;
 /// Additions on the longest way through a team, and what follows them.
 const ROUNDINGS: f64 = 60.0;
 
+#[expect(
+    clippy::many_single_char_names,
+    reason = "operands go by the letters the field gives them"
+)]
 fn rows_and_their_gradients_are_near_the_cpus() -> Result {
     let wgpu = wgpu();
     for dtype in TYPES {

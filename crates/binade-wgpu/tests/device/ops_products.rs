@@ -1,5 +1,10 @@
 //! Matrix products, batches of them, linear layers and convolutions, forward and backward, against the CPU.
 
+#![expect(
+    clippy::many_single_char_names,
+    reason = "matrices and extents go by the letters the field gives them"
+)]
+
 use crate::support::{
     Result, TYPES, assert_near, both, kind, narrow, noise, own, vector, wgpu, wide, with_mass,
 };

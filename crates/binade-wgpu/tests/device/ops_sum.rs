@@ -23,7 +23,7 @@ const LENGTHS: [usize; 9] = [1, 2, 3, 255, 256, 257, 4096, 65_537, 70_001];
 fn many_ones_are_as_many() -> Result {
     let wgpu = wgpu();
     for dtype in TYPES {
-        let ones = vector(&wgpu, &[1.0; 70_000], dtype);
+        let ones = vector(&wgpu, &vec![1.0; 70_000], dtype);
         assert_eq!(wgpu.download(&wgpu.sum(&ones)?)?, [70_000.0]);
         assert_eq!(wgpu.download(&wgpu.mean(&ones)?)?, [1.0]);
     }
