@@ -1,5 +1,5 @@
 // Operands `a` and `b` and an output of one type, element by element; the output begins where its binding does.
-//!use lib/elements.wgsl
+//!use lib/operands.wgsl
 
 struct Params {
   // Elements of each.
@@ -11,49 +11,3 @@ struct Params {
 }
 
 @group(0) @binding(0) var<uniform> params: Params;
-@group(0) @binding(1) var<storage, read> a: array<u32>;
-@group(0) @binding(2) var<storage, read> b: array<u32>;
-@group(0) @binding(3) var<storage, read_write> output: array<u32>;
-
-// The bits of element `i` of `a`; 0 beyond the last.
-fn code_of_a(i: u32) -> u32 {
-  if (i >= params.len) {
-    return 0u;
-  }
-  let element = params.a_start + i;
-  return code_in(params.dtype, a[word_of(params.dtype, element)], element);
-}
-
-fn code_of_b(i: u32) -> u32 {
-  if (i >= params.len) {
-    return 0u;
-  }
-  let element = params.b_start + i;
-  return code_in(params.dtype, b[word_of(params.dtype, element)], element);
-}
-
-fn value_of_a(i: u32) -> f32 {
-  return bitcast<f32>(widened(params.dtype, code_of_a(i)));
-}
-
-fn value_of_b(i: u32) -> f32 {
-  return bitcast<f32>(widened(params.dtype, code_of_b(i)));
-}
-
-fn narrow(value: f32) -> u32 {
-  return narrowed(params.dtype, bitcast<u32>(value));
-}
-
-// A group of elements from `first` on, which is a multiple of GROUP; those beyond the last leave no trace.
-fn store(first: u32, codes: vec4<u32>) {
-  if (params.dtype == F32) {
-    for (var k = 0u; k < GROUP && first + k < params.len; k++) {
-      output[first + k] = codes[k];
-    }
-    return;
-  }
-  output[first / 2u] = codes.x | (codes.y << 16u);
-  if (first + 2u < params.len) {
-    output[first / 2u + 1u] = codes.z | (codes.w << 16u);
-  }
-}

@@ -43,8 +43,8 @@ pub enum Error {
         /// What was being done.
         call: &'static str,
     },
-    /// More than one buffer of the device holds.
-    #[error("{bytes} bytes in one tensor: a buffer of this device holds {most}; do it in parts")]
+    /// More than one buffer of the device holds, or one binding where an operation needs a tensor whole.
+    #[error("{bytes} bytes in one tensor, of which this device takes {most}; do it in parts")]
     TooLarge {
         /// What was asked for.
         bytes: usize,
@@ -115,6 +115,18 @@ pub enum Error {
         /// What the plan asks for.
         what: String,
     },
+    /// An index or label that points nowhere, which the device found and the host is told of when it reads.
+    #[error("{op}: index {index} at position {position}; expected 0 ≤ index < {limit}")]
+    Index {
+        /// The operation's name.
+        op: &'static str,
+        /// The index.
+        index: i64,
+        /// Where it stands among the indices.
+        position: usize,
+        /// How many rows or classes there are.
+        limit: usize,
+    },
     /// An element type without shaders.
     #[error("the wgpu backend cannot {what} {dtype}; it computes in bf16, f16 and f32")]
     Unsupported {
@@ -142,7 +154,9 @@ impl binade_core::Error for Error {
             | Self::Match(_)
             | Self::Plan(_)
             | Self::Foreign => ErrorKind::Mismatch,
-            Self::NoGradients(_) | Self::Limit { .. } => ErrorKind::InvalidArgument,
+            Self::NoGradients(_) | Self::Limit { .. } | Self::Index { .. } => {
+                ErrorKind::InvalidArgument
+            }
             Self::Driver { .. } => ErrorKind::Other,
         }
     }

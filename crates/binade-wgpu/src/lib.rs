@@ -5,6 +5,7 @@ mod autocast;
 mod dispatch;
 mod error;
 mod facts;
+mod faults;
 mod gradients;
 mod health;
 mod ledger;

@@ -42,7 +42,7 @@ impl Wgpu {
     ///
     /// # Errors
     ///
-    /// When the device fails.
+    /// When the device fails; [`Error::Index`] where an operation met an index that points nowhere.
     pub fn to_bits(&self, tensor: &Tensor) -> Result<Vec<u8>, Error> {
         self.has_made(tensor.buffer())?;
         if tensor.is_empty() {
@@ -50,6 +50,9 @@ impl Wgpu {
             return Ok(Vec::new());
         }
         let sent = self.send(tensor.buffer(), tensor.range())?;
+        let noted = self.send_faults()?;
+        self.ask(&sent)?;
+        self.report_fault(noted.as_ref())?;
         self.receive(&sent)
     }
 
@@ -78,6 +81,12 @@ impl Wgpu {
             }
         })?;
         Ok(buffer)
+    }
+
+    /// Writes over the beginning of a buffer of this crate's own, before the whole batch. Words alone.
+    pub(crate) fn write(&self, buffer: &Buffer, words: &[u8]) -> Result<(), Error> {
+        self.inner.counters.upload(words.len());
+        self.scoped("upload", || self.inner.queue.write_buffer(buffer.memory(), 0, words))
     }
 
     fn buffer_for(&self, bytes: usize, taker: Taker) -> Result<Buffer, Error> {
@@ -186,8 +195,8 @@ impl Wgpu {
         Ok(sent.answer.get().is_some())
     }
 
-    /// Has the copy sent off and asks, once, to be told when it is done.
-    fn ask(&self, sent: &Sent) -> Result<(), Error> {
+    /// Has the copy sent off and asks, once, to be told when it is done: who asks for several waits once for all of a batch.
+    pub(crate) fn ask(&self, sent: &Sent) -> Result<(), Error> {
         if sent.ticket.get().is_none() {
             self.submit()?;
         }

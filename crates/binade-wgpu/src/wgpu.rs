@@ -3,6 +3,7 @@
 use crate::{
     Error, Facts, Ledger, MemoryUse, Options,
     dispatch::{Batch, Pipelines, structs::OwedBits},
+    faults::Faults,
     health::Health,
     ledger::Counters,
     memory::{Buffer, Pool, Ring},
@@ -43,6 +44,7 @@ pub(crate) struct Inner {
     pub(crate) pipelines: Pipelines,
     pub(crate) batch: Mutex<Batch>,
     pub(crate) counters: Counters,
+    pub(crate) faults: Faults,
     pub(crate) health: Arc<Health>,
     pub(crate) names: Names,
     fixed: OnceLock<Fixed>,
@@ -86,6 +88,7 @@ impl Wgpu {
             pipelines: Pipelines::default(),
             batch,
             counters: Counters::default(),
+            faults: Faults::default(),
             health: opened.health,
             names: Names::default(),
             fixed: OnceLock::new(),

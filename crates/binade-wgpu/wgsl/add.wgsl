@@ -120,19 +120,10 @@ fn stride(groups: vec3<u32>) -> u32 {
   return groups.x * THREADS * GROUP;
 }
 
-// shaders/lib/pointwise.wgsl
-// Operands `a` and `b` and an output of one type, element by element; the output begins where its binding does.
-
-struct Params {
-  // Elements of each.
-  len: u32,
-  dtype: u32,
-  // Elements before the first, in the bindings of `a` and `b`.
-  a_start: u32,
-  b_start: u32,
-}
-
-@group(0) @binding(0) var<uniform> params: Params;
+// shaders/lib/operands.wgsl
+// Operands `a` and `b` and an output. A shader's parameters have `len`, elements that are gone through; `dtype`, that of the
+// operands; `a_start` and `b_start`, elements before the first in their bindings. The output begins where its binding does.
+//!asks params
 @group(0) @binding(1) var<storage, read> a: array<u32>;
 @group(0) @binding(2) var<storage, read> b: array<u32>;
 @group(0) @binding(3) var<storage, read_write> output: array<u32>;
@@ -166,9 +157,29 @@ fn narrow(value: f32) -> u32 {
   return narrowed(params.dtype, bitcast<u32>(value));
 }
 
+// Element `i` of `a`, which must be there.
+fn a_code_at(i: u32) -> u32 {
+  let element = params.a_start + i;
+  return code_in(params.dtype, a[word_of(params.dtype, element)], element);
+}
+
+fn a_at(i: u32) -> f32 {
+  return bitcast<f32>(widened(params.dtype, a_code_at(i)));
+}
+
+fn b_at(i: u32) -> f32 {
+  let element = params.b_start + i;
+  return bitcast<f32>(widened(params.dtype, code_in(params.dtype, b[word_of(params.dtype, element)], element)));
+}
+
 // A group of elements from `first` on, which is a multiple of GROUP; those beyond the last leave no trace.
 fn store(first: u32, codes: vec4<u32>) {
-  if (params.dtype == F32) {
+  store_as(params.dtype, first, codes);
+}
+
+// The same of elements of another type.
+fn store_as(dtype: u32, first: u32, codes: vec4<u32>) {
+  if (dtype == F32) {
     for (var k = 0u; k < GROUP && first + k < params.len; k++) {
       output[first + k] = codes[k];
     }
@@ -179,6 +190,20 @@ fn store(first: u32, codes: vec4<u32>) {
     output[first / 2u + 1u] = codes.z | (codes.w << 16u);
   }
 }
+
+// shaders/lib/pointwise.wgsl
+// Operands `a` and `b` and an output of one type, element by element; the output begins where its binding does.
+
+struct Params {
+  // Elements of each.
+  len: u32,
+  dtype: u32,
+  // Elements before the first, in the bindings of `a` and `b`.
+  a_start: u32,
+  b_start: u32,
+}
+
+@group(0) @binding(0) var<uniform> params: Params;
 
 // shaders/add.wgsl
 // Elementwise sum. Its gradients are the result's own, which needs no shader.

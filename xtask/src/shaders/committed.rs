@@ -58,6 +58,9 @@ pub(super) fn compose(files: &Files) -> Composed {
         all.files.insert(format!("{COMPOSED}/{name}.wgsl"), text.wgsl);
     }
     for name in files.libraries() {
+        if asks(files, name) {
+            continue;
+        }
         let text = composed(files, &format!("lib/{name}"));
         if let Err(error) = text.and_then(|text| validate::library(&text.wgsl)) {
             all.issues.push(Issue::new(format!("{SOURCES}/lib/{name}.wgsl"), 0, error));
@@ -79,6 +82,12 @@ pub(super) fn differences(files: &Files, composed: &Composed) -> Vec<Issue> {
     let lost = files.composed().filter(|path| !composed.files.contains_key(*path));
     let lost = lost.map(|path| Issue::new(path, 0, format!("no shader makes it: {advice}")));
     stale.chain(lost).collect()
+}
+
+/// Whether a library is only whole with names of who uses it, by a line `//!asks NAME, ...`: it is validated with them alone.
+fn asks(files: &Files, name: &str) -> bool {
+    let text = files.text(&format!("{SOURCES}/lib/{name}.wgsl")).unwrap_or_default();
+    text.lines().any(|line| line.starts_with("//!asks "))
 }
 
 #[cfg(test)]

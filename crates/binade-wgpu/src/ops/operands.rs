@@ -1,6 +1,6 @@
 //! What operations ask of their operands: type and shape as everywhere, and memory of the handle that is asked.
 
-use crate::{Error, Tensor, Wgpu};
+use crate::{Error, Tensor, Wgpu, dispatch::Bound, facts::ALIGNED};
 use binade_core::DType;
 use binade_ops::Operand;
 
@@ -14,9 +14,29 @@ impl Operand for Tensor {
     }
 }
 
+/// Elements that shaders count in 32 bits, with room for the step of a grid.
+const MOST_ELEMENTS: usize = 1 << 30;
+
 impl Wgpu {
     /// Refuses operands of another handle.
     pub(super) fn has_made_all(&self, operands: &[&Tensor]) -> Result<(), Error> {
         operands.iter().try_for_each(|operand| self.has_made(operand.buffer()))
+    }
+
+    /// Indices or labels: all of an i64 tensor as words, and the place of the first.
+    pub(super) fn whole_words(&self, tensor: &Tensor) -> Result<(Bound, u32), Error> {
+        let (bound, start) = self.whole(tensor)?;
+        Ok((bound, 2 * start))
+    }
+
+    /// All of a tensor as one binding, and the place of its first element, for shaders that go through it in another order than
+    /// that of memory.
+    pub(super) fn whole(&self, tensor: &Tensor) -> Result<(Bound, u32), Error> {
+        let most = self.facts().most_binding_bytes;
+        // The first element may lie just before the next place where bindings may begin.
+        if tensor.bytes() as u64 + ALIGNED > most || tensor.len() >= MOST_ELEMENTS {
+            return Err(Error::TooLarge { bytes: tensor.bytes(), most: most - ALIGNED });
+        }
+        Ok(Bound::elements(tensor, 0..tensor.len()))
     }
 }

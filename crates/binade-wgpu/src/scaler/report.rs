@@ -4,6 +4,7 @@ use super::{Found, scale};
 use crate::{
     Error, Wgpu,
     dispatch::structs::{FoundBits, ScaleBits},
+    faults::Noted,
     memory::Buffer,
     transfer::Sent,
 };
@@ -18,6 +19,8 @@ pub(super) struct Report {
     stamps: Vec<u64>,
     /// Of each finding, which of a window's gradients are there, where only the device knows.
     words: Vec<Option<Sent>>,
+    /// The record of indices that point nowhere, as it was then.
+    faults: Option<Noted>,
 }
 
 /// Where a report has the finding of this number.
@@ -29,8 +32,8 @@ impl Report {
     /// Asks for a copy of what `update` has written.
     pub(super) fn send(wgpu: &Wgpu, from: &Buffer, found: &[&Found]) -> Result<Self, Error> {
         let stamps = found.iter().map(|found| found.stamp).collect();
-        let words = send_words(wgpu, found)?;
-        Ok(Self { sent: wgpu.send(from, 0..from.bytes())?, stamps, words })
+        let (words, faults) = (send_words(wgpu, found)?, wgpu.send_faults()?);
+        Ok(Self { sent: wgpu.send(from, 0..from.bytes())?, stamps, words, faults })
     }
 
     /// Whether the copy is there.
@@ -51,6 +54,9 @@ impl Report {
         found: &[&Found],
         places: &[usize],
     ) -> Result<(Vec<Finding>, ScaleState), Error> {
+        wgpu.ask(&self.sent)?;
+        self.words.iter().flatten().try_for_each(|words| wgpu.ask(words))?;
+        wgpu.report_fault(self.faults.as_ref())?;
         let report = wgpu.receive(&self.sent)?;
         let words = places.iter().map(|place| match self.words.get(*place) {
             Some(Some(words)) => wgpu.receive(words),

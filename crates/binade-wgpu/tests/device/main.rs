@@ -9,8 +9,17 @@ mod casts;
 mod clipping;
 mod counted;
 mod handles;
+mod ops_bias_add;
 mod ops_fill;
+mod ops_gelu;
+mod ops_indexed;
+mod ops_layer_norm;
+mod ops_max_pool2d;
 mod ops_pointwise;
+mod ops_products;
+mod ops_softmax;
+mod ops_sum;
+mod ops_tanh;
 mod outcomes;
 mod roundings;
 mod rules;
@@ -49,8 +58,17 @@ fn main() {
         ("clipping", clipping::TESTS),
         ("counted", counted::TESTS),
         ("handles", handles::TESTS),
+        ("ops_bias_add", ops_bias_add::TESTS),
         ("ops_fill", ops_fill::TESTS),
+        ("ops_gelu", ops_gelu::TESTS),
+        ("ops_indexed", ops_indexed::TESTS),
+        ("ops_layer_norm", ops_layer_norm::TESTS),
+        ("ops_max_pool2d", ops_max_pool2d::TESTS),
         ("ops_pointwise", ops_pointwise::TESTS),
+        ("ops_products", ops_products::TESTS),
+        ("ops_softmax", ops_softmax::TESTS),
+        ("ops_sum", ops_sum::TESTS),
+        ("ops_tanh", ops_tanh::TESTS),
         ("outcomes", outcomes::TESTS),
         ("roundings", roundings::TESTS),
         ("rules", rules::TESTS),

@@ -1,10 +1,11 @@
 //! The device, opened once, and what tests compare.
 
+use binade_autocast::Autocast;
 use binade_core::{DType, Error, Handle, Named};
 use binade_cpu::Cpu;
 use binade_grad_scaler::{GradOps, GradScaler, ScaleStore};
 use binade_master_weights::Materialise;
-use binade_ops::Upload;
+use binade_ops::{Download, Upload};
 use binade_wgpu::{Options, Tensor, Wgpu};
 use libtest_mimic::Failed;
 use std::sync::OnceLock;
@@ -162,4 +163,66 @@ pub(crate) fn kind<T, E: Error>(result: Result<T, E>) -> binade_core::ErrorKind 
         Ok(_) => panic!("this must be refused"),
         Err(error) => error.kind(),
     }
+}
+
+/// The values as `dtype` holds them.
+pub(crate) fn held(values: &[f32], dtype: DType) -> Vec<f32> {
+    Cpu.download(&cpu_vector(values, dtype)).unwrap()
+}
+
+/// Panics where an element of `dtype` is further from what is wanted than `mass`·2^-24, one rounding to `dtype`, and what a
+/// driver flushes to 0. Where NaN or an infinity is wanted nothing else will do.
+pub(crate) fn assert_near(got: &[f32], want: &[(f32, f64)], dtype: DType, what: &str) {
+    assert_eq!(got.len(), want.len(), "{what}");
+    let (relative, least) = match dtype {
+        DType::BF16 => (2.0_f64.powi(-8), 2.0_f64.powi(-126)),
+        DType::F16 => (2.0_f64.powi(-11), 2.0_f64.powi(-25)),
+        _ => (2.0_f64.powi(-24), 2.0_f64.powi(-126)),
+    };
+    for (index, (got, (want, mass))) in got.iter().zip(want).enumerate() {
+        let told = || format!("{what} {dtype}: {got:e} for {want:e} at {index}");
+        if want.is_nan() {
+            assert!(got.is_nan(), "{}", told());
+        } else if want.is_infinite() {
+            assert!(got == want, "{}", told());
+        } else {
+            let room = f64::from(want.abs()) * relative + least + 1.01 * mass * 2.0_f64.powi(-24);
+            let off = (f64::from(*got) - f64::from(*want)).abs();
+            assert!(off <= room, "{}: {off:e} off, {room:e} are allowed", told());
+        }
+    }
+}
+
+/// Values of both signs up to `most`: evenly spaced, and of every binade from 2^-40 on.
+pub(crate) fn sweep(most: u8) -> Vec<f32> {
+    let even = (-2000..=2000_i16).map(|k| f32::from(k) / 2000.0 * f32::from(most));
+    let binades = (-40..0).flat_map(|binade| {
+        (0..8_u8).map(move |k| (1.0 + f32::from(k) / 7.9) * 2.0_f32.powi(binade))
+    });
+    even.chain(binades.clone()).chain(binades.map(|x| -x)).collect()
+}
+
+/// A tensor of these values in this shape, here and on the CPU.
+pub(crate) fn both(
+    wgpu: &Wgpu,
+    values: &[f32],
+    shape: &[usize],
+    dtype: DType,
+) -> (Tensor, binade_cpu::Tensor) {
+    (wgpu.upload(values, shape, dtype).unwrap(), Cpu.upload(values, shape, dtype).unwrap())
+}
+
+/// The same on the CPU as f32, so that results of it are rounded to f32 alone.
+pub(crate) fn wide(tensor: &binade_cpu::Tensor) -> binade_cpu::Tensor {
+    Cpu.cast(tensor, DType::F32).unwrap()
+}
+
+/// What is on the CPU, each element with its mass.
+pub(crate) fn with_mass(
+    tensor: &binade_cpu::Tensor,
+    mass: impl Fn(usize, f64) -> f64,
+) -> Vec<(f32, f64)> {
+    let values = Cpu.download(tensor).unwrap();
+    let one = |(i, value): (usize, f32)| (value, mass(i, f64::from(value)));
+    values.into_iter().enumerate().map(one).collect()
 }

@@ -1,0 +1,86 @@
+//! Indices and labels that point nowhere: the device notes the first, and the host reports it when it reads next.
+//!
+//! The host cannot know them and must not wait to ask. A shader that meets one never reads beyond the table, gives NaN, and
+//! leaves operation, index and position in one record of the device. Downloads and reports of steps bring the record along; the
+//! error is given once, and the record is empty again: of several under way, one is told. Until an operation with indices is
+//! dispatched there is no record.
+
+use crate::{Error, Wgpu, dispatch::Bound, memory::Buffer, transfer::Sent};
+use binade_core::Op;
+use std::sync::{
+    Mutex, PoisonError,
+    atomic::{AtomicU64, Ordering},
+};
+
+/// The operations that take indices, as `fault.wgsl` numbers them.
+const INDEXED: [Op; 2] = [Op::EMBEDDING, Op::CROSS_ENTROPY];
+
+/// Words of the record, as in `fault.wgsl`: whether it is taken, operation, index, position, limit.
+const WORDS: usize = 6;
+
+/// The record, once there is one.
+#[derive(Debug, Default)]
+pub(crate) struct Faults {
+    record: Mutex<Option<Buffer>>,
+    /// How many were told: a copy that is older than the last tells of what is known.
+    told: AtomicU64,
+}
+
+/// A copy of the record on its way to the host, and how many had been told when it was asked for.
+#[derive(Debug)]
+pub(crate) struct Noted {
+    copy: Sent,
+    told: u64,
+}
+
+impl Wgpu {
+    /// The record, for a shader to write to.
+    pub(crate) fn fault_record(&self) -> Result<Bound, Error> {
+        self.with_record(|record| {
+            if record.is_none() {
+                *record = Some(self.buffer_of(&[0; 4 * WORDS])?);
+            }
+            // It was made above.
+            record.as_ref().map(Bound::whole).ok_or(Error::Foreign)
+        })
+    }
+
+    /// Puts a copy of the record in the batch, where there is a record.
+    pub(crate) fn send_faults(&self) -> Result<Option<Noted>, Error> {
+        let told = self.inner.faults.told.load(Ordering::Relaxed);
+        self.with_record(|record| {
+            let copy = record.as_ref().map(|record| self.send(record, 0..4 * WORDS));
+            Ok(copy.transpose()?.map(|copy| Noted { copy, told }))
+        })
+    }
+
+    /// The error that a copy of the record tells of; then the record is emptied.
+    pub(crate) fn report_fault(&self, noted: Option<&Noted>) -> Result<(), Error> {
+        let Some(noted) = noted else { return Ok(()) };
+        let bytes = self.receive(&noted.copy)?;
+        let (words, _) = bytes.as_chunks();
+        let &[taken, op, low, high, position, limit] = words else { return Ok(()) };
+        let told = &self.inner.faults.told;
+        if u32::from_le_bytes(taken) == 0 || told.load(Ordering::Relaxed) != noted.told {
+            return Ok(());
+        }
+        told.fetch_add(1, Ordering::Relaxed);
+        let cleared = self.with_record(|record| {
+            record.as_ref().map_or(Ok(()), |record| self.write(record, &[0; 4 * WORDS]))
+        });
+        cleared?;
+        let count = |word| usize::try_from(u32::from_le_bytes(word)).unwrap_or(usize::MAX);
+        let [low, high] = [low, high].map(|word| u64::from(u32::from_le_bytes(word)));
+        Err(Error::Index {
+            op: INDEXED.get(count(op)).map_or("an operation", Op::name),
+            index: (high << 32 | low).cast_signed(),
+            position: count(position),
+            limit: count(limit),
+        })
+    }
+
+    /// Nothing is half done where a thread could panic.
+    fn with_record<T>(&self, f: impl FnOnce(&mut Option<Buffer>) -> T) -> T {
+        f(&mut self.inner.faults.record.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+}

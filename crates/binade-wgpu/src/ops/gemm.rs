@@ -1,0 +1,146 @@
+//! Products of matrices, transposed or not, one or a batch, with a bias or without.
+
+#![expect(
+    clippy::many_single_char_names,
+    reason = "matrices and extents go by the letters the field gives them"
+)]
+
+use crate::{
+    Error, Tensor, Wgpu,
+    dispatch::{
+        Bound,
+        structs::{self, Strides, code, count},
+    },
+    shaders::{
+        Access::{Read, Write},
+        Shader, wgsl,
+    },
+};
+use binade_autocast::Autocast;
+use binade_core::DType;
+
+pub(super) const SHADERS: &[&Shader] = &[&MATMUL];
+
+const MATMUL: Shader = Shader {
+    name: "matmul",
+    file: "matmul",
+    wgsl: wgsl!("matmul"),
+    params: size_of::<structs::Product>(),
+    bindings: &[(1, Read), (2, Read), (3, Read), (4, Write)],
+    overrides: &[],
+};
+
+/// Rows and columns of a tile, as the shader's.
+const TILE: usize = 64;
+
+/// Groups beyond which a grid strides over tiles.
+const MOST_GROUPS: usize = 1024;
+
+/// The matrices of an operand, in elements of its tensor.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Matrices<'a> {
+    tensor: &'a Tensor,
+    row: usize,
+    column: usize,
+    /// From one matrix to the next.
+    step: usize,
+}
+
+impl<'a> Matrices<'a> {
+    /// One after the other, row-major.
+    pub(super) fn dense(tensor: &'a Tensor, rows: usize, columns: usize) -> Self {
+        Self { tensor, row: columns, column: 1, step: rows * columns }
+    }
+
+    /// Side by side in one row-major matrix.
+    pub(super) fn beside(tensor: &'a Tensor, count: usize, columns: usize) -> Self {
+        Self { tensor, row: count * columns, column: 1, step: columns }
+    }
+
+    /// The same of all products.
+    pub(super) fn shared(self) -> Self {
+        Self { step: 0, ..self }
+    }
+
+    pub(super) fn transposed(self) -> Self {
+        Self { row: self.column, column: self.row, ..self }
+    }
+
+    fn strides(self, start: u32) -> Strides {
+        let [row, column, step] = [self.row, self.column, self.step].map(count);
+        Strides { start, row, column, step }
+    }
+}
+
+/// What is added to each product.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Bias<'a> {
+    None,
+    OfColumns(&'a Tensor),
+    OfRows(&'a Tensor),
+}
+
+/// `C = A·B + bias` for `batch` products of `m`, `k` and `n`. A's element type is all operands'; C's rows are `row` apart.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Gemm<'a> {
+    pub(super) a: Matrices<'a>,
+    pub(super) b: Matrices<'a>,
+    pub(super) bias: Bias<'a>,
+    /// M, K, N.
+    pub(super) extents: [usize; 3],
+    pub(super) batch: usize,
+    /// Whether the products are to lie side by side in one matrix.
+    pub(super) beside: bool,
+}
+
+impl Wgpu {
+    /// The products, in this shape and element type.
+    pub(super) fn gemm(
+        &self,
+        gemm: &Gemm<'_>,
+        shape: &[usize],
+        to: DType,
+    ) -> Result<Tensor, Error> {
+        let [.., n] = gemm.extents;
+        // Rows of halves begin at whole words where their length is even; others are rounded in a pass of their own.
+        let has_whole_words = to == DType::F32 || n.is_multiple_of(2);
+        let result = self.unset(if has_whole_words { to } else { DType::F32 }, shape)?;
+        if result.is_empty() {
+            return Ok(result);
+        }
+        self.multiply(gemm, &result)?;
+        self.cast(&result, to)
+    }
+
+    fn multiply(&self, gemm: &Gemm<'_>, to: &Tensor) -> Result<(), Error> {
+        let [m, k, n] = gemm.extents;
+        let (a, a_start) = self.whole(gemm.a.tensor)?;
+        let (b, b_start) = self.whole(gemm.b.tensor)?;
+        let (output, _) = self.whole(to)?;
+        let (kind, bias) = match gemm.bias {
+            // Something has to be bound.
+            Bias::None => (0, gemm.a.tensor),
+            Bias::OfColumns(bias) => (1, bias),
+            Bias::OfRows(bias) => (2, bias),
+        };
+        let (bias, bias_start): (Bound, u32) = self.whole(bias)?;
+        let (c_row, c_step) = if gemm.beside { (gemm.batch * n, n) } else { (n, m * n) };
+        let params = structs::Product {
+            dtype: code("matmul", gemm.a.tensor.dtype())?,
+            to: code("matmul", to.dtype())?,
+            m: count(m),
+            n: count(n),
+            k: count(k),
+            batch: count(gemm.batch),
+            a: gemm.a.strides(a_start),
+            b: gemm.b.strides(b_start),
+            c_row: count(c_row),
+            c_step: count(c_step),
+            bias: kind,
+            bias_start,
+        };
+        let tiles = m.div_ceil(TILE) * n.div_ceil(TILE) * gemm.batch;
+        let groups = count(tiles.clamp(1, MOST_GROUPS));
+        self.dispatch(&MATMUL, &params, vec![a, b, bias, output], groups)
+    }
+}
