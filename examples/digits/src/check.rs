@@ -5,19 +5,17 @@ use crate::config;
 use crate::data::Images;
 use crate::model;
 use binade_cuda::Cuda;
+use binade_wgpu::Wgpu;
 
 /// Arguments that do not go together.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum ArgsError {
-    /// A device that this build cannot train on.
-    #[error(
-        "--device {device}: this build has no {device} backend yet; run with --device cpu",
-        device = .0.name()
-    )]
-    NotBuilt(DeviceKind),
     /// A device that cannot be opened.
     #[error("--device cuda: {0}")]
     Cuda(#[from] binade_cuda::Error),
+    /// An adapter that is not there, or does not start.
+    #[error("--device wgpu: {0}")]
+    Wgpu(#[from] binade_wgpu::Error),
     /// A loss scale where no level has one that moves.
     #[error(
         "{flag}: no level asked for scales its loss; leave it out, or take --level O1 or O2 with --dtype f16"
@@ -89,7 +87,7 @@ fn check_device(device: DeviceKind) -> Result<(), ArgsError> {
         DeviceKind::Cpu | DeviceKind::Deferred => Ok(()),
         // Opened and let go: a device that is not there is an error before anything else is done.
         DeviceKind::Cuda => Cuda::open(0).map(drop).map_err(ArgsError::from),
-        DeviceKind::Wgpu => Err(ArgsError::NotBuilt(device)),
+        DeviceKind::Wgpu => Wgpu::open().map(drop).map_err(ArgsError::from),
     }
 }
 

@@ -8,6 +8,7 @@ use crate::record::{Record, Run, WriteError};
 use crate::train;
 use binade_cpu::Cpu;
 use binade_cuda::Cuda;
+use binade_wgpu::Wgpu;
 use binade_deferred::Deferred;
 use indicatif::{ProgressBar, ProgressStyle};
 use std::error::Error;
@@ -66,7 +67,10 @@ fn one(args: &Args, setting: Setting, digits: &Digits) -> Result<Run, SessionErr
             let cuda = Cuda::open(0).map_err(ArgsError::from)?;
             train::run(&cuda, args, setting, digits, true, &bar).map_err(Into::into)
         }
-        DeviceKind::Wgpu => return Err(ArgsError::NotBuilt(args.device).into()),
+        DeviceKind::Wgpu => {
+            let wgpu = Wgpu::open().map_err(ArgsError::from)?;
+            train::run(&wgpu, args, setting, digits, true, &bar).map_err(Into::into)
+        }
     };
     bar.finish_and_clear();
     run.map_err(|source| SessionError::Train { setting, source })

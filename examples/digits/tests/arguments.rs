@@ -29,17 +29,19 @@ fn an_unknown_device() {
     );
 }
 
-#[test]
-fn a_device_that_is_not_built() {
-    let text = "--device wgpu: this build has no wgpu backend yet; run with --device cpu";
-    unfollowed("--device wgpu", text);
-}
-
-/// Where there is a driver, `cuda.rs` trains by it.
+/// Where there is a driver, `cuda/main.rs` trains by it.
 #[test]
 fn a_gpu_that_is_not_there() {
     if let Err(error) = binade_cuda::Cuda::open(0) {
         unfollowed("--device cuda", &format!("--device cuda: {error}"));
+    }
+}
+
+/// Where there is a driver, `wgpu/main.rs` trains by it.
+#[test]
+fn an_adapter_that_is_not_there() {
+    if let Err(error) = binade_wgpu::Wgpu::open() {
+        unfollowed("--device wgpu", &format!("--device wgpu: {error}"));
     }
 }
 

@@ -3,6 +3,7 @@
 #![allow(dead_code, reason = "each test binary uses its part")]
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
+pub(crate) mod agree;
 pub(crate) mod idx;
 
 use binade_cpu::Cpu;

@@ -2,7 +2,7 @@
 //! overflow and growths of the scale.
 
 use crate::common::{digits, short};
-use crate::is_within;
+use crate::common::agree::is_within;
 use binade::core::DType;
 use binade::grad_scaler::{Step, StepOutcome};
 use binade::{Amp, Model, initialize};

@@ -43,20 +43,9 @@ fn on_cuda(cuda: &Cuda, line: &str) -> (record::Run, record::Run) {
     (run(&args, setting), there)
 }
 
-/// NaN is apart from everything.
-fn is_within(a: f32, b: f32, share: f32) -> bool {
-    (a - b).abs() <= share * a.abs()
-}
-
 fn agree(cuda: &Cuda, line: &str, share: f32) {
     let (here, there) = on_cuda(cuda, line);
-    assert_eq!(here.losses.len(), there.losses.len(), "epochs");
-    for (a, b) in here.losses.iter().zip(&there.losses) {
-        assert!(is_within(*a, *b, share), "losses {:?} and {:?}", here.losses, there.losses);
-    }
-    assert_eq!(here.steps, there.steps);
-    assert_eq!(here.scale, there.scale);
-    assert_eq!(here.first_skip.is_some(), there.first_skip.is_some());
+    common::agree::agree(&here, &there, share);
 }
 
 /// Why the tests cannot run, unless they must.

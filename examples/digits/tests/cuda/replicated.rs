@@ -2,7 +2,7 @@
 //! the same scales, across an overflow on one of the two; and the same bits on both.
 
 use crate::common::{digits, short};
-use crate::is_within;
+use crate::common::agree::is_within;
 use binade::core::DType;
 use binade::grad_scaler::Step;
 use binade::{Amp, Model, initialize};

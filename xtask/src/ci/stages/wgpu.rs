@@ -1,4 +1,5 @@
-//! The wgpu backend's device tests on two drivers that run on the CPU: with `f16`, and without it and with subnormals flushed.
+//! The wgpu backend on two drivers that run on the CPU, with `f16`, and without it and with subnormals flushed: its device tests,
+//! and training as on the CPU.
 
 use crate::{
     Result,
@@ -7,8 +8,9 @@ use crate::{
     vulkan,
 };
 
-/// The device tests alone: the rest of the package's tests need no device and run with everyone else's.
-const TESTS: &str = "test --package binade-wgpu --test device";
+/// What needs a device alone: the rest of the packages' tests run with everyone else's.
+const TESTS: [&str; 2] =
+    ["test --package binade-wgpu --test device", "test --package binade-example-digits --test wgpu"];
 
 pub(super) fn run() -> Result<Outcome> {
     let drivers = match vulkan::drivers() {
@@ -16,8 +18,8 @@ pub(super) fn run() -> Result<Outcome> {
         Err(why) => return Ok(Outcome::Skipped(why.to_string())),
     };
     let mut told = Vec::new();
-    for driver in drivers {
-        let call = driver.on(Cargo::line(TESTS).var("BINADE_REQUIRE", "wgpu"));
+    for (driver, tests) in drivers.iter().flat_map(|driver| TESTS.map(|tests| (driver, tests))) {
+        let call = driver.on(Cargo::line(tests).var("BINADE_REQUIRE", "wgpu"));
         match tally::run(&call)? {
             Outcome::Passed(tally) => told.push(format!("{}: {tally}", driver.name)),
             other => return Ok(other),
