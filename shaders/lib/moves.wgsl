@@ -1,4 +1,4 @@
-// What `prepare` leaves to the fused steps, for each parameter. The host's twins are in `binade-wgpu/src/dispatch/structs.rs`.
+// What `prepare` leaves to the fused steps, for each parameter. The host's twins are in `binade-wgpu/src/dispatch/structs`.
 
 // Places of `Move.constants` that hang on the count of applied steps.
 const FIRST = 5u;

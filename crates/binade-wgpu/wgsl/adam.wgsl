@@ -309,7 +309,7 @@ fn multiplied(a: u32, b: u32) -> u32 {
 }
 
 // shaders/lib/moves.wgsl
-// What `prepare` leaves to the fused steps, for each parameter. The host's twins are in `binade-wgpu/src/dispatch/structs.rs`.
+// What `prepare` leaves to the fused steps, for each parameter. The host's twins are in `binade-wgpu/src/dispatch/structs`.
 
 // Places of `Move.constants` that hang on the count of applied steps.
 const FIRST = 5u;

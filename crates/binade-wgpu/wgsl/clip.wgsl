@@ -368,7 +368,7 @@ fn clip_factor(most: u32, norm: Root) -> u32 {
 
 // shaders/lib/state.wgsl
 // What the device keeps: the scale, what a pass found, what a set of gradients is still owed. The host's twins are in
-// `binade-wgpu/src/dispatch/structs.rs`. Floats that may be infinite, NaN or subnormal are bits, so that no driver changes them.
+// `binade-wgpu/src/dispatch/structs`. Floats that may be infinite, NaN or subnormal are bits, so that no driver changes them.
 
 // `binade_grad_scaler::ScaleState`, and the bits of the two factors that others read from it.
 struct Scale {

@@ -309,7 +309,7 @@ fn multiplied(a: u32, b: u32) -> u32 {
 }
 
 // shaders/lib/moves.wgsl
-// What `prepare` leaves to the fused steps, for each parameter. The host's twins are in `binade-wgpu/src/dispatch/structs.rs`.
+// What `prepare` leaves to the fused steps, for each parameter. The host's twins are in `binade-wgpu/src/dispatch/structs`.
 
 // Places of `Move.constants` that hang on the count of applied steps.
 const FIRST = 5u;
@@ -337,7 +337,7 @@ struct Applied {
 
 // shaders/lib/state.wgsl
 // What the device keeps: the scale, what a pass found, what a set of gradients is still owed. The host's twins are in
-// `binade-wgpu/src/dispatch/structs.rs`. Floats that may be infinite, NaN or subnormal are bits, so that no driver changes them.
+// `binade-wgpu/src/dispatch/structs`. Floats that may be infinite, NaN or subnormal are bits, so that no driver changes them.
 
 // `binade_grad_scaler::ScaleState`, and the bits of the two factors that others read from it.
 struct Scale {

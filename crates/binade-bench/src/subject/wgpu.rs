@@ -1,8 +1,8 @@
 //! The wgpu backend, on the adapter that there is or that `BINADE_WGPU_ADAPTER` names.
 
 use binade_autocast::Autocast;
-use binade_conformance::via::Device;
-use binade_conformance::{Arithmetic, Refusal};
+use binade_conformance::via::{self, Device};
+use binade_conformance::{Arithmetic, Compute, Refusal};
 use binade_core::DType;
 use binade_wgpu::{Error, Tensor};
 
@@ -71,5 +71,9 @@ impl Device for Wgpu {
 
     fn cast(&self, tensor: &Tensor, to: DType) -> Result<Tensor, Refusal> {
         Ok(Autocast::cast(&self.device, tensor, to)?)
+    }
+
+    fn compute(&self, op: &Compute, operands: &[&Tensor]) -> Result<Vec<Tensor>, Refusal> {
+        via::compute(&self.device, op, operands)
     }
 }

@@ -4,6 +4,7 @@
 //! None waits for the device.
 
 mod add;
+mod batch_norm;
 mod bias_add;
 mod bmm;
 mod conv2d;
@@ -37,6 +38,7 @@ use crate::shaders::Shader;
 /// Their shaders, by operation.
 pub(crate) const SHADERS: &[&[&Shader]] = &[
     add::SHADERS,
+    batch_norm::SHADERS,
     bias_add::SHADERS,
     cross_entropy::SHADERS,
     dropout::SHADERS,

@@ -30,6 +30,11 @@ pub(super) const EACH2: &[(u32, Access)] = &[(1, Read), (2, Read), (3, Write), (
 /// Elements of a row that one invocation takes before another helps.
 const SHARE: usize = 8;
 
+/// Invocations that share so many elements: a power of two.
+pub(super) fn team(elements: usize) -> usize {
+    elements.div_ceil(SHARE).next_power_of_two().min(THREADS)
+}
+
 /// A tensor as the rows of its last axis.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Rows {
@@ -47,7 +52,7 @@ impl Rows {
 
     /// Invocations that share a row: what follows from the width alone, so that sums do as well.
     pub(super) fn team(self) -> usize {
-        self.width.div_ceil(SHARE).next_power_of_two().min(THREADS)
+        team(self.width)
     }
 
     /// As the shaders have it, of a part of the rows.

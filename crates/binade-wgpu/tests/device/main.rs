@@ -9,6 +9,7 @@ mod casts;
 mod clipping;
 mod counted;
 mod handles;
+mod ops_batch_norm;
 mod ops_bias_add;
 mod ops_fill;
 mod ops_gelu;
@@ -58,6 +59,7 @@ fn main() {
         ("clipping", clipping::TESTS),
         ("counted", counted::TESTS),
         ("handles", handles::TESTS),
+        ("ops_batch_norm", ops_batch_norm::TESTS),
         ("ops_bias_add", ops_bias_add::TESTS),
         ("ops_fill", ops_fill::TESTS),
         ("ops_gelu", ops_gelu::TESTS),

@@ -1,10 +1,10 @@
 //! The shaders' parameters, as their `Params`, and what the device keeps, as `shaders/lib/state.wgsl` has it. A test compares the
 //! parameters' sizes with the composed shaders'.
 
-mod ops;
+mod operations;
 
-pub(crate) use ops::{
-    Channels, Convolution, Dropout, Embedding, Pool, Product, Rows, Strides, Total,
+pub(crate) use operations::{
+    BatchNorm, Channels, Convolution, Dropout, Embedding, Pool, Product, Rows, Strides, Total,
 };
 
 use crate::Error;
@@ -259,6 +259,14 @@ pub(crate) const PARTIAL: usize = 40;
 /// Elements that one `Partial` is of, as its `CHUNK`.
 pub(crate) const CHUNK: usize = 16384;
 
+const _: () = {
+    assert!(size_of::<ScaleBits>() == 96);
+    assert!(size_of::<FoundBits>() == 64);
+    assert!(size_of::<OwedBits>() == 24);
+    assert!(size_of::<RuleRow>() == 56);
+    assert!(size_of::<AppliedRow>() == 16);
+};
+
 /// The number that shaders know an element type by; `what` cannot be done with any other.
 pub(crate) fn code(what: &'static str, dtype: DType) -> Result<u32, Error> {
     match dtype {
@@ -273,11 +281,3 @@ pub(crate) fn code(what: &'static str, dtype: DType) -> Result<u32, Error> {
 pub(crate) fn count(elements: usize) -> u32 {
     u32::try_from(elements).unwrap_or(u32::MAX)
 }
-
-const _: () = {
-    assert!(size_of::<ScaleBits>() == 96);
-    assert!(size_of::<FoundBits>() == 64);
-    assert!(size_of::<OwedBits>() == 24);
-    assert!(size_of::<RuleRow>() == 56);
-    assert!(size_of::<AppliedRow>() == 16);
-};

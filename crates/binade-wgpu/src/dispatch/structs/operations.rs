@@ -1,4 +1,4 @@
-//! Parameters of the operations that train a model, as their shaders have them.
+//! Of the operations with a shape of their own: sums, channels, rows, tables, products, windows.
 
 use bytemuck::{Pod, Zeroable};
 
@@ -44,6 +44,27 @@ pub(crate) struct Rows {
     pub(crate) divisor: f32,
     pub(crate) parameter_dtype: u32,
     pub(crate) eps: f32,
+}
+
+/// Of `batch_norm.wgsl`.
+#[derive(Clone, Copy, Debug, Default, Pod, Zeroable)]
+#[repr(C)]
+pub(crate) struct BatchNorm {
+    pub(crate) len: u32,
+    pub(crate) dtype: u32,
+    pub(crate) starts: [u32; 2],
+    pub(crate) channels: u32,
+    pub(crate) inner: u32,
+    pub(crate) samples: u32,
+    pub(crate) team: u32,
+    pub(crate) weight_start: u32,
+    pub(crate) bias_start: u32,
+    pub(crate) parameter_dtype: u32,
+    pub(crate) eps: f32,
+    pub(crate) number: u32,
+    pub(crate) factor: f32,
+    pub(crate) momentum: f32,
+    pub(crate) kept: f32,
 }
 
 /// Of `embedding.wgsl`.

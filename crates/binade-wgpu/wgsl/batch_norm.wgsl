@@ -1,0 +1,432 @@
+// Composed by `cargo xtask shaders`: change the sources, in `shaders`.
+
+// shaders/lib/half_bits.wgsl
+// bf16, f16 and f32 as bits: conversions in integers alone, the same on every driver. WGSL's own leave the rounding and the
+// overflow to the driver, and lose the payload of NaN.
+
+const SIGN_BIT = 0x80000000u;
+const MAGNITUDE_BITS = 0x7fffffffu;
+const INFINITY_BITS = 0x7f800000u;
+const QUIET_BIT = 0x00400000u;
+
+// Of an f32's bits. Comparisons of floats are no help: `x != x` is never true here.
+fn is_nonfinite(bits: u32) -> bool {
+  return (bits & INFINITY_BITS) == INFINITY_BITS;
+}
+
+fn is_nan_bits(bits: u32) -> bool {
+  return (bits & MAGNITUDE_BITS) > INFINITY_BITS;
+}
+
+// Shifts `dropped` bits out, of 1 to 31, and rounds to nearest, ties to even.
+fn shifted_out(significand: u32, dropped: u32) -> u32 {
+  let kept = significand >> dropped;
+  let rest = significand & ((1u << dropped) - 1u);
+  let half = 1u << (dropped - 1u);
+  let rounds_up = rest > half || (rest == half && (kept & 1u) == 1u);
+  return kept + select(0u, 1u, rounds_up);
+}
+
+fn f16_of_f32(bits: u32) -> u32 {
+  let sign = (bits >> 16u) & 0x8000u;
+  let magnitude = bits & MAGNITUDE_BITS;
+  if (magnitude > INFINITY_BITS) {
+    return sign | 0x7e00u | ((magnitude >> 13u) & 0x3ffu);
+  }
+  let exponent = magnitude >> 23u;
+  // 13 bits have no place in an f16, and one more for each binade below its least normal one, 2^-14; at 25 all is gone.
+  let dropped = min(max(126u, exponent + 13u) - exponent, 25u);
+  let rounded = shifted_out((magnitude & 0x7fffffu) | 0x800000u, dropped);
+  // The leading bit, which f16 does not store, is one of the exponent; so is what rounding carries.
+  let base = (max(exponent, 113u) - 113u) << 10u;
+  return sign | min(base + rounded, 0x7c00u);
+}
+
+fn f32_of_f16(code: u32) -> u32 {
+  let sign = (code & 0x8000u) << 16u;
+  let magnitude = code & 0x7fffu;
+  if (magnitude >= 0x7c00u) {
+    let payload = (magnitude & 0x3ffu) << 13u;
+    return sign | INFINITY_BITS | payload | select(0u, QUIET_BIT, payload != 0u);
+  }
+  if (magnitude >= 0x400u) {
+    return sign | ((magnitude << 13u) + 0x38000000u);
+  }
+  if (magnitude == 0u) {
+    return sign;
+  }
+  // So many units of 2^-24.
+  let top = firstLeadingBit(magnitude);
+  return sign | ((top + 103u) << 23u) | ((magnitude << (23u - top)) & 0x7fffffu);
+}
+
+fn bf16_of_f32(bits: u32) -> u32 {
+  if (is_nan_bits(bits)) {
+    return (bits >> 16u) | 0x40u;
+  }
+  return (bits + 0x7fffu + ((bits >> 16u) & 1u)) >> 16u;
+}
+
+fn f32_of_bf16(code: u32) -> u32 {
+  return code << 16u;
+}
+
+// shaders/lib/elements.wgsl
+// Elements of bf16, f16 and f32 in words of 32 bits: halves lie two in a word, the first in its lower bits. `element` counts
+// from the binding's start. An invocation owns a group of elements, and with it whole words of what it writes.
+
+// As `crate::dispatch::structs::code` has them.
+const BF16 = 0u;
+const F16 = 1u;
+const F32 = 2u;
+
+const THREADS = 256u;
+const GROUP = 4u;
+
+// The word that holds an element.
+fn word_of(dtype: u32, element: u32) -> u32 {
+  return select(element >> 1u, element, dtype == F32);
+}
+
+// The element's bits, of the word that holds it.
+fn code_in(dtype: u32, word: u32, element: u32) -> u32 {
+  return select((word >> (16u * (element & 1u))) & 0xffffu, word, dtype == F32);
+}
+
+// The bits of the f32 that an element's bits stand for.
+fn widened(dtype: u32, code: u32) -> u32 {
+  if (dtype == BF16) {
+    return f32_of_bf16(code);
+  }
+  if (dtype == F16) {
+    return f32_of_f16(code);
+  }
+  return code;
+}
+
+// The element's bits for the bits of an f32, rounded to nearest even.
+fn narrowed(dtype: u32, bits: u32) -> u32 {
+  if (dtype == BF16) {
+    return bf16_of_f32(bits);
+  }
+  if (dtype == F16) {
+    return f16_of_f32(bits);
+  }
+  return bits;
+}
+
+// Elements that one invocation leaves out for the next round of a grid that strides.
+fn stride(groups: vec3<u32>) -> u32 {
+  return groups.x * THREADS * GROUP;
+}
+
+// shaders/lib/operands.wgsl
+// Operands `a` and `b` and an output. A shader's parameters have `len`, elements that are gone through; `dtype`, that of the
+// operands; `a_start` and `b_start`, elements before the first in their bindings. The output begins where its binding does.
+//!asks params
+@group(0) @binding(1) var<storage, read> a: array<u32>;
+@group(0) @binding(2) var<storage, read> b: array<u32>;
+@group(0) @binding(3) var<storage, read_write> output: array<u32>;
+
+// The bits of element `i` of `a`; 0 beyond the last.
+fn code_of_a(i: u32) -> u32 {
+  if (i >= params.len) {
+    return 0u;
+  }
+  let element = params.a_start + i;
+  return code_in(params.dtype, a[word_of(params.dtype, element)], element);
+}
+
+fn code_of_b(i: u32) -> u32 {
+  if (i >= params.len) {
+    return 0u;
+  }
+  let element = params.b_start + i;
+  return code_in(params.dtype, b[word_of(params.dtype, element)], element);
+}
+
+fn value_of_a(i: u32) -> f32 {
+  return bitcast<f32>(widened(params.dtype, code_of_a(i)));
+}
+
+fn value_of_b(i: u32) -> f32 {
+  return bitcast<f32>(widened(params.dtype, code_of_b(i)));
+}
+
+fn narrow(value: f32) -> u32 {
+  return narrowed(params.dtype, bitcast<u32>(value));
+}
+
+// Element `i` of `a`, which must be there.
+fn a_code_at(i: u32) -> u32 {
+  let element = params.a_start + i;
+  return code_in(params.dtype, a[word_of(params.dtype, element)], element);
+}
+
+fn a_at(i: u32) -> f32 {
+  return bitcast<f32>(widened(params.dtype, a_code_at(i)));
+}
+
+fn b_at(i: u32) -> f32 {
+  let element = params.b_start + i;
+  return bitcast<f32>(widened(params.dtype, code_in(params.dtype, b[word_of(params.dtype, element)], element)));
+}
+
+// A group of elements from `first` on, which is a multiple of GROUP; those beyond the last leave no trace.
+fn store(first: u32, codes: vec4<u32>) {
+  store_as(params.dtype, first, codes);
+}
+
+// The same of elements of another type.
+fn store_as(dtype: u32, first: u32, codes: vec4<u32>) {
+  if (dtype == F32) {
+    for (var k = 0u; k < GROUP && first + k < params.len; k++) {
+      output[first + k] = codes[k];
+    }
+    return;
+  }
+  output[first / 2u] = codes.x | (codes.y << 16u);
+  if (first + 2u < params.len) {
+    output[first / 2u + 1u] = codes.z | (codes.w << 16u);
+  }
+}
+
+// shaders/lib/teams.wgsl
+// Sums and largest elements over teams of neighbouring invocations of a group of 256. All of the group must come; each gets its
+// team's. Halves are joined until one is left, so that the order is always the same.
+
+var<workgroup> lanes: array<f32, 256>;
+
+// `team` is a power of two, the same for all.
+fn sum_of_team(value: f32, thread: u32, team: u32) -> f32 {
+  lanes[thread] = value;
+  workgroupBarrier();
+  for (var distance = team / 2u; distance > 0u; distance /= 2u) {
+    if ((thread & (team - 1u)) < distance) {
+      lanes[thread] += lanes[thread + distance];
+    }
+    workgroupBarrier();
+  }
+  let sum = lanes[thread & ~(team - 1u)];
+  // Before somebody writes what is joined next.
+  workgroupBarrier();
+  return sum;
+}
+
+// Passes over NaN, or gives it: who asks finds it in what comes of the elements.
+fn largest_of_team(value: f32, thread: u32, team: u32) -> f32 {
+  lanes[thread] = value;
+  workgroupBarrier();
+  for (var distance = team / 2u; distance > 0u; distance /= 2u) {
+    if ((thread & (team - 1u)) < distance) {
+      lanes[thread] = max(lanes[thread], lanes[thread + distance]);
+    }
+    workgroupBarrier();
+  }
+  let largest = lanes[thread & ~(team - 1u)];
+  workgroupBarrier();
+  return largest;
+}
+
+// shaders/batch_norm.wgsl
+// (x - mean) / sqrt(var + eps) * weight + bias by channel of a tensor [outer, channels, inner], and its gradients.
+//
+// Oracle: `oracle/batch_norm.rs`; agreement: bound: all in f32, sums by teams of invocations.
+//
+// Grids of any size stride. `batch_norm_numbers`, `batch_norm_backward_numbers`: over channels, a team for each, which leaves mean,
+// 1 / sqrt(var + eps) and var, or the sums of g * x and of g. `batch_norm_running`: over channels, the next of one running
+// statistic; `batch_norm_running_numbers`: over channels, the numbers of both. `batch_norm`, `batch_norm_backward`: over groups of
+// four elements; `batch_norm_parameters`: over groups of four of the sums, rounded.
+//
+// Two passes over a channel for its statistics, the second about the mean, so that nothing cancels. A channel is one team's.
+
+struct Params {
+  // Elements that are gone through one by one, or channels.
+  len: u32,
+  dtype: u32,
+  a_start: u32,
+  b_start: u32,
+  channels: u32,
+  inner: u32,
+  // Of each channel.
+  samples: u32,
+  // Invocations that share a channel: a power of two that follows from the samples.
+  team: u32,
+  weight_start: u32,
+  bias_start: u32,
+  // The type of weights and biases.
+  parameter_dtype: u32,
+  eps: f32,
+  // Which of a channel's numbers is taken.
+  number: u32,
+  // What it is multiplied by: of the variance n / (n - 1).
+  factor: f32,
+  // The weights of the new and of the old, in the running statistics.
+  momentum: f32,
+  kept: f32,
+}
+
+@group(0) @binding(0) var<uniform> params: Params;
+// Three for each channel: mean, 1 / sqrt(var + eps), var.
+@group(0) @binding(4) var<storage, read> numbers: array<f32>;
+@group(0) @binding(5) var<storage, read> weight: array<u32>;
+// The bias, or the two sums of each channel.
+@group(0) @binding(6) var<storage, read> third: array<u32>;
+
+fn parameter(word: u32, element: u32) -> f32 {
+  return bitcast<f32>(widened(params.parameter_dtype, code_in(params.parameter_dtype, word, element)));
+}
+
+fn weight_at(channel: u32) -> f32 {
+  let element = params.weight_start + channel;
+  return parameter(weight[word_of(params.parameter_dtype, element)], element);
+}
+
+fn bias_at(channel: u32) -> f32 {
+  let element = params.bias_start + channel;
+  return parameter(third[word_of(params.parameter_dtype, element)], element);
+}
+
+fn sum_at(channel: u32, number: u32) -> f32 {
+  return bitcast<f32>(third[2u * channel + number]);
+}
+
+fn channel_of(i: u32) -> u32 {
+  return i / params.inner % params.channels;
+}
+
+// Where a channel's sample lies.
+fn place_of(channel: u32, sample: u32) -> u32 {
+  let run = sample / params.inner;
+  return (run * params.channels + channel) * params.inner + (sample - run * params.inner);
+}
+
+fn normal(channel: u32, x: f32) -> f32 {
+  return (x - numbers[3u * channel]) * numbers[3u * channel + 1u];
+}
+
+fn affine(i: u32) -> u32 {
+  if (i >= params.len) {
+    return 0u;
+  }
+  let channel = channel_of(i);
+  return narrow(normal(channel, a_at(i)) * weight_at(channel) + bias_at(channel));
+}
+
+// `a` is the gradient, `b` the input.
+fn slope(i: u32) -> u32 {
+  if (i >= params.len) {
+    return 0u;
+  }
+  let channel = channel_of(i);
+  let samples = f32(params.samples);
+  let product = normal(channel, b_at(i)) * (sum_at(channel, 0u) / samples);
+  let rest = (a_at(i) - sum_at(channel, 1u) / samples) - product;
+  return narrow((weight_at(channel) * numbers[3u * channel + 1u]) * rest);
+}
+
+fn parameter_slope(channel: u32) -> u32 {
+  if (channel >= params.len) {
+    return 0u;
+  }
+  return narrowed(params.parameter_dtype, third[2u * channel + params.number]);
+}
+
+fn leave_numbers(channel: u32, mean: f32, variance: f32) {
+  output[3u * channel] = bitcast<u32>(mean);
+  output[3u * channel + 1u] = bitcast<u32>(1.0 / sqrt(variance + params.eps));
+  output[3u * channel + 2u] = bitcast<u32>(variance);
+}
+
+// Channels that a group does at a time.
+fn channels_at_once() -> u32 {
+  return THREADS / params.team;
+}
+
+@compute @workgroup_size(256)
+fn batch_norm_numbers(
+  @builtin(local_invocation_index) thread: u32, @builtin(workgroup_id) group: vec3<u32>,
+  @builtin(num_workgroups) groups: vec3<u32>) {
+  let step = groups.x * channels_at_once();
+  for (var base = group.x * channels_at_once(); base < params.channels; base += step) {
+    let channel = base + thread / params.team;
+    let samples = select(0u, params.samples, channel < params.channels);
+    var mean = 0.0;
+    for (var s = thread % params.team; s < samples; s += params.team) {
+      mean += a_at(place_of(channel, s));
+    }
+    mean = sum_of_team(mean, thread, params.team) / f32(params.samples);
+    var square = 0.0;
+    for (var s = thread % params.team; s < samples; s += params.team) {
+      let off = a_at(place_of(channel, s)) - mean;
+      square += off * off;
+    }
+    square = sum_of_team(square, thread, params.team) / f32(params.samples);
+    if (channel < params.channels && thread % params.team == 0u) {
+      leave_numbers(channel, mean, square);
+    }
+  }
+}
+
+// `a` is the running mean, `b` the running variance.
+@compute @workgroup_size(256)
+fn batch_norm_running_numbers(@builtin(global_invocation_id) id: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>) {
+  for (var i = id.x; i < params.len; i += groups.x * THREADS) {
+    leave_numbers(i, a_at(i), b_at(i));
+  }
+}
+
+// `a` is what it was.
+@compute @workgroup_size(256)
+fn batch_norm_running(@builtin(global_invocation_id) id: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>) {
+  for (var i = id.x; i < params.len; i += groups.x * THREADS) {
+    let of_batch = numbers[3u * i + params.number] * params.factor;
+    output[i] = bitcast<u32>(params.kept * a_at(i) + params.momentum * of_batch);
+  }
+}
+
+@compute @workgroup_size(256)
+fn batch_norm(@builtin(global_invocation_id) id: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>) {
+  for (var i = id.x * GROUP; i < params.len; i += stride(groups)) {
+    store(i, vec4(affine(i), affine(i + 1u), affine(i + 2u), affine(i + 3u)));
+  }
+}
+
+@compute @workgroup_size(256)
+fn batch_norm_backward_numbers(
+  @builtin(local_invocation_index) thread: u32, @builtin(workgroup_id) group: vec3<u32>,
+  @builtin(num_workgroups) groups: vec3<u32>) {
+  let step = groups.x * channels_at_once();
+  for (var base = group.x * channels_at_once(); base < params.channels; base += step) {
+    let channel = base + thread / params.team;
+    let samples = select(0u, params.samples, channel < params.channels);
+    var product = 0.0;
+    var sum = 0.0;
+    for (var s = thread % params.team; s < samples; s += params.team) {
+      let at = place_of(channel, s);
+      product += a_at(at) * normal(channel, b_at(at));
+      sum += a_at(at);
+    }
+    product = sum_of_team(product, thread, params.team);
+    sum = sum_of_team(sum, thread, params.team);
+    if (channel < params.channels && thread % params.team == 0u) {
+      output[2u * channel] = bitcast<u32>(product);
+      output[2u * channel + 1u] = bitcast<u32>(sum);
+    }
+  }
+}
+
+@compute @workgroup_size(256)
+fn batch_norm_parameters(@builtin(global_invocation_id) id: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>) {
+  for (var i = id.x * GROUP; i < params.len; i += stride(groups)) {
+    let codes = vec4(parameter_slope(i), parameter_slope(i + 1u), parameter_slope(i + 2u), parameter_slope(i + 3u));
+    store_as(params.parameter_dtype, i, codes);
+  }
+}
+
+@compute @workgroup_size(256)
+fn batch_norm_backward(@builtin(global_invocation_id) id: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>) {
+  for (var i = id.x * GROUP; i < params.len; i += stride(groups)) {
+    store(i, vec4(slope(i), slope(i + 1u), slope(i + 2u), slope(i + 3u)));
+  }
+}
