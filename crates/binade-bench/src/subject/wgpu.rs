@@ -1,9 +1,10 @@
 //! The wgpu backend, on the adapter that there is or that `BINADE_WGPU_ADAPTER` names.
 
 use binade_autocast::Autocast;
-use binade_conformance::via::Device;
-use binade_conformance::{Arithmetic, Refusal};
-use binade_core::DType;
+use binade_conformance::via::{self, Device};
+use binade_conformance::{Arithmetic, Clip, Refusal, Unscaled};
+use binade_core::{DType, NamedGrads};
+use binade_grad_scaler::{ClipGroup, ScaleState};
 use binade_wgpu::{Error, Tensor};
 
 /// `binade-wgpu`.
@@ -71,5 +72,15 @@ impl Device for Wgpu {
 
     fn cast(&self, tensor: &Tensor, to: DType) -> Result<Tensor, Refusal> {
         Ok(Autocast::cast(&self.device, tensor, to)?)
+    }
+
+    fn clip_groups(
+        &self,
+        grads: NamedGrads<Tensor>,
+        scale: ScaleState,
+        first: Option<Clip>,
+        groups: &[ClipGroup],
+    ) -> Result<Unscaled<Tensor>, Refusal> {
+        via::clip_groups(&self.device, grads, scale, first, groups)
     }
 }

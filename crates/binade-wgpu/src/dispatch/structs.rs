@@ -1,6 +1,10 @@
 //! The shaders' parameters, as their `Params`, and what the device keeps, as `shaders/lib/state.wgsl` has it. A test compares the
 //! parameters' sizes with the composed shaders'.
 
+mod ops;
+
+pub(crate) use ops::*;
+
 use crate::Error;
 use binade_core::DType;
 use bytemuck::{Pod, Zeroable};
@@ -155,6 +159,16 @@ pub(crate) struct Clip {
     pub(crate) most: f32,
 }
 
+/// Of `clip_group`.
+#[derive(Clone, Copy, Debug, Pod, Zeroable)]
+#[repr(C)]
+pub(crate) struct ClipOfGroup {
+    pub(crate) norm: u32,
+    pub(crate) most: f32,
+    pub(crate) name: u32,
+    pub(crate) place: u32,
+}
+
 /// Of `materialise.wgsl`.
 #[derive(Clone, Copy, Debug, Pod, Zeroable)]
 #[repr(C)]
@@ -260,135 +274,6 @@ const _: () = {
     assert!(size_of::<RuleRow>() == 56);
     assert!(size_of::<AppliedRow>() == 16);
 };
-/// Of `total.wgsl`.
-#[derive(Clone, Copy, Debug, Pod, Zeroable)]
-#[repr(C)]
-pub(crate) struct Total {
-    pub(crate) len: u32,
-    pub(crate) dtype: u32,
-    pub(crate) starts: [u32; 2],
-    pub(crate) at: u32,
-    pub(crate) divisor: f32,
-}
-
-/// Of `bias_add.wgsl`.
-#[derive(Clone, Copy, Debug, Pod, Zeroable)]
-#[repr(C)]
-pub(crate) struct Channels {
-    pub(crate) len: u32,
-    pub(crate) dtype: u32,
-    pub(crate) starts: [u32; 2],
-    pub(crate) count: u32,
-    pub(crate) inner: u32,
-    pub(crate) first: u32,
-    pub(crate) samples: u32,
-    pub(crate) to: u32,
-}
-
-/// Of `rows.wgsl`.
-#[derive(Clone, Copy, Debug, Default, Pod, Zeroable)]
-#[repr(C)]
-pub(crate) struct Rows {
-    pub(crate) len: u32,
-    pub(crate) dtype: u32,
-    pub(crate) starts: [u32; 2],
-    pub(crate) first: u32,
-    pub(crate) count: u32,
-    pub(crate) width: u32,
-    pub(crate) team: u32,
-    pub(crate) at: u32,
-    pub(crate) labels_start: u32,
-    pub(crate) grad_start: u32,
-    pub(crate) divisor: f32,
-    pub(crate) parameter_dtype: u32,
-    pub(crate) eps: f32,
-}
-
-/// Of `embedding.wgsl`.
-#[derive(Clone, Copy, Debug, Pod, Zeroable)]
-#[repr(C)]
-pub(crate) struct Embedding {
-    pub(crate) len: u32,
-    pub(crate) dtype: u32,
-    pub(crate) starts: [u32; 2],
-    pub(crate) first: u32,
-    pub(crate) rows: u32,
-    pub(crate) width: u32,
-    pub(crate) count: u32,
-    pub(crate) indices_start: u32,
-}
-
-/// Of `dropout.wgsl`.
-#[derive(Clone, Copy, Debug, Pod, Zeroable)]
-#[repr(C)]
-pub(crate) struct Dropout {
-    pub(crate) len: u32,
-    pub(crate) dtype: u32,
-    pub(crate) starts: [u32; 2],
-    pub(crate) first: u32,
-    pub(crate) key_start: u32,
-    pub(crate) threshold: u32,
-    pub(crate) factor: f32,
-}
-
-/// Of `matmul.wgsl`.
-#[derive(Clone, Copy, Debug, Pod, Zeroable)]
-#[repr(C)]
-pub(crate) struct Product {
-    pub(crate) dtype: u32,
-    pub(crate) to: u32,
-    pub(crate) m: u32,
-    pub(crate) n: u32,
-    pub(crate) k: u32,
-    pub(crate) batch: u32,
-    pub(crate) a: Strides,
-    pub(crate) b: Strides,
-    pub(crate) c_row: u32,
-    pub(crate) c_step: u32,
-    pub(crate) bias: u32,
-    pub(crate) bias_start: u32,
-}
-
-/// Of an operand of `matmul.wgsl`: elements before the first, and to the next row, column and matrix.
-#[derive(Clone, Copy, Debug, Pod, Zeroable)]
-#[repr(C)]
-pub(crate) struct Strides {
-    pub(crate) start: u32,
-    pub(crate) row: u32,
-    pub(crate) column: u32,
-    pub(crate) step: u32,
-}
-
-/// Of `conv2d.wgsl`; extents are rows and columns.
-#[derive(Clone, Copy, Debug, Pod, Zeroable)]
-#[repr(C)]
-pub(crate) struct Convolution {
-    pub(crate) len: u32,
-    pub(crate) dtype: u32,
-    pub(crate) starts: [u32; 2],
-    pub(crate) to: u32,
-    pub(crate) images: u32,
-    pub(crate) channels: u32,
-    pub(crate) image: [u32; 2],
-    pub(crate) kernel: [u32; 2],
-    pub(crate) output: [u32; 2],
-    pub(crate) stride: [u32; 2],
-    pub(crate) padding: [u32; 2],
-}
-
-/// Of `max_pool2d.wgsl`; extents are rows and columns.
-#[derive(Clone, Copy, Debug, Pod, Zeroable)]
-#[repr(C)]
-pub(crate) struct Pool {
-    pub(crate) len: u32,
-    pub(crate) dtype: u32,
-    pub(crate) starts: [u32; 2],
-    pub(crate) image: [u32; 2],
-    pub(crate) output: [u32; 2],
-    pub(crate) kernel: [u32; 2],
-    pub(crate) stride: [u32; 2],
-    pub(crate) padding: [u32; 2],
-}
 
 /// The number that shaders know an element type by; `what` cannot be done with any other.
 pub(crate) fn code(what: &'static str, dtype: DType) -> Result<u32, Error> {

@@ -6,6 +6,7 @@
 )]
 
 mod casts;
+mod clip_groups;
 mod clipping;
 mod counted;
 mod handles;
@@ -55,6 +56,7 @@ fn main() {
     }
     let all = [
         ("casts", casts::TESTS),
+        ("clip_groups", clip_groups::TESTS),
         ("clipping", clipping::TESTS),
         ("counted", counted::TESTS),
         ("handles", handles::TESTS),
