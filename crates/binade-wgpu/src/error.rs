@@ -132,7 +132,10 @@ pub enum Error {
         limit: usize,
     },
     /// An element type without shaders.
-    #[error("the wgpu backend cannot {what} {dtype}; it computes in bf16, f16 and f32")]
+    #[error(
+        "the wgpu backend cannot {what} {dtype}; it computes in bf16, f16 and f32, and stores and casts e4m3 and \
+         e5m2 too"
+    )]
     Unsupported {
         /// What was asked for.
         what: &'static str,

@@ -3,7 +3,7 @@
 use binade_autocast::Autocast;
 use binade_conformance::via::{self, Device};
 use binade_conformance::{Arithmetic, Clip, Refusal, Unscaled};
-use binade_core::{DType, NamedGrads};
+use binade_core::{DType, NamedGrads, stochastic::Key};
 use binade_grad_scaler::{ClipGroup, ScaleState};
 use binade_wgpu::{Error, Tensor};
 
@@ -72,6 +72,10 @@ impl Device for Wgpu {
 
     fn cast(&self, tensor: &Tensor, to: DType) -> Result<Tensor, Refusal> {
         Ok(Autocast::cast(&self.device, tensor, to)?)
+    }
+
+    fn cast_stochastic(&self, tensor: &Tensor, to: DType, key: Key) -> Result<Tensor, Refusal> {
+        Ok(self.device.cast_stochastic(tensor, to, key)?)
     }
 
     fn clip_groups(
