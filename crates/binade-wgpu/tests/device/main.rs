@@ -22,6 +22,7 @@ mod ops_softmax;
 mod ops_sum;
 mod ops_tanh;
 mod outcomes;
+mod resumed;
 mod roundings;
 mod rules;
 mod snapshots;
@@ -72,6 +73,7 @@ fn main() {
         ("ops_sum", ops_sum::TESTS),
         ("ops_tanh", ops_tanh::TESTS),
         ("outcomes", outcomes::TESTS),
+        ("resumed", resumed::TESTS),
         ("roundings", roundings::TESTS),
         ("rules", rules::TESTS),
         ("snapshots", snapshots::TESTS),
