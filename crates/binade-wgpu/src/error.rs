@@ -1,6 +1,7 @@
 //! What can go wrong on a device that wgpu drives.
 
 use binade_core::{DType, ErrorKind, MatchError, NoGradients};
+use binade_grad_scaler::ClipGroupError;
 use binade_master_weights::PlanError;
 use binade_ops::{DTypeError, OperandError, ShapeError};
 
@@ -115,6 +116,9 @@ pub enum Error {
         /// What the plan asks for.
         what: String,
     },
+    /// Groups to clip by that do not go with the gradients.
+    #[error(transparent)]
+    ClipGroup(#[from] ClipGroupError),
     /// An index or label that points nowhere, which the device found and the host is told of when it reads.
     #[error("{op}: index {index} at position {position}; expected 0 ≤ index < {limit}")]
     Index {
@@ -128,7 +132,10 @@ pub enum Error {
         limit: usize,
     },
     /// An element type without shaders.
-    #[error("the wgpu backend cannot {what} {dtype}; it computes in bf16, f16 and f32")]
+    #[error(
+        "the wgpu backend cannot {what} {dtype}; it computes in bf16, f16 and f32, and stores and casts e4m3 and \
+         e5m2 too"
+    )]
     Unsupported {
         /// What was asked for.
         what: &'static str,
@@ -149,6 +156,7 @@ impl binade_core::Error for Error {
             | Self::Unsupported { .. } => ErrorKind::Unsupported,
             Self::OutOfMemory { .. } => ErrorKind::OutOfMemory,
             Self::Shape(error) => error.kind(),
+            Self::ClipGroup(error) => error.kind(),
             Self::DType(_)
             | Self::Length { .. }
             | Self::Match(_)

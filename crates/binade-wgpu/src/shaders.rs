@@ -56,7 +56,7 @@ pub(crate) fn all() -> impl Iterator<Item = &'static Shader> {
 }
 
 /// Those of training.
-const ALL: &[&Shader] = &[&autocast::CAST, &gradients::MATERIALISE];
+const ALL: &[&Shader] = &[&autocast::CAST, &autocast::CAST_STOCHASTIC, &gradients::MATERIALISE];
 
 #[cfg(test)]
 mod tests {

@@ -8,8 +8,8 @@ use crate::record::{Record, Run, WriteError};
 use crate::train;
 use binade_cpu::Cpu;
 use binade_cuda::Cuda;
-use binade_wgpu::Wgpu;
 use binade_deferred::Deferred;
+use binade_wgpu::Wgpu;
 use indicatif::{ProgressBar, ProgressStyle};
 use std::error::Error;
 

@@ -2,8 +2,9 @@
 
 use binade_autocast::Autocast;
 use binade_conformance::via::{self, Device};
-use binade_conformance::{Arithmetic, Compute, Refusal};
-use binade_core::DType;
+use binade_conformance::{Arithmetic, Clip, Compute, Refusal, Unscaled};
+use binade_core::{DType, NamedGrads, stochastic::Key};
+use binade_grad_scaler::{ClipGroup, ScaleState};
 use binade_wgpu::{Error, Tensor};
 
 /// `binade-wgpu`.
@@ -75,5 +76,19 @@ impl Device for Wgpu {
 
     fn compute(&self, op: &Compute, operands: &[&Tensor]) -> Result<Vec<Tensor>, Refusal> {
         via::compute(&self.device, op, operands)
+    }
+
+    fn cast_stochastic(&self, tensor: &Tensor, to: DType, key: Key) -> Result<Tensor, Refusal> {
+        Ok(self.device.cast_stochastic(tensor, to, key)?)
+    }
+
+    fn clip_groups(
+        &self,
+        grads: NamedGrads<Tensor>,
+        scale: ScaleState,
+        first: Option<Clip>,
+        groups: &[ClipGroup],
+    ) -> Result<Unscaled<Tensor>, Refusal> {
+        via::clip_groups(&self.device, grads, scale, first, groups)
     }
 }

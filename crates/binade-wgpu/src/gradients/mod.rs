@@ -2,7 +2,7 @@
 
 mod materialise;
 
-pub(crate) use materialise::MATERIALISE;
+pub(crate) use materialise::{Factors, MATERIALISE};
 
 use crate::{
     Error, Tensor, Wgpu,

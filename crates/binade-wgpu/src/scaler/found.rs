@@ -27,7 +27,8 @@ pub(super) struct Maybe {
     pub(super) names: Arc<[Arc<str>]>,
 }
 
-/// The number that a norm goes by, as `state.wgsl` has it.
+/// No parameter's number, and that which a norm goes by, as `state.wgsl` has them.
+pub(super) const NOBODY: u32 = u32::MAX;
 pub(super) const THE_NORM: u32 = 0xffff_fffe;
 
 impl Found {

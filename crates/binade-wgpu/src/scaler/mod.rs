@@ -1,10 +1,12 @@
 //! Loss scaling: the scale and what passes find are values on the device.
 
 mod accumulate;
+mod clip_groups;
 mod found;
 mod grad_ops;
 mod grad_scaler;
 mod report;
+mod save_grads;
 mod scale;
 mod scale_store;
 mod unscale;
@@ -18,6 +20,7 @@ use crate::shaders::Shader;
 pub(crate) const SHADERS: &[&Shader] = &[
     &accumulate::ACCUMULATE,
     &accumulate::ACCUMULATE_MARK,
+    &clip_groups::CLIP_GROUP,
     &grad_ops::CLIP,
     &grad_scaler::SCALE,
     &scale_store::MERGE,

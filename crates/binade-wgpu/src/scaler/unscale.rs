@@ -7,7 +7,7 @@ use crate::{
         Bound, groups_of, parts,
         structs::{self, CHUNK, FoundBits, OwedBits, PARTIAL, count},
     },
-    gradients::supported,
+    gradients::{Present, supported},
     memory::Buffer,
     shaders::{
         Access::{Read, Write},
@@ -37,22 +37,34 @@ impl Wgpu {
     pub(super) fn inspect(&self, grads: &mut Gradients, scale: &Scale) -> Result<Found, Error> {
         grads.are_of(self)?;
         self.has_made(&scale.bits)?;
-        let dtypes = grads.present().map(|grad| supported("unscale gradients of", grad.tensor));
-        let dtypes = dtypes.collect::<Result<Vec<_>, Error>>()?;
-        let partials = self.partials(grads)?;
-        let chunks = self.look(grads, &dtypes, scale, &partials)?;
-        let (found, owed) =
-            (self.buffer(size_of::<FoundBits>())?, self.buffer(size_of::<OwedBits>())?);
-        let whole = [&partials, &found, &scale.bits, &owed].map(|it: &Buffer| Bound::whole(it));
-        self.dispatch(&UNSCALE_JOIN, &structs::Join { count: count(chunks) }, whole.into(), 1)?;
+        let all: Vec<_> = grads.present().collect();
+        let (found, owed) = self.look(grads, &all, scale)?;
         grads.owed = Some(Arc::new(owed));
         grads.is_measured = true;
         Ok(told(Found::new(Arc::new(found)), grads))
     }
 
-    /// Room for what is left by each chunk of a set, and for one at least.
-    fn partials(&self, grads: &Gradients) -> Result<Buffer, Error> {
-        let chunks = grads.present().map(|grad| {
+    /// Looks at these of a set: what is found of them, and what they are owed then.
+    pub(super) fn look(
+        &self,
+        grads: &Gradients,
+        members: &[Present<'_>],
+        scale: &Scale,
+    ) -> Result<(Buffer, Buffer), Error> {
+        let dtypes = members.iter().map(|grad| supported("unscale gradients of", grad.tensor));
+        let dtypes = dtypes.collect::<Result<Vec<_>, Error>>()?;
+        let partials = self.partials(members)?;
+        let chunks = self.look_at_chunks(grads, members.iter().zip(dtypes), scale, &partials)?;
+        let (found, owed) =
+            (self.buffer(size_of::<FoundBits>())?, self.buffer(size_of::<OwedBits>())?);
+        let whole = [&partials, &found, &scale.bits, &owed].map(|it: &Buffer| Bound::whole(it));
+        self.dispatch(&UNSCALE_JOIN, &structs::Join { count: count(chunks) }, whole.into(), 1)?;
+        Ok((found, owed))
+    }
+
+    /// Room for what is left by each chunk of these, and for one at least.
+    fn partials(&self, members: &[Present<'_>]) -> Result<Buffer, Error> {
+        let chunks = members.iter().map(|grad| {
             self.pieces(grad.tensor.len()).map(|piece| piece.len().div_ceil(CHUNK)).sum::<usize>()
         });
         self.buffer(chunks.sum::<usize>().max(1) * PARTIAL)
@@ -64,22 +76,22 @@ impl Wgpu {
     }
 
     /// Leaves a partial for each chunk; gives their number.
-    fn look(
+    fn look_at_chunks<'g>(
         &self,
         grads: &Gradients,
-        dtypes: &[u32],
+        members: impl Iterator<Item = (&'g Present<'g>, u32)>,
         scale: &Scale,
         partials: &Buffer,
     ) -> Result<usize, Error> {
         let mut first_partial = 0;
-        for (grad, dtype) in grads.present().zip(dtypes) {
+        for (grad, dtype) in members {
             let parameter = self.names().number(grad.name);
             for piece in self.pieces(grad.tensor.len()) {
                 let (values, start) = Bound::elements(grad.tensor, piece.clone());
                 let chunks = piece.len().div_ceil(CHUNK);
                 let params = structs::Unscale {
                     len: count(piece.len()),
-                    dtype: *dtype,
+                    dtype,
                     start,
                     parameter,
                     chunks: count(chunks),

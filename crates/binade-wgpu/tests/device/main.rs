@@ -6,6 +6,7 @@
 )]
 
 mod casts;
+mod clip_groups;
 mod clipping;
 mod counted;
 mod handles;
@@ -22,6 +23,7 @@ mod ops_softmax;
 mod ops_sum;
 mod ops_tanh;
 mod outcomes;
+mod resumed;
 mod roundings;
 mod rules;
 mod snapshots;
@@ -56,6 +58,7 @@ fn main() {
     }
     let all = [
         ("casts", casts::TESTS),
+        ("clip_groups", clip_groups::TESTS),
         ("clipping", clipping::TESTS),
         ("counted", counted::TESTS),
         ("handles", handles::TESTS),
@@ -72,6 +75,7 @@ fn main() {
         ("ops_sum", ops_sum::TESTS),
         ("ops_tanh", ops_tanh::TESTS),
         ("outcomes", outcomes::TESTS),
+        ("resumed", resumed::TESTS),
         ("roundings", roundings::TESTS),
         ("rules", rules::TESTS),
         ("snapshots", snapshots::TESTS),

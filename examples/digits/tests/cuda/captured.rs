@@ -1,8 +1,8 @@
 //! A training step that is captured once and replayed: the bits of the same step uncaptured, and near the CPU's, across an
 //! overflow and growths of the scale.
 
-use crate::common::{digits, short};
 use crate::common::agree::is_within;
+use crate::common::{digits, short};
 use binade::core::DType;
 use binade::grad_scaler::{Step, StepOutcome};
 use binade::{Amp, Model, initialize};

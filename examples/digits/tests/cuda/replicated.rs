@@ -1,8 +1,8 @@
 //! Training on two replicas, each with half of every batch: near one device that has the whole, with the same steps applied and
 //! the same scales, across an overflow on one of the two; and the same bits on both.
 
-use crate::common::{digits, short};
 use crate::common::agree::is_within;
+use crate::common::{digits, short};
 use binade::core::DType;
 use binade::grad_scaler::Step;
 use binade::{Amp, Model, initialize};

@@ -9,8 +9,10 @@ use crate::{
 };
 
 /// What needs a device alone: the rest of the packages' tests run with everyone else's.
-const TESTS: [&str; 2] =
-    ["test --package binade-wgpu --test device", "test --package binade-example-digits --test wgpu"];
+const TESTS: [&str; 2] = [
+    "test --package binade-wgpu --test device",
+    "test --package binade-example-digits --test wgpu",
+];
 
 pub(super) fn run() -> Result<Outcome> {
     let drivers = match vulkan::drivers() {

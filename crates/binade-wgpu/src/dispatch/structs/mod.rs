@@ -40,6 +40,20 @@ pub(crate) struct Cast {
     pub(crate) saturates: u32,
 }
 
+/// Of `cast_stochastic`.
+#[derive(Clone, Copy, Debug, Pod, Zeroable)]
+#[repr(C)]
+pub(crate) struct CastStochastic {
+    pub(crate) len: u32,
+    pub(crate) dtype: u32,
+    pub(crate) to: u32,
+    pub(crate) start: u32,
+    pub(crate) seed: [u32; 2],
+    pub(crate) step: u32,
+    pub(crate) parameter: u32,
+    pub(crate) block: [u32; 2],
+}
+
 /// `Scale` of `state.wgsl`.
 #[derive(Clone, Copy, Debug, Pod, Zeroable)]
 #[repr(C)]
@@ -161,6 +175,16 @@ pub(crate) struct Clip {
     pub(crate) most: f32,
 }
 
+/// Of `clip_group`.
+#[derive(Clone, Copy, Debug, Pod, Zeroable)]
+#[repr(C)]
+pub(crate) struct ClipOfGroup {
+    pub(crate) norm: u32,
+    pub(crate) most: f32,
+    pub(crate) name: u32,
+    pub(crate) place: u32,
+}
+
 /// Of `materialise.wgsl`.
 #[derive(Clone, Copy, Debug, Pod, Zeroable)]
 #[repr(C)]
@@ -275,6 +299,20 @@ pub(crate) fn code(what: &'static str, dtype: DType) -> Result<u32, Error> {
         DType::F32 => Ok(2),
         _ => Err(Error::Unsupported { what, dtype }),
     }
+}
+
+/// The same of what can be stored and cast, the eight-bit types among them.
+pub(crate) fn stored_code(what: &'static str, dtype: DType) -> Result<u32, Error> {
+    match dtype {
+        DType::E4M3 => Ok(3),
+        DType::E5M2 => Ok(4),
+        dtype => code(what, dtype),
+    }
+}
+
+/// The lower and the upper half, in the order of WGSL's pairs.
+pub(crate) fn halves(value: u64) -> [u32; 2] {
+    bytemuck::cast(value.to_le_bytes())
 }
 
 /// A count of elements or words of one part, which has fewer than 2^32.
