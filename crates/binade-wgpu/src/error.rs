@@ -109,8 +109,8 @@ pub enum Error {
     },
     /// A plan that asks for what no shader does.
     #[error(
-        "the wgpu backend has no shader for {what}; it keeps masters by `Copy`, `Remainder`, `Stochastic` and `Kahan`, or \
-         none by `NoMaster`"
+        "the wgpu backend has no shader for {what}; it keeps masters by `Copy`, `Remainder`, `Stochastic`, `Kahan` and \
+         `ScaledF16`, or none by `NoMaster`"
     )]
     Store {
         /// What the plan asks for.

@@ -402,6 +402,15 @@ fn stochastic(format: Format, bits: u32, random: u32) -> u32 {
   return magnitude | ((bits >> 31u) << format.sign_bit);
 }
 
+// shaders/lib/lost.wgsl
+// Whether an update changed anything.
+
+// As numbers are: NaN is no other, and zeros are one.
+fn is_same(a: u32, b: u32) -> bool {
+  let are_zero = ((a | b) & MAGNITUDE_BITS) == 0u;
+  return are_zero || (a == b && !is_nan_bits(a));
+}
+
 // shaders/lib/step.wgsl
 // What every optimizer's fused step does around its arithmetic: reads a gradient once, settles it, moves the master, and writes
 // the low-precision copy. `binade_master_weights::step` is its model, and its `stores` are those of the masters.
@@ -412,6 +421,8 @@ const COPY = 1u;
 const REMAINDER = 2u;
 const STOCHASTIC = 3u;
 const KAHAN = 4u;
+// A copy that `scaled.wgsl` opened and packs, and counts where it packs: two words an element then.
+const SCALED = 5u;
 
 struct Params {
   len: u32,
@@ -461,6 +472,11 @@ fn is_product(a: f32, b: f32) -> bool {
   return (multiplied(bitcast<u32>(a), bitcast<u32>(b)) & MAGNITUDE_BITS) != 0u;
 }
 
+// The word of `beside` that has an element's f32.
+fn wide_word(i: u32) -> u32 {
+  return select(i, 2u * i, params.store == SCALED && params.counts != 0u);
+}
+
 // As it was before it was scaled, and clipped.
 fn gradient_of(i: u32) -> f32 {
   let element = params.start + i;
@@ -472,8 +488,8 @@ fn gradient_of(i: u32) -> f32 {
 fn kept_at(i: u32) -> Saved {
   let code = code_in(params.dtype, parameter[word_of(params.dtype, i)], i);
   switch (params.store) {
-    case COPY: {
-      return Saved(code, beside[i]);
+    case COPY, SCALED: {
+      return Saved(code, beside[wide_word(i)]);
     }
     case REMAINDER, KAHAN: {
       return Saved(code, (beside[i >> 1u] >> (16u * (i & 1u))) & 0xffffu);
@@ -486,7 +502,7 @@ fn kept_at(i: u32) -> Saved {
 
 // The bits of the value that a step starts from.
 fn opened(element: Saved) -> u32 {
-  if (params.store == COPY) {
+  if (params.store == COPY || params.store == SCALED) {
     return element.rest;
   }
   let bits = widened(params.dtype, element.code);
@@ -550,12 +566,6 @@ fn randoms(first: u32) -> vec4<u32> {
   return words_of(seed, moves[params.slot].step, params.slot, vec2(params.block + first / GROUP, 0u));
 }
 
-// As numbers are: NaN is no other, and zeros are one.
-fn is_same(a: u32, b: u32) -> bool {
-  let are_zero = ((a | b) & MAGNITUDE_BITS) == 0u;
-  return are_zero || (a == b && !is_nan_bits(a));
-}
-
 // Counts an element's update by what is kept of it, before and after.
 fn counted(before: u32, after: u32, is_updated: bool) {
   if (!is_same(before, after)) {
@@ -574,14 +584,17 @@ fn save_group(first: u32, values: array<Moved, 4>) {
     let element = saved(values[k].value, random[k]);
     codes[k] = element.code;
     rests[k] = element.rest;
-    if (params.counts != 0u) {
+    if (params.counts != 0u && params.store != SCALED) {
       counted(opened(kept_at(first + k)), opened(element), values[k].is_updated);
     }
   }
   save_codes(first, codes);
-  if (params.store == COPY) {
+  if (params.store == COPY || params.store == SCALED) {
     for (var k = 0u; k < GROUP && first + k < params.len; k++) {
-      beside[first + k] = rests[k];
+      beside[wide_word(first + k)] = rests[k];
+      if (params.store == SCALED && params.counts != 0u) {
+        beside[2u * (first + k) + 1u] = select(0u, 1u, values[k].is_updated);
+      }
     }
   } else if (params.store == REMAINDER || params.store == KAHAN) {
     beside[first / 2u] = rests.x | (rests.y << 16u);

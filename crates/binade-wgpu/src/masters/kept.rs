@@ -1,6 +1,6 @@
 //! What a store keeps beside a parameter, on the device.
 
-use super::rules::storeless;
+use super::{rules::storeless, scaled::Scaled};
 use crate::{Error, Tensor, Wgpu};
 use binade_autocast::Autocast;
 use binade_core::DType;
@@ -20,6 +20,7 @@ pub(super) enum Kept {
     },
     /// Of the parameter's type.
     Kahan(Tensor),
+    Scaled(Scaled),
 }
 
 impl Kept {
@@ -39,6 +40,7 @@ impl Kept {
                 Self::Copy(wide)
             }
             MasterStore::Stochastic { seed } => Self::Stochastic { seed },
+            MasterStore::ScaledF16 => Self::Scaled(Scaled::new(wgpu, values)?),
             MasterStore::Remainder | MasterStore::Kahan => {
                 return Self::halved(wgpu, store, values, stored);
             }
@@ -76,6 +78,7 @@ impl Kept {
         match self {
             Self::Nothing | Self::Stochastic { .. } => None,
             Self::Copy(kept) | Self::Remainder(kept) | Self::Kahan(kept) => Some(kept),
+            Self::Scaled(scaled) => Some(&scaled.values),
         }
     }
 
@@ -89,6 +92,7 @@ impl Kept {
             Self::Stochastic { .. } if now == DType::F32 => (0, 0),
             Self::Stochastic { seed } => (3, *seed),
             Self::Kahan(_) => (4, 0),
+            Self::Scaled(_) => (5, 0),
         }
     }
 
@@ -105,6 +109,10 @@ impl Kept {
             Self::Remainder(kept) => Master::Remainder(words(kept)?),
             Self::Stochastic { seed } => Master::Stochastic { seed: *seed, number },
             Self::Kahan(kept) => Master::Compensation(words(kept)?),
+            Self::Scaled(scaled) => Master::Scaled {
+                values: words(&scaled.values)?,
+                exponent: scaled.read_exponent(wgpu)?,
+            },
         })
     }
 }

@@ -6,6 +6,7 @@ mod kept;
 mod lost;
 mod master_weights;
 mod rules;
+mod scaled;
 mod slot;
 mod snapshot;
 mod step;
@@ -19,7 +20,15 @@ use std::{collections::HashMap, fmt, sync::Arc};
 use table::Table;
 
 /// Their shaders.
-pub(crate) const SHADERS: &[&Shader] = &[&step::PREPARE, &step::SGD, &step::ADAM, &lost::FORGET];
+pub(crate) const SHADERS: &[&Shader] = &[
+    &step::PREPARE,
+    &step::SGD,
+    &step::ADAM,
+    &lost::FORGET,
+    &scaled::OPEN,
+    &scaled::LARGEST,
+    &scaled::PACK,
+];
 
 /// Masters, moments and counts of applied steps on the device, and what the host knows of them.
 pub struct Masters {

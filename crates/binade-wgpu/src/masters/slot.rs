@@ -63,7 +63,7 @@ impl Slot {
         match &self.kept {
             Kept::Copy(master) => wgpu.download(master),
             Kept::Nothing | Kept::Stochastic { .. } => wgpu.download(param),
-            Kept::Remainder(_) | Kept::Kahan(_) => {
+            Kept::Remainder(_) | Kept::Kahan(_) | Kept::Scaled(_) => {
                 Ok(self.read(wgpu, 0)?.values_of(&wgpu.download(param)?))
             }
         }

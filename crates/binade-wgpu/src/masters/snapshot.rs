@@ -193,6 +193,10 @@ impl Kept {
             Self::Remainder(kept) => vec![(Kind::Remainder, Some(kept))],
             Self::Stochastic { .. } => vec![(Kind::Number, None)],
             Self::Kahan(kept) => vec![(Kind::Compensation, Some(kept))],
+            Self::Scaled(kept) => vec![
+                (Kind::ScaledMaster, Some(&kept.values)),
+                (Kind::Exponent, Some(&kept.exponent)),
+            ],
         }
     }
 
@@ -203,6 +207,9 @@ impl Kept {
             Self::Copy(kept) => vec![(Kind::Master, kept)],
             Self::Remainder(kept) => vec![(Kind::Remainder, kept)],
             Self::Kahan(kept) => vec![(Kind::Compensation, kept)],
+            Self::Scaled(kept) => {
+                vec![(Kind::ScaledMaster, &mut kept.values), (Kind::Exponent, &mut kept.exponent)]
+            }
         }
     }
 }

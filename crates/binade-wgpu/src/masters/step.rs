@@ -1,6 +1,8 @@
 //! The dispatches of a step: what each parameter moves by, for all of them, then one fused step for each.
 
-use super::{Masters, corrections::halves, rules::unsteppable, slot::Slot};
+use super::{
+    Masters, corrections::halves, kept::Kept, rules::unsteppable, scaled::During, slot::Slot,
+};
 use crate::{
     Error, Found, Gradients, Tensor, Wgpu,
     dispatch::{
@@ -118,14 +120,26 @@ struct Among<'a> {
 }
 
 impl Moving<'_> {
-    /// The fused step, in parts where a binding does not hold it.
+    /// The step, of a master that is to be opened between opening and packing it.
     fn dispatch(&self, wgpu: &Wgpu, among: &Among<'_>) -> Result<(), Error> {
+        let Kept::Scaled(scaled) = &self.slot.kept else {
+            return self.fused(wgpu, among, self.slot.kept.tensor());
+        };
+        let during = During::step(among.moves, among.applied, self.slot.number, among.counts);
+        let wide = scaled.open(wgpu, during)?;
+        self.fused(wgpu, among, Some(&wide))?;
+        scaled.pack(wgpu, &wide, during)
+    }
+
+    /// The fused step, in parts where a binding does not hold it.
+    fn fused(&self, wgpu: &Wgpu, among: &Among<'_>, beside: Option<&Tensor>) -> Result<(), Error> {
         let Self { slot, param, grad, shader } = *self;
         let (store, seed) = slot.kept.code(param.dtype());
         let [seed_low, seed_high] = halves(seed);
         let gradient_dtype = supported("step with gradients of", grad)?;
         let dtype = supported("train parameters of", param)?;
-        for part in parts(param.len(), 4, wgpu.facts().most_binding_bytes) {
+        let each = beside.map_or(4, |beside| beside.dtype().bytes().max(4));
+        for part in parts(param.len(), each, wgpu.facts().most_binding_bytes) {
             let (gradient, start) = Bound::elements(grad, part.clone());
             let params = structs::Step {
                 len: count(part.len()),
@@ -143,7 +157,7 @@ impl Moving<'_> {
             let mut bound = vec![Bound::whole(among.moves), gradient, parameter];
             let moments = if is_adam(shader) { 3 } else { 1 };
             let kept = slot.moments.iter().map(Option::as_ref).take(moments);
-            for (kept, nothing) in [slot.kept.tensor()].into_iter().chain(kept).zip(among.nothing) {
+            for (kept, nothing) in [beside].into_iter().chain(kept).zip(among.nothing) {
                 bound.push(match kept {
                     Some(kept) => Bound::elements(kept, part.clone()).0,
                     None => Bound::whole(nothing),

@@ -26,6 +26,7 @@ mod outcomes;
 mod resumed;
 mod roundings;
 mod rules;
+mod scaled;
 mod snapshots;
 mod stepping;
 mod steps;
@@ -78,6 +79,7 @@ fn main() {
         ("resumed", resumed::TESTS),
         ("roundings", roundings::TESTS),
         ("rules", rules::TESTS),
+        ("scaled", scaled::TESTS),
         ("snapshots", snapshots::TESTS),
         ("steps", steps::TESTS),
         ("steps_memory", steps_memory::TESTS),

@@ -33,12 +33,13 @@ impl<D> Trains for D where
 }
 
 /// Every store that has a shader.
-pub(crate) const STORES: [MasterStore; 5] = [
+pub(crate) const STORES: [MasterStore; 6] = [
     MasterStore::Copy,
     MasterStore::NoMaster,
     MasterStore::Remainder,
     MasterStore::Stochastic { seed: 0xfedc_ba98_7654_3210 },
     MasterStore::Kahan,
+    MasterStore::ScaledF16,
 ];
 
 /// Each of them with each low type that it takes.

@@ -277,6 +277,16 @@ pub(crate) struct Step {
     pub(crate) counts: u32,
 }
 
+/// Of `scaled.wgsl`.
+#[derive(Clone, Copy, Debug, Pod, Zeroable)]
+#[repr(C)]
+pub(crate) struct Scaled {
+    pub(crate) len: u32,
+    pub(crate) flag: u32,
+    pub(crate) slot: u32,
+    pub(crate) counts: u32,
+}
+
 /// Bytes of `Partial` of `lib/chunks.wgsl`.
 pub(crate) const PARTIAL: usize = 40;
 

@@ -1,0 +1,126 @@
+//! Masters in `f16` with an exponent a tensor, which hangs on all that a step makes: opened as an `f32` copy that lives as long
+//! as the parameter's step, and packed again behind it.
+
+use crate::{
+    Error, Tensor, Wgpu,
+    dispatch::{
+        Bound, groups, parts,
+        structs::{self, MOVE, count},
+    },
+    memory::Buffer,
+    shaders::{
+        Access::{Read, Write},
+        Shader, wgsl,
+    },
+};
+use binade_autocast::Autocast;
+use binade_core::DType;
+
+pub(super) const OPEN: Shader = Shader {
+    name: "scaled_open",
+    file: "scaled",
+    wgsl: wgsl!("scaled"),
+    params: size_of::<structs::Scaled>(),
+    bindings: &[(1, Read), (2, Write), (3, Write), (4, Write), (5, Write)],
+    overrides: &[],
+};
+
+pub(super) const LARGEST: Shader =
+    Shader { name: "scaled_largest", bindings: &[(1, Read), (2, Write), (5, Write)], ..OPEN };
+
+pub(super) const PACK: Shader = Shader {
+    name: "scaled_pack",
+    bindings: &[(1, Read), (2, Write), (3, Write), (4, Write), (5, Write), (6, Write)],
+    ..OPEN
+};
+
+/// What is kept for one parameter.
+#[derive(Debug)]
+pub(super) struct Scaled {
+    /// `f16`, times 2 to the exponent.
+    pub(super) values: Tensor,
+    /// One `i32`.
+    pub(super) exponent: Tensor,
+    /// What one shader leaves to the next: the largest magnitude's bits, and the exponent before.
+    between: Buffer,
+}
+
+/// Which step it is opened for.
+#[derive(Clone, Copy)]
+pub(super) struct During<'a> {
+    /// Words, of which `flag` is 0 where the step is skipped.
+    stepped: &'a Buffer,
+    flag: u32,
+    /// Where lost updates are counted, at the place of the parameter's number.
+    applied: &'a Buffer,
+    slot: u32,
+    counts: u32,
+}
+
+impl<'a> During<'a> {
+    /// The step of the parameter `slot`.
+    pub(super) fn step(moves: &'a Buffer, applied: &'a Buffer, slot: u32, counts: u32) -> Self {
+        Self { stepped: moves, flag: slot * count(MOVE / 4), applied, slot, counts }
+    }
+}
+
+impl Scaled {
+    /// Of these values, of any type; nothing is waited for.
+    pub(super) fn new(wgpu: &Wgpu, values: &Tensor) -> Result<Self, Error> {
+        let mut wide = wgpu.cast(values, DType::F32)?;
+        wide.own_whole(wgpu)?;
+        let scaled = Self {
+            values: wgpu.unset(DType::F16, values.shape())?,
+            exponent: Tensor::filling(wgpu.zeros(4)?, DType::I32, &[1]),
+            between: wgpu.zeros(8)?,
+        };
+        let there = &wgpu.fixed()?.there;
+        let nothing = wgpu.buffer(4)?;
+        let start = During { stepped: there, flag: 0, applied: &nothing, slot: 0, counts: 0 };
+        scaled.pack(wgpu, &wide, start)?;
+        Ok(scaled)
+    }
+
+    /// The copy that a step moves. Where lost updates are counted it has two words an element, as `f64` has.
+    pub(super) fn open(&self, wgpu: &Wgpu, during: During<'_>) -> Result<Tensor, Error> {
+        let dtype = if during.counts == 0 { DType::F32 } else { DType::F64 };
+        let wide = wgpu.unset(dtype, self.values.shape())?;
+        self.run(wgpu, &OPEN, &wide, during)?;
+        Ok(wide)
+    }
+
+    /// Keeps what the step made of it.
+    pub(super) fn pack(&self, wgpu: &Wgpu, wide: &Tensor, during: During<'_>) -> Result<(), Error> {
+        self.run(wgpu, &LARGEST, wide, during)?;
+        self.run(wgpu, &PACK, wide, during)
+    }
+
+    fn run(
+        &self,
+        wgpu: &Wgpu,
+        shader: &'static Shader,
+        wide: &Tensor,
+        during: During<'_>,
+    ) -> Result<(), Error> {
+        let During { stepped, flag, applied, slot, counts } = during;
+        for part in parts(wide.len(), wide.dtype().bytes(), wgpu.facts().most_binding_bytes) {
+            let params = structs::Scaled { len: count(part.len()), flag, slot, counts };
+            let bound = shader.bindings.iter().map(|(binding, _)| match binding {
+                1 => Bound::whole(stepped),
+                2 => Bound::whole(&self.between),
+                3 => Bound::elements(&self.exponent, 0..1).0,
+                4 => Bound::elements(&self.values, part.clone()).0,
+                5 => Bound::elements(wide, part.clone()).0,
+                _ => Bound::whole(applied),
+            });
+            wgpu.dispatch(shader, &params, bound.collect(), groups(part.len()))?;
+        }
+        Ok(())
+    }
+
+    /// The exponent on the host: waits for the device.
+    pub(super) fn read_exponent(&self, wgpu: &Wgpu) -> Result<i32, Error> {
+        let bytes = wgpu.to_bits(&self.exponent)?;
+        Ok(bytes.try_into().map_or(0, i32::from_le_bytes))
+    }
+}
