@@ -13,7 +13,7 @@ fn share(i: u32) -> u32 {
     return 0u;
   }
   let row = (params.first + i) / params.width;
-  return narrow(exp_of(a_at(i) - numbers[2u * row]) / numbers[2u * row + 1u]);
+  return narrow(exp_over(a_at(i) - numbers[2u * row], numbers[2u * row + 1u]));
 }
 
 // `a` is the gradient, `b` the output.
