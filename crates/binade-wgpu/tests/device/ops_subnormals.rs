@@ -112,6 +112,12 @@ fn assert_nearly(got: &[f32], want: &[f32]) {
     }
 }
 
+/// Gradients from 2 on, far enough apart that nothing cancels against the first.
+fn ramp(len: usize) -> Vec<f32> {
+    let steps = std::iter::successors(Some(2.0_f32), |x| Some(x + 0.25));
+    steps.take(len).collect()
+}
+
 fn small_shares_and_their_gradients_are_the_cpus() -> Result {
     let wgpu = wgpu();
     let far: Vec<f32> = [0.0].into_iter().chain((80..=106_u8).map(|i| -f32::from(i))).collect();
@@ -120,6 +126,12 @@ fn small_shares_and_their_gradients_are_the_cpus() -> Result {
     let count = want.iter().filter(|x| x.is_subnormal()).count();
     assert!(count > 10, "{count}");
     assert_nearly(&wgpu.download(&wgpu.softmax(&x)?)?, &want);
+
+    let (back, its) = both(&wgpu, &ramp(far.len()), &[1, far.len()], DType::F32);
+    let (shares, of_cpu) = both(&wgpu, &want, &[1, far.len()], DType::F32);
+    let got = wgpu.softmax_backward(&back, &shares)?;
+    let want = Cpu.softmax_backward(&its, &of_cpu)?;
+    assert_nearly(&wgpu.download(&got)?, &Cpu.download(&want)?);
 
     let (grad, its) = both(&wgpu, &[0.5], &[], DType::F32);
     let got = wgpu.cross_entropy_backward(&grad, &x, &wgpu.upload_i64(&[0], &[1])?)?;
