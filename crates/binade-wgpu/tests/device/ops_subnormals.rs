@@ -128,9 +128,9 @@ fn small_shares_and_their_gradients_are_the_cpus() -> Result {
     assert_nearly(&wgpu.download(&wgpu.softmax(&x)?)?, &want);
 
     let (back, its) = both(&wgpu, &ramp(far.len()), &[1, far.len()], DType::F32);
-    let (shares, of_cpu) = both(&wgpu, &want, &[1, far.len()], DType::F32);
+    let (shares, known) = both(&wgpu, &want, &[1, far.len()], DType::F32);
     let got = wgpu.softmax_backward(&back, &shares)?;
-    let want = Cpu.softmax_backward(&its, &of_cpu)?;
+    let want = Cpu.softmax_backward(&its, &known)?;
     assert_nearly(&wgpu.download(&got)?, &Cpu.download(&want)?);
 
     let (grad, its) = both(&wgpu, &[0.5], &[], DType::F32);
