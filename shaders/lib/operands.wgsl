@@ -23,12 +23,21 @@ fn code_of_b(i: u32) -> u32 {
   return code_in(params.dtype, b[word_of(params.dtype, element)], element);
 }
 
+// Those of the f32 that it is.
+fn bits_of_a(i: u32) -> u32 {
+  return widened(params.dtype, code_of_a(i));
+}
+
+fn bits_of_b(i: u32) -> u32 {
+  return widened(params.dtype, code_of_b(i));
+}
+
 fn value_of_a(i: u32) -> f32 {
-  return bitcast<f32>(widened(params.dtype, code_of_a(i)));
+  return bitcast<f32>(bits_of_a(i));
 }
 
 fn value_of_b(i: u32) -> f32 {
-  return bitcast<f32>(widened(params.dtype, code_of_b(i)));
+  return bitcast<f32>(bits_of_b(i));
 }
 
 fn narrow(value: f32) -> u32 {

@@ -71,126 +71,6 @@ fn f32_of_bf16(code: u32) -> u32 {
   return code << 16u;
 }
 
-// shaders/lib/elements.wgsl
-// Elements of bf16, f16 and f32 in words of 32 bits: halves lie two in a word, the first in its lower bits. `element` counts
-// from the binding's start. An invocation owns a group of elements, and with it whole words of what it writes.
-
-// As `crate::dispatch::structs::code` has them.
-const BF16 = 0u;
-const F16 = 1u;
-const F32 = 2u;
-
-const THREADS = 256u;
-const GROUP = 4u;
-
-// The word that holds an element.
-fn word_of(dtype: u32, element: u32) -> u32 {
-  return select(element >> 1u, element, dtype == F32);
-}
-
-// The element's bits, of the word that holds it.
-fn code_in(dtype: u32, word: u32, element: u32) -> u32 {
-  return select((word >> (16u * (element & 1u))) & 0xffffu, word, dtype == F32);
-}
-
-// The bits of the f32 that an element's bits stand for.
-fn widened(dtype: u32, code: u32) -> u32 {
-  if (dtype == BF16) {
-    return f32_of_bf16(code);
-  }
-  if (dtype == F16) {
-    return f32_of_f16(code);
-  }
-  return code;
-}
-
-// The element's bits for the bits of an f32, rounded to nearest even.
-fn narrowed(dtype: u32, bits: u32) -> u32 {
-  if (dtype == BF16) {
-    return bf16_of_f32(bits);
-  }
-  if (dtype == F16) {
-    return f16_of_f32(bits);
-  }
-  return bits;
-}
-
-// Elements that one invocation leaves out for the next round of a grid that strides.
-fn stride(groups: vec3<u32>) -> u32 {
-  return groups.x * THREADS * GROUP;
-}
-
-// shaders/lib/operands.wgsl
-// Operands `a` and `b` and an output. A shader's parameters have `len`, elements that are gone through; `dtype`, that of the
-// operands; `a_start` and `b_start`, elements before the first in their bindings. The output begins where its binding does.
-//!asks params
-@group(0) @binding(1) var<storage, read> a: array<u32>;
-@group(0) @binding(2) var<storage, read> b: array<u32>;
-@group(0) @binding(3) var<storage, read_write> output: array<u32>;
-
-// The bits of element `i` of `a`; 0 beyond the last.
-fn code_of_a(i: u32) -> u32 {
-  if (i >= params.len) {
-    return 0u;
-  }
-  let element = params.a_start + i;
-  return code_in(params.dtype, a[word_of(params.dtype, element)], element);
-}
-
-fn code_of_b(i: u32) -> u32 {
-  if (i >= params.len) {
-    return 0u;
-  }
-  let element = params.b_start + i;
-  return code_in(params.dtype, b[word_of(params.dtype, element)], element);
-}
-
-fn value_of_a(i: u32) -> f32 {
-  return bitcast<f32>(widened(params.dtype, code_of_a(i)));
-}
-
-fn value_of_b(i: u32) -> f32 {
-  return bitcast<f32>(widened(params.dtype, code_of_b(i)));
-}
-
-fn narrow(value: f32) -> u32 {
-  return narrowed(params.dtype, bitcast<u32>(value));
-}
-
-// Element `i` of `a`, which must be there.
-fn a_code_at(i: u32) -> u32 {
-  let element = params.a_start + i;
-  return code_in(params.dtype, a[word_of(params.dtype, element)], element);
-}
-
-fn a_at(i: u32) -> f32 {
-  return bitcast<f32>(widened(params.dtype, a_code_at(i)));
-}
-
-fn b_at(i: u32) -> f32 {
-  let element = params.b_start + i;
-  return bitcast<f32>(widened(params.dtype, code_in(params.dtype, b[word_of(params.dtype, element)], element)));
-}
-
-// A group of elements from `first` on, which is a multiple of GROUP; those beyond the last leave no trace.
-fn store(first: u32, codes: vec4<u32>) {
-  store_as(params.dtype, first, codes);
-}
-
-// The same of elements of another type.
-fn store_as(dtype: u32, first: u32, codes: vec4<u32>) {
-  if (dtype == F32) {
-    for (var k = 0u; k < GROUP && first + k < params.len; k++) {
-      output[first + k] = codes[k];
-    }
-    return;
-  }
-  output[first / 2u] = codes.x | (codes.y << 16u);
-  if (first + 2u < params.len) {
-    output[first / 2u + 1u] = codes.z | (codes.w << 16u);
-  }
-}
-
 // shaders/lib/wide.wgsl
 // Integers of 64 bits, which WGSL does not have: the lower word first, signed ones in two's complement. All of it wraps.
 
@@ -292,6 +172,222 @@ fn within_word(a: vec2<u32>) -> i32 {
   return select(0x7fffffff, -0x7fffffff - 1, is_negative(a));
 }
 
+// shaders/lib/multiply.wgsl
+// The product of two f32 by their bits, rounded to nearest even, subnormals kept: drivers may flush those, and what a scale
+// rescues lies among them.
+
+const QUIET_NAN = 0x7fc00000u;
+
+// 24 bits, and the power of two of the lowest, of a number that is neither 0 nor infinite.
+struct Parts {
+  significand: u32,
+  exponent: i32,
+}
+
+fn parts_of(magnitude: u32) -> Parts {
+  let exponent = i32(magnitude >> 23u);
+  let fraction = magnitude & 0x7fffffu;
+  if (exponent == 0) {
+    let up = countLeadingZeros(fraction) - 8u;
+    return Parts(fraction << up, -149 - i32(up));
+  }
+  return Parts(fraction | 0x800000u, exponent - 150);
+}
+
+// The magnitude nearest to significand * 2^exponent, of one with 47 or 48 bits.
+fn nearest(significand: vec2<u32>, exponent: i32) -> u32 {
+  let bits = 64 - i32(countLeadingZeros(significand.y));
+  // Those that an f32 has no place for: more where the result is subnormal.
+  let dropped = max(bits - 24, -149 - exponent);
+  if (dropped > 49) {
+    return 0u;
+  }
+  if (exponent + dropped > 104) {
+    return INFINITY_BITS;
+  }
+  let kept = down(significand, u32(dropped));
+  let rest = minus(significand, up(kept, u32(dropped)));
+  let half = up(1u, u32(dropped) - 1u);
+  let is_tie = all(rest == half);
+  let rounds_up = is_less(half, rest) || (is_tie && (kept & 1u) == 1u);
+  // The leading bit, which an f32 does not store, is one of the exponent; so is what rounding carries.
+  let base = select(0u, u32(exponent + dropped + 149) << 23u, kept >= 0x800000u);
+  return base + kept + select(0u, 1u, rounds_up);
+}
+
+// By 1 to 63 bits, of what has no more than 32 left then.
+fn down(a: vec2<u32>, bits: u32) -> u32 {
+  if (bits >= 32u) {
+    return a.y >> (bits - 32u);
+  }
+  return (a.x >> bits) | (a.y << (32u - bits));
+}
+
+// By 0 to 63 bits.
+fn up(a: u32, bits: u32) -> vec2<u32> {
+  if (bits >= 32u) {
+    return vec2(0u, a << (bits - 32u));
+  }
+  return select(shifted_left(vec2(a, 0u), bits), vec2(a, 0u), bits == 0u);
+}
+
+// Whether the driver's own product is right: both factors and the result are normal whatever is rounded.
+fn is_normal_product(x: u32, y: u32) -> bool {
+  let exponents = (x >> 23u) + (y >> 23u);
+  let are_normal = min(x, y) >= 0x800000u && max(x, y) < INFINITY_BITS;
+  return are_normal && exponents > 127u && exponents < 380u;
+}
+
+fn multiplied(a: u32, b: u32) -> u32 {
+  let sign = (a ^ b) & SIGN_BIT;
+  let x = a & MAGNITUDE_BITS;
+  let y = b & MAGNITUDE_BITS;
+  if (is_normal_product(x, y)) {
+    return bitcast<u32>(bitcast<f32>(a) * bitcast<f32>(b));
+  }
+  if (max(x, y) > INFINITY_BITS) {
+    return QUIET_NAN;
+  }
+  if (max(x, y) == INFINITY_BITS) {
+    return select(sign | INFINITY_BITS, QUIET_NAN, min(x, y) == 0u);
+  }
+  if (min(x, y) == 0u) {
+    return sign;
+  }
+  let left = parts_of(x);
+  let right = parts_of(y);
+  return sign | nearest(product(left.significand, right.significand), left.exponent + right.exponent);
+}
+
+// shaders/lib/elements.wgsl
+// Elements of bf16, f16 and f32 in words of 32 bits: halves lie two in a word, the first in its lower bits. `element` counts
+// from the binding's start. An invocation owns a group of elements, and with it whole words of what it writes.
+
+// As `crate::dispatch::structs::code` has them.
+const BF16 = 0u;
+const F16 = 1u;
+const F32 = 2u;
+
+const THREADS = 256u;
+const GROUP = 4u;
+
+// The word that holds an element.
+fn word_of(dtype: u32, element: u32) -> u32 {
+  return select(element >> 1u, element, dtype == F32);
+}
+
+// The element's bits, of the word that holds it.
+fn code_in(dtype: u32, word: u32, element: u32) -> u32 {
+  return select((word >> (16u * (element & 1u))) & 0xffffu, word, dtype == F32);
+}
+
+// The bits of the f32 that an element's bits stand for.
+fn widened(dtype: u32, code: u32) -> u32 {
+  if (dtype == BF16) {
+    return f32_of_bf16(code);
+  }
+  if (dtype == F16) {
+    return f32_of_f16(code);
+  }
+  return code;
+}
+
+// The element's bits for the bits of an f32, rounded to nearest even.
+fn narrowed(dtype: u32, bits: u32) -> u32 {
+  if (dtype == BF16) {
+    return bf16_of_f32(bits);
+  }
+  if (dtype == F16) {
+    return f16_of_f32(bits);
+  }
+  return bits;
+}
+
+// Elements that one invocation leaves out for the next round of a grid that strides.
+fn stride(groups: vec3<u32>) -> u32 {
+  return groups.x * THREADS * GROUP;
+}
+
+// shaders/lib/operands.wgsl
+// Operands `a` and `b` and an output. A shader's parameters have `len`, elements that are gone through; `dtype`, that of the
+// operands; `a_start` and `b_start`, elements before the first in their bindings. The output begins where its binding does.
+//!asks params
+@group(0) @binding(1) var<storage, read> a: array<u32>;
+@group(0) @binding(2) var<storage, read> b: array<u32>;
+@group(0) @binding(3) var<storage, read_write> output: array<u32>;
+
+// The bits of element `i` of `a`; 0 beyond the last.
+fn code_of_a(i: u32) -> u32 {
+  if (i >= params.len) {
+    return 0u;
+  }
+  let element = params.a_start + i;
+  return code_in(params.dtype, a[word_of(params.dtype, element)], element);
+}
+
+fn code_of_b(i: u32) -> u32 {
+  if (i >= params.len) {
+    return 0u;
+  }
+  let element = params.b_start + i;
+  return code_in(params.dtype, b[word_of(params.dtype, element)], element);
+}
+
+// Those of the f32 that it is.
+fn bits_of_a(i: u32) -> u32 {
+  return widened(params.dtype, code_of_a(i));
+}
+
+fn bits_of_b(i: u32) -> u32 {
+  return widened(params.dtype, code_of_b(i));
+}
+
+fn value_of_a(i: u32) -> f32 {
+  return bitcast<f32>(bits_of_a(i));
+}
+
+fn value_of_b(i: u32) -> f32 {
+  return bitcast<f32>(bits_of_b(i));
+}
+
+fn narrow(value: f32) -> u32 {
+  return narrowed(params.dtype, bitcast<u32>(value));
+}
+
+// Element `i` of `a`, which must be there.
+fn a_code_at(i: u32) -> u32 {
+  let element = params.a_start + i;
+  return code_in(params.dtype, a[word_of(params.dtype, element)], element);
+}
+
+fn a_at(i: u32) -> f32 {
+  return bitcast<f32>(widened(params.dtype, a_code_at(i)));
+}
+
+fn b_at(i: u32) -> f32 {
+  let element = params.b_start + i;
+  return bitcast<f32>(widened(params.dtype, code_in(params.dtype, b[word_of(params.dtype, element)], element)));
+}
+
+// A group of elements from `first` on, which is a multiple of GROUP; those beyond the last leave no trace.
+fn store(first: u32, codes: vec4<u32>) {
+  store_as(params.dtype, first, codes);
+}
+
+// The same of elements of another type.
+fn store_as(dtype: u32, first: u32, codes: vec4<u32>) {
+  if (dtype == F32) {
+    for (var k = 0u; k < GROUP && first + k < params.len; k++) {
+      output[first + k] = codes[k];
+    }
+    return;
+  }
+  output[first / 2u] = codes.x | (codes.y << 16u);
+  if (first + 2u < params.len) {
+    output[first / 2u + 1u] = codes.z | (codes.w << 16u);
+  }
+}
+
 // shaders/lib/philox.wgsl
 // Philox4x32-10 as `binade_core::stochastic` has it: random words that depend on nothing but a name.
 
@@ -315,7 +411,7 @@ fn words_of(seed: vec2<u32>, step: u32, parameter: u32, block: vec2<u32>) -> vec
 // shaders/dropout.wgsl
 // Zeroes elements by the random words of a key and multiplies the rest; the gradient likewise, by the same shader.
 //
-// Oracle: `oracle/dropout.rs`; agreement: bits, any NaN for any NaN, and 0 for subnormals where the driver flushes them.
+// Oracle: `oracle/dropout.rs`; agreement: bits, any NaN for any NaN.
 //
 // `dropout`: a grid of any size strides over groups of four elements, for which one block of four random words is made.
 //
@@ -339,7 +435,8 @@ struct Params {
 @group(0) @binding(4) var<storage, read> key: array<u32>;
 
 fn kept(i: u32, word: u32) -> u32 {
-  return select(narrow(value_of_a(i) * params.factor), 0u, word < params.threshold);
+  let product = multiplied(bits_of_a(i), bitcast<u32>(params.factor));
+  return select(narrowed(params.dtype, product), 0u, word < params.threshold);
 }
 
 @compute @workgroup_size(256)
@@ -351,6 +448,11 @@ fn dropout(@builtin(global_invocation_id) id: vec3<u32>, @builtin(num_workgroups
   let parameter = ~key[at + 3u];
   for (var i = id.x * GROUP; i < params.len; i += stride(groups)) {
     let words = words_of(seed, step, parameter, vec2(params.first + i / GROUP, 0u));
-    store(i, vec4(kept(i, words.x), kept(i + 1u, words.y), kept(i + 2u, words.z), kept(i + 3u, words.w)));
+    // In a loop, since drivers put the functions where they are called.
+    var codes = vec4(0u);
+    for (var k = 0u; k < GROUP; k++) {
+      codes[k] = kept(i + k, words[k]);
+    }
+    store(i, codes);
   }
 }

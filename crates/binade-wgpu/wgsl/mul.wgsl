@@ -71,6 +71,194 @@ fn f32_of_bf16(code: u32) -> u32 {
   return code << 16u;
 }
 
+// shaders/lib/wide.wgsl
+// Integers of 64 bits, which WGSL does not have: the lower word first, signed ones in two's complement. All of it wraps.
+
+// Of the sign that a word of 32 bits has.
+fn extended(value: i32) -> vec2<u32> {
+  return vec2(bitcast<u32>(value), bitcast<u32>(value >> 31u));
+}
+
+fn is_negative(a: vec2<u32>) -> bool {
+  return (a.y >> 31u) != 0u;
+}
+
+fn plus(a: vec2<u32>, b: vec2<u32>) -> vec2<u32> {
+  let low = a.x + b.x;
+  return vec2(low, a.y + b.y + select(0u, 1u, low < a.x));
+}
+
+fn minus(a: vec2<u32>, b: vec2<u32>) -> vec2<u32> {
+  return vec2(a.x - b.x, a.y - b.y - select(0u, 1u, a.x < b.x));
+}
+
+// Unsigned.
+fn is_less(a: vec2<u32>, b: vec2<u32>) -> bool {
+  return a.y < b.y || (a.y == b.y && a.x < b.x);
+}
+
+// The whole product of two words, by halves of them.
+fn product(a: u32, b: u32) -> vec2<u32> {
+  let low = (a & 0xffffu) * (b & 0xffffu);
+  let left = (a >> 16u) * (b & 0xffffu) + (low >> 16u);
+  let right = (a & 0xffffu) * (b >> 16u) + (left & 0xffffu);
+  return vec2((low & 0xffffu) | (right << 16u), (a >> 16u) * (b >> 16u) + (left >> 16u) + (right >> 16u));
+}
+
+// The lower 64 bits of a product.
+fn times(a: vec2<u32>, b: vec2<u32>) -> vec2<u32> {
+  return product(a.x, b.x) + vec2(0u, a.x * b.y + a.y * b.x);
+}
+
+// The upper 64 bits of an unsigned product.
+fn times_high(a: vec2<u32>, b: vec2<u32>) -> vec2<u32> {
+  let left = plus(product(a.y, b.x), vec2(product(a.x, b.x).y, 0u));
+  let right = plus(product(a.x, b.y), vec2(left.x, 0u));
+  return plus(plus(product(a.y, b.y), vec2(left.y, 0u)), vec2(right.y, 0u));
+}
+
+// By 1 to 31 bits.
+fn shifted_left(a: vec2<u32>, bits: u32) -> vec2<u32> {
+  return vec2(a.x << bits, (a.y << bits) | (a.x >> (32u - bits)));
+}
+
+// By 1 to 31 bits; signed, and so rounded down.
+fn shifted_down(a: vec2<u32>, bits: u32) -> vec2<u32> {
+  return vec2((a.x >> bits) | (a.y << (32u - bits)), bitcast<u32>(bitcast<i32>(a.y) >> bits));
+}
+
+fn negated(a: vec2<u32>) -> vec2<u32> {
+  return minus(vec2(0u), a);
+}
+
+// Signed by a divisor of 1 to 2^31, rounded towards zero: bit by bit.
+fn quotient(a: vec2<u32>, divisor: u32) -> vec2<u32> {
+  var rest = select(a, negated(a), is_negative(a));
+  var left = 0u;
+  for (var bit = 0u; bit < 64u; bit++) {
+    left = (left << 1u) | (rest.y >> 31u);
+    let fits = left >= divisor;
+    left -= select(0u, divisor, fits);
+    rest = shifted_left(rest, 1u) | vec2(select(0u, 1u, fits), 0u);
+  }
+  return select(rest, negated(rest), is_negative(a));
+}
+
+// The largest integer whose square is at most this, bit by bit.
+fn root(value: vec2<u32>) -> vec2<u32> {
+  var rest = value;
+  var found = vec2(0u);
+  for (var bit = 0u; bit < 32u; bit++) {
+    let place = 62u - 2u * bit;
+    let one = select(vec2(1u << place, 0u), vec2(0u, 1u << (place - 32u)), place >= 32u);
+    let candidate = plus(found, one);
+    let fits = !is_less(rest, candidate);
+    rest = minus(rest, select(vec2(0u), candidate, fits));
+    found = plus(halved(found), select(vec2(0u), one, fits));
+  }
+  return found;
+}
+
+// Unsigned, rounded down.
+fn halved(a: vec2<u32>) -> vec2<u32> {
+  return vec2((a.x >> 1u) | (a.y << 31u), a.y >> 1u);
+}
+
+// What a signed one is, or the nearest of 32 bits.
+fn within_word(a: vec2<u32>) -> i32 {
+  if (extended(bitcast<i32>(a.x)).y == a.y) {
+    return bitcast<i32>(a.x);
+  }
+  return select(0x7fffffff, -0x7fffffff - 1, is_negative(a));
+}
+
+// shaders/lib/multiply.wgsl
+// The product of two f32 by their bits, rounded to nearest even, subnormals kept: drivers may flush those, and what a scale
+// rescues lies among them.
+
+const QUIET_NAN = 0x7fc00000u;
+
+// 24 bits, and the power of two of the lowest, of a number that is neither 0 nor infinite.
+struct Parts {
+  significand: u32,
+  exponent: i32,
+}
+
+fn parts_of(magnitude: u32) -> Parts {
+  let exponent = i32(magnitude >> 23u);
+  let fraction = magnitude & 0x7fffffu;
+  if (exponent == 0) {
+    let up = countLeadingZeros(fraction) - 8u;
+    return Parts(fraction << up, -149 - i32(up));
+  }
+  return Parts(fraction | 0x800000u, exponent - 150);
+}
+
+// The magnitude nearest to significand * 2^exponent, of one with 47 or 48 bits.
+fn nearest(significand: vec2<u32>, exponent: i32) -> u32 {
+  let bits = 64 - i32(countLeadingZeros(significand.y));
+  // Those that an f32 has no place for: more where the result is subnormal.
+  let dropped = max(bits - 24, -149 - exponent);
+  if (dropped > 49) {
+    return 0u;
+  }
+  if (exponent + dropped > 104) {
+    return INFINITY_BITS;
+  }
+  let kept = down(significand, u32(dropped));
+  let rest = minus(significand, up(kept, u32(dropped)));
+  let half = up(1u, u32(dropped) - 1u);
+  let is_tie = all(rest == half);
+  let rounds_up = is_less(half, rest) || (is_tie && (kept & 1u) == 1u);
+  // The leading bit, which an f32 does not store, is one of the exponent; so is what rounding carries.
+  let base = select(0u, u32(exponent + dropped + 149) << 23u, kept >= 0x800000u);
+  return base + kept + select(0u, 1u, rounds_up);
+}
+
+// By 1 to 63 bits, of what has no more than 32 left then.
+fn down(a: vec2<u32>, bits: u32) -> u32 {
+  if (bits >= 32u) {
+    return a.y >> (bits - 32u);
+  }
+  return (a.x >> bits) | (a.y << (32u - bits));
+}
+
+// By 0 to 63 bits.
+fn up(a: u32, bits: u32) -> vec2<u32> {
+  if (bits >= 32u) {
+    return vec2(0u, a << (bits - 32u));
+  }
+  return select(shifted_left(vec2(a, 0u), bits), vec2(a, 0u), bits == 0u);
+}
+
+// Whether the driver's own product is right: both factors and the result are normal whatever is rounded.
+fn is_normal_product(x: u32, y: u32) -> bool {
+  let exponents = (x >> 23u) + (y >> 23u);
+  let are_normal = min(x, y) >= 0x800000u && max(x, y) < INFINITY_BITS;
+  return are_normal && exponents > 127u && exponents < 380u;
+}
+
+fn multiplied(a: u32, b: u32) -> u32 {
+  let sign = (a ^ b) & SIGN_BIT;
+  let x = a & MAGNITUDE_BITS;
+  let y = b & MAGNITUDE_BITS;
+  if (is_normal_product(x, y)) {
+    return bitcast<u32>(bitcast<f32>(a) * bitcast<f32>(b));
+  }
+  if (max(x, y) > INFINITY_BITS) {
+    return QUIET_NAN;
+  }
+  if (max(x, y) == INFINITY_BITS) {
+    return select(sign | INFINITY_BITS, QUIET_NAN, min(x, y) == 0u);
+  }
+  if (min(x, y) == 0u) {
+    return sign;
+  }
+  let left = parts_of(x);
+  let right = parts_of(y);
+  return sign | nearest(product(left.significand, right.significand), left.exponent + right.exponent);
+}
+
 // shaders/lib/elements.wgsl
 // Elements of bf16, f16 and f32 in words of 32 bits: halves lie two in a word, the first in its lower bits. `element` counts
 // from the binding's start. An invocation owns a group of elements, and with it whole words of what it writes.
@@ -145,12 +333,21 @@ fn code_of_b(i: u32) -> u32 {
   return code_in(params.dtype, b[word_of(params.dtype, element)], element);
 }
 
+// Those of the f32 that it is.
+fn bits_of_a(i: u32) -> u32 {
+  return widened(params.dtype, code_of_a(i));
+}
+
+fn bits_of_b(i: u32) -> u32 {
+  return widened(params.dtype, code_of_b(i));
+}
+
 fn value_of_a(i: u32) -> f32 {
-  return bitcast<f32>(widened(params.dtype, code_of_a(i)));
+  return bitcast<f32>(bits_of_a(i));
 }
 
 fn value_of_b(i: u32) -> f32 {
-  return bitcast<f32>(widened(params.dtype, code_of_b(i)));
+  return bitcast<f32>(bits_of_b(i));
 }
 
 fn narrow(value: f32) -> u32 {
@@ -208,19 +405,24 @@ struct Params {
 // shaders/mul.wgsl
 // Elementwise product. Its gradients are products too.
 //
-// Oracle: `oracle/mul.rs`; agreement: bits, any NaN for any NaN, and 0 for subnormals where the driver flushes them.
+// Oracle: `oracle/mul.rs`; agreement: bits, any NaN for any NaN.
 //
 // `mul`: a grid of any size strides over groups of four elements.
 //
-// Multiplied in f32 and rounded to the element type once, as the plain loop does.
+// Multiplied in f32 and rounded to the element type once, as the plain loop does; what drivers may flush by its bits.
 
-fn product(i: u32) -> u32 {
-  return narrow(value_of_a(i) * value_of_b(i));
+fn multiple(i: u32) -> u32 {
+  return narrowed(params.dtype, multiplied(bits_of_a(i), bits_of_b(i)));
 }
 
 @compute @workgroup_size(256)
 fn mul(@builtin(global_invocation_id) id: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>) {
   for (var i = id.x * GROUP; i < params.len; i += stride(groups)) {
-    store(i, vec4(product(i), product(i + 1u), product(i + 2u), product(i + 3u)));
+    // In a loop, since drivers put the functions where they are called.
+    var codes = vec4(0u);
+    for (var k = 0u; k < GROUP; k++) {
+      codes[k] = multiple(i + k);
+    }
+    store(i, codes);
   }
 }

@@ -95,10 +95,27 @@ fn power_of_two(exponent: i32) -> f32 {
   return bitcast<f32>(u32(exponent + 127) << 23u);
 }
 
-// Rounded once, as long as the significand is near 1: the first of two factors is exact.
+// Rounded once, as long as the significand is not below 2^-31: the first of two factors is exact. What may be subnormal is made by
+// its bits, since drivers flush it.
 fn value_of(x: Scaled) -> f32 {
+  if (x.exponent < -64) {
+    return bitcast<f32>(lowered(bitcast<u32>(x.significand), -x.exponent));
+  }
   let half = x.exponent >> 1u;
   return (x.significand * power_of_two(half)) * power_of_two(x.exponent - half);
+}
+
+// Times 2^-by, rounded to nearest even.
+fn lowered(bits: u32, by: i32) -> u32 {
+  let exponent = i32((bits & MAGNITUDE_BITS) >> 23u);
+  if (exponent == 0 || is_nonfinite(bits)) {
+    return bits;
+  }
+  if (exponent > by) {
+    return bits - (u32(by) << 23u);
+  }
+  let dropped = u32(min(1 + by - exponent, 25));
+  return (bits & SIGN_BIT) | shifted_out((bits & 0x7fffffu) | 0x800000u, dropped);
 }
 
 // e^(x + low) for |x| <= 150 and a small `low`: 2^n * e^r with |r| <= ln 2 / 2. ln 2 comes off in two parts, the first of which
@@ -117,10 +134,21 @@ fn exp_parts(x: f32, low: f32) -> Scaled {
 
 // e^x; beyond the limits it is infinite or 0.
 fn exp_of(x: f32) -> f32 {
-  let is_nan = is_nan_bits(bitcast<u32>(x));
-  // NaN: taken back below.
-  let within = select(clamp(x, -104.0, 89.0), 0.0, is_nan);
-  return select(value_of(exp_parts(within, 0.0)), x, is_nan);
+  return value_of(exp_scaled(x));
+}
+
+// e^x / divisor, of one from 1 to 2^30.
+fn exp_over(x: f32, divisor: f32) -> f32 {
+  let e = exp_scaled(x);
+  return value_of(Scaled(e.significand / divisor, e.exponent));
+}
+
+fn exp_scaled(x: f32) -> Scaled {
+  if (is_nan_bits(bitcast<u32>(x))) {
+    return Scaled(x, 0);
+  }
+  // NaN: it went above.
+  return exp_parts(clamp(x, -104.0, 89.0), 0.0);
 }
 
 // ln x: x = 2^n * (1 + f) with 1 + f between the roots of 1/2 and 2. That of a negative number is NaN, that of 0 -inf; those
@@ -161,6 +189,10 @@ fn log_of(x: f32) -> f32 {
 fn tanh_of(x: f32) -> f32 {
   let bits = bitcast<u32>(x);
   if (is_nan_bits(bits)) {
+    return x;
+  }
+  // Below 2^-13 it is its argument, which may be subnormal.
+  if ((bits & MAGNITUDE_BITS) < 0x39000000u) {
     return x;
   }
   let magnitude = bitcast<f32>(bits & MAGNITUDE_BITS);
@@ -252,12 +284,21 @@ fn code_of_b(i: u32) -> u32 {
   return code_in(params.dtype, b[word_of(params.dtype, element)], element);
 }
 
+// Those of the f32 that it is.
+fn bits_of_a(i: u32) -> u32 {
+  return widened(params.dtype, code_of_a(i));
+}
+
+fn bits_of_b(i: u32) -> u32 {
+  return widened(params.dtype, code_of_b(i));
+}
+
 fn value_of_a(i: u32) -> f32 {
-  return bitcast<f32>(widened(params.dtype, code_of_a(i)));
+  return bitcast<f32>(bits_of_a(i));
 }
 
 fn value_of_b(i: u32) -> f32 {
-  return bitcast<f32>(widened(params.dtype, code_of_b(i)));
+  return bitcast<f32>(bits_of_b(i));
 }
 
 fn narrow(value: f32) -> u32 {

@@ -20,6 +20,7 @@ mod ops_max_pool2d;
 mod ops_pointwise;
 mod ops_products;
 mod ops_softmax;
+mod ops_subnormals;
 mod ops_sum;
 mod ops_tanh;
 mod outcomes;
@@ -73,6 +74,7 @@ fn main() {
         ("ops_pointwise", ops_pointwise::TESTS),
         ("ops_products", ops_products::TESTS),
         ("ops_softmax", ops_softmax::TESTS),
+        ("ops_subnormals", ops_subnormals::TESTS),
         ("ops_sum", ops_sum::TESTS),
         ("ops_tanh", ops_tanh::TESTS),
         ("outcomes", outcomes::TESTS),
