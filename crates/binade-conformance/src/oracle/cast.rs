@@ -48,12 +48,24 @@ impl Layout {
 
     /// The highest code whose number is at most `magnitude`.
     fn at_most(&self, magnitude: f64) -> u64 {
+        let guess = self.guess(magnitude);
+        if self.number(guess) <= magnitude && magnitude < self.number(guess + 1) {
+            return guess;
+        }
         let (mut low, mut high) = (0, self.top() + 1);
         while high - low > 1 {
             let middle = u64::midpoint(low, high);
             if self.number(middle) <= magnitude { low = middle } else { high = middle }
         }
         low
+    }
+
+    /// A finite code to look at before the search, which takes a hundred times as long: `magnitude`'s own exponent and the
+    /// first bits of its fraction, as far as the format has them. A guess that is wrong costs time and nothing else.
+    fn guess(&self, magnitude: f64) -> u64 {
+        let excess = (1023 - ((1_u64 << (self.exponent - 1)) - 1)) << self.fraction;
+        let cut = magnitude.to_bits() >> (52 - self.fraction);
+        cut.saturating_sub(excess).min(self.top() - 1)
     }
 
     /// The code of `x`, where `goes_up` says whether a number that lies between two of the format's becomes the larger in
