@@ -14,7 +14,7 @@ use clap::Args;
 
 use crate::{
     Result,
-    shell::{Cargo, heard, root},
+    shell::{Call, heard, root},
 };
 
 /// The most that the folder may hold, in bytes: what is quick to carry.
@@ -59,7 +59,7 @@ impl Bundle {
 fn make() -> Result<PathBuf> {
     let mut programs = Vec::new();
     for line in BUILDS {
-        programs.extend(built::programs(&Cargo::line(line).read()?));
+        programs.extend(built::programs(&Call::cargo(line).read()?));
     }
     let folder = folder(&programs)?;
     if folder.exists() {

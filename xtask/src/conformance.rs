@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum};
 
-use crate::{Result, device, ptx, shell::Cargo};
+use crate::{Result, device, ptx, shell::Call};
 
 #[derive(Args)]
 pub(crate) struct Conformance {
@@ -39,11 +39,6 @@ enum Device {
 }
 
 impl Conformance {
-    /// The CUDA backend on the interpreter, with the counts and the table in `json`.
-    pub(crate) fn on_ptx(json: PathBuf) -> Self {
-        Self { device: Device::Ptx, json: Some(json), html: None, only: None }
-    }
-
     pub(crate) fn run(self) -> Result<()> {
         let mut process = call().process();
         process.arg("--device").arg(self.device.name());
@@ -91,8 +86,8 @@ impl Device {
 }
 
 /// The call of the binary, whose arguments follow.
-fn call() -> Cargo {
-    Cargo::line("run --quiet --package binade-bench --bin conformance --")
+pub(crate) fn call() -> Call {
+    Call::cargo("run --quiet --package binade-bench --bin conformance --")
 }
 
 #[cfg(test)]

@@ -4,7 +4,7 @@ use std::{env, path::Path};
 
 use clap::{Args, ValueEnum};
 
-use crate::{Result, coverage, ptx, shell::Cargo};
+use crate::{Result, coverage, ptx, shell::Call};
 
 /// The crates whose tests need a CUDA driver.
 const PACKAGES: [&str; 1] = ["binade-cuda"];
@@ -41,11 +41,9 @@ impl Test {
     fn on_ptx(&self) -> Result<()> {
         let folder = ptx::folder(self.libraries)?;
         let covered = folder.join("coverage");
-        let mut call = if self.libraries {
-            with_libraries(&folder, &self.arguments)
-        } else {
-            on_interpreter(&folder, &self.arguments)
-        };
+        let call = Call::cargo("test").args(arguments(&self.arguments));
+        let with = if self.libraries { with_libraries } else { with };
+        let mut call = with(&folder, call);
         if self.coverage {
             coverage::empty(&covered)?;
             call = call.var("BINADE_PTX_COVERAGE", covered.display().to_string());
@@ -64,15 +62,14 @@ impl Test {
     }
 }
 
-/// The same as [`on_interpreter`], where `folder` has the libraries too: they must be found.
-pub(crate) fn with_libraries(folder: &Path, given: &[String]) -> Cargo {
-    let required = before(Path::new("ptx,cublaslt"), "BINADE_REQUIRE", ',');
-    on_interpreter(folder, given).var("BINADE_REQUIRE", required)
+/// The same as [`with`], where `folder` has the libraries too: they must be found.
+pub(crate) fn with_libraries(folder: &Path, call: Call) -> Call {
+    with(folder, call)
+        .var("BINADE_REQUIRE", before(Path::new("ptx,cublaslt"), "BINADE_REQUIRE", ','))
 }
 
-/// `cargo test` with the stand-in for the driver, which lies in `folder`, in the driver's place.
-pub(crate) fn on_interpreter(folder: &Path, given: &[String]) -> Cargo {
-    let call = Cargo::line("test").args(arguments(given));
+/// `call` with the stand-in for the driver, which lies in `folder`, in the driver's place.
+pub(crate) fn with(folder: &Path, call: Call) -> Call {
     let call = call.var("LD_LIBRARY_PATH", before(folder, "LD_LIBRARY_PATH", ':'));
     // Replicas want two devices.
     let call = call.var("BINADE_PTX_DEVICES", "2");

@@ -5,6 +5,8 @@
 
 #![forbid(unsafe_code)]
 
+mod agreement;
+mod binaries;
 mod bundle;
 mod ci;
 mod conformance;
@@ -46,6 +48,8 @@ enum Command {
     Shaders(shaders::Shaders),
     /// Holds a device to every contract of the kit, and ends badly where one is broken.
     Conformance(conformance::Conformance),
+    /// Measures how far the wgpu backend agrees with the kit on two drivers, and writes the table of its README.
+    Agreement,
     /// Replays recorded traces of other libraries (`*.json.gz`) and prints `N passed, N failed`.
     Replay(replay::Replay),
     /// Makes one folder for a GPU machine without cargo: tests, benchmarks and the script that runs them.
@@ -63,6 +67,7 @@ fn main() -> ExitCode {
         Command::Kernels(kernels) => kernels.run(),
         Command::Shaders(shaders) => shaders.run(),
         Command::Conformance(conformance) => conformance.run(),
+        Command::Agreement => agreement::run(),
         Command::Replay(replay) => replay.run(),
         Command::Bundle(bundle) => bundle.run(),
         Command::Ptx(ptx) => ptx.run(),

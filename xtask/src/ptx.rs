@@ -8,7 +8,7 @@ use std::{
 
 use serde_json::Value;
 
-use crate::{Result, ci::Outcome, shell::Cargo};
+use crate::{Result, ci::Outcome, shell::Call};
 
 /// What the loader looks for. Not `libcuda.so`, and in none of the folders that cargo puts on library paths, where it would
 /// stand before a real driver.
@@ -61,7 +61,7 @@ pub(crate) fn with_libraries() -> Result<PathBuf> {
 }
 
 fn built_in(name: &str) -> Result<PathBuf> {
-    let build = Cargo::line("build --quiet --package binade-ptx --message-format json");
+    let build = Call::cargo("build --quiet --package binade-ptx --message-format json");
     let library = library(&build.read()?).ok_or("binade-ptx has no shared library")?;
     let target = library.parent().and_then(Path::parent).ok_or("it lies in no target folder")?;
     let folder = target.join(name);

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use crate::{Result, shell::Cargo};
+use crate::{Result, shell::Call};
 
 #[derive(Args)]
 pub(crate) struct Replay {
@@ -26,6 +26,6 @@ impl Replay {
 }
 
 /// The call that replays the files given as further arguments.
-pub(crate) fn call() -> Cargo {
-    Cargo::line("run --quiet --release --package binade-tests --bin replay --")
+pub(crate) fn call() -> Call {
+    Call::cargo("run --quiet --release --package binade-tests --bin replay --")
 }

@@ -2,6 +2,7 @@
 
 use std::{
     env, fmt,
+    io::{BufRead, BufReader},
     path::{Path, PathBuf},
     process::{Command, Stdio},
 };
@@ -17,17 +18,25 @@ pub(crate) fn root() -> PathBuf {
     package.parent().map_or_else(|| package.clone(), Path::to_path_buf)
 }
 
-/// One call of cargo, with what must be in its environment. Displays as a line that can be pasted into a shell.
+/// One call of a program, with what must be in its environment. Displays as a line that can be pasted into a shell.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Cargo {
+pub(crate) struct Call {
+    program: String,
     args: Vec<String>,
     vars: Vec<(&'static str, String)>,
 }
 
-impl Cargo {
+impl Call {
     /// `cargo` with `line` split at white space.
-    pub(crate) fn line(line: &str) -> Self {
-        Self { args: line.split_whitespace().map(String::from).collect(), vars: Vec::new() }
+    ///
+    /// Under rustup `$CARGO` is one toolchain's own binary, which does not know `+nightly`; the name on PATH does.
+    pub(crate) fn cargo(line: &str) -> Self {
+        Self::of("cargo").args(line.split_whitespace())
+    }
+
+    /// `program` without arguments.
+    pub(crate) fn of(program: impl Into<String>) -> Self {
+        Self { program: program.into(), args: Vec::new(), vars: Vec::new() }
     }
 
     /// Adds arguments that may hold spaces.
@@ -44,8 +53,7 @@ impl Cargo {
 
     /// The process, yet to be started: in the current folder, with nothing on its standard input.
     pub(crate) fn process(&self) -> Command {
-        // Under rustup `$CARGO` is one toolchain's own binary, which does not know `+nightly`; the name on PATH does.
-        let mut process = Command::new("cargo");
+        let mut process = Command::new(&self.program);
         process
             .args(&self.args)
             .envs(self.vars.iter().map(|(name, value)| (name, value)))
@@ -57,6 +65,21 @@ impl Cargo {
     pub(crate) fn run(&self) -> Result<()> {
         let status = self.process().current_dir(root()).status()?;
         if status.success() { Ok(()) } else { Err(format!("`{self}` ended with {status}").into()) }
+    }
+
+    /// Runs it in the repository's root, shows each line that it prints behind `label`, and tells whether it ended well: for what
+    /// runs beside others.
+    pub(crate) fn aloud(&self, label: &str, mut hear: impl FnMut(&str)) -> Result<bool> {
+        println!("{label}: {self}");
+        let mut child = self.process().current_dir(root()).stdout(Stdio::piped()).spawn()?;
+        // Always there: it was asked for above.
+        let output = child.stdout.take().ok_or("it has no standard output")?;
+        for line in BufReader::new(output).lines() {
+            let line = line?;
+            println!("{label}: {line}");
+            hear(&line);
+        }
+        Ok(child.wait()?.success())
     }
 
     /// Runs it in the repository's root and returns what it printed; its complaints are shown only when it fails.
@@ -75,12 +98,12 @@ impl Cargo {
     }
 }
 
-impl fmt::Display for Cargo {
+impl fmt::Display for Call {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for (name, value) in &self.vars {
             write!(f, "{name}={} ", quoted(value))?;
         }
-        f.write_str("cargo")?;
+        f.write_str(&quoted(&self.program))?;
         self.args.iter().try_for_each(|arg| write!(f, " {}", quoted(arg)))
     }
 }
@@ -117,13 +140,13 @@ mod tests {
 
     #[test]
     fn a_call_displays_as_a_line_for_the_shell() {
-        let call = Cargo::line("doc --workspace").args(["a b"]).var("RUSTDOCFLAGS", "-D warnings");
+        let call = Call::cargo("doc --workspace").args(["a b"]).var("RUSTDOCFLAGS", "-D warnings");
         assert_eq!(call.to_string(), "RUSTDOCFLAGS='-D warnings' cargo doc --workspace 'a b'");
     }
 
     #[test]
     fn a_failing_call_is_an_error_that_shows_the_line() {
-        let error = Cargo::line("no-such-subcommand").read().unwrap_err();
+        let error = Call::cargo("no-such-subcommand").read().unwrap_err();
         assert!(error.to_string().contains("`cargo no-such-subcommand`"), "{error}");
     }
 

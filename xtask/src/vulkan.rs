@@ -9,7 +9,7 @@ use std::{
 
 use crate::{
     Result,
-    shell::{Cargo, heard, on_path, root},
+    shell::{Call, heard, on_path, root},
 };
 
 /// A driver, and how the loader is told to take it and no other.
@@ -35,7 +35,7 @@ const PACKAGE: &str = "chromium-common";
 
 impl Driver {
     /// `call` with this driver alone.
-    pub(crate) fn on(&self, call: Cargo) -> Cargo {
+    pub(crate) fn on(&self, call: Call) -> Call {
         let has_f16 = if self.has_f16 { "1" } else { "0" };
         let call = call.var(self.variable, &self.value).var("BINADE_WGPU_EXPECT_F16", has_f16);
         // Mesa complains where it has no folder of its own.
@@ -166,7 +166,7 @@ mod tests {
             value: "a.json".into(),
             has_f16: false,
         };
-        let line = driver.on(Cargo::line("test")).to_string();
+        let line = driver.on(Call::cargo("test")).to_string();
         assert!(line.contains("VK_DRIVER_FILES=a.json BINADE_WGPU_EXPECT_F16=0 "), "{line}");
     }
 }

@@ -3,7 +3,7 @@
 use crate::{
     Result,
     ci::outcome::Outcome,
-    shell::{Cargo, root},
+    shell::{Call, root},
 };
 use std::{env, fs, path::Path};
 
@@ -16,7 +16,7 @@ const SECONDS: u32 = 60;
 /// Runs each target from the corpus that is kept. Inputs it finds go to `target/fuzz-corpus`; one that breaks it fails the
 /// stage, and libFuzzer says where it is.
 pub(crate) fn run() -> Result<Outcome> {
-    if !Cargo::line("+nightly fuzz --version").succeeds() {
+    if !Call::cargo("+nightly fuzz --version").succeeds() {
         return Ok(Outcome::Skipped(
             "no nightly toolchain with cargo-fuzz: rustup toolchain install nightly --profile minimal && cargo install \
              cargo-fuzz"
@@ -32,7 +32,7 @@ pub(crate) fn run() -> Result<Outcome> {
             "+nightly fuzz run --fuzz-dir {FOLDER} --target-dir target/fuzz {target} {found} {FOLDER}/corpus/{target} -- \
              -max_total_time={seconds} -print_final_stats=1"
         );
-        Cargo::line(&call).run()?;
+        Call::cargo(&call).run()?;
     }
     Ok(Outcome::Passed(format!("{} targets, {seconds} s each", targets.len())))
 }

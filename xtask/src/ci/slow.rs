@@ -3,7 +3,7 @@
 use crate::{
     Result,
     ci::{fuzz, outcome::Outcome, stages::Stage, tally},
-    shell::Cargo,
+    shell::Call,
 };
 
 pub(crate) fn stages() -> Vec<Stage> {
@@ -28,13 +28,13 @@ pub(crate) fn stages() -> Vec<Stage> {
 }
 
 fn sweeps() -> Result<Outcome> {
-    let call = Cargo::line("test --release --package binade-core --package binade-grad-scaler");
+    let call = Call::cargo("test --release --package binade-core --package binade-grad-scaler");
     tally::run(&call.args(["--all-features"]).var("BINADE_FULL", "1"))
 }
 
 /// Whatever proptest draws: calls in any order, rules, gradients, globs, roundings. 256 cases are its default.
 fn properties() -> Result<Outcome> {
-    let call = Cargo::line("test --release --all-features --lib --tests");
+    let call = Call::cargo("test --release --all-features --lib --tests");
     let packages = PROPERTIES.iter().flat_map(|name| ["--package", name]);
     // A property may refuse what it is not about: the default of 1024 refusals is meant for 256 cases.
     let call = call.var("PROPTEST_CASES", "100000").var("PROPTEST_MAX_GLOBAL_REJECTS", "1000000");
@@ -52,7 +52,7 @@ fn sanitizer() -> Result<Outcome> {
             "no nightly toolchain: rustup toolchain install nightly --profile minimal".into(),
         ));
     };
-    let call = Cargo::line(
+    let call = Call::cargo(
         "+nightly test --package binade-cpu --lib --tests --target-dir target/sanitizer --target",
     );
     tally::run(&call.args([host]).var("RUSTFLAGS", "-Zsanitizer=address"))
@@ -60,6 +60,6 @@ fn sanitizer() -> Result<Outcome> {
 
 /// The triple that nightly builds for, or nothing where there is no nightly.
 fn nightly_host() -> Option<String> {
-    let version = Cargo::line("+nightly version --verbose").read().ok()?;
+    let version = Call::cargo("+nightly version --verbose").read().ok()?;
     version.lines().find_map(|line| line.strip_prefix("host: ")).map(String::from)
 }

@@ -17,7 +17,7 @@ mod wgpu;
 use crate::{
     Result,
     ci::{outcome::Outcome, required::Required, tally},
-    shell::Cargo,
+    shell::Call,
     tidy,
 };
 
@@ -105,14 +105,14 @@ pub(crate) fn usual() -> Vec<Stage> {
 }
 
 /// Runs a call whose exit status is all that matters.
-pub(crate) fn plain(call: &Cargo) -> Result<Outcome> {
+pub(crate) fn plain(call: &Call) -> Result<Outcome> {
     println!("{call}");
     call.run().map(|()| Outcome::passed())
 }
 
 /// A skip where the toolchain lacks a component, as rustup's minimal one does: who has cargo alone can run the tests.
 fn lacking(command: &str, component: &str) -> Option<Outcome> {
-    let there = Cargo::line(command).args(["--version"]).succeeds();
+    let there = Call::cargo(command).args(["--version"]).succeeds();
     let advice = format!("cargo {command} is not installed: rustup component add {component}");
     (!there).then_some(Outcome::Skipped(advice))
 }
@@ -121,7 +121,7 @@ fn fmt() -> Result<Outcome> {
     if let Some(skip) = lacking("fmt", "rustfmt") {
         return Ok(skip);
     }
-    plain(&Cargo::line("fmt --all -- --check"))
+    plain(&Call::cargo("fmt --all -- --check"))
 }
 
 fn tidy() -> Result<Outcome> {
@@ -133,22 +133,22 @@ fn clippy() -> Result<Outcome> {
         return Ok(skip);
     }
     // Tests may unwrap: a panic is how they fail. What ships may not.
-    plain(&Cargo::line("clippy --workspace --all-features -- -D warnings -D clippy::unwrap_used"))?;
-    plain(&Cargo::line("clippy --workspace --all-targets --all-features -- -D warnings"))
+    plain(&Call::cargo("clippy --workspace --all-features -- -D warnings -D clippy::unwrap_used"))?;
+    plain(&Call::cargo("clippy --workspace --all-targets --all-features -- -D warnings"))
 }
 
 /// `--no-fail-fast`, so that one run tells everything that is wrong. Not `--all-targets`, which would leave out doc tests.
 /// Tests on the interpreter and on Vulkan drivers have stages of their own, and are skipped here.
 fn tests() -> Result<Outcome> {
     let required = Required::from_env().without("ptx").without("wgpu");
-    let call = Cargo::line("test --workspace --all-features --no-fail-fast");
+    let call = Call::cargo("test --workspace --all-features --no-fail-fast");
     let call = call.var("VK_LOADER_DRIVERS_DISABLE", "*");
     tally::run(&call.var("BINADE_REQUIRE", required.to_string()))
 }
 
 fn docs() -> Result<Outcome> {
     plain(
-        &Cargo::line("doc --workspace --all-features --no-deps").var("RUSTDOCFLAGS", "-D warnings"),
+        &Call::cargo("doc --workspace --all-features --no-deps").var("RUSTDOCFLAGS", "-D warnings"),
     )
 }
 

@@ -1,16 +1,8 @@
 //! Adds up the closing lines of `cargo test` while they pass by, so that a run in which nothing ran can fail.
 
-use std::{
-    fmt,
-    io::{BufRead, BufReader},
-    process::Stdio,
-};
+use std::{fmt, slice};
 
-use crate::{
-    Result,
-    ci::outcome::Outcome,
-    shell::{Cargo, root},
-};
+use crate::{Result, ci::outcome::Outcome, shell::Call};
 
 /// Sums over all test binaries of one run, doc tests included.
 #[derive(Debug, Default, PartialEq, Eq)]
@@ -42,20 +34,20 @@ impl fmt::Display for Tally {
     }
 }
 
-/// Runs `call`, a `cargo test`, shows what it prints, and fails also when not one test ran.
-pub(crate) fn run(call: &Cargo) -> Result<Outcome> {
-    println!("{call}");
-    let mut child = call.process().current_dir(root()).stdout(Stdio::piped()).spawn()?;
+/// Runs `call`, a `cargo test` or a binary of tests, shows what it prints, and fails also when not one test ran.
+pub(crate) fn run(call: &Call) -> Result<Outcome> {
+    sum("tests", slice::from_ref(call))
+}
+
+/// The same of several, one after the other and as one: a test must have run in one of them. Ends with the first that fails.
+pub(crate) fn sum(label: &str, calls: &[Call]) -> Result<Outcome> {
     let mut tally = Tally::default();
-    // Always there: it was asked for above.
-    let output = child.stdout.take().ok_or("cargo test gave no standard output")?;
-    for line in BufReader::new(output).lines() {
-        let line = line?;
-        println!("{line}");
-        tally.add(&line);
+    for call in calls {
+        if !call.aloud(label, |line| tally.add(line))? {
+            return Ok(verdict(&tally, false));
+        }
     }
-    let status = child.wait()?;
-    Ok(verdict(&tally, status.success()))
+    Ok(verdict(&tally, true))
 }
 
 fn verdict(tally: &Tally, ended_well: bool) -> Outcome {

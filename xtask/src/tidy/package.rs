@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
 
-use crate::{Result, shell::Cargo, tidy::tree};
+use crate::{Result, shell::Call, tidy::tree};
 
 /// A member of the workspace.
 #[derive(Clone, Deserialize)]
@@ -56,7 +56,7 @@ impl Dependency {
 
 /// The members, as cargo reads them; no network and no lock file are needed.
 pub(super) fn load(root: &Path) -> Result<Vec<Package>> {
-    let json = Cargo::line("metadata --no-deps --offline --format-version 1").read()?;
+    let json = Call::cargo("metadata --no-deps --offline --format-version 1").read()?;
     let mut packages = serde_json::from_str::<Metadata>(&json)?.packages;
     for package in &mut packages {
         package.manifest = tree::from_root(root, Path::new(&package.manifest));

@@ -6,13 +6,13 @@ use crate::{
     Result,
     ci::{outcome::Outcome, stages::plain},
     house,
-    shell::Cargo,
+    shell::Call,
 };
 
 pub(crate) fn run() -> Result<Outcome> {
     for name in house::small_crates() {
         for features in ["--no-default-features", "--all-features"] {
-            plain(&Cargo::line("check --quiet --package").args([name, features]))?;
+            plain(&Call::cargo("check --quiet --package").args([name, features]))?;
         }
     }
     Ok(Outcome::passed())

@@ -1,19 +1,34 @@
-//! The kit on the CUDA backend. The CPU and the late device run it in their own tests.
+//! The kit on the CUDA backend. The CPU and the late device run it in their own tests, wgpu in a stage of its own.
 
 use std::{fs, path::Path};
 
 use serde_json::Value;
 
-use crate::{Result, ci::outcome::Outcome, conformance::Conformance, ptx, shell::root};
-
-/// Where the counts are written.
-const JSON: &str = "target/ci/conformance.json";
+use crate::{
+    Result,
+    binaries::{Binaries, Kind},
+    ci::outcome::Outcome,
+    device, ptx,
+    shell::{Call, root},
+};
 
 pub(super) fn run() -> Result<Outcome> {
     if let Some(skip) = ptx::lacking() {
         return Ok(skip);
     }
-    let json = root().join(JSON);
+    let call = call(&Binaries::built()?, "ptx")?;
+    verdict(&report("ptx", device::with(&ptx::driver()?, call))?)
+}
+
+/// The kit on the device that the binary knows by this name.
+pub(super) fn call(binaries: &Binaries, device: &str) -> Result<Call> {
+    let call = binaries.call("binade-bench", Kind::Program, "conformance")?;
+    Ok(call.args(["--device", device]).var("BINADE_REQUIRE", device))
+}
+
+/// Runs the kit, shows its table behind `name`, and reads the same from the file that it left.
+pub(super) fn report(name: &str, call: Call) -> Result<Value> {
+    let json = root().join(format!("target/ci/conformance-{name}.json"));
     if let Some(folder) = json.parent() {
         fs::create_dir_all(folder)?;
     }
@@ -21,8 +36,9 @@ pub(super) fn run() -> Result<Outcome> {
     if json.exists() {
         fs::remove_file(&json)?;
     }
-    Conformance::on_ptx(json.clone()).run()?;
-    verdict(&read(&json)?)
+    let call = call.args(["--json", &json.to_string_lossy()]);
+    let is_kept = call.aloud(name, |_| ())?;
+    if is_kept { read(&json) } else { Err(format!("{name} breaks contracts of the kit").into()) }
 }
 
 fn read(json: &Path) -> Result<Value> {
@@ -30,7 +46,7 @@ fn read(json: &Path) -> Result<Value> {
 }
 
 /// Skips are those that are excused: any other has failed the run.
-fn verdict(report: &Value) -> Result<Outcome> {
+pub(super) fn verdict(report: &Value) -> Result<Outcome> {
     let passed = report["passed"].as_u64().ok_or("the report does not say how many passed")?;
     let skipped = report["skipped"].as_array().ok_or("the report does not list skips")?.len();
     let told = format!("{passed} passed, {skipped} excused");

@@ -6,13 +6,13 @@ use crate::{
     Result,
     ci::outcome::Outcome,
     house::{MOST_CRATES, TAKEN_ALONE},
-    shell::Cargo,
+    shell::Call,
 };
 
 pub(crate) fn run() -> Result<Outcome> {
     let mut counts = Vec::new();
     for name in TAKEN_ALONE {
-        let call = Cargo::line(
+        let call = Call::cargo(
             "tree --edges normal,no-proc-macro --no-default-features --prefix none --package",
         )
         .args([name]);

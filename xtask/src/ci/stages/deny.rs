@@ -3,14 +3,14 @@
 use crate::{
     Result,
     ci::{outcome::Outcome, stages::plain},
-    shell::Cargo,
+    shell::Call,
 };
 
 pub(crate) fn run() -> Result<Outcome> {
-    if !Cargo::line("deny --version").succeeds() {
+    if !Call::cargo("deny --version").succeeds() {
         return Ok(Outcome::Skipped(
             "cargo-deny is not installed: cargo install cargo-deny --locked".into(),
         ));
     }
-    plain(&Cargo::line("deny --workspace --all-features check bans licenses sources"))
+    plain(&Call::cargo("deny --workspace --all-features check bans licenses sources"))
 }

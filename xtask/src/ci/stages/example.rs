@@ -7,7 +7,7 @@ use std::fs;
 use crate::{
     Result,
     ci::{outcome::Outcome, stages::plain},
-    shell::{Cargo, root},
+    shell::{Call, root},
 };
 
 /// The README's first command, with its report kept.
@@ -19,7 +19,7 @@ pub(crate) fn run() -> Result<Outcome> {
     }
     fs::create_dir_all(&folder)?;
     let file = folder.join("digits.json");
-    let call = Cargo::line("run --release --example digits -- --json");
+    let call = Call::cargo("run --release --example digits -- --json");
     plain(&call.args([file.to_string_lossy().as_ref()]))?;
     let json = fs::read_to_string(&file)
         .map_err(|error| format!("{} was not written: {error}", file.display()))?;

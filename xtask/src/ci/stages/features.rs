@@ -6,11 +6,11 @@
 use crate::{
     Result,
     ci::{outcome::Outcome, stages::plain},
-    shell::Cargo,
+    shell::Call,
 };
 
 /// The package's lock file is committed as the workspace's is, so that a stranger's release cannot turn this red.
 pub(super) fn run() -> Result<Outcome> {
     let check = "check --quiet --locked --manifest-path tests/features/Cargo.toml";
-    plain(&Cargo::line(check).args(["--target-dir", "target/features"]))
+    plain(&Call::cargo(check).args(["--target-dir", "target/features"]))
 }

@@ -1,51 +1,85 @@
-//! The CUDA backend's tests on the interpreter, as a GPU of each compute capability that kernels are built for, and how
-//! much of each kernel they ran together.
+//! The CUDA backend's tests on the interpreter, as a GPU of each compute capability that has kernels of its own, and how much of
+//! each kernel they ran together.
+
+use std::path::{Path, PathBuf};
 
 use crate::{
     Result,
+    binaries::{Binaries, Kind},
     ci::{outcome::Outcome, tally},
     coverage, device, ptx,
+    shell::Call,
 };
 
-/// What the interpreter says it is.
-const CAPABILITIES: [&str; 2] = ["7.5", "8.0"];
+/// Tests that multiply matrices, by parts of their names. The kernels of products alone differ by compute capability, and they alone
+/// have a library's stand-in.
+const PRODUCTS: [&str; 6] =
+    ["gemm", "librar", "ops_linear", "ops_conv2d", "ops_products", "gaps_are"];
 
-/// Tests that multiply matrices, by parts of their names: once more with the library's stand-in, the kernels having been
-/// tested without it.
-const BY_LIBRARY: [&str; 5] =
-    ["librar", "ops_linear", "ops_conv2d", "ops_products::products", "gaps_are"];
+/// One run of the tests.
+struct Run {
+    capability: &'static str,
+    by_library: bool,
+    /// Parts of names; an empty one is every test's.
+    filters: &'static [&'static str],
+}
 
-/// The device tests alone: the rest of the package's tests need no device and run with everyone else's.
+const RUNS: [Run; 4] = [
+    Run { capability: "8.0", by_library: false, filters: &[""] },
+    Run { capability: "7.5", by_library: false, filters: &PRODUCTS },
+    Run { capability: "8.0", by_library: true, filters: &PRODUCTS },
+    Run { capability: "7.5", by_library: true, filters: &["librar", "bf16_before"] },
+];
+
+/// The tests that need a device: the rest of the package's run with everyone else's.
+const TESTS: [(Kind, &str); 3] =
+    [(Kind::Units, "binade_cuda"), (Kind::Tests, "device"), (Kind::Tests, "lost")];
+
 pub(super) fn run() -> Result<Outcome> {
     if let Some(skip) = ptx::lacking() {
         return Ok(skip);
     }
-    let folder = ptx::driver()?;
-    let covered = CAPABILITIES.map(|capability| folder.join("coverage").join(capability));
+    let folders = [ptx::driver()?, ptx::with_libraries()?];
+    let binaries = Binaries::built()?;
+    let covered = folders[0].join("coverage");
+    coverage::empty(&covered)?;
     let mut told = Vec::new();
-    for (capability, covered) in CAPABILITIES.into_iter().zip(&covered) {
-        coverage::empty(covered)?;
-        let call = device::on_interpreter(&folder, &["--tests".into()]);
-        let call = call.var("BINADE_PTX_COVERAGE", covered.display().to_string());
-        match tally::run(&call.var("BINADE_PTX_CC", capability))? {
-            Outcome::Passed(tally) => told.push(format!("{capability}: {tally}")),
+    for run in &RUNS {
+        match run.all(&binaries, &folders, &covered)? {
+            Outcome::Passed(tally) => told.push(format!("{}: {tally}", run.name())),
             other => return Ok(other),
         }
     }
-    let folder = ptx::with_libraries()?;
-    for (capability, filter) in CAPABILITIES.iter().flat_map(|it| BY_LIBRARY.map(|of| (*it, of))) {
-        let words = ["--lib", "--test", "device", "--", filter].map(String::from);
-        let words = [&["--package", "binade-cuda"].map(String::from)[..], &words].concat();
-        let call = device::with_libraries(&folder, &words).var("BINADE_PTX_CC", capability);
-        match tally::run(&call)? {
-            Outcome::Passed(tally) => {
-                told.push(format!("{capability} by library, {filter}: {tally}"));
-            }
-            other => return Ok(other),
-        }
-    }
-    let table = coverage::merged(&covered)?;
+    let table = coverage::merged(&[covered])?;
     print!("{table}");
     table.verdict()?;
     Ok(Outcome::Passed(told.join("; ")))
+}
+
+impl Run {
+    fn name(&self) -> String {
+        let library = if self.by_library { " by library" } else { "" };
+        format!("{}{library}", self.capability)
+    }
+
+    /// The tests of all binaries, added up: a filter need not be one of each.
+    fn all(&self, binaries: &Binaries, folders: &[PathBuf; 2], covered: &Path) -> Result<Outcome> {
+        let mut calls = Vec::new();
+        for (kind, name) in TESTS {
+            for filter in self.filters {
+                let call = binaries.call("binade-cuda", kind, name)?.args([*filter]);
+                calls.push(self.with(call, folders, covered));
+            }
+        }
+        tally::sum(&self.name(), &calls)
+    }
+
+    fn with(&self, call: Call, [driver, libraries]: &[PathBuf; 2], covered: &Path) -> Call {
+        let call = if self.by_library {
+            device::with_libraries(libraries, call)
+        } else {
+            device::with(driver, call).var("BINADE_PTX_COVERAGE", covered.display().to_string())
+        };
+        call.var("BINADE_PTX_CC", self.capability)
+    }
 }

@@ -4,7 +4,7 @@ use crate::{
     Result,
     ci::{outcome::Outcome, stages::plain},
     device, ptx,
-    shell::Cargo,
+    shell::Call,
 };
 
 pub(super) fn run() -> Result<Outcome> {
@@ -12,6 +12,6 @@ pub(super) fn run() -> Result<Outcome> {
         return Ok(skip);
     }
     let libraries = device::before(&ptx::driver()?, "LD_LIBRARY_PATH", ':');
-    let call = Cargo::line("run --quiet --package binade-bench --bin speed -- --dry-run");
+    let call = Call::cargo("run --quiet --package binade-bench --bin speed -- --dry-run");
     plain(&call.var("LD_LIBRARY_PATH", libraries))
 }

@@ -2,16 +2,15 @@
 
 use crate::{
     Result,
+    binaries::{Binaries, Kind},
     ci::{outcome::Outcome, tally},
     device, ptx,
 };
-
-/// The tests that compare the two.
-const TESTS: [&str; 4] = ["--package", "binade-example-digits", "--test", "cuda"];
 
 pub(super) fn run() -> Result<Outcome> {
     if let Some(skip) = ptx::lacking() {
         return Ok(skip);
     }
-    tally::run(&device::on_interpreter(&ptx::driver()?, &TESTS.map(String::from)))
+    let call = Binaries::built()?.call("digits", Kind::Tests, "cuda")?;
+    tally::run(&device::with(&ptx::driver()?, call))
 }
