@@ -71,6 +71,34 @@ fn f32_of_bf16(code: u32) -> u32 {
   return code << 16u;
 }
 
+// shaders/lib/added.wgsl
+// The sum of two f32 rounded to nearest even, subnormals kept, which drivers may flush.
+
+// Below this exponent a number times 2^149 is in range still, and above it no sum with anything is subnormal.
+const MOST_RAISED = 100u;
+
+// Times 2^149, which makes subnormals whole numbers: by bits, so that nothing is flushed.
+fn raised(bits: u32) -> f32 {
+  let magnitude = bits & MAGNITUDE_BITS;
+  let of_subnormal = bitcast<u32>(f32(magnitude));
+  let value = select(magnitude + (149u << 23u), of_subnormal, magnitude < 0x800000u);
+  return bitcast<f32>(value | (bits & SIGN_BIT));
+}
+
+fn added(a: u32, b: u32) -> u32 {
+  let exponents = max((a & MAGNITUDE_BITS) >> 23u, (b & MAGNITUDE_BITS) >> 23u);
+  if (exponents >= MOST_RAISED) {
+    return bitcast<u32>(bitcast<f32>(a) + bitcast<f32>(b));
+  }
+  let sum = bitcast<u32>(raised(a) + raised(b));
+  let magnitude = bitcast<f32>(sum & MAGNITUDE_BITS);
+  // Whole numbers up to 2^24 are codes.
+  if (magnitude < 16777216.0) {
+    return (sum & SIGN_BIT) | u32(magnitude);
+  }
+  return sum - (149u << 23u);
+}
+
 // shaders/lib/elements.wgsl
 // Elements of bf16, f16 and f32 in words of 32 bits: halves lie two in a word, the first in its lower bits. `element` counts
 // from the binding's start. An invocation owns a group of elements, and with it whole words of what it writes.
@@ -414,6 +442,9 @@ fn is_same(a: u32, b: u32) -> bool {
 // shaders/lib/step.wgsl
 // What every optimizer's fused step does around its arithmetic: reads a gradient once, settles it, moves the master, and writes
 // the low-precision copy. `binade_master_weights::step` is its model, and its `stores` are those of the masters.
+//
+// Floats are bits here, and sums and products those that keep subnormals: what a master has beyond its parameter is small.
+//!asks moved
 
 // How masters are kept: `MasterStore`, as `slot.rs` numbers it.
 const BARE = 0u;
@@ -459,17 +490,26 @@ struct Saved {
 
 // What a rule made of an element, and whether it had anything to add.
 struct Moved {
-  value: f32,
+  value: u32,
   is_updated: bool,
 }
 
-fn constant(place: u32) -> f32 {
-  return bitcast<f32>(moves[params.slot].constants[place]);
+fn constant(place: u32) -> u32 {
+  return moves[params.slot].constants[place];
 }
 
-// Whether a product is not 0, whatever the driver makes of subnormal ones.
-fn is_product(a: f32, b: f32) -> bool {
-  return (multiplied(bitcast<u32>(a), bitcast<u32>(b)) & MAGNITUDE_BITS) != 0u;
+// As numbers are: both zeros are none.
+fn is_nonzero(bits: u32) -> bool {
+  return (bits & MAGNITUDE_BITS) != 0u;
+}
+
+// a * b + c, rounded twice.
+fn product_and(a: u32, b: u32, c: u32) -> u32 {
+  return added(multiplied(a, b), c);
+}
+
+fn difference(a: u32, b: u32) -> u32 {
+  return added(a, b ^ SIGN_BIT);
 }
 
 // The word of `beside` that has an element's f32.
@@ -478,11 +518,11 @@ fn wide_word(i: u32) -> u32 {
 }
 
 // As it was before it was scaled, and clipped.
-fn gradient_of(i: u32) -> f32 {
+fn gradient_of(i: u32) -> u32 {
   let element = params.start + i;
   let code = code_in(params.gradient_dtype, gradient[word_of(params.gradient_dtype, element)], element);
   let unscaled = multiplied(widened(params.gradient_dtype, code), moves[params.slot].inverse);
-  return bitcast<f32>(multiplied(unscaled, moves[params.slot].clip));
+  return multiplied(unscaled, moves[params.slot].clip);
 }
 
 fn kept_at(i: u32) -> Saved {
@@ -510,13 +550,13 @@ fn opened(element: Saved) -> u32 {
     return (bits - ((element.rest >> 15u) << 16u)) | element.rest;
   }
   if (params.store == KAHAN) {
-    return bitcast<u32>(bitcast<f32>(bits) + bitcast<f32>(widened(params.dtype, element.rest)));
+    return added(bits, widened(params.dtype, element.rest));
   }
   return bits;
 }
 
-fn value_at(i: u32) -> f32 {
-  return bitcast<f32>(opened(kept_at(i)));
+fn value_at(i: u32) -> u32 {
+  return opened(kept_at(i));
 }
 
 // The halves of a master, of which the parameter's is rounded with ties away from zero.
@@ -526,33 +566,32 @@ fn split(bits: u32) -> Saved {
 }
 
 // A parameter, and what rounding it cut off: nothing where it is infinite.
-fn compensated(value: f32) -> Saved {
-  let code = narrowed(params.dtype, bitcast<u32>(value));
+fn compensated(bits: u32) -> Saved {
+  let code = narrowed(params.dtype, bits);
   let kept = widened(params.dtype, code);
-  let cut = bitcast<u32>(value - bitcast<f32>(kept));
-  return Saved(code, narrowed(params.dtype, select(cut, 0u, is_nonfinite(kept))));
+  return Saved(code, narrowed(params.dtype, select(difference(bits, kept), 0u, is_nonfinite(kept))));
 }
 
-fn rounded_by_chance(value: f32, random: u32) -> u32 {
+fn rounded_by_chance(bits: u32, random: u32) -> u32 {
   if (params.dtype == BF16) {
-    return stochastic(OF_BF16, bitcast<u32>(value), random);
+    return stochastic(OF_BF16, bits, random);
   }
-  return stochastic(OF_F16, bitcast<u32>(value), random);
+  return stochastic(OF_F16, bits, random);
 }
 
-fn saved(value: f32, random: u32) -> Saved {
+fn saved(bits: u32, random: u32) -> Saved {
   switch (params.store) {
     case REMAINDER: {
-      return split(bitcast<u32>(value));
+      return split(bits);
     }
     case KAHAN: {
-      return compensated(value);
+      return compensated(bits);
     }
     case STOCHASTIC: {
-      return Saved(rounded_by_chance(value, random), 0u);
+      return Saved(rounded_by_chance(bits, random), 0u);
     }
     default: {
-      return Saved(narrowed(params.dtype, bitcast<u32>(value)), bitcast<u32>(value));
+      return Saved(narrowed(params.dtype, bits), bits);
     }
   }
 }
@@ -617,6 +656,15 @@ fn save_codes(first: u32, codes: vec4<u32>) {
   }
 }
 
+// Moves the elements of a group that there are: in a loop, since drivers put the functions where they are called.
+fn move_group(first: u32) {
+  var values: array<Moved, 4>;
+  for (var k = 0u; k < GROUP && first + k < params.len; k++) {
+    values[k] = moved(first + k);
+  }
+  save_group(first, values);
+}
+
 // shaders/adam.wgsl
 // One step of Adam, AdamW or AMSGrad on a parameter.
 //
@@ -626,7 +674,8 @@ fn save_codes(first: u32, codes: vec4<u32>) {
 // `adam`: a grid of any size strides over groups of four elements, after `prepare` has put the constants in place. Does nothing
 // where the step is skipped.
 //
-// Drivers may flush subnormals, and fuse what they like.
+// By `lib/step.wgsl`'s sums and products, which keep subnormals and are not fused. Roots, quotients and the denominator are the
+// driver's, which may flush them.
 
 @group(0) @binding(5) var<storage, read_write> means: array<u32>;
 @group(0) @binding(6) var<storage, read_write> squares: array<u32>;
@@ -640,10 +689,15 @@ const SQUARE_WEIGHT = 4u;
 const EPS = 6u;
 const AMSGRAD = 8u;
 
+const ONE = 0x3f800000u;
+
 // torch's `lerp`: from whichever end is nearer.
-fn lerp(start: f32, end: f32, weight: f32) -> f32 {
-  let way = end - start;
-  return select(end - way * (1.0 - weight), start + weight * way, weight < 0.5);
+fn lerp(start: u32, end: u32, weight: f32) -> u32 {
+  let way = difference(end, start);
+  if (weight < 0.5) {
+    return product_and(bitcast<u32>(weight), way, start);
+  }
+  return difference(end, multiplied(way, bitcast<u32>(1.0 - weight)));
 }
 
 // torch's `maximum`: NaN if either is; of magnitudes, where NaN is largest.
@@ -651,39 +705,38 @@ fn maximum(a: u32, b: u32) -> u32 {
   return select(a, b, b > a);
 }
 
+// What the mean is divided by, of the bits of the mean square.
+fn denominator_of(square: u32) -> f32 {
+  return sqrt(bitcast<f32>(square)) / bitcast<f32>(constant(ROOT_CORRECTION)) + bitcast<f32>(constant(EPS));
+}
+
 fn moved(i: u32) -> Moved {
   let kept = value_at(i);
-  let before = kept * constant(SHRINK);
+  let before = multiplied(kept, constant(SHRINK));
   var slope = gradient_of(i);
-  if (constant(WEIGHT_DECAY) != 0.0) {
-    slope = before * constant(WEIGHT_DECAY) + slope;
+  if (is_nonzero(constant(WEIGHT_DECAY))) {
+    slope = product_and(before, constant(WEIGHT_DECAY), slope);
   }
-  let mean = lerp(bitcast<f32>(means[i]), slope, constant(MEAN_WEIGHT));
-  means[i] = bitcast<u32>(mean);
-  let square = (constant(SQUARE_WEIGHT) * slope) * slope + bitcast<f32>(squares[i]) * constant(BETA2);
-  squares[i] = bitcast<u32>(square);
-  var second = bitcast<u32>(square);
-  if (constant(AMSGRAD) != 0.0) {
+  let mean = lerp(means[i], slope, bitcast<f32>(constant(MEAN_WEIGHT)));
+  means[i] = mean;
+  let share = multiplied(constant(SQUARE_WEIGHT), slope);
+  let square = product_and(share, slope, multiplied(squares[i], constant(BETA2)));
+  squares[i] = square;
+  var second = square;
+  if (is_nonzero(constant(AMSGRAD))) {
     second = maximum(largest[i], second);
     largest[i] = second;
   }
-  let denominator = sqrt(bitcast<f32>(second)) / constant(ROOT_CORRECTION) + constant(EPS);
-  let shrinks = constant(SHRINK) != 1.0 && (bitcast<u32>(kept) & MAGNITUDE_BITS) != 0u;
-  let is_updated = params.counts != 0u && (shrinks || is_product(constant(NEGATIVE_STEP), mean));
-  return Moved(before + (constant(NEGATIVE_STEP) * mean) / denominator, is_updated);
-}
-
-fn moved_within(i: u32) -> Moved {
-  if (i >= params.len) {
-    return Moved(0.0, false);
-  }
-  return moved(i);
+  let change = multiplied(constant(NEGATIVE_STEP), mean);
+  let shrinks = constant(SHRINK) != ONE && is_nonzero(kept);
+  let after = added(bitcast<u32>(bitcast<f32>(change) / denominator_of(second)), before);
+  return Moved(after, shrinks || is_nonzero(change));
 }
 
 @compute @workgroup_size(256)
 fn adam(@builtin(global_invocation_id) id: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>) {
   let end = select(0u, params.len, moves[params.slot].is_stepped != 0u);
   for (var i = id.x * GROUP; i < end; i += stride(groups)) {
-    save_group(i, array(moved_within(i), moved_within(i + 1u), moved_within(i + 2u), moved_within(i + 3u)));
+    move_group(i);
   }
 }

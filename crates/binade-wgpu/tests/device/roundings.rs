@@ -15,6 +15,7 @@ use binade_master_weights::{Adam, Plan, Sgd, UpdateRule};
 crate::tests![
     every_rule_and_type_steps_within_two_units_of_the_cpu,
     steps_that_round_nothing_are_the_cpus_bit_for_bit,
+    subnormal_steps_that_round_nothing_are_too,
     a_low_parameter_is_its_master_to_nearest_even,
     the_size_of_each_step_of_adam_is_the_hosts_bit_for_bit,
     what_cancels_is_off_by_a_rounding_of_its_terms,
@@ -64,7 +65,18 @@ fn short() -> Vec<UpdateRule> {
 }
 
 fn steps_that_round_nothing_are_the_cpus_bit_for_bit() -> Result {
+    exact_steps_are_the_cpus(1.0)
+}
+
+fn subnormal_steps_that_round_nothing_are_too() -> Result {
+    // Multiples of 2^-135, of which four steps leave multiples of 2^-149.
+    exact_steps_are_the_cpus(2.0_f32.powi(-129))
+}
+
+/// Steps of coarse values times `size`.
+fn exact_steps_are_the_cpus(size: f32) -> Result {
     let wgpu = wgpu();
+    let coarse = |seed, len| coarse(seed, len).iter().map(|x| x * size).collect::<Vec<_>>();
     let start = NAMES.map(|(name, len)| (name, coarse(len as u64, len)));
     for (rule, dtype) in short().into_iter().flat_map(|rule| TYPES.map(|dtype| (rule, dtype))) {
         let mut got = optimizer(&wgpu, &start, dtype, Plan::new(rule)?);
