@@ -114,7 +114,14 @@ fn the_size_of_each_step_of_adam_is_the_hosts_bit_for_bit() -> Result {
     let wgpu = wgpu();
     let rates = [1e-3, 0.1, 7.0, 3e-5, 1.0 / 3.0, 0.0];
     let betas = [[0.5, 0.9], [0.9, 0.999], [0.3, 0.6], [0.0, 0.5], [0.99, 0.9], [0.9, 0.99]];
-    for (lr, betas) in rates.into_iter().zip(betas) {
+    // Those whose quotient at some step is just beside what is halfway between two f32.
+    let close = [
+        (1.316_758_978_646_248_1e-4, [0.9, 0.999]),
+        (1.548_403_000_924_736e-4, [0.9, 0.999]),
+        (8.565_479_713_071_731e-5, [0.99, 0.9]),
+        (9.773_118_110_166_5e-4, [0.9, 0.99]),
+    ];
+    for (lr, betas) in rates.into_iter().zip(betas).chain(close) {
         let rule = Adam { lr, betas, eps: 1.0, ..adams()[0] };
         let plan = Plan::new(UpdateRule::Adam(rule))?;
         let start = [("w", vec![0.0; STEPS])];
