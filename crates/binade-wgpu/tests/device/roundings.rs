@@ -69,8 +69,8 @@ fn steps_that_round_nothing_are_the_cpus_bit_for_bit() -> Result {
 }
 
 fn subnormal_steps_that_round_nothing_are_too() -> Result {
-    // Multiples of 2^-135, of which four steps leave multiples of 2^-149.
-    exact_steps_are_the_cpus(2.0_f32.powi(-129))
+    // 2^-129, and so multiples of 2^-135, of which four steps leave multiples of 2^-149.
+    exact_steps_are_the_cpus(f32::from_bits(1 << 20))
 }
 
 /// Steps of coarse values times `size`.
