@@ -10,20 +10,11 @@ struct Root {
 
 // Of a sum that is not 0.
 fn root_of(squares: Squares) -> Root {
-  let zeros = select(countLeadingZeros(squares.sum.y), 32u + countLeadingZeros(squares.sum.x), squares.sum.y == 0u);
   // By an even number, so that a root has half as many.
-  let shift = zeros & 62u;
-  let raised = select(shifted_left_far(squares.sum, shift), squares.sum, shift == 0u);
+  let shift = leading_zeros(squares.sum) & 62u;
+  let raised = shifted_left(squares.sum, shift);
   let found = root(raised).x;
   return Root(found, squares.exponent - i32(shift / 2u), any(product(found, found) != raised));
-}
-
-// By 1 to 63 bits.
-fn shifted_left_far(a: vec2<u32>, bits: u32) -> vec2<u32> {
-  if (bits >= 32u) {
-    return vec2(0u, a.x << (bits - 32u));
-  }
-  return shifted_left(a, bits);
 }
 
 // Of a magnitude that is finite and not 0.
@@ -35,7 +26,7 @@ fn root_of_square(magnitude: u32) -> Root {
 // The bits of the f32 nearest to it.
 fn rounded_root(norm: Root) -> u32 {
   let sticky = select(0u, 1u, norm.is_inexact);
-  return nearest(up(norm.root, 16u) | vec2(sticky, 0u), norm.exponent - 16);
+  return nearest(shifted_left(vec2(norm.root, 0u), 16u) | vec2(sticky, 0u), norm.exponent - 16);
 }
 
 // The bits of the f32 nearest to most / norm, or of 1 where that is more; `most` is positive and finite.

@@ -12,6 +12,7 @@ crate::tests![
     a_norm_that_is_not_finite_raises_the_verdict,
     a_second_clip_is_of_what_the_first_has_left,
     a_norm_of_chunks_of_very_different_sizes_is_the_cpus,
+    what_many_chunks_add_to_a_large_one_is_not_lost,
     clipping_by_value_keeps_a_nan,
     a_limit_that_is_none_is_refused,
 ];
@@ -96,6 +97,19 @@ fn a_norm_of_chunks_of_very_different_sizes_is_the_cpus() -> Result {
         let grads = [("a", Some(long)), ("b", Some(short)), ("c", Some(vec![0.0; 20_000]))];
         same(&grads, DType::F32, &[(Norm::L2, 1e-3)]);
     }
+    Ok(())
+}
+
+/// Two elements whose norm is all but 2^-39 of what is halfway to the next f32, and 300 chunks of 2^-37 together 2^-29.
+fn what_many_chunks_add_to_a_large_one_is_not_lost() -> Result {
+    let names: Vec<String> = (0..300).map(|number| number.to_string()).collect();
+    let small = names.iter().map(|name| (&**name, Some(vec![0.9 * 2.0_f32.powi(-18)])));
+    let large = vec![1.0, 46_340.0 * 2.0_f32.powi(-27)];
+    let grads: Vec<_> = small.chain([("large", Some(large))]).collect();
+    let (_, alone) = clipped(&Cpu, &grads[300..], DType::F32, &[(Norm::L2, 1e-3)]);
+    let (_, found) = clipped(&Cpu, &grads, DType::F32, &[(Norm::L2, 1e-3)]);
+    assert!(found.norm.ok_or("no norm")? > alone.norm.ok_or("no norm")?, "the small ones do count");
+    same(&grads, DType::F32, &[(Norm::L2, 1e-3)]);
     Ok(())
 }
 
