@@ -13,6 +13,7 @@ crate::tests![
     a_second_clip_is_of_what_the_first_has_left,
     a_norm_of_chunks_of_very_different_sizes_is_the_cpus,
     what_many_chunks_add_to_a_large_one_is_not_lost,
+    a_factor_all_but_halfway_between_two_is_the_cpus,
     clipping_by_value_keeps_a_nan,
     a_limit_that_is_none_is_refused,
 ];
@@ -110,6 +111,27 @@ fn what_many_chunks_add_to_a_large_one_is_not_lost() -> Result {
     let (_, found) = clipped(&Cpu, &grads, DType::F32, &[(Norm::L2, 1e-3)]);
     assert!(found.norm.ok_or("no norm")? > alone.norm.ok_or("no norm")?, "the small ones do count");
     same(&grads, DType::F32, &[(Norm::L2, 1e-3)]);
+    Ok(())
+}
+
+/// Whether what clips by this is less than 2^-33 of itself below the middle of two f32, and further than an f64 is rounded.
+fn is_just_below_the_middle(norm: f64, max: f32) -> bool {
+    let rest = (f64::from(max) / norm).to_bits() & 0x1fff_ffff;
+    (1 << 8..1 << 19).contains(&(1_u64 << 28).wrapping_sub(rest))
+}
+
+fn a_factor_all_but_halfway_between_two_is_the_cpus() -> Result {
+    for seed in 0..6 {
+        let values = noise(seed, 60);
+        let squares = values.iter().map(|x| (f64::from(*x) / 16.0).powi(2));
+        let norm = squares.sum::<f64>().sqrt();
+        let limits = noise(seed + 100, 20_000).into_iter().map(|x| 0.1 + x.abs() / 10.0);
+        let limits: Vec<_> = limits.filter(|max| is_just_below_the_middle(norm, *max)).collect();
+        assert!(limits.len() > 4, "{limits:?} of a norm of {norm}");
+        for max in &limits[..5] {
+            same(&[("a", Some(values.clone()))], DType::F32, &[(Norm::L2, *max)]);
+        }
+    }
     Ok(())
 }
 
