@@ -71,6 +71,34 @@ fn f32_of_bf16(code: u32) -> u32 {
   return code << 16u;
 }
 
+// shaders/lib/added.wgsl
+// The sum of two f32 rounded to nearest even, subnormals kept, which drivers may flush.
+
+// Below this exponent a number times 2^149 is in range still, and above it no sum with anything is subnormal.
+const MOST_RAISED = 100u;
+
+// Times 2^149, which makes subnormals whole numbers: by bits, so that nothing is flushed.
+fn raised(bits: u32) -> f32 {
+  let magnitude = bits & MAGNITUDE_BITS;
+  let of_subnormal = bitcast<u32>(f32(magnitude));
+  let value = select(magnitude + (149u << 23u), of_subnormal, magnitude < 0x800000u);
+  return bitcast<f32>(value | (bits & SIGN_BIT));
+}
+
+fn added(a: u32, b: u32) -> u32 {
+  let exponents = max((a & MAGNITUDE_BITS) >> 23u, (b & MAGNITUDE_BITS) >> 23u);
+  if (exponents >= MOST_RAISED) {
+    return bitcast<u32>(bitcast<f32>(a) + bitcast<f32>(b));
+  }
+  let sum = bitcast<u32>(raised(a) + raised(b));
+  let magnitude = bitcast<f32>(sum & MAGNITUDE_BITS);
+  // Whole numbers up to 2^24 are codes.
+  if (magnitude < 16777216.0) {
+    return (sum & SIGN_BIT) | u32(magnitude);
+  }
+  return sum - (149u << 23u);
+}
+
 // shaders/lib/elements.wgsl
 // Elements of bf16, f16 and f32 in words of 32 bits: halves lie two in a word, the first in its lower bits. `element` counts
 // from the binding's start. An invocation owns a group of elements, and with it whole words of what it writes.
@@ -376,12 +404,12 @@ struct Owed {
 // shaders/accumulate.wgsl
 // Adds a micro-batch's gradients to a window's sums, in f32, unless the micro-batch is bad.
 //
-// Oracle: `oracle/accumulate.rs`; agreement: bits, and 0 for subnormals where the driver flushes them.
+// Oracle: `oracle/accumulate.rs`; agreement: bits, any NaN for any NaN.
 //
 // `accumulate`: for each tensor, a grid of any size strides over elements; it reads whether the sum has begun.
 // `accumulate_mark`, one invocation after it, says that it has.
 //
-// A sum that has not begun is not read: it becomes the gradient, as if zero had been added, but for zero's sign.
+// As the plain loop: a sum that has not begun is not read, and becomes the gradient, a zero's sign included.
 
 struct Params {
   len: u32,
@@ -404,10 +432,6 @@ struct Params {
 
 fn is_added() -> bool {
   return (found.raised | found.halted) == 0u && also[params.there] != 0u;
-}
-
-fn added(bits: u32, more: u32) -> u32 {
-  return bitcast<u32>(bitcast<f32>(bits) + bitcast<f32>(more));
 }
 
 @compute @workgroup_size(256)
