@@ -316,12 +316,22 @@ fn multiplied(a: u32, b: u32) -> u32 {
 }
 
 // shaders/lib/lost.wgsl
-// Whether an update changed anything.
+// Whether updates changed anything, counted: `applied` is `Applied`, four words each, of which the last two are counted in here.
+//!asks applied, params
 
 // As numbers are: NaN is no other, and zeros are one.
 fn is_same(a: u32, b: u32) -> bool {
   let are_zero = ((a | b) & MAGNITUDE_BITS) == 0u;
   return are_zero || (a == b && !is_nan_bits(a));
+}
+
+// Counts an element's update by what is kept of it, before and after.
+fn count_update(before: u32, after: u32, is_updated: bool) {
+  if (!is_same(before, after)) {
+    atomicAdd(&applied[4u * params.slot + 3u], 1u);
+  } else if (is_updated) {
+    atomicAdd(&applied[4u * params.slot + 2u], 1u);
+  }
 }
 
 // shaders/scaled.wgsl
@@ -352,7 +362,7 @@ struct Params {
 // f16, times 2 to the exponent.
 @group(0) @binding(4) var<storage, read_write> values: array<u32>;
 @group(0) @binding(5) var<storage, read_write> wide: array<u32>;
-// `Applied`, four words each, of which the last two are counted in here.
+// For `lib/lost.wgsl`.
 @group(0) @binding(6) var<storage, read_write> applied: array<atomic<u32>>;
 
 const TOP = 14;
@@ -422,14 +432,6 @@ fn scaled_largest(
   }
 }
 
-fn count_lost(before: u32, after: u32, is_updated: bool) {
-  if (!is_same(before, after)) {
-    atomicAdd(&applied[4u * params.slot + 3u], 1u);
-  } else if (is_updated) {
-    atomicAdd(&applied[4u * params.slot + 2u], 1u);
-  }
-}
-
 // The code that an element is kept as, or 0 beyond the last.
 fn packed(i: u32, now: i32, old: i32) -> u32 {
   if (i >= params.len) {
@@ -437,7 +439,7 @@ fn packed(i: u32, now: i32, old: i32) -> u32 {
   }
   let code = f16_of_f32(multiplied(wide[word_of_wide(i)], power(now)));
   if (params.counts != 0u) {
-    count_lost(unpacked(code_at(i), old), unpacked(code, now), wide[2u * i + 1u] != 0u);
+    count_update(unpacked(code_at(i), old), unpacked(code, now), wide[2u * i + 1u] != 0u);
   }
   return code;
 }

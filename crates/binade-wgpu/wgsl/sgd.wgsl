@@ -438,12 +438,22 @@ fn stochastic(format: Format, bits: u32, random: u32) -> u32 {
 }
 
 // shaders/lib/lost.wgsl
-// Whether an update changed anything.
+// Whether updates changed anything, counted: `applied` is `Applied`, four words each, of which the last two are counted in here.
+//!asks applied, params
 
 // As numbers are: NaN is no other, and zeros are one.
 fn is_same(a: u32, b: u32) -> bool {
   let are_zero = ((a | b) & MAGNITUDE_BITS) == 0u;
   return are_zero || (a == b && !is_nan_bits(a));
+}
+
+// Counts an element's update by what is kept of it, before and after.
+fn count_update(before: u32, after: u32, is_updated: bool) {
+  if (!is_same(before, after)) {
+    atomicAdd(&applied[4u * params.slot + 3u], 1u);
+  } else if (is_updated) {
+    atomicAdd(&applied[4u * params.slot + 2u], 1u);
+  }
 }
 
 // shaders/lib/step.wgsl
@@ -486,7 +496,7 @@ struct Params {
 @group(0) @binding(3) var<storage, read_write> parameter: array<u32>;
 // What the store keeps: masters, remainders, compensations.
 @group(0) @binding(4) var<storage, read_write> beside: array<u32>;
-// `Applied`, four words each, of which the last two are counted in here.
+// For `lib/lost.wgsl`.
 @group(0) @binding(8) var<storage, read_write> applied: array<atomic<u32>>;
 
 // An element of a parameter, and of what is kept beside it.
@@ -612,15 +622,6 @@ fn randoms(first: u32) -> vec4<u32> {
   return words_of(seed, moves[params.slot].step, params.slot, vec2(params.block + first / GROUP, 0u));
 }
 
-// Counts an element's update by what is kept of it, before and after.
-fn counted(before: u32, after: u32, is_updated: bool) {
-  if (!is_same(before, after)) {
-    atomicAdd(&applied[4u * params.slot + 3u], 1u);
-  } else if (is_updated) {
-    atomicAdd(&applied[4u * params.slot + 2u], 1u);
-  }
-}
-
 // Puts back what a step made of a group of values.
 fn save_group(first: u32, values: array<Moved, 4>) {
   let random = randoms(first);
@@ -631,7 +632,7 @@ fn save_group(first: u32, values: array<Moved, 4>) {
     codes[k] = element.code;
     rests[k] = element.rest;
     if (params.counts != 0u && params.store != SCALED) {
-      counted(opened(kept_at(first + k)), opened(element), values[k].is_updated);
+      count_update(opened(kept_at(first + k)), opened(element), values[k].is_updated);
     }
   }
   save_codes(first, codes);
