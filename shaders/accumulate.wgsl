@@ -1,11 +1,12 @@
 // Adds a micro-batch's gradients to a window's sums, in f32, unless the micro-batch is bad.
 //
-// Oracle: `oracle/accumulate.rs`; agreement: bits, and 0 for subnormals where the driver flushes them.
+// Oracle: `oracle/accumulate.rs`; agreement: bits, any NaN for any NaN.
 //
 // `accumulate`: for each tensor, a grid of any size strides over elements; it reads whether the sum has begun.
 // `accumulate_mark`, one invocation after it, says that it has.
 //
-// A sum that has not begun is not read: it becomes the gradient, as if zero had been added, but for zero's sign.
+// As the plain loop: a sum that has not begun is not read, and becomes the gradient, a zero's sign included.
+//!use lib/added.wgsl
 //!use lib/elements.wgsl
 //!use lib/multiply.wgsl
 //!use lib/state.wgsl
@@ -31,10 +32,6 @@ struct Params {
 
 fn is_added() -> bool {
   return (found.raised | found.halted) == 0u && also[params.there] != 0u;
-}
-
-fn added(bits: u32, more: u32) -> u32 {
-  return bitcast<u32>(bitcast<f32>(bits) + bitcast<f32>(more));
 }
 
 @compute @workgroup_size(256)

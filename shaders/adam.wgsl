@@ -6,7 +6,8 @@
 // `adam`: a grid of any size strides over groups of four elements, after `prepare` has put the constants in place. Does nothing
 // where the step is skipped.
 //
-// Drivers may flush subnormals, and fuse what they like.
+// By `lib/step.wgsl`'s sums and products, which keep subnormals and are not fused. Roots, quotients and the denominator are the
+// driver's, which may flush them.
 //!use lib/step.wgsl
 
 @group(0) @binding(5) var<storage, read_write> means: array<u32>;
@@ -21,10 +22,15 @@ const SQUARE_WEIGHT = 4u;
 const EPS = 6u;
 const AMSGRAD = 8u;
 
+const ONE = 0x3f800000u;
+
 // torch's `lerp`: from whichever end is nearer.
-fn lerp(start: f32, end: f32, weight: f32) -> f32 {
-  let way = end - start;
-  return select(end - way * (1.0 - weight), start + weight * way, weight < 0.5);
+fn lerp(start: u32, end: u32, weight: f32) -> u32 {
+  let way = difference(end, start);
+  if (weight < 0.5) {
+    return product_and(bitcast<u32>(weight), way, start);
+  }
+  return difference(end, multiplied(way, bitcast<u32>(1.0 - weight)));
 }
 
 // torch's `maximum`: NaN if either is; of magnitudes, where NaN is largest.
@@ -32,39 +38,38 @@ fn maximum(a: u32, b: u32) -> u32 {
   return select(a, b, b > a);
 }
 
+// What the mean is divided by, of the bits of the mean square.
+fn denominator_of(square: u32) -> f32 {
+  return sqrt(bitcast<f32>(square)) / bitcast<f32>(constant(ROOT_CORRECTION)) + bitcast<f32>(constant(EPS));
+}
+
 fn moved(i: u32) -> Moved {
   let kept = value_at(i);
-  let before = kept * constant(SHRINK);
+  let before = multiplied(kept, constant(SHRINK));
   var slope = gradient_of(i);
-  if (constant(WEIGHT_DECAY) != 0.0) {
-    slope = before * constant(WEIGHT_DECAY) + slope;
+  if (is_nonzero(constant(WEIGHT_DECAY))) {
+    slope = product_and(before, constant(WEIGHT_DECAY), slope);
   }
-  let mean = lerp(bitcast<f32>(means[i]), slope, constant(MEAN_WEIGHT));
-  means[i] = bitcast<u32>(mean);
-  let square = (constant(SQUARE_WEIGHT) * slope) * slope + bitcast<f32>(squares[i]) * constant(BETA2);
-  squares[i] = bitcast<u32>(square);
-  var second = bitcast<u32>(square);
-  if (constant(AMSGRAD) != 0.0) {
+  let mean = lerp(means[i], slope, bitcast<f32>(constant(MEAN_WEIGHT)));
+  means[i] = mean;
+  let share = multiplied(constant(SQUARE_WEIGHT), slope);
+  let square = product_and(share, slope, multiplied(squares[i], constant(BETA2)));
+  squares[i] = square;
+  var second = square;
+  if (is_nonzero(constant(AMSGRAD))) {
     second = maximum(largest[i], second);
     largest[i] = second;
   }
-  let denominator = sqrt(bitcast<f32>(second)) / constant(ROOT_CORRECTION) + constant(EPS);
-  let shrinks = constant(SHRINK) != 1.0 && (bitcast<u32>(kept) & MAGNITUDE_BITS) != 0u;
-  let is_updated = params.counts != 0u && (shrinks || is_product(constant(NEGATIVE_STEP), mean));
-  return Moved(before + (constant(NEGATIVE_STEP) * mean) / denominator, is_updated);
-}
-
-fn moved_within(i: u32) -> Moved {
-  if (i >= params.len) {
-    return Moved(0.0, false);
-  }
-  return moved(i);
+  let change = multiplied(constant(NEGATIVE_STEP), mean);
+  let shrinks = constant(SHRINK) != ONE && is_nonzero(kept);
+  let after = added(bitcast<u32>(bitcast<f32>(change) / denominator_of(second)), before);
+  return Moved(after, shrinks || is_nonzero(change));
 }
 
 @compute @workgroup_size(256)
 fn adam(@builtin(global_invocation_id) id: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>) {
   let end = select(0u, params.len, moves[params.slot].is_stepped != 0u);
   for (var i = id.x * GROUP; i < end; i += stride(groups)) {
-    save_group(i, array(moved_within(i), moved_within(i + 1u), moved_within(i + 2u), moved_within(i + 3u)));
+    move_group(i);
   }
 }

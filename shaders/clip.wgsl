@@ -1,6 +1,7 @@
 // The factor that clips a set of gradients by its norm, and the norm in the verdict.
 //
-// Oracles: `binade_grad_scaler::{record_norm, check_group_norm, clip_factor}`; agreement: bits, given the sum of squares.
+// Oracles: `binade_grad_scaler::{record_norm, check_group_norm, clip_factor}`; agreement: bits, given the sum of squares, but
+// that those round to an f64 first, and so once in 2^28 to another f32.
 //
 // `clip`: one invocation, which writes where it reads. `clip_group`: the same of a group of a set, whose factor goes into a word of
 // its own and whose norm into the verdict only where it is not finite; groups one after another, so that the first is named.

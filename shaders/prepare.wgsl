@@ -65,22 +65,9 @@ fn is_zero(bits: vec2<u32>) -> bool {
   return bits.x == 0u && (bits.y & MAGNITUDE_BITS) == 0u;
 }
 
-// The quotient of two significands with 54 or 55 bits, the last of which is 1 where anything was cut off.
-fn quotient_of(a: vec2<u32>, b: vec2<u32>) -> vec2<u32> {
-  var rest = a;
-  var found_bits = vec2(0u);
-  for (var bit = 0u; bit < 55u; bit++) {
-    let fits = !is_less(rest, b);
-    rest = minus(rest, select(vec2(0u), b, fits));
-    found_bits = shifted_left(found_bits, 1u) | vec2(select(0u, 1u, fits), 0u);
-    rest = shifted_left(rest, 1u);
-  }
-  return found_bits | vec2(select(0u, 1u, any(rest != vec2(0u))), 0u);
-}
-
-// Rounded to 53 bits, to nearest even.
+// Rounded from 55 or 56 bits to 53, to nearest even.
 fn rounded_f64(a: vec2<u32>) -> vec2<u32> {
-  let dropped = select(1u, 2u, (a.y >> 22u) != 0u);
+  let dropped = select(2u, 3u, (a.y >> 23u) != 0u);
   let cut = a.x & ((1u << dropped) - 1u);
   let half = 1u << (dropped - 1u);
   let kept = vec2(a.x & ~((1u << dropped) - 1u), a.y);
@@ -89,21 +76,14 @@ fn rounded_f64(a: vec2<u32>) -> vec2<u32> {
   return plus(kept, vec2(select(0u, 1u << dropped, rounds_up), 0u));
 }
 
-fn lowered_by_8(a: vec2<u32>) -> vec2<u32> {
-  return vec2((a.x >> 8u) | (a.y << 24u), a.y >> 8u);
-}
-
 // The bits of the f32 nearest to the f64 nearest to a / b, of f64 that are normal, or 0 for `a`.
 fn narrow_quotient(a: vec2<u32>, b: vec2<u32>) -> u32 {
   let sign = (a.y ^ b.y) & SIGN_BIT;
   if (is_zero(a)) {
     return sign;
   }
-  let wide = rounded_f64(quotient_of(significand_of(a), significand_of(b)));
-  // `nearest` takes 48 bits; what is below them matters as far as there is anything.
-  let sticky = select(0u, 1u, (wide.x & 0xffu) != 0u);
-  let cut = lowered_by_8(wide) | vec2(sticky, 0u);
-  return sign | nearest(cut, exponent_of_f64(a) - exponent_of_f64(b) - 54 + 8);
+  let wide = rounded_f64(ratio(significand_of(a), significand_of(b)));
+  return sign | nearest(wide, exponent_of_f64(a) - exponent_of_f64(b) - 55);
 }
 
 fn constants_at(rule: Rule, before: vec2<u32>) -> array<u32, 9> {

@@ -28,7 +28,7 @@ struct Params {
 // f16, times 2 to the exponent.
 @group(0) @binding(4) var<storage, read_write> values: array<u32>;
 @group(0) @binding(5) var<storage, read_write> wide: array<u32>;
-// `Applied`, four words each, of which the last two are counted in here.
+// For `lib/lost.wgsl`.
 @group(0) @binding(6) var<storage, read_write> applied: array<atomic<u32>>;
 
 const TOP = 14;
@@ -98,14 +98,6 @@ fn scaled_largest(
   }
 }
 
-fn count_lost(before: u32, after: u32, is_updated: bool) {
-  if (!is_same(before, after)) {
-    atomicAdd(&applied[4u * params.slot + 3u], 1u);
-  } else if (is_updated) {
-    atomicAdd(&applied[4u * params.slot + 2u], 1u);
-  }
-}
-
 // The code that an element is kept as, or 0 beyond the last.
 fn packed(i: u32, now: i32, old: i32) -> u32 {
   if (i >= params.len) {
@@ -113,7 +105,7 @@ fn packed(i: u32, now: i32, old: i32) -> u32 {
   }
   let code = f16_of_f32(multiplied(wide[word_of_wide(i)], power(now)));
   if (params.counts != 0u) {
-    count_lost(unpacked(code_at(i), old), unpacked(code, now), wide[2u * i + 1u] != 0u);
+    count_update(unpacked(code_at(i), old), unpacked(code, now), wide[2u * i + 1u] != 0u);
   }
   return code;
 }

@@ -39,7 +39,8 @@ var<workgroup> largest_finite: atomic<u32>;
 var<workgroup> infinities: atomic<u32>;
 var<workgroup> nans: atomic<u32>;
 var<workgroup> first: atomic<u32>;
-var<workgroup> limbs: array<atomic<u32>, 3>;
+// Of one sum, or of three.
+var<workgroup> limbs: array<atomic<u32>, 9>;
 
 fn bits_of(i: u32) -> u32 {
   let element = params.start + i;
@@ -53,9 +54,21 @@ fn clear() {
   atomicStore(&infinities, 0u);
   atomicStore(&nans, 0u);
   atomicStore(&first, NOWHERE);
-  for (var k = 0u; k < 3u; k++) {
+  for (var k = 0u; k < 9u; k++) {
     atomicStore(&limbs[k], 0u);
   }
+}
+
+// Adds to the sum whose limbs are these three.
+fn add_limbs(first: u32, sum: vec2<u32>) {
+  let parts = limbs_of(sum);
+  atomicAdd(&limbs[first], parts.x);
+  atomicAdd(&limbs[first + 1u], parts.y);
+  atomicAdd(&limbs[first + 2u], parts.z);
+}
+
+fn sum_at(first: u32) -> vec2<u32> {
+  return sum_of_limbs(vec3(atomicLoad(&limbs[first]), atomicLoad(&limbs[first + 1u]), atomicLoad(&limbs[first + 2u])));
 }
 
 fn look(start: u32, end: u32) {
@@ -89,10 +102,7 @@ fn add_squares(start: u32, end: u32, unit: i32) {
       sum = plus(sum, squared(unscaled, unit));
     }
   }
-  let parts = limbs_of(lowered(sum, 8u));
-  atomicAdd(&limbs[0], parts.x);
-  atomicAdd(&limbs[1], parts.y);
-  atomicAdd(&limbs[2], parts.z);
+  add_limbs(0u, shifted_right(sum, 8u));
 }
 
 // What one thread writes when all are done.
@@ -111,7 +121,7 @@ fn result_of(unit: i32) -> Partial {
   partial.largest = atomicLoad(&largest);
   // What was lowered by 8 bits, of 4^exponent each.
   partial.exponent = unit + 4;
-  partial.squares = sum_of_limbs(vec3(atomicLoad(&limbs[0]), atomicLoad(&limbs[1]), atomicLoad(&limbs[2])));
+  partial.squares = sum_at(0u);
   return partial;
 }
 
@@ -185,22 +195,41 @@ fn gather(thread: u32) {
   }
 }
 
-// Bits by which sums of 62 are lowered so that as many as there are fit into 62, an even number.
-fn spare() -> u32 {
-  let bits = 32u - countLeadingZeros(max(join.count, 1u) - 1u);
-  return bits + (bits & 1u);
+// What is cut off when squares are lowered by so many bits, its 32 highest bits.
+fn cut_off(squares: vec2<u32>, dropped: u32) -> u32 {
+  if (dropped > 32u) {
+    return shifted_right(squares, dropped - 32u).x;
+  }
+  return shifted_left(squares, 32u - dropped).x;
 }
 
+// In units of 4^unit three sums, each of as many words as there are partials: of what is below a unit, and of the lower and the
+// upper words of what is not. So nothing is lost that a small part of the largest could show, however many partials there are.
 fn gather_squares(thread: u32, unit: i32) {
-  var sum = vec2(0u);
+  var sums: array<vec2<u32>, 3>;
   for (var i = thread; i < join.count; i += THREADS) {
-    let squares = in_units_of(Squares(measured[i].squares, measured[i].exponent), unit);
-    sum = plus(sum, lowered(squares, spare()));
+    let squares = measured[i].squares;
+    // NaN: these are integers.
+    let dropped = 2u * u32(clamp(unit - measured[i].exponent, 0, 64));
+    let kept = shifted_right(squares, dropped);
+    sums[0] = plus(sums[0], vec2(cut_off(squares, dropped), 0u));
+    sums[1] = plus(sums[1], vec2(kept.x, 0u));
+    sums[2] = plus(sums[2], vec2(kept.y, 0u));
   }
-  let parts = limbs_of(sum);
-  atomicAdd(&limbs[0], parts.x);
-  atomicAdd(&limbs[1], parts.y);
-  atomicAdd(&limbs[2], parts.z);
+  for (var k = 0u; k < 3u; k++) {
+    add_limbs(3u * k, sums[k]);
+  }
+}
+
+// The highest 64 bits, or 63, of what the three sums come to.
+fn joined(unit: i32) -> Squares {
+  let below = sum_at(0u);
+  let lower = plus(sum_at(3u), vec2(below.y, 0u));
+  let upper = plus(sum_at(6u), vec2(lower.y, 0u));
+  // An even number, since the exponent is of 4.
+  let dropped = (65u - leading_zeros(upper)) & 126u;
+  let rest = shifted_right(vec2(below.x, lower.x), dropped);
+  return Squares(rest | shifted_left(upper, 64u - dropped), unit - 16 + i32(dropped / 2u));
 }
 
 fn offender() -> Found {
@@ -224,9 +253,8 @@ fn write_join(unit: i32) {
   result.nans = vec2(atomicLoad(&nans), atomicLoad(&upper_nans));
   result.magnitude = atomicLoad(&magnitude);
   found = result;
-  let sum = sum_of_limbs(vec3(atomicLoad(&limbs[0]), atomicLoad(&limbs[1]), atomicLoad(&limbs[2])));
-  // What was lowered by two bits, of 4^exponent each.
-  owed = Owed(factors.inverse, 0x3f800000u, atomicLoad(&largest), unit + i32(spare() / 2u), sum);
+  let squares = joined(unit);
+  owed = Owed(factors.inverse, 0x3f800000u, atomicLoad(&largest), squares.exponent, squares.sum);
 }
 
 @compute @workgroup_size(256)

@@ -22,7 +22,7 @@ struct Partial {
 
 const NOWHERE = 0xffffffffu;
 
-// 62 bits in three words of which 2048 can be added.
+// 64 bits in three words of which 1024 can be added.
 fn limbs_of(a: vec2<u32>) -> vec3<u32> {
   return vec3(a.x & 0x1fffffu, ((a.x >> 21u) | (a.y << 11u)) & 0x1fffffu, a.y >> 10u);
 }

@@ -47,7 +47,7 @@ fn any_code_in(dtype: u32, word: u32, element: u32) -> u32 {
 // The bits of the f32 that an element's bits stand for.
 fn any_widened(dtype: u32, code: u32) -> u32 {
   if (is_eight_bits(dtype)) {
-    return value_of(format_of(dtype), code);
+    return f32_of_code(format_of(dtype), code);
   }
   return widened(dtype, code);
 }
@@ -61,7 +61,7 @@ fn any_narrowed(dtype: u32, bits: u32) -> u32 {
 }
 
 // The bits of the f32 that a code stands for; NaN is quiet, and keeps its sign alone.
-fn value_of(format: Format, code: u32) -> u32 {
+fn f32_of_code(format: Format, code: u32) -> u32 {
   let sign = (code >> format.sign_bit) << 31u;
   let magnitude = code & ((1u << format.sign_bit) - 1u);
   let dropped = 23u - format.stored;

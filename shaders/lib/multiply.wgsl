@@ -21,41 +21,25 @@ fn parts_of(magnitude: u32) -> Parts {
   return Parts(fraction | 0x800000u, exponent - 150);
 }
 
-// The magnitude nearest to significand * 2^exponent, of one with 47 or 48 bits.
+// The magnitude nearest to significand * 2^exponent, of one with 33 to 63 bits.
 fn nearest(significand: vec2<u32>, exponent: i32) -> u32 {
   let bits = 64 - i32(countLeadingZeros(significand.y));
   // Those that an f32 has no place for: more where the result is subnormal.
   let dropped = max(bits - 24, -149 - exponent);
-  if (dropped > 49) {
+  if (dropped > bits) {
     return 0u;
   }
   if (exponent + dropped > 104) {
     return INFINITY_BITS;
   }
-  let kept = down(significand, u32(dropped));
-  let rest = minus(significand, up(kept, u32(dropped)));
-  let half = up(1u, u32(dropped) - 1u);
+  let kept = shifted_right(significand, u32(dropped)).x;
+  let rest = minus(significand, shifted_left(vec2(kept, 0u), u32(dropped)));
+  let half = shifted_left(vec2(1u, 0u), u32(dropped) - 1u);
   let is_tie = all(rest == half);
   let rounds_up = is_less(half, rest) || (is_tie && (kept & 1u) == 1u);
   // The leading bit, which an f32 does not store, is one of the exponent; so is what rounding carries.
   let base = select(0u, u32(exponent + dropped + 149) << 23u, kept >= 0x800000u);
   return base + kept + select(0u, 1u, rounds_up);
-}
-
-// By 1 to 63 bits, of what has no more than 32 left then.
-fn down(a: vec2<u32>, bits: u32) -> u32 {
-  if (bits >= 32u) {
-    return a.y >> (bits - 32u);
-  }
-  return (a.x >> bits) | (a.y << (32u - bits));
-}
-
-// By 0 to 63 bits.
-fn up(a: u32, bits: u32) -> vec2<u32> {
-  if (bits >= 32u) {
-    return vec2(0u, a << (bits - 32u));
-  }
-  return select(shifted_left(vec2(a, 0u), bits), vec2(a, 0u), bits == 0u);
 }
 
 // Whether the driver's own product is right: both factors and the result are normal whatever is rounded.

@@ -31,20 +31,3 @@ fn squared(magnitude: u32, unit: i32) -> vec2<u32> {
   let fixed = (significand + (1u << u32(-exponent - 1))) >> u32(-exponent);
   return product(fixed, fixed);
 }
-
-// By any number of bits, unsigned and rounded down.
-fn lowered(a: vec2<u32>, bits: u32) -> vec2<u32> {
-  if (bits == 0u) {
-    return a;
-  }
-  if (bits < 32u) {
-    return vec2((a.x >> bits) | (a.y << (32u - bits)), a.y >> bits);
-  }
-  return vec2(select(a.y >> (bits & 31u), 0u, bits > 63u), 0u);
-}
-
-// The same sum in larger units.
-fn in_units_of(squares: Squares, exponent: i32) -> vec2<u32> {
-  // NaN: these are integers.
-  return lowered(squares.sum, 2u * u32(clamp(exponent - squares.exponent, 0, 32)));
-}

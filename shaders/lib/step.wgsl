@@ -1,5 +1,9 @@
 // What every optimizer's fused step does around its arithmetic: reads a gradient once, settles it, moves the master, and writes
 // the low-precision copy. `binade_master_weights::step` is its model, and its `stores` are those of the masters.
+//
+// Floats are bits here, and sums and products those that keep subnormals: what a master has beyond its parameter is small.
+//!asks moved
+//!use lib/added.wgsl
 //!use lib/elements.wgsl
 //!use lib/multiply.wgsl
 //!use lib/moves.wgsl
@@ -40,7 +44,7 @@ struct Params {
 @group(0) @binding(3) var<storage, read_write> parameter: array<u32>;
 // What the store keeps: masters, remainders, compensations.
 @group(0) @binding(4) var<storage, read_write> beside: array<u32>;
-// `Applied`, four words each, of which the last two are counted in here.
+// For `lib/lost.wgsl`.
 @group(0) @binding(8) var<storage, read_write> applied: array<atomic<u32>>;
 
 // An element of a parameter, and of what is kept beside it.
@@ -51,17 +55,26 @@ struct Saved {
 
 // What a rule made of an element, and whether it had anything to add.
 struct Moved {
-  value: f32,
+  value: u32,
   is_updated: bool,
 }
 
-fn constant(place: u32) -> f32 {
-  return bitcast<f32>(moves[params.slot].constants[place]);
+fn constant(place: u32) -> u32 {
+  return moves[params.slot].constants[place];
 }
 
-// Whether a product is not 0, whatever the driver makes of subnormal ones.
-fn is_product(a: f32, b: f32) -> bool {
-  return (multiplied(bitcast<u32>(a), bitcast<u32>(b)) & MAGNITUDE_BITS) != 0u;
+// As numbers are: both zeros are none.
+fn is_nonzero(bits: u32) -> bool {
+  return (bits & MAGNITUDE_BITS) != 0u;
+}
+
+// a * b + c, rounded twice.
+fn product_and(a: u32, b: u32, c: u32) -> u32 {
+  return added(multiplied(a, b), c);
+}
+
+fn difference(a: u32, b: u32) -> u32 {
+  return added(a, b ^ SIGN_BIT);
 }
 
 // The word of `beside` that has an element's f32.
@@ -70,11 +83,11 @@ fn wide_word(i: u32) -> u32 {
 }
 
 // As it was before it was scaled, and clipped.
-fn gradient_of(i: u32) -> f32 {
+fn gradient_of(i: u32) -> u32 {
   let element = params.start + i;
   let code = code_in(params.gradient_dtype, gradient[word_of(params.gradient_dtype, element)], element);
   let unscaled = multiplied(widened(params.gradient_dtype, code), moves[params.slot].inverse);
-  return bitcast<f32>(multiplied(unscaled, moves[params.slot].clip));
+  return multiplied(unscaled, moves[params.slot].clip);
 }
 
 fn kept_at(i: u32) -> Saved {
@@ -102,13 +115,13 @@ fn opened(element: Saved) -> u32 {
     return (bits - ((element.rest >> 15u) << 16u)) | element.rest;
   }
   if (params.store == KAHAN) {
-    return bitcast<u32>(bitcast<f32>(bits) + bitcast<f32>(widened(params.dtype, element.rest)));
+    return added(bits, widened(params.dtype, element.rest));
   }
   return bits;
 }
 
-fn value_at(i: u32) -> f32 {
-  return bitcast<f32>(opened(kept_at(i)));
+fn value_at(i: u32) -> u32 {
+  return opened(kept_at(i));
 }
 
 // The halves of a master, of which the parameter's is rounded with ties away from zero.
@@ -118,33 +131,32 @@ fn split(bits: u32) -> Saved {
 }
 
 // A parameter, and what rounding it cut off: nothing where it is infinite.
-fn compensated(value: f32) -> Saved {
-  let code = narrowed(params.dtype, bitcast<u32>(value));
+fn compensated(bits: u32) -> Saved {
+  let code = narrowed(params.dtype, bits);
   let kept = widened(params.dtype, code);
-  let cut = bitcast<u32>(value - bitcast<f32>(kept));
-  return Saved(code, narrowed(params.dtype, select(cut, 0u, is_nonfinite(kept))));
+  return Saved(code, narrowed(params.dtype, select(difference(bits, kept), 0u, is_nonfinite(kept))));
 }
 
-fn rounded_by_chance(value: f32, random: u32) -> u32 {
+fn rounded_by_chance(bits: u32, random: u32) -> u32 {
   if (params.dtype == BF16) {
-    return stochastic(OF_BF16, bitcast<u32>(value), random);
+    return stochastic(OF_BF16, bits, random);
   }
-  return stochastic(OF_F16, bitcast<u32>(value), random);
+  return stochastic(OF_F16, bits, random);
 }
 
-fn saved(value: f32, random: u32) -> Saved {
+fn saved(bits: u32, random: u32) -> Saved {
   switch (params.store) {
     case REMAINDER: {
-      return split(bitcast<u32>(value));
+      return split(bits);
     }
     case KAHAN: {
-      return compensated(value);
+      return compensated(bits);
     }
     case STOCHASTIC: {
-      return Saved(rounded_by_chance(value, random), 0u);
+      return Saved(rounded_by_chance(bits, random), 0u);
     }
     default: {
-      return Saved(narrowed(params.dtype, bitcast<u32>(value)), bitcast<u32>(value));
+      return Saved(narrowed(params.dtype, bits), bits);
     }
   }
 }
@@ -158,15 +170,6 @@ fn randoms(first: u32) -> vec4<u32> {
   return words_of(seed, moves[params.slot].step, params.slot, vec2(params.block + first / GROUP, 0u));
 }
 
-// Counts an element's update by what is kept of it, before and after.
-fn counted(before: u32, after: u32, is_updated: bool) {
-  if (!is_same(before, after)) {
-    atomicAdd(&applied[4u * params.slot + 3u], 1u);
-  } else if (is_updated) {
-    atomicAdd(&applied[4u * params.slot + 2u], 1u);
-  }
-}
-
 // Puts back what a step made of a group of values.
 fn save_group(first: u32, values: array<Moved, 4>) {
   let random = randoms(first);
@@ -177,7 +180,7 @@ fn save_group(first: u32, values: array<Moved, 4>) {
     codes[k] = element.code;
     rests[k] = element.rest;
     if (params.counts != 0u && params.store != SCALED) {
-      counted(opened(kept_at(first + k)), opened(element), values[k].is_updated);
+      count_update(opened(kept_at(first + k)), opened(element), values[k].is_updated);
     }
   }
   save_codes(first, codes);
@@ -207,4 +210,13 @@ fn save_codes(first: u32, codes: vec4<u32>) {
   if (first + 2u < params.len) {
     parameter[first / 2u + 1u] = codes.z | (codes.w << 16u);
   }
+}
+
+// Moves the elements of a group that there are: in a loop, since drivers put the functions where they are called.
+fn move_group(first: u32) {
+  var values: array<Moved, 4>;
+  for (var k = 0u; k < GROUP && first + k < params.len; k++) {
+    values[k] = moved(first + k);
+  }
+  save_group(first, values);
 }

@@ -71,6 +71,34 @@ fn f32_of_bf16(code: u32) -> u32 {
   return code << 16u;
 }
 
+// shaders/lib/added.wgsl
+// The sum of two f32 rounded to nearest even, subnormals kept, which drivers may flush.
+
+// Below this exponent a number times 2^149 is in range still, and above it no sum with anything is subnormal.
+const MOST_RAISED = 100u;
+
+// Times 2^149, which makes subnormals whole numbers: by bits, so that nothing is flushed.
+fn raised(bits: u32) -> f32 {
+  let magnitude = bits & MAGNITUDE_BITS;
+  let of_subnormal = bitcast<u32>(f32(magnitude));
+  let value = select(magnitude + (149u << 23u), of_subnormal, magnitude < 0x800000u);
+  return bitcast<f32>(value | (bits & SIGN_BIT));
+}
+
+fn added(a: u32, b: u32) -> u32 {
+  let exponents = max((a & MAGNITUDE_BITS) >> 23u, (b & MAGNITUDE_BITS) >> 23u);
+  if (exponents >= MOST_RAISED) {
+    return bitcast<u32>(bitcast<f32>(a) + bitcast<f32>(b));
+  }
+  let sum = bitcast<u32>(raised(a) + raised(b));
+  let magnitude = bitcast<f32>(sum & MAGNITUDE_BITS);
+  // Whole numbers up to 2^24 are codes.
+  if (magnitude < 16777216.0) {
+    return (sum & SIGN_BIT) | u32(magnitude);
+  }
+  return sum - (149u << 23u);
+}
+
 // shaders/lib/elements.wgsl
 // Elements of bf16, f16 and f32 in words of 32 bits: halves lie two in a word, the first in its lower bits. `element` counts
 // from the binding's start. An invocation owns a group of elements, and with it whole words of what it writes.
@@ -166,9 +194,24 @@ fn times_high(a: vec2<u32>, b: vec2<u32>) -> vec2<u32> {
   return plus(plus(product(a.y, b.y), vec2(left.y, 0u)), vec2(right.y, 0u));
 }
 
-// By 1 to 31 bits.
+// By 0 to 63 bits.
 fn shifted_left(a: vec2<u32>, bits: u32) -> vec2<u32> {
-  return vec2(a.x << bits, (a.y << bits) | (a.x >> (32u - bits)));
+  if (bits >= 32u) {
+    return vec2(0u, a.x << (bits - 32u));
+  }
+  return select(vec2(a.x << bits, (a.y << bits) | (a.x >> (32u - bits))), a, bits == 0u);
+}
+
+// By any number of bits, unsigned and rounded down.
+fn shifted_right(a: vec2<u32>, bits: u32) -> vec2<u32> {
+  if (bits >= 32u) {
+    return vec2(select(a.y >> (bits & 31u), 0u, bits > 63u), 0u);
+  }
+  return select(vec2((a.x >> bits) | (a.y << (32u - bits)), a.y >> bits), a, bits == 0u);
+}
+
+fn leading_zeros(a: vec2<u32>) -> u32 {
+  return select(countLeadingZeros(a.y), 32u + countLeadingZeros(a.x), a.y == 0u);
 }
 
 // By 1 to 31 bits; signed, and so rounded down.
@@ -193,6 +236,19 @@ fn quotient(a: vec2<u32>, divisor: u32) -> vec2<u32> {
   return select(rest, negated(rest), is_negative(a));
 }
 
+// a / b * 2^55 of two with equally many bits, 62 at most, so that it has 55 or 56: the last is 1 where anything was cut off.
+fn ratio(a: vec2<u32>, b: vec2<u32>) -> vec2<u32> {
+  var rest = a;
+  var found = vec2(0u);
+  for (var bit = 0u; bit < 56u; bit++) {
+    let fits = !is_less(rest, b);
+    rest = minus(rest, select(vec2(0u), b, fits));
+    found = shifted_left(found, 1u) | vec2(select(0u, 1u, fits), 0u);
+    rest = shifted_left(rest, 1u);
+  }
+  return found | vec2(select(0u, 1u, any(rest != vec2(0u))), 0u);
+}
+
 // The largest integer whose square is at most this, bit by bit.
 fn root(value: vec2<u32>) -> vec2<u32> {
   var rest = value;
@@ -203,14 +259,9 @@ fn root(value: vec2<u32>) -> vec2<u32> {
     let candidate = plus(found, one);
     let fits = !is_less(rest, candidate);
     rest = minus(rest, select(vec2(0u), candidate, fits));
-    found = plus(halved(found), select(vec2(0u), one, fits));
+    found = plus(shifted_right(found, 1u), select(vec2(0u), one, fits));
   }
   return found;
-}
-
-// Unsigned, rounded down.
-fn halved(a: vec2<u32>) -> vec2<u32> {
-  return vec2((a.x >> 1u) | (a.y << 31u), a.y >> 1u);
 }
 
 // What a signed one is, or the nearest of 32 bits.
@@ -243,41 +294,25 @@ fn parts_of(magnitude: u32) -> Parts {
   return Parts(fraction | 0x800000u, exponent - 150);
 }
 
-// The magnitude nearest to significand * 2^exponent, of one with 47 or 48 bits.
+// The magnitude nearest to significand * 2^exponent, of one with 33 to 63 bits.
 fn nearest(significand: vec2<u32>, exponent: i32) -> u32 {
   let bits = 64 - i32(countLeadingZeros(significand.y));
   // Those that an f32 has no place for: more where the result is subnormal.
   let dropped = max(bits - 24, -149 - exponent);
-  if (dropped > 49) {
+  if (dropped > bits) {
     return 0u;
   }
   if (exponent + dropped > 104) {
     return INFINITY_BITS;
   }
-  let kept = down(significand, u32(dropped));
-  let rest = minus(significand, up(kept, u32(dropped)));
-  let half = up(1u, u32(dropped) - 1u);
+  let kept = shifted_right(significand, u32(dropped)).x;
+  let rest = minus(significand, shifted_left(vec2(kept, 0u), u32(dropped)));
+  let half = shifted_left(vec2(1u, 0u), u32(dropped) - 1u);
   let is_tie = all(rest == half);
   let rounds_up = is_less(half, rest) || (is_tie && (kept & 1u) == 1u);
   // The leading bit, which an f32 does not store, is one of the exponent; so is what rounding carries.
   let base = select(0u, u32(exponent + dropped + 149) << 23u, kept >= 0x800000u);
   return base + kept + select(0u, 1u, rounds_up);
-}
-
-// By 1 to 63 bits, of what has no more than 32 left then.
-fn down(a: vec2<u32>, bits: u32) -> u32 {
-  if (bits >= 32u) {
-    return a.y >> (bits - 32u);
-  }
-  return (a.x >> bits) | (a.y << (32u - bits));
-}
-
-// By 0 to 63 bits.
-fn up(a: u32, bits: u32) -> vec2<u32> {
-  if (bits >= 32u) {
-    return vec2(0u, a << (bits - 32u));
-  }
-  return select(shifted_left(vec2(a, 0u), bits), vec2(a, 0u), bits == 0u);
 }
 
 // Whether the driver's own product is right: both factors and the result are normal whatever is rounded.
@@ -403,7 +438,8 @@ fn stochastic(format: Format, bits: u32, random: u32) -> u32 {
 }
 
 // shaders/lib/lost.wgsl
-// Whether an update changed anything.
+// Whether updates changed anything, counted: `applied` is `Applied`, four words each, of which the last two are counted in here.
+//!asks applied, params
 
 // As numbers are: NaN is no other, and zeros are one.
 fn is_same(a: u32, b: u32) -> bool {
@@ -411,9 +447,21 @@ fn is_same(a: u32, b: u32) -> bool {
   return are_zero || (a == b && !is_nan_bits(a));
 }
 
+// Counts an element's update by what is kept of it, before and after.
+fn count_update(before: u32, after: u32, is_updated: bool) {
+  if (!is_same(before, after)) {
+    atomicAdd(&applied[4u * params.slot + 3u], 1u);
+  } else if (is_updated) {
+    atomicAdd(&applied[4u * params.slot + 2u], 1u);
+  }
+}
+
 // shaders/lib/step.wgsl
 // What every optimizer's fused step does around its arithmetic: reads a gradient once, settles it, moves the master, and writes
 // the low-precision copy. `binade_master_weights::step` is its model, and its `stores` are those of the masters.
+//
+// Floats are bits here, and sums and products those that keep subnormals: what a master has beyond its parameter is small.
+//!asks moved
 
 // How masters are kept: `MasterStore`, as `slot.rs` numbers it.
 const BARE = 0u;
@@ -448,7 +496,7 @@ struct Params {
 @group(0) @binding(3) var<storage, read_write> parameter: array<u32>;
 // What the store keeps: masters, remainders, compensations.
 @group(0) @binding(4) var<storage, read_write> beside: array<u32>;
-// `Applied`, four words each, of which the last two are counted in here.
+// For `lib/lost.wgsl`.
 @group(0) @binding(8) var<storage, read_write> applied: array<atomic<u32>>;
 
 // An element of a parameter, and of what is kept beside it.
@@ -459,17 +507,26 @@ struct Saved {
 
 // What a rule made of an element, and whether it had anything to add.
 struct Moved {
-  value: f32,
+  value: u32,
   is_updated: bool,
 }
 
-fn constant(place: u32) -> f32 {
-  return bitcast<f32>(moves[params.slot].constants[place]);
+fn constant(place: u32) -> u32 {
+  return moves[params.slot].constants[place];
 }
 
-// Whether a product is not 0, whatever the driver makes of subnormal ones.
-fn is_product(a: f32, b: f32) -> bool {
-  return (multiplied(bitcast<u32>(a), bitcast<u32>(b)) & MAGNITUDE_BITS) != 0u;
+// As numbers are: both zeros are none.
+fn is_nonzero(bits: u32) -> bool {
+  return (bits & MAGNITUDE_BITS) != 0u;
+}
+
+// a * b + c, rounded twice.
+fn product_and(a: u32, b: u32, c: u32) -> u32 {
+  return added(multiplied(a, b), c);
+}
+
+fn difference(a: u32, b: u32) -> u32 {
+  return added(a, b ^ SIGN_BIT);
 }
 
 // The word of `beside` that has an element's f32.
@@ -478,11 +535,11 @@ fn wide_word(i: u32) -> u32 {
 }
 
 // As it was before it was scaled, and clipped.
-fn gradient_of(i: u32) -> f32 {
+fn gradient_of(i: u32) -> u32 {
   let element = params.start + i;
   let code = code_in(params.gradient_dtype, gradient[word_of(params.gradient_dtype, element)], element);
   let unscaled = multiplied(widened(params.gradient_dtype, code), moves[params.slot].inverse);
-  return bitcast<f32>(multiplied(unscaled, moves[params.slot].clip));
+  return multiplied(unscaled, moves[params.slot].clip);
 }
 
 fn kept_at(i: u32) -> Saved {
@@ -510,13 +567,13 @@ fn opened(element: Saved) -> u32 {
     return (bits - ((element.rest >> 15u) << 16u)) | element.rest;
   }
   if (params.store == KAHAN) {
-    return bitcast<u32>(bitcast<f32>(bits) + bitcast<f32>(widened(params.dtype, element.rest)));
+    return added(bits, widened(params.dtype, element.rest));
   }
   return bits;
 }
 
-fn value_at(i: u32) -> f32 {
-  return bitcast<f32>(opened(kept_at(i)));
+fn value_at(i: u32) -> u32 {
+  return opened(kept_at(i));
 }
 
 // The halves of a master, of which the parameter's is rounded with ties away from zero.
@@ -526,33 +583,32 @@ fn split(bits: u32) -> Saved {
 }
 
 // A parameter, and what rounding it cut off: nothing where it is infinite.
-fn compensated(value: f32) -> Saved {
-  let code = narrowed(params.dtype, bitcast<u32>(value));
+fn compensated(bits: u32) -> Saved {
+  let code = narrowed(params.dtype, bits);
   let kept = widened(params.dtype, code);
-  let cut = bitcast<u32>(value - bitcast<f32>(kept));
-  return Saved(code, narrowed(params.dtype, select(cut, 0u, is_nonfinite(kept))));
+  return Saved(code, narrowed(params.dtype, select(difference(bits, kept), 0u, is_nonfinite(kept))));
 }
 
-fn rounded_by_chance(value: f32, random: u32) -> u32 {
+fn rounded_by_chance(bits: u32, random: u32) -> u32 {
   if (params.dtype == BF16) {
-    return stochastic(OF_BF16, bitcast<u32>(value), random);
+    return stochastic(OF_BF16, bits, random);
   }
-  return stochastic(OF_F16, bitcast<u32>(value), random);
+  return stochastic(OF_F16, bits, random);
 }
 
-fn saved(value: f32, random: u32) -> Saved {
+fn saved(bits: u32, random: u32) -> Saved {
   switch (params.store) {
     case REMAINDER: {
-      return split(bitcast<u32>(value));
+      return split(bits);
     }
     case KAHAN: {
-      return compensated(value);
+      return compensated(bits);
     }
     case STOCHASTIC: {
-      return Saved(rounded_by_chance(value, random), 0u);
+      return Saved(rounded_by_chance(bits, random), 0u);
     }
     default: {
-      return Saved(narrowed(params.dtype, bitcast<u32>(value)), bitcast<u32>(value));
+      return Saved(narrowed(params.dtype, bits), bits);
     }
   }
 }
@@ -566,15 +622,6 @@ fn randoms(first: u32) -> vec4<u32> {
   return words_of(seed, moves[params.slot].step, params.slot, vec2(params.block + first / GROUP, 0u));
 }
 
-// Counts an element's update by what is kept of it, before and after.
-fn counted(before: u32, after: u32, is_updated: bool) {
-  if (!is_same(before, after)) {
-    atomicAdd(&applied[4u * params.slot + 3u], 1u);
-  } else if (is_updated) {
-    atomicAdd(&applied[4u * params.slot + 2u], 1u);
-  }
-}
-
 // Puts back what a step made of a group of values.
 fn save_group(first: u32, values: array<Moved, 4>) {
   let random = randoms(first);
@@ -585,7 +632,7 @@ fn save_group(first: u32, values: array<Moved, 4>) {
     codes[k] = element.code;
     rests[k] = element.rest;
     if (params.counts != 0u && params.store != SCALED) {
-      counted(opened(kept_at(first + k)), opened(element), values[k].is_updated);
+      count_update(opened(kept_at(first + k)), opened(element), values[k].is_updated);
     }
   }
   save_codes(first, codes);
@@ -617,6 +664,15 @@ fn save_codes(first: u32, codes: vec4<u32>) {
   }
 }
 
+// Moves the elements of a group that there are: in a loop, since drivers put the functions where they are called.
+fn move_group(first: u32) {
+  var values: array<Moved, 4>;
+  for (var k = 0u; k < GROUP && first + k < params.len; k++) {
+    values[k] = moved(first + k);
+  }
+  save_group(first, values);
+}
+
 // shaders/adam.wgsl
 // One step of Adam, AdamW or AMSGrad on a parameter.
 //
@@ -626,7 +682,8 @@ fn save_codes(first: u32, codes: vec4<u32>) {
 // `adam`: a grid of any size strides over groups of four elements, after `prepare` has put the constants in place. Does nothing
 // where the step is skipped.
 //
-// Drivers may flush subnormals, and fuse what they like.
+// By `lib/step.wgsl`'s sums and products, which keep subnormals and are not fused. Roots, quotients and the denominator are the
+// driver's, which may flush them.
 
 @group(0) @binding(5) var<storage, read_write> means: array<u32>;
 @group(0) @binding(6) var<storage, read_write> squares: array<u32>;
@@ -640,10 +697,15 @@ const SQUARE_WEIGHT = 4u;
 const EPS = 6u;
 const AMSGRAD = 8u;
 
+const ONE = 0x3f800000u;
+
 // torch's `lerp`: from whichever end is nearer.
-fn lerp(start: f32, end: f32, weight: f32) -> f32 {
-  let way = end - start;
-  return select(end - way * (1.0 - weight), start + weight * way, weight < 0.5);
+fn lerp(start: u32, end: u32, weight: f32) -> u32 {
+  let way = difference(end, start);
+  if (weight < 0.5) {
+    return product_and(bitcast<u32>(weight), way, start);
+  }
+  return difference(end, multiplied(way, bitcast<u32>(1.0 - weight)));
 }
 
 // torch's `maximum`: NaN if either is; of magnitudes, where NaN is largest.
@@ -651,39 +713,38 @@ fn maximum(a: u32, b: u32) -> u32 {
   return select(a, b, b > a);
 }
 
+// What the mean is divided by, of the bits of the mean square.
+fn denominator_of(square: u32) -> f32 {
+  return sqrt(bitcast<f32>(square)) / bitcast<f32>(constant(ROOT_CORRECTION)) + bitcast<f32>(constant(EPS));
+}
+
 fn moved(i: u32) -> Moved {
   let kept = value_at(i);
-  let before = kept * constant(SHRINK);
+  let before = multiplied(kept, constant(SHRINK));
   var slope = gradient_of(i);
-  if (constant(WEIGHT_DECAY) != 0.0) {
-    slope = before * constant(WEIGHT_DECAY) + slope;
+  if (is_nonzero(constant(WEIGHT_DECAY))) {
+    slope = product_and(before, constant(WEIGHT_DECAY), slope);
   }
-  let mean = lerp(bitcast<f32>(means[i]), slope, constant(MEAN_WEIGHT));
-  means[i] = bitcast<u32>(mean);
-  let square = (constant(SQUARE_WEIGHT) * slope) * slope + bitcast<f32>(squares[i]) * constant(BETA2);
-  squares[i] = bitcast<u32>(square);
-  var second = bitcast<u32>(square);
-  if (constant(AMSGRAD) != 0.0) {
+  let mean = lerp(means[i], slope, bitcast<f32>(constant(MEAN_WEIGHT)));
+  means[i] = mean;
+  let share = multiplied(constant(SQUARE_WEIGHT), slope);
+  let square = product_and(share, slope, multiplied(squares[i], constant(BETA2)));
+  squares[i] = square;
+  var second = square;
+  if (is_nonzero(constant(AMSGRAD))) {
     second = maximum(largest[i], second);
     largest[i] = second;
   }
-  let denominator = sqrt(bitcast<f32>(second)) / constant(ROOT_CORRECTION) + constant(EPS);
-  let shrinks = constant(SHRINK) != 1.0 && (bitcast<u32>(kept) & MAGNITUDE_BITS) != 0u;
-  let is_updated = params.counts != 0u && (shrinks || is_product(constant(NEGATIVE_STEP), mean));
-  return Moved(before + (constant(NEGATIVE_STEP) * mean) / denominator, is_updated);
-}
-
-fn moved_within(i: u32) -> Moved {
-  if (i >= params.len) {
-    return Moved(0.0, false);
-  }
-  return moved(i);
+  let change = multiplied(constant(NEGATIVE_STEP), mean);
+  let shrinks = constant(SHRINK) != ONE && is_nonzero(kept);
+  let after = added(bitcast<u32>(bitcast<f32>(change) / denominator_of(second)), before);
+  return Moved(after, shrinks || is_nonzero(change));
 }
 
 @compute @workgroup_size(256)
 fn adam(@builtin(global_invocation_id) id: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>) {
   let end = select(0u, params.len, moves[params.slot].is_stepped != 0u);
   for (var i = id.x * GROUP; i < end; i += stride(groups)) {
-    save_group(i, array(moved_within(i), moved_within(i + 1u), moved_within(i + 2u), moved_within(i + 3u)));
+    move_group(i);
   }
 }

@@ -215,7 +215,7 @@ fn any_code_in(dtype: u32, word: u32, element: u32) -> u32 {
 // The bits of the f32 that an element's bits stand for.
 fn any_widened(dtype: u32, code: u32) -> u32 {
   if (is_eight_bits(dtype)) {
-    return value_of(format_of(dtype), code);
+    return f32_of_code(format_of(dtype), code);
   }
   return widened(dtype, code);
 }
@@ -229,7 +229,7 @@ fn any_narrowed(dtype: u32, bits: u32) -> u32 {
 }
 
 // The bits of the f32 that a code stands for; NaN is quiet, and keeps its sign alone.
-fn value_of(format: Format, code: u32) -> u32 {
+fn f32_of_code(format: Format, code: u32) -> u32 {
   let sign = (code >> format.sign_bit) << 31u;
   let magnitude = code & ((1u << format.sign_bit) - 1u);
   let dropped = 23u - format.stored;
@@ -304,9 +304,24 @@ fn times_high(a: vec2<u32>, b: vec2<u32>) -> vec2<u32> {
   return plus(plus(product(a.y, b.y), vec2(left.y, 0u)), vec2(right.y, 0u));
 }
 
-// By 1 to 31 bits.
+// By 0 to 63 bits.
 fn shifted_left(a: vec2<u32>, bits: u32) -> vec2<u32> {
-  return vec2(a.x << bits, (a.y << bits) | (a.x >> (32u - bits)));
+  if (bits >= 32u) {
+    return vec2(0u, a.x << (bits - 32u));
+  }
+  return select(vec2(a.x << bits, (a.y << bits) | (a.x >> (32u - bits))), a, bits == 0u);
+}
+
+// By any number of bits, unsigned and rounded down.
+fn shifted_right(a: vec2<u32>, bits: u32) -> vec2<u32> {
+  if (bits >= 32u) {
+    return vec2(select(a.y >> (bits & 31u), 0u, bits > 63u), 0u);
+  }
+  return select(vec2((a.x >> bits) | (a.y << (32u - bits)), a.y >> bits), a, bits == 0u);
+}
+
+fn leading_zeros(a: vec2<u32>) -> u32 {
+  return select(countLeadingZeros(a.y), 32u + countLeadingZeros(a.x), a.y == 0u);
 }
 
 // By 1 to 31 bits; signed, and so rounded down.
@@ -331,6 +346,19 @@ fn quotient(a: vec2<u32>, divisor: u32) -> vec2<u32> {
   return select(rest, negated(rest), is_negative(a));
 }
 
+// a / b * 2^55 of two with equally many bits, 62 at most, so that it has 55 or 56: the last is 1 where anything was cut off.
+fn ratio(a: vec2<u32>, b: vec2<u32>) -> vec2<u32> {
+  var rest = a;
+  var found = vec2(0u);
+  for (var bit = 0u; bit < 56u; bit++) {
+    let fits = !is_less(rest, b);
+    rest = minus(rest, select(vec2(0u), b, fits));
+    found = shifted_left(found, 1u) | vec2(select(0u, 1u, fits), 0u);
+    rest = shifted_left(rest, 1u);
+  }
+  return found | vec2(select(0u, 1u, any(rest != vec2(0u))), 0u);
+}
+
 // The largest integer whose square is at most this, bit by bit.
 fn root(value: vec2<u32>) -> vec2<u32> {
   var rest = value;
@@ -341,14 +369,9 @@ fn root(value: vec2<u32>) -> vec2<u32> {
     let candidate = plus(found, one);
     let fits = !is_less(rest, candidate);
     rest = minus(rest, select(vec2(0u), candidate, fits));
-    found = plus(halved(found), select(vec2(0u), one, fits));
+    found = plus(shifted_right(found, 1u), select(vec2(0u), one, fits));
   }
   return found;
-}
-
-// Unsigned, rounded down.
-fn halved(a: vec2<u32>) -> vec2<u32> {
-  return vec2((a.x >> 1u) | (a.y << 31u), a.y >> 1u);
 }
 
 // What a signed one is, or the nearest of 32 bits.

@@ -117,9 +117,24 @@ fn times_high(a: vec2<u32>, b: vec2<u32>) -> vec2<u32> {
   return plus(plus(product(a.y, b.y), vec2(left.y, 0u)), vec2(right.y, 0u));
 }
 
-// By 1 to 31 bits.
+// By 0 to 63 bits.
 fn shifted_left(a: vec2<u32>, bits: u32) -> vec2<u32> {
-  return vec2(a.x << bits, (a.y << bits) | (a.x >> (32u - bits)));
+  if (bits >= 32u) {
+    return vec2(0u, a.x << (bits - 32u));
+  }
+  return select(vec2(a.x << bits, (a.y << bits) | (a.x >> (32u - bits))), a, bits == 0u);
+}
+
+// By any number of bits, unsigned and rounded down.
+fn shifted_right(a: vec2<u32>, bits: u32) -> vec2<u32> {
+  if (bits >= 32u) {
+    return vec2(select(a.y >> (bits & 31u), 0u, bits > 63u), 0u);
+  }
+  return select(vec2((a.x >> bits) | (a.y << (32u - bits)), a.y >> bits), a, bits == 0u);
+}
+
+fn leading_zeros(a: vec2<u32>) -> u32 {
+  return select(countLeadingZeros(a.y), 32u + countLeadingZeros(a.x), a.y == 0u);
 }
 
 // By 1 to 31 bits; signed, and so rounded down.
@@ -144,6 +159,19 @@ fn quotient(a: vec2<u32>, divisor: u32) -> vec2<u32> {
   return select(rest, negated(rest), is_negative(a));
 }
 
+// a / b * 2^55 of two with equally many bits, 62 at most, so that it has 55 or 56: the last is 1 where anything was cut off.
+fn ratio(a: vec2<u32>, b: vec2<u32>) -> vec2<u32> {
+  var rest = a;
+  var found = vec2(0u);
+  for (var bit = 0u; bit < 56u; bit++) {
+    let fits = !is_less(rest, b);
+    rest = minus(rest, select(vec2(0u), b, fits));
+    found = shifted_left(found, 1u) | vec2(select(0u, 1u, fits), 0u);
+    rest = shifted_left(rest, 1u);
+  }
+  return found | vec2(select(0u, 1u, any(rest != vec2(0u))), 0u);
+}
+
 // The largest integer whose square is at most this, bit by bit.
 fn root(value: vec2<u32>) -> vec2<u32> {
   var rest = value;
@@ -154,14 +182,9 @@ fn root(value: vec2<u32>) -> vec2<u32> {
     let candidate = plus(found, one);
     let fits = !is_less(rest, candidate);
     rest = minus(rest, select(vec2(0u), candidate, fits));
-    found = plus(halved(found), select(vec2(0u), one, fits));
+    found = plus(shifted_right(found, 1u), select(vec2(0u), one, fits));
   }
   return found;
-}
-
-// Unsigned, rounded down.
-fn halved(a: vec2<u32>) -> vec2<u32> {
-  return vec2((a.x >> 1u) | (a.y << 31u), a.y >> 1u);
 }
 
 // What a signed one is, or the nearest of 32 bits.
@@ -194,41 +217,25 @@ fn parts_of(magnitude: u32) -> Parts {
   return Parts(fraction | 0x800000u, exponent - 150);
 }
 
-// The magnitude nearest to significand * 2^exponent, of one with 47 or 48 bits.
+// The magnitude nearest to significand * 2^exponent, of one with 33 to 63 bits.
 fn nearest(significand: vec2<u32>, exponent: i32) -> u32 {
   let bits = 64 - i32(countLeadingZeros(significand.y));
   // Those that an f32 has no place for: more where the result is subnormal.
   let dropped = max(bits - 24, -149 - exponent);
-  if (dropped > 49) {
+  if (dropped > bits) {
     return 0u;
   }
   if (exponent + dropped > 104) {
     return INFINITY_BITS;
   }
-  let kept = down(significand, u32(dropped));
-  let rest = minus(significand, up(kept, u32(dropped)));
-  let half = up(1u, u32(dropped) - 1u);
+  let kept = shifted_right(significand, u32(dropped)).x;
+  let rest = minus(significand, shifted_left(vec2(kept, 0u), u32(dropped)));
+  let half = shifted_left(vec2(1u, 0u), u32(dropped) - 1u);
   let is_tie = all(rest == half);
   let rounds_up = is_less(half, rest) || (is_tie && (kept & 1u) == 1u);
   // The leading bit, which an f32 does not store, is one of the exponent; so is what rounding carries.
   let base = select(0u, u32(exponent + dropped + 149) << 23u, kept >= 0x800000u);
   return base + kept + select(0u, 1u, rounds_up);
-}
-
-// By 1 to 63 bits, of what has no more than 32 left then.
-fn down(a: vec2<u32>, bits: u32) -> u32 {
-  if (bits >= 32u) {
-    return a.y >> (bits - 32u);
-  }
-  return (a.x >> bits) | (a.y << (32u - bits));
-}
-
-// By 0 to 63 bits.
-fn up(a: u32, bits: u32) -> vec2<u32> {
-  if (bits >= 32u) {
-    return vec2(0u, a << (bits - 32u));
-  }
-  return select(shifted_left(vec2(a, 0u), bits), vec2(a, 0u), bits == 0u);
 }
 
 // Whether the driver's own product is right: both factors and the result are normal whatever is rounded.
@@ -293,77 +300,50 @@ fn squared(magnitude: u32, unit: i32) -> vec2<u32> {
   return product(fixed, fixed);
 }
 
-// By any number of bits, unsigned and rounded down.
-fn lowered(a: vec2<u32>, bits: u32) -> vec2<u32> {
-  if (bits == 0u) {
-    return a;
-  }
-  if (bits < 32u) {
-    return vec2((a.x >> bits) | (a.y << (32u - bits)), a.y >> bits);
-  }
-  return vec2(select(a.y >> (bits & 31u), 0u, bits > 63u), 0u);
-}
-
-// The same sum in larger units.
-fn in_units_of(squares: Squares, exponent: i32) -> vec2<u32> {
-  // NaN: these are integers.
-  return lowered(squares.sum, 2u * u32(clamp(exponent - squares.exponent, 0, 32)));
-}
-
 // shaders/lib/norm.wgsl
-// A norm, and the factor that clips by it, from a sum of squares in integers: rounded once each.
+// A norm, and the factor that clips by it, from a sum of squares in integers: of 60 bits, and rounded once each.
 
-// root * 2^exponent, of a root with 32 bits, and whether it was rounded down.
+// root * 2^exponent, of a root with 60 bits, the last of which is 1 where anything was cut off.
 struct Root {
-  root: u32,
+  root: vec2<u32>,
   exponent: i32,
-  is_inexact: bool,
 }
 
-// Of a sum that is not 0.
+// Of a sum that is not 0: digit by digit, two bits of the sum for each.
 fn root_of(squares: Squares) -> Root {
-  let zeros = select(countLeadingZeros(squares.sum.y), 32u + countLeadingZeros(squares.sum.x), squares.sum.y == 0u);
   // By an even number, so that a root has half as many.
-  let shift = zeros & 62u;
-  let raised = select(shifted_left_far(squares.sum, shift), squares.sum, shift == 0u);
-  let found = root(raised).x;
-  return Root(found, squares.exponent - i32(shift / 2u), any(product(found, found) != raised));
-}
-
-// By 1 to 63 bits.
-fn shifted_left_far(a: vec2<u32>, bits: u32) -> vec2<u32> {
-  if (bits >= 32u) {
-    return vec2(0u, a.x << (bits - 32u));
+  let shift = leading_zeros(squares.sum) & 62u;
+  var left = shifted_left(squares.sum, shift);
+  var rest = vec2(0u);
+  var found = vec2(0u);
+  for (var bit = 0u; bit < 60u; bit++) {
+    rest = shifted_left(rest, 2u) | vec2(left.y >> 30u, 0u);
+    left = shifted_left(left, 2u);
+    let candidate = shifted_left(found, 2u) | vec2(1u, 0u);
+    let fits = !is_less(rest, candidate);
+    rest = minus(rest, select(vec2(0u), candidate, fits));
+    found = shifted_left(found, 1u) | vec2(select(0u, 1u, fits), 0u);
   }
-  return shifted_left(a, bits);
+  let sticky = select(0u, 1u, any(rest != vec2(0u)));
+  // 32 digits are the sum's own.
+  return Root(found | vec2(sticky, 0u), squares.exponent - i32(shift / 2u) - 28);
 }
 
 // Of a magnitude that is finite and not 0.
 fn root_of_square(magnitude: u32) -> Root {
   let parts = parts_of(magnitude);
-  return Root(parts.significand << 8u, parts.exponent - 8, false);
+  return Root(shifted_left(vec2(parts.significand, 0u), 36u), parts.exponent - 36);
 }
 
 // The bits of the f32 nearest to it.
 fn rounded_root(norm: Root) -> u32 {
-  let sticky = select(0u, 1u, norm.is_inexact);
-  return nearest(up(norm.root, 16u) | vec2(sticky, 0u), norm.exponent - 16);
+  return nearest(norm.root, norm.exponent);
 }
 
 // The bits of the f32 nearest to most / norm, or of 1 where that is more; `most` is positive and finite.
 fn clip_factor(most: u32, norm: Root) -> u32 {
-  let parts = parts_of(most);
-  var rest = parts.significand;
-  var found = vec2(0u);
-  for (var bit = 0u; bit < 55u; bit++) {
-    let carries = (rest >> 31u) != 0u;
-    rest <<= 1u;
-    let fits = carries || rest >= norm.root;
-    rest -= select(0u, norm.root, fits);
-    found = shifted_left(found, 1u) | vec2(select(0u, 1u, fits), 0u);
-  }
-  let sticky = select(0u, 1u, rest != 0u);
-  return min(nearest(found | vec2(sticky, 0u), parts.exponent - 55 - norm.exponent), 0x3f800000u);
+  let of_most = root_of_square(most);
+  return min(nearest(ratio(of_most.root, norm.root), of_most.exponent - norm.exponent - 55), 0x3f800000u);
 }
 
 // shaders/lib/state.wgsl
@@ -427,7 +407,8 @@ struct Owed {
 // shaders/clip.wgsl
 // The factor that clips a set of gradients by its norm, and the norm in the verdict.
 //
-// Oracles: `binade_grad_scaler::{record_norm, check_group_norm, clip_factor}`; agreement: bits, given the sum of squares.
+// Oracles: `binade_grad_scaler::{record_norm, check_group_norm, clip_factor}`; agreement: bits, given the sum of squares, but
+// that those round to an f64 first, and so once in 2^28 to another f32.
 //
 // `clip`: one invocation, which writes where it reads. `clip_group`: the same of a group of a set, whose factor goes into a word of
 // its own and whose norm into the verdict only where it is not finite; groups one after another, so that the first is named.

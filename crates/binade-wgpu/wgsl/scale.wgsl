@@ -166,9 +166,24 @@ fn times_high(a: vec2<u32>, b: vec2<u32>) -> vec2<u32> {
   return plus(plus(product(a.y, b.y), vec2(left.y, 0u)), vec2(right.y, 0u));
 }
 
-// By 1 to 31 bits.
+// By 0 to 63 bits.
 fn shifted_left(a: vec2<u32>, bits: u32) -> vec2<u32> {
-  return vec2(a.x << bits, (a.y << bits) | (a.x >> (32u - bits)));
+  if (bits >= 32u) {
+    return vec2(0u, a.x << (bits - 32u));
+  }
+  return select(vec2(a.x << bits, (a.y << bits) | (a.x >> (32u - bits))), a, bits == 0u);
+}
+
+// By any number of bits, unsigned and rounded down.
+fn shifted_right(a: vec2<u32>, bits: u32) -> vec2<u32> {
+  if (bits >= 32u) {
+    return vec2(select(a.y >> (bits & 31u), 0u, bits > 63u), 0u);
+  }
+  return select(vec2((a.x >> bits) | (a.y << (32u - bits)), a.y >> bits), a, bits == 0u);
+}
+
+fn leading_zeros(a: vec2<u32>) -> u32 {
+  return select(countLeadingZeros(a.y), 32u + countLeadingZeros(a.x), a.y == 0u);
 }
 
 // By 1 to 31 bits; signed, and so rounded down.
@@ -193,6 +208,19 @@ fn quotient(a: vec2<u32>, divisor: u32) -> vec2<u32> {
   return select(rest, negated(rest), is_negative(a));
 }
 
+// a / b * 2^55 of two with equally many bits, 62 at most, so that it has 55 or 56: the last is 1 where anything was cut off.
+fn ratio(a: vec2<u32>, b: vec2<u32>) -> vec2<u32> {
+  var rest = a;
+  var found = vec2(0u);
+  for (var bit = 0u; bit < 56u; bit++) {
+    let fits = !is_less(rest, b);
+    rest = minus(rest, select(vec2(0u), b, fits));
+    found = shifted_left(found, 1u) | vec2(select(0u, 1u, fits), 0u);
+    rest = shifted_left(rest, 1u);
+  }
+  return found | vec2(select(0u, 1u, any(rest != vec2(0u))), 0u);
+}
+
 // The largest integer whose square is at most this, bit by bit.
 fn root(value: vec2<u32>) -> vec2<u32> {
   var rest = value;
@@ -203,14 +231,9 @@ fn root(value: vec2<u32>) -> vec2<u32> {
     let candidate = plus(found, one);
     let fits = !is_less(rest, candidate);
     rest = minus(rest, select(vec2(0u), candidate, fits));
-    found = plus(halved(found), select(vec2(0u), one, fits));
+    found = plus(shifted_right(found, 1u), select(vec2(0u), one, fits));
   }
   return found;
-}
-
-// Unsigned, rounded down.
-fn halved(a: vec2<u32>) -> vec2<u32> {
-  return vec2((a.x >> 1u) | (a.y << 31u), a.y >> 1u);
 }
 
 // What a signed one is, or the nearest of 32 bits.
@@ -243,41 +266,25 @@ fn parts_of(magnitude: u32) -> Parts {
   return Parts(fraction | 0x800000u, exponent - 150);
 }
 
-// The magnitude nearest to significand * 2^exponent, of one with 47 or 48 bits.
+// The magnitude nearest to significand * 2^exponent, of one with 33 to 63 bits.
 fn nearest(significand: vec2<u32>, exponent: i32) -> u32 {
   let bits = 64 - i32(countLeadingZeros(significand.y));
   // Those that an f32 has no place for: more where the result is subnormal.
   let dropped = max(bits - 24, -149 - exponent);
-  if (dropped > 49) {
+  if (dropped > bits) {
     return 0u;
   }
   if (exponent + dropped > 104) {
     return INFINITY_BITS;
   }
-  let kept = down(significand, u32(dropped));
-  let rest = minus(significand, up(kept, u32(dropped)));
-  let half = up(1u, u32(dropped) - 1u);
+  let kept = shifted_right(significand, u32(dropped)).x;
+  let rest = minus(significand, shifted_left(vec2(kept, 0u), u32(dropped)));
+  let half = shifted_left(vec2(1u, 0u), u32(dropped) - 1u);
   let is_tie = all(rest == half);
   let rounds_up = is_less(half, rest) || (is_tie && (kept & 1u) == 1u);
   // The leading bit, which an f32 does not store, is one of the exponent; so is what rounding carries.
   let base = select(0u, u32(exponent + dropped + 149) << 23u, kept >= 0x800000u);
   return base + kept + select(0u, 1u, rounds_up);
-}
-
-// By 1 to 63 bits, of what has no more than 32 left then.
-fn down(a: vec2<u32>, bits: u32) -> u32 {
-  if (bits >= 32u) {
-    return a.y >> (bits - 32u);
-  }
-  return (a.x >> bits) | (a.y << (32u - bits));
-}
-
-// By 0 to 63 bits.
-fn up(a: u32, bits: u32) -> vec2<u32> {
-  if (bits >= 32u) {
-    return vec2(0u, a << (bits - 32u));
-  }
-  return select(shifted_left(vec2(a, 0u), bits), vec2(a, 0u), bits == 0u);
 }
 
 // Whether the driver's own product is right: both factors and the result are normal whatever is rounded.

@@ -166,9 +166,24 @@ fn times_high(a: vec2<u32>, b: vec2<u32>) -> vec2<u32> {
   return plus(plus(product(a.y, b.y), vec2(left.y, 0u)), vec2(right.y, 0u));
 }
 
-// By 1 to 31 bits.
+// By 0 to 63 bits.
 fn shifted_left(a: vec2<u32>, bits: u32) -> vec2<u32> {
-  return vec2(a.x << bits, (a.y << bits) | (a.x >> (32u - bits)));
+  if (bits >= 32u) {
+    return vec2(0u, a.x << (bits - 32u));
+  }
+  return select(vec2(a.x << bits, (a.y << bits) | (a.x >> (32u - bits))), a, bits == 0u);
+}
+
+// By any number of bits, unsigned and rounded down.
+fn shifted_right(a: vec2<u32>, bits: u32) -> vec2<u32> {
+  if (bits >= 32u) {
+    return vec2(select(a.y >> (bits & 31u), 0u, bits > 63u), 0u);
+  }
+  return select(vec2((a.x >> bits) | (a.y << (32u - bits)), a.y >> bits), a, bits == 0u);
+}
+
+fn leading_zeros(a: vec2<u32>) -> u32 {
+  return select(countLeadingZeros(a.y), 32u + countLeadingZeros(a.x), a.y == 0u);
 }
 
 // By 1 to 31 bits; signed, and so rounded down.
@@ -193,6 +208,19 @@ fn quotient(a: vec2<u32>, divisor: u32) -> vec2<u32> {
   return select(rest, negated(rest), is_negative(a));
 }
 
+// a / b * 2^55 of two with equally many bits, 62 at most, so that it has 55 or 56: the last is 1 where anything was cut off.
+fn ratio(a: vec2<u32>, b: vec2<u32>) -> vec2<u32> {
+  var rest = a;
+  var found = vec2(0u);
+  for (var bit = 0u; bit < 56u; bit++) {
+    let fits = !is_less(rest, b);
+    rest = minus(rest, select(vec2(0u), b, fits));
+    found = shifted_left(found, 1u) | vec2(select(0u, 1u, fits), 0u);
+    rest = shifted_left(rest, 1u);
+  }
+  return found | vec2(select(0u, 1u, any(rest != vec2(0u))), 0u);
+}
+
 // The largest integer whose square is at most this, bit by bit.
 fn root(value: vec2<u32>) -> vec2<u32> {
   var rest = value;
@@ -203,14 +231,9 @@ fn root(value: vec2<u32>) -> vec2<u32> {
     let candidate = plus(found, one);
     let fits = !is_less(rest, candidate);
     rest = minus(rest, select(vec2(0u), candidate, fits));
-    found = plus(halved(found), select(vec2(0u), one, fits));
+    found = plus(shifted_right(found, 1u), select(vec2(0u), one, fits));
   }
   return found;
-}
-
-// Unsigned, rounded down.
-fn halved(a: vec2<u32>) -> vec2<u32> {
-  return vec2((a.x >> 1u) | (a.y << 31u), a.y >> 1u);
 }
 
 // What a signed one is, or the nearest of 32 bits.
@@ -243,41 +266,25 @@ fn parts_of(magnitude: u32) -> Parts {
   return Parts(fraction | 0x800000u, exponent - 150);
 }
 
-// The magnitude nearest to significand * 2^exponent, of one with 47 or 48 bits.
+// The magnitude nearest to significand * 2^exponent, of one with 33 to 63 bits.
 fn nearest(significand: vec2<u32>, exponent: i32) -> u32 {
   let bits = 64 - i32(countLeadingZeros(significand.y));
   // Those that an f32 has no place for: more where the result is subnormal.
   let dropped = max(bits - 24, -149 - exponent);
-  if (dropped > 49) {
+  if (dropped > bits) {
     return 0u;
   }
   if (exponent + dropped > 104) {
     return INFINITY_BITS;
   }
-  let kept = down(significand, u32(dropped));
-  let rest = minus(significand, up(kept, u32(dropped)));
-  let half = up(1u, u32(dropped) - 1u);
+  let kept = shifted_right(significand, u32(dropped)).x;
+  let rest = minus(significand, shifted_left(vec2(kept, 0u), u32(dropped)));
+  let half = shifted_left(vec2(1u, 0u), u32(dropped) - 1u);
   let is_tie = all(rest == half);
   let rounds_up = is_less(half, rest) || (is_tie && (kept & 1u) == 1u);
   // The leading bit, which an f32 does not store, is one of the exponent; so is what rounding carries.
   let base = select(0u, u32(exponent + dropped + 149) << 23u, kept >= 0x800000u);
   return base + kept + select(0u, 1u, rounds_up);
-}
-
-// By 1 to 63 bits, of what has no more than 32 left then.
-fn down(a: vec2<u32>, bits: u32) -> u32 {
-  if (bits >= 32u) {
-    return a.y >> (bits - 32u);
-  }
-  return (a.x >> bits) | (a.y << (32u - bits));
-}
-
-// By 0 to 63 bits.
-fn up(a: u32, bits: u32) -> vec2<u32> {
-  if (bits >= 32u) {
-    return vec2(0u, a << (bits - 32u));
-  }
-  return select(shifted_left(vec2(a, 0u), bits), vec2(a, 0u), bits == 0u);
 }
 
 // Whether the driver's own product is right: both factors and the result are normal whatever is rounded.
@@ -342,23 +349,6 @@ fn squared(magnitude: u32, unit: i32) -> vec2<u32> {
   return product(fixed, fixed);
 }
 
-// By any number of bits, unsigned and rounded down.
-fn lowered(a: vec2<u32>, bits: u32) -> vec2<u32> {
-  if (bits == 0u) {
-    return a;
-  }
-  if (bits < 32u) {
-    return vec2((a.x >> bits) | (a.y << (32u - bits)), a.y >> bits);
-  }
-  return vec2(select(a.y >> (bits & 31u), 0u, bits > 63u), 0u);
-}
-
-// The same sum in larger units.
-fn in_units_of(squares: Squares, exponent: i32) -> vec2<u32> {
-  // NaN: these are integers.
-  return lowered(squares.sum, 2u * u32(clamp(exponent - squares.exponent, 0, 32)));
-}
-
 // shaders/lib/chunks.wgsl
 // A tensor of a set, by chunks of it, one for each workgroup: what is measured of one, and where.
 
@@ -382,7 +372,7 @@ struct Partial {
 
 const NOWHERE = 0xffffffffu;
 
-// 62 bits in three words of which 2048 can be added.
+// 64 bits in three words of which 1024 can be added.
 fn limbs_of(a: vec2<u32>) -> vec3<u32> {
   return vec3(a.x & 0x1fffffu, ((a.x >> 21u) | (a.y << 11u)) & 0x1fffffu, a.y >> 10u);
 }
@@ -490,7 +480,8 @@ var<workgroup> largest_finite: atomic<u32>;
 var<workgroup> infinities: atomic<u32>;
 var<workgroup> nans: atomic<u32>;
 var<workgroup> first: atomic<u32>;
-var<workgroup> limbs: array<atomic<u32>, 3>;
+// Of one sum, or of three.
+var<workgroup> limbs: array<atomic<u32>, 9>;
 
 fn bits_of(i: u32) -> u32 {
   let element = params.start + i;
@@ -504,9 +495,21 @@ fn clear() {
   atomicStore(&infinities, 0u);
   atomicStore(&nans, 0u);
   atomicStore(&first, NOWHERE);
-  for (var k = 0u; k < 3u; k++) {
+  for (var k = 0u; k < 9u; k++) {
     atomicStore(&limbs[k], 0u);
   }
+}
+
+// Adds to the sum whose limbs are these three.
+fn add_limbs(first: u32, sum: vec2<u32>) {
+  let parts = limbs_of(sum);
+  atomicAdd(&limbs[first], parts.x);
+  atomicAdd(&limbs[first + 1u], parts.y);
+  atomicAdd(&limbs[first + 2u], parts.z);
+}
+
+fn sum_at(first: u32) -> vec2<u32> {
+  return sum_of_limbs(vec3(atomicLoad(&limbs[first]), atomicLoad(&limbs[first + 1u]), atomicLoad(&limbs[first + 2u])));
 }
 
 fn look(start: u32, end: u32) {
@@ -540,10 +543,7 @@ fn add_squares(start: u32, end: u32, unit: i32) {
       sum = plus(sum, squared(unscaled, unit));
     }
   }
-  let parts = limbs_of(lowered(sum, 8u));
-  atomicAdd(&limbs[0], parts.x);
-  atomicAdd(&limbs[1], parts.y);
-  atomicAdd(&limbs[2], parts.z);
+  add_limbs(0u, shifted_right(sum, 8u));
 }
 
 // What one thread writes when all are done.
@@ -562,7 +562,7 @@ fn result_of(unit: i32) -> Partial {
   partial.largest = atomicLoad(&largest);
   // What was lowered by 8 bits, of 4^exponent each.
   partial.exponent = unit + 4;
-  partial.squares = sum_of_limbs(vec3(atomicLoad(&limbs[0]), atomicLoad(&limbs[1]), atomicLoad(&limbs[2])));
+  partial.squares = sum_at(0u);
   return partial;
 }
 
@@ -636,22 +636,41 @@ fn gather(thread: u32) {
   }
 }
 
-// Bits by which sums of 62 are lowered so that as many as there are fit into 62, an even number.
-fn spare() -> u32 {
-  let bits = 32u - countLeadingZeros(max(join.count, 1u) - 1u);
-  return bits + (bits & 1u);
+// What is cut off when squares are lowered by so many bits, its 32 highest bits.
+fn cut_off(squares: vec2<u32>, dropped: u32) -> u32 {
+  if (dropped > 32u) {
+    return shifted_right(squares, dropped - 32u).x;
+  }
+  return shifted_left(squares, 32u - dropped).x;
 }
 
+// In units of 4^unit three sums, each of as many words as there are partials: of what is below a unit, and of the lower and the
+// upper words of what is not. So nothing is lost that a small part of the largest could show, however many partials there are.
 fn gather_squares(thread: u32, unit: i32) {
-  var sum = vec2(0u);
+  var sums: array<vec2<u32>, 3>;
   for (var i = thread; i < join.count; i += THREADS) {
-    let squares = in_units_of(Squares(measured[i].squares, measured[i].exponent), unit);
-    sum = plus(sum, lowered(squares, spare()));
+    let squares = measured[i].squares;
+    // NaN: these are integers.
+    let dropped = 2u * u32(clamp(unit - measured[i].exponent, 0, 64));
+    let kept = shifted_right(squares, dropped);
+    sums[0] = plus(sums[0], vec2(cut_off(squares, dropped), 0u));
+    sums[1] = plus(sums[1], vec2(kept.x, 0u));
+    sums[2] = plus(sums[2], vec2(kept.y, 0u));
   }
-  let parts = limbs_of(sum);
-  atomicAdd(&limbs[0], parts.x);
-  atomicAdd(&limbs[1], parts.y);
-  atomicAdd(&limbs[2], parts.z);
+  for (var k = 0u; k < 3u; k++) {
+    add_limbs(3u * k, sums[k]);
+  }
+}
+
+// The highest 64 bits, or 63, of what the three sums come to.
+fn joined(unit: i32) -> Squares {
+  let below = sum_at(0u);
+  let lower = plus(sum_at(3u), vec2(below.y, 0u));
+  let upper = plus(sum_at(6u), vec2(lower.y, 0u));
+  // An even number, since the exponent is of 4.
+  let dropped = (65u - leading_zeros(upper)) & 126u;
+  let rest = shifted_right(vec2(below.x, lower.x), dropped);
+  return Squares(rest | shifted_left(upper, 64u - dropped), unit - 16 + i32(dropped / 2u));
 }
 
 fn offender() -> Found {
@@ -675,9 +694,8 @@ fn write_join(unit: i32) {
   result.nans = vec2(atomicLoad(&nans), atomicLoad(&upper_nans));
   result.magnitude = atomicLoad(&magnitude);
   found = result;
-  let sum = sum_of_limbs(vec3(atomicLoad(&limbs[0]), atomicLoad(&limbs[1]), atomicLoad(&limbs[2])));
-  // What was lowered by two bits, of 4^exponent each.
-  owed = Owed(factors.inverse, 0x3f800000u, atomicLoad(&largest), unit + i32(spare() / 2u), sum);
+  let squares = joined(unit);
+  owed = Owed(factors.inverse, 0x3f800000u, atomicLoad(&largest), squares.exponent, squares.sum);
 }
 
 @compute @workgroup_size(256)

@@ -12,6 +12,8 @@ crate::tests![
     a_norm_that_is_not_finite_raises_the_verdict,
     a_second_clip_is_of_what_the_first_has_left,
     a_norm_of_chunks_of_very_different_sizes_is_the_cpus,
+    what_many_chunks_add_to_a_large_one_is_not_lost,
+    a_factor_all_but_halfway_between_two_is_the_cpus,
     clipping_by_value_keeps_a_nan,
     a_limit_that_is_none_is_refused,
 ];
@@ -95,6 +97,40 @@ fn a_norm_of_chunks_of_very_different_sizes_is_the_cpus() -> Result {
         let (long, short): (Vec<f32>, Vec<f32>) = (sized(1, 40_000, small), sized(2, 3, large));
         let grads = [("a", Some(long)), ("b", Some(short)), ("c", Some(vec![0.0; 20_000]))];
         same(&grads, DType::F32, &[(Norm::L2, 1e-3)]);
+    }
+    Ok(())
+}
+
+/// Two elements whose norm is all but 2^-39 of what is halfway to the next f32, and 300 chunks of 2^-37 together 2^-29.
+fn what_many_chunks_add_to_a_large_one_is_not_lost() -> Result {
+    let names: Vec<String> = (0..300).map(|number| number.to_string()).collect();
+    let small = names.iter().map(|name| (&**name, Some(vec![0.9 * 2.0_f32.powi(-18)])));
+    let large = vec![1.0, 46_340.0 * 2.0_f32.powi(-27)];
+    let grads: Vec<_> = small.chain([("large", Some(large))]).collect();
+    let (_, alone) = clipped(&Cpu, &grads[300..], DType::F32, &[(Norm::L2, 1e-3)]);
+    let (_, found) = clipped(&Cpu, &grads, DType::F32, &[(Norm::L2, 1e-3)]);
+    assert!(found.norm.ok_or("no norm")? > alone.norm.ok_or("no norm")?, "the small ones do count");
+    same(&grads, DType::F32, &[(Norm::L2, 1e-3)]);
+    Ok(())
+}
+
+/// Whether what clips by this is less than 2^-33 of itself below the middle of two f32, and further than an f64 is rounded.
+fn is_just_below_the_middle(norm: f64, max: f32) -> bool {
+    let rest = (f64::from(max) / norm).to_bits() & 0x1fff_ffff;
+    (1 << 8..1 << 19).contains(&(1_u64 << 28).wrapping_sub(rest))
+}
+
+fn a_factor_all_but_halfway_between_two_is_the_cpus() -> Result {
+    for seed in 0..6 {
+        let values = noise(seed, 60);
+        let squares = values.iter().map(|x| (f64::from(*x) / 16.0).powi(2));
+        let norm = squares.sum::<f64>().sqrt();
+        let limits = noise(seed + 100, 20_000).into_iter().map(|x| 0.1 + x.abs() / 10.0);
+        let limits: Vec<_> = limits.filter(|max| is_just_below_the_middle(norm, *max)).collect();
+        assert!(limits.len() > 4, "{limits:?} of a norm of {norm}");
+        for max in &limits[..5] {
+            same(&[("a", Some(values.clone()))], DType::F32, &[(Norm::L2, *max)]);
+        }
     }
     Ok(())
 }

@@ -15,6 +15,7 @@ use binade_master_weights::{Adam, Plan, Sgd, UpdateRule};
 crate::tests![
     every_rule_and_type_steps_within_two_units_of_the_cpu,
     steps_that_round_nothing_are_the_cpus_bit_for_bit,
+    subnormal_steps_that_round_nothing_are_too,
     a_low_parameter_is_its_master_to_nearest_even,
     the_size_of_each_step_of_adam_is_the_hosts_bit_for_bit,
     what_cancels_is_off_by_a_rounding_of_its_terms,
@@ -64,7 +65,18 @@ fn short() -> Vec<UpdateRule> {
 }
 
 fn steps_that_round_nothing_are_the_cpus_bit_for_bit() -> Result {
+    exact_steps_are_the_cpus(1.0)
+}
+
+fn subnormal_steps_that_round_nothing_are_too() -> Result {
+    // 2^-129, and so multiples of 2^-135, of which four steps leave multiples of 2^-149.
+    exact_steps_are_the_cpus(f32::from_bits(1 << 20))
+}
+
+/// Steps of coarse values times `size`.
+fn exact_steps_are_the_cpus(size: f32) -> Result {
     let wgpu = wgpu();
+    let coarse = |seed, len| coarse(seed, len).iter().map(|x| x * size).collect::<Vec<_>>();
     let start = NAMES.map(|(name, len)| (name, coarse(len as u64, len)));
     for (rule, dtype) in short().into_iter().flat_map(|rule| TYPES.map(|dtype| (rule, dtype))) {
         let mut got = optimizer(&wgpu, &start, dtype, Plan::new(rule)?);
@@ -102,7 +114,14 @@ fn the_size_of_each_step_of_adam_is_the_hosts_bit_for_bit() -> Result {
     let wgpu = wgpu();
     let rates = [1e-3, 0.1, 7.0, 3e-5, 1.0 / 3.0, 0.0];
     let betas = [[0.5, 0.9], [0.9, 0.999], [0.3, 0.6], [0.0, 0.5], [0.99, 0.9], [0.9, 0.99]];
-    for (lr, betas) in rates.into_iter().zip(betas) {
+    // Those whose quotient at some step is just beside what is halfway between two f32.
+    let close = [
+        (1.316_758_978_646_248_1e-4, [0.9, 0.999]),
+        (1.548_403_000_924_736e-4, [0.9, 0.999]),
+        (8.565_479_713_071_731e-5, [0.99, 0.9]),
+        (9.773_118_110_166_5e-4, [0.9, 0.99]),
+    ];
+    for (lr, betas) in rates.into_iter().zip(betas).chain(close) {
         let rule = Adam { lr, betas, eps: 1.0, ..adams()[0] };
         let plan = Plan::new(UpdateRule::Adam(rule))?;
         let start = [("w", vec![0.0; STEPS])];

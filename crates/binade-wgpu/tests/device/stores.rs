@@ -12,6 +12,7 @@ use binade_master_weights::{MasterStore, Plan, UpdateRule};
 crate::tests![
     what_is_kept_beside_lowered_parameters_is_the_cpus,
     what_sixteen_bits_cannot_hold_is_kept_as_on_the_cpu,
+    subnormal_masters_are_kept_as_on_the_cpu,
     exported_values_are_the_cpus,
     a_parameter_widened_behind_the_optimizers_back_steps_as_on_the_cpu,
     the_other_half_of_another_type_is_refused,
@@ -65,6 +66,27 @@ fn what_sixteen_bits_cannot_hold_is_kept_as_on_the_cpu() -> Result {
             assert_same(&wgpu.bits(got), &want.to_bits(), low, &what);
             let shown = |all: Vec<Vec<f32>>| format!("{all:?}");
             assert_eq!(shown(values(&run)?), shown(values(&cpu)?), "{what}");
+        }
+    }
+    Ok(())
+}
+
+/// Updates of a few units of the least number, of masters around the least normal one and below it.
+fn subnormal_masters_are_kept_as_on_the_cpu() -> Result {
+    let wgpu = wgpu();
+    let units = [0, 0x8000_0000, 0x1_0000, 0x8001_0000, 0x7f_0000, 0x80_0000, 0x8081_0000];
+    let set = [("w", units.map(f32::from_bits).to_vec())];
+    for (store, low) in stores_and_types() {
+        let plan = Plan::new(UpdateRule::sgd(0.5))?.with_store(store).with_storage(low, [""; 0]);
+        let mut run = optimizer(&wgpu, &set, DType::F32, plan.clone());
+        let mut cpu = optimizer(&Cpu, &set, DType::F32, plan);
+        for update in [2, 2, 0x8000_0006, 0x1_0000, 0x8002_0000, 0x80_0002] {
+            let grads = [("w", vec![f32::from_bits(update); units.len()])];
+            step(&wgpu, &mut run, &grads)?;
+            step(&Cpu, &mut cpu, &grads)?;
+            let what = format!("{store:?} {low} after {update:#x}");
+            assert_eq!(there(&run, "w")?, here(cpu.masters(), "w"), "{what}");
+            assert_eq!(wgpu.bits(&run.params[0].value), cpu.params[0].value.to_bits(), "{what}");
         }
     }
     Ok(())

@@ -11,6 +11,7 @@ crate::tests![
     a_window_of_windows_is_the_cpus_bit_for_bit,
     a_sum_begins_with_the_first_good_micro_batch,
     bad_micro_batches_leave_no_trace_in_a_sum,
+    subnormal_sums_are_kept,
 ];
 
 /// Micro-batches of two parameters, the second of which has no gradient in every other one.
@@ -93,5 +94,21 @@ fn bad_micro_batches_leave_no_trace_in_a_sum() -> Result {
     for wgpu in [wgpu(), narrow()] {
         assert_eq!(summed(&wgpu, &batches)?, want);
     }
+    Ok(())
+}
+
+fn subnormal_sums_are_kept() -> Result {
+    fn sum<D: Device>(device: &D) -> Result<Vec<u8>> {
+        let scaler = Scaler::new(device.clone(), LossScale::dynamic())?;
+        let mut window = scaler.accumulate(BadMicroBatch::Drop);
+        for of in [[1, 0x8000_0003, 0x40_0000, 0x80_0000], [1, 1, 0x7f_ffff, 0x8080_0001]] {
+            let grads = [("a", Some(of.map(f32::from_bits).to_vec()))];
+            window.add(scaler.never_scaled(set(device, &grads, DType::F32))?)?;
+        }
+        let sum = window.finish()?.ok_or("an empty window")?;
+        let values = device.materialise(sum.grads().clone())?;
+        Ok(device.bits(values[0].value.as_ref().ok_or("missing")?))
+    }
+    assert_eq!(sum(&wgpu())?, sum(&Cpu)?);
     Ok(())
 }
