@@ -29,7 +29,7 @@ pub(crate) struct Faults {
 /// A copy of the record on its way to the host, and how many had been told when it was asked for.
 #[derive(Debug)]
 pub(crate) struct Noted {
-    copy: Sent,
+    pub(crate) copy: Sent,
     told: u64,
 }
 
