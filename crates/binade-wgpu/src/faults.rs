@@ -5,7 +5,7 @@
 //! error is given once, and the record is empty again: of several under way, one is told. Until an operation with indices is
 //! dispatched there is no record.
 
-use crate::{Error, Wgpu, dispatch::Bound, memory::Buffer, transfer::Sent};
+use crate::{Error, Wgpu, dispatch::Bound, memory::Buffer, sent::Sent};
 use binade_core::Op;
 use std::sync::{
     Mutex, PoisonError,

@@ -6,7 +6,7 @@ use crate::{
     dispatch::structs::{FoundBits, ScaleBits},
     faults::Noted,
     memory::Buffer,
-    transfer::Sent,
+    sent::Sent,
 };
 use binade_core::Finding;
 use binade_grad_scaler::ScaleState;

@@ -17,7 +17,12 @@ crate::tests![
     every_shader_compiles,
     no_elements_are_no_elements,
     lengths_that_do_not_fit_are_refused,
+    sizes_beyond_what_a_host_counts_are_refused,
 ];
+
+/// Needs three gibibytes.
+pub(crate) const SLOW: &[crate::Test] =
+    &[("a_tensor_of_more_than_a_gibibyte_is_read", a_tensor_of_more_than_a_gibibyte_is_read)];
 
 fn only_reads_wait() -> Result {
     let wgpu = own();
@@ -163,5 +168,32 @@ fn lengths_that_do_not_fit_are_refused() -> Result {
     let most = wgpu.facts().most_buffer_bytes / 4 + 1;
     let shape = [usize::try_from(most)?];
     assert_eq!(kind(wgpu.fill(1.0, &shape, DType::F32)), ErrorKind::Unsupported);
+    Ok(())
+}
+
+fn sizes_beyond_what_a_host_counts_are_refused() -> Result {
+    let wgpu = own();
+    let x = vector(&wgpu, &[1.0, 2.0], DType::F32);
+    // Elements that fit where their bytes do not, and elements that do not.
+    for shape in [&[1 << 62][..], &[1 << 33, 1 << 31], &[usize::MAX, 3]] {
+        assert_eq!(kind(wgpu.fill(1.0, shape, DType::F32)), ErrorKind::Unsupported, "{shape:?}");
+        for refused in [wgpu.from_bits(&[], DType::F32, shape), wgpu.upload(&[], shape, DType::F32)]
+        {
+            let refused = refused.unwrap_err();
+            assert!(!matches!(refused, Error::Driver { .. }), "{refused}");
+        }
+    }
+    assert_eq!(wgpu.download(&x)?, [1.0, 2.0], "the device goes on");
+    Ok(())
+}
+
+fn a_tensor_of_more_than_a_gibibyte_is_read() -> Result {
+    let wgpu = own();
+    // What is copied lies in a buffer as large as the tensor's, which is as large as there are.
+    let bytes = wgpu.facts().most_buffer_bytes.min((1 << 30) + 1024);
+    let len = usize::try_from(bytes)? / 4;
+    let all = wgpu.to_bits(&wgpu.fill(1.5, &[len], DType::F32)?)?;
+    assert_eq!(all.len(), 4 * len);
+    assert!(all.chunks_exact(4).all(|word| word == 1.5_f32.to_le_bytes()));
     Ok(())
 }
