@@ -34,7 +34,6 @@ pub(super) const PREPARE: Shader = Shader {
         (7, Write),
         (8, Write),
     ],
-    overrides: &[],
 };
 
 pub(super) const SGD: Shader = Shader {
@@ -43,7 +42,6 @@ pub(super) const SGD: Shader = Shader {
     wgsl: wgsl!("sgd"),
     params: size_of::<structs::Step>(),
     bindings: &[(1, Read), (2, Read), (3, Write), (4, Write), (5, Write), (8, Write)],
-    overrides: &[],
 };
 
 pub(super) const ADAM: Shader = Shader {
@@ -61,7 +59,6 @@ pub(super) const ADAM: Shader = Shader {
         (7, Write),
         (8, Write),
     ],
-    overrides: &[],
 };
 
 /// A parameter that a step moves.

@@ -33,7 +33,6 @@ const BATCH_NORM_NUMBERS: Shader = Shader {
     wgsl: wgsl!("batch_norm"),
     params: size_of::<structs::BatchNorm>(),
     bindings: &[(1, Read), (3, Write)],
-    overrides: &[],
 };
 const BATCH_NORM_RUNNING_NUMBERS: Shader = Shader {
     name: "batch_norm_running_numbers",

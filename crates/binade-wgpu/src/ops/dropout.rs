@@ -22,7 +22,6 @@ const DROPOUT: Shader = Shader {
     wgsl: wgsl!("dropout"),
     params: size_of::<structs::Dropout>(),
     bindings: &[(1, Read), (3, Write), (4, Read)],
-    overrides: &[],
 };
 
 impl Dropout for Wgpu {

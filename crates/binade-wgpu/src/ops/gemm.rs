@@ -27,7 +27,6 @@ const MATMUL: Shader = Shader {
     wgsl: wgsl!("matmul"),
     params: size_of::<structs::Product>(),
     bindings: &[(1, Read), (2, Read), (3, Read), (4, Write)],
-    overrides: &[],
 };
 
 /// Rows and columns of a tile, as the shader's.

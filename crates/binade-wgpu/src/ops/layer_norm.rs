@@ -32,7 +32,6 @@ const LAYER_NORM_NUMBERS: Shader = Shader {
     wgsl: wgsl!("layer_norm"),
     params: PARAMS,
     bindings: NUMBERS,
-    overrides: &[],
 };
 const LAYER_NORM: Shader = Shader {
     name: "layer_norm",
