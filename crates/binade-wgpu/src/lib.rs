@@ -12,7 +12,6 @@ mod host;
 mod ledger;
 mod masters;
 mod memory;
-mod names;
 mod open;
 mod ops;
 mod scaler;

@@ -7,10 +7,9 @@ use crate::{
     health::Health,
     ledger::Counters,
     memory::{Buffer, Pool, Ring},
-    names::Names,
     open,
 };
-use binade_core::Handle;
+use binade_core::{Handle, Names};
 use bytemuck::Zeroable;
 use std::{
     fmt,

@@ -41,8 +41,8 @@ impl Bound {
     }
 }
 
-/// Elements that shaders count in 32 bits, with room for the step of a grid.
-const MOST_ELEMENTS: usize = 1 << 30;
+/// Elements of one binding that shaders count in 32 bits, with room for the step of a grid.
+pub(crate) const MOST_ELEMENTS: usize = 1 << 30;
 
 /// Parts of so many elements, none of which needs a larger binding than `most_bytes` for elements of `each` bytes, the widest
 /// among them. All but the last end where bindings of any element type may begin.

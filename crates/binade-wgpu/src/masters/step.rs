@@ -1,13 +1,11 @@
 //! The dispatches of a step: what each parameter moves by, for all of them, then one fused step for each.
 
-use super::{
-    Masters, corrections::halves, kept::Kept, rules::unsteppable, scaled::During, slot::Slot,
-};
+use super::{Masters, kept::Kept, rules::unsteppable, scaled::During, slot::Slot};
 use crate::{
     Error, Found, Gradients, Tensor, Wgpu,
     dispatch::{
         Bound, GROUP, groups, parts,
-        structs::{self, AskedRow, count},
+        structs::{self, AskedRow, count, halves},
     },
     gradients::supported,
     memory::Buffer,
