@@ -20,12 +20,12 @@ fn parameter(word: u32, element: u32) -> f32 {
 }
 
 fn weight_at(column: u32) -> f32 {
-  let element = params.labels_start + column;
+  let element = params.weight_start + column;
   return parameter(weight[word_of(params.parameter_dtype, element)], element);
 }
 
 fn bias_at(column: u32) -> f32 {
-  let element = params.grad_start + column;
+  let element = params.bias_start + column;
   return parameter(third[word_of(params.parameter_dtype, element)], element);
 }
 

@@ -1,8 +1,8 @@
-// An index or label that points nowhere, left for the host, which reports it when it reads next: the one that comes first, of
-// however many. The host's twin is `faults.rs`.
+// An index or label that points nowhere, left for the host, which reports it with a download or a step's report: one of them,
+// of however many, whichever the driver runs first. The host's twin is `faults.rs`.
 
 struct Fault {
-  // 1 from the first on.
+  // 1 once there is one.
   is_taken: atomic<u32>,
   op: u32,
   index_low: u32,

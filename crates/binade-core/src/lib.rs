@@ -9,6 +9,7 @@ mod finding;
 mod handle;
 mod matching;
 mod named;
+mod names;
 mod native;
 #[cfg(feature = "serde")]
 pub mod non_finite;
@@ -25,6 +26,7 @@ pub use finding::{Finding, Overflow};
 pub use handle::Handle;
 pub use matching::{MatchError, agree};
 pub use named::{Named, NamedGrads};
+pub use names::Names;
 pub use native::{AmpTensor, Native, NativeError};
 pub use op::{Op, OpClass};
 pub use optimizer::{NoGradients, Optimizer};

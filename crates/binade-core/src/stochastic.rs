@@ -68,6 +68,17 @@ pub const fn bits(key: Key, index: u64) -> u32 {
     key.block(index / 4)[(index % 4) as usize]
 }
 
+/// `⌊p·2³²⌋` for a `p` of 0..=1. A word is below it with probability `p`, rounded down to a multiple of 2^-32: never for 0,
+/// always for 1.
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "p is in 0..=1, so that the product is in 0..=2^32 and its fraction is to go"
+)]
+pub fn threshold(p: f32) -> u64 {
+    (f64::from(p) * 4294967296.0) as u64
+}
+
 /// Rounds to `bf16`; overflows to infinity.
 #[inline]
 pub const fn round_bf16(value: f32, bits: u32) -> bf16 {

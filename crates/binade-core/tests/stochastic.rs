@@ -141,3 +141,10 @@ fn what_autocast_never_casts_is_not_rounded() {
         assert_eq!(stochastic::round(0.1, to, 0, Saturate), None, "{to}");
     }
 }
+
+#[test]
+fn a_threshold_is_the_share_of_words_below_it() {
+    assert_eq!([0.0, 1.0, 0.5, 0.25].map(stochastic::threshold), [0, 1 << 32, 1 << 31, 1 << 30]);
+    // Below 2^-32 nothing is left, and the fraction is cut off: 0.1 is 429496736.0 / 2^32 in f32.
+    assert_eq!([2.0_f32.powi(-33), 0.1].map(stochastic::threshold), [0, 429_496_736]);
+}

@@ -3,7 +3,7 @@
 use crate::{Cuda, Error, Tensor};
 use binade_autocast::Autocast;
 use binade_core::DType;
-use binade_ops::{Download, Shaped, Upload, shape::element_count};
+use binade_ops::{Download, Shaped, Upload, shape};
 
 impl Cuda {
     /// A tensor from the little-endian bytes of its elements.
@@ -27,7 +27,9 @@ impl Cuda {
 
     /// A tensor whose elements are unset.
     pub(crate) fn unset(&self, dtype: DType, shape: &[usize]) -> Result<Tensor, Error> {
-        Ok(Tensor::filling(self.buffer(element_count(shape) * dtype.bytes())?, dtype, shape))
+        let too_large = || Error::TooLarge { what: "a tensor", sizes: shape.to_vec() };
+        let bytes = shape::size(shape, dtype.bytes()).ok_or_else(too_large)?;
+        Ok(Tensor::filling(self.buffer(bytes)?, dtype, shape))
     }
 }
 
@@ -37,7 +39,7 @@ pub(crate) fn fits(
     shape: &[usize],
     each: usize,
 ) -> Result<(), Error> {
-    let expected = element_count(shape) * each;
+    let expected = shape::size(shape, each).unwrap_or(usize::MAX);
     if found == expected {
         return Ok(());
     }

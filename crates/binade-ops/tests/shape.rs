@@ -102,3 +102,15 @@ fn an_error_names_the_operation_every_shape_and_what_was_expected() {
          1 ≤ KH ≤ H + 2·padding and 1 ≤ KW ≤ W + 2·padding, bias [O]"
     );
 }
+
+#[test]
+fn a_size_that_no_host_counts_is_none_in_any_order_of_the_extents() {
+    assert_eq!((shape::size(&[2, 3], 4), shape::size(&[], 4)), (Some(24), Some(4)));
+    assert_eq!(shape::size(&[1 << 31, 0, 2], 4), Some(0));
+    let half = usize::MAX / 2 + 1;
+    assert_eq!((shape::size(&[half], 1), shape::size(&[half], 2)), (Some(half), None));
+    for shape in [[half, 2, 0], [0, half, 2], [half, 0, 2], [half, 2, 1]] {
+        assert_eq!(shape::size(&shape, 1), None, "{shape:?}");
+        assert!(shape::reshape(&[0], &shape).is_err(), "{shape:?}");
+    }
+}

@@ -21,7 +21,6 @@ pub(crate) const CAST: Shader = Shader {
     wgsl: wgsl!("cast"),
     params: size_of::<structs::Cast>(),
     bindings: &[(1, Read), (2, Write)],
-    overrides: &[],
 };
 
 pub(crate) const CAST_STOCHASTIC: Shader =

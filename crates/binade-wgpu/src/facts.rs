@@ -2,9 +2,9 @@
 
 use crate::Options;
 use std::fmt;
-use wgpu::{AdapterInfo, Device, DeviceType, Features};
+use wgpu::{Adapter, DeviceType, Features, Limits};
 
-/// The device, and what is used of it. Displays as one line.
+/// The device, and what it has. Displays as one line.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Facts {
     /// The adapter's name, as the driver has it.
@@ -15,9 +15,9 @@ pub struct Facts {
     pub backend: String,
     /// Whether it is a CPU in a GPU's place.
     pub is_software: bool,
-    /// Whether shaders that need `f16` are used; the others keep halves as bits.
+    /// Whether the device has `f16` in shaders. None uses it: they keep halves as bits on every device.
     pub has_f16: bool,
-    /// Whether shaders that need subgroups are used.
+    /// Whether the device has subgroups. No shader uses them: sums are in an order that follows from the shape alone.
     pub has_subgroups: bool,
     /// The most bytes that one binding holds; what is larger is done in parts.
     pub most_binding_bytes: u64,
@@ -32,8 +32,8 @@ pub(crate) const ALIGNED: u64 = 256;
 const LEAST_BINDING: u64 = 4096;
 
 impl Facts {
-    pub(crate) fn of(info: &AdapterInfo, device: &Device, options: &Options) -> Self {
-        let (features, limits) = (device.features(), device.limits());
+    pub(crate) fn of(adapter: &Adapter, limits: &Limits, options: &Options) -> Self {
+        let (info, features) = (adapter.get_info(), adapter.features());
         let most = options.most_binding_bytes.unwrap_or(u64::MAX).max(LEAST_BINDING);
         let most = most.min(limits.max_storage_buffer_binding_size);
         Self {
@@ -54,6 +54,9 @@ impl fmt::Display for Facts {
         let Self { adapter, driver, backend, .. } = self;
         let has = |what: bool| if what { "with" } else { "without" };
         let (f16, subgroups) = (has(self.has_f16), has(self.has_subgroups));
-        write!(f, "{adapter} ({backend}, {driver}), {f16} f16, {subgroups} subgroups")
+        write!(
+            f,
+            "{adapter} ({backend}, {driver}), {f16} f16, {subgroups} subgroups; shaders use neither"
+        )
     }
 }

@@ -1,11 +1,11 @@
-//! Indices and labels that point nowhere: the device notes the first, and the host reports it when it reads next.
+//! Indices and labels that point nowhere: the device notes one of them, and the host reports it.
 //!
 //! The host cannot know them and must not wait to ask. A shader that meets one never reads beyond the table, gives NaN, and
-//! leaves operation, index and position in one record of the device. Downloads and reports of steps bring the record along; the
-//! error is given once, and the record is empty again: of several under way, one is told. Until an operation with indices is
-//! dispatched there is no record.
+//! leaves operation, index and position in one record of the device. Downloads and reports of steps bring the record along,
+//! other reads do not. The error is given once, and the record is empty again: of several under way one is told, whichever.
+//! Until an operation with indices is dispatched there is no record.
 
-use crate::{Error, Wgpu, dispatch::Bound, memory::Buffer, transfer::Sent};
+use crate::{Error, Wgpu, dispatch::Bound, memory::Buffer, sent::Sent};
 use binade_core::Op;
 use std::sync::{
     Mutex, PoisonError,
@@ -29,7 +29,7 @@ pub(crate) struct Faults {
 /// A copy of the record on its way to the host, and how many had been told when it was asked for.
 #[derive(Debug)]
 pub(crate) struct Noted {
-    copy: Sent,
+    pub(crate) copy: Sent,
     told: u64,
 }
 

@@ -3,30 +3,20 @@
 use crate::{Error, Facts, health::Health};
 use std::{env, sync::Arc};
 use wgpu::{
-    Adapter, Backends, Device, DeviceDescriptor, DeviceType, DownlevelFlags, Features, Instance,
+    Adapter, Backends, Device, DeviceDescriptor, DeviceType, DownlevelFlags, Instance,
     InstanceDescriptor, Limits, Queue,
 };
 
 /// The variable that names an adapter.
 const VARIABLE: &str = "BINADE_WGPU_ADAPTER";
 
-/// How a device is opened. Results are the same whatever is left out, but for the last bits of products.
-#[derive(Clone, Debug, Eq, PartialEq)]
+/// How a device is opened.
+#[derive(Clone, Debug, Default, Eq, PartialEq)]
 pub struct Options {
     /// A part of the adapter's name, whatever the case of its letters; `None` for the fastest kind.
     pub adapter: Option<String>,
-    /// Whether `f16` arithmetic is used where the device has it.
-    pub f16: bool,
-    /// Whether subgroups are used where the device has them.
-    pub subgroups: bool,
     /// A limit on the bytes that one binding holds, below the device's own, rounded down to a multiple of 256; at least 4096.
     pub most_binding_bytes: Option<u64>,
-}
-
-impl Default for Options {
-    fn default() -> Self {
-        Self { adapter: None, f16: true, subgroups: true, most_binding_bytes: None }
-    }
 }
 
 impl Options {
@@ -52,13 +42,12 @@ pub(crate) fn open(options: &Options) -> Result<Opened, Error> {
         return Err(failed("it has no compute shaders".into()));
     }
     let descriptor = DeviceDescriptor {
-        required_features: adapter.features() & wanted(options),
         required_limits: limits(&adapter.limits()),
         ..DeviceDescriptor::default()
     };
     let requested = pollster::block_on(adapter.request_device(&descriptor));
     let (device, queue) = requested.map_err(|error| failed(error.to_string()))?;
-    let facts = Facts::of(&adapter.get_info(), &device, options);
+    let facts = Facts::of(&adapter, &device.limits(), options);
     let health = Arc::<Health>::default();
     health.watch(&device);
     Ok(Opened { device, queue, facts, health })
@@ -86,14 +75,6 @@ fn rank(kind: DeviceType) -> u8 {
         DeviceType::Other => 3,
         DeviceType::Cpu => 4,
     }
-}
-
-/// Features that are used where there are such; none is needed.
-fn wanted(options: &Options) -> Features {
-    let mut wanted = Features::empty();
-    wanted.set(Features::SHADER_F16, options.f16);
-    wanted.set(Features::SUBGROUP, options.subgroups);
-    wanted
 }
 
 /// WebGPU's defaults, so that what runs here runs everywhere, but for the sizes of buffers.

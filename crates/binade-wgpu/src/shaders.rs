@@ -16,15 +16,6 @@ pub(crate) struct Shader {
     pub(crate) params: usize,
     /// The storage buffers that it uses, in rising order.
     pub(crate) bindings: &'static [(u32, Access)],
-    /// Values of overrides, as its file's header has them.
-    pub(crate) overrides: &'static [(&'static str, f64)],
-}
-
-impl Shader {
-    /// Whether it runs only where there is `f16`: its file says so.
-    pub(crate) fn needs_f16(&self) -> bool {
-        self.file.ends_with("_f16")
-    }
 }
 
 /// What a shader does with a buffer.
@@ -71,9 +62,6 @@ mod tests {
         for (binding, access) in shader.bindings {
             let access = if *access == Access::Read { "read" } else { "write" };
             let _ = write!(line, " {binding}:{access}");
-        }
-        for (name, value) in shader.overrides {
-            let _ = write!(line, " {name}={value}");
         }
         line
     }

@@ -7,10 +7,9 @@ use crate::{
     health::Health,
     ledger::Counters,
     memory::{Buffer, Pool, Ring},
-    names::Names,
     open,
 };
-use binade_core::Handle;
+use binade_core::{Handle, Names};
 use bytemuck::Zeroable;
 use std::{
     fmt,
@@ -26,7 +25,7 @@ use wgpu::{Device, Queue};
 /// * Work is gathered and submitted when somebody reads, or when enough has come together; what is asked for runs in the order
 ///   of the calls.
 /// * A value belongs to the handle that made it and to its clones; another handle refuses it.
-/// * No optional feature of wgpu is needed. [`facts`](Self::facts) says which of them the device has.
+/// * No optional feature of wgpu is asked for. [`facts`](Self::facts) says which of `f16` and subgroups the device has.
 /// * A mistake in what is sent to the device is an error, not a panic, and is every later call's too: values that were asked for
 ///   never came to be. A device that is lost gives [`Error::Lost`], for good.
 #[derive(Clone)]
@@ -117,7 +116,7 @@ impl Wgpu {
         &self.inner.names
     }
 
-    /// What is known of the device, and which of its optional features are used.
+    /// What is known of the device.
     pub fn facts(&self) -> &Facts {
         &self.inner.facts
     }

@@ -1,11 +1,11 @@
 // Composed by `cargo xtask shaders`: change the sources, in `shaders`.
 
 // shaders/lib/fault.wgsl
-// An index or label that points nowhere, left for the host, which reports it when it reads next: the one that comes first, of
-// however many. The host's twin is `faults.rs`.
+// An index or label that points nowhere, left for the host, which reports it with a download or a step's report: one of them,
+// of however many, whichever the driver runs first. The host's twin is `faults.rs`.
 
 struct Fault {
-  // 1 from the first on.
+  // 1 once there is one.
   is_taken: atomic<u32>,
   op: u32,
   index_low: u32,
@@ -622,13 +622,14 @@ struct Params {
   width: u32,
   // Invocations that share a row: a power of two that follows from the width.
   team: u32,
-  // Places before the first, in the bindings of the rows' numbers where they are written, of labels and of the gradient; of
-  // weights and biases where there are such.
+  // Places before the first, in the bindings of the rows' numbers where they are written, of labels and of the gradient.
   at: u32,
   labels_start: u32,
   grad_start: u32,
   divisor: f32,
-  // The type of weights and biases.
+  // Of weights and biases, where there are such: places before the first, and their type.
+  weight_start: u32,
+  bias_start: u32,
   parameter_dtype: u32,
   eps: f32,
 }

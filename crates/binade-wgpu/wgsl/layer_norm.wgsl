@@ -392,13 +392,14 @@ struct Params {
   width: u32,
   // Invocations that share a row: a power of two that follows from the width.
   team: u32,
-  // Places before the first, in the bindings of the rows' numbers where they are written, of labels and of the gradient; of
-  // weights and biases where there are such.
+  // Places before the first, in the bindings of the rows' numbers where they are written, of labels and of the gradient.
   at: u32,
   labels_start: u32,
   grad_start: u32,
   divisor: f32,
-  // The type of weights and biases.
+  // Of weights and biases, where there are such: places before the first, and their type.
+  weight_start: u32,
+  bias_start: u32,
   parameter_dtype: u32,
   eps: f32,
 }
@@ -457,12 +458,12 @@ fn parameter(word: u32, element: u32) -> f32 {
 }
 
 fn weight_at(column: u32) -> f32 {
-  let element = params.labels_start + column;
+  let element = params.weight_start + column;
   return parameter(weight[word_of(params.parameter_dtype, element)], element);
 }
 
 fn bias_at(column: u32) -> f32 {
-  let element = params.grad_start + column;
+  let element = params.bias_start + column;
   return parameter(third[word_of(params.parameter_dtype, element)], element);
 }
 

@@ -587,13 +587,14 @@ struct Params {
   width: u32,
   // Invocations that share a row: a power of two that follows from the width.
   team: u32,
-  // Places before the first, in the bindings of the rows' numbers where they are written, of labels and of the gradient; of
-  // weights and biases where there are such.
+  // Places before the first, in the bindings of the rows' numbers where they are written, of labels and of the gradient.
   at: u32,
   labels_start: u32,
   grad_start: u32,
   divisor: f32,
-  // The type of weights and biases.
+  // Of weights and biases, where there are such: places before the first, and their type.
+  weight_start: u32,
+  bias_start: u32,
   parameter_dtype: u32,
   eps: f32,
 }

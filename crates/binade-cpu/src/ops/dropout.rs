@@ -2,7 +2,10 @@
 
 use super::operands;
 use crate::{Cpu, Error, Tensor, parallel};
-use binade_core::{Op, stochastic::Key};
+use binade_core::{
+    Op,
+    stochastic::{Key, threshold},
+};
 use binade_ops::{Dropout, shape};
 
 impl Dropout for Cpu {
@@ -38,15 +41,14 @@ struct Mask {
 }
 
 impl Mask {
-    #[expect(
-        clippy::cast_possible_truncation,
-        clippy::cast_sign_loss,
-        reason = "p is in 0..=1, so that the product is in 0..=2^32 and its fraction is to go; halves are halves"
-    )]
+    #[expect(clippy::cast_possible_truncation, reason = "halves are what is wanted")]
     fn new([seed, counter]: [u64; 2], p: f32) -> Self {
         let (step, parameter) = (counter as u32, !((counter >> 32) as u32));
-        let threshold = (f64::from(p) * 4294967296.0) as u64;
-        Self { key: Key { seed, parameter, step }, threshold, factor: 1.0 / (1.0 - p) }
+        Self {
+            key: Key { seed, parameter, step },
+            threshold: threshold(p),
+            factor: 1.0 / (1.0 - p),
+        }
     }
 
     /// Masks up to four neighbours, `block` being a quarter of the first one's index.

@@ -9,7 +9,7 @@ use crate::{
         Param::{Address, F32, U32, U64},
     },
 };
-use binade_core::Op;
+use binade_core::{Op, stochastic::threshold};
 use binade_ops::{Dropout, operands, shape};
 
 pub(super) const KERNELS: &[&Kernel] = &[&DROPOUT];
@@ -44,14 +44,4 @@ impl Dropout for Cuda {
     fn dropout_backward(&self, grad: &Tensor, key: &Tensor, p: f32) -> Result<Tensor, Error> {
         self.dropout(grad, key, p)
     }
-}
-
-/// `⌊p·2³²⌋`: words below it drop.
-#[expect(
-    clippy::cast_possible_truncation,
-    clippy::cast_sign_loss,
-    reason = "p is in 0..=1, so that the product is in 0..=2^32 and its fraction is to go"
-)]
-fn threshold(p: f32) -> u64 {
-    (f64::from(p) * 4294967296.0) as u64
 }

@@ -22,3 +22,12 @@ pub use windows::{conv2d, max_pool2d};
 pub fn element_count(shape: &[usize]) -> usize {
     shape.iter().product()
 }
+
+/// The bytes of a shape whose elements have `each`, or its elements where `each` is 1. `None` where its extents, but for
+/// zeros, are more than a `usize` counts: of such a shape [`element_count`] wraps.
+pub fn size(shape: &[usize], each: usize) -> Option<usize> {
+    let is_empty = shape.contains(&0);
+    let mut extents = shape.iter().filter(|extent| **extent != 0);
+    let bytes = extents.try_fold(each, |bytes, extent| bytes.checked_mul(*extent))?;
+    Some(if is_empty { 0 } else { bytes })
+}

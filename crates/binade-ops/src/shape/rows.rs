@@ -1,6 +1,6 @@
 //! What moves elements, and scalars.
 
-use super::{ShapeError, element_count};
+use super::{ShapeError, element_count, size};
 use binade_core::{Op, OpClass};
 
 const RESHAPE: Op = Op::custom("reshape", OpClass::Shape);
@@ -27,7 +27,7 @@ pub fn embedding(table: &[usize], indices: &[usize]) -> Result<Vec<usize>, Shape
 ///
 /// `Mismatch` where the number of elements would change.
 pub fn reshape(from: &[usize], to: &[usize]) -> Result<Vec<usize>, ShapeError> {
-    if element_count(from) == element_count(to) {
+    if size(to, 1) == Some(element_count(from)) {
         return Ok(to.to_vec());
     }
     Err(ShapeError::mismatch(RESHAPE, &[from, to], "shapes of equally many elements"))

@@ -19,15 +19,19 @@ impl Bound {
         Self { offset: 0, bytes: (buffer.bytes() as u64).next_multiple_of(4), memory }
     }
 
-    /// These elements, and how many come before the first of them in the piece.
+    /// These elements, and how many come before the first of them in the piece. Of none, a piece with nothing in it.
     pub(crate) fn elements(tensor: &Tensor, elements: Range<usize>) -> (Self, u32) {
+        let memory = tensor.buffer().memory().clone();
+        if elements.is_empty() {
+            // Something has to be bound, and no elements may begin at the buffer's end: its first bytes, which nobody reads.
+            return (Self { memory, offset: 0, bytes: ALIGNED }, 0);
+        }
         let (begin, each) = (tensor.range().start, tensor.dtype().bytes());
         let [start, end] =
             [elements.start, elements.end].map(|place| (begin + place * each) as u64);
         let offset = start / ALIGNED * ALIGNED;
         let before = (start - offset) / each.max(1) as u64;
         let bytes = (end - offset).next_multiple_of(4);
-        let memory = tensor.buffer().memory().clone();
         (Self { memory, offset, bytes }, u32::try_from(before).unwrap_or(u32::MAX))
     }
 
@@ -37,8 +41,8 @@ impl Bound {
     }
 }
 
-/// Elements that shaders count in 32 bits, with room for the step of a grid.
-const MOST_ELEMENTS: usize = 1 << 30;
+/// Elements of one binding that shaders count in 32 bits, with room for the step of a grid.
+pub(crate) const MOST_ELEMENTS: usize = 1 << 30;
 
 /// Parts of so many elements, none of which needs a larger binding than `most_bytes` for elements of `each` bytes, the widest
 /// among them. All but the last end where bindings of any element type may begin.

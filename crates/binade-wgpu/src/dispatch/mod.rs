@@ -6,7 +6,7 @@ mod pipeline;
 pub(crate) mod structs;
 
 pub(crate) use batch::{Batch, Copy, Ticket};
-pub(crate) use bound::{Bound, parts};
+pub(crate) use bound::{Bound, MOST_ELEMENTS, parts};
 pub(crate) use pipeline::Pipelines;
 
 use crate::{Error, Wgpu, memory::Buffer, shaders::Shader};

@@ -37,15 +37,13 @@ struct Compiled {
 }
 
 impl Wgpu {
-    /// Compiles every shader that this device runs, which would be done when each is dispatched for the first time. Gives their
-    /// number.
+    /// Compiles every shader, which would be done when each is dispatched for the first time. Gives their number.
     ///
     /// # Errors
     ///
     /// What the driver says of one that it does not take.
     pub fn compile(&self) -> Result<usize, Error> {
-        let runs = |shader: &&'static Shader| self.facts().has_f16 || !shader.needs_f16();
-        shaders::all().filter(runs).map(|shader| self.pipeline(shader).map(|_| 1)).sum()
+        shaders::all().map(|shader| self.pipeline(shader).map(|_| 1)).sum()
     }
 
     /// The entry's pipeline, compiled if this is the first time that somebody asks.
@@ -98,10 +96,7 @@ fn compile(device: &Device, shader: &'static Shader, module: &ShaderModule) -> P
         layout: Some(&pipeline_layout),
         module,
         entry_point: Some(shader.name),
-        compilation_options: PipelineCompilationOptions {
-            constants: shader.overrides,
-            ..PipelineCompilationOptions::default()
-        },
+        compilation_options: PipelineCompilationOptions::default(),
         cache: None,
     });
     Pipeline { shader, layout, compiled }

@@ -22,7 +22,6 @@ pub(crate) const MATERIALISE: Shader = Shader {
     wgsl: wgsl!("materialise"),
     params: size_of::<structs::Materialise>(),
     bindings: &[(1, Read), (2, Read), (3, Read), (4, Read), (5, Write)],
-    overrides: &[],
 };
 
 /// What groups of a set are multiplied by, on the device.

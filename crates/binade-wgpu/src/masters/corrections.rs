@@ -9,7 +9,7 @@ use crate::{
     Error, Wgpu,
     dispatch::{
         Bound,
-        structs::{CorrectionRow, count},
+        structs::{CorrectionRow, count, halves},
     },
 };
 use binade_master_weights::BiasCorrection;
@@ -99,12 +99,6 @@ impl Of {
     fn reaches(&self, attempts: u64) -> bool {
         self.is_whole || attempts <= self.rows.len() as u64
     }
-}
-
-/// The words of 64 bits, the lower first.
-#[expect(clippy::cast_possible_truncation, reason = "halves are what is wanted")]
-pub(super) fn halves(bits: u64) -> [u32; 2] {
-    [bits as u32, (bits >> 32) as u32]
 }
 
 #[cfg(test)]

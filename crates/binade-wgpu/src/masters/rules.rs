@@ -1,14 +1,11 @@
 //! Hyper-parameters on the device: one row for each rule that differs.
 
-use super::{
-    corrections::{Corrections, halves},
-    table::Table,
-};
+use super::{corrections::Corrections, table::Table};
 use crate::{
     Error, Wgpu,
     dispatch::{
         Bound,
-        structs::{RuleRow, count},
+        structs::{RuleRow, count, halves},
     },
 };
 use binade_master_weights::{MasterStore, Plan, StepConstants, UpdateRule};

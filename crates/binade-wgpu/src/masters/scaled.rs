@@ -22,7 +22,6 @@ pub(super) const OPEN: Shader = Shader {
     wgsl: wgsl!("scaled"),
     params: size_of::<structs::Scaled>(),
     bindings: &[(1, Read), (2, Write), (3, Write), (4, Write), (5, Write)],
-    overrides: &[],
 };
 
 pub(super) const LARGEST: Shader =

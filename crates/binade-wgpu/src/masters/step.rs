@@ -1,13 +1,11 @@
 //! The dispatches of a step: what each parameter moves by, for all of them, then one fused step for each.
 
-use super::{
-    Masters, corrections::halves, kept::Kept, rules::unsteppable, scaled::During, slot::Slot,
-};
+use super::{Masters, kept::Kept, rules::unsteppable, scaled::During, slot::Slot};
 use crate::{
     Error, Found, Gradients, Tensor, Wgpu,
     dispatch::{
         Bound, GROUP, groups, parts,
-        structs::{self, AskedRow, count},
+        structs::{self, AskedRow, count, halves},
     },
     gradients::supported,
     memory::Buffer,
@@ -34,7 +32,6 @@ pub(super) const PREPARE: Shader = Shader {
         (7, Write),
         (8, Write),
     ],
-    overrides: &[],
 };
 
 pub(super) const SGD: Shader = Shader {
@@ -43,7 +40,6 @@ pub(super) const SGD: Shader = Shader {
     wgsl: wgsl!("sgd"),
     params: size_of::<structs::Step>(),
     bindings: &[(1, Read), (2, Read), (3, Write), (4, Write), (5, Write), (8, Write)],
-    overrides: &[],
 };
 
 pub(super) const ADAM: Shader = Shader {
@@ -61,7 +57,6 @@ pub(super) const ADAM: Shader = Shader {
         (7, Write),
         (8, Write),
     ],
-    overrides: &[],
 };
 
 /// A parameter that a step moves.

@@ -10,14 +10,8 @@ use binade_ops::Add;
 
 pub(super) const SHADERS: &[&Shader] = &[&ADD];
 
-const ADD: Shader = Shader {
-    name: "add",
-    file: "add",
-    wgsl: wgsl!("add"),
-    params: PARAMS,
-    bindings: ZIP,
-    overrides: &[],
-};
+const ADD: Shader =
+    Shader { name: "add", file: "add", wgsl: wgsl!("add"), params: PARAMS, bindings: ZIP };
 
 impl Add for Wgpu {
     fn add(&self, a: &Tensor, b: &Tensor) -> Result<Tensor, Error> {

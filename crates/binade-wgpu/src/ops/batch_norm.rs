@@ -1,6 +1,6 @@
 //! Normalisation over the batch, by channel.
 
-use super::{bias_add::Channels, rows::team, total::divisor};
+use super::{bias_add::Channels, roles::Role, rows::team, total::divisor};
 use crate::{
     Error, Tensor, Wgpu,
     dispatch::{
@@ -33,7 +33,6 @@ const BATCH_NORM_NUMBERS: Shader = Shader {
     wgsl: wgsl!("batch_norm"),
     params: size_of::<structs::BatchNorm>(),
     bindings: &[(1, Read), (3, Write)],
-    overrides: &[],
 };
 const BATCH_NORM_RUNNING_NUMBERS: Shader = Shader {
     name: "batch_norm_running_numbers",
@@ -118,17 +117,6 @@ impl BatchNorm for Wgpu {
         self.has_made_all(&[grad])?;
         layer.grads(grad, weight)
     }
-}
-
-/// What an operand is to the shaders, which says where the place of its first element goes.
-#[derive(Clone, Copy, Debug)]
-enum Role {
-    A,
-    B,
-    Weight,
-    Bias,
-    /// What begins with its binding.
-    Own,
 }
 
 /// One normalisation, whose operands fit.
@@ -278,24 +266,19 @@ impl<'a> Layer<'a> {
         &self,
         shader: &'static Shader,
         operands: &[(&Tensor, Role)],
-        mut params: structs::BatchNorm,
+        params: structs::BatchNorm,
         groups: u32,
     ) -> Result<(), Error> {
         if params.len == 0 {
             return Ok(());
         }
-        let mut bound = Vec::with_capacity(operands.len());
-        for (operand, role) in operands {
-            let (piece, start) = self.wgpu.whole(operand)?;
-            bound.push(piece);
-            match role {
-                Role::A => params.starts[0] = start,
-                Role::B => params.starts[1] = start,
-                Role::Weight => params.weight_start = start,
-                Role::Bias => params.bias_start = start,
-                Role::Own => {}
-            }
-        }
+        let (bound, starts) = self.wgpu.whole_by_role(operands)?;
+        let params = structs::BatchNorm {
+            starts: starts.operands,
+            weight_start: starts.weight,
+            bias_start: starts.bias,
+            ..params
+        };
         self.wgpu.dispatch(shader, &params, bound, groups)
     }
 }

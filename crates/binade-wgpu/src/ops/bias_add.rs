@@ -22,7 +22,6 @@ const BIAS_ADD: Shader = Shader {
     wgsl: wgsl!("bias_add"),
     params: size_of::<structs::Channels>(),
     bindings: &[(1, Read), (2, Read), (3, Write)],
-    overrides: &[],
 };
 const CHANNEL_SUMS: Shader =
     Shader { name: "channel_sums", bindings: &[(1, Read), (3, Write)], ..BIAS_ADD };

@@ -28,7 +28,6 @@ const CROSS_ENTROPY: Shader = Shader {
     wgsl: wgsl!("cross_entropy"),
     params: PARAMS,
     bindings: &[(1, Read), (3, Write), (4, Read), (5, Read), (7, Write)],
-    overrides: &[],
 };
 const CROSS_ENTROPY_BACKWARD: Shader = Shader {
     name: "cross_entropy_backward",

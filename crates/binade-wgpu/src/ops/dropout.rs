@@ -11,7 +11,7 @@ use crate::{
         Shader, wgsl,
     },
 };
-use binade_core::Op;
+use binade_core::{Op, stochastic::threshold};
 use binade_ops::{Dropout, Fill, operands, shape};
 
 pub(super) const SHADERS: &[&Shader] = &[&DROPOUT];
@@ -22,7 +22,6 @@ const DROPOUT: Shader = Shader {
     wgsl: wgsl!("dropout"),
     params: size_of::<structs::Dropout>(),
     bindings: &[(1, Read), (3, Write), (4, Read)],
-    overrides: &[],
 };
 
 impl Dropout for Wgpu {
@@ -58,14 +57,4 @@ impl Dropout for Wgpu {
     fn dropout_backward(&self, grad: &Tensor, key: &Tensor, p: f32) -> Result<Tensor, Error> {
         self.dropout(grad, key, p)
     }
-}
-
-/// `⌊p·2³²⌋`: words below it drop, and all where it has 33 bits.
-#[expect(
-    clippy::cast_possible_truncation,
-    clippy::cast_sign_loss,
-    reason = "p is in 0..=1, so that the product is in 0..=2^32 and its fraction is to go"
-)]
-fn threshold(p: f32) -> u64 {
-    (f64::from(p) * 4294967296.0) as u64
 }

@@ -22,7 +22,6 @@ const EMBEDDING: Shader = Shader {
     wgsl: wgsl!("embedding"),
     params: size_of::<structs::Embedding>(),
     bindings: &[(1, Read), (3, Write), (4, Read), (7, Write)],
-    overrides: &[],
 };
 const EMBEDDING_BACKWARD: Shader = Shader { name: "embedding_backward", ..EMBEDDING };
 

@@ -19,7 +19,6 @@ const FILL: Shader = Shader {
     wgsl: wgsl!("fill"),
     params: size_of::<structs::Fill>(),
     bindings: &[(1, Write)],
-    overrides: &[],
 };
 
 impl Fill for Wgpu {

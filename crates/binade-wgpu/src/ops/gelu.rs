@@ -10,14 +10,8 @@ use binade_ops::Gelu;
 
 pub(super) const SHADERS: &[&Shader] = &[&GELU, &GELU_BACKWARD];
 
-const GELU: Shader = Shader {
-    name: "gelu",
-    file: "gelu",
-    wgsl: wgsl!("gelu"),
-    params: PARAMS,
-    bindings: MAP,
-    overrides: &[],
-};
+const GELU: Shader =
+    Shader { name: "gelu", file: "gelu", wgsl: wgsl!("gelu"), params: PARAMS, bindings: MAP };
 const GELU_BACKWARD: Shader = Shader { name: "gelu_backward", bindings: ZIP, ..GELU };
 
 impl Gelu for Wgpu {

@@ -8,7 +8,7 @@
 use crate::{
     Error, Tensor, Wgpu,
     dispatch::{
-        Bound,
+        Bound, groups_of,
         structs::{self, Strides, code, count},
     },
     shaders::{
@@ -27,14 +27,10 @@ const MATMUL: Shader = Shader {
     wgsl: wgsl!("matmul"),
     params: size_of::<structs::Product>(),
     bindings: &[(1, Read), (2, Read), (3, Read), (4, Write)],
-    overrides: &[],
 };
 
 /// Rows and columns of a tile, as the shader's.
 const TILE: usize = 64;
-
-/// Groups beyond which a grid strides over tiles.
-const MOST_GROUPS: usize = 1024;
 
 /// The matrices of an operand, in elements of its tensor.
 #[derive(Clone, Copy, Debug)]
@@ -140,7 +136,6 @@ impl Wgpu {
             bias_start,
         };
         let tiles = m.div_ceil(TILE) * n.div_ceil(TILE) * gemm.batch;
-        let groups = count(tiles.clamp(1, MOST_GROUPS));
-        self.dispatch(&MATMUL, &params, vec![a, b, bias, output], groups)
+        self.dispatch(&MATMUL, &params, vec![a, b, bias, output], groups_of(tiles))
     }
 }

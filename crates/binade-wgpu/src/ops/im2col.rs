@@ -22,7 +22,6 @@ const CONV2D_COLUMNS: Shader = Shader {
     wgsl: wgsl!("conv2d"),
     params: size_of::<structs::Convolution>(),
     bindings: &[(1, Read), (3, Write)],
-    overrides: &[],
 };
 const CONV2D_PIXELS: Shader = Shader { name: "conv2d_pixels", ..CONV2D_COLUMNS };
 

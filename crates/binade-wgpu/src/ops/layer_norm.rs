@@ -2,6 +2,7 @@
 
 use super::{
     bias_add::{Channels, PART},
+    roles::Role,
     rows::{NUMBERS, PARAMS, Rows},
 };
 use crate::{
@@ -32,7 +33,6 @@ const LAYER_NORM_NUMBERS: Shader = Shader {
     wgsl: wgsl!("layer_norm"),
     params: PARAMS,
     bindings: NUMBERS,
-    overrides: &[],
 };
 const LAYER_NORM: Shader = Shader {
     name: "layer_norm",
@@ -71,7 +71,13 @@ impl LayerNorm for Wgpu {
             return Ok(result);
         }
         let stats = self.stats_of_rows(input, eps)?;
-        let operands = [(input, 0), (&result, 1), (&stats, 1), (weight, 2), (bias, 3)];
+        let operands = [
+            (input, Role::A),
+            (&result, Role::Own),
+            (&stats, Role::Own),
+            (weight, Role::Weight),
+            (bias, Role::Bias),
+        ];
         let groups = groups(result.len().div_ceil(GROUP));
         self.norm(&LAYER_NORM, &operands, params(input, weight, eps)?, groups)?;
         Ok(result)
@@ -95,15 +101,28 @@ impl LayerNorm for Wgpu {
         }
         let (stats, params) = (self.stats_of_rows(input, eps)?, params(input, weight, eps)?);
         let means = self.unset(DType::F32, &[rows.count, 2])?;
-        let of_rows = [(grad, 0), (input, 4), (&means, 1), (&stats, 1), (weight, 2)];
+        let of_rows = [
+            (grad, Role::A),
+            (input, Role::B),
+            (&means, Role::Own),
+            (&stats, Role::Own),
+            (weight, Role::Weight),
+        ];
         let teams = groups(rows.count * rows.team());
         self.norm(&LAYER_NORM_BACKWARD_NUMBERS, &of_rows, params, teams)?;
-        let each = [(grad, 0), (input, 4), (&result, 1), (&stats, 1), (weight, 2), (&means, 1)];
+        let each = [
+            (grad, Role::A),
+            (input, Role::B),
+            (&result, Role::Own),
+            (&stats, Role::Own),
+            (weight, Role::Weight),
+            (&means, Role::Own),
+        ];
         self.norm(&LAYER_NORM_BACKWARD, &each, params, groups(result.len().div_ceil(GROUP)))?;
 
         let parts = rows.count.div_ceil(PART);
         let sums = self.unset(DType::F32, &[parts, rows.width])?;
-        let columns = [(grad, 0), (input, 4), (&sums, 1), (&stats, 1)];
+        let columns = [(grad, Role::A), (input, Role::B), (&sums, Role::Own), (&stats, Role::Own)];
         let of_sums = structs::Rows { len: count(sums.len()), ..params };
         self.norm(&LAYER_NORM_COLUMNS, &columns, of_sums, groups(sums.len()))?;
         let of = |outer| Channels { outer, count: rows.width, inner: 1 };
@@ -133,32 +152,26 @@ impl Wgpu {
         let rows = Rows::of(input);
         let result = self.unset(DType::F32, &[rows.count, 2])?;
         let grid = groups(rows.count * rows.team());
-        let operands = [(input, 0), (&result, 1)];
+        let operands = [(input, Role::A), (&result, Role::Own)];
         self.norm(&LAYER_NORM_NUMBERS, &operands, params(input, input, eps)?, grid)?;
         Ok(result)
     }
 
-    /// Dispatches it for whole operands, each with what it is: 0 for `a`, 4 for `b`, 2 for the weight, 3 for the bias, whose
-    /// first elements' places go into the parameters; 1 for what begins with its binding.
+    /// Dispatches it for whole operands.
     fn norm(
         &self,
         shader: &'static Shader,
-        operands: &[(&Tensor, u8)],
-        mut params: structs::Rows,
+        operands: &[(&Tensor, Role)],
+        params: structs::Rows,
         groups: u32,
     ) -> Result<(), Error> {
-        let mut bound = Vec::with_capacity(operands.len());
-        for (operand, role) in operands {
-            let (piece, start) = self.whole(operand)?;
-            bound.push(piece);
-            match role {
-                0 => params.starts[0] = start,
-                4 => params.starts[1] = start,
-                2 => params.labels_start = start,
-                3 => params.grad_start = start,
-                _ => {}
-            }
-        }
+        let (bound, starts) = self.whole_by_role(operands)?;
+        let params = structs::Rows {
+            starts: starts.operands,
+            weight_start: starts.weight,
+            bias_start: starts.bias,
+            ..params
+        };
         self.dispatch(shader, &params, bound, groups)
     }
 }

@@ -18,7 +18,6 @@ const LOG_SOFTMAX_NUMBERS: Shader = Shader {
     wgsl: wgsl!("log_softmax"),
     params: PARAMS,
     bindings: NUMBERS,
-    overrides: &[],
 };
 const LOG_SOFTMAX: Shader = Shader { name: "log_softmax", bindings: EACH, ..LOG_SOFTMAX_NUMBERS };
 const LOG_SOFTMAX_BACKWARD_NUMBERS: Shader =

@@ -22,7 +22,6 @@ const MAX_POOL2D: Shader = Shader {
     wgsl: wgsl!("max_pool2d"),
     params: size_of::<structs::Pool>(),
     bindings: &[(1, Read), (3, Write)],
-    overrides: &[],
 };
 const MAX_POOL2D_BACKWARD: Shader = Shader {
     name: "max_pool2d_backward",

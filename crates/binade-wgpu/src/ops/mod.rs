@@ -27,6 +27,7 @@ mod operands;
 mod pointwise;
 mod relu;
 mod reshape;
+mod roles;
 mod rows;
 mod softmax;
 mod sum;

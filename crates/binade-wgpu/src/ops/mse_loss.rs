@@ -23,7 +23,6 @@ const MSE_LOSS: Shader = Shader {
     wgsl: wgsl!("mse_loss"),
     params: PARAMS,
     bindings: &[(1, Read), (2, Read), (3, Write)],
-    overrides: &[],
 };
 const MSE_LOSS_BACKWARD: Shader = Shader {
     name: "mse_loss_backward",

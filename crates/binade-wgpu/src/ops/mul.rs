@@ -10,14 +10,8 @@ use binade_ops::Mul;
 
 pub(super) const SHADERS: &[&Shader] = &[&MUL];
 
-const MUL: Shader = Shader {
-    name: "mul",
-    file: "mul",
-    wgsl: wgsl!("mul"),
-    params: PARAMS,
-    bindings: ZIP,
-    overrides: &[],
-};
+const MUL: Shader =
+    Shader { name: "mul", file: "mul", wgsl: wgsl!("mul"), params: PARAMS, bindings: ZIP };
 
 impl Mul for Wgpu {
     fn mul(&self, a: &Tensor, b: &Tensor) -> Result<Tensor, Error> {

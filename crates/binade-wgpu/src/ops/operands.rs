@@ -1,8 +1,13 @@
 //! What operations ask of their operands: type and shape as everywhere, and memory of the handle that is asked.
 
-use crate::{Error, Tensor, Wgpu, dispatch::Bound, facts::ALIGNED};
+use crate::{
+    Error, Tensor, Wgpu,
+    dispatch::{Bound, MOST_ELEMENTS},
+    facts::ALIGNED,
+};
 use binade_core::DType;
 use binade_ops::Operand;
+use std::ops::Range;
 
 impl Operand for Tensor {
     fn dtype(&self) -> DType {
@@ -13,9 +18,6 @@ impl Operand for Tensor {
         self.shape()
     }
 }
-
-/// Elements that shaders count in 32 bits, with room for the step of a grid.
-const MOST_ELEMENTS: usize = 1 << 30;
 
 impl Wgpu {
     /// Refuses operands of another handle.
@@ -39,4 +41,16 @@ impl Wgpu {
         }
         Ok(Bound::elements(tensor, 0..tensor.len()))
     }
+}
+
+/// These elements of one operand or two, and how many come before the first.
+pub(super) fn pieces(operands: &[&Tensor], elements: &Range<usize>) -> (Vec<Bound>, [u32; 2]) {
+    let mut starts = [0; 2];
+    let mut bound = Vec::with_capacity(operands.len() + 4);
+    for (operand, start) in operands.iter().zip(&mut starts) {
+        let (piece, before) = Bound::elements(operand, elements.clone());
+        *start = before;
+        bound.push(piece);
+    }
+    (bound, starts)
 }

@@ -1,5 +1,6 @@
 //! Element by element: operands of one shape and type, and a result like them.
 
+use super::operands::pieces;
 use crate::{
     Error, Tensor, Wgpu,
     dispatch::{
@@ -59,13 +60,8 @@ impl Wgpu {
         let dtype = code(shader.name, result.dtype())?;
         let most = self.facts().most_binding_bytes;
         for part in parts(result.len(), result.dtype().bytes(), most) {
-            let mut params = structs::Pointwise { len: count(part.len()), dtype, starts: [0; 2] };
-            let mut bound = Vec::with_capacity(operands.len() + 1);
-            for (operand, at) in operands.iter().zip(&mut params.starts) {
-                let (piece, start) = Bound::elements(operand, part.clone());
-                *at = start;
-                bound.push(piece);
-            }
+            let (mut bound, starts) = pieces(operands, &part);
+            let params = structs::Pointwise { len: count(part.len()), dtype, starts };
             bound.push(Bound::elements(result, part.clone()).0);
             self.dispatch(shader, &params, bound, groups(part.len().div_ceil(GROUP)))?;
         }

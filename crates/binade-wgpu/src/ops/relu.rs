@@ -10,14 +10,8 @@ use binade_ops::Relu;
 
 pub(super) const SHADERS: &[&Shader] = &[&RELU, &RELU_BACKWARD];
 
-const RELU: Shader = Shader {
-    name: "relu",
-    file: "relu",
-    wgsl: wgsl!("relu"),
-    params: PARAMS,
-    bindings: MAP,
-    overrides: &[],
-};
+const RELU: Shader =
+    Shader { name: "relu", file: "relu", wgsl: wgsl!("relu"), params: PARAMS, bindings: MAP };
 const RELU_BACKWARD: Shader = Shader { name: "relu_backward", bindings: ZIP, ..RELU };
 
 impl Relu for Wgpu {

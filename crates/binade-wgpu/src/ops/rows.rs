@@ -1,5 +1,6 @@
 //! What works on the rows of the last axis: two numbers for each row first, then the elements one by one.
 
+use super::operands::pieces;
 use crate::{
     Error, Tensor, Wgpu,
     dispatch::{
@@ -147,16 +148,4 @@ impl Wgpu {
         }
         Ok(())
     }
-}
-
-/// These elements of one operand or two, and how many come before the first.
-pub(super) fn pieces(operands: &[&Tensor], elements: &Range<usize>) -> (Vec<Bound>, [u32; 2]) {
-    let mut starts = [0; 2];
-    let mut bound = Vec::with_capacity(operands.len() + 4);
-    for (operand, start) in operands.iter().zip(&mut starts) {
-        let (piece, before) = Bound::elements(operand, elements.clone());
-        *start = before;
-        bound.push(piece);
-    }
-    (bound, starts)
 }

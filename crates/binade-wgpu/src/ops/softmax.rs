@@ -18,7 +18,6 @@ pub(super) const SOFTMAX_NUMBERS: Shader = Shader {
     wgsl: wgsl!("softmax"),
     params: PARAMS,
     bindings: NUMBERS,
-    overrides: &[],
 };
 const SOFTMAX: Shader = Shader { name: "softmax", bindings: EACH, ..SOFTMAX_NUMBERS };
 const SOFTMAX_BACKWARD_NUMBERS: Shader =

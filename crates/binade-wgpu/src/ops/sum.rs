@@ -20,7 +20,6 @@ pub(super) const SUM: Shader = Shader {
     wgsl: wgsl!("sum"),
     params: PARAMS,
     bindings: &[(1, Read), (3, Write)],
-    overrides: &[],
 };
 pub(super) const SUM_BACKWARD: Shader =
     Shader { name: "sum_backward", bindings: &[(3, Write), (4, Read)], ..SUM };

@@ -16,7 +16,6 @@ const TANH: Shader = Shader {
     wgsl: wgsl!("tanh"),
     params: PARAMS,
     bindings: MAP,
-    overrides: &[],
 };
 const TANH_BACKWARD: Shader = Shader { name: "tanh_backward", bindings: ZIP, ..TANH };
 

@@ -1,5 +1,6 @@
 //! Sums over whole tensors, and gradients that are one value everywhere.
 
+use super::operands::pieces;
 use super::sum::{SUM, SUM_BACKWARD};
 use crate::{
     Error, Tensor, Wgpu,
@@ -54,14 +55,9 @@ impl Wgpu {
             let chunks = part.start / CHUNK..part.end.div_ceil(CHUNK);
             let (output, at) = Bound::elements(&result, chunks.clone());
             let (len, dtype) = (count(part.len()), code(shader.name, dtype)?);
-            let mut params = structs::Total { len, dtype, starts: [0; 2], at, divisor };
-            let mut bound = Vec::with_capacity(operands.len() + 1);
-            for (operand, start) in operands.iter().zip(&mut params.starts) {
-                let (piece, before) = Bound::elements(operand, part.clone());
-                *start = before;
-                bound.push(piece);
-            }
+            let (mut bound, starts) = pieces(operands, &part);
             bound.push(output);
+            let params = structs::Total { len, dtype, starts, at, divisor };
             self.dispatch(shader, &params, bound, groups(chunks.len() * TEAM))?;
         }
         Ok(result)

@@ -23,7 +23,6 @@ pub(super) const ACCUMULATE: Shader = Shader {
     wgsl: wgsl!("accumulate"),
     params: size_of::<structs::Accumulate>(),
     bindings: &[(1, Read), (2, Read), (3, Read), (4, Read), (5, Write), (6, Write)],
-    overrides: &[],
 };
 
 pub(super) const ACCUMULATE_MARK: Shader =

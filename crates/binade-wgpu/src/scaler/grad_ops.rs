@@ -14,7 +14,6 @@ pub(super) const CLIP: Shader = Shader {
     wgsl: wgsl!("clip"),
     params: size_of::<structs::Clip>(),
     bindings: &[(1, Write), (2, Write)],
-    overrides: &[],
 };
 
 impl GradOps for Wgpu {

@@ -21,7 +21,6 @@ pub(super) const SCALE: Shader = Shader {
     wgsl: wgsl!("scale"),
     params: size_of::<structs::Times>(),
     bindings: &[(1, Read), (2, Read), (3, Write)],
-    overrides: &[],
 };
 
 impl GradScaler for Wgpu {

@@ -6,7 +6,7 @@ use crate::{
     dispatch::structs::{FoundBits, ScaleBits},
     faults::Noted,
     memory::Buffer,
-    transfer::Sent,
+    sent::Sent,
 };
 use binade_core::Finding;
 use binade_grad_scaler::ScaleState;
@@ -36,9 +36,26 @@ impl Report {
         Ok(Self { sent: wgpu.send(from, 0..from.bytes())?, stamps, words, faults })
     }
 
-    /// Whether the copy is there.
+    /// Whether all that `read` looks at is there.
     pub(super) fn has_come(&self, wgpu: &Wgpu) -> Result<bool, Error> {
-        wgpu.has_come(&self.sent)
+        self.ask(wgpu)?;
+        for sent in self.all() {
+            if !wgpu.has_come(sent)? {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+
+    /// Its copies, all of one batch.
+    fn all(&self) -> impl Iterator<Item = &Sent> {
+        let faults = self.faults.as_ref().map(|noted| &noted.copy);
+        self.words.iter().flatten().chain(faults).chain([&self.sent])
+    }
+
+    /// Asks for each, so that one wait does for all.
+    fn ask(&self, wgpu: &Wgpu) -> Result<(), Error> {
+        self.all().try_for_each(|sent| wgpu.ask(sent))
     }
 
     /// Where each of `found` is in it, if all are.
@@ -54,8 +71,7 @@ impl Report {
         found: &[&Found],
         places: &[usize],
     ) -> Result<(Vec<Finding>, ScaleState), Error> {
-        wgpu.ask(&self.sent)?;
-        self.words.iter().flatten().try_for_each(|words| wgpu.ask(words))?;
+        self.ask(wgpu)?;
         wgpu.report_fault(self.faults.as_ref())?;
         let report = wgpu.receive(&self.sent)?;
         let words = places.iter().map(|place| match self.words.get(*place) {

@@ -27,7 +27,6 @@ pub(super) const MERGE: Shader = Shader {
     wgsl: wgsl!("merge"),
     params: size_of::<structs::Merge>(),
     bindings: &[(1, Write), (2, Read)],
-    overrides: &[],
 };
 
 pub(super) const SCALE_UPDATE: Shader = Shader {
@@ -36,7 +35,6 @@ pub(super) const SCALE_UPDATE: Shader = Shader {
     wgsl: wgsl!("scale_update"),
     params: size_of::<structs::Update>(),
     bindings: &[(1, Write), (2, Write)],
-    overrides: &[],
 };
 
 impl ScaleStore for Wgpu {

@@ -22,7 +22,6 @@ pub(super) const UNSCALE: Shader = Shader {
     wgsl: wgsl!("unscale"),
     params: size_of::<structs::Unscale>(),
     bindings: &[(1, Read), (2, Read), (3, Read), (4, Write)],
-    overrides: &[],
 };
 
 pub(super) const UNSCALE_JOIN: Shader = Shader {

@@ -13,11 +13,16 @@ crate::tests![
     an_adapter_that_is_not_there_is_an_error_that_says_what_is,
     a_destroyed_device_is_lost_and_stays_lost,
     a_mistake_is_an_error_and_no_panic,
-    the_facts_say_which_path_is_taken,
+    the_facts_name_the_adapter_and_say_what_it_has,
     every_shader_compiles,
     no_elements_are_no_elements,
     lengths_that_do_not_fit_are_refused,
+    sizes_beyond_what_a_host_counts_are_refused,
 ];
+
+/// Needs three gibibytes.
+pub(crate) const SLOW: &[crate::Test] =
+    &[("a_tensor_of_more_than_a_gibibyte_is_read", a_tensor_of_more_than_a_gibibyte_is_read)];
 
 fn only_reads_wait() -> Result {
     let wgpu = own();
@@ -121,14 +126,12 @@ fn a_mistake_is_an_error_and_no_panic() -> Result {
     Ok(())
 }
 
-fn the_facts_say_which_path_is_taken() -> Result {
+fn the_facts_name_the_adapter_and_say_what_it_has() -> Result {
     let facts = wgpu().facts().clone();
     let told = facts.to_string();
     assert!(told.contains(&facts.adapter), "{told}");
-    let without = Options { f16: false, subgroups: false, ..Options::from_env() };
-    let without = Wgpu::open_with(&without)?;
-    assert!(!without.facts().has_f16 && !without.facts().has_subgroups);
-    assert!(without.facts().to_string().contains("without f16"), "{}", without.facts());
+    assert_eq!(told.contains("with f16"), facts.has_f16, "{told}");
+    assert_eq!(told.contains("with subgroups"), facts.has_subgroups, "{told}");
     // Which of two drivers a run is meant for; CI says so.
     if let Ok(expected) = std::env::var("BINADE_WGPU_EXPECT_F16") {
         assert_eq!(facts.has_f16, expected == "1", "{told}");
@@ -136,10 +139,11 @@ fn the_facts_say_which_path_is_taken() -> Result {
     Ok(())
 }
 
+/// On every device: none is left out where a feature lacks.
 fn every_shader_compiles() -> Result {
-    let with = wgpu().compile()?;
-    let without = Wgpu::open_with(&Options { f16: false, ..Options::from_env() })?.compile()?;
-    assert!(without > 0 && without <= with, "{without} of {with}");
+    let entries = include_str!("../../wgsl/ENTRIES").lines();
+    let entries = entries.filter(|line| !line.starts_with('#')).count();
+    assert_eq!(wgpu().compile()?, entries);
     Ok(())
 }
 
@@ -163,5 +167,37 @@ fn lengths_that_do_not_fit_are_refused() -> Result {
     let most = wgpu.facts().most_buffer_bytes / 4 + 1;
     let shape = [usize::try_from(most)?];
     assert_eq!(kind(wgpu.fill(1.0, &shape, DType::F32)), ErrorKind::Unsupported);
+    Ok(())
+}
+
+fn sizes_beyond_what_a_host_counts_are_refused() -> Result {
+    let wgpu = own();
+    let x = vector(&wgpu, &[1.0, 2.0], DType::F32);
+    // Elements that fit where their bytes do not, and elements that do not.
+    for shape in [&[1 << 62][..], &[1 << 33, 1 << 31], &[usize::MAX, 3]] {
+        assert_eq!(kind(wgpu.fill(1.0, shape, DType::F32)), ErrorKind::Unsupported, "{shape:?}");
+        for refused in [wgpu.from_bits(&[], DType::F32, shape), wgpu.upload(&[], shape, DType::F32)]
+        {
+            let refused = refused.unwrap_err();
+            assert!(!matches!(refused, Error::Driver { .. }), "{refused}");
+        }
+    }
+    assert_eq!(wgpu.download(&x)?, [1.0, 2.0], "the device goes on");
+    Ok(())
+}
+
+fn a_tensor_of_more_than_a_gibibyte_is_read() -> Result {
+    let wgpu = own();
+    // What is copied lies in a buffer as large as the tensor's, which is as large as there are.
+    let bytes = wgpu.facts().most_buffer_bytes.min((1 << 30) + 1024);
+    let len = usize::try_from(bytes)? / 4;
+    let x = match wgpu.fill(1.5, &[len], DType::F32) {
+        // SwiftShader has no room for a tensor as large.
+        Err(Error::OutOfMemory { .. }) if wgpu.facts().is_software => return Ok(()),
+        other => other?,
+    };
+    let all = wgpu.to_bits(&x)?;
+    assert_eq!(all.len(), 4 * len);
+    assert!(all.chunks_exact(4).all(|word| word == 1.5_f32.to_le_bytes()));
     Ok(())
 }

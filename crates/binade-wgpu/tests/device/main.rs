@@ -93,10 +93,11 @@ fn main() {
         tests.iter().map(trial)
     });
     let mut trials: Vec<_> = trials.map(|trial| trial.with_ignored_flag(skip.is_some())).collect();
-    // Minutes each: by `--ignored`, or `--include-ignored`.
-    let slow = casts::SLOW.iter();
-    trials.extend(
-        slow.map(|(name, run)| Trial::test(format!("casts::{name}"), *run).with_ignored_flag(true)),
-    );
+    // Minutes or gibibytes each: by `--ignored`, or `--include-ignored`.
+    for (module, tests) in [("casts", casts::SLOW), ("handles", handles::SLOW)] {
+        trials.extend(tests.iter().map(|(name, run)| {
+            Trial::test(format!("{module}::{name}"), *run).with_ignored_flag(true)
+        }));
+    }
     libtest_mimic::run(&arguments, trials).exit();
 }

@@ -18,6 +18,7 @@ crate::tests![
     an_index_that_points_nowhere_is_told_once_and_its_row_is_nan,
     a_step_tells_of_an_index_unless_a_download_has_since,
     dropout_drops_what_the_cpu_drops,
+    a_table_that_nobody_looked_up_has_a_gradient_of_zeros,
     operands_that_do_not_fit_are_refused,
 ];
 
@@ -179,5 +180,15 @@ fn operands_that_do_not_fit_are_refused() -> Result {
     assert_eq!(kind(wgpu.embedding_backward(&x, &labels.slice(0, 1)?, 3)), ErrorKind::Mismatch);
     assert_eq!(kind(wgpu.dropout(&x, &labels, 1.5)), ErrorKind::InvalidArgument);
     assert_eq!(kind(wgpu.dropout(&x, &labels.slice(0, 1)?, 0.5)), ErrorKind::Mismatch);
+    Ok(())
+}
+
+/// Among indices that end their buffer, too.
+fn a_table_that_nobody_looked_up_has_a_gradient_of_zeros() -> Result {
+    let wgpu = own();
+    let indices = wgpu.upload_i64(&[0; 32], &[32])?.slice(32, 0)?;
+    let grad = vector(&wgpu, &[1.0; 64], DType::F32).slice(64, 0)?.reshape(&[0, 3])?;
+    let gradient = wgpu.embedding_backward(&grad, &indices, 2)?;
+    assert_eq!(wgpu.download(&gradient)?, [0.0; 6]);
     Ok(())
 }

@@ -21,6 +21,7 @@ crate::tests![
     linear_layers_are_near_the_cpus,
     convolutions_are_near_the_cpus,
     products_without_terms_are_zeros_or_the_bias,
+    operands_that_end_where_they_begin_are_no_operands,
     what_is_not_finite_stays_so,
     operands_that_do_not_fit_are_refused,
 ];
@@ -251,5 +252,18 @@ fn operands_that_do_not_fit_are_refused() -> Result {
     let image = wgpu.upload(&[0.0; 4], &[1, 1, 2, 2], DType::F32)?;
     let zero = Conv2dConfig { stride: [0, 1], padding: [0, 0] };
     assert_eq!(kind(wgpu.conv2d(&image, &image, None, zero)), ErrorKind::InvalidArgument);
+    Ok(())
+}
+
+/// An empty slice may begin at its buffer's end, where no binding does.
+fn operands_that_end_where_they_begin_are_no_operands() -> Result {
+    let wgpu = own();
+    let x = vector(&wgpu, &noise(9, 64), DType::F32);
+    let none = |start, shape: &[usize]| x.slice(start, 0)?.reshape(shape);
+    for start in [0, 1, 63, 64] {
+        let product = wgpu.matmul(&none(start, &[3, 0])?, &none(start, &[0, 4])?)?;
+        assert_eq!(wgpu.download(&product)?, [0.0; 12], "from {start}");
+    }
+    assert_eq!(wgpu.download(&x)?, noise(9, 64), "the device goes on");
     Ok(())
 }

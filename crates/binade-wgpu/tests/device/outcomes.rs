@@ -6,7 +6,8 @@ use crate::support::{
 use binade_core::{DType, ErrorKind, Finding, Named};
 use binade_cpu::Cpu;
 use binade_grad_scaler::{GradOps, GradScaler, Join, LossScale, Norm, ScaleState, ScaleStore};
-use binade_ops::{Download, Upload};
+use binade_ops::{Download, Embedding, Upload};
+use binade_wgpu::{Scale, Wgpu};
 
 crate::tests![
     the_first_offender_is_the_lowest_and_counts_are_apart,
@@ -19,6 +20,8 @@ crate::tests![
     a_scaled_loss_is_a_product_and_a_lone_gradient_a_quotient,
     a_clone_of_a_scale_keeps_what_it_reads,
     nothing_waits_until_an_outcome_is_read,
+    an_outcome_that_is_ready_is_read_without_waiting_after_indices_too,
+    an_outcome_of_a_window_that_is_ready_is_read_without_waiting,
     integers_have_no_gradient,
 ];
 
@@ -211,4 +214,39 @@ fn nothing_waits_until_an_outcome_is_read() -> Result {
     let again = wgpu.read(&[&found], &scale)?;
     assert_eq!(text(&again.0[0]), text(&findings[0]));
     Ok(())
+}
+
+/// Asks whether it is there until it is, reads it, and looks at what was waited for.
+fn assert_read_without_waiting(wgpu: &Wgpu, found: &Found<Wgpu>, scale: &Scale) -> Result {
+    let before = wgpu.ledger().syncs;
+    while !wgpu.is_ready(&[found], scale)? {
+        std::thread::yield_now();
+    }
+    assert_eq!(wgpu.read(&[found], scale)?.1.updates, 1);
+    assert_eq!(wgpu.ledger().syncs, before, "it was there");
+    Ok(())
+}
+
+/// Whoever takes indices leaves a record that comes with each report.
+fn an_outcome_that_is_ready_is_read_without_waiting_after_indices_too() -> Result {
+    let wgpu = own();
+    let table = wgpu.upload(&[1.0, 2.0], &[2, 1], DType::F32)?;
+    wgpu.embedding(&table, &wgpu.upload_i64(&[1], &[1])?)?;
+    let mut scale = wgpu.upload_state(ScaleState::power_of_two(10))?;
+    let mut grads = set(&wgpu, &[("w", Some(vec![1.0; 100]))], DType::F16);
+    let found = wgpu.unscale(&mut grads, &scale)?;
+    wgpu.update(&mut scale, &[&found], &[&found], &LossScale::dynamic())?;
+    assert_read_without_waiting(&wgpu, &found, &scale)
+}
+
+/// Which of its gradients are there is a report of its own.
+fn an_outcome_of_a_window_that_is_ready_is_read_without_waiting() -> Result {
+    let wgpu = own();
+    let mut scale = wgpu.upload_state(ScaleState::power_of_two(10))?;
+    let mut grads = set(&wgpu, &[("w", Some(vec![1.0; 100]))], DType::F16);
+    let found = wgpu.unscale(&mut grads, &scale)?;
+    let mut sum = wgpu.accumulate(None, grads, &found)?;
+    let found = wgpu.unscale(&mut sum, &wgpu.upload_state(ScaleState::power_of_two(0))?)?;
+    wgpu.update(&mut scale, &[&found], &[&found], &LossScale::dynamic())?;
+    assert_read_without_waiting(&wgpu, &found, &scale)
 }

@@ -42,6 +42,8 @@ pub(crate) struct Rows {
     pub(crate) labels_start: u32,
     pub(crate) grad_start: u32,
     pub(crate) divisor: f32,
+    pub(crate) weight_start: u32,
+    pub(crate) bias_start: u32,
     pub(crate) parameter_dtype: u32,
     pub(crate) eps: f32,
 }

@@ -1,13 +1,13 @@
-//! Parameters by number: shaders know no names.
+//! Parameters by number: kernels and shaders know no names.
 
 use std::{
     collections::HashMap,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
-/// Numbers of names, given once and kept while the device is open.
+/// Numbers of names, given once and kept as long as this is: what a device calls parameters by.
 #[derive(Debug, Default)]
-pub(crate) struct Names {
+pub struct Names {
     known: Mutex<Known>,
 }
 
@@ -19,7 +19,7 @@ struct Known {
 
 impl Names {
     /// The number of `name`, a new one if it has none.
-    pub(crate) fn number(&self, name: &Arc<str>) -> u32 {
+    pub fn number(&self, name: &Arc<str>) -> u32 {
         let mut known = self.lock();
         if let Some(number) = known.numbers.get(name) {
             return *number;
@@ -31,7 +31,7 @@ impl Names {
     }
 
     /// The name that has this number.
-    pub(crate) fn name(&self, number: u32) -> Option<Arc<str>> {
+    pub fn name(&self, number: u32) -> Option<Arc<str>> {
         self.lock().names.get(number as usize).cloned()
     }
 

@@ -1,0 +1,101 @@
+//! Copies on their way to the host: put in the batch now, waited for when somebody reads.
+
+use crate::{
+    Error, Wgpu,
+    dispatch::{Copy, Ticket},
+    memory::{Buffer, Staging},
+};
+use std::{
+    ops::Range,
+    sync::{Arc, Once, OnceLock},
+};
+use wgpu::{BufferAsyncError, BufferUsages, PollType, SubmissionIndex};
+
+/// Bytes on their way to the host.
+#[derive(Debug)]
+pub(crate) struct Sent {
+    staging: Staging,
+    /// Those that are meant, in what was copied.
+    meant: Range<usize>,
+    ticket: Ticket,
+    /// Set once the host may read them.
+    answer: Arc<OnceLock<Result<(), BufferAsyncError>>>,
+    /// Whether the host has asked for them.
+    asked: Once,
+}
+
+impl Wgpu {
+    /// Puts a copy of these bytes in the batch; nobody waits.
+    pub(crate) fn send(&self, from: &Buffer, bytes: Range<usize>) -> Result<Sent, Error> {
+        // Copies begin and end at words.
+        let begin = bytes.start / 4 * 4;
+        let size = (bytes.end - begin).next_multiple_of(4);
+        let staging = self.staging(self.rounded(size)?)?;
+        let (to, from) = (staging.memory().clone(), from.memory().clone());
+        let copy = Copy { from, at: begin as u64, to, to_at: 0, bytes: size as u64 };
+        let ticket = self.put_copy(copy)?;
+        let meant = bytes.start - begin..bytes.end - begin;
+        Ok(Sent { staging, meant, ticket, answer: Arc::default(), asked: Once::new() })
+    }
+
+    fn staging(&self, bytes: usize) -> Result<Staging, Error> {
+        if let Some(staging) = self.inner.reports.take(bytes as u64) {
+            return Ok(staging);
+        }
+        let memory = self.allocated(bytes, BufferUsages::MAP_READ | BufferUsages::COPY_DST)?;
+        Ok(Staging::new(memory, self.inner.reports.clone()))
+    }
+
+    /// Waits for them, and for nothing behind them.
+    pub(crate) fn receive(&self, sent: &Sent) -> Result<Vec<u8>, Error> {
+        self.ask(sent)?;
+        if sent.answer.get().is_none() {
+            self.wait(sent.ticket.get().cloned())?;
+        }
+        let failed = |cause: String| Error::Driver { call: "read", cause };
+        match sent.answer.get() {
+            Some(Ok(())) => {}
+            Some(Err(error)) => return Err(failed(error.to_string())),
+            None => return Err(failed("the copy has not come".into())),
+        }
+        let view = sent.staging.memory().slice(..).get_mapped_range();
+        let view = view.map_err(|error| failed(error.to_string()))?;
+        Ok(view.get(sent.meant.clone()).map(<[u8]>::to_vec).unwrap_or_default())
+    }
+
+    /// Whether they are there; nobody waits.
+    pub(crate) fn has_come(&self, sent: &Sent) -> Result<bool, Error> {
+        self.ask(sent)?;
+        let _ = self.inner.device.poll(PollType::Poll);
+        self.inner.health.check()?;
+        Ok(sent.answer.get().is_some())
+    }
+
+    /// Has the copy sent off and asks, once, to be told when it is done: who asks for several waits once for all of a batch.
+    pub(crate) fn ask(&self, sent: &Sent) -> Result<(), Error> {
+        if sent.ticket.get().is_none() {
+            self.submit()?;
+        }
+        let mut asked = Ok(());
+        sent.asked.call_once(|| {
+            let answer = sent.answer.clone();
+            asked = self.scoped("read", || {
+                sent.staging.map(move |result| {
+                    answer.get_or_init(|| result);
+                });
+            });
+        });
+        asked
+    }
+
+    /// Waits for a batch that was sent off, or for the last one.
+    pub(crate) fn wait(&self, until: Option<SubmissionIndex>) -> Result<(), Error> {
+        self.inner.health.check()?;
+        self.inner.counters.sync();
+        let polled =
+            self.inner.device.poll(PollType::Wait { submission_index: until, timeout: None });
+        self.inner.health.check()?;
+        let failed = |cause: String| Error::Driver { call: "wait", cause };
+        polled.map(drop).map_err(|error| failed(error.to_string()))
+    }
+}
