@@ -5,7 +5,10 @@ use super::{
     open::{Open, Shared},
     problem::Problem,
 };
-use crate::{Cuda, Error, Tensor, ops::gemm::Gemm};
+use crate::{
+    Cuda, Error, Tensor,
+    ops::gemm::{Gemm, Matrices},
+};
 use cudarc::cublaslt::{result::CublasError, sys::cublasStatus_t as Status};
 use std::{collections::hash_map::Entry, sync::PoisonError};
 
@@ -18,24 +21,21 @@ impl Cuda {
         self.alive()?;
         let Some(problem) = Problem::of(gemm) else { return Ok(false) };
         let Some(open) = self.library()? else { return Ok(false) };
-        let at = Addresses {
-            first: gemm.b.tensor.address(),
-            second: gemm.a.tensor.address(),
-            bias: gemm.bias.map_or(0, Tensor::address),
-            into: gemm.c.tensor.address(),
-        };
         let mut shared = open.lock();
-        self.find(open, &mut shared, &problem, at)?;
+        self.find(open, &mut shared, &problem, Addresses::of(gemm, 0))?;
         let Shared { handle, plans } = &*shared;
         let Some(Some(plan)) = plans.get(&problem) else { return Ok(false) };
         self.in_turn(NAME, |stream| {
-            let noted = || words(&problem, at, open.workspace.address());
-            self.inner.pool.recorder.note(NAME, noted)?;
             self.check("bind", stream.context().bind_to_thread())?;
-            let multiplied = handle.multiply(stream, plan, at, &open.workspace);
-            *self.inner.last.lock().unwrap_or_else(PoisonError::into_inner) = NAME;
-            self.inner.counters.library();
-            multiplied.map_err(|error| refused("multiply", error))
+            (0..gemm.batch).step_by(problem.batch).try_for_each(|pair| {
+                let at = Addresses::of(gemm, pair);
+                let noted = || words(&problem, at, open.workspace.address());
+                self.inner.pool.recorder.note(NAME, noted)?;
+                let multiplied = handle.multiply(stream, plan, at, &open.workspace);
+                *self.inner.last.lock().unwrap_or_else(PoisonError::into_inner) = NAME;
+                self.inner.counters.library();
+                multiplied.map_err(|error| refused("multiply", error))
+            })
         })??;
         Ok(true)
     }
@@ -66,6 +66,17 @@ impl Cuda {
         };
         place.insert(plan);
         Ok(())
+    }
+}
+
+impl Addresses {
+    /// From this pair of a batch on.
+    fn of(gemm: &Gemm<'_>, pair: usize) -> Self {
+        let from = |Matrices { tensor, step, .. }: Matrices<'_>| {
+            tensor.address() + (pair * step * tensor.dtype().bytes()) as u64
+        };
+        let bias = gemm.bias.map_or(0, Tensor::address);
+        Self { first: from(gemm.b), second: from(gemm.a), bias, into: from(gemm.c) }
     }
 }
 
