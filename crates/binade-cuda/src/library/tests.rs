@@ -8,27 +8,18 @@
 use crate::{
     Cuda, Error, ProductsBy, Tensor,
     ops::gemm::{Gemm, Matrices},
+    testing::{absent, device},
 };
 use binade_core::{DType, Error as _, ErrorKind};
 use binade_ops::{Download, Upload};
 
 /// The device with its library, or none where there need be none.
 fn with_library() -> Option<Cuda> {
-    let required = std::env::var("BINADE_REQUIRE").unwrap_or_default();
-    let is_required = |names: &[&str]| required.split(',').any(|name| names.contains(&name.trim()));
-    let cuda = match Cuda::open(0) {
-        Ok(cuda) => cuda,
-        Err(error) if is_required(&["cuda", "ptx", "cublaslt"]) => panic!("{error}"),
-        Err(error) => {
-            eprintln!("skipped: {error}");
-            return None;
-        }
-    };
+    let cuda = device()?;
     match cuda.products().unwrap() {
         ProductsBy::Library { .. } => Some(cuda),
-        ProductsBy::Own { why } if is_required(&["cublaslt"]) => panic!("{why}"),
         ProductsBy::Own { why } => {
-            eprintln!("skipped: {why}");
+            absent(why, &["cublaslt"]);
             None
         }
     }
