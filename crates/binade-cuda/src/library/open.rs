@@ -103,6 +103,9 @@ impl Cuda {
             }
             Err(_) => return Ok(Err("cuBLASLt is of a version that cudarc does not load".into())),
         };
+        if version < OLDEST {
+            return Ok(Err(format!("cuBLASLt is of version {version}, before {OLDEST}")));
+        }
         let workspace = unless_full(self.lasting(problem::workspace(self.inner.capability)))?;
         let shared = Mutex::new(Shared { handle, plans: HashMap::new() });
         Ok(workspace.map(|workspace| Open { version, workspace, shared }))
@@ -130,11 +133,13 @@ pub(super) fn unless_full<T>(workspace: Result<T, Error>) -> Result<Result<T, St
     }
 }
 
-/// What cudarc asks the loader for, the newest first.
+/// Of 11, some releases tell their version in thousands and others in ten thousands.
+const OLDEST: usize = 120_000;
+
+/// What cudarc asks the loader for, the newest first, but for what is older than that.
 fn names() -> Vec<String> {
     let major = CUDA_VERSION / 1000;
     let mut majors = vec![major];
-    // Of 11 some releases tell their version in thousands and others in ten thousands.
     majors.extend([12].into_iter().filter(|older| *older != major));
     let named = |major: u32| {
         if cfg!(windows) {
