@@ -8,7 +8,7 @@ use super::{
 use crate::{
     Cuda, Error, Tensor,
     autocast::code,
-    kernels::{Kernel, THREADS, ptx},
+    kernels::{GROUP, Kernel, THREADS, ptx},
     launch::{
         Arg,
         Param::{Address, Bytes, U32},
@@ -62,10 +62,7 @@ pub(super) fn ranges(
     deep.div_ceil(deep.div_ceil(wanted))
 }
 
-/// Elements that a thread of `matmul_join` takes at a time: rows of sums are whole groups, as the kernel has them.
-const GROUP: usize = 8;
-
-/// Matrices of f32 sums, one after the other, whose rows are whole groups.
+/// Matrices of f32 sums, one after the other, whose rows are whole groups, as `matmul_join` has them.
 #[derive(Debug)]
 pub(super) struct Sums {
     tensor: Tensor,
