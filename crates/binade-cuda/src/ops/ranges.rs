@@ -39,7 +39,7 @@ const DEEP: usize = 32;
 /// large square ones and the layers of a wide model. And no more than leave the traffic small. For a range a tile of
 /// `rows · columns` reads `(rows + columns) · terms` elements and leaves `rows · columns` sums, of 4 bytes, which are read
 /// once more: `LEAST` or more terms, so that the 8 bytes of each sum are at most a third of what was read for them. What
-/// is in memory for them is `room · rows · columns · 4` bytes at most, 17 MB.
+/// is in memory for them is `room · rows · columns · 4` bytes at most, 17 MB, for each pair where `by_pair`.
 ///
 /// Where each product has the bits that it has alone, `by_pair`, the batch does not count, and may have filled the GPU
 /// before: then sums are at most an eighth of what a whole product's operands are, so that it does not cost much if so.

@@ -1,4 +1,4 @@
-//! What no operation asks for yet: rows and matrices with gaps between, and f32 out of 16 bits.
+//! What convolutions alone ask for: rows and matrices with gaps between, and f32 out of 16 bits.
 
 #![expect(
     clippy::many_single_char_names,
