@@ -46,15 +46,6 @@ __device__ __forceinline__ uint32_t code_of_one(DType dtype) {
   return dtype == F32 ? 0x3f800000u : dtype == BF16 ? 0x3f80u : 0x3c00u;
 }
 
-__device__ __forceinline__ uint32_t take(const void* from, DType dtype, uint64_t i) {
-  return dtype == F32 ? ((const uint32_t*)from)[i] : ((const uint16_t*)from)[i];
-}
-
-__device__ __forceinline__ void leave(void* to, DType dtype, uint64_t i, uint32_t code) {
-  if (dtype == F32) ((uint32_t*)to)[i] = code;
-  else ((uint16_t*)to)[i] = (uint16_t)code;
-}
-
 extern "C" __global__ void __launch_bounds__(THREADS) im2col(
     const void* input, DType dtype, Geometry of, uint32_t matrix_rows, uint32_t pitch, uint32_t row, void* to) {
   uint32_t taps = of.taps(), len = of.images * of.windows();
@@ -68,9 +59,9 @@ extern "C" __global__ void __launch_bounds__(THREADS) im2col(
       uint32_t code = tap == taps ? code_of_one(dtype) : 0;
       if (tap < taps && y < of.height && x < of.width) {
         uint64_t plane = (uint64_t)image.quotient * of.channels + channel;
-        code = take(input, dtype, (plane * of.height + y) * of.width + x);
+        code = code_at(input, dtype, (plane * of.height + y) * of.width + x);
       }
-      leave(to, dtype, (uint64_t)tap * row + (uint64_t)image.quotient * pitch + image.rest, code);
+      put<SIXTEEN_AND_32>(to, dtype, (uint64_t)tap * row + (uint64_t)image.quotient * pitch + image.rest, code);
     };
   });
 }
@@ -112,9 +103,9 @@ extern "C" __global__ void __launch_bounds__(THREADS) im2col_weight(
   each_of_lines(1, outputs, matrix_rows, [&](uint32_t output) {
     return [=](uint32_t tap) {
       uint32_t code = 0;
-      if (tap < taps) code = take(weight, dtype, (uint64_t)output * taps + tap);
-      else if (tap == taps && bias != nullptr) code = take(bias, dtype, output);
-      leave(to, dtype, (uint64_t)output * matrix_rows + tap, code);
+      if (tap < taps) code = code_at(weight, dtype, (uint64_t)output * taps + tap);
+      else if (tap == taps && bias != nullptr) code = code_at(bias, dtype, output);
+      put<SIXTEEN_AND_32>(to, dtype, (uint64_t)output * matrix_rows + tap, code);
     };
   });
 }

@@ -8,11 +8,6 @@
 // Nothing is added atomically, so that every run has the same bits.
 #include "lib/product.cuh"
 
-__device__ __forceinline__ void load_whole(const float* from, float (&x)[GROUP]) {
-  float4 low = ((const float4*)from)[0], high = ((const float4*)from)[1];
-  x[0] = low.x, x[1] = low.y, x[2] = low.z, x[3] = low.w, x[4] = high.x, x[5] = high.y, x[6] = high.z, x[7] = high.w;
-}
-
 // Sums of a group of eight, one range after the other.
 __device__ __forceinline__ void sum_whole(const float* from, uint64_t range, uint32_t ranges, float (&x)[GROUP]) {
   load_whole(from, x);
@@ -38,7 +33,7 @@ __device__ __forceinline__ void sum_some(
 }
 
 extern "C" __global__ void __launch_bounds__(256) matmul_join(const Product p, const float* sums, uint32_t batch) {
-  uint64_t across = (p.n - 1) / GROUP + 1, range = p.m * across * GROUP, groups = batch * p.m * across;
+  uint64_t across = (p.n - 1) / GROUP + 1, range = p.m * across * GROUP, groups = (uint64_t)batch * p.m * across;
   uint64_t step = (uint64_t)gridDim.x * blockDim.x;
 #pragma unroll 1
   for (uint64_t group = (uint64_t)blockIdx.x * blockDim.x + threadIdx.x; group < groups; group += step) {

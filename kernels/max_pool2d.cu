@@ -70,8 +70,7 @@ extern "C" __global__ void __launch_bounds__(256)
     Place window = place_of(i, pool.output);
     uint64_t plane = window.plane * pool.image[0] * pool.image[1];
     uint64_t best = largest(input, dtype, pool, plane, window.row, window.column);
-    uint32_t code = dtype == F32 ? ((const uint32_t*)input)[best] : ((const uint16_t*)input)[best];
-    put<SIXTEEN_AND_32>(output, dtype, i, code);
+    put<SIXTEEN_AND_32>(output, dtype, i, code_at(input, dtype, best));
   }
 }
 

@@ -167,11 +167,7 @@ struct ByChannel {
   __device__ __forceinline__ void load_whole(const float* from, float (&x)[GROUP]) const {
     gather(
         x, [&](uint64_t at) { return from[at]; },
-        [&](uint64_t at) {
-          float4 low = ((const float4*)(from + at))[0], high = ((const float4*)(from + at))[1];
-          x[0] = low.x, x[1] = low.y, x[2] = low.z, x[3] = low.w;
-          x[4] = high.x, x[5] = high.y, x[6] = high.z, x[7] = high.w;
-        });
+        [&](uint64_t at) { ::load_whole(from + at, x); });
   }
 
   // One for all, eight side by side, or one after the other.

@@ -18,13 +18,11 @@ __device__ __forceinline__ uint32_t to_code(DType dtype, float value) {
 }
 
 __device__ __forceinline__ float load_one(const void* from, DType dtype, uint64_t i) {
-  return of_code(dtype, dtype == F32 ? ((const uint32_t*)from)[i] : ((const uint16_t*)from)[i]);
+  return of_code(dtype, code_at(from, dtype, i));
 }
 
 __device__ __forceinline__ void store_one(void* to, DType dtype, uint64_t i, float value) {
-  uint32_t code = to_code(dtype, value);
-  if (dtype == F32) ((uint32_t*)to)[i] = code;
-  else ((uint16_t*)to)[i] = (uint16_t)code;
+  put<SIXTEEN_AND_32>(to, dtype, i, to_code(dtype, value));
 }
 
 // Elements i to i + count of `from`, of bf16, f16 or f32; those beyond are 0.

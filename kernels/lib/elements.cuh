@@ -45,6 +45,11 @@ __device__ __forceinline__ float load(const void* from, DType dtype, uint64_t i)
   return from_8(dtype, ((const uint8_t*)from)[i]);
 }
 
+// The code of an element of bf16, f16 or f32.
+__device__ __forceinline__ uint32_t code_at(const void* from, DType dtype, uint64_t i) {
+  return dtype == F32 ? ((const uint32_t*)from)[i] : ((const uint16_t*)from)[i];
+}
+
 // The code of an element that was rounded already.
 template <Types TYPES>
 __device__ __forceinline__ void put(void* to, DType dtype, uint64_t i, uint32_t code) {
@@ -64,14 +69,18 @@ __device__ __forceinline__ bool is_aligned(const void* at, uint32_t bytes) {
   return ((uint64_t)at & (bytes - 1)) == 0;
 }
 
+// Eight f32 that begin at a multiple of 16 bytes.
+__device__ __forceinline__ void load_whole(const float* from, float (&x)[GROUP]) {
+  float4 low = ((const float4*)from)[0], high = ((const float4*)from)[1];
+  x[0] = low.x, x[1] = low.y, x[2] = low.z, x[3] = low.w;
+  x[4] = high.x, x[5] = high.y, x[6] = high.z, x[7] = high.w;
+}
+
 // Elements i to i + count of `from`; those beyond are 0. Whole groups of an aligned array take 16-byte loads.
 template <Types TYPES = SIXTEEN_AND_32>
 __device__ __forceinline__ void load_group(const void* from, DType dtype, uint64_t i, uint32_t count, float (&x)[GROUP]) {
   if (count == GROUP && dtype == F32 && is_aligned((const float*)from + i, 16)) {
-    const float4* at = (const float4*)((const float*)from + i);
-    float4 low = at[0], high = at[1];
-    x[0] = low.x, x[1] = low.y, x[2] = low.z, x[3] = low.w;
-    x[4] = high.x, x[5] = high.y, x[6] = high.z, x[7] = high.w;
+    load_whole((const float*)from + i, x);
   } else if (count == GROUP && dtype <= F16_ && is_aligned((const uint16_t*)from + i, 16)) {
     uint4 codes = *(const uint4*)((const uint16_t*)from + i);
     uint32_t words[4] = {codes.x, codes.y, codes.z, codes.w};

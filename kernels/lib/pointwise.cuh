@@ -15,10 +15,6 @@ __device__ __forceinline__ bool is_whole(const void* at, DType dtype, uint64_t i
   return count == GROUP && is_aligned((const char*)at + i * (dtype == F32 ? 4 : 2), 16);
 }
 
-__device__ __forceinline__ uint32_t code_at(const void* from, DType dtype, uint64_t i) {
-  return dtype == F32 ? ((const uint32_t*)from)[i] : ((const uint16_t*)from)[i];
-}
-
 // The codes of elements i to i + count of `from`, those beyond 0, in less code than `load_group`: what is no whole group, or
 // not aligned, comes one by one.
 __device__ __forceinline__ void

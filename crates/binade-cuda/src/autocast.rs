@@ -82,7 +82,7 @@ impl Cuda {
 
 /// A grid that strides over groups of so many elements.
 pub(crate) fn elementwise(elements: usize) -> Grid {
-    let blocks = (elements as u64).div_ceil(GROUP * u64::from(THREADS));
+    let blocks = (elements.div_ceil(GROUP) as u64).div_ceil(THREADS.into());
     let blocks = u32::try_from(blocks.clamp(1, MOST_BLOCKS)).unwrap_or(1);
     Grid { blocks, threads: THREADS }
 }

@@ -34,7 +34,7 @@ pub(crate) use ptx;
 pub(crate) const THREADS: u32 = 256;
 
 /// Elements that a thread takes at a time, as the kernels' `GROUP`.
-pub(crate) const GROUP: u64 = 8;
+pub(crate) const GROUP: usize = 8;
 
 /// Findings that one launch of `scale_update` takes, as its `MOST`.
 pub(crate) const FINDINGS: usize = 64;

@@ -21,6 +21,8 @@ pub struct Ledger {
     pub reports: u64,
     /// Captured steps that were replayed, each in one launch of its own; their kernels are not counted again.
     pub replays: u64,
+    /// Times that this device was made to wait for another of its [`Replicas`](crate::Replicas), by an event; the host does not.
+    pub meetings: u64,
 }
 
 #[derive(Debug, Default)]
@@ -33,6 +35,7 @@ pub(crate) struct Counters {
     table_bytes: AtomicU64,
     reports: AtomicU64,
     replays: AtomicU64,
+    meetings: AtomicU64,
 }
 
 impl Counters {
@@ -66,6 +69,10 @@ impl Counters {
         self.replays.fetch_add(1, Ordering::Relaxed);
     }
 
+    pub(crate) fn meeting(&self) {
+        self.meetings.fetch_add(1, Ordering::Relaxed);
+    }
+
     pub(crate) fn read(&self) -> Ledger {
         let now = |count: &AtomicU64| count.load(Ordering::Relaxed);
         Ledger {
@@ -77,6 +84,7 @@ impl Counters {
             table_bytes: now(&self.table_bytes),
             reports: now(&self.reports),
             replays: now(&self.replays),
+            meetings: now(&self.meetings),
         }
     }
 }

@@ -24,6 +24,8 @@ mod replicas;
 mod scaler;
 mod set;
 mod tensor;
+#[cfg(test)]
+mod testing;
 mod transfer;
 mod work;
 mod write;

@@ -149,6 +149,7 @@ fn since(before: Ledger, after: Ledger) -> Ledger {
         table_bytes: after.table_bytes - before.table_bytes,
         reports: after.reports - before.reports,
         replays: after.replays - before.replays,
+        meetings: after.meetings - before.meetings,
     }
 }
 

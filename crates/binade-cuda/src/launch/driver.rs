@@ -10,7 +10,9 @@ use std::{ops::Range, sync::Arc};
 /// A stream of a context that nobody else has.
 pub(crate) fn only_stream(context: &Arc<CudaContext>) -> Result<Arc<CudaStream>, DriverError> {
     // SAFETY: without cudarc's events, slices must not be used in several streams unsynchronised. Those of this context are
-    // this crate's own, all in the stream made here, and none is handed out.
+    // this crate's own, none is handed out, and work on one is in the stream that it was made in, which the handle that made
+    // it alone has. The one exception is `send_peer`, by which another device's stream reads: `replicas::average` puts events
+    // before and behind it, for the streams of both to wait for.
     unsafe { context.disable_event_tracking() };
     context.new_stream()
 }

@@ -103,9 +103,12 @@ impl Cuda {
             }
             Err(_) => return Ok(Err("cuBLASLt is of a version that cudarc does not load".into())),
         };
-        let workspace = self.lasting(problem::workspace(self.inner.capability))?;
+        if version < OLDEST {
+            return Ok(Err(format!("cuBLASLt is of version {version}, before {OLDEST}")));
+        }
+        let workspace = unless_full(self.lasting(problem::workspace(self.inner.capability)))?;
         let shared = Mutex::new(Shared { handle, plans: HashMap::new() });
-        Ok(Ok(Open { version, workspace, shared }))
+        Ok(workspace.map(|workspace| Open { version, workspace, shared }))
     }
 }
 
@@ -122,11 +125,22 @@ impl fmt::Debug for Open {
     }
 }
 
-/// What cudarc asks the loader for, the newest first.
+/// On a device that has no room for a workspace the kernels multiply, which need none.
+pub(super) fn unless_full<T>(workspace: Result<T, Error>) -> Result<Result<T, String>, Error> {
+    match workspace {
+        Err(error @ Error::OutOfMemory { .. }) => Ok(Err(format!("no workspace: {error}"))),
+        other => other.map(Ok),
+    }
+}
+
+/// Of 11, some releases tell their version in thousands and others in ten thousands.
+const OLDEST: usize = 120_000;
+
+/// What cudarc asks the loader for, the newest first, but for what is older than that.
 fn names() -> Vec<String> {
     let major = CUDA_VERSION / 1000;
     let mut majors = vec![major];
-    majors.extend([12, 11].into_iter().filter(|older| *older != major));
+    majors.extend([12].into_iter().filter(|older| *older != major));
     let named = |major: u32| {
         if cfg!(windows) {
             format!("cublasLt64_{major}.dll")

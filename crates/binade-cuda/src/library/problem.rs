@@ -24,6 +24,7 @@ pub(super) struct Problem {
     /// The library's second operand, which is our first.
     pub(super) second: Operand,
     pub(super) result: Operand,
+    /// 1 where each pair is promised the bits that it has alone.
     pub(super) batch: usize,
     pub(super) bias: bool,
 }
@@ -45,19 +46,31 @@ pub(super) struct Operand {
 impl Problem {
     /// The product, unless it is one that the library is not asked for: of no terms, with a bias of another type than the
     /// result's, which is the one that the library reads, or with a bias at an odd place.
+    ///
+    /// Where each pair is promised the bits that it has alone, it is the product of one of them, and the same for all: nothing
+    /// that NVIDIA says keeps a batch to its pairs' bits, be it by the same algorithm, but a repeated call has its own. An
+    /// alignment is then what the pairs of any such batch have, of which one alone is one. That takes nothing from
+    /// the library: what reads rows is no better aligned than the rows are.
     pub(super) fn of(gemm: &Gemm<'_>) -> Option<Self> {
-        let Gemm { a, b, bias, c, m, n, k, batch, by_pair: _ } = *gemm;
+        let Gemm { a, b, bias, c, m, n, k, batch, by_pair } = *gemm;
         let (dtype, into) = (a.tensor.dtype(), c.tensor.dtype());
         let is_readable = |address: u64| dtype == into && address.is_multiple_of(BIAS_ALIGNED);
         if k == 0 || bias.is_some_and(|bias| !is_readable(bias.address())) {
             return None;
         }
+        let batch = if by_pair { 1 } else { batch };
+        let operand = |matrices: &Matrices<'_>, sizes| {
+            let Matrices { tensor, row, step, .. } = *matrices;
+            let apart = if by_pair { (row | step) * tensor.dtype().bytes() } else { 0 };
+            let aligned = aligned(tensor.address() | apart as u64);
+            Operand::of(matrices, sizes, batch, aligned)
+        };
         Some(Self {
             dtype,
             into,
-            first: Operand::of(&b, [k, n], batch),
-            second: Operand::of(&a, [m, k], batch),
-            result: Operand::of(&c, [m, n], batch),
+            first: operand(&b, [k, n]),
+            second: operand(&a, [m, k]),
+            result: operand(&c, [m, n]),
             batch,
             bias: bias.is_some(),
         })
@@ -77,8 +90,13 @@ impl Problem {
 
 impl Operand {
     /// Matrices of `rows` by `columns` as we say it: their lines are the library's columns.
-    fn of(matrices: &Matrices<'_>, [rows, columns]: [usize; 2], batch: usize) -> Self {
-        let Matrices { tensor, row, step, transposed } = *matrices;
+    fn of(
+        matrices: &Matrices<'_>,
+        [rows, columns]: [usize; 2],
+        batch: usize,
+        aligned: u32,
+    ) -> Self {
+        let Matrices { row, step, transposed, .. } = *matrices;
         let (lines, line) = if transposed { (columns, rows) } else { (rows, columns) };
         Self {
             rows: line,
@@ -87,7 +105,7 @@ impl Operand {
             leading: if lines == 1 { line } else { row },
             step: if batch == 1 { 0 } else { step },
             transposed,
-            aligned: aligned(tensor.address()),
+            aligned,
         }
     }
 }

@@ -5,7 +5,10 @@ use super::{
     open::{Open, Shared},
     problem::Problem,
 };
-use crate::{Cuda, Error, Tensor, ops::gemm::Gemm};
+use crate::{
+    Cuda, Error, Tensor,
+    ops::gemm::{Gemm, Matrices},
+};
 use cudarc::cublaslt::{result::CublasError, sys::cublasStatus_t as Status};
 use std::{collections::hash_map::Entry, sync::PoisonError};
 
@@ -18,26 +21,32 @@ impl Cuda {
         self.alive()?;
         let Some(problem) = Problem::of(gemm) else { return Ok(false) };
         let Some(open) = self.library()? else { return Ok(false) };
-        let at = Addresses {
-            first: gemm.b.tensor.address(),
-            second: gemm.a.tensor.address(),
-            bias: gemm.bias.map_or(0, Tensor::address),
-            into: gemm.c.tensor.address(),
-        };
         let mut shared = open.lock();
-        self.find(open, &mut shared, &problem, at)?;
-        let Shared { handle, plans } = &*shared;
+        self.find(open, &mut shared, &problem, Addresses::of(gemm, 0))?;
+        let Shared { handle, plans } = &mut *shared;
         let Some(Some(plan)) = plans.get(&problem) else { return Ok(false) };
-        self.in_turn(NAME, |stream| {
-            let noted = || words(&problem, at, open.workspace.address());
-            self.inner.pool.recorder.note(NAME, noted)?;
+        let multiplied = self.in_turn(NAME, |stream| {
             self.check("bind", stream.context().bind_to_thread())?;
-            let multiplied = handle.multiply(stream, plan, at, &open.workspace);
-            *self.inner.last.lock().unwrap_or_else(PoisonError::into_inner) = NAME;
-            self.inner.counters.library();
-            multiplied.map_err(|error| refused("multiply", error))
-        })??;
-        Ok(true)
+            (0..gemm.batch).step_by(problem.batch).try_for_each(|pair| {
+                let at = Addresses::of(gemm, pair);
+                let noted = || words(&problem, at, open.workspace.address());
+                self.inner.pool.recorder.note(NAME, noted)?;
+                *self.inner.last.lock().unwrap_or_else(PoisonError::into_inner) = NAME;
+                let multiplied = handle.multiply(stream, plan, at, &open.workspace);
+                self.inner.counters.library();
+                multiplied.map_err(Refused::Library)
+            })
+        })?;
+        match multiplied {
+            Ok(()) => Ok(true),
+            // Nothing of it is in the stream, nor will be the next time.
+            Err(Refused::Library(error)) if has_none(error) => {
+                plans.insert(problem, None);
+                Ok(false)
+            }
+            Err(Refused::Library(error)) => Err(refused("multiply", error)),
+            Err(Refused::Here(error)) => Err(error),
+        }
     }
 
     /// Asks the library for an algorithm, once a problem. What it has none for stays the kernels'.
@@ -58,10 +67,9 @@ impl Cuda {
         self.inner.counters.search();
         let plan = match shared.handle.plan(problem, at.bias, open.workspace.bytes()) {
             Ok(plan) => Some(plan),
-            // No algorithm, or a configuration that this version takes for an impossible one.
-            Err(CublasError(
-                Status::CUBLAS_STATUS_NOT_SUPPORTED | Status::CUBLAS_STATUS_INVALID_VALUE,
-            )) => None,
+            // A configuration that this version takes for an impossible one.
+            Err(CublasError(Status::CUBLAS_STATUS_INVALID_VALUE)) => None,
+            Err(error) if has_none(error) => None,
             Err(error) => return Err(refused("choose an algorithm", error)),
         };
         place.insert(plan);
@@ -69,10 +77,39 @@ impl Cuda {
     }
 }
 
+impl Addresses {
+    /// From this pair of a batch on.
+    fn of(gemm: &Gemm<'_>, pair: usize) -> Self {
+        let from = |Matrices { tensor, step, .. }: Matrices<'_>| {
+            tensor.address() + (pair * step * tensor.dtype().bytes()) as u64
+        };
+        let bias = gemm.bias.map_or(0, Tensor::address);
+        Self { first: from(gemm.b), second: from(gemm.a), bias, into: from(gemm.c) }
+    }
+}
+
 /// All that the host gives the library.
 fn words(problem: &Problem, at: Addresses, workspace: u64) -> Vec<u64> {
     let Addresses { first, second, bias, into } = at;
     [&[first, second, bias, into, workspace][..], &problem.words()].concat()
+}
+
+/// Who did not let a product be.
+enum Refused {
+    Library(CublasError),
+    /// The recorder, or the driver.
+    Here(Error),
+}
+
+impl From<Error> for Refused {
+    fn from(error: Error) -> Self {
+        Self::Here(error)
+    }
+}
+
+/// Whether it says that it has nothing for such a product, or not on such a device: what it has nothing for is the kernels'.
+pub(super) fn has_none(error: CublasError) -> bool {
+    matches!(error.0, Status::CUBLAS_STATUS_NOT_SUPPORTED | Status::CUBLAS_STATUS_ARCH_MISMATCH)
 }
 
 fn refused(call: &'static str, error: CublasError) -> Error {

@@ -5,30 +5,23 @@
     reason = "matrices and extents go by the letters the field gives them"
 )]
 
+use super::{open::unless_full, products::has_none};
 use crate::{
     Cuda, Error, ProductsBy, Tensor,
     ops::gemm::{Gemm, Matrices},
+    testing::{absent, device},
 };
 use binade_core::{DType, Error as _, ErrorKind};
 use binade_ops::{Download, Upload};
+use cudarc::cublaslt::{result::CublasError, sys::cublasStatus_t as Status};
 
 /// The device with its library, or none where there need be none.
 fn with_library() -> Option<Cuda> {
-    let required = std::env::var("BINADE_REQUIRE").unwrap_or_default();
-    let is_required = |names: &[&str]| required.split(',').any(|name| names.contains(&name.trim()));
-    let cuda = match Cuda::open(0) {
-        Ok(cuda) => cuda,
-        Err(error) if is_required(&["cuda", "ptx", "cublaslt"]) => panic!("{error}"),
-        Err(error) => {
-            eprintln!("skipped: {error}");
-            return None;
-        }
-    };
+    let cuda = device()?;
     match cuda.products().unwrap() {
         ProductsBy::Library { .. } => Some(cuda),
-        ProductsBy::Own { why } if is_required(&["cublaslt"]) => panic!("{why}"),
         ProductsBy::Own { why } => {
-            eprintln!("skipped: {why}");
+            absent(why, &["cublaslt"]);
             None
         }
     }
@@ -184,6 +177,25 @@ fn matrices_side_by_side_are_one_product_of_the_librarys() {
         let is_stand_in = cuda.name().unwrap() == "Binade PTX interpreter";
         assert!(!is_stand_in || cuda.ledger().library == before + 1);
     }
+}
+
+#[test]
+fn what_the_library_has_nothing_for_is_no_error_and_a_failure_is() {
+    let is_none = |status| has_none(CublasError(status));
+    assert!(is_none(Status::CUBLAS_STATUS_NOT_SUPPORTED));
+    assert!(is_none(Status::CUBLAS_STATUS_ARCH_MISMATCH));
+    assert!(!is_none(Status::CUBLAS_STATUS_EXECUTION_FAILED));
+    assert!(!is_none(Status::CUBLAS_STATUS_INVALID_VALUE));
+}
+
+#[test]
+fn a_device_without_room_for_a_workspace_leaves_products_to_the_kernels() {
+    let full = || Error::OutOfMemory { bytes: 33_554_432, free: 7, total: 100 };
+    let why = unless_full(Err::<(), _>(full())).unwrap().unwrap_err();
+    assert!(why.starts_with("no workspace") && why.contains("33554432 bytes"), "{why}");
+    let lost = || Error::NoDevice { ordinal: 0, count: 0 };
+    assert_eq!(unless_full(Err::<(), _>(lost())), Err(lost()));
+    assert_eq!(unless_full(Ok(())), Ok(Ok(())));
 }
 
 #[test]

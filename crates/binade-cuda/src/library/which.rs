@@ -11,7 +11,9 @@ pub enum Products {
     /// says of one stream; another GPU, version, shape or alignment may have other bits.
     #[default]
     Library,
-    /// Binade's own kernels: an element's bits follow from its row, its column, its bias and the GPU's generation.
+    /// Binade's own kernels: an element's bits follow from its row, its column, its bias and the number of ranges that its sum is
+    /// cut into. That number follows from the product's shape, element type and the GPU's generation, and in gradients of a
+    /// batch and in convolutions from the batch too.
     Own,
 }
 

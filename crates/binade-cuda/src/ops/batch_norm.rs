@@ -277,13 +277,12 @@ impl<'a> Layer<'a> {
 fn channels(shape: &[usize]) -> (ChannelsBits, Layout) {
     let inner: usize = shape[2..].iter().product();
     let samples = shape[0] * inner;
-    let group = usize::try_from(GROUP).unwrap_or(1);
     let (layout, least) = match inner {
         1 if shape[1] >= TILE => (Layout::Across, LEAST_ROWS),
-        _ if inner.is_multiple_of(group) => (Layout::AlongGroups, LEAST_SAMPLES),
+        _ if inner.is_multiple_of(GROUP) => (Layout::AlongGroups, LEAST_SAMPLES),
         _ => (Layout::Along, LEAST_SAMPLES),
     };
-    let chunk = samples.div_ceil(MOST_CHUNKS).max(least).next_multiple_of(group);
+    let chunk = samples.div_ceil(MOST_CHUNKS).max(least).next_multiple_of(GROUP);
     let of = ChannelsBits {
         outer: shape[0] as u64,
         channels: shape[1] as u64,

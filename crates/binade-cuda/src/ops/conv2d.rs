@@ -69,11 +69,7 @@ impl Conv2d for Cuda {
         let of_input = self.unset(input.dtype(), input.shape())?;
         let all = [grad, input, weight];
         let weight = self.conv2d_grads(all, Some(&of_input), &layer, MOST_COLUMNS)?;
-        let bias = if bias {
-            Some(self.channel_sums(grad, layer.channels(), grad.dtype())?)
-        } else {
-            None
-        };
+        let bias = self.conv2d_grad_of_bias(grad, &layer, bias)?;
         Ok(AffineGrads { input: of_input, weight, bias })
     }
 
@@ -87,11 +83,7 @@ impl Conv2d for Cuda {
     ) -> Result<WeightGrads<Tensor>, Error> {
         let layer = self.conv2d_layer([grad, input, weight], config)?;
         let weight = self.conv2d_grads([grad, input, weight], None, &layer, MOST_COLUMNS)?;
-        let bias = if bias {
-            Some(self.channel_sums(grad, layer.channels(), grad.dtype())?)
-        } else {
-            None
-        };
+        let bias = self.conv2d_grad_of_bias(grad, &layer, bias)?;
         Ok(WeightGrads { weight, bias })
     }
 }
@@ -108,6 +100,16 @@ impl Cuda {
         operands::grad(Op::CONV2D, grad, &shape, dtype)?;
         self.has_made_all(&[grad, input, weight])?;
         Ok(Layer::new(input, weight, &shape, config))
+    }
+
+    /// The bias's gradient, where it is asked for.
+    fn conv2d_grad_of_bias(
+        &self,
+        grad: &Tensor,
+        layer: &Layer,
+        bias: bool,
+    ) -> Result<Option<Tensor>, Error> {
+        bias.then(|| self.channel_sums(grad, layer.channels(), grad.dtype())).transpose()
     }
 
     /// The weight's gradient, and the input's where there is memory for it, at most so many elements of columns at a time.

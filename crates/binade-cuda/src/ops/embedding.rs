@@ -94,5 +94,5 @@ impl Embedding for Cuda {
 
 /// Elements of a row, as many whole groups.
 fn padded(width: usize) -> usize {
-    width.next_multiple_of(usize::try_from(GROUP).unwrap_or(1))
+    width.next_multiple_of(GROUP)
 }

@@ -171,7 +171,7 @@ struct Choice {
     ranges: usize,
 }
 
-/// The kernels that the shape asks for, and the ranges. A library's product would be chosen here.
+/// The kernels that the shape asks for, and the ranges.
 fn chosen(dtype: DType, capability: Capability, gemm: &Gemm<'_>) -> Result<Choice, Error> {
     let sizes = sizes_of(dtype, capability)?;
     let alone = Gemm { batch: 1, ..*gemm };

@@ -8,7 +8,7 @@ use super::{
 use crate::{
     Cuda, Error, Tensor,
     autocast::code,
-    kernels::{Kernel, THREADS, ptx},
+    kernels::{GROUP, Kernel, THREADS, ptx},
     launch::{
         Arg,
         Param::{Address, Bytes, U32},
@@ -39,7 +39,7 @@ const DEEP: usize = 32;
 /// large square ones and the layers of a wide model. And no more than leave the traffic small. For a range a tile of
 /// `rows · columns` reads `(rows + columns) · terms` elements and leaves `rows · columns` sums, of 4 bytes, which are read
 /// once more: `LEAST` or more terms, so that the 8 bytes of each sum are at most a third of what was read for them. What
-/// is in memory for them is `room · rows · columns · 4` bytes at most, 17 MB.
+/// is in memory for them is `room · rows · columns · 4` bytes at most, 17 MB, for each pair where `by_pair`.
 ///
 /// Where each product has the bits that it has alone, `by_pair`, the batch does not count, and may have filled the GPU
 /// before: then sums are at most an eighth of what a whole product's operands are, so that it does not cost much if so.
@@ -62,10 +62,7 @@ pub(super) fn ranges(
     deep.div_ceil(deep.div_ceil(wanted))
 }
 
-/// Elements that a thread of `matmul_join` takes at a time: rows of sums are whole groups, as the kernel has them.
-const GROUP: usize = 8;
-
-/// Matrices of f32 sums, one after the other, whose rows are whole groups.
+/// Matrices of f32 sums, one after the other, whose rows are whole groups, as `matmul_join` has them.
 #[derive(Debug)]
 pub(super) struct Sums {
     tensor: Tensor,

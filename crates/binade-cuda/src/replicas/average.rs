@@ -18,6 +18,9 @@ use crate::{
 use binade_core::{DType, Named};
 use std::{ops::Range, sync::Arc};
 
+#[cfg(test)]
+mod tests;
+
 /// Tensors within a vector begin at multiples of this many elements, as allocations do.
 const ALIGN: usize = 64;
 
@@ -113,7 +116,10 @@ impl Replicas {
         let rooms = self.each(room)?.into_inner();
         let averaging = Averaging { replicas: self, layout, rooms };
         let settled = averaging.settle(grads)?;
-        averaging.run(found)?;
+        if let Err(error) = averaging.run(found) {
+            averaging.abandon(found);
+            return Err(error);
+        }
         grads.parts = settled;
         grads.is_joint = true;
         averaging.joint(found)
@@ -144,6 +150,15 @@ impl Averaging<'_> {
         replicas.wait(&averaged)?;
         replicas.each(|place, cuda| self.hand_on(place, cuda))?;
         replicas.wait(&replicas.moments()?)
+    }
+
+    /// Ends an average that failed in the middle, with copies under way that other streams read by: whoever has the memory next
+    /// comes behind these. Where not even that can be said to a device, nobody has it again.
+    fn abandon(self, found: &Parts<Found>) {
+        let replicas = self.replicas;
+        if replicas.moments().and_then(|ended| replicas.wait(&ended)).is_err() {
+            std::mem::forget((self.rooms, found.clone()));
+        }
     }
 
     /// Averages this device's slice.
@@ -231,30 +246,4 @@ impl Averaging<'_> {
 /// Devices, which are a few.
 fn count(devices: usize) -> u32 {
     u32::try_from(devices).unwrap_or(u32::MAX)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn slices_cover_a_vector_once_whatever_the_number_of_devices() {
-        let shapes = [vec![3], vec![0], vec![5, 40], vec![64]].map(Some);
-        for layout in [Layout::of(shapes.into()), Layout::of(vec![None]), Layout::of(vec![])] {
-            for devices in 1..9 {
-                let slices = (0..devices).map(|place| layout.slice(place, devices));
-                let end = slices.fold(0, |end, slice| {
-                    assert_eq!(slice.start, end);
-                    slice.end
-                });
-                assert_eq!(end, layout.len);
-            }
-        }
-    }
-
-    #[test]
-    fn gradients_begin_where_an_allocation_would() {
-        let layout = Layout::of(vec![Some(vec![3]), None, Some(vec![65]), Some(vec![1])]);
-        assert_eq!((layout.starts, layout.len), (vec![0, 64, 64, 192], 256));
-    }
 }

@@ -2,8 +2,8 @@
 
 use super::Replicas;
 use crate::{Cuda, Error, Uncapturable, launch, memory::Buffer};
-use cudarc::driver::CudaEvent;
-use std::ops::Range;
+use cudarc::driver::{CudaEvent, CudaStream};
+use std::{ops::Range, sync::Arc};
 
 /// A moment in each device's stream.
 pub(super) struct Moments(Vec<CudaEvent>);
@@ -11,7 +11,9 @@ pub(super) struct Moments(Vec<CudaEvent>);
 impl Replicas {
     /// How far each device's stream has come.
     pub(super) fn moments(&self) -> Result<Moments, Error> {
-        let moment = |_, cuda: &Cuda| cuda.check("event", cuda.stream().record_event(None));
+        let moment = |_, cuda: &Cuda| {
+            cuda.outside("event", Uncapturable::Replicas, |stream| stream.record_event(None))
+        };
         Ok(Moments(self.each(moment)?.into_inner()))
     }
 
@@ -19,14 +21,19 @@ impl Replicas {
     pub(super) fn wait(&self, moments: &Moments) -> Result<(), Error> {
         let wait = |place, cuda: &Cuda| {
             let others = moments.0.iter().enumerate().filter(|(other, _)| *other != place);
-            others.map(|(_, event)| event).try_for_each(|event| {
-                cuda.check("wait for another device", cuda.stream().wait(event))
-            })
+            let wait = |stream: &Arc<CudaStream>| {
+                others.map(|(_, event)| event).try_for_each(|event| {
+                    cuda.inner.counters.meeting();
+                    stream.wait(event)
+                })
+            };
+            cuda.outside("wait for another device", Uncapturable::Replicas, wait)
         };
         self.each(wait).map(drop)
     }
 
-    /// Refuses what a capture of one device does not follow.
+    /// Refuses what a capture of one device does not follow, before any of it is done. A capture that another thread begins in the
+    /// middle is met by what goes between devices.
     pub(super) fn refuse_capture(&self, operation: &'static str) -> Result<(), Error> {
         let runs = |cuda: &Cuda| cuda.inner.pool.recorder.running().is_some();
         if self.devices().iter().any(runs) {
@@ -46,6 +53,45 @@ pub(super) fn bring(
 ) -> Result<(), Error> {
     here.has_made(to)?;
     there.has_made(from)?;
-    let sent = launch::send_peer(here.stream(), (to, at), (from, there.stream(), bytes));
-    here.check("copy from another device", sent)
+    let send = |stream: &Arc<CudaStream>| {
+        launch::send_peer(stream, (to, at), (from, there.stream(), bytes))
+    };
+    here.outside("copy from another device", Uncapturable::Replicas, send)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::replicas;
+
+    /// It begins where it likes: nothing that was looked at before holds then.
+    #[test]
+    fn nothing_between_devices_gets_into_a_capture_of_another_thread() -> Result<(), Error> {
+        let Some(replicas) = replicas() else { return Ok(()) };
+        let [here, there] = replicas.devices() else { panic!("{replicas:?}") };
+        let moments = replicas.moments()?;
+        let (to, from) = (here.zeros(64)?, there.zeros(64)?);
+        let between = || {
+            [
+                replicas.moments().map(drop),
+                replicas.wait(&moments),
+                bring(here, (&to, 0), there, &from, 0..64),
+            ]
+        };
+        assert_eq!(between(), [Ok(()), Ok(()), Ok(())]);
+        let ((), capture) = here.capture().warm_up(|| Ok::<_, Error>(()))?;
+        let ((), capture) = capture.warm_up(|| Ok::<_, Error>(()))?;
+        let mut refused = None;
+        let elsewhere = || std::thread::scope(|scope| scope.spawn(between).join().ok());
+        capture.capture(|| {
+            refused = elsewhere();
+            Ok::<_, Error>(())
+        })?;
+        let names = ["event", "wait for another device", "copy from another device"];
+        let why = Uncapturable::Thread;
+        let errors = names.map(|operation| Err(Error::Capture { operation, why: why.clone() }));
+        assert_eq!(refused, Some(errors));
+        assert_eq!(between(), [Ok(()), Ok(()), Ok(())]);
+        Ok(())
+    }
 }

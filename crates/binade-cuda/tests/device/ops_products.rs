@@ -9,7 +9,7 @@ use crate::products::{assert_within, is_old, matrix, stored, turned, types, uplo
 use crate::support::{Result, cuda, kernels, kind, noise, own, shifted};
 use binade_core::{DType, ErrorKind};
 use binade_cpu::Cpu;
-use binade_cuda::{Cuda, Error, Tensor};
+use binade_cuda::{Cuda, Error, Products, Tensor};
 use binade_ops::{Bmm, Download, Linear, MatMul, Upload};
 
 crate::tests![
@@ -174,7 +174,8 @@ fn each_product_of_a_batch_is_that_of_its_pair() -> Result {
 
 /// Where the batch fills a GPU by itself too: a gradient is not cut then.
 fn each_long_product_of_a_batch_has_the_bits_of_its_pair() -> Result {
-    let (cuda, pairs, k, f16) = (own(), 193, 1030, DType::F16);
+    let (pairs, k, f16) = (193, 1030, DType::F16);
+    let cuda = own().with_products(Products::Own);
     let a = cuda.upload(&noise(1, pairs * k), &[pairs, k, 1], f16)?;
     let (rows, b) =
         (a.reshape(&[pairs, 1, k])?, cuda.upload(&noise(2, pairs), &[pairs, 1, 1], f16)?);
@@ -292,7 +293,7 @@ fn what_overflows_in_a_range_does_not_overflow_in_whole() -> Result {
 }
 
 fn products_wait_for_nothing_and_are_one_launch_each() -> Result {
-    let cuda = own();
+    let cuda = own().with_products(Products::Own);
     let a = cuda.upload(&noise(1, 64), &[4, 4, 4], DType::F16)?;
     let before = cuda.ledger();
     let product = cuda.bmm(&a, &a)?;
@@ -303,7 +304,7 @@ fn products_wait_for_nothing_and_are_one_launch_each() -> Result {
 }
 
 fn long_sums_are_a_launch_more() -> Result {
-    let cuda = own();
+    let cuda = own().with_products(Products::Own);
     let launches = |k: usize| -> Result<[u64; 2]> {
         let ones = cuda.upload(&vec![1.0; k], &[k, 1], DType::F16)?;
         let (row, one) = (ones.reshape(&[1, k])?, ones.slice(0, 1)?.reshape(&[1, 1])?);

@@ -29,7 +29,8 @@ pub(crate) fn kernels() -> Cuda {
 
 /// A device that no other test has, for those that count: its ledger is theirs alone.
 pub(crate) fn own() -> Cuda {
-    Cuda::open(0).unwrap_or_else(|error| panic!("{error}"))
+    let cuda = Cuda::open(0).unwrap_or_else(|error| panic!("{error}"));
+    cuda.with_products(wanted())
 }
 
 fn device() -> &'static Result<Cuda, binade_cuda::Error> {

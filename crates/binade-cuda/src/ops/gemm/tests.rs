@@ -1,4 +1,4 @@
-//! What no operation asks for yet: rows and matrices with gaps between, and f32 out of 16 bits.
+//! What convolutions alone ask for: rows and matrices with gaps between, and f32 out of 16 bits.
 
 #![expect(
     clippy::many_single_char_names,
@@ -6,6 +6,7 @@
 )]
 
 use super::{Choice, Gemm, Matrices, chosen, sizes_of};
+pub(in crate::ops) use crate::testing::device;
 use crate::{Cuda, Products, ProductsBy, Tensor};
 use binade_core::DType;
 use binade_ops::{Download, Upload};
@@ -16,20 +17,6 @@ fn devices() -> Vec<Cuda> {
         device().filter(|cuda| matches!(cuda.products().unwrap(), ProductsBy::Library { .. }));
     let with_kernels = device().map(|cuda| cuda.with_products(Products::Own));
     with_kernels.into_iter().chain(with_library).collect()
-}
-
-/// The device, or none where there need be none.
-pub(in crate::ops) fn device() -> Option<Cuda> {
-    let required = std::env::var("BINADE_REQUIRE").unwrap_or_default();
-    let is_required = required.split(',').any(|name| ["cuda", "ptx"].contains(&name.trim()));
-    match Cuda::open(0) {
-        Ok(cuda) => Some(cuda),
-        Err(error) if is_required => panic!("{error}"),
-        Err(error) => {
-            eprintln!("skipped: {error}");
-            None
-        }
-    }
 }
 
 /// Matrices with gaps that nothing may read or write.

@@ -118,7 +118,8 @@ impl Driver {
     }
 
     /// Computes it: products in f32, which are exact for sixteen bits, added by `fma` in the order of K, the bias behind
-    /// them, one rounding to the result's type.
+    /// them, one rounding to the result's type. A batch's sums begin at the other end, since nothing keeps the library to the bits
+    /// of its pairs.
     pub(in crate::driver) fn multiply(&mut self, product: &Product) -> code::Result {
         let Product { problem, alpha, a, b, d, bias, .. } = *product;
         let Problem { transposed, has_bias, .. } = problem;
@@ -143,7 +144,8 @@ impl Driver {
             for (column, row) in
                 (0..index(to.columns)).flat_map(|c| (0..index(to.rows)).map(move |r| (c, r)))
             {
-                let sum = (0..terms).fold(0.0_f32, |sum, k| {
+                let sum = (0..terms).fold(0.0_f32, |sum, number| {
+                    let k = if to.batch > 1 { terms - 1 - number } else { number };
                     let left = x[place(&problem.a, transposed[0], [matrix, row, k])];
                     left.mul_add(y[place(&problem.b, transposed[1], [matrix, k, column])], sum)
                 });

@@ -1,0 +1,93 @@
+//! Where slices begin, who waits for whom, and what becomes of memory where an average fails.
+
+use super::*;
+use crate::testing::replicas;
+use binade_grad_scaler::{GradScaler, ScaleState, ScaleStore};
+use binade_ops::Upload;
+
+/// Gradients, and what `unscale` finds in them on each device.
+fn gradients(replicas: &Replicas) -> Result<(JointGradients, Parts<Found>), Error> {
+    let scale = replicas.upload_state(ScaleState::power_of_two(0))?;
+    let one = |_, cuda: &Cuda| {
+        let value = Some(cuda.upload(&[1.0; 300], &[300], DType::F16)?);
+        Ok(Gradients::from(vec![Named::new("w", value)]))
+    };
+    let mut grads = JointGradients::from(replicas.each(one)?.into_inner());
+    let look = |place, cuda: &Cuda| cuda.unscale(grads.on_mut(place)?, scale.on(place)?);
+    let found = replicas.each(look)?;
+    Ok((grads, found))
+}
+
+fn meetings(replicas: &Replicas) -> Vec<u64> {
+    replicas.devices().iter().map(|cuda| cuda.ledger().meetings).collect()
+}
+
+/// A wait that is left out shows on no device whose work is fast enough, and in no bits of the interpreter's.
+#[test]
+fn each_device_waits_for_the_others_before_between_and_after() -> Result<(), Error> {
+    let Some(replicas) = replicas() else { return Ok(()) };
+    let (mut grads, found) = gradients(&replicas)?;
+    replicas.average(&mut grads, &found)?;
+    assert_eq!(meetings(&replicas), [3, 3]);
+    Ok(())
+}
+
+#[test]
+fn an_average_that_fails_in_the_middle_leaves_memory_behind_all_that_reads_it() -> Result<(), Error>
+{
+    let (Some(replicas), Some(others)) = (replicas(), replicas()) else { return Ok(()) };
+    let ((mut grads, found), (_, foreign)) = (gradients(&replicas)?, gradients(&others)?);
+    // The first device has taken the second's slice when it comes to a finding that is not its own.
+    let found = Parts::new(vec![found.on(0)?.clone(), foreign.on(1)?.clone()]);
+    let used = || replicas.devices().iter().map(|cuda| cuda.memory_use().bytes).collect::<Vec<_>>();
+    let mut left = Vec::new();
+    for number in 1..4 {
+        assert_eq!(replicas.average(&mut grads, &found).err(), Some(Error::Foreign));
+        assert_eq!(meetings(&replicas), [2 * number; 2], "before, and after what there was");
+        left.push(used());
+    }
+    assert_eq!(left[1], left[2], "nothing is lost");
+    assert!(!grads.is_joint);
+    Ok(())
+}
+
+#[test]
+fn what_no_device_can_be_told_to_wait_for_is_nobodys_again() -> Result<(), Error> {
+    let Some(replicas) = replicas() else { return Ok(()) };
+    let (_, found) = gradients(&replicas)?;
+    let layout = Layout::of(vec![Some(vec![300])]);
+    let room = |_, cuda: &Cuda| {
+        let like = Gradients::from(vec![Named::new("w", None)]);
+        Room::new(cuda, &layout, &like, 192, 2)
+    };
+    let cuda = &replicas.devices()[0];
+    let before = cuda.memory_use().bytes;
+    let rooms = replicas.each(room)?.into_inner();
+    let during = cuda.memory_use().bytes;
+    let averaging = Averaging { replicas: &replicas, layout: Layout::of(vec![]), rooms };
+    replicas.come_apart("for a test");
+    averaging.abandon(&found);
+    assert!(before < during && cuda.memory_use().bytes == during);
+    Ok(())
+}
+
+#[test]
+fn slices_cover_a_vector_once_whatever_the_number_of_devices() {
+    let shapes = [vec![3], vec![0], vec![5, 40], vec![64]].map(Some);
+    for layout in [Layout::of(shapes.into()), Layout::of(vec![None]), Layout::of(vec![])] {
+        for devices in 1..9 {
+            let slices = (0..devices).map(|place| layout.slice(place, devices));
+            let end = slices.fold(0, |end, slice| {
+                assert_eq!(slice.start, end);
+                slice.end
+            });
+            assert_eq!(end, layout.len);
+        }
+    }
+}
+
+#[test]
+fn gradients_begin_where_an_allocation_would() {
+    let layout = Layout::of(vec![Some(vec![3]), None, Some(vec![65]), Some(vec![1])]);
+    assert_eq!((layout.starts, layout.len), (vec![0, 64, 64, 192], 256));
+}
