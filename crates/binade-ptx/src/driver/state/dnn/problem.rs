@@ -104,7 +104,7 @@ impl Driver {
     pub(super) fn dnn_problem(&self, of: Descriptors) -> Result<Problem> {
         self.dnn.handles.get(of.handle)?;
         let unset = || bad("a descriptor that nobody has set");
-        let tensor = |of| Ok::<_, Status>((*self.dnn.tensors.get(of)?).ok_or_else(unset)?);
+        let tensor = |of| -> Result<Tensor> { (*self.dnn.tensors.get(of)?).ok_or_else(unset) };
         let (x, y) = (tensor(of.x)?, tensor(of.y)?);
         let w = (*self.dnn.filters.get(of.w)?).ok_or_else(unset)?;
         let how = *self.dnn.hows.get(of.how)?;
