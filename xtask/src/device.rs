@@ -23,7 +23,8 @@ pub(crate) struct Test {
     /// Tells how much of each kernel ran, by PTX line; where all tests ran, less than 95 % without a reason fails.
     #[arg(long)]
     coverage: bool,
-    /// With a stand-in for cuBLASLt beside the driver's, so that it multiplies and not the kernels.
+    /// With stand-ins for cuBLASLt and cuDNN beside the driver's, so that they multiply and not the kernels, and convolve
+    /// where `-- --features cudnn` follows.
     #[arg(long)]
     libraries: bool,
     /// Arguments of `cargo test`; a package among them takes the place of those that need the device.
@@ -65,7 +66,7 @@ impl Test {
 /// The same as [`with`], where `folder` has the libraries too: they must be found.
 pub(crate) fn with_libraries(folder: &Path, call: Call) -> Call {
     with(folder, call)
-        .var("BINADE_REQUIRE", before(Path::new("ptx,cublaslt"), "BINADE_REQUIRE", ','))
+        .var("BINADE_REQUIRE", before(Path::new("ptx,cublaslt,cudnn"), "BINADE_REQUIRE", ','))
 }
 
 /// `call` with the stand-in for the driver, which lies in `folder`, in the driver's place.

@@ -1,5 +1,5 @@
 //! `cargo xtask ptx`: the PTX interpreter under the name of the CUDA driver, in a folder of its own, and in another one under
-//! the name of cuBLASLt as well.
+//! the names of cuBLASLt and cuDNN as well.
 
 use std::{
     fs,
@@ -14,9 +14,9 @@ use crate::{Result, ci::Outcome, shell::Call};
 /// stand before a real driver.
 const DRIVER: &str = "libcuda.so.1";
 
-/// What cudarc looks for first, so that no real one comes before it. The same file as the driver: the loader then takes both
+/// What cudarc looks for first, so that no real one comes before it. The same file as the driver: the loader then takes all
 /// for one library, which knows of the driver's memory.
-const PRODUCTS: &str = "libcublasLt.so";
+const LIBRARIES: [&str; 2] = ["libcublasLt.so", "libcudnn.so"];
 
 /// The skip of a stage that needs the stand-in, where no loader would find it.
 pub(crate) fn lacking() -> Option<Outcome> {
@@ -26,7 +26,7 @@ pub(crate) fn lacking() -> Option<Outcome> {
 
 #[derive(clap::Args)]
 pub(crate) struct Ptx {
-    /// With a stand-in for cuBLASLt beside the driver's.
+    /// With stand-ins for cuBLASLt and cuDNN beside the driver's.
     #[arg(long)]
     libraries: bool,
 }
@@ -51,12 +51,14 @@ pub(crate) fn driver() -> Result<PathBuf> {
 /// The same, in a folder with the libraries that are simulated too.
 pub(crate) fn with_libraries() -> Result<PathBuf> {
     let folder = built_in("ptx-libraries")?;
-    let link = folder.join(format!("{PRODUCTS}.new"));
-    if link.exists() {
-        fs::remove_file(&link)?;
+    for name in LIBRARIES {
+        let link = folder.join(format!("{name}.new"));
+        if link.exists() {
+            fs::remove_file(&link)?;
+        }
+        fs::hard_link(folder.join(DRIVER), &link)?;
+        fs::rename(link, folder.join(name))?;
     }
-    fs::hard_link(folder.join(DRIVER), &link)?;
-    fs::rename(link, folder.join(PRODUCTS))?;
     Ok(folder)
 }
 

@@ -127,6 +127,16 @@ pub enum Error {
         /// The library's own words.
         cause: String,
     },
+    /// An error of cuDNN.
+    #[error(
+        "{call}: cuDNN says {cause}; `Cuda::with_products(Products::Own)` does without the library"
+    )]
+    Convolutions {
+        /// What was being done.
+        call: &'static str,
+        /// The library's own words.
+        cause: String,
+    },
     /// The operands' shapes do not fit.
     #[error(transparent)]
     Shape(#[from] ShapeError),
@@ -305,6 +315,7 @@ impl binade_core::Error for Error {
             Self::OnReplica { cause, .. } => cause.kind(),
             Self::Driver { .. }
             | Self::Library { .. }
+            | Self::Convolutions { .. }
             | Self::Unreported { .. }
             | Self::Apart { .. } => ErrorKind::Other,
         }

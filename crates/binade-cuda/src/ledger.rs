@@ -7,11 +7,13 @@ use std::sync::atomic::{AtomicU64, Ordering};
 pub struct Ledger {
     /// Times that the host waited for the device.
     pub syncs: u64,
-    /// Kernels launched, and products that the library was given.
+    /// Kernels launched, and products and convolutions that a library was given.
     pub launches: u64,
     /// Products that the library was given; what it puts in the stream for one is its own affair.
     pub library: u64,
-    /// Times that the library was asked for an algorithm: once a product of its shape, types, places and alignments.
+    /// Convolutions and gradients of theirs that cuDNN was given, likewise.
+    pub convolutions: u64,
+    /// Times that a library was asked for an algorithm or a workspace: once a product of its shape, types, places and alignments.
     pub searches: u64,
     /// Tables of addresses and constants that were uploaded because one of them had changed.
     pub tables: u64,
@@ -30,6 +32,7 @@ pub(crate) struct Counters {
     syncs: AtomicU64,
     launches: AtomicU64,
     library: AtomicU64,
+    convolutions: AtomicU64,
     searches: AtomicU64,
     tables: AtomicU64,
     table_bytes: AtomicU64,
@@ -50,6 +53,12 @@ impl Counters {
     pub(crate) fn library(&self) {
         self.launch();
         self.library.fetch_add(1, Ordering::Relaxed);
+    }
+
+    #[cfg_attr(not(feature = "cudnn"), expect(dead_code, reason = "none is given away"))]
+    pub(crate) fn convolution(&self) {
+        self.launch();
+        self.convolutions.fetch_add(1, Ordering::Relaxed);
     }
 
     pub(crate) fn search(&self) {
@@ -79,6 +88,7 @@ impl Counters {
             syncs: now(&self.syncs),
             launches: now(&self.launches),
             library: now(&self.library),
+            convolutions: now(&self.convolutions),
             searches: now(&self.searches),
             tables: now(&self.tables),
             table_bytes: now(&self.table_bytes),

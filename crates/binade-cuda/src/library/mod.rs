@@ -1,7 +1,12 @@
 //! Matrix products by NVIDIA's library, cuBLASLt, where it is installed: asked for an algorithm once a shape, given one
-//! workspace, and told to the recorder like a kernel.
+//! workspace, and told to the recorder like a kernel. In `dnn`, behind a feature, convolutions by cuDNN.
 
+mod convolutions;
+#[cfg(feature = "cudnn")]
+mod dnn;
 mod lt;
+#[cfg(not(feature = "cudnn"))]
+mod no_dnn;
 mod open;
 mod problem;
 mod products;
@@ -9,5 +14,6 @@ mod products;
 mod tests;
 mod which;
 
+pub(crate) use convolutions::Pass;
 pub(crate) use open::Library;
-pub use which::{Products, ProductsBy};
+pub use which::{ConvolutionsBy, Products, ProductsBy};

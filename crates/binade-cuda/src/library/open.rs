@@ -21,8 +21,10 @@ use std::{
 #[derive(Debug, Default)]
 pub(crate) struct Library {
     /// Whether it is to be left alone.
-    own: AtomicBool,
+    pub(super) own: AtomicBool,
     opened: OnceLock<Result<Open, String>>,
+    #[cfg(feature = "cudnn")]
+    pub(super) dnn: super::dnn::Dnn,
 }
 
 /// The library at work.
@@ -41,8 +43,8 @@ pub(super) struct Shared {
 }
 
 impl Cuda {
-    /// Chooses what computes matrix products from here on, for this handle and its clones; cuBLASLt where it is installed,
-    /// unless it is told otherwise.
+    /// Chooses what computes matrix products and convolutions from here on, for this handle and its clones: cuBLASLt, and
+    /// cuDNN with the feature `cudnn`, where they are installed, unless it is told otherwise.
     ///
     /// A captured step keeps what it was captured with. Between the warm-ups of a capture and the captured run a change is
     /// an error of that run.

@@ -1,11 +1,12 @@
-//! Who computes matrix products: what a user asks for, and what there is.
+//! Who computes matrix products and convolutions: what a user asks for, and what there is.
 
 use std::fmt;
 
 /// What a user wants matrix products computed by: see [`Cuda::with_products`](crate::Cuda::with_products).
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub enum Products {
-    /// cuBLASLt where it is installed, and the kernels where it is not and for what it refuses.
+    /// cuBLASLt where it is installed, and the kernels where it is not and for what it refuses; convolutions by cuDNN where
+    /// it is installed and the feature `cudnn` is on.
     ///
     /// The same bits in repeated runs on the same GPU with the same version of the library, as its "Results reproducibility"
     /// says of one stream; another GPU, version, shape or alignment may have other bits.
@@ -33,6 +34,34 @@ pub enum ProductsBy {
     },
 }
 
+/// What computes convolutions: see [`Cuda::convolutions`](crate::Cuda::convolutions).
+#[non_exhaustive]
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub enum ConvolutionsBy {
+    /// cuDNN; what it refuses, products over windows.
+    Library {
+        /// As `cudnnGetVersion` gives it: 10000 · major + 100 · minor + patch.
+        version: usize,
+    },
+    /// Products over windows, by whatever computes products: see [`Cuda::products`](crate::Cuda::products).
+    Own {
+        /// Why not the library.
+        why: String,
+    },
+}
+
+impl fmt::Display for ConvolutionsBy {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Library { version } => {
+                let (major, minor) = (version / 10_000, version % 10_000 / 100);
+                write!(f, "cuDNN {major}.{minor}.{}", version % 100)
+            }
+            Self::Own { why } => write!(f, "products over windows: {why}"),
+        }
+    }
+}
+
 impl fmt::Display for ProductsBy {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -55,5 +84,9 @@ mod tests {
         assert_eq!(library.to_string(), "cuBLASLt 13.2.4");
         let own = ProductsBy::Own { why: "asked for".into() };
         assert_eq!(own.to_string(), "own kernels: asked for");
+        let library = ConvolutionsBy::Library { version: 92_800 };
+        assert_eq!(library.to_string(), "cuDNN 9.28.0");
+        let own = ConvolutionsBy::Own { why: "asked for".into() };
+        assert_eq!(own.to_string(), "products over windows: asked for");
     }
 }

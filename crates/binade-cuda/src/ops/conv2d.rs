@@ -11,9 +11,9 @@ use super::{
     im2col::{Columns, Geometry, Images},
     ranges::{Joined, Sums},
 };
-use crate::{Cuda, Error, Tensor};
+use crate::{Cuda, Error, Tensor, library::Pass};
 use binade_core::{DType, Op};
-use binade_ops::{AffineGrads, Conv2d, Conv2dConfig, WeightGrads, operands, shape};
+use binade_ops::{AffineGrads, BiasAdd, Conv2d, Conv2dConfig, WeightGrads, operands, shape};
 
 /// Elements of the columns that are made at a time, but for an image that has more by itself.
 const MOST_COLUMNS: usize = 1 << 26;
@@ -35,6 +35,14 @@ impl Conv2d for Cuda {
         let result = self.unset(dtype, &shape)?;
         if result.is_empty() {
             return Ok(result);
+        }
+        // Products and bias are rounded once: a library that has rounded the products cannot add the bias to them, but in f32.
+        let is_sum = bias.is_none() || dtype == DType::F32;
+        if is_sum && self.convolves(Pass::Forward, [input, weight, &result], config)? {
+            return match bias {
+                Some(bias) => self.bias_add(&result, bias),
+                None => Ok(result),
+            };
         }
         let (outputs, windows) = (layer.outputs, layer.of.windows());
         let (batch, by_pair) = (layer.of.images, false);
@@ -68,7 +76,7 @@ impl Conv2d for Cuda {
         let layer = self.conv2d_layer([grad, input, weight], config)?;
         let of_input = self.unset(input.dtype(), input.shape())?;
         let all = [grad, input, weight];
-        let weight = self.conv2d_grads(all, Some(&of_input), &layer, MOST_COLUMNS)?;
+        let weight = self.conv2d_all_grads(all, Some(&of_input), &layer)?;
         let bias = self.conv2d_grad_of_bias(grad, &layer, bias)?;
         Ok(AffineGrads { input: of_input, weight, bias })
     }
@@ -82,7 +90,7 @@ impl Conv2d for Cuda {
         config: Conv2dConfig,
     ) -> Result<WeightGrads<Tensor>, Error> {
         let layer = self.conv2d_layer([grad, input, weight], config)?;
-        let weight = self.conv2d_grads([grad, input, weight], None, &layer, MOST_COLUMNS)?;
+        let weight = self.conv2d_all_grads([grad, input, weight], None, &layer)?;
         let bias = self.conv2d_grad_of_bias(grad, &layer, bias)?;
         Ok(WeightGrads { weight, bias })
     }
@@ -112,22 +120,42 @@ impl Cuda {
         bias.then(|| self.channel_sums(grad, layer.channels(), grad.dtype())).transpose()
     }
 
-    /// The weight's gradient, and the input's where there is memory for it, at most so many elements of columns at a time.
+    /// The weight's gradient, and the input's where there is memory for it: by a library what it takes, the rest by products.
+    fn conv2d_all_grads(
+        &self,
+        all: [&Tensor; 3],
+        of_input: Option<&Tensor>,
+        layer: &Layer,
+    ) -> Result<Tensor, Error> {
+        let ([grad, input, weight], config) = (all, layer.of.config);
+        let missing = match of_input {
+            Some(to) if self.convolves(Pass::OfInput, [to, weight, grad], config)? => None,
+            wanted => wanted,
+        };
+        let of_weight = self.unset(weight.dtype(), weight.shape())?;
+        let is_done = self.convolves(Pass::OfWeight, [input, &of_weight, grad], config)?;
+        let missing = [missing, Some(&of_weight).filter(|_| !is_done)];
+        if missing.iter().any(Option::is_some) {
+            self.conv2d_grads(all, missing, layer, MOST_COLUMNS)?;
+        }
+        Ok(of_weight)
+    }
+
+    /// The gradients of input and weight where there is memory for them, at most so many elements of columns at a time.
     fn conv2d_grads(
         &self,
         [grad, input, weight]: [&Tensor; 3],
-        of_input: Option<&Tensor>,
+        [of_input, of_weight]: [Option<&Tensor>; 2],
         layer: &Layer,
         most: usize,
-    ) -> Result<Tensor, Error> {
+    ) -> Result<(), Error> {
         let (taps, outputs, windows) = (layer.of.taps(), layer.outputs, layer.of.windows());
-        let of_weight = self.unset(weight.dtype(), weight.shape())?;
         let matrix = |to| Ok::<_, Error>((to, self.weight_matrix(weight, None, [outputs, taps])?));
         let wanted = of_input.map(matrix).transpose()?;
         let parts: Vec<(Geometry, Part)> = layer.parts(taps, most).collect();
         let sums = match parts.len() {
-            1 => None,
-            count => Some(self.sums(count, [outputs, taps])?),
+            count if count > 1 && of_weight.is_some() => Some(self.sums(count, [outputs, taps])?),
+            _ => None,
         };
         for (number, (of, part)) in parts.iter().enumerate() {
             let [g, x] = [(grad, outputs * windows), (input, layer.pixels())]
@@ -142,23 +170,24 @@ impl Cuda {
                     self.conv2d_input(&by_output, [matrix, &to], layer, of)?;
                 }
             }
+            let Some(of_weight) = of_weight else { continue };
             let columns = self.columns(&x, of, taps, Images::Together)?;
             let one = sums.as_ref().map(|sums| sums.one(number)).transpose()?;
-            let whole = || Matrices::dense(&of_weight, outputs, taps);
+            let whole = || Matrices::dense(of_weight, outputs, taps);
             let c = one.as_ref().map_or_else(whole, Sums::matrices);
             let (a, b, k) = (by_output.whole(), columns.whole().transposed(), of.images * windows);
             let by_pair = false;
             self.gemm(&Gemm { a, b, bias: None, c, m: outputs, n: taps, k, batch: 1, by_pair })?;
         }
-        if let Some(sums) = sums {
-            let to = Matrices::dense(&of_weight, outputs, taps);
+        if let (Some(sums), Some(of_weight)) = (sums, of_weight) {
+            let to = Matrices::dense(of_weight, outputs, taps);
             self.join(
                 &Joined { c: to, bias: None, m: outputs, n: taps, batch: 1 },
                 &sums,
                 parts.len(),
             )?;
         }
-        Ok(of_weight)
+        Ok(())
     }
 
     /// `Wᵀ·grad` for each image, where these are the pixels' gradients already.
@@ -305,7 +334,9 @@ mod tests {
                     let most = images * layer.of.taps() * layer.of.windows();
                     let all = [&grad, &input, &weight];
                     let of_input = cuda.unset(dtype, input.shape()).unwrap();
-                    let of_weight = cuda.conv2d_grads(all, Some(&of_input), &layer, most).unwrap();
+                    let of_weight = cuda.unset(dtype, weight.shape()).unwrap();
+                    let to = [Some(&of_input), Some(&of_weight)];
+                    cuda.conv2d_grads(all, to, &layer, most).unwrap();
                     [of_input, of_weight].map(|grad| cuda.download(&grad).unwrap())
                 };
                 let whole = grads(5);

@@ -13,6 +13,7 @@ mod casts;
 mod ceilings;
 mod clip_groups;
 mod clipping;
+mod convolutions;
 mod counted;
 mod edges;
 mod faults;
@@ -79,6 +80,7 @@ fn main() {
         ("ceilings", ceilings::TESTS),
         ("clip_groups", clip_groups::TESTS),
         ("clipping", clipping::TESTS),
+        ("convolutions_or_products", convolutions::EITHER),
         ("counted", counted::TESTS),
         ("edges", edges::TESTS),
         ("faults", faults::TESTS),
@@ -125,6 +127,24 @@ fn main() {
     let of_library = library::TESTS.iter().map(|(name, run)| {
         Trial::test(format!("library::{name}"), *run).with_ignored_flag(unused.is_some())
     });
-    let trials = trials.chain(of_library).collect();
+    let trials = trials.chain(of_library).chain(of_cudnn(skip.is_some())).collect();
     libtest_mimic::run(&arguments, trials).exit();
+}
+
+/// Convolutions by the library, where it is there.
+#[cfg(feature = "cudnn")]
+fn of_cudnn(is_skipped: bool) -> Vec<Trial> {
+    let unused = if is_skipped { None } else { convolutions::absent() };
+    if let Some(reason) = &unused {
+        eprintln!("cuDNN's tests are ignored: {reason}");
+    }
+    let trial = |(name, run): &Test| Trial::test(format!("convolutions::{name}"), *run);
+    let is_ignored = is_skipped || unused.is_some();
+    convolutions::TESTS.iter().map(|test| trial(test).with_ignored_flag(is_ignored)).collect()
+}
+
+/// None: it is not built in.
+#[cfg(not(feature = "cudnn"))]
+fn of_cudnn(_is_skipped: bool) -> Vec<Trial> {
+    Vec::new()
 }

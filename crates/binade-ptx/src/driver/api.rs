@@ -6,6 +6,7 @@ mod abi;
 mod call;
 mod context;
 mod cublaslt;
+mod cudnn;
 mod device;
 mod error;
 mod event;

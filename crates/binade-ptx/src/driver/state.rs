@@ -8,6 +8,7 @@ mod context;
 mod copy;
 mod coverage;
 mod device;
+mod dnn;
 mod event;
 mod graph;
 mod image;
@@ -26,6 +27,10 @@ use std::{collections::BTreeMap, io::Write, sync::Arc};
 
 pub(super) use capture::Mode as CaptureMode;
 pub(super) use device::Configuration;
+pub(super) use dnn::{
+    Call as DnnCall, Descriptors as DnnDescriptors, Moves, Pass, Result as DnnResult,
+    Status as DnnStatus, Tensor as DnnTensor,
+};
 pub(super) use launch::Shape;
 pub(super) use lt::{
     Algorithm, Call as LtCall, Desc, Descriptors, Layout, Result as LtResult, Status as LtStatus,
@@ -56,6 +61,7 @@ pub(super) struct Driver {
     runnable: Table<graph::Runnable>,
     pools: Table<pool::Pool>,
     lt: lt::Lt,
+    dnn: dnn::Dnn,
     /// By device, what its pool is unless told otherwise, and what it is now.
     default_pools: Vec<Handle>,
     device_pools: Vec<Handle>,
@@ -86,6 +92,7 @@ impl Driver {
             runnable: Table::new(9),
             pools,
             lt: lt::Lt::default(),
+            dnn: dnn::Dnn::default(),
             device_pools: default_pools.clone(),
             default_pools,
             memory: memory::Allocations::default(),

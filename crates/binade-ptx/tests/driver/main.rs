@@ -6,6 +6,8 @@
 mod abroad;
 mod capture;
 mod contexts;
+mod convolutions;
+mod convolutions_misuse;
 mod coverage;
 mod device;
 mod devices;

@@ -34,7 +34,7 @@ fn start(name: &str, vars: &[(&str, &str)]) -> Output {
     command.envs(vars.iter().copied()).output().unwrap()
 }
 
-/// A folder with the library of this build under the driver's names, and cuBLASLt's: cudarc looks for `libcuda.so` first, everywhere, and would
+/// A folder with the library of this build under the driver's names, cuBLASLt's and cuDNN's: cudarc looks for `libcuda.so` first, everywhere, and would
 /// find that of a machine with a GPU. Such a name must not lie in cargo's own folders, where others would find it.
 fn folder() -> PathBuf {
     static FOLDER: OnceLock<PathBuf> = OnceLock::new();
@@ -45,7 +45,7 @@ fn folder() -> PathBuf {
         assert!(library.is_file(), "{} is not there", library.display());
         let folder = env::temp_dir().join("binade-ptx").join(program.file_name().unwrap());
         fs::create_dir_all(&folder).unwrap();
-        for name in ["libcuda.so", "libcuda.so.1", "libcublasLt.so"] {
+        for name in ["libcuda.so", "libcuda.so.1", "libcublasLt.so", "libcudnn.so"] {
             let link = folder.join(std::process::id().to_string());
             symlink(&library, &link).unwrap();
             fs::rename(link, folder.join(name)).unwrap();

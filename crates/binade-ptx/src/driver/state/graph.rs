@@ -2,7 +2,9 @@
 
 use std::sync::Arc;
 
-use super::{Driver, Handle, launch::Launch, lt::Product, tell, while_in_host_function};
+use super::{
+    Driver, Handle, dnn::Convolution, launch::Launch, lt::Product, tell, while_in_host_function,
+};
 use crate::driver::{
     code::{Code, Result},
     host::{HostCall, HostSpan},
@@ -14,6 +16,8 @@ pub(super) enum Node {
     Launch(Arc<Launch>),
     /// A library's kernel.
     Product(Arc<Product>),
+    /// Another's.
+    Convolution(Arc<Convolution>),
     Fill {
         at: u64,
         pattern: Vec<u8>,
@@ -94,7 +98,7 @@ impl Driver {
         let index = usize::try_from(node >> NODE).ok().and_then(|number| number.checked_sub(1));
         let node = index.and_then(|index| nodes.get(index)).ok_or(Code::InvalidHandle)?;
         Ok(match node {
-            Node::Launch(_) | Node::Product(_) => 0,
+            Node::Launch(_) | Node::Product(_) | Node::Convolution(_) => 0,
             Node::Upload { .. }
             | Node::Download { .. }
             | Node::Copy { .. }
@@ -158,6 +162,10 @@ impl Driver {
             Node::Product(product) => {
                 product.matrices().into_iter().try_for_each(|at| self.own(context, at))?;
                 self.multiply(product)
+            }
+            Node::Convolution(convolution) => {
+                convolution.tensors().into_iter().try_for_each(|at| self.own(context, at))?;
+                self.convolve(convolution)
             }
             Node::Fill { at, pattern, count } => {
                 self.own(context, *at)?;

@@ -5,7 +5,7 @@ use crate::driver::state::tell;
 
 /// `cudaDataType_t`.
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
-pub(super) enum Kind {
+pub(in crate::driver::state) enum Kind {
     F32,
     F16,
     BF16,
@@ -21,7 +21,7 @@ impl Kind {
         }
     }
 
-    pub(super) fn bytes(self) -> usize {
+    pub(in crate::driver::state) fn bytes(self) -> usize {
         if self == Self::F32 { 4 } else { 2 }
     }
 }

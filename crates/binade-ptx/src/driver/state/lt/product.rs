@@ -110,7 +110,7 @@ impl Driver {
     }
 
     /// Whether one allocation has all of it.
-    fn lt_holds(&self, bytes: &Range<u64>) -> bool {
+    pub(in crate::driver::state) fn lt_holds(&self, bytes: &Range<u64>) -> bool {
         bytes.is_empty()
             || self
                 .range(bytes.start)
@@ -161,7 +161,12 @@ impl Driver {
         self.floats(layout.kind, at, length(&range(layout, at)) / layout.kind.bytes())
     }
 
-    fn floats(&mut self, kind: Kind, at: u64, count: usize) -> code::Result<Vec<f32>> {
+    pub(in crate::driver::state) fn floats(
+        &mut self,
+        kind: Kind,
+        at: u64,
+        count: usize,
+    ) -> code::Result<Vec<f32>> {
         let bytes = self.gpu.bytes(DevicePtr::at(at), count * kind.bytes()).map_err(outside)?;
         Ok(bytes.chunks_exact(kind.bytes()).map(|bytes| decode(kind, bytes)).collect())
     }
@@ -176,7 +181,7 @@ fn decode(kind: Kind, bytes: &[u8]) -> f32 {
     }
 }
 
-fn encode(kind: Kind, value: f32, to: &mut [u8]) {
+pub(in crate::driver::state) fn encode(kind: Kind, value: f32, to: &mut [u8]) {
     match kind {
         Kind::F16 => to.copy_from_slice(&f16::from_f32(value).to_ne_bytes()),
         Kind::BF16 => to.copy_from_slice(&bf16::from_f32(value).to_ne_bytes()),

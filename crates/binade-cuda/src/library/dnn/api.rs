@@ -1,0 +1,269 @@
+//! cuDNN's C functions, made safe for the rest of the folder: what is made here is destroyed once, and pointers go in for the
+//! length of a call.
+#![expect(unsafe_code, reason = "a C library")]
+
+use super::problem::Problem;
+use crate::library::convolutions::Pass;
+use binade_core::DType;
+use cudarc::{
+    cudnn::{
+        result::{self, CudnnError},
+        sys,
+    },
+    driver::{CudaContext, CudaStream},
+};
+use std::{ffi::c_void, sync::Arc};
+
+type Result<T = ()> = std::result::Result<T, CudnnError>;
+
+/// What is called of the library; cudarc panics where it has not got one of them.
+const FUNCTIONS: [&str; 20] = [
+    "cudnnConvolutionBackwardData",
+    "cudnnConvolutionBackwardFilter",
+    "cudnnConvolutionForward",
+    "cudnnCreate",
+    "cudnnCreateConvolutionDescriptor",
+    "cudnnCreateFilterDescriptor",
+    "cudnnCreateTensorDescriptor",
+    "cudnnDestroy",
+    "cudnnDestroyConvolutionDescriptor",
+    "cudnnDestroyFilterDescriptor",
+    "cudnnDestroyTensorDescriptor",
+    "cudnnGetConvolutionBackwardDataWorkspaceSize",
+    "cudnnGetConvolutionBackwardFilterWorkspaceSize",
+    "cudnnGetConvolutionForwardWorkspaceSize",
+    "cudnnGetVersion",
+    "cudnnSetConvolution2dDescriptor",
+    "cudnnSetConvolutionMathType",
+    "cudnnSetFilter4dDescriptor",
+    "cudnnSetStream",
+    "cudnnSetTensor4dDescriptor",
+];
+
+/// The algorithms, by what `cudnn_ops.h` says of them: each the same bits in every run. `ALGO_0` of both gradients, and
+/// `ALGO_3` of the weight's, add by atomics.
+const FORWARD: sys::cudnnConvolutionFwdAlgo_t =
+    sys::cudnnConvolutionFwdAlgo_t::CUDNN_CONVOLUTION_FWD_ALGO_IMPLICIT_PRECOMP_GEMM;
+const OF_INPUT: sys::cudnnConvolutionBwdDataAlgo_t =
+    sys::cudnnConvolutionBwdDataAlgo_t::CUDNN_CONVOLUTION_BWD_DATA_ALGO_1;
+const OF_WEIGHT: sys::cudnnConvolutionBwdFilterAlgo_t =
+    sys::cudnnConvolutionBwdFilterAlgo_t::CUDNN_CONVOLUTION_BWD_FILTER_ALGO_1;
+
+/// Whether the system's loader finds a library of this name, and all that is called is in it. It stays loaded.
+pub(super) fn loads(name: &str) -> bool {
+    // SAFETY: loading runs the library's initialisers, and cuDNN is made to be loaded so. It is never unloaded, so that no
+    // pointer into it goes stale.
+    let Ok(library) = (unsafe { libloading::Library::new(name) }) else { return false };
+    // SAFETY: the symbols are looked for and not called, so that their type does not matter.
+    let has = |name: &&str| unsafe { library.get::<*const c_void>(name.as_bytes()) }.is_ok();
+    let has_all = FUNCTIONS.iter().all(has);
+    std::mem::forget(library);
+    has_all
+}
+
+/// `cudnnGetVersion`.
+pub(super) fn version() -> usize {
+    result::get_version()
+}
+
+/// The library at work in a stream. Used by one thread at a time: it is behind a lock.
+pub(super) struct Handle {
+    raw: sys::cudnnHandle_t,
+    context: Arc<CudaContext>,
+}
+
+// SAFETY: a handle may be used by one thread after another; the context is bound to the thread before each call.
+unsafe impl Send for Handle {}
+
+impl Handle {
+    /// For the context that is bound to this thread. The stream is set once: a change would make one wait for the other.
+    pub(super) fn create(context: &Arc<CudaContext>, stream: &CudaStream) -> Result<Self> {
+        let made = Self { raw: result::create_handle()?, context: context.clone() };
+        // SAFETY: both are alive, and the stream outlives the handle: the device has both.
+        unsafe { result::set_stream(made.raw, stream.cu_stream().cast()) }?;
+        Ok(made)
+    }
+
+    /// Descriptors of a problem, and what its algorithm needs.
+    pub(super) fn plan(&self, problem: &Problem) -> Result<Plan> {
+        let Problem { dtype, input, weight, output, .. } = *problem;
+        let (x, y) = (Image::new(dtype, input)?, Image::new(dtype, output)?);
+        let (w, how) = (Kernels::new(dtype, weight)?, How::new(problem)?);
+        // SAFETY: all of them are alive to the end of the function.
+        let workspace = unsafe {
+            match problem.pass {
+                Pass::Forward => result::get_convolution_forward_workspace_size(
+                    self.raw, x.0, w.0, how.0, y.0, FORWARD,
+                ),
+                Pass::OfInput => result::get_convolution_backward_data_workspace_size(
+                    self.raw, w.0, y.0, how.0, x.0, OF_INPUT,
+                ),
+                Pass::OfWeight => result::get_convolution_backward_filter_workspace_size(
+                    self.raw, x.0, y.0, how.0, w.0, OF_WEIGHT,
+                ),
+            }
+        }?;
+        Ok(Plan { pass: problem.pass, x, w, y, how, workspace })
+    }
+
+    /// Puts the convolution in the handle's stream.
+    ///
+    /// The addresses are the caller's, who borrows their buffers, which hold what the plan's problem says and, the workspace,
+    /// as many bytes as the plan does: see the page of `launch`, whose every sentence holds of this call as of a kernel's.
+    pub(super) fn convolve(&self, plan: &Plan, at: Addresses) -> Result {
+        let Plan { pass, x, w, y, how, workspace: bytes } = plan;
+        let Addresses { input, weight, output, workspace } = at;
+        let (one, zero) = (1.0_f32, 0.0_f32);
+        let (one, zero) = ((&raw const one).cast(), (&raw const zero).cast());
+        let [input, weight, output, workspace] =
+            [input, weight, output, workspace].map(|address| address as *mut c_void);
+        let bytes = *bytes;
+        // SAFETY: handle and descriptors are alive. The scalars are two `f32` on the host, as the compute type says; they are
+        // read before this returns, and with a beta of 0 the result is not. The device addresses hold what the caller has
+        // asserted, and work behind this call is in the same stream, as is whoever uses the workspace next.
+        unsafe {
+            match pass {
+                Pass::Forward => result::convolution_forward(
+                    self.raw, one, x.0, input, w.0, weight, how.0, FORWARD, workspace, bytes, zero,
+                    y.0, output,
+                ),
+                Pass::OfInput => result::convolution_backward_data(
+                    self.raw, one, w.0, weight, y.0, output, how.0, OF_INPUT, workspace, bytes,
+                    zero, x.0, input,
+                ),
+                Pass::OfWeight => result::convolution_backward_filter(
+                    self.raw, one, x.0, input, y.0, output, how.0, OF_WEIGHT, workspace, bytes,
+                    zero, w.0, weight,
+                ),
+            }
+        }
+    }
+}
+
+impl Drop for Handle {
+    fn drop(&mut self) {
+        // A device that is lost says so to whoever asks next.
+        let _ = self.context.bind_to_thread();
+        // SAFETY: made by `create`, and destroyed here alone.
+        let _ = unsafe { result::destroy_handle(self.raw) };
+    }
+}
+
+/// Where operands are on the device; what the pass computes is among them.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Addresses {
+    pub(super) input: u64,
+    pub(super) weight: u64,
+    pub(super) output: u64,
+    /// 0 for none.
+    pub(super) workspace: u64,
+}
+
+/// A problem, as the library has it.
+pub(super) struct Plan {
+    pass: Pass,
+    x: Image,
+    w: Kernels,
+    y: Image,
+    how: How,
+    /// Bytes.
+    pub(super) workspace: usize,
+}
+
+struct Image(sys::cudnnTensorDescriptor_t);
+struct Kernels(sys::cudnnFilterDescriptor_t);
+struct How(sys::cudnnConvolutionDescriptor_t);
+
+// SAFETY: a descriptor is memory on the host that belongs to no thread.
+unsafe impl Send for Image {}
+// SAFETY: as above.
+unsafe impl Send for Kernels {}
+// SAFETY: as above.
+unsafe impl Send for How {}
+
+impl Drop for Image {
+    fn drop(&mut self) {
+        // SAFETY: made by `new`, and destroyed here alone.
+        let _ = unsafe { result::destroy_tensor_descriptor(self.0) };
+    }
+}
+
+impl Drop for Kernels {
+    fn drop(&mut self) {
+        // SAFETY: made by `new`, and destroyed here alone.
+        let _ = unsafe { result::destroy_filter_descriptor(self.0) };
+    }
+}
+
+impl Drop for How {
+    fn drop(&mut self) {
+        // SAFETY: made by `new`, and destroyed here alone.
+        let _ = unsafe { result::destroy_convolution_descriptor(self.0) };
+    }
+}
+
+const NCHW: sys::cudnnTensorFormat_t = sys::cudnnTensorFormat_t::CUDNN_TENSOR_NCHW;
+
+impl Image {
+    fn new(dtype: DType, shape: [i32; 4]) -> Result<Self> {
+        let made = Self(result::create_tensor_descriptor()?);
+        // SAFETY: alive.
+        unsafe { result::set_tensor4d_descriptor(made.0, NCHW, kind(dtype), shape) }?;
+        Ok(made)
+    }
+}
+
+impl Kernels {
+    fn new(dtype: DType, shape: [i32; 4]) -> Result<Self> {
+        let made = Self(result::create_filter_descriptor()?);
+        // SAFETY: alive.
+        unsafe { result::set_filter4d_descriptor(made.0, kind(dtype), NCHW, shape) }?;
+        Ok(made)
+    }
+}
+
+impl How {
+    /// The kernel is not flipped, and sums are f32: of sixteen bits by Tensor Cores, of f32 by `fma`, in full. The default
+    /// for f32 may be TF32.
+    fn new(problem: &Problem) -> Result<Self> {
+        use sys::{
+            cudnnConvolutionMode_t as Mode, cudnnDataType_t as Kind, cudnnMathType_t as Math,
+        };
+        let made = Self(result::create_convolution_descriptor()?);
+        let ([up, left], [down, right]) = (problem.padding, problem.stride);
+        let (mode, sums) = (Mode::CUDNN_CROSS_CORRELATION, Kind::CUDNN_DATA_FLOAT);
+        let math = match problem.dtype {
+            DType::F32 => Math::CUDNN_FMA_MATH,
+            _ => Math::CUDNN_TENSOR_OP_MATH,
+        };
+        // SAFETY: alive.
+        unsafe {
+            result::set_convolution2d_descriptor(made.0, up, left, down, right, 1, 1, mode, sums)?;
+            result::set_convolution_math_type(made.0, math)?;
+        }
+        Ok(made)
+    }
+}
+
+/// A status by its name and number.
+pub(super) fn cause(error: CudnnError) -> String {
+    format!("{:?} ({})", error.0, error.0 as u32)
+}
+
+/// Whether it says, in one of several ways, that the library does not do this: the 3000s.
+pub(super) fn is_unsupported(error: CudnnError) -> bool {
+    (3000..4000).contains(&(error.0 as u32))
+}
+
+/// The same, or that this version takes the problem for an impossible one: the 2000s.
+pub(super) fn is_refused(error: CudnnError) -> bool {
+    (2000..4000).contains(&(error.0 as u32))
+}
+
+fn kind(dtype: DType) -> sys::cudnnDataType_t {
+    match dtype {
+        DType::BF16 => sys::cudnnDataType_t::CUDNN_DATA_BFLOAT16,
+        DType::F16 => sys::cudnnDataType_t::CUDNN_DATA_HALF,
+        _ => sys::cudnnDataType_t::CUDNN_DATA_FLOAT,
+    }
+}

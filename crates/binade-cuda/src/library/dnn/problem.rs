@@ -1,0 +1,82 @@
+//! A convolution as cuDNN is asked for it: all that its plan hangs on, and nothing else.
+
+use crate::{Tensor, library::convolutions::Pass, probe::Capability};
+use binade_core::DType;
+use binade_ops::Conv2dConfig;
+
+/// What addresses must be multiples of: nothing in these calls tells the library of any, and its Tensor Core kernels read
+/// 16 bytes at a time.
+const ALIGNED: u64 = 16;
+
+/// The most elements of a tensor: `cudnnSetTensor4dDescriptor` refuses more.
+const MOST: usize = i32::MAX as usize;
+
+/// One convolution by shape, type and pass, in the library's numbers.
+#[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
+pub(super) struct Problem {
+    pub(super) pass: Pass,
+    pub(super) dtype: DType,
+    /// Images or their gradients: `[N, C, H, W]`.
+    pub(super) input: [i32; 4],
+    /// Kernels or their gradients: `[O, C, KH, KW]`.
+    pub(super) weight: [i32; 4],
+    /// Results or their gradients: `[N, O, H', W']`.
+    pub(super) output: [i32; 4],
+    pub(super) stride: [i32; 2],
+    pub(super) padding: [i32; 2],
+}
+
+impl Problem {
+    /// The convolution, unless it is one that the library is not asked for: of nothing, too large for its numbers, at odd
+    /// places, or of bf16 where the GPU has no Tensor Cores for it, which is refused by name further on.
+    pub(super) fn of(
+        pass: Pass,
+        operands: [&Tensor; 3],
+        config: Conv2dConfig,
+        capability: Capability,
+    ) -> Option<Self> {
+        let [input, weight, output] = operands;
+        let dtype = input.dtype();
+        if dtype == DType::BF16 && capability < (8, 0) || !operands.into_iter().all(is_takeable) {
+            return None;
+        }
+        Some(Self {
+            pass,
+            dtype,
+            input: small(input.shape())?,
+            weight: small(weight.shape())?,
+            output: small(output.shape())?,
+            stride: small(&config.stride)?,
+            padding: small(&config.padding)?,
+        })
+    }
+
+    /// All of it as words: what one run of a step is held to another by.
+    pub(super) fn words(&self) -> Vec<u64> {
+        let sizes = [&self.input[..], &self.weight, &self.output, &self.stride, &self.padding];
+        let sizes = sizes.concat().into_iter().map(|size| u64::from(size.unsigned_abs()));
+        [self.pass as u64, self.dtype as u64].into_iter().chain(sizes).collect()
+    }
+}
+
+fn is_takeable(tensor: &Tensor) -> bool {
+    (1..=MOST).contains(&tensor.len()) && tensor.address().is_multiple_of(ALIGNED)
+}
+
+/// As many sizes, if the library's numbers hold them.
+fn small<const N: usize>(sizes: &[usize]) -> Option<[i32; N]> {
+    let sizes: Option<Vec<i32>> = sizes.iter().map(|size| i32::try_from(*size).ok()).collect();
+    sizes?.try_into().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sizes_beyond_32_bits_and_of_other_counts_are_none_of_the_librarys() {
+        assert_eq!(small([1, 2, 3, MOST].as_slice()), Some([1, 2, 3, i32::MAX]));
+        assert_eq!(small::<4>(&[1, 2, 3, MOST + 1]), None);
+        assert_eq!(small::<4>(&[1, 2, 3]), None);
+    }
+}

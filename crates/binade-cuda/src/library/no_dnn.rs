@@ -1,0 +1,22 @@
+//! The backend as it is built without the feature `cudnn`: kernels compute all convolutions.
+
+use super::{convolutions::Pass, which::ConvolutionsBy};
+use crate::{Cuda, Error, Tensor};
+use binade_ops::Conv2dConfig;
+
+#[expect(clippy::unused_self, clippy::unnecessary_wraps, reason = "as they are with the feature")]
+impl Cuda {
+    pub(super) fn who_convolves(&self) -> Result<ConvolutionsBy, Error> {
+        Ok(ConvolutionsBy::Own { why: "built without the feature `cudnn`".into() })
+    }
+
+    /// `false`: it is the kernels'.
+    pub(crate) fn convolves(
+        &self,
+        _pass: Pass,
+        _operands: [&Tensor; 3],
+        _config: Conv2dConfig,
+    ) -> Result<bool, Error> {
+        Ok(false)
+    }
+}

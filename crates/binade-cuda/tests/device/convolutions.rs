@@ -1,0 +1,48 @@
+//! Convolutions by cuDNN, where it is installed, beside products over windows: within the same bounds, asked for once a shape,
+//! and in captured steps. Where it is missing most of these are ignored, unless `BINADE_REQUIRE` names `cudnn`.
+
+#[cfg(feature = "cudnn")]
+mod by_library;
+
+use crate::support::{Result, noise, own};
+use binade_core::DType;
+use binade_cuda::{ConvolutionsBy, Products};
+use binade_ops::{Conv2d, Conv2dConfig, Upload};
+
+#[cfg(feature = "cudnn")]
+pub(crate) use by_library::{TESTS, absent};
+
+/// Those that hold with the library and without, and without the feature.
+pub(crate) const EITHER: &[crate::Test] = &[
+    ("what_convolves_is_told_with_its_version", what_convolves_is_told_with_its_version),
+    ("products_that_are_asked_for_convolve_alone", products_that_are_asked_for_convolve_alone),
+];
+
+fn what_convolves_is_told_with_its_version() -> Result {
+    let cuda = own();
+    let by = cuda.convolutions()?;
+    assert_eq!(cuda.convolutions()?, by);
+    let is_built = cfg!(feature = "cudnn");
+    match &by {
+        ConvolutionsBy::Library { version } => assert!(is_built && *version >= 90_000, "{by}"),
+        ConvolutionsBy::Own { why } if is_built => assert!(why.contains("cuDNN"), "{why}"),
+        ConvolutionsBy::Own { why } => assert!(why.contains("feature"), "{why}"),
+        other => panic!("{other}"),
+    }
+    Ok(())
+}
+
+fn products_that_are_asked_for_convolve_alone() -> Result {
+    let cuda = own().with_products(Products::Own);
+    let ConvolutionsBy::Own { why } = cuda.convolutions()? else { panic!("this is not asked for") };
+    assert_eq!(why == "asked for", cfg!(feature = "cudnn"), "{why}");
+    let x = cuda.upload(&noise(1, 64), &[1, 4, 4, 4], DType::F16)?;
+    let w = cuda.upload(&noise(2, 144), &[4, 4, 3, 3], DType::F16)?;
+    cuda.conv2d(&x, &w, None, Conv2dConfig::default())?;
+    assert_eq!((cuda.ledger().convolutions, cuda.ledger().searches), (0, 0));
+    // And back again, for all clones.
+    let (by, clone) = (own().convolutions()?, cuda.clone());
+    assert_eq!(cuda.with_products(Products::Library).convolutions()?, by);
+    assert_eq!(clone.convolutions()?, by);
+    Ok(())
+}

@@ -1,0 +1,291 @@
+//! What is so where cuDNN is there.
+
+use crate::{
+    agree::{Within, assert_agrees, product_types},
+    support::{Result, noise, own, shifted},
+};
+use binade_core::DType;
+use binade_cpu::Cpu;
+use binade_cuda::{ConvolutionsBy, Cuda, Error, Products, Tensor, Uncapturable};
+use binade_ops::{Conv2d, Conv2dConfig, Upload};
+
+crate::tests![
+    the_library_and_products_stay_within_one_bound,
+    what_the_library_has_no_algorithm_for_is_multiplied,
+    what_lies_at_odd_places_is_multiplied,
+    the_library_is_asked_once_a_shape_and_pass,
+    a_repeated_convolution_has_its_bits,
+    captured_convolutions_replay_with_what_their_tensors_hold,
+    convolutions_that_no_warm_up_did_are_refused_by_name,
+    a_captured_run_asks_the_library_nothing,
+    changing_the_library_for_products_is_no_captured_step,
+];
+
+/// Why these tests cannot run, unless they must.
+pub(crate) fn absent() -> Option<String> {
+    let required = std::env::var("BINADE_REQUIRE").unwrap_or_default();
+    let is_required = required.split(',').any(|name| name.trim() == "cudnn");
+    match Cuda::open(0).and_then(|cuda| cuda.convolutions()) {
+        Ok(ConvolutionsBy::Own { why }) if !is_required => Some(why),
+        _ => None,
+    }
+}
+
+/// Input, weight, stride and padding.
+type Case = ([usize; 4], [usize; 4], [usize; 2], [usize; 2]);
+
+/// Kernels of one pixel and of all, steps longer than the kernel, and what steps do not reach.
+const CASES: [Case; 6] = [
+    ([1, 1, 1, 1], [1, 1, 1, 1], [1, 1], [0, 0]),
+    ([2, 3, 5, 7], [4, 3, 3, 3], [1, 1], [1, 1]),
+    ([3, 2, 6, 5], [5, 2, 2, 3], [2, 1], [0, 2]),
+    ([1, 2, 4, 9], [3, 2, 1, 2], [3, 4], [0, 0]),
+    ([2, 8, 4, 4], [9, 8, 4, 4], [1, 1], [0, 0]),
+    ([3, 5, 4, 6], [7, 5, 1, 1], [2, 2], [0, 0]),
+];
+
+/// Whether a real library, which may have no algorithm for what the stand-in has one for, is out of play.
+fn is_stand_in() -> Result<bool> {
+    Ok(own().name()? == "Binade PTX interpreter")
+}
+
+fn noisy<H: Upload>(device: &H, seed: u64, shape: &[usize], dtype: DType) -> Result<H::Tensor> {
+    let values = noise(seed, shape.iter().product());
+    Ok(device.upload(&values, shape, dtype).map_err(|error| error.to_string())?)
+}
+
+/// Holds a result of any handle to the CPU's, by way of the host.
+fn agrees(
+    cuda: &Cuda,
+    got: &Tensor,
+    want: &binade_cpu::Tensor,
+    within: Within,
+    what: &str,
+) -> Result {
+    let here = crate::support::cuda().from_bits(&cuda.to_bits(got)?, got.dtype(), got.shape())?;
+    assert_agrees(&here, want, within, what)
+}
+
+/// All that there is of a layer, and how many of its convolutions the library was given.
+fn assert_layer(cuda: &Cuda, case: &Case, dtype: DType, given: [u64; 4]) -> Result {
+    let (x, w, stride, padding) = *case;
+    let (config, what) = (Conv2dConfig { stride, padding }, format!("{case:?} {dtype}"));
+    let both = |seed, shape: &[usize]| -> Result<_> {
+        Ok((noisy(cuda, seed, shape, dtype)?, noisy(&Cpu, seed, shape, dtype)?))
+    };
+    let ((x, of_x), (w, of_w), (b, of_b)) = (both(1, &x)?, both(2, &w)?, both(3, &w[..1])?);
+    let mut before = 0;
+    let mut found = Vec::new();
+    let mut count = || {
+        let now = cuda.ledger().convolutions;
+        found.push(now - std::mem::replace(&mut before, now));
+    };
+    let near = Within::Units(64.0, 2.0);
+    let want = Cpu.conv2d(&of_x, &of_w, None, config)?;
+    agrees(cuda, &cuda.conv2d(&x, &w, None, config)?, &want, near, &what)?;
+    count();
+    let want = Cpu.conv2d(&of_x, &of_w, Some(&of_b), config)?;
+    let got = cuda.conv2d(&x, &w, Some(&b), config)?;
+    agrees(cuda, &got, &want, near, &format!("{what} with a bias"))?;
+    count();
+    let (g, of_g) = both(4, got.shape())?;
+    let want = Cpu.conv2d_backward(&of_g, &of_x, &of_w, true, config)?;
+    let got = cuda.conv2d_backward(&g, &x, &w, true, config)?;
+    count();
+    agrees(cuda, &got.input, &want.input, near, &format!("{what} input"))?;
+    let many = Within::Units(64.0, 50.0);
+    agrees(cuda, &got.weight, &want.weight, many, &format!("{what} weight"))?;
+    let alone = cuda.conv2d_backward_of_weight(&g, &x, &w, true, config)?;
+    count();
+    assert_eq!(cuda.to_bits(&alone.weight)?, cuda.to_bits(&got.weight)?, "{what} weight alone");
+    assert_eq!(found, given, "{what}: forward, with a bias, backward, of the weight alone");
+    Ok(())
+}
+
+fn the_library_and_products_stay_within_one_bound() -> Result {
+    let is_sure = is_stand_in()?;
+    for dtype in product_types() {
+        for case in &CASES {
+            assert_layer(&own().with_products(Products::Own), case, dtype, [0; 4])?;
+            // In sixteen bits a bias must be added before the one rounding, which the library has done by then.
+            let with_bias = u64::from(dtype == DType::F32);
+            if is_sure {
+                assert_layer(&own(), case, dtype, [1, with_bias, 2, 1])?;
+            }
+        }
+    }
+    Ok(())
+}
+
+/// The stand-in has none where a window may lie in padding as a whole; what a real one has none for is its affair.
+fn what_the_library_has_no_algorithm_for_is_multiplied() -> Result {
+    if !is_stand_in()? {
+        return Ok(());
+    }
+    for dtype in product_types() {
+        let case = ([2, 1, 3, 3], [2, 1, 3, 3], [1, 1], [4, 0]);
+        let cuda = own();
+        assert_layer(&cuda, &case, dtype, [0; 4])?;
+        let searches = cuda.ledger().searches;
+        let (x, w) = (noisy(&cuda, 1, &case.0, dtype)?, noisy(&cuda, 2, &case.1, dtype)?);
+        cuda.conv2d(&x, &w, None, Conv2dConfig { stride: case.2, padding: case.3 })?;
+        assert_eq!(cuda.ledger().searches, searches, "a refusal is kept as well");
+    }
+    Ok(())
+}
+
+/// An operand at an odd place, the others where buffers begin: each of the three passes is the library's if it can be.
+fn what_lies_at_odd_places_is_multiplied() -> Result {
+    let (config, dtype) = (Conv2dConfig::default(), DType::F16);
+    let shapes = [vec![2, 4, 5, 4], vec![3, 4, 2, 2], vec![2, 3, 4, 3]];
+    for (odd, given) in [(0, [0, 1]), (1, [0, 1]), (2, [1, 0])] {
+        let (cuda, what) = (own(), format!("odd {odd}"));
+        let mut twins = Vec::new();
+        for (place, shape) in shapes.iter().enumerate() {
+            let values = noise(place as u64, shape.iter().product());
+            let here = shifted(&cuda, &values, dtype, usize::from(place == odd)).reshape(shape)?;
+            twins.push((here, Cpu.upload(&values, shape, dtype)?));
+        }
+        let [(x, of_x), (w, of_w), (g, of_g)] = &twins[..] else { panic!("three operands") };
+        let near = Within::Units(64.0, 50.0);
+        let want = Cpu.conv2d(of_x, of_w, None, config)?;
+        agrees(&cuda, &cuda.conv2d(x, w, None, config)?, &want, near, &what)?;
+        let forward = cuda.ledger().convolutions;
+        let want = Cpu.conv2d_backward(of_g, of_x, of_w, false, config)?;
+        let got = cuda.conv2d_backward(g, x, w, false, config)?;
+        agrees(&cuda, &got.input, &want.input, near, &format!("{what} input"))?;
+        agrees(&cuda, &got.weight, &want.weight, near, &format!("{what} weight"))?;
+        let found = [forward, cuda.ledger().convolutions - forward];
+        assert!(!is_stand_in()? || found == given, "{what}: {found:?}");
+    }
+    Ok(())
+}
+
+/// A layer without a bias, and its gradients.
+fn layer(cuda: &Cuda, [x, w]: [&Tensor; 2]) -> Result<[Tensor; 3], Error> {
+    let config = Conv2dConfig { stride: [1, 2], padding: [1, 1] };
+    let y = cuda.conv2d(x, w, None, config)?;
+    let grads = cuda.conv2d_backward(&y, x, w, false, config)?;
+    Ok([y, grads.input, grads.weight])
+}
+
+const X: [usize; 4] = [2, 3, 6, 8];
+const W: [usize; 4] = [4, 3, 3, 3];
+
+fn the_library_is_asked_once_a_shape_and_pass() -> Result {
+    let cuda = own().with_products(Products::Library);
+    let dtype = DType::F16;
+    let (x, w) = (noisy(&cuda, 1, &X, dtype)?, noisy(&cuda, 2, &W, dtype)?);
+    let other = noisy(&cuda, 3, &X, dtype)?;
+    let given = || cuda.ledger().searches;
+    for _ in 0..2 {
+        layer(&cuda, [&x, &w])?;
+        layer(&cuda, [&other, &w])?;
+        assert_eq!(given(), 3, "other tensors of the same shape are the same question");
+    }
+    let part = noisy(&cuda, 4, &[1, 3, 6, 8], dtype)?;
+    for _ in 0..2 {
+        layer(&cuda, [&part, &w])?;
+        assert_eq!(given(), 6, "another shape");
+    }
+    let wide = [noisy(&cuda, 5, &X, DType::F32)?, noisy(&cuda, 6, &W, DType::F32)?];
+    for _ in 0..2 {
+        layer(&cuda, wide.each_ref())?;
+        assert_eq!(given(), 9, "another type");
+    }
+    Ok(())
+}
+
+fn bits(cuda: &Cuda, tensors: &[Tensor; 3]) -> Result<Vec<Vec<u8>>> {
+    tensors.iter().map(|tensor| Ok(cuda.to_bits(tensor)?)).collect()
+}
+
+fn a_repeated_convolution_has_its_bits() -> Result {
+    let run = || -> Result<Vec<Vec<u8>>> {
+        let cuda = own();
+        let (x, w) = (noisy(&cuda, 1, &X, DType::F16)?, noisy(&cuda, 2, &W, DType::F16)?);
+        let first = bits(&cuda, &layer(&cuda, [&x, &w])?)?;
+        assert!(bits(&cuda, &layer(&cuda, [&x, &w])?)? == first);
+        Ok(first)
+    };
+    assert!(run()? == run()?);
+    Ok(())
+}
+
+fn captured_convolutions_replay_with_what_their_tensors_hold() -> Result {
+    for dtype in product_types() {
+        let cuda = own();
+        let (x, w) = (noisy(&cuda, 1, &X, dtype)?, noisy(&cuda, 2, &W, dtype)?);
+        let write = |number: u64| -> Result {
+            cuda.write(&x, &noise(10 * number, x.len()))?;
+            Ok(cuda.write(&w, &noise(10 * number + 1, w.len()))?)
+        };
+        let mut want = Vec::new();
+        for number in 0..4 {
+            write(number)?;
+            want.push(bits(&cuda, &layer(&cuda, [&x, &w])?)?);
+        }
+        let searches = cuda.ledger().searches;
+        assert_eq!(cuda.ledger().convolutions, 4 * 3);
+        let step = || layer(&cuda, [&x, &w]);
+        let ((), capture) = cuda.capture().warm_up(|| step().map(drop))?;
+        let ((), capture) = capture.warm_up(|| step().map(drop))?;
+        let captured = capture.capture(step)?;
+        for (number, want) in want.iter().enumerate() {
+            write(number as u64)?;
+            // Work between replays takes other memory than the graph's, its workspace's too.
+            step()?;
+            let got = bits(&cuda, &captured.replay()?)?;
+            assert!(got == *want, "{dtype}, replay {number}");
+        }
+        assert_eq!(cuda.ledger().searches, searches, "nothing is asked twice");
+    }
+    Ok(())
+}
+
+/// The operation and the reason.
+fn why<T>(result: Result<T, Error>) -> (&'static str, Uncapturable) {
+    match result {
+        Err(Error::Capture { operation, why }) => (operation, why),
+        Err(error) => panic!("{error}"),
+        Ok(_) => panic!("this must be refused"),
+    }
+}
+
+fn convolutions_that_no_warm_up_did_are_refused_by_name() -> Result {
+    let cuda = own();
+    let [a, b] = [noisy(&cuda, 1, &X, DType::F16)?, noisy(&cuda, 2, &X, DType::F16)?];
+    let w = noisy(&cuda, 3, &W, DType::F16)?;
+    let step = |x: &Tensor| layer(&cuda, [x, &w]).map(drop);
+    let ((), capture) = cuda.capture().warm_up(|| step(&a))?;
+    let ((), capture) = capture.warm_up(|| step(&a))?;
+    let other = why(capture.capture(|| step(&b)));
+    assert_eq!(other, ("cudnnConvolutionForward", Uncapturable::Changed { number: 0 }));
+    // The handle goes on.
+    step(&b)?;
+    Ok(())
+}
+
+fn a_captured_run_asks_the_library_nothing() -> Result {
+    let cuda = own();
+    let (x, w) = (noisy(&cuda, 1, &X, DType::F16)?, noisy(&cuda, 2, &W, DType::F16)?);
+    let part = noisy(&cuda, 3, &[1, 3, 6, 8], DType::F16)?;
+    let step = |x: &Tensor| layer(&cuda, [x, &w]).map(drop);
+    let ((), capture) = cuda.capture().warm_up(|| step(&x))?;
+    let ((), capture) = capture.warm_up(|| step(&x))?;
+    let before = cuda.ledger().searches;
+    assert!(capture.capture(|| step(&part)).is_err());
+    assert_eq!(cuda.ledger().searches, before);
+    Ok(())
+}
+
+fn changing_the_library_for_products_is_no_captured_step() -> Result {
+    let cuda = own();
+    let (x, w) = (noisy(&cuda, 1, &X, DType::F16)?, noisy(&cuda, 2, &W, DType::F16)?);
+    let step = || layer(&cuda, [&x, &w]).map(drop);
+    let ((), capture) = cuda.capture().warm_up(step)?;
+    let ((), capture) = capture.warm_up(step)?;
+    let _ = cuda.clone().with_products(Products::Own);
+    assert!(capture.capture(step).is_err());
+    Ok(())
+}

@@ -1,0 +1,173 @@
+//! The convolution itself: held to the memory it works on, and computed in the order of its stream.
+
+use std::{ops::Range, sync::Arc};
+
+use super::{
+    Descriptors, Pass, Result, Status,
+    descriptors::{Tensor, bad, unknown},
+    problem::Problem,
+};
+use crate::{
+    DevicePtr,
+    driver::{
+        code::{self, Code},
+        state::{Driver, graph::Node, lt::encode, tell},
+    },
+};
+
+/// The arguments of a convolution beside the descriptors.
+#[derive(Clone, Copy, Debug)]
+pub(in crate::driver) struct Call {
+    pub(in crate::driver) alpha: f32,
+    pub(in crate::driver) beta: f32,
+    pub(in crate::driver) x: u64,
+    pub(in crate::driver) w: u64,
+    pub(in crate::driver) y: u64,
+    pub(in crate::driver) workspace: u64,
+    pub(in crate::driver) workspace_bytes: usize,
+}
+
+/// A convolution with all that it needs, whatever becomes of the descriptors.
+#[derive(Debug)]
+pub(in crate::driver) struct Convolution {
+    problem: Problem,
+    call: Call,
+}
+
+impl Convolution {
+    /// What is computed, and where it goes.
+    fn result(&self) -> (Tensor, u64) {
+        let Self { problem, call } = self;
+        match problem.pass {
+            Pass::Forward => (problem.y, call.y),
+            Pass::Data => (problem.x, call.x),
+            Pass::Filter => (problem.w, call.w),
+        }
+    }
+
+    /// Where its tensors are.
+    pub(in crate::driver) fn tensors(&self) -> [u64; 3] {
+        [self.call.x, self.call.w, self.call.y]
+    }
+}
+
+/// What addresses are multiples of, for Tensor Cores.
+const ALIGNED: u64 = 16;
+
+impl Driver {
+    /// Puts a convolution in the handle's stream.
+    pub(in crate::driver) fn dnn_convolve(&mut self, of: Descriptors, call: Call) -> Result {
+        let problem = self.dnn_problem(of)?;
+        let told = self.dnn.handles.get(of.handle)?;
+        let stream = told.stream.ok_or_else(|| bad("a handle that was given no stream"))?;
+        if !told.asked.contains(&problem.hashed()) {
+            return Err(bad("nobody has asked for this convolution's workspace"));
+        }
+        // An `f64` of 1 is 0 in its first four bytes.
+        if call.alpha.to_bits() != 1.0_f32.to_bits() || call.beta.to_bits() != 0 {
+            return Err(unknown("an alpha and beta of", format_args!("{call:?}")));
+        }
+        self.dnn_objection(&problem, &call).map_or(Ok(()), |(objection, status)| {
+            tell(format_args!("cuDNN: {objection}: {call:x?} of {problem:?}"));
+            Err(status)
+        })?;
+        let work = Node::Convolution(Arc::new(Convolution { problem, call }));
+        self.submit(stream, work).map_err(|_| Status::ExecutionFailed)
+    }
+
+    /// What is wrong with the memory.
+    fn dnn_objection(&self, problem: &Problem, call: &Call) -> Option<(&'static str, Status)> {
+        let Call { x, w, y, workspace, workspace_bytes, .. } = *call;
+        let needed = problem.workspace();
+        if needed > workspace_bytes || needed > 0 && workspace == 0 {
+            return Some(("the workspace is smaller than what was said", Status::SizeInsufficient));
+        }
+        if ![x, w, y, workspace].iter().all(|at| at.is_multiple_of(ALIGNED)) {
+            return Some(("an address is no multiple of 16", Status::MisalignedPointer));
+        }
+        let range = |tensor: &Tensor, at: u64| at..at + tensor.bytes();
+        let (x, w, y) = (range(&problem.x, x), range(&problem.w, w), range(&problem.y, y));
+        let scratch = workspace..workspace + needed as u64;
+        let [result, read @ ..] = match problem.pass {
+            Pass::Forward => [y, x, w],
+            Pass::Data => [x, w, y],
+            Pass::Filter => [w, x, y],
+        };
+        let all = [&result, &read[0], &read[1], &scratch];
+        if !all.into_iter().all(|range| self.lt_holds(range)) {
+            return Some((
+                "a tensor or the workspace reaches beyond its allocation",
+                Status::BadParam,
+            ));
+        }
+        let meets = |one: &Range<u64>, other: &Range<u64>| {
+            one.start.max(other.start) < one.end.min(other.end)
+        };
+        let written = [&result, &scratch];
+        let overlaps = written.iter().any(|one| read.iter().any(|other| meets(one, other)));
+        let what = "the result or the workspace lies over what is read, or over each other";
+        (overlaps || meets(&result, &scratch)).then_some((what, Status::BadParam))
+    }
+
+    /// Computes it: products in f32, added by `fma` in the order of images, channels and places, one rounding to the result's
+    /// type.
+    pub(in crate::driver) fn convolve(&mut self, convolution: &Convolution) -> code::Result {
+        let Convolution { problem, call } = convolution;
+        if problem.workspace() > 0 {
+            self.fill(call.workspace, &[0xff], problem.workspace())?;
+        }
+        let [x, w, y] = [(&problem.x, call.x), (&problem.w, call.w), (&problem.y, call.y)]
+            .map(|(tensor, at)| self.floats(tensor.kind, at, tensor.len()));
+        let (x, w, y) = (x?, w?, y?);
+        let (to, at) = convolution.result();
+        let mut sums = vec![0.0_f32; to.len()];
+        problem.products(|[of_x, of_w, of_y]| {
+            let (sum, one, other) = match problem.pass {
+                Pass::Forward => (&mut sums[of_y], x[of_x], w[of_w]),
+                Pass::Data => (&mut sums[of_x], w[of_w], y[of_y]),
+                Pass::Filter => (&mut sums[of_w], x[of_x], y[of_y]),
+            };
+            *sum = one.mul_add(other, *sum);
+        });
+        let bytes = self.gpu.bytes(DevicePtr::at(at), to.len() * to.kind.bytes());
+        let bytes = bytes.map_err(|error| {
+            tell(error);
+            Code::InvalidValue
+        })?;
+        let places = bytes.chunks_exact_mut(to.kind.bytes());
+        places.zip(sums).for_each(|(place, sum)| encode(to.kind, sum, place));
+        Ok(())
+    }
+}
+
+impl Problem {
+    /// Calls with every product of the convolution: where its element of X, of W and of Y is.
+    fn products(&self, mut product: impl FnMut([usize; 3])) {
+        let Self { x, w, y, .. } = self;
+        for of_y in each(y.sizes) {
+            let [image, output, row, column] = of_y;
+            let [_, channels, rows, columns] = w.sizes;
+            for [channel, down, right, _] in each([channels, rows, columns, 1]) {
+                let (Some(up), Some(across)) =
+                    (self.pixel(0, row, down), self.pixel(1, column, right))
+                else {
+                    continue;
+                };
+                let of_x = x.place([image, channel, up, across]);
+                let of_w = w.place([output, channel, down, right]);
+                product([of_x, of_w, y.place(of_y)]);
+            }
+        }
+    }
+
+    /// The image's row or column under the kernel's in a window, unless that is padding.
+    fn pixel(&self, axis: usize, window: usize, tap: usize) -> Option<usize> {
+        let place = (window * self.stride[axis] + tap).checked_sub(self.padding[axis])?;
+        (place < self.x.sizes[axis + 2]).then_some(place)
+    }
+}
+
+/// Every place of a tensor of these sizes, in memory's order.
+fn each([a, b, c, d]: [usize; 4]) -> impl Iterator<Item = [usize; 4]> {
+    (0..a * b * c * d).map(move |i| [i / (b * c * d), i / (c * d) % b, i / d % c, i % d])
+}

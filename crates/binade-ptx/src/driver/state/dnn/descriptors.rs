@@ -1,0 +1,120 @@
+//! Descriptors, by their numbers in `cudnn_graph.h` and `cudnn_ops.h`; what is not simulated is refused.
+
+use super::{Result, Status};
+use crate::driver::state::{lt::Kind, tell};
+
+/// Images or kernels, one behind the other with nothing between: `CUDNN_TENSOR_NCHW`.
+#[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
+pub(in crate::driver) struct Tensor {
+    pub(super) kind: Kind,
+    pub(super) sizes: [usize; 4],
+}
+
+/// `CUDNN_TENSOR_NCHW`.
+const NCHW: u32 = 0;
+
+/// The library takes no tensor of as many elements.
+const TOO_MANY: usize = 1 << 31;
+
+impl Tensor {
+    pub(in crate::driver) fn new(kind: u32, format: u32, sizes: [i32; 4]) -> Result<Self> {
+        let kind = match kind {
+            0 => Kind::F32,
+            2 => Kind::F16,
+            9 => Kind::BF16,
+            _ => return Err(unknown("data type", kind)),
+        };
+        if format != NCHW {
+            return Err(unknown("tensor format", format));
+        }
+        let sizes = sizes.map(|size| usize::try_from(size).unwrap_or(0));
+        if sizes.contains(&0) {
+            return Err(bad("a tensor of no elements, or of a negative size"));
+        }
+        let elements = sizes.iter().try_fold(1_usize, |all, size| all.checked_mul(*size));
+        if elements.is_none_or(|elements| elements >= TOO_MANY) {
+            return Err(unknown(
+                "a tensor of 2^31 elements or more, such as",
+                format_args!("{sizes:?}"),
+            ));
+        }
+        Ok(Self { kind, sizes })
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.sizes.iter().product()
+    }
+
+    pub(super) fn bytes(&self) -> u64 {
+        (self.len() * self.kind.bytes()) as u64
+    }
+
+    /// Where an element is.
+    pub(super) fn place(&self, [a, b, c, d]: [usize; 4]) -> usize {
+        let [_, channels, rows, columns] = self.sizes;
+        ((a * channels + b) * rows + c) * columns + d
+    }
+}
+
+/// How a kernel moves, and what multiplies.
+#[derive(Clone, Copy, Debug, Default)]
+pub(in crate::driver) struct How {
+    /// Padding and stride, once they are set.
+    pub(super) moves: Option<[[usize; 2]; 2]>,
+    /// `cudnnMathType_t`; the default allows TF32.
+    pub(super) math: u32,
+}
+
+/// `CUDNN_CROSS_CORRELATION`, `CUDNN_DATA_FLOAT`.
+const NOT_FLIPPED: u32 = 1;
+const F32: u32 = 0;
+
+/// `cudnnSetConvolution2dDescriptor`.
+#[derive(Clone, Copy, Debug)]
+pub(in crate::driver) struct Moves {
+    pub(in crate::driver) padding: [i32; 2],
+    pub(in crate::driver) stride: [i32; 2],
+    pub(in crate::driver) dilation: [i32; 2],
+    pub(in crate::driver) mode: u32,
+    pub(in crate::driver) sums: u32,
+}
+
+impl How {
+    pub(in crate::driver) fn set(&mut self, to: Moves) -> Result {
+        let Moves { padding, stride, dilation, mode, sums } = to;
+        let least = |sizes: [i32; 2], least| sizes.iter().all(|size| *size >= least);
+        if !(least(padding, 0) && least(stride, 1) && least(dilation, 1)) {
+            return Err(bad("a negative padding, or a stride or dilation below 1"));
+        }
+        if dilation != [1, 1] {
+            return Err(unknown("dilation", format_args!("{dilation:?}")));
+        }
+        if mode != NOT_FLIPPED {
+            return Err(unknown("convolution mode", mode));
+        }
+        if sums != F32 {
+            return Err(unknown("compute type", sums));
+        }
+        self.moves = Some([padding, stride].map(|it| it.map(|size| size.unsigned_abs() as usize)));
+        Ok(())
+    }
+
+    pub(in crate::driver) fn set_math(&mut self, math: u32) -> Result {
+        if math > 3 {
+            return Err(bad("no such math type"));
+        }
+        self.math = math;
+        Ok(())
+    }
+}
+
+/// A mistake that the library would find too.
+pub(super) fn bad(what: &str) -> Status {
+    tell(format_args!("cuDNN: {what}"));
+    Status::BadParam
+}
+
+pub(super) fn unknown(what: &str, given: impl std::fmt::Display) -> Status {
+    tell(format_args!("cuDNN: {what} {given} is not simulated"));
+    Status::NotSupported
+}

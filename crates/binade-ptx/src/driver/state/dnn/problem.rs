@@ -1,0 +1,134 @@
+//! A problem: what descriptors say together, and the workspace for it.
+
+use std::hash::{DefaultHasher, Hash, Hasher};
+
+use super::{
+    Result, Status,
+    descriptors::{Tensor, bad, unknown},
+};
+use crate::{
+    Capability,
+    driver::state::{Driver, Handle, lt::Kind, tell},
+};
+
+/// Which of the three is computed from the other two.
+#[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
+pub(in crate::driver) enum Pass {
+    /// Y of X and W.
+    Forward,
+    /// X's gradient.
+    Data,
+    /// W's gradient.
+    Filter,
+}
+
+/// Descriptors by handle, as a call gives them.
+#[derive(Clone, Copy, Debug)]
+pub(in crate::driver) struct Descriptors {
+    pub(in crate::driver) pass: Pass,
+    pub(in crate::driver) handle: Handle,
+    pub(in crate::driver) x: Handle,
+    pub(in crate::driver) w: Handle,
+    pub(in crate::driver) y: Handle,
+    pub(in crate::driver) how: Handle,
+    pub(in crate::driver) algorithm: u32,
+}
+
+/// `…_FWD_ALGO_IMPLICIT_PRECOMP_GEMM`, `…_BWD_DATA_ALGO_1` and `…_BWD_FILTER_ALGO_1`, all deterministic.
+const ALGORITHM: u32 = 1;
+
+/// `CUDNN_TENSOR_OP_MATH` and `CUDNN_FMA_MATH`.
+const TENSOR_OP: u32 = 1;
+const FMA: u32 = 3;
+
+/// A convolution that has been found to make sense.
+#[derive(Clone, Copy, Debug, Hash)]
+pub(super) struct Problem {
+    pub(super) pass: Pass,
+    pub(super) x: Tensor,
+    pub(super) w: Tensor,
+    pub(super) y: Tensor,
+    pub(super) padding: [usize; 2],
+    pub(super) stride: [usize; 2],
+}
+
+impl Problem {
+    /// Indices forward, nothing for the input's gradient, partial sums for the weight's.
+    pub(super) fn workspace(&self) -> usize {
+        let [_, channels, rows, columns] = self.w.sizes;
+        match self.pass {
+            Pass::Forward => 8 * channels * rows * columns,
+            Pass::Data => 0,
+            Pass::Filter => 4 * self.w.len(),
+        }
+    }
+
+    pub(super) fn hashed(&self) -> u64 {
+        let mut hasher = DefaultHasher::new();
+        self.hash(&mut hasher);
+        hasher.finish()
+    }
+
+    /// What is wrong with its sizes.
+    fn objection(&self) -> Option<&'static str> {
+        let Self { x, w, y, padding, stride, .. } = self;
+        let windows = |axis: usize| {
+            let room = (x.sizes[axis + 2] + 2 * padding[axis]).checked_sub(w.sizes[axis + 2])?;
+            Some(room / stride[axis] + 1)
+        };
+        if x.kind != w.kind || x.kind != y.kind {
+            Some("the types differ")
+        } else if x.sizes[1] != w.sizes[1] {
+            Some("images and kernels have other numbers of channels")
+        } else if [windows(0), windows(1)].contains(&None) {
+            Some("the kernel is larger than the padded image")
+        } else if [x.sizes[0], w.sizes[0]] != [y.sizes[0], y.sizes[1]]
+            || [windows(0), windows(1)] != [Some(y.sizes[2]), Some(y.sizes[3])]
+        {
+            Some("the result has other sizes than the windows")
+        } else {
+            None
+        }
+    }
+}
+
+impl Driver {
+    /// Bytes that the algorithm wants, which must be asked for before it runs.
+    pub(in crate::driver) fn dnn_workspace(&mut self, of: Descriptors) -> Result<usize> {
+        let problem = self.dnn_problem(of)?;
+        self.dnn.handles.get_mut(of.handle)?.asked.insert(problem.hashed());
+        Ok(problem.workspace())
+    }
+
+    /// What the descriptors say together.
+    pub(super) fn dnn_problem(&self, of: Descriptors) -> Result<Problem> {
+        self.dnn.handles.get(of.handle)?;
+        let unset = || bad("a descriptor that nobody has set");
+        let tensor = |of| -> Result<Tensor> { (*self.dnn.tensors.get(of)?).ok_or_else(unset) };
+        let (x, y) = (tensor(of.x)?, tensor(of.y)?);
+        let w = (*self.dnn.filters.get(of.w)?).ok_or_else(unset)?;
+        let how = *self.dnn.hows.get(of.how)?;
+        let [padding, stride] = how.moves.ok_or_else(unset)?;
+        if of.algorithm != ALGORITHM {
+            // 0, and 3 of the filter's, add by atomics.
+            return Err(unknown("algorithm", format_args!("{} of {:?}", of.algorithm, of.pass)));
+        }
+        if how.math != if x.kind == Kind::F32 { FMA } else { TENSOR_OP } {
+            return Err(unknown("math type", format_args!("{} of {:?}", how.math, x.kind)));
+        }
+        let problem = Problem { pass: of.pass, x, w, y, padding, stride };
+        if let Some(objection) = problem.objection() {
+            tell(format_args!("cuDNN: {objection}: {problem:?}"));
+            return Err(Status::ShapeMismatch);
+        }
+        // As a library has it whose kernels clip a window at one edge: no window lies in padding as a whole.
+        if padding[0] >= w.sizes[2] || padding[1] >= w.sizes[3] {
+            return Err(Status::NotSupportedPadding);
+        }
+        if x.kind == Kind::BF16 && self.capability < Capability::SM_80 {
+            tell("cuDNN: bf16 on a GPU before compute capability 8.0");
+            return Err(Status::ArchMismatch);
+        }
+        Ok(problem)
+    }
+}

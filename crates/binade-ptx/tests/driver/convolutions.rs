@@ -1,0 +1,238 @@
+//! cuDNN by cudarc's functions, in the driver's streams and on its memory: what it computes.
+
+use std::{ffi::c_void, sync::Arc};
+
+use cudarc::{
+    cudnn::{
+        result::{self, CudnnError},
+        sys::{
+            self, cudnnConvolutionBwdDataAlgo_t as OfData,
+            cudnnConvolutionBwdFilterAlgo_t as OfFilter, cudnnConvolutionFwdAlgo_t as Forward,
+            cudnnConvolutionMode_t as Mode, cudnnDataType_t as Kind, cudnnMathType_t as Math,
+            cudnnTensorFormat_t as Format,
+        },
+    },
+    driver::{CudaSlice, CudaStream, sys as driver},
+};
+
+use crate::{
+    process::alone,
+    products::{address, context, down, up},
+};
+
+/// One convolution with all that a caller says of it, to be changed before it is asked for and before it is computed.
+#[derive(Clone, Debug)]
+pub(crate) struct Asked {
+    pub(crate) kind: Kind,
+    pub(crate) x: [i32; 4],
+    pub(crate) w: [i32; 4],
+    pub(crate) y: [i32; 4],
+    pub(crate) padding: [i32; 2],
+    pub(crate) stride: [i32; 2],
+    pub(crate) dilation: i32,
+    pub(crate) mode: Mode,
+    pub(crate) sums: Kind,
+    pub(crate) math: Math,
+    pub(crate) format: Format,
+}
+
+/// Two by three pixels in f16 under a kernel of one by two.
+pub(crate) fn plain() -> Asked {
+    Asked {
+        kind: Kind::CUDNN_DATA_HALF,
+        x: [1, 1, 2, 3],
+        w: [1, 1, 1, 2],
+        y: [1, 1, 2, 2],
+        padding: [0, 0],
+        stride: [1, 1],
+        dilation: 1,
+        mode: Mode::CUDNN_CROSS_CORRELATION,
+        sums: Kind::CUDNN_DATA_FLOAT,
+        math: Math::CUDNN_TENSOR_OP_MATH,
+        format: Format::CUDNN_TENSOR_NCHW,
+    }
+}
+
+/// The passes, with the algorithms that are deterministic.
+pub(crate) enum Pass {
+    Forward(Forward),
+    Data(OfData),
+    Filter(OfFilter),
+}
+
+pub(crate) const FORWARD: Pass =
+    Pass::Forward(Forward::CUDNN_CONVOLUTION_FWD_ALGO_IMPLICIT_PRECOMP_GEMM);
+pub(crate) const DATA: Pass = Pass::Data(OfData::CUDNN_CONVOLUTION_BWD_DATA_ALGO_1);
+pub(crate) const FILTER: Pass = Pass::Filter(OfFilter::CUDNN_CONVOLUTION_BWD_FILTER_ALGO_1);
+
+/// Descriptors that nobody destroys before the process ends.
+pub(crate) struct Made {
+    pub(crate) handle: sys::cudnnHandle_t,
+    x: sys::cudnnTensorDescriptor_t,
+    y: sys::cudnnTensorDescriptor_t,
+    w: sys::cudnnFilterDescriptor_t,
+    how: sys::cudnnConvolutionDescriptor_t,
+}
+
+impl Made {
+    pub(crate) fn new(asked: &Asked) -> Result<Self, CudnnError> {
+        let handle = result::create_handle()?;
+        let (x, y) = (result::create_tensor_descriptor()?, result::create_tensor_descriptor()?);
+        let w = result::create_filter_descriptor()?;
+        let how = result::create_convolution_descriptor()?;
+        let ([up, left], [down, right], dilation) = (asked.padding, asked.stride, asked.dilation);
+        // SAFETY: all of them are alive.
+        unsafe {
+            result::set_tensor4d_descriptor(x, asked.format, asked.kind, asked.x)?;
+            result::set_tensor4d_descriptor(y, asked.format, asked.kind, asked.y)?;
+            result::set_filter4d_descriptor(w, asked.kind, asked.format, asked.w)?;
+            result::set_convolution2d_descriptor(
+                how, up, left, down, right, dilation, dilation, asked.mode, asked.sums,
+            )?;
+            result::set_convolution_math_type(how, asked.math)?;
+        }
+        Ok(Self { handle, x, y, w, how })
+    }
+
+    /// In this stream.
+    pub(crate) fn within(self, stream: &CudaStream) -> Result<Self, CudnnError> {
+        // SAFETY: both are alive.
+        unsafe { result::set_stream(self.handle, stream.cu_stream().cast()) }?;
+        Ok(self)
+    }
+
+    pub(crate) fn workspace(&self, pass: &Pass) -> Result<usize, CudnnError> {
+        let Self { handle, x, y, w, how } = *self;
+        // SAFETY: all of them are alive.
+        unsafe {
+            match *pass {
+                Pass::Forward(algo) => {
+                    result::get_convolution_forward_workspace_size(handle, x, w, how, y, algo)
+                }
+                Pass::Data(algo) => {
+                    result::get_convolution_backward_data_workspace_size(handle, w, y, how, x, algo)
+                }
+                Pass::Filter(algo) => result::get_convolution_backward_filter_workspace_size(
+                    handle, x, y, how, w, algo,
+                ),
+            }
+        }
+    }
+
+    /// Puts it in the stream.
+    pub(crate) fn convolve(
+        &self,
+        pass: &Pass,
+        [at_x, at_w, at_y]: [u64; 3],
+        (workspace, bytes): (u64, usize),
+        [alpha, beta]: [f32; 2],
+    ) -> Result<(), CudnnError> {
+        let Self { handle, x, y, w, how } = *self;
+        let (alpha, beta) = ((&raw const alpha).cast(), (&raw const beta).cast());
+        let [at_x, at_w, at_y, space] = [at_x, at_w, at_y, workspace].map(|at| at as *mut c_void);
+        // SAFETY: all of them are alive; what is wrong with addresses is what this library looks at.
+        unsafe {
+            match *pass {
+                Pass::Forward(algo) => result::convolution_forward(
+                    handle, alpha, x, at_x, w, at_w, how, algo, space, bytes, beta, y, at_y,
+                ),
+                Pass::Data(algo) => result::convolution_backward_data(
+                    handle, alpha, w, at_w, y, at_y, how, algo, space, bytes, beta, x, at_x,
+                ),
+                Pass::Filter(algo) => result::convolution_backward_filter(
+                    handle, alpha, x, at_x, y, at_y, how, algo, space, bytes, beta, w, at_w,
+                ),
+            }
+        }
+    }
+}
+
+pub(crate) type Slices = [CudaSlice<u16>; 3];
+
+pub(crate) fn addresses(stream: &Arc<CudaStream>, slices: &Slices) -> [u64; 3] {
+    slices.each_ref().map(|slice| address(stream, slice))
+}
+
+/// Images, kernels and results of `plain`.
+const X: [f32; 6] = [1.0, 2.0, 3.0, 4.0, 5.0, 6.0];
+const W: [f32; 2] = [1.0, -2.0];
+const Y: [f32; 4] = [1.0, 10.0, -1.0, 2.0];
+
+/// All three after a pass.
+fn computed(asked: &Asked, pass: &Pass, [x, w, y]: [&[f32]; 3]) -> [Vec<f32>; 3] {
+    let (_context, stream) = context();
+    let slices = [up(&stream, x), up(&stream, w), up(&stream, y)];
+    let made = Made::new(asked).unwrap().within(&stream).unwrap();
+    let bytes = made.workspace(pass).unwrap();
+    let space = stream.alloc_zeros::<u8>(bytes.max(1)).unwrap();
+    let at = addresses(&stream, &slices);
+    made.convolve(pass, at, (address(&stream, &space), bytes), [1.0, 0.0]).unwrap();
+    slices.each_ref().map(|slice| down(&stream, slice))
+}
+
+#[test]
+fn all_names_are_one_library() {
+    alone!({
+        assert_eq!(result::get_version(), 92_100);
+        let (context, _) = context();
+        assert!(result::create_handle().is_ok(), "it knows of the driver's context");
+        drop(context);
+    });
+}
+
+#[test]
+fn each_pass_is_computed_from_the_other_two() {
+    alone!({
+        let all = [&X[..], &W, &Y];
+        assert_eq!(computed(&plain(), &FORWARD, all)[2], [-3.0, -4.0, -6.0, -7.0]);
+        assert_eq!(computed(&plain(), &DATA, all)[0], [1.0, 8.0, -20.0, -1.0, 4.0, -4.0]);
+        // 1·1 + 10·2 − 1·4 + 2·5, and the same one pixel further.
+        assert_eq!(computed(&plain(), &FILTER, all)[1], [27.0, 39.0]);
+    });
+}
+
+#[test]
+fn channels_are_added_up_and_padding_is_zero() {
+    alone!({
+        let asked = Asked {
+            x: [1, 2, 1, 2],
+            w: [2, 2, 1, 2],
+            y: [1, 2, 1, 2],
+            padding: [0, 1],
+            stride: [1, 2],
+            ..plain()
+        };
+        let (x, w) = ([1.0, 2.0, 3.0, 4.0], [1.0, 10.0, 0.5, 5.0, -1.0, 0.0, 0.0, 2.0]);
+        // Windows of pixels -1 and 0, and of 1 and 2: each has one pixel that is padding.
+        let got = computed(&asked, &FORWARD, [&x, &w, &[7.0; 4]]);
+        assert_eq!(got[2], [25.0, 4.0, 6.0, -2.0]);
+    });
+}
+
+#[test]
+fn a_captured_convolution_runs_when_its_graph_does() {
+    alone!({
+        let (_context, stream) = context();
+        let thread_local = driver::CUstreamCaptureMode::CU_STREAM_CAPTURE_MODE_THREAD_LOCAL;
+        let end = || stream.end_capture(driver::CUgraphInstantiate_flags(0));
+        let slices = [up(&stream, &X), up(&stream, &W), up(&stream, &[7.0; 4])];
+        let made = Made::new(&plain()).unwrap().within(&stream).unwrap();
+        let bytes = made.workspace(&FORWARD).unwrap();
+        let space = stream.alloc_zeros::<u8>(bytes).unwrap();
+        let (at, space) = (addresses(&stream, &slices), (address(&stream, &space), bytes));
+        stream.begin_capture(thread_local).unwrap();
+        made.convolve(&FORWARD, at, space, [1.0, 0.0]).unwrap();
+        let graph = end().unwrap().unwrap();
+        assert_eq!(down(&stream, &slices[2]), [7.0; 4], "nothing has run");
+        graph.launch().unwrap();
+        assert_eq!(down(&stream, &slices[2]), [-3.0, -4.0, -6.0, -7.0]);
+        // A handle takes memory, which a thread that captures may not.
+        stream.begin_capture(thread_local).unwrap();
+        let refused = result::create_handle().err().map(|error| error.0);
+        assert_eq!(
+            refused,
+            Some(sys::cudnnStatus_t::CUDNN_STATUS_INTERNAL_ERROR_DEVICE_ALLOCATION_FAILED)
+        );
+        assert!(end().is_err());
+    });
+}
