@@ -40,12 +40,10 @@ impl Wgpu {
     fn buffer_for(&self, bytes: usize, taker: Taker) -> Result<Buffer, Error> {
         self.inner.health.check()?;
         let (pool, rounded) = (&self.inner.pool, self.rounded(bytes)?);
+        let usage = BufferUsages::STORAGE | BufferUsages::COPY_DST | BufferUsages::COPY_SRC;
         let memory = match pool.take(rounded, taker) {
             Some(memory) => memory,
-            None => {
-                let usage = BufferUsages::STORAGE | BufferUsages::COPY_DST | BufferUsages::COPY_SRC;
-                pool.made(self.allocated(rounded, usage)?)
-            }
+            None => pool.made(self.allocated(rounded, usage)?),
         };
         Ok(Buffer::new(memory, bytes, pool.clone()))
     }
