@@ -9,7 +9,8 @@ pub struct Ledger {
     pub syncs: u64,
     /// Kernels launched, and products and convolutions that a library was given.
     pub launches: u64,
-    /// Products that the library was given; what it puts in the stream for one is its own affair.
+    /// Products that the library was given, a batch being one but for [`Bmm`](binade_ops::Bmm) forward, where each pair is; what it
+    /// puts in the stream for one is its own affair.
     pub library: u64,
     /// Convolutions and gradients of theirs that cuDNN was given, likewise.
     pub convolutions: u64,
