@@ -6,8 +6,8 @@
 // `adam`: a grid of any size strides over groups of four elements, after `prepare` has put the constants in place. Does nothing
 // where the step is skipped.
 //
-// By `lib/step.wgsl`'s sums and products, which keep subnormals and are not fused. Roots, quotients and the denominator are the
-// driver's, which may flush them.
+// What is added to a master, and what it shrinks to, keep subnormals. The moments and the quotient are by the driver's arithmetic,
+// which may flush and fuse: in bits, all of it takes a driver on the CPU several times as long to compile.
 //!use lib/step.wgsl
 
 @group(0) @binding(5) var<storage, read_write> means: array<u32>;
@@ -25,12 +25,9 @@ const AMSGRAD = 8u;
 const ONE = 0x3f800000u;
 
 // torch's `lerp`: from whichever end is nearer.
-fn lerp(start: u32, end: u32, weight: f32) -> u32 {
-  let way = difference(end, start);
-  if (weight < 0.5) {
-    return product_and(bitcast<u32>(weight), way, start);
-  }
-  return difference(end, multiplied(way, bitcast<u32>(1.0 - weight)));
+fn lerp(start: f32, end: f32, weight: f32) -> f32 {
+  let way = end - start;
+  return select(end - way * (1.0 - weight), start + weight * way, weight < 0.5);
 }
 
 // torch's `maximum`: NaN if either is; of magnitudes, where NaN is largest.
@@ -38,31 +35,30 @@ fn maximum(a: u32, b: u32) -> u32 {
   return select(a, b, b > a);
 }
 
-// What the mean is divided by, of the bits of the mean square.
-fn denominator_of(square: u32) -> f32 {
-  return sqrt(bitcast<f32>(square)) / bitcast<f32>(constant(ROOT_CORRECTION)) + bitcast<f32>(constant(EPS));
+fn float_at(place: u32) -> f32 {
+  return bitcast<f32>(constant(place));
 }
 
 fn moved(i: u32) -> Moved {
   let kept = value_at(i);
   let before = multiplied(kept, constant(SHRINK));
-  var slope = gradient_of(i);
+  var slope = bitcast<f32>(gradient_of(i));
   if (is_nonzero(constant(WEIGHT_DECAY))) {
-    slope = product_and(before, constant(WEIGHT_DECAY), slope);
+    slope = bitcast<f32>(before) * float_at(WEIGHT_DECAY) + slope;
   }
-  let mean = lerp(means[i], slope, bitcast<f32>(constant(MEAN_WEIGHT)));
-  means[i] = mean;
-  let share = multiplied(constant(SQUARE_WEIGHT), slope);
-  let square = product_and(share, slope, multiplied(squares[i], constant(BETA2)));
-  squares[i] = square;
-  var second = square;
+  let mean = lerp(bitcast<f32>(means[i]), slope, float_at(MEAN_WEIGHT));
+  means[i] = bitcast<u32>(mean);
+  let square = (float_at(SQUARE_WEIGHT) * slope) * slope + bitcast<f32>(squares[i]) * float_at(BETA2);
+  squares[i] = bitcast<u32>(square);
+  var second = bitcast<u32>(square);
   if (is_nonzero(constant(AMSGRAD))) {
     second = maximum(largest[i], second);
     largest[i] = second;
   }
-  let change = multiplied(constant(NEGATIVE_STEP), mean);
+  let denominator = sqrt(bitcast<f32>(second)) / float_at(ROOT_CORRECTION) + float_at(EPS);
+  let change = multiplied(constant(NEGATIVE_STEP), bitcast<u32>(mean));
   let shrinks = constant(SHRINK) != ONE && is_nonzero(kept);
-  let after = added(bitcast<u32>(bitcast<f32>(change) / denominator_of(second)), before);
+  let after = added(bitcast<u32>(bitcast<f32>(change) / denominator), before);
   return Moved(after, shrinks || is_nonzero(change));
 }
 
