@@ -17,7 +17,7 @@ pub(crate) struct Driver {
     pub(crate) name: &'static str,
     variable: &'static str,
     value: String,
-    /// Whether it has `f16`, so that tests of either path cannot come to run on the other unseen.
+    /// Whether it has `f16`, so that a run cannot come to be on the other driver unseen.
     has_f16: bool,
 }
 

@@ -144,6 +144,7 @@ fn since(before: Ledger, after: Ledger) -> Ledger {
         syncs: after.syncs - before.syncs,
         launches: after.launches - before.launches,
         library: after.library - before.library,
+        convolutions: after.convolutions - before.convolutions,
         searches: after.searches - before.searches,
         tables: after.tables - before.tables,
         table_bytes: after.table_bytes - before.table_bytes,

@@ -1,5 +1,5 @@
-//! The wgpu backend on two drivers that run on the CPU, one that has `f16` and keeps subnormals and one that does neither: its device
-//! tests, training as on the CPU, and the kit.
+//! The wgpu backend on two drivers that run on the CPU, one of which flushes subnormals and has no `f16`: its device tests,
+//! training as on the CPU, and the kit.
 
 use std::thread;
 

@@ -231,14 +231,16 @@ impl How {
         };
         let made = Self(result::create_convolution_descriptor()?);
         let ([up, left], [down, right]) = (problem.padding, problem.stride);
-        let (mode, sums) = (Mode::CUDNN_CROSS_CORRELATION, Kind::CUDNN_DATA_FLOAT);
+        let (unflipped, sums) = (Mode::CUDNN_CROSS_CORRELATION, Kind::CUDNN_DATA_FLOAT);
         let math = match problem.dtype {
             DType::F32 => Math::CUDNN_FMA_MATH,
             _ => Math::CUDNN_TENSOR_OP_MATH,
         };
         // SAFETY: alive.
         unsafe {
-            result::set_convolution2d_descriptor(made.0, up, left, down, right, 1, 1, mode, sums)?;
+            result::set_convolution2d_descriptor(
+                made.0, up, left, down, right, 1, 1, unflipped, sums,
+            )?;
             result::set_convolution_math_type(made.0, math)?;
         }
         Ok(made)
