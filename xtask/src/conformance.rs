@@ -1,10 +1,17 @@
 //! `cargo xtask conformance --device …`: starts the binary of `binade-bench` that runs the kit.
 
-use std::path::{Path, PathBuf};
+use std::{
+    fs,
+    path::{Path, PathBuf},
+};
 
 use clap::{Args, ValueEnum};
+use serde_json::Value;
 
-use crate::{Result, device, ptx, shell::Call};
+use crate::{
+    Result, device, ptx,
+    shell::{Call, root},
+};
 
 #[derive(Args)]
 pub(crate) struct Conformance {
@@ -85,8 +92,21 @@ impl Device {
     }
 }
 
+/// Where CI keeps the report of the device, or the driver, of this name.
+pub(crate) fn place(name: &str) -> PathBuf {
+    root().join(format!("target/conformance/{name}.json"))
+}
+
+/// The report that CI kept last.
+pub(crate) fn kept(name: &str) -> Result<Value> {
+    let json = place(name);
+    let text = fs::read_to_string(&json)
+        .map_err(|error| format!("there is no report of {name} in {}: {error}", json.display()))?;
+    Ok(serde_json::from_str(&text)?)
+}
+
 /// The call of the binary, whose arguments follow.
-pub(crate) fn call() -> Call {
+fn call() -> Call {
     Call::cargo("run --quiet --package binade-bench --bin conformance --")
 }
 

@@ -48,7 +48,7 @@ enum Command {
     Shaders(shaders::Shaders),
     /// Holds a device to every contract of the kit, and ends badly where one is broken.
     Conformance(conformance::Conformance),
-    /// Measures how far the wgpu backend agrees with the kit on two drivers, and writes the table of its README.
+    /// Writes the table of the wgpu crate's README: how far it agrees with the kit on two drivers, as CI's stage `wgpu` measured.
     Agreement,
     /// Replays recorded traces of other libraries (`*.json.gz`) and prints `N passed, N failed`.
     Replay(replay::Replay),

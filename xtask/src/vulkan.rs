@@ -21,6 +21,9 @@ pub(crate) struct Driver {
     has_f16: bool,
 }
 
+/// What they are called: the one of the system, and the one that is unpacked.
+pub(crate) const NAMES: [&str; 2] = ["lavapipe", "SwiftShader"];
+
 /// The file in which the loader finds lavapipe is called so, with or without a processor's name behind it.
 const LAVAPIPE: &str = "lvp_icd";
 
@@ -57,7 +60,7 @@ fn lavapipe() -> Result<Driver> {
         return Err(format!("there is no lavapipe: {advice}").into());
     }
     let value = format!("*{LAVAPIPE}*");
-    Ok(Driver { name: "lavapipe", variable: "VK_LOADER_DRIVERS_SELECT", value, has_f16: true })
+    Ok(Driver { name: NAMES[0], variable: "VK_LOADER_DRIVERS_SELECT", value, has_f16: true })
 }
 
 fn has_lavapipe(folder: &Path) -> bool {
@@ -75,7 +78,7 @@ fn swiftshader() -> Result<Driver> {
         return Err(format!("{} has not both of {}", folder.display(), FILES.join(" and ")).into());
     }
     let value = folder.join(FILES[1]).display().to_string();
-    Ok(Driver { name: "SwiftShader", variable: "VK_DRIVER_FILES", value, has_f16: false })
+    Ok(Driver { name: NAMES[1], variable: "VK_DRIVER_FILES", value, has_f16: false })
 }
 
 fn has_swiftshader(folder: &Path) -> bool {

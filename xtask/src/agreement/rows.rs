@@ -15,7 +15,7 @@ struct Row {
     operation: String,
     /// As the report writes it: `bits`, `ulps(2)`, `bound(1)`.
     agreement: String,
-    /// In units of the agreement's own.
+    /// As a share of what is asked.
     worst: f64,
 }
 
@@ -65,8 +65,7 @@ impl Row {
         match self.agreement.as_str() {
             "bits" => "bits".to_owned(),
             _ if self.worst == 0.0 => "equal".to_owned(),
-            ulps if ulps.starts_with("ulps") => format!("{:.2} units", self.worst),
-            _ => format!("{:.2} of the bound", self.worst),
+            _ => format!("{:.2} of it", self.worst),
         }
     }
 }
@@ -128,7 +127,7 @@ mod tests {
 | --- | --- | --- | --- |
 | `cast` | bits | bits | bits |
 | `norm` | 1 unit of the last place | equal | equal |
-| `sum` | the operation's bound | 0.25 of the bound | 0.50 of the bound |
+| `sum` | the operation's bound | 0.25 of it | 0.50 of it |
 ";
         assert_eq!(table(&[("a", rows(0.125)), ("b", rows(0.5))]), text);
         assert_eq!(rows(0.75).listed_in(text), Ok(()), "what was measured may differ");

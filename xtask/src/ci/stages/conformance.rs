@@ -1,6 +1,6 @@
 //! The kit on the CUDA backend. The CPU and the late device run it in their own tests, wgpu in a stage of its own.
 
-use std::{fs, path::Path};
+use std::fs;
 
 use serde_json::Value;
 
@@ -8,8 +8,8 @@ use crate::{
     Result,
     binaries::{Binaries, Kind},
     ci::outcome::Outcome,
-    device, ptx,
-    shell::{Call, root},
+    conformance, device, ptx,
+    shell::Call,
 };
 
 pub(super) fn run() -> Result<Outcome> {
@@ -28,7 +28,7 @@ pub(super) fn call(binaries: &Binaries, device: &str) -> Result<Call> {
 
 /// Runs the kit, shows its table behind `name`, and reads the same from the file that it left.
 pub(super) fn report(name: &str, call: Call) -> Result<Value> {
-    let json = root().join(format!("target/ci/conformance-{name}.json"));
+    let json = conformance::place(name);
     if let Some(folder) = json.parent() {
         fs::create_dir_all(folder)?;
     }
@@ -36,13 +36,12 @@ pub(super) fn report(name: &str, call: Call) -> Result<Value> {
     if json.exists() {
         fs::remove_file(&json)?;
     }
-    let call = call.args(["--json", &json.to_string_lossy()]);
-    let is_kept = call.aloud(name, |_| ())?;
-    if is_kept { read(&json) } else { Err(format!("{name} breaks contracts of the kit").into()) }
-}
-
-fn read(json: &Path) -> Result<Value> {
-    Ok(serde_json::from_str(&fs::read_to_string(json)?)?)
+    let is_kept = call.args(["--json", &json.to_string_lossy()]).aloud(name, |_| ())?;
+    if is_kept {
+        conformance::kept(name)
+    } else {
+        Err(format!("{name} breaks contracts of the kit").into())
+    }
 }
 
 /// Skips are those that are excused: any other has failed the run.
