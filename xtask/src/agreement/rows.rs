@@ -84,7 +84,7 @@ fn words(agreement: &str) -> String {
 
 /// A column for each driver. All have the operations of the first, in its order, or a blank.
 pub(super) fn table(measured: &[(&str, Rows)]) -> String {
-    let names = measured.iter().fold(String::new(), |names, (name, _)| names + name + " | ");
+    let names = measured.iter().fold(String::new(), |names, (name, _)| names + "`" + name + "` | ");
     let mut text = format!(
         "| operation | the kit asks | {}\n| --- | --- |{}\n",
         names.trim_end(),
@@ -123,7 +123,7 @@ mod tests {
     fn element_types_are_joined_by_their_worst() {
         let rows = |worst| Rows::of(&report(worst)).unwrap();
         let text = "\
-| operation | the kit asks | a | b |
+| operation | the kit asks | `a` | `b` |
 | --- | --- | --- | --- |
 | `cast` | bits | bits | bits |
 | `norm` | 1 unit of the last place | equal | equal |
