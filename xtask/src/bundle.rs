@@ -31,7 +31,7 @@ const PROFILE: &str = "carry";
 
 /// What is built: the tests of the backend, and the programs that stand beside them.
 const BUILDS: [&str; 2] = [
-    "test --profile carry --no-run --package binade-cuda --message-format json",
+    "test --profile carry --no-run --package binade-cuda --features cudnn --message-format json",
     "build --profile carry --package binade-bench --bins --package binade-example-digits --example digits \
      --message-format json",
 ];

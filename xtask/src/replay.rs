@@ -26,6 +26,6 @@ impl Replay {
 }
 
 /// The call that replays the files given as further arguments.
-pub(crate) fn call() -> Call {
+fn call() -> Call {
     Call::cargo("run --quiet --release --package binade-tests --bin replay --")
 }

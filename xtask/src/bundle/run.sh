@@ -71,7 +71,7 @@ tests() {
         # The device is one and tests share it: in turn, they can be told apart.
         attempt "$(basename "$test")" 240 tests.txt "$test" --test-threads=1
     done
-    # Where cuBLASLt is installed it has multiplied so far.
+    # Where cuBLASLt and cuDNN are installed they have multiplied and convolved so far.
     [ "$device" = cuda ] && [ -x "$here/test-device" ] || return
     attempt "test-device, own products" 120 tests.txt \
         env BINADE_PRODUCTS=own "$here/test-device" --test-threads=1 ops_

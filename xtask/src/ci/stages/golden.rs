@@ -4,8 +4,8 @@ use std::{fs, path::Path};
 
 use crate::{
     Result,
+    binaries::{Binaries, Kind},
     ci::{outcome::Outcome, stages::plain},
-    replay,
     shell::root,
 };
 
@@ -18,7 +18,7 @@ pub(crate) fn run() -> Result<Outcome> {
         return Ok(Outcome::Skipped(format!("{FOLDER} holds no *.json.gz")));
     }
     let count = files.len();
-    plain(&replay::call().args(files))?;
+    plain(&Binaries::built()?.call("tests", Kind::Program, "replay")?.args(files))?;
     Ok(Outcome::Passed(format!("{count} files")))
 }
 
