@@ -6,6 +6,7 @@
     reason = "matrices and extents go by the letters the field gives them"
 )]
 
+use crate::captures::why;
 use crate::products::{assert_within, matrix, stored, turned, types};
 use crate::support::{Result, noise};
 use binade_core::DType;
@@ -274,15 +275,6 @@ fn captured_products_replay_with_what_their_tensors_hold() -> Result {
         assert_eq!(cuda.ledger().searches, searches, "nothing is asked twice");
     }
     Ok(())
-}
-
-/// The operation and the reason.
-fn why<T>(result: Result<T, Error>) -> (&'static str, Uncapturable) {
-    match result {
-        Err(Error::Capture { operation, why }) => (operation, why),
-        Err(error) => panic!("{error}"),
-        Ok(_) => panic!("this must be refused"),
-    }
 }
 
 fn products_that_no_warm_up_did_are_refused_by_name() -> Result {

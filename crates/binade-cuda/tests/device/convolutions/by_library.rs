@@ -2,6 +2,7 @@
 
 use crate::{
     agree::{Within, assert_agrees, product_types},
+    captures::why,
     support::{Result, noise, own, shifted},
 };
 use binade_core::DType;
@@ -241,15 +242,6 @@ fn captured_convolutions_replay_with_what_their_tensors_hold() -> Result {
         assert_eq!(cuda.ledger().searches, searches, "nothing is asked twice");
     }
     Ok(())
-}
-
-/// The operation and the reason.
-fn why<T>(result: Result<T, Error>) -> (&'static str, Uncapturable) {
-    match result {
-        Err(Error::Capture { operation, why }) => (operation, why),
-        Err(error) => panic!("{error}"),
-        Ok(_) => panic!("this must be refused"),
-    }
 }
 
 fn convolutions_that_no_warm_up_did_are_refused_by_name() -> Result {
