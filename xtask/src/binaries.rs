@@ -33,7 +33,7 @@ pub(crate) enum Kind {
 impl Binaries {
     /// Builds what `cargo test` of the whole workspace builds, which is done already where those tests have run.
     pub(crate) fn built() -> Result<Self> {
-        let build = "test --workspace --all-features --no-run --quiet --message-format json-render-diagnostics";
+        let build = "test --all-features --no-run --quiet --message-format json-render-diagnostics";
         Ok(Self::among(&Call::cargo(build).read()?))
     }
 

@@ -29,11 +29,14 @@ pub(crate) const TOP: usize = FLOORS.len();
 pub(crate) const ON_TOP: [&str; 1] = ["binade-bench"];
 
 /// Imports within one floor: the importer first.
-pub(crate) const SIDEWAYS: [(&str, &str); 2] = [
+pub(crate) const SIDEWAYS: [(&str, &str); 4] = [
     // Autocast asks a policy at every operation.
     ("binade-autocast", "binade-cast-policy"),
     // The late device is the CPU device behind a queue.
     ("binade-deferred", "binade-cpu"),
+    // The same digits, learned in several places.
+    ("binade-example-digits", "binade-example-shared"),
+    ("binade-example-five-ways", "binade-example-shared"),
 ];
 
 /// Packages that are no members of the workspace, and why.
@@ -44,6 +47,10 @@ pub(crate) const OUTSIDE: [(&str, &str); 2] = [
     ),
     ("tests/fuzz", "nightly builds it with a sanitizer in everything; the stage `fuzz` runs it"),
 ];
+
+/// Members that are no default members, since their frameworks take longer to build than the rest of the workspace: the stage
+/// `adapters` builds and tests them.
+pub(crate) const ADAPTERS: [&str; 0] = [];
 
 /// What floors 0 and 1 may import from outside, so that one of them can be taken alone.
 pub(crate) const SMALL_IMPORTS: [&str; 4] = ["half", "serde", "thiserror", "toml"];

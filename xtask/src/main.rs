@@ -6,12 +6,14 @@
 #![forbid(unsafe_code)]
 
 mod agreement;
+mod between;
 mod binaries;
 mod bundle;
 mod ci;
 mod conformance;
 mod coverage;
 mod device;
+mod five_ways;
 mod house;
 mod kernels;
 mod ptx;
@@ -50,6 +52,8 @@ enum Command {
     Conformance(conformance::Conformance),
     /// Writes the table of the wgpu crate's README: how far it agrees with the kit on two drivers, as CI's stage `wgpu` measured.
     Agreement,
+    /// Trains one model five ways, and writes the table of the README.
+    FiveWays,
     /// Replays recorded traces of other libraries (`*.json.gz`) and prints `N passed, N failed`.
     Replay(replay::Replay),
     /// Makes one folder for a GPU machine without cargo: tests, benchmarks and the script that runs them.
@@ -68,6 +72,7 @@ fn main() -> ExitCode {
         Command::Shaders(shaders) => shaders.run(),
         Command::Conformance(conformance) => conformance.run(),
         Command::Agreement => agreement::run(),
+        Command::FiveWays => five_ways::run(),
         Command::Replay(replay) => replay.run(),
         Command::Bundle(bundle) => bundle.run(),
         Command::Ptx(ptx) => ptx.run(),

@@ -4,6 +4,7 @@
 
 mod code;
 mod crate_docs;
+mod default_members;
 mod differences;
 mod external;
 mod floors;
@@ -26,8 +27,9 @@ use crate::{Result, shell::root, tidy::tree::Tree};
 /// A rule: a name for the message, and what looks for breaches.
 type Rule = (&'static str, fn(&Tree) -> Vec<Issue>);
 
-const RULES: [Rule; 13] = [
+const RULES: [Rule; 14] = [
     ("members", members::check),
+    ("default-members", default_members::check),
     ("manifests", manifests::check),
     ("floors", floors::check),
     ("external", external::check),

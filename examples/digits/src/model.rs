@@ -3,6 +3,7 @@
 use crate::args::ModelKind;
 use crate::data::CLASSES;
 use binade::core::{DType, Handle, Named};
+use binade_example_shared::{first, mlp};
 use binade_ops::{
     BatchNorm, BatchNormConfig, Conv2d, Conv2dConfig, Linear, MaxPool2d, MaxPool2dConfig, Relu,
     Reshape, RunningStats, Upload,
@@ -18,7 +19,6 @@ pub trait Computes: Device + Upload + Reshape + Linear + Relu + Conv2d + BatchNo
 impl<D: Device + Upload + Reshape + Linear + Relu + Conv2d + BatchNorm + MaxPool2d> Computes for D {}
 
 const CHANNELS: [usize; 3] = [1, 16, 32];
-const HIDDEN: [usize; 2] = [128, 64];
 /// Two poolings halve each side twice, rounded down.
 const POOLING: usize = 2 * 2;
 /// Pixels a side that the convolutional model needs, so that its poolings leave one.
@@ -48,8 +48,7 @@ impl<D: Computes> Net<D> {
         Ok(Self { kind, size, running: channels.iter().map(fresh).collect::<Result<_, _>>()? })
     }
 
-    /// First parameters, fixed by `seed`: weights uniform within √(6 / inputs) (He et al. 2015, arXiv 1502.01852),
-    /// biases 0, gains 1.
+    /// First parameters, as [`first::values`] has them, fixed by `seed`.
     ///
     /// # Errors
     ///
@@ -57,7 +56,7 @@ impl<D: Computes> Net<D> {
     pub fn parameters(&self, device: &D, seed: u64) -> Result<Vec<Named<D::Tensor>>, D::Error> {
         let mut random = fastrand::Rng::with_seed(seed);
         let first = |(name, shape): (&str, Vec<usize>)| {
-            let values = first_values(name, &shape, &mut random);
+            let values = first::values(name, &shape, &mut random);
             Ok(Named::new(name, device.upload(&values, &shape, DType::F32)?))
         };
         layout(self.kind, self.size).into_iter().map(first).collect()
@@ -86,7 +85,7 @@ impl<D: Computes> Net<D> {
         // The model's own type: what a level stores parameters in is what its first layer takes.
         let x = pixels.cast(p[0].dtype())?;
         match self.kind {
-            ModelKind::Mlp => mlp(p, &x),
+            ModelKind::Mlp => perceptron(p, &x),
             ModelKind::Cnn => self.cnn(p, &x, training),
         }
     }
@@ -118,7 +117,7 @@ impl<D: Computes> Net<D> {
     }
 }
 
-fn mlp<D: Computes>(p: &[Var<D>], x: &Var<D>) -> Outcome<D> {
+fn perceptron<D: Computes>(p: &[Var<D>], x: &Var<D>) -> Outcome<D> {
     let x = x.at("linear0").linear(&p[0], Some(&p[1]))?.relu()?;
     let x = x.at("linear1").linear(&p[2], Some(&p[3]))?.relu()?;
     x.at("head").linear(&p[4], Some(&p[5]))
@@ -133,14 +132,7 @@ fn pooled(size: [usize; 2]) -> usize {
 fn layout(kind: ModelKind, size: [usize; 2]) -> Vec<(&'static str, Vec<usize>)> {
     let [input, first, second] = CHANNELS;
     match kind {
-        ModelKind::Mlp => vec![
-            ("linear0.weight", vec![HIDDEN[0], size.iter().product()]),
-            ("linear0.bias", vec![HIDDEN[0]]),
-            ("linear1.weight", vec![HIDDEN[1], HIDDEN[0]]),
-            ("linear1.bias", vec![HIDDEN[1]]),
-            ("head.weight", vec![CLASSES, HIDDEN[1]]),
-            ("head.bias", vec![CLASSES]),
-        ],
+        ModelKind::Mlp => mlp::layout(size.iter().product()).into(),
         ModelKind::Cnn => vec![
             ("conv0.weight", vec![first, input, 3, 3]),
             ("norm0.weight", vec![first]),
@@ -151,19 +143,5 @@ fn layout(kind: ModelKind, size: [usize; 2]) -> Vec<(&'static str, Vec<usize>)> 
             ("head.weight", vec![CLASSES, second * pooled(size)]),
             ("head.bias", vec![CLASSES]),
         ],
-    }
-}
-
-fn first_values(name: &str, shape: &[usize], random: &mut fastrand::Rng) -> Vec<f32> {
-    let count = shape.iter().product();
-    match name {
-        _ if name.ends_with("bias") => vec![0.0; count],
-        _ if name.starts_with("norm") => vec![1.0; count],
-        _ => {
-            let inputs: usize = shape[1..].iter().product();
-            #[expect(clippy::cast_precision_loss, reason = "a few hundred")]
-            let limit = (6.0 / inputs as f32).sqrt();
-            (0..count).map(|_| (2.0 * random.f32() - 1.0) * limit).collect()
-        }
     }
 }

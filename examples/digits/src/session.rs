@@ -3,7 +3,7 @@
 use crate::args::{Args, DeviceKind};
 use crate::check::{ArgsError, check};
 use crate::config::{self, Setting};
-use crate::data::{DataError, Digits};
+use crate::data::{self, DataError, Digits};
 use crate::record::{Record, Run, WriteError};
 use crate::train;
 use binade_cpu::Cpu;
@@ -42,7 +42,7 @@ pub enum SessionError {
 ///
 /// Before anything is trained, when `args` cannot be followed or the file cannot be written; later, when a run fails.
 pub fn run(args: &Args, record: &mut Record) -> Result<(), SessionError> {
-    let digits = Digits::load(args.data.as_deref(), args.seed)?;
+    let digits = data::load(args.data.as_deref(), args.seed)?;
     check(args, &digits.train)?;
     save(args, record)?;
     for setting in config::settings(args) {

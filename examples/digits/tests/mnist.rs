@@ -4,7 +4,7 @@
 
 mod common;
 
-use binade_example_digits::data::Digits;
+use binade_example_digits::data::{self, Digits};
 use binade_example_digits::record::{Record, Run};
 use binade_example_digits::{session, table};
 use common::idx::{Folder, NAMES, idx, labels};
@@ -21,7 +21,7 @@ fn trained(folder: &Folder, line: &str) -> Run {
 }
 
 fn load(folder: &Folder) -> Digits {
-    Digits::load(Some(&folder.0), 0).unwrap()
+    data::load(Some(&folder.0), 0).unwrap()
 }
 
 #[test]

@@ -133,23 +133,21 @@ fn clippy() -> Result<Outcome> {
         return Ok(skip);
     }
     // Tests may unwrap: a panic is how they fail. What ships may not.
-    plain(&Call::cargo("clippy --workspace --all-features -- -D warnings -D clippy::unwrap_used"))?;
-    plain(&Call::cargo("clippy --workspace --all-targets --all-features -- -D warnings"))
+    plain(&Call::cargo("clippy --all-features -- -D warnings -D clippy::unwrap_used"))?;
+    plain(&Call::cargo("clippy --all-targets --all-features -- -D warnings"))
 }
 
 /// `--no-fail-fast`, so that one run tells everything that is wrong. Not `--all-targets`, which would leave out doc tests.
 /// Tests on the interpreter and on Vulkan drivers have stages of their own, and are skipped here.
 fn tests() -> Result<Outcome> {
     let required = Required::from_env().without("ptx").without("wgpu");
-    let call = Call::cargo("test --workspace --all-features --no-fail-fast");
+    let call = Call::cargo("test --all-features --no-fail-fast");
     let call = call.var("VK_LOADER_DRIVERS_DISABLE", "*");
     tally::run(&call.var("BINADE_REQUIRE", required.to_string()))
 }
 
 fn docs() -> Result<Outcome> {
-    plain(
-        &Call::cargo("doc --workspace --all-features --no-deps").var("RUSTDOCFLAGS", "-D warnings"),
-    )
+    plain(&Call::cargo("doc --all-features --no-deps").var("RUSTDOCFLAGS", "-D warnings"))
 }
 
 #[cfg(test)]

@@ -14,6 +14,11 @@ pub(super) struct Package {
     #[serde(rename = "manifest_path")]
     pub(super) manifest: String,
     pub(super) dependencies: Vec<Dependency>,
+    /// As cargo tells packages apart.
+    pub(super) id: String,
+    /// Whether cargo takes it where no package is named.
+    #[serde(skip)]
+    pub(super) is_default: bool,
 }
 
 /// One line of a manifest's dependency tables.
@@ -30,6 +35,7 @@ pub(super) struct Dependency {
 #[derive(Deserialize)]
 struct Metadata {
     packages: Vec<Package>,
+    workspace_default_members: Vec<String>,
 }
 
 impl Package {
@@ -57,8 +63,10 @@ impl Dependency {
 /// The members, as cargo reads them; no network and no lock file are needed.
 pub(super) fn load(root: &Path) -> Result<Vec<Package>> {
     let json = Call::cargo("metadata --no-deps --offline --format-version 1").read()?;
-    let mut packages = serde_json::from_str::<Metadata>(&json)?.packages;
+    let Metadata { mut packages, workspace_default_members: defaults } =
+        serde_json::from_str(&json)?;
     for package in &mut packages {
+        package.is_default = defaults.contains(&package.id);
         package.manifest = tree::from_root(root, Path::new(&package.manifest));
     }
     Ok(packages)

@@ -1,7 +1,7 @@
 //! What share of images a model gets right.
 
 use super::{Result, Trainer};
-use crate::data::{CLASSES, Images};
+use crate::data::{CLASSES, Images, best};
 use crate::train::Trains;
 use binade_tape::{Tape, TapeError};
 
@@ -30,25 +30,5 @@ impl<D: Trains> Trainer<'_, D> {
         let logits = self.device.download(logits.tensor()).map_err(TapeError::from)?;
         let rows = logits.chunks_exact(CLASSES).zip(&images.labels);
         Ok(rows.filter(|(row, label)| best(row) == usize::try_from(**label).ok()).count())
-    }
-}
-
-/// The place of the largest logit; none where a NaN is among them.
-fn best(row: &[f32]) -> Option<usize> {
-    if row.iter().any(|x| x.is_nan()) {
-        return None;
-    }
-    let places = row.iter().enumerate();
-    places.max_by(|a, b| a.1.total_cmp(b.1)).map(|(place, _)| place)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::best;
-
-    #[test]
-    fn a_row_with_a_nan_is_right_for_no_label() {
-        assert_eq!(best(&[0.0, 2.0, 1.0]), Some(1));
-        assert_eq!(best(&[0.0, f32::NAN, 1.0]), None);
     }
 }

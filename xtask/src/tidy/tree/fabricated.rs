@@ -34,7 +34,16 @@ impl Tree {
             name: name.into(),
             manifest: format!("{folder}/Cargo.toml"),
             dependencies,
+            id: name.into(),
+            is_default: true,
         });
+        self
+    }
+
+    /// Makes `name`, a member, one that cargo takes only where it is named.
+    pub(in crate::tidy) fn heavy(mut self, name: &str) -> Self {
+        let members = self.packages.iter_mut().filter(|package| package.name == name);
+        members.for_each(|package| package.is_default = false);
         self
     }
 

@@ -1,0 +1,10 @@
+//! The digits' perceptron, trained by the ways that need no framework: the tape, and plain slices.
+//!
+//! candle's way and burn's are in their own examples, and `cargo xtask five-ways` puts all into one table. Everyone is given
+//! the same [`Task`](binade_example_shared::five_ways::Task).
+
+pub mod slices;
+pub mod tape;
+
+/// What a way ends in.
+pub type Result<T> = std::result::Result<T, Box<dyn std::error::Error>>;

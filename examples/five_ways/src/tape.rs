@@ -1,0 +1,64 @@
+//! The way of Binade's own tape: O0 in `f32`, and O2, 16-bit weights with `f32` masters, in the two others.
+
+use crate::Result;
+use binade::prelude::*;
+use binade_cpu::{Cpu, Tensor};
+use binade_example_shared::five_ways::{
+    Batch, GROWTH_INTERVAL, LEARNING_RATE, Precision, Row, Run, Scaling, Task,
+};
+use binade_example_shared::mlp::Parameter;
+use binade_ops::{Download, Upload};
+use binade_tape::{Tape, Taped, Var};
+
+/// Trains, and tells what came of it.
+///
+/// # Errors
+///
+/// When the run diverges.
+pub fn row(task: &Task, precision: Precision) -> Result<Row> {
+    let (level, low) = match precision {
+        Precision::F32 => (OptLevel::O0, DType::F32),
+        Precision::Bf16 => (OptLevel::O2, DType::BF16),
+        Precision::F16 => (OptLevel::O2, DType::F16),
+    };
+    let parameter =
+        |p: &Parameter| Ok(Named::new(p.name, Tensor::new(p.values.clone(), &p.shape)?));
+    let params = task.parameters.iter().map(parameter).collect::<Result<Vec<_>>>()?;
+    let rule = UpdateRule::adam(LEARNING_RATE);
+    let mut properties = level.with(low);
+    if !properties.loss_scale().is_fixed() {
+        let scale = properties.loss_scale().with_growth_interval(GROWTH_INTERVAL)?;
+        properties = properties.with_loss_scale(scale);
+    }
+    let mut amp = initialize(Taped(Cpu), Model::new(params), rule, properties)?;
+    let mut losses = Vec::new();
+    for Batch { pixels, labels } in task.batches() {
+        let labels = Cpu.upload_i64(&labels, &[labels.len()])?;
+        let tape = Tape::new(Cpu, &amp.region);
+        let weights = tape.parameters(&amp.optimizer.params);
+        let loss = forward(&tape, &weights, &pixels)?.cross_entropy(&labels)?;
+        losses.extend(Cpu.download(loss.tensor())?);
+        let grads = amp.scaler.scale(&loss)?.backward(Var::backward)?;
+        let step = grads.unscale()?.step(&mut amp.optimizer)?;
+        amp.scaler.update(step)?.resolve()?.unless_diverged()?;
+    }
+    let tape = Tape::new(Cpu, &amp.region).no_grad();
+    let weights = tape.parameters(&amp.optimizer.params);
+    let logits = Cpu.download(forward(&tape, &weights, &task.test.pixels)?.tensor())?;
+    let state = amp.scaler.state()?;
+    let scaling = Scaling { skipped: state.skipped, scale: f64::from(state.factor()) };
+    let weights = weights.iter().map(|w| Ok(Cpu.download(w.tensor())?)).collect::<Result<_>>()?;
+    let run = Run { losses, weights, logits, scaling: Some(scaling) };
+    Ok(Row::new(("tape", precision, "Binade"), task, &run))
+}
+
+/// Logits, [N, 10], of rows of pixels.
+fn forward(tape: &Tape<Cpu>, p: &[Var<Cpu>], pixels: &[f32]) -> Result<Var<Cpu>> {
+    let inputs = p[0].shape()[1];
+    let x = Cpu.upload(pixels, &[pixels.len() / inputs, inputs], DType::F32)?;
+    // What a level stores parameters in is what the first layer takes.
+    let x = tape.constant(x).cast(p[0].dtype())?;
+    let x = x.linear(&p[0], Some(&p[1]))?.relu()?;
+    let x = x.linear(&p[2], Some(&p[3]))?.relu()?;
+    Ok(x.linear(&p[4], Some(&p[5]))?)
+}

@@ -1,0 +1,109 @@
+//! Images of handwritten digits, split into those to learn from and those to be tested on.
+
+mod embedded;
+
+use std::fmt;
+
+pub use embedded::EmbeddedError;
+
+/// Kinds of digit.
+pub const CLASSES: usize = 10;
+
+/// Images in rows of pixels, scaled to 0..=1, and their labels.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Images {
+    /// Height and width of each.
+    pub size: [usize; 2],
+    /// Image after image, each row after row.
+    pub pixels: Vec<f32>,
+    /// One an image.
+    pub labels: Vec<i64>,
+}
+
+impl Images {
+    /// How many.
+    pub fn len(&self) -> usize {
+        self.labels.len()
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.labels.is_empty()
+    }
+
+    /// Pixels of one image.
+    pub fn area(&self) -> usize {
+        self.size.iter().product()
+    }
+
+    /// The images of these places, in this order.
+    #[must_use]
+    pub fn pick(&self, places: &[usize]) -> Self {
+        let area = self.area();
+        let pixels =
+            places.iter().flat_map(|&place| &self.pixels[place * area..(place + 1) * area]);
+        Self {
+            size: self.size,
+            pixels: pixels.copied().collect(),
+            labels: places.iter().map(|&place| self.labels[place]).collect(),
+        }
+    }
+}
+
+/// Training and test images, of one size.
+#[derive(Clone, Debug)]
+pub struct Digits {
+    /// What people call them: `digits`, or the folder that they came from.
+    pub name: String,
+    /// To learn from.
+    pub train: Images,
+    /// Never seen in training.
+    pub test: Images,
+}
+
+impl Digits {
+    /// What a table says of them.
+    pub fn source(&self) -> Source {
+        let (train, test) = (self.train.len(), self.test.len());
+        Source { name: self.name.clone(), size: self.train.size, train, test }
+    }
+}
+
+/// What a run learned from.
+#[derive(Clone, Debug, Default, Eq, PartialEq)]
+pub struct Source {
+    /// As [`Digits::name`] has it.
+    pub name: String,
+    /// Height and width of each image.
+    pub size: [usize; 2],
+    /// Images to learn from.
+    pub train: usize,
+    /// Images to be tested on.
+    pub test: usize,
+}
+
+impl fmt::Display for Source {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { name, size: [height, width], train, test } = self;
+        write!(f, "{name}, {height} by {width} pixels, {train} images to train and {test} to test")
+    }
+}
+
+/// The place of the largest logit of a row; none where a NaN is among them.
+pub fn best(row: &[f32]) -> Option<usize> {
+    if row.iter().any(|x| x.is_nan()) {
+        return None;
+    }
+    row.iter().enumerate().max_by(|a, b| a.1.total_cmp(b.1)).map(|(place, _)| place)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::best;
+
+    #[test]
+    fn a_row_with_a_nan_is_right_for_no_label() {
+        assert_eq!(best(&[0.0, 2.0, 1.0]), Some(1));
+        assert_eq!(best(&[0.0, f32::NAN, 1.0]), None);
+    }
+}

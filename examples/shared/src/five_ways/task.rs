@@ -1,0 +1,115 @@
+//! The task: what is learned, from what, in which order and how fast.
+
+use crate::data::{CLASSES, Digits, EmbeddedError, Images, best};
+use crate::mlp::{self, Parameter};
+
+/// Images of a step.
+pub const BATCH: usize = 32;
+/// Times that every image is seen.
+pub const EPOCHS: u64 = 30;
+/// Adam's, with betas 0.9 and 0.999, epsilon 1e-8 and no decay. It is that of fine-tuning, at which weights in sixteen bits
+/// stand still: half of bf16's spacing at 0.1 is 2.4e-4.
+pub const LEARNING_RATE: f64 = 1e-4;
+/// Good steps between doublings of the loss scale: often enough to find the largest that fits, in 1320 steps.
+pub const GROWTH_INTERVAL: u32 = 100;
+
+/// What everyone is given.
+#[derive(Clone, Debug)]
+pub struct Task {
+    /// Never seen in training.
+    pub test: Images,
+    /// In the order of [`mlp::layout`].
+    pub parameters: [Parameter; 6],
+    train: Images,
+    seed: u64,
+    epochs: u64,
+}
+
+/// The images of one step.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Batch {
+    /// Image after image, 64 numbers each.
+    pub pixels: Vec<f32>,
+    /// One an image, 0 to 9.
+    pub labels: Vec<i64>,
+}
+
+impl Task {
+    /// The task of this seed, which fixes the split, the first weights and the order of images.
+    ///
+    /// # Errors
+    ///
+    /// When the embedded digits are damaged.
+    pub fn new(seed: u64) -> Result<Self, EmbeddedError> {
+        let Digits { train, test, .. } = Digits::embedded(seed)?;
+        let parameters = mlp::parameters(train.area(), seed);
+        Ok(Self { test, parameters, train, seed, epochs: EPOCHS })
+    }
+
+    /// The same, with another number of epochs.
+    #[must_use]
+    pub fn with_epochs(self, epochs: u64) -> Self {
+        Self { epochs, ..self }
+    }
+
+    /// The batches of all epochs, one after the other; a rest of images waits for another epoch.
+    pub fn batches(&self) -> impl Iterator<Item = Batch> {
+        (0..self.epochs).flat_map(|epoch| self.epoch(epoch))
+    }
+
+    /// Steps of an epoch.
+    pub fn epoch_steps(&self) -> usize {
+        self.train.len() / BATCH
+    }
+
+    fn epoch(&self, epoch: u64) -> Vec<Batch> {
+        let mut order: Vec<usize> = (0..self.train.len()).collect();
+        fastrand::Rng::with_seed(self.seed.wrapping_add(epoch)).shuffle(&mut order);
+        let batch = |places: &[usize]| {
+            let Images { pixels, labels, .. } = self.train.pick(places);
+            Batch { pixels, labels }
+        };
+        order.chunks_exact(BATCH).map(batch).collect()
+    }
+
+    /// The share of test images whose largest logit is their label's; `logits` has ten an image. A row with a NaN is right for
+    /// no label.
+    ///
+    /// # Panics
+    ///
+    /// Where there are not ten an image.
+    pub fn accuracy(&self, logits: &[f32]) -> f32 {
+        assert_eq!(logits.len(), self.test.len() * CLASSES, "ten logits an image");
+        let rows = logits.chunks_exact(CLASSES).zip(&self.test.labels);
+        let right = rows.filter(|(row, label)| best(row) == usize::try_from(**label).ok()).count();
+        #[expect(clippy::cast_precision_loss, reason = "a few hundred images")]
+        let share = right as f32 / self.test.len() as f32;
+        share
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_seed_fixes_every_batch_and_no_two_epochs_are_alike() {
+        let batches = |seed| Task::new(seed).unwrap().batches().take(45).collect::<Vec<_>>();
+        assert_eq!(batches(1), batches(1));
+        let task = Task::new(1).unwrap();
+        assert_eq!(task.epoch(0).len(), task.epoch_steps());
+        assert_ne!(task.epoch(0), task.epoch(1));
+    }
+
+    #[test]
+    fn a_nan_is_right_for_no_label() {
+        let task = Task::new(1).unwrap();
+        let mut logits = vec![0.0; task.test.len() * CLASSES];
+        for (row, label) in logits.chunks_exact_mut(CLASSES).zip(&task.test.labels) {
+            row[usize::try_from(*label).unwrap()] = 1.0;
+        }
+        assert_eq!(task.accuracy(&logits), 1.0);
+        logits.fill(f32::NAN);
+        assert_eq!(task.accuracy(&logits), 0.0);
+    }
+}

@@ -1,0 +1,7 @@
+//! What the examples share, and no backend: the digits, the first weights of their model, and the task that
+//! every way of training it is given, with the row of the table that it gives back.
+
+pub mod data;
+pub mod first;
+pub mod five_ways;
+pub mod mlp;

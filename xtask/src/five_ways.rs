@@ -1,0 +1,98 @@
+//! `cargo xtask five-ways`: one model trained with the tape, on plain slices, with a tensor of one's own, in candle and in burn, and the
+//! table in the README. Each way is a program that prints its rows as JSON.
+
+use std::fmt::Write;
+
+use serde::Deserialize;
+
+use crate::{Result, between::Between, shell::Call};
+
+/// Where the table stands.
+const PLACE: Between = Between {
+    file: "README.md",
+    begin: "<!-- five ways: written by `cargo xtask five-ways` -->\n",
+    end: "<!-- end of five ways -->\n",
+};
+
+/// The packages whose program of this name trains.
+const PACKAGES: [&str; 1] = ["binade-example-five-ways"];
+
+/// A run, as `binade-example-shared` describes it.
+#[derive(Deserialize)]
+struct Row {
+    way: String,
+    precision: String,
+    with: String,
+    accuracy: f64,
+    loss: Option<f64>,
+    moved: f64,
+    scaling: Option<Scaling>,
+}
+
+#[derive(Deserialize)]
+struct Scaling {
+    skipped: u64,
+    scale: f64,
+}
+
+/// Trains every way, prints the table and puts it in the README.
+pub(crate) fn run() -> Result<()> {
+    let mut rows = Vec::new();
+    for package in PACKAGES {
+        let call = Call::cargo("run --quiet --bin five_ways --package").args([package]);
+        println!("{call}");
+        rows.extend(serde_json::from_str::<Vec<Row>>(&call.read()?)?);
+    }
+    let table = table(&rows)?;
+    println!("{table}");
+    PLACE.write(&table)
+}
+
+fn table(rows: &[Row]) -> Result<String> {
+    let mut table = "| way | weights | trained by | test accuracy | loss | weights moved | skipped steps | scale at the end |\n\
+                     |---|---|---|---|---|---|---|---|\n"
+        .to_owned();
+    for Row { way, precision, with, accuracy, loss, moved, scaling } in rows {
+        let loss = loss.map_or_else(|| "not finite".to_owned(), |loss| format!("{loss:.3}"));
+        let (skipped, scale) = match scaling {
+            Some(Scaling { skipped, scale }) => (skipped.to_string(), power(*scale)),
+            None => ("–".into(), "–".into()),
+        };
+        let (accuracy, moved) = (100.0 * accuracy, 100.0 * moved);
+        writeln!(
+            table,
+            "| {way} | {precision} | {with} | {accuracy:.1} % | {loss} | {moved:.0} % | {skipped} | {scale} |"
+        )?;
+    }
+    Ok(table)
+}
+
+/// `2^17`, or the number where it is no power of two.
+fn power(scale: f64) -> String {
+    let exponent = scale.log2();
+    if exponent.fract() == 0.0 && scale != 1.0 {
+        format!("2^{exponent}")
+    } else {
+        scale.to_string()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_loss_that_is_none_and_a_scaler_that_is_none_are_told() {
+        let rows = r#"[{"way":"candle","precision":"f16","with":"alone","accuracy":0.1,"loss":null,"moved":1.0,"scaling":null},
+            {"way":"tape","precision":"f16","with":"Binade","accuracy":0.928,"loss":0.2067,"moved":0.907,"scaling":{"skipped":9,"scale":262144.0}}]"#;
+        let table = table(&serde_json::from_str::<Vec<Row>>(rows).unwrap()).unwrap();
+        let lines: Vec<&str> = table.lines().skip(2).collect();
+        assert_eq!(lines[0], "| candle | f16 | alone | 10.0 % | not finite | 100 % | – | – |");
+        assert_eq!(lines[1], "| tape | f16 | Binade | 92.8 % | 0.207 | 91 % | 9 | 2^18 |");
+    }
+
+    #[test]
+    fn a_scale_of_one_is_one() {
+        assert_eq!((power(1.0), power(3.0), power(0.5)), ("1".into(), "3".into(), "2^-1".into()));
+    }
+}
