@@ -45,7 +45,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     println!("type       loss  skipped  final scale");
     println!("{}", train(DType::F32, LossScale::none())?);
     // From 2^24, so that the search for a scale can be seen; the default is 2^16.
-    println!("{}", train(DType::F16, LossScale::dynamic().with_init(24))?);
+    println!("{}", train(DType::F16, LossScale::dynamic().with_init_scale(16_777_216.0)?)?);
     println!("{}", train(DType::BF16, LossScale::none())?);
     Ok(())
 }
