@@ -1,0 +1,19 @@
+//! The handle.
+
+use crate::{BurnTensor, Error};
+use binade_core::{Handle, Native};
+
+/// The handle for burn's tensors, on whatever device each of them is: it holds nothing.
+///
+/// Scaling and casting are burn's operations. Gradients are checked, clipped and added up on the host, by way of
+/// [`Native`], so that what is found is found alike on every backend of burn's.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Burn;
+
+/// What [`Burn`] passes its calls on to.
+pub(crate) const HOST: Native<BurnTensor> = Native::new();
+
+impl Handle for Burn {
+    type Tensor = BurnTensor;
+    type Error = Error;
+}

@@ -1,0 +1,36 @@
+//! Element types in burn's words, and whether a device computes in them.
+
+use crate::TensorError;
+use binade_core::DType;
+use burn::tensor::{DType as BurnDType, Device, FloatDType};
+
+/// burn's name of a floating-point type; `None` where burn has no tensors of it.
+pub const fn float_dtype(dtype: DType) -> Option<FloatDType> {
+    Some(match dtype {
+        DType::BF16 => FloatDType::BF16,
+        DType::F16 => FloatDType::F16,
+        DType::F32 => FloatDType::F32,
+        DType::F64 => FloatDType::F64,
+        _ => return None,
+    })
+}
+
+/// burn's name of `dtype`, once `device` has said that it computes in it: what it does not, burn panics at.
+///
+/// # Errors
+///
+/// [`TensorError::Unsupported`].
+pub fn require_dtype(device: &Device, dtype: DType) -> Result<FloatDType, TensorError> {
+    let supported = float_dtype(dtype).filter(|float| device.supports_dtype(*float));
+    supported.ok_or_else(|| TensorError::Unsupported { dtype, device: format!("{device:?}") })
+}
+
+/// Binade's name of the type of a floating-point tensor. `Flex32` is `f32`, which it is stored in.
+pub(crate) const fn known(dtype: BurnDType) -> DType {
+    match dtype {
+        BurnDType::BF16 => DType::BF16,
+        BurnDType::F16 => DType::F16,
+        BurnDType::F64 => DType::F64,
+        _ => DType::F32,
+    }
+}

@@ -1,0 +1,84 @@
+//! What can go wrong: what burn would panic at is asked first, and is one of these.
+
+use binade_cast_policy::Refusal;
+use binade_core::{DType, ErrorKind, NativeError};
+use burn::tensor::ExecutionError;
+
+/// What the handle's methods return.
+pub type Error = NativeError<TensorError>;
+
+/// What can go wrong with one tensor, or with a module's.
+#[derive(Debug, thiserror::Error)]
+pub enum TensorError {
+    /// The device cannot compute in this type.
+    #[error(
+        "burn cannot compute in {dtype} on {device}: choose a type for which `device.supports_dtype` is true, or another device"
+    )]
+    Unsupported {
+        /// The type asked for.
+        dtype: DType,
+        /// The device, as burn prints it.
+        device: String,
+    },
+    /// A cast that burn rounds twice.
+    #[error(
+        "burn rounds f64 to {to} by way of f32, which may round twice: cast to f32 first, where that is meant"
+    )]
+    TwoRoundings {
+        /// The type asked for.
+        to: DType,
+    },
+    /// A tensor of another number of axes.
+    #[error("a tensor of {found} axes was asked for as one of {asked}: its shape is {shape:?}")]
+    Rank {
+        /// Axes that it has.
+        found: usize,
+        /// Axes asked for.
+        asked: usize,
+        /// Its shape.
+        shape: Vec<usize>,
+    },
+    /// A loss that no gradient comes from.
+    #[error(
+        "the loss depends on no parameter that requires a gradient: make the model on `device.autodiff()`, and compute the \
+         loss from it"
+    )]
+    Untracked,
+    /// A parameter that cannot be used so.
+    #[error("`{path}`: {why}")]
+    Parameter {
+        /// Its path in the module.
+        path: String,
+        /// Why, and what to do.
+        why: String,
+    },
+    /// Gradients of another module.
+    #[error(
+        "{count} gradients belong to no parameter of this module: take them from a loss of this module, by \
+         `GradientsParams::from_grads` with the same module"
+    )]
+    Strangers {
+        /// How many.
+        count: usize,
+    },
+    /// The policy refuses a layer.
+    #[error(transparent)]
+    Refused(Refusal),
+    /// burn failed to execute something.
+    #[error("burn failed on its device")]
+    Device(#[from] ExecutionError),
+}
+
+impl binade_core::Error for TensorError {
+    fn kind(&self) -> ErrorKind {
+        match self {
+            Self::Unsupported { .. } | Self::TwoRoundings { .. } => ErrorKind::Unsupported,
+            Self::Rank { .. } | Self::Parameter { .. } | Self::Strangers { .. } => {
+                ErrorKind::Mismatch
+            }
+            Self::Refused(refusal) => refusal.kind(),
+            Self::Untracked => ErrorKind::InvalidArgument,
+            Self::Device(_) => ErrorKind::Other,
+        }
+    }
+}

@@ -1,0 +1,158 @@
+//! Gradients by path: from burn's, which know parameters by number, and back.
+
+use crate::path::Path;
+use crate::{BurnTensor, Error, TensorError};
+use binade_core::{AmpTensor, DType, Named, NamedGrads, NativeError};
+use burn::module::{Module, ModuleVisitor, Param, ParamId};
+use burn::optim::GradientsParams;
+use burn::tensor::Tensor;
+use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
+
+impl BurnTensor {
+    /// Runs burn's backward pass from this loss, and gives the gradients of `module`'s parameters by path.
+    ///
+    /// # Errors
+    ///
+    /// Where the loss depends on no parameter that requires a gradient.
+    pub fn backward<M: Module>(&self, module: &M) -> Result<NamedGrads<Self>, Error> {
+        if !self.flat().is_tracked() {
+            return Err(TensorError::Untracked.into());
+        }
+        named_gradients(module, GradientsParams::from_grads(self.flat().backward(), module))
+    }
+}
+
+/// burn's gradients of `module`'s parameters, by path, in the order in which the module is visited.
+///
+/// There is an entry for each parameter that requires a gradient, `None` where it has none, so that a missing gradient is
+/// reported by name. A parameter that is in the module twice goes by its first path.
+///
+/// # Errors
+///
+/// Where some of `grads` belong to no parameter of `module`.
+pub fn named_gradients<M: Module>(
+    module: &M,
+    grads: GradientsParams,
+) -> Result<NamedGrads<BurnTensor>, Error> {
+    let mut visitor = Names { grads, ..Names::default() };
+    module.visit(&mut visitor);
+    match visitor.grads.len() {
+        0 => Ok(visitor.named),
+        count => Err(TensorError::Strangers { count }.into()),
+    }
+}
+
+/// Gradients by path as burn's optimizers take them; those that are `None` are left out.
+///
+/// # Errors
+///
+/// Where a gradient has no parameter that requires one, or is of another shape, or its parameter is held in sixteen bits,
+/// which a step in `f32` would need a master for.
+pub fn gradients_params<M: Module>(
+    module: &M,
+    grads: NamedGrads<BurnTensor>,
+) -> Result<GradientsParams, Error> {
+    let mut visitor = Numbers { waiting: by_name(grads)?, ..Numbers::default() };
+    module.visit(&mut visitor);
+    if let Some(error) = visitor.error {
+        return Err(error.into());
+    }
+    match visitor.waiting.into_keys().min() {
+        None => Ok(visitor.params),
+        Some(parameter) => Err(NativeError::Mismatch { parameter, why: STRANGER }),
+    }
+}
+
+const STRANGER: &str = "a gradient came for it, and the module has no parameter of that path that requires one: take gradients from a loss of this module, after the last change of what is frozen";
+const TWICE: &str = "two gradients came for it: give one, or accumulate them first";
+
+fn by_name(grads: NamedGrads<BurnTensor>) -> Result<HashMap<Arc<str>, Option<BurnTensor>>, Error> {
+    let mut waiting = HashMap::new();
+    for Named { name, value } in grads {
+        if waiting.insert(name.clone(), value).is_some() {
+            return Err(NativeError::Mismatch { parameter: name, why: TWICE });
+        }
+    }
+    Ok(waiting)
+}
+
+/// Takes each parameter's gradient out of burn's.
+#[derive(Default)]
+struct Names {
+    path: Path,
+    seen: HashSet<ParamId>,
+    grads: GradientsParams,
+    named: NamedGrads<BurnTensor>,
+}
+
+impl ModuleVisitor for Names {
+    fn enter_module(&mut self, name: &str, _container: &str) {
+        self.path.enter(name);
+    }
+
+    fn exit_module(&mut self, _name: &str, _container: &str) {
+        self.path.exit();
+    }
+
+    fn visit_float<const D: usize>(&mut self, param: &Param<Tensor<D>>) {
+        if !self.seen.insert(param.id) {
+            return;
+        }
+        let grad = self.grads.remove::<D>(param.id);
+        if grad.is_some() || param.is_require_grad() {
+            self.named.push(Named::new(self.path.full(), grad.map(BurnTensor::from)));
+        }
+    }
+}
+
+/// Puts each parameter's gradient into burn's.
+#[derive(Default)]
+struct Numbers {
+    path: Path,
+    seen: HashSet<ParamId>,
+    waiting: HashMap<Arc<str>, Option<BurnTensor>>,
+    params: GradientsParams,
+    error: Option<TensorError>,
+}
+
+impl Numbers {
+    fn take<const D: usize>(&mut self, param: &Param<Tensor<D>>) -> Result<(), TensorError> {
+        let path = self.path.full();
+        let Some(grad) = self.waiting.remove(path.as_str()) else { return Ok(()) };
+        let Some(grad) = grad else { return Ok(()) };
+        let refuse = |why: String| Err(TensorError::Parameter { path: path.clone(), why });
+        let base = BurnTensor::from(param.base());
+        if base.shape() != grad.shape() {
+            let (of, is) = (grad.shape(), base.shape());
+            return refuse(format!("its gradient is of shape {of:?}, and the parameter of {is:?}"));
+        }
+        let grad = match base.dtype() {
+            // Exact, and burn takes no step in mixed types.
+            dtype @ (DType::F32 | DType::F64) => grad.cast(dtype)?,
+            dtype => {
+                return refuse(format!(
+                    "it is held in {dtype}, where small steps are lost: hold it in f32, and attach `Views` to compute in {dtype}"
+                ));
+            }
+        };
+        self.params.register(param.id, grad.to_tensor::<D>()?.inner());
+        Ok(())
+    }
+}
+
+impl ModuleVisitor for Numbers {
+    fn enter_module(&mut self, name: &str, _container: &str) {
+        self.path.enter(name);
+    }
+
+    fn exit_module(&mut self, _name: &str, _container: &str) {
+        self.path.exit();
+    }
+
+    fn visit_float<const D: usize>(&mut self, param: &Param<Tensor<D>>) {
+        if self.seen.insert(param.id) && self.error.is_none() {
+            self.error = self.take(param).err();
+        }
+    }
+}

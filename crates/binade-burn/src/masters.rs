@@ -1,0 +1,95 @@
+//! Binade's own optimizers over tensors by name. A module keeps burn's optimizers, and has its masters by reparameterisation.
+
+use crate::device::HOST;
+use crate::{Burn, BurnTensor, Error};
+use binade_core::{Finding, Named, NamedGrads, NoGradients};
+use binade_master_weights::{
+    ExportF32, HostMasters, Join, LoadError, MasterWeights, Materialise, ParameterForm, Plan,
+    SavedParameter, Snapshot,
+};
+
+type Params = Vec<Named<BurnTensor>>;
+type Grads = NamedGrads<BurnTensor>;
+
+impl MasterWeights for Burn {
+    type Params = Params;
+    type Grads = Grads;
+    type Found = Finding;
+    type Masters = HostMasters;
+
+    fn masters(&self, params: &mut Params, plan: &Plan) -> Result<HostMasters, Error> {
+        HOST.masters(params, plan)
+    }
+
+    fn set_plan(&self, masters: &mut HostMasters, plan: &Plan) -> Result<(), Error> {
+        HOST.set_plan(masters, plan)
+    }
+
+    fn step(
+        &self,
+        params: &mut Params,
+        masters: &mut HostMasters,
+        grads: Grads,
+        found: &Finding,
+    ) -> Result<(), Error> {
+        HOST.step(params, masters, grads, found)
+    }
+}
+
+impl Materialise for Burn {
+    type Grads = Grads;
+    type Found = Finding;
+
+    fn is_raised(&self, found: &Finding) -> Result<bool, Error> {
+        HOST.is_raised(found)
+    }
+
+    fn materialise(&self, grads: Grads) -> Result<Grads, Error> {
+        HOST.materialise(grads)
+    }
+
+    fn no_gradients(&self, error: NoGradients) -> Error {
+        HOST.no_gradients(error)
+    }
+}
+
+impl Join for Burn {
+    fn join(
+        &self,
+        params: &mut Params,
+        masters: &mut HostMasters,
+        more: Params,
+        plan: &Plan,
+    ) -> Result<(), Error> {
+        HOST.join(params, masters, more, plan)
+    }
+}
+
+impl ExportF32 for Burn {
+    fn export_f32(
+        &self,
+        params: &Params,
+        masters: &HostMasters,
+    ) -> Result<Vec<Named<Vec<f32>>>, Error> {
+        HOST.export_f32(params, masters)
+    }
+}
+
+impl Snapshot for Burn {
+    fn forms(&self, params: &Params, masters: &HostMasters) -> Result<Vec<ParameterForm>, Error> {
+        HOST.forms(params, masters)
+    }
+
+    fn save(&self, params: &Params, masters: &HostMasters) -> Result<Vec<SavedParameter>, Error> {
+        HOST.save(params, masters)
+    }
+
+    fn load(
+        &self,
+        params: &mut Params,
+        masters: &mut HostMasters,
+        saved: &[SavedParameter],
+    ) -> Result<(), LoadError<Error>> {
+        HOST.load(params, masters, saved)
+    }
+}

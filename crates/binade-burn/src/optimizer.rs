@@ -1,0 +1,60 @@
+//! burn's own optimizer and the module that it steps, as one predicated step.
+
+use crate::{BurnTensor, Error, gradients_params};
+use binade_core::{Finding, NamedGrads, NativeError, NoGradients, Optimizer};
+use burn::module::Module;
+use burn::optim::{LearningRate, ModuleOptimizer};
+use std::fmt;
+
+/// A module, and the optimizer of burn's that steps it.
+///
+/// # Contract
+///
+/// * Where a gradient overflowed, module and optimizer stay as they were, bit for bit: burn's optimizer is not called.
+/// * Gradients are matched to parameters by path, skipped step or not; one without a parameter is an error.
+/// * A parameter without a gradient stays as it is; where none has one, and the step is not skipped, the error is
+///   [`NoGradients`].
+/// * The optimizer is given `f32` gradients, unscaled and clipped, and keeps its state in that type.
+/// * The module's old parameters live until the step has ended, since burn's step may panic.
+pub struct BurnOptimizer<M> {
+    /// What is trained: compute the loss with it.
+    pub module: M,
+    /// burn's optimizer, with its state.
+    pub optimizer: ModuleOptimizer,
+    /// The rate of the next step.
+    pub learning_rate: LearningRate,
+}
+
+impl<M: Module> BurnOptimizer<M> {
+    /// Steps `module` with `optimizer`, as its config's `init` gives it.
+    pub fn new(module: M, optimizer: ModuleOptimizer, learning_rate: LearningRate) -> Self {
+        Self { module, optimizer, learning_rate }
+    }
+}
+
+impl<M: Module> Optimizer<NamedGrads<BurnTensor>, Finding> for BurnOptimizer<M> {
+    type Error = Error;
+
+    fn step(&mut self, grads: NamedGrads<BurnTensor>, found: &Finding) -> Result<(), Error> {
+        let parameters = grads.len();
+        let grads = gradients_params(&self.module, grads)?;
+        if found.is_raised() {
+            return Ok(());
+        }
+        if grads.is_empty() {
+            return Err(NativeError::NoGradients(NoGradients { parameters }));
+        }
+        self.module = self.optimizer.step(self.learning_rate, self.module.clone(), grads);
+        Ok(())
+    }
+}
+
+impl<M: fmt::Debug> fmt::Debug for BurnOptimizer<M> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { module, learning_rate, .. } = self;
+        f.debug_struct("BurnOptimizer")
+            .field("module", module)
+            .field("learning_rate", learning_rate)
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,90 @@
+//! Loss scaling.
+
+use crate::device::HOST;
+use crate::{Burn, BurnTensor, Error};
+use binade_core::{Finding, Form, Named, NamedGrads, RawTensor};
+use binade_grad_scaler::{
+    ClipGroup, ClipGroups, GradOps, GradScaler, HostScale, Norm, SaveGrads, ScaleState,
+};
+
+impl HostScale for Burn {}
+
+impl GradScaler for Burn {
+    type Grads = NamedGrads<BurnTensor>;
+
+    fn scale(&self, tensor: &BurnTensor, scale: &ScaleState) -> Result<BurnTensor, Error> {
+        HOST.scale(tensor, scale)
+    }
+
+    fn unscale_tensor(&self, tensor: &BurnTensor, scale: &ScaleState) -> Result<BurnTensor, Error> {
+        HOST.unscale_tensor(tensor, scale)
+    }
+
+    fn unscale(
+        &self,
+        grads: &mut NamedGrads<BurnTensor>,
+        scale: &ScaleState,
+    ) -> Result<Finding, Error> {
+        HOST.unscale(grads, scale)
+    }
+}
+
+impl GradOps for Burn {
+    fn clip_norm(
+        &self,
+        grads: &mut NamedGrads<BurnTensor>,
+        norm: Norm,
+        max: f32,
+        verdict: &mut Finding,
+    ) -> Result<(), Error> {
+        HOST.clip_norm(grads, norm, max, verdict)
+    }
+
+    fn clip_value(&self, grads: &mut NamedGrads<BurnTensor>, max: f32) -> Result<(), Error> {
+        HOST.clip_value(grads, max)
+    }
+
+    fn accumulate(
+        &self,
+        sum: Option<NamedGrads<BurnTensor>>,
+        grads: NamedGrads<BurnTensor>,
+        found: &Finding,
+    ) -> Result<NamedGrads<BurnTensor>, Error> {
+        HOST.accumulate(sum, grads, found)
+    }
+}
+
+impl ClipGroups for Burn {
+    fn clip_groups(
+        &self,
+        grads: &mut NamedGrads<BurnTensor>,
+        groups: &[ClipGroup],
+        verdict: &mut Finding,
+    ) -> Result<(), Error> {
+        HOST.clip_groups(grads, groups, verdict)
+    }
+}
+
+impl SaveGrads for Burn {
+    type Params = Vec<Named<BurnTensor>>;
+
+    fn grad_forms(&self, params: &Vec<Named<BurnTensor>>) -> Result<Vec<Named<Form>>, Error> {
+        HOST.grad_forms(params)
+    }
+
+    fn save_grads(&self, grads: &NamedGrads<BurnTensor>) -> Result<NamedGrads<RawTensor>, Error> {
+        HOST.save_grads(grads)
+    }
+
+    fn load_grads(
+        &self,
+        params: &Vec<Named<BurnTensor>>,
+        saved: &NamedGrads<RawTensor>,
+    ) -> Result<NamedGrads<BurnTensor>, Error> {
+        HOST.load_grads(params, saved)
+    }
+
+    fn upload_found(&self, found: &Finding) -> Result<Finding, Error> {
+        HOST.upload_found(found)
+    }
+}

@@ -1,0 +1,139 @@
+//! Low-precision views of `f32` parameters, by burn's reparameterisation: the model's code stays as it is.
+
+mod survey;
+
+use crate::{Error, TensorError, require_dtype};
+use binade_cast_policy::{CastPolicy, Glob};
+use binade_core::DType;
+use burn::module::{Module, Param, Reparameterization, Reparameterizer};
+use burn::tensor::{FloatDType, Tensor};
+use std::collections::HashMap;
+use std::sync::Arc;
+use survey::{Survey, Surveyed};
+
+/// Which parameters a module computes with in another type than the `f32` that they are held in.
+///
+/// What is stored, stepped and saved stays the `f32` parameter, which so is its own master; each use of it casts, and
+/// gradients come back through the cast in `f32`.
+///
+/// ```
+/// use binade_burn::Views;
+/// use binade_core::DType;
+/// use burn::{nn::LinearConfig, tensor::{DType as BurnDType, Device}};
+///
+/// let linear = LinearConfig::new(4, 2).init(&Device::flex().autodiff());
+/// let linear = Views::lower(DType::F16).keep("bias").attach(linear)?;
+/// assert_eq!(linear.weight.val().dtype(), BurnDType::F16);   // what `forward` computes with
+/// assert_eq!(linear.weight.base().dtype(), BurnDType::F32);  // what is trained
+/// assert_eq!(linear.bias.unwrap().val().dtype(), BurnDType::F32);
+/// # Ok::<(), binade_burn::Error>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct Views {
+    dtype: DType,
+    policy: Option<Arc<dyn CastPolicy>>,
+    keep: Vec<Glob>,
+}
+
+impl Views {
+    /// Every parameter in `dtype`. burn's normalisation layers widen sixteen bits inside, but want their input in the
+    /// type of their parameters or wider parameters: [`keep`](Self::keep) theirs in `f32` where inputs are.
+    pub const fn lower(dtype: DType) -> Self {
+        Self { dtype, policy: None, keep: Vec::new() }
+    }
+
+    /// Parameters as `policy` has the operands of the layers that hold them, in a region of type `dtype`.
+    ///
+    /// The policy is asked at the layer's path for `linear` (burn's `Linear`), `conv2d` (its convolutions), `layer_norm`
+    /// (`LayerNorm`, `RmsNorm`, `GroupNorm`, `InstanceNorm`), `batch_norm`, `embedding`, and for `parameter` where a layer
+    /// is none of these. What it leaves, or wants in `f32`, stays as it is held.
+    pub fn by_policy(policy: impl CastPolicy + 'static, dtype: DType) -> Self {
+        Self { dtype, policy: Some(Arc::new(policy)), keep: Vec::new() }
+    }
+
+    /// The same, but for parameters whose path `pattern` covers, as `encoder.*.norm.*` does: these stay as they are held.
+    #[must_use]
+    pub fn keep(mut self, pattern: impl Into<Box<str>>) -> Self {
+        self.keep.push(Glob::new(pattern));
+        self
+    }
+
+    /// `module` with these views. Undone by burn's `materialize`, which leaves parameters in the views' type.
+    ///
+    /// # Errors
+    ///
+    /// `Unsupported` where a parameter's device does not compute in the type or the policy refuses a layer; `Mismatch`
+    /// where a parameter is not held in `f32`, or has a reparameterisation already, of which burn allows one.
+    pub fn attach<M: Module>(&self, module: M) -> Result<M, Error> {
+        let mut survey = Survey::default();
+        module.visit(&mut survey);
+        let mut chosen = Chosen(HashMap::new());
+        for parameter in survey.parameters {
+            let to = self.dtype_of(&parameter)?;
+            if to != parameter.dtype {
+                let float = allowed(&parameter, to)?;
+                chosen.0.insert(parameter.path, float);
+            }
+        }
+        Ok(module.apply_reparameterization(chosen))
+    }
+
+    /// What a parameter is to be computed with in.
+    fn dtype_of(&self, parameter: &Surveyed) -> Result<DType, TensorError> {
+        if self.keep.iter().any(|pattern| pattern.covers(&parameter.path)) {
+            return Ok(parameter.dtype);
+        }
+        let Some(policy) = &self.policy else { return Ok(self.dtype) };
+        let operands = [parameter.dtype];
+        let call = parameter.call(&operands);
+        let decision =
+            policy.rule(&call).decide(&call, self.dtype).map_err(TensorError::Refused)?;
+        Ok(decision.cast(parameter.dtype).unwrap_or(parameter.dtype))
+    }
+}
+
+fn allowed(parameter: &Surveyed, to: DType) -> Result<FloatDType, TensorError> {
+    let Surveyed { path, dtype, device, is_reparameterized, .. } = parameter;
+    let refuse = |why: String| Err(TensorError::Parameter { path: path.clone(), why });
+    if *dtype != DType::F32 {
+        return refuse(format!(
+            "it is held in {dtype}: hold it in f32, so that steps of it are not lost"
+        ));
+    }
+    if *is_reparameterized {
+        return refuse(
+            "it has a reparameterisation, and burn allows one: attach views first, or keep this parameter".to_owned(),
+        );
+    }
+    require_dtype(device, to)
+}
+
+/// A parameter as it is computed with.
+#[derive(Module, Debug)]
+pub struct View {
+    #[module(skip)]
+    dtype: FloatDType,
+}
+
+impl Reparameterization for View {
+    const NAME: &'static str = "view";
+
+    fn apply<const D: usize>(&self, base: Tensor<D>) -> Tensor<D> {
+        base.cast(self.dtype)
+    }
+}
+
+/// Types by path; what is not named is left as it is.
+struct Chosen(HashMap<String, FloatDType>);
+
+impl Reparameterizer for Chosen {
+    type Reparam = View;
+
+    fn reparameterize<const D: usize>(
+        &mut self,
+        path: &str,
+        param: Param<Tensor<D>>,
+    ) -> (Param<Tensor<D>>, Option<View>) {
+        (param, self.0.get(path).map(|&dtype| View { dtype }))
+    }
+}

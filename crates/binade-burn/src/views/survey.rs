@@ -1,0 +1,79 @@
+//! What a module's parameters are, before anything is attached to them.
+
+use crate::{dtype, path::Path};
+use binade_cast_policy::OpCall;
+use binade_core::{DType, Op, OpClass};
+use burn::module::{ModuleVisitor, Param};
+use burn::tensor::{Device, Tensor};
+
+/// One parameter.
+pub(super) struct Surveyed {
+    pub(super) path: String,
+    pub(super) layer: String,
+    pub(super) op: Op,
+    pub(super) dtype: DType,
+    pub(super) device: Device,
+    pub(super) is_reparameterized: bool,
+}
+
+impl Surveyed {
+    /// What a policy is asked about it.
+    pub(super) fn call<'a>(&'a self, operands: &'a [DType]) -> OpCall<'a> {
+        OpCall::new(self.op, operands).with_path(&self.layer)
+    }
+}
+
+/// Visits every parameter of floats.
+#[derive(Default)]
+pub(super) struct Survey {
+    path: Path,
+    containers: Vec<String>,
+    pub(super) parameters: Vec<Surveyed>,
+}
+
+/// How burn calls what is attached to the parameter visited last.
+const ATTACHED: &str = "Reparameterization";
+
+impl ModuleVisitor for Survey {
+    fn enter_module(&mut self, name: &str, container: &str) {
+        if container == ATTACHED
+            && let Some(last) = self.parameters.last_mut()
+        {
+            last.is_reparameterized = true;
+        }
+        self.path.enter(name);
+        self.containers.push(container.to_owned());
+    }
+
+    fn exit_module(&mut self, _name: &str, _container: &str) {
+        self.path.exit();
+        self.containers.pop();
+    }
+
+    fn visit_float<const D: usize>(&mut self, param: &Param<Tensor<D>>) {
+        if self.containers.iter().any(|container| container == ATTACHED) {
+            return;
+        }
+        self.parameters.push(Surveyed {
+            path: self.path.full(),
+            layer: self.path.layer(),
+            op: operation(self.containers.last().map_or("", String::as_str)),
+            dtype: dtype::known(param.base().dtype()),
+            device: param.lazy_device(),
+            is_reparameterized: false,
+        });
+    }
+}
+
+/// What a layer of burn's computes, by the name of its type in burn 0.22.
+fn operation(container: &str) -> Op {
+    match container.trim_start_matches("Struct:") {
+        "Linear" => Op::LINEAR,
+        "Conv1d" | "Conv2d" | "Conv3d" | "ConvTranspose1d" | "ConvTranspose2d"
+        | "ConvTranspose3d" | "DeformConv2d" => Op::CONV2D,
+        "LayerNorm" | "RmsNorm" | "GroupNorm" | "InstanceNorm" => Op::LAYER_NORM,
+        "BatchNorm" => Op::BATCH_NORM,
+        "Embedding" => Op::EMBEDDING,
+        _ => Op::custom("parameter", OpClass::Other),
+    }
+}

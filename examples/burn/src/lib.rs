@@ -1,0 +1,66 @@
+//! A small network of burn's and something to fit, as a user would have them: nothing in here knows of Binade but the subject.
+
+mod subject;
+
+pub use subject::{Flex, excused};
+
+use burn::module::Module;
+use burn::nn::{Linear, LinearConfig};
+use burn::tensor::{Device, Tensor, activation};
+
+/// Numbers in and out of a network.
+#[derive(Clone, Debug)]
+pub struct Batch {
+    /// A row for each example.
+    pub inputs: Tensor<2>,
+    /// What each row should give.
+    pub targets: Tensor<2>,
+}
+
+/// 16 numbers in, 64 hidden, one out.
+#[derive(Module, Debug)]
+pub struct Mlp {
+    fc1: Linear,
+    fc2: Linear,
+}
+
+/// Numbers that an example has.
+const WIDTH: usize = 16;
+
+impl Mlp {
+    /// Weights drawn from the device's generator: seed it for the same ones.
+    pub fn new(device: &Device) -> Self {
+        Self {
+            fc1: LinearConfig::new(WIDTH, 64).init(device),
+            fc2: LinearConfig::new(64, 1).init(device),
+        }
+    }
+
+    /// In whatever type the parameters are seen in, which `x` must have.
+    pub fn forward(&self, x: Tensor<2>) -> Tensor<2> {
+        self.fc2.forward(activation::gelu(self.fc1.forward(x)))
+    }
+}
+
+/// 256 examples of `sin(3·x0) + x1·x2`, of numbers in [-1, 1), the same in every run.
+pub fn batch(device: &Device) -> Batch {
+    let mut draw = uniform(12345);
+    let rows: Vec<[f32; WIDTH]> = (0..256).map(|_| std::array::from_fn(|_| draw())).collect();
+    let target = |x: &[f32; WIDTH]| x[1].mul_add(x[2], (3.0 * x[0]).sin());
+    let targets: Vec<f32> = rows.iter().map(target).collect();
+    let column = |values: &[f32], width| {
+        Tensor::<1>::from_floats(values, device).reshape([rows.len(), width])
+    };
+    Batch { inputs: column(rows.as_flattened(), WIDTH), targets: column(&targets, 1) }
+}
+
+/// Marsaglia's xorshift64, its highest 16 bits at a time ("Xorshift RNGs", Journal of Statistical Software 8, 2003).
+fn uniform(mut state: u64) -> impl FnMut() -> f32 {
+    move || {
+        state ^= state << 13;
+        state ^= state >> 7;
+        state ^= state << 17;
+        let bits = u16::try_from(state >> 48).unwrap_or(u16::MAX);
+        f32::from(bits) / 32768.0 - 1.0
+    }
+}
