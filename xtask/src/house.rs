@@ -19,7 +19,7 @@ pub(crate) const FLOORS: [&[&str]; 4] = [
         "binade-ptx",
         "binade-wgpu",
     ],
-    &["binade", "binade-tape"],
+    &["binade", "binade-candle", "binade-tape"],
 ];
 
 /// The floor of what only uses: examples, tests, benchmarks. Nothing below imports it.
