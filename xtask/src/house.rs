@@ -19,7 +19,7 @@ pub(crate) const FLOORS: [&[&str]; 4] = [
         "binade-ptx",
         "binade-wgpu",
     ],
-    &["binade", "binade-burn", "binade-tape"],
+    &["binade", "binade-burn", "binade-candle", "binade-tape"],
 ];
 
 /// The floor of what only uses: examples, tests, benchmarks. Nothing below imports it.

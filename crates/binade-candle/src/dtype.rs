@@ -1,0 +1,37 @@
+//! candle's element types and Binade's, one by the other.
+
+use crate::Error;
+use binade_core::DType;
+use candle_core as candle;
+
+/// What Binade calls candle's `dtype`.
+///
+/// Types that Binade has no word for are never cast, and go by the nearest word that is not either: `U32` by `i64`, `I16` by
+/// `i32`, and formats of fewer than eight bits, which candle only carries, by `u8`.
+pub const fn dtype(dtype: candle::DType) -> DType {
+    match dtype {
+        candle::DType::BF16 => DType::BF16,
+        candle::DType::F16 => DType::F16,
+        candle::DType::F32 => DType::F32,
+        candle::DType::F64 => DType::F64,
+        candle::DType::F8E4M3 => DType::E4M3,
+        candle::DType::I64 | candle::DType::U32 => DType::I64,
+        candle::DType::I32 | candle::DType::I16 => DType::I32,
+        _ => DType::U8,
+    }
+}
+
+/// What candle calls Binade's `dtype`, for the types that tensors are cast to here.
+///
+/// # Errors
+///
+/// [`Error::NoSuchType`] for the others: candle's own cast to `F8E4M3` saturates, where Binade's words leave that to be chosen.
+pub const fn candle_dtype(dtype: DType) -> Result<candle::DType, Error> {
+    match dtype {
+        DType::BF16 => Ok(candle::DType::BF16),
+        DType::F16 => Ok(candle::DType::F16),
+        DType::F32 => Ok(candle::DType::F32),
+        DType::F64 => Ok(candle::DType::F64),
+        _ => Err(Error::NoSuchType { dtype }),
+    }
+}

@@ -1,0 +1,107 @@
+//! A tensor's elements on the host: what the arithmetic of [`Native`](binade_core::Native) works on.
+
+use crate::{Error, NotFloating, dtype::dtype};
+use binade_core::cast::{OnOverflow::NonFinite, round};
+use binade_core::{AmpTensor, DType, Named};
+use candle_core::{Device, Shape, Tensor, Var};
+use std::sync::Arc;
+
+/// Elements as `f32`, each a value of `dtype`, in row-major order, and what it takes to make a tensor of them again.
+#[derive(Clone, Debug)]
+pub(crate) struct Elements {
+    dtype: DType,
+    values: Vec<f32>,
+    shape: Shape,
+    device: Device,
+}
+
+impl Elements {
+    /// A copy of what `tensor` holds. Waits for its device.
+    pub(crate) fn read(name: &Arc<str>, tensor: &Tensor) -> Result<Self, Error> {
+        let dtype = dtype(tensor.dtype());
+        if !matches!(dtype, DType::BF16 | DType::F16 | DType::F32) {
+            return Err(Error::Untrainable { name: name.clone(), dtype: tensor.dtype() });
+        }
+        let wide = tensor.detach().to_dtype(candle_core::DType::F32)?;
+        let values = wide.flatten_all()?.to_vec1()?;
+        Ok(Self { dtype, values, shape: tensor.shape().clone(), device: tensor.device().clone() })
+    }
+
+    /// A tensor of these, on the device that they came from.
+    pub(crate) fn to_tensor(&self) -> Result<Tensor, Error> {
+        let wide = Tensor::from_slice(&self.values, &self.shape, &self.device)?;
+        Ok(wide.to_dtype(crate::candle_dtype(self.dtype)?)?)
+    }
+
+    /// Writes these where a parameter is kept: into a `Var` of this type, so that whoever holds it sees them; else `place`
+    /// becomes a new tensor, and a `Var` a new `Var`.
+    pub(crate) fn put(&self, place: &mut Tensor) -> Result<(), Error> {
+        let new = self.to_tensor()?;
+        match (place.is_variable(), place.dtype() == new.dtype()) {
+            (true, true) => Var::from_tensor(place)?.set(&new)?,
+            (true, false) => *place = Var::from_tensor(&new)?.into_inner(),
+            (false, _) => *place = new,
+        }
+        Ok(())
+    }
+
+    pub(crate) fn values(&self) -> &[f32] {
+        &self.values
+    }
+
+    /// The same place with other elements.
+    pub(crate) fn with_values(self, values: Vec<f32>) -> Self {
+        Self { values, ..self }
+    }
+}
+
+impl AmpTensor for Elements {
+    type Error = NotFloating;
+
+    fn dtype(&self) -> DType {
+        self.dtype
+    }
+
+    fn cast(&self, to: DType) -> Result<Self, NotFloating> {
+        let rounded = self.values.iter().map(|x| round(*x, to, NonFinite).ok_or(NotFloating(to)));
+        let values = rounded.collect::<Result<_, _>>()?;
+        Ok(Self { dtype: to, values, ..self.clone() })
+    }
+
+    fn map_f32(&mut self, f: &mut dyn FnMut(usize, f32) -> f32) {
+        for (index, x) in self.values.iter_mut().enumerate() {
+            let new = f(index, *x);
+            *x = round(new, self.dtype, NonFinite).unwrap_or(new);
+        }
+    }
+}
+
+/// Copies of a set of parameters, in its order.
+pub(crate) fn read_params(params: &[Named<Tensor>]) -> Result<Vec<Named<Elements>>, Error> {
+    let read = |param: &Named<Tensor>| {
+        Ok(Named::new(param.name.clone(), Elements::read(&param.name, &param.value)?))
+    };
+    params.iter().map(read).collect()
+}
+
+/// Copies of a set of gradients, in its order.
+pub(crate) fn read_grads(
+    grads: &[Named<Option<Tensor>>],
+) -> Result<Vec<Named<Option<Elements>>>, Error> {
+    let read = |grad: &Named<Option<Tensor>>| {
+        let elements = grad.value.as_ref().map(|value| Elements::read(&grad.name, value));
+        Ok(Named::new(grad.name.clone(), elements.transpose()?))
+    };
+    grads.iter().map(read).collect()
+}
+
+/// Tensors of a set of gradients, in its order.
+pub(crate) fn write_grads(
+    grads: Vec<Named<Option<Elements>>>,
+) -> Result<Vec<Named<Option<Tensor>>>, Error> {
+    let write = |grad: Named<Option<Elements>>| {
+        let tensor = grad.value.as_ref().map(Elements::to_tensor);
+        Ok(Named::new(grad.name, tensor.transpose()?))
+    };
+    grads.into_iter().map(write).collect()
+}

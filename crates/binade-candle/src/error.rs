@@ -1,0 +1,112 @@
+//! What can go wrong: candle's own errors, sorted by kind, and sets that do not match.
+
+use binade_autocast::CastError;
+use binade_core::{DType, ErrorKind, NativeError};
+use candle_core::Error as Candle;
+use std::sync::Arc;
+
+/// An error of [`Candle`](crate::Candle).
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// candle's own.
+    #[error(transparent)]
+    Candle(#[from] Candle),
+    /// A set of gradients or parameters that does not match, or a number out of range.
+    #[error(transparent)]
+    Set(#[from] NativeError<NotFloating>),
+    /// A region's operands could not be cast.
+    #[error(transparent)]
+    Cast(Box<CastError<Self>>),
+    /// A type that tensors are not cast to here.
+    #[error("candle's tensors are not cast to {dtype} here; cast to bf16, f16, f32 or f64")]
+    NoSuchType {
+        /// The type asked for.
+        dtype: DType,
+    },
+    /// candle's cast from f64 to sixteen bits rounds twice.
+    #[error(
+        "candle casts f64 to {to} by way of f32, which rounds twice; cast to f32 first where that is meant"
+    )]
+    RoundsTwice {
+        /// The type asked for.
+        to: DType,
+    },
+    /// A gradient or parameter of a type that is not trained.
+    #[error(
+        "`{name}` is of candle's type {dtype:?}; gradients and parameters are of BF16, F16 or F32: cast it first"
+    )]
+    Untrainable {
+        /// Whose.
+        name: Arc<str>,
+        /// Its type.
+        dtype: candle_core::DType,
+    },
+    /// A parameter of an optimizer of candle's that is no `Var`: what the optimizer moves would be a copy.
+    #[error(
+        "`{name}` is a tensor and no `Var`, so that candle's optimizers cannot set it: give the `Var` itself"
+    )]
+    NotVar {
+        /// Its name.
+        name: Arc<str>,
+    },
+}
+
+/// Elements asked for in a type that is not one of floating-point numbers of at most 32 bits.
+#[derive(Clone, Copy, Debug, Eq, PartialEq, thiserror::Error)]
+#[error("elements are kept in bf16, f16 or f32, and {0} was asked for; cast to one of these")]
+pub struct NotFloating(pub DType);
+
+impl binade_core::Error for NotFloating {
+    fn kind(&self) -> ErrorKind {
+        ErrorKind::Unsupported
+    }
+}
+
+impl From<CastError<Self>> for Error {
+    fn from(error: CastError<Self>) -> Self {
+        Self::Cast(Box::new(error))
+    }
+}
+
+impl binade_core::Error for Error {
+    fn kind(&self) -> ErrorKind {
+        match self {
+            Self::Candle(error) => kind(error),
+            Self::Set(error) => error.kind(),
+            Self::Cast(error) => error.kind(),
+            Self::NoSuchType { .. } | Self::RoundsTwice { .. } | Self::Untrainable { .. } => {
+                ErrorKind::Unsupported
+            }
+            Self::NotVar { .. } => ErrorKind::InvalidArgument,
+        }
+    }
+}
+
+/// The kind of candle's own errors, whatever they are wrapped in.
+fn kind(error: &Candle) -> ErrorKind {
+    match error {
+        Candle::Context { inner, .. }
+        | Candle::WithPath { inner, .. }
+        | Candle::WithBacktrace { inner, .. } => kind(inner),
+        Candle::UnsupportedDTypeForOp(..)
+        | Candle::BackwardNotSupported { .. }
+        | Candle::NotCompiledWithCudaSupport
+        | Candle::NotCompiledWithMetalSupport
+        | Candle::UnsupportedSafeTensorDtype(_) => ErrorKind::Unsupported,
+        Candle::UnexpectedDType { .. }
+        | Candle::DTypeMismatchBinaryOp { .. }
+        | Candle::DeviceMismatchBinaryOp { .. }
+        | Candle::UnexpectedNumberOfDims { .. }
+        | Candle::UnexpectedShape { .. }
+        | Candle::ShapeMismatch { .. }
+        | Candle::ShapeMismatchBinaryOp { .. }
+        | Candle::BroadcastIncompatibleShapes { .. } => ErrorKind::Mismatch,
+        Candle::DimOutOfRange { .. }
+        | Candle::DuplicateDimIndex { .. }
+        | Candle::NarrowInvalidArgs { .. }
+        | Candle::InvalidIndex { .. }
+        | Candle::EmptyTensor { .. }
+        | Candle::CannotSetVar { .. } => ErrorKind::InvalidArgument,
+        _ => ErrorKind::Other,
+    }
+}

@@ -1,0 +1,45 @@
+//! The handle: candle's tensors, Binade's traits.
+
+use crate::{Error, candle_dtype, dtype::dtype};
+use binade_autocast::Autocast;
+use binade_core::{DType, Handle, Native};
+use candle_core::Tensor;
+
+/// candle as Binade's traits see it. The tensors are candle's own; what is here is a name for the traits to be implemented on.
+///
+/// * [`Autocast::cast`] is candle's `to_dtype`, which is differentiable and gives the tensor itself where it is of that type
+///   already; where it would round twice, from `f64` to sixteen bits, the error is [`Error::RoundsTwice`]. A tensor's version cannot be told from outside, since `Var::set` leaves its id, so that a region
+///   keeps no cast of it.
+/// * What is scaled or unscaled by itself stays in candle's graph.
+/// * Sets of gradients are looked at, clipped, added and applied on the host, whatever device they are on: on the CPU that is
+///   a copy, elsewhere a read of every gradient a step and a copy back of every parameter.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+pub struct Candle;
+
+impl Candle {
+    /// Whose arithmetic sets of gradients and masters are worked on with.
+    pub(crate) const HOST: Native<crate::elements::Elements> = Native::new();
+}
+
+impl Handle for Candle {
+    type Tensor = Tensor;
+    type Error = Error;
+}
+
+impl Autocast for Candle {
+    fn dtype(&self, tensor: &Tensor) -> DType {
+        dtype(tensor.dtype())
+    }
+
+    fn cast(&self, tensor: &Tensor, to: DType) -> Result<Tensor, Error> {
+        let from = dtype(tensor.dtype());
+        if from == DType::F64 && matches!(to, DType::BF16 | DType::F16) {
+            return Err(Error::RoundsTwice { to });
+        }
+        Ok(tensor.to_dtype(candle_dtype(to)?)?)
+    }
+
+    fn elements(&self, tensor: &Tensor) -> Option<u64> {
+        u64::try_from(tensor.elem_count()).ok()
+    }
+}

@@ -1,0 +1,21 @@
+#![doc = include_str!("../README.md")]
+#![forbid(unsafe_code)]
+
+mod dtype;
+mod elements;
+mod error;
+mod handle;
+mod masters;
+pub mod ops;
+mod optimizer;
+mod params;
+mod scaler;
+mod snapshot;
+mod var_builder;
+
+pub use dtype::{candle_dtype, dtype};
+pub use error::{Error, NotFloating};
+pub use handle::Candle;
+pub use optimizer::Wrapped;
+pub use params::{backward, grads, named, params};
+pub use var_builder::{casting_var_builder, var_builder};

@@ -1,0 +1,93 @@
+//! Masters and optimizer state on the host; parameters that are `Var`s are set in place.
+
+use crate::elements::{Elements, read_grads, read_params};
+use crate::{Candle, Error};
+use binade_core::{Finding, Named, NamedGrads, NativeError, NoGradients};
+use binade_master_weights::{ExportF32, HostMasters, Join, MasterWeights, Materialise, Plan};
+use candle_core::{DType, Tensor};
+
+/// Parameters are tensors by name, and those that are `Var`s stay `Var`s: a step sets them, and whoever holds a clone, a layer
+/// of candle's for one, computes with the new values from then on. One that a plan stores in another type becomes a new `Var`;
+/// the model is then to be built of [`MasterOptimizer::params`](binade_master_weights::MasterOptimizer), as
+/// [`var_builder`](crate::var_builder) does.
+impl MasterWeights for Candle {
+    type Params = Vec<Named<Tensor>>;
+    type Grads = NamedGrads<Tensor>;
+    type Found = Finding;
+    type Masters = HostMasters;
+
+    fn masters(&self, params: &mut Vec<Named<Tensor>>, plan: &Plan) -> Result<HostMasters, Error> {
+        let mut elements = read_params(params)?;
+        let masters = Self::HOST.masters(&mut elements, plan)?;
+        put(&elements, params)?;
+        Ok(masters)
+    }
+
+    fn set_plan(&self, masters: &mut HostMasters, plan: &Plan) -> Result<(), Error> {
+        Ok(Self::HOST.set_plan(masters, plan)?)
+    }
+
+    fn step(
+        &self,
+        params: &mut Vec<Named<Tensor>>,
+        masters: &mut HostMasters,
+        grads: NamedGrads<Tensor>,
+        found: &Finding,
+    ) -> Result<(), Error> {
+        let (mut elements, grads) = (read_params(params)?, read_grads(&grads)?);
+        Self::HOST.step(&mut elements, masters, grads, found)?;
+        if found.is_raised() { Ok(()) } else { put(&elements, params) }
+    }
+}
+
+impl Join for Candle {
+    fn join(
+        &self,
+        params: &mut Vec<Named<Tensor>>,
+        masters: &mut HostMasters,
+        mut more: Vec<Named<Tensor>>,
+        plan: &Plan,
+    ) -> Result<(), Error> {
+        let (mut elements, joining) = (read_params(params)?, read_params(&more)?);
+        let there = elements.len();
+        Self::HOST.join(&mut elements, masters, joining, plan)?;
+        put(&elements[there..], &mut more)?;
+        params.append(&mut more);
+        Ok(())
+    }
+}
+
+impl ExportF32 for Candle {
+    fn export_f32(
+        &self,
+        params: &Vec<Named<Tensor>>,
+        masters: &HostMasters,
+    ) -> Result<Vec<Named<Vec<f32>>>, Error> {
+        Ok(Self::HOST.export_f32(&read_params(params)?, masters)?)
+    }
+}
+
+impl Materialise for Candle {
+    type Grads = NamedGrads<Tensor>;
+    type Found = Finding;
+
+    fn is_raised(&self, found: &Finding) -> Result<bool, Error> {
+        Ok(found.is_raised())
+    }
+
+    fn materialise(&self, mut grads: NamedGrads<Tensor>) -> Result<NamedGrads<Tensor>, Error> {
+        for value in grads.iter_mut().filter_map(|grad| grad.value.as_mut()) {
+            *value = value.to_dtype(DType::F32)?;
+        }
+        Ok(grads)
+    }
+
+    fn no_gradients(&self, error: NoGradients) -> Error {
+        Error::Set(NativeError::NoGradients(error))
+    }
+}
+
+/// Puts each of `elements` where the parameter of its place is.
+fn put(elements: &[Named<Elements>], params: &mut [Named<Tensor>]) -> Result<(), Error> {
+    elements.iter().zip(params).try_for_each(|(new, param)| new.value.put(&mut param.value))
+}

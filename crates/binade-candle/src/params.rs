@@ -1,0 +1,45 @@
+//! Parameters by name, and their gradients out of candle's store.
+
+use crate::Error;
+use binade_core::{Named, NamedGrads};
+use candle_core::backprop::GradStore;
+use candle_core::{Tensor, Var};
+use candle_nn::VarMap;
+use std::sync::PoisonError;
+
+/// A model's parameters, sorted by name.
+///
+/// `VarMap::all_vars` has the order of a hash map, another in every process; what is keyed by place would go to other
+/// parameters after a restart. The tensors are the map's own: a step sets its `Var`s.
+pub fn params(map: &VarMap) -> Vec<Named<Tensor>> {
+    let vars = map.data().lock().unwrap_or_else(PoisonError::into_inner);
+    named(vars.iter().map(|(name, var)| (name.clone(), var.clone())))
+}
+
+/// Parameters that are kept elsewhere than in a [`VarMap`], sorted by name.
+pub fn named(vars: impl IntoIterator<Item = (String, Var)>) -> Vec<Named<Tensor>> {
+    let mut named: Vec<_> =
+        vars.into_iter().map(|(name, var)| Named::new(name, var.into_inner())).collect();
+    named.sort_by(|a, b| a.name.cmp(&b.name));
+    named
+}
+
+/// The gradient of each of `params`, in their order and as backward left it; `None` where candle has none.
+///
+/// candle cuts its graph in operations that have no backward, `LayerNorm` with a bias, `RmsNorm` and `softmax_last_dim` among
+/// them, and says nothing: what is above them gets no gradient, and candle's optimizers leave it as it is. Here it is counted,
+/// and the step's report names it. [`ops`](crate::ops) has what does not cut.
+pub fn grads(store: &GradStore, params: &[Named<Tensor>]) -> NamedGrads<Tensor> {
+    let grad =
+        |param: &Named<Tensor>| Named::new(param.name.clone(), store.get(&param.value).cloned());
+    params.iter().map(grad).collect()
+}
+
+/// Runs candle's backward and takes the gradients of `params`: what `ScaledLoss::backward` is given.
+///
+/// # Errors
+///
+/// candle's.
+pub fn backward(loss: &Tensor, params: &[Named<Tensor>]) -> Result<NamedGrads<Tensor>, Error> {
+    Ok(grads(&loss.backward()?, params))
+}

@@ -1,0 +1,80 @@
+//! Models over parameters that are kept here: candle's layers, unmodified.
+
+use binade_core::Named;
+use candle_core::{DType, Device, Result, Shape, Tensor};
+use candle_nn::var_builder::SimpleBackend;
+use candle_nn::{Init, VarBuilder, VarMap};
+use std::collections::HashMap;
+use std::sync::PoisonError;
+
+/// Builds a model over `params` as they are, each in its own type: the half `Var`s of an optimizer that keeps masters.
+///
+/// The layers hold the `Var`s themselves, so that a step is seen by the next forward pass. A builder of candle's would cast a
+/// parameter to its own type, and a layer that holds a cast never sees a step.
+pub fn var_builder(params: &[Named<Tensor>]) -> VarBuilder<'static> {
+    let by_name: HashMap<_, _> =
+        params.iter().map(|param| (param.name.to_string(), param.value.clone())).collect();
+    let first = params.first().map(|param| &param.value);
+    let dtype = first.map_or(DType::F32, Tensor::dtype);
+    let device = first.map_or(Device::Cpu, |tensor| tensor.device().clone());
+    VarBuilder::from_backend(Box::new(AsTheyAre(by_name)), dtype, device)
+}
+
+/// Builds a model that sees the `f32` `Var`s of `map` in the builder's type, `dtype` to begin with: one pass's view.
+///
+/// Parameters that are not there yet are made in `f32`. The casts are part of candle's graph, so that gradients are of the
+/// `f32` `Var`s and in `f32`. A view does not follow a step: build the model anew for each pass. Layers that want another type
+/// take it from `VarBuilder::to_dtype`.
+pub fn casting_var_builder(map: &VarMap, dtype: DType, device: &Device) -> VarBuilder<'static> {
+    VarBuilder::from_backend(Box::new(Casting(map.clone())), dtype, device.clone())
+}
+
+struct AsTheyAre(HashMap<String, Tensor>);
+
+impl SimpleBackend for AsTheyAre {
+    fn get(
+        &self,
+        shape: Shape,
+        name: &str,
+        init: Init,
+        dtype: DType,
+        device: &Device,
+    ) -> Result<Tensor> {
+        let own = self.0.get(name).map_or(dtype, Tensor::dtype);
+        SimpleBackend::get(&self.0, shape, name, init, own, device)
+    }
+
+    fn get_unchecked(&self, name: &str, dtype: DType, device: &Device) -> Result<Tensor> {
+        let own = self.0.get(name).map_or(dtype, Tensor::dtype);
+        SimpleBackend::get_unchecked(&self.0, name, own, device)
+    }
+
+    fn contains_tensor(&self, name: &str) -> bool {
+        self.0.contains_key(name)
+    }
+}
+
+struct Casting(VarMap);
+
+impl SimpleBackend for Casting {
+    fn get(
+        &self,
+        shape: Shape,
+        name: &str,
+        init: Init,
+        dtype: DType,
+        device: &Device,
+    ) -> Result<Tensor> {
+        self.0.get(shape, name, init, DType::F32, device)?.to_dtype(dtype)
+    }
+
+    fn get_unchecked(&self, name: &str, dtype: DType, _: &Device) -> Result<Tensor> {
+        let vars = self.0.data().lock().unwrap_or_else(PoisonError::into_inner);
+        let missing = || candle_core::Error::CannotFindTensor { path: name.to_owned() };
+        vars.get(name).ok_or_else(missing)?.to_dtype(dtype)
+    }
+
+    fn contains_tensor(&self, name: &str) -> bool {
+        self.0.data().lock().unwrap_or_else(PoisonError::into_inner).contains_key(name)
+    }
+}
