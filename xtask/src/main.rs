@@ -14,6 +14,7 @@ mod coverage;
 mod device;
 mod house;
 mod kernels;
+mod packages;
 mod ptx;
 mod replay;
 mod shaders;
@@ -52,6 +53,8 @@ enum Command {
     Agreement,
     /// Replays recorded traces of other libraries (`*.json.gz`) and prints `N passed, N failed`.
     Replay(replay::Replay),
+    /// Packages the crates that people take alone, and runs the first program of each README with that crate and nothing else.
+    Packages(packages::Packages),
     /// Makes one folder for a GPU machine without cargo: tests, benchmarks and the script that runs them.
     Bundle(bundle::Bundle),
     /// Builds the stand-in for the CUDA driver and prints the folder to put on the library path.
@@ -69,6 +72,7 @@ fn main() -> ExitCode {
         Command::Conformance(conformance) => conformance.run(),
         Command::Agreement => agreement::run(),
         Command::Replay(replay) => replay.run(),
+        Command::Packages(packages) => packages.run(),
         Command::Bundle(bundle) => bundle.run(),
         Command::Ptx(ptx) => ptx.run(),
         Command::Test(test) => test.run(),
