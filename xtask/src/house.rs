@@ -68,6 +68,12 @@ pub(crate) const TAKEN_ALONE: [&str; 4] =
 /// The most crates that one of [`TAKEN_ALONE`] may bring, itself included.
 pub(crate) const MOST_CRATES: usize = 8;
 
+/// The kit, which people take alone too.
+pub(crate) const KIT: &str = "binade-conformance";
+
+/// The most crates that [`KIT`] may bring, itself included.
+pub(crate) const MOST_CRATES_OF_KIT: usize = 16;
+
 /// Crates that may hold `unsafe`, and where; everything else forbids it.
 pub(crate) const UNSAFE_ALLOWED: [(&str, &str); 7] = [
     ("binade-cpu", "crates/binade-cpu/src/simd"),

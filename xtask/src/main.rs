@@ -16,6 +16,7 @@ mod device;
 mod five_ways;
 mod house;
 mod kernels;
+mod packages;
 mod ptx;
 mod replay;
 mod shaders;
@@ -56,6 +57,8 @@ enum Command {
     FiveWays,
     /// Replays recorded traces of other libraries (`*.json.gz`) and prints `N passed, N failed`.
     Replay(replay::Replay),
+    /// Packages the crates that people take alone, and runs the first program of each README with that crate and nothing else.
+    Packages(packages::Packages),
     /// Makes one folder for a GPU machine without cargo: tests, benchmarks and the script that runs them.
     Bundle(bundle::Bundle),
     /// Builds the stand-in for the CUDA driver and prints the folder to put on the library path.
@@ -74,6 +77,7 @@ fn main() -> ExitCode {
         Command::Agreement => agreement::run(),
         Command::FiveWays => five_ways::run(),
         Command::Replay(replay) => replay.run(),
+        Command::Packages(packages) => packages.run(),
         Command::Bundle(bundle) => bundle.run(),
         Command::Ptx(ptx) => ptx.run(),
         Command::Test(test) => test.run(),

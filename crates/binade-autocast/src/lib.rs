@@ -10,6 +10,9 @@ mod ledger;
 mod region;
 mod scope;
 
+/// The words that this crate speaks, so that it can be the only one that a manifest names.
+pub use binade_core as core;
+
 pub use ambient::Ambient;
 pub use custom::{Backward, CustomOp};
 pub use device::{Autocast, CacheKey};

@@ -18,6 +18,9 @@ mod table;
 #[cfg(feature = "toml")]
 mod written;
 
+/// The words that this crate speaks, so that it can be the only one that a manifest names.
+pub use binade_core as core;
+
 pub use call::{Attribute, OpCall};
 pub use category::Category;
 pub use decision::{Decision, Refusal, Site};

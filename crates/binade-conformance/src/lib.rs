@@ -16,6 +16,11 @@ mod stored;
 mod subject;
 pub mod via;
 
+/// What a subject is told and asked in, so that this crate can be the only one that a manifest names.
+pub use binade_core as core;
+pub use binade_grad_scaler as grad_scaler;
+pub use binade_master_weights as master_weights;
+
 pub use agreement::{Agreement, Comparison, Wanted};
 pub use arithmetic::Arithmetic;
 pub use case::{Case, Check, Failure, Stop, Suite, Verdict};

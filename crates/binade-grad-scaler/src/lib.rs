@@ -34,6 +34,9 @@ mod together;
 mod trajectory;
 mod unscaled;
 
+/// The words that this crate speaks, so that it can be the only one that a manifest names.
+pub use binade_core as core;
+
 pub use accumulation::{Accumulation, BadMicroBatch};
 pub use clip_groups::{ClipGroup, ClipGroupError, ClipGroups, check_group_norm};
 pub use delayed::{DelayedUnscale, ScaledSum};

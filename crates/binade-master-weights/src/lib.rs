@@ -20,6 +20,9 @@ pub mod step;
 pub mod stores;
 mod wrapper;
 
+/// The words that this crate speaks, so that it can be the only one that a manifest names.
+pub use binade_core as core;
+
 pub use constants::{AdamConstants, BiasCorrection, SgdConstants, StepConstants};
 pub use export::ExportF32;
 pub use host::{HostMasters, PlanError};

@@ -1,0 +1,125 @@
+//! Two layers, forward and backward by hand. A region casts the operands of each operation.
+
+use crate::{Result, digits, tensor::Mine};
+use binade::prelude::*;
+
+/// The handle that three methods earn.
+pub type Device = Native<Mine>;
+const HIDDEN: usize = 32;
+
+/// The weights before training, in `f32`: the same each time.
+pub fn parameters() -> Vec<Named<Mine>> {
+    let mut random = fastrand::Rng::with_seed(1);
+    let mut layer = |name: &str, outputs: usize, inputs: usize| {
+        // A uniform distribution whose variance is one over the number of inputs.
+        let bound = (3.0 / inputs as f32).sqrt();
+        let weight = (0..outputs * inputs).map(|_| (2.0 * random.f32() - 1.0) * bound);
+        let weight = Mine::new(weight, &[outputs, inputs]);
+        let bias = Mine::new(vec![0.0; outputs], &[outputs]);
+        [Named::new(format!("{name}.weight"), weight), Named::new(format!("{name}.bias"), bias)]
+    };
+    let hidden = layer("hidden", HIDDEN, digits::PIXELS);
+    [hidden, layer("out", digits::CLASSES, HIDDEN)].concat()
+}
+
+/// What backward needs of a forward pass.
+#[derive(Clone, Debug)]
+pub struct Forward {
+    /// The mean loss of the batch, in `f32`.
+    pub loss: Mine,
+    /// What the network makes of each image.
+    pub logits: Mine,
+    /// The loss's gradient towards the logits, in `f32`.
+    towards_logits: Mine,
+    images: Mine,
+    hidden: Mine,
+    out_weight: Mine,
+}
+
+/// The mean cross-entropy of a batch.
+///
+/// # Errors
+///
+/// When the region's policy or the tensor refuses.
+pub fn forward(
+    region: &Region,
+    params: &[Named<Mine>],
+    (images, labels): &(Mine, Vec<usize>),
+) -> Result<Forward> {
+    let device = Device::new();
+    let scope = region.open(&device);
+    let [weight, bias, out_weight, out_bias] = params else { return Err("four parameters".into()) };
+    let [x, w, b] = scope.cast(Op::LINEAR, "hidden", [images, &weight.value, &bias.value])?;
+    let hidden = Mine::linear(&x, &w, &b)?.map(|x| x.max(0.0))?;
+    let operands = [&hidden, &out_weight.value, &out_bias.value];
+    let [hidden, w, b] = scope.cast(Op::LINEAR, "out", operands)?;
+    let logits = Mine::linear(&hidden, &w, &b)?;
+    let [widened] = scope.cast(Op::CROSS_ENTROPY, "loss", [&logits])?;
+    let (loss, towards_logits) = cross_entropy(&widened, labels)?;
+    let (images, out_weight) = (x.into_owned(), w.into_owned());
+    let hidden = hidden.into_owned();
+    Ok(Forward { loss, logits, towards_logits, images, hidden, out_weight })
+}
+
+/// The mean of -log softmax at the labels, and its gradient.
+fn cross_entropy(logits: &Mine, labels: &[usize]) -> Result<(Mine, Mine)> {
+    let (mut total, mut gradient) = (0.0, Vec::new());
+    let count = labels.len() as f32;
+    for (row, label) in logits.rows().into_iter().zip(labels) {
+        let largest = row.iter().copied().fold(f32::NEG_INFINITY, f32::max);
+        let sum: f32 = row.iter().map(|x| (x - largest).exp()).sum();
+        total += (largest - row[*label] + sum.ln()) / count;
+        gradient.extend(row.iter().enumerate().map(|(class, x)| {
+            let probability = (x - largest).exp() / sum;
+            (probability - f32::from(u8::from(class == *label))) / count
+        }));
+    }
+    Ok((Mine::scalar(total).cast(logits.dtype())?, Mine::new(gradient, &logits.shape)))
+}
+
+impl Forward {
+    /// Every parameter's gradient, times `scale`, which is the gradient of the scaled loss towards the loss.
+    ///
+    /// A cast's gradient has the type of the cast's operand, so that gradients here are as wide as what was stored.
+    ///
+    /// # Errors
+    ///
+    /// When the tensor refuses.
+    pub fn backward(
+        &self,
+        params: &[Named<Mine>],
+        scale: f32,
+    ) -> Result<NamedGrads<Mine>, crate::tensor::NoSuchType> {
+        let towards_logits = self.towards_logits.map(|x| x * scale)?.cast(self.logits.dtype())?;
+        let towards_hidden = towards_logits.matmul(&self.out_weight)?;
+        let towards_hidden =
+            towards_hidden.with(&self.hidden, |grad, x| if x > 0.0 { grad } else { 0.0 })?;
+        let grads = [
+            towards_hidden.transposed_matmul(&self.images)?,
+            towards_hidden.sum_rows()?,
+            towards_logits.transposed_matmul(&self.hidden)?,
+            towards_logits.sum_rows()?,
+        ];
+        let named = params.iter().zip(grads);
+        named.map(|(p, g)| Ok(Named::new(p.name.clone(), Some(g.cast(p.value.dtype())?)))).collect()
+    }
+}
+
+/// The share of images whose largest logit is at their label; one that has a NaN is none of them.
+///
+/// # Errors
+///
+/// Those of [`forward`].
+pub fn accuracy(
+    region: &Region,
+    params: &[Named<Mine>],
+    batch: &(Mine, Vec<usize>),
+) -> Result<f32> {
+    let logits = forward(region, params, batch)?.logits.rows();
+    let is_right = |row: &Vec<f32>, label: usize| {
+        let below = |(class, x): (usize, &f32)| class == label || *x < row[label];
+        row.iter().enumerate().all(below)
+    };
+    let right = logits.iter().zip(&batch.1).filter(|(row, label)| is_right(row, **label)).count();
+    Ok(right as f32 / batch.1.len() as f32)
+}

@@ -1,0 +1,65 @@
+//! The tensor as the kit sees it: from bits, to bits, and a cast.
+
+use crate::mlp::Device;
+use crate::tensor::{Elements, Mine};
+use binade::core::{AmpTensor, DType};
+use binade_conformance::{Arithmetic, Refusal, via};
+use half::{bf16, f16};
+
+/// What is put to the test.
+#[derive(Clone, Copy, Debug)]
+pub struct Subject(Device);
+
+impl Subject {
+    /// The one that there is.
+    pub const fn new() -> Self {
+        Self(Device::new())
+    }
+}
+
+impl Default for Subject {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl via::Device for Subject {
+    type Handle = Device;
+
+    fn handle(&self) -> &Device {
+        &self.0
+    }
+
+    fn name(&self) -> &'static str {
+        "mine"
+    }
+
+    fn arithmetic(&self) -> Arithmetic {
+        Arithmetic::IEEE
+    }
+
+    fn from_bits(&self, bits: &[u8], dtype: DType, shape: &[usize]) -> Result<Mine, Refusal> {
+        let half = || bits.as_chunks().0.iter().map(|bits| u16::from_le_bytes(*bits));
+        let elements = match dtype {
+            DType::BF16 => Elements::BF16(half().map(bf16::from_bits).collect()),
+            DType::F16 => Elements::F16(half().map(f16::from_bits).collect()),
+            DType::F32 => {
+                Elements::F32(bits.as_chunks().0.iter().map(|b| f32::from_le_bytes(*b)).collect())
+            }
+            other => return Err(Refusal::unsupported(other.name())),
+        };
+        Ok(Mine { shape: shape.to_vec(), elements })
+    }
+
+    fn to_bits(&self, tensor: &Mine) -> Result<Vec<u8>, Refusal> {
+        Ok(match &tensor.elements {
+            Elements::BF16(elements) => elements.iter().flat_map(|x| x.to_le_bytes()).collect(),
+            Elements::F16(elements) => elements.iter().flat_map(|x| x.to_le_bytes()).collect(),
+            Elements::F32(elements) => elements.iter().flat_map(|x| x.to_le_bytes()).collect(),
+        })
+    }
+
+    fn cast(&self, tensor: &Mine, to: DType) -> Result<Mine, Refusal> {
+        Ok(tensor.cast(to)?)
+    }
+}

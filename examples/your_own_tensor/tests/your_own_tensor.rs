@@ -1,0 +1,41 @@
+//! What the example claims: how short the join is, what the runs come to, and that the tensor keeps the kit's contracts.
+
+use binade::core::{AmpTensor, DType, Error, ErrorKind};
+use binade_conformance::Runner;
+use binade_example_your_own_tensor::{runs, subject::Subject, tensor::Mine};
+
+#[test]
+fn the_join_is_under_sixty_lines() {
+    let lines = include_str!("../src/join.rs").lines().count();
+    assert!(lines < 60, "{lines}");
+}
+
+#[test]
+fn f16_fails_alone_and_trains_with_binade_as_f32_does() {
+    // Each run with Binade is saved half-way, and fails where the resumed one ends with other bits.
+    let rows = runs(4).unwrap();
+    let [single, alone, half, brain] = &rows[..] else { panic!("four runs: {rows:?}") };
+    assert!(single.accuracy > 0.9, "{single:?}");
+    assert!(alone.loss.is_nan() && alone.accuracy == 0.0, "{alone:?}");
+    for with in [half, brain] {
+        assert!((with.loss - single.loss).abs() < 0.01, "{with:?}, and {single:?}");
+        assert!((with.accuracy - single.accuracy).abs() < 0.02, "{with:?}, and {single:?}");
+    }
+    assert!(half.scale.is_some_and(|scale| scale > 65536.0), "{half:?}");
+    assert_eq!((brain.skipped, brain.scale), (Some(0), Some(1.0)));
+}
+
+#[test]
+fn the_tensor_keeps_the_contracts_of_all_it_has() {
+    let report = Runner::from_env().run(&Subject::new());
+    report.assert_success();
+    // What none of the tensor's methods does is skipped: products and layers, stochastic rounding.
+    assert!(report.passed() > 1500, "{report}");
+}
+
+#[test]
+fn a_type_that_it_does_not_have_is_refused_by_name() {
+    let error = Mine::scalar(1.0).cast(DType::F64).unwrap_err();
+    assert_eq!(error.to_string(), "elements are bf16, f16 or f32, and not f64: take one of these");
+    assert_eq!(error.kind(), ErrorKind::Unsupported);
+}
