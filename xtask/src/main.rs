@@ -7,6 +7,7 @@
 
 mod agreement;
 mod binaries;
+mod book;
 mod bundle;
 mod ci;
 mod conformance;
@@ -14,6 +15,7 @@ mod coverage;
 mod device;
 mod house;
 mod kernels;
+mod markdown;
 mod ptx;
 mod replay;
 mod shaders;
@@ -52,6 +54,11 @@ enum Command {
     Agreement,
     /// Replays recorded traces of other libraries (`*.json.gz`) and prints `N passed, N failed`.
     Replay(replay::Replay),
+    /// Builds `docs/` as a book in `target/book`, and makes sure that every link and anchor in it leads somewhere.
+    Book,
+    /// What mdBook asks for the text of chapters.
+    #[command(hide = true)]
+    BookLinks(book::Preprocess),
     /// Makes one folder for a GPU machine without cargo: tests, benchmarks and the script that runs them.
     Bundle(bundle::Bundle),
     /// Builds the stand-in for the CUDA driver and prints the folder to put on the library path.
@@ -69,6 +76,8 @@ fn main() -> ExitCode {
         Command::Conformance(conformance) => conformance.run(),
         Command::Agreement => agreement::run(),
         Command::Replay(replay) => replay.run(),
+        Command::Book => book::run(),
+        Command::BookLinks(preprocess) => preprocess.run(),
         Command::Bundle(bundle) => bundle.run(),
         Command::Ptx(ptx) => ptx.run(),
         Command::Test(test) => test.run(),

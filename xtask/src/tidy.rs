@@ -10,6 +10,7 @@ mod floors;
 mod grid;
 mod leftovers;
 mod length;
+mod links;
 mod machine_paths;
 mod manifests;
 mod members;
@@ -26,7 +27,7 @@ use crate::{Result, shell::root, tidy::tree::Tree};
 /// A rule: a name for the message, and what looks for breaches.
 type Rule = (&'static str, fn(&Tree) -> Vec<Issue>);
 
-const RULES: [Rule; 13] = [
+const RULES: [Rule; 14] = [
     ("members", members::check),
     ("manifests", manifests::check),
     ("floors", floors::check),
@@ -37,6 +38,7 @@ const RULES: [Rule; 13] = [
     ("crate-docs", crate_docs::check),
     ("readme", readme::check),
     ("differences", differences::check),
+    ("links", links::check),
     ("unsafe", unsafe_code::check),
     ("leftovers", leftovers::check),
     ("machine-paths", machine_paths::check),
