@@ -8,6 +8,7 @@
 mod agreement;
 mod between;
 mod binaries;
+mod book;
 mod bundle;
 mod ci;
 mod conformance;
@@ -16,6 +17,7 @@ mod device;
 mod five_ways;
 mod house;
 mod kernels;
+mod markdown;
 mod packages;
 mod ptx;
 mod replay;
@@ -59,6 +61,11 @@ enum Command {
     Replay(replay::Replay),
     /// Packages the crates that people take alone, and runs the first program of each README with that crate and nothing else.
     Packages(packages::Packages),
+    /// Builds `docs/` as a book in `target/book`, and makes sure that every link and anchor in it leads somewhere.
+    Book,
+    /// What mdBook asks for the text of chapters.
+    #[command(hide = true)]
+    BookLinks(book::Preprocess),
     /// Makes one folder for a GPU machine without cargo: tests, benchmarks and the script that runs them.
     Bundle(bundle::Bundle),
     /// Builds the stand-in for the CUDA driver and prints the folder to put on the library path.
@@ -78,6 +85,8 @@ fn main() -> ExitCode {
         Command::FiveWays => five_ways::run(),
         Command::Replay(replay) => replay.run(),
         Command::Packages(packages) => packages.run(),
+        Command::Book => book::run(),
+        Command::BookLinks(preprocess) => preprocess.run(),
         Command::Bundle(bundle) => bundle.run(),
         Command::Ptx(ptx) => ptx.run(),
         Command::Test(test) => test.run(),

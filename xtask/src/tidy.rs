@@ -11,6 +11,7 @@ mod floors;
 mod grid;
 mod leftovers;
 mod length;
+mod links;
 mod machine_paths;
 mod manifests;
 mod members;
@@ -39,6 +40,7 @@ const RULES: [Rule; 14] = [
     ("crate-docs", crate_docs::check),
     ("readme", readme::check),
     ("differences", differences::check),
+    ("links", links::check),
     ("unsafe", unsafe_code::check),
     ("leftovers", leftovers::check),
     ("machine-paths", machine_paths::check),

@@ -3,7 +3,11 @@
 #[cfg(test)]
 mod fabricated;
 
-use std::{collections::BTreeMap, fs, path::Path};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    fs,
+    path::Path,
+};
 
 use crate::{
     Result,
@@ -20,13 +24,15 @@ const HIDDEN: [&str; 2] = [".cargo", ".ci"];
 #[derive(Default)]
 pub(super) struct Tree {
     files: BTreeMap<String, String>,
+    /// Every path there is, folders and files that no rule reads included.
+    paths: BTreeSet<String>,
     packages: Vec<Package>,
 }
 
 impl Tree {
     /// Reads the repository at `root`, which must be in a state that `cargo metadata` can read.
     pub(super) fn load(root: &Path) -> Result<Self> {
-        let mut tree = Self { files: BTreeMap::new(), packages: package::load(root)? };
+        let mut tree = Self { packages: package::load(root)?, ..Self::default() };
         tree.walk(root, root)?;
         Ok(tree)
     }
@@ -42,6 +48,11 @@ impl Tree {
 
     pub(super) fn text(&self, path: &str) -> Option<&str> {
         self.files.get(path).map(String::as_str)
+    }
+
+    /// Whether there is a file or a folder at `path`.
+    pub(super) fn has(&self, path: &str) -> bool {
+        path.is_empty() || self.paths.contains(path)
     }
 
     pub(super) fn packages(&self) -> &[Package] {
@@ -61,6 +72,7 @@ impl Tree {
         for entry in fs::read_dir(folder)? {
             let entry = entry?;
             let (path, kind) = (entry.path(), entry.file_type()?);
+            self.paths.insert(from_root(root, &path));
             if kind.is_dir() && belongs(&entry.file_name().to_string_lossy()) {
                 self.walk(root, &path)?;
             } else if kind.is_file() {

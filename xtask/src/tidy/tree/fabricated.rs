@@ -1,6 +1,6 @@
 //! Trees for the rules' own tests: files and members that no disk holds.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use crate::tidy::{
     package::{Dependency, Package},
@@ -9,8 +9,11 @@ use crate::tidy::{
 
 impl Tree {
     pub(in crate::tidy) fn of(files: &[(&str, &str)]) -> Self {
+        let above =
+            |path| Path::new(path).ancestors().map(|above| above.to_str().unwrap().to_owned());
+        let paths = files.iter().flat_map(|&(path, _)| above(path)).collect();
         let files = files.iter().map(|&(path, text)| (path.to_owned(), text.to_owned())).collect();
-        Self { files, packages: Vec::new() }
+        Self { files, paths, packages: Vec::new() }
     }
 
     /// Adds a member `name` in `folder` with normal dependencies on `ours` and `foreign` crates.

@@ -1,0 +1,58 @@
+//! `cargo xtask book`: builds `docs/` as a book, and makes sure that no link in it leads nowhere.
+//!
+//! mdBook renders; [`preprocess`] is what it asks for each chapter's text, so that the same links work on a forge and in the
+//! book. `mdbook serve docs` works as well.
+
+mod html;
+mod pages;
+mod preprocess;
+
+pub(crate) use preprocess::Preprocess;
+
+use std::{env, process::Command, time::Instant};
+
+use crate::{
+    Result,
+    ci::Outcome,
+    shell::{heard, on_path, root},
+};
+
+/// Where the book is built, as `docs/book.toml` says too.
+const BUILT: &str = "target/book";
+const ADVICE: &str = "mdbook is not installed: cargo install mdbook --locked";
+
+/// Builds the book and checks it. A book that could not be built is told, and an error where `BINADE_REQUIRE` names `book`.
+pub(crate) fn run() -> Result<()> {
+    let start = Instant::now();
+    let outcome = outcome()?;
+    println!("book: {outcome} ({:.1} s)", start.elapsed().as_secs_f64());
+    let required = env::var("BINADE_REQUIRE").unwrap_or_default();
+    match outcome {
+        Outcome::Passed(_) => Ok(()),
+        Outcome::Skipped(_) if required.split(',').all(|name| name.trim() != "book") => Ok(()),
+        Outcome::Skipped(reason) => {
+            Err(format!("BINADE_REQUIRE names `book`, but it was skipped: {reason}").into())
+        }
+        Outcome::Failed(what) => Err(what.into()),
+    }
+}
+
+/// The same, for a stage of CI.
+pub(crate) fn outcome() -> Result<Outcome> {
+    let Some(mdbook) = on_path("mdbook") else {
+        return Ok(Outcome::Skipped(ADVICE.into()));
+    };
+    let said = heard(Command::new(mdbook).args(["build", "docs"]).current_dir(root()))?;
+    let warnings = said.lines().filter(|line| line.contains("WARN"));
+    let mut found: Vec<_> = warnings.map(str::to_owned).collect();
+    let book = html::Book::read(&root().join(BUILT))?;
+    let (links, broken) = book.check();
+    found.extend(broken);
+    for line in &found {
+        println!("{line}");
+    }
+    Ok(match found.len() {
+        0 => Outcome::Passed(format!("{} pages, {links} links", book.pages())),
+        count => Outcome::Failed(format!("{count} things to mend in the book")),
+    })
+}
