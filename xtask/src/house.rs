@@ -50,7 +50,8 @@ pub(crate) const OUTSIDE: [(&str, &str); 2] = [
 
 /// Members that are no default members, since their frameworks take longer to build than the rest of the workspace: the stage
 /// `adapters` builds and tests them.
-pub(crate) const ADAPTERS: [&str; 0] = [];
+pub(crate) const ADAPTERS: [&str; 4] =
+    ["binade-burn", "binade-candle", "binade-example-burn", "binade-example-candle"];
 
 /// What floors 0 and 1 may import from outside, so that one of them can be taken alone.
 pub(crate) const SMALL_IMPORTS: [&str; 4] = ["half", "serde", "thiserror", "toml"];

@@ -23,7 +23,7 @@ use stranger::Stranger;
 /// Where everything is made, from the root.
 const FOLDER: &str = "target/packages";
 
-#[derive(Args)]
+#[derive(Args, Default)]
 pub(crate) struct Packages {
     /// Packages what is not committed too.
     #[arg(long)]

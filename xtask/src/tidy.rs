@@ -28,7 +28,7 @@ use crate::{Result, shell::root, tidy::tree::Tree};
 /// A rule: a name for the message, and what looks for breaches.
 type Rule = (&'static str, fn(&Tree) -> Vec<Issue>);
 
-const RULES: [Rule; 14] = [
+const RULES: [Rule; 15] = [
     ("members", members::check),
     ("default-members", default_members::check),
     ("manifests", manifests::check),

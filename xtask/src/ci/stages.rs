@@ -1,5 +1,6 @@
 //! The usual stages, in the order in which they run: first what is quick to say no.
 
+mod adapters;
 mod alone;
 mod conformance;
 mod counts;
@@ -15,8 +16,9 @@ mod training;
 mod wgpu;
 
 use crate::{
-    Result,
+    Result, book,
     ci::{outcome::Outcome, required::Required, tally},
+    packages::Packages,
     shell::Call,
     tidy,
 };
@@ -64,7 +66,17 @@ pub(crate) fn usual() -> Vec<Stage> {
             what: "the CUDA backend checks in one program with candle's cuda feature",
             run: features::run,
         },
+        Stage {
+            name: "packages",
+            what: "the crates people take alone work as they are packaged, with nothing beside",
+            run: packages,
+        },
         Stage { name: "tests", what: "library, integration and doc tests", run: tests },
+        Stage {
+            name: "adapters",
+            what: "the adapters to candle and burn, and their examples: lints, docs and tests",
+            run: adapters::run,
+        },
         Stage {
             name: "ptx",
             what: "the CUDA backend on an interpreter in the driver's place, and in cuBLASLt's",
@@ -91,6 +103,11 @@ pub(crate) fn usual() -> Vec<Stage> {
             run: speed::run,
         },
         Stage { name: "docs", what: "the documentation builds without a warning", run: docs },
+        Stage {
+            name: "book",
+            what: "the book builds, and its links lead somewhere",
+            run: book::outcome,
+        },
         Stage {
             name: "golden",
             what: "recorded traces of other libraries replay bit for bit",
@@ -126,6 +143,10 @@ fn fmt() -> Result<Outcome> {
 
 fn tidy() -> Result<Outcome> {
     tidy::run().map(|()| Outcome::passed())
+}
+
+fn packages() -> Result<Outcome> {
+    Packages::default().run().map(|()| Outcome::passed())
 }
 
 fn clippy() -> Result<Outcome> {
