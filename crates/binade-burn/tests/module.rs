@@ -10,10 +10,10 @@ use binade_cast_policy::{CastRule, OpTable, Overrides};
 use binade_core::{AmpTensor, DType, Error, ErrorKind, Named};
 use binade_grad_scaler::{LossScale, Scaler, Step};
 use burn::module::{Lora, Module};
-use burn::nn::{LayerNorm, LayerNormConfig, Linear, LinearConfig};
+use burn::nn::{BatchNormConfig, LayerNorm, LayerNormConfig, Linear, LinearConfig};
 use burn::optim::{AdamWConfig, GradientsParams, SgdConfig};
 use burn::tensor::{DType as BurnDType, Device, FloatDType, Tensor};
-use std::panic::catch_unwind;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use common::{Mlp, Result, Weights, device, fixed, step, trained};
 
@@ -210,6 +210,20 @@ fn a_normalisation_in_f32_takes_its_input_in_f32_or_in_f16() -> Result {
 fn a_normalisation_in_f32_does_not_take_bf16() {
     let mixed = catch_unwind(|| normed(DType::BF16, DType::BF16).is_ok());
     assert!(mixed.is_err(), "burn takes it now: say so in the README");
+}
+
+/// burn's own limit: running statistics are `f32`, and a batch's are what it computes in.
+#[test]
+fn a_batch_normalisation_trains_in_f32_alone() -> Result {
+    let seen = Views::lower(DType::F16).attach(BatchNormConfig::new(2).init(&device()))?;
+    let x = Tensor::<2>::from_floats([[1.0, 2.0], [3.0, 5.0]], &device());
+    let half = x.clone().cast(FloatDType::F16);
+    let mixed = catch_unwind(AssertUnwindSafe(|| seen.forward(half)));
+    assert!(mixed.is_err(), "burn takes it now: say so in the README");
+    let kept =
+        Views::lower(DType::F16).keep("**").attach(BatchNormConfig::new(2).init(&device()))?;
+    assert_eq!(kept.forward(x).dtype(), BurnDType::F32);
+    Ok(())
 }
 
 #[test]
