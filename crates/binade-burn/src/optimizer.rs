@@ -41,7 +41,7 @@ impl<M: Module> Optimizer<NamedGrads<BurnTensor>, Finding> for BurnOptimizer<M> 
         if found.is_raised() {
             return Ok(());
         }
-        if grads.is_empty() {
+        if grads.is_empty() && parameters > 0 {
             return Err(NativeError::NoGradients(NoGradients { parameters }));
         }
         self.module = self.optimizer.step(self.learning_rate, self.module.clone(), grads);

@@ -1,7 +1,7 @@
 //! Loss scaling.
 
 use crate::device::HOST;
-use crate::{Burn, BurnTensor, Error};
+use crate::{Burn, BurnTensor, Error, TensorError};
 use binade_core::{Finding, Form, Named, NamedGrads, RawTensor};
 use binade_grad_scaler::{
     ClipGroup, ClipGroups, GradOps, GradScaler, HostScale, Norm, SaveGrads, ScaleState,
@@ -25,6 +25,10 @@ impl GradScaler for Burn {
         grads: &mut NamedGrads<BurnTensor>,
         scale: &ScaleState,
     ) -> Result<Finding, Error> {
+        // What failed in the backward pass is an error here; reading it would be a panic.
+        for grad in grads.iter().filter_map(|grad| grad.value.as_ref()) {
+            grad.device().sync().map_err(TensorError::from)?;
+        }
         HOST.unscale(grads, scale)
     }
 }

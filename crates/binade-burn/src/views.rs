@@ -36,8 +36,10 @@ pub struct Views {
 }
 
 impl Views {
-    /// Every parameter in `dtype`. burn's normalisation layers widen sixteen bits inside, but want their input in the
-    /// type of their parameters or wider parameters: [`keep`](Self::keep) theirs in `f32` where inputs are.
+    /// Every parameter in `dtype`.
+    ///
+    /// burn's `LayerNorm` computes in `f32` where it is given f16, and in bf16 where it is given bf16:
+    /// [`keep`](Self::keep) it, and cast its input, where that is too little.
     pub const fn lower(dtype: DType) -> Self {
         Self { dtype, policy: None, keep: Vec::new() }
     }

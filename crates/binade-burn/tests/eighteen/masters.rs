@@ -1,0 +1,94 @@
+//! 1 to 3: what `f32` masters and optimizer state are for.
+
+use crate::common::{MODES, Result, Weights, fixed, step, trained};
+use burn::module::{Module, ModuleMapper, Param};
+use burn::optim::{AdamWConfig, GradientsParams, SgdConfig};
+use burn::tensor::{FloatDType, Tensor};
+
+fn adam(epsilon: f32) -> AdamWConfig {
+    AdamWConfig::new().with_epsilon(epsilon).with_weight_decay(0.0)
+}
+
+/// Case 1: optax#1754, and candle's own.
+#[test]
+fn a_gradient_of_zero_with_an_epsilon_below_f16_leaves_the_weight_where_it_is() -> Result {
+    for dtype in MODES {
+        let mut trained = trained(Weights::new(&[1.0, -2.0]), dtype, adam(1e-8).init(), 1e-3)?;
+        let mut scaler = fixed(10)?;
+        for _ in 0..3 {
+            let loss = trained.module.loss(&[0.0, 0.0]);
+            assert!(step(&mut scaler, &mut trained, loss)?.is_applied());
+        }
+        assert_eq!(trained.module.values(), [1.0, -2.0], "{dtype}");
+    }
+    Ok(())
+}
+
+/// Parameters themselves in sixteen bits, as burn alone has them.
+struct ToF16;
+
+impl ModuleMapper for ToF16 {
+    fn map_float<const D: usize>(&mut self, param: Param<Tensor<D>>) -> Param<Tensor<D>> {
+        param.map(|tensor| tensor.cast(FloatDType::F16).detach().require_grad())
+    }
+}
+
+/// Case 1 without Binade: why there are masters.
+#[test]
+fn burn_alone_makes_an_f16_weight_nan_by_a_gradient_of_zero() {
+    let model = Weights::new(&[1.0]).map(&mut ToF16);
+    let grads = GradientsParams::from_grads(model.loss(&[0.0]).backward(), &model);
+    let model = adam(1e-8).init().step(1e-3, model, grads);
+    assert!(model.values()[0].is_nan());
+}
+
+/// Case 2: the square of 1e-4 is below the smallest f16.
+#[test]
+fn a_gradient_of_a_ten_thousandth_moves_the_weight_by_the_rate() -> Result {
+    for dtype in MODES {
+        let mut trained = trained(Weights::new(&[1.0]), dtype, adam(1e-8).init(), 1e-2)?;
+        let loss = trained.module.loss(&[1e-4]);
+        assert!(step(&mut fixed(10)?, &mut trained, loss)?.is_applied());
+        let moved = 1.0 - trained.module.values()[0];
+        assert!((moved - 1e-2).abs() < 1e-5, "{dtype}: {moved}");
+    }
+    Ok(())
+}
+
+/// Case 3: steps below half an ulp of what is computed with.
+#[test]
+fn a_hundred_steps_of_a_ten_thousandth_add_up_to_a_hundredth() -> Result {
+    for dtype in MODES {
+        let mut trained = trained(Weights::new(&[1.0]), dtype, SgdConfig::new().init(), 1e-4)?;
+        let mut scaler = fixed(10)?;
+        for _ in 0..100 {
+            let loss = trained.module.loss(&[1.0]);
+            assert!(step(&mut scaler, &mut trained, loss)?.is_applied());
+        }
+        assert!((trained.module.values()[0] - 0.99).abs() < 1e-5, "{dtype}");
+    }
+    Ok(())
+}
+
+/// Case 3 without Binade.
+#[test]
+fn burn_alone_does_not_move_an_f16_weight_by_a_ten_thousandth() {
+    let (mut model, mut sgd) = (Weights::new(&[1.0]).map(&mut ToF16), SgdConfig::new().init());
+    for _ in 0..100 {
+        let grads = GradientsParams::from_grads(model.loss(&[1.0]).backward(), &model);
+        model = sgd.step(1e-4, model, grads);
+    }
+    assert_eq!(model.values(), [1.0]);
+}
+
+/// A step in mixed types, which burn would panic at.
+#[test]
+fn a_weight_that_is_held_in_f16_is_refused_by_name() -> Result {
+    let module = Weights::new(&[1.0]).map(&mut ToF16);
+    let mut trained = binade_burn::BurnOptimizer::new(module, SgdConfig::new().init(), 1e-4);
+    let loss = trained.module.loss(&[1.0]);
+    let refused = step(&mut fixed(0)?, &mut trained, loss).expect_err("no master").to_string();
+    assert!(refused.starts_with("`w`: it is held in f16"), "{refused}");
+    assert_eq!(trained.module.w.base().dtype(), burn::tensor::DType::F16);
+    Ok(())
+}

@@ -1,0 +1,277 @@
+//! What a user meets: names in reports, parameters that are frozen or shared, views by policy, and errors in place of panics.
+
+mod common;
+
+use binade_burn::{
+    Burn, BurnOptimizer, BurnTensor, TensorError, Views, gradients_params, named_gradients,
+    require_dtype,
+};
+use binade_cast_policy::{CastRule, OpTable, Overrides};
+use binade_core::{AmpTensor, DType, Error, ErrorKind, Named};
+use binade_grad_scaler::{LossScale, Scaler, Step};
+use burn::module::{Lora, Module};
+use burn::nn::{BatchNormConfig, LayerNorm, LayerNormConfig, Linear, LinearConfig};
+use burn::optim::{AdamWConfig, GradientsParams, SgdConfig};
+use burn::tensor::{DType as BurnDType, Device, FloatDType, Tensor};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use common::{Mlp, Result, Weights, device, fixed, step, trained};
+
+#[test]
+fn an_overflow_names_the_parameter_by_its_path_and_the_element() -> Result {
+    let mut trained = trained(Mlp::new(), DType::F16, SgdConfig::new().init(), 0.1)?;
+    let mut scaler = Scaler::new(Burn, LossScale::fixed(60))?;
+    let loss = trained.module.loss();
+    let step = step(&mut scaler, &mut trained, loss)?;
+    let report = step.report();
+    assert!(!step.is_applied(), "2^60 is beyond f16");
+    assert_eq!(&*report.overflow().expect("it overflowed").parameter, "fc1.weight");
+    assert!(report.to_string().contains("fc1.weight[0]"), "{report}");
+    Ok(())
+}
+
+#[test]
+fn a_gradient_that_is_missing_is_named_and_the_rest_is_stepped() -> Result {
+    let mut trained = trained(Mlp::new(), DType::F32, SgdConfig::new().init(), 0.1)?;
+    let before = trained.module.clone();
+    let loss = trained.module.fc2.forward(Tensor::<2>::ones([1, 16], &device())).sum();
+    let report = step(&mut fixed(0)?, &mut trained, loss)?.into_applied()?;
+    let missing: Vec<&str> = report.missing().map(|name| &**name).collect();
+    assert_eq!(missing, ["fc1.weight", "fc1.bias"]);
+    let moved = |of: fn(&Mlp) -> &Linear| {
+        common::floats(of(&before).weight.val()) != common::floats(of(&trained.module).weight.val())
+    };
+    assert_eq!((moved(|m| &m.fc1), moved(|m| &m.fc2)), (false, true));
+    Ok(())
+}
+
+#[test]
+fn a_parameter_that_is_frozen_is_neither_missing_nor_moved() -> Result {
+    let mut module = Mlp::new();
+    module.fc1 = module.fc1.freeze();
+    let mut trained = trained(module, DType::F16, AdamWConfig::new().init(), 0.1)?;
+    let before = common::floats(trained.module.fc1.weight.base());
+    let loss = trained.module.loss();
+    let report = step(&mut fixed(4)?, &mut trained, loss)?.into_applied()?;
+    assert_eq!(report.missing().count(), 0);
+    assert_eq!(common::floats(trained.module.fc1.weight.base()), before);
+    Ok(())
+}
+
+/// The same weights under two names.
+#[derive(Module, Debug)]
+struct Tied {
+    a: Weights,
+    b: Weights,
+}
+
+#[test]
+fn a_parameter_that_is_there_twice_goes_by_its_first_path() -> Result {
+    let a = Weights::new(&[1.0]);
+    let tied = Tied { b: a.clone(), a };
+    let loss = BurnTensor::from(tied.a.loss(&[2.0]) + tied.b.loss(&[3.0]));
+    let grads = loss.backward(&tied)?;
+    let names: Vec<&str> = grads.iter().map(|grad| &*grad.name).collect();
+    assert_eq!(names, ["a.w"]);
+    let back = gradients_params(&tied, grads)?;
+    assert_eq!(common::floats(back.get::<1>(tied.a.w.id).expect("it has a gradient")), [5.0]);
+    Ok(())
+}
+
+#[test]
+fn gradients_go_by_name_and_come_back_by_number_unchanged() -> Result {
+    let model = Mlp::new();
+    let burns = GradientsParams::from_grads(model.loss().backward(), &model);
+    let wanted = common::floats(burns.get::<2>(model.fc1.weight.id).expect("it has a gradient"));
+    let named = named_gradients(&model, burns)?;
+    let paths: Vec<&str> = named.iter().map(|grad| &*grad.name).collect();
+    assert_eq!(paths, ["fc1.weight", "fc1.bias", "fc2.weight", "fc2.bias"]);
+    let back = gradients_params(&model, named)?;
+    assert_eq!(back.len(), 4);
+    let got = back.get::<2>(model.fc1.weight.id).expect("it has a gradient");
+    assert_eq!(common::floats(got), wanted);
+    Ok(())
+}
+
+#[test]
+fn gradients_of_another_module_are_refused() -> Result {
+    let (model, other) = (Mlp::new(), Mlp::new());
+    let burns = GradientsParams::from_grads(model.loss().backward(), &model);
+    let refused = named_gradients(&other, burns).expect_err("four strangers");
+    assert_eq!(refused.kind(), ErrorKind::Mismatch);
+    assert!(refused.to_string().starts_with("4 gradients belong to no parameter"), "{refused}");
+
+    let named = BurnTensor::from(model.loss()).backward(&model)?;
+    let refused = gradients_params(&Weights::new(&[1.0]), named).expect_err("four strangers");
+    assert!(refused.to_string().starts_with("`fc1.bias`: a gradient came for it"), "{refused}");
+    Ok(())
+}
+
+#[test]
+fn a_gradient_of_another_shape_is_refused_on_a_skipped_step_too() -> Result {
+    let mut trained = trained(Weights::new(&[1.0]), DType::F32, SgdConfig::new().init(), 0.1)?;
+    let long = Tensor::<1>::from_floats([f32::NAN, 1.0], &Device::flex());
+    let grads = fixed(0)?.never_scaled(vec![Named::new("w", Some(long.into()))])?;
+    let refused = grads.step(&mut trained).map(|_| ()).expect_err("two elements for one");
+    assert_eq!(refused.kind(), ErrorKind::Mismatch);
+    assert!(refused.to_string().contains("`w`: its gradient is of shape [2]"), "{refused}");
+    Ok(())
+}
+
+#[test]
+fn a_loss_that_depends_on_no_parameter_is_an_error_and_no_panic() {
+    let loss = BurnTensor::from(Tensor::<1>::ones([1], &device()));
+    let refused = loss.backward(&Mlp::new()).expect_err("no graph");
+    assert_eq!(refused.kind(), ErrorKind::InvalidArgument);
+    let plain = BurnTensor::from(Tensor::<1>::ones([1], &Device::flex()));
+    assert!(plain.backward(&Mlp::new()).is_err());
+}
+
+#[test]
+fn types_that_burn_lacks_are_unsupported_and_no_panic() {
+    let tensor = BurnTensor::from(Tensor::<1>::ones([1], &Device::flex()));
+    for dtype in [DType::E4M3, DType::E5M2, DType::I64] {
+        assert_eq!(tensor.cast(dtype).expect_err("no such type").kind(), ErrorKind::Unsupported);
+        let refused = Views::lower(dtype).attach(Mlp::new()).expect_err("no such type");
+        assert_eq!(refused.kind(), ErrorKind::Unsupported);
+    }
+    let double = tensor.cast(DType::F64).expect("flex has f64");
+    let refused = double.cast(DType::F16).expect_err("two roundings");
+    assert!(matches!(refused, TensorError::TwoRoundings { to: DType::F16 }));
+}
+
+/// A layer, and its output normalised.
+#[derive(Module, Debug)]
+struct Normed {
+    linear: Linear,
+    norm: LayerNorm,
+}
+
+impl Normed {
+    fn new() -> Self {
+        let (linear, norm) = (LinearConfig::new(4, 4), LayerNormConfig::new(4));
+        Self { linear: linear.init(&device()), norm: norm.init(&device()) }
+    }
+
+    /// What the weights of the layer and of the normalisation are seen in.
+    fn seen(&self) -> [BurnDType; 2] {
+        [self.linear.weight.val().dtype(), self.norm.gamma.val().dtype()]
+    }
+}
+
+#[test]
+fn a_policy_lowers_what_multiplies_matrices_and_leaves_norms() -> Result {
+    let model = Views::by_policy(OpTable::torch_cuda(), DType::BF16).attach(Normed::new())?;
+    assert_eq!(model.seen(), [BurnDType::BF16, BurnDType::F32]);
+    let all = Views::lower(DType::BF16).attach(Normed::new())?;
+    assert_eq!(all.seen(), [BurnDType::BF16, BurnDType::BF16]);
+    let kept = Views::lower(DType::BF16).keep("norm.*").attach(Normed::new())?;
+    assert_eq!(kept.seen(), [BurnDType::BF16, BurnDType::F32]);
+    Ok(())
+}
+
+#[test]
+fn a_policy_is_asked_at_the_layers_path_and_may_refuse() -> Result {
+    let policy = Overrides::over(OpTable::torch_cuda()).path("lin*", CastRule::To(DType::F16));
+    let model = Views::by_policy(policy, DType::BF16).attach(Normed::new())?;
+    assert_eq!(model.seen(), [BurnDType::F16, BurnDType::F32]);
+
+    let strict = OpTable::torch_cuda().strict();
+    let refused = Views::by_policy(strict, DType::BF16).attach(Weights::new(&[1.0]));
+    let refused = refused.expect_err("nobody said what a weight of one's own needs");
+    assert_eq!(refused.kind(), ErrorKind::Unsupported);
+    assert!(refused.to_string().contains("`parameter`"), "{refused}");
+    Ok(())
+}
+
+/// One step of a layer seen in `dtype` and a normalisation held in `f32`, which is given its input in `normed`.
+fn normed(dtype: DType, normed: DType) -> Result<Step> {
+    let model = Views::by_policy(OpTable::torch_cuda(), dtype).attach(Normed::new())?;
+    let mut trained = BurnOptimizer::new(model, SgdConfig::new().init(), 0.1);
+    let x = Tensor::<2>::from_floats([[1.0, 2.0, 3.0, 4.0]], &device());
+    let hidden = trained.module.linear.forward(x.cast(require_dtype(&device(), dtype)?));
+    let hidden = hidden.cast(require_dtype(&device(), normed)?);
+    let out = trained.module.norm.forward(hidden).cast(FloatDType::F32);
+    Ok(step(&mut fixed(0)?, &mut trained, out.powi_scalar(3).sum())?)
+}
+
+#[test]
+fn a_normalisation_in_f32_takes_its_input_in_f32_or_in_f16() -> Result {
+    for (dtype, input) in
+        [(DType::BF16, DType::F32), (DType::F16, DType::F32), (DType::F16, DType::F16)]
+    {
+        assert_eq!(normed(dtype, input)?.into_applied()?.missing().count(), 0, "{dtype}, {input}");
+    }
+    Ok(())
+}
+
+/// burn's own limit: its `LayerNorm` widens f16, and panics where bf16 meets parameters in `f32`.
+#[test]
+fn a_normalisation_in_f32_does_not_take_bf16() {
+    let mixed = catch_unwind(|| normed(DType::BF16, DType::BF16).is_ok());
+    assert!(mixed.is_err(), "burn takes it now: say so in the README");
+}
+
+/// burn's own limit: running statistics are `f32`, and a batch's are what it computes in.
+#[test]
+fn a_batch_normalisation_trains_in_f32_alone() -> Result {
+    let seen = Views::lower(DType::F16).attach(BatchNormConfig::new(2).init(&device()))?;
+    let x = Tensor::<2>::from_floats([[1.0, 2.0], [3.0, 5.0]], &device());
+    let half = x.clone().cast(FloatDType::F16);
+    let mixed = catch_unwind(AssertUnwindSafe(|| seen.forward(half)));
+    assert!(mixed.is_err(), "burn takes it now: say so in the README");
+    let kept =
+        Views::lower(DType::F16).keep("**").attach(BatchNormConfig::new(2).init(&device()))?;
+    assert_eq!(kept.forward(x).dtype(), BurnDType::F32);
+    Ok(())
+}
+
+#[test]
+fn a_second_reparameterisation_is_refused_by_name() -> Result {
+    let once = Views::lower(DType::F16).attach(Mlp::new())?;
+    let refused = Views::lower(DType::F16).attach(once).expect_err("burn allows one");
+    assert!(refused.to_string().starts_with("`fc1.weight`: it has a reparam"), "{refused}");
+    let lora = Mlp::new().apply_lora(Lora::new(2, 1.0));
+    assert!(Views::lower(DType::F16).attach(lora).is_err());
+    Ok(())
+}
+
+#[test]
+fn a_view_saves_its_f32_parameter_and_is_undone_by_materialize() -> Result {
+    let plain = Mlp::new();
+    let viewed = Views::lower(DType::F16).attach(plain.clone())?;
+    assert_eq!(viewed.bits(), plain.bits());
+    let bytes = viewed.clone().into_record().into_bytes()?;
+    let read = Mlp::new().load_record(burn::store::ModuleRecord::from_bytes(bytes)?);
+    assert_eq!(read.bits(), plain.bits());
+    assert_eq!(viewed.materialize().fc1.weight.base().dtype(), BurnDType::F16);
+    Ok(())
+}
+
+#[test]
+fn clipping_measures_all_gradients_together_and_burns_optimizer_gets_them_clipped() -> Result {
+    let mut trained = trained(Weights::new(&[0.0, 0.0]), DType::F32, SgdConfig::new().init(), 1.0)?;
+    let mut scaler = fixed(8)?;
+    let loss = trained.module.loss(&[3.0, 4.0]);
+    let grads = scaler.scale(&loss.into())?.backward(|loss| loss.backward(&trained.module))?;
+    let pending = grads.unscale()?.clip_norm(1.0)?.step(&mut trained)?;
+    let step = scaler.update(pending)?.resolve()?;
+    assert_eq!(step.report().steps[0].norm, Some(5.0));
+    let moved = trained.module.values();
+    assert!((moved[0] + 0.6).abs() < 1e-6 && (moved[1] + 0.8).abs() < 1e-6, "{moved:?}");
+    Ok(())
+}
+
+#[test]
+fn a_tensor_keeps_its_elements_in_order_whatever_its_strides() -> Result {
+    let tensor = Tensor::<2>::from_floats([[1.0, 2.0], [3.0, 4.0]], &Device::flex()).transpose();
+    let flat = BurnTensor::from(tensor);
+    assert_eq!(flat.to_data()?.try_to_vec::<f32>()?, [1.0, 3.0, 2.0, 4.0]);
+    assert_eq!(flat.to_tensor::<2>()?.dims(), [2, 2]);
+    let refused = flat.to_tensor::<1>().expect_err("two axes");
+    assert_eq!(
+        refused.to_string(),
+        "a tensor of 2 axes was asked for as one of 1: its shape is [2, 2]"
+    );
+    Ok(())
+}
