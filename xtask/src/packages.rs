@@ -83,7 +83,8 @@ fn unpack(name: &str) -> Result<()> {
     }
     fs::create_dir_all(&folder)?;
     let [file, folder] = [&file, &folder].map(|path| path.to_string_lossy().into_owned());
-    Call::of("tar").args(["-xzf", &file, "--strip-components", "1", "-C", &folder]).run()
+    // `m`: every packaged file has the same age, by which cargo would not see that it changed.
+    Call::of("tar").args(["-xzmf", &file, "--strip-components", "1", "-C", &folder]).run()
 }
 
 /// The file that holds the crate, whatever its version.

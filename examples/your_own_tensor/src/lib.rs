@@ -47,3 +47,8 @@ pub fn runs(epochs: u64) -> Result<Vec<Row>> {
         Run::whole(DType::BF16, epochs, &digits)?,
     ])
 }
+
+/// The page's examples, compiled and run.
+#[cfg(doctest)]
+#[doc = include_str!("../../../docs/src/your-own-tensor.md")]
+pub struct Page;
