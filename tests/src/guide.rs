@@ -37,6 +37,16 @@ pub fn too_large() -> Batch {
     Batch { image: [60_000.0, 0.2, 0.3, 0.4], label: 1 }
 }
 
+/// A batch that f16 cannot hold, so that its loss is NaN there: no scale cures it.
+pub fn beyond_f16() -> Batch {
+    Batch { image: [100_000.0, 0.2, 0.3, 0.4], label: 1 }
+}
+
+/// A batch that was NaN before anything was computed.
+pub fn not_a_number() -> Batch {
+    Batch { image: [f32::NAN, 0.2, 0.3, 0.4], label: 1 }
+}
+
 /// Two rows of four weights, all of them one half.
 ///
 /// # Panics

@@ -1,6 +1,7 @@
 //! What only the crates together can show.
 #![forbid(unsafe_code)]
 
+pub mod contracts;
 pub mod fuzz;
 pub mod guide;
 pub mod replay;
@@ -25,4 +26,29 @@ mod coming_from {
     pub struct DeepSpeed;
     #[doc = include_str!("../../docs/src/coming-from/paddle.md")]
     pub struct Paddle;
+}
+
+/// The chapters' examples, compiled and run.
+#[cfg(doctest)]
+mod chapters {
+    #[doc = include_str!("../../docs/src/why.md")]
+    pub struct Why;
+    #[doc = include_str!("../../docs/src/which-crate.md")]
+    pub struct WhichCrate;
+    #[doc = include_str!("../../docs/src/skipped-steps.md")]
+    pub struct SkippedSteps;
+    #[doc = include_str!("../../docs/src/scale-collapses.md")]
+    pub struct ScaleCollapses;
+    #[doc = include_str!("../../docs/src/policy.md")]
+    pub struct Policy;
+    #[doc = include_str!("../../docs/src/bf16.md")]
+    pub struct Bf16;
+    #[doc = include_str!("../../docs/src/accumulation-and-clipping.md")]
+    pub struct AccumulationAndClipping;
+    #[doc = include_str!("../../docs/src/checkpoints.md")]
+    pub struct Checkpoints;
+    #[doc = include_str!("../../docs/src/nan.md")]
+    pub struct Nan;
+    #[doc = include_str!("../../docs/src/kit-report.md")]
+    pub struct KitReport;
 }

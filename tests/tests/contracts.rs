@@ -2,8 +2,7 @@
 
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
-use binade_conformance::{Arithmetic, Refusal, Subject, cases};
-use binade_core::DType;
+use binade_tests::contracts::{self, Item, is_like, quoted};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
@@ -26,31 +25,8 @@ fn read(path: impl AsRef<Path>) -> String {
     std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
 }
 
-/// A sentence of the page, and what proves it.
-struct Item {
-    /// The heading it stands under.
-    under: String,
-    text: String,
-    proofs: Vec<String>,
-}
-
 fn items() -> Vec<Item> {
-    let mut items: Vec<Item> = Vec::new();
-    let mut under = String::new();
-    for line in read("docs/contracts.md").lines() {
-        let last = items.last_mut();
-        if line.starts_with('#') {
-            line.trim_start_matches('#').trim().clone_into(&mut under);
-        } else if let Some(text) = line.strip_prefix("* ") {
-            items.push(Item { under: under.clone(), text: text.into(), proofs: Vec::new() });
-        } else if let (Some(proof), Some(item)) = (line.strip_prefix("  * "), last) {
-            item.proofs.push(proof.to_owned());
-        } else if let (Some(more), Some(item)) = (line.strip_prefix("  "), items.last_mut()) {
-            let text = item.proofs.last_mut().unwrap_or(&mut item.text);
-            *text = format!("{text} {}", more.trim());
-        }
-    }
-    items
+    contracts::items(&read("docs/contracts.md"))
 }
 
 /// What documentation and page have in common: neither links nor the width of lines.
@@ -101,46 +77,8 @@ fn stated() -> BTreeSet<(String, String)> {
     stated
 }
 
-/// Whether `name` is what `pattern` says, where `*` is anything.
-fn is_like(name: &str, pattern: &str) -> bool {
-    match pattern.split_once('*') {
-        None => name == pattern,
-        Some((start, rest)) => name.strip_prefix(start).is_some_and(|name| {
-            name.char_indices().any(|(at, _)| is_like(&name[at..], rest)) || is_like("", rest)
-        }),
-    }
-}
-
-/// Every second part, between backticks.
-fn quoted(text: &str) -> impl Iterator<Item = &str> {
-    text.split('`').skip(1).step_by(2)
-}
-
-/// Has no operation: it is asked for its cases and runs none.
-struct Nobody;
-
-impl Subject for Nobody {
-    type Tensor = ();
-
-    fn name(&self) -> &'static str {
-        "nobody"
-    }
-
-    fn arithmetic(&self) -> Arithmetic {
-        Arithmetic::IEEE
-    }
-
-    fn from_bits(&self, _: &[u8], _: DType, _: &[usize]) -> Result<(), Refusal> {
-        Err(Refusal::unsupported("a tensor"))
-    }
-
-    fn to_bits(&self, (): &()) -> Result<Vec<u8>, Refusal> {
-        Err(Refusal::unsupported("a tensor"))
-    }
-}
-
 fn all_cases() -> Vec<String> {
-    cases::all::<Nobody>(Arithmetic::IEEE).iter().map(binade_conformance::Case::name).collect()
+    contracts::known().into_iter().map(|case| case.name().to_owned()).collect()
 }
 
 /// Whether a function or a section of doc tests has this name, as `docs/differences.md` names them.
@@ -193,11 +131,22 @@ fn every_sentence_is_proved_by_what_exists() {
 #[test]
 fn every_case_of_the_kit_proves_something() {
     let items = items();
-    let proofs = items.iter().flat_map(|item| &item.proofs).filter(|proof| !proof.contains("]("));
-    let patterns: BTreeSet<&str> = proofs.flat_map(|proof| quoted(proof)).collect();
+    let patterns: BTreeSet<&str> = items.iter().flat_map(Item::patterns).collect();
     let proves_nothing = |case: &String| !patterns.iter().any(|pattern| is_like(case, pattern));
     let idle: BTreeSet<String> = all_cases().into_iter().filter(proves_nothing).collect();
     assert!(idle.is_empty(), "name these on docs/contracts.md, beside what they prove: {idle:#?}");
+}
+
+#[test]
+fn the_page_of_cases_is_what_the_kit_says() {
+    let cases = contracts::known();
+    assert!(cases.len() > 1000, "only {} cases", cases.len());
+    let page = contracts::page(&cases, &items());
+    let same = page == read("docs/src/cases.md");
+    assert!(
+        same,
+        "docs/src/cases.md is older than the kit: run `cargo xtask contracts` and commit it"
+    );
 }
 
 #[test]

@@ -1,4 +1,5 @@
-//! The guides in `docs/src/coming-from` can be compared, and name nothing that they do not compile.
+//! The guides in `docs/src/coming-from` can be compared, and name nothing that they do not compile; the book's chapters show no
+//! output that no example asserts.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -21,6 +22,15 @@ fn guides() -> Vec<(String, String)> {
     names.retain(|name| name != "README.md");
     names.sort();
     names.into_iter().map(|name| (name.clone(), read(&folder().join(name)))).collect()
+}
+
+/// The book's pages, without those that only include another.
+fn chapters() -> Vec<(String, String)> {
+    let entries = std::fs::read_dir(folder().join("..")).expect("the book's folder");
+    let paths = entries.map(|entry| entry.expect("an entry").path());
+    let pages = paths.filter(|path| path.extension().is_some_and(|extension| extension == "md"));
+    let name = |path: &Path| path.file_name().map(|name| name.to_string_lossy().into_owned());
+    pages.map(|path| (name(&path).expect("a name"), read(&path))).collect()
 }
 
 /// A page's code blocks, and everything else.
@@ -112,6 +122,43 @@ fn every_link_leads_to_a_file_and_every_anchor_to_a_section() {
             }
         }
     }
+}
+
+/// The blocks of code that are marked as `language`.
+fn blocks<'a>(text: &'a str, language: &str) -> Vec<&'a str> {
+    let blocks = text.split("```").skip(1).step_by(2);
+    blocks.filter_map(|block| block.strip_prefix(language)?.strip_prefix('\n')).collect()
+}
+
+#[test]
+fn every_chapter_with_rust_in_it_is_a_doc_test() {
+    let lib = read(&Path::new(env!("CARGO_MANIFEST_DIR")).join("src/lib.rs"));
+    let mut count = 0;
+    for (name, text) in chapters().into_iter().filter(|(_, text)| text.contains("```rust")) {
+        assert_eq!(
+            text.matches("```rust").count(),
+            blocks(&text, "rust").len(),
+            "{name}: one is not run"
+        );
+        assert!(lib.contains(&format!("include_str!(\"../../docs/src/{name}\")")), "{name}");
+        count += 1;
+    }
+    assert!(count >= 10, "only {count} chapters");
+}
+
+#[test]
+fn every_output_that_a_chapter_shows_is_asserted_beside_it() {
+    let words = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
+    let mut count = 0;
+    for (name, text) in chapters() {
+        let rust = words(&blocks(&text, "rust").concat());
+        for output in blocks(&text, "text") {
+            let output = words(output);
+            assert!(rust.contains(&format!("\"{output}\"")), "{name} asserts no `{output}`");
+            count += 1;
+        }
+    }
+    assert!(count >= 4, "only {count} outputs");
 }
 
 /// A heading's anchor, as Markdown's renderers make it.

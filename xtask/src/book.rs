@@ -26,7 +26,11 @@ pub(crate) fn run() -> Result<()> {
     let start = Instant::now();
     let outcome = outcome()?;
     println!("book: {outcome} ({:.1} s)", start.elapsed().as_secs_f64());
-    let required = env::var("BINADE_REQUIRE").unwrap_or_default();
+    verdict(outcome, &env::var("BINADE_REQUIRE").unwrap_or_default())
+}
+
+/// Whether the command ends well where this is required.
+fn verdict(outcome: Outcome, required: &str) -> Result<()> {
     match outcome {
         Outcome::Passed(_) => Ok(()),
         Outcome::Skipped(_) if required.split(',').all(|name| name.trim() != "book") => Ok(()),
@@ -55,4 +59,26 @@ pub(crate) fn outcome() -> Result<Outcome> {
         0 => Outcome::Passed(format!("{} pages, {links} links", book.pages())),
         count => Outcome::Failed(format!("{count} things to mend in the book")),
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_skip_fails_where_the_book_is_required_and_nowhere_else() {
+        let skipped = || Outcome::Skipped("absent".into());
+        assert!(verdict(skipped(), "cpu,books").is_ok());
+        let error = verdict(skipped(), "cpu, book").unwrap_err().to_string();
+        assert!(error.contains("absent"), "{error}");
+        assert!(verdict(Outcome::Failed("a link".into()), "").is_err());
+        assert!(verdict(Outcome::passed(), "book").is_ok());
+    }
+
+    #[test]
+    fn the_book_is_built_where_it_is_checked() {
+        let config = std::fs::read_to_string(root().join("docs/book.toml")).unwrap();
+        assert!(config.contains(&format!("build-dir = \"../{BUILT}\"")), "{config}");
+        assert!(config.contains("create-missing = false"), "{config}");
+    }
 }

@@ -12,6 +12,7 @@ mod book;
 mod bundle;
 mod ci;
 mod conformance;
+mod contracts;
 mod coverage;
 mod device;
 mod five_ways;
@@ -66,6 +67,8 @@ enum Command {
     /// What mdBook asks for the text of chapters.
     #[command(hide = true)]
     BookLinks(book::Preprocess),
+    /// Writes `docs/src/cases.md`: every case of the kit, and the contracts that it proves.
+    Contracts(contracts::Contracts),
     /// Makes one folder for a GPU machine without cargo: tests, benchmarks and the script that runs them.
     Bundle(bundle::Bundle),
     /// Builds the stand-in for the CUDA driver and prints the folder to put on the library path.
@@ -87,6 +90,7 @@ fn main() -> ExitCode {
         Command::Packages(packages) => packages.run(),
         Command::Book => book::run(),
         Command::BookLinks(preprocess) => preprocess.run(),
+        Command::Contracts(contracts) => contracts.run(),
         Command::Bundle(bundle) => bundle.run(),
         Command::Ptx(ptx) => ptx.run(),
         Command::Test(test) => test.run(),

@@ -1,0 +1,65 @@
+//! The kit's cases, asked of a subject that has no operation.
+
+use binade_conformance::{Arithmetic, Operation, Refusal, Runner, Subject, cases};
+use binade_core::DType;
+use std::collections::BTreeMap;
+
+/// The full name of a case: `operation/variant/sentence`.
+#[derive(Clone, Debug)]
+pub struct Known(String);
+
+impl Known {
+    /// All three parts.
+    pub fn name(&self) -> &str {
+        &self.0
+    }
+
+    /// The name of what it runs.
+    pub fn operation(&self) -> &str {
+        self.0.split('/').next().unwrap_or_default()
+    }
+
+    /// Element types, mostly.
+    pub fn variant(&self) -> &str {
+        self.0.split('/').nth(1).unwrap_or_default()
+    }
+
+    /// What it says, as words.
+    pub fn sentence(&self) -> String {
+        self.0.splitn(3, '/').nth(2).unwrap_or_default().replace('_', " ")
+    }
+}
+
+/// Every case, in the kit's order.
+pub fn known() -> Vec<Known> {
+    cases::all::<Nobody>(Arithmetic::IEEE).iter().map(|case| Known(case.name())).collect()
+}
+
+/// What the kit calls each operation. It tells of cases that were run, so that all of them are, to no avail.
+pub(super) fn operations() -> BTreeMap<&'static str, Operation> {
+    let report = Runner::new().run(&Nobody);
+    report.records().iter().map(|record| (record.operation.name(), record.operation)).collect()
+}
+
+/// Has no operation: it is asked for its cases and runs none.
+struct Nobody;
+
+impl Subject for Nobody {
+    type Tensor = ();
+
+    fn name(&self) -> &'static str {
+        "nobody"
+    }
+
+    fn arithmetic(&self) -> Arithmetic {
+        Arithmetic::IEEE
+    }
+
+    fn from_bits(&self, _: &[u8], _: DType, _: &[usize]) -> Result<(), Refusal> {
+        Err(Refusal::unsupported("a tensor"))
+    }
+
+    fn to_bits(&self, (): &()) -> Result<Vec<u8>, Refusal> {
+        Err(Refusal::unsupported("a tensor"))
+    }
+}

@@ -1,0 +1,63 @@
+//! `docs/contracts.md` as data: each sentence, and what proves it; and the kit's cases, each with the contracts it proves.
+//!
+//! Sentences and proofs are written by hand, and held to the traits and the kit in both directions by
+//! `tests/contracts.rs`. The page of cases is written by [`page`], so that it is never older than the kit.
+
+mod cases;
+mod page;
+
+pub use cases::{Known, known};
+pub use page::page;
+
+/// A sentence of the page, and what proves it.
+#[derive(Clone, Debug)]
+pub struct Item {
+    /// The heading it stands under.
+    pub under: String,
+    /// The sentence.
+    pub text: String,
+    /// Cases in backticks, tests behind a link, or what is not proved yet.
+    pub proofs: Vec<String>,
+}
+
+impl Item {
+    /// The patterns of cases among the proofs.
+    pub fn patterns(&self) -> impl Iterator<Item = &str> {
+        self.proofs.iter().filter(|proof| !proof.contains("](")).flat_map(|proof| quoted(proof))
+    }
+}
+
+/// The sentences of the page of contracts, in order.
+pub fn items(page: &str) -> Vec<Item> {
+    let mut items: Vec<Item> = Vec::new();
+    let mut under = String::new();
+    for line in page.lines() {
+        let last = items.last_mut();
+        if line.starts_with('#') {
+            line.trim_start_matches('#').trim().clone_into(&mut under);
+        } else if let Some(text) = line.strip_prefix("* ") {
+            items.push(Item { under: under.clone(), text: text.into(), proofs: Vec::new() });
+        } else if let (Some(proof), Some(item)) = (line.strip_prefix("  * "), last) {
+            item.proofs.push(proof.to_owned());
+        } else if let (Some(more), Some(item)) = (line.strip_prefix("  "), items.last_mut()) {
+            let text = item.proofs.last_mut().unwrap_or(&mut item.text);
+            *text = format!("{text} {}", more.trim());
+        }
+    }
+    items
+}
+
+/// Whether `name` is what `pattern` says, where `*` is anything.
+pub fn is_like(name: &str, pattern: &str) -> bool {
+    match pattern.split_once('*') {
+        None => name == pattern,
+        Some((start, rest)) => name.strip_prefix(start).is_some_and(|name| {
+            name.char_indices().any(|(at, _)| is_like(&name[at..], rest)) || is_like("", rest)
+        }),
+    }
+}
+
+/// Every second part, between backticks.
+pub fn quoted(text: &str) -> impl Iterator<Item = &str> {
+    text.split('`').skip(1).step_by(2)
+}
