@@ -1,0 +1,21 @@
+#![doc = include_str!("../README.md")]
+#![forbid(unsafe_code)]
+
+mod alone;
+mod mlp;
+mod table;
+mod task;
+
+pub use alone::alone;
+pub use mlp::Mlp;
+pub use table::{Row, print};
+pub use task::{Task, Trained};
+
+/// What every recipe returns: its numbers, or whatever went wrong, in the words of whoever noticed.
+pub type Result<T> = std::result::Result<T, Box<dyn std::error::Error + Send + Sync>>;
+
+/// Steps of a run.
+pub const STEPS: usize = 200;
+
+/// The learning rate: a twentieth of the distance between neighbours in `bf16` at the weights' size.
+pub const RATE: f64 = 1e-4;

@@ -1,0 +1,52 @@
+//! One table a recipe: `f32`, candle alone in sixteen bits, and the recipe in the same.
+
+use crate::{Result, STEPS, Trained, alone};
+use binade::prelude::DType;
+
+/// One run.
+#[derive(Clone, Debug)]
+pub struct Row {
+    /// The type, and who trained.
+    pub how: String,
+    /// What came of it.
+    pub trained: Trained,
+}
+
+/// Trains by `recipe` in `bf16` and `f16`, candle alone beside it, and prints what came of each.
+///
+/// # Errors
+///
+/// Those of the runs.
+pub fn print(name: &str, recipe: impl Fn(DType) -> Result<Trained>) -> Result<()> {
+    println!(
+        "{:28} {:>9} {:>9} {:>14} {:>8} {:>8}",
+        "",
+        "loss at 1",
+        format!("at {STEPS}"),
+        "weights moved",
+        "skipped",
+        "scale"
+    );
+    for Row { how, trained } in rows(name, recipe)? {
+        let first = trained.losses.first().copied().unwrap_or(f32::NAN);
+        let scale = trained.scale.map_or("none".to_owned(), |scale| scale.to_string());
+        let moved = format!("{:.0} %", 100.0 * trained.moved);
+        println!(
+            "{how:28} {first:9.4} {:9.4} {moved:>14} {:8} {scale:>8}",
+            trained.last(),
+            trained.skipped
+        );
+    }
+    Ok(())
+}
+
+fn rows(name: &str, recipe: impl Fn(DType) -> Result<Trained>) -> Result<Vec<Row>> {
+    let mut rows =
+        vec![Row { how: "f32, candle alone".into(), trained: alone(candle_core::DType::F32)? }];
+    for dtype in [DType::BF16, DType::F16] {
+        let trained = alone(binade_candle::candle_dtype(dtype)?)?;
+        rows.push(Row { how: format!("{dtype}, candle alone"), trained });
+        rows.push(Row { how: format!("{dtype}, {name}"), trained: recipe(dtype)? });
+    }
+    Ok(rows)
+}
