@@ -29,7 +29,7 @@ pub(crate) const TOP: usize = FLOORS.len();
 pub(crate) const ON_TOP: [&str; 1] = ["binade-bench"];
 
 /// Imports within one floor: the importer first.
-pub(crate) const SIDEWAYS: [(&str, &str); 4] = [
+pub(crate) const SIDEWAYS: [(&str, &str); 8] = [
     // Autocast asks a policy at every operation.
     ("binade-autocast", "binade-cast-policy"),
     // The late device is the CPU device behind a queue.
@@ -37,6 +37,11 @@ pub(crate) const SIDEWAYS: [(&str, &str); 4] = [
     // The same digits, learned in several places.
     ("binade-example-digits", "binade-example-shared"),
     ("binade-example-five-ways", "binade-example-shared"),
+    ("binade-example-your-own-tensor", "binade-example-shared"),
+    ("binade-example-candle", "binade-example-shared"),
+    ("binade-example-burn", "binade-example-shared"),
+    // Its tensor is one of the ways.
+    ("binade-example-five-ways", "binade-example-your-own-tensor"),
 ];
 
 /// Packages that are no members of the workspace, and why.

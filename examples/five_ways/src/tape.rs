@@ -1,11 +1,9 @@
-//! The way of Binade's own tape: O0 in `f32`, and O2, 16-bit weights with `f32` masters, in the two others.
+//! The way of Binade's own tape.
 
-use crate::Result;
+use crate::{Result, properties};
 use binade::prelude::*;
 use binade_cpu::{Cpu, Tensor};
-use binade_example_shared::five_ways::{
-    Batch, GROWTH_INTERVAL, LEARNING_RATE, Precision, Row, Run, Scaling, Task,
-};
+use binade_example_shared::five_ways::{Batch, LEARNING_RATE, Precision, Row, Run, Scaling, Task};
 use binade_example_shared::mlp::Parameter;
 use binade_ops::{Download, Upload};
 use binade_tape::{Tape, Taped, Var};
@@ -16,21 +14,11 @@ use binade_tape::{Tape, Taped, Var};
 ///
 /// When the run diverges.
 pub fn row(task: &Task, precision: Precision) -> Result<Row> {
-    let (level, low) = match precision {
-        Precision::F32 => (OptLevel::O0, DType::F32),
-        Precision::Bf16 => (OptLevel::O2, DType::BF16),
-        Precision::F16 => (OptLevel::O2, DType::F16),
-    };
     let parameter =
         |p: &Parameter| Ok(Named::new(p.name, Tensor::new(p.values.clone(), &p.shape)?));
     let params = task.parameters.iter().map(parameter).collect::<Result<Vec<_>>>()?;
     let rule = UpdateRule::adam(LEARNING_RATE);
-    let mut properties = level.with(low);
-    if !properties.loss_scale().is_fixed() {
-        let scale = properties.loss_scale().with_growth_interval(GROWTH_INTERVAL)?;
-        properties = properties.with_loss_scale(scale);
-    }
-    let mut amp = initialize(Taped(Cpu), Model::new(params), rule, properties)?;
+    let mut amp = initialize(Taped(Cpu), Model::new(params), rule, properties(precision)?)?;
     let mut losses = Vec::new();
     for Batch { pixels, labels } in task.batches() {
         let labels = Cpu.upload_i64(&labels, &[labels.len()])?;

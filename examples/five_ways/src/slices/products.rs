@@ -1,7 +1,7 @@
 //! The perceptron by loops: sums in `f32`, every result rounded to the weights' own type once.
 
+use crate::loss::cross_entropy;
 use binade::core::Element;
-use binade_example_shared::data::CLASSES;
 
 /// What the forward pass of a batch keeps: what goes into each layer, and the logits behind the last.
 pub(super) struct Pass<E>(Vec<Vec<E>>);
@@ -56,24 +56,6 @@ pub(super) fn backward<E: Element>(
     }
     grads.reverse();
     (loss, grads)
-}
-
-fn cross_entropy(logits: &[f32], labels: &[i64], scale: f32) -> (f32, Vec<f32>) {
-    #[expect(clippy::cast_precision_loss, reason = "a few dozen images")]
-    let images = labels.len() as f32;
-    let mut loss = 0.0;
-    let mut towards = Vec::new();
-    for (row, &label) in logits.chunks_exact(CLASSES).zip(labels) {
-        let most = row.iter().copied().fold(f32::NEG_INFINITY, f32::max);
-        let sum: f32 = row.iter().map(|x| (x - most).exp()).sum();
-        for (class, x) in row.iter().enumerate() {
-            let is_label = i64::try_from(class) == Ok(label);
-            let share = (x - most).exp() / sum;
-            loss += if is_label { sum.ln() - (x - most) } else { 0.0 };
-            towards.push((share - f32::from(is_label)) / images * scale);
-        }
-    }
-    (loss / images, towards)
 }
 
 /// `x wᵀ + b`.

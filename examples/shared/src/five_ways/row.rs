@@ -18,6 +18,9 @@ pub enum Precision {
 }
 
 impl Precision {
+    /// In the order of the table.
+    pub const ALL: [Self; 3] = [Self::F32, Self::Bf16, Self::F16];
+
     /// The weight that stores `value`.
     pub fn round(self, value: f32) -> f32 {
         match self {
