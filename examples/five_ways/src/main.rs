@@ -1,10 +1,7 @@
 //! Trains by each way in each precision, and prints the rows as JSON.
 
 use binade_example_five_ways::{Result, own_tensor, slices, tape};
-use binade_example_shared::five_ways::{Precision, Task, print};
-
-/// What fixes the split, the first weights and the order of images.
-const SEED: u64 = 7;
+use binade_example_shared::five_ways::{Precision, SEED, Task, print};
 
 fn main() -> Result<()> {
     let task = Task::new(SEED)?;

@@ -1,8 +1,10 @@
 //! The way of a tensor of one's own: three methods make it a device, and forward and backward are its owner's.
 
-use crate::{Result, loss::cross_entropy, properties};
+use crate::{Result, loss::cross_entropy};
 use binade::prelude::*;
-use binade_example_shared::five_ways::{LEARNING_RATE, Precision, Row, Run, Scaling, Task};
+use binade_example_shared::five_ways::{
+    LEARNING_RATE, Precision, Row, Run, Scaling, Task, properties,
+};
 use binade_example_shared::mlp::Parameter;
 use binade_example_your_own_tensor::tensor::{Mine, NoSuchType};
 

@@ -1,9 +1,11 @@
 //! The way of Binade's own tape.
 
-use crate::{Result, properties};
+use crate::Result;
 use binade::prelude::*;
 use binade_cpu::{Cpu, Tensor};
-use binade_example_shared::five_ways::{Batch, LEARNING_RATE, Precision, Row, Run, Scaling, Task};
+use binade_example_shared::five_ways::{
+    Batch, LEARNING_RATE, Precision, Row, Run, Scaling, Task, properties,
+};
 use binade_example_shared::mlp::Parameter;
 use binade_ops::{Download, Upload};
 use binade_tape::{Tape, Taped, Var};

@@ -1,7 +1,9 @@
 //! One task, given to every way of training: the same images in the same order, the same first weights, the same rule.
 
+mod level;
 mod row;
 mod task;
 
+pub use level::properties;
 pub use row::{Precision, Row, Run, Scaling, print};
-pub use task::{BATCH, Batch, EPOCHS, GROWTH_INTERVAL, LEARNING_RATE, Task};
+pub use task::{BATCH, Batch, EPOCHS, GROWTH_INTERVAL, LEARNING_RATE, SEED, Task};

@@ -3,6 +3,8 @@
 use crate::data::{CLASSES, Digits, EmbeddedError, Images, best};
 use crate::mlp::{self, Parameter};
 
+/// What fixes the split, the first weights and the order of images in the table.
+pub const SEED: u64 = 7;
 /// Images of a step.
 pub const BATCH: usize = 32;
 /// Times that every image is seen.
