@@ -72,6 +72,17 @@ fn a_parameter_that_is_there_twice_goes_by_its_first_path() -> Result {
     Ok(())
 }
 
+/// burn's own limit: its optimizers take a gradient out at the first place, and find none at the second.
+#[test]
+fn burns_optimizers_move_a_parameter_that_is_there_twice_at_its_first_place_alone() -> Result {
+    let a = Weights::new(&[1.0]);
+    let mut trained = trained(Tied { b: a.clone(), a }, DType::F32, SgdConfig::new().init(), 0.5)?;
+    let loss = trained.module.a.loss(&[1.0]);
+    assert!(step(&mut fixed(0)?, &mut trained, loss)?.is_applied());
+    assert_eq!((trained.module.a.values(), trained.module.b.values()), (vec![0.5], vec![1.0]));
+    Ok(())
+}
+
 #[test]
 fn gradients_go_by_name_and_come_back_by_number_unchanged() -> Result {
     let model = Mlp::new();
