@@ -5,7 +5,8 @@ mod common;
 use binade_burn::{Burn, BurnTensor, TensorError, Views, gradients_params, named_gradients};
 use binade_core::{AmpTensor, DType, Error, ErrorKind, Named};
 use binade_grad_scaler::{LossScale, Scaler};
-use burn::module::Module;
+use burn::lr_scheduler::module_lr_scheduler::ModuleLrScheduler;
+use burn::module::{Module, ParamGroup};
 use burn::nn::Linear;
 use burn::optim::{AdamWConfig, GradientsParams, SgdConfig};
 use burn::tensor::{Device, Tensor};
@@ -52,9 +53,9 @@ fn a_parameter_that_is_frozen_is_neither_missing_nor_moved() -> Result {
     Ok(())
 }
 
-/// The same weights under two names.
+/// Two parameters, or one under two names.
 #[derive(Module, Debug)]
-struct Tied {
+struct Pair {
     a: Weights,
     b: Weights,
 }
@@ -62,7 +63,7 @@ struct Tied {
 #[test]
 fn a_parameter_that_is_there_twice_goes_by_its_first_path() -> Result {
     let a = Weights::new(&[1.0]);
-    let tied = Tied { b: a.clone(), a };
+    let tied = Pair { b: a.clone(), a };
     let loss = BurnTensor::from(tied.a.loss(&[2.0]) + tied.b.loss(&[3.0]));
     let grads = loss.backward(&tied)?;
     let names: Vec<&str> = grads.iter().map(|grad| &*grad.name).collect();
@@ -76,7 +77,7 @@ fn a_parameter_that_is_there_twice_goes_by_its_first_path() -> Result {
 #[test]
 fn burns_optimizers_move_a_parameter_that_is_there_twice_at_its_first_place_alone() -> Result {
     let a = Weights::new(&[1.0]);
-    let mut trained = trained(Tied { b: a.clone(), a }, DType::F32, SgdConfig::new().init(), 0.5)?;
+    let mut trained = trained(Pair { b: a.clone(), a }, DType::F32, SgdConfig::new().init(), 0.5)?;
     let loss = trained.module.a.loss(&[1.0]);
     assert!(step(&mut fixed(0)?, &mut trained, loss)?.is_applied());
     assert_eq!((trained.module.a.values(), trained.module.b.values()), (vec![0.5], vec![1.0]));
@@ -170,5 +171,17 @@ fn a_tensor_keeps_its_elements_in_order_whatever_its_strides() -> Result {
         refused.to_string(),
         "a tensor of 2 axes was asked for as one of 1: its shape is [2, 2]"
     );
+    Ok(())
+}
+
+#[test]
+fn each_group_of_parameters_has_the_rate_that_burns_schedulers_give_it() -> Result {
+    let both = Pair { a: Weights::new(&[1.0]), b: Weights::new(&[1.0]) };
+    let mut trained = trained(both, DType::F32, SgdConfig::new().init(), 0.0)?;
+    let mut rates = ModuleLrScheduler::new(0.5).with_group(ParamGroup::from_path("b.w"), 0.25);
+    trained.learning_rate = rates.step();
+    let loss = trained.module.a.loss(&[1.0]) + trained.module.b.loss(&[1.0]);
+    assert!(step(&mut fixed(0)?, &mut trained, loss)?.is_applied());
+    assert_eq!((trained.module.a.values(), trained.module.b.values()), (vec![0.5], vec![0.75]));
     Ok(())
 }
