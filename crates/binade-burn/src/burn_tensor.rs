@@ -2,11 +2,12 @@
 
 use crate::{TensorError, dtype, numbers};
 use binade_core::{AmpTensor, DType};
-use burn::tensor::{Device, Shape, Tensor, TensorData};
+use burn::tensor::{DType as BurnDType, Device, Shape, Tensor, TensorData};
 
 /// A tensor of burn's of any number of axes: what losses, gradients and parameters of mixed ranks have in common.
 ///
-/// It is the tensor as one axis, and its shape. Casting and scaling are burn's own operations and are differentiable.
+/// Casting and scaling are burn's own operations and are differentiable. `f32` elements that were changed on the host stay
+/// there until somebody asks for a tensor, so that a step reads each gradient once and writes it once.
 ///
 /// ```
 /// use binade_burn::BurnTensor;
@@ -20,14 +21,25 @@ use burn::tensor::{Device, Shape, Tensor, TensorData};
 /// ```
 #[derive(Clone, Debug)]
 pub struct BurnTensor {
-    flat: Tensor<1>,
+    elements: Elements,
     shape: Shape,
 }
 
+/// All elements in row-major order, as one axis.
+#[derive(Clone, Debug)]
+enum Elements {
+    Device(Tensor<1>),
+    /// Those of an `f32` tensor that is to be on that device.
+    Host(Vec<f32>, Device),
+}
+
+/// A quantised tensor is widened.
 impl<const D: usize> From<Tensor<D>> for BurnTensor {
     fn from(tensor: Tensor<D>) -> Self {
+        let is_packed = matches!(tensor.dtype(), BurnDType::QFloat(_));
+        let tensor = if is_packed { tensor.dequantize() } else { tensor };
         let shape = tensor.shape();
-        Self { flat: tensor.reshape([shape.num_elements()]), shape }
+        Self { elements: Elements::Device(tensor.reshape([shape.num_elements()])), shape }
     }
 }
 
@@ -39,7 +51,7 @@ impl BurnTensor {
     /// Where it has another number of axes.
     pub fn to_tensor<const D: usize>(&self) -> Result<Tensor<D>, TensorError> {
         if self.shape.num_dims() == D {
-            return Ok(self.flat.clone().reshape(self.shape.clone()));
+            return Ok(self.flat().reshape(self.shape.clone()));
         }
         let (found, shape) = (self.shape.num_dims(), self.shape().to_vec());
         Err(TensorError::Rank { found, asked: D, shape })
@@ -52,62 +64,100 @@ impl BurnTensor {
 
     /// Where it is.
     pub fn device(&self) -> Device {
-        self.flat.device()
+        match &self.elements {
+            Elements::Device(flat) => flat.device(),
+            Elements::Host(_, device) => device.clone(),
+        }
     }
 
     /// All elements in row-major order, as one axis.
-    pub fn flat(&self) -> &Tensor<1> {
-        &self.flat
+    pub fn flat(&self) -> Tensor<1> {
+        match &self.elements {
+            Elements::Device(flat) => flat.clone(),
+            Elements::Host(values, device) => {
+                upload(numbers::encoded(values.clone(), BurnDType::F32), device)
+            }
+        }
     }
 
-    /// Its elements on the host. Waits for the device.
+    /// Its elements on the host, as one axis. Waits for the device.
     ///
     /// # Errors
     ///
     /// When the device fails.
     pub fn to_data(&self) -> Result<TensorData, TensorError> {
-        Ok(self.flat.try_to_data()?)
+        match &self.elements {
+            Elements::Device(flat) => Ok(flat.try_to_data()?),
+            Elements::Host(values, _) => Ok(numbers::encoded(values.clone(), BurnDType::F32)),
+        }
     }
 
     /// A tensor of `data`, with that type and shape.
     ///
     /// # Errors
     ///
-    /// `Unsupported` where `device` does not compute in its type.
+    /// `Unsupported` where `device` does not compute in its type, or it is not floating-point.
     pub fn from_data(data: TensorData, device: &Device) -> Result<Self, TensorError> {
-        let float = dtype::require_dtype(device, dtype::known(data.dtype()))?;
+        let of = dtype::known(data.dtype()).ok_or_else(|| TensorError::NoFloats(data.dtype()))?;
+        dtype::require_dtype(device, of)?;
         let shape = data.shape().clone();
         let (bytes, _, of) = data.into_parts();
         let data = TensorData::from_bytes(bytes, [shape.num_elements()], of);
-        Ok(Self { flat: Tensor::from_data(data, (device, float.into())), shape })
+        Ok(Self { elements: Elements::Device(upload(data, device)), shape })
     }
+}
+
+fn upload(data: TensorData, device: &Device) -> Tensor<1> {
+    let dtype = data.dtype();
+    Tensor::from_data(data, (device, dtype))
 }
 
 impl AmpTensor for BurnTensor {
     type Error = TensorError;
 
     fn dtype(&self) -> DType {
-        dtype::known(self.flat.dtype())
+        match &self.elements {
+            // Whatever else burn holds floats in, it widens to `f32`.
+            Elements::Device(flat) => dtype::known(flat.dtype()).unwrap_or(DType::F32),
+            Elements::Host(..) => DType::F32,
+        }
     }
 
     fn cast(&self, to: DType) -> Result<Self, TensorError> {
         let float = dtype::require_dtype(&self.device(), to)?;
+        let from = AmpTensor::dtype(self);
+        if from == to {
+            return Ok(self.clone());
+        }
         // `f16::from_f64`, which burn calls, goes by way of f32 where the processor has an instruction for the rest.
-        if AmpTensor::dtype(self) == DType::F64 && to.bytes() == 2 {
+        if from == DType::F64 && to.bytes() == 2 {
             return Err(TensorError::TwoRoundings { to });
         }
-        Ok(Self { flat: self.flat.clone().cast(float), shape: self.shape.clone() })
+        Ok(Self { elements: Elements::Device(self.flat().cast(float)), shape: self.shape.clone() })
     }
 
-    /// By way of the host, which burn panics at where its device fails.
+    /// On the host. Where the device fails, burn panics.
     fn map_f32(&mut self, f: &mut dyn FnMut(usize, f32) -> f32) {
-        let data = numbers::mapped(self.flat.to_data(), f);
-        let options = (&self.device(), data.dtype());
-        self.flat = Tensor::from_data(data, options);
+        match &mut self.elements {
+            Elements::Host(values, _) => apply(values, f),
+            Elements::Device(flat) => {
+                let (data, device) = (flat.to_data(), flat.device());
+                let mut values = numbers::decoded(&data);
+                apply(&mut values, f);
+                self.elements = match data.dtype() {
+                    BurnDType::F32 => Elements::Host(values, device),
+                    dtype => Elements::Device(upload(numbers::encoded(values, dtype), &device)),
+                };
+            }
+        }
     }
 
     fn scaled(&self, factor: f32) -> Result<Self, TensorError> {
-        let Self { flat, shape } = self.cast(DType::F32)?;
-        Ok(Self { flat: flat.mul_scalar(factor), shape })
+        let product = self.cast(DType::F32)?.flat().mul_scalar(factor);
+        Ok(Self { elements: Elements::Device(product), shape: self.shape.clone() })
     }
+}
+
+fn apply(values: &mut [f32], f: &mut dyn FnMut(usize, f32) -> f32) {
+    values.iter_mut().enumerate().for_each(|(index, x)| *x = f(index, *x));
 }

@@ -25,12 +25,13 @@ pub fn require_dtype(device: &Device, dtype: DType) -> Result<FloatDType, Tensor
     supported.ok_or_else(|| TensorError::Unsupported { dtype, device: format!("{device:?}") })
 }
 
-/// Binade's name of the type of a floating-point tensor. `Flex32` is `f32`, which it is stored in.
-pub(crate) const fn known(dtype: BurnDType) -> DType {
-    match dtype {
+/// Binade's name of a floating-point type of burn's; `None` for integers and what is quantised. `Flex32` is `f32`, which it is stored in.
+pub(crate) const fn known(dtype: BurnDType) -> Option<DType> {
+    Some(match dtype {
         BurnDType::BF16 => DType::BF16,
         BurnDType::F16 => DType::F16,
+        BurnDType::F32 | BurnDType::Flex32 => DType::F32,
         BurnDType::F64 => DType::F64,
-        _ => DType::F32,
-    }
+        _ => return None,
+    })
 }

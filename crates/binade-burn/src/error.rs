@@ -20,6 +20,9 @@ pub enum TensorError {
         /// The device, as burn prints it.
         device: String,
     },
+    /// Data of no floating-point type.
+    #[error("a tensor of floats was asked for, of data of type {0:?}: convert it first")]
+    NoFloats(burn::tensor::DType),
     /// A cast that burn rounds twice.
     #[error(
         "burn rounds f64 to {to} by way of f32, which may round twice: cast to f32 first, where that is meant"
@@ -72,7 +75,9 @@ pub enum TensorError {
 impl binade_core::Error for TensorError {
     fn kind(&self) -> ErrorKind {
         match self {
-            Self::Unsupported { .. } | Self::TwoRoundings { .. } => ErrorKind::Unsupported,
+            Self::Unsupported { .. } | Self::NoFloats(_) | Self::TwoRoundings { .. } => {
+                ErrorKind::Unsupported
+            }
             Self::Rank { .. } | Self::Parameter { .. } | Self::Strangers { .. } => {
                 ErrorKind::Mismatch
             }

@@ -1,7 +1,7 @@
 //! Gradients by path: from burn's, which know parameters by number, and back.
 
 use crate::path::Path;
-use crate::{BurnTensor, Error, TensorError};
+use crate::{BurnTensor, Error, TensorError, dtype};
 use binade_core::{AmpTensor, DType, Named, NamedGrads, NativeError};
 use burn::module::{Module, ModuleVisitor, Param, ParamId};
 use burn::optim::GradientsParams;
@@ -122,19 +122,20 @@ impl Numbers {
         let Some(grad) = self.waiting.remove(path.as_str()) else { return Ok(()) };
         let Some(grad) = grad else { return Ok(()) };
         let refuse = |why: String| Err(TensorError::Parameter { path: path.clone(), why });
-        let base = BurnTensor::from(param.base());
-        if base.shape() != grad.shape() {
-            let (of, is) = (grad.shape(), base.shape());
+        let (shape, held) = (param.shape(), dtype::known(param.base().dtype()));
+        if shape.as_slice() != grad.shape() {
+            let (of, is) = (grad.shape(), shape.as_slice());
             return refuse(format!("its gradient is of shape {of:?}, and the parameter of {is:?}"));
         }
-        let grad = match base.dtype() {
+        let grad = match held {
             // Exact, and burn takes no step in mixed types.
-            dtype @ (DType::F32 | DType::F64) => grad.cast(dtype)?,
-            dtype => {
+            Some(wide @ (DType::F32 | DType::F64)) => grad.cast(wide)?,
+            Some(low) => {
                 return refuse(format!(
-                    "it is held in {dtype}, where small steps are lost: hold it in f32, and attach `Views` to compute in {dtype}"
+                    "it is held in {low}, where small steps are lost: hold it in f32, and attach `Views` to compute in {low}"
                 ));
             }
+            None => return refuse("it is quantised, and has no gradient: freeze it".to_owned()),
         };
         self.params.register(param.id, grad.to_tensor::<D>()?.inner());
         Ok(())

@@ -1,33 +1,40 @@
 //! Elements on the host, whatever their type.
 
-use binade_core::Element;
-use burn::tensor::{DType, Element as BurnElement, TensorData, bf16, f16};
+use burn::tensor::{DType, TensorData, bf16, f16};
 
-/// `data` with each element `x` at index `i` replaced by `f(i, x)`, which sees `f32` and is rounded once.
-pub(crate) fn mapped(data: TensorData, f: &mut dyn FnMut(usize, f32) -> f32) -> TensorData {
+/// Elements as `f32`; those of `f64` are rounded.
+///
+/// By their bytes, which cannot fail: what is not read would not be checked.
+pub(crate) fn decoded(data: &TensorData) -> Vec<f32> {
+    let bytes = data.as_bytes();
     match data.dtype() {
-        DType::BF16 => each::<bf16>(data, f),
-        DType::F16 => each::<f16>(data, f),
-        DType::F64 => each_f64(data, f),
-        _ => each::<f32>(data, f),
+        DType::BF16 => of(bytes, |bits| bf16::from_ne_bytes(bits).to_f32()),
+        DType::F16 => of(bytes, |bits| f16::from_ne_bytes(bits).to_f32()),
+        DType::F64 => of(bytes, |bits| narrow(f64::from_ne_bytes(bits))),
+        _ => of(bytes, f32::from_ne_bytes),
     }
 }
 
-fn each<E: Element + BurnElement>(
-    mut data: TensorData,
-    f: &mut dyn FnMut(usize, f32) -> f32,
-) -> TensorData {
-    // The type was asked for just now, so that the slice is there.
-    for (index, x) in data.as_mut_slice::<E>().into_iter().flatten().enumerate() {
-        *x = E::from_f32(f(index, x.to_f32()));
+/// Elements of type `dtype`, each rounded once, as one axis.
+pub(crate) fn encoded(values: Vec<f32>, dtype: DType) -> TensorData {
+    let shape = [values.len()];
+    match dtype {
+        DType::BF16 => TensorData::new(each(&values, bf16::from_f32), shape),
+        DType::F16 => TensorData::new(each(&values, f16::from_f32), shape),
+        DType::F64 => TensorData::new(each(&values, f64::from), shape),
+        _ => TensorData::new(values, shape),
     }
-    data
 }
 
-#[expect(clippy::cast_possible_truncation, reason = "the function takes f32")]
-fn each_f64(mut data: TensorData, f: &mut dyn FnMut(usize, f32) -> f32) -> TensorData {
-    for (index, x) in data.as_mut_slice::<f64>().into_iter().flatten().enumerate() {
-        *x = f64::from(f(index, *x as f32));
-    }
-    data
+fn of<const N: usize>(bytes: &[u8], value: impl Fn([u8; N]) -> f32) -> Vec<f32> {
+    bytes.as_chunks().0.iter().map(|bits| value(*bits)).collect()
+}
+
+fn each<E>(values: &[f32], element: impl Fn(f32) -> E) -> Vec<E> {
+    values.iter().map(|x| element(*x)).collect()
+}
+
+#[expect(clippy::cast_possible_truncation, reason = "rounds to f32 on purpose")]
+fn narrow(x: f64) -> f32 {
+    x as f32
 }

@@ -2,8 +2,9 @@
 
 use crate::{BurnTensor, Error, gradients_params};
 use binade_core::{Finding, NamedGrads, NativeError, NoGradients, Optimizer};
+use burn::lr_scheduler::module_lr_scheduler::ModuleLearningRate;
 use burn::module::Module;
-use burn::optim::{LearningRate, ModuleOptimizer};
+use burn::optim::ModuleOptimizer;
 use std::fmt;
 
 /// A module, and the optimizer of burn's that steps it.
@@ -21,14 +22,18 @@ pub struct BurnOptimizer<M> {
     pub module: M,
     /// burn's optimizer, with its state.
     pub optimizer: ModuleOptimizer,
-    /// The rate of the next step.
-    pub learning_rate: LearningRate,
+    /// The rate of the next step, or that of each group of parameters: `0.01.into()`, or what burn's schedulers give.
+    pub learning_rate: ModuleLearningRate,
 }
 
 impl<M: Module> BurnOptimizer<M> {
     /// Steps `module` with `optimizer`, as its config's `init` gives it.
-    pub fn new(module: M, optimizer: ModuleOptimizer, learning_rate: LearningRate) -> Self {
-        Self { module, optimizer, learning_rate }
+    pub fn new(
+        module: M,
+        optimizer: ModuleOptimizer,
+        learning_rate: impl Into<ModuleLearningRate>,
+    ) -> Self {
+        Self { module, optimizer, learning_rate: learning_rate.into() }
     }
 }
 
@@ -44,17 +49,13 @@ impl<M: Module> Optimizer<NamedGrads<BurnTensor>, Finding> for BurnOptimizer<M> 
         if grads.is_empty() && parameters > 0 {
             return Err(NativeError::NoGradients(NoGradients { parameters }));
         }
-        self.module = self.optimizer.step(self.learning_rate, self.module.clone(), grads);
+        self.module = self.optimizer.step(self.learning_rate.clone(), self.module.clone(), grads);
         Ok(())
     }
 }
 
 impl<M: fmt::Debug> fmt::Debug for BurnOptimizer<M> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { module, learning_rate, .. } = self;
-        f.debug_struct("BurnOptimizer")
-            .field("module", module)
-            .field("learning_rate", learning_rate)
-            .finish_non_exhaustive()
+        f.debug_struct("BurnOptimizer").field("module", &self.module).finish_non_exhaustive()
     }
 }

@@ -72,7 +72,7 @@ impl Views {
         let mut chosen = Chosen(HashMap::new());
         for parameter in survey.parameters {
             let to = self.dtype_of(&parameter)?;
-            if to != parameter.dtype {
+            if let Some(to) = to.filter(|to| Some(*to) != parameter.dtype) {
                 let float = allowed(&parameter, to)?;
                 chosen.0.insert(parameter.path, float);
             }
@@ -80,26 +80,28 @@ impl Views {
         Ok(module.apply_reparameterization(chosen))
     }
 
-    /// What a parameter is to be computed with in.
-    fn dtype_of(&self, parameter: &Surveyed) -> Result<DType, TensorError> {
+    /// What a parameter is to be computed with in; `None` for what it is held in.
+    fn dtype_of(&self, parameter: &Surveyed) -> Result<Option<DType>, TensorError> {
         if self.keep.iter().any(|pattern| pattern.covers(&parameter.path)) {
-            return Ok(parameter.dtype);
+            return Ok(None);
         }
-        let Some(policy) = &self.policy else { return Ok(self.dtype) };
-        let operands = [parameter.dtype];
+        let Some(policy) = &self.policy else { return Ok(Some(self.dtype)) };
+        let held = parameter.dtype.unwrap_or(DType::F32);
+        let operands = [held];
         let call = parameter.call(&operands);
         let decision =
             policy.rule(&call).decide(&call, self.dtype).map_err(TensorError::Refused)?;
-        Ok(decision.cast(parameter.dtype).unwrap_or(parameter.dtype))
+        Ok(decision.cast(held))
     }
 }
 
 fn allowed(parameter: &Surveyed, to: DType) -> Result<FloatDType, TensorError> {
     let Surveyed { path, dtype, device, is_reparameterized, .. } = parameter;
     let refuse = |why: String| Err(TensorError::Parameter { path: path.clone(), why });
-    if *dtype != DType::F32 {
+    if *dtype != Some(DType::F32) {
+        let held = dtype.map_or("quantised form", DType::name);
         return refuse(format!(
-            "it is held in {dtype}: hold it in f32, so that steps of it are not lost"
+            "it is held in {held}: hold it in f32, so that steps of it are not lost, or keep it"
         ));
     }
     if *is_reparameterized {

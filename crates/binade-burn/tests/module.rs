@@ -1,20 +1,15 @@
-//! What a user meets: names in reports, parameters that are frozen or shared, views by policy, and errors in place of panics.
+//! What a user meets: names in reports, parameters that are frozen or shared, and errors in place of panics.
 
 mod common;
 
-use binade_burn::{
-    Burn, BurnOptimizer, BurnTensor, TensorError, Views, gradients_params, named_gradients,
-    require_dtype,
-};
-use binade_cast_policy::{CastRule, OpTable, Overrides};
+use binade_burn::{Burn, BurnTensor, TensorError, Views, gradients_params, named_gradients};
 use binade_core::{AmpTensor, DType, Error, ErrorKind, Named};
-use binade_grad_scaler::{LossScale, Scaler, Step};
-use burn::module::{Lora, Module};
-use burn::nn::{BatchNormConfig, LayerNorm, LayerNormConfig, Linear, LinearConfig};
+use binade_grad_scaler::{LossScale, Scaler};
+use burn::lr_scheduler::module_lr_scheduler::ModuleLrScheduler;
+use burn::module::{Module, ParamGroup};
+use burn::nn::Linear;
 use burn::optim::{AdamWConfig, GradientsParams, SgdConfig};
-use burn::tensor::{DType as BurnDType, Device, FloatDType, Tensor};
-use std::panic::{AssertUnwindSafe, catch_unwind};
-
+use burn::tensor::{Device, Tensor};
 use common::{Mlp, Result, Weights, device, fixed, step, trained};
 
 #[test]
@@ -58,9 +53,9 @@ fn a_parameter_that_is_frozen_is_neither_missing_nor_moved() -> Result {
     Ok(())
 }
 
-/// The same weights under two names.
+/// Two parameters, or one under two names.
 #[derive(Module, Debug)]
-struct Tied {
+struct Pair {
     a: Weights,
     b: Weights,
 }
@@ -68,13 +63,24 @@ struct Tied {
 #[test]
 fn a_parameter_that_is_there_twice_goes_by_its_first_path() -> Result {
     let a = Weights::new(&[1.0]);
-    let tied = Tied { b: a.clone(), a };
+    let tied = Pair { b: a.clone(), a };
     let loss = BurnTensor::from(tied.a.loss(&[2.0]) + tied.b.loss(&[3.0]));
     let grads = loss.backward(&tied)?;
     let names: Vec<&str> = grads.iter().map(|grad| &*grad.name).collect();
     assert_eq!(names, ["a.w"]);
     let back = gradients_params(&tied, grads)?;
     assert_eq!(common::floats(back.get::<1>(tied.a.w.id).expect("it has a gradient")), [5.0]);
+    Ok(())
+}
+
+/// burn's own limit: its optimizers take a gradient out at the first place, and find none at the second.
+#[test]
+fn burns_optimizers_move_a_parameter_that_is_there_twice_at_its_first_place_alone() -> Result {
+    let a = Weights::new(&[1.0]);
+    let mut trained = trained(Pair { b: a.clone(), a }, DType::F32, SgdConfig::new().init(), 0.5)?;
+    let loss = trained.module.a.loss(&[1.0]);
+    assert!(step(&mut fixed(0)?, &mut trained, loss)?.is_applied());
+    assert_eq!((trained.module.a.values(), trained.module.b.values()), (vec![0.5], vec![1.0]));
     Ok(())
 }
 
@@ -140,114 +146,6 @@ fn types_that_burn_lacks_are_unsupported_and_no_panic() {
     assert!(matches!(refused, TensorError::TwoRoundings { to: DType::F16 }));
 }
 
-/// A layer, and its output normalised.
-#[derive(Module, Debug)]
-struct Normed {
-    linear: Linear,
-    norm: LayerNorm,
-}
-
-impl Normed {
-    fn new() -> Self {
-        let (linear, norm) = (LinearConfig::new(4, 4), LayerNormConfig::new(4));
-        Self { linear: linear.init(&device()), norm: norm.init(&device()) }
-    }
-
-    /// What the weights of the layer and of the normalisation are seen in.
-    fn seen(&self) -> [BurnDType; 2] {
-        [self.linear.weight.val().dtype(), self.norm.gamma.val().dtype()]
-    }
-}
-
-#[test]
-fn a_policy_lowers_what_multiplies_matrices_and_leaves_norms() -> Result {
-    let model = Views::by_policy(OpTable::torch_cuda(), DType::BF16).attach(Normed::new())?;
-    assert_eq!(model.seen(), [BurnDType::BF16, BurnDType::F32]);
-    let all = Views::lower(DType::BF16).attach(Normed::new())?;
-    assert_eq!(all.seen(), [BurnDType::BF16, BurnDType::BF16]);
-    let kept = Views::lower(DType::BF16).keep("norm.*").attach(Normed::new())?;
-    assert_eq!(kept.seen(), [BurnDType::BF16, BurnDType::F32]);
-    Ok(())
-}
-
-#[test]
-fn a_policy_is_asked_at_the_layers_path_and_may_refuse() -> Result {
-    let policy = Overrides::over(OpTable::torch_cuda()).path("lin*", CastRule::To(DType::F16));
-    let model = Views::by_policy(policy, DType::BF16).attach(Normed::new())?;
-    assert_eq!(model.seen(), [BurnDType::F16, BurnDType::F32]);
-
-    let strict = OpTable::torch_cuda().strict();
-    let refused = Views::by_policy(strict, DType::BF16).attach(Weights::new(&[1.0]));
-    let refused = refused.expect_err("nobody said what a weight of one's own needs");
-    assert_eq!(refused.kind(), ErrorKind::Unsupported);
-    assert!(refused.to_string().contains("`parameter`"), "{refused}");
-    Ok(())
-}
-
-/// One step of a layer seen in `dtype` and a normalisation held in `f32`, which is given its input in `normed`.
-fn normed(dtype: DType, normed: DType) -> Result<Step> {
-    let model = Views::by_policy(OpTable::torch_cuda(), dtype).attach(Normed::new())?;
-    let mut trained = BurnOptimizer::new(model, SgdConfig::new().init(), 0.1);
-    let x = Tensor::<2>::from_floats([[1.0, 2.0, 3.0, 4.0]], &device());
-    let hidden = trained.module.linear.forward(x.cast(require_dtype(&device(), dtype)?));
-    let hidden = hidden.cast(require_dtype(&device(), normed)?);
-    let out = trained.module.norm.forward(hidden).cast(FloatDType::F32);
-    Ok(step(&mut fixed(0)?, &mut trained, out.powi_scalar(3).sum())?)
-}
-
-#[test]
-fn a_normalisation_in_f32_takes_its_input_in_f32_or_in_f16() -> Result {
-    for (dtype, input) in
-        [(DType::BF16, DType::F32), (DType::F16, DType::F32), (DType::F16, DType::F16)]
-    {
-        assert_eq!(normed(dtype, input)?.into_applied()?.missing().count(), 0, "{dtype}, {input}");
-    }
-    Ok(())
-}
-
-/// burn's own limit: its `LayerNorm` widens f16, and panics where bf16 meets parameters in `f32`.
-#[test]
-fn a_normalisation_in_f32_does_not_take_bf16() {
-    let mixed = catch_unwind(|| normed(DType::BF16, DType::BF16).is_ok());
-    assert!(mixed.is_err(), "burn takes it now: say so in the README");
-}
-
-/// burn's own limit: running statistics are `f32`, and a batch's are what it computes in.
-#[test]
-fn a_batch_normalisation_trains_in_f32_alone() -> Result {
-    let seen = Views::lower(DType::F16).attach(BatchNormConfig::new(2).init(&device()))?;
-    let x = Tensor::<2>::from_floats([[1.0, 2.0], [3.0, 5.0]], &device());
-    let half = x.clone().cast(FloatDType::F16);
-    let mixed = catch_unwind(AssertUnwindSafe(|| seen.forward(half)));
-    assert!(mixed.is_err(), "burn takes it now: say so in the README");
-    let kept =
-        Views::lower(DType::F16).keep("**").attach(BatchNormConfig::new(2).init(&device()))?;
-    assert_eq!(kept.forward(x).dtype(), BurnDType::F32);
-    Ok(())
-}
-
-#[test]
-fn a_second_reparameterisation_is_refused_by_name() -> Result {
-    let once = Views::lower(DType::F16).attach(Mlp::new())?;
-    let refused = Views::lower(DType::F16).attach(once).expect_err("burn allows one");
-    assert!(refused.to_string().starts_with("`fc1.weight`: it has a reparam"), "{refused}");
-    let lora = Mlp::new().apply_lora(Lora::new(2, 1.0));
-    assert!(Views::lower(DType::F16).attach(lora).is_err());
-    Ok(())
-}
-
-#[test]
-fn a_view_saves_its_f32_parameter_and_is_undone_by_materialize() -> Result {
-    let plain = Mlp::new();
-    let viewed = Views::lower(DType::F16).attach(plain.clone())?;
-    assert_eq!(viewed.bits(), plain.bits());
-    let bytes = viewed.clone().into_record().into_bytes()?;
-    let read = Mlp::new().load_record(burn::store::ModuleRecord::from_bytes(bytes)?);
-    assert_eq!(read.bits(), plain.bits());
-    assert_eq!(viewed.materialize().fc1.weight.base().dtype(), BurnDType::F16);
-    Ok(())
-}
-
 #[test]
 fn clipping_measures_all_gradients_together_and_burns_optimizer_gets_them_clipped() -> Result {
     let mut trained = trained(Weights::new(&[0.0, 0.0]), DType::F32, SgdConfig::new().init(), 1.0)?;
@@ -273,5 +171,17 @@ fn a_tensor_keeps_its_elements_in_order_whatever_its_strides() -> Result {
         refused.to_string(),
         "a tensor of 2 axes was asked for as one of 1: its shape is [2, 2]"
     );
+    Ok(())
+}
+
+#[test]
+fn each_group_of_parameters_has_the_rate_that_burns_schedulers_give_it() -> Result {
+    let both = Pair { a: Weights::new(&[1.0]), b: Weights::new(&[1.0]) };
+    let mut trained = trained(both, DType::F32, SgdConfig::new().init(), 0.0)?;
+    let mut rates = ModuleLrScheduler::new(0.5).with_group(ParamGroup::from_path("b.w"), 0.25);
+    trained.learning_rate = rates.step();
+    let loss = trained.module.a.loss(&[1.0]) + trained.module.b.loss(&[1.0]);
+    assert!(step(&mut fixed(0)?, &mut trained, loss)?.is_applied());
+    assert_eq!((trained.module.a.values(), trained.module.b.values()), (vec![0.5], vec![0.75]));
     Ok(())
 }

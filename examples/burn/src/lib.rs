@@ -17,7 +17,7 @@ pub struct Batch {
     pub targets: Tensor<2>,
 }
 
-/// 16 numbers in, 64 hidden, one out.
+/// 16 numbers in, 32 hidden, one out.
 #[derive(Module, Debug)]
 pub struct Mlp {
     fc1: Linear,
@@ -31,8 +31,8 @@ impl Mlp {
     /// Weights drawn from the device's generator: seed it for the same ones.
     pub fn new(device: &Device) -> Self {
         Self {
-            fc1: LinearConfig::new(WIDTH, 64).init(device),
-            fc2: LinearConfig::new(64, 1).init(device),
+            fc1: LinearConfig::new(WIDTH, 32).init(device),
+            fc2: LinearConfig::new(32, 1).init(device),
         }
     }
 
@@ -42,10 +42,10 @@ impl Mlp {
     }
 }
 
-/// 256 examples of `sin(3·x0) + x1·x2`, of numbers in [-1, 1), the same in every run.
+/// 128 examples of `sin(3·x0) + x1·x2`, of numbers in [-1, 1), the same in every run.
 pub fn batch(device: &Device) -> Batch {
     let mut draw = uniform(12345);
-    let rows: Vec<[f32; WIDTH]> = (0..256).map(|_| std::array::from_fn(|_| draw())).collect();
+    let rows: Vec<[f32; WIDTH]> = (0..128).map(|_| std::array::from_fn(|_| draw())).collect();
     let target = |x: &[f32; WIDTH]| x[1].mul_add(x[2], (3.0 * x[0]).sin());
     let targets: Vec<f32> = rows.iter().map(target).collect();
     let column = |values: &[f32], width| {

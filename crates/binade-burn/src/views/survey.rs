@@ -11,7 +11,8 @@ pub(super) struct Surveyed {
     pub(super) path: String,
     pub(super) layer: String,
     pub(super) op: Op,
-    pub(super) dtype: DType,
+    /// `None` where it is quantised.
+    pub(super) dtype: Option<DType>,
     pub(super) device: Device,
     pub(super) is_reparameterized: bool,
 }

@@ -43,7 +43,7 @@ fn reopened(
     let optimizer = adam().load_record(OptimizerRecord::from_bytes(optimizer)?);
     let mut scaler = self::scaler()?;
     scaler.set_state(state)?;
-    Ok((scaler, BurnOptimizer::new(module, optimizer, trained.learning_rate)))
+    Ok((scaler, BurnOptimizer::new(module, optimizer, trained.learning_rate.clone())))
 }
 
 /// Case 9: accelerate#4289, and those before it.
