@@ -45,6 +45,13 @@ enum Command {
     Ci(ci::Ci),
     /// Checks what the compiler cannot: floors, the operation grid, sizes, docs, manifests.
     Tidy,
+    /// Builds `docs/` as a book in `target/book`, and makes sure that every link and anchor in it leads somewhere.
+    Book,
+    /// What mdBook asks for the text of chapters.
+    #[command(hide = true)]
+    BookLinks(book::Preprocess),
+    /// Writes `docs/src/cases.md`: every case of the kit, and the contracts that it proves.
+    Contracts(contracts::Contracts),
     /// Compiles the CUDA kernels to the PTX that is committed, and holds the two together.
     Kernels(kernels::Kernels),
     /// Composes the WGSL shaders to the text that is committed, validates them, and holds the two together.
@@ -55,13 +62,6 @@ enum Command {
     Agreement,
     /// Replays recorded traces of other libraries (`*.json.gz`) and prints `N passed, N failed`.
     Replay(replay::Replay),
-    /// Builds `docs/` as a book in `target/book`, and makes sure that every link and anchor in it leads somewhere.
-    Book,
-    /// What mdBook asks for the text of chapters.
-    #[command(hide = true)]
-    BookLinks(book::Preprocess),
-    /// Writes `docs/src/cases.md`: every case of the kit, and the contracts that it proves.
-    Contracts(contracts::Contracts),
     /// Makes one folder for a GPU machine without cargo: tests, benchmarks and the script that runs them.
     Bundle(bundle::Bundle),
     /// Builds the stand-in for the CUDA driver and prints the folder to put on the library path.
@@ -74,14 +74,14 @@ fn main() -> ExitCode {
     let done = match Cli::parse().command {
         Command::Ci(ci) => ci.run(),
         Command::Tidy => tidy::run(),
+        Command::Book => book::run(),
+        Command::BookLinks(preprocess) => preprocess.run(),
+        Command::Contracts(contracts) => contracts.run(),
         Command::Kernels(kernels) => kernels.run(),
         Command::Shaders(shaders) => shaders.run(),
         Command::Conformance(conformance) => conformance.run(),
         Command::Agreement => agreement::run(),
         Command::Replay(replay) => replay.run(),
-        Command::Book => book::run(),
-        Command::BookLinks(preprocess) => preprocess.run(),
-        Command::Contracts(contracts) => contracts.run(),
         Command::Bundle(bundle) => bundle.run(),
         Command::Ptx(ptx) => ptx.run(),
         Command::Test(test) => test.run(),
