@@ -16,7 +16,6 @@ mod coverage;
 mod device;
 mod house;
 mod kernels;
-mod markdown;
 mod ptx;
 mod replay;
 mod shaders;
