@@ -1,7 +1,6 @@
 //! What only the crates together can show.
 #![forbid(unsafe_code)]
 
-pub mod contracts;
 pub mod fuzz;
 pub mod guide;
 pub mod replay;

@@ -2,7 +2,9 @@
 
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
-use binade_tests::contracts::{self, Item, is_like, quoted};
+mod kit;
+
+use kit::{Item, is_like, quoted};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
@@ -26,7 +28,7 @@ fn read(path: impl AsRef<Path>) -> String {
 }
 
 fn items() -> Vec<Item> {
-    contracts::items(&read("docs/contracts.md"))
+    kit::items(&read("docs/contracts.md"))
 }
 
 /// What documentation and page have in common: neither links nor the width of lines.
@@ -78,7 +80,7 @@ fn stated() -> BTreeSet<(String, String)> {
 }
 
 fn all_cases() -> Vec<String> {
-    contracts::known().into_iter().map(|case| case.name().to_owned()).collect()
+    kit::known().into_iter().map(|case| case.name().to_owned()).collect()
 }
 
 /// Whether a function or a section of doc tests has this name, as `docs/differences.md` names them.
@@ -139,9 +141,9 @@ fn every_case_of_the_kit_proves_something() {
 
 #[test]
 fn the_page_of_cases_is_what_the_kit_says() {
-    let cases = contracts::known();
+    let cases = kit::known();
     assert!(cases.len() > 1000, "only {} cases", cases.len());
-    let page = contracts::page(&cases, &items());
+    let page = kit::page(&cases, &items());
     let same = page == read("docs/src/cases.md");
     assert!(
         same,

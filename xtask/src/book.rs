@@ -4,6 +4,7 @@
 //! book. `mdbook serve docs` works as well.
 
 mod html;
+pub(crate) mod markdown;
 mod pages;
 mod preprocess;
 

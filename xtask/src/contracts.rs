@@ -1,6 +1,6 @@
 //! `cargo xtask contracts`: writes the page of the kit's cases, which says of each what it proves, or holds it to the kit.
 //!
-//! Nothing here knows a case: a program of `binade-tests` prints the page.
+//! Nothing here knows a case: an example of `binade-tests` prints the page.
 
 use std::fs;
 
@@ -23,7 +23,7 @@ pub(crate) struct Contracts {
 
 impl Contracts {
     pub(crate) fn run(self) -> Result<()> {
-        let page = Call::cargo("run --quiet --package binade-tests --bin contracts").read()?;
+        let page = Call::cargo("run --quiet --package binade-tests --example contracts").read()?;
         let path = root().join(PAGE);
         if self.check {
             return same(&fs::read_to_string(path).unwrap_or_default(), &page);

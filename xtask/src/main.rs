@@ -18,7 +18,6 @@ mod device;
 mod five_ways;
 mod house;
 mod kernels;
-mod markdown;
 mod packages;
 mod ptx;
 mod replay;
@@ -48,6 +47,13 @@ enum Command {
     Ci(ci::Ci),
     /// Checks what the compiler cannot: floors, the operation grid, sizes, docs, manifests.
     Tidy,
+    /// Builds `docs/` as a book in `target/book`, and makes sure that every link and anchor in it leads somewhere.
+    Book,
+    /// What mdBook asks for the text of chapters.
+    #[command(hide = true)]
+    BookLinks(book::Preprocess),
+    /// Writes `docs/src/cases.md`: every case of the kit, and the contracts that it proves.
+    Contracts(contracts::Contracts),
     /// Compiles the CUDA kernels to the PTX that is committed, and holds the two together.
     Kernels(kernels::Kernels),
     /// Composes the WGSL shaders to the text that is committed, validates them, and holds the two together.
@@ -81,6 +87,9 @@ fn main() -> ExitCode {
     let done = match Cli::parse().command {
         Command::Ci(ci) => ci.run(),
         Command::Tidy => tidy::run(),
+        Command::Book => book::run(),
+        Command::BookLinks(preprocess) => preprocess.run(),
+        Command::Contracts(contracts) => contracts.run(),
         Command::Kernels(kernels) => kernels.run(),
         Command::Shaders(shaders) => shaders.run(),
         Command::Conformance(conformance) => conformance.run(),

@@ -6,7 +6,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use crate::{Result, markdown};
+use crate::{Result, book::markdown};
 
 /// What a page has to be found by, and where it leads.
 #[derive(Default)]

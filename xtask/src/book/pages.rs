@@ -6,8 +6,10 @@ use serde_json::Value;
 
 use crate::{
     Result,
-    book::BUILT,
-    markdown::{self, resolve},
+    book::{
+        BUILT,
+        markdown::{self, resolve},
+    },
 };
 
 /// Where chapters are, from the root.

@@ -1,7 +1,7 @@
 //! Links in Markdown lead to files, their anchors to headings, and every page of the book stands in its summary.
 
 use crate::{
-    markdown::{anchors, links, parts, resolve},
+    book::markdown::{anchors, links, parts, resolve},
     tidy::{
         Issue,
         tree::{Tree, has_extension},
