@@ -68,13 +68,6 @@ enum Command {
     Replay(replay::Replay),
     /// Packages the crates that people take alone, and runs the first program of each README with that crate and nothing else.
     Packages(packages::Packages),
-    /// Builds `docs/` as a book in `target/book`, and makes sure that every link and anchor in it leads somewhere.
-    Book,
-    /// What mdBook asks for the text of chapters.
-    #[command(hide = true)]
-    BookLinks(book::Preprocess),
-    /// Writes `docs/src/cases.md`: every case of the kit, and the contracts that it proves.
-    Contracts(contracts::Contracts),
     /// Makes one folder for a GPU machine without cargo: tests, benchmarks and the script that runs them.
     Bundle(bundle::Bundle),
     /// Builds the stand-in for the CUDA driver and prints the folder to put on the library path.
@@ -97,9 +90,6 @@ fn main() -> ExitCode {
         Command::FiveWays => five_ways::run(),
         Command::Replay(replay) => replay.run(),
         Command::Packages(packages) => packages.run(),
-        Command::Book => book::run(),
-        Command::BookLinks(preprocess) => preprocess.run(),
-        Command::Contracts(contracts) => contracts.run(),
         Command::Bundle(bundle) => bundle.run(),
         Command::Ptx(ptx) => ptx.run(),
         Command::Test(test) => test.run(),
