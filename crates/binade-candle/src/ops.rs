@@ -49,10 +49,13 @@ pub fn linear(
     weight: &Tensor,
     bias: Option<&Tensor>,
 ) -> Result<Tensor, Error> {
-    // The weight stands in for a bias that there is none of: the policy is asked about the same types either way.
-    let [input, weight, offset] =
-        scope.cast(Op::LINEAR, path, [input, weight, bias.unwrap_or(weight)])?;
-    let bias = bias.map(|_| offset.into_owned());
+    let (input, weight, bias) = if let Some(bias) = bias {
+        let [input, weight, bias] = scope.cast(Op::LINEAR, path, [input, weight, bias])?;
+        (input, weight, Some(bias.into_owned()))
+    } else {
+        let [input, weight] = scope.cast(Op::LINEAR, path, [input, weight])?;
+        (input, weight, None)
+    };
     Ok(Linear::new(weight.into_owned(), bias).forward(&input)?)
 }
 
