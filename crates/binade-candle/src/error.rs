@@ -98,11 +98,11 @@ fn kind(error: &Candle) -> ErrorKind {
         | Candle::DeviceMismatchBinaryOp { .. }
         | Candle::UnexpectedNumberOfDims { .. }
         | Candle::UnexpectedShape { .. }
+        | Candle::DimOutOfRange { .. }
         | Candle::ShapeMismatch { .. }
         | Candle::ShapeMismatchBinaryOp { .. }
         | Candle::BroadcastIncompatibleShapes { .. } => ErrorKind::Mismatch,
-        Candle::DimOutOfRange { .. }
-        | Candle::DuplicateDimIndex { .. }
+        Candle::DuplicateDimIndex { .. }
         | Candle::NarrowInvalidArgs { .. }
         | Candle::InvalidIndex { .. }
         | Candle::EmptyTensor { .. }

@@ -4,17 +4,19 @@
 //! fused `LayerNorm` with a bias, `RmsNorm` and `softmax_last_dim` have no backward, and leave everything above them without a
 //! gradient. These are slower, and whole.
 //!
-//! * Operands are cast as the region's policy says for the operation, at `path` in the model.
-//! * Reductions, normalisations and softmax compute in `f32`, or in `f64` where an operand is, whatever the operands' type.
-//! * Normalisations and softmax give the type that their first operand has after the cast, rounded once; sums, means and losses
-//!   stay as they were computed.
+//! * Operands are cast as the region's policy says for the operation, at `path` in the model. If their types still differ, that is
+//!   an error.
+//! * All compute in `f32`, or in `f64` where the operands are, whatever the operands' type. Products do so on the CPU, where
+//!   candle's own in `f16` round sums in between and are slower; on another device they are candle's own.
+//! * Products, normalisations and softmax give the type that their operands have after the cast, rounded once; sums, means and
+//!   losses stay as they were computed.
 //! * The errors are the policy's, where it refuses the operation, and candle's.
 
 use crate::{Candle, Error};
 use binade_autocast::Scope;
 use binade_core::{Op, OpClass};
 use candle_core::shape::Dim;
-use candle_core::{D, DType, Module, Result as CandleResult, Tensor};
+use candle_core::{D, DType, Error as CandleError, Module, Result as CandleResult, Tensor};
 use candle_nn::Linear;
 use std::borrow::Cow;
 
@@ -33,8 +35,7 @@ pub fn matmul(
     b: &Tensor,
 ) -> Result<Tensor, Error> {
     let op = if a.rank() > 2 { Op::BMM } else { Op::MATMUL };
-    let [a, b] = scope.cast(op, path, [a, b])?;
-    Ok(a.matmul(&b)?)
+    product(scope, op, path, [a, b], |[a, b]| a.matmul(&b))
 }
 
 /// A linear layer: `input` by the transpose of `weight`, plus `bias`.
@@ -49,14 +50,17 @@ pub fn linear(
     weight: &Tensor,
     bias: Option<&Tensor>,
 ) -> Result<Tensor, Error> {
-    let (input, weight, bias) = if let Some(bias) = bias {
-        let [input, weight, bias] = scope.cast(Op::LINEAR, path, [input, weight, bias])?;
-        (input, weight, Some(bias.into_owned()))
-    } else {
-        let [input, weight] = scope.cast(Op::LINEAR, path, [input, weight])?;
-        (input, weight, None)
+    let Some(bias) = bias else {
+        return product(scope, Op::LINEAR, path, [input, weight], |[x, w]| affine(&x, w, None));
     };
-    Ok(Linear::new(weight.into_owned(), bias).forward(&input)?)
+    let operands = [input, weight, bias];
+    product(scope, Op::LINEAR, path, operands, |[x, w, b]| affine(&x, w, Some(b)))
+}
+
+/// candle's layer, for one row too.
+fn affine(x: &Tensor, weight: Tensor, bias: Option<Tensor>) -> CandleResult<Tensor> {
+    let layer = Linear::new(weight, bias);
+    if x.rank() == 1 { layer.forward(&x.unsqueeze(0)?)?.squeeze(0) } else { layer.forward(x) }
 }
 
 /// The sum of all elements, a scalar.
@@ -91,18 +95,25 @@ pub fn mse_loss(
     wide(scope, Op::MSE_LOSS, path, [input, target], |[x, y]| candle_nn::loss::mse(&x, &y))
 }
 
-/// The mean negative log-likelihood of class labels (integers, one a row) from logits, a scalar.
+/// The mean negative log-likelihood of class labels (integers, one a row) from logits, a scalar; NaN where there is no row.
 ///
 /// # Errors
 ///
-/// See the [module](self).
+/// See the [module](self). On the CPU also where a label is no class.
 pub fn cross_entropy(
     scope: &Scope<'_, Candle>,
     path: &str,
     logits: &Tensor,
     labels: &Tensor,
 ) -> Result<Tensor, Error> {
-    wide(scope, Op::CROSS_ENTROPY, path, [logits], |[x]| candle_nn::loss::cross_entropy(&x, labels))
+    wide(scope, Op::CROSS_ENTROPY, path, [logits], |[x]| {
+        let (rows, classes) = x.dims2()?;
+        check_labels(labels, rows, classes)?;
+        if rows == 0 {
+            return x.sum_all()?.affine(f64::NAN, 0.0);
+        }
+        candle_nn::loss::cross_entropy(&x, labels)
+    })
 }
 
 /// Exponentials along `dim`, normalised to sum 1.
@@ -116,7 +127,7 @@ pub fn softmax(
     input: &Tensor,
     dim: impl Dim,
 ) -> Result<Tensor, Error> {
-    narrowed(scope, Op::SOFTMAX, path, [input], |[x]| candle_nn::ops::softmax(&x, dim))
+    along(scope, Op::SOFTMAX, path, input, |x| candle_nn::ops::softmax(x, dim))
 }
 
 /// The logarithm of [`softmax`].
@@ -130,7 +141,19 @@ pub fn log_softmax(
     input: &Tensor,
     dim: impl Dim,
 ) -> Result<Tensor, Error> {
-    narrowed(scope, Op::LOG_SOFTMAX, path, [input], |[x]| candle_nn::ops::log_softmax(&x, dim))
+    along(scope, Op::LOG_SOFTMAX, path, input, |x| candle_nn::ops::log_softmax(x, dim))
+}
+
+/// What candle does along an axis, where there is anything: it has no largest element of nothing.
+fn along(
+    scope: &Scope<'_, Candle>,
+    op: Op,
+    path: &str,
+    input: &Tensor,
+    compute: impl FnOnce(&Tensor) -> CandleResult<Tensor>,
+) -> Result<Tensor, Error> {
+    let whole = |x: &Tensor| if x.elem_count() == 0 { Ok(x.clone()) } else { compute(x) };
+    narrowed(scope, op, path, [input], |[x]| whole(&x))
 }
 
 /// Normalisation over the last axis to mean 0 and variance 1, `eps` added to the variance; then times `weight` plus `bias`.
@@ -171,6 +194,20 @@ fn unit(x: &Tensor, eps: f64) -> CandleResult<Tensor> {
     x.broadcast_div(&(x.sqr()?.mean_keepdim(D::Minus1)? + eps)?.sqrt()?)
 }
 
+/// A product: on the CPU in `f32` and rounded once, since candle's own there round sums in between; elsewhere candle's own.
+fn product<const N: usize>(
+    scope: &Scope<'_, Candle>,
+    op: Op,
+    path: &str,
+    operands: [&Tensor; N],
+    compute: impl FnOnce([Tensor; N]) -> CandleResult<Tensor>,
+) -> Result<Tensor, Error> {
+    if operands.iter().all(|tensor| tensor.device().is_cpu()) {
+        return narrowed(scope, op, path, operands, compute);
+    }
+    Ok(compute(scope.cast(op, path, operands)?.map(Cow::into_owned))?)
+}
+
 /// Computes in `f32` or wider on operands that were cast as the policy says.
 fn wide<const N: usize>(
     scope: &Scope<'_, Candle>,
@@ -180,10 +217,10 @@ fn wide<const N: usize>(
     compute: impl FnOnce([Tensor; N]) -> CandleResult<Tensor>,
 ) -> Result<Tensor, Error> {
     let cast = scope.cast(op, path, operands)?.map(Cow::into_owned);
-    Ok(compute(widened(cast)?)?)
+    Ok(compute(widened(op, cast)?)?)
 }
 
-/// The same, rounded to the type that the first operand was cast to.
+/// The same, rounded to the type that the operands were cast to.
 fn narrowed<const N: usize>(
     scope: &Scope<'_, Candle>,
     op: Op,
@@ -193,15 +230,44 @@ fn narrowed<const N: usize>(
 ) -> Result<Tensor, Error> {
     let cast = scope.cast(op, path, operands)?.map(Cow::into_owned);
     let dtype = cast.first().map_or(DType::F32, Tensor::dtype);
-    Ok(compute(widened(cast)?)?.to_dtype(dtype)?)
+    Ok(compute(widened(op, cast)?)?.to_dtype(dtype)?)
 }
 
-/// All in `f64` where one is, else in `f32`.
-fn widened<const N: usize>(mut operands: [Tensor; N]) -> CandleResult<[Tensor; N]> {
-    let is_double = operands.iter().any(|tensor| tensor.dtype() == DType::F64);
-    let dtype = if is_double { DType::F64 } else { DType::F32 };
+/// In `f32`, or in `f64` where the first is. What is of no floating-point type, or of another than the first, is an error, as it
+/// is to candle; but the parameters of a normalisation may be of `f32`, and are where its input alone was lowered.
+fn widened<const N: usize>(op: Op, mut operands: [Tensor; N]) -> CandleResult<[Tensor; N]> {
+    let lhs = operands.first().map_or(DType::F32, Tensor::dtype);
+    let wanted = operands.last().map_or(lhs, Tensor::dtype);
+    let fits = wanted == lhs || op.class() == OpClass::Norm && wanted == DType::F32;
+    let stray = operands.iter().skip(1).map(Tensor::dtype).find(|rhs| !fits || *rhs != wanted);
+    if let Some(rhs) = stray.or(Some(lhs).filter(|lhs| !lhs.is_float())) {
+        return Err(CandleError::DTypeMismatchBinaryOp { lhs, rhs, op: op.name() });
+    }
+    let dtype = if lhs == DType::F64 { lhs } else { DType::F32 };
     for tensor in &mut operands {
         *tensor = tensor.to_dtype(dtype)?;
     }
     Ok(operands)
+}
+
+/// An error where labels are no integers, not one a row, or, on the CPU, one is no class. candle itself looks there too, but takes the largest
+/// integer for a label whose loss is 0; elsewhere looking would wait for the device.
+fn check_labels(labels: &Tensor, rows: usize, classes: usize) -> CandleResult<()> {
+    if !labels.dtype().is_int() {
+        let (msg, got) = ("labels are integers", labels.dtype());
+        return Err(CandleError::UnexpectedDType { msg, expected: DType::U32, got });
+    }
+    if labels.dims() != [rows] {
+        let (msg, got) = ("labels are one a row of the logits".to_owned(), labels.shape().clone());
+        return Err(CandleError::UnexpectedShape { msg, expected: rows.into(), got });
+    }
+    if !labels.device().is_cpu() || rows == 0 {
+        return Ok(());
+    }
+    let largest = labels.to_dtype(DType::I64)?.max_all()?.to_scalar::<i64>()?;
+    let index = usize::try_from(largest).unwrap_or_default();
+    if index < classes {
+        return Ok(());
+    }
+    Err(CandleError::InvalidIndex { op: "cross_entropy", index, size: classes })
 }

@@ -2,7 +2,7 @@
 
 use super::{ALL, LOW, Result, optimizer, set, step, tensor, values, var};
 use binade::prelude::*;
-use binade_candle::{Candle, Wrapped, ops};
+use binade_candle::{Candle, Error, Wrapped, ops};
 use candle_core::{DType as Type, Device, Tensor};
 use candle_nn::{AdamW, Optimizer as _, ParamsAdamW};
 
@@ -93,8 +93,12 @@ fn candles_own_limit_sums_of_ones_stop_at_256_in_bf16_and_at_2048_in_f16() -> Re
     Ok(())
 }
 
-/// The largest |error| of a product of `k` terms, over what sums in `f32` and `roundings` to the type allow.
-fn product_error(dtype: Type, k: u16, roundings: u16) -> Result<f64> {
+/// The largest |error| of a row by a matrix, `k` terms each, over what sums in `f32` and one rounding to the type allow.
+fn product_error(
+    dtype: Type,
+    k: u16,
+    multiply: impl Fn(&Tensor, &Tensor) -> std::result::Result<Tensor, Error>,
+) -> Result<f64> {
     let mut state = 7_u64;
     let mut draw = |rows: u16, columns: u16| -> Result<Tensor> {
         let mut one = || {
@@ -105,9 +109,8 @@ fn product_error(dtype: Type, k: u16, roundings: u16) -> Result<f64> {
         let drawn: Vec<f32> = (0..rows * columns).map(|_| one()).collect();
         Ok(Tensor::from_vec(drawn, (rows, columns), &Device::Cpu)?.to_dtype(dtype)?)
     };
-    let (a, b) = (draw(4, k)?, draw(k, 4)?);
-    let scope = Region::f16().off().open(&Candle);
-    let got = values(&ops::matmul(&scope, "", &a, &b)?)?;
+    let (a, b) = (draw(1, k)?, draw(k, 64)?);
+    let got = values(&multiply(&a, &b)?)?;
     // Terms are positive, so that this is the sum of their magnitudes too.
     let wide = a.to_dtype(Type::F64)?.matmul(&b.to_dtype(Type::F64)?)?;
     let exact: Vec<f64> = wide.flatten_all()?.to_vec1()?;
@@ -116,29 +119,29 @@ fn product_error(dtype: Type, k: u16, roundings: u16) -> Result<f64> {
         Type::F16 => 2_f64.powi(-11),
         _ => 0.0,
     };
-    let allowed = f64::from(k) * 2_f64.powi(-24) + f64::from(roundings) * unit;
+    let allowed = f64::from(k) * 2_f64.powi(-24) + unit;
     let errors = got.iter().zip(exact).map(|(got, exact)| (f64::from(*got) - exact).abs() / exact);
     Ok(errors.fold(0.0, |worst, error| if error <= worst { worst } else { error }) / allowed)
 }
 
 #[test]
-fn a_product_of_256_to_4096_terms_is_within_what_f32_sums_and_one_rounding_allow() -> Result {
-    for dtype in [Type::BF16, Type::F32] {
-        for k in [256, 512, 1024, 2048, 4096] {
-            let error = product_error(dtype, k, 1)?;
+fn a_product_of_64_to_4096_terms_is_within_what_f32_sums_and_one_rounding_allow() -> Result {
+    let off = Region::f16().off();
+    for dtype in ALL {
+        for k in [64, 256, 512, 1024, 2048, 4096] {
+            let error = product_error(dtype, k, |a, b| ops::matmul(&off.open(&Candle), "", a, b))?;
             assert!(error <= 1.0, "{dtype:?}, {k} terms: {error} of what is allowed");
         }
     }
     Ok(())
 }
 
-/// On the CPU candle sums blocks of a product in `f32` and adds the blocks up in `f16`; how long a block is hangs on the machine's
-/// caches, and 256 terms is taken for the shortest. A policy that keeps long products in `f32`, or in `bf16`, has none of it.
+/// 114 times what one rounding allows, 6 % of the result, where this was written: on the CPU candle sums a row by a matrix in `f16`.
 #[test]
-fn candles_own_limit_a_long_product_in_f16_is_rounded_once_a_block() -> Result {
-    for k in [256, 512, 1024, 2048, 4096] {
-        let error = product_error(Type::F16, k, k.div_ceil(256))?;
-        assert!(error <= 1.0, "{k} terms: {error} of what is allowed");
-    }
+fn candles_own_limit_a_row_of_4096_terms_by_a_matrix_in_f16_is_summed_in_f16() -> Result {
+    let error = product_error(Type::F16, 4096, |a, b| Ok(a.matmul(b)?))?;
+    assert!(error > 10.0, "{error}: candle has mended it, and the README should say so");
+    let error = product_error(Type::BF16, 4096, |a, b| Ok(a.matmul(b)?))?;
+    assert!(error <= 1.0, "{error}");
     Ok(())
 }
