@@ -5,6 +5,7 @@ use binade_core::{Named, NamedGrads};
 use candle_core::backprop::GradStore;
 use candle_core::{Tensor, Var};
 use candle_nn::VarMap;
+use std::collections::HashMap;
 use std::sync::PoisonError;
 
 /// A model's parameters, sorted by name.
@@ -42,4 +43,16 @@ pub fn grads(store: &GradStore, params: &[Named<Tensor>]) -> NamedGrads<Tensor> 
 /// candle's.
 pub fn backward(loss: &Tensor, params: &[Named<Tensor>]) -> Result<NamedGrads<Tensor>, Error> {
     Ok(grads(&loss.backward()?, params))
+}
+
+/// Refuses one `Var` under two names, as tied weights have: its gradient would be applied under each.
+pub(crate) fn untied<'p>(params: impl IntoIterator<Item = &'p Named<Tensor>>) -> Result<(), Error> {
+    let mut names = HashMap::new();
+    for param in params.into_iter().filter(|param| param.value.is_variable()) {
+        if let Some(first) = names.insert(param.value.id(), &param.name) {
+            let (first, second) = (first.clone(), param.name.clone());
+            return Err(Error::Tied { first, second });
+        }
+    }
+    Ok(())
 }

@@ -168,3 +168,20 @@ fn types_that_are_not_trained_are_refused_by_name() -> Result {
     }
     Ok(())
 }
+
+#[test]
+fn one_var_under_two_names_is_refused_by_every_optimizer() -> Result {
+    let tied = ones(&[1])?;
+    let twice = || named([("b".to_owned(), tied.clone()), ("a".to_owned(), tied.clone())]);
+    let plan = Plan::new(UpdateRule::sgd(0.1))?;
+    let masters = MasterOptimizer::new(Candle, twice(), plan.clone()).err();
+    let wrapped = Wrapped::<SGD>::new(&twice(), 0.1).err();
+    let mut running = MasterOptimizer::new(Candle, vec![twice().remove(0)], plan.clone())?;
+    let joined = running.join(vec![twice().remove(1)], plan).err();
+    for error in [masters, wrapped, joined] {
+        let error = error.ok_or("it was taken")?;
+        assert!(error.to_string().starts_with("`a` and `b` are one `Var`"), "{error}");
+    }
+    assert_eq!(running.params.len(), 1);
+    Ok(())
+}
