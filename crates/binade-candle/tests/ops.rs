@@ -155,3 +155,20 @@ fn what_candle_refuses_and_what_a_policy_refuses_have_kinds() -> Result {
     assert!(twice.to_string().contains("rounds twice"), "{twice}");
     Ok(())
 }
+
+#[test]
+fn a_label_that_candle_takes_for_no_loss_is_refused() -> Result {
+    let (scope, logits) = (off().open(&Candle), matrix(Type::F32)?);
+    for labels in [
+        Tensor::new(&[0, u32::MAX], &Device::Cpu)?,
+        Tensor::new(&[0, i64::MAX], &Device::Cpu)?,
+        Tensor::new(&[0_u32, 3], &Device::Cpu)?,
+        Tensor::new(&[0_i64, -1], &Device::Cpu)?,
+    ] {
+        let error = ops::cross_entropy(&scope, "", &logits, &labels).err().ok_or("it was taken")?;
+        assert_eq!(error.kind(), ErrorKind::InvalidArgument, "{error}");
+    }
+    let ignored = Tensor::new(&[u32::MAX, u32::MAX], &Device::Cpu)?;
+    assert_eq!(candle_nn::loss::cross_entropy(&logits, &ignored)?.to_scalar::<f32>()?, 0.0);
+    Ok(())
+}
