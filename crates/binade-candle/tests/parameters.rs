@@ -2,7 +2,7 @@
 
 use binade::core::Error as _;
 use binade::prelude::*;
-use binade_candle::{Candle, Error, Wrapped, backward, named, ops, params, var_builder};
+use binade_candle::{Candle, Error, Wrapped, backward, named, ops, params, set_map, var_builder};
 use candle_core::{DType as Type, Device, Module, Tensor, Var};
 use candle_nn::{AdamW, ParamsAdamW, SGD, VarBuilder, VarMap};
 
@@ -120,6 +120,31 @@ fn a_model_built_before_its_parameters_were_lowered_is_told_at_the_first_step() 
     let error =
         grads.unscale()?.step(&mut amp.optimizer).err().ok_or("a step without gradients")?;
     assert!(error.to_string().contains("no gradient came for any of 2 parameters"), "{error}");
+    Ok(())
+}
+
+#[test]
+fn what_a_lowered_model_has_learned_goes_back_into_the_map_in_f32() -> Result {
+    let map = VarMap::new();
+    let vb = VarBuilder::from_varmap(&map, Type::F32, &Device::Cpu);
+    vb.get_with_hints(1, "w", candle_nn::Init::Const(1.0))?;
+    let plan = Plan::new(UpdateRule::adam(1e-4))?.with_storage(DType::BF16, [""; 0]);
+    let mut optimizer = MasterOptimizer::new(Candle, params(&map), plan)?;
+    let mut scaler = Scaler::new(Candle, LossScale::none())?;
+    let loss = optimizer.params[0].value.to_dtype(Type::F32)?.sum_all()?;
+    let grads = scaler.scale(&loss)?.backward(|loss| backward(loss, &optimizer.params))?;
+    let step = grads.unscale()?.step(&mut optimizer)?;
+    scaler.update(step)?.resolve()?.into_applied()?;
+
+    let in_map = || values(&params(&map)[0].value);
+    assert_eq!(in_map()?, [1.0], "the map has what the model began with");
+    set_map(&map, &optimizer.export_f32()?)?;
+    assert!((in_map()?[0] - 0.9999).abs() <= 1e-7, "more than bf16 holds: {:?}", in_map()?);
+
+    let strangers = [Named::new("w", vec![7.0]), Named::new("v", vec![7.0])];
+    let error = set_map(&map, &strangers).err().ok_or("it was taken")?;
+    assert!(error.to_string().starts_with("`v`: "), "{error}");
+    assert!(in_map()?[0] < 1.0, "nothing was set");
     Ok(())
 }
 
