@@ -41,6 +41,16 @@ pub enum Error {
         /// Its type.
         dtype: candle_core::DType,
     },
+    /// Two parameters of an optimizer are one `Var`: each step would move it twice.
+    #[error(
+        "`{first}` and `{second}` are one `Var`, which each step would move twice: leave one of the names out"
+    )]
+    Tied {
+        /// The name that comes first.
+        first: Arc<str>,
+        /// The other.
+        second: Arc<str>,
+    },
     /// A parameter of an optimizer of candle's that is no `Var`: what the optimizer moves would be a copy.
     #[error(
         "`{name}` is a tensor and no `Var`, so that candle's optimizers cannot set it: give the `Var` itself"
@@ -77,7 +87,7 @@ impl binade_core::Error for Error {
             Self::NoSuchType { .. } | Self::RoundsTwice { .. } | Self::Untrainable { .. } => {
                 ErrorKind::Unsupported
             }
-            Self::NotVar { .. } => ErrorKind::InvalidArgument,
+            Self::Tied { .. } | Self::NotVar { .. } => ErrorKind::InvalidArgument,
         }
     }
 }
@@ -98,11 +108,11 @@ fn kind(error: &Candle) -> ErrorKind {
         | Candle::DeviceMismatchBinaryOp { .. }
         | Candle::UnexpectedNumberOfDims { .. }
         | Candle::UnexpectedShape { .. }
+        | Candle::DimOutOfRange { .. }
         | Candle::ShapeMismatch { .. }
         | Candle::ShapeMismatchBinaryOp { .. }
         | Candle::BroadcastIncompatibleShapes { .. } => ErrorKind::Mismatch,
-        Candle::DimOutOfRange { .. }
-        | Candle::DuplicateDimIndex { .. }
+        Candle::DuplicateDimIndex { .. }
         | Candle::NarrowInvalidArgs { .. }
         | Candle::InvalidIndex { .. }
         | Candle::EmptyTensor { .. }

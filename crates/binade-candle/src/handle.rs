@@ -8,8 +8,8 @@ use candle_core::Tensor;
 /// candle as Binade's traits see it. The tensors are candle's own; what is here is a name for the traits to be implemented on.
 ///
 /// * [`Autocast::cast`] is candle's `to_dtype`, which is differentiable and gives the tensor itself where it is of that type
-///   already; where it would round twice, from `f64` to sixteen bits, the error is [`Error::RoundsTwice`]. A tensor's version cannot be told from outside, since `Var::set` leaves its id, so that a region
-///   keeps no cast of it.
+///   already; where it would round twice, from `f64` to sixteen bits, the error is [`Error::RoundsTwice`]. A tensor's version
+///   cannot be told from outside, since `Var::set` leaves its id, so that a region keeps no cast of it.
 /// * What is scaled or unscaled by itself stays in candle's graph.
 /// * Sets of gradients are looked at, clipped, added and applied on the host, whatever device they are on: on the CPU that is
 ///   a copy, elsewhere a read of every gradient a step and a copy back of every parameter.

@@ -1,6 +1,7 @@
 //! Masters and optimizer state on the host; parameters that are `Var`s are set in place.
 
 use crate::elements::{Elements, read_grads, read_params};
+use crate::params::untied;
 use crate::{Candle, Error};
 use binade_core::{Finding, Named, NamedGrads, NativeError, NoGradients};
 use binade_master_weights::{ExportF32, HostMasters, Join, MasterWeights, Materialise, Plan};
@@ -17,6 +18,7 @@ impl MasterWeights for Candle {
     type Masters = HostMasters;
 
     fn masters(&self, params: &mut Vec<Named<Tensor>>, plan: &Plan) -> Result<HostMasters, Error> {
+        untied(&*params)?;
         let mut elements = read_params(params)?;
         let masters = Self::HOST.masters(&mut elements, plan)?;
         put(&elements, params)?;
@@ -48,6 +50,7 @@ impl Join for Candle {
         mut more: Vec<Named<Tensor>>,
         plan: &Plan,
     ) -> Result<(), Error> {
+        untied(params.iter().chain(&more))?;
         let (mut elements, joining) = (read_params(params)?, read_params(&more)?);
         let there = elements.len();
         Self::HOST.join(&mut elements, masters, joining, plan)?;

@@ -1,6 +1,6 @@
 //! candle's own optimizers, given gradients that are fit to be applied.
 
-use crate::{Candle, Error};
+use crate::{Candle, Error, params::untied};
 use binade_core::{Finding, Named, NamedGrads, NativeError, Optimizer};
 use binade_master_weights::HostOptimizer;
 use candle_core::backprop::GradStore;
@@ -28,8 +28,9 @@ impl<O: CandleOptimizer> Wrapped<O> {
     ///
     /// # Errors
     ///
-    /// candle's, where a parameter is of no type that is trained, and where one is no `Var`.
+    /// candle's, where a parameter is of no type that is trained, where one is no `Var`, and where two are the same.
     pub fn new(params: &[Named<Tensor>], config: O::Config) -> Result<Self, Error> {
+        untied(params)?;
         let pairs = params.iter().map(Pair::new).collect::<Result<Vec<_>, Error>>()?;
         let masters = pairs.iter().map(|pair| pair.master.clone()).collect();
         Ok(Self { inner: O::new(masters, config)?, pairs })

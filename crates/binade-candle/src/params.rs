@@ -1,10 +1,11 @@
 //! Parameters by name, and their gradients out of candle's store.
 
 use crate::Error;
-use binade_core::{Named, NamedGrads};
+use binade_core::{Named, NamedGrads, NativeError};
 use candle_core::backprop::GradStore;
 use candle_core::{Tensor, Var};
 use candle_nn::VarMap;
+use std::collections::HashMap;
 use std::sync::PoisonError;
 
 /// A model's parameters, sorted by name.
@@ -42,4 +43,41 @@ pub fn grads(store: &GradStore, params: &[Named<Tensor>]) -> NamedGrads<Tensor> 
 /// candle's.
 pub fn backward(loss: &Tensor, params: &[Named<Tensor>]) -> Result<NamedGrads<Tensor>, Error> {
     Ok(grads(&loss.backward()?, params))
+}
+
+/// Sets the `Var`s of a map to `values`, as `MasterOptimizer::export_f32` gives them: what candle's `VarMap::save` is to write.
+///
+/// Once a plan stores parameters in another type, the map's own `Var`s are no longer those that steps set, and hold what the
+/// model began with.
+///
+/// # Errors
+///
+/// Where the map has no `Var` of a name, before any is set; candle's, where one is of another length.
+pub fn set_map(map: &VarMap, values: &[Named<Vec<f32>>]) -> Result<(), Error> {
+    let vars = map.data().lock().unwrap_or_else(PoisonError::into_inner);
+    let found = |Named { name, .. }: &Named<Vec<f32>>| {
+        let unknown = || NativeError::Mismatch { parameter: name.clone(), why: UNKNOWN };
+        vars.get(&**name).ok_or_else(unknown)
+    };
+    let places = values.iter().map(found).collect::<Result<Vec<_>, _>>()?;
+    for (var, Named { value, .. }) in places.into_iter().zip(values) {
+        let new = Tensor::from_slice(value, var.shape(), var.device())?;
+        var.set(&new.to_dtype(var.dtype())?)?;
+    }
+    Ok(())
+}
+
+const UNKNOWN: &str =
+    "the `VarMap` has no `Var` of that name; give the map that the parameters came from";
+
+/// Refuses one `Var` under two names, as tied weights have: its gradient would be applied under each.
+pub(crate) fn untied<'p>(params: impl IntoIterator<Item = &'p Named<Tensor>>) -> Result<(), Error> {
+    let mut names = HashMap::new();
+    for param in params.into_iter().filter(|param| param.value.is_variable()) {
+        if let Some(first) = names.insert(param.value.id(), &param.name) {
+            let (first, second) = (first.clone(), param.name.clone());
+            return Err(Error::Tied { first, second });
+        }
+    }
+    Ok(())
 }

@@ -1,0 +1,26 @@
+//! candle's operations in an open region: cast as its policy says, accumulated in `f32`, and never cutting the graph.
+//!
+//! candle's own compute in the type that they are given: a sum of ones in `f16` stops at 2048, and one in `bf16` at 256. Its
+//! fused `LayerNorm` with a bias, `RmsNorm` and `softmax_last_dim` have no backward, and leave everything above them without a
+//! gradient. These are slower, and whole.
+//!
+//! * Operands are cast as the region's policy says for the operation, at `path` in the model. If their types still differ, that is
+//!   an error.
+//! * All compute in `f32`, or in `f64` where the operands are, whatever the operands' type. Products do so on the CPU, where
+//!   candle's own in `f16` round sums in between and are slower; on another device they are candle's own.
+//! * Products, normalisations and softmax give the type that their operands have after the cast, rounded once; sums, means and
+//!   losses stay as they were computed.
+//! * The errors are the policy's, where it refuses the operation, and candle's.
+
+mod losses;
+mod norms;
+mod products;
+mod softmax;
+mod sums;
+mod wide;
+
+pub use losses::{cross_entropy, mse_loss};
+pub use norms::{RMS_NORM, layer_norm, rms_norm};
+pub use products::{linear, matmul};
+pub use softmax::{log_softmax, softmax};
+pub use sums::{mean, sum};

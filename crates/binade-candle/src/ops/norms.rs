@@ -1,0 +1,48 @@
+//! Normalisations over the last axis.
+
+use super::wide::narrowed;
+use crate::{Candle, Error};
+use binade_autocast::Scope;
+use binade_core::{Op, OpClass};
+use candle_core::{D, Result as CandleResult, Tensor};
+
+/// Root mean square normalisation, which Binade's own list does not name: policies know it as `rms_norm`.
+pub const RMS_NORM: Op = Op::custom("rms_norm", OpClass::Norm);
+
+/// Normalisation over the last axis to mean 0 and variance 1, `eps` added to the variance; then times `weight` plus `bias`.
+///
+/// # Errors
+///
+/// See the [module](super).
+pub fn layer_norm(
+    scope: &Scope<'_, Candle>,
+    path: &str,
+    [input, weight, bias]: [&Tensor; 3],
+    eps: f64,
+) -> Result<Tensor, Error> {
+    narrowed(scope, Op::LAYER_NORM, path, [input, weight, bias], |[x, weight, bias]| {
+        let x = x.broadcast_sub(&x.mean_keepdim(D::Minus1)?)?;
+        unit(&x, eps)?.broadcast_mul(&weight)?.broadcast_add(&bias)
+    })
+}
+
+/// Division by the root mean square over the last axis, `eps` added to the mean square; then times `weight`.
+///
+/// # Errors
+///
+/// See the [module](super).
+pub fn rms_norm(
+    scope: &Scope<'_, Candle>,
+    path: &str,
+    [input, weight]: [&Tensor; 2],
+    eps: f64,
+) -> Result<Tensor, Error> {
+    narrowed(scope, RMS_NORM, path, [input, weight], |[x, weight]| {
+        unit(&x, eps)?.broadcast_mul(&weight)
+    })
+}
+
+/// `x` over the root of its mean square along the last axis.
+fn unit(x: &Tensor, eps: f64) -> CandleResult<Tensor> {
+    x.broadcast_div(&(x.sqr()?.mean_keepdim(D::Minus1)? + eps)?.sqrt()?)
+}

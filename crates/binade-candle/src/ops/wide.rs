@@ -1,0 +1,49 @@
+//! What all share: operands cast as the policy says, then widened.
+
+use crate::{Candle, Error};
+use binade_autocast::Scope;
+use binade_core::{Op, OpClass};
+use candle_core::{DType, Error as CandleError, Result as CandleResult, Tensor};
+use std::borrow::Cow;
+
+/// Computes in `f32` or wider on operands that were cast as the policy says.
+pub(super) fn wide<const N: usize>(
+    scope: &Scope<'_, Candle>,
+    op: Op,
+    path: &str,
+    operands: [&Tensor; N],
+    compute: impl FnOnce([Tensor; N]) -> CandleResult<Tensor>,
+) -> Result<Tensor, Error> {
+    let cast = scope.cast(op, path, operands)?.map(Cow::into_owned);
+    Ok(compute(widened(op, cast)?)?)
+}
+
+/// The same, rounded to the type that the operands were cast to.
+pub(super) fn narrowed<const N: usize>(
+    scope: &Scope<'_, Candle>,
+    op: Op,
+    path: &str,
+    operands: [&Tensor; N],
+    compute: impl FnOnce([Tensor; N]) -> CandleResult<Tensor>,
+) -> Result<Tensor, Error> {
+    let cast = scope.cast(op, path, operands)?.map(Cow::into_owned);
+    let dtype = cast.first().map_or(DType::F32, Tensor::dtype);
+    Ok(compute(widened(op, cast)?)?.to_dtype(dtype)?)
+}
+
+/// In `f32`, or in `f64` where the first is. What is of no floating-point type, or of another than the first, is an error, as it
+/// is to candle; but the parameters of a normalisation may be of `f32`, and are where its input alone was lowered.
+fn widened<const N: usize>(op: Op, mut operands: [Tensor; N]) -> CandleResult<[Tensor; N]> {
+    let lhs = operands.first().map_or(DType::F32, Tensor::dtype);
+    let wanted = operands.last().map_or(lhs, Tensor::dtype);
+    let fits = wanted == lhs || op.class() == OpClass::Norm && wanted == DType::F32;
+    let stray = operands.iter().skip(1).map(Tensor::dtype).find(|rhs| !fits || *rhs != wanted);
+    if let Some(rhs) = stray.or(Some(lhs).filter(|lhs| !lhs.is_float())) {
+        return Err(CandleError::DTypeMismatchBinaryOp { lhs, rhs, op: op.name() });
+    }
+    let dtype = if lhs == DType::F64 { lhs } else { DType::F32 };
+    for tensor in &mut operands {
+        *tensor = tensor.to_dtype(dtype)?;
+    }
+    Ok(operands)
+}

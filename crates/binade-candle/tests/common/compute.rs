@@ -1,0 +1,125 @@
+//! The operations of `ops` as the kit's: forward as they are, backward by candle's graph.
+
+use binade_autocast::{Region, Scope};
+use binade_candle::{Candle, Error, ops};
+use binade_conformance::{Compute, Refusal};
+use binade_core::ErrorKind;
+use candle_core::{D, DType, Device, Tensor, Var};
+
+type Result<T> = std::result::Result<T, Error>;
+
+/// What the kit asks for, with nothing cast.
+pub(super) fn compute(
+    op: &Compute,
+    operands: &[&Tensor],
+) -> std::result::Result<Vec<Tensor>, Refusal> {
+    use Compute as C;
+    let region = Region::f16().off();
+    let s = &region.open(&Candle);
+    let nothing = operands.iter().any(|x| x.elem_count() == 0);
+    match (op, operands) {
+        // candle's own products, since `matmul/` has their name in its own. Its graph adds each gradient to 0, which loses -0.
+        (C::Mul, [a, b]) => one((*a * *b).map_err(Error::from)),
+        (C::MulBackward, [g, a, b]) => {
+            Ok([one((*g * *b).map_err(Error::from))?, one((*g * *a).map_err(Error::from))?]
+                .concat())
+        }
+        _ if nothing && is_backward(op) => {
+            Err(Refusal::unsupported("candle's gradient of nothing"))
+        }
+        (C::MatMul | C::MatMulBackward, [.., b]) if b.rank() != 2 => Err(not_of_rank(b, 2)),
+        (C::Bmm | C::BmmBackward, [.., b]) if b.rank() < 3 => Err(not_of_rank(b, 3)),
+        (C::MatMul | C::Bmm, [a, b]) => one(ops::matmul(s, "", a, b)),
+        (C::MatMulBackward | C::BmmBackward, [g, a, b]) => {
+            differentiated(g, &[a, b], |x| ops::matmul(s, "", &x[0], &x[1]))
+        }
+        (C::Linear, [x, w, b @ ..]) => one(ops::linear(s, "", x, w, b.first().copied())),
+        (C::LinearBackward { bias }, [g, x, w]) => linear_backward(s, [g, x, w], *bias),
+        (C::Sum, [x]) => one(ops::sum(s, "", x)),
+        (C::SumBackward { shape, dtype }, [g]) => {
+            differentiated(g, &[&zeros(shape, *dtype)?], |x| ops::sum(s, "", &x[0]))
+        }
+        (C::MeanBackward { shape, dtype }, [g]) => {
+            differentiated(g, &[&zeros(shape, *dtype)?], |x| ops::mean(s, "", &x[0]))
+        }
+        (C::Mean, [x]) => one(ops::mean(s, "", x)),
+        (C::Softmax, [x]) => one(ops::softmax(s, "", x, D::Minus1)),
+        (C::LogSoftmax, [x]) => one(ops::log_softmax(s, "", x, D::Minus1)),
+        (C::LayerNorm { eps }, [x, w, b]) => one(ops::layer_norm(s, "", [x, w, b], (*eps).into())),
+        (C::LayerNormBackward { eps }, [g, x, w]) => {
+            layer_norm_backward(s, [g, x, w], (*eps).into())
+        }
+        (C::MseLoss, [x, y]) => one(ops::mse_loss(s, "", x, y)),
+        (C::MseLossBackward, [g, x, y]) => {
+            differentiated(g, &[x, y], |x| ops::mse_loss(s, "", &x[0], &x[1]))
+        }
+        (C::CrossEntropy, [x, labels]) => one(ops::cross_entropy(s, "", x, labels)),
+        (C::CrossEntropyBackward, [g, x, labels]) => {
+            differentiated(g, &[x], |x| ops::cross_entropy(s, "", &x[0], labels))
+        }
+        _ => Err(Refusal::unsupported("this operation")),
+    }
+}
+
+fn one(result: Result<Tensor>) -> std::result::Result<Vec<Tensor>, Refusal> {
+    Ok(vec![result?])
+}
+
+fn zeros(shape: &[usize], dtype: binade_core::DType) -> Result<Tensor> {
+    Ok(Tensor::zeros(shape, binade_candle::candle_dtype(dtype)?, &Device::Cpu)?)
+}
+
+fn is_backward(op: &Compute) -> bool {
+    format!("{op:?}").contains("Backward")
+}
+
+/// `ops::matmul` takes both, and the kit asks for one.
+fn not_of_rank(tensor: &Tensor, rank: usize) -> Refusal {
+    Refusal::Rejected(ErrorKind::Mismatch, format!("{:?} is not of rank {rank}", tensor.shape()))
+}
+
+fn linear_backward(
+    s: &Scope<'_, Candle>,
+    [g, x, w]: [&Tensor; 3],
+    bias: bool,
+) -> std::result::Result<Vec<Tensor>, Refusal> {
+    if !bias {
+        return differentiated(g, &[x, w], |x| ops::linear(s, "", &x[0], &x[1], None));
+    }
+    let bias = Tensor::zeros(w.dims()[0], w.dtype(), w.device()).map_err(Error::from)?;
+    differentiated(g, &[x, w, &bias], |x| ops::linear(s, "", &x[0], &x[1], Some(&x[2])))
+}
+
+fn layer_norm_backward(
+    s: &Scope<'_, Candle>,
+    [g, x, w]: [&Tensor; 3],
+    eps: f64,
+) -> std::result::Result<Vec<Tensor>, Refusal> {
+    let bias = w.zeros_like().map_err(Error::from)?;
+    differentiated(g, &[x, w, &bias], |x| ops::layer_norm(s, "", [&x[0], &x[1], &x[2]], eps))
+}
+
+/// The gradients of `inputs` where that of the result is `grad`: a loss of their product has just these.
+fn differentiated(
+    grad: &Tensor,
+    inputs: &[&Tensor],
+    run: impl Fn(&[Var]) -> Result<Tensor>,
+) -> std::result::Result<Vec<Tensor>, Refusal> {
+    let grads = || -> Result<Vec<Tensor>> {
+        let vars = inputs.iter().map(|x| Var::from_tensor(&x.detach()));
+        let vars = vars.collect::<candle_core::Result<Vec<_>>>()?;
+        let result = run(&vars)?;
+        if result.dtype() != grad.dtype() {
+            let (lhs, rhs) = (result.dtype(), grad.dtype());
+            return Err(
+                candle_core::Error::DTypeMismatchBinaryOp { lhs, rhs, op: "backward" }.into()
+            );
+        }
+        let result = result.to_dtype(DType::F32)?;
+        let store = (result * grad.to_dtype(DType::F32)?)?.sum_all()?.backward()?;
+        let missing = || candle_core::Error::Msg("the graph was cut".to_owned());
+        let grad = |var: &Var| Ok(store.get(var).ok_or_else(missing)?.clone());
+        vars.iter().map(grad).collect()
+    };
+    Ok(grads()?)
+}
