@@ -111,6 +111,8 @@ impl<P: StaticSet> ExportF32 for Static<P> {
 
 const RETYPED: &str = "the plan would store it in another type than the model has, and a static type cannot change: leave `with_storage` out, or name the model's type there";
 
+const UNEVEN: &str = "its slice has another length in f32 than in the type that is trained: an array that does not lie row after row has no slice, so bring it into that order first";
+
 /// Masters of `full`, and `params` as the plan's store rounds them to begin with.
 fn started<M: StaticSet, P: StaticSet>(
     full: &mut M,
@@ -124,6 +126,9 @@ fn started<M: StaticSet, P: StaticSet>(
     for (param, from) in params.into_iter().zip(full) {
         if plan.dtype_of(&param.name, stored) != stored {
             return Err(mismatch(&param.name, RETYPED));
+        }
+        if from.value.len() != param.value.len() {
+            return Err(mismatch(&param.name, UNEVEN));
         }
         let values = widened(from.value);
         if let Cow::Owned(copies) = plan.store().before_lowering(&values, stored) {

@@ -33,6 +33,26 @@ impl<E: Element> StaticSet for Layer<E> {
     }
 }
 
+/// A model whose arrays have no slices, as those that lie column after column.
+#[derive(Clone)]
+struct Uneven(Layer<f32>);
+
+impl StaticCast<f16> for Uneven {
+    type Output = Layer<f16>;
+
+    fn cast(&self) -> Layer<f16> {
+        self.0.cast()
+    }
+}
+
+impl StaticSet for Uneven {
+    type Element = f32;
+
+    fn slices(&mut self) -> Vec<Named<&mut [f32]>> {
+        ["weight", "bias"].map(|name| Named::new(name, &mut [][..])).into()
+    }
+}
+
 fn layer() -> Layer<f32> {
     Layer { weight: vec![0.1, -0.2, 0.3, 1.7], bias: vec![-2.9, 0.001] }
 }
@@ -120,6 +140,11 @@ fn what_does_not_fit_is_refused_by_name_before_anything_has_moved() {
     let other = plan(MasterStore::Copy).with_storage(DType::BF16, [""; 0]);
     let error = MasterOptimizer::new(device, layer().cast(), other).unwrap_err();
     assert!(error.to_string().starts_with("`weight`: the plan would store it in another type"));
+
+    let uneven = Uneven(layer());
+    let error = MasterOptimizer::<Static<Layer<f16>>>::lower(uneven, plan(MasterStore::Copy));
+    let error = error.unwrap_err().to_string();
+    assert!(error.starts_with("`weight`: its slice has another length in f32"), "{error}");
 
     let mut optimizer =
         MasterOptimizer::new(device, layer().cast(), plan(MasterStore::Copy)).unwrap();
