@@ -45,10 +45,14 @@ pub(crate) const SIDEWAYS: [(&str, &str); 8] = [
 ];
 
 /// Packages that are no members of the workspace, and why.
-pub(crate) const OUTSIDE: [(&str, &str); 2] = [
+pub(crate) const OUTSIDE: [(&str, &str); 3] = [
     (
         "tests/features",
         "a member's features are united into everyone's build; the stage `features` checks it",
+    ),
+    (
+        "tests/own_tensor",
+        "a stranger's crate has no dev feature of a neighbour's; `cargo xtask packages` tests it",
     ),
     ("tests/fuzz", "nightly builds it with a sanitizer in everything; the stage `fuzz` runs it"),
 ];

@@ -66,7 +66,8 @@ enum Command {
     FiveWays,
     /// Replays recorded traces of other libraries (`*.json.gz`) and prints `N passed, N failed`.
     Replay(replay::Replay),
-    /// Packages the crates that people take alone, and runs the first program of each README with that crate and nothing else.
+    /// Packages the crates that people take alone, and runs the first program of each README with that crate and nothing else;
+    /// tests a stranger's tensor.
     Packages(packages::Packages),
     /// Makes one folder for a GPU machine without cargo: tests, benchmarks and the script that runs them.
     Bundle(bundle::Bundle),

@@ -2,7 +2,8 @@
 //! one of its README.
 //!
 //! What is tested is what `cargo package` makes, unpacked, not the sources beside it: a file left out, a path that leads out of
-//! the crate, or a README that leans on a neighbour is found here.
+//! the crate, or a README that leans on a neighbour is found here. Last, the tests of `tests/own_tensor`, a stranger's crate with a
+//! tensor of its own.
 
 mod snippet;
 mod stranger;
@@ -43,7 +44,7 @@ impl Packages {
             println!("{name:<24} {:>6} {most:>5} {seconds:>8.1}", brings.len());
             tree::verdict(name, &brings, most)?;
         }
-        Ok(())
+        own_tensor()
     }
 }
 
@@ -51,6 +52,14 @@ impl Packages {
 fn limits() -> impl Iterator<Item = (&'static str, usize)> {
     let small = TAKEN_ALONE.into_iter().map(|name| (name, MOST_CRATES));
     small.chain([(KIT, MOST_CRATES_OF_KIT)])
+}
+
+/// A stranger's crate with a tensor and tests, which no feature reaches that a member of the workspace switches on.
+fn own_tensor() -> Result<()> {
+    let test = Call::cargo(
+        "test --quiet --locked --manifest-path tests/own_tensor/Cargo.toml --target-dir",
+    );
+    test.args([&format!("{FOLDER}/target")]).run()
 }
 
 /// A place of this command's own.

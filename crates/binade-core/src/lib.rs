@@ -17,6 +17,8 @@ mod op;
 mod optimizer;
 mod promote;
 mod raw;
+mod static_cast;
+mod static_set;
 pub mod stochastic;
 
 pub use dtype::{DType, Format};
@@ -32,3 +34,5 @@ pub use op::{Op, OpClass};
 pub use optimizer::{NoGradients, Optimizer};
 pub use promote::promote;
 pub use raw::{Form, Misfit, RawTensor};
+pub use static_cast::{StaticCast, StaticSet};
+pub use static_set::{Flat, OnlyF32, Static, StaticGrads};

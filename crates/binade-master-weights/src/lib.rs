@@ -16,6 +16,7 @@ mod plan;
 mod rule;
 mod slot;
 mod snapshot;
+mod static_set;
 pub mod step;
 pub mod stores;
 mod wrapper;

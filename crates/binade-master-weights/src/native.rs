@@ -220,11 +220,11 @@ fn trainable<E>(name: &Arc<str>, dtype: DType) -> Result<DType, NativeError<E>> 
     if is_trainable(dtype) { Ok(dtype) } else { Err(mismatch(name, UNTRAINABLE)) }
 }
 
-fn mismatch<E>(parameter: &Arc<str>, why: &'static str) -> NativeError<E> {
+pub(crate) fn mismatch<E>(parameter: &Arc<str>, why: &'static str) -> NativeError<E> {
     NativeError::Mismatch { parameter: parameter.clone(), why }
 }
 
-fn refuse<E>(error: PlanError) -> NativeError<E> {
+pub(crate) fn refuse<E>(error: PlanError) -> NativeError<E> {
     match error {
         PlanError::UnknownParameter(name) => mismatch(
             &name.into(),

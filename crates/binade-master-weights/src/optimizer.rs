@@ -50,6 +50,10 @@ impl<D: MasterWeights> MasterOptimizer<D> {
         &self.device
     }
 
+    pub(crate) fn of(device: D, masters: D::Masters, plan: Plan, params: D::Params) -> Self {
+        Self { device, masters, plan, params }
+    }
+
     pub(crate) fn parts(&mut self) -> (&D, &mut D::Params, &mut D::Masters) {
         (&self.device, &mut self.params, &mut self.masters)
     }

@@ -1,7 +1,8 @@
 //! A tensor of one's own, trained in mixed precision: see `docs/src/your-own-tensor.md`.
 //!
 //! [`tensor`] and [`arithmetic`] are what its owner had; [`join`] is what Binade asks, and [`with`] what it gives.
-//! [`without`] is the same training without it.
+//! [`without`] is the same training without it. [`static_join`] and [`static_mlp`] are a model of ndarray's arrays, whose element type is
+//! a type parameter.
 
 #![forbid(unsafe_code)]
 #![expect(
@@ -14,6 +15,8 @@ pub mod arithmetic;
 pub mod digits;
 mod join;
 pub mod mlp;
+pub mod static_join;
+pub mod static_mlp;
 pub mod subject;
 mod table;
 pub mod tensor;

@@ -62,7 +62,7 @@ pub fn forward(
 }
 
 /// The mean of -log softmax at the labels, and its gradient.
-fn cross_entropy(logits: &Mine, labels: &[usize]) -> Result<(Mine, Mine)> {
+pub(crate) fn cross_entropy(logits: &Mine, labels: &[usize]) -> Result<(Mine, Mine)> {
     let (mut total, mut gradient) = (0.0, Vec::new());
     let count = labels.len() as f32;
     for (row, label) in logits.rows().into_iter().zip(labels) {
@@ -115,11 +115,16 @@ pub fn accuracy(
     params: &[Named<Mine>],
     batch: &(Mine, Vec<usize>),
 ) -> Result<f32> {
-    let logits = forward(region, params, batch)?.logits.rows();
+    Ok(share(&forward(region, params, batch)?.logits, &batch.1))
+}
+
+/// The same, of logits.
+pub(crate) fn share(logits: &Mine, labels: &[usize]) -> f32 {
     let is_right = |row: &Vec<f32>, label: usize| {
         let below = |(class, x): (usize, &f32)| class == label || *x < row[label];
         row.iter().enumerate().all(below)
     };
-    let right = logits.iter().zip(&batch.1).filter(|(row, label)| is_right(row, **label)).count();
-    Ok(right as f32 / batch.1.len() as f32)
+    let rows = logits.rows();
+    let right = rows.iter().zip(labels).filter(|(row, label)| is_right(row, **label)).count();
+    right as f32 / labels.len() as f32
 }

@@ -4,6 +4,7 @@ mod host;
 mod kind;
 mod native;
 mod optimizer;
+mod static_set;
 
 pub use kind::{Kind, UnknownKind};
 

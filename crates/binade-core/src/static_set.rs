@@ -1,0 +1,132 @@
+//! The handle of a model whose element type is a type parameter, and the gradients that it takes.
+
+use crate::{AmpTensor, DType, Element, Error, ErrorKind, Handle, Named, NamedGrads, NativeError};
+use crate::{Native, StaticSet};
+use std::{any, fmt, marker::PhantomData};
+
+/// The handle for a model `P` whose element type is a type parameter: scales losses, which are plain `f32`, and keeps masters.
+///
+/// There is no autocast: what a region decides at run time, a static type has decided before.
+pub struct Static<P>(PhantomData<fn() -> P>);
+
+impl<P> Static<P> {
+    /// A handle; it holds nothing.
+    pub const fn new() -> Self {
+        Self(PhantomData)
+    }
+
+    /// What does arithmetic on gradients once they are [`Flat`].
+    pub const fn flat(&self) -> Native<Flat> {
+        Native::new()
+    }
+}
+
+impl<P> Default for Static<P> {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl<P> Clone for Static<P> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<P> Copy for Static<P> {}
+
+impl<P> fmt::Debug for Static<P> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Static<{}>", any::type_name::<P>())
+    }
+}
+
+impl<P> Handle for Static<P> {
+    type Tensor = f32;
+    type Error = NativeError<OnlyF32>;
+}
+
+/// Gradients of a model `P`: as backward left them, or in `f32` once they are unscaled, since sixteen bits would lose again what
+/// scaling saved.
+#[derive(Clone, Debug)]
+pub enum StaticGrads<P> {
+    /// In the model's own type, still scaled. A model whose parameters are gradients.
+    Scaled(P),
+    /// Unscaled.
+    Unscaled(NamedGrads<Flat>),
+}
+
+impl<P> From<P> for StaticGrads<P> {
+    fn from(grads: P) -> Self {
+        Self::Scaled(grads)
+    }
+}
+
+impl<P: StaticSet> StaticGrads<P> {
+    /// By name and in `f32`, whatever they were; a missing one is `None`. What an optimizer of one's own is given.
+    pub fn into_named(self) -> NamedGrads<Flat> {
+        let mut grads = match self {
+            Self::Unscaled(grads) => return grads,
+            Self::Scaled(grads) => grads,
+        };
+        let named = grads.slices().into_iter().map(|Named { name, value }| {
+            let flat = Flat(value.iter().map(|x| x.to_f32()).collect());
+            Named { name, value: Some(flat).filter(|flat| !flat.0.is_empty()) }
+        });
+        named.collect()
+    }
+}
+
+/// The elements of a gradient in `f32`, as they are stored.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Flat(pub Vec<f32>);
+
+/// [`Flat`] has no other type.
+#[derive(Clone, Copy, Debug, Eq, PartialEq, thiserror::Error)]
+#[error("unscaled gradients are f32, and not {0}: cast what is made of them")]
+pub struct OnlyF32(DType);
+
+impl Error for OnlyF32 {
+    fn kind(&self) -> ErrorKind {
+        ErrorKind::Unsupported
+    }
+}
+
+impl AmpTensor for Flat {
+    type Error = OnlyF32;
+
+    fn dtype(&self) -> DType {
+        DType::F32
+    }
+
+    fn cast(&self, to: DType) -> Result<Self, OnlyF32> {
+        if to == DType::F32 { Ok(self.clone()) } else { Err(OnlyF32(to)) }
+    }
+
+    fn map_f32(&mut self, f: &mut dyn FnMut(usize, f32) -> f32) {
+        self.0.iter_mut().enumerate().for_each(|(index, x)| *x = f(index, *x));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::StaticCast;
+    use half::f16;
+
+    #[test]
+    fn a_cast_rounds_each_element_once_to_nearest_even() {
+        let wide = vec![1.0_f32 / 3.0, 65520.0, 1.0 + 2.0_f32.powi(-11), 2.0_f32.powi(-25)];
+        let low: Vec<f16> = wide.cast();
+        assert_eq!(low, wide.iter().map(|x| f16::from_f32(*x)).collect::<Vec<_>>());
+        let same: Vec<f32> = wide.cast();
+        assert_eq!(same, wide);
+    }
+
+    #[test]
+    fn flat_gradients_have_no_other_type() {
+        let error = Flat(vec![1.0]).cast(DType::F16).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Unsupported);
+        assert!(error.to_string().starts_with("unscaled gradients are f32, and not f16"));
+    }
+}

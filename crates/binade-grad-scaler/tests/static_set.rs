@@ -1,0 +1,106 @@
+//! Loss scaling of a model whose element type is a type parameter: gradients of f16 arrays, a loss that is a plain number.
+
+use binade_core::{Element, ErrorKind, Finding, Flat, Named, NativeError, OnlyF32, Static};
+use binade_core::{Error, NamedGrads, Optimizer, StaticGrads, StaticSet};
+use binade_grad_scaler::{BadMicroBatch, LossScale, Scaler, Step};
+use half::f16;
+
+/// A model of two parameters.
+#[derive(Clone, Debug)]
+struct Two<E> {
+    weight: Vec<E>,
+    bias: Vec<E>,
+}
+
+impl<E: Element> StaticSet for Two<E> {
+    type Element = E;
+
+    fn slices(&mut self) -> Vec<Named<&mut [E]>> {
+        vec![Named::new("weight", &mut self.weight[..]), Named::new("bias", &mut self.bias[..])]
+    }
+}
+
+/// Keeps what it was last given.
+#[derive(Default)]
+struct Keeps(NamedGrads<Flat>);
+
+impl Optimizer<StaticGrads<Two<f16>>, Finding> for Keeps {
+    type Error = NativeError<OnlyF32>;
+
+    fn step(&mut self, grads: StaticGrads<Two<f16>>, found: &Finding) -> Result<(), Self::Error> {
+        if !found.is_raised() {
+            self.0 = grads.into_named();
+        }
+        Ok(())
+    }
+}
+
+type Result<T = (), E = NativeError<OnlyF32>> = std::result::Result<T, E>;
+type Scales = Scaler<Static<Two<f16>>>;
+
+fn scaler(exponent: i32) -> Result<Scales> {
+    Scaler::new(Static::new(), LossScale::fixed(exponent))
+}
+
+fn halves(values: &[f32]) -> Vec<f16> {
+    values.iter().map(|x| f16::from_f32(*x)).collect()
+}
+
+fn kept(keeps: &Keeps) -> Vec<Option<&[f32]>> {
+    keeps.0.iter().map(|grad| grad.value.as_ref().map(|flat| &flat.0[..])).collect()
+}
+
+#[test]
+fn what_scaling_saves_in_f16_is_there_in_f32() -> Result {
+    let (mut scaler, mut keeps) = (scaler(16)?, Keeps::default());
+    let tiny = 2.0_f32.powi(-30);
+    assert_eq!(f16::from_f32(tiny), f16::ZERO);
+    let grads = scaler.scale(&1.0)?.backward(|scaled| {
+        let weight = halves(&[tiny * scaled, -3.0 * tiny * scaled]);
+        Ok(Two { weight, bias: halves(&[2.0_f32.powi(-16) * scaled]) }.into())
+    })?;
+    let step = grads.unscale()?.step(&mut keeps)?;
+    assert!(matches!(scaler.update(step)?.resolve()?, Step::Applied(_)));
+    assert_eq!(kept(&keeps), [Some(&[tiny, -3.0 * tiny][..]), Some(&[2.0_f32.powi(-16)][..])]);
+    Ok(())
+}
+
+#[test]
+fn an_overflow_is_named_and_a_missing_gradient_told() -> Result {
+    let (mut scaler, mut keeps) = (scaler(0)?, Keeps::default());
+    let grads = Two { weight: halves(&[1.0, -1e6]), bias: Vec::new() };
+    let step = scaler.never_scaled(grads.into())?.step(&mut keeps)?;
+    let step = scaler.update(step)?.resolve()?;
+    let overflow = step.report().overflow().expect("-1e6 is beyond f16");
+    assert_eq!((&*overflow.parameter, overflow.index, overflow.what()), ("weight", 1, "-inf"));
+    assert_eq!(step.report().missing().map(|name| &**name).collect::<Vec<_>>(), ["bias"]);
+    assert!(matches!(step, Step::Skipped(_)) && keeps.0.is_empty());
+    Ok(())
+}
+
+#[test]
+fn clipping_is_of_all_gradients_together() -> Result {
+    let (scaler, mut keeps) = (scaler(0)?, Keeps::default());
+    let grads = Two { weight: halves(&[3.0]), bias: halves(&[4.0]) };
+    let clipped = scaler.never_scaled(grads.clone().into())?.clip_norm(2.5)?;
+    drop(clipped.step(&mut keeps)?);
+    assert_eq!(kept(&keeps), [Some(&[1.5][..]), Some(&[2.0][..])]);
+    drop(scaler.never_scaled(grads.clone().into())?.clip_value(3.5)?.step(&mut keeps)?);
+    assert_eq!(kept(&keeps), [Some(&[3.0][..]), Some(&[3.5][..])]);
+    let refused = scaler.never_scaled(grads.into())?.clip_norm(-1.0);
+    assert_eq!(refused.map(drop).unwrap_err().kind(), ErrorKind::InvalidArgument);
+    Ok(())
+}
+
+#[test]
+fn a_window_adds_in_f32_and_leaves_a_bad_micro_batch_out() -> Result {
+    let (scaler, mut keeps) = (scaler(0)?, Keeps::default());
+    let mut window = scaler.accumulate(BadMicroBatch::Drop);
+    for weight in [f32::INFINITY, 2048.0, 1.0] {
+        let grads = Two { weight: halves(&[weight]), bias: halves(&[weight]) };
+        window.add(scaler.never_scaled(grads.into())?)?;
+    }
+    drop(window.finish()?.expect("two good ones").step(&mut keeps)?);
+    assert_eq!(kept(&keeps), [Some(&[2049.0][..]), Some(&[2049.0][..])], "f16 would say 2048");
+    Ok(())
+}

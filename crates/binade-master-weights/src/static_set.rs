@@ -1,0 +1,144 @@
+//! Masters for models whose element type is a type parameter.
+
+use crate::native::{mismatch, refuse};
+use crate::step::{self, Factor};
+use crate::{
+    ExportF32, Facts, HostMasters, MasterOptimizer, MasterWeights, Plan, matched, matching,
+};
+use binade_core::{
+    Element, Finding, Named, NativeError, OnlyF32, Static, StaticCast, StaticGrads, StaticSet,
+};
+use std::borrow::Cow;
+
+type Result<T> = std::result::Result<T, NativeError<OnlyF32>>;
+
+impl<P: StaticSet> MasterOptimizer<Static<P>> {
+    /// Takes over a model in `f32`, whose values become the masters, and trains it in the type of `P`.
+    ///
+    /// [`new`](Self::new) would be given a model that has lost its lower bits already.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`MasterWeights::masters`], and a plan that stores parameters in another type than `P` has.
+    pub fn lower<M>(mut full: M, plan: Plan) -> Result<Self>
+    where
+        M: StaticSet<Element = f32> + StaticCast<P::Element, Output = P>,
+    {
+        let mut params = full.cast();
+        let masters = started(&mut full, &mut params, &plan)?;
+        Ok(Self::of(Static::new(), masters, plan, params))
+    }
+
+    /// The model in `f32`: masters where there are some, and so more bits than `params` has.
+    pub fn full(&self) -> P::Output
+    where
+        P: StaticCast<f32, Output: StaticSet<Element = f32>>,
+    {
+        let mut full = self.params.cast();
+        let mut low = self.params.clone();
+        for (to, from) in full.slices().into_iter().zip(low.slices()) {
+            let masters = self.masters().get(&from.name);
+            let values =
+                masters.map_or_else(|| widened(from.value), |slot| slot.values(from.value));
+            to.value.iter_mut().zip(values).for_each(|(to, value)| *to = value);
+        }
+        full
+    }
+}
+
+impl<P: StaticSet> MasterWeights for Static<P> {
+    type Params = P;
+    type Grads = StaticGrads<P>;
+    type Found = Finding;
+    type Masters = HostMasters;
+
+    fn masters(&self, params: &mut P, plan: &Plan) -> Result<HostMasters> {
+        started(&mut params.clone(), params, plan)
+    }
+
+    fn set_plan(&self, masters: &mut HostMasters, plan: &Plan) -> Result<()> {
+        masters.set_plan(plan).map_err(refuse)
+    }
+
+    fn step(
+        &self,
+        params: &mut P,
+        masters: &mut HostMasters,
+        grads: StaticGrads<P>,
+        found: &Finding,
+    ) -> Result<()> {
+        let (mut params, grads) = (params.slices(), grads.into_named());
+        let shapes: Vec<_> = params.iter().map(|param| [param.value.len()]).collect();
+        let facts = params.iter().zip(&shapes).map(|(param, shape)| Facts {
+            name: &param.name,
+            dtype: P::Element::DTYPE,
+            shape,
+        });
+        let lens = grads.iter().map(|grad| grad.value.as_ref().map(|flat| [flat.0.len()]));
+        let lens: Vec<_> = lens.collect();
+        let named = grads.iter().zip(&lens).map(|(g, len)| (&g.name, len.as_ref().map(|l| &l[..])));
+        // Before the skip, so that a set that does not fit is told at the first step, which in f16 is often skipped.
+        let places = matched(&facts.collect::<Vec<_>>(), masters, named);
+        let places = places.map_err(|error| mismatch(&error.parameter, error.why))?;
+        if found.is_raised() {
+            return Ok(());
+        }
+        matching::some(&places).map_err(NativeError::NoGradients)?;
+        for (param, place) in params.iter_mut().zip(places) {
+            let grad = place.and_then(|place| grads[place].value.as_ref());
+            if let (Some(grad), Some((constants, slot))) = (grad, masters.next(&param.name)) {
+                let how = (&constants, Factor::ONE);
+                let run =
+                    |slices: step::Slices<'_, _, _>| step::step(&constants, Factor::ONE, slices);
+                let stepped = slot.step(how, &grad.0, param.value, run);
+                stepped.map_err(|_| mismatch(&param.name, "its gradient has another length"))?;
+            }
+        }
+        Ok(())
+    }
+}
+
+impl<P: StaticSet> ExportF32 for Static<P> {
+    fn export_f32(&self, params: &P, masters: &HostMasters) -> Result<Vec<Named<Vec<f32>>>> {
+        let mut params = params.clone();
+        let values = params.slices().into_iter().map(|Named { name, value }| {
+            let values = masters.get(&name).map(|slot| slot.values(value));
+            Named { name, value: values.unwrap_or_else(|| widened(value)) }
+        });
+        Ok(values.collect())
+    }
+}
+
+const RETYPED: &str = "the plan would store it in another type than the model has, and a static type cannot change: leave `with_storage` out, or name the model's type there";
+
+const UNEVEN: &str = "its slice has another length in f32 than in the type that is trained: an array that does not lie row after row has no slice, so bring it into that order first";
+
+/// Masters of `full`, and `params` as the plan's store rounds them to begin with.
+fn started<M: StaticSet, P: StaticSet>(
+    full: &mut M,
+    params: &mut P,
+    plan: &Plan,
+) -> Result<HostMasters> {
+    let (full, params) = (full.slices(), params.slices());
+    let names = params.iter().map(|param| &*param.name);
+    let mut masters = HostMasters::new(plan, names).map_err(refuse)?;
+    let stored = P::Element::DTYPE;
+    for (param, from) in params.into_iter().zip(full) {
+        if plan.dtype_of(&param.name, stored) != stored {
+            return Err(mismatch(&param.name, RETYPED));
+        }
+        if from.value.len() != param.value.len() {
+            return Err(mismatch(&param.name, UNEVEN));
+        }
+        let values = widened(from.value);
+        if let Cow::Owned(copies) = plan.store().before_lowering(&values, stored) {
+            P::Element::narrow(&copies, param.value);
+        }
+        masters.insert(&param.name, values, stored).map_err(refuse)?;
+    }
+    Ok(masters)
+}
+
+fn widened<E: Element>(slice: &[E]) -> Vec<f32> {
+    slice.iter().map(|x| x.to_f32()).collect()
+}

@@ -1,0 +1,42 @@
+//! A model of arrays whose element type is a type parameter, and all that Binade asks of it: a cast, and its slices.
+
+use binade::core::{Element, Named, StaticCast, StaticSet};
+use ndarray::{Array, Array1, Array2, Dimension};
+
+/// Two layers; or their gradients, which have the same shapes.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Mlp<E> {
+    /// The first layer's weight, outputs by inputs, and bias.
+    pub hidden: (Array2<E>, Array1<E>),
+    /// The second's.
+    pub out: (Array2<E>, Array1<E>),
+}
+
+/// `array` with elements of another type, row after row, however it lay.
+pub fn cast<A: Element, E: Element, D: Dimension>(array: &Array<A, D>) -> Array<E, D> {
+    array.as_standard_layout().mapv(|x| E::from_f32(x.to_f32()))
+}
+
+impl<A: Element, E: Element> StaticCast<E> for Mlp<A> {
+    type Output = Mlp<E>;
+
+    fn cast(&self) -> Mlp<E> {
+        let layer = |(weight, bias): &(_, _)| (cast(weight), cast(bias));
+        Mlp { hidden: layer(&self.hidden), out: layer(&self.out) }
+    }
+}
+
+impl<E: Element> StaticSet for Mlp<E> {
+    type Element = E;
+
+    fn slices(&mut self) -> Vec<Named<&mut [E]>> {
+        let slices = [
+            ("hidden.weight", self.hidden.0.as_slice_mut()),
+            ("hidden.bias", self.hidden.1.as_slice_mut()),
+            ("out.weight", self.out.0.as_slice_mut()),
+            ("out.bias", self.out.1.as_slice_mut()),
+        ];
+        // An array that does not lie row after row would be reported missing; `cast` leaves none so.
+        slices.map(|(name, slice)| Named::new(name, slice.unwrap_or_default())).into()
+    }
+}
