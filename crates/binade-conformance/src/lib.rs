@@ -6,20 +6,30 @@ mod arithmetic;
 mod case;
 pub mod cases;
 mod compute;
+mod difference;
 mod exchange;
 mod loops;
+mod macros;
 mod operation;
 pub mod oracle;
-mod report;
+pub mod report;
 mod runner;
 mod stored;
 mod subject;
+mod suite;
+#[doc(hidden)]
+pub mod testing;
 pub mod via;
+
+/// The crates whose words a subject uses, so that this one is all that a test has to import.
+#[doc(no_inline)]
+pub use {binade_core, binade_grad_scaler, binade_master_weights, binade_ops};
 
 pub use agreement::{Agreement, Comparison, Wanted};
 pub use arithmetic::Arithmetic;
-pub use case::{Case, Check, Failure, Stop, Suite, Verdict};
+pub use case::{Case, Cases, Check, Failure, Stop, Verdict};
 pub use compute::Compute;
+pub use difference::Difference;
 pub use exchange::{
     Clip, Course, Iteration, Joined, MicroBatch, Pass, Round, Stage, Turn, Unscaled,
 };
@@ -31,3 +41,4 @@ pub use report::{Outcome, Record, Report, Row};
 pub use runner::Runner;
 pub use stored::Stored;
 pub use subject::{Refusal, Subject};
+pub use suite::Suite;

@@ -100,6 +100,55 @@ pub enum Operation {
 }
 
 impl Operation {
+    /// Every operation, in the order of the table.
+    pub const ALL: [Self; 45] = [
+        Self::Bits,
+        Self::Cast,
+        Self::StochasticCast,
+        Self::Scale,
+        Self::Unscale,
+        Self::Norm,
+        Self::Clip,
+        Self::ClipGroups,
+        Self::Accumulate,
+        Self::Merge,
+        Self::Iterate,
+        Self::ScaleUpdate,
+        Self::Sgd,
+        Self::Adam,
+        Self::Remainder,
+        Self::Stochastic,
+        Self::Kahan,
+        Self::ScaledF16,
+        Self::MatMul,
+        Self::Sum,
+        Self::Mean,
+        Self::Sparse,
+        Self::Delayed,
+        Self::Follow,
+        Self::UpdateEach,
+        Self::Fill,
+        Self::Reshape,
+        Self::Relu,
+        Self::Gelu,
+        Self::Tanh,
+        Self::Add,
+        Self::Mul,
+        Self::BiasAdd,
+        Self::Linear,
+        Self::Bmm,
+        Self::Conv2d,
+        Self::MaxPool2d,
+        Self::LayerNorm,
+        Self::BatchNorm,
+        Self::Softmax,
+        Self::LogSoftmax,
+        Self::CrossEntropy,
+        Self::MseLoss,
+        Self::Embedding,
+        Self::Dropout,
+    ];
+
     /// The name that cases begin with.
     pub const fn name(self) -> &'static str {
         match self {
