@@ -62,7 +62,7 @@ macro_rules! conformance_tests {
             __conformance_module
             { $name ($subject) [$($($known)*)?] [$($($excused)*)?] [$($required)?] }
             []
-            Storage Autocast StochasticCast GradScaler GradOps ClipGroups MasterWeights Scaler Ops
+            Storage Autocast StochasticCast GradScaler GradOps ClipGroups MasterWeights Scaler Convergence Ops
         }
     };
 }
@@ -148,6 +148,9 @@ macro_rules! __conformance_suites {
     };
     ($then:ident $given:tt $tests:tt Scaler $($suite:ident)*) => {
         $crate::__conformance_suites! { @and $then $given $tests [(sparse Sparse) (delayed Delayed) (follow Follow) (update_each UpdateEach)] $($suite)* }
+    };
+    ($then:ident $given:tt $tests:tt Convergence $($suite:ident)*) => {
+        $crate::__conformance_suites! { @and $then $given $tests [(convergence Convergence)] $($suite)* }
     };
     ($then:ident $given:tt $tests:tt Fill $($suite:ident)*) => {
         $crate::__conformance_suites! { @and $then $given $tests [(fill Fill)] $($suite)* }
@@ -244,7 +247,7 @@ mod tests {
     #[test]
     fn every_operation_has_one_test_that_is_called_as_it_is() {
         let tests = tests_of!(
-            Storage Autocast StochasticCast GradScaler GradOps ClipGroups MasterWeights Scaler Ops
+            Storage Autocast StochasticCast GradScaler GradOps ClipGroups MasterWeights Scaler Convergence Ops
         );
         let mut operations: Vec<Operation> =
             tests.iter().map(|(_, operation)| *operation).collect();
@@ -263,7 +266,7 @@ mod tests {
                 assert_eq!(tests, Suite::$suite.operations().collect::<Vec<_>>(), stringify!($suite));
             )*};
         }
-        same!(Storage Autocast StochasticCast GradScaler GradOps ClipGroups MasterWeights Scaler);
+        same!(Storage Autocast StochasticCast GradScaler GradOps ClipGroups MasterWeights Scaler Convergence);
         same!(Fill Reshape Relu Gelu Tanh Add Mul BiasAdd MatMul Bmm Linear Conv2d MaxPool2d LayerNorm);
         same!(BatchNorm Softmax LogSoftmax CrossEntropy MseLoss Sum Mean Embedding Dropout);
         let ops: Vec<Operation> = tests_of!(Ops).map(|(_, operation)| operation).into();

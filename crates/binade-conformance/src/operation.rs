@@ -57,6 +57,8 @@ pub enum Operation {
     Follow,
     /// Scales that move by the overflows of their own losses.
     UpdateEach,
+    /// Whole runs, held to the loss of `f32`.
+    Convergence,
     /// A tensor of one value.
     Fill,
     /// The same elements under another shape.
@@ -101,7 +103,7 @@ pub enum Operation {
 
 impl Operation {
     /// Every operation, in the order of the table.
-    pub const ALL: [Self; 45] = [
+    pub const ALL: [Self; 46] = [
         Self::Bits,
         Self::Cast,
         Self::StochasticCast,
@@ -127,6 +129,7 @@ impl Operation {
         Self::Delayed,
         Self::Follow,
         Self::UpdateEach,
+        Self::Convergence,
         Self::Fill,
         Self::Reshape,
         Self::Relu,
@@ -177,6 +180,7 @@ impl Operation {
             Self::Delayed => "delayed",
             Self::Follow => "follow",
             Self::UpdateEach => "update_each",
+            Self::Convergence => "convergence",
             Self::Fill => "fill",
             Self::Reshape => "reshape",
             Self::Relu => "relu",
@@ -212,6 +216,9 @@ impl Operation {
     /// A norm is to keep full `f32` accuracy over any count of elements, and so is one unit away where it lies beside a
     /// tie, and no more. Clipping by a norm that is one unit away adds a rounding of the factor and one of the product:
     /// four units at the lower end of a binade.
+    ///
+    /// The mass of a run's loss is its band: a share of the first loss, 2^-7 in `f16` and 2^-4 in `bf16`, which is sixteen and
+    /// eight of their roundings to nearest.
     ///
     /// What is one operation of IEEE 754 an element, a copy or a choice is compared by bits: forward also where the bound
     /// that is declared is for a sum in backward (a bias, a pooled window). The mass of everything else is worked out in its
@@ -266,7 +273,8 @@ impl Operation {
             | Self::LayerNorm
             | Self::BatchNorm
             | Self::Gelu
-            | Self::Tanh => Agreement::Bound { c: 1.0 },
+            | Self::Tanh
+            | Self::Convergence => Agreement::Bound { c: 1.0 },
         }
     }
 }

@@ -25,6 +25,8 @@ pub enum Suite {
     MasterWeights,
     /// Whole iterations as `Scaler` runs them: sparse gradients, delayed unscaling, recordings, scales by loss.
     Scaler,
+    /// Whole runs, held to the loss of `f32`: by gradients of the host, and by the subject's own casts and operations.
+    Convergence,
     /// A tensor of one value.
     Fill,
     /// The same elements under another shape.
@@ -126,6 +128,7 @@ impl Operation {
             | Self::Kahan
             | Self::ScaledF16 => Suite::MasterWeights,
             Self::Sparse | Self::Delayed | Self::Follow | Self::UpdateEach => Suite::Scaler,
+            Self::Convergence => Suite::Convergence,
             Self::Fill => Suite::Fill,
             Self::Reshape => Suite::Reshape,
             Self::Relu => Suite::Relu,

@@ -12,6 +12,7 @@ mod cast;
 mod clip;
 mod clip_groups;
 mod conv2d;
+mod convergence;
 mod cross_entropy;
 mod delayed;
 mod dropout;
@@ -157,12 +158,13 @@ const OPS: [Adds<Asks>; 23] = [
 ];
 
 /// What takes a scaler, and what takes everything.
-fn whole_iterations<S: Subject>() -> [Adds<Cases<S>>; 4] {
+fn whole_iterations<S: Subject>() -> [Adds<Cases<S>>; 5] {
     [
         (Operation::Sparse, sparse::add),
         (Operation::Delayed, delayed::add),
         (Operation::Follow, follow::add),
         (Operation::UpdateEach, update_each::add),
+        (Operation::Convergence, convergence::add),
     ]
 }
 

@@ -28,6 +28,7 @@ mod wrong_groups;
 mod wrong_loops;
 mod wrong_ops;
 mod wrong_rules;
+mod wrong_runs;
 mod wrong_sets;
 mod wrong_stages;
 mod wrong_steps;
