@@ -217,8 +217,8 @@ impl Operation {
     /// tie, and no more. Clipping by a norm that is one unit away adds a rounding of the factor and one of the product:
     /// four units at the lower end of a binade.
     ///
-    /// The mass of a run's loss is its band: a share of the first loss, 2^-7 in `f16` and 2^-4 in `bf16`, which is sixteen and
-    /// eight of their roundings to nearest.
+    /// The mass of a run's loss is its band: a share of the first loss, 2^-11 in `f16` and 2^-8 in `bf16`, the error of one
+    /// rounding of 1. What the roundings of each step do is far below it, since gradients of either sign make up for each other.
     ///
     /// What is one operation of IEEE 754 an element, a copy or a choice is compared by bits: forward also where the bound
     /// that is declared is for a sum in backward (a bias, a pooled window). The mass of everything else is worked out in its
