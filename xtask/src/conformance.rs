@@ -87,14 +87,16 @@ impl Conformance {
     }
 
     fn side_by_side(&self) -> Result<()> {
+        let mut beside = Vec::new();
+        for file in &self.beside {
+            beside.extend(Column::of_file(file)?);
+        }
         Call::cargo("build --quiet --package binade-bench --bin conformance").run()?;
         let mut columns = Vec::new();
         for device in self.device.each() {
             columns.extend(self.columns(device)?);
         }
-        for file in &self.beside {
-            columns.extend(Column::of_file(file)?);
-        }
+        columns.extend(beside);
         println!("cases, worst difference as a share of what is allowed, status\n");
         print!("{}", table::markdown(&columns));
         if let Some(file) = &self.json {
@@ -137,6 +139,9 @@ fn verdict(columns: &[Column]) -> Result<()> {
     let is_required = |name: &str| required.split(',').any(|it| it.trim() == name);
     let mut broken = Vec::new();
     for column in columns {
+        if let Err(why) = &column.report {
+            println!("{} was not opened: {why}", column.name);
+        }
         for case in column.failures() {
             println!("FAILED {} {case}", column.name);
         }

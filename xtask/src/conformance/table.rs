@@ -11,7 +11,8 @@ fn cells(columns: &[Column]) -> Vec<Vec<String>> {
     if columns.iter().any(|column| column.report.is_err()) {
         let opened = |column: &Column| match &column.report {
             Ok(_) => "opened".to_owned(),
-            Err(why) => format!("not opened: {why}"),
+            // The rest stands below the table.
+            Err(why) => format!("not opened: {}", why.split(": ").next().unwrap_or(why)),
         };
         rows.push([String::new()].into_iter().chain(columns.iter().map(opened)).collect());
     }
@@ -118,6 +119,12 @@ mod tests {
 | norm      | -                                | 9, 0.00, skipped  | -                               |
 ";
         assert_eq!(markdown(&columns()), text);
+    }
+
+    #[test]
+    fn of_a_long_reason_the_column_has_the_beginning() {
+        let column = Column::closed("cuda", "no driver: looked for one in many places".into());
+        assert!(markdown(&[column]).contains("| not opened: no driver |"));
     }
 
     #[test]
