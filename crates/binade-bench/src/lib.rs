@@ -2,7 +2,6 @@
 #![forbid(unsafe_code)]
 
 mod device;
-pub mod report;
 pub mod speed;
 pub mod subject;
 

@@ -27,18 +27,22 @@ impl Arithmetic {
         f64: true,
         tensor_core: false,
     };
-}
 
-impl fmt::Display for Arithmetic {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let facts = [
+    /// Each fact by its name.
+    pub(crate) fn facts(self) -> [(&'static str, bool); 5] {
+        [
             ("fma", self.fma),
             ("keeps_subnormals", self.keeps_subnormals),
             ("rounded_div_sqrt", self.rounded_div_sqrt),
             ("f64", self.f64),
             ("tensor_core", self.tensor_core),
-        ];
-        for (index, (name, holds)) in facts.into_iter().enumerate() {
+        ]
+    }
+}
+
+impl fmt::Display for Arithmetic {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (index, (name, holds)) in self.facts().into_iter().enumerate() {
             let (gap, no) = (if index == 0 { "" } else { ", " }, if holds { "" } else { "no " });
             write!(f, "{gap}{no}{name}")?;
         }

@@ -1,5 +1,6 @@
 //! A case, what it may find, and the list that cases are added to.
 
+use crate::difference::{Difference, worst};
 use crate::{Agreement, Arithmetic, Operation, Refusal, Stored, Subject, Wanted};
 use binade_core::ErrorKind;
 use std::fmt;
@@ -56,6 +57,10 @@ pub struct Failure {
     pub wanted: String,
     /// How near it would have had to be.
     pub agreement: String,
+    /// Of a tensor, the first element that does not agree.
+    pub first: Option<usize>,
+    /// Of a tensor, the element that is farthest from what is wanted.
+    pub worst: Option<Box<Difference>>,
 }
 
 /// Compares on behalf of a case, by the agreement that the kit declares and no other.
@@ -101,7 +106,7 @@ impl Check {
             return Ok(());
         }
         let (inputs, agreement) = (format!("{inputs:?}"), Agreement::Bits.to_string());
-        Err(Stop::Wrong(Failure { inputs, got, wanted, agreement }))
+        Err(Stop::Wrong(Failure { inputs, got, wanted, agreement, ..Failure::default() }))
     }
 
     /// Wants an error of this kind where something wrong was given.
@@ -140,16 +145,18 @@ impl Check {
         match comparison.offenders.first() {
             None => Ok(()),
             Some(&index) => {
-                let agreement = agreement.to_string();
-                let offenders = comparison.offenders.len();
-                let got_text = format!(
-                    "{} at {index}; {offenders} of {} elements disagree",
-                    got.element(index),
-                    got.len()
-                );
-                let wanted = wish(wanted[index], got);
-                let inputs = at(inputs, index, got.len());
-                Err(Stop::Wrong(Failure { inputs, got: got_text, wanted, agreement }))
+                let (offenders, all) = (comparison.offenders.len(), got.len());
+                Err(Stop::Wrong(Failure {
+                    inputs: at(inputs, index, all),
+                    got: format!(
+                        "{} at {index}; {offenders} of {all} elements disagree",
+                        got.element(index)
+                    ),
+                    wanted: wish(wanted[index], got),
+                    agreement: agreement.to_string(),
+                    first: Some(index),
+                    worst: worst(&comparison.offenders, got, wanted).map(Box::new),
+                }))
             }
         }
     }
@@ -175,14 +182,14 @@ fn at(inputs: &[&Stored], index: usize, length: usize) -> String {
 
 /// The cases for one subject.
 #[derive(Debug)]
-pub struct Suite<S> {
+pub struct Cases<S> {
     arithmetic: Arithmetic,
-    pub(crate) cases: Vec<Case<S>>,
+    pub(crate) list: Vec<Case<S>>,
 }
 
-impl<S: Subject> Suite<S> {
+impl<S: Subject> Cases<S> {
     pub(crate) fn new(arithmetic: Arithmetic) -> Self {
-        Self { arithmetic, cases: Vec::new() }
+        Self { arithmetic, list: Vec::new() }
     }
 
     /// What the subject says of its arithmetic, for cases that make sense in some only.
@@ -199,6 +206,6 @@ impl<S: Subject> Suite<S> {
         check: impl Fn(&S, &mut Check) -> Verdict + 'static,
     ) {
         let (variant, sentence) = (variant.to_string(), sentence.to_string());
-        self.cases.push(Case { operation, variant, sentence, check: Box::new(check) });
+        self.list.push(Case { operation, variant, sentence, check: Box::new(check) });
     }
 }

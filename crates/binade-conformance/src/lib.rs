@@ -6,25 +6,32 @@ mod arithmetic;
 mod case;
 pub mod cases;
 mod compute;
+mod difference;
 mod exchange;
 mod loops;
+mod macros;
 mod operation;
 pub mod oracle;
-mod report;
+pub mod report;
 mod runner;
 mod stored;
 mod subject;
+mod suite;
+#[doc(hidden)]
+pub mod testing;
 pub mod via;
 
 /// What a subject is told and asked in, so that this crate can be the only one that a manifest names.
 pub use binade_core as core;
 pub use binade_grad_scaler as grad_scaler;
 pub use binade_master_weights as master_weights;
+pub use binade_ops as ops;
 
 pub use agreement::{Agreement, Comparison, Wanted};
 pub use arithmetic::Arithmetic;
-pub use case::{Case, Check, Failure, Stop, Suite, Verdict};
+pub use case::{Case, Cases, Check, Failure, Stop, Verdict};
 pub use compute::Compute;
+pub use difference::Difference;
 pub use exchange::{
     Clip, Course, Iteration, Joined, MicroBatch, Pass, Round, Stage, Turn, Unscaled,
 };
@@ -36,3 +43,4 @@ pub use report::{Outcome, Record, Report, Row};
 pub use runner::Runner;
 pub use stored::Stored;
 pub use subject::{Refusal, Subject};
+pub use suite::Suite;

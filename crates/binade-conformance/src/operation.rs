@@ -57,6 +57,8 @@ pub enum Operation {
     Follow,
     /// Scales that move by the overflows of their own losses.
     UpdateEach,
+    /// Whole runs, held to the loss of `f32`.
+    Convergence,
     /// A tensor of one value.
     Fill,
     /// The same elements under another shape.
@@ -100,6 +102,56 @@ pub enum Operation {
 }
 
 impl Operation {
+    /// Every operation, in the order of the table.
+    pub const ALL: [Self; 46] = [
+        Self::Bits,
+        Self::Cast,
+        Self::StochasticCast,
+        Self::Scale,
+        Self::Unscale,
+        Self::Norm,
+        Self::Clip,
+        Self::ClipGroups,
+        Self::Accumulate,
+        Self::Merge,
+        Self::Iterate,
+        Self::ScaleUpdate,
+        Self::Sgd,
+        Self::Adam,
+        Self::Remainder,
+        Self::Stochastic,
+        Self::Kahan,
+        Self::ScaledF16,
+        Self::MatMul,
+        Self::Sum,
+        Self::Mean,
+        Self::Sparse,
+        Self::Delayed,
+        Self::Follow,
+        Self::UpdateEach,
+        Self::Convergence,
+        Self::Fill,
+        Self::Reshape,
+        Self::Relu,
+        Self::Gelu,
+        Self::Tanh,
+        Self::Add,
+        Self::Mul,
+        Self::BiasAdd,
+        Self::Linear,
+        Self::Bmm,
+        Self::Conv2d,
+        Self::MaxPool2d,
+        Self::LayerNorm,
+        Self::BatchNorm,
+        Self::Softmax,
+        Self::LogSoftmax,
+        Self::CrossEntropy,
+        Self::MseLoss,
+        Self::Embedding,
+        Self::Dropout,
+    ];
+
     /// The name that cases begin with.
     pub const fn name(self) -> &'static str {
         match self {
@@ -128,6 +180,7 @@ impl Operation {
             Self::Delayed => "delayed",
             Self::Follow => "follow",
             Self::UpdateEach => "update_each",
+            Self::Convergence => "convergence",
             Self::Fill => "fill",
             Self::Reshape => "reshape",
             Self::Relu => "relu",
@@ -163,6 +216,9 @@ impl Operation {
     /// A norm is to keep full `f32` accuracy over any count of elements, and so is one unit away where it lies beside a
     /// tie, and no more. Clipping by a norm that is one unit away adds a rounding of the factor and one of the product:
     /// four units at the lower end of a binade.
+    ///
+    /// The mass of a run's loss is its band: a share of the first loss, 2^-11 in `f16` and 2^-8 in `bf16`, the error of one
+    /// rounding of 1. What the roundings of each step do is far below it, since gradients of either sign make up for each other.
     ///
     /// What is one operation of IEEE 754 an element, a copy or a choice is compared by bits: forward also where the bound
     /// that is declared is for a sum in backward (a bias, a pooled window). The mass of everything else is worked out in its
@@ -217,7 +273,8 @@ impl Operation {
             | Self::LayerNorm
             | Self::BatchNorm
             | Self::Gelu
-            | Self::Tanh => Agreement::Bound { c: 1.0 },
+            | Self::Tanh
+            | Self::Convergence => Agreement::Bound { c: 1.0 },
         }
     }
 }

@@ -1,16 +1,22 @@
 //! Runs the cases that are asked for, and lets none of them stop the others.
 
-use crate::{Case, Check, Failure, Outcome, Record, Refusal, Report, Stop, Subject, cases};
+use crate::{
+    Case, Check, Failure, Operation, Outcome, Record, Refusal, Report, Stop, Subject, Suite, cases,
+};
 use std::any::Any;
 use std::env;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-/// Which cases to run, which skips are allowed, and on which devices none is.
+/// Which cases to run, which skips are allowed, on which devices none is, and which failures are known.
 #[derive(Clone, Debug, Default)]
 pub struct Runner {
     filter: String,
+    /// Empty for all.
+    operations: Vec<Operation>,
     required: Vec<String>,
+    requires_all: bool,
     excuses: Vec<(String, String)>,
+    known: Vec<(String, String)>,
 }
 
 impl Runner {
@@ -35,6 +41,25 @@ impl Runner {
         Self { filter: part.into(), ..self }
     }
 
+    /// Runs only the cases of this suite, and of others that are named so.
+    #[must_use]
+    pub fn suite(self, suite: Suite) -> Self {
+        suite.operations().fold(self, Self::operation)
+    }
+
+    /// Runs only the cases of this operation, and of others that are named so.
+    #[must_use]
+    pub fn operation(mut self, operation: Operation) -> Self {
+        self.operations.push(operation);
+        self
+    }
+
+    /// Counts skips as failures, whatever the device is called.
+    #[must_use]
+    pub fn require_all(self) -> Self {
+        Self { requires_all: true, ..self }
+    }
+
     /// Counts skips as failures on the device of this name.
     #[must_use]
     pub fn require(mut self, device: impl Into<String>) -> Self {
@@ -51,42 +76,93 @@ impl Runner {
         self
     }
 
+    /// Lists failures of cases whose name begins with `start` as known, for a reason: they fail no run, and count as no success.
+    ///
+    /// One that passes is a failure: it has to be removed from the list. A skip stays a skip, which
+    /// [`excuse`](Self::excuse) is for.
+    #[must_use]
+    pub fn known(mut self, start: impl Into<String>, reason: impl Into<String>) -> Self {
+        self.known.push((start.into(), reason.into()));
+        self
+    }
+
     /// Runs `subject` through the cases and reports on all of them.
     pub fn run<S: Subject>(&self, subject: &S) -> Report {
-        let arithmetic = subject.arithmetic();
-        let required = self.required.iter().any(|name| name == subject.name());
-        let mut report = Report::new(subject.name(), arithmetic);
-        for case in cases::all::<S>(arithmetic) {
-            let name = case.name();
-            if name.contains(&self.filter) {
-                let mut check = Check::new(case.operation.agreement(&arithmetic));
-                let outcome = self.judge(&name, required, run(&case, subject, &mut check));
-                report.add(Record {
-                    operation: case.operation,
-                    variant: case.variant.clone(),
-                    worst: check.worst,
-                    name,
-                    outcome,
-                });
+        let mut report = Report::new(subject.name(), subject.arithmetic());
+        for case in self.cases::<S>(subject) {
+            report.add(self.record(&case, subject));
+        }
+        report
+    }
+
+    /// As [`run`](Self::run), and ends with the first case that passes: whether there is one at all is soon known.
+    pub(crate) fn until_one_passes<S: Subject>(&self, subject: &S) -> Report {
+        let mut report = Report::new(subject.name(), subject.arithmetic());
+        for case in self.cases::<S>(subject) {
+            report.add(self.record(&case, subject));
+            if report.passed() > 0 {
+                break;
             }
         }
         report
     }
 
-    /// What a skip counts as here.
-    fn judge(&self, name: &str, required: bool, outcome: Outcome) -> Outcome {
-        let excuse = self.excuses.iter().find(|(part, _)| name.contains(part)).map(|(_, why)| why);
-        match (outcome, excuse) {
-            (Outcome::Skipped(_), Some(excuse)) => Outcome::Skipped(format!("excused: {excuse}")),
-            (Outcome::Skipped(why), None) if required => {
-                failed(format!("{why}, and this device is required: nothing may be skipped"))
-            }
-            (Outcome::Passed, Some(excuse)) => {
-                failed(format!("it passes, but is excused ({excuse}): remove the excuse"))
-            }
-            (outcome, _) => outcome,
+    /// What is known or excused and names none of these cases.
+    pub(crate) fn idle<'r>(&'r self, names: &'r [String]) -> impl Iterator<Item = &'r str> {
+        let known =
+            self.known.iter().filter(|(start, _)| !names.iter().any(|it| it.starts_with(start)));
+        let excused =
+            self.excuses.iter().filter(|(part, _)| !names.iter().any(|it| it.contains(part)));
+        known.chain(excused).map(|(part, _)| part.as_str())
+    }
+
+    /// The cases that are asked for, in order.
+    fn cases<S: Subject>(&self, subject: &S) -> Vec<Case<S>> {
+        let is_picked =
+            |operation| self.operations.is_empty() || self.operations.contains(&operation);
+        let mut list = cases::of::<S>(subject.arithmetic(), is_picked);
+        list.retain(|case| case.name().contains(&self.filter));
+        list
+    }
+
+    fn record<S: Subject>(&self, case: &Case<S>, subject: &S) -> Record {
+        let mut check = Check::new(case.operation.agreement(&subject.arithmetic()));
+        let outcome = run(case, subject, &mut check);
+        let name = case.name();
+        Record {
+            operation: case.operation,
+            variant: case.variant.clone(),
+            worst: check.worst,
+            outcome: self.judge(&name, subject.name(), outcome),
+            name,
         }
     }
+
+    /// What an outcome counts as on this device.
+    fn judge(&self, case: &str, device: &str, outcome: Outcome) -> Outcome {
+        let required = self.requires_all || self.required.iter().any(|name| name == device);
+        let excuse = reason(&self.excuses, |part| case.contains(part));
+        let known = reason(&self.known, |start| case.starts_with(start));
+        match (outcome, excuse, known) {
+            (Outcome::Skipped(_), Some(why), _) => Outcome::Skipped(format!("excused: {why}")),
+            (Outcome::Skipped(why), None, _) if required => {
+                failed(format!("{why}, and this device is required: nothing may be skipped"))
+            }
+            (Outcome::Failed(failure), _, Some(why)) => Outcome::Known(failure, why.to_owned()),
+            (Outcome::Passed, _, Some(why)) => {
+                failed(format!("it passes, but is listed as a known failure ({why}): remove it"))
+            }
+            (Outcome::Passed, Some(why), None) => {
+                failed(format!("it passes, but is excused ({why}): remove the excuse"))
+            }
+            (outcome, ..) => outcome,
+        }
+    }
+}
+
+/// The reason of the first entry that is meant.
+fn reason(list: &[(String, String)], is_meant: impl Fn(&str) -> bool) -> Option<&str> {
+    list.iter().find(|(part, _)| is_meant(part)).map(|(_, why)| why.as_str())
 }
 
 /// One case, with panics caught.

@@ -2,8 +2,8 @@
 
 use std::{error::Error, fs, path::PathBuf, process::ExitCode};
 
-use binade_bench::{Device, report};
-use binade_conformance::{Report, Runner};
+use binade_bench::Device;
+use binade_conformance::{Report, Runner, report};
 use clap::Parser;
 
 /// Holds a device to every contract of the kit.
@@ -13,7 +13,7 @@ struct Cli {
     /// The device under test.
     #[arg(long, value_enum)]
     device: Device,
-    /// Writes the counts and the table as JSON.
+    /// Writes counts, table, failures and skips as JSON.
     #[arg(long, value_name = "FILE")]
     json: Option<PathBuf>,
     /// Writes the report as a page for a browser.
@@ -33,9 +33,9 @@ impl Cli {
         }
     }
 
-    fn write(&self, reports: &[Report]) -> Result<(), Box<dyn Error>> {
+    fn write(&self, reports: &[Report]) -> Result<(), String> {
         if let Some(path) = &self.json {
-            save(path, report::json(reports)? + "\n")?;
+            save(path, report::json(reports) + "\n")?;
         }
         if let Some(path) = &self.html {
             save(path, report::html(reports))?;

@@ -4,24 +4,24 @@ use super::unscale::{Set, factor, upload_at, values};
 use super::values::{finite, not_finite, offsets};
 use super::{FLOATS, LENGTHS, LONG, get};
 use crate::oracle::accumulate::{self, accumulate};
-use crate::{Check, MicroBatch, Operation, Stop, Stored, Subject, Suite, Verdict};
+use crate::{Cases, Check, MicroBatch, Operation, Stop, Stored, Subject, Verdict};
 use binade_core::{DType, ErrorKind};
 use binade_grad_scaler::ScaleState;
 
 /// Micro-batches on the kit's side.
 type Window = Vec<(Set, ScaleState)>;
 
-pub(super) fn add<S: Subject>(suite: &mut Suite<S>) {
+pub(super) fn add<S: Subject>(cases: &mut Cases<S>) {
     for dtype in FLOATS {
-        sums(suite, dtype);
-        lengths(suite, dtype);
-        starts(suite, dtype);
-        bad(suite, dtype);
-        absent(suite, dtype);
-        differ(suite, dtype);
+        sums(cases, dtype);
+        lengths(cases, dtype);
+        starts(cases, dtype);
+        bad(cases, dtype);
+        absent(cases, dtype);
+        differ(cases, dtype);
     }
     let sentence = "element_types_may_differ_from_one_micro_batch_to_the_next";
-    suite.add(Operation::Accumulate, "mixed", sentence, |s: &S, check| {
+    cases.add(Operation::Accumulate, "mixed", sentence, |s: &S, check| {
         let micro = |dtype| at(10, vec![("w", Some(good(1, 33, dtype)))]);
         by(s, check, &FLOATS.map(micro).to_vec())
     });
@@ -86,9 +86,9 @@ fn spoilt(length: usize, dtype: DType, last: f64) -> Stored {
     Stored::vector(dtype, values)
 }
 
-fn sums<S: Subject>(suite: &mut Suite<S>, dtype: DType) {
+fn sums<S: Subject>(cases: &mut Cases<S>, dtype: DType) {
     let mut add = |sentence: &str, window: Window| {
-        suite
+        cases
             .add(Operation::Accumulate, dtype, sentence, move |s: &S, check| by(s, check, &window));
     };
     let single = |exponent, seed| at(exponent, vec![("w", Some(good(seed, 257, dtype)))]);
@@ -101,10 +101,10 @@ fn sums<S: Subject>(suite: &mut Suite<S>, dtype: DType) {
     add("ones_add_up_beyond_2048", ones.collect());
 }
 
-fn lengths<S: Subject>(suite: &mut Suite<S>, dtype: DType) {
+fn lengths<S: Subject>(cases: &mut Cases<S>, dtype: DType) {
     for length in LENGTHS.into_iter().chain([LONG[2]]) {
         let sentence = format!("all_of_{length}_elements");
-        suite.add(Operation::Accumulate, dtype, sentence, move |s: &S, check| {
+        cases.add(Operation::Accumulate, dtype, sentence, move |s: &S, check| {
             let micro = |seed| at(10, vec![("w", Some(good(seed, length, dtype)))]);
             by(s, check, &(1..4).map(micro).collect())
         });
@@ -112,8 +112,8 @@ fn lengths<S: Subject>(suite: &mut Suite<S>, dtype: DType) {
 }
 
 /// Unaligned.
-fn starts<S: Subject>(suite: &mut Suite<S>, dtype: DType) {
-    suite.add(Operation::Accumulate, dtype, "starts_anywhere_in_a_buffer", move |s: &S, check| {
+fn starts<S: Subject>(cases: &mut Cases<S>, dtype: DType) {
+    cases.add(Operation::Accumulate, dtype, "starts_anywhere_in_a_buffer", move |s: &S, check| {
         for (offset, length) in offsets() {
             let micro = |seed| at(10, vec![("w", Some(good(seed, length, dtype)))]);
             from(s, check, &(1..3).map(micro).collect(), offset)?;
@@ -123,7 +123,7 @@ fn starts<S: Subject>(suite: &mut Suite<S>, dtype: DType) {
 }
 
 /// Sets that do not list the same: refused rather than added up crosswise.
-fn differ<S: Subject>(suite: &mut Suite<S>, dtype: DType) {
+fn differ<S: Subject>(cases: &mut Cases<S>, dtype: DType) {
     let set =
         |name, length| vec![("a", Some(good(1, 9, dtype))), (name, Some(good(2, length, dtype)))];
     let windows = [
@@ -135,7 +135,7 @@ fn differ<S: Subject>(suite: &mut Suite<S>, dtype: DType) {
         ),
     ];
     for (sentence, sets) in windows {
-        suite.add(Operation::Accumulate, dtype, sentence, move |s: &S, check| {
+        cases.add(Operation::Accumulate, dtype, sentence, move |s: &S, check| {
             let window: Window = sets.iter().map(|set| at(10, set.clone())).collect();
             let got = s.accumulate(put(s, &window, 0)?).map_err(Stop::from);
             check.rejected(&window, got, ErrorKind::Mismatch)
@@ -144,7 +144,7 @@ fn differ<S: Subject>(suite: &mut Suite<S>, dtype: DType) {
 }
 
 /// Two good micro-batches and bad ones, wherever they stand.
-fn bad<S: Subject>(suite: &mut Suite<S>, dtype: DType) {
+fn bad<S: Subject>(cases: &mut Cases<S>, dtype: DType) {
     let pair = |a, b| at(10, vec![("a", Some(a)), ("b", Some(b))]);
     let good = |seed| pair(good(seed, 33, dtype), good(seed + 10, 257, dtype));
     let spoil = |last| pair(spoilt(33, dtype, 1.0), spoilt(257, dtype, last));
@@ -165,12 +165,12 @@ fn bad<S: Subject>(suite: &mut Suite<S>, dtype: DType) {
             vec![bad.clone(), bad.clone(), good(1), bad.clone(), good(2), bad.clone()],
             vec![bad.clone(), good(1)],
         ];
-        suite.add(Operation::Accumulate, dtype, sentence, move |s: &S, check| {
+        cases.add(Operation::Accumulate, dtype, sentence, move |s: &S, check| {
             orders.iter().try_for_each(|window| by(s, check, window))
         });
     }
     let sentence = "every_nan_and_infinity_keeps_its_micro_batch_out";
-    suite.add(Operation::Accumulate, dtype, sentence, move |s: &S, check| {
+    cases.add(Operation::Accumulate, dtype, sentence, move |s: &S, check| {
         not_finite(dtype).into_iter().try_for_each(|code| {
             let bad = Stored::from_codes(dtype, &[3], [1, 2, code]);
             let single = |grad| at(10, vec![("w", Some(grad))]);
@@ -183,15 +183,15 @@ fn bad<S: Subject>(suite: &mut Suite<S>, dtype: DType) {
         let overflow = at(-2, set);
         let window = vec![overflow.clone(), good(1), overflow, good(2)];
         let sentence = "an_overflow_only_once_unscaled_keeps_its_micro_batch_out";
-        suite
+        cases
             .add(Operation::Accumulate, dtype, sentence, move |s: &S, check| by(s, check, &window));
     }
 }
 
 /// Gradients that some micro-batches lack: zeros would decay weights and age moments.
-fn absent<S: Subject>(suite: &mut Suite<S>, dtype: DType) {
+fn absent<S: Subject>(cases: &mut Cases<S>, dtype: DType) {
     let mut add = |sentence: &str, window: Window| {
-        suite
+        cases
             .add(Operation::Accumulate, dtype, sentence, move |s: &S, check| by(s, check, &window));
     };
     let pair = |a, b| at(10, vec![("a", a), ("b", b)]);

@@ -3,7 +3,7 @@
 use super::FLOATS;
 use super::steps::{self, variant};
 use super::training::{Move, Run, calm};
-use crate::{Operation, Stored, Subject, Suite};
+use crate::{Cases, Operation, Stored, Subject};
 use binade_core::DType;
 use binade_master_weights::{Adam, UpdateRule};
 
@@ -16,7 +16,7 @@ const PLAIN: Adam = Adam {
     amsgrad: false,
 };
 
-pub(super) fn add<S: Subject>(suite: &mut Suite<S>) {
+pub(super) fn add<S: Subject>(cases: &mut Cases<S>) {
     let rules = [
         ("adam", PLAIN),
         ("adam_with_low_betas", Adam { betas: [0.3, 0.6], ..PLAIN }),
@@ -24,26 +24,26 @@ pub(super) fn add<S: Subject>(suite: &mut Suite<S>) {
         ("amsgrad", Adam { amsgrad: true, ..PLAIN }),
         ("adamw", Adam { weight_decay: 0.05, decoupled: true, ..PLAIN }),
     ];
-    steps::add(suite, Operation::Adam, &rules.map(|(name, rule)| (name, UpdateRule::Adam(rule))));
+    steps::add(cases, Operation::Adam, &rules.map(|(name, rule)| (name, UpdateRule::Adam(rule))));
     for param in FLOATS {
         for grad in FLOATS {
-            small(suite, [param, grad]);
+            small(cases, [param, grad]);
         }
-        ages(suite, param);
+        ages(cases, param);
     }
 }
 
 /// Where 1e-8 is zero, and where the square of a gradient is.
-fn small<S: Subject>(suite: &mut Suite<S>, dtypes: [DType; 2]) {
+fn small<S: Subject>(cases: &mut Cases<S>, dtypes: [DType; 2]) {
     let sentence = "a_gradient_of_zero_moves_nothing_and_makes_no_nan";
-    suite.add(Operation::Adam, variant(dtypes), sentence, move |s: &S, check| {
+    cases.add(Operation::Adam, variant(dtypes), sentence, move |s: &S, check| {
         let param = Stored::vector(dtypes[0], [1.0, -0.5, 3.0]);
         let zero = Stored::vector(dtypes[1], [0.0; 3]);
         let step = (UpdateRule::Adam(PLAIN), zero);
         Run::single(param, vec![step.clone(), step]).exact(s, check)
     });
     let sentence = "a_gradient_of_1e_4_moves_as_far_as_any_other";
-    suite.add(Operation::Adam, variant(dtypes), sentence, move |s: &S, check| {
+    cases.add(Operation::Adam, variant(dtypes), sentence, move |s: &S, check| {
         let param = Stored::vector(dtypes[0], [1.0, -0.5, 3.0]);
         let tiny = Stored::vector(dtypes[1], [1e-4, -1e-4, 1e-4].map(|x| x * 1024.0));
         Run::single(param, vec![(UpdateRule::Adam(PLAIN), tiny)]).near(s, check)
@@ -51,9 +51,9 @@ fn small<S: Subject>(suite: &mut Suite<S>, dtypes: [DType; 2]) {
 }
 
 /// Two parameters, of which one has no gradient at first: its corrections of bias begin with its own first step.
-fn ages<S: Subject>(suite: &mut Suite<S>, dtype: DType) {
+fn ages<S: Subject>(cases: &mut Cases<S>, dtype: DType) {
     let sentence = "a_parameter_without_a_gradient_does_not_age";
-    suite.add(Operation::Adam, variant([dtype; 2]), sentence, move |s: &S, check| {
+    cases.add(Operation::Adam, variant([dtype; 2]), sentence, move |s: &S, check| {
         let [param, first, second] = calm([dtype; 2], 9, 29);
         let turn = |a: Option<&Stored>, b: &Stored| {
             let grads = vec![("a", a.cloned()), ("b", Some(b.clone()))];

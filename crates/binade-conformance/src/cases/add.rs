@@ -4,8 +4,8 @@ use super::ask::{Ask, Asks, Computes, pairs, values};
 use crate::oracle::add::add as plus;
 use crate::{Check, Compute, Operation, Stored, Verdict};
 
-pub(super) fn add(suite: &mut Asks) {
-    pairs(suite, Operation::Add, &Compute::Add, both);
+pub(super) fn add(cases: &mut Asks) {
+    pairs(cases, Operation::Add, &Compute::Add, both);
 }
 
 /// Forward, and the gradient handed on twice.

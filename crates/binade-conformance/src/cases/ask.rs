@@ -154,13 +154,13 @@ pub(super) fn values(tensor: &Stored) -> Vec<f64> {
 
 /// Adds a case that gives an operation what does not fit, each time, and wants it refused.
 pub(super) fn refusals(
-    suite: &mut Asks,
+    cases: &mut Asks,
     operation: Operation,
     sentence: &str,
     kind: ErrorKind,
     all: Vec<(Compute, Vec<Stored>)>,
 ) {
-    suite.add(operation, "-", sentence, move |s, check| {
+    cases.add(operation, "-", sentence, move |s, check| {
         all.iter().try_for_each(|(op, operands)| {
             let operands: Vec<&Stored> = operands.iter().collect();
             Ask::new(op.clone(), &operands).refused(s, check, kind)

@@ -22,39 +22,39 @@ const SHAPES: [&[usize]; 10] = [
     &[9, 33, 1, 2],
 ];
 
-pub(super) fn add(suite: &mut Asks) {
+pub(super) fn add(cases: &mut Asks) {
     for dtype in FLOATS {
         for shape in SHAPES {
-            suite.add(BatchNorm, dtype, format!("random_{}", name(shape)), move |s, check| {
+            cases.add(BatchNorm, dtype, format!("random_{}", name(shape)), move |s, check| {
                 all(s, check, &uniform(1, dtype, shape, [-2.0, 3.0]), dtype, 0)
             });
         }
-        suite.add(BatchNorm, dtype, "parameters_may_be_of_f32", move |s, check| {
+        cases.add(BatchNorm, dtype, "parameters_may_be_of_f32", move |s, check| {
             all(s, check, &uniform(1, dtype, &[5, 3, 2, 3], [-2.0, 3.0]), DType::F32, 0)
         });
-        suite.add(BatchNorm, dtype, "starts_anywhere_in_a_buffer", move |s, check| {
+        cases.add(BatchNorm, dtype, "starts_anywhere_in_a_buffer", move |s, check| {
             offsets().try_for_each(|(offset, _)| {
                 all(s, check, &uniform(offset, dtype, &[5, 3, 3, 3], [-2.0, 3.0]), dtype, offset)
             })
         });
-        suite.add(BatchNorm, dtype, "a_large_mean_leaves_the_variance_alone", move |s, check| {
+        cases.add(BatchNorm, dtype, "a_large_mean_leaves_the_variance_alone", move |s, check| {
             let mean = if dtype == DType::F32 { 16384.0 } else { 128.0 };
             let x = (0..128).map(|i| mean + f64::from(i * 7 % 5) - 2.0);
             all(s, check, &Stored::from_values(dtype, &[64, 2], x), dtype, 0)
         });
         let sentence = "a_batch_of_two_is_normalised_by_the_biased_variance";
-        suite.add(BatchNorm, dtype, sentence, move |s, check| {
+        cases.add(BatchNorm, dtype, sentence, move |s, check| {
             let x = Stored::from_values(dtype, &[2, 2], [-1.0, 4.0, 3.0, 8.0]);
             all(s, check, &x, dtype, 0)
         });
         let sentence = "the_running_statistics_passed_in_keep_their_values";
-        suite.add(BatchNorm, dtype, sentence, move |s, check| {
+        cases.add(BatchNorm, dtype, sentence, move |s, check| {
             let x = uniform(1, dtype, &[5, 3], [-2.0, 3.0]);
             let Layer { w, b, mean, var, .. } = Layer::of(&x, dtype);
             let op = Compute::BatchNorm(BatchNormConfig::default());
             Ask::new(op, &[&x, &w, &b, &mean, &var]).keeps(s, check)
         });
-        suite.add(BatchNorm, dtype, "a_nan_stays_in_its_channel", move |s, check| {
+        cases.add(BatchNorm, dtype, "a_nan_stays_in_its_channel", move |s, check| {
             let x = Stored::from_values(dtype, &[3, 2], [1.0, f64::NAN, 3.0, 4.0, 5.0, 7.0]);
             forward(s, check, &Layer::of(&x, dtype), 0.1, 0)
         });
@@ -66,7 +66,7 @@ pub(super) fn add(suite: &mut Asks) {
     let config = BatchNormConfig::default();
     let one = vec![(Compute::BatchNorm(config), operands(&[1, 3], 3))];
     let sentence = "fewer_than_two_values_a_channel_are_an_invalid_argument";
-    refusals(suite, BatchNorm, sentence, ErrorKind::InvalidArgument, one);
+    refusals(cases, BatchNorm, sentence, ErrorKind::InvalidArgument, one);
     let mut narrow = operands(&[4, 3], 3);
     narrow[3] = ones(DType::F16, &[3]);
     let backward =
@@ -77,7 +77,7 @@ pub(super) fn add(suite: &mut Asks) {
         (Compute::BatchNormInference { eps: 1e-5 }, narrow),
         (Compute::BatchNormBackward { eps: 1e-5 }, backward),
     ];
-    refusals(suite, BatchNorm, "what_does_not_fit_is_a_mismatch", ErrorKind::Mismatch, all);
+    refusals(cases, BatchNorm, "what_does_not_fit_is_a_mismatch", ErrorKind::Mismatch, all);
 }
 
 /// An input with parameters, and running statistics that something has gone into.

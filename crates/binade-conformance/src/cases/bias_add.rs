@@ -22,20 +22,20 @@ const SHAPES: [&[usize]; 12] = [
     &[2, 0, 3, 3],
 ];
 
-pub(super) fn add(suite: &mut Asks) {
+pub(super) fn add(cases: &mut Asks) {
     for dtype in FLOATS {
         for shape in SHAPES {
-            suite.add(BiasAdd, dtype, format!("random_{}", name(shape)), move |s, check| {
+            cases.add(BiasAdd, dtype, format!("random_{}", name(shape)), move |s, check| {
                 both(s, check, &uniform(1, dtype, shape, [-2.0, 2.0]), 0)
             });
         }
-        suite.add(BiasAdd, dtype, "starts_anywhere_in_a_buffer", move |s, check| {
+        cases.add(BiasAdd, dtype, "starts_anywhere_in_a_buffer", move |s, check| {
             offsets().try_for_each(|(offset, _)| {
                 both(s, check, &uniform(1, dtype, &[2, 5, 3, 3], [-2.0, 2.0]), offset)
             })
         });
         let sentence = "the_gradient_of_the_bias_is_summed_wide";
-        suite.add(BiasAdd, dtype, sentence, move |s, check| {
+        cases.add(BiasAdd, dtype, sentence, move |s, check| {
             for (shape, channels, terms) in
                 [(&[4099, 2][..], 2, 4099.0), (&[2, 1, 33, 65], 1, 4290.0)]
             {
@@ -45,7 +45,7 @@ pub(super) fn add(suite: &mut Asks) {
             }
             Ok(())
         });
-        suite.add(BiasAdd, dtype, "nan_and_infinity_stay_in_their_place", move |s, check| {
+        cases.add(BiasAdd, dtype, "nan_and_infinity_stay_in_their_place", move |s, check| {
             for bad in [f64::NAN, f64::INFINITY, f64::NEG_INFINITY] {
                 let x = Stored::from_values(dtype, &[2, 3], [1.0, bad, 3.0, 4.0, 5.0, 6.0]);
                 both(s, check, &x, 0)?;
@@ -60,7 +60,7 @@ pub(super) fn add(suite: &mut Asks) {
         (Compute::BiasAdd, vec![ones(DType::F16, &[2, 3]), float(&[3])]),
         (Compute::BiasAddBackward, vec![float(&[])]),
     ];
-    refusals(suite, BiasAdd, "what_does_not_fit_is_a_mismatch", ErrorKind::Mismatch, all);
+    refusals(cases, BiasAdd, "what_does_not_fit_is_a_mismatch", ErrorKind::Mismatch, all);
 }
 
 /// Forward by bits, and backward of the same tensor as a gradient, whose sums are near.

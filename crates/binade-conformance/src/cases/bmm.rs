@@ -22,16 +22,16 @@ const SIZES: [(&[usize], [usize; 3]); 10] = [
     (&[2], [3, 0, 4]),
 ];
 
-pub(super) fn add(suite: &mut Asks) {
+pub(super) fn add(cases: &mut Asks) {
     for dtype in FLOATS {
         for (lead, size) in SIZES {
             let sentence = format!("random_{}_of_{}", name(lead), name(&size));
-            suite.add(Bmm, dtype, sentence, move |s, check| both(s, check, dtype, (lead, size), 0));
+            cases.add(Bmm, dtype, sentence, move |s, check| both(s, check, dtype, (lead, size), 0));
         }
-        suite.add(Bmm, dtype, "starts_anywhere_in_a_buffer", move |s, check| {
+        cases.add(Bmm, dtype, "starts_anywhere_in_a_buffer", move |s, check| {
             offsets().try_for_each(|(offset, _)| both(s, check, dtype, (&[2], [5, 9, 7]), offset))
         });
-        suite.add(Bmm, dtype, "each_product_is_that_of_the_pair_bit_for_bit", move |s, check| {
+        cases.add(Bmm, dtype, "each_product_is_that_of_the_pair_bit_for_bit", move |s, check| {
             let (a, b) = (
                 uniform(1, dtype, &[3, 9, 33], [-1.0, 1.0]),
                 uniform(2, dtype, &[3, 33, 7], [-1.0, 1.0]),
@@ -57,7 +57,7 @@ pub(super) fn add(suite: &mut Asks) {
         (Compute::Bmm, vec![ones(DType::F16, &[2, 2, 3]), float(&[2, 3, 4])]),
         (Compute::BmmBackward, vec![float(&[2, 2, 3]), float(&[2, 2, 3]), float(&[2, 3, 4])]),
     ];
-    refusals(suite, Bmm, "what_does_not_fit_is_a_mismatch", ErrorKind::Mismatch, all);
+    refusals(cases, Bmm, "what_does_not_fit_is_a_mismatch", ErrorKind::Mismatch, all);
 }
 
 /// The products, and the gradients of both operands.

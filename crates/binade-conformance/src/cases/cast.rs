@@ -5,22 +5,22 @@ mod eight_bits;
 use super::values::{Draw, edges, infinities, infinity, nans, offsets, places};
 use super::{FLOATS, LENGTHS, LONG, get, put, put_at};
 use crate::oracle::cast::{round, value};
-use crate::{Check, Operation::Cast, Refusal, Stop, Stored, Subject, Suite, Verdict};
+use crate::{Cases, Check, Operation::Cast, Refusal, Stop, Stored, Subject, Verdict};
 use binade_core::DType;
 
-pub(super) fn add<S: Subject>(suite: &mut Suite<S>) {
+pub(super) fn add<S: Subject>(cases: &mut Cases<S>) {
     for from in FLOATS {
         for to in FLOATS {
-            classes(suite, from, to);
-            lengths(suite, from, to);
+            classes(cases, from, to);
+            lengths(cases, from, to);
         }
     }
     for to in [DType::BF16, DType::F16] {
-        roundings(suite, to);
+        roundings(cases, to);
     }
-    eight_bits::add(suite);
-    if suite.arithmetic().f64 {
-        doubles(suite);
+    eight_bits::add(cases);
+    if cases.arithmetic().f64 {
+        doubles(cases);
     }
 }
 
@@ -53,9 +53,9 @@ fn cast_values<S: Subject>(
     cast(s, check, [DType::F32, to], both.map(|x| round(x, DType::F32)).collect())
 }
 
-fn classes<S: Subject>(suite: &mut Suite<S>, from: DType, to: DType) {
+fn classes<S: Subject>(cases: &mut Cases<S>, from: DType, to: DType) {
     let mut add = |sentence: &str, codes: Vec<u64>| {
-        suite.add(Cast, format!("{from}-{to}"), sentence, move |s: &S, check| {
+        cases.add(Cast, format!("{from}-{to}"), sentence, move |s: &S, check| {
             cast(s, check, [from, to], codes.clone())
         });
     };
@@ -69,11 +69,11 @@ fn classes<S: Subject>(suite: &mut Suite<S>, from: DType, to: DType) {
     }
 }
 
-fn lengths<S: Subject>(suite: &mut Suite<S>, from: DType, to: DType) {
+fn lengths<S: Subject>(cases: &mut Cases<S>, from: DType, to: DType) {
     let widest = from == DType::F32 || to == DType::F32;
     for length in LENGTHS.into_iter().chain(LONG).filter(|&length| widest || length < LONG[0]) {
         let sentence = format!("all_of_{length}_elements");
-        suite.add(Cast, format!("{from}-{to}"), sentence, move |s: &S, check| {
+        cases.add(Cast, format!("{from}-{to}"), sentence, move |s: &S, check| {
             let mut draw = Draw::new(length);
             let mut codes: Vec<u64> =
                 (0..length).map(|_| round(draw.within(-2.0, 2.0), from)).collect();
@@ -83,13 +83,13 @@ fn lengths<S: Subject>(suite: &mut Suite<S>, from: DType, to: DType) {
             cast(s, check, [from, to], codes)
         });
     }
-    starts(suite, from, to);
+    starts(cases, from, to);
 }
 
 /// Unaligned.
-fn starts<S: Subject>(suite: &mut Suite<S>, from: DType, to: DType) {
+fn starts<S: Subject>(cases: &mut Cases<S>, from: DType, to: DType) {
     let sentence = "starts_anywhere_in_a_buffer";
-    suite.add(Cast, format!("{from}-{to}"), sentence, move |s: &S, check| {
+    cases.add(Cast, format!("{from}-{to}"), sentence, move |s: &S, check| {
         for (offset, length) in offsets() {
             let mut draw = Draw::new(offset);
             let input = Stored::vector(from, (0..length).map(|_| draw.within(-2.0, 2.0)));
@@ -100,9 +100,9 @@ fn starts<S: Subject>(suite: &mut Suite<S>, from: DType, to: DType) {
 }
 
 /// Where `f32` lies between two numbers of a sixteen-bit format.
-fn roundings<S: Subject>(suite: &mut Suite<S>, to: DType) {
+fn roundings<S: Subject>(cases: &mut Cases<S>, to: DType) {
     let mut add = |sentence: &str, values: fn(DType) -> Vec<f64>| {
-        suite.add(Cast, format!("f32-{to}"), sentence, move |s: &S, check| {
+        cases.add(Cast, format!("f32-{to}"), sentence, move |s: &S, check| {
             cast_values(s, check, to, values(to))
         });
     };
@@ -152,17 +152,17 @@ fn overflow(to: DType) -> Vec<f64> {
 }
 
 /// To and from `f64`: exact, or rounded once; straight to sixteen bits that, or refused, but not by way of `f32`.
-fn doubles<S: Subject>(suite: &mut Suite<S>) {
-    suite.add(Cast, "f32-f64", "patterns_at_random", |s: &S, check| {
+fn doubles<S: Subject>(cases: &mut Cases<S>) {
+    cases.add(Cast, "f32-f64", "patterns_at_random", |s: &S, check| {
         let mut draw = Draw::new(3);
         let codes = (0..4097).map(|_| draw.code(DType::F32)).collect();
         cast(s, check, [DType::F32, DType::F64], codes)
     });
-    suite.add(Cast, "f64-f32", "rounds_once", |s: &S, check| {
+    cases.add(Cast, "f64-f32", "rounds_once", |s: &S, check| {
         cast(s, check, [DType::F64, DType::F32], beside_double_ties(-24))
     });
     for (to, half_ulp) in [(DType::BF16, -8), (DType::F16, -11)] {
-        suite.add(Cast, format!("f64-{to}"), "rounds_once_or_is_refused", move |s: &S, check| {
+        cases.add(Cast, format!("f64-{to}"), "rounds_once_or_is_refused", move |s: &S, check| {
             // Who cannot cast at all has refused nothing.
             cast(s, check, [DType::F64, DType::F32], vec![0])?;
             match cast(s, check, [DType::F64, to], beside_double_ties(half_ulp)) {

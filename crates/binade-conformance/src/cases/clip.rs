@@ -4,18 +4,18 @@ use super::unscale::{Set, factor, same_names, upload, upload_at, values};
 use super::values::{Draw, awkward, finite, offsets};
 use super::{FLOATS, LENGTHS, LONG, get};
 use crate::oracle::{clip, unscale::unscale};
-use crate::{Check, Clip, Operation, Stop, Stored, Subject, Suite, Verdict, Wanted};
+use crate::{Cases, Check, Clip, Operation, Stop, Stored, Subject, Verdict, Wanted};
 use binade_core::{DType, ErrorKind, NamedGrads};
 use binade_grad_scaler::{Norm, ScaleState};
 
-pub(super) fn add<S: Subject>(suite: &mut Suite<S>) {
+pub(super) fn add<S: Subject>(cases: &mut Cases<S>) {
     for dtype in FLOATS {
-        norms(suite, dtype);
-        lengths(suite, dtype);
-        limits(suite, dtype);
-        units(suite, dtype);
-        starts(suite, dtype);
-        refusals(suite, dtype);
+        norms(cases, dtype);
+        lengths(cases, dtype);
+        limits(cases, dtype);
+        units(cases, dtype);
+        starts(cases, dtype);
+        refusals(cases, dtype);
     }
 }
 
@@ -69,9 +69,9 @@ fn below(x: f32) -> f32 {
 }
 
 /// Norms of whole numbers, which no arithmetic rounds: of 3 and 4, of 1, 2 and 2, and of 2, 4, 5 and 6.
-fn norms<S: Subject>(suite: &mut Suite<S>, dtype: DType) {
+fn norms<S: Subject>(cases: &mut Cases<S>, dtype: DType) {
     let mut add = |sentence: &str, set: Set, limits: &'static [f32], which: Norm| {
-        suite.add(Operation::Clip, dtype, sentence, move |s: &S, check| {
+        cases.add(Operation::Clip, dtype, sentence, move |s: &S, check| {
             let each = |max: &f32| by(s, check, &set, Given::Exactly, Clip::Norm(which, *max));
             limits.iter().try_for_each(each)
         });
@@ -86,16 +86,16 @@ fn norms<S: Subject>(suite: &mut Suite<S>, dtype: DType) {
     let mut set = one(dtype, [1.0, 2.0]);
     set.extend([("b", None), ("c", one(dtype, [-2.0]).swap_remove(0).1)]);
     add("all_parameters_share_one_factor", set, &[1.0, 0.7], Norm::L2);
-    suite.add(Operation::Clip, dtype, "a_limit_just_below_the_norm_clips", move |s: &S, check| {
+    cases.add(Operation::Clip, dtype, "a_limit_just_below_the_norm_clips", move |s: &S, check| {
         let clip = Clip::Norm(Norm::L2, below(5.0));
         by(s, check, &one(dtype, [3.0, 4.0]), Given::Exactly, clip)
     });
 }
 
-fn lengths<S: Subject>(suite: &mut Suite<S>, dtype: DType) {
+fn lengths<S: Subject>(cases: &mut Cases<S>, dtype: DType) {
     for length in LENGTHS.into_iter().chain([LONG[2]]) {
         let sentence = format!("all_of_{length}_elements");
-        suite.add(Operation::Clip, dtype, sentence, move |s: &S, check| {
+        cases.add(Operation::Clip, dtype, sentence, move |s: &S, check| {
             let set = one(dtype, finite(length, length, dtype, [-4.0, 4.0]));
             by(s, check, &set, Given::Exactly, Clip::Norm(Norm::Infinity, 0.7))?;
             by(s, check, &set, Given::Exactly, Clip::Value(0.7))?;
@@ -104,9 +104,9 @@ fn lengths<S: Subject>(suite: &mut Suite<S>, dtype: DType) {
     }
 }
 
-fn limits<S: Subject>(suite: &mut Suite<S>, dtype: DType) {
+fn limits<S: Subject>(cases: &mut Cases<S>, dtype: DType) {
     let mut add = |sentence: &str, values: Vec<f64>, max: f32| {
-        suite.add(Operation::Clip, dtype, sentence, move |s: &S, check| {
+        cases.add(Operation::Clip, dtype, sentence, move |s: &S, check| {
             by(s, check, &one(dtype, values.clone()), Given::Exactly, Clip::Value(max))
         });
     };
@@ -117,7 +117,7 @@ fn limits<S: Subject>(suite: &mut Suite<S>, dtype: DType) {
     let (inf, nan) = (f64::INFINITY, f64::NAN);
     add("clip_value_leaves_a_nan_a_nan", vec![nan, 2.0, nan, -2.0, nan], 1.0);
     add("clip_value_limits_infinities", vec![inf, -inf, 0.5], 1.0);
-    suite.add(
+    cases.add(
         Operation::Clip,
         dtype,
         "clip_value_limits_all_that_is_awkward",
@@ -130,9 +130,9 @@ fn limits<S: Subject>(suite: &mut Suite<S>, dtype: DType) {
 }
 
 /// What a limit is a limit of: gradients as they are once unscaled, whatever their scale.
-fn units<S: Subject>(suite: &mut Suite<S>, dtype: DType) {
+fn units<S: Subject>(cases: &mut Cases<S>, dtype: DType) {
     let sentence = "the_limit_is_of_unscaled_gradients_whatever_the_scale";
-    suite.add(Operation::Clip, dtype, sentence, move |s: &S, check| {
+    cases.add(Operation::Clip, dtype, sentence, move |s: &S, check| {
         for exponent in [-3, 0, 3, 10] {
             let scaled = [3.0, -4.0].map(|x| x * 2.0_f64.powi(exponent));
             let set = vec![("w", Some(Stored::vector(dtype, scaled)))];
@@ -147,8 +147,8 @@ fn units<S: Subject>(suite: &mut Suite<S>, dtype: DType) {
     });
 }
 
-fn starts<S: Subject>(suite: &mut Suite<S>, dtype: DType) {
-    suite.add(Operation::Clip, dtype, "starts_anywhere_in_a_buffer", move |s: &S, check| {
+fn starts<S: Subject>(cases: &mut Cases<S>, dtype: DType) {
+    cases.add(Operation::Clip, dtype, "starts_anywhere_in_a_buffer", move |s: &S, check| {
         for (offset, length) in offsets() {
             let set = one(dtype, finite(length, length, dtype, [-4.0, 4.0]));
             for clip in [Clip::Norm(Norm::Infinity, 0.7), Clip::Value(0.7)] {
@@ -160,9 +160,9 @@ fn starts<S: Subject>(suite: &mut Suite<S>, dtype: DType) {
     });
 }
 
-fn refusals<S: Subject>(suite: &mut Suite<S>, dtype: DType) {
+fn refusals<S: Subject>(cases: &mut Cases<S>, dtype: DType) {
     let sentence = "a_limit_that_is_no_positive_number_is_an_invalid_argument";
-    suite.add(Operation::Clip, dtype, sentence, move |s: &S, check| {
+    cases.add(Operation::Clip, dtype, sentence, move |s: &S, check| {
         let set = one(dtype, [3.0, -4.0]);
         for max in [0.0, -0.0, -1.0, f32::NEG_INFINITY, f32::NAN] {
             let norms = [Norm::L2, Norm::Infinity].map(|which| Clip::Norm(which, max));

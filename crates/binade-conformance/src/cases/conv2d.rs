@@ -33,7 +33,7 @@ const SIZES: [Size; 13] = [
     ([2, 0, 4, 4], [3, 0, 3, 3], [1, 1], [0, 0]),
 ];
 
-pub(super) fn add(suite: &mut Asks) {
+pub(super) fn add(cases: &mut Asks) {
     for dtype in FLOATS {
         for size in SIZES {
             let (input, weight, stride, padding) = size;
@@ -44,35 +44,35 @@ pub(super) fn add(suite: &mut Asks) {
                 name(&stride),
                 name(&padding)
             );
-            suite.add(Conv2d, dtype, sentence, move |s, check| {
+            cases.add(Conv2d, dtype, sentence, move |s, check| {
                 both(s, check, dtype, size, true, 0)?;
                 both(s, check, dtype, size, false, 0)
             });
         }
-        suite.add(Conv2d, dtype, "starts_anywhere_in_a_buffer", move |s, check| {
+        cases.add(Conv2d, dtype, "starts_anywhere_in_a_buffer", move |s, check| {
             offsets().try_for_each(|(offset, _)| both(s, check, dtype, SIZES[2], true, offset))
         });
-        suite.add(Conv2d, dtype, "the_kernel_is_not_flipped", move |s, check| {
+        cases.add(Conv2d, dtype, "the_kernel_is_not_flipped", move |s, check| {
             let x = Stored::from_values(dtype, &[1, 1, 2, 3], [1.0, 2.0, 3.0, 4.0, 5.0, 6.0]);
             let w = Stored::from_values(dtype, &[1, 1, 2, 2], [1.0, 10.0, 100.0, 0.0]);
             let op = Compute::Conv2d(Conv2dConfig::default());
             Ask::new(op, &[&x, &w]).exact(s, check, [(dtype, vec![421.0, 532.0])])
         });
-        suite.add(Conv2d, dtype, "4096_products_of_one_add_up", move |s, check| {
+        cases.add(Conv2d, dtype, "4096_products_of_one_add_up", move |s, check| {
             let (x, w) = (ones(dtype, &[1, 64, 8, 8]), ones(dtype, &[2, 64, 8, 8]));
             let b = Stored::vector(dtype, [2.0, 32.0]);
             let op = Compute::Conv2d(Conv2dConfig::default());
             Ask::new(op, &[&x, &w, &b]).exact(s, check, [(dtype, vec![4098.0, 4128.0])])
         });
         let sentence = "the_gradient_of_the_weight_is_summed_wide_over_the_batch";
-        suite.add(Conv2d, dtype, sentence, move |s, check| {
+        cases.add(Conv2d, dtype, sentence, move |s, check| {
             let (x, w) = (ones(dtype, &[17, 1, 16, 16]), ones(dtype, &[1, 1, 1, 1]));
             let g = ones(dtype, &[17, 1, 16, 16]);
             let op = Compute::Conv2dBackward { config: Conv2dConfig::default(), bias: true };
             let wanted = [values(&x), vec![4352.0], vec![4352.0]];
             Ask::new(op, &[&g, &x, &w]).exact(s, check, wanted.map(|wanted| (dtype, wanted)))
         });
-        suite.add(Conv2d, dtype, "nan_and_infinity_stay_in_their_windows", move |s, check| {
+        cases.add(Conv2d, dtype, "nan_and_infinity_stay_in_their_windows", move |s, check| {
             let layer = Layer {
                 input: [1, 1, 4, 4],
                 weight: [1, 1, 2, 2],
@@ -93,17 +93,17 @@ pub(super) fn add(suite: &mut Asks) {
             Ok(())
         });
     }
-    refused(suite);
+    refused(cases);
 }
 
-fn refused(suite: &mut Asks) {
+fn refused(cases: &mut Asks) {
     let float = |shape: &[usize]| ones(DType::F32, shape);
     let (x, w) = (float(&[1, 2, 3, 3]), float(&[3, 2, 2, 2]));
     let plain = Conv2dConfig::default();
     let still = Conv2dConfig { stride: [0, 1], ..plain };
     let sentence = "a_stride_of_zero_is_an_invalid_argument";
     let all = vec![(Compute::Conv2d(still), vec![x.clone(), w.clone()])];
-    refusals(suite, Conv2d, sentence, ErrorKind::InvalidArgument, all);
+    refusals(cases, Conv2d, sentence, ErrorKind::InvalidArgument, all);
     let bias = Compute::Conv2dBackward { config: plain, bias: true };
     let all = vec![
         (Compute::Conv2d(plain), vec![x.clone(), float(&[3, 1, 2, 2])]),
@@ -112,7 +112,7 @@ fn refused(suite: &mut Asks) {
         (Compute::Conv2d(plain), vec![x.clone(), ones(DType::F16, &[3, 2, 2, 2])]),
         (bias, vec![float(&[1, 3, 3, 3]), x, w]),
     ];
-    refusals(suite, Conv2d, "what_does_not_fit_is_a_mismatch", ErrorKind::Mismatch, all);
+    refusals(cases, Conv2d, "what_does_not_fit_is_a_mismatch", ErrorKind::Mismatch, all);
 }
 
 /// The result, and the gradients of input, weight and perhaps bias.

@@ -23,17 +23,17 @@ const SIZES: [[usize; 2]; 11] = [
     [2, 1025],
 ];
 
-pub(super) fn add(suite: &mut Asks) {
+pub(super) fn add(cases: &mut Asks) {
     for dtype in FLOATS {
         for [n, classes] in SIZES {
             let sentence = format!("{n}_rows_of_{classes}_classes");
-            suite.add(CrossEntropy, dtype, sentence, move |s, check| {
+            cases.add(CrossEntropy, dtype, sentence, move |s, check| {
                 let x = uniform(1, dtype, &[n, classes], [-4.0, 4.0]);
                 both(s, check, &x, &drawn(n, classes), 1.0, 0)
             });
         }
         let mut add = |sentence: &str, shape: [usize; 2], x: Vec<f64>, labels: Vec<usize>, grad| {
-            suite.add(CrossEntropy, dtype, sentence, move |s, check| {
+            cases.add(CrossEntropy, dtype, sentence, move |s, check| {
                 let x = Stored::from_values(dtype, &shape, x.clone());
                 both(s, check, &x, &labels, grad, 0)
             });
@@ -51,13 +51,13 @@ pub(super) fn add(suite: &mut Asks) {
             1024.0,
         );
         add("the_gradient_is_divided_by_the_number_of_rows", [5, 3], ramp, vec![1; 5], 1.0);
-        suite.add(CrossEntropy, dtype, "starts_anywhere_in_a_buffer", move |s, check| {
+        cases.add(CrossEntropy, dtype, "starts_anywhere_in_a_buffer", move |s, check| {
             offsets().try_for_each(|(offset, _)| {
                 let x = uniform(offset, dtype, &[5, 33], [-4.0, 4.0]);
                 both(s, check, &x, &drawn(5, 33), 1.0, offset)
             })
         });
-        odd(suite, dtype);
+        odd(cases, dtype);
     }
     let (x, labels) = (ones(DType::F32, &[2, 3]), i64s(&[2], [0, 1]));
     let all = vec![
@@ -66,12 +66,12 @@ pub(super) fn add(suite: &mut Asks) {
         (Compute::CrossEntropyBackward, vec![ones(DType::F16, &[]), x.clone(), labels.clone()]),
         (Compute::CrossEntropyBackward, vec![ones(DType::F32, &[1]), x, labels]),
     ];
-    refusals(suite, CrossEntropy, "what_does_not_fit_is_a_mismatch", ErrorKind::Mismatch, all);
+    refusals(cases, CrossEntropy, "what_does_not_fit_is_a_mismatch", ErrorKind::Mismatch, all);
 }
 
 /// What is not finite, not there, or no class.
-fn odd(suite: &mut Asks, dtype: DType) {
-    suite.add(CrossEntropy, dtype, "a_nan_or_an_infinity_shows", move |s, check| {
+fn odd(cases: &mut Asks, dtype: DType) {
+    cases.add(CrossEntropy, dtype, "a_nan_or_an_infinity_shows", move |s, check| {
         for bad in [f64::NAN, f64::INFINITY] {
             let x = [0.0, 1.0, bad, 3.0];
             let wanted = vec![cross_entropy(&x, &[0, 1], 2)];
@@ -84,7 +84,7 @@ fn odd(suite: &mut Asks, dtype: DType) {
         }
         Ok(())
     });
-    suite.add(CrossEntropy, dtype, "the_loss_of_no_rows_is_nan", move |s, check| {
+    cases.add(CrossEntropy, dtype, "the_loss_of_no_rows_is_nan", move |s, check| {
         let (x, labels) = (ones(dtype, &[0, 3]), i64s(&[0], []));
         Ask::new(Compute::CrossEntropy, &[&x, &labels]).exact(
             s,
@@ -93,7 +93,7 @@ fn odd(suite: &mut Asks, dtype: DType) {
         )
     });
     let sentence = "a_label_that_is_no_class_is_an_invalid_argument_or_nan";
-    suite.add(CrossEntropy, dtype, sentence, move |s, check| {
+    cases.add(CrossEntropy, dtype, sentence, move |s, check| {
         [3, -1, i64::MAX, i64::MIN].into_iter().try_for_each(|bad| {
             let (x, labels) = (ones(dtype, &[2, 3]), i64s(&[2], [0, bad]));
             let ask = Ask::new(Compute::CrossEntropy, &[&x, &labels]);

@@ -6,7 +6,7 @@ use super::{FLOATS, get, put};
 use crate::oracle::delayed::{self, delayed};
 use crate::oracle::unscale::{Found, unscale};
 use crate::{
-    Check, Collected, Delayed, DelayedPass, Operation, Stop, Stored, Subject, Suite, Verdict,
+    Cases, Check, Collected, Delayed, DelayedPass, Operation, Stop, Stored, Subject, Verdict,
 };
 use binade_core::{DType, Finding, NamedGrads};
 use binade_grad_scaler::ScaleState;
@@ -20,11 +20,11 @@ struct Window {
     buffers: Option<Set>,
 }
 
-pub(super) fn add<S: Subject>(suite: &mut Suite<S>) {
+pub(super) fn add<S: Subject>(cases: &mut Cases<S>) {
     for dtype in FLOATS {
-        sums(suite, dtype);
-        bad(suite, dtype);
-        buffers(suite, dtype);
+        sums(cases, dtype);
+        bad(cases, dtype);
+        buffers(cases, dtype);
     }
 }
 
@@ -104,9 +104,9 @@ fn good(seed: usize, length: usize, dtype: DType) -> Set {
     vec![("w", Some(Stored::vector(dtype, finite(seed, length, dtype, [-8.0, 8.0]))))]
 }
 
-fn sums<S: Subject>(suite: &mut Suite<S>, dtype: DType) {
+fn sums<S: Subject>(cases: &mut Cases<S>, dtype: DType) {
     let sentence = "each_loss_is_scaled_by_the_scale_the_window_opened_with";
-    suite.add(Operation::Delayed, dtype, sentence, move |s: &S, check| {
+    cases.add(Operation::Delayed, dtype, sentence, move |s: &S, check| {
         let passes: Vec<Set> = (1..4).map(|seed| good(seed, 9, dtype)).collect();
         let summed = summed(10, passes.clone());
         let wanted = Stored::from_values(DType::F32, &[], [0.75 * 1024.0]);
@@ -118,7 +118,7 @@ fn sums<S: Subject>(suite: &mut Suite<S>, dtype: DType) {
         Ok(())
     });
     let mut add = |sentence: &str, window: Window| {
-        suite.add(Operation::Delayed, dtype, sentence, move |s: &S, check| by(s, check, &window));
+        cases.add(Operation::Delayed, dtype, sentence, move |s: &S, check| by(s, check, &window));
     };
     let several = || (1..5).map(|seed| good(seed, 257, dtype)).collect();
     add("one_pass_is_its_own_sum", summed(10, vec![good(1, 257, dtype)]));
@@ -136,9 +136,9 @@ fn sums<S: Subject>(suite: &mut Suite<S>, dtype: DType) {
 }
 
 /// Passes and sums that are not finite.
-fn bad<S: Subject>(suite: &mut Suite<S>, dtype: DType) {
+fn bad<S: Subject>(cases: &mut Cases<S>, dtype: DType) {
     let sentence = "a_pass_that_overflows_is_named_and_skips_the_window";
-    suite.add(Operation::Delayed, dtype, sentence, move |s: &S, check| {
+    cases.add(Operation::Delayed, dtype, sentence, move |s: &S, check| {
         for (number, code) in not_finite(dtype).into_iter().enumerate() {
             let mut passes: Vec<Set> = (1..4).map(|seed| good(seed, 3, dtype)).collect();
             passes[number % 3] = vec![("w", Some(Stored::from_codes(dtype, &[3], [1, 2, code])))];
@@ -147,7 +147,7 @@ fn bad<S: Subject>(suite: &mut Suite<S>, dtype: DType) {
         Ok(())
     });
     let mut add = |sentence: &str, window: Window| {
-        suite.add(Operation::Delayed, dtype, sentence, move |s: &S, check| by(s, check, &window));
+        cases.add(Operation::Delayed, dtype, sentence, move |s: &S, check| by(s, check, &window));
     };
     let of = |values: &[f64]| vec![("w", Some(Stored::vector(dtype, values.iter().copied())))];
     // What a bad pass has besides would take the sum beyond f32, did it add it.
@@ -165,10 +165,10 @@ fn bad<S: Subject>(suite: &mut Suite<S>, dtype: DType) {
 }
 
 /// Where the framework adds gradients up, whatever it made of them is divided once.
-fn buffers<S: Subject>(suite: &mut Suite<S>, dtype: DType) {
+fn buffers<S: Subject>(cases: &mut Cases<S>, dtype: DType) {
     let mut add = |sentence: &str, buffers: Set| {
         let window = Window { buffers: Some(buffers), ..summed(10, vec![good(1, 3, dtype); 3]) };
-        suite.add(Operation::Delayed, dtype, sentence, move |s: &S, check| {
+        cases.add(Operation::Delayed, dtype, sentence, move |s: &S, check| {
             let set = window.buffers.as_ref().map(values).unwrap_or_default();
             let (wanted, found) = unscale(&set, factor(&window.start));
             let got = run(s, &window)?;

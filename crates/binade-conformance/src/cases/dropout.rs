@@ -9,39 +9,39 @@ use binade_core::{DType, ErrorKind};
 
 const KEY: [u64; 2] = [0x0123_4567_89ab_cdef, 0xfedc_ba98_7654_3210];
 
-pub(super) fn add(suite: &mut Asks) {
+pub(super) fn add(cases: &mut Asks) {
     for dtype in FLOATS {
         for length in SHORT {
-            suite.add(Dropout, dtype, format!("all_of_{length}_elements"), move |s, check| {
+            cases.add(Dropout, dtype, format!("all_of_{length}_elements"), move |s, check| {
                 let x = uniform(length, dtype, &[length], [0.5, 2.0]);
                 [0.5, 0.1].into_iter().try_for_each(|p| both(s, check, &x, KEY, p, 0))
             });
         }
-        suite.add(Dropout, dtype, "starts_anywhere_in_a_buffer", move |s, check| {
+        cases.add(Dropout, dtype, "starts_anywhere_in_a_buffer", move |s, check| {
             offsets().try_for_each(|(offset, length)| {
                 let x = uniform(length, dtype, &[length], [0.5, 2.0]);
                 both(s, check, &x, KEY, 0.3, offset)
             })
         });
-        suite.add(Dropout, dtype, "the_mask_is_a_function_of_the_key", move |s, check| {
+        cases.add(Dropout, dtype, "the_mask_is_a_function_of_the_key", move |s, check| {
             let x = ones(dtype, &[257]);
             let keys = [[1, 1], [1, 2], [2, 1], [1, 1 | 1 << 32], [1 | 1 << 32, 1], [u64::MAX; 2]];
             keys.into_iter().try_for_each(|key| both(s, check, &x, key, 0.5, 0))
         });
-        suite.add(Dropout, dtype, "what_stays_is_multiplied_in_f32", move |s, check| {
+        cases.add(Dropout, dtype, "what_stays_is_multiplied_in_f32", move |s, check| {
             let x = uniform(5, dtype, &[257], [-2.0, 2.0]);
             [0.1, 0.2, 0.75, 0.9, 0.99].into_iter().try_for_each(|p| both(s, check, &x, KEY, p, 0))
         });
-        suite.add(Dropout, dtype, "a_nan_and_an_infinity_drop_to_plus_zero", move |s, check| {
+        cases.add(Dropout, dtype, "a_nan_and_an_infinity_drop_to_plus_zero", move |s, check| {
             let codes: Vec<u64> = awkward(dtype).repeat(4);
             let x = Stored::from_codes(dtype, &[codes.len()], codes);
             both(s, check, &x, KEY, 0.5, 0)
         });
-        suite.add(Dropout, dtype, "p_of_zero_is_the_identity", move |s, check| {
+        cases.add(Dropout, dtype, "p_of_zero_is_the_identity", move |s, check| {
             let codes = awkward(dtype);
             both(s, check, &Stored::from_codes(dtype, &[codes.len()], codes), KEY, 0.0, 0)
         });
-        suite.add(Dropout, dtype, "p_of_one_drops_everything", move |s, check| {
+        cases.add(Dropout, dtype, "p_of_one_drops_everything", move |s, check| {
             let codes = awkward(dtype);
             let x = Stored::from_codes(dtype, &[codes.len()], codes);
             let key = key(KEY);
@@ -54,13 +54,13 @@ pub(super) fn add(suite: &mut Asks) {
     let ask = |p: f32| (Compute::Dropout { p }, vec![x.clone(), key(KEY)]);
     let sentence = "a_p_outside_zero_to_one_is_an_invalid_argument";
     let outside = vec![ask(-0.1), ask(1.5), ask(f32::NAN), ask(f32::INFINITY)];
-    refusals(suite, Dropout, sentence, ErrorKind::InvalidArgument, outside);
+    refusals(cases, Dropout, sentence, ErrorKind::InvalidArgument, outside);
     let all = vec![
         (Compute::Dropout { p: 0.5 }, vec![x.clone(), i64s(&[3], [1, 2, 3])]),
         (Compute::Dropout { p: 0.5 }, vec![x.clone(), ones(DType::F32, &[2])]),
         (Compute::Dropout { p: 0.5 }, vec![i64s(&[2], [1, 2]), key(KEY)]),
     ];
-    refusals(suite, Dropout, "what_does_not_fit_is_a_mismatch", ErrorKind::Mismatch, all);
+    refusals(cases, Dropout, "what_does_not_fit_is_a_mismatch", ErrorKind::Mismatch, all);
 }
 
 fn key(words: [u64; 2]) -> Stored {

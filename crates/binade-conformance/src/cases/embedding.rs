@@ -20,21 +20,21 @@ const SIZES: [[usize; 3]; 9] = [
     [4, 0, 3],
 ];
 
-pub(super) fn add(suite: &mut Asks) {
+pub(super) fn add(cases: &mut Asks) {
     for dtype in FLOATS {
         for [rows, width, count] in SIZES {
             let sentence = format!("{count}_rows_of_{rows}x{width}");
-            suite.add(Embedding, dtype, sentence, move |s, check| {
+            cases.add(Embedding, dtype, sentence, move |s, check| {
                 let indices = drawn(count, rows);
                 both(s, check, &uniform(1, dtype, &[rows, width], [-2.0, 2.0]), &indices, 0)
             });
         }
-        suite.add(Embedding, dtype, "starts_anywhere_in_a_buffer", move |s, check| {
+        cases.add(Embedding, dtype, "starts_anywhere_in_a_buffer", move |s, check| {
             offsets().try_for_each(|(offset, _)| {
                 both(s, check, &uniform(1, dtype, &[9, 7], [-2.0, 2.0]), &drawn(20, 9), offset)
             })
         });
-        suite.add(Embedding, dtype, "rows_are_copied_bit_for_bit", move |s, check| {
+        cases.add(Embedding, dtype, "rows_are_copied_bit_for_bit", move |s, check| {
             let codes = awkward(dtype);
             let table = Stored::from_codes(dtype, &[2, codes.len() / 2], codes.clone());
             let indices = i64s(&[2], [1, 0]);
@@ -42,12 +42,12 @@ pub(super) fn add(suite: &mut Asks) {
             let wanted = Stored::from_codes(dtype, &[codes.len()], [second, first].concat());
             Ask::new(Compute::Embedding, &[&table, &indices]).same(s, check, &wanted)
         });
-        suite.add(Embedding, dtype, "the_first_and_the_last_row_are_rows", move |s, check| {
+        cases.add(Embedding, dtype, "the_first_and_the_last_row_are_rows", move |s, check| {
             let table = uniform(1, dtype, &[257, 3], [-2.0, 2.0]);
             both(s, check, &table, &[256, 0, 256, 0, 1, 255], 0)
         });
         let sentence = "an_index_that_occurs_4096_times_loses_nothing";
-        suite.add(Embedding, dtype, sentence, move |s, check| {
+        cases.add(Embedding, dtype, sentence, move |s, check| {
             let indices = i64s(&[4096], vec![1; 4096]);
             let g = ones(dtype, &[4096, 1]);
             Ask::new(Compute::EmbeddingBackward { rows: 3 }, &[&g, &indices]).exact(
@@ -56,7 +56,7 @@ pub(super) fn add(suite: &mut Asks) {
                 [(dtype, vec![0.0, 4096.0, 0.0])],
             )
         });
-        suite.add(
+        cases.add(
             Embedding,
             dtype,
             "duplicates_are_added_in_the_order_of_the_indices",
@@ -80,7 +80,7 @@ pub(super) fn add(suite: &mut Asks) {
                 Ok(())
             },
         );
-        suite.add(
+        cases.add(
             Embedding,
             dtype,
             "an_index_outside_is_an_invalid_argument_or_nan",
@@ -101,7 +101,7 @@ pub(super) fn add(suite: &mut Asks) {
         (Compute::Embedding, vec![table, ones(DType::F32, &[3])]),
         (Compute::EmbeddingBackward { rows: 4 }, vec![ones(DType::F32, &[2, 2]), labels]),
     ];
-    refusals(suite, Embedding, "what_does_not_fit_is_a_mismatch", ErrorKind::Mismatch, all);
+    refusals(cases, Embedding, "what_does_not_fit_is_a_mismatch", ErrorKind::Mismatch, all);
 }
 
 /// Wants an `InvalidArgument`, at the call or when the result was read, or else NaN at these places.

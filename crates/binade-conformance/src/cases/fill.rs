@@ -5,10 +5,10 @@ use super::{FLOATS, SHORT};
 use crate::{Compute, Operation::Fill};
 use binade_core::DType;
 
-pub(super) fn add(suite: &mut Asks) {
+pub(super) fn add(cases: &mut Asks) {
     for dtype in FLOATS {
         for length in SHORT {
-            suite.add(Fill, dtype, format!("all_of_{length}_elements"), move |s, check| {
+            cases.add(Fill, dtype, format!("all_of_{length}_elements"), move |s, check| {
                 let shape = vec![length];
                 Ask::new(Compute::Fill { value: 0.1, shape, dtype }, &[]).exact(
                     s,
@@ -17,7 +17,7 @@ pub(super) fn add(suite: &mut Asks) {
                 )
             });
         }
-        suite.add(Fill, dtype, "the_value_is_rounded_once_to_nearest_even", move |s, check| {
+        cases.add(Fill, dtype, "the_value_is_rounded_once_to_nearest_even", move |s, check| {
             values(dtype).into_iter().try_for_each(|value| {
                 Ask::new(Compute::Fill { value, shape: vec![3, 3], dtype }, &[]).exact(
                     s,

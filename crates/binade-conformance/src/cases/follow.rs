@@ -7,7 +7,7 @@ use super::{put, unscale::factor};
 use crate::oracle::follow::{Recorded, Walked, follow};
 use crate::oracle::scale_update::update;
 use crate::oracle::train::{self, train};
-use crate::{Check, Led, Operation::Follow, Refusal, Stop, Stored, Subject, Suite, Verdict};
+use crate::{Cases, Check, Led, Operation::Follow, Refusal, Stop, Stored, Subject, Verdict};
 use binade_core::{DType, Finding, Named};
 use binade_grad_scaler::{
     LossScale, Parting, ScaleState, Seen, Step, StepReport, StepSummary, Trajectory,
@@ -18,11 +18,11 @@ use binade_master_weights::UpdateRule;
 const UPDATE: UpdateRule = UpdateRule::sgd(0.125);
 const START: f64 = 16.0;
 
-pub(super) fn add<S: Subject>(suite: &mut Suite<S>) {
-    led(suite);
-    ends(suite);
-    two_runs(suite);
-    at_random(suite);
+pub(super) fn add<S: Subject>(cases: &mut Cases<S>) {
+    led(cases);
+    ends(cases);
+    two_runs(cases);
+    at_random(cases);
 }
 
 fn rule() -> LossScale {
@@ -152,8 +152,8 @@ fn by<S: Subject>(s: &S, check: &mut Check, there: &str, here: &str) -> Verdict 
     along(s, check, &recorded(there), here)
 }
 
-fn led<S: Subject>(suite: &mut Suite<S>) {
-    suite.add(Follow, "-", "the_scale_takes_the_recorded_values", |s: &S, check| {
+fn led<S: Subject>(cases: &mut Cases<S>) {
+    cases.add(Follow, "-", "the_scale_takes_the_recorded_values", |s: &S, check| {
         let mut other = rule();
         (other.growth, other.growth_interval, other.backoff) = (2, 1, 3);
         along(s, check, &recorded_by(&other, "0010000"), "0010000")
@@ -163,24 +163,24 @@ fn led<S: Subject>(suite: &mut Suite<S>) {
         ("an_overflow_that_the_recording_has_not_skips_and_is_told", "0000000", "0100110"),
         ("a_run_whose_every_overflow_was_recorded_has_not_parted", "0110100", "0110100"),
     ] {
-        suite.add(Follow, "-", sentence, move |s: &S, check| by(s, check, there, here));
+        cases.add(Follow, "-", sentence, move |s: &S, check| by(s, check, there, here));
     }
 }
 
-fn ends<S: Subject>(suite: &mut Suite<S>) {
+fn ends<S: Subject>(cases: &mut Cases<S>) {
     for (sentence, there, here) in [
         ("after_its_end_the_run_goes_on_by_its_own_rule", "010", "010001000"),
         ("a_skip_recorded_last_halts_nothing_after_it", "001", "0000000"),
         ("an_empty_recording_leaves_the_run_to_its_own_rule", "", "010001000"),
     ] {
-        suite.add(Follow, "-", sentence, move |s: &S, check| by(s, check, there, here));
+        cases.add(Follow, "-", sentence, move |s: &S, check| by(s, check, there, here));
     }
 }
 
 /// One records itself; two with other gradients follow it, and each other.
-fn two_runs<S: Subject>(suite: &mut Suite<S>) {
+fn two_runs<S: Subject>(cases: &mut Cases<S>) {
     let sentence = "two_runs_that_follow_one_recording_skip_alike";
-    suite.add(Follow, "-", sentence, |s: &S, check| {
+    cases.add(Follow, "-", sentence, |s: &S, check| {
         let bits = "0110010001";
         let first = run(s, None, &sets(bits))?;
         compare(s, check, &first, &sets(bits), &[])?;
@@ -198,8 +198,8 @@ fn two_runs<S: Subject>(suite: &mut Suite<S>) {
     });
 }
 
-fn at_random<S: Subject>(suite: &mut Suite<S>) {
-    suite.add(Follow, "-", "fifty_iterations_at_random", |s: &S, check| {
+fn at_random<S: Subject>(cases: &mut Cases<S>) {
+    cases.add(Follow, "-", "fifty_iterations_at_random", |s: &S, check| {
         let mut draw = Draw::new(19);
         let mut bits = |length: usize| -> String {
             (0..length).map(|_| if draw.bits().is_multiple_of(4) { '1' } else { '0' }).collect()

@@ -4,7 +4,7 @@ use super::unscale::{Set, tell, told, upload, values};
 use super::values::Draw;
 use crate::oracle::iterate;
 use crate::oracle::unscale::Found;
-use crate::{Check, Course, Iteration, Operation::Iterate, Stop, Stored, Subject, Suite, Verdict};
+use crate::{Cases, Check, Course, Iteration, Operation::Iterate, Stop, Stored, Subject, Verdict};
 use binade_core::{DType, Finding};
 use binade_grad_scaler::{Join, LossScale};
 
@@ -33,11 +33,11 @@ fn mixed(join: Join) -> Round {
     Round { parts: [good().parts, bad().parts].concat(), join }
 }
 
-pub(super) fn add<S: Subject>(suite: &mut Suite<S>) {
-    moves(suite);
-    clones(suite);
-    divergence(suite);
-    at_random(suite);
+pub(super) fn add<S: Subject>(cases: &mut Cases<S>) {
+    moves(cases);
+    clones(cases);
+    divergence(cases);
+    at_random(cases);
 }
 
 fn rule(change: impl FnOnce(&mut LossScale)) -> LossScale {
@@ -104,9 +104,9 @@ fn parted(found: &Finding) -> Finding {
     Finding { missing: Vec::new(), ..found.clone() }
 }
 
-fn moves<S: Subject>(suite: &mut Suite<S>) {
+fn moves<S: Subject>(cases: &mut Cases<S>) {
     let mut add = |sentence: &str, rounds: Vec<Round>| {
-        suite.add(Iterate, "-", sentence, move |s: &S, check| {
+        cases.add(Iterate, "-", sentence, move |s: &S, check| {
             let rule = rule(|_| ());
             run(s, &rule, &rounds, |_| false)?.compare(check, &rounds)
         });
@@ -120,7 +120,7 @@ fn moves<S: Subject>(suite: &mut Suite<S>) {
     add("a_pass_left_out_backs_off_and_skips_nothing", vec![mixed(Join::All), good()]);
     let nothing = Round { parts: vec![], join: Join::Any };
     add("an_iteration_without_a_pass_is_a_good_one", vec![nothing.clone(), nothing, good()]);
-    suite.add(Iterate, "-", "what_was_read_is_ready", |s: &S, check| {
+    cases.add(Iterate, "-", "what_was_read_is_ready", |s: &S, check| {
         let rounds = [good(), bad()];
         let ran = run(s, &rule(|_| ()), &rounds, |_| false)?;
         let ready: Vec<bool> = ran.got.stages.iter().map(|stage| stage.ready).collect();
@@ -129,8 +129,8 @@ fn moves<S: Subject>(suite: &mut Suite<S>) {
 }
 
 /// What was cloned before an update reads as it did; and where there is no clone, the update may be in place.
-fn clones<S: Subject>(suite: &mut Suite<S>) {
-    suite.add(Iterate, "-", "an_earlier_clone_reads_what_it_did", |s: &S, check| {
+fn clones<S: Subject>(cases: &mut Cases<S>) {
+    cases.add(Iterate, "-", "an_earlier_clone_reads_what_it_did", |s: &S, check| {
         let rounds = [good(), good(), bad(), good(), bad(), bad(), good(), good()];
         for keep in [[true; 2], [true, false], [false, true]] {
             let ran = run(s, &rule(|_| ()), &rounds, |index| keep[index % 2])?;
@@ -144,9 +144,9 @@ fn clones<S: Subject>(suite: &mut Suite<S>) {
     });
 }
 
-fn divergence<S: Subject>(suite: &mut Suite<S>) {
+fn divergence<S: Subject>(cases: &mut Cases<S>) {
     let mut add = |sentence: &str, rule: LossScale, rounds: Vec<Round>| {
-        suite.add(Iterate, "-", sentence, move |s: &S, check| {
+        cases.add(Iterate, "-", sentence, move |s: &S, check| {
             run(s, &rule, &rounds, |_| false)?.compare(check, &rounds)
         });
     };
@@ -157,8 +157,8 @@ fn divergence<S: Subject>(suite: &mut Suite<S>) {
     add("divergence_halts_whatever_it_is_joined_with", impatient, vec![bad(), bad(), all, good()]);
 }
 
-fn at_random<S: Subject>(suite: &mut Suite<S>) {
-    suite.add(Iterate, "-", "a_hundred_iterations_at_random", |s: &S, check| {
+fn at_random<S: Subject>(cases: &mut Cases<S>) {
+    cases.add(Iterate, "-", "a_hundred_iterations_at_random", |s: &S, check| {
         let mut draw = Draw::new(17);
         let mut round = || match draw.bits() % 8 {
             0 => bad(),

@@ -31,29 +31,29 @@ const SHAPES: [&[usize]; 13] = [
     &[3, 0],
 ];
 
-pub(super) fn add(suite: &mut Asks) {
+pub(super) fn add(cases: &mut Asks) {
     for dtype in FLOATS {
         for shape in SHAPES {
-            suite.add(LayerNorm, dtype, format!("random_{}", name(shape)), move |s, check| {
+            cases.add(LayerNorm, dtype, format!("random_{}", name(shape)), move |s, check| {
                 let x = uniform(1, dtype, shape, [-2.0, 3.0]);
                 both(s, check, &x, dtype, EPS, 0)
             });
         }
-        suite.add(LayerNorm, dtype, "parameters_may_be_of_f32", move |s, check| {
+        cases.add(LayerNorm, dtype, "parameters_may_be_of_f32", move |s, check| {
             both(s, check, &uniform(1, dtype, &[5, 33], [-2.0, 3.0]), DType::F32, EPS, 0)
         });
-        suite.add(LayerNorm, dtype, "starts_anywhere_in_a_buffer", move |s, check| {
+        cases.add(LayerNorm, dtype, "starts_anywhere_in_a_buffer", move |s, check| {
             offsets().try_for_each(|(offset, _)| {
                 let x = uniform(offset, dtype, &[3, 33], [-2.0, 3.0]);
                 both(s, check, &x, dtype, EPS, offset)
             })
         });
-        suite.add(LayerNorm, dtype, "a_large_mean_leaves_the_variance_alone", move |s, check| {
+        cases.add(LayerNorm, dtype, "a_large_mean_leaves_the_variance_alone", move |s, check| {
             let mean = if dtype == DType::F32 { 16384.0 } else { 128.0 };
             let row = (0..64).map(|i| mean + f64::from(i * 7 % 5) - 2.0);
             both(s, check, &Stored::from_values(dtype, &[1, 64], row), dtype, EPS, 0)
         });
-        suite.add(
+        cases.add(
             LayerNorm,
             dtype,
             "squares_beyond_the_format_have_a_variance",
@@ -62,11 +62,11 @@ pub(super) fn add(suite: &mut Asks) {
                 both(s, check, &Stored::from_values(dtype, &[1, 32], row), dtype, EPS, 0)
             },
         );
-        suite.add(LayerNorm, dtype, "eps_is_added_to_the_variance", move |s, check| {
+        cases.add(LayerNorm, dtype, "eps_is_added_to_the_variance", move |s, check| {
             let x = Stored::from_values(dtype, &[2, 4], [1.0, 1.0, 1.0, 1.0, 0.0, 0.0, 0.0, 0.001]);
             [1e-5, 1e-3, 1.0].into_iter().try_for_each(|eps| both(s, check, &x, dtype, eps, 0))
         });
-        suite.add(LayerNorm, dtype, "a_nan_stays_in_its_row", move |s, check| {
+        cases.add(LayerNorm, dtype, "a_nan_stays_in_its_row", move |s, check| {
             let x = Stored::from_values(dtype, &[2, 3], [1.0, f64::NAN, 3.0, 4.0, 5.0, 7.0]);
             let [w, b] = [1, 2].map(|seed| uniform(seed, dtype, &[3], [0.5, 2.0]));
             let wanted = layer_norm(&values(&x), &values(&w), &values(&b), f64::from(EPS));
@@ -76,7 +76,7 @@ pub(super) fn add(suite: &mut Asks) {
                 [(dtype, wanted)],
             )
         });
-        suite.add(LayerNorm, dtype, "gradients_of_parameters_are_summed_wide", move |s, check| {
+        cases.add(LayerNorm, dtype, "gradients_of_parameters_are_summed_wide", move |s, check| {
             // x̂ is ±1 within eps: the sum over 2050 rows has that many terms of one sign.
             let x = Stored::from_values(dtype, &[2050, 2], (0..4100).map(|i| f64::from(i % 2)));
             let (g, w) = (ones(dtype, &[2050, 2]), ones(dtype, &[2]));
@@ -97,7 +97,7 @@ pub(super) fn add(suite: &mut Asks) {
         forward(vec![x.clone(), ones(DType::F32, &[3]), w.clone()]),
         (Compute::LayerNormBackward { eps: EPS }, vec![ones(DType::F32, &[4, 3]), x, w]),
     ];
-    refusals(suite, LayerNorm, "what_does_not_fit_is_a_mismatch", ErrorKind::Mismatch, all);
+    refusals(cases, LayerNorm, "what_does_not_fit_is_a_mismatch", ErrorKind::Mismatch, all);
 }
 
 /// Forward, and all three gradients.

@@ -29,28 +29,28 @@ const SIZES: [(&[usize], [usize; 2]); 12] = [
     (&[3], [4, 0]),
 ];
 
-pub(super) fn add(suite: &mut Asks) {
+pub(super) fn add(cases: &mut Asks) {
     for dtype in FLOATS {
         for (lead, size) in SIZES {
             for bias in [true, false] {
                 let with = if bias { "with" } else { "without" };
                 let sentence = format!("random_{}_rows_of_{}_{with}_bias", name(lead), name(&size));
-                suite.add(Linear, dtype, sentence, move |s, check| {
+                cases.add(Linear, dtype, sentence, move |s, check| {
                     both(s, check, dtype, (lead, size), bias, 0)
                 });
             }
         }
-        suite.add(Linear, dtype, "starts_anywhere_in_a_buffer", move |s, check| {
+        cases.add(Linear, dtype, "starts_anywhere_in_a_buffer", move |s, check| {
             offsets()
                 .try_for_each(|(offset, _)| both(s, check, dtype, (&[5], [33, 7]), true, offset))
         });
-        suite.add(Linear, dtype, "4096_ones_and_a_bias_add_up", move |s, check| {
+        cases.add(Linear, dtype, "4096_ones_and_a_bias_add_up", move |s, check| {
             let (x, w) = (ones(dtype, &[2, 4096]), ones(dtype, &[3, 4096]));
             let b = Stored::vector(dtype, [2.0, 32.0, -4096.0]);
             let wanted = [4098.0, 4128.0, 0.0].repeat(2);
             Ask::new(Compute::Linear, &[&x, &w, &b]).exact(s, check, [(dtype, wanted)])
         });
-        suite.add(Linear, dtype, "gradients_are_summed_wide_over_every_row", move |s, check| {
+        cases.add(Linear, dtype, "gradients_are_summed_wide_over_every_row", move |s, check| {
             let (g, x, w) =
                 (ones(dtype, &[4099, 2]), ones(dtype, &[4099, 3]), ones(dtype, &[2, 3]));
             let wanted = [vec![2.0; 4099 * 3], vec![4099.0; 6], vec![4099.0; 2]];
@@ -60,7 +60,7 @@ pub(super) fn add(suite: &mut Asks) {
                 wanted.map(|wanted| (dtype, wanted)),
             )
         });
-        suite.add(Linear, dtype, "nan_and_infinity_stay_in_their_rows", move |s, check| {
+        cases.add(Linear, dtype, "nan_and_infinity_stay_in_their_rows", move |s, check| {
             for bad in [f64::NAN, f64::INFINITY, f64::NEG_INFINITY] {
                 let x = Stored::from_values(dtype, &[3, 2], [1.0, 2.0, bad, 1.0, 0.5, 0.25]);
                 let w = uniform(1, dtype, &[2, 2], [0.5, 1.0]);
@@ -81,7 +81,7 @@ pub(super) fn add(suite: &mut Asks) {
         (bias.clone(), vec![float(&[2, 3]), x.clone(), w.clone()]),
         (bias, vec![ones(DType::F16, &[2, 4]), x, w]),
     ];
-    refusals(suite, Linear, "what_does_not_fit_is_a_mismatch", ErrorKind::Mismatch, all);
+    refusals(cases, Linear, "what_does_not_fit_is_a_mismatch", ErrorKind::Mismatch, all);
 }
 
 /// The result, and the gradients of input, weight and perhaps bias.

@@ -34,15 +34,15 @@ const SIZES: [Size; 16] = [
     [2, 4096, 3],
 ];
 
-pub(super) fn add(suite: &mut Asks) {
+pub(super) fn add(cases: &mut Asks) {
     for dtype in FLOATS {
         for size in SIZES {
-            random(suite, dtype, size);
+            random(cases, dtype, size);
         }
-        sums(suite, dtype);
-        starts(suite, dtype);
-        classes(suite, dtype);
-        gradients(suite, dtype);
+        sums(cases, dtype);
+        starts(cases, dtype);
+        classes(cases, dtype);
+        gradients(cases, dtype);
     }
     let float = |shape: &[usize]| ones(DType::F32, shape);
     let all = vec![
@@ -51,7 +51,7 @@ pub(super) fn add(suite: &mut Asks) {
         (Compute::MatMul, vec![float(&[2, 3]), ones(DType::F16, &[3, 4])]),
         (Compute::MatMulBackward, vec![float(&[2, 3]), float(&[2, 3]), float(&[3, 4])]),
     ];
-    refusals(suite, MatMul, "what_does_not_fit_is_a_mismatch", ErrorKind::Mismatch, all);
+    refusals(cases, MatMul, "what_does_not_fit_is_a_mismatch", ErrorKind::Mismatch, all);
 }
 
 fn ask<'a>(a: &'a Stored, b: &'a Stored) -> (Ask<'a>, Vec<Wanted>) {
@@ -78,10 +78,10 @@ fn matrices(dtype: DType, [m, k, n]: Size, mut element: impl FnMut() -> f64) -> 
     })
 }
 
-fn random(suite: &mut Asks, dtype: DType, size: Size) {
+fn random(cases: &mut Asks, dtype: DType, size: Size) {
     let [rows, inner, columns] = size;
     let sentence = format!("random_{rows}x{inner}_by_{inner}x{columns}");
-    suite.add(MatMul, dtype, sentence, move |s, check| {
+    cases.add(MatMul, dtype, sentence, move |s, check| {
         let mut draw = Draw::new(rows * inner * columns);
         let [a, b] = matrices(dtype, size, || draw.within(-1.0, 1.0));
         near(s, check, [&a, &b])?;
@@ -91,12 +91,12 @@ fn random(suite: &mut Asks, dtype: DType, size: Size) {
 }
 
 /// Of sizes among which are odd ones, edges of tiles and nothing.
-fn gradients(suite: &mut Asks, dtype: DType) {
+fn gradients(cases: &mut Asks, dtype: DType) {
     let odd = [[0, 4, 3], [3, 0, 2], [3, 4, 0]];
     for size in SIZES.into_iter().filter(|[_, k, _]| *k < 1000).chain(odd) {
         let [m, k, n] = size;
         let sentence = format!("gradients_of_{m}x{k}_by_{k}x{n}");
-        suite.add(MatMul, dtype, sentence, move |s, check| {
+        cases.add(MatMul, dtype, sentence, move |s, check| {
             let [a, b] =
                 [(1, [m, k]), (2, [k, n])].map(|(i, x)| uniform(i, dtype, &x, [-1.0, 1.0]));
             let g = uniform(3, dtype, &[m, n], [-1.0, 1.0]);
@@ -111,9 +111,9 @@ fn gradients(suite: &mut Asks, dtype: DType) {
 }
 
 /// Integers, whose sums are exact in `f32` in any order, and in nothing narrower.
-fn sums(suite: &mut Asks, dtype: DType) {
+fn sums(cases: &mut Asks, dtype: DType) {
     let mut add = |sentence: &str, make: fn(DType) -> [Stored; 2]| {
-        suite.add(MatMul, dtype, sentence, move |s, check| {
+        cases.add(MatMul, dtype, sentence, move |s, check| {
             let [a, b] = make(dtype);
             exact(s, check, [&a, &b])
         });
@@ -134,8 +134,8 @@ fn sums(suite: &mut Asks, dtype: DType) {
 }
 
 /// Unaligned.
-fn starts(suite: &mut Asks, dtype: DType) {
-    suite.add(MatMul, dtype, "starts_anywhere_in_a_buffer", move |s, check| {
+fn starts(cases: &mut Asks, dtype: DType) {
+    cases.add(MatMul, dtype, "starts_anywhere_in_a_buffer", move |s, check| {
         for (offset, _) in offsets() {
             let mut draw = Draw::new(offset);
             let [a, b] = matrices(dtype, [9, 33, 7], || draw.within(-1.0, 1.0));
@@ -146,9 +146,9 @@ fn starts(suite: &mut Asks, dtype: DType) {
     });
 }
 
-fn classes(suite: &mut Asks, dtype: DType) {
+fn classes(cases: &mut Asks, dtype: DType) {
     let sentence = "nan_and_infinity_stay_in_their_rows";
-    suite.add(MatMul, dtype, sentence, move |s, check| {
+    cases.add(MatMul, dtype, sentence, move |s, check| {
         for bad in [f64::NAN, f64::INFINITY, f64::NEG_INFINITY] {
             for place in [0, 7, 14] {
                 let mut draw = Draw::new(5);
@@ -160,13 +160,13 @@ fn classes(suite: &mut Asks, dtype: DType) {
         }
         Ok(())
     });
-    suite.add(MatMul, dtype, "infinity_times_zero_is_nan", move |s, check| {
+    cases.add(MatMul, dtype, "infinity_times_zero_is_nan", move |s, check| {
         let a = Stored::from_values(dtype, &[1, 2], [f64::INFINITY, 1.0]);
         let b = Stored::from_values(dtype, &[2, 2], [0.0, 1.0, 1.0, 1.0]);
         exact(s, check, [&a, &b])
     });
     if dtype == DType::F16 {
-        suite.add(MatMul, dtype, "a_product_beyond_65504_is_infinite", |s, check| {
+        cases.add(MatMul, dtype, "a_product_beyond_65504_is_infinite", |s, check| {
             let a = Stored::from_values(DType::F16, &[2, 1], [256.0, -256.0]);
             let b = Stored::from_values(DType::F16, &[1, 3], [255.0, 256.0, 1024.0]);
             exact(s, check, [&a, &b])

@@ -25,24 +25,24 @@ const SIZES: [Size; 10] = [
     ([2, 0, 4, 4], [2, 2], [2, 2], [0, 0]),
 ];
 
-pub(super) fn add(suite: &mut Asks) {
+pub(super) fn add(cases: &mut Asks) {
     for dtype in FLOATS {
         for (input, kernel, stride, padding) in SIZES {
             let window =
                 format!("{}_stride_{}_padding_{}", name(&kernel), name(&stride), name(&padding));
             let sentence = format!("random_{}_by_{window}", name(&input));
             let config = MaxPool2dConfig { kernel, stride, padding };
-            suite.add(MaxPool2d, dtype, sentence, move |s, check| {
+            cases.add(MaxPool2d, dtype, sentence, move |s, check| {
                 both(s, check, &uniform(1, dtype, &input, [-2.0, -1.0]), config, 0)
             });
         }
-        suite.add(MaxPool2d, dtype, "starts_anywhere_in_a_buffer", move |s, check| {
+        cases.add(MaxPool2d, dtype, "starts_anywhere_in_a_buffer", move |s, check| {
             offsets().try_for_each(|(offset, _)| {
                 let x = uniform(1, dtype, &[2, 3, 5, 7], [-2.0, 2.0]);
                 both(s, check, &x, MaxPool2dConfig::square(2), offset)
             })
         });
-        suite.add(
+        cases.add(
             MaxPool2d,
             dtype,
             "of_equal_elements_the_first_takes_the_gradient",
@@ -60,7 +60,7 @@ pub(super) fn add(suite: &mut Asks) {
                 Ok(())
             },
         );
-        suite.add(
+        cases.add(
             MaxPool2d,
             dtype,
             "a_nan_is_larger_than_everything_and_the_first_wins",
@@ -79,7 +79,7 @@ pub(super) fn add(suite: &mut Asks) {
                 both(s, check, &Stored::from_values(dtype, &[1, 1, 1, 8], row), config, 0)
             },
         );
-        suite.add(
+        cases.add(
             MaxPool2d,
             dtype,
             "gradients_of_windows_that_overlap_add_up_in_f32",
@@ -114,7 +114,7 @@ pub(super) fn add(suite: &mut Asks) {
         ask(config([2, 2], [1, 0], [0, 0])),
         ask(config([2, 2], [1, 1], [2, 0])),
     ];
-    refusals(suite, MaxPool2d, sentence, ErrorKind::InvalidArgument, outside);
+    refusals(cases, MaxPool2d, sentence, ErrorKind::InvalidArgument, outside);
     let all = vec![
         ask(config([5, 2], [1, 1], [0, 0])),
         (Compute::MaxPool2d(MaxPool2dConfig::square(2)), vec![float(&[4, 4])]),
@@ -123,7 +123,7 @@ pub(super) fn add(suite: &mut Asks) {
             vec![float(&[1, 1, 4, 4]), float(&[1, 1, 4, 4])],
         ),
     ];
-    refusals(suite, MaxPool2d, "what_does_not_fit_is_a_mismatch", ErrorKind::Mismatch, all);
+    refusals(cases, MaxPool2d, "what_does_not_fit_is_a_mismatch", ErrorKind::Mismatch, all);
 }
 
 /// Forward by bits, and the gradient of random values.

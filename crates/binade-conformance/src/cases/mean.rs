@@ -7,12 +7,12 @@ use crate::oracle::mean::mean;
 use crate::{Agreement, Check, Compute, Operation::Mean, Stored, Verdict, Wanted};
 use binade_core::{DType, ErrorKind};
 
-pub(super) fn add(suite: &mut Asks) {
+pub(super) fn add(cases: &mut Asks) {
     for dtype in FLOATS {
-        exact_sums(suite, dtype);
-        random(suite, dtype);
-        classes(suite, dtype);
-        gradients(suite, dtype);
+        exact_sums(cases, dtype);
+        random(cases, dtype);
+        classes(cases, dtype);
+        gradients(cases, dtype);
     }
     let op = Compute::MeanBackward { shape: vec![2], dtype: DType::F32 };
     let all = vec![
@@ -20,12 +20,12 @@ pub(super) fn add(suite: &mut Asks) {
         (op.clone(), vec![ones(DType::F32, &[1])]),
         (op, vec![ones(DType::F16, &[])]),
     ];
-    refusals(suite, Mean, "what_does_not_fit_is_a_mismatch", ErrorKind::Mismatch, all);
+    refusals(cases, Mean, "what_does_not_fit_is_a_mismatch", ErrorKind::Mismatch, all);
 }
 
 /// The gradient of the one result over the count: a division, rounded, and perhaps a count that is.
-fn gradients(suite: &mut Asks, dtype: DType) {
-    suite.add(Mean, dtype, "the_gradient_is_divided_by_the_count", move |s, check| {
+fn gradients(cases: &mut Asks, dtype: DType) {
+    cases.add(Mean, dtype, "the_gradient_is_divided_by_the_count", move |s, check| {
         [0_u16, 1, 7, 33, 257].into_iter().try_for_each(|length| {
             let op = Compute::MeanBackward { shape: vec![length.into(), 3], dtype };
             [1.0, 0.1, -65536.0, f64::NAN].into_iter().try_for_each(|grad| {
@@ -48,9 +48,9 @@ fn of(s: &dyn Computes, check: &mut Check, input: &Stored, offset: usize) -> Ver
 }
 
 /// Sums that are exact in `f32`, so that only the division may round.
-fn exact_sums(suite: &mut Asks, dtype: DType) {
+fn exact_sums(cases: &mut Asks, dtype: DType) {
     let mut add = |sentence: &str, element: f64, count: usize| {
-        suite.add(Mean, dtype, sentence, move |s, check| {
+        cases.add(Mean, dtype, sentence, move |s, check| {
             let input = Stored::vector(dtype, vec![element; count]);
             let wanted = (DType::F32, vec![Wanted::exactly(element)]);
             Ask::new(Compute::Mean, &[&input]).within(s, check, Agreement::Ulps(3), wanted)
@@ -60,9 +60,9 @@ fn exact_sums(suite: &mut Asks, dtype: DType) {
     add("a_sum_beyond_the_format_still_has_a_mean", 57344.0, 1000);
 }
 
-fn random(suite: &mut Asks, dtype: DType) {
+fn random(cases: &mut Asks, dtype: DType) {
     for length in [1, 2, 3, 31, 32, 33, 255, 256, 257, 1000, 4097, 65537] {
-        suite.add(Mean, dtype, format!("random_{length}"), move |s, check| {
+        cases.add(Mean, dtype, format!("random_{length}"), move |s, check| {
             let mut draw = Draw::new(length);
             let values: Vec<f64> = (0..length).map(|_| draw.within(-1.0, 3.0)).collect();
             near(s, check, &Stored::vector(dtype, values))
@@ -70,22 +70,22 @@ fn random(suite: &mut Asks, dtype: DType) {
     }
 }
 
-fn classes(suite: &mut Asks, dtype: DType) {
-    suite.add(Mean, dtype, "starts_anywhere_in_a_buffer", move |s, check| {
+fn classes(cases: &mut Asks, dtype: DType) {
+    cases.add(Mean, dtype, "starts_anywhere_in_a_buffer", move |s, check| {
         for (offset, length) in offsets() {
             let input = Stored::vector(dtype, vec![1.0; length]);
             of(s, check, &input, offset)?;
         }
         Ok(())
     });
-    suite.add(Mean, dtype, "every_nan_and_infinity_shows", move |s, check| {
+    cases.add(Mean, dtype, "every_nan_and_infinity_shows", move |s, check| {
         let one = |code| near(s, check, &Stored::from_codes(dtype, &[3], [1, code, 2]));
         not_finite(dtype).into_iter().try_for_each(one)
     });
-    suite.add(Mean, dtype, "the_mean_of_nothing_is_nan", move |s, check| {
+    cases.add(Mean, dtype, "the_mean_of_nothing_is_nan", move |s, check| {
         near(s, check, &Stored::vector(dtype, []))
     });
-    suite.add(Mean, dtype, "a_nan_or_an_infinity_shows", move |s, check| {
+    cases.add(Mean, dtype, "a_nan_or_an_infinity_shows", move |s, check| {
         for bad in [f64::NAN, f64::INFINITY, f64::NEG_INFINITY] {
             near(s, check, &Stored::vector(dtype, [1.0, bad, 3.0]))?;
             near(s, check, &Stored::vector(dtype, [1.0, 2.0, bad]))?;

@@ -3,7 +3,7 @@
 use super::unscale::{Set, factor, tell, told, upload, values};
 use crate::oracle::merge::merge;
 use crate::oracle::unscale::{Found, unscale};
-use crate::{Check, Joined, MicroBatch, Operation::Merge, Stop, Stored, Subject, Suite, Verdict};
+use crate::{Cases, Check, Joined, MicroBatch, Operation::Merge, Stop, Stored, Subject, Verdict};
 use binade_core::{DType, Finding};
 use binade_grad_scaler::{Join, ScaleState};
 
@@ -27,11 +27,11 @@ struct Seen {
     passes: [Pass; 2],
 }
 
-pub(super) fn add<S: Subject>(suite: &mut Suite<S>) {
+pub(super) fn add<S: Subject>(cases: &mut Cases<S>) {
     for join in [Join::Any, Join::All] {
-        overflows(suite, join);
-        numbers(suite, join);
-        halts(suite, join);
+        overflows(cases, join);
+        numbers(cases, join);
+        halts(cases, join);
     }
 }
 
@@ -88,12 +88,12 @@ fn same<T: std::fmt::Debug>(
     check.equal(inputs, format!("{:?}", got(&seen.got.joined)), format!("{wanted:?}"))
 }
 
-fn overflows<S: Subject>(suite: &mut Suite<S>, join: Join) {
+fn overflows<S: Subject>(cases: &mut Cases<S>, join: Join) {
     let sentence = match join {
         Join::Any => "it_overflows_where_either_does",
         Join::All => "it_overflows_only_where_both_do",
     };
-    suite.add(Merge, variant(join), sentence, move |s: &S, check| {
+    cases.add(Merge, variant(join), sentence, move |s: &S, check| {
         each(
             s,
             join,
@@ -104,7 +104,7 @@ fn overflows<S: Subject>(suite: &mut Suite<S>, join: Join) {
         )
     });
     let sentence = "it_keeps_the_place_of_the_first_overflow";
-    suite.add(Merge, variant(join), sentence, move |s: &S, check| {
+    cases.add(Merge, variant(join), sentence, move |s: &S, check| {
         each(
             s,
             join,
@@ -123,8 +123,8 @@ fn overflows<S: Subject>(suite: &mut Suite<S>, join: Join) {
     });
 }
 
-fn numbers<S: Subject>(suite: &mut Suite<S>, join: Join) {
-    suite.add(Merge, variant(join), "it_adds_counts_up", move |s: &S, check| {
+fn numbers<S: Subject>(cases: &mut Cases<S>, join: Join) {
+    cases.add(Merge, variant(join), "it_adds_counts_up", move |s: &S, check| {
         each(
             s,
             join,
@@ -135,7 +135,7 @@ fn numbers<S: Subject>(suite: &mut Suite<S>, join: Join) {
             },
         )
     });
-    suite.add(Merge, variant(join), "it_takes_the_larger_magnitude", move |s: &S, check| {
+    cases.add(Merge, variant(join), "it_takes_the_larger_magnitude", move |s: &S, check| {
         each(
             s,
             join,
@@ -143,7 +143,7 @@ fn numbers<S: Subject>(suite: &mut Suite<S>, join: Join) {
             |seen| same(check, &seen, |found| f64::from(found.magnitude), seen.wanted.magnitude),
         )
     });
-    suite.add(Merge, variant(join), "what_the_two_read_stays_as_it_was", move |s: &S, check| {
+    cases.add(Merge, variant(join), "what_the_two_read_stays_as_it_was", move |s: &S, check| {
         each(
             s,
             join,
@@ -159,8 +159,8 @@ fn numbers<S: Subject>(suite: &mut Suite<S>, join: Join) {
 }
 
 /// Every other pass halted, whatever it found.
-fn halts<S: Subject>(suite: &mut Suite<S>, join: Join) {
-    suite.add(Merge, variant(join), "it_is_halted_where_either_is", move |s: &S, check| {
+fn halts<S: Subject>(cases: &mut Cases<S>, join: Join) {
+    cases.add(Merge, variant(join), "it_is_halted_where_either_is", move |s: &S, check| {
         let halt = |pass: &mut Pass, number: usize| pass.state.diverged = number.is_multiple_of(2);
         each(s, join, halt, |seen| {
             let wanted = seen.passes.iter().any(|pass| pass.state.diverged);

@@ -12,6 +12,7 @@ mod cast;
 mod clip;
 mod clip_groups;
 mod conv2d;
+mod convergence;
 mod cross_entropy;
 mod delayed;
 mod dropout;
@@ -51,7 +52,7 @@ mod unscale;
 mod update_each;
 mod values;
 
-use crate::{Arithmetic, Case, Failure, Refusal, Stop, Stored, Subject, Suite};
+use crate::{Arithmetic, Case, Cases, Failure, Operation, Refusal, Stop, Stored, Subject};
 use ask::Asks;
 use binade_core::DType;
 
@@ -73,55 +74,98 @@ const EIGHT_BITS: [DType; 2] = [DType::E4M3, DType::E5M2];
 
 /// Every case for a subject of this arithmetic.
 pub fn all<S: Subject>(arithmetic: Arithmetic) -> Vec<Case<S>> {
-    let mut suite = Suite::new(arithmetic);
-    bits::add(&mut suite);
-    cast::add(&mut suite);
-    stochastic_cast::add(&mut suite);
-    scale::add(&mut suite);
-    unscale::add(&mut suite);
-    norm::add(&mut suite);
-    clip::add(&mut suite);
-    clip_groups::add(&mut suite);
-    accumulate::add(&mut suite);
-    merge::add(&mut suite);
-    iterate::add(&mut suite);
-    scale_update::add(&mut suite);
-    sgd::add(&mut suite);
-    adam::add(&mut suite);
-    remainder::add(&mut suite);
-    stochastic::add(&mut suite);
-    kahan::add(&mut suite);
-    scaled_f16::add(&mut suite);
+    of(arithmetic, |_| true)
+}
+
+/// The cases of these operations, in the order of all.
+pub(crate) fn of<S: Subject>(
+    arithmetic: Arithmetic,
+    wants: impl Fn(Operation) -> bool,
+) -> Vec<Case<S>> {
+    let mut cases = Cases::new(arithmetic);
     let mut asks = Asks::default();
-    matmul::add(&mut asks);
-    sum::add(&mut asks);
-    mean::add(&mut asks);
-    fill::add(&mut asks);
-    reshape::add(&mut asks);
-    relu::add(&mut asks);
-    gelu::add(&mut asks);
-    tanh::add(&mut asks);
-    add::add(&mut asks);
-    mul::add(&mut asks);
-    bias_add::add(&mut asks);
-    linear::add(&mut asks);
-    bmm::add(&mut asks);
-    conv2d::add(&mut asks);
-    max_pool2d::add(&mut asks);
-    layer_norm::add(&mut asks);
-    batch_norm::add(&mut asks);
-    softmax::add(&mut asks);
-    log_softmax::add(&mut asks);
-    cross_entropy::add(&mut asks);
-    mse_loss::add(&mut asks);
-    embedding::add(&mut asks);
-    dropout::add(&mut asks);
-    asks.put_to(&mut suite);
-    sparse::add(&mut suite);
-    delayed::add(&mut suite);
-    follow::add(&mut suite);
-    update_each::add(&mut suite);
-    suite.cases
+    for (operation, add) in steps_and_scales::<S>() {
+        if wants(operation) {
+            add(&mut cases);
+        }
+    }
+    for (operation, add) in OPS {
+        if wants(operation) {
+            add(&mut asks);
+        }
+    }
+    asks.put_to(&mut cases);
+    for (operation, add) in whole_iterations::<S>() {
+        if wants(operation) {
+            add(&mut cases);
+        }
+    }
+    cases.list
+}
+
+/// An operation, and what adds its cases.
+type Adds<C> = (Operation, fn(&mut C));
+
+/// What is below whole iterations.
+fn steps_and_scales<S: Subject>() -> [Adds<Cases<S>>; 18] {
+    [
+        (Operation::Bits, bits::add),
+        (Operation::Cast, cast::add),
+        (Operation::StochasticCast, stochastic_cast::add),
+        (Operation::Scale, scale::add),
+        (Operation::Unscale, unscale::add),
+        (Operation::Norm, norm::add),
+        (Operation::Clip, clip::add),
+        (Operation::ClipGroups, clip_groups::add),
+        (Operation::Accumulate, accumulate::add),
+        (Operation::Merge, merge::add),
+        (Operation::Iterate, iterate::add),
+        (Operation::ScaleUpdate, scale_update::add),
+        (Operation::Sgd, sgd::add),
+        (Operation::Adam, adam::add),
+        (Operation::Remainder, remainder::add),
+        (Operation::Stochastic, stochastic::add),
+        (Operation::Kahan, kahan::add),
+        (Operation::ScaledF16, scaled_f16::add),
+    ]
+}
+
+/// The operations of `binade-ops`.
+const OPS: [Adds<Asks>; 23] = [
+    (Operation::MatMul, matmul::add),
+    (Operation::Sum, sum::add),
+    (Operation::Mean, mean::add),
+    (Operation::Fill, fill::add),
+    (Operation::Reshape, reshape::add),
+    (Operation::Relu, relu::add),
+    (Operation::Gelu, gelu::add),
+    (Operation::Tanh, tanh::add),
+    (Operation::Add, add::add),
+    (Operation::Mul, mul::add),
+    (Operation::BiasAdd, bias_add::add),
+    (Operation::Linear, linear::add),
+    (Operation::Bmm, bmm::add),
+    (Operation::Conv2d, conv2d::add),
+    (Operation::MaxPool2d, max_pool2d::add),
+    (Operation::LayerNorm, layer_norm::add),
+    (Operation::BatchNorm, batch_norm::add),
+    (Operation::Softmax, softmax::add),
+    (Operation::LogSoftmax, log_softmax::add),
+    (Operation::CrossEntropy, cross_entropy::add),
+    (Operation::MseLoss, mse_loss::add),
+    (Operation::Embedding, embedding::add),
+    (Operation::Dropout, dropout::add),
+];
+
+/// What takes a scaler, and what takes everything.
+fn whole_iterations<S: Subject>() -> [Adds<Cases<S>>; 5] {
+    [
+        (Operation::Sparse, sparse::add),
+        (Operation::Delayed, delayed::add),
+        (Operation::Follow, follow::add),
+        (Operation::UpdateEach, update_each::add),
+        (Operation::Convergence, convergence::add),
+    ]
 }
 
 /// A tensor on the subject's side.

@@ -12,21 +12,21 @@ use crate::oracle::mse_loss::{backward, mse_loss};
 use crate::{Check, Compute, Operation::MseLoss, Stored, Verdict};
 use binade_core::{DType, ErrorKind};
 
-pub(super) fn add(suite: &mut Asks) {
+pub(super) fn add(cases: &mut Asks) {
     for dtype in FLOATS {
         for length in SHORT {
-            suite.add(MseLoss, dtype, format!("all_of_{length}_elements"), move |s, check| {
+            cases.add(MseLoss, dtype, format!("all_of_{length}_elements"), move |s, check| {
                 let [x, y] = [1, 2].map(|i| uniform(i + length, dtype, &[length], [-2.0, 2.0]));
                 both(s, check, [&x, &y], 3.0, 0)
             });
         }
-        suite.add(MseLoss, dtype, "starts_anywhere_in_a_buffer", move |s, check| {
+        cases.add(MseLoss, dtype, "starts_anywhere_in_a_buffer", move |s, check| {
             offsets().try_for_each(|(offset, length)| {
                 let [x, y] = [1, 2].map(|i| uniform(i + length, dtype, &[length], [-2.0, 2.0]));
                 both(s, check, [&x, &y], 1.0, offset)
             })
         });
-        suite.add(
+        cases.add(
             MseLoss,
             dtype,
             "squares_beyond_the_format_still_have_a_mean",
@@ -35,11 +35,11 @@ pub(super) fn add(suite: &mut Asks) {
                 both(s, check, [&x, &y], 1.0, 0)
             },
         );
-        suite.add(MseLoss, dtype, "squares_below_the_format_still_add_up", move |s, check| {
+        cases.add(MseLoss, dtype, "squares_below_the_format_still_add_up", move |s, check| {
             let [x, y] = [2.0_f64.powi(-13), 0.0].map(|x| Stored::vector(dtype, vec![x; 4096]));
             both(s, check, [&x, &y], 65536.0, 0)
         });
-        suite.add(MseLoss, dtype, "a_nan_shows", move |s, check| {
+        cases.add(MseLoss, dtype, "a_nan_shows", move |s, check| {
             let x = Stored::vector(dtype, [1.0, f64::NAN, 2.0]);
             both(s, check, [&x, &Stored::vector(dtype, [1.0, 2.0, 3.0])], 1.0, 0)
         });
@@ -51,7 +51,7 @@ pub(super) fn add(suite: &mut Asks) {
         (Compute::MseLossBackward, vec![ones(DType::F16, &[]), float(&[2]), float(&[2])]),
         (Compute::MseLossBackward, vec![float(&[1]), float(&[2]), float(&[2])]),
     ];
-    refusals(suite, MseLoss, "what_does_not_fit_is_a_mismatch", ErrorKind::Mismatch, all);
+    refusals(cases, MseLoss, "what_does_not_fit_is_a_mismatch", ErrorKind::Mismatch, all);
 }
 
 /// The loss, NaN for nothing, and both gradients for a scalar from above.

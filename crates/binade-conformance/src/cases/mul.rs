@@ -4,8 +4,8 @@ use super::ask::{Ask, Asks, Computes, pairs, uniform, values};
 use crate::oracle::mul::mul;
 use crate::{Check, Compute, Operation, Stored, Verdict};
 
-pub(super) fn add(suite: &mut Asks) {
-    pairs(suite, Operation::Mul, &Compute::Mul, both);
+pub(super) fn add(cases: &mut Asks) {
+    pairs(cases, Operation::Mul, &Compute::Mul, both);
 }
 
 /// Forward, and a gradient times each operand.

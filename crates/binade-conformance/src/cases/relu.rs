@@ -7,28 +7,28 @@ use crate::oracle::relu::{backward, relu};
 use crate::{Check, Compute, Operation::Relu, Stored, Verdict};
 use binade_core::{DType, ErrorKind};
 
-pub(super) fn add(suite: &mut Asks) {
+pub(super) fn add(cases: &mut Asks) {
     for dtype in FLOATS {
         for length in SHORT {
-            suite.add(Relu, dtype, format!("all_of_{length}_elements"), move |s, check| {
+            cases.add(Relu, dtype, format!("all_of_{length}_elements"), move |s, check| {
                 both(s, check, &uniform(length, dtype, &[length], [-2.0, 2.0]), 0)
             });
         }
-        suite.add(Relu, dtype, "starts_anywhere_in_a_buffer", move |s, check| {
+        cases.add(Relu, dtype, "starts_anywhere_in_a_buffer", move |s, check| {
             offsets().try_for_each(|(offset, length)| {
                 both(s, check, &uniform(length, dtype, &[length], [-2.0, 2.0]), offset)
             })
         });
-        suite.add(Relu, dtype, "a_nan_stays_a_nan_and_passes_its_gradient_on", move |s, check| {
+        cases.add(Relu, dtype, "a_nan_stays_a_nan_and_passes_its_gradient_on", move |s, check| {
             let codes = awkward(dtype);
             both(s, check, &Stored::from_codes(dtype, &[codes.len()], codes), 0)
         });
-        suite.add(Relu, dtype, "the_gradient_at_zero_is_zero", move |s, check| {
+        cases.add(Relu, dtype, "the_gradient_at_zero_is_zero", move |s, check| {
             let y = Stored::vector(dtype, [0.0; 5]);
             let g = Stored::vector(dtype, [1.0, -1.0, f64::INFINITY, f64::NAN, -0.0]);
             Ask::new(Compute::ReluBackward, &[&g, &y]).exact(s, check, [(dtype, vec![0.0; 5])])
         });
-        suite.add(Relu, dtype, "a_zero_of_either_sign_gives_plus_zero", move |s, check| {
+        cases.add(Relu, dtype, "a_zero_of_either_sign_gives_plus_zero", move |s, check| {
             let x = Stored::vector(dtype, [0.0, -0.0]);
             Ask::new(Compute::Relu, &[&x]).exact(s, check, [(dtype, vec![0.0; 2])])
         });
@@ -38,7 +38,7 @@ pub(super) fn add(suite: &mut Asks) {
         (Compute::ReluBackward, vec![ones(DType::F32, &[2]), ones(DType::F32, &[3])]),
         (Compute::ReluBackward, vec![ones(DType::F16, &[2]), ones(DType::F32, &[2])]),
     ];
-    refusals(suite, Relu, "what_does_not_fit_is_a_mismatch", ErrorKind::Mismatch, all);
+    refusals(cases, Relu, "what_does_not_fit_is_a_mismatch", ErrorKind::Mismatch, all);
 }
 
 /// Forward, and backward from what the oracle says forward gave.

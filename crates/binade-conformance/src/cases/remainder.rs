@@ -2,7 +2,7 @@
 
 use super::stores::{self, Trial};
 use crate::oracle::remainder;
-use crate::{Operation::Remainder, Stored, Subject, Suite};
+use crate::{Cases, Operation::Remainder, Stored, Subject};
 use binade_core::DType::{BF16, F32};
 use binade_master_weights::MasterStore;
 
@@ -13,11 +13,11 @@ fn oracle(_: u32, param: &Stored, updates: &[Vec<f64>]) -> Vec<f64> {
     remainder::train(&start, updates)
 }
 
-pub(super) fn add<S: Subject>(suite: &mut Suite<S>) {
-    stores::add(suite, Remainder, STORE, BF16, oracle);
+pub(super) fn add<S: Subject>(cases: &mut Cases<S>) {
+    stores::add(cases, Remainder, STORE, BF16, oracle);
     let mut add = |sentence: &str, param: Vec<f64>, updates: Vec<Vec<f64>>| {
         let param = Stored::vector(BF16, param);
-        suite.add(Remainder, BF16, sentence, move |s: &S, check| {
+        cases.add(Remainder, BF16, sentence, move |s: &S, check| {
             Trial::single(STORE, param.clone(), updates.clone()).run(s, check, oracle)
         });
     };
@@ -37,7 +37,7 @@ pub(super) fn add<S: Subject>(suite: &mut Suite<S>) {
     let tiny = f64::from(f32::from_bits(1));
     let subnormal = vec![f64::from(f32::from_bits(0x0001_0000)), 0.0, -0.0];
     add("subnormal_masters_are_kept", subnormal, vec![vec![tiny; 3]; 3]);
-    suite.add(Remainder, F32, "f32_is_its_own_master", |s: &S, check| {
+    cases.add(Remainder, F32, "f32_is_its_own_master", |s: &S, check| {
         let (param, updates) = stores::drawn(F32, 33, 3);
         let plain = |_, param: &Stored, updates: &[Vec<f64>]| {
             let start = param.values().collect::<Vec<_>>();

@@ -7,9 +7,9 @@ use crate::oracle::matmul::matmul;
 use crate::{Compute, Operation, Operation::Reshape, Stored};
 use binade_core::{DType, ErrorKind};
 
-pub(super) fn add(suite: &mut Asks) {
+pub(super) fn add(cases: &mut Asks) {
     for dtype in FLOATS {
-        suite.add(Reshape, dtype, "every_element_keeps_its_bits", move |s, check| {
+        cases.add(Reshape, dtype, "every_element_keeps_its_bits", move |s, check| {
             let mut input = Stored::from_codes(dtype, &[], awkward(dtype));
             input.shape = vec![input.len()];
             for shape in [vec![1, input.len()], vec![2, input.len() / 2], vec![input.len(), 1, 1]] {
@@ -22,7 +22,7 @@ pub(super) fn add(suite: &mut Asks) {
             let none = Stored::vector(dtype, []);
             Ask::new(Compute::Reshape { shape: vec![3, 0] }, &[&none]).same(s, check, &none)
         });
-        suite.add(Reshape, dtype, "what_comes_next_sees_the_new_shape", move |s, check| {
+        cases.add(Reshape, dtype, "what_comes_next_sees_the_new_shape", move |s, check| {
             let a = uniform(1, dtype, &[3, 8], [-1.0, 1.0]);
             let b = uniform(2, dtype, &[6, 5], [-1.0, 1.0]);
             let wanted = matmul(&values(&a), &values(&b), [4, 6, 5]);
@@ -36,5 +36,5 @@ pub(super) fn add(suite: &mut Asks) {
     }
     let sentence = "another_number_of_elements_is_a_mismatch";
     let all = vec![(Compute::Reshape { shape: vec![4] }, vec![ones(DType::F32, &[2, 3])])];
-    refusals(suite, Reshape, sentence, ErrorKind::Mismatch, all);
+    refusals(cases, Reshape, sentence, ErrorKind::Mismatch, all);
 }

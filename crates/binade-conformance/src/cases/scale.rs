@@ -5,7 +5,7 @@ use super::values::{awkward, finite, offsets};
 use super::{FLOATS, LENGTHS, LONG, get, put, put_at};
 use crate::oracle::cast::{round, value};
 use crate::oracle::scale::{down, up};
-use crate::{Agreement, Check, Operation::Scale, Stop, Stored, Subject, Suite, Verdict, Wanted};
+use crate::{Agreement, Cases, Check, Operation::Scale, Stop, Stored, Subject, Verdict, Wanted};
 use binade_core::DType;
 use binade_grad_scaler::ScaleState;
 
@@ -17,12 +17,12 @@ enum Way {
 }
 use Way::{Down, Up};
 
-pub(super) fn add<S: Subject>(suite: &mut Suite<S>) {
+pub(super) fn add<S: Subject>(cases: &mut Cases<S>) {
     for dtype in FLOATS {
-        factors(suite, dtype);
-        imported(suite, dtype);
-        lengths(suite, dtype);
-        losses(suite, dtype);
+        factors(cases, dtype);
+        imported(cases, dtype);
+        lengths(cases, dtype);
+        losses(cases, dtype);
     }
 }
 
@@ -64,12 +64,12 @@ fn both<S: Subject>(
     })
 }
 
-fn factors<S: Subject>(suite: &mut Suite<S>, dtype: DType) {
+fn factors<S: Subject>(cases: &mut Cases<S>, dtype: DType) {
     let smallest =
-        if suite.arithmetic().keeps_subnormals { 0.0 } else { value(1 << 23, DType::F32) };
+        if cases.arithmetic().keeps_subnormals { 0.0 } else { value(1 << 23, DType::F32) };
     for exponent in [-126, -20, -1, 0, 1, 15, 16, 24, 126] {
         let sentence = format!("multiplies_and_divides_exactly_by_2^{exponent}");
-        suite.add(Scale, dtype, sentence, move |s: &S, check| {
+        cases.add(Scale, dtype, sentence, move |s: &S, check| {
             let state = ScaleState::power_of_two(exponent);
             let more = finite(12, 257, dtype, [-14.0, 15.0]).into_iter().map(|x| round(x, dtype));
             // What flushes subnormals may do so here, going in and coming out.
@@ -86,9 +86,9 @@ fn factors<S: Subject>(suite: &mut Suite<S>, dtype: DType) {
 }
 
 /// Of another library's scale: a product rounded once; the quotient by way of the reciprocal.
-fn imported<S: Subject>(suite: &mut Suite<S>, dtype: DType) {
+fn imported<S: Subject>(cases: &mut Cases<S>, dtype: DType) {
     let sentence = "an_imported_scale_multiplies_in_f32_and_divides_within_two_ulps";
-    suite.add(Scale, dtype, sentence, move |s: &S, check| {
+    cases.add(Scale, dtype, sentence, move |s: &S, check| {
         let input = Stored::vector(dtype, finite(13, 257, dtype, [-4.0, 4.0]));
         let tensor = put(s, &input)?;
         for state in [3.0, 1000.0, 0.7].into_iter().filter_map(ScaleState::import) {
@@ -103,17 +103,17 @@ fn imported<S: Subject>(suite: &mut Suite<S>, dtype: DType) {
     });
 }
 
-fn lengths<S: Subject>(suite: &mut Suite<S>, dtype: DType) {
+fn lengths<S: Subject>(cases: &mut Cases<S>, dtype: DType) {
     let state = ScaleState::power_of_two(16);
     let input = move |length| Stored::vector(dtype, finite(length, length, dtype, [-10.0, 10.0]));
     for length in LENGTHS.into_iter().chain([LONG[2]]) {
         let sentence = format!("all_of_{length}_elements");
-        suite.add(Scale, dtype, sentence, move |s: &S, check| {
+        cases.add(Scale, dtype, sentence, move |s: &S, check| {
             let input = input(length);
             both(s, check, &input, state, &put(s, &input)?)
         });
     }
-    suite.add(Scale, dtype, "starts_anywhere_in_a_buffer", move |s: &S, check| {
+    cases.add(Scale, dtype, "starts_anywhere_in_a_buffer", move |s: &S, check| {
         offsets().try_for_each(|(offset, length)| {
             let input = input(length);
             both(s, check, &input, state, &put_at(s, &input, offset)?)
@@ -122,8 +122,8 @@ fn lengths<S: Subject>(suite: &mut Suite<S>, dtype: DType) {
 }
 
 /// Scalars, whose type may end below the scale.
-fn losses<S: Subject>(suite: &mut Suite<S>, dtype: DType) {
-    suite.add(Scale, dtype, "a_loss_of_two_is_scaled_beyond_65504", move |s: &S, check| {
+fn losses<S: Subject>(cases: &mut Cases<S>, dtype: DType) {
+    cases.add(Scale, dtype, "a_loss_of_two_is_scaled_beyond_65504", move |s: &S, check| {
         let loss = Stored::from_values(dtype, &[], [2.0]);
         both(s, check, &loss, ScaleState::power_of_two(16), &put(s, &loss)?)
     });

@@ -6,7 +6,7 @@ mod tolerance;
 
 use super::values::Draw;
 use crate::oracle::scale_update::update;
-use crate::{Check, Operation::ScaleUpdate, Pass, Round, Stop, Subject, Suite, Verdict};
+use crate::{Cases, Check, Operation::ScaleUpdate, Pass, Round, Stop, Subject, Verdict};
 use binade_grad_scaler::{LossScale, ScaleState};
 
 /// What an iteration saw.
@@ -43,15 +43,15 @@ impl Saw {
     }
 }
 
-pub(super) fn add<S: Subject>(suite: &mut Suite<S>) {
-    growth(suite);
-    limits(suite);
-    divergence(suite);
-    flags(suite);
-    at_random(suite);
-    tolerance::add(suite);
-    log_max::add(suite);
-    presets::add(suite);
+pub(super) fn add<S: Subject>(cases: &mut Cases<S>) {
+    growth(cases);
+    limits(cases);
+    divergence(cases);
+    flags(cases);
+    at_random(cases);
+    tolerance::add(cases);
+    log_max::add(cases);
+    presets::add(cases);
 }
 
 /// The default rule, changed.
@@ -81,19 +81,19 @@ fn told(state: &ScaleState) -> String {
 }
 
 fn single<S: Subject>(
-    suite: &mut Suite<S>,
+    cases: &mut Cases<S>,
     sentence: &str,
     rule: LossScale,
     states: Vec<ScaleState>,
     saw: Saw,
 ) {
-    suite.add(ScaleUpdate, "-", sentence, move |s: &S, check| {
+    cases.add(ScaleUpdate, "-", sentence, move |s: &S, check| {
         states.iter().try_for_each(|&state| one(s, check, &rule, state, &saw.round()).map(drop))
     });
 }
 
-fn sequence<S: Subject>(suite: &mut Suite<S>, sentence: &str, rule: LossScale, saw: Vec<Saw>) {
-    suite.add(ScaleUpdate, "-", sentence, move |s: &S, check| -> Verdict {
+fn sequence<S: Subject>(cases: &mut Cases<S>, sentence: &str, rule: LossScale, saw: Vec<Saw>) {
+    cases.add(ScaleUpdate, "-", sentence, move |s: &S, check| -> Verdict {
         let mut state = rule.start();
         for saw in &saw {
             state = one(s, check, &rule, state, &saw.round())?;
@@ -102,49 +102,49 @@ fn sequence<S: Subject>(suite: &mut Suite<S>, sentence: &str, rule: LossScale, s
     });
 }
 
-fn growth<S: Subject>(suite: &mut Suite<S>) {
+fn growth<S: Subject>(cases: &mut Cases<S>) {
     for interval in [1, 2, 3, 10] {
         let rule = rule(|rule| {
             rule.growth_interval = interval;
         });
         let sentence = format!("grows_after_{interval}_good_steps_and_not_before");
-        sequence(suite, &sentence, rule, vec![Good; 25]);
+        sequence(cases, &sentence, rule, vec![Good; 25]);
     }
     let three = rule(|rule| {
         rule.growth_interval = 3;
     });
     let broken = vec![Good, Good, Skip, Good, Good, Good, Good, Dropped, Good, Good, Good];
-    sequence(suite, "an_overflow_starts_the_count_of_good_steps_anew", three, broken);
+    sequence(cases, "an_overflow_starts_the_count_of_good_steps_anew", three, broken);
     let wide = rule(|rule| {
         rule.growth = 3;
         rule.backoff = 2;
         rule.growth_interval = 2;
     });
     let both = vec![Good, Good, Good, Skip];
-    sequence(suite, "moves_by_as_many_binades_as_the_rule_says", wide, both);
+    sequence(cases, "moves_by_as_many_binades_as_the_rule_says", wide, both);
 
     let beyond = vec![ScaleState { good_steps: 1000, ..three.start() }];
-    single(suite, "grows_where_the_interval_was_lowered_below_the_count", three, beyond, Good);
+    single(cases, "grows_where_the_interval_was_lowered_below_the_count", three, beyond, Good);
     let rule = LossScale::dynamic();
     let counted = |good_steps| ScaleState { good_steps, ..rule.start() };
     let around = [2, 1].map(|before| counted(rule.growth_interval - before)).to_vec();
-    single(suite, "the_default_interval_is_kept_to_the_step", rule, around, Good);
+    single(cases, "the_default_interval_is_kept_to_the_step", rule, around, Good);
 }
 
-fn limits<S: Subject>(suite: &mut Suite<S>) {
+fn limits<S: Subject>(cases: &mut Cases<S>) {
     let high = rule(|rule| {
         rule.growth_interval = 1;
         rule.init = 22;
     });
-    sequence(suite, "growth_stops_at_the_ceiling", high, vec![Good; 5]);
+    sequence(cases, "growth_stops_at_the_ceiling", high, vec![Good; 5]);
     let wide = rule(|rule| {
         rule.init = 3;
         rule.backoff = 2;
     });
-    sequence(suite, "a_step_down_ends_at_the_floor", wide, vec![Skip; 3]);
+    sequence(cases, "a_step_down_ends_at_the_floor", wide, vec![Skip; 3]);
     let mixed = vec![Good, Skip, Good, Dropped];
-    sequence(suite, "a_fixed_scale_does_not_move", LossScale::fixed(7), mixed.clone());
-    sequence(suite, "no_scaling_stays_at_one", LossScale::none(), mixed);
+    sequence(cases, "a_fixed_scale_does_not_move", LossScale::fixed(7), mixed.clone());
+    sequence(cases, "no_scaling_stays_at_one", LossScale::none(), mixed);
     let imported: Vec<ScaleState> =
         [3000.0, 1e-3].into_iter().filter_map(ScaleState::import).collect();
     let quick = rule(|rule| {
@@ -157,31 +157,31 @@ fn limits<S: Subject>(suite: &mut Suite<S>) {
         rule.max = 126;
     });
     let sentence = "an_imported_scale_never_grows_beyond_a_normal_inverse";
-    single(suite, sentence, open, high, Good);
+    single(cases, sentence, open, high, Good);
     for (sentence, saw) in [
         ("an_imported_significand_survives_growth", Good),
         ("an_imported_significand_survives_backoff", Skip),
     ] {
-        single(suite, sentence, quick, imported.clone(), saw);
+        single(cases, sentence, quick, imported.clone(), saw);
     }
 }
 
-fn divergence<S: Subject>(suite: &mut Suite<S>) {
+fn divergence<S: Subject>(cases: &mut Cases<S>) {
     let low = rule(|rule| {
         rule.init = 2;
     });
-    sequence(suite, "an_overflow_at_the_floor_is_divergence", low, vec![Skip; 4]);
+    sequence(cases, "an_overflow_at_the_floor_is_divergence", low, vec![Skip; 4]);
     let impatient = rule(|rule| {
         rule.patience = 3;
     });
     let broken = vec![Skip, Skip, Good, Skip, Skip, Dropped, Skip, Skip, Skip];
-    sequence(suite, "patience_counts_skips_in_a_row", impatient, broken);
+    sequence(cases, "patience_counts_skips_in_a_row", impatient, broken);
     let after = vec![Skip, Skip, Skip, Good, Good, Skip, Dropped];
-    sequence(suite, "divergence_latches_and_goes_on_counting", impatient, after);
+    sequence(cases, "divergence_latches_and_goes_on_counting", impatient, after);
 }
 
-fn flags<S: Subject>(suite: &mut Suite<S>) {
-    suite.add(ScaleUpdate, "-", "any_raised_part_or_verdict_backs_off_once", |s: &S, check| {
+fn flags<S: Subject>(cases: &mut Cases<S>) {
+    cases.add(ScaleUpdate, "-", "any_raised_part_or_verdict_backs_off_once", |s: &S, check| {
         let rule = LossScale::dynamic();
         for flags in 0..32_u32 {
             let bit = |n: u32| Pass::new(flags >> n & 1 == 1);
@@ -190,15 +190,15 @@ fn flags<S: Subject>(suite: &mut Suite<S>) {
         }
         Ok(())
     });
-    suite.add(ScaleUpdate, "-", "an_iteration_without_steps_is_a_good_one", |s: &S, check| {
+    cases.add(ScaleUpdate, "-", "an_iteration_without_steps_is_a_good_one", |s: &S, check| {
         let rule = LossScale::dynamic();
         one(s, check, &rule, rule.start(), &Round::default()).map(drop)
     });
 }
 
-fn at_random<S: Subject>(suite: &mut Suite<S>) {
+fn at_random<S: Subject>(cases: &mut Cases<S>) {
     let sentence = "ten_thousand_updates_stay_within_the_limits";
-    suite.add(ScaleUpdate, "-", sentence, |s: &S, check| {
+    cases.add(ScaleUpdate, "-", sentence, |s: &S, check| {
         let rule = rule(|rule| {
             rule.growth_interval = 4;
             rule.min = -30;

@@ -2,7 +2,7 @@
 
 use super::stores::{self, Trial};
 use crate::oracle::scaled_f16;
-use crate::{Operation::ScaledF16, Stored, Subject, Suite};
+use crate::{Cases, Operation::ScaledF16, Stored, Subject};
 use binade_core::DType::{BF16, F16};
 use binade_master_weights::MasterStore;
 
@@ -13,12 +13,12 @@ fn oracle(_: u32, param: &Stored, updates: &[Vec<f64>]) -> Vec<f64> {
     scaled_f16::train(&start, updates, param.dtype)
 }
 
-pub(super) fn add<S: Subject>(suite: &mut Suite<S>) {
+pub(super) fn add<S: Subject>(cases: &mut Cases<S>) {
     for dtype in [BF16, F16] {
-        stores::add(suite, ScaledF16, STORE, dtype, oracle);
+        stores::add(cases, ScaledF16, STORE, dtype, oracle);
         let mut add = |sentence: &str, param: Vec<f64>, updates: Vec<Vec<f64>>| {
             let param = Stored::vector(dtype, param);
-            suite.add(ScaledF16, dtype, sentence, move |s: &S, check| {
+            cases.add(ScaledF16, dtype, sentence, move |s: &S, check| {
                 Trial::single(STORE, param.clone(), updates.clone()).run(s, check, oracle)
             });
         };

@@ -3,14 +3,14 @@
 use super::FLOATS;
 use super::steps::{self, variant};
 use super::training::{Move, Run};
-use crate::{Operation, Stored, Subject, Suite};
+use crate::{Cases, Operation, Stored, Subject};
 use binade_core::DType;
 use binade_master_weights::{Sgd, UpdateRule};
 
 const PLAIN: Sgd =
     Sgd { lr: 0.1, momentum: 0.0, dampening: 0.0, weight_decay: 0.0, nesterov: false };
 
-pub(super) fn add<S: Subject>(suite: &mut Suite<S>) {
+pub(super) fn add<S: Subject>(cases: &mut Cases<S>) {
     let momentum = Sgd { momentum: 0.9, ..PLAIN };
     let rules = [
         ("plain", PLAIN),
@@ -20,22 +20,22 @@ pub(super) fn add<S: Subject>(suite: &mut Suite<S>) {
         ("with_nesterov", Sgd { nesterov: true, ..momentum }),
         ("with_all", Sgd { dampening: 0.1, weight_decay: 0.05, ..momentum }),
     ];
-    steps::add(suite, Operation::Sgd, &rules.map(|(name, rule)| (name, UpdateRule::Sgd(rule))));
+    steps::add(cases, Operation::Sgd, &rules.map(|(name, rule)| (name, UpdateRule::Sgd(rule))));
     for param in FLOATS {
         for grad in FLOATS {
-            scales(suite, [param, grad]);
-            missing(suite, [param, grad]);
+            scales(cases, [param, grad]);
+            missing(cases, [param, grad]);
         }
-        masters(suite, param);
+        masters(cases, param);
     }
 }
 
 /// Halves, quarters and whole numbers, which no arithmetic rounds.
 const HALF: UpdateRule = UpdateRule::sgd(0.5);
 
-fn scales<S: Subject>(suite: &mut Suite<S>, dtypes: [DType; 2]) {
+fn scales<S: Subject>(cases: &mut Cases<S>, dtypes: [DType; 2]) {
     let sentence = "each_gradient_is_divided_by_the_scale_it_was_made_with";
-    suite.add(Operation::Sgd, variant(dtypes), sentence, move |s: &S, check| {
+    cases.add(Operation::Sgd, variant(dtypes), sentence, move |s: &S, check| {
         let params = vec![("w", Stored::vector(dtypes[0], [8.0, -4.0, 1.0]))];
         let scaled = |exponent: i32| {
             let grad = [2.0, -1.0, 0.5].map(|x| x * 2.0_f64.powi(exponent));
@@ -46,9 +46,9 @@ fn scales<S: Subject>(suite: &mut Suite<S>, dtypes: [DType; 2]) {
     });
 }
 
-fn missing<S: Subject>(suite: &mut Suite<S>, dtypes: [DType; 2]) {
+fn missing<S: Subject>(cases: &mut Cases<S>, dtypes: [DType; 2]) {
     let sentence = "a_parameter_without_a_gradient_stays_and_the_others_move";
-    suite.add(Operation::Sgd, variant(dtypes), sentence, move |s: &S, check| {
+    cases.add(Operation::Sgd, variant(dtypes), sentence, move |s: &S, check| {
         let param = |x: f64| Stored::vector(dtypes[0], [x, -x]);
         let params = vec![("a", param(1.0)), ("b", param(2.0)), ("c", param(4.0))];
         let grad = || Some(Stored::vector(dtypes[1], [1.0, 1.0]));
@@ -58,15 +58,15 @@ fn missing<S: Subject>(suite: &mut Suite<S>, dtypes: [DType; 2]) {
 }
 
 /// Gradients of one, which no arithmetic rounds when multiplied by the learning rate.
-fn masters<S: Subject>(suite: &mut Suite<S>, dtype: DType) {
+fn masters<S: Subject>(cases: &mut Cases<S>, dtype: DType) {
     let sentence = "a_hundred_steps_of_1e_4_take_one_to_0_99";
-    suite.add(Operation::Sgd, variant([dtype; 2]), sentence, move |s: &S, check| {
+    cases.add(Operation::Sgd, variant([dtype; 2]), sentence, move |s: &S, check| {
         let one = Stored::vector(dtype, [1.0, -1.0]);
         let step = (UpdateRule::sgd(1e-4), Stored::vector(dtype, [1024.0, -1024.0]));
         Run::single(one, vec![step; 100]).exact(s, check)
     });
     let sentence = "a_parameter_is_its_master_rounded_once_to_infinity_too";
-    suite.add(Operation::Sgd, variant([dtype; 2]), sentence, move |s: &S, check| {
+    cases.add(Operation::Sgd, variant([dtype; 2]), sentence, move |s: &S, check| {
         let param = Stored::vector(dtype, [65504.0, -65504.0, 1.0]);
         let grad = Stored::vector(dtype, [-32768.0, 32768.0, 1024.0]);
         Run::single(param, vec![(UpdateRule::sgd(1.0), grad)]).exact(s, check)

@@ -12,6 +12,6 @@ static ASKED: Softmaxes = Softmaxes {
     gradient: backward,
 };
 
-pub(super) fn add(suite: &mut Asks) {
-    ASKED.add(suite);
+pub(super) fn add(cases: &mut Asks) {
+    ASKED.add(cases);
 }

@@ -6,20 +6,20 @@ use super::{FLOATS, get};
 use crate::oracle::sparse::{Rows, whole};
 use crate::oracle::unscale::unscale;
 use crate::{
-    Check, Coalesce, Coordinates, Operation::Sparse, Stop, Stored, Subject, Suite, Verdict,
+    Cases, Check, Coalesce, Coordinates, Operation::Sparse, Stop, Stored, Subject, Verdict,
 };
 use binade_core::{DType, ErrorKind, Named};
 use binade_grad_scaler::ScaleState;
 
-pub(super) fn add<S: Subject>(suite: &mut Suite<S>) {
+pub(super) fn add<S: Subject>(cases: &mut Cases<S>) {
     for dtype in FLOATS {
-        sums(suite, dtype);
-        overflows(suite, dtype);
-        shapes(suite, dtype);
-        refusals(suite, dtype);
+        sums(cases, dtype);
+        overflows(cases, dtype);
+        shapes(cases, dtype);
+        refusals(cases, dtype);
     }
     let sentence = "element_types_may_differ_within_a_set";
-    suite.add(Sparse, "mixed", sentence, |s: &S, check| {
+    cases.add(Sparse, "mixed", sentence, |s: &S, check| {
         let rows = |dtype| column(dtype, &[1, 0, 1], &[1.0, 2.0, 3.0]);
         let set: Vec<_> = ["a", "b", "c"].into_iter().zip(FLOATS.map(rows)).collect();
         by(s, check, &set, ScaleState::power_of_two(3))
@@ -88,12 +88,12 @@ fn full(dtype: DType) -> f64 {
     }
 }
 
-fn sums<S: Subject>(suite: &mut Suite<S>, dtype: DType) {
+fn sums<S: Subject>(cases: &mut Cases<S>, dtype: DType) {
     let large = full(dtype);
     // Three ones between others, of which two are another row's.
     let rows = column(dtype, &[2, 2, 0, 2, 0, 2], &[large, 1.0, -1.0, 1.0, 5.0, 1.0]);
     let mut add = |sentence: &str, rows: Coordinates| {
-        suite.add(Sparse, dtype, sentence, move |s: &S, check| {
+        cases.add(Sparse, dtype, sentence, move |s: &S, check| {
             [0, 8].into_iter().try_for_each(|exponent| one(s, check, rows.clone(), exponent))
         });
     };
@@ -108,21 +108,21 @@ fn sums<S: Subject>(suite: &mut Suite<S>, dtype: DType) {
 }
 
 /// Finite in every row, and not in their sum; and what is not finite in a row.
-fn overflows<S: Subject>(suite: &mut Suite<S>, dtype: DType) {
+fn overflows<S: Subject>(cases: &mut Cases<S>, dtype: DType) {
     let largest = if dtype == DType::F16 { 64000.0 } else { 3e38 };
     let twice = column(dtype, &[3, 1, 3], &[largest, 2.0, largest]);
     let sentence = "duplicates_that_overflow_when_they_are_added_are_found";
     let added = in_own_type(twice.clone());
-    suite.add(Sparse, dtype, sentence, move |s: &S, check| one(s, check, added.clone(), 4));
+    cases.add(Sparse, dtype, sentence, move |s: &S, check| one(s, check, added.clone(), 4));
     if dtype == DType::F16 {
         let sentence = "a_sum_beyond_f16_that_f32_holds_is_no_overflow";
-        suite.add(Sparse, dtype, sentence, move |s: &S, check| one(s, check, twice.clone(), 4));
+        cases.add(Sparse, dtype, sentence, move |s: &S, check| one(s, check, twice.clone(), 4));
     } else {
         let sentence = "duplicates_that_overflow_f32_are_found_wherever_they_are_added";
-        suite.add(Sparse, dtype, sentence, move |s: &S, check| one(s, check, twice.clone(), 4));
+        cases.add(Sparse, dtype, sentence, move |s: &S, check| one(s, check, twice.clone(), 4));
     }
     let sentence = "an_infinity_or_a_nan_among_duplicates_is_not_lost";
-    suite.add(Sparse, dtype, sentence, move |s: &S, check| {
+    cases.add(Sparse, dtype, sentence, move |s: &S, check| {
         for code in not_finite(dtype) {
             let [one_, inf] = [1.0, f64::INFINITY].map(|x| crate::oracle::cast::round(x, dtype));
             for codes in [[one_, code, one_], [code, one_, inf], [inf, one_, code]] {
@@ -133,15 +133,15 @@ fn overflows<S: Subject>(suite: &mut Suite<S>, dtype: DType) {
         Ok(())
     });
     let sentence = "a_diverged_scale_halts_finite_rows";
-    suite.add(Sparse, dtype, sentence, move |s: &S, check| {
+    cases.add(Sparse, dtype, sentence, move |s: &S, check| {
         let state = ScaleState { diverged: true, ..ScaleState::power_of_two(3) };
         by(s, check, &[("w", column(dtype, &[0, 0], &[1.0, 2.0]))], state)
     });
 }
 
-fn shapes<S: Subject>(suite: &mut Suite<S>, dtype: DType) {
+fn shapes<S: Subject>(cases: &mut Cases<S>, dtype: DType) {
     let mut add = |sentence: &str, rows: Coordinates| {
-        suite.add(Sparse, dtype, sentence, move |s: &S, check| one(s, check, rows.clone(), 5));
+        cases.add(Sparse, dtype, sentence, move |s: &S, check| one(s, check, rows.clone(), 5));
     };
     add("no_entry_at_all_is_a_gradient_of_zeros", column(dtype, &[], &[]));
     let unlisted = Coordinates {
@@ -167,7 +167,7 @@ fn shapes<S: Subject>(suite: &mut Suite<S>, dtype: DType) {
 }
 
 /// Coordinates that make no gradient.
-fn refusals<S: Subject>(suite: &mut Suite<S>, dtype: DType) {
+fn refusals<S: Subject>(cases: &mut Cases<S>, dtype: DType) {
     let fits = || column(dtype, &[0, 1], &[1.0, 2.0]);
     let wrong = [
         (
@@ -187,7 +187,7 @@ fn refusals<S: Subject>(suite: &mut Suite<S>, dtype: DType) {
         ),
     ];
     for (sentence, grad, kind) in wrong {
-        suite.add(Sparse, dtype, sentence, move |s: &S, check| {
+        cases.add(Sparse, dtype, sentence, move |s: &S, check| {
             let got = s.sparse(vec![Named::new("w", grad.clone())], ScaleState::power_of_two(0));
             check.rejected(&grad, got.map_err(Stop::from), kind)
         });

@@ -7,33 +7,33 @@ use super::training::{Move, Run, at_rest, calm, wild};
 use super::values::{awkward, offsets};
 use super::{FLOATS, LENGTHS, LONG};
 use crate::oracle::cast::value;
-use crate::{Agreement, Operation, Stored, Subject, Suite};
+use crate::{Agreement, Cases, Operation, Stored, Subject};
 use binade_core::DType;
 use binade_grad_scaler::ScaleState;
 use binade_master_weights::UpdateRule;
 
 /// The same cases for each rule of an optimizer, the last of which has everything switched on, decay among it.
 pub(super) fn add<S: Subject>(
-    suite: &mut Suite<S>,
+    cases: &mut Cases<S>,
     operation: Operation,
     rules: &[(&'static str, UpdateRule)],
 ) {
     for param in FLOATS {
         for grad in FLOATS {
             for (name, rule) in rules {
-                arithmetic(suite, operation, [param, grad], name, *rule);
+                arithmetic(cases, operation, [param, grad], name, *rule);
             }
             if let Some((_, rule)) = rules.last() {
-                skips(suite, operation, [param, grad], *rule);
-                verdicts::add(suite, operation, [param, grad], *rule);
+                skips(cases, operation, [param, grad], *rule);
+                verdicts::add(cases, operation, [param, grad], *rule);
             }
         }
         if let Some((_, rule)) = rules.last() {
-            lengths(suite, operation, param, *rule);
-            starts(suite, operation, param, *rule);
-            at_edges(suite, operation, param, *rule);
-            verdicts::classes(suite, operation, param, *rule);
-            matching::add(suite, operation, param, *rule);
+            lengths(cases, operation, param, *rule);
+            starts(cases, operation, param, *rule);
+            at_edges(cases, operation, param, *rule);
+            verdicts::classes(cases, operation, param, *rule);
+            matching::add(cases, operation, param, *rule);
         }
     }
 }
@@ -45,22 +45,22 @@ pub(super) fn variant([param, grad]: [DType; 2]) -> String {
 
 /// A first step, and a second from one identical state.
 fn arithmetic<S: Subject>(
-    suite: &mut Suite<S>,
+    cases: &mut Cases<S>,
     operation: Operation,
     dtypes: [DType; 2],
     name: &str,
     rule: UpdateRule,
 ) {
-    let all_bits = operation.agreement(suite.arithmetic()) == Agreement::Bits;
+    let all_bits = operation.agreement(cases.arithmetic()) == Agreement::Bits;
     let values = if all_bits { wild } else { calm };
-    suite.add(operation, variant(dtypes), format!("first_step_{name}"), move |s: &S, check| {
+    cases.add(operation, variant(dtypes), format!("first_step_{name}"), move |s: &S, check| {
         for make in [calm, values] {
             let [param, grad, _] = make(dtypes, 257, 21);
             Run::single(param, vec![(rule, grad)]).near(s, check)?;
         }
         Ok(())
     });
-    suite.add(operation, variant(dtypes), format!("second_step_{name}"), move |s: &S, check| {
+    cases.add(operation, variant(dtypes), format!("second_step_{name}"), move |s: &S, check| {
         for make in [calm, values] {
             let [param, first, second] = make(dtypes, 257, 22);
             Run::single(param, vec![(at_rest(rule), first), (rule, second)]).near(s, check)?;
@@ -69,11 +69,11 @@ fn arithmetic<S: Subject>(
     });
 }
 
-fn lengths<S: Subject>(suite: &mut Suite<S>, operation: Operation, dtype: DType, rule: UpdateRule) {
+fn lengths<S: Subject>(cases: &mut Cases<S>, operation: Operation, dtype: DType, rule: UpdateRule) {
     let dtypes = [dtype, dtype];
     for length in LENGTHS.into_iter().chain([LONG[2]]) {
         let sentence = format!("all_of_{length}_elements");
-        suite.add(operation, variant(dtypes), sentence, move |s: &S, check| {
+        cases.add(operation, variant(dtypes), sentence, move |s: &S, check| {
             let [param, grad, _] = calm(dtypes, length, length);
             Run::single(param, vec![(rule, grad)]).near(s, check)
         });
@@ -81,10 +81,10 @@ fn lengths<S: Subject>(suite: &mut Suite<S>, operation: Operation, dtype: DType,
 }
 
 /// Unaligned parameters and gradients.
-fn starts<S: Subject>(suite: &mut Suite<S>, operation: Operation, dtype: DType, rule: UpdateRule) {
+fn starts<S: Subject>(cases: &mut Cases<S>, operation: Operation, dtype: DType, rule: UpdateRule) {
     let dtypes = [dtype, dtype];
     let sentence = "starts_anywhere_in_a_buffer";
-    suite.add(operation, variant(dtypes), sentence, move |s: &S, check| {
+    cases.add(operation, variant(dtypes), sentence, move |s: &S, check| {
         for (offset, length) in offsets() {
             let [param, grad, _] = calm(dtypes, length, length);
             Run::single(param, vec![(rule, grad)]).at_offset(offset).near(s, check)?;
@@ -95,17 +95,17 @@ fn starts<S: Subject>(suite: &mut Suite<S>, operation: Operation, dtype: DType, 
 
 /// Parameters at the edges of their format, which a gradient of zero leaves where they are.
 fn at_edges<S: Subject>(
-    suite: &mut Suite<S>,
+    cases: &mut Cases<S>,
     operation: Operation,
     dtype: DType,
     rule: UpdateRule,
 ) {
     let normal = |code: &u64| value(*code, dtype).abs() >= value(1 << 23, DType::F32);
-    let flushes = !suite.arithmetic().keeps_subnormals;
+    let flushes = !cases.arithmetic().keeps_subnormals;
     let codes = awkward(dtype).into_iter().filter(|code| value(*code, dtype).is_finite());
     let codes: Vec<u64> = codes.filter(|code| !flushes || normal(code)).collect();
     let sentence = "a_gradient_of_zero_keeps_subnormal_and_largest_parameters";
-    suite.add(operation, variant([dtype; 2]), sentence, move |s: &S, check| {
+    cases.add(operation, variant([dtype; 2]), sentence, move |s: &S, check| {
         let param = Stored::from_codes(dtype, &[codes.len()], codes.clone());
         let zero = Stored::vector(dtype, vec![0.0; codes.len()]);
         Run::single(param, vec![(still(rule), zero)]).exact(s, check)
@@ -127,7 +127,7 @@ fn spoilt(tensor: &Stored, bad: f64) -> Stored {
 }
 
 fn skips<S: Subject>(
-    suite: &mut Suite<S>,
+    cases: &mut Cases<S>,
     operation: Operation,
     dtypes: [DType; 2],
     rule: UpdateRule,
@@ -136,7 +136,7 @@ fn skips<S: Subject>(
     let bad = spoilt(&first, f64::INFINITY);
     let rest = at_rest(rule);
     let mut add = |sentence: &str, run: Run| {
-        suite.add(operation, variant(dtypes), sentence, move |s: &S, check| run.near(s, check));
+        cases.add(operation, variant(dtypes), sentence, move |s: &S, check| run.near(s, check));
     };
     let single = |moves: &[(UpdateRule, &Stored)]| {
         let moves = moves.iter().map(|(rule, grad)| (*rule, (*grad).clone())).collect();
@@ -146,7 +146,7 @@ fn skips<S: Subject>(
     add("a_skipped_step_moves_no_moment", single(&[(rest, &first), (rule, &bad), (rule, &second)]));
 
     let mut add = |sentence: &str, run: Run| {
-        suite.add(operation, variant(dtypes), sentence, move |s: &S, check| run.exact(s, check));
+        cases.add(operation, variant(dtypes), sentence, move |s: &S, check| run.exact(s, check));
     };
     for (sentence, value) in [
         ("an_infinity_leaves_every_bit_alone", f64::INFINITY),

@@ -2,7 +2,7 @@
 
 use super::stores::{self, Trial, drawn};
 use crate::oracle::stochastic;
-use crate::{Operation::Stochastic, Stored, Subject, Suite};
+use crate::{Cases, Operation::Stochastic, Stored, Subject};
 use binade_core::DType::{BF16, F16};
 use binade_master_weights::MasterStore;
 
@@ -17,10 +17,10 @@ fn oracle(place: u32, param: &Stored, updates: &[Vec<f64>]) -> Vec<f64> {
     by_seed(SEED, place, param, updates)
 }
 
-pub(super) fn add<S: Subject>(suite: &mut Suite<S>) {
+pub(super) fn add<S: Subject>(cases: &mut Cases<S>) {
     for dtype in [BF16, F16] {
-        stores::add(suite, Stochastic, MasterStore::Stochastic { seed: SEED }, dtype, oracle);
-        suite.add(
+        stores::add(cases, Stochastic, MasterStore::Stochastic { seed: SEED }, dtype, oracle);
+        cases.add(
             Stochastic,
             dtype,
             "parameters_of_a_set_have_words_of_their_own",
@@ -34,7 +34,7 @@ pub(super) fn add<S: Subject>(suite: &mut Suite<S>) {
                 Trial { params, updates, ..one }.run(s, check, oracle)
             },
         );
-        suite.add(Stochastic, dtype, "both_halves_of_the_seed_count", move |s: &S, check| {
+        cases.add(Stochastic, dtype, "both_halves_of_the_seed_count", move |s: &S, check| {
             let (param, updates) = drawn(dtype, 65, 3);
             let of = |seed| {
                 Trial::single(MasterStore::Stochastic { seed }, param.clone(), updates.clone())

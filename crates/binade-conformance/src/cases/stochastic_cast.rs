@@ -4,7 +4,7 @@ use super::values::{Draw, awkward, offsets};
 use super::{EIGHT_BITS, LENGTHS, LONG, get, put, put_at};
 use crate::oracle::cast::{neighbours, round, value};
 use crate::oracle::stochastic_cast::cast;
-use crate::{Check, Operation::StochasticCast, Stored, Subject, Suite, Verdict};
+use crate::{Cases, Check, Operation::StochasticCast, Stored, Subject, Verdict};
 use binade_core::{DType, stochastic::Key};
 
 const KEY: Key = Key { seed: 0x0123_4567_89ab_cdef, parameter: 3, step: 41 };
@@ -12,16 +12,16 @@ const KEY: Key = Key { seed: 0x0123_4567_89ab_cdef, parameter: 3, step: 41 };
 /// Types narrower than `f32`.
 const NARROW: [DType; 4] = [DType::BF16, DType::F16, DType::E4M3, DType::E5M2];
 
-pub(super) fn add<S: Subject>(suite: &mut Suite<S>) {
+pub(super) fn add<S: Subject>(cases: &mut Cases<S>) {
     for to in NARROW {
-        roundings(suite, to);
-        keys(suite, to);
-        lengths(suite, to);
+        roundings(cases, to);
+        keys(cases, to);
+        lengths(cases, to);
     }
     for from in [DType::BF16, DType::F16] {
         for to in EIGHT_BITS {
             let sentence = "every_pattern";
-            suite.add(StochasticCast, format!("{from}-{to}"), sentence, move |s: &S, check| {
+            cases.add(StochasticCast, format!("{from}-{to}"), sentence, move |s: &S, check| {
                 let input = Stored::from_codes(from, &[65536], 0..65536);
                 by(s, check, &input, to, KEY)
             });
@@ -58,9 +58,9 @@ fn spread(seed: usize, length: usize) -> Stored {
     wide((0..length).map(|_| draw.spread(-30.0, 17.0)))
 }
 
-fn roundings<S: Subject>(suite: &mut Suite<S>, to: DType) {
+fn roundings<S: Subject>(cases: &mut Cases<S>, to: DType) {
     let mut add = |sentence: &str, input: Stored| {
-        suite.add(StochasticCast, format!("f32-{to}"), sentence, move |s: &S, check| {
+        cases.add(StochasticCast, format!("f32-{to}"), sentence, move |s: &S, check| {
             by(s, check, &input, to, KEY)
         });
     };
@@ -101,9 +101,9 @@ fn finite_top(to: DType) -> [f64; 2] {
 }
 
 /// The words are those of this key and no other.
-fn keys<S: Subject>(suite: &mut Suite<S>, to: DType) {
+fn keys<S: Subject>(cases: &mut Cases<S>, to: DType) {
     let mut add = |sentence: &str, keys: [Key; 3]| {
-        suite.add(StochasticCast, format!("f32-{to}"), sentence, move |s: &S, check| {
+        cases.add(StochasticCast, format!("f32-{to}"), sentence, move |s: &S, check| {
             keys.into_iter().try_for_each(|key| by(s, check, &spread(7, 257), to, key))
         });
     };
@@ -112,7 +112,7 @@ fn keys<S: Subject>(suite: &mut Suite<S>, to: DType) {
     add("the_step_counts", [0, 1, u32::MAX].map(|step| Key { step, ..KEY }));
     add("the_parameter_counts", [0, 1, u32::MAX].map(|parameter| Key { parameter, ..KEY }));
     let sentence = "the_index_is_the_row_major_one";
-    suite.add(StochasticCast, format!("f32-{to}"), sentence, move |s: &S, check| {
+    cases.add(StochasticCast, format!("f32-{to}"), sentence, move |s: &S, check| {
         let flat = spread(8, 210);
         [vec![3, 70], vec![5, 6, 7], vec![1, 210, 1]]
             .into_iter()
@@ -120,15 +120,15 @@ fn keys<S: Subject>(suite: &mut Suite<S>, to: DType) {
     });
 }
 
-fn lengths<S: Subject>(suite: &mut Suite<S>, to: DType) {
+fn lengths<S: Subject>(cases: &mut Cases<S>, to: DType) {
     for length in LENGTHS.into_iter().chain(LONG) {
         let sentence = format!("all_of_{length}_elements");
-        suite.add(StochasticCast, format!("f32-{to}"), sentence, move |s: &S, check| {
+        cases.add(StochasticCast, format!("f32-{to}"), sentence, move |s: &S, check| {
             by(s, check, &spread(length, length), to, KEY)
         });
     }
     let sentence = "starts_anywhere_in_a_buffer";
-    suite.add(StochasticCast, format!("f32-{to}"), sentence, move |s: &S, check| {
+    cases.add(StochasticCast, format!("f32-{to}"), sentence, move |s: &S, check| {
         for (offset, length) in offsets() {
             let input = spread(offset, length);
             of(s, check, &input, to, KEY, &put_at(s, &input, offset)?)?;

@@ -4,7 +4,7 @@ use super::unscale::{Set, upload_at};
 use super::values::{Draw, offsets};
 use super::{LENGTHS, LONG, get, put_at};
 use crate::oracle::cast::rounded;
-use crate::{Check, Operation, Stop, Stored, Subject, Suite, Turn, Verdict};
+use crate::{Cases, Check, Operation, Stop, Stored, Subject, Turn, Verdict};
 use binade_core::{DType, Named};
 use binade_grad_scaler::ScaleState;
 use binade_master_weights::{MasterStore, UpdateRule};
@@ -77,17 +77,17 @@ pub(super) fn drawn(dtype: DType, len: usize, steps: usize) -> (Stored, Vec<Vec<
 
 /// What holds for every store.
 pub(super) fn add<S: Subject>(
-    suite: &mut Suite<S>,
+    cases: &mut Cases<S>,
     operation: Operation,
     store: MasterStore,
     dtype: DType,
     oracle: Oracle,
 ) {
-    suite.add(operation, dtype, "ten_steps_of_257_elements", move |s: &S, check| {
+    cases.add(operation, dtype, "ten_steps_of_257_elements", move |s: &S, check| {
         let (param, updates) = drawn(dtype, 257, 10);
         Trial::single(store, param, updates).run(s, check, oracle)
     });
-    suite.add(operation, dtype, "a_skipped_step_never_was", move |s: &S, check| {
+    cases.add(operation, dtype, "a_skipped_step_never_was", move |s: &S, check| {
         let (param, updates) = drawn(dtype, 33, 4);
         let mut trial = Trial::single(store, param, updates);
         for at in [0, 2, 3] {
@@ -95,19 +95,19 @@ pub(super) fn add<S: Subject>(
         }
         trial.run(s, check, oracle)
     });
-    suite.add(operation, dtype, "sixty_four_updates_of_2_to_the_minus_12", move |s: &S, check| {
+    cases.add(operation, dtype, "sixty_four_updates_of_2_to_the_minus_12", move |s: &S, check| {
         let param = Stored::vector(dtype, [1.0, -1.0, 1.5]);
         let small = 2.0_f64.powi(-12);
         Trial::single(store, param, vec![vec![-small, small, small]; 64]).run(s, check, oracle)
     });
     for len in LENGTHS.into_iter().chain([LONG[2]]) {
         let sentence = format!("all_of_{len}_elements");
-        suite.add(operation, dtype, sentence, move |s: &S, check| {
+        cases.add(operation, dtype, sentence, move |s: &S, check| {
             let (param, updates) = drawn(dtype, len, 2);
             Trial::single(store, param, updates).run(s, check, oracle)
         });
     }
-    suite.add(operation, dtype, "starts_anywhere_in_a_buffer", move |s: &S, check| {
+    cases.add(operation, dtype, "starts_anywhere_in_a_buffer", move |s: &S, check| {
         for (offset, len) in offsets() {
             let (param, updates) = drawn(dtype, len, 2);
             let trial = Trial::single(store, param, updates);

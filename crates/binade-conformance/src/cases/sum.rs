@@ -7,12 +7,12 @@ use crate::oracle::sum::sum;
 use crate::{Check, Compute, Operation::Sum, Stored, Verdict};
 use binade_core::{DType, ErrorKind};
 
-pub(super) fn add(suite: &mut Asks) {
+pub(super) fn add(cases: &mut Asks) {
     for dtype in FLOATS {
-        integers(suite, dtype);
-        random(suite, dtype);
-        classes(suite, dtype);
-        gradients(suite, dtype);
+        integers(cases, dtype);
+        random(cases, dtype);
+        classes(cases, dtype);
+        gradients(cases, dtype);
     }
     let op = Compute::SumBackward { shape: vec![2], dtype: DType::F32 };
     let all = vec![
@@ -20,12 +20,12 @@ pub(super) fn add(suite: &mut Asks) {
         (op.clone(), vec![ones(DType::F32, &[1])]),
         (op, vec![ones(DType::F16, &[])]),
     ];
-    refusals(suite, Sum, "what_does_not_fit_is_a_mismatch", ErrorKind::Mismatch, all);
+    refusals(cases, Sum, "what_does_not_fit_is_a_mismatch", ErrorKind::Mismatch, all);
 }
 
 /// The gradient of the one result, everywhere.
-fn gradients(suite: &mut Asks, dtype: DType) {
-    suite.add(Sum, dtype, "the_gradient_is_the_same_everywhere", move |s, check| {
+fn gradients(cases: &mut Asks, dtype: DType) {
+    cases.add(Sum, dtype, "the_gradient_is_the_same_everywhere", move |s, check| {
         [0, 1, 7, 33, 257].into_iter().try_for_each(|length| {
             let op = Compute::SumBackward { shape: vec![length, 3], dtype };
             [1.0, 0.1, -65536.0, f64::NAN].into_iter().try_for_each(|grad| {
@@ -52,12 +52,12 @@ fn exact(s: &dyn Computes, check: &mut Check, input: &Stored) -> Verdict {
     Ask::new(Compute::Sum, &[input]).exact(s, check, [(DType::F32, vec![wanted])])
 }
 
-fn integers(suite: &mut Asks, dtype: DType) {
-    suite.add(Sum, dtype, "seventy_thousand_ones_are_seventy_thousand", move |s, check| {
+fn integers(cases: &mut Asks, dtype: DType) {
+    cases.add(Sum, dtype, "seventy_thousand_ones_are_seventy_thousand", move |s, check| {
         exact(s, check, &Stored::vector(dtype, vec![1.0; 70_000]))
     });
     let sentence = "large_values_that_alternate_leave_what_is_between_them";
-    suite.add(Sum, dtype, sentence, move |s, check| {
+    cases.add(Sum, dtype, sentence, move |s, check| {
         let large = [57344.0, 57344.0, 96.0, -57344.0, -57344.0, 32.0];
         [1, 3, 40].into_iter().try_for_each(|times| {
             let values = large.iter().copied().cycle().take(6 * times);
@@ -65,7 +65,7 @@ fn integers(suite: &mut Asks, dtype: DType) {
         })
     });
     for length in LENGTHS.into_iter().chain(LONG).filter(|&length| length > 0) {
-        suite.add(Sum, dtype, format!("all_of_{length}_elements"), move |s, check| {
+        cases.add(Sum, dtype, format!("all_of_{length}_elements"), move |s, check| {
             places(length).into_iter().try_for_each(|(_, index)| {
                 let mut values = vec![1.0; length];
                 values[index] = 128.0;
@@ -75,9 +75,9 @@ fn integers(suite: &mut Asks, dtype: DType) {
     }
 }
 
-fn random(suite: &mut Asks, dtype: DType) {
+fn random(cases: &mut Asks, dtype: DType) {
     for length in [1, 2, 33, 1000, 4097, 65537] {
-        suite.add(Sum, dtype, format!("random_{length}"), move |s, check| {
+        cases.add(Sum, dtype, format!("random_{length}"), move |s, check| {
             let mut draw = Draw::new(length);
             let calm: Vec<f64> = (0..length).map(|_| draw.within(-1.0, 1.0)).collect();
             near(s, check, &Stored::vector(dtype, calm))?;
@@ -85,17 +85,17 @@ fn random(suite: &mut Asks, dtype: DType) {
             near(s, check, &Stored::vector(dtype, spread))
         });
     }
-    suite.add(Sum, dtype, "starts_anywhere_in_a_buffer", move |s, check| {
+    cases.add(Sum, dtype, "starts_anywhere_in_a_buffer", move |s, check| {
         for (offset, length) in offsets() {
             let input = Stored::vector(dtype, vec![1.0; length]);
             of(s, check, &input, offset)?;
         }
         Ok(())
     });
-    suite.add(Sum, dtype, "the_sum_of_nothing_is_zero", move |s, check| {
+    cases.add(Sum, dtype, "the_sum_of_nothing_is_zero", move |s, check| {
         near(s, check, &Stored::vector(dtype, []))
     });
-    suite.add(Sum, dtype, "the_shape_does_not_matter", move |s, check| {
+    cases.add(Sum, dtype, "the_shape_does_not_matter", move |s, check| {
         let mut draw = Draw::new(4);
         let values: Vec<f64> = (0..210).map(|_| draw.within(-1.0, 1.0)).collect();
         let shapes = [&[210][..], &[3, 70], &[5, 6, 7], &[1, 210, 1]];
@@ -105,8 +105,8 @@ fn random(suite: &mut Asks, dtype: DType) {
     });
 }
 
-fn classes(suite: &mut Asks, dtype: DType) {
-    suite.add(Sum, dtype, "a_nan_or_an_infinity_anywhere_shows", move |s, check| {
+fn classes(cases: &mut Asks, dtype: DType) {
+    cases.add(Sum, dtype, "a_nan_or_an_infinity_anywhere_shows", move |s, check| {
         for length in [1, 9, 257, 4097] {
             for (_, index) in places(length) {
                 for code in nans(dtype).into_iter().take(2).chain(infinities(dtype)) {
@@ -118,11 +118,11 @@ fn classes(suite: &mut Asks, dtype: DType) {
         }
         Ok(())
     });
-    suite.add(Sum, dtype, "every_nan_and_infinity_shows", move |s, check| {
+    cases.add(Sum, dtype, "every_nan_and_infinity_shows", move |s, check| {
         let one = |code| near(s, check, &Stored::from_codes(dtype, &[3], [1, code, 2]));
         not_finite(dtype).into_iter().try_for_each(one)
     });
-    suite.add(Sum, dtype, "infinities_of_both_signs_are_nan", move |s, check| {
+    cases.add(Sum, dtype, "infinities_of_both_signs_are_nan", move |s, check| {
         near(s, check, &Stored::vector(dtype, [f64::INFINITY, 1.0, f64::NEG_INFINITY]))
     });
 }

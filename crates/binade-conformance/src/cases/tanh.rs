@@ -7,22 +7,22 @@ use crate::oracle::tanh::{backward, tanh};
 use crate::{Check, Compute, Operation::Tanh, Stored, Verdict};
 use binade_core::{DType, ErrorKind};
 
-pub(super) fn add(suite: &mut Asks) {
+pub(super) fn add(cases: &mut Asks) {
     for dtype in FLOATS {
         for length in SHORT {
-            suite.add(Tanh, dtype, format!("all_of_{length}_elements"), move |s, check| {
+            cases.add(Tanh, dtype, format!("all_of_{length}_elements"), move |s, check| {
                 both(s, check, &uniform(length, dtype, &[length], [-4.0, 4.0]), 0)
             });
         }
-        suite.add(Tanh, dtype, "starts_anywhere_in_a_buffer", move |s, check| {
+        cases.add(Tanh, dtype, "starts_anywhere_in_a_buffer", move |s, check| {
             offsets().try_for_each(|(offset, length)| {
                 both(s, check, &uniform(length, dtype, &[length], [-4.0, 4.0]), offset)
             })
         });
-        suite.add(Tanh, dtype, "every_magnitude_keeps_its_digits", move |s, check| {
+        cases.add(Tanh, dtype, "every_magnitude_keeps_its_digits", move |s, check| {
             both(s, check, &Stored::vector(dtype, finite(1, 257, dtype, [-13.0, 6.0])), 0)
         });
-        suite.add(Tanh, dtype, "a_nan_gives_a_nan_and_infinity_one", move |s, check| {
+        cases.add(Tanh, dtype, "a_nan_gives_a_nan_and_infinity_one", move |s, check| {
             let codes = awkward(dtype);
             both(s, check, &Stored::from_codes(dtype, &[codes.len()], codes), 0)
         });
@@ -32,7 +32,7 @@ pub(super) fn add(suite: &mut Asks) {
         (Compute::TanhBackward, vec![ones(DType::F32, &[2]), ones(DType::F32, &[3])]),
         (Compute::TanhBackward, vec![ones(DType::F16, &[2]), ones(DType::F32, &[2])]),
     ];
-    refusals(suite, Tanh, "what_does_not_fit_is_a_mismatch", ErrorKind::Mismatch, all);
+    refusals(cases, Tanh, "what_does_not_fit_is_a_mismatch", ErrorKind::Mismatch, all);
 }
 
 /// Forward, and backward from what the oracle says forward gave.

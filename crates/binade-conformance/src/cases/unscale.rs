@@ -5,28 +5,28 @@ use super::{FLOATS, LENGTHS, LONG, get, put_at};
 use crate::oracle::cast::round;
 use crate::oracle::unscale::{Found, unscale};
 use crate::stored::show;
-use crate::{Agreement, Check, Operation::Unscale, Stop, Stored, Subject, Suite, Verdict, Wanted};
+use crate::{Agreement, Cases, Check, Operation::Unscale, Stop, Stored, Subject, Verdict, Wanted};
 use binade_core::{DType, Finding, Named, NamedGrads};
 use binade_grad_scaler::ScaleState;
 
 /// Named gradients on the kit's side.
 pub(super) type Set = Vec<(&'static str, Option<Stored>)>;
 
-pub(super) fn add<S: Subject>(suite: &mut Suite<S>) {
+pub(super) fn add<S: Subject>(cases: &mut Cases<S>) {
     for dtype in FLOATS {
-        scales(suite, dtype);
-        lengths(suite, dtype);
-        starts(suite, dtype);
-        ranges(suite, dtype);
-        classes(suite, dtype);
-        sets(suite, dtype);
+        scales(cases, dtype);
+        lengths(cases, dtype);
+        starts(cases, dtype);
+        ranges(cases, dtype);
+        classes(cases, dtype);
+        sets(cases, dtype);
     }
-    suite.add(Unscale, "mixed", "element_types_may_differ_within_a_set", |s: &S, check| {
+    cases.add(Unscale, "mixed", "element_types_may_differ_within_a_set", |s: &S, check| {
         let grad = |dtype| Some(Stored::vector(dtype, finite(3, 33, dtype, [-8.0, 8.0])));
         let set: Set = ["a", "b", "c"].into_iter().zip(FLOATS.map(grad)).collect();
         by(s, check, &set, ScaleState::power_of_two(10))
     });
-    suite.add(Unscale, "-", "an_empty_set_is_not_raised", |s: &S, check| {
+    cases.add(Unscale, "-", "an_empty_set_is_not_raised", |s: &S, check| {
         by(s, check, &vec![], ScaleState::power_of_two(16))
     });
 }
@@ -128,16 +128,16 @@ fn one(dtype: DType, codes: Vec<u64>) -> Set {
     vec![("w", Some(Stored::from_codes(dtype, &[codes.len()], codes)))]
 }
 
-fn scales<S: Subject>(suite: &mut Suite<S>, dtype: DType) {
+fn scales<S: Subject>(cases: &mut Cases<S>, dtype: DType) {
     for exponent in [-20, -10, -1, 0, 1, 8, 15, 16, 17, 24] {
         let sentence = format!("divides_exactly_by_2^{exponent}");
-        suite.add(Unscale, dtype, sentence, move |s: &S, check| {
+        cases.add(Unscale, dtype, sentence, move |s: &S, check| {
             let more = finite(7, 257, dtype, [-14.0, 15.0]).into_iter().map(|x| round(x, dtype));
             let codes = edges(dtype).into_iter().chain(more).collect();
             by(s, check, &one(dtype, codes), ScaleState::power_of_two(exponent))
         });
     }
-    suite.add(
+    cases.add(
         Unscale,
         dtype,
         "divides_by_an_imported_scale_within_two_ulps",
@@ -160,13 +160,13 @@ fn scales<S: Subject>(suite: &mut Suite<S>, dtype: DType) {
     );
 }
 
-fn lengths<S: Subject>(suite: &mut Suite<S>, dtype: DType) {
+fn lengths<S: Subject>(cases: &mut Cases<S>, dtype: DType) {
     let state = ScaleState::power_of_two(12);
     for length in LENGTHS.into_iter().chain(LONG) {
         let grad = move || -> Vec<u64> {
             finite(length, length, dtype, [-10.0, 10.0]).iter().map(|&x| round(x, dtype)).collect()
         };
-        suite.add(Unscale, dtype, format!("all_of_{length}_elements"), move |s: &S, check| {
+        cases.add(Unscale, dtype, format!("all_of_{length}_elements"), move |s: &S, check| {
             by(s, check, &one(dtype, grad()), state)
         });
         // Long tensors: the last place alone.
@@ -176,7 +176,7 @@ fn lengths<S: Subject>(suite: &mut Suite<S>, dtype: DType) {
                 let sentence = format!("{kind}_in_the_{place}_of_{length}_is_found");
                 // Short tensors take each code of its kind, others one.
                 let bad = if length < 255 { bad } else { vec![bad[0]] };
-                suite.add(Unscale, dtype, sentence, move |s: &S, check| {
+                cases.add(Unscale, dtype, sentence, move |s: &S, check| {
                     let mut codes = grad();
                     bad.iter().try_for_each(|code| {
                         codes[index] = *code;
@@ -189,8 +189,8 @@ fn lengths<S: Subject>(suite: &mut Suite<S>, dtype: DType) {
 }
 
 /// Unaligned, with something to find in the last place.
-fn starts<S: Subject>(suite: &mut Suite<S>, dtype: DType) {
-    suite.add(Unscale, dtype, "starts_anywhere_in_a_buffer", move |s: &S, check| {
+fn starts<S: Subject>(cases: &mut Cases<S>, dtype: DType) {
+    cases.add(Unscale, dtype, "starts_anywhere_in_a_buffer", move |s: &S, check| {
         for (offset, length) in offsets() {
             let mut values = finite(offset, length, dtype, [-10.0, 10.0]);
             for last in [2.0, f64::NAN] {
@@ -205,9 +205,9 @@ fn starts<S: Subject>(suite: &mut Suite<S>, dtype: DType) {
 }
 
 /// What leaves the range of a format on the way.
-fn ranges<S: Subject>(suite: &mut Suite<S>, dtype: DType) {
+fn ranges<S: Subject>(cases: &mut Cases<S>, dtype: DType) {
     let mut add = |sentence: &str, values: Vec<f64>, exponent: i32| {
-        suite.add(Unscale, dtype, sentence, move |s: &S, check| {
+        cases.add(Unscale, dtype, sentence, move |s: &S, check| {
             let grad = Stored::vector(dtype, values.clone());
             by(s, check, &vec![("w", Some(grad))], ScaleState::power_of_two(exponent))
         });
@@ -223,14 +223,14 @@ fn ranges<S: Subject>(suite: &mut Suite<S>, dtype: DType) {
 }
 
 /// Each class of what is not finite, alone and among everything else that is awkward.
-fn classes<S: Subject>(suite: &mut Suite<S>, dtype: DType) {
+fn classes<S: Subject>(cases: &mut Cases<S>, dtype: DType) {
     let sentence = "every_nan_is_counted_as_one_quiet_or_signalling_of_either_sign";
-    suite.add(Unscale, dtype, sentence, move |s: &S, check| {
+    cases.add(Unscale, dtype, sentence, move |s: &S, check| {
         not_finite(dtype).into_iter().try_for_each(|code| {
             by(s, check, &one(dtype, vec![code]), ScaleState::power_of_two(12))
         })
     });
-    suite.add(Unscale, dtype, "all_that_is_awkward_at_once", move |s: &S, check| {
+    cases.add(Unscale, dtype, "all_that_is_awkward_at_once", move |s: &S, check| {
         [-12, 0, 12].into_iter().try_for_each(|exponent| {
             by(s, check, &one(dtype, awkward(dtype)), ScaleState::power_of_two(exponent))
         })
@@ -238,11 +238,11 @@ fn classes<S: Subject>(suite: &mut Suite<S>, dtype: DType) {
 }
 
 /// Several parameters, missing gradients, and who is named.
-fn sets<S: Subject>(suite: &mut Suite<S>, dtype: DType) {
+fn sets<S: Subject>(cases: &mut Cases<S>, dtype: DType) {
     let vector = move |values: &[f64]| Some(Stored::vector(dtype, values.iter().copied()));
     let mut add = |sentence: &'static str, diverged: bool, set: Set| {
         let state = ScaleState { diverged, ..ScaleState::power_of_two(3) };
-        suite.add(Unscale, dtype, sentence, move |s: &S, check| by(s, check, &set, state));
+        cases.add(Unscale, dtype, sentence, move |s: &S, check| by(s, check, &set, state));
     };
     let (inf, nan) = (f64::INFINITY, f64::NAN);
     let late: Vec<f64> = (0..5000).map(|i| if i == 4999 { nan } else { 1.0 }).collect();

@@ -4,14 +4,14 @@ use super::put;
 use super::unscale::{Set, factor, upload, values};
 use crate::oracle::unscale::unscale;
 use crate::oracle::update_each::{Found, update_each};
-use crate::{Check, Losses, Meet, Operation::UpdateEach, Stored, Subject, Suite, Verdict};
+use crate::{Cases, Check, Losses, Meet, Operation::UpdateEach, Stored, Subject, Verdict};
 use binade_core::DType;
 use binade_grad_scaler::{BadMicroBatch, LossScale, ScaleState};
 
-pub(super) fn add<S: Subject>(suite: &mut Suite<S>) {
-    meetings(suite);
-    sums(suite);
-    apart(suite);
+pub(super) fn add<S: Subject>(cases: &mut Cases<S>) {
+    meetings(cases);
+    sums(cases);
+    apart(cases);
 }
 
 /// Grows at each good step, so that a good step shows.
@@ -93,12 +93,12 @@ fn pairs() -> [[Set; 2]; 4] {
     [[good(), good()], [bad(), good()], [good(), bad()], [bad(), bad()]]
 }
 
-fn meetings<S: Subject>(suite: &mut Suite<S>) {
+fn meetings<S: Subject>(cases: &mut Cases<S>) {
     for (sentence, bad) in [
         ("an_overflow_backs_off_its_own_losss_scale_alone", BadMicroBatch::SkipWindow),
         ("a_loss_that_is_left_out_backs_off_and_has_skipped_nothing", BadMicroBatch::Drop),
     ] {
-        suite.add(UpdateEach, "window", sentence, move |s: &S, check| {
+        cases.add(UpdateEach, "window", sentence, move |s: &S, check| {
             let mut pairs = pairs().into_iter();
             pairs.try_for_each(|sets| by(s, check, &sets, window(bad), Beyond::Nothing))
         });
@@ -106,27 +106,27 @@ fn meetings<S: Subject>(suite: &mut Suite<S>) {
 }
 
 /// Sums and norms that overflow though no gradient does.
-fn sums<S: Subject>(suite: &mut Suite<S>) {
+fn sums<S: Subject>(cases: &mut Cases<S>) {
     let sentence = "a_sum_that_overflows_backs_off_both";
-    suite.add(UpdateEach, "window", sentence, |s: &S, check| {
+    cases.add(UpdateEach, "window", sentence, |s: &S, check| {
         let both = [BadMicroBatch::SkipWindow, BadMicroBatch::Drop];
         both.into_iter().try_for_each(|bad| {
             by(s, check, &[one([1.0, 2e38]), one([1.0, 1e38])], window(bad), Beyond::Sum)
         })
     });
     let sentence = "a_norm_that_is_not_finite_skips_and_backs_off_none";
-    suite.add(UpdateEach, "window", sentence, |s: &S, check| {
+    cases.add(UpdateEach, "window", sentence, |s: &S, check| {
         let meet = Meet::Window { bad: BadMicroBatch::SkipWindow, max_norm: Some(1.0) };
         by(s, check, &[one([3e38, 3e38]), one([0.0, 0.0])], meet, Beyond::Norm)
     });
 }
 
-fn apart<S: Subject>(suite: &mut Suite<S>) {
+fn apart<S: Subject>(cases: &mut Cases<S>) {
     let sentence = "of_steps_apart_each_is_its_own_losss";
-    suite.add(UpdateEach, "apart", sentence, |s: &S, check| {
+    cases.add(UpdateEach, "apart", sentence, |s: &S, check| {
         pairs().into_iter().try_for_each(|sets| by(s, check, &sets, Meet::Apart, Beyond::Nothing))
     });
-    suite.add(UpdateEach, "apart", "two_good_steps_grow_both", |s: &S, check| {
+    cases.add(UpdateEach, "apart", "two_good_steps_grow_both", |s: &S, check| {
         by(s, check, &[good(), good()], Meet::Apart, Beyond::Nothing)
     });
 }

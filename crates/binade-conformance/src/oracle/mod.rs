@@ -13,6 +13,7 @@ pub mod cast;
 pub mod clip;
 pub mod clip_groups;
 pub mod conv2d;
+pub mod convergence;
 pub mod cross_entropy;
 pub mod delayed;
 pub mod dropout;

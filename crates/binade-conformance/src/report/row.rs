@@ -18,6 +18,8 @@ pub struct Row {
     pub passed: usize,
     /// Cases that failed.
     pub failed: usize,
+    /// Cases that failed as was known before.
+    pub known: usize,
     /// Cases that were skipped.
     pub skipped: usize,
 }
@@ -27,13 +29,15 @@ impl Row {
     pub(super) fn new(record: &Record, arithmetic: Arithmetic) -> Self {
         let (operation, variant) = (record.operation, record.variant.clone());
         let agreement = operation.agreement(&arithmetic);
-        Self { operation, variant, agreement, worst: 0.0, passed: 0, failed: 0, skipped: 0 }
+        let [passed, failed, known, skipped] = [0; 4];
+        Self { operation, variant, agreement, worst: 0.0, passed, failed, known, skipped }
     }
 
     pub(super) fn count(&mut self, record: &Record) {
         match record.outcome {
             Outcome::Passed => self.passed += 1,
             Outcome::Failed(_) => self.failed += 1,
+            Outcome::Known(..) => self.known += 1,
             Outcome::Skipped(_) => self.skipped += 1,
         }
         self.worst = self.worst.max(record.worst);
@@ -41,16 +45,21 @@ impl Row {
 
     /// How many cases there were.
     pub fn cases(&self) -> usize {
-        self.passed + self.failed + self.skipped
+        self.passed + self.failed + self.known + self.skipped
     }
 
-    /// `ok`, `skipped`, `ok, 2 skipped` or `3 FAILED`.
+    /// `ok`, `skipped`, `ok, 2 skipped`, `ok, 1 known` or `3 FAILED`.
     pub fn status(&self) -> String {
-        match (self.failed, self.skipped, self.passed) {
-            (0, 0, _) => "ok".to_owned(),
-            (0, _, 0) => "skipped".to_owned(),
-            (0, skipped, _) => format!("ok, {skipped} skipped"),
-            (failed, _, _) => format!("{failed} FAILED"),
+        let count = |n: usize, what| if n == 0 { String::new() } else { format!("{n} {what}") };
+        let [known, skipped] = [count(self.known, "known"), count(self.skipped, "skipped")];
+        match (self.failed, self.passed + self.known) {
+            (0, 0) if self.skipped > 0 => "skipped".to_owned(),
+            (0, _) => {
+                let ok = if self.passed > 0 || self.known == 0 { "ok" } else { "" };
+                let parts = [ok, &known, &skipped];
+                parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(", ")
+            }
+            (failed, _) => format!("{failed} FAILED"),
         }
     }
 }

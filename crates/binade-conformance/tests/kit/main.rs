@@ -1,12 +1,15 @@
 //! The kit tested by itself: on a subject that is right, and on subjects that are wrong in one way each.
 
+mod by_macro;
 mod caught;
 mod caught_groups;
 mod caught_ops;
 mod caught_stages;
 mod caught_steps;
 mod faulty;
+mod files;
 mod misruled;
+mod picked;
 mod right;
 mod toy;
 mod toy_fits;
@@ -25,6 +28,7 @@ mod wrong_groups;
 mod wrong_loops;
 mod wrong_ops;
 mod wrong_rules;
+mod wrong_runs;
 mod wrong_sets;
 mod wrong_stages;
 mod wrong_steps;

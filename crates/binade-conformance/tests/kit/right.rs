@@ -28,7 +28,7 @@ fn a_run_in_which_nothing_ran_fails() {
 }
 
 /// Stores tensors and does nothing else: what a stranger starts with.
-struct Storage;
+pub(crate) struct Storage;
 
 impl Subject for Storage {
     type Tensor = Plain;

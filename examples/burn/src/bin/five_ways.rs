@@ -72,7 +72,11 @@ fn layer(weight: &Parameter, bias: &Parameter, dtype: FloatDType, device: &Devic
 }
 
 fn values<const D: usize>(tensor: Tensor<D>) -> Result<Vec<f32>> {
-    Ok(tensor.cast(FloatDType::F32).into_data().try_to_vec().map_err(|error| format!("{error:?}"))?)
+    Ok(tensor
+        .cast(FloatDType::F32)
+        .into_data()
+        .try_to_vec()
+        .map_err(|error| format!("{error:?}"))?)
 }
 
 /// What a run needs to know of its precision.

@@ -1,7 +1,7 @@
 //! Cases that know a subject by its bits alone, so that they are compiled once and not for every subject.
 
 use crate::cases::put_at;
-use crate::{Arithmetic, Check, Compute, Operation, Refusal, Stored, Subject, Suite, Verdict};
+use crate::{Arithmetic, Cases, Check, Compute, Operation, Refusal, Stored, Subject, Verdict};
 use std::fmt::Display;
 
 /// A subject, as far as its operations go.
@@ -93,7 +93,7 @@ struct Sentence {
 pub(in crate::cases) struct Asks(Vec<Sentence>);
 
 impl Asks {
-    /// Adds a case, as [`Suite::add`] does.
+    /// Adds a case, as [`Cases::add`] does.
     pub(in crate::cases) fn add(
         &mut self,
         operation: Operation,
@@ -106,9 +106,9 @@ impl Asks {
     }
 
     /// Makes them cases of one subject's.
-    pub(in crate::cases) fn put_to<S: Subject>(self, suite: &mut Suite<S>) {
+    pub(in crate::cases) fn put_to<S: Subject>(self, cases: &mut Cases<S>) {
         for Sentence { operation, variant, contract, check } in self.0 {
-            suite.add(operation, variant, contract, move |s: &S, with| check(s, with));
+            cases.add(operation, variant, contract, move |s: &S, with| check(s, with));
         }
     }
 }

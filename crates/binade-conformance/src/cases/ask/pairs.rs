@@ -9,26 +9,26 @@ use binade_core::{DType, ErrorKind};
 /// An operation forward and backward, on operands that begin so many elements into a buffer.
 type Both = fn(&dyn Computes, &mut Check, [&Stored; 2], usize) -> Verdict;
 
-pub(in crate::cases) fn pairs(suite: &mut Asks, op: Operation, forward: &Compute, both: Both) {
+pub(in crate::cases) fn pairs(cases: &mut Asks, op: Operation, forward: &Compute, both: Both) {
     for dtype in FLOATS {
         let two =
             move |length: usize| [1, 2].map(|i| uniform(i + length, dtype, &[length], [-2.0, 2.0]));
         for length in SHORT {
-            suite.add(op, dtype, format!("all_of_{length}_elements"), move |s, check| {
+            cases.add(op, dtype, format!("all_of_{length}_elements"), move |s, check| {
                 both(s, check, two(length).each_ref(), 0)
             });
         }
-        suite.add(op, dtype, "starts_anywhere_in_a_buffer", move |s, check| {
+        cases.add(op, dtype, "starts_anywhere_in_a_buffer", move |s, check| {
             offsets()
                 .try_for_each(|(offset, length)| both(s, check, two(length).each_ref(), offset))
         });
         let sentence = "any_two_patterns_nan_and_infinity_among_them";
-        suite.add(op, dtype, sentence, move |s, check| patterns(s, check, dtype, both));
+        cases.add(op, dtype, sentence, move |s, check| patterns(s, check, dtype, both));
     }
     let all =
         [(DType::F32, [&[2, 3][..], &[3]]), (DType::F32, [&[1], &[3]]), (DType::F16, [&[2], &[2]])]
             .map(|(first, [a, b])| (forward.clone(), vec![ones(first, a), ones(DType::F32, b)]));
-    refusals(suite, op, "what_does_not_fit_is_a_mismatch", ErrorKind::Mismatch, all.into());
+    refusals(cases, op, "what_does_not_fit_is_a_mismatch", ErrorKind::Mismatch, all.into());
 }
 
 fn patterns(s: &dyn Computes, check: &mut Check, dtype: DType, both: Both) -> Verdict {

@@ -35,15 +35,15 @@ const SHAPES: [&[usize]; 14] = [
 ];
 
 impl Softmaxes {
-    pub(in crate::cases) fn add(&'static self, suite: &mut Asks) {
+    pub(in crate::cases) fn add(&'static self, cases: &mut Asks) {
         for dtype in FLOATS {
             for shape in SHAPES {
-                suite.add(self.op, dtype, format!("random_{}", name(shape)), move |s, check| {
+                cases.add(self.op, dtype, format!("random_{}", name(shape)), move |s, check| {
                     self.both(s, check, &uniform(1, dtype, shape, [-4.0, 4.0]), 0)
                 });
             }
-            self.rows(suite, dtype);
-            suite.add(self.op, dtype, "starts_anywhere_in_a_buffer", move |s, check| {
+            self.rows(cases, dtype);
+            cases.add(self.op, dtype, "starts_anywhere_in_a_buffer", move |s, check| {
                 offsets().try_for_each(|(offset, _)| {
                     self.both(s, check, &uniform(offset, dtype, &[3, 33], [-4.0, 4.0]), offset)
                 })
@@ -55,12 +55,12 @@ impl Softmaxes {
             (self.backward.clone(), vec![float(&[2, 3]), float(&[3, 2])]),
             (self.backward.clone(), vec![ones(DType::F16, &[2, 3]), float(&[2, 3])]),
         ];
-        refusals(suite, self.op, "what_does_not_fit_is_a_mismatch", ErrorKind::Mismatch, all);
+        refusals(cases, self.op, "what_does_not_fit_is_a_mismatch", ErrorKind::Mismatch, all);
     }
 
     /// Rows that go wrong.
-    fn rows(&'static self, suite: &mut Asks, dtype: DType) {
-        suite.add(self.op, dtype, "no_finite_row_overflows", move |s, check| {
+    fn rows(&'static self, cases: &mut Asks, dtype: DType) {
+        cases.add(self.op, dtype, "no_finite_row_overflows", move |s, check| {
             for row in [
                 [60000.0, 59904.0, 59000.0],
                 [-60000.0, -59904.0, -60000.0],
@@ -71,15 +71,15 @@ impl Softmaxes {
             let widest = Stored::from_values(dtype, &[1, 4], [88.0, 89.0, 90.0, 720.0]);
             self.both(s, check, &widest, 0)
         });
-        suite.add(self.op, dtype, "ones_in_their_thousands_share_alike", move |s, check| {
+        cases.add(self.op, dtype, "ones_in_their_thousands_share_alike", move |s, check| {
             self.both(s, check, &ones(dtype, &[2, 4099]), 0)
         });
-        suite.add(self.op, dtype, "minus_infinity_masks_an_element", move |s, check| {
+        cases.add(self.op, dtype, "minus_infinity_masks_an_element", move |s, check| {
             let masked = [0.0, f64::NEG_INFINITY, 1.0, 2.0, f64::NEG_INFINITY];
             self.forward(s, check, &Stored::from_values(dtype, &[1, 5], masked), &masked)
         });
         let sentence = "a_row_with_nan_or_infinity_or_nothing_is_nan_throughout";
-        suite.add(self.op, dtype, sentence, move |s, check| {
+        cases.add(self.op, dtype, sentence, move |s, check| {
             let (nan, up, down) = (f64::NAN, f64::INFINITY, f64::NEG_INFINITY);
             for bad in
                 [[nan, 1.0, 2.0], [1.0, 2.0, nan], [1.0, up, 2.0], [up, down, 0.0], [down; 3]]

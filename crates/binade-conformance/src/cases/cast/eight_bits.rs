@@ -4,18 +4,18 @@ use super::{cast, cast_values, starts};
 use crate::cases::values::Draw;
 use crate::cases::{EIGHT_BITS, FLOATS, LONG};
 use crate::oracle::cast::{round, value};
-use crate::{Operation::Cast, Subject, Suite};
+use crate::{Cases, Operation::Cast, Subject};
 use binade_core::DType;
 
-pub(super) fn add<S: Subject>(suite: &mut Suite<S>) {
+pub(super) fn add<S: Subject>(cases: &mut Cases<S>) {
     for dtype in EIGHT_BITS {
-        eight_bits(suite, dtype);
+        eight_bits(cases, dtype);
         for other in FLOATS {
-            narrow(suite, other, dtype);
-            narrow(suite, dtype, other);
+            narrow(cases, other, dtype);
+            narrow(cases, dtype, other);
         }
         for other in EIGHT_BITS {
-            narrow(suite, dtype, other);
+            narrow(cases, dtype, other);
         }
     }
 }
@@ -23,12 +23,12 @@ pub(super) fn add<S: Subject>(suite: &mut Suite<S>) {
 /// Widened exactly; narrowed once, where the result is a number or the format has infinities.
 ///
 /// What E4M3 makes of values beyond 464 is the caller's choice elsewhere, and no case here.
-fn eight_bits<S: Subject>(suite: &mut Suite<S>, dtype: DType) {
-    suite.add(Cast, format!("{dtype}-f32"), "every_pattern", move |s: &S, check| {
+fn eight_bits<S: Subject>(cases: &mut Cases<S>, dtype: DType) {
+    cases.add(Cast, format!("{dtype}-f32"), "every_pattern", move |s: &S, check| {
         cast(s, check, [dtype, DType::F32], (0..256).collect())
     });
     let mut add = |sentence: &str, values: Vec<f64>| {
-        suite.add(Cast, format!("f32-{dtype}"), sentence, move |s: &S, check| {
+        cases.add(Cast, format!("f32-{dtype}"), sentence, move |s: &S, check| {
             cast_values(s, check, dtype, values.clone())
         });
     };
@@ -47,10 +47,10 @@ fn eight_bits<S: Subject>(suite: &mut Suite<S>, dtype: DType) {
 }
 
 /// Pairs with a type of eight bits in them: every pattern whose result is no choice of the caller's, and lengths.
-fn narrow<S: Subject>(suite: &mut Suite<S>, from: DType, to: DType) {
+fn narrow<S: Subject>(cases: &mut Cases<S>, from: DType, to: DType) {
     if from != DType::F32 && to != DType::F32 {
         let sentence = "every_pattern_that_fits";
-        suite.add(Cast, format!("{from}-{to}"), sentence, move |s: &S, check| {
+        cases.add(Cast, format!("{from}-{to}"), sentence, move |s: &S, check| {
             let codes = (0..1_u64 << (8 * from.bytes())).filter(|code| {
                 let x = value(*code, from);
                 to != DType::E4M3 || x.is_nan() || x.abs() <= 464.0
@@ -60,11 +60,11 @@ fn narrow<S: Subject>(suite: &mut Suite<S>, from: DType, to: DType) {
     }
     for length in [0, 1, 7, 9, 33, 257, 4097, LONG[2]] {
         let sentence = format!("all_of_{length}_elements");
-        suite.add(Cast, format!("{from}-{to}"), sentence, move |s: &S, check| {
+        cases.add(Cast, format!("{from}-{to}"), sentence, move |s: &S, check| {
             let mut draw = Draw::new(length);
             let codes = (0..length).map(|_| round(draw.within(-2.0, 2.0), from));
             cast(s, check, [from, to], codes.collect())
         });
     }
-    starts(suite, from, to);
+    starts(cases, from, to);
 }

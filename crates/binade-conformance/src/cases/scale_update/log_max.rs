@@ -2,14 +2,14 @@
 
 use super::{Dropped, Good, Saw, Skip, one};
 use crate::cases::values::Draw;
-use crate::{Check, Operation::ScaleUpdate, Pass, Round, Stop, Subject, Suite, Verdict};
+use crate::{Cases, Check, Operation::ScaleUpdate, Pass, Round, Stop, Subject, Verdict};
 use binade_grad_scaler::{LogMax, LossScale, ScaleState};
 
-pub(super) fn add<S: Subject>(suite: &mut Suite<S>) {
-    alone(suite);
-    together(suite);
-    limits(suite);
-    at_random(suite);
+pub(super) fn add<S: Subject>(cases: &mut Cases<S>) {
+    alone(cases);
+    together(cases);
+    limits(cases);
+    at_random(cases);
 }
 
 /// Without limits of its own.
@@ -21,12 +21,12 @@ fn open() -> LossScale {
 
 /// Updates from the rule's start, a letter and a magnitude each.
 fn follow<S: Subject>(
-    suite: &mut Suite<S>,
+    cases: &mut Cases<S>,
     sentence: &str,
     rule: LossScale,
     seen: Vec<(Saw, f32)>,
 ) {
-    suite.add(ScaleUpdate, "-", sentence, move |s: &S, check| {
+    cases.add(ScaleUpdate, "-", sentence, move |s: &S, check| {
         through(s, check, &rule, rule.start(), &seen)
     });
 }
@@ -43,20 +43,20 @@ fn through<S: Subject>(
     seen.iter().try_fold(start, each).map(drop)
 }
 
-fn alone<S: Subject>(suite: &mut Suite<S>) {
+fn alone<S: Subject>(cases: &mut Cases<S>) {
     let powers = [1.0, 4.0, 0.5, 2.0, 1024.0, 1.0].map(|x| (Good, x)).to_vec();
-    follow(suite, "the_scale_leaves_room_for_the_largest_gradients_so_far", open(), powers);
+    follow(cases, "the_scale_leaves_room_for_the_largest_gradients_so_far", open(), powers);
     let zeros = [0.0, 0.0, 3.0, 0.0, 0.25, 0.0].map(|x| (Good, x)).to_vec();
-    follow(suite, "gradients_that_are_all_zero_tell_nothing", open(), zeros);
+    follow(cases, "gradients_that_are_all_zero_tell_nothing", open(), zeros);
     let overflows = vec![(Good, 2.0), (Skip, 3.0), (Dropped, 1e30), (Good, 2.0), (Skip, 0.0)];
-    follow(suite, "an_overflow_counts_as_the_ceiling_whatever_is_beside_it", open(), overflows);
+    follow(cases, "an_overflow_counts_as_the_ceiling_whatever_is_beside_it", open(), overflows);
     let mut grows = open();
     (grows.growth, grows.backoff, grows.growth_interval) = (3, 5, 1);
     let mixed = vec![(Good, 0.0), (Good, 1.0), (Skip, 1.0), (Good, 7.0)];
-    follow(suite, "growth_and_backoff_move_nothing_where_the_scale_is_predicted", grows, mixed);
+    follow(cases, "growth_and_backoff_move_nothing_where_the_scale_is_predicted", grows, mixed);
 
     let sentence = "the_logarithm_of_any_gradient_is_rounded_down";
-    suite.add(ScaleUpdate, "-", sentence, |s: &S, check| {
+    cases.add(ScaleUpdate, "-", sentence, |s: &S, check| {
         let (rule, mut draw) = (open(), Draw::new(12));
         let edges = [1, 2, 3, 0x007f_ffff, 0x0080_0000, 0x0080_0001, 0x3f80_0001, 0x7f7f_ffff];
         let drawn = (0..200).map(|_| draw.bits() % 0x7f80_0000);
@@ -67,7 +67,7 @@ fn alone<S: Subject>(suite: &mut Suite<S>) {
         Ok(())
     });
     let sentence = "what_is_learned_is_the_gradient_without_its_scale";
-    suite.add(ScaleUpdate, "-", sentence, |s: &S, check| {
+    cases.add(ScaleUpdate, "-", sentence, |s: &S, check| {
         let scales = [3.0e4, 1e-3, 1.0, 65536.0, 1.999_999_9];
         for state in scales.into_iter().filter_map(ScaleState::import) {
             through(s, check, &open(), state, &[(Good, 5.0), (Skip, 1.0), (Good, 0.1)])?;
@@ -76,9 +76,9 @@ fn alone<S: Subject>(suite: &mut Suite<S>) {
     });
 }
 
-fn together<S: Subject>(suite: &mut Suite<S>) {
+fn together<S: Subject>(cases: &mut Cases<S>) {
     let sentence = "the_largest_gradient_of_all_parts_and_verdicts_counts";
-    suite.add(ScaleUpdate, "-", sentence, |s: &S, check| -> Verdict {
+    cases.add(ScaleUpdate, "-", sentence, |s: &S, check| -> Verdict {
         for place in 0..5 {
             let pass =
                 |n: usize| Pass { raised: false, magnitude: if n == place { 48.0 } else { 0.75 } };
@@ -90,24 +90,24 @@ fn together<S: Subject>(suite: &mut Suite<S>) {
     });
 }
 
-fn limits<S: Subject>(suite: &mut Suite<S>) {
+fn limits<S: Subject>(cases: &mut Cases<S>) {
     let rule = LossScale::open_seq2seq_log_max();
     let far = [1e-30, 1e-30, 3e38, 3e38, 1e-30].map(|x| (Good, x)).to_vec();
-    follow(suite, "a_prediction_stays_within_the_limits", rule, far);
+    follow(cases, "a_prediction_stays_within_the_limits", rule, far);
     let end = vec![(Good, 1.0), (Good, 3e38), (Skip, 1.0), (Good, 1.0)];
-    follow(suite, "an_overflow_at_the_lowest_prediction_is_divergence", rule, end);
+    follow(cases, "an_overflow_at_the_lowest_prediction_is_divergence", rule, end);
     let mut none = open();
     none.log_max = Some(LogMax { weight: 0, slow_weight: 0, ..LogMax::open_seq2seq() });
-    follow(suite, "a_weight_of_zero_predicts_nothing", none, vec![(Good, 9.0), (Skip, 1.0)]);
+    follow(cases, "a_weight_of_zero_predicts_nothing", none, vec![(Good, 9.0), (Skip, 1.0)]);
     let mut all = open();
     all.log_max = Some(LogMax { weight: u32::MAX, slow_weight: 1 << 24, ..LogMax::open_seq2seq() });
     let seen = [3.0, 0.1, 700.0].map(|x| (Good, x)).to_vec();
-    follow(suite, "a_weight_above_one_is_as_one", all, seen);
+    follow(cases, "a_weight_above_one_is_as_one", all, seen);
 }
 
-fn at_random<S: Subject>(suite: &mut Suite<S>) {
+fn at_random<S: Subject>(cases: &mut Cases<S>) {
     let sentence = "averages_are_kept_in_fixed_point_through_a_thousand_updates";
-    suite.add(ScaleUpdate, "-", sentence, |s: &S, check| -> Verdict {
+    cases.add(ScaleUpdate, "-", sentence, |s: &S, check| -> Verdict {
         let (mut draw, rule) = (Draw::new(13), open());
         let mut state = rule.start();
         for _ in 0..1000 {
@@ -116,7 +116,7 @@ fn at_random<S: Subject>(suite: &mut Suite<S>) {
         }
         Ok(())
     });
-    suite.add(ScaleUpdate, "-", "every_rule_of_prediction_is_kept_to_the_bit", |s: &S, check| {
+    cases.add(ScaleUpdate, "-", "every_rule_of_prediction_is_kept_to_the_bit", |s: &S, check| {
         let mut draw = Draw::new(14);
         for _ in 0..20 {
             let mut rule = open();

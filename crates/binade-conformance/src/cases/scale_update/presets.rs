@@ -2,13 +2,13 @@
 
 use super::{Saw, one};
 use crate::cases::values::Draw;
-use crate::{Operation::ScaleUpdate, Subject, Suite, Verdict};
+use crate::{Cases, Operation::ScaleUpdate, Subject, Verdict};
 use binade_grad_scaler::LossScale;
 
-pub(super) fn add<S: Subject>(suite: &mut Suite<S>) {
+pub(super) fn add<S: Subject>(cases: &mut Cases<S>) {
     for (name, preset) in LossScale::presets() {
         let sentence = format!("{}_moves_as_documented", name.replace('-', "_"));
-        suite.add(ScaleUpdate, "-", &sentence, move |s: &S, check| -> Verdict {
+        cases.add(ScaleUpdate, "-", &sentence, move |s: &S, check| -> Verdict {
             let mut quick = preset;
             quick.growth_interval = 3;
             for (seed, rule) in [preset, quick].into_iter().enumerate() {

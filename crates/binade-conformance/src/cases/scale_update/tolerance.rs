@@ -1,14 +1,14 @@
 //! Which overflows back the scale off, and which are let pass.
 
 use super::{Dropped, Good, Saw, Skip, sequence};
-use crate::{Subject, Suite};
+use crate::{Cases, Subject};
 use binade_grad_scaler::{LossScale, Tolerance};
 
-pub(super) fn add<S: Subject>(suite: &mut Suite<S>) {
-    hysteresis(suite);
-    in_a_row(suite);
-    share(suite);
-    floor(suite);
+pub(super) fn add<S: Subject>(cases: &mut Cases<S>) {
+    hysteresis(cases);
+    in_a_row(cases);
+    share(cases);
+    floor(cases);
 }
 
 /// Without limits, growing after three good steps.
@@ -28,65 +28,65 @@ fn saw(letters: &str) -> Vec<Saw> {
     letters.chars().map(one).collect()
 }
 
-fn hysteresis<S: Subject>(suite: &mut Suite<S>) {
+fn hysteresis<S: Subject>(cases: &mut Cases<S>) {
     let good = |overflows| rule(Tolerance::UntilGoodStep { overflows });
     let growth = |overflows| rule(Tolerance::UntilGrowth { overflows });
     for overflows in [0, 1, 2, 5] {
         let sentence = format!("an_overflow_is_let_pass_until_the_{overflows}th_since_a_good_step");
-        sequence(suite, &sentence, good(overflows), saw("ssgsssssssggssss"));
+        sequence(cases, &sentence, good(overflows), saw("ssgsssssssggssss"));
         let sentence = format!("an_overflow_is_let_pass_until_the_{overflows}th_since_growth");
-        sequence(suite, &sentence, growth(overflows), saw("sgsgsggssgggssgggsssss"));
+        sequence(cases, &sentence, growth(overflows), saw("sgsgsggssgggssgggsssss"));
     }
     let sentence = "a_spent_hysteresis_backs_off_at_each_overflow";
-    sequence(suite, sentence, good(3), saw("ssssdsd"));
+    sequence(cases, sentence, good(3), saw("ssssdsd"));
     let sentence = "a_good_step_refills_apexs_hysteresis";
-    sequence(suite, sentence, good(2), saw("sssgsgdsgss"));
+    sequence(cases, sentence, good(2), saw("sssgsgdsgss"));
     let sentence = "growth_alone_refills_deepspeeds_hysteresis";
-    sequence(suite, sentence, growth(2), saw("sgsgsgggsgs"));
+    sequence(cases, sentence, growth(2), saw("sgsgsgggsgs"));
     let mut low = growth(2);
     low.max = low.init;
     let sentence = "growth_that_the_ceiling_keeps_back_refills_all_the_same";
-    sequence(suite, sentence, low, saw("ssgggsss"));
+    sequence(cases, sentence, low, saw("ssgggsss"));
     let sentence = "a_tolerated_overflow_counts_no_good_steps_on";
-    sequence(suite, sentence, good(4), saw("ggsgggggsggg"));
+    sequence(cases, sentence, good(4), saw("ggsgggggsggg"));
 }
 
-fn in_a_row<S: Subject>(suite: &mut Suite<S>) {
+fn in_a_row<S: Subject>(cases: &mut Cases<S>) {
     let nth = |overflows| rule(Tolerance::InARow { overflows });
     for overflows in [0, 1, 3] {
         let sentence = format!("each_{overflows}th_overflow_in_a_row_backs_off");
-        sequence(suite, &sentence, nth(overflows), saw("sssgssssssssdsgds"));
+        sequence(cases, &sentence, nth(overflows), saw("sssgssssssssdsgds"));
     }
     let sentence = "a_back_off_starts_the_row_anew";
-    sequence(suite, sentence, nth(2), saw("sssss"));
+    sequence(cases, sentence, nth(2), saw("sssss"));
     let sentence = "a_good_step_starts_the_row_anew";
-    sequence(suite, sentence, nth(2), saw("sgsgds"));
+    sequence(cases, sentence, nth(2), saw("sgsgds"));
 }
 
-fn share<S: Subject>(suite: &mut Suite<S>) {
+fn share<S: Subject>(cases: &mut Cases<S>) {
     let share = |of_65536| rule(Tolerance::Share { of_65536 });
     let tenth = 6553;
     for of_65536 in [0, tenth, 1 << 15, 40_000, 1 << 16, u32::MAX] {
         let sentence = format!("{of_65536}_in_65536_updates_may_overflow");
-        sequence(suite, &sentence, share(of_65536), saw("sggggsgsdggggggggggsggdgsss"));
+        sequence(cases, &sentence, share(of_65536), saw("sggggsgsdggggggggggsggdgsss"));
     }
     let sentence = "a_share_that_is_met_exactly_is_one_too_many";
     let mut never = share(tenth);
     never.growth = 0;
-    sequence(suite, sentence, never, saw("gggggggggsggggggggggs"));
+    sequence(cases, sentence, never, saw("gggggggggsggggggggggs"));
     let sentence = "growth_restarts_the_updates_of_a_share_and_not_its_overflows";
-    sequence(suite, sentence, share(40_000), saw("ggdgggdggs"));
+    sequence(cases, sentence, share(40_000), saw("ggdgggdggs"));
     let sentence = "a_back_off_restarts_the_updates_of_a_share_and_its_overflows";
-    sequence(suite, sentence, share(1 << 15), saw("ssggssgggs"));
+    sequence(cases, sentence, share(1 << 15), saw("ssggssgggs"));
 }
 
-fn floor<S: Subject>(suite: &mut Suite<S>) {
+fn floor<S: Subject>(cases: &mut Cases<S>) {
     let mut low = rule(Tolerance::UntilGrowth { overflows: 2 });
     (low.init, low.min) = (0, 0);
     let sentence = "a_tolerated_overflow_at_the_floor_is_no_divergence_and_the_next_is";
-    sequence(suite, sentence, low, saw("sgssgs"));
+    sequence(cases, sentence, low, saw("sgssgs"));
     let mut fixed = LossScale::fixed(3).with_tolerance(Tolerance::InARow { overflows: 2 });
     fixed.patience = 3;
     let sentence = "patience_counts_tolerated_skips_too";
-    sequence(suite, sentence, fixed, saw("ssgsss"));
+    sequence(cases, sentence, fixed, saw("ssgsss"));
 }

@@ -4,20 +4,20 @@ use super::{at_rest, spoilt, variant};
 use crate::cases::training::{Move, Run, calm};
 use crate::cases::unscale::Set;
 use crate::cases::values::{finite, not_finite};
-use crate::{Clip, Operation, Stored, Subject, Suite};
+use crate::{Cases, Clip, Operation, Stored, Subject};
 use binade_core::DType;
 use binade_grad_scaler::Norm;
 use binade_master_weights::UpdateRule;
 
 pub(super) fn add<S: Subject>(
-    suite: &mut Suite<S>,
+    cases: &mut Cases<S>,
     operation: Operation,
     dtypes: [DType; 2],
     rule: UpdateRule,
 ) {
-    clipped(suite, operation, dtypes, rule);
-    beside(suite, operation, dtypes, rule);
-    own(suite, operation, dtypes, rule);
+    clipped(cases, operation, dtypes, rule);
+    beside(cases, operation, dtypes, rule);
+    own(cases, operation, dtypes, rule);
 }
 
 fn one(grad: &Stored) -> Set {
@@ -26,7 +26,7 @@ fn one(grad: &Stored) -> Set {
 
 /// Sixteen gradients of a half, whose norm of two no arithmetic rounds; and ones that values limit.
 fn clipped<S: Subject>(
-    suite: &mut Suite<S>,
+    cases: &mut Cases<S>,
     operation: Operation,
     dtypes: [DType; 2],
     rule: UpdateRule,
@@ -37,7 +37,7 @@ fn clipped<S: Subject>(
     let mut add = |sentence: &str, grad: &Stored, clip: Clip| {
         let turn = Move::new(rule, one(grad), 10).clipped(clip);
         let run = Run::new(vec![("w", param.clone())], vec![turn]);
-        suite.add(operation, variant(dtypes), sentence, move |s: &S, check| run.near(s, check));
+        cases.add(operation, variant(dtypes), sentence, move |s: &S, check| run.near(s, check));
     };
     let sentence = "a_gradient_is_clipped_by_norm_in_f32_before_the_step";
     add(sentence, &halves, Clip::Norm(Norm::L2, 0.7));
@@ -48,12 +48,12 @@ fn clipped<S: Subject>(
     let turn = Move::new(rule, one(&huge), -113).clipped(Clip::Norm(Norm::L2, 1.0));
     let run = Run::new(vec![("w", param)], vec![turn]);
     let sentence = "a_norm_that_is_not_finite_leaves_every_bit_alone";
-    suite.add(operation, variant(dtypes), sentence, move |s: &S, check| run.exact(s, check));
+    cases.add(operation, variant(dtypes), sentence, move |s: &S, check| run.exact(s, check));
 }
 
 /// Steps that share their fate: flags that add up to two skip as one does.
 fn beside<S: Subject>(
-    suite: &mut Suite<S>,
+    cases: &mut Cases<S>,
     operation: Operation,
     dtypes: [DType; 2],
     rule: UpdateRule,
@@ -66,18 +66,18 @@ fn beside<S: Subject>(
     };
     let finite = run(&good, &other);
     let sentence = "a_finite_set_beside_it_changes_nothing";
-    suite.add(operation, variant(dtypes), sentence, move |s: &S, check| finite.near(s, check));
+    cases.add(operation, variant(dtypes), sentence, move |s: &S, check| finite.near(s, check));
     for (sentence, run) in [
         ("an_overflow_beside_it_leaves_every_bit_alone", run(&good, &worse)),
         ("two_raised_flags_skip_as_one_does", run(&bad, &worse)),
     ] {
-        suite.add(operation, variant(dtypes), sentence, move |s: &S, check| run.exact(s, check));
+        cases.add(operation, variant(dtypes), sentence, move |s: &S, check| run.exact(s, check));
     }
 }
 
 /// Good and bad turns in turn: moments are filled before, so that each applied step is told from one that is not.
 fn own<S: Subject>(
-    suite: &mut Suite<S>,
+    cases: &mut Cases<S>,
     operation: Operation,
     dtypes: [DType; 2],
     rule: UpdateRule,
@@ -91,20 +91,20 @@ fn own<S: Subject>(
         let turns = filled.chain(order.iter().map(|grad| (rule, (*grad).clone())));
         Run::single(param.clone(), turns.collect())
     });
-    suite.add(operation, variant(dtypes), sentence, move |s: &S, check| {
+    cases.add(operation, variant(dtypes), sentence, move |s: &S, check| {
         runs.iter().try_for_each(|run| run.near(s, check))
     });
 }
 
 /// Every class of what is not finite, wherever it stands.
 pub(super) fn classes<S: Subject>(
-    suite: &mut Suite<S>,
+    cases: &mut Cases<S>,
     operation: Operation,
     dtype: DType,
     rule: UpdateRule,
 ) {
     let sentence = "every_nan_and_infinity_leaves_every_bit_alone";
-    suite.add(operation, variant([dtype; 2]), sentence, move |s: &S, check| {
+    cases.add(operation, variant([dtype; 2]), sentence, move |s: &S, check| {
         let [param, grad, _] = calm([dtype; 2], 9, 27);
         for (number, code) in not_finite(dtype).into_iter().enumerate() {
             let mut codes: Vec<u64> = grad.codes().collect();

@@ -1,0 +1,254 @@
+//! A seeded run of two hundred steps whose gradients sixteen bits lose unless they are scaled: what each operation by itself
+//! does right may still not train.
+//!
+//! The loss has a weight of 2^-26, as one of several losses may, and the learning rate makes up for it. In `f16` every gradient
+//! of it is below half of the least subnormal, 2^-25, and so zero, until it is scaled; in `bf16` none is, and the scale is 1.
+//! Three steps overflow on purpose.
+
+use super::unscale::factor;
+use super::values::Draw;
+use super::{get, put};
+use crate::oracle::convergence::{Batch, Params, SIZES, gradients, loss, losses};
+use crate::oracle::{cast::rounded, scale_update};
+use crate::{
+    Cases, Check, Compute, Operation::Convergence, Pass, Refusal, Round, Stop, Stored, Subject,
+    Turn, Verdict, Wanted,
+};
+use binade_core::{DType, Named, NamedGrads};
+use binade_grad_scaler::{LossScale, ScaleState, Seen};
+use binade_master_weights::UpdateRule;
+
+const STEPS: usize = 200;
+const OVERFLOWS: [usize; 3] = [60, 61, 140];
+const WEIGHT: i32 = -26;
+/// Of the loss without its weight.
+const LR: f64 = 0.125;
+const NAMES: [&str; 4] = ["hidden.weight", "hidden.bias", "out.weight", "out.bias"];
+
+pub(super) fn add<S: Subject>(cases: &mut Cases<S>) {
+    for dtype in [DType::BF16, DType::F16] {
+        cases.add(
+            Convergence,
+            dtype,
+            "two_hundred_steps_track_the_loss_of_f32",
+            move |s: &S, check| Run::new(dtype).by(s, check, on_device),
+        );
+        cases.add(
+            Convergence,
+            dtype,
+            "gradients_of_the_host_train_as_in_f32",
+            move |s: &S, check| Run::new(dtype).by(s, check, on_host),
+        );
+    }
+}
+
+/// What is trained, on what, by which scale.
+struct Run {
+    dtype: DType,
+    batch: Batch,
+    params: Params,
+    rule: LossScale,
+}
+
+/// Parameters on the subject's side, which stay there from step to step, and what they hold.
+struct Held<T> {
+    tensors: Vec<Named<T>>,
+    values: Params,
+}
+
+/// Gradients of these parameters, with `above` from above, in sixteen bits.
+type Backward<S> = fn(&S, &Run, &Held<<S as Subject>::Tensor>, f64) -> Result<Vec<Stored>, Stop>;
+
+impl Run {
+    /// Inputs and targets are multiples of 1/16 that both types hold, so that both learn the same.
+    fn new(dtype: DType) -> Self {
+        let [examples, inputs, units] = SIZES;
+        let mut draw = Draw::new(200);
+        let mut vector =
+            |n: usize, limit: f64| (0..n).map(|_| draw.within(-limit, limit)).collect::<Vec<f64>>();
+        let sixteenth = |x: f64| (x * 16.0).round() / 16.0;
+        let x: Vec<f64> = vector(examples * inputs, 1.0).into_iter().map(sixteenth).collect();
+        let target = |x: &[f64]| sixteenth(x[0] - 0.5 * x[1] + (x[2] * x[3]).abs());
+        let targets = x.chunks(inputs).map(target).collect();
+        let params = [units * inputs, units, units, 1]
+            .map(|n| vector(n, 0.5).into_iter().map(|w| rounded(w, DType::F32)).collect());
+        let rule = if dtype == DType::F16 { growing() } else { LossScale::none() };
+        Self { dtype, batch: Batch { inputs: x, targets }, params, rule }
+    }
+
+    /// How far a loss may be from that of `f32`, as a share of the first: half a unit of the type, as one rounding of 1 has.
+    fn band(&self) -> f64 {
+        match self.dtype {
+            DType::F16 => 2.0_f64.powi(-11),
+            _ => 2.0_f64.powi(-8),
+        }
+    }
+
+    /// Trains, and compares the loss before each step and after the last, and the scale in the end.
+    fn by<S: Subject>(&self, s: &S, check: &mut Check, backward: Backward<S>) -> Verdict {
+        let (mut held, mut state) = (self.start(s)?, ScaleState::power_of_two(self.rule.init));
+        let (mut seen, mut wanted) = (vec![loss(&held.values, &self.batch)], state);
+        for step in 0..STEPS {
+            let overflows = OVERFLOWS.contains(&step);
+            let scaled = factor(&state) * 2.0_f64.powi(WEIGHT);
+            let above = if overflows { f64::INFINITY } else { scaled };
+            let grads = backward(s, self, &held, above)?;
+            (held, state) = self.step(s, held, &grads, state)?;
+            seen.push(loss(&held.values, &self.batch));
+            let overflow = Seen { overflow: overflows, skipped: overflows, ..Seen::default() };
+            wanted = scale_update::update(&self.rule, &wanted, overflow);
+        }
+        self.compare(check, &seen)?;
+        check.equal("the scale in the end", told(&state), told(&wanted))
+    }
+
+    fn start<S: Subject>(&self, s: &S) -> Result<Held<S::Tensor>, Stop> {
+        let mut tensors = Vec::new();
+        for ((name, shape), values) in NAMES.iter().zip(shapes()).zip(&self.params) {
+            let param = Stored::from_values(DType::F32, &shape, values.iter().copied());
+            tensors.push(Named::new(*name, put(s, &param)?));
+        }
+        Ok(Held { tensors, values: self.params.clone() })
+    }
+
+    fn compare(&self, check: &mut Check, seen: &[f64]) -> Verdict {
+        let skips: Vec<bool> = (0..STEPS).map(|step| OVERFLOWS.contains(&step)).collect();
+        let wanted = losses(&self.params, &self.batch, LR, &skips);
+        let mass = self.band() * wanted[0] * 2.0_f64.powi(24);
+        let wanted: Vec<Wanted> = wanted.iter().map(|&value| Wanted { value, mass }).collect();
+        check.tensor(&[], &Stored::vector(DType::F32, seen.iter().copied()), &wanted)
+    }
+
+    /// One step of masters that are the parameters: `f32` comes back, and begins the next.
+    fn step<S: Subject>(
+        &self,
+        s: &S,
+        held: Held<S::Tensor>,
+        grads: &[Stored],
+        scale: ScaleState,
+    ) -> Result<(Held<S::Tensor>, ScaleState), Stop> {
+        let found = s.unscale(set(s, grads)?, scale)?.found;
+        // What the weight of the loss takes away, the learning rate gives back.
+        let rule = UpdateRule::sgd(LR * 2.0_f64.powi(-WEIGHT));
+        let turn = Turn { rule, grads: set(s, grads)?, scale, clip: None, beside: None };
+        let held = read(s, s.train(held.tensors, vec![turn])?)?;
+        let pass = Pass { raised: found.is_raised(), magnitude: found.magnitude };
+        let round = Round { parts: vec![pass], verdicts: vec![pass] };
+        Ok((held, s.update_scale(&self.rule, scale, &round)?))
+    }
+}
+
+/// From 2^24, and up several times on the way.
+fn growing() -> LossScale {
+    let mut rule = LossScale::dynamic();
+    (rule.init, rule.growth_interval, rule.max) = (24, 25, 30);
+    rule
+}
+
+fn shapes() -> [Vec<usize>; 4] {
+    let [_, inputs, units] = SIZES;
+    [vec![units, inputs], vec![units], vec![1, units], vec![1]]
+}
+
+/// What every device counts alike.
+fn told(state: &ScaleState) -> String {
+    let ScaleState { exponent, overflows, skipped, good_steps, .. } = state;
+    format!("2^{exponent}, {overflows} overflows, {skipped} skips, {good_steps} good steps since")
+}
+
+/// Gradients on the subject's side.
+fn set<S: Subject>(s: &S, grads: &[Stored]) -> Result<NamedGrads<S::Tensor>, Refusal> {
+    let one = |(name, grad): (&&str, &Stored)| Ok(Named::new(*name, Some(put(s, grad)?)));
+    NAMES.iter().zip(grads).map(one).collect()
+}
+
+/// What the parameters hold after a step, whatever their order.
+fn read<S: Subject>(s: &S, mut after: Vec<Named<S::Tensor>>) -> Result<Held<S::Tensor>, Stop> {
+    let mut held = Held { tensors: Vec::new(), values: Params::default() };
+    for ((name, shape), values) in NAMES.iter().zip(shapes()).zip(&mut held.values) {
+        let gone = || Refusal::Failed(format!("parameter `{name}` is gone after training"));
+        let place = after.iter().position(|param| &*param.name == *name).ok_or_else(gone)?;
+        let param = after.swap_remove(place);
+        *values = get(s, &param.value, DType::F32, &shape)?.values().collect();
+        held.tensors.push(param);
+    }
+    Ok(held)
+}
+
+/// As the oracle has them, rounded once: for who has neither casts nor operations.
+#[expect(clippy::unnecessary_wraps, reason = "on the device it may fail")]
+fn on_host<S: Subject>(
+    _: &S,
+    run: &Run,
+    held: &Held<S::Tensor>,
+    above: f64,
+) -> Result<Vec<Stored>, Stop> {
+    let grads = gradients(&held.values, &run.batch, above);
+    let pairs = grads.iter().zip(shapes());
+    Ok(pairs
+        .map(|(grad, shape)| Stored::from_values(run.dtype, &shape, grad.iter().copied()))
+        .collect())
+}
+
+/// By the subject's own casts and operations, forward and backward, all in sixteen bits.
+fn on_device<S: Subject>(
+    s: &S,
+    run: &Run,
+    held: &Held<S::Tensor>,
+    above: f64,
+) -> Result<Vec<Stored>, Stop> {
+    let [examples, inputs, _] = SIZES;
+    let batch = |shape: &[usize], values: &[f64]| {
+        put(s, &Stored::from_values(run.dtype, shape, values.iter().copied()))
+    };
+    let x = batch(&[examples, inputs], &run.batch.inputs)?;
+    let y = batch(&[examples, 1], &run.batch.targets)?;
+    let above = put(s, &Stored::from_values(DType::F32, &[], [above]))?;
+    let cast = |param: &Named<S::Tensor>| s.cast(&param.value, run.dtype);
+    let [w1, b1, w2, b2] = taken(held.tensors.iter().map(cast).collect::<Result<_, _>>()?)?;
+
+    let [sums] = taken(s.compute(&Compute::Linear, &[&x, &w1, &b1])?)?;
+    let [hidden] = taken(s.compute(&Compute::Relu, &[&sums])?)?;
+    let [out] = taken(s.compute(&Compute::Linear, &[&hidden, &w2, &b2])?)?;
+
+    let back = Compute::LinearBackward { bias: true };
+    let [d, _] = taken(s.compute(&Compute::MseLossBackward, &[&above, &out, &y])?)?;
+    let [d, gw2, gb2] = taken(s.compute(&back, &[&d, &hidden, &w2])?)?;
+    let [d] = taken(s.compute(&Compute::ReluBackward, &[&d, &hidden])?)?;
+    let [_, gw1, gb1] = taken(s.compute(&back, &[&d, &x, &w1])?)?;
+    let pairs = [gw1, gb1, gw2, gb2].into_iter().zip(shapes());
+    pairs.map(|(grad, shape)| get(s, &grad, run.dtype, &shape)).collect()
+}
+
+/// As many results as there have to be.
+fn taken<T, const N: usize>(results: Vec<T>) -> Result<[T; N], Refusal> {
+    let count = results.len();
+    results.try_into().map_err(|_| Refusal::Failed(format!("{count} results instead of {N}")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// As f16 has them before the first step, with a scale or without.
+    fn first(scale: f64) -> Vec<f64> {
+        let run = Run::new(DType::F16);
+        let grads = gradients(&run.params, &run.batch, scale * 2.0_f64.powi(WEIGHT));
+        grads.iter().flatten().map(|g| rounded(*g, DType::F16)).collect()
+    }
+
+    #[test]
+    fn without_scaling_f16_loses_every_gradient_and_with_it_keeps_all_but_none() {
+        assert!(first(1.0).iter().all(|g| *g == 0.0));
+        let kept = first(2.0_f64.powi(24)).iter().filter(|g| **g != 0.0).count();
+        assert!(kept > first(1.0).len() / 2, "{kept}");
+    }
+
+    #[test]
+    fn in_f32_the_loss_falls_far_beyond_the_band() {
+        let run = Run::new(DType::BF16);
+        let losses = losses(&run.params, &run.batch, LR, &[false; STEPS]);
+        let left = losses[STEPS] / losses[0];
+        assert!(left <= 0.25, "{left} of the loss is left");
+    }
+}

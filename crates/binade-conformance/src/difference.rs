@@ -1,0 +1,82 @@
+//! How far one element is from what is wanted of it.
+
+use crate::{Stored, Wanted};
+use std::fmt;
+
+/// An element beside what is wanted, each as bits and in decimal.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Difference {
+    /// The element, counted from 0 in row-major order.
+    pub index: usize,
+    /// What came out.
+    pub got: String,
+    /// What is wanted, rounded once to the result's type.
+    pub wanted: String,
+    /// |got - wanted|; infinite where one of the two is no finite number, and 0 between the two zeros.
+    pub apart: f64,
+}
+
+impl Difference {
+    fn at(index: usize, got: &Stored, wanted: Wanted) -> Self {
+        let wish = Stored::from_values(got.dtype, &[1], [wanted.value]);
+        let [x, y] =
+            [got.values().nth(index), wish.values().next()].map(|it| it.unwrap_or(f64::NAN));
+        let apart = (x - y).abs();
+        let apart = if x == y {
+            0.0
+        } else if apart.is_finite() {
+            apart
+        } else {
+            f64::INFINITY
+        };
+        Self { index, got: got.element(index), wanted: wish.element(0), apart }
+    }
+}
+
+impl fmt::Display for Difference {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { index, got, wanted, apart } = self;
+        write!(f, "{got} at {index}, where {wanted} is wanted: {apart:e} apart")
+    }
+}
+
+/// Of the elements that do not agree the farthest, and of several such the first.
+pub(crate) fn worst(offenders: &[usize], got: &Stored, wanted: &[Wanted]) -> Option<Difference> {
+    // One pass by value; words are made for the winner alone.
+    let values: Vec<f64> = got.values().collect();
+    let apart = |index: usize| {
+        let apart =
+            (values[index] - crate::oracle::cast::rounded(wanted[index].value, got.dtype)).abs();
+        if apart.is_nan() { f64::INFINITY } else { apart }
+    };
+    let farther = |best: usize, next: usize| if apart(next) > apart(best) { next } else { best };
+    let index = offenders.iter().copied().reduce(farther)?;
+    Some(Difference::at(index, got, wanted[index]))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use binade_core::DType;
+
+    fn farthest(got: &[f64], wanted: &[f64]) -> Difference {
+        let got = Stored::vector(DType::F16, got.iter().copied());
+        let wanted: Vec<Wanted> = wanted.iter().copied().map(Wanted::exactly).collect();
+        worst(&(0..got.len()).collect::<Vec<_>>(), &got, &wanted).unwrap()
+    }
+
+    #[test]
+    fn the_farthest_is_told_by_bits_and_in_decimal() {
+        let told = farthest(&[1.0, 3.0, 2.5], &[1.5, 1.0, 1.0]);
+        assert_eq!((told.index, told.apart), (1, 2.0));
+        assert_eq!((&*told.got, &*told.wanted), ("0x4200 (3e0)", "0x3c00 (1e0)"));
+        assert_eq!(told.to_string(), "0x4200 (3e0) at 1, where 0x3c00 (1e0) is wanted: 2e0 apart");
+    }
+
+    #[test]
+    fn what_is_no_number_is_farther_than_any_number() {
+        let nan = farthest(&[60000.0, f64::NAN, 0.0], &[-60000.0, 1.0, f64::INFINITY]);
+        assert_eq!((nan.index, nan.apart), (1, f64::INFINITY));
+        assert_eq!(farthest(&[-0.0], &[0.0]).apart, 0.0);
+    }
+}

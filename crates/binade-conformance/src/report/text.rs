@@ -1,0 +1,83 @@
+//! A report as it is printed.
+
+use super::{Report, Row};
+use crate::{Agreement, Failure, Operation};
+use std::fmt;
+
+impl Report {
+    fn table(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        writeln!(f, "operation        dtype          cases  agreement   worst  status")?;
+        for row in self.rows() {
+            let (cases, status) = (row.cases(), row.status());
+            let Row { operation, variant, agreement, .. } = &row;
+            write!(f, "{operation:<15}  {variant:<13}  {cases:>5}  {agreement:<10}")?;
+            writeln!(f, "  {:>5}  {status}", worst(row.worst, *agreement))?;
+        }
+        Ok(())
+    }
+
+    /// `12 passed, 1 failed, 2 known to fail, 30 skipped`; what is known is told where there is some.
+    pub(super) fn counts(&self) -> String {
+        let known = match self.known().len() {
+            0 => String::new(),
+            known => format!("{known} known to fail, "),
+        };
+        let (passed, failed, skipped) = (self.passed(), self.failed().len(), self.skipped().len());
+        format!("{passed} passed, {failed} failed, {known}{skipped} skipped")
+    }
+}
+
+/// The worst difference as a share of what is allowed.
+fn worst(share: f64, agreement: Agreement) -> String {
+    match agreement {
+        Agreement::Bits => "0".to_owned(),
+        _ => format!("{share:.3}"),
+    }
+}
+
+/// What else is known of a case by its name: whose contract it is about, and how to run it alone.
+pub(super) fn rest(name: &str) -> String {
+    let operation = name.split('/').next().unwrap_or(name);
+    let operation = Operation::ALL.into_iter().find(|it| it.name() == operation);
+    let contract = operation.map_or(String::new(), |it| format!("  contract   {}\n", it.suite()));
+    format!("{contract}  run it alone: BINADE_CASE={name}")
+}
+
+impl fmt::Display for Report {
+    /// The table; then each skip with its reason, each failure with its particulars, and the counts.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        writeln!(f, "{}: {}", self.subject(), self.arithmetic())?;
+        self.table(f)?;
+        for (name, why) in self.skipped() {
+            writeln!(f, "skipped {name}: {why}")?;
+        }
+        for (name, failure, why) in self.known() {
+            writeln!(f, "known {name}: {why}\n{failure}{}", rest(name))?;
+        }
+        for (name, failure) in self.failed() {
+            writeln!(f, "FAILED {name}\n{failure}{}", rest(name))?;
+        }
+        write!(f, "{}: {}", self.subject(), self.counts())?;
+        if self.passed() == 0 {
+            f.write_str("; nothing ran, which is no success: look at BINADE_CASE")?;
+        }
+        Ok(())
+    }
+}
+
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let worst = self.worst.as_ref().map_or(String::new(), ToString::to_string);
+        let lines = [
+            ("inputs", &self.inputs),
+            ("got", &self.got),
+            ("wanted", &self.wanted),
+            ("worst", &worst),
+            ("agreement", &self.agreement),
+        ];
+        for (label, text) in lines.into_iter().filter(|(_, text)| !text.is_empty()) {
+            writeln!(f, "  {label:<9}  {text}")?;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,56 @@
+//! What the tests that `conformance_tests!` writes call; nothing else should.
+
+use crate::{Case, Operation, Report, Runner, Subject, cases};
+use std::io::{self, Write};
+
+/// Runs the cases of one operation; told is what was skipped, and where the filter leaves nothing, that.
+///
+/// # Panics
+///
+/// With the report, where a case failed.
+#[track_caller]
+pub fn operation<S: Subject>(test: &str, runner: &Runner, subject: &S, operation: Operation) {
+    let report = runner.clone().operation(operation).run(subject);
+    assert!(report.failed().is_empty(), "{report}");
+    if let Some(note) = note(&report) {
+        tell(&format!("{test}: {note}"));
+    }
+}
+
+/// Wants one case of all these operations to pass: where nothing does, each test by itself would be content with its skips.
+/// And wants all that the runner lists, as known or excused, to name a case: in each test by itself it may be another's.
+///
+/// # Panics
+///
+/// With the report, where none passes, and with what names no case.
+#[track_caller]
+pub fn something<S: Subject>(runner: &Runner, subject: &S, operations: &[Operation]) {
+    let runner = operations.iter().copied().fold(runner.clone(), Runner::operation);
+    let all: Vec<String> = cases::all::<S>(subject.arithmetic()).iter().map(Case::name).collect();
+    let idle: Vec<&str> = runner.idle(&all).collect();
+    assert!(
+        idle.is_empty(),
+        "{idle:?}: no case is called so; remove it from the list, or correct it"
+    );
+    let report = runner.until_one_passes(subject);
+    assert!(report.passed() > 0, "no case passes:\n{report}");
+}
+
+/// What a test that did not fail has to say, if it did not run its cases.
+fn note(report: &Report) -> Option<String> {
+    let (all, skipped) = (report.records().len(), report.skipped());
+    let first = skipped.first().map(|(_, why)| *why);
+    match (report.passed(), first) {
+        (_, None) => None,
+        (0, Some(why)) if skipped.len() == all => Some(format!("all {all} cases skipped: {why}")),
+        (_, Some(why)) => {
+            Some(format!("{} of {all} cases skipped, the first: {why}", skipped.len()))
+        }
+    }
+}
+
+/// Past the harness, which keeps what `eprintln!` prints in a test that passes.
+fn tell(text: &str) {
+    // A test does not fail for want of somebody to tell.
+    let _ = writeln!(io::stderr(), "{text}");
+}

@@ -1,0 +1,79 @@
+//! `conformance_tests!`: its tests run, and what they call fails where it should.
+
+use crate::faulty::Faulty;
+use crate::files::Shifted;
+use crate::right::Storage;
+use crate::toy::{Plain, Toy};
+use crate::wrong::Wrong::FlushesSubnormals;
+use binade_conformance::{Arithmetic, Operation, Refusal, Runner, Subject, testing};
+use binade_core::DType;
+
+binade_conformance::conformance_tests!(toy, Toy, suites = [Storage, Autocast, GradScaler, Sum]);
+
+binade_conformance::conformance_tests!(
+    shifts,
+    Faulty(&Shifted),
+    suites = [Storage],
+    known = [("bits/f16/", "our f16 is one higher")],
+);
+
+binade_conformance::conformance_tests!(
+    stores,
+    Storage,
+    suites = [Storage, Sum],
+    excused = [("sum/", "it only stores")],
+    required = true,
+);
+
+/// Refuses everything.
+struct Nothing;
+
+impl Subject for Nothing {
+    type Tensor = Plain;
+
+    fn name(&self) -> &'static str {
+        "nothing"
+    }
+
+    fn arithmetic(&self) -> Arithmetic {
+        Arithmetic::IEEE
+    }
+
+    fn from_bits(&self, _: &[u8], _: DType, _: &[usize]) -> Result<Plain, Refusal> {
+        Err(Refusal::unsupported("a tensor"))
+    }
+
+    fn to_bits(&self, tensor: &Plain) -> Result<Vec<u8>, Refusal> {
+        Toy.to_bits(tensor)
+    }
+}
+
+/// Each of its tests is content with skips; the one that looks at all of them is not.
+#[test]
+#[should_panic(expected = "no case passes")]
+fn a_subject_that_implements_nothing_fails_somewhere() {
+    for operation in Operation::ALL {
+        testing::operation("nothing", &Runner::new(), &Nothing, operation);
+    }
+    testing::something(&Runner::new(), &Nothing, &Operation::ALL);
+}
+
+#[test]
+#[should_panic(expected = "no case passes")]
+fn nothing_that_passes_among_the_suites_that_were_asked_for_is_a_failure() {
+    testing::something(&Runner::new(), &Storage, &[Operation::Sum, Operation::Mean]);
+}
+
+#[test]
+#[should_panic(expected = "FAILED cast/f32-f16/subnormals_are_kept")]
+fn a_failure_is_reported_where_it_is() {
+    let wrong = Faulty(&FlushesSubnormals);
+    testing::operation("wrong", &Runner::new(), &wrong, Operation::Cast);
+}
+
+#[test]
+#[should_panic(expected = "[\"cast/f32-f61\"]: no case is called so")]
+fn a_list_of_known_failures_that_names_no_case_is_out_of_date() {
+    let runner = Runner::new().known("cast/f32-f61", "a slip of the pen");
+    testing::something(&runner, &Toy, &[Operation::Bits]);
+}

@@ -1,0 +1,153 @@
+//! Reports as files: what a program reads, and what a person sees.
+
+use crate::faulty::{Fault, Faulty};
+use crate::toy::{Plain, Toy};
+use crate::wrong::Wrong::FlushesSubnormals;
+use binade_conformance::report::{SCHEMA, html, json};
+use binade_conformance::{Refusal, Report, Runner, Subject, Suite};
+use binade_core::DType;
+use serde_json::Value;
+
+/// Stores each f16 one higher than it was given, and casts nothing.
+pub(crate) struct Shifted;
+
+impl Fault for Shifted {
+    fn from_bits(&self, bits: &[u8], dtype: DType, shape: &[usize]) -> Result<Plain, Refusal> {
+        let shift = u8::from(dtype == DType::F16);
+        let bits: Vec<u8> = bits.iter().map(|byte| byte.wrapping_add(shift)).collect();
+        Toy.from_bits(&bits, dtype, shape)
+    }
+
+    fn cast(&self, _: &Plain, _: DType) -> Result<Plain, Refusal> {
+        Err(Refusal::unsupported("<cast> \"&'"))
+    }
+}
+
+/// The cases that store, and some that need more.
+fn stored() -> Report {
+    let runner = Runner::new().suite(Suite::Storage).suite(Suite::Autocast);
+    runner.only("every_pattern_").run(&Faulty(&Shifted))
+}
+
+fn flushed() -> Report {
+    let name = "cast/f32-f16/subnormals_are_kept";
+    let runner = Runner::new().only("cast/f32-f16/").known(name, "<flushes>");
+    runner.run(&Faulty(&FlushesSubnormals))
+}
+
+fn read(reports: &[Report]) -> Value {
+    serde_json::from_str(&json(reports)).unwrap()
+}
+
+fn keys(value: &Value) -> Vec<&str> {
+    value.as_object().into_iter().flatten().map(|(key, _)| key.as_str()).collect()
+}
+
+#[test]
+fn json_has_what_its_schema_says_and_no_more() {
+    let report = stored();
+    let json = read(std::slice::from_ref(&report));
+    let page = [
+        "arithmetic",
+        "device",
+        "failed",
+        "failures",
+        "known",
+        "known_failures",
+        "passed",
+        "rows",
+        "schema",
+        "skipped",
+    ];
+    assert_eq!(keys(&json), page);
+    assert_eq!((&json["schema"], &json["device"]), (&SCHEMA.into(), &"wrong".into()));
+    assert_eq!((&json["passed"], &json["failed"]), (&Value::from(4), &Value::from(1)));
+    let facts = ["f64", "fma", "keeps_subnormals", "rounded_div_sqrt", "tensor_core"];
+    assert_eq!(keys(&json["arithmetic"]), facts);
+    assert_eq!(keys(&json["skipped"][0]), ["case", "reason"]);
+    assert_eq!(json["skipped"].as_array().map(Vec::len), Some(report.skipped().len()));
+    let row = &json["rows"][0];
+    let columns = [
+        "agreement",
+        "cases",
+        "dtype",
+        "failed",
+        "known",
+        "operation",
+        "passed",
+        "skipped",
+        "status",
+        "suite",
+        "worst",
+    ];
+    assert_eq!(keys(row), columns);
+    assert_eq!((&row["operation"], &row["suite"]), (&"bits".into(), &"Storage".into()));
+    assert_eq!((&row["status"], &row["cases"]), (&"ok".into(), &1.into()));
+}
+
+#[test]
+fn a_failure_tells_the_first_and_the_worst_element_and_how_to_run_it_alone() {
+    let json = read(&[flushed()]);
+    let failure = &json["failures"][0];
+    let columns =
+        ["agreement", "case", "first", "got", "inputs", "rerun", "suite", "wanted", "worst"];
+    assert_eq!(keys(failure), columns);
+    assert_eq!((&failure["suite"], &failure["agreement"]), (&"Autocast".into(), &"bits".into()));
+    let case = failure["case"].as_str().unwrap();
+    assert_eq!(failure["rerun"], format!("BINADE_CASE={case}"));
+    let worst = &failure["worst"];
+    assert_eq!(keys(worst), ["apart", "got", "index", "wanted"]);
+    assert!(failure["first"].as_u64() <= worst["index"].as_u64(), "{failure}");
+    assert!(
+        worst["got"].as_str().unwrap().starts_with("0x0000 (") || worst["got"] == "0x8000 (-0e0)"
+    );
+    // What is flushed is below the smallest normal of f16.
+    let apart = worst["apart"].as_f64().unwrap();
+    assert!(apart > 0.0 && apart < 2.0_f64.powi(-14), "{failure}");
+}
+
+#[test]
+fn known_failures_stand_apart_with_their_reason() {
+    let report = flushed();
+    let json = read(std::slice::from_ref(&report));
+    assert_eq!(json["known"], 1);
+    let known = &json["known_failures"][0];
+    assert_eq!(known["reason"], "<flushes>");
+    assert_eq!(known["case"], "cast/f32-f16/subnormals_are_kept");
+    let listed = json["failures"].as_array().unwrap();
+    assert_eq!(listed.len(), report.failed().len());
+    assert!(listed.iter().all(|failure| failure["case"] != known["case"]));
+}
+
+#[test]
+fn several_reports_are_a_list() {
+    let reports = [stored(), flushed()];
+    let json = read(&reports);
+    let names: Vec<&Value> = json.as_array().into_iter().flatten().map(|d| &d["device"]).collect();
+    assert_eq!(names, ["wrong", "wrong"]);
+    assert_eq!(read(&[]), serde_json::json!([]));
+}
+
+#[test]
+fn html_shows_failures_and_skips_and_no_markup_of_theirs() {
+    let page = html(&[stored(), flushed()]);
+    assert!(page.contains("&lt;cast&gt; &quot;&amp;&#39; is not supported"), "{page}");
+    assert!(page.contains("4 passed, 1 failed"));
+    assert!(page.contains("<summary class=s>bits/f16/every_pattern"));
+    assert!(page.contains("subnormals_are_kept: &lt;flushes&gt;</summary>"));
+    assert!(!page.contains("<cast>") && !page.contains("<flushes>"));
+}
+
+#[test]
+fn html_loads_nothing_and_can_be_narrowed_by_status() {
+    let page = html(&[stored(), flushed()]);
+    assert!(["src=", "href=", "<script", "@import", "url("].iter().all(|it| !page.contains(it)));
+    for status in ["failed", "known", "skipped", "ok"] {
+        assert!(page.contains(&format!("id=\"show-{status}\"")), "{status}");
+        assert!(page.contains(&format!("#show-{status}:checked) .row:not(.{status})")), "{status}");
+    }
+    assert!(page.contains("<details open class=\"row failed\">"));
+    assert!(page.contains("<details open class=\"row known\">"));
+    assert!(page.contains("<tr class=\"row ok\">") && page.contains("<div class=\"row skipped\">"));
+    assert!(page.contains("color-scheme:light dark"));
+}

@@ -1,0 +1,98 @@
+//! Suites, operations, and failures that are known: what the runner makes of each.
+
+use crate::faulty::Faulty;
+use crate::files::Shifted;
+use crate::right::Storage;
+use crate::toy::Toy;
+use crate::wrong::Wrong::FlushesSubnormals;
+use binade_conformance::{Operation, Outcome, Report, Runner, Suite};
+use std::collections::BTreeSet;
+
+/// What a subject that flushes gets wrong.
+const FLUSHED: &str = "cast/f32-f16/subnormals_are_kept";
+
+fn operations(report: &Report) -> Vec<Operation> {
+    let all: BTreeSet<Operation> = report.records().iter().map(|record| record.operation).collect();
+    all.into_iter().collect()
+}
+
+#[test]
+fn who_has_the_scaler_alone_runs_its_cases_and_no_others() {
+    let report = Runner::new().suite(Suite::GradScaler).run(&Toy);
+    assert_eq!(operations(&report), Suite::GradScaler.operations().collect::<Vec<_>>());
+    assert_eq!(report.skipped(), []);
+    report.assert_success();
+}
+
+#[test]
+fn suites_add_up_and_the_filter_still_holds() {
+    let runner = Runner::new().suite(Suite::Storage).suite(Suite::Sum).only("/f16/");
+    let report = runner.run(&Toy);
+    assert_eq!(operations(&report), [Operation::Bits, Operation::Sum]);
+    assert!(report.records().iter().all(|record| record.variant == "f16"), "{report}");
+}
+
+#[test]
+fn one_operation_runs_alone() {
+    let report = Runner::new().operation(Operation::Mean).run(&Toy);
+    assert_eq!(operations(&report), [Operation::Mean]);
+}
+
+#[test]
+fn where_everything_is_required_a_skip_is_a_failure_whatever_the_device_is_called() {
+    let report = Runner::new().require_all().suite(Suite::Sum).run(&Storage);
+    assert_eq!(report.failed().len(), report.records().len());
+}
+
+#[test]
+fn a_known_failure_is_counted_apart_and_printed_with_its_reason() {
+    let runner = Runner::new().only(FLUSHED).known(FLUSHED, "our units flush");
+    let report = runner.run(&Faulty(&FlushesSubnormals));
+    assert_eq!((report.failed(), report.passed()), (vec![], 0));
+    assert!(matches!(report.known()[..], [(FLUSHED, _, "our units flush")]), "{report}");
+    assert_eq!(report.rows()[0].status(), "1 known");
+    let text = report.to_string();
+    assert!(text.contains("known cast/f32-f16/subnormals_are_kept: our units flush"), "{text}");
+    assert!(text.contains("0 passed, 0 failed, 1 known to fail, 0 skipped"), "{text}");
+}
+
+#[test]
+fn known_failures_alone_are_no_success_and_beside_what_passes_they_are() {
+    let runner = Runner::new().known(FLUSHED, "our units flush");
+    let alone = runner.only(FLUSHED).run(&Faulty(&FlushesSubnormals));
+    assert!(!alone.is_success());
+    let beside = Runner::new().suite(Suite::Storage).known("bits/f16/", "one higher");
+    let report = beside.run(&Faulty(&Shifted));
+    assert!(report.is_success() && report.known().len() == 1, "{report}");
+}
+
+#[test]
+fn a_known_failure_that_passes_has_to_be_removed() {
+    let report = Runner::new().only(FLUSHED).known(FLUSHED, "our units flush").run(&Toy);
+    let [(FLUSHED, failure)] = report.failed()[..] else { panic!("{report}") };
+    assert!(failure.got.contains("our units flush") && failure.got.contains("remove it"));
+}
+
+#[test]
+fn what_is_known_to_fail_may_not_be_skipped_unseen() {
+    let runner = Runner::new().only("sum/").known("sum/", "it is wrong");
+    let skipped = runner.run(&Storage);
+    assert!(skipped.records().iter().all(|it| matches!(it.outcome, Outcome::Skipped(_))));
+    assert!(!runner.require_all().run(&Storage).failed().is_empty());
+}
+
+#[test]
+fn every_operation_has_cases_of_its_own_and_brings_no_others() {
+    for operation in Operation::ALL {
+        let report = Runner::new().operation(operation).run(&Storage);
+        assert_eq!(operations(&report), [operation]);
+    }
+}
+
+/// `stochastic_cast/…` has `cast/…` in it.
+#[test]
+fn what_is_known_is_told_by_how_its_name_begins() {
+    let runner = Runner::new().operation(Operation::StochasticCast).only("/f32-f16/");
+    let report = runner.known("cast/f32-f16/", "another operation's").run(&Toy);
+    report.assert_success();
+}

@@ -1,0 +1,144 @@
+//! Subjects whose every operation is right by itself, and whose runs are not: what is kept from one call shows in a later one.
+
+use crate::faulty::{Fault, Faulty};
+use crate::toy::{Plain, Toy};
+use binade_conformance::{Operation, Refusal, Runner, Subject, Turn};
+use binade_core::{DType, Named, NamedGrads};
+use std::cell::RefCell;
+
+/// Keeps casts of parameters, and goes on to hand them out once the parameters have been stepped.
+#[derive(Default)]
+struct KeepsCasts {
+    /// What a parameter holds, and the cast that was made when it was first asked for.
+    kept: RefCell<Vec<(Plain, Plain)>>,
+}
+
+impl KeepsCasts {
+    fn of(&self, tensor: &Plain, to: DType) -> Option<Plain> {
+        let kept = self.kept.borrow();
+        let same = |(of, cast): &&(Plain, Plain)| {
+            of.dtype == tensor.dtype && of.bytes == tensor.bytes && cast.dtype == to
+        };
+        kept.iter().rev().find(same).map(|(_, cast)| cast.clone())
+    }
+}
+
+impl Fault for KeepsCasts {
+    fn cast(&self, tensor: &Plain, to: DType) -> Result<Plain, Refusal> {
+        if let Some(kept) = self.of(tensor, to) {
+            return Ok(kept);
+        }
+        let cast = Toy.cast(tensor, to)?;
+        // A few, as a cache does that is for parameters.
+        let mut kept = self.kept.borrow_mut();
+        if kept.len() >= 16 {
+            kept.remove(0);
+        }
+        kept.push((tensor.clone(), cast.clone()));
+        Ok(cast)
+    }
+
+    fn train(
+        &self,
+        params: Vec<Named<Plain>>,
+        turns: Vec<Turn<Plain>>,
+    ) -> Result<Vec<Named<Plain>>, Refusal> {
+        let after = Toy.train(params.clone(), turns)?;
+        for (before, after) in params.iter().zip(&after) {
+            for (of, _) in self.kept.borrow_mut().iter_mut() {
+                if of.dtype == before.value.dtype && of.bytes == before.value.bytes {
+                    of.bytes.clone_from(&after.value.bytes);
+                }
+            }
+        }
+        Ok(after)
+    }
+}
+
+/// Parameters, and the gradients that brought them there.
+type Last = (Vec<Named<Plain>>, NamedGrads<Plain>);
+
+/// Adds each gradient to the one before of the same parameter, which nobody has set to zero.
+#[derive(Default)]
+struct KeepsGradients {
+    /// The parameters as the last step left them, and the gradients that it stepped by.
+    last: RefCell<Option<Last>>,
+}
+
+impl KeepsGradients {
+    /// Gradients of parameters that are where the last step left them, with those of that step added.
+    fn added(&self, params: &[Named<Plain>], mut grads: NamedGrads<Plain>) -> NamedGrads<Plain> {
+        let last = self.last.borrow();
+        let Some((after, before)) = last.as_ref() else { return grads };
+        let same = |(a, b): (&Named<Plain>, &Named<Plain>)| a.value.bytes == b.value.bytes;
+        if params.len() != after.len() || !params.iter().zip(after).all(same) {
+            return grads;
+        }
+        for (grad, old) in grads.iter_mut().zip(before) {
+            if let (Some(grad), Some(old)) = (&mut grad.value, &old.value) {
+                let sum = grad.read().into_iter().zip(old.read()).map(|(g, old)| g + old);
+                *grad = Plain::write(&sum.collect::<Vec<f32>>(), grad.dtype, &grad.shape);
+            }
+        }
+        grads
+    }
+}
+
+impl Fault for KeepsGradients {
+    fn train(
+        &self,
+        params: Vec<Named<Plain>>,
+        mut turns: Vec<Turn<Plain>>,
+    ) -> Result<Vec<Named<Plain>>, Refusal> {
+        for turn in turns.iter_mut().take(1) {
+            turn.grads = self.added(&params, std::mem::take(&mut turn.grads));
+        }
+        let grads = turns.last().map(|turn| turn.grads.clone()).unwrap_or_default();
+        let after = Toy.train(params.clone(), turns)?;
+        let moved = params.iter().zip(&after).any(|(a, b)| a.value.bytes != b.value.bytes);
+        *self.last.borrow_mut() = moved.then(|| (after.clone(), grads));
+        Ok(after)
+    }
+}
+
+/// Runs every case there is, and wants those of this operation to fail that are named, and nothing else.
+#[track_caller]
+fn only(wrong: &dyn Fault, cases: &[&str]) {
+    let report = Runner::new().run(&Faulty(wrong));
+    let failed: Vec<&str> = report.failed().into_iter().map(|(name, _)| name).collect();
+    assert_eq!(failed, cases);
+    assert!(report.passed() > 1000, "{report}");
+}
+
+#[test]
+fn casts_that_outlive_a_step_are_caught_by_a_run_alone() {
+    only(
+        &KeepsCasts::default(),
+        &[
+            "convergence/bf16/two_hundred_steps_track_the_loss_of_f32",
+            "convergence/f16/two_hundred_steps_track_the_loss_of_f32",
+        ],
+    );
+}
+
+#[test]
+fn gradients_that_nobody_set_to_zero_are_caught_by_a_run_alone() {
+    only(
+        &KeepsGradients::default(),
+        &[
+            "convergence/bf16/two_hundred_steps_track_the_loss_of_f32",
+            "convergence/bf16/gradients_of_the_host_train_as_in_f32",
+            "convergence/f16/two_hundred_steps_track_the_loss_of_f32",
+            "convergence/f16/gradients_of_the_host_train_as_in_f32",
+        ],
+    );
+}
+
+#[test]
+fn a_right_subject_stays_well_within_the_band() {
+    let report = Runner::new().operation(Operation::Convergence).run(&Toy);
+    report.assert_success();
+    for record in report.records() {
+        assert!(record.worst <= 0.5, "{}: {} of the band", record.name, record.worst);
+    }
+}
