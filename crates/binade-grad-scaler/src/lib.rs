@@ -29,6 +29,7 @@ mod scaler;
 mod schedule;
 mod shared;
 mod sparse;
+mod static_save;
 mod static_set;
 mod store;
 mod together;

@@ -104,3 +104,31 @@ fn a_window_adds_in_f32_and_leaves_a_bad_micro_batch_out() -> Result {
     assert_eq!(kept(&keeps), [Some(&[2049.0][..]), Some(&[2049.0][..])], "f16 would say 2048");
     Ok(())
 }
+
+#[test]
+fn a_window_that_was_saved_goes_on_where_it_was() -> Result<(), Box<dyn std::error::Error>> {
+    let (scaler, params) = (scaler(0)?, Two { weight: halves(&[1.0]), bias: halves(&[1.0]) });
+    let micro_batch = |weight: f32| {
+        let grads = Two { weight: halves(&[weight]), bias: Vec::new() };
+        scaler.never_scaled(grads.into())
+    };
+    let mut window = scaler.accumulate(BadMicroBatch::Drop);
+    window.add(micro_batch(2048.0)?)?;
+    window.add(micro_batch(f32::NAN)?)?;
+    let mut again = scaler.reopen(&params, &window.save()?)?;
+    let mut sums = Vec::new();
+    for window in [&mut window, &mut again] {
+        window.add(micro_batch(1.0)?)?;
+        sums.push(format!("{:?}", window.save()?));
+    }
+    assert_eq!(sums[0], sums[1]);
+
+    let mut keeps = Keeps::default();
+    drop(again.finish()?.expect("two good ones").step(&mut keeps)?);
+    assert_eq!(kept(&keeps), [Some(&[2049.0][..]), None]);
+
+    let other = Two { weight: halves(&[1.0, 2.0]), bias: halves(&[1.0]) };
+    let error = scaler.reopen(&other, &window.save()?).map(drop).unwrap_err();
+    assert!(error.to_string().contains("weight"), "{error}");
+    Ok(())
+}

@@ -13,7 +13,7 @@
 
 pub mod arithmetic;
 pub mod digits;
-mod join;
+pub mod join;
 pub mod mlp;
 pub mod static_join;
 pub mod static_mlp;

@@ -30,7 +30,8 @@ fn the_tensor_keeps_the_contracts_of_all_it_has() {
     let report = Runner::from_env().run(&Subject::new());
     report.assert_success();
     // What none of the tensor's methods does is skipped: products and layers, stochastic rounding.
-    assert!(report.passed() > 1500, "{report}");
+    let is_whole = std::env::var_os("BINADE_CASE").is_none();
+    assert!(!is_whole || report.passed() > 1500, "{report}");
 }
 
 #[test]

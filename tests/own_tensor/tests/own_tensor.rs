@@ -128,5 +128,6 @@ impl via::Device for Subject {
 fn it_keeps_the_contracts_of_all_that_it_has() {
     let report = Runner::from_env().run(&Subject(Device::new()));
     report.assert_success();
-    assert!(report.passed() > 1500, "{report}");
+    let is_whole = std::env::var_os("BINADE_CASE").is_none();
+    assert!(!is_whole || report.passed() > 1500, "{report}");
 }
