@@ -51,6 +51,10 @@ enum Device {
     Ptx,
     /// The wgpu backend on the adapter that there is.
     Wgpu,
+    /// candle's tensors by its adapter, on the CPU.
+    Candle,
+    /// burn's tensors by its adapter, on burn's `flex`.
+    Burn,
     /// Every device, side by side; a column says of one that cannot be opened why.
     All,
 }
@@ -75,8 +79,7 @@ impl Conformance {
 
     /// The binary, asked for this device and for the cases that are.
     fn process(&self, device: Device) -> Result<Command> {
-        let mut process = call().process();
-        process.arg("--device").arg(device.name());
+        let mut process = device.program().process();
         if let Some(folder) = device.libraries()? {
             process.env("LD_LIBRARY_PATH", folder);
             // Who asks for a device by name wants it tested, not skipped.
@@ -161,8 +164,32 @@ impl Device {
     /// The devices that are meant.
     fn each(self) -> Vec<Self> {
         match self {
-            Self::All => vec![Self::Cpu, Self::Deferred, Self::Cuda, Self::Ptx, Self::Wgpu],
+            Self::All => vec![
+                Self::Cpu,
+                Self::Deferred,
+                Self::Cuda,
+                Self::Ptx,
+                Self::Wgpu,
+                Self::Candle,
+                Self::Burn,
+            ],
             one => vec![one],
+        }
+    }
+
+    /// The call of the program that tries it, whose arguments follow. Adapters have programs of their own, since nobody else should
+    /// have to build their frameworks.
+    fn program(self) -> Call {
+        match self {
+            Self::Candle | Self::Burn => {
+                let package = format!("binade-example-{}", self.name());
+                let call = Call::cargo("run --quiet --bin conformance --package");
+                call.args([package.as_str(), "--"])
+            }
+            _ => {
+                let call = Call::cargo("run --quiet --bin conformance --package binade-bench --");
+                call.args(["--device", self.name()])
+            }
         }
     }
 
@@ -174,6 +201,8 @@ impl Device {
             Self::Cuda => "cuda",
             Self::Ptx => "ptx",
             Self::Wgpu => "wgpu",
+            Self::Candle => "candle",
+            Self::Burn => "burn",
             Self::All => "all",
         }
     }
@@ -183,8 +212,8 @@ impl Device {
     /// For `ptx` this is the one place that builds the interpreter and puts its folder first.
     fn libraries(self) -> Result<Option<String>> {
         match self {
-            Self::Cpu | Self::Deferred | Self::Cuda | Self::Wgpu | Self::All => Ok(None),
             Self::Ptx => Ok(Some(device::before(&ptx::driver()?, "LD_LIBRARY_PATH", ':'))),
+            _ => Ok(None),
         }
     }
 }
@@ -200,11 +229,6 @@ pub(crate) fn kept(name: &str) -> Result<Value> {
     let text = fs::read_to_string(&json)
         .map_err(|error| format!("there is no report of {name} in {}: {error}", json.display()))?;
     Ok(serde_json::from_str(&text)?)
-}
-
-/// The call of the binary, whose arguments follow.
-fn call() -> Call {
-    Call::cargo("run --quiet --package binade-bench --bin conformance --")
 }
 
 #[cfg(test)]

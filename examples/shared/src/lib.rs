@@ -1,7 +1,8 @@
 //! What the examples share, and no backend: the digits, the first weights of their model, and the task that
-//! every way of training it is given, with the row of the table that it gives back.
+//! every way of training it is given, with the row of the table that it gives back. And the program around a run of the kit.
 
 pub mod data;
 pub mod first;
 pub mod five_ways;
+pub mod kit;
 pub mod mlp;

@@ -1,11 +1,10 @@
-//! The kit over burn's adapter, and its report: `cargo run -p binade-example-burn --bin conformance`.
+//! The kit over burn's adapter, and its report: `cargo xtask conformance --device burn`.
 
-use binade_conformance::Runner;
 use binade_example_burn::{Flex, excused};
+use binade_example_shared::kit;
+use std::io;
 use std::process::ExitCode;
 
-fn main() -> ExitCode {
-    let report = excused(Runner::from_env()).run(&Flex::default());
-    println!("{report}");
-    if report.is_success() { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+fn main() -> io::Result<ExitCode> {
+    kit::main(|runner| excused(runner).run(&Flex::default()))
 }

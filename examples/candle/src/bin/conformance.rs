@@ -1,16 +1,15 @@
-//! Runs the conformance kit over candle's tensors and prints the report; ends badly where a contract is broken.
+//! The kit over candle's tensors, and its report: `cargo xtask conformance --device candle`.
 
 #[path = "../../../../crates/binade-candle/tests/common/mod.rs"]
 mod common;
 
 use binade_conformance::Runner;
+use binade_example_shared::kit;
 use common::{CandleCpu, LACKING};
+use std::io;
 use std::process::ExitCode;
 
-/// Takes `BINADE_CASE` and `BINADE_REQUIRE`, as the kit does everywhere.
-fn main() -> ExitCode {
+fn main() -> io::Result<ExitCode> {
     let excuse = |runner: Runner, (part, reason): &(&str, &str)| runner.excuse(*part, *reason);
-    let report = LACKING.iter().fold(Runner::from_env(), excuse).run(&CandleCpu);
-    println!("{report}");
-    if report.is_success() { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+    kit::main(|runner| LACKING.iter().fold(runner, excuse).run(&CandleCpu))
 }
