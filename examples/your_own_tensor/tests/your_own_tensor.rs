@@ -1,7 +1,6 @@
 //! What the example claims: how short the join is, what the runs come to, and that the tensor keeps the kit's contracts.
 
 use binade::core::{AmpTensor, DType, Error, ErrorKind};
-use binade_conformance::Runner;
 use binade_example_your_own_tensor::{runs, subject::Subject, tensor::Mine};
 
 #[test]
@@ -25,14 +24,9 @@ fn f16_fails_alone_and_trains_with_binade_as_f32_does() {
     assert_eq!((brain.skipped, brain.scale), (Some(0), Some(1.0)));
 }
 
-#[test]
-fn the_tensor_keeps_the_contracts_of_all_it_has() {
-    let report = Runner::from_env().run(&Subject::new());
-    report.assert_success();
-    // What none of the tensor's methods does is skipped: products and layers, stochastic rounding.
-    let is_whole = std::env::var_os("BINADE_CASE").is_none();
-    assert!(!is_whole || report.passed() > 1500, "{report}");
-}
+// The contracts of all that the tensor has, a test for each operation. What none of its methods does is skipped, and told: products
+// and layers, stochastic rounding.
+binade_conformance::conformance_tests!(kit, Subject::new());
 
 #[test]
 fn a_type_that_it_does_not_have_is_refused_by_name() {

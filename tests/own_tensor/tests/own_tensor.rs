@@ -2,7 +2,7 @@
 
 use binade_autocast::Region;
 use binade_checkpoint::{Checkpoint, Draft};
-use binade_conformance::{Arithmetic, Refusal, Runner, via};
+use binade_conformance::{Arithmetic, Refusal, via};
 use binade_core::{AmpTensor, DType, Named, Native, Op};
 use binade_grad_scaler::{LossScale, Scaler, Step};
 use binade_master_weights::{MasterOptimizer, Plan, UpdateRule};
@@ -124,10 +124,5 @@ impl via::Device for Subject {
     }
 }
 
-#[test]
-fn it_keeps_the_contracts_of_all_that_it_has() {
-    let report = Runner::from_env().run(&Subject(Device::new()));
-    report.assert_success();
-    let is_whole = std::env::var_os("BINADE_CASE").is_none();
-    assert!(!is_whole || report.passed() > 1500, "{report}");
-}
+// All contracts of all that it has, a test for each operation.
+binade_conformance::conformance_tests!(kit, Subject(Device::new()));
