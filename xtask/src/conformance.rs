@@ -182,9 +182,13 @@ impl Device {
     fn program(self) -> Call {
         match self {
             Self::Candle | Self::Burn => {
-                let package = format!("binade-example-{}", self.name());
-                let call = Call::cargo("run --quiet --bin conformance --package");
-                call.args([package.as_str(), "--"])
+                let name = self.name();
+                Call::cargo("run --quiet --package").args([
+                    format!("binade-example-{name}"),
+                    "--bin".into(),
+                    format!("{name}_conformance"),
+                    "--".into(),
+                ])
             }
             _ => {
                 let call = Call::cargo("run --quiet --bin conformance --package binade-bench --");

@@ -6,7 +6,7 @@ use crate::first;
 /// Units of the hidden layers.
 pub const HIDDEN: [usize; 2] = [128, 64];
 
-/// Names and shapes of its parameters, in the order of the layers; a weight is [outputs, inputs].
+/// Names and shapes of its parameters, in the order of the layers; a weight is `[outputs, inputs]`.
 pub fn layout(pixels: usize) -> [(&'static str, Vec<usize>); 6] {
     [
         ("linear0.weight", vec![HIDDEN[0], pixels]),
@@ -23,7 +23,7 @@ pub fn layout(pixels: usize) -> [(&'static str, Vec<usize>); 6] {
 pub struct Parameter {
     /// Layer and part.
     pub name: &'static str,
-    /// [outputs, inputs] or [outputs].
+    /// `[outputs, inputs]` or `[outputs]`.
     pub shape: Vec<usize>,
     /// Row-major.
     pub values: Vec<f32>,
