@@ -94,9 +94,10 @@ impl Conformance {
         for file in &self.beside {
             beside.extend(Column::of_file(file)?);
         }
-        Call::cargo("build --quiet --package binade-bench --bin conformance").run()?;
         let mut columns = Vec::new();
         for device in self.device.each() {
+            // Apart, so that what does not compile is no device that could not be opened.
+            device.cargo("build").run()?;
             columns.extend(self.columns(device)?);
         }
         columns.extend(beside);
@@ -109,7 +110,7 @@ impl Conformance {
         if let Some(file) = &self.html {
             fs::write(file, table::html(&columns))?;
         }
-        verdict(&columns)
+        verdict(&columns, self.device != Device::All)
     }
 
     /// What a device came to: its report, or why there is none.
@@ -136,8 +137,8 @@ impl Conformance {
     }
 }
 
-/// Names each case that failed. A device that cannot be opened is no failure unless it is required.
-fn verdict(columns: &[Column]) -> Result<()> {
+/// Names each case that failed. A device that cannot be opened is no failure unless it is required, or was asked for by name.
+fn verdict(columns: &[Column], is_named: bool) -> Result<()> {
     let required = env::var("BINADE_REQUIRE").unwrap_or_default();
     let is_required = |name: &str| required.split(',').any(|it| it.trim() == name);
     let mut broken = Vec::new();
@@ -148,10 +149,13 @@ fn verdict(columns: &[Column]) -> Result<()> {
         for case in column.failures() {
             println!("FAILED {} {case}", column.name);
         }
-        let counts = column.report.is_ok() || is_required(&column.name);
+        let counts = column.report.is_ok() || is_named || is_required(&column.name);
         if counts && !column.is_success() {
             broken.push(column.name.as_str());
         }
+    }
+    if columns.iter().all(|column| column.report.is_err()) {
+        return Err("no device could be opened".into());
     }
     if broken.is_empty() {
         return Ok(());
@@ -181,20 +185,19 @@ impl Device {
     /// have to build their frameworks.
     fn program(self) -> Call {
         match self {
-            Self::Candle | Self::Burn => {
-                let name = self.name();
-                Call::cargo("run --quiet --package").args([
-                    format!("binade-example-{name}"),
-                    "--bin".into(),
-                    format!("{name}_conformance"),
-                    "--".into(),
-                ])
-            }
-            _ => {
-                let call = Call::cargo("run --quiet --bin conformance --package binade-bench --");
-                call.args(["--device", self.name()])
-            }
+            Self::Candle | Self::Burn => self.cargo("run").args(["--"]),
+            _ => self.cargo("run").args(["--", "--device", self.name()]),
         }
+    }
+
+    /// `cargo build` or `cargo run` of that program.
+    fn cargo(self, command: &str) -> Call {
+        let (package, program) = match self {
+            Self::Candle => ("binade-example-candle", "candle_conformance"),
+            Self::Burn => ("binade-example-burn", "burn_conformance"),
+            _ => ("binade-bench", "conformance"),
+        };
+        Call::cargo(command).args(["--quiet", "--package", package, "--bin", program])
     }
 
     /// As the binary calls it.
@@ -264,11 +267,18 @@ mod tests {
     #[test]
     fn a_failure_and_a_run_in_which_nothing_passed_are_named_and_a_closed_device_is_let_pass() {
         let closed = || Column::closed("no such device", "it is not there".into());
-        assert!(verdict(&[column(0, 3), closed()]).is_ok());
+        assert!(verdict(&[column(0, 3), closed()], false).is_ok());
         for bad in [column(1, 3), column(0, 0)] {
-            let error = verdict(&[bad, closed()]).unwrap_err().to_string();
+            let error = verdict(&[bad, closed()], false).unwrap_err().to_string();
             assert!(error.starts_with("a: "), "{error}");
         }
+    }
+
+    #[test]
+    fn a_device_that_was_asked_for_and_is_closed_is_a_failure_and_so_are_none_but_closed_ones() {
+        let closed = || Column::closed("no such device", "it is not there".into());
+        assert!(verdict(&[closed(), column(0, 3)], true).is_err());
+        assert!(verdict(&[closed(), closed()], false).is_err());
     }
 
     #[test]

@@ -26,17 +26,20 @@ impl BurnTensor {
 /// burn's gradients of `module`'s parameters, by path, in the order in which the module is visited.
 ///
 /// There is an entry for each parameter that requires a gradient, `None` where it has none, so that a missing gradient is
-/// reported by name. A parameter that is in the module twice goes by its first path.
+/// reported by name.
 ///
 /// # Errors
 ///
-/// Where some of `grads` belong to no parameter of `module`.
+/// Where some of `grads` belong to no parameter of `module`, and where a parameter that requires a gradient is in the module twice.
 pub fn named_gradients<M: Module>(
     module: &M,
     grads: GradientsParams,
 ) -> Result<NamedGrads<BurnTensor>, Error> {
     let mut visitor = Names { grads, ..Names::default() };
     module.visit(&mut visitor);
+    if let Some(error) = visitor.error {
+        return Err(error.into());
+    }
     match visitor.grads.len() {
         0 => Ok(visitor.named),
         count => Err(TensorError::Strangers { count }.into()),
@@ -81,9 +84,18 @@ fn by_name(grads: NamedGrads<BurnTensor>) -> Result<HashMap<Arc<str>, Option<Bur
 #[derive(Default)]
 struct Names {
     path: Path,
-    seen: HashSet<ParamId>,
+    seen: HashMap<ParamId, String>,
     grads: GradientsParams,
     named: NamedGrads<BurnTensor>,
+    error: Option<TensorError>,
+}
+
+/// Why a parameter that is also at `first` is refused.
+fn tied(first: &str) -> String {
+    format!(
+        "it is also `{first}`, and burn's optimizers move a parameter at one of its places alone, so that after a step there are two of \
+         one number: keep one, and use it twice in `forward`"
+    )
 }
 
 impl ModuleVisitor for Names {
@@ -96,12 +108,16 @@ impl ModuleVisitor for Names {
     }
 
     fn visit_float<const D: usize>(&mut self, param: &Param<Tensor<D>>) {
-        if !self.seen.insert(param.id) {
+        let path = self.path.full();
+        if let Some(first) = self.seen.insert(param.id, path.clone()) {
+            if param.is_require_grad() {
+                self.error = Some(TensorError::Parameter { path, why: tied(&first) });
+            }
             return;
         }
         let grad = self.grads.remove::<D>(param.id);
         if grad.is_some() || param.is_require_grad() {
-            self.named.push(Named::new(self.path.full(), grad.map(BurnTensor::from)));
+            self.named.push(Named::new(path, grad.map(BurnTensor::from)));
         }
     }
 }

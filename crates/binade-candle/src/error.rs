@@ -51,6 +51,11 @@ pub enum Error {
         /// The other.
         second: Arc<str>,
     },
+    /// No parameters.
+    #[error(
+        "there are no parameters, and nothing would be trained: build the model before `params(&map)`, since its layers make the `Var`s"
+    )]
+    NoParameters,
     /// A parameter of an optimizer of candle's that is no `Var`: what the optimizer moves would be a copy.
     #[error(
         "`{name}` is a tensor and no `Var`, so that candle's optimizers cannot set it: give the `Var` itself"
@@ -87,7 +92,9 @@ impl binade_core::Error for Error {
             Self::NoSuchType { .. } | Self::RoundsTwice { .. } | Self::Untrainable { .. } => {
                 ErrorKind::Unsupported
             }
-            Self::Tied { .. } | Self::NotVar { .. } => ErrorKind::InvalidArgument,
+            Self::Tied { .. } | Self::NoParameters | Self::NotVar { .. } => {
+                ErrorKind::InvalidArgument
+            }
         }
     }
 }

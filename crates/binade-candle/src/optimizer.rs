@@ -1,6 +1,9 @@
 //! candle's own optimizers, given gradients that are fit to be applied.
 
-use crate::{Candle, Error, params::untied};
+use crate::{
+    Candle, Error,
+    params::{some, untied},
+};
 use binade_core::{Finding, Named, NamedGrads, NativeError, Optimizer};
 use binade_master_weights::HostOptimizer;
 use candle_core::backprop::GradStore;
@@ -13,8 +16,8 @@ use std::sync::Arc;
 /// One of candle's optimizers: its `Var`s are in `f32`, whatever the parameters are stored in.
 ///
 /// * A parameter in `f32` is set by the optimizer itself. One in sixteen bits gets a master in `f32`, a copy, which the optimizer
-///   moves and the parameter is rounded from. candle's own over half `Var`s has moments in sixteen bits, where the eps of `AdamW`
-///   is 0 and a second moment of 0 gives NaN.
+///   moves and the parameter is rounded from. candle's own over half `Var`s has moments in sixteen bits; in f16 the eps of
+///   `AdamW` is 0 there, and a second moment of 0 gives NaN.
 /// * A skipped step does not reach the optimizer, and gradients come unscaled and in `f32`.
 /// * A parameter without a gradient stays as it is, as with candle alone; the step's report names it.
 pub struct Wrapped<O> {
@@ -28,8 +31,9 @@ impl<O: CandleOptimizer> Wrapped<O> {
     ///
     /// # Errors
     ///
-    /// candle's, where a parameter is of no type that is trained, where one is no `Var`, and where two are the same.
+    /// candle's, where there are no parameters, where one is of no type that is trained, where one is no `Var`, and where two are the same.
     pub fn new(params: &[Named<Tensor>], config: O::Config) -> Result<Self, Error> {
+        some(params)?;
         untied(params)?;
         let pairs = params.iter().map(Pair::new).collect::<Result<Vec<_>, Error>>()?;
         let masters = pairs.iter().map(|pair| pair.master.clone()).collect();

@@ -38,10 +38,14 @@ pub fn grads(store: &GradStore, params: &[Named<Tensor>]) -> NamedGrads<Tensor> 
 
 /// Runs candle's backward and takes the gradients of `params`: what `ScaledLoss::backward` is given.
 ///
+/// `params` are the optimizer's own: where a plan has lowered a `Var`, it has another one there than the map that the model was made
+/// with, and gradients of the old ones would move the new ones, which no model computes with.
+///
 /// # Errors
 ///
-/// candle's.
+/// candle's, and where there are no parameters.
 pub fn backward(loss: &Tensor, params: &[Named<Tensor>]) -> Result<NamedGrads<Tensor>, Error> {
+    some(params)?;
     Ok(grads(&loss.backward()?, params))
 }
 
@@ -69,6 +73,11 @@ pub fn set_map(map: &VarMap, values: &[Named<Vec<f32>>]) -> Result<(), Error> {
 
 const UNKNOWN: &str =
     "the `VarMap` has no `Var` of that name; give the map that the parameters came from";
+
+/// Refuses no parameters at all: nothing would be trained, and no step would say so.
+pub(crate) fn some(params: &[Named<Tensor>]) -> Result<(), Error> {
+    if params.is_empty() { Err(Error::NoParameters) } else { Ok(()) }
+}
 
 /// Refuses one `Var` under two names, as tied weights have: its gradient would be applied under each.
 pub(crate) fn untied<'p>(params: impl IntoIterator<Item = &'p Named<Tensor>>) -> Result<(), Error> {

@@ -35,7 +35,7 @@ impl Runner {
             .fold(runner, |runner, name| runner.require(name.trim()))
     }
 
-    /// Runs only cases whose full name contains `part`.
+    /// Runs only cases whose full name contains `part`; where it is the whole name of one, that one alone.
     #[must_use]
     pub fn only(self, part: impl Into<String>) -> Self {
         Self { filter: part.into(), ..self }
@@ -116,13 +116,34 @@ impl Runner {
         known.chain(excused).map(|(part, _)| part.as_str())
     }
 
+    /// Whether cases are chosen by name.
+    pub(crate) fn is_filtered(&self) -> bool {
+        !self.filter.is_empty()
+    }
+
+    /// Whether the filter lets a case of this name pass.
+    pub(crate) fn lets_pass(&self, name: &str) -> bool {
+        name.contains(&self.filter)
+    }
+
     /// The cases that are asked for, in order.
     fn cases<S: Subject>(&self, subject: &S) -> Vec<Case<S>> {
         let is_picked =
             |operation| self.operations.is_empty() || self.operations.contains(&operation);
         let mut list = cases::of::<S>(subject.arithmetic(), is_picked);
-        list.retain(|case| case.name().contains(&self.filter));
+        let alone = self.names_a_case(subject);
+        let is_meant = |name: &str| {
+            if alone { name == self.filter } else { self.lets_pass(name) }
+        };
+        list.retain(|case| is_meant(&case.name()));
         list
+    }
+
+    /// Whether the filter is the whole name of a case, which then runs alone: `softmax/…` is part of `log_softmax/…`.
+    fn names_a_case<S: Subject>(&self, subject: &S) -> bool {
+        // Whole names have two, and to list every case takes longer than to run a few.
+        self.filter.matches('/').count() == 2
+            && cases::all::<S>(subject.arithmetic()).iter().any(|case| case.name() == self.filter)
     }
 
     fn record<S: Subject>(&self, case: &Case<S>, subject: &S) -> Record {

@@ -24,7 +24,10 @@ impl<T: Element, E: Element> StaticCast<E> for Vec<T> {
     type Output = Vec<E>;
 
     fn cast(&self) -> Vec<E> {
-        self.iter().map(|x| E::from_f32(x.to_f32())).collect()
+        // A NaN's bits would not survive a way by f32.
+        let same = T::DTYPE == E::DTYPE;
+        let cast = |x: &T| if same { E::from_code(x.to_code()) } else { E::from_f32(x.to_f32()) };
+        self.iter().map(cast).collect()
     }
 }
 

@@ -111,7 +111,7 @@ impl<P: StaticSet> ExportF32 for Static<P> {
 
 const RETYPED: &str = "the plan would store it in another type than the model has, and a static type cannot change: leave `with_storage` out, or name the model's type there";
 
-const UNEVEN: &str = "its slice has another length in f32 than in the type that is trained: an array that does not lie row after row has no slice, so bring it into that order first";
+const UNEVEN: &str = "its slice is empty, or of another length in f32 than in the type that is trained: an array that does not lie row after row has no slice, so bring it into that order first";
 
 /// Masters of `full`, and `params` as the plan's store rounds them to begin with.
 fn started<M: StaticSet, P: StaticSet>(
@@ -127,7 +127,7 @@ fn started<M: StaticSet, P: StaticSet>(
         if plan.dtype_of(&param.name, stored) != stored {
             return Err(mismatch(&param.name, RETYPED));
         }
-        if from.value.len() != param.value.len() {
+        if from.value.len() != param.value.len() || param.value.is_empty() {
             return Err(mismatch(&param.name, UNEVEN));
         }
         let values = widened(from.value);

@@ -50,7 +50,7 @@ pub fn forward(
     let scope = region.open(&device);
     let [weight, bias, out_weight, out_bias] = params else { return Err("four parameters".into()) };
     let [x, w, b] = scope.cast(Op::LINEAR, "hidden", [images, &weight.value, &bias.value])?;
-    let hidden = Mine::linear(&x, &w, &b)?.map(|x| x.max(0.0))?;
+    let hidden = Mine::linear(&x, &w, &b)?.map(rectified)?;
     let operands = [&hidden, &out_weight.value, &out_bias.value];
     let [hidden, w, b] = scope.cast(Op::LINEAR, "out", operands)?;
     let logits = Mine::linear(&hidden, &w, &b)?;
@@ -59,6 +59,11 @@ pub fn forward(
     let (images, out_weight) = (x.into_owned(), w.into_owned());
     let hidden = hidden.into_owned();
     Ok(Forward { loss, logits, towards_logits, images, hidden, out_weight })
+}
+
+/// Nothing below 0; NaN stays, for the check of gradients to find.
+pub(crate) fn rectified(x: f32) -> f32 {
+    if x <= 0.0 { 0.0 } else { x }
 }
 
 /// The mean of -log softmax at the labels, and its gradient.
@@ -93,7 +98,7 @@ impl Forward {
         let towards_logits = self.towards_logits.map(|x| x * scale)?.cast(self.logits.dtype())?;
         let towards_hidden = towards_logits.matmul(&self.out_weight)?;
         let towards_hidden =
-            towards_hidden.with(&self.hidden, |grad, x| if x > 0.0 { grad } else { 0.0 })?;
+            towards_hidden.with(&self.hidden, |grad, x| if x == 0.0 { 0.0 } else { grad })?;
         let grads = [
             towards_hidden.transposed_matmul(&self.images)?,
             towards_hidden.sum_rows()?,

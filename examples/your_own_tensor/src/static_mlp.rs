@@ -1,5 +1,6 @@
 //! Training on arrays of `E`: products and sums in `f32`, everything that is kept in `E`.
 
+use crate::mlp::rectified;
 use crate::static_join::{Mlp, cast};
 use crate::{BATCH, LR, Result, Row, digits::Digits, mlp, tensor::Mine};
 use binade::core::{Element, Static};
@@ -90,7 +91,7 @@ fn forward<E: Element>(model: &Mlp<E>, x: &Array2<E>) -> (Array2<E>, Array2<E>) 
     let linear = |x: &Array2<E>, (weight, bias): &(Array2<E>, Array1<E>)| {
         cast::<_, f32, _>(x).dot(&cast::<_, f32, _>(weight).t()) + cast::<_, f32, _>(bias)
     };
-    let hidden = cast(&linear(x, &model.hidden).mapv(|x| x.max(0.0)));
+    let hidden = cast(&linear(x, &model.hidden).mapv(rectified));
     let logits = cast(&linear(&hidden, &model.out));
     (hidden, logits)
 }
@@ -108,7 +109,7 @@ fn backward<E: Element>(
     };
     let mut towards_hidden =
         cast::<_, f32, _>(towards_logits).dot(&cast::<_, f32, _>(&model.out.0));
-    towards_hidden.zip_mut_with(hidden, |grad, x| *grad *= f32::from(u8::from(x.to_f32() > 0.0)));
+    towards_hidden.zip_mut_with(hidden, |grad, x| *grad *= f32::from(u8::from(x.to_f32() != 0.0)));
     Mlp { hidden: layer(&cast(&towards_hidden), x), out: layer(towards_logits, hidden) }
 }
 

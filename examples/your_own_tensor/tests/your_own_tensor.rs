@@ -1,6 +1,7 @@
 //! What the example claims: how short the join is, what the runs come to, and that the tensor keeps the kit's contracts.
 
 use binade::core::{AmpTensor, DType, Error, ErrorKind};
+use binade_conformance::Runner;
 use binade_example_your_own_tensor::{runs, subject::Subject, tensor::Mine};
 
 #[test]
@@ -27,6 +28,13 @@ fn f16_fails_alone_and_trains_with_binade_as_f32_does() {
 // The contracts of all that the tensor has, a test for each operation. What none of its methods does is skipped, and told: products
 // and layers, stochastic rounding.
 binade_conformance::conformance_tests!(kit, Subject::new());
+
+#[test]
+fn what_the_tensor_has_is_most_of_the_kit() {
+    let report = Runner::new().run(&Subject::new());
+    report.assert_success();
+    assert!(report.passed() > 1500, "{report}");
+}
 
 #[test]
 fn a_type_that_it_does_not_have_is_refused_by_name() {

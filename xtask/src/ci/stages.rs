@@ -146,7 +146,7 @@ fn tidy() -> Result<Outcome> {
 }
 
 fn packages() -> Result<Outcome> {
-    Packages::default().run().map(|()| Outcome::passed())
+    Packages::as_they_lie().run().map(|()| Outcome::passed())
 }
 
 fn clippy() -> Result<Outcome> {

@@ -41,7 +41,9 @@ fn leads_nowhere(tree: &Tree, path: &str, text: &str, link: &str) -> Option<&'st
     let there = match file {
         "" => Some(text),
         file => {
-            let target = resolve(path, file)?;
+            let Some(target) = resolve(path, file) else {
+                return Some("it leads out of the repository");
+            };
             if !tree.has(&target) {
                 return Some("there is no such file");
             }

@@ -83,7 +83,7 @@ fn failure_of(record: &Record, failure: &Failure) -> Vec<(&'static str, Json)> {
         ("wanted", failure.wanted.as_str().into()),
         ("first", failure.first.map_or(Json::Null, Json::from)),
         ("worst", failure.worst.as_deref().map_or(Json::Null, difference)),
-        ("rerun", format!("BINADE_CASE={}", record.name).into()),
+        ("rerun", format!("BINADE_CASE='{}'", record.name).into()),
     ]
 }
 

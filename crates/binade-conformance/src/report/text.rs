@@ -40,7 +40,7 @@ pub(super) fn rest(name: &str) -> String {
     let operation = name.split('/').next().unwrap_or(name);
     let operation = Operation::ALL.into_iter().find(|it| it.name() == operation);
     let contract = operation.map_or(String::new(), |it| format!("  contract   {}\n", it.suite()));
-    format!("{contract}  run it alone: BINADE_CASE={name}")
+    format!("{contract}  run it alone: BINADE_CASE='{name}'")
 }
 
 impl fmt::Display for Report {

@@ -72,6 +72,19 @@ fn a_failure_is_reported_where_it_is() {
 }
 
 #[test]
+fn a_case_that_is_another_tests_is_no_failure_of_this_one_and_a_name_that_no_case_has_is() {
+    let only = |name: &str| Runner::new().only(name);
+    testing::something(&only("cast/f32-f16/subnormals_are_kept"), &Toy, &[Operation::Bits]);
+    let known =
+        only("cast/f32-f16/subnormals_are_kept").known("cast/f32-f16/sub", "our units flush");
+    testing::something(&known, &Faulty(&FlushesSubnormals), &[Operation::Cast]);
+    let slip = std::panic::catch_unwind(|| {
+        testing::something(&only("cast/f32-f61/"), &Toy, &[Operation::Cast]);
+    });
+    assert!(slip.is_err());
+}
+
+#[test]
 #[should_panic(expected = "[\"cast/f32-f61\"]: no case is called so")]
 fn a_list_of_known_failures_that_names_no_case_is_out_of_date() {
     let runner = Runner::new().known("cast/f32-f61", "a slip of the pen");

@@ -94,7 +94,7 @@ fn a_failure_tells_the_first_and_the_worst_element_and_how_to_run_it_alone() {
     assert_eq!(keys(failure), columns);
     assert_eq!((&failure["suite"], &failure["agreement"]), (&"Autocast".into(), &"bits".into()));
     let case = failure["case"].as_str().unwrap();
-    assert_eq!(failure["rerun"], format!("BINADE_CASE={case}"));
+    assert_eq!(failure["rerun"], format!("BINADE_CASE='{case}'"));
     let worst = &failure["worst"];
     assert_eq!(keys(worst), ["apart", "got", "index", "wanted"]);
     assert!(failure["first"].as_u64() <= worst["index"].as_u64(), "{failure}");

@@ -33,6 +33,16 @@ fn suites_add_up_and_the_filter_still_holds() {
 }
 
 #[test]
+fn the_whole_name_of_a_case_runs_it_alone_though_others_contain_it() {
+    let name = "scale/bf16/starts_anywhere_in_a_buffer";
+    let report = Runner::new().only(name).run(&Toy);
+    let names: Vec<_> = report.records().iter().map(|record| record.name.as_str()).collect();
+    assert_eq!(names, [name]);
+    let part = Runner::new().only("scale/bf16/starts_anywhere").run(&Toy);
+    assert!(part.records().len() > 1, "{part}");
+}
+
+#[test]
 fn one_operation_runs_alone() {
     let report = Runner::new().operation(Operation::Mean).run(&Toy);
     assert_eq!(operations(&report), [Operation::Mean]);

@@ -15,6 +15,8 @@ use crate::{
 /// One choice of packages, and so of features, for all calls: nothing is built twice.
 pub(super) fn run() -> Result<Outcome> {
     if lacking("clippy", "clippy").is_none() {
+        // As in the stage `clippy`: what ships may not unwrap.
+        plain(&call("clippy", &["--", "-D", "warnings", "-D", "clippy::unwrap_used"]))?;
         plain(&call("clippy --all-targets", &["--", "-D", "warnings"]))?;
     }
     plain(&call("doc --no-deps", &[]).var("RUSTDOCFLAGS", "-D warnings"))?;
