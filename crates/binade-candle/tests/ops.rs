@@ -172,3 +172,19 @@ fn a_label_that_candle_takes_for_no_loss_is_refused() -> Result {
     assert_eq!(candle_nn::loss::cross_entropy(&logits, &ignored)?.to_scalar::<f32>()?, 0.0);
     Ok(())
 }
+
+/// candle leaves out labels of an integer type's largest value: of bytes that is 255, which is a class where there are 256.
+#[test]
+fn every_class_counts_whatever_integers_the_labels_are() -> Result {
+    let logits = Tensor::zeros((1, 256), Type::F32, &Device::Cpu)?;
+    let scope = Region::f16().open(&Candle);
+    for labels in [
+        Tensor::new(&[255_u8], &Device::Cpu)?,
+        Tensor::new(&[255_u32], &Device::Cpu)?,
+        Tensor::new(&[255_i64], &Device::Cpu)?,
+    ] {
+        let loss = ops::cross_entropy(&scope, "", &logits, &labels)?.to_scalar::<f32>()?;
+        assert!((loss - 256.0_f32.ln()).abs() < 1e-5, "{loss} by {:?}", labels.dtype());
+    }
+    Ok(())
+}

@@ -210,3 +210,16 @@ fn one_var_under_two_names_is_refused_by_every_optimizer() -> Result {
     assert_eq!(running.params.len(), 1);
     Ok(())
 }
+
+#[test]
+fn no_parameters_at_all_are_refused_since_every_step_would_be_applied_to_nothing() -> Result {
+    let loss = ones(&[1])?.sqr()?.sum_all()?;
+    let errors =
+        [backward(&loss, &params(&VarMap::new())).err(), Wrapped::<SGD>::new(&[], 0.1).err()];
+    for error in errors {
+        let error = error.ok_or("it was taken")?;
+        assert_eq!(error.kind(), ErrorKind::InvalidArgument);
+        assert!(error.to_string().starts_with("there are no parameters"), "{error}");
+    }
+    Ok(())
+}

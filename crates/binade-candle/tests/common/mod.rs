@@ -126,6 +126,8 @@ pub(crate) const LACKING: &[(&str, &str)] = &[
     ("embedding/", OWN),
     ("dropout/", OWN),
     ("max_pool2d/", OWN),
+    // A pass of whose operations some are candle's own.
+    ("steps_track_the_loss_of_f32", OWN),
 ];
 
 const NO_STOCHASTIC: &str =
