@@ -144,7 +144,12 @@ fn what_does_not_fit_is_refused_by_name_before_anything_has_moved() {
     let uneven = Uneven(layer());
     let error = MasterOptimizer::<Static<Layer<f16>>>::lower(uneven, plan(MasterStore::Copy));
     let error = error.unwrap_err().to_string();
-    assert!(error.starts_with("`weight`: its slice has another length in f32"), "{error}");
+    assert!(error.starts_with("`weight`: its slice is empty, or of another length"), "{error}");
+
+    // As an array that does not lie row after row gives none: it would never be moved, and never saved.
+    let none = Layer { weight: Vec::new(), ..layer() };
+    let error = MasterOptimizer::new(device, none.cast(), plan(MasterStore::Copy)).unwrap_err();
+    assert!(error.to_string().starts_with("`weight`: its slice is empty"), "{error}");
 
     let mut optimizer =
         MasterOptimizer::new(device, layer().cast(), plan(MasterStore::Copy)).unwrap();

@@ -4,5 +4,6 @@
 pub mod data;
 pub mod first;
 pub mod five_ways;
+#[cfg(feature = "kit")]
 pub mod kit;
 pub mod mlp;
