@@ -1,4 +1,5 @@
-//! cargo-deny over `deny.toml`, and over `deny.adapters.toml` for what the adapters bring. Advisories are left out: they need a database from the network, and change without us.
+//! cargo-deny over `deny.toml`, and over `deny.adapters.toml` for what the adapters bring. Advisories are left out: they need a
+//! database from the network, and change without us.
 
 use crate::{
     Result,
