@@ -1,14 +1,17 @@
 //! The workspace's tests and programs, built together: with one choice of features nothing is compiled twice, and without cargo
 //! between them several run side by side.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
-use crate::{Result, shell::Call};
+use crate::{Result, ptx, shell::Call};
 
 /// What cargo built of the workspace.
-pub(crate) struct Binaries(Vec<Binary>);
+pub(crate) struct Binaries {
+    all: Vec<Binary>,
+    interpreter: Option<PathBuf>,
+}
 
 #[derive(Debug, PartialEq, Eq)]
 struct Binary {
@@ -28,6 +31,8 @@ pub(crate) enum Kind {
     Tests,
     /// A program.
     Program,
+    /// A program among the examples.
+    Example,
 }
 
 impl Binaries {
@@ -39,13 +44,19 @@ impl Binaries {
 
     /// Cargo's messages, one JSON object a line.
     fn among(messages: &str) -> Self {
-        let messages = messages.lines().filter_map(|line| serde_json::from_str(line).ok());
-        Self(messages.filter_map(|message: Value| binary(&message)).collect())
+        let all = messages.lines().filter_map(|line| serde_json::from_str(line).ok());
+        let all = all.filter_map(|message: Value| binary(&message)).collect();
+        Self { all, interpreter: ptx::library(messages) }
+    }
+
+    /// The shared library that stands in for the driver.
+    pub(crate) fn interpreter(&self) -> Result<&Path> {
+        self.interpreter.as_deref().ok_or_else(|| "cargo built no PTX interpreter".into())
     }
 
     /// The call of one, without arguments.
     pub(crate) fn call(&self, package: &str, kind: Kind, name: &str) -> Result<Call> {
-        let mut all = self.0.iter();
+        let mut all = self.all.iter();
         let found = all.find(|it| it.package == package && it.kind == kind && it.name == name);
         let found =
             found.ok_or_else(|| format!("cargo built no {kind:?} `{name}` of {package}"))?;
@@ -60,6 +71,7 @@ fn binary(message: &Value) -> Option<Binary> {
     let kind = match (target["kind"][0].as_str()?, message["profile"]["test"].as_bool()?) {
         ("test", true) => Kind::Tests,
         ("bin", false) => Kind::Program,
+        ("example", false) => Kind::Example,
         (_, true) => Kind::Units,
         _ => return None,
     };
@@ -85,13 +97,14 @@ mod tests {
     }
 
     #[test]
-    fn tests_and_programs_of_the_same_name_are_told_apart() {
+    fn what_has_the_same_name_is_told_apart_by_its_kind() {
         let lines = [
             message("lib", "binade_cuda", false, None),
             message("lib", "binade_cuda", true, Some("t/units")),
             message("bin", "device", false, Some("t/device")),
             message("bin", "device", true, Some("t/device-units")),
             message("test", "device", true, Some("t/device-tests")),
+            message("example", "device", false, Some("t/examples/device")),
             r#"{"reason":"build-finished","success":true}"#.to_owned(),
         ];
         let built = Binaries::among(&lines.join("\n"));
@@ -99,6 +112,7 @@ mod tests {
         assert_eq!(call(Kind::Units, "binade_cuda").unwrap(), "t/units");
         assert_eq!(call(Kind::Program, "device").unwrap(), "t/device");
         assert_eq!(call(Kind::Tests, "device").unwrap(), "t/device-tests");
+        assert_eq!(call(Kind::Example, "device").unwrap(), "t/examples/device");
         let error = call(Kind::Tests, "lost").unwrap_err().to_string();
         assert_eq!(error, "cargo built no Tests `lost` of binade-cuda");
     }

@@ -1,8 +1,10 @@
 //! `cargo xtask ci`: the stages in order, what each did, and how long it took.
 
 mod fuzz;
+mod lanes;
 mod outcome;
 mod required;
+mod semver;
 mod slow;
 mod stages;
 mod table;
@@ -43,8 +45,9 @@ impl Ci {
             return Ok(());
         }
         let required = Required::from_env();
-        let records = stages.iter().map(|stage| record(stage, &required)).collect();
-        let table = Table::new(records);
+        let start = Instant::now();
+        let records = lanes::run(&stages, |stage| record(stage, &required));
+        let table = Table::new(records, start.elapsed().as_secs_f64());
         println!("\n{table}");
         table.verdict()
     }
@@ -90,6 +93,10 @@ mod tests {
         Ci { full, only: only.iter().map(ToString::to_string).collect(), list: false }
     }
 
+    fn stage(name: &'static str, run: fn() -> Result<Outcome>) -> Stage {
+        Stage { name, what: "", run, is_beside: false }
+    }
+
     #[test]
     fn full_adds_stages_at_the_end_and_changes_none() {
         let usual = ci(false, &[]).chosen().unwrap();
@@ -116,15 +123,14 @@ mod tests {
 
     #[test]
     fn a_stage_that_fails_to_start_is_recorded_as_failed() {
-        let stage = Stage { name: "broken", what: "", run: || Err("no such program".into()) };
+        let stage = stage("broken", || Err("no such program".into()));
         let record = record(&stage, &Required::default());
         assert_eq!(record.outcome, Outcome::Failed("no such program".into()));
     }
 
     #[test]
     fn a_skip_of_what_is_required_is_recorded_as_failed() {
-        let stage =
-            Stage { name: "deny", what: "", run: || Ok(Outcome::Skipped("not installed".into())) };
+        let stage = stage("deny", || Ok(Outcome::Skipped("not installed".into())));
         assert!(matches!(record(&stage, &Required::parse("cpu,deny")).outcome, Outcome::Failed(_)));
         assert!(matches!(record(&stage, &Required::parse("cpu")).outcome, Outcome::Skipped(_)));
     }

@@ -219,7 +219,7 @@ impl Device {
     /// For `ptx` this is the one place that builds the interpreter and puts its folder first.
     fn libraries(self) -> Result<Option<String>> {
         match self {
-            Self::Ptx => Ok(Some(device::before(&ptx::driver()?, "LD_LIBRARY_PATH", ':'))),
+            Self::Ptx => Ok(Some(device::before(&ptx::folder(false)?, "LD_LIBRARY_PATH", ':'))),
             _ => Ok(None),
         }
     }

@@ -4,11 +4,16 @@
 use std::{
     fs,
     path::{Path, PathBuf},
+    sync::{Mutex, PoisonError},
 };
 
 use serde_json::Value;
 
-use crate::{Result, ci::Outcome, shell::Call};
+use crate::{
+    Result,
+    ci::Outcome,
+    shell::{Call, root},
+};
 
 /// What the loader looks for. Not `libcuda.so`, and in none of the folders that cargo puts on library paths, where it would
 /// stand before a real driver.
@@ -40,43 +45,46 @@ impl Ptx {
 
 /// Builds the driver, with the libraries beside it or without, and returns the folder.
 pub(crate) fn folder(libraries: bool) -> Result<PathBuf> {
-    if libraries { with_libraries() } else { driver() }
+    let build = Call::cargo("build --quiet --package binade-ptx --message-format json");
+    let built = library(&build.read()?).ok_or("binade-ptx has no shared library")?;
+    if libraries { with_libraries(&built) } else { driver(&built) }
 }
 
-/// Builds the driver, and returns its folder.
-pub(crate) fn driver() -> Result<PathBuf> {
-    built_in("ptx")
+/// The library of this file as the driver, in a folder of its own, which is returned.
+pub(crate) fn driver(built: &Path) -> Result<PathBuf> {
+    placed(built, "ptx", &[DRIVER])
 }
 
 /// The same, in a folder with the libraries that are simulated too.
-pub(crate) fn with_libraries() -> Result<PathBuf> {
-    let folder = built_in("ptx-libraries")?;
-    for name in LIBRARIES {
+pub(crate) fn with_libraries(built: &Path) -> Result<PathBuf> {
+    placed(built, "ptx-libraries", &[DRIVER, LIBRARIES[0], LIBRARIES[1]])
+}
+
+/// Stages that run side by side place the same files.
+static PLACING: Mutex<()> = Mutex::new(());
+
+/// One file under all of `names`, in a folder of the target folder.
+fn placed(built: &Path, folder: &str, names: &[&str]) -> Result<PathBuf> {
+    let _turn = PLACING.lock().unwrap_or_else(PoisonError::into_inner);
+    let folder = root().join("target").join(folder);
+    fs::create_dir_all(&folder)?;
+    // Under another name first, so that a process that is starting never loads half a library.
+    let new = folder.join("new");
+    fs::copy(built, &new)?;
+    for name in names {
         let link = folder.join(format!("{name}.new"));
         if link.exists() {
             fs::remove_file(&link)?;
         }
-        fs::hard_link(folder.join(DRIVER), &link)?;
+        fs::hard_link(&new, &link)?;
         fs::rename(link, folder.join(name))?;
     }
-    Ok(folder)
-}
-
-fn built_in(name: &str) -> Result<PathBuf> {
-    let build = Call::cargo("build --quiet --package binade-ptx --message-format json");
-    let library = library(&build.read()?).ok_or("binade-ptx has no shared library")?;
-    let target = library.parent().and_then(Path::parent).ok_or("it lies in no target folder")?;
-    let folder = target.join(name);
-    fs::create_dir_all(&folder)?;
-    // Under another name first, so that a process that is starting never loads half a library.
-    let copy = folder.join(format!("{DRIVER}.new"));
-    fs::copy(&library, &copy)?;
-    fs::rename(copy, folder.join(DRIVER))?;
+    fs::remove_file(new)?;
     Ok(folder)
 }
 
 /// The shared library among the files that cargo's messages name, one JSON object a line.
-fn library(messages: &str) -> Option<PathBuf> {
+pub(crate) fn library(messages: &str) -> Option<PathBuf> {
     let messages = messages.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());
     let files = messages.filter_map(|message| message.get("filenames")?.as_array().cloned());
     let paths = files.flatten().filter_map(|file| file.as_str().map(PathBuf::from));

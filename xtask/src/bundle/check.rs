@@ -9,7 +9,7 @@ const PARTS: [&str; 3] = ["tests", "conformance", "bench"];
 
 /// Runs each part, also after one failed; the error names those that did.
 pub(super) fn run(bundle: &Path) -> Result<()> {
-    let libraries = before(&ptx::driver()?, "LD_LIBRARY_PATH", ':');
+    let libraries = before(&ptx::folder(false)?, "LD_LIBRARY_PATH", ':');
     let mut failed = Vec::new();
     for part in PARTS {
         if !ends_well(bundle, part, &libraries)? {

@@ -2,28 +2,41 @@
 
 use crate::{
     Result,
-    ci::{fuzz, outcome::Outcome, stages::Stage, tally},
+    ci::{
+        fuzz,
+        outcome::Outcome,
+        semver,
+        stages::{Stage, example, ptx},
+        tally,
+    },
     shell::Call,
 };
 
 pub(crate) fn stages() -> Vec<Stage> {
     vec![
-        Stage {
-            name: "sweeps",
-            what: "casts over every f32, a million steps of every rule, in release",
-            run: sweeps,
-        },
-        Stage {
-            name: "properties",
-            what: "random cases, hundreds of times as many",
-            run: properties,
-        },
-        Stage { name: "fuzz", what: "random bytes, a minute for each reader", run: fuzz::run },
-        Stage {
-            name: "sanitizer",
-            what: "the CPU backend under the address sanitizer",
-            run: sanitizer,
-        },
+        Stage::alone(
+            "sweeps",
+            "casts over every f32, a million steps of every rule, in release",
+            sweeps,
+        ),
+        Stage::alone("properties", "random cases, hundreds of times as many", properties),
+        Stage::alone(
+            "release",
+            "the digits example learns at every level, in release",
+            example::in_release,
+        ),
+        Stage::alone(
+            "starts",
+            "the CUDA kernels from every start with every tail, on the interpreter",
+            ptx::starts,
+        ),
+        Stage::alone(
+            "semver",
+            "the lower floors keep the interfaces that the last tag has",
+            semver::run,
+        ),
+        Stage::alone("fuzz", "random bytes, a minute for each reader", fuzz::run),
+        Stage::alone("sanitizer", "the CPU backend under the address sanitizer", sanitizer),
     ]
 }
 

@@ -5,11 +5,11 @@ mod alone;
 mod conformance;
 mod counts;
 mod deny;
-mod example;
+pub(crate) mod example;
 mod features;
 mod golden;
 mod kernels;
-mod ptx;
+pub(crate) mod ptx;
 mod shaders;
 mod speed;
 mod training;
@@ -24,101 +24,111 @@ use crate::{
 };
 
 /// One stage: what it is called, what it is for, and how it is run.
+#[derive(Clone)]
 pub(crate) struct Stage {
     pub(crate) name: &'static str,
     pub(crate) what: &'static str,
     pub(crate) run: fn() -> Result<Outcome>,
+    /// Whether it only starts what other stages have built, so that it may run beside another such.
+    pub(crate) is_beside: bool,
 }
 
 /// What runs on every change.
 pub(crate) fn usual() -> Vec<Stage> {
+    [&building()[..], &running()].concat()
+}
+
+/// Each with all cores to itself.
+fn building() -> Vec<Stage> {
     vec![
-        Stage { name: "fmt", what: "the formatting is rustfmt's", run: fmt },
-        Stage { name: "tidy", what: "floors, operation grid, sizes, docs, manifests", run: tidy },
-        Stage {
-            name: "counts",
-            what: "the crates people take alone bring at most 8",
-            run: counts::run,
-        },
-        Stage {
-            name: "deny",
-            what: "licences, sources and duplicates of what we import",
-            run: deny::run,
-        },
-        Stage {
-            name: "kernels",
-            what: "the committed PTX is what its sources compile to",
-            run: kernels::run,
-        },
-        Stage {
-            name: "shaders",
-            what: "the committed shaders are valid, and what their sources are composed to",
-            run: shaders::run,
-        },
-        Stage { name: "clippy", what: "no lint, in any target", run: clippy },
-        Stage {
-            name: "alone",
-            what: "the lower floors build one by one, without and with features",
-            run: alone::run,
-        },
-        Stage {
-            name: "features",
-            what: "the CUDA backend checks in one program with candle's cuda feature",
-            run: features::run,
-        },
-        Stage {
-            name: "packages",
-            what: "the crates people take alone work as they are packaged, with nothing beside",
-            run: packages,
-        },
-        Stage { name: "tests", what: "library, integration and doc tests", run: tests },
-        Stage {
-            name: "adapters",
-            what: "the adapters to candle and burn, and their examples: lints, docs and tests",
-            run: adapters::run,
-        },
-        Stage {
-            name: "ptx",
-            what: "the CUDA backend on an interpreter in the driver's place, and in cuBLASLt's",
-            run: ptx::run,
-        },
-        Stage {
-            name: "wgpu",
-            what: "the wgpu backend on two Vulkan drivers that run on the CPU",
-            run: wgpu::run,
-        },
-        Stage {
-            name: "conformance",
-            what: "the CUDA backend keeps the kit's contracts, on the interpreter",
-            run: conformance::run,
-        },
-        Stage {
-            name: "training",
-            what: "the digits example trains on the CUDA backend as on the CPU, on the interpreter",
-            run: training::run,
-        },
-        Stage {
-            name: "speed",
-            what: "every benchmark runs, on the interpreter at tiny sizes",
-            run: speed::run,
-        },
-        Stage { name: "docs", what: "the documentation builds without a warning", run: docs },
-        Stage {
-            name: "book",
-            what: "the book builds, and its links lead somewhere",
-            run: book::outcome,
-        },
-        Stage {
-            name: "golden",
-            what: "recorded traces of other libraries replay bit for bit",
-            run: golden::run,
-        },
-        Stage {
-            name: "example",
-            what: "the digits example learns at every level",
-            run: example::run,
-        },
+        Stage::alone("fmt", "the formatting is rustfmt's", fmt),
+        Stage::alone("tidy", "floors, operation grid, sizes, docs, manifests", tidy),
+        Stage::alone("counts", "the crates people take alone bring at most 8", counts::run),
+        Stage::alone("deny", "licences, sources and duplicates of what we import", deny::run),
+        Stage::alone("kernels", "the committed PTX is what its sources compile to", kernels::run),
+        Stage::alone(
+            "shaders",
+            "the committed shaders are valid, and what their sources are composed to",
+            shaders::run,
+        ),
+        Stage::alone("clippy", "no lint, in any target", clippy),
+        Stage::alone(
+            "alone",
+            "the lower floors build one by one, without and with features",
+            alone::run,
+        ),
+        Stage::alone(
+            "features",
+            "the CUDA backend checks in one program with candle's cuda feature",
+            features::run,
+        ),
+        Stage::alone(
+            "packages",
+            "the crates people take alone work as they are packaged, with nothing beside",
+            packages,
+        ),
+        Stage::alone("tests", "library, integration and doc tests", tests),
+        Stage::alone(
+            "adapters",
+            "the adapters to candle and burn, and their examples: lints, docs and tests",
+            adapters::run,
+        ),
+        Stage::alone("docs", "the documentation builds without a warning", docs),
+        Stage::alone("book", "the book builds, and its links lead somewhere", book::outcome),
     ]
+}
+
+/// Side by side, what takes longest first.
+fn running() -> Vec<Stage> {
+    vec![
+        Stage::beside(
+            "wgpu",
+            "the wgpu backend on two Vulkan drivers that run on the CPU",
+            wgpu::run,
+        ),
+        Stage::beside(
+            "ptx",
+            "the CUDA backend on an interpreter in the driver's place, and in cuBLASLt's",
+            ptx::run,
+        ),
+        Stage::beside(
+            "conformance",
+            "the CUDA backend keeps the kit's contracts, on the interpreter",
+            conformance::run,
+        ),
+        Stage::beside(
+            "training",
+            "the digits example trains on the CUDA backend as on the CPU, on the interpreter",
+            training::run,
+        ),
+        Stage::beside(
+            "speed",
+            "every benchmark runs, on the interpreter at tiny sizes",
+            speed::run,
+        ),
+        Stage::beside(
+            "golden",
+            "recorded traces of other libraries replay bit for bit",
+            golden::run,
+        ),
+        Stage::beside("example", "the digits example learns at every level", example::run),
+    ]
+}
+
+impl Stage {
+    /// One that builds.
+    pub(crate) const fn alone(
+        name: &'static str,
+        what: &'static str,
+        run: fn() -> Result<Outcome>,
+    ) -> Self {
+        Self { name, what, run, is_beside: false }
+    }
+
+    /// One that starts what is built.
+    const fn beside(name: &'static str, what: &'static str, run: fn() -> Result<Outcome>) -> Self {
+        Self { name, what, run, is_beside: true }
+    }
 }
 
 /// Runs a call whose exit status is all that matters.

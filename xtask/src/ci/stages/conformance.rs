@@ -16,8 +16,9 @@ pub(super) fn run() -> Result<Outcome> {
     if let Some(skip) = ptx::lacking() {
         return Ok(skip);
     }
-    let call = call(&Binaries::built()?, "ptx")?;
-    verdict(&report("ptx", device::with(&ptx::driver()?, call))?)
+    let binaries = Binaries::built()?;
+    let driver = ptx::driver(binaries.interpreter()?)?;
+    verdict(&report("ptx", device::with(&driver, call(&binaries, "ptx")?))?)
 }
 
 /// The kit on the device that the binary knows by this name.

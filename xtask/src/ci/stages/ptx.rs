@@ -39,8 +39,9 @@ pub(super) fn run() -> Result<Outcome> {
     if let Some(skip) = ptx::lacking() {
         return Ok(skip);
     }
-    let folders = [ptx::driver()?, ptx::with_libraries()?];
     let binaries = Binaries::built()?;
+    let interpreter = binaries.interpreter()?;
+    let folders = [ptx::driver(interpreter)?, ptx::with_libraries(interpreter)?];
     let covered = folders[0].join("coverage");
     coverage::empty(&covered)?;
     let mut told = Vec::new();
@@ -54,6 +55,17 @@ pub(super) fn run() -> Result<Outcome> {
     print!("{table}");
     table.verdict()?;
     Ok(Outcome::Passed(told.join("; ")))
+}
+
+/// The tests of where tensors begin, with all lengths: the usual run has every third.
+pub(crate) fn starts() -> Result<Outcome> {
+    if let Some(skip) = ptx::lacking() {
+        return Ok(skip);
+    }
+    let binaries = Binaries::built()?;
+    let driver = ptx::driver(binaries.interpreter()?)?;
+    let call = binaries.call("binade-cuda", Kind::Tests, "device")?.args(["starts::"]);
+    tally::run(&device::with(&driver, call).var("BINADE_FULL", "1"))
 }
 
 impl Run {

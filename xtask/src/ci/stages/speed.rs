@@ -11,6 +11,8 @@ pub(super) fn run() -> Result<Outcome> {
     if let Some(skip) = ptx::lacking() {
         return Ok(skip);
     }
-    let call = Binaries::built()?.call("binade-bench", Kind::Program, "speed")?;
-    plain(&device::with(&ptx::driver()?, call.args(["--dry-run"])))
+    let binaries = Binaries::built()?;
+    let driver = ptx::driver(binaries.interpreter()?)?;
+    let call = binaries.call("binade-bench", Kind::Program, "speed")?;
+    plain(&device::with(&driver, call.args(["--dry-run"])))
 }

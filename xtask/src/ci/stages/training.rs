@@ -11,6 +11,7 @@ pub(super) fn run() -> Result<Outcome> {
     if let Some(skip) = ptx::lacking() {
         return Ok(skip);
     }
-    let call = Binaries::built()?.call("digits", Kind::Tests, "cuda")?;
-    tally::run(&device::with(&ptx::driver()?, call))
+    let binaries = Binaries::built()?;
+    let driver = ptx::driver(binaries.interpreter()?)?;
+    tally::run(&device::with(&driver, binaries.call("digits", Kind::Tests, "cuda")?))
 }
