@@ -4,6 +4,7 @@
 
 mod kit;
 
+use binade_conformance::Sentence;
 use kit::{Item, is_like, quoted};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -149,6 +150,27 @@ fn the_page_of_cases_is_what_the_kit_says() {
         same,
         "docs/src/cases.md is older than the kit: run `cargo xtask contracts` and commit it"
     );
+}
+
+#[test]
+fn the_kit_has_a_copy_of_every_sentence_that_cases_prove() {
+    let same = kit::table(&items()) == read("crates/binade-conformance/src/contracts.txt");
+    assert!(
+        same,
+        "crates/binade-conformance/src/contracts.txt is older than docs/contracts.md: run `cargo xtask contracts` and \
+         commit it"
+    );
+}
+
+#[test]
+fn the_report_tells_of_each_case_the_sentences_that_the_page_says_it_proves() {
+    let items = items();
+    for case in all_cases() {
+        let proves = |item: &&Item| item.patterns().any(|pattern| is_like(&case, pattern));
+        let page = items.iter().filter(proves).map(|item| (&*item.under, &*item.text));
+        let told = Sentence::proved_by(&case).into_iter().map(|it| (it.of, it.says));
+        assert_eq!(told.collect::<Vec<_>>(), page.collect::<Vec<_>>(), "{case}");
+    }
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! A report as it is printed.
 
 use super::{Report, Row};
-use crate::{Agreement, Failure, Operation};
+use crate::{Agreement, Failure, Sentence};
 use std::fmt;
 
 impl Report {
@@ -35,12 +35,11 @@ fn worst(share: f64, agreement: Agreement) -> String {
     }
 }
 
-/// What else is known of a case by its name: whose contract it is about, and how to run it alone.
+/// What else is known of a case by its name: which sentences it proves, and how to run it alone.
 pub(super) fn rest(name: &str) -> String {
-    let operation = name.split('/').next().unwrap_or(name);
-    let operation = Operation::ALL.into_iter().find(|it| it.name() == operation);
-    let contract = operation.map_or(String::new(), |it| format!("  contract   {}\n", it.suite()));
-    format!("{contract}  run it alone: BINADE_CASE='{name}'")
+    let contracts = Sentence::proved_by(name).into_iter().map(|it| format!("  contract   {it}"));
+    let alone = format!("  run it alone: BINADE_CASE='{name}'");
+    contracts.chain([alone]).collect::<Vec<_>>().join("\n")
 }
 
 impl fmt::Display for Report {
