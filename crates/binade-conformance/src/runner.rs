@@ -1,8 +1,11 @@
 //! Runs the cases that are asked for, and lets none of them stop the others.
 
+mod lists;
+
 use crate::{
     Case, Check, Failure, Operation, Outcome, Record, Refusal, Report, Stop, Subject, Suite, cases,
 };
+use lists::Lists;
 use std::any::Any;
 use std::env;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -15,8 +18,7 @@ pub struct Runner {
     operations: Vec<Operation>,
     required: Vec<String>,
     requires_all: bool,
-    excuses: Vec<(String, String)>,
-    known: Vec<(String, String)>,
+    lists: Lists,
 }
 
 impl Runner {
@@ -69,10 +71,13 @@ impl Runner {
 
     /// Lets cases whose name contains `part` be skipped even where the device is required, for a reason.
     ///
+    /// A part begins where a word of the name does, at a `/` mostly: `mul/` excuses `mul/…` and not `matmul/…`, `softmax/` not
+    /// `log_softmax/…`, `e4m3` excuses `cast/f32-e4m3/…`.
+    ///
     /// One that runs all the same is a failure: the excuse is out of date.
     #[must_use]
     pub fn excuse(mut self, part: impl Into<String>, reason: impl Into<String>) -> Self {
-        self.excuses.push((part.into(), reason.into()));
+        self.lists.excuse(part.into(), reason.into());
         self
     }
 
@@ -82,7 +87,7 @@ impl Runner {
     /// [`excuse`](Self::excuse) is for.
     #[must_use]
     pub fn known(mut self, start: impl Into<String>, reason: impl Into<String>) -> Self {
-        self.known.push((start.into(), reason.into()));
+        self.lists.know(start.into(), reason.into());
         self
     }
 
@@ -109,11 +114,7 @@ impl Runner {
 
     /// What is known or excused and names none of these cases.
     pub(crate) fn idle<'r>(&'r self, names: &'r [String]) -> impl Iterator<Item = &'r str> {
-        let known =
-            self.known.iter().filter(|(start, _)| !names.iter().any(|it| it.starts_with(start)));
-        let excused =
-            self.excuses.iter().filter(|(part, _)| !names.iter().any(|it| it.contains(part)));
-        known.chain(excused).map(|(part, _)| part.as_str())
+        self.lists.idle(names)
     }
 
     /// Whether cases are chosen by name.
@@ -162,9 +163,7 @@ impl Runner {
     /// What an outcome counts as on this device.
     fn judge(&self, case: &str, device: &str, outcome: Outcome) -> Outcome {
         let required = self.requires_all || self.required.iter().any(|name| name == device);
-        let excuse = reason(&self.excuses, |part| case.contains(part));
-        let known = reason(&self.known, |start| case.starts_with(start));
-        match (outcome, excuse, known) {
+        match (outcome, self.lists.excused(case), self.lists.known(case)) {
             (Outcome::Skipped(_), Some(why), _) => Outcome::Skipped(format!("excused: {why}")),
             (Outcome::Skipped(why), None, _) if required => {
                 failed(format!("{why}, and this device is required: nothing may be skipped"))
@@ -179,11 +178,6 @@ impl Runner {
             (outcome, ..) => outcome,
         }
     }
-}
-
-/// The reason of the first entry that is meant.
-fn reason(list: &[(String, String)], is_meant: impl Fn(&str) -> bool) -> Option<&str> {
-    list.iter().find(|(part, _)| is_meant(part)).map(|(_, why)| why.as_str())
 }
 
 /// One case, with panics caught.
