@@ -5,7 +5,7 @@ mod lists;
 use crate::{
     Case, Check, Failure, Operation, Outcome, Record, Refusal, Report, Stop, Subject, Suite, cases,
 };
-use lists::Lists;
+use lists::{Entry, Lists};
 use std::any::Any;
 use std::env;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -74,7 +74,7 @@ impl Runner {
     /// A part begins where a word of the name does, at a `/` mostly: `mul/` excuses `mul/…` and not `matmul/…`, `softmax/` not
     /// `log_softmax/…`, `e4m3` excuses `cast/f32-e4m3/…`.
     ///
-    /// One that runs all the same is a failure: the excuse is out of date.
+    /// One that runs all the same is a failure, and so is a part of no case's name: the excuse is out of date.
     #[must_use]
     pub fn excuse(mut self, part: impl Into<String>, reason: impl Into<String>) -> Self {
         self.lists.excuse(part.into(), reason.into());
@@ -83,7 +83,8 @@ impl Runner {
 
     /// Lists failures of cases whose name begins with `start` as known, for a reason: they fail no run, and count as no success.
     ///
-    /// One that passes is a failure: it has to be removed from the list. A skip stays a skip, which
+    /// One that passes is a failure: it has to be removed from the list; and so is a start that no case of the kit has. Of one
+    /// whose cases are not asked for, the report says that it was not run. A skip stays a skip, which
     /// [`excuse`](Self::excuse) is for.
     #[must_use]
     pub fn known(mut self, start: impl Into<String>, reason: impl Into<String>) -> Self {
@@ -91,8 +92,21 @@ impl Runner {
         self
     }
 
-    /// Runs `subject` through the cases and reports on all of them.
+    /// Runs `subject` through the cases and reports on all of them, and on what is listed and was not met.
     pub fn run<S: Subject>(&self, subject: &S) -> Report {
+        let mut report = self.run_cases(subject);
+        if !self.lists.is_empty() {
+            let all = names(&cases::all::<S>(subject.arithmetic()));
+            let ran: Vec<String> = report.records().iter().map(|it| it.name.clone()).collect();
+            let misnamed: Vec<Entry<'_>> = self.idle(&all).collect();
+            let is_a_case = |entry: &Entry<'_>| !misnamed.contains(entry);
+            report.list(&misnamed, self.known_beside(&ran).filter(is_a_case));
+        }
+        report
+    }
+
+    /// As [`run`](Self::run), and holds no list to the cases.
+    pub(crate) fn run_cases<S: Subject>(&self, subject: &S) -> Report {
         let mut report = Report::new(subject.name(), subject.arithmetic());
         for case in self.cases::<S>(subject) {
             report.add(self.record(&case, subject));
@@ -100,7 +114,7 @@ impl Runner {
         report
     }
 
-    /// As [`run`](Self::run), and ends with the first case that passes: whether there is one at all is soon known.
+    /// As [`run_cases`](Self::run_cases), and ends with the first case that passes: whether there is one at all is soon known.
     pub(crate) fn until_one_passes<S: Subject>(&self, subject: &S) -> Report {
         let mut report = Report::new(subject.name(), subject.arithmetic());
         for case in self.cases::<S>(subject) {
@@ -113,8 +127,16 @@ impl Runner {
     }
 
     /// What is known or excused and names none of these cases.
-    pub(crate) fn idle<'r>(&'r self, names: &'r [String]) -> impl Iterator<Item = &'r str> {
+    pub(crate) fn idle<'r>(&'r self, names: &'r [String]) -> impl Iterator<Item = Entry<'r>> {
         self.lists.idle(names)
+    }
+
+    /// What is known and names none of these cases.
+    pub(crate) fn known_beside<'r>(
+        &'r self,
+        names: &'r [String],
+    ) -> impl Iterator<Item = Entry<'r>> {
+        self.lists.known_beside(names)
     }
 
     /// Whether cases are chosen by name.
@@ -178,6 +200,11 @@ impl Runner {
             (outcome, ..) => outcome,
         }
     }
+}
+
+/// What these cases are called.
+pub(crate) fn names<S>(cases: &[Case<S>]) -> Vec<String> {
+    cases.iter().map(Case::name).collect()
 }
 
 /// One case, with panics caught.

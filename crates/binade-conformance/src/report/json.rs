@@ -21,6 +21,8 @@ pub const SCHEMA: &str = "binade-conformance/1";
 /// | `skipped` | a list of `case` and `reason` |
 /// | `failures` | a list, see below |
 /// | `known_failures` | the same with `reason` |
+/// | `misnamed` | what was listed as known or excused and no case is called: a list of `name` and `reason`; none in a success |
+/// | `known_not_run` | what was listed as known of cases that were not asked for: the same |
 /// | `rows` | the table: `suite`, `operation`, `dtype`, `agreement`, `cases`, the counts `passed`, `failed`, `known` and `skipped`, `worst` as a share of what the agreement allows, `status` |
 ///
 /// A failure has `case`; `suite`; `proves`, a list of the sentences that do not hold, each with its `contract`, a trait mostly, and
@@ -47,6 +49,8 @@ fn page(report: &Report) -> Json {
         ("skipped", Json::List(report.skipped().into_iter().map(skip).collect())),
         ("failures", Json::List(records.clone().filter_map(failed).collect())),
         ("known_failures", Json::List(records.filter_map(known).collect())),
+        ("misnamed", Json::List(report.misnamed().into_iter().map(listed).collect())),
+        ("known_not_run", Json::List(report.not_run().into_iter().map(listed).collect())),
         ("rows", Json::List(report.rows().into_iter().map(row).collect())),
     ])
 }
@@ -57,6 +61,10 @@ fn arithmetic(facts: Arithmetic) -> Json {
 
 fn skip((case, reason): (&str, &str)) -> Json {
     Json::Object(vec![("case", case.into()), ("reason", reason.into())])
+}
+
+fn listed((name, reason): (&str, &str)) -> Json {
+    Json::Object(vec![("name", name.into()), ("reason", reason.into())])
 }
 
 fn failed(record: &Record) -> Option<Json> {

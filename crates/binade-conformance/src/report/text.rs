@@ -16,14 +16,14 @@ impl Report {
         Ok(())
     }
 
-    /// `12 passed, 1 failed, 2 known to fail, 30 skipped`; what is known is told where there is some.
+    /// `12 passed, 1 failed, 2 known to fail, 30 skipped`; what is listed is told where there is some.
     pub(super) fn counts(&self) -> String {
-        let known = match self.known().len() {
-            0 => String::new(),
-            known => format!("{known} known to fail, "),
-        };
+        let told = |n: usize, what| if n == 0 { String::new() } else { format!("{n} {what}, ") };
         let (passed, failed, skipped) = (self.passed(), self.failed().len(), self.skipped().len());
-        format!("{passed} passed, {failed} failed, {known}{skipped} skipped")
+        let known = told(self.known().len(), "known to fail");
+        let not_run = told(self.not_run().len(), "known and not run");
+        let misnamed = told(self.misnamed().len(), "misnamed");
+        format!("{passed} passed, {failed} failed, {misnamed}{known}{not_run}{skipped} skipped")
     }
 }
 
@@ -43,7 +43,7 @@ pub(super) fn rest(name: &str) -> String {
 }
 
 impl fmt::Display for Report {
-    /// The table; then each skip with its reason, each failure with its particulars, and the counts.
+    /// The table; then each skip and what was not run with its reason, each failure with its particulars, and the counts.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(f, "{}: {}", self.subject(), self.arithmetic())?;
         self.table(f)?;
@@ -52,6 +52,15 @@ impl fmt::Display for Report {
         }
         for (name, failure, why) in self.known() {
             writeln!(f, "known {name}: {why}\n{failure}{}", rest(name))?;
+        }
+        for (name, why) in self.not_run() {
+            writeln!(f, "not run {name}: known to fail: {why}")?;
+        }
+        for (name, why) in self.misnamed() {
+            writeln!(
+                f,
+                "FAILED {name}: no case is called so; remove it from the list ({why}), or correct it"
+            )?;
         }
         for (name, failure) in self.failed() {
             writeln!(f, "FAILED {name}\n{failure}{}", rest(name))?;

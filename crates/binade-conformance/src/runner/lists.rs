@@ -29,20 +29,36 @@ impl Lists {
         reason(&self.excused, |part| has(case, part))
     }
 
-    /// What is listed and names none of these cases.
-    pub(super) fn idle<'l>(&'l self, names: &'l [String]) -> impl Iterator<Item = &'l str> {
-        let is_known =
-            |(start, _): &&(String, String)| names.iter().any(|it| it.starts_with(start));
-        let is_excused = |(part, _): &&(String, String)| names.iter().any(|it| has(it, part));
-        let known = self.known.iter().filter(move |entry| !is_known(entry));
-        let excused = self.excused.iter().filter(move |entry| !is_excused(entry));
-        known.chain(excused).map(|(part, _)| part.as_str())
+    pub(super) fn is_empty(&self) -> bool {
+        self.known.is_empty() && self.excused.is_empty()
+    }
+
+    /// What is listed and names none of these cases, with its reason.
+    pub(super) fn idle<'l>(&'l self, names: &'l [String]) -> impl Iterator<Item = Entry<'l>> {
+        let is_idle = |(part, _): &Entry<'l>| !names.iter().any(|name| has(name, part));
+        self.known_beside(names).chain(entries(&self.excused).filter(is_idle))
+    }
+
+    /// Known failures that are of none of these cases, with their reasons.
+    pub(super) fn known_beside<'l>(
+        &'l self,
+        names: &'l [String],
+    ) -> impl Iterator<Item = Entry<'l>> {
+        let is_beside = |(start, _): &Entry<'l>| !names.iter().any(|name| name.starts_with(start));
+        entries(&self.known).filter(is_beside)
     }
 }
 
+/// A name and a reason.
+pub(crate) type Entry<'l> = (&'l str, &'l str);
+
+fn entries(list: &Listed) -> impl Iterator<Item = Entry<'_>> {
+    list.iter().map(|(part, why)| (part.as_str(), why.as_str()))
+}
+
 /// The reason of the first entry that is meant.
-fn reason(list: &[(String, String)], is_meant: impl Fn(&str) -> bool) -> Option<&str> {
-    list.iter().find(|(part, _)| is_meant(part)).map(|(_, why)| why.as_str())
+fn reason(list: &Listed, is_meant: impl Fn(&str) -> bool) -> Option<&str> {
+    entries(list).find(|(part, _)| is_meant(part)).map(|(_, why)| why)
 }
 
 /// Whether `part` stands in `name` from the beginning of a word on: `mul/` is no part of `matmul/…`, nor `f16` of `bf16`.

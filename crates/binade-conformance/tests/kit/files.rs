@@ -54,6 +54,8 @@ fn json_has_what_its_schema_says_and_no_more() {
         "failures",
         "known",
         "known_failures",
+        "known_not_run",
+        "misnamed",
         "passed",
         "rows",
         "schema",
@@ -175,6 +177,25 @@ fn known_failures_stand_apart_with_their_reason() {
     let listed = json["failures"].as_array().unwrap();
     assert_eq!(listed.len(), report.failed().len());
     assert!(listed.iter().all(|failure| failure["case"] != known["case"]));
+}
+
+#[test]
+fn what_is_listed_and_was_not_met_stands_in_both_files() {
+    let runner = Runner::new().suite(Suite::Storage).known("sum/", "<it> is wrong");
+    let report = runner.excuse("some/", "a <slip>").run(&Faulty(&Shifted));
+    let json = read(std::slice::from_ref(&report));
+    let listed = |name, reason| serde_json::json!([{ "name": name, "reason": reason }]);
+    assert_eq!(json["known_not_run"], listed("sum/", "<it> is wrong"));
+    assert_eq!(json["misnamed"], listed("some/", "a <slip>"));
+    let page = html(&[report]);
+    for (class, text) in
+        [("known", "sum/</code>: &lt;it&gt;"), ("failed", "some/</code>: a &lt;slip&gt;")]
+    {
+        assert!(
+            page.contains(&format!("<div class=\"row {class}\"><code class=s>{text}")),
+            "{page}"
+        );
+    }
 }
 
 #[test]
