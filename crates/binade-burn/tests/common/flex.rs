@@ -1,4 +1,6 @@
-//! burn as a subject of the kit, as the adapter's own test has it.
+//! burn as a subject of the kit, by way of the traits that users call.
+//!
+//! Here, and not in the example that reports on it: the adapter's tests go with the adapter.
 
 use binade_autocast::Autocast;
 use binade_burn::{Burn, BurnTensor, require_dtype};
@@ -10,7 +12,7 @@ use burn::tensor::{Device, TensorData};
 
 /// burn on its backend for CPUs.
 #[derive(Clone, Debug)]
-pub struct Flex(Device);
+pub(crate) struct Flex(Device);
 
 impl Default for Flex {
     fn default() -> Self {
@@ -84,8 +86,8 @@ const OPERATIONS: [&str; 22] = [
     "max_pool2d/",
 ];
 
-/// The same, with a reason for each operation that the handle does not have.
-pub fn excused(runner: Runner) -> Runner {
+/// The same runner, with a reason for each operation that the handle does not have.
+pub(crate) fn excused(runner: Runner) -> Runner {
     let runner = runner
         .excuse("e4m3", "burn has no tensors of E4M3")
         .excuse("e5m2", "burn has no tensors of E5M2")
