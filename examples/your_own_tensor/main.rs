@@ -1,10 +1,10 @@
 //! Trains a classifier on a tensor of this example's own, without Binade and with it, and holds the tensor to the kit.
 
 use binade_conformance::Runner;
-use binade_example_your_own_tensor::{Result, runs, subject::Subject, table};
+use binade_example_your_own_tensor::{EPOCHS, Result, runs, subject::Subject, table};
 
 fn main() -> Result<()> {
-    println!("{}", table(&runs(8)?));
+    println!("{}", table(&runs(EPOCHS)?));
     println!("The runs with Binade were saved half-way and resumed, to the same bits.\n");
     let report = Runner::new().run(&Subject::new());
     // The report's last line; the rest lists what the tensor does not offer, case by case.

@@ -1,4 +1,4 @@
-//! Writes the page of cases to standard output: `cargo xtask contracts` puts it where it belongs.
+//! Writes the page of cases, or the kit's table of sentences, to standard output: `cargo xtask contracts` puts them where they belong.
 //!
 //! An example, and no binary, so that the replay of traces is built without the kit.
 
@@ -8,5 +8,9 @@ mod kit;
 const CONTRACTS: &str = include_str!("../../docs/contracts.md");
 
 fn main() {
-    print!("{}", kit::page(&kit::known(), &kit::items(CONTRACTS)));
+    let items = kit::items(CONTRACTS);
+    match std::env::args().nth(1).as_deref() {
+        Some("table") => print!("{}", kit::table(&items)),
+        _ => print!("{}", kit::page(&kit::known(), &items)),
+    }
 }

@@ -4,18 +4,34 @@
 
 mod kit;
 
+use binade_conformance::Sentence;
 use kit::{Item, is_like, quoted};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
-/// Crates whose traits state contracts.
-const STATED_IN: [&str; 6] = [
+/// Crates whose traits state contracts: floors 0 to 2, the kit among them.
+const STATED_IN: [&str; 12] = [
     "binade-core",
     "binade-cast-policy",
     "binade-autocast",
     "binade-grad-scaler",
     "binade-master-weights",
     "binade-ops",
+    "binade-cpu",
+    "binade-deferred",
+    "binade-cuda",
+    "binade-wgpu",
+    "binade-checkpoint",
+    "binade-conformance",
+];
+
+/// Public traits that have nothing to say to implementers: why, and what in the file shows it.
+const IMPLEMENTED_BY_NOBODY: [(&str, &str, &str); 5] = [
+    ("Element", "sealed: backends have kernels for these types", "sealed::Sealed + Copy"),
+    ("Ops", "a handle that has every operation has it", "impl<D: ?Sized> Ops for D where"),
+    ("Stored", "sealed: a tensor is an array of one of these types", "sealed::Sealed + Copy"),
+    ("Gathered", "of a private module, and named in signatures alone", "named by nobody outside"),
+    ("Trains", "a handle that trains what has names has it", "impl<D> Trains for D where"),
 ];
 
 fn root() -> PathBuf {
@@ -57,17 +73,34 @@ fn sources(folder: &Path, found: &mut Vec<String>) {
     }
 }
 
-/// By trait, each bullet of its section for implementers.
-fn stated() -> BTreeSet<(String, String)> {
+/// The files of all crates whose traits state contracts.
+fn all_sources() -> Vec<String> {
     let mut files = Vec::new();
     for name in STATED_IN {
         sources(&root().join("crates").join(name).join("src"), &mut files);
     }
+    files
+}
+
+/// `Handle` of `Handle {…`.
+fn first_word(text: &str) -> String {
+    text.chars().take_while(char::is_ascii_alphanumeric).collect()
+}
+
+/// Public traits, each with the file it stands in. Those of a module within a file are for sealing.
+fn public_traits(files: &[String]) -> BTreeMap<String, &str> {
+    let of = |file: &str| -> Vec<String> {
+        file.lines().filter_map(|line| line.strip_prefix("pub trait ")).map(first_word).collect()
+    };
+    files.iter().flat_map(|file| of(file).into_iter().map(move |name| (name, &**file))).collect()
+}
+
+/// By trait, each bullet of its section for implementers.
+fn stated() -> BTreeSet<(String, String)> {
     let mut stated = BTreeSet::new();
-    for file in &files {
+    for file in &all_sources() {
         for section in file.split("/// # For implementers\n").skip(1) {
-            let name = section.split("pub trait ").nth(1).unwrap();
-            let name: String = name.chars().take_while(char::is_ascii_alphanumeric).collect();
+            let name = first_word(section.split("pub trait ").nth(1).unwrap());
             let lines = section.lines().map_while(|line| line.strip_prefix("///"));
             let bullets = lines.skip(1).map(str::trim).take_while(|line| !line.is_empty());
             let bullets = bullets.collect::<Vec<_>>().join("\n");
@@ -103,6 +136,24 @@ fn every_bullet_of_a_trait_is_on_the_page_and_no_other() {
     let stale: Vec<_> = listed.difference(&stated).collect();
     assert!(missing.is_empty(), "not on docs/contracts.md: {missing:#?}");
     assert!(stale.is_empty(), "stated by no trait any more: {stale:#?}");
+}
+
+#[test]
+fn every_public_trait_states_its_contract_or_is_nobodys_to_implement() {
+    let files = all_sources();
+    let traits = public_traits(&files);
+    let stated: BTreeSet<String> = stated().into_iter().map(|(name, _)| name).collect();
+    let nobodys: BTreeSet<&str> = IMPLEMENTED_BY_NOBODY.iter().map(|(name, ..)| *name).collect();
+    for name in traits.keys() {
+        let (has_bullets, is_nobodys) = (stated.contains(name), nobodys.contains(&**name));
+        assert!(has_bullets || is_nobodys, "`{name}` has no bullets under \"For implementers\"");
+        assert!(!(has_bullets && is_nobodys), "`{name}` has bullets for what nobody implements");
+    }
+    for (name, why, shown_by) in IMPLEMENTED_BY_NOBODY {
+        let file =
+            traits.get(name).unwrap_or_else(|| panic!("there is no trait `{name}` any more"));
+        assert!(file.contains(shown_by), "`{name}` is no longer what is said of it: {why}");
+    }
 }
 
 #[test]
@@ -149,6 +200,27 @@ fn the_page_of_cases_is_what_the_kit_says() {
         same,
         "docs/src/cases.md is older than the kit: run `cargo xtask contracts` and commit it"
     );
+}
+
+#[test]
+fn the_kit_has_a_copy_of_every_sentence_that_cases_prove() {
+    let same = kit::table(&items()) == read("crates/binade-conformance/src/contracts.txt");
+    assert!(
+        same,
+        "crates/binade-conformance/src/contracts.txt is older than docs/contracts.md: run `cargo xtask contracts` and \
+         commit it"
+    );
+}
+
+#[test]
+fn the_report_tells_of_each_case_the_sentences_that_the_page_says_it_proves() {
+    let items = items();
+    for case in all_cases() {
+        let proves = |item: &&Item| item.patterns().any(|pattern| is_like(&case, pattern));
+        let page = items.iter().filter(proves).map(|item| (&*item.under, &*item.text));
+        let told = Sentence::proved_by(&case).into_iter().map(|it| (it.of, it.says));
+        assert_eq!(told.collect::<Vec<_>>(), page.collect::<Vec<_>>(), "{case}");
+    }
 }
 
 #[test]

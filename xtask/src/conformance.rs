@@ -275,6 +275,14 @@ mod tests {
     }
 
     #[test]
+    fn a_list_that_names_no_case_is_a_failure_though_every_case_passed() {
+        let mut column = column(0, 3);
+        column.report.as_mut().unwrap()["misnamed"] = json!([{ "name": "cats/", "reason": "" }]);
+        assert_eq!(column.failures(), ["cats/"]);
+        assert!(verdict(&[column], false).is_err());
+    }
+
+    #[test]
     fn a_device_that_was_asked_for_and_is_closed_is_a_failure_and_so_are_none_but_closed_ones() {
         let closed = || Column::closed("no such device", "it is not there".into());
         assert!(verdict(&[closed(), column(0, 3)], true).is_err());

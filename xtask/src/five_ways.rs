@@ -1,6 +1,9 @@
 //! `cargo xtask five-ways`: one model trained with the tape, on plain slices, with a tensor of one's own, in candle and in burn, and the
 //! table in the README. Each way is a program that prints its rows as JSON.
 
+#[cfg(test)]
+mod tests;
+
 use std::fmt::Write;
 
 use serde::Deserialize;
@@ -78,25 +81,5 @@ fn power(scale: f64) -> String {
         format!("2^{exponent}")
     } else {
         scale.to_string()
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_loss_that_is_none_and_a_scaler_that_is_none_are_told() {
-        let rows = r#"[{"way":"candle","precision":"f16","with":"alone","accuracy":0.1,"loss":null,"moved":1.0,"scaling":null},
-            {"way":"tape","precision":"f16","with":"Binade","accuracy":0.928,"loss":0.2067,"moved":0.907,"scaling":{"skipped":9,"scale":262144.0}}]"#;
-        let table = table(&serde_json::from_str::<Vec<Row>>(rows).unwrap()).unwrap();
-        let lines: Vec<&str> = table.lines().skip(2).collect();
-        assert_eq!(lines[0], "| candle | f16 | alone | 10.0 % | not finite | 100 % | – | – |");
-        assert_eq!(lines[1], "| tape | f16 | Binade | 92.8 % | 0.207 | 91 % | 9 | 2^18 |");
-    }
-
-    #[test]
-    fn a_scale_of_one_is_one() {
-        assert_eq!((power(1.0), power(3.0), power(0.5)), ("1".into(), "3".into(), "2^-1".into()));
     }
 }

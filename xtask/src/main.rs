@@ -52,7 +52,7 @@ enum Command {
     /// What mdBook asks for the text of chapters.
     #[command(hide = true)]
     BookLinks(book::Preprocess),
-    /// Writes `docs/src/cases.md`: every case of the kit, and the contracts that it proves.
+    /// Writes `docs/src/cases.md`, every case of the kit and the contracts that it proves, and the kit's own table of the same.
     Contracts(contracts::Contracts),
     /// Compiles the CUDA kernels to the PTX that is committed, and holds the two together.
     Kernels(kernels::Kernels),

@@ -1,96 +1,14 @@
-//! burn as a subject of the kit, by way of the traits that users call.
+//! The conformance kit over burn's tensors.
 
-use binade_autocast::Autocast;
-use binade_burn::{Burn, BurnTensor, require_dtype};
-use binade_conformance::via::{self, Device as Via};
-use binade_conformance::{Arithmetic, Clip, Refusal, Runner, Unscaled};
-use binade_core::{DType, NamedGrads};
-use binade_grad_scaler::{ClipGroup, ScaleState};
-use burn::tensor::{Device, TensorData};
+#[path = "common/flex.rs"]
+mod flex;
 
-/// burn on its backend for CPUs.
-struct Flex(Device);
-
-impl Via for Flex {
-    type Handle = Burn;
-
-    fn handle(&self) -> &Burn {
-        &Burn
-    }
-
-    fn name(&self) -> &'static str {
-        "burn-flex"
-    }
-
-    fn arithmetic(&self) -> Arithmetic {
-        Arithmetic::IEEE
-    }
-
-    fn from_bits(&self, bits: &[u8], dtype: DType, shape: &[usize]) -> Result<BurnTensor, Refusal> {
-        let dtype = require_dtype(&self.0, dtype)?;
-        let data = TensorData::from_bytes_vec(bits.to_vec(), shape.to_vec(), dtype.into());
-        Ok(BurnTensor::from_data(data, &self.0)?)
-    }
-
-    fn to_bits(&self, tensor: &BurnTensor) -> Result<Vec<u8>, Refusal> {
-        Ok(tensor.to_data()?.as_bytes().to_vec())
-    }
-
-    fn cast(&self, tensor: &BurnTensor, to: DType) -> Result<BurnTensor, Refusal> {
-        Ok(Autocast::cast(&Burn, tensor, to)?)
-    }
-
-    fn clip_groups(
-        &self,
-        grads: NamedGrads<BurnTensor>,
-        scale: ScaleState,
-        first: Option<Clip>,
-        groups: &[ClipGroup],
-    ) -> Result<Unscaled<BurnTensor>, Refusal> {
-        via::clip_groups(&Burn, grads, scale, first, groups)
-    }
-}
-
-/// What burn has and the handle does not: operations are burn's, called by the model.
-const OPERATIONS: [&str; 21] = [
-    "matmul/",
-    "bmm/",
-    "linear/",
-    "conv2d/",
-    "layer_norm/",
-    "batch_norm/",
-    "softmax/",
-    "log_softmax/",
-    "cross_entropy/",
-    "mse_loss/",
-    "sum/",
-    "mean/",
-    "fill/",
-    "reshape/",
-    "relu/",
-    "gelu/",
-    "tanh/",
-    "add/",
-    "mul/",
-    "embedding/",
-    "max_pool2d/",
-];
-
-fn excused(runner: Runner) -> Runner {
-    let runner = runner
-        .excuse("e4m3", "burn has no tensors of E4M3")
-        .excuse("e5m2", "burn has no tensors of E5M2")
-        .excuse("stochastic_cast/", "burn's casts round to nearest even")
-        .excuse("dropout/", "burn draws from a generator of its own")
-        .excuse("steps_track_the_loss_of_f32", "its pass is made of operations of a handle");
-    OPERATIONS.into_iter().fold(runner, |runner, operation| {
-        runner.excuse(operation, "a model calls burn's own operation, and no handle")
-    })
-}
+use binade_conformance::Runner;
+use flex::{Flex, excused};
 
 #[test]
 fn burn_keeps_every_contract_that_it_has() {
-    let report = excused(Runner::from_env()).require("burn-flex").run(&Flex(Device::flex()));
+    let report = excused(Runner::from_env()).require("burn-flex").run(&Flex::default());
     println!("{report}");
     report.assert_success();
 }

@@ -6,6 +6,7 @@ mod arithmetic;
 mod case;
 pub mod cases;
 mod compute;
+mod contract;
 mod difference;
 mod exchange;
 mod loops;
@@ -31,6 +32,7 @@ pub use agreement::{Agreement, Comparison, Wanted};
 pub use arithmetic::Arithmetic;
 pub use case::{Case, Cases, Check, Failure, Stop, Verdict};
 pub use compute::Compute;
+pub use contract::Sentence;
 pub use difference::Difference;
 pub use exchange::{
     Clip, Course, Iteration, Joined, MicroBatch, Pass, Round, Stage, Turn, Unscaled,

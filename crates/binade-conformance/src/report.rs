@@ -47,15 +47,29 @@ pub struct Report {
     subject: String,
     arithmetic: Arithmetic,
     records: Vec<Record>,
+    misnamed: Vec<(String, String)>,
+    not_run: Vec<(String, String)>,
 }
 
 impl Report {
     pub(crate) fn new(subject: &str, arithmetic: Arithmetic) -> Self {
-        Self { subject: subject.to_owned(), arithmetic, records: Vec::new() }
+        let (records, misnamed, not_run) = Default::default();
+        Self { subject: subject.to_owned(), arithmetic, records, misnamed, not_run }
     }
 
     pub(crate) fn add(&mut self, record: Record) {
         self.records.push(record);
+    }
+
+    /// What was listed and is the name of no case, and what is known of cases that were not run.
+    pub(crate) fn list<'l>(
+        &mut self,
+        misnamed: &[(&'l str, &'l str)],
+        not_run: impl Iterator<Item = (&'l str, &'l str)>,
+    ) {
+        let owned = |(name, why): (&str, &str)| (name.to_owned(), why.to_owned());
+        self.misnamed = misnamed.iter().copied().map(owned).collect();
+        self.not_run = not_run.map(owned).collect();
     }
 
     /// Every case that was run, in order.
@@ -101,9 +115,19 @@ impl Report {
             .collect()
     }
 
+    /// What was listed as known or excused and is the name of no case of the kit, and its reason: a failure.
+    pub fn misnamed(&self) -> Vec<(&str, &str)> {
+        self.misnamed.iter().map(|(name, why)| (name.as_str(), why.as_str())).collect()
+    }
+
+    /// What was listed as known of cases that were not asked for, and its reason.
+    pub fn not_run(&self) -> Vec<(&str, &str)> {
+        self.not_run.iter().map(|(name, why)| (name.as_str(), why.as_str())).collect()
+    }
+
     /// Whether something passed and nothing failed: a run in which nothing ran is no success.
     pub fn is_success(&self) -> bool {
-        self.passed() > 0 && self.failed().is_empty()
+        self.passed() > 0 && self.failed().is_empty() && self.misnamed.is_empty()
     }
 
     /// Ends a test well, or with the whole report.

@@ -1,8 +1,11 @@
 //! Runs the cases that are asked for, and lets none of them stop the others.
 
+mod lists;
+
 use crate::{
     Case, Check, Failure, Operation, Outcome, Record, Refusal, Report, Stop, Subject, Suite, cases,
 };
+use lists::{Entry, Lists};
 use std::any::Any;
 use std::env;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -15,8 +18,7 @@ pub struct Runner {
     operations: Vec<Operation>,
     required: Vec<String>,
     requires_all: bool,
-    excuses: Vec<(String, String)>,
-    known: Vec<(String, String)>,
+    lists: Lists,
 }
 
 impl Runner {
@@ -69,25 +71,42 @@ impl Runner {
 
     /// Lets cases whose name contains `part` be skipped even where the device is required, for a reason.
     ///
-    /// One that runs all the same is a failure: the excuse is out of date.
+    /// A part begins where a word of the name does, at a `/` mostly: `mul/` excuses `mul/…` and not `matmul/…`, `softmax/` not
+    /// `log_softmax/…`, `e4m3` excuses `cast/f32-e4m3/…`.
+    ///
+    /// One that runs all the same is a failure, and so is a part of no case's name: the excuse is out of date.
     #[must_use]
     pub fn excuse(mut self, part: impl Into<String>, reason: impl Into<String>) -> Self {
-        self.excuses.push((part.into(), reason.into()));
+        self.lists.excuse(part.into(), reason.into());
         self
     }
 
     /// Lists failures of cases whose name begins with `start` as known, for a reason: they fail no run, and count as no success.
     ///
-    /// One that passes is a failure: it has to be removed from the list. A skip stays a skip, which
+    /// One that passes is a failure: it has to be removed from the list; and so is a start that no case of the kit has. Of one
+    /// whose cases are not asked for, the report says that it was not run. A skip stays a skip, which
     /// [`excuse`](Self::excuse) is for.
     #[must_use]
     pub fn known(mut self, start: impl Into<String>, reason: impl Into<String>) -> Self {
-        self.known.push((start.into(), reason.into()));
+        self.lists.know(start.into(), reason.into());
         self
     }
 
-    /// Runs `subject` through the cases and reports on all of them.
+    /// Runs `subject` through the cases and reports on all of them, and on what is listed and was not met.
     pub fn run<S: Subject>(&self, subject: &S) -> Report {
+        let mut report = self.run_cases(subject);
+        if !self.lists.is_empty() {
+            let all = names(&cases::all::<S>(subject.arithmetic()));
+            let ran: Vec<String> = report.records().iter().map(|it| it.name.clone()).collect();
+            let misnamed: Vec<Entry<'_>> = self.idle(&all).collect();
+            let is_a_case = |entry: &Entry<'_>| !misnamed.contains(entry);
+            report.list(&misnamed, self.known_beside(&ran).filter(is_a_case));
+        }
+        report
+    }
+
+    /// As [`run`](Self::run), and holds no list to the cases.
+    pub(crate) fn run_cases<S: Subject>(&self, subject: &S) -> Report {
         let mut report = Report::new(subject.name(), subject.arithmetic());
         for case in self.cases::<S>(subject) {
             report.add(self.record(&case, subject));
@@ -95,7 +114,7 @@ impl Runner {
         report
     }
 
-    /// As [`run`](Self::run), and ends with the first case that passes: whether there is one at all is soon known.
+    /// As [`run_cases`](Self::run_cases), and ends with the first case that passes: whether there is one at all is soon known.
     pub(crate) fn until_one_passes<S: Subject>(&self, subject: &S) -> Report {
         let mut report = Report::new(subject.name(), subject.arithmetic());
         for case in self.cases::<S>(subject) {
@@ -108,12 +127,16 @@ impl Runner {
     }
 
     /// What is known or excused and names none of these cases.
-    pub(crate) fn idle<'r>(&'r self, names: &'r [String]) -> impl Iterator<Item = &'r str> {
-        let known =
-            self.known.iter().filter(|(start, _)| !names.iter().any(|it| it.starts_with(start)));
-        let excused =
-            self.excuses.iter().filter(|(part, _)| !names.iter().any(|it| it.contains(part)));
-        known.chain(excused).map(|(part, _)| part.as_str())
+    pub(crate) fn idle<'r>(&'r self, names: &'r [String]) -> impl Iterator<Item = Entry<'r>> {
+        self.lists.idle(names)
+    }
+
+    /// What is known and names none of these cases.
+    pub(crate) fn known_beside<'r>(
+        &'r self,
+        names: &'r [String],
+    ) -> impl Iterator<Item = Entry<'r>> {
+        self.lists.known_beside(names)
     }
 
     /// Whether cases are chosen by name.
@@ -162,9 +185,7 @@ impl Runner {
     /// What an outcome counts as on this device.
     fn judge(&self, case: &str, device: &str, outcome: Outcome) -> Outcome {
         let required = self.requires_all || self.required.iter().any(|name| name == device);
-        let excuse = reason(&self.excuses, |part| case.contains(part));
-        let known = reason(&self.known, |start| case.starts_with(start));
-        match (outcome, excuse, known) {
+        match (outcome, self.lists.excused(case), self.lists.known(case)) {
             (Outcome::Skipped(_), Some(why), _) => Outcome::Skipped(format!("excused: {why}")),
             (Outcome::Skipped(why), None, _) if required => {
                 failed(format!("{why}, and this device is required: nothing may be skipped"))
@@ -181,9 +202,9 @@ impl Runner {
     }
 }
 
-/// The reason of the first entry that is meant.
-fn reason(list: &[(String, String)], is_meant: impl Fn(&str) -> bool) -> Option<&str> {
-    list.iter().find(|(part, _)| is_meant(part)).map(|(_, why)| why.as_str())
+/// What these cases are called.
+pub(crate) fn names<S>(cases: &[Case<S>]) -> Vec<String> {
+    cases.iter().map(Case::name).collect()
 }
 
 /// One case, with panics caught.

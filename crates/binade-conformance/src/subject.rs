@@ -15,6 +15,12 @@ use binade_master_weights::MasterStore;
 /// call, by way of [`via`](crate::via), so that what is tested is what is used.
 ///
 /// Bits are little-endian and row-major. Values would not do: a NaN's bits, and eight-bit formats, would be lost.
+///
+/// # For implementers
+///
+/// * `to_bits` gives the bits that `from_bits` was given, those of every NaN too.
+/// * `at_offset` gives the tensor that `from_bits` gives, wherever in its buffer it begins.
+/// * What it cannot do is `Unsupported`, which is a skip; what it was given and is wrong, `Rejected`; all else, `Failed`.
 #[expect(unused_variables, reason = "parameter names are documentation")]
 pub trait Subject {
     /// The tensor under test.
@@ -327,6 +333,41 @@ impl<E: Error> From<E> for Refusal {
                 Self::Rejected(kind, error.to_string())
             }
             kind => Self::Failed(format!("{kind:?}: {error}")),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[derive(Debug)]
+    struct Of(ErrorKind);
+
+    impl std::fmt::Display for Of {
+        fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+            f.write_str("no")
+        }
+    }
+
+    impl std::error::Error for Of {}
+
+    impl Error for Of {
+        fn kind(&self) -> ErrorKind {
+            self.0
+        }
+    }
+
+    #[test]
+    fn an_error_is_a_skip_where_it_is_unsupported_rejected_where_the_caller_is_wrong_and_else_a_failure()
+     {
+        use ErrorKind::{DeviceLost, InvalidArgument, Mismatch, Other, OutOfMemory, Unsupported};
+        assert_eq!(Refusal::from(Of(Unsupported)), Refusal::Unsupported("no".into()));
+        for kind in [InvalidArgument, Mismatch] {
+            assert_eq!(Refusal::from(Of(kind)), Refusal::Rejected(kind, "no".into()));
+        }
+        for kind in [DeviceLost, OutOfMemory, Other] {
+            assert_eq!(Refusal::from(Of(kind)), Refusal::Failed(format!("{kind:?}: no")));
         }
     }
 }

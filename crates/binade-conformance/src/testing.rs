@@ -1,6 +1,8 @@
 //! What the tests that `conformance_tests!` writes call; nothing else should.
 
-use crate::{Case, Operation, Report, Runner, Subject, cases};
+use crate::runner::names;
+use crate::{Operation, Report, Runner, Subject, cases};
+use std::fmt::Display;
 use std::io::{self, Write};
 
 /// Runs the cases of one operation, and tells what was skipped.
@@ -10,15 +12,16 @@ use std::io::{self, Write};
 /// With the report, where a case failed.
 #[track_caller]
 pub fn operation<S: Subject>(test: &str, runner: &Runner, subject: &S, operation: Operation) {
-    let report = runner.clone().operation(operation).run(subject);
+    let report = runner.clone().operation(operation).run_cases(subject);
     assert!(report.failed().is_empty(), "{report}");
     if let Some(note) = note(&report) {
-        tell(&format!("{test}: {note}"));
+        tell(format_args!("{test}: {note}"));
     }
 }
 
 /// Wants one case of all these operations to pass: where nothing does, each test by itself would be content with its skips.
-/// And wants all that the runner lists, as known or excused, to name a case: in each test by itself it may be another's.
+/// And wants all that the runner lists, as known or excused, to name a case: in each test by itself it may be another's. What is
+/// known of cases that are no test's at all is told.
 ///
 /// # Panics
 ///
@@ -26,12 +29,14 @@ pub fn operation<S: Subject>(test: &str, runner: &Runner, subject: &S, operation
 #[track_caller]
 pub fn something<S: Subject>(runner: &Runner, subject: &S, operations: &[Operation]) {
     let runner = operations.iter().copied().fold(runner.clone(), Runner::operation);
-    let all: Vec<String> = cases::all::<S>(subject.arithmetic()).iter().map(Case::name).collect();
-    let idle: Vec<&str> = runner.idle(&all).collect();
+    let all = names(&cases::all::<S>(subject.arithmetic()));
+    let idle: Vec<&str> = runner.idle(&all).map(|(part, _)| part).collect();
     assert!(
         idle.is_empty(),
         "{idle:?}: no case is called so; remove it from the list, or correct it"
     );
+    let of_tests = |operation| operations.contains(&operation);
+    not_run(&runner, &names(&cases::of::<S>(subject.arithmetic(), of_tests))).for_each(tell);
     let report = runner.until_one_passes(subject);
     // Who asks for a case by name has it run in the test whose it is, and in this one nothing, or a failure that is known.
     let is_asked = runner.is_filtered() && all.iter().any(|name| runner.lets_pass(name));
@@ -43,6 +48,13 @@ pub fn something<S: Subject>(runner: &Runner, subject: &S, operations: &[Operati
         !report.skipped().is_empty() && report.skipped().len() == report.records().len();
     let told = note(&report).filter(|_| skips_all).unwrap_or_else(|| report.to_string());
     assert!(report.passed() > 0, "no case passes: {told}");
+}
+
+/// What there is to say of failures that are known of other cases than these.
+fn not_run<'r>(runner: &'r Runner, names: &'r [String]) -> impl Iterator<Item = String> + 'r {
+    runner.known_beside(names).map(|(start, why)| {
+        format!("{start}: known to fail ({why}), and of a suite that is not run")
+    })
 }
 
 /// What a test that did not fail has to say, if it did not run its cases.
@@ -59,7 +71,21 @@ fn note(report: &Report) -> Option<String> {
 }
 
 /// Past the harness, which keeps what `eprintln!` prints in a test that passes.
-fn tell(text: &str) {
+fn tell(text: impl Display) {
     // A test does not fail for want of somebody to tell.
     let _ = writeln!(io::stderr(), "{text}");
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_known_failure_is_told_where_none_of_the_tests_is_its_own() {
+        let runner = Runner::new().known("bits/f16/", "one higher").known("sum/", "it is wrong");
+        let told = |name: &str| not_run(&runner, &[name.to_owned()]).collect::<Vec<_>>();
+        let sum = "sum/: known to fail (it is wrong), and of a suite that is not run";
+        assert_eq!(told("bits/f16/every_pattern"), [sum]);
+        assert_eq!(told("cast/f16-f32/every_pattern").len(), 2);
+    }
 }

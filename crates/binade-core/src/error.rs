@@ -21,6 +21,14 @@ pub enum ErrorKind {
 }
 
 /// An error that generic code can sort by kind.
+///
+/// # For implementers
+///
+/// * `Unsupported` is for what a device cannot do, and for nothing else: callers go another way there, and the kit counts a
+///   skip.
+/// * What does not fit together is `Mismatch`, and a value that is wrong by itself `InvalidArgument`: these say that the
+///   caller can mend it.
+/// * An error that wraps another has its kind.
 pub trait Error: std::error::Error + Send + Sync + 'static {
     /// The kind callers may branch on.
     fn kind(&self) -> ErrorKind;

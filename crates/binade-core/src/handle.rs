@@ -7,6 +7,11 @@ use crate::Error;
 /// Capabilities (`Autocast`, `GradScaler`, `MasterWeights`, the operations) are implemented on the handle, because a
 /// stranger's tensor cannot carry a stranger's trait (E0117), and because a device operation needs a stream, kernels
 /// and an allocator. Handles are cheap to clone where an adapter means them to be shared.
+///
+/// # For implementers
+///
+/// * A clone is the same device: each takes what the other has made.
+/// * What is given and is wrong is an error, and no panic.
 pub trait Handle {
     /// The framework's own tensor.
     type Tensor;

@@ -4,6 +4,11 @@ use crate::{Join, LossScale, ScaleState, ScaleStore, Seen};
 use binade_core::{Finding, Handle};
 
 /// Says that a device keeps its scale on the host; it gets [`ScaleStore`] for that, with [`Finding`] as `Found`.
+///
+/// # For implementers
+///
+/// * `unscale` has found everything when it returns: a finding is a value of the host, which `update` and `read` take as it
+///   is.
 pub trait HostScale: Handle {}
 
 impl<D: HostScale> ScaleStore for D {
@@ -58,4 +63,33 @@ pub fn join_findings(into: &mut Finding, from: &Finding, join: Join) {
     into.infinities += from.infinities;
     into.nans += from.nans;
     into.magnitude = into.magnitude.max(from.magnitude);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::convert::Infallible;
+
+    /// A device that says nothing of itself but that its scale is the host's.
+    struct Bare;
+
+    impl Handle for Bare {
+        type Tensor = ();
+        type Error = Infallible;
+    }
+
+    impl HostScale for Bare {}
+
+    #[test]
+    fn what_unscale_has_found_is_read_as_it_was_and_moves_the_scale_at_once() {
+        let rule = LossScale::dynamic();
+        let (found, clean) =
+            (Finding { halted: true, magnitude: 3.0, ..Finding::default() }, Finding::default());
+        let mut scale = Bare.upload_state(rule.start()).unwrap();
+        Bare.update(&mut scale, &[&clean], &[&found], &rule).unwrap();
+        assert_eq!(scale, rule.next(rule.start(), seen(&[&clean], &[&found])));
+        let (read, state) = Bare.read(&[&found, &clean], &scale).unwrap();
+        assert_eq!(format!("{read:?}"), format!("{:?}", [found, clean]));
+        assert_eq!(state, scale);
+    }
 }

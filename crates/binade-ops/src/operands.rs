@@ -6,6 +6,11 @@ use crate::{ShapeError, shape};
 use binade_core::{DType, Error, ErrorKind, Op};
 
 /// A tensor, as far as it can be told without looking at its elements.
+///
+/// # For implementers
+///
+/// * Host knowledge: asking never waits for the device, and a result has type and shape before it is computed.
+/// * A scalar has the empty shape.
 pub trait Operand {
     /// The element type.
     fn dtype(&self) -> DType;

@@ -1,8 +1,4 @@
-//! A small network of burn's and something to fit, as a user would have them: nothing in here knows of Binade but the subject.
-
-mod subject;
-
-pub use subject::{Flex, excused};
+//! A small network of burn's and something to fit, as a user would have them: nothing in here knows of Binade.
 
 use burn::module::Module;
 use burn::nn::{Linear, LinearConfig};

@@ -31,6 +31,8 @@ use with::Run;
 /// What everything returns: the first who noticed says what is wrong.
 pub type Result<T, E = Box<dyn std::error::Error + Send + Sync>> = std::result::Result<T, E>;
 
+/// Passes over the training images that the page tells of.
+pub const EPOCHS: u64 = 8;
 /// Images a step.
 const BATCH: usize = 32;
 /// The learning rate.

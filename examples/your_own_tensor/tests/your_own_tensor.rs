@@ -2,7 +2,7 @@
 
 use binade::core::{AmpTensor, DType, Error, ErrorKind};
 use binade_conformance::Runner;
-use binade_example_your_own_tensor::{runs, subject::Subject, tensor::Mine};
+use binade_example_your_own_tensor::{EPOCHS, runs, subject::Subject, table, tensor::Mine};
 
 #[test]
 fn the_join_is_under_sixty_lines() {
@@ -11,9 +11,11 @@ fn the_join_is_under_sixty_lines() {
 }
 
 #[test]
-fn f16_fails_alone_and_trains_with_binade_as_f32_does() {
+fn f16_fails_alone_and_trains_with_binade_as_f32_does_and_the_page_has_the_numbers() {
     // Each run with Binade is saved half-way, and fails where the resumed one ends with other bits.
-    let rows = runs(4).unwrap();
+    let rows = runs(EPOCHS).unwrap();
+    let (page, table) = (include_str!("../../../docs/src/your-own-tensor.md"), table(&rows));
+    assert!(page.contains(&table), "docs/src/your-own-tensor.md has another table than:\n{table}");
     let [single, alone, half, brain] = &rows[..] else { panic!("four runs: {rows:?}") };
     assert!(single.accuracy > 0.9, "{single:?}");
     assert!(alone.loss.is_nan() && alone.accuracy == 0.0, "{alone:?}");

@@ -1,7 +1,8 @@
 //! `docs/contracts.md` as data: each sentence, and what proves it; and the kit's cases, each with the contracts it proves.
 //!
 //! Sentences and proofs are written by hand, and held to the traits and the kit in both directions by
-//! `contracts.rs`. The page of cases is written by [`page`], so that it is never older than the kit.
+//! `contracts.rs`. The page of cases is written by [`page`], so that it is never older than the kit, and what the kit knows of
+//! sentences by [`table`].
 
 #![allow(
     dead_code,
@@ -11,9 +12,11 @@
 
 mod cases;
 mod page;
+mod table;
 
 pub use cases::{Known, known};
 pub use page::page;
+pub use table::table;
 
 /// A sentence of the page, and what proves it.
 #[derive(Clone, Debug)]

@@ -85,16 +85,21 @@ impl Column {
         Some(cell)
     }
 
-    /// The names of cases that failed.
+    /// The names of cases that failed, and what is listed and no case is called.
     pub(super) fn failures(&self) -> Vec<&str> {
-        let failures = self.list("failures");
-        failures.filter_map(|failure| failure["case"].as_str()).collect()
+        let failures = self.list("failures").filter_map(|failure| failure["case"].as_str());
+        failures.chain(self.misnamed()).collect()
     }
 
-    /// Whether it was opened and something passed and nothing failed.
+    fn misnamed(&self) -> impl Iterator<Item = &str> {
+        self.list("misnamed").filter_map(|listed| listed["name"].as_str())
+    }
+
+    /// Whether it was opened and something passed and nothing failed, nor was listed under a name that no case has.
     pub(super) fn is_success(&self) -> bool {
         let count = |key: &str| self.report.as_ref().ok().and_then(|report| report[key].as_u64());
-        count("failed") == Some(0) && count("passed") > Some(0)
+        let names_cases = self.misnamed().next().is_none();
+        count("failed") == Some(0) && count("passed") > Some(0) && names_cases
     }
 
     fn rows(&self) -> impl Iterator<Item = &Value> {

@@ -18,12 +18,6 @@ pub(super) fn compute(
     let s = &region.open(&Candle);
     let nothing = operands.iter().any(|x| x.elem_count() == 0);
     match (op, operands) {
-        // candle's own products, since `matmul/` has their name in its own. Its graph adds each gradient to 0, which loses -0.
-        (C::Mul, [a, b]) => one((*a * *b).map_err(Error::from)),
-        (C::MulBackward, [g, a, b]) => {
-            Ok([one((*g * *b).map_err(Error::from))?, one((*g * *a).map_err(Error::from))?]
-                .concat())
-        }
         _ if nothing && is_backward(op) => {
             Err(Refusal::unsupported("candle's gradient of nothing"))
         }

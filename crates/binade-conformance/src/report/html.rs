@@ -50,7 +50,11 @@ fn body(report: &Report) -> String {
     text += &section("Failures", failures.collect());
     let known = report.known().into_iter().map(|(case, it, why)| failure("known", case, why, it));
     text += &section("Known failures", known.collect());
-    text += &section("Skips", report.skipped().into_iter().map(skip).collect());
+    let listed =
+        |class, list: Vec<(&str, &str)>| list.into_iter().map(|it| line(class, it)).collect();
+    text += &section("Listed, and no case is called so", listed("failed", report.misnamed()));
+    text += &section("Known, and not run", listed("known", report.not_run()));
+    text += &section("Skips", listed("skipped", report.skipped()));
     // Writing to a string cannot fail.
     let _ = writeln!(
         text,
@@ -96,9 +100,9 @@ fn failure(class: &str, case: &str, reason: &str, failure: &Failure) -> String {
     )
 }
 
-fn skip((case, reason): (&str, &str)) -> String {
+fn line(class: &str, (case, reason): (&str, &str)) -> String {
     let (case, reason) = (escaped(case), escaped(reason));
-    format!("<div class=\"row skipped\"><code class=s>{case}</code>: {reason}</div>\n")
+    format!("<div class=\"row {class}\"><code class=s>{case}</code>: {reason}</div>\n")
 }
 
 /// `text` with nothing in it that a browser takes for markup, inside of an attribute neither.

@@ -4,7 +4,7 @@ mod value;
 
 use super::{Record, Report, Row};
 use crate::report::Outcome;
-use crate::{Arithmetic, Difference, Failure};
+use crate::{Arithmetic, Difference, Failure, Sentence};
 use value::Json;
 
 /// What `schema` of every report says. A key that is new leaves it as it is; one that is gone, or means something else, does not.
@@ -21,10 +21,12 @@ pub const SCHEMA: &str = "binade-conformance/1";
 /// | `skipped` | a list of `case` and `reason` |
 /// | `failures` | a list, see below |
 /// | `known_failures` | the same with `reason` |
+/// | `misnamed` | what was listed as known or excused and no case is called: a list of `name` and `reason`; none in a success |
+/// | `known_not_run` | what was listed as known of cases that were not asked for: the same |
 /// | `rows` | the table: `suite`, `operation`, `dtype`, `agreement`, `cases`, the counts `passed`, `failed`, `known` and `skipped`, `worst` as a share of what the agreement allows, `status` |
 ///
-/// A failure has `case`; `suite`, the trait whose contract it is; `agreement`, `inputs`, `got` and `wanted` as they are printed;
-/// `first`, the index of the first element that does not agree; `worst` with `index`, `got` and `wanted` as bits and in
+/// A failure has `case`; `suite`; `proves`, a list of the sentences that do not hold, each with its `contract`, a trait mostly, and
+/// the `sentence`; `agreement`, `inputs`, `got` and `wanted` as they are printed; `first`, the index of the first element that does not agree; `worst` with `index`, `got` and `wanted` as bits and in
 /// decimal, and the number `apart`; and `rerun`, the environment in which it alone is run. `first` and `worst` are null where
 /// no tensor was compared. A number that JSON has not is null: `apart` of what is no finite number.
 pub fn json(reports: &[Report]) -> String {
@@ -47,6 +49,8 @@ fn page(report: &Report) -> Json {
         ("skipped", Json::List(report.skipped().into_iter().map(skip).collect())),
         ("failures", Json::List(records.clone().filter_map(failed).collect())),
         ("known_failures", Json::List(records.filter_map(known).collect())),
+        ("misnamed", Json::List(report.misnamed().into_iter().map(listed).collect())),
+        ("known_not_run", Json::List(report.not_run().into_iter().map(listed).collect())),
         ("rows", Json::List(report.rows().into_iter().map(row).collect())),
     ])
 }
@@ -57,6 +61,10 @@ fn arithmetic(facts: Arithmetic) -> Json {
 
 fn skip((case, reason): (&str, &str)) -> Json {
     Json::Object(vec![("case", case.into()), ("reason", reason.into())])
+}
+
+fn listed((name, reason): (&str, &str)) -> Json {
+    Json::Object(vec![("name", name.into()), ("reason", reason.into())])
 }
 
 fn failed(record: &Record) -> Option<Json> {
@@ -77,6 +85,10 @@ fn failure_of(record: &Record, failure: &Failure) -> Vec<(&'static str, Json)> {
     vec![
         ("case", record.name.as_str().into()),
         ("suite", record.operation.suite().to_string().into()),
+        (
+            "proves",
+            Json::List(Sentence::proved_by(&record.name).into_iter().map(sentence).collect()),
+        ),
         ("agreement", failure.agreement.as_str().into()),
         ("inputs", failure.inputs.as_str().into()),
         ("got", failure.got.as_str().into()),
@@ -85,6 +97,10 @@ fn failure_of(record: &Record, failure: &Failure) -> Vec<(&'static str, Json)> {
         ("worst", failure.worst.as_deref().map_or(Json::Null, difference)),
         ("rerun", format!("BINADE_CASE='{}'", record.name).into()),
     ]
+}
+
+fn sentence(proved: Sentence) -> Json {
+    Json::Object(vec![("contract", proved.of.into()), ("sentence", proved.says.into())])
 }
 
 fn difference(worst: &Difference) -> Json {

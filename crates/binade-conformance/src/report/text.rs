@@ -1,7 +1,7 @@
 //! A report as it is printed.
 
 use super::{Report, Row};
-use crate::{Agreement, Failure, Operation};
+use crate::{Agreement, Failure, Sentence};
 use std::fmt;
 
 impl Report {
@@ -16,14 +16,14 @@ impl Report {
         Ok(())
     }
 
-    /// `12 passed, 1 failed, 2 known to fail, 30 skipped`; what is known is told where there is some.
+    /// `12 passed, 1 failed, 2 known to fail, 30 skipped`; what is listed is told where there is some.
     pub(super) fn counts(&self) -> String {
-        let known = match self.known().len() {
-            0 => String::new(),
-            known => format!("{known} known to fail, "),
-        };
+        let told = |n: usize, what| if n == 0 { String::new() } else { format!("{n} {what}, ") };
         let (passed, failed, skipped) = (self.passed(), self.failed().len(), self.skipped().len());
-        format!("{passed} passed, {failed} failed, {known}{skipped} skipped")
+        let known = told(self.known().len(), "known to fail");
+        let not_run = told(self.not_run().len(), "known and not run");
+        let misnamed = told(self.misnamed().len(), "misnamed");
+        format!("{passed} passed, {failed} failed, {misnamed}{known}{not_run}{skipped} skipped")
     }
 }
 
@@ -35,16 +35,15 @@ fn worst(share: f64, agreement: Agreement) -> String {
     }
 }
 
-/// What else is known of a case by its name: whose contract it is about, and how to run it alone.
+/// What else is known of a case by its name: which sentences it proves, and how to run it alone.
 pub(super) fn rest(name: &str) -> String {
-    let operation = name.split('/').next().unwrap_or(name);
-    let operation = Operation::ALL.into_iter().find(|it| it.name() == operation);
-    let contract = operation.map_or(String::new(), |it| format!("  contract   {}\n", it.suite()));
-    format!("{contract}  run it alone: BINADE_CASE='{name}'")
+    let contracts = Sentence::proved_by(name).into_iter().map(|it| format!("  contract   {it}"));
+    let alone = format!("  run it alone: BINADE_CASE='{name}'");
+    contracts.chain([alone]).collect::<Vec<_>>().join("\n")
 }
 
 impl fmt::Display for Report {
-    /// The table; then each skip with its reason, each failure with its particulars, and the counts.
+    /// The table; then each skip and what was not run with its reason, each failure with its particulars, and the counts.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(f, "{}: {}", self.subject(), self.arithmetic())?;
         self.table(f)?;
@@ -53,6 +52,15 @@ impl fmt::Display for Report {
         }
         for (name, failure, why) in self.known() {
             writeln!(f, "known {name}: {why}\n{failure}{}", rest(name))?;
+        }
+        for (name, why) in self.not_run() {
+            writeln!(f, "not run {name}: known to fail: {why}")?;
+        }
+        for (name, why) in self.misnamed() {
+            writeln!(
+                f,
+                "FAILED {name}: no case is called so; remove it from the list ({why}), or correct it"
+            )?;
         }
         for (name, failure) in self.failed() {
             writeln!(f, "FAILED {name}\n{failure}{}", rest(name))?;

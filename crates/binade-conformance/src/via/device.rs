@@ -39,6 +39,10 @@ type TensorOf<S> = <<S as Device>::Handle as Handle>::Tensor;
 ///
 /// Scaling, clipping, accumulation and training go through the handle. What stands below `to_bits` a device may lack: each
 /// is a line, and what is left out is skipped.
+///
+/// # For implementers
+///
+/// * The handle takes the tensors that `from_bits` makes, and gives those that `to_bits` takes.
 #[expect(unused_variables, reason = "parameter names are documentation")]
 pub trait Device {
     /// The handle.

@@ -4,7 +4,7 @@ use crate::faulty::{Fault, Faulty};
 use crate::toy::{Plain, Toy};
 use crate::wrong::Wrong::FlushesSubnormals;
 use binade_conformance::report::{SCHEMA, html, json};
-use binade_conformance::{Refusal, Report, Runner, Subject, Suite};
+use binade_conformance::{Arithmetic, Refusal, Report, Runner, Sentence, Subject, Suite, cases};
 use binade_core::DType;
 use serde_json::Value;
 
@@ -54,6 +54,8 @@ fn json_has_what_its_schema_says_and_no_more() {
         "failures",
         "known",
         "known_failures",
+        "known_not_run",
+        "misnamed",
         "passed",
         "rows",
         "schema",
@@ -89,8 +91,18 @@ fn json_has_what_its_schema_says_and_no_more() {
 fn a_failure_tells_the_first_and_the_worst_element_and_how_to_run_it_alone() {
     let json = read(&[flushed()]);
     let failure = &json["failures"][0];
-    let columns =
-        ["agreement", "case", "first", "got", "inputs", "rerun", "suite", "wanted", "worst"];
+    let columns = [
+        "agreement",
+        "case",
+        "first",
+        "got",
+        "inputs",
+        "proves",
+        "rerun",
+        "suite",
+        "wanted",
+        "worst",
+    ];
     assert_eq!(keys(failure), columns);
     assert_eq!((&failure["suite"], &failure["agreement"]), (&"Autocast".into(), &"bits".into()));
     let case = failure["case"].as_str().unwrap();
@@ -106,6 +118,54 @@ fn a_failure_tells_the_first_and_the_worst_element_and_how_to_run_it_alone() {
     assert!(apart > 0.0 && apart < 2.0_f64.powi(-14), "{failure}");
 }
 
+/// What every case of casts proves.
+const CAST: &str =
+    "`cast` rounds once, to nearest even, and is differentiable where the tensor is.";
+
+#[test]
+fn a_failure_names_the_sentences_that_its_case_proves() {
+    let report = flushed();
+    let json = read(std::slice::from_ref(&report));
+    for (list, cases) in [("failures", report.failed().len()), ("known_failures", 1)] {
+        let told = json[list].as_array().into_iter().flatten().map(|it| &it["proves"][0]);
+        let told: Vec<&Value> = told.collect();
+        let wanted = serde_json::json!({ "contract": "Autocast", "sentence": CAST });
+        assert_eq!(told, vec![&wanted; cases], "{list}");
+    }
+    let line = format!("  contract   Autocast: {CAST}\n");
+    let cases = report.failed().len() + report.known().len();
+    assert_eq!(report.to_string().matches(&line).count(), cases);
+    assert_eq!(html(&[report]).matches(&line).count(), cases);
+}
+
+#[test]
+fn a_case_that_proves_several_sentences_names_each() {
+    let proved = Sentence::proved_by("cast/f32-f16/subnormals_are_kept");
+    let of: Vec<&str> = proved.iter().map(|sentence| sentence.of).collect();
+    assert_eq!(of, ["Autocast", "What other libraries' own tests look for"]);
+    let text = flushed().to_string();
+    let (_, text) = text.split_once("known cast").unwrap();
+    let told = |sentence: &Sentence| text.contains(&format!("  contract   {sentence}\n"));
+    assert!(proved.iter().all(told), "{text}");
+}
+
+/// `docs/contracts.md` is held to the cases of one arithmetic, and others may have cases of their own.
+#[test]
+fn no_case_of_any_arithmetic_is_without_a_sentence() {
+    let ieee = Arithmetic::IEEE;
+    let lacks = [
+        ieee,
+        Arithmetic { fma: false, rounded_div_sqrt: false, ..ieee },
+        Arithmetic { keeps_subnormals: false, ..ieee },
+        Arithmetic { f64: false, tensor_core: true, ..ieee },
+    ];
+    for arithmetic in lacks {
+        for case in cases::all::<Faulty<'_>>(arithmetic) {
+            assert!(!Sentence::proved_by(&case.name()).is_empty(), "{case:?} of {arithmetic}");
+        }
+    }
+}
+
 #[test]
 fn known_failures_stand_apart_with_their_reason() {
     let report = flushed();
@@ -117,6 +177,25 @@ fn known_failures_stand_apart_with_their_reason() {
     let listed = json["failures"].as_array().unwrap();
     assert_eq!(listed.len(), report.failed().len());
     assert!(listed.iter().all(|failure| failure["case"] != known["case"]));
+}
+
+#[test]
+fn what_is_listed_and_was_not_met_stands_in_both_files() {
+    let runner = Runner::new().suite(Suite::Storage).known("sum/", "<it> is wrong");
+    let report = runner.excuse("some/", "a <slip>").run(&Faulty(&Shifted));
+    let json = read(std::slice::from_ref(&report));
+    let listed = |name, reason| serde_json::json!([{ "name": name, "reason": reason }]);
+    assert_eq!(json["known_not_run"], listed("sum/", "<it> is wrong"));
+    assert_eq!(json["misnamed"], listed("some/", "a <slip>"));
+    let page = html(&[report]);
+    for (class, text) in
+        [("known", "sum/</code>: &lt;it&gt;"), ("failed", "some/</code>: a &lt;slip&gt;")]
+    {
+        assert!(
+            page.contains(&format!("<div class=\"row {class}\"><code class=s>{text}")),
+            "{page}"
+        );
+    }
 }
 
 #[test]

@@ -1,11 +1,13 @@
 //! Suites, operations, and failures that are known: what the runner makes of each.
 
-use crate::faulty::Faulty;
+use crate::faulty::{Fault, Faulty};
 use crate::files::Shifted;
 use crate::right::Storage;
-use crate::toy::Toy;
+use crate::toy::{Plain, Toy};
 use crate::wrong::Wrong::FlushesSubnormals;
-use binade_conformance::{Operation, Outcome, Report, Runner, Suite};
+use binade_conformance::{
+    Compute, Operation, Outcome, Refusal, Report, Row, Runner, Subject, Suite,
+};
 use std::collections::BTreeSet;
 
 /// What a subject that flushes gets wrong.
@@ -89,6 +91,65 @@ fn what_is_known_to_fail_may_not_be_skipped_unseen() {
     let skipped = runner.run(&Storage);
     assert!(skipped.records().iter().all(|it| matches!(it.outcome, Outcome::Skipped(_))));
     assert!(!runner.require_all().run(&Storage).failed().is_empty());
+}
+
+/// Multiplies matrices, and no elements.
+struct Matrices;
+
+impl Fault for Matrices {
+    fn compute(&self, op: &Compute, operands: &[&Plain]) -> Result<Vec<Plain>, Refusal> {
+        match op {
+            Compute::Mul | Compute::MulBackward => {
+                Err(Refusal::unsupported("an element's product"))
+            }
+            _ => Toy.compute(op, operands),
+        }
+    }
+}
+
+/// `matmul/…` has `mul/…` in it, and passes: an excuse of both would be out of date.
+#[test]
+fn an_excuse_is_for_the_operation_that_it_names_and_for_no_longer_name() {
+    let both = Runner::new().operation(Operation::Mul).operation(Operation::MatMul).require_all();
+    let report = both.excuse("mul/", "there are matrices alone").run(&Faulty(&Matrices));
+    report.assert_success();
+    let of =
+        |name: &str| report.rows().into_iter().filter(|row| row.operation.name() == name).collect();
+    let (products, matrices): (Vec<Row>, Vec<Row>) = (of("mul"), of("matmul"));
+    assert!(!products.is_empty() && !matrices.is_empty(), "{report}");
+    assert!(products.iter().all(|row| row.skipped == row.cases()), "{report}");
+    assert!(matrices.iter().all(|row| row.passed == row.cases()), "{report}");
+}
+
+#[test]
+fn a_known_failure_of_a_suite_that_is_not_run_is_told_and_fails_nothing() {
+    let runner = Runner::new().suite(Suite::Storage).known(FLUSHED, "our units flush");
+    let report = runner.run(&Toy);
+    report.assert_success();
+    assert_eq!((report.not_run(), report.known().len()), (vec![(FLUSHED, "our units flush")], 0));
+    let text = report.to_string();
+    assert!(
+        text.contains("not run cast/f32-f16/subnormals_are_kept: known to fail: our units flush")
+    );
+    assert!(text.contains("0 failed, 1 known and not run, 0 skipped"), "{text}");
+    let alone =
+        runner.suite(Suite::Autocast).only("cast/f32-f16/").run(&Faulty(&FlushesSubnormals));
+    assert_eq!((alone.not_run(), alone.known().len()), (vec![], 1));
+}
+
+#[test]
+fn a_listed_name_that_no_case_of_the_kit_has_fails_the_run_and_is_named() {
+    let runner = Runner::new().suite(Suite::Storage);
+    let known = runner.clone().known("cast/f32-f61", "a slip of the pen").run(&Toy);
+    let excused = runner.excuse("ast/f32-f16", "half a word").run(&Toy);
+    for (report, name) in [(known, "cast/f32-f61"), (excused, "ast/f32-f16")] {
+        assert_eq!(report.misnamed().into_iter().map(|(it, _)| it).collect::<Vec<_>>(), [name]);
+        assert_eq!((report.failed(), report.not_run()), (vec![], vec![]));
+        assert!(!report.is_success() && report.passed() > 0, "{report}");
+        let told = format!("FAILED {name}: no case is called so; remove it from the list (");
+        assert!(report.to_string().contains(&told), "{report}");
+        assert!(report.to_string().contains("0 failed, 1 misnamed, 0 skipped"), "{report}");
+    }
 }
 
 #[test]

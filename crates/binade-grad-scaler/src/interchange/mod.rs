@@ -72,6 +72,13 @@ pub use value::{Dictionary, Value};
 use crate::{LossScale, ScaleState};
 
 /// A scaler's state as a library saves it.
+///
+/// # For implementers
+///
+/// * `read` of what `write` gave is the same state.
+/// * A key that is missing or of another type is an error that names it, and so is one that is unknown, unless the library
+///   saves more beside its scaler.
+/// * `read` asks no number what it means: `import` does, and refuses it by value.
 pub trait Saved: Sized {
     /// The library, as errors name it.
     const LIBRARY: &'static str;

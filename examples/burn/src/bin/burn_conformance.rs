@@ -1,7 +1,10 @@
 //! The kit over burn's adapter, and its report: `cargo xtask conformance --device burn`.
 
-use binade_example_burn::{Flex, excused};
+#[path = "../../../../crates/binade-burn/tests/common/flex.rs"]
+mod flex;
+
 use binade_example_shared::kit;
+use flex::{Flex, excused};
 use std::io;
 use std::process::ExitCode;
 

@@ -1,0 +1,94 @@
+//! What a runner lists by name: failures that are known, and skips that are excused.
+
+/// Cases by a part of their names, each with a reason.
+type Listed = Vec<(String, String)>;
+
+/// Both lists.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Lists {
+    known: Listed,
+    excused: Listed,
+}
+
+impl Lists {
+    pub(super) fn know(&mut self, start: String, reason: String) {
+        self.known.push((start, reason));
+    }
+
+    pub(super) fn excuse(&mut self, part: String, reason: String) {
+        self.excused.push((part, reason));
+    }
+
+    /// Why a failure of this case is known.
+    pub(super) fn known(&self, case: &str) -> Option<&str> {
+        reason(&self.known, |start| case.starts_with(start))
+    }
+
+    /// Why a skip of this case is excused.
+    pub(super) fn excused(&self, case: &str) -> Option<&str> {
+        reason(&self.excused, |part| has(case, part))
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.known.is_empty() && self.excused.is_empty()
+    }
+
+    /// What is listed and names none of these cases, with its reason.
+    pub(super) fn idle<'l>(&'l self, names: &'l [String]) -> impl Iterator<Item = Entry<'l>> {
+        let is_idle = |(part, _): &Entry<'l>| !names.iter().any(|name| has(name, part));
+        self.known_beside(names).chain(entries(&self.excused).filter(is_idle))
+    }
+
+    /// Known failures that are of none of these cases, with their reasons.
+    pub(super) fn known_beside<'l>(
+        &'l self,
+        names: &'l [String],
+    ) -> impl Iterator<Item = Entry<'l>> {
+        let is_beside = |(start, _): &Entry<'l>| !names.iter().any(|name| name.starts_with(start));
+        entries(&self.known).filter(is_beside)
+    }
+}
+
+/// A name and a reason.
+pub(crate) type Entry<'l> = (&'l str, &'l str);
+
+fn entries(list: &Listed) -> impl Iterator<Item = Entry<'_>> {
+    list.iter().map(|(part, why)| (part.as_str(), why.as_str()))
+}
+
+/// The reason of the first entry that is meant.
+fn reason(list: &Listed, is_meant: impl Fn(&str) -> bool) -> Option<&str> {
+    entries(list).find(|(part, _)| is_meant(part)).map(|(_, why)| why)
+}
+
+/// Whether `part` stands in `name` from the beginning of a word on: `mul/` is no part of `matmul/…`, nor `f16` of `bf16`.
+fn has(name: &str, part: &str) -> bool {
+    let is_of_word = |c: char| c.is_alphanumeric() || c == '_';
+    let is_word = part.starts_with(is_of_word);
+    let begins = |at: usize| !(is_word && name[..at].ends_with(is_of_word));
+    name.char_indices().any(|(at, _)| begins(at) && name[at..].starts_with(part))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::has;
+
+    #[test]
+    fn a_part_begins_where_a_word_of_the_name_does() {
+        let name = "log_softmax/f32-e4m3/random_0x4";
+        for part in ["log_softmax/", "f32-e4m3", "e4m3/", "-e4m3", "/random_0", "random"] {
+            assert!(has(name, part), "{part}");
+        }
+        for part in ["softmax/", "og_softmax", "32-e4m3", "4m3", "0x4", "x4"] {
+            assert!(!has(name, part), "{part}");
+        }
+    }
+
+    #[test]
+    fn a_part_that_stands_inside_a_word_and_again_at_the_beginning_of_one_is_found() {
+        assert!(has("matmul/f16/mul", "mul"));
+        assert!(has("bf16-f16", "f16"));
+        assert!(has("ba-a-a", "a-a"));
+        assert!(!has("matmul/bf16", "mul"));
+    }
+}
