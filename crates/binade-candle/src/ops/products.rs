@@ -49,7 +49,7 @@ fn affine(x: &Tensor, weight: Tensor, bias: Option<Tensor>) -> CandleResult<Tens
 }
 
 /// A product: on the CPU in `f32` and rounded once, since candle's own there round sums in between; elsewhere candle's own.
-fn product<const N: usize>(
+pub(super) fn product<const N: usize>(
     scope: &Scope<'_, Candle>,
     op: Op,
     path: &str,
