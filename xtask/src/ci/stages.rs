@@ -63,7 +63,7 @@ pub(crate) fn usual() -> Vec<Stage> {
         },
         Stage {
             name: "features",
-            what: "the CUDA backend checks in one program with candle's cuda feature",
+            what: "the CUDA backend and the adapter to candle check in one program with candle's cuda feature",
             run: features::run,
         },
         Stage {
