@@ -1,6 +1,6 @@
 //! Two-dimensional convolution: on the CPU in `f32`, rounded once.
 
-use super::products::product;
+use super::products::{plus, product};
 use crate::{Candle, Error};
 use binade_autocast::Scope;
 use binade_core::{NativeError, Op};
@@ -30,7 +30,7 @@ pub fn conv2d(
         return product(scope, Op::CONV2D, path, [input, weight], |[x, w]| fit.convolve(&x, &w));
     };
     product(scope, Op::CONV2D, path, [input, weight, bias], |[x, w, b]| {
-        fit.convolve(&x, &w)?.broadcast_add(&b.reshape((1, (), 1, 1))?)
+        plus(&fit.convolve(&x, &w)?, &b.reshape((1, (), 1, 1))?)
     })
 }
 
