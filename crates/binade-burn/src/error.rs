@@ -55,6 +55,19 @@ pub enum TensorError {
         /// Why, and what to do.
         why: String,
     },
+    /// A pattern of what views keep that keeps nothing.
+    #[error(
+        "`{pattern}` is to be kept, and covers no parameter: of this module's {count} the first is `{first}`; `**.bias` covers a \
+         bias at any depth"
+    )]
+    NothingKept {
+        /// The pattern.
+        pattern: String,
+        /// Parameters of the module.
+        count: usize,
+        /// The first one's path; empty where there is none.
+        first: String,
+    },
     /// Gradients of another module.
     #[error(
         "{count} gradients belong to no parameter of this module: take them from a loss of this module, by \
@@ -82,7 +95,7 @@ impl binade_core::Error for TensorError {
                 ErrorKind::Mismatch
             }
             Self::Refused(refusal) => refusal.kind(),
-            Self::Untracked => ErrorKind::InvalidArgument,
+            Self::Untracked | Self::NothingKept { .. } => ErrorKind::InvalidArgument,
             Self::Device(_) => ErrorKind::Other,
         }
     }

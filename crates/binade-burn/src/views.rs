@@ -65,10 +65,12 @@ impl Views {
     /// # Errors
     ///
     /// `Unsupported` where a parameter's device does not compute in the type or the policy refuses a layer; `Mismatch`
-    /// where a parameter is not held in `f32`, or has a reparameterisation already, of which burn allows one.
+    /// where a parameter is not held in `f32`, or has a reparameterisation already, of which burn allows one; `InvalidArgument`
+    /// where a pattern to [`keep`](Self::keep) covers no parameter, since what it was meant for would be lowered.
     pub fn attach<M: Module>(&self, module: M) -> Result<M, Error> {
         let mut survey = Survey::default();
         module.visit(&mut survey);
+        self.keep_some(&survey.parameters)?;
         let mut chosen = Chosen(HashMap::new());
         for parameter in survey.parameters {
             let to = self.dtype_of(&parameter)?;
@@ -78,6 +80,19 @@ impl Views {
             }
         }
         Ok(module.apply_reparameterization(chosen))
+    }
+
+    /// Every pattern covers a parameter.
+    fn keep_some(&self, parameters: &[Surveyed]) -> Result<(), TensorError> {
+        let covers = |pattern: &Glob| parameters.iter().any(|one| pattern.covers(&one.path));
+        match self.keep.iter().find(|pattern| !covers(pattern)) {
+            None => Ok(()),
+            Some(pattern) => Err(TensorError::NothingKept {
+                pattern: pattern.to_string(),
+                count: parameters.len(),
+                first: parameters.first().map(|one| one.path.clone()).unwrap_or_default(),
+            }),
+        }
     }
 
     /// What a parameter is to be computed with in; `None` for what it is held in.

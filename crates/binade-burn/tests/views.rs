@@ -45,6 +45,15 @@ fn a_policy_lowers_what_multiplies_matrices_and_leaves_norms() -> Result {
 }
 
 #[test]
+fn a_pattern_that_keeps_nothing_is_refused_by_what_it_says() {
+    let views = Views::lower(DType::BF16).keep("norm.*").keep("norms.*");
+    let refused = views.attach(Normed::new()).expect_err("what it was meant for would be lowered");
+    assert_eq!(refused.kind(), ErrorKind::InvalidArgument);
+    assert!(refused.to_string().starts_with("`norms.*` is to be kept, and covers no"), "{refused}");
+    assert!(refused.to_string().contains("the first is `linear.weight`"), "{refused}");
+}
+
+#[test]
 fn a_policy_is_asked_at_the_layers_path_and_may_refuse() -> Result {
     let policy = Overrides::over(OpTable::torch_cuda()).path("lin*", CastRule::To(DType::F16));
     let model = Views::by_policy(policy, DType::BF16).attach(Normed::new())?;

@@ -1,6 +1,6 @@
 //! A tensor's elements on the host: what the arithmetic of [`Native`](binade_core::Native) works on.
 
-use crate::{Error, NotFloating, dtype::dtype};
+use crate::{Error, NotFloating, dtype::dtype, read::read};
 use binade_core::cast::{OnOverflow::NonFinite, round};
 use binade_core::{AmpTensor, DType, Named};
 use candle_core::{Device, Shape, Tensor, Var};
@@ -18,12 +18,8 @@ pub(crate) struct Elements {
 impl Elements {
     /// A copy of what `tensor` holds. Waits for its device.
     pub(crate) fn read(name: &Arc<str>, tensor: &Tensor) -> Result<Self, Error> {
-        let dtype = dtype(tensor.dtype());
-        if !matches!(dtype, DType::BF16 | DType::F16 | DType::F32) {
-            return Err(Error::Untrainable { name: name.clone(), dtype: tensor.dtype() });
-        }
-        let wide = tensor.detach().to_dtype(candle_core::DType::F32)?;
-        let values = wide.flatten_all()?.to_vec1()?;
+        let dtype = trainable(name, tensor)?;
+        let values = read(&tensor.detach().to_dtype(candle_core::DType::F32)?)?;
         Ok(Self { dtype, values, shape: tensor.shape().clone(), device: tensor.device().clone() })
     }
 
@@ -73,6 +69,14 @@ impl AmpTensor for Elements {
             let new = f(index, *x);
             *x = round(new, self.dtype, NonFinite).unwrap_or(new);
         }
+    }
+}
+
+/// The type of a parameter or a gradient.
+pub(crate) fn trainable(name: &Arc<str>, tensor: &Tensor) -> Result<DType, Error> {
+    match dtype(tensor.dtype()) {
+        dtype @ (DType::BF16 | DType::F16 | DType::F32) => Ok(dtype),
+        _ => Err(Error::Untrainable { name: name.clone(), dtype: tensor.dtype() }),
     }
 }
 

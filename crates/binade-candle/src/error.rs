@@ -51,6 +51,16 @@ pub enum Error {
         /// The other.
         second: Arc<str>,
     },
+    /// Gradients that no parameter of an optimizer is waiting for.
+    #[error(
+        "gradients came for {} that no parameter of the optimizer is waiting for: it has none of that name, or a gradient had come \
+         already",
+        quoted(names)
+    )]
+    Strangers {
+        /// All their names.
+        names: Vec<Arc<str>>,
+    },
     /// No parameters.
     #[error(
         "there are no parameters, and nothing would be trained: build the model before `params(&map)`, since its layers make the `Var`s"
@@ -64,6 +74,10 @@ pub enum Error {
         /// Its name.
         name: Arc<str>,
     },
+}
+
+fn quoted(names: &[Arc<str>]) -> String {
+    names.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ")
 }
 
 /// Elements asked for in a type that is not one of floating-point numbers of at most 32 bits.
@@ -92,6 +106,7 @@ impl binade_core::Error for Error {
             Self::NoSuchType { .. } | Self::RoundsTwice { .. } | Self::Untrainable { .. } => {
                 ErrorKind::Unsupported
             }
+            Self::Strangers { .. } => ErrorKind::Mismatch,
             Self::Tied { .. } | Self::NoParameters | Self::NotVar { .. } => {
                 ErrorKind::InvalidArgument
             }

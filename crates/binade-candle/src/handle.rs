@@ -11,8 +11,9 @@ use candle_core::Tensor;
 ///   already; where it would round twice, from `f64` to sixteen bits, the error is [`Error::RoundsTwice`]. A tensor's version
 ///   cannot be told from outside, since `Var::set` leaves its id, so that a region keeps no cast of it.
 /// * What is scaled or unscaled by itself stays in candle's graph.
-/// * Sets of gradients are looked at, clipped, added and applied on the host, whatever device they are on: on the CPU that is
-///   a copy, elsewhere a read of every gradient a step and a copy back of every parameter.
+/// * Sets of gradients are looked at, clipped and added on the host or, on a CUDA device, where they are, with one read for a set
+///   that is unscaled and one for a set that is clipped by norm. candle has no read that does not wait.
+/// * Masters are on the host: an applied step reads every gradient and every parameter, and copies parameters back.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub struct Candle;
 

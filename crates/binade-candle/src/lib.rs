@@ -1,6 +1,7 @@
 #![doc = include_str!("../README.md")]
 #![forbid(unsafe_code)]
 
+mod device;
 mod dtype;
 mod elements;
 mod error;
@@ -9,6 +10,7 @@ mod masters;
 pub mod ops;
 mod optimizer;
 mod params;
+mod read;
 mod scaler;
 mod snapshot;
 mod var_builder;

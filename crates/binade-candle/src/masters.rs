@@ -2,9 +2,11 @@
 
 use crate::elements::{Elements, read_grads, read_params};
 use crate::params::untied;
-use crate::{Candle, Error};
+use crate::{Candle, Error, device, dtype::dtype};
 use binade_core::{Finding, Named, NamedGrads, NativeError, NoGradients};
-use binade_master_weights::{ExportF32, HostMasters, Join, MasterWeights, Materialise, Plan};
+use binade_master_weights::{
+    ExportF32, Facts, HostMasters, Join, MasterWeights, Materialise, Plan, matched,
+};
 use candle_core::{DType, Tensor};
 
 /// Parameters are tensors by name, and those that are `Var`s stay `Var`s: a step sets them, and whoever holds a clone, a layer
@@ -36,9 +38,14 @@ impl MasterWeights for Candle {
         grads: NamedGrads<Tensor>,
         found: &Finding,
     ) -> Result<(), Error> {
+        // Before the skip, so that a set that does not fit is told at the first step, and by shapes, so that a skipped one reads nothing.
+        fit(params, masters, &grads)?;
+        if found.is_raised() {
+            return Ok(());
+        }
         let (mut elements, grads) = (read_params(params)?, read_grads(&grads)?);
         Self::HOST.step(&mut elements, masters, grads, found)?;
-        if found.is_raised() { Ok(()) } else { put(&elements, params) }
+        put(&elements, params)
     }
 }
 
@@ -88,6 +95,22 @@ impl Materialise for Candle {
     fn no_gradients(&self, error: NoGradients) -> Error {
         Error::Set(NativeError::NoGradients(error))
     }
+}
+
+/// Refuses gradients that the parameters are not waiting for.
+fn fit(
+    params: &[Named<Tensor>],
+    masters: &HostMasters,
+    grads: &NamedGrads<Tensor>,
+) -> Result<(), Error> {
+    let facts = params.iter().map(|Named { name, value }| Facts {
+        name,
+        dtype: dtype(value.dtype()),
+        shape: value.dims(),
+    });
+    let shapes = grads.iter().map(|grad| (&grad.name, grad.value.as_ref().map(Tensor::dims)));
+    let places = matched(&facts.collect::<Vec<_>>(), masters, shapes);
+    places.map(drop).map_err(device::mismatch)
 }
 
 /// Puts each of `elements` where the parameter of its place is.

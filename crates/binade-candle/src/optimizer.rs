@@ -1,5 +1,7 @@
 //! candle's own optimizers, given gradients that are fit to be applied.
 
+mod masters;
+
 use crate::{
     Candle, Error,
     params::{some, untied},
@@ -20,6 +22,9 @@ use std::sync::Arc;
 ///   `AdamW` is 0 there, and a second moment of 0 gives NaN.
 /// * A skipped step does not reach the optimizer, and gradients come unscaled and in `f32`.
 /// * A parameter without a gradient stays as it is, as with candle alone; the step's report names it.
+/// * Gradients of other names or shapes are an error before anything has moved, in a skipped step too.
+/// * What candle's optimizer keeps is its own, and it gives it to nobody. [`export_f32`](Self::export_f32) has the masters, so that
+///   a run by an optimizer that keeps nothing, as `SGD`, is resumed to the bit; moments of `AdamW` begin anew.
 pub struct Wrapped<O> {
     pairs: Vec<Pair>,
     /// candle's, to set a learning rate by.
@@ -41,7 +46,7 @@ impl<O: CandleOptimizer> Wrapped<O> {
     }
 
     fn apply(&mut self, grads: NamedGrads<Tensor>) -> Result<(), Error> {
-        self.inner.step(&for_masters(&self.pairs, grads)?)?;
+        self.inner.step(&for_masters(&self.pairs, grads))?;
         self.pairs.iter().try_for_each(Pair::lower)
     }
 }
@@ -50,6 +55,8 @@ impl<O: CandleOptimizer> Optimizer<NamedGrads<Tensor>, Finding> for Wrapped<O> {
     type Error = Error;
 
     fn step(&mut self, grads: NamedGrads<Tensor>, found: &Finding) -> Result<(), Error> {
+        // Before the skip, so that a set that does not fit is told at the first step, which in f16 is often skipped.
+        fit(&self.pairs, &grads)?;
         HostOptimizer::new(Candle, |grads| self.apply(grads)).step(grads, found)
     }
 }
@@ -90,17 +97,32 @@ impl Pair {
     }
 }
 
-const STRANGER: &str = "a gradient came for it that no parameter of the optimizer is waiting for: it has none of that name, or a gradient had come already";
+const SHAPE: &str = "its gradient has another shape than the parameter";
+
+/// Each gradient has a parameter of its name and shape, and no other gradient has.
+fn fit(pairs: &[Pair], grads: &NamedGrads<Tensor>) -> Result<(), Error> {
+    let mut waiting: HashMap<_, _> = pairs.iter().map(|pair| (&pair.name, pair)).collect();
+    let mut strangers = Vec::new();
+    for Named { name, value } in grads {
+        match (waiting.remove(name), value) {
+            (None, _) => strangers.push(name.clone()),
+            (Some(pair), Some(grad)) if grad.dims() != pair.master.dims() => {
+                return Err(NativeError::Mismatch { parameter: name.clone(), why: SHAPE }.into());
+            }
+            (Some(_), _) => {}
+        }
+    }
+    if strangers.is_empty() { Ok(()) } else { Err(Error::Strangers { names: strangers }) }
+}
 
 /// The gradients as candle's optimizers look for them, which pass over what they do not find.
-fn for_masters(pairs: &[Pair], grads: NamedGrads<Tensor>) -> Result<GradStore, Error> {
-    let mut waiting: HashMap<&str, &Var> =
-        pairs.iter().map(|pair| (&*pair.name, &pair.master)).collect();
+fn for_masters(pairs: &[Pair], grads: NamedGrads<Tensor>) -> GradStore {
+    let masters: HashMap<_, _> = pairs.iter().map(|pair| (&pair.name, &pair.master)).collect();
     let mut store = GradStore::default();
-    for Named { name: parameter, value } in grads {
-        let master = waiting.remove(&*parameter);
-        let master = master.ok_or(NativeError::Mismatch { parameter, why: STRANGER })?;
-        value.and_then(|grad| store.insert(master, grad));
+    for Named { name, value } in grads {
+        if let Some((master, grad)) = masters.get(&name).zip(value) {
+            store.insert(master, grad);
+        }
     }
-    Ok(store)
+    store
 }

@@ -1,10 +1,10 @@
-//! Loss scaling: losses in candle's graph, sets of gradients on the host.
+//! Loss scaling: losses in candle's graph, sets of gradients on the host or, by CUDA, where they are.
 
 use crate::elements::{read_grads, write_grads};
-use crate::{Candle, Error};
+use crate::{Candle, Error, device};
 use binade_core::{Finding, NamedGrads};
 use binade_grad_scaler::{ClipGroup, ClipGroups, GradOps, GradScaler, HostScale, Norm, ScaleState};
-use candle_core::{DType, Tensor};
+use candle_core::{DType, Result as CandleResult, Tensor};
 
 impl HostScale for Candle {}
 
@@ -12,11 +12,11 @@ impl GradScaler for Candle {
     type Grads = NamedGrads<Tensor>;
 
     fn scale(&self, tensor: &Tensor, scale: &ScaleState) -> Result<Tensor, Error> {
-        times(tensor, scale.factor())
+        Ok(times(tensor, scale.factor())?)
     }
 
     fn unscale_tensor(&self, tensor: &Tensor, scale: &ScaleState) -> Result<Tensor, Error> {
-        times(tensor, scale.inverse())
+        Ok(times(tensor, scale.inverse())?)
     }
 
     fn unscale(
@@ -24,6 +24,9 @@ impl GradScaler for Candle {
         grads: &mut NamedGrads<Tensor>,
         scale: &ScaleState,
     ) -> Result<Finding, Error> {
+        if device::has(grads) {
+            return device::unscale(grads, scale);
+        }
         let mut elements = read_grads(grads)?;
         let found = Self::HOST.unscale(&mut elements, scale)?;
         *grads = write_grads(elements)?;
@@ -39,6 +42,9 @@ impl GradOps for Candle {
         max: f32,
         verdict: &mut Finding,
     ) -> Result<(), Error> {
+        if device::has(grads) {
+            return device::clip_norm(grads, norm, max, verdict);
+        }
         let mut elements = read_grads(grads)?;
         Self::HOST.clip_norm(&mut elements, norm, max, verdict)?;
         *grads = write_grads(elements)?;
@@ -46,6 +52,9 @@ impl GradOps for Candle {
     }
 
     fn clip_value(&self, grads: &mut NamedGrads<Tensor>, max: f32) -> Result<(), Error> {
+        if device::has(grads) {
+            return device::clip_value(grads, max);
+        }
         let mut elements = read_grads(grads)?;
         Self::HOST.clip_value(&mut elements, max)?;
         *grads = write_grads(elements)?;
@@ -58,6 +67,9 @@ impl GradOps for Candle {
         grads: NamedGrads<Tensor>,
         found: &Finding,
     ) -> Result<NamedGrads<Tensor>, Error> {
+        if device::has(&grads) || sum.as_ref().is_some_and(device::has) {
+            return device::accumulate(sum, grads, found);
+        }
         let sum = sum.as_deref().map(read_grads).transpose()?;
         write_grads(Self::HOST.accumulate(sum, read_grads(&grads)?, found)?)
     }
@@ -70,6 +82,9 @@ impl ClipGroups for Candle {
         groups: &[ClipGroup],
         verdict: &mut Finding,
     ) -> Result<(), Error> {
+        if device::has(grads) {
+            return device::clip_groups(grads, groups, verdict);
+        }
         let mut elements = read_grads(grads)?;
         Self::HOST.clip_groups(&mut elements, groups, verdict)?;
         *grads = write_grads(elements)?;
@@ -78,7 +93,7 @@ impl ClipGroups for Candle {
 }
 
 /// `tensor * factor` in `f32`. Not candle's `affine`, which adds 0 and so makes a zero of -0.
-fn times(tensor: &Tensor, factor: f32) -> Result<Tensor, Error> {
+pub(crate) fn times(tensor: &Tensor, factor: f32) -> CandleResult<Tensor> {
     let factor = Tensor::new(factor, tensor.device())?;
-    Ok(tensor.to_dtype(DType::F32)?.broadcast_mul(&factor)?)
+    tensor.to_dtype(DType::F32)?.broadcast_mul(&factor)
 }

@@ -51,6 +51,15 @@ pub enum NativeError<E> {
         /// In what, and what to do.
         why: &'static str,
     },
+    /// Two sets list different parameters at one place.
+    Names {
+        /// The name in the one.
+        first: Arc<str>,
+        /// The name in the other.
+        second: Arc<str>,
+        /// Which sets these are, and what to do.
+        why: &'static str,
+    },
     /// A step without gradients.
     NoGradients(NoGradients),
     /// A number that an operation is not defined for.
@@ -75,6 +84,7 @@ impl<E: fmt::Display> fmt::Display for NativeError<E> {
         match self {
             Self::Tensor(error) => error.fmt(f),
             Self::Mismatch { parameter, why } => write!(f, "`{parameter}`: {why}"),
+            Self::Names { first, second, why } => write!(f, "`{first}` and `{second}`: {why}"),
             Self::NoGradients(error) => error.fmt(f),
             Self::Invalid { what, value, expected } => {
                 write!(f, "{what}: {value} given, takes {expected}")
@@ -87,7 +97,10 @@ impl<E: Error> std::error::Error for NativeError<E> {
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
         match self {
             Self::Tensor(error) => error.source(),
-            Self::Mismatch { .. } | Self::NoGradients(_) | Self::Invalid { .. } => None,
+            Self::Mismatch { .. }
+            | Self::Names { .. }
+            | Self::NoGradients(_)
+            | Self::Invalid { .. } => None,
         }
     }
 }
@@ -96,7 +109,7 @@ impl<E: Error> Error for NativeError<E> {
     fn kind(&self) -> ErrorKind {
         match self {
             Self::Tensor(error) => error.kind(),
-            Self::Mismatch { .. } => ErrorKind::Mismatch,
+            Self::Mismatch { .. } | Self::Names { .. } => ErrorKind::Mismatch,
             Self::NoGradients(error) => error.kind(),
             Self::Invalid { .. } => ErrorKind::InvalidArgument,
         }

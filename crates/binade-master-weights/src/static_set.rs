@@ -19,7 +19,8 @@ impl<P: StaticSet> MasterOptimizer<Static<P>> {
     ///
     /// # Errors
     ///
-    /// Those of [`MasterWeights::masters`], and a plan that stores parameters in another type than `P` has.
+    /// Those of [`MasterWeights::masters`], a plan that stores parameters in another type than `P` has, and a cast that lists other
+    /// parameters or in another order, by both names.
     pub fn lower<M>(mut full: M, plan: Plan) -> Result<Self>
     where
         M: StaticSet<Element = f32> + StaticCast<P::Element, Output = P>,
@@ -113,6 +114,10 @@ const RETYPED: &str = "the plan would store it in another type than the model ha
 
 const UNEVEN: &str = "its slice is empty, or of another length in f32 than in the type that is trained: an array that does not lie row after row has no slice, so bring it into that order first";
 
+const ORDER: &str = "the model in f32 and its cast to the type that is trained list these at one place: `StaticCast` and `StaticSet` of both must give the same parameters in the same order";
+
+const ONLY_ONE: &str = "the model in f32 and its cast to the type that is trained do not both have it: `StaticCast` and `StaticSet` of both must give the same parameters in the same order";
+
 /// Masters of `full`, and `params` as the plan's store rounds them to begin with.
 fn started<M: StaticSet, P: StaticSet>(
     full: &mut M,
@@ -120,6 +125,7 @@ fn started<M: StaticSet, P: StaticSet>(
     plan: &Plan,
 ) -> Result<HostMasters> {
     let (full, params) = (full.slices(), params.slices());
+    same_names(&full, &params)?;
     let names = params.iter().map(|param| &*param.name);
     let mut masters = HostMasters::new(plan, names).map_err(refuse)?;
     let stored = P::Element::DTYPE;
@@ -137,6 +143,20 @@ fn started<M: StaticSet, P: StaticSet>(
         masters.insert(&param.name, values, stored).map_err(refuse)?;
     }
     Ok(masters)
+}
+
+/// Places are parameters: a cast that gives them in another order would start each from another's values.
+fn same_names<A, B>(full: &[Named<A>], low: &[Named<B>]) -> Result<()> {
+    let differ = full.iter().zip(low).find(|(a, b)| a.name != b.name);
+    if let Some((Named { name: first, .. }, Named { name: second, .. })) = differ {
+        let (first, second) = (first.clone(), second.clone());
+        return Err(NativeError::Names { first, second, why: ORDER });
+    }
+    let longer = full.get(low.len()).map(|param| &param.name);
+    match longer.or_else(|| low.get(full.len()).map(|param| &param.name)) {
+        Some(name) => Err(mismatch(name, ONLY_ONE)),
+        None => Ok(()),
+    }
 }
 
 fn widened<E: Element>(slice: &[E]) -> Vec<f32> {

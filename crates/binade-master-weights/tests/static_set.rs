@@ -53,6 +53,30 @@ impl StaticSet for Uneven {
     }
 }
 
+/// A model that lists its parameters in another order than its cast does, or not all of them.
+#[derive(Clone)]
+struct Listed(Layer<f32>, &'static [&'static str]);
+
+impl StaticCast<f16> for Listed {
+    type Output = Layer<f16>;
+
+    fn cast(&self) -> Layer<f16> {
+        self.0.cast()
+    }
+}
+
+impl StaticSet for Listed {
+    type Element = f32;
+
+    fn slices(&mut self) -> Vec<Named<&mut [f32]>> {
+        let mut listed: Vec<_> = self.0.slices();
+        let place = |name: &str| self.1.iter().position(|listed| *listed == name);
+        listed.retain(|param| place(&param.name).is_some());
+        listed.sort_by_key(|param| place(&param.name));
+        listed
+    }
+}
+
 fn layer() -> Layer<f32> {
     Layer { weight: vec![0.1, -0.2, 0.3, 1.7], bias: vec![-2.9, 0.001] }
 }
@@ -115,6 +139,22 @@ fn masters_have_the_bits_that_lowering_loses() {
     assert_eq!(optimizer.params, StaticCast::<f16>::cast(&layer()));
     let late = MasterOptimizer::new(Static::new(), optimizer.params, plan(MasterStore::Copy));
     assert_ne!(late.unwrap().full(), layer());
+}
+
+/// By place alone, equal lengths would start each parameter from the other's values.
+#[test]
+fn parameters_that_the_cast_lists_otherwise_are_refused_by_both_names() {
+    let refused = |names| {
+        let even = Layer { weight: vec![1.0, 2.0], bias: vec![3.0, 4.0] };
+        let listed = Listed(even, names);
+        let result = MasterOptimizer::<Static<Layer<f16>>>::lower(listed, plan(MasterStore::Copy));
+        result.err().map(|error| error.to_string())
+    };
+    assert_eq!(refused(&["weight", "bias"]), None);
+    let error = refused(&["bias", "weight"]).unwrap();
+    assert!(error.starts_with("`bias` and `weight`: the model in f32 and its cast"), "{error}");
+    let error = refused(&["weight"]).unwrap();
+    assert!(error.starts_with("`bias`: ") && error.contains("do not both have it"), "{error}");
 }
 
 #[test]

@@ -2,6 +2,9 @@
 
 #![forbid(unsafe_code)]
 
+#[cfg(feature = "candle")]
+pub mod candle;
+
 use binade_cuda::{Cuda, Error};
 use cudarc::{cublas::CudaBlas, cublaslt::CudaBlasLT, curand::CudaRng, driver::CudaStream};
 use std::sync::Arc;

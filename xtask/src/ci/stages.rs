@@ -59,7 +59,7 @@ fn building() -> Vec<Stage> {
         ),
         Stage::alone(
             "features",
-            "the CUDA backend checks in one program with candle's cuda feature",
+            "the CUDA backend and the adapter to candle check in one program with candle's cuda feature",
             features::run,
         ),
         Stage::alone(

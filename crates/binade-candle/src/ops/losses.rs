@@ -1,10 +1,11 @@
-//! Losses, and what their labels have to be.
+//! Losses.
 
+use super::labels::below;
 use super::wide::wide;
 use crate::{Candle, Error};
 use binade_autocast::Scope;
 use binade_core::Op;
-use candle_core::{DType, Error as CandleError, Result as CandleResult, Tensor};
+use candle_core::{Error as CandleError, Result as CandleResult, Tensor};
 
 /// The mean of squared differences, a scalar.
 ///
@@ -33,33 +34,19 @@ pub fn cross_entropy(
 ) -> Result<Tensor, Error> {
     wide(scope, Op::CROSS_ENTROPY, path, [logits], |[x]| {
         let (rows, classes) = x.dims2()?;
-        check_labels(labels, rows, classes)?;
+        let labels = below(classes, labels, "cross_entropy")?;
+        one_a_row(&labels, rows)?;
         if rows == 0 {
             return x.sum_all()?.affine(f64::NAN, 0.0);
         }
-        // In the widest integers, whose largest is the one that candle leaves out: 255 is a class among 256.
-        candle_nn::loss::cross_entropy(&x, &labels.to_dtype(DType::I64)?)
+        candle_nn::loss::cross_entropy(&x, &labels)
     })
 }
 
-/// An error where labels are no integers, not one a row, or, on the CPU, one is no class. candle itself looks there too, but takes
-/// the largest integer for a label whose loss is 0; elsewhere looking would wait for the device.
-fn check_labels(labels: &Tensor, rows: usize, classes: usize) -> CandleResult<()> {
-    if !labels.dtype().is_int() {
-        let (msg, got) = ("labels are integers", labels.dtype());
-        return Err(CandleError::UnexpectedDType { msg, expected: DType::U32, got });
-    }
-    if labels.dims() != [rows] {
-        let (msg, got) = ("labels are one a row of the logits".to_owned(), labels.shape().clone());
-        return Err(CandleError::UnexpectedShape { msg, expected: rows.into(), got });
-    }
-    if !labels.device().is_cpu() || rows == 0 {
+fn one_a_row(labels: &Tensor, rows: usize) -> CandleResult<()> {
+    if labels.dims() == [rows] {
         return Ok(());
     }
-    let largest = labels.to_dtype(DType::I64)?.max_all()?.to_scalar::<i64>()?;
-    let index = usize::try_from(largest).unwrap_or_default();
-    if index < classes {
-        return Ok(());
-    }
-    Err(CandleError::InvalidIndex { op: "cross_entropy", index, size: classes })
+    let (msg, got) = ("labels are one a row of the logits".to_owned(), labels.shape().clone());
+    Err(CandleError::UnexpectedShape { msg, expected: rows.into(), got })
 }

@@ -6,12 +6,16 @@
 //!
 //! * Operands are cast as the region's policy says for the operation, at `path` in the model. If their types still differ, that is
 //!   an error.
-//! * All compute in `f32`, or in `f64` where the operands are, whatever the operands' type. Products do so on the CPU, where
-//!   candle's own in `f16` round sums in between and are slower; on another device they are candle's own.
-//! * Products, normalisations and softmax give the type that their operands have after the cast, rounded once; sums, means and
-//!   losses stay as they were computed.
+//! * All compute in `f32`, or in `f64` where the operands are, whatever the operands' type. Products and convolutions do so on the
+//!   CPU, where candle's own in `f16` round sums in between and are slower; on another device they are candle's own, but for
+//!   a bias, which is added in `f32`.
+//! * Products, convolutions, normalisations and softmax give the type that their operands have after the cast, rounded once; sums,
+//!   means and losses stay as they were computed. Embeddings copy rows, and their gradients are rounded once.
 //! * The errors are the policy's, where it refuses the operation, and candle's.
 
+mod conv2d;
+mod embedding;
+mod labels;
 mod losses;
 mod norms;
 mod products;
@@ -19,6 +23,8 @@ mod softmax;
 mod sums;
 mod wide;
 
+pub use conv2d::conv2d;
+pub use embedding::embedding;
 pub use losses::{cross_entropy, mse_loss};
 pub use norms::{RMS_NORM, layer_norm, rms_norm};
 pub use products::{linear, matmul};

@@ -2,7 +2,7 @@
 
 use binade_autocast::{Region, Scope};
 use binade_candle::{Candle, Error, ops};
-use binade_conformance::{Compute, Refusal};
+use binade_conformance::{Compute, Refusal, ops::Conv2dConfig};
 use binade_core::ErrorKind;
 use candle_core::{D, DType, Device, Tensor, Var};
 
@@ -51,6 +51,19 @@ pub(super) fn compute(
         (C::CrossEntropyBackward, [g, x, labels]) => {
             differentiated(g, &[x], |x| ops::cross_entropy(s, "", &x[0], labels))
         }
+        (C::Conv2d(config), [x, w, b @ ..]) => {
+            one(ops::conv2d(s, "", x, w, b.first().copied(), square(*config)?))
+        }
+        (C::Conv2dBackward { config, bias }, [g, x, w]) => {
+            conv2d_backward(s, [g, x, w], *bias, square(*config)?)
+        }
+        (C::Embedding, [table, indices]) => one(ops::embedding(s, "", table, indices)),
+        (C::EmbeddingBackward { rows }, [g, indices]) => {
+            let width = g.dims().last().copied().unwrap_or_default();
+            let table =
+                Tensor::zeros((*rows, width), g.dtype(), g.device()).map_err(Error::from)?;
+            differentiated(g, &[&table], |x| ops::embedding(s, "", &x[0], indices))
+        }
         _ => Err(Refusal::unsupported("this operation")),
     }
 }
@@ -82,6 +95,28 @@ fn linear_backward(
     }
     let bias = Tensor::zeros(w.dims()[0], w.dtype(), w.device()).map_err(Error::from)?;
     differentiated(g, &[x, w, &bias], |x| ops::linear(s, "", &x[0], &x[1], Some(&x[2])))
+}
+
+/// candle's, which moves kernels alike along both axes. A stride of 0 along either is one along both.
+fn square(config: Conv2dConfig) -> std::result::Result<candle_nn::Conv2dConfig, Refusal> {
+    let Conv2dConfig { stride: [stride, across], padding: [padding, beside] } = config;
+    if (stride, padding) != (across, beside) && stride != 0 && across != 0 {
+        return Err(Refusal::unsupported("a stride or padding of its own along each axis"));
+    }
+    Ok(candle_nn::Conv2dConfig { stride: stride.min(across), padding, ..Default::default() })
+}
+
+fn conv2d_backward(
+    s: &Scope<'_, Candle>,
+    [g, x, w]: [&Tensor; 3],
+    bias: bool,
+    config: candle_nn::Conv2dConfig,
+) -> std::result::Result<Vec<Tensor>, Refusal> {
+    if !bias {
+        return differentiated(g, &[x, w], |x| ops::conv2d(s, "", &x[0], &x[1], None, config));
+    }
+    let bias = Tensor::zeros(w.dims()[0], w.dtype(), w.device()).map_err(Error::from)?;
+    differentiated(g, &[x, w, &bias], |x| ops::conv2d(s, "", &x[0], &x[1], Some(&x[2]), config))
 }
 
 fn layer_norm_backward(

@@ -1,0 +1,135 @@
+//! Sets of gradients worked on where they are: by candle's own operations, and with one read for a whole set.
+//!
+//! candle has no test for what is not finite and no norm, and its reductions are of their operand's type: here all is widened
+//! first. What is read is a number for each gradient, in one tensor.
+
+use crate::Error;
+use crate::elements::trainable;
+use crate::read::read;
+use crate::scaler::times;
+use binade_core::{Finding, MatchError, Named, NamedGrads, NativeError, agree};
+use binade_grad_scaler::ScaleState;
+use candle_core::{DType, Result as CandleResult, Tensor, WithDType};
+use std::sync::Arc;
+
+mod clip;
+#[cfg(test)]
+mod tests;
+
+pub(crate) use clip::{clip_groups, clip_norm, clip_value};
+
+/// Whether a set is worked on here: where one of its gradients is on a CUDA device.
+///
+/// On the CPU a loop over a copy takes fewer passes, and adds up norms with the bits of the kit's oracles. Metal has no `f64`.
+pub(crate) fn has(grads: &NamedGrads<Tensor>) -> bool {
+    present(grads).any(|(_, grad)| grad.device().is_cuda())
+}
+
+/// `GradScaler::unscale`: one read, and one more of each gradient that is not finite, to tell where.
+pub(crate) fn unscale(
+    grads: &mut NamedGrads<Tensor>,
+    scale: &ScaleState,
+) -> Result<Finding, Error> {
+    present(grads).try_for_each(|(name, grad)| trainable(name, grad).map(drop))?;
+    let unscaled = map(grads, |_, grad| times(&grad.detach(), scale.inverse()))?;
+    let pairs = present(grads).zip(present(&unscaled));
+    let mut sizes = gathered::<f32>(pairs.map(|((_, was), (_, is))| largest(was, is)))?.into_iter();
+    let mut found = Finding { halted: scale.diverged, ..Finding::default() };
+    for Named { name, value } in &*grads {
+        let Some(grad) = value else {
+            found.missing.push(name.clone());
+            continue;
+        };
+        match sizes.next() {
+            Some(size) if size.is_finite() => found.magnitude = found.magnitude.max(size),
+            _ => look(&mut found, name, grad, scale)?,
+        }
+    }
+    *grads = unscaled;
+    Ok(found)
+}
+
+/// The largest |scaled| of a gradient all of whose elements are finite before and after unscaling; else NaN.
+fn largest(scaled: &Tensor, unscaled: &Tensor) -> CandleResult<Tensor> {
+    if scaled.elem_count() == 0 {
+        return Tensor::zeros((), DType::F32, scaled.device());
+    }
+    let size = scaled.detach().to_dtype(DType::F32)?.abs()?.max_all()?;
+    // A finite number less itself is 0, and anything else NaN: a maximum alone may pass over NaN. Unscaling makes nothing finite that
+    // was not.
+    size + unscaled.sub(unscaled)?.sum_all()?
+}
+
+/// Looks at one gradient element by element.
+fn look(
+    found: &mut Finding,
+    name: &Arc<str>,
+    grad: &Tensor,
+    scale: &ScaleState,
+) -> CandleResult<()> {
+    let inverse = scale.inverse();
+    for (index, scaled) in
+        read::<f32>(&grad.detach().to_dtype(DType::F32)?)?.into_iter().enumerate()
+    {
+        found.check(name, index as u64, scaled, scaled * inverse);
+    }
+    Ok(())
+}
+
+/// `GradOps::accumulate`, without a read.
+pub(crate) fn accumulate(
+    sum: Option<NamedGrads<Tensor>>,
+    mut grads: NamedGrads<Tensor>,
+    found: &Finding,
+) -> Result<NamedGrads<Tensor>, Error> {
+    let bad = found.is_raised();
+    let Some(mut sum) = sum else {
+        grads.iter_mut().filter(|_| bad).for_each(|grad| grad.value = None);
+        return Ok(map(&grads, |_, grad| grad.to_dtype(DType::F32))?);
+    };
+    agree(shapes(&sum), shapes(&grads)).map_err(mismatch)?;
+    for (total, grad) in sum.iter_mut().zip(grads).filter(|_| !bad) {
+        if let Some(grad) = grad.value {
+            let grad = grad.to_dtype(DType::F32)?;
+            total.value = Some(total.value.take().map_or(Ok(grad.clone()), |sum| sum + grad)?);
+        }
+    }
+    Ok(sum)
+}
+
+pub(crate) fn mismatch(MatchError { parameter, why }: MatchError) -> Error {
+    NativeError::Mismatch { parameter, why }.into()
+}
+
+fn shapes(grads: &NamedGrads<Tensor>) -> impl Iterator<Item = (&Arc<str>, Option<&[usize]>)> {
+    grads.iter().map(|grad| (&grad.name, grad.value.as_ref().map(Tensor::dims)))
+}
+
+/// The gradients that there are.
+fn present(grads: &NamedGrads<Tensor>) -> impl Iterator<Item = (&Arc<str>, &Tensor)> {
+    grads.iter().filter_map(|grad| Some((&grad.name, grad.value.as_ref()?)))
+}
+
+/// The set with each gradient replaced; the old one is whole where one fails.
+fn map(
+    grads: &NamedGrads<Tensor>,
+    f: impl Fn(&str, &Tensor) -> CandleResult<Tensor>,
+) -> CandleResult<NamedGrads<Tensor>> {
+    let one = |grad: &Named<Option<Tensor>>| {
+        let new = grad.value.as_ref().map(|value| f(&grad.name, value));
+        Ok(Named::new(grad.name.clone(), new.transpose()?))
+    };
+    grads.iter().map(one).collect()
+}
+
+/// Scalars in one read, from a CUDA device where one is there: from the CPU, each of the others would be a read of its own.
+fn gathered<S: WithDType>(
+    scalars: impl Iterator<Item = CandleResult<Tensor>>,
+) -> CandleResult<Vec<S>> {
+    let scalars = scalars.collect::<CandleResult<Vec<_>>>()?;
+    let Some(first) = scalars.first() else { return Ok(Vec::new()) };
+    let on_cuda = scalars.iter().find(|scalar| scalar.device().is_cuda());
+    let device = on_cuda.unwrap_or(first).device();
+    let moved = scalars.iter().map(|scalar| scalar.to_device(device));
+    read(&Tensor::stack(&moved.collect::<CandleResult<Vec<_>>>()?, 0)?)
+}

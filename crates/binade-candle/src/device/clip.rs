@@ -1,0 +1,91 @@
+//! Clipping where gradients are: norms in `f64`, one number a gradient.
+
+use super::{gathered, map, present};
+use crate::scaler::times;
+use crate::{Candle, Error};
+use binade_core::{Finding, Named, NamedGrads};
+use binade_grad_scaler::{
+    ClipGroup, ClipGroups, GradOps, Norm, check_group_norm, clip_factor, record_norm,
+};
+use candle_core::{DType, Result as CandleResult, Tensor};
+
+/// `GradOps::clip_norm`: one read.
+pub(crate) fn clip_norm(
+    grads: &mut NamedGrads<Tensor>,
+    norm: Norm,
+    max: f32,
+    verdict: &mut Finding,
+) -> Result<(), Error> {
+    // Of nobody's gradients, for what `Native` says to a limit.
+    Candle::HOST.clip_norm(&mut Vec::new(), norm, max, &mut Finding::default())?;
+    let parts = gathered::<f64>(present(grads).map(|(_, grad)| part(norm, grad)))?;
+    let total = total(norm, parts.into_iter());
+    record_norm(verdict, total);
+    let factor = clip_factor(total, max);
+    if factor != 1.0 {
+        *grads = map(grads, |_, grad| times(grad, factor))?;
+    }
+    Ok(())
+}
+
+/// `ClipGroups::clip_groups`: one read for all groups.
+pub(crate) fn clip_groups(
+    grads: &mut NamedGrads<Tensor>,
+    groups: &[ClipGroup],
+    verdict: &mut Finding,
+) -> Result<(), Error> {
+    // Names alone, for what `Native` says to groups.
+    let mut names = grads.iter().map(|grad| Named::new(grad.name.clone(), None)).collect();
+    Candle::HOST.clip_groups(&mut names, groups, &mut Finding::default())?;
+    let member = |name: &str| groups.iter().position(|of| of.parameters.iter().any(|n| n == name));
+    let measured: Vec<_> =
+        present(grads).filter_map(|(name, grad)| Some((member(name)?, grad))).collect();
+    let parts = gathered::<f64>(measured.iter().map(|(of, grad)| part(groups[*of].norm, grad)))?;
+    let mut factors = Vec::new();
+    for (place, of) in groups.iter().enumerate() {
+        let own = measured.iter().zip(&parts).filter(|((group, _), _)| *group == place);
+        let norm = total(of.norm, own.map(|(_, part)| *part));
+        check_group_norm(verdict, of, norm);
+        factors.push(clip_factor(norm, of.max));
+    }
+    *grads = map(grads, |name, grad| match member(name).map(|place| factors[place]) {
+        Some(factor) if factor != 1.0 => times(grad, factor),
+        _ => Ok(grad.clone()),
+    })?;
+    Ok(())
+}
+
+/// What one gradient adds to a norm, in `f64`: its sum of squares, or its largest magnitude.
+fn part(norm: Norm, grad: &Tensor) -> CandleResult<Tensor> {
+    let wide = grad.to_dtype(DType::F64)?;
+    match norm {
+        Norm::L2 => wide.sqr()?.sum_all(),
+        Norm::Infinity if grad.elem_count() == 0 => Tensor::zeros((), DType::F64, grad.device()),
+        Norm::Infinity => wide.abs()?.max_all()? + nan(&wide)?,
+    }
+}
+
+/// NaN where one of the elements is, else 0: a maximum may pass over NaN.
+fn nan(wide: &Tensor) -> CandleResult<Tensor> {
+    wide.ne(wide)?.where_cond(wide, &wide.zeros_like()?)?.sum_all()
+}
+
+fn total(norm: Norm, parts: impl Iterator<Item = f64>) -> f64 {
+    // Not `sum`, which begins at -0, and not `f64::max`, which would let a NaN pass.
+    match norm {
+        Norm::L2 => parts.fold(0.0, |total, squares| total + squares).sqrt(),
+        Norm::Infinity => {
+            parts.fold(0.0, |total, x| if x > total || x.is_nan() { x } else { total })
+        }
+    }
+}
+
+/// `GradOps::clip_value`, without a read.
+pub(crate) fn clip_value(grads: &mut NamedGrads<Tensor>, max: f32) -> Result<(), Error> {
+    Candle::HOST.clip_value(&mut Vec::new(), max)?;
+    *grads = map(grads, |_, grad| {
+        // A clamp may take NaN for a limit.
+        grad.ne(grad)?.where_cond(grad, &grad.clamp(-max, max)?)
+    })?;
+    Ok(())
+}

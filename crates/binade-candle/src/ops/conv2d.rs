@@ -1,0 +1,123 @@
+//! Two-dimensional convolution: on the CPU in `f32`, rounded once.
+
+use super::products::{plus, product};
+use crate::{Candle, Error};
+use binade_autocast::Scope;
+use binade_core::{NativeError, Op};
+use candle_core::{Error as CandleError, Result as CandleResult, Tensor};
+use candle_nn::Conv2dConfig;
+
+/// Cross-correlation of images `[N, C, H, W]` with kernels `[O, C / groups, KH, KW]`, plus bias `[O]`.
+///
+/// candle's own backward takes as many columns as rows to be reached by no window, and fails where that is not so; here the image
+/// is cut to what windows reach.
+///
+/// # Errors
+///
+/// See the [module](super). `InvalidArgument` where stride, dilation or groups are 0, and `Mismatch` where shapes do not fit, or
+/// the kernel is larger than the padded image.
+pub fn conv2d(
+    scope: &Scope<'_, Candle>,
+    path: &str,
+    input: &Tensor,
+    weight: &Tensor,
+    bias: Option<&Tensor>,
+    config: Conv2dConfig,
+) -> Result<Tensor, Error> {
+    above_zero(config)?;
+    let fit = Fit::new([input, weight], bias, config)?;
+    let Some(bias) = bias else {
+        return product(scope, Op::CONV2D, path, [input, weight], |[x, w]| fit.convolve(&x, &w));
+    };
+    product(scope, Op::CONV2D, path, [input, weight, bias], |[x, w, b]| {
+        plus(&fit.convolve(&x, &w)?, &b.reshape((1, (), 1, 1))?)
+    })
+}
+
+/// candle divides by these, or by what is left of them.
+fn above_zero(config: Conv2dConfig) -> Result<(), NativeError<crate::NotFloating>> {
+    let Conv2dConfig { stride, dilation, groups, .. } = config;
+    let named =
+        [("conv2d's stride", stride), ("conv2d's dilation", dilation), ("conv2d's groups", groups)];
+    match named.into_iter().find(|(_, value)| *value == 0) {
+        Some((what, _)) => {
+            Err(NativeError::Invalid { what, value: 0.0, expected: "a whole number above 0" })
+        }
+        None => Ok(()),
+    }
+}
+
+/// Windows along one axis: how many, and how much of the padded image they reach.
+#[derive(Clone, Copy)]
+struct Windows {
+    count: usize,
+    reach: usize,
+    padded: usize,
+}
+
+impl Windows {
+    /// `None` where a window is larger than the padded image, or is nothing.
+    fn new(image: usize, kernel: usize, config: Conv2dConfig) -> Option<Self> {
+        let span = config.dilation * kernel.checked_sub(1)? + 1;
+        let padded = image + 2 * config.padding;
+        let steps = padded.checked_sub(span)? / config.stride;
+        Some(Self { count: steps + 1, reach: steps * config.stride + span, padded })
+    }
+
+    const fn reach_all(self) -> bool {
+        self.reach == self.padded
+    }
+}
+
+/// Operands that fit each other: the result's shape, and where windows end.
+struct Fit {
+    output: (usize, usize, usize, usize),
+    rows: Windows,
+    columns: Windows,
+    config: Conv2dConfig,
+}
+
+impl Fit {
+    fn new(
+        [input, weight]: [&Tensor; 2],
+        bias: Option<&Tensor>,
+        config: Conv2dConfig,
+    ) -> CandleResult<Self> {
+        let (images, channels, height, width) = input.dims4()?;
+        let (kernels, depth, rows, columns) = weight.dims4()?;
+        let refuse = |rhs: &Tensor| CandleError::ShapeMismatchBinaryOp {
+            lhs: input.shape().clone(),
+            rhs: rhs.shape().clone(),
+            op: "conv2d",
+        };
+        if depth * config.groups != channels || kernels % config.groups != 0 {
+            return Err(refuse(weight));
+        }
+        if let Some(bias) = bias.filter(|bias| bias.dims() != [kernels]) {
+            return Err(refuse(bias));
+        }
+        let rows = Windows::new(height, rows, config).ok_or_else(|| refuse(weight))?;
+        let columns = Windows::new(width, columns, config).ok_or_else(|| refuse(weight))?;
+        Ok(Self { output: (images, kernels, rows.count, columns.count), rows, columns, config })
+    }
+
+    /// candle's own, with every element of the image in a window, since its backward is right there.
+    fn convolve(&self, x: &Tensor, weight: &Tensor) -> CandleResult<Tensor> {
+        if x.elem_count() == 0 || weight.elem_count() == 0 {
+            return Tensor::zeros(self.output, x.dtype(), x.device());
+        }
+        let Conv2dConfig { padding, stride, dilation, groups, cudnn_fwd_algo } = self.config;
+        if self.rows.reach_all() && self.columns.reach_all() {
+            return x.conv2d_with_algo(weight, padding, stride, dilation, groups, cudnn_fwd_algo);
+        }
+        self.cut(x)?.conv2d_with_algo(weight, 0, stride, dilation, groups, cudnn_fwd_algo)
+    }
+
+    /// The padded image as far as windows reach.
+    fn cut(&self, x: &Tensor) -> CandleResult<Tensor> {
+        let padding = self.config.padding;
+        let padded = x.pad_with_zeros(2, padding, padding)?.pad_with_zeros(3, padding, padding)?;
+        let rows = padded.narrow(2, 0, self.rows.reach)?;
+        rows.narrow(3, 0, self.columns.reach)?.contiguous()
+    }
+}

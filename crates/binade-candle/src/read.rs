@@ -1,0 +1,27 @@
+//! The one place where tensors are copied to the host: each copy waits for the tensor's device, since candle has none that does not.
+
+use candle_core::{Result, Tensor, WithDType};
+
+/// What `tensor` holds, in row-major order.
+pub(crate) fn read<S: WithDType>(tensor: &Tensor) -> Result<Vec<S>> {
+    #[cfg(test)]
+    count::READS.set(count::READS.get() + 1);
+    tensor.flatten_all()?.to_vec1()
+}
+
+/// Reads of this thread, for tests to count.
+#[cfg(test)]
+pub(crate) mod count {
+    use std::cell::Cell;
+
+    thread_local! {
+        pub(super) static READS: Cell<usize> = const { Cell::new(0) };
+    }
+
+    /// How many reads `run` makes.
+    pub(crate) fn reads<T>(run: impl FnOnce() -> T) -> (T, usize) {
+        let before = READS.get();
+        let result = run();
+        (result, READS.get() - before)
+    }
+}

@@ -1,0 +1,99 @@
+//! candle's own optimizers: what does not fit is named before anything moves, and masters can be kept.
+
+use binade::core::{Error as _, Finding, NamedGrads, Optimizer};
+use binade::prelude::*;
+use binade_candle::{Wrapped, named};
+use candle_core::{DType as Type, Device, Tensor, Var};
+use candle_nn::SGD;
+
+type Result<T = ()> = std::result::Result<T, Box<dyn std::error::Error>>;
+
+/// Parameters `a` and `b`, in `f16`.
+fn params() -> Result<Vec<Named<Tensor>>> {
+    let var = |values: &[f32]| -> Result<Var> {
+        let wide = Tensor::from_slice(values, values.len(), &Device::Cpu)?;
+        Ok(Var::from_tensor(&wide.to_dtype(Type::F16)?)?)
+    };
+    Ok(named([("a".to_owned(), var(&[1.0, -2.0])?), ("b".to_owned(), var(&[0.5])?)]))
+}
+
+fn grads(of: &[(&str, &[f32])]) -> Result<NamedGrads<Tensor>> {
+    let one = |(name, values): &(&str, &[f32])| -> Result<_> {
+        let grad = Tensor::from_slice(values, values.len(), &Device::Cpu)?;
+        Ok(Named::new(*name, Some(grad)))
+    };
+    of.iter().map(one).collect()
+}
+
+fn values(params: &[Named<Tensor>]) -> Result<Vec<Vec<f32>>> {
+    let one = |param: &Named<Tensor>| Ok(param.value.to_dtype(Type::F32)?.to_vec1()?);
+    params.iter().map(one).collect()
+}
+
+#[test]
+fn gradients_that_do_not_fit_are_named_before_anything_moves_in_a_skipped_step_too() -> Result {
+    let raised = Finding { halted: true, ..Finding::default() };
+    for found in [Finding::default(), raised] {
+        for (set, wanted) in [
+            (
+                grads(&[("a", &[1.0, 1.0]), ("c", &[1.0]), ("d", &[1.0])])?,
+                "gradients came for `c`, `d` that no",
+            ),
+            (grads(&[("a", &[1.0, 1.0]), ("a", &[1.0, 1.0])])?, "gradients came for `a` that no"),
+            (
+                grads(&[("a", &[1.0, 1.0]), ("b", &[1.0, 1.0])])?,
+                "`b`: its gradient has another shape",
+            ),
+        ] {
+            let params = params()?;
+            let mut sgd = Wrapped::<SGD>::new(&params, 0.5)?;
+            let error = sgd.step(set, &found).err().ok_or("it was taken")?;
+            assert_eq!(error.kind(), ErrorKind::Mismatch);
+            assert!(error.to_string().starts_with(wanted), "{error}");
+            assert_eq!(values(&params)?, [vec![1.0, -2.0], vec![0.5]]);
+        }
+    }
+    Ok(())
+}
+
+#[test]
+fn a_run_by_an_optimizer_that_keeps_nothing_is_resumed_to_the_bit_from_its_masters() -> Result {
+    let step = |sgd: &mut Wrapped<SGD>, at: f32| -> Result {
+        // Less than half of what f16 holds beside 1: only a master adds it up.
+        let set = grads(&[("a", &[at, -at]), ("b", &[3.0 * at])])?;
+        Ok(sgd.step(set, &Finding::default())?)
+    };
+    let whole = params()?;
+    let mut uninterrupted = Wrapped::<SGD>::new(&whole, 1e-4)?;
+    (1_u8..=6).try_for_each(|at| step(&mut uninterrupted, f32::from(at)))?;
+
+    let mut first = Wrapped::<SGD>::new(&params()?, 1e-4)?;
+    (1_u8..=3).try_for_each(|at| step(&mut first, f32::from(at)))?;
+    let kept = first.export_f32()?;
+    let resumed = params()?;
+    let mut second = Wrapped::<SGD>::new(&resumed, 1e-4)?;
+    second.load_f32(&kept)?;
+    (4_u8..=6).try_for_each(|at| step(&mut second, f32::from(at)))?;
+    assert_eq!(second.export_f32()?, uninterrupted.export_f32()?);
+    assert_eq!(values(&resumed)?, values(&whole)?);
+    assert_ne!(values(&resumed)?, values(&params()?)?);
+    Ok(())
+}
+
+#[test]
+fn masters_that_do_not_fit_are_refused_by_name_and_none_is_set() -> Result {
+    let params = params()?;
+    let mut sgd = Wrapped::<SGD>::new(&params, 0.5)?;
+    let of = |name, values: &[f32]| Named::new(name, values.to_vec());
+    for (wrong, name) in [
+        (vec![of("a", &[7.0, 7.0])], "`b`"),
+        (vec![of("a", &[7.0, 7.0]), of("b", &[7.0, 7.0])], "`b`"),
+        (vec![of("a", &[7.0, 7.0]), of("b", &[7.0]), of("c", &[7.0])], "`c`"),
+    ] {
+        let error = sgd.load_f32(&wrong).err().ok_or("it was taken")?;
+        assert_eq!(error.kind(), ErrorKind::Mismatch);
+        assert!(error.to_string().starts_with(name), "{error}");
+        assert_eq!(values(&params)?, [vec![1.0, -2.0], vec![0.5]]);
+    }
+    Ok(())
+}
