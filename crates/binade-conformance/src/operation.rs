@@ -1,6 +1,6 @@
 //! The operations that the kit knows, and how near each must come.
 
-use crate::{Agreement, Arithmetic};
+use crate::{Agreement, Arithmetic, agreement::TENSOR_CORES};
 use std::fmt;
 
 /// An operation; its oracle, its cases and every backend's file go by the same name.
@@ -209,7 +209,7 @@ impl Operation {
     /// Steps without the roundings that the oracle uses differ by one rounding in the gradient and one in the
     /// parameter: two units in the last place, on values of which none cancel. Tensor Cores truncate where they align
     /// addends; four times the bound of rounding covers the designs measured by Fasi, Higham, Mikaitis and Pranesh
-    /// (`PeerJ` Computer Science 7:e330, 2021).
+    /// (`PeerJ` Computer Science 7:e330, 2021). Where operands are read as TF32, what they have lost is added to that.
     ///
     /// Stores are tried with steps whose one product is exact, so that every arithmetic brings them the same values.
     ///
@@ -255,8 +255,11 @@ impl Operation {
             Self::Sgd if arithmetic.fma => Agreement::Bits,
             Self::Adam if arithmetic.fma && arithmetic.rounded_div_sqrt => Agreement::Bits,
             Self::Sgd | Self::Adam => Agreement::Ulps(2),
+            Self::MatMul | Self::Linear | Self::Bmm | Self::Conv2d if arithmetic.tf32 => {
+                Agreement::Tf32
+            }
             Self::MatMul | Self::Linear | Self::Bmm | Self::Conv2d if arithmetic.tensor_core => {
-                Agreement::Bound { c: 4.0 }
+                Agreement::Bound { c: TENSOR_CORES }
             }
             Self::MatMul
             | Self::Linear
