@@ -44,6 +44,12 @@ impl Conv2d for Cuda {
                 None => Ok(result),
             };
         }
+        // A bias that is a tap is an operand, and would lose what TF32 drops.
+        if let Some(bias) = bias
+            && self.drops_bits(dtype)?
+        {
+            return self.bias_add(&self.conv2d(input, weight, None, config)?, bias);
+        }
         let (outputs, windows) = (layer.outputs, layer.of.windows());
         let (batch, by_pair) = (layer.of.images, false);
         if layer.multiplies_images(dtype) && bias.is_none() {
