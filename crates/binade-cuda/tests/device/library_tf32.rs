@@ -9,7 +9,7 @@
 use crate::captures::why;
 use crate::products::{Matrix, is_old, matrix, stored, turned};
 use crate::support::{Result, noise};
-use binade_core::{DType, Error as _, ErrorKind};
+use binade_core::DType;
 use binade_cuda::{Cuda, F32Products, Products, ProductsBy, Tensor, Uncapturable};
 use binade_ops::{Bmm, Conv2d, Conv2dConfig, Download, Linear, MatMul, Upload};
 
@@ -22,12 +22,6 @@ crate::tests![
     full_and_tf32_are_two_questions_to_the_library,
     a_captured_step_keeps_the_choice_that_it_was_captured_with,
     changing_the_choice_between_warm_ups_and_capture_is_an_error,
-];
-
-/// Those that hold with the library and without.
-pub(crate) const EITHER: &[crate::Test] = &[
-    ("tf32_before_8_0_is_refused_by_name", tf32_before_8_0_is_refused_by_name),
-    ("own_kernels_multiply_in_full_and_say_so", own_kernels_multiply_in_full_and_say_so),
 ];
 
 /// The library, where there is one, by TF32; none where the GPU has no such thing, which a test of its own is about.
@@ -51,10 +45,10 @@ fn is_stand_in(cuda: &Cuda) -> Result<bool> {
 }
 
 /// One, and a quarter of what TF32 holds beside it: gone, whether it is rounded or dropped.
-const FINE: f32 = 1.0 + 1.0 / 4096.0;
+pub(crate) const FINE: f32 = 1.0 + 1.0 / 4096.0;
 
 /// A column of these times a row of ones.
-fn fine(cuda: &Cuda) -> Result<Vec<f32>> {
+pub(crate) fn fine(cuda: &Cuda) -> Result<Vec<f32>> {
     let a = cuda.upload(&[FINE; 16], &[16, 1], DType::F32)?;
     let b = cuda.upload(&[1.0; 16], &[1, 16], DType::F32)?;
     Ok(cuda.download(&cuda.matmul(&a, &b)?)?)
@@ -236,34 +230,5 @@ fn changing_the_choice_between_warm_ups_and_capture_is_an_error() -> Result {
         let refused = why(capture.capture(step));
         assert_eq!(refused, ("cublasLtMatmul", Uncapturable::Changed { number: 0 }));
     }
-    Ok(())
-}
-
-fn tf32_before_8_0_is_refused_by_name() -> Result {
-    let cuda = crate::support::own();
-    let asked = cuda.clone().with_f32_products(F32Products::Tf32);
-    if !is_old() {
-        return Ok(asked.map(drop)?);
-    }
-    let Err(error) = asked else { return Err("7.5 has no TF32".into()) };
-    assert_eq!(error.kind(), ErrorKind::Unsupported);
-    let told = error.to_string();
-    assert!(["TF32", "7.5", "8.0", "in full"].iter().all(|it| told.contains(it)), "{told}");
-    assert_eq!(fine(&cuda)?, [FINE; 256], "nothing has changed");
-    assert_eq!(cuda.ledger().tf32, 0);
-    cuda.with_f32_products(F32Products::Full)?;
-    Ok(())
-}
-
-fn own_kernels_multiply_in_full_and_say_so() -> Result {
-    if is_old() {
-        return Ok(());
-    }
-    let cuda = crate::support::own().with_products(Products::Own);
-    let cuda = cuda.with_f32_products(F32Products::Tf32)?;
-    let by = cuda.products()?.to_string();
-    assert_eq!(by, "own kernels: asked for; they multiply f32 in full");
-    assert_eq!(fine(&cuda)?, [FINE; 256]);
-    assert_eq!(cuda.ledger().tf32, 0);
     Ok(())
 }

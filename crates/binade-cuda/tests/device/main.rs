@@ -23,6 +23,7 @@ mod handles;
 mod joins;
 mod led;
 mod library;
+mod library_no_tf32;
 mod library_tf32;
 mod model;
 mod ops_batch_norm;
@@ -91,7 +92,7 @@ fn main() {
         ("joins", joins::TESTS),
         ("led", led::TESTS),
         ("library_or_kernels", library::EITHER),
-        ("library_tf32_or_kernels", library_tf32::EITHER),
+        ("library_no_tf32", library_no_tf32::TESTS),
         ("ops_batch_norm", ops_batch_norm::TESTS),
         ("ops_bias_add", ops_bias_add::TESTS),
         ("ops_conv2d", ops_conv2d::TESTS),
