@@ -77,6 +77,8 @@ pub enum Operation {
     BiasAdd,
     /// A linear layer.
     Linear,
+    /// A linear layer with the rectified linear unit behind it.
+    LinearRelu,
     /// A batch of matrix products.
     Bmm,
     /// Two-dimensional convolution.
@@ -103,7 +105,7 @@ pub enum Operation {
 
 impl Operation {
     /// Every operation, in the order of the table.
-    pub const ALL: [Self; 46] = [
+    pub const ALL: [Self; 47] = [
         Self::Bits,
         Self::Cast,
         Self::StochasticCast,
@@ -139,6 +141,7 @@ impl Operation {
         Self::Mul,
         Self::BiasAdd,
         Self::Linear,
+        Self::LinearRelu,
         Self::Bmm,
         Self::Conv2d,
         Self::MaxPool2d,
@@ -190,6 +193,7 @@ impl Operation {
             Self::Mul => "mul",
             Self::BiasAdd => "bias_add",
             Self::Linear => "linear",
+            Self::LinearRelu => "linear_relu",
             Self::Bmm => "bmm",
             Self::Conv2d => "conv2d",
             Self::MaxPool2d => "max_pool2d",
@@ -255,14 +259,19 @@ impl Operation {
             Self::Sgd if arithmetic.fma => Agreement::Bits,
             Self::Adam if arithmetic.fma && arithmetic.rounded_div_sqrt => Agreement::Bits,
             Self::Sgd | Self::Adam => Agreement::Ulps(2),
-            Self::MatMul | Self::Linear | Self::Bmm | Self::Conv2d if arithmetic.tf32 => {
+            Self::MatMul | Self::Linear | Self::LinearRelu | Self::Bmm | Self::Conv2d
+                if arithmetic.tf32 =>
+            {
                 Agreement::Tf32
             }
-            Self::MatMul | Self::Linear | Self::Bmm | Self::Conv2d if arithmetic.tensor_core => {
+            Self::MatMul | Self::Linear | Self::LinearRelu | Self::Bmm | Self::Conv2d
+                if arithmetic.tensor_core =>
+            {
                 Agreement::Bound { c: TENSOR_CORES }
             }
             Self::MatMul
             | Self::Linear
+            | Self::LinearRelu
             | Self::Bmm
             | Self::Conv2d
             | Self::Sum

@@ -106,7 +106,8 @@ impl Cuda {
 }
 
 /// Operations on bf16 that multiply matrices.
-const BF16_PRODUCTS: [&str; 4] = ["bmm/bf16/", "conv2d/bf16/", "linear/bf16/", "matmul/bf16/"];
+const BF16_PRODUCTS: [&str; 5] =
+    ["bmm/bf16/", "conv2d/bf16/", "linear/bf16/", "linear_relu/bf16/", "matmul/bf16/"];
 
 impl Device for Cuda {
     type Handle = binade_cuda::Cuda;

@@ -92,7 +92,12 @@ impl Cuda {
     /// Whether operands of this type may lose bits where a product reads them.
     pub(crate) fn drops_bits(&self, dtype: DType) -> Result<bool, Error> {
         let is_tf32 = dtype == DType::F32 && self.f32_products() == F32Products::Tf32;
-        Ok(is_tf32 && self.library()?.is_some())
+        Ok(is_tf32 && self.has_library()?)
+    }
+
+    /// Whether products go to the library first.
+    pub(crate) fn has_library(&self) -> Result<bool, Error> {
+        Ok(self.library()?.is_some())
     }
 
     /// What computes matrix products, and of which version: as to be written beside results. Looks for the library, if

@@ -55,7 +55,7 @@ impl Problem {
     /// alignment is then what the pairs of any such batch have, of which one alone is one. That takes nothing from
     /// the library: what reads rows is no better aligned than the rows are.
     pub(super) fn of(gemm: &Gemm<'_>, f32: F32Products) -> Option<Self> {
-        let Gemm { a, b, bias, c, m, n, k, batch, by_pair } = *gemm;
+        let Gemm { a, b, bias, c, m, n, k, batch, by_pair, .. } = *gemm;
         let (dtype, into) = (a.tensor.dtype(), c.tensor.dtype());
         let is_readable = |address: u64| dtype == into && address.is_multiple_of(BIAS_ALIGNED);
         if k == 0 || bias.is_some_and(|bias| !is_readable(bias.address())) {

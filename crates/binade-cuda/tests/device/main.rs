@@ -33,6 +33,7 @@ mod ops_dropout;
 mod ops_embedding;
 mod ops_fill;
 mod ops_linear;
+mod ops_linear_relu;
 mod ops_max_pool2d;
 mod ops_norms;
 mod ops_pointwise;
@@ -100,6 +101,7 @@ fn main() {
         ("ops_embedding", ops_embedding::TESTS),
         ("ops_fill", ops_fill::TESTS),
         ("ops_linear", ops_linear::TESTS),
+        ("ops_linear_relu", ops_linear_relu::TESTS),
         ("ops_max_pool2d", ops_max_pool2d::TESTS),
         ("ops_norms", ops_norms::TESTS),
         ("ops_pointwise", ops_pointwise::TESTS),
