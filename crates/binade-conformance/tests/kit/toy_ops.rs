@@ -33,8 +33,9 @@ pub(crate) fn compute(op: &Compute, t: &[&Plain]) -> Result<Vec<Plain>, Refusal>
         (C::LinearRelu, [x, w, b @ ..]) => {
             vec![map(&linear(x, w, b.first().copied()), |x| if x <= 0.0 { 0.0 } else { x })]
         }
-        (C::LinearReluBackward { bias }, [g, y, x, w]) => {
-            linear_back(&zip(g, y, |g, y| if y <= 0.0 { 0.0 } else { g }), x, w, *bias, true)
+        (C::LinearReluBackward { bias }, [grad, output, x, w]) => {
+            let passed = zip(grad, output, |g, y| if y <= 0.0 { 0.0 } else { g });
+            linear_back(&passed, x, w, *bias, true)
         }
         (C::Conv2d(config), [x, w, b @ ..]) => {
             vec![convolve(x, w, b.first().copied(), *config, |tap| tap)]

@@ -1,6 +1,11 @@
 //! A linear layer with the rectified linear unit behind it. Our kernels apply it before an element leaves; behind the library's
 //! products it is a launch of its own, since nobody says that the library's keeps a NaN.
 
+#![expect(
+    clippy::many_single_char_names,
+    reason = "matrices and extents go by the letters the field gives them"
+)]
+
 use super::{
     gemm::{Gemm, Matrices},
     linear::extents,
