@@ -1,4 +1,5 @@
-// The sums of products whose K was cut into ranges: those of all ranges added up in order, then the bias, one rounding, and C.
+// The sums of products whose K was cut into ranges: those of all ranges added up in order, then the bias, perhaps the rectified
+// linear unit, one rounding, and C.
 //
 // Oracle: `oracle/matmul.rs`; agreement: bits, any NaN for any NaN, given what the ranges left: f32 sums, one range after the other.
 //
@@ -49,6 +50,8 @@ extern "C" __global__ void __launch_bounds__(256) matmul_join(const Product p, c
         if (k < count) x[k] = __fadd_rn(x[k], load(p.bias, p.dtype, column + k));
       }
     }
+#pragma unroll
+    for (uint32_t k = 0; k < GROUP; k++) x[k] = rectified(p, x[k]);
     store_group(p.c, p.c_dtype, matrix * p.c_step + row * p.c_row + column, count, x);
   }
 }

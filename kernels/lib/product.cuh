@@ -1,5 +1,5 @@
 // A matrix product as the host describes it, which tile of it a block computes, and how a result leaves: bias added in f32,
-// rounded once, eight neighbours of a row at a time.
+// what is negative cut off where that is asked for, rounded once, eight neighbours of a row at a time.
 #pragma once
 #include "elements.cuh"
 
@@ -21,9 +21,14 @@ struct Product {
   uint32_t a_transposed, b_transposed;
   // Ranges that K is cut into: as many whole tiles each, but for the last ones.
   uint32_t ranges;
+  // Whether C is the rectified linear unit of that.
+  uint32_t relu, unused;
 };
 
-static_assert(sizeof(Product) == 112, "as `structs.rs`");
+static_assert(sizeof(Product) == 120, "as `structs.rs`");
+
+// A sum as it leaves but for its rounding, which keeps signs. Comparisons with NaN are false: written this way round, it passes.
+__device__ __forceinline__ float rectified(const Product& p, float x) { return p.relu != 0 && x <= 0.0f ? 0.0f : x; }
 
 // Rows of tiles that blocks of neighbouring numbers share, so that what they read of B is in the cache for all of them.
 constexpr uint32_t BAND = 8;
@@ -95,6 +100,8 @@ __device__ __forceinline__ void finish_group(
 #pragma unroll
     for (uint32_t i = 0; i < GROUP; i++) x[i] = __fadd_rn(x[i], bias[i]);
   }
+#pragma unroll
+  for (uint32_t i = 0; i < GROUP; i++) x[i] = rectified(p, x[i]);
   uint64_t at = element_of(p, place, row, column);
   if (TYPE == F32 || p.c_dtype == F32) {
     float4* to = (float4*)((float*)p.c + at);
@@ -110,6 +117,7 @@ template <DType TYPE>
 __device__ __forceinline__ void finish_one(const Product& p, const Place& place, uint32_t row, uint32_t column, float x) {
   if (row >= p.m || column >= p.n) return;
   if (p.bias != nullptr) x = __fadd_rn(x, load(p.bias, TYPE, column));
+  x = rectified(p, x);
   uint64_t at = element_of(p, place, row, column);
   if (TYPE == F32 || p.c_dtype == F32) ((float*)p.c)[at] = x;
   else ((uint16_t*)p.c)[at] = (uint16_t)packed<TYPE>(x, 0.0f);

@@ -34,6 +34,9 @@ pub(crate) struct Conformance {
     /// Runs the cases whose full name contains this.
     #[arg(long, value_name = "TEXT")]
     only: Option<String>,
+    /// Of cuda and ptx: lets cuBLASLt multiply f32 by TF32, on ptx its stand-in, and holds products of f32 to what that may lose.
+    #[arg(long)]
+    tf32: bool,
     /// Puts the subjects of this report, JSON of the kit's from any program, beside the device. May be repeated.
     #[arg(long, value_name = "FILE")]
     beside: Vec<PathBuf>,
@@ -80,12 +83,13 @@ impl Conformance {
     /// The binary, asked for this device and for the cases that are.
     fn process(&self, device: Device) -> Result<Command> {
         let mut process = device.program().process();
-        if let Some(folder) = device.libraries()? {
+        if let Some(folder) = device.libraries(self.tf32)? {
             process.env("LD_LIBRARY_PATH", folder);
             // Who asks for a device by name wants it tested, not skipped.
             process.env("BINADE_REQUIRE", device::before(Path::new("ptx"), "BINADE_REQUIRE", ','));
         }
         self.only.as_ref().map(|text| process.arg("--only").arg(text));
+        self.tf32.then(|| process.arg("--tf32"));
         Ok(process)
     }
 
@@ -217,9 +221,9 @@ impl Device {
     /// The value that `LD_LIBRARY_PATH` needs for the device's driver to be found; nothing where it can stay as it is.
     ///
     /// For `ptx` this is the one place that builds the interpreter and puts its folder first.
-    fn libraries(self) -> Result<Option<String>> {
+    fn libraries(self, by_tf32: bool) -> Result<Option<String>> {
         match self {
-            Self::Ptx => Ok(Some(device::before(&ptx::folder(false)?, "LD_LIBRARY_PATH", ':'))),
+            Self::Ptx => Ok(Some(device::before(&ptx::folder(by_tf32)?, "LD_LIBRARY_PATH", ':'))),
             _ => Ok(None),
         }
     }

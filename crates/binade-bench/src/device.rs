@@ -37,6 +37,20 @@ impl Device {
             Self::All => [Self::Cpu.run(runner)?, Self::Deferred.run(runner)?].concat(),
         })
     }
+
+    /// Runs the kit on it with products of `f32` by TF32, and with the agreement that the kit has for these.
+    ///
+    /// # Errors
+    ///
+    /// When the device cannot be opened, or has no TF32.
+    pub fn run_by_tf32(self, runner: &Runner) -> Result<Vec<Report>, OpenError> {
+        let cuda = match self {
+            Self::Cuda => subject::Cuda::gpu()?,
+            Self::Ptx => subject::Cuda::interpreter()?,
+            _ => return Err(OpenError::NoTf32 { by: "another device".into() }),
+        };
+        Ok(vec![on_cuda(runner, &cuda.by_tf32()?)?])
+    }
 }
 
 /// What the GPU itself cannot do is listed as such, also where the device is required.

@@ -50,3 +50,10 @@ fn the_device_that_runs_late_keeps_every_contract() {
     println!("{report}");
     report.assert_success();
 }
+
+#[test]
+fn tf32_is_refused_where_nobody_multiplies_by_it() {
+    let run = conformance(&["--device", "cpu", "--only", "matmul/f32", "--tf32"]);
+    let told = String::from_utf8_lossy(&run.stderr).into_owned();
+    assert!(!run.status.success() && told.contains("cuda and ptx"), "{told}");
+}

@@ -20,6 +20,10 @@ pub enum Agreement {
         /// 1 where addition rounds, 4 where Tensor Cores add.
         c: f64,
     },
+    /// As `Bound` on Tensor Cores, and a result of `f32` also within 2^-9·Σ|a||b|, the sum over its products: each operand
+    /// has lost less than 2^-10 of itself where its last 13 bits were dropped ("NVIDIA A100 Tensor Core GPU Architecture",
+    /// 2020, has the format), and their product less than twice that.
+    Tf32,
     /// Each element one of the two neighbours of what is wanted, and the count of those rounded up within this many
     /// standard deviations of what unbiased stochastic rounding gives.
     Statistic {
@@ -28,24 +32,30 @@ pub enum Agreement {
     },
 }
 
+/// `c` of a bound where Tensor Cores add.
+pub(crate) const TENSOR_CORES: f64 = 4.0;
+
 /// What an oracle wants of one element.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Wanted {
     /// The value, before it is rounded to the result's type.
     pub value: f64,
-    /// What the error of computing it in `f32` is proportional to; read by [`Agreement::Bound`] alone.
+    /// What the error of computing it in `f32` is proportional to; read by [`Agreement::Bound`] and [`Agreement::Tf32`].
     pub mass: f64,
+    /// Σ|a||b| of the products that it is a sum of, as far as they are a matrix product's; read by [`Agreement::Tf32`] alone.
+    pub products: f64,
 }
 
 impl Wanted {
     /// A value that leaves no room.
     pub const fn exactly(value: f64) -> Self {
-        Self { value, mass: 0.0 }
+        Self { value, mass: 0.0, products: 0.0 }
     }
 
     /// A value that is wrong by `mass`·2^-24, and by a few roundings among the subnormals of `f32`, of 2^-150 each.
     pub fn near(value: f64, mass: f64) -> Self {
-        Self { value, mass: mass + 8.0 * f64::from(f32::MIN_POSITIVE) }
+        let mass = mass + 8.0 * f64::from(f32::MIN_POSITIVE);
+        Self { mass, ..Self::exactly(value) }
     }
 }
 
@@ -99,11 +109,15 @@ impl Agreement {
 
     /// The least and the greatest result that agree with a finite value.
     fn range(self, dtype: DType, wanted: &Wanted) -> [f64; 2] {
-        let Wanted { value, mass } = *wanted;
+        let Wanted { value, mass, products } = *wanted;
         let room = match self {
             Self::Bits => 0.0,
             Self::Ulps(n) => f64::from(n) * ulp(value, DType::F32),
             Self::Bound { c } => c * 2.0_f64.powi(-24) * mass,
+            Self::Tf32 => {
+                let dropped = if dtype == DType::F32 { 2.0_f64.powi(-9) * products } else { 0.0 };
+                TENSOR_CORES * 2.0_f64.powi(-24) * mass + dropped
+            }
             Self::Statistic { .. } => {
                 let [below, above] = neighbours(value, dtype);
                 return if rounded(value, dtype) == value {
@@ -144,6 +158,7 @@ impl fmt::Display for Agreement {
             Self::Bits => "bits".to_owned(),
             Self::Ulps(n) => format!("ulps({n})"),
             Self::Bound { c } => format!("bound({c})"),
+            Self::Tf32 => format!("bound({TENSOR_CORES}), tf32"),
             Self::Statistic { sigmas } => format!("statistic({sigmas} sigma)"),
         };
         f.pad(&text)
@@ -154,10 +169,11 @@ impl fmt::Display for Agreement {
 mod tests {
     use super::*;
 
-    const ALL: [Agreement; 4] = [
+    const ALL: [Agreement; 5] = [
         Agreement::Bits,
         Agreement::Ulps(1000),
         Agreement::Bound { c: 1e30 },
+        Agreement::Tf32,
         Agreement::Statistic { sigmas: 1e30 },
     ];
 
@@ -170,7 +186,7 @@ mod tests {
     fn nan_and_infinity_pass_no_tolerance_however_wide() {
         for agreement in ALL {
             for got in [f32::NAN, f32::INFINITY, f32::NEG_INFINITY] {
-                let wanted = Wanted { value: 1.0, mass: 1.0 };
+                let wanted = Wanted { value: 1.0, mass: 1.0, products: 1.0 };
                 assert!(!agrees(agreement, got, wanted), "{agreement} {got}");
             }
             for got in [0.0, f32::MAX, f32::NAN, f32::NEG_INFINITY] {
@@ -216,9 +232,22 @@ mod tests {
     }
 
     #[test]
+    fn tf32_gives_room_to_products_of_f32_and_to_nothing_else() {
+        let edge = 1.0 + 2.0_f32.powi(-9);
+        let beyond = f32::from_bits(edge.to_bits() + 1);
+        let product = Wanted { products: 1.0, ..Wanted::exactly(1.0) };
+        assert!(agrees(Agreement::Tf32, edge, product));
+        assert!(!agrees(Agreement::Tf32, beyond, product));
+        assert!(!agrees(Agreement::Tf32, edge, Wanted { mass: 1.0, ..Wanted::exactly(1.0) }));
+        assert!(!agrees(Agreement::Bound { c: TENSOR_CORES }, edge, product));
+        let f16 = Stored::from_values(DType::F16, &[1], [f64::from(edge)]);
+        assert_eq!(Agreement::Tf32.compare(&f16, &[product]).offenders, [0]);
+    }
+
+    #[test]
     fn infinity_agrees_with_a_bound_only_where_the_bound_reaches_overflow() {
         let got = Stored::from_codes(DType::F16, &[1], [0x7c00]);
-        let wanted = Wanted { value: 65519.0, mass: 2.0_f64.powi(24) };
+        let wanted = Wanted { mass: 2.0_f64.powi(24), ..Wanted::exactly(65519.0) };
         let within = |c| Agreement::Bound { c }.compare(&got, &[wanted]).offenders.is_empty();
         assert!(within(1.0));
         assert!(!within(0.5));

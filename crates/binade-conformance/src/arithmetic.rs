@@ -4,7 +4,7 @@ use std::fmt;
 
 /// What a subject's arithmetic can do; the kit's agreement depends on this and on nothing else.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-#[expect(clippy::struct_excessive_bools, reason = "five independent facts, each with a name")]
+#[expect(clippy::struct_excessive_bools, reason = "independent facts, each with a name")]
 pub struct Arithmetic {
     /// Optimizer steps use fused multiply-add where the arithmetic of the master weights says so.
     pub fma: bool,
@@ -16,6 +16,8 @@ pub struct Arithmetic {
     pub f64: bool,
     /// Matrix products may go through Tensor Cores or their like, which truncate as they add.
     pub tensor_core: bool,
+    /// Matrix products may read their `f32` operands as TF32, with 10 stored bits of the significand.
+    pub tf32: bool,
 }
 
 impl Arithmetic {
@@ -26,16 +28,18 @@ impl Arithmetic {
         rounded_div_sqrt: true,
         f64: true,
         tensor_core: false,
+        tf32: false,
     };
 
     /// Each fact by its name.
-    pub(crate) fn facts(self) -> [(&'static str, bool); 5] {
+    pub(crate) fn facts(self) -> [(&'static str, bool); 6] {
         [
             ("fma", self.fma),
             ("keeps_subnormals", self.keeps_subnormals),
             ("rounded_div_sqrt", self.rounded_div_sqrt),
             ("f64", self.f64),
             ("tensor_core", self.tensor_core),
+            ("tf32", self.tf32),
         ]
     }
 }

@@ -39,6 +39,13 @@ pub enum Compute {
         /// Whether there was one.
         bias: bool,
     },
+    /// `LinearRelu::linear_relu`, of two operands or three.
+    LinearRelu,
+    /// `LinearRelu::linear_relu_backward` of gradient, result, input and weight: input, weight, perhaps bias.
+    LinearReluBackward {
+        /// Whether there was one.
+        bias: bool,
+    },
     /// `Conv2d::conv2d`, of two operands or three.
     Conv2d(Conv2dConfig),
     /// `Conv2d::conv2d_backward`: input, weight, perhaps bias.

@@ -185,6 +185,9 @@ macro_rules! __conformance_suites {
     ($then:ident $given:tt $tests:tt Linear $($suite:ident)*) => {
         $crate::__conformance_suites! { @and $then $given $tests [(linear Linear)] $($suite)* }
     };
+    ($then:ident $given:tt $tests:tt LinearRelu $($suite:ident)*) => {
+        $crate::__conformance_suites! { @and $then $given $tests [(linear_relu LinearRelu)] $($suite)* }
+    };
     ($then:ident $given:tt $tests:tt Conv2d $($suite:ident)*) => {
         $crate::__conformance_suites! { @and $then $given $tests [(conv2d Conv2d)] $($suite)* }
     };
@@ -224,7 +227,7 @@ macro_rules! __conformance_suites {
     ($then:ident $given:tt $tests:tt Ops $($suite:ident)*) => {
         $crate::__conformance_suites! {
             $then $given $tests
-            Fill Reshape Relu Gelu Tanh Add Mul BiasAdd MatMul Bmm Linear Conv2d MaxPool2d LayerNorm BatchNorm Softmax LogSoftmax CrossEntropy MseLoss Sum Mean Embedding Dropout
+            Fill Reshape Relu Gelu Tanh Add Mul BiasAdd MatMul Bmm Linear LinearRelu Conv2d MaxPool2d LayerNorm BatchNorm Softmax LogSoftmax CrossEntropy MseLoss Sum Mean Embedding Dropout
             $($suite)*
         }
     };
@@ -267,7 +270,8 @@ mod tests {
             )*};
         }
         same!(Storage Autocast StochasticCast GradScaler GradOps ClipGroups MasterWeights Scaler Convergence);
-        same!(Fill Reshape Relu Gelu Tanh Add Mul BiasAdd MatMul Bmm Linear Conv2d MaxPool2d LayerNorm);
+        same!(Fill Reshape Relu Gelu Tanh Add Mul BiasAdd MatMul Bmm Linear LinearRelu Conv2d);
+        same!(MaxPool2d LayerNorm);
         same!(BatchNorm Softmax LogSoftmax CrossEntropy MseLoss Sum Mean Embedding Dropout);
         let ops: Vec<Operation> = tests_of!(Ops).map(|(_, operation)| operation).into();
         assert_eq!(ops, Suite::OPS.into_iter().flat_map(Suite::operations).collect::<Vec<_>>());

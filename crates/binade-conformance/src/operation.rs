@@ -1,6 +1,6 @@
 //! The operations that the kit knows, and how near each must come.
 
-use crate::{Agreement, Arithmetic};
+use crate::{Agreement, Arithmetic, agreement::TENSOR_CORES};
 use std::fmt;
 
 /// An operation; its oracle, its cases and every backend's file go by the same name.
@@ -77,6 +77,8 @@ pub enum Operation {
     BiasAdd,
     /// A linear layer.
     Linear,
+    /// A linear layer with the rectified linear unit behind it.
+    LinearRelu,
     /// A batch of matrix products.
     Bmm,
     /// Two-dimensional convolution.
@@ -103,7 +105,7 @@ pub enum Operation {
 
 impl Operation {
     /// Every operation, in the order of the table.
-    pub const ALL: [Self; 46] = [
+    pub const ALL: [Self; 47] = [
         Self::Bits,
         Self::Cast,
         Self::StochasticCast,
@@ -139,6 +141,7 @@ impl Operation {
         Self::Mul,
         Self::BiasAdd,
         Self::Linear,
+        Self::LinearRelu,
         Self::Bmm,
         Self::Conv2d,
         Self::MaxPool2d,
@@ -190,6 +193,7 @@ impl Operation {
             Self::Mul => "mul",
             Self::BiasAdd => "bias_add",
             Self::Linear => "linear",
+            Self::LinearRelu => "linear_relu",
             Self::Bmm => "bmm",
             Self::Conv2d => "conv2d",
             Self::MaxPool2d => "max_pool2d",
@@ -209,7 +213,7 @@ impl Operation {
     /// Steps without the roundings that the oracle uses differ by one rounding in the gradient and one in the
     /// parameter: two units in the last place, on values of which none cancel. Tensor Cores truncate where they align
     /// addends; four times the bound of rounding covers the designs measured by Fasi, Higham, Mikaitis and Pranesh
-    /// (`PeerJ` Computer Science 7:e330, 2021).
+    /// (`PeerJ` Computer Science 7:e330, 2021). Where operands are read as TF32, what they have lost is added to that.
     ///
     /// Stores are tried with steps whose one product is exact, so that every arithmetic brings them the same values.
     ///
@@ -255,11 +259,19 @@ impl Operation {
             Self::Sgd if arithmetic.fma => Agreement::Bits,
             Self::Adam if arithmetic.fma && arithmetic.rounded_div_sqrt => Agreement::Bits,
             Self::Sgd | Self::Adam => Agreement::Ulps(2),
-            Self::MatMul | Self::Linear | Self::Bmm | Self::Conv2d if arithmetic.tensor_core => {
-                Agreement::Bound { c: 4.0 }
+            Self::MatMul | Self::Linear | Self::LinearRelu | Self::Bmm | Self::Conv2d
+                if arithmetic.tf32 =>
+            {
+                Agreement::Tf32
+            }
+            Self::MatMul | Self::Linear | Self::LinearRelu | Self::Bmm | Self::Conv2d
+                if arithmetic.tensor_core =>
+            {
+                Agreement::Bound { c: TENSOR_CORES }
             }
             Self::MatMul
             | Self::Linear
+            | Self::LinearRelu
             | Self::Bmm
             | Self::Conv2d
             | Self::Sum

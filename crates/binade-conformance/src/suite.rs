@@ -49,6 +49,8 @@ pub enum Suite {
     Bmm,
     /// A linear layer.
     Linear,
+    /// A linear layer with the rectified linear unit behind it.
+    LinearRelu,
     /// Two-dimensional convolution.
     Conv2d,
     /// The largest element of each window.
@@ -77,7 +79,7 @@ pub enum Suite {
 
 impl Suite {
     /// The traits of `binade-ops`, one suite each.
-    pub const OPS: [Self; 23] = [
+    pub const OPS: [Self; 24] = [
         Self::Fill,
         Self::Reshape,
         Self::Relu,
@@ -89,6 +91,7 @@ impl Suite {
         Self::MatMul,
         Self::Bmm,
         Self::Linear,
+        Self::LinearRelu,
         Self::Conv2d,
         Self::MaxPool2d,
         Self::LayerNorm,
@@ -140,6 +143,7 @@ impl Operation {
             Self::MatMul => Suite::MatMul,
             Self::Bmm => Suite::Bmm,
             Self::Linear => Suite::Linear,
+            Self::LinearRelu => Suite::LinearRelu,
             Self::Conv2d => Suite::Conv2d,
             Self::MaxPool2d => Suite::MaxPool2d,
             Self::LayerNorm => Suite::LayerNorm,

@@ -67,6 +67,7 @@ ops! {
     MATMUL "matmul" MatMul "Matrix product.",
     BMM "bmm" MatMul "A batch of matrix products.",
     LINEAR "linear" MatMul "Matrix product with a weight stored output by input, plus bias.",
+    LINEAR_RELU "linear_relu" MatMul "A linear layer, and the rectified linear unit of its result.",
     CONV2D "conv2d" Conv "Two-dimensional convolution (cross-correlation), plus bias.",
     LAYER_NORM "layer_norm" Norm "Normalisation over the last axis.",
     BATCH_NORM "batch_norm" Norm "Normalisation over the batch, by channel.",

@@ -1,5 +1,6 @@
 //! What the host does for the device, counted.
 
+use crate::F32Products;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Counts since the device was opened.
@@ -14,6 +15,9 @@ pub struct Ledger {
     pub library: u64,
     /// Convolutions and gradients of theirs that cuDNN was given, likewise.
     pub convolutions: u64,
+    /// Of these products and convolutions those of `f32` whose library may multiply by TF32: none, unless
+    /// [`Cuda::with_f32_products`](crate::Cuda::with_f32_products) asks for it.
+    pub tf32: u64,
     /// Times that a library was asked for an algorithm or a workspace: once a product of its shape, types, places and alignments.
     pub searches: u64,
     /// Tables of addresses and constants that were uploaded because one of them had changed.
@@ -34,6 +38,7 @@ pub(crate) struct Counters {
     launches: AtomicU64,
     library: AtomicU64,
     convolutions: AtomicU64,
+    tf32: AtomicU64,
     searches: AtomicU64,
     tables: AtomicU64,
     table_bytes: AtomicU64,
@@ -51,15 +56,22 @@ impl Counters {
         self.launches.fetch_add(1, Ordering::Relaxed);
     }
 
-    pub(crate) fn library(&self) {
+    pub(crate) fn library(&self, how: F32Products) {
         self.launch();
         self.library.fetch_add(1, Ordering::Relaxed);
+        self.multiplied(how);
     }
 
     #[cfg_attr(not(feature = "cudnn"), expect(dead_code, reason = "none is given away"))]
-    pub(crate) fn convolution(&self) {
+    pub(crate) fn convolution(&self, how: F32Products) {
         self.launch();
         self.convolutions.fetch_add(1, Ordering::Relaxed);
+        self.multiplied(how);
+    }
+
+    fn multiplied(&self, how: F32Products) {
+        let by_tf32 = u64::from(how == F32Products::Tf32);
+        self.tf32.fetch_add(by_tf32, Ordering::Relaxed);
     }
 
     pub(crate) fn search(&self) {
@@ -90,6 +102,7 @@ impl Counters {
             launches: now(&self.launches),
             library: now(&self.library),
             convolutions: now(&self.convolutions),
+            tf32: now(&self.tf32),
             searches: now(&self.searches),
             tables: now(&self.tables),
             table_bytes: now(&self.table_bytes),

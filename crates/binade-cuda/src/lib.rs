@@ -37,7 +37,7 @@ pub use error::Error;
 pub use facts::KernelFacts;
 pub use gradients::Gradients;
 pub use ledger::Ledger;
-pub use library::{ConvolutionsBy, Products, ProductsBy};
+pub use library::{ConvolutionsBy, F32Products, Products, ProductsBy};
 pub use masters::Masters;
 pub use memory::MemoryUse;
 pub use replicas::{JointGradients, Parts, Replicas};

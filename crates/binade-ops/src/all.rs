@@ -2,8 +2,8 @@
 
 use crate::{
     Add, BatchNorm, BiasAdd, Bmm, Conv2d, CrossEntropy, Download, Dropout, Embedding, Fill, Gelu,
-    LayerNorm, Linear, LogSoftmax, MatMul, MaxPool2d, Mean, MseLoss, Mul, Relu, Reshape, Shaped,
-    Softmax, Sum, Tanh, Upload,
+    LayerNorm, Linear, LinearRelu, LogSoftmax, MatMul, MaxPool2d, Mean, MseLoss, Mul, Relu,
+    Reshape, Shaped, Softmax, Sum, Tanh, Upload,
 };
 
 /// A device that has every operation.
@@ -12,7 +12,7 @@ use crate::{
 #[rustfmt::skip]
 pub trait Ops:
     Shaped + Upload + Download + Fill + Reshape
-    + MatMul + Bmm + Linear + Conv2d
+    + MatMul + Bmm + Linear + LinearRelu + Conv2d
     + LayerNorm + BatchNorm + Softmax + LogSoftmax
     + CrossEntropy + MseLoss + Sum + Mean
     + Relu + Gelu + Tanh + Add + Mul + BiasAdd
@@ -23,7 +23,7 @@ pub trait Ops:
 #[rustfmt::skip]
 impl<D: ?Sized> Ops for D where
     D: Shaped + Upload + Download + Fill + Reshape
-    + MatMul + Bmm + Linear + Conv2d
+    + MatMul + Bmm + Linear + LinearRelu + Conv2d
     + LayerNorm + BatchNorm + Softmax + LogSoftmax
     + CrossEntropy + MseLoss + Sum + Mean
     + Relu + Gelu + Tanh + Add + Mul + BiasAdd

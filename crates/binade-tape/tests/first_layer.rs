@@ -7,7 +7,10 @@ mod common;
 use binade_autocast::{Autocast, Region};
 use binade_core::{DType, Handle};
 use binade_cpu::{Cpu, Error, Tensor};
-use binade_ops::{Add, AffineGrads, Conv2d, Conv2dConfig, Fill, Linear, Shaped, Sum, WeightGrads};
+use binade_ops::{
+    Add, AffineGrads, Conv2d, Conv2dConfig, Fill, Linear, LinearRelu, Relu, Shaped, Sum,
+    WeightGrads,
+};
 use binade_tape::{Tape, Var};
 use common::{f32s, named, tensor};
 use std::sync::{
@@ -99,6 +102,18 @@ impl Linear for Counting {
     }
 }
 
+impl Relu for Counting {
+    fn relu(&self, input: &Tensor) -> Result<Tensor, Error> {
+        Cpu.relu(input)
+    }
+
+    fn relu_backward(&self, grad: &Tensor, output: &Tensor) -> Result<Tensor, Error> {
+        Cpu.relu_backward(grad, output)
+    }
+}
+
+impl LinearRelu for Counting {}
+
 impl Conv2d for Counting {
     fn conv2d(
         &self,
@@ -158,6 +173,11 @@ fn assert_counted(shapes: [&[usize]; 3], layer: Layer) {
 #[test]
 fn a_linear_layer_of_a_constant_computes_no_gradient_of_it() {
     assert_counted([&[3, 4], &[5, 4], &[5]], |x, p| x.linear(&p[0], Some(&p[1])).unwrap());
+}
+
+#[test]
+fn a_linear_layer_with_its_unit_computes_no_gradient_of_a_constant_either() {
+    assert_counted([&[3, 4], &[5, 4], &[5]], |x, p| x.linear_relu(&p[0], Some(&p[1])).unwrap());
 }
 
 #[test]

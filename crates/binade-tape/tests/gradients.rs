@@ -15,6 +15,8 @@ fn products_go_back_as_differences_say() {
     let affine = [tensor(&[3, 4], 1), tensor(&[2, 4], 2), tensor(&[2], 3)];
     check(&affine, |v| v[0].linear(&v[1], Some(&v[2])));
     check(&affine[..2], |v| v[0].linear(&v[1], None));
+    check(&affine, |v| v[0].linear_relu(&v[1], Some(&v[2])));
+    check(&affine[..2], |v| v[0].linear_relu(&v[1], None));
 }
 
 #[test]

@@ -54,6 +54,7 @@ fn agreement(operation: Operation) -> String {
         ("without `rounded_div_sqrt`", Arithmetic { rounded_div_sqrt: false, ..ieee }),
         ("without `keeps_subnormals`", Arithmetic { keeps_subnormals: false, ..ieee }),
         ("with `tensor_core`", Arithmetic { tensor_core: true, ..ieee }),
+        ("with `tf32`", Arithmetic { tensor_core: true, tf32: true, ..ieee }),
     ];
     let usual = within(ieee);
     let others = lacks.into_iter().filter_map(|(lack, arithmetic)| {

@@ -22,6 +22,9 @@ struct Cli {
     /// Runs the cases whose full name, `operation/variant/sentence`, contains this.
     #[arg(long, value_name = "TEXT")]
     only: Option<String>,
+    /// Lets cuBLASLt and cuDNN multiply f32 by TF32, and holds products of f32 to what that may lose.
+    #[arg(long)]
+    tf32: bool,
 }
 
 impl Cli {
@@ -61,7 +64,8 @@ fn main() -> ExitCode {
 
 /// Whether every contract was kept.
 fn run(cli: &Cli) -> Result<bool, Box<dyn Error>> {
-    let reports = cli.device.run(&cli.runner())?;
+    let (device, runner) = (cli.device, cli.runner());
+    let reports = if cli.tf32 { device.run_by_tf32(&runner) } else { device.run(&runner) }?;
     for report in &reports {
         println!("{report}\n");
     }

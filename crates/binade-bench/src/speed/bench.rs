@@ -117,9 +117,14 @@ impl Bench {
         let fits = bytes <= free / 10 * 9;
         if !fits {
             let reason = format!("needs {bytes} bytes of device memory, {free} are free");
-            self.skipped.push(Skip { name: name.to_owned(), reason });
+            self.skip(name, reason);
         }
         Ok(fits)
+    }
+
+    /// Tells why something was not measured.
+    pub(super) fn skip(&mut self, name: &str, reason: String) {
+        self.skipped.push(Skip { name: name.to_owned(), reason });
     }
 
     /// Whether the GPU multiplies matrices of this type, which for bf16 are those from 8.0 on; said aloud where it does not.
@@ -128,7 +133,7 @@ impl Bench {
         let multiplies = dtype != DType::BF16 || major >= 8;
         if !multiplies {
             let reason = format!("a GPU of {major}.x multiplies no bf16 matrices");
-            self.skipped.push(Skip { name: name.to_owned(), reason });
+            self.skip(name, reason);
         }
         Ok(multiplies)
     }

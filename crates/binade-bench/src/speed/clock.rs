@@ -145,6 +145,7 @@ fn since(before: Ledger, after: Ledger) -> Ledger {
         launches: after.launches - before.launches,
         library: after.library - before.library,
         convolutions: after.convolutions - before.convolutions,
+        tf32: after.tf32 - before.tf32,
         searches: after.searches - before.searches,
         tables: after.tables - before.tables,
         table_bytes: after.table_bytes - before.table_bytes,

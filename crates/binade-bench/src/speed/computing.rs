@@ -5,13 +5,13 @@ use super::{
     clock::Clock,
     data,
     mlp::Mlp,
-    products::{self, Form, Product},
+    products::{self, Form, Product, TF32},
     replays::Replay,
     training::{SETTINGS, Training},
 };
 use binade_autocast::Autocast;
 use binade_core::DType;
-use binade_cuda::{Products, ProductsBy, Tensor};
+use binade_cuda::{F32Products, Products, ProductsBy, Tensor};
 
 /// Types that Tensor Cores multiply.
 const LOW: [DType; 2] = [DType::BF16, DType::F16];
@@ -25,7 +25,8 @@ impl Bench {
         let dry_run = self.options.dry_run;
         let sizes = if dry_run { &products::TINY[..] } else { &products::SIZES[..] };
         let layer = self.size(products::LAYER, products::TINY[1]);
-        sizes.iter().try_for_each(|size| self.products_of(clock, *size, *size == layer))
+        sizes.iter().try_for_each(|size| self.products_of(clock, *size, *size == layer))?;
+        self.products_of_f32(clock, layer)
     }
 
     /// Products of one size, in all forms where it is a layer's.
@@ -50,6 +51,35 @@ impl Bench {
             }
         }
         Ok(())
+    }
+
+    /// A plain product of f32, in full and, where the library and the GPU have it, by TF32.
+    fn products_of_f32(&mut self, clock: &Clock, size: usize) -> Result<()> {
+        let (form, turns, elements) = (Form::Plain, products::turns(size), size * size);
+        let (name, what) = (format!("matmul {size}^3 f32"), (DType::F32, size));
+        let operands = form.operands() * turns;
+        // As many outputs as operands.
+        if !self.fits(&name, elements * 4 * 2 * operands)? {
+            return Ok(());
+        }
+        let first = data::noise(&self.cuda, elements)?.reshape(&[size, size])?;
+        let all = data::copies(&self.cuda, first, operands)?;
+        let sets: Vec<Vec<Tensor>> = all.chunks(form.operands()).map(<[_]>::to_vec).collect();
+        self.product(clock, form, what, &sets)?;
+        let ProductsBy::Library { .. } = self.cuda.products()? else { return Ok(()) };
+        match self.cuda.clone().with_f32_products(F32Products::Tf32) {
+            Ok(tf32) => {
+                let mut work = Product::new(tf32, form, what, sets).by(TF32);
+                let timed = self.time(clock, &mut work, |work| Ok(work.what()));
+                // The choice is all clones'.
+                let _ = self.cuda.clone().with_f32_products(F32Products::Full)?;
+                timed
+            }
+            Err(error) => {
+                self.skip(&format!("{name}{TF32}"), error.to_string());
+                Ok(())
+            }
+        }
     }
 
     /// One product, by the library where there is one, and by our own kernels beside it.

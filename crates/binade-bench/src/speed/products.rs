@@ -16,6 +16,9 @@ pub(crate) const TINY: [usize; 2] = [8, 16];
 /// The size at which a layer's forms are.
 pub(crate) const LAYER: usize = 4096;
 
+/// What is behind the name of a product of f32 by TF32, which PyTorch's baseline goes without.
+pub(crate) const TF32: &str = " tf32";
+
 /// What is computed of matrices *A*, *B*, *C*.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(crate) enum Form {
@@ -108,6 +111,7 @@ impl<D: Handle> Product<D> {
                 flops: form.products() * flops(size),
                 samples: 0,
                 torch: torch(dtype)
+                    .filter(|_| self.by != TF32)
                     .map(|dtype| format!("{dtype} {size}^3{}", form.suffix()))
                     .into_iter()
                     .collect(),
@@ -216,5 +220,7 @@ mod tests {
         assert_eq!(what.computed.torch, ["torch.bfloat16 512^3"]);
         let own = Product::new(Cpu, Form::Plain, (DType::BF16, 512), vec![]).by(" own").what();
         assert_eq!((own.name.as_str(), own.computed.torch), ("512^3 own", what.computed.torch));
+        let tf32 = Product::new(Cpu, Form::Plain, (DType::F32, 512), vec![]).by(TF32).what();
+        assert!(tf32.name == "512^3 tf32" && tf32.computed.torch.is_empty());
     }
 }

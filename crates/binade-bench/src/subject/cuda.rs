@@ -4,7 +4,9 @@ use binade_autocast::Autocast;
 use binade_conformance::via::{self, Device};
 use binade_conformance::{Arithmetic, Clip, Compute, Refusal, Unscaled};
 use binade_core::{DType, NamedGrads, stochastic::Key};
-use binade_cuda::{Error, Tensor, cudarc::driver::sys::CUdevice_attribute as Attribute};
+use binade_cuda::{
+    Error, F32Products, ProductsBy, Tensor, cudarc::driver::sys::CUdevice_attribute as Attribute,
+};
 use binade_grad_scaler::{ClipGroup, ScaleState};
 
 /// `binade-cuda`.
@@ -12,6 +14,7 @@ use binade_grad_scaler::{ClipGroup, ScaleState};
 pub struct Cuda {
     name: &'static str,
     device: binade_cuda::Cuda,
+    f32: F32Products,
 }
 
 /// What the interpreter's device is called.
@@ -36,6 +39,12 @@ pub enum OpenError {
         /// What to do.
         advice: &'static str,
     },
+    /// A device whose products nobody computes by TF32.
+    #[error("--tf32, but products are computed by {by}: it is for cuda and ptx, with cuBLASLt")]
+    NoTf32 {
+        /// Who does.
+        by: String,
+    },
 }
 
 impl Cuda {
@@ -57,6 +66,20 @@ impl Cuda {
         Self::open("ptx", true, "start it by `cargo xtask conformance --device ptx`")
     }
 
+    /// The same, whose libraries may multiply `f32` by TF32, as the kit is told.
+    ///
+    /// # Errors
+    ///
+    /// Where the GPU is too old, or there is no library: the kit would be loosened for nothing.
+    pub fn by_tf32(self) -> Result<Self, OpenError> {
+        let f32 = F32Products::Tf32;
+        let device = self.device.with_f32_products(f32)?;
+        match device.products()? {
+            ProductsBy::Library { .. } => Ok(Self { device, f32, ..self }),
+            by => Err(OpenError::NoTf32 { by: by.to_string() }),
+        }
+    }
+
     fn open(
         asked: &'static str,
         is_interpreter: bool,
@@ -65,7 +88,7 @@ impl Cuda {
         let device = binade_cuda::Cuda::open(0)?;
         let found = device.name()?;
         if found.contains(INTERPRETER) == is_interpreter {
-            return Ok(Self { name: asked, device });
+            return Ok(Self { name: asked, device, f32: F32Products::Full });
         }
         Err(OpenError::Other { asked, found, advice })
     }
@@ -83,7 +106,8 @@ impl Cuda {
 }
 
 /// Operations on bf16 that multiply matrices.
-const BF16_PRODUCTS: [&str; 4] = ["bmm/bf16/", "conv2d/bf16/", "linear/bf16/", "matmul/bf16/"];
+const BF16_PRODUCTS: [&str; 5] =
+    ["bmm/bf16/", "conv2d/bf16/", "linear/bf16/", "linear_relu/bf16/", "matmul/bf16/"];
 
 impl Device for Cuda {
     type Handle = binade_cuda::Cuda;
@@ -99,7 +123,8 @@ impl Device for Cuda {
     /// Kernels are compiled with `-fmad=false -ftz=false -prec-div=true -prec-sqrt=true`, and write each `fma`; products are
     /// the Tensor Cores'. There are no conversions of f64.
     fn arithmetic(&self) -> Arithmetic {
-        Arithmetic { f64: false, tensor_core: true, ..Arithmetic::IEEE }
+        let tf32 = self.f32 == F32Products::Tf32;
+        Arithmetic { f64: false, tensor_core: true, tf32, ..Arithmetic::IEEE }
     }
 
     fn from_bits(&self, bits: &[u8], dtype: DType, shape: &[usize]) -> Result<Tensor, Refusal> {

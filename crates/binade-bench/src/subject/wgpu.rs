@@ -44,6 +44,7 @@ impl Device for Wgpu {
             rounded_div_sqrt: false,
             f64: false,
             tensor_core: false,
+            tf32: false,
         }
     }
 

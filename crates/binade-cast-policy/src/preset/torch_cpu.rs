@@ -13,7 +13,11 @@ pub(crate) const PRESET: Preset = Preset {
         (Category::Promote, PROMOTE),
         (Category::BuiltinPromote, BUILTIN),
     ],
-    aliases: &[("bias_add", "linear"), ("cross_entropy", "cross_entropy_loss")],
+    aliases: &[
+        ("bias_add", "linear"),
+        ("linear_relu", "linear"),
+        ("cross_entropy", "cross_entropy_loss"),
+    ],
 };
 
 /// Cast to the region's type.

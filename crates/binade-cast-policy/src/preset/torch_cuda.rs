@@ -16,7 +16,7 @@ pub(crate) const PRESET: Preset = Preset {
         (Category::Banned, BANNED),
         (Category::BuiltinPromote, BUILTIN),
     ],
-    aliases: &[("bias_add", "linear"), ("cross_entropy", "nll_loss")],
+    aliases: &[("bias_add", "linear"), ("linear_relu", "linear"), ("cross_entropy", "nll_loss")],
 };
 
 /// Cast to the region's type.

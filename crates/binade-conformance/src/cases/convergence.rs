@@ -115,7 +115,8 @@ impl Run {
         let skips: Vec<bool> = (0..STEPS).map(|step| OVERFLOWS.contains(&step)).collect();
         let wanted = losses(&self.params, &self.batch, LR, &skips);
         let mass = self.band() * wanted[0] * 2.0_f64.powi(24);
-        let wanted: Vec<Wanted> = wanted.iter().map(|&value| Wanted { value, mass }).collect();
+        let near = |&value: &f64| Wanted { mass, ..Wanted::exactly(value) };
+        let wanted: Vec<Wanted> = wanted.iter().map(near).collect();
         check.tensor(&[], &Stored::vector(DType::F32, seen.iter().copied()), &wanted)
     }
 

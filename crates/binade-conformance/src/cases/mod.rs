@@ -24,6 +24,7 @@ mod iterate;
 mod kahan;
 mod layer_norm;
 mod linear;
+mod linear_relu;
 mod log_softmax;
 mod matmul;
 mod max_pool2d;
@@ -131,7 +132,7 @@ fn steps_and_scales<S: Subject>() -> [Adds<Cases<S>>; 18] {
 }
 
 /// The operations of `binade-ops`.
-const OPS: [Adds<Asks>; 23] = [
+const OPS: [Adds<Asks>; 24] = [
     (Operation::MatMul, matmul::add),
     (Operation::Sum, sum::add),
     (Operation::Mean, mean::add),
@@ -144,6 +145,7 @@ const OPS: [Adds<Asks>; 23] = [
     (Operation::Mul, mul::add),
     (Operation::BiasAdd, bias_add::add),
     (Operation::Linear, linear::add),
+    (Operation::LinearRelu, linear_relu::add),
     (Operation::Bmm, bmm::add),
     (Operation::Conv2d, conv2d::add),
     (Operation::MaxPool2d, max_pool2d::add),

@@ -71,7 +71,7 @@ pub fn backward(
     for (c, stats) in all.iter().enumerate() {
         let places = (0..x.len()).filter(|at| channels[*at] == c);
         let group = stats.backward(&of(grad, channels, c), &of(x, channels, c));
-        for (at, Wanted { value, mass }) in places.zip(group) {
+        for (at, Wanted { value, mass, .. }) in places.zip(group) {
             // Times the weight, which is one rounding more.
             let value = value * w[c];
             input[at] = Wanted::near(value, mass * w[c].abs() + 2.0 * value.abs());

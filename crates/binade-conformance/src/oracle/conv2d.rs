@@ -55,7 +55,7 @@ impl Layer {
     pub fn forward(&self, x: &[f64], w: &[f64], bias: Option<&[f64]>) -> Vec<Wanted> {
         let [n, outputs, rows, columns] = self.output();
         let mut sums = Terms::new(n * outputs * rows * columns);
-        self.each(|result, pixel, tap| sums.add(result, x[pixel] * w[tap]));
+        self.each(|result, pixel, tap| sums.multiply(result, x[pixel], w[tap]));
         if let Some(bias) = bias {
             let of = |result: usize| bias[result / (rows * columns) % outputs];
             (0..sums.0.len()).for_each(|result| sums.add(result, of(result)));
@@ -67,8 +67,8 @@ impl Layer {
     pub fn backward(&self, grad: &[f64], x: &[f64], w: &[f64]) -> [Vec<Wanted>; 3] {
         let (mut dx, mut dw) = (Terms::new(x.len()), Terms::new(w.len()));
         self.each(|result, pixel, tap| {
-            dx.add(pixel, grad[result] * w[tap]);
-            dw.add(tap, grad[result] * x[pixel]);
+            dx.multiply(pixel, grad[result], w[tap]);
+            dw.multiply(tap, grad[result], x[pixel]);
         });
         let [_, outputs, rows, columns] = self.output();
         let of = |o: usize| {
@@ -79,21 +79,30 @@ impl Layer {
     }
 }
 
-/// For each sum its value, the magnitudes of its terms, and their number.
-struct Terms(Vec<[f64; 3]>);
+/// For each sum its value, the magnitudes of its terms, their number, and the magnitudes of those that are products.
+struct Terms(Vec<[f64; 4]>);
 
 impl Terms {
     fn new(length: usize) -> Self {
-        Self(vec![[0.0, 0.0, count(1)]; length])
+        Self(vec![[0.0, 0.0, count(1), 0.0]; length])
     }
 
     fn add(&mut self, at: usize, term: f64) {
         let sum = &mut self.0[at];
-        *sum = [sum[0] + term, sum[1] + term.abs(), sum[2] + 1.0];
+        *sum = [sum[0] + term, sum[1] + term.abs(), sum[2] + 1.0, sum[3]];
+    }
+
+    fn multiply(&mut self, at: usize, one: f64, other: f64) {
+        let term = one * other;
+        self.add(at, term);
+        self.0[at][3] += term.abs();
     }
 
     fn wanted(self) -> Vec<Wanted> {
-        let one = |[value, mass, terms]: [f64; 3]| Wanted::near(value, terms * mass);
+        let one = |[value, mass, terms, products]: [f64; 4]| Wanted {
+            products,
+            ..Wanted::near(value, terms * mass)
+        };
         self.0.into_iter().map(one).collect()
     }
 }

@@ -48,12 +48,12 @@ impl Stats {
     pub fn normal(&self, x: f64) -> Wanted {
         let value = (x - self.mean) * self.rstd;
         let mass = self.mean_doubt * self.rstd + value.abs() * (self.rstd_doubt + 2.0);
-        Wanted { value, mass }
+        Wanted { mass, ..Wanted::exactly(value) }
     }
 
     /// `(x − mean)·rstd·w + b`: one product more, and one sum.
     pub fn affine(&self, x: f64, w: f64, b: f64) -> Wanted {
-        let Wanted { value, mass } = self.normal(x);
+        let Wanted { value, mass, .. } = self.normal(x);
         let (scaled, sum) = (value * w, value * w + b);
         Wanted::near(sum, mass * w.abs() + 2.0 * scaled.abs() + sum.abs())
     }

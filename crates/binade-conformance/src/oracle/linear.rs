@@ -15,9 +15,8 @@ pub fn linear(
     if let Some(bias) = bias {
         for (i, wanted) in y.iter_mut().enumerate() {
             let b = bias[i % outer];
-            let terms = count(inner);
-            let mass = if inner == 0 { 0.0 } else { wanted.mass / terms };
-            *wanted = Wanted { value: wanted.value + b, mass: (terms + 1.0) * (mass + b.abs()) };
+            wanted.value += b;
+            wanted.mass = count(inner + 1) * (wanted.products + b.abs());
         }
     }
     y

@@ -13,13 +13,13 @@ pub fn matmul(a: &[f64], b: &[f64], [rows, inner, columns]: [usize; 3]) -> Vec<W
     let mut product = Vec::with_capacity(rows * columns);
     for row in 0..rows {
         for column in 0..columns {
-            let mut wanted = Wanted { value: 0.0, mass: 0.0 };
+            let mut wanted = Wanted::exactly(0.0);
             for at in 0..inner {
                 let term = a[row * inner + at] * b[at * columns + column];
                 wanted.value += term;
-                wanted.mass += term.abs();
+                wanted.products += term.abs();
             }
-            wanted.mass *= count(inner);
+            wanted.mass = count(inner) * wanted.products;
             product.push(wanted);
         }
     }

@@ -52,6 +52,6 @@ pub fn backward(grad: &[f64], largest: &[usize], length: usize) -> Vec<Wanted> {
     // One term is itself, exactly; more are rounded once for each but the first.
     let spare = |terms: f64| if terms > count(1) { terms } else { 0.0 };
     sums.into_iter()
-        .map(|[value, mass, terms]| Wanted { value, mass: spare(terms) * mass })
+        .map(|[value, mass, terms]| Wanted { mass: spare(terms) * mass, ..Wanted::exactly(value) })
         .collect()
 }

@@ -9,5 +9,5 @@ pub fn mean(values: &[f64]) -> Wanted {
     let total = sum(values);
     let n = count(values.len());
     let value = total.value / n;
-    Wanted { value, mass: total.mass / n + 4.0 * value.abs() }
+    Wanted { mass: total.mass / n + 4.0 * value.abs(), ..Wanted::exactly(value) }
 }

@@ -24,6 +24,7 @@ pub mod iterate;
 pub mod kahan;
 pub mod layer_norm;
 pub mod linear;
+pub mod linear_relu;
 pub mod log_softmax;
 pub mod matmul;
 pub mod max_pool2d;

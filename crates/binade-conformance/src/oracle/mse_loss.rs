@@ -6,7 +6,7 @@ use crate::{Wanted, oracle::matmul::count};
 /// The mean of `(x − y)²`. The mass is the mean's, and 4·2^-24 of each term: a difference, squared, is rounded three times.
 pub fn mse_loss(x: &[f64], y: &[f64]) -> Wanted {
     let squares: Vec<f64> = x.iter().zip(y).map(|(x, y)| (x - y).powi(2)).collect();
-    let Wanted { value, mass } = mean(&squares);
+    let Wanted { value, mass, .. } = mean(&squares);
     Wanted::near(value, mass + 4.0 * value)
 }
 

@@ -5,7 +5,7 @@ use crate::Wanted;
 
 /// The sum, with the mass n·Σ|x| that bounds the error of summing in `f32` in any order.
 pub fn sum(values: &[f64]) -> Wanted {
-    let mut wanted = Wanted { value: 0.0, mass: 0.0 };
+    let mut wanted = Wanted::exactly(0.0);
     for x in values {
         wanted.value += x;
         wanted.mass += x.abs();

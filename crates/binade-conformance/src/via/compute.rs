@@ -26,6 +26,10 @@ pub fn compute<D: Ops + Handle<Tensor: Clone>>(
         (C::BmmBackward, [g, a, b]) => two(d.bmm_backward(g, a, b)),
         (C::Linear, [x, w, b @ ..]) => one(d.linear(x, w, b.first().copied())),
         (C::LinearBackward { bias }, [g, x, w]) => affine(d.linear_backward(g, x, w, *bias)),
+        (C::LinearRelu, [x, w, b @ ..]) => one(d.linear_relu(x, w, b.first().copied())),
+        (C::LinearReluBackward { bias }, [grad, output, x, w]) => {
+            affine(d.linear_relu_backward(grad, output, x, w, *bias))
+        }
         (C::Conv2d(config), [x, w, b @ ..]) => one(d.conv2d(x, w, b.first().copied(), *config)),
         (C::Conv2dBackward { config, bias }, [g, x, w]) => {
             affine(d.conv2d_backward(g, x, w, *bias, *config))

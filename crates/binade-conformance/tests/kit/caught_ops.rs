@@ -61,6 +61,13 @@ fn a_nan_made_zero_is_caught() {
 }
 
 #[test]
+fn a_nan_made_zero_behind_a_layer_is_caught() {
+    let sentence = "a_nan_stays_a_nan_and_passes_its_gradient_on";
+    caught(&MakesNanZeroBehindALayer, &format!("linear_relu/f16/{sentence}"));
+    caught(&MakesNanZeroBehindALayer, &format!("linear_relu/f32/{sentence}"));
+}
+
+#[test]
 fn a_gradient_that_is_not_divided_by_the_batch_is_caught() {
     caught(&AddsUpTheBatch, "cross_entropy/f32/the_gradient_is_divided_by_the_number_of_rows");
 }

@@ -64,7 +64,7 @@ fn json_has_what_its_schema_says_and_no_more() {
     assert_eq!(keys(&json), page);
     assert_eq!((&json["schema"], &json["device"]), (&SCHEMA.into(), &"wrong".into()));
     assert_eq!((&json["passed"], &json["failed"]), (&Value::from(4), &Value::from(1)));
-    let facts = ["f64", "fma", "keeps_subnormals", "rounded_div_sqrt", "tensor_core"];
+    let facts = ["f64", "fma", "keeps_subnormals", "rounded_div_sqrt", "tensor_core", "tf32"];
     assert_eq!(keys(&json["arithmetic"]), facts);
     assert_eq!(keys(&json["skipped"][0]), ["case", "reason"]);
     assert_eq!(json["skipped"].as_array().map(Vec::len), Some(report.skipped().len()));

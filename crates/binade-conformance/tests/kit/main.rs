@@ -9,6 +9,7 @@ mod caught_steps;
 mod faulty;
 mod files;
 mod misruled;
+mod narrowed;
 mod picked;
 mod right;
 mod toy;

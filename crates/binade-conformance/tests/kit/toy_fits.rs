@@ -30,6 +30,13 @@ pub(crate) fn check(op: &Compute, t: &[&Plain]) -> Result<(), Refusal> {
         C::BmmBackward => float(Op::BMM, t, &shape::bmm(s[1], s[2])?, 1)?,
         C::Linear => float(Op::LINEAR, t, &shape::linear(s[0], s[1], s.get(2).copied())?, 0)?,
         C::LinearBackward { .. } => float(Op::LINEAR, t, &shape::linear(s[1], s[2], None)?, 1)?,
+        C::LinearRelu => {
+            let shape = shape::linear(s[0], s[1], s.get(2).copied())?;
+            float(Op::LINEAR_RELU, t, &shape, 0)?;
+        }
+        C::LinearReluBackward { .. } => {
+            float(Op::LINEAR_RELU, t, &shape::linear(s[2], s[3], None)?, 1)?;
+        }
         C::Conv2d(config) => {
             let shape = shape::conv2d(s[0], s[1], s.get(2).copied(), *config)?;
             float(Op::CONV2D, t, &shape, 0)?;

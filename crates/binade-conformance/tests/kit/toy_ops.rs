@@ -30,6 +30,13 @@ pub(crate) fn compute(op: &Compute, t: &[&Plain]) -> Result<Vec<Plain>, Refusal>
         }
         (C::Linear, [x, w, b @ ..]) => vec![linear(x, w, b.first().copied())],
         (C::LinearBackward { bias }, [g, x, w]) => linear_back(g, x, w, *bias, true),
+        (C::LinearRelu, [x, w, b @ ..]) => {
+            vec![map(&linear(x, w, b.first().copied()), |x| if x <= 0.0 { 0.0 } else { x })]
+        }
+        (C::LinearReluBackward { bias }, [grad, output, x, w]) => {
+            let passed = zip(grad, output, |g, y| if y <= 0.0 { 0.0 } else { g });
+            linear_back(&passed, x, w, *bias, true)
+        }
         (C::Conv2d(config), [x, w, b @ ..]) => {
             vec![convolve(x, w, b.first().copied(), *config, |tap| tap)]
         }
@@ -150,7 +157,7 @@ fn joined(like: &Plain, bytes: &[u8]) -> Plain {
     Plain { bytes: bytes.to_vec(), ..like.clone() }
 }
 
-fn linear(x: &Plain, w: &Plain, bias: Option<&Plain>) -> Plain {
+pub(crate) fn linear(x: &Plain, w: &Plain, bias: Option<&Plain>) -> Plain {
     let (outer, inner) = (w.shape[0], w.shape[1]);
     let rows: usize = x.shape[..x.shape.len() - 1].iter().product();
     let (x, w, b, dtype) = (x.read(), w.read(), bias.map(Plain::read), x.dtype);

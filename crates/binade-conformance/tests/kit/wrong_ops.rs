@@ -4,7 +4,7 @@ use crate::faulty::Fault;
 use crate::toy::{Plain, Toy};
 use crate::toy_images::{convolve, pool, pool_back};
 use crate::toy_ops::{
-    count, dropout, i64s, indices, linear_back, map, matmul, scattered, total, zip,
+    count, dropout, i64s, indices, linear, linear_back, map, matmul, scattered, total, zip,
 };
 use crate::toy_rows::{batch_norm, by_row, cross_entropy_back, layer_norm, variance};
 use binade_conformance::{Compute, Refusal, Subject};
@@ -24,6 +24,7 @@ pub(crate) enum Slip {
     MakesGeluOfTanh,
     PassesTheGradientAtZero,
     MakesNanZero,
+    MakesNanZeroBehindALayer,
     AddsUpTheBatch,
     DropsWithoutScaling,
     DropsByTheNextCounter,
@@ -76,6 +77,10 @@ impl Slip {
             }),
             (Self::PassesTheGradientAtZero, C::ReluBackward, [g, y]) => {
                 zip(g, y, |g, y| if y < 0.0 { 0.0 } else { g })
+            }
+            // `fmax(x, 0)`, as a library's activation may have it.
+            (Self::MakesNanZeroBehindALayer, C::LinearRelu, [x, w, b @ ..]) => {
+                map(&linear(x, w, b.first().copied()), |x| x.max(0.0))
             }
             (Self::MakesNanZero, C::Relu, [x]) => map(x, |x| if x > 0.0 { x } else { 0.0 }),
             (Self::PoolsPastNan, C::MaxPool2d(config), [x]) => {

@@ -21,6 +21,7 @@ mod host;
 mod im2col;
 mod layer_norm;
 mod linear;
+mod linear_relu;
 mod log_softmax;
 mod matmul;
 mod max_pool2d;

@@ -4,8 +4,8 @@ use super::{Bound, Case, oracle};
 use binade_cpu::{Cpu, Error, Tensor};
 use binade_ops::{
     Add, AffineGrads, BatchNorm, BatchNormConfig, BiasAdd, Bmm, Conv2d, Conv2dConfig, CrossEntropy,
-    Embedding, Gelu, LayerNorm, Linear, LogSoftmax, MatMul, MaxPool2d, MaxPool2dConfig, Mean,
-    MseLoss, Mul, NormGrads, Relu, RunningStats, Softmax, Sum, Tanh, shape,
+    Embedding, Gelu, LayerNorm, Linear, LinearRelu, LogSoftmax, MatMul, MaxPool2d, MaxPool2dConfig,
+    Mean, MseLoss, Mul, NormGrads, Relu, RunningStats, Softmax, Sum, Tanh, shape,
 };
 
 const EPS: f32 = 1e-5;
@@ -39,6 +39,7 @@ pub fn products(n: usize) -> Vec<Case> {
         },
         linear(n, true),
         linear(n, false),
+        linear_relu(n),
     ]
 }
 
@@ -50,6 +51,21 @@ fn linear(n: usize, bias: bool) -> Case {
         oracle: Box::new(oracle::linear),
         forward: Box::new(|x| Cpu.linear(&x[0], &x[1], x.get(2))),
         backward: Box::new(move |g, x, _| Cpu.linear_backward(g, &x[0], &x[1], bias).map(affine)),
+        bound: Bound::Products(2 * n + 2),
+    }
+}
+
+/// Its bound is that of the sum: the slope is 0 or 1.
+fn linear_relu(n: usize) -> Case {
+    let shapes = vec![vec![n + 1, 2 * n], vec![n, 2 * n], vec![n]];
+    Case {
+        name: "linear_relu",
+        shapes,
+        oracle: Box::new(|x| oracle::linear(x).mapv(|x| x.max(0.0))),
+        forward: Box::new(|x| Cpu.linear_relu(&x[0], &x[1], x.get(2))),
+        backward: Box::new(|g, x, y| {
+            Cpu.linear_relu_backward(g, y, &x[0], &x[1], true).map(affine)
+        }),
         bound: Bound::Products(2 * n + 2),
     }
 }

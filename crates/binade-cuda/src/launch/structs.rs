@@ -278,6 +278,8 @@ pub(crate) struct ProductBits {
     pub(crate) a_transposed: u32,
     pub(crate) b_transposed: u32,
     pub(crate) ranges: u32,
+    pub(crate) relu: u32,
+    pub(crate) unused: u32,
 }
 
 /// `Fault` of `fault.cuh`.
@@ -363,7 +365,7 @@ const _: () = {
     assert!(size_of::<LostBits>() == 16);
     assert!(size_of::<LossScaleBits>() == 52);
     assert!(size_of::<GeometryBits>() == 128);
-    assert!(size_of::<ProductBits>() == 112);
+    assert!(size_of::<ProductBits>() == 120);
     assert!(size_of::<FaultBits>() == 32);
     assert!(size_of::<PoolBits>() == 80);
 };

@@ -2,7 +2,10 @@
 //! type that its page in the cuBLAS documentation names, and pointers go in for the length of a call.
 #![expect(unsafe_code, reason = "a C library")]
 
-use super::problem::{Operand, Problem};
+use super::{
+    problem::{Operand, Problem},
+    which::F32Products,
+};
 use crate::memory::Buffer;
 use binade_core::DType;
 use cudarc::{
@@ -190,10 +193,13 @@ impl Drop for Preference {
 }
 
 impl Desc {
-    /// Sums in f32, in full: TF32 is another compute type.
+    /// Sums in f32, of products in full unless it is told otherwise: TF32 is a compute type of its own.
     fn new(problem: &Problem) -> Result<Self> {
-        use sys::cublasLtMatmulDescAttributes_t as Attribute;
-        let compute = sys::cublasComputeType_t::CUBLAS_COMPUTE_32F;
+        use sys::{cublasComputeType_t as Compute, cublasLtMatmulDescAttributes_t as Attribute};
+        let compute = match problem.f32 {
+            F32Products::Full => Compute::CUBLAS_COMPUTE_32F,
+            F32Products::Tf32 => Compute::CUBLAS_COMPUTE_32F_FAST_TF32,
+        };
         let desc = Self(result::create_matmul_desc(compute, sys::cudaDataType::CUDA_R_32F)?);
         // `CUBLAS_OP_N` and `CUBLAS_OP_T`.
         let [first, second] = [problem.first, problem.second].map(|it| i32::from(it.transposed));

@@ -16,4 +16,4 @@ mod which;
 
 pub(crate) use convolutions::Pass;
 pub(crate) use open::Library;
-pub use which::{ConvolutionsBy, Products, ProductsBy};
+pub use which::{ConvolutionsBy, F32Products, Products, ProductsBy};

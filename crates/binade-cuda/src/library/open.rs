@@ -3,9 +3,10 @@
 use super::{
     lt::{self, Handle, Plan},
     problem::{self, Problem},
-    which::{Products, ProductsBy},
+    which::{F32Products, Products, ProductsBy},
 };
 use crate::{Cuda, Error, memory::Buffer};
+use binade_core::DType;
 use cudarc::driver::sys::CUDA_VERSION;
 use std::{
     collections::HashMap,
@@ -22,6 +23,8 @@ use std::{
 pub(crate) struct Library {
     /// Whether it is to be left alone.
     pub(super) own: AtomicBool,
+    /// Whether it may multiply `f32` by TF32.
+    pub(super) tf32: AtomicBool,
     opened: OnceLock<Result<Open, String>>,
     #[cfg(feature = "cudnn")]
     pub(super) dnn: super::dnn::Dnn,
@@ -54,6 +57,49 @@ impl Cuda {
         self
     }
 
+    /// Chooses how the libraries may multiply `f32` by `f32` from here on, in products and convolutions, for this handle and
+    /// its clones: in full, unless it is told otherwise. Products of sixteen bits are what they were, and so are all that
+    /// Binade's own kernels compute. [`products`](Self::products) says what is so, and [`Ledger::tf32`](crate::Ledger::tf32)
+    /// counts.
+    ///
+    /// A captured step keeps what it was captured with. Between the warm-ups of a capture and the captured run a change is
+    /// an error of that run.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::TooOldFor`] for TF32 before compute capability 8.0, whose Tensor Cores have none; nothing is changed then.
+    pub fn with_f32_products(self, products: F32Products) -> Result<Self, Error> {
+        let is_tf32 = products == F32Products::Tf32;
+        let (major, minor) = self.inner.capability;
+        if is_tf32 && major < 8 {
+            return Err(Error::TooOldFor {
+                what: "products of f32 by TF32",
+                found: format!("{major}.{minor}"),
+                needed: "8.0",
+                instead: "f32 in full",
+            });
+        }
+        self.inner.library.tf32.store(is_tf32, Ordering::Relaxed);
+        Ok(self)
+    }
+
+    /// How the libraries may multiply `f32`.
+    pub(super) fn f32_products(&self) -> F32Products {
+        let is_tf32 = self.inner.library.tf32.load(Ordering::Relaxed);
+        if is_tf32 { F32Products::Tf32 } else { F32Products::Full }
+    }
+
+    /// Whether operands of this type may lose bits where a product reads them.
+    pub(crate) fn drops_bits(&self, dtype: DType) -> Result<bool, Error> {
+        let is_tf32 = dtype == DType::F32 && self.f32_products() == F32Products::Tf32;
+        Ok(is_tf32 && self.has_library()?)
+    }
+
+    /// Whether products go to the library first.
+    pub(crate) fn has_library(&self) -> Result<bool, Error> {
+        Ok(self.library()?.is_some())
+    }
+
     /// What computes matrix products, and of which version: as to be written beside results. Looks for the library, if
     /// nobody has yet.
     ///
@@ -67,9 +113,11 @@ impl Cuda {
             _ if self.inner.library.own.load(Ordering::Relaxed) => "asked for".into(),
             _ => "the library has not been looked for before the captured run".into(),
         };
+        let f32 = self.f32_products();
         Ok(match open {
-            Some(open) => ProductsBy::Library { version: open.version },
-            None => ProductsBy::Own { why: missing() },
+            Some(open) => ProductsBy::Library { version: open.version, f32 },
+            None if f32 == F32Products::Full => ProductsBy::Own { why: missing() },
+            None => ProductsBy::Own { why: format!("{}; they multiply f32 in full", missing()) },
         })
     }
 

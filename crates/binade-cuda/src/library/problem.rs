@@ -1,5 +1,6 @@
 //! A product as cuBLASLt is asked for it: all that its choice of an algorithm hangs on, and nothing else.
 
+use super::which::F32Products;
 use crate::{
     ops::gemm::{Gemm, Matrices},
     probe::Capability,
@@ -27,6 +28,8 @@ pub(super) struct Problem {
     /// 1 where each pair is promised the bits that it has alone.
     pub(super) batch: usize,
     pub(super) bias: bool,
+    /// Of `f32` alone: sixteen bits have no more to drop.
+    pub(super) f32: F32Products,
 }
 
 /// Matrices in columns.
@@ -51,8 +54,8 @@ impl Problem {
     /// that NVIDIA says keeps a batch to its pairs' bits, be it by the same algorithm, but a repeated call has its own. An
     /// alignment is then what the pairs of any such batch have, of which one alone is one. That takes nothing from
     /// the library: what reads rows is no better aligned than the rows are.
-    pub(super) fn of(gemm: &Gemm<'_>) -> Option<Self> {
-        let Gemm { a, b, bias, c, m, n, k, batch, by_pair } = *gemm;
+    pub(super) fn of(gemm: &Gemm<'_>, f32: F32Products) -> Option<Self> {
+        let Gemm { a, b, bias, c, m, n, k, batch, by_pair, .. } = *gemm;
         let (dtype, into) = (a.tensor.dtype(), c.tensor.dtype());
         let is_readable = |address: u64| dtype == into && address.is_multiple_of(BIAS_ALIGNED);
         if k == 0 || bias.is_some_and(|bias| !is_readable(bias.address())) {
@@ -73,6 +76,7 @@ impl Problem {
             result: operand(&c, [m, n]),
             batch,
             bias: bias.is_some(),
+            f32: if dtype == DType::F32 { f32 } else { F32Products::Full },
         })
     }
 
@@ -83,6 +87,7 @@ impl Problem {
             [&sizes[..], &[it.transposed.into(), it.aligned.into()]].concat()
         };
         let kinds = [self.dtype as u64, self.into as u64, self.batch as u64, self.bias.into()];
+        let kinds = [&kinds[..], &[self.f32 as u64]].concat();
         let operands = [self.first, self.second, self.result].map(operand).concat();
         [&kinds[..], &operands].concat()
     }

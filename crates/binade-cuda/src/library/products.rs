@@ -19,7 +19,7 @@ impl Cuda {
     /// Has the library compute the products, whose tensors have been found to hold them; `false` where it does not.
     pub(crate) fn multiplies_by_library(&self, gemm: &Gemm<'_>) -> Result<bool, Error> {
         self.alive()?;
-        let Some(problem) = Problem::of(gemm) else { return Ok(false) };
+        let Some(problem) = Problem::of(gemm, self.f32_products()) else { return Ok(false) };
         let Some(open) = self.library()? else { return Ok(false) };
         let mut shared = open.lock();
         self.find(open, &mut shared, &problem, Addresses::of(gemm, 0))?;
@@ -33,7 +33,7 @@ impl Cuda {
                 self.inner.pool.recorder.note(NAME, noted)?;
                 *self.inner.last.lock().unwrap_or_else(PoisonError::into_inner) = NAME;
                 let multiplied = handle.multiply(stream, plan, at, &open.workspace);
-                self.inner.counters.library();
+                self.inner.counters.library(problem.f32);
                 multiplied.map_err(Refused::Library)
             })
         })?;

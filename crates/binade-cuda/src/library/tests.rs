@@ -70,6 +70,7 @@ fn is_the_librarys(cuda: &Cuda, case: &Case) -> bool {
         n,
         k,
         batch: 1,
+        relu: false,
         by_pair: false,
     };
     let before = cuda.ledger().library;
@@ -124,8 +125,19 @@ fn a_bias_at_an_odd_place_and_a_sum_of_no_terms_are_the_kernels() {
     for k in [0, 2] {
         let (a, b) = (Matrices::dense(&x, 2, k), Matrices::dense(&y, k, 2));
         let c = Matrices::dense(&c, 2, 2);
-        cuda.gemm(&Gemm { a, b, bias: Some(&bias), c, m: 2, n: 2, k, batch: 1, by_pair: false })
-            .unwrap();
+        cuda.gemm(&Gemm {
+            a,
+            b,
+            bias: Some(&bias),
+            c,
+            m: 2,
+            n: 2,
+            k,
+            batch: 1,
+            relu: false,
+            by_pair: false,
+        })
+        .unwrap();
     }
     assert_eq!(cuda.ledger().library, before);
 }
@@ -157,6 +169,7 @@ fn matrices_side_by_side_are_one_product_of_the_librarys() {
         let gemm = Gemm {
             a: Matrices { step: 0, ..Matrices::dense(&a, m, k) },
             b: beside(&b),
+            relu: false,
             bias: None,
             c: beside(&c),
             m,

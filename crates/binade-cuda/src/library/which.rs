@@ -18,6 +18,23 @@ pub enum Products {
     Own,
 }
 
+/// How a library may multiply `f32` by `f32`: see [`Cuda::with_f32_products`](crate::Cuda::with_f32_products).
+///
+/// TF32 has the exponents of `f32` and 10 stored bits of its significand ("NVIDIA A100 Tensor Core GPU Architecture", 2020):
+/// an operand whose other 13 bits are dropped is off by less than 2^-10 of itself, one that is rounded by half of that. A sum of
+/// products is therefore within 2^-9·Σ|a||b| of the same sum of `f32`. Nothing else changes: a result is `f32`, and so are sums.
+#[derive(Clone, Copy, Debug, Default, Eq, Hash, PartialEq)]
+pub enum F32Products {
+    /// With all bits of `f32`.
+    #[default]
+    Full,
+    /// On Tensor Cores, which read TF32, where a library computes the product. Binade's own kernels multiply in full.
+    ///
+    /// A NaN that differs from infinity in the 13 dropped bits alone may be read as infinity: what comes of it is not finite
+    /// either way, and the check of gradients finds it.
+    Tf32,
+}
+
 /// What computes matrix products: see [`Cuda::products`](crate::Cuda::products).
 #[non_exhaustive]
 #[derive(Clone, Debug, Eq, PartialEq)]
@@ -26,6 +43,8 @@ pub enum ProductsBy {
     Library {
         /// As `cublasLtGetVersion` gives it: 10000 · major + 100 · minor + patch.
         version: usize,
+        /// How it multiplies `f32`.
+        f32: F32Products,
     },
     /// Binade's own kernels alone.
     Own {
@@ -42,6 +61,8 @@ pub enum ConvolutionsBy {
     Library {
         /// As `cudnnGetVersion` gives it: 10000 · major + 100 · minor + patch.
         version: usize,
+        /// How it multiplies `f32`.
+        f32: F32Products,
     },
     /// Products over windows, by whatever computes products: see [`Cuda::products`](crate::Cuda::products).
     Own {
@@ -53,10 +74,7 @@ pub enum ConvolutionsBy {
 impl fmt::Display for ConvolutionsBy {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Library { version } => {
-                let (major, minor) = (version / 10_000, version % 10_000 / 100);
-                write!(f, "cuDNN {major}.{minor}.{}", version % 100)
-            }
+            Self::Library { version, f32 } => library(f, "cuDNN", *version, *f32),
             Self::Own { why } => write!(f, "products over windows: {why}"),
         }
     }
@@ -65,13 +83,22 @@ impl fmt::Display for ConvolutionsBy {
 impl fmt::Display for ProductsBy {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Library { version } => {
-                let (major, minor) = (version / 10_000, version % 10_000 / 100);
-                write!(f, "cuBLASLt {major}.{minor}.{}", version % 100)
-            }
+            Self::Library { version, f32 } => library(f, "cuBLASLt", *version, *f32),
             Self::Own { why } => write!(f, "own kernels: {why}"),
         }
     }
+}
+
+/// Full products are what everyone expects, and are not told.
+fn library(
+    f: &mut fmt::Formatter<'_>,
+    name: &str,
+    version: usize,
+    f32: F32Products,
+) -> fmt::Result {
+    let (major, minor) = (version / 10_000, version % 10_000 / 100);
+    let how = if f32 == F32Products::Tf32 { ", f32 by TF32" } else { "" };
+    write!(f, "{name} {major}.{minor}.{}{how}", version % 100)
 }
 
 #[cfg(test)]
@@ -80,13 +107,23 @@ mod tests {
 
     #[test]
     fn the_library_is_told_by_its_version_and_kernels_by_the_reason() {
-        let library = ProductsBy::Library { version: 130_204 };
+        let f32 = F32Products::Full;
+        let library = ProductsBy::Library { version: 130_204, f32 };
         assert_eq!(library.to_string(), "cuBLASLt 13.2.4");
         let own = ProductsBy::Own { why: "asked for".into() };
         assert_eq!(own.to_string(), "own kernels: asked for");
-        let library = ConvolutionsBy::Library { version: 92_800 };
+        let library = ConvolutionsBy::Library { version: 92_800, f32 };
         assert_eq!(library.to_string(), "cuDNN 9.28.0");
         let own = ConvolutionsBy::Own { why: "asked for".into() };
         assert_eq!(own.to_string(), "products over windows: asked for");
+    }
+
+    #[test]
+    fn tf32_is_told_beside_the_version() {
+        let f32 = F32Products::Tf32;
+        let products = ProductsBy::Library { version: 130_204, f32 };
+        assert_eq!(products.to_string(), "cuBLASLt 13.2.4, f32 by TF32");
+        let convolutions = ConvolutionsBy::Library { version: 92_800, f32 };
+        assert_eq!(convolutions.to_string(), "cuDNN 9.28.0, f32 by TF32");
     }
 }

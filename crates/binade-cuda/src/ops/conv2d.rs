@@ -44,12 +44,29 @@ impl Conv2d for Cuda {
                 None => Ok(result),
             };
         }
+        // A bias that is a tap is an operand, and would lose what TF32 drops.
+        if let Some(bias) = bias
+            && self.drops_bits(dtype)?
+        {
+            return self.bias_add(&self.conv2d(input, weight, None, config)?, bias);
+        }
         let (outputs, windows) = (layer.outputs, layer.of.windows());
         let (batch, by_pair) = (layer.of.images, false);
         if layer.multiplies_images(dtype) && bias.is_none() {
             let (a, b) = (layer.weight(weight), Matrices::dense(input, layer.of.taps(), windows));
             let (c, k) = (Matrices::dense(&result, outputs, windows), layer.of.taps());
-            self.gemm(&Gemm { a, b, bias: None, c, m: outputs, n: windows, k, batch, by_pair })?;
+            self.gemm(&Gemm {
+                a,
+                b,
+                bias: None,
+                c,
+                m: outputs,
+                n: windows,
+                k,
+                batch,
+                relu: false,
+                by_pair,
+            })?;
             return Ok(result);
         }
         // The bias is one tap more, of a pixel that is 1 in every window.
@@ -60,7 +77,18 @@ impl Conv2d for Cuda {
             let to = part.of(&result, outputs * windows)?;
             let (a, b) = (layer.weight(&matrix), columns.by_image());
             let (c, batch) = (Matrices::dense(&to, outputs, windows), of.images);
-            self.gemm(&Gemm { a, b, bias: None, c, m: outputs, n: windows, k, batch, by_pair })?;
+            self.gemm(&Gemm {
+                a,
+                b,
+                bias: None,
+                c,
+                m: outputs,
+                n: windows,
+                k,
+                batch,
+                relu: false,
+                by_pair,
+            })?;
         }
         Ok(result)
     }
@@ -177,12 +205,23 @@ impl Cuda {
             let c = one.as_ref().map_or_else(whole, Sums::matrices);
             let (a, b, k) = (by_output.whole(), columns.whole().transposed(), of.images * windows);
             let by_pair = false;
-            self.gemm(&Gemm { a, b, bias: None, c, m: outputs, n: taps, k, batch: 1, by_pair })?;
+            self.gemm(&Gemm {
+                a,
+                b,
+                bias: None,
+                c,
+                m: outputs,
+                n: taps,
+                k,
+                batch: 1,
+                relu: false,
+                by_pair,
+            })?;
         }
         if let (Some(sums), Some(of_weight)) = (sums, of_weight) {
             let to = Matrices::dense(of_weight, outputs, taps);
             self.join(
-                &Joined { c: to, bias: None, m: outputs, n: taps, batch: 1 },
+                &Joined { c: to, bias: None, relu: false, m: outputs, n: taps, batch: 1 },
                 &sums,
                 parts.len(),
             )?;
@@ -200,7 +239,18 @@ impl Cuda {
         let (taps, outputs, windows) = (layer.of.taps(), layer.outputs, layer.of.windows());
         let (a, b) = (layer.weight(weight).transposed(), Matrices::dense(grad, outputs, windows));
         let (c, bias, by_pair) = (Matrices::dense(to, taps, windows), None, false);
-        self.gemm(&Gemm { a, b, bias, c, m: taps, n: windows, k: outputs, batch, by_pair })
+        self.gemm(&Gemm {
+            a,
+            b,
+            bias,
+            c,
+            m: taps,
+            n: windows,
+            k: outputs,
+            batch,
+            relu: false,
+            by_pair,
+        })
     }
 
     /// `Wᵀ·grad`, f32 until each pixel has been summed up.
@@ -218,7 +268,7 @@ impl Cuda {
         let columns = self.unset_columns(DType::F32, of, taps, Images::Together)?;
         let (a, b, c) = (layer.weight(weight).transposed(), by_output.whole(), columns.whole());
         let (bias, batch, by_pair) = (None, 1, false);
-        self.gemm(&Gemm { a, b, bias, c, m: taps, n, k: outputs, batch, by_pair })?;
+        self.gemm(&Gemm { a, b, bias, c, m: taps, n, k: outputs, batch, relu: false, by_pair })?;
         self.pixels(&columns, of, to)
     }
 }

@@ -31,7 +31,7 @@ pub(crate) struct Matrices<'a> {
     pub(crate) transposed: bool,
 }
 
-/// `C = op(A)·op(B) + bias` for each of a batch, accumulated in f32 and rounded once.
+/// `C = op(A)·op(B) + bias`, or its rectified linear unit, for each of a batch, accumulated in f32 and rounded once.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Gemm<'a> {
     /// `[m, k]`, or `[k, m]` where it is transposed.
@@ -40,6 +40,8 @@ pub(crate) struct Gemm<'a> {
     pub(crate) b: Matrices<'a>,
     /// `[n]`, of A's type: added to every row.
     pub(crate) bias: Option<&'a Tensor>,
+    /// Whether what is not positive leaves as +0, NaN aside. Not for the library, whose own may not keep a NaN.
+    pub(crate) relu: bool,
     /// `[m, n]`, of A's type or f32; not transposed. New memory, which nobody else looks at.
     pub(crate) c: Matrices<'a>,
     pub(crate) m: usize,
@@ -97,7 +99,7 @@ impl Cuda {
         let choice = chosen(dtype, self.inner.capability, gemm)?;
         // The same sizes are refused, whatever computes them.
         [m, n, k].into_iter().try_for_each(|extent| gemm.size(extent).map(|_| ()))?;
-        if self.multiplies_by_library(gemm)? {
+        if !gemm.relu && self.multiplies_by_library(gemm)? {
             return Ok(());
         }
         self.multiply(gemm, choice)
@@ -110,8 +112,8 @@ impl Cuda {
             return self.product(gemm, choice);
         }
         let sums = self.sums(batch * choice.ranges, [m, n])?;
-        self.product(&Gemm { bias: None, c: sums.matrices(), ..*gemm }, choice)?;
-        let to = Joined { c: gemm.c, bias: gemm.bias, m, n, batch };
+        self.product(&Gemm { bias: None, relu: false, c: sums.matrices(), ..*gemm }, choice)?;
+        let to = Joined { c: gemm.c, bias: gemm.bias, relu: gemm.relu, m, n, batch };
         self.join(&to, &sums, choice.ranges)
     }
 
@@ -128,7 +130,7 @@ impl Cuda {
 impl Gemm<'_> {
     /// As kernels have it, K being cut into so many ranges.
     fn bits(&self, ranges: usize) -> Result<ProductBits, Error> {
-        let Self { a, b, c, bias, m, n, k, .. } = *self;
+        let Self { a, b, c, bias, relu, m, n, k, .. } = *self;
         Ok(ProductBits {
             a: a.tensor.address(),
             b: b.tensor.address(),
@@ -148,6 +150,8 @@ impl Gemm<'_> {
             a_transposed: a.transposed.into(),
             b_transposed: b.transposed.into(),
             ranges: self.size(ranges)?,
+            relu: relu.into(),
+            unused: 0,
         })
     }
 

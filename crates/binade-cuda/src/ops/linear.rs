@@ -25,7 +25,7 @@ impl Linear for Cuda {
         let result = self.unset(dtype, &shape)?;
         let (a, b) = (Matrices::dense(input, rows, k), Matrices::dense(weight, n, k).transposed());
         let c = Matrices::dense(&result, rows, n);
-        self.gemm(&Gemm { a, b, bias, c, m: rows, n, k, batch: 1, by_pair: false })?;
+        self.gemm(&Gemm { a, b, bias, c, m: rows, n, k, batch: 1, relu: false, by_pair: false })?;
         Ok(result)
     }
 
@@ -42,7 +42,18 @@ impl Linear for Cuda {
         let of_input = self.unset(input.dtype(), input.shape())?;
         let (g, w) = (Matrices::dense(grad, rows, n), Matrices::dense(weight, n, k));
         let (c, by_pair) = (Matrices::dense(&of_input, rows, k), false);
-        self.gemm(&Gemm { a: g, b: w, bias: none, c, m: rows, n: k, k: n, batch: 1, by_pair })?;
+        self.gemm(&Gemm {
+            a: g,
+            b: w,
+            bias: none,
+            c,
+            m: rows,
+            n: k,
+            k: n,
+            batch: 1,
+            relu: false,
+            by_pair,
+        })?;
         Ok(AffineGrads { input: of_input, weight: of_weight, bias })
     }
 
@@ -61,14 +72,25 @@ impl Linear for Cuda {
         let of_weight = self.unset(dtype, weight.shape())?;
         let (a, x) = (Matrices::dense(grad, rows, n).transposed(), Matrices::dense(input, rows, k));
         let (c, by_pair) = (Matrices::dense(&of_weight, n, k), false);
-        self.gemm(&Gemm { a, b: x, bias: none, c, m: n, n: k, k: rows, batch: 1, by_pair })?;
+        self.gemm(&Gemm {
+            a,
+            b: x,
+            bias: none,
+            c,
+            m: n,
+            n: k,
+            k: rows,
+            batch: 1,
+            relu: false,
+            by_pair,
+        })?;
         let bias = if bias { Some(self.sum_of_columns(grad, n)?) } else { None };
         Ok(WeightGrads { weight: of_weight, bias })
     }
 }
 
 /// Rows of the input, and the input's and output's widths; of operands whose shapes were found to fit.
-fn extents(input: &Tensor, weight: &Tensor) -> [usize; 3] {
+pub(super) fn extents(input: &Tensor, weight: &Tensor) -> [usize; 3] {
     match (input.shape(), weight.shape()) {
         ([lead @ .., k], [n, _]) => [lead.iter().product(), *k, *n],
         _ => [0; 3],

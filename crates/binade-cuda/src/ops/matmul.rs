@@ -46,7 +46,7 @@ impl Cuda {
         let result = self.unset(a.dtype(), shape)?;
         let c = Matrices::dense(&result, m, n);
         let (a, b) = (Matrices::dense(a, m, k), Matrices::dense(b, k, n));
-        self.gemm(&Gemm { a, b, bias: None, c, m, n, k, batch, by_pair: true })?;
+        self.gemm(&Gemm { a, b, bias: None, c, m, n, k, batch, relu: false, by_pair: true })?;
         Ok(result)
     }
 
@@ -73,6 +73,7 @@ impl Cuda {
             n: k,
             k: n,
             batch,
+            relu: false,
             by_pair: false,
         })?;
         self.gemm(&Gemm {
@@ -84,6 +85,7 @@ impl Cuda {
             n,
             k: m,
             batch,
+            relu: false,
             by_pair: false,
         })?;
         Ok([of_a, of_b])

@@ -19,6 +19,7 @@ pub(crate) mod gemm;
 mod im2col;
 mod layer_norm;
 mod linear;
+mod linear_relu;
 mod log_softmax;
 mod matmul;
 mod max_pool2d;

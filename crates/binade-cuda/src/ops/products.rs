@@ -55,11 +55,11 @@ impl Kernels {
 }
 
 const fn of_75(name: &'static str) -> Kernel {
-    Kernel { name, ptx: ptx!("matmul"), params: &[Bytes(112)] }
+    Kernel { name, ptx: ptx!("matmul"), params: &[Bytes(120)] }
 }
 
 const fn of_80(name: &'static str) -> Kernel {
-    Kernel { name, ptx: ptx!("matmul_80"), params: &[Bytes(112)] }
+    Kernel { name, ptx: ptx!("matmul_80"), params: &[Bytes(120)] }
 }
 
 const F16_75: Kernel = of_75("matmul_f16");

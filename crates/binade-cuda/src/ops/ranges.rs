@@ -87,6 +87,7 @@ impl Sums {
 pub(super) struct Joined<'a> {
     pub(super) c: Matrices<'a>,
     pub(super) bias: Option<&'a Tensor>,
+    pub(super) relu: bool,
     pub(super) m: usize,
     pub(super) n: usize,
     pub(super) batch: usize,
@@ -100,9 +101,10 @@ impl Cuda {
         Ok(Sums { tensor: self.unset(DType::F32, &[count, step])?, row, step })
     }
 
-    /// Adds up the sums of each product's ranges, in order, and its bias, and rounds once.
+    /// Adds up the sums of each product's ranges, in order, and its bias, cuts off what is negative where that is asked for, and rounds
+    /// once.
     pub(super) fn join(&self, to: &Joined<'_>, sums: &Sums, ranges: usize) -> Result<(), Error> {
-        let Joined { c, bias, m, n, batch } = *to;
+        let Joined { c, bias, relu, m, n, batch } = *to;
         let dtype = bias.map_or(c.tensor.dtype(), Tensor::dtype);
         let size = |extent| size(extent, [batch, m, n, ranges]);
         let product = ProductBits {
@@ -115,6 +117,7 @@ impl Cuda {
             dtype: code("multiply matrices of", dtype)?,
             c_dtype: code("multiply matrices into", c.tensor.dtype())?,
             ranges: size(ranges)?,
+            relu: relu.into(),
             ..ProductBits::zeroed()
         };
         let groups = batch * sums.step / GROUP;

@@ -5,9 +5,9 @@ use crate::{Cuda, Error, Tensor};
 use binade_core::DType;
 use binade_ops::{
     Add, AffineGrads, BatchNorm, BatchNormConfig, BatchNormOutput, BiasAdd, Bmm, Conv2d,
-    Conv2dConfig, CrossEntropy, Dropout, Embedding, Fill, Gelu, LayerNorm, Linear, LogSoftmax,
-    MatMul, MaxPool2d, MaxPool2dConfig, Mean, MseLoss, Mul, NormGrads, Relu, Reshape, RunningStats,
-    Softmax, Sum, Tanh,
+    Conv2dConfig, CrossEntropy, Dropout, Embedding, Fill, Gelu, LayerNorm, Linear, LinearRelu,
+    LogSoftmax, MatMul, MaxPool2d, MaxPool2dConfig, Mean, MseLoss, Mul, NormGrads, Relu, Reshape,
+    RunningStats, Softmax, Sum, Tanh,
 };
 
 /// Tensors first, then what all devices are given alike.
@@ -138,6 +138,20 @@ impl Linear for Replicas {
             cuda.linear_backward(grad.on(place)?, input.on(place)?, weight.on(place)?, bias)
         };
         Ok(Gathered::gathered(self.each(one)?))
+    }
+}
+
+impl LinearRelu for Replicas {
+    fn linear_relu(
+        &self,
+        input: &Parts<Tensor>,
+        weight: &Parts<Tensor>,
+        bias: Option<&Parts<Tensor>>,
+    ) -> Result<Parts<Tensor>, Error> {
+        self.each(|place, cuda| {
+            let bias = bias.map(|bias| bias.on(place)).transpose()?;
+            cuda.linear_relu(input.on(place)?, weight.on(place)?, bias)
+        })
     }
 }
 

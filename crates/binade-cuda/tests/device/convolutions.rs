@@ -24,7 +24,9 @@ fn what_convolves_is_told_with_its_version() -> Result {
     assert_eq!(cuda.convolutions()?, by);
     let is_built = cfg!(feature = "cudnn");
     match &by {
-        ConvolutionsBy::Library { version } => assert!(is_built && *version >= 90_000, "{by}"),
+        ConvolutionsBy::Library { version, .. } => {
+            assert!(is_built && *version >= 90_000, "{by}");
+        }
         ConvolutionsBy::Own { why } if is_built => assert!(why.contains("cuDNN"), "{why}"),
         ConvolutionsBy::Own { why } => assert!(why.contains("feature"), "{why}"),
         other => panic!("{other}"),

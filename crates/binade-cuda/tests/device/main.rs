@@ -23,6 +23,8 @@ mod handles;
 mod joins;
 mod led;
 mod library;
+mod library_no_tf32;
+mod library_tf32;
 mod model;
 mod ops_batch_norm;
 mod ops_bias_add;
@@ -31,6 +33,7 @@ mod ops_dropout;
 mod ops_embedding;
 mod ops_fill;
 mod ops_linear;
+mod ops_linear_relu;
 mod ops_max_pool2d;
 mod ops_norms;
 mod ops_pointwise;
@@ -90,6 +93,7 @@ fn main() {
         ("joins", joins::TESTS),
         ("led", led::TESTS),
         ("library_or_kernels", library::EITHER),
+        ("library_no_tf32", library_no_tf32::TESTS),
         ("ops_batch_norm", ops_batch_norm::TESTS),
         ("ops_bias_add", ops_bias_add::TESTS),
         ("ops_conv2d", ops_conv2d::TESTS),
@@ -97,6 +101,7 @@ fn main() {
         ("ops_embedding", ops_embedding::TESTS),
         ("ops_fill", ops_fill::TESTS),
         ("ops_linear", ops_linear::TESTS),
+        ("ops_linear_relu", ops_linear_relu::TESTS),
         ("ops_max_pool2d", ops_max_pool2d::TESTS),
         ("ops_norms", ops_norms::TESTS),
         ("ops_pointwise", ops_pointwise::TESTS),
@@ -124,9 +129,12 @@ fn main() {
     if let (Some(reason), None) = (&unused, &skip) {
         eprintln!("the library's tests are ignored: {reason}");
     }
-    let of_library = library::TESTS.iter().map(|(name, run)| {
-        Trial::test(format!("library::{name}"), *run).with_ignored_flag(unused.is_some())
+    let of_library = [("library", library::TESTS), ("library_tf32", library_tf32::TESTS)];
+    let of_library = of_library.into_iter().flat_map(|(module, tests)| {
+        let trial = move |(name, run): &Test| Trial::test(format!("{module}::{name}"), *run);
+        tests.iter().map(trial)
     });
+    let of_library = of_library.map(|trial| trial.with_ignored_flag(unused.is_some()));
     let trials = trials.chain(of_library).chain(of_cudnn(skip.is_some())).collect();
     libtest_mimic::run(&arguments, trials).exit();
 }

@@ -36,7 +36,7 @@ pub(crate) struct Matrix<'a> {
 }
 
 impl Matrix<'_> {
-    fn at(&self, row: usize, column: usize) -> f64 {
+    pub(crate) fn at(&self, row: usize, column: usize) -> f64 {
         let (row, column) = if self.transposed { (column, row) } else { (row, column) };
         self.values[row * self.columns + column].into()
     }

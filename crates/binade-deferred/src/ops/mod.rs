@@ -14,6 +14,7 @@ mod gelu;
 mod host;
 mod layer_norm;
 mod linear;
+mod linear_relu;
 mod log_softmax;
 mod matmul;
 mod max_pool2d;

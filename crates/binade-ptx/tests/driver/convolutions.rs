@@ -191,6 +191,37 @@ fn each_pass_is_computed_from_the_other_two() {
     });
 }
 
+/// One pixel under a kernel of one, in f32.
+fn of_f32(math: Math, pass: &Pass, value: f32) -> f32 {
+    let (_context, stream) = context();
+    let [x, w, y] = [value; 3].map(|value| stream.clone_htod(&[value]).unwrap());
+    let (kind, one) = (Kind::CUDNN_DATA_FLOAT, [1; 4]);
+    let asked = Asked { kind, math, x: one, w: one, y: one, ..plain() };
+    let made = Made::new(&asked).unwrap().within(&stream).unwrap();
+    let bytes = made.workspace(pass).unwrap();
+    let space = stream.alloc_zeros::<u8>(bytes.max(1)).unwrap();
+    let at = [&x, &w, &y].map(|slice| address(&stream, slice));
+    made.convolve(pass, at, (address(&stream, &space), bytes), [1.0, 0.0]).unwrap();
+    let result = match pass {
+        Pass::Forward(_) => &y,
+        Pass::Data(_) => &x,
+        Pass::Filter(_) => &w,
+    };
+    stream.clone_dtoh(result).unwrap()[0]
+}
+
+#[test]
+fn tf32_drops_13_bits_of_each_operand_and_f32_none() {
+    alone!({
+        let kept = 1.0 + 2.0_f32.powi(-10);
+        let value = kept + 2.0_f32.powi(-11);
+        for pass in [FORWARD, DATA, FILTER] {
+            assert_eq!(of_f32(Math::CUDNN_FMA_MATH, &pass, value), value * value);
+            assert_eq!(of_f32(Math::CUDNN_DEFAULT_MATH, &pass, value), kept * kept);
+        }
+    });
+}
+
 #[test]
 fn channels_are_added_up_and_padding_is_zero() {
     alone!({

@@ -39,16 +39,15 @@ fn sums_in_anything_but_f32_are_refused() {
         assert_eq!(asked(&plain(), &FORWARD), None);
         let sums = Kind::CUDNN_DATA_HALF;
         assert_eq!(asked(&Asked { sums, ..plain() }, &FORWARD), NOT_SUPPORTED);
-        // By default f32 may be TF32.
-        for math in [
-            Math::CUDNN_DEFAULT_MATH,
-            Math::CUDNN_TENSOR_OP_MATH,
-            Math::CUDNN_TENSOR_OP_MATH_ALLOW_CONVERSION,
-        ] {
+        // These may make sixteen bits of f32, or do nothing for it.
+        for math in [Math::CUDNN_TENSOR_OP_MATH, Math::CUDNN_TENSOR_OP_MATH_ALLOW_CONVERSION] {
             let kind = Kind::CUDNN_DATA_FLOAT;
             assert_eq!(asked(&Asked { kind, math, ..plain() }, &FORWARD), NOT_SUPPORTED);
         }
-        let (kind, math) = (Kind::CUDNN_DATA_FLOAT, Math::CUDNN_FMA_MATH);
+        let (kind, math) = (Kind::CUDNN_DATA_FLOAT, Math::CUDNN_DEFAULT_MATH);
+        assert_eq!(asked(&Asked { kind, math, ..plain() }, &FORWARD), None, "TF32");
+        assert_eq!(asked(&Asked { math, ..plain() }, &FORWARD), NOT_SUPPORTED);
+        let math = Math::CUDNN_FMA_MATH;
         assert_eq!(asked(&Asked { kind, math, ..plain() }, &FORWARD), None);
         assert_eq!(asked(&Asked { math, ..plain() }, &FORWARD), NOT_SUPPORTED);
     });
@@ -112,6 +111,15 @@ fn bf16_wants_compute_capability_8_0() {
         let old = Some(Status::CUDNN_STATUS_NOT_SUPPORTED_ARCH_MISMATCH);
         assert_eq!(asked(&bf16(), &FORWARD), old);
         assert_eq!(asked(&plain(), &FORWARD), None);
+    });
+}
+
+#[test]
+fn tf32_wants_compute_capability_8_0() {
+    let by_default = |kind| Asked { kind, math: Math::CUDNN_DEFAULT_MATH, ..plain() };
+    alone!(["BINADE_PTX_CC" = "7.5"], {
+        let _device = context();
+        assert_eq!(asked(&by_default(Kind::CUDNN_DATA_FLOAT), &FORWARD), NOT_SUPPORTED);
     });
 }
 

@@ -274,6 +274,37 @@ fn a_bias_runs_along_the_rows_and_sums_are_rounded_once() {
     });
 }
 
+/// One element each of f32, by the compute type.
+fn of_f32(compute: sys::cublasComputeType_t, a: f32, b: f32) -> f32 {
+    let (_context, stream) = context();
+    let [a, b, d] = [a, b, 7.0].map(|value| stream.clone_htod(&[value]).unwrap());
+    let asked = Asked { compute, shapes: [(F32, 1, 1, 1, 1, 0); 4], ..plain() };
+    let made = Made::new(&asked).unwrap();
+    let algorithm = made.choose(&asked).unwrap().algo;
+    let at = [&a, &b, &d].map(|slice| address(&stream, slice));
+    made.multiply(at, [1.0, 0.0], &algorithm, (0, 0), &stream).unwrap();
+    stream.clone_dtoh(&d).unwrap()[0]
+}
+
+#[test]
+fn tf32_drops_13_bits_of_each_operand_and_f32_none() {
+    use sys::cublasComputeType_t::{
+        CUBLAS_COMPUTE_32F as FULL, CUBLAS_COMPUTE_32F_FAST_TF32 as TF32,
+    };
+    alone!({
+        let (kept, dropped) = (1.0 + 2.0_f32.powi(-10), 2.0_f32.powi(-11));
+        for (a, b) in [(kept + dropped, 1.0), (1.0, kept + dropped)] {
+            assert_eq!(of_f32(FULL, a, b), kept + dropped);
+            assert_eq!(of_f32(TF32, a, b), kept);
+            assert_eq!(of_f32(TF32, -a, b), -kept, "towards zero");
+        }
+        // The result is f32: 22 bits of it.
+        assert_eq!(of_f32(TF32, kept, kept), kept * kept);
+        assert_eq!(of_f32(TF32, f32::MAX, 1.0), 2.0_f32.powi(128 - 11) * 2047.0);
+        assert!(of_f32(TF32, f32::NAN, 1.0).is_nan());
+    });
+}
+
 #[test]
 fn a_captured_product_runs_when_its_graph_does_and_what_came_before_it_first() {
     alone!({

@@ -41,7 +41,6 @@ fn sums_in_anything_but_f32_are_refused() {
         assert_eq!(asked(&plain()), None);
         for compute in [
             Compute::CUBLAS_COMPUTE_16F,
-            Compute::CUBLAS_COMPUTE_32F_FAST_TF32,
             Compute::CUBLAS_COMPUTE_32F_FAST_16F,
             Compute::CUBLAS_COMPUTE_64F,
         ] {
@@ -53,6 +52,33 @@ fn sums_in_anything_but_f32_are_refused() {
             assert_eq!(asked(&Asked { reductions, ..plain() }), NOT_SUPPORTED, "{reductions}");
         }
         assert_eq!(asked(&Asked { reductions: 0, ..plain() }), None);
+    });
+}
+
+/// `plain` of f32.
+fn by_tf32() -> Asked {
+    let compute = Compute::CUBLAS_COMPUTE_32F_FAST_TF32;
+    let wide =
+        |(_, rows, columns, leading, batch, step)| (F32, rows, columns, leading, batch, step);
+    Asked { compute, shapes: plain().shapes.map(wide), ..plain() }
+}
+
+#[test]
+fn tf32_of_sixteen_bits_is_refused() {
+    alone!({
+        let _device = context();
+        assert_eq!(asked(&by_tf32()), None);
+        assert_eq!(asked(&Asked { shapes: plain().shapes, ..by_tf32() }), NOT_SUPPORTED);
+    });
+}
+
+#[test]
+fn tf32_wants_compute_capability_8_0() {
+    alone!(["BINADE_PTX_CC" = "7.5"], {
+        let _device = context();
+        assert_eq!(asked(&by_tf32()), NOT_SUPPORTED);
+        let compute = plain().compute;
+        assert_eq!(asked(&Asked { compute, ..by_tf32() }), None);
     });
 }
 

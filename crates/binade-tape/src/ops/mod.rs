@@ -12,6 +12,7 @@ mod embedding;
 mod gelu;
 mod layer_norm;
 mod linear;
+mod linear_relu;
 mod log_softmax;
 mod matmul;
 mod max_pool2d;
@@ -41,6 +42,7 @@ pub(crate) type Outcome<D> = Result<Var<D>, Failed<D>>;
 pub(crate) enum Saves<'v, D: Device> {
     Nothing,
     Inputs(&'v [&'v Value<D>]),
+    InputsAndOutput(&'v [&'v Value<D>]),
     Output,
 }
 
@@ -123,6 +125,10 @@ impl<D: Device> Var<D> {
             match saves {
                 Saves::Nothing => {}
                 Saves::Inputs(kept) => kept.iter().for_each(|value| record.save(value)),
+                Saves::InputsAndOutput(kept) => {
+                    kept.iter().for_each(|value| record.save(value));
+                    record.save(&output);
+                }
                 Saves::Output => record.save(&output),
             }
             let parents = inputs.iter().map(|input| input.node).collect();

@@ -17,6 +17,7 @@ mod gemm;
 mod im2col;
 mod layer_norm;
 mod linear;
+mod linear_relu;
 mod log_softmax;
 mod matmul;
 mod max_pool2d;

@@ -3,7 +3,7 @@
 #![expect(unsafe_code, reason = "a C library")]
 
 use super::problem::Problem;
-use crate::library::convolutions::Pass;
+use crate::{F32Products, library::convolutions::Pass};
 use binade_core::DType;
 use cudarc::{
     cudnn::{
@@ -223,8 +223,9 @@ impl Kernels {
 }
 
 impl How {
-    /// The kernel is not flipped, and sums are f32: of sixteen bits by Tensor Cores, of f32 by `fma`, in full. The default
-    /// for f32 may be TF32.
+    /// The kernel is not flipped, and sums are f32: of sixteen bits by Tensor Cores, of f32 by `fma`, in full, unless TF32 is
+    /// asked for. That is the default math, which the cuDNN documentation lets use TF32 and nothing narrower;
+    /// `ALLOW_CONVERSION` would let it convert to f16, whose range is another.
     fn new(problem: &Problem) -> Result<Self> {
         use sys::{
             cudnnConvolutionMode_t as Mode, cudnnDataType_t as Kind, cudnnMathType_t as Math,
@@ -232,8 +233,9 @@ impl How {
         let made = Self(result::create_convolution_descriptor()?);
         let ([up, left], [down, right]) = (problem.padding, problem.stride);
         let (unflipped, sums) = (Mode::CUDNN_CROSS_CORRELATION, Kind::CUDNN_DATA_FLOAT);
-        let math = match problem.dtype {
-            DType::F32 => Math::CUDNN_FMA_MATH,
+        let math = match (problem.dtype, problem.f32) {
+            (DType::F32, F32Products::Full) => Math::CUDNN_FMA_MATH,
+            (DType::F32, F32Products::Tf32) => Math::CUDNN_DEFAULT_MATH,
             _ => Math::CUDNN_TENSOR_OP_MATH,
         };
         // SAFETY: alive.

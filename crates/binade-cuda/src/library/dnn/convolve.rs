@@ -34,7 +34,8 @@ impl Cuda {
         config: Conv2dConfig,
     ) -> Result<bool, Error> {
         self.alive()?;
-        let problem = Problem::of(pass, operands, config, self.inner.capability);
+        let here = (self.inner.capability, self.f32_products());
+        let problem = Problem::of(pass, operands, config, here);
         let Some(problem) = problem else { return Ok(false) };
         let Some(open) = self.dnn()? else { return Ok(false) };
         let mut shared = open.lock();
@@ -73,7 +74,7 @@ impl Cuda {
             let convolved = handle.convolve(plan, at);
             *self.inner.last.lock().unwrap_or_else(PoisonError::into_inner) = name;
             if convolved.is_ok() {
-                self.inner.counters.convolution();
+                self.inner.counters.convolution(problem.f32);
             }
             Ok(convolved)
         })?

@@ -43,7 +43,9 @@ impl Cuda {
             _ => "cuDNN has not been looked for before the captured run".into(),
         };
         Ok(match open {
-            Some(open) => ConvolutionsBy::Library { version: open.version },
+            Some(open) => {
+                ConvolutionsBy::Library { version: open.version, f32: self.f32_products() }
+            }
             None => ConvolutionsBy::Own { why: missing() },
         })
     }

@@ -1,6 +1,6 @@
 //! A convolution as cuDNN is asked for it: all that its plan hangs on, and nothing else.
 
-use crate::{Tensor, library::convolutions::Pass, probe::Capability};
+use crate::{F32Products, Tensor, library::convolutions::Pass, probe::Capability};
 use binade_core::DType;
 use binade_ops::Conv2dConfig;
 
@@ -24,6 +24,8 @@ pub(super) struct Problem {
     pub(super) output: [i32; 4],
     pub(super) stride: [i32; 2],
     pub(super) padding: [i32; 2],
+    /// Of `f32` alone: sixteen bits have no more to drop.
+    pub(super) f32: F32Products,
 }
 
 impl Problem {
@@ -33,7 +35,7 @@ impl Problem {
         pass: Pass,
         operands: [&Tensor; 3],
         config: Conv2dConfig,
-        capability: Capability,
+        (capability, f32): (Capability, F32Products),
     ) -> Option<Self> {
         let [input, weight, output] = operands;
         let dtype = input.dtype();
@@ -48,6 +50,7 @@ impl Problem {
             output: small(output.shape())?,
             stride: small(&config.stride)?,
             padding: small(&config.padding)?,
+            f32: if dtype == DType::F32 { f32 } else { F32Products::Full },
         })
     }
 
@@ -55,7 +58,8 @@ impl Problem {
     pub(super) fn words(&self) -> Vec<u64> {
         let sizes = [&self.input[..], &self.weight, &self.output, &self.stride, &self.padding];
         let sizes = sizes.concat().into_iter().map(|size| u64::from(size.unsigned_abs()));
-        [self.pass as u64, self.dtype as u64].into_iter().chain(sizes).collect()
+        let kinds = [self.pass as u64, self.dtype as u64, self.f32 as u64];
+        kinds.into_iter().chain(sizes).collect()
     }
 }
 

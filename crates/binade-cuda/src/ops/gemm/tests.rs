@@ -101,7 +101,18 @@ fn check_by(cuda: &Cuda, case: Case, multiply: impl Fn(&Gemm<'_>) -> Choice) -> 
     let (x, y, z) = (upload(&a.values, dtype), upload(&b.values, dtype), upload(&biases, dtype));
     let c = upload(&want.values, DType::F32);
     let (bias_of, c_of, by_pair) = (bias.then_some(&z), want.on(&c), false);
-    let gemm = Gemm { a: a.on(&x), b: b.on(&y), bias: bias_of, c: c_of, m, n, k, batch, by_pair };
+    let gemm = Gemm {
+        a: a.on(&x),
+        b: b.on(&y),
+        bias: bias_of,
+        c: c_of,
+        m,
+        n,
+        k,
+        batch,
+        relu: false,
+        by_pair,
+    };
     let choice = multiply(&gemm);
     let got = cuda.download(&c).unwrap();
     for matrix in 0..batch {

@@ -3,11 +3,12 @@
 use crate::{
     agree::{Within, assert_agrees, product_types},
     captures::why,
+    products::is_old,
     support::{Result, noise, own, shifted},
 };
 use binade_core::DType;
 use binade_cpu::Cpu;
-use binade_cuda::{ConvolutionsBy, Cuda, Error, Products, Tensor, Uncapturable};
+use binade_cuda::{ConvolutionsBy, Cuda, Error, F32Products, Products, Tensor, Uncapturable};
 use binade_ops::{Conv2d, Conv2dConfig, Upload};
 
 crate::tests![
@@ -20,6 +21,7 @@ crate::tests![
     convolutions_that_no_warm_up_did_are_refused_by_name,
     a_captured_run_asks_the_library_nothing,
     changing_the_library_for_products_is_no_captured_step,
+    full_and_tf32_are_asked_for_apart_and_are_no_one_captured_step,
 ];
 
 /// Why these tests cannot run, unless they must.
@@ -279,5 +281,28 @@ fn changing_the_library_for_products_is_no_captured_step() -> Result {
     let ((), capture) = capture.warm_up(step)?;
     let _ = cuda.clone().with_products(Products::Own);
     assert!(capture.capture(step).is_err());
+    Ok(())
+}
+
+fn full_and_tf32_are_asked_for_apart_and_are_no_one_captured_step() -> Result {
+    if is_old() {
+        return Ok(());
+    }
+    let cuda = own();
+    let (x, w) = (noisy(&cuda, 1, &X, DType::F32)?, noisy(&cuda, 2, &W, DType::F32)?);
+    let step = || layer(&cuda, [&x, &w]);
+    let full = bits(&cuda, &step()?)?;
+    let _ = cuda.clone().with_f32_products(F32Products::Tf32)?;
+    let tf32 = bits(&cuda, &step()?)?;
+    assert!(!is_stand_in()? || full != tf32);
+    assert_eq!((cuda.ledger().searches, cuda.ledger().tf32), (6, 3));
+    assert!(cuda.convolutions()?.to_string().ends_with(", f32 by TF32"));
+    let ((), capture) = cuda.capture().warm_up(|| step().map(drop))?;
+    let ((), capture) = capture.warm_up(|| step().map(drop))?;
+    let _ = cuda.clone().with_f32_products(F32Products::Full)?;
+    let refused = why(capture.capture(|| step().map(drop)));
+    assert_eq!(refused, ("cudnnConvolutionForward", Uncapturable::Changed { number: 0 }));
+    assert!(bits(&cuda, &step()?)? == full, "and the handle goes on in full");
+    assert_eq!(cuda.ledger().searches, 6, "both are kept");
     Ok(())
 }

@@ -1,6 +1,6 @@
 //! cuDNN: descriptors by handle, a workspace for a problem, and the convolution as work of a stream.
 //!
-//! Stricter than NVIDIA's library: what sums by atomics or in TF32, reads beyond an allocation, lies at odd places, or comes
+//! Stricter than NVIDIA's library: what sums by atomics, may convert f32 to sixteen bits, reads beyond an allocation, lies at odd places, or comes
 //! without the workspace that was asked for, is refused and told.
 
 mod convolution;

@@ -13,7 +13,10 @@ pub(in crate::driver) use attributes::{Desc, Layout, Preference};
 pub(in crate::driver) use problem::{Algorithm, Descriptors};
 pub(in crate::driver) use product::{Call, Product};
 pub(in crate::driver) use status::{Result, Status};
-pub(super) use {attributes::Kind, product::encode};
+pub(super) use {
+    attributes::{Kind, Reads},
+    product::encode,
+};
 
 /// What the library knows.
 #[derive(Debug)]

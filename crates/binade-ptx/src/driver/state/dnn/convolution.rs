@@ -127,7 +127,7 @@ impl Driver {
                 Pass::Data => (&mut sums[of_x], w[of_w], y[of_y]),
                 Pass::Filter => (&mut sums[of_w], x[of_x], y[of_y]),
             };
-            *sum = one.mul_add(other, *sum);
+            *sum = problem.reads.of(one).mul_add(problem.reads.of(other), *sum);
         });
         let bytes = self.gpu.bytes(DevicePtr::at(at), to.len() * to.kind.bytes());
         let bytes = bytes.map_err(|error| {

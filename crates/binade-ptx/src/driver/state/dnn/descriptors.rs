@@ -61,7 +61,7 @@ impl Tensor {
 pub(in crate::driver) struct How {
     /// Padding and stride, once they are set.
     pub(super) moves: Option<[[usize; 2]; 2]>,
-    /// `cudnnMathType_t`; the default allows TF32.
+    /// `cudnnMathType_t`; the default allows TF32 from compute capability 8.0 on.
     pub(super) math: u32,
 }
 

@@ -8,7 +8,11 @@ use super::{
 };
 use crate::{
     Capability,
-    driver::state::{Driver, Handle, lt::Kind, tell},
+    driver::state::{
+        Driver, Handle,
+        lt::{Kind, Reads},
+        tell,
+    },
 };
 
 /// Which of the three is computed from the other two.
@@ -37,13 +41,15 @@ pub(in crate::driver) struct Descriptors {
 /// `…_FWD_ALGO_IMPLICIT_PRECOMP_GEMM`, `…_BWD_DATA_ALGO_1` and `…_BWD_FILTER_ALGO_1`, all deterministic.
 const ALGORITHM: u32 = 1;
 
-/// `CUDNN_TENSOR_OP_MATH` and `CUDNN_FMA_MATH`.
+/// `CUDNN_DEFAULT_MATH`, `CUDNN_TENSOR_OP_MATH` and `CUDNN_FMA_MATH`.
+const DEFAULT: u32 = 0;
 const TENSOR_OP: u32 = 1;
 const FMA: u32 = 3;
 
 /// A convolution that has been found to make sense.
 #[derive(Clone, Copy, Debug, Hash)]
 pub(super) struct Problem {
+    pub(super) reads: Reads,
     pub(super) pass: Pass,
     pub(super) x: Tensor,
     pub(super) w: Tensor,
@@ -113,10 +119,13 @@ impl Driver {
             // 0, and 3 of the filter's, add by atomics.
             return Err(unknown("algorithm", format_args!("{} of {:?}", of.algorithm, of.pass)));
         }
-        if how.math != if x.kind == Kind::F32 { FMA } else { TENSOR_OP } {
-            return Err(unknown("math type", format_args!("{} of {:?}", how.math, x.kind)));
-        }
-        let problem = Problem { pass: of.pass, x, w, y, padding, stride };
+        let reads = match (how.math, x.kind) {
+            // Before 8.0 the default is no other than `FMA`; whoever asks for TF32 there means something else.
+            (DEFAULT, Kind::F32) if self.capability >= Capability::SM_80 => Reads::Tf32,
+            (FMA, Kind::F32) | (TENSOR_OP, Kind::F16 | Kind::BF16) => Reads::All,
+            (math, kind) => return Err(unknown("math type", format_args!("{math} of {kind:?}"))),
+        };
+        let problem = Problem { reads, pass: of.pass, x, w, y, padding, stride };
         if let Some(objection) = problem.objection() {
             tell(format_args!("cuDNN: {objection}: {problem:?}"));
             return Err(Status::ShapeMismatch);

@@ -60,9 +60,33 @@ impl Layout {
     }
 }
 
+/// What of an operand is multiplied.
+#[derive(Clone, Copy, Debug, Default, Eq, Hash, PartialEq)]
+pub(in crate::driver::state) enum Reads {
+    #[default]
+    All,
+    /// The exponent and the first 10 bits of an f32's significand.
+    Tf32,
+}
+
+/// Bits of an f32's significand that TF32 has not.
+const DROPPED: u32 = 13;
+
+impl Reads {
+    /// An operand as it is multiplied. The bits are dropped: a GPU's library may round, and is nearer then, but nobody promises
+    /// that. A NaN that has none but those bits is infinity.
+    pub(in crate::driver::state) fn of(self, value: f32) -> f32 {
+        match self {
+            Self::All => value,
+            Self::Tf32 => f32::from_bits(value.to_bits() >> DROPPED << DROPPED),
+        }
+    }
+}
+
 /// What is done with the matrices.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::driver) struct Desc {
+    pub(super) reads: Reads,
     /// Of A and B.
     pub(super) transposed: [bool; 2],
     pub(super) has_bias: bool,
@@ -70,20 +94,25 @@ pub(in crate::driver) struct Desc {
     pub(super) bias: u64,
 }
 
-/// `CUBLAS_COMPUTE_32F`.
+/// `CUBLAS_COMPUTE_32F` and `…_FAST_TF32`.
 const COMPUTE_32F: u32 = 68;
+const FAST_TF32: u32 = 77;
 /// `CUBLASLT_EPILOGUE_DEFAULT` and `…_BIAS`.
 const PLAIN: u32 = 1;
 const BIAS: u32 = 4;
 
 impl Desc {
-    /// Sums and scalars are f32, or refused: TF32, the `FAST` types and sums in sixteen bits are other numbers.
+    /// Sums and scalars are f32, or refused: sums in sixteen bits, and the `FAST` types but for TF32, are other numbers.
     pub(in crate::driver) fn new(compute: u32, scale: u32) -> Result<Self> {
-        only("compute type", compute, COMPUTE_32F)?;
+        let reads = match compute {
+            COMPUTE_32F => Reads::All,
+            FAST_TF32 => Reads::Tf32,
+            other => return Err(unknown("compute type", other)),
+        };
         if Kind::from_number(scale)? != Kind::F32 {
             return Err(unknown("scale type", scale));
         }
-        Ok(Self { transposed: [false; 2], has_bias: false, bias: 0 })
+        Ok(Self { reads, transposed: [false; 2], has_bias: false, bias: 0 })
     }
 
     pub(in crate::driver) fn set(&mut self, attribute: u32, value: &[u8]) -> Result {

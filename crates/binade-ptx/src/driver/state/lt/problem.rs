@@ -4,9 +4,12 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 
 use super::{
     Result, Status,
-    attributes::{Kind, Layout, Preference},
+    attributes::{Desc, Kind, Layout, Preference, Reads},
 };
-use crate::driver::state::{Driver, Handle, tell};
+use crate::{
+    Capability,
+    driver::state::{Driver, Handle, tell},
+};
 
 /// Descriptors by handle, as a call gives them.
 #[derive(Clone, Copy, Debug)]
@@ -45,6 +48,7 @@ const FORBIDDEN: u32 = 1 | 4;
 /// A product that has been found to make sense.
 #[derive(Clone, Copy, Debug, Hash)]
 pub(super) struct Problem {
+    pub(super) reads: Reads,
     pub(super) a: Layout,
     pub(super) b: Layout,
     pub(super) d: Layout,
@@ -130,7 +134,12 @@ impl Driver {
         let [a, b, c, d] = of.layouts;
         let mut layout = |handle| self.lt_layout(handle).copied();
         let (a, b, c, d) = (layout(a)?, layout(b)?, layout(c)?, layout(d)?);
-        let problem = Problem { a, b, d, transposed: desc.transposed, has_bias: desc.has_bias };
+        let Desc { reads, transposed, has_bias, .. } = desc;
+        let problem = Problem { reads, a, b, d, transposed, has_bias };
+        if reads == Reads::Tf32 && (a.kind != Kind::F32 || self.capability < Capability::SM_80) {
+            tell("cuBLASLt: TF32 of sixteen bits, or on a GPU before compute capability 8.0");
+            return Err(Status::NotSupported);
+        }
         match problem.objection(&c) {
             Some(objection) => {
                 tell(format_args!("cuBLASLt: {objection}: {problem:?}"));

@@ -117,7 +117,7 @@ impl Driver {
                 .is_ok_and(|(first, length)| bytes.end <= first + length as u64)
     }
 
-    /// Computes it: products in f32, which are exact for sixteen bits, added by `fma` in the order of K, the bias behind
+    /// Computes it: products in f32, which are exact for sixteen bits and TF32, added by `fma` in the order of K, the bias behind
     /// them, one rounding to the result's type. A batch's sums begin at the other end, since nothing keeps the library to the bits
     /// of its pairs.
     pub(in crate::driver) fn multiply(&mut self, product: &Product) -> code::Result {
@@ -126,7 +126,9 @@ impl Driver {
         if product.workspace_bytes > 0 {
             self.fill(product.workspace, &[0xff], product.workspace_bytes)?;
         }
-        let (x, y) = (self.values(&problem.a, a)?, self.values(&problem.b, b)?);
+        let reads = |values: Vec<f32>| values.into_iter().map(|it| problem.reads.of(it)).collect();
+        let x: Vec<f32> = reads(self.values(&problem.a, a)?);
+        let y: Vec<f32> = reads(self.values(&problem.b, b)?);
         let added = if has_bias {
             self.floats(problem.d.kind, bias, index(problem.d.rows))?
         } else {

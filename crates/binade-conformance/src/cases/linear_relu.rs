@@ -1,0 +1,126 @@
+//! Linear layers with the rectified linear unit behind them: the same as both operations, NaN and both zeros included.
+
+#![expect(
+    clippy::many_single_char_names,
+    reason = "operands go by the letters the field gives them"
+)]
+
+use super::FLOATS;
+use super::ask::{Ask, Asks, Computes, ones, refusals, uniform, values};
+use super::bias_add::name;
+use super::values::offsets;
+use crate::oracle::linear_relu::{backward, linear_relu};
+use crate::{Check, Compute, Operation::LinearRelu, Stored, Verdict};
+use binade_core::{DType, ErrorKind};
+
+/// The leading extents, the inner and the outer one.
+const SIZES: [(&[usize], [usize; 2]); 9] = [
+    (&[], [3, 2]),
+    (&[1], [1, 1]),
+    (&[7], [9, 5]),
+    (&[2, 3], [31, 33]),
+    (&[33], [32, 9]),
+    (&[3], [257, 2]),
+    (&[0], [4, 3]),
+    (&[3], [0, 2]),
+    (&[3], [4, 0]),
+];
+
+pub(super) fn add(cases: &mut Asks) {
+    for dtype in FLOATS {
+        for (lead, size) in SIZES {
+            for bias in [true, false] {
+                let with = if bias { "with" } else { "without" };
+                let sentence = format!("random_{}_rows_of_{}_{with}_bias", name(lead), name(&size));
+                cases.add(LinearRelu, dtype, sentence, move |s, check| {
+                    both(s, check, dtype, (lead, size), bias, 0)
+                });
+            }
+        }
+        cases.add(LinearRelu, dtype, "starts_anywhere_in_a_buffer", move |s, check| {
+            offsets()
+                .try_for_each(|(offset, _)| both(s, check, dtype, (&[5], [33, 7]), true, offset))
+        });
+        let sentence = "each_element_is_that_of_relu_behind_linear_bit_for_bit";
+        cases.add(LinearRelu, dtype, sentence, move |s, check| as_apart(s, check, dtype));
+        cases.add(LinearRelu, dtype, "a_zero_of_either_sign_gives_plus_zero", move |s, check| {
+            let x = Stored::from_values(dtype, &[2, 1], [-0.0, 0.0]);
+            let (w, b) = (ones(dtype, &[1, 1]), Stored::vector(dtype, [-0.0]));
+            Ask::new(Compute::LinearRelu, &[&x, &w, &b]).exact(s, check, [(dtype, vec![0.0; 2])])
+        });
+        let sentence = "a_nan_stays_a_nan_and_passes_its_gradient_on";
+        cases.add(LinearRelu, dtype, sentence, move |s, check| nans(s, check, dtype));
+    }
+    refused(cases);
+}
+
+fn refused(cases: &mut Asks) {
+    let float = |shape: &[usize]| ones(DType::F32, shape);
+    let (x, w, y) = (float(&[2, 3]), float(&[4, 3]), float(&[2, 4]));
+    let back = Compute::LinearReluBackward { bias: true };
+    let all = vec![
+        (Compute::LinearRelu, vec![x.clone(), float(&[3, 4])]),
+        (Compute::LinearRelu, vec![x.clone(), w.clone(), float(&[3])]),
+        (Compute::LinearRelu, vec![x.clone(), w.clone(), ones(DType::F16, &[4])]),
+        (Compute::LinearRelu, vec![x.clone(), ones(DType::F16, &[4, 3])]),
+        (back.clone(), vec![float(&[2, 3]), y.clone(), x.clone(), w.clone()]),
+        (back, vec![ones(DType::F16, &[2, 4]), y, x, w]),
+    ];
+    refusals(cases, LinearRelu, "what_does_not_fit_is_a_mismatch", ErrorKind::Mismatch, all);
+}
+
+/// The result, and the gradients of input, weight and perhaps bias, from what the oracle says forward gave.
+fn both(
+    s: &dyn Computes,
+    check: &mut Check,
+    dtype: DType,
+    (lead, [inner, outer]): (&[usize], [usize; 2]),
+    bias: bool,
+    offset: usize,
+) -> Verdict {
+    let of = |seed, shape: &[usize]| uniform(seed, dtype, shape, [-1.0, 1.0]);
+    let (x, w) = (of(1, &[lead, &[inner]].concat()), of(2, &[outer, inner]));
+    let out = [lead, &[outer]].concat();
+    let (b, g) = (of(3, &[outer]), of(4, &out));
+    let size = [lead.iter().product(), inner, outer];
+    let bv = values(&b);
+    let wanted = linear_relu(&values(&x), &values(&w), bias.then_some(&bv), size);
+    let y = Stored::from_values(dtype, &out, wanted.iter().map(|wanted| wanted.value));
+    let operands = [&x, &w, &b];
+    let ask = Ask::new(Compute::LinearRelu, &operands[..2 + usize::from(bias)]);
+    ask.at(offset).near(s, check, [(dtype, wanted)])?;
+    let wanted = backward(&values(&g), &values(&y), &values(&x), &values(&w), size);
+    let wanted = wanted.into_iter().take(2 + usize::from(bias)).map(|wanted| (dtype, wanted));
+    Ask::new(Compute::LinearReluBackward { bias }, &[&g, &y, &x, &w])
+        .at(offset)
+        .near(s, check, wanted)
+}
+
+/// Sums of which about half are negative, some so long that a device cuts them.
+fn as_apart(s: &dyn Computes, check: &mut Check, dtype: DType) -> Verdict {
+    for [rows, inner, outer] in [[9, 33, 7], [70, 40, 72], [3, 4096, 5]] {
+        let of = |seed, shape: &[usize]| uniform(seed, dtype, shape, [-1.0, 1.0]);
+        let (x, w, b) = (of(1, &[rows, inner]), of(2, &[outer, inner]), of(3, &[outer]));
+        for operands in [&[&x, &w, &b][..], &[&x, &w]] {
+            let result = [(dtype, rows * outer)];
+            let sums = Ask::new(Compute::Linear, operands).results(s, result)?.remove(0);
+            let cut = Ask::new(Compute::Relu, &[&sums]).results(s, result)?.remove(0);
+            Ask::new(Compute::LinearRelu, operands).same(s, check, &cut)?;
+        }
+    }
+    Ok(())
+}
+
+fn nans(s: &dyn Computes, check: &mut Check, dtype: DType) -> Verdict {
+    for bad in [f64::NAN, f64::INFINITY, f64::NEG_INFINITY] {
+        let x = Stored::from_values(dtype, &[3, 2], [1.0, 2.0, bad, 1.0, 0.5, 0.25]);
+        let w = uniform(1, dtype, &[2, 2], [0.5, 1.0]);
+        let wanted = linear_relu(&values(&x), &values(&w), None, [3, 2, 2]);
+        Ask::new(Compute::LinearRelu, &[&x, &w]).near(s, check, [(dtype, wanted)])?;
+    }
+    let y = Stored::from_values(dtype, &[3, 1], [f64::NAN, 0.0, 1.0]);
+    let g = Stored::from_values(dtype, &[3, 1], [2.0, 4.0, 8.0]);
+    let (x, w) = (ones(dtype, &[3, 1]), ones(dtype, &[1, 1]));
+    let wanted = [vec![2.0, 0.0, 8.0], vec![10.0], vec![10.0]].map(|wanted| (dtype, wanted));
+    Ask::new(Compute::LinearReluBackward { bias: true }, &[&g, &y, &x, &w]).exact(s, check, wanted)
+}

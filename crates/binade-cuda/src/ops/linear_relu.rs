@@ -1,0 +1,38 @@
+//! A linear layer with the rectified linear unit behind it. Our kernels apply it before an element leaves; behind the library's
+//! products it is a launch of its own, since nobody says that the library's keeps a NaN.
+
+#![expect(
+    clippy::many_single_char_names,
+    reason = "matrices and extents go by the letters the field gives them"
+)]
+
+use super::{
+    gemm::{Gemm, Matrices},
+    linear::extents,
+};
+use crate::{Cuda, Error, Tensor};
+use binade_core::Op;
+use binade_ops::{Linear, LinearRelu, Relu, operands, shape};
+
+impl LinearRelu for Cuda {
+    fn linear_relu(
+        &self,
+        input: &Tensor,
+        weight: &Tensor,
+        bias: Option<&Tensor>,
+    ) -> Result<Tensor, Error> {
+        if self.has_library()? {
+            return self.relu(&self.linear(input, weight, bias)?);
+        }
+        let shape = shape::linear(input.shape(), weight.shape(), bias.map(Tensor::shape))?;
+        let operands = [&[input, weight][..], bias.as_slice()].concat();
+        let dtype = operands::float(Op::LINEAR_RELU, &operands)?;
+        self.has_made_all(&operands)?;
+        let [m, k, n] = extents(input, weight);
+        let result = self.unset(dtype, &shape)?;
+        let (a, b) = (Matrices::dense(input, m, k), Matrices::dense(weight, n, k).transposed());
+        let (c, batch, by_pair) = (Matrices::dense(&result, m, n), 1, false);
+        self.gemm(&Gemm { a, b, bias, relu: true, c, m, n, k, batch, by_pair })?;
+        Ok(result)
+    }
+}
