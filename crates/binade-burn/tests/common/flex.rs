@@ -77,6 +77,7 @@ const OPERATIONS: [&str; 22] = [
     "fill/",
     "reshape/",
     "relu/",
+    "linear_relu/",
     "gelu/",
     "tanh/",
     "add/",

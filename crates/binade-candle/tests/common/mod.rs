@@ -137,6 +137,7 @@ pub(crate) const LACKING: &[(&str, &str)] = &[
     ("fill/", OWN),
     ("reshape/", OWN),
     ("relu/", OWN),
+    ("linear_relu/", BOTH),
     ("gelu/", OWN),
     ("tanh/", OWN),
     ("add/", OWN),
@@ -155,3 +156,5 @@ const NOTHING: &str = "candle's backward has no gradient where a tensor has no e
 const SQUARE: &str = "candle moves and pads kernels alike along both axes";
 const BY_RESULT: &str = "the case differentiates by the result, and candle's graph by the operand";
 const OWN: &str = "candle brings this operation and its backward itself";
+const BOTH: &str =
+    "a layer of `ops::linear` with candle's own `relu` behind it is no operation of its own there";
