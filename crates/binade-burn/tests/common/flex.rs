@@ -61,7 +61,7 @@ impl Via for Flex {
 }
 
 /// What burn has and the handle does not: operations are burn's, called by the model.
-const OPERATIONS: [&str; 22] = [
+const OPERATIONS: [&str; 23] = [
     "matmul/",
     "bmm/",
     "linear/",
