@@ -61,18 +61,9 @@ fn is_the_librarys(cuda: &Cuda, case: &Case) -> bool {
     let added = part(cuda, &z, dtype, 0);
     let c = part(cuda, &vec![7.0; m * n], into, of_c);
     let bias_of = |column: usize| if bias { z[column] } else { 0.0 };
-    let gemm = Gemm {
-        a: Matrices::dense(&a, m, k),
-        b: Matrices::dense(&b, k, n),
-        bias: bias.then_some(&added),
-        c: Matrices::dense(&c, m, n),
-        m,
-        n,
-        k,
-        batch: 1,
-        relu: false,
-        by_pair: false,
-    };
+    let (left, right) = (Matrices::dense(&a, m, k), Matrices::dense(&b, k, n));
+    let product = Gemm::of(left, right, Matrices::dense(&c, m, n), SIZES);
+    let gemm = Gemm { bias: bias.then_some(&added), ..product };
     let before = cuda.ledger().library;
     cuda.gemm(&gemm).unwrap();
     let element = |place: usize| {
@@ -125,19 +116,7 @@ fn a_bias_at_an_odd_place_and_a_sum_of_no_terms_are_the_kernels() {
     for k in [0, 2] {
         let (a, b) = (Matrices::dense(&x, 2, k), Matrices::dense(&y, k, 2));
         let c = Matrices::dense(&c, 2, 2);
-        cuda.gemm(&Gemm {
-            a,
-            b,
-            bias: Some(&bias),
-            c,
-            m: 2,
-            n: 2,
-            k,
-            batch: 1,
-            relu: false,
-            by_pair: false,
-        })
-        .unwrap();
+        cuda.gemm(&Gemm { bias: Some(&bias), ..Gemm::of(a, b, c, [2, 2, k]) }).unwrap();
     }
     assert_eq!(cuda.ledger().library, before);
 }
@@ -166,18 +145,9 @@ fn matrices_side_by_side_are_one_product_of_the_librarys() {
     for into in [DType::F16, DType::F32] {
         let c = part(&cuda, &vec![7.0; m * wide], into, 0);
         let beside = |tensor| Matrices { step: n, row: wide, ..Matrices::dense(tensor, k, wide) };
-        let gemm = Gemm {
-            a: Matrices { step: 0, ..Matrices::dense(&a, m, k) },
-            b: beside(&b),
-            relu: false,
-            bias: None,
-            c: beside(&c),
-            m,
-            n,
-            k,
-            batch: images,
-            by_pair: false,
-        };
+        let weight = Matrices { step: 0, ..Matrices::dense(&a, m, k) };
+        let product = Gemm::of(weight, beside(&b), beside(&c), [m, n, k]);
+        let gemm = Gemm { batch: images, ..product };
         let before = cuda.ledger().library;
         cuda.gemm(&gemm).unwrap();
         let element = |place: usize| {

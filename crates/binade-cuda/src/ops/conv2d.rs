@@ -51,22 +51,11 @@ impl Conv2d for Cuda {
             return self.bias_add(&self.conv2d(input, weight, None, config)?, bias);
         }
         let (outputs, windows) = (layer.outputs, layer.of.windows());
-        let (batch, by_pair) = (layer.of.images, false);
+        let batch = layer.of.images;
         if layer.multiplies_images(dtype) && bias.is_none() {
             let (a, b) = (layer.weight(weight), Matrices::dense(input, layer.of.taps(), windows));
             let (c, k) = (Matrices::dense(&result, outputs, windows), layer.of.taps());
-            self.gemm(&Gemm {
-                a,
-                b,
-                bias: None,
-                c,
-                m: outputs,
-                n: windows,
-                k,
-                batch,
-                relu: false,
-                by_pair,
-            })?;
+            self.gemm(&Gemm { batch, ..Gemm::of(a, b, c, [outputs, windows, k]) })?;
             return Ok(result);
         }
         // The bias is one tap more, of a pixel that is 1 in every window.
@@ -77,18 +66,7 @@ impl Conv2d for Cuda {
             let to = part.of(&result, outputs * windows)?;
             let (a, b) = (layer.weight(&matrix), columns.by_image());
             let (c, batch) = (Matrices::dense(&to, outputs, windows), of.images);
-            self.gemm(&Gemm {
-                a,
-                b,
-                bias: None,
-                c,
-                m: outputs,
-                n: windows,
-                k,
-                batch,
-                relu: false,
-                by_pair,
-            })?;
+            self.gemm(&Gemm { batch, ..Gemm::of(a, b, c, [outputs, windows, k]) })?;
         }
         Ok(result)
     }
@@ -204,19 +182,7 @@ impl Cuda {
             let whole = || Matrices::dense(of_weight, outputs, taps);
             let c = one.as_ref().map_or_else(whole, Sums::matrices);
             let (a, b, k) = (by_output.whole(), columns.whole().transposed(), of.images * windows);
-            let by_pair = false;
-            self.gemm(&Gemm {
-                a,
-                b,
-                bias: None,
-                c,
-                m: outputs,
-                n: taps,
-                k,
-                batch: 1,
-                relu: false,
-                by_pair,
-            })?;
+            self.gemm(&Gemm::of(a, b, c, [outputs, taps, k]))?;
         }
         if let (Some(sums), Some(of_weight)) = (sums, of_weight) {
             let to = Matrices::dense(of_weight, outputs, taps);
@@ -238,19 +204,8 @@ impl Cuda {
     ) -> Result<(), Error> {
         let (taps, outputs, windows) = (layer.of.taps(), layer.outputs, layer.of.windows());
         let (a, b) = (layer.weight(weight).transposed(), Matrices::dense(grad, outputs, windows));
-        let (c, bias, by_pair) = (Matrices::dense(to, taps, windows), None, false);
-        self.gemm(&Gemm {
-            a,
-            b,
-            bias,
-            c,
-            m: taps,
-            n: windows,
-            k: outputs,
-            batch,
-            relu: false,
-            by_pair,
-        })
+        let c = Matrices::dense(to, taps, windows);
+        self.gemm(&Gemm { batch, ..Gemm::of(a, b, c, [taps, windows, outputs]) })
     }
 
     /// `Wᵀ·grad`, f32 until each pixel has been summed up.
@@ -267,8 +222,7 @@ impl Cuda {
         }
         let columns = self.unset_columns(DType::F32, of, taps, Images::Together)?;
         let (a, b, c) = (layer.weight(weight).transposed(), by_output.whole(), columns.whole());
-        let (bias, batch, by_pair) = (None, 1, false);
-        self.gemm(&Gemm { a, b, bias, c, m: taps, n, k: outputs, batch, relu: false, by_pair })?;
+        self.gemm(&Gemm::of(a, b, c, [taps, n, outputs]))?;
         self.pixels(&columns, of, to)
     }
 }

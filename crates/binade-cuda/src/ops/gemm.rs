@@ -52,6 +52,22 @@ pub(crate) struct Gemm<'a> {
     pub(crate) by_pair: bool,
 }
 
+impl<'a> Gemm<'a> {
+    /// `C = op(A)·op(B)` of `[m, k]` and `[k, n]`: one product, with nothing added.
+    #[expect(
+        clippy::many_single_char_names,
+        reason = "matrices and extents go by the letters the field gives them"
+    )]
+    pub(crate) fn of(
+        a: Matrices<'a>,
+        b: Matrices<'a>,
+        c: Matrices<'a>,
+        [m, n, k]: [usize; 3],
+    ) -> Self {
+        Self { a, b, bias: None, c, m, n, k, batch: 1, relu: false, by_pair: false }
+    }
+}
+
 impl<'a> Matrices<'a> {
     /// Matrices of `rows` by `columns` as they lie, with nothing between.
     pub(crate) fn dense(tensor: &'a Tensor, rows: usize, columns: usize) -> Self {

@@ -25,7 +25,7 @@ impl Linear for Cuda {
         let result = self.unset(dtype, &shape)?;
         let (a, b) = (Matrices::dense(input, rows, k), Matrices::dense(weight, n, k).transposed());
         let c = Matrices::dense(&result, rows, n);
-        self.gemm(&Gemm { a, b, bias, c, m: rows, n, k, batch: 1, relu: false, by_pair: false })?;
+        self.gemm(&Gemm { bias, ..Gemm::of(a, b, c, [rows, n, k]) })?;
         Ok(result)
     }
 
@@ -38,22 +38,11 @@ impl Linear for Cuda {
     ) -> Result<AffineGrads<Tensor>, Error> {
         let WeightGrads { weight: of_weight, bias } =
             self.linear_backward_of_weight(grad, input, weight, bias)?;
-        let ([rows, k, n], none) = (extents(input, weight), None);
+        let [rows, k, n] = extents(input, weight);
         let of_input = self.unset(input.dtype(), input.shape())?;
         let (g, w) = (Matrices::dense(grad, rows, n), Matrices::dense(weight, n, k));
-        let (c, by_pair) = (Matrices::dense(&of_input, rows, k), false);
-        self.gemm(&Gemm {
-            a: g,
-            b: w,
-            bias: none,
-            c,
-            m: rows,
-            n: k,
-            k: n,
-            batch: 1,
-            relu: false,
-            by_pair,
-        })?;
+        let c = Matrices::dense(&of_input, rows, k);
+        self.gemm(&Gemm::of(g, w, c, [rows, k, n]))?;
         Ok(AffineGrads { input: of_input, weight: of_weight, bias })
     }
 
@@ -68,22 +57,11 @@ impl Linear for Cuda {
         let dtype = operands::float(Op::LINEAR, &[input, weight])?;
         operands::grad(Op::LINEAR, grad, &shape, dtype)?;
         self.has_made_all(&[grad, input, weight])?;
-        let ([rows, k, n], none) = (extents(input, weight), None);
+        let [rows, k, n] = extents(input, weight);
         let of_weight = self.unset(dtype, weight.shape())?;
         let (a, x) = (Matrices::dense(grad, rows, n).transposed(), Matrices::dense(input, rows, k));
-        let (c, by_pair) = (Matrices::dense(&of_weight, n, k), false);
-        self.gemm(&Gemm {
-            a,
-            b: x,
-            bias: none,
-            c,
-            m: n,
-            n: k,
-            k: rows,
-            batch: 1,
-            relu: false,
-            by_pair,
-        })?;
+        let c = Matrices::dense(&of_weight, n, k);
+        self.gemm(&Gemm::of(a, x, c, [n, k, rows]))?;
         let bias = if bias { Some(self.sum_of_columns(grad, n)?) } else { None };
         Ok(WeightGrads { weight: of_weight, bias })
     }

@@ -31,8 +31,8 @@ impl LinearRelu for Cuda {
         let [m, k, n] = extents(input, weight);
         let result = self.unset(dtype, &shape)?;
         let (a, b) = (Matrices::dense(input, m, k), Matrices::dense(weight, n, k).transposed());
-        let (c, batch, by_pair) = (Matrices::dense(&result, m, n), 1, false);
-        self.gemm(&Gemm { a, b, bias, relu: true, c, m, n, k, batch, by_pair })?;
+        let c = Matrices::dense(&result, m, n);
+        self.gemm(&Gemm { bias, relu: true, ..Gemm::of(a, b, c, [m, n, k]) })?;
         Ok(result)
     }
 }

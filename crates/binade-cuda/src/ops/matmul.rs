@@ -46,7 +46,7 @@ impl Cuda {
         let result = self.unset(a.dtype(), shape)?;
         let c = Matrices::dense(&result, m, n);
         let (a, b) = (Matrices::dense(a, m, k), Matrices::dense(b, k, n));
-        self.gemm(&Gemm { a, b, bias: None, c, m, n, k, batch, relu: false, by_pair: true })?;
+        self.gemm(&Gemm { batch, by_pair: true, ..Gemm::of(a, b, c, [m, n, k]) })?;
         Ok(result)
     }
 
@@ -63,31 +63,8 @@ impl Cuda {
         let g = Matrices::dense(grad, m, n);
         let (x, y) = (Matrices::dense(a, m, k), Matrices::dense(b, k, n));
         let (dx, dy) = (Matrices::dense(&of_a, m, k), Matrices::dense(&of_b, k, n));
-        let bias = None;
-        self.gemm(&Gemm {
-            a: g,
-            b: y.transposed(),
-            bias,
-            c: dx,
-            m,
-            n: k,
-            k: n,
-            batch,
-            relu: false,
-            by_pair: false,
-        })?;
-        self.gemm(&Gemm {
-            a: x.transposed(),
-            b: g,
-            bias,
-            c: dy,
-            m: k,
-            n,
-            k: m,
-            batch,
-            relu: false,
-            by_pair: false,
-        })?;
+        self.gemm(&Gemm { batch, ..Gemm::of(g, y.transposed(), dx, [m, k, n]) })?;
+        self.gemm(&Gemm { batch, ..Gemm::of(x.transposed(), g, dy, [k, n, m]) })?;
         Ok([of_a, of_b])
     }
 }

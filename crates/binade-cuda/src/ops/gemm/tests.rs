@@ -100,19 +100,8 @@ fn check_by(cuda: &Cuda, case: Case, multiply: impl Fn(&Gemm<'_>) -> Choice) -> 
     let upload = |values: &[f32], dtype| cuda.upload(values, &[values.len()], dtype).unwrap();
     let (x, y, z) = (upload(&a.values, dtype), upload(&b.values, dtype), upload(&biases, dtype));
     let c = upload(&want.values, DType::F32);
-    let (bias_of, c_of, by_pair) = (bias.then_some(&z), want.on(&c), false);
-    let gemm = Gemm {
-        a: a.on(&x),
-        b: b.on(&y),
-        bias: bias_of,
-        c: c_of,
-        m,
-        n,
-        k,
-        batch,
-        relu: false,
-        by_pair,
-    };
+    let product = Gemm::of(a.on(&x), b.on(&y), want.on(&c), [m, n, k]);
+    let gemm = Gemm { bias: bias.then_some(&z), batch, ..product };
     let choice = multiply(&gemm);
     let got = cuda.download(&c).unwrap();
     for matrix in 0..batch {
