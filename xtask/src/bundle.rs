@@ -132,9 +132,15 @@ mod tests {
     }
 
     /// A program that prints its name and its arguments, and writes the last of them if that is a JSON file.
+    ///
+    /// The one that tells of GPUs says the compute capability of one that has TF32.
     fn fake(name: &str, end: i32) -> String {
         let write = "case \"$last\" in *.json) echo {} >\"$last\" ;; esac";
-        format!("#!/bin/sh\necho I am {name} \"$@\"\nfor last; do :; done\n{write}\nexit {end}\n")
+        let says = match name {
+            "nvidia-smi" => "8.0".to_owned(),
+            _ => format!("I am {name} \"$@\""),
+        };
+        format!("#!/bin/sh\necho {says}\nfor last; do :; done\n{write}\nexit {end}\n")
     }
 
     /// The script among programs that say what they are and end so, started with `part`: how it ended, and what it said.
@@ -170,6 +176,14 @@ mod tests {
         let (ended_well, said) = started("own", &[("test-device", 0)], "tests");
         assert!(ended_well && said.contains("I am test-device --test-threads=1 ops_"), "{said}");
         assert!(said.contains("ok      test-device, own products"), "{said}");
+    }
+
+    #[test]
+    fn the_kit_is_run_again_by_tf32_where_the_gpu_has_it() {
+        let programs = [("conformance", 0), ("nvidia-smi", 0)];
+        let (ended_well, said) = started("tf32", &programs, "conformance");
+        assert!(ended_well && said.contains("I am conformance --device cuda --tf32"), "{said}");
+        assert!(said.contains("ok      conformance, f32 by TF32"), "{said}");
     }
 
     #[test]

@@ -80,6 +80,16 @@ tests() {
 conformance() {
     : >"$out/conformance.txt"
     attempt conformance 180 conformance.txt "$here/conformance" --device "$device" --json "$out/conformance.json"
+    tensor_cores_take_f32 || return
+    # What the silicon drops of f32 where TF32 is chosen, the interpreter can only take for the worst.
+    attempt "conformance, f32 by TF32" 90 conformance.txt "$here/conformance" --device "$device" --tf32
+}
+
+# From compute capability 8.0 on.
+tensor_cores_take_f32() {
+    local major
+    major="$(nvidia-smi --query-gpu=compute_cap --format=csv,noheader 2>/dev/null | head -n 1 | cut -d . -f 1)"
+    [ "$device" = cuda ] && [ "${major:-0}" -ge 8 ]
 }
 
 # The small cases: long runs say nothing more about memory, and take a hundred times as long here.
