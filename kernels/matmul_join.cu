@@ -50,8 +50,10 @@ extern "C" __global__ void __launch_bounds__(256) matmul_join(const Product p, c
         if (k < count) x[k] = __fadd_rn(x[k], load(p.bias, p.dtype, column + k));
       }
     }
+    if (p.least == 0.0f) {
 #pragma unroll
-    for (uint32_t k = 0; k < GROUP; k++) x[k] = rectified(p, x[k]);
+      for (uint32_t k = 0; k < GROUP; k++) x[k] = cut_off(p, x[k]);
+    }
     store_group(p.c, p.c_dtype, matrix * p.c_step + row * p.c_row + column, count, x);
   }
 }

@@ -21,14 +21,16 @@ struct Product {
   uint32_t a_transposed, b_transposed;
   // Ranges that K is cut into: as many whole tiles each, but for the last ones.
   uint32_t ranges;
-  // Whether C is the rectified linear unit of that.
-  uint32_t relu, unused;
+  // What is not above it leaves as it: 0 for the rectified linear unit, minus infinity for the product itself.
+  float least;
+  uint32_t unused;
 };
 
 static_assert(sizeof(Product) == 120, "as `structs.rs`");
 
 // A sum as it leaves but for its rounding, which keeps signs. Comparisons with NaN are false: written this way round, it passes.
-__device__ __forceinline__ float rectified(const Product& p, float x) { return p.relu != 0 && x <= 0.0f ? 0.0f : x; }
+// A number and no branch, so that a product without it takes no other way.
+__device__ __forceinline__ float cut_off(const Product& p, float x) { return x <= p.least ? p.least : x; }
 
 // Rows of tiles that blocks of neighbouring numbers share, so that what they read of B is in the cache for all of them.
 constexpr uint32_t BAND = 8;
@@ -100,9 +102,9 @@ __device__ __forceinline__ void finish_group(
 #pragma unroll
     for (uint32_t i = 0; i < GROUP; i++) x[i] = __fadd_rn(x[i], bias[i]);
   }
-#pragma unroll
-  for (uint32_t i = 0; i < GROUP; i++) x[i] = rectified(p, x[i]);
   uint64_t at = element_of(p, place, row, column);
+#pragma unroll
+  for (uint32_t i = 0; i < GROUP; i++) x[i] = cut_off(p, x[i]);
   if (TYPE == F32 || p.c_dtype == F32) {
     float4* to = (float4*)((float*)p.c + at);
     to[0] = make_float4(x[0], x[1], x[2], x[3]), to[1] = make_float4(x[4], x[5], x[6], x[7]);
@@ -117,7 +119,7 @@ template <DType TYPE>
 __device__ __forceinline__ void finish_one(const Product& p, const Place& place, uint32_t row, uint32_t column, float x) {
   if (row >= p.m || column >= p.n) return;
   if (p.bias != nullptr) x = __fadd_rn(x, load(p.bias, TYPE, column));
-  x = rectified(p, x);
+  x = cut_off(p, x);
   uint64_t at = element_of(p, place, row, column);
   if (TYPE == F32 || p.c_dtype == F32) ((float*)p.c)[at] = x;
   else ((uint16_t*)p.c)[at] = (uint16_t)packed<TYPE>(x, 0.0f);

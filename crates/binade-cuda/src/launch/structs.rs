@@ -278,7 +278,7 @@ pub(crate) struct ProductBits {
     pub(crate) a_transposed: u32,
     pub(crate) b_transposed: u32,
     pub(crate) ranges: u32,
-    pub(crate) relu: u32,
+    pub(crate) least: f32,
     pub(crate) unused: u32,
 }
 

@@ -166,7 +166,7 @@ impl Gemm<'_> {
             a_transposed: a.transposed.into(),
             b_transposed: b.transposed.into(),
             ranges: self.size(ranges)?,
-            relu: relu.into(),
+            least: least(relu),
             unused: 0,
         })
     }
@@ -174,6 +174,11 @@ impl Gemm<'_> {
     fn size(&self, extent: usize) -> Result<u32, Error> {
         size(extent, [self.batch, self.m, self.n, self.k])
     }
+}
+
+/// What is not above it leaves a kernel as it.
+pub(super) fn least(relu: bool) -> f32 {
+    if relu { 0.0 } else { f32::NEG_INFINITY }
 }
 
 /// An extent of a product of these sizes, or a number of its blocks.

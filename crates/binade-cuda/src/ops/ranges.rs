@@ -1,7 +1,7 @@
 //! Products of long sums and few tiles: K cut into ranges, whose sums lie side by side until they are added up in order.
 
 use super::{
-    gemm::{Matrices, size},
+    gemm::{Matrices, least, size},
     products::Kernels,
     rows::{MOST_BLOCKS, blocks},
 };
@@ -117,7 +117,7 @@ impl Cuda {
             dtype: code("multiply matrices of", dtype)?,
             c_dtype: code("multiply matrices into", c.tensor.dtype())?,
             ranges: size(ranges)?,
-            relu: relu.into(),
+            least: least(relu),
             ..ProductBits::zeroed()
         };
         let groups = batch * sums.step / GROUP;
