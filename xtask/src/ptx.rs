@@ -45,8 +45,8 @@ impl Ptx {
 
 /// Builds the driver, with the libraries beside it or without, and returns the folder.
 pub(crate) fn folder(libraries: bool) -> Result<PathBuf> {
-    let build = Call::cargo("build --quiet --package binade-ptx --message-format json");
-    let built = library(&build.read()?).ok_or("binade-ptx has no shared library")?;
+    let call = Call::cargo("build --quiet --package binade-ptx --message-format json");
+    let built = library(&call.read()?).ok_or("binade-ptx has no shared library")?;
     if libraries { with_libraries(&built) } else { driver(&built) }
 }
 
