@@ -25,6 +25,8 @@ fn ends_well(bundle: &Path, part: &str, libraries: &str) -> Result<bool> {
         .arg(part)
         .env("LD_LIBRARY_PATH", libraries)
         .env("BINADE_DEVICE", "ptx")
+        // As `cargo xtask test --device ptx` has it: replicas want two.
+        .env("BINADE_PTX_DEVICES", "2")
         .env("BINADE_DRY_RUN", "1")
         .env("OUT", bundle.with_file_name("bundle-results"));
     Ok(script.status()?.success())
