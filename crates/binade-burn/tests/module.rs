@@ -15,7 +15,7 @@ use common::{Mlp, Result, Weights, device, fixed, step, trained};
 #[test]
 fn an_overflow_names_the_parameter_by_its_path_and_the_element() -> Result {
     let mut trained = trained(Mlp::new(), DType::F16, SgdConfig::new().init(), 0.1)?;
-    let mut scaler = Scaler::new(Burn, LossScale::fixed(60))?;
+    let mut scaler = Scaler::new(Burn, LossScale::fixed(2.0_f32.powi(60))?)?;
     let loss = trained.module.loss();
     let step = step(&mut scaler, &mut trained, loss)?;
     let report = step.report();

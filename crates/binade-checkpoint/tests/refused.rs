@@ -107,7 +107,7 @@ fn another_shape_a_missing_parameter_and_a_strange_one_are_named() {
 #[test]
 fn another_rule_of_the_scale_names_both() {
     let checkpoint = run(&setting(), 3).checkpoint();
-    let mut scaler = Scaler::new(Cpu, LossScale::fixed(7)).unwrap();
+    let mut scaler = Scaler::new(Cpu, LossScale::fixed(128.0).unwrap()).unwrap();
     let mut restore = checkpoint.restore();
     let text = restore.scaler("loss", &mut scaler).unwrap_err().to_string();
     assert!(text.starts_with("the rule of scaler `loss`: found LossScale"), "{text}");

@@ -103,7 +103,7 @@ where
     let bits: Vec<u8> = elements.iter().flat_map(|element| element.to_le_bytes()).collect();
     let tensor = subject.from_bits(&bits, DType::F32, &[elements.len()])?;
     let mut grads = D::Grads::from(vec![Named::new("flag", Some(tensor))]);
-    let one = device.upload_state(ScaleState::power_of_two(0))?;
+    let one = device.upload_state(ScaleState::from_exponent(0))?;
     Ok(device.unscale(&mut grads, &one)?)
 }
 

@@ -164,7 +164,7 @@ fn a_window_with_one_bad_micro_batch_steps_with_the_others() {
 fn a_large_sum_is_the_same_on_any_number_of_threads() {
     let set = [Random(1).part(DType::F16, 9 * BLOCK + 3), Random(2).part(DType::BF16, 9 * BLOCK)];
     let twice = || {
-        let one = ScaleState::power_of_two(0);
+        let one = ScaleState::from_exponent(0);
         let mut grads = sets::grads(&set);
         let found = Cpu.unscale(&mut grads, &one).unwrap();
         let sum = Cpu.accumulate(None, grads.clone(), &found).unwrap();

@@ -9,7 +9,7 @@ use binade_ops::{Download as _, Upload as _};
 /// Micro-batches of two parameters, `a` and `b`: a bad one with both, and a good one with `b` alone.
 fn window(device: &Deferred, bad_first: bool) -> Gradients {
     let one = |x: f32| device.upload(&[x], &[1], DType::F32).unwrap();
-    let scale = device.upload_state(ScaleState::power_of_two(0)).unwrap();
+    let scale = device.upload_state(ScaleState::from_exponent(0)).unwrap();
     let bad = vec![Named::new("a", Some(one(f32::NAN))), Named::new("b", Some(one(1.0)))];
     let good = vec![Named::new("a", None), Named::new("b", Some(one(2.0)))];
     let order = if bad_first { [bad, good] } else { [good, bad] };
@@ -29,7 +29,7 @@ fn a_parameter_with_a_gradient_in_a_bad_micro_batch_only_does_not_decay() {
         let mut params = vec![Named::new("a", one()), Named::new("b", one())];
         let plan = Plan::new(UpdateRule::adamw(0.5)).unwrap();
         let mut masters = device.masters(&mut params, &plan).unwrap();
-        let scale = device.upload_state(ScaleState::power_of_two(0)).unwrap();
+        let scale = device.upload_state(ScaleState::from_exponent(0)).unwrap();
         let mut sum = window(&device, bad_first);
         let found = device.unscale(&mut sum, &scale).unwrap();
         device.step(&mut params, &mut masters, sum, &found).unwrap();

@@ -32,7 +32,7 @@ fn recorded() -> (Trajectory, Vec<Vec<f32>>) {
 /// The outcomes of a run that follows, whose batches are others wherever the recording skipped.
 fn led<D: Trains>(run: &mut Run<D>, follow: &mut Follow) -> Vec<Outcome<D>> {
     // A scale that no f16 survives, so that all of it comes from the recording.
-    run.scaler.set_state(ScaleState::power_of_two(100)).unwrap();
+    run.scaler.set_state(ScaleState::from_exponent(100)).unwrap();
     (0..STEPS)
         .map(|seed| {
             follow.lead(&mut run.scaler).unwrap();
@@ -68,7 +68,7 @@ fn and_so_does_one_on_the_cpu() {
 
 /// The weights after one step of two micro-batches: unscaled one by one, or the sum of both.
 fn stepped<D: Trains + Download>(run: &mut Run<D>, delayed: bool) -> Outcome<D> {
-    run.scaler.set_state(ScaleState::power_of_two(8)).unwrap();
+    run.scaler.set_state(ScaleState::from_exponent(8)).unwrap();
     let grads = if delayed {
         let mut window = run.scaler.sum_scaled();
         for seed in 0..2 {

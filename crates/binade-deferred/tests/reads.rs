@@ -56,7 +56,7 @@ fn windows_nest_and_close_by_panic_too() {
 #[test]
 fn an_optimizer_that_reads_the_verdict_is_found_out() {
     let device = Deferred::strict();
-    let scale = device.upload_state(ScaleState::power_of_two(0)).unwrap();
+    let scale = device.upload_state(ScaleState::from_exponent(0)).unwrap();
     let mut grads: Gradients =
         vec![Named::new("w", Some(tensor(&device, &[2], 1, DType::F32)))].into();
     let found = device.unscale(&mut grads, &scale).unwrap();
@@ -90,7 +90,7 @@ fn what_is_wrong_with_sets_is_refused_at_once_and_moves_nothing() {
     let set = |name: &str, shape: &[usize]| -> Gradients {
         vec![Named::new(name, Some(tensor(&device, shape, 1, DType::F32)))].into()
     };
-    let scale = device.upload_state(ScaleState::power_of_two(0)).unwrap();
+    let scale = device.upload_state(ScaleState::from_exponent(0)).unwrap();
     let found = device.unscale(&mut set("w", &[2]), &scale).unwrap();
     let mut params = vec![Named::new("w", tensor(&device, &[2], 2, DType::F32))];
     let plan = Plan::new(UpdateRule::sgd(1.0)).unwrap();
@@ -122,7 +122,7 @@ fn a_step_without_any_gradient_reads_the_verdict_and_is_refused_unless_it_is_ski
     let plan = Plan::new(UpdateRule::sgd(1.0)).unwrap();
     let mut masters = device.masters(&mut params, &plan).unwrap();
     for diverged in [true, false] {
-        let state = ScaleState { diverged, ..ScaleState::power_of_two(0) };
+        let state = ScaleState { diverged, ..ScaleState::from_exponent(0) };
         let scale = device.upload_state(state).unwrap();
         let mut none: Gradients = vec![Named::new("w", None)].into();
         let found = device.unscale(&mut none, &scale).unwrap();
@@ -140,7 +140,7 @@ fn a_step_without_any_gradient_reads_the_verdict_and_is_refused_unless_it_is_ski
 fn a_parameter_that_joins_late_is_refused_at_once() {
     let device = Deferred::strict();
     let w = || tensor(&device, &[2], 1, DType::F32);
-    let scale = device.upload_state(ScaleState::power_of_two(0)).unwrap();
+    let scale = device.upload_state(ScaleState::from_exponent(0)).unwrap();
     let mut params = vec![];
     let plan = Plan::new(UpdateRule::sgd(1.0)).unwrap();
     let mut masters = device.masters(&mut params, &plan).unwrap();
@@ -154,7 +154,7 @@ fn a_parameter_that_joins_late_is_refused_at_once() {
 #[test]
 fn a_learning_rate_moves_with_the_plan_in_the_order_of_the_calls() {
     let device = Deferred::new();
-    let scale = device.upload_state(ScaleState::power_of_two(0)).unwrap();
+    let scale = device.upload_state(ScaleState::from_exponent(0)).unwrap();
     let ones = || device.upload(&[1.0], &[1], DType::F32).unwrap();
     let mut params = vec![Named::new("w", ones())];
     let mut masters =
@@ -184,7 +184,7 @@ fn a_value_of_another_device_is_refused_and_not_waited_for() {
 #[test]
 fn clipping_by_groups_reads_nothing_and_refuses_at_once() {
     let device = Deferred::strict();
-    let scale = device.upload_state(ScaleState::power_of_two(0)).unwrap();
+    let scale = device.upload_state(ScaleState::from_exponent(0)).unwrap();
     let set = |name| Named::new(name, Some(tensor(&device, &[2], 2, DType::F32)));
     let mut grads: Gradients = vec![set("a"), set("b")].into();
     let mut found = device.unscale(&mut grads, &scale).unwrap();

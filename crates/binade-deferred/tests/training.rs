@@ -135,7 +135,7 @@ where
         let grads: NamedGrads<D::Tensor> =
             names.iter().map(|name| Named::new(*name, Some(tensor(2)))).collect();
         let mut grads = <D as GradScaler>::Grads::from(grads);
-        let scale = device.upload_state(ScaleState::power_of_two(0)).unwrap();
+        let scale = device.upload_state(ScaleState::from_exponent(0)).unwrap();
         let found = device.unscale(&mut grads, &scale).unwrap();
         optimizer.step(grads, &found).unwrap();
     }

@@ -14,9 +14,10 @@ pub use next::Seen;
 pub use tolerance::Tolerance;
 
 use crate::ScaleState;
-use crate::scale_state::MAX_EXPONENT;
 
 /// How the scale moves.
+///
+/// Constructors take factors (`65536.0`), which are powers of two; fields hold exponents (`16`), and are named so.
 ///
 /// Data rather than a trait: a kernel can take it as an argument, a checkpoint can hold it, and a captured graph can
 /// replay it. A rule that it cannot express resolves each outcome and calls
@@ -25,7 +26,7 @@ use crate::scale_state::MAX_EXPONENT;
 /// # Contract
 ///
 /// * [`next`](Self::next) is pure, and every device agrees with it bit for bit.
-/// * Whatever happens, the exponent that a rule moves to is within `min..=max` and ±126, and so the scale is never 0,
+/// * Whatever happens, the exponent that a rule moves to is within `min_exponent..=max_exponent` and ±126, and so the scale is never 0,
 ///   infinite or NaN.
 /// * An overflow that [`tolerance`](Self::tolerance) lets pass skips its step, counts no good steps on, and leaves the
 ///   scale.
@@ -35,18 +36,23 @@ use crate::scale_state::MAX_EXPONENT;
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct LossScale {
-    /// The first scale is `2^init`.
-    pub init: i32,
-    /// Binades to gain after `growth_interval` good steps; 0 for never.
-    pub growth: i32,
-    /// Binades to lose at an overflow; 0 for never.
-    pub backoff: i32,
+    /// The first scale is `2^init_exponent`.
+    #[cfg_attr(feature = "serde", serde(rename = "init"))]
+    pub init_exponent: i32,
+    /// After `growth_interval` good steps the scale is multiplied by `2^growth_exponent`; 0 for never.
+    #[cfg_attr(feature = "serde", serde(rename = "growth"))]
+    pub growth_exponent: i32,
+    /// At an overflow the scale is divided by `2^backoff_exponent`; 0 for never.
+    #[cfg_attr(feature = "serde", serde(rename = "backoff"))]
+    pub backoff_exponent: i32,
     /// Good steps between growths. Lowering it below the steps already counted grows at the next good step.
     pub growth_interval: u32,
-    /// The lowest exponent.
-    pub min: i32,
-    /// The highest exponent.
-    pub max: i32,
+    /// The lowest scale is `2^min_exponent`.
+    #[cfg_attr(feature = "serde", serde(rename = "min"))]
+    pub min_exponent: i32,
+    /// The highest scale is `2^max_exponent`.
+    #[cfg_attr(feature = "serde", serde(rename = "max"))]
+    pub max_exponent: i32,
     /// Skips in a row after which the run has diverged.
     pub patience: u32,
     /// Which overflows back off.
@@ -64,44 +70,54 @@ impl LossScale {
     /// tf-keras's, and the patience outlasts the way from the ceiling to the floor.
     pub const fn dynamic() -> Self {
         Self {
-            init: 16,
-            growth: 1,
-            backoff: 1,
+            init_exponent: 16,
+            growth_exponent: 1,
+            backoff_exponent: 1,
             growth_interval: 2000,
-            min: 0,
-            max: 24,
+            min_exponent: 0,
+            max_exponent: 24,
             patience: 40,
             tolerance: Tolerance::None,
             log_max: None,
         }
     }
 
-    /// Always `2^exponent`; an overflow still skips.
-    pub const fn fixed(exponent: i32) -> Self {
-        Self {
-            init: exponent,
-            growth: 0,
-            backoff: 0,
-            min: exponent,
-            max: exponent,
-            ..Self::dynamic()
-        }
+    /// Always `factor`, a power of two; an overflow still skips.
+    ///
+    /// # Errors
+    ///
+    /// [`LossScaleError::Factor`] for anything else.
+    pub fn fixed(factor: f32) -> Result<Self, LossScaleError> {
+        exponent(factor).map(Self::held_at)
     }
 
     /// Always 1: no scaling, and an overflow still skips. For bf16 and f32.
     pub const fn none() -> Self {
-        Self::fixed(0)
+        Self::held_at(0)
     }
 
-    /// Starts at `scale`, a power of two; the limits widen to hold it.
+    /// Always `2^exponent`.
+    const fn held_at(exponent: i32) -> Self {
+        Self {
+            init_exponent: exponent,
+            growth_exponent: 0,
+            backoff_exponent: 0,
+            min_exponent: exponent,
+            max_exponent: exponent,
+            ..Self::dynamic()
+        }
+    }
+
+    /// Starts at `factor`, a power of two; the limits widen to hold it.
     ///
     /// # Errors
     ///
-    /// [`LossScaleError::Init`] for anything else.
-    pub fn with_init_scale(self, scale: f32) -> Result<Self, LossScaleError> {
-        let state = ScaleState::import(scale).filter(ScaleState::is_exact);
-        let init = state.ok_or(LossScaleError::Init(scale))?.exponent;
-        Ok(Self { init, min: self.min.min(init), max: self.max.max(init), ..self })
+    /// [`LossScaleError::Factor`] for anything else.
+    pub fn with_init_scale(self, factor: f32) -> Result<Self, LossScaleError> {
+        let init_exponent = exponent(factor)?;
+        let min_exponent = self.min_exponent.min(init_exponent);
+        let max_exponent = self.max_exponent.max(init_exponent);
+        Ok(Self { init_exponent, min_exponent, max_exponent, ..self })
     }
 
     /// Grows after this many good steps.
@@ -116,16 +132,21 @@ impl LossScale {
         Ok(Self { growth_interval: steps, ..self })
     }
 
-    /// Stays within `2^min..=2^max`; the first scale is brought within.
+    /// Stays within the factors `min..=max`, both powers of two; the first scale is brought within.
+    ///
+    /// `LossScale::dynamic().with_limits(1.0 / 256.0, 16_777_216.0)?`
     ///
     /// # Errors
     ///
-    /// [`LossScaleError::Limits`] if that is empty, or beyond 2^±126.
-    pub fn with_limits(self, min: i32, max: i32) -> Result<Self, LossScaleError> {
-        if min > max || min < -MAX_EXPONENT || max > MAX_EXPONENT {
+    /// [`LossScaleError::Factor`] for a limit that is no power of two between 2^-126 and 2^126, and
+    /// [`LossScaleError::Limits`] if the lower is above the higher.
+    pub fn with_limits(self, min: f32, max: f32) -> Result<Self, LossScaleError> {
+        let (min_exponent, max_exponent) = (exponent(min)?, exponent(max)?);
+        if min_exponent > max_exponent {
             return Err(LossScaleError::Limits { min, max });
         }
-        Ok(Self { min, max, init: self.init.clamp(min, max), ..self })
+        let init_exponent = self.init_exponent.clamp(min_exponent, max_exponent);
+        Ok(Self { init_exponent, min_exponent, max_exponent, ..self })
     }
 
     /// Gives up after this many skips in a row.
@@ -142,11 +163,18 @@ impl LossScale {
 
     /// Whether the scale stays where it is, whatever is seen.
     pub const fn is_fixed(&self) -> bool {
-        self.growth <= 0 && self.backoff <= 0 && self.log_max.is_none()
+        self.growth_exponent <= 0 && self.backoff_exponent <= 0 && self.log_max.is_none()
     }
 
     /// The state a run starts in.
     pub fn start(&self) -> ScaleState {
-        ScaleState::power_of_two(self.within(self.init.into(), &ScaleState::power_of_two(0)))
+        let one = ScaleState::from_exponent(0);
+        ScaleState::from_exponent(self.within(self.init_exponent.into(), &one))
     }
+}
+
+/// Of a power of two in reach.
+fn exponent(factor: f32) -> Result<i32, LossScaleError> {
+    let state = ScaleState::import(factor).filter(ScaleState::is_exact);
+    state.map(|state| state.exponent).ok_or(LossScaleError::Factor(factor))
 }

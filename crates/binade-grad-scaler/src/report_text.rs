@@ -174,6 +174,15 @@ impl fmt::Display for Label<'_> {
     }
 }
 
+impl fmt::Display for ScaleState {
+    fn fmt(&self, f: &mut Formatter<'_>) -> Result {
+        let Self { exponent, good_steps, skipped, updates, .. } = *self;
+        write!(f, "scale {}, {good_steps} good steps, ", Factor(exponent, self))?;
+        write!(f, "{skipped} of {updates} updates skipped")?;
+        f.write_str(if self.diverged { ", diverged" } else { "" })
+    }
+}
+
 /// The scale at an exponent: as torch prints it where that is short, else as a power.
 struct Factor<'a>(i32, &'a ScaleState);
 

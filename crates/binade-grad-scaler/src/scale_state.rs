@@ -12,7 +12,7 @@ use crate::Averages;
 pub struct ScaleState {
     /// In [1, 2); 1 unless imported.
     pub significand: f32,
-    /// The binade of the scale.
+    /// The binade of the scale: 16 for 65536.
     pub exponent: i32,
     /// The exponent before the last update.
     pub before: i32,
@@ -43,8 +43,9 @@ pub struct ScaleState {
 pub const MAX_EXPONENT: i32 = 126;
 
 impl ScaleState {
-    /// A fresh state at `2^exponent`, with the exponent brought within ±[`MAX_EXPONENT`].
-    pub fn power_of_two(exponent: i32) -> Self {
+    /// A fresh state at `2^exponent`, with the exponent brought within ±[`MAX_EXPONENT`]. One at a factor is
+    /// [`import`](Self::import).
+    pub fn from_exponent(exponent: i32) -> Self {
         let exponent = exponent.clamp(-MAX_EXPONENT, MAX_EXPONENT);
         Self {
             significand: 1.0,
@@ -67,7 +68,7 @@ impl ScaleState {
     pub fn import(factor: f32) -> Option<Self> {
         let exponent = (factor.to_bits() >> 23).cast_signed() - 127;
         let significand = f32::from_bits(factor.to_bits() & 0x007f_ffff | 0x3f80_0000);
-        let imported = Self { significand, ..Self::power_of_two(exponent) };
+        let imported = Self { significand, ..Self::from_exponent(exponent) };
         let usable = (-MAX_EXPONENT..=imported.highest()).contains(&exponent);
         (factor > 0.0 && usable).then_some(imported)
     }
@@ -116,7 +117,7 @@ mod tests {
     #[test]
     fn every_exponent_has_an_exact_factor_and_inverse() {
         for exponent in -MAX_EXPONENT..=MAX_EXPONENT {
-            let state = ScaleState::power_of_two(exponent);
+            let state = ScaleState::from_exponent(exponent);
             assert_eq!(state.factor(), 2.0_f32.powi(exponent));
             assert_eq!(state.factor() * state.inverse(), 1.0, "2^{exponent}");
         }
@@ -134,7 +135,7 @@ mod tests {
     fn every_power_of_two_in_reach_can_be_imported() {
         for exponent in -MAX_EXPONENT..=MAX_EXPONENT {
             let state = ScaleState::import(2.0_f32.powi(exponent));
-            assert_eq!(state, Some(ScaleState::power_of_two(exponent)));
+            assert_eq!(state, Some(ScaleState::from_exponent(exponent)));
         }
         let beyond = f32::from_bits(2.0_f32.powi(MAX_EXPONENT).to_bits() + 1);
         assert_eq!(ScaleState::import(beyond), None, "its inverse is subnormal");
@@ -142,13 +143,26 @@ mod tests {
 
     #[test]
     fn an_imported_scale_never_grows_beyond_a_normal_inverse() {
-        let rule = LossScale { growth_interval: 1, max: MAX_EXPONENT, ..LossScale::dynamic() };
+        let rule =
+            LossScale { growth_interval: 1, max_exponent: MAX_EXPONENT, ..LossScale::dynamic() };
         let high = ScaleState::import(1.5 * 2.0_f32.powi(125)).expect("usable");
         let grown = rule.next(high, Seen::default());
         assert_eq!(grown.exponent, 125);
         assert!(grown.inverse().is_normal() && grown.factor().is_normal());
         let exact = ScaleState::import(2.0_f32.powi(125)).expect("usable");
         assert_eq!(rule.next(exact, Seen::default()).exponent, 126);
+    }
+
+    #[test]
+    fn a_state_is_one_line_with_its_factor_and_its_counts() {
+        let state =
+            ScaleState { good_steps: 3, updates: 9, skipped: 2, ..LossScale::torch().start() };
+        assert_eq!(state.to_string(), "scale 65536, 3 good steps, 2 of 9 updates skipped");
+        let ended = ScaleState { diverged: true, ..ScaleState::from_exponent(-20) };
+        assert_eq!(
+            ended.to_string(),
+            "scale 2^-20, 0 good steps, 0 of 0 updates skipped, diverged"
+        );
     }
 
     #[test]

@@ -53,7 +53,7 @@ impl<D: GradScaler> Scaler<D> {
 
     fn start(device: D, rule: LossScale, reduce: Option<Box<Reduce<D>>>) -> Result<Self, D::Error> {
         let scale = device.upload_state(rule.start())?;
-        let one = device.upload_state(ScaleState::power_of_two(0))?;
+        let one = device.upload_state(ScaleState::from_exponent(0))?;
         Ok(Self { shared: Arc::new(Shared::new(device, one, reduce)), scale, rule })
     }
 

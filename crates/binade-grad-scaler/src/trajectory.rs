@@ -9,7 +9,7 @@ use crate::{ScaleState, Step, StepSummary};
 /// use binade_grad_scaler::{ScaleState, Trajectory};
 ///
 /// // `Trajectory::new(scaler.state()?)`, and then `trajectory.record(&scaler.update(step)?.resolve()?)?` in the loop.
-/// let trajectory = Trajectory::new(ScaleState::power_of_two(16));
+/// let trajectory = Trajectory::new(ScaleState::from_exponent(16));
 /// assert!(trajectory.updates().is_empty());
 /// ```
 #[derive(Clone, Debug, PartialEq)]

@@ -123,7 +123,7 @@ fn sixteen_bit_gradients_are_summed_in_f32() -> Result {
         let mut scaler = scaler(LossScale::dynamic());
         let mut window = scaler.accumulate(BadMicroBatch::SkipWindow);
         for (exponent, x) in [(3, large), (3, 1.0), (12, 0.125)] {
-            scaler.set_state(ScaleState::power_of_two(exponent))?;
+            scaler.set_state(ScaleState::from_exponent(exponent))?;
             add(&scaler, dtype, x, &mut window)?;
         }
         let sum = window.finish()?.expect("three");

@@ -104,7 +104,7 @@ fn a_parameter_without_a_gradient_may_be_named_and_adds_nothing() -> Result {
 #[test]
 fn gradients_of_f16_are_clipped_in_f32_as_they_are_once_unscaled() -> Result {
     let scaler = scaler(LossScale::dynamic());
-    assert_eq!(scaler.state()?, ScaleState::power_of_two(16));
+    assert_eq!(scaler.state()?, ScaleState::from_exponent(16));
     let small = [3.0 * 2.0_f32.powi(-30), 4.0 * 2.0_f32.powi(-30)];
     let large = [small[0] * 65536.0, small[1] * 65536.0];
     let loss = scaler.scale(&Host::f32(&[1.0]))?;

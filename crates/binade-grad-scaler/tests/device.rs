@@ -88,7 +88,7 @@ fn a_poll_gives_the_outcome_back_until_the_device_is_done() -> Result {
 
 #[test]
 fn a_window_drops_a_bad_micro_batch_without_a_read() -> Result {
-    let (gpu, mut sgd, mut scaler) = start(LossScale::fixed(0))?;
+    let (gpu, mut sgd, mut scaler) = start(LossScale::none())?;
     let mut window = scaler.accumulate(BadMicroBatch::Drop);
     for x in [10.0, f32::INFINITY, 20.0] {
         window.add(scaler.scale(&loss())?.backward(grads(x))?.unscale()?)?;
@@ -130,7 +130,7 @@ fn divergence_latches_on_the_device_until_a_state_is_set() -> Result {
     assert_eq!((report.scale.updates, report.scale.skipped), (6, 6));
     assert_eq!(gpu.download(&sgd.param), [100.0]);
 
-    scaler.set_state(ScaleState::power_of_two(4))?;
+    scaler.set_state(ScaleState::from_exponent(4))?;
     let step = train_step(&mut scaler, &mut sgd, &loss(), grads(1.0))?.resolve()?;
     assert!(step.is_applied(), "{}", step.report());
     assert_eq!((step.report().scale.exponent, step.report().scale.updates), (4, 1));

@@ -24,12 +24,12 @@ proptest! {
         let mut scaler = scaler(LossScale::dynamic());
         let mut early = Vec::new();
         for &(exponent, scaled) in &batches {
-            scaler.set_state(ScaleState::power_of_two(exponent)).unwrap();
+            scaler.set_state(ScaleState::from_exponent(exponent)).unwrap();
             let loss = scaler.scale(&Host::f32(&[1.0])).unwrap();
             let set = vec![Named::new("w", Some(Host::f32(&[scaled])))];
             early.push(loss.backward(|_| Ok(set)).unwrap());
         }
-        scaler.set_state(ScaleState::power_of_two(last)).unwrap();
+        scaler.set_state(ScaleState::from_exponent(last)).unwrap();
         for (grads, (exponent, scaled)) in early.into_iter().zip(batches) {
             let grads = grads.unscale().unwrap();
             let exact = f64::from(scaled) / 2.0_f64.powi(exponent);
@@ -40,7 +40,7 @@ proptest! {
     #[test]
     fn scaling_and_unscaling_is_the_identity(exponent in -40_i32..40, x in value()) {
         let mut scaler = scaler(LossScale::dynamic());
-        scaler.set_state(ScaleState::power_of_two(exponent)).unwrap();
+        scaler.set_state(ScaleState::from_exponent(exponent)).unwrap();
         let grads = backward(&scaler, &[("w", &[x])]).unwrap().unscale().unwrap();
         prop_assert_eq!(first(grads.grads())[0].to_bits(), x.to_bits());
     }
@@ -52,7 +52,7 @@ proptest! {
         let mut scaler = scaler(LossScale::dynamic());
         let mut window = scaler.accumulate(BadMicroBatch::SkipWindow);
         for &(exponent, x) in &batches {
-            scaler.set_state(ScaleState::power_of_two(exponent)).unwrap();
+            scaler.set_state(ScaleState::from_exponent(exponent)).unwrap();
             window.add(unscaled(&scaler, &[("w", &[x])]).unwrap()).unwrap();
         }
         let sum = batches.iter().skip(1).fold(batches[0].1, |sum, (_, x)| sum + x);

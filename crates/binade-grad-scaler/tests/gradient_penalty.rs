@@ -14,7 +14,7 @@ fn a_penalty_is_made_of_a_gradient_in_its_own_units() -> Result {
         assert_eq!(scaled.data, [3.0 * 65536.0]);
         Ok(scaled.clone())
     })?;
-    scaler.set_state(ScaleState::power_of_two(3))?; // whatever happens to the scaler since
+    scaler.set_state(ScaleState::from_exponent(3))?; // whatever happens to the scaler since
     let gradient = towards_input.unscale()?;
     assert_eq!(gradient, Host::f32(&[3.0]));
 

@@ -44,7 +44,8 @@ fn optimizers_are_counted_apart_with_their_skips_in_a_row() -> Result {
 
 #[test]
 fn a_run_without_names_and_skips_is_one_short_line() -> Result {
-    let (mut scaler, mut sgd) = (scaler(LossScale::fixed(40)), Sgd::new(&[("w", &[1.0])]));
+    let (mut scaler, mut sgd) =
+        (scaler(LossScale::fixed(2.0_f32.powi(40)).expect("in reach")), Sgd::new(&[("w", &[1.0])]));
     let mut history = History::new();
     assert_eq!((history.to_string().as_str(), history.worst()), ("no steps yet", None));
     history.record(&iterate(&mut scaler, &mut sgd, &[("w", &[1.0])])?);

@@ -35,7 +35,7 @@ fn ran(
     steps: &[Seen],
 ) -> (LossScale, ScaleState) {
     let mut rule = LossScale::torch().with_growth_interval(interval).unwrap();
-    (rule.growth, rule.backoff) = (up, down);
+    (rule.growth_exponent, rule.backoff_exponent) = (up, down);
     let rule = rule.with_tolerance(tolerance).with_patience(u32::MAX);
     let state = steps.iter().fold(rule.start(), |state, &seen| rule.next(state, seen));
     (rule, state)

@@ -117,8 +117,8 @@ impl Run {
     /// Sooner or later somebody does, or the rest of the run would be idle.
     fn take_up_again(&mut self, now: ScaleState) {
         if self.random.below(4) == 0 {
-            let end = self.rule.max + 1;
-            let exponent = self.random.within(self.rule.min, end);
+            let end = self.rule.max_exponent + 1;
+            let exponent = self.random.within(self.rule.min_exponent, end);
             let again = ScaleState { diverged: false, bad_steps: 0, exponent, ..now };
             self.scaler.set_state(again).expect("a host");
         }
@@ -130,7 +130,9 @@ fn sound(rule: &LossScale, now: &ScaleState) -> std::result::Result<(), &'static
     match () {
         () if !now.factor().is_normal() || now.factor() <= 0.0 => Err("no scale"),
         () if !now.inverse().is_normal() || now.inverse() <= 0.0 => Err("no inverse"),
-        () if !(rule.min..=rule.max).contains(&now.exponent) => Err("out of bounds"),
+        () if !(rule.min_exponent..=rule.max_exponent).contains(&now.exponent) => {
+            Err("out of bounds")
+        }
         () if now.factor() * now.inverse() != 1.0 => Err("not exact"),
         () => Ok(()),
     }
@@ -171,21 +173,22 @@ fn any_tolerance(random: &mut Random) -> Tolerance {
 fn any_rule(random: &mut Random) -> LossScale {
     let (a, b) = (random.within(-126, 127), random.within(-126, 127));
     let mut any = rule(|rule| {
-        rule.init = random.within(-130, 131);
-        (rule.growth, rule.backoff) = (random.within(0, 5), random.within(0, 5));
+        rule.init_exponent = random.within(-130, 131);
+        (rule.growth_exponent, rule.backoff_exponent) = (random.within(0, 5), random.within(0, 5));
         rule.growth_interval = 1 + random.below(30);
         rule.patience = 1 + random.below(60);
         rule.tolerance = any_tolerance(random);
     });
     if random.below(3) == 0 {
         any.log_max = Some(LogMax {
-            ceiling: random.within(-30, 60),
+            ceiling_exponent: random.within(-30, 60),
             deviations: random.below(1 << 19),
             weight: random.below(1 << 25),
             slow_weight: random.below(1 << 25),
         });
     }
-    any.with_limits(a.min(b), a.max(b)).expect("in order and in reach")
+    let [min, max] = [a.min(b), a.max(b)].map(|exponent| 2.0_f32.powi(exponent));
+    any.with_limits(min, max).expect("in order and in reach")
 }
 
 #[test]

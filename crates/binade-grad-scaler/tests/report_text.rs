@@ -48,7 +48,7 @@ fn a_nan_sends_you_to_the_model() -> Result {
 #[test]
 fn a_scale_that_does_not_move_says_how_to_move_it() -> Result {
     assert_eq!(
-        text(LossScale::fixed(30), &[&[("w", &[f32::NEG_INFINITY])]])?,
+        text(LossScale::fixed(2.0_f32.powi(30)).unwrap(), &[&[("w", &[f32::NEG_INFINITY])]])?,
         "step 1 skipped; w[0] is -inf (1 infinite, 0 NaN, largest finite 0e0); scale 2^30; 1 skipped in a row, 1 of 1 \
          in all. The rule keeps the scale where it is: if this stays, start lower or let the rule back off"
     );
@@ -79,9 +79,9 @@ fn divergence_says_how_to_go_on() -> Result {
 
 #[test]
 fn a_gradient_beyond_f32_is_not_blamed_on_the_scale() -> Result {
-    let rule = LossScale::dynamic().with_limits(-40, 24).unwrap();
+    let rule = LossScale::dynamic().with_limits(2.0_f32.powi(-40), 2.0_f32.powi(24)).unwrap();
     let (mut scaler, mut sgd) = (scaler(rule), Sgd::new(&[]));
-    scaler.set_state(ScaleState::power_of_two(-40))?;
+    scaler.set_state(ScaleState::from_exponent(-40))?;
     let step = scaler.scale(&common::host::Host::f32(&[1.0]))?;
     let step =
         step.backward(|_| Ok(vec![Named::new("w", Some(common::host::Host::f32(&[1e30])))]))?;

@@ -82,7 +82,7 @@ fn a_dropped_micro_batch_backs_off_its_own_scale_and_the_step_is_taken() -> Resu
 fn a_sum_that_overflows_backs_off_every_scale() -> Result {
     const HUGE: Set<'_> = &[("w", &[3.0e38])];
     let rule = LossScale::dynamic().with_init_scale(1.0).expect("a power of two");
-    let rule = rule.with_limits(-4, 24).expect("in order");
+    let rule = rule.with_limits(0.0625, 16_777_216.0).expect("in order");
     let (mut scalers, mut sgd) = ([scaler(rule), scaler(rule)], Sgd::new(&[("w", &[8.0])]));
     let steps = iterate(&mut scalers, &mut sgd, [HUGE, HUGE], BadMicroBatch::SkipWindow)?;
     assert_eq!((exponents(&steps), sgd.steps), ([-1, -1], 0));

@@ -21,11 +21,23 @@ const SETS: [Set<'_>; 5] = [
 
 #[test]
 fn a_rule_comes_back_as_it_was() {
-    let rule = LossScale::dynamic().with_limits(-7, 30).unwrap().with_patience(5);
+    let rule = LossScale::dynamic()
+        .with_limits(2.0_f32.powi(-7), 2.0_f32.powi(30))
+        .unwrap()
+        .with_patience(5);
     assert_eq!(round_trip(&rule), rule);
     for (name, preset) in LossScale::presets() {
         assert_eq!(round_trip(&preset), preset, "{name}");
     }
+}
+
+#[test]
+fn a_rule_is_written_under_names_that_stay() {
+    let written = serde_json::to_value(LossScale::open_seq2seq_log_max()).expect("written");
+    for (name, exponent) in [("init", 0), ("growth", 0), ("backoff", 0), ("min", 0), ("max", 24)] {
+        assert_eq!(written[name], exponent, "{name}");
+    }
+    assert_eq!(written["log_max"]["ceiling"], 16);
 }
 
 #[test]

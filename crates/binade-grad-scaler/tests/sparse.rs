@@ -24,7 +24,7 @@ fn line<E: binade_core::Element>(size: usize, at: &[usize], values: &[E]) -> Spa
 #[test]
 fn torchs_example_is_unscaled_to_4_8_and_16() {
     let grad = SparseGrad::new(&[2, 3], 1, &TORCHS, vec![16.0_f32, 32.0, 64.0]).unwrap();
-    let (unscaled, found) = grad.unscaled(&name(), &ScaleState::power_of_two(2));
+    let (unscaled, found) = grad.unscaled(&name(), &ScaleState::from_exponent(2));
     assert_eq!(unscaled.values(), [4.0, 8.0, 16.0]);
     assert_eq!(unscaled.positions(), [2, 3, 5]);
     assert_eq!(unscaled.dense(), [0.0, 0.0, 4.0, 8.0, 0.0, 16.0]);
@@ -38,7 +38,7 @@ fn an_infinity_or_nan_in_any_entry_is_found_at_its_dense_index() {
             let mut values = vec![16.0, 32.0, 64.0];
             values[entry] = bad;
             let grad = SparseGrad::new(&[2, 3], 1, &TORCHS, values).unwrap();
-            let (_, found) = grad.unscaled(&name(), &ScaleState::power_of_two(2));
+            let (_, found) = grad.unscaled(&name(), &ScaleState::from_exponent(2));
             let overflow = found.overflow.expect("one");
             assert_eq!((&*overflow.parameter, overflow.index), ("embedding", index), "{bad}");
             assert_eq!(found.infinities + found.nans, 1);
@@ -52,7 +52,7 @@ fn duplicates_that_overflow_f16_when_they_are_added_are_found_in_f16() {
     assert!(grad.values().iter().all(|x| x.is_finite()), "neither is an overflow by itself");
     let own = grad.coalesced_in_own_type();
     assert_eq!((own.positions(), own.values()), (&[3][..], &[f16::INFINITY][..]));
-    let (_, found) = own.unscaled(&name(), &ScaleState::power_of_two(0));
+    let (_, found) = own.unscaled(&name(), &ScaleState::from_exponent(0));
     let overflow = found.overflow.expect("one");
     assert_eq!((overflow.index, overflow.what(), found.infinities), (3, "+inf", 1));
 }
@@ -60,7 +60,7 @@ fn duplicates_that_overflow_f16_when_they_are_added_are_found_in_f16() {
 #[test]
 fn the_same_duplicates_fit_f32_and_are_kept() {
     let grad = line(4, &[3, 3], &[f16::from_f32(64000.0); 2]);
-    let (unscaled, found) = grad.unscaled(&name(), &ScaleState::power_of_two(2));
+    let (unscaled, found) = grad.unscaled(&name(), &ScaleState::from_exponent(2));
     assert!(!found.is_raised());
     assert_eq!((unscaled.values(), found.magnitude), (&[32000.0][..], 128_000.0));
 }
@@ -68,28 +68,28 @@ fn the_same_duplicates_fit_f32_and_are_kept() {
 #[test]
 fn duplicates_that_overflow_f32_when_they_are_added_are_found() {
     let grad = line(2, &[1, 0, 1], &[3e38_f32, 1.0, 3e38]);
-    let (_, found) = grad.unscaled(&name(), &ScaleState::power_of_two(16));
+    let (_, found) = grad.unscaled(&name(), &ScaleState::from_exponent(16));
     assert_eq!(found.overflow.expect("one").index, 1);
 }
 
 #[test]
 fn no_infinity_cancels() {
     let grad = line(1, &[0, 0, 0], &[f32::INFINITY, f32::NEG_INFINITY, 1.0]);
-    let (_, found) = grad.unscaled(&name(), &ScaleState::power_of_two(0));
+    let (_, found) = grad.unscaled(&name(), &ScaleState::from_exponent(0));
     assert_eq!((found.nans, found.is_raised()), (1, true));
 }
 
 #[test]
 fn a_value_that_overflows_when_it_is_unscaled_is_found() {
     let grad = line(2, &[1], &[1e38_f32]);
-    let (_, found) = grad.unscaled(&name(), &ScaleState::power_of_two(-4));
+    let (_, found) = grad.unscaled(&name(), &ScaleState::from_exponent(-4));
     let overflow = found.overflow.expect("one");
     assert!(overflow.scaled.is_finite() && overflow.unscaled.is_infinite());
 }
 
 #[test]
 fn a_scale_that_has_diverged_halts() {
-    let diverged = ScaleState { diverged: true, ..ScaleState::power_of_two(0) };
+    let diverged = ScaleState { diverged: true, ..ScaleState::from_exponent(0) };
     assert!(line(2, &[1], &[1.0_f32]).unscaled(&name(), &diverged).1.halted);
 }
 
@@ -104,7 +104,7 @@ fn sixteen_bit_rows_are_added_in_f32() {
 fn a_gradient_without_entries_is_zeros_of_its_shape() {
     let grad = SparseGrad::<f32>::new(&[2], 3, &[&[]], vec![]).unwrap();
     assert_eq!((grad.dense(), grad.coalesced().values()), (vec![0.0; 6], &[][..]));
-    assert!(!grad.unscaled(&name(), &ScaleState::power_of_two(16)).1.is_raised());
+    assert!(!grad.unscaled(&name(), &ScaleState::from_exponent(16)).1.is_raised());
     let empty = SparseGrad::<f32>::new(&[0], 3, &[&[]], vec![]).unwrap();
     assert_eq!(empty.dense(), []);
 }

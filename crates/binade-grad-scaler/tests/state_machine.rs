@@ -33,10 +33,13 @@ fn counting_rule() -> impl Strategy<Value = LossScale> {
     let limits = (-MAX_EXPONENT..=MAX_EXPONENT, -MAX_EXPONENT..=MAX_EXPONENT);
     (limits, -200..200, 0..5, 0..5, 1_u32..6, 1_u32..12).prop_map(
         |((a, b), init, growth, backoff, interval, patience)| {
-            let fields = rule(|r| (r.init, r.growth, r.backoff) = (init, growth, backoff));
+            let fields = rule(|r| {
+                (r.init_exponent, r.growth_exponent, r.backoff_exponent) = (init, growth, backoff)
+            });
             let rule =
                 fields.with_patience(patience).with_growth_interval(interval).expect("above 0");
-            rule.with_limits(a.min(b), a.max(b)).expect("in order and in reach")
+            let [min, max] = [a.min(b), a.max(b)].map(|exponent| 2.0_f32.powi(exponent));
+            rule.with_limits(min, max).expect("in order and in reach")
         },
     )
 }
@@ -52,7 +55,7 @@ fn counting_or_predicting() -> impl Strategy<Value = LossScale> {
     (any_rule(), prop::option::of(numbers)).prop_map(|(mut rule, numbers)| {
         rule.log_max = numbers.map(|(ceiling, deviations, weight, slow_weight)| {
             let mut predicts = LogMax::open_seq2seq();
-            (predicts.ceiling, predicts.deviations) = (ceiling, deviations);
+            (predicts.ceiling_exponent, predicts.deviations) = (ceiling, deviations);
             (predicts.weight, predicts.slow_weight) = (weight, slow_weight);
             predicts
         });
@@ -67,9 +70,15 @@ fn nonsense() -> impl Strategy<Value = LossScale> {
         let [init, growth, backoff, min, max, ceiling] = signed;
         let [growth_interval, patience, deviations, weight, slow_weight] = unsigned;
         rule(|r| {
-            (r.init, r.growth, r.backoff, r.min, r.max) = (init, growth, backoff, min, max);
+            (
+                r.init_exponent,
+                r.growth_exponent,
+                r.backoff_exponent,
+                r.min_exponent,
+                r.max_exponent,
+            ) = (init, growth, backoff, min, max);
             (r.growth_interval, r.patience, r.tolerance) = (growth_interval, patience, tolerance);
-            let log_max = LogMax { ceiling, deviations, weight, slow_weight };
+            let log_max = LogMax { ceiling_exponent: ceiling, deviations, weight, slow_weight };
             r.log_max = predicts.then_some(log_max);
         })
     })
@@ -104,7 +113,7 @@ proptest! {
         seen in prop::collection::vec(any_seen(), 0..200),
     ) {
         for state in states(rule, &seen) {
-            prop_assert!((rule.min..=rule.max).contains(&state.exponent), "{state:?}");
+            prop_assert!((rule.min_exponent..=rule.max_exponent).contains(&state.exponent), "{state:?}");
             prop_assert!(state.factor().is_normal() && state.inverse().is_normal());
             prop_assert_eq!(state.factor() * state.inverse(), 1.0);
         }
@@ -141,7 +150,7 @@ proptest! {
             let (before, now) = (pair[0], pair[1]);
             let moved = now.exponent - before.exponent;
             prop_assert_eq!(now.before, before.exponent);
-            let most = if seen.overflow { -rule.backoff..=0 } else { 0..=rule.growth };
+            let most = if seen.overflow { -rule.backoff_exponent..=0 } else { 0..=rule.growth_exponent };
             prop_assert!(most.contains(&moved), "{before:?} to {now:?}");
             prop_assert!(now.diverged || now.good_steps <= before.good_steps + 1);
         }

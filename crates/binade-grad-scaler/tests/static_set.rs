@@ -39,7 +39,7 @@ type Result<T = (), E = NativeError<OnlyF32>> = std::result::Result<T, E>;
 type Scales = Scaler<Static<Two<f16>>>;
 
 fn scaler(exponent: i32) -> Result<Scales> {
-    Scaler::new(Static::new(), LossScale::fixed(exponent))
+    Scaler::new(Static::new(), LossScale::fixed(2.0_f32.powi(exponent)).expect("in reach"))
 }
 
 fn halves(values: &[f32]) -> Vec<f16> {

@@ -374,7 +374,7 @@ proptest! {
 #[test]
 fn an_empty_recording_leaves_a_run_to_itself_from_its_start() -> Result {
     let mut scaler = scaler(rule());
-    let mut follow = Follow::new(Trajectory::new(ScaleState::power_of_two(3)));
+    let mut follow = Follow::new(Trajectory::new(ScaleState::from_exponent(3)));
     follow.lead_for(&mut scaler, "w")?;
     assert_eq!(scaler.state()?.exponent, 16, "nothing is led before `lead`");
     assert!(!follow.lead(&mut scaler)?);

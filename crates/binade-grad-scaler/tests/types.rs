@@ -55,7 +55,7 @@ fn a_device_can_be_boxed() -> Result {
     type Device = dyn GradOps<Tensor = Host, Error = Failure, Scale = ScaleState, Found = Finding, Grads = Grads>;
     let device: Box<Device> = Box::new(Native::new());
     let mut grads = times(&[("w", &[1.0])], &Host::f32(&[8.0]));
-    let found = device.unscale(&mut grads, &ScaleState::power_of_two(3))?;
+    let found = device.unscale(&mut grads, &ScaleState::from_exponent(3))?;
     assert_eq!((first(&grads), found.is_raised()), (&[1.0][..], false));
     Ok(())
 }

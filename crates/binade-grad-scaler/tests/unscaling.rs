@@ -9,8 +9,10 @@ use common::{HostScaler, Result, first, scaler, unscaled};
 
 /// A rule that may go below 1, at `2^exponent`.
 fn at(exponent: i32) -> Result<HostScaler> {
-    let mut scaler = scaler(LossScale::dynamic().with_limits(-100, 24).expect("limits"));
-    scaler.set_state(ScaleState::power_of_two(exponent))?;
+    let mut scaler = scaler(
+        LossScale::dynamic().with_limits(2.0_f32.powi(-100), 2.0_f32.powi(24)).expect("limits"),
+    );
+    scaler.set_state(ScaleState::from_exponent(exponent))?;
     Ok(scaler)
 }
 
@@ -76,7 +78,7 @@ fn gradients_are_divided_by_the_scale_they_were_made_with() -> Result {
     let mut scaler = scaler(LossScale::dynamic());
     let early = common::backward(&scaler, &[("w", &[0.3])])?;
     for exponent in [0, 24, 7] {
-        scaler.set_state(ScaleState::power_of_two(exponent))?;
+        scaler.set_state(ScaleState::from_exponent(exponent))?;
     }
     assert_eq!(first(early.unscale()?.grads()), [0.3]);
     Ok(())

@@ -80,7 +80,7 @@ fn two_hundred_steps_in_sixteen_bits_track_those_in_f32() {
         (DType::F16, Region::f16()),
     ] {
         // Low enough for no step to be skipped, which would put the run one step behind.
-        let setup = Setup { stored, region, rule: LossScale::fixed(8), share: 1.0 };
+        let setup = Setup { stored, region, rule: LossScale::fixed(256.0).unwrap(), share: 1.0 };
         let (losses, _) = run(&setup, 200);
         for (step, (loss, exact)) in losses.iter().zip(&exact).enumerate() {
             let band = (0.05 * exact).max(0.01);
@@ -96,7 +96,7 @@ fn small_gradients_are_lost_in_f16_without_scaling_and_kept_with() {
     let setup = |region, rule| Setup { stored: DType::F32, region, rule, share };
     let [lost, kept, exact] = [
         setup(Region::f16(), LossScale::none()),
-        setup(Region::f16(), LossScale::fixed(24)),
+        setup(Region::f16(), LossScale::fixed(16_777_216.0).unwrap()),
         setup(Region::f16().off(), LossScale::none()),
     ]
     .map(|setup| run(&setup, 100));

@@ -152,5 +152,6 @@ fn is_low(dtype: DType) -> bool {
 
 /// Whether the scale is above 1 at the start, or can rise there.
 fn lifts(rule: &LossScale) -> bool {
-    rule.start().exponent > 0 || (rule.max > 0 && (rule.growth > 0 || rule.log_max.is_some()))
+    rule.start().exponent > 0
+        || (rule.max_exponent > 0 && (rule.growth_exponent > 0 || rule.log_max.is_some()))
 }

@@ -26,12 +26,13 @@ use binade_grad_scaler::LossScale;
 /// ```
 /// use binade::{OptLevel, core::DType, grad_scaler::LossScale};
 ///
-/// let properties = OptLevel::O2.with(DType::F16).with_loss_scale(LossScale::fixed(7));
+/// let properties = OptLevel::O2.with(DType::F16).with_loss_scale(LossScale::fixed(128.0)?);
 /// assert!(properties.check().is_ok());
 /// assert_eq!(
 ///     properties.to_string(),
 ///     "O2 f16: parameters in f16, normalisation in f32, f32 masters; operations as given; loss scale 2^7, fixed"
 /// );
+/// # Ok::<(), binade::grad_scaler::LossScaleError>(())
 /// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct Properties {

@@ -37,7 +37,7 @@ fn all() -> Vec<Properties> {
     let all = changed(all, &MAYBE, |p, v| given(p, v, Properties::with_autocast));
     let all = changed(all, &MAYBE, |p, v| given(p, v, Properties::with_keep_norm_f32));
     let all = changed(all, &MAYBE, |p, v| given(p, v, Properties::with_master_weights));
-    let scales = [None, Some(LossScale::none()), Some(LossScale::fixed(7))];
+    let scales = [None, Some(LossScale::none()), Some(LossScale::fixed(128.0).unwrap())];
     changed(all, &scales, |p, v| given(p, v, Properties::with_loss_scale))
 }
 

@@ -89,8 +89,8 @@ fn masters_at_o1() {
 
 /// Rules that never lift a gradient: at 1, below, and held there by the ceiling.
 fn never_above_one() -> [LossScale; 3] {
-    let held = LossScale::dynamic().with_limits(-3, 0).expect("limits");
-    [LossScale::none(), LossScale::fixed(-3), held]
+    let held = LossScale::dynamic().with_limits(0.125, 1.0).expect("limits");
+    [LossScale::none(), LossScale::fixed(0.125).expect("a power of two"), held]
 }
 
 #[test]
@@ -111,7 +111,7 @@ fn f16_without_a_scale_unless_asked_for() {
 fn f16_with_any_scale_above_one_is_enough() {
     let rising = LossScale::dynamic().with_init_scale(1.0).expect("a power of two");
     let predicted = LossScale::preset("log-max").expect("a preset");
-    for rule in [LossScale::fixed(1), rising, predicted] {
+    for rule in [LossScale::fixed(2.0).expect("a power of two"), rising, predicted] {
         legal(&O2.with(F16).with_loss_scale(rule));
     }
 }

@@ -115,7 +115,7 @@ fn overrides_reach_the_model() {
     assert!(master(&with(O3.with(F16).with_master_weights(true)), "weight").is_some());
     assert_eq!(stored(&with(O2.with(F16).with_storage(F32))), [F32, F32]);
     assert!(!with(O1.with(F16).with_autocast(false)).region.is_on());
-    let fixed = with(O2.with(F16).with_loss_scale(LossScale::fixed(7)));
+    let fixed = with(O2.with(F16).with_loss_scale(LossScale::fixed(128.0).unwrap()));
     assert_eq!(fixed.scaler.state().unwrap().factor(), 128.0);
 }
 
@@ -175,7 +175,8 @@ fn what_the_device_cannot_store_is_the_devices_to_refuse() {
 #[test]
 fn what_is_switched_off_leaves_everything_as_it_is() {
     for level in OptLevel::ALL {
-        let off = level.with(F16).with_loss_scale(LossScale::fixed(7)).with_enabled(false);
+        let off =
+            level.with(F16).with_loss_scale(LossScale::fixed(128.0).unwrap()).with_enabled(false);
         assert_eq!(off.to_string(), format!("{level}, switched off: everything as it is"));
         let amp = initialize(Cpu, model(), UpdateRule::sgd(1.0), off.clone()).unwrap();
         assert_eq!(stored(&amp), [F32, F32], "{level}");

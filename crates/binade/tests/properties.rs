@@ -79,7 +79,7 @@ fn an_override_changes_what_it_names_and_nothing_else() {
         (p.storage(), p.autocast(), p.keep_norm_f32(), p.master_weights(), p.loss_scale())
     };
     let (storage, autocast, norm, masters, scale) = parts(&before);
-    let fixed = LossScale::fixed(7);
+    let fixed = LossScale::fixed(128.0).unwrap();
     for (after, expected) in [
         (before.clone().with_storage(BF16), (Some(BF16), autocast, norm, masters, scale)),
         (before.clone().with_autocast(true), (storage, true, norm, masters, scale)),

@@ -40,7 +40,7 @@ pub fn run() -> Result<Window> {
     for (index, input) in INPUTS.iter().enumerate() {
         if index == 1 {
             // As a checkpoint would, or the update of another loss that shares the scaler.
-            amp.scaler.set_state(ScaleState::power_of_two(8))?;
+            amp.scaler.set_state(ScaleState::from_exponent(8))?;
         }
         window.add(gradients(&amp, input)?)?;
     }

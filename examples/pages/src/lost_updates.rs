@@ -15,7 +15,7 @@ use binade_tape::{Tape, Taped, Var};
 /// When a step is skipped, or the device refuses.
 pub fn run(level: OptLevel, dtype: DType) -> Result<f32> {
     let model = Model::new(vec![parameter("weight", &[1.0], &[1])?]);
-    let level = level.with(dtype).with_loss_scale(LossScale::fixed(8));
+    let level = level.with(dtype).with_loss_scale(LossScale::fixed(256.0)?);
     let rule = UpdateRule::sgd(2.0_f64.powi(-12));
     let mut amp = initialize(Taped(Cpu), model, rule, level)?;
     let ascent = Tensor::new(vec![-1.0_f32], &[1])?.cast(dtype)?;

@@ -40,7 +40,7 @@ impl Partial {
         Ok(Self {
             cuda: cuda.clone(),
             part,
-            scale: cuda.upload_state(ScaleState::power_of_two(16))?,
+            scale: cuda.upload_state(ScaleState::from_exponent(16))?,
             rule: LossScale::dynamic().with_growth_interval(u32::MAX)?,
             parameters,
             masters,

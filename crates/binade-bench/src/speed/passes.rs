@@ -25,7 +25,7 @@ impl Pass {
     pub(crate) fn new(cuda: &Cuda, inputs: &[Tensor], tensors: usize) -> Result<Self> {
         let sets = inputs.iter().map(|input| Ok(data::gradients(data::cut(input, tensors)?)));
         let sets = sets.collect::<Result<Vec<_>>>()?;
-        let scale = cuda.upload_state(ScaleState::power_of_two(16))?;
+        let scale = cuda.upload_state(ScaleState::from_exponent(16))?;
         let first = sets.first().ok_or("no gradients")?;
         let (dtype, tensors) = (dtype(first)?, first.as_stored().len());
         Ok(Self { cuda: cuda.clone(), scale, sets, dtype, tensors })

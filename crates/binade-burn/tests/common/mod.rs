@@ -116,7 +116,7 @@ pub(crate) fn trained<M: Module>(
 
 /// A scaler that stays at `2^exponent`.
 pub(crate) fn fixed(exponent: i32) -> std::result::Result<Scaler<Burn>, Error> {
-    Scaler::new(Burn, LossScale::fixed(exponent))
+    Scaler::new(Burn, LossScale::fixed(2.0_f32.powi(exponent)).expect("in reach"))
 }
 
 /// One step from `loss`, which is of `trained`'s module.

@@ -53,8 +53,9 @@ fn sets(dtype: DType) -> Result<Vec<NamedGrads<Tensor>>> {
 #[test]
 fn what_is_found_and_unscaled_in_place_is_what_the_host_finds_and_unscales() -> Result {
     let imported = ScaleState::import(3.0).ok_or("no scale")?;
-    let diverged = ScaleState { diverged: true, ..ScaleState::power_of_two(0) };
-    let scales = [16, 0, -20].map(ScaleState::power_of_two).into_iter().chain([imported, diverged]);
+    let diverged = ScaleState { diverged: true, ..ScaleState::from_exponent(0) };
+    let scales =
+        [16, 0, -20].map(ScaleState::from_exponent).into_iter().chain([imported, diverged]);
     for scale in scales {
         for dtype in ALL {
             for grads in sets(dtype)? {
@@ -148,7 +149,7 @@ fn what_is_added_in_place_is_what_the_host_adds() -> Result {
 
 #[test]
 fn a_whole_set_is_checked_by_one_read_and_each_offender_looked_at_by_one_more() -> Result {
-    let scale = ScaleState::power_of_two(4);
+    let scale = ScaleState::from_exponent(4);
     for (bad, wanted) in [(&[][..], 1), (&[3], 2), (&[0, 7, 19], 4)] {
         let of = |place: usize| {
             if bad.contains(&place) { [BAD[0], 1.0] } else { [2.0, 1.0] }
@@ -189,7 +190,7 @@ fn a_wrapped_step_reads_once_whether_it_is_applied_or_skipped_for_one_gradient_m
         let mut sgd = Wrapped::<SGD>::new(&params, 0.5)?;
         let mut grads = set(&[Some(&[1.0, 1.0]), Some(&[1.0, last])], DType::F16)?;
         let (stepped, count) = reads(|| -> Result<bool> {
-            let found = unscale(&mut grads, &ScaleState::power_of_two(0))?;
+            let found = unscale(&mut grads, &ScaleState::from_exponent(0))?;
             sgd.step(grads, &found)?;
             Ok(found.is_raised())
         });

@@ -49,7 +49,7 @@ impl Setting {
 /// The rule as it moves within a few steps, and so that the run does not give up.
 pub fn moving(rule: LossScale) -> LossScale {
     let rule = rule.with_growth_interval(3).unwrap().with_patience(1000);
-    rule.with_limits(-20, 24).unwrap()
+    rule.with_limits(2.0_f32.powi(-20), 2.0_f32.powi(24)).unwrap()
 }
 
 /// Every rule of the scale: what backs off at once, what tolerates, what predicts.

@@ -72,7 +72,7 @@ fn wanted(window: &Window) -> Vec<Option<Vec<f64>>> {
 }
 
 fn at(exponent: i32, set: Set) -> (Set, ScaleState) {
-    (set, ScaleState::power_of_two(exponent))
+    (set, ScaleState::from_exponent(exponent))
 }
 
 fn good(seed: usize, length: usize, dtype: DType) -> Stored {

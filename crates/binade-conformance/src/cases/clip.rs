@@ -28,7 +28,7 @@ enum Given {
 
 /// Clips a set that is scaled by 2^10 and compares every gradient.
 fn by<S: Subject>(s: &S, check: &mut Check, set: &Set, given: Given, clip: Clip) -> Verdict {
-    of(s, check, set, given, (ScaleState::power_of_two(10), clip), upload(s, set)?)
+    of(s, check, set, given, (ScaleState::from_exponent(10), clip), upload(s, set)?)
 }
 
 fn of<S: Subject>(
@@ -136,7 +136,7 @@ fn units<S: Subject>(cases: &mut Cases<S>, dtype: DType) {
         for exponent in [-3, 0, 3, 10] {
             let scaled = [3.0, -4.0].map(|x| x * 2.0_f64.powi(exponent));
             let set = vec![("w", Some(Stored::vector(dtype, scaled)))];
-            let state = ScaleState::power_of_two(exponent);
+            let state = ScaleState::from_exponent(exponent);
             for max in [0.5, 5.0, 30.0] {
                 for clip in [Clip::Norm(Norm::L2, max), Clip::Value(max)] {
                     of(s, check, &set, Given::Exactly, (state, clip), upload(s, &set)?)?;
@@ -153,7 +153,7 @@ fn starts<S: Subject>(cases: &mut Cases<S>, dtype: DType) {
             let set = one(dtype, finite(length, length, dtype, [-4.0, 4.0]));
             for clip in [Clip::Norm(Norm::Infinity, 0.7), Clip::Value(0.7)] {
                 let grads = upload_at(s, &set, offset)?;
-                of(s, check, &set, Given::Exactly, (ScaleState::power_of_two(10), clip), grads)?;
+                of(s, check, &set, Given::Exactly, (ScaleState::from_exponent(10), clip), grads)?;
             }
         }
         Ok(())
@@ -167,7 +167,7 @@ fn refusals<S: Subject>(cases: &mut Cases<S>, dtype: DType) {
         for max in [0.0, -0.0, -1.0, f32::NEG_INFINITY, f32::NAN] {
             let norms = [Norm::L2, Norm::Infinity].map(|which| Clip::Norm(which, max));
             for clip in norms.into_iter().chain([Clip::Value(max)]) {
-                let got = s.clip(upload(s, &set)?, ScaleState::power_of_two(10), clip);
+                let got = s.clip(upload(s, &set)?, ScaleState::from_exponent(10), clip);
                 check.rejected(
                     (&set, clip),
                     got.map_err(Stop::from),

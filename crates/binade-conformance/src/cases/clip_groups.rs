@@ -47,7 +47,7 @@ struct How<'g> {
 
 impl<'g> How<'g> {
     fn by(groups: &'g [ClipGroup]) -> Self {
-        Self { state: ScaleState::power_of_two(10), first: None, groups, exact: true }
+        Self { state: ScaleState::from_exponent(10), first: None, groups, exact: true }
     }
 }
 
@@ -167,7 +167,7 @@ fn earlier<S: Subject>(cases: &mut Cases<S>, dtype: DType) {
         let set = set(dtype, [("a", &[0.0, 6.0]), ("b", &[8.0])]);
         for (first, wanted) in [(Some(Clip::Norm(Norm::L2, 2.5)), Some(10.0)), (None, None)] {
             let groups = [l2(&["a"], 1.0)];
-            let state = ScaleState::power_of_two(10);
+            let state = ScaleState::from_exponent(10);
             let got = s.clip_groups(upload(s, &set)?, state, first, &groups)?;
             check.equal((&set, first), format!("{:?}", got.found.norm), format!("{wanted:?}"))?;
         }
@@ -206,7 +206,7 @@ fn units<S: Subject>(cases: &mut Cases<S>, dtype: DType) {
             let set = vec![("w", Some(Stored::vector(dtype, scaled)))];
             for max in [0.5, 5.0, 30.0] {
                 let groups = [l2(&["w"], max)];
-                let state = ScaleState::power_of_two(exponent);
+                let state = ScaleState::from_exponent(exponent);
                 of(s, check, &set, How { state, ..How::by(&groups) }, upload(s, &set)?)?;
             }
         }
@@ -221,7 +221,7 @@ fn units<S: Subject>(cases: &mut Cases<S>, dtype: DType) {
                 ("b", Some(Stored::vector(dtype, [3.0 / large, 4.0 / large]))),
             ];
             let groups = [l2(&["a"], 2.5), l2(&["b"], 2.5 * 2.0_f32.powi(-83))];
-            let state = ScaleState::power_of_two(0);
+            let state = ScaleState::from_exponent(0);
             of(s, check, &set, How { state, ..How::by(&groups) }, upload(s, &set)?)
         });
     }
@@ -234,7 +234,7 @@ fn verdicts<S: Subject>(cases: &mut Cases<S>, dtype: DType) {
         // Sixteen times the largest power of two that f32 holds, in magnitudes that each format has.
         let grad = |n: usize| Some(Stored::vector(dtype, vec![2.0_f64.powi(15); n]));
         let set = vec![("a", grad(1)), ("b", grad(4)), ("c", grad(4))];
-        let state = ScaleState::power_of_two(-112);
+        let state = ScaleState::from_exponent(-112);
         for groups in [
             [l2(&["a"], 1.0), l2(&["c"], 1.0), l2(&["b"], 1.0)],
             [l2(&["a"], 1.0), largest(&["c"], 1.0), l2(&["b"], 1.0)],
@@ -262,7 +262,7 @@ fn refusals<S: Subject>(cases: &mut Cases<S>, dtype: DType) {
         cases.add(Operation::ClipGroups, dtype, sentence, move |s: &S, check| {
             let set = whole(dtype);
             wrong.iter().try_for_each(|groups| {
-                let state = ScaleState::power_of_two(10);
+                let state = ScaleState::from_exponent(10);
                 let got = s.clip_groups(upload(s, &set)?, state, None, groups);
                 check.rejected((&set, groups), got.map_err(Stop::from), kind)
             })

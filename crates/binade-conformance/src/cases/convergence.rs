@@ -86,7 +86,8 @@ impl Run {
 
     /// Trains, and compares the loss before each step and after the last, and the scale in the end.
     fn by<S: Subject>(&self, s: &S, check: &mut Check, backward: Backward<S>) -> Verdict {
-        let (mut held, mut state) = (self.start(s)?, ScaleState::power_of_two(self.rule.init));
+        let (mut held, mut state) =
+            (self.start(s)?, ScaleState::from_exponent(self.rule.init_exponent));
         let (mut seen, mut wanted) = (vec![loss(&held.values, &self.batch)], state);
         for step in 0..STEPS {
             let overflows = OVERFLOWS.contains(&step);
@@ -142,7 +143,7 @@ impl Run {
 /// From 2^24, and up several times on the way.
 fn growing() -> LossScale {
     let mut rule = LossScale::dynamic();
-    (rule.init, rule.growth_interval, rule.max) = (24, 25, 30);
+    (rule.init_exponent, rule.growth_interval, rule.max_exponent) = (24, 25, 30);
     rule
 }
 

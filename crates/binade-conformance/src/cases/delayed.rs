@@ -29,7 +29,7 @@ pub(super) fn add<S: Subject>(cases: &mut Cases<S>) {
 }
 
 fn summed(exponent: i32, passes: Vec<Set>) -> Window {
-    Window { start: ScaleState::power_of_two(exponent), passes, buffers: None }
+    Window { start: ScaleState::from_exponent(exponent), passes, buffers: None }
 }
 
 /// Runs a window; between its losses the scaler goes elsewhere, as the updates of others would take it.
@@ -37,7 +37,7 @@ fn run<S: Subject>(s: &S, window: &Window) -> Result<Collected<S::Tensor>, Stop>
     let loss = loss();
     let pass = |(index, set): (i32, &Set)| {
         let exponent = window.start.exponent + 3 + index;
-        let moved = ScaleState { diverged: index == 1, ..ScaleState::power_of_two(exponent) };
+        let moved = ScaleState { diverged: index == 1, ..ScaleState::from_exponent(exponent) };
         Ok(DelayedPass { loss: put(s, &loss)?, grads: upload(s, set)?, moved })
     };
     let passes = (0..).zip(&window.passes).map(pass).collect::<Result<_, Stop>>()?;

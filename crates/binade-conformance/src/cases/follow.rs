@@ -27,7 +27,7 @@ pub(super) fn add<S: Subject>(cases: &mut Cases<S>) {
 
 fn rule() -> LossScale {
     let mut rule = LossScale::dynamic();
-    (rule.init, rule.growth_interval) = (8, 2);
+    (rule.init_exponent, rule.growth_interval) = (8, 2);
     rule
 }
 
@@ -155,7 +155,7 @@ fn by<S: Subject>(s: &S, check: &mut Check, there: &str, here: &str) -> Verdict 
 fn led<S: Subject>(cases: &mut Cases<S>) {
     cases.add(Follow, "-", "the_scale_takes_the_recorded_values", |s: &S, check| {
         let mut other = rule();
-        (other.growth, other.growth_interval, other.backoff) = (2, 1, 3);
+        (other.growth_exponent, other.growth_interval, other.backoff_exponent) = (2, 1, 3);
         along(s, check, &recorded_by(&other, "0010000"), "0010000")
     });
     for (sentence, there, here) in [

@@ -42,7 +42,7 @@ pub(super) fn add<S: Subject>(cases: &mut Cases<S>) {
 
 fn rule(change: impl FnOnce(&mut LossScale)) -> LossScale {
     let mut rule = LossScale::dynamic();
-    rule.init = 8;
+    rule.init_exponent = 8;
     rule.growth_interval = 2;
     change(&mut rule);
     rule
@@ -150,7 +150,7 @@ fn divergence<S: Subject>(cases: &mut Cases<S>) {
             run(s, &rule, &rounds, |_| false)?.compare(check, &rounds)
         });
     };
-    let at_floor = rule(|rule| rule.init = 0);
+    let at_floor = rule(|rule| rule.init_exponent = 0);
     add("divergence_halts_what_follows_unread", at_floor, vec![good(), bad(), good(), good()]);
     let impatient = rule(|rule| rule.patience = 2);
     let all = Round { parts: [good().parts, good().parts].concat(), join: Join::All };
@@ -167,7 +167,7 @@ fn at_random<S: Subject>(cases: &mut Cases<S>) {
             _ => good(),
         };
         let rounds: Vec<Round> = (0..100).map(|_| round()).collect();
-        let rule = rule(|rule| rule.min = -30);
+        let rule = rule(|rule| rule.min_exponent = -30);
         run(s, &rule, &rounds, |index| index % 3 == 0)?.compare(check, &rounds)
     });
 }

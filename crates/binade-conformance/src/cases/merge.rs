@@ -46,7 +46,7 @@ fn variant(join: Join) -> &'static str {
 fn passes(name: &'static str) -> Vec<Pass> {
     let (inf, nan) = (f64::INFINITY, f64::NAN);
     let all = [[4.0, -8.0, 2.0], [1.0, -inf, 0.5], [nan, 16.0, 3.0], [nan, inf, nan]];
-    let state = ScaleState::power_of_two(3);
+    let state = ScaleState::from_exponent(3);
     let set = |values| vec![(name, Some(Stored::vector(DType::F32, values)))];
     all.map(|values| Pass { set: set(values), state }).to_vec()
 }

@@ -41,7 +41,7 @@ fn of<S: Subject>(
     which: Norm,
     grads: NamedGrads<S::Tensor>,
 ) -> Verdict {
-    let state = ScaleState::power_of_two(exponent);
+    let state = ScaleState::from_exponent(exponent);
     let (unscaled, found) = unscale(&values(set), factor(&state));
     let wanted = norm(which, &unscaled);
     let got = s.norm(grads, state, which)?;
@@ -102,7 +102,7 @@ fn ranges<S: Subject>(cases: &mut Cases<S>, dtype: DType) {
     let sentence = "a_norm_beyond_f32_is_named_as_a_norm_and_counts_no_element";
     cases.add(Operation::Norm, dtype, sentence, move |s: &S, check| {
         let set = one(dtype, largest.clone());
-        let found = s.norm(upload(s, &set)?, ScaleState::power_of_two(-112), Norm::L2)?;
+        let found = s.norm(upload(s, &set)?, ScaleState::from_exponent(-112), Norm::L2)?;
         let name = found.overflow.as_ref().map(|overflow| overflow.parameter.to_string());
         let tell = |name: Option<&str>, counts| format!("{name:?}, counted {counts:?}");
         let got = tell(name.as_deref(), (found.infinities, found.nans));

@@ -70,7 +70,7 @@ fn factors<S: Subject>(cases: &mut Cases<S>, dtype: DType) {
     for exponent in [-126, -20, -1, 0, 1, 15, 16, 24, 126] {
         let sentence = format!("multiplies_and_divides_exactly_by_2^{exponent}");
         cases.add(Scale, dtype, sentence, move |s: &S, check| {
-            let state = ScaleState::power_of_two(exponent);
+            let state = ScaleState::from_exponent(exponent);
             let more = finite(12, 257, dtype, [-14.0, 15.0]).into_iter().map(|x| round(x, dtype));
             // What flushes subnormals may do so here, going in and coming out.
             let kept = |code: &u64| {
@@ -104,7 +104,7 @@ fn imported<S: Subject>(cases: &mut Cases<S>, dtype: DType) {
 }
 
 fn lengths<S: Subject>(cases: &mut Cases<S>, dtype: DType) {
-    let state = ScaleState::power_of_two(16);
+    let state = ScaleState::from_exponent(16);
     let input = move |length| Stored::vector(dtype, finite(length, length, dtype, [-10.0, 10.0]));
     for length in LENGTHS.into_iter().chain([LONG[2]]) {
         let sentence = format!("all_of_{length}_elements");
@@ -125,6 +125,6 @@ fn lengths<S: Subject>(cases: &mut Cases<S>, dtype: DType) {
 fn losses<S: Subject>(cases: &mut Cases<S>, dtype: DType) {
     cases.add(Scale, dtype, "a_loss_of_two_is_scaled_beyond_65504", move |s: &S, check| {
         let loss = Stored::from_values(dtype, &[], [2.0]);
-        both(s, check, &loss, ScaleState::power_of_two(16), &put(s, &loss)?)
+        both(s, check, &loss, ScaleState::from_exponent(16), &put(s, &loss)?)
     });
 }

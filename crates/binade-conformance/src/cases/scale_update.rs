@@ -61,6 +61,13 @@ fn rule(change: impl FnOnce(&mut LossScale)) -> LossScale {
     rule
 }
 
+/// A rule that stays at `2^exponent`.
+fn fixed_at(exponent: i32) -> LossScale {
+    let mut rule = LossScale::none();
+    (rule.init_exponent, rule.min_exponent, rule.max_exponent) = (exponent, exponent, exponent);
+    rule
+}
+
 /// One update from `state`, compared whole; gives the state that the oracle wants.
 fn one<S: Subject>(
     s: &S,
@@ -116,8 +123,8 @@ fn growth<S: Subject>(cases: &mut Cases<S>) {
     let broken = vec![Good, Good, Skip, Good, Good, Good, Good, Dropped, Good, Good, Good];
     sequence(cases, "an_overflow_starts_the_count_of_good_steps_anew", three, broken);
     let wide = rule(|rule| {
-        rule.growth = 3;
-        rule.backoff = 2;
+        rule.growth_exponent = 3;
+        rule.backoff_exponent = 2;
         rule.growth_interval = 2;
     });
     let both = vec![Good, Good, Good, Skip];
@@ -134,27 +141,27 @@ fn growth<S: Subject>(cases: &mut Cases<S>) {
 fn limits<S: Subject>(cases: &mut Cases<S>) {
     let high = rule(|rule| {
         rule.growth_interval = 1;
-        rule.init = 22;
+        rule.init_exponent = 22;
     });
     sequence(cases, "growth_stops_at_the_ceiling", high, vec![Good; 5]);
     let wide = rule(|rule| {
-        rule.init = 3;
-        rule.backoff = 2;
+        rule.init_exponent = 3;
+        rule.backoff_exponent = 2;
     });
     sequence(cases, "a_step_down_ends_at_the_floor", wide, vec![Skip; 3]);
     let mixed = vec![Good, Skip, Good, Dropped];
-    sequence(cases, "a_fixed_scale_does_not_move", LossScale::fixed(7), mixed.clone());
+    sequence(cases, "a_fixed_scale_does_not_move", fixed_at(7), mixed.clone());
     sequence(cases, "no_scaling_stays_at_one", LossScale::none(), mixed);
     let imported: Vec<ScaleState> =
         [3000.0, 1e-3].into_iter().filter_map(ScaleState::import).collect();
     let quick = rule(|rule| {
         rule.growth_interval = 1;
-        rule.min = -20;
+        rule.min_exponent = -20;
     });
-    let high = vec![ScaleState { significand: 1.5, ..ScaleState::power_of_two(125) }];
+    let high = vec![ScaleState { significand: 1.5, ..ScaleState::from_exponent(125) }];
     let open = rule(|rule| {
         rule.growth_interval = 1;
-        rule.max = 126;
+        rule.max_exponent = 126;
     });
     let sentence = "an_imported_scale_never_grows_beyond_a_normal_inverse";
     single(cases, sentence, open, high, Good);
@@ -168,7 +175,7 @@ fn limits<S: Subject>(cases: &mut Cases<S>) {
 
 fn divergence<S: Subject>(cases: &mut Cases<S>) {
     let low = rule(|rule| {
-        rule.init = 2;
+        rule.init_exponent = 2;
     });
     sequence(cases, "an_overflow_at_the_floor_is_divergence", low, vec![Skip; 4]);
     let impatient = rule(|rule| {
@@ -201,7 +208,7 @@ fn at_random<S: Subject>(cases: &mut Cases<S>) {
     cases.add(ScaleUpdate, "-", sentence, |s: &S, check| {
         let rule = rule(|rule| {
             rule.growth_interval = 4;
-            rule.min = -30;
+            rule.min_exponent = -30;
         });
         let (mut draw, mut state) = (Draw::new(11), rule.start());
         for _ in 0..10_000 {

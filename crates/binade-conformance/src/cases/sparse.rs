@@ -22,7 +22,7 @@ pub(super) fn add<S: Subject>(cases: &mut Cases<S>) {
     cases.add(Sparse, "mixed", sentence, |s: &S, check| {
         let rows = |dtype| column(dtype, &[1, 0, 1], &[1.0, 2.0, 3.0]);
         let set: Vec<_> = ["a", "b", "c"].into_iter().zip(FLOATS.map(rows)).collect();
-        by(s, check, &set, ScaleState::power_of_two(3))
+        by(s, check, &set, ScaleState::from_exponent(3))
     });
 }
 
@@ -76,7 +76,7 @@ fn by<S: Subject>(
 }
 
 fn one<S: Subject>(s: &S, check: &mut Check, grad: Coordinates, exponent: i32) -> Verdict {
-    by(s, check, &[("w", grad)], ScaleState::power_of_two(exponent))
+    by(s, check, &[("w", grad)], ScaleState::from_exponent(exponent))
 }
 
 /// From where on, in this type, adding one changes nothing.
@@ -134,7 +134,7 @@ fn overflows<S: Subject>(cases: &mut Cases<S>, dtype: DType) {
     });
     let sentence = "a_diverged_scale_halts_finite_rows";
     cases.add(Sparse, dtype, sentence, move |s: &S, check| {
-        let state = ScaleState { diverged: true, ..ScaleState::power_of_two(3) };
+        let state = ScaleState { diverged: true, ..ScaleState::from_exponent(3) };
         by(s, check, &[("w", column(dtype, &[0, 0], &[1.0, 2.0]))], state)
     });
 }
@@ -188,7 +188,7 @@ fn refusals<S: Subject>(cases: &mut Cases<S>, dtype: DType) {
     ];
     for (sentence, grad, kind) in wrong {
         cases.add(Sparse, dtype, sentence, move |s: &S, check| {
-            let got = s.sparse(vec![Named::new("w", grad.clone())], ScaleState::power_of_two(0));
+            let got = s.sparse(vec![Named::new("w", grad.clone())], ScaleState::from_exponent(0));
             check.rejected(&grad, got.map_err(Stop::from), kind)
         });
     }

@@ -165,7 +165,7 @@ fn skips<S: Subject>(
     add("a_diverged_scale_leaves_every_bit_alone", halted);
     if dtypes[1] != DType::F16 {
         let mut small = single(&[(rule, &spoilt(&first, 3e38))]);
-        small.moves[0].scale = ScaleState::power_of_two(-2);
+        small.moves[0].scale = ScaleState::from_exponent(-2);
         add("an_overflow_only_once_unscaled_leaves_every_bit_alone", small);
     }
 }

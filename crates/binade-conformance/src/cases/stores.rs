@@ -61,7 +61,7 @@ impl Trial {
         };
         let grads: Set = self.params.iter().enumerate().map(grad).collect();
         let grads = upload_at(s, &grads, self.offset)?;
-        let (rule, scale) = (UpdateRule::sgd(1.0), ScaleState::power_of_two(0));
+        let (rule, scale) = (UpdateRule::sgd(1.0), ScaleState::from_exponent(0));
         Ok(Turn { rule, grads, scale, clip: None, beside: None })
     }
 }

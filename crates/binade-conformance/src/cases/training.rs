@@ -22,7 +22,7 @@ pub(super) struct Move {
 
 impl Move {
     pub(super) fn new(rule: UpdateRule, grads: Set, exponent: i32) -> Self {
-        Self { rule, grads, scale: ScaleState::power_of_two(exponent), clip: None, beside: None }
+        Self { rule, grads, scale: ScaleState::from_exponent(exponent), clip: None, beside: None }
     }
 
     pub(super) fn clipped(self, clip: Clip) -> Self {

@@ -24,10 +24,10 @@ pub(super) fn add<S: Subject>(cases: &mut Cases<S>) {
     cases.add(Unscale, "mixed", "element_types_may_differ_within_a_set", |s: &S, check| {
         let grad = |dtype| Some(Stored::vector(dtype, finite(3, 33, dtype, [-8.0, 8.0])));
         let set: Set = ["a", "b", "c"].into_iter().zip(FLOATS.map(grad)).collect();
-        by(s, check, &set, ScaleState::power_of_two(10))
+        by(s, check, &set, ScaleState::from_exponent(10))
     });
     cases.add(Unscale, "-", "an_empty_set_is_not_raised", |s: &S, check| {
-        by(s, check, &vec![], ScaleState::power_of_two(16))
+        by(s, check, &vec![], ScaleState::from_exponent(16))
     });
 }
 
@@ -134,7 +134,7 @@ fn scales<S: Subject>(cases: &mut Cases<S>, dtype: DType) {
         cases.add(Unscale, dtype, sentence, move |s: &S, check| {
             let more = finite(7, 257, dtype, [-14.0, 15.0]).into_iter().map(|x| round(x, dtype));
             let codes = edges(dtype).into_iter().chain(more).collect();
-            by(s, check, &one(dtype, codes), ScaleState::power_of_two(exponent))
+            by(s, check, &one(dtype, codes), ScaleState::from_exponent(exponent))
         });
     }
     cases.add(
@@ -161,7 +161,7 @@ fn scales<S: Subject>(cases: &mut Cases<S>, dtype: DType) {
 }
 
 fn lengths<S: Subject>(cases: &mut Cases<S>, dtype: DType) {
-    let state = ScaleState::power_of_two(12);
+    let state = ScaleState::from_exponent(12);
     for length in LENGTHS.into_iter().chain(LONG) {
         let grad = move || -> Vec<u64> {
             finite(length, length, dtype, [-10.0, 10.0]).iter().map(|&x| round(x, dtype)).collect()
@@ -197,7 +197,7 @@ fn starts<S: Subject>(cases: &mut Cases<S>, dtype: DType) {
                 values[length - 1] = last;
                 let set = vec![("w", Some(Stored::vector(dtype, values.clone())))];
                 let grads = upload_at(s, &set, offset)?;
-                of(s, check, &set, ScaleState::power_of_two(12), grads)?;
+                of(s, check, &set, ScaleState::from_exponent(12), grads)?;
             }
         }
         Ok(())
@@ -209,7 +209,7 @@ fn ranges<S: Subject>(cases: &mut Cases<S>, dtype: DType) {
     let mut add = |sentence: &str, values: Vec<f64>, exponent: i32| {
         cases.add(Unscale, dtype, sentence, move |s: &S, check| {
             let grad = Stored::vector(dtype, values.clone());
-            by(s, check, &vec![("w", Some(grad))], ScaleState::power_of_two(exponent))
+            by(s, check, &vec![("w", Some(grad))], ScaleState::from_exponent(exponent))
         });
     };
     // 2^-24 / 2^24 is far below what sixteen bits hold, bf16's apart.
@@ -227,12 +227,12 @@ fn classes<S: Subject>(cases: &mut Cases<S>, dtype: DType) {
     let sentence = "every_nan_is_counted_as_one_quiet_or_signalling_of_either_sign";
     cases.add(Unscale, dtype, sentence, move |s: &S, check| {
         not_finite(dtype).into_iter().try_for_each(|code| {
-            by(s, check, &one(dtype, vec![code]), ScaleState::power_of_two(12))
+            by(s, check, &one(dtype, vec![code]), ScaleState::from_exponent(12))
         })
     });
     cases.add(Unscale, dtype, "all_that_is_awkward_at_once", move |s: &S, check| {
         [-12, 0, 12].into_iter().try_for_each(|exponent| {
-            by(s, check, &one(dtype, awkward(dtype)), ScaleState::power_of_two(exponent))
+            by(s, check, &one(dtype, awkward(dtype)), ScaleState::from_exponent(exponent))
         })
     });
 }
@@ -241,7 +241,7 @@ fn classes<S: Subject>(cases: &mut Cases<S>, dtype: DType) {
 fn sets<S: Subject>(cases: &mut Cases<S>, dtype: DType) {
     let vector = move |values: &[f64]| Some(Stored::vector(dtype, values.iter().copied()));
     let mut add = |sentence: &'static str, diverged: bool, set: Set| {
-        let state = ScaleState { diverged, ..ScaleState::power_of_two(3) };
+        let state = ScaleState { diverged, ..ScaleState::from_exponent(3) };
         cases.add(Unscale, dtype, sentence, move |s: &S, check| by(s, check, &set, state));
     };
     let (inf, nan) = (f64::INFINITY, f64::NAN);

@@ -17,18 +17,18 @@ pub(super) fn add<S: Subject>(cases: &mut Cases<S>) {
 /// Grows at each good step, so that a good step shows.
 fn rule() -> LossScale {
     let mut rule = LossScale::dynamic();
-    (rule.growth_interval, rule.min) = (1, -20);
+    (rule.growth_interval, rule.min_exponent) = (1, -20);
     rule
 }
 
 /// Scales that are told apart.
 fn scales() -> [ScaleState; 2] {
-    [12, 3].map(ScaleState::power_of_two)
+    [12, 3].map(ScaleState::from_exponent)
 }
 
 /// Scales under which finite gradients reach the end of `f32`.
 fn small_scales() -> [ScaleState; 2] {
-    [0, -1].map(ScaleState::power_of_two)
+    [0, -1].map(ScaleState::from_exponent)
 }
 
 fn one(values: [f64; 2]) -> Set {

@@ -51,11 +51,11 @@ fn overflow(rule: &LossScale, new: &mut ScaleState) {
     if passes(rule.tolerance, new) {
         return;
     }
-    let may_fall = rule.backoff > 0 || rule.log_max.is_some();
-    if may_fall && new.exponent <= rule.min {
+    let may_fall = rule.backoff_exponent > 0 || rule.log_max.is_some();
+    if may_fall && new.exponent <= rule.min_exponent {
         new.diverged = true;
     }
-    new.exponent = within((new.exponent - rule.backoff).into(), rule, new);
+    new.exponent = within((new.exponent - rule.backoff_exponent).into(), rule, new);
     new.since_move = 0;
     // "From the `overflows`-th … on, each backs off" but for "each `overflows`-th in a row" and "since the last step down".
     let stays_spent =
@@ -73,8 +73,8 @@ fn good(rule: &LossScale, new: &mut ScaleState) {
         // "Since the last good step"; "in a row".
         _ => new.tolerated = 0,
     }
-    if rule.growth > 0 && new.good_steps >= rule.growth_interval {
-        new.exponent = within((new.exponent + rule.growth).into(), rule, new);
+    if rule.growth_exponent > 0 && new.good_steps >= rule.growth_interval {
+        new.exponent = within((new.exponent + rule.growth_exponent).into(), rule, new);
         new.good_steps = 0;
         // "A growth restarts the updates of" a share "and not the overflows".
         new.since_move = 0;
@@ -103,7 +103,7 @@ fn passes(tolerance: Tolerance, new: &ScaleState) -> bool {
 /// has a normal inverse too.
 fn within(exponent: i64, rule: &LossScale, new: &ScaleState) -> i32 {
     let highest = if new.significand > 1.0 { 125 } else { 126 };
-    let (min, max) = (rule.min.max(-126), rule.max.min(highest));
+    let (min, max) = (rule.min_exponent.max(-126), rule.max_exponent.min(highest));
     if exponent < min.into() {
         min
     } else if exponent > max.into() {

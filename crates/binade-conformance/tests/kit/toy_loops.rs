@@ -40,7 +40,7 @@ pub(crate) enum Misled {
 }
 use Misled::*;
 
-const ONE: fn() -> ScaleState = || ScaleState::power_of_two(0);
+const ONE: fn() -> ScaleState = || ScaleState::from_exponent(0);
 
 /// [`Subject::sparse`], with `fault`.
 pub(crate) fn sparse(

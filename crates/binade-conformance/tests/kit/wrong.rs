@@ -70,7 +70,7 @@ impl Fault for Wrong {
         let mut rule = *rule;
         match self {
             GrowsOneStepLate => rule.growth_interval += 1,
-            HalvesAtTheFloor => rule.min = -100,
+            HalvesAtTheFloor => rule.min_exponent = -100,
             _ => {}
         }
         Toy.update_scale(&rule, scale, round)
@@ -107,7 +107,7 @@ impl Wrong {
         let found = match self {
             MissesTheLastElement => Toy.unscale(without_last(grads), scale)?.found,
             MissesOneNan => Toy.unscale(without_one_nan(grads), scale)?.found,
-            ChecksOnlyBefore => Toy.unscale(grads.clone(), ScaleState::power_of_two(0))?.found,
+            ChecksOnlyBefore => Toy.unscale(grads.clone(), ScaleState::from_exponent(0))?.found,
             _ => Toy.unscale(grads.clone(), scale)?.found,
         };
         let overflow = match self {

@@ -59,7 +59,7 @@ impl Misruled {
             (_, tolerance) => tolerance,
         };
         if self == PredictsBeyondLimits && rule.log_max.is_some() {
-            (rule.min, rule.max) = (-126, 126);
+            (rule.min_exponent, rule.max_exponent) = (-126, 126);
         }
         rule
     }
@@ -89,7 +89,7 @@ impl Misruled {
         match self {
             ForgetsAShareAtGrowth if !seen.overflow && next.good_steps == 0 => next.tolerated = 0,
             DivergesThoughTolerated => {
-                next.diverged |= seen.overflow && before.exponent <= rule.min;
+                next.diverged |= seen.overflow && before.exponent <= rule.min_exponent;
             }
             CountsGoodStepsThroughToleratedOverflows if seen.overflow && next.tolerated > 0 => {
                 next.good_steps = before.good_steps;

@@ -90,7 +90,7 @@ impl Fault for Astray {
     ) -> Result<Unscaled<Plain>, Refusal> {
         let given = grads.clone();
         if *self == ClipsBeforeUnscaling {
-            let clipped = Toy.clip(given, ScaleState::power_of_two(0), clip)?.grads;
+            let clipped = Toy.clip(given, ScaleState::from_exponent(0), clip)?.grads;
             return Toy.unscale(clipped, scale);
         }
         let Unscaled { mut grads, found } = Toy.unscale(grads, scale)?;
@@ -162,7 +162,7 @@ fn alone(grads: &mut NamedGrads<Plain>, which: Norm, max: f32) {
 pub(crate) fn in_f16(window: Vec<MicroBatch<Plain>>) -> Result<NamedGrads<Plain>, Refusal> {
     let mut sums = None;
     for micro in window {
-        let so_far = sums.map(|grads| MicroBatch { grads, scale: ScaleState::power_of_two(0) });
+        let so_far = sums.map(|grads| MicroBatch { grads, scale: ScaleState::from_exponent(0) });
         let mut sum = toy_sets::accumulate(so_far.into_iter().chain([micro]).collect())?;
         each(&mut sum, |x| f16::from_f32(x).to_f32());
         sums = Some(sum);

@@ -145,7 +145,7 @@ pub fn said(found: &Finding) -> String {
 }
 
 pub fn scale(exponent: i32) -> ScaleState {
-    ScaleState::power_of_two(exponent)
+    ScaleState::from_exponent(exponent)
 }
 
 /// A set unscaled by `2^exponent`, with what was found.

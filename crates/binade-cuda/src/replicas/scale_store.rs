@@ -74,10 +74,10 @@ mod tests {
 
     #[test]
     fn scales_are_alike_in_all_that_they_count() {
-        let one = ScaleState::power_of_two(16);
+        let one = ScaleState::from_exponent(16);
         assert_eq!(alike([].iter()), Ok(()));
         assert_eq!(alike([one, one, one].iter()), Ok(()));
-        for other in [ScaleState::power_of_two(15), ScaleState { good_steps: 1, ..one }] {
+        for other in [ScaleState::from_exponent(15), ScaleState { good_steps: 1, ..one }] {
             let told = alike([one, one, other].iter()).unwrap_err();
             assert!(told.contains("another ScaleState"), "{told}");
         }

@@ -66,7 +66,7 @@ impl Cuda {
         if grads.owed.is_some() {
             *grads = grads.settled(self, f32::INFINITY)?;
         }
-        let one = self.upload_state(ScaleState::power_of_two(0))?;
+        let one = self.upload_state(ScaleState::from_exponent(0))?;
         self.inspect(grads, &one).map(|_| ())
     }
 }

@@ -167,17 +167,16 @@ fn addresses(found: &[&Found]) -> [u64; FINDINGS] {
 }
 
 fn rule_bits(rule: &LossScale) -> LossScaleBits {
-    let LossScale { growth, backoff, min, max, growth_interval, patience, .. } = *rule;
     let (tolerance, amount) = tolerance_bits(rule.tolerance);
     let predicts = u32::from(rule.log_max.is_some());
     let log_max = rule.log_max.map(log_max_bits).unwrap_or_default();
     LossScaleBits {
-        growth,
-        backoff,
-        min,
-        max,
-        growth_interval,
-        patience,
+        growth: rule.growth_exponent,
+        backoff: rule.backoff_exponent,
+        min: rule.min_exponent,
+        max: rule.max_exponent,
+        growth_interval: rule.growth_interval,
+        patience: rule.patience,
         tolerance,
         amount,
         predicts,
@@ -197,7 +196,7 @@ fn tolerance_bits(tolerance: Tolerance) -> (u32, u32) {
 }
 
 fn log_max_bits(rule: LogMax) -> LogMaxBits {
-    let LogMax { ceiling, deviations, weight, slow_weight } = rule;
+    let LogMax { ceiling_exponent: ceiling, deviations, weight, slow_weight } = rule;
     LogMaxBits { ceiling, deviations, weight, slow_weight }
 }
 

@@ -39,7 +39,7 @@ fn clipped<D>(
 where
     D: Device + Materialise<Grads = Grads<D>>,
 {
-    let scale = device.upload_state(ScaleState::power_of_two(4)).unwrap();
+    let scale = device.upload_state(ScaleState::from_exponent(4)).unwrap();
     let mut grads: Grads<D> = set(device, grads, dtype);
     let mut verdict = device.unscale(&mut grads, &scale).unwrap();
     if let Some(max) = before {
@@ -150,7 +150,7 @@ fn a_norm_that_is_not_finite_raises_the_verdict_by_its_groups_name() -> Result {
 
 fn what_does_not_fit_is_refused_and_nothing_has_changed() -> Result {
     let cuda = cuda();
-    let one = cuda.upload_state(ScaleState::power_of_two(0))?;
+    let one = cuda.upload_state(ScaleState::from_exponent(0))?;
     let mut grads = set(&cuda, &[("a", Some(vec![3.0, 4.0])), ("b", None)], DType::F32);
     let mut found = cuda.unscale(&mut grads, &one)?;
     let fits = || group(&["a"], Norm::L2, 1.0);

@@ -27,7 +27,7 @@ fn clipped<D>(
 where
     D: Device + Materialise<Grads = Grads<D>>,
 {
-    let scale = device.upload_state(ScaleState::power_of_two(4)).unwrap();
+    let scale = device.upload_state(ScaleState::from_exponent(4)).unwrap();
     let mut grads: Grads<D> = set(device, grads, dtype);
     let mut verdict = device.unscale(&mut grads, &scale).unwrap();
     for (norm, max) in clips {
@@ -90,7 +90,7 @@ fn a_second_clip_is_of_what_the_first_has_left() -> Result {
 
 fn clipping_by_value_keeps_a_nan() -> Result {
     let cuda = cuda();
-    let one = cuda.upload_state(ScaleState::power_of_two(0))?;
+    let one = cuda.upload_state(ScaleState::from_exponent(0))?;
     let values = vec![f32::NAN, f32::INFINITY, -3.0, 0.5, -0.0];
     let mut grads = set(&cuda, &[("a", Some(values))], DType::F32);
     let _ = cuda.unscale(&mut grads, &one)?;
@@ -108,7 +108,7 @@ fn a_limit_that_is_none_is_refused() -> Result {
     for max in [0.0, -1.0, f32::NAN] {
         let mut grads = set(&cuda, &[("a", Some(vec![1.0]))], DType::F32);
         assert_eq!(kind(cuda.clip_value(&mut grads, max)), ErrorKind::InvalidArgument);
-        let one = cuda.upload_state(ScaleState::power_of_two(0))?;
+        let one = cuda.upload_state(ScaleState::from_exponent(0))?;
         let mut found = cuda.unscale(&mut grads, &one)?;
         let clipped = cuda.clip_norm(&mut grads, Norm::L2, max, &mut found);
         assert_eq!(kind(clipped), ErrorKind::InvalidArgument);

@@ -179,12 +179,12 @@ fn gradients_that_are_still_owed_a_factor_are_counted_by_what_they_come_to() -> 
     // The least subnormal, which is 0 once it is halved, and twice that, which is not.
     let least = f32::from_bits(1);
     let mut grads = set(&cuda, &[("w", Some(vec![least, 2.0 * least, 0.0]))], DType::F32);
-    let scale = cuda.upload_state(ScaleState::power_of_two(1))?;
+    let scale = cuda.upload_state(ScaleState::from_exponent(1))?;
     let found = cuda.unscale(&mut grads, &scale)?;
     run.step(grads, &found)?;
     assert_eq!(total(&run)?, Some([1, 0]));
     let mut grads = set(&cuda, &[("w", Some(vec![3e-9, 4.0, 0.0]))], DType::F32);
-    let mut found = cuda.unscale(&mut grads, &cuda.upload_state(ScaleState::power_of_two(0))?)?;
+    let mut found = cuda.unscale(&mut grads, &cuda.upload_state(ScaleState::from_exponent(0))?)?;
     cuda.clip_norm(&mut grads, Norm::L2, 1e-40, &mut found)?;
     run.step(grads, &found)?;
     // What is clipped to nothing is no update.

@@ -17,7 +17,7 @@ crate::tests![
 const EXPONENT: i32 = 5;
 
 fn look<D: Device>(device: &D, grads: &mut Grads<D>) -> (Finding, Found<D>) {
-    let scale = device.upload_state(ScaleState::power_of_two(EXPONENT)).unwrap();
+    let scale = device.upload_state(ScaleState::from_exponent(EXPONENT)).unwrap();
     let found = device.unscale(grads, &scale).unwrap();
     (device.read(&[&found], &scale).unwrap().0.remove(0), found)
 }
@@ -79,7 +79,7 @@ fn tables_are_uploaded_only_when_an_address_has_changed() -> Result {
     let mut masters = cuda.masters(&mut params, &Plan::new(UpdateRule::adamw(1e-2))?)?;
     let grads =
         Grads::<Cuda>::from(vec![Named::new("w", Some(vector(&cuda, &noise(2, 100), DType::F16)))]);
-    let scale = cuda.upload_state(ScaleState::power_of_two(0))?;
+    let scale = cuda.upload_state(ScaleState::from_exponent(0))?;
     let mut step = || -> Result {
         let mut grads = grads.clone();
         let found = cuda.unscale(&mut grads, &scale)?;

@@ -124,7 +124,7 @@ fn a_table_of_nothing_has_no_right_index() -> Result {
 
 /// A step's finding and scale, the report of which is on its way.
 fn step(device: &Cuda) -> Result<(<Cuda as ScaleStore>::Found, <Cuda as ScaleStore>::Scale)> {
-    let mut scale = device.upload_state(ScaleState::power_of_two(4))?;
+    let mut scale = device.upload_state(ScaleState::from_exponent(4))?;
     let mut grads = set(device, &[("w", Some(vec![1.0]))], DType::F16);
     let found = device.unscale(&mut grads, &scale)?;
     device.update(&mut scale, &[&found], &[], &LossScale::dynamic())?;
@@ -152,7 +152,7 @@ fn a_steps_report_tells_a_bad_index_and_those_sent_with_it_do_not_tell_it_again(
 
 fn the_scale_and_findings_that_nobody_reported_tell_a_bad_index() -> Result {
     let device = own();
-    let scale = device.upload_state(ScaleState::power_of_two(4))?;
+    let scale = device.upload_state(ScaleState::from_exponent(4))?;
     let mut grads = set(&device, &[("w", Some(vec![1.0]))], DType::F16);
     let found = device.unscale(&mut grads, &scale)?;
     rows(&device, &[-1])?;

@@ -20,7 +20,7 @@ crate::tests![
 ];
 
 fn one(exponent: i32) -> ScaleState {
-    ScaleState::power_of_two(exponent)
+    ScaleState::from_exponent(exponent)
 }
 
 /// What a pass finds in one element.

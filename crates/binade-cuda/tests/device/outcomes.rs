@@ -22,7 +22,7 @@ fn found<D: Device>(
     grads: &[(&str, Option<Vec<f32>>)],
     exponent: i32,
 ) -> (Finding, Found<D>) {
-    let scale = device.upload_state(ScaleState::power_of_two(exponent)).unwrap();
+    let scale = device.upload_state(ScaleState::from_exponent(exponent)).unwrap();
     let mut grads: Grads<D> = set(device, grads, DType::F32);
     let found = device.unscale(&mut grads, &scale).unwrap();
     let (mut findings, _) = device.read(&[&found], &scale).unwrap();
@@ -58,7 +58,7 @@ fn findings_join_as_on_the_cpu() -> Result {
         let [(_, mut into), (_, from)] =
             values.map(|value| found(device, &[("w", Some(vec![2.0, value]))], 3));
         device.merge(&mut into, &from, join).unwrap();
-        let any = device.upload_state(ScaleState::power_of_two(0)).unwrap();
+        let any = device.upload_state(ScaleState::from_exponent(0)).unwrap();
         text(&device.read(&[&into], &any).unwrap().0[0])
     }
     for join in [Join::Any, Join::All] {
@@ -76,7 +76,7 @@ fn more_findings_than_one_launch_takes_are_all_seen() -> Result {
     for (parts, verdicts, place) in [(70, 3, 0), (70, 3, 69), (70, 3, 72), (130, 0, 129)] {
         let mut all = vec![&good; parts + verdicts];
         all[place] = &bad;
-        let mut scale = cuda.upload_state(ScaleState::power_of_two(16))?;
+        let mut scale = cuda.upload_state(ScaleState::from_exponent(16))?;
         cuda.update(&mut scale, &all[..parts], &all[parts..], &LossScale::dynamic())?;
         let before = cuda.ledger().syncs;
         let (findings, state) = cuda.read(&all, &scale)?;
@@ -93,7 +93,7 @@ fn an_empty_set_finds_nothing_and_is_halted_by_divergence() -> Result {
     let cuda = cuda();
     let (finding, _) = found(&cuda, &[], 4);
     assert!(!finding.is_raised() && finding.magnitude == 0.0);
-    let diverged = ScaleState { diverged: true, ..ScaleState::power_of_two(0) };
+    let diverged = ScaleState { diverged: true, ..ScaleState::from_exponent(0) };
     let scale = cuda.upload_state(diverged)?;
     let mut grads = set(&cuda, &[("w", Some(vec![1.0]))], DType::F16);
     let found = cuda.unscale(&mut grads, &scale)?;
@@ -107,7 +107,7 @@ fn flags_that_sum_to_two_skip() -> Result {
     let cuda = cuda();
     let (_, mut two) = found(&cuda, &[("w", Some(vec![1.0]))], 0);
     cuda.write_flag(&mut two, 2)?;
-    let mut scale = cuda.upload_state(ScaleState::power_of_two(16))?;
+    let mut scale = cuda.upload_state(ScaleState::from_exponent(16))?;
     let mut params = vec![binade_core::Named::new("w", vector(&cuda, &[1.0], DType::F32))];
     let mut masters = cuda.masters(&mut params, &Plan::new(UpdateRule::sgd(1.0))?)?;
     let grads = set(&cuda, &[("w", Some(vec![1.0]))], DType::F32);
@@ -141,7 +141,7 @@ fn sets_that_do_not_fit_are_refused_by_name() -> Result {
 fn integers_have_no_gradient() -> Result {
     let cuda = cuda();
     let labels: <Cuda as binade_core::Handle>::Tensor = cuda.of_bits(&[0; 8], DType::I64);
-    let scale = cuda.upload_state(ScaleState::power_of_two(0))?;
+    let scale = cuda.upload_state(ScaleState::from_exponent(0))?;
     let mut grads = vec![binade_core::Named::new("labels", Some(labels))].into();
     assert_eq!(kind(cuda.unscale(&mut grads, &scale)), ErrorKind::Unsupported);
     Ok(())

@@ -39,7 +39,7 @@ fn unscaled(
     mut grads: JointGradients,
     exponent: i32,
 ) -> Result<(Averaged, Finding)> {
-    let scale = replicas.upload_state(ScaleState::power_of_two(exponent))?;
+    let scale = replicas.upload_state(ScaleState::from_exponent(exponent))?;
     let before = waits(replicas);
     let found = replicas.unscale(&mut grads, &scale)?;
     assert_eq!(waits(replicas), before, "the host reads nothing");
@@ -117,7 +117,7 @@ fn sixteen_bits_are_averaged_in_f32() -> Result {
 
 fn what_was_averaged_is_not_averaged_again() -> Result {
     let replicas = replicas();
-    let scale = replicas.upload_state(ScaleState::power_of_two(0))?;
+    let scale = replicas.upload_state(ScaleState::from_exponent(0))?;
     let each = [1, 2].map(|seed| vec![("w", Some(noise(seed, 100)))]);
     let mut grads = apart(&replicas, &each, DType::F32);
     replicas.unscale(&mut grads, &scale)?;
@@ -243,7 +243,7 @@ fn one_device_alone_is_that_device() -> Result {
     let launches = replicas.devices()[0].ledger().launches;
     let (averaged, _) = unscaled(&replicas, grads, 2)?;
     assert_eq!(replicas.devices()[0].ledger().launches - launches, 2, "a look, and values");
-    let scale = cuda().upload_state(ScaleState::power_of_two(2))?;
+    let scale = cuda().upload_state(ScaleState::from_exponent(2))?;
     let mut alone = set(&cuda(), &[("w", Some(noise(3, 100)))], DType::F16);
     cuda().unscale(&mut alone, &scale)?;
     let want = cuda().materialise(alone)?;

@@ -36,7 +36,7 @@ fn parts_that_do_not_go_with_the_devices_are_refused() -> Result {
     assert_eq!(kind(replicas.tensor(vec![part(1), part(0)])), ErrorKind::Mismatch);
     let swapped = replicas.tensor(vec![part(1), part(0)]).err();
     assert_eq!(swapped, Some(Error::Foreign));
-    let scale = replicas.upload_state(ScaleState::power_of_two(0))?;
+    let scale = replicas.upload_state(ScaleState::from_exponent(0))?;
     let one = |place: usize| set(&replicas.devices()[place], &[("w", Some(vec![1.0]))], DType::F16);
     let mut short: JointGradients = vec![one(0)].into();
     assert_eq!(replicas.unscale(&mut short, &scale).err(), Some(too_few));
@@ -50,7 +50,7 @@ fn parts_that_do_not_go_with_the_devices_are_refused() -> Result {
 fn values_of_other_replicas_are_refused() -> Result {
     let (here, there) = (replicas(), replicas());
     let tensor = there.upload(&[1.0], &[1], DType::F32)?;
-    let scale = here.upload_state(ScaleState::power_of_two(0))?;
+    let scale = here.upload_state(ScaleState::from_exponent(0))?;
     assert_eq!(here.scale(&tensor, &scale).err(), Some(Error::Foreign));
     assert_eq!(here.download(&tensor).err(), Some(Error::Foreign));
     let mut grads = set(&there, &[("w", Some(vec![1.0]))], DType::F16);
@@ -65,7 +65,7 @@ fn gradients_that_were_not_averaged_are_not_stepped_with() -> Result {
     let params = vec![Named::new("w", vector(&replicas, &[1.0], DType::F16))];
     let mut optimizer =
         MasterOptimizer::new(replicas.clone(), params, Plan::new(UpdateRule::sgd(1.0))?)?;
-    let scale = replicas.upload_state(ScaleState::power_of_two(0))?;
+    let scale = replicas.upload_state(ScaleState::from_exponent(0))?;
     let grads = || set(&replicas, &[("w", Some(vec![1.0]))], DType::F16);
     let found = replicas.unscale(&mut grads(), &scale)?;
     assert_eq!(optimizer.step(grads(), &found).err(), Some(Error::NotAveraged));
@@ -88,7 +88,7 @@ fn gradients_that_were_not_averaged_are_not_stepped_with() -> Result {
 
 fn models_that_differ_are_refused_by_the_parameters_name() -> Result {
     let replicas = replicas();
-    let scale = replicas.upload_state(ScaleState::power_of_two(0))?;
+    let scale = replicas.upload_state(ScaleState::from_exponent(0))?;
     let whole = vec![("a", Some(vec![1.0])), ("b", Some(vec![1.0, 2.0]))];
     let others = [
         vec![("a", Some(vec![1.0]))],

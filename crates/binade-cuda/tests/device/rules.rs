@@ -18,7 +18,7 @@ crate::tests![
 
 /// What a pass over these finds, at a scale of 1.
 fn found(cuda: &Cuda, values: &[f32]) -> Found<Cuda> {
-    let scale = cuda.upload_state(ScaleState::power_of_two(0)).unwrap();
+    let scale = cuda.upload_state(ScaleState::from_exponent(0)).unwrap();
     let mut grads = set(cuda, &[("w", Some(values.to_vec()))], DType::F32);
     cuda.unscale(&mut grads, &scale).unwrap()
 }
@@ -27,11 +27,14 @@ fn the_scale_moves_as_the_rule_says_through_a_thousand_updates() -> Result {
     let cuda = cuda();
     let flags = [1.0, f32::INFINITY].map(|x| found(&cuda, &[x]));
     // Beyond what an exponent holds, in both directions.
-    let mut leaps = LossScale::dynamic().with_limits(-126, 126)?;
-    (leaps.growth, leaps.backoff, leaps.growth_interval) = (i32::MAX, i32::MAX, 3);
+    let mut leaps = LossScale::dynamic().with_limits(f32::MIN_POSITIVE, 2.0_f32.powi(126))?;
+    (leaps.growth_exponent, leaps.backoff_exponent, leaps.growth_interval) =
+        (i32::MAX, i32::MAX, 3);
     let rules = [
         LossScale::dynamic().with_growth_interval(2)?,
-        LossScale::dynamic().with_growth_interval(1)?.with_limits(-126, 126)?,
+        LossScale::dynamic()
+            .with_growth_interval(1)?
+            .with_limits(f32::MIN_POSITIVE, 2.0_f32.powi(126))?,
         leaps,
         LossScale::none().with_patience(3),
     ];
@@ -146,10 +149,10 @@ fn every_prediction_moves_as_on_the_host() -> Result {
     let mut random = fastrand::Rng::with_seed(5);
     for number in 0..16_u64 {
         let rule = LossScale::open_seq2seq_log_max().with_patience(1000);
-        let mut rule = rule.with_limits(-126, 126)?;
+        let mut rule = rule.with_limits(f32::MIN_POSITIVE, 2.0_f32.powi(126))?;
         let shift = random.u32(7..32);
         rule.log_max = Some(LogMax {
-            ceiling: random.i32(-20..40),
+            ceiling_exponent: random.i32(-20..40),
             deviations: random.u32(..1 << 19),
             weight: random.u32(..) >> shift,
             slow_weight: random.u32(..) >> shift,
@@ -170,9 +173,10 @@ fn nonsense_in_rules_and_states_moves_as_on_the_host() -> Result {
         let mut any = || random.u32(..).wrapping_shr(random.u32(..32));
         let mut rule = LossScale::torch();
         [rule.patience, rule.growth_interval] = [(); 2].map(|()| any());
-        [rule.growth, rule.backoff, rule.min, rule.max] = [(); 4].map(|()| any().cast_signed());
+        [rule.growth_exponent, rule.backoff_exponent, rule.min_exponent, rule.max_exponent] =
+            [(); 4].map(|()| any().cast_signed());
         let mut predicts = LogMax::open_seq2seq();
-        predicts.ceiling = any().cast_signed();
+        predicts.ceiling_exponent = any().cast_signed();
         (predicts.deviations, predicts.weight, predicts.slow_weight) = (any(), any(), any());
         rule.log_max = Some(predicts);
         let mut start = ScaleState { bad_steps: any(), good_steps: any(), ..rule.start() };

@@ -123,7 +123,7 @@ fn a_snapshot_of_the_device_is_the_cpus() -> Result {
 
 fn a_finding_comes_back_as_it_was() -> Result {
     let device = cuda();
-    let scale = device.upload_state(ScaleState::power_of_two(0))?;
+    let scale = device.upload_state(ScaleState::from_exponent(0))?;
     let overflow = |parameter: &str| Overflow {
         parameter: parameter.into(),
         index: 7,

@@ -68,7 +68,7 @@ fn each(mut check: impl FnMut(DType, usize, &[f32]) -> Result) -> Result {
 
 fn scaled_losses_are_the_cpus_from_every_start() -> Result {
     let cuda = cuda();
-    let state = ScaleState::power_of_two(11);
+    let state = ScaleState::from_exponent(11);
     let (here, there) = (cuda.upload_state(state)?, Cpu.upload_state(state)?);
     each(|dtype, start, values| {
         let got = cuda.scale(&shifted(&cuda, values, dtype, start), &here)?;
@@ -138,7 +138,7 @@ fn step(
     len: usize,
 ) -> Result<(Vec<u8>, Vec<u8>, String)> {
     let cuda = cuda();
-    let scale = cuda.upload_state(ScaleState::power_of_two(5))?;
+    let scale = cuda.upload_state(ScaleState::from_exponent(5))?;
     let mut params = vec![Named::new("w", shifted(&cuda, &noise(1, len), param, start))];
     let mut masters = cuda.masters(&mut params, plan)?;
     let mut last = None;
@@ -204,7 +204,7 @@ fn a_windows_sum_changes_no_bit_with_the_start() -> Result {
 
 fn overflows_are_found_at_every_start() -> Result {
     let cuda = cuda();
-    let state = ScaleState::power_of_two(5);
+    let state = ScaleState::from_exponent(5);
     let (here, there) = (cuda.upload_state(state)?, Cpu.upload_state(state)?);
     for dtype in GRADIENTS {
         for (start, len) in

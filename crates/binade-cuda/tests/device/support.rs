@@ -199,7 +199,7 @@ pub(crate) fn step_in<D: Device>(
     grads: &[(&str, Vec<f32>)],
 ) -> Result {
     let scale =
-        device.upload_state(ScaleState::power_of_two(0)).map_err(|error| error.to_string())?;
+        device.upload_state(ScaleState::from_exponent(0)).map_err(|error| error.to_string())?;
     let one =
         |(name, values): &(&str, Vec<f32>)| Named::new(*name, Some(vector(device, values, dtype)));
     let mut grads: Grads<D> = grads.iter().map(one).collect::<Vec<_>>().into();

@@ -110,10 +110,10 @@ impl DeepSpeedState {
         let window = numbers::count("scale_window", self.scale_window, 1)?;
         let overflows = numbers::count("delayed_shift", self.delayed_shift, 1)?;
         let rule = LossScale {
-            growth: numbers::growth("scale_factor", self.scale_factor)?,
-            backoff: numbers::growth("scale_factor", self.scale_factor)?,
+            growth_exponent: numbers::growth("scale_factor", self.scale_factor)?,
+            backoff_exponent: numbers::growth("scale_factor", self.scale_factor)?,
             growth_interval: window,
-            min: numbers::floor("min_scale", self.min_scale)?,
+            min_exponent: numbers::floor("min_scale", self.min_scale)?,
             tolerance: if self.consecutive_hysteresis {
                 Tolerance::UntilGoodStep { overflows }
             } else {
@@ -164,23 +164,23 @@ impl DeepSpeedState {
             last_overflow_iter: iterations.last_overflow,
             scale_factor,
             scale_window: rule.growth_interval.into(),
-            min_scale: numbers::power(rule.min),
+            min_scale: numbers::power(rule.min_exponent),
             delayed_shift: overflows.into(),
             cur_hysteresis: overflows.saturating_sub(tolerated).max(1).into(),
             consecutive_hysteresis,
             raise_error_at_min_scale: true,
         };
-        Ok(Exported { saved, notes: rule::notes(rule, state, Some(rule.min)) })
+        Ok(Exported { saved, notes: rule::notes(rule, state, Some(rule.min_exponent)) })
     }
 }
 
 /// The factor of a rule that gains what it loses.
 pub(super) fn one_factor(rule: &LossScale) -> Result<f64, InterchangeError> {
     rule::counts(DeepSpeedState::LIBRARY, rule)?;
-    if rule.growth == rule.backoff && rule.growth >= 0 {
-        return Ok(numbers::power(rule.growth));
+    if rule.growth_exponent == rule.backoff_exponent && rule.growth_exponent >= 0 {
+        return Ok(numbers::power(rule.growth_exponent));
     }
-    let (up, down) = (rule.growth, rule.backoff);
+    let (up, down) = (rule.growth_exponent, rule.backoff_exponent);
     rule::refused(DeepSpeedState::LIBRARY, format!("it moves by {up} binades up and {down} down"))
 }
 

@@ -86,8 +86,8 @@ impl DeepSpeedFusedState {
         let window = numbers::count("scale_window", self.scale_window, 1)?;
         let binades = numbers::growth("scale_factor", self.scale_factor)?;
         let rule = LossScale {
-            growth: binades,
-            backoff: binades,
+            growth_exponent: binades,
+            backoff_exponent: binades,
             growth_interval: window,
             tolerance: Tolerance::None,
             log_max: None,

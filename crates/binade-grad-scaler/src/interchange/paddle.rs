@@ -79,12 +79,12 @@ impl PaddleState {
         let (mut notes, mut rule) = (Vec::new(), LossScale::paddle());
         let overflows = numbers::count("decr_every_n_nan_or_inf", self.decr_every_n_nan_or_inf, 1)?;
         rule.tolerance = Tolerance::InARow { overflows };
-        rule.growth = numbers::growth("incr_ratio", self.incr_ratio)?;
-        rule.backoff = numbers::backoff("decr_ratio", self.decr_ratio)?;
+        rule.growth_exponent = numbers::growth("incr_ratio", self.incr_ratio)?;
+        rule.backoff_exponent = numbers::backoff("decr_ratio", self.decr_ratio)?;
         let interval = self.incr_every_n_steps;
         rule::set_interval(&mut rule, "incr_every_n_steps", interval, &mut notes)?;
         if !self.use_dynamic_loss_scaling {
-            (rule.growth, rule.backoff) = (0, 0);
+            (rule.growth_exponent, rule.backoff_exponent) = (0, 0);
             notes.extend(["incr_ratio", "decr_ratio"].map(|key| Note::LeftAside {
                 key: key.into(),
                 why: "the scale is static, and a rule that never moves has no factors",
@@ -120,7 +120,7 @@ impl PaddleState {
             Tolerance::InARow { overflows } => (overflows.max(1), state.tolerated),
             _ => rule::backs_off_at_once(Self::LIBRARY, rule).map(|()| (1, 0))?,
         };
-        let (growth, backoff) = (rule.growth.max(0), rule.backoff.max(0));
+        let (growth, backoff) = (rule.growth_exponent.max(0), rule.backoff_exponent.max(0));
         let dynamic = (growth, backoff) != (0, 0);
         let (growth, backoff) = if dynamic { (growth, backoff) } else { (1, 1) };
         let saved = Self {

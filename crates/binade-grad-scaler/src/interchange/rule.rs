@@ -6,11 +6,13 @@ use crate::{LossScale, MAX_EXPONENT, ScaleState, Tolerance};
 /// A rule that starts where `state` stands, with limits that hold it.
 pub(super) fn imported(rule: LossScale, state: ScaleState, mut notes: Vec<Note>) -> Imported {
     let exponent = state.exponent;
-    if !(rule.min..=rule.max).contains(&exponent) {
+    if !(rule.min_exponent..=rule.max_exponent).contains(&exponent) {
         notes.push(Note::LimitsWidened { exponent });
     }
-    let (min, max) = (rule.min.min(exponent), rule.max.max(exponent));
-    Imported { rule: LossScale { init: exponent, min, max, ..rule }, state, notes }
+    let min_exponent = rule.min_exponent.min(exponent);
+    let max_exponent = rule.max_exponent.max(exponent);
+    let rule = LossScale { init_exponent: exponent, min_exponent, max_exponent, ..rule };
+    Imported { rule, state, notes }
 }
 
 /// Sets an interval that may be one that never comes.
@@ -21,7 +23,7 @@ pub(super) fn set_interval(
     notes: &mut Vec<Note>,
 ) -> Result<(), InterchangeError> {
     if interval <= 0 {
-        rule.growth = 0;
+        rule.growth_exponent = 0;
         notes.push(Note::NeverGrows { key: key.into(), interval });
         return Ok(());
     }
@@ -37,7 +39,7 @@ pub(super) fn good_steps(
     notes: &mut Vec<Note>,
 ) -> Result<u32, InterchangeError> {
     let good_steps = numbers::count(key, counted, 0)?;
-    if rule.growth > 0 && good_steps >= rule.growth_interval {
+    if rule.growth_exponent > 0 && good_steps >= rule.growth_interval {
         let interval = rule.growth_interval;
         notes.push(Note::GrowthOverdue { key: key.into(), good_steps: counted, interval });
     }
@@ -73,7 +75,7 @@ pub(super) fn moves_by_one(
     library: &'static str,
     rule: &LossScale,
 ) -> Result<(), InterchangeError> {
-    match (rule.growth.max(0), rule.backoff.max(0)) {
+    match (rule.growth_exponent.max(0), rule.backoff_exponent.max(0)) {
         (0, 0) | (1, 1) => Ok(()),
         (up, down) => refused(library, format!("it moves by {up} binades up and {down} down")),
     }
@@ -87,8 +89,8 @@ pub(super) fn refused<T>(library: &'static str, what: String) -> Result<T, Inter
 pub(super) fn notes(rule: &LossScale, state: &ScaleState, floor: Option<i32>) -> Vec<Note> {
     let mut notes = Vec::new();
     let min = floor.unwrap_or(-MAX_EXPONENT);
-    if rule.min > min || rule.max < MAX_EXPONENT {
-        notes.push(Note::LimitsNotSaved { min: rule.min, max: rule.max });
+    if rule.min_exponent > min || rule.max_exponent < MAX_EXPONENT {
+        notes.push(Note::LimitsNotSaved { min: rule.min_exponent, max: rule.max_exponent });
     }
     if state.diverged {
         notes.push(Note::Diverged);

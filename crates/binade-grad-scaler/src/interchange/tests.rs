@@ -118,7 +118,7 @@ fn what_can_be_expressed_comes_back_as_it_was() {
     let back = KerasState::export(&imported.rule, &imported.state).unwrap();
     assert_eq!((back.saved, imported.notes, back.notes), (KERAS, vec![], vec![]));
 
-    let floored = LossScale::keras().with_limits(0, MAX_EXPONENT).unwrap();
+    let floored = LossScale::keras().with_limits(1.0, 2.0_f32.powi(MAX_EXPONENT)).unwrap();
     let imported = TF_KERAS.import(&floored).unwrap();
     let back = TfKerasState::export(&imported.rule, &imported.state).unwrap();
     assert_eq!((back.saved, imported.notes, back.notes), (TF_KERAS, vec![], vec![]));
@@ -268,7 +268,7 @@ fn a_rule_that_a_library_has_not_is_refused_with_what_it_has_not() {
     let state = LossScale::dynamic().start();
     let tolerant = LossScale::deepspeed();
     let predicting = LossScale::open_seq2seq_log_max();
-    let lopsided = LossScale { backoff: 2, ..LossScale::torch() };
+    let lopsided = LossScale { backoff_exponent: 2, ..LossScale::torch() };
     for (refused, told) in [
         (StateDict::export(&tolerant, &state).unwrap_err(), "tolerates overflows"),
         (StateDict::export(&predicting, &state).unwrap_err(), "predicts"),

@@ -42,8 +42,8 @@ impl StateDict {
     /// A scale out of reach, a factor that is no power of two, a counter below 0.
     pub fn import(&self) -> Result<Imported, InterchangeError> {
         let (mut notes, mut rule) = (Vec::new(), LossScale::torch());
-        rule.growth = numbers::growth("growth_factor", self.growth_factor)?;
-        rule.backoff = numbers::backoff("backoff_factor", self.backoff_factor)?;
+        rule.growth_exponent = numbers::growth("growth_factor", self.growth_factor)?;
+        rule.backoff_exponent = numbers::backoff("backoff_factor", self.backoff_factor)?;
         rule::set_interval(&mut rule, "growth_interval", self.growth_interval, &mut notes)?;
         let tracker = self.growth_tracker;
         let good_steps = rule::good_steps(&rule, "_growth_tracker", tracker, &mut notes)?;
@@ -64,8 +64,8 @@ impl StateDict {
         rule::backs_off_at_once(Self::LIBRARY, rule)?;
         let saved = Self {
             scale: state.factor().into(),
-            growth_factor: numbers::power(rule.growth.max(0)),
-            backoff_factor: numbers::power(-rule.backoff.max(0)),
+            growth_factor: numbers::power(rule.growth_exponent.max(0)),
+            backoff_factor: numbers::power(-rule.backoff_exponent.max(0)),
             growth_interval: rule.growth_interval.into(),
             growth_tracker: state.good_steps.into(),
         };

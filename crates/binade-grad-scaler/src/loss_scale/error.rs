@@ -6,22 +6,22 @@
 pub enum LossScaleError {
     /// Not a power of two in reach.
     #[error(
-        "an initial scale of {0} is not a power of two between 2^-126 and 2^126; take 65536 (2^16), or import it with \
+        "a loss scale of {0} is not a power of two between 2^-126 and 2^126; take 65536 (2^16), or import it with \
          `ScaleState::import`, which is not exact"
     )]
-    Init(f32),
+    Factor(f32),
     /// An interval of zero.
     #[error(
         "a growth interval of 0 would grow the scale at every step; take 1 or more (torch's default is 2000)"
     )]
     Interval,
-    /// A floor above the ceiling, or out of reach.
-    #[error("scale limits 2^{min}..2^{max} are empty or beyond 2^±126; give the lower first")]
+    /// A floor above the ceiling.
+    #[error("no scale is within the limits {min} to {max}; give the lower first")]
     Limits {
-        /// The lower exponent given.
-        min: i32,
-        /// The higher exponent given.
-        max: i32,
+        /// The floor given.
+        min: f32,
+        /// The ceiling given.
+        max: f32,
     },
     /// No share of updates.
     #[error(

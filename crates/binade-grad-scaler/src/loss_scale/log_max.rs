@@ -1,10 +1,10 @@
 //! The rule that predicts: a scale that leaves room for the largest gradient to come.
 
-/// The scale that leaves the largest gradient to come below `2^ceiling`, by what the largest ones so far were.
+/// The scale that leaves the largest gradient to come below `2^ceiling_exponent`, by what the largest ones so far were.
 ///
 /// `OpenSeq2Seq`'s `LogMaxScaler` (`automatic_loss_scaler.py`): with `x` the base-2 logarithm of an iteration's largest
 /// |gradient|, its mean `m` and its standard deviation `s` estimated by exponential averages whose bias is corrected, the
-/// scale is `2^(ceiling - (m + deviations * s))`. An overflow counts as `x = ceiling` (the library's own line has
+/// scale is `2^(ceiling_exponent - (m + deviations * s))`. An overflow counts as `x = ceiling_exponent` (the library's own line has
 /// `2^ceiling` there, which is no logarithm); an iteration whose gradients are all zero tells nothing.
 ///
 /// # Fixed point
@@ -24,7 +24,8 @@
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct LogMax {
     /// The exponent that the largest gradient is to stay below; 16 for `f16`, whose largest number is just below 2^16.
-    pub ceiling: i32,
+    #[cfg_attr(feature = "serde", serde(rename = "ceiling"))]
+    pub ceiling_exponent: i32,
     /// Standard deviations of room above the mean, in 65536ths.
     pub deviations: u32,
     /// The weight of an iteration in the mean, in 2^-24; above 1 is as 1.
@@ -66,7 +67,7 @@ impl LogMax {
     /// `OpenSeq2Seq`'s numbers: room for 3.09 deviations below 2^16, averages by .99 and .999.
     pub const fn open_seq2seq() -> Self {
         // .01 and .001 of 2^24, and 3.09 of 2^16, to the nearest.
-        Self { ceiling: 16, deviations: 202_506, weight: 167_772, slow_weight: 16_777 }
+        Self { ceiling_exponent: 16, deviations: 202_506, weight: 167_772, slow_weight: 16_777 }
     }
 
     /// The averages once another iteration's logarithm is in them.
@@ -96,13 +97,13 @@ impl LogMax {
             square.wrapping_sub(slow.wrapping_mul(slow) >> FRACTION).max(0).cast_unsigned();
         let deviation = (variance << FRACTION).isqrt().cast_signed();
         let room = deviation.wrapping_mul(i64::from(self.deviations)) >> 16;
-        let ceiling = i64::from(self.ceiling) << FRACTION;
+        let ceiling = i64::from(self.ceiling_exponent) << FRACTION;
         Some(ceiling.wrapping_sub(mean).wrapping_sub(room) >> FRACTION)
     }
 
     /// What an overflow counts as.
     pub(super) fn of_overflow(&self) -> i64 {
-        i64::from(self.ceiling) << FRACTION
+        i64::from(self.ceiling_exponent) << FRACTION
     }
 }
 

@@ -46,12 +46,12 @@ impl LossScale {
         if !self.tolerance.is_spent(&now) {
             return now;
         }
-        let may_fall = self.backoff > 0 || self.log_max.is_some();
+        let may_fall = self.backoff_exponent > 0 || self.log_max.is_some();
         ScaleState {
-            exponent: self.within(i64::from(now.exponent) - i64::from(self.backoff), &now),
+            exponent: self.within(i64::from(now.exponent) - i64::from(self.backoff_exponent), &now),
             tolerated: self.tolerance.after_backoff(tolerated),
             since_move: 0,
-            diverged: now.diverged || may_fall && now.exponent <= self.min,
+            diverged: now.diverged || may_fall && now.exponent <= self.min_exponent,
             ..now
         }
     }
@@ -63,11 +63,11 @@ impl LossScale {
             tolerated: self.tolerance.after_good_step(now.tolerated),
             ..now
         };
-        if self.growth <= 0 || good_steps < self.growth_interval {
+        if self.growth_exponent <= 0 || good_steps < self.growth_interval {
             return now;
         }
         ScaleState {
-            exponent: self.within(i64::from(now.exponent) + i64::from(self.growth), &now),
+            exponent: self.within(i64::from(now.exponent) + i64::from(self.growth_exponent), &now),
             good_steps: 0,
             tolerated: self.tolerance.after_growth(now.tolerated),
             since_move: 0,
@@ -93,7 +93,7 @@ impl LossScale {
 
     /// Not `clamp`, which panics on limits in the wrong order, and the fields are public.
     pub(super) fn within(&self, exponent: i64, now: &ScaleState) -> i32 {
-        let exponent = exponent.min(self.max.into()).max(self.min.into());
+        let exponent = exponent.min(self.max_exponent.into()).max(self.min_exponent.into());
         let exponent = exponent.clamp((-MAX_EXPONENT).into(), now.highest().into());
         i32::try_from(exponent).unwrap_or_default()
     }

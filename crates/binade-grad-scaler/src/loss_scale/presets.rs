@@ -44,13 +44,13 @@ impl LossScale {
     ///
     /// For its behaviour to the bit, zero and infinite scales included, see [`protocol`](crate::protocol).
     pub const fn torch() -> Self {
-        Self { min: -MAX_EXPONENT, max: MAX_EXPONENT, ..Self::dynamic() }
+        Self { min_exponent: -MAX_EXPONENT, max_exponent: MAX_EXPONENT, ..Self::dynamic() }
     }
 
     /// Apex's `LossScaler` (`apex/amp/scaler.py`): torch's numbers with a ceiling of 2^24, which is the default of
     /// `max_loss_scale`, and without a floor.
     pub const fn apex() -> Self {
-        Self { max: 24, ..Self::torch() }
+        Self { max_exponent: 24, ..Self::torch() }
     }
 
     /// The rule of Apex's `update_scale_hysteresis` kernel around torch's numbers: a good step makes it tolerant again.
@@ -63,19 +63,19 @@ impl LossScale {
     ///
     /// The rule is that of `DynamicLossScaler` up to 0.17; since 0.18 it grows a step later after each overflow.
     pub const fn deepspeed() -> Self {
-        Self { min: 0, growth_interval: 1000, ..Self::torch() }
+        Self { min_exponent: 0, growth_interval: 1000, ..Self::torch() }
             .with_tolerance(Tolerance::UntilGrowth { overflows: 2 })
     }
 
     /// `LossScaleOptimizer` of Keras 3: from 2^15, 2000 good steps, no limits.
     pub const fn keras() -> Self {
-        Self { init: 15, ..Self::torch() }
+        Self { init_exponent: 15, ..Self::torch() }
     }
 
     /// jmp's `DynamicLossScale` from 2^15, the highest power of two that its f16 scale can hold: 2000 good steps, a floor
     /// of 1.
     pub const fn jmp() -> Self {
-        Self { init: 15, min: 0, ..Self::torch() }
+        Self { init_exponent: 15, min_exponent: 0, ..Self::torch() }
     }
 
     /// Paddle's `GradScaler`: torch's numbers, and each overflow backs off (`decr_every_n_nan_or_inf` is 1). Another
@@ -87,13 +87,19 @@ impl LossScale {
     /// fairseq's `DynamicLossScaler`: from 2^15, 2000 good steps, no tolerance, and an error once the scale would fall to
     /// 1e-4 or below: its lowest power of two is 2^-13.
     pub const fn fairseq() -> Self {
-        Self { init: 15, min: -13, ..Self::torch() }
+        Self { init_exponent: 15, min_exponent: -13, ..Self::torch() }
             .with_tolerance(Tolerance::Share { of_65536: 0 })
     }
 
     /// `OpenSeq2Seq`'s `LogMaxScaler`: from 1, within [1, 2^24], by what [`LogMax`] predicts.
     pub const fn open_seq2seq_log_max() -> Self {
         let log_max = Some(LogMax::open_seq2seq());
-        Self { init: 0, growth: 0, backoff: 0, log_max, ..Self::dynamic() }
+        Self {
+            init_exponent: 0,
+            growth_exponent: 0,
+            backoff_exponent: 0,
+            log_max,
+            ..Self::dynamic()
+        }
     }
 }

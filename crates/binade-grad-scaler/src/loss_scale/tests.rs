@@ -12,7 +12,7 @@ fn run(rule: LossScale, seen: &[Seen]) -> ScaleState {
 
 #[test]
 fn torch_table_of_two_good_steps_and_an_overflow() {
-    let rule = LossScale { init: 2, backoff: 2, ..LossScale::dynamic() };
+    let rule = LossScale { init_exponent: 2, backoff_exponent: 2, ..LossScale::dynamic() };
     let rule = rule.with_growth_interval(2).unwrap();
     let exponents = |seen: &[Seen]| (run(rule, seen).exponent, run(rule, seen).good_steps);
     assert_eq!(exponents(&[GOOD]), (2, 1));
@@ -67,7 +67,7 @@ fn a_dropped_micro_batch_backs_off_without_counting_as_a_skip() {
 #[test]
 fn a_fixed_scale_never_moves() {
     for seen in [GOOD, SKIP] {
-        assert_eq!(run(LossScale::fixed(7), &[seen; 30]).exponent, 7);
+        assert_eq!(run(LossScale::fixed(128.0).unwrap(), &[seen; 30]).exponent, 7);
     }
 }
 
@@ -78,8 +78,39 @@ fn rules_that_make_no_sense_are_refused_by_value() {
     assert!(text.contains("1000") && text.contains("65536"), "{text}");
     assert!(rule.with_init_scale(f32::NAN).is_err());
     assert_eq!(rule.with_growth_interval(0), Err(LossScaleError::Interval));
-    assert_eq!(rule.with_limits(3, 2), Err(LossScaleError::Limits { min: 3, max: 2 }));
-    assert_eq!(rule.with_init_scale(2.0_f32.powi(30)).unwrap().max, 30);
+    let limits = LossScaleError::Limits { min: 8.0, max: 4.0 };
+    assert_eq!(rule.with_limits(8.0, 4.0), Err(limits));
+    assert_eq!(rule.with_init_scale(2.0_f32.powi(30)).unwrap().max_exponent, 30);
+}
+
+#[test]
+fn a_fixed_scale_is_the_factor_that_was_asked_for() {
+    for factor in [128.0, 1024.0, 1.0, 0.25, f32::MIN_POSITIVE, 2.0_f32.powi(126)] {
+        assert_eq!(LossScale::fixed(factor).unwrap().start().factor(), factor);
+    }
+    assert_eq!(LossScale::fixed(1.0), Ok(LossScale::none()));
+}
+
+#[test]
+fn limits_are_the_factors_that_were_asked_for() {
+    let rule = LossScale::dynamic().with_limits(1.0 / 256.0, 1024.0).unwrap();
+    assert_eq!((rule.min_exponent, rule.init_exponent, rule.max_exponent), (-8, 10, 10));
+}
+
+#[test]
+fn a_factor_out_of_reach_is_refused_by_value_wherever_one_is_taken() {
+    let rule = LossScale::dynamic();
+    for factor in [2.0_f32.powi(127), 3.0, 0.0, -2.0, f32::INFINITY, f32::NAN, 1e-45] {
+        for given in [
+            LossScale::fixed(factor),
+            rule.with_init_scale(factor),
+            rule.with_limits(factor, f32::INFINITY),
+            rule.with_limits(1.0, factor),
+        ] {
+            let text = given.unwrap_err().to_string();
+            assert!(text.contains(&format!("of {factor} is not a power of two")), "{text}");
+        }
+    }
 }
 
 /// Exponents after each update, from 2^16, with growth after two good steps.
@@ -130,7 +161,7 @@ fn a_tolerated_overflow_skips_and_counts_no_good_step_on() {
 
 #[test]
 fn a_tolerated_overflow_at_the_floor_is_no_divergence_and_the_next_one_is() {
-    let rule = LossScale { init: 0, ..LossScale::deepspeed() };
+    let rule = LossScale { init_exponent: 0, ..LossScale::deepspeed() };
     assert!(!run(rule, &[SKIP]).diverged);
     assert!(run(rule, &[SKIP, SKIP]).diverged);
 }
@@ -180,7 +211,8 @@ impl Published {
 
 #[test]
 fn the_prediction_is_that_of_f64_rounded_down() {
-    let rule = LossScale { min: -126, max: 126, ..LossScale::open_seq2seq_log_max() };
+    let rule =
+        LossScale { min_exponent: -126, max_exponent: 126, ..LossScale::open_seq2seq_log_max() };
     // Around 2^-12, 2^0 and 2^12, with a spread of a binade and a half.
     for middle in [-12.0, 0.0, 12.0] {
         let (mut state, mut published) = (rule.start(), Published::default());
@@ -200,7 +232,7 @@ fn the_prediction_is_that_of_f64_rounded_down() {
 
 #[test]
 fn an_overflow_lowers_a_prediction_by_as_much_as_its_weight() {
-    let rule = LossScale { max: 126, ..LossScale::open_seq2seq_log_max() };
+    let rule = LossScale { max_exponent: 126, ..LossScale::open_seq2seq_log_max() };
     let steady = |state: ScaleState| Seen { magnitude: state.factor(), ..GOOD };
     let settled = (0..500).fold(rule.start(), |state, _| rule.next(state, steady(state)));
     assert!((15..=16).contains(&settled.exponent), "{settled:?}");
@@ -226,8 +258,8 @@ fn a_share_that_is_met_exactly_backs_off_though_it_is_no_65536th() {
 fn presets_keep_to_the_numbers_of_their_libraries() {
     let numbers = |name: &str| {
         let rule = LossScale::preset(name).unwrap();
-        let moves = (1..9).find(|&n| run(rule, &vec![SKIP; n]).exponent < rule.init);
-        (rule.init, rule.growth_interval, moves, rule.min, rule.max)
+        let moves = (1..9).find(|&n| run(rule, &vec![SKIP; n]).exponent < rule.init_exponent);
+        (rule.init_exponent, rule.growth_interval, moves, rule.min_exponent, rule.max_exponent)
     };
     for (name, wanted) in [
         ("torch", (16, 2000, Some(1), -126, 126)),
@@ -241,9 +273,9 @@ fn presets_keep_to_the_numbers_of_their_libraries() {
     ] {
         assert_eq!(numbers(name), wanted, "{name}");
         let rule = LossScale::preset(name).unwrap();
-        assert_eq!((rule.growth, rule.backoff), (1, 1), "{name}");
+        assert_eq!((rule.growth_exponent, rule.backoff_exponent), (1, 1), "{name}");
         let good = run(rule, &vec![GOOD; rule.growth_interval as usize]);
-        assert_eq!(good.exponent, rule.init + 1, "{name}");
+        assert_eq!(good.exponent, rule.init_exponent + 1, "{name}");
     }
 }
 
@@ -251,7 +283,7 @@ fn presets_keep_to_the_numbers_of_their_libraries() {
 fn every_preset_ends_in_divergence_and_at_no_lower_scale() {
     for (name, rule) in LossScale::presets() {
         let state = run(rule, &[SKIP; 200]);
-        assert!(state.diverged && state.exponent >= rule.min, "{name}: {state:?}");
+        assert!(state.diverged && state.exponent >= rule.min_exponent, "{name}: {state:?}");
         let once = run(rule, &[SKIP; 2]);
         assert!(!once.diverged || rule.log_max.is_some(), "{name}: {once:?}");
     }

@@ -59,7 +59,7 @@ impl Wgpu {
         places: &[Option<usize>],
         verdict: &Buffer,
     ) -> Result<Buffer, Error> {
-        let one = self.upload_state(ScaleState::power_of_two(0))?;
+        let one = self.upload_state(ScaleState::from_exponent(0))?;
         let factors = self.buffer(size_of::<f32>() * groups.len())?;
         let mut members: Vec<Vec<Present<'_>>> = groups.iter().map(|_| Vec::new()).collect();
         for grad in grads.present() {

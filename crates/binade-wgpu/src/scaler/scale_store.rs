@@ -114,15 +114,15 @@ fn params(rule: &LossScale, parts: usize, found: usize) -> structs::Update {
     let (tolerance, amount) = tolerance(rule.tolerance);
     let log_max = rule.log_max.as_ref();
     structs::Update {
-        growth: rule.growth,
-        backoff: rule.backoff,
-        min: rule.min,
-        max: rule.max,
+        growth: rule.growth_exponent,
+        backoff: rule.backoff_exponent,
+        min: rule.min_exponent,
+        max: rule.max_exponent,
         growth_interval: rule.growth_interval,
         patience: rule.patience,
         tolerance,
         amount,
-        ceiling: log_max.map_or(0, |it| it.ceiling),
+        ceiling: log_max.map_or(0, |it| it.ceiling_exponent),
         deviations: log_max.map_or(0, |it| it.deviations),
         weight: log_max.map_or(0, |it| it.weight),
         slow_weight: log_max.map_or(0, |it| it.slow_weight),

@@ -30,7 +30,7 @@ fn clipped<D>(
 where
     D: Device,
 {
-    let scale = device.upload_state(ScaleState::power_of_two(4)).unwrap();
+    let scale = device.upload_state(ScaleState::from_exponent(4)).unwrap();
     let mut grads: Grads<D> = set(device, grads, dtype);
     let mut verdict = device.unscale(&mut grads, &scale).unwrap();
     for (norm, max) in clips {
@@ -137,7 +137,7 @@ fn a_factor_all_but_halfway_between_two_is_the_cpus() -> Result {
 
 fn clipping_by_value_keeps_a_nan() -> Result {
     let wgpu = wgpu();
-    let one = wgpu.upload_state(ScaleState::power_of_two(0))?;
+    let one = wgpu.upload_state(ScaleState::from_exponent(0))?;
     let values = vec![f32::NAN, f32::INFINITY, -3.0, 0.5, -0.0];
     let mut grads = set(&wgpu, &[("a", Some(values))], DType::F32);
     let _ = wgpu.unscale(&mut grads, &one)?;
@@ -155,7 +155,7 @@ fn a_limit_that_is_none_is_refused() -> Result {
     for max in [0.0, -1.0, f32::NAN] {
         let mut grads = set(&wgpu, &[("a", Some(vec![1.0]))], DType::F32);
         assert_eq!(kind(wgpu.clip_value(&mut grads, max)), ErrorKind::InvalidArgument);
-        let one = wgpu.upload_state(ScaleState::power_of_two(0))?;
+        let one = wgpu.upload_state(ScaleState::from_exponent(0))?;
         let mut found = wgpu.unscale(&mut grads, &one)?;
         let clipped = wgpu.clip_norm(&mut grads, Norm::L2, max, &mut found);
         assert_eq!(kind(clipped), ErrorKind::InvalidArgument);

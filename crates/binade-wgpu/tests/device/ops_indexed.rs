@@ -134,7 +134,7 @@ fn a_step_tells_of_an_index_unless_a_download_has_since() -> Result {
     let indices = wgpu.upload_i64(&[7], &[1])?;
     let want = Error::Index { op: "embedding", index: 7, position: 0, limit: 5 };
     for is_downloaded in [false, true] {
-        let mut scale = wgpu.upload_state(ScaleState::power_of_two(0))?;
+        let mut scale = wgpu.upload_state(ScaleState::from_exponent(0))?;
         let rows = wgpu.embedding(&table, &indices)?;
         wgpu.update(&mut scale, &[], &[], &LossScale::torch())?;
         if is_downloaded {

@@ -30,7 +30,7 @@ fn found<D: Device>(
     grads: &[(&str, Option<Vec<f32>>)],
     exponent: i32,
 ) -> (Finding, Found<D>) {
-    let scale = device.upload_state(ScaleState::power_of_two(exponent)).unwrap();
+    let scale = device.upload_state(ScaleState::from_exponent(exponent)).unwrap();
     let mut grads: Grads<D> = set(device, grads, DType::F32);
     let found = device.unscale(&mut grads, &scale).unwrap();
     let (mut findings, _) = device.read(&[&found], &scale).unwrap();
@@ -66,7 +66,7 @@ fn findings_join_as_on_the_cpu() -> Result {
         let [(_, mut into), (_, from)] =
             values.map(|value| found(device, &[("w", Some(vec![2.0, value]))], 3));
         device.merge(&mut into, &from, join).unwrap();
-        let any = device.upload_state(ScaleState::power_of_two(0)).unwrap();
+        let any = device.upload_state(ScaleState::from_exponent(0)).unwrap();
         text(&device.read(&[&into], &any).unwrap().0[0])
     }
     for join in [Join::Any, Join::All] {
@@ -84,7 +84,7 @@ fn many_findings_are_all_seen() -> Result {
     for (parts, verdicts, place) in [(70, 3, 0), (70, 3, 69), (70, 3, 72), (130, 0, 129)] {
         let mut all = vec![&good; parts + verdicts];
         all[place] = &bad;
-        let mut scale = wgpu.upload_state(ScaleState::power_of_two(16))?;
+        let mut scale = wgpu.upload_state(ScaleState::from_exponent(16))?;
         wgpu.update(&mut scale, &all[..parts], &all[parts..], &LossScale::dynamic())?;
         let before = wgpu.ledger().syncs;
         let (findings, state) = wgpu.read(&all, &scale)?;
@@ -101,7 +101,7 @@ fn an_empty_set_finds_nothing_and_is_halted_by_divergence() -> Result {
     let wgpu = wgpu();
     let (finding, _) = found(&wgpu, &[], 4);
     assert!(!finding.is_raised() && finding.magnitude == 0.0);
-    let diverged = ScaleState { diverged: true, ..ScaleState::power_of_two(0) };
+    let diverged = ScaleState { diverged: true, ..ScaleState::from_exponent(0) };
     let scale = wgpu.upload_state(diverged)?;
     let mut grads = set(&wgpu, &[("w", Some(vec![1.0]))], DType::F16);
     let found = wgpu.unscale(&mut grads, &scale)?;
@@ -113,7 +113,7 @@ fn an_empty_set_finds_nothing_and_is_halted_by_divergence() -> Result {
 fn integers_have_no_gradient() -> Result {
     let wgpu = wgpu();
     let labels = wgpu.upload_i64(&[0], &[1])?;
-    let scale = wgpu.upload_state(ScaleState::power_of_two(0))?;
+    let scale = wgpu.upload_state(ScaleState::from_exponent(0))?;
     let mut grads = vec![Named::new("labels", Some(labels))].into();
     assert_eq!(kind(wgpu.unscale(&mut grads, &scale)), ErrorKind::Unsupported);
     Ok(())
@@ -143,7 +143,7 @@ fn every_length_around_a_chunks_edge_is_looked_at_to_its_end() -> Result {
 
 fn a_slice_is_looked_at_and_its_neighbours_are_not() -> Result {
     let wgpu = wgpu();
-    let scale = wgpu.upload_state(ScaleState::power_of_two(5))?;
+    let scale = wgpu.upload_state(ScaleState::from_exponent(5))?;
     let mut values = noise(8, 1001);
     [values[6], values[500]] = [f32::INFINITY, f32::NAN];
     for dtype in crate::support::TYPES {
@@ -160,7 +160,7 @@ fn a_slice_is_looked_at_and_its_neighbours_are_not() -> Result {
 }
 
 fn a_scaled_loss_is_a_product_and_a_lone_gradient_a_quotient() -> Result {
-    let states = [ScaleState::power_of_two(16), ScaleState::power_of_two(-20)];
+    let states = [ScaleState::from_exponent(16), ScaleState::from_exponent(-20)];
     let odd = ScaleState::import(3.0e4).ok_or("not a scale")?;
     for state in states.into_iter().chain([odd]) {
         for dtype in crate::support::TYPES {
@@ -188,7 +188,7 @@ fn both(values: &[f32], state: ScaleState, dtype: DType) -> Result<[[Vec<u8>; 2]
 fn a_clone_of_a_scale_keeps_what_it_reads() -> Result {
     let wgpu = wgpu();
     let (_, bad) = found(&wgpu, &[("w", Some(vec![f32::NAN]))], 0);
-    let mut scale = wgpu.upload_state(ScaleState::power_of_two(10))?;
+    let mut scale = wgpu.upload_state(ScaleState::from_exponent(10))?;
     let before = scale.clone();
     wgpu.update(&mut scale, &[&bad], &[&bad], &LossScale::dynamic())?;
     let one = vector(&wgpu, &[1.0], DType::F32);
@@ -199,7 +199,7 @@ fn a_clone_of_a_scale_keeps_what_it_reads() -> Result {
 
 fn nothing_waits_until_an_outcome_is_read() -> Result {
     let wgpu = own();
-    let mut scale = wgpu.upload_state(ScaleState::power_of_two(10))?;
+    let mut scale = wgpu.upload_state(ScaleState::from_exponent(10))?;
     let mut grads = set(&wgpu, &[("w", Some(vec![1.0; 100]))], DType::F16);
     let mut found = wgpu.unscale(&mut grads, &scale)?;
     wgpu.clip_norm(&mut grads, Norm::L2, 1.0, &mut found)?;
@@ -232,7 +232,7 @@ fn an_outcome_that_is_ready_is_read_without_waiting_after_indices_too() -> Resul
     let wgpu = own();
     let table = wgpu.upload(&[1.0, 2.0], &[2, 1], DType::F32)?;
     wgpu.embedding(&table, &wgpu.upload_i64(&[1], &[1])?)?;
-    let mut scale = wgpu.upload_state(ScaleState::power_of_two(10))?;
+    let mut scale = wgpu.upload_state(ScaleState::from_exponent(10))?;
     let mut grads = set(&wgpu, &[("w", Some(vec![1.0; 100]))], DType::F16);
     let found = wgpu.unscale(&mut grads, &scale)?;
     wgpu.update(&mut scale, &[&found], &[&found], &LossScale::dynamic())?;
@@ -242,11 +242,11 @@ fn an_outcome_that_is_ready_is_read_without_waiting_after_indices_too() -> Resul
 /// Which of its gradients are there is a report of its own.
 fn an_outcome_of_a_window_that_is_ready_is_read_without_waiting() -> Result {
     let wgpu = own();
-    let mut scale = wgpu.upload_state(ScaleState::power_of_two(10))?;
+    let mut scale = wgpu.upload_state(ScaleState::from_exponent(10))?;
     let mut grads = set(&wgpu, &[("w", Some(vec![1.0; 100]))], DType::F16);
     let found = wgpu.unscale(&mut grads, &scale)?;
     let mut sum = wgpu.accumulate(None, grads, &found)?;
-    let found = wgpu.unscale(&mut sum, &wgpu.upload_state(ScaleState::power_of_two(0))?)?;
+    let found = wgpu.unscale(&mut sum, &wgpu.upload_state(ScaleState::from_exponent(0))?)?;
     wgpu.update(&mut scale, &[&found], &[&found], &LossScale::dynamic())?;
     assert_read_without_waiting(&wgpu, &found, &scale)
 }

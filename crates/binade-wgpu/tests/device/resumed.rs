@@ -93,7 +93,7 @@ fn a_run_resumed_at_any_micro_batch_is_the_one_that_was_not_interrupted() -> Res
 
 fn a_finding_comes_back_as_it_was() -> Result {
     let device = wgpu();
-    let scale = device.upload_state(ScaleState::power_of_two(0))?;
+    let scale = device.upload_state(ScaleState::from_exponent(0))?;
     let overflow = |parameter: &str| Overflow {
         parameter: parameter.into(),
         index: 7,

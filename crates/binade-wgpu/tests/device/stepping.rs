@@ -149,7 +149,7 @@ pub(crate) fn step_with<D: Trains>(
     mut grads: Grads<D>,
     exponent: i32,
 ) -> Result {
-    let scale = device.upload_state(ScaleState::power_of_two(exponent));
+    let scale = device.upload_state(ScaleState::from_exponent(exponent));
     let scale = scale.map_err(|error| error.to_string())?;
     let found: Found<D> = device.unscale(&mut grads, &scale).map_err(|error| error.to_string())?;
     Ok(optimizer.step(grads, &found).map_err(|error| error.to_string())?)

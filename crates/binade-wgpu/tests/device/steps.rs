@@ -121,7 +121,7 @@ fn a_step_without_gradients_is_an_error_unless_it_is_skipped() -> Result {
     assert!(error.message().is_some_and(|text| text.contains("gradient")), "{error:?}");
     let before = run.save()?;
     let mut elsewhere = set(&wgpu, &[("b", Some(vec![f32::NAN]))], DType::F32);
-    let scale = wgpu.upload_state(ScaleState::power_of_two(0))?;
+    let scale = wgpu.upload_state(ScaleState::from_exponent(0))?;
     let found = wgpu.unscale(&mut elsewhere, &scale)?;
     run.step(none(), &found)?;
     assert_eq!(run.save()?, before);

@@ -61,7 +61,7 @@ fn a_window_of_windows_is_the_cpus_bit_for_bit() -> Result {
 
 /// What a sum of these micro-batches is, good ones and bad ones, made at 2^3 each.
 fn summed<D: Device>(device: &D, batches: &[(u64, bool)]) -> Result<Vec<Option<Vec<u8>>>> {
-    let scale = device.upload_state(ScaleState::power_of_two(3)).map_err(told)?;
+    let scale = device.upload_state(ScaleState::from_exponent(3)).map_err(told)?;
     let mut sum = None;
     for (number, bad) in batches {
         let mut grads = set(device, &batch(*number, *bad), DType::F16);

@@ -36,7 +36,7 @@ fn compare(name: &str, fact: &Value, notes: &mut Notes) -> Result<(), Wrong> {
 
 /// Whether a rule comes back whole from where it was written.
 fn limit_comes_back() -> Result<bool, Wrong> {
-    let rule = LossScale::dynamic().with_limits(4, 24);
+    let rule = LossScale::dynamic().with_limits(16.0, 16_777_216.0);
     let rule = rule.map_err(|error| Wrong::Result(error.to_string()))?;
     let back = serde_json::to_value(rule).and_then(serde_json::from_value::<LossScale>);
     Ok(back.is_ok_and(|back| back == rule))

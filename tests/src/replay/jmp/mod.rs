@@ -70,8 +70,9 @@ impl Config {
     fn rule(&self, floor: i32) -> Option<LossScale> {
         let by = exponent(self.factor).filter(|&by| by > 0)?;
         let mut rule = LossScale::dynamic();
-        (rule.growth, rule.backoff) = (by, by);
-        let rule = rule.with_limits(floor, 126).ok()?.with_growth_interval(self.period).ok()?;
+        (rule.growth_exponent, rule.backoff_exponent) = (by, by);
+        let [min, max] = [floor, 126].map(|exponent| 2_f32.powi(exponent));
+        let rule = rule.with_limits(min, max).ok()?.with_growth_interval(self.period).ok()?;
         Some(rule.with_patience(u32::MAX))
     }
 }
@@ -171,8 +172,8 @@ impl Step {
 
     /// Whether jmp grew past our ceiling, or stayed below it as growing had made infinity: as its rule has it.
     fn grows_beyond(&self, rule: &LossScale, state: ScaleState) -> bool {
-        let grown =
-            Some(state.factor() * 2_f32.powi(rule.growth)).filter(|scale| scale.is_finite());
+        let grown = Some(state.factor() * 2_f32.powi(rule.growth_exponent))
+            .filter(|scale| scale.is_finite());
         let theirs = grown.unwrap_or_else(|| state.factor()).to_bits();
         let is_due = self.finite && state.good_steps + 1 == rule.growth_interval;
         let ours = rule.next(state, self.seen()).factor().to_bits();

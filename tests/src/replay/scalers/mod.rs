@@ -115,7 +115,7 @@ impl Walk<'_> {
         }
         same("the scale", &f64::from(next.factor()), &theirs)?;
         if next.diverged {
-            same("the floor", &next.exponent, &self.rule.min)?;
+            same("the floor", &next.exponent, &self.rule.min_exponent)?;
             notes.differs(Difference::OverflowAtTheFloor);
             next.diverged = false;
         }

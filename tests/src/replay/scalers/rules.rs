@@ -37,11 +37,12 @@ pub(super) fn first_growth(recorded: &Recorded, rule: &Rule) -> FirstGrowth {
 /// torch's rule around these numbers.
 fn moves(growth: i32, backoff: i32, interval: u32) -> Result<LossScale, Wrong> {
     let mut ours = LossScale::torch();
-    (ours.growth, ours.backoff) = (growth, backoff);
+    (ours.growth_exponent, ours.backoff_exponent) = (growth, backoff);
     ours.with_growth_interval(interval).map_err(|error| Wrong::Recording(error.to_string()))
 }
 
 fn within(ours: LossScale, min: i32, max: i32) -> Result<LossScale, Wrong> {
+    let [min, max] = [min, max].map(|exponent| 2.0_f32.powi(exponent));
     ours.with_limits(min, max).map_err(|error| Wrong::Recording(error.to_string()))
 }
 
@@ -82,13 +83,13 @@ fn deepspeed(rule: &Rule) -> Result<LossScale, Wrong> {
 fn fairseq(rule: &Rule) -> Result<LossScale, Wrong> {
     let share = Tolerance::share(rule.number("tolerance")?);
     let share = share.map_err(|error| Wrong::Recording(error.to_string()))?;
-    Ok(doubling(rule, "scale_window", LossScale::fairseq().min, MAX_EXPONENT)?
+    Ok(doubling(rule, "scale_window", LossScale::fairseq().min_exponent, MAX_EXPONENT)?
         .with_tolerance(share))
 }
 
 fn apex(rule: &Rule) -> Result<LossScale, Wrong> {
     let min = rule.exponent("min_loss_scale").unwrap_or(-MAX_EXPONENT);
-    doubling(rule, "scale_window", min, LossScale::apex().max)
+    doubling(rule, "scale_window", min, LossScale::apex().max_exponent)
 }
 
 fn hysteresis(rule: &Rule) -> Result<LossScale, Wrong> {

@@ -15,7 +15,8 @@ pub(super) fn add<S: Subject>(cases: &mut Cases<S>) {
 /// Without limits of its own.
 fn open() -> LossScale {
     let mut rule = LossScale::open_seq2seq_log_max();
-    (rule.init, rule.min, rule.max, rule.patience) = (16, -126, 126, 1000);
+    (rule.init_exponent, rule.min_exponent, rule.max_exponent, rule.patience) =
+        (16, -126, 126, 1000);
     rule
 }
 
@@ -51,7 +52,7 @@ fn alone<S: Subject>(cases: &mut Cases<S>) {
     let overflows = vec![(Good, 2.0), (Skip, 3.0), (Dropped, 1e30), (Good, 2.0), (Skip, 0.0)];
     follow(cases, "an_overflow_counts_as_the_ceiling_whatever_is_beside_it", open(), overflows);
     let mut grows = open();
-    (grows.growth, grows.backoff, grows.growth_interval) = (3, 5, 1);
+    (grows.growth_exponent, grows.backoff_exponent, grows.growth_interval) = (3, 5, 1);
     let mixed = vec![(Good, 0.0), (Good, 1.0), (Skip, 1.0), (Good, 7.0)];
     follow(cases, "growth_and_backoff_move_nothing_where_the_scale_is_predicted", grows, mixed);
 
@@ -140,7 +141,7 @@ fn any(draw: &mut Draw) -> f32 {
 fn drawn(draw: &mut Draw) -> LogMax {
     let mut below = |most: u64| u32::try_from(draw.bits() % most).unwrap_or(u32::MAX);
     LogMax {
-        ceiling: below(60).cast_signed() - 20,
+        ceiling_exponent: below(60).cast_signed() - 20,
         deviations: below(1 << 19),
         weight: below(1 << 25),
         slow_weight: below(1 << 20),

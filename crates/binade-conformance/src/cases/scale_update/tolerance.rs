@@ -1,6 +1,6 @@
 //! Which overflows back the scale off, and which are let pass.
 
-use super::{Dropped, Good, Saw, Skip, sequence};
+use super::{Dropped, Good, Saw, Skip, fixed_at, sequence};
 use crate::{Cases, Subject};
 use binade_grad_scaler::{LossScale, Tolerance};
 
@@ -44,7 +44,7 @@ fn hysteresis<S: Subject>(cases: &mut Cases<S>) {
     let sentence = "growth_alone_refills_deepspeeds_hysteresis";
     sequence(cases, sentence, growth(2), saw("sgsgsgggsgs"));
     let mut low = growth(2);
-    low.max = low.init;
+    low.max_exponent = low.init_exponent;
     let sentence = "growth_that_the_ceiling_keeps_back_refills_all_the_same";
     sequence(cases, sentence, low, saw("ssgggsss"));
     let sentence = "a_tolerated_overflow_counts_no_good_steps_on";
@@ -72,7 +72,7 @@ fn share<S: Subject>(cases: &mut Cases<S>) {
     }
     let sentence = "a_share_that_is_met_exactly_is_one_too_many";
     let mut never = share(tenth);
-    never.growth = 0;
+    never.growth_exponent = 0;
     sequence(cases, sentence, never, saw("gggggggggsggggggggggs"));
     let sentence = "growth_restarts_the_updates_of_a_share_and_not_its_overflows";
     sequence(cases, sentence, share(40_000), saw("ggdgggdggs"));
@@ -82,10 +82,10 @@ fn share<S: Subject>(cases: &mut Cases<S>) {
 
 fn floor<S: Subject>(cases: &mut Cases<S>) {
     let mut low = rule(Tolerance::UntilGrowth { overflows: 2 });
-    (low.init, low.min) = (0, 0);
+    (low.init_exponent, low.min_exponent) = (0, 0);
     let sentence = "a_tolerated_overflow_at_the_floor_is_no_divergence_and_the_next_is";
     sequence(cases, sentence, low, saw("sgssgs"));
-    let mut fixed = LossScale::fixed(3).with_tolerance(Tolerance::InARow { overflows: 2 });
+    let mut fixed = fixed_at(3).with_tolerance(Tolerance::InARow { overflows: 2 });
     fixed.patience = 3;
     let sentence = "patience_counts_tolerated_skips_too";
     sequence(cases, sentence, fixed, saw("ssgsss"));

@@ -11,7 +11,7 @@ const ONE: i128 = 1 << 24;
 pub(super) fn learn(rule: &LogMax, new: &mut ScaleState, seen: Seen) {
     // "An overflow counts as `x = ceiling`; an iteration whose gradients are all zero tells nothing."
     let x = if seen.overflow {
-        i128::from(rule.ceiling) * LOG
+        i128::from(rule.ceiling_exponent) * LOG
     } else if seen.magnitude > 0.0 {
         let scale = i128::from(new.before) * LOG + logarithm(new.significand);
         logarithm(seen.magnitude) - scale
@@ -41,7 +41,7 @@ pub(super) fn exponent(rule: &LogMax, new: &ScaleState) -> Option<i64> {
     let variance = corrected(seen.square, seen.slow_taken) - (slow * slow).div_euclid(LOG);
     let deviation = root(variance.max(0) * LOG);
     let room = (deviation * i128::from(rule.deviations)).div_euclid(1 << 16);
-    i64::try_from((i128::from(rule.ceiling) * LOG - mean - room).div_euclid(LOG)).ok()
+    i64::try_from((i128::from(rule.ceiling_exponent) * LOG - mean - room).div_euclid(LOG)).ok()
 }
 
 /// "By its weight times what it lacks, rounded to nearest, halves up."

@@ -7,7 +7,7 @@ use binade_ops::Upload;
 
 /// Gradients, and what `unscale` finds in them on each device.
 fn gradients(replicas: &Replicas) -> Result<(JointGradients, Parts<Found>), Error> {
-    let scale = replicas.upload_state(ScaleState::power_of_two(0))?;
+    let scale = replicas.upload_state(ScaleState::from_exponent(0))?;
     let one = |_, cuda: &Cuda| {
         let value = Some(cuda.upload(&[1.0; 300], &[300], DType::F16)?);
         Ok(Gradients::from(vec![Named::new("w", value)]))
