@@ -95,3 +95,14 @@ fn narrow(x: f64) -> f32 {
 // Holds the traits to being object safe.
 #[rustfmt::skip]
 const _: Option<&dyn GradOps<Error = std::convert::Infallible, Scale = (), Found = (), Tensor = (), Grads = ()>> = None;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_infinite_norm_within_an_infinite_limit_leaves_gradients_alone() {
+        assert_eq!(clip_factor(f64::INFINITY, f32::INFINITY), 1.0);
+        assert_eq!([clip_factor(2.0, 2.0), clip_factor(4.0, 2.0)], [1.0, 0.5]);
+    }
+}

@@ -234,6 +234,13 @@ mod tests {
     }
 
     #[test]
+    fn the_rest_of_a_new_gradient_that_dampening_leaves_is_undamped() {
+        let sgd =
+            Sgd { lr: 0.5, momentum: 0.75, dampening: 0.25, weight_decay: 0.0, nesterov: false };
+        assert_eq!(SgdConstants::at(&sgd, 1).to_row(), [-0.5, 0.0, 0.75, 0.75, 0.0, 0.0]);
+    }
+
+    #[test]
     fn a_row_has_every_field_once() {
         let mut constants = adam(&UpdateRule::adamw(0.001), 3);
         constants.amsgrad = true;
