@@ -20,6 +20,7 @@ pub mod order;
 mod outcome;
 mod pending;
 pub mod protocol;
+mod ranks;
 mod report;
 mod report_text;
 mod save;
@@ -50,6 +51,7 @@ pub use loss_scale::{Averages, LogMax, LossScale, LossScaleError, Seen, Toleranc
 pub use ops::{GradOps, Norm, clip_factor, record_norm};
 pub use outcome::StepOutcome;
 pub use pending::PendingStep;
+pub use ranks::{Pass, RankError, join_ranks, reduce_on_host};
 pub use report::{PartReport, Step, StepReport, StepSummary};
 pub use save::{ReopenError, SaveGrads, SavedSum, SavedWindow};
 pub use scale_state::{MAX_EXPONENT, ScaleState};

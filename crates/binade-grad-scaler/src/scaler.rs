@@ -2,7 +2,7 @@
 
 use crate::shared::{Reduce, Shared};
 use crate::{
-    Accumulation, BadMicroBatch, GradScaler, LossScale, PendingStep, ScaleState, ScaledGrads,
+    Accumulation, BadMicroBatch, GradScaler, LossScale, Pass, PendingStep, ScaleState, ScaledGrads,
     ScaledLoss, StepOutcome, UnscaledGrads,
 };
 use std::sync::Arc;
@@ -35,18 +35,22 @@ impl<D: GradScaler> Scaler<D> {
         Self::start(device, rule, None)
     }
 
-    /// A scaler that calls `reduce` with what each pass found, before anything depends on it: the place for an
-    /// all-reduce among ranks.
+    /// A scaler that calls `reduce` with every finding before a step or an update depends on it: the place for an all-reduce
+    /// among ranks.
     ///
-    /// It is called once for each `unscale` and each window's end, on every rank, whether or not the rank has gradients:
-    /// ranks must make the same calls.
+    /// * It is called once for each `unscale`, each window's end and each clip by a norm or by groups, on every rank, whether
+    ///   or not the rank has gradients: ranks must make the same calls, with the same limits.
+    /// * Every rank must leave with the same overflow or none, `halted` and magnitude: then ranks skip alike, and their
+    ///   scales stay one. [`join_ranks`](crate::join_ranks) does it, [`reduce_on_host`](crate::reduce_on_host) for what lives on a device.
+    /// * Ranks that clip hold the same gradients, such as averages over ranks. Where they hold shards, a norm is each rank's own,
+    ///   which [`join_ranks`](crate::join_ranks) refuses: such a device sums norms over ranks in its [`GradOps`](crate::GradOps).
     ///
     /// # Errors
     ///
     /// When the device fails.
     pub fn reducing<F>(device: D, rule: LossScale, reduce: F) -> Result<Self, D::Error>
     where
-        F: Fn(&mut D::Found) -> Result<(), D::Error> + Send + Sync + 'static,
+        F: Fn(&mut D::Found, Pass) -> Result<(), D::Error> + Send + Sync + 'static,
     {
         Self::start(device, rule, Some(Box::new(reduce)))
     }

@@ -1,6 +1,6 @@
 //! What gradients need after they have left the scaler.
 
-use crate::{GradScaler, ScaleStore};
+use crate::{GradScaler, Pass, ScaleStore};
 use binade_core::Handle;
 use std::sync::{
     Arc,
@@ -8,7 +8,7 @@ use std::sync::{
 };
 
 pub(crate) type Reduce<D> =
-    dyn Fn(&mut <D as ScaleStore>::Found) -> Result<(), <D as Handle>::Error> + Send + Sync;
+    dyn Fn(&mut <D as ScaleStore>::Found, Pass) -> Result<(), <D as Handle>::Error> + Send + Sync;
 
 /// Tells scalers apart.
 pub(crate) type ScalerId = u64;
@@ -47,9 +47,13 @@ impl<D: GradScaler> Shared<D> {
         scale: &D::Scale,
     ) -> Result<D::Found, D::Error> {
         let mut found = self.device.unscale(grads, scale)?;
-        match &self.reduce {
-            Some(reduce) => reduce(&mut found).map(|()| found),
-            None => Ok(found),
-        }
+        self.reduce(&mut found, Pass::Gradients)?;
+        Ok(found)
+    }
+
+    /// Makes what this rank found what all ranks found. Every finding that a step or an update depends on goes through here,
+    /// or is joined of findings that did.
+    pub(crate) fn reduce(&self, found: &mut D::Found, pass: Pass) -> Result<(), D::Error> {
+        self.reduce.as_ref().map_or(Ok(()), |reduce| reduce(found, pass))
     }
 }

@@ -2,7 +2,7 @@
 
 use crate::pending::{Part, StepRecord};
 use crate::shared::Shared;
-use crate::{ClipGroup, ClipGroups, GradOps, GradScaler, Norm, PendingStep};
+use crate::{ClipGroup, ClipGroups, GradOps, GradScaler, Norm, Pass, PendingStep};
 use binade_core::Optimizer;
 use std::sync::Arc;
 
@@ -80,8 +80,8 @@ impl<D: GradScaler> UnscaledGrads<D> {
 impl<D: GradOps> UnscaledGrads<D> {
     /// Shrinks the gradients so that their L2 norm together is at most `max`. The report has the norm.
     ///
-    /// The norm is of the gradients in this set: where ranks hold shards, it is this rank's own, and no reduction hook
-    /// hears of it.
+    /// The norm is of the gradients in this set: ranks clip alike where they hold the same gradients, such as averages. The
+    /// hook of [`Scaler::reducing`](crate::Scaler::reducing) hears of it.
     ///
     /// # Errors
     ///
@@ -111,6 +111,7 @@ impl<D: GradOps> UnscaledGrads<D> {
 
     fn clip(mut self, norm: Norm, max: f32) -> Result<Self, D::Error> {
         self.shared.device.clip_norm(&mut self.grads, norm, max, &mut self.verdict)?;
+        self.shared.reduce(&mut self.verdict, Pass::Norm)?;
         self.measured = true;
         Ok(self)
     }
@@ -121,7 +122,7 @@ impl<D: ClipGroups> UnscaledGrads<D> {
     /// group names is left alone. As every clip, it is of what earlier ones have left.
     ///
     /// The report tells a group's norm only where it is not finite, which skips the step; `norm` stays what
-    /// [`clip_norm`](Self::clip_norm) measured, if that was called. As there, norms are this rank's own.
+    /// [`clip_norm`](Self::clip_norm) measured, if that was called. As there, norms are of the gradients in this set.
     ///
     /// # Errors
     ///
@@ -129,6 +130,7 @@ impl<D: ClipGroups> UnscaledGrads<D> {
     /// gradients'; then nothing was clipped.
     pub fn clip_groups(mut self, groups: &[ClipGroup]) -> Result<Self, D::Error> {
         self.shared.device.clip_groups(&mut self.grads, groups, &mut self.verdict)?;
+        self.shared.reduce(&mut self.verdict, Pass::Norm)?;
         Ok(self)
     }
 }

@@ -1,63 +1,84 @@
 //! Two ranks, as threads: what one finds, both skip, and both scales move alike.
 mod common;
 
-use binade_core::{Finding, Named, Native};
-use binade_grad_scaler::{BadMicroBatch, LossScale, ScaleState, Scaler, Step};
+use binade_core::{Finding, Named, Native, NativeError};
+use binade_grad_scaler::{
+    BadMicroBatch, ClipGroup, LossScale, Norm, Pass, ScaleState, Scaler, Step, UnscaledGrads,
+    join_ranks,
+};
 use common::host::Host;
 use common::sgd::Sgd;
-use common::{HostScaler, Result, Set, times};
+use common::{Failure, HostScaler, Result, Set, Unscaled, times};
 use std::sync::{Arc, Barrier, Mutex};
 
-/// A communicator of two: the first overflow of either reaches both.
+/// A communicator of two, and the calls that rank 0 has made of it.
 #[derive(Clone)]
-struct Group(Arc<(Mutex<[Option<Finding>; 2]>, Barrier)>);
+struct Group(Arc<(Mutex<[Finding; 2]>, Barrier, Mutex<Vec<Pass>>)>);
 
 impl Group {
     fn new() -> Self {
-        Self(Arc::new((Mutex::new([None, None]), Barrier::new(2))))
+        Self(Arc::new((Mutex::default(), Barrier::new(2), Mutex::default())))
     }
 
-    /// Joins both ranks' findings; the lower rank's comes first.
-    fn all_reduce(&self, rank: usize, found: &mut Finding) {
-        let (slots, barrier) = &*self.0;
-        slots.lock().expect("no panic")[rank] = Some(found.clone());
+    fn gather(&self, rank: usize, own: &Finding) -> [Finding; 2] {
+        let (slots, barrier, _) = &*self.0;
+        slots.lock().expect("no panic")[rank] = own.clone();
         barrier.wait();
-        let first =
-            slots.lock().expect("no panic").iter().flatten().find_map(|f| f.overflow.clone());
-        found.overflow = first;
+        let all = slots.lock().expect("no panic").clone();
         barrier.wait();
+        all
+    }
+
+    fn join(&self, rank: usize, found: &mut Finding, pass: Pass) -> Result {
+        if rank == 0 {
+            self.0.2.lock().expect("no panic").push(pass);
+        }
+        let all = self.gather(rank, found);
+        join_ranks(found, pass, &all).map_err(|_| apart())
     }
 }
 
-fn scaler(group: &Group, rank: usize) -> Result<HostScaler> {
+fn apart() -> Failure {
+    NativeError::Mismatch { parameter: Norm::NAME.into(), why: "ranks clip by norms of their own" }
+}
+
+fn scaler(group: &Group, rank: usize, rule: LossScale) -> Result<HostScaler> {
     let group = group.clone();
-    Scaler::reducing(Native::new(), LossScale::dynamic(), move |found| {
-        group.all_reduce(rank, found);
-        Ok(())
-    })
+    Scaler::reducing(Native::new(), rule, move |found, pass| group.join(rank, found, pass))
 }
 
 /// What became of each step, the weights at the end, and the scale.
 type Ran = (Vec<Step>, Vec<f32>, ScaleState);
 
-fn run(group: &Group, rank: usize, sets: &[Set<'_>]) -> Result<Ran> {
-    let (mut scaler, mut sgd) = (scaler(group, rank)?, Sgd::new(&[("w", &[1.0])]));
+fn run(group: &Group, rank: usize, rule: LossScale, sets: &[Set<'_>]) -> Result<Ran> {
+    let (mut scaler, mut sgd) = (scaler(group, rank, rule)?, Sgd::new(&[("w", &[1.0])]));
     let mut steps = Vec::new();
     for set in sets {
         let grads = scaler.scale(&Host::f32(&[1.0]))?.backward(|factor| Ok(times(set, factor)))?;
-        let step = grads.unscale()?.clip_norm(1.0)?.step(&mut sgd)?;
+        let step = grads.unscale()?.step(&mut sgd)?;
         steps.push(scaler.update(step)?.resolve()?);
     }
     Ok((steps, sgd.params[0].value.data.clone(), scaler.state()?))
 }
 
-fn both(here: &[Set<'_>], there: &[Set<'_>]) -> Result<[Ran; 2]> {
+/// What each of two ranks makes of `each`.
+fn ranks<T: Send>(each: impl Fn(&Group, usize) -> T + Sync) -> ([T; 2], Vec<Pass>) {
     let group = Group::new();
-    std::thread::scope(|threads| {
-        let other = threads.spawn(|| run(&group, 1, there));
-        let own = run(&group, 0, here)?;
-        Ok([own, other.join().expect("no panic")?])
-    })
+    let ran = std::thread::scope(|threads| {
+        let other = threads.spawn(|| each(&group, 1));
+        [each(&group, 0), other.join().expect("no panic")]
+    });
+    let passes = group.0.2.lock().expect("no panic").clone();
+    (ran, passes)
+}
+
+fn by(rule: LossScale, here: &[Set<'_>], there: &[Set<'_>]) -> Result<[Ran; 2]> {
+    let ([own, other], _) = ranks(|group, rank| run(group, rank, rule, [here, there][rank]));
+    Ok([own?, other?])
+}
+
+fn both(here: &[Set<'_>], there: &[Set<'_>]) -> Result<[Ran; 2]> {
+    by(LossScale::dynamic(), here, there)
 }
 
 fn applied(ran: &Ran) -> Vec<bool> {
@@ -101,7 +122,7 @@ fn a_rank_with_an_empty_shard_takes_part() -> Result {
 
 #[test]
 fn a_reduction_that_fails_hands_its_error_through() -> Result {
-    let scaler: HostScaler = Scaler::reducing(Native::new(), LossScale::dynamic(), |_| {
+    let scaler: HostScaler = Scaler::reducing(Native::new(), LossScale::dynamic(), |_, _| {
         let lost = binade_core::AmpTensor::cast(&Host::f32(&[]), binade_core::DType::U8);
         Err(lost.expect_err("no bytes").into())
     })?;
@@ -109,9 +130,149 @@ fn a_reduction_that_fails_hands_its_error_through() -> Result {
     Ok(())
 }
 
+/// One step on gradients of `x` by each of two elements, whose loss nobody scaled, after `clip`: whether it was applied, the
+/// weights, the scale, and elements counted as infinite.
+type Clipped = (bool, Vec<f32>, ScaleState, u64);
+
+fn clipped(
+    (group, rank, x): (&Group, usize, f32),
+    clip: impl Fn(&HostScaler, Unscaled) -> Result<Option<Unscaled>>,
+) -> Result<Clipped> {
+    let mut scaler = scaler(group, rank, LossScale::dynamic())?;
+    let mut sgd = Sgd::new(&[("w", &[1.0, 1.0])]);
+    let grads = vec![Named::new("w", Some(Host::f32(&[x, x])))];
+    let clipped = clip(&scaler, scaler.never_scaled(grads)?)?.expect("gradients");
+    let step = clipped.step(&mut sgd)?;
+    let step = scaler.update(step)?.resolve()?;
+    let counted = step.report().steps[0].verdict.infinities;
+    Ok((step.is_applied(), sgd.params[0].value.data.clone(), scaler.state()?, counted))
+}
+
+/// Finite, of a norm beyond f32.
+const LARGE: f32 = 3e38;
+
+fn skipped_on_both([own, other]: [Result<Clipped>; 2]) -> Result {
+    let (own, other) = (own?, other?);
+    assert_eq!(own, other);
+    assert_eq!((own.0, own.1, own.2.exponent), (false, vec![1.0, 1.0], 15));
+    Ok(())
+}
+
+#[test]
+fn a_norm_beyond_f32_on_one_rank_skips_on_both() -> Result {
+    let clip = |_: &HostScaler, grads: Unscaled| grads.clip_norm(1.0).map(Some);
+    let (ran, passes) = ranks(|group, rank| clipped((group, rank, [LARGE, 0.25][rank]), clip));
+    assert_eq!(passes, [Pass::Gradients, Pass::Norm]);
+    skipped_on_both(ran)
+}
+
+#[test]
+fn a_groups_norm_beyond_f32_on_one_rank_skips_on_both() -> Result {
+    let clip = |_: &HostScaler, grads: Unscaled| {
+        grads.clip_groups(&[ClipGroup::new(["w"], Norm::L2, 1.0)]).map(Some)
+    };
+    let (ran, _) = ranks(|group, rank| clipped((group, rank, [0.25, LARGE][rank]), clip));
+    skipped_on_both(ran)
+}
+
+#[test]
+fn a_clipped_micro_batch_that_one_rank_drops_is_dropped_on_both() -> Result {
+    let clip = |scaler: &HostScaler, grads: Unscaled| {
+        let mut window = scaler.accumulate(BadMicroBatch::Drop);
+        window.add(grads.clip_norm(1.0)?)?;
+        window.finish()
+    };
+    let (ran, _) = ranks(|group, rank| clipped((group, rank, [LARGE, 0.25][rank]), clip));
+    skipped_on_both(ran)
+}
+
+#[test]
+fn steps_together_share_a_norm_that_one_rank_measured() -> Result {
+    let (ran, _) = ranks(|group, rank| -> Result<_> {
+        let mut scaler = scaler(group, rank, LossScale::dynamic())?;
+        let grads = |x| scaler.never_scaled(vec![Named::new("w", Some(Host::f32(&[x, x])))]);
+        let pair = [grads([LARGE, 0.25][rank])?.clip_norm(1.0)?, grads(0.5)?];
+        let mut sgds = [(); 2].map(|()| Sgd::new(&[("w", &[1.0, 1.0])]));
+        let [first, second] = UnscaledGrads::skip_together(pair)?;
+        let step = first.step(&mut sgds[0])?.and(second.step(&mut sgds[1])?);
+        scaler.update(step)?.resolve()?.report();
+        Ok((sgds.map(|sgd| sgd.bits()), scaler.state()?))
+    });
+    let [own, other] = ran;
+    let (own, other) = (own?, other?);
+    assert_eq!(own, other);
+    assert_eq!((own.0[0].2, own.0[1].2, own.1.skipped), (0, 0, 1), "no step was made");
+    Ok(())
+}
+
+#[test]
+fn ranks_that_hold_shards_are_refused_rather_than_clipped_each_by_its_own_norm() {
+    let clip = |_: &HostScaler, grads: Unscaled| grads.clip_norm(1.0).map(Some);
+    let (ran, _) = ranks(|group, rank| clipped((group, rank, [3.0, 4.0][rank]), clip));
+    for refused in ran {
+        assert_eq!(refused.expect_err("shards").to_string(), apart().to_string());
+    }
+}
+
+#[test]
+fn ranks_with_the_same_gradients_clip_alike() -> Result {
+    let clip = |_: &HostScaler, grads: Unscaled| grads.clip_norm(1.0).map(Some);
+    let (ran, _) = ranks(|group, rank| clipped((group, rank, 4.0), clip));
+    let [own, other] = ran;
+    let (own, other) = (own?, other?);
+    assert_eq!(own, other);
+    assert!(own.0 && own.1[0] < 1.0);
+    Ok(())
+}
+
+#[test]
+fn elements_are_counted_once_though_a_clip_joins_the_verdict_again() -> Result {
+    let clip = |_: &HostScaler, grads: Unscaled| grads.clip_norm(1.0).map(Some);
+    let (ran, _) = ranks(|group, rank| clipped((group, rank, f32::INFINITY), clip));
+    for ran in ran {
+        assert_eq!(ran?.3, 4, "two elements on each of two ranks");
+    }
+    Ok(())
+}
+
+#[test]
+fn ranks_that_predict_the_scale_learn_from_the_largest_gradient_of_all() -> Result {
+    const SMALL: Set<'_> = &[("w", &[0.001])];
+    let rule = LossScale::open_seq2seq_log_max();
+    let [own, other] = by(rule, &[SMALL; 9], &[GOOD; 9])?;
+    let [alone, _] = by(rule, &[GOOD; 9], &[GOOD; 9])?;
+    assert_eq!((own.2, other.2), (alone.2, alone.2));
+    Ok(())
+}
+
+#[test]
+fn joined_findings_name_the_first_ranks_overflow_and_keep_what_is_missing_here() {
+    let name = |parameter: &str| std::sync::Arc::<str>::from(parameter);
+    let mut bad = Finding { halted: true, nans: 0, ..Finding::default() };
+    bad.check(&name("w"), 3, f32::NAN, f32::NAN);
+    let mut worse = Finding { magnitude: 7.0, ..Finding::default() };
+    worse.check(&name("v"), 1, f32::INFINITY, f32::INFINITY);
+    let mut own = Finding { missing: vec![name("b")], magnitude: 2.0, ..Finding::default() };
+    let all = [own.clone(), bad, worse];
+    join_ranks(&mut own, Pass::Gradients, &all).expect("no norms");
+    let overflow = own.overflow.as_ref().expect("raised");
+    assert_eq!((&*overflow.parameter, overflow.index, own.halted), ("w", 3, true));
+    assert_eq!((own.infinities, own.nans, own.magnitude), (1, 1, 7.0));
+    assert_eq!(own.missing, [name("b")]);
+}
+
+#[test]
+fn norms_that_differ_are_refused_by_value() {
+    let found = |norm| Finding { norm: Some(norm), ..Finding::default() };
+    let refused = join_ranks(&mut found(3.0), Pass::Norm, &[found(3.0), found(5.0)]);
+    let text = refused.expect_err("they differ").to_string();
+    assert!(text.starts_with("rank 1 clips by a norm of 5, an earlier rank by 3: "), "{text}");
+}
+
 /// A window of two micro-batches of `x`, whose loss nobody scaled, on one rank.
 fn window(group: &Group, rank: usize, x: f32) -> Result<(bool, Vec<f32>)> {
-    let (mut scaler, mut sgd) = (scaler(group, rank)?, Sgd::new(&[("w", &[1.0])]));
+    let mut scaler = scaler(group, rank, LossScale::dynamic())?;
+    let mut sgd = Sgd::new(&[("w", &[1.0])]);
     let mut window = scaler.accumulate(BadMicroBatch::Drop);
     for _ in 0..2 {
         let grads = vec![Named::new("w", Some(Host::f32(&[x])))];
@@ -124,12 +285,7 @@ fn window(group: &Group, rank: usize, x: f32) -> Result<(bool, Vec<f32>)> {
 
 #[test]
 fn a_window_whose_sum_overflows_on_one_rank_is_skipped_on_both() -> Result {
-    let group = Group::new();
-    std::thread::scope(|threads| {
-        let other = threads.spawn(|| window(&group, 1, 1.0));
-        let own = window(&group, 0, 3e38)?;
-        let other = other.join().expect("no panic")?;
-        assert_eq!((own, other), ((false, vec![1.0]), (false, vec![1.0])));
-        Ok(())
-    })
+    let ([own, other], _) = ranks(|group, rank| window(group, rank, [3e38, 1.0][rank]));
+    assert_eq!((own?, other?), ((false, vec![1.0]), (false, vec![1.0])));
+    Ok(())
 }

@@ -1,0 +1,100 @@
+//! Ranks that share their verdicts: how what each has found becomes what all have found.
+
+use crate::{Join, SaveGrads, ScaleState, join_findings};
+use binade_core::{Error, ErrorKind, Finding};
+
+/// Which finding the hook of [`Scaler::reducing`](crate::Scaler::reducing) is called with.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum Pass {
+    /// A pass over gradients: each rank has found something of its own.
+    Gradients,
+    /// A norm that clipping has measured. What was found before it is in the verdict, and alike on all ranks already.
+    Norm,
+}
+
+/// Why ranks cannot go on together.
+#[non_exhaustive]
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+pub enum RankError {
+    /// Ranks would clip by factors of their own.
+    #[error(
+        "rank {rank} clips by a norm of {norm}, an earlier rank by {other}: clip gradients that are the same on all ranks, such \
+         as averages; where ranks hold shards, sum the norm over ranks in the device's `GradOps`"
+    )]
+    Norms {
+        /// The first rank whose norm is another.
+        rank: usize,
+        /// Its norm.
+        norm: f32,
+        /// The norm of the ranks before it.
+        other: f32,
+    },
+}
+
+impl Error for RankError {
+    fn kind(&self) -> ErrorKind {
+        ErrorKind::Mismatch
+    }
+}
+
+/// Puts in place of `own` what all `ranks` found together; `own` is among them, and they are in the same order on each rank.
+///
+/// A rank skips where any does, and names the overflow of the first rank that has one. The magnitude is the largest, so that
+/// [`LogMax`](crate::LogMax) learns the same everywhere. Counts of a pass over gradients add up. Missing gradients stay
+/// `own`'s. A norm that is not finite on one rank is that of all.
+///
+/// # Errors
+///
+/// [`RankError::Norms`] where clipping measured finite norms that differ. Groups' norms are in no finding, and are not
+/// compared.
+pub fn join_ranks(own: &mut Finding, pass: Pass, ranks: &[Finding]) -> Result<(), RankError> {
+    let norm = joint_norm(ranks)?;
+    let mut ranks = ranks.iter();
+    let mut joint = ranks.next().unwrap_or(own).clone();
+    ranks.for_each(|rank| join_findings(&mut joint, rank, Join::Any));
+    if pass == Pass::Norm {
+        // Joined before, and so the same on each rank.
+        (joint.infinities, joint.nans) = (own.infinities, own.nans);
+    }
+    *own = Finding { norm, missing: std::mem::take(&mut own.missing), ..joint };
+    Ok(())
+}
+
+/// The one norm of all ranks that have measured one, or the first that is not finite.
+fn joint_norm(ranks: &[Finding]) -> Result<Option<f32>, RankError> {
+    let norms = || ranks.iter().map(|found| found.norm).enumerate();
+    let norms = || norms().filter_map(|(rank, norm)| Some((rank, norm?)));
+    if let Some((_, norm)) = norms().find(|(_, norm)| !norm.is_finite()) {
+        return Ok(Some(norm));
+    }
+    let Some((_, other)) = norms().next() else { return Ok(None) };
+    match norms().find(|(_, norm)| norm.to_bits() != other.to_bits()) {
+        Some((rank, norm)) => Err(RankError::Norms { rank, norm, other }),
+        None => Ok(Some(other)),
+    }
+}
+
+/// Replaces what a device has found by what `reduce` makes of it on the host: a hook of
+/// [`Scaler::reducing`](crate::Scaler::reducing) that serves every device. Waits for the device.
+///
+/// ```text
+/// Scaler::reducing(device.clone(), rule, move |found, pass| {
+///     reduce_on_host(&device, found, |own| group.gather_and_join(pass, own))
+/// })
+/// ```
+///
+/// # Errors
+///
+/// When the device fails, and those of `reduce`.
+pub fn reduce_on_host<D: SaveGrads>(
+    device: &D,
+    found: &mut D::Found,
+    reduce: impl FnOnce(&mut Finding) -> Result<(), D::Error>,
+) -> Result<(), D::Error> {
+    let any = device.upload_state(ScaleState::from_exponent(0))?;
+    let (mut findings, _) = device.read(&[found], &any)?;
+    let mut own = findings.pop().unwrap_or_default();
+    reduce(&mut own)?;
+    *found = device.upload_found(&own)?;
+    Ok(())
+}
