@@ -12,6 +12,8 @@ use std::collections::HashMap;
 ///
 /// * What `save_grads` gives is `f32`, unscaled, and so is what `load_grads` makes of it: the same bits.
 /// * `load_grads` and `upload_found` never fail for what has the right form; `Scaler::reopen` holds it to `grad_forms` first.
+/// * What `upload_found` puts on the device is read back as it was, and steps and updates go by it: a hook of
+///   [`Scaler::reducing`] writes so what ranks found together.
 /// * `save_grads` waits for the device.
 pub trait SaveGrads: GradOps {
     /// The parameters that the gradients are of.

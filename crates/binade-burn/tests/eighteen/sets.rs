@@ -63,7 +63,7 @@ impl Group {
 }
 
 fn rank(group: Group, rank: usize, slopes: [f32; 2]) -> (Vec<f32>, Vec<bool>, ScaleState) {
-    let reduce = move |found: &mut Finding| {
+    let reduce = move |found: &mut Finding, _| {
         group.reduce(rank, found);
         Ok(())
     };

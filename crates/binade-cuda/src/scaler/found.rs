@@ -34,6 +34,9 @@ pub(super) const NOBODY: u32 = 0xffff_ffff;
 impl Cuda {
     /// Puts a value in a finding's flag: what a reduction among devices has made of it.
     ///
+    /// The flag alone leaves `halted` and the magnitude, by which [`LogMax`](binade_grad_scaler::LogMax) moves the scale, as
+    /// each device has them; [`reduce_on_host`](binade_grad_scaler::reduce_on_host) joins all of a finding.
+    ///
     /// # Errors
     ///
     /// When the device fails.

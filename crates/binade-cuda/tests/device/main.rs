@@ -42,6 +42,7 @@ mod ops_softmax;
 mod ops_totals;
 mod outcomes;
 mod products;
+mod ranks;
 mod replicas;
 mod replicas_refusals;
 mod replicas_steps;
@@ -109,6 +110,7 @@ fn main() {
         ("ops_softmax", ops_softmax::TESTS),
         ("ops_totals", ops_totals::TESTS),
         ("outcomes", outcomes::TESTS),
+        ("ranks", ranks::TESTS),
         ("replicas", replicas::TESTS),
         ("replicas_refusals", replicas_refusals::TESTS),
         ("replicas_steps", replicas_steps::TESTS),

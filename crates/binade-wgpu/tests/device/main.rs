@@ -24,6 +24,7 @@ mod ops_subnormals;
 mod ops_sum;
 mod ops_tanh;
 mod outcomes;
+mod ranks;
 mod resumed;
 mod roundings;
 mod rules;
@@ -78,6 +79,7 @@ fn main() {
         ("ops_sum", ops_sum::TESTS),
         ("ops_tanh", ops_tanh::TESTS),
         ("outcomes", outcomes::TESTS),
+        ("ranks", ranks::TESTS),
         ("resumed", resumed::TESTS),
         ("roundings", roundings::TESTS),
         ("rules", rules::TESTS),
