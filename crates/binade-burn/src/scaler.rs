@@ -2,7 +2,7 @@
 
 use crate::device::HOST;
 use crate::{Burn, BurnTensor, Error, TensorError};
-use binade_core::{Finding, Form, Named, NamedGrads, RawTensor};
+use binade_core::{Finding, Form, Named, NamedGrads, OrderError, RawTensor};
 use binade_grad_scaler::{
     ClipGroup, ClipGroups, GradOps, GradScaler, HostScale, Norm, SaveGrads, ScaleState,
 };
@@ -30,6 +30,10 @@ impl GradScaler for Burn {
             grad.device().sync().map_err(TensorError::from)?;
         }
         HOST.unscale(grads, scale)
+    }
+
+    fn order_error(&self, error: OrderError) -> Error {
+        HOST.order_error(error)
     }
 }
 

@@ -2,7 +2,7 @@
 
 use crate::elements::{read_grads, write_grads};
 use crate::{Candle, Error, device};
-use binade_core::{Finding, NamedGrads};
+use binade_core::{Finding, NamedGrads, NativeError, OrderError};
 use binade_grad_scaler::{ClipGroup, ClipGroups, GradOps, GradScaler, HostScale, Norm, ScaleState};
 use candle_core::{DType, Result as CandleResult, Tensor};
 
@@ -31,6 +31,10 @@ impl GradScaler for Candle {
         let found = Self::HOST.unscale(&mut elements, scale)?;
         *grads = write_grads(elements)?;
         Ok(found)
+    }
+
+    fn order_error(&self, error: OrderError) -> Error {
+        Error::Set(NativeError::Order(error))
     }
 }
 

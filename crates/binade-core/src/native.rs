@@ -1,6 +1,6 @@
 //! How a stranger's host tensor joins: one trait, and a handle that has every capability in return.
 
-use crate::{DType, Error, ErrorKind, Handle, NoGradients};
+use crate::{DType, Error, ErrorKind, Handle, NoGradients, OrderError};
 use std::{any, fmt, marker::PhantomData, sync::Arc};
 
 /// A tensor whose elements the host can reach. Implement this and use [`Native`].
@@ -62,6 +62,8 @@ pub enum NativeError<E> {
     },
     /// A step without gradients.
     NoGradients(NoGradients),
+    /// A training loop that uses its scaler wrongly.
+    Order(OrderError),
     /// A number that an operation is not defined for.
     Invalid {
         /// The operation.
@@ -86,6 +88,7 @@ impl<E: fmt::Display> fmt::Display for NativeError<E> {
             Self::Mismatch { parameter, why } => write!(f, "`{parameter}`: {why}"),
             Self::Names { first, second, why } => write!(f, "`{first}` and `{second}`: {why}"),
             Self::NoGradients(error) => error.fmt(f),
+            Self::Order(error) => error.fmt(f),
             Self::Invalid { what, value, expected } => {
                 write!(f, "{what}: {value} given, takes {expected}")
             }
@@ -100,6 +103,7 @@ impl<E: Error> std::error::Error for NativeError<E> {
             Self::Mismatch { .. }
             | Self::Names { .. }
             | Self::NoGradients(_)
+            | Self::Order(_)
             | Self::Invalid { .. } => None,
         }
     }
@@ -111,6 +115,7 @@ impl<E: Error> Error for NativeError<E> {
             Self::Tensor(error) => error.kind(),
             Self::Mismatch { .. } | Self::Names { .. } => ErrorKind::Mismatch,
             Self::NoGradients(error) => error.kind(),
+            Self::Order(error) => error.kind(),
             Self::Invalid { .. } => ErrorKind::InvalidArgument,
         }
     }

@@ -1,6 +1,6 @@
 //! What can go wrong on the CPU.
 
-use binade_core::{DType, ErrorKind, MatchError, NoGradients};
+use binade_core::{DType, ErrorKind, MatchError, NoGradients, OrderError};
 use binade_grad_scaler::ClipGroupError;
 use binade_master_weights::{PlanError, step::LengthError};
 use binade_ops::{DTypeError, OperandError, ShapeError};
@@ -51,6 +51,9 @@ pub enum Error {
     /// A step without gradients.
     #[error(transparent)]
     NoGradients(#[from] NoGradients),
+    /// A training loop that uses its scaler wrongly.
+    #[error(transparent)]
+    Order(#[from] OrderError),
     /// A limit that is no limit.
     #[error("{what}: a limit of {value} given, takes a positive number")]
     Limit {
@@ -77,6 +80,7 @@ impl binade_core::Error for Error {
         match self {
             Self::Shape(error) => error.kind(),
             Self::ClipGroup(error) => error.kind(),
+            Self::Order(error) => error.kind(),
             Self::DType(_)
             | Self::Length { .. }
             | Self::Match(_)

@@ -4,7 +4,7 @@ mod clip_groups;
 mod save_grads;
 
 use crate::{Deferred, Error, Gradients, Tensor, late::Late, stand_in, tensor::Like};
-use binade_core::{DType, Finding, Named};
+use binade_core::{DType, Finding, Named, OrderError};
 use binade_cpu::Cpu;
 use binade_grad_scaler::{
     GradOps, GradScaler, Join, LossScale, Norm, ScaleState, ScaleStore, join_findings, seen,
@@ -83,6 +83,10 @@ impl GradScaler for Deferred {
     fn unscale(&self, grads: &mut Gradients, scale: &Scale) -> Result<Found, Error> {
         let scale = scale.0.clone();
         Ok(Found(grads.change(self, move |grads| Ok(Cpu.unscale(grads, scale.get()?)?))))
+    }
+
+    fn order_error(&self, error: OrderError) -> Error {
+        Error::Cpu(error.into())
     }
 }
 

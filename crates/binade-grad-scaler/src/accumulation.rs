@@ -63,7 +63,7 @@ impl<D: GradOps> Accumulation<D> {
     ///
     /// When the device fails, or the set differs from the earlier ones.
     pub fn add(&mut self, micro_batch: UnscaledGrads<D>) -> Result<(), D::Error> {
-        let Split { grads, verdict: found, parts, name, shared } = micro_batch.split();
+        let Split { grads, verdict: found, parts, name, shared, of } = micro_batch.split();
         let (so_far, verdict) = match self.sum.take() {
             None => (None, found.clone()),
             Some(sum) => {
@@ -73,12 +73,8 @@ impl<D: GradOps> Accumulation<D> {
             }
         };
         let sum = shared.device.accumulate(so_far, grads, &found)?;
-        self.note(
-            &name,
-            Part { name: String::new(), found, of: Some(shared.id), skips: true },
-            parts,
-        );
-        self.sum = Some(UnscaledGrads::new(sum, verdict, shared));
+        self.note(&name, Part { name: String::new(), found, of: Some(of), skips: true }, parts);
+        self.sum = Some(UnscaledGrads::new(sum, verdict, shared, of));
         Ok(())
     }
 
@@ -107,10 +103,10 @@ impl<D: GradOps> Accumulation<D> {
     /// When the device fails.
     pub fn finish(mut self) -> Result<Option<UnscaledGrads<D>>, D::Error> {
         let Some(sum) = self.sum else { return Ok(None) };
-        let Split { mut grads, mut verdict, shared, .. } = sum.split();
+        let Split { mut grads, mut verdict, shared, of, .. } = sum.split();
         let found = shared.inspect(&mut grads, &shared.one)?;
         shared.device.merge(&mut verdict, &found, Join::Any)?;
         self.parts.push(Part { name: SUM.into(), found, of: None, skips: true });
-        Ok(Some(UnscaledGrads::new(grads, verdict, shared).joined(self.parts)))
+        Ok(Some(UnscaledGrads::new(grads, verdict, shared, of).joined(self.parts)))
     }
 }

@@ -1,5 +1,6 @@
 //! Several losses under one scale, unscaled once at the end: Apex's `delay_unscale`.
 
+use crate::iterations::Origin;
 use crate::pending::{Part, SUM};
 use crate::shared::Shared;
 use crate::{GradOps, GradScaler, Join, ScaledGrads, Scaler, UnscaledGrads};
@@ -24,14 +25,20 @@ impl<D: GradScaler> Scaler<D> {
 struct Held<D: GradScaler> {
     scale: D::Scale,
     shared: Arc<Shared<D>>,
+    /// When its last loss was scaled, or it was opened.
+    of: Origin,
 }
 
 impl<D: GradScaler> Held<D> {
     fn of(scaler: &Scaler<D>) -> Self {
-        Self { scale: scaler.scale.clone(), shared: scaler.shared.clone() }
+        let (scale, shared) = (scaler.scale.clone(), scaler.shared.clone());
+        let of = shared.iterations.now();
+        Self { scale, shared, of }
     }
 
-    fn times(&self, loss: &D::Tensor) -> Result<D::Tensor, D::Error> {
+    fn times(&mut self, loss: &D::Tensor) -> Result<D::Tensor, D::Error> {
+        self.shared.check_dropped()?;
+        self.of = self.shared.iterations.now();
         self.shared.device.scale(loss, &self.scale)
     }
 }
@@ -59,7 +66,7 @@ impl<D: GradScaler> DelayedUnscale<D> {
     ///
     /// # Errors
     ///
-    /// When the device fails, and those of `run`: whether a part of its gradients is in the buffers by then is the
+    /// Those of [`Scaler::scale`], and those of `run`: whether a part of its gradients is in the buffers by then is the
     /// framework's to say.
     pub fn backward<F>(&mut self, loss: &D::Tensor, run: F) -> Result<(), D::Error>
     where
@@ -93,8 +100,8 @@ impl<D: GradScaler> DelayedUnscale<D> {
         if self.is_empty() {
             return Ok(None);
         }
-        let Held { scale, shared } = self.held;
-        Ok(Some(ScaledGrads::new(take()?, scale, shared)))
+        let Held { scale, shared, of } = self.held;
+        Ok(Some(ScaledGrads::new(take()?, scale, shared, of)))
     }
 }
 
@@ -130,18 +137,18 @@ impl<D: GradOps> ScaledSum<D> {
     ///
     /// # Errors
     ///
-    /// Those of `run`, after which the window can go on. When the device fails, or the set differs from the earlier ones: the
+    /// Those of [`Scaler::scale`] and of `run`, after which the window can go on. When the device fails, or the set differs from the earlier ones: the
     /// sum is lost then, and the window ends as `None`, whatever else is added.
     pub fn backward<F>(&mut self, loss: &D::Tensor, run: F) -> Result<(), D::Error>
     where
         F: FnOnce(&D::Tensor) -> Result<D::Grads, D::Error>,
     {
-        let shared = &self.held.shared;
         let mut grads = run(&self.held.times(loss)?)?;
+        let Held { shared, of, .. } = &self.held;
         let found = shared.inspect(&mut grads, &shared.one)?;
         let so_far = self.sum.take();
         let gone = so_far.is_none() && !self.parts.is_empty();
-        let (name, of) = (format!("pass {}", self.parts.len()), Some(shared.id));
+        let (name, of) = (format!("pass {}", self.parts.len()), Some(*of));
         self.parts.push(Part { name, found: found.clone(), of, skips: true });
         let (so_far, verdict) = match so_far {
             _ if gone => return Ok(()),
@@ -163,11 +170,11 @@ impl<D: GradOps> ScaledSum<D> {
     /// When the device fails.
     pub fn unscale(mut self) -> Result<Option<UnscaledGrads<D>>, D::Error> {
         let Some((mut grads, mut verdict)) = self.sum else { return Ok(None) };
-        let Held { scale, shared } = self.held;
+        let Held { scale, shared, of } = self.held;
         let found = shared.inspect(&mut grads, &scale)?;
         shared.device.merge(&mut verdict, &found, Join::Any)?;
         // One scale made all of it, the sum too.
-        self.parts.push(Part { name: SUM.into(), found, of: Some(shared.id), skips: true });
-        Ok(Some(UnscaledGrads::new(grads, verdict, shared).joined(self.parts)))
+        self.parts.push(Part { name: SUM.into(), found, of: Some(of), skips: true });
+        Ok(Some(UnscaledGrads::new(grads, verdict, shared, of).joined(self.parts)))
     }
 }

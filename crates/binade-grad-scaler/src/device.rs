@@ -1,6 +1,7 @@
 //! What a device must be able to do to scale losses and unscale gradients.
 
 use crate::ScaleStore;
+use binade_core::OrderError;
 
 /// Scales losses up and gradients down.
 ///
@@ -53,4 +54,7 @@ pub trait GradScaler: ScaleStore {
         grads: &mut Self::Grads,
         scale: &Self::Scale,
     ) -> Result<Self::Found, Self::Error>;
+
+    /// The device's error for a loop that uses its scaler wrongly, which [`Scaler`](crate::Scaler) has found.
+    fn order_error(&self, error: OrderError) -> Self::Error;
 }

@@ -1,7 +1,6 @@
 //! A scale for each loss: one step, several scalers.
 
 use crate::pending::{Part, StepRecord};
-use crate::shared::ScalerId;
 use crate::{GradScaler, PendingStep, Scaler, StepOutcome};
 use std::sync::Arc;
 
@@ -26,15 +25,22 @@ impl<D: GradScaler> Scaler<D> {
     ///
     /// # Errors
     ///
-    /// When the device fails.
+    /// When the device fails. As [`update`](Self::update), if none of `scalers` has scaled one of the losses, or a scaler's own
+    /// were all scaled before its last update; all scales stay as they were.
     pub fn update_each<const N: usize>(
         mut scalers: [&mut Self; N],
-        step: PendingStep<D>,
+        mut step: PendingStep<D>,
     ) -> Result<[StepOutcome<D>; N], D::Error> {
+        step.settle();
+        let now = scalers.each_ref().map(|scaler| scaler.shared.iterations.now());
+        if let (Err(error), Some(scaler)) = (step.check(&now), scalers.first()) {
+            return Err(scaler.device().order_error(error));
+        }
         for scaler in &mut scalers {
-            let (parts, verdicts) = own(&step, scaler.shared.id);
+            let (parts, verdicts) = own(&step, scaler.shared.iterations.now().scaler);
             let device = &scaler.shared.device;
             device.update(&mut scaler.scale, &parts, &verdicts, &scaler.rule)?;
+            scaler.shared.iterations.advance();
         }
         let step = Arc::new(step);
         Ok(scalers.map(|scaler| scaler.outcome(step.clone())))
@@ -42,14 +48,15 @@ impl<D: GradScaler> Scaler<D> {
 }
 
 /// Findings of which each overflow is this scaler's, and those of them that skipped a step.
-fn own<D: GradScaler>(step: &PendingStep<D>, id: ScalerId) -> (Vec<&D::Found>, Vec<&D::Found>) {
-    let alone = |step: &&StepRecord<D>| step.parts.is_empty() && step.of == id;
+fn own<D: GradScaler>(step: &PendingStep<D>, scaler: u64) -> (Vec<&D::Found>, Vec<&D::Found>) {
+    let alone = |step: &&StepRecord<D>| step.parts.is_empty() && step.of.scaler == scaler;
     let verdicts = step.steps.iter().filter(alone).map(|step| &step.verdict);
-    let parts = || step.steps.iter().flat_map(|step| &step.parts).filter(|part| is_own(part, id));
+    let parts =
+        || step.steps.iter().flat_map(|step| &step.parts).filter(|part| is_own(part, scaler));
     let skipping = parts().filter(|part| part.skips).map(|part| &part.found);
     (parts().map(|part| &part.found).collect(), verdicts.chain(skipping).collect())
 }
 
-fn is_own<D: GradScaler>(part: &Part<D>, id: ScalerId) -> bool {
-    part.of.is_none_or(|of| of == id)
+fn is_own<D: GradScaler>(part: &Part<D>, scaler: u64) -> bool {
+    part.of.is_none_or(|of| of.scaler == scaler)
 }

@@ -145,8 +145,10 @@ impl Follow {
         let index = self.led.saturating_sub(1);
         let state = self.trajectory.before(index);
         let diverged = self.trajectory.updates().get(index).map(|update| halt(&update.steps));
-        scaler
-            .set_state(crate::ScaleState { diverged: diverged.unwrap_or(state.diverged), ..state })
+        scaler.replace_state(crate::ScaleState {
+            diverged: diverged.unwrap_or(state.diverged),
+            ..state
+        })
     }
 
     /// Compares what became of an iteration with the recording, and puts the recorded scale into its report. Each outcome

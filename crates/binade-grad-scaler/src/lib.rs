@@ -11,6 +11,7 @@ mod follow;
 mod history;
 mod host;
 pub mod interchange;
+mod iterations;
 mod loss_scale;
 mod native;
 mod native_clip_groups;

@@ -1,7 +1,7 @@
 //! Loss scaling for a stranger's host tensor: sets are `Vec<Named<Option<T>>>`.
 
 use crate::{GradOps, GradScaler, HostScale, Norm, ScaleState, clip_factor, record_norm};
-use binade_core::{AmpTensor, DType, Finding, Named, NamedGrads, Native, NativeError};
+use binade_core::{AmpTensor, DType, Finding, Named, NamedGrads, Native, NativeError, OrderError};
 
 impl<T: AmpTensor> HostScale for Native<T> {}
 
@@ -36,6 +36,10 @@ impl<T: AmpTensor> GradScaler for Native<T> {
             });
         }
         Ok(found)
+    }
+
+    fn order_error(&self, error: OrderError) -> NativeError<T::Error> {
+        NativeError::Order(error)
     }
 }
 

@@ -220,13 +220,14 @@
 //!
 //! # Updating twice for one step
 //!
-//! `update` consumes it.
+//! `update` consumes it. Two steps of one iteration are joined: a second update for what was scaled before the first is refused
+//! at run time, as [`SecondUpdate`](binade_core::OrderError::SecondUpdate).
 //!
 //! ```
 #![doc = include_str!("order_prelude.md")]
 //! let step = scaler.scale(&loss)?.backward(backward)?.unscale()?.step(&mut optimizer)?;
-//! let more = scaler.scale(&loss)?.backward(backward)?.unscale()?.step(&mut optimizer)?;
 //! scaler.update(step)?.leave_unread();
+//! let more = scaler.scale(&loss)?.backward(backward)?.unscale()?.step(&mut optimizer)?;
 //! scaler.update(more)?.leave_unread();
 //! # Ok::<(), NativeError<Infallible>>(())
 //! ```
@@ -234,8 +235,8 @@
 //! ```compile_fail,E0382
 #![doc = include_str!("order_prelude.md")]
 //! let step = scaler.scale(&loss)?.backward(backward)?.unscale()?.step(&mut optimizer)?;
-//! let more = scaler.scale(&loss)?.backward(backward)?.unscale()?.step(&mut optimizer)?;
 //! scaler.update(step)?.leave_unread();
+//! let more = scaler.scale(&loss)?.backward(backward)?.unscale()?.step(&mut optimizer)?;
 //! scaler.update(step)?.leave_unread();
 //! # Ok::<(), NativeError<Infallible>>(())
 //! ```
@@ -264,7 +265,9 @@
 //!
 //! # Forgetting the update
 //!
-//! With `unused_must_use` denied, a step that never reaches `update` does not compile.
+//! With `unused_must_use` denied, a step that is bound to no name does not compile. One that is bound and never reaches `update`
+//! does, with a warning of an unused variable, and the next `scale` is an error:
+//! [`NeverUpdated`](binade_core::OrderError::NeverUpdated).
 //!
 //! ```
 #![doc = include_str!("order_prelude.md")]
@@ -315,6 +318,26 @@
 #![doc = include_str!("order_prelude.md")]
 //! let step = scaler.scale(&loss)?.backward(backward)?.unscale()?.step(&mut optimizer)?;
 //! let happened = step.resolve()?;
+//! # Ok::<(), NativeError<Infallible>>(())
+//! ```
+//!
+//!
+//! # Dropping what an outcome says
+//!
+//! Divergence would be silent in it: a step that is resolved is looked at.
+//!
+//! ```
+#![doc = include_str!("order_prelude.md")]
+//! let step = scaler.scale(&loss)?.backward(backward)?.unscale()?.step(&mut optimizer)?;
+//! let report = scaler.update(step)?.resolve()?.unless_diverged().expect("a run that converges");
+//! assert!(!report.is_remarkable(), "{report}");
+//! # Ok::<(), NativeError<Infallible>>(())
+//! ```
+//!
+//! ```compile_fail
+#![doc = include_str!("order_prelude.md")]
+//! let step = scaler.scale(&loss)?.backward(backward)?.unscale()?.step(&mut optimizer)?;
+//! scaler.update(step)?.resolve()?;
 //! # Ok::<(), NativeError<Infallible>>(())
 //! ```
 //!

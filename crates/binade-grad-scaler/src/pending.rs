@@ -1,6 +1,7 @@
 //! Optimizer steps whose scale update is due.
 
-use crate::{ScaleStore, shared::ScalerId};
+use crate::ScaleStore;
+use crate::iterations::{Iterations, Origin};
 use std::sync::Arc;
 
 /// The part that is a window's sum.
@@ -10,8 +11,8 @@ pub(crate) const SUM: &str = "sum";
 pub(crate) struct Part<D: ScaleStore> {
     pub(crate) name: String,
     pub(crate) found: D::Found,
-    /// Whose scale the gradients were made with; `None` for a sum, which is everyone's.
-    pub(crate) of: Option<ScalerId>,
+    /// The scale that the gradients were made with; `None` for a sum, which is everyone's.
+    pub(crate) of: Option<Origin>,
     /// Whether its overflow skips the step, rather than leaving itself out.
     pub(crate) skips: bool,
 }
@@ -19,15 +20,25 @@ pub(crate) struct Part<D: ScaleStore> {
 /// One optimizer step: what it was made of, and what it depended on.
 pub(crate) struct StepRecord<D: ScaleStore> {
     pub(crate) name: String,
-    /// The scaler that the gradients, or the last of them, came from.
-    pub(crate) of: ScalerId,
+    /// The scale that the gradients, or the last of them, were made with.
+    pub(crate) of: Origin,
     /// Empty where the verdict is what the one pass found.
     pub(crate) parts: Vec<Part<D>>,
     pub(crate) verdict: D::Found,
     /// Whether the norm in the verdict is this step's.
     pub(crate) measured: bool,
-    /// Counts as under way.
-    pub(crate) _pending: Arc<()>,
+    /// Whether it need not be told of where it is dropped: an update has taken it.
+    pub(crate) settled: bool,
+    /// The scaler's. One that is held counts as under way.
+    pub(crate) iterations: Arc<Iterations>,
+}
+
+impl<D: ScaleStore> Drop for StepRecord<D> {
+    fn drop(&mut self) {
+        if !self.settled {
+            self.iterations.note_dropped(&self.name, self.of.iteration);
+        }
+    }
 }
 
 impl<D: ScaleStore> StepRecord<D> {
@@ -44,7 +55,8 @@ impl<D: ScaleStore> StepRecord<D> {
             parts: self.parts.iter().map(part).collect(),
             verdict: self.verdict.clone(),
             measured: self.measured,
-            _pending: Arc::default(),
+            settled: true,
+            iterations: Arc::new(Iterations::new()),
         }
     }
 }
@@ -64,6 +76,11 @@ impl<D: ScaleStore> PendingStep<D> {
     pub fn and(mut self, other: Self) -> Self {
         self.steps.extend(other.steps);
         self
+    }
+
+    /// Says that an update has taken it.
+    pub(crate) fn settle(&mut self) {
+        self.steps.iter_mut().for_each(|step| step.settled = true);
     }
 
     /// The same, of which nothing counts as under way.

@@ -6,6 +6,7 @@ use binade_core::{Finding, Overflow};
 use std::sync::Arc;
 
 /// What happened in an iteration.
+#[must_use = "a skipped step, or a run that has diverged, is silent until this is looked at"]
 #[derive(Clone, Debug)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Step {
@@ -114,6 +115,14 @@ impl StepReport {
     /// that a window's sum lacks since its micro-batches were left out is not among them.
     pub fn missing(&self) -> impl Iterator<Item = &Arc<str>> {
         self.parts().filter(|part| !part.is_sum()).flat_map(|part| &part.finding.missing)
+    }
+
+    /// Whether a loop should tell of it, applied or not: a step or a micro-batch was skipped, left out or halted, a parameter had no
+    /// gradient, or the run has diverged.
+    pub fn is_remarkable(&self) -> bool {
+        let verdicts = self.steps.iter().map(|step| &step.verdict);
+        let mut findings = self.parts().map(|part| &part.finding).chain(verdicts);
+        self.scale.diverged || self.missing().next().is_some() || findings.any(Finding::is_raised)
     }
 
     fn parts(&self) -> impl Iterator<Item = &PartReport> {

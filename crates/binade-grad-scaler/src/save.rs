@@ -136,14 +136,14 @@ impl<D: SaveGrads> Scaler<D> {
     ) -> Result<(), D::Error> {
         let device = self.device();
         let grads = device.load_grads(params, &saved.grads)?;
-        let (of, skips) = (Some(self.shared.id), window.bad == BadMicroBatch::SkipWindow);
+        let (of, skips) = (self.shared.iterations.now(), window.bad == BadMicroBatch::SkipWindow);
         let part = |part: &PartReport| {
             let (name, found) = (part.name.clone(), device.upload_found(&part.finding)?);
-            Ok(Part { name, found, of, skips })
+            Ok(Part { name, found, of: Some(of), skips })
         };
         window.parts = saved.parts.iter().map(part).collect::<Result<_, D::Error>>()?;
         let verdict = device.upload_found(&saved.verdict)?;
-        window.sum = Some(UnscaledGrads::new(grads, verdict, self.shared.clone()));
+        window.sum = Some(UnscaledGrads::new(grads, verdict, self.shared.clone(), of));
         Ok(())
     }
 }

@@ -1,5 +1,6 @@
 //! The first half of the order: a scaled loss, and what is differentiated from it.
 
+use crate::iterations::Origin;
 use crate::shared::Shared;
 use crate::{GradScaler, UnscaledGrads};
 use std::sync::Arc;
@@ -10,11 +11,13 @@ pub struct ScaledLoss<D: GradScaler> {
     tensor: D::Tensor,
     scale: D::Scale,
     shared: Arc<Shared<D>>,
+    of: Origin,
 }
 
 impl<D: GradScaler> ScaledLoss<D> {
     pub(crate) fn new(tensor: D::Tensor, scale: D::Scale, shared: Arc<Shared<D>>) -> Self {
-        Self { tensor, scale, shared }
+        let of = shared.iterations.now();
+        Self { tensor, scale, shared, of }
     }
 
     /// Runs the framework's backward pass on the scaled loss. The loss is consumed: its gradients enter once.
@@ -26,8 +29,8 @@ impl<D: GradScaler> ScaledLoss<D> {
     where
         F: FnOnce(&D::Tensor) -> Result<D::Grads, D::Error>,
     {
-        let Self { tensor, scale, shared } = self;
-        Ok(ScaledGrads { grads: run(&tensor)?, scale, shared })
+        let Self { tensor, scale, shared, of } = self;
+        Ok(ScaledGrads::new(run(&tensor)?, scale, shared, of))
     }
 
     /// Differentiates towards something that no optimizer owns, as a gradient penalty does.
@@ -69,11 +72,17 @@ pub struct ScaledGrads<D: GradScaler> {
     grads: D::Grads,
     scale: D::Scale,
     shared: Arc<Shared<D>>,
+    of: Origin,
 }
 
 impl<D: GradScaler> ScaledGrads<D> {
-    pub(crate) fn new(grads: D::Grads, scale: D::Scale, shared: Arc<Shared<D>>) -> Self {
-        Self { grads, scale, shared }
+    pub(crate) fn new(
+        grads: D::Grads,
+        scale: D::Scale,
+        shared: Arc<Shared<D>>,
+        of: Origin,
+    ) -> Self {
+        Self { grads, scale, shared, of }
     }
 
     /// Divides by the scale they were made with, whatever happened to the scaler since, and looks for what is not
@@ -84,6 +93,6 @@ impl<D: GradScaler> ScaledGrads<D> {
     /// When the device fails. An overflow is not an error: it shows up in the outcome.
     pub fn unscale(mut self) -> Result<UnscaledGrads<D>, D::Error> {
         let found = self.shared.inspect(&mut self.grads, &self.scale)?;
-        Ok(UnscaledGrads::new(self.grads, found, self.shared))
+        Ok(UnscaledGrads::new(self.grads, found, self.shared, self.of))
     }
 }

@@ -65,8 +65,10 @@ impl<D: GradScaler> Scaler<D> {
     ///
     /// # Errors
     ///
-    /// When the device fails.
+    /// When the device fails. [`OrderError::NeverUpdated`](binade_core::OrderError::NeverUpdated) once, if a step was dropped before it reached
+    /// [`update`](Self::update), as one is whose loop returned early between the two.
     pub fn scale(&self, loss: &D::Tensor) -> Result<ScaledLoss<D>, D::Error> {
+        self.shared.check_dropped()?;
         let scaled = self.shared.device.scale(loss, &self.scale)?;
         Ok(ScaledLoss::new(scaled, self.scale.clone(), self.shared.clone()))
     }
@@ -78,9 +80,11 @@ impl<D: GradScaler> Scaler<D> {
     ///
     /// # Errors
     ///
-    /// When the device fails.
+    /// As [`scale`](Self::scale).
     pub fn never_scaled(&self, grads: D::Grads) -> Result<UnscaledGrads<D>, D::Error> {
-        ScaledGrads::new(grads, self.shared.one.clone(), self.shared.clone()).unscale()
+        self.shared.check_dropped()?;
+        let (one, of) = (self.shared.one.clone(), self.shared.iterations.now());
+        ScaledGrads::new(grads, one, self.shared.clone(), of).unscale()
     }
 
     /// Opens an accumulation window; only its end can step. The scale may move inside it, by the update of another loss.
@@ -90,11 +94,18 @@ impl<D: GradScaler> Scaler<D> {
 
     /// Ends an iteration: moves the scale by what its steps found.
     ///
+    /// An iteration is what lies between two updates: at least one of the step's losses was scaled in this one. A window's
+    /// micro-batches may be of several, the last of them of this one.
+    ///
     /// # Errors
     ///
-    /// When the device fails.
-    pub fn update(&mut self, step: PendingStep<D>) -> Result<StepOutcome<D>, D::Error> {
+    /// When the device fails. [`OrderError::OtherScaler`](binade_core::OrderError::OtherScaler) if another scaler has scaled one of the step's losses, and
+    /// [`OrderError::SecondUpdate`](binade_core::OrderError::SecondUpdate) if all were scaled before the last update; the scale stays as it was.
+    pub fn update(&mut self, mut step: PendingStep<D>) -> Result<StepOutcome<D>, D::Error> {
+        step.settle();
+        step.check(&[self.shared.iterations.now()]).map_err(|e| self.device().order_error(e))?;
         self.shared.device.update(&mut self.scale, &step.parts(), &step.verdicts(), &self.rule)?;
+        self.shared.iterations.advance();
         Ok(self.outcome(Arc::new(step)))
     }
 
@@ -115,12 +126,20 @@ impl<D: GradScaler> Scaler<D> {
     /// Replaces the scale and its counters: a checkpoint, a rule that [`LossScale`] cannot express, or a fresh start
     /// after divergence.
     ///
-    /// A scale outside the rule's limits is used as it is, and is brought within them at the first move.
+    /// A scale outside the rule's limits is used as it is, and is brought within them at the first move. A step that was
+    /// dropped before its update is forgotten.
     ///
     /// # Errors
     ///
     /// When the device fails.
     pub fn set_state(&mut self, state: ScaleState) -> Result<(), D::Error> {
+        self.replace_state(state)?;
+        self.shared.iterations.take_dropped();
+        Ok(())
+    }
+
+    /// As [`set_state`](Self::set_state), and what was dropped is told all the same.
+    pub(crate) fn replace_state(&mut self, state: ScaleState) -> Result<(), D::Error> {
         self.scale = self.shared.device.upload_state(state)?;
         Ok(())
     }
@@ -139,6 +158,6 @@ impl<D: GradScaler> Scaler<D> {
     /// left, and each open window that something was added to. Between steps it is 0.
     pub fn in_flight(&self) -> usize {
         let others = |count: usize| count.saturating_sub(1);
-        others(Arc::strong_count(&self.shared)) + others(Arc::strong_count(&self.shared.pending))
+        others(Arc::strong_count(&self.shared)) + others(Arc::strong_count(&self.shared.iterations))
     }
 }

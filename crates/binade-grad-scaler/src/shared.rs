@@ -1,34 +1,25 @@
 //! What gradients need after they have left the scaler.
 
+use crate::iterations::Iterations;
 use crate::{GradScaler, Pass, ScaleStore};
 use binade_core::Handle;
-use std::sync::{
-    Arc,
-    atomic::{AtomicU64, Ordering},
-};
+use std::sync::Arc;
 
 pub(crate) type Reduce<D> =
     dyn Fn(&mut <D as ScaleStore>::Found, Pass) -> Result<(), <D as Handle>::Error> + Send + Sync;
 
-/// Tells scalers apart.
-pub(crate) type ScalerId = u64;
-
 pub(crate) struct Shared<D: GradScaler> {
-    /// Of the scaler that all of this has come from.
-    pub(crate) id: ScalerId,
     pub(crate) device: D,
     /// A scale of 1, for gradients that no loss scaled.
     pub(crate) one: D::Scale,
     pub(crate) reduce: Option<Box<Reduce<D>>>,
     /// Held by each pending step, which holds nothing else of this.
-    pub(crate) pending: Arc<()>,
+    pub(crate) iterations: Arc<Iterations>,
 }
 
 impl<D: GradScaler> Shared<D> {
     pub(crate) fn new(device: D, one: D::Scale, reduce: Option<Box<Reduce<D>>>) -> Self {
-        static NEXT: AtomicU64 = AtomicU64::new(0);
-        let id = NEXT.fetch_add(1, Ordering::Relaxed);
-        Self { id, device, one, reduce, pending: Arc::default() }
+        Self { device, one, reduce, iterations: Arc::new(Iterations::new()) }
     }
 
     /// The same scaler's, for what does not count as under way and inspects nothing.
@@ -36,8 +27,13 @@ impl<D: GradScaler> Shared<D> {
     where
         D: Clone,
     {
-        let (device, one) = (self.device.clone(), self.one.clone());
-        Self { id: self.id, device, one, reduce: None, pending: Arc::default() }
+        Self::new(self.device.clone(), self.one.clone(), None)
+    }
+
+    /// An error if a step was dropped before its update, once.
+    pub(crate) fn check_dropped(&self) -> Result<(), D::Error> {
+        let dropped = self.iterations.take_dropped();
+        dropped.map_or(Ok(()), |error| Err(self.device.order_error(error)))
     }
 
     /// One pass over `grads`, and what all ranks together found in it.

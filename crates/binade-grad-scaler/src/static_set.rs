@@ -1,7 +1,7 @@
 //! Loss scaling for models whose element type is a type parameter: by way of what a host tensor has, once gradients are `f32`.
 
 use crate::{ClipGroup, ClipGroups, GradOps, GradScaler, HostScale, Norm, ScaleState};
-use binade_core::{Finding, NativeError, OnlyF32, Static, StaticGrads, StaticSet};
+use binade_core::{Finding, NativeError, OnlyF32, OrderError, Static, StaticGrads, StaticSet};
 use std::mem;
 
 type Result<T> = std::result::Result<T, NativeError<OnlyF32>>;
@@ -24,6 +24,10 @@ impl<P: StaticSet> GradScaler for Static<P> {
         let found = self.flat().unscale(&mut named, scale);
         *grads = StaticGrads::Unscaled(named);
         found
+    }
+
+    fn order_error(&self, error: OrderError) -> NativeError<OnlyF32> {
+        NativeError::Order(error)
     }
 }
 

@@ -34,7 +34,7 @@ impl<D: GradScaler> UnscaledGrads<D> {
     /// Sets aside what the pass found before the verdict becomes more than that.
     fn keep_part(&mut self) {
         if self.parts.is_empty() {
-            let (found, of) = (self.verdict.clone(), Some(self.shared.id));
+            let (found, of) = (self.verdict.clone(), Some(self.of));
             self.parts.push(Part { name: String::new(), found, of, skips: true });
         }
     }

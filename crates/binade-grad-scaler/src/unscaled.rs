@@ -1,5 +1,6 @@
 //! The second half of the order: gradients in the loss's own units.
 
+use crate::iterations::Origin;
 use crate::pending::{Part, StepRecord};
 use crate::shared::Shared;
 use crate::{ClipGroup, ClipGroups, GradOps, GradScaler, Norm, Pass, PendingStep};
@@ -17,6 +18,8 @@ pub struct UnscaledGrads<D: GradScaler> {
     measured: bool,
     name: String,
     pub(crate) shared: Arc<Shared<D>>,
+    /// The scale that the gradients, or the last of them, were made with.
+    pub(crate) of: Origin,
 }
 
 /// All of [`UnscaledGrads`] that a window goes on with.
@@ -26,12 +29,18 @@ pub(crate) struct Split<D: GradScaler> {
     pub(crate) parts: Vec<Part<D>>,
     pub(crate) name: String,
     pub(crate) shared: Arc<Shared<D>>,
+    pub(crate) of: Origin,
 }
 
 impl<D: GradScaler> UnscaledGrads<D> {
-    pub(crate) fn new(grads: D::Grads, found: D::Found, shared: Arc<Shared<D>>) -> Self {
+    pub(crate) fn new(
+        grads: D::Grads,
+        verdict: D::Found,
+        shared: Arc<Shared<D>>,
+        of: Origin,
+    ) -> Self {
         let (parts, name) = (Vec::new(), String::new());
-        Self { grads, parts, verdict: found, measured: false, name, shared }
+        Self { grads, parts, verdict, measured: false, name, shared, of }
     }
 
     /// A window's sum, its parts and their joint verdict.
@@ -40,8 +49,8 @@ impl<D: GradScaler> UnscaledGrads<D> {
     }
 
     pub(crate) fn split(self) -> Split<D> {
-        let Self { grads, parts, verdict, name, shared, .. } = self;
-        Split { grads, verdict, parts, name, shared }
+        let Self { grads, parts, verdict, name, shared, of, .. } = self;
+        Split { grads, verdict, parts, name, shared, of }
     }
 
     /// Names the step in reports; worth it with several optimizers.
@@ -68,11 +77,12 @@ impl<D: GradScaler> UnscaledGrads<D> {
         optimizer.step(self.grads, &self.verdict)?;
         Ok(PendingStep::new(StepRecord {
             name: self.name,
-            of: self.shared.id,
+            of: self.of,
             parts: self.parts,
             verdict: self.verdict,
             measured: self.measured,
-            _pending: self.shared.pending.clone(),
+            settled: false,
+            iterations: self.shared.iterations.clone(),
         }))
     }
 }

@@ -67,7 +67,8 @@ fn gradients_are_unscaled_by_their_own_scale_when_an_update_comes_between() -> R
         .backward(|factor| Ok(vec![Named::new("w", Some(factor.clone()))]))?;
     train_step(&mut scaler, &mut sgd, &loss(), grads(f32::INFINITY))?.leave_unread();
     let step = early.unscale()?.step(&mut sgd)?;
-    let outcome = scaler.update(step)?.resolve()?;
+    let now = scaler.scale(&loss())?.backward(grads(0.0))?.unscale()?.step(&mut sgd)?;
+    let outcome = scaler.update(step.and(now))?.resolve()?;
     assert_eq!(outcome.report().steps[0].parts[0].finding.magnitude, 65536.0);
     assert_eq!(scaler.device().download(&sgd.param), [100.0 - 0.1]);
     Ok(())

@@ -23,7 +23,7 @@ fn each_thing_in_hand_counts_until_it_is_gone() -> Result {
     assert_eq!(scaler.in_flight(), 1, "a pending step");
     let outcome = scaler.update(step)?;
     assert!(scaler.in_flight() > 0, "an outcome that nobody has looked at");
-    outcome.resolve()?;
+    drop(outcome.resolve()?);
     assert_eq!(scaler.in_flight(), 0);
     let step = unscaled(&scaler, SET)?.step(&mut sgd)?;
     scaler.update(step)?.leave_unread();

@@ -188,7 +188,7 @@ fn a_checkpoint_of_torch_goes_on_in_the_typed_scaler() -> Result {
     let imported = saved.import().unwrap();
     let (mut scaler, mut sgd) = (scaler(imported.rule), Sgd::new(&[("w", &[1.0])]));
     scaler.set_state(imported.state)?;
-    iterate(&mut scaler, &mut sgd, &[("w", &[1.0])])?;
+    drop(iterate(&mut scaler, &mut sgd, &[("w", &[1.0])])?);
     assert_eq!((scaler.state()?.factor(), scaler.state()?.good_steps), (8.0, 0));
     let saved = StateDict::export(scaler.rule(), &scaler.state()?).unwrap().saved;
     assert_eq!((saved.scale, saved.growth_tracker), (8.0, 0));

@@ -56,7 +56,7 @@ fn scales_grow_apart_and_the_sum_stays_exact() -> Result {
     let (mut scalers, mut sgd) = (two_scalers(), Sgd::new(&[("w", &[8.0])]));
     let (mut together, mut control) = (scaler(LossScale::dynamic()), Sgd::new(&[("w", &[8.0])]));
     for set in [BAD, GOOD, GOOD, GOOD, GOOD] {
-        iterate(&mut scalers, &mut sgd, [GOOD, set], BadMicroBatch::SkipWindow)?;
+        drop(iterate(&mut scalers, &mut sgd, [GOOD, set], BadMicroBatch::SkipWindow)?);
         let mut window = together.accumulate(BadMicroBatch::SkipWindow);
         window.add(unscaled(&together, GOOD)?)?;
         window.add(unscaled(&together, set)?)?;

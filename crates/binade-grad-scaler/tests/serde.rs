@@ -84,17 +84,17 @@ fn a_run_resumed_at_any_step_equals_one_that_was_not_interrupted() -> Result {
     let rule = LossScale::dynamic().with_growth_interval(2).unwrap();
     let (mut whole, mut sgd) = (scaler(rule), Sgd::new(&[("w", &[1.0])]));
     for set in SETS {
-        iterate(&mut whole, &mut sgd, set)?;
+        drop(iterate(&mut whole, &mut sgd, set)?);
     }
     for saved in 0..=SETS.len() {
         let (mut before, mut own) = (scaler(rule), Sgd::new(&[("w", &[1.0])]));
         for set in &SETS[..saved] {
-            iterate(&mut before, &mut own, set)?;
+            drop(iterate(&mut before, &mut own, set)?);
         }
         let mut after = scaler(round_trip(before.rule()));
         after.set_state(round_trip(&before.state()?))?;
         for set in &SETS[saved..] {
-            iterate(&mut after, &mut own, set)?;
+            drop(iterate(&mut after, &mut own, set)?);
         }
         assert_eq!((after.state()?, own.bits()), (whole.state()?, sgd.bits()), "at {saved}");
     }

@@ -80,12 +80,13 @@ fn an_overflow_is_named_and_a_missing_gradient_told() -> Result {
 
 #[test]
 fn clipping_is_of_all_gradients_together() -> Result {
-    let (scaler, mut keeps) = (scaler(0)?, Keeps::default());
+    let (mut scaler, mut keeps) = (scaler(0)?, Keeps::default());
     let grads = Two { weight: halves(&[3.0]), bias: halves(&[4.0]) };
-    let clipped = scaler.never_scaled(grads.clone().into())?.clip_norm(2.5)?;
-    drop(clipped.step(&mut keeps)?);
+    let clipped = scaler.never_scaled(grads.clone().into())?.clip_norm(2.5)?.step(&mut keeps)?;
+    scaler.update(clipped)?.leave_unread();
     assert_eq!(kept(&keeps), [Some(&[1.5][..]), Some(&[2.0][..])]);
-    drop(scaler.never_scaled(grads.clone().into())?.clip_value(3.5)?.step(&mut keeps)?);
+    let clipped = scaler.never_scaled(grads.clone().into())?.clip_value(3.5)?.step(&mut keeps)?;
+    scaler.update(clipped)?.leave_unread();
     assert_eq!(kept(&keeps), [Some(&[3.0][..]), Some(&[3.5][..])]);
     let refused = scaler.never_scaled(grads.into())?.clip_norm(-1.0);
     assert_eq!(refused.map(drop).unwrap_err().kind(), ErrorKind::InvalidArgument);

@@ -125,10 +125,10 @@ fn outcomes_may_be_checked_late() -> Result {
         follow.lead(&mut scaler)?;
         let step = unscaled(&scaler, &[("w", &[x])])?.step(&mut sgd)?;
         if let Some(before) = late.replace(scaler.update(step)?) {
-            follow.check(before.resolve()?).unwrap();
+            drop(follow.check(before.resolve()?).unwrap());
         }
     }
-    follow.check(late.expect("the last").resolve()?).unwrap();
+    drop(follow.check(late.expect("the last").resolve()?).unwrap());
     assert_eq!(sgd.bits(), weights);
     Ok(())
 }
@@ -140,7 +140,7 @@ fn after_its_end_the_run_goes_on_by_its_own_rule() -> Result {
     let mut follow = Follow::new(trajectory.clone());
     for _ in 0..RECORDED.len() {
         assert!(follow.lead(&mut scaler)?);
-        follow.check(iterate(&mut scaler, &mut sgd, &[("w", &[1.0])])?).unwrap();
+        drop(follow.check(iterate(&mut scaler, &mut sgd, &[("w", &[1.0])])?).unwrap());
     }
     for exponent in [14, 14, 15] {
         assert!(!follow.lead(&mut scaler)?);
@@ -183,7 +183,7 @@ fn optimizers_that_skipped_apart_are_led_apart() -> Result {
         follow.lead(&mut second)?;
         let (step, steps) = pair(&mut second, Some(&follow), 1.0, 1.0)?;
         assert_eq!(steps, stepped);
-        follow.check(step).unwrap();
+        drop(follow.check(step).unwrap());
     }
     Ok(())
 }
@@ -279,7 +279,7 @@ fn outcomes_out_of_order_or_of_another_run_are_not_recorded() -> Result {
 #[test]
 fn a_recording_that_starts_in_the_middle_of_a_run_is_followed_from_there() -> Result {
     let (mut first, mut sgd) = (scaler(rule()), Sgd::new(&[("w", &[1.0])]));
-    iterate(&mut first, &mut sgd, &[("w", &[BAD])])?;
+    drop(iterate(&mut first, &mut sgd, &[("w", &[BAD])])?);
     let mut trajectory = Trajectory::new(first.state()?);
     trajectory.record(&iterate(&mut first, &mut sgd, &[("w", &[BAD])])?).unwrap();
     let (checked, _) = followed(&trajectory, rule(), &[1.0]);
@@ -303,7 +303,7 @@ fn a_device_is_led_without_a_read() {
     }
     assert_eq!(gpu.reads(), 0);
     for outcome in outcomes {
-        follow.check(outcome.resolve().unwrap()).unwrap();
+        drop(follow.check(outcome.resolve().unwrap()).unwrap());
     }
     assert_eq!(gpu.download(&sgd.steps), 3);
 }
@@ -320,7 +320,7 @@ fn a_recording_comes_back_and_a_run_goes_on_in_its_middle() -> Result {
         let saved = serde_json::to_string(&follow).unwrap();
         follow = serde_json::from_str(&saved).unwrap();
         follow.lead(&mut scaler)?;
-        follow.check(iterate(&mut scaler, &mut sgd, &[("w", &[x])])?).unwrap();
+        drop(follow.check(iterate(&mut scaler, &mut sgd, &[("w", &[x])])?).unwrap());
     }
     assert_eq!(sgd.bits(), weights);
     Ok(())

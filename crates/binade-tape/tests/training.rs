@@ -60,7 +60,7 @@ fn a_loop_learns_at_every_precision() {
             let grads = scaler.scale(&loss).unwrap().backward(Var::backward).unwrap();
             let step =
                 grads.unscale().unwrap().clip_norm(1.0).unwrap().step(&mut optimizer).unwrap();
-            scaler.update(step).unwrap().resolve().unwrap();
+            drop(scaler.update(step).unwrap().resolve().unwrap());
         }
         assert!(losses[29] < 0.5 * losses[0], "{dtype} in {region:?}: {losses:?}");
     }
@@ -109,12 +109,13 @@ fn a_window_of_two_halves_steps_as_the_whole_batch_does() {
         let loss = loss(&tape, params, &batch).unwrap().scaled_by(factor).unwrap();
         scaler.scale(&loss).unwrap().backward(Var::backward).unwrap().unscale().unwrap()
     };
-    let _ = differentiate(&whole.params, 1.0).step(&mut whole).unwrap();
+    let at_once = differentiate(&whole.params, 1.0).step(&mut whole).unwrap();
     let mut window = scaler.accumulate(BadMicroBatch::Drop);
     for _ in 0..2 {
         window.add(differentiate(&halves.params, 0.5)).unwrap();
     }
-    let _ = window.finish().unwrap().unwrap().step(&mut halves).unwrap();
+    let in_halves = window.finish().unwrap().unwrap().step(&mut halves).unwrap();
+    drop((at_once, in_halves));
     assert_eq!(bits(&whole.params), bits(&halves.params));
 }
 

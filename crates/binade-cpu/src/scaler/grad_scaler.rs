@@ -3,7 +3,7 @@
 use super::each;
 use crate::gradients::inspect;
 use crate::{Cpu, Error, Gradients, Tensor};
-use binade_core::{DType, Finding};
+use binade_core::{DType, Finding, OrderError};
 use binade_grad_scaler::{GradScaler, HostScale, ScaleState};
 use binade_master_weights::step::Factor;
 
@@ -29,6 +29,10 @@ impl GradScaler for Cpu {
         grads.factor.inverse = scale.inverse();
         grads.measured = Some(measured);
         Ok(found)
+    }
+
+    fn order_error(&self, error: OrderError) -> Error {
+        error.into()
     }
 }
 

@@ -2,6 +2,7 @@
 
 use super::{JointGradients, Parts, Replicas};
 use crate::{Cuda, Error, Found, Gradients, Scale, Tensor};
+use binade_core::OrderError;
 use binade_grad_scaler::{ClipGroup, ClipGroups, GradOps, GradScaler, Norm};
 
 impl GradScaler for Replicas {
@@ -35,6 +36,10 @@ impl GradScaler for Replicas {
             return Ok(found);
         }
         self.average(grads, &found)
+    }
+
+    fn order_error(&self, error: OrderError) -> Error {
+        error.into()
     }
 }
 

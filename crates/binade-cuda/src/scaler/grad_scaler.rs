@@ -7,7 +7,7 @@ use crate::{
     kernels::SCALE,
     launch::Arg,
 };
-use binade_core::DType;
+use binade_core::{DType, OrderError};
 use binade_grad_scaler::GradScaler;
 
 impl GradScaler for Cuda {
@@ -28,6 +28,10 @@ impl GradScaler for Cuda {
             *grads = grads.settled(self, f32::INFINITY)?;
         }
         self.inspect(grads, scale)
+    }
+
+    fn order_error(&self, error: OrderError) -> Error {
+        error.into()
     }
 }
 

@@ -51,7 +51,7 @@ fn refused<R>(
     });
     let why = why(captured.map(drop));
     assert_eq!(model.trace()?, before, "nothing has run");
-    model.step()?.resolve()?;
+    drop(model.step()?.resolve()?);
     Ok(why)
 }
 
@@ -194,7 +194,7 @@ pub(crate) fn captured() -> Result<(Model, Steps)> {
 fn a_step_whose_state_is_gone_is_not_replayed() -> Result {
     let stale = ("replay", Uncapturable::Stale);
     let (mut model, steps) = captured()?;
-    steps.replay()?.resolve()?;
+    drop(steps.replay()?.resolve()?);
     let now = model.scaler.state()?;
     model.scaler.set_state(now)?;
     assert_eq!(why(steps.replay()), stale);
@@ -280,7 +280,7 @@ fn a_bias_that_does_not_fade_is_refused() -> Result {
     let more = vec![Named::new("more", vector(&model.cuda, &[1.0; 9], DType::F16))];
     let refused = model.optimizer.join(more, Plan::new(rule)?);
     assert!(matches!(why(refused).1, Uncapturable::Bias { .. }));
-    steps.replay()?.resolve()?;
+    drop(steps.replay()?.resolve()?);
 
     // As a new plan it is refused too, and the old one goes on.
     let (mut model, steps) = captured()?;
@@ -308,7 +308,7 @@ fn a_step_that_panics_leaves_a_handle_that_works() -> Result {
         })
     });
     assert!(std::panic::catch_unwind(panics).is_err());
-    model.step()?.resolve()?;
+    drop(model.step()?.resolve()?);
     Ok(())
 }
 

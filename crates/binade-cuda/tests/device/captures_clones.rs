@@ -35,13 +35,13 @@ fn what_a_captured_step_works_on_does_not_move() -> Result {
     let scaled = model.scaler.scale(&model.loss)?;
     assert_eq!(why(model.step()), ("scale_update", Uncapturable::Moved));
     drop(scaled);
-    model.step()?.resolve()?;
+    drop(model.step()?.resolve()?);
     // A copy that somebody asks for is none of its business.
     let copy = model.cuda.duplicate(&model.optimizer.params[0].value)?;
-    captured.replay()?.resolve()?;
+    drop(captured.replay()?.resolve()?);
     assert_ne!(model.cuda.to_bits(&copy)?, model.cuda.to_bits(&model.optimizer.params[0].value)?);
     drop(captured);
-    model.step()?.resolve()?;
+    drop(model.step()?.resolve()?);
     Ok(())
 }
 
@@ -53,7 +53,7 @@ fn what_a_clone_reads_no_replay_changes() -> Result {
     drop(clone);
     let ordinary = model.step()?;
     assert_eq!(why(steps.replay()), held);
-    ordinary.resolve()?;
+    drop(ordinary.resolve()?);
     let scaled = model.scaler.scale(&model.loss)?;
     assert_eq!(why(steps.replay()), held);
     drop(scaled);
@@ -90,12 +90,12 @@ fn a_tape_that_lives_through_the_step_is_named_by_the_refusal() -> Result {
     let ((), capture) = cuda.capture().warm_up(|| on_tape(&mut model, false).map(drop))?;
     let ((), capture) = capture.warm_up(|| on_tape(&mut model, false).map(drop))?;
     let steps = capture.capture(|| on_tape(&mut model, false))?;
-    steps.replay()?.resolve()?;
+    drop(steps.replay()?.resolve()?);
     let tape = model.optimizer.params[0].value.clone();
     let error = steps.replay().expect_err("it would change");
     assert!(error.to_string().contains("use these up or drop them, tapes among them"), "{error}");
     drop(tape);
-    steps.replay()?.resolve()?;
+    drop(steps.replay()?.resolve()?);
     Ok(())
 }
 
@@ -106,6 +106,6 @@ fn a_scale_that_the_last_warm_up_moved_is_named_by_the_refusal() -> Result {
     let ((), capture) = capture.warm_up(|| model.step().map(drop))?;
     let refused = why(capture.capture(|| model.step()));
     assert_eq!(refused, ("scale_update", Uncapturable::Moved));
-    first.resolve()?;
+    drop(first.resolve()?);
     Ok(())
 }

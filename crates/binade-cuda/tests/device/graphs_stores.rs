@@ -68,13 +68,13 @@ fn replays_count_lost_updates_and_a_plan_that_stops_counting_ends_them() -> Resu
     let mut model = Model::new(&own(), counted(0), DType::F16)?;
     let (captured, _) = model.captured(Model::step)?;
     model.write(2)?;
-    captured.replay()?.resolve()?;
+    drop(captured.replay()?.resolve()?);
     let lost = model.optimizer.masters().lost_updates(&model.cuda)?;
     assert!(lost.is_some_and(|lost| lost.moved > 0), "{lost:?}");
     model.optimizer.set_plan(plan(0))?;
     assert_eq!(why(captured.replay()), Uncapturable::Stale);
     drop(captured);
-    model.step()?.resolve()?;
+    drop(model.step()?.resolve()?);
     assert_eq!(model.optimizer.masters().lost_updates(&model.cuda)?, None);
     Ok(())
 }
@@ -122,10 +122,10 @@ fn a_bad_index_in_a_replay_is_told_by_its_report_once() -> Result {
         Ok::<_, Error>((model.step()?, rows))
     };
     let ((first, rows), capture) = cuda.capture().warm_up(&mut step)?;
-    first.resolve()?;
+    drop(first.resolve()?);
     drop(rows);
     let ((second, rows), capture) = capture.warm_up(&mut step)?;
-    second.resolve()?;
+    drop(second.resolve()?);
     drop(rows);
     let captured = capture.capture(&mut step)?;
     let write = |index: i64| {
@@ -138,7 +138,7 @@ fn a_bad_index_in_a_replay_is_told_by_its_report_once() -> Result {
         let told = format!("embedding: index {bad} at position 1; expected 0 ≤ index < 4");
         assert_eq!(error.to_string(), told);
         write(2)?;
-        captured.replay()?.0.resolve()?;
+        drop(captured.replay()?.0.resolve()?);
     }
     Ok(())
 }

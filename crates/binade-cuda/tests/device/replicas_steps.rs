@@ -154,7 +154,7 @@ fn an_overflow_on_any_device_skips_all_and_backs_off_once() -> Result {
             };
             let each =
                 |bad: &[usize]| (0..devices).map(|place| part(place, bad)).collect::<Vec<_>>();
-            run.step(apart(&replicas, &each(&[]), DType::F16))?.resolve()?;
+            drop(run.step(apart(&replicas, &each(&[]), DType::F16))?.resolve()?);
             let (params, kept) = (run.params(), run.kept_alike()?);
             let outcome = run.step(apart(&replicas, &each(&bad), DType::F16))?;
             let Step::Skipped(report) = outcome.resolve()? else { panic!("{bad:?} was applied") };
@@ -165,7 +165,7 @@ fn an_overflow_on_any_device_skips_all_and_backs_off_once() -> Result {
             let state = run.scaler.state()?;
             assert_eq!((state.exponent, state.overflows, state.skipped), (15, 1, 1));
             assert_eq!((run.params(), run.kept_alike()?), (params, kept), "{bad:?}");
-            run.step(apart(&replicas, &each(&[]), DType::F16))?.resolve()?;
+            drop(run.step(apart(&replicas, &each(&[]), DType::F16))?.resolve()?);
             assert!(run.kept_alike()?.contains("applied: 2"));
         }
     }
@@ -193,7 +193,7 @@ fn a_step_waits_for_nothing_and_its_outcome_once_a_device() -> Result {
     let first = run.step(grads.clone())?;
     let second = run.step(grads)?;
     assert_eq!(waits(&replicas), before);
-    first.resolve()?;
+    drop(first.resolve()?);
     assert_eq!(waits(&replicas) - before, 2);
     let mut second = second;
     let step = loop {
@@ -243,13 +243,13 @@ fn a_run_is_saved_from_one_device_and_loaded_to_all() -> Result {
     let state = run.scaler.state()?;
     other.scaler.set_state(state)?;
     for run in [&mut run, &mut other] {
-        run.step(grads(7))?.resolve()?;
+        drop(run.step(grads(7))?.resolve()?);
     }
     assert_eq!((other.params(), other.kept_alike()?), (run.params(), run.kept_alike()?));
     let exported = replicas.export_f32(&run.optimizer.params, run.optimizer.masters())?;
     // As one device exports that goes on by the average.
     on_one.scaler.set_state(state)?;
-    on_one.step(set(&alone, &average(7), DType::F32))?.resolve()?;
+    drop(on_one.step(set(&alone, &average(7), DType::F32))?.resolve()?);
     let alone = alone.export_f32(&on_one.optimizer.params, on_one.optimizer.masters())?;
     let bits = |values: &Vec<f32>| values.iter().map(|x| x.to_bits()).collect::<Vec<_>>();
     for (place, (got, want)) in exported.iter().zip(&alone).enumerate() {
@@ -330,7 +330,7 @@ fn a_step_without_any_gradient_is_refused_on_all_devices_alike() -> Result {
     let refused = run.step(apart(&replicas, &[0, 1].map(none), DType::F16));
     assert!(matches!(refused.err(), Some(binade_cuda::Error::NoGradients(_))));
     let each = [0, 1].map(|place| backward(0, place));
-    run.step(apart(&replicas, &each, DType::F16))?.resolve()?;
+    drop(run.step(apart(&replicas, &each, DType::F16))?.resolve()?);
     Ok(())
 }
 

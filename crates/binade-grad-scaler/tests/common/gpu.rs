@@ -1,6 +1,6 @@
 //! A pretend GPU: buffers the host cannot look into, kernels that can, and a counter on the one way out.
 
-use binade_core::{Error, ErrorKind, Finding, Handle, Named, Optimizer, Overflow};
+use binade_core::{Error, ErrorKind, Finding, Handle, Named, Optimizer, OrderError, Overflow};
 use binade_grad_scaler::{
     GradOps, GradScaler, Join, LossScale, Norm, ScaleState, ScaleStore, Seen,
 };
@@ -239,6 +239,10 @@ impl GradScaler for Gpu {
         let missing = grads.iter().filter(|g| g.value.is_none()).map(|g| g.name.clone()).collect();
         let names = grads.iter().map(|g| g.name.clone()).collect();
         Ok(GpuFound { flag: Buffer::upload(flag), names, missing })
+    }
+
+    fn order_error(&self, error: OrderError) -> GpuError {
+        GpuError(error.to_string(), error.kind())
     }
 }
 

@@ -2,10 +2,10 @@
 
 use super::Taped;
 use crate::{
-    Device, Var,
+    Device, TapeError, Var,
     ops::{Failed, Outcome, Saves, all},
 };
-use binade_core::{Handle, Op, OpClass};
+use binade_core::{Handle, Op, OpClass, OrderError};
 use binade_grad_scaler::{ClipGroup, ClipGroups, GradOps, GradScaler, Norm, ScaleStore};
 
 const SCALE: Op = Op::custom("scale", OpClass::Pointwise);
@@ -28,6 +28,10 @@ where
 
     fn unscale(&self, grads: &mut D::Grads, scale: &D::Scale) -> Result<D::Found, Failed<D>> {
         Ok(self.0.unscale(grads, scale)?)
+    }
+
+    fn order_error(&self, error: OrderError) -> Failed<D> {
+        TapeError::Device(self.0.order_error(error))
     }
 }
 

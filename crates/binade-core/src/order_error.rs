@@ -1,0 +1,106 @@
+//! Mistakes of a training loop that no type can refuse.
+
+use crate::{Error, ErrorKind};
+
+/// A training loop that uses a loss scaler wrongly, in a way that compiles.
+#[non_exhaustive]
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+pub enum OrderError {
+    /// An update of one scaler by a step whose loss was scaled by another.
+    #[error(
+        "{} holds gradients of a loss that another scaler has scaled, whose scale this update would not move: give it to the \
+         `Scaler::update` of that scaler, or use `Scaler::update_each` for a step made of several scalers' gradients",
+        quoted(step)
+    )]
+    OtherScaler {
+        /// The step's name; empty if nobody named it.
+        step: String,
+    },
+    /// A second update for losses that were scaled before the last one.
+    #[error(
+        "{} holds gradients of losses that were all scaled before the last `Scaler::update`, which has ended their iteration: \
+         join the steps of one iteration with `.and()` and update once, and scale the next iteration's losses after it",
+        quoted(step)
+    )]
+    SecondUpdate {
+        /// The step's name; empty if nobody named it.
+        step: String,
+    },
+    /// A step that was dropped before an update had taken it.
+    #[error(
+        "step {update}{} never reached `Scaler::update`, so that the scale has not moved by what it found and nobody has heard \
+         whether it was skipped: give every step to `update`; this is told once, and the next call goes on",
+        in_brackets(step)
+    )]
+    NeverUpdated {
+        /// The step's name; empty if nobody named it.
+        step: String,
+        /// The update that it was due for, counted from 1 since the scaler was made.
+        update: u64,
+    },
+    /// A backward pass whose gradients do not grow with the scale of the loss it is given.
+    #[error(
+        "backward does not differentiate the scaled loss: the largest |gradient| is {small:e} for a loss times 1 and {large:e} \
+         for a loss times {factor}; {}",
+        advice(*small, *large)
+    )]
+    BackwardIgnoresScale {
+        /// The largest finite |gradient| of the loss times 1.
+        small: f32,
+        /// That of the loss times `factor`.
+        large: f32,
+        /// How many times as large it should be.
+        factor: f32,
+    },
+}
+
+impl Error for OrderError {
+    fn kind(&self) -> ErrorKind {
+        match self {
+            Self::OtherScaler { .. } | Self::SecondUpdate { .. } | Self::NeverUpdated { .. } => {
+                ErrorKind::Mismatch
+            }
+            Self::BackwardIgnoresScale { .. } => ErrorKind::InvalidArgument,
+        }
+    }
+}
+
+fn quoted(step: &str) -> String {
+    match step {
+        "" => "the step".into(),
+        name => format!("the step `{name}`"),
+    }
+}
+
+fn in_brackets(step: &str) -> String {
+    if step.is_empty() { String::new() } else { format!(" (`{step}`)") }
+}
+
+fn advice(small: f32, large: f32) -> &'static str {
+    if small == 0.0 && large == 0.0 {
+        "no gradient came that is not 0: check with a loss that has some, and with the parameters that it depends on"
+    } else {
+        "start the backward pass from the tensor that the closure is given, and multiply by the scale nowhere else"
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_step_is_called_by_its_name_if_it_has_one() {
+        let of = |step: &str| OrderError::OtherScaler { step: step.into() }.to_string();
+        assert!(of("").starts_with("the step holds"), "{}", of(""));
+        assert!(of("generator").starts_with("the step `generator` holds"), "{}", of("generator"));
+    }
+
+    #[test]
+    fn gradients_that_are_all_zero_are_told_apart_from_gradients_that_ignore_the_scale() {
+        let of = |small, large| {
+            OrderError::BackwardIgnoresScale { small, large, factor: 256.0 }.to_string()
+        };
+        assert!(of(0.0, 0.0).contains("no gradient came that is not 0"), "{}", of(0.0, 0.0));
+        assert!(of(0.5, 0.5).contains("tensor that the closure is given"), "{}", of(0.5, 0.5));
+    }
+}
