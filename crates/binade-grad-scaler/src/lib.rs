@@ -13,6 +13,7 @@ mod host;
 pub mod interchange;
 mod iterations;
 mod loss_scale;
+mod misuse;
 mod native;
 mod native_clip_groups;
 mod native_save;
@@ -37,6 +38,7 @@ mod store;
 mod together;
 mod trajectory;
 mod unscaled;
+mod verify;
 
 /// The words that this crate speaks, so that it can be the only one that a manifest names.
 pub use binade_core as core;

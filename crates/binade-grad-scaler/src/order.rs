@@ -79,7 +79,7 @@
 //!
 //! # Clipping before unscaling
 //!
-//! A limit of 1 on gradients that are 65536 times too large clips everything.
+//! A limit of 1 on gradients that are 65536 times too large clips everything. The compiler says to call `unscale` first.
 //!
 //! ```
 #![doc = include_str!("order_prelude.md")]
@@ -87,7 +87,7 @@
 //! # Ok::<(), NativeError<Infallible>>(())
 //! ```
 //!
-//! ```compile_fail,E0599
+//! ```compile_fail,E0277
 #![doc = include_str!("order_prelude.md")]
 //! let grads = scaler.scale(&loss)?.backward(backward)?.clip_norm(1.0)?.unscale()?;
 //! # Ok::<(), NativeError<Infallible>>(())
@@ -144,7 +144,7 @@
 //!
 //! # Stepping before unscaling
 //!
-//! An optimizer never sees scaled gradients.
+//! An optimizer never sees scaled gradients. The compiler says to call `unscale` first.
 //!
 //! ```
 #![doc = include_str!("order_prelude.md")]
@@ -152,9 +152,27 @@
 //! # Ok::<(), NativeError<Infallible>>(())
 //! ```
 //!
-//! ```compile_fail,E0599
+//! ```compile_fail,E0277
 #![doc = include_str!("order_prelude.md")]
 //! let step = scaler.scale(&loss)?.backward(backward)?.step(&mut optimizer)?;
+//! # Ok::<(), NativeError<Infallible>>(())
+//! ```
+//!
+//!
+//! # Stepping the scaler
+//!
+//! torch's `scaler.step(optimizer)`: gradients step here, and the compiler says how.
+//!
+//! ```
+#![doc = include_str!("order_prelude.md")]
+//! let step = scaler.scale(&loss)?.backward(backward)?.unscale()?.step(&mut optimizer)?;
+//! # Ok::<(), NativeError<Infallible>>(())
+//! ```
+//!
+//! ```compile_fail,E0277
+#![doc = include_str!("order_prelude.md")]
+//! let grads = scaler.scale(&loss)?.backward(backward)?.unscale()?;
+//! scaler.step(&mut optimizer)?;
 //! # Ok::<(), NativeError<Infallible>>(())
 //! ```
 //!

@@ -31,7 +31,11 @@ impl StepReport {
             let names: Vec<_> = skipped.iter().map(|s| s.name.as_str()).collect();
             write!(f, " for {} of {} ({})", skipped.len(), self.steps.len(), names.join(", "))?;
         }
-        Ok(())
+        let parts: Vec<_> = applied.iter().flat_map(|s| &s.parts).filter(|p| !p.is_sum()).collect();
+        match parts.iter().filter(|part| part.finding.is_raised()).count() {
+            0 => Ok(()),
+            left_out => write!(f, " without {left_out} of {} micro-batches", parts.len()),
+        }
     }
 
     fn numbers(&self, f: &mut Formatter<'_>) -> Result {

@@ -2,7 +2,7 @@
 
 use crate::iterations::Origin;
 use crate::shared::Shared;
-use crate::{GradScaler, UnscaledGrads};
+use crate::{GradScaler, ScaleState, UnscaledGrads};
 use std::sync::Arc;
 
 /// A loss times the scale, with the scale it was multiplied by.
@@ -22,12 +22,31 @@ impl<D: GradScaler> ScaledLoss<D> {
 
     /// Runs the framework's backward pass on the scaled loss. The loss is consumed: its gradients enter once.
     ///
+    /// `run` differentiates the tensor that it is given, and no other loss: what it captures is not scaled.
+    /// [`Scaler::verify_backward`](crate::Scaler::verify_backward) checks that. It gives a set of its own each time: there is nothing to
+    /// set to zero in between.
+    ///
     /// # Errors
     ///
     /// Those of `run`.
+    #[doc(alias = "zero_grad")]
     pub fn backward<F>(self, run: F) -> Result<ScaledGrads<D>, D::Error>
     where
         F: FnOnce(&D::Tensor) -> Result<D::Grads, D::Error>,
+    {
+        self.try_backward(run)
+    }
+
+    /// Runs a backward pass whose error is not the device's, as [`backward`](Self::backward) otherwise.
+    ///
+    /// A closure that uses `?` says which error it returns: `Ok::<_, MyError>(grads)`.
+    ///
+    /// # Errors
+    ///
+    /// Those of `run`, as they are.
+    pub fn try_backward<F, E>(self, run: F) -> Result<ScaledGrads<D>, E>
+    where
+        F: FnOnce(&D::Tensor) -> Result<D::Grads, E>,
     {
         let Self { tensor, scale, shared, of } = self;
         Ok(ScaledGrads::new(run(&tensor)?, scale, shared, of))
@@ -44,6 +63,16 @@ impl<D: GradScaler> ScaledLoss<D> {
     {
         let (scale, shared) = (self.scale.clone(), self.shared.clone());
         Ok(ScaledTensor { tensor: run(&self.tensor)?, scale, shared })
+    }
+}
+
+impl<D: GradScaler<Scale = ScaleState>> ScaledLoss<D> {
+    /// Returns the number that the loss was multiplied by, for frameworks whose backward pass starts from a factor.
+    ///
+    /// Only devices whose scale is the host's have it at hand. On others it would wait for the device: multiply by the tensor that
+    /// `backward` is given, or wait by [`Scaler::state`](crate::Scaler::state).
+    pub fn factor(&self) -> f32 {
+        self.scale.factor()
     }
 }
 
@@ -91,6 +120,7 @@ impl<D: GradScaler> ScaledGrads<D> {
     /// # Errors
     ///
     /// When the device fails. An overflow is not an error: it shows up in the outcome.
+    #[doc(alias = "unscale_")]
     pub fn unscale(mut self) -> Result<UnscaledGrads<D>, D::Error> {
         let found = self.shared.inspect(&mut self.grads, &self.scale)?;
         Ok(UnscaledGrads::new(self.grads, found, self.shared, self.of))

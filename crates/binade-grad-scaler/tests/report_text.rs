@@ -118,7 +118,7 @@ fn a_micro_batch_that_was_left_out_is_named_though_the_step_was_applied() -> Res
     let step = window.finish()?.expect("two").named("generator").step(&mut sgd)?;
     assert_eq!(
         scaler.update(step)?.resolve()?.report().to_string(),
-        "step 1 applied; generator, micro-batch 1: w[0] is +inf (1 infinite, 0 NaN, largest finite 0e0), left out of \
+        "step 1 applied without 1 of 2 micro-batches; generator, micro-batch 1: w[0] is +inf (1 infinite, 0 NaN, largest finite 0e0), left out of \
          the sum; scale 65536 -> 32768. The next loss is scaled less: nothing to do unless this stays"
     );
     Ok(())

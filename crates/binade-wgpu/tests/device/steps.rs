@@ -275,6 +275,6 @@ fn windowed<D: Trains>(device: &D) -> Result<Vec<SavedParameter>> {
     let sum = window.finish().map_err(|error| told(&error))?.ok_or("an empty window")?;
     let step = sum.step(&mut run).map_err(|error| told(&error))?;
     let outcome = scaler.update(step).map_err(|error| told(&error))?;
-    outcome.resolve().map_err(|error| told(&error))?;
+    drop(outcome.resolve().map_err(|error| told(&error))?);
     Ok(run.save().map_err(|error| told(&error))?)
 }

@@ -1,0 +1,47 @@
+//! A check of a new loop: whether backward differentiates the loss that it is given.
+
+use crate::{GradScaler, ScaleState, Scaler};
+use binade_core::OrderError;
+
+/// The exponent of the larger of the two scales that are compared.
+const EXPONENT: i32 = 8;
+
+impl<D: GradScaler> Scaler<D> {
+    /// Runs `run` on the loss times 1 and on the loss times 256, and compares the largest finite |gradient| of the two: a check
+    /// to be called once, at the start of a new loop, with what [`backward`](crate::ScaledLoss::backward) is given there.
+    ///
+    /// A backward pass that starts from the unscaled loss compiles, and gives gradients that are too small by the scale. The scaler
+    /// is left as it was, and the hook of [`reducing`](Self::reducing) is not called. Waits for the device.
+    ///
+    /// The forward pass must survive a backward pass, and a gradient must be above 0. An overflow under the larger scale alone
+    /// says that the scale was heeded.
+    ///
+    /// # Errors
+    ///
+    /// Those of `run`, and when the device fails. [`OrderError::BackwardIgnoresScale`] if the larger scale does not make the
+    /// largest |gradient| 256 times as large, within a factor of 2 for what sixteen bits round.
+    pub fn verify_backward<F>(&self, loss: &D::Tensor, mut run: F) -> Result<(), D::Error>
+    where
+        F: FnMut(&D::Tensor) -> Result<D::Grads, D::Error>,
+    {
+        let device = self.device();
+        let large_scale = ScaleState::power_of_two(EXPONENT);
+        let mut found = |state: ScaleState| {
+            let scale = device.upload_state(state)?;
+            let mut grads = run(&device.scale(loss, &scale)?)?;
+            device.unscale(&mut grads, &scale)
+        };
+        let both = [found(ScaleState::power_of_two(0))?, found(large_scale)?];
+        let (read, _) = device.read(&both.each_ref(), &self.scale)?;
+        let has_overflowed = |place: usize| read.get(place).is_some_and(|f| f.overflow.is_some());
+        let largest = |place: usize| read.get(place).map_or(0.0, |found| found.magnitude);
+        let (small, large, factor) = (largest(0), largest(1), large_scale.factor());
+        // What sixteen bits hold of a gradient under the scale of 1 may have been rounded up, or to 0.
+        let is_enough = large > 0.0 && large >= small * factor * 0.5;
+        let is_once = small == 0.0 || large <= small * factor * 2.0;
+        if (is_enough && is_once) || (has_overflowed(1) && !has_overflowed(0)) {
+            return Ok(());
+        }
+        Err(device.order_error(OrderError::BackwardIgnoresScale { small, large, factor }))
+    }
+}
