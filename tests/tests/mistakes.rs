@@ -87,6 +87,68 @@ fn after_a_step_without_any_gradient_the_next_one_is_taken() {
     assert_eq!(amp.scaler.state().unwrap().good_steps, 1);
 }
 
+/// What a step is made of, short of the step.
+fn gradients(
+    amp: &Amp<Taped<Cpu>>,
+) -> Result<binade::grad_scaler::UnscaledGrads<Taped<Cpu>>, Failed> {
+    let tape = Tape::new(Cpu, &amp.region);
+    let loss = tape.parameter(&amp.optimizer.params[0]).sum()?;
+    amp.scaler.scale(&loss)?.backward(Var::backward)?.unscale()
+}
+
+#[test]
+fn a_step_that_never_reaches_update() {
+    let mut amp = amp(&["weight"]);
+    drop(gradients(&amp).unwrap().step(&mut amp.optimizer).unwrap());
+    told(
+        gradients(&amp),
+        ErrorKind::Mismatch,
+        "step 1 never reached `Scaler::update`, so that the scale has not moved by what it found and nobody has heard whether it \
+         was skipped: give every step to `update`; this is told once, and the next call goes on",
+    );
+    assert!(step(&mut amp, [0.5, 0.25]).unwrap().is_applied());
+}
+
+#[test]
+fn an_update_of_another_scaler() {
+    let (mut mine, mut other) = (amp(&["weight"]), amp(&["weight"]));
+    let step = gradients(&mine).unwrap().step(&mut mine.optimizer).unwrap();
+    told(
+        other.scaler.update(step),
+        ErrorKind::Mismatch,
+        "the step holds gradients of a loss that another scaler has scaled, whose scale this update would not move: give it to \
+         the `Scaler::update` of that scaler, or use `Scaler::update_each` for a step made of several scalers' gradients",
+    );
+}
+
+#[test]
+fn an_update_for_each_of_two_steps_of_one_iteration() {
+    let mut amp = amp(&["weight"]);
+    let grads = [gradients(&amp).unwrap(), gradients(&amp).unwrap()];
+    let [first, second] = grads.map(|grads| grads.step(&mut amp.optimizer).unwrap());
+    amp.scaler.update(first).unwrap().leave_unread();
+    told(
+        amp.scaler.update(second),
+        ErrorKind::Mismatch,
+        "the step holds gradients of losses that were all scaled before the last `Scaler::update`, which has ended their \
+         iteration: join the steps of one iteration with `.and()` and update once, and scale the next iteration's losses after it",
+    );
+}
+
+#[test]
+fn a_backward_that_ignores_the_scaled_loss() {
+    let amp = amp(&["weight"]);
+    let tape = Tape::new(Cpu, &amp.region);
+    let loss = tape.parameter(&amp.optimizer.params[0]).sum().unwrap();
+    amp.scaler.verify_backward(&loss, Var::backward).unwrap();
+    told(
+        amp.scaler.verify_backward(&loss, |_| loss.backward()),
+        ErrorKind::InvalidArgument,
+        "backward does not differentiate the scaled loss: the largest |gradient| is 1e0 for a loss times 1 and 1e0 for a loss \
+         times 256; start the backward pass from the tensor that the closure is given, and multiply by the scale nowhere else",
+    );
+}
+
 #[test]
 fn a_loss_that_depends_on_no_parameter() {
     let amp = amp(&["weight"]);

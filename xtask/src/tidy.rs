@@ -16,6 +16,7 @@ mod machine_paths;
 mod manifests;
 mod members;
 mod module_docs;
+mod outcomes;
 mod package;
 mod readme;
 mod tree;
@@ -28,7 +29,7 @@ use crate::{Result, shell::root, tidy::tree::Tree};
 /// A rule: a name for the message, and what looks for breaches.
 type Rule = (&'static str, fn(&Tree) -> Vec<Issue>);
 
-const RULES: [Rule; 15] = [
+const RULES: [Rule; 16] = [
     ("members", members::check),
     ("default-members", default_members::check),
     ("manifests", manifests::check),
@@ -44,6 +45,7 @@ const RULES: [Rule; 15] = [
     ("unsafe", unsafe_code::check),
     ("leftovers", leftovers::check),
     ("machine-paths", machine_paths::check),
+    ("outcomes", outcomes::check),
 ];
 
 /// One breach: where it is, what it is and what to do about it.

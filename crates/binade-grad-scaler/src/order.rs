@@ -1,4 +1,25 @@
-//! Orders that do not compile, each beside the right one.
+//! Orders that do not compile, each beside the right one, and what is said of those that do.
+//!
+//! | mistake | who tells | in which words |
+//! |---|---|---|
+//! | `unscale` left out before `step` | compiler, E0277 | these gradients are still scaled: call `.unscale()?` first |
+//! | clipping before `unscale` | compiler, E0277 | the same |
+//! | stepping twice with the same gradients | compiler, E0382 | use of moved value |
+//! | `update` left out, the step bound to a name | run, at the next `scale`; compiler, a warning | step 1 never reached `Scaler::update`; unused variable |
+//! | `update` left out, the step bound to nothing | compiler, `unused_must_use`; run, at the next `scale` | the scale does not move until this reaches `Scaler::update` |
+//! | `let _ = ….step(…)?` | run, at the next `scale` | step 1 never reached `Scaler::update` |
+//! | `resolve` left out | compiler, `unused_must_use` | a skipped step is silent until resolved |
+//! | `update(step)?.resolve()?;` | compiler, `unused_must_use` | a skipped step, or a run that has diverged, is silent until this is looked at |
+//! | `update` on another scaler | run, at that `update` | the step holds gradients of a loss that another scaler has scaled |
+//! | an `update` for each of two optimizers, both losses scaled before | run, at the second | all scaled before the last `Scaler::update`: join the steps of one iteration with `.and()` |
+//! | torch's `update()` | compiler, E0061 | argument #1 of type `PendingStep` is missing |
+//! | `scale(loss)` by value | compiler, E0308 | consider borrowing here |
+//! | a backward pass that ignores the scaled loss | run, where [`Scaler::verify_backward`](crate::Scaler::verify_backward) is called | backward does not differentiate the scaled loss |
+//! | torch's `scaler.step(…)`, `scaler.unscale_(…)`, `grads.unscale_()` | compiler, E0277 and E0599 | gradients are unscaled and stepped with, and not the scaler; there is a method `unscale` with a similar name |
+//!
+//! Two things no one tells: an `update` for each optimizer whose loss is scaled after the update before, which to the scaler are
+//! two iterations, and the last step of a run, after which nothing is scaled. [`Scaler::state`](crate::Scaler::state) has both in its count
+//! of updates.
 //!
 //! Every pair below is two doc tests: the first compiles and runs, the second differs in its order alone and must not
 //! compile, for the reason that its error code names. (What is forgotten has no code: `unused_must_use` is denied.)
@@ -90,54 +111,6 @@
 //! ```compile_fail,E0277
 #![doc = include_str!("order_prelude.md")]
 //! let grads = scaler.scale(&loss)?.backward(backward)?.clip_norm(1.0)?.unscale()?;
-//! # Ok::<(), NativeError<Infallible>>(())
-//! ```
-//!
-//!
-//! # Clipping one of several that skip together
-//!
-//! A norm that is not finite would skip one alone: clip first.
-//!
-//! ```
-#![doc = include_str!("order_prelude.md")]
-//! let first = scaler.scale(&loss)?.backward(backward)?.unscale()?.clip_norm(1.0)?;
-//! let second = scaler.scale(&loss)?.backward(backward)?.unscale()?;
-//! let [first, second] = UnscaledGrads::skip_together([first, second])?;
-//! let step = first.step(&mut optimizer)?.and(second.step(&mut optimizer)?);
-//! scaler.update(step)?.leave_unread();
-//! # Ok::<(), NativeError<Infallible>>(())
-//! ```
-//!
-//! ```compile_fail,E0599
-#![doc = include_str!("order_prelude.md")]
-//! let first = scaler.scale(&loss)?.backward(backward)?.unscale()?;
-//! let second = scaler.scale(&loss)?.backward(backward)?.unscale()?;
-//! let [first, second] = UnscaledGrads::skip_together([first, second])?;
-//! let step = first.clip_norm(1.0)?.step(&mut optimizer)?.and(second.step(&mut optimizer)?);
-//! scaler.update(step)?.leave_unread();
-//! # Ok::<(), NativeError<Infallible>>(())
-//! ```
-//!
-//!
-//! # Sharing a fate after stepping
-//!
-//! Whether a step is skipped is settled before it is taken.
-//!
-//! ```
-#![doc = include_str!("order_prelude.md")]
-//! let first = scaler.scale(&loss)?.backward(backward)?.unscale()?;
-//! let second = scaler.scale(&loss)?.backward(backward)?.unscale()?;
-//! let [first, second] = UnscaledGrads::skip_together([first, second])?;
-//! let step = first.step(&mut optimizer)?.and(second.step(&mut optimizer)?);
-//! # Ok::<(), NativeError<Infallible>>(())
-//! ```
-//!
-//! ```compile_fail,E0308
-#![doc = include_str!("order_prelude.md")]
-//! let first = scaler.scale(&loss)?.backward(backward)?.unscale()?;
-//! let second = scaler.scale(&loss)?.backward(backward)?.unscale()?;
-//! let (first, second) = (first.step(&mut optimizer)?, second.step(&mut optimizer)?);
-//! let [first, second] = UnscaledGrads::skip_together([first, second])?;
 //! # Ok::<(), NativeError<Infallible>>(())
 //! ```
 //!
@@ -401,9 +374,11 @@
 //! # Ok::<(), NativeError<Infallible>>(())
 //! ```
 //!
-//! Windows have orders of their own: [`windows`], and [`delayed`] for gradients that are unscaled at the end.
+//! Windows have orders of their own: [`windows`], and [`delayed`] for gradients that are unscaled at the end; [`together`] has steps that share
+//! their fate.
 //! [`closures`] has the step that evaluates its loss again.
 
 pub mod closures;
 pub mod delayed;
+pub mod together;
 pub mod windows;

@@ -31,6 +31,7 @@ fn train(dtype: DType, rule: LossScale) -> Result<String, Box<dyn Error>> {
         let grads = scaler.scale(&loss.into())?.backward(|loss| loss.backward(&trained.module))?;
         let pending = grads.unscale()?.clip_norm(1.0)?.step(&mut trained)?;
         match scaler.update(pending)?.resolve()? {
+            Step::Applied(report) if report.is_remarkable() => eprintln!("{report}"),
             Step::Applied(_) => {}
             Step::Skipped(_) => skipped.push(step),
             Step::Diverged(report) => return Err(report.into()),

@@ -100,6 +100,9 @@ impl Trained {
     pub fn step(&mut self, loss: &Tensor, step: Step) -> Result<()> {
         self.losses.push(loss.to_scalar()?);
         self.skipped += usize::from(!step.is_applied());
+        if step.is_applied() && step.report().is_remarkable() {
+            eprintln!("{}", step.report());
+        }
         let report = step.unless_diverged()?;
         self.scale = Some(report.scale.factor());
         Ok(())

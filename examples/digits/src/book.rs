@@ -52,6 +52,7 @@ impl Book {
             Step::Skipped(report) if self.first_skip.is_none() => {
                 self.first_skip = Some(report.to_string());
             }
+            Step::Applied(report) if report.is_remarkable() => eprintln!("{report}"),
             Step::Applied(_) | Step::Skipped(_) => {}
             Step::Diverged(report) => self.diverged = Some(report.to_string()),
         }

@@ -64,7 +64,10 @@ impl Run {
             .backward(|scaled| Ok(pass.backward(&self.optimizer.params, scaled.to_f32()[0])?))?;
         let step = grads.unscale()?.clip_norm(10.0)?.step(&mut self.optimizer)?;
         let step = self.scaler.update(step)?.resolve()?;
-        step.clone().unless_diverged()?;
+        let report = step.clone().unless_diverged()?;
+        if report.is_remarkable() {
+            eprintln!("{report}");
+        }
         self.last = Some(step);
         Ok(())
     }
