@@ -19,7 +19,7 @@ pub(super) fn found(flag: f32) -> Run {
 
 pub(super) fn bystander() -> Run {
     let mut scaler = ready(with(ProtocolConfig { growth_interval: 1, ..Default::default() })?)?;
-    drop(iterate(&mut scaler, 1.0)?);
+    iterate(&mut scaler, 1.0)?;
     Ok(Answer::Value(json!(scaler.get_scale())))
 }
 
@@ -31,7 +31,7 @@ pub(super) fn growth_arithmetic() -> Run {
         ..Default::default()
     };
     let mut scaler = ready(with(config)?)?;
-    drop(iterate(&mut scaler, 1.0)?);
+    iterate(&mut scaler, 1.0)?;
     #[expect(clippy::cast_possible_truncation, reason = "rounding is the point")]
     let (wide, narrow) = ((f64::from(0.1_f32) * 1.1) as f32, 0.1_f32 * 1.1_f32);
     let [wide, narrow] = [wide, narrow].map(|x| repr(x.into()));
@@ -45,7 +45,7 @@ pub(super) fn growth_arithmetic() -> Run {
 fn course(scaler: &mut ProtocolScaler, iterations: usize) -> Result<String, ProtocolError> {
     let mut states = Vec::new();
     for _ in 0..iterations {
-        drop(iterate(scaler, 1.0)?);
+        iterate(scaler, 1.0)?;
         states.push(format!("({}, {})", repr(scaler.get_scale()), scaler.growth_tracker()));
     }
     Ok(format!("[{}]", states.join(", ")))
@@ -110,7 +110,7 @@ pub(super) fn tensor_is_rounded() -> Run {
 
 pub(super) fn any_new_scale() -> Run {
     let mut scaler = scaling(4.0)?;
-    drop(iterate(&mut scaler, 1.0)?);
+    iterate(&mut scaler, 1.0)?;
     let mut told = vec![scaler.growth_tracker().to_string()];
     scaler.set_scale(NewScale::Float(77.0))?;
     told.extend([repr(scaler.get_scale()), scaler.growth_tracker().to_string()]);

@@ -78,8 +78,8 @@ pub(super) fn skipped() -> Run {
 pub(super) fn backs_off_to_zero() -> Run {
     let config = ProtocolConfig { init_scale: 1.0, backoff_factor: 1e-30, ..Default::default() };
     let mut scaler = ready(with(config)?)?;
-    drop(iterate(&mut scaler, f32::INFINITY)?);
-    drop(iterate(&mut scaler, f32::INFINITY)?);
+    iterate(&mut scaler, f32::INFINITY)?;
+    iterate(&mut scaler, f32::INFINITY)?;
     let scale = repr(scaler.get_scale());
     let mut grads = [1.0, 0.0];
     let (_, params) = step(&mut scaler, FIRST, &mut grads)?;
