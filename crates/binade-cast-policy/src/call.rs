@@ -11,14 +11,15 @@ use binade_core::{DType, Op};
     serde(rename_all = "snake_case")
 )]
 pub enum Attribute {
-    /// Elements that are summed into one result.
+    /// Elements that are summed into one result, as [`Facts`](crate::Facts) has them by operation.
     ReductionLength,
-    /// The exponent of a power.
+    /// The exponent of a power, which no operation of Binade's own has: yours states it by
+    /// [`OpCall::with_attributes`].
     Exponent,
 }
 
-#[cfg(feature = "toml")]
 impl Attribute {
+    #[cfg(feature = "toml")]
     pub(crate) const ALL: [Self; 2] = [Self::ReductionLength, Self::Exponent];
 
     /// Its key in TOML, which serde writes too.
@@ -42,9 +43,9 @@ pub struct OpCall<'a> {
     pub operands: &'a [DType],
     /// What else is known about it; empty if nobody said.
     pub attributes: &'a [(Attribute, f64)],
-    /// Elements of each operand, for explanations; empty if nobody said.
+    /// Elements of each operand; empty if nobody said.
     pub elements: &'a [u64],
-    /// The extents of a matrix product, M, N and K, for explanations; empty if nobody said.
+    /// The extents of a matrix product, M, N and K; empty if nobody said.
     pub extents: &'a [u64],
 }
 
@@ -87,5 +88,12 @@ impl<'a> OpCall<'a> {
     /// The value of an attribute, if somebody said.
     pub fn attribute(&self, attribute: Attribute) -> Option<f64> {
         self.attributes.iter().find(|(a, _)| *a == attribute).map(|&(_, value)| value)
+    }
+}
+
+/// A call of `op` by its name alone.
+impl From<Op> for OpCall<'_> {
+    fn from(op: Op) -> Self {
+        Self::new(op, &[])
     }
 }

@@ -58,7 +58,7 @@ impl Explanation {
     ) -> Self {
         let decision = rule.decide(call, region);
         let casts = decision.as_ref().map(|d| casts(call, *d)).unwrap_or_default();
-        let uneven = decision.as_ref().ok().and_then(|d| uneven(call, *d));
+        let uneven = decision.as_ref().ok().and_then(|d| Uneven::of(call, *d));
         Self { site: call.into(), region, rule, reason, decision, casts, uneven }
     }
 
@@ -72,19 +72,22 @@ impl Explanation {
 const PIECE: usize = 16;
 
 impl Uneven {
+    /// The uneven extents of `call` once its operands are cast; `None` where there is none, or it is wider than 16 bits.
+    pub fn of(call: &OpCall<'_>, decision: Decision) -> Option<Self> {
+        let first = *call.operands.first()?;
+        let dtype = decision.cast(first).unwrap_or(first);
+        let is_uneven = |extent: &u64| !extent.is_multiple_of((PIECE / dtype.bytes()) as u64);
+        // Wider types are not fed to matrix units so.
+        let extents =
+            call.extents.iter().copied().filter(|extent| dtype.bytes() <= 2 && is_uneven(extent));
+        let extents: Vec<u64> = extents.collect();
+        (!extents.is_empty()).then_some(Self { extents, dtype })
+    }
+
     /// What the extents should be multiples of.
     pub fn multiple(&self) -> usize {
         PIECE / self.dtype.bytes()
     }
-}
-
-/// Wider types are not fed to matrix units so.
-fn uneven(call: &OpCall<'_>, decision: Decision) -> Option<Uneven> {
-    let first = *call.operands.first()?;
-    let dtype = decision.cast(first).unwrap_or(first);
-    let is_uneven = |extent: &u64| !(extent * dtype.bytes() as u64).is_multiple_of(PIECE as u64);
-    let extents: Vec<u64> = call.extents.iter().copied().filter(is_uneven).collect();
-    (dtype.bytes() <= 2 && !extents.is_empty()).then_some(Uneven { extents, dtype })
 }
 
 fn casts(call: &OpCall<'_>, decision: Decision) -> Vec<PlannedCast> {

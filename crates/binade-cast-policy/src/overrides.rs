@@ -1,6 +1,7 @@
 //! Exceptions to a policy, as a layer over it.
 
-use crate::{Attribute, CastPolicy, CastRule, Glob, OpCall};
+use crate::{Attribute, CastPolicy, CastRule, Glob, OpCall, facts::stated};
+use binade_core::ErrorKind;
 use std::{borrow::Cow, fmt};
 
 /// When an override applies: where every part that was given holds.
@@ -34,6 +35,12 @@ pub enum Is {
 }
 
 impl Is {
+    pub(crate) fn bound(self) -> f64 {
+        match self {
+            Self::Above(bound) | Self::Below(bound) | Self::Equal(bound) => bound,
+        }
+    }
+
     fn holds(self, value: f64) -> bool {
         match self {
             Self::Above(bound) => value > bound,
@@ -62,6 +69,10 @@ impl When {
     }
 
     /// Only where an attribute is as described.
+    ///
+    /// [`Facts`](crate::Facts) has the operations that state one. With [`op`](Self::op) of another of Binade's own operations
+    /// the policy is refused when a region is made of it; an operation of yours that states none is never meant, nor is any on
+    /// a device that does not tell shapes.
     #[must_use]
     pub fn attribute(mut self, attribute: Attribute, is: Is) -> Self {
         let at = self.attributes.partition_point(|(earlier, _)| *earlier <= attribute);
@@ -77,6 +88,39 @@ impl When {
         self.op.as_ref().is_none_or(|op| **op == *call.op.name())
             && self.path.as_ref().is_none_or(|glob| glob.covers(call.path))
             && self.attributes.iter().all(attribute)
+    }
+}
+
+/// An override that can never apply.
+#[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
+#[error("the override for {when} can never apply: {why}")]
+pub struct Inapplicable {
+    /// When it was to apply.
+    pub when: String,
+    why: String,
+}
+
+impl binade_core::Error for Inapplicable {
+    fn kind(&self) -> ErrorKind {
+        ErrorKind::InvalidArgument
+    }
+}
+
+impl When {
+    /// Refuses conditions that no call can fulfil.
+    fn check(&self) -> Result<(), Inapplicable> {
+        let why = self.attributes.iter().find_map(|&(attribute, is)| self.never(attribute, is));
+        why.map_or(Ok(()), |why| Err(Inapplicable { when: self.to_string(), why }))
+    }
+
+    fn never(&self, attribute: Attribute, is: Is) -> Option<String> {
+        let name = attribute.name();
+        if is.bound().is_nan() {
+            return Some(format!("`{name}` is compared with NaN; give a number"));
+        }
+        let op = self.op.as_deref()?;
+        let missing = !stated(op)?.contains(&attribute);
+        missing.then(|| format!("`{op}` has no `{name}`; go by its name or its path alone"))
     }
 }
 
@@ -166,5 +210,10 @@ impl<P: CastPolicy> CastPolicy for Overrides<P> {
         let said =
             |(when, _): &(When, CastRule)| Cow::Owned(format!("an override says so ({when})"));
         self.exception(call).map_or_else(|| self.base.reason(call), said)
+    }
+
+    fn check(&self) -> Result<(), Inapplicable> {
+        self.exceptions.iter().try_for_each(|(when, _)| when.check())?;
+        self.base.check()
     }
 }

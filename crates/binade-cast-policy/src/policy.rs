@@ -1,6 +1,6 @@
 //! The trait.
 
-use crate::{CastRule, Explanation, OpCall};
+use crate::{CastRule, Explanation, Inapplicable, OpCall};
 use binade_core::DType;
 use std::{borrow::Cow, fmt::Debug, sync::Arc};
 
@@ -10,7 +10,7 @@ use std::{borrow::Cow, fmt::Debug, sync::Arc};
 ///
 /// * `rule` is pure: asked twice, it answers the same.
 /// * `rule` does not allocate, since it is asked before every operation.
-/// * It sees types and names only; the region and its cache do the rest. `f64`, integers and booleans are left alone
+/// * It sees types, names and sizes only; the region and its cache do the rest. `f64`, integers and booleans are left alone
 ///   whatever it answers.
 ///
 /// ```
@@ -43,6 +43,16 @@ pub trait CastPolicy: Debug + Send + Sync {
         Cow::Borrowed("the policy says so and gives no reason")
     }
 
+    /// Refuses what can never apply, as an override by a number that its operation does not have: a region asks when it is
+    /// made. By default nothing is refused.
+    ///
+    /// # Errors
+    ///
+    /// The first such override.
+    fn check(&self) -> Result<(), Inapplicable> {
+        Ok(())
+    }
+
     /// The rule for `call`, why, and the casts it causes in a region of type `region`.
     fn explain(&self, call: &OpCall<'_>, region: DType) -> Explanation {
         Explanation::new(self.rule(call), self.reason(call), call, region)
@@ -58,6 +68,10 @@ macro_rules! forward {
 
             fn reason(&self, call: &OpCall<'_>) -> Cow<'static, str> {
                 (**self).reason(call)
+            }
+
+            fn check(&self) -> Result<(), Inapplicable> {
+                (**self).check()
             }
 
             fn explain(&self, call: &OpCall<'_>, region: DType) -> Explanation {

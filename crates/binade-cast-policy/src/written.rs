@@ -72,7 +72,8 @@ impl Overrides<OpTable> {
         read::overrides(text)
     }
 
-    /// Writes the policy so that [`from_toml`](Self::from_toml) reads it back equal, except as [`OpTable::to_toml`] says.
+    /// Writes the policy so that [`from_toml`](Self::from_toml) reads it back equal, except as [`OpTable::to_toml`] says; nor
+    /// does a bound that is NaN read back.
     pub fn to_toml(&self) -> String {
         write::overrides(self)
     }

@@ -128,3 +128,19 @@ fn a_banned_operation_is_refused_with_advice() {
 fn the_golden_file_is_of_torch_2_15() {
     assert!(matches!(&golden()["torch"], Value::String(version) if version.starts_with("2.15.")));
 }
+
+#[test]
+fn a_table_is_found_by_its_own_id_and_differs_from_every_other() {
+    let made = [OpTable::empty(), OpTable::torch_cuda(), OpTable::torch_cpu(), OpTable::apex_o1()];
+    for (i, (id, own)) in OpTable::ids().zip(&made).enumerate() {
+        assert_eq!(OpTable::by_id(id).as_ref(), Some(own), "{id}");
+        for (j, other) in made.iter().enumerate() {
+            assert_eq!(own == other, i == j, "{own:?} {other:?}");
+        }
+    }
+    assert_eq!(OpTable::by_id("torch"), None);
+    let table = OpTable::torch_cuda;
+    assert_ne!(table(), table().strict());
+    assert_ne!(table(), table().register("mine", CastRule::F32));
+    assert_ne!(table().register("mine", CastRule::Lower), table().register("mine", CastRule::F32));
+}

@@ -217,6 +217,24 @@ fn a_table_alone_does_not_swallow_overrides() {
 }
 
 #[test]
+fn a_bound_that_is_nan_is_an_error_with_its_line_and_key() {
+    for (bounds, key) in [
+        ("reduction_length = { above = nan }", "overrides.reduction_length.above"),
+        ("exponent = [{ equal = 2 }, { below = -nan }]", "overrides.exponent.below"),
+    ] {
+        assert_eq!(
+            refused(&format!("preset = 'empty'\n[[overrides]]\n{bounds}\nrule = 'f32'")),
+            format!(
+                "line 3: `{key}` is NaN, and nothing is above, below or equal to that: give a number"
+            )
+        );
+    }
+    let never = When::always().attribute(Attribute::ReductionLength, Is::Above(f64::NAN));
+    let written = Overrides::over(OpTable::empty()).when(never, CastRule::F32).to_toml();
+    assert!(matches!(Overrides::from_toml(&written), Err(TomlError::NaN { line: 4, .. })));
+}
+
+#[test]
 fn the_example_in_the_readme_reads() {
     let readme = include_str!("../README.md");
     let example = readme.split("```toml\n").nth(1).and_then(|rest| rest.split("```").next());

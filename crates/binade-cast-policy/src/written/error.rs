@@ -54,6 +54,16 @@ pub enum TomlError {
         /// TOML's name for what it has.
         found: &'static str,
     },
+    /// A bound that is NaN, with which no number compares.
+    #[error(
+        "line {line}: `{key}` is NaN, and nothing is above, below or equal to that: give a number"
+    )]
+    NaN {
+        /// Where.
+        line: usize,
+        /// The key.
+        key: String,
+    },
     /// A key that has to be there.
     #[error("line {line}: `{key}` is missing: it has to be {wanted}")]
     Missing {

@@ -121,8 +121,17 @@ impl<'a> Field<'a> {
         }
     }
 
+    /// A number that others can be compared with.
+    pub(super) fn bound(&self) -> Result<f64, TomlError> {
+        let bound = self.number()?;
+        if bound.is_nan() {
+            return Err(TomlError::NaN { line: self.line(), key: self.key.clone() });
+        }
+        Ok(bound)
+    }
+
     /// A float or a decimal integer; what f64 cannot hold is rounded.
-    pub(super) fn number(&self) -> Result<f64, TomlError> {
+    fn number(&self) -> Result<f64, TomlError> {
         let digits = match self.value {
             DeValue::Float(float) => Some(float.as_str()),
             DeValue::Integer(integer) if integer.radix() == 10 => Some(integer.as_str()),

@@ -100,6 +100,6 @@ fn bound(field: &Field<'_>) -> Result<Vec<Is>, TomlError> {
     let fields = field.table(WANTED)?.only(&BOUNDS.map(|(name, _)| name))?;
     let given = BOUNDS.iter().filter_map(|(name, is)| Some((fields.get(name)?, is)));
     let bounds: Vec<_> =
-        given.map(|(value, is)| value.number().map(is)).collect::<Result<_, _>>()?;
+        given.map(|(value, is)| value.bound().map(is)).collect::<Result<_, _>>()?;
     if bounds.is_empty() { Err(field.wrong(WANTED)) } else { Ok(bounds) }
 }

@@ -1,0 +1,126 @@
+//! Sizes of an operation that follow from the shapes of its operands.
+
+use crate::{Attribute, OpCall};
+use binade_core::Op;
+
+/// Sizes of an operation that follow from the shapes of its operands, for a policy to go by.
+///
+/// | operation | [`ReductionLength`](Attribute::ReductionLength) | extents |
+/// |---|---|---|
+/// | `matmul`, `bmm`, `linear`, `linear_relu` | K, the last axis of the first operand | M, N and K, of one product of a batch |
+/// | `conv1d`, `conv2d` | the elements of one kernel | |
+/// | `softmax`, `log_softmax`, `layer_norm`, `rms_norm` | the last axis | |
+/// | `cross_entropy` | the classes, whose exponentials are summed for each row | |
+/// | `batch_norm` | the elements of one channel | |
+/// | `sum`, `mean`, `mse_loss` | all elements of the first operand | |
+///
+/// All other operations have neither. One that sums along another axis than the last states its length itself, by
+/// [`OpCall::with_attributes`].
+///
+/// ```
+/// use binade_cast_policy::{Attribute, Facts, OpCall};
+/// use binade_core::{DType, Op};
+///
+/// let facts = Facts::of(Op::LINEAR, &[Some([32, 784]), Some([10, 784])]);
+/// let call = facts.complete(OpCall::new(Op::LINEAR, &[DType::F32; 2]));
+/// assert_eq!(call.attribute(Attribute::ReductionLength), Some(784.0));
+/// assert_eq!(call.extents, [32, 10, 784]);
+/// ```
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Facts {
+    reduction: Option<[(Attribute, f64); 1]>,
+    extents: Option<[u64; 3]>,
+}
+
+/// Elements that are summed into one result.
+#[derive(Clone, Copy)]
+enum Summed {
+    LastAxis,
+    Kernel,
+    Channel,
+    All,
+}
+
+impl Summed {
+    fn of(op: &str) -> Option<Self> {
+        match op {
+            "matmul" | "bmm" | "linear" | "linear_relu" | "softmax" | "log_softmax"
+            | "layer_norm" | "rms_norm" | "cross_entropy" => Some(Self::LastAxis),
+            "conv1d" | "conv2d" => Some(Self::Kernel),
+            "batch_norm" => Some(Self::Channel),
+            "sum" | "mean" | "mse_loss" => Some(Self::All),
+            _ => None,
+        }
+    }
+
+    /// Their count; `None` where a shape that it follows from is not known or does not fit the operation.
+    fn length(self, first: Option<&[usize]>, second: Option<&[usize]>) -> Option<u64> {
+        match self {
+            Self::LastAxis => extent(*first?.last()?),
+            Self::Kernel => count(second?.get(1..)?),
+            Self::Channel => Some(extent(*first?.first()?)?.checked_mul(count(first?.get(2..)?)?)?),
+            Self::All => count(first?),
+        }
+    }
+}
+
+/// The attributes that an operation of Binade's own states; `None` for any other, which may state what it likes.
+pub(crate) fn stated(op: &str) -> Option<&'static [Attribute]> {
+    let states: &[Attribute] =
+        if Summed::of(op).is_some() { &[Attribute::ReductionLength] } else { &[] };
+    Op::ALL.iter().any(|known| known.name() == op).then_some(states)
+}
+
+impl Facts {
+    /// The sizes of `op` on operands of these shapes, in order; `None` is a shape that nobody knows. Allocates nothing.
+    pub fn of<S: AsRef<[usize]>>(op: Op, shapes: &[Option<S>]) -> Self {
+        let shape = |operand: usize| shapes.get(operand)?.as_ref().map(AsRef::as_ref);
+        let (first, second) = (shape(0), shape(1));
+        let length = Summed::of(op.name()).and_then(|summed| summed.length(first, second));
+        Self {
+            reduction: length.map(|length| [(Attribute::ReductionLength, float(length))]),
+            extents: first.zip(second).and_then(|(a, b)| extents(op.name(), a, b)),
+        }
+    }
+
+    /// `call` with what it does not state itself.
+    #[must_use]
+    pub fn complete<'a>(&'a self, call: OpCall<'a>) -> OpCall<'a> {
+        let mut call = call;
+        if call.attributes.is_empty() {
+            call.attributes = self.reduction.as_ref().map_or(&[], |reduction| reduction);
+        }
+        if call.extents.is_empty() {
+            call.extents = self.extents.as_ref().map_or(&[], |extents| extents);
+        }
+        call
+    }
+}
+
+/// M, N and K of a matrix product.
+fn extents(op: &str, a: &[usize], b: &[usize]) -> Option<[u64; 3]> {
+    let (k, rows) = a.split_last()?;
+    let (m, n) = match op {
+        "matmul" | "bmm" => (extent(*rows.last()?)?, extent(*b.last()?)?),
+        "linear" | "linear_relu" => (count(rows)?, extent(*b.first()?)?),
+        _ => return None,
+    };
+    Some([m, n, extent(*k)?])
+}
+
+/// Elements of a shape; `None` beyond `u64`.
+fn count(shape: &[usize]) -> Option<u64> {
+    shape.iter().try_fold(1_u64, |product, len| product.checked_mul(extent(*len)?))
+}
+
+fn extent(len: usize) -> Option<u64> {
+    u64::try_from(len).ok()
+}
+
+#[expect(
+    clippy::cast_precision_loss,
+    reason = "overrides compare sizes, and 2^53 elements are never exceeded"
+)]
+fn float(count: u64) -> f64 {
+    count as f64
+}

@@ -1,0 +1,112 @@
+//! Sizes that operations tell policies, and overrides by sizes that an operation does not have.
+
+use binade_cast_policy::{
+    Attribute, CastPolicy, CastRule, Facts, Is, OpCall, OpTable, Overrides, When,
+};
+use binade_core::{Error, ErrorKind, Op, OpClass};
+
+fn told(op: Op, shapes: &[&[usize]]) -> (Option<f64>, Vec<u64>) {
+    let shapes: Vec<_> = shapes.iter().copied().map(Some).collect();
+    let facts = Facts::of(op, &shapes);
+    let call = facts.complete(op.into());
+    (call.attribute(Attribute::ReductionLength), call.extents.to_vec())
+}
+
+#[test]
+fn every_operation_tells_how_much_it_sums_and_products_their_extents() {
+    let shapes: [(Op, &[&[usize]], Option<f64>, &[u64]); 22] = [
+        (Op::MATMUL, &[&[2, 7], &[7, 5]], Some(7.0), &[2, 5, 7]),
+        (Op::BMM, &[&[3, 2, 7], &[3, 7, 5]], Some(7.0), &[2, 5, 7]),
+        (Op::LINEAR, &[&[3, 2, 7], &[5, 7], &[5]], Some(7.0), &[6, 5, 7]),
+        (Op::LINEAR_RELU, &[&[7], &[5, 7]], Some(7.0), &[1, 5, 7]),
+        (Op::CONV2D, &[&[2, 3, 9, 9], &[8, 3, 2, 5], &[8]], Some(30.0), &[]),
+        (Op::LAYER_NORM, &[&[2, 3, 7], &[7], &[7]], Some(7.0), &[]),
+        (Op::BATCH_NORM, &[&[4, 3, 2, 5]], Some(40.0), &[]),
+        (Op::SOFTMAX, &[&[2, 7]], Some(7.0), &[]),
+        (Op::LOG_SOFTMAX, &[&[7]], Some(7.0), &[]),
+        (Op::CROSS_ENTROPY, &[&[2, 7], &[2]], Some(7.0), &[]),
+        (Op::MSE_LOSS, &[&[2, 7], &[2, 7]], Some(14.0), &[]),
+        (Op::SUM, &[&[2, 7]], Some(14.0), &[]),
+        (Op::MEAN, &[&[]], Some(1.0), &[]),
+        (Op::RELU, &[&[2, 7]], None, &[]),
+        (Op::GELU, &[&[2, 7]], None, &[]),
+        (Op::TANH, &[&[2, 7]], None, &[]),
+        (Op::ADD, &[&[2, 7], &[2, 7]], None, &[]),
+        (Op::MUL, &[&[2, 7], &[2, 7]], None, &[]),
+        (Op::BIAS_ADD, &[&[2, 7], &[7]], None, &[]),
+        (Op::EMBEDDING, &[&[9, 7], &[2]], None, &[]),
+        (Op::MAX_POOL2D, &[&[1, 1, 2, 7]], None, &[]),
+        (Op::DROPOUT, &[&[2, 7]], None, &[]),
+    ];
+    assert_eq!(shapes.map(|(op, ..)| op).as_slice(), Op::ALL, "each in order");
+    for (op, shapes, length, extents) in shapes {
+        assert_eq!(told(op, shapes), (length, extents.to_vec()), "{op:?}");
+    }
+}
+
+#[test]
+fn shapes_that_are_not_known_do_not_fit_or_overflow_tell_nothing() {
+    let nothing = (None, vec![]);
+    assert_eq!(told(Op::MATMUL, &[]), nothing);
+    assert_eq!(told(Op::SOFTMAX, &[&[]]), nothing);
+    assert_eq!(told(Op::CONV2D, &[&[2, 3, 9, 9]]), nothing);
+    assert_eq!(told(Op::BATCH_NORM, &[&[4]]), nothing);
+    assert_eq!(told(Op::SUM, &[&[usize::MAX, 2]]), nothing);
+    assert_eq!(Facts::of(Op::MATMUL, &[None::<&[usize]>, None]), Facts::default());
+    // A vector by a matrix is no product of matrices, and sums all the same.
+    assert_eq!(told(Op::MATMUL, &[&[7], &[7, 5]]), (Some(7.0), vec![]));
+}
+
+#[test]
+fn what_a_call_states_itself_is_kept() {
+    let facts = Facts::of(Op::SOFTMAX, &[Some([2, 7])]);
+    let along_the_first = [(Attribute::ReductionLength, 2.0)];
+    let call = OpCall::new(Op::SOFTMAX, &[]).with_attributes(&along_the_first);
+    assert_eq!(facts.complete(call).attribute(Attribute::ReductionLength), Some(2.0));
+    let facts = Facts::of(Op::MATMUL, &[Some([2, 7]), Some([7, 5])]);
+    let call = OpCall::new(Op::MATMUL, &[]).with_extents(&[8]);
+    assert_eq!(facts.complete(call).extents, [8]);
+}
+
+fn refused(when: When) -> Option<String> {
+    let policy = Overrides::over(OpTable::torch_cuda()).when(when, CastRule::F32);
+    // From under another layer, and through a pointer.
+    let policy: Box<dyn CastPolicy> = Box::new(Overrides::over(policy).op("sum", CastRule::F32));
+    policy
+        .check()
+        .map_err(|error| {
+            assert_eq!(error.kind(), ErrorKind::InvalidArgument);
+            error.to_string()
+        })
+        .err()
+}
+
+#[test]
+fn an_override_by_a_number_that_its_operation_does_not_have_is_refused() {
+    let by = |op: Op, attribute| {
+        refused(When::always().op(op.name()).attribute(attribute, Is::Above(2.0)))
+    };
+    assert_eq!(
+        by(Op::MATMUL, Attribute::Exponent).unwrap_or_default(),
+        "the override for op `matmul` and Exponent > 2 can never apply: `matmul` has no `exponent`; go by its name or its path \
+         alone"
+    );
+    let shapes: [&[usize]; 2] = [&[2, 3, 4, 4], &[3, 3, 2, 2]];
+    for &op in Op::ALL {
+        let has = told(op, &shapes).0.is_some();
+        assert_eq!(by(op, Attribute::ReductionLength).is_none(), has, "{op:?}");
+        assert!(by(op, Attribute::Exponent).is_some(), "{op:?}");
+    }
+    // Another's operation may state what it likes.
+    let pow = Op::custom("pow", OpClass::Exponential);
+    assert_eq!(by(pow, Attribute::Exponent), None);
+}
+
+#[test]
+fn an_override_that_compares_with_nan_is_refused() {
+    for is in [Is::Above(f64::NAN), Is::Below(f64::NAN), Is::Equal(f64::NAN)] {
+        let why = refused(When::always().attribute(Attribute::ReductionLength, is));
+        assert!(why.is_some_and(|why| why.ends_with("is compared with NaN; give a number")));
+    }
+    assert_eq!(refused(When::always().op("matmul").path("head.*")), None);
+}
