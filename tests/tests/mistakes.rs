@@ -38,7 +38,7 @@ fn step(amp: &mut Amp<Taped<Cpu>>, input: [f32; 2]) -> Result<Step, Failed> {
 }
 
 /// Holds the text and the kind.
-fn told<T, E: Error>(outcome: Result<T, E>, kind: ErrorKind, text: &str) {
+fn told<T, E: binade::core::Error>(outcome: Result<T, E>, kind: ErrorKind, text: &str) {
     let error = outcome.err().expect(text);
     assert_eq!(error.to_string(), text);
     assert_eq!(error.kind(), kind);

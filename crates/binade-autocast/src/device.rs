@@ -1,6 +1,7 @@
 //! What a device must be able to do for autocast.
 
 use binade_core::{AmpTensor, DType, Handle, Native, NativeError};
+use std::borrow::Cow;
 
 /// Identity of a tensor's contents: what must not change for a cached cast to be valid.
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
@@ -38,10 +39,17 @@ pub trait Autocast: Handle<Tensor: Clone> {
         None
     }
 
-    /// How many elements it has, for the ledger's bytes; `None`, the default, where that is not known.
-    fn elements(&self, tensor: &Self::Tensor) -> Option<u64> {
+    /// The extent of each axis, slowest first, for policies that go by sizes; `None`, the default, where that is not known:
+    /// such policies are then told no [`Facts`](binade_cast_policy::Facts).
+    fn extents<'t>(&self, tensor: &'t Self::Tensor) -> Option<Cow<'t, [usize]>> {
         let _ = tensor;
         None
+    }
+
+    /// How many elements it has, for policies and for the ledger's bytes; `None` where that is not known.
+    fn elements(&self, tensor: &Self::Tensor) -> Option<u64> {
+        let extents = self.extents(tensor)?;
+        extents.iter().try_fold(1_u64, |product, &len| product.checked_mul(len.try_into().ok()?))
     }
 }
 

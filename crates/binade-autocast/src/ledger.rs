@@ -20,6 +20,8 @@ pub struct Account {
     pub unsized_casts: u64,
     /// Casts to a wider type because another operand was wider: often a bias or a mask left in `f32`.
     pub widened: u64,
+    /// Matrix products that are slower than they would be padded: see [`Uneven`](binade_cast_policy::Uneven).
+    pub uneven: u64,
 }
 
 impl Account {
@@ -29,10 +31,11 @@ impl Account {
         self.bytes += other.bytes;
         self.unsized_casts += other.unsized_casts;
         self.widened += other.widened;
+        self.uneven += other.uneven;
     }
 }
 
-/// Counts casts by operation, from any number of scopes and threads. Prints as a table.
+/// Counts casts and uneven products by operation, from any number of scopes and threads. Prints as a table.
 #[derive(Debug, Default)]
 pub struct Ledger(Mutex<BTreeMap<&'static str, Account>>);
 
@@ -47,7 +50,7 @@ pub(crate) struct Posting {
 }
 
 impl Ledger {
-    /// An account for every operation that needed a cast, by name.
+    /// An account for every operation that needed a cast or was an uneven product, by name.
     pub fn accounts(&self) -> BTreeMap<&'static str, Account> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
@@ -72,13 +75,22 @@ impl Ledger {
                 bytes: elements.unwrap_or(0) * to.bytes() as u64,
                 unsized_casts: u64::from(elements.is_none()),
                 widened: u64::from(promoted && to.bytes() > from.bytes()),
-                reused: 0,
+                ..Account::default()
             }
         } else {
             Account { reused: 1, ..Account::default() }
         };
+        self.add(op, &account);
+    }
+
+    /// Counts an uneven product.
+    pub(crate) fn post_uneven(&self, op: &'static str) {
+        self.add(op, &Account { uneven: 1, ..Account::default() });
+    }
+
+    fn add(&self, op: &'static str, account: &Account) {
         let mut accounts = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        accounts.entry(op).or_default().add(&account);
+        accounts.entry(op).or_default().add(account);
     }
 }
 
@@ -86,8 +98,8 @@ impl fmt::Display for Ledger {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(
             f,
-            "{:24} {:>8} {:>8} {:>14} {:>8}",
-            "operation", "casts", "reused", "bytes", "widened"
+            "{:24} {:>8} {:>8} {:>14} {:>8} {:>8}",
+            "operation", "casts", "reused", "bytes", "widened", "uneven"
         )?;
         let accounts = self.accounts();
         accounts.iter().try_for_each(|(op, account)| row(f, op, account))?;
@@ -97,9 +109,9 @@ impl fmt::Display for Ledger {
 
 /// A `+` marks bytes that leave out casts of unknown size.
 fn row(f: &mut fmt::Formatter<'_>, name: &str, account: &Account) -> fmt::Result {
-    let Account { casts, reused, bytes, unsized_casts, widened } = account;
+    let Account { casts, reused, bytes, unsized_casts, widened, uneven } = account;
     let bytes = format!("{bytes}{}", if *unsized_casts > 0 { "+" } else { "" });
-    writeln!(f, "{name:24} {casts:>8} {reused:>8} {bytes:>14} {widened:>8}")
+    writeln!(f, "{name:24} {casts:>8} {reused:>8} {bytes:>14} {widened:>8} {uneven:>8}")
 }
 
 #[cfg(feature = "serde")]

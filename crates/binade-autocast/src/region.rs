@@ -1,8 +1,11 @@
 //! The whole state of autocast, as one value.
 
-use binade_cast_policy::{CastPolicy, Decision, OpCall, OpTable, Refusal};
+use binade_cast_policy::{CastPolicy, Decision, Inapplicable, OpCall, OpTable, Refusal};
 use binade_core::{DType, ErrorKind};
-use std::sync::Arc;
+use std::sync::{
+    Arc,
+    atomic::{AtomicBool, Ordering},
+};
 
 /// Whether to cast, to what, and by which policy: one value, passed or captured whole.
 ///
@@ -15,15 +18,25 @@ pub struct Region {
     enabled: bool,
     dtype: DType,
     policy: Arc<dyn CastPolicy>,
+    /// Whether an operation has asked it, or a region that it shares this with.
+    asked: Arc<AtomicBool>,
 }
 
-/// A region was asked for in a type that a region cannot have.
-#[derive(Clone, Copy, Debug, Eq, PartialEq, thiserror::Error)]
-#[error("a region cannot compute in {dtype}: {why}")]
-pub struct RegionError {
-    /// The type asked for.
-    pub dtype: DType,
-    why: &'static str,
+/// Why there can be no such region.
+#[non_exhaustive]
+#[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
+pub enum RegionError {
+    /// It was asked for in a type that a region cannot have.
+    #[error("a region cannot compute in {dtype}: {why}")]
+    DType {
+        /// The type asked for.
+        dtype: DType,
+        /// Why not, and which to take.
+        why: &'static str,
+    },
+    /// Its policy says what can never apply.
+    #[error(transparent)]
+    Policy(#[from] Inapplicable),
 }
 
 impl binade_core::Error for RegionError {
@@ -39,8 +52,9 @@ impl Region {
     ///
     /// # Errors
     ///
-    /// Where `dtype` is not `bf16`, `f16` or `f32`.
+    /// Where `dtype` is not `bf16`, `f16` or `f32`, or the policy says what can never apply.
     pub fn new(dtype: DType, policy: impl CastPolicy + 'static) -> Result<Self, RegionError> {
+        policy.check()?;
         Ok(Self::on(check(dtype)?, Arc::new(policy)))
     }
 
@@ -55,13 +69,17 @@ impl Region {
     }
 
     fn on(dtype: DType, policy: Arc<dyn CastPolicy>) -> Self {
-        Self { enabled: true, dtype, policy }
+        Self { enabled: true, dtype, policy, asked: Arc::default() }
     }
 
     /// The same by another policy.
-    #[must_use]
-    pub fn with_policy(&self, policy: impl CastPolicy + 'static) -> Self {
-        Self { policy: Arc::new(policy), ..self.clone() }
+    ///
+    /// # Errors
+    ///
+    /// Where the policy says what can never apply: see [`CastPolicy::check`].
+    pub fn with_policy(&self, policy: impl CastPolicy + 'static) -> Result<Self, RegionError> {
+        policy.check()?;
+        Ok(Self { policy: Arc::new(policy), ..self.clone() })
     }
 
     /// The same, on, in another type.
@@ -70,7 +88,7 @@ impl Region {
     ///
     /// Where `dtype` is not `bf16`, `f16` or `f32`.
     pub fn with_dtype(&self, dtype: DType) -> Result<Self, RegionError> {
-        Ok(Self::on(check(dtype)?, self.policy.clone()))
+        Ok(Self { enabled: true, dtype: check(dtype)?, ..self.clone() })
     }
 
     /// The same, off: every operation runs in the types it is given.
@@ -82,6 +100,12 @@ impl Region {
     /// Whether it casts at all.
     pub const fn is_on(&self) -> bool {
         self.enabled
+    }
+
+    /// Whether it is on, and no operation has asked it yet: neither it, nor a region that was made of it or that it was made
+    /// of while that was on. A framework's own layers ask no region, and compute in the types that they are given.
+    pub fn is_idle(&self) -> bool {
+        self.enabled && !self.asked.load(Ordering::Relaxed)
     }
 
     /// What `Lower` means here.
@@ -101,6 +125,7 @@ impl Region {
     /// Where the policy bans the operation, does not know it and is strict, or cannot promote its operands.
     pub fn decide(&self, call: &OpCall<'_>) -> Result<Decision, Refusal> {
         if self.enabled {
+            self.asked.store(true, Ordering::Relaxed);
             self.policy.rule(call).decide(call, self.dtype)
         } else {
             Ok(Decision::default())
@@ -117,5 +142,5 @@ fn check(dtype: DType) -> Result<DType, RegionError> {
         DType::F64 => "f64 is never cast; use bf16, f16 or f32",
         _ => "it is no floating-point type; use bf16, f16 or f32",
     };
-    Err(RegionError { dtype, why })
+    Err(RegionError::DType { dtype, why })
 }

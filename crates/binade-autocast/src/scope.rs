@@ -3,7 +3,7 @@
 use crate::cache::Cache;
 use crate::ledger::{Ledger, Posting};
 use crate::{Autocast, CastError, Region};
-use binade_cast_policy::{Decision, OpCall};
+use binade_cast_policy::{Decision, Facts, OpCall, Uneven};
 use binade_core::{DType, Op};
 use std::borrow::Cow;
 use std::fmt;
@@ -88,31 +88,42 @@ impl<'d, D: Autocast> Scope<'d, D> {
         path: &str,
         operands: [&'t D::Tensor; N],
     ) -> Result<[Cow<'t, D::Tensor>; N], CastError<D::Error>> {
+        self.cast_call(&OpCall::from(op).with_path(path), operands)
+    }
+
+    /// As [`cast`](Self::cast), for calls with attributes that do not follow from the operands' shapes. The operands' types and
+    /// elements are filled in here, and the [`Facts`] that `call` does not state.
+    ///
+    /// # Errors
+    ///
+    /// When the policy refuses the operation, or the device cannot cast.
+    pub fn cast_call<'t, const N: usize>(
+        &self,
+        call: &OpCall<'_>,
+        operands: [&'t D::Tensor; N],
+    ) -> Result<[Cow<'t, D::Tensor>; N], CastError<D::Error>> {
         let dtypes = operands.map(|tensor| self.device.dtype(tensor));
-        let call = OpCall::new(op, &dtypes).with_path(path);
-        let decision = through_operands(self.region.decide(&call)?);
+        let elements = operands.map(|tensor| self.elements(tensor));
+        let facts = Facts::of(call.op, &operands.map(|tensor| self.device.extents(tensor)));
+        let call = told(call, &dtypes, &elements, &facts);
+        let decision = through_operands(self.decide(&call)?);
         self.array(&call, decision, operands)
     }
 
-    /// As [`cast`](Self::cast), for any number of operands.
+    /// As [`cast_call`](Self::cast_call), for any number of operands.
     ///
     /// # Errors
     ///
     /// When the policy refuses the operation, or the device cannot cast.
     pub fn cast_all<'t>(
         &self,
-        op: Op,
-        path: &str,
+        call: &OpCall<'_>,
         operands: &[&'t D::Tensor],
     ) -> Result<Vec<Cow<'t, D::Tensor>>, CastError<D::Error>> {
-        let dtypes: Vec<_> = operands.iter().map(|tensor| self.device.dtype(tensor)).collect();
-        let call = OpCall::new(op, &dtypes).with_path(path);
-        let decision = through_operands(self.region.decide(&call)?);
-        self.operands(&call, decision, operands)
+        self.list(call, operands, through_operands).map(|prepared| prepared.operands)
     }
 
-    /// For operations that can be asked for a type of result, and calls with attributes. The operand types of `call`
-    /// are filled in here.
+    /// As [`cast_all`](Self::cast_all), for operations that can be asked for a type of result.
     ///
     /// # Errors
     ///
@@ -122,13 +133,39 @@ impl<'d, D: Autocast> Scope<'d, D> {
         call: &OpCall<'_>,
         operands: &[&'t D::Tensor],
     ) -> Result<Prepared<'t, D::Tensor>, CastError<D::Error>> {
-        let dtypes: Vec<_> = operands.iter().map(|tensor| self.device.dtype(tensor)).collect();
-        let call = call.with_operands(&dtypes);
-        let decision = self.region.decide(&call)?;
-        Ok(Prepared {
-            operands: self.operands(&call, decision, operands)?,
-            output: decision.output,
-        })
+        self.list(call, operands, |decision| decision)
+    }
+
+    fn list<'t>(
+        &self,
+        call: &OpCall<'_>,
+        operands: &[&'t D::Tensor],
+        meant: impl FnOnce(Decision) -> Decision,
+    ) -> Result<Prepared<'t, D::Tensor>, CastError<D::Error>> {
+        let each = || operands.iter().copied();
+        let dtypes: Vec<_> = each().map(|tensor| self.device.dtype(tensor)).collect();
+        let elements: Vec<_> = each().map(|tensor| self.elements(tensor)).collect();
+        let shapes: Vec<_> = each().map(|tensor| self.device.extents(tensor)).collect();
+        let facts = Facts::of(call.op, &shapes);
+        let call = told(call, &dtypes, &elements, &facts);
+        let decision = meant(self.decide(&call)?);
+        let cast = |(operand, tensor)| self.operand(&call, decision, operand, tensor);
+        let operands = each().enumerate().map(cast).collect::<Result<_, _>>()?;
+        Ok(Prepared { operands, output: decision.output })
+    }
+
+    /// What the policy says; a product that it leaves uneven is counted.
+    fn decide(&self, call: &OpCall<'_>) -> Result<Decision, CastError<D::Error>> {
+        let decision = self.region.decide(call)?;
+        if let Some(ledger) = self.ledger.as_ref().filter(|_| Uneven::of(call, decision).is_some())
+        {
+            ledger.post_uneven(call.op.name());
+        }
+        Ok(decision)
+    }
+
+    fn elements(&self, tensor: &D::Tensor) -> u64 {
+        self.device.elements(tensor).unwrap_or(UNKNOWN)
     }
 
     pub(crate) fn array<'t, const N: usize>(
@@ -142,16 +179,6 @@ impl<'d, D: Autocast> Scope<'d, D> {
             cast[operand] = self.operand(call, decision, operand, tensor)?;
         }
         Ok(cast)
-    }
-
-    fn operands<'t>(
-        &self,
-        call: &OpCall<'_>,
-        decision: Decision,
-        operands: &[&'t D::Tensor],
-    ) -> Result<Vec<Cow<'t, D::Tensor>>, CastError<D::Error>> {
-        let cast = |(operand, &tensor)| self.operand(call, decision, operand, tensor);
-        operands.iter().enumerate().map(cast).collect()
     }
 
     /// One operand, cast if the decision says so.
@@ -186,6 +213,20 @@ impl<'d, D: Autocast> Scope<'d, D> {
             _ => Ok((make()?, true)),
         }
     }
+}
+
+/// Elements that the device does not tell; no memory has so many.
+const UNKNOWN: u64 = u64::MAX;
+
+/// `call` with what its operands tell.
+fn told<'a>(
+    call: &OpCall<'a>,
+    dtypes: &'a [DType],
+    elements: &'a [u64],
+    facts: &'a Facts,
+) -> OpCall<'a> {
+    let elements = if elements.contains(&UNKNOWN) { &[] } else { elements };
+    facts.complete(call.with_operands(dtypes).with_elements(elements))
 }
 
 /// The same result by way of the operands' types.

@@ -135,7 +135,7 @@ fn a_cast_that_failed_is_not_kept_and_leaves_the_rest() {
     let f8 = OpTable::empty().register("matmul", CastRule::To(DType::E4M3));
     let scope = Region::f16().open(&device);
     use_in(&scope, &w);
-    let failing = scope.within(Region::f16().with_policy(f8));
+    let failing = scope.within(Region::f16().with_policy(f8).unwrap());
     assert!(failing.cast(Op::MATMUL, "", [&w]).is_err());
     use_in(&scope, &w);
     assert_eq!((device.casts(), scope.kept()), (2, 1));

@@ -41,11 +41,11 @@ fn casts_bytes_reuses_and_promotions_that_widened_are_counted_by_operation() {
 fn it_prints_as_a_table() {
     let (_, ledger) = counted();
     let table = "\
-operation                   casts   reused          bytes  widened
-add                             1        0             32        1
-matmul                          2        1             28        0
-softmax                         1        0             32        0
-total                           4        1             92        1
+operation                   casts   reused          bytes  widened   uneven
+add                             1        0             32        1        0
+matmul                          2        1             28        0        0
+softmax                         1        0             32        0        0
+total                           4        1             92        1        0
 ";
     assert_eq!(ledger.to_string(), table);
 }
@@ -56,7 +56,7 @@ fn bytes_of_a_device_that_tells_no_sizes_are_marked_as_incomplete() {
     let scope = Region::f16().open(&device).with_ledger(ledger.clone());
     scope.cast(Op::MATMUL, "", [&Host::f32(&[1.0])]).unwrap();
     assert_eq!((ledger.total().bytes, ledger.total().unsized_casts), (0, 1));
-    let row = "matmul                          1        0             0+        0\n";
+    let row = "matmul                          1        0             0+        0        0\n";
     assert!(ledger.to_string().contains(row), "{ledger}");
 }
 

@@ -3,8 +3,8 @@
 
 mod common;
 
-use binade_autocast::Region;
-use binade_cast_policy::{CastPolicy, CastRule, OpCall, OpTable, Overrides};
+use binade_autocast::{Region, RegionError};
+use binade_cast_policy::{Attribute, CastPolicy, CastRule, Is, OpCall, OpTable, Overrides, When};
 use binade_core::{DType, Error, ErrorKind, Op, OpClass};
 
 const BF16: DType = DType::BF16;
@@ -27,7 +27,7 @@ fn nested_off_on_and_in_another_type() {
 
 #[test]
 fn a_region_that_is_off_casts_nothing_bans_nothing_and_refuses_nothing() {
-    let off = Region::f16().with_policy(OpTable::torch_cuda().strict()).off();
+    let off = Region::f16().with_policy(OpTable::torch_cuda().strict()).unwrap().off();
     for name in ["binary_cross_entropy", "nobody_knows_me", "matmul"] {
         let call = OpCall::new(Op::custom(name, OpClass::Other), &[F32, BF16]);
         assert_eq!(off.decide(&call).unwrap().operands, None, "{name}");
@@ -44,7 +44,9 @@ fn a_type_that_makes_no_sense_is_refused_and_the_error_says_why() {
     );
     assert_eq!(said.kind(), ErrorKind::InvalidArgument);
     for dtype in [DType::I64, DType::I32, DType::U8, DType::Bool, DType::E4M3, DType::E5M2] {
-        assert_eq!(refused(dtype).dtype, dtype);
+        assert!(
+            matches!(refused(dtype), RegionError::DType { dtype: named, .. } if named == dtype)
+        );
         assert!(Region::bf16().with_dtype(dtype).is_err());
     }
 }
@@ -61,7 +63,7 @@ fn a_decision_allocates_nothing() {
     let policy = Overrides::over(OpTable::torch_cuda().register("mine", CastRule::Lower))
         .path("head.**", CastRule::banned("not here"))
         .path("encoder.*.norm", CastRule::F32);
-    let region = Region::f16().with_policy(Box::new(policy) as Box<dyn CastPolicy>);
+    let region = Region::f16().with_policy(Box::new(policy) as Box<dyn CastPolicy>).unwrap();
     let ban = Region::f16().policy().clone();
     let norm = OpCall::new(Op::LAYER_NORM, &[F16]).with_path("encoder.0.norm");
     let bce = OpCall::new(Op::custom("binary_cross_entropy", OpClass::Loss), &[F16]);
@@ -74,6 +76,31 @@ fn a_decision_allocates_nothing() {
         assert!(matches!(ban.rule(&bce), CastRule::Banned(_)));
     });
     assert_eq!(count.count_total, 0);
+}
+
+#[test]
+fn a_policy_with_a_rule_that_can_never_apply_is_refused_when_the_region_is_made() {
+    let when = When::always().op("matmul").attribute(Attribute::Exponent, Is::Above(2.0));
+    let policy = || Overrides::over(OpTable::torch_cuda()).when(when.clone(), CastRule::F32);
+    let made = [Region::new(F16, policy()), Region::f16().with_policy(policy())];
+    for refused in made.map(Result::unwrap_err) {
+        assert!(matches!(refused, RegionError::Policy(_)), "{refused}");
+        assert!(refused.to_string().contains("`matmul` has no `exponent`"), "{refused}");
+        assert_eq!(refused.kind(), ErrorKind::InvalidArgument);
+    }
+}
+
+#[test]
+fn a_region_is_idle_until_an_operation_asks_it_or_one_made_of_it() {
+    let matmul = OpCall::from(Op::MATMUL);
+    let (region, other) = (Region::f16(), Region::f16());
+    let off = region.off();
+    off.decide(&matmul).unwrap();
+    assert!(region.is_idle() && !off.is_idle(), "off asks nothing and is never idle");
+    let policy = region.with_policy(OpTable::torch_cpu()).unwrap();
+    policy.with_dtype(BF16).unwrap().decide(&matmul).unwrap();
+    assert!(!region.is_idle() && !policy.is_idle());
+    assert!(other.is_idle(), "a region of its own");
 }
 
 #[test]

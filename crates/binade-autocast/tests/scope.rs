@@ -76,10 +76,10 @@ fn promotion_finds_the_widest_of_any_number_of_operands() {
     let scope = Region::bf16().open(&device);
     let (low, wide, index) =
         (Host::new(BF16, &[1.0]), Host::f32(&[1.0]), Host::new(DType::I64, &[0.0]));
-    let mixed = scope.cast_all(op("cat"), "", &[&low, &low, &wide, &index]).unwrap();
+    let mixed = scope.cast_all(&op("cat").into(), &[&low, &low, &wide, &index]).unwrap();
     let types: Vec<_> = mixed.iter().map(|t| t.dtype).collect();
     assert_eq!(types, [F32, F32, F32, DType::I64]);
-    let alike = scope.cast_all(op("cat"), "", &[&low, &low]).unwrap();
+    let alike = scope.cast_all(&op("cat").into(), &[&low, &low]).unwrap();
     assert!(alike.iter().all(|tensor| matches!(tensor, Cow::Borrowed(_))));
 }
 
@@ -134,7 +134,7 @@ fn a_banned_operation_is_refused_by_name_with_advice() {
 #[test]
 fn an_unlisted_operation_is_refused_in_strict_mode_and_the_error_says_how_to_register_it() {
     let device = Native::new();
-    let region = Region::f16().with_policy(OpTable::torch_cuda().strict());
+    let region = Region::f16().with_policy(OpTable::torch_cuda().strict()).unwrap();
     let refused = region.open(&device).cast(op("mine"), "", [&Host::f32(&[1.0])]).unwrap_err();
     assert!(matches!(refused, CastError::Refused(Refusal::Unlisted { .. })));
     assert!(refused.to_string().contains(r#"table.register("mine", "#), "{refused}");
@@ -161,7 +161,7 @@ fn a_foreign_sixteen_bit_type_is_a_promotion_conflict_whatever_the_order() {
 fn a_devices_error_comes_with_the_operation_the_operand_and_the_types() {
     let device = Native::<Host>::new();
     let policy = OpTable::empty().register("matmul", binade_cast_policy::CastRule::To(DType::E4M3));
-    let scope = Region::bf16().with_policy(policy);
+    let scope = Region::bf16().with_policy(policy).unwrap();
     let scope = scope.open(&device);
     let (index, x) = (Host::new(DType::I64, &[1.0]), Host::f32(&[1.0]));
     let failed = scope.cast(Op::MATMUL, "head", [&index, &x]).unwrap_err();

@@ -3,6 +3,7 @@
 use crate::{Burn, BurnTensor, Error};
 use binade_autocast::Autocast;
 use binade_core::{AmpTensor, DType};
+use std::borrow::Cow;
 
 impl Autocast for Burn {
     fn dtype(&self, tensor: &BurnTensor) -> DType {
@@ -13,9 +14,7 @@ impl Autocast for Burn {
         Ok(AmpTensor::cast(tensor, to)?)
     }
 
-    fn elements(&self, tensor: &BurnTensor) -> Option<u64> {
-        tensor.shape().iter().try_fold(1, |product: u64, len| {
-            u64::try_from(*len).ok().and_then(|len| product.checked_mul(len))
-        })
+    fn extents<'t>(&self, tensor: &'t BurnTensor) -> Option<Cow<'t, [usize]>> {
+        Some(tensor.shape().into())
     }
 }

@@ -3,6 +3,7 @@
 mod survey;
 
 use crate::{Error, TensorError, require_dtype};
+use binade_autocast::Region;
 use binade_cast_policy::{CastPolicy, Glob};
 use binade_core::DType;
 use burn::module::{Module, Param, Reparameterization, Reparameterizer};
@@ -31,8 +32,15 @@ use survey::{Survey, Surveyed};
 #[derive(Clone, Debug)]
 pub struct Views {
     dtype: DType,
-    policy: Option<Arc<dyn CastPolicy>>,
+    by: Option<By>,
     keep: Vec<Glob>,
+}
+
+/// Who chooses, where not every parameter is lowered.
+#[derive(Clone, Debug)]
+enum By {
+    Policy(Arc<dyn CastPolicy>),
+    Region(Region),
 }
 
 impl Views {
@@ -41,16 +49,23 @@ impl Views {
     /// burn's `LayerNorm` computes in `f32` where it is given f16, and in bf16 where it is given bf16:
     /// [`keep`](Self::keep) it, and cast its input, where that is too little.
     pub const fn lower(dtype: DType) -> Self {
-        Self { dtype, policy: None, keep: Vec::new() }
+        Self { dtype, by: None, keep: Vec::new() }
     }
 
     /// Parameters as `policy` has the operands of the layers that hold them, in a region of type `dtype`.
     ///
     /// The policy is asked at the layer's path for `linear` (burn's `Linear`), `conv2d` (its convolutions), `layer_norm`
     /// (`LayerNorm`, `RmsNorm`, `GroupNorm`, `InstanceNorm`), `batch_norm`, `embedding`, and for `parameter` where a layer
-    /// is none of these. What it leaves, or wants in `f32`, stays as it is held.
+    /// is none of these, with the parameter's elements. How much the layer sums depends on its input, so that no override by an
+    /// attribute applies. What the policy leaves, or wants in `f32`, stays as it is held.
     pub fn by_policy(policy: impl CastPolicy + 'static, dtype: DType) -> Self {
-        Self { dtype, policy: Some(Arc::new(policy)), keep: Vec::new() }
+        Self { dtype, by: Some(By::Policy(Arc::new(policy))), keep: Vec::new() }
+    }
+
+    /// As [`by_policy`](Self::by_policy) with the region's policy and type, which count as asked. Nothing is lowered by one that
+    /// is off.
+    pub fn by_region(region: &Region) -> Self {
+        Self { dtype: region.dtype(), by: Some(By::Region(region.clone())), keep: Vec::new() }
     }
 
     /// The same, but for parameters whose path `pattern` covers, as `encoder.*.norm.*` does: these stay as they are held.
@@ -100,12 +115,15 @@ impl Views {
         if self.keep.iter().any(|pattern| pattern.covers(&parameter.path)) {
             return Ok(None);
         }
-        let Some(policy) = &self.policy else { return Ok(Some(self.dtype)) };
+        let Some(by) = &self.by else { return Ok(Some(self.dtype)) };
         let held = parameter.dtype.unwrap_or(DType::F32);
         let operands = [held];
         let call = parameter.call(&operands);
-        let decision =
-            policy.rule(&call).decide(&call, self.dtype).map_err(TensorError::Refused)?;
+        let decision = match by {
+            By::Policy(policy) => policy.rule(&call).decide(&call, self.dtype),
+            By::Region(region) => region.decide(&call),
+        };
+        let decision = decision.map_err(TensorError::Refused)?;
         Ok(decision.cast(held))
     }
 }

@@ -4,6 +4,7 @@ use crate::{Error, candle_dtype, dtype::dtype};
 use binade_autocast::Autocast;
 use binade_core::{DType, Handle, Native};
 use candle_core::Tensor;
+use std::borrow::Cow;
 
 /// candle as Binade's traits see it. The tensors are candle's own; what is here is a name for the traits to be implemented on.
 ///
@@ -40,7 +41,7 @@ impl Autocast for Candle {
         Ok(tensor.to_dtype(candle_dtype(to)?)?)
     }
 
-    fn elements(&self, tensor: &Tensor) -> Option<u64> {
-        u64::try_from(tensor.elem_count()).ok()
+    fn extents<'t>(&self, tensor: &'t Tensor) -> Option<Cow<'t, [usize]>> {
+        Some(tensor.dims().into())
     }
 }

@@ -9,7 +9,7 @@ type Result<T = ()> = std::result::Result<T, Box<dyn std::error::Error>>;
 
 fn start(at: f32) -> Result<(Scaler<Candle>, MasterOptimizer<Candle>)> {
     let w = Var::from_tensor(&Tensor::full(at, (2, 3), &Device::Cpu)?)?;
-    let plan = Plan::new(UpdateRule::adamw(0.1))?.with_storage(DType::F16, [""; 0]);
+    let plan = Plan::new(UpdateRule::adamw(0.1))?.with_storage(DType::F16);
     let optimizer = MasterOptimizer::new(Candle, named([("w".to_owned(), w)]), plan)?;
     Ok((Scaler::new(Candle, LossScale::dynamic())?, optimizer))
 }

@@ -59,7 +59,7 @@ fn a_region_that_is_off_stores_what_it_is_given_and_sums_in_f32() -> Result {
 #[test]
 fn a_policys_exception_holds_at_its_path_and_nowhere_else() -> Result {
     let policy = Overrides::over(OpTable::torch_cuda()).path("head.*", CastRule::To(DType::F32));
-    let region = Region::f16().with_policy(policy);
+    let region = Region::f16().with_policy(policy).unwrap();
     let scope = region.open(&Candle);
     let x = matrix(Type::F32)?;
     assert_eq!(ops::linear(&scope, "head.out", &x, &x, None)?.dtype(), Type::F32);

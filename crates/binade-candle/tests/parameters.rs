@@ -128,7 +128,7 @@ fn what_a_lowered_model_has_learned_goes_back_into_the_map_in_f32() -> Result {
     let map = VarMap::new();
     let vb = VarBuilder::from_varmap(&map, Type::F32, &Device::Cpu);
     vb.get_with_hints(1, "w", candle_nn::Init::Const(1.0))?;
-    let plan = Plan::new(UpdateRule::adam(1e-4))?.with_storage(DType::BF16, [""; 0]);
+    let plan = Plan::new(UpdateRule::adam(1e-4))?.with_storage(DType::BF16);
     let mut optimizer = MasterOptimizer::new(Candle, params(&map), plan)?;
     let mut scaler = Scaler::new(Candle, LossScale::none())?;
     let loss = optimizer.params[0].value.to_dtype(Type::F32)?.sum_all()?;

@@ -3,6 +3,7 @@
 use crate::{Cpu, Error, Tensor};
 use binade_autocast::Autocast;
 use binade_core::DType;
+use std::borrow::Cow;
 
 /// Nothing is kept: a bare tensor cannot tell a parameter from an activation, and keeping casts of activations would
 /// hold a whole forward pass in memory twice. A tape knows which is which.
@@ -15,7 +16,7 @@ impl Autocast for Cpu {
         tensor.cast(to)
     }
 
-    fn elements(&self, tensor: &Tensor) -> Option<u64> {
-        Some(tensor.len() as u64)
+    fn extents<'t>(&self, tensor: &'t Tensor) -> Option<Cow<'t, [usize]>> {
+        Some(tensor.shape().into())
     }
 }

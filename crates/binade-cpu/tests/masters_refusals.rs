@@ -104,7 +104,7 @@ fn parameters_that_are_not_trained_in_f32_are_refused_whatever_they_would_be_sto
         let dtype = tensor.dtype();
         for stored in [DType::F16, DType::F32] {
             let mut params = vec![Named::new("w", tensor.clone())];
-            let plan = plan(UpdateRule::sgd(0.1)).with_storage(stored, [""; 0]);
+            let plan = plan(UpdateRule::sgd(0.1)).with_storage(stored);
             let error = Cpu.masters(&mut params, &plan).unwrap_err();
             let text = format!("the CPU cannot train parameters of {dtype}");
             assert_eq!(error.kind(), ErrorKind::Unsupported);
@@ -117,7 +117,7 @@ fn parameters_that_are_not_trained_in_f32_are_refused_whatever_they_would_be_sto
 fn a_storage_that_cannot_be_trained_is_refused_and_no_parameter_is_lowered() {
     for stored in [DType::F64, DType::E4M3, DType::E5M2, DType::I64, DType::Bool] {
         let mut params = params(&[Part { dtype: DType::F32, data: vec![1.0] }]);
-        let plan = plan(UpdateRule::sgd(0.1)).with_storage(stored, [""; 0]);
+        let plan = plan(UpdateRule::sgd(0.1)).with_storage(stored);
         let error = Cpu.masters(&mut params, &plan).unwrap_err();
         assert_eq!((error.kind(), params[0].value.dtype()), (ErrorKind::Unsupported, DType::F32));
     }

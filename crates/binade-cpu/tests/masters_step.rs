@@ -123,7 +123,7 @@ fn a_low_precision_parameter_is_its_master_rounded_once() {
 fn masters_keep_the_bits_that_lowering_loses_and_what_is_kept_in_f32_has_none() {
     let exact = Random(6).part(DType::F32, 1000);
     for dtype in [DType::BF16, DType::F16] {
-        let plan = plan(rules()[2]).with_storage(dtype, [name(1)]);
+        let plan = plan(rules()[2]).with_storage(dtype).keep([name(1)]);
         let set = params(&[exact.clone(), exact.clone()]);
         let optimizer = MasterOptimizer::new(Cpu, set, plan).unwrap();
         let types = optimizer.params.iter().map(|param| param.value.dtype());

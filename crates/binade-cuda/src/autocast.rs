@@ -7,6 +7,7 @@ use crate::{
 };
 use binade_autocast::Autocast;
 use binade_core::{DType, cast::OnOverflow, stochastic::Key};
+use std::borrow::Cow;
 
 /// Blocks beyond which a grid strides: enough to fill any GPU several times over.
 const MOST_BLOCKS: u64 = 4096;
@@ -23,8 +24,8 @@ impl Autocast for Cuda {
         self.cast_overflowing(tensor, to, OnOverflow::NonFinite)
     }
 
-    fn elements(&self, tensor: &Tensor) -> Option<u64> {
-        Some(tensor.len() as u64)
+    fn extents<'t>(&self, tensor: &'t Tensor) -> Option<Cow<'t, [usize]>> {
+        Some(tensor.shape().into())
     }
 }
 

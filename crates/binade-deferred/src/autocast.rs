@@ -4,6 +4,7 @@ use crate::{Deferred, Error, Tensor, tensor::Like};
 use binade_autocast::Autocast;
 use binade_core::{DType, stochastic::Key};
 use binade_cpu::Cpu;
+use std::borrow::Cow;
 
 impl Autocast for Deferred {
     fn dtype(&self, tensor: &Tensor) -> DType {
@@ -17,8 +18,8 @@ impl Autocast for Deferred {
         Ok(self.tensor(&[tensor], like, move |t| t[0].cast(to)))
     }
 
-    fn elements(&self, tensor: &Tensor) -> Option<u64> {
-        Some(binade_ops::shape::element_count(tensor.shape()) as u64)
+    fn extents<'t>(&self, tensor: &'t Tensor) -> Option<Cow<'t, [usize]>> {
+        Some(tensor.shape().into())
     }
 }
 

@@ -124,7 +124,7 @@ where
         device.upload(&values, &[300], DType::F32).unwrap()
     };
     let plan = Plan::new(UpdateRule::adamw(0.01)).unwrap();
-    let plan = plan.with_store(store).with_storage(DType::BF16, [""; 0]).with_lost_updates(true);
+    let plan = plan.with_store(store).with_storage(DType::BF16).with_lost_updates(true);
     let param = |name| Named::new(name, tensor(1));
     let mut optimizer =
         MasterOptimizer::new(device.clone(), vec![param("a")], plan.clone()).unwrap();

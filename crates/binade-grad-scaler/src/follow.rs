@@ -160,7 +160,7 @@ impl Follow {
     pub fn check(&mut self, step: Step) -> Result<Step, Parted> {
         let Some(there) = self.trajectory.updates().get(self.checked) else { return Ok(step) };
         self.checked += 1;
-        let report = StepReport { scale: there.after, steps: step.report().steps.clone() };
+        let report = StepReport { scale: there.after, ..step.report().clone() };
         let here: Vec<_> = report.steps.iter().map(RecordedStep::of).collect();
         let parting = parting(&here, &there.steps);
         let step = Step::judge(report);

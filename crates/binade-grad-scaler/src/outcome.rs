@@ -4,7 +4,7 @@ use crate::pending::{Part, StepRecord};
 use crate::shared::Shared;
 use crate::{GradScaler, PartReport, PendingStep, ScaleStore, Step, StepReport, StepSummary};
 use binade_core::Finding;
-use std::sync::Arc;
+use std::{borrow::Cow, sync::Arc};
 
 /// What became of an iteration; still on the device.
 #[must_use = "a skipped step is silent until resolved; `leave_unread` says that this is meant"]
@@ -12,18 +12,24 @@ pub struct StepOutcome<D: GradScaler> {
     step: Arc<PendingStep<D>>,
     scale: D::Scale,
     shared: Arc<Shared<D>>,
+    notice: Option<&'static str>,
 }
 
 /// A clone tells of the same iteration; each is resolved, or left, on its own.
 impl<D: GradScaler> Clone for StepOutcome<D> {
     fn clone(&self) -> Self {
-        Self::new(self.step.clone(), self.scale.clone(), self.shared.clone())
+        Self::new(self.step.clone(), self.scale.clone(), self.shared.clone(), self.notice)
     }
 }
 
 impl<D: GradScaler> StepOutcome<D> {
-    pub(crate) fn new(step: Arc<PendingStep<D>>, scale: D::Scale, shared: Arc<Shared<D>>) -> Self {
-        Self { step, scale, shared }
+    pub(crate) fn new(
+        step: Arc<PendingStep<D>>,
+        scale: D::Scale,
+        shared: Arc<Shared<D>>,
+        notice: Option<&'static str>,
+    ) -> Self {
+        Self { step, scale, shared, notice }
     }
 
     /// Waits for the device and says what happened: the one read of an iteration.
@@ -38,7 +44,8 @@ impl<D: GradScaler> StepOutcome<D> {
         let all: Vec<_> = parts.iter().copied().chain(self.step.verdicts()).collect();
         let (mut found, state) = self.shared.device.read(&all, &self.scale)?;
         let verdicts = found.split_off(parts.len());
-        Ok(Step::judge(StepReport { steps: self.summaries(found, verdicts), scale: state }))
+        let (steps, notice) = (self.summaries(found, verdicts), self.notice.map(Cow::Borrowed));
+        Ok(Step::judge(StepReport { steps, scale: state, notice }))
     }
 
     /// Says what happened if the device is done, and gives the outcome back if it is not.
@@ -65,8 +72,8 @@ impl<D: GradScaler> StepOutcome<D> {
     where
         D: Clone,
     {
-        let Self { step, scale, shared } = self;
-        Self { step: Arc::new(step.uncounted()), scale, shared: Arc::new(shared.apart()) }
+        let Self { step, scale, shared, notice } = self;
+        Self { step: Arc::new(step.uncounted()), scale, shared: Arc::new(shared.apart()), notice }
     }
 
     fn summaries(&self, parts: Vec<Finding>, verdicts: Vec<Finding>) -> Vec<StepSummary> {

@@ -3,7 +3,7 @@
 use crate::ScaleState;
 use crate::pending::SUM;
 use binade_core::{Finding, Overflow};
-use std::sync::Arc;
+use std::{borrow::Cow, sync::Arc};
 
 /// What happened in an iteration.
 #[must_use = "a skipped step, or a run that has diverged, is silent until this is looked at"]
@@ -75,6 +75,9 @@ pub struct StepReport {
     pub steps: Vec<StepSummary>,
     /// The scale after the update; `factor_before` is in it.
     pub scale: ScaleState,
+    /// What [`Scaler::with_notice`](crate::Scaler::with_notice) said when the step was updated.
+    #[cfg_attr(feature = "serde", serde(default, skip_serializing_if = "Option::is_none"))]
+    pub notice: Option<Cow<'static, str>>,
 }
 
 /// One optimizer's step.

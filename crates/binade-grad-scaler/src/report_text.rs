@@ -11,7 +11,8 @@ impl fmt::Display for StepReport {
             step.describe(self.scale.diverged, f)?;
         }
         self.numbers(f)?;
-        self.advice().into_iter().try_for_each(|advice| write!(f, ". {advice}"))
+        let notice = self.notice.as_deref();
+        self.advice().into_iter().chain(notice).try_for_each(|advice| write!(f, ". {advice}"))
     }
 }
 

@@ -23,7 +23,11 @@ pub struct Scaler<D: GradScaler> {
     pub(crate) shared: Arc<Shared<D>>,
     pub(crate) scale: D::Scale,
     pub(crate) rule: LossScale,
+    notice: Option<Notice>,
 }
+
+/// What reports say besides, if anything.
+type Notice = Arc<dyn Fn() -> Option<&'static str> + Send + Sync>;
 
 impl<D: GradScaler> Scaler<D> {
     /// A scaler on `device` that starts and moves by `rule`.
@@ -58,7 +62,17 @@ impl<D: GradScaler> Scaler<D> {
     fn start(device: D, rule: LossScale, reduce: Option<Box<Reduce<D>>>) -> Result<Self, D::Error> {
         let scale = device.upload_state(rule.start())?;
         let one = device.upload_state(ScaleState::from_exponent(0))?;
-        Ok(Self { shared: Arc::new(Shared::new(device, one, reduce)), scale, rule })
+        Ok(Self { shared: Arc::new(Shared::new(device, one, reduce)), scale, rule, notice: None })
+    }
+
+    /// Lets the report of each step end with what `notice` says when the step is updated: for what a scaler cannot see, as an
+    /// autocast region that casts nothing.
+    #[must_use]
+    pub fn with_notice(
+        self,
+        notice: impl Fn() -> Option<&'static str> + Send + Sync + 'static,
+    ) -> Self {
+        Self { notice: Some(Arc::new(notice)), ..self }
     }
 
     /// Multiplies a loss by the scale, in `f32`.
@@ -111,7 +125,8 @@ impl<D: GradScaler> Scaler<D> {
 
     /// What became of a step, with the scale as it is now.
     pub(crate) fn outcome(&self, step: Arc<PendingStep<D>>) -> StepOutcome<D> {
-        StepOutcome::new(step, self.scale.clone(), self.shared.clone())
+        let notice = self.notice.as_ref().and_then(|notice| notice());
+        StepOutcome::new(step, self.scale.clone(), self.shared.clone(), notice)
     }
 
     /// The scale and its counters, for a log or a checkpoint. Waits for the device.

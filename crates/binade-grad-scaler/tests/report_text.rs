@@ -5,6 +5,10 @@ use binade_core::Named;
 use binade_grad_scaler::{BadMicroBatch, LossScale, ScaleState};
 use common::sgd::Sgd;
 use common::{Result, Set, iterate, scaler, unscaled};
+use std::sync::{
+    Arc,
+    atomic::{AtomicBool, Ordering},
+};
 
 fn text(rule: LossScale, sets: &[Set<'_>]) -> Result<String> {
     let (mut scaler, mut sgd) = (scaler(rule), Sgd::new(&[]));
@@ -21,6 +25,23 @@ fn a_good_step_is_short() -> Result {
     assert_eq!(text(LossScale::dynamic(), &[good, good])?, "step 2 applied; scale 65536");
     let eager = LossScale::dynamic().with_growth_interval(1).unwrap();
     assert_eq!(text(eager, &[good])?, "step 1 applied; scale 65536 -> 131072");
+    Ok(())
+}
+
+#[test]
+fn a_notice_ends_the_report_for_as_long_as_it_is_given() -> Result {
+    let given = Arc::new(AtomicBool::new(true));
+    let told = given.clone();
+    let mut scaler = scaler(LossScale::dynamic())
+        .with_notice(move || told.load(Ordering::Relaxed).then_some("Look at the region"));
+    let (mut sgd, good): (_, Set<'_>) = (Sgd::new(&[]), &[("w", &[1.0])]);
+    let step = iterate(&mut scaler, &mut sgd, good)?;
+    assert_eq!(step.report().notice.as_deref(), Some("Look at the region"));
+    let text = "step 1 applied; scale 65536. Look at the region";
+    assert_eq!(step.report().to_string(), text);
+    given.store(false, Ordering::Relaxed);
+    let text = iterate(&mut scaler, &mut sgd, good)?.report().to_string();
+    assert_eq!(text, "step 2 applied; scale 65536");
     Ok(())
 }
 

@@ -16,17 +16,18 @@ pub struct Plan {
     rule: UpdateRule,
     groups: Vec<Group>,
     store: MasterStore,
-    storage: Option<Storage>,
+    #[cfg_attr(feature = "serde", serde(default))]
+    storage: Storage,
     #[cfg_attr(feature = "serde", serde(default))]
     counts_lost_updates: bool,
 }
 
 /// What type parameters are stored in.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Storage {
-    /// The type of all parameters but those in `keep_f32`.
-    pub dtype: DType,
+    /// The type of all parameters but those in `keep_f32`; `None` where each of them stays in the type it has.
+    pub dtype: Option<DType>,
     /// Names of parameters that stay in `f32`: normalisation, as with Apex's `keep_batchnorm_fp32`.
     pub keep_f32: Vec<String>,
 }
@@ -57,7 +58,7 @@ impl Plan {
             rule,
             groups: Vec::new(),
             store: MasterStore::Copy,
-            storage: None,
+            storage: Storage::default(),
             counts_lost_updates: false,
         })
     }
@@ -86,15 +87,19 @@ impl Plan {
         Self { store, ..self }
     }
 
-    /// Stores parameters in `dtype`, but for those named in `keep_f32`. Without this each stays in the type it has.
+    /// Stores parameters in `dtype`, but for those that [`keep`](Self::keep) names. Without this each stays in the type it has.
     #[must_use]
-    pub fn with_storage<S: Into<String>>(
-        self,
-        dtype: DType,
-        keep_f32: impl IntoIterator<Item = S>,
-    ) -> Self {
-        let keep_f32 = keep_f32.into_iter().map(Into::into).collect();
-        Self { storage: Some(Storage { dtype, keep_f32 }), ..self }
+    pub fn with_storage(mut self, dtype: DType) -> Self {
+        self.storage.dtype = Some(dtype);
+        self
+    }
+
+    /// Stores these parameters in `f32`, whatever the others are stored in, besides those named before: normalisation, as with
+    /// Apex's `keep_batchnorm_fp32`.
+    #[must_use]
+    pub fn keep<S: Into<String>>(mut self, parameters: impl IntoIterator<Item = S>) -> Self {
+        self.storage.keep_f32.extend(parameters.into_iter().map(Into::into));
+        self
     }
 
     /// Whether each step counts [updates that are lost](crate::LostUpdates). It then widens every tensor that it steps
@@ -165,33 +170,29 @@ impl Plan {
         self.counts_lost_updates
     }
 
-    /// What type parameters are stored in; `None` where each stays in the type it has.
-    pub fn storage(&self) -> Option<&Storage> {
-        self.storage.as_ref()
+    /// What type parameters are stored in.
+    pub fn storage(&self) -> &Storage {
+        &self.storage
     }
 
     /// Whether `other` keeps the same masters of the same types, in whatever order it names them.
     pub(crate) fn stores_as(&self, other: &Self) -> bool {
-        fn told(plan: &Plan) -> Option<(DType, HashSet<&String>)> {
-            plan.storage().map(|storage| (storage.dtype, storage.keep_f32.iter().collect()))
+        fn told(plan: &Plan) -> (Option<DType>, HashSet<&String>) {
+            (plan.storage.dtype, plan.storage.keep_f32.iter().collect())
         }
         self.store == other.store && told(self) == told(other)
     }
 
     /// The type that `parameter`, of type `now`, is stored in.
     pub fn dtype_of(&self, parameter: &str, now: DType) -> DType {
-        match &self.storage {
-            None => now,
-            Some(storage) if storage.keep_f32.iter().any(|name| name == parameter) => DType::F32,
-            Some(storage) => storage.dtype,
-        }
+        let kept = self.storage.keep_f32.iter().any(|name| name == parameter);
+        if kept { DType::F32 } else { self.storage.dtype.unwrap_or(now) }
     }
 
     /// A name in the plan that is not among `parameters`: most likely a typing error.
     pub fn unknown_parameter<'p>(&self, parameters: impl Iterator<Item = &'p str>) -> Option<&str> {
         let known: HashSet<&str> = parameters.collect();
         let grouped = self.groups.iter().flat_map(|group| &group.parameters);
-        let kept = self.storage.iter().flat_map(|storage| &storage.keep_f32);
-        grouped.chain(kept).map(String::as_str).find(|name| !known.contains(name))
+        grouped.chain(&self.storage.keep_f32).map(String::as_str).find(|name| !known.contains(name))
     }
 }

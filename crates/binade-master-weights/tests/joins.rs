@@ -43,7 +43,7 @@ fn parameters_that_join_begin_like_any_others_and_change_nothing_for_them() {
 
 #[test]
 fn a_group_may_name_what_joins_and_storage_lowers_it() {
-    let stored = plan(UpdateRule::sgd(1.0)).with_storage(DType::F16, [""; 0]);
+    let stored = plan(UpdateRule::sgd(1.0)).with_storage(DType::F16);
     let mut optimizer = optimizer(params(DType::F32, OLD), stored.clone());
     let plan = stored.with_group(["b"], UpdateRule::sgd(0.5)).unwrap();
     let exact: [(&str, &[f32]); 1] = [("b", &[1.0 + 1e-4])];
@@ -90,7 +90,7 @@ fn a_join_that_does_not_fit_is_refused_by_name_and_nothing_has_changed() {
 fn an_exported_value_is_what_the_next_step_starts_from() {
     let exact = values(100, 9);
     for (store, dtype) in stores_and_types() {
-        let plan = plan(UpdateRule::sgd(0.1)).with_store(store).with_storage(dtype, [""; 0]);
+        let plan = plan(UpdateRule::sgd(0.1)).with_store(store).with_storage(dtype);
         let optimizer = of_one(DType::F32, &exact, plan);
         let exported = optimizer.export_f32().unwrap();
         assert_eq!(&*exported[0].name, "w");
@@ -109,8 +109,7 @@ fn an_exported_value_is_what_the_next_step_starts_from() {
 #[test]
 fn a_run_started_again_from_exported_values_has_the_same_masters() {
     for store in [MasterStore::Copy, MasterStore::Remainder] {
-        let plan =
-            || plan(UpdateRule::sgd(0.1)).with_store(store).with_storage(DType::BF16, [""; 0]);
+        let plan = || plan(UpdateRule::sgd(0.1)).with_store(store).with_storage(DType::BF16);
         let mut run = of_one(DType::F32, &values(50, 1), plan());
         let grad = |seed| grads(DType::F32, [("w", &values(50, seed)[..])]);
         run.step(grad(2), &fine()).unwrap();

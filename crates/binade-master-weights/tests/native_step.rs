@@ -124,7 +124,7 @@ fn two_parameters_of_one_name_are_refused() {
     let twins: [(&str, &[f32]); 2] = [("a", &[1.0]), ("a", &[3.0, 4.0])];
     let mut params = params(DType::F32, twins);
     let device = binade_core::Native::<Host>::new();
-    let plan = plan(UpdateRule::sgd(0.1)).with_storage(DType::F16, [""; 0]);
+    let plan = plan(UpdateRule::sgd(0.1)).with_storage(DType::F16);
     let error = binade_master_weights::MasterWeights::masters(&device, &mut params, &plan);
     let text = error.unwrap_err().to_string();
     assert!(text.starts_with("`a`: two parameters"), "{text}");

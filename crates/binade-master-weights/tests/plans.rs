@@ -84,7 +84,7 @@ fn a_frozen_group_stays_frozen_whatever_the_schedule_does() {
 fn a_name_that_no_parameter_has_is_refused() {
     let strange = [
         plan(UpdateRule::sgd(0.1)).with_group(["a", "typo"], UpdateRule::sgd(0.2)).unwrap(),
-        plan(UpdateRule::sgd(0.1)).with_storage(DType::F16, ["typo"]),
+        plan(UpdateRule::sgd(0.1)).with_storage(DType::F16).keep(["typo"]),
     ];
     for plan in strange {
         let made =
@@ -98,6 +98,18 @@ fn a_name_that_no_parameter_has_is_refused() {
         assert_eq!(optimizer.plan(), &grouped());
         assert_eq!(stepped(&mut optimizer), [0.5, 0.75, 0.875]);
     }
+}
+
+#[test]
+fn what_is_kept_is_stored_in_f32_whenever_it_was_named() {
+    let (plan, kept) = (|| plan(UpdateRule::sgd(0.1)), ["norm"]);
+    let (after, before) =
+        (plan().with_storage(DType::F16).keep(kept), plan().keep(kept).with_storage(DType::F16));
+    assert_eq!(after, before);
+    let dtypes = |plan: &Plan| ["weight", "norm"].map(|name| plan.dtype_of(name, DType::BF16));
+    assert_eq!(dtypes(&after), [DType::F16, DType::F32]);
+    assert_eq!(dtypes(&plan().keep(kept)), [DType::BF16, DType::F32]);
+    assert_eq!(dtypes(&after.keep(["weight"])), [DType::F32; 2]);
 }
 
 #[test]
@@ -155,12 +167,13 @@ fn a_rule_that_needs_other_moments_is_refused_by_name_and_nothing_has_changed() 
 
 #[test]
 fn another_store_or_storage_is_refused_in_a_running_optimizer() {
-    let stored = || plan(UpdateRule::sgd(0.5)).with_storage(DType::F16, ["a", "b"]);
+    let f16 = || plan(UpdateRule::sgd(0.5)).with_storage(DType::F16);
+    let stored = || f16().keep(["a", "b"]);
     let mut optimizer = optimizer(params(DType::F32, SET), stored());
     let others = [
         stored().with_store(MasterStore::NoMaster),
-        stored().with_storage(DType::BF16, ["a", "b"]),
-        stored().with_storage(DType::F16, ["a"]),
+        stored().with_storage(DType::BF16),
+        f16().keep(["a"]),
         plan(UpdateRule::sgd(0.25)),
     ];
     for other in others {
@@ -169,7 +182,7 @@ fn another_store_or_storage_is_refused_in_a_running_optimizer() {
         assert!(error.to_string().contains("neither can change in a running optimizer"), "{error}");
         assert_eq!(optimizer.plan(), &stored());
     }
-    let turned = stored().with_storage(DType::F16, ["b", "a"]).with_lr(0.25).unwrap();
+    let turned = f16().keep(["b", "a"]).with_lr(0.25).unwrap();
     optimizer.set_plan(turned).unwrap();
     assert_eq!(stepped(&mut optimizer), [0.75; 3]);
 }

@@ -98,7 +98,7 @@ fn a_thousand_steps_leave_the_masters_of_f32_copies_bit_for_bit() {
     for rule in [UpdateRule::adam(1e-3), rules()[1], rules()[4]] {
         let start = values(64, 1);
         let stored = |store| {
-            let plan = plan(rule).with_store(store).with_storage(DType::BF16, [""; 0]);
+            let plan = plan(rule).with_store(store).with_storage(DType::BF16);
             of_one(DType::F32, &start, plan)
         };
         let [mut copy, mut remainder] = [MasterStore::Copy, MasterStore::Remainder].map(stored);
@@ -120,7 +120,7 @@ fn a_thousand_steps_leave_the_masters_of_f32_copies_bit_for_bit() {
 fn a_first_copy_goes_away_from_zero_on_a_tie_as_every_later_one_does() {
     let tie = 1.0 + 2.0_f32.powi(-8);
     let plan = plan(UpdateRule::sgd(1.0)).with_store(MasterStore::Remainder);
-    let plan = plan.with_storage(DType::BF16, [""; 0]);
+    let plan = plan.with_storage(DType::BF16);
     let mut optimizer = of_one(DType::F32, &[tie, -tie, 1.0], plan);
     let up = 1.0 + 2.0_f32.powi(-7);
     assert_eq!(optimizer.params[0].value.data, [up, -up, 1.0]);

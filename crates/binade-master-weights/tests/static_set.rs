@@ -101,7 +101,7 @@ where
     Layer<f32>: StaticCast<E, Output = Layer<E>>,
 {
     let mut ours = MasterOptimizer::<Static<Layer<E>>>::lower(layer(), plan(store)).unwrap();
-    let dynamic = plan(store).with_storage(E::DTYPE, [""; 0]);
+    let dynamic = plan(store).with_storage(E::DTYPE);
     let params = named(&mut layer()).into_iter().map(|p| Named::new(p.name, p.value.unwrap()));
     let mut theirs = MasterOptimizer::new(Native::new(), params.collect(), dynamic).unwrap();
     for step in 0..10 {
@@ -177,7 +177,7 @@ fn an_overflow_moves_no_bit_and_a_missing_gradient_leaves_its_parameter() {
 #[test]
 fn what_does_not_fit_is_refused_by_name_before_anything_has_moved() {
     let device = Static::<Layer<f16>>::new();
-    let other = plan(MasterStore::Copy).with_storage(DType::BF16, [""; 0]);
+    let other = plan(MasterStore::Copy).with_storage(DType::BF16);
     let error = MasterOptimizer::new(device, layer().cast(), other).unwrap_err();
     assert!(error.to_string().starts_with("`weight`: the plan would store it in another type"));
 

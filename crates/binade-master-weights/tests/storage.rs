@@ -13,7 +13,7 @@ const SET: [(&str, &[f32]); 2] = [("linear.weight", &[1.0, 2.0, 3.0]), ("norm.we
 #[test]
 fn what_the_plan_keeps_in_f32_stays_there_and_needs_no_master() {
     for dtype in LOW {
-        let plan = plan(UpdateRule::adam(0.1)).with_storage(dtype, ["norm.weight"]);
+        let plan = plan(UpdateRule::adam(0.1)).with_storage(dtype).keep(["norm.weight"]);
         let optimizer = optimizer(params(DType::F32, SET), plan);
         let stored = optimizer.params.iter().map(|param| param.value.dtype);
         assert_eq!(stored.collect::<Vec<_>>(), [dtype, DType::F32]);
@@ -34,7 +34,7 @@ fn without_a_storage_each_parameter_stays_in_the_type_it_has() {
 fn masters_keep_the_bits_that_lowering_a_parameter_loses() {
     let exact = values(100, 9);
     for dtype in LOW {
-        let plan = plan(UpdateRule::sgd(0.1)).with_storage(dtype, [""; 0]);
+        let plan = plan(UpdateRule::sgd(0.1)).with_storage(dtype);
         let optimizer = optimizer(params(DType::F32, [("w", &exact[..])]), plan);
         let master = optimizer.masters().get("w").unwrap().master.copy();
         assert_eq!(master, Some(&exact));
@@ -46,7 +46,7 @@ fn masters_keep_the_bits_that_lowering_a_parameter_loses() {
 
 #[test]
 fn a_type_that_the_tensor_cannot_have_is_the_tensors_own_error() {
-    let plan = plan(UpdateRule::sgd(0.1)).with_storage(DType::E4M3, [""; 0]);
+    let plan = plan(UpdateRule::sgd(0.1)).with_storage(DType::E4M3);
     let error = Optimizer::new(Native::new(), params(DType::F32, SET), plan).unwrap_err();
     assert_eq!(
         (error.kind(), error.to_string()),
@@ -59,7 +59,7 @@ fn memory_says_before_what_masters_and_moments_take_after() {
     for rule in rules() {
         for (store, dtype) in stores_and_types() {
             for now in ALL {
-                let plan = plan(rule).with_store(store).with_storage(dtype, ["norm.weight"]);
+                let plan = plan(rule).with_store(store).with_storage(dtype).keep(["norm.weight"]);
                 let known = SET.map(|(name, data)| (name, now, data.len() as u64));
                 let memory = Memory::of(&plan, known);
                 let optimizer = optimizer(params(now, SET), plan);
@@ -74,7 +74,7 @@ fn memory_says_before_what_masters_and_moments_take_after() {
 
 #[test]
 fn memory_of_adamw_on_f16_is_sixteen_bytes_a_parameter() {
-    let plan = plan(UpdateRule::adamw(1e-3)).with_storage(DType::F16, [""; 0]);
+    let plan = plan(UpdateRule::adamw(1e-3)).with_storage(DType::F16);
     let memory = Memory::of(&plan, [("w", DType::F32, 1000)]);
     assert_eq!(
         memory,
@@ -96,7 +96,7 @@ fn a_parameter_of_a_type_that_is_not_trained_is_refused_by_name() {
 
 #[test]
 fn memory_of_what_is_not_trained_is_its_own_bytes() {
-    let plan = plan(UpdateRule::adamw(1e-3)).with_storage(DType::F16, [""; 0]);
+    let plan = plan(UpdateRule::adamw(1e-3)).with_storage(DType::F16);
     for (dtype, bytes) in [(DType::F64, 8000), (DType::I32, 4000)] {
         let memory = Memory::of(&plan, [("w", dtype, 1000)]);
         assert_eq!(memory, Memory { parameters: bytes, ..Memory::default() });

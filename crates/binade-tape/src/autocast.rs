@@ -3,7 +3,7 @@
 use crate::{Device, record::Origin, value::Value};
 use binade_autocast::{Autocast, CacheKey};
 use binade_core::{DType, Handle};
-use std::marker::PhantomData;
+use std::{borrow::Cow, marker::PhantomData};
 
 /// The handle that a tape's scope casts on. Values carry their record, so that it holds nothing and lives for ever.
 pub(crate) struct Recorder<D>(PhantomData<fn() -> D>);
@@ -37,7 +37,11 @@ impl<D: Device> Autocast for Recorder<D> {
         value.parameter.then_some(key)
     }
 
+    fn extents<'t>(&self, value: &'t Value<D>) -> Option<Cow<'t, [usize]>> {
+        Some(value.record.device.shape(&value.tensor).into())
+    }
+
     fn elements(&self, value: &Value<D>) -> Option<u64> {
-        Some(value.elements())
+        value.record.device.elements(&value.tensor)
     }
 }

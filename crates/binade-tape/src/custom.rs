@@ -5,7 +5,7 @@ use crate::{
     ops::{Outcome, Saves},
 };
 use binade_autocast::Region;
-use binade_core::Op;
+use binade_cast_policy::OpCall;
 
 /// What a custom operation is told, forward and backward alike.
 #[derive(Debug)]
@@ -22,13 +22,20 @@ impl<D: Device> Tape<D> {
     /// An operation of the caller's own on plain tensors: `forward` gives its result, and `backward` the gradients of
     /// its operands from the result's, one for each, `None` for none.
     ///
-    /// The policy is asked about `op` as about any other; register it there, or it runs in the types it is given.
+    /// The policy is asked about `call`, an [`Op`](binade_core::Op) or one with attributes that the policy may go by, as about
+    /// any other; register it there, or it runs in the types it is given.
     /// Nothing inside either closure is cast by itself: `call.region.open(call.device)` casts there. A gradient of another type than its operand's is cast to it.
     ///
     /// # Errors
     ///
     /// Where the region's policy refuses, or `forward` fails.
-    pub fn custom<F, B>(&self, op: Op, operands: &[&Var<D>], forward: F, backward: B) -> Outcome<D>
+    pub fn custom<'c, F, B>(
+        &self,
+        call: impl Into<OpCall<'c>>,
+        operands: &[&Var<D>],
+        forward: F,
+        backward: B,
+    ) -> Outcome<D>
     where
         F: FnOnce(CustomCall<'_, D>) -> Result<D::Tensor, TapeError<D::Error>>,
         B: Fn(CustomCall<'_, D>, &D::Tensor) -> Result<Vec<Option<D::Tensor>>, TapeError<D::Error>>
@@ -36,11 +43,13 @@ impl<D: Device> Tape<D> {
             + Sync
             + 'static,
     {
+        let call = call.into();
+        let op = call.op;
         let Some(first) = operands.first() else {
             return Err(TapeError::NoOperands { op: op.name() });
         };
         let here = first.on(self)?;
-        let values = here.operand_list(op, operands)?;
+        let values = here.operand_list(call, operands)?;
         let (inputs, region) = (values.iter().collect::<Vec<_>>(), self.region().clone());
         let tensors: Vec<_> = values.iter().map(|value| value.tensor.clone()).collect();
         let call = CustomCall { device: self.device(), region: &region, operands: &tensors };

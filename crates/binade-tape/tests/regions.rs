@@ -5,11 +5,11 @@
 mod common;
 
 use binade_autocast::{Autocast, Ledger, Region};
-use binade_cast_policy::{Attribute, CastRule, Is, OpTable, Overrides, When};
-use binade_core::{DType, Named};
+use binade_cast_policy::{Attribute, CastPolicy, CastRule, Is, OpCall, OpTable, Overrides, When};
+use binade_core::{DType, Named, Op, OpClass};
 use binade_cpu::{Cpu, Tensor};
-use binade_ops::{BatchNormConfig, Linear, MseLoss, Relu, RunningStats};
-use binade_tape::Tape;
+use binade_ops::{BatchNormConfig, Conv2dConfig, Linear, MseLoss, Relu, RunningStats};
+use binade_tape::{CustomCall, Tape, TapeError, Var};
 use common::{Grads, dtype_of, f32s, named, plain, tensor};
 use rayon::prelude::*;
 use std::sync::Arc;
@@ -167,6 +167,88 @@ fn a_policy_may_go_by_how_much_is_summed() {
     let tape = Tape::new(Cpu, &Region::new(DType::BF16, policy).unwrap());
     assert!(tape.constant(tensor(&[2, 4], 1)).sum().is_ok());
     assert!(tape.constant(tensor(&[3, 3], 1)).sum().is_err());
+}
+
+/// The policy of the book's page on policies: small products are not worth their casts.
+#[derive(Debug)]
+struct LargeOnly(OpTable);
+
+impl CastPolicy for LargeOnly {
+    fn rule(&self, call: &OpCall<'_>) -> CastRule {
+        let small = !call.elements.is_empty() && call.elements.iter().all(|count| *count < 4096);
+        if small { CastRule::Untouched } else { self.0.rule(call) }
+    }
+}
+
+#[test]
+fn a_policy_may_go_by_how_many_elements_there_are() {
+    let tape = Tape::new(Cpu, &Region::new(DType::F16, LargeOnly(OpTable::torch_cuda())).unwrap());
+    let (small, large) = (tape.constant(tensor(&[2, 2], 1)), tape.constant(tensor(&[2, 2048], 2)));
+    assert_eq!(small.matmul(&small).unwrap().dtype(), DType::F32);
+    assert_eq!(small.linear(&small, None).unwrap().dtype(), DType::F32);
+    assert_eq!(small.matmul(&large).unwrap().dtype(), DType::F16);
+}
+
+#[test]
+fn every_operation_that_sums_says_how_much_to_an_override() {
+    type Run = fn(&Var<Cpu>, &Var<Cpu>) -> Result<Var<Cpu>, TapeError<binade_cpu::Error>>;
+    let cases: [(&str, f64, Run); 14] = [
+        ("matmul", 4.0, |x, _| x.matmul(x)),
+        ("bmm", 4.0, |x, _| x.reshape(&[1, 4, 4])?.bmm(&x.reshape(&[1, 4, 4])?)),
+        ("linear", 4.0, |x, v| x.linear(x, Some(v))),
+        ("linear_relu", 4.0, |x, _| x.linear_relu(x, None)),
+        ("conv2d", 8.0, |x, _| {
+            let image = x.reshape(&[1, 2, 2, 4])?;
+            image.conv2d(&x.reshape(&[2, 2, 2, 2])?, None, Conv2dConfig::default())
+        }),
+        ("layer_norm", 4.0, |x, v| x.layer_norm(v, v, 1e-5)),
+        ("batch_norm", 4.0, |x, v| {
+            let running = RunningStats { mean: tensor(&[4], 5), var: tensor(&[4], 6) };
+            Ok(x.batch_norm(v, v, &running, BatchNormConfig::default())?.0)
+        }),
+        ("softmax", 4.0, |x, _| x.softmax()),
+        ("log_softmax", 4.0, |x, _| x.log_softmax()),
+        ("cross_entropy", 4.0, |x, _| {
+            x.cross_entropy(&Tensor::new(vec![1_i64, 0, 3, 2], &[4]).unwrap())
+        }),
+        ("mse_loss", 16.0, |x, _| x.mse_loss(x)),
+        ("sum", 16.0, |x, _| x.sum()),
+        ("mean", 16.0, |x, _| x.mean()),
+        ("mine", 3.0, |x, _| {
+            let own = [(Attribute::ReductionLength, 3.0)];
+            let call = OpCall::from(Op::custom("mine", OpClass::Reduce)).with_attributes(&own);
+            let forward = |call: CustomCall<'_, Cpu>| Ok(call.operands[0].clone());
+            x.tape().custom(call, &[x], forward, |_, _| Ok(vec![None]))
+        }),
+    ];
+    for (op, length, run) in cases {
+        let banned = |is| {
+            let when = When::always().op(op).attribute(Attribute::ReductionLength, is);
+            let policy = Overrides::over(OpTable::torch_cuda());
+            let policy = policy.when(when, CastRule::banned("it matched"));
+            let tape = Tape::new(Cpu, &Region::new(DType::F16, policy).unwrap());
+            let (x, v) = (tape.constant(tensor(&[4, 4], 1)), tape.constant(tensor(&[4], 2)));
+            run(&x, &v).is_err_and(|error| error.to_string().contains("it matched"))
+        };
+        assert!(banned(Is::Equal(length)), "{op} sums {length}");
+        assert!(!banned(Is::Above(length)), "{op} sums no more than {length}");
+    }
+}
+
+#[test]
+fn a_ledger_counts_products_whose_extents_are_no_multiples_of_eight() {
+    let ledger = Arc::new(Ledger::default());
+    let tape = Tape::new(Cpu, &Region::f16()).with_ledger(ledger.clone());
+    let square = |n: usize, seed| tape.constant(tensor(&[n, n], seed));
+    let (even, odd) = (square(8, 1), square(9, 2));
+    even.matmul(&even).unwrap();
+    odd.matmul(&odd).unwrap();
+    odd.linear(&odd, None).unwrap();
+    // What stays f32 is fed to no matrix unit.
+    odd.on(&tape.within(tape.region().off())).unwrap().matmul(&odd).unwrap();
+    let accounts = ledger.accounts();
+    assert_eq!((accounts["matmul"].uneven, accounts["linear"].uneven), (1, 1));
+    assert_eq!(ledger.total().uneven, 2);
 }
 
 #[test]

@@ -14,6 +14,7 @@ use crate::{
 use binade_autocast::Autocast;
 use binade_core::{DType, cast::OnOverflow, stochastic::Key};
 use bytemuck::Pod;
+use std::borrow::Cow;
 
 pub(crate) const CAST: Shader = Shader {
     name: "cast_elements",
@@ -38,8 +39,8 @@ impl Autocast for Wgpu {
         self.cast_overflowing(tensor, to, OnOverflow::NonFinite)
     }
 
-    fn elements(&self, tensor: &Tensor) -> Option<u64> {
-        Some(tensor.len() as u64)
+    fn extents<'t>(&self, tensor: &'t Tensor) -> Option<Cow<'t, [usize]>> {
+        Some(tensor.shape().into())
     }
 }
 

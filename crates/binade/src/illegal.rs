@@ -1,6 +1,7 @@
 //! Which properties are refused together, and why.
 
 use crate::{OptLevel, Properties};
+use binade_cast_policy::DTypePolicy;
 use binade_core::{DType, Error, ErrorKind};
 use binade_grad_scaler::LossScale;
 
@@ -60,6 +61,12 @@ pub enum Illegal {
         /// The type asked for.
         dtype: DType,
     },
+    /// No level has these types.
+    #[error(
+        "no opt level is `{0}`: parameters are f32, or of the type computed in; take `p=full,c=f16`, which is O1, `f16`, which \
+         is O2, or `full`, which is O0"
+    )]
+    Policy(DTypePolicy),
     /// Parameters in 16 bits that no master backs lose small updates.
     #[error(
         "{level} stores {dtype} parameters without masters: updates below half a unit in the last place are lost. Keep \

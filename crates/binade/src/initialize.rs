@@ -3,7 +3,7 @@
 use crate::{Illegal, Properties};
 use binade_autocast::{Autocast, Region};
 use binade_cast_policy::OpTable;
-use binade_core::{Error, ErrorKind};
+use binade_core::{DType, Error, ErrorKind};
 use binade_grad_scaler::{GradScaler, Scaler};
 use binade_master_weights::{
     MasterOptimizer, MasterStore, MasterWeights, Plan, RuleError, UpdateRule,
@@ -71,7 +71,13 @@ impl<E: Error> Error for InitError<E> {
 pub struct Setup<D> {
     device: D,
     properties: Properties,
+    region: Region,
 }
+
+/// What reports say at O1 until an operation asks the region.
+const IDLE: &str = "No operation has asked O1's region, so that all ran in the types that it was given, most likely f32: compute \
+                    by operations that take `region`, which a framework's own layers do not, or cast by a region made of it, \
+                    as `region.with_policy(policy)?`";
 
 impl<D: Clone> Setup<D> {
     /// Checks `properties` and keeps them.
@@ -81,7 +87,12 @@ impl<D: Clone> Setup<D> {
     /// [`Illegal`] for a combination that would not do what its author means.
     pub fn new(device: D, properties: Properties) -> Result<Self, Illegal> {
         properties.check()?;
-        Ok(Self { device, properties })
+        let region = match Region::new(properties.dtype(), OpTable::apex_o1()) {
+            Ok(region) if properties.autocast() => region,
+            // What is off has no use for its type; O1's was checked.
+            _ => Region::bf16().off(),
+        };
+        Ok(Self { device, properties, region })
     }
 
     /// What was chosen.
@@ -90,12 +101,10 @@ impl<D: Clone> Setup<D> {
     }
 
     /// How operations are cast: by Apex's O1 lists on every device at O1, not at all at the other levels.
+    ///
+    /// Regions given out are one: what asks one of them has asked it.
     pub fn region(&self) -> Region {
-        match Region::new(self.properties.dtype(), OpTable::apex_o1()) {
-            Ok(region) if self.properties.autocast() => region,
-            // What is off has no use for its type; O1's was checked.
-            _ => Region::bf16().off(),
-        }
+        self.region.clone()
     }
 
     /// How a model's parameters are stored and moved.
@@ -110,7 +119,7 @@ impl<D: Clone> Setup<D> {
         let plan = plan.with_store(if bare { MasterStore::NoMaster } else { MasterStore::Copy });
         Ok(match self.properties.storage {
             None => plan,
-            Some(dtype) => plan.with_storage(dtype, model.norm.iter().filter(|_| keep)),
+            Some(dtype) => plan.with_storage(dtype).keep(model.norm.iter().filter(|_| keep)),
         })
     }
 }
@@ -123,10 +132,24 @@ impl<D: Autocast> Setup<D> {
     ///
     /// When the device refuses the cast.
     pub fn output(&self, output: &D::Tensor) -> Result<D::Tensor, D::Error> {
-        let now = self.device.dtype(output);
-        match self.properties.outputs {
-            Some(dtype) if now.is_castable() && dtype != now => self.device.cast(output, dtype),
-            _ => Ok(output.clone()),
+        self.brought(output, self.properties.outputs)
+    }
+
+    /// A batch in the type that the level stores parameters in, as Apex's O2 casts what a model is given: low at O2 and O3, f32
+    /// at O0; as it is at O1. What is not floating-point stays as it is.
+    ///
+    /// # Errors
+    ///
+    /// When the device refuses the cast.
+    pub fn input(&self, input: &D::Tensor) -> Result<D::Tensor, D::Error> {
+        self.brought(input, self.properties.storage)
+    }
+
+    fn brought(&self, tensor: &D::Tensor, to: Option<DType>) -> Result<D::Tensor, D::Error> {
+        let now = self.device.dtype(tensor);
+        match to {
+            Some(dtype) if now.is_castable() && dtype != now => self.device.cast(tensor, dtype),
+            _ => Ok(tensor.clone()),
         }
     }
 }
@@ -148,13 +171,16 @@ impl<D: MasterWeights + Clone> Setup<D> {
 }
 
 impl<D: GradScaler + Clone> Setup<D> {
-    /// A scaler by the level's rule.
+    /// A scaler by the level's rule. At O1 the reports of its steps say so as long as no operation has asked
+    /// [`region`](Self::region).
     ///
     /// # Errors
     ///
     /// When the device fails.
     pub fn scaler(&self) -> Result<Scaler<D>, D::Error> {
-        Scaler::new(self.device.clone(), self.properties.loss_scale)
+        let scaler = Scaler::new(self.device.clone(), self.properties.loss_scale)?;
+        let region = self.region.clone();
+        Ok(scaler.with_notice(move || region.is_idle().then_some(IDLE)))
     }
 }
 

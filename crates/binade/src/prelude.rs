@@ -4,7 +4,8 @@ pub use crate::{Amp, Model, OptLevel, Setup, initialize};
 pub use binade_autocast::{Autocast, Region};
 pub use binade_cast_policy::{CastPolicy, CastRule, OpCall, OpTable, Overrides, When};
 pub use binade_core::{
-    AmpTensor, DType, Error, ErrorKind, Handle, Named, NamedGrads, Native, Op, OpClass, Optimizer,
+    AmpTensor, DType, Error as _, ErrorKind, Handle, Named, NamedGrads, Native, NativeError, Op,
+    OpClass, Optimizer,
 };
 pub use binade_grad_scaler::{
     BadMicroBatch, GradOps, GradScaler, LossScale, ScaleState, Scaler, Step, StepReport,

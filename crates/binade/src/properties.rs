@@ -1,6 +1,7 @@
 //! What an opt level consists of, and what may be changed about it.
 
-use crate::OptLevel;
+use crate::{Illegal, OptLevel};
+use binade_cast_policy::DTypePolicy;
 use binade_core::DType;
 use binade_grad_scaler::LossScale;
 
@@ -46,6 +47,35 @@ pub struct Properties {
     pub(crate) unscaled_f16: bool,
     pub(crate) outputs: Option<DType>,
     pub(crate) enabled: bool,
+}
+
+/// The level with the types of a policy of jmp's or Keras's: parameters in f32 and compute in bf16 or f16 are O1, which casts by
+/// operation; both in bf16 or f16 are O2, with f32 masters; both in f32 are O0. Outputs are brought to the policy's.
+///
+/// ```
+/// use binade::{OptLevel, Properties, cast_policy::DTypePolicy, core::DType};
+///
+/// let properties = Properties::try_from(DTypePolicy::keras("mixed_float16")?)?;
+/// assert_eq!(properties, OptLevel::O1.with(DType::F16).with_outputs(DType::F16));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+///
+/// # Errors
+///
+/// [`Illegal::Policy`] for any other pair of types; [`check`](Properties::check) looks at the output.
+impl TryFrom<DTypePolicy> for Properties {
+    type Error = Illegal;
+
+    fn try_from(policy: DTypePolicy) -> Result<Self, Illegal> {
+        let DTypePolicy { params, compute, output } = policy;
+        let level = match (params, compute) {
+            (DType::F32, DType::F32) => OptLevel::O0,
+            (DType::F32, DType::BF16 | DType::F16) => OptLevel::O1,
+            (DType::BF16, DType::BF16) | (DType::F16, DType::F16) => OptLevel::O2,
+            _ => return Err(Illegal::Policy(policy)),
+        };
+        Ok(level.with(compute).with_outputs(output))
+    }
 }
 
 impl Properties {

@@ -38,6 +38,41 @@ fn master(amp: &Amp<Cpu>, name: &str) -> Option<Vec<f32>> {
     amp.optimizer.masters().get(name).unwrap().master.copy().cloned()
 }
 
+/// The report of a good step.
+fn reported(amp: &mut Amp<Cpu>) -> String {
+    step(amp, 0.25).into_applied().unwrap().to_string()
+}
+
+#[test]
+fn o1_says_at_its_first_step_that_no_operation_asked_its_region() {
+    let mut amp = at(O1, F16);
+    let told = reported(&mut amp);
+    let start = "step 1 applied; scale 65536. No operation has asked O1's region, so that all ran in the types";
+    assert!(told.starts_with(start), "{told}");
+    assert!(reported(&mut amp).contains("No operation has asked"), "until one does");
+    // A region that was made of it counts as it.
+    let derived = amp.region.with_policy(OpTable::torch_cuda()).unwrap();
+    derived.open(&Cpu).cast(Op::MATMUL, "", [&tensor(&[1.0])]).unwrap();
+    assert_eq!(reported(&mut amp), "step 3 applied; scale 65536");
+    for level in [O0, O2, O3] {
+        let told = reported(&mut at(level, BF16));
+        assert!(!told.contains("region"), "{level} has none: {told}");
+    }
+}
+
+#[test]
+fn a_batch_is_brought_to_the_type_that_parameters_are_stored_in() {
+    let brought = |level: OptLevel, from| {
+        let setup = Setup::new(Cpu, level.with(F16)).unwrap();
+        setup.input(&tensor(&[1.0]).cast(from).unwrap()).unwrap().dtype()
+    };
+    assert_eq!([O0, O1, O2, O3].map(|level| brought(level, F32)), [F32, F32, F16, F16]);
+    assert_eq!([O0, O1, O2, O3].map(|level| brought(level, BF16)), [F32, BF16, F16, F16]);
+    let labels = Tensor::new(vec![1_i64], &[1]).unwrap();
+    let setup = Setup::new(Cpu, O2.with(F16)).unwrap();
+    assert_eq!(setup.input(&labels).unwrap().dtype(), DType::I64);
+}
+
 /// One step in which both parameters have gradients of `gradient`, in the type they are stored in.
 fn step(amp: &mut Amp<Cpu>, gradient: f32) -> Step {
     let loss = Tensor::scalar(gradient);

@@ -1,9 +1,10 @@
 //! The levels are Apex's, part by part, and overrides change the part they name and no other.
 
 use binade::OptLevel::{self, O0, O1, O2, O3};
+use binade::cast_policy::DTypePolicy;
 use binade::core::DType::{self, BF16, F16, F32};
 use binade::grad_scaler::LossScale;
-use binade::{Properties, UnknownLevel};
+use binade::{Illegal, Properties, UnknownLevel};
 
 /// One column of the table in `apex/amp/frontend.py` (commit e13873de), in f16.
 struct Apex {
@@ -145,4 +146,25 @@ fn a_word_that_is_no_level_is_refused_with_the_words_that_are() {
         );
         assert_eq!(text, Some(expected));
     }
+}
+
+#[test]
+fn a_policy_of_a_whole_model_is_a_level() {
+    let read = |text: &str| Properties::try_from(text.parse::<DTypePolicy>().unwrap());
+    for (text, wanted) in [
+        ("full", O0.with(F32).with_outputs(F32)),
+        ("p=f32,c=f16,o=f32", O1.with(F16).with_outputs(F32)),
+        ("c=bf16", O1.with(BF16).with_outputs(BF16)),
+        ("f16", O2.with(F16).with_outputs(F16)),
+        ("p=bf16,o=f32", O2.with(BF16)),
+    ] {
+        assert_eq!(read(text).unwrap(), wanted, "{text}");
+        assert!(wanted.check().is_ok(), "{text}");
+    }
+    for text in ["p=f16,c=f32", "p=f16,c=bf16", "f64", "c=f64"] {
+        let refused = read(text).unwrap_err();
+        assert!(matches!(refused, Illegal::Policy(_)), "{refused}");
+        assert!(refused.to_string().contains("take `p=full,c=f16`, which is O1"), "{refused}");
+    }
+    assert!(matches!(read("c=f16,o=f64").unwrap().check(), Err(Illegal::Outputs { .. })));
 }

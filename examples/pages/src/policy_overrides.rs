@@ -46,7 +46,7 @@ pub fn explanations() -> Vec<Explanation> {
 ///
 /// When the device or the policy refuses.
 pub fn run() -> Result<[DType; 3]> {
-    let tape = Tape::new(Cpu, &Region::f16().with_policy(policy()));
+    let tape = Tape::new(Cpu, &Region::f16().with_policy(policy())?);
     let x = tape.constant(Tensor::new(vec![1.0_f32, -1.0], &[1, 2])?);
     let weight =
         |name| -> Result<Var<Cpu>> { Ok(tape.parameter(&parameter(name, &[0.5; 4], &[2, 2])?)) };
@@ -62,7 +62,7 @@ pub fn run() -> Result<[DType; 3]> {
 ///
 /// When it is not refused, or the device fails.
 pub fn refusal() -> Result<String> {
-    let tape = Tape::new(Cpu, &Region::f16().with_policy(policy()));
+    let tape = Tape::new(Cpu, &Region::f16().with_policy(policy())?);
     let x = tape.constant(Tensor::scalar(2.0_f32)).at("encoder.0.gate");
     match x.mul(&x) {
         Err(refused) => Ok(refused.to_string()),

@@ -21,7 +21,7 @@ struct Run {
 impl Run {
     fn start() -> Result<Self> {
         let weight = vec![Named::new("weight", Bytes::of(DType::F32, &[0.0; 3])?)];
-        let plan = Plan::new(UpdateRule::sgd(0.25))?.with_storage(DType::F16, [""; 0]);
+        let plan = Plan::new(UpdateRule::sgd(0.25))?.with_storage(DType::F16);
         let scaler = Scaler::new(Device::new(), LossScale::dynamic())?;
         Ok(Self { scaler, optimizer: MasterOptimizer::new(Device::new(), weight, plan)? })
     }

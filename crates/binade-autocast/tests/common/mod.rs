@@ -4,6 +4,7 @@
 use binade_autocast::{Autocast, CacheKey};
 use binade_core::{AmpTensor, DType, Error, ErrorKind, Handle};
 use half::{bf16, f16};
+use std::borrow::Cow;
 use std::cell::Cell;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
@@ -148,7 +149,7 @@ impl Autocast for Device {
         Some(CacheKey { id: tensor.id?, version: tensor.version, grad })
     }
 
-    fn elements(&self, tensor: &Param) -> Option<u64> {
-        Some(tensor.host.data.len() as u64)
+    fn extents<'t>(&self, tensor: &'t Param) -> Option<Cow<'t, [usize]>> {
+        Some(vec![tensor.host.data.len()].into())
     }
 }

@@ -67,7 +67,7 @@ fn least(gradient: DType) -> usize {
 /// A plan with masters, parameters stored in sixteen bits.
 pub(crate) fn plan(gradient: DType) -> Result<Plan> {
     let stored = if gradient == DType::BF16 { DType::BF16 } else { DType::F16 };
-    Ok(Plan::new(UpdateRule::adamw(1e-4))?.with_storage(stored, [] as [&str; 0]))
+    Ok(Plan::new(UpdateRule::adamw(1e-4))?.with_storage(stored))
 }
 
 pub(crate) fn parameters(cuda: &Cuda, gpt: Gpt) -> Result<Vec<Named<Tensor>>> {

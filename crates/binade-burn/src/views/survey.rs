@@ -13,6 +13,7 @@ pub(super) struct Surveyed {
     pub(super) op: Op,
     /// `None` where it is quantised.
     pub(super) dtype: Option<DType>,
+    pub(super) elements: [u64; 1],
     pub(super) device: Device,
     pub(super) is_reparameterized: bool,
 }
@@ -20,7 +21,7 @@ pub(super) struct Surveyed {
 impl Surveyed {
     /// What a policy is asked about it.
     pub(super) fn call<'a>(&'a self, operands: &'a [DType]) -> OpCall<'a> {
-        OpCall::new(self.op, operands).with_path(&self.layer)
+        OpCall::new(self.op, operands).with_path(&self.layer).with_elements(&self.elements)
     }
 }
 
@@ -60,6 +61,7 @@ impl ModuleVisitor for Survey {
             layer: self.path.layer(),
             op: operation(self.containers.last().map_or("", String::as_str)),
             dtype: dtype::known(param.base().dtype()),
+            elements: [param.base().shape().num_elements() as u64],
             device: param.lazy_device(),
             is_reparameterized: false,
         });

@@ -1,8 +1,9 @@
 //! Softmax and its logarithm, along any axis.
 
-use super::wide::narrowed;
+use super::wide::narrowed_call;
 use crate::{Candle, Error};
 use binade_autocast::Scope;
+use binade_cast_policy::{Attribute, OpCall};
 use binade_core::Op;
 use candle_core::shape::Dim;
 use candle_core::{Result as CandleResult, Tensor};
@@ -18,7 +19,8 @@ pub fn softmax(
     input: &Tensor,
     dim: impl Dim,
 ) -> Result<Tensor, Error> {
-    along(scope, Op::SOFTMAX, path, input, |x| candle_nn::ops::softmax(x, dim))
+    let axis = dim.to_index(input.shape(), "softmax")?;
+    along(scope, Op::SOFTMAX, path, (input, axis), |x| candle_nn::ops::softmax(x, axis))
 }
 
 /// The logarithm of [`softmax`].
@@ -32,7 +34,8 @@ pub fn log_softmax(
     input: &Tensor,
     dim: impl Dim,
 ) -> Result<Tensor, Error> {
-    along(scope, Op::LOG_SOFTMAX, path, input, |x| candle_nn::ops::log_softmax(x, dim))
+    let axis = dim.to_index(input.shape(), "log_softmax")?;
+    along(scope, Op::LOG_SOFTMAX, path, (input, axis), |x| candle_nn::ops::log_softmax(x, axis))
 }
 
 /// What candle does along an axis, where there is anything: it has no largest element of nothing.
@@ -40,9 +43,12 @@ fn along(
     scope: &Scope<'_, Candle>,
     op: Op,
     path: &str,
-    input: &Tensor,
+    (input, axis): (&Tensor, usize),
     compute: impl FnOnce(&Tensor) -> CandleResult<Tensor>,
 ) -> Result<Tensor, Error> {
     let whole = |x: &Tensor| if x.elem_count() == 0 { Ok(x.clone()) } else { compute(x) };
-    narrowed(scope, op, path, [input], |[x]| whole(&x))
+    #[expect(clippy::cast_precision_loss, reason = "no axis is longer than 2^53")]
+    let length = [(Attribute::ReductionLength, input.dim(axis)? as f64)];
+    let call = OpCall::new(op, &[]).with_path(path).with_attributes(&length);
+    narrowed_call(scope, &call, [input], |[x]| whole(&x))
 }

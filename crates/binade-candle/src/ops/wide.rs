@@ -2,6 +2,7 @@
 
 use crate::{Candle, Error};
 use binade_autocast::Scope;
+use binade_cast_policy::OpCall;
 use binade_core::{Op, OpClass};
 use candle_core::{DType, Error as CandleError, Result as CandleResult, Tensor};
 use std::borrow::Cow;
@@ -26,9 +27,19 @@ pub(super) fn narrowed<const N: usize>(
     operands: [&Tensor; N],
     compute: impl FnOnce([Tensor; N]) -> CandleResult<Tensor>,
 ) -> Result<Tensor, Error> {
-    let cast = scope.cast(op, path, operands)?.map(Cow::into_owned);
+    narrowed_call(scope, &OpCall::from(op).with_path(path), operands, compute)
+}
+
+/// The same for a call that states attributes.
+pub(super) fn narrowed_call<const N: usize>(
+    scope: &Scope<'_, Candle>,
+    call: &OpCall<'_>,
+    operands: [&Tensor; N],
+    compute: impl FnOnce([Tensor; N]) -> CandleResult<Tensor>,
+) -> Result<Tensor, Error> {
+    let cast = scope.cast_call(call, operands)?.map(Cow::into_owned);
     let dtype = cast.first().map_or(DType::F32, Tensor::dtype);
-    Ok(compute(widened(op, cast)?)?.to_dtype(dtype)?)
+    Ok(compute(widened(call.op, cast)?)?.to_dtype(dtype)?)
 }
 
 /// In `f32`, or in `f64` where the first is. What is of no floating-point type, or of another than the first, is an error, as it

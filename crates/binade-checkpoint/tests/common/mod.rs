@@ -42,7 +42,7 @@ impl Setting {
     pub fn plan(&self) -> Plan {
         let plan = Plan::new(self.rule).unwrap().with_store(self.store);
         let plan = plan.with_group(["norm"], self.rule.with_lr(self.rule.lr() / 4.0)).unwrap();
-        plan.with_storage(self.storage, ["norm"])
+        plan.with_storage(self.storage).keep(["norm"])
     }
 }
 

@@ -67,7 +67,11 @@ fn trajectory(recording: &[Recorded]) -> Result<Trajectory, Refusal> {
             verdict: Finding::default(),
             parts: Vec::new(),
         };
-        trajectory.record(&judged(StepReport { steps: vec![summary], scale: there.after }))?;
+        trajectory.record(&judged(StepReport {
+            steps: vec![summary],
+            scale: there.after,
+            notice: None,
+        }))?;
     }
     Ok(trajectory)
 }

@@ -159,7 +159,7 @@ fn summary(verdict: Finding, parts: Vec<PartReport>) -> StepSummary {
 
 fn judged(steps: Vec<StepSummary>, scale: ScaleState) -> Step {
     let skipped = steps.iter().any(|step| step.skipped);
-    let report = StepReport { steps, scale };
+    let report = StepReport { steps, scale, notice: None };
     match skipped {
         _ if scale.diverged => Step::Diverged(report),
         true => Step::Skipped(report),

@@ -90,7 +90,7 @@ fn counts_are_the_cpus_by_every_rule_store_and_type() -> Result {
         let mut seen = LostUpdates::default();
         for (store, low) in stores.clone().filter(|(store, low)| store.takes(*low)) {
             let plan = Plan::new(rule)?.with_store(store).with_lost_updates(true);
-            let plan = plan.with_storage(low, [""; 0]);
+            let plan = plan.with_storage(low);
             let mut there = optimizer(&cuda, &start(), DType::F32, plan.clone());
             let mut cpu = optimizer(&Cpu, &start(), DType::F32, plan);
             for (number, made) in (0..).zip(types) {
@@ -122,7 +122,7 @@ fn what_no_type_can_hold_is_counted_as_on_the_cpu() -> Result {
     for (store, low) in stores.filter(|(store, low)| store.takes(*low)) {
         for rule in rules() {
             let plan = Plan::new(rule.with_lr(0.5))?.with_store(store).with_lost_updates(true);
-            let plan = plan.with_storage(low, [""; 0]);
+            let plan = plan.with_storage(low);
             let mut there = optimizer(&cuda, &[("w", values.clone())], DType::F32, plan.clone());
             let mut cpu = optimizer(&Cpu, &[("w", values.clone())], DType::F32, plan);
             for grad in [nudge.clone(), vec![1e-44; 23], vec![0.0; 23]] {

@@ -108,7 +108,7 @@ fn parameters_that_join_step_as_on_the_cpu_in_every_store() -> Result {
     for (store, rule) in STORES.into_iter().flat_map(|store| rules().map(|rule| (store, rule))) {
         // What joins from f32 is lowered with masters that keep the rest.
         for made in [DType::BF16, DType::F32] {
-            let plan = Plan::new(rule)?.with_store(store).with_storage(DType::BF16, [""; 0]);
+            let plan = Plan::new(rule)?.with_store(store).with_storage(DType::BF16);
             let got = joined(&cuda, made, &plan)?;
             let want = joined(&Cpu, made, &plan)?;
             for (index, (param, slot)) in want.params.iter().zip(slots(&got)?).enumerate() {
@@ -162,7 +162,7 @@ fn a_join_reads_nothing_and_keeps_every_old_bit() -> Result {
 
 fn a_group_may_name_what_joins_and_storage_lowers_it() -> Result {
     let cuda = cuda();
-    let stored = Plan::new(UpdateRule::sgd(1.0))?.with_storage(DType::F16, [""; 0]);
+    let stored = Plan::new(UpdateRule::sgd(1.0))?.with_storage(DType::F16);
     let mut run = optimizer(&cuda, &[("a", vec![1.0])], DType::F32, stored.clone());
     let plan = stored.with_group(["b"], UpdateRule::sgd(0.5))?;
     let exact = 1.0 + 1e-4;

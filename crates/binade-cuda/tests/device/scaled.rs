@@ -17,7 +17,7 @@ crate::tests![
 ];
 
 fn plan(rule: UpdateRule) -> Result<Plan> {
-    Ok(Plan::new(rule)?.with_store(MasterStore::ScaledF16).with_storage(DType::BF16, [""; 0]))
+    Ok(Plan::new(rule)?.with_store(MasterStore::ScaledF16).with_storage(DType::BF16))
 }
 
 fn slot(optimizer: &MasterOptimizer<Cuda>, name: &str) -> Result<Slot> {

@@ -43,7 +43,7 @@ fn start(rule: UpdateRule) -> Result<Run> {
     let device = cuda();
     let params =
         LENGTHS.map(|(name, len)| Named::new(name, vector(&device, &noise(7, len), DType::F32)));
-    let plan = Plan::new(rule)?.with_storage(DType::F16, ["b"]);
+    let plan = Plan::new(rule)?.with_storage(DType::F16).keep(["b"]);
     let optimizer = MasterOptimizer::new(device.clone(), params.into(), plan)?;
     let rule = LossScale::dynamic().with_growth_interval(2)?;
     Ok(Run { scaler: Scaler::new(device, rule)?, optimizer, window: None, said: String::new() })
@@ -109,7 +109,7 @@ fn a_run_resumed_at_any_micro_batch_is_the_one_that_was_not_interrupted() -> Res
 }
 
 fn a_snapshot_of_the_device_is_the_cpus() -> Result {
-    let plan = Plan::new(UpdateRule::adamw(0.1))?.with_storage(DType::BF16, ["b"]);
+    let plan = Plan::new(UpdateRule::adamw(0.1))?.with_storage(DType::BF16).keep(["b"]);
     let params = |name: &str| LENGTHS.iter().find(|row| row.0 == name).map_or(0, |row| row.1);
     let names = LENGTHS.map(|(name, _)| name);
     let cpu = names.map(|name| Named::new(name, vector(&Cpu, &noise(3, params(name)), DType::F32)));

@@ -183,7 +183,7 @@ fn whatever_sgd_leaves_out_it_steps_as_on_the_cpu() -> Result {
 
 fn rules_of_two_kinds_move_their_groups_in_one_step() -> Result {
     let plan = |_| {
-        let plan = Plan::new(adamw()).unwrap().with_storage(DType::F16, ["norm"]);
+        let plan = Plan::new(adamw()).unwrap().with_storage(DType::F16).keep(["norm"]);
         plan.with_group(["bias", "norm"], UpdateRule::sgd(0.5)).unwrap()
     };
     let dtypes = [DType::F32, DType::F16];

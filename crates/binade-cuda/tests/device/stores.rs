@@ -37,7 +37,7 @@ fn what_is_kept_beside_lowered_parameters_is_the_cpus() -> Result {
     for ((store, low), rule) in stores_and_types()
         .flat_map(|pair| [UpdateRule::sgd(0.3), UpdateRule::adamw(1e-2)].map(|rule| (pair, rule)))
     {
-        let plan = Plan::new(rule)?.with_store(store).with_storage(low, [""; 0]);
+        let plan = Plan::new(rule)?.with_store(store).with_storage(low);
         let mut there = optimizer(&cuda, &set, DType::F32, plan.clone());
         let mut cpu = optimizer(&Cpu, &set, DType::F32, plan);
         for seed in 0..4 {
@@ -77,7 +77,7 @@ fn what_sixteen_bits_cannot_hold_is_kept_as_on_the_cpu() -> Result {
     let values = [&top[..], &odd].concat();
     let back: Vec<f32> = values.iter().map(|x| if x.is_finite() { x / 2.0 } else { 1.0 }).collect();
     for (store, low) in stores_and_types() {
-        let plan = Plan::new(UpdateRule::sgd(1.0))?.with_store(store).with_storage(low, [""; 0]);
+        let plan = Plan::new(UpdateRule::sgd(1.0))?.with_store(store).with_storage(low);
         let set = [("w", values.clone())];
         let mut there = optimizer(&cuda, &set, DType::F32, plan.clone());
         let mut cpu = optimizer(&Cpu, &set, DType::F32, plan);
@@ -106,7 +106,7 @@ fn nans_infinities_and_subnormals_anywhere_are_those_of_the_cpu() -> Result {
     let stores = stores_and_types().chain([(MasterStore::Copy, DType::F32)]);
     for (store, low) in stores {
         for rule in [UpdateRule::sgd(1.0), UpdateRule::adam(1e-6)] {
-            let plan = Plan::new(rule)?.with_store(store).with_storage(low, [""; 0]);
+            let plan = Plan::new(rule)?.with_store(store).with_storage(low);
             let set = [("w", values.clone())];
             let mut there = optimizer(&cuda, &set, DType::F32, plan.clone());
             let mut cpu = optimizer(&Cpu, &set, DType::F32, plan);
@@ -139,8 +139,10 @@ fn exported_values_are_the_cpus() -> Result {
     let cuda = cuda();
     let set = [("a", noise(5, 300)), ("b", noise(6, 5))];
     for store in STORES.into_iter().chain([MasterStore::NoMaster]) {
-        let plan =
-            Plan::new(UpdateRule::adam(1e-2))?.with_store(store).with_storage(DType::BF16, ["b"]);
+        let plan = Plan::new(UpdateRule::adam(1e-2))?
+            .with_store(store)
+            .with_storage(DType::BF16)
+            .keep(["b"]);
         let mut there = optimizer(&cuda, &set, DType::F32, plan.clone());
         let mut cpu = optimizer(&Cpu, &set, DType::F32, plan);
         for _ in 0..2 {

@@ -16,7 +16,7 @@ impl<D: Device> Affine<D> {
         bias: Option<&Var<D>>,
     ) -> Result<Self, Failed<D>> {
         let operands: Vec<&Var<D>> = [input, weight].into_iter().chain(bias).collect();
-        Ok(Self(input.operand_list(op, &operands)?))
+        Ok(Self(input.operand_list(op.into(), &operands)?))
     }
 
     pub(super) fn input(&self) -> &D::Tensor {

@@ -31,7 +31,7 @@ use crate::{
     record::{Grads, Origin},
     value::Value,
 };
-use binade_cast_policy::{Attribute, OpCall};
+use binade_cast_policy::OpCall;
 use binade_core::{Handle, Op};
 use std::{borrow::Cow, sync::Arc};
 
@@ -59,20 +59,20 @@ impl<D: Device> Var<D> {
         Ok(cast.map_err(TapeError::from)?.map(Cow::into_owned))
     }
 
-    /// As [`operands`](Self::operands), for any number.
+    /// As [`operands`](Self::operands), for any number and with what `call` states.
     pub(crate) fn operand_list(
         &self,
-        op: Op,
+        call: OpCall<'_>,
         operands: &[&Self],
     ) -> Result<Vec<Value<D>>, Failed<D>> {
-        let seen = self.seen_list(op, operands)?;
+        let seen = self.seen_list(call.op, operands)?;
         let seen: Vec<&Value<D>> = seen.iter().collect();
-        let cast = self.tape().scope().cast_all(op, self.tape().path(), &seen);
+        let cast = self.tape().scope().cast_all(&call.with_path(self.tape().path()), &seen);
         Ok(cast.map_err(TapeError::from)?.into_iter().map(Cow::into_owned).collect())
     }
 
     /// As [`operand_list`](Self::operand_list), for operations whose result is `f32` whatever they are given: a policy
-    /// that asks for an `f32` result has it without a cast. All of `self` is summed, which an override may go by.
+    /// that asks for an `f32` result has it without a cast.
     pub(crate) fn operands_of_f32(
         &self,
         op: Op,
@@ -80,8 +80,7 @@ impl<D: Device> Var<D> {
     ) -> Result<Vec<Value<D>>, Failed<D>> {
         let seen = self.seen_list(op, operands)?;
         let seen: Vec<&Value<D>> = seen.iter().collect();
-        let summed = [(Attribute::ReductionLength, float(self.value().elements()))];
-        let call = OpCall::new(op, &[]).with_path(self.tape().path()).with_attributes(&summed);
+        let call = OpCall::from(op).with_path(self.tape().path());
         let prepared = self.tape().scope().prepare(&call, &seen).map_err(TapeError::from)?;
         Ok(prepared.operands.into_iter().map(Cow::into_owned).collect())
     }
@@ -142,12 +141,4 @@ impl<D: Device> Var<D> {
 /// A gradient for every operand.
 pub(crate) fn all<T, const N: usize>(grads: [T; N]) -> Vec<Option<T>> {
     grads.map(Some).into()
-}
-
-#[expect(
-    clippy::cast_precision_loss,
-    reason = "overrides compare sizes, and 2^53 elements are never exceeded"
-)]
-fn float(count: u64) -> f64 {
-    count as f64
 }

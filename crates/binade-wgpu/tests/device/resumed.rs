@@ -26,7 +26,7 @@ fn start(rule: UpdateRule) -> Result<Run> {
     let device = wgpu();
     let params =
         LENGTHS.map(|(name, len)| Named::new(name, vector(&device, &noise(7, len), DType::F32)));
-    let plan = Plan::new(rule)?.with_storage(DType::F16, ["b"]);
+    let plan = Plan::new(rule)?.with_storage(DType::F16).keep(["b"]);
     let optimizer = MasterOptimizer::new(device.clone(), params.into(), plan)?;
     let rule = LossScale::dynamic().with_growth_interval(2)?;
     Ok(Run { scaler: Scaler::new(device, rule)?, optimizer, window: None, said: String::new() })

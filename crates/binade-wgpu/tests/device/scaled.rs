@@ -20,7 +20,7 @@ crate::tests![
 ];
 
 fn plan(rule: UpdateRule) -> Result<Plan> {
-    Ok(Plan::new(rule)?.with_store(MasterStore::ScaledF16).with_storage(DType::BF16, [""; 0]))
+    Ok(Plan::new(rule)?.with_store(MasterStore::ScaledF16).with_storage(DType::BF16))
 }
 
 fn exponent(slot: &Slot) -> Option<i32> {

@@ -19,7 +19,7 @@ const LENGTHS: [(&str, usize); 3] = [("a", 300), ("b", 5), ("c", 0)];
 
 fn start(plan: Plan) -> MasterOptimizer<Wgpu> {
     let params = LENGTHS.map(|(name, len)| (name, calm(7, len, 1.0)));
-    optimizer(&wgpu(), &params, DType::F32, plan.with_storage(DType::BF16, ["b"]))
+    optimizer(&wgpu(), &params, DType::F32, plan.with_storage(DType::BF16).keep(["b"]))
 }
 
 fn turn(run: &mut MasterOptimizer<Wgpu>, seed: u64) -> Result {

@@ -52,7 +52,7 @@ fn a_learning_rate_that_moves_steps_as_on_the_cpu() -> Result {
 fn rules_of_two_kinds_move_their_groups_in_one_step() -> Result {
     let wgpu = wgpu();
     let plan = || {
-        let plan = Plan::new(UpdateRule::adamw(1e-2))?.with_storage(DType::F16, ["norm"]);
+        let plan = Plan::new(UpdateRule::adamw(1e-2))?.with_storage(DType::F16).keep(["norm"]);
         Ok::<_, crate::Failed>(plan.with_group(["bias", "norm"], UpdateRule::sgd(0.5))?)
     };
     let mut got = optimizer(&wgpu, &params(1), DType::F32, plan()?);

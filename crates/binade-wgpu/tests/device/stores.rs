@@ -22,7 +22,7 @@ fn what_is_kept_beside_lowered_parameters_is_the_cpus() -> Result {
     let wgpu = wgpu();
     let set = [("a", noise(1, 4099)), ("b", noise(2, 33)), ("c", vec![1.0 + 2.0_f32.powi(-8); 7])];
     for (store, low) in stores_and_types() {
-        let plan = Plan::new(UpdateRule::sgd(0.25))?.with_store(store).with_storage(low, [""; 0]);
+        let plan = Plan::new(UpdateRule::sgd(0.25))?.with_store(store).with_storage(low);
         let mut run = optimizer(&wgpu, &set, DType::F32, plan.clone());
         let mut cpu = optimizer(&Cpu, &set, DType::F32, plan);
         for seed in 0..4 {
@@ -54,7 +54,7 @@ fn what_sixteen_bits_cannot_hold_is_kept_as_on_the_cpu() -> Result {
     let back: Vec<f32> =
         values_at.iter().map(|x| if x.is_finite() { x / 4096.0 } else { 1.0 }).collect();
     for (store, low) in stores_and_types() {
-        let plan = Plan::new(UpdateRule::sgd(0.5))?.with_store(store).with_storage(low, [""; 0]);
+        let plan = Plan::new(UpdateRule::sgd(0.5))?.with_store(store).with_storage(low);
         let set = [("w", values_at.clone())];
         let mut run = optimizer(&wgpu, &set, DType::F32, plan.clone());
         let mut cpu = optimizer(&Cpu, &set, DType::F32, plan);
@@ -77,7 +77,7 @@ fn subnormal_masters_are_kept_as_on_the_cpu() -> Result {
     let units = [0, 0x8000_0000, 0x1_0000, 0x8001_0000, 0x7f_0000, 0x80_0000, 0x8081_0000];
     let set = [("w", units.map(f32::from_bits).to_vec())];
     for (store, low) in stores_and_types() {
-        let plan = Plan::new(UpdateRule::sgd(0.5))?.with_store(store).with_storage(low, [""; 0]);
+        let plan = Plan::new(UpdateRule::sgd(0.5))?.with_store(store).with_storage(low);
         let mut run = optimizer(&wgpu, &set, DType::F32, plan.clone());
         let mut cpu = optimizer(&Cpu, &set, DType::F32, plan);
         for update in [2, 2, 0x8000_0006, 0x1_0000, 0x8002_0000, 0x80_0002] {
@@ -97,7 +97,7 @@ fn exported_values_are_the_cpus() -> Result {
     let set = [("a", noise(5, 300)), ("b", noise(6, 5))];
     for store in STORES {
         let plan = Plan::new(UpdateRule::sgd(0.5))?.with_store(store);
-        let plan = plan.with_storage(DType::BF16, ["b"]);
+        let plan = plan.with_storage(DType::BF16).keep(["b"]);
         let mut run = optimizer(&wgpu, &set, DType::F32, plan.clone());
         let mut cpu = optimizer(&Cpu, &set, DType::F32, plan);
         for _ in 0..2 {
