@@ -18,7 +18,7 @@ pub struct Region {
     enabled: bool,
     dtype: DType,
     policy: Arc<dyn CastPolicy>,
-    /// Whether an operation has asked it, or a region that it shares this with.
+    /// Set once an operation has asked it, or a region that it shares this with.
     asked: Arc<AtomicBool>,
 }
 
@@ -102,8 +102,8 @@ impl Region {
         self.enabled
     }
 
-    /// Whether it is on, and no operation has asked it yet: neither it, nor a region that was made of it or that it was made
-    /// of while that was on. A framework's own layers ask no region, and compute in the types that they are given.
+    /// Says that it is on and that no operation has asked it yet, nor a region that was made of it or that it was made of. A
+    /// framework's own layers ask no region, and compute in the types that they are given.
     pub fn is_idle(&self) -> bool {
         self.enabled && !self.asked.load(Ordering::Relaxed)
     }

@@ -154,7 +154,7 @@ impl<'d, D: Autocast> Scope<'d, D> {
         Ok(Prepared { operands, output: decision.output })
     }
 
-    /// What the policy says; a product that it leaves uneven is counted.
+    /// Asks the policy, and counts a product that it leaves uneven.
     fn decide(&self, call: &OpCall<'_>) -> Result<Decision, CastError<D::Error>> {
         let decision = self.region.decide(call)?;
         if let Some(ledger) = self.ledger.as_ref().filter(|_| Uneven::of(call, decision).is_some())

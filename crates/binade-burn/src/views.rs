@@ -36,7 +36,7 @@ pub struct Views {
     keep: Vec<Glob>,
 }
 
-/// Who chooses, where not every parameter is lowered.
+/// A policy or a region that chooses, where not every parameter is lowered.
 #[derive(Clone, Debug)]
 enum By {
     Policy(Arc<dyn CastPolicy>),

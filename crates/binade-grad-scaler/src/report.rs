@@ -75,7 +75,7 @@ pub struct StepReport {
     pub steps: Vec<StepSummary>,
     /// The scale after the update; `factor_before` is in it.
     pub scale: ScaleState,
-    /// What [`Scaler::with_notice`](crate::Scaler::with_notice) said when the step was updated.
+    /// The notice of [`Scaler::with_notice`](crate::Scaler::with_notice) when the step was updated.
     #[cfg_attr(feature = "serde", serde(default, skip_serializing_if = "Option::is_none"))]
     pub notice: Option<Cow<'static, str>>,
 }

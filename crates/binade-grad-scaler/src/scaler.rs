@@ -26,7 +26,7 @@ pub struct Scaler<D: GradScaler> {
     notice: Option<Notice>,
 }
 
-/// What reports say besides, if anything.
+/// Gives the notice that reports end with, if there is one.
 type Notice = Arc<dyn Fn() -> Option<&'static str> + Send + Sync>;
 
 impl<D: GradScaler> Scaler<D> {

@@ -74,7 +74,7 @@ pub struct Setup<D> {
     region: Region,
 }
 
-/// What reports say at O1 until an operation asks the region.
+/// The notice of reports at O1 until an operation asks the region.
 const IDLE: &str = "No operation has asked O1's region, so that all ran in the types that it was given, most likely f32: compute \
                     by operations that take `region`, which a framework's own layers do not, or cast by a region made of it, \
                     as `region.with_policy(policy)?`";
