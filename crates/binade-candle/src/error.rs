@@ -66,10 +66,8 @@ pub enum Error {
         "there are no parameters, and nothing would be trained: build the model before `params(&map)`, since its layers make the `Var`s"
     )]
     NoParameters,
-    /// A parameter of an optimizer of candle's that is no `Var`: what the optimizer moves would be a copy.
-    #[error(
-        "`{name}` is a tensor and no `Var`, so that candle's optimizers cannot set it: give the `Var` itself"
-    )]
+    /// A tensor that is to be set and is no `Var`: a copy would be set.
+    #[error("`{name}` is a tensor and no `Var`, so that it cannot be set: give the `Var` itself")]
     NotVar {
         /// Its name.
         name: Arc<str>,

@@ -19,5 +19,5 @@ pub use dtype::{candle_dtype, dtype};
 pub use error::{Error, NotFloating};
 pub use handle::Candle;
 pub use optimizer::Wrapped;
-pub use params::{backward, grads, named, params, set_map};
+pub use params::{RUNNING_STATS, backward, grads, named, params, set_map, split_buffers};
 pub use var_builder::{casting_var_builder, var_builder};

@@ -3,7 +3,7 @@
 use crate::Error;
 use binade_core::{Named, NamedGrads, NativeError};
 use candle_core::backprop::GradStore;
-use candle_core::{Tensor, Var};
+use candle_core::{DType, Tensor, Var};
 use candle_nn::VarMap;
 use std::collections::HashMap;
 use std::sync::PoisonError;
@@ -25,9 +25,58 @@ pub fn named(vars: impl IntoIterator<Item = (String, Var)>) -> Vec<Named<Tensor>
     named
 }
 
+/// The last parts of the names of the buffers of candle's [`BatchNorm`](candle_nn::BatchNorm).
+pub const RUNNING_STATS: [&str; 2] = ["running_mean", "running_var"];
+
+/// Splits `params` into those that are trained and buffers, which are kept in `f32` and which no gradient is expected for.
+///
+/// A buffer is what has one of `names`, whole or behind a dot: `running_mean` is the name of `body.0.norm.running_mean` too. Give the
+/// optimizer the first list and [`var_builder`](crate::var_builder) both.
+///
+/// ```
+/// use binade_candle::{RUNNING_STATS, params, split_buffers};
+/// use candle_core::{DType, Device};
+/// use candle_nn::{VarBuilder, VarMap};
+///
+/// let map = VarMap::new();
+/// candle_nn::batch_norm(4, 1e-5, VarBuilder::from_varmap(&map, DType::F32, &Device::Cpu).pp("norm"))?;
+/// let [trained, buffers] = split_buffers(params(&map), &RUNNING_STATS)?;
+/// assert_eq!((&*trained[0].name, &*trained[1].name), ("norm.bias", "norm.weight"));
+/// assert_eq!((&*buffers[0].name, &*buffers[1].name), ("norm.running_mean", "norm.running_var"));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+///
+/// # Errors
+///
+/// `Mismatch` where nothing has one of `names`, and where a buffer is not in `f32`.
+pub fn split_buffers(
+    params: Vec<Named<Tensor>>,
+    names: &[&str],
+) -> Result<[Vec<Named<Tensor>>; 2], Error> {
+    let refuse = |parameter, why| Err(NativeError::Mismatch { parameter, why }.into());
+    if let Some(name) = names.iter().find(|name| !params.iter().any(|param| is_named(param, name)))
+    {
+        return refuse((*name).into(), NO_BUFFER);
+    }
+    let (buffers, trained): (Vec<_>, Vec<_>) =
+        params.into_iter().partition(|param| names.iter().any(|name| is_named(param, name)));
+    match buffers.iter().find(|buffer| buffer.value.dtype() != DType::F32) {
+        Some(buffer) => refuse(buffer.name.clone(), LOW_BUFFER),
+        None => Ok([trained, buffers]),
+    }
+}
+
+fn is_named(param: &Named<Tensor>, name: &str) -> bool {
+    param.name.strip_suffix(name).is_some_and(|head| head.is_empty() || head.ends_with('.'))
+}
+
+const NO_BUFFER: &str =
+    "no parameter has that name, whole or behind a dot; look for a typing error";
+const LOW_BUFFER: &str = "it is a buffer, and buffers are kept in f32: make the `VarMap` with a builder of F32, and let the optimizer's plan lower what is trained";
+
 /// The gradient of each of `params`, in their order and as backward left it; `None` where candle has none.
 ///
-/// candle cuts its graph in operations that have no backward, `LayerNorm` with a bias, `RmsNorm` and `softmax_last_dim` among
+/// candle cuts its graph in operations that have no backward, `LayerNorm` with a bias, `RmsNorm`, `softmax_last_dim` and `rope` among
 /// them, and says nothing: what is above them gets no gradient, and candle's optimizers leave it as it is. Here it is counted,
 /// and the step's report names it. [`ops`](crate::ops) has what does not cut.
 pub fn grads(store: &GradStore, params: &[Named<Tensor>]) -> NamedGrads<Tensor> {

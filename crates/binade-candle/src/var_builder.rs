@@ -7,16 +7,17 @@ use candle_nn::{Init, VarBuilder, VarMap};
 use std::collections::HashMap;
 use std::sync::PoisonError;
 
-/// Builds a model over `params` as they are, each in its own type: the half `Var`s of an optimizer that keeps masters.
+/// Builds a model over `params` as they are, each in its own type: the half `Var`s of an optimizer that keeps masters, and behind
+/// them the buffers of [`split_buffers`](crate::split_buffers), by `params.iter().chain(&buffers)`.
 ///
 /// The layers hold the `Var`s themselves, so that a step is seen by the next forward pass. A builder of candle's would cast a
 /// parameter to its own type, and a layer that holds a cast never sees a step.
-pub fn var_builder(params: &[Named<Tensor>]) -> VarBuilder<'static> {
-    let by_name: HashMap<_, _> =
-        params.iter().map(|param| (param.name.to_string(), param.value.clone())).collect();
-    let first = params.first().map(|param| &param.value);
+pub fn var_builder<'p>(params: impl IntoIterator<Item = &'p Named<Tensor>>) -> VarBuilder<'static> {
+    let mut params = params.into_iter().peekable();
+    let first = params.peek().map(|param| &param.value);
     let dtype = first.map_or(DType::F32, Tensor::dtype);
     let device = first.map_or(Device::Cpu, |tensor| tensor.device().clone());
+    let by_name = params.map(|param| (param.name.to_string(), param.value.clone())).collect();
     VarBuilder::from_backend(Box::new(AsTheyAre(by_name)), dtype, device)
 }
 

@@ -3,7 +3,7 @@
 use binade::prelude::*;
 use binade_candle::{Candle, backward, named, ops};
 use candle_core::{DType as Type, Device, Tensor, Var};
-use candle_nn::{Conv2dConfig, Embedding, Module};
+use candle_nn::{Conv1dConfig, Conv2dConfig, Embedding, Module};
 
 type Result<T = ()> = std::result::Result<T, Box<dyn std::error::Error>>;
 
@@ -140,6 +140,64 @@ fn gradients_of_images_kernels_and_biases_are_those_of_differences() -> Result {
     Ok(())
 }
 
+#[test]
+fn gradients_of_rows_that_windows_do_not_end_with_are_those_of_differences() -> Result {
+    let config =
+        Conv1dConfig { padding: 2, stride: 3, dilation: 2, groups: 2, cudnn_fwd_algo: None };
+    let loss = |x: &Tensor, w: &Tensor, b: &Tensor| -> Result<Tensor> {
+        let y = ops::conv1d(&off().open(&Candle), "", x, w, Some(b), config)?;
+        assert_eq!(y.dims(), [2, 4, 4], "windows reach 12 of 14 places");
+        Ok(y.sqr()?.sum_all()?)
+    };
+    let (x, w) = (drawn(&[2, 4, 10], 1, Type::F64)?, drawn(&[4, 2, 2], 2, Type::F64)?);
+    let b = drawn(&[4], 3, Type::F64)?;
+    assert_differences("rows", &|x| loss(x, &w, &b), &x)?;
+    assert_differences("kernel", &|w| loss(&x, w, &b), &w)?;
+    assert_differences("bias", &|b| loss(&x, &w, b), &b)
+}
+
+/// What the README says of convolutions in candle alone.
+#[test]
+fn candle_alone_trains_no_convolution_in_bf16_and_no_conv_transpose1d() -> Result {
+    let x = Var::from_tensor(&drawn(&[1, 2, 5, 5], 1, Type::BF16)?)?;
+    let w = drawn(&[2, 2, 3, 3], 2, Type::BF16)?;
+    let error = x.conv2d(&w, 0, 1, 1, 1).err().ok_or("candle has mended it: tell the README")?;
+    assert!(error.to_string().contains("unsupported dtype BF16 for op matmul"), "{error}");
+    assert!(x.conv_transpose2d(&w, 0, 0, 1, 1)?.sum_all()?.backward().is_err());
+    assert!(x.upsample_nearest2d(10, 10)?.sum_all()?.backward().is_err());
+    assert!(ops::conv2d(&off().open(&Candle), "", &x, &w, None, config(0, 1, 1, 1)).is_ok());
+
+    let rows = Var::from_tensor(&drawn(&[1, 2, 5], 1, Type::F32)?)?;
+    let y = rows.conv_transpose1d(&drawn(&[2, 2, 3], 2, Type::F32)?, 0, 0, 1, 1, 1)?;
+    assert!(y.sum_all()?.backward().is_err(), "candle has mended it: say so in the README");
+    Ok(())
+}
+
+/// The gradient of a sum over a batch is the sum of those over its parts: not so in candle alone, and nothing says so.
+#[test]
+fn candle_alone_has_a_wrong_gradient_of_a_conv1d_kernel_over_a_batch() -> Result {
+    let config = Conv1dConfig::default();
+    let w = named([("w".to_owned(), Var::from_tensor(&drawn(&[3, 2, 3], 2, Type::F32)?)?)]);
+    let x = drawn(&[2, 2, 6], 1, Type::F32)?;
+    let region = off();
+    let scope = region.open(&Candle);
+    let grad = |y: Tensor| -> Result<Vec<f64>> {
+        let grads = backward(&y.sqr()?.sum_all()?, &w)?;
+        Ok(values(grads[0].value.as_ref().ok_or("cut")?)?)
+    };
+    let ours = |x: &Tensor| grad(ops::conv1d(&scope, "", x, &w[0].value, None, config)?);
+    let theirs = |x: &Tensor| grad(x.conv1d(&w[0].value, 0, 1, 1, 1)?);
+    let apart = |whole: Vec<f64>, parts: [Vec<f64>; 2]| {
+        let sums = parts[0].iter().zip(&parts[1]).map(|(a, b)| a + b);
+        whole.iter().zip(sums).map(|(whole, sum)| (whole - sum).abs()).fold(0.0, f64::max)
+    };
+    let parts = [x.narrow(0, 0, 1)?, x.narrow(0, 1, 1)?];
+    assert!(apart(ours(&x)?, [ours(&parts[0])?, ours(&parts[1])?]) < 1e-5);
+    let wrong = apart(theirs(&x)?, [theirs(&parts[0])?, theirs(&parts[1])?]);
+    assert!(wrong > 0.1, "candle has mended it: say so in the README; {wrong}");
+    Ok(())
+}
+
 /// Why images are cut to what windows reach.
 #[test]
 fn candle_alone_has_no_gradient_where_windows_leave_more_rows_than_columns() -> Result {
@@ -215,7 +273,10 @@ fn what_does_not_fit_a_convolution_is_refused_before_candle_sees_it() -> Result 
     ] {
         let error = ops::conv2d(&scope, "", &x, &w, None, config).err().ok_or("it was taken")?;
         assert_eq!(error.kind(), ErrorKind::InvalidArgument);
-        assert!(error.to_string().starts_with(&format!("conv2d's {what}: 0 given")), "{error}");
+        assert!(
+            error.to_string().starts_with(&format!("the convolution's {what}: 0 given")),
+            "{error}"
+        );
     }
     let wrong = [
         (ones(&[6, 3, 2, 2])?, None, plain),

@@ -1,13 +1,17 @@
-//! Normalisations over the last axis.
+//! Normalisations of each sample by itself.
 
 use super::wide::narrowed;
 use crate::{Candle, Error};
 use binade_autocast::Scope;
 use binade_core::{Op, OpClass};
 use candle_core::{D, Result as CandleResult, Tensor};
+use candle_nn::{GroupNorm, Module};
 
 /// Root mean square normalisation, which Binade's own list does not name: policies know it as `rms_norm`.
 pub const RMS_NORM: Op = Op::custom("rms_norm", OpClass::Norm);
+
+/// Normalisation by groups of channels, which Binade's own list does not name: policies know it as `group_norm`.
+pub const GROUP_NORM: Op = Op::custom("group_norm", OpClass::Norm);
 
 /// Normalisation over the last axis to mean 0 and variance 1, `eps` added to the variance; then times `weight` plus `bias`.
 ///
@@ -39,6 +43,24 @@ pub fn rms_norm(
 ) -> Result<Tensor, Error> {
     narrowed(scope, RMS_NORM, path, [input, weight], |[x, weight]| {
         unit(&x, eps)?.broadcast_mul(&weight)
+    })
+}
+
+/// Normalisation of `input`, `[N, C, ..]`, to mean 0 and variance 1 in each of `groups` groups of channels, `eps` added to the
+/// variance; then times `weight` plus `bias` by channel.
+///
+/// # Errors
+///
+/// See the [module](super).
+pub fn group_norm(
+    scope: &Scope<'_, Candle>,
+    path: &str,
+    [input, weight, bias]: [&Tensor; 3],
+    groups: usize,
+    eps: f64,
+) -> Result<Tensor, Error> {
+    narrowed(scope, GROUP_NORM, path, [input, weight, bias], |[x, weight, bias]| {
+        GroupNorm::new(weight, bias, x.dim(1)?, groups, eps)?.forward(&x)
     })
 }
 

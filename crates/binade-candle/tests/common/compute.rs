@@ -2,7 +2,8 @@
 
 use binade_autocast::{Region, Scope};
 use binade_candle::{Candle, Error, ops};
-use binade_conformance::{Compute, Refusal, ops::Conv2dConfig};
+use binade_conformance::ops::{BatchNormConfig, Conv2dConfig};
+use binade_conformance::{Compute, Refusal};
 use binade_core::ErrorKind;
 use candle_core::{D, DType, Device, Tensor, Var};
 
@@ -57,6 +58,19 @@ pub(super) fn compute(
         (C::Conv2dBackward { config, bias }, [g, x, w]) => {
             conv2d_backward(s, [g, x, w], *bias, square(*config)?)
         }
+        (C::Add, [a, b]) if a.dims() != b.dims() => Err(not_of_shape(a, b)),
+        (C::Add, [a, b]) => one(ops::add(s, "", a, b)),
+        (C::AddBackward, [g]) if has_negative_zero(g)? => {
+            Err(Refusal::unsupported("a gradient of -0, to which candle adds 0"))
+        }
+        (C::AddBackward, [g]) => differentiated(g, &[g, g], |x| ops::add(s, "", &x[0], &x[1])),
+        (C::BatchNorm(config), [x, w, b, mean, var]) => {
+            batch_norm(s, [x, w, b], [mean, var], *config)
+        }
+        (C::BatchNormInference { eps }, [x, w, b, mean, var]) => {
+            one(ops::batch_norm_inference(s, "", [x, w, b], [mean, var], (*eps).into()))
+        }
+        (C::BatchNormBackward { eps }, [g, x, w]) => batch_norm_backward(s, [g, x, w], *eps),
         (C::Embedding, [table, indices]) => one(ops::embedding(s, "", table, indices)),
         (C::EmbeddingBackward { rows }, [g, indices]) => {
             let width = g.dims().last().copied().unwrap_or_default();
@@ -83,6 +97,43 @@ fn is_backward(op: &Compute) -> bool {
 /// `ops::matmul` takes both, and the kit asks for one.
 fn not_of_rank(tensor: &Tensor, rank: usize) -> Refusal {
     Refusal::Rejected(ErrorKind::Mismatch, format!("{:?} is not of rank {rank}", tensor.shape()))
+}
+
+/// Or a negative subnormal, of which candle's backward makes 0 in bf16.
+fn has_negative_zero(tensor: &Tensor) -> Result<bool> {
+    let values = tensor.to_dtype(DType::F32)?.flatten_all()?.to_vec1::<f32>()?;
+    Ok(values.into_iter().any(|x| x.is_sign_negative() && x.abs() < f32::MIN_POSITIVE))
+}
+
+/// `ops::add` broadcasts, and the kit asks for one shape.
+fn not_of_shape(a: &Tensor, b: &Tensor) -> Refusal {
+    Refusal::Rejected(ErrorKind::Mismatch, format!("{:?} is not {:?}", b.shape(), a.shape()))
+}
+
+/// The result, and both statistics after it: copies, since the kit's are values.
+fn batch_norm(
+    s: &Scope<'_, Candle>,
+    operands: [&Tensor; 3],
+    running: [&Tensor; 2],
+    BatchNormConfig { momentum, eps }: BatchNormConfig,
+) -> std::result::Result<Vec<Tensor>, Refusal> {
+    let [mean, var] = running.map(|x| Var::from_tensor(&x.detach()).map_err(Error::from));
+    let (mean, var) = (mean?, var?);
+    let result = ops::batch_norm(s, "", operands, [&mean, &var], momentum.into(), eps.into())?;
+    Ok(vec![result, mean.into_inner(), var.into_inner()])
+}
+
+fn batch_norm_backward(
+    s: &Scope<'_, Candle>,
+    [g, x, w]: [&Tensor; 3],
+    eps: f32,
+) -> std::result::Result<Vec<Tensor>, Refusal> {
+    let bias = w.zeros_like().map_err(Error::from)?;
+    let statistic = Var::zeros(w.shape(), DType::F32, w.device()).map_err(Error::from)?;
+    differentiated(g, &[x, w, &bias], |x| {
+        let running = [statistic.as_tensor(); 2];
+        ops::batch_norm(s, "", [&x[0], &x[1], &x[2]], running, 0.0, eps.into())
+    })
 }
 
 fn linear_backward(

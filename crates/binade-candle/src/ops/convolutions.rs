@@ -1,11 +1,37 @@
-//! Two-dimensional convolution: on the CPU in `f32`, rounded once.
+//! Convolutions along one axis and along two: on the CPU in `f32`, rounded once.
 
 use super::products::{plus, product};
 use crate::{Candle, Error};
 use binade_autocast::Scope;
-use binade_core::{NativeError, Op};
+use binade_core::{NativeError, Op, OpClass};
 use candle_core::{Error as CandleError, Result as CandleResult, Tensor};
-use candle_nn::Conv2dConfig;
+use candle_nn::{Conv1dConfig, Conv2dConfig};
+
+/// Convolution along one axis, which Binade's own list does not name: policies know it as `conv1d`.
+pub const CONV1D: Op = Op::custom("conv1d", OpClass::Conv);
+
+/// Cross-correlation of rows `[N, C, L]` with kernels `[O, C / groups, K]`, plus bias `[O]`.
+///
+/// Computed as [`conv2d`] of images of height 1.
+///
+/// # Errors
+///
+/// As [`conv2d`].
+pub fn conv1d(
+    scope: &Scope<'_, Candle>,
+    path: &str,
+    input: &Tensor,
+    weight: &Tensor,
+    bias: Option<&Tensor>,
+    config: Conv1dConfig,
+) -> Result<Tensor, Error> {
+    let Conv1dConfig { padding, stride, dilation, groups, cudnn_fwd_algo } = config;
+    // A two-dimensional padding would pad the height too.
+    let image = input.pad_with_zeros(2, padding, padding)?.unsqueeze(2)?;
+    let config = Conv2dConfig { padding: 0, stride, dilation, groups, cudnn_fwd_algo };
+    let result = convolution(scope, CONV1D, path, [&image, &weight.unsqueeze(2)?], bias, config)?;
+    Ok(result.squeeze(2)?)
+}
 
 /// Cross-correlation of images `[N, C, H, W]` with kernels `[O, C / groups, KH, KW]`, plus bias `[O]`.
 ///
@@ -24,12 +50,24 @@ pub fn conv2d(
     bias: Option<&Tensor>,
     config: Conv2dConfig,
 ) -> Result<Tensor, Error> {
+    convolution(scope, Op::CONV2D, path, [input, weight], bias, config)
+}
+
+/// [`conv2d`] under the name that policies know `op` by.
+fn convolution(
+    scope: &Scope<'_, Candle>,
+    op: Op,
+    path: &str,
+    [input, weight]: [&Tensor; 2],
+    bias: Option<&Tensor>,
+    config: Conv2dConfig,
+) -> Result<Tensor, Error> {
     above_zero(config)?;
     let fit = Fit::new([input, weight], bias, config)?;
     let Some(bias) = bias else {
-        return product(scope, Op::CONV2D, path, [input, weight], |[x, w]| fit.convolve(&x, &w));
+        return product(scope, op, path, [input, weight], |[x, w]| fit.convolve(&x, &w));
     };
-    product(scope, Op::CONV2D, path, [input, weight, bias], |[x, w, b]| {
+    product(scope, op, path, [input, weight, bias], |[x, w, b]| {
         plus(&fit.convolve(&x, &w)?, &b.reshape((1, (), 1, 1))?)
     })
 }
@@ -37,8 +75,11 @@ pub fn conv2d(
 /// candle divides by these, or by what is left of them.
 fn above_zero(config: Conv2dConfig) -> Result<(), NativeError<crate::NotFloating>> {
     let Conv2dConfig { stride, dilation, groups, .. } = config;
-    let named =
-        [("conv2d's stride", stride), ("conv2d's dilation", dilation), ("conv2d's groups", groups)];
+    let named = [
+        ("the convolution's stride", stride),
+        ("the convolution's dilation", dilation),
+        ("the convolution's groups", groups),
+    ];
     match named.into_iter().find(|(_, value)| *value == 0) {
         Some((what, _)) => {
             Err(NativeError::Invalid { what, value: 0.0, expected: "a whole number above 0" })

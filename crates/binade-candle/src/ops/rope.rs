@@ -1,0 +1,31 @@
+//! Rotary position embeddings.
+
+use super::wide::narrowed;
+use crate::{Candle, Error};
+use binade_autocast::Scope;
+use binade_core::{Op, OpClass};
+use candle_core::Tensor;
+use candle_nn::rotary_emb;
+
+/// Rotary position embedding, which Binade's own list does not name: policies know it as `rope`.
+pub const ROPE: Op = Op::custom("rope", OpClass::Pointwise);
+
+/// Rotates pairs of `input`, `[N, heads, T, D]`, by the angles whose cosines and sines, `[T or more, D / 2]`, are given.
+///
+/// Element `i` of the first half of D is paired with element `i` of the second, as in candle's `rope`, which has no backward.
+/// The tables may be of any floating-point type, and are used in `f32`; the policy is asked about `input` alone.
+///
+/// # Errors
+///
+/// See the [module](super).
+pub fn rope(
+    scope: &Scope<'_, Candle>,
+    path: &str,
+    input: &Tensor,
+    [cos, sin]: [&Tensor; 2],
+) -> Result<Tensor, Error> {
+    narrowed(scope, ROPE, path, [input], |[x]| {
+        let [cos, sin] = [cos, sin].map(|table| table.to_dtype(x.dtype()));
+        rotary_emb::rope_slow(&x, &cos?, &sin?)
+    })
+}
