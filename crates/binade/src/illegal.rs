@@ -9,7 +9,7 @@ use binade_grad_scaler::LossScale;
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum Illegal {
     /// The low type is not one.
-    #[error("{level} with {dtype}: the low type must be bf16 or f16")]
+    #[error("{level} with {dtype}: the low type must be bf16 or f16{}", without_one(*dtype))]
     LowType {
         /// The level.
         level: OptLevel,
@@ -150,6 +150,14 @@ impl Properties {
     /// The type of parameters in 16 bits that no master backs.
     pub(crate) fn loses_small_updates(&self) -> Option<DType> {
         self.storage.filter(|&dtype| is_low(dtype) && self.master_weights != Some(true))
+    }
+}
+
+/// Who asks for f32 wants the level that lowers nothing.
+const fn without_one(dtype: DType) -> &'static str {
+    match dtype {
+        DType::F32 => "; to train in f32, take O0",
+        _ => "",
     }
 }
 

@@ -23,7 +23,8 @@ fn legal(properties: &Properties) {
 fn a_low_type_that_is_none() {
     for level in [O1, O2, O3] {
         for dtype in [F32, F64, E4M3, I64] {
-            let text = format!("{level} with {dtype}: the low type must be bf16 or f16");
+            let advice = if dtype == F32 { "; to train in f32, take O0" } else { "" };
+            let text = format!("{level} with {dtype}: the low type must be bf16 or f16{advice}");
             refused(level.with(dtype), &text);
         }
     }
