@@ -12,7 +12,8 @@ pub type Error = NativeError<TensorError>;
 pub enum TensorError {
     /// The device cannot compute in this type.
     #[error(
-        "burn cannot compute in {dtype} on {device}: choose a type for which `device.supports_dtype` is true, or another device"
+        "burn cannot compute in {dtype} on {device}: choose a type for which `device.supports_dtype` is true, or another device{}",
+        on_a_cpu(*dtype)
     )]
     Unsupported {
         /// The type asked for.
@@ -83,6 +84,14 @@ pub enum TensorError {
     /// burn failed to execute something.
     #[error("burn failed on its device")]
     Device(#[from] ExecutionError),
+}
+
+/// burn's `ndarray` has no sixteen-bit floats, and `flex` has.
+const fn on_a_cpu(dtype: DType) -> &'static str {
+    match dtype {
+        DType::BF16 | DType::F16 => "; on a CPU `Device::flex()` has f16 and bf16",
+        _ => "",
+    }
 }
 
 impl binade_core::Error for TensorError {

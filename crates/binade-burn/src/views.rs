@@ -5,10 +5,10 @@ mod survey;
 use crate::{Error, TensorError, require_dtype};
 use binade_autocast::Region;
 use binade_cast_policy::{CastPolicy, Glob};
-use binade_core::DType;
+use binade_core::{DType, Op};
 use burn::module::{Module, Param, Reparameterization, Reparameterizer};
 use burn::tensor::{FloatDType, Tensor};
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 use survey::{Survey, Surveyed};
 
@@ -19,7 +19,7 @@ use survey::{Survey, Surveyed};
 ///
 /// ```
 /// use binade_burn::Views;
-/// use binade_core::DType;
+/// use binade_core::{DType, Op};
 /// use burn::{nn::LinearConfig, tensor::{DType as BurnDType, Device}};
 ///
 /// let linear = LinearConfig::new(4, 2).init(&Device::flex().autodiff());
@@ -80,21 +80,27 @@ impl Views {
     /// # Errors
     ///
     /// `Unsupported` where a parameter's device does not compute in the type or the policy refuses a layer; `Mismatch`
-    /// where a parameter is not held in `f32`, or has a reparameterisation already, of which burn allows one; `InvalidArgument`
+    /// where a parameter is not held in `f32`, or has a reparameterisation already, of which burn allows one, or is a `BatchNorm`'s, whose
+    /// running statistics are in `f32`, so that `forward` would panic; `InvalidArgument`
     /// where a pattern to [`keep`](Self::keep) covers no parameter, since what it was meant for would be lowered.
     pub fn attach<M: Module>(&self, module: M) -> Result<M, Error> {
         let mut survey = Survey::default();
         module.visit(&mut survey);
         self.keep_some(&survey.parameters)?;
-        let mut chosen = Chosen(HashMap::new());
+        let mut lowered = Vec::new();
         for parameter in survey.parameters {
             let to = self.dtype_of(&parameter)?;
             if let Some(to) = to.filter(|to| Some(*to) != parameter.dtype) {
-                let float = allowed(&parameter, to)?;
-                chosen.0.insert(parameter.path, float);
+                lowered.push((parameter, to));
             }
         }
-        Ok(module.apply_reparameterization(chosen))
+        no_batch_norm(&lowered)?;
+        let chosen = lowered.into_iter().map(|(parameter, to)| {
+            let float = allowed(&parameter, to)?;
+            Ok((parameter.path, float))
+        });
+        let chosen = chosen.collect::<Result<_, TensorError>>()?;
+        Ok(module.apply_reparameterization(Chosen(chosen)))
     }
 
     /// Every pattern covers a parameter.
@@ -126,6 +132,20 @@ impl Views {
         let decision = decision.map_err(TensorError::Refused)?;
         Ok(decision.cast(held))
     }
+}
+
+/// Refuses batch normalisations among what is lowered, and names what to keep of all of them.
+fn no_batch_norm(lowered: &[(Surveyed, DType)]) -> Result<(), TensorError> {
+    let mut of_batch_norm = lowered.iter().filter(|(one, _)| one.op == Op::BATCH_NORM).peekable();
+    let Some((Surveyed { path, .. }, to)) = of_batch_norm.peek() else { return Ok(()) };
+    let (path, to) = (path.clone(), *to);
+    let keep: BTreeSet<String> = of_batch_norm.map(|(one, _)| one.keep_layer()).collect();
+    let keep = keep.into_iter().collect::<String>();
+    let why = format!(
+        "it is a `BatchNorm`'s, which burn computes in f32 alone, since its running statistics are f32; add `{keep}` to these views, and cast \
+         around the layer in `forward`: its input to f32, its output to {to}"
+    );
+    Err(TensorError::Parameter { path, why })
 }
 
 fn allowed(parameter: &Surveyed, to: DType) -> Result<FloatDType, TensorError> {

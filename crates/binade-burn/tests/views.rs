@@ -2,16 +2,16 @@
 
 mod common;
 
-use binade_burn::{BurnOptimizer, Views, require_dtype};
+use binade_burn::{BurnOptimizer, TensorError, Views, require_dtype};
 use binade_cast_policy::{CastRule, OpTable, Overrides};
 use binade_core::{DType, Error, ErrorKind};
 use binade_grad_scaler::Step;
 use burn::module::{Lora, Module};
-use burn::nn::{BatchNormConfig, LayerNorm, LayerNormConfig, Linear, LinearConfig};
+use burn::nn::{BatchNorm, BatchNormConfig, LayerNorm, LayerNormConfig, Linear, LinearConfig};
 use burn::optim::SgdConfig;
 use burn::store::ModuleRecord;
-use burn::tensor::{DType as BurnDType, FloatDType, Tensor};
-use common::{Mlp, Result, Weights, device, fixed, step};
+use burn::tensor::{DType as BurnDType, Device, FloatDType, Tensor};
+use common::{Mlp, Result, Weights, device, fixed, floats, step};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 /// A layer, and its output normalised.
@@ -95,18 +95,94 @@ fn a_normalisation_in_f32_does_not_take_bf16() {
     assert!(mixed.is_err(), "burn takes it now: say so in the README");
 }
 
+/// Two batch normalisations, one of them in a layer below.
+#[derive(Module, Debug)]
+struct BatchNormed {
+    linear: Linear,
+    bn: BatchNorm,
+    block: Block,
+}
+
+#[derive(Module, Debug)]
+struct Block {
+    bn: BatchNorm,
+}
+
+impl BatchNormed {
+    fn new() -> Self {
+        let bn = || BatchNormConfig::new(4).init(&device());
+        Self {
+            linear: LinearConfig::new(4, 4).init(&device()),
+            bn: bn(),
+            block: Block { bn: bn() },
+        }
+    }
+
+    /// As the refusal says: casts around the layers.
+    fn forward(&self, x: Tensor<2>) -> Tensor<2> {
+        let dtype = self.linear.weight.val().dtype();
+        let hidden = self.linear.forward(x.cast(dtype)).cast(FloatDType::F32);
+        let hidden = self.bn.forward(hidden).cast(dtype);
+        self.block.bn.forward(self.linear.forward(hidden).cast(FloatDType::F32))
+    }
+}
+
 /// burn's own limit: running statistics are `f32`, and a batch's are what it computes in.
 #[test]
-fn a_batch_normalisation_trains_in_f32_alone() -> Result {
-    let seen = Views::lower(DType::F16).attach(BatchNormConfig::new(2).init(&device()))?;
-    let x = Tensor::<2>::from_floats([[1.0, 2.0], [3.0, 5.0]], &device());
-    let half = x.clone().cast(FloatDType::F16);
-    let mixed = catch_unwind(AssertUnwindSafe(|| seen.forward(half)));
-    assert!(mixed.is_err(), "burn takes it now: say so in the README");
-    let kept =
-        Views::lower(DType::F16).keep("**").attach(BatchNormConfig::new(2).init(&device()))?;
-    assert_eq!(kept.forward(x).dtype(), BurnDType::F32);
+fn a_batch_normalisation_that_would_be_lowered_is_refused_with_what_to_keep() -> Result {
+    for dtype in [DType::BF16, DType::F16] {
+        let refused = Views::lower(dtype).attach(BatchNormed::new()).expect_err("burn would panic");
+        assert_eq!(refused.kind(), ErrorKind::Mismatch);
+        let text = refused.to_string();
+        assert!(text.starts_with("`bn.gamma`: it is a `BatchNorm`'s"), "{text}");
+        assert!(text.contains("add `.keep(\"block.bn.*\").keep(\"bn.*\")` to these"), "{text}");
+        let lowering = OpTable::torch_cuda().register("batch_norm", CastRule::To(dtype));
+        assert!(Views::by_policy(lowering, dtype).attach(BatchNormed::new()).is_err());
+        let alone = Views::lower(dtype).attach(BatchNormConfig::new(2).init(&device()));
+        let alone = alone.expect_err("burn would panic").to_string();
+        assert!(alone.contains("add `.keep(\"*\")` to these"), "{alone}");
+
+        // What the refusal says to do.
+        let views = Views::lower(dtype).keep("block.bn.*").keep("bn.*");
+        let by_policy = Views::by_policy(OpTable::torch_cuda(), dtype);
+        for views in [views, by_policy] {
+            let model = views.attach(BatchNormed::new())?;
+            let mut trained = BurnOptimizer::new(model, SgdConfig::new().init(), 0.1);
+            let x = Tensor::<2>::from_floats(
+                [[1.0, 2.0, 3.0, 4.0], [-1.0, 0.5, 2.0, 8.0], [0.0, 1.0, 7.0, 2.0]],
+                &device(),
+            );
+            let before = trained.module.bn.running_mean.value_sync();
+            let loss = trained.module.forward(x).powi_scalar(3).sum();
+            let report = step(&mut fixed(0)?, &mut trained, loss)?.into_applied()?;
+            assert_eq!(report.missing().count(), 0, "{report}");
+            let moved = trained.module.bn.running_mean.value_sync() - before;
+            assert!(floats(moved).iter().all(|x| x.is_finite() && *x != 0.0));
+        }
+    }
     Ok(())
+}
+
+/// Why they are refused.
+#[test]
+fn burn_panics_where_a_batch_normalisation_is_given_sixteen_bits() {
+    let bn: BatchNorm = BatchNormConfig::new(2).init(&device());
+    let x = Tensor::<2>::from_floats([[1.0, 2.0], [3.0, 5.0]], &device());
+    for dtype in [FloatDType::BF16, FloatDType::F16] {
+        let mixed = catch_unwind(AssertUnwindSafe(|| bn.forward(x.clone().cast(dtype))));
+        assert!(mixed.is_err(), "burn takes it now: say so in the README");
+    }
+}
+
+#[test]
+fn a_device_without_sixteen_bits_is_told_of_one_that_has_them() {
+    let refused = |dtype| TensorError::Unsupported { dtype, device: "NdArray".to_owned() };
+    for dtype in [DType::BF16, DType::F16] {
+        let flex = "; on a CPU `Device::flex()` has f16 and bf16";
+        assert!(refused(dtype).to_string().ends_with(flex));
+        assert!(require_dtype(&Device::flex(), dtype).is_ok(), "{dtype}");
+    }
+    assert!(refused(DType::E4M3).to_string().ends_with("or another device"));
 }
 
 #[test]

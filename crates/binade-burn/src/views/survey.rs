@@ -23,6 +23,14 @@ impl Surveyed {
     pub(super) fn call<'a>(&'a self, operands: &'a [DType]) -> OpCall<'a> {
         OpCall::new(self.op, operands).with_path(&self.layer).with_elements(&self.elements)
     }
+
+    /// The call that keeps its layer: of the module itself, every parameter.
+    pub(super) fn keep_layer(&self) -> String {
+        match &*self.layer {
+            "" => ".keep(\"*\")".to_owned(),
+            layer => format!(".keep(\"{layer}.*\")"),
+        }
+    }
 }
 
 /// Visits every parameter of floats.
