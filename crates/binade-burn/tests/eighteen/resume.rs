@@ -1,12 +1,14 @@
-//! 9: a checkpoint is burn's records and the scaler's state.
+//! 9: a checkpoint is burn's records and the scaler's state, in one file of `binade-checkpoint`.
 
 use crate::common::{Mlp, Result, step};
 use binade_burn::{Burn, BurnOptimizer, Views};
+use binade_checkpoint::{Checkpoint, Draft};
 use binade_core::DType;
-use binade_grad_scaler::{LossScale, Scaler};
+use binade_grad_scaler::{LossScale, Scaler, Step};
 use burn::module::Module;
-use burn::optim::{AdamWConfig, ModuleOptimizer, OptimizerRecord};
+use burn::optim::{AdamWConfig, ModuleOptimizer};
 use burn::store::ModuleRecord;
+use burn::tensor::Bytes;
 
 const STEPS: usize = 12;
 
@@ -20,30 +22,50 @@ fn scaler() -> Result<Scaler<Burn>> {
     Ok(Scaler::new(Burn, rule)?)
 }
 
-fn run(scaler: &mut Scaler<Burn>, trained: &mut BurnOptimizer<Mlp>, steps: usize) -> Result<usize> {
-    let mut skipped = 0;
+/// How many steps were skipped, and the last outcome.
+fn run(
+    scaler: &mut Scaler<Burn>,
+    trained: &mut BurnOptimizer<Mlp>,
+    steps: usize,
+) -> Result<(usize, Option<Step>)> {
+    let (mut skipped, mut last) = (0, None);
     for _ in 0..steps {
         let loss = trained.module.loss();
-        skipped += usize::from(!step(scaler, trained, loss)?.is_applied());
+        let step = step(scaler, trained, loss)?;
+        skipped += usize::from(!step.is_applied());
+        last = Some(step);
     }
-    Ok(skipped)
+    Ok((skipped, last))
 }
 
-/// Saved to bytes and read into another model, optimizer and scaler.
-fn reopened(
+/// The bytes of one file.
+fn saved(
+    last: Option<&Step>,
     scaler: &Scaler<Burn>,
     trained: &BurnOptimizer<Mlp>,
-) -> Result<(Scaler<Burn>, BurnOptimizer<Mlp>)> {
-    let module = trained.module.clone().into_record().into_bytes()?;
-    let optimizer = trained.optimizer.to_record().into_bytes()?;
-    let state = scaler.state()?;
+) -> Result<Vec<u8>> {
+    let checkpoint = last
+        .map_or_else(Draft::fresh, Draft::after)
+        .scaler("loss", scaler)?
+        .blob("module", trained.module.clone().into_record().into_bytes()?.to_vec())
+        .blob("optimizer", trained.optimizer.into_bytes()?.to_vec())
+        .finish()?;
+    Ok(checkpoint.to_bytes()?)
+}
 
-    let fresh = Mlp::new().load_record(ModuleRecord::from_bytes(module)?);
+/// Read into another model, optimizer and scaler.
+fn reopened(file: &[u8]) -> Result<(Scaler<Burn>, BurnOptimizer<Mlp>)> {
+    let checkpoint = Checkpoint::from_bytes(file)?;
+    let bytes =
+        |name| checkpoint.blob(name).map(|blob| Bytes::from_bytes_vec(blob.to_vec())).ok_or(name);
+    let fresh = Mlp::new().try_load_record(ModuleRecord::from_bytes(bytes("module")?)?)?;
     let module = Views::lower(DType::F16).attach(fresh)?;
-    let optimizer = adam().load_record(OptimizerRecord::from_bytes(optimizer)?);
-    let mut scaler = self::scaler()?;
-    scaler.set_state(state)?;
-    Ok((scaler, BurnOptimizer::new(module, optimizer, trained.learning_rate.clone())))
+    let optimizer = adam().from_bytes(bytes("optimizer")?)?;
+    let mut scaler = scaler()?;
+    let mut restore = checkpoint.restore();
+    restore.scaler("loss", &mut scaler)?;
+    restore.finish()?;
+    Ok((scaler, BurnOptimizer::new(module, optimizer, 1e-2)))
 }
 
 /// Case 9: accelerate#4289, and those before it.
@@ -57,12 +79,12 @@ fn a_run_that_is_saved_and_read_after_any_step_goes_on_bit_for_bit() -> Result {
         ))
     };
     let (mut scaler, mut whole) = begin()?;
-    let skipped = run(&mut scaler, &mut whole, STEPS)?;
+    let (skipped, _) = run(&mut scaler, &mut whole, STEPS)?;
     assert!((1..STEPS).contains(&skipped), "{skipped}: both kinds of step are to be saved after");
     for at in 0..=STEPS {
         let (mut before, mut trained) = begin()?;
-        run(&mut before, &mut trained, at)?;
-        let (mut after, mut trained) = reopened(&before, &trained)?;
+        let (_, last) = run(&mut before, &mut trained, at)?;
+        let (mut after, mut trained) = reopened(&saved(last.as_ref(), &before, &trained)?)?;
         run(&mut after, &mut trained, STEPS - at)?;
         assert_eq!(trained.module.bits(), whole.module.bits(), "after step {at}");
         assert_eq!(after.state()?, scaler.state()?, "after step {at}");
