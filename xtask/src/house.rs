@@ -45,7 +45,7 @@ pub(crate) const SIDEWAYS: [(&str, &str); 8] = [
 ];
 
 /// Packages that are no members of the workspace, and why.
-pub(crate) const OUTSIDE: [(&str, &str); 3] = [
+pub(crate) const OUTSIDE: [(&str, &str); 4] = [
     (
         "tests/features",
         "a member's features are united into everyone's build; the stage `features` checks it",
@@ -53,6 +53,10 @@ pub(crate) const OUTSIDE: [(&str, &str); 3] = [
     (
         "tests/own_tensor",
         "a stranger's crate has no dev feature of a neighbour's; `cargo xtask packages` tests it",
+    ),
+    (
+        "tests/release_build",
+        "a user's release profile is cargo's own; the stage `vectors` builds it and looks at its instructions",
     ),
     ("tests/fuzz", "nightly builds it with a sanitizer in everything; the stage `fuzz` runs it"),
 ];

@@ -4,20 +4,37 @@
 //! slower, with the same result: nothing here changes a bit.
 #![allow(unsafe_code, reason = "calling a function compiled for a feature that was just detected")]
 
-/// Runs `work` as compiled for what this processor has. `work` must be small enough to be inlined here.
-#[inline(always)]
-pub(crate) fn widest<R>(work: impl FnOnce() -> R) -> R {
-    #[cfg(target_arch = "x86_64")]
-    if std::arch::is_x86_feature_detected!("fma") && std::arch::is_x86_feature_detected!("avx2") {
-        // SAFETY: the one obligation of a `target_feature` function is that the processor has the features it was
-        // compiled for; both were detected on the line above.
-        return unsafe { with_avx2_and_fma(work) };
-    }
-    work()
+/// A loop over elements, with what it works on.
+///
+/// A function has the processor's features only where it is inlined into [`with_avx2_and_fma`]. A closure is inlined as the
+/// optimizer likes, which in a user's build was not at all; so `run` is `#[inline(always)]`, and so is each function that it
+/// calls for every element. `tests/release_build` looks at the instructions that came of it.
+pub(crate) trait Loop {
+    /// Its result.
+    type Output;
+
+    /// Runs it.
+    fn run(self) -> Self::Output;
 }
 
+/// Runs `work` as compiled for what this processor has.
+#[inline(always)]
+pub(crate) fn widest<L: Loop>(work: L) -> L::Output {
+    #[cfg(target_arch = "x86_64")]
+    if std::arch::is_x86_feature_detected!("fma")
+        && std::arch::is_x86_feature_detected!("avx2")
+        && std::arch::is_x86_feature_detected!("f16c")
+    {
+        // SAFETY: the one obligation of a `target_feature` function is that the processor has the features it was
+        // compiled for; all were detected on the lines above.
+        return unsafe { with_avx2_and_fma(work) };
+    }
+    work.run()
+}
+
+/// Conversions of `half` are inlined here too, whose functions are compiled for `f16c`.
 #[cfg(target_arch = "x86_64")]
-#[target_feature(enable = "avx2,fma")]
-fn with_avx2_and_fma<R>(work: impl FnOnce() -> R) -> R {
-    work()
+#[target_feature(enable = "avx2,fma,f16c")]
+fn with_avx2_and_fma<L: Loop>(work: L) -> L::Output {
+    work.run()
 }

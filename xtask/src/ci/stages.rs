@@ -13,6 +13,7 @@ pub(crate) mod ptx;
 mod shaders;
 mod speed;
 mod training;
+mod vectors;
 mod wgpu;
 
 use crate::{
@@ -66,6 +67,11 @@ fn building() -> Vec<Stage> {
             "packages",
             "the crates people take alone work as they are packaged, with nothing beside",
             packages,
+        ),
+        Stage::alone(
+            "vectors",
+            "the CPU's step is in packed instructions in a user's release build",
+            vectors::run,
         ),
         Stage::alone("tests", "library, integration and doc tests", tests),
         Stage::alone(

@@ -4,7 +4,7 @@ use super::{Gradients, Measured, supported, widened};
 use crate::{
     Error, Tensor,
     parallel::{BLOCK, WORTH_A_THREAD},
-    simd,
+    simd::{self, Loop},
 };
 use binade_core::{Finding, Overflow};
 use rayon::prelude::*;
@@ -90,7 +90,7 @@ impl Piece<'_> {
 
     fn quickly(&self, inverse: f32) -> Block {
         let mut lanes = Lanes::default();
-        self.each(|_, elements| simd::widest(|| lanes.look(elements, inverse)));
+        self.each(|_, elements| lanes = simd::widest(Look { lanes, elements, inverse }));
         lanes.joined()
     }
 
@@ -117,19 +117,33 @@ struct Lanes {
     squares: [f64; 8],
 }
 
-impl Lanes {
-    /// Takes eight elements a round: but for the last call, they are a multiple of that.
+/// Lanes, and what they have yet to look at: eight elements a round, so that all but the last are a multiple of that.
+struct Look<'a> {
+    lanes: Lanes,
+    elements: &'a [f32],
+    inverse: f32,
+}
+
+impl Loop for Look<'_> {
+    type Output = Lanes;
+
     #[inline(always)]
-    fn look(&mut self, elements: &[f32], inverse: f32) {
-        let mut lanes = *self;
+    fn run(self) -> Lanes {
+        let Self { mut lanes, elements, inverse } = self;
         let (rounds, rest) = elements.as_chunks::<8>();
         for round in rounds {
-            (0..8).for_each(|lane| lanes.add(lane, round[lane], inverse));
+            for (lane, x) in round.iter().enumerate() {
+                lanes.add(lane, *x, inverse);
+            }
         }
-        rest.iter().enumerate().for_each(|(lane, x)| lanes.add(lane, *x, inverse));
-        *self = lanes;
+        for (lane, x) in rest.iter().enumerate() {
+            lanes.add(lane, *x, inverse);
+        }
+        lanes
     }
+}
 
+impl Lanes {
     #[inline(always)]
     fn add(&mut self, lane: usize, scaled: f32, inverse: f32) {
         let unscaled = scaled * inverse;

@@ -3,10 +3,10 @@
 use crate::{
     Error, Stored, Tensor,
     parallel::{BLOCK, WORTH_A_THREAD},
-    simd,
+    simd::{self, Loop},
 };
 use binade_core::{DType, Element};
-use binade_master_weights::step::{self, Factor, Slices};
+use binade_master_weights::step::{self, Factor, LengthError, Slices};
 use binade_master_weights::{Slot, StepConstants};
 use half::{bf16, f16};
 use rayon::prelude::*;
@@ -63,7 +63,7 @@ fn run<G: Element, C: Element>(
     slices: Slices<'_, G, C>,
 ) -> Result<(), Error> {
     if slices.len() <= BLOCK {
-        return Ok(simd::widest(|| step::step(constants, factor, slices))?);
+        return Ok(simd::widest(Step { constants, factor, slices })?);
     }
     // Halves at a block's edge, so that rayon may split further: both sides have at least one element, since half of
     // more than one block, rounded up to whole blocks, is less than all of it.
@@ -72,4 +72,20 @@ fn run<G: Element, C: Element>(
     let (left, right) =
         rayon::join(|| run(constants, factor, left), || run(constants, factor, right));
     left.and(right)
+}
+
+/// The step of one block.
+struct Step<'a, G, C> {
+    constants: &'a StepConstants,
+    factor: Factor,
+    slices: Slices<'a, G, C>,
+}
+
+impl<G: Element, C: Element> Loop for Step<'_, G, C> {
+    type Output = Result<(), LengthError>;
+
+    #[inline(always)]
+    fn run(self) -> Self::Output {
+        step::step(self.constants, self.factor, self.slices)
+    }
 }
