@@ -32,7 +32,7 @@ const PROFILE: &str = "carry";
 /// What is built: the tests of the backend, those of training on it as on the CPU, and the programs that stand beside them.
 const BUILDS: [&str; 3] = [
     "test --profile carry --no-run --package binade-cuda --features cudnn --message-format json",
-    "test --profile carry --no-run --package binade-example-digits --test cuda --message-format json",
+    "test --profile carry --no-run --package binade-example-digits --features cuda --test cuda --message-format json",
     "build --profile carry --package binade-bench --bins --message-format json",
 ];
 

@@ -79,13 +79,13 @@ pub(crate) const KIT_NEVER_IMPORTS: [&str; 2] = ["ndarray", "rayon"];
 pub(crate) const TAKEN_ALONE: [&str; 4] =
     ["binade-autocast", "binade-cast-policy", "binade-grad-scaler", "binade-master-weights"];
 
-/// The most crates that one of [`TAKEN_ALONE`] may bring, itself included.
+/// The most crates that one of [`TAKEN_ALONE`] may bring, itself included; procedural macros and what they import are not counted.
 pub(crate) const MOST_CRATES: usize = 8;
 
 /// The kit, which people take alone too.
 pub(crate) const KIT: &str = "binade-conformance";
 
-/// The most crates that [`KIT`] may bring, itself included.
+/// The most crates that [`KIT`] may bring, counted likewise.
 pub(crate) const MOST_CRATES_OF_KIT: usize = 16;
 
 /// Crates that may hold `unsafe`, and where; everything else forbids it.

@@ -142,9 +142,9 @@ pub enum DeviceKind {
     Cpu,
     /// The CPU, running late: no step is looked at, so that none waits.
     Deferred,
-    /// An NVIDIA GPU.
+    /// An NVIDIA GPU; built with --features cuda.
     Cuda,
-    /// Any GPU, by wgpu.
+    /// Any GPU, by wgpu; built with --features wgpu.
     Wgpu,
 }
 

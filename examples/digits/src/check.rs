@@ -4,16 +4,26 @@ use crate::args::{Args, DeviceKind, ModelKind};
 use crate::config;
 use crate::data::Images;
 use crate::model;
+#[cfg(feature = "cuda")]
 use binade_cuda::Cuda;
+#[cfg(feature = "wgpu")]
 use binade_wgpu::Wgpu;
 
 /// Arguments that do not go together.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum ArgsError {
+    /// A device that this program was built without; its name is its feature's.
+    #[error(
+        "--device {0}: this program was built without it; run `cargo run --release --example digits --features {0} -- \
+         --device {0}`, and the other arguments behind it"
+    )]
+    NotBuilt(String),
     /// A device that cannot be opened.
+    #[cfg(feature = "cuda")]
     #[error("--device cuda: {0}")]
     Cuda(#[from] binade_cuda::Error),
     /// An adapter that is not there, or does not start.
+    #[cfg(feature = "wgpu")]
     #[error("--device wgpu: {0}")]
     Wgpu(#[from] binade_wgpu::Error),
     /// A loss scale where no level has one that moves.
@@ -86,8 +96,12 @@ fn check_device(device: DeviceKind) -> Result<(), ArgsError> {
     match device {
         DeviceKind::Cpu | DeviceKind::Deferred => Ok(()),
         // Opened and let go: a device that is not there is an error before anything else is done.
+        #[cfg(feature = "cuda")]
         DeviceKind::Cuda => Cuda::open(0).map(drop).map_err(ArgsError::from),
+        #[cfg(feature = "wgpu")]
         DeviceKind::Wgpu => Wgpu::open().map(drop).map_err(ArgsError::from),
+        #[cfg(not(all(feature = "cuda", feature = "wgpu")))]
+        _ => Err(ArgsError::NotBuilt(device.name())),
     }
 }
 

@@ -7,8 +7,10 @@ use crate::data::{self, DataError, Digits};
 use crate::record::{Record, Run, WriteError};
 use crate::train;
 use binade_cpu::Cpu;
+#[cfg(feature = "cuda")]
 use binade_cuda::Cuda;
 use binade_deferred::Deferred;
+#[cfg(feature = "wgpu")]
 use binade_wgpu::Wgpu;
 use indicatif::{ProgressBar, ProgressStyle};
 use std::error::Error;
@@ -63,14 +65,18 @@ fn one(args: &Args, setting: Setting, digits: &Digits) -> Result<Run, SessionErr
         DeviceKind::Deferred => {
             train::run(&Deferred::new(), args, setting, digits, false, &bar).map_err(Into::into)
         }
+        #[cfg(feature = "cuda")]
         DeviceKind::Cuda => {
             let cuda = Cuda::open(0).map_err(ArgsError::from)?;
             train::run(&cuda, args, setting, digits, true, &bar).map_err(Into::into)
         }
+        #[cfg(feature = "wgpu")]
         DeviceKind::Wgpu => {
             let wgpu = Wgpu::open().map_err(ArgsError::from)?;
             train::run(&wgpu, args, setting, digits, true, &bar).map_err(Into::into)
         }
+        #[cfg(not(all(feature = "cuda", feature = "wgpu")))]
+        device => Err(ArgsError::NotBuilt(device.name()).into()),
     };
     bar.finish_and_clear();
     run.map_err(|source| SessionError::Train { setting, source })

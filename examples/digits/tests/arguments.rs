@@ -2,6 +2,7 @@
 
 mod common;
 
+use binade_example_digits::check::ArgsError;
 use binade_example_digits::record::Record;
 use binade_example_digits::session;
 use common::{parse, short};
@@ -29,7 +30,26 @@ fn an_unknown_device() {
     );
 }
 
+/// By name, since the tests of CI are built with every device.
+#[test]
+fn a_device_that_was_not_built_tells_the_command_that_builds_it() {
+    for device in ["cuda", "wgpu"] {
+        let text = ArgsError::NotBuilt(device.to_owned()).to_string();
+        let command = format!(
+            "`cargo run --release --example digits --features {device} -- --device {device}`"
+        );
+        assert!(text.starts_with(&format!("--device {device}: ")), "{text}");
+        assert!(text.contains(&command), "{text}");
+        let is_built =
+            if device == "cuda" { cfg!(feature = "cuda") } else { cfg!(feature = "wgpu") };
+        if !is_built {
+            unfollowed(&format!("--device {device}"), &text);
+        }
+    }
+}
+
 /// Where there is a driver, `cuda/main.rs` trains by it.
+#[cfg(feature = "cuda")]
 #[test]
 fn a_gpu_that_is_not_there() {
     if let Err(error) = binade_cuda::Cuda::open(0) {
@@ -38,6 +58,7 @@ fn a_gpu_that_is_not_there() {
 }
 
 /// Where there is a driver, `wgpu/main.rs` trains by it.
+#[cfg(feature = "wgpu")]
 #[test]
 fn an_adapter_that_is_not_there() {
     if let Err(error) = binade_wgpu::Wgpu::open() {

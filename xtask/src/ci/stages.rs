@@ -44,7 +44,11 @@ fn building() -> Vec<Stage> {
     vec![
         Stage::alone("fmt", "the formatting is rustfmt's", fmt),
         Stage::alone("tidy", "floors, operation grid, sizes, docs, manifests", tidy),
-        Stage::alone("counts", "the crates people take alone bring at most 8", counts::run),
+        Stage::alone(
+            "counts",
+            "the crates people take alone bring at most 8, procedural macros not counted",
+            counts::run,
+        ),
         Stage::alone("deny", "licences, sources and duplicates of what we import", deny::run),
         Stage::alone("kernels", "the committed PTX is what its sources compile to", kernels::run),
         Stage::alone(
@@ -55,7 +59,7 @@ fn building() -> Vec<Stage> {
         Stage::alone("clippy", "no lint, in any target", clippy),
         Stage::alone(
             "alone",
-            "the lower floors build one by one, without and with features",
+            "the lower floors build one by one, without and with features; the digits without a GPU's",
             alone::run,
         ),
         Stage::alone(

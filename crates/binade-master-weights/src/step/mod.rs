@@ -6,7 +6,9 @@
 //! root that is rounded correctly.
 //!
 //! Everything is `#[inline(always)]`, so that a caller can put it under a `#[target_feature]` of its own: without
-//! hardware FMA, `mul_add` is a function call for each element, with the same result.
+//! hardware FMA, `mul_add` is a function call for each element, with the same result. Such a function must call [`step`]
+//! itself, or by functions that are `#[inline(always)]` too: a closure that is passed to it may be compiled apart, without its
+//! features.
 //!
 //! Whether a step is taken at all is decided before: nothing here looks at flags.
 //!

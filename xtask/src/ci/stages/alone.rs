@@ -1,4 +1,4 @@
-//! Each crate of the lower floors by itself.
+//! Each crate of the lower floors by itself, and the first example as its command builds it.
 //!
 //! In a workspace build features are united, so that a crate may lean on a feature that only its neighbour switched on.
 
@@ -15,5 +15,7 @@ pub(crate) fn run() -> Result<Outcome> {
             plain(&Call::cargo("check --quiet --package").args([name, features]))?;
         }
     }
+    // Everything else builds it with every device.
+    plain(&Call::cargo("check --quiet --package binade-example-digits --all-targets"))?;
     Ok(Outcome::passed())
 }

@@ -1,4 +1,5 @@
-//! What comes along with a crate that is taken alone.
+//! What comes along with a crate that is taken alone, without optional features and without procedural macros, which are in no
+//! program.
 
 use std::collections::BTreeSet;
 
