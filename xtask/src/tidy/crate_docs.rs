@@ -30,7 +30,18 @@ fn check_crate(tree: &Tree, package: &Package) -> Vec<Issue> {
     if !has("Cargo.toml", |text| text.lines().any(|line| line == "readme = \"README.md\"")) {
         issues.push(Issue::new(at("Cargo.toml"), 0, "write `readme = \"README.md\"`"));
     }
+    let page = tree.text(&at("README.md")).unwrap_or_default();
+    issues.extend(leading_out(page).map(|line| {
+        let message = "a link out of the crate's folder leads nowhere on docs.rs: link to https://docs.rs/NAME, or name the file \
+                       without a link";
+        Issue::new(at("README.md"), line, message)
+    }));
     issues
+}
+
+/// Lines with a link to what is not published with the crate.
+fn leading_out(page: &str) -> impl Iterator<Item = usize> {
+    page.lines().enumerate().filter(|(_, line)| line.contains("](../")).map(|(i, _)| i + 1)
 }
 
 /// A heading, and words below it.
@@ -68,6 +79,13 @@ mod tests {
                 .collect();
             assert_eq!(issues(&files), 1, "{missing}");
         }
+    }
+
+    #[test]
+    fn a_link_out_of_the_crates_folder_is_found_where_it_stands() {
+        let page = "# a\n\nOf [b](https://docs.rs/b), by [rules](src/rules.rs).\nSee [c](../c), [d](../../docs/d.md).\n";
+        assert_eq!(leading_out(page).collect::<Vec<_>>(), [4]);
+        assert_eq!(issues(&[GOOD[0], ("crates/a/README.md", page), GOOD[2]]), 1);
     }
 
     #[test]
