@@ -27,7 +27,7 @@ pub trait Embedding: Handle {
     ///
     /// # Errors
     ///
-    /// `Mismatch` where `grad` has not the shape of the result.
+    /// `Mismatch` where `grad` has not the shape of the result; `InvalidArgument` for a table larger than any memory.
     fn embedding_backward(
         &self,
         grad: &Self::Tensor,

@@ -12,6 +12,6 @@ pub trait Fill: Handle {
     ///
     /// # Errors
     ///
-    /// `Unsupported` for an element type the device cannot store.
+    /// `Unsupported` for an element type the device cannot store, `InvalidArgument` for a shape larger than any memory.
     fn fill(&self, value: f32, shape: &[usize], dtype: DType) -> Result<Self::Tensor, Self::Error>;
 }

@@ -7,17 +7,19 @@ mod checkpoint;
 mod policy;
 mod recording;
 mod report;
+mod shape;
 mod state;
 
 /// Something that reads bytes from anywhere.
 pub type Target = fn(&[u8]);
 
 /// Every target, by the name of its folder in `tests/fuzz/corpus`.
-pub const TARGETS: [(&str, Target); 5] = [
+pub const TARGETS: [(&str, Target); 6] = [
     ("checkpoint", checkpoint::read),
     ("policy", policy::read),
     ("recording", recording::read),
     ("report", report::read),
+    ("shape", shape::read),
     ("state", state::read),
 ];
 

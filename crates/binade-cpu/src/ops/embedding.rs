@@ -26,17 +26,18 @@ impl Embedding for Cpu {
     ) -> Result<Tensor, Error> {
         let dtype = operands::float(Op::EMBEDDING, &[grad])?;
         let width = grad.shape().last().copied().unwrap_or_default();
-        let expected = shape::embedding(&[rows, width], indices.shape())?;
+        let table = shape::bounded(Op::EMBEDDING, vec![rows, width])?;
+        let expected = shape::embedding(&table, indices.shape())?;
         shape::same(Op::EMBEDDING, grad.shape(), &expected)?;
         let targets = operands::indices(Op::EMBEDDING, indices, rows)?;
-        let mut table = vec![0.0; rows * width];
+        let mut sums = vec![0.0; rows * width];
         let g = grad.to_f32();
         for (i, row) in targets.into_iter().enumerate() {
             let from = &g[i * width..(i + 1) * width];
-            let to = &mut table[row * width..(row + 1) * width];
+            let to = &mut sums[row * width..(row + 1) * width];
             to.iter_mut().zip(from).for_each(|(to, from)| *to += from);
         }
-        Tensor::from_f32(table, &[rows, width], dtype)
+        Tensor::from_f32(sums, &table, dtype)
     }
 }
 

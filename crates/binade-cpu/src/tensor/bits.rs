@@ -6,7 +6,7 @@ use binade_core::{
     DType,
     cast::{E4M3, E5M2},
 };
-use binade_ops::shape::element_count;
+use binade_ops::shape::size;
 use half::{bf16, f16};
 
 impl Tensor {
@@ -16,7 +16,7 @@ impl Tensor {
     ///
     /// [`Error::Length`] where they are not as many as `shape` says; [`Error::Unsupported`] for `i32` and `bool`.
     pub fn from_bits(bytes: &[u8], dtype: DType, shape: &[usize]) -> Result<Self, Error> {
-        let expected = element_count(shape) * dtype.bytes();
+        let expected = size(shape, dtype.bytes()).unwrap_or(usize::MAX);
         if bytes.len() != expected {
             let (found, shape) = (bytes.len(), shape.to_vec());
             return Err(Error::Length { what: "bytes", found, shape, expected });

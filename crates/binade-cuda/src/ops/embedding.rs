@@ -69,10 +69,11 @@ impl Embedding for Cuda {
         self.has_made_all(&[grad, indices])?;
         let dtype = operands::float(Op::EMBEDDING, &[grad])?;
         let width = grad.shape().last().copied().unwrap_or_default();
-        let expected = shape::embedding(&[rows, width], indices.shape())?;
+        let table = shape::bounded(Op::EMBEDDING, vec![rows, width])?;
+        let expected = shape::embedding(&table, indices.shape())?;
         shape::same(Op::EMBEDDING, grad.shape(), &expected)?;
         operands::integers(Op::EMBEDDING, indices)?;
-        let result = self.unset(dtype, &[rows, width])?;
+        let result = self.unset(dtype, &table)?;
         let order = self.order(indices, rows)?;
         let [grad, sorted, starts, to] =
             [grad.address(), order.sorted.address(), order.starts.address(), result.address()]

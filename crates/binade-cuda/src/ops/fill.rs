@@ -10,7 +10,7 @@ use crate::{
     },
 };
 use binade_core::DType;
-use binade_ops::Fill;
+use binade_ops::{Fill, shape};
 
 pub(super) const KERNELS: &[&Kernel] = &[&FILL];
 
@@ -19,6 +19,7 @@ const FILL: Kernel = Kernel { name: "fill", ptx: ptx!("fill"), params: &[Address
 impl Fill for Cuda {
     fn fill(&self, value: f32, shape: &[usize], dtype: DType) -> Result<Tensor, Error> {
         let code = code("fill", dtype)?;
+        let shape = &*shape::fill(shape)?;
         let result = self.unset(dtype, shape)?;
         let (to, len) = (Arg::Address(result.address()), Arg::U64(result.len() as u64));
         self.launch(&FILL, elementwise(result.len()), &[to, Arg::U32(code), len, Arg::F32(value)])?;

@@ -11,6 +11,7 @@ use crate::{
     set::Chunks,
 };
 use binade_core::DType;
+use binade_ops::shape;
 
 /// One operand, its element type and length, the length of a chunk, partial sums, the counter of blocks, the result.
 pub(super) const TOTAL: &[Param] = &[Address, U32, U64, U64, Address, Address, Address];
@@ -61,6 +62,7 @@ impl Cuda {
         shape: &[usize],
         dtype: DType,
     ) -> Result<Tensor, Error> {
+        shape::fill(shape)?;
         self.has_made_all(&[grad])?;
         let code = code("fill", dtype)?;
         let result = self.unset(dtype, shape)?;

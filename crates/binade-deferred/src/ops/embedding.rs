@@ -22,11 +22,12 @@ impl Embedding for Deferred {
         rows: usize,
     ) -> Result<Tensor, Error> {
         let dtype = operands::float(Op::EMBEDDING, &[grad])?;
-        let table = [rows, grad.shape().last().copied().unwrap_or_default()];
+        let width = grad.shape().last().copied().unwrap_or_default();
+        let table = shape::bounded(Op::EMBEDDING, vec![rows, width])?;
         let expected = shape::embedding(&table, indices.shape())?;
         shape::same(Op::EMBEDDING, grad.shape(), &expected)?;
         operands::integers(Op::EMBEDDING, indices)?;
-        let like = Like { shape: table.to_vec(), dtype };
+        let like = Like { shape: table, dtype };
         Ok(self.tensor(&[grad, indices], like, move |t| Cpu.embedding_backward(t[0], t[1], rows)))
     }
 }

@@ -2,7 +2,7 @@
 
 use crate::{Error, Tensor, tensor::Like};
 use binade_core::{DType, Op};
-use binade_ops::{Fill, Operand, OperandError, operands};
+use binade_ops::{Fill, Operand, OperandError, operands, shape};
 
 pub(super) use binade_ops::operands::{all_f32, float, integers, norm, scalar_grad};
 
@@ -23,6 +23,7 @@ pub(super) fn grad(op: Op, grad: &Tensor, of: &Like) -> Result<(), OperandError>
 
 /// What the CPU cannot fill it cannot fill without elements either.
 pub(super) fn storable(like: &Like) -> Result<(), Error> {
+    shape::fill(&like.shape)?;
     binade_cpu::Cpu.fill(0.0, &[0], like.dtype)?;
     Ok(())
 }

@@ -27,6 +27,14 @@ pub enum ShapeError {
         /// The range.
         expected: &'static str,
     },
+    /// The result would have more elements than any memory holds.
+    #[error("{op}: a tensor of shape {shape:?} is larger than any memory; take smaller extents")]
+    TooLarge {
+        /// The operation's name.
+        op: &'static str,
+        /// The result's shape.
+        shape: Vec<usize>,
+    },
 }
 
 impl ShapeError {
@@ -50,7 +58,7 @@ impl Error for ShapeError {
     fn kind(&self) -> ErrorKind {
         match self {
             Self::Mismatch { .. } => ErrorKind::Mismatch,
-            Self::Argument { .. } => ErrorKind::InvalidArgument,
+            Self::Argument { .. } | Self::TooLarge { .. } => ErrorKind::InvalidArgument,
         }
     }
 }

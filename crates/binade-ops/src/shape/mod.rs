@@ -10,21 +10,36 @@ mod products;
 mod rows;
 mod windows;
 
+use binade_core::Op;
+
 pub use error::ShapeError;
 pub use losses::{cross_entropy, mse_loss};
 pub use norms::{batch_norm, batch_norm_samples, layer_norm, softmax};
 pub use pointwise::{bias_add, channels, dropout, same};
 pub use products::{bmm, linear, matmul};
-pub use rows::{embedding, reshape, scalar};
+pub use rows::{embedding, fill, reshape, scalar};
 pub use windows::{conv2d, max_pool2d};
 
-/// The number of elements of a shape; 1 for a scalar.
+/// The number of elements of a shape; 1 for a scalar, and `usize::MAX` where a `usize` does not count so many.
 pub fn element_count(shape: &[usize]) -> usize {
-    shape.iter().product()
+    size(shape, 1).unwrap_or(if shape.contains(&0) { 0 } else { usize::MAX })
+}
+
+/// `shape` itself, as the shape of a result of `op`.
+///
+/// # Errors
+///
+/// `InvalidArgument` where its extents, but for zeros, multiply to more than any memory holds: 2^60 on machines of 64 bits.
+pub fn bounded(op: Op, shape: Vec<usize>) -> Result<Vec<usize>, ShapeError> {
+    // Eight bytes an element, and no allocation has more than half of what a `usize` counts.
+    match size(&shape, 16) {
+        Some(_) => Ok(shape),
+        None => Err(ShapeError::TooLarge { op: op.name(), shape }),
+    }
 }
 
 /// The bytes of a shape whose elements have `each`, or its elements where `each` is 1. `None` where its extents, but for
-/// zeros, are more than a `usize` counts: of such a shape [`element_count`] wraps.
+/// zeros, are more than a `usize` counts.
 pub fn size(shape: &[usize], each: usize) -> Option<usize> {
     let is_empty = shape.contains(&0);
     let mut extents = shape.iter().filter(|extent| **extent != 0);

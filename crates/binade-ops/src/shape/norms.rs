@@ -1,6 +1,6 @@
 //! Normalisations.
 
-use super::ShapeError;
+use super::{ShapeError, element_count};
 use binade_core::Op;
 
 /// `[.., D]` with weight and bias `[D]` keeps its shape.
@@ -45,7 +45,8 @@ pub fn batch_norm(input: &[usize], vectors: &[&[usize]]) -> Result<Vec<usize>, S
 ///
 /// `InvalidArgument` for fewer than two, which have no variance.
 pub fn batch_norm_samples(input: &[usize]) -> Result<usize, ShapeError> {
-    let samples = input.iter().enumerate().filter(|(axis, _)| *axis != 1).map(|(_, n)| n).product();
+    let others = input.iter().enumerate().filter(|(axis, _)| *axis != 1).map(|(_, n)| *n);
+    let samples = element_count(&others.collect::<Vec<_>>());
     if samples < 2 {
         let argument = format!("{samples} value(s) a channel");
         let expected = "at least 2 in training; a batch of one is for the inference form";

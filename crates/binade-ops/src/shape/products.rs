@@ -2,17 +2,17 @@
 
 #![expect(clippy::many_single_char_names, reason = "axes go by the letters the field gives them")]
 
-use super::ShapeError;
+use super::{ShapeError, bounded};
 use binade_core::Op;
 
 /// `[M, K]` and `[K, N]` give `[M, N]`.
 ///
 /// # Errors
 ///
-/// `Mismatch` otherwise.
+/// `Mismatch` otherwise; `InvalidArgument` for a result larger than any memory.
 pub fn matmul(a: &[usize], b: &[usize]) -> Result<Vec<usize>, ShapeError> {
     match (a, b) {
-        (&[m, k], &[k2, n]) if k == k2 => Ok(vec![m, n]),
+        (&[m, k], &[k2, n]) if k == k2 => bounded(Op::MATMUL, vec![m, n]),
         _ => Err(ShapeError::mismatch(Op::MATMUL, &[a, b], "[M, K] and [K, N]")),
     }
 }
@@ -21,13 +21,13 @@ pub fn matmul(a: &[usize], b: &[usize]) -> Result<Vec<usize>, ShapeError> {
 ///
 /// # Errors
 ///
-/// `Mismatch` otherwise.
+/// `Mismatch` otherwise; `InvalidArgument` for a result larger than any memory.
 pub fn bmm(a: &[usize], b: &[usize]) -> Result<Vec<usize>, ShapeError> {
     match (a, b) {
         ([lead @ .., m, k], [lead2 @ .., k2, n])
             if !lead.is_empty() && lead == lead2 && k == k2 =>
         {
-            Ok([lead, &[*m, *n]].concat())
+            bounded(Op::BMM, [lead, &[*m, *n]].concat())
         }
         _ => Err(ShapeError::mismatch(
             Op::BMM,
@@ -41,7 +41,7 @@ pub fn bmm(a: &[usize], b: &[usize]) -> Result<Vec<usize>, ShapeError> {
 ///
 /// # Errors
 ///
-/// `Mismatch` otherwise.
+/// `Mismatch` otherwise; `InvalidArgument` for a result larger than any memory.
 pub fn linear(
     input: &[usize],
     weight: &[usize],
@@ -49,7 +49,7 @@ pub fn linear(
 ) -> Result<Vec<usize>, ShapeError> {
     match (input, weight) {
         ([lead @ .., k], &[n, k2]) if *k == k2 && bias.is_none_or(|bias| bias == [n]) => {
-            Ok([lead, &[n]].concat())
+            bounded(Op::LINEAR, [lead, &[n]].concat())
         }
         _ => Err(ShapeError::mismatch(
             Op::LINEAR,

@@ -1,7 +1,10 @@
 //! What moves elements, and scalars.
 
-use super::{ShapeError, element_count, size};
+use super::{ShapeError, bounded, element_count, size};
 use binade_core::{Op, OpClass};
+
+/// What `Fill` goes by in errors.
+const FILL: Op = Op::custom("fill", OpClass::Shape);
 
 const RESHAPE: Op = Op::custom("reshape", OpClass::Shape);
 
@@ -9,16 +12,25 @@ const RESHAPE: Op = Op::custom("reshape", OpClass::Shape);
 ///
 /// # Errors
 ///
-/// `Mismatch` otherwise.
+/// `Mismatch` otherwise; `InvalidArgument` for a result larger than any memory.
 pub fn embedding(table: &[usize], indices: &[usize]) -> Result<Vec<usize>, ShapeError> {
     match table {
-        &[_, d] => Ok([indices, &[d]].concat()),
+        &[_, d] => bounded(Op::EMBEDDING, [indices, &[d]].concat()),
         _ => Err(ShapeError::mismatch(
             Op::EMBEDDING,
             &[table, indices],
             "a table [V, D], and indices of any shape",
         )),
     }
+}
+
+/// The shape of a tensor of one value.
+///
+/// # Errors
+///
+/// `InvalidArgument` where it is larger than any memory.
+pub fn fill(shape: &[usize]) -> Result<Vec<usize>, ShapeError> {
+    bounded(FILL, shape.to_vec())
 }
 
 /// `from` seen as `to`.

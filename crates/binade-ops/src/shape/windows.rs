@@ -2,21 +2,22 @@
 
 #![expect(clippy::many_single_char_names, reason = "axes go by the letters the field gives them")]
 
-use super::ShapeError;
+use super::{ShapeError, bounded};
 use crate::{Conv2dConfig, MaxPool2dConfig};
 use binade_core::Op;
 
 /// How many windows fit along an axis: `(extent + 2·padding − window) / stride + 1`, rounded down.
 fn positions(extent: usize, window: usize, stride: usize, padding: usize) -> Option<usize> {
     let padded = padding.checked_mul(2)?.checked_add(extent)?;
-    Some(padded.checked_sub(window)? / stride + 1)
+    (padded.checked_sub(window)? / stride).checked_add(1)
 }
 
 /// `[N, C, H, W]` with weight `[O, C, KH, KW]` and bias `[O]` gives `[N, O, H', W']`.
 ///
 /// # Errors
 ///
-/// `Mismatch` where the operands do not fit; `InvalidArgument` for a stride of 0.
+/// `Mismatch` where the operands do not fit; `InvalidArgument` for a stride of 0, and for a result larger than
+/// any memory.
 pub fn conv2d(
     input: &[usize],
     weight: &[usize],
@@ -28,13 +29,14 @@ pub fn conv2d(
         let argument = format!("stride {:?}", config.stride);
         return Err(ShapeError::argument(Op::CONV2D, argument, &found, "at least 1"));
     }
-    conv2d_extents(input, weight, bias, config).ok_or_else(|| {
+    let shape = conv2d_extents(input, weight, bias, config).ok_or_else(|| {
         ShapeError::mismatch(
             Op::CONV2D,
             &found,
             "input [N, C, H, W], weight [O, C, KH, KW] with 1 ≤ KH ≤ H + 2·padding and 1 ≤ KW ≤ W + 2·padding, bias [O]",
         )
-    })
+    })?;
+    bounded(Op::CONV2D, shape)
 }
 
 fn conv2d_extents(
@@ -56,7 +58,8 @@ fn conv2d_extents(
 ///
 /// # Errors
 ///
-/// `Mismatch` where the window does not fit; `InvalidArgument` for a window or stride of 0, or too much padding.
+/// `Mismatch` where the window does not fit; `InvalidArgument` for a window or stride of 0, too much padding,
+/// or a result larger than any memory.
 pub fn max_pool2d(input: &[usize], config: MaxPool2dConfig) -> Result<Vec<usize>, ShapeError> {
     let MaxPool2dConfig { kernel, stride, padding } = config;
     let too_padded = padding[0] > kernel[0] / 2 || padding[1] > kernel[1] / 2;
@@ -65,10 +68,11 @@ pub fn max_pool2d(input: &[usize], config: MaxPool2dConfig) -> Result<Vec<usize>
         let expected = "kernel and stride at least 1, padding at most half the kernel";
         return Err(ShapeError::argument(Op::MAX_POOL2D, argument, &[input], expected));
     }
-    max_pool2d_extents(input, config).ok_or_else(|| {
+    let shape = max_pool2d_extents(input, config).ok_or_else(|| {
         let expected = "[N, C, H, W] with H and W at least 1 and, padded, at least the kernel's";
         ShapeError::mismatch(Op::MAX_POOL2D, &[input, &kernel], expected)
-    })
+    })?;
+    bounded(Op::MAX_POOL2D, shape)
 }
 
 fn max_pool2d_extents(input: &[usize], config: MaxPool2dConfig) -> Option<Vec<usize>> {

@@ -45,11 +45,12 @@ impl Embedding for Wgpu {
     ) -> Result<Tensor, Error> {
         let dtype = operands::float(Op::EMBEDDING, &[grad])?;
         let width = grad.shape().last().copied().unwrap_or_default();
-        let expected = shape::embedding(&[rows, width], indices.shape())?;
+        let table = shape::bounded(Op::EMBEDDING, vec![rows, width])?;
+        let expected = shape::embedding(&table, indices.shape())?;
         shape::same(Op::EMBEDDING, grad.shape(), &expected)?;
         operands::integers(Op::EMBEDDING, indices)?;
         self.has_made_all(&[grad, indices])?;
-        let result = self.unset(dtype, &[rows, width])?;
+        let result = self.unset(dtype, &table)?;
         self.look_up(&EMBEDDING_BACKWARD, [grad, indices, &result], [rows, width])?;
         Ok(result)
     }

@@ -9,7 +9,7 @@ use crate::{
     shaders::{Access::Write, Shader, wgsl},
 };
 use binade_core::DType;
-use binade_ops::Fill;
+use binade_ops::{Fill, shape};
 
 pub(super) const SHADERS: &[&Shader] = &[&FILL];
 
@@ -24,6 +24,7 @@ const FILL: Shader = Shader {
 impl Fill for Wgpu {
     fn fill(&self, value: f32, shape: &[usize], dtype: DType) -> Result<Tensor, Error> {
         let code = code("fill", dtype)?;
+        let shape = &*shape::fill(shape)?;
         let result = self.unset(dtype, shape)?;
         let halves = 4 / dtype.bytes();
         for part in parts(result.len(), dtype.bytes(), self.facts().most_binding_bytes) {

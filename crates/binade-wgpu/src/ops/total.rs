@@ -11,7 +11,7 @@ use crate::{
     shaders::Shader,
 };
 use binade_core::DType;
-use binade_ops::Fill;
+use binade_ops::{Fill, shape};
 
 /// Bytes of the parameters.
 pub(super) const PARAMS: usize = size_of::<structs::Total>();
@@ -71,6 +71,7 @@ impl Wgpu {
         dtype: DType,
         divisor: f32,
     ) -> Result<Tensor, Error> {
+        shape::fill(shape)?;
         self.has_made_all(&[grad])?;
         let (result, to) = (self.unset(dtype, shape)?, code("fill", dtype)?);
         for part in parts(result.len(), dtype.bytes(), self.facts().most_binding_bytes) {
