@@ -28,13 +28,14 @@ impl Device {
     ///
     /// When the device cannot be opened.
     pub fn run(self, runner: &Runner) -> Result<Vec<Report>, OpenError> {
+        let runner = &without_strides(runner);
         Ok(match self {
             Self::Cpu => vec![runner.run(&subject::Cpu)],
             Self::Deferred => vec![runner.run(&subject::Deferred::default())],
             Self::Cuda => vec![on_cuda(runner, &subject::Cuda::gpu()?)?],
             Self::Ptx => vec![on_cuda(runner, &subject::Cuda::interpreter()?)?],
             Self::Wgpu => vec![runner.run(&subject::Wgpu::open()?)],
-            Self::All => [Self::Cpu.run(runner)?, Self::Deferred.run(runner)?].concat(),
+            Self::All => vec![runner.run(&subject::Cpu), runner.run(&subject::Deferred::default())],
         })
     }
 
@@ -49,8 +50,13 @@ impl Device {
             Self::Ptx => subject::Cuda::interpreter()?,
             _ => return Err(OpenError::NoTf32 { by: "another device".into() }),
         };
-        Ok(vec![on_cuda(runner, &cuda.by_tf32()?)?])
+        Ok(vec![on_cuda(&without_strides(runner), &cuda.by_tf32()?)?])
     }
+}
+
+/// Views with strides are listed as what no tensor of these devices is.
+fn without_strides(runner: &Runner) -> Runner {
+    runner.clone().excuse(subject::STRIDED_VIEWS, "its tensors lie row after row, without strides")
 }
 
 /// What the GPU itself cannot do is listed as such, also where the device is required.

@@ -31,11 +31,17 @@ impl Sentence {
 }
 
 impl fmt::Display for Sentence {
-    /// `Autocast: …`.
+    /// `Autocast: …`; of a stranger's own trait, "your `AmpTensor::cast` …".
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let Some(method) = self.says.strip_prefix('`').filter(|_| self.of == AMP_TENSOR) {
+            return write!(f, "your `{AMP_TENSOR}::{method}");
+        }
         write!(f, "{}: {}", self.of, self.says)
     }
 }
+
+/// The trait that a stranger's tensor implements, behind which `Native` keeps all others.
+pub(crate) const AMP_TENSOR: &str = "AmpTensor";
 
 /// Headings, sentences and patterns of cases' names. A copy, since who takes the kit alone does not have the page.
 const TABLE: &str = include_str!("contracts.txt");

@@ -9,6 +9,7 @@ mod compute;
 mod contract;
 mod difference;
 mod exchange;
+mod layout;
 mod loops;
 mod macros;
 mod operation;
@@ -37,6 +38,7 @@ pub use difference::Difference;
 pub use exchange::{
     Clip, Course, Iteration, Joined, MicroBatch, Pass, Round, Stage, Turn, Unscaled,
 };
+pub use layout::Layout;
 pub use loops::{
     Coalesce, Collected, Coordinates, Delayed, DelayedPass, Led, Losses, Meet, Walked,
 };

@@ -1,4 +1,4 @@
-//! `conformance_tests!`, which makes tests of the kit's cases in whatever crate it is called.
+//! `conformance_tests!` and `conformance_main!`, which make tests of the kit's cases in whatever crate they are called.
 
 /// Makes a module `$name` of tests that hold `$subject` to the kit: one for each operation, so that a test that fails says
 /// where, and `something_passes`, which fails where the subject has nothing at all that passes.
@@ -14,7 +14,7 @@
 /// #     fn from_bits(&self, bits: &[u8], _: DType, _: &[usize]) -> Result<Vec<u8>, Refusal> { Ok(bits.to_vec()) }
 /// #     fn to_bits(&self, tensor: &Vec<u8>) -> Result<Vec<u8>, Refusal> { Ok(tensor.clone()) }
 /// # }
-/// binade_conformance::conformance_tests!(mine, MyDevice);
+/// binade_conformance::conformance_tests!(mine, MyDevice, suites = [Storage]);
 ///
 /// binade_conformance::conformance_tests!(
 ///     only_the_scaler,
@@ -33,36 +33,115 @@
 /// * `excused`: skips that are let pass where they are failures, as [`Runner::excuse`](crate::Runner::excuse) takes them.
 /// * `required`: whether a skip is a failure. Where it is none, it is told on the standard error, in a test that passes too.
 ///
+/// A test of which every case is skipped, and not excused, fails: `cargo test` would call it `ok`, although nothing ran. Leave its
+/// suite out, or take [`conformance_main!`](crate::conformance_main), where such a test is `ignored`.
+///
 /// `$subject` is an expression, and evaluated in each test by itself. A device that is opened once is a static:
 /// `*DEVICE`, of `static DEVICE: LazyLock<MyDevice>`. Tests go by the environment as [`Runner::from_env`](crate::Runner::from_env)
 /// does. Nothing but this crate has to be imported.
 #[macro_export]
 macro_rules! conformance_tests {
+    ($($given:tt)*) => { $crate::__conformance! { __conformance_module $($given)* } };
+}
+
+/// Makes the `main` of a test target that has `harness = false`: the tests of [`conformance_tests!`](crate::conformance_tests), of the
+/// same options, of which one whose every case is skipped is `ignored`, with the reason.
+///
+/// It takes the feature `harness`, which brings `libtest-mimic`.
+///
+/// ```toml
+/// [[test]]
+/// name = "kit"
+/// harness = false
+/// ```
+///
+/// ```
+/// # use binade_conformance::{Arithmetic, Refusal, Subject};
+/// # use binade_conformance::core::DType;
+/// # struct MyDevice;
+/// # impl Subject for MyDevice {
+/// #     type Tensor = Vec<u8>;
+/// #     fn name(&self) -> &str { "mine" }
+/// #     fn arithmetic(&self) -> Arithmetic { Arithmetic::IEEE }
+/// #     fn from_bits(&self, bits: &[u8], _: DType, _: &[usize]) -> Result<Vec<u8>, Refusal> { Ok(bits.to_vec()) }
+/// #     fn to_bits(&self, tensor: &Vec<u8>) -> Result<Vec<u8>, Refusal> { Ok(tensor.clone()) }
+/// # }
+/// binade_conformance::conformance_main!(mine, MyDevice);
+/// ```
+#[cfg(feature = "harness")]
+#[macro_export]
+macro_rules! conformance_main {
+    ($($given:tt)*) => { $crate::__conformance! { __conformance_main $($given)* } };
+}
+
+/// Reads the options, and calls `$then` with what they say.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __conformance {
     (
-        $name:ident, $subject:expr, suites = [$($suite:ident),+ $(,)?]
+        $then:ident $name:ident, $subject:expr, suites = [$($suite:ident),+ $(,)?]
         $(, known = [$($known:tt),* $(,)?])?
         $(, excused = [$($excused:tt),* $(,)?])?
         $(, required = $required:expr)?
         $(,)?
     ) => {
         $crate::__conformance_suites! {
-            __conformance_module
+            $then
             { $name ($subject) [$($($known)*)?] [$($($excused)*)?] [$($required)?] }
             [] $($suite)+
         }
     };
     (
-        $name:ident, $subject:expr
+        $then:ident $name:ident, $subject:expr
         $(, known = [$($known:tt),* $(,)?])?
         $(, excused = [$($excused:tt),* $(,)?])?
         $(, required = $required:expr)?
         $(,)?
     ) => {
         $crate::__conformance_suites! {
-            __conformance_module
+            $then
             { $name ($subject) [$($($known)*)?] [$($($excused)*)?] [$($required)?] }
             []
             Storage Autocast StochasticCast GradScaler GradOps ClipGroups MasterWeights Scaler Convergence Ops
+        }
+    };
+}
+
+/// A runner that goes by the environment and these lists.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __conformance_runner {
+    ([$($known:tt)*] [$($excused:tt)*] [$($required:expr)?]) => {{
+        let runner = $crate::Runner::from_env();
+        $(let runner = runner.known $known;)*
+        $(let runner = runner.excuse $excused;)*
+        $(let runner = if $required { runner.require_all() } else { runner };)?
+        runner
+    }};
+}
+
+/// The whole target, once the operations of all suites are collected.
+#[cfg(feature = "harness")]
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __conformance_main {
+    (
+        { $name:ident ($subject:expr) $known:tt $excused:tt $required:tt }
+        [$(($test:ident $operation:ident))*]
+    ) => {
+        fn main() -> ::std::process::ExitCode {
+            $crate::testing::main(
+                ::core::stringify!($name),
+                || $crate::__conformance_runner!($known $excused $required),
+                || $subject,
+                &[$($crate::Operation::$operation),*],
+            )
+        }
+
+        /// Where the manifest leaves `harness = false` out, `main` does not run.
+        #[test]
+        fn the_target_of_conformance_main_has_harness_false_in_its_manifest() {
+            ::core::panic!("`conformance_main!` does not run: add `harness = false` to this target's `[[test]]`");
         }
     };
 }
@@ -72,7 +151,7 @@ macro_rules! conformance_tests {
 #[macro_export]
 macro_rules! __conformance_module {
     (
-        { $name:ident ($subject:expr) [$($known:tt)*] [$($excused:tt)*] [$($required:expr)?] }
+        { $name:ident ($subject:expr) $known:tt $excused:tt $required:tt }
         [$(($test:ident $operation:ident))*]
     ) => {
         #[cfg(test)]
@@ -81,11 +160,7 @@ macro_rules! __conformance_module {
             use super::*;
 
             fn __runner() -> $crate::Runner {
-                let runner = $crate::Runner::from_env();
-                $(let runner = runner.known $known;)*
-                $(let runner = runner.excuse $excused;)*
-                $(let runner = if $required { runner.require_all() } else { runner };)?
-                runner
+                $crate::__conformance_runner!($known $excused $required)
             }
 
             $(

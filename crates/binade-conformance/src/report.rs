@@ -10,7 +10,8 @@ pub use json::{SCHEMA, json};
 
 pub use row::Row;
 
-use crate::{Arithmetic, Failure, Operation};
+use crate::contract::AMP_TENSOR;
+use crate::{Arithmetic, Failure, Operation, Sentence, Subject};
 use std::collections::BTreeMap;
 
 /// How a case ended.
@@ -46,15 +47,32 @@ pub struct Record {
 pub struct Report {
     subject: String,
     arithmetic: Arithmetic,
+    joins_by_amp_tensor: bool,
     records: Vec<Record>,
     misnamed: Vec<(String, String)>,
     not_run: Vec<(String, String)>,
 }
 
 impl Report {
-    pub(crate) fn new(subject: &str, arithmetic: Arithmetic) -> Self {
+    pub(crate) fn new<S: Subject>(subject: &S) -> Self {
         let (records, misnamed, not_run) = Default::default();
-        Self { subject: subject.to_owned(), arithmetic, records, misnamed, not_run }
+        Self {
+            subject: subject.name().to_owned(),
+            arithmetic: subject.arithmetic(),
+            joins_by_amp_tensor: subject.joins_by_amp_tensor(),
+            records,
+            misnamed,
+            not_run,
+        }
+    }
+
+    /// The sentences that the case of this name proves of this subject. Where it joins by `AmpTensor`, they are that trait's:
+    /// all others are kept by Binade, as long as these are.
+    pub fn proved_by(&self, case: &str) -> Vec<Sentence> {
+        let all = Sentence::proved_by(case);
+        let (own, others): (Vec<_>, Vec<_>) =
+            all.into_iter().partition(|sentence| sentence.of == AMP_TENSOR);
+        if self.joins_by_amp_tensor && !own.is_empty() { own } else { others }
     }
 
     pub(crate) fn add(&mut self, record: Record) {

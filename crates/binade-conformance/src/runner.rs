@@ -107,7 +107,7 @@ impl Runner {
 
     /// As [`run`](Self::run), and holds no list to the cases.
     pub(crate) fn run_cases<S: Subject>(&self, subject: &S) -> Report {
-        let mut report = Report::new(subject.name(), subject.arithmetic());
+        let mut report = Report::new(subject);
         for case in self.cases::<S>(subject) {
             report.add(self.record(&case, subject));
         }
@@ -116,7 +116,7 @@ impl Runner {
 
     /// As [`run_cases`](Self::run_cases), and ends with the first case that passes: whether there is one at all is soon known.
     pub(crate) fn until_one_passes<S: Subject>(&self, subject: &S) -> Report {
-        let mut report = Report::new(subject.name(), subject.arithmetic());
+        let mut report = Report::new(subject);
         for case in self.cases::<S>(subject) {
             report.add(self.record(&case, subject));
             if report.passed() > 0 {
@@ -186,7 +186,7 @@ impl Runner {
     fn judge(&self, case: &str, device: &str, outcome: Outcome) -> Outcome {
         let required = self.requires_all || self.required.iter().any(|name| name == device);
         match (outcome, self.lists.excused(case), self.lists.known(case)) {
-            (Outcome::Skipped(_), Some(why), _) => Outcome::Skipped(format!("excused: {why}")),
+            (Outcome::Skipped(_), Some(why), _) => Outcome::Skipped(format!("{EXCUSED}{why}")),
             (Outcome::Skipped(why), None, _) if required => {
                 failed(format!("{why}, and this device is required: nothing may be skipped"))
             }
@@ -201,6 +201,9 @@ impl Runner {
         }
     }
 }
+
+/// What the reason of an excused skip begins with.
+pub(crate) const EXCUSED: &str = "excused: ";
 
 /// What these cases are called.
 pub(crate) fn names<S>(cases: &[Case<S>]) -> Vec<String> {

@@ -1,8 +1,8 @@
 //! What is put to the test, and what it may answer.
 
 use crate::{
-    Arithmetic, Clip, Collected, Compute, Coordinates, Course, Delayed, Iteration, Joined, Led,
-    Losses, MicroBatch, Round, Turn, Unscaled, Walked,
+    Arithmetic, Clip, Collected, Compute, Coordinates, Course, Delayed, Iteration, Joined, Layout,
+    Led, Losses, MicroBatch, Round, Turn, Unscaled, Walked,
 };
 use binade_core::{DType, Error, ErrorKind, Finding, Named, NamedGrads, stochastic::Key};
 use binade_grad_scaler::{ClipGroup, Join, LossScale, Norm, ScaleState, Step};
@@ -19,7 +19,7 @@ use binade_master_weights::MasterStore;
 /// # For implementers
 ///
 /// * `to_bits` gives the bits that `from_bits` was given, those of every NaN too.
-/// * `at_offset` gives the tensor that `from_bits` gives, wherever in its buffer it begins.
+/// * `view` gives the tensor that `from_bits` gives, however its elements lie in their buffer.
 /// * What it cannot do is `Unsupported`, which is a skip; what it was given and is wrong, `Rejected`; all else, `Failed`.
 #[expect(unused_variables, reason = "parameter names are documentation")]
 pub trait Subject {
@@ -31,6 +31,11 @@ pub trait Subject {
 
     /// What its arithmetic is like. The kit's agreement depends on it.
     fn arithmetic(&self) -> Arithmetic;
+
+    /// Whether the tensor joins by `AmpTensor`, whose sentences a report then names: the other traits are Binade's own.
+    fn joins_by_amp_tensor(&self) -> bool {
+        false
+    }
 
     /// A tensor of `shape` whose elements have these bits.
     ///
@@ -45,20 +50,25 @@ pub trait Subject {
         shape: &[usize],
     ) -> Result<Self::Tensor, Refusal>;
 
-    /// The same tensor, with `offset` elements of anything before its first in the same buffer: vector loads go wrong
-    /// there. Who has no views makes the tensor as always.
+    /// The same tensor as a view of this layout. A vector load goes wrong where one begins in the middle of a buffer, and a
+    /// walk through memory where its elements do not lie in their order.
+    ///
+    /// The provided method makes the tensor as always for [`Layout::Offset`], and has no other layout.
     ///
     /// # Errors
     ///
-    /// Those of [`from_bits`](Self::from_bits).
-    fn at_offset(
+    /// Those of [`from_bits`](Self::from_bits), and `Unsupported` for a layout that its tensors cannot have.
+    fn view(
         &self,
         bits: &[u8],
         dtype: DType,
         shape: &[usize],
-        offset: usize,
+        layout: Layout,
     ) -> Result<Self::Tensor, Refusal> {
-        self.from_bits(bits, dtype, shape)
+        match layout {
+            Layout::Offset(_) => self.from_bits(bits, dtype, shape),
+            _ => Err(Refusal::unsupported("a view whose elements do not lie one after the other")),
+        }
     }
 
     /// The bits of a tensor's elements.

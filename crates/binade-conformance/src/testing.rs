@@ -1,6 +1,6 @@
-//! What the tests that `conformance_tests!` writes call; nothing else should.
+//! What the tests that `conformance_tests!` and `conformance_main!` write call; nothing else should.
 
-use crate::runner::names;
+use crate::runner::{EXCUSED, names};
 use crate::{Operation, Report, Runner, Subject, cases};
 use std::fmt::Display;
 use std::io::{self, Write};
@@ -9,14 +9,74 @@ use std::io::{self, Write};
 ///
 /// # Panics
 ///
-/// With the report, where a case failed.
+/// With the report, where a case failed, and where every case was skipped without an excuse.
 #[track_caller]
 pub fn operation<S: Subject>(test: &str, runner: &Runner, subject: &S, operation: Operation) {
     let report = runner.clone().operation(operation).run_cases(subject);
     assert!(report.failed().is_empty(), "{report}");
-    if let Some(note) = note(&report) {
+    let told = note(&report);
+    if let Some(note) = &told {
         tell(format_args!("{test}: {note}"));
     }
+    let note = told.unwrap_or_default();
+    assert!(
+        !skips_all(&report) || is_excused(&report),
+        "{test}: {note}; leave this operation's suite out, excuse it, or take `conformance_main!`, where such a test is ignored"
+    );
+}
+
+/// Runs each operation as a test of its own, and `something_passes`, as the command line says.
+#[cfg(feature = "harness")]
+pub fn main<S: Subject + 'static>(
+    name: &'static str,
+    runner: fn() -> Runner,
+    subject: fn() -> S,
+    operations: &'static [Operation],
+) -> std::process::ExitCode {
+    use libtest_mimic::{Arguments, Trial};
+    let trial = |operation: &'static Operation| {
+        let test = format!("{name}::{operation}");
+        let (called, operation) = (test.clone(), *operation);
+        Trial::ignorable_test(test, move || ignorable(&called, &runner(), &subject(), operation))
+    };
+    let mut trials: Vec<Trial> = operations.iter().map(trial).collect();
+    trials.push(Trial::test(format!("{name}::something_passes"), move || {
+        something(&runner(), &subject(), operations);
+        Ok(())
+    }));
+    libtest_mimic::run(&Arguments::from_args(), trials).exit_code()
+}
+
+/// As [`operation`], and ignored where every case was skipped.
+#[cfg(feature = "harness")]
+fn ignorable<S: Subject>(
+    test: &str,
+    runner: &Runner,
+    subject: &S,
+    operation: Operation,
+) -> Result<libtest_mimic::Completion, libtest_mimic::Failed> {
+    use libtest_mimic::Completion;
+    let report = runner.clone().operation(operation).run_cases(subject);
+    if !report.failed().is_empty() {
+        return Err(report.to_string().into());
+    }
+    match note(&report) {
+        Some(note) if skips_all(&report) => return Ok(Completion::ignored_with(note)),
+        Some(note) => tell(format_args!("{test}: {note}")),
+        None => {}
+    }
+    Ok(Completion::Completed)
+}
+
+/// Whether there were cases, and each was skipped.
+fn skips_all(report: &Report) -> bool {
+    let (all, skipped) = (report.records().len(), report.skipped().len());
+    all > 0 && all == skipped
+}
+
+/// Whether what was skipped has a reason that the runner was given.
+fn is_excused(report: &Report) -> bool {
+    report.skipped().iter().all(|(_, why)| why.starts_with(EXCUSED))
 }
 
 /// Wants one case of all these operations to pass: where nothing does, each test by itself would be content with its skips.
@@ -44,9 +104,7 @@ pub fn something<S: Subject>(runner: &Runner, subject: &S, operations: &[Operati
         return;
     }
     // What was skipped is told where it is, test by test.
-    let skips_all =
-        !report.skipped().is_empty() && report.skipped().len() == report.records().len();
-    let told = note(&report).filter(|_| skips_all).unwrap_or_else(|| report.to_string());
+    let told = note(&report).filter(|_| skips_all(&report)).unwrap_or_else(|| report.to_string());
     assert!(report.passed() > 0, "no case passes: {told}");
 }
 
@@ -60,14 +118,12 @@ fn not_run<'r>(runner: &'r Runner, names: &'r [String]) -> impl Iterator<Item = 
 /// What a test that did not fail has to say, if it did not run its cases.
 fn note(report: &Report) -> Option<String> {
     let (all, skipped) = (report.records().len(), report.skipped());
-    let first = skipped.first().map(|(_, why)| *why);
-    match (report.passed(), first) {
-        (_, None) => None,
-        (0, Some(why)) if skipped.len() == all => Some(format!("all {all} cases skipped: {why}")),
-        (_, Some(why)) => {
-            Some(format!("{} of {all} cases skipped, the first: {why}", skipped.len()))
-        }
-    }
+    let (_, why) = skipped.first()?;
+    Some(if skips_all(report) {
+        format!("all {all} cases skipped: {why}")
+    } else {
+        format!("{} of {all} cases skipped, the first: {why}", skipped.len())
+    })
 }
 
 /// Past the harness, which keeps what `eprintln!` prints in a test that passes.

@@ -8,8 +8,19 @@ use std::{any, fmt, marker::PhantomData, sync::Arc};
 /// # For implementers
 ///
 /// * `cast` rounds once, to nearest even, and is the identity on its own type.
-/// * `map_f32` visits every element once, in storage order, as `f32`, and rounds the result once.
+/// * `cast` makes a copy, to the own type too: what is written to it leaves the original as it was. A `Clone` may share
+///   elements with what it was cloned from.
+/// * `map_f32` visits every element once, in logical (row-major) order whatever the strides, as `f32`, and rounds the result
+///   once.
+/// * `shape` gives the extents of that order, slowest first, or `None` in every tensor.
 /// * `scaled` is differentiable where the tensor is; the provided one is for tensors that are not.
+///
+/// # Tensors that record gradients
+///
+/// **Write your own `scaled`.** A handle to a tensor of a library with a graph, such as `tch::Tensor`, must multiply by the
+/// library's operation: the provided method writes elements, which no graph sees, so that backward runs from the unscaled loss
+/// and its gradients are then divided by the scale. Where `cast` to `f32` shares the elements of an `f32` loss, as
+/// `tch::Tensor::to_kind` does, [`Native`] finds that the loss itself was changed, and `scale` is an error.
 pub trait AmpTensor: Clone {
     /// What its fallible methods return.
     type Error: Error;
@@ -24,7 +35,13 @@ pub trait AmpTensor: Clone {
     /// `Unsupported` where the tensor cannot hold `to`.
     fn cast(&self, to: DType) -> Result<Self, Self::Error>;
 
-    /// Replaces each element `x` at index `i` by `f(i, x)`.
+    /// The extents, slowest first. `None`, as provided, leaves shapes unchecked: two tensors then fit if they are equally
+    /// long, a matrix and its transpose among them.
+    fn shape(&self) -> Option<Vec<usize>> {
+        None
+    }
+
+    /// Replaces each element `x` at index `i` by `f(i, x)`. The index counts in row-major order, whatever the strides.
     fn map_f32(&mut self, f: &mut dyn FnMut(usize, f32) -> f32);
 
     /// This tensor in `f32`, times `factor`.
@@ -50,6 +67,15 @@ pub enum NativeError<E> {
         parameter: Arc<str>,
         /// In what, and what to do.
         why: &'static str,
+    },
+    /// Two sets disagree about a shape.
+    Shapes {
+        /// The parameter.
+        parameter: Arc<str>,
+        /// The shape that was given.
+        found: Vec<usize>,
+        /// The shape that fits.
+        expected: Vec<usize>,
     },
     /// Two sets list different parameters at one place.
     Names {
@@ -86,6 +112,10 @@ impl<E: fmt::Display> fmt::Display for NativeError<E> {
         match self {
             Self::Tensor(error) => error.fmt(f),
             Self::Mismatch { parameter, why } => write!(f, "`{parameter}`: {why}"),
+            Self::Shapes { parameter, found, expected } => {
+                write!(f, "`{parameter}`: a gradient of shape {found:?} for {expected:?}; ")?;
+                f.write_str("give it the shape of its parameter, transposed where that is missing")
+            }
             Self::Names { first, second, why } => write!(f, "`{first}` and `{second}`: {why}"),
             Self::NoGradients(error) => error.fmt(f),
             Self::Order(error) => error.fmt(f),
@@ -101,6 +131,7 @@ impl<E: Error> std::error::Error for NativeError<E> {
         match self {
             Self::Tensor(error) => error.source(),
             Self::Mismatch { .. }
+            | Self::Shapes { .. }
             | Self::Names { .. }
             | Self::NoGradients(_)
             | Self::Order(_)
@@ -113,10 +144,30 @@ impl<E: Error> Error for NativeError<E> {
     fn kind(&self) -> ErrorKind {
         match self {
             Self::Tensor(error) => error.kind(),
-            Self::Mismatch { .. } | Self::Names { .. } => ErrorKind::Mismatch,
+            Self::Mismatch { .. } | Self::Shapes { .. } | Self::Names { .. } => ErrorKind::Mismatch,
             Self::NoGradients(error) => error.kind(),
             Self::Order(error) => error.kind(),
             Self::Invalid { .. } => ErrorKind::InvalidArgument,
+        }
+    }
+}
+
+impl<E> NativeError<E> {
+    /// An error where both tensors tell their shapes and these differ.
+    ///
+    /// # Errors
+    ///
+    /// [`Shapes`](Self::Shapes), with the shape of `found` and the one of `like`.
+    pub fn same_shapes<T: AmpTensor<Error = E>>(
+        parameter: &Arc<str>,
+        found: &T,
+        like: &T,
+    ) -> Result<(), Self> {
+        match (found.shape(), like.shape()) {
+            (Some(found), Some(expected)) if found != expected => {
+                Err(Self::Shapes { parameter: parameter.clone(), found, expected })
+            }
+            _ => Ok(()),
         }
     }
 }

@@ -9,7 +9,17 @@ impl<T: AmpTensor> GradScaler for Native<T> {
     type Grads = NamedGrads<T>;
 
     fn scale(&self, tensor: &T, scale: &ScaleState) -> Result<T, NativeError<T::Error>> {
-        Ok(tensor.scaled(scale.factor())?)
+        let before = elements(tensor);
+        let scaled = tensor.scaled(scale.factor())?;
+        // `scaled` as provided writes to what `cast` gave it.
+        if elements(tensor)
+            .iter()
+            .zip(&before)
+            .all(|(now, before)| now.to_bits() == before.to_bits())
+        {
+            return Ok(scaled);
+        }
+        Err(NativeError::Mismatch { parameter: "the loss".into(), why: ALIAS })
     }
 
     fn unscale_tensor(&self, tensor: &T, scale: &ScaleState) -> Result<T, NativeError<T::Error>> {
@@ -89,6 +99,18 @@ impl<T: AmpTensor> GradOps for Native<T> {
     }
 }
 
+const ALIAS: &str = "scaling it has changed it: `AmpTensor::cast` to its own type shares elements with it, and has to copy; a tensor that records gradients needs a `scaled` of its own too, by the library's multiplication";
+
+/// The elements of a clone, which may share them: nothing else is written to it.
+pub(crate) fn elements<T: AmpTensor>(tensor: &T) -> Vec<f32> {
+    let mut elements = Vec::new();
+    tensor.clone().map_f32(&mut |_, x| {
+        elements.push(x);
+        x
+    });
+    elements
+}
+
 /// The norm of all of `grads` together, in `f64`: enough for squares of 1e25 and for 64 M terms.
 pub(crate) fn norm<'g, T: AmpTensor + 'g>(
     which: Norm,
@@ -155,6 +177,7 @@ fn plus<T: AmpTensor>(
     mut grad: T,
     name: &std::sync::Arc<str>,
 ) -> Result<T, NativeError<T::Error>> {
+    NativeError::same_shapes(name, &grad, &total)?;
     let mut terms = Vec::new();
     grad.map_f32(&mut |_, x| {
         terms.push(x);

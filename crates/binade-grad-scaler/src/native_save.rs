@@ -1,6 +1,6 @@
 //! Windows of a stranger's host tensors as bytes, and back.
 
-use crate::SaveGrads;
+use crate::{SaveGrads, native::elements};
 use binade_core::{
     AmpTensor, DType, Finding, Form, Named, NamedGrads, Native, NativeError, RawTensor,
 };
@@ -58,13 +58,4 @@ fn like<T: AmpTensor>(param: &T, raw: &RawTensor) -> Result<T, NativeError<T::Er
     let values = raw.to_f32().unwrap_or_default();
     grad.map_f32(&mut |i, x| values.get(i).copied().unwrap_or(x));
     Ok(grad)
-}
-
-fn elements<T: AmpTensor>(tensor: &T) -> Vec<f32> {
-    let mut elements = Vec::new();
-    tensor.clone().map_f32(&mut |_, x| {
-        elements.push(x);
-        x
-    });
-    elements
 }

@@ -142,6 +142,9 @@ fn matched<T: AmpTensor>(
         let place = places.remove(&*name);
         let (slot, place) =
             masters.get(&name).zip(place).ok_or_else(|| mismatch(&name, STRANGER))?;
+        if let Some(grad) = &value {
+            NativeError::same_shapes(&name, grad, &params[place].value)?;
+        }
         let grad = value.map(elements);
         if grad.as_ref().is_some_and(|grad| grad.len() != slot.len) {
             return Err(mismatch(&name, LENGTHS));

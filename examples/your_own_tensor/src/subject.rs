@@ -3,7 +3,7 @@
 use crate::mlp::Device;
 use crate::tensor::{Elements, Mine};
 use binade::core::{AmpTensor, DType};
-use binade_conformance::{Arithmetic, Refusal, via};
+use binade_conformance::{Refusal, via};
 use half::{bf16, f16};
 
 /// What is put to the test.
@@ -32,10 +32,6 @@ impl via::Device for Subject {
 
     fn name(&self) -> &'static str {
         "mine"
-    }
-
-    fn arithmetic(&self) -> Arithmetic {
-        Arithmetic::IEEE
     }
 
     fn from_bits(&self, bits: &[u8], dtype: DType, shape: &[usize]) -> Result<Mine, Refusal> {

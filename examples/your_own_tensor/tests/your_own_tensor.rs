@@ -27,10 +27,6 @@ fn f16_fails_alone_and_trains_with_binade_as_f32_does_and_the_page_has_the_numbe
     assert_eq!((brain.skipped, brain.scale), (Some(0), Some(1.0)));
 }
 
-// The contracts of all that the tensor has, a test for each operation. What none of its methods does is skipped, and told: products
-// and layers, stochastic rounding.
-binade_conformance::conformance_tests!(kit, Subject::new());
-
 #[test]
 fn what_the_tensor_has_is_most_of_the_kit() {
     let report = Runner::new().run(&Subject::new());

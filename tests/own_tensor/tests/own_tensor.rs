@@ -124,8 +124,12 @@ impl via::Device for Subject {
     }
 }
 
-// All contracts of all that it has, a test for each operation; what it has not is skipped, and told.
-binade_conformance::conformance_tests!(kit, Subject(Device::new()));
+// All contracts of all that it has, a test for each operation.
+binade_conformance::conformance_tests!(
+    kit,
+    Subject(Device::new()),
+    suites = [Storage, Autocast, GradScaler, GradOps, MasterWeights, Scaler, Convergence],
+);
 
 #[test]
 fn what_it_has_is_most_of_the_kit() {

@@ -1,8 +1,9 @@
 //! The CUDA backend, on a GPU or on the interpreter.
 
+use super::no_strides;
 use binade_autocast::Autocast;
 use binade_conformance::via::{self, Device};
-use binade_conformance::{Arithmetic, Clip, Compute, Refusal, Unscaled};
+use binade_conformance::{Arithmetic, Clip, Compute, Layout, Refusal, Unscaled};
 use binade_core::{DType, NamedGrads, stochastic::Key};
 use binade_cuda::{
     Error, F32Products, ProductsBy, Tensor, cudarc::driver::sys::CUdevice_attribute as Attribute,
@@ -132,17 +133,16 @@ impl Device for Cuda {
     }
 
     /// Within a larger buffer, so that the first element is not where allocations begin.
-    fn at_offset(
+    fn view(
         &self,
         bits: &[u8],
         dtype: DType,
         shape: &[usize],
-        offset: usize,
+        layout: Layout,
     ) -> Result<Tensor, Refusal> {
-        let mut padded = vec![0xff; offset * dtype.bytes()];
-        padded.extend_from_slice(bits);
-        let len = bits.len() / dtype.bytes();
-        let whole = self.device.from_bits(&padded, dtype, &[offset + len])?;
+        let Layout::Offset(offset) = layout else { return Err(no_strides()) };
+        let (buffer, len) = (layout.buffer(bits, dtype, shape), bits.len() / dtype.bytes());
+        let whole = self.device.from_bits(&buffer, dtype, &[offset + len])?;
         Ok(whole.slice(offset, len)?.reshape(shape)?)
     }
 

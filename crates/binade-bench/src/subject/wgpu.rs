@@ -1,8 +1,9 @@
 //! The wgpu backend, on the adapter that there is or that `BINADE_WGPU_ADAPTER` names.
 
+use super::no_strides;
 use binade_autocast::Autocast;
 use binade_conformance::via::{self, Device};
-use binade_conformance::{Arithmetic, Clip, Compute, Refusal, Unscaled};
+use binade_conformance::{Arithmetic, Clip, Compute, Layout, Refusal, Unscaled};
 use binade_core::{DType, NamedGrads, stochastic::Key};
 use binade_grad_scaler::{ClipGroup, ScaleState};
 use binade_wgpu::{Error, Tensor};
@@ -53,17 +54,16 @@ impl Device for Wgpu {
     }
 
     /// Within a larger buffer, so that the first element is not where bindings begin.
-    fn at_offset(
+    fn view(
         &self,
         bits: &[u8],
         dtype: DType,
         shape: &[usize],
-        offset: usize,
+        layout: Layout,
     ) -> Result<Tensor, Refusal> {
-        let mut padded = vec![0xff; offset * dtype.bytes()];
-        padded.extend_from_slice(bits);
-        let len = bits.len() / dtype.bytes();
-        let whole = self.device.from_bits(&padded, dtype, &[offset + len])?;
+        let Layout::Offset(offset) = layout else { return Err(no_strides()) };
+        let (buffer, len) = (layout.buffer(bits, dtype, shape), bits.len() / dtype.bytes());
+        let whole = self.device.from_bits(&buffer, dtype, &[offset + len])?;
         Ok(whole.slice(offset, len)?.reshape(shape)?)
     }
 

@@ -2,7 +2,7 @@
 
 use binade_autocast::{Region, Scope};
 use binade_candle::{Candle, Error, ops};
-use binade_conformance::ops::{BatchNormConfig, Conv2dConfig};
+use binade_conformance::ops::{BatchNormConfig, Conv2dConfig, ShapeError, shape};
 use binade_conformance::{Compute, Refusal};
 use binade_core::ErrorKind;
 use candle_core::{D, DType, Device, Tensor, Var};
@@ -21,6 +21,9 @@ pub(super) fn compute(
     match (op, operands) {
         _ if nothing && is_backward(op) => {
             Err(Refusal::unsupported("candle's gradient of nothing"))
+        }
+        _ if is_too_large(op, operands) => {
+            Err(Refusal::unsupported("candle sizes its results itself, and this one"))
         }
         (C::MatMul | C::MatMulBackward, [.., b]) if b.rank() != 2 => Err(not_of_rank(b, 2)),
         (C::Bmm | C::BmmBackward, [.., b]) if b.rank() < 3 => Err(not_of_rank(b, 3)),
@@ -92,6 +95,19 @@ fn zeros(shape: &[usize], dtype: binade_core::DType) -> Result<Tensor> {
 
 fn is_backward(op: &Compute) -> bool {
     format!("{op:?}").contains("Backward")
+}
+
+/// Whether the result is larger than any memory, which candle finds when it allocates it.
+fn is_too_large(op: &Compute, operands: &[&Tensor]) -> bool {
+    let result = match (op, operands) {
+        (Compute::SumBackward { shape, .. } | Compute::MeanBackward { shape, .. }, _) => {
+            shape::fill(shape)
+        }
+        (Compute::EmbeddingBackward { rows }, _) => shape::fill(&[*rows]),
+        (Compute::MatMul, [a, b]) => shape::matmul(a.dims(), b.dims()),
+        _ => return false,
+    };
+    matches!(result, Err(ShapeError::TooLarge { .. }))
 }
 
 /// `ops::matmul` takes both, and the kit asks for one.

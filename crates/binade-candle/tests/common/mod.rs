@@ -5,7 +5,7 @@ mod compute;
 use binade_autocast::Autocast;
 use binade_candle::Candle;
 use binade_conformance::via::{self, Device};
-use binade_conformance::{Arithmetic, Clip, Compute, Refusal, Unscaled};
+use binade_conformance::{Arithmetic, Clip, Compute, Layout, Refusal, Unscaled};
 use binade_core::{DType, NamedGrads};
 use binade_grad_scaler::{ClipGroup, ScaleState};
 use candle_core::{Device as On, Tensor};
@@ -39,17 +39,18 @@ impl Device for CandleCpu {
         Tensor::from_raw_buffer(bits, dtype, shape, &On::Cpu).map_err(failed)
     }
 
-    fn at_offset(
+    fn view(
         &self,
         bits: &[u8],
         dtype: DType,
         shape: &[usize],
-        offset: usize,
+        layout: Layout,
     ) -> Result<Tensor, Refusal> {
-        let mut padded = vec![0; offset * dtype.bytes()];
-        padded.extend_from_slice(bits);
-        let len = bits.len() / dtype.bytes();
-        let whole = self.from_bits(&padded, dtype, &[offset + len])?;
+        let Layout::Offset(offset) = layout else {
+            return Err(Refusal::unsupported("a view by strides"));
+        };
+        let (buffer, len) = (layout.buffer(bits, dtype, shape), bits.len() / dtype.bytes());
+        let whole = self.from_bits(&buffer, dtype, &[offset + len])?;
         whole.narrow(0, offset, len).and_then(|view| view.reshape(shape)).map_err(failed)
     }
 
@@ -84,6 +85,8 @@ fn failed(error: candle_core::Error) -> Refusal {
 
 /// Cases of what candle or the handle lacks, and why; excused where `BINADE_REQUIRE` names candle.
 pub(crate) const LACKING: &[(&str, &str)] = &[
+    ("a_result_larger_than_any_memory", "candle sizes its results itself"),
+    ("views_are_read_in_row_major_order", "candle makes no view of strides alone"),
     ("e5m2", "candle has no such type"),
     ("-e4m3/", "candle's cast to F8E4M3 saturates, and the handle refuses it"),
     ("stochastic_cast/f32-bf16", NO_STOCHASTIC),

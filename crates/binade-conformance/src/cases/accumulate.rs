@@ -1,10 +1,10 @@
 //! Accumulation: summed in `f32`, each micro-batch by its own scale, bad ones left out whole.
 
-use super::unscale::{Set, factor, upload_at, values};
-use super::values::{finite, not_finite, offsets};
+use super::unscale::{Set, factor, folded_set, upload_at, values};
+use super::values::{finite, layouts, not_finite};
 use super::{FLOATS, LENGTHS, LONG, get};
 use crate::oracle::accumulate::{self, accumulate};
-use crate::{Cases, Check, MicroBatch, Operation, Stop, Stored, Subject, Verdict};
+use crate::{Cases, Check, Layout, MicroBatch, Operation, Stop, Stored, Subject, Verdict};
 use binade_core::{DType, ErrorKind};
 use binade_grad_scaler::ScaleState;
 
@@ -29,23 +29,24 @@ pub(super) fn add<S: Subject>(cases: &mut Cases<S>) {
 
 /// Accumulates and compares every sum bit by bit, and which there are.
 fn by<S: Subject>(s: &S, check: &mut Check, window: &Window) -> Verdict {
-    from(s, check, window, 0)
+    from(s, check, window, [Layout::Offset(0); 2])
 }
 
-/// On the subject's side, each tensor `offset` elements into a buffer.
+/// On the subject's side, the first micro-batch of the one layout and the others of the other.
 fn put<S: Subject>(
     s: &S,
     window: &Window,
-    offset: usize,
+    [first, others]: [Layout; 2],
 ) -> Result<Vec<MicroBatch<S::Tensor>>, Stop> {
-    let micro = |(set, scale): &(Set, ScaleState)| {
-        Ok(MicroBatch { grads: upload_at(s, set, offset)?, scale: *scale })
+    let micro = |((set, scale), layout): (&(Set, ScaleState), Layout)| {
+        Ok(MicroBatch { grads: upload_at(s, set, layout)?, scale: *scale })
     };
-    window.iter().map(micro).collect()
+    let layouts = std::iter::once(first).chain(std::iter::repeat(others));
+    window.iter().zip(layouts).map(micro).collect()
 }
 
-fn from<S: Subject>(s: &S, check: &mut Check, window: &Window, offset: usize) -> Verdict {
-    let sums = s.accumulate(put(s, window, offset)?)?;
+fn from<S: Subject>(s: &S, check: &mut Check, window: &Window, layouts: [Layout; 2]) -> Verdict {
+    let sums = s.accumulate(put(s, window, layouts)?)?;
     let wanted = wanted(window);
     let names = window.first().map_or(&[][..], |(set, _)| set).iter().map(|(name, _)| *name);
     let got = sums.iter().map(|sum| (&*sum.name, sum.value.is_some())).collect::<Vec<_>>();
@@ -111,15 +112,20 @@ fn lengths<S: Subject>(cases: &mut Cases<S>, dtype: DType) {
     }
 }
 
-/// Unaligned.
+/// Unaligned, and with strides: alike, and beside micro-batches that lie otherwise.
 fn starts<S: Subject>(cases: &mut Cases<S>, dtype: DType) {
-    cases.add(Operation::Accumulate, dtype, "starts_anywhere_in_a_buffer", move |s: &S, check| {
-        for (offset, length) in offsets() {
-            let micro = |seed| at(10, vec![("w", Some(good(seed, length, dtype)))]);
-            from(s, check, &(1..3).map(micro).collect(), offset)?;
-        }
-        Ok(())
-    });
+    for (sentence, layouts) in layouts() {
+        cases.add(Operation::Accumulate, dtype, sentence, move |s: &S, check| {
+            for &(layout, length) in &layouts {
+                let set = |seed| vec![("w", Some(good(seed, length, dtype)))];
+                let micro = |seed| at(10, folded_set(set(seed), layout));
+                let window = (1..3).map(micro).collect();
+                from(s, check, &window, [layout, layout])?;
+                from(s, check, &window, [Layout::Offset(0), layout])?;
+            }
+            Ok(())
+        });
+    }
 }
 
 /// Sets that do not list the same: refused rather than added up crosswise.
@@ -137,7 +143,7 @@ fn differ<S: Subject>(cases: &mut Cases<S>, dtype: DType) {
     for (sentence, sets) in windows {
         cases.add(Operation::Accumulate, dtype, sentence, move |s: &S, check| {
             let window: Window = sets.iter().map(|set| at(10, set.clone())).collect();
-            let got = s.accumulate(put(s, &window, 0)?).map_err(Stop::from);
+            let got = s.accumulate(put(s, &window, [Layout::Offset(0); 2])?).map_err(Stop::from);
             check.rejected(&window, got, ErrorKind::Mismatch)
         });
     }

@@ -9,7 +9,7 @@ pub(super) use pairs::pairs;
 pub(super) use softmaxes::Softmaxes;
 
 use super::values::Draw;
-use crate::{Agreement, Check, Compute, Failure, Operation, Stop, Stored, Verdict, Wanted};
+use crate::{Agreement, Check, Compute, Failure, Layout, Operation, Stop, Stored, Verdict, Wanted};
 use binade_core::{DType, ErrorKind};
 
 /// Of one result: its element type, and what the oracle wants of each element.
@@ -20,17 +20,17 @@ pub(super) type Result<T> = (DType, Vec<T>);
 pub(super) struct Ask<'a> {
     op: Compute,
     operands: Vec<&'a Stored>,
-    offset: usize,
+    layout: Layout,
 }
 
 impl<'a> Ask<'a> {
     pub(super) fn new(op: Compute, operands: &[&'a Stored]) -> Self {
-        Self { op, operands: operands.to_vec(), offset: 0 }
+        Self { op, operands: operands.to_vec(), layout: Layout::Offset(0) }
     }
 
     /// With all operands `offset` elements into a buffer.
     pub(super) fn at(self, offset: usize) -> Self {
-        Self { offset, ..self }
+        Self { layout: Layout::Offset(offset), ..self }
     }
 
     /// Compares each result by the operation's agreement.
@@ -117,7 +117,7 @@ impl<'a> Ask<'a> {
         like: impl IntoIterator<Item = (DType, usize)>,
     ) -> std::result::Result<Vec<Stored>, Stop> {
         let like: Vec<(DType, usize)> = like.into_iter().collect();
-        let results = s.compute(&self.op, &self.operands, self.offset)?;
+        let results = s.compute(&self.op, &self.operands, self.layout)?;
         let sizes = |sizes: Vec<usize>| format!("tensors of {sizes:?} bytes");
         let got = sizes(results.iter().map(Vec::len).collect());
         let wanted = sizes(like.iter().map(|(dtype, len)| dtype.bytes() * len).collect());
@@ -166,6 +166,15 @@ pub(super) fn refusals(
             Ask::new(op.clone(), &operands).refused(s, check, kind)
         })
     });
+}
+
+/// An extent of which four do not fit into any memory.
+pub(super) const HUGE: usize = usize::MAX / 4;
+
+/// Adds a case whose results would be larger than any memory, and wants each refused.
+pub(super) fn too_large(cases: &mut Asks, operation: Operation, all: Vec<(Compute, Vec<Stored>)>) {
+    let sentence = "a_result_larger_than_any_memory_is_an_invalid_argument";
+    refusals(cases, operation, sentence, ErrorKind::InvalidArgument, all);
 }
 
 /// Ones, for what is refused before anybody looks at them.

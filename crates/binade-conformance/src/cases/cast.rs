@@ -2,11 +2,13 @@
 
 mod eight_bits;
 
-use super::values::{Draw, edges, infinities, infinity, nans, offsets, places};
-use super::{FLOATS, LENGTHS, LONG, get, put, put_at};
+use super::values::{Draw, edges, folded, infinities, infinity, layouts, nans, places};
+use super::{FLOATS, LENGTHS, LONG, get, put, put_at, training::calm};
 use crate::oracle::cast::{round, value};
-use crate::{Cases, Check, Operation::Cast, Refusal, Stop, Stored, Subject, Verdict};
-use binade_core::DType;
+use crate::{Cases, Check, Operation::Cast, Refusal, Stop, Stored, Subject, Turn, Verdict};
+use binade_core::{DType, Named};
+use binade_grad_scaler::ScaleState;
+use binade_master_weights::UpdateRule;
 
 pub(super) fn add<S: Subject>(cases: &mut Cases<S>) {
     for from in FLOATS {
@@ -15,6 +17,9 @@ pub(super) fn add<S: Subject>(cases: &mut Cases<S>) {
             lengths(cases, from, to);
         }
     }
+    for dtype in FLOATS {
+        copies(cases, dtype);
+    }
     for to in [DType::BF16, DType::F16] {
         roundings(cases, to);
     }
@@ -22,6 +27,23 @@ pub(super) fn add<S: Subject>(cases: &mut Cases<S>) {
     if cases.arithmetic().f64 {
         doubles(cases);
     }
+}
+
+/// A cast to the own type, which is a copy: a step that moves it leaves the original alone.
+fn copies<S: Subject>(cases: &mut Cases<S>, dtype: DType) {
+    let sentence = "a_cast_to_the_own_type_is_a_copy";
+    cases.add(Cast, format!("{dtype}-{dtype}"), sentence, move |s: &S, check| {
+        let [input, grad, _] = calm([dtype, dtype], 33, 5);
+        let tensor = put(s, &input)?;
+        let copy = s.cast(&tensor, dtype)?;
+        let grads = vec![Named::new("w", Some(put(s, &grad)?))];
+        let (rule, scale) = (UpdateRule::sgd(1.0), ScaleState::from_exponent(10));
+        let turn = Turn { rule, grads, scale, clip: None, beside: None };
+        let moved = s.train(vec![Named::new("w", copy)], vec![turn])?;
+        moved.iter().try_for_each(|param| s.to_bits(&param.value).map(drop))?;
+        let values: Vec<f64> = input.values().collect();
+        check.exact(&[&input], &get(s, &tensor, dtype, &input.shape)?, &values)
+    });
 }
 
 /// Casts codes and compares each with its value rounded once.
@@ -86,17 +108,19 @@ fn lengths<S: Subject>(cases: &mut Cases<S>, from: DType, to: DType) {
     starts(cases, from, to);
 }
 
-/// Unaligned.
+/// Unaligned, and with strides.
 fn starts<S: Subject>(cases: &mut Cases<S>, from: DType, to: DType) {
-    let sentence = "starts_anywhere_in_a_buffer";
-    cases.add(Cast, format!("{from}-{to}"), sentence, move |s: &S, check| {
-        for (offset, length) in offsets() {
-            let mut draw = Draw::new(offset);
-            let input = Stored::vector(from, (0..length).map(|_| draw.within(-2.0, 2.0)));
-            of(s, check, &input, to, &put_at(s, &input, offset)?)?;
-        }
-        Ok(())
-    });
+    for (sentence, layouts) in layouts() {
+        cases.add(Cast, format!("{from}-{to}"), sentence, move |s: &S, check| {
+            for &(layout, length) in &layouts {
+                let mut draw = Draw::new(length);
+                let values = (0..length).map(|_| draw.within(-2.0, 2.0));
+                let input = folded(Stored::vector(from, values), layout);
+                of(s, check, &input, to, &put_at(s, &input, layout)?)?;
+            }
+            Ok(())
+        });
+    }
 }
 
 /// Where `f32` lies between two numbers of a sixteen-bit format.

@@ -1,7 +1,7 @@
 //! Clipping: shrunk by one factor or limited one by one, and otherwise left alone.
 
-use super::unscale::{Set, factor, same_names, upload, upload_at, values};
-use super::values::{Draw, awkward, finite, offsets};
+use super::unscale::{Set, factor, folded_set, same_names, upload, upload_at, values};
+use super::values::{Draw, awkward, finite, layouts};
 use super::{FLOATS, LENGTHS, LONG, get};
 use crate::oracle::{clip, unscale::unscale};
 use crate::{Cases, Check, Clip, Operation, Stop, Stored, Subject, Verdict, Wanted};
@@ -148,16 +148,20 @@ fn units<S: Subject>(cases: &mut Cases<S>, dtype: DType) {
 }
 
 fn starts<S: Subject>(cases: &mut Cases<S>, dtype: DType) {
-    cases.add(Operation::Clip, dtype, "starts_anywhere_in_a_buffer", move |s: &S, check| {
-        for (offset, length) in offsets() {
-            let set = one(dtype, finite(length, length, dtype, [-4.0, 4.0]));
-            for clip in [Clip::Norm(Norm::Infinity, 0.7), Clip::Value(0.7)] {
-                let grads = upload_at(s, &set, offset)?;
-                of(s, check, &set, Given::Exactly, (ScaleState::from_exponent(10), clip), grads)?;
+    for (sentence, layouts) in layouts() {
+        cases.add(Operation::Clip, dtype, sentence, move |s: &S, check| {
+            for &(layout, length) in &layouts {
+                let set =
+                    folded_set(one(dtype, finite(length, length, dtype, [-4.0, 4.0])), layout);
+                for clip in [Clip::Norm(Norm::Infinity, 0.7), Clip::Value(0.7)] {
+                    let (state, grads) =
+                        (ScaleState::from_exponent(10), upload_at(s, &set, layout)?);
+                    of(s, check, &set, Given::Exactly, (state, clip), grads)?;
+                }
             }
-        }
-        Ok(())
-    });
+            Ok(())
+        });
+    }
 }
 
 fn refusals<S: Subject>(cases: &mut Cases<S>, dtype: DType) {

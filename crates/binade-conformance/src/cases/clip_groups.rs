@@ -1,7 +1,7 @@
 //! Clipping by groups: each by the norm of its own gradients, and nobody else touched.
 
-use super::unscale::{Set, factor, same_names, tell, told, upload, upload_at, values};
-use super::values::{finite, offsets};
+use super::unscale::{Set, factor, folded_set, same_names, tell, told, upload, upload_at, values};
+use super::values::{finite, layouts};
 use super::{FLOATS, LENGTHS, LONG, get};
 use crate::oracle::{clip, clip_groups::clip_groups, unscale::unscale};
 use crate::{Cases, Check, Clip, Operation, Stop, Stored, Subject, Verdict, Wanted};
@@ -187,14 +187,17 @@ fn lengths<S: Subject>(cases: &mut Cases<S>, dtype: DType) {
             of(s, check, &set, How { exact: false, ..How::by(&groups) }, upload(s, &set)?)
         });
     }
-    cases.add(Operation::ClipGroups, dtype, "starts_anywhere_in_a_buffer", move |s: &S, check| {
-        for (offset, length) in offsets() {
-            let set = vec![("a", grad(length, length)), ("b", grad(offset, length))];
-            let groups = [largest(&["b"], 0.7), largest(&["a"], 0.3)];
-            of(s, check, &set, How::by(&groups), upload_at(s, &set, offset)?)?;
-        }
-        Ok(())
-    });
+    for (sentence, layouts) in layouts() {
+        cases.add(Operation::ClipGroups, dtype, sentence, move |s: &S, check| {
+            for &(layout, length) in &layouts {
+                let set = vec![("a", grad(length, length)), ("b", grad(length + 1, length))];
+                let set = folded_set(set, layout);
+                let groups = [largest(&["b"], 0.7), largest(&["a"], 0.3)];
+                of(s, check, &set, How::by(&groups), upload_at(s, &set, layout)?)?;
+            }
+            Ok(())
+        });
+    }
 }
 
 /// What a limit is a limit of: gradients as they are once unscaled, whatever their scale.

@@ -6,7 +6,7 @@
 )]
 
 use super::FLOATS;
-use super::ask::{Ask, Asks, Computes, ones, refusals, uniform, values};
+use super::ask::{Ask, Asks, Computes, HUGE, ones, refusals, too_large, uniform, values};
 use super::bias_add::name;
 use super::values::offsets;
 use crate::oracle::conv2d::Layer;
@@ -113,6 +113,10 @@ fn refused(cases: &mut Asks) {
         (bias, vec![float(&[1, 3, 3, 3]), x, w]),
     ];
     refusals(cases, Conv2d, "what_does_not_fit_is_a_mismatch", ErrorKind::Mismatch, all);
+    let padded = |padding| Compute::Conv2d(Conv2dConfig { padding, ..Conv2dConfig::default() });
+    let image = || vec![ones(DType::F32, &[1, 1, 2, 2]), ones(DType::F32, &[1, 1, 2, 2])];
+    let hostile = [[HUGE, 1], [1, HUGE], [HUGE, HUGE], [1 << 30, 1 << 30]];
+    too_large(cases, Conv2d, hostile.map(|padding| (padded(padding), image())).into());
 }
 
 /// The result, and the gradients of input, weight and perhaps bias.

@@ -1,7 +1,7 @@
 //! Rows of a table: copied to the bit, added up in order, and never from beyond its end.
 
 use super::FLOATS;
-use super::ask::{Ask, Asks, Computes, i64s, ones, refusals, uniform, values};
+use super::ask::{Ask, Asks, Computes, HUGE, i64s, ones, refusals, too_large, uniform, values};
 use super::values::{Draw, awkward, offsets};
 use crate::oracle::embedding::{backward, embedding};
 use crate::{Check, Compute, Failure, Operation::Embedding, Refusal, Stop, Stored, Verdict};
@@ -102,6 +102,9 @@ pub(super) fn add(cases: &mut Asks) {
         (Compute::EmbeddingBackward { rows: 4 }, vec![ones(DType::F32, &[2, 2]), labels]),
     ];
     refusals(cases, Embedding, "what_does_not_fit_is_a_mismatch", ErrorKind::Mismatch, all);
+    let (grad, indices) = (ones(DType::F32, &[1, 2]), i64s(&[1], [0]));
+    let table = Compute::EmbeddingBackward { rows: HUGE };
+    too_large(cases, Embedding, vec![(table, vec![grad, indices])]);
 }
 
 /// Wants an `InvalidArgument`, at the call or when the result was read, or else NaN at these places.

@@ -1,6 +1,6 @@
 //! Tensors of one value: rounded once.
 
-use super::ask::{Ask, Asks};
+use super::ask::{Ask, Asks, HUGE, too_large};
 use super::{FLOATS, SHORT};
 use crate::{Compute, Operation::Fill};
 use binade_core::DType;
@@ -27,6 +27,9 @@ pub(super) fn add(cases: &mut Asks) {
             })
         });
     }
+    let shapes = [vec![usize::MAX, 2], vec![HUGE], vec![HUGE, 4, HUGE], vec![0, HUGE, 8]];
+    let fill = |shape| (Compute::Fill { value: 0.5, shape, dtype: DType::F32 }, vec![]);
+    too_large(cases, Fill, shapes.map(fill).into());
 }
 
 /// Zeros, ties, what only just overflows, what only just does not, and what is not finite.

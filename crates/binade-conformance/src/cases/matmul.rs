@@ -6,7 +6,7 @@
 )]
 
 use super::FLOATS;
-use super::ask::{Ask, Asks, Computes, ones, refusals, uniform, values};
+use super::ask::{Ask, Asks, Computes, HUGE, ones, refusals, too_large, uniform, values};
 use super::values::{Draw, offsets};
 use crate::oracle::matmul::{backward, matmul};
 use crate::{Check, Compute, Operation::MatMul, Stored, Verdict, Wanted};
@@ -52,6 +52,8 @@ pub(super) fn add(cases: &mut Asks) {
         (Compute::MatMulBackward, vec![float(&[2, 3]), float(&[2, 3]), float(&[3, 4])]),
     ];
     refusals(cases, MatMul, "what_does_not_fit_is_a_mismatch", ErrorKind::Mismatch, all);
+    let nothing = [[HUGE, 0], [0, 4]].map(|shape| Stored::from_values(DType::F32, &shape, []));
+    too_large(cases, MatMul, vec![(Compute::MatMul, nothing.into())]);
 }
 
 fn ask<'a>(a: &'a Stored, b: &'a Stored) -> (Ask<'a>, Vec<Wanted>) {

@@ -1,7 +1,7 @@
 //! Means: a sum in `f32`, divided by the count.
 
 use super::FLOATS;
-use super::ask::{Ask, Asks, Computes, i64s, ones, refusals, scalar, values};
+use super::ask::{Ask, Asks, Computes, HUGE, i64s, ones, refusals, scalar, too_large, values};
 use super::values::{Draw, not_finite, offsets};
 use crate::oracle::mean::mean;
 use crate::{Agreement, Check, Compute, Operation::Mean, Stored, Verdict, Wanted};
@@ -21,6 +21,8 @@ pub(super) fn add(cases: &mut Asks) {
         (op, vec![ones(DType::F16, &[])]),
     ];
     refusals(cases, Mean, "what_does_not_fit_is_a_mismatch", ErrorKind::Mismatch, all);
+    let spread = Compute::MeanBackward { shape: vec![HUGE, 3], dtype: DType::F32 };
+    too_large(cases, Mean, vec![(spread, vec![scalar(1.0)])]);
 }
 
 /// The gradient of the one result over the count: a division, rounded, and perhaps a count that is.

@@ -53,7 +53,7 @@ mod unscale;
 mod update_each;
 mod values;
 
-use crate::{Arithmetic, Case, Cases, Failure, Operation, Refusal, Stop, Stored, Subject};
+use crate::{Arithmetic, Case, Cases, Failure, Layout, Operation, Refusal, Stop, Stored, Subject};
 use ask::Asks;
 use binade_core::DType;
 
@@ -175,9 +175,9 @@ fn put<S: Subject>(subject: &S, tensor: &Stored) -> Result<S::Tensor, Refusal> {
     subject.from_bits(&tensor.bytes, tensor.dtype, &tensor.shape)
 }
 
-/// A tensor on the subject's side that begins `offset` elements into a buffer.
-fn put_at<S: Subject>(subject: &S, tensor: &Stored, offset: usize) -> Result<S::Tensor, Refusal> {
-    subject.at_offset(&tensor.bytes, tensor.dtype, &tensor.shape, offset)
+/// A tensor on the subject's side as a view of this layout.
+fn put_at<S: Subject>(subject: &S, tensor: &Stored, layout: Layout) -> Result<S::Tensor, Refusal> {
+    subject.view(&tensor.bytes, tensor.dtype, &tensor.shape, layout)
 }
 
 /// A tensor of the subject's, which has to have this type and shape.

@@ -1,7 +1,7 @@
 //! Norms: of everything together, in more than `f32`, with nothing that is not finite passed over.
 
-use super::unscale::{Set, factor, upload, upload_at, values};
-use super::values::{finite, infinities, nans, not_finite, offsets, places};
+use super::unscale::{Set, factor, folded_set, upload, upload_at, values};
+use super::values::{finite, infinities, layouts, nans, not_finite, places};
 use super::{FLOATS, LENGTHS, LONG};
 use crate::oracle::{cast::rounded, norm::norm, unscale::unscale};
 use crate::{Cases, Check, Operation, Stored, Subject, Verdict, Wanted};
@@ -73,15 +73,18 @@ fn lengths<S: Subject>(cases: &mut Cases<S>, dtype: DType) {
             })
         });
     }
-    cases.add(Operation::Norm, dtype, "starts_anywhere_in_a_buffer", move |s: &S, check| {
-        for (offset, length) in offsets() {
-            let set = one(dtype, finite(offset, length, dtype, [-4.0, 4.0]));
-            for which in BOTH {
-                of(s, check, &set, 10, which, upload_at(s, &set, offset)?)?;
+    for (sentence, layouts) in layouts() {
+        cases.add(Operation::Norm, dtype, sentence, move |s: &S, check| {
+            for &(layout, length) in &layouts {
+                let set =
+                    folded_set(one(dtype, finite(length, length, dtype, [-4.0, 4.0])), layout);
+                for which in BOTH {
+                    of(s, check, &set, 10, which, upload_at(s, &set, layout)?)?;
+                }
             }
-        }
-        Ok(())
-    });
+            Ok(())
+        });
+    }
 }
 
 /// What `f32` loses on the way, and what it does not hold in the end.

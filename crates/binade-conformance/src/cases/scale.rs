@@ -1,7 +1,7 @@
 //! Scaling: a loss times the scale, and a tensor of no optimizer over it, in `f32` whatever the storage.
 
 use super::unscale::factor;
-use super::values::{awkward, finite, offsets};
+use super::values::{awkward, finite, folded, layouts};
 use super::{FLOATS, LENGTHS, LONG, get, put, put_at};
 use crate::oracle::cast::{round, value};
 use crate::oracle::scale::{down, up};
@@ -113,11 +113,20 @@ fn lengths<S: Subject>(cases: &mut Cases<S>, dtype: DType) {
             both(s, check, &input, state, &put(s, &input)?)
         });
     }
-    cases.add(Scale, dtype, "starts_anywhere_in_a_buffer", move |s: &S, check| {
-        offsets().try_for_each(|(offset, length)| {
-            let input = input(length);
-            both(s, check, &input, state, &put_at(s, &input, offset)?)
-        })
+    for (sentence, layouts) in layouts() {
+        cases.add(Scale, dtype, sentence, move |s: &S, check| {
+            layouts.iter().try_for_each(|&(layout, length)| {
+                let input = folded(input(length), layout);
+                both(s, check, &input, state, &put_at(s, &input, layout)?)
+            })
+        });
+    }
+    cases.add(Scale, dtype, "what_is_scaled_keeps_its_own_bits", move |s: &S, check| {
+        let input = input(33);
+        let tensor = put(s, &input)?;
+        both(s, check, &input, state, &tensor)?;
+        let values: Vec<f64> = input.values().collect();
+        check.exact(&[&input], &get(s, &tensor, dtype, &input.shape)?, &values)
     });
 }
 

@@ -4,10 +4,10 @@ mod matching;
 mod verdicts;
 
 use super::training::{Move, Run, at_rest, calm, wild};
-use super::values::{awkward, offsets};
+use super::values::{awkward, folded, layouts};
 use super::{FLOATS, LENGTHS, LONG};
 use crate::oracle::cast::value;
-use crate::{Agreement, Cases, Operation, Stored, Subject};
+use crate::{Agreement, Cases, Layout, Operation, Stored, Subject};
 use binade_core::DType;
 use binade_grad_scaler::ScaleState;
 use binade_master_weights::UpdateRule;
@@ -80,17 +80,23 @@ fn lengths<S: Subject>(cases: &mut Cases<S>, operation: Operation, dtype: DType,
     }
 }
 
-/// Unaligned parameters and gradients.
+/// Unaligned parameters and gradients, and such with strides: alike, and each beside one that lies otherwise.
 fn starts<S: Subject>(cases: &mut Cases<S>, operation: Operation, dtype: DType, rule: UpdateRule) {
     let dtypes = [dtype, dtype];
-    let sentence = "starts_anywhere_in_a_buffer";
-    cases.add(operation, variant(dtypes), sentence, move |s: &S, check| {
-        for (offset, length) in offsets() {
-            let [param, grad, _] = calm(dtypes, length, length);
-            Run::single(param, vec![(rule, grad)]).at_offset(offset).near(s, check)?;
-        }
-        Ok(())
-    });
+    for (sentence, layouts) in layouts() {
+        cases.add(operation, variant(dtypes), sentence, move |s: &S, check| {
+            for &(layout, length) in &layouts {
+                let [param, grad, _] =
+                    calm(dtypes, length, length).map(|vector| folded(vector, layout));
+                let run = Run::single(param, vec![(rule, grad)]);
+                let row_major = Layout::Offset(0);
+                for layouts in [[layout, layout], [row_major, layout], [layout, row_major]] {
+                    run.clone().as_views(layouts).near(s, check)?;
+                }
+            }
+            Ok(())
+        });
+    }
 }
 
 /// Parameters at the edges of their format, which a gradient of zero leaves where they are.

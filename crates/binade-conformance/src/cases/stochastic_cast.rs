@@ -1,6 +1,6 @@
 //! Stochastic rounding: bit for bit from shared random words, whatever the backend.
 
-use super::values::{Draw, awkward, offsets};
+use super::values::{Draw, awkward, folded, layouts};
 use super::{EIGHT_BITS, LENGTHS, LONG, get, put, put_at};
 use crate::oracle::cast::{neighbours, round, value};
 use crate::oracle::stochastic_cast::cast;
@@ -127,12 +127,13 @@ fn lengths<S: Subject>(cases: &mut Cases<S>, to: DType) {
             by(s, check, &spread(length, length), to, KEY)
         });
     }
-    let sentence = "starts_anywhere_in_a_buffer";
-    cases.add(StochasticCast, format!("f32-{to}"), sentence, move |s: &S, check| {
-        for (offset, length) in offsets() {
-            let input = spread(offset, length);
-            of(s, check, &input, to, KEY, &put_at(s, &input, offset)?)?;
-        }
-        Ok(())
-    });
+    for (sentence, layouts) in layouts() {
+        cases.add(StochasticCast, format!("f32-{to}"), sentence, move |s: &S, check| {
+            for &(layout, length) in &layouts {
+                let input = folded(spread(length, length), layout);
+                of(s, check, &input, to, KEY, &put_at(s, &input, layout)?)?;
+            }
+            Ok(())
+        });
+    }
 }

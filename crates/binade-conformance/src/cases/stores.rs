@@ -1,10 +1,10 @@
 //! Runs that try a store: SGD at a rate of 1, whose step is one subtraction, rounded once by every arithmetic.
 
 use super::unscale::{Set, upload_at};
-use super::values::{Draw, offsets};
+use super::values::{Draw, folded, layouts};
 use super::{LENGTHS, LONG, get, put_at};
 use crate::oracle::cast::rounded;
-use crate::{Cases, Check, Operation, Stop, Stored, Subject, Turn, Verdict};
+use crate::{Cases, Check, Layout, Operation, Stop, Stored, Subject, Turn, Verdict};
 use binade_core::{DType, Named};
 use binade_grad_scaler::ScaleState;
 use binade_master_weights::{MasterStore, UpdateRule};
@@ -15,7 +15,8 @@ pub(super) struct Trial {
     pub(super) store: MasterStore,
     pub(super) params: Vec<(&'static str, Stored)>,
     pub(super) updates: Vec<Option<Vec<Vec<f64>>>>,
-    pub(super) offset: usize,
+    /// Of parameters, and of gradients.
+    pub(super) layouts: [Layout; 2],
 }
 
 /// What an oracle makes of one parameter: its place, its values and what is subtracted, step by step.
@@ -25,14 +26,14 @@ impl Trial {
     /// One parameter.
     pub(super) fn single(store: MasterStore, param: Stored, updates: Vec<Vec<f64>>) -> Self {
         let updates = updates.into_iter().map(|update| Some(vec![update])).collect();
-        Self { store, params: vec![("w", param)], updates, offset: 0 }
+        Self { store, params: vec![("w", param)], updates, layouts: [Layout::Offset(0); 2] }
     }
 
     /// Trains, and compares every parameter bit by bit.
     pub(super) fn run<S: Subject>(&self, s: &S, check: &mut Check, oracle: Oracle) -> Verdict {
         let mut params = Vec::new();
         for (name, param) in &self.params {
-            params.push(Named::new(*name, put_at(s, param, self.offset)?));
+            params.push(Named::new(*name, put_at(s, param, self.layouts[0])?));
         }
         let turns = self.updates.iter().map(|update| self.turn(s, update.as_ref()));
         let turns = turns.collect::<Result<Vec<_>, Stop>>()?;
@@ -60,7 +61,7 @@ impl Trial {
             (*name, Some(Stored::from_values(DType::F32, &param.shape, values)))
         };
         let grads: Set = self.params.iter().enumerate().map(grad).collect();
-        let grads = upload_at(s, &grads, self.offset)?;
+        let grads = upload_at(s, &grads, self.layouts[1])?;
         let (rule, scale) = (UpdateRule::sgd(1.0), ScaleState::from_exponent(0));
         Ok(Turn { rule, grads, scale, clip: None, beside: None })
     }
@@ -107,12 +108,16 @@ pub(super) fn add<S: Subject>(
             Trial::single(store, param, updates).run(s, check, oracle)
         });
     }
-    cases.add(operation, dtype, "starts_anywhere_in_a_buffer", move |s: &S, check| {
-        for (offset, len) in offsets() {
-            let (param, updates) = drawn(dtype, len, 2);
-            let trial = Trial::single(store, param, updates);
-            Trial { offset, ..trial }.run(s, check, oracle)?;
-        }
-        Ok(())
-    });
+    for (sentence, layouts) in layouts() {
+        cases.add(operation, dtype, sentence, move |s: &S, check| {
+            for &(layout, len) in &layouts {
+                let (param, updates) = drawn(dtype, len, 2);
+                let trial = Trial::single(store, folded(param, layout), updates);
+                for layouts in [[layout, layout], [Layout::Offset(0), layout]] {
+                    Trial { layouts, ..trial.clone() }.run(s, check, oracle)?;
+                }
+            }
+            Ok(())
+        });
+    }
 }

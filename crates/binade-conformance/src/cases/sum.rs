@@ -1,6 +1,6 @@
 //! Sums: `f32` inside whatever the storage, every element once.
 
-use super::ask::{Ask, Asks, Computes, i64s, ones, refusals, scalar, values};
+use super::ask::{Ask, Asks, Computes, HUGE, i64s, ones, refusals, scalar, too_large, values};
 use super::values::{Draw, infinities, nans, not_finite, offsets, places};
 use super::{FLOATS, LENGTHS, LONG};
 use crate::oracle::sum::sum;
@@ -21,6 +21,8 @@ pub(super) fn add(cases: &mut Asks) {
         (op, vec![ones(DType::F16, &[])]),
     ];
     refusals(cases, Sum, "what_does_not_fit_is_a_mismatch", ErrorKind::Mismatch, all);
+    let spread = Compute::SumBackward { shape: vec![HUGE, 3], dtype: DType::F32 };
+    too_large(cases, Sum, vec![(spread, vec![scalar(1.0)])]);
 }
 
 /// The gradient of the one result, everywhere.

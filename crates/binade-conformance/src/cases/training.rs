@@ -4,7 +4,7 @@ use super::unscale::{Set, factor, upload_at, values};
 use super::values::Draw;
 use super::{get, put_at};
 use crate::oracle::{cast::rounded, train};
-use crate::{Check, Clip, Stop, Stored, Subject, Turn, Verdict};
+use crate::{Check, Clip, Layout, Stop, Stored, Subject, Turn, Verdict};
 use binade_core::{DType, ErrorKind, Named};
 use binade_grad_scaler::ScaleState;
 use binade_master_weights::UpdateRule;
@@ -39,18 +39,18 @@ impl Move {
 pub(super) struct Run {
     pub(super) params: Vec<(&'static str, Stored)>,
     pub(super) moves: Vec<Move>,
-    /// Elements before the first of each tensor in its buffer.
-    offset: usize,
+    /// Of parameters, and of gradients.
+    layouts: [Layout; 2],
 }
 
 impl Run {
     pub(super) fn new(params: Vec<(&'static str, Stored)>, moves: Vec<Move>) -> Self {
-        Self { params, moves, offset: 0 }
+        Self { params, moves, layouts: [Layout::Offset(0); 2] }
     }
 
-    /// The same, with `offset` elements before each parameter and gradient.
-    pub(super) fn at_offset(self, offset: usize) -> Self {
-        Self { offset, ..self }
+    /// The same, with parameters and gradients as views of these layouts.
+    pub(super) fn as_views(self, layouts: [Layout; 2]) -> Self {
+        Self { layouts, ..self }
     }
 
     /// One parameter, `w`, and gradients of its own, scaled by 2^10.
@@ -106,12 +106,13 @@ impl Run {
     fn train<S: Subject>(&self, s: &S) -> Result<Vec<Named<S::Tensor>>, Stop> {
         let mut params = Vec::new();
         for (name, param) in &self.params {
-            params.push(Named::new(*name, put_at(s, param, self.offset)?));
+            params.push(Named::new(*name, put_at(s, param, self.layouts[0])?));
         }
         let mut turns = Vec::new();
         for Move { rule, grads, scale, clip, beside } in &self.moves {
-            let beside = beside.as_ref().map(|set| upload_at(s, set, self.offset)).transpose()?;
-            let grads = upload_at(s, grads, self.offset)?;
+            let beside =
+                beside.as_ref().map(|set| upload_at(s, set, self.layouts[1])).transpose()?;
+            let grads = upload_at(s, grads, self.layouts[1])?;
             turns.push(Turn { rule: *rule, grads, scale: *scale, clip: *clip, beside });
         }
         Ok(s.train(params, turns)?)

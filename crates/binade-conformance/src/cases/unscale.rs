@@ -1,11 +1,15 @@
 //! Unscaling: divided by the scale in `f32`, with everything that is not finite found, counted and placed.
 
-use super::values::{awkward, edges, finite, infinities, nans, not_finite, offsets, places};
+use super::values::{
+    awkward, edges, finite, folded, infinities, layouts, nans, not_finite, places,
+};
 use super::{FLOATS, LENGTHS, LONG, get, put_at};
 use crate::oracle::cast::round;
 use crate::oracle::unscale::{Found, unscale};
 use crate::stored::show;
-use crate::{Agreement, Cases, Check, Operation::Unscale, Stop, Stored, Subject, Verdict, Wanted};
+use crate::{
+    Agreement, Cases, Check, Layout, Operation::Unscale, Stop, Stored, Subject, Verdict, Wanted,
+};
 use binade_core::{DType, Finding, Named, NamedGrads};
 use binade_grad_scaler::ScaleState;
 
@@ -33,20 +37,25 @@ pub(super) fn add<S: Subject>(cases: &mut Cases<S>) {
 
 /// Gradients on the subject's side.
 pub(super) fn upload<S: Subject>(s: &S, set: &Set) -> Result<NamedGrads<S::Tensor>, Stop> {
-    upload_at(s, set, 0)
+    upload_at(s, set, Layout::Offset(0))
 }
 
-/// Gradients on the subject's side, each of which begins `offset` elements into a buffer.
+/// Gradients on the subject's side, each as a view of this layout.
 pub(super) fn upload_at<S: Subject>(
     s: &S,
     set: &Set,
-    offset: usize,
+    layout: Layout,
 ) -> Result<NamedGrads<S::Tensor>, Stop> {
     let one = |(name, grad): &(&'static str, Option<Stored>)| {
-        let value = grad.as_ref().map(|grad| put_at(s, grad, offset)).transpose()?;
+        let value = grad.as_ref().map(|grad| put_at(s, grad, layout)).transpose()?;
         Ok(Named::new(*name, value))
     };
     set.iter().map(one).collect()
+}
+
+/// Vectors for views of this layout.
+pub(super) fn folded_set(set: Set, layout: Layout) -> Set {
+    set.into_iter().map(|(name, grad)| (name, grad.map(|grad| folded(grad, layout)))).collect()
 }
 
 /// Gradients as numbers.
@@ -188,20 +197,23 @@ fn lengths<S: Subject>(cases: &mut Cases<S>, dtype: DType) {
     }
 }
 
-/// Unaligned, with something to find in the last place.
+/// Unaligned, and with strides; with something to find in the last place, or in one that memory has elsewhere.
 fn starts<S: Subject>(cases: &mut Cases<S>, dtype: DType) {
-    cases.add(Unscale, dtype, "starts_anywhere_in_a_buffer", move |s: &S, check| {
-        for (offset, length) in offsets() {
-            let mut values = finite(offset, length, dtype, [-10.0, 10.0]);
-            for last in [2.0, f64::NAN] {
-                values[length - 1] = last;
-                let set = vec![("w", Some(Stored::vector(dtype, values.clone())))];
-                let grads = upload_at(s, &set, offset)?;
-                of(s, check, &set, ScaleState::from_exponent(12), grads)?;
+    for (sentence, layouts) in layouts() {
+        cases.add(Unscale, dtype, sentence, move |s: &S, check| {
+            for &(layout, length) in &layouts {
+                for (place, value) in [(0, 2.0), (length - 1, f64::NAN), (length / 3, f64::NAN)] {
+                    let mut values = finite(length, length, dtype, [-10.0, 10.0]);
+                    values[place] = value;
+                    let vector = Stored::vector(dtype, values);
+                    let set = vec![("w", Some(folded(vector, layout)))];
+                    let grads = upload_at(s, &set, layout)?;
+                    of(s, check, &set, ScaleState::from_exponent(12), grads)?;
+                }
             }
-        }
-        Ok(())
-    });
+            Ok(())
+        });
+    }
 }
 
 /// What leaves the range of a format on the way.

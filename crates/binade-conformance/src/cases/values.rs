@@ -1,6 +1,7 @@
 //! Values that arithmetic goes wrong on, and a generator for the rest.
 
 use crate::oracle::cast;
+use crate::{Layout, Stored};
 use binade_core::DType;
 
 /// A generator of test values, the same in every run (Steele, Lea and Flood, `SplitMix`, 2014).
@@ -77,6 +78,37 @@ pub(super) fn not_finite(dtype: DType) -> Vec<u64> {
 /// Elements before a tensor's first, such that no vector load of two, four or eight is aligned in each, and its length.
 pub(super) fn offsets() -> impl Iterator<Item = (usize, usize)> {
     [1, 2, 3, 4, 7].into_iter().zip([1, 8, 33, 257, 4097])
+}
+
+/// [`offsets`] as layouts, and layouts in which memory's order is not that of the elements or has gaps, each with a case's
+/// name and the lengths that go with it.
+pub(super) fn layouts() -> [(&'static str, Vec<(Layout, usize)>); 2] {
+    let starts = offsets().map(|(offset, length)| (Layout::Offset(offset), length));
+    let (transposed, strided) = (Layout::Transposed, Layout::Strided);
+    let views = [
+        (transposed, 6),
+        (transposed, 35),
+        (transposed, 4095),
+        (strided(1), 33),
+        (strided(2), 260),
+    ];
+    [(STARTS, starts.collect()), (VIEWS, views.into())]
+}
+
+/// The name of cases whose views begin anywhere.
+pub(super) const STARTS: &str = "starts_anywhere_in_a_buffer";
+
+/// The name of cases whose views do not lie one element after the other.
+pub(super) const VIEWS: &str = "views_are_read_in_row_major_order";
+
+/// A vector for a view of this layout: as a matrix, where that makes a difference.
+pub(super) fn folded(vector: Stored, layout: Layout) -> Stored {
+    let length = vector.len();
+    let rows = (2..).take_while(|rows| rows * rows <= length).filter(|rows| length % rows == 0);
+    match (layout, rows.last()) {
+        (Layout::Offset(_), _) | (_, None) => vector,
+        (_, Some(rows)) => Stored { shape: vec![rows, length / rows], ..vector },
+    }
 }
 
 /// The code of positive infinity.

@@ -46,9 +46,11 @@ fn body(report: &Report) -> String {
         escaped(&report.arithmetic().to_string()),
         report.counts(),
     );
-    let failures = report.failed().into_iter().map(|(case, it)| failure("failed", case, "", it));
+    let failures =
+        report.failed().into_iter().map(|(case, it)| failure(report, "failed", case, ("", it)));
     text += &section("Failures", failures.collect());
-    let known = report.known().into_iter().map(|(case, it, why)| failure("known", case, why, it));
+    let known = report.known().into_iter();
+    let known = known.map(|(case, it, why)| failure(report, "known", case, (why, it)));
     text += &section("Known failures", known.collect());
     let listed =
         |class, list: Vec<(&str, &str)>| list.into_iter().map(|it| line(class, it)).collect();
@@ -91,9 +93,14 @@ fn class(row: &Row) -> &'static str {
     }
 }
 
-fn failure(class: &str, case: &str, reason: &str, failure: &Failure) -> String {
+fn failure(
+    report: &Report,
+    class: &str,
+    case: &str,
+    (reason, failure): (&str, &Failure),
+) -> String {
     let gap = if reason.is_empty() { "" } else { ": " };
-    let text = escaped(&format!("{failure}{}", rest(case)));
+    let text = escaped(&format!("{failure}{}", rest(report, case)));
     let (case, reason) = (escaped(case), escaped(reason));
     format!(
         "<details open class=\"row {class}\"><summary class=s>{case}{gap}{reason}</summary><pre>{text}</pre></details>\n"

@@ -47,8 +47,8 @@ fn page(report: &Report) -> Json {
         ("failed", report.failed().len().into()),
         ("known", report.known().len().into()),
         ("skipped", Json::List(report.skipped().into_iter().map(skip).collect())),
-        ("failures", Json::List(records.clone().filter_map(failed).collect())),
-        ("known_failures", Json::List(records.filter_map(known).collect())),
+        ("failures", Json::List(records.clone().filter_map(|it| failed(report, it)).collect())),
+        ("known_failures", Json::List(records.filter_map(|it| known(report, it)).collect())),
         ("misnamed", Json::List(report.misnamed().into_iter().map(listed).collect())),
         ("known_not_run", Json::List(report.not_run().into_iter().map(listed).collect())),
         ("rows", Json::List(report.rows().into_iter().map(row).collect())),
@@ -67,28 +67,25 @@ fn listed((name, reason): (&str, &str)) -> Json {
     Json::Object(vec![("name", name.into()), ("reason", reason.into())])
 }
 
-fn failed(record: &Record) -> Option<Json> {
+fn failed(report: &Report, record: &Record) -> Option<Json> {
     match &record.outcome {
-        Outcome::Failed(failure) => Some(Json::Object(failure_of(record, failure))),
+        Outcome::Failed(failure) => Some(Json::Object(failure_of(report, record, failure))),
         _ => None,
     }
 }
 
-fn known(record: &Record) -> Option<Json> {
+fn known(report: &Report, record: &Record) -> Option<Json> {
     let Outcome::Known(failure, reason) = &record.outcome else { return None };
-    let mut keys = failure_of(record, failure);
+    let mut keys = failure_of(report, record, failure);
     keys.push(("reason", reason.as_str().into()));
     Some(Json::Object(keys))
 }
 
-fn failure_of(record: &Record, failure: &Failure) -> Vec<(&'static str, Json)> {
+fn failure_of(report: &Report, record: &Record, failure: &Failure) -> Vec<(&'static str, Json)> {
     vec![
         ("case", record.name.as_str().into()),
         ("suite", record.operation.suite().to_string().into()),
-        (
-            "proves",
-            Json::List(Sentence::proved_by(&record.name).into_iter().map(sentence).collect()),
-        ),
+        ("proves", Json::List(report.proved_by(&record.name).into_iter().map(sentence).collect())),
         ("agreement", failure.agreement.as_str().into()),
         ("inputs", failure.inputs.as_str().into()),
         ("got", failure.got.as_str().into()),

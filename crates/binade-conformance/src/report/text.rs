@@ -1,7 +1,7 @@
 //! A report as it is printed.
 
 use super::{Report, Row};
-use crate::{Agreement, Failure, Sentence};
+use crate::{Agreement, Failure};
 use std::fmt;
 
 impl Report {
@@ -36,8 +36,8 @@ fn worst(share: f64, agreement: Agreement) -> String {
 }
 
 /// What else is known of a case by its name: which sentences it proves, and how to run it alone.
-pub(super) fn rest(name: &str) -> String {
-    let contracts = Sentence::proved_by(name).into_iter().map(|it| format!("  contract   {it}"));
+pub(super) fn rest(report: &Report, name: &str) -> String {
+    let contracts = report.proved_by(name).into_iter().map(|it| format!("  contract   {it}"));
     let alone = format!("  run it alone: BINADE_CASE='{name}'");
     contracts.chain([alone]).collect::<Vec<_>>().join("\n")
 }
@@ -51,7 +51,7 @@ impl fmt::Display for Report {
             writeln!(f, "skipped {name}: {why}")?;
         }
         for (name, failure, why) in self.known() {
-            writeln!(f, "known {name}: {why}\n{failure}{}", rest(name))?;
+            writeln!(f, "known {name}: {why}\n{failure}{}", rest(self, name))?;
         }
         for (name, why) in self.not_run() {
             writeln!(f, "not run {name}: known to fail: {why}")?;
@@ -63,11 +63,15 @@ impl fmt::Display for Report {
             )?;
         }
         for (name, failure) in self.failed() {
-            writeln!(f, "FAILED {name}\n{failure}{}", rest(name))?;
+            writeln!(f, "FAILED {name}\n{failure}{}", rest(self, name))?;
         }
         write!(f, "{}: {}", self.subject(), self.counts())?;
-        if self.passed() == 0 {
-            f.write_str("; nothing ran, which is no success: look at BINADE_CASE")?;
+        match (self.records().len(), self.skipped().len()) {
+            (0, _) => f.write_str("; nothing ran, which is no success: look at BINADE_CASE")?,
+            (all, skipped) if all == skipped => {
+                f.write_str("; every case was skipped, which is no success")?;
+            }
+            _ => {}
         }
         Ok(())
     }

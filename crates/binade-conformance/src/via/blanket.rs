@@ -2,12 +2,13 @@
 
 use crate::via::{self, Device};
 use crate::{
-    Arithmetic, Clip, Collected, Compute, Coordinates, Course, Delayed, Iteration, Joined, Led,
-    Losses, MicroBatch, Refusal, Round, Subject, Turn, Unscaled, Walked,
+    Arithmetic, Clip, Collected, Compute, Coordinates, Course, Delayed, Iteration, Joined, Layout,
+    Led, Losses, MicroBatch, Refusal, Round, Subject, Turn, Unscaled, Walked,
 };
-use binade_core::{DType, Finding, Handle, Named, NamedGrads, stochastic::Key};
+use binade_core::{DType, Finding, Handle, Named, NamedGrads, Native, stochastic::Key};
 use binade_grad_scaler::{ClipGroup, Join, LossScale, Norm, ScaleState, Step};
 use binade_master_weights::MasterStore;
+use std::any::TypeId;
 
 impl<S: Device> Subject for S {
     type Tensor = <S::Handle as Handle>::Tensor;
@@ -20,6 +21,10 @@ impl<S: Device> Subject for S {
         Device::arithmetic(self)
     }
 
+    fn joins_by_amp_tensor(&self) -> bool {
+        TypeId::of::<S::Handle>() == TypeId::of::<Native<Self::Tensor>>()
+    }
+
     fn from_bits(
         &self,
         bits: &[u8],
@@ -29,14 +34,14 @@ impl<S: Device> Subject for S {
         Device::from_bits(self, bits, dtype, shape)
     }
 
-    fn at_offset(
+    fn view(
         &self,
         bits: &[u8],
         dtype: DType,
         shape: &[usize],
-        offset: usize,
+        layout: Layout,
     ) -> Result<Self::Tensor, Refusal> {
-        Device::at_offset(self, bits, dtype, shape, offset)
+        Device::view(self, bits, dtype, shape, layout)
     }
 
     fn to_bits(&self, tensor: &Self::Tensor) -> Result<Vec<u8>, Refusal> {

@@ -1,9 +1,10 @@
 //! A device as a subject: tensors from bits and back, and the rest by its traits.
 
-use crate::{Arithmetic, Clip, Compute, Refusal, Unscaled};
+use crate::{Arithmetic, Clip, Compute, Layout, Refusal, Unscaled};
 use binade_core::{DType, Handle, Named, NamedGrads, stochastic::Key};
 use binade_grad_scaler::{ClipGroup, GradOps, GradScaler, ScaleState, ScaleStore};
 use binade_master_weights::{MasterWeights, Materialise};
+use std::any::type_name;
 
 /// A handle that trains parameters given by name; implemented for whatever can.
 pub trait Trains:
@@ -46,16 +47,20 @@ type TensorOf<S> = <<S as Device>::Handle as Handle>::Tensor;
 #[expect(unused_variables, reason = "parameter names are documentation")]
 pub trait Device {
     /// The handle.
-    type Handle: Trains;
+    type Handle: Trains<Tensor: 'static> + 'static;
 
     /// The device under test.
     fn handle(&self) -> &Self::Handle;
 
-    /// See [`Subject::name`](crate::Subject::name).
-    fn name(&self) -> &str;
+    /// See [`Subject::name`](crate::Subject::name). The subject's type unless it says otherwise.
+    fn name(&self) -> &str {
+        type_name::<Self>()
+    }
 
-    /// See [`Subject::arithmetic`](crate::Subject::arithmetic).
-    fn arithmetic(&self) -> Arithmetic;
+    /// See [`Subject::arithmetic`](crate::Subject::arithmetic). That of IEEE 754 unless it says otherwise.
+    fn arithmetic(&self) -> Arithmetic {
+        Arithmetic::IEEE
+    }
 
     /// See [`Subject::from_bits`](crate::Subject::from_bits).
     ///
@@ -70,19 +75,22 @@ pub trait Device {
         shape: &[usize],
     ) -> Result<TensorOf<Self>, Refusal>;
 
-    /// See [`Subject::at_offset`](crate::Subject::at_offset).
+    /// See [`Subject::view`](crate::Subject::view).
     ///
     /// # Errors
     ///
-    /// Those of [`from_bits`](Self::from_bits).
-    fn at_offset(
+    /// Those of [`from_bits`](Self::from_bits), and `Unsupported` for a layout that its tensors cannot have.
+    fn view(
         &self,
         bits: &[u8],
         dtype: DType,
         shape: &[usize],
-        offset: usize,
+        layout: Layout,
     ) -> Result<TensorOf<Self>, Refusal> {
-        self.from_bits(bits, dtype, shape)
+        match layout {
+            Layout::Offset(_) => self.from_bits(bits, dtype, shape),
+            _ => Err(Refusal::unsupported("a view whose elements do not lie one after the other")),
+        }
     }
 
     /// See [`Subject::to_bits`](crate::Subject::to_bits).

@@ -1,7 +1,9 @@
 //! Each subject with a wrong operation is caught, by the case that names its fault.
 
 use crate::caught::{alone, caught};
+use crate::faulty::Faulty;
 use crate::wrong_ops::Slip::*;
+use binade_conformance::Runner;
 
 #[test]
 fn summing_in_f16_is_caught() {
@@ -123,4 +125,14 @@ fn a_bias_summed_over_the_wrong_axis_is_caught() {
 #[test]
 fn a_flipped_kernel_is_caught() {
     caught(&FlipsTheKernel, "conv2d/f32/the_kernel_is_not_flipped");
+}
+
+#[test]
+fn a_count_of_elements_that_wraps_around_is_caught() {
+    for operation in ["fill", "sum", "mean", "matmul", "conv2d", "embedding"] {
+        let case = format!("{operation}/-/a_result_larger_than_any_memory_is_an_invalid_argument");
+        let report = Runner::new().only(case.as_str()).run(&Faulty(&WrapsTheCountOfElements));
+        let failed: Vec<&str> = report.failed().into_iter().map(|(name, _)| name).collect();
+        assert_eq!(failed, [case]);
+    }
 }

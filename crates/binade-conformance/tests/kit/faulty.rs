@@ -2,8 +2,8 @@
 
 use crate::toy::{Plain, Toy};
 use binade_conformance::{
-    Arithmetic, Clip, Collected, Compute, Coordinates, Course, Delayed, Iteration, Joined, Led,
-    Losses, MicroBatch, Refusal, Round, Subject, Turn, Unscaled, Walked,
+    Arithmetic, Clip, Collected, Compute, Coordinates, Course, Delayed, Iteration, Joined, Layout,
+    Led, Losses, MicroBatch, Refusal, Round, Subject, Turn, Unscaled, Walked,
 };
 use binade_core::{DType, Finding, Named, NamedGrads, stochastic::Key};
 use binade_grad_scaler::{ClipGroup, Join, LossScale, Norm, ScaleState, Step};
@@ -42,7 +42,7 @@ macro_rules! operations {
 
 operations! {
     from_bits(bits: &[u8], dtype: DType, shape: &[usize]) -> Plain;
-    at_offset(bits: &[u8], dtype: DType, shape: &[usize], offset: usize) -> Plain;
+    view(bits: &[u8], dtype: DType, shape: &[usize], layout: Layout) -> Plain;
     to_bits(tensor: &Plain) -> Vec<u8>;
     cast(tensor: &Plain, to: DType) -> Plain;
     cast_stochastic(tensor: &Plain, to: DType, key: Key) -> Plain;

@@ -12,6 +12,7 @@ mod misruled;
 mod narrowed;
 mod picked;
 mod right;
+mod strided;
 mod toy;
 mod toy_fits;
 mod toy_groups;

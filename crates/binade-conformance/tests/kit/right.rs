@@ -27,6 +27,14 @@ fn a_run_in_which_nothing_ran_fails() {
     assert!(report.to_string().contains("nothing ran"), "{report}");
 }
 
+#[test]
+fn nothing_ran_is_said_of_no_run_in_which_something_did() {
+    let skipped = Runner::new().only("matmul/").run(&Storage).to_string();
+    assert!(skipped.ends_with("; every case was skipped, which is no success"), "{skipped}");
+    let failed = Runner::new().require("storage").only("matmul/").run(&Storage).to_string();
+    assert!(failed.ends_with(" failed, 0 skipped"), "{failed}");
+}
+
 /// Stores tensors and does nothing else: what a stranger starts with.
 pub(crate) struct Storage;
 

@@ -2,8 +2,8 @@
 
 use crate::{toy_groups, toy_loops, toy_ops, toy_sets, toy_stages, toy_stores, toy_train};
 use binade_conformance::{
-    Arithmetic, Clip, Collected, Compute, Coordinates, Course, Delayed, Iteration, Joined, Led,
-    Losses, MicroBatch, Refusal, Round, Subject, Turn, Unscaled, Walked,
+    Arithmetic, Clip, Collected, Compute, Coordinates, Course, Delayed, Iteration, Joined, Layout,
+    Led, Losses, MicroBatch, Refusal, Round, Subject, Turn, Unscaled, Walked,
 };
 use binade_core::cast::{E4M3, E5M2, OnOverflow::NonFinite};
 use binade_core::{DType, Finding, Named, NamedGrads, stochastic::Key};
@@ -60,6 +60,20 @@ impl Subject for Toy {
 
     fn from_bits(&self, bits: &[u8], dtype: DType, shape: &[usize]) -> Result<Plain, Refusal> {
         Ok(Plain { dtype, shape: shape.to_vec(), bytes: bits.to_vec() })
+    }
+
+    /// By way of the buffer that a view would have.
+    fn view(
+        &self,
+        bits: &[u8],
+        dtype: DType,
+        shape: &[usize],
+        layout: Layout,
+    ) -> Result<Plain, Refusal> {
+        let buffer = layout.buffer(bits, dtype, shape);
+        let at = |place: usize| &buffer[place * dtype.bytes()..][..dtype.bytes()];
+        let bytes: Vec<u8> = layout.places(shape).flat_map(at).copied().collect();
+        self.from_bits(&bytes, dtype, shape)
     }
 
     fn to_bits(&self, tensor: &Plain) -> Result<Vec<u8>, Refusal> {

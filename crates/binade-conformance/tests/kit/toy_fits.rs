@@ -20,7 +20,10 @@ pub(crate) fn check(op: &Compute, t: &[&Plain]) -> Result<(), Refusal> {
     use Compute as C;
     let s: Vec<&[usize]> = t.iter().map(|t| &t.shape[..]).collect();
     match op {
-        C::Fill { .. } | C::AddBackward => {}
+        C::AddBackward => {}
+        C::Fill { shape, .. } => {
+            shape::fill(shape)?;
+        }
         C::Reshape { shape } => {
             shape::reshape(s[0], shape)?;
         }
@@ -50,14 +53,18 @@ pub(crate) fn check(op: &Compute, t: &[&Plain]) -> Result<(), Refusal> {
         }
         C::Sum => float(Op::SUM, t, &[], 0)?,
         C::Mean => float(Op::MEAN, t, &[], 0)?,
-        C::SumBackward { .. } | C::MeanBackward { .. } => operands::scalar_grad(Op::SUM, t[0])?,
+        C::SumBackward { shape, .. } | C::MeanBackward { shape, .. } => {
+            shape::fill(shape)?;
+            operands::scalar_grad(Op::SUM, t[0])?;
+        }
         C::Embedding => {
             shape::embedding(s[0], s[1])?;
             operands::integers(Op::EMBEDDING, t[1])?;
         }
         C::EmbeddingBackward { rows } => {
             let width = s[0].last().copied().unwrap_or_default();
-            shape::same(Op::EMBEDDING, s[0], &shape::embedding(&[*rows, width], s[1])?)?;
+            let table = shape::bounded(Op::EMBEDDING, vec![*rows, width])?;
+            shape::same(Op::EMBEDDING, s[0], &shape::embedding(&table, s[1])?)?;
         }
         C::Dropout { p } | C::DropoutBackward { p } => {
             shape::dropout(s[0], s[1], *p)?;

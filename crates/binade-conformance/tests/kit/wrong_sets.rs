@@ -3,7 +3,7 @@
 use crate::faulty::Fault;
 use crate::toy::{Plain, Toy};
 use crate::toy_sets::{self, each, norm};
-use binade_conformance::{Clip, MicroBatch, Refusal, Subject, Unscaled};
+use binade_conformance::{Clip, Layout, MicroBatch, Refusal, Subject, Unscaled};
 use binade_core::{DType, Finding, Named, NamedGrads, stochastic::Key};
 use binade_grad_scaler::{Norm, ScaleState, clip_factor, record_norm};
 use half::f16;
@@ -31,22 +31,28 @@ pub(crate) enum Astray {
     ForgetsTheStep,
     ReusesBitsInEveryFourthParameter,
     ReadsFromTheStartOfTheBuffer,
+    ReadsInTheOrderOfMemory,
 }
 use Astray::*;
 
 impl Fault for Astray {
-    fn at_offset(
+    fn view(
         &self,
         bits: &[u8],
         dtype: DType,
         shape: &[usize],
-        offset: usize,
+        layout: Layout,
     ) -> Result<Plain, Refusal> {
-        let mut buffer = vec![0; offset * dtype.bytes()];
-        buffer.extend(bits);
-        let start =
-            if *self == ReadsFromTheStartOfTheBuffer { 0 } else { buffer.len() - bits.len() };
-        Toy.from_bits(&buffer[start..start + bits.len()], dtype, shape)
+        let in_memory = match (self, layout) {
+            (ReadsFromTheStartOfTheBuffer, Layout::Offset(_)) => true,
+            (ReadsInTheOrderOfMemory, layout) => !matches!(layout, Layout::Offset(_)),
+            _ => false,
+        };
+        if in_memory {
+            let buffer = layout.buffer(bits, dtype, shape);
+            return Toy.from_bits(&buffer[..bits.len()], dtype, shape);
+        }
+        Toy.view(bits, dtype, shape, layout)
     }
 
     fn cast_stochastic(&self, tensor: &Plain, to: DType, key: Key) -> Result<Plain, Refusal> {

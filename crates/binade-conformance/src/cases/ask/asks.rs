@@ -1,20 +1,24 @@
 //! Cases that know a subject by its bits alone, so that they are compiled once and not for every subject.
 
 use crate::cases::put_at;
-use crate::{Arithmetic, Cases, Check, Compute, Operation, Refusal, Stored, Subject, Verdict};
+use crate::cases::values::{STARTS, VIEWS};
+use crate::{
+    Arithmetic, Cases, Check, Compute, Layout, Operation, Refusal, Stored, Subject, Verdict,
+};
 use std::fmt::Display;
+use std::rc::Rc;
 
 /// A subject, as far as its operations go.
 pub(in crate::cases) trait Computes {
     /// See [`Subject::arithmetic`].
     fn arithmetic(&self) -> Arithmetic;
 
-    /// The bits of each result, of operands that begin `offset` elements into their buffers.
+    /// The bits of each result, of operands that are views of this layout.
     fn compute(
         &self,
         op: &Compute,
         operands: &[&Stored],
-        offset: usize,
+        layout: Layout,
     ) -> Result<Vec<Vec<u8>>, Refusal>;
 
     /// What the call itself says of the operands, before anybody reads a result.
@@ -41,20 +45,20 @@ impl<S: Subject> Computes for S {
         &self,
         op: &Compute,
         operands: &[&Stored],
-        offset: usize,
+        layout: Layout,
     ) -> Result<Vec<Vec<u8>>, Refusal> {
-        let tensors = put(self, operands, offset)?;
+        let tensors = put(self, operands, layout)?;
         let results = Subject::compute(self, op, &tensors.iter().collect::<Vec<_>>())?;
         results.iter().map(|tensor| self.to_bits(tensor)).collect()
     }
 
     fn call(&self, op: &Compute, operands: &[&Stored]) -> Result<(), Refusal> {
-        let tensors = put(self, operands, 0)?;
+        let tensors = put(self, operands, Layout::Offset(0))?;
         Subject::compute(self, op, &tensors.iter().collect::<Vec<_>>()).map(drop)
     }
 
     fn kept(&self, op: &Compute, operands: &[&Stored]) -> Result<Vec<Vec<u8>>, Refusal> {
-        let tensors = put(self, operands, 0)?;
+        let tensors = put(self, operands, Layout::Offset(0))?;
         Subject::compute(self, op, &tensors.iter().collect::<Vec<_>>())?;
         tensors.iter().map(|tensor| self.to_bits(tensor)).collect()
     }
@@ -66,16 +70,52 @@ impl<S: Subject> Computes for S {
         beside: &Stored,
     ) -> Result<Vec<u8>, Refusal> {
         let missing = || Refusal::Failed(format!("{first:?} or {then:?} gave no tensor"));
-        let tensors = put(self, operands, 1)?;
+        let tensors = put(self, operands, Layout::Offset(1))?;
         let between = Subject::compute(self, first, &tensors.iter().collect::<Vec<_>>())?;
         let between = between.first().ok_or_else(missing)?;
-        let last = Subject::compute(self, then, &[between, &put_at(self, beside, 0)?])?;
+        let last =
+            Subject::compute(self, then, &[between, &put_at(self, beside, Layout::Offset(0))?])?;
         self.to_bits(last.first().ok_or_else(missing)?)
     }
 }
 
-fn put<S: Subject>(s: &S, operands: &[&Stored], offset: usize) -> Result<Vec<S::Tensor>, Refusal> {
-    operands.iter().map(|tensor| put_at(s, tensor, offset)).collect()
+fn put<S: Subject>(s: &S, operands: &[&Stored], layout: Layout) -> Result<Vec<S::Tensor>, Refusal> {
+    operands.iter().map(|tensor| put_at(s, tensor, layout)).collect()
+}
+
+/// A subject all of whose operands are views of one layout, whatever a case asks for.
+struct Viewed<'s>(&'s dyn Computes, Layout);
+
+impl Computes for Viewed<'_> {
+    fn arithmetic(&self) -> Arithmetic {
+        self.0.arithmetic()
+    }
+
+    fn compute(
+        &self,
+        op: &Compute,
+        operands: &[&Stored],
+        _: Layout,
+    ) -> Result<Vec<Vec<u8>>, Refusal> {
+        self.0.compute(op, operands, self.1)
+    }
+
+    fn call(&self, op: &Compute, operands: &[&Stored]) -> Result<(), Refusal> {
+        self.0.call(op, operands)
+    }
+
+    fn kept(&self, op: &Compute, operands: &[&Stored]) -> Result<Vec<Vec<u8>>, Refusal> {
+        self.0.kept(op, operands)
+    }
+
+    fn chained(
+        &self,
+        ops: [&Compute; 2],
+        operands: &[&Stored],
+        beside: &Stored,
+    ) -> Result<Vec<u8>, Refusal> {
+        self.0.chained(ops, operands, beside)
+    }
 }
 
 type Checker = dyn Fn(&dyn Computes, &mut Check) -> Verdict;
@@ -85,7 +125,7 @@ struct Sentence {
     operation: Operation,
     variant: String,
     contract: String,
-    check: Box<Checker>,
+    check: Rc<Checker>,
 }
 
 /// The cases of operations, for any subject.
@@ -93,7 +133,7 @@ struct Sentence {
 pub(in crate::cases) struct Asks(Vec<Sentence>);
 
 impl Asks {
-    /// Adds a case, as [`Cases::add`] does.
+    /// Adds a case, as [`Cases::add`] does; and beside one of operands that start anywhere, the same of views with strides.
     pub(in crate::cases) fn add(
         &mut self,
         operation: Operation,
@@ -102,7 +142,16 @@ impl Asks {
         check: impl Fn(&dyn Computes, &mut Check) -> Verdict + 'static,
     ) {
         let (variant, contract) = (variant.to_string(), sentence.to_string());
-        self.0.push(Sentence { operation, variant, contract, check: Box::new(check) });
+        let check: Rc<Checker> = Rc::new(check);
+        if contract == STARTS {
+            let (variant, contract, check) = (variant.clone(), VIEWS.to_owned(), check.clone());
+            let viewed = move |s: &dyn Computes, with: &mut Check| {
+                let layouts = [Layout::Transposed, Layout::Strided(1)];
+                layouts.into_iter().try_for_each(|layout| check(&Viewed(s, layout), with))
+            };
+            self.0.push(Sentence { operation, variant, contract, check: Rc::new(viewed) });
+        }
+        self.0.push(Sentence { operation, variant, contract, check });
     }
 
     /// Makes them cases of one subject's.

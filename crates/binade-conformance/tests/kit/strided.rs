@@ -1,0 +1,200 @@
+//! A stranger's tensor with strides, right and wrong in one way each: faults of `AmpTensor` are found, and told to be its own.
+
+use crate::caught::caught;
+use crate::toy::Plain;
+use crate::wrong_sets::Astray::ReadsInTheOrderOfMemory;
+use binade_conformance::{Layout, Outcome, Refusal, Report, Runner, Suite, via};
+use binade_core::cast::{OnOverflow::NonFinite, round};
+use binade_core::{AmpTensor, DType, Error, ErrorKind, Native};
+use std::{cell::RefCell, fmt, rc::Rc};
+
+/// What is wrong with a tensor.
+#[derive(Clone, Copy, PartialEq)]
+enum Bug {
+    None,
+    WalksInTheOrderOfMemory,
+    CastSharesElements,
+}
+use Bug::{CastSharesElements, WalksInTheOrderOfMemory};
+
+/// Elements as `f32`, whatever the type they are rounded to. A clone shares them.
+#[derive(Clone)]
+struct Strided {
+    bug: Bug,
+    dtype: DType,
+    shape: Vec<usize>,
+    layout: Layout,
+    buffer: Rc<RefCell<Vec<f32>>>,
+}
+
+#[derive(Debug)]
+struct NoSuchType(DType);
+
+impl fmt::Display for NoSuchType {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} does not fit into f32", self.0)
+    }
+}
+
+impl std::error::Error for NoSuchType {}
+
+impl Error for NoSuchType {
+    fn kind(&self) -> ErrorKind {
+        ErrorKind::Unsupported
+    }
+}
+
+impl Strided {
+    fn values(&self) -> Vec<f32> {
+        let buffer = self.buffer.borrow();
+        self.layout.places(&self.shape).map(|place| buffer[place]).collect()
+    }
+}
+
+impl AmpTensor for Strided {
+    type Error = NoSuchType;
+
+    fn dtype(&self) -> DType {
+        self.dtype
+    }
+
+    fn shape(&self) -> Option<Vec<usize>> {
+        Some(self.shape.clone())
+    }
+
+    /// To its own type it keeps the layout, so that a view stays one.
+    fn cast(&self, to: DType) -> Result<Self, NoSuchType> {
+        if to == self.dtype && self.bug == CastSharesElements {
+            return Ok(self.clone());
+        }
+        let (layout, values) = if to == self.dtype {
+            (self.layout, self.buffer.borrow().clone())
+        } else {
+            let rounded = self.values().into_iter().map(|x| round(x, to, NonFinite));
+            let values = rounded.collect::<Option<_>>().ok_or(NoSuchType(to))?;
+            (Layout::Offset(0), values)
+        };
+        let (shape, buffer) = (self.shape.clone(), Rc::new(RefCell::new(values)));
+        Ok(Self { dtype: to, shape, layout, buffer, ..*self })
+    }
+
+    fn map_f32(&mut self, f: &mut dyn FnMut(usize, f32) -> f32) {
+        let mut places: Vec<usize> = self.layout.places(&self.shape).collect();
+        if self.bug == WalksInTheOrderOfMemory {
+            places.sort_unstable();
+        }
+        let mut buffer = self.buffer.borrow_mut();
+        for (index, place) in places.into_iter().enumerate() {
+            let x = f(index, buffer[place]);
+            buffer[place] = round(x, self.dtype, NonFinite).unwrap_or(x);
+        }
+    }
+}
+
+struct Subject(Bug);
+
+impl via::Device for Subject {
+    type Handle = Native<Strided>;
+
+    fn handle(&self) -> &Native<Strided> {
+        const { &Native::new() }
+    }
+
+    fn name(&self) -> &'static str {
+        "strided"
+    }
+
+    fn from_bits(&self, bits: &[u8], dtype: DType, shape: &[usize]) -> Result<Strided, Refusal> {
+        via::Device::view(self, bits, dtype, shape, Layout::Offset(0))
+    }
+
+    fn view(
+        &self,
+        bits: &[u8],
+        dtype: DType,
+        shape: &[usize],
+        layout: Layout,
+    ) -> Result<Strided, Refusal> {
+        if ![DType::BF16, DType::F16, DType::F32].contains(&dtype) {
+            return Err(Refusal::unsupported(dtype.name()));
+        }
+        let bytes = layout.buffer(bits, dtype, shape);
+        let buffer = Rc::new(RefCell::new(Plain { dtype, shape: vec![], bytes }.read()));
+        Ok(Strided { bug: self.0, dtype, shape: shape.to_vec(), layout, buffer })
+    }
+
+    fn to_bits(&self, tensor: &Strided) -> Result<Vec<u8>, Refusal> {
+        Ok(Plain::write(&tensor.values(), tensor.dtype, &tensor.shape).bytes)
+    }
+
+    fn cast(&self, tensor: &Strided, to: DType) -> Result<Strided, Refusal> {
+        Ok(tensor.cast(to)?)
+    }
+}
+
+fn failed(report: &Report) -> Vec<&str> {
+    report.failed().into_iter().map(|(name, _)| name).collect()
+}
+
+#[test]
+fn a_tensor_with_strides_passes_and_none_of_its_views_is_skipped() {
+    let suites = [Suite::Autocast, Suite::GradScaler, Suite::GradOps, Suite::MasterWeights];
+    let report = suites.into_iter().fold(Runner::new(), Runner::suite).run(&Subject(Bug::None));
+    report.assert_success();
+    let views = report.records().iter().filter(|record| record.name.contains("views_are_read"));
+    let passed = views.filter(|record| record.outcome == Outcome::Passed).count();
+    // Casts among three types, five operations on sets and tensors of three each, and six on parameters.
+    assert!(passed > 30, "{passed} of {report}");
+}
+
+#[test]
+fn a_walk_in_the_order_of_memory_is_caught_and_told_to_be_that_of_map_f32() {
+    let views = Runner::new().only("views_are_read_in_row_major_order");
+    let report = views.run(&Subject(WalksInTheOrderOfMemory));
+    let failed = failed(&report);
+    for case in ["unscale/f32", "accumulate/f32", "sgd/f32<-f32", "adam/f32<-f32", "kahan/bf16"] {
+        let case = format!("{case}/views_are_read_in_row_major_order");
+        assert!(failed.contains(&&*case), "{case} let it pass; these did not: {failed:#?}");
+    }
+    let text = report.to_string();
+    assert!(
+        text.contains("contract   your `AmpTensor::map_f32` visits every element once"),
+        "{text}"
+    );
+    assert!(!text.contains("contract   GradScaler"), "{text}");
+}
+
+#[test]
+fn a_cast_that_shares_elements_is_caught_and_told_to_be_that_of_cast() {
+    let report = Runner::new().only("f32/").run(&Subject(CastSharesElements));
+    let failed = failed(&report);
+    for case in [
+        "scale/f32/what_is_scaled_keeps_its_own_bits",
+        "cast/f32-f32/a_cast_to_the_own_type_is_a_copy",
+    ] {
+        assert!(failed.contains(&case), "{case} let it pass; these did not: {failed:#?}");
+    }
+    let text = report.to_string();
+    assert!(text.contains("contract   your `AmpTensor::cast` makes a copy, to the own type too"));
+    assert!(text.contains("`the loss`: scaling it has changed it"), "{text}");
+}
+
+#[test]
+fn a_device_with_traits_of_its_own_is_not_told_of_amp_tensor() {
+    let wrong = crate::faulty::Faulty(&ReadsInTheOrderOfMemory);
+    let report = Runner::new().only("unscale/f16/views").run(&wrong);
+    let text = report.to_string();
+    assert!(text.contains("contract   Subject: `view` gives the tensor"), "{text}");
+    assert!(!text.contains("AmpTensor"), "{text}");
+}
+
+#[test]
+fn a_view_read_in_the_order_of_memory_is_caught_in_every_operation() {
+    for operation in ["cast/f16-f32", "norm/bf16", "clip/f32", "clip_groups/f16", "matmul/f32"] {
+        let case = format!("{operation}/views_are_read_in_row_major_order");
+        let report =
+            Runner::new().only(case.as_str()).run(&crate::faulty::Faulty(&ReadsInTheOrderOfMemory));
+        assert_eq!(failed(&report), [case]);
+    }
+    caught(&ReadsInTheOrderOfMemory, "sgd/bf16<-bf16/views_are_read_in_row_major_order");
+}

@@ -1,0 +1,53 @@
+//! A tensor whose `cast` to its own type shares its elements, as `to_kind` of a library's handle does.
+
+use binade_core::{AmpTensor, DType, Error, ErrorKind, HostTensor, Native};
+use binade_grad_scaler::{LossScale, Scaler};
+use std::{cell::RefCell, rc::Rc};
+
+/// Elements in `f32` that all clones share.
+#[derive(Clone)]
+struct Shared(Rc<RefCell<Vec<f32>>>);
+
+#[derive(Debug, thiserror::Error)]
+#[error("elements are f32, and not {0}")]
+struct NoSuchType(DType);
+
+impl Error for NoSuchType {
+    fn kind(&self) -> ErrorKind {
+        ErrorKind::Unsupported
+    }
+}
+
+impl AmpTensor for Shared {
+    type Error = NoSuchType;
+
+    fn dtype(&self) -> DType {
+        DType::F32
+    }
+
+    fn cast(&self, to: DType) -> Result<Self, NoSuchType> {
+        if to == DType::F32 { Ok(self.clone()) } else { Err(NoSuchType(to)) }
+    }
+
+    fn map_f32(&mut self, f: &mut dyn FnMut(usize, f32) -> f32) {
+        for (index, x) in self.0.borrow_mut().iter_mut().enumerate() {
+            *x = f(index, *x);
+        }
+    }
+}
+
+#[test]
+fn a_loss_that_scaling_has_changed_is_an_error() {
+    let scaler = Scaler::new(Native::<Shared>::new(), LossScale::dynamic()).unwrap();
+    let loss = Shared(Rc::new(RefCell::new(vec![0.25])));
+    let error = scaler.scale(&loss).err().expect("a loss of 16384 is 0.25 no longer");
+    assert_eq!(error.kind(), ErrorKind::Mismatch);
+    let text = error.to_string();
+    assert!(text.contains("`AmpTensor::cast` to its own type shares elements with it"), "{text}");
+}
+
+#[test]
+fn a_loss_that_is_no_number_and_keeps_its_bits_is_scaled() {
+    let scaler = Scaler::new(Native::<HostTensor>::new(), LossScale::dynamic()).unwrap();
+    assert!(scaler.scale(&HostTensor::from(vec![f32::NAN])).is_ok());
+}
