@@ -134,6 +134,17 @@ pub enum FileError {
         /// What is wrong with it.
         source: FormatError,
     },
+    /// The last is not whole, and the one before it is.
+    #[error(
+        "{why}. The checkpoint before it, {}, is whole: `Checkpoint::read_or_previous` takes it, and the steps since it are lost",
+        previous.display()
+    )]
+    OnlyPrevious {
+        /// What is wrong with the last.
+        why: Box<FileError>,
+        /// Where the one before it is.
+        previous: PathBuf,
+    },
     /// There is none.
     #[error(
         "there is no checkpoint {}, and none in {}: give the file of an earlier run, or start anew", path.display(),

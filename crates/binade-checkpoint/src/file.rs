@@ -8,15 +8,21 @@ use std::fs::{self, File};
 use std::io::{self, ErrorKind, Write};
 use std::path::{Path, PathBuf};
 
-/// A checkpoint that was read, and from where.
+/// Which of the two checkpoints at a path was read by [`Checkpoint::read_or_previous`].
+///
+/// There is no accessor for both: a `match` is the only way in, so that the loss of steps cannot be overlooked.
 #[derive(Debug)]
-pub struct Loaded {
-    /// The checkpoint.
-    pub checkpoint: Checkpoint,
-    /// Where it was.
-    pub path: PathBuf,
-    /// Why it is the previous one; `None` where it is the last that was written. Tell the user: steps are lost.
-    pub fallback: Option<FileError>,
+#[must_use = "steps are lost where this is `Previous`: match on it, and tell the user"]
+pub enum Loaded {
+    /// The checkpoint that was written last.
+    Last(Checkpoint),
+    /// The one before it, from `NAME.previous`. The steps between the two are lost.
+    Previous {
+        /// The checkpoint.
+        checkpoint: Checkpoint,
+        /// What is wrong with the last.
+        why: FileError,
+    },
 }
 
 /// Where the checkpoint before the one at `path` is kept.
@@ -42,27 +48,39 @@ impl Checkpoint {
         told("replace", path, fs::rename(&partial, path).and_then(|()| sync_folder(path)))
     }
 
-    /// Reads it from `path`, or the one before it where that is not whole, which [`Loaded::fallback`] tells.
+    /// Reads the checkpoint at `path`, and no other.
+    ///
+    /// # Errors
+    ///
+    /// When there is none, or it is not whole. Where the one before it is whole, this is [`FileError::OnlyPrevious`].
+    pub fn read(path: &Path) -> Result<Self, FileError> {
+        match Self::read_or_previous(path)? {
+            Loaded::Last(checkpoint) => Ok(checkpoint),
+            Loaded::Previous { why, .. } => {
+                Err(FileError::OnlyPrevious { why: Box::new(why), previous: previous(path) })
+            }
+        }
+    }
+
+    /// Reads the checkpoint at `path`, or the one before it where that is not whole.
     ///
     /// # Errors
     ///
     /// When there is none, or neither is whole: what is wrong with the last.
-    pub fn read(path: &Path) -> Result<Loaded, FileError> {
-        let wrong = match open(path) {
-            Ok(checkpoint) => {
-                return Ok(Loaded { checkpoint, path: path.to_owned(), fallback: None });
-            }
-            Err(wrong) => wrong,
+    pub fn read_or_previous(path: &Path) -> Result<Loaded, FileError> {
+        let why = match open(path) {
+            Ok(checkpoint) => return Ok(Loaded::Last(checkpoint)),
+            Err(why) => why,
         };
         let previous = previous(path);
         match open(&previous) {
-            Ok(checkpoint) => Ok(Loaded { checkpoint, path: previous, fallback: Some(wrong) }),
+            Ok(checkpoint) => Ok(Loaded::Previous { checkpoint, why }),
             Err(FileError::Io { source, .. })
-                if source.kind() == ErrorKind::NotFound && is_missing(&wrong) =>
+                if source.kind() == ErrorKind::NotFound && is_missing(&why) =>
             {
                 Err(FileError::None { path: path.to_owned(), previous })
             }
-            Err(_) => Err(wrong),
+            Err(_) => Err(why),
         }
     }
 }

@@ -16,8 +16,16 @@ fn numbered(number: u32) -> Checkpoint {
     Draft::fresh().word("number", number).finish().unwrap()
 }
 
-fn number(loaded: &Loaded) -> u32 {
-    loaded.checkpoint.word("number").unwrap().parse().unwrap()
+fn number(checkpoint: &Checkpoint) -> u32 {
+    checkpoint.word("number").unwrap().parse().unwrap()
+}
+
+/// The checkpoint before the last, and why it was taken.
+fn fallen_back(path: &Path) -> (Checkpoint, FileError) {
+    match Checkpoint::read_or_previous(path).unwrap() {
+        Loaded::Previous { checkpoint, why } => (checkpoint, why),
+        Loaded::Last(checkpoint) => panic!("the last was taken: {checkpoint:?}"),
+    }
 }
 
 fn names(folder: &Path) -> Vec<String> {
@@ -34,9 +42,8 @@ fn the_last_is_read_and_the_one_before_is_kept_beside_it() {
     let path = folder.join("run.safetensors");
     for last in 1..=3 {
         numbered(last).write(&path).unwrap();
-        let loaded = Checkpoint::read(&path).unwrap();
-        assert!(loaded.fallback.is_none() && loaded.path == path);
-        assert_eq!(number(&loaded), last);
+        assert_eq!(number(&Checkpoint::read(&path).unwrap()), last);
+        assert!(matches!(Checkpoint::read_or_previous(&path), Ok(Loaded::Last(_))));
     }
     assert_eq!(number(&Checkpoint::read(&previous(&path)).unwrap()), 2);
     assert_eq!(names(&folder), ["run.safetensors", "run.safetensors.previous"]);
@@ -50,13 +57,33 @@ fn the_previous_one_is_read_where_the_last_is_not_whole_and_told() {
     numbered(2).write(&path).unwrap();
     let whole = fs::read(&path).unwrap();
     fs::write(&path, &whole[..whole.len() - 1]).unwrap();
-    let loaded = Checkpoint::read(&path).unwrap();
-    assert_eq!((number(&loaded), &loaded.path), (1, &previous(&path)));
-    let why = loaded.fallback.unwrap().to_string();
+    let (checkpoint, why) = fallen_back(&path);
+    assert_eq!(number(&checkpoint), 1);
+    let why = why.to_string();
     assert!(why.starts_with(&path.display().to_string()) && why.contains("torn"), "{why}");
     fs::remove_file(&path).unwrap();
-    let loaded = Checkpoint::read(&path).unwrap();
-    assert!(number(&loaded) == 1 && matches!(loaded.fallback, Some(FileError::Io { .. })));
+    let (checkpoint, why) = fallen_back(&path);
+    assert!(number(&checkpoint) == 1 && matches!(why, FileError::Io { .. }));
+}
+
+#[test]
+fn a_torn_last_file_is_an_error_that_names_the_whole_one_before_it() {
+    let path = folder("refused").join("run");
+    numbered(1).write(&path).unwrap();
+    numbered(2).write(&path).unwrap();
+    let whole = fs::read(&path).unwrap();
+    fs::write(&path, &whole[..whole.len() - 1]).unwrap();
+    let error = Checkpoint::read(&path).unwrap_err().to_string();
+    let before = previous(&path);
+    assert!(error.starts_with(&format!("{}: it is torn", path.display())), "{error}");
+    let advice = format!(
+        "The checkpoint before it, {}, is whole: `Checkpoint::read_or_previous` takes it, and the steps since it are lost",
+        before.display()
+    );
+    assert!(error.ends_with(&advice), "{error}");
+    fs::write(&before, b"").unwrap();
+    let error = Checkpoint::read(&path).unwrap_err();
+    assert!(matches!(error, FileError::Format { path: named, .. } if named == path));
 }
 
 #[test]

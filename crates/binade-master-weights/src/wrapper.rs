@@ -1,4 +1,4 @@
-//! Drives an optimizer that knows nothing of any of this, as Apex's `FP16_Optimizer` does.
+//! Runs an optimizer of the user's own, which gets unscaled gradients in `f32`.
 
 use binade_core::{Handle, NamedGrads, NoGradients, Optimizer};
 use std::fmt;
@@ -39,6 +39,9 @@ pub trait Materialise: Handle {
 /// optimizer ([`MasterOptimizer`](crate::MasterOptimizer)) reads nothing.
 ///
 /// A set without any gradient is [`NoGradients`] and does not reach the optimizer either.
+///
+/// It keeps no master weights. What `apply` updates should be stored in `f32`: in sixteen bits small updates are lost.
+/// The counterpart of Apex's `FP16_Optimizer`, which keeps masters, is [`MasterOptimizer`](crate::MasterOptimizer).
 pub struct HostOptimizer<D, F> {
     device: D,
     apply: F,

@@ -7,7 +7,7 @@ use crate::data::Images;
 use crate::place::Place;
 use crate::train::{TrainError, Trains};
 use binade::core::{DType, RawTensor};
-use binade_checkpoint::{Checkpoint, Draft, Loaded, Mismatch};
+use binade_checkpoint::{Checkpoint, Draft, Loaded, Mismatch, previous};
 use binade_tape::TapeError;
 use clap::ValueEnum;
 use flate2::Crc;
@@ -46,8 +46,14 @@ impl<D: Trains> Trainer<'_, D> {
         let Some(path) = self.args.checkpoint.as_ref().filter(|_| self.args.resume) else {
             return Ok(());
         };
-        let loaded = Checkpoint::read(path).map_err(TrainError::Read)?;
-        let checkpoint = &loaded.checkpoint;
+        let (checkpoint, from) =
+            match Checkpoint::read_or_previous(path).map_err(TrainError::Read)? {
+                Loaded::Last(checkpoint) => (checkpoint, path.display().to_string()),
+                Loaded::Previous { checkpoint, why } => {
+                    (checkpoint, format!("{}, since {why}", previous(path).display()))
+                }
+            };
+        let checkpoint = &checkpoint;
         for (name, word) in self.shape(images) {
             checkpoint.check_word(name, &word)?;
         }
@@ -60,24 +66,16 @@ impl<D: Trains> Trainer<'_, D> {
         restore.optimizer("model", &mut self.amp.optimizer)?;
         restore.finish()?;
         self.net.statistics().zip(seen).for_each(|((_, now), seen)| *now = seen);
-        self.go_on(&loaded, place, book, images, bar);
+        self.go_on(&from, place, book, images, bar);
         Ok(())
     }
 
-    fn go_on(
-        &mut self,
-        from: &Loaded,
-        place: Place,
-        book: Book,
-        images: &Images,
-        bar: &ProgressBar,
-    ) {
+    fn go_on(&mut self, from: &str, place: Place, book: Book, images: &Images, bar: &ProgressBar) {
         let batches = config::batches(self.args, images.len());
         let windows = place.windows * self.args.accumulate as usize;
         bar.set_position((place.epochs as usize * batches + windows) as u64);
-        let why = from.fallback.as_ref().map(|why| format!(", since {why}")).unwrap_or_default();
-        let (path, step) = (from.path.display(), book.attempted());
-        self.resumed = Some(format!("was resumed after step {step} from {path}{why}"));
+        let step = book.attempted();
+        self.resumed = Some(format!("was resumed after step {step} from {from}"));
         (self.place, self.book) = (place, book);
     }
 
