@@ -34,6 +34,8 @@ mod chapters {
     pub struct Why;
     #[doc = include_str!("../../docs/src/which-crate.md")]
     pub struct WhichCrate;
+    #[doc = include_str!("../../docs/src/doors.md")]
+    pub struct Doors;
     #[doc = include_str!("../../docs/src/skipped-steps.md")]
     pub struct SkippedSteps;
     #[doc = include_str!("../../docs/src/scale-collapses.md")]

@@ -44,8 +44,11 @@ pub(crate) const SIDEWAYS: [(&str, &str); 8] = [
     ("binade-example-five-ways", "binade-example-your-own-tensor"),
 ];
 
+/// Why newcomers' crates are no members.
+const NEWCOMERS: &str = "newcomers' crates have no dev feature of a neighbour's; the stage `adoption` tests them";
+
 /// Packages that are no members of the workspace, and why.
-pub(crate) const OUTSIDE: [(&str, &str); 4] = [
+pub(crate) const OUTSIDE: [(&str, &str); 10] = [
     (
         "tests/features",
         "a member's features are united into everyone's build; the stage `features` checks it",
@@ -58,6 +61,12 @@ pub(crate) const OUTSIDE: [(&str, &str); 4] = [
         "tests/release_build",
         "a user's release profile is cargo's own; the stage `vectors` builds it and looks at its instructions",
     ),
+    ("tests/adoption", NEWCOMERS),
+    ("tests/adoption/burn_transformer", NEWCOMERS),
+    ("tests/adoption/candle_gpt", NEWCOMERS),
+    ("tests/adoption/mistakes", NEWCOMERS),
+    ("tests/adoption/scaler_alone", NEWCOMERS),
+    ("tests/adoption/strided_rnn", NEWCOMERS),
     ("tests/fuzz", "nightly builds it with a sanitizer in everything; the stage `fuzz` runs it"),
 ];
 

@@ -1,6 +1,7 @@
 //! The usual stages, in the order in which they run: first what is quick to say no.
 
 mod adapters;
+mod adoption;
 mod alone;
 mod conformance;
 mod counts;
@@ -82,6 +83,11 @@ fn building() -> Vec<Stage> {
             "adapters",
             "the adapters to candle and burn, and their examples: lints, docs and tests",
             adapters::run,
+        ),
+        Stage::alone(
+            "adoption",
+            "five newcomers' crates build from paths alone, and train",
+            adoption::run,
         ),
         Stage::alone("docs", "the documentation builds without a warning", docs),
         Stage::alone("book", "the book builds, and its links lead somewhere", book::outcome),

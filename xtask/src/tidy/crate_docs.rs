@@ -19,6 +19,8 @@ fn check_crate(tree: &Tree, package: &Package) -> Vec<Issue> {
             1,
             "write the crate's page: its name, and what it is for",
         ));
+    } else if let Some(line) = missing_dependency(tree, package) {
+        issues.push(Issue::new(at("README.md"), 0, format!("show how to depend on it: `{line}`")));
     }
     if !has("src/lib.rs", |text| text.lines().any(|line| line == INCLUDE)) {
         issues.push(Issue::new(
@@ -44,6 +46,14 @@ fn leading_out(page: &str) -> impl Iterator<Item = usize> {
     page.lines().enumerate().filter(|(_, line)| line.contains("](../")).map(|(i, _)| i + 1)
 }
 
+/// The line by which another crate depends on this one, where the page of a crate that is published does not show it.
+fn missing_dependency(tree: &Tree, package: &Package) -> Option<String> {
+    let text = |file: &str| tree.text(&format!("{}/{file}", package.folder())).unwrap_or_default();
+    let line = format!("{0} = {{ path = \"../binade/crates/{0}\" }}", package.name);
+    let is_published = !text("Cargo.toml").lines().any(|line| line == "publish = false");
+    (is_published && !text("README.md").lines().any(|shown| shown == line)).then_some(line)
+}
+
 /// A heading, and words below it.
 fn is_page(text: &str) -> bool {
     text.starts_with("# ") && text.lines().skip(1).any(|line| !line.trim().is_empty())
@@ -55,7 +65,7 @@ mod tests {
 
     const GOOD: [(&str, &str); 3] = [
         ("crates/a/Cargo.toml", "readme = \"README.md\"\n"),
-        ("crates/a/README.md", "# a\n\nWhat it is for.\n"),
+        ("crates/a/README.md", "# a\n\nIts use.\n\na = { path = \"../binade/crates/a\" }\n"),
         ("crates/a/src/lib.rs", "#![doc = include_str!(\"../README.md\")]\n"),
     ];
 
@@ -83,9 +93,18 @@ mod tests {
 
     #[test]
     fn a_link_out_of_the_crates_folder_is_found_where_it_stands() {
-        let page = "# a\n\nOf [b](https://docs.rs/b), by [rules](src/rules.rs).\nSee [c](../c), [d](../../docs/d.md).\n";
+        let page = "# a\n\nOf [b](https://docs.rs/b), by [rules](src/rules.rs).\nSee [c](../c), [d](../../docs/d.md).\n\na = { path = \"../binade/crates/a\" }\n";
         assert_eq!(leading_out(page).collect::<Vec<_>>(), [4]);
         assert_eq!(issues(&[GOOD[0], ("crates/a/README.md", page), GOOD[2]]), 1);
+    }
+
+    #[test]
+    fn a_page_that_does_not_say_how_to_depend_on_its_crate_is_found() {
+        let mut files = GOOD;
+        files[1].1 = "# a\n\nWhat it is for.\n";
+        assert_eq!(issues(&files), 1);
+        files[0].1 = "readme = \"README.md\"\npublish = false\n";
+        assert_eq!(issues(&files), 0, "nobody depends on it");
     }
 
     #[test]
