@@ -29,8 +29,8 @@
 //! let mut scaler = ProtocolScaler::new(ProtocolConfig { init_scale: 1024.0, ..Default::default() })?;
 //! let mut weight = 1.0_f32;
 //!
-//! let loss = scaler.scale(weight * weight)?;
-//! let mut grad = [2.0 * weight * (loss / (weight * weight))]; // what backward gives for the scaled loss
+//! let seed = scaler.scale(1.0_f32)?; // backward of the scaled loss begins with it
+//! let mut grad = [2.0 * weight * seed]; // of a loss of weight²
 //!
 //! if scaler.step(sgd, &mut [Some(&mut grad[..])])? == Verdict::Apply {
 //!     weight -= 0.25 * grad[0];
