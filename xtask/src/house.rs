@@ -45,7 +45,8 @@ pub(crate) const SIDEWAYS: [(&str, &str); 8] = [
 ];
 
 /// Why newcomers' crates are no members.
-const NEWCOMERS: &str = "newcomers' crates have no dev feature of a neighbour's; the stage `adoption` tests them";
+const NEWCOMERS: &str =
+    "newcomers' crates have no dev feature of a neighbour's; the stage `adoption` tests them";
 
 /// Packages that are no members of the workspace, and why.
 pub(crate) const OUTSIDE: [(&str, &str); 10] = [

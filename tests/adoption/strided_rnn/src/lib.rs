@@ -8,6 +8,7 @@ use autograd::{Tape, Var};
 use binade::prelude::*;
 use tensor::{NoSuchType, Strided};
 
+const NAMES: [&str; 3] = ["input", "recur", "output"];
 const HIDDEN: usize = 8;
 const LENGTH: usize = 5;
 /// Sequences in a micro-batch.
@@ -35,12 +36,13 @@ impl Run {
     /// When the plan does not hold.
     pub fn start(dtype: DType) -> Result<Self, Failure> {
         let mut random = 7;
-        let shapes = [("input", [HIDDEN, 1]), ("recur", [HIDDEN, HIDDEN]), ("output", [1, HIDDEN])];
+        let shapes = [[HIDDEN, 1], [HIDDEN, HIDDEN], [1, HIDDEN]];
         let mut made = |shape: [usize; 2]| {
             let values = (0..shape[0] * shape[1]).map(|_| 0.6 * uniform(&mut random)).collect();
             Strided::new(values, shape)
         };
-        let params = shapes.map(|(name, shape)| Named::new(name, made(shape))).into();
+        let values = shapes.map(&mut made);
+        let params = NAMES.into_iter().zip(values).map(|(name, value)| Named::new(name, value)).collect();
         // glue: loop
         let level = if dtype == DType::F32 { OptLevel::O0 } else { OptLevel::O2 };
         let (model, rule) = (Model::new(params), UpdateRule::adam(1e-2));
@@ -79,12 +81,8 @@ impl Run {
         // glue: loop
         let one = Strided::new(vec![1.0], [1, 1]);
         let grads = self.scaler.scale(&one)?.backward(|seed| {
-            let grads = tape.backward(loss, seed, &weights)?.into_iter();
-            let params = self.optimizer.params.iter();
-            Ok(params
-                .zip(grads)
-                .map(|(param, grad)| Named::new(param.name.clone(), grad))
-                .collect())
+            let grads = tape.backward(loss, seed, &weights)?;
+            Ok(NAMES.into_iter().zip(grads).map(|(name, grad)| Named::new(name, grad)).collect())
         })?;
         Ok(grads.unscale()?)
         // end of glue
