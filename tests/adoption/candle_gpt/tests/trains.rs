@@ -29,7 +29,7 @@ fn train(norm: Norm, dtype: DType, steps: usize) -> Result<(f32, Vec<String>), F
             amp.scaler.scale(&loss)?.backward(|loss| backward(loss, &amp.optimizer.params))?;
         let step = grads.unscale()?.clip_norm(1.0)?.step(&mut amp.optimizer)?;
         let report = amp.scaler.update(step)?.resolve()?.unless_diverged()?;
-        if report.missing().next().is_some() {
+        if report.is_remarkable() {
             told.push(report.to_string());
         }
         // end of glue

@@ -131,6 +131,17 @@ pub fn back(scaled: &Mine) -> Result<Grads, Failure> {
 /// # Ok::<(), Failure>(())
 /// ```
 ///
+/// # 8. The resolved step is dropped: an error under `deny(unused_must_use)`
+///
+/// ```compile_fail
+/// # #![deny(unused_must_use)]
+/// # use binade_adoption_mistakes::*;
+/// # let (mut scaler, mut descent, loss) = start()?;
+/// let step = scaler.scale(&loss)?.backward(back)?.unscale()?.step(&mut descent)?;
+/// scaler.update(step)?.resolve()?;
+/// # Ok::<(), Failure>(())
+/// ```
+///
 /// # 11. torch's way with two optimizers, an `update` without a step
 ///
 /// ```compile_fail
