@@ -25,8 +25,7 @@ fn train(norm: Norm, dtype: DType, steps: usize) -> Result<(f32, Vec<String>), F
         let (loss, right) = gpt.loss(&inputs, &targets)?;
         last = right;
         // glue: loop
-        let grads =
-            amp.scaler.scale(&loss)?.backward(|loss| backward(loss, &amp.optimizer.params))?;
+        let grads = amp.scaler.scale(&loss)?.backward(|l| backward(l, &amp.optimizer.params))?;
         let step = grads.unscale()?.clip_norm(1.0)?.step(&mut amp.optimizer)?;
         let report = amp.scaler.update(step)?.resolve()?.unless_diverged()?;
         if report.is_remarkable() {

@@ -15,7 +15,7 @@ fn order_error<T>(result: Result<T, Failure>) -> OrderError {
 /// 4 and 6: bound to a name, `_step` or `_`, a step may reach no update without a word of the compiler.
 #[test]
 fn a_step_that_never_reached_update_is_told_by_the_next_scale() {
-    let (mut scaler, mut descent, loss) = start().unwrap();
+    let (scaler, mut descent, loss) = start().unwrap();
     let grads = scaler.scale(&loss).unwrap().backward(back).unwrap().unscale().unwrap();
     drop(grads.step(&mut descent).unwrap());
     let error = order_error(scaler.scale(&loss));
@@ -26,7 +26,7 @@ fn a_step_that_never_reached_update_is_told_by_the_next_scale() {
 /// 9.
 #[test]
 fn a_step_of_another_scaler_is_refused_and_moves_no_scale() {
-    let (mut scaler, mut descent, loss) = start().unwrap();
+    let (scaler, mut descent, loss) = start().unwrap();
     let (mut other, _, _) = start().unwrap();
     let overflow = Mine(f32::INFINITY);
     let grads = scaler.scale(&loss).unwrap().backward(|_| back(&overflow)).unwrap();
