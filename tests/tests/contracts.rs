@@ -26,11 +26,17 @@ const STATED_IN: [&str; 12] = [
 ];
 
 /// Public traits that have nothing to say to implementers: why, and what in the file shows it.
-const IMPLEMENTED_BY_NOBODY: [(&str, &str, &str); 5] = [
+const IMPLEMENTED_BY_NOBODY: [(&str, &str, &str); 7] = [
     ("Element", "sealed: backends have kernels for these types", "sealed::Sealed + Copy"),
     ("Ops", "a handle that has every operation has it", "impl<D: ?Sized> Ops for D where"),
     ("Stored", "sealed: a tensor is an array of one of these types", "sealed::Sealed + Copy"),
     ("Gathered", "of a private module, and named in signatures alone", "named by nobody outside"),
+    (
+        "Unscaled",
+        "of a private module: the compiler says what to call instead",
+        "Nothing implements it",
+    ),
+    ("HoldsGradients", "of a private module, as `Unscaled`", "Nothing implements it"),
     ("Trains", "a handle that trains what has names has it", "impl<D> Trains for D where"),
 ];
 

@@ -25,13 +25,13 @@ impl<D: GradScaler> Scaler<D> {
         F: FnMut(&D::Tensor) -> Result<D::Grads, D::Error>,
     {
         let device = self.device();
-        let large_scale = ScaleState::power_of_two(EXPONENT);
+        let large_scale = ScaleState::from_exponent(EXPONENT);
         let mut found = |state: ScaleState| {
             let scale = device.upload_state(state)?;
             let mut grads = run(&device.scale(loss, &scale)?)?;
             device.unscale(&mut grads, &scale)
         };
-        let both = [found(ScaleState::power_of_two(0))?, found(large_scale)?];
+        let both = [found(ScaleState::from_exponent(0))?, found(large_scale)?];
         let (read, _) = device.read(&both.each_ref(), &self.scale)?;
         let has_overflowed = |place: usize| read.get(place).is_some_and(|f| f.overflow.is_some());
         let largest = |place: usize| read.get(place).map_or(0.0, |found| found.magnitude);

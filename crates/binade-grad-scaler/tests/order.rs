@@ -94,7 +94,7 @@ fn every_way_to_a_gradient_tells_of_a_dropped_step() -> Result {
 fn a_state_that_is_set_starts_anew_and_a_recording_that_leads_does_not() -> Result {
     let (mut scaler, mut sgd) = pair();
     drop(unscaled(&scaler, SET)?.step(&mut sgd)?);
-    scaler.set_state(ScaleState::power_of_two(4))?;
+    scaler.set_state(ScaleState::from_exponent(4))?;
     assert!(iterate(&mut scaler, &mut sgd, SET)?.is_applied());
     let mut follow = Follow::new(Trajectory::new(scaler.state()?));
     drop(unscaled(&scaler, SET)?.step(&mut sgd)?);
