@@ -33,15 +33,13 @@ fn an_unknown_device() {
 /// By name, since the tests of CI are built with every device.
 #[test]
 fn a_device_that_was_not_built_tells_the_command_that_builds_it() {
-    for device in ["cuda", "wgpu"] {
+    for (device, is_built) in [("cuda", cfg!(feature = "cuda")), ("wgpu", cfg!(feature = "wgpu"))] {
         let text = ArgsError::NotBuilt(device.to_owned()).to_string();
         let command = format!(
             "`cargo run --release --example digits --features {device} -- --device {device}`"
         );
         assert!(text.starts_with(&format!("--device {device}: ")), "{text}");
         assert!(text.contains(&command), "{text}");
-        let is_built =
-            if device == "cuda" { cfg!(feature = "cuda") } else { cfg!(feature = "wgpu") };
         if !is_built {
             unfollowed(&format!("--device {device}"), &text);
         }
