@@ -1,7 +1,7 @@
 //! Ranks of which one is on this device: the hook reads what was found here, and writes what all found.
 
 use crate::support::{Device, Result, cuda, set};
-use binade_core::{DType, Finding, Handle, Optimizer};
+use binade_core::{DType, Error, Finding, Handle, Optimizer};
 use binade_cpu::Cpu;
 use binade_grad_scaler::{
     LossScale, Pass, SaveGrads, ScaleState, Scaler, join_ranks, reduce_on_host,
@@ -32,7 +32,7 @@ impl Group {
 /// An optimizer without parameters: outcomes tell whether a step was applied.
 struct Idle<E>(PhantomData<E>);
 
-impl<G, F, E> Optimizer<G, F> for Idle<E> {
+impl<G, F, E: Error> Optimizer<G, F> for Idle<E> {
     type Error = E;
 
     fn step(&mut self, _grads: G, _found: &F) -> Result<(), E> {
