@@ -11,17 +11,25 @@ use common::sgd::Sgd;
 use common::{Failure, HostScaler, Result, Set, Unscaled, times};
 use std::sync::{Arc, Barrier, Mutex};
 
-/// A communicator of two, and the calls that rank 0 has made of it.
+/// A communicator of two.
 #[derive(Clone)]
-struct Group(Arc<(Mutex<[Finding; 2]>, Barrier, Mutex<Vec<Pass>>)>);
+struct Group(Arc<Meeting>);
+
+struct Meeting {
+    slots: Mutex<[Finding; 2]>,
+    barrier: Barrier,
+    /// Calls of rank 0.
+    passes: Mutex<Vec<Pass>>,
+}
 
 impl Group {
     fn new() -> Self {
-        Self(Arc::new((Mutex::default(), Barrier::new(2), Mutex::default())))
+        let (slots, barrier, passes) = (Mutex::default(), Barrier::new(2), Mutex::default());
+        Self(Arc::new(Meeting { slots, barrier, passes }))
     }
 
     fn gather(&self, rank: usize, own: &Finding) -> [Finding; 2] {
-        let (slots, barrier, _) = &*self.0;
+        let Meeting { slots, barrier, .. } = &*self.0;
         slots.lock().expect("no panic")[rank] = own.clone();
         barrier.wait();
         let all = slots.lock().expect("no panic").clone();
@@ -31,7 +39,7 @@ impl Group {
 
     fn join(&self, rank: usize, found: &mut Finding, pass: Pass) -> Result {
         if rank == 0 {
-            self.0.2.lock().expect("no panic").push(pass);
+            self.0.passes.lock().expect("no panic").push(pass);
         }
         let all = self.gather(rank, found);
         join_ranks(found, pass, &all).map_err(|_| apart())
@@ -68,7 +76,7 @@ fn ranks<T: Send>(each: impl Fn(&Group, usize) -> T + Sync) -> ([T; 2], Vec<Pass
         let other = threads.spawn(|| each(&group, 1));
         [each(&group, 0), other.join().expect("no panic")]
     });
-    let passes = group.0.2.lock().expect("no panic").clone();
+    let passes = group.0.passes.lock().expect("no panic").clone();
     (ran, passes)
 }
 

@@ -34,7 +34,7 @@ fn counting_rule() -> impl Strategy<Value = LossScale> {
     (limits, -200..200, 0..5, 0..5, 1_u32..6, 1_u32..12).prop_map(
         |((a, b), init, growth, backoff, interval, patience)| {
             let fields = rule(|r| {
-                (r.init_exponent, r.growth_exponent, r.backoff_exponent) = (init, growth, backoff)
+                (r.init_exponent, r.growth_exponent, r.backoff_exponent) = (init, growth, backoff);
             });
             let rule =
                 fields.with_patience(patience).with_growth_interval(interval).expect("above 0");
