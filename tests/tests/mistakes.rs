@@ -297,7 +297,7 @@ fn a_first_scale_that_is_no_power_of_two() {
     let refused = LossScale::dynamic().with_init_scale(1000.0).unwrap_err();
     assert_eq!(
         refused.to_string(),
-        "an initial scale of 1000 is not a power of two between 2^-126 and 2^126; take 65536 (2^16), or import it with \
+        "a loss scale of 1000 is not a power of two between 2^-126 and 2^126; take 65536 (2^16), or import it with \
          `ScaleState::import`, which is not exact"
     );
 }
