@@ -102,6 +102,9 @@ impl<D: GradScaler> Scaler<D> {
     }
 
     /// Opens an accumulation window; only its end can step. The scale may move inside it, by the update of another loss.
+    ///
+    /// At least its last micro-batch is scaled after the last such update; where the two end together, their steps are joined
+    /// by [`PendingStep::and`].
     pub fn accumulate(&self, bad: BadMicroBatch) -> Accumulation<D> {
         Accumulation::new(bad)
     }
