@@ -121,11 +121,12 @@ impl StepReport {
     }
 
     /// Whether a loop should tell of it, applied or not: a step or a micro-batch was skipped, left out or halted, a parameter had no
-    /// gradient, or the run has diverged.
+    /// gradient, the run has diverged, or there is a notice.
     pub fn is_remarkable(&self) -> bool {
         let verdicts = self.steps.iter().map(|step| &step.verdict);
         let mut findings = self.parts().map(|part| &part.finding).chain(verdicts);
-        self.scale.diverged || self.missing().next().is_some() || findings.any(Finding::is_raised)
+        let told = self.scale.diverged || self.notice.is_some() || self.missing().next().is_some();
+        told || findings.any(Finding::is_raised)
     }
 
     fn parts(&self) -> impl Iterator<Item = &PartReport> {

@@ -39,6 +39,7 @@ fn a_notice_ends_the_report_for_as_long_as_it_is_given() -> Result {
     assert_eq!(step.report().notice.as_deref(), Some("Look at the region"));
     let text = "step 1 applied; scale 65536. Look at the region";
     assert_eq!(step.report().to_string(), text);
+    assert!(step.report().is_remarkable(), "so that a loop prints it");
     given.store(false, Ordering::Relaxed);
     let text = iterate(&mut scaler, &mut sgd, good)?.report().to_string();
     assert_eq!(text, "step 2 applied; scale 65536");
