@@ -102,19 +102,34 @@ __device__ __forceinline__ void load_group(const void* from, DType dtype, uint64
   }
 }
 
+// 16 bytes of global memory at a multiple of 16, in one store. Said in words: where the pointer came from memory, as a row's
+// does, the compiler makes four stores of a `uint4`, and each costs what one of 16 bytes does.
+__device__ __forceinline__ void store_16(void* to, uint32_t a, uint32_t b, uint32_t c, uint32_t d) {
+  asm volatile("st.global.v4.b32 [%0], {%1, %2, %3, %4};"
+               :
+               : "l"(__cvta_generic_to_global(to)), "r"(a), "r"(b), "r"(c), "r"(d)
+               : "memory");
+}
+
+// 8 bytes at a multiple of 8, likewise.
+__device__ __forceinline__ void store_8(void* to, uint32_t a, uint32_t b) {
+  asm volatile("st.global.v2.b32 [%0], {%1, %2};" : : "l"(__cvta_generic_to_global(to)), "r"(a), "r"(b) : "memory");
+}
+
 // The first `count` codes of a group as elements i, i + 1, ... of `to`.
 template <Types TYPES>
 __device__ __forceinline__ void put_group(void* to, DType dtype, uint64_t i, uint32_t count, const uint32_t (&code)[GROUP]) {
   if (count == GROUP && dtype == F32 && is_aligned((uint32_t*)to + i, 16)) {
-    uint4* at = (uint4*)((uint32_t*)to + i);
-    at[0] = make_uint4(code[0], code[1], code[2], code[3]);
-    at[1] = make_uint4(code[4], code[5], code[6], code[7]);
+    store_16((uint32_t*)to + i, code[0], code[1], code[2], code[3]);
+    store_16((uint32_t*)to + i + 4, code[4], code[5], code[6], code[7]);
   } else if (count == GROUP && dtype <= F16_ && is_aligned((uint16_t*)to + i, 16)) {
-    *(uint4*)((uint16_t*)to + i) = make_uint4(
-        code[0] | code[1] << 16, code[2] | code[3] << 16, code[4] | code[5] << 16, code[6] | code[7] << 16);
+    store_16(
+        (uint16_t*)to + i, code[0] | code[1] << 16, code[2] | code[3] << 16, code[4] | code[5] << 16,
+        code[6] | code[7] << 16);
   } else if (TYPES == EIGHT_TOO && count == GROUP && dtype > F32 && is_aligned((uint8_t*)to + i, 8)) {
-    *(uint2*)((uint8_t*)to + i) = make_uint2(
-        code[0] | code[1] << 8 | code[2] << 16 | code[3] << 24, code[4] | code[5] << 8 | code[6] << 16 | code[7] << 24);
+    store_8(
+        (uint8_t*)to + i, code[0] | code[1] << 8 | code[2] << 16 | code[3] << 24,
+        code[4] | code[5] << 8 | code[6] << 16 | code[7] << 24);
   } else {
 #pragma unroll
     for (uint32_t k = 0; k < GROUP; k++) {

@@ -97,15 +97,15 @@ fn orphans(files: &Files, set: &Set, manifest: &Manifest, names: &[&str]) -> Vec
     lost.chain(unknown).collect()
 }
 
-/// What the instructions of one kernel may not be, unless its header lowers the agreement class.
+/// What the instructions of one kernel may not be. Its header can let pass what lowers the agreement class, and nothing else.
 fn linted(files: &Files, set: &Set, name: &str) -> Vec<Issue> {
     let header = Header::read(files.text(&set.source(name)).unwrap_or_default());
-    match files.text(&set.compiled(name)) {
-        Some(ptx) if header.is_ok_and(|header| !header.lowers) => {
-            lint::issues(&set.compiled(name), ptx)
-        }
-        _ => Vec::new(),
+    let Some(ptx) = files.text(&set.compiled(name)) else { return Vec::new() };
+    let mut issues = lint::split_groups(&set.compiled(name), ptx);
+    if header.is_ok_and(|header| !header.lowers) {
+        issues.extend(lint::issues(&set.compiled(name), ptx));
     }
+    issues
 }
 
 fn too_large(files: &Files, set: &Set) -> Option<Issue> {

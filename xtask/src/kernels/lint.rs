@@ -1,9 +1,13 @@
-//! What the backend's PTX must not hold: arithmetic whose bits nobody can repeat, and memory that spills.
+//! What the backend's PTX must not hold: arithmetic whose bits nobody can repeat, memory that spills, and groups of elements that are
+//! stored one by one.
 
 mod forms;
+mod groups;
 mod places;
 
 use std::collections::BTreeSet;
+
+pub(in crate::kernels) use groups::issues as split_groups;
 
 use crate::{kernels::lint::places::Places, tidy::Issue};
 

@@ -47,6 +47,11 @@ impl<'a> Places<'a> {
         }
     }
 
+    /// The source file of the line that was passed last.
+    pub(super) fn file(&self) -> Option<&'a str> {
+        self.files.get(self.spot?[0]).copied()
+    }
+
     /// Where the kernel itself called what holds `spot`. A kernel's calls are few steps deep; a circle would be no PTX.
     fn outermost(&self, spot: Spot<'a>) -> Spot<'a> {
         let steps = std::iter::successors(Some(spot), |spot| self.calls.get(spot).copied());
