@@ -23,8 +23,11 @@ const MOST: u64 = 64_000_000;
 /// The script that stands in the folder.
 const SCRIPT: &str = include_str!("bundle/run.sh");
 
-/// What PyTorch is asked besides, where a script for its figures is carried along.
-const TORCH: &str = include_str!("../../crates/binade-bench/torch_rows.py");
+/// The scripts for PyTorch's figures, by name: the machine's and the step's first, then those of layers and of an MLP.
+const TORCH: [(&str, &str); 2] = [
+    ("torch_gpu_baseline.py", include_str!("../../crates/binade-bench/torch_gpu_baseline.py")),
+    ("torch_rows.py", include_str!("../../crates/binade-bench/torch_rows.py")),
+];
 
 /// The profile, and so the folder that cargo puts programs in.
 const PROFILE: &str = "carry";
@@ -70,7 +73,9 @@ fn make() -> Result<PathBuf> {
         fs::copy(&program.path, folder.join(program.name()))?;
     }
     fs::write(folder.join("COMMIT"), commit()? + "\n")?;
-    fs::write(folder.join("torch_rows.py"), TORCH)?;
+    for (name, text) in TORCH {
+        fs::write(folder.join(name), text)?;
+    }
     let script = folder.join("run.sh");
     fs::write(&script, SCRIPT)?;
     fs::set_permissions(script, fs::Permissions::from_mode(0o755))?;
@@ -204,6 +209,24 @@ mod tests {
     }
 
     #[test]
+    fn benchmarks_run_before_tests_where_all_is_asked_for() {
+        let programs = [("speed", 0), ("test-device", 0), ("conformance", 0)];
+        let (ended_well, said) = started("order", &programs, "all");
+        let places = ["I am speed", "I am test-device", "I am conformance"].map(|it| said.find(it));
+        assert!(ended_well && places.is_sorted() && places[0].is_some(), "{said}");
+    }
+
+    #[test]
+    fn every_script_of_pytorchs_that_is_started_is_carried_along() {
+        let started = SCRIPT.split('/').filter_map(|part| part.split_once(".py"));
+        for (name, _) in started.filter(|(name, _)| name.starts_with("torch")) {
+            let file = format!("{name}.py");
+            assert!(TORCH.iter().any(|(carried, _)| *carried == file), "{file}");
+        }
+        assert_eq!(SCRIPT.matches("python3 \"$here/torch_").count(), TORCH.len());
+    }
+
+    #[test]
     fn without_a_script_for_pytorch_ours_are_measured_alone() {
         let (ended_well, said) = started("no-torch", &[("speed", 0)], "bench");
         assert!(ended_well && said.contains("skipped PyTorch's figures"), "{said}");
@@ -214,7 +237,7 @@ mod tests {
     fn a_part_that_does_not_exist_is_refused_with_those_that_do() {
         let (ended_well, said) = started("tset", &[], "tset");
         assert!(
-            !ended_well && said.contains("tests, conformance, bench, sanitizer, all"),
+            !ended_well && said.contains("bench, tests, conformance, sanitizer, all"),
             "{said}"
         );
     }
