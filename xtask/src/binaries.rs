@@ -39,7 +39,12 @@ impl Binaries {
     /// Builds what `cargo test` of the whole workspace builds, which is done already where those tests have run.
     pub(crate) fn built() -> Result<Self> {
         let build = "test --all-features --no-run --quiet --message-format json-render-diagnostics";
-        Ok(Self::among(&Call::cargo(build).read()?))
+        Self::of(&Call::cargo(build))
+    }
+
+    /// What this call of cargo's builds; it asks for messages in JSON.
+    pub(crate) fn of(call: &Call) -> Result<Self> {
+        Ok(Self::among(&call.read()?))
     }
 
     /// Cargo's messages, one JSON object a line.
@@ -56,11 +61,16 @@ impl Binaries {
 
     /// The call of one, without arguments.
     pub(crate) fn call(&self, package: &str, kind: Kind, name: &str) -> Result<Call> {
+        Ok(Call::of(self.file(package, kind, name)?))
+    }
+
+    /// Where one lies.
+    pub(crate) fn file(&self, package: &str, kind: Kind, name: &str) -> Result<&str> {
         let mut all = self.all.iter();
         let found = all.find(|it| it.package == package && it.kind == kind && it.name == name);
         let found =
             found.ok_or_else(|| format!("cargo built no {kind:?} `{name}` of {package}"))?;
-        Ok(Call::of(&found.file))
+        Ok(&found.file)
     }
 }
 

@@ -106,6 +106,14 @@ impl Table {
         if found.is_empty() { Ok(()) } else { Err(found.join("\n").into()) }
     }
 
+    /// The lines of these entries that nothing ran.
+    pub(crate) fn never_ran(&self, entries: &[&str]) -> BTreeSet<usize> {
+        let ours = self.entries.iter().filter(|((name, _), _)| entries.contains(&name.as_str()));
+        ours.flat_map(|(_, entry)| &entry.missed)
+            .filter_map(|line| usize::try_from(*line).ok())
+            .collect()
+    }
+
     fn objections(&self, reason: impl Fn(&str) -> Option<&'static str>) -> Vec<String> {
         let is_low = |name: &str| {
             self.entries.iter().any(|((entry, _), ran)| entry == name && ran.share() < ENOUGH)

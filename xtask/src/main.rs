@@ -18,6 +18,7 @@ mod device;
 mod five_ways;
 mod house;
 mod kernels;
+mod mutate;
 mod packages;
 mod ptx;
 mod replay;
@@ -66,6 +67,8 @@ enum Command {
     FiveWays,
     /// Replays recorded traces of other libraries (`*.json.gz`) and prints `N passed, N failed`.
     Replay(replay::Replay),
+    /// Changes kernels at random, one instruction or token at a time, and tells which changes no case of the kit notices.
+    Mutate(mutate::Mutate),
     /// Packages the crates that people take alone, and runs the first program of each README with that crate and nothing else;
     /// tests a stranger's tensor.
     Packages(packages::Packages),
@@ -90,6 +93,7 @@ fn main() -> ExitCode {
         Command::Agreement => agreement::run(),
         Command::FiveWays => five_ways::run(),
         Command::Replay(replay) => replay.run(),
+        Command::Mutate(mutate) => mutate.run(),
         Command::Packages(packages) => packages.run(),
         Command::Bundle(bundle) => bundle.run(),
         Command::Ptx(ptx) => ptx.run(),

@@ -9,6 +9,7 @@ use crate::{
         stages::{Stage, example, ptx},
         tally,
     },
+    mutate,
     shell::Call,
 };
 
@@ -36,6 +37,7 @@ pub(crate) fn stages() -> Vec<Stage> {
             semver::run,
         ),
         Stage::alone("fuzz", "random bytes, a minute for each reader", fuzz::run),
+        Stage::alone("mutants", "the kit notices a kernel with one change", mutate::sample),
         Stage::alone("sanitizer", "the CPU backend under the address sanitizer", sanitizer),
     ]
 }

@@ -1,0 +1,92 @@
+//! Which kernels there are, and which cases of the kit run each.
+
+use std::fs;
+
+use super::Device;
+use crate::{Result, shell::root};
+
+/// A kernel's text and the cases that are held against it.
+#[derive(Debug)]
+pub(super) struct Kernel {
+    pub(super) name: String,
+    pub(super) text: String,
+    /// Parts of the names of cases, in the order in which they are run.
+    pub(super) parts: Vec<String>,
+}
+
+/// Steps of every store are made by the same kernels.
+const STORES: [&str; 4] = ["stochastic/", "remainder/", "kahan/", "scaled_f16/"];
+
+/// Kernels that serve other operations than that of their name. A name that no kernel of a device has is of the other one.
+const SERVES: [(&str, &[&str]); 18] = [
+    ("adam", &["adam/", STORES[0], STORES[1], STORES[2]]),
+    ("batch_norm", &["batch_norm/"]),
+    ("cast", &["cast/"]),
+    ("clip", &["clip/", "clip_groups/"]),
+    ("columns", &["bias_add/", "linear/", "linear_relu/"]),
+    ("counted", &STORES),
+    ("im2col", &["conv2d/"]),
+    ("materialise", &["clip/", "clip_groups/", "unscale/"]),
+    ("matmul", &["matmul/", "linear/", "bmm/", "conv2d/"]),
+    ("matmul_80", &["matmul/", "linear/", "bmm/", "conv2d/"]),
+    ("matmul_join", &["matmul/", "linear/"]),
+    ("prepare", &["sgd/", "adam/"]),
+    ("scaled", &["scaled_f16/"]),
+    ("scaled_f16", &["scaled_f16/"]),
+    ("sgd", &["sgd/", STORES[0], STORES[1], STORES[2]]),
+    ("unscale", &["unscale/", "norm/", "clip/"]),
+    ("scale_update", &["scale_update/", "iterate/"]),
+    ("merge", &["merge/", "accumulate/"]),
+];
+
+/// The kernels of these names, or all where there are none.
+pub(super) fn named(device: Device, names: &[String]) -> Result<Vec<Kernel>> {
+    let (folder, ending) = match device {
+        Device::Ptx => ("crates/binade-cuda/ptx", "ptx"),
+        Device::Wgpu => ("crates/binade-wgpu/wgsl", "wgsl"),
+    };
+    let mut kernels = Vec::new();
+    for file in fs::read_dir(root().join(folder))? {
+        let path = file?.path();
+        if path.extension().is_some_and(|it| it == ending) {
+            let name = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+            let parts = parts(&name);
+            kernels.push(Kernel { name, text: fs::read_to_string(path)?, parts });
+        }
+    }
+    kernels.sort_by(|a, b| a.name.cmp(&b.name));
+    if let Some(name) = names.iter().find(|name| kernels.iter().all(|it| it.name != **name)) {
+        return Err(format!("no kernel in {folder} is called {name}").into());
+    }
+    kernels.retain(|kernel| names.is_empty() || names.contains(&kernel.name));
+    Ok(kernels)
+}
+
+fn parts(name: &str) -> Vec<String> {
+    let others = SERVES.iter().find(|(kernel, _)| *kernel == name).map(|(_, parts)| *parts);
+    others.map_or_else(
+        || vec![format!("{name}/")],
+        |parts| parts.iter().map(ToString::to_string).collect(),
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_kernel_is_found_by_its_name_and_one_that_is_not_there_is_told() {
+        let found = named(Device::Ptx, &["sgd".to_owned()]).unwrap();
+        assert_eq!((found.len(), found[0].parts[0].as_str()), (1, "sgd/"));
+        let error = named(Device::Wgpu, &["sdg".to_owned()]).unwrap_err().to_string();
+        assert!(error.ends_with("is called sdg"), "{error}");
+    }
+
+    #[test]
+    fn every_kernel_with_operations_of_its_own_is_there() {
+        let all = [Device::Ptx, Device::Wgpu].map(|device| named(device, &[]).unwrap());
+        for (name, _) in SERVES {
+            assert!(all.iter().flatten().any(|kernel| kernel.name == name), "{name}");
+        }
+    }
+}

@@ -1,0 +1,154 @@
+//! One kernel's mutants against the kit.
+
+use std::{
+    collections::BTreeSet,
+    time::{Duration, Instant},
+};
+
+use super::{
+    Change,
+    kernels::Kernel,
+    program::{Ending, Program},
+};
+use crate::{Result, coverage};
+
+/// A kernel whose unchanged text passes.
+pub(super) struct Trial<'a> {
+    kernel: &'a Kernel,
+    program: &'a Program,
+    places: Vec<usize>,
+    /// Lines that no case ran; empty where nobody can tell.
+    missed: BTreeSet<usize>,
+    limit: Duration,
+}
+
+/// What came of a change.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Outcome {
+    /// By the first case that failed, or the way in which the run ended.
+    Caught(String),
+    Survived,
+    /// No case runs the line.
+    NeverRan,
+    /// The text is refused when it is loaded, so that it is no mutant.
+    Refused,
+}
+
+impl<'a> Trial<'a> {
+    /// Nothing where no case of the kit can reach the kernel, because the program does not hold it.
+    ///
+    /// # Errors
+    ///
+    /// Where the kernel fails unchanged.
+    pub(super) fn of(kernel: &'a Kernel, program: &'a mut Program) -> Result<Option<Self>> {
+        let places = program.places(&kernel.text);
+        if places.is_empty() {
+            return Ok(None);
+        }
+        let folder = program.folder().join("coverage");
+        coverage::empty(&folder)?;
+        let start = Instant::now();
+        for part in &kernel.parts {
+            let ending = program.run(part, Duration::from_secs(600), Some(&folder))?;
+            if ending != Ending::Well {
+                return Err(format!("{part} fails with {} unchanged", kernel.name).into());
+            }
+        }
+        // A loop that never ends is noticed; a machine with other work to do is not a fault.
+        let limit = start.elapsed() * 5 + Duration::from_secs(20);
+        let missed = coverage::merged(&[folder])?.never_ran(&entries(&kernel.text));
+        Ok(Some(Self { kernel, program, places, missed, limit }))
+    }
+
+    pub(super) fn outcome(&mut self, change: &Change) -> Result<Outcome> {
+        if self.missed.contains(&change.line) {
+            return Ok(Outcome::NeverRan);
+        }
+        let Some(text) = changed(&self.kernel.text, change) else { return Ok(Outcome::Refused) };
+        self.program.put(&self.places, &text)?;
+        let outcome = self.against_the_kit();
+        self.program.put(&self.places, &self.kernel.text)?;
+        outcome
+    }
+
+    fn against_the_kit(&self) -> Result<Outcome> {
+        for part in &self.kernel.parts {
+            match self.program.run(part, self.limit, None)? {
+                Ending::Well => {}
+                Ending::TooLate => return Ok(Outcome::Caught("a run without an end".into())),
+                Ending::Badly(said) if is_refused(&said) => return Ok(Outcome::Refused),
+                Ending::Badly(said) => return Ok(Outcome::Caught(first_failure(&said))),
+            }
+        }
+        Ok(Outcome::Survived)
+    }
+}
+
+/// The entries of a PTX text; none of WGSL.
+fn entries(text: &str) -> Vec<&str> {
+    let names = text.lines().filter_map(|line| line.strip_prefix(".visible .entry "));
+    names.map(|line| line.trim_end_matches(['(', ')'])).collect()
+}
+
+/// What the loader of PTX and the compiler of WGSL say of a text that is none.
+fn is_refused(said: &str) -> bool {
+    [
+        "CUDA_ERROR_INVALID_PTX",
+        "Shader parsing error",
+        "Shader validation error",
+        "In Device::create_shader_module",
+    ]
+    .iter()
+    .any(|sign| said.contains(sign))
+}
+
+fn first_failure(said: &str) -> String {
+    let failed = said
+        .lines()
+        .map(str::trim)
+        .find(|line| line.starts_with("FAILED") || line.starts_with("failed"));
+    failed.unwrap_or("a run that ended badly").chars().take(100).collect()
+}
+
+/// The text with the change in it, as long as it was: nothing where that cannot be.
+fn changed(text: &str, change: &Change) -> Option<String> {
+    let mut lines: Vec<String> = text.lines().map(str::to_owned).collect();
+    let line = lines.get_mut(change.line - 1)?;
+    *line = line.replacen(&change.before, &change.after, 1);
+    let mut grown = lines.iter().map(|line| line.len() + 1).sum::<usize>();
+    // Space before operands and at the beginning of lines means nothing.
+    for line in &mut lines {
+        while grown > text.len() && line.starts_with([' ', '\t']) {
+            line.remove(0);
+            grown -= 1;
+        }
+    }
+    let mut all = lines.join("\n") + "\n";
+    if all.len() > text.len() {
+        return None;
+    }
+    all.extend(std::iter::repeat_n('\n', text.len() - all.len()));
+    Some(all)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn change(before: &str, after: &str) -> Change {
+        Change { line: 2, before: before.into(), after: after.into() }
+    }
+
+    #[test]
+    fn a_changed_text_keeps_its_length_and_its_lines() {
+        let text = "\t{\n\tadd %r1, 9;\n\tret;\n}\n";
+        assert_eq!(changed(text, &change("9", "10")).unwrap(), "{\n\tadd %r1, 10;\n\tret;\n}\n");
+        assert_eq!(changed(text, &change("add %r1, 9;", "")).unwrap().len(), text.len());
+        assert_eq!(changed("a\nb\n", &change("b", "bb")), None);
+    }
+
+    #[test]
+    fn the_entries_of_a_text_are_found() {
+        assert_eq!(entries(".visible .entry sgd(\n)\n.visible .entry adam()\n"), ["sgd", "adam"]);
+    }
+}
