@@ -53,7 +53,7 @@ pub(crate) struct Mutate {
     count: usize,
 }
 
-/// A few changes of the kernels that a step of training starts with: what `cargo xtask ci --full` tries.
+/// A few changes, the first that seed 1 draws: what `cargo xtask ci --full` tries.
 pub(crate) fn sample() -> Result<Outcome> {
     if let Some(skip) = crate::ptx::lacking() {
         return Ok(skip);
@@ -65,7 +65,7 @@ pub(crate) fn sample() -> Result<Outcome> {
 }
 
 /// Kernels whose cases take a second or two.
-const SAMPLE: [&str; 4] = ["accumulate", "clip", "clip_groups", "unscale"];
+const SAMPLE: [&str; 2] = ["accumulate", "clip"];
 
 const COUNT: usize = 10;
 

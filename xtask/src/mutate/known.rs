@@ -1,6 +1,6 @@
 //! Changes that make no difference, or that no case can reach, each with its reason: `known.txt`.
 //!
-//! A line of it holds device, kernel, line, text before, text after and reason, with ` | ` between them.
+//! A line of it holds device, kernel, line, text before, text after and reason, with ` :: ` between them.
 
 use super::{Change, Device};
 use crate::Result;
@@ -28,7 +28,7 @@ pub(super) fn of(device: Device, kernel: &str) -> Result<Vec<Known>> {
 }
 
 fn parse(row: &str) -> Option<([&str; 2], Known)> {
-    let parts: Vec<_> = row.split(" | ").collect();
+    let parts: Vec<_> = row.split(" :: ").collect();
     let [device, kernel, line, before, after, reason] = parts[..] else { return None };
     let change = Change { line: line.parse().ok()?, before: before.into(), after: after.into() };
     (!reason.is_empty()).then(|| ([device, kernel], Known { change, reason: reason.into() }))
@@ -54,8 +54,8 @@ mod tests {
 
     #[test]
     fn a_row_without_a_reason_is_none() {
-        assert!(parse("ptx | sgd | 7 | add | sub | why").is_some());
-        assert_eq!(parse("ptx | sgd | 7 | add | sub | "), None);
-        assert_eq!(parse("ptx | sgd | seven | add | sub | why"), None);
+        assert!(parse("ptx :: sgd :: 7 :: add :: sub :: why").is_some());
+        assert_eq!(parse("ptx :: sgd :: 7 :: add :: sub :: "), None);
+        assert_eq!(parse("ptx :: sgd :: seven :: add :: sub :: why"), None);
     }
 }

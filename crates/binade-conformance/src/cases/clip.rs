@@ -1,9 +1,11 @@
 //! Clipping: shrunk by one factor or limited one by one, and otherwise left alone.
 
-use super::unscale::{Set, factor, folded_set, same_names, upload, upload_at, values};
+use super::unscale::{
+    Set, factor, folded_set, same_names, tell, told, upload, upload_at, values,
+};
 use super::values::{Draw, awkward, finite, layouts};
 use super::{FLOATS, LENGTHS, LONG, get};
-use crate::oracle::{clip, unscale::unscale};
+use crate::oracle::{cast::rounded, clip, norm::norm, unscale::unscale};
 use crate::{Cases, Check, Clip, Operation, Stop, Stored, Subject, Verdict, Wanted};
 use binade_core::{DType, ErrorKind, NamedGrads};
 use binade_grad_scaler::{Norm, ScaleState};
@@ -15,6 +17,7 @@ pub(super) fn add<S: Subject>(cases: &mut Cases<S>) {
         limits(cases, dtype);
         units(cases, dtype);
         starts(cases, dtype);
+        findings(cases, dtype);
         refusals(cases, dtype);
     }
 }
@@ -162,6 +165,41 @@ fn starts<S: Subject>(cases: &mut Cases<S>, dtype: DType) {
             Ok(())
         });
     }
+}
+
+/// What the pass found stays in the verdict, and a norm that is not finite as `f32` comes to it where nothing else was found.
+fn findings<S: Subject>(cases: &mut Cases<S>, dtype: DType) {
+    let grad = |values: &[f64]| Some(Stored::vector(dtype, values.iter().copied()));
+    let (inf, nan, large) = (f64::INFINITY, f64::NAN, 2.0_f64.powi(15));
+    let runs: [(Set, i32, bool); 4] = [
+        (
+            vec![("a", grad(&[1.0, 2.0])), ("b", grad(&[0.5, nan, -inf, inf, 4.0])), ("c", None)],
+            10,
+            false,
+        ),
+        (vec![("a", grad(&[3.0, -4.0, -inf]))], 0, true),
+        (vec![("a", grad(&[3.0, -4.0])), ("b", None)], 3, true),
+        // Sixteen times the largest power of two that f32 holds.
+        (vec![("a", grad(&[1.0])), ("b", grad(&[large; 4]))], -112, false),
+    ];
+    let sentence = "all_that_a_pass_found_is_told_beside_the_norm";
+    cases.add(Operation::Clip, dtype, sentence, move |s: &S, check| {
+        for (set, exponent, diverged) in &runs {
+            let state = ScaleState { diverged: *diverged, ..ScaleState::from_exponent(*exponent) };
+            let (unscaled, found) = unscale(&values(set), factor(&state));
+            for which in [Norm::L2, Norm::Infinity] {
+                let (mut wanted, norm) =
+                    (found.clone(), rounded(norm(which, &unscaled), DType::F32));
+                if !norm.is_finite() {
+                    let raised = (Norm::NAME.to_owned(), 0, norm, norm);
+                    wanted.first = wanted.first.or(Some(raised));
+                }
+                let got = s.clip(upload(s, set)?, state, Clip::Norm(which, 1.0))?;
+                check.equal((set, which), told(&got.found), tell(&wanted, *diverged))?;
+            }
+        }
+        Ok(())
+    });
 }
 
 fn refusals<S: Subject>(cases: &mut Cases<S>, dtype: DType) {

@@ -1,6 +1,7 @@
 //! Compensated parameters: what rounding cuts off comes back.
 
 use super::stores::{self, Trial};
+use super::values::{halfway, unit};
 use crate::oracle::kahan;
 use crate::{Cases, Operation::Kahan, Stored, Subject};
 use binade_core::DType::{BF16, F16};
@@ -22,6 +23,11 @@ pub(super) fn add<S: Subject>(cases: &mut Cases<S>) {
                 Trial::single(STORE, param.clone(), updates.clone()).run(s, check, oracle)
             });
         };
+        let (params, moves) = halfway(dtype);
+        let moves = moves.iter().map(|x| -x).collect();
+        add("a_parameter_halfway_between_two_becomes_the_even_one", params, vec![moves]);
+        let (params, updates) = halves(unit(dtype));
+        add("a_compensation_halfway_between_two_becomes_the_even_one", params, updates);
         let half = if dtype == BF16 { 2.0_f64.powi(-8) } else { 2.0_f64.powi(-11) };
         let ties = vec![-half, half, -half * 0.75];
         add("ties_go_to_even_and_what_is_cut_off_is_kept", vec![1.0, -1.0, 1.0], vec![ties; 5]);
@@ -36,4 +42,19 @@ pub(super) fn add<S: Subject>(cases: &mut Cases<S>) {
             vec![out, home.clone(), home],
         );
     }
+}
+
+/// A first update that leaves a compensation halfway between an even number and an odd one, or the reverse, and a second one that
+/// takes the parameter to where it shows: halfway itself, or to the next `f32` behind that. In every lane of a vector.
+fn halves(unit: f64) -> (Vec<f64>, Vec<Vec<f64>>) {
+    let (small, next) = (unit / 4.0, f64::from(f32::EPSILON));
+    let runs = [
+        (small * (1.0 + unit / 2.0), unit / 2.0 - small),
+        (small * (1.0 + 1.5 * unit), unit / 2.0 - small * (1.0 + 2.0 * unit) + next),
+    ];
+    let signed = [1.0, -1.0].map(|sign| runs.map(|(a, b)| [(sign, -sign * a, -sign * b); 8]));
+    let each: Vec<(f64, f64, f64)> = signed.into_iter().flatten().flatten().collect();
+    let first = each.iter().map(|(_, update, _)| *update).collect();
+    let second = each.iter().map(|(_, _, update)| *update).collect();
+    (each.iter().map(|(param, ..)| *param).collect(), vec![first, second])
 }

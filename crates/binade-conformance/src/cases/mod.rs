@@ -61,8 +61,8 @@ use binade_core::DType;
 const FLOATS: [DType; 3] = [DType::BF16, DType::F16, DType::F32];
 
 /// Lengths around the edges of vectors, blocks and chunks: 1024 elements are a chunk on the CPU, 4096 on CUDA.
-const LENGTHS: [usize; 16] =
-    [0, 1, 7, 8, 9, 31, 32, 33, 255, 256, 257, 1024, 1025, 4095, 4096, 4097];
+const LENGTHS: [usize; 21] =
+    [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 31, 32, 33, 255, 256, 257, 1024, 1025, 4095, 4096, 4097];
 
 /// Lengths around the edges of vectors, warps and blocks, for operations that have many cases each.
 const SHORT: [usize; 12] = [0, 1, 7, 8, 9, 31, 32, 33, 255, 256, 257, 1025];

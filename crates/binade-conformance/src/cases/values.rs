@@ -111,6 +111,28 @@ pub(super) fn folded(vector: Stored, layout: Layout) -> Stored {
     }
 }
 
+/// The step from one to the next number of `bf16` or `f16`.
+pub(super) fn unit(dtype: DType) -> f64 {
+    let (_, fraction) = fields(dtype);
+    (0..fraction).fold(1.0, |unit, _| unit / 2.0)
+}
+
+/// Numbers of `bf16` or `f16`, and what takes them halfway to the next in `f32`, or to the next `f32` on either side: beginning at
+/// an even one and at an odd one, eight of each behind one another, so that every lane of a vector meets them.
+pub(super) fn halfway(dtype: DType) -> (Vec<f64>, Vec<f64>) {
+    let (unit, next) = (unit(dtype), f64::from(f32::EPSILON));
+    let (mut numbers, mut moves) = (Vec::new(), Vec::new());
+    for sign in [1.0, -1.0] {
+        for number in [1.0, 1.0 + unit] {
+            for beside in [-next, 0.0, next] {
+                numbers.extend([sign * number; 8]);
+                moves.extend([sign * (unit / 2.0 + beside); 8]);
+            }
+        }
+    }
+    (numbers, moves)
+}
+
 /// The code of positive infinity.
 pub(super) fn infinity(dtype: DType) -> u64 {
     let (exponent, fraction) = fields(dtype);

@@ -171,6 +171,11 @@ fn clipping_a_nan_to_the_limit_is_caught() {
 }
 
 #[test]
+fn forgetting_what_was_counted_when_clipping_is_caught() {
+    alone(&ForgetsCountsWhenClipping, "clip/f16/all_that_a_pass_found_is_told_beside_the_norm");
+}
+
+#[test]
 fn clipping_before_unscaling_is_caught() {
     caught(&ClipsBeforeUnscaling, "clip/f32/the_limit_is_of_unscaled_gradients_whatever_the_scale");
 }

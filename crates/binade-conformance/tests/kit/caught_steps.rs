@@ -28,6 +28,23 @@ fn dropping_the_last_element_is_caught() {
 }
 
 #[test]
+fn dropping_the_last_element_of_five_is_caught() {
+    caught(&DropsTheLastOfFive, "sgd/f32<-f32/all_of_5_elements");
+    caught(&DropsTheLastOfFive, "adam/bf16<-bf16/all_of_5_elements");
+}
+
+#[test]
+fn forgetting_the_last_moment_of_five_is_caught() {
+    alone(&ForgetsTheLastMomentOfFive, "sgd/bf16<-bf16/all_of_5_elements");
+}
+
+#[test]
+fn rounding_halves_away_from_zero_is_caught() {
+    let case = "sgd/bf16<-f32/a_master_halfway_between_two_parameters_becomes_the_even_one";
+    caught(&RoundsHalvesAway, case);
+}
+
+#[test]
 fn stepping_with_unclipped_gradients_is_caught() {
     let case = "sgd/f16<-f32/a_gradient_is_clipped_by_norm_in_f32_before_the_step";
     caught(&StepsWithUnclippedGradients, case);

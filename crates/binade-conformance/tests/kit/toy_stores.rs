@@ -17,6 +17,9 @@ pub(crate) enum Careless {
     ForgetsTheCompensation,
     /// Infinity less infinity.
     CompensatesInfinity,
+    /// In one lane of a vector alone.
+    RoundsHalvesAwayInOneLane,
+    RoundsHalvesOfCompensationsAway,
     /// The same words in every step.
     ReusesRandomWords,
     /// The same words for every parameter.
@@ -113,12 +116,17 @@ impl Held {
                 }
             }
             MasterStore::Kahan => {
-                for ((x, rest), low) in values.iter().zip(&mut self.beside).zip(&mut low) {
-                    *low = nearest(*x, dtype);
+                let each = values.iter().zip(&mut self.beside).zip(&mut low);
+                for (index, ((x, rest), low)) in each.enumerate() {
+                    let is_away = fault == Some(RoundsHalvesAwayInOneLane) && index % 8 == 5;
+                    *low = nearest(if is_away { beyond(*x) } else { *x }, dtype);
                     let finite = low.is_finite() || fault == Some(CompensatesInfinity);
                     *rest = if finite { nearest(*x - *low, dtype) } else { 0.0 };
                     if fault == Some(ForgetsTheCompensation) {
                         *rest = 0.0;
+                    }
+                    if fault == Some(RoundsHalvesOfCompensationsAway) {
+                        *rest = nearest(beyond(*x - *low), dtype);
                     }
                 }
             }
@@ -153,4 +161,9 @@ impl Held {
 
 fn nearest(x: f32, dtype: DType) -> f32 {
     cast::round(x, dtype, cast::OnOverflow::NonFinite).expect("a type of sixteen bits")
+}
+
+/// The next number away from zero, of one that is finite.
+fn beyond(x: f32) -> f32 {
+    if x.is_finite() { f32::from_bits(x.to_bits() + 1) } else { x }
 }

@@ -21,6 +21,7 @@ pub(crate) enum Astray {
     MakesANanTheLimit,
     ClipsBeforeUnscaling,
     TakesAnyLimit,
+    ForgetsCountsWhenClipping,
     AddsBadMicroBatches,
     SumsMicroBatchesInF16,
     ZeroesWhatIsMissing,
@@ -98,6 +99,11 @@ impl Fault for Astray {
         if *self == ClipsBeforeUnscaling {
             let clipped = Toy.clip(given, ScaleState::from_exponent(0), clip)?.grads;
             return Toy.unscale(clipped, scale);
+        }
+        if *self == ForgetsCountsWhenClipping {
+            let mut clipped = Toy.clip(given, scale, clip)?;
+            clipped.found.infinities = 0;
+            return Ok(clipped);
         }
         let Unscaled { mut grads, found } = Toy.unscale(grads, scale)?;
         match (self, clip) {

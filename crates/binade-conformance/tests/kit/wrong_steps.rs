@@ -16,6 +16,9 @@ pub(crate) enum Amiss {
     StepsOnTwoFlags,
     PassesOverWhatIsBeside,
     DropsTheLastElement,
+    DropsTheLastOfFive,
+    ForgetsTheLastMomentOfFive,
+    RoundsHalvesAway,
     StepsWithUnclippedGradients,
     RoundsTheLimitToTheGradientsType,
     MeasuresNothingBeforeTheStep,
@@ -137,9 +140,21 @@ impl Training for Run {
         fitted.resize(slot.master.len(), 0.0);
         slot.step(rule, &fitted)?;
         // The tail of a loop by vectors of eight.
-        if self.amiss == DropsTheLastElement && !slot.master.len().is_multiple_of(8) {
+        let drops = match self.amiss {
+            DropsTheLastElement => !slot.master.len().is_multiple_of(8),
+            DropsTheLastOfFive => slot.master.len() % 8 == 5,
+            _ => false,
+        };
+        if drops {
             slot.master.pop();
             slot.master.extend(before);
+        }
+        if self.amiss == ForgetsTheLastMomentOfFive && slot.master.len() % 8 == 5 {
+            slot.moments.iter_mut().filter_map(|all| all.last_mut()).for_each(|last| *last = 0.0);
+        }
+        if self.amiss == RoundsHalvesAway {
+            let halves = slot.master.iter_mut().filter(|x| x.to_bits() & 0xffff == 0x8000);
+            halves.for_each(|x| *x = f32::from_bits(x.to_bits() + 1));
         }
         if self.amiss == FlushesParameters {
             for x in slot.master.iter_mut().filter(|x| x.is_subnormal()) {

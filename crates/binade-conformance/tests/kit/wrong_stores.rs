@@ -43,6 +43,18 @@ fn infinity_less_infinity_is_caught() {
 }
 
 #[test]
+fn rounding_halves_away_in_one_lane_is_caught() {
+    let case = "kahan/bf16/a_parameter_halfway_between_two_becomes_the_even_one";
+    caught(&RoundsHalvesAwayInOneLane, case);
+}
+
+#[test]
+fn rounding_halves_of_compensations_away_is_caught() {
+    let case = "kahan/f16/a_compensation_halfway_between_two_becomes_the_even_one";
+    caught(&RoundsHalvesOfCompensationsAway, case);
+}
+
+#[test]
 fn reusing_random_words_is_caught() {
     caught(&ReusesRandomWords, "stochastic/bf16/ten_steps_of_257_elements");
 }
