@@ -83,7 +83,8 @@ fn afters(before: &str) -> Vec<String> {
     if DROPPED.contains(&name) {
         afters.push(";".into());
     }
-    if let (true, [to, a, b, others @ ..]) = (ORDERED.contains(&name), &list[..])
+    let is_ordered = ORDERED.contains(&name) && !is_symmetric(opcode);
+    if let (true, [to, a, b, others @ ..]) = (is_ordered, &list[..])
         && a != b
     {
         afters.push(with(opcode, &[&[*to, *b, *a], others].concat().join(", ")));
@@ -96,6 +97,11 @@ fn afters(before: &str) -> Vec<String> {
         }
     }
     afters
+}
+
+/// Whether it compares for being equal or not.
+fn is_symmetric(opcode: &str) -> bool {
+    opcode.split('.').any(|part| ["eq", "ne", "equ", "neu"].contains(&part))
 }
 
 /// The instruction under the opposite guard.
@@ -193,6 +199,7 @@ mod tests {
             afters("setp.lt.u32 %p1, %r1, %r2;"),
             ["setp.le.u32 %p1, %r1, %r2;", "setp.lt.u32 %p1, %r2, %r1;"]
         );
+        assert_eq!(afters("setp.eq.s32 %p1, %r1, %r2;"), ["setp.ne.s32 %p1, %r1, %r2;"]);
         assert_eq!(afters("@%p1 bra \t$L__BB0_7;"), ["@!%p1 bra \t$L__BB0_7;"]);
         assert_eq!(afters("selp.f32 %f1, %f2, %f3, %p1;"), ["selp.f32 %f1, %f3, %f2, %p1;"]);
     }
