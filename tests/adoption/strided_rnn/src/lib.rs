@@ -42,7 +42,8 @@ impl Run {
             Strided::new(values, shape)
         };
         let values = shapes.map(&mut made);
-        let params = NAMES.into_iter().zip(values).map(|(name, value)| Named::new(name, value)).collect();
+        let params =
+            NAMES.into_iter().zip(values).map(|(name, value)| Named::new(name, value)).collect();
         // glue: loop
         let level = if dtype == DType::F32 { OptLevel::O0 } else { OptLevel::O2 };
         let (model, rule) = (Model::new(params), UpdateRule::adam(1e-2));
