@@ -98,14 +98,14 @@ impl Facts {
 }
 
 /// M, N and K of a matrix product.
-fn extents(op: &str, a: &[usize], b: &[usize]) -> Option<[u64; 3]> {
-    let (k, rows) = a.split_last()?;
+fn extents(op: &str, left: &[usize], right: &[usize]) -> Option<[u64; 3]> {
+    let (inner, rows) = left.split_last()?;
     let (m, n) = match op {
-        "matmul" | "bmm" => (extent(*rows.last()?)?, extent(*b.last()?)?),
-        "linear" | "linear_relu" => (count(rows)?, extent(*b.first()?)?),
+        "matmul" | "bmm" => (extent(*rows.last()?)?, extent(*right.last()?)?),
+        "linear" | "linear_relu" => (count(rows)?, extent(*right.first()?)?),
         _ => return None,
     };
-    Some([m, n, extent(*k)?])
+    Some([m, n, extent(*inner)?])
 }
 
 /// Elements of a shape; `None` beyond `u64`.

@@ -202,7 +202,7 @@ impl Runner {
     }
 }
 
-/// What the reason of an excused skip begins with.
+/// The beginning of an excused skip's reason.
 pub(crate) const EXCUSED: &str = "excused: ";
 
 /// What these cases are called.

@@ -32,7 +32,7 @@ pub trait Subject {
     /// What its arithmetic is like. The kit's agreement depends on it.
     fn arithmetic(&self) -> Arithmetic;
 
-    /// Whether the tensor joins by `AmpTensor`, whose sentences a report then names: the other traits are Binade's own.
+    /// Returns true where the tensor joins by `AmpTensor`, whose sentences a report then names: all other traits are Binade's.
     fn joins_by_amp_tensor(&self) -> bool {
         false
     }

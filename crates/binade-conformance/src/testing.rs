@@ -68,13 +68,13 @@ fn ignorable<S: Subject>(
     Ok(Completion::Completed)
 }
 
-/// Whether there were cases, and each was skipped.
+/// Returns true where there were cases, and each was skipped.
 fn skips_all(report: &Report) -> bool {
     let (all, skipped) = (report.records().len(), report.skipped().len());
     all > 0 && all == skipped
 }
 
-/// Whether what was skipped has a reason that the runner was given.
+/// Returns true where the runner was given a reason for every skip.
 fn is_excused(report: &Report) -> bool {
     report.skipped().iter().all(|(_, why)| why.starts_with(EXCUSED))
 }

@@ -22,7 +22,7 @@ use std::fmt;
 /// # Ok::<(), binade_core::NativeError<binade_core::HostTypeError>>(())
 /// ```
 pub struct OptimizerFn<F>(
-    /// What a step does.
+    /// Takes the gradients of a step.
     pub F,
 );
 
@@ -66,7 +66,7 @@ mod tests {
         let mut optimizer = OptimizerFn(|grads: NamedGrads<HostTensor>| calls.push(grads));
         let fine = Finding::default();
         let mut raised = Finding::default();
-        raised.check("a", 0, f32::INFINITY, f32::INFINITY);
+        raised.check(&"a".into(), 0, f32::INFINITY, f32::INFINITY);
         assert!(matches!(raised.overflow, Some(Overflow { index: 0, .. })));
         optimizer.step(grads([Some(1.0), None]), &raised).unwrap();
         let none = optimizer.step(grads([None, None]), &fine).unwrap_err();

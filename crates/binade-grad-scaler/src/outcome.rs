@@ -44,7 +44,8 @@ impl<D: GradScaler> StepOutcome<D> {
         let all: Vec<_> = parts.iter().copied().chain(self.step.verdicts()).collect();
         let (mut found, state) = self.shared.device.read(&all, &self.scale)?;
         let verdicts = found.split_off(parts.len());
-        let (steps, notice) = (self.summaries(found, verdicts), self.notice.map(Cow::Borrowed));
+        let notice = self.notice.map(|notice| Box::new(Cow::Borrowed(notice)));
+        let steps = self.summaries(found, verdicts);
         Ok(Step::judge(StepReport { steps, scale: state, notice }))
     }
 

@@ -11,7 +11,7 @@ impl fmt::Display for StepReport {
             step.describe(self.scale.diverged, f)?;
         }
         self.numbers(f)?;
-        let notice = self.notice.as_deref();
+        let notice = self.notice.as_deref().map(AsRef::as_ref);
         self.advice().into_iter().chain(notice).try_for_each(|advice| write!(f, ". {advice}"))
     }
 }

@@ -36,7 +36,7 @@ fn a_notice_ends_the_report_for_as_long_as_it_is_given() -> Result {
         .with_notice(move || told.load(Ordering::Relaxed).then_some("Look at the region"));
     let (mut sgd, good): (_, Set<'_>) = (Sgd::new(&[]), &[("w", &[1.0])]);
     let step = iterate(&mut scaler, &mut sgd, good)?;
-    assert_eq!(step.report().notice.as_deref(), Some("Look at the region"));
+    assert_eq!(step.report().notice.as_deref().map(AsRef::as_ref), Some("Look at the region"));
     let text = "step 1 applied; scale 65536. Look at the region";
     assert_eq!(step.report().to_string(), text);
     assert!(step.report().is_remarkable(), "so that a loop prints it");

@@ -67,7 +67,7 @@ fn windows(image: Vec<usize>, extents: &mut Extents<'_>) {
     bounded(shape::max_pool2d(&image, MaxPool2dConfig { kernel, stride, padding }));
 }
 
-/// What passes has fewer bytes than an allocation may have; what does not is told in words.
+/// A result that passes has fewer bytes than an allocation may have; one that does not is told in words.
 fn bounded(result: Result<Vec<usize>, ShapeError>) {
     match result {
         Ok(shape) => {

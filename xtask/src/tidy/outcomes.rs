@@ -35,7 +35,12 @@ fn shown<'a>(path: &str, line: &'a str) -> Option<&'a str> {
     let line = line.trim_start();
     let comment =
         line.strip_prefix("//!").or_else(|| line.strip_prefix("///")).map(str::trim_start);
-    let is_copied = path.ends_with(".md") || path.starts_with("examples/") && path.ends_with(".rs");
+    let extension = std::path::Path::new(path).extension().and_then(|extension| extension.to_str());
+    let is_copied = match extension {
+        Some("md") => true,
+        Some("rs") => path.starts_with("examples/"),
+        _ => false,
+    };
     let line = comment.or(Some(line).filter(|_| is_copied))?;
     // A line that rustdoc hides runs all the same.
     Some(line.strip_prefix("# ").unwrap_or(line).trim_start())

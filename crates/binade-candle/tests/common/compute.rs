@@ -97,7 +97,7 @@ fn is_backward(op: &Compute) -> bool {
     format!("{op:?}").contains("Backward")
 }
 
-/// Whether the result is larger than any memory, which candle finds when it allocates it.
+/// Returns true where the result is larger than any memory, which candle finds when it allocates it.
 fn is_too_large(op: &Compute, operands: &[&Tensor]) -> bool {
     let result = match (op, operands) {
         (Compute::SumBackward { shape, .. } | Compute::MeanBackward { shape, .. }, _) => {

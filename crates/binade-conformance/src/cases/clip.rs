@@ -1,8 +1,6 @@
 //! Clipping: shrunk by one factor or limited one by one, and otherwise left alone.
 
-use super::unscale::{
-    Set, factor, folded_set, same_names, tell, told, upload, upload_at, values,
-};
+use super::unscale::{Set, factor, folded_set, same_names, tell, told, upload, upload_at, values};
 use super::values::{Draw, awkward, finite, layouts};
 use super::{FLOATS, LENGTHS, LONG, get};
 use crate::oracle::{cast::rounded, clip, norm::norm, unscale::unscale};

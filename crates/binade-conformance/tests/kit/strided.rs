@@ -8,7 +8,7 @@ use binade_core::cast::{OnOverflow::NonFinite, round};
 use binade_core::{AmpTensor, DType, Error, ErrorKind, Native};
 use std::{cell::RefCell, fmt, rc::Rc};
 
-/// What is wrong with a tensor.
+/// A fault of the tensor.
 #[derive(Clone, Copy, PartialEq)]
 enum Bug {
     None,

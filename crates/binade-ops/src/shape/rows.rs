@@ -3,7 +3,7 @@
 use super::{ShapeError, bounded, element_count, size};
 use binade_core::{Op, OpClass};
 
-/// What `Fill` goes by in errors.
+/// The name of `Fill` in errors.
 const FILL: Op = Op::custom("fill", OpClass::Shape);
 
 const RESHAPE: Op = Op::custom("reshape", OpClass::Shape);
