@@ -140,9 +140,13 @@ fn a_failure_names_the_sentences_that_its_case_proves() {
 
 #[test]
 fn a_case_that_proves_several_sentences_names_each() {
-    let proved = Sentence::proved_by("cast/f32-f16/subnormals_are_kept");
-    let of: Vec<&str> = proved.iter().map(|sentence| sentence.of).collect();
-    assert_eq!(of, ["Autocast", "What other libraries' own tests look for"]);
+    let case = "cast/f32-f16/subnormals_are_kept";
+    let of = |proved: &[Sentence]| proved.iter().map(|sentence| sentence.of).collect::<Vec<_>>();
+    let others = ["Autocast", "What other libraries' own tests look for"];
+    assert_eq!(of(&Sentence::proved_by(case)), [&["AmpTensor"], &others[..]].concat());
+    // The toy does not join by `AmpTensor`.
+    let proved = flushed().proved_by(case);
+    assert_eq!(of(&proved), others);
     let text = flushed().to_string();
     let (_, text) = text.split_once("known cast").unwrap();
     let told = |sentence: &Sentence| text.contains(&format!("  contract   {sentence}\n"));
