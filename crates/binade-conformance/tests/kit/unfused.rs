@@ -2,7 +2,7 @@
 
 use crate::toy::{Plain, Slot, Toy};
 use crate::toy_train::{self, Training};
-use binade_conformance::{Arithmetic, Refusal, Runner, Subject, Turn};
+use binade_conformance::{Arithmetic, Layout, Refusal, Runner, Subject, Turn};
 use binade_core::{DType, Named};
 use binade_master_weights::{AdamConstants, SgdConstants, StepConstants, UpdateRule};
 
@@ -25,6 +25,16 @@ impl Subject for Unfused {
 
     fn from_bits(&self, bits: &[u8], dtype: DType, shape: &[usize]) -> Result<Plain, Refusal> {
         Toy.from_bits(bits, dtype, shape)
+    }
+
+    fn view(
+        &self,
+        bits: &[u8],
+        dtype: DType,
+        shape: &[usize],
+        layout: Layout,
+    ) -> Result<Plain, Refusal> {
+        Toy.view(bits, dtype, shape, layout)
     }
 
     fn to_bits(&self, tensor: &Plain) -> Result<Vec<u8>, Refusal> {
