@@ -94,12 +94,10 @@ impl Mutate {
         for change in self.changes(kernel) {
             let reason =
                 known.iter().find(|row| row.change == change).map(|row| row.reason.clone());
-            match reason {
-                Some(reason) => report.equivalent(&change, &reason),
-                None => {
-                    let outcome = trial.outcome(&change)?;
-                    report.add(&change, &outcome);
-                }
+            if let Some(reason) = reason {
+                report.equivalent(&change, &reason);
+            } else {
+                report.add(&change, &trial.outcome(&change)?);
             }
         }
         Ok(report)

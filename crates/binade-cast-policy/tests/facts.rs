@@ -12,9 +12,12 @@ fn told(op: Op, shapes: &[&[usize]]) -> (Option<f64>, Vec<u64>) {
     (call.attribute(Attribute::ReductionLength), call.extents.to_vec())
 }
 
+/// An operation, the shapes of its operands, its reduction length, and its M, N and K.
+type Row = (Op, &'static [&'static [usize]], Option<f64>, &'static [u64]);
+
 #[test]
 fn every_operation_tells_how_much_it_sums_and_products_their_extents() {
-    let shapes: [(Op, &[&[usize]], Option<f64>, &[u64]); 22] = [
+    let shapes: [Row; 22] = [
         (Op::MATMUL, &[&[2, 7], &[7, 5]], Some(7.0), &[2, 5, 7]),
         (Op::BMM, &[&[3, 2, 7], &[3, 7, 5]], Some(7.0), &[2, 5, 7]),
         (Op::LINEAR, &[&[3, 2, 7], &[5, 7], &[5]], Some(7.0), &[6, 5, 7]),

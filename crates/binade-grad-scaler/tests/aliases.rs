@@ -40,7 +40,7 @@ impl AmpTensor for Shared {
 fn a_loss_that_scaling_has_changed_is_an_error() {
     let scaler = Scaler::new(Native::<Shared>::new(), LossScale::dynamic()).unwrap();
     let loss = Shared(Rc::new(RefCell::new(vec![0.25])));
-    let error = scaler.scale(&loss).err().expect("a loss of 16384 is 0.25 no longer");
+    let error = scaler.scale(&loss).expect_err("a loss of 16384 is 0.25 no longer");
     assert_eq!(error.kind(), ErrorKind::Mismatch);
     let text = error.to_string();
     assert!(text.contains("`AmpTensor::cast` to its own type shares elements with it"), "{text}");

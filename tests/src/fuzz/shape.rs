@@ -33,7 +33,7 @@ pub(super) fn read(bytes: &[u8]) {
     let mut extents = Extents(bytes.iter());
     any(&extents.several(), &extents.several());
     fitting(&extents.several(), extents.two(), extents.two());
-    windows([extents.two(), extents.two()].concat(), &mut extents);
+    windows(&[extents.two(), extents.two()].concat(), &mut extents);
 }
 
 /// Shapes that seldom fit.
@@ -60,11 +60,11 @@ fn fitting(lead: &[usize], [m, k]: [usize; 2], [n, rows]: [usize; 2]) {
     bounded(shape::embedding(&[rows, n], lead));
 }
 
-fn windows(image: Vec<usize>, extents: &mut Extents<'_>) {
+fn windows(image: &[usize], extents: &mut Extents<'_>) {
     let (stride, padding, kernel) = (extents.two(), extents.two(), extents.two());
     let weight = [extents.next(), image[1], kernel[0], kernel[1]];
-    bounded(shape::conv2d(&image, &weight, None, Conv2dConfig { stride, padding }));
-    bounded(shape::max_pool2d(&image, MaxPool2dConfig { kernel, stride, padding }));
+    bounded(shape::conv2d(image, &weight, None, Conv2dConfig { stride, padding }));
+    bounded(shape::max_pool2d(image, MaxPool2dConfig { kernel, stride, padding }));
 }
 
 /// A result that passes has fewer bytes than an allocation may have; one that does not is told in words.

@@ -49,7 +49,7 @@ impl<'a> Trial<'a> {
         coverage::empty(&folder)?;
         let start = Instant::now();
         for part in &kernel.parts {
-            let ending = program.run(part, Duration::from_secs(600), Some(&folder))?;
+            let ending = program.run(part, Duration::from_mins(10), Some(&folder))?;
             if ending != Ending::Well {
                 return Err(format!("{part} fails with {} unchanged", kernel.name).into());
             }

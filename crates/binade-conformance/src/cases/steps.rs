@@ -92,7 +92,7 @@ fn starts<S: Subject>(cases: &mut Cases<S>, operation: Operation, dtype: DType, 
                 let run = Run::single(param, vec![(rule, grad)]);
                 let row_major = Layout::Offset(0);
                 for layouts in [[layout, layout], [row_major, layout], [layout, row_major]] {
-                    run.clone().as_views(layouts).near(s, check)?;
+                    run.clone().with_layouts(layouts).near(s, check)?;
                 }
             }
             Ok(())

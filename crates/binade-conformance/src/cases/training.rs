@@ -49,7 +49,7 @@ impl Run {
     }
 
     /// The same, with parameters and gradients as views of these layouts.
-    pub(super) fn as_views(self, layouts: [Layout; 2]) -> Self {
+    pub(super) fn with_layouts(self, layouts: [Layout; 2]) -> Self {
         Self { layouts, ..self }
     }
 

@@ -104,7 +104,8 @@ pub(super) const VIEWS: &str = "views_are_read_in_row_major_order";
 /// A vector for a view of this layout: as a matrix, where that makes a difference.
 pub(super) fn folded(vector: Stored, layout: Layout) -> Stored {
     let length = vector.len();
-    let rows = (2..).take_while(|rows| rows * rows <= length).filter(|rows| length % rows == 0);
+    let rows =
+        (2..).take_while(|rows| rows * rows <= length).filter(|rows| length.is_multiple_of(*rows));
     match (layout, rows.last()) {
         (Layout::Offset(_), _) | (_, None) => vector,
         (_, Some(rows)) => Stored { shape: vec![rows, length / rows], ..vector },

@@ -52,14 +52,15 @@ pub(in crate::kernels) fn issues(path: &str, ptx: &str) -> Vec<Issue> {
     issues
 }
 
-/// What one entry stores of groups.
+/// Stores of groups in one entry.
 #[derive(Default)]
 struct Entry<'a> {
     name: String,
     line: usize,
     is_over_sets: bool,
-    has_scalar: bool,
-    has_whole: bool,
+    /// Scalar stores, and those of 16 bytes.
+    scalar: usize,
+    whole: usize,
     is_split: bool,
     /// The byte behind the last scalar store of this basic block, by base register.
     block: BTreeMap<&'a str, i64>,
@@ -69,16 +70,16 @@ impl<'a> Entry<'a> {
     /// Takes a line from a header of groups. True for the first scalar store of the entry that goes on where another one of the
     /// same basic block ended.
     fn splits(&mut self, line: &'a str) -> bool {
-        self.has_whole |= is_whole(line);
+        self.whole += usize::from(is_whole(line));
         let Some(Store { base, from, width }) = scalar(line) else { return false };
-        self.has_scalar = true;
+        self.scalar += 1;
         let goes_on = self.block.insert(base, from + width) == Some(from);
         goes_on && !std::mem::replace(&mut self.is_split, true)
     }
 
     /// Operations of one tensor may well store single elements.
     fn issue(&self, path: &str) -> Option<Issue> {
-        let never = self.is_over_sets && self.has_scalar && !self.has_whole && !self.is_split;
+        let never = self.is_over_sets && self.scalar > 0 && self.whole == 0 && !self.is_split;
         never
             .then(|| Issue::new(path, self.line, format!("in `{}`: {NEVER}: {INSTEAD}", self.name)))
     }
