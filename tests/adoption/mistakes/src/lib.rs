@@ -2,7 +2,6 @@
 //!
 //! Every snippet begins with [`start`], which gives a scaler, an optimizer and a loss of 1.
 #![forbid(unsafe_code)]
-#![allow(clippy::doc_markdown, reason = "mistakes are named as people make them")]
 
 use binade_grad_scaler::core::{AmpTensor, DType, Finding, Named, Native, NativeError, Optimizer};
 use binade_grad_scaler::{LossScale, Scaler};
@@ -58,7 +57,6 @@ pub fn start() -> Result<(Scaler<Native<Mine>>, Descent, Mine), Failure> {
 /// # Errors
 ///
 /// Never, on this device.
-#[expect(clippy::unnecessary_wraps, reason = "the shape of a backward pass")]
 pub fn back(scaled: &Mine) -> Result<Grads, Failure> {
     Ok(vec![Named::new("weight", Some(scaled.clone()))])
 }
