@@ -6,7 +6,7 @@
 
 use binade::OptLevel;
 use binade::cast_policy::CastRule;
-use binade::core::{Error, ErrorKind, OpClass};
+use binade::core::{ErrorKind, OpClass};
 use binade::prelude::*;
 use binade_cpu::{Cpu, Tensor};
 use binade_tape::{Tape, TapeError, Taped, Var};
