@@ -20,7 +20,7 @@ fn sources(folder: &Path, text: &mut String) {
     }
 }
 
-/// What the first column of a row has in backticks as a whole. The compiler's own words are in no backticks as a whole.
+/// Messages in the first column of a row: text in backticks as a whole, which the compiler's own words are not.
 fn quoted(row: &str) -> Option<&str> {
     let cell = row.strip_prefix("| `")?.split(" | ").next()?;
     cell.strip_suffix('`').filter(|words| !words.contains('`'))

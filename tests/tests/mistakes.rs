@@ -87,7 +87,7 @@ fn after_a_step_without_any_gradient_the_next_one_is_taken() {
     assert_eq!(amp.scaler.state().unwrap().good_steps, 1);
 }
 
-/// What a step is made of, short of the step.
+/// The unscaled gradients of one batch.
 fn gradients(
     amp: &Amp<Taped<Cpu>>,
 ) -> Result<binade::grad_scaler::UnscaledGrads<Taped<Cpu>>, Failed> {

@@ -42,7 +42,7 @@ impl Binaries {
         Self::of(&Call::cargo(build))
     }
 
-    /// What this call of cargo's builds; it asks for messages in JSON.
+    /// The binaries that a call of cargo builds, from its messages in JSON.
     pub(crate) fn of(call: &Call) -> Result<Self> {
         Ok(Self::among(&call.read()?))
     }

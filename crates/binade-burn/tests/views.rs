@@ -142,7 +142,7 @@ fn a_batch_normalisation_that_would_be_lowered_is_refused_with_what_to_keep() ->
         let alone = alone.expect_err("burn would panic").to_string();
         assert!(alone.contains("add `.keep(\"*\")` to these"), "{alone}");
 
-        // What the refusal says to do.
+        // The refusal says to do this.
         let views = Views::lower(dtype).keep("block.bn.*").keep("bn.*");
         let by_policy = Views::by_policy(OpTable::torch_cuda(), dtype);
         for views in [views, by_policy] {

@@ -156,7 +156,7 @@ fn gradients_of_rows_that_windows_do_not_end_with_are_those_of_differences() -> 
     assert_differences("bias", &|b| loss(&x, &w, b), &b)
 }
 
-/// What the README says of convolutions in candle alone.
+/// The README's sentences on convolutions in candle alone.
 #[test]
 fn candle_alone_trains_no_convolution_in_bf16_and_no_conv_transpose1d() -> Result {
     let x = Var::from_tensor(&drawn(&[1, 2, 5, 5], 1, Type::BF16)?)?;

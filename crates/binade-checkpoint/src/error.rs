@@ -140,7 +140,7 @@ pub enum FileError {
         previous.display()
     )]
     OnlyPrevious {
-        /// What is wrong with the last.
+        /// The error of the last file.
         why: Box<FileError>,
         /// Where the one before it is.
         previous: PathBuf,

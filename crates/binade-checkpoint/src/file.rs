@@ -20,7 +20,7 @@ pub enum Loaded {
     Previous {
         /// The checkpoint.
         checkpoint: Checkpoint,
-        /// What is wrong with the last.
+        /// The error of the last file.
         why: FileError,
     },
 }

@@ -50,7 +50,7 @@ pub trait Subject {
         shape: &[usize],
     ) -> Result<Self::Tensor, Refusal>;
 
-    /// The same tensor as a view of this layout. A vector load goes wrong where one begins in the middle of a buffer, and a
+    /// Makes the tensor of [`from_bits`](Self::from_bits) as a view of this layout. A vector load goes wrong where one begins in the middle of a buffer, and a
     /// walk through memory where its elements do not lie in their order.
     ///
     /// The provided method makes the tensor as always for [`Layout::Offset`], and has no other layout.

@@ -1,4 +1,4 @@
-//! What the tests that `conformance_tests!` and `conformance_main!` write call; nothing else should.
+//! Functions called by the tests that `conformance_tests!` and `conformance_main!` write, and by nothing else.
 
 use crate::runner::{EXCUSED, names};
 use crate::{Operation, Report, Runner, Subject, cases};

@@ -27,7 +27,7 @@ pub(crate) struct StepRecord<D: ScaleStore> {
     pub(crate) verdict: D::Found,
     /// Whether the norm in the verdict is this step's.
     pub(crate) measured: bool,
-    /// Whether it need not be told of where it is dropped: an update has taken it.
+    /// True once an update has taken it: dropping it is then no mistake.
     pub(crate) settled: bool,
     /// The scaler's. One that is held counts as under way.
     pub(crate) iterations: Arc<Iterations>,

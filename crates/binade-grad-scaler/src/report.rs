@@ -121,7 +121,7 @@ impl StepReport {
         self.parts().filter(|part| !part.is_sum()).flat_map(|part| &part.finding.missing)
     }
 
-    /// Whether a loop should tell of it, applied or not: a step or a micro-batch was skipped, left out or halted, a parameter had no
+    /// Returns true where a loop should print the report, applied or not: a step or a micro-batch was skipped, left out or halted, a parameter had no
     /// gradient, the run has diverged, or there is a notice.
     pub fn is_remarkable(&self) -> bool {
         let verdicts = self.steps.iter().map(|step| &step.verdict);

@@ -36,7 +36,7 @@ impl<D: GradScaler> Scaler<D> {
         let has_overflowed = |place: usize| read.get(place).is_some_and(|f| f.overflow.is_some());
         let largest = |place: usize| read.get(place).map_or(0.0, |found| found.magnitude);
         let (small, large, factor) = (largest(0), largest(1), large_scale.factor());
-        // What sixteen bits hold of a gradient under the scale of 1 may have been rounded up, or to 0.
+        // A sixteen-bit gradient under the scale of 1 may have been rounded up, or to 0.
         let is_enough = large > 0.0 && large >= small * factor * 0.5;
         let is_once = small == 0.0 || large <= small * factor * 2.0;
         if (is_enough && is_once) || (has_overflowed(1) && !has_overflowed(0)) {

@@ -69,7 +69,7 @@ fn run(group: &Group, rank: usize, rule: LossScale, sets: &[Set<'_>]) -> Result<
     Ok((steps, sgd.params[0].value.data.clone(), scaler.state()?))
 }
 
-/// What each of two ranks makes of `each`.
+/// Runs `each` on two ranks and returns both results.
 fn ranks<T: Send>(each: impl Fn(&Group, usize) -> T + Sync) -> ([T; 2], Vec<Pass>) {
     let group = Group::new();
     let ran = std::thread::scope(|threads| {

@@ -22,7 +22,7 @@ pub struct Plan {
     counts_lost_updates: bool,
 }
 
-/// What type parameters are stored in.
+/// The element types that parameters are stored in.
 #[derive(Clone, Debug, Default, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Storage {
@@ -170,7 +170,7 @@ impl Plan {
         self.counts_lost_updates
     }
 
-    /// What type parameters are stored in.
+    /// The element types that parameters are stored in.
     pub fn storage(&self) -> &Storage {
         &self.storage
     }

@@ -244,7 +244,7 @@ fn a_ledger_counts_products_whose_extents_are_no_multiples_of_eight() {
     even.matmul(&even).unwrap();
     odd.matmul(&odd).unwrap();
     odd.linear(&odd, None).unwrap();
-    // What stays f32 is fed to no matrix unit.
+    // No matrix unit computes a product that stays f32.
     odd.on(&tape.within(tape.region().off())).unwrap().matmul(&odd).unwrap();
     let accounts = ledger.accounts();
     assert_eq!((accounts["matmul"].uneven, accounts["linear"].uneven), (1, 1));

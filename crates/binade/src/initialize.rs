@@ -89,7 +89,7 @@ impl<D: Clone> Setup<D> {
         properties.check()?;
         let region = match Region::new(properties.dtype(), OpTable::apex_o1()) {
             Ok(region) if properties.autocast() => region,
-            // What is off has no use for its type; O1's was checked.
+            // A region that is off has no use for its type; O1's was checked.
             _ => Region::bf16().off(),
         };
         Ok(Self { device, properties, region })

@@ -97,7 +97,7 @@ fn orphans(files: &Files, set: &Set, manifest: &Manifest, names: &[&str]) -> Vec
     lost.chain(unknown).collect()
 }
 
-/// What the instructions of one kernel may not be. Its header can let pass what lowers the agreement class, and nothing else.
+/// Issues with the instructions of one kernel. Its header can let pass what lowers the agreement class, and nothing else.
 fn linted(files: &Files, set: &Set, name: &str) -> Vec<Issue> {
     let header = Header::read(files.text(&set.source(name)).unwrap_or_default());
     let Some(ptx) = files.text(&set.compiled(name)) else { return Vec::new() };

@@ -1,4 +1,4 @@
-//! What the backend's PTX must not hold: arithmetic whose bits nobody can repeat, memory that spills, and groups of elements that are
+//! Checks that the backend's PTX is free of arithmetic whose bits nobody can repeat, memory that spills, and groups of elements that are
 //! stored one by one.
 
 mod forms;

@@ -14,7 +14,7 @@ pub(super) struct Known {
     pub(super) reason: String,
 }
 
-/// What is known of one kernel.
+/// The listed changes of one kernel.
 pub(super) fn of(device: Device, kernel: &str) -> Result<Vec<Known>> {
     let device = if device == Device::Ptx { "ptx" } else { "wgpu" };
     let mut found = Vec::new();

@@ -113,7 +113,7 @@ impl Program {
 
 impl Drop for Program {
     fn drop(&mut self) {
-        // What stays behind is a copy in the target folder.
+        // Nothing but a copy in the target folder stays behind.
         let _ = fs::remove_dir_all(&self.folder);
     }
 }

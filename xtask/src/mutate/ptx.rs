@@ -66,7 +66,7 @@ fn instruction(line: &str) -> Option<&str> {
     (code.starts_with(|c: char| c.is_ascii_lowercase() || c == '@')).then_some(code)
 }
 
-/// What may stand in an instruction's place.
+/// The instructions that may replace an instruction.
 fn afters(before: &str) -> Vec<String> {
     let (guard, rest) = match before.split_once(char::is_whitespace) {
         Some((guard, rest)) if guard.starts_with('@') => (Some(guard), rest.trim_start()),
@@ -99,7 +99,7 @@ fn afters(before: &str) -> Vec<String> {
     afters
 }
 
-/// Whether it compares for being equal or not.
+/// Returns true for a comparison for equality or inequality.
 fn is_symmetric(opcode: &str) -> bool {
     opcode.split('.').any(|part| ["eq", "ne", "equ", "neu"].contains(&part))
 }

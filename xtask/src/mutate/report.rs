@@ -1,4 +1,4 @@
-//! What came of one kernel's changes.
+//! The outcome of one kernel's changes.
 
 use std::fmt;
 
@@ -62,7 +62,7 @@ impl Report {
         why.to_owned()
     }
 
-    /// Whether enough was noticed. Of nothing, nothing was missed.
+    /// Returns true where at least 95 % of the changes were caught, or there were none.
     #[expect(clippy::cast_precision_loss, reason = "a few dozen")]
     pub(super) fn is_enough(&self) -> bool {
         self.caught as f64 >= ENOUGH * (self.caught + self.survivors.len()) as f64

@@ -22,7 +22,7 @@ pub(super) struct Trial<'a> {
     limit: Duration,
 }
 
-/// What came of a change.
+/// The outcome of a change.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Outcome {
     /// By the first case that failed, or the way in which the run ended.
@@ -90,7 +90,7 @@ fn entries(text: &str) -> Vec<&str> {
     names.map(|line| line.trim_end_matches(['(', ')'])).collect()
 }
 
-/// What the loader of PTX and the compiler of WGSL say of a text that is none.
+/// Messages by which the PTX loader and the WGSL compiler refuse a text.
 fn is_refused(said: &str) -> bool {
     [
         "CUDA_ERROR_INVALID_PTX",

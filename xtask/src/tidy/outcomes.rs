@@ -7,7 +7,7 @@ use crate::tidy::{Issue, tree::Tree};
 /// Calls that give a pending step, an outcome, or what it says.
 const CALLS: [&str; 4] = [".step(&mut ", "scaler.update(", "update_each(", ".resolve("];
 
-/// What `?` and its kin leave of a value that nobody takes.
+/// Endings of a statement that drops a value, such as `?;`.
 const DROPPED: [&str; 4] = [";", "?;", ".unwrap();", "??;"];
 
 const INSTEAD: &str = "drops what became of a step: `let report = ….resolve()?.unless_diverged()?;` and print it where \
@@ -67,13 +67,13 @@ fn drops(line: &str) -> bool {
     })
 }
 
-/// Whether these are whole calls and no assignment, `return` or pattern: the statement begins here.
+/// Returns true where the statement begins here with a call, and is no assignment, `return` or pattern.
 fn begins_here(before: &str) -> bool {
     let depth = |mark| before.matches(mark).count();
     depth('(') == depth(')') && !before.contains('=') && !before.starts_with("return ")
 }
 
-/// What stands within the parenthesis that is open, and behind it.
+/// The text within the open parenthesis, and the text behind it.
 fn closed(after: &str) -> Option<(&str, &str)> {
     let mut depth = 1_i32;
     let end = after.find(|c| {

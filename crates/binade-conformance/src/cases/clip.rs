@@ -165,7 +165,7 @@ fn starts<S: Subject>(cases: &mut Cases<S>, dtype: DType) {
     }
 }
 
-/// What the pass found stays in the verdict, and a norm that is not finite as `f32` comes to it where nothing else was found.
+/// A verdict keeps the findings of the pass; a norm that is not finite as `f32` is added where there are none.
 fn findings<S: Subject>(cases: &mut Cases<S>, dtype: DType) {
     let grad = |values: &[f64]| Some(Stored::vector(dtype, values.iter().copied()));
     let (inf, nan, large) = (f64::INFINITY, f64::NAN, 2.0_f64.powi(15));

@@ -27,7 +27,7 @@
 //!
 //! # Sharing a fate after stepping
 //!
-//! Whether a step is skipped is settled before it is taken.
+//! A step's verdict is settled before the step is taken.
 //!
 //! ```
 #![doc = include_str!("../order_prelude.md")]

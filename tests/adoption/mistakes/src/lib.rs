@@ -26,7 +26,7 @@ impl AmpTensor for Mine {
 
 /// Gradients of one weight.
 pub type Grads = Vec<Named<Option<Mine>>>;
-/// What everything here fails with.
+/// The error of every function here.
 pub type Failure = NativeError<Infallible>;
 
 /// Gradient descent on one weight.

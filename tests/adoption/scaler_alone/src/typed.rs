@@ -8,12 +8,12 @@ use std::convert::Infallible;
 type Grads = Vec<Named<Option<Mine>>>;
 type Error = NativeError<Infallible>;
 
-/// What a run came to.
+/// The result of a run.
 #[derive(Debug)]
 pub struct Trained {
     /// The weights.
     pub weights: Vec<f32>,
-    /// What was printed of skipped steps.
+    /// The lines printed for skipped steps.
     pub told: Vec<String>,
 }
 

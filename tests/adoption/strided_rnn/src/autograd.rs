@@ -16,7 +16,7 @@ struct Node {
     parents: Vec<(Var, Pull)>,
 }
 
-/// What was computed, in order.
+/// The operations, in the order in which they were computed.
 #[derive(Default)]
 pub struct Tape(RefCell<Vec<Node>>);
 

@@ -1,4 +1,4 @@
-//! What comes along with a crate that is taken alone, without optional features and without procedural macros, which are in no
+//! The crates that come along with one that is taken alone, without optional features and without procedural macros, which are in no
 //! program.
 
 use std::collections::BTreeSet;

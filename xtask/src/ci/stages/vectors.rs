@@ -32,7 +32,7 @@ pub(super) fn run() -> Result<Outcome> {
     Ok(verdict(&objdump("--disassemble")?, &objdump("--dynamic-reloc")?))
 }
 
-/// What `objdump` shows of the functions that loops are inlined into, and where the program keeps the addresses of a library's
+/// The output of `objdump` for the functions that loops are inlined into, and where the program keeps the addresses of a library's
 /// functions.
 fn verdict(disassembly: &str, relocations: &str) -> Outcome {
     let functions: Vec<&str> =
@@ -58,7 +58,7 @@ fn header(function: &str) -> &str {
     function.lines().next().unwrap_or_default()
 }
 
-/// Whether an instruction that begins so works on 256 bits of `f32`.
+/// Returns true for an instruction on 256 bits of `f32`, by its beginning.
 fn is_packed(function: &str, mnemonic: &str) -> bool {
     let mut words = function.lines().filter_map(|line| Some(line.split_once('\t')?.1.trim()));
     words.any(|word| {

@@ -127,7 +127,7 @@ fn scalar(line: &str) -> Option<Store<'_>> {
 mod tests {
     use super::*;
 
-    /// What is told of a kernel with this body, whose line 1 stands in the header of groups and line 2 in the kernel.
+    /// The messages about a kernel with this body, whose line 1 stands in the header of groups and line 2 in the kernel.
     fn told(body: &[&str]) -> Vec<String> {
         let head = ".visible .entry scale(\n)\n{\n\t.loc\t2 110 5\n";
         let tail =
