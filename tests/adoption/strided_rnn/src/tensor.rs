@@ -111,6 +111,9 @@ impl AmpTensor for Strided {
             Elements::F32(_) => DType::F32,
         }
     }
+    fn shape(&self) -> Option<Vec<usize>> {
+        Some(self.shape.to_vec())
+    }
     fn cast(&self, to: DType) -> Result<Self, NoSuchType> {
         Self::rounded(&self.values(), self.shape, to)
     }

@@ -4,7 +4,7 @@
 
 use binade::prelude::*;
 use binade_adoption_strided_rnn::tensor::{Elements, Strided};
-use binade_conformance::{Arithmetic, Refusal, Runner, via};
+use binade_conformance::{Layout, Refusal, Runner, via};
 use half::{bf16, f16};
 
 struct Subject(Native<Strided>);
@@ -15,14 +15,26 @@ impl via::Device for Subject {
     fn handle(&self) -> &Native<Strided> {
         &self.0
     }
-    fn name(&self) -> &str {
-        "strided"
-    }
-    fn arithmetic(&self) -> Arithmetic {
-        Arithmetic::IEEE
-    }
     fn from_bits(&self, bits: &[u8], dtype: DType, shape: &[usize]) -> Result<Strided, Refusal> {
         from_bits(bits, dtype, shape).ok_or_else(|| Refusal::unsupported(dtype.name()))
+    }
+    fn view(
+        &self,
+        bits: &[u8],
+        dtype: DType,
+        shape: &[usize],
+        layout: Layout,
+    ) -> Result<Strided, Refusal> {
+        let tensor = self.from_bits(bits, dtype, shape)?;
+        let [rows, columns] = tensor.shape;
+        match layout {
+            Layout::Transposed => {
+                let turned = tensor.transposed().values();
+                Ok(Strided::rounded(&turned, [columns, rows], dtype)?.transposed())
+            }
+            Layout::Offset(_) => Ok(tensor),
+            _ => Err(Refusal::unsupported("a gap behind each element")),
+        }
     }
     fn to_bits(&self, tensor: &Strided) -> Result<Vec<u8>, Refusal> {
         Ok(to_bits(tensor))
