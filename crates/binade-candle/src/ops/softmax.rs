@@ -13,6 +13,7 @@ use candle_core::{Result as CandleResult, Tensor};
 /// # Errors
 ///
 /// See the [module](super).
+#[expect(clippy::needless_pass_by_value, reason = "candle's own function takes it so")]
 pub fn softmax(
     scope: &Scope<'_, Candle>,
     path: &str,
@@ -28,6 +29,7 @@ pub fn softmax(
 /// # Errors
 ///
 /// See the [module](super).
+#[expect(clippy::needless_pass_by_value, reason = "candle's own function takes it so")]
 pub fn log_softmax(
     scope: &Scope<'_, Candle>,
     path: &str,
@@ -38,7 +40,7 @@ pub fn log_softmax(
     along(scope, Op::LOG_SOFTMAX, path, (input, axis), |x| candle_nn::ops::log_softmax(x, axis))
 }
 
-/// What candle does along an axis, where there is anything: it has no largest element of nothing.
+/// Runs `compute` along an axis of a tensor that has elements: candle has no largest element of nothing.
 fn along(
     scope: &Scope<'_, Candle>,
     op: Op,
