@@ -1,5 +1,6 @@
 //! A strided view over shared elements: rows and transposes without copies.
 
+use binade::core::Error;
 use binade::prelude::*;
 use half::{bf16, f16};
 use std::sync::Arc;

@@ -18,6 +18,14 @@ impl via::Device for Subject {
     fn from_bits(&self, bits: &[u8], dtype: DType, shape: &[usize]) -> Result<Strided, Refusal> {
         from_bits(bits, dtype, shape).ok_or_else(|| Refusal::unsupported(dtype.name()))
     }
+    fn to_bits(&self, tensor: &Strided) -> Result<Vec<u8>, Refusal> {
+        Ok(to_bits(tensor))
+    }
+    fn cast(&self, tensor: &Strided, to: DType) -> Result<Strided, Refusal> {
+        Ok(tensor.cast(to)?)
+    }
+    // end of glue
+    // glue: views
     fn view(
         &self,
         bits: &[u8],
@@ -36,14 +44,8 @@ impl via::Device for Subject {
             _ => Err(Refusal::unsupported("a gap behind each element")),
         }
     }
-    fn to_bits(&self, tensor: &Strided) -> Result<Vec<u8>, Refusal> {
-        Ok(to_bits(tensor))
-    }
-    fn cast(&self, tensor: &Strided, to: DType) -> Result<Strided, Refusal> {
-        Ok(tensor.cast(to)?)
-    }
+    // end of glue
 }
-// end of glue
 
 // glue: bits
 fn from_bits(bits: &[u8], dtype: DType, shape: &[usize]) -> Option<Strided> {
