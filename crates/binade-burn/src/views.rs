@@ -56,8 +56,8 @@ impl Views {
     ///
     /// The policy is asked at the layer's path for `linear` (burn's `Linear`), `conv2d` (its convolutions), `layer_norm`
     /// (`LayerNorm`, `RmsNorm`, `GroupNorm`, `InstanceNorm`), `batch_norm`, `embedding`, and for `parameter` where a layer
-    /// is none of these, with the parameter's elements. How much the layer sums depends on its input, so that no override by an
-    /// attribute applies. What the policy leaves, or wants in `f32`, stays as it is held.
+    /// is none of these. All parameters of a layer get one answer, and how much the layer sums depends on its input, so that no
+    /// override by elements or an attribute applies. What the policy leaves, or wants in `f32`, stays as it is held.
     pub fn by_policy(policy: impl CastPolicy + 'static, dtype: DType) -> Self {
         Self { dtype, by: Some(By::Policy(Arc::new(policy))), keep: Vec::new() }
     }

@@ -13,15 +13,15 @@ pub(super) struct Surveyed {
     pub(super) op: Op,
     /// `None` where it is quantised.
     pub(super) dtype: Option<DType>,
-    pub(super) elements: [u64; 1],
     pub(super) device: Device,
     pub(super) is_reparameterized: bool,
 }
 
 impl Surveyed {
-    /// What a policy is asked about it.
+    /// The call that a policy is asked about. It tells no elements: parameters of one layer would get different answers, and
+    /// burn refuses a layer of two types.
     pub(super) fn call<'a>(&'a self, operands: &'a [DType]) -> OpCall<'a> {
-        OpCall::new(self.op, operands).with_path(&self.layer).with_elements(&self.elements)
+        OpCall::new(self.op, operands).with_path(&self.layer)
     }
 
     /// The call that keeps its layer: of the module itself, every parameter.
@@ -69,7 +69,6 @@ impl ModuleVisitor for Survey {
             layer: self.path.layer(),
             op: operation(self.containers.last().map_or("", String::as_str)),
             dtype: dtype::known(param.base().dtype()),
-            elements: [param.base().shape().num_elements() as u64],
             device: param.lazy_device(),
             is_reparameterized: false,
         });
