@@ -61,4 +61,8 @@ impl<T: AmpTensor> Autocast for Native<T> {
     fn cast(&self, tensor: &T, to: DType) -> Result<T, NativeError<T::Error>> {
         Ok(tensor.cast(to)?)
     }
+
+    fn extents<'t>(&self, tensor: &'t T) -> Option<Cow<'t, [usize]>> {
+        tensor.shape().map(Cow::Owned)
+    }
 }

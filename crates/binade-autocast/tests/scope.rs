@@ -3,8 +3,10 @@
 mod common;
 
 use binade_autocast::{CastError, Region, Scope};
-use binade_cast_policy::{Category, OpCall, OpTable, Refusal};
-use binade_core::{AmpTensor, DType, Error, ErrorKind, Native, Op, OpClass};
+use binade_cast_policy::{
+    Attribute, CastRule, Category, Is, OpCall, OpTable, Overrides, Refusal, When,
+};
+use binade_core::{AmpTensor, DType, Error, ErrorKind, HostTensor, Native, Op, OpClass};
 use common::Host;
 use std::borrow::Cow;
 
@@ -18,6 +20,18 @@ fn op(name: &'static str) -> Op {
 
 fn dtypes<const N: usize>(operands: [Cow<'_, Host>; N]) -> [DType; N] {
     operands.map(|operand| operand.dtype)
+}
+
+#[test]
+fn a_rule_on_sizes_reaches_a_tensor_of_ones_own_that_tells_its_shape() {
+    let long = When::always().op("sum").attribute(Attribute::ReductionLength, Is::Above(8.0));
+    let policy = Overrides::over(OpTable::torch_cuda()).when(long, CastRule::banned("split it"));
+    let (region, device) = (Region::new(BF16, policy).unwrap(), Native::new());
+    let scope = region.open(&device);
+    let sum =
+        |len: usize| scope.cast(Op::SUM, "", [&HostTensor::from(vec![1.0_f32; len])]).map(drop);
+    assert!(sum(8).is_ok());
+    assert!(sum(9).is_err());
 }
 
 #[test]

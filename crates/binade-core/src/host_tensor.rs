@@ -88,6 +88,14 @@ impl AmpTensor for HostTensor {
         }
     }
 
+    fn shape(&self) -> Option<Vec<usize>> {
+        Some(vec![match self {
+            Self::BF16(elements) => elements.len(),
+            Self::F16(elements) => elements.len(),
+            Self::F32(elements) => elements.len(),
+        }])
+    }
+
     fn map_f32(&mut self, f: &mut dyn FnMut(usize, f32) -> f32) {
         match self {
             Self::BF16(elements) => map(elements, f),
