@@ -73,10 +73,10 @@ impl Layer {
         Self { images: shape[0], outputs: shape[1], geometry }
     }
 
-    /// What one image costs.
+    /// The cost of one image. An empty input may have windows beyond any count.
     fn cost(&self) -> usize {
-        let columns = self.geometry.taps() * self.geometry.windows();
-        columns + columns * self.outputs / PER_OPERATION
+        let columns = self.geometry.taps().saturating_mul(self.geometry.windows());
+        columns.saturating_add(columns.saturating_mul(self.outputs) / PER_OPERATION)
     }
 
     /// Elements of one image's result.
