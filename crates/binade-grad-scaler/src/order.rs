@@ -122,12 +122,14 @@
 //! ```
 #![doc = include_str!("order_prelude.md")]
 //! let step = scaler.scale(&loss)?.backward(backward)?.unscale()?.step(&mut optimizer)?;
+//! scaler.update(step)?.leave_unread();
 //! # Ok::<(), NativeError<Infallible>>(())
 //! ```
 //!
 //! ```compile_fail,E0277
 #![doc = include_str!("order_prelude.md")]
 //! let step = scaler.scale(&loss)?.backward(backward)?.step(&mut optimizer)?;
+//! scaler.update(step)?.leave_unread();
 //! # Ok::<(), NativeError<Infallible>>(())
 //! ```
 //!
@@ -139,6 +141,7 @@
 //! ```
 #![doc = include_str!("order_prelude.md")]
 //! let step = scaler.scale(&loss)?.backward(backward)?.unscale()?.step(&mut optimizer)?;
+//! scaler.update(step)?.leave_unread();
 //! # Ok::<(), NativeError<Infallible>>(())
 //! ```
 //!
@@ -159,6 +162,7 @@
 //! let grads = scaler.scale(&loss)?.backward(backward)?.unscale()?;
 //! let more = scaler.scale(&loss)?.backward(backward)?.unscale()?;
 //! let step = grads.step(&mut optimizer)?.and(more.step(&mut optimizer)?);
+//! scaler.update(step)?.leave_unread();
 //! # Ok::<(), NativeError<Infallible>>(())
 //! ```
 //!
@@ -167,6 +171,7 @@
 //! let grads = scaler.scale(&loss)?.backward(backward)?.unscale()?;
 //! let more = scaler.scale(&loss)?.backward(backward)?.unscale()?;
 //! let step = grads.step(&mut optimizer)?.and(grads.step(&mut optimizer)?);
+//! scaler.update(step)?.leave_unread();
 //! # Ok::<(), NativeError<Infallible>>(())
 //! ```
 //!
@@ -178,12 +183,14 @@
 //! ```
 #![doc = include_str!("order_prelude.md")]
 //! let step = scaler.scale(&loss)?.backward(backward)?.unscale()?.clip_norm(1.0)?.step(&mut optimizer)?;
+//! scaler.update(step)?.leave_unread();
 //! # Ok::<(), NativeError<Infallible>>(())
 //! ```
 //!
 //! ```compile_fail,E0599
 #![doc = include_str!("order_prelude.md")]
 //! let step = scaler.scale(&loss)?.backward(backward)?.unscale()?.step(&mut optimizer)?.clip_norm(1.0)?;
+//! scaler.update(step)?.leave_unread();
 //! # Ok::<(), NativeError<Infallible>>(())
 //! ```
 //!
@@ -205,6 +212,7 @@
 //! let grads = scaler.scale(&loss)?.backward(backward)?.unscale()?;
 //! let outcome = scaler.update(grads)?;
 //! let step = grads.step(&mut optimizer)?;
+//! scaler.update(step)?.leave_unread();
 //! # Ok::<(), NativeError<Infallible>>(())
 //! ```
 //!

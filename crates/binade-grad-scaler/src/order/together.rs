@@ -35,6 +35,7 @@
 //! let second = scaler.scale(&loss)?.backward(backward)?.unscale()?;
 //! let [first, second] = UnscaledGrads::skip_together([first, second])?;
 //! let step = first.step(&mut optimizer)?.and(second.step(&mut optimizer)?);
+//! scaler.update(step)?.leave_unread();
 //! # Ok::<(), NativeError<Infallible>>(())
 //! ```
 //!
