@@ -104,7 +104,7 @@ fn a_step_that_never_reaches_update() {
         gradients(&amp),
         ErrorKind::Mismatch,
         "step 1 never reached `Scaler::update`, so that the scale has not moved by what it found and nobody has heard whether it \
-         was skipped: give every step to `update`; this is told once, and the next call goes on",
+         was skipped: give every step to `update`, or call `abandon` on it; this is told once, and the next call goes on",
     );
     assert!(step(&mut amp, [0.5, 0.25]).unwrap().is_applied());
 }

@@ -36,7 +36,7 @@ pub trait AmpTensor: Clone {
     fn cast(&self, to: DType) -> Result<Self, Self::Error>;
 
     /// The extents, slowest first. `None`, as provided, leaves shapes unchecked: two tensors then fit if they are equally
-    /// long, a matrix and its transpose among them.
+    /// long, a matrix and its transpose among them, and cast policies that go by sizes are told none.
     fn shape(&self) -> Option<Vec<usize>> {
         None
     }

@@ -29,7 +29,7 @@ pub enum OrderError {
     /// A step that was dropped before an update had taken it.
     #[error(
         "step {update}{} never reached `Scaler::update`, so that the scale has not moved by what it found and nobody has heard \
-         whether it was skipped: give every step to `update`; this is told once, and the next call goes on",
+         whether it was skipped: give every step to `update`, or call `abandon` on it; this is told once, and the next call goes on",
         in_brackets(step)
     )]
     NeverUpdated {

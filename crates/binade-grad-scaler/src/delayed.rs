@@ -38,8 +38,9 @@ impl<D: GradScaler> Held<D> {
 
     fn times(&mut self, loss: &D::Tensor) -> Result<D::Tensor, D::Error> {
         self.shared.check_dropped()?;
+        let scaled = self.shared.device.scale(loss, &self.scale)?;
         self.of = self.shared.iterations.now();
-        self.shared.device.scale(loss, &self.scale)
+        Ok(scaled)
     }
 }
 

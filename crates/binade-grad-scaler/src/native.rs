@@ -9,10 +9,10 @@ impl<T: AmpTensor> GradScaler for Native<T> {
     type Grads = NamedGrads<T>;
 
     fn scale(&self, tensor: &T, scale: &ScaleState) -> Result<T, NativeError<T::Error>> {
-        let before = elements(tensor);
+        let before = elements(tensor)?;
         let scaled = tensor.scaled(scale.factor())?;
         // `scaled` as provided writes to what `cast` gave it.
-        if elements(tensor)
+        if elements(tensor)?
             .iter()
             .zip(&before)
             .all(|(now, before)| now.to_bits() == before.to_bits())
@@ -101,14 +101,14 @@ impl<T: AmpTensor> GradOps for Native<T> {
 
 const ALIAS: &str = "scaling it has changed it: `AmpTensor::cast` to its own type shares elements with it, and has to copy; a tensor that records gradients needs a `scaled` of its own too, by the library's multiplication";
 
-/// The elements of a clone, which may share them: nothing else is written to it.
-pub(crate) fn elements<T: AmpTensor>(tensor: &T) -> Vec<f32> {
+/// The elements, read from a cast, which copies: a clone may share them, and a write would be seen by whoever records gradients.
+pub(crate) fn elements<T: AmpTensor>(tensor: &T) -> Result<Vec<f32>, T::Error> {
     let mut elements = Vec::new();
-    tensor.clone().map_f32(&mut |_, x| {
+    tensor.cast(DType::F32)?.map_f32(&mut |_, x| {
         elements.push(x);
         x
     });
-    elements
+    Ok(elements)
 }
 
 /// The norm of all of `grads` together, in `f64`: enough for squares of 1e25 and for 64 M terms.

@@ -14,10 +14,10 @@ impl<T: AmpTensor> SaveGrads for Native<T> {
         params: &Vec<Named<T>>,
     ) -> Result<Vec<Named<Form>>, NativeError<T::Error>> {
         let form = |param: &Named<T>| {
-            let form = Form::new(DType::F32, [elements(&param.value).len()]);
-            Named::new(param.name.clone(), form)
+            let form = Form::new(DType::F32, [elements(&param.value)?.len()]);
+            Ok(Named::new(param.name.clone(), form))
         };
-        Ok(params.iter().map(form).collect())
+        params.iter().map(form).collect()
     }
 
     fn save_grads(
@@ -25,13 +25,14 @@ impl<T: AmpTensor> SaveGrads for Native<T> {
         grads: &NamedGrads<T>,
     ) -> Result<NamedGrads<RawTensor>, NativeError<T::Error>> {
         let raw = |grad: &T| {
-            let values = elements(grad);
-            RawTensor::from_f32(Form::new(DType::F32, [values.len()]), &values)
+            let values = elements(grad)?;
+            Ok::<_, T::Error>(RawTensor::from_f32(Form::new(DType::F32, [values.len()]), &values))
         };
         let one = |grad: &Named<Option<T>>| {
-            Named::new(grad.name.clone(), grad.value.as_ref().and_then(raw))
+            let value = grad.value.as_ref().map(raw).transpose()?.flatten();
+            Ok(Named::new(grad.name.clone(), value))
         };
-        Ok(grads.iter().map(one).collect())
+        grads.iter().map(one).collect()
     }
 
     fn load_grads(

@@ -78,6 +78,11 @@ impl<D: ScaleStore> PendingStep<D> {
         self
     }
 
+    /// Drops the step on purpose, where an iteration is given up: what it found moves no scale, and nobody is told.
+    pub fn abandon(mut self) {
+        self.settle();
+    }
+
     /// Says that an update has taken it.
     pub(crate) fn settle(&mut self) {
         self.steps.iter_mut().for_each(|step| step.settled = true);

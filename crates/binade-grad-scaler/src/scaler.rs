@@ -42,7 +42,7 @@ impl<D: GradScaler> Scaler<D> {
     /// A scaler that calls `reduce` with every finding before a step or an update depends on it: the place for an all-reduce
     /// among ranks.
     ///
-    /// * It is called once for each `unscale`, each window's end and each clip by a norm or by groups, on every rank, whether
+    /// * It is called once for each `unscale`, each pass of `sum_scaled`, each window's end and each clip by a norm or by groups, on every rank, whether
     ///   or not the rank has gradients: ranks must make the same calls, with the same limits.
     /// * Every rank must leave with the same overflow or none, `halted` and magnitude: then ranks skip alike, and their
     ///   scales stay one. [`join_ranks`](crate::join_ranks) does it, [`reduce_on_host`](crate::reduce_on_host) for what lives on a device.

@@ -48,6 +48,15 @@ fn a_step_bound_to_a_name_and_forgotten_makes_the_next_scale_an_error_once() -> 
 }
 
 #[test]
+fn a_step_that_is_abandoned_is_no_mistake_and_moves_no_scale() -> Result {
+    let (mut scaler, mut sgd) = pair();
+    unscaled(&scaler, &[("w", &[f32::INFINITY])])?.step(&mut sgd)?.abandon();
+    assert_eq!((scaler.in_flight(), scaler.state()?), (0, LossScale::dynamic().start()));
+    assert!(iterate(&mut scaler, &mut sgd, SET)?.is_applied());
+    Ok(())
+}
+
+#[test]
 fn a_loop_without_update_ends_at_its_second_iteration() {
     let (scaler, mut sgd) = pair();
     let mut run = || -> Result {
