@@ -67,7 +67,7 @@ impl<D: GradScaler> DelayedUnscale<D> {
     ///
     /// # Errors
     ///
-    /// Those of [`Scaler::scale`], and those of `run`: whether a part of its gradients is in the buffers by then is the
+    /// The errors of [`Scaler::scale`], and those of `run`: whether a part of its gradients is in the buffers by then is the
     /// framework's to say.
     pub fn backward<F>(&mut self, loss: &D::Tensor, run: F) -> Result<(), D::Error>
     where
@@ -138,7 +138,7 @@ impl<D: GradOps> ScaledSum<D> {
     ///
     /// # Errors
     ///
-    /// Those of [`Scaler::scale`] and of `run`, after which the window can go on. When the device fails, or the set differs from the earlier ones: the
+    /// The errors of [`Scaler::scale`] and of `run`, after which the window can go on. When the device fails, or the set differs from the earlier ones: the
     /// sum is lost then, and the window ends as `None`, whatever else is added.
     pub fn backward<F>(&mut self, loss: &D::Tensor, run: F) -> Result<(), D::Error>
     where

@@ -43,7 +43,7 @@ impl<D: GradScaler> ScaledLoss<D> {
     ///
     /// # Errors
     ///
-    /// Those of `run`, as they are.
+    /// The errors of `run`, as they are.
     pub fn try_backward<F, E>(self, run: F) -> Result<ScaledGrads<D>, E>
     where
         F: FnOnce(&D::Tensor) -> Result<D::Grads, E>,

@@ -18,7 +18,7 @@ impl<D: GradScaler> Scaler<D> {
     ///
     /// # Errors
     ///
-    /// Those of `run`, and when the device fails. [`OrderError::BackwardIgnoresScale`] if the larger scale does not make the
+    /// The errors of `run`, and when the device fails. [`OrderError::BackwardIgnoresScale`] if the larger scale does not make the
     /// largest |gradient| 256 times as large, within a factor of 2 for what sixteen bits round.
     pub fn verify_backward<F>(&self, loss: &D::Tensor, mut run: F) -> Result<(), D::Error>
     where

@@ -11,7 +11,7 @@ use std::{
 #[derive(Clone)]
 struct Shared(Rc<RefCell<Vec<f32>>>);
 
-/// As [`Shared`], with a `cast` that copies, and the number of writes.
+/// A [`Shared`] whose `cast` copies, and the number of writes to it.
 #[derive(Clone)]
 struct Copied(Shared, Rc<Cell<usize>>);
 

@@ -79,7 +79,7 @@ pub trait Device {
     ///
     /// # Errors
     ///
-    /// Those of [`from_bits`](Self::from_bits), and `Unsupported` for a layout that its tensors cannot have.
+    /// The errors of [`from_bits`](Self::from_bits), and `Unsupported` for a layout that its tensors cannot have.
     fn view(
         &self,
         bits: &[u8],
