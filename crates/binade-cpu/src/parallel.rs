@@ -1,7 +1,11 @@
 //! Work in blocks whose size follows from shapes alone, so that no result depends on how many threads there are.
 //!
 //! Costs are in elementwise operations: an addition is 1, a row of a matrix product as much as its multiplications.
+//!
+//! A block is called through a pointer: rayon's machinery is then compiled once for each element type, and not once for each
+//! operation, which was half of this crate's code.
 
+use crate::Error;
 use rayon::prelude::*;
 use std::ops::Range;
 
@@ -30,6 +34,15 @@ pub(crate) fn rows<T: Send>(
     cost: usize,
     work: impl Fn(usize, &mut [T]) + Sync,
 ) {
+    each_row(output, row, cost, &work);
+}
+
+fn each_row<T: Send>(
+    output: &mut [T],
+    row: usize,
+    cost: usize,
+    work: &(dyn Fn(usize, &mut [T]) + Sync),
+) {
     if output.is_empty() {
         return;
     }
@@ -48,6 +61,14 @@ pub(crate) fn partials<T: Send>(
     cost: usize,
     work: impl Fn(Range<usize>) -> T + Sync,
 ) -> Vec<T> {
+    each_partial(count, cost, &work)
+}
+
+fn each_partial<T: Send>(
+    count: usize,
+    cost: usize,
+    work: &(dyn Fn(Range<usize>) -> T + Sync),
+) -> Vec<T> {
     let step = block_of(cost);
     let task = |i: usize| work(i * step..(i * step + step).min(count));
     let blocks = 0..count.div_ceil(step);
@@ -56,4 +77,13 @@ pub(crate) fn partials<T: Send>(
     } else {
         blocks.into_par_iter().map(task).collect()
     }
+}
+
+/// One half of some work.
+pub(crate) type Half<'a> = Box<dyn FnOnce() -> Result<(), Error> + Send + 'a>;
+
+/// Both halves, side by side where a thread is idle; of two errors, the left one's.
+pub(crate) fn join(left: Half<'_>, right: Half<'_>) -> Result<(), Error> {
+    let (left, right) = rayon::join(left, right);
+    left.and(right)
 }

@@ -2,7 +2,7 @@
 
 use crate::{
     Error, Stored, Tensor,
-    parallel::{BLOCK, WORTH_A_THREAD},
+    parallel::{self, BLOCK, Half, WORTH_A_THREAD},
     simd::{self, Loop},
 };
 use binade_core::{DType, Element};
@@ -69,9 +69,8 @@ fn run<G: Element, C: Element>(
     // more than one block, rounded up to whole blocks, is less than all of it.
     let middle = (slices.len() / 2).next_multiple_of(BLOCK);
     let (left, right) = slices.split_at(middle);
-    let (left, right) =
-        rayon::join(|| run(constants, factor, left), || run(constants, factor, right));
-    left.and(right)
+    let half = |slices| -> Half<'_> { Box::new(move || run(constants, factor, slices)) };
+    parallel::join(half(left), half(right))
 }
 
 /// The step of one block.
