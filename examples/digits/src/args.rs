@@ -140,7 +140,7 @@ impl From<LowType> for DType {
 pub enum DeviceKind {
     /// The CPU reference.
     Cpu,
-    /// The CPU, running late: no step is looked at, so that none waits.
+    /// The CPU, running late: no step is looked at, so that none waits; built with --features deferred.
     Deferred,
     /// An NVIDIA GPU; built with --features cuda.
     Cuda,

@@ -9,6 +9,7 @@ use crate::train;
 use binade_cpu::Cpu;
 #[cfg(feature = "cuda")]
 use binade_cuda::Cuda;
+#[cfg(feature = "deferred")]
 use binade_deferred::Deferred;
 #[cfg(feature = "wgpu")]
 use binade_wgpu::Wgpu;
@@ -62,6 +63,7 @@ fn one(args: &Args, setting: Setting, digits: &Digits) -> Result<Run, SessionErr
     let bar = progress(args, setting, digits);
     let run: Result<Run, Box<dyn Error + Send + Sync>> = match args.device {
         DeviceKind::Cpu => train::run(&Cpu, args, setting, digits, true, &bar).map_err(Into::into),
+        #[cfg(feature = "deferred")]
         DeviceKind::Deferred => {
             train::run(&Deferred::new(), args, setting, digits, false, &bar).map_err(Into::into)
         }
@@ -75,7 +77,7 @@ fn one(args: &Args, setting: Setting, digits: &Digits) -> Result<Run, SessionErr
             let wgpu = Wgpu::open().map_err(ArgsError::from)?;
             train::run(&wgpu, args, setting, digits, true, &bar).map_err(Into::into)
         }
-        #[cfg(not(all(feature = "cuda", feature = "wgpu")))]
+        #[cfg(not(all(feature = "cuda", feature = "deferred", feature = "wgpu")))]
         device => Err(ArgsError::NotBuilt(device.name()).into()),
     };
     bar.finish_and_clear();

@@ -33,7 +33,11 @@ fn an_unknown_device() {
 /// By name, since the tests of CI are built with every device.
 #[test]
 fn a_device_that_was_not_built_tells_the_command_that_builds_it() {
-    for (device, is_built) in [("cuda", cfg!(feature = "cuda")), ("wgpu", cfg!(feature = "wgpu"))] {
+    for (device, is_built) in [
+        ("cuda", cfg!(feature = "cuda")),
+        ("deferred", cfg!(feature = "deferred")),
+        ("wgpu", cfg!(feature = "wgpu")),
+    ] {
         let text = ArgsError::NotBuilt(device.to_owned()).to_string();
         let command = format!(
             "`cargo run --release --example digits --features {device} -- --device {device}`"

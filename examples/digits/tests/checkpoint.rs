@@ -4,6 +4,7 @@ mod common;
 
 use binade_checkpoint::previous;
 use binade_cpu::Cpu;
+#[cfg(feature = "deferred")]
 use binade_deferred::Deferred;
 use binade_example_digits::args::Args;
 use binade_example_digits::config;
@@ -87,6 +88,7 @@ fn a_run_stopped_within_an_epoch_ends_as_the_one_that_was_not() {
     }
 }
 
+#[cfg(feature = "deferred")]
 #[test]
 fn a_run_that_nobody_watches_is_resumed_too() {
     let (whole, stopped) = (file("unwatched-whole"), file("unwatched-stopped"));
