@@ -34,7 +34,10 @@ impl Device {
             Self::Deferred => vec![runner.run(&subject::Deferred::default())],
             Self::Cuda => vec![on_cuda(runner, &subject::Cuda::gpu()?)?],
             Self::Ptx => vec![on_cuda(runner, &subject::Cuda::interpreter()?)?],
+            #[cfg(feature = "wgpu")]
             Self::Wgpu => vec![runner.run(&subject::Wgpu::open()?)],
+            #[cfg(not(feature = "wgpu"))]
+            Self::Wgpu => return Err(OpenError::NotBuilt("wgpu")),
             Self::All => vec![runner.run(&subject::Cpu), runner.run(&subject::Deferred::default())],
         })
     }

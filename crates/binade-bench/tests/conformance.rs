@@ -1,6 +1,6 @@
 //! The conformance binary and its files; what is in them is a matter of the kit's own tests.
 
-use binade_bench::Device;
+use binade_bench::{Device, subject::OpenError};
 use binade_conformance::{Runner, report};
 use serde_json::Value;
 use std::process::Command;
@@ -40,6 +40,18 @@ fn a_device_that_is_not_there_is_refused_with_those_that_are() {
     let run = conformance(&["--device", "abacus"]);
     let told = String::from_utf8_lossy(&run.stderr).into_owned();
     assert!(!run.status.success() && told.contains("deferred"), "{told}");
+}
+
+/// By name, since the tests of CI are built with every device.
+#[test]
+fn a_device_that_was_not_built_tells_the_command_that_builds_it() {
+    let expected = "--device wgpu: this program was built without it; run `cargo xtask conformance --device wgpu`";
+    assert_eq!(OpenError::NotBuilt("wgpu").to_string(), expected);
+    if !cfg!(feature = "wgpu") {
+        let run = conformance(&["--device", "wgpu"]);
+        let told = String::from_utf8_lossy(&run.stderr).into_owned();
+        assert!(!run.status.success() && told.contains(expected), "{told}");
+    }
 }
 
 /// The CPU's own run is a test of the kit; that of CUDA is a stage of CI.

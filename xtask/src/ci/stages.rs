@@ -60,7 +60,7 @@ fn building() -> Vec<Stage> {
         Stage::alone("clippy", "no lint, in any target", clippy),
         Stage::alone(
             "alone",
-            "the lower floors build one by one, without and with features; the digits without a GPU's",
+            "the lower floors build one by one, without and with features; the digits and the bundle without wgpu",
             alone::run,
         ),
         Stage::alone(

@@ -28,8 +28,14 @@ pub enum OpenError {
     #[error(transparent)]
     Cuda(#[from] Error),
     /// No adapter of wgpu's can be.
+    #[cfg(feature = "wgpu")]
     #[error(transparent)]
     Wgpu(#[from] binade_wgpu::Error),
+    /// A device that this program was built without.
+    #[error(
+        "--device {0}: this program was built without it; run `cargo xtask conformance --device {0}`"
+    )]
+    NotBuilt(&'static str),
     /// Another device than the one that was asked for.
     #[error("--device {asked}, but the driver that was found has {found}: {advice}")]
     Other {

@@ -1,4 +1,5 @@
-//! Each crate of the lower floors by itself, and the first example as its command builds it.
+//! Each crate of the lower floors by itself, the first example as its command builds it, and the bundle's programs as they are
+//! carried.
 //!
 //! In a workspace build features are united, so that a crate may lean on a feature that only its neighbour switched on.
 
@@ -15,7 +16,8 @@ pub(crate) fn run() -> Result<Outcome> {
             plain(&Call::cargo("check --quiet --package").args([name, features]))?;
         }
     }
-    // Everything else builds it with every device.
+    // Everything else builds these with every device.
     plain(&Call::cargo("check --quiet --package binade-example-digits --all-targets"))?;
+    plain(&Call::cargo("check --quiet --package binade-bench --no-default-features"))?;
     Ok(Outcome::passed())
 }
