@@ -9,11 +9,22 @@ so that a share of the measured ceiling can be computed. --device cpu is for try
 import argparse
 import json
 import statistics
+import sys
 import time
 
-import torch
-import torch.nn as nn
-import torch.nn.functional as F
+
+def skip(why):
+    """Ends as `run.sh` takes for a skip, and not for a failure."""
+    print(f"skipped: {why}", file=sys.stderr)
+    sys.exit(77)
+
+
+try:
+    import torch
+    import torch.nn as nn
+    import torch.nn.functional as F
+except ImportError as error:
+    skip(f"{error}; pip install torch")
 
 ap = argparse.ArgumentParser()
 ap.add_argument("--out", default="torch_gpu.json")
@@ -24,6 +35,8 @@ ap.add_argument("--only", default="")
 args = ap.parse_args()
 DEV = torch.device(args.device)
 CUDA = DEV.type == "cuda"
+if CUDA and not torch.cuda.is_available():
+    skip(f"PyTorch {torch.__version__} finds no GPU; --device cpu --scale 0.0001 tries the script out")
 ONLY = set(filter(None, args.only.split(",")))
 ROWS = []
 

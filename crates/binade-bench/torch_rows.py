@@ -10,11 +10,22 @@ import argparse
 import json
 import os
 import statistics
+import sys
 import time
 
-import torch
-from torch import nn
-from torch.nn import functional
+
+def skip(why):
+    """Ends as `run.sh` takes for a skip, and not for a failure."""
+    print(f"skipped: {why}", file=sys.stderr)
+    sys.exit(77)
+
+
+try:
+    import torch
+    from torch import nn
+    from torch.nn import functional
+except ImportError as error:
+    skip(f"{error}; pip install torch")
 
 parser = argparse.ArgumentParser()
 parser.add_argument("--out", required=True)
@@ -23,6 +34,8 @@ parser.add_argument("--size", type=int, default=4096, help="of matrices, of laye
 parser.add_argument("--reps", type=int, default=21)
 options = parser.parse_args()
 on_gpu = options.device == "cuda"
+if on_gpu and not torch.cuda.is_available():
+    skip(f"PyTorch {torch.__version__} finds no GPU; --device cpu --size 32 tries the script out")
 torch.backends.cuda.matmul.allow_tf32 = False
 
 

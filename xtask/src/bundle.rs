@@ -17,8 +17,8 @@ use crate::{
     shell::{Call, heard, root},
 };
 
-/// The most that the folder may hold, in bytes: what is quick to carry. Every program that opens any device has a compiler of shaders.
-const MOST: u64 = 64_000_000;
+/// The most that the folder may hold, in bytes: what is quick to carry. No program in it has the compiler of shaders.
+const MOST: u64 = 40 * 1024 * 1024;
 
 /// The script that stands in the folder.
 const SCRIPT: &str = include_str!("bundle/run.sh");
@@ -36,7 +36,7 @@ const PROFILE: &str = "carry";
 const BUILDS: [&str; 3] = [
     "test --profile carry --no-run --package binade-cuda --features cudnn --message-format json",
     "test --profile carry --no-run --package binade-example-digits --features cuda --test cuda --message-format json",
-    "build --profile carry --package binade-bench --bins --message-format json",
+    "build --profile carry --package binade-bench --no-default-features --bins --message-format json",
 ];
 
 #[derive(Args)]
@@ -50,9 +50,9 @@ impl Bundle {
     pub(crate) fn run(self) -> Result<()> {
         let folder = make()?;
         let bytes = size(&folder)?;
-        println!("{} holds {:.1} MB", folder.display(), megabytes(bytes));
+        println!("{} holds {:.1} MiB", folder.display(), mebibytes(bytes));
         if bytes > MOST {
-            return Err(format!("at most {:.0} MB are carried", megabytes(MOST)).into());
+            return Err(format!("at most {:.0} MiB are carried", mebibytes(MOST)).into());
         }
         if self.check { check::run(&folder) } else { Ok(()) }
     }
@@ -104,8 +104,8 @@ fn size(folder: &Path) -> Result<u64> {
 }
 
 #[expect(clippy::cast_precision_loss, reason = "shown with one digit")]
-fn megabytes(bytes: u64) -> f64 {
-    bytes as f64 / 1e6
+fn mebibytes(bytes: u64) -> f64 {
+    bytes as f64 / f64::from(1 << 20)
 }
 
 #[cfg(test)]
@@ -206,6 +206,30 @@ mod tests {
         assert!(!ended_well && places.is_sorted() && places[0].is_some(), "{said}");
         assert!(said.contains("torch_gpu.json\nok      speed"), "{said}");
         assert!(said.contains("FAILED  torch, layers and MLP: ended with 4"), "{said}");
+    }
+
+    #[test]
+    fn a_machine_on_which_pytorch_cannot_run_is_told_apart_from_a_failure() {
+        let programs = [("speed", 0), ("torch_gpu_baseline.py", 0), ("python3", 77)];
+        let (ended_well, said) = started("no-gpu", &programs, "bench");
+        assert!(ended_well && said.contains("skipped torch: speed.txt says why"), "{said}");
+        assert!(said.contains("ok      speed"), "{said}");
+    }
+
+    /// Without the folders of packages no Python has it.
+    #[test]
+    fn without_pytorch_its_scripts_say_what_to_install() {
+        for (name, text) in TORCH {
+            let mut python = Command::new("python3");
+            let Ok(run) = python.args(["-I", "-S", "-c", text, "--out", "none.json"]).output()
+            else {
+                eprintln!("{name} is not run: there is no python3");
+                return;
+            };
+            let said = String::from_utf8_lossy(&run.stderr).into_owned();
+            assert_eq!(run.status.code(), Some(77), "{name}: {said}");
+            assert!(said.contains("pip install torch"), "{name}: {said}");
+        }
     }
 
     #[test]

@@ -37,7 +37,8 @@ export LD_LIBRARY_PATH
 # A skip of what must run on this device is a failure.
 export BINADE_REQUIRE="$device"
 
-# attempt NAME SECONDS LOG COMMAND…: runs it with its output shown and added to LOG, and remembers how it ended.
+# attempt NAME SECONDS LOG COMMAND…: runs it with its output shown and added to LOG, and remembers how it ended. With 77 it says that
+# it cannot run here.
 attempt() {
     local name="$1" limit="$2" log="$3" start="$SECONDS" end
     shift 3
@@ -48,6 +49,7 @@ attempt() {
     end="${PIPESTATUS[0]}"
     case "$end" in
         0) say "ok      $name ($((SECONDS - start)) s)" ;;
+        77) say "skipped $name: $log says why" ;;
         124 | 137) failed=1 && say "FAILED  $name: not done in $limit s" ;;
         *) failed=1 && say "FAILED  $name: ended with $end ($((SECONDS - start)) s)" ;;
     esac
