@@ -32,7 +32,7 @@ pub(super) fn growth(key: &str, factor: f64) -> Result<i32, InterchangeError> {
         key: key.into(),
         value: factor,
         expected: "a power of two, 1 or more",
-        nearest: if factor > 1.0 { nearest(factor) } else { 2.0 },
+        nearest: nearest(factor, [1.0, 1022.0], 2.0),
     })
 }
 
@@ -43,7 +43,7 @@ pub(super) fn backoff(key: &str, factor: f64) -> Result<i32, InterchangeError> {
         key: key.into(),
         value: factor,
         expected: "a power of two, 1 or less",
-        nearest: if factor > 0.0 && factor < 1.0 { nearest(factor) } else { 0.5 },
+        nearest: nearest(factor, [-1022.0, -1.0], 0.5),
     })
 }
 
@@ -54,7 +54,7 @@ pub(super) fn floor(key: &str, value: f64) -> Result<i32, InterchangeError> {
         key: key.into(),
         value,
         expected: "a power of two within 2^-126..=2^126",
-        nearest: if value > 0.0 { nearest(value) } else { 1.0 },
+        nearest: nearest(value, [-126.0, 126.0], 1.0),
     })
 }
 
@@ -81,7 +81,8 @@ fn exponent(value: f64) -> Option<i32> {
     is_power.then(|| biased - 1023)
 }
 
-/// The power of two nearest by ratio.
-fn nearest(value: f64) -> f64 {
-    value.log2().clamp(-1022.0, 1022.0).round().exp2()
+/// The power of two nearest by ratio whose exponent is within the limits; `otherwise` for a value that has no logarithm.
+fn nearest(value: f64, [low, high]: [f64; 2], otherwise: f64) -> f64 {
+    let log = value.log2();
+    if log.is_finite() { log.round().clamp(low, high).exp2() } else { otherwise }
 }

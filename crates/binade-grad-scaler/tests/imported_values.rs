@@ -1,0 +1,145 @@
+//! What a library's numbers come to here, and the other way round, value by value.
+
+use binade_grad_scaler::interchange::{
+    DeepSpeedFusedState, DeepSpeedState, FirstGrowth, Note, PaddleState,
+};
+use binade_grad_scaler::protocol::StateDict;
+use binade_grad_scaler::{LossScale, ScaleState, Tolerance};
+
+fn torch() -> StateDict {
+    StateDict::export(&LossScale::torch(), &LossScale::torch().start()).unwrap().saved
+}
+
+fn deepspeed() -> DeepSpeedState {
+    let (rule, first) = (LossScale::deepspeed(), FirstGrowth::AfterWindow);
+    DeepSpeedState {
+        scale_window: 10,
+        ..DeepSpeedState::export(&rule, &rule.start(), first).unwrap().saved
+    }
+}
+
+fn fused() -> DeepSpeedFusedState {
+    let rule = LossScale::torch();
+    DeepSpeedFusedState {
+        scale_window: 10,
+        ..DeepSpeedFusedState::export(&rule, &rule.start()).unwrap().saved
+    }
+}
+
+#[test]
+fn deepspeeds_counters_tell_the_good_steps_and_an_overflow_at_the_last_update() {
+    use FirstGrowth::{AfterWindow, AfterWindowAndOne};
+    for (first, cur_iter, last_overflow_iter, counted, notes) in [
+        (AfterWindow, 0, -1, (0, 0), 0),
+        (AfterWindow, 20, 19, (0, 1), 0),
+        (AfterWindow, 20, 12, (7, 0), 0),
+        (AfterWindow, 20, 9, (0, 0), 1),
+        (AfterWindowAndOne, 20, 12, (6, 0), 0),
+        (AfterWindowAndOne, 20, 18, (0, 0), 0),
+        (AfterWindowAndOne, 20, 19, (0, 1), 1),
+    ] {
+        let saved = DeepSpeedState { cur_iter, last_overflow_iter, ..deepspeed() };
+        let imported = saved.import(first).unwrap();
+        let ScaleState { good_steps, bad_steps, .. } = imported.state;
+        let told = format!("{first:?} {cur_iter} {last_overflow_iter}: {:?}", imported.notes);
+        assert_eq!(((good_steps, bad_steps), imported.notes.len()), (counted, notes), "{told}");
+    }
+}
+
+/// The first growth after an overflow, and after the start, comes a step later there, and others when they come here.
+#[test]
+fn good_steps_are_saved_as_the_iterations_that_deepspeed_counts() {
+    for (good_steps, bad_steps, updates, iterations) in [
+        (0, 0, 0, (0, -1)),
+        (0, 1, 5, (5, 4)),
+        (0, 0, 5, (5, 3)),
+        (3, 0, 7, (7, 2)),
+        (3, 0, 0, (4, -1)),
+    ] {
+        let rule = LossScale::torch();
+        let state = ScaleState { good_steps, bad_steps, updates, ..rule.start() };
+        let saved = DeepSpeedFusedState::export(&rule, &state).unwrap().saved;
+        assert_eq!((saved.cur_iter, saved.last_overflow_iter), iterations, "{state}");
+    }
+}
+
+#[test]
+fn deepspeeds_factor_is_of_growth_and_of_backoff() {
+    let rule = DeepSpeedState { scale_factor: 4.0, ..deepspeed() }
+        .import(FirstGrowth::AfterWindow)
+        .unwrap()
+        .rule;
+    assert_eq!((rule.growth_exponent, rule.backoff_exponent), (2, 2));
+}
+
+#[test]
+fn the_fused_optimizer_has_of_a_given_rule_what_it_does_not_save() {
+    let mut given = LossScale::deepspeed().with_patience(3);
+    given.log_max = LossScale::open_seq2seq_log_max().log_max;
+    let saved = DeepSpeedFusedState { scale_factor: 4.0, ..fused() };
+    let mut expected = given.with_tolerance(Tolerance::None).with_growth_interval(10).unwrap();
+    (expected.growth_exponent, expected.backoff_exponent, expected.log_max) = (2, 2, None);
+    assert_eq!(saved.import(&given).unwrap().rule, expected);
+}
+
+#[test]
+fn paddles_overflows_in_a_row_are_skips_in_a_row() {
+    let rule = LossScale::paddle().with_tolerance(Tolerance::InARow { overflows: 3 });
+    let state = ScaleState { tolerated: 2, ..rule.start() };
+    let saved = PaddleState::export(&rule, &state).unwrap().saved;
+    let imported = saved.import().unwrap().state;
+    assert_eq!((imported.bad_steps, imported.tolerated), (2, 2));
+}
+
+#[test]
+fn a_floor_widens_to_hold_a_scale_below_it() {
+    let imported =
+        DeepSpeedState { cur_scale: 0.5, ..deepspeed() }.import(FirstGrowth::AfterWindow).unwrap();
+    assert_eq!(imported.notes, [Note::LimitsWidened { exponent: -1 }]);
+    assert_eq!((imported.rule.min_exponent, imported.rule.start().exponent), (-1, -1));
+}
+
+#[test]
+fn a_growth_that_never_comes_is_not_overdue() {
+    let saved = StateDict { growth_interval: 0, growth_tracker: 5000, ..torch() };
+    let notes = saved.import().unwrap().notes;
+    assert!(matches!(notes[..], [Note::NeverGrows { interval: 0, .. }]), "{notes:?}");
+}
+
+#[test]
+fn a_floor_alone_is_noted_where_the_library_saves_none() {
+    let rule = LossScale::torch().with_limits(1.0, 2.0_f32.powi(126)).unwrap();
+    let notes = StateDict::export(&rule, &rule.start()).unwrap().notes;
+    assert_eq!(notes, [Note::LimitsNotSaved { min: 0, max: 126 }]);
+}
+
+#[test]
+fn a_factor_that_is_refused_comes_with_the_nearest_that_moves_the_scale() {
+    let up = |growth_factor: f64| StateDict { growth_factor, ..torch() }.import().unwrap_err();
+    let down = |backoff_factor: f64| StateDict { backoff_factor, ..torch() }.import().unwrap_err();
+    let floor = |min_scale: f64| {
+        DeepSpeedState { min_scale, ..deepspeed() }.import(FirstGrowth::AfterWindow).unwrap_err()
+    };
+    for (refused, nearest) in [
+        (up(7.0), 8.0),
+        (up(1.2), 2.0),
+        (up(0.5), 2.0),
+        (up(-4.0), 2.0),
+        (up(f64::NAN), 2.0),
+        (up(f64::INFINITY), 2.0),
+        (down(0.3), 0.25),
+        (down(0.75), 0.5),
+        (down(1.5), 0.5),
+        (down(3.0), 0.5),
+        (down(0.0), 0.5),
+        (down(-0.5), 0.5),
+        (floor(3.0), 4.0),
+        (floor(0.0), 1.0),
+        (floor(-1.0), 1.0),
+        (floor(1e300), 2.0_f64.powi(126)),
+        (floor(1e-300), 2.0_f64.powi(-126)),
+    ] {
+        let text = refused.to_string();
+        assert!(text.contains(&format!("Set it to {nearest:?} ")), "{text}");
+    }
+}
