@@ -69,8 +69,8 @@ impl ScaleState {
         let exponent = (factor.to_bits() >> 23).cast_signed() - 127;
         let significand = f32::from_bits(factor.to_bits() & 0x007f_ffff | 0x3f80_0000);
         let imported = Self { significand, ..Self::from_exponent(exponent) };
-        let usable = (-MAX_EXPONENT..=imported.highest()).contains(&exponent);
-        (factor > 0.0 && usable).then_some(imported)
+        // The sign is the exponent's highest bit, so that a negative factor is out of reach, as 0, infinity and NaN are.
+        (-MAX_EXPONENT..=imported.highest()).contains(&exponent).then_some(imported)
     }
 
     /// Whether scaling and unscaling are exact: the scale is a power of two.
@@ -168,7 +168,17 @@ mod tests {
     #[test]
     fn what_cannot_be_a_scale_is_not_imported() {
         let subnormal = f32::from_bits(1);
-        for factor in [0.0, -1.0, f32::INFINITY, f32::NAN, subnormal, f32::MAX] {
+        for factor in [
+            0.0,
+            -0.0,
+            -1.0,
+            f32::MIN,
+            f32::NEG_INFINITY,
+            f32::INFINITY,
+            f32::NAN,
+            subnormal,
+            f32::MAX,
+        ] {
             assert_eq!(ScaleState::import(factor), None, "{factor}");
         }
     }

@@ -81,6 +81,7 @@ fn rules_that_make_no_sense_are_refused_by_value() {
     let limits = LossScaleError::Limits { min: 8.0, max: 4.0 };
     assert_eq!(rule.with_limits(8.0, 4.0), Err(limits));
     assert_eq!(rule.with_init_scale(2.0_f32.powi(30)).unwrap().max_exponent, 30);
+    assert_eq!(rule.with_init_scale(0.25).unwrap().min_exponent, -2);
 }
 
 #[test]
@@ -304,4 +305,68 @@ fn a_share_beyond_all_updates_is_refused_by_value() {
         let text = Tolerance::share(share).unwrap_err().to_string();
         assert!(text.contains(&share.to_string()), "{text}");
     }
+}
+
+#[test]
+fn a_preset_is_the_rule_that_its_constructor_gives() {
+    for (name, rule) in [
+        ("torch", LossScale::torch()),
+        ("apex", LossScale::apex()),
+        ("apex-hysteresis", LossScale::apex_hysteresis(2)),
+        ("deepspeed", LossScale::deepspeed()),
+        ("keras", LossScale::keras()),
+        ("jmp", LossScale::jmp()),
+        ("paddle", LossScale::paddle()),
+        ("fairseq", LossScale::fairseq()),
+        ("log-max", LossScale::open_seq2seq_log_max()),
+    ] {
+        assert_eq!(LossScale::preset(name), Ok(rule), "{name}");
+    }
+}
+
+#[test]
+fn a_rule_is_fixed_where_nothing_moves_the_scale() {
+    for (factor, exponent) in [(1.0, 0), (128.0, 7), (2.0_f32.powi(30), 30), (0.25, -2)] {
+        let rule = LossScale::fixed(factor).unwrap();
+        assert!(rule.is_fixed(), "{factor}");
+        let limits = (rule.min_exponent, rule.init_exponent, rule.max_exponent);
+        assert_eq!(limits, (exponent, exponent, exponent), "{factor}");
+    }
+    let up = LossScale { growth_exponent: 1, ..LossScale::none() };
+    let down = LossScale { backoff_exponent: 1, ..LossScale::none() };
+    for rule in [LossScale::dynamic(), up, down, LossScale::open_seq2seq_log_max()] {
+        assert!(!rule.is_fixed(), "{rule:?}");
+    }
+}
+
+#[test]
+fn a_prediction_that_learns_no_deviation_leaves_the_scale() {
+    for (weight, slow_weight) in [(0, 16_777), (167_772, 0)] {
+        let log_max = LogMax { weight, slow_weight, ..LogMax::open_seq2seq() };
+        let rule = LossScale { log_max: Some(log_max), ..LossScale::open_seq2seq_log_max() };
+        assert_eq!(run(rule, &[Seen { magnitude: 0.5, ..GOOD }; 9]).exponent, 0, "{log_max:?}");
+    }
+}
+
+#[test]
+fn a_prediction_learns_in_the_losss_own_units_whatever_the_significand() {
+    let rule = LossScale::open_seq2seq_log_max();
+    let learned = |factor: f32| {
+        let state = ScaleState::import(factor).expect("usable");
+        rule.next(state, Seen { magnitude: 0.5 * factor, ..GOOD }).averages
+    };
+    assert_eq!(learned(24.0), learned(16.0));
+}
+
+/// Worked out by hand from the rule in [`LogMax`]'s documentation.
+#[test]
+fn averages_have_the_bits_that_their_documentation_says() {
+    let rule = LossScale::open_seq2seq_log_max();
+    let logs = [-10, -4, 3];
+    let last = logs.into_iter().fold(rule.start(), |state, log| {
+        rule.next(state, Seen { magnitude: 2.0_f32.powi(log) * state.factor(), ..GOOD })
+    });
+    let (mean, slow_mean, square) = (-28_886_312, -2_946_313, 130_844);
+    let expected = Averages { mean, slow_mean, square, taken: 498_299, slow_taken: 50_280 };
+    assert_eq!(last.averages, expected);
 }
