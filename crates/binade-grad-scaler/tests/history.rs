@@ -1,7 +1,9 @@
 //! What a run adds up to: each optimizer by name, the parameter that overflows most, the range of the scale.
 mod common;
 
-use binade_grad_scaler::{BadMicroBatch, History, LossScale, Norm, StepCounts, UnscaledGrads};
+use binade_grad_scaler::{
+    BadMicroBatch, History, LossScale, Norm, ScaleState, StepCounts, UnscaledGrads,
+};
 use common::sgd::Sgd;
 use common::{HostScaler, Result, iterate, scaler, unscaled};
 use proptest::prelude::*;
@@ -39,6 +41,25 @@ fn optimizers_are_counted_apart_with_their_skips_in_a_row() -> Result {
          generator: 1 applied, 3 skipped (at most 2 in a row, 1 now); \
          scale 4096 to 65536; overflowed most often: g.b, 3 times"
     );
+    Ok(())
+}
+
+#[test]
+fn of_parameters_that_overflowed_as_often_the_first_by_name_is_the_worst() -> Result {
+    let (mut scaler, mut history) = (scaler(LossScale::dynamic()), History::new());
+    both(&mut scaler, &mut history, BAD, 1.0)?;
+    both(&mut scaler, &mut history, 1.0, BAD)?;
+    assert_eq!(history.worst(), Some(("d.w", 1)));
+    Ok(())
+}
+
+#[test]
+fn a_large_scale_that_is_no_power_of_two_is_told_as_a_number() -> Result {
+    let (mut scaler, mut sgd) = (scaler(LossScale::torch()), Sgd::new(&[("w", &[1.0])]));
+    let mut history = History::new();
+    scaler.set_state(ScaleState::import(3e30).expect("in reach"))?;
+    history.record(&iterate(&mut scaler, &mut sgd, &[("w", &[1.0])])?);
+    assert_eq!(history.to_string(), "1 applied, 0 skipped; scale 3e30 to 3e30");
     Ok(())
 }
 

@@ -104,3 +104,12 @@ fn a_backward_pass_that_fails_hands_its_error_through() -> Result {
     assert_eq!(failed.expect_err("the cast's").kind(), ErrorKind::Unsupported);
     Ok(())
 }
+
+#[test]
+fn on_a_host_an_outcome_is_there_at_once() -> Result {
+    let (mut scaler, mut sgd) = (scaler(LossScale::dynamic()), Sgd::new(&[("w", &[1.0])]));
+    let step = unscaled(&scaler, &[("w", &[1.0])])?.step(&mut sgd)?;
+    let resolved = scaler.update(step)?.try_resolve()?;
+    assert!(resolved.is_ok_and(|step| step.is_applied()));
+    Ok(())
+}

@@ -4,7 +4,7 @@ mod common;
 use binade_core::{Finding, Named, Native, NativeError};
 use binade_grad_scaler::{
     BadMicroBatch, ClipGroup, LossScale, Norm, Pass, ScaleState, Scaler, Step, UnscaledGrads,
-    join_ranks,
+    join_ranks, reduce_on_host,
 };
 use common::host::Host;
 use common::sgd::Sgd;
@@ -267,6 +267,32 @@ fn joined_findings_name_the_first_ranks_overflow_and_keep_what_is_missing_here()
     assert_eq!((&*overflow.parameter, overflow.index, own.halted), ("w", 3, true));
     assert_eq!((own.infinities, own.nans, own.magnitude), (1, 1, 7.0));
     assert_eq!(own.missing, [name("b")]);
+}
+
+#[test]
+fn a_rank_keeps_what_it_misses_and_takes_over_a_norm_that_is_not_finite() {
+    let found = |norm, missing: &str| Finding {
+        norm: Some(norm),
+        missing: vec![missing.into()],
+        ..Finding::default()
+    };
+    let mut own = found(f32::INFINITY, "b");
+    let all = [found(3.0, "a"), own.clone()];
+    join_ranks(&mut own, Pass::Norm, &all).expect("one is not finite");
+    assert_eq!((own.norm, own.missing), (Some(f32::INFINITY), vec!["b".into()]));
+}
+
+#[test]
+fn a_reduction_on_the_host_replaces_what_a_device_has_found() -> Result {
+    let device = Native::<Host>::new();
+    let mut found = Finding { magnitude: 2.0, ..Finding::default() };
+    reduce_on_host(&device, &mut found, |own| {
+        own.halted = own.magnitude > 1.0;
+        Ok(())
+    })?;
+    assert_eq!((found.halted, found.magnitude), (true, 2.0));
+    assert!(reduce_on_host(&device, &mut found, |_| Err(apart())).is_err());
+    Ok(())
 }
 
 #[test]

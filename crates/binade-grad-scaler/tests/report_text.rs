@@ -218,3 +218,34 @@ fn a_loss_that_nobody_scales_up_sends_you_to_the_learning_rate() -> Result {
     assert!(said.contains("no lower scale would help"), "{said}");
     Ok(())
 }
+
+#[test]
+fn a_report_is_debugged_in_the_words_that_main_would_print() -> Result {
+    let (mut scaler, mut sgd) = (scaler(LossScale::dynamic()), Sgd::new(&[]));
+    let step = iterate(&mut scaler, &mut sgd, &[("w", &[1.0])])?;
+    assert_eq!(format!("{:?}", step.report()), "step 1 applied; scale 65536");
+    Ok(())
+}
+
+#[test]
+fn a_norm_of_a_windows_sum_is_not_blamed_on_a_step_skipped_together() -> Result {
+    let (mut scaler, mut sgd) = (scaler(LossScale::none()), Sgd::new(&[]));
+    let mut window = scaler.accumulate(BadMicroBatch::Drop);
+    window.add(unscaled(&scaler, &[("w", &[3e38, 3e38])])?)?;
+    let step = window.finish()?.expect("one").named("generator").clip_norm(1.0)?.step(&mut sgd)?;
+    let said = scaler.update(step)?.resolve()?.report().to_string();
+    let told = "step 1 skipped; generator: the norm of all gradients is +inf; scale 1; ";
+    assert!(said.starts_with(told), "{said}");
+    Ok(())
+}
+
+#[test]
+fn a_missing_gradient_is_named_though_the_step_was_skipped() -> Result {
+    let (mut scaler, mut sgd) = (scaler(LossScale::dynamic()), Sgd::new(&[]));
+    let bad = Named::new("w", Some(common::host::Host::f32(&[f32::INFINITY])));
+    let step = scaler.never_scaled(vec![bad, Named::new("frozen", None)])?.step(&mut sgd)?;
+    let said = scaler.update(step)?.resolve()?.report().to_string();
+    assert!(said.starts_with("step 1 skipped; w[0] is +inf "), "{said}");
+    assert!(said.contains("; no gradient for frozen; scale"), "{said}");
+    Ok(())
+}

@@ -127,3 +127,27 @@ fn a_norm_that_overflows_alone_moves_no_scale_of_a_joint_step() -> Result {
     }
     Ok(())
 }
+
+#[test]
+fn a_micro_batch_that_either_window_leaves_out_is_no_skip_of_its_loss() -> Result {
+    use BadMicroBatch::{Drop, SkipWindow};
+    for inner in [Drop, SkipWindow] {
+        for outer in [Drop, SkipWindow] {
+            let ([mut first, mut second], mut sgd) = (two_scalers(), Sgd::new(&[("w", &[8.0])]));
+            let mut within = first.accumulate(inner);
+            within.add(unscaled(&first, BAD)?)?;
+            within.add(unscaled(&first, GOOD)?)?;
+            let mut window = first.accumulate(outer);
+            window.add(within.finish()?.expect("two"))?;
+            window.add(unscaled(&second, GOOD)?)?;
+            let step = window.finish()?.expect("two").step(&mut sgd)?;
+            let [a, _b] = Scaler::update_each([&mut first, &mut second], step)?;
+            let step = a.resolve()?;
+            let skipped = (inner, outer) == (SkipWindow, SkipWindow);
+            let ScaleState { overflows, skipped: counted, .. } = step.report().scale;
+            assert_eq!(step.is_applied(), !skipped, "{inner:?} in {outer:?}");
+            assert_eq!((overflows, counted), (1, skipped.into()), "{inner:?} in {outer:?}");
+        }
+    }
+    Ok(())
+}

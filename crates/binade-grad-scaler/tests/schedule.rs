@@ -166,3 +166,13 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn a_schedule_is_debugged_with_what_it_counts() {
+    let mut schedule = Schedule::new(identity, Advance::OnApplied).of("generator");
+    schedule.begin();
+    let said = format!("{schedule:?}");
+    for told in ["OnApplied", "generator", "begun: 1", "skipped: 0"] {
+        assert!(said.contains(told), "{said}");
+    }
+}

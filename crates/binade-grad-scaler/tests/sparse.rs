@@ -47,6 +47,15 @@ fn an_infinity_or_nan_in_any_entry_is_found_at_its_dense_index() {
 }
 
 #[test]
+fn an_element_of_a_row_is_found_at_its_dense_index() {
+    let values = vec![1.0, f32::INFINITY, 3.0, 4.0];
+    let grad = SparseGrad::new(&[4], 2, &[&[2, 0]], values).unwrap();
+    let (unscaled, found) = grad.unscaled(&name(), &ScaleState::from_exponent(2));
+    assert_eq!(found.overflow.expect("one").index, 5, "the second element of row 2");
+    assert_eq!(unscaled.values(), [0.75, 1.0, 0.25, f32::INFINITY]);
+}
+
+#[test]
 fn duplicates_that_overflow_f16_when_they_are_added_are_found_in_f16() {
     let grad = line(4, &[3, 3], &[f16::from_f32(64000.0); 2]);
     assert!(grad.values().iter().all(|x| x.is_finite()), "neither is an overflow by itself");

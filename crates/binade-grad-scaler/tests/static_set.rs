@@ -2,7 +2,7 @@
 
 use binade_core::{Element, ErrorKind, Finding, Flat, Named, NativeError, OnlyF32, Static};
 use binade_core::{Error, NamedGrads, Optimizer, StaticGrads, StaticSet};
-use binade_grad_scaler::{BadMicroBatch, LossScale, Scaler, Step};
+use binade_grad_scaler::{BadMicroBatch, ClipGroup, LossScale, Norm, Scaler, Step};
 use half::f16;
 
 /// A model of two parameters.
@@ -90,6 +90,27 @@ fn clipping_is_of_all_gradients_together() -> Result {
     assert_eq!(kept(&keeps), [Some(&[3.0][..]), Some(&[3.5][..])]);
     let refused = scaler.never_scaled(grads.into())?.clip_norm(-1.0);
     assert_eq!(refused.map(drop).unwrap_err().kind(), ErrorKind::InvalidArgument);
+    Ok(())
+}
+
+#[test]
+fn a_group_is_clipped_alone() -> Result {
+    let (mut scaler, mut keeps) = (scaler(0)?, Keeps::default());
+    let grads = Two { weight: halves(&[3.0]), bias: halves(&[4.0]) };
+    let groups = [ClipGroup::new(["weight"], Norm::L2, 1.5)];
+    let step = scaler.never_scaled(grads.into())?.clip_groups(&groups)?.step(&mut keeps)?;
+    scaler.update(step)?.leave_unread();
+    assert_eq!(kept(&keeps), [Some(&[1.5][..]), Some(&[4.0][..])]);
+    Ok(())
+}
+
+#[test]
+fn a_loss_is_multiplied_by_the_scale_and_a_gradient_of_no_optimizer_divided_by_it() -> Result {
+    let towards_input = scaler(3)?.scale(&3.0)?.grad(|scaled| {
+        assert_eq!(scaled.to_bits(), 24.0_f32.to_bits());
+        Ok(*scaled)
+    })?;
+    assert_eq!(towards_input.unscale()?.to_bits(), 3.0_f32.to_bits());
     Ok(())
 }
 

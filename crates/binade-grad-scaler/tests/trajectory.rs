@@ -175,11 +175,11 @@ fn pair(
 fn optimizers_that_skipped_apart_are_led_apart() -> Result {
     let mut first = scaler(rule());
     let mut trajectory = Trajectory::new(first.state()?);
-    for (d, g) in [(1.0, BAD), (BAD, 1.0), (1.0, 1.0), (BAD, BAD)] {
+    for (d, g) in [(1.0, BAD), (BAD, 1.0), (1.0, 1.0), (BAD, BAD), (1.0, BAD)] {
         trajectory.record(&pair(&mut first, None, d, g)?.0).unwrap();
     }
     let (mut second, mut follow) = (scaler(rule()), Follow::new(trajectory));
-    for stepped in [[1, 0], [0, 1], [1, 1], [0, 0]] {
+    for stepped in [[1, 0], [0, 1], [1, 1], [0, 0], [1, 0]] {
         follow.lead(&mut second)?;
         let (step, steps) = pair(&mut second, Some(&follow), 1.0, 1.0)?;
         assert_eq!(steps, stepped);
@@ -237,7 +237,21 @@ fn a_window_that_leaves_out_another_micro_batch_is_told() -> Result {
         assert_eq!(checked.is_err(), parts, "{batches:?}");
         let Err(parted) = checked else { continue };
         assert_eq!(parted.how, Parting::LeftOut(vec!["micro-batch 1".into()]));
+        let text = parted.to_string();
+        assert!(text.contains("recording: the step left out micro-batch 1 there. This"), "{text}");
     }
+    Ok(())
+}
+
+#[test]
+fn a_window_that_leaves_out_what_the_recording_kept_is_told() -> Result {
+    let mut first = scaler(rule());
+    let mut trajectory = Trajectory::new(first.state()?);
+    trajectory.record(&window(&mut first, &[1.0, 2.0])?).unwrap();
+    let (mut second, mut follow) = (scaler(rule()), Follow::new(trajectory));
+    follow.lead(&mut second)?;
+    let text = follow.check(window(&mut second, &[1.0, BAD])?).unwrap_err().to_string();
+    assert!(text.contains("the step left out nothing there. This run: step 1 applied"), "{text}");
     Ok(())
 }
 

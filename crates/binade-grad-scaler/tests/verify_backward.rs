@@ -38,7 +38,11 @@ fn a_backward_of_the_unscaled_loss_is_an_error_that_says_what_was_seen() {
 #[test]
 fn a_backward_that_scales_twice_is_an_error() {
     let squared = |seed: &Host| Host::f32(&[seed.data[0] * seed.data[0]]);
-    assert!(verify(|seed| Ok(times(SET, &squared(seed)))).is_some());
+    let small: Set<'_> = &[("w", &[1e-6])];
+    for set in [SET, small] {
+        assert!(verify(|seed| Ok(times(set, &squared(seed)))).is_some(), "{set:?}");
+        assert_eq!(verify(|seed| Ok(times(set, seed))), None, "{set:?}");
+    }
 }
 
 #[test]

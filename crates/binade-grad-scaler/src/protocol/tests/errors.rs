@@ -54,6 +54,12 @@ fn every_message_begins_with_torchs_and_goes_on() {
 }
 
 #[test]
+fn a_message_names_the_optimizer_by_its_number() {
+    let text = ProtocolError::AlreadyStepped { optimizer: ADAM }.to_string();
+    assert!(text.contains("before optimizer 7 steps again"), "{text}");
+}
+
+#[test]
 fn the_constructor_checks_what_torchs_checks() {
     let with = |growth_factor, backoff_factor| {
         ProtocolScaler::new(ProtocolConfig { growth_factor, backoff_factor, ..Default::default() })

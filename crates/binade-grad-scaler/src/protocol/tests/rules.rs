@@ -114,7 +114,7 @@ fn a_new_scale_keeps_the_tracker_and_forgets_the_verdict() {
 #[test]
 fn any_float_is_a_new_scale() {
     let mut scaler = scaler(8.0, 2000);
-    for value in [f32::INFINITY, f32::NEG_INFINITY, 0.0, -2.0, 1e-45] {
+    for value in [f32::INFINITY, f32::NEG_INFINITY, f32::MAX, f32::MIN, 0.0, -2.0, 1e-45] {
         scaler.set_scale(NewScale::Float(value.into())).unwrap();
         assert_eq!(scaler.current(), Some(value));
     }
@@ -163,4 +163,18 @@ fn a_state_comes_back_before_and_after_the_first_use() {
         assert_eq!(other.scale(1.0_f32), Ok(3.0));
         assert_eq!(other.growth_tracker(), 1);
     }
+}
+
+#[test]
+fn the_config_in_force_can_be_read() {
+    let config = ProtocolConfig { init_scale: 4.0, growth_interval: 7, ..Default::default() };
+    assert_eq!(*scaler(4.0, 7).config(), config);
+}
+
+#[test]
+fn two_gradients_that_are_not_finite_raise_one_flag() {
+    let mut scaler = scaler(4.0, 2000);
+    let (mut nan, mut infinite) = ([f32::NAN], [f32::INFINITY, 1.0]);
+    let raised = scaler.unscale(SGD, &mut [Some(&mut nan[..]), Some(&mut infinite[..])]);
+    assert_eq!((raised, scaler.found(SGD)), (Ok(true), Some(1.0)));
 }
