@@ -1,6 +1,6 @@
 //! Masters for a stranger's host tensor.
 
-use crate::matching::{LOWERED, RETYPED};
+use crate::matching::{self, LOWERED, RETYPED};
 use crate::step::{self, Factor};
 use crate::{
     ExportF32, HostMasters, Join, MasterWeights, Materialise, Plan, PlanError, Slot, StepConstants,
@@ -52,9 +52,7 @@ impl<T: AmpTensor> MasterWeights for Native<T> {
         if found.is_raised() {
             return Ok(());
         }
-        if grads.iter().all(Option::is_none) && !params.is_empty() {
-            return Err(NativeError::NoGradients(NoGradients { parameters: params.len() }));
-        }
+        matching::some(&grads).map_err(NativeError::NoGradients)?;
         for (param, grad) in params.iter_mut().zip(grads) {
             if let (Some(grad), Some((constants, slot))) = (grad, masters.next(&param.name)) {
                 move_one(&mut param.value, &constants, slot, &grad)
