@@ -198,6 +198,9 @@ mod tests {
         let last = (0..1000).find(|&applied| BiasCorrection::at(betas, applied).is_last()).unwrap();
         assert!((300..400).contains(&last), "{last}");
         assert!((last..last + 1000).all(|applied| BiasCorrection::at(betas, applied).is_last()));
+        for only_one_has_faded in [[0.0, 0.999], [0.9, 0.0]] {
+            assert!(!BiasCorrection::at(only_one_has_faded, 0).is_last());
+        }
     }
 
     #[test]

@@ -3,7 +3,7 @@
 mod common;
 
 use binade_core::{DType, Optimizer as _};
-use binade_master_weights::{LostUpdates, MasterStore, UpdateRule};
+use binade_master_weights::{LostUpdates, MasterStore, Sgd, UpdateRule};
 use common::{bits, fine, grads, of_one, plan, raised, rules, stores_and_types, values};
 
 /// What a step of SGD with a rate of 1 loses.
@@ -106,4 +106,32 @@ fn counting_is_switched_in_a_running_optimizer() {
     assert_eq!(optimizer.masters().lost_updates(), Some(LostUpdates { lost: 1, moved: 0 }));
     optimizer.set_plan(plan()).unwrap();
     assert_eq!(optimizer.masters().lost_updates(), None);
+}
+
+#[test]
+fn an_update_is_what_the_rule_adds_and_not_the_gradient() {
+    let sgd = |momentum, weight_decay, nesterov| {
+        UpdateRule::Sgd(Sgd { lr: 1e-9, momentum, dampening: 0.0, weight_decay, nesterov })
+    };
+    for (rule, grad, lost) in [
+        (sgd(0.0, 0.0, false), [1.0, 0.0], [1, 0]),
+        (sgd(0.0, 0.1, false), [0.0, 0.0], [1, 1]),
+        (sgd(0.5, 0.0, false), [1.0, 0.0], [1, 1]),
+        // The gradient undoes what is left of the momentum, which Nesterov's step looks beyond.
+        (sgd(0.5, 0.0, false), [1.0, -0.5], [1, 0]),
+        (sgd(0.5, 0.0, true), [1.0, -0.5], [1, 1]),
+        (UpdateRule::sgd(0.0), [1.0, 1.0], [0, 0]),
+        (UpdateRule::adamw(1e-3), [0.0, 0.0], [1, 1]),
+        (UpdateRule::adam(1e-3), [0.0, 0.0], [0, 0]),
+    ] {
+        let plan = plan(rule).with_store(MasterStore::NoMaster).with_lost_updates(true);
+        let mut optimizer = of_one(DType::BF16, &[1.0], plan);
+        let counted = grad.map(|grad| {
+            optimizer.step(grads(DType::F32, [("w", &[grad][..])]), &fine()).unwrap();
+            let LostUpdates { lost, moved } = optimizer.masters().lost_updates().unwrap();
+            assert_eq!(moved, 0, "{rule:?}");
+            lost
+        });
+        assert_eq!(counted, lost, "{rule:?} of {grad:?}");
+    }
 }

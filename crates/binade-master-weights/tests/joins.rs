@@ -3,10 +3,10 @@
 mod common;
 
 use binade_core::{DType, Error as _, ErrorKind, Named, Optimizer as _};
-use binade_master_weights::{HostMasters, Kept, Kind, MasterStore, Plan, UpdateRule};
+use binade_master_weights::{HostMasters, Kept, KeptValues, Kind, MasterStore, Plan, UpdateRule};
 use common::{
-    Optimizer, bits, fine, grads, of_one, optimizer, params, plan, round, rules, stores_and_types,
-    values,
+    Host, Optimizer, bits, fine, grads, of_one, optimizer, params, plan, round, rules,
+    stores_and_types, values,
 };
 
 const OLD: [(&str, &[f32]); 1] = [("a", &[1.0])];
@@ -193,4 +193,52 @@ fn bytes_that_do_not_fit_are_refused_and_nothing_has_changed() {
     assert!(slot.restore(Kind::Master, &[1; 12]).is_err());
     assert!(slot.restore(Kind::Moment(2), &[]).is_err());
     assert_eq!(masters, before);
+}
+
+#[test]
+fn a_parameters_number_comes_back_where_it_is_started_at_another_place() {
+    let plan = plan(UpdateRule::sgd(0.1)).with_store(MasterStore::Stochastic { seed: 1 });
+    let two: [(&str, &[f32]); 2] = [("v", &[1.0]), ("w", &[1.0])];
+    let run = optimizer(params(DType::BF16, two), plan.clone());
+    let mut restored = HostMasters::new(&plan, ["w"].into_iter()).unwrap();
+    restored.insert(&"w".into(), vec![1.0], DType::BF16).unwrap();
+    assert_ne!(restored.get("w"), run.masters().get("w"), "it is the first here");
+    let (_, slot) = restored.next("w").unwrap();
+    for (kind, bytes) in kept(&run) {
+        slot.restore(kind, &bytes).unwrap();
+    }
+    assert_eq!(restored.get("w"), run.masters().get("w"));
+}
+
+#[test]
+fn a_compensation_is_listed_in_its_parameters_type() {
+    for dtype in [DType::BF16, DType::F16] {
+        let plan = plan(UpdateRule::sgd(0.1)).with_store(MasterStore::Kahan);
+        let optimizer = of_one(dtype, &[1.0], plan);
+        let listed = optimizer.masters().get("w").unwrap().kept();
+        let listed = match listed[0].values {
+            KeptValues::BF16(_) => DType::BF16,
+            KeptValues::F16(_) => DType::F16,
+            other => panic!("{other:?}"),
+        };
+        assert_eq!(listed, dtype);
+    }
+}
+
+#[test]
+fn a_parameter_that_was_widened_since_is_exported_as_it_is() {
+    let plan = plan(UpdateRule::sgd(0.1)).with_store(MasterStore::NoMaster);
+    let mut optimizer = of_one(DType::BF16, &[1.0], plan);
+    optimizer.params[0].value = Host::new(DType::F32, &[0.1]);
+    assert_eq!(optimizer.export_f32().unwrap()[0].value, [0.1]);
+}
+
+#[test]
+fn a_parameter_that_is_kept_elsewhere_is_declared_by_its_length() {
+    let mut masters = HostMasters::new(&plan(UpdateRule::adam(0.1)), ["w"].into_iter()).unwrap();
+    assert!(masters.is_empty());
+    masters.declare(&"w".into(), 7, DType::BF16).unwrap();
+    assert!(!masters.is_empty());
+    let slot = masters.get("w").unwrap();
+    assert_eq!((slot.len, slot.stored, masters.bytes()), (7, DType::BF16, (0, 0)));
 }

@@ -3,7 +3,7 @@
 mod common;
 
 use binade_core::{DType, Error as _, ErrorKind, Optimizer as _};
-use binade_master_weights::{MasterStore, Plan, UpdateRule};
+use binade_master_weights::{MasterStore, Plan, Storage, UpdateRule};
 use common::{ALL, Bits, Optimizer, bits, fine, grads, optimizer, params, plan, rules};
 
 const SET: [(&str, &[f32]); 3] = [("a", &[1.0]), ("b", &[1.0]), ("c", &[1.0])];
@@ -108,6 +108,8 @@ fn what_is_kept_is_stored_in_f32_whenever_it_was_named() {
     assert_eq!(after, before);
     let dtypes = |plan: &Plan| ["weight", "norm"].map(|name| plan.dtype_of(name, DType::BF16));
     assert_eq!(dtypes(&after), [DType::F16, DType::F32]);
+    let storage = Storage { dtype: Some(DType::F16), keep_f32: vec!["norm".into()] };
+    assert_eq!(after.storage(), &storage);
     assert_eq!(dtypes(&plan().keep(kept)), [DType::BF16, DType::F32]);
     assert_eq!(dtypes(&after.keep(["weight"])), [DType::F32; 2]);
 }
@@ -221,4 +223,11 @@ fn a_partition_has_each_parameter_once_with_those_that_its_rule_moves() {
     }
     assert_eq!(plan(rates[0]).partition(names), [names]);
     assert_eq!(groups.partition([]), [[""; 0]; 4]);
+}
+
+#[test]
+fn an_optimizer_is_debugged_with_its_plan_and_without_its_values() {
+    let said = format!("{:?}", optimizer(params(DType::F32, SET), grouped()));
+    assert!(said.starts_with("MasterOptimizer { plan: Plan { rule: Sgd(Sgd { lr: 0.5"), "{said}");
+    assert!(said.ends_with(", .. }"), "{said}");
 }

@@ -222,3 +222,16 @@ fn what_is_saved_is_loaded_to_the_bit() {
     assert_eq!(again.params, trained.params);
     assert_eq!(again.device().forms(&again.params, again.masters()).unwrap().len(), 2);
 }
+
+#[test]
+fn a_plan_that_was_set_moves_a_static_model_from_the_next_step_on() {
+    let plan = |lr| Plan::new(UpdateRule::sgd(lr)).unwrap();
+    let filled = |x| Layer { weight: vec![x; 4], bias: vec![x; 2] };
+    let mut optimizer = MasterOptimizer::new(Static::new(), filled(1.0_f32), plan(0.5)).unwrap();
+    optimizer.set_plan(plan(0.25)).unwrap();
+    optimizer.step(filled(1.0).into(), &Finding::default()).unwrap();
+    assert_eq!(optimizer.params, filled(0.75));
+    let other = plan(0.125).with_storage(DType::BF16);
+    let error = optimizer.set_plan(other).unwrap_err().to_string();
+    assert!(error.contains("neither can change in a running optimizer"), "{error}");
+}

@@ -1,7 +1,7 @@
 //! What holds for a step whatever its rule; agreement with torch is shown where the recorded runs are replayed.
 
 use super::*;
-use crate::{Adam, Sgd, UpdateRule};
+use crate::{Adam, AdamConstants, Sgd, UpdateRule};
 use half::{bf16, f16};
 use proptest::prelude::*;
 
@@ -199,4 +199,33 @@ proptest! {
         let bound = 2.0_f64.powi(-22) * 5.0 * f64::from(u8::try_from(grads.len()).unwrap());
         prop_assert!(distance.abs() <= bound, "{} > {}", distance, bound);
     }
+}
+
+/// Plain Adam from a fresh parameter of 1, but for these.
+fn constants(mean_weight: f32, eps: f32) -> AdamConstants {
+    AdamConstants {
+        shrink: 1.0,
+        weight_decay: 0.0,
+        mean_weight,
+        beta2: 0.0,
+        square_weight: 1.0,
+        root_correction: 1.0,
+        eps,
+        negative_step: -0.5,
+        amsgrad: false,
+    }
+}
+
+#[test]
+fn adams_epsilon_is_added_to_the_root() {
+    let start = adam::Cell { param: 1.0, mean: 0.0, square: 0.0, largest: 0.0 };
+    assert_eq!(adam::element(&constants(1.0, 1.0), 1.0, start).param, 0.75);
+}
+
+/// The two ways differ in the last bits of these numbers.
+#[test]
+fn a_mean_starts_from_the_nearer_end_and_half_way_from_the_new_one() {
+    let start = adam::Cell { param: 1.0, mean: 1.0, square: 0.0, largest: 0.0 };
+    let mean = |weight| adam::element(&constants(weight, 1.0), -0.3, start).mean;
+    assert_eq!([0.25, 0.5].map(mean), [0.675_000_012, 0.349_999_964]);
 }
