@@ -180,7 +180,7 @@ mod tests {
     #[test]
     fn the_logarithm_of_a_subnormal_is_rounded_down() {
         for fraction in [3_u32, 5, 0x2a_aaab, 0x7f_ffff] {
-            let highest = 31 - fraction.leading_zeros();
+            let highest = fraction.ilog2();
             let whole = (i64::from(highest) - 149) << FRACTION;
             let log = whole + of_significand((fraction << (23 - highest)) & 0x007f_ffff);
             assert_eq!(log2(f32::from_bits(fraction)), log, "{fraction}");
