@@ -45,7 +45,7 @@ pub enum OrderError {
         advice(*small, *large)
     )]
     BackwardIgnoresScale {
-        /// The largest finite |gradient| of the loss times 1.
+        /// The largest finite |gradient| of the loss times 1; where none but 0 is finite, the first that is not.
         small: f32,
         /// That of the loss times `factor`.
         large: f32,
@@ -77,7 +77,9 @@ fn in_brackets(step: &str) -> String {
 }
 
 fn advice(small: f32, large: f32) -> &'static str {
-    if small == 0.0 && large == 0.0 {
+    if !small.is_finite() {
+        "gradients are not finite before they are scaled: look at the loss and at the parameters' values"
+    } else if small == 0.0 && large == 0.0 {
         "no gradient came that is not 0: check with a loss that has some, and with the parameters that it depends on"
     } else {
         "start the backward pass from the tensor that the closure is given, and multiply by the scale nowhere else"
@@ -101,6 +103,10 @@ mod tests {
             OrderError::BackwardIgnoresScale { small, large, factor: 256.0 }.to_string()
         };
         assert!(of(0.0, 0.0).contains("no gradient came that is not 0"), "{}", of(0.0, 0.0));
+        assert!(of(f32::NAN, 0.0).contains("is NaN for a loss times 1"), "{}", of(f32::NAN, 0.0));
+        for bad in [f32::NAN, f32::INFINITY] {
+            assert!(of(bad, bad).contains("not finite before they are scaled"), "{}", of(bad, bad));
+        }
         assert!(of(0.5, 0.5).contains("tensor that the closure is given"), "{}", of(0.5, 0.5));
     }
 }

@@ -1,7 +1,7 @@
 //! A check of a new loop: whether backward differentiates the loss that it is given.
 
 use crate::{GradScaler, ScaleState, Scaler};
-use binade_core::OrderError;
+use binade_core::{Finding, OrderError};
 
 /// The exponent of the larger of the two scales that are compared.
 const EXPONENT: i32 = 8;
@@ -42,6 +42,15 @@ impl<D: GradScaler> Scaler<D> {
         if (is_enough && is_once) || (has_overflowed(1) && !has_overflowed(0)) {
             return Ok(());
         }
+        let [small, large] = [0, 1].map(|place| read.get(place).map_or(0.0, told));
         Err(device.order_error(OrderError::BackwardIgnoresScale { small, large, factor }))
+    }
+}
+
+/// The largest |gradient|: the first that is not finite, where no other is above 0.
+fn told(found: &Finding) -> f32 {
+    match &found.overflow {
+        Some(overflow) if found.magnitude == 0.0 => overflow.scaled.abs(),
+        _ => found.magnitude,
     }
 }

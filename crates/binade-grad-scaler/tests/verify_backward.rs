@@ -50,7 +50,16 @@ fn gradients_that_are_zero_absent_or_nan_cannot_be_verified() {
     let missing = || vec![Named::new("w", None)];
     assert!(verify(|seed| Ok(times(&[("w", &[0.0])], seed))).is_some());
     assert!(verify(|_| Ok(missing())).is_some());
-    assert!(verify(|seed| Ok(times(&[("w", &[f32::NAN])], seed))).is_some());
+    for bad in [f32::NAN, f32::NEG_INFINITY] {
+        let error = verify(|seed| Ok(times(&[("w", &[bad, 0.0])], seed))).expect("not finite");
+        let text = error.to_string();
+        let told = format!("is {} for a loss times 1 and {0} for a loss times 256", bad.abs());
+        assert!(text.contains(&told), "{text}");
+        assert!(text.contains("gradients are not finite before they are scaled"), "{text}");
+    }
+    let beside = verify(|_| Ok(times(&[("w", &[2.0, f32::NAN])], &Host::f32(&[1.0]))));
+    let seen = OrderError::BackwardIgnoresScale { small: 2.0, large: 2.0, factor: 256.0 };
+    assert_eq!(beside, Some(seen), "the finite ones are told");
 }
 
 #[test]
