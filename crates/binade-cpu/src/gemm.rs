@@ -12,7 +12,12 @@ use ndarray::{ArrayView2, ArrayViewMut2, linalg::general_mat_mul, s};
 const ROWS: usize = 64;
 
 /// Multiplications that cost as much as one elementwise operation.
-const PER_OPERATION: usize = 16;
+pub(crate) const PER_OPERATION: usize = 16;
+
+/// The cost of a row of the result of `multiplications`, but for a limit that keeps tasks at [`ROWS`] rows or more.
+fn cost(multiplications: usize) -> usize {
+    (multiplications / PER_OPERATION).clamp(1, parallel::BLOCK / ROWS)
+}
 
 /// `values` as a row-major matrix.
 pub(crate) fn matrix(values: &[f32], rows: usize, columns: usize) -> ArrayView2<'_, f32> {
@@ -24,11 +29,7 @@ pub(crate) fn matrix(values: &[f32], rows: usize, columns: usize) -> ArrayView2<
 /// Blocks of rows are `matrixmultiply`'s to work on: its half-precision rivals round between blocks of K.
 pub(crate) fn add_product(a: &ArrayView2<'_, f32>, b: &ArrayView2<'_, f32>, c: &mut [f32]) {
     let (k, n) = b.dim();
-    if n == 0 || k == 0 {
-        return;
-    }
-    let cost = (k * n / PER_OPERATION).clamp(1, parallel::BLOCK / ROWS);
-    parallel::rows(c, n, cost, |first, block| {
+    parallel::rows(c, n, cost(k.saturating_mul(n)), |first, block| {
         let rows = block.len() / n;
         let a = a.slice(s![first..first + rows, ..]);
         let mut c = ArrayViewMut2::from_shape((rows, n), block).expect("whole rows");

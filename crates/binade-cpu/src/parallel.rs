@@ -13,7 +13,12 @@ use std::ops::Range;
 pub(crate) const BLOCK: usize = 1 << 14;
 
 /// Work of less than this costs less than waking another thread; it stays on the calling one.
-pub(crate) const WORTH_A_THREAD: usize = 1 << 17;
+const WORTH_A_THREAD: usize = 1 << 17;
+
+/// Whether so many operations are worth waking other threads for.
+pub(crate) fn is_worth_threads(operations: usize) -> bool {
+    operations >= WORTH_A_THREAD
+}
 
 /// How many items of `cost` each make a block.
 pub(crate) fn block_of(cost: usize) -> usize {
@@ -48,10 +53,11 @@ fn each_row<T: Send>(
     }
     let step = block_of(cost);
     let task = |(i, block): (usize, &mut [T])| work(i * step, block);
-    if (output.len() / row).saturating_mul(cost) < WORTH_A_THREAD {
-        output.chunks_mut(step * row).enumerate().for_each(task);
+    let (rows, length) = (output.len() / row, step * row);
+    if is_worth_threads(rows.saturating_mul(cost)) {
+        output.par_chunks_mut(length).enumerate().for_each(task);
     } else {
-        output.par_chunks_mut(step * row).enumerate().for_each(task);
+        output.chunks_mut(length).enumerate().for_each(task);
     }
 }
 
@@ -72,10 +78,10 @@ fn each_partial<T: Send>(
     let step = block_of(cost);
     let task = |i: usize| work(i * step..(i * step + step).min(count));
     let blocks = 0..count.div_ceil(step);
-    if count.saturating_mul(cost) < WORTH_A_THREAD {
-        blocks.map(task).collect()
-    } else {
+    if is_worth_threads(count.saturating_mul(cost)) {
         blocks.into_par_iter().map(task).collect()
+    } else {
+        blocks.map(task).collect()
     }
 }
 
@@ -86,4 +92,34 @@ pub(crate) type Half<'a> = Box<dyn FnOnce() -> Result<(), Error> + Send + 'a>;
 pub(crate) fn join(left: Half<'_>, right: Half<'_>) -> Result<(), Error> {
     let (left, right) = rayon::join(left, right);
     left.and(right)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{BLOCK, rows};
+    use std::{sync::Mutex, thread};
+
+    /// First row and length of each block of `count` rows of two elements, and whether the calling thread worked on it.
+    fn blocks(count: usize, cost: usize) -> Vec<(usize, usize, bool)> {
+        let (caller, seen) = (thread::current().id(), Mutex::new(Vec::new()));
+        rows(&mut vec![0_u8; 2 * count], 2, cost, |first, block| {
+            let here = thread::current().id() == caller;
+            seen.lock().expect("no block fails").push((first, block.len(), here));
+        });
+        let mut seen = seen.into_inner().expect("no block fails");
+        seen.sort_unstable();
+        seen
+    }
+
+    #[test]
+    fn a_block_holds_as_many_whole_rows_as_its_cost_allows() {
+        assert_eq!(blocks(7, BLOCK / 3), [(0, 6, true), (3, 6, true), (6, 2, true)]);
+        assert_eq!(blocks(2, 2 * BLOCK), [(0, 2, true), (1, 2, true)]);
+    }
+
+    #[test]
+    fn work_leaves_the_calling_thread_from_131072_operations_on() {
+        assert!(blocks(127, 1024).iter().all(|(_, _, here)| *here));
+        assert!(blocks(128, 1024).iter().all(|(_, _, here)| !here));
+    }
 }

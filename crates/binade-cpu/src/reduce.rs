@@ -75,6 +75,11 @@ impl Channels {
         }
     }
 
+    /// Elements of all channels at one place of the outer axes.
+    pub(crate) fn row(self) -> usize {
+        self.count * self.inner
+    }
+
     /// Elements that each channel has.
     pub(crate) fn samples(self) -> usize {
         self.outer * self.inner
@@ -85,7 +90,7 @@ impl Channels {
         self,
         f: impl Fn(usize, Range<usize>) -> [f64; N] + Sync,
     ) -> Vec<[f64; N]> {
-        let partials = parallel::partials(self.outer, self.count * self.inner, |rows| {
+        let partials = parallel::partials(self.outer, self.row(), |rows| {
             let mut sums = vec![[0.0; N]; self.count];
             for row in rows {
                 for (c, sum) in sums.iter_mut().enumerate() {

@@ -29,6 +29,16 @@ fn elements_stay_where_the_random_word_says() {
 }
 
 #[test]
+#[expect(clippy::cast_precision_loss, reason = "the word's last eight bits are zero")]
+fn an_element_whose_word_is_the_threshold_stays() {
+    let stream = stochastic::Key { seed: 1, parameter: !0, step: 2 };
+    let word = |i: &usize| stochastic::bits(stream, *i as u64);
+    let at = (0..4096).find(|i| word(i).trailing_zeros() >= 8).unwrap();
+    let y = Cpu.dropout(&ones(at + 1), &key(1, 2), word(&at) as f32 / 4_294_967_296.0).unwrap();
+    assert!(y.to_f32()[at] > 0.0);
+}
+
+#[test]
 fn about_p_of_the_elements_drop_and_the_sum_stays() {
     for p in [0.1_f32, 0.5, 0.9] {
         let y = Cpu.dropout(&ones(100_000), &key(1, 2), p).unwrap();

@@ -114,7 +114,9 @@ fn relu_lets_nan_through_and_its_gradient_too() {
 #[test]
 fn gelu_and_tanh_have_their_limits_at_infinity() {
     let ends = of(&[f32::NEG_INFINITY, -200.0, 200.0, f32::INFINITY]);
-    assert_eq!(f32s(&Cpu.gelu(&ends).unwrap()), [0.0, 0.0, 200.0, f32::INFINITY]);
+    let limits = f32s(&Cpu.gelu(&ends).unwrap());
+    assert_eq!(limits, [0.0, 0.0, 200.0, f32::INFINITY]);
+    assert!(limits[..2].iter().all(|x| x.is_sign_negative()), "zero is reached from below");
     assert_eq!(f32s(&Cpu.tanh(&ends).unwrap()), [-1.0, -1.0, 1.0, 1.0]);
     let ones = of(&[1.0; 4]);
     assert_eq!(f32s(&Cpu.gelu_backward(&ones, &ends).unwrap()), [0.0, 0.0, 1.0, 1.0]);
@@ -223,4 +225,6 @@ fn rows_of_no_width_are_no_trouble() {
     }
     let grads = Cpu.layer_norm_backward(&x, &x, &none, 1e-5).unwrap();
     assert_eq!(grads.weight.shape(), [0]);
+    let [_, bias] = Cpu.bias_add_backward(&tensor(&[2, 3, 1, 0], 1, DType::F32)).unwrap();
+    assert_eq!(f32s(&bias), [0.0; 3]);
 }

@@ -43,14 +43,14 @@ fn sixteen_bit_input_goes_with_f32_parameters_and_is_narrowed_once() {
 
 #[test]
 fn running_statistics_move_by_the_momentum_towards_the_unbiased_variance() {
-    // Channel 0: 1, 3, mean 2, unbiased variance 2. Channel 1: 10, 10.
-    let x = Tensor::new(vec![1.0_f32, 10.0, 3.0, 10.0], &[2, 2]).unwrap();
+    // Channel 0: 1, 2, 6, mean 3, unbiased variance 7. Channel 1: 10, 10, 10.
+    let x = Tensor::new(vec![1.0_f32, 10.0, 2.0, 10.0, 6.0, 10.0], &[3, 2]).unwrap();
     let ones = vector(&[1.0, 1.0]);
     let before = RunningStats { mean: vector(&[1.0, 0.0]), var: vector(&[4.0, 1.0]) };
     let config = BatchNormConfig { momentum: 0.25, eps: 1e-5 };
     let after = Cpu.batch_norm(&x, &ones, &ones, &before, config).unwrap().running;
-    assert_same_bits(&after.mean, &vector(&[1.25, 2.5]), "mean");
-    assert_same_bits(&after.var, &vector(&[3.5, 0.75]), "variance");
+    assert_same_bits(&after.mean, &vector(&[1.5, 2.5]), "mean");
+    assert_same_bits(&after.var, &vector(&[4.75, 0.75]), "variance");
     assert_same_bits(&before.mean, &vector(&[1.0, 0.0]), "what was passed in");
 }
 

@@ -22,6 +22,6 @@ fn sixteen_bit_storage_gives_the_f32_result_rounded_once() {
 
 #[test]
 fn results_do_not_depend_on_the_number_of_threads() {
-    // Large enough that every operation is cut into blocks: see `parallel::WORTH_A_THREAD`.
+    // Large enough that every operation is cut into blocks: see `parallel::is_worth_threads`.
     cases::all(370).iter().for_each(common::Case::check_threads);
 }

@@ -75,6 +75,15 @@ fn a_norm_within_the_limit_changes_no_bit() {
 }
 
 #[test]
+fn a_norm_that_unscaling_measured_is_not_measured_again_and_no_gradient_is_copied() {
+    let (mut grads, mut found) = unscaled(&[Random(2).part(DType::F16, 100)], 4);
+    let stamp = |of: &Gradients| of.as_stored()[0].value.as_ref().map(Tensor::stamp);
+    let before = stamp(&grads);
+    Cpu.clip_norm(&mut grads, Norm::L2, 1e-3, &mut found).unwrap();
+    assert_eq!(stamp(&grads), before);
+}
+
+#[test]
 fn the_norm_of_four_million_elements_is_within_1e_7_of_f64() {
     let set: Vec<Part> = sets::ALL.map(|dtype| Random(8).part(dtype, 1_400_001)).to_vec();
     let (mut grads, mut found) = unscaled(&set, 2);

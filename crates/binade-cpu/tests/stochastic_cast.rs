@@ -37,6 +37,13 @@ fn any_number_of_threads_gives_the_same_bits() {
 }
 
 #[test]
+fn to_f32_it_is_a_plain_cast() {
+    let narrow = Tensor::from_f32(ramp(), &[4, usize::from(LENGTH)], DType::F16).unwrap();
+    let wide = Cpu.cast_stochastic(&narrow, DType::F32, KEY).unwrap();
+    assert_eq!(wide.to_bits(), narrow.cast(DType::F32).unwrap().to_bits());
+}
+
+#[test]
 fn what_would_round_twice_or_has_no_fraction_is_refused() {
     let wide = Tensor::new(vec![1.0_f64], &[1]).unwrap();
     let whole = Tensor::new(vec![1_i64], &[1]).unwrap();

@@ -1,7 +1,9 @@
 //! Storage: sharing, bits, casts.
 
+use binade_autocast::Autocast as _;
 use binade_core::{DType, Error as _, ErrorKind};
-use binade_cpu::{Error, Tensor};
+use binade_cpu::{Cpu, Error, Tensor};
+use binade_ops::{Download as _, Shaped as _, Upload as _};
 use half::{bf16, f16};
 use ndarray::{Array, array};
 
@@ -107,16 +109,32 @@ fn casting_rounds_once_to_nearest_even_as_the_scalar_casts_do() {
 #[test]
 fn what_would_round_twice_or_is_no_float_is_refused() {
     let wide = Tensor::new(vec![1.0_f64], &[1]).unwrap();
-    let error = wide.cast(DType::F16).unwrap_err();
-    assert_eq!(error.kind(), ErrorKind::Unsupported);
-    assert_eq!(
-        error.to_string(),
-        "the CPU cannot cast f64 straight to f16; it computes with bf16, f16 and f32"
-    );
-    let labels = Tensor::new(vec![1_i64], &[1]).unwrap();
-    assert_eq!(labels.cast(DType::F32).unwrap_err().kind(), ErrorKind::Unsupported);
-    assert_eq!(wide.cast(DType::I64).unwrap_err().kind(), ErrorKind::Unsupported);
-    assert!(wide.cast(DType::F32).is_ok());
+    let one = Tensor::new(vec![1.0_f32], &[1]).unwrap();
+    let label = Tensor::new(vec![1_i64], &[1]).unwrap();
+    for (tensor, to, what) in [
+        (&wide, DType::F16, "cast f64 straight to f16"),
+        (&wide, DType::I64, "cast f64 straight to i64"),
+        (&label, DType::F32, "cast i64"),
+        (&one, DType::I64, "cast to i64"),
+        (&label, DType::U8, "cast to u8"),
+    ] {
+        let error = tensor.cast(to).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Unsupported);
+        let text = format!("the CPU cannot {what}; it computes with bf16, f16 and f32");
+        assert_eq!(error.to_string(), text);
+    }
+    assert_eq!(wide.cast(DType::F32).unwrap().to_bits(), one.to_bits());
+}
+
+#[test]
+fn the_device_tells_what_a_tensor_holds() {
+    let (values, shape) = ([1.5, -2.0, 0.0, 4.0, 5.0, 6.0], [2, 3]);
+    let tensor = Cpu.upload(&values, &shape, DType::F16).unwrap();
+    assert_eq!(Cpu.download(&tensor).unwrap(), values);
+    assert_eq!(Cpu.shape(&tensor), shape);
+    assert_eq!(Cpu.extents(&tensor).as_deref(), Some(&shape[..]));
+    assert!(!tensor.is_empty());
+    assert!(Cpu.upload(&[], &[2, 0], DType::F16).unwrap().is_empty());
 }
 
 #[test]

@@ -3,7 +3,7 @@
 use super::{Gradients, Measured, supported, widened};
 use crate::{
     Error, Tensor,
-    parallel::{BLOCK, WORTH_A_THREAD},
+    parallel::{BLOCK, is_worth_threads},
     simd::{self, Loop},
 };
 use binade_core::{Finding, Overflow};
@@ -68,10 +68,10 @@ fn pieces(grads: &Gradients) -> Result<Vec<Piece<'_>>, Error> {
 
 fn blocks(pieces: &[Piece<'_>], inverse: f32) -> Vec<Block> {
     let elements: usize = pieces.iter().map(|piece| BLOCK.min(piece.tensor.len())).sum();
-    if elements < WORTH_A_THREAD {
-        pieces.iter().map(|piece| piece.look(inverse)).collect()
-    } else {
+    if is_worth_threads(elements) {
         pieces.par_iter().map(|piece| piece.look(inverse)).collect()
+    } else {
+        pieces.iter().map(|piece| piece.look(inverse)).collect()
     }
 }
 

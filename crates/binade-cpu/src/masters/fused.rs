@@ -2,7 +2,7 @@
 
 use crate::{
     Error, Stored, Tensor,
-    parallel::{self, BLOCK, Half, WORTH_A_THREAD},
+    parallel::{self, BLOCK, Half, is_worth_threads},
     simd::{self, Loop},
 };
 use binade_core::{DType, Element};
@@ -22,10 +22,10 @@ pub(super) struct Move<'a> {
 /// Everyone's step. Elements are independent, so that neither blocks nor threads show in the result.
 pub(super) fn step_all(moves: Vec<Move<'_>>, factor: Factor) -> Result<(), Error> {
     let elements: usize = moves.iter().map(|one| one.grad.len()).sum();
-    if elements < WORTH_A_THREAD {
-        moves.into_iter().try_for_each(|one| one.step(factor))
-    } else {
+    if is_worth_threads(elements) {
         moves.into_par_iter().try_for_each(|one| one.step(factor))
+    } else {
+        moves.into_iter().try_for_each(|one| one.step(factor))
     }
 }
 

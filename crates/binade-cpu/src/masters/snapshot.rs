@@ -13,20 +13,8 @@ impl Tensor {
     }
 
     /// Its elements as a file has them.
-    ///
-    /// # Errors
-    ///
-    /// None that a tensor in memory can give: its bytes are as many as its shape says.
-    pub fn to_raw(&self) -> Result<RawTensor, Error> {
-        let bytes = self.to_bits();
-        let (found, shape) = (bytes.len(), self.shape().to_vec());
-        let expected = self.len() * self.dtype().bytes();
-        RawTensor::new(self.form(), bytes).ok_or(Error::Length {
-            what: "bytes",
-            found,
-            shape,
-            expected,
-        })
+    pub fn to_raw(&self) -> RawTensor {
+        RawTensor::new(self.form(), self.to_bits()).expect("as many bytes as the shape says")
     }
 
     /// A tensor of the elements that a file has.
@@ -53,8 +41,8 @@ impl Snapshot for Cpu {
         params: &Vec<Named<Tensor>>,
         masters: &HostMasters,
     ) -> Result<Vec<SavedParameter>, Error> {
-        let saved = |param: &Named<Tensor>| Ok(masters.saved(&param.name, param.value.to_raw()?));
-        params.iter().map(saved).collect()
+        let saved = |param: &Named<Tensor>| masters.saved(&param.name, param.value.to_raw());
+        Ok(params.iter().map(saved).collect())
     }
 
     fn load(

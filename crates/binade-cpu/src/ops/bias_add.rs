@@ -14,8 +14,7 @@ impl BiasAdd for Cpu {
         let dtype = operands::float(Op::BIAS_ADD, &[input, bias])?;
         let of = channels(&shape);
         let (mut out, b) = (input.to_f32().into_owned(), bias.to_f32());
-        let row = of.count * of.inner;
-        parallel::rows(&mut out, row, row, |_, block| {
+        parallel::rows(&mut out, of.row(), of.row(), |_, block| {
             for (i, run) in block.chunks_exact_mut(of.inner).enumerate() {
                 let b = b[i % of.count];
                 for x in run {

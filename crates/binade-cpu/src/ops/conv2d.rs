@@ -3,7 +3,7 @@
 use super::{im2col::Geometry, operands};
 use crate::{
     Cpu, Error, Tensor,
-    gemm::{add_product, matrix},
+    gemm::{PER_OPERATION, add_product, matrix},
     parallel,
     reduce::{self, Channels},
 };
@@ -53,9 +53,6 @@ impl Conv2d for Cpu {
         })
     }
 }
-
-/// Multiplications that cost as much as one elementwise operation.
-const PER_OPERATION: usize = 16;
 
 /// One convolution: `images` times the same geometry.
 struct Layer {

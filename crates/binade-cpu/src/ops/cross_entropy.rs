@@ -2,7 +2,7 @@
 
 use super::{
     operands,
-    softmax::{normaliser, softmax},
+    softmax::{cost, normaliser, softmax},
 };
 use crate::{Cpu, Error, Tensor, parallel, reduce};
 use binade_core::Op;
@@ -12,7 +12,7 @@ impl CrossEntropy for Cpu {
     fn cross_entropy(&self, logits: &Tensor, labels: &Tensor) -> Result<Tensor, Error> {
         let labels = checked(logits, labels)?;
         let (x, classes) = (logits.to_f32(), logits.shape()[1]);
-        let losses = parallel::partials(labels.len(), classes * COST, |rows| {
+        let losses = parallel::partials(labels.len(), cost(classes), |rows| {
             rows.map(|i| row_loss(&x[i * classes..(i + 1) * classes], labels[i])).sum::<f64>()
         });
         let mean = losses.into_iter().sum::<f64>() / reduce::count(labels.len());
@@ -30,7 +30,7 @@ impl CrossEntropy for Cpu {
         let factor = reduce::round(grad / reduce::count(labels.len()));
         let (x, classes) = (logits.to_f32(), logits.shape()[1]);
         let mut out = vec![0.0; x.len()];
-        parallel::rows(&mut out, classes, classes * COST, |first, block| {
+        parallel::rows(&mut out, classes, cost(classes), |first, block| {
             for (i, out) in (first..).zip(block.chunks_exact_mut(classes)) {
                 row_grad(&x[i * classes..(i + 1) * classes], labels[i], factor, out);
             }
@@ -38,9 +38,6 @@ impl CrossEntropy for Cpu {
         Tensor::from_f32(out, logits.shape(), logits.dtype())
     }
 }
-
-/// What an element costs that goes through an exponential.
-const COST: usize = 8;
 
 /// `ln Σ exp(x) − x[label]`.
 fn row_loss(row: &[f32], label: usize) -> f64 {

@@ -18,8 +18,10 @@ impl Softmax for Cpu {
     }
 }
 
-/// What an element costs that goes through an exponential.
-const COST: usize = 8;
+/// The cost of a row whose elements go through an exponential.
+pub(super) fn cost(width: usize) -> usize {
+    width * 8
+}
 
 /// `exp(x) / Σ exp(x)`.
 pub(super) fn softmax(row: &[f32], out: &mut [f32]) {
@@ -63,7 +65,7 @@ pub(super) fn by_row2(
     let (a, b) = (a.to_f32(), b.to_f32());
     let width = shape.last().copied().unwrap_or(1);
     let mut out = vec![0.0; a.len()];
-    parallel::rows(&mut out, width, width * COST, |first, block| {
+    parallel::rows(&mut out, width, cost(width), |first, block| {
         let (a, b) = (&a[first * width..], &b[first * width..]);
         let operands = a.chunks_exact(width).zip(b.chunks_exact(width));
         let rows = block.chunks_exact_mut(width);

@@ -32,7 +32,7 @@ impl GradOps for Cpu {
         *grads = grads.settled()?;
         for tensor in grads.entries.iter_mut().filter_map(|entry| entry.value.as_mut()) {
             // `clamp` leaves a NaN one.
-            each(tensor, |_, x| x.clamp(-max, max));
+            each(tensor, |x| x.clamp(-max, max));
         }
         Ok(())
     }

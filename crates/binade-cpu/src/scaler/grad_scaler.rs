@@ -38,6 +38,6 @@ impl GradScaler for Cpu {
 
 fn times(tensor: &Tensor, factor: f32) -> Result<Tensor, Error> {
     let mut product = tensor.cast(DType::F32)?;
-    each(&mut product, |_, x| x * factor);
+    each(&mut product, |x| x * factor);
     Ok(product)
 }

@@ -7,9 +7,9 @@ mod save_grads;
 
 use crate::{Tensor, parallel};
 
-/// Replaces each element `x` at index `i` of an `f32` tensor by `f(i, x)`.
-fn each(tensor: &mut Tensor, f: impl Fn(usize, f32) -> f32 + Sync) {
-    parallel::blocks(tensor.as_mut_slice().unwrap_or_default(), |first, block| {
-        block.iter_mut().enumerate().for_each(|(i, x)| *x = f(first + i, *x));
+/// Replaces each element `x` of an `f32` tensor by `f(x)`.
+fn each(tensor: &mut Tensor, f: impl Fn(f32) -> f32 + Sync) {
+    parallel::blocks(tensor.as_mut_slice().unwrap_or_default(), |_, block| {
+        block.iter_mut().for_each(|x| *x = f(*x));
     });
 }

@@ -15,11 +15,11 @@ impl SaveGrads for Cpu {
     }
 
     fn save_grads(&self, grads: &Gradients) -> Result<NamedGrads<RawTensor>, Error> {
-        let raw = |grad: Named<Option<Tensor>>| {
-            let value = grad.value.as_ref().map(Tensor::to_raw).transpose()?;
-            Ok(Named { name: grad.name, value })
+        let raw = |grad: Named<Option<Tensor>>| Named {
+            name: grad.name,
+            value: grad.value.as_ref().map(Tensor::to_raw),
         };
-        grads.materialised()?.into_iter().map(raw).collect()
+        Ok(grads.materialised()?.into_iter().map(raw).collect())
     }
 
     fn load_grads(
