@@ -2,7 +2,7 @@
 
 mod sets;
 
-use binade_core::{DType, Finding, Named, Optimizer as _};
+use binade_core::{DType, Finding, Named, Optimizer as _, RawTensor};
 use binade_cpu::{Cpu, Gradients, Tensor};
 use binade_grad_scaler::{GradScaler as _, SaveGrads as _};
 use binade_master_weights::{MasterOptimizer, MasterStore, Plan, UpdateRule};
@@ -25,7 +25,8 @@ fn an_optimizer_that_was_loaded_steps_as_the_one_that_was_saved() {
         step(&mut one, &set, 1);
         other.load(&one.save().unwrap()).unwrap();
         assert_eq!(other.save().unwrap(), one.save().unwrap(), "{rule:?} {store:?}");
-        [&mut one, &mut other].into_iter().for_each(|optimizer| step(optimizer, &set, 2));
+        step(&mut one, &set, 2);
+        step(&mut other, &set, 2);
         assert_eq!(other.save().unwrap(), one.save().unwrap(), "{rule:?} {store:?}");
     }
 }
@@ -38,7 +39,8 @@ fn a_parameter_that_joins_is_stored_and_moved_as_if_it_had_been_there() {
     let (mut whole, mut joined) = (started(&set), started(&set[..1]));
     joined.join(params(&set).split_off(1), plan.clone()).unwrap();
     assert_eq!(joined.params[1].value.dtype(), DType::F16);
-    [&mut whole, &mut joined].into_iter().for_each(|optimizer| step(optimizer, &set, 3));
+    step(&mut whole, &set, 3);
+    step(&mut joined, &set, 3);
     assert_eq!(joined.save().unwrap(), whole.save().unwrap());
 }
 
@@ -73,7 +75,8 @@ fn gradients_that_were_saved_come_back_as_what_they_stand_for() {
     let forms = Cpu.grad_forms(&params(&set)).unwrap();
     for (i, (form, saved)) in forms.iter().zip(&saved).enumerate() {
         assert_eq!((&*form.name, &*saved.name), (&*name(i), &*name(i)));
-        assert_eq!(saved.value.as_ref().map(|raw| raw.form()), (i != 1).then_some(&form.value));
+        let expected = (i != 1).then_some(&form.value);
+        assert_eq!(saved.value.as_ref().map(RawTensor::form), expected);
     }
     let back = Cpu.load_grads(&params(&set), &saved).unwrap();
     assert_eq!(values(&back), values(&unscaled));

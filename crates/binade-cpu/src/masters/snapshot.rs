@@ -13,6 +13,7 @@ impl Tensor {
     }
 
     /// Its elements as a file has them.
+    #[expect(clippy::missing_panics_doc, reason = "a tensor has as many bytes as its shape says")]
     pub fn to_raw(&self) -> RawTensor {
         RawTensor::new(self.form(), self.to_bits()).expect("as many bytes as the shape says")
     }

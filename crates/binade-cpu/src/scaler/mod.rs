@@ -10,6 +10,8 @@ use crate::{Tensor, parallel};
 /// Replaces each element `x` of an `f32` tensor by `f(x)`.
 fn each(tensor: &mut Tensor, f: impl Fn(f32) -> f32 + Sync) {
     parallel::blocks(tensor.as_mut_slice().unwrap_or_default(), |_, block| {
-        block.iter_mut().for_each(|x| *x = f(*x));
+        for x in block {
+            *x = f(*x);
+        }
     });
 }
