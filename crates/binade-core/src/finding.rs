@@ -26,7 +26,7 @@ impl Overflow {
         let value = if self.scaled.is_finite() { self.unscaled } else { self.scaled };
         match value {
             v if v.is_nan() => "NaN",
-            v if v > 0.0 => "+inf",
+            v if v.is_sign_positive() => "+inf",
             _ => "-inf",
         }
     }
@@ -80,5 +80,53 @@ impl Finding {
             scaled,
             unscaled,
         });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const INF: f32 = f32::INFINITY;
+    const NAN: f32 = f32::NAN;
+
+    #[test]
+    fn an_overflow_is_named_by_the_value_that_was_not_finite_first() {
+        for (scaled, unscaled, name) in [
+            (NAN, NAN, "NaN"),
+            (INF, INF, "+inf"),
+            (-INF, -INF, "-inf"),
+            // An infinity times 0 is NaN: the value as backward left it is named.
+            (INF, NAN, "+inf"),
+            (1.0, NAN, "NaN"),
+            (1.0, INF, "+inf"),
+            (-1.0, -INF, "-inf"),
+        ] {
+            let overflow = Overflow { parameter: "w".into(), index: 0, scaled, unscaled };
+            assert_eq!(overflow.what(), name, "{overflow:?}");
+        }
+    }
+
+    #[test]
+    fn infinities_and_nans_are_counted_on_either_side_of_unscaling_and_the_first_is_kept() {
+        let mut finding = Finding::default();
+        let w = Arc::from("w");
+        for (index, (scaled, unscaled)) in
+            [(-3.0, -1.5), (2.0, INF), (INF, INF), (-INF, -0.0), (NAN, NAN), (1.0, NAN), (INF, NAN)]
+                .into_iter()
+                .enumerate()
+        {
+            assert_eq!(finding.is_raised(), index > 1, "before {index}");
+            finding.check(&w, index as u64, scaled, unscaled);
+        }
+        assert_eq!((finding.infinities, finding.nans, finding.magnitude), (3, 3, 3.0));
+        let first = finding.overflow.map(|o| (o.parameter, o.index, o.scaled, o.unscaled));
+        assert_eq!(first, Some((w, 1, 2.0, INF)));
+    }
+
+    #[test]
+    fn a_diverged_scale_raises_a_finding_without_an_overflow() {
+        assert!(!Finding::default().is_raised());
+        assert!(Finding { halted: true, ..Finding::default() }.is_raised());
     }
 }

@@ -118,13 +118,13 @@ mod tests {
     #[test]
     fn vectors_of_three_types_are_tensors_of_these() {
         let tensors: [HostTensor; 3] = [
-            vec![bf16::from_f32(0.5)].into(),
-            vec![f16::from_f32(0.5)].into(),
-            vec![0.5_f32].into(),
+            vec![bf16::from_f32(0.5); 2].into(),
+            vec![f16::from_f32(0.5); 2].into(),
+            vec![0.5_f32; 2].into(),
         ];
         let types = [DType::BF16, DType::F16, DType::F32];
         for (mut tensor, dtype) in tensors.into_iter().zip(types) {
-            assert_eq!(tensor.dtype(), dtype);
+            assert_eq!((tensor.dtype(), tensor.shape()), (dtype, Some(vec![2])));
             tensor.map_f32(&mut |_, x| x + 1.0 / 3.0);
             for to in types {
                 let cast = tensor.cast(to);

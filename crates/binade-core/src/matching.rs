@@ -52,3 +52,28 @@ pub fn agree<'a, 'b>(
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn micro_batches_list_the_same_parameters_of_the_same_shapes_in_the_same_order() {
+        let [a, b, c] = ["a", "b", "c"].map(Arc::<str>::from);
+        let (row, column): (&[usize], &[usize]) = (&[1, 2], &[2, 1]);
+        let sum = [(&a, Some(row)), (&b, None)];
+        let refused = |grads: &[(&Arc<str>, Option<&[usize]>)]| {
+            let error = agree(sum.into_iter(), grads.iter().copied()).err()?;
+            assert_eq!(error.kind(), ErrorKind::Mismatch);
+            assert_eq!(error.to_string(), format!("`{}`: {MICRO_BATCHES}", error.parameter));
+            Some(error.parameter)
+        };
+        assert_eq!(refused(&sum), None);
+        // A missing gradient has no shape to compare.
+        assert_eq!(refused(&[(&a, None), (&b, Some(column))]), None);
+        assert_eq!(refused(&[(&a, Some(column)), (&b, None)]), Some(a.clone()));
+        assert_eq!(refused(&[(&b, Some(row)), (&a, None)]), Some(b.clone()));
+        assert_eq!(refused(&[(&a, Some(row))]), Some(b.clone()), "one less");
+        assert_eq!(refused(&[sum[0], sum[1], (&c, None)]), Some(c.clone()), "one more");
+    }
+}

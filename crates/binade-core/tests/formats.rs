@@ -112,6 +112,18 @@ fn what_is_no_float_has_no_format() {
 }
 
 #[test]
+fn f64_is_a_float_that_autocast_does_not_touch_and_integers_are_none() {
+    use DType::{BF16, Bool, E4M3, E5M2, F16, F32, F64, I32, I64, U8};
+    for dtype in [BF16, F16, F32, E4M3, E5M2] {
+        assert!(dtype.is_castable() && dtype.is_float(), "{dtype}");
+    }
+    assert!(F64.is_float() && !F64.is_castable());
+    for dtype in [I64, I32, U8, Bool] {
+        assert!(!dtype.is_castable() && !dtype.is_float(), "{dtype}");
+    }
+}
+
+#[test]
 fn a_format_fills_its_bytes() {
     for dtype in [DType::BF16, DType::F16, DType::F32, DType::F64, DType::E4M3, DType::E5M2] {
         let facts = format(dtype);
