@@ -206,36 +206,3 @@ impl<T: AmpTensor> Handle for Native<T> {
     type Tensor = T;
     type Error = NativeError<T::Error>;
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// An error of any kind.
-    #[derive(Debug)]
-    struct Of(ErrorKind);
-
-    impl fmt::Display for Of {
-        fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-            write!(f, "{:?}", self.0)
-        }
-    }
-
-    impl std::error::Error for Of {}
-
-    impl Error for Of {
-        fn kind(&self) -> ErrorKind {
-            self.0
-        }
-    }
-
-    #[test]
-    fn a_wrapped_error_keeps_its_kind() {
-        use ErrorKind::{DeviceLost, InvalidArgument, Mismatch, Other, OutOfMemory, Unsupported};
-        for kind in [DeviceLost, OutOfMemory, Mismatch, InvalidArgument, Unsupported, Other] {
-            assert_eq!(NativeError::from(Of(kind)).kind(), kind);
-        }
-        let none = NoGradients { parameters: 2 };
-        assert_eq!(NativeError::<Of>::NoGradients(none).kind(), none.kind());
-    }
-}

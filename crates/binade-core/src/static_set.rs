@@ -123,6 +123,42 @@ mod tests {
         assert_eq!(same, wide);
     }
 
+    #[derive(Clone)]
+    struct Model {
+        weight: Vec<f16>,
+        bias: Vec<f16>,
+    }
+
+    impl StaticSet for Model {
+        type Element = f16;
+
+        fn slices(&mut self) -> Vec<Named<&mut [f16]>> {
+            vec![Named::new("weight", &mut self.weight), Named::new("bias", &mut self.bias)]
+        }
+    }
+
+    #[test]
+    fn gradients_are_named_and_widened_and_an_empty_slice_is_a_missing_one() {
+        let weight = [1.5, -0.25].map(f16::from_f32).to_vec();
+        let scaled = StaticGrads::from(Model { weight, bias: Vec::new() });
+        let named = scaled.into_named();
+        let expected = [("weight", Some(Flat(vec![1.5, -0.25]))), ("bias", None)];
+        assert_eq!(named, expected.map(|(name, value)| Named::new(name, value)));
+        assert_eq!(StaticGrads::<Model>::Unscaled(named.clone()).into_named(), named);
+    }
+
+    #[test]
+    fn flat_gradients_are_visited_in_order_and_tell_no_shape() {
+        let mut flat = Flat(vec![1.0, 2.0, 4.0]);
+        flat.map_f32(&mut |index, x| if index == 1 { -x } else { 10.0 * x });
+        assert_eq!((flat.shape(), flat), (None, Flat(vec![10.0, -2.0, 40.0])));
+    }
+
+    #[test]
+    fn a_static_handle_prints_the_model_that_it_is_for() {
+        assert_eq!(format!("{:?}", Static::<Vec<u8>>::new()), "Static<alloc::vec::Vec<u8>>");
+    }
+
     #[test]
     fn flat_gradients_have_no_other_type() {
         let error = Flat(vec![1.0]).cast(DType::F16).unwrap_err();
