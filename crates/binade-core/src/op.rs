@@ -87,3 +87,19 @@ ops! {
     MAX_POOL2D "max_pool2d" Shape "The largest element of each window.",
     DROPOUT "dropout" Pointwise "Zeroes elements at random and scales the rest.",
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_operation_has_the_name_and_class_it_was_given_and_no_two_share_a_name() {
+        let mine = Op::custom("rms_norm", OpClass::Norm);
+        assert_eq!((mine.name(), mine.class()), ("rms_norm", OpClass::Norm));
+        assert_eq!((Op::LINEAR.name(), Op::LINEAR.class()), ("linear", OpClass::MatMul));
+        for (index, op) in Op::ALL.iter().enumerate() {
+            let by_name = Op::ALL.iter().position(|other| other.name() == op.name());
+            assert_eq!(by_name, Some(index), "{op:?}");
+        }
+    }
+}

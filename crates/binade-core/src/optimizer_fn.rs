@@ -74,4 +74,31 @@ mod tests {
         optimizer.step(grads([Some(1.0), None]), &fine).unwrap();
         assert_eq!(calls, [grads([Some(1.0), None])]);
     }
+
+    #[test]
+    fn a_set_without_parameters_is_stepped_with() {
+        let mut calls = 0;
+        let mut optimizer = OptimizerFn(|_: NamedGrads<HostTensor>| calls += 1);
+        optimizer.step(Vec::new(), &Finding::default()).unwrap();
+        assert_eq!(calls, 1);
+    }
+
+    #[test]
+    fn a_borrowed_and_a_boxed_optimizer_step_and_fail_as_it_does() {
+        fn step<O>(mut optimizer: O, value: Option<f32>) -> Result<(), O::Error>
+        where
+            O: Optimizer<NamedGrads<HostTensor>, Finding>,
+        {
+            optimizer.step(grads([value, None]), &Finding::default())
+        }
+        let mut calls = 0;
+        let mut optimizer = OptimizerFn(|_: NamedGrads<HostTensor>| calls += 1);
+        assert_eq!(format!("{optimizer:?}"), "OptimizerFn");
+        step(&mut optimizer, Some(1.0)).unwrap();
+        step(&mut optimizer, None).unwrap_err();
+        let mut boxed = Box::new(optimizer);
+        step(&mut boxed, Some(1.0)).unwrap();
+        step(boxed, Some(1.0)).unwrap();
+        assert_eq!(calls, 3);
+    }
 }

@@ -98,6 +98,14 @@ mod tests {
     }
 
     #[test]
+    fn a_step_that_no_update_took_is_told_by_its_update_and_its_name() {
+        let of = |step: &str| OrderError::NeverUpdated { step: step.into(), update: 7 }.to_string();
+        assert!(of("").starts_with("step 7 never reached `Scaler::update`"), "{}", of(""));
+        let named = of("generator");
+        assert!(named.starts_with("step 7 (`generator`) never reached"), "{named}");
+    }
+
+    #[test]
     fn gradients_that_are_all_zero_are_told_apart_from_gradients_that_ignore_the_scale() {
         let of = |small, large| {
             OrderError::BackwardIgnoresScale { small, large, factor: 256.0 }.to_string()
@@ -107,6 +115,9 @@ mod tests {
         for bad in [f32::NAN, f32::INFINITY] {
             assert!(of(bad, bad).contains("not finite before they are scaled"), "{}", of(bad, bad));
         }
-        assert!(of(0.5, 0.5).contains("tensor that the closure is given"), "{}", of(0.5, 0.5));
+        for (small, large) in [(0.5, 0.5), (0.0, 0.5), (0.5, 0.0)] {
+            let text = of(small, large);
+            assert!(text.contains("tensor that the closure is given"), "{text}");
+        }
     }
 }

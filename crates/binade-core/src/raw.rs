@@ -173,6 +173,21 @@ mod tests {
     }
 
     #[test]
+    fn the_bytes_are_little_endian_and_f32_keeps_its_bits() {
+        let values = [1.0, -2.5, f32::NAN, 1e-45];
+        let raw = RawTensor::from_f32(Form::new(DType::F32, [2, 2]), &values).unwrap();
+        let bits = |values: &[f32]| values.iter().map(|x| x.to_bits()).collect::<Vec<_>>();
+        assert_eq!(
+            raw.bytes(),
+            bits(&values).iter().flat_map(|x| x.to_le_bytes()).collect::<Vec<_>>()
+        );
+        assert_eq!(bits(&raw.to_f32().unwrap()), bits(&values));
+        let raw = RawTensor::from_f32(Form::new(DType::F16, [2]), &values[..2]).unwrap();
+        assert_eq!(raw.bytes(), [0x00, 0x3c, 0x00, 0xc1]);
+        assert_eq!(RawTensor::new(Form::new(DType::I64, [1]), vec![0; 8]).unwrap().to_f32(), None);
+    }
+
+    #[test]
     fn a_misfit_names_the_tensor_both_forms_and_what_to_do() {
         let (two, three) = (Form::new(DType::F16, [2]), Form::new(DType::F32, [3]));
         let misfit = Misfit::check("master", &"w".into(), Some(&two), Some(&three)).unwrap_err();
@@ -181,6 +196,16 @@ mod tests {
             "the master of `w`: found f16 [2], expected f32 [3]; build the model that was saved, or take another checkpoint"
         );
         let none = Misfit::check("master", &"w".into(), None, Some(&three)).unwrap_err();
-        assert!(none.to_string().contains("found none, expected f32 [3]; "), "{none}");
+        assert_eq!(
+            none.to_string(),
+            "the master of `w`: found none, expected f32 [3]; build the model and the optimizer that were saved, or take another \
+             checkpoint"
+        );
+        let wide = Form::new(DType::F32, [2]);
+        let dtype = Misfit::check("parameter", &"w".into(), Some(&wide), Some(&two)).unwrap_err();
+        assert_eq!(
+            dtype.to_string(),
+            "the parameter of `w`: found f32 [2], expected f16 [2]; store parameters in the type that was saved"
+        );
     }
 }
