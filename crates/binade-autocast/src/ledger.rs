@@ -42,7 +42,6 @@ pub struct Ledger(Mutex<BTreeMap<&'static str, Account>>);
 /// One operand that a scope brought to another type.
 pub(crate) struct Posting {
     pub(crate) op: &'static str,
-    pub(crate) from: DType,
     pub(crate) to: DType,
     pub(crate) promoted: bool,
     pub(crate) made: bool,
@@ -68,13 +67,14 @@ impl Ledger {
     }
 
     pub(crate) fn post(&self, posting: &Posting) {
-        let Posting { op, from, to, promoted, made, elements } = *posting;
+        let Posting { op, to, promoted, made, elements } = *posting;
         let account = if made {
             Account {
                 casts: 1,
                 bytes: elements.unwrap_or(0) * to.bytes() as u64,
                 unsized_casts: u64::from(elements.is_none()),
-                widened: u64::from(promoted && to.bytes() > from.bytes()),
+                // An operand is promoted to a type that holds all of its values, so that another type is a wider one.
+                widened: u64::from(promoted),
                 ..Account::default()
             }
         } else {

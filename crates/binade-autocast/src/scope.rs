@@ -201,7 +201,7 @@ impl<'d, D: Autocast> Scope<'d, D> {
         if let Some(ledger) = &self.ledger {
             let (op, promoted) = (call.op.name(), decision.promoted);
             let elements = self.device.elements(tensor);
-            ledger.post(&Posting { op, from, to, promoted, made, elements });
+            ledger.post(&Posting { op, to, promoted, made, elements });
         }
         Ok(Cow::Owned(cast))
     }
