@@ -4,6 +4,7 @@
 mod common;
 
 use binade_autocast::{Ledger, Region};
+use binade_cast_policy::OpCall;
 use binade_core::{DType, Native, Op};
 use common::{Device, Host};
 use std::sync::Arc;
@@ -54,10 +55,30 @@ total                           4        1             92        1        0
 fn bytes_of_a_device_that_tells_no_sizes_are_marked_as_incomplete() {
     let (device, ledger) = (Native::new(), Arc::new(Ledger::default()));
     let scope = Region::f16().open(&device).with_ledger(ledger.clone());
-    scope.cast(Op::MATMUL, "", [&Host::f32(&[1.0])]).unwrap();
-    assert_eq!((ledger.total().bytes, ledger.total().unsized_casts), (0, 1));
-    let row = "matmul                          1        0             0+        0        0\n";
+    let x = Host::f32(&[1.0]);
+    scope.cast(Op::MATMUL, "", [&x, &x]).unwrap();
+    scope.cast(Op::LINEAR, "", [&x]).unwrap();
+    assert_eq!((ledger.total().bytes, ledger.total().unsized_casts), (0, 3));
+    let row = "matmul                          2        0             0+        0        0\n";
     assert!(ledger.to_string().contains(row), "{ledger}");
+}
+
+#[test]
+fn uneven_products_are_counted_by_operation_and_in_total() {
+    let (device, ledger) = (Device::default(), Arc::new(Ledger::default()));
+    let scope = Region::f16().open(&device).with_ledger(ledger.clone());
+    let low = device.activation(DType::F16, &[1.0]);
+    for (op, extents) in [
+        (Op::LINEAR, [8, 8, 33]),
+        (Op::LINEAR, [8, 8, 35]),
+        (Op::MATMUL, [7, 8, 8]),
+        (Op::MATMUL, [8, 8, 8]),
+    ] {
+        scope.cast_call(&OpCall::from(op).with_extents(&extents), [&low, &low]).unwrap();
+    }
+    let uneven = ledger.accounts().into_iter().map(|(op, account)| (op, account.uneven));
+    assert_eq!(uneven.collect::<Vec<_>>(), [("linear", 2), ("matmul", 1)]);
+    assert_eq!((ledger.total().uneven, ledger.total().casts), (3, 0));
 }
 
 #[test]

@@ -43,6 +43,14 @@ fn a_type_that_makes_no_sense_is_refused_and_the_error_says_why() {
         "a region cannot compute in f64: f64 is never cast; use bf16, f16 or f32"
     );
     assert_eq!(said.kind(), ErrorKind::InvalidArgument);
+    for eight_bits in [DType::E4M3, DType::E5M2] {
+        let said = refused(eight_bits).to_string();
+        assert!(
+            said.ends_with("need a scale of their own, which a region does not carry"),
+            "{said}"
+        );
+    }
+    assert!(refused(DType::U8).to_string().contains("it is no floating-point type"));
     for dtype in [DType::I64, DType::I32, DType::U8, DType::Bool, DType::E4M3, DType::E5M2] {
         assert!(
             matches!(refused(dtype), RegionError::DType { dtype: named, .. } if named == dtype)

@@ -2,13 +2,16 @@
 
 mod common;
 
-use binade_autocast::{CastError, Region, Scope};
+use binade_autocast::{Autocast, CastError, Ledger, Region, Scope};
 use binade_cast_policy::{
     Attribute, CastRule, Category, Is, OpCall, OpTable, Overrides, Refusal, When,
 };
-use binade_core::{AmpTensor, DType, Error, ErrorKind, HostTensor, Native, Op, OpClass};
+use binade_core::{
+    AmpTensor, DType, Error, ErrorKind, Handle, HostTensor, HostTypeError, Native, Op, OpClass,
+};
 use common::Host;
 use std::borrow::Cow;
+use std::sync::Arc;
 
 const BF16: DType = DType::BF16;
 const F16: DType = DType::F16;
@@ -185,4 +188,49 @@ fn a_devices_error_comes_with_the_operation_the_operand_and_the_types() {
         "casting operand 1 of `matmul` at `head` from f32 to e4m3: this device has no elements of type e4m3"
     );
     assert!(std::error::Error::source(&failed).is_some());
+}
+
+/// A device that tells no more than it must.
+struct Bare;
+
+impl Handle for Bare {
+    type Tensor = HostTensor;
+    type Error = HostTypeError;
+}
+
+impl Autocast for Bare {
+    fn dtype(&self, tensor: &HostTensor) -> DType {
+        tensor.dtype()
+    }
+
+    fn cast(&self, tensor: &HostTensor, to: DType) -> Result<HostTensor, HostTypeError> {
+        AmpTensor::cast(tensor, to)
+    }
+}
+
+#[test]
+fn a_device_that_tells_no_sizes_and_no_identity_casts_at_each_use_and_passes_rules_on_sizes() {
+    let long = When::always().op("sum").attribute(Attribute::ReductionLength, Is::Above(-1.0));
+    let policy = Overrides::over(OpTable::torch_cuda()).when(long, CastRule::banned("split it"));
+    let (region, x) = (Region::new(F16, policy).unwrap(), HostTensor::from(vec![1.0_f32; 3]));
+    assert_eq!((Bare.cache_key(&x), Bare.extents(&x), Bare.elements(&x)), (None, None, None));
+    let (scope, ledger) = (region.open(&Bare), Arc::new(Ledger::default()));
+    let scope = scope.with_ledger(ledger.clone());
+    for _ in 0..2 {
+        let [low, same] = scope.cast(Op::MATMUL, "", [&x, &x]).unwrap();
+        assert_eq!((low.dtype(), same.dtype(), scope.kept()), (F16, F16, 0));
+    }
+    let total = ledger.total();
+    assert_eq!((total.casts, total.reused, total.unsized_casts), (4, 0, 4));
+    assert!(scope.cast(Op::SUM, "", [&x]).is_ok(), "no size is stated that the rule could go by");
+}
+
+#[test]
+fn a_scope_prints_its_region_and_how_many_casts_it_keeps() {
+    let device = common::Device::default();
+    let scope = Region::f16().open(&device);
+    scope.cast(Op::MATMUL, "", [&device.parameter(&[1.0])]).unwrap();
+    let said = format!("{scope:?}");
+    assert!(said.starts_with("Scope { region: Region { enabled: true, dtype: F16, "), "{said}");
+    assert!(said.ends_with("kept: 1, .. }"), "{said}");
 }
