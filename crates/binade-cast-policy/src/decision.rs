@@ -232,6 +232,13 @@ mod tests {
     }
 
     #[test]
+    fn a_rule_that_casts_to_a_float_is_followed_whatever_the_regions_type() {
+        for to in [BF16, F16, F32, DType::E4M3, DType::F64] {
+            assert_eq!(operands(&CastRule::To(to), &[F32, DType::I64], F16), Some(to));
+        }
+    }
+
+    #[test]
     fn a_rule_that_casts_to_integers_is_refused() {
         let refused =
             CastRule::To(DType::I64).decide(&OpCall::new(Op::ADD, &[F32]), F16).unwrap_err();
