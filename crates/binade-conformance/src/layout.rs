@@ -7,7 +7,7 @@ use std::iter;
 #[non_exhaustive]
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Layout {
-    /// One after the other, behind this many elements of anything.
+    /// One after the other, between this many elements of anything on either side.
     Offset(usize),
     /// As the transpose of a row-major tensor: the first axis lies closest together, the last farthest apart.
     Transposed,
@@ -62,7 +62,7 @@ impl Layout {
     pub fn buffer(self, bits: &[u8], dtype: DType, shape: &[usize]) -> Vec<u8> {
         let each = dtype.bytes();
         let last = self.places(shape).max().map_or(self.offset(), |place| place + 1);
-        let mut buffer = vec![0xff; last * each];
+        let mut buffer = vec![0xff; (last + self.offset()) * each];
         for (place, element) in self.places(shape).zip(bits.chunks_exact(each)) {
             buffer[place * each..][..each].copy_from_slice(element);
         }
@@ -78,7 +78,7 @@ mod tests {
     fn every_element_has_its_place() {
         let bits = [1, 2, 3, 4, 5, 6];
         let buffer = |layout: Layout| layout.buffer(&bits, DType::U8, &[2, 3]);
-        assert_eq!(buffer(Layout::Offset(2)), [255, 255, 1, 2, 3, 4, 5, 6]);
+        assert_eq!(buffer(Layout::Offset(2)), [255, 255, 1, 2, 3, 4, 5, 6, 255, 255]);
         assert_eq!(buffer(Layout::Transposed), [1, 4, 2, 5, 3, 6]);
         assert_eq!(buffer(Layout::Strided(1)), [1, 255, 2, 255, 3, 255, 4, 255, 5, 255, 6]);
         assert_eq!(Layout::Transposed.strides(&[2, 3]), [1, 2]);

@@ -148,7 +148,7 @@ impl Device for Cuda {
     ) -> Result<Tensor, Refusal> {
         let Layout::Offset(offset) = layout else { return Err(no_strides()) };
         let (buffer, len) = (layout.buffer(bits, dtype, shape), bits.len() / dtype.bytes());
-        let whole = self.device.from_bits(&buffer, dtype, &[offset + len])?;
+        let whole = self.device.from_bits(&buffer, dtype, &[buffer.len() / dtype.bytes()])?;
         Ok(whole.slice(offset, len)?.reshape(shape)?)
     }
 

@@ -50,7 +50,7 @@ impl Device for CandleCpu {
             return Err(Refusal::unsupported("a view by strides"));
         };
         let (buffer, len) = (layout.buffer(bits, dtype, shape), bits.len() / dtype.bytes());
-        let whole = self.from_bits(&buffer, dtype, &[offset + len])?;
+        let whole = self.from_bits(&buffer, dtype, &[buffer.len() / dtype.bytes()])?;
         whole.narrow(0, offset, len).and_then(|view| view.reshape(shape)).map_err(failed)
     }
 

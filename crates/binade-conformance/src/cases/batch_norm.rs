@@ -9,7 +9,7 @@ use crate::{Check, Compute, Operation::BatchNorm, Stored, Verdict};
 use binade_core::{DType, ErrorKind};
 use binade_ops::BatchNormConfig;
 
-const SHAPES: [&[usize]; 10] = [
+const SHAPES: [&[usize]; 13] = [
     &[2, 1],
     &[7, 3],
     &[8, 8],
@@ -20,6 +20,9 @@ const SHAPES: [&[usize]; 10] = [
     &[3, 4, 5, 7],
     &[1, 2, 16, 17],
     &[9, 33, 1, 2],
+    &[131, 33],
+    &[1400, 2, 3],
+    &[70, 2, 8, 9],
 ];
 
 pub(super) fn add(cases: &mut Asks) {
@@ -56,7 +59,9 @@ pub(super) fn add(cases: &mut Asks) {
         });
         cases.add(BatchNorm, dtype, "a_nan_stays_in_its_channel", move |s, check| {
             let x = Stored::from_values(dtype, &[3, 2], [1.0, f64::NAN, 3.0, 4.0, 5.0, 7.0]);
-            forward(s, check, &Layer::of(&x, dtype), 0.1, 0)
+            forward(s, check, &Layer::of(&x, dtype), 0.1, 0)?;
+            let wide = (0..54).map(|i| if i == 20 { f64::NAN } else { f64::from(i % 5) });
+            all(s, check, &Stored::from_values(dtype, &[3, 2, 9], wide), dtype, 0)
         });
     }
     let operands = |shape: &[usize], c: usize| {

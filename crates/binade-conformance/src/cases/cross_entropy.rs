@@ -9,7 +9,7 @@ use crate::{Check, Compute, Operation::CrossEntropy, Stored, Verdict};
 use binade_core::{DType, ErrorKind};
 
 /// Rows and classes.
-const SIZES: [[usize; 2]; 11] = [
+const SIZES: [[usize; 2]; 16] = [
     [1, 1],
     [1, 2],
     [3, 7],
@@ -21,6 +21,11 @@ const SIZES: [[usize; 2]; 11] = [
     [257, 3],
     [33, 31],
     [2, 1025],
+    [2, 8203],
+    [2057, 3],
+    [3, 4],
+    [2, 5],
+    [2, 6],
 ];
 
 pub(super) fn add(cases: &mut Asks) {
@@ -83,6 +88,12 @@ fn odd(cases: &mut Asks, dtype: DType) {
             )?;
         }
         Ok(())
+    });
+    cases.add(CrossEntropy, dtype, "a_row_of_minus_infinity_is_nan_throughout", move |s, check| {
+        (1..10).try_for_each(|classes| {
+            let x = vec![f64::NEG_INFINITY; 2 * classes];
+            both(s, check, &Stored::from_values(dtype, &[2, classes], x), &[0, 0], 1.0, 0)
+        })
     });
     cases.add(CrossEntropy, dtype, "the_loss_of_no_rows_is_nan", move |s, check| {
         let (x, labels) = (ones(dtype, &[0, 3]), i64s(&[0], []));

@@ -1,9 +1,10 @@
 //! Means: a sum in `f32`, divided by the count.
 
-use super::FLOATS;
 use super::ask::{Ask, Asks, Computes, HUGE, i64s, ones, refusals, scalar, too_large, values};
+use super::sum::spreads;
 use super::values::{Draw, not_finite, offsets};
-use crate::oracle::mean::mean;
+use super::{EIGHT_BITS, FLOATS};
+use crate::oracle::{cast::rounded, matmul::count, mean::mean};
 use crate::{Agreement, Check, Compute, Operation::Mean, Stored, Verdict, Wanted};
 use binade_core::{DType, ErrorKind};
 
@@ -14,6 +15,7 @@ pub(super) fn add(cases: &mut Asks) {
         classes(cases, dtype);
         gradients(cases, dtype);
     }
+    EIGHT_BITS.into_iter().for_each(|dtype| gradients(cases, dtype));
     let op = Compute::MeanBackward { shape: vec![2], dtype: DType::F32 };
     let all = vec![
         (Compute::Mean, vec![i64s(&[2], [1, 2])]),
@@ -28,14 +30,16 @@ pub(super) fn add(cases: &mut Asks) {
 /// The gradient of the one result over the count: a division, rounded, and perhaps a count that is.
 fn gradients(cases: &mut Asks, dtype: DType) {
     cases.add(Mean, dtype, "the_gradient_is_divided_by_the_count", move |s, check| {
-        [0_u16, 1, 7, 33, 257].into_iter().try_for_each(|length| {
-            let op = Compute::MeanBackward { shape: vec![length.into(), 3], dtype };
-            [1.0, 0.1, -65536.0, f64::NAN].into_iter().try_for_each(|grad| {
-                let g = scalar(grad);
-                let value = values(&g)[0] / (3.0 * f64::from(length));
-                let wanted = vec![Wanted::near(value, 3.0 * value.abs()); 3 * usize::from(length)];
-                Ask::new(op.clone(), &[&g]).near(s, check, [(dtype, wanted)])
-            })
+        spreads().try_for_each(|(shape, grad)| {
+            let (op, g) = (Compute::MeanBackward { shape: shape.into(), dtype }, scalar(grad));
+            let elements = shape.iter().product();
+            let value = values(&g)[0] / count(elements);
+            // A type without infinities has no edge beyond its largest.
+            if value.is_finite() && rounded(value, dtype).is_nan() {
+                return Ask::new(op, &[&g]).exact(s, check, [(dtype, vec![value; elements])]);
+            }
+            let wanted = vec![Wanted::near(value, 3.0 * value.abs()); elements];
+            Ask::new(op, &[&g]).near(s, check, [(dtype, wanted)])
         })
     });
 }
@@ -83,6 +87,12 @@ fn classes(cases: &mut Asks, dtype: DType) {
     cases.add(Mean, dtype, "every_nan_and_infinity_shows", move |s, check| {
         let one = |code| near(s, check, &Stored::from_codes(dtype, &[3], [1, code, 2]));
         not_finite(dtype).into_iter().try_for_each(one)
+    });
+    cases.add(Mean, dtype, "zeros_of_any_length_have_a_mean_of_zero", move |s, check| {
+        (1..10).try_for_each(|length| {
+            let zeros = Stored::vector(dtype, vec![0.0; length]);
+            Ask::new(Compute::Mean, &[&zeros]).exact(s, check, [(DType::F32, vec![0.0])])
+        })
     });
     cases.add(Mean, dtype, "the_mean_of_nothing_is_nan", move |s, check| {
         near(s, check, &Stored::vector(dtype, []))

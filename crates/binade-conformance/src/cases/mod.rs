@@ -65,7 +65,7 @@ const LENGTHS: [usize; 21] =
     [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 31, 32, 33, 255, 256, 257, 1024, 1025, 4095, 4096, 4097];
 
 /// Lengths around the edges of vectors, warps and blocks, for operations that have many cases each.
-const SHORT: [usize; 12] = [0, 1, 7, 8, 9, 31, 32, 33, 255, 256, 257, 1025];
+const SHORT: [usize; 17] = [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 31, 32, 33, 255, 256, 257, 1025];
 
 /// Lengths around the edges of launches, for a few cases of each operation.
 const LONG: [usize; 3] = [65535, 65536, 65537];

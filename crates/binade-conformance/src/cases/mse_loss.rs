@@ -6,7 +6,7 @@
 )]
 
 use super::ask::{Ask, Asks, Computes, ones, refusals, scalar, uniform, values};
-use super::values::offsets;
+use super::values::{awkward, in_every_lane, offsets};
 use super::{FLOATS, SHORT};
 use crate::oracle::mse_loss::{backward, mse_loss};
 use crate::{Check, Compute, Operation::MseLoss, Stored, Verdict};
@@ -41,7 +41,17 @@ pub(super) fn add(cases: &mut Asks) {
         });
         cases.add(MseLoss, dtype, "a_nan_shows", move |s, check| {
             let x = Stored::vector(dtype, [1.0, f64::NAN, 2.0]);
-            both(s, check, [&x, &Stored::vector(dtype, [1.0, 2.0, 3.0])], 1.0, 0)
+            both(s, check, [&x, &Stored::vector(dtype, [1.0, 2.0, 3.0])], 1.0, 0)?;
+            let codes = in_every_lane(awkward(dtype));
+            let all = Stored::from_codes(dtype, &[codes.len()], codes);
+            both(s, check, [&all, &ones(dtype, &all.shape)], 1.0, 0)
+        });
+        cases.add(MseLoss, dtype, "what_is_hit_to_the_bit_has_no_loss", move |s, check| {
+            (1..10).try_for_each(|length| {
+                let zeros = Stored::vector(dtype, vec![0.0; length]);
+                let ask = Ask::new(Compute::MseLoss, &[&zeros, &zeros]);
+                ask.exact(s, check, [(DType::F32, vec![0.0])])
+            })
         });
     }
     let float = |shape: &[usize]| ones(DType::F32, shape);

@@ -1,7 +1,7 @@
 //! The rectified linear unit: NaN, both zeros, and the gradient at the corner.
 
 use super::ask::{Ask, Asks, Computes, i64s, ones, refusals, uniform, values};
-use super::values::{awkward, offsets};
+use super::values::{awkward, in_every_lane, offsets};
 use super::{FLOATS, SHORT};
 use crate::oracle::relu::{backward, relu};
 use crate::{Check, Compute, Operation::Relu, Stored, Verdict};
@@ -20,8 +20,15 @@ pub(super) fn add(cases: &mut Asks) {
             })
         });
         cases.add(Relu, dtype, "a_nan_stays_a_nan_and_passes_its_gradient_on", move |s, check| {
-            let codes = awkward(dtype);
-            both(s, check, &Stored::from_codes(dtype, &[codes.len()], codes), 0)
+            let codes = in_every_lane(awkward(dtype));
+            let all = Stored::from_codes(dtype, &[codes.len()], codes);
+            both(s, check, &all, 0)?;
+            let passed = (dtype, values(&all));
+            Ask::new(Compute::ReluBackward, &[&all, &ones(dtype, &[all.len()])]).exact(
+                s,
+                check,
+                [passed],
+            )
         });
         cases.add(Relu, dtype, "the_gradient_at_zero_is_zero", move |s, check| {
             let y = Stored::vector(dtype, [0.0; 5]);

@@ -1,11 +1,13 @@
 //! Scaling: a loss times the scale, and a tensor of no optimizer over it, in `f32` whatever the storage.
 
 use super::unscale::factor;
-use super::values::{awkward, finite, folded, layouts};
-use super::{FLOATS, LENGTHS, LONG, get, put, put_at};
+use super::values::{awkward, finite, folded, in_every_lane, layouts};
+use super::{EIGHT_BITS, FLOATS, LENGTHS, LONG, get, put, put_at};
 use crate::oracle::cast::{round, value};
 use crate::oracle::scale::{down, up};
-use crate::{Agreement, Cases, Check, Operation::Scale, Stop, Stored, Subject, Verdict, Wanted};
+use crate::{
+    Agreement, Cases, Check, Layout, Operation::Scale, Stop, Stored, Subject, Verdict, Wanted,
+};
 use binade_core::DType;
 use binade_grad_scaler::ScaleState;
 
@@ -23,6 +25,9 @@ pub(super) fn add<S: Subject>(cases: &mut Cases<S>) {
         imported(cases, dtype);
         lengths(cases, dtype);
         losses(cases, dtype);
+    }
+    for dtype in EIGHT_BITS {
+        eight_bits(cases, dtype);
     }
 }
 
@@ -101,6 +106,31 @@ fn imported<S: Subject>(cases: &mut Cases<S>, dtype: DType) {
         }
         Ok(())
     });
+}
+
+/// Every code that eight bits have, NaN and subnormals among them, in whole vectors, in vectors that are not aligned, and in the ends
+/// of vectors.
+fn eight_bits<S: Subject>(cases: &mut Cases<S>, dtype: DType) {
+    cases.add(
+        Scale,
+        dtype,
+        "every_code_of_eight_bits_is_multiplied_in_f32",
+        move |s: &S, check| {
+            let codes = in_every_lane((0..256).collect());
+            let lengths = (1..8).chain([codes.len()]);
+            lengths.zip((0..2).cycle()).chain([(codes.len(), 0)]).try_for_each(
+                |(length, offset)| {
+                    let input = Stored::from_codes(
+                        dtype,
+                        &[length],
+                        codes[codes.len() - length..].to_vec(),
+                    );
+                    let tensor = put_at(s, &input, Layout::Offset(offset))?;
+                    both(s, check, &input, ScaleState::from_exponent(16), &tensor)
+                },
+            )
+        },
+    );
 }
 
 fn lengths<S: Subject>(cases: &mut Cases<S>, dtype: DType) {

@@ -2,7 +2,7 @@
 
 use super::ask::{Ask, Asks, Computes, HUGE, i64s, ones, refusals, scalar, too_large, values};
 use super::values::{Draw, infinities, nans, not_finite, offsets, places};
-use super::{FLOATS, LENGTHS, LONG};
+use super::{EIGHT_BITS, FLOATS, LENGTHS, LONG};
 use crate::oracle::sum::sum;
 use crate::{Check, Compute, Operation::Sum, Stored, Verdict};
 use binade_core::{DType, ErrorKind};
@@ -14,6 +14,7 @@ pub(super) fn add(cases: &mut Asks) {
         classes(cases, dtype);
         gradients(cases, dtype);
     }
+    EIGHT_BITS.into_iter().for_each(|dtype| gradients(cases, dtype));
     let op = Compute::SumBackward { shape: vec![2], dtype: DType::F32 };
     let all = vec![
         (Compute::Sum, vec![i64s(&[2], [1, 2])]),
@@ -25,16 +26,43 @@ pub(super) fn add(cases: &mut Asks) {
     too_large(cases, Sum, vec![(spread, vec![scalar(1.0)])]);
 }
 
+/// Shapes of what a gradient is spread over: the ends of vectors, and sizes that fill a power of two bytes to the last.
+const SPREAD: [[usize; 2]; 8] =
+    [[0, 3], [1, 3], [7, 3], [33, 3], [257, 3], [8, 16], [16, 16], [32, 16]];
+
+/// Gradients of a scalar: ties between codes of the narrowest types, some below their normal numbers, the largest, some beyond,
+/// and no numbers.
+const GRADS: [f64; 15] = [
+    0.0,
+    1.0,
+    -1.1875,
+    1.3125,
+    0.013,
+    -0.001,
+    0.000_02,
+    3e-8,
+    -448.0,
+    464.0,
+    470.0,
+    -57344.0,
+    65536.0,
+    f64::INFINITY,
+    f64::NAN,
+];
+
+/// A scalar's gradients, and shapes to spread them over.
+pub(super) fn spreads() -> impl Iterator<Item = ([usize; 2], f64)> {
+    let shapes = SPREAD.into_iter().flat_map(|shape| [0.1, -65536.0].map(|grad| (shape, grad)));
+    shapes.chain(GRADS.map(|grad| ([7, 3], grad)))
+}
+
 /// The gradient of the one result, everywhere.
 fn gradients(cases: &mut Asks, dtype: DType) {
     cases.add(Sum, dtype, "the_gradient_is_the_same_everywhere", move |s, check| {
-        [0, 1, 7, 33, 257].into_iter().try_for_each(|length| {
-            let op = Compute::SumBackward { shape: vec![length, 3], dtype };
-            [1.0, 0.1, -65536.0, f64::NAN].into_iter().try_for_each(|grad| {
-                let g = scalar(grad);
-                let wanted = vec![values(&g)[0]; 3 * length];
-                Ask::new(op.clone(), &[&g]).exact(s, check, [(dtype, wanted)])
-            })
+        spreads().try_for_each(|(shape, grad)| {
+            let (op, g) = (Compute::SumBackward { shape: shape.into(), dtype }, scalar(grad));
+            let wanted = vec![values(&g)[0]; shape.iter().product()];
+            Ask::new(op, &[&g]).exact(s, check, [(dtype, wanted)])
         })
     });
 }
@@ -96,6 +124,9 @@ fn random(cases: &mut Asks, dtype: DType) {
     });
     cases.add(Sum, dtype, "the_sum_of_nothing_is_zero", move |s, check| {
         near(s, check, &Stored::vector(dtype, []))
+    });
+    cases.add(Sum, dtype, "zeros_of_any_length_add_up_to_zero", move |s, check| {
+        (1..10).try_for_each(|length| exact(s, check, &Stored::vector(dtype, vec![0.0; length])))
     });
     cases.add(Sum, dtype, "the_shape_does_not_matter", move |s, check| {
         let mut draw = Draw::new(4);

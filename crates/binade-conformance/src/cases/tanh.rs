@@ -1,7 +1,7 @@
 //! The hyperbolic tangent, from where it is the identity to where it is one.
 
 use super::ask::{Ask, Asks, Computes, i64s, ones, refusals, uniform, values};
-use super::values::{awkward, finite, offsets};
+use super::values::{awkward, finite, in_every_lane, offsets};
 use super::{FLOATS, SHORT};
 use crate::oracle::tanh::{backward, tanh};
 use crate::{Check, Compute, Operation::Tanh, Stored, Verdict};
@@ -23,7 +23,7 @@ pub(super) fn add(cases: &mut Asks) {
             both(s, check, &Stored::vector(dtype, finite(1, 257, dtype, [-13.0, 6.0])), 0)
         });
         cases.add(Tanh, dtype, "a_nan_gives_a_nan_and_infinity_one", move |s, check| {
-            let codes = awkward(dtype);
+            let codes = in_every_lane(awkward(dtype));
             both(s, check, &Stored::from_codes(dtype, &[codes.len()], codes), 0)
         });
     }

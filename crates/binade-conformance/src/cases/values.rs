@@ -80,6 +80,11 @@ pub(super) fn offsets() -> impl Iterator<Item = (usize, usize)> {
     [1, 2, 3, 4, 7].into_iter().zip([1, 8, 33, 257, 4097])
 }
 
+/// Each code eight times, so that every lane of a vector meets it.
+pub(super) fn in_every_lane(codes: Vec<u64>) -> Vec<u64> {
+    codes.into_iter().flat_map(|code| [code; 8]).collect()
+}
+
 /// [`offsets`] as layouts, and layouts in which memory's order is not that of the elements or has gaps, each with a case's
 /// name and the lengths that go with it.
 pub(super) fn layouts() -> [(&'static str, Vec<(Layout, usize)>); 2] {

@@ -240,6 +240,12 @@ fn reading_from_the_start_of_a_buffer_is_caught() {
 }
 
 #[test]
+fn reading_to_the_end_of_a_buffer_is_caught() {
+    caught(&ReadsToTheEndOfTheBuffer, "sum/f16/starts_anywhere_in_a_buffer");
+    caught(&ReadsToTheEndOfTheBuffer, "scale/f32/starts_anywhere_in_a_buffer");
+}
+
+#[test]
 fn a_panic_is_a_failure_of_its_case_and_stops_no_other() {
     let report = Runner::new().only("/bf16").run(&Faulty(&Panics));
     let failed = report.failed();

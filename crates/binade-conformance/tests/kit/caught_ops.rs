@@ -20,6 +20,29 @@ fn multiplying_in_f16_is_caught() {
 #[test]
 fn a_gradient_of_the_mean_that_is_not_divided_is_caught() {
     alone(&ForgetsTheCountOfTheMean, "mean/f32/the_gradient_is_divided_by_the_count");
+    alone(&ForgetsTheCountOfTheMean, "mean/e5m2/the_gradient_is_divided_by_the_count");
+}
+
+#[test]
+fn eight_bits_read_as_the_other_eight_bits_are_caught() {
+    caught(&ReadsE5m2AsE4m3, "scale/e5m2/every_code_of_eight_bits_is_multiplied_in_f32");
+}
+
+#[test]
+fn adding_what_ends_the_last_vector_is_caught() {
+    caught(&AddsTheEndOfTheVector, "sum/bf16/zeros_of_any_length_add_up_to_zero");
+    caught(&AddsTheEndOfTheVector, "mean/f16/zeros_of_any_length_have_a_mean_of_zero");
+    caught(&AddsTheEndOfTheVector, "mse_loss/f32/what_is_hit_to_the_bit_has_no_loss");
+}
+
+#[test]
+fn a_share_of_the_first_elements_of_a_wide_row_is_caught() {
+    alone(&SumsTheFirst8192, "softmax/f32/random_2x8203");
+}
+
+#[test]
+fn a_masked_row_without_a_loss_is_caught() {
+    alone(&GivesMaskedRowsNoLoss, "cross_entropy/f16/a_row_of_minus_infinity_is_nan_throughout");
 }
 
 #[test]

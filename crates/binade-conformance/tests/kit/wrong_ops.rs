@@ -9,6 +9,7 @@ use crate::toy_ops::{
 use crate::toy_rows::{batch_norm, by_row, cross_entropy_back, layer_norm, variance};
 use binade_conformance::{Compute, Refusal, Subject};
 use binade_core::{DType, ErrorKind};
+use binade_grad_scaler::ScaleState;
 use half::f16;
 
 /// The toy, with one operation done otherwise.
@@ -37,9 +38,22 @@ pub(crate) enum Slip {
     FlipsTheKernel,
     TakesAnyLabel,
     WrapsTheCountOfElements,
+    ReadsE5m2AsE4m3,
+    AddsTheEndOfTheVector,
+    SumsTheFirst8192,
+    GivesMaskedRowsNoLoss,
 }
 
 impl Fault for Slip {
+    fn scale(&self, tensor: &Plain, scale: ScaleState) -> Result<Plain, Refusal> {
+        match (self, tensor.dtype) {
+            (Self::ReadsE5m2AsE4m3, DType::E5M2) => {
+                Toy.scale(&Plain { dtype: DType::E4M3, ..tensor.clone() }, scale)
+            }
+            _ => Toy.scale(tensor, scale),
+        }
+    }
+
     /// What the toy refuses is refused.
     fn compute(&self, op: &Compute, operands: &[&Plain]) -> Result<Vec<Plain>, Refusal> {
         let right = Toy.compute(op, operands);
@@ -88,6 +102,22 @@ impl Slip {
             // `fmax(x, 0)`, as a library's activation may have it.
             (Self::MakesNanZeroBehindALayer, C::LinearRelu, [x, w, b @ ..]) => {
                 map(&linear(x, w, b.first().copied()), |x| x.max(0.0))
+            }
+            (Self::AddsTheEndOfTheVector, C::Sum | C::Mean | C::MseLoss, [x, ..]) => {
+                let right = Toy.compute(op, t).ok()?[0].read()[0];
+                let end = if x.read().len().is_multiple_of(8) { 0.0 } else { 2.0_f32.powi(-24) };
+                Plain::write(&[right + end], DType::F32, &[])
+            }
+            (Self::SumsTheFirst8192, C::Softmax, [x]) => by_row(x, |x| {
+                let max = x.iter().copied().fold(f32::NEG_INFINITY, f32::max);
+                let terms: Vec<f32> = x.iter().map(|x| (x - max).exp()).collect();
+                let sum = total(&terms[..terms.len().min(8192)]);
+                terms.iter().map(|term| term / sum).collect()
+            }),
+            (Self::GivesMaskedRowsNoLoss, C::CrossEntropy, [x, _])
+                if x.read().iter().all(|x| *x == f32::NEG_INFINITY) && !x.read().is_empty() =>
+            {
+                Plain::write(&[0.0], DType::F32, &[])
             }
             (Self::MakesNanZero, C::Relu, [x]) => map(x, |x| if x > 0.0 { x } else { 0.0 }),
             (Self::PoolsPastNan, C::MaxPool2d(config), [x]) => {

@@ -32,6 +32,7 @@ pub(crate) enum Astray {
     ForgetsTheStep,
     ReusesBitsInEveryFourthParameter,
     ReadsFromTheStartOfTheBuffer,
+    ReadsToTheEndOfTheBuffer,
     ReadsInTheOrderOfMemory,
 }
 use Astray::*;
@@ -49,6 +50,10 @@ impl Fault for Astray {
             (ReadsInTheOrderOfMemory, layout) => !matches!(layout, Layout::Offset(_)),
             _ => false,
         };
+        if let (ReadsToTheEndOfTheBuffer, Layout::Offset(_)) = (self, layout) {
+            let buffer = layout.buffer(bits, dtype, shape);
+            return Toy.from_bits(&buffer[buffer.len() - bits.len()..], dtype, shape);
+        }
         if in_memory {
             let buffer = layout.buffer(bits, dtype, shape);
             return Toy.from_bits(&buffer[..bits.len()], dtype, shape);

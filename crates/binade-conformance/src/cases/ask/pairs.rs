@@ -1,7 +1,7 @@
 //! What elementwise operations of two tensors are asked alike.
 
 use super::{Asks, Computes, ones, refusals, uniform};
-use crate::cases::values::{Draw, awkward, offsets};
+use crate::cases::values::{Draw, awkward, in_every_lane, offsets};
 use crate::cases::{FLOATS, SHORT};
 use crate::{Check, Compute, Operation, Stored, Verdict};
 use binade_core::{DType, ErrorKind};
@@ -39,7 +39,7 @@ fn patterns(s: &dyn Computes, check: &mut Check, dtype: DType, both: Both) -> Ve
     });
     both(s, check, [&a, &b], 0)?;
     awkward(dtype).into_iter().try_for_each(|code| {
-        let all = awkward(dtype);
+        let all = in_every_lane(awkward(dtype));
         let a = Stored::from_codes(dtype, &[all.len()], vec![code; all.len()]);
         both(s, check, [&a, &Stored::from_codes(dtype, &[all.len()], all)], 0)
     })

@@ -17,7 +17,7 @@ pub(in crate::cases) struct Softmaxes {
     pub(in crate::cases) gradient: fn(&[f64], &[f64], usize) -> Vec<Wanted>,
 }
 
-const SHAPES: [&[usize]; 14] = [
+const SHAPES: [&[usize]; 18] = [
     &[1],
     &[7],
     &[3, 8],
@@ -30,6 +30,10 @@ const SHAPES: [&[usize]; 14] = [
     &[2, 257],
     &[2, 3, 5],
     &[2, 1025],
+    &[2, 8203],
+    &[3, 4],
+    &[2, 6],
+    &[2, 10],
     &[0, 3],
     &[3, 0],
 ];
@@ -76,7 +80,12 @@ impl Softmaxes {
         });
         cases.add(self.op, dtype, "minus_infinity_masks_an_element", move |s, check| {
             let masked = [0.0, f64::NEG_INFINITY, 1.0, 2.0, f64::NEG_INFINITY];
-            self.forward(s, check, &Stored::from_values(dtype, &[1, 5], masked), &masked)
+            self.forward(s, check, &Stored::from_values(dtype, &[1, 5], masked), &masked)?;
+            (0..9).try_for_each(|at| {
+                let mut masked = [1.0; 9];
+                masked[at] = f64::NEG_INFINITY;
+                self.forward(s, check, &Stored::from_values(dtype, &[1, 9], masked), &masked)
+            })
         });
         let sentence = "a_row_with_nan_or_infinity_or_nothing_is_nan_throughout";
         cases.add(self.op, dtype, sentence, move |s, check| {
@@ -88,7 +97,15 @@ impl Softmaxes {
                 let x = Stored::from_values(dtype, &[3, 3], all.clone());
                 self.forward(s, check, &x, &all)?;
             }
-            Ok(())
+            (1..10).try_for_each(|width| {
+                let masked = vec![down; width];
+                let x = Stored::from_values(dtype, &[1, width], masked.clone());
+                self.forward(s, check, &x, &masked)?;
+                let g = uniform(3, dtype, &x.shape, [-1.0, 1.0]);
+                let y = Stored::from_values(dtype, &x.shape, vec![nan; width]);
+                let wanted = (self.gradient)(&values(&g), &values(&y), width);
+                Ask::new(self.backward.clone(), &[&g, &y]).near(s, check, [(dtype, wanted)])
+            })
         });
     }
 
