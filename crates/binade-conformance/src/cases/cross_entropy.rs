@@ -3,7 +3,7 @@
 use super::FLOATS;
 use super::ask::{Ask, Asks, Computes, i64s, ones, refusals, scalar, uniform, values};
 use super::embedding::reported;
-use super::values::{Draw, offsets};
+use super::values::{Draw, offsets, wide_rows};
 use crate::oracle::cross_entropy::{backward, cross_entropy};
 use crate::{Check, Compute, Operation::CrossEntropy, Stored, Verdict};
 use binade_core::{DType, ErrorKind};
@@ -62,6 +62,13 @@ pub(super) fn add(cases: &mut Asks) {
                 both(s, check, &x, &drawn(5, 33), 1.0, offset)
             })
         });
+        let sentence = "a_wide_row_may_hang_on_its_last_elements";
+        cases.add(CrossEntropy, dtype, sentence, move |s, check| {
+            wide_rows(-30.0).zip((0..2).cycle()).try_for_each(|(row, offset)| {
+                let x = Stored::from_values(dtype, &[1, row.len()], row);
+                both(s, check, &x, &[x.len() - 2], 1.0, offset)
+            })
+        });
         odd(cases, dtype);
     }
     let (x, labels) = (ones(DType::F32, &[2, 3]), i64s(&[2], [0, 1]));
@@ -106,10 +113,13 @@ fn odd(cases: &mut Asks, dtype: DType) {
     let sentence = "a_label_that_is_no_class_is_an_invalid_argument_or_nan";
     cases.add(CrossEntropy, dtype, sentence, move |s, check| {
         [3, -1, i64::MAX, i64::MIN].into_iter().try_for_each(|bad| {
-            let (x, labels) = (ones(dtype, &[2, 3]), i64s(&[2], [0, bad]));
+            let (x, labels, g) = (ones(dtype, &[2, 3]), i64s(&[2], [0, bad]), scalar(1.0));
             let ask = Ask::new(Compute::CrossEntropy, &[&x, &labels]);
             let got = ask.results(s, [(DType::F32, 1)]);
-            reported(check, &ask, got, 0..1)
+            reported(check, &ask, got, 0..1)?;
+            let ask = Ask::new(Compute::CrossEntropyBackward, &[&g, &x, &labels]);
+            let got = ask.results(s, [(dtype, 6)]);
+            reported(check, &ask, got, 3..6)
         })
     });
 }

@@ -8,14 +8,14 @@
 use super::FLOATS;
 use super::ask::{Ask, Asks, Computes, ones, refusals, uniform, values};
 use super::bias_add::name;
-use super::values::offsets;
+use super::values::{offsets, wide_rows};
 use crate::oracle::layer_norm::{backward, layer_norm};
 use crate::{Check, Compute, Operation::LayerNorm, Stored, Verdict};
 use binade_core::{DType, ErrorKind};
 
 const EPS: f32 = 1e-5;
 
-const SHAPES: [&[usize]; 18] = [
+const SHAPES: [&[usize]; 19] = [
     &[2],
     &[3, 1],
     &[3, 7],
@@ -27,6 +27,7 @@ const SHAPES: [&[usize]; 18] = [
     &[2, 255],
     &[3, 257],
     &[65, 5],
+    &[4099, 3],
     &[3, 4],
     &[2, 6],
     &[3, 10],
@@ -50,6 +51,13 @@ pub(super) fn add(cases: &mut Asks) {
         cases.add(LayerNorm, dtype, "starts_anywhere_in_a_buffer", move |s, check| {
             offsets().try_for_each(|(offset, _)| {
                 let x = uniform(offset, dtype, &[3, 33], [-2.0, 3.0]);
+                both(s, check, &x, dtype, EPS, offset)
+            })
+        });
+        let sentence = "a_wide_row_may_hang_on_its_last_elements";
+        cases.add(LayerNorm, dtype, sentence, move |s, check| {
+            wide_rows(0.0).zip((0..2).cycle()).try_for_each(|(row, offset)| {
+                let x = Stored::from_values(dtype, &[1, row.len()], row);
                 both(s, check, &x, dtype, EPS, offset)
             })
         });

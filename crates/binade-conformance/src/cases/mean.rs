@@ -16,6 +16,10 @@ pub(super) fn add(cases: &mut Asks) {
         gradients(cases, dtype);
     }
     EIGHT_BITS.into_iter().for_each(|dtype| gradients(cases, dtype));
+    cases.add(Mean, DType::BF16, "the_mean_of_four_million_ones_is_one", |s, check| {
+        let ones = Stored::vector(DType::BF16, vec![1.0; 4_198_400]);
+        Ask::new(Compute::Mean, &[&ones]).exact(s, check, [(DType::F32, vec![1.0])])
+    });
     let op = Compute::MeanBackward { shape: vec![2], dtype: DType::F32 };
     let all = vec![
         (Compute::Mean, vec![i64s(&[2], [1, 2])]),

@@ -15,6 +15,10 @@ pub(super) fn add(cases: &mut Asks) {
         gradients(cases, dtype);
     }
     EIGHT_BITS.into_iter().for_each(|dtype| gradients(cases, dtype));
+    // As many as make more chunks than a block has threads, several times over.
+    cases.add(Sum, DType::BF16, "four_million_ones_are_four_million", |s, check| {
+        exact(s, check, &Stored::vector(DType::BF16, vec![1.0; 4_198_400]))
+    });
     let op = Compute::SumBackward { shape: vec![2], dtype: DType::F32 };
     let all = vec![
         (Compute::Sum, vec![i64s(&[2], [1, 2])]),
@@ -26,19 +30,22 @@ pub(super) fn add(cases: &mut Asks) {
     too_large(cases, Sum, vec![(spread, vec![scalar(1.0)])]);
 }
 
-/// Shapes of what a gradient is spread over: the ends of vectors, and sizes that fill a power of two bytes to the last.
+/// Shapes of what a gradient is spread over: the ends of vectors, and sizes that fill a power of two bytes, and blocks, to
+/// the last.
 const SPREAD: [[usize; 2]; 8] =
-    [[0, 3], [1, 3], [7, 3], [33, 3], [257, 3], [8, 16], [16, 16], [32, 16]];
+    [[0, 3], [1, 3], [7, 3], [33, 3], [257, 3], [8, 16], [32, 32], [64, 32]];
 
 /// Gradients of a scalar: ties between codes of the narrowest types, some below their normal numbers, the largest, some beyond,
 /// and no numbers.
-const GRADS: [f64; 15] = [
+const GRADS: [f64; 17] = [
     0.0,
     1.0,
     -1.1875,
     1.3125,
     0.013,
     -0.001,
+    0.004_882_812_5,
+    0.000_038_146_972_656_25,
     0.000_02,
     3e-8,
     -448.0,

@@ -85,6 +85,15 @@ pub(super) fn in_every_lane(codes: Vec<u64>) -> Vec<u64> {
     codes.into_iter().flat_map(|code| [code; 8]).collect()
 }
 
+/// Rows that are wider than most devices keep at hand, all `low` but for a last whole vector and a part of one, whose length is
+/// another in each.
+pub(super) fn wide_rows(low: f64) -> impl Iterator<Item = Vec<f64>> {
+    (1..8).map(move |part: i32| {
+        let end = (0..8 + part).map(|i| f64::from(i * 5 % 11) / 4.0);
+        std::iter::repeat_n(low, 8192).chain(end).collect()
+    })
+}
+
 /// [`offsets`] as layouts, and layouts in which memory's order is not that of the elements or has gaps, each with a case's
 /// name and the lengths that go with it.
 pub(super) fn layouts() -> [(&'static str, Vec<(Layout, usize)>); 2] {

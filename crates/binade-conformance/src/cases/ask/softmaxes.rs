@@ -1,7 +1,11 @@
 //! What softmax and its logarithm are asked alike: large rows, masked elements, rows that are NaN.
 
 use super::{Ask, Asks, Computes, ones, refusals, uniform, values};
-use crate::cases::{FLOATS, bias_add::name, values::offsets};
+use crate::cases::{
+    FLOATS,
+    bias_add::name,
+    values::{offsets, wide_rows},
+};
 use crate::{Check, Compute, Operation, Stored, Verdict, Wanted};
 use binade_core::{DType, ErrorKind};
 
@@ -75,6 +79,11 @@ impl Softmaxes {
             let widest = Stored::from_values(dtype, &[1, 4], [88.0, 89.0, 90.0, 720.0]);
             self.both(s, check, &widest, 0)
         });
+        cases.add(self.op, dtype, "a_wide_row_may_hang_on_its_last_elements", move |s, check| {
+            wide_rows(-30.0).zip((0..2).cycle()).try_for_each(|(row, offset)| {
+                self.both(s, check, &Stored::from_values(dtype, &[1, row.len()], row), offset)
+            })
+        });
         cases.add(self.op, dtype, "ones_in_their_thousands_share_alike", move |s, check| {
             self.both(s, check, &ones(dtype, &[2, 4099]), 0)
         });
@@ -97,7 +106,7 @@ impl Softmaxes {
                 let x = Stored::from_values(dtype, &[3, 3], all.clone());
                 self.forward(s, check, &x, &all)?;
             }
-            (1..10).try_for_each(|width| {
+            (1..10).chain([8201]).try_for_each(|width| {
                 let masked = vec![down; width];
                 let x = Stored::from_values(dtype, &[1, width], masked.clone());
                 self.forward(s, check, &x, &masked)?;
