@@ -20,12 +20,13 @@ fn multiplying_in_f16_is_caught() {
 #[test]
 fn a_gradient_of_the_mean_that_is_not_divided_is_caught() {
     alone(&ForgetsTheCountOfTheMean, "mean/f32/the_gradient_is_divided_by_the_count");
-    alone(&ForgetsTheCountOfTheMean, "mean/e5m2/the_gradient_is_divided_by_the_count");
 }
 
 #[test]
 fn eight_bits_read_as_the_other_eight_bits_are_caught() {
-    caught(&ReadsE5m2AsE4m3, "scale/e5m2/every_code_of_eight_bits_is_multiplied_in_f32");
+    let report = Runner::new().only("scale/").run(&Faulty(&ReadsE5m2AsE4m3));
+    let failed: Vec<&str> = report.failed().into_iter().map(|(name, _)| name).collect();
+    assert_eq!(failed, ["scale/e5m2/every_code_of_eight_bits_is_multiplied_in_f32"]);
 }
 
 #[test]
