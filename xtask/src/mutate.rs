@@ -16,7 +16,13 @@ use clap::{Args, ValueEnum};
 
 use crate::{Result, ci::Outcome};
 
-use {draw::Draw, kernels::Kernel, program::Program, report::Report, trial::Trial};
+use {
+    draw::Draw,
+    kernels::Kernel,
+    program::{Program, Which},
+    report::Report,
+    trial::Trial,
+};
 
 /// Whose kernels are changed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -72,10 +78,14 @@ const COUNT: usize = 10;
 impl Mutate {
     pub(crate) fn run(self) -> Result<()> {
         let kernels = kernels::named(self.device, &self.kernel)?;
-        let mut program = Program::built(self.device)?;
+        let mut programs = vec![Program::built(self.device, Which::Kit)?];
+        let parts = || kernels.iter().flat_map(|kernel| &kernel.parts);
+        if !parts().all(|part| programs[0].runs(part)) {
+            programs.push(Program::built(self.device, Which::Tests)?);
+        }
         let mut missed = Vec::new();
         for kernel in &kernels {
-            let report = self.of_kernel(kernel, &mut program)?;
+            let report = self.of_kernel(kernel, &programs)?;
             println!("{report}");
             if !report.is_enough() {
                 missed.push(kernel.name.clone());
@@ -87,9 +97,9 @@ impl Mutate {
         Err(format!("{}: less than 95 % of the changes were noticed", missed.join(", ")).into())
     }
 
-    fn of_kernel(&self, kernel: &Kernel, program: &mut Program) -> Result<Report> {
+    fn of_kernel(&self, kernel: &Kernel, programs: &[Program]) -> Result<Report> {
         let mut report = Report::new(&kernel.name, &kernel.parts);
-        let Some(mut trial) = Trial::of(kernel, program)? else { return Ok(report.unreached()) };
+        let Some(mut trial) = Trial::of(kernel, programs)? else { return Ok(report.unreached()) };
         let known = known::of(self.device, &kernel.name)?;
         for change in self.changes(kernel) {
             let reason =

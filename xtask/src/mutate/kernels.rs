@@ -10,7 +10,8 @@ use crate::{Result, shell::root};
 pub(super) struct Kernel {
     pub(super) name: String,
     pub(super) text: String,
-    /// Parts of the names of cases, in the order in which they are run.
+    /// Parts of the names of cases, in the order in which they are run: the kit's, and after `device::` those of the backend's own
+    /// tests.
     pub(super) parts: Vec<String>,
 }
 
@@ -18,21 +19,26 @@ pub(super) struct Kernel {
 const STORES: [&str; 4] = ["stochastic/", "remainder/", "kahan/", "scaled_f16/"];
 
 /// Kernels that serve other operations than that of their name. A name that no kernel of a device has is of the other one.
-const SERVES: [(&str, &[&str]); 18] = [
-    ("adam", &["adam/", STORES[0], STORES[1], STORES[2]]),
+const SERVES: [(&str, &[&str]); 22] = [
+    ("accumulate", &["accumulate/", "device::windows::"]),
+    ("adam", &["adam/", STORES[0], STORES[1], STORES[2], "device::windows::"]),
+    ("average", &["device::replicas::"]),
     ("batch_norm", &["batch_norm/"]),
     ("cast", &["cast/"]),
+    // A yardstick of benchmarks, which computes nothing and leaves every bit as it is.
+    ("ceiling", &[]),
     ("clip", &["clip/", "clip_groups/"]),
     ("columns", &["bias_add/", "linear/", "linear_relu/"]),
-    ("counted", &STORES),
+    ("counted", &["device::counted::"]),
     ("im2col", &["conv2d/"]),
+    ("l2norm", &["device::casts::the_norm"]),
     ("materialise", &["clip/", "clip_groups/", "unscale/"]),
     ("matmul", &["matmul/", "linear/", "bmm/", "conv2d/"]),
     ("matmul_80", &["matmul/", "linear/", "bmm/", "conv2d/"]),
     ("matmul_join", &["matmul/", "linear/"]),
-    ("prepare", &["sgd/", "adam/"]),
+    ("prepare", &["sgd/", "adam/", STORES[2], "device::windows::", "device::counted::"]),
     ("scaled", &["scaled_f16/"]),
-    ("scaled_f16", &["scaled_f16/"]),
+    ("scaled_f16", &["scaled_f16/", "device::scaled::", "device::counted::"]),
     ("sgd", &["sgd/", STORES[0], STORES[1], STORES[2]]),
     ("unscale", &["unscale/", "norm/", "clip/"]),
     ("scale_update", &["scale_update/", "iterate/"]),

@@ -1,4 +1,4 @@
-//! A copy of the program that runs the kit, in which the text of one kernel is another.
+//! A copy of a program that runs kernels, the kit's or a backend's own tests, in which the text of one kernel is another.
 
 use std::{
     fs::{self, File},
@@ -17,9 +17,22 @@ use crate::{
     shell::{Call, root},
 };
 
+/// Programs that run kernels.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Which {
+    /// The program that runs the kit.
+    Kit,
+    /// The backend's own tests on a device, for what is no contract of every backend's.
+    Tests,
+}
+
+/// Begins the names of parts that the backend's own tests run.
+const TESTS: &str = "device::";
+
 /// The copy, and how it is started.
 pub(super) struct Program {
     device: Device,
+    which: Which,
     /// As it was built.
     bytes: Vec<u8>,
     /// A folder of this process's, so that several may run side by side.
@@ -39,17 +52,27 @@ pub(super) enum Ending {
 }
 
 impl Program {
-    pub(super) fn built(device: Device) -> Result<Self> {
-        let call = "build --quiet --package binade-bench --bin conformance --message-format json";
-        let built = Binaries::of(&Call::cargo(call))?;
-        let bytes = fs::read(built.file("binade-bench", Kind::Program, "conformance")?)?;
+    pub(super) fn built(device: Device, which: Which) -> Result<Self> {
+        let backend = if device == Device::Ptx { "binade-cuda" } else { "binade-wgpu" };
+        let (build, package, kind, name) = match which {
+            Which::Kit => ("build --bin", "binade-bench", Kind::Program, "conformance"),
+            Which::Tests => ("test --no-run --test", backend, Kind::Tests, "device"),
+        };
+        let call = format!("{build} {name} --package {package} --quiet --message-format json");
+        let built = Binaries::of(&Call::cargo(&call))?;
+        let bytes = fs::read(built.file(package, kind, name)?)?;
         let libraries = if device == Device::Ptx { Some(ptx::folder(false)?) } else { None };
         let folder = root().join(format!("target/mutants/{}", std::process::id()));
         fs::create_dir_all(&folder)?;
-        let copy = folder.join("conformance");
+        let copy = folder.join(name);
         fs::write(&copy, &bytes)?;
         executable(&copy)?;
-        Ok(Self { device, bytes, folder, copy, libraries })
+        Ok(Self { device, which, bytes, folder, copy, libraries })
+    }
+
+    /// Returns true where the program has these cases.
+    pub(super) fn runs(&self, part: &str) -> bool {
+        part.starts_with(TESTS) == (self.which == Which::Tests)
     }
 
     /// Where coverage and copies are put.
@@ -89,7 +112,11 @@ impl Program {
         let output = File::create(&log)?;
         let mut process = Command::new(&self.copy);
         let name = if self.device == Device::Ptx { "ptx" } else { "wgpu" };
-        process.args(["--device", name, "--only", part]).env("BINADE_REQUIRE", name);
+        match part.strip_prefix(TESTS) {
+            None => process.args(["--device", name, "--only", part]),
+            Some(tests) => process.arg(tests).env("BINADE_PTX_DEVICES", "2"),
+        };
+        process.env("BINADE_REQUIRE", name);
         if let Some(folder) = &self.libraries {
             process.env("LD_LIBRARY_PATH", device::before(folder, "LD_LIBRARY_PATH", ':'));
         }

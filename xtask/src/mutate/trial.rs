@@ -1,4 +1,4 @@
-//! One kernel's mutants against the kit.
+//! One kernel's mutants against the kit, and against the backend's own tests where the kernel serves no contract.
 
 use std::{
     collections::BTreeSet,
@@ -15,8 +15,8 @@ use crate::{Result, coverage};
 /// A kernel whose unchanged text passes.
 pub(super) struct Trial<'a> {
     kernel: &'a Kernel,
-    program: &'a Program,
-    places: Vec<usize>,
+    /// Each with where the kernel's text lies in it.
+    programs: Vec<(&'a Program, Vec<usize>)>,
     /// Lines that no case ran; empty where nobody can tell.
     missed: BTreeSet<usize>,
     limit: Duration,
@@ -35,20 +35,22 @@ pub(super) enum Outcome {
 }
 
 impl<'a> Trial<'a> {
-    /// Nothing where no case of the kit can reach the kernel, because the program does not hold it.
+    /// Nothing where no case can reach the kernel, because no program holds it.
     ///
     /// # Errors
     ///
     /// Where the kernel fails unchanged.
-    pub(super) fn of(kernel: &'a Kernel, program: &'a mut Program) -> Result<Option<Self>> {
-        let places = program.places(&kernel.text);
-        if places.is_empty() {
-            return Ok(None);
-        }
+    pub(super) fn of(kernel: &'a Kernel, programs: &'a [Program]) -> Result<Option<Self>> {
+        let place = |program: &'a Program| (program, program.places(&kernel.text));
+        let programs =
+            programs.iter().filter(|program| kernel.parts.iter().any(|part| program.runs(part)));
+        let programs: Vec<_> =
+            programs.map(place).filter(|(_, places)| !places.is_empty()).collect();
+        let Some((program, _)) = programs.first() else { return Ok(None) };
         let folder = program.folder().join("coverage");
         coverage::empty(&folder)?;
         let start = Instant::now();
-        for part in &kernel.parts {
+        for (program, part) in runs(&programs, kernel) {
             let ending = program.run(part, Duration::from_mins(10), Some(&folder))?;
             if ending != Ending::Well {
                 return Err(format!("{part} fails with {} unchanged", kernel.name).into());
@@ -57,7 +59,7 @@ impl<'a> Trial<'a> {
         // A loop that never ends is noticed; a machine with other work to do is not a fault.
         let limit = start.elapsed() * 5 + Duration::from_secs(20);
         let missed = coverage::merged(&[folder])?.never_ran(&entries(&kernel.text));
-        Ok(Some(Self { kernel, program, places, missed, limit }))
+        Ok(Some(Self { kernel, programs, missed, limit }))
     }
 
     pub(super) fn outcome(&mut self, change: &Change) -> Result<Outcome> {
@@ -65,15 +67,19 @@ impl<'a> Trial<'a> {
             return Ok(Outcome::NeverRan);
         }
         let Some(text) = changed(&self.kernel.text, change) else { return Ok(Outcome::Refused) };
-        self.program.put(&self.places, &text)?;
-        let outcome = self.against_the_kit();
-        self.program.put(&self.places, &self.kernel.text)?;
+        self.put(&text)?;
+        let outcome = self.against_all();
+        self.put(&self.kernel.text)?;
         outcome
     }
 
-    fn against_the_kit(&self) -> Result<Outcome> {
-        for part in &self.kernel.parts {
-            match self.program.run(part, self.limit, None)? {
+    fn put(&self, text: &str) -> Result<()> {
+        self.programs.iter().try_for_each(|(program, places)| program.put(places, text))
+    }
+
+    fn against_all(&self) -> Result<Outcome> {
+        for (program, part) in runs(&self.programs, self.kernel) {
+            match program.run(part, self.limit, None)? {
                 Ending::Well => {}
                 Ending::TooLate => return Ok(Outcome::Caught("a run without an end".into())),
                 Ending::Badly(said) if is_refused(&said) => return Ok(Outcome::Refused),
@@ -82,6 +88,18 @@ impl<'a> Trial<'a> {
         }
         Ok(Outcome::Survived)
     }
+}
+
+/// What is run for a kernel: each part of its cases by the program that has them.
+fn runs<'a>(
+    programs: &[(&'a Program, Vec<usize>)],
+    kernel: &'a Kernel,
+) -> impl Iterator<Item = (&'a Program, &'a str)> {
+    let programs: Vec<&Program> = programs.iter().map(|(program, _)| *program).collect();
+    kernel.parts.iter().filter_map(move |part| {
+        let program = programs.iter().find(|program| program.runs(part))?;
+        Some((*program, part.as_str()))
+    })
 }
 
 /// The entries of a PTX text; none of WGSL.
@@ -103,10 +121,10 @@ fn is_refused(said: &str) -> bool {
 }
 
 fn first_failure(said: &str) -> String {
-    let failed = said
-        .lines()
-        .map(str::trim)
-        .find(|line| line.starts_with("FAILED") || line.starts_with("failed"));
+    let failed = said.lines().map(str::trim).find(|line| {
+        ["FAILED", "failed"].iter().any(|sign| line.starts_with(sign))
+            || line.ends_with("... FAILED")
+    });
     failed.unwrap_or("a run that ended badly").chars().take(100).collect()
 }
 

@@ -2,6 +2,7 @@
 
 use super::FLOATS;
 use super::steps::{self, variant};
+use super::stores::SUBTRACTING;
 use super::training::{Move, Run, calm};
 use crate::{Cases, Operation, Stored, Subject};
 use binade_core::DType;
@@ -30,6 +31,9 @@ pub(super) fn add<S: Subject>(cases: &mut Cases<S>) {
             small(cases, [param, grad]);
         }
         ages(cases, param);
+        if cases.arithmetic().rounded_div_sqrt {
+            steps::halves(cases, Operation::Adam, param, UpdateRule::Adam(SUBTRACTING));
+        }
     }
 }
 

@@ -13,6 +13,7 @@ pub(super) fn add<S: Subject>(cases: &mut Cases<S>) {
         norms(cases, dtype);
         earlier(cases, dtype);
         lengths(cases, dtype);
+        places(cases, dtype);
         units(cases, dtype);
         verdicts(cases, dtype);
         refusals(cases, dtype);
@@ -198,6 +199,35 @@ fn lengths<S: Subject>(cases: &mut Cases<S>, dtype: DType) {
             Ok(())
         });
     }
+}
+
+/// Groups with the largest element in one of their parameters, and elements so small that any number behind the last shows.
+fn places<S: Subject>(cases: &mut Cases<S>, dtype: DType) {
+    let sentence = "the_largest_element_is_found_in_whichever_parameter_it_is";
+    cases.add(Operation::ClipGroups, dtype, sentence, move |s: &S, check| {
+        const NAMES: [&str; 9] = ["a", "b", "c", "d", "e", "f", "g", "h", "i"];
+        NAMES.into_iter().try_for_each(|place| {
+            let values = |name| if name == place { [5.0, -4.0] } else { [1.0, 2.0] };
+            let each = NAMES.map(|name| (name, values(name)));
+            let set = set(dtype, each.each_ref().map(|(name, values)| (*name, &values[..])));
+            exactly(s, check, &set, &[largest(&NAMES, 3.0)])
+        })
+    });
+    if dtype != DType::F32 || !cases.arithmetic().keeps_subnormals {
+        return;
+    }
+    let sentence = "nothing_behind_the_last_element_counts";
+    cases.add(Operation::ClipGroups, dtype, sentence, move |s: &S, check| {
+        let state = ScaleState::from_exponent(-113);
+        for length in 1..10 {
+            let mut values = vec![0.0; length];
+            values[0] = 2.0_f64.powi(-149);
+            let set = vec![("w", Some(Stored::vector(dtype, values)))];
+            let groups = [l2(&["w"], 2.0_f32.powi(-36))];
+            of(s, check, &set, How { state, ..How::by(&groups) }, upload(s, &set)?)?;
+        }
+        Ok(())
+    });
 }
 
 /// What a limit is a limit of: gradients as they are once unscaled, whatever their scale.

@@ -143,6 +143,14 @@ fn numbers<S: Subject>(cases: &mut Cases<S>, join: Join) {
             |seen| same(check, &seen, |found| f64::from(found.magnitude), seen.wanted.magnitude),
         )
     });
+    cases.add(
+        Merge,
+        variant(join),
+        "it_has_no_norm_where_none_was_measured",
+        move |s: &S, check| {
+            each(s, join, |_, _| (), |seen| same(check, &seen, |found| found.norm, None))
+        },
+    );
     cases.add(Merge, variant(join), "what_the_two_read_stays_as_it_was", move |s: &S, check| {
         each(
             s,

@@ -1,6 +1,7 @@
 //! Masters in two halves: every bit is kept, and ties go away from zero.
 
 use super::stores::{self, Trial};
+use super::values::halfway;
 use crate::oracle::remainder;
 use crate::{Cases, Operation::Remainder, Stored, Subject};
 use binade_core::DType::{BF16, F32};
@@ -21,6 +22,9 @@ pub(super) fn add<S: Subject>(cases: &mut Cases<S>) {
             Trial::single(STORE, param.clone(), updates.clone()).run(s, check, oracle)
         });
     };
+    let (params, moves) = halfway(BF16);
+    let moves = moves.iter().map(|x| -x).collect();
+    add("a_master_beside_a_tie_goes_to_the_nearer_parameter", params, vec![moves]);
     let half = 2.0_f64.powi(-8);
     let odd = 1.0 + 2.0 * half;
     let ones = vec![1.0, -1.0, odd, -odd];

@@ -197,6 +197,27 @@ fn flags<S: Subject>(cases: &mut Cases<S>) {
         }
         Ok(())
     });
+    cases.add(
+        ScaleUpdate,
+        "-",
+        "each_of_up_to_nine_findings_counts_wherever_it_stands",
+        |s: &S, check| {
+            let rule = LossScale::dynamic();
+            for (parts, verdicts) in
+                (0..6).flat_map(|parts| (0..5).map(move |verdicts| (parts, verdicts)))
+            {
+                for place in 0..parts + verdicts {
+                    let pass = |n| Pass::new(n == place);
+                    let round = Round {
+                        parts: (0..parts).map(pass).collect(),
+                        verdicts: (parts..parts + verdicts).map(pass).collect(),
+                    };
+                    one(s, check, &rule, rule.start(), &round)?;
+                }
+            }
+            Ok::<(), Stop>(())
+        },
+    );
     cases.add(ScaleUpdate, "-", "an_iteration_without_steps_is_a_good_one", |s: &S, check| {
         let rule = LossScale::dynamic();
         one(s, check, &rule, rule.start(), &Round::default()).map(drop)

@@ -3,7 +3,6 @@
 use super::FLOATS;
 use super::steps::{self, variant};
 use super::training::{Move, Run};
-use super::values::halfway;
 use crate::{Cases, Operation, Stored, Subject};
 use binade_core::DType;
 use binade_master_weights::{Sgd, UpdateRule};
@@ -28,7 +27,7 @@ pub(super) fn add<S: Subject>(cases: &mut Cases<S>) {
             missing(cases, [param, grad]);
         }
         masters(cases, param);
-        halves(cases, param);
+        steps::halves(cases, Operation::Sgd, param, UpdateRule::sgd(1.0));
     }
 }
 
@@ -71,20 +70,6 @@ fn masters<S: Subject>(cases: &mut Cases<S>, dtype: DType) {
     cases.add(Operation::Sgd, variant([dtype; 2]), sentence, move |s: &S, check| {
         let param = Stored::vector(dtype, [65504.0, -65504.0, 1.0]);
         let grad = Stored::vector(dtype, [-32768.0, 32768.0, 1024.0]);
-        Run::single(param, vec![(UpdateRule::sgd(1.0), grad)]).exact(s, check)
-    });
-}
-
-/// A parameter of `f32` is its master.
-fn halves<S: Subject>(cases: &mut Cases<S>, dtype: DType) {
-    if dtype == DType::F32 {
-        return;
-    }
-    let sentence = "a_master_halfway_between_two_parameters_becomes_the_even_one";
-    cases.add(Operation::Sgd, variant([dtype, DType::F32]), sentence, move |s: &S, check| {
-        let (params, moves) = halfway(dtype);
-        let grad = Stored::vector(DType::F32, moves.iter().map(|x| -1024.0 * x));
-        let param = Stored::vector(dtype, params);
         Run::single(param, vec![(UpdateRule::sgd(1.0), grad)]).exact(s, check)
     });
 }

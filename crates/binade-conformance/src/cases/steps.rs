@@ -4,7 +4,7 @@ mod matching;
 mod verdicts;
 
 use super::training::{Move, Run, at_rest, calm, wild};
-use super::values::{awkward, folded, layouts};
+use super::values::{awkward, folded, halfway, layouts};
 use super::{FLOATS, LENGTHS, LONG};
 use crate::oracle::cast::value;
 use crate::{Agreement, Cases, Layout, Operation, Stored, Subject};
@@ -69,14 +69,15 @@ fn arithmetic<S: Subject>(
     });
 }
 
-/// A second step, since it alone reads moments that are not zero.
+/// A second step, since it alone reads moments that are not zero, and a third at rest, which shows the masters that it left.
 fn lengths<S: Subject>(cases: &mut Cases<S>, operation: Operation, dtype: DType, rule: UpdateRule) {
     let dtypes = [dtype, dtype];
     for length in LENGTHS.into_iter().chain([LONG[2]]) {
         let sentence = format!("all_of_{length}_elements");
         cases.add(operation, variant(dtypes), sentence, move |s: &S, check| {
             let [param, first, second] = calm(dtypes, length, length);
-            Run::single(param, vec![(at_rest(rule), first), (rule, second)]).near(s, check)
+            let rest = (at_rest(rule), first);
+            Run::single(param, vec![rest.clone(), (rule, second), rest]).near(s, check)
         });
     }
 }
@@ -100,7 +101,8 @@ fn starts<S: Subject>(cases: &mut Cases<S>, operation: Operation, dtype: DType, 
     }
 }
 
-/// Parameters at the edges of their format, which a gradient of zero leaves where they are.
+/// Parameters at the edges of their format, infinite ones and NaN among them, each in every lane of a vector: a gradient of zero leaves
+/// them where they are.
 fn at_edges<S: Subject>(
     cases: &mut Cases<S>,
     operation: Operation,
@@ -109,13 +111,32 @@ fn at_edges<S: Subject>(
 ) {
     let normal = |code: &u64| value(*code, dtype).abs() >= value(1 << 23, DType::F32);
     let flushes = !cases.arithmetic().keeps_subnormals;
-    let codes = awkward(dtype).into_iter().filter(|code| value(*code, dtype).is_finite());
-    let codes: Vec<u64> = codes.filter(|code| !flushes || normal(code)).collect();
+    let codes = awkward(dtype).into_iter().filter(|code| !flushes || normal(code));
+    let codes: Vec<u64> = codes.flat_map(|code| [code; 8]).collect();
     let sentence = "a_gradient_of_zero_keeps_subnormal_and_largest_parameters";
     cases.add(operation, variant([dtype; 2]), sentence, move |s: &S, check| {
         let param = Stored::from_codes(dtype, &[codes.len()], codes.clone());
         let zero = Stored::vector(dtype, vec![0.0; codes.len()]);
         Run::single(param, vec![(still(rule), zero)]).exact(s, check)
+    });
+}
+
+/// Masters halfway between two parameters, where `rule` subtracts the gradient itself. A parameter of `f32` is its master.
+pub(super) fn halves<S: Subject>(
+    cases: &mut Cases<S>,
+    operation: Operation,
+    dtype: DType,
+    rule: UpdateRule,
+) {
+    if dtype == DType::F32 {
+        return;
+    }
+    let sentence = "a_master_halfway_between_two_parameters_becomes_the_even_one";
+    cases.add(operation, variant([dtype, DType::F32]), sentence, move |s: &S, check| {
+        let (params, moves) = halfway(dtype);
+        let grad = Stored::vector(DType::F32, moves.iter().map(|x| -1024.0 * x));
+        let param = Stored::vector(dtype, params);
+        Run::single(param, vec![(rule, grad)]).exact(s, check)
     });
 }
 

@@ -1,13 +1,29 @@
-//! Runs that try a store: SGD at a rate of 1, whose step is one subtraction, rounded once by every arithmetic.
+//! Runs that try a store, by each rule: its step is one subtraction, rounded once by every arithmetic that takes it.
 
 use super::unscale::{Set, upload_at};
-use super::values::{Draw, folded, layouts};
+use super::values::{Draw, edges, folded, infinities, layouts};
 use super::{LENGTHS, LONG, get, put_at};
-use crate::oracle::cast::rounded;
+use crate::oracle::cast::{rounded, value};
 use crate::{Cases, Check, Layout, Operation, Stop, Stored, Subject, Turn, Verdict};
 use binade_core::{DType, Named};
 use binade_grad_scaler::ScaleState;
-use binade_master_weights::{MasterStore, UpdateRule};
+use binade_master_weights::{Adam, MasterStore, UpdateRule};
+
+/// Adam with betas of zero and an epsilon beside which the root of a square vanishes: it subtracts the gradient itself.
+pub(super) const SUBTRACTING: Adam = Adam {
+    lr: EPSILON,
+    betas: [0.0; 2],
+    eps: EPSILON,
+    weight_decay: 0.0,
+    decoupled: false,
+    amsgrad: false,
+};
+
+/// 2^60.
+const EPSILON: f64 = 1_152_921_504_606_846_976.0;
+
+/// 2^34, the largest gradient that vanishes beside [`EPSILON`] and stays finite when multiplied by it.
+const MOST: f64 = 17_179_869_184.0;
 
 /// Parameters of one set and what is subtracted from them, step by step: `None` is a step that overflows.
 #[derive(Clone)]
@@ -29,13 +45,28 @@ impl Trial {
         Self { store, params: vec![("w", param)], updates, layouts: [Layout::Offset(0); 2] }
     }
 
-    /// Trains, and compares every parameter bit by bit.
+    /// Trains by each rule, and compares every parameter bit by bit.
     pub(super) fn run<S: Subject>(&self, s: &S, check: &mut Check, oracle: Oracle) -> Verdict {
+        self.run_by(UpdateRule::sgd(1.0), s, check, oracle)?;
+        let updates = self.updates.iter().flatten().flatten().flatten();
+        if s.arithmetic().rounded_div_sqrt && updates.into_iter().all(|x| x.abs() <= MOST) {
+            self.run_by(UpdateRule::Adam(SUBTRACTING), s, check, oracle)?;
+        }
+        Ok(())
+    }
+
+    fn run_by<S: Subject>(
+        &self,
+        rule: UpdateRule,
+        s: &S,
+        check: &mut Check,
+        oracle: Oracle,
+    ) -> Verdict {
         let mut params = Vec::new();
         for (name, param) in &self.params {
             params.push(Named::new(*name, put_at(s, param, self.layouts[0])?));
         }
-        let turns = self.updates.iter().map(|update| self.turn(s, update.as_ref()));
+        let turns = self.updates.iter().map(|update| self.turn(rule, s, update.as_ref()));
         let turns = turns.collect::<Result<Vec<_>, Stop>>()?;
         let trained = s.train_by(self.store, params, turns)?;
         for ((place, (_, param)), after) in (0..).zip(&self.params).zip(trained) {
@@ -50,6 +81,7 @@ impl Trial {
 
     fn turn<S: Subject>(
         &self,
+        rule: UpdateRule,
         s: &S,
         update: Option<&Vec<Vec<f64>>>,
     ) -> Result<Turn<S::Tensor>, Stop> {
@@ -62,7 +94,7 @@ impl Trial {
         };
         let grads: Set = self.params.iter().enumerate().map(grad).collect();
         let grads = upload_at(s, &grads, self.layouts[1])?;
-        let (rule, scale) = (UpdateRule::sgd(1.0), ScaleState::from_exponent(0));
+        let scale = ScaleState::from_exponent(0);
         Ok(Turn { rule, grads, scale, clip: None, beside: None })
     }
 }
@@ -74,6 +106,24 @@ pub(super) fn drawn(dtype: DType, len: usize, steps: usize) -> (Stored, Vec<Vec<
     let mut update = || rounded(draw.spread(-16.0, -4.0), DType::F32);
     let updates = (0..steps).map(|_| (0..len).map(|_| update()).collect()).collect();
     (param, updates)
+}
+
+/// Updates from the smallest number of `f32` up to ordinary ones, and such that reach the end of each format.
+const SMALL: [f64; 8] = [0.0, 1e-45, 3e-42, 2e-38, 4e-30, 5e-8, 3e-5, 0.7];
+const LARGE: [f64; 4] = [300.0, 65519.0, 1e30, 3.4e38];
+
+/// Each of the numbers at the edges of `dtype`, and each infinity, with each update, eight of each behind one another, so that every lane of a vector
+/// meets them.
+fn pairs(dtype: DType, updates: &[f64]) -> (Vec<f64>, Vec<f64>) {
+    let (mut params, mut moves) = (Vec::new(), Vec::new());
+    let codes = [edges(dtype), infinities(dtype)].concat();
+    for param in codes.into_iter().map(|code| value(code, dtype)) {
+        for update in updates {
+            params.extend([param; 8]);
+            moves.extend([rounded(*update, DType::F32); 8]);
+        }
+    }
+    (params, moves)
 }
 
 /// What holds for every store.
@@ -101,6 +151,20 @@ pub(super) fn add<S: Subject>(
         let small = 2.0_f64.powi(-12);
         Trial::single(store, param, vec![vec![-small, small, small]; 64]).run(s, check, oracle)
     });
+    if cases.arithmetic().keeps_subnormals {
+        cases.add(
+            operation,
+            dtype,
+            "numbers_of_every_size_meet_in_every_lane",
+            move |s: &S, check| {
+                [&SMALL[..], &LARGE].into_iter().try_for_each(|updates| {
+                    let (params, updates) = pairs(dtype, updates);
+                    let param = Stored::vector(dtype, params);
+                    Trial::single(store, param, vec![updates; 3]).run(s, check, oracle)
+                })
+            },
+        );
+    }
     for len in LENGTHS.into_iter().chain([LONG[2]]) {
         let sentence = format!("all_of_{len}_elements");
         cases.add(operation, dtype, sentence, move |s: &S, check| {
@@ -113,7 +177,8 @@ pub(super) fn add<S: Subject>(
             for &(layout, len) in &layouts {
                 let (param, updates) = drawn(dtype, len, 2);
                 let trial = Trial::single(store, folded(param, layout), updates);
-                for layouts in [[layout, layout], [Layout::Offset(0), layout]] {
+                let row_major = Layout::Offset(0);
+                for layouts in [[layout, layout], [row_major, layout], [layout, row_major]] {
                     Trial { layouts, ..trial.clone() }.run(s, check, oracle)?;
                 }
             }

@@ -94,10 +94,16 @@ pub(super) fn wide_rows(low: f64) -> impl Iterator<Item = Vec<f64>> {
     })
 }
 
-/// [`offsets`] as layouts, and layouts in which memory's order is not that of the elements or has gaps, each with a case's
+/// Elements before a tensor's first, and a length with which it ends where a buffer of a power of two of bytes does: nothing may be
+/// read behind it.
+fn ends() -> impl Iterator<Item = (usize, usize)> {
+    (1..8).map(|offset| (offset, 256 - offset))
+}
+
+/// [`offsets`] and [`ends`] as layouts, and layouts in which memory's order is not that of the elements or has gaps, each with a case's
 /// name and the lengths that go with it.
 pub(super) fn layouts() -> [(&'static str, Vec<(Layout, usize)>); 2] {
-    let starts = offsets().map(|(offset, length)| (Layout::Offset(offset), length));
+    let starts = offsets().chain(ends()).map(|(offset, length)| (Layout::Offset(offset), length));
     let (transposed, strided) = (Layout::Transposed, Layout::Strided);
     let views = [
         (transposed, 6),

@@ -50,6 +50,18 @@ fn summing_a_groups_squares_in_f32_is_caught() {
 }
 
 #[test]
+fn passing_over_one_parameter_of_many_is_caught() {
+    let case = "clip_groups/bf16/the_largest_element_is_found_in_whichever_parameter_it_is";
+    alone(&PassesOverTheFifthParameter, case);
+}
+
+#[test]
+fn counting_what_is_behind_the_last_element_is_caught() {
+    let case = "clip_groups/f32/nothing_behind_the_last_element_counts";
+    caught(&CountsATinyNumberBehindTheLast, case);
+}
+
+#[test]
 fn a_groups_norm_beyond_f32_that_raises_nothing_or_another_name_is_caught() {
     let sentence = "a_groups_norm_beyond_f32_raises_the_verdict_by_the_first_such_groups_name";
     let case = format!("clip_groups/f16/{sentence}");

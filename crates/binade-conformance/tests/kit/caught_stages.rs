@@ -36,6 +36,11 @@ fn keeping_its_own_magnitude_is_caught() {
 }
 
 #[test]
+fn a_norm_of_nothing_is_caught() {
+    alone(&MakesUpANorm, "merge/any/it_has_no_norm_where_none_was_measured");
+}
+
+#[test]
 fn letting_a_halt_pass_is_caught() {
     alone(&LetsAHaltPass, "merge/any/it_is_halted_where_either_is");
 }

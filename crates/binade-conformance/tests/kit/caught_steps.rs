@@ -39,6 +39,12 @@ fn forgetting_the_last_moment_of_five_is_caught() {
 }
 
 #[test]
+fn forgetting_the_last_master_of_five_is_caught() {
+    alone(&ForgetsTheLastMasterOfFive, "sgd/bf16<-bf16/all_of_5_elements");
+    alone(&ForgetsTheLastMasterOfFive, "adam/f16<-f16/all_of_5_elements");
+}
+
+#[test]
 fn rounding_halves_away_from_zero_is_caught() {
     let case = "sgd/bf16<-f32/a_master_halfway_between_two_parameters_becomes_the_even_one";
     caught(&RoundsHalvesAway, case);

@@ -94,3 +94,9 @@ fn averages_that_lose_a_bit_are_caught() {
 fn a_prediction_beyond_the_limits_is_caught() {
     misruled(PredictsBeyondLimits, "a_prediction_stays_within_the_limits");
 }
+
+#[test]
+fn findings_that_are_looked_at_in_vain_are_caught() {
+    let sentence = "each_of_up_to_nine_findings_counts_wherever_it_stands";
+    misruled(LooksAtFourFindingsInVain, sentence);
+}

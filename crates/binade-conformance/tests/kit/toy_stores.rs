@@ -3,8 +3,8 @@
 use crate::toy::{Plain, Slot, Toy};
 use binade_conformance::{Refusal, Subject as _, Turn, Unscaled};
 use binade_core::{DType, Named, cast, stochastic, stochastic::Key};
-use binade_master_weights::MasterStore;
 use binade_master_weights::stores::{remainder, scaled};
+use binade_master_weights::{MasterStore, UpdateRule};
 use half::bf16;
 
 /// One thing done otherwise.
@@ -26,6 +26,12 @@ pub(crate) enum Careless {
     NumbersNobody,
     DrawsOnSkippedSteps,
     KeepsTheFirstExponent,
+    /// The upper half of a master just below a tie, too.
+    SendsMoreThanTiesAway,
+    /// Rounded by chance to nothing below the smallest normal number.
+    DropsSmallNumbers,
+    /// Parameters that Adam moves are rounded to nearest, and nothing is kept beside them.
+    HasNoStoreForAdam,
 }
 use Careless::*;
 
@@ -61,6 +67,9 @@ pub(crate) fn train_by(
         }
         for ((_, held), grad) in held.iter_mut().zip(grads) {
             let Some(grad) = grad.value else { continue };
+            let is_bare =
+                fault == Some(HasNoStoreForAdam) && matches!(turn.rule, UpdateRule::Adam(_));
+            let store = if is_bare { MasterStore::NoMaster } else { store };
             held.slot.master = held.open(fault, store);
             held.slot.step(&turn.rule, &grad.read())?;
             held.save(fault, store);
@@ -113,6 +122,9 @@ impl Held {
                     *rest = f32::from_bits(u32::from(lower));
                     let even = fault == Some(SendsTiesToEven);
                     *low = if even { *x } else { bf16::from_bits(copy).to_f32() };
+                    if fault == Some(SendsMoreThanTiesAway) && lower == 0x7fff {
+                        *low = bf16::from_bits(copy + 1).to_f32();
+                    }
                 }
             }
             MasterStore::Kahan => {
@@ -140,6 +152,9 @@ impl Held {
                     let word = stochastic::bits(key, index);
                     let rounded = stochastic::round(*low, dtype, word, cast::OnOverflow::NonFinite);
                     *low = rounded.expect("a type of sixteen bits");
+                    if fault == Some(DropsSmallNumbers) && low.abs() < 2.0_f32.powi(-14) {
+                        *low = 0.0;
+                    }
                 }
             }
             MasterStore::ScaledF16 => {

@@ -20,6 +20,8 @@ pub(crate) enum Apart {
     MeasuresWhatIsScaled,
     MeasuresBeforeEarlierClips,
     SumsSquaresInF32,
+    PassesOverTheFifthParameter,
+    CountsATinyNumberBehindTheLast,
     KeepsTheVerdict,
     NamesTheGroupForAnyOverflow,
     NamesTheLastSuchGroup,
@@ -109,6 +111,16 @@ impl Apart {
                 let own = members(grads, group);
                 let values = own.iter().filter_map(|g| g.value.as_ref()).flat_map(Plain::read);
                 f64::from(values.fold(0.0_f32, |sum, x| sum + x * x).sqrt())
+            }
+            PassesOverTheFifthParameter => {
+                let mut own = members(grads, group);
+                if own.len() > 4 {
+                    own.remove(4);
+                }
+                norm(&own, group.norm)
+            }
+            CountsATinyNumberBehindTheLast if group.norm == Norm::L2 => {
+                norm(&members(grads, group), Norm::L2).hypot(2.0_f64.powi(-36))
             }
             _ => norm(&members(grads, group), group.norm),
         }

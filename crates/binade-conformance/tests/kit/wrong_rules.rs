@@ -23,6 +23,7 @@ pub(crate) enum Misruled {
     AveragesInF32,
     RoundsAveragesDown,
     PredictsBeyondLimits,
+    LooksAtFourFindingsInVain,
 }
 use Misruled::*;
 
@@ -75,7 +76,9 @@ impl Misruled {
             LearnsWholeBinades => f32::from_bits(seen.magnitude.to_bits() & 0x7f80_0000),
             _ => seen.magnitude,
         };
-        Seen { magnitude, ..seen }
+        let in_vain =
+            self == LooksAtFourFindingsInVain && round.parts.len() + round.verdicts.len() == 4;
+        if in_vain { Seen::default() } else { Seen { magnitude, ..seen } }
     }
 
     /// What this subject makes of the right state.

@@ -17,6 +17,7 @@ pub(crate) enum Adrift {
     NamesTheLaterOverflow,
     ForgetsTheOthersCounts,
     KeepsItsOwnMagnitude,
+    MakesUpANorm,
     LetsAHaltPass,
     JoinsIntoClones,
     GoesByTheIterationBefore,
@@ -70,6 +71,7 @@ impl Fault for Adrift {
             ForgetsTheOthersCounts => {
                 (joined.infinities, joined.nans) = (into.infinities, into.nans);
             }
+            MakesUpANorm => joined.norm = Some(0.0),
             KeepsItsOwnMagnitude => joined.magnitude = into.magnitude,
             LetsAHaltPass => joined.halted &= from.halted,
             JoinsIntoClones => *into = joined.clone(),

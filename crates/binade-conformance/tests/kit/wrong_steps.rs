@@ -18,6 +18,7 @@ pub(crate) enum Amiss {
     DropsTheLastElement,
     DropsTheLastOfFive,
     ForgetsTheLastMomentOfFive,
+    ForgetsTheLastMasterOfFive,
     RoundsHalvesAway,
     StepsWithUnclippedGradients,
     RoundsTheLimitToTheGradientsType,
@@ -39,7 +40,8 @@ impl Fault for Amiss {
         params: Vec<Named<Plain>>,
         turns: Vec<Turn<Plain>>,
     ) -> Result<Vec<Named<Plain>>, Refusal> {
-        toy_train::train(params, turns, &mut Run { amiss: *self, before: false })
+        let run = Run { amiss: *self, before: false, forgotten: None };
+        toy_train::train(params, turns, &mut { run })
     }
 }
 
@@ -48,6 +50,8 @@ struct Run {
     amiss: Amiss,
     /// Whether the turn before was raised.
     before: bool,
+    /// A master that was not written, as it was before.
+    forgotten: Option<f32>,
 }
 
 impl Training for Run {
@@ -135,6 +139,9 @@ impl Training for Run {
         if skipped {
             return Ok(());
         }
+        if let (Some(forgotten), Some(last)) = (self.forgotten.take(), slot.master.last_mut()) {
+            *last = forgotten;
+        }
         let before = slot.master.last().copied();
         let mut fitted = grad.to_vec();
         fitted.resize(slot.master.len(), 0.0);
@@ -151,6 +158,9 @@ impl Training for Run {
         }
         if self.amiss == ForgetsTheLastMomentOfFive && slot.master.len() % 8 == 5 {
             slot.moments.iter_mut().filter_map(|all| all.last_mut()).for_each(|last| *last = 0.0);
+        }
+        if self.amiss == ForgetsTheLastMasterOfFive && slot.master.len() % 8 == 5 {
+            self.forgotten = before;
         }
         if self.amiss == RoundsHalvesAway {
             let halves = slot.master.iter_mut().filter(|x| x.to_bits() & 0xffff == 0x8000);

@@ -76,3 +76,21 @@ fn keeping_the_first_exponent_is_caught() {
         "scaled_f16/bf16/one_outlier_takes_bits_and_they_do_not_come_back",
     );
 }
+
+#[test]
+fn stores_that_adam_passes_over_are_caught() {
+    for part in ["stochastic/f16", "remainder/bf16", "kahan/f16", "scaled_f16/bf16"] {
+        caught(&HasNoStoreForAdam, &format!("{part}/ten_steps_of_257_elements"));
+    }
+}
+
+#[test]
+fn sending_more_than_ties_away_is_caught() {
+    let case = "remainder/bf16/a_master_beside_a_tie_goes_to_the_nearer_parameter";
+    caught(&SendsMoreThanTiesAway, case);
+}
+
+#[test]
+fn dropping_small_numbers_is_caught() {
+    caught(&DropsSmallNumbers, "stochastic/f16/numbers_of_every_size_meet_in_every_lane");
+}
