@@ -54,11 +54,11 @@ pub(super) enum Ending {
 impl Program {
     pub(super) fn built(device: Device, which: Which) -> Result<Self> {
         let backend = if device == Device::Ptx { "binade-cuda" } else { "binade-wgpu" };
-        let (build, package, kind, name) = match which {
+        let (command, package, kind, name) = match which {
             Which::Kit => ("build --bin", "binade-bench", Kind::Program, "conformance"),
             Which::Tests => ("test --no-run --test", backend, Kind::Tests, "device"),
         };
-        let call = format!("{build} {name} --package {package} --quiet --message-format json");
+        let call = format!("{command} {name} --package {package} --quiet --message-format json");
         let built = Binaries::of(&Call::cargo(&call))?;
         let bytes = fs::read(built.file(package, kind, name)?)?;
         let libraries = if device == Device::Ptx { Some(ptx::folder(false)?) } else { None };
