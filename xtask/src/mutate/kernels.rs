@@ -13,6 +13,8 @@ pub(super) struct Kernel {
     /// Parts of the names of cases, in the order in which they are run: the kit's, and after `device::` those of the backend's own
     /// tests.
     pub(super) parts: Vec<String>,
+    /// The compute capability that it is for, where that is not the newest.
+    pub(super) capability: Option<&'static str>,
 }
 
 /// Steps of every store are made by the same kernels.
@@ -33,9 +35,9 @@ const SERVES: [(&str, &[&str]); 22] = [
     ("im2col", &["conv2d/"]),
     ("l2norm", &["device::casts::the_norm"]),
     ("materialise", &["clip/", "clip_groups/", "unscale/"]),
-    ("matmul", &["matmul/", "linear/", "bmm/", "conv2d/"]),
-    ("matmul_80", &["matmul/", "linear/", "bmm/", "conv2d/"]),
-    ("matmul_join", &["matmul/", "linear/"]),
+    ("matmul", &["matmul/f", "linear/f", "linear_relu/f", "bmm/f", "conv2d/f"]),
+    ("matmul_80", &["matmul/", "linear/", "linear_relu/", "bmm/", "conv2d/"]),
+    ("matmul_join", &["matmul/", "linear/", "linear_relu/"]),
     ("prepare", &["sgd/", "adam/", STORES[2], "device::windows::", "device::counted::"]),
     ("scaled", &["scaled_f16/"]),
     ("scaled_f16", &["scaled_f16/", "device::scaled::", "device::counted::"]),
@@ -44,6 +46,9 @@ const SERVES: [(&str, &[&str]); 22] = [
     ("scale_update", &["scale_update/", "iterate/"]),
     ("merge", &["merge/", "accumulate/"]),
 ];
+
+/// Kernels of products before compute capability 8.0, which have no bf16, and the one that the interpreter then has.
+const OLDER: (&str, &str) = ("matmul", "7.5");
 
 /// The kernels of these names, or all where there are none.
 pub(super) fn named(device: Device, names: &[String]) -> Result<Vec<Kernel>> {
@@ -57,7 +62,8 @@ pub(super) fn named(device: Device, names: &[String]) -> Result<Vec<Kernel>> {
         if path.extension().is_some_and(|it| it == ending) {
             let name = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
             let parts = parts(&name);
-            kernels.push(Kernel { name, text: fs::read_to_string(path)?, parts });
+            let capability = (name == OLDER.0).then_some(OLDER.1);
+            kernels.push(Kernel { name, text: fs::read_to_string(path)?, parts, capability });
         }
     }
     kernels.sort_by(|a, b| a.name.cmp(&b.name));

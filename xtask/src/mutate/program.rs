@@ -105,6 +105,7 @@ impl Program {
     pub(super) fn run(
         &self,
         part: &str,
+        capability: Option<&str>,
         limit: Duration,
         coverage: Option<&Path>,
     ) -> Result<Ending> {
@@ -120,6 +121,7 @@ impl Program {
         if let Some(folder) = &self.libraries {
             process.env("LD_LIBRARY_PATH", device::before(folder, "LD_LIBRARY_PATH", ':'));
         }
+        capability.map(|version| process.env("BINADE_PTX_CC", version));
         coverage.map(|folder| process.env("BINADE_PTX_COVERAGE", folder));
         process.stdin(Stdio::null()).stdout(output.try_clone()?).stderr(output);
         let (start, mut child) = (Instant::now(), process.spawn()?);

@@ -51,7 +51,7 @@ impl<'a> Trial<'a> {
         coverage::empty(&folder)?;
         let start = Instant::now();
         for (program, part) in runs(&programs, kernel) {
-            let ending = program.run(part, Duration::from_mins(10), Some(&folder))?;
+            let ending = program.run(part, kernel.capability, Duration::from_mins(10), Some(&folder))?;
             if ending != Ending::Well {
                 return Err(format!("{part} fails with {} unchanged", kernel.name).into());
             }
@@ -79,7 +79,7 @@ impl<'a> Trial<'a> {
 
     fn against_all(&self) -> Result<Outcome> {
         for (program, part) in runs(&self.programs, self.kernel) {
-            match program.run(part, self.limit, None)? {
+            match program.run(part, self.kernel.capability, self.limit, None)? {
                 Ending::Well => {}
                 Ending::TooLate => return Ok(Outcome::Caught("a run without an end".into())),
                 Ending::Badly(said) if is_refused(&said) => return Ok(Outcome::Refused),
