@@ -87,8 +87,25 @@ pub trait Subject {
         Err(Refusal::unsupported("cast"))
     }
 
-    /// `tensor` rounded stochastically, with overflow to infinity or NaN, element by element by the random words of
-    /// `key` ([`binade_core::stochastic`]).
+    /// Each of `tensors` in another element type: by one call, where the device has one.
+    ///
+    /// # Errors
+    ///
+    /// `Unsupported` where there is no such cast.
+    fn cast_all(&self, tensors: &[&Self::Tensor], to: DType) -> Result<Vec<Self::Tensor>, Refusal> {
+        tensors.iter().map(|tensor| self.cast(tensor, to)).collect()
+    }
+
+    /// `tensor` in another element type, with overflow to the largest finite number of the value's sign.
+    ///
+    /// # Errors
+    ///
+    /// `Unsupported` where there is no such cast.
+    fn cast_saturating(&self, tensor: &Self::Tensor, to: DType) -> Result<Self::Tensor, Refusal> {
+        Err(Refusal::unsupported("cast_saturating"))
+    }
+
+    /// `tensor` rounded by the random words of `key` ([`binade_core::stochastic`]), with overflow to infinity or NaN.
     ///
     /// # Errors
     ///

@@ -4,7 +4,7 @@ use super::no_strides;
 use binade_autocast::Autocast;
 use binade_conformance::via::{self, Device};
 use binade_conformance::{Arithmetic, Clip, Compute, Layout, Refusal, Unscaled};
-use binade_core::{DType, NamedGrads, stochastic::Key};
+use binade_core::{DType, NamedGrads, cast::OnOverflow, stochastic::Key};
 use binade_cuda::{
     Error, F32Products, ProductsBy, Tensor, cudarc::driver::sys::CUdevice_attribute as Attribute,
 };
@@ -158,6 +158,15 @@ impl Device for Cuda {
 
     fn cast(&self, tensor: &Tensor, to: DType) -> Result<Tensor, Refusal> {
         Ok(Autocast::cast(&self.device, tensor, to)?)
+    }
+
+    fn cast_all(&self, tensors: &[&Tensor], to: DType) -> Result<Vec<Tensor>, Refusal> {
+        let tensors: Vec<Tensor> = tensors.iter().map(|tensor| (*tensor).clone()).collect();
+        Ok(self.device.cast_all(&tensors, to)?)
+    }
+
+    fn cast_saturating(&self, tensor: &Tensor, to: DType) -> Result<Tensor, Refusal> {
+        Ok(self.device.cast_overflowing(tensor, to, OnOverflow::Saturate)?)
     }
 
     fn cast_stochastic(&self, tensor: &Tensor, to: DType, key: Key) -> Result<Tensor, Refusal> {

@@ -4,7 +4,7 @@ use super::no_strides;
 use binade_autocast::Autocast;
 use binade_conformance::via::{self, Device};
 use binade_conformance::{Arithmetic, Clip, Compute, Layout, Refusal, Unscaled};
-use binade_core::{DType, NamedGrads, stochastic::Key};
+use binade_core::{DType, NamedGrads, cast::OnOverflow, stochastic::Key};
 use binade_grad_scaler::{ClipGroup, ScaleState};
 use binade_wgpu::{Error, Tensor};
 
@@ -77,6 +77,10 @@ impl Device for Wgpu {
 
     fn compute(&self, op: &Compute, operands: &[&Tensor]) -> Result<Vec<Tensor>, Refusal> {
         via::compute(&self.device, op, operands)
+    }
+
+    fn cast_saturating(&self, tensor: &Tensor, to: DType) -> Result<Tensor, Refusal> {
+        Ok(self.device.cast_overflowing(tensor, to, OnOverflow::Saturate)?)
     }
 
     fn cast_stochastic(&self, tensor: &Tensor, to: DType, key: Key) -> Result<Tensor, Refusal> {

@@ -1,6 +1,7 @@
 //! Casting: each element rounded once, to nearest even, whatever it is and wherever it stands.
 
 mod eight_bits;
+pub(super) mod lanes;
 
 use super::values::{Draw, edges, folded, infinities, infinity, layouts, nans, places};
 use super::{FLOATS, LENGTHS, LONG, get, put, put_at, training::calm};
@@ -24,6 +25,7 @@ pub(super) fn add<S: Subject>(cases: &mut Cases<S>) {
         roundings(cases, to);
     }
     eight_bits::add(cases);
+    lanes::add(cases);
     if cases.arithmetic().f64 {
         doubles(cases);
     }

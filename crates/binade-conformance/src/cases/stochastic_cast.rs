@@ -1,10 +1,11 @@
 //! Stochastic rounding: bit for bit from shared random words, whatever the backend.
 
+use super::cast::lanes;
 use super::values::{Draw, awkward, folded, layouts};
 use super::{EIGHT_BITS, LENGTHS, LONG, get, put, put_at};
 use crate::oracle::cast::{neighbours, round, value};
 use crate::oracle::stochastic_cast::cast;
-use crate::{Cases, Check, Operation::StochasticCast, Stored, Subject, Verdict};
+use crate::{Cases, Check, Layout, Operation::StochasticCast, Stored, Subject, Verdict};
 use binade_core::{DType, stochastic::Key};
 
 const KEY: Key = Key { seed: 0x0123_4567_89ab_cdef, parameter: 3, step: 41 };
@@ -17,6 +18,17 @@ pub(super) fn add<S: Subject>(cases: &mut Cases<S>) {
         roundings(cases, to);
         keys(cases, to);
         lengths(cases, to);
+    }
+    for from in lanes::all() {
+        for to in NARROW {
+            let sentence = "a_value_is_rounded_alike_in_every_lane";
+            cases.add(StochasticCast, format!("{from}-{to}"), sentence, move |s: &S, check| {
+                let input = lanes::vector(from, lanes::lanes(from, to));
+                [0, 1].into_iter().try_for_each(|offset| {
+                    of(s, check, &input, to, KEY, &put_at(s, &input, Layout::Offset(offset))?)
+                })
+            });
+        }
     }
     for from in [DType::BF16, DType::F16] {
         for to in EIGHT_BITS {

@@ -52,6 +52,14 @@ impl<S: Device> Subject for S {
         Device::cast(self, tensor, to)
     }
 
+    fn cast_all(&self, tensors: &[&Self::Tensor], to: DType) -> Result<Vec<Self::Tensor>, Refusal> {
+        Device::cast_all(self, tensors, to)
+    }
+
+    fn cast_saturating(&self, tensor: &Self::Tensor, to: DType) -> Result<Self::Tensor, Refusal> {
+        Device::cast_saturating(self, tensor, to)
+    }
+
     fn cast_stochastic(
         &self,
         tensor: &Self::Tensor,

@@ -109,6 +109,32 @@ pub trait Device {
         Err(Refusal::unsupported("cast"))
     }
 
+    /// See [`Subject::cast_all`](crate::Subject::cast_all).
+    ///
+    /// # Errors
+    ///
+    /// `Unsupported` where there is no such cast.
+    fn cast_all(
+        &self,
+        tensors: &[&TensorOf<Self>],
+        to: DType,
+    ) -> Result<Vec<TensorOf<Self>>, Refusal> {
+        tensors.iter().map(|tensor| self.cast(tensor, to)).collect()
+    }
+
+    /// See [`Subject::cast_saturating`](crate::Subject::cast_saturating).
+    ///
+    /// # Errors
+    ///
+    /// `Unsupported` where there is no such cast.
+    fn cast_saturating(
+        &self,
+        tensor: &TensorOf<Self>,
+        to: DType,
+    ) -> Result<TensorOf<Self>, Refusal> {
+        Err(Refusal::unsupported("cast_saturating"))
+    }
+
     /// See [`Subject::cast_stochastic`](crate::Subject::cast_stochastic).
     ///
     /// # Errors

@@ -1,0 +1,109 @@
+//! Casts of values that stand beside any others: in each lane of a vector, in many tensors at once, and with overflow to the largest.
+
+use crate::cases::values::{Draw, awkward};
+use crate::cases::{EIGHT_BITS, FLOATS, get, put_at};
+use crate::oracle::cast::{round, value};
+use crate::{Cases, Check, Layout, Operation::Cast, Refusal, Stop, Stored, Subject, Verdict};
+use binade_core::DType;
+
+pub(super) fn add<S: Subject>(cases: &mut Cases<S>) {
+    for from in all() {
+        for to in all() {
+            let (name, pair) = (format!("{from}-{to}"), [from, to]);
+            let sentence = "a_value_is_rounded_alike_in_every_lane";
+            cases.add(Cast, &name, sentence, move |s: &S, check| alike(s, check, pair));
+            let sentence = "many_tensors_at_once_are_cast_each_by_itself";
+            cases.add(Cast, &name, sentence, move |s: &S, check| together(s, check, pair));
+            if to != DType::F32 {
+                let sentence = "overflow_to_the_largest_is_given_or_refused";
+                cases
+                    .add(Cast, &name, sentence, move |s: &S, check| to_the_largest(s, check, pair));
+            }
+        }
+    }
+}
+
+/// Element types that are cast among each other.
+pub(in crate::cases) fn all() -> impl Iterator<Item = DType> {
+    FLOATS.into_iter().chain(EIGHT_BITS)
+}
+
+/// Codes that are rounded or decoded by different rules, nine times each, so that each stands in every lane of a vector of eight.
+pub(in crate::cases) fn lanes(from: DType, to: DType) -> Vec<u64> {
+    let mut draw = Draw::new(7);
+    let codes: Vec<u64> = match from.bytes() {
+        1 => (0..256).collect(),
+        2 => awkward(from).into_iter().chain((0..400).map(|_| draw.code(from))).collect(),
+        _ => awkward(from).into_iter().chain(between(&mut draw, to)).collect(),
+    };
+    codes.into_iter().flat_map(|code| [code; 9]).collect()
+}
+
+/// Codes of `f32`: ties of `to` and what lies next to them, and values of many binades.
+fn between(draw: &mut Draw, to: DType) -> Vec<u64> {
+    let mut codes = Vec::new();
+    for _ in 0..100 {
+        let code = draw.code(to);
+        let tie = value(code, to).midpoint(value(code ^ 1, to));
+        let bits = round(tie, DType::F32);
+        codes.extend([bits.saturating_sub(1), bits, bits.saturating_add(1)]);
+        codes.push(round(draw.spread(-60.0, 20.0), DType::F32));
+    }
+    codes
+}
+
+/// The elements whose cast is no choice of the caller's: E4M3 has no infinity.
+fn fitting(from: DType, to: DType) -> Stored {
+    let fits = |code: &u64| {
+        let x = value(*code, from);
+        to != DType::E4M3 || x.is_nan() || x.abs() <= 464.0
+    };
+    vector(from, lanes(from, to).into_iter().filter(fits).collect())
+}
+
+pub(in crate::cases) fn vector(dtype: DType, codes: Vec<u64>) -> Stored {
+    Stored::from_codes(dtype, &[codes.len()], codes)
+}
+
+fn alike<S: Subject>(s: &S, check: &mut Check, [from, to]: [DType; 2]) -> Verdict {
+    let input = fitting(from, to);
+    [0, 1].into_iter().try_for_each(|offset| {
+        super::of(s, check, &input, to, &put_at(s, &input, Layout::Offset(offset))?)
+    })
+}
+
+/// Of different lengths and starts, one of them without elements.
+fn together<S: Subject>(s: &S, check: &mut Check, [from, to]: [DType; 2]) -> Verdict {
+    let whole = fitting(from, to);
+    let short = |length| vector(from, whole.codes().take(length).collect());
+    let inputs = [(0, 1), (0, 0), (0, whole.len()), (1, whole.len()), (3, 33)]
+        .map(|(offset, length)| (Layout::Offset(offset), short(length)));
+    let tensors = inputs.iter().map(|(layout, input)| put_at(s, input, *layout));
+    let tensors = tensors.collect::<Result<Vec<_>, _>>()?;
+    let results = s.cast_all(&tensors.iter().collect::<Vec<_>>(), to)?;
+    let count = |n: usize| format!("{n} tensors");
+    check.equal(&whole, count(results.len()), count(inputs.len()))?;
+    inputs.iter().zip(&results).try_for_each(|((_, input), result)| {
+        let values: Vec<f64> = input.values().collect();
+        check.exact(&[input], &get(s, result, to, &input.shape)?, &values)
+    })
+}
+
+fn to_the_largest<S: Subject>(s: &S, check: &mut Check, [from, to]: [DType; 2]) -> Verdict {
+    let input = vector(from, lanes(from, to));
+    let tensor = put_at(s, &input, Layout::Offset(1))?;
+    // Who cannot cast at all has refused nothing.
+    s.cast(&tensor, to)?;
+    let result = match s.cast_saturating(&tensor, to) {
+        Err(Refusal::Unsupported(_)) => {
+            // The refusal is what was looked at.
+            check.compared += 1;
+            return Ok(());
+        }
+        result => result.map_err(Stop::from)?,
+    };
+    let largest = value(round(f64::INFINITY, to) - 1, to);
+    let wanted = input.values().map(|x| if x.is_nan() { x } else { x.clamp(-largest, largest) });
+    let wanted: Vec<f64> = wanted.collect();
+    check.exact(&[&input], &get(s, &result, to, &input.shape)?, &wanted)
+}
