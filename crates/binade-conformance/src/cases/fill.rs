@@ -1,12 +1,12 @@
 //! Tensors of one value: rounded once.
 
 use super::ask::{Ask, Asks, HUGE, too_large};
-use super::{FLOATS, SHORT};
+use super::{EIGHT_BITS, FLOATS, SHORT};
 use crate::{Compute, Operation::Fill};
 use binade_core::DType;
 
 pub(super) fn add(cases: &mut Asks) {
-    for dtype in FLOATS {
+    for dtype in FLOATS.into_iter().chain(EIGHT_BITS) {
         for length in SHORT {
             cases.add(Fill, dtype, format!("all_of_{length}_elements"), move |s, check| {
                 let shape = vec![length];
@@ -32,20 +32,22 @@ pub(super) fn add(cases: &mut Asks) {
     too_large(cases, Fill, shapes.map(fill).into());
 }
 
-/// Zeros, ties, what only just overflows, what only just does not, and what is not finite.
+/// Zeros, ties, what only just overflows, what only just does not, numbers of every binade, and what is not finite.
 fn values(dtype: DType) -> Vec<f32> {
-    let half_ulp = if dtype == DType::BF16 { 2.0_f32.powi(-8) } else { 2.0_f32.powi(-11) };
-    let positive = [
-        0.0,
-        1.0 + half_ulp,
-        1.0 + 3.0 * half_ulp,
-        65519.996,
-        65520.0,
-        f32::MAX,
-        1e-8,
-        f32::MIN_POSITIVE,
-        f32::INFINITY,
-        f32::NAN,
-    ];
-    positive.into_iter().flat_map(|x| [x, -x]).collect()
+    let half_ulp = match dtype {
+        DType::BF16 => 2.0_f32.powi(-8),
+        DType::E4M3 => 2.0_f32.powi(-4),
+        DType::E5M2 => 2.0_f32.powi(-3),
+        _ => 2.0_f32.powi(-11),
+    };
+    let edges =
+        [0.0, 65519.996, 65520.0, 61439.0, 61440.0, 464.0, f32::MAX, f32::INFINITY, f32::NAN];
+    let binades = (-30..10).map(|exponent| 2.0_f32.powi(exponent));
+    let rounded =
+        binades.flat_map(|x| [1.0, 1.5, 1.0 + half_ulp, 1.0 + 3.0 * half_ulp].map(|y| x * y));
+    let positive =
+        edges.into_iter().chain([1e-8, 1e-20, f32::MIN_POSITIVE, f32::from_bits(1)]).chain(rounded);
+    // E4M3 has no infinity: what it makes of more than 464 is the caller's choice elsewhere.
+    let fits = |x: &f32| dtype != DType::E4M3 || x.is_nan() || *x <= 464.0;
+    positive.filter(fits).flat_map(|x| [x, -x]).collect()
 }
