@@ -9,7 +9,7 @@ use crate::{Check, Compute, Operation::Bmm, Stored, Verdict};
 use binade_core::{DType, ErrorKind};
 
 /// The leading extents, and M, K, N.
-const SIZES: [(&[usize], [usize; 3]); 10] = [
+const SIZES: [(&[usize], [usize; 3]); 11] = [
     (&[1], [1, 1, 1]),
     (&[3], [2, 3, 4]),
     (&[2], [8, 8, 8]),
@@ -17,14 +17,25 @@ const SIZES: [(&[usize], [usize; 3]); 10] = [
     (&[5], [16, 17, 15]),
     (&[2], [33, 31, 9]),
     (&[2], [3, 257, 2]),
+    (&[2], [3, 1100, 9]),
     (&[0], [2, 3, 4]),
     (&[2], [0, 3, 4]),
     (&[2], [3, 0, 4]),
 ];
 
+/// Of so many pairs that a device may take larger tiles, forward or for either gradient: of odd extents, and of multiples of eight.
+const LARGE: [[usize; 3]; 6] =
+    [[67, 9, 131], [67, 131, 9], [9, 67, 131], [72, 16, 136], [72, 136, 16], [16, 72, 136]];
+
+/// The same where tiles are smaller, since `f32` is larger.
+const LARGE_F32: [[usize; 3]; 6] =
+    [[67, 9, 71], [67, 71, 9], [9, 67, 71], [72, 16, 72], [72, 72, 16], [16, 72, 72]];
+
 pub(super) fn add(cases: &mut Asks) {
     for dtype in FLOATS {
-        for (lead, size) in SIZES {
+        let large = if dtype == DType::F32 { LARGE_F32 } else { LARGE };
+        let large = large.map(|size| (&[64][..], size));
+        for (lead, size) in SIZES.into_iter().chain(large) {
             let sentence = format!("random_{}_of_{}", name(lead), name(&size));
             cases.add(Bmm, dtype, sentence, move |s, check| both(s, check, dtype, (lead, size), 0));
         }

@@ -14,7 +14,7 @@ use crate::{Check, Compute, Operation::Linear, Stored, Verdict};
 use binade_core::{DType, ErrorKind};
 
 /// The leading extents, the inner and the outer one.
-const SIZES: [(&[usize], [usize; 2]); 12] = [
+const SIZES: [(&[usize], [usize; 2]); 13] = [
     (&[], [3, 2]),
     (&[1], [1, 1]),
     (&[2], [3, 4]),
@@ -24,6 +24,7 @@ const SIZES: [(&[usize], [usize; 2]); 12] = [
     (&[33], [32, 9]),
     (&[3], [257, 2]),
     (&[9], [5, 65]),
+    (&[5], [2100, 16]),
     (&[0], [4, 3]),
     (&[3], [0, 2]),
     (&[3], [4, 0]),
@@ -40,6 +41,12 @@ pub(super) fn add(cases: &mut Asks) {
                 });
             }
         }
+        let sentence = "a_bias_is_added_to_each_of_thousands_of_columns";
+        cases.add(Linear, dtype, sentence, move |s, check| {
+            // So many that a device may take larger tiles, which are as many bytes wide whatever the type.
+            let outer = if dtype == DType::F32 { 63 * 128 } else { 63 * 256 } + 129;
+            forward(s, check, dtype, [65, 9, outer])
+        });
         cases.add(Linear, dtype, "starts_anywhere_in_a_buffer", move |s, check| {
             offsets()
                 .try_for_each(|(offset, _)| both(s, check, dtype, (&[5], [33, 7]), true, offset))
@@ -59,6 +66,27 @@ pub(super) fn add(cases: &mut Asks) {
                 check,
                 wanted.map(|wanted| (dtype, wanted)),
             )
+        });
+        let sentence = "the_gradient_of_the_bias_is_rounded_once_to_nearest_even";
+        cases.add(Linear, dtype, sentence, move |s, check| {
+            for (rows, sum) in [(257, 257.0), (259, 259.0), (2049, 2049.0), (2051, 2051.0)] {
+                let (g, x) = (ones(dtype, &[rows, 2]), ones(dtype, &[rows, 1]));
+                let wanted = [vec![2.0; rows], vec![sum; 2], vec![sum; 2]];
+                let wanted = wanted.map(|wanted| (dtype, wanted));
+                let op = Compute::LinearBackward { bias: true };
+                Ask::new(op, &[&g, &x, &ones(dtype, &[2, 1])]).exact(s, check, wanted)?;
+            }
+            Ok(())
+        });
+        cases.add(Linear, dtype, "sums_of_1700_in_rows_of_every_width", move |s, check| {
+            (1..=17).try_for_each(|outer| both(s, check, dtype, (&[2], [1700, outer]), true, 0))
+        });
+        let sentence = "the_gradient_of_the_bias_has_every_row_of_thousands";
+        cases.add(Linear, dtype, sentence, move |s, check| {
+            // From many rows to few, so that what an earlier sum left in memory would be seen.
+            (0..8)
+                .rev()
+                .try_for_each(|i| both(s, check, dtype, (&[2100 + 256 * i], [1, 3]), true, 0))
         });
         cases.add(Linear, dtype, "nan_and_infinity_stay_in_their_rows", move |s, check| {
             for bad in [f64::NAN, f64::INFINITY, f64::NEG_INFINITY] {
@@ -82,6 +110,15 @@ pub(super) fn add(cases: &mut Asks) {
         (bias, vec![ones(DType::F16, &[2, 4]), x, w]),
     ];
     refusals(cases, Linear, "what_does_not_fit_is_a_mismatch", ErrorKind::Mismatch, all);
+}
+
+/// The result with a bias.
+fn forward(s: &dyn Computes, check: &mut Check, dtype: DType, size: [usize; 3]) -> Verdict {
+    let [rows, inner, outer] = size;
+    let of = |seed, shape: &[usize]| uniform(seed, dtype, shape, [-1.0, 1.0]);
+    let (x, w, b) = (of(1, &[rows, inner]), of(2, &[outer, inner]), of(3, &[outer]));
+    let wanted = linear(&values(&x), &values(&w), Some(&values(&b)), size);
+    Ask::new(Compute::Linear, &[&x, &w, &b]).near(s, check, [(dtype, wanted)])
 }
 
 /// The result, and the gradients of input, weight and perhaps bias.

@@ -14,13 +14,15 @@ use crate::{Check, Compute, Operation::LinearRelu, Stored, Verdict};
 use binade_core::{DType, ErrorKind};
 
 /// The leading extents, the inner and the outer one.
-const SIZES: [(&[usize], [usize; 2]); 9] = [
+const SIZES: [(&[usize], [usize; 2]); 11] = [
     (&[], [3, 2]),
     (&[1], [1, 1]),
     (&[7], [9, 5]),
     (&[2, 3], [31, 33]),
     (&[33], [32, 9]),
     (&[3], [257, 2]),
+    (&[3], [1100, 13]),
+    (&[5], [2100, 16]),
     (&[0], [4, 3]),
     (&[3], [0, 2]),
     (&[3], [4, 0]),
@@ -37,6 +39,12 @@ pub(super) fn add(cases: &mut Asks) {
                 });
             }
         }
+        let sentence = "a_bias_is_added_to_each_of_thousands_of_columns";
+        cases.add(LinearRelu, dtype, sentence, move |s, check| {
+            // So many that a device may take larger tiles, which are as many bytes wide whatever the type.
+            let outer = if dtype == DType::F32 { 63 * 128 } else { 63 * 256 } + 136;
+            forward(s, check, dtype, [72, 8, outer])
+        });
         cases.add(LinearRelu, dtype, "starts_anywhere_in_a_buffer", move |s, check| {
             offsets()
                 .try_for_each(|(offset, _)| both(s, check, dtype, (&[5], [33, 7]), true, offset))
@@ -67,6 +75,15 @@ fn refused(cases: &mut Asks) {
         (back, vec![ones(DType::F16, &[2, 4]), y, x, w]),
     ];
     refusals(cases, LinearRelu, "what_does_not_fit_is_a_mismatch", ErrorKind::Mismatch, all);
+}
+
+/// The result with a bias.
+fn forward(s: &dyn Computes, check: &mut Check, dtype: DType, size: [usize; 3]) -> Verdict {
+    let [rows, inner, outer] = size;
+    let of = |seed, shape: &[usize]| uniform(seed, dtype, shape, [-1.0, 1.0]);
+    let (x, w, b) = (of(1, &[rows, inner]), of(2, &[outer, inner]), of(3, &[outer]));
+    let wanted = linear_relu(&values(&x), &values(&w), Some(&values(&b)), size);
+    Ask::new(Compute::LinearRelu, &[&x, &w, &b]).near(s, check, [(dtype, wanted)])
 }
 
 /// The result, and the gradients of input, weight and perhaps bias, from what the oracle says forward gave.

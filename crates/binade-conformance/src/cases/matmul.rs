@@ -15,7 +15,7 @@ use binade_core::{DType, ErrorKind};
 /// Rows of A, inner extent, columns of B.
 type Size = [usize; 3];
 
-const SIZES: [Size; 16] = [
+const SIZES: [Size; 19] = [
     [1, 1, 1],
     [1, 7, 1],
     [2, 3, 4],
@@ -30,6 +30,9 @@ const SIZES: [Size; 16] = [
     [63, 65, 31],
     [3, 256, 2],
     [2, 1000, 3],
+    [3, 1100, 13],
+    [5, 2100, 16],
+    [2, 9300, 9],
     [3, 4095, 2],
     [2, 4096, 3],
 ];
