@@ -7,7 +7,7 @@ use crate::oracle::bias_add::{backward, bias_add, channels};
 use crate::{Check, Compute, Operation::BiasAdd, Stored, Verdict};
 use binade_core::{DType, ErrorKind};
 
-const SHAPES: [&[usize]; 12] = [
+const SHAPES: [&[usize]; 14] = [
     &[1, 1],
     &[3, 7],
     &[9, 8],
@@ -16,6 +16,8 @@ const SHAPES: [&[usize]; 12] = [
     &[5, 257],
     &[2, 3, 5],
     &[2, 3, 4, 5],
+    &[259, 5],
+    &[3, 2, 19, 23],
     &[1, 9, 1, 1],
     &[0, 4],
     &[3, 0],
@@ -36,9 +38,12 @@ pub(super) fn add(cases: &mut Asks) {
         });
         let sentence = "the_gradient_of_the_bias_is_summed_wide";
         cases.add(BiasAdd, dtype, sentence, move |s, check| {
-            for (shape, channels, terms) in
-                [(&[4099, 2][..], 2, 4099.0), (&[2, 1, 33, 65], 1, 4290.0)]
-            {
+            let all = [
+                (&[4099, 2][..], 2, 4099.0),
+                (&[2, 1, 33, 65], 1, 4290.0),
+                (&[4, 1, 64, 64], 1, 16384.0),
+            ];
+            for (shape, channels, terms) in all {
                 let g = ones(dtype, shape);
                 let wanted = [(dtype, values(&g)), (dtype, vec![terms; channels])];
                 Ask::new(Compute::BiasAddBackward, &[&g]).exact(s, check, wanted)?;

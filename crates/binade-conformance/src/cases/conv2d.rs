@@ -17,13 +17,14 @@ use binade_ops::Conv2dConfig;
 /// Input, weight, stride and padding.
 type Size = ([usize; 4], [usize; 4], [usize; 2], [usize; 2]);
 
-const SIZES: [Size; 13] = [
+const SIZES: [Size; 14] = [
     ([1, 1, 1, 1], [1, 1, 1, 1], [1, 1], [0, 0]),
     ([1, 1, 5, 5], [1, 1, 3, 3], [1, 1], [0, 0]),
     ([2, 3, 7, 6], [4, 3, 3, 3], [1, 1], [1, 1]),
     ([3, 2, 9, 8], [5, 2, 2, 3], [2, 3], [2, 1]),
     ([2, 2, 6, 7], [3, 2, 1, 2], [3, 2], [0, 3]),
     ([1, 8, 8, 8], [8, 8, 3, 3], [1, 1], [1, 1]),
+    ([2, 3, 20, 19], [4, 3, 3, 3], [1, 1], [1, 1]),
     ([2, 1, 12, 12], [9, 1, 5, 5], [1, 1], [0, 0]),
     ([1, 33, 3, 3], [2, 33, 3, 3], [1, 1], [0, 0]),
     ([2, 4, 1, 9], [3, 4, 1, 9], [1, 1], [0, 0]),
@@ -89,6 +90,13 @@ pub(super) fn add(cases: &mut Asks) {
                     check,
                     [(dtype, wanted)],
                 )?;
+                let mut g = vec![1.0; 9];
+                g[4] = bad;
+                let g = Stored::from_values(dtype, &layer.output(), g);
+                let wanted = layer.backward(&values(&g), &values(&x), &values(&w));
+                let op = Compute::Conv2dBackward { config: layer.config, bias: true };
+                let wanted = wanted.into_iter().map(|wanted| (dtype, wanted));
+                Ask::new(op, &[&g, &x, &w]).near(s, check, wanted)?;
             }
             Ok(())
         });

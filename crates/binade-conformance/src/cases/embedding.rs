@@ -8,7 +8,7 @@ use crate::{Check, Compute, Failure, Operation::Embedding, Refusal, Stop, Stored
 use binade_core::{DType, ErrorKind};
 
 /// Rows and width of the table, and the number of indices.
-const SIZES: [[usize; 3]; 9] = [
+const SIZES: [[usize; 3]; 12] = [
     [1, 1, 1],
     [5, 8, 7],
     [7, 9, 33],
@@ -16,6 +16,9 @@ const SIZES: [[usize; 3]; 9] = [
     [33, 32, 9],
     [2, 257, 5],
     [300, 3, 257],
+    [2, 33, 512],
+    [3, 40, 700],
+    [5, 1, 9000],
     [4, 5, 0],
     [4, 0, 3],
 ];
@@ -45,6 +48,15 @@ pub(super) fn add(cases: &mut Asks) {
         cases.add(Embedding, dtype, "the_first_and_the_last_row_are_rows", move |s, check| {
             let table = uniform(1, dtype, &[257, 3], [-2.0, 2.0]);
             both(s, check, &table, &[256, 0, 256, 0, 1, 255], 0)
+        });
+        cases.add(Embedding, dtype, "gradients_of_zero_leave_zero", move |s, check| {
+            let indices = i64s(&[9], [0, 1, 2, 2, 2, 4, 5, 6, 7]);
+            let g = Stored::from_values(dtype, &[9, 9], vec![0.0; 81]);
+            Ask::new(Compute::EmbeddingBackward { rows: 8 }, &[&g, &indices]).exact(
+                s,
+                check,
+                [(dtype, vec![0.0; 72])],
+            )
         });
         let sentence = "an_index_that_occurs_4096_times_loses_nothing";
         cases.add(Embedding, dtype, sentence, move |s, check| {
@@ -80,6 +92,21 @@ pub(super) fn add(cases: &mut Asks) {
                 Ok(())
             },
         );
+        let sentence = "the_gradient_of_an_index_outside_is_an_invalid_argument_or_no_row_s";
+        cases.add(Embedding, dtype, sentence, move |s, check| {
+            [3, -1, i64::MAX, i64::MIN].into_iter().try_for_each(|bad| {
+                let (g, indices) = (ones(dtype, &[3, 2]), i64s(&[3], [0, bad, 2]));
+                let ask = Ask::new(Compute::EmbeddingBackward { rows: 3 }, &[&g, &indices]);
+                match ask.results(s, [(dtype, 6)]) {
+                    Err(Stop::Refused(Refusal::Rejected(ErrorKind::InvalidArgument, _))) => {
+                        check.compared += 1;
+                        Ok(())
+                    }
+                    Err(stop) => Err(stop),
+                    Ok(results) => check.exact(&[&g], &results[0], &[1.0, 1.0, 0.0, 0.0, 1.0, 1.0]),
+                }
+            })
+        });
         cases.add(
             Embedding,
             dtype,
