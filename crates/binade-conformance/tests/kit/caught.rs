@@ -234,6 +234,21 @@ fn random_bits_that_another_parameter_reuses_are_caught() {
 }
 
 #[test]
+fn a_nan_lost_in_one_lane_is_caught() {
+    caught(&LosesNanInOneLane, "cast/e4m3-f32/a_value_is_rounded_alike_in_every_lane");
+}
+
+#[test]
+fn a_cast_of_the_first_of_many_tensors_is_caught() {
+    caught(&CastsTheFirstOfMany, "cast/f32-bf16/many_tensors_at_once_are_cast_each_by_itself");
+}
+
+#[test]
+fn overflow_to_infinity_where_it_saturates_is_caught() {
+    caught(&OverflowsWhereItSaturates, "cast/f32-f16/overflow_to_the_largest_is_given_or_refused");
+}
+
+#[test]
 fn reading_from_the_start_of_a_buffer_is_caught() {
     caught(&ReadsFromTheStartOfTheBuffer, "cast/e5m2-f16/starts_anywhere_in_a_buffer");
     caught(&ReadsFromTheStartOfTheBuffer, "norm/f16/starts_anywhere_in_a_buffer");

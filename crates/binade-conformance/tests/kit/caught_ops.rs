@@ -153,6 +153,46 @@ fn a_flipped_kernel_is_caught() {
 }
 
 #[test]
+fn a_value_that_is_truncated_is_caught() {
+    caught(&TruncatesWhatFills, "fill/e4m3/the_value_is_rounded_once_to_nearest_even");
+    caught(&TruncatesWhatFills, "fill/e5m2/the_value_is_rounded_once_to_nearest_even");
+}
+
+#[test]
+fn a_nan_that_is_lost_on_its_way_back_is_caught() {
+    alone(&LosesNanOfGradients, "conv2d/bf16/nan_and_infinity_stay_in_their_windows");
+}
+
+#[test]
+fn a_bias_whose_ties_go_up_is_caught() {
+    let sentence = "the_gradient_of_the_bias_is_rounded_once_to_nearest_even";
+    caught(&RoundsTheBiasHalfUp, &format!("linear/bf16/{sentence}"));
+    caught(&RoundsTheBiasHalfUp, &format!("linear/f16/{sentence}"));
+}
+
+#[test]
+fn rows_that_a_bias_forgets_are_caught() {
+    let sentence = "the_gradient_of_the_bias_has_every_row_of_thousands";
+    caught(&ForgetsRowsBehind2048, &format!("linear/f32/{sentence}"));
+}
+
+#[test]
+fn a_column_that_is_forgotten_is_caught() {
+    caught(&ForgetsTheSeventhColumn, "linear/f16/sums_of_1700_in_rows_of_every_width");
+}
+
+#[test]
+fn sums_that_begin_above_zero_are_caught() {
+    caught(&StartsSumsAboveZero, "embedding/f32/gradients_of_zero_leave_zero");
+}
+
+#[test]
+fn an_index_that_is_no_row_and_passes_is_caught() {
+    let sentence = "the_gradient_of_an_index_outside_is_an_invalid_argument_or_no_row_s";
+    caught(&TakesAnyIndex, &format!("embedding/f16/{sentence}"));
+}
+
+#[test]
 fn a_count_of_elements_that_wraps_around_is_caught() {
     for operation in ["fill", "sum", "mean", "matmul", "conv2d", "embedding"] {
         let case = format!("{operation}/-/a_result_larger_than_any_memory_is_an_invalid_argument");

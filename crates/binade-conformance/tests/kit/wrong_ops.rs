@@ -42,6 +42,13 @@ pub(crate) enum Slip {
     AddsTheEndOfTheVector,
     SumsTheFirst8192,
     GivesMaskedRowsNoLoss,
+    TruncatesWhatFills,
+    LosesNanOfGradients,
+    RoundsTheBiasHalfUp,
+    ForgetsRowsBehind2048,
+    ForgetsTheSeventhColumn,
+    StartsSumsAboveZero,
+    TakesAnyIndex,
 }
 
 impl Fault for Slip {
@@ -65,6 +72,7 @@ impl Fault for Slip {
             ) if why.contains("larger than any memory") => {
                 Ok(vec![Plain::write(&[], DType::F32, &[0])])
             }
+            (Self::TakesAnyIndex, Err(Refusal::Rejected(..))) => any_index(op, operands, right),
             (_, Err(_)) => right,
             _ => self.slip(op, operands).unwrap_or(right),
         }
@@ -132,6 +140,17 @@ impl Slip {
                 let turn = |tap: [usize; 2]| [last[0] - tap[0], last[1] - tap[1]];
                 convolve(x, w, b.first().copied(), *config, turn)
             }
+            (Self::TruncatesWhatFills, C::Fill { value, shape, dtype }, _) => {
+                let cut = f32::from_bits(value.to_bits() & 0xffe0_0000);
+                Plain::write(&vec![cut; shape.iter().product()], *dtype, shape)
+            }
+            (Self::ForgetsTheSeventhColumn, C::Linear, [x, w, b @ ..]) => {
+                let result = linear(x, w, b.first().copied());
+                let width = w.shape[0];
+                let mut values = result.read();
+                values.iter_mut().skip(6).step_by(width.max(1)).for_each(|x| *x = 0.0);
+                if width == 7 { Plain::write(&values, x.dtype, &result.shape) } else { result }
+            }
             _ => return self.of_keys(op, t).or_else(|| self.of_many(op, t)),
         }]))
     }
@@ -156,6 +175,10 @@ impl Slip {
             }
             (Self::AddsDuplicatesInF16, C::EmbeddingBackward { rows }, [g, at]) => {
                 let sum = |sum: f32, g: f32| f16::from_f32(sum + g).to_f32();
+                scattered(g, &indices(at, *rows).ok()?, *rows, sum)
+            }
+            (Self::StartsSumsAboveZero, C::EmbeddingBackward { rows }, [g, at]) => {
+                let sum = |sum: f32, g: f32| sum + g + f32::from_bits(1);
                 scattered(g, &indices(at, *rows).ok()?, *rows, sum)
             }
             (Self::AddsUpTheBatch, C::CrossEntropyBackward, [g, x, labels]) => {
@@ -186,11 +209,48 @@ impl Slip {
                 right[2] = Plain::write(&var.collect::<Vec<f32>>(), DType::F32, &right[2].shape);
                 Some(Ok(right))
             }
+            (Self::LosesNanOfGradients, C::Conv2dBackward { .. }, [g, x, w]) => {
+                let numbers = map(g, |g| if g.is_nan() { 0.0 } else { g });
+                Some(Toy.compute(op, &[&numbers, x, w]))
+            }
+            (Self::RoundsTheBiasHalfUp, C::LinearBackward { bias: true }, [g, x, w]) => {
+                let mut grads = linear_back(g, x, w, true, true);
+                let wide = Plain::write(&g.read(), DType::F32, &g.shape);
+                let sums = linear_back(&wide, x, w, true, true)[2].read();
+                // One unit of f32 more: ties go up.
+                let up: Vec<f32> =
+                    sums.iter().map(|sum| f32::from_bits(sum.to_bits() + 1)).collect();
+                grads[2] = Plain::write(&up, g.dtype, &grads[2].shape);
+                Some(Ok(grads))
+            }
+            (Self::ForgetsRowsBehind2048, C::LinearBackward { bias: true }, [g, x, w]) => {
+                let mut grads = Toy.compute(op, t).ok()?;
+                let mut values = g.read();
+                values.iter_mut().skip(2048 * w.shape[0]).for_each(|g| *g = 0.0);
+                let first = Plain::write(&values, g.dtype, &g.shape);
+                grads[2] = linear_back(&first, x, w, true, true)[2].clone();
+                Some(Ok(grads))
+            }
             (Self::SumsTheBiasOverColumns, C::LinearBackward { bias }, [g, x, w]) => {
                 Some(Ok(linear_back(g, x, w, *bias, false)))
             }
             _ => None,
         }
+    }
+}
+
+/// A gradient of ones for every row, whatever the indices are.
+fn any_index(
+    op: &Compute,
+    t: &[&Plain],
+    refused: Result<Vec<Plain>, Refusal>,
+) -> Result<Vec<Plain>, Refusal> {
+    match (op, t) {
+        (Compute::EmbeddingBackward { rows }, [g, at]) if at.shape[0] == g.shape[0] => {
+            let shape = [*rows, g.shape[1]];
+            Ok(vec![Plain::write(&vec![1.0; shape.iter().product()], g.dtype, &shape)])
+        }
+        _ => refused,
     }
 }
 
