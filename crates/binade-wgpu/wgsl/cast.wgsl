@@ -407,7 +407,7 @@ fn words_of(seed: vec2<u32>, step: u32, parameter: u32, block: vec2<u32>) -> vec
 //
 // Oracles: `oracle/cast.rs`, `oracle/stochastic_cast.rs`; agreement: bits, NaN's payload among them where it is not stochastic.
 //
-// `cast_elements`, `cast` being a word of the language: a grid of any size strides over groups of four elements. Elements of a type that stays keep their bits.
+// `cast_elements`, `cast` being a word of the language: a grid of any size strides over groups of four elements. Elements of a type that stays keep their bits, but for infinities where `saturates`.
 // `cast_stochastic` rounds up or down by the random words of (seed, step, parameter, element), in the same grid.
 //
 // In integers alone: nothing departs from the oracle on any driver.
@@ -443,11 +443,11 @@ fn converted(i: u32) -> u32 {
     return 0u;
   }
   let code = code_at(params.dtype, params.start + i);
-  if (params.to == params.dtype) {
-    return code;
-  }
   let bits = any_widened(params.dtype, code);
-  let narrow = any_narrowed(params.to, bits);
+  var narrow = code;
+  if (params.to != params.dtype) {
+    narrow = any_narrowed(params.to, bits);
+  }
   if (params.saturates == 0u || params.to == F32) {
     return narrow;
   }
