@@ -51,7 +51,8 @@ impl<'a> Trial<'a> {
         coverage::empty(&folder)?;
         let start = Instant::now();
         for (program, part) in runs(&programs, kernel) {
-            let ending = program.run(part, kernel.capability, Duration::from_mins(10), Some(&folder))?;
+            let ending =
+                program.run(part, kernel.capability, Duration::from_mins(10), Some(&folder))?;
             if ending != Ending::Well {
                 return Err(format!("{part} fails with {} unchanged", kernel.name).into());
             }

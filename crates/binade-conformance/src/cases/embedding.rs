@@ -92,35 +92,7 @@ pub(super) fn add(cases: &mut Asks) {
                 Ok(())
             },
         );
-        let sentence = "the_gradient_of_an_index_outside_is_an_invalid_argument_or_no_row_s";
-        cases.add(Embedding, dtype, sentence, move |s, check| {
-            [3, -1, i64::MAX, i64::MIN].into_iter().try_for_each(|bad| {
-                let (g, indices) = (ones(dtype, &[3, 2]), i64s(&[3], [0, bad, 2]));
-                let ask = Ask::new(Compute::EmbeddingBackward { rows: 3 }, &[&g, &indices]);
-                match ask.results(s, [(dtype, 6)]) {
-                    Err(Stop::Refused(Refusal::Rejected(ErrorKind::InvalidArgument, _))) => {
-                        check.compared += 1;
-                        Ok(())
-                    }
-                    Err(stop) => Err(stop),
-                    Ok(results) => check.exact(&[&g], &results[0], &[1.0, 1.0, 0.0, 0.0, 1.0, 1.0]),
-                }
-            })
-        });
-        cases.add(
-            Embedding,
-            dtype,
-            "an_index_outside_is_an_invalid_argument_or_nan",
-            move |s, check| {
-                [3, -1, i64::MAX, i64::MIN].into_iter().try_for_each(|bad| {
-                    let table = ones(dtype, &[3, 2]);
-                    let indices = i64s(&[2], [0, bad]);
-                    let ask = Ask::new(Compute::Embedding, &[&table, &indices]);
-                    let got = ask.results(s, [(dtype, 4)]);
-                    reported(check, &ask, got, 2..4)
-                })
-            },
-        );
+        indices_outside(cases, dtype);
     }
     let (table, labels) = (ones(DType::F32, &[4, 2]), i64s(&[3], [0, 1, 2]));
     let all = vec![
@@ -132,6 +104,39 @@ pub(super) fn add(cases: &mut Asks) {
     let (grad, indices) = (ones(DType::F32, &[1, 2]), i64s(&[1], [0]));
     let table = Compute::EmbeddingBackward { rows: HUGE };
     too_large(cases, Embedding, vec![(table, vec![grad, indices])]);
+}
+
+/// Cases of indices for which the table has no row.
+fn indices_outside(cases: &mut Asks, dtype: DType) {
+    let sentence = "the_gradient_of_an_index_outside_is_an_invalid_argument_or_no_row_s";
+    cases.add(Embedding, dtype, sentence, move |s, check| {
+        [3, -1, i64::MAX, i64::MIN].into_iter().try_for_each(|bad| {
+            let (g, indices) = (ones(dtype, &[3, 2]), i64s(&[3], [0, bad, 2]));
+            let ask = Ask::new(Compute::EmbeddingBackward { rows: 3 }, &[&g, &indices]);
+            match ask.results(s, [(dtype, 6)]) {
+                Err(Stop::Refused(Refusal::Rejected(ErrorKind::InvalidArgument, _))) => {
+                    check.compared += 1;
+                    Ok(())
+                }
+                Err(stop) => Err(stop),
+                Ok(results) => check.exact(&[&g], &results[0], &[1.0, 1.0, 0.0, 0.0, 1.0, 1.0]),
+            }
+        })
+    });
+    cases.add(
+        Embedding,
+        dtype,
+        "an_index_outside_is_an_invalid_argument_or_nan",
+        move |s, check| {
+            [3, -1, i64::MAX, i64::MIN].into_iter().try_for_each(|bad| {
+                let table = ones(dtype, &[3, 2]);
+                let indices = i64s(&[2], [0, bad]);
+                let ask = Ask::new(Compute::Embedding, &[&table, &indices]);
+                let got = ask.results(s, [(dtype, 4)]);
+                reported(check, &ask, got, 2..4)
+            })
+        },
+    );
 }
 
 /// Wants an `InvalidArgument`, at the call or when the result was read, or else NaN at these places.

@@ -15,7 +15,9 @@ pub(super) fn add(cases: &mut Asks) {
         classes(cases, dtype);
         gradients(cases, dtype);
     }
-    EIGHT_BITS.into_iter().for_each(|dtype| gradients(cases, dtype));
+    for dtype in EIGHT_BITS {
+        gradients(cases, dtype);
+    }
     cases.add(Mean, DType::BF16, "the_mean_of_four_million_ones_is_one", |s, check| {
         let ones = Stored::vector(DType::BF16, vec![1.0; 4_198_400]);
         Ask::new(Compute::Mean, &[&ones]).exact(s, check, [(DType::F32, vec![1.0])])

@@ -14,7 +14,9 @@ pub(super) fn add(cases: &mut Asks) {
         classes(cases, dtype);
         gradients(cases, dtype);
     }
-    EIGHT_BITS.into_iter().for_each(|dtype| gradients(cases, dtype));
+    for dtype in EIGHT_BITS {
+        gradients(cases, dtype);
+    }
     // As many as make more chunks than a block has threads, several times over.
     cases.add(Sum, DType::BF16, "four_million_ones_are_four_million", |s, check| {
         exact(s, check, &Stored::vector(DType::BF16, vec![1.0; 4_198_400]))
