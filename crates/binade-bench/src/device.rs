@@ -35,7 +35,7 @@ impl Device {
             Self::Cuda => vec![on_cuda(runner, &subject::Cuda::gpu()?)?],
             Self::Ptx => vec![on_cuda(runner, &subject::Cuda::interpreter()?)?],
             #[cfg(feature = "wgpu")]
-            Self::Wgpu => vec![runner.run(&subject::Wgpu::open()?)],
+            Self::Wgpu => vec![on_wgpu(runner, &subject::Wgpu::open()?)],
             #[cfg(not(feature = "wgpu"))]
             Self::Wgpu => return Err(OpenError::NotBuilt("wgpu")),
             Self::All => vec![runner.run(&subject::Cpu), runner.run(&subject::Deferred::default())],
@@ -69,4 +69,13 @@ fn on_cuda(runner: &Runner, cuda: &subject::Cuda) -> Result<Report, OpenError> {
         runner.excuse(*cases, "Tensor Cores multiply bf16 from compute capability 8.0 on")
     });
     Ok(runner.run(cuda))
+}
+
+/// What this backend computes in other types alone is listed as such.
+#[cfg(feature = "wgpu")]
+fn on_wgpu(runner: &Runner, wgpu: &subject::Wgpu) -> Report {
+    let runner = subject::Wgpu::LACKING.iter().fold(runner.clone(), |runner, cases| {
+        runner.excuse(*cases, "eight bits are stored and cast, and computed with in no operation")
+    });
+    runner.run(wgpu)
 }

@@ -15,6 +15,18 @@ pub struct Wgpu {
 }
 
 impl Wgpu {
+    /// Cases that compute with tensors of eight bits.
+    pub(crate) const LACKING: [&str; 8] = [
+        "fill/e4m3",
+        "fill/e5m2",
+        "scale/e4m3",
+        "scale/e5m2",
+        "sum/e4m3",
+        "sum/e5m2",
+        "mean/e4m3",
+        "mean/e5m2",
+    ];
+
     /// The adapter that [`binade_wgpu::Wgpu::open`] finds.
     ///
     /// # Errors
