@@ -71,7 +71,7 @@ fn on_cuda(runner: &Runner, cuda: &subject::Cuda) -> Result<Report, OpenError> {
     Ok(runner.run(cuda))
 }
 
-/// What this backend computes in other types alone is listed as such.
+/// Lists as excused the cases of types in which this backend does not compute.
 #[cfg(feature = "wgpu")]
 fn on_wgpu(runner: &Runner, wgpu: &subject::Wgpu) -> Report {
     let runner = subject::Wgpu::LACKING.iter().fold(runner.clone(), |runner, cases| {

@@ -15,7 +15,7 @@ pub(crate) const BLOCK: usize = 1 << 14;
 /// Work of less than this costs less than waking another thread; it stays on the calling one.
 const WORTH_A_THREAD: usize = 1 << 17;
 
-/// Whether so many operations are worth waking other threads for.
+/// Returns true where so many operations are worth waking other threads for.
 pub(crate) fn is_worth_threads(operations: usize) -> bool {
     operations >= WORTH_A_THREAD
 }

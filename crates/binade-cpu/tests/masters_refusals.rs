@@ -22,7 +22,7 @@ fn optimizer(rule: UpdateRule) -> MasterOptimizer<Cpu> {
     MasterOptimizer::new(Cpu, params(&set), plan(rule)).unwrap()
 }
 
-/// What a step with `grads` says, having moved nothing, and [`check_step`] before it.
+/// Returns the refusal of a step with `grads`, having moved nothing, and [`check_step`] before it.
 fn refusal(optimizer: &mut MasterOptimizer<Cpu>, grads: Vec<Named<Option<Tensor>>>) -> Error {
     let stamps = |of: &MasterOptimizer<Cpu>| -> Vec<u64> {
         of.params.iter().map(|param| param.value.stamp()).collect()

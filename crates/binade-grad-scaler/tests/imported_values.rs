@@ -1,4 +1,4 @@
-//! What a library's numbers come to here, and the other way round, value by value.
+//! Numbers of other libraries imported and exported, value by value.
 
 use binade_grad_scaler::interchange::{
     DeepSpeedFusedState, DeepSpeedState, FirstGrowth, Note, PaddleState,

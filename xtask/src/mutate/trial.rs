@@ -91,7 +91,7 @@ impl<'a> Trial<'a> {
     }
 }
 
-/// What is run for a kernel: each part of its cases by the program that has them.
+/// Returns the runs of a kernel: each part of its cases by the program that has them.
 fn runs<'a>(
     programs: &[(&'a Program, Vec<usize>)],
     kernel: &'a Kernel,

@@ -27,7 +27,7 @@ const SIZES: [(&[usize], [usize; 3]); 11] = [
 const LARGE: [[usize; 3]; 6] =
     [[67, 9, 131], [67, 131, 9], [9, 67, 131], [72, 16, 136], [72, 136, 16], [16, 72, 136]];
 
-/// The same where tiles are smaller, since `f32` is larger.
+/// Extents of `f32` products that may take larger tiles: smaller, since `f32` is larger.
 const LARGE_F32: [[usize; 3]; 6] =
     [[67, 9, 71], [67, 71, 9], [9, 67, 71], [72, 16, 72], [72, 72, 16], [16, 72, 72]];
 
