@@ -16,6 +16,7 @@ mod contracts;
 mod coverage;
 mod device;
 mod five_ways;
+mod fmt;
 mod house;
 mod kernels;
 mod mutate;
@@ -46,6 +47,8 @@ struct Cli {
 enum Command {
     /// Runs everything that CI runs, in order, and prints seconds per stage.
     Ci(ci::Ci),
+    /// Formats every Rust file, those too that `cargo fmt` does not reach.
+    Fmt(fmt::Fmt),
     /// Checks what the compiler cannot: floors, the operation grid, sizes, docs, manifests.
     Tidy,
     /// Builds `docs/` as a book in `target/book`, and makes sure that every link and anchor in it leads somewhere.
@@ -83,6 +86,7 @@ enum Command {
 fn main() -> ExitCode {
     let done = match Cli::parse().command {
         Command::Ci(ci) => ci.run(),
+        Command::Fmt(fmt) => fmt.run(),
         Command::Tidy => tidy::run(),
         Command::Book => book::run(),
         Command::BookLinks(preprocess) => preprocess.run(),

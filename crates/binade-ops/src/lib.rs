@@ -1,62 +1,49 @@
 #![doc = include_str!("../README.md")]
 #![forbid(unsafe_code)]
 
-mod add;
-mod all;
-mod batch_norm;
-mod bias_add;
-mod bmm;
-mod conv2d;
-mod cross_entropy;
-mod dropout;
-mod embedding;
-mod fill;
-mod gelu;
+#[macro_use]
+mod table;
+
+mod forward;
 mod host;
-mod layer_norm;
-mod linear;
-mod linear_relu;
-mod log_softmax;
-mod matmul;
-mod max_pool2d;
-mod mean;
-mod mse_loss;
-mod mul;
+mod invocation;
 pub mod operands;
-mod relu;
-mod reshape;
+mod results;
 pub mod shape;
 mod shaped;
-mod softmax;
-mod sum;
-mod tanh;
 
-pub use add::Add;
-pub use all::Ops;
-pub use batch_norm::{BatchNorm, BatchNormConfig, BatchNormOutput, RunningStats};
-pub use bias_add::BiasAdd;
-pub use bmm::Bmm;
-pub use conv2d::{Conv2d, Conv2dConfig};
-pub use cross_entropy::CrossEntropy;
-pub use dropout::Dropout;
-pub use embedding::Embedding;
-pub use fill::Fill;
-pub use gelu::Gelu;
+pub use forward::Invoke;
 pub use host::{Download, Upload};
-pub use layer_norm::{LayerNorm, NormGrads};
-pub use linear::{AffineGrads, Linear, WeightGrads};
-pub use linear_relu::LinearRelu;
-pub use log_softmax::LogSoftmax;
-pub use matmul::MatMul;
-pub use max_pool2d::{MaxPool2d, MaxPool2dConfig};
-pub use mean::Mean;
-pub use mse_loss::MseLoss;
-pub use mul::Mul;
+pub use invocation::OpInvocation;
 pub use operands::{DTypeError, Operand, OperandError};
-pub use relu::Relu;
-pub use reshape::Reshape;
 pub use shape::ShapeError;
 pub use shaped::Shaped;
-pub use softmax::Softmax;
-pub use sum::Sum;
-pub use tanh::Tanh;
+
+use results::Results;
+
+/// The module of each operation, and the trait of all of them.
+macro_rules! operations {
+    ({} $($trait:ident $file:ident $methods:tt)*) => {
+        $(
+            mod $file;
+            pub use $file::*;
+        )*
+
+        /// A device that has every operation.
+        ///
+        /// Every handle with all the traits has it. Code that needs three operations bounds on those three.
+        pub trait Ops: Shaped + Upload + Download $(+ $trait)* {}
+
+        impl<D: ?Sized + Shaped + Upload + Download $(+ $trait)*> Ops for D {}
+    };
+}
+
+for_each_op!([operations]);
+
+/// Names that the macros of this crate need in the crates that call them.
+#[doc(hidden)]
+pub mod __private {
+    pub use crate::results::exactly;
+    pub use crate::{BatchNormConfig, Conv2dConfig, MaxPool2dConfig};
+    pub use binade_core::DType;
+}

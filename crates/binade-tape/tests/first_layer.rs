@@ -7,10 +7,7 @@ mod common;
 use binade_autocast::{Autocast, Region};
 use binade_core::{DType, Handle};
 use binade_cpu::{Cpu, Error, Tensor};
-use binade_ops::{
-    Add, AffineGrads, Conv2d, Conv2dConfig, Fill, Linear, LinearRelu, Relu, Shaped, Sum,
-    WeightGrads,
-};
+use binade_ops::{Conv2dConfig, Invoke, OpInvocation, Shaped, forward_ops};
 use binade_tape::{Tape, Var};
 use common::{f32s, named, tensor};
 use std::sync::{
@@ -49,105 +46,17 @@ impl Shaped for Counting {
     }
 }
 
-impl Fill for Counting {
-    fn fill(&self, value: f32, shape: &[usize], dtype: DType) -> Result<Tensor, Error> {
-        Cpu.fill(value, shape, dtype)
+impl Invoke for Counting {
+    fn invoke(&self, call: &OpInvocation, operands: &[&Tensor]) -> Result<Vec<Tensor>, Error> {
+        use OpInvocation::{Conv2dBackward, LinearBackward, LinearReluBackward};
+        if let LinearBackward { .. } | LinearReluBackward { .. } | Conv2dBackward { .. } = call {
+            self.0.fetch_add(1, Ordering::Relaxed);
+        }
+        call.run(&Cpu, operands).unwrap()
     }
 }
 
-impl Add for Counting {
-    fn add(&self, a: &Tensor, b: &Tensor) -> Result<Tensor, Error> {
-        Cpu.add(a, b)
-    }
-
-    fn add_backward(&self, grad: &Tensor) -> Result<[Tensor; 2], Error> {
-        Cpu.add_backward(grad)
-    }
-}
-
-impl Sum for Counting {
-    fn sum(&self, input: &Tensor) -> Result<Tensor, Error> {
-        Cpu.sum(input)
-    }
-
-    fn sum_backward(&self, grad: &Tensor, to: &[usize], dtype: DType) -> Result<Tensor, Error> {
-        Cpu.sum_backward(grad, to, dtype)
-    }
-}
-
-impl Linear for Counting {
-    fn linear(&self, x: &Tensor, w: &Tensor, b: Option<&Tensor>) -> Result<Tensor, Error> {
-        Cpu.linear(x, w, b)
-    }
-
-    fn linear_backward(
-        &self,
-        grad: &Tensor,
-        x: &Tensor,
-        w: &Tensor,
-        bias: bool,
-    ) -> Result<AffineGrads<Tensor>, Error> {
-        self.0.fetch_add(1, Ordering::Relaxed);
-        Cpu.linear_backward(grad, x, w, bias)
-    }
-
-    fn linear_backward_of_weight(
-        &self,
-        grad: &Tensor,
-        x: &Tensor,
-        w: &Tensor,
-        bias: bool,
-    ) -> Result<WeightGrads<Tensor>, Error> {
-        Cpu.linear_backward_of_weight(grad, x, w, bias)
-    }
-}
-
-impl Relu for Counting {
-    fn relu(&self, input: &Tensor) -> Result<Tensor, Error> {
-        Cpu.relu(input)
-    }
-
-    fn relu_backward(&self, grad: &Tensor, output: &Tensor) -> Result<Tensor, Error> {
-        Cpu.relu_backward(grad, output)
-    }
-}
-
-impl LinearRelu for Counting {}
-
-impl Conv2d for Counting {
-    fn conv2d(
-        &self,
-        x: &Tensor,
-        w: &Tensor,
-        b: Option<&Tensor>,
-        config: Conv2dConfig,
-    ) -> Result<Tensor, Error> {
-        Cpu.conv2d(x, w, b, config)
-    }
-
-    fn conv2d_backward(
-        &self,
-        grad: &Tensor,
-        x: &Tensor,
-        w: &Tensor,
-        bias: bool,
-        config: Conv2dConfig,
-    ) -> Result<AffineGrads<Tensor>, Error> {
-        self.0.fetch_add(1, Ordering::Relaxed);
-        Cpu.conv2d_backward(grad, x, w, bias, config)
-    }
-
-    fn conv2d_backward_of_weight(
-        &self,
-        grad: &Tensor,
-        x: &Tensor,
-        w: &Tensor,
-        bias: bool,
-        config: Conv2dConfig,
-    ) -> Result<WeightGrads<Tensor>, Error> {
-        Cpu.conv2d_backward_of_weight(grad, x, w, bias, config)
-    }
-}
+forward_ops!([] Counting);
 
 type Layer = fn(&Var<Counting>, &[Var<Counting>]) -> Var<Counting>;
 

@@ -20,6 +20,7 @@ mod wgpu;
 use crate::{
     Result, book,
     ci::{outcome::Outcome, required::Required, tally},
+    fmt::Fmt,
     packages::Packages,
     shell::Call,
     tidy,
@@ -164,7 +165,7 @@ fn fmt() -> Result<Outcome> {
     if let Some(skip) = lacking("fmt", "rustfmt") {
         return Ok(skip);
     }
-    plain(&Call::cargo("fmt --all -- --check"))
+    Fmt { check: true }.run().map(|()| Outcome::passed())
 }
 
 fn tidy() -> Result<Outcome> {

@@ -7,37 +7,16 @@
     reason = "matrices and extents go by the letters the field gives them"
 )]
 
-mod add;
-mod batch_norm;
-mod bias_add;
-mod bmm;
-mod conv2d;
-mod cross_entropy;
-mod dropout;
-mod embedding;
-mod fill;
-mod gelu;
 mod host;
 mod im2col;
-mod layer_norm;
-mod linear;
-mod linear_relu;
-mod log_softmax;
-mod matmul;
-mod max_pool2d;
-mod mean;
-mod mse_loss;
-mod mul;
 mod operands;
 mod pointwise;
-mod relu;
-mod reshape;
 mod shaped;
-mod softmax;
-mod sum;
-mod tanh;
 
 use crate::Cpu;
+use binade_ops::op_modules;
+
+binade_ops::for_each_op!([op_modules]);
 
 // Holds the handle to having every operation.
 const _: fn() = || {

@@ -1,8 +1,10 @@
 //! A batch of matrix products.
 
-use crate::{Cuda, Error, Tensor};
+use crate::{Cuda, Error, Tensor, kernels::Kernel};
 use binade_core::Op;
 use binade_ops::{Bmm, operands, shape};
+
+pub(super) const KERNELS: &[&Kernel] = &[];
 
 impl Bmm for Cuda {
     fn bmm(&self, a: &Tensor, b: &Tensor) -> Result<Tensor, Error> {

@@ -11,9 +11,11 @@ use super::{
     im2col::{Columns, Geometry, Images},
     ranges::{Joined, Sums},
 };
-use crate::{Cuda, Error, Tensor, library::Pass};
+use crate::{Cuda, Error, Tensor, kernels::Kernel, library::Pass};
 use binade_core::{DType, Op};
 use binade_ops::{AffineGrads, BiasAdd, Conv2d, Conv2dConfig, WeightGrads, operands, shape};
+
+pub(super) const KERNELS: &[&Kernel] = &[];
 
 /// Elements of the columns that are made at a time, but for an image that has more by itself.
 const MOST_COLUMNS: usize = 1 << 26;

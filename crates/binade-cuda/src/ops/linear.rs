@@ -6,9 +6,11 @@
 )]
 
 use super::gemm::{Gemm, Matrices};
-use crate::{Cuda, Error, Tensor};
+use crate::{Cuda, Error, Tensor, kernels::Kernel};
 use binade_core::Op;
 use binade_ops::{AffineGrads, Linear, WeightGrads, operands, shape};
+
+pub(super) const KERNELS: &[&Kernel] = &[];
 
 impl Linear for Cuda {
     fn linear(

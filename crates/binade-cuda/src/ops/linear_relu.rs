@@ -10,9 +10,11 @@ use super::{
     gemm::{Gemm, Matrices},
     linear::extents,
 };
-use crate::{Cuda, Error, Tensor};
+use crate::{Cuda, Error, Tensor, kernels::Kernel};
 use binade_core::Op;
 use binade_ops::{Linear, LinearRelu, Relu, operands, shape};
+
+pub(super) const KERNELS: &[&Kernel] = &[];
 
 impl LinearRelu for Cuda {
     fn linear_relu(

@@ -3,40 +3,16 @@
 //! Each checks its operands by the rules that all devices share, makes the result's memory, and puts a kernel in the stream.
 //! None waits for the device.
 
-mod add;
-mod batch_norm;
-mod bias_add;
-mod bmm;
 mod columns;
-mod conv2d;
-mod cross_entropy;
 mod divisor;
-mod dropout;
-mod embedding;
-mod fill;
-mod gelu;
 pub(crate) mod gemm;
 mod im2col;
-mod layer_norm;
-mod linear;
-mod linear_relu;
-mod log_softmax;
-mod matmul;
-mod max_pool2d;
-mod mean;
-mod mse_loss;
-mod mul;
 mod operands;
 mod order;
 mod pointwise;
 mod products;
 mod ranges;
-mod relu;
-mod reshape;
 mod rows;
-mod softmax;
-mod sum;
-mod tanh;
 mod total;
 
 use crate::kernels::Kernel;
@@ -46,29 +22,13 @@ pub(crate) fn shared(kernel: &Kernel) -> u32 {
     products::tile_of(kernel).map_or(0, |tile| tile.shared)
 }
 
-/// Their kernels, by operation.
-pub(crate) const KERNELS: &[&[&Kernel]] = &[
-    add::KERNELS,
-    batch_norm::KERNELS,
-    bias_add::KERNELS,
-    columns::KERNELS,
-    cross_entropy::KERNELS,
-    dropout::KERNELS,
-    embedding::KERNELS,
-    fill::KERNELS,
-    im2col::KERNELS,
-    gelu::KERNELS,
-    gemm::KERNELS,
-    layer_norm::KERNELS,
-    log_softmax::KERNELS,
-    max_pool2d::KERNELS,
-    mean::KERNELS,
-    mse_loss::KERNELS,
-    mul::KERNELS,
-    order::KERNELS,
-    ranges::KERNELS,
-    relu::KERNELS,
-    softmax::KERNELS,
-    sum::KERNELS,
-    tanh::KERNELS,
-];
+macro_rules! operations {
+    ({} $($trait:ident $file:ident $methods:tt)*) => {
+        $(mod $file;)*
+
+        /// The kernels of each operation, and of modules that several operations share.
+        pub(crate) const KERNELS: &[&[&Kernel]] = &[$($file::KERNELS,)* columns::KERNELS, gemm::KERNELS, im2col::KERNELS, order::KERNELS, ranges::KERNELS,];
+    };
+}
+
+binade_ops::for_each_op!([operations]);

@@ -1,30 +1,7 @@
 //! The operations, a file each, named as in `binade-ops`; here is what they share.
 
-mod add;
 mod affine;
-mod batch_norm;
-mod bias_add;
-mod bmm;
-mod conv2d;
-mod cross_entropy;
-mod dropout;
-mod embedding;
-mod gelu;
-mod layer_norm;
-mod linear;
-mod linear_relu;
-mod log_softmax;
-mod matmul;
-mod max_pool2d;
-mod mean;
-mod mse_loss;
-mod mul;
-mod relu;
-mod reshape;
 mod scaled_by;
-mod softmax;
-mod sum;
-mod tanh;
 
 use crate::{
     Device, TapeError, Var,
@@ -34,6 +11,13 @@ use crate::{
 use binade_cast_policy::OpCall;
 use binade_core::{Handle, Op};
 use std::{borrow::Cow, sync::Arc};
+
+macro_rules! modules {
+    // A tape needs no `fill`: it starts from tensors that are there.
+    ({} Fill fill $methods:tt $($trait:ident $file:ident $rest:tt)*) => { $(mod $file;)* };
+}
+
+binade_ops::for_each_op!([modules]);
 
 pub(crate) type Failed<D> = TapeError<<D as Handle>::Error>;
 pub(crate) type Outcome<D> = Result<Var<D>, Failed<D>>;

@@ -1,8 +1,10 @@
 //! A batch of matrix products.
 
-use crate::{Error, Tensor, Wgpu};
+use crate::{Error, Tensor, Wgpu, shaders::Shader};
 use binade_core::Op;
 use binade_ops::{Bmm, operands, shape};
+
+pub(super) const SHADERS: &[&Shader] = &[];
 
 impl Bmm for Wgpu {
     fn bmm(&self, a: &Tensor, b: &Tensor) -> Result<Tensor, Error> {

@@ -5,9 +5,11 @@ use super::{
     gemm::{Bias, Gemm, Matrices},
     im2col::Geometry,
 };
-use crate::{Error, Tensor, Wgpu};
+use crate::{Error, Tensor, Wgpu, shaders::Shader};
 use binade_core::{DType, Op};
 use binade_ops::{AffineGrads, Conv2d, Conv2dConfig, operands, shape};
+
+pub(super) const SHADERS: &[&Shader] = &[];
 
 impl Conv2d for Wgpu {
     fn conv2d(

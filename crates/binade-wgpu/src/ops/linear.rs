@@ -9,9 +9,11 @@ use super::{
     bias_add::Channels,
     gemm::{Bias, Gemm, Matrices},
 };
-use crate::{Error, Tensor, Wgpu};
+use crate::{Error, Tensor, Wgpu, shaders::Shader};
 use binade_core::Op;
 use binade_ops::{AffineGrads, Linear, operands, shape};
+
+pub(super) const SHADERS: &[&Shader] = &[];
 
 impl Linear for Wgpu {
     fn linear(

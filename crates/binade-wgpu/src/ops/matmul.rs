@@ -6,9 +6,11 @@
 )]
 
 use super::gemm::{Bias, Gemm, Matrices};
-use crate::{Error, Tensor, Wgpu};
+use crate::{Error, Tensor, Wgpu, shaders::Shader};
 use binade_core::Op;
 use binade_ops::{MatMul, operands, shape};
+
+pub(super) const SHADERS: &[&Shader] = &[];
 
 impl MatMul for Wgpu {
     fn matmul(&self, a: &Tensor, b: &Tensor) -> Result<Tensor, Error> {

@@ -1,9 +1,11 @@
 //! Mean of all elements: the sum's shaders, with a divisor.
 
 use super::{sum::SUM, total::divisor};
-use crate::{Error, Tensor, Wgpu};
+use crate::{Error, Tensor, Wgpu, shaders::Shader};
 use binade_core::{DType, Op};
 use binade_ops::{Mean, operands, shape::element_count};
+
+pub(super) const SHADERS: &[&Shader] = &[];
 
 impl Mean for Wgpu {
     fn mean(&self, input: &Tensor) -> Result<Tensor, Error> {

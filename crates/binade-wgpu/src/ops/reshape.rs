@@ -1,7 +1,9 @@
 //! The same elements under another shape.
 
-use crate::{Error, Tensor, Wgpu};
+use crate::{Error, Tensor, Wgpu, shaders::Shader};
 use binade_ops::Reshape;
+
+pub(super) const SHADERS: &[&Shader] = &[];
 
 impl Reshape for Wgpu {
     fn reshape(&self, tensor: &Tensor, shape: &[usize]) -> Result<Tensor, Error> {
