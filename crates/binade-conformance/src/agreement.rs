@@ -1,7 +1,7 @@
 //! How near is near enough, and one implementation of it.
 
-use crate::oracle::cast::{self, neighbours, rounded, ulp};
-use crate::{Stored, oracle::matmul::count};
+use crate::cases::cast::{self, neighbours, rounded, ulp};
+use crate::{Arithmetic, Stored};
 use binade_core::DType;
 use std::fmt;
 
@@ -9,6 +9,11 @@ use std::fmt;
 ///
 /// Classes come first: where NaN is wanted any NaN will do and nothing else, where an infinity is wanted only that
 /// infinity; then finite values are compared. Every test is a condition to pass, so that NaN passes none by accident.
+///
+/// Each operation declares its agreement beside its oracle. An operation whose elements are copies, choices or one operation
+/// of IEEE 754 each is compared by bits: forward also where the declared bound is for a sum in backward. The mass of
+/// everything else is worked out in its oracle from the roundings that it takes in `f32`, and from 2 ulps for a device's own
+/// `exp`, `log` and `tanh`, 4 for its `erfc`.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Agreement {
     /// The wanted value rounded once to the result's type, the sign of zero included.
@@ -33,7 +38,7 @@ pub enum Agreement {
 }
 
 /// `c` of a bound where Tensor Cores add.
-pub(crate) const TENSOR_CORES: f64 = 4.0;
+const TENSOR_CORES: f64 = 4.0;
 
 /// What an oracle wants of one element.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -69,6 +74,21 @@ pub struct Comparison {
 }
 
 impl Agreement {
+    /// Returns how near sums of products must come.
+    ///
+    /// Tensor Cores truncate where they align addends; four times the bound of rounding covers the designs measured by Fasi,
+    /// Higham, Mikaitis and Pranesh (`PeerJ` Computer Science 7:e330, 2021). Where operands are read as TF32, their lost bits
+    /// are added to that.
+    pub(crate) const fn of_matrix_products(arithmetic: Arithmetic) -> Self {
+        if arithmetic.tf32 {
+            Self::Tf32
+        } else if arithmetic.tensor_core {
+            Self::Bound { c: TENSOR_CORES }
+        } else {
+            Self::Bound { c: 1.0 }
+        }
+    }
+
     /// Compares a result with what is wanted, element by element. Lengths are the caller's to compare.
     pub fn compare(self, got: &Stored, wanted: &[Wanted]) -> Comparison {
         let mut comparison = Comparison::default();
@@ -150,6 +170,12 @@ fn deviation(got: &Stored, wanted: &[Wanted]) -> f64 {
         variance += chance * (1.0 - chance);
     }
     if variance == 0.0 { surplus * count(got.len()) } else { surplus / variance.sqrt() }
+}
+
+/// Returns a count as a number.
+#[expect(clippy::cast_precision_loss, reason = "counts are far below 2^53")]
+pub(crate) fn count(n: usize) -> f64 {
+    n as f64
 }
 
 impl fmt::Display for Agreement {

@@ -46,7 +46,7 @@ pub(crate) fn worst(offenders: &[usize], got: &Stored, wanted: &[Wanted]) -> Opt
     let values: Vec<f64> = got.values().collect();
     let apart = |index: usize| {
         let apart =
-            (values[index] - crate::oracle::cast::rounded(wanted[index].value, got.dtype)).abs();
+            (values[index] - crate::cases::cast::rounded(wanted[index].value, got.dtype)).abs();
         if apart.is_nan() { f64::INFINITY } else { apart }
     };
     let farther = |best: usize, next: usize| if apart(next) > apart(best) { next } else { best };

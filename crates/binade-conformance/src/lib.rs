@@ -13,7 +13,6 @@ mod layout;
 mod loops;
 mod macros;
 mod operation;
-pub mod oracle;
 pub mod report;
 mod runner;
 mod stored;

@@ -1,6 +1,6 @@
 //! The operations that the kit knows, and how near each must come.
 
-use crate::{Agreement, Arithmetic, agreement::TENSOR_CORES};
+use crate::{Agreement, Arithmetic, cases};
 use std::fmt;
 
 /// An operation; its oracle, its cases and every backend's file go by the same name.
@@ -208,86 +208,9 @@ impl Operation {
         }
     }
 
-    /// How near a subject of this arithmetic must come. Nothing else loosens it.
-    ///
-    /// Steps without the roundings that the oracle uses differ by one rounding in the gradient and one in the
-    /// parameter: two units in the last place, on values of which none cancel. Tensor Cores truncate where they align
-    /// addends; four times the bound of rounding covers the designs measured by Fasi, Higham, Mikaitis and Pranesh
-    /// (`PeerJ` Computer Science 7:e330, 2021). Where operands are read as TF32, what they have lost is added to that.
-    ///
-    /// Stores are tried with steps whose one product is exact, so that every arithmetic brings them the same values.
-    ///
-    /// A norm is to keep full `f32` accuracy over any count of elements, and so is one unit away where it lies beside a
-    /// tie, and no more. Clipping by a norm that is one unit away adds a rounding of the factor and one of the product:
-    /// four units at the lower end of a binade.
-    ///
-    /// The mass of a run's loss is its band: a share of the first loss, 2^-11 in `f16` and 2^-8 in `bf16`, the error of one
-    /// rounding of 1. What the roundings of each step do is far below it, since gradients of either sign make up for each other.
-    ///
-    /// What is one operation of IEEE 754 an element, a copy or a choice is compared by bits: forward also where the bound
-    /// that is declared is for a sum in backward (a bias, a pooled window). The mass of everything else is worked out in its
-    /// oracle from the roundings that it takes in `f32` and from 2 ulps for a device's own `exp`, `log` and `tanh`, 4 for its
-    /// `erfc`.
+    /// Returns how near a subject of this arithmetic must come. Nothing else loosens it.
     pub const fn agreement(self, arithmetic: &Arithmetic) -> Agreement {
-        match self {
-            Self::Bits
-            | Self::Cast
-            | Self::StochasticCast
-            | Self::Scale
-            | Self::Unscale
-            | Self::Accumulate
-            | Self::Merge
-            | Self::Iterate
-            | Self::ScaleUpdate
-            | Self::Remainder
-            | Self::Stochastic
-            | Self::Kahan
-            | Self::ScaledF16
-            | Self::Sparse
-            | Self::Delayed
-            | Self::Follow
-            | Self::UpdateEach
-            | Self::Fill
-            | Self::Reshape
-            | Self::Relu
-            | Self::Add
-            | Self::Mul
-            | Self::Embedding
-            | Self::Dropout => Agreement::Bits,
-            Self::Norm => Agreement::Ulps(1),
-            Self::Clip | Self::ClipGroups => Agreement::Ulps(4),
-            Self::Sgd if arithmetic.fma => Agreement::Bits,
-            Self::Adam if arithmetic.fma && arithmetic.rounded_div_sqrt => Agreement::Bits,
-            Self::Sgd | Self::Adam => Agreement::Ulps(2),
-            Self::MatMul | Self::Linear | Self::LinearRelu | Self::Bmm | Self::Conv2d
-                if arithmetic.tf32 =>
-            {
-                Agreement::Tf32
-            }
-            Self::MatMul | Self::Linear | Self::LinearRelu | Self::Bmm | Self::Conv2d
-                if arithmetic.tensor_core =>
-            {
-                Agreement::Bound { c: TENSOR_CORES }
-            }
-            Self::MatMul
-            | Self::Linear
-            | Self::LinearRelu
-            | Self::Bmm
-            | Self::Conv2d
-            | Self::Sum
-            | Self::Mean
-            | Self::BiasAdd
-            | Self::MaxPool2d
-            | Self::MseLoss
-            | Self::CrossEntropy
-            | Self::Softmax
-            | Self::LogSoftmax
-            | Self::LayerNorm
-            | Self::BatchNorm
-            | Self::Gelu
-            | Self::Tanh
-            | Self::Convergence => Agreement::Bound { c: 1.0 },
-        }
+        cases::agreement(self, *arithmetic)
     }
 }
 

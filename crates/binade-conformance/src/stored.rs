@@ -1,6 +1,6 @@
 //! A tensor as bits, on the kit's side.
 
-use crate::oracle::cast;
+use crate::cases::cast;
 use binade_core::DType;
 use std::fmt;
 

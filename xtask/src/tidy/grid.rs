@@ -10,27 +10,13 @@ struct Column {
     what: &'static str,
 }
 
-/// Kernels and shaders join with their backends.
-const COLUMNS: [Column; 3] = [
-    Column {
-        from: "crates/binade-ops/src",
-        defines: has_public_trait,
-        to: "crates/binade-cpu/src/ops",
-        what: "the CPU reference implements every operation",
-    },
-    Column {
-        from: "crates/binade-conformance/src/oracle",
-        defines: |_| true,
-        to: "crates/binade-conformance/src/cases",
-        what: "an oracle is there to be asked by cases",
-    },
-    Column {
-        from: "crates/binade-conformance/src/cases",
-        defines: |_| true,
-        to: "crates/binade-conformance/src/oracle",
-        what: "cases are decided by an oracle, never by a backend",
-    },
-];
+/// Kernels and shaders join with their backends. The kit needs no row: the compiler asks each operation for its file of cases.
+const COLUMNS: [Column; 1] = [Column {
+    from: "crates/binade-ops/src",
+    defines: has_public_trait,
+    to: "crates/binade-cpu/src/ops",
+    what: "the CPU reference implements every operation",
+}];
 
 /// An empty place of the grid that is meant to be empty.
 struct Hole {
@@ -40,29 +26,11 @@ struct Hole {
     reason: &'static str,
 }
 
-const ORACLES: &str = "crates/binade-conformance/src/oracle";
-const CASES: &str = "crates/binade-conformance/src/cases";
-
-const HOLES: [Hole; 10] = [
-    Hole {
-        folder: "crates/binade-cpu/src/ops",
-        operation: "all",
-        reason: "one bound over all operations, which nobody implements",
-    },
-    Hole { folder: ORACLES, operation: "ask", reason: "how cases call an operation" },
-    Hole {
-        folder: ORACLES,
-        operation: "bits",
-        reason: "what goes in comes out: nothing to compute",
-    },
-    Hole { folder: ORACLES, operation: "fill", reason: "one value, which goes in" },
-    Hole { folder: ORACLES, operation: "reshape", reason: "what goes in comes out" },
-    Hole { folder: ORACLES, operation: "steps", reason: "tables that sgd and adam share" },
-    Hole { folder: ORACLES, operation: "stores", reason: "runs that the stores share" },
-    Hole { folder: ORACLES, operation: "training", reason: "checks that sgd and adam share" },
-    Hole { folder: ORACLES, operation: "values", reason: "numbers that all cases share" },
-    Hole { folder: CASES, operation: "train", reason: "what the oracles of sgd and adam share" },
-];
+const HOLES: [Hole; 1] = [Hole {
+    folder: "crates/binade-cpu/src/ops",
+    operation: "all",
+    reason: "one bound over all operations, which nobody implements",
+}];
 
 pub(super) fn check(tree: &Tree) -> Vec<Issue> {
     let mut issues: Vec<_> =
@@ -158,13 +126,6 @@ mod tests {
             ])),
             []
         );
-    }
-
-    #[test]
-    fn an_oracle_without_cases_and_cases_without_an_oracle_are_found() {
-        let oracle = ("crates/binade-conformance/src/oracle/cast.rs", "");
-        let cases = ("crates/binade-conformance/src/cases/unscale.rs", "");
-        assert_eq!(check(&Tree::of(&[oracle, cases])).len(), 2);
     }
 
     #[test]

@@ -1,17 +1,22 @@
 //! Accumulation: summed in `f32`, each micro-batch by its own scale, bad ones left out whole.
+//!
+//! The oracle adds the micro-batches of a window in `f32`, in their order, and leaves out every one that is not finite.
 
-use super::unscale::{Set, factor, folded_set, upload_at, values};
+use super::cast::rounded;
+use super::unscale::{Set, factor, folded_set, unscale, upload_at, values};
 use super::values::{finite, layouts, not_finite};
 use super::{FLOATS, LENGTHS, LONG, get};
-use crate::oracle::accumulate::{self, accumulate};
-use crate::{Cases, Check, Layout, MicroBatch, Operation, Stop, Stored, Subject, Verdict};
+use crate::{
+    Agreement, Arithmetic, Cases, Check, Layout, MicroBatch, Operation, Stop, Stored, Subject,
+    Verdict,
+};
 use binade_core::{DType, ErrorKind};
 use binade_grad_scaler::ScaleState;
 
 /// Micro-batches on the kit's side.
 type Window = Vec<(Set, ScaleState)>;
 
-pub(super) fn add<S: Subject>(cases: &mut Cases<S>) {
+pub(super) fn add_cases<S: Subject>(cases: &mut Cases<S>) {
     for dtype in FLOATS {
         sums(cases, dtype);
         lengths(cases, dtype);
@@ -64,7 +69,7 @@ fn from<S: Subject>(s: &S, check: &mut Check, window: &Window, layouts: [Layout;
 
 /// What the oracle makes of a window.
 fn wanted(window: &Window) -> Vec<Option<Vec<f64>>> {
-    let micro = |(set, scale): &(Set, ScaleState)| accumulate::MicroBatch {
+    let micro = |(set, scale): &(Set, ScaleState)| MicroBatchValues {
         grads: values(set),
         scale: factor(scale),
         halted: scale.diverged,
@@ -213,4 +218,45 @@ fn absent<S: Subject>(cases: &mut Cases<S>, dtype: DType) {
         "what_only_bad_micro_batches_have_the_sum_has_not",
         vec![pair(some(1), nan()), pair(some(2), None), pair(nan(), some(3))],
     );
+}
+
+/// Returns how near a result must come: bits. Each addition is rounded to `f32`, in an order that is given.
+pub(super) const fn agreement(_: Arithmetic) -> Agreement {
+    Agreement::Bits
+}
+
+// The oracle.
+
+/// A micro-batch as numbers: each parameter's scaled gradient, what it has to be divided by, and whether that has diverged.
+#[derive(Clone, Debug)]
+pub(super) struct MicroBatchValues<'a> {
+    /// By parameter, in the same order in every micro-batch.
+    pub(super) grads: Vec<(&'a str, Option<Vec<f64>>)>,
+    /// The scale that they were made with.
+    pub(super) scale: f64,
+    /// Whether the scale has diverged, so that this one is left out whatever it holds.
+    pub(super) halted: bool,
+}
+
+/// Each parameter's sum; nothing for one that no good micro-batch had.
+pub(super) fn accumulate(window: &[MicroBatchValues<'_>]) -> Vec<Option<Vec<f64>>> {
+    let mut sums: Vec<Option<Vec<f64>>> = vec![];
+    for micro in window {
+        sums.resize(micro.grads.len(), None);
+        let (grads, found) = unscale(&micro.grads, micro.scale);
+        if found.first.is_some() || micro.halted {
+            continue;
+        }
+        for (sum, grad) in sums.iter_mut().zip(grads) {
+            *sum = match (sum.take(), grad) {
+                (Some(sum), Some(grad)) => Some(plus(&sum, &grad)),
+                (sum, grad) => sum.or(grad),
+            };
+        }
+    }
+    sums
+}
+
+fn plus(sum: &[f64], grad: &[f64]) -> Vec<f64> {
+    sum.iter().zip(grad).map(|(a, b)| rounded(a + b, DType::F32)).collect()
 }

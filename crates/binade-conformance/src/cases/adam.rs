@@ -1,10 +1,14 @@
 //! Adam, `AdamW` and `AMSGrad`, and the divisions by almost nothing that sixteen bits make of them elsewhere.
+//!
+//! The oracle is one element's step of Adam (Kingma and Ba, arXiv 1412.6980) or `AdamW` (Loshchilov and Hutter,
+//! arXiv 1711.05101), as torch computes it in `f32` on a CPU. Every scalar is worked out in `f64` and rounded once to `f32`
+//! where it meets an element.
 
 use super::FLOATS;
 use super::steps::{self, variant};
 use super::stores::SUBTRACTING;
-use super::training::{Move, Run, calm};
-use crate::{Cases, Operation, Stored, Subject};
+use super::training::{Element, Move, Run, calm, narrow};
+use crate::{Agreement, Arithmetic, Cases, Operation, Stored, Subject};
 use binade_core::DType;
 use binade_master_weights::{Adam, UpdateRule};
 
@@ -17,7 +21,7 @@ const PLAIN: Adam = Adam {
     amsgrad: false,
 };
 
-pub(super) fn add<S: Subject>(cases: &mut Cases<S>) {
+pub(super) fn add_cases<S: Subject>(cases: &mut Cases<S>) {
     let rules = [
         ("adam", PLAIN),
         ("adam_with_low_betas", Adam { betas: [0.3, 0.6], ..PLAIN }),
@@ -25,7 +29,11 @@ pub(super) fn add<S: Subject>(cases: &mut Cases<S>) {
         ("amsgrad", Adam { amsgrad: true, ..PLAIN }),
         ("adamw", Adam { weight_decay: 0.05, decoupled: true, ..PLAIN }),
     ];
-    steps::add(cases, Operation::Adam, &rules.map(|(name, rule)| (name, UpdateRule::Adam(rule))));
+    steps::add_cases(
+        cases,
+        Operation::Adam,
+        &rules.map(|(name, rule)| (name, UpdateRule::Adam(rule))),
+    );
     for param in FLOATS {
         for grad in FLOATS {
             small(cases, [param, grad]);
@@ -66,4 +74,43 @@ fn ages<S: Subject>(cases: &mut Cases<S>, dtype: DType) {
         let turns = vec![turn(None, &first), turn(None, &second), turn(Some(&first), &second)];
         Run::new(vec![("a", param.clone()), ("b", param)], turns).near(s, check)
     });
+}
+
+/// Returns how near a result must come: bits with fused multiply-add and correctly rounded division and square
+/// root, else two units in the last place, as for [`sgd`](super::sgd::agreement).
+pub(super) const fn agreement(arithmetic: Arithmetic) -> Agreement {
+    let rounds_alike = arithmetic.fma && arithmetic.rounded_div_sqrt;
+    if rounds_alike { Agreement::Bits } else { Agreement::Ulps(2) }
+}
+
+// The oracle.
+
+/// Moves `element` by the unscaled gradient `g`.
+pub(super) fn step(rule: &Adam, element: &mut Element, g: f32) {
+    element.steps += 1;
+    let [b1, b2] = rule.betas;
+    let correction = |beta: f64| 1.0 - beta.powi(element.steps);
+    let (bc1, bc2) = (correction(b1), correction(b2));
+    let mut p = element.master;
+    let mut g = g;
+
+    if rule.decoupled {
+        p *= narrow(1.0 - rule.lr * rule.weight_decay);
+    } else if rule.weight_decay != 0.0 {
+        g = p.mul_add(narrow(rule.weight_decay), g);
+    }
+
+    let weight = narrow(1.0 - b1);
+    let difference = g - element.first;
+    element.first = if weight < 0.5 {
+        weight.mul_add(difference, element.first)
+    } else {
+        (-difference).mul_add(1.0 - weight, g)
+    };
+    element.second = (narrow(1.0 - b2) * g).mul_add(g, element.second * narrow(b2));
+
+    let second = if rule.amsgrad { element.largest.max(element.second) } else { element.second };
+    element.largest = second;
+    let denominator = second.sqrt() / narrow(bc2.sqrt()) + narrow(rule.eps);
+    element.master = p + narrow(-rule.lr / bc1) * element.first / denominator;
 }

@@ -1,17 +1,31 @@
 //! Elementwise sum: rounded to `f32`, then to what it is stored in.
 
 use super::ask::{Ask, Asks, Computes, pairs, values};
-use crate::oracle::add::add as plus;
-use crate::{Check, Compute, Operation, Stored, Verdict};
+use super::cast::rounded;
+use crate::{Agreement, Arithmetic, Check, Compute, Operation, Stored, Verdict};
+use binade_core::DType::F32;
 
-pub(super) fn add(cases: &mut Asks) {
+pub(super) fn add_cases(cases: &mut Asks) {
     pairs(cases, Operation::Add, &Compute::Add, both);
 }
 
 /// Forward, and the gradient handed on twice.
 fn both(s: &dyn Computes, check: &mut Check, [a, b]: [&Stored; 2], offset: usize) -> Verdict {
-    let sum = plus(&values(a), &values(b));
+    let sum = add(&values(a), &values(b));
     Ask::new(Compute::Add, &[a, b]).at(offset).exact(s, check, [(a.dtype, sum)])?;
     let wanted = [a, a].map(|g| (g.dtype, values(g)));
     Ask::new(Compute::AddBackward, &[a]).at(offset).exact(s, check, wanted)
+}
+
+/// Returns how near a result must come: bits. Each element is one sum, rounded to `f32`.
+pub(super) const fn agreement(_: Arithmetic) -> Agreement {
+    Agreement::Bits
+}
+
+// The oracle.
+
+/// `a + b`. Of two numbers of `f32`, the sum in `f64` rounds to `f32` as the exact one would: 53 bits are more than twice 24
+/// and two (Figueroa, "When is double rounding innocuous?", 1995).
+fn add(a: &[f64], b: &[f64]) -> Vec<f64> {
+    a.iter().zip(b).map(|(a, b)| rounded(a + b, F32)).collect()
 }

@@ -2,10 +2,14 @@
 
 use super::FLOATS;
 use super::ask::{Ask, Asks, Computes, ones, refusals, uniform, values};
+use super::cast::rounded;
+use super::sum::sum;
 use super::values::offsets;
-use crate::oracle::bias_add::{backward, bias_add, channels};
-use crate::{Check, Compute, Operation::BiasAdd, Stored, Verdict};
-use binade_core::{DType, ErrorKind};
+use crate::{Agreement, Arithmetic, Check, Compute, Operation::BiasAdd, Stored, Verdict, Wanted};
+use binade_core::{
+    DType::{self, F32},
+    ErrorKind,
+};
 
 const SHAPES: [&[usize]; 14] = [
     &[1, 1],
@@ -24,7 +28,7 @@ const SHAPES: [&[usize]; 14] = [
     &[2, 0, 3, 3],
 ];
 
-pub(super) fn add(cases: &mut Asks) {
+pub(super) fn add_cases(cases: &mut Asks) {
     for dtype in FLOATS {
         for shape in SHAPES {
             cases.add(BiasAdd, dtype, format!("random_{}", name(shape)), move |s, check| {
@@ -83,4 +87,33 @@ fn both(s: &dyn Computes, check: &mut Check, x: &Stored, offset: usize) -> Verdi
 /// `2x3x4`.
 pub(super) fn name(shape: &[usize]) -> String {
     shape.iter().map(usize::to_string).collect::<Vec<_>>().join("x")
+}
+
+/// Returns how near a result must come: within the mass of the bias' gradient, which is a sum. Forward is one
+/// addition an element, and is compared by bits.
+pub(super) const fn agreement(_: Arithmetic) -> Agreement {
+    Agreement::Bound { c: 1.0 }
+}
+
+// The oracle.
+
+/// The channel of each element of a tensor of `shape`: axis 1 of four, the last of any other number.
+fn channels(shape: &[usize]) -> Vec<usize> {
+    let axis = if shape.len() == 4 { 1 } else { shape.len() - 1 };
+    let inner: usize = shape[axis + 1..].iter().product();
+    (0..shape.iter().product()).map(|at: usize| at / inner % shape[axis]).collect()
+}
+
+/// `x + b` of the element's channel, rounded to `f32`.
+fn bias_add(x: &[f64], bias: &[f64], channels: &[usize]) -> Vec<f64> {
+    x.iter().zip(channels).map(|(x, &channel)| rounded(x + bias[channel], F32)).collect()
+}
+
+/// The bias' gradient: of each of `count` channels, the sum over its elements.
+fn backward(grad: &[f64], channels: &[usize], count: usize) -> Vec<Wanted> {
+    let of = |channel: usize| {
+        let mine = grad.iter().zip(channels).filter(|(_, of)| **of == channel);
+        sum(&mine.map(|(g, _)| *g).collect::<Vec<f64>>())
+    };
+    (0..count).map(of).collect()
 }

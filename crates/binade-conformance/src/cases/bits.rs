@@ -2,10 +2,10 @@
 
 use super::values::{Draw, awkward};
 use super::{get, put};
-use crate::{Cases, Operation, Stored, Subject};
+use crate::{Agreement, Arithmetic, Cases, Operation, Stored, Subject};
 use binade_core::DType;
 
-pub(super) fn add<S: Subject>(cases: &mut Cases<S>) {
+pub(super) fn add_cases<S: Subject>(cases: &mut Cases<S>) {
     for dtype in [DType::BF16, DType::F16, DType::F32, DType::E4M3, DType::E5M2] {
         let sentence = "every_pattern_comes_back_and_so_do_the_bits_of_a_nan";
         cases.add(Operation::Bits, dtype, sentence, move |s: &S, check| {
@@ -30,4 +30,9 @@ fn patterns(dtype: DType) -> Stored {
         _ => awkward(dtype).into_iter().chain((0..4097).map(|_| draw.code(dtype))).collect(),
     };
     Stored::from_codes(dtype, &[codes.len()], codes)
+}
+
+/// Returns how near a result must come: bits. Elements come back as they were given.
+pub(super) const fn agreement(_: Arithmetic) -> Agreement {
+    Agreement::Bits
 }

@@ -1,11 +1,16 @@
 //! Batches of matrix products: each pair by itself.
 
+#![expect(
+    clippy::many_single_char_names,
+    reason = "operands go by the letters the field gives them"
+)]
+
 use super::FLOATS;
 use super::ask::{Ask, Asks, Computes, ones, refusals, uniform, values};
 use super::bias_add::name;
+use super::matmul::{matmul, transposed};
 use super::values::offsets;
-use crate::oracle::bmm::{backward, bmm};
-use crate::{Check, Compute, Operation::Bmm, Stored, Verdict};
+use crate::{Agreement, Arithmetic, Check, Compute, Operation::Bmm, Stored, Verdict, Wanted};
 use binade_core::{DType, ErrorKind};
 
 /// The leading extents, and M, K, N.
@@ -31,7 +36,7 @@ const LARGE: [[usize; 3]; 6] =
 const LARGE_F32: [[usize; 3]; 6] =
     [[67, 9, 71], [67, 71, 9], [9, 67, 71], [72, 16, 72], [72, 72, 16], [16, 72, 72]];
 
-pub(super) fn add(cases: &mut Asks) {
+pub(super) fn add_cases(cases: &mut Asks) {
     for dtype in FLOATS {
         let large = if dtype == DType::F32 { LARGE_F32 } else { LARGE };
         let large = large.map(|size| (&[64][..], size));
@@ -92,4 +97,28 @@ fn both(
         (dtype, wanted)
     });
     Ask::new(Compute::BmmBackward, &[&g, &a, &b]).at(offset).near(s, check, wanted)
+}
+
+/// Returns how near a result must come: as matrix products of this arithmetic do.
+pub(super) const fn agreement(arithmetic: Arithmetic) -> Agreement {
+    Agreement::of_matrix_products(arithmetic)
+}
+
+// The oracle.
+
+/// The product of each pair.
+fn bmm(a: &[f64], b: &[f64], size @ [m, k, n]: [usize; 3]) -> Vec<Wanted> {
+    let pairs = a.chunks((m * k).max(1)).zip(b.chunks((k * n).max(1)));
+    pairs.flat_map(|(a, b)| matmul(a, b, size)).collect()
+}
+
+/// `grad·Bᵀ` and `Aᵀ·grad` of each pair.
+fn backward(grad: &[f64], a: &[f64], b: &[f64], [m, k, n]: [usize; 3]) -> [Vec<Wanted>; 2] {
+    let (mut da, mut db) = (Vec::new(), Vec::new());
+    let pairs = a.chunks((m * k).max(1)).zip(b.chunks((k * n).max(1)));
+    for (g, (a, b)) in grad.chunks((m * n).max(1)).zip(pairs) {
+        da.extend(matmul(g, &transposed(b, k, n), [m, n, k]));
+        db.extend(matmul(&transposed(a, m, k), g, [k, m, n]));
+    }
+    [da, db]
 }

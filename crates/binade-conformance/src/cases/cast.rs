@@ -2,16 +2,23 @@
 
 mod eight_bits;
 pub(super) mod lanes;
+mod oracle;
 
+pub(super) use oracle::Format;
+pub(crate) use oracle::{neighbours, round, rounded, ulp, value};
+
+use super::training::calm;
 use super::values::{Draw, edges, folded, infinities, infinity, layouts, nans, places};
-use super::{FLOATS, LENGTHS, LONG, get, put, put_at, training::calm};
-use crate::oracle::cast::{round, value};
-use crate::{Cases, Check, Operation::Cast, Refusal, Stop, Stored, Subject, Turn, Verdict};
+use super::{FLOATS, LENGTHS, LONG, get, put, put_at};
+use crate::{
+    Agreement, Arithmetic, Cases, Check, Operation::Cast, Refusal, Stop, Stored, Subject, Turn,
+    Verdict,
+};
 use binade_core::{DType, Named};
 use binade_grad_scaler::ScaleState;
 use binade_master_weights::UpdateRule;
 
-pub(super) fn add<S: Subject>(cases: &mut Cases<S>) {
+pub(super) fn add_cases<S: Subject>(cases: &mut Cases<S>) {
     for from in FLOATS {
         for to in FLOATS {
             classes(cases, from, to);
@@ -24,8 +31,8 @@ pub(super) fn add<S: Subject>(cases: &mut Cases<S>) {
     for to in [DType::BF16, DType::F16] {
         roundings(cases, to);
     }
-    eight_bits::add(cases);
-    lanes::add(cases);
+    eight_bits::add_cases(cases);
+    lanes::add_cases(cases);
     if cases.arithmetic().f64 {
         doubles(cases);
     }
@@ -208,4 +215,9 @@ fn beside_double_ties(half_ulp: i32) -> Vec<u64> {
     let (tie, dust) = (2.0_f64.powi(half_ulp), 2.0_f64.powi(half_ulp - 27));
     let points = [1.0 + tie + dust, 1.0 + 3.0 * tie - dust, 1.0 + tie, 1.0 + 3.0 * tie];
     points.into_iter().flat_map(|x| [x, -x]).map(f64::to_bits).collect()
+}
+
+/// Returns how near a result must come: bits. Each element is rounded once.
+pub(super) const fn agreement(_: Arithmetic) -> Agreement {
+    Agreement::Bits
 }

@@ -1,14 +1,21 @@
 //! Clipping: shrunk by one factor or limited one by one, and otherwise left alone.
+//!
+//! The oracle writes out each rounding.
 
-use super::unscale::{Set, factor, folded_set, same_names, tell, told, upload, upload_at, values};
+use super::cast::rounded;
+use super::norm::norm;
+use super::unscale::{
+    Set, factor, folded_set, same_names, tell, told, unscale, upload, upload_at, values,
+};
 use super::values::{Draw, awkward, finite, layouts};
 use super::{FLOATS, LENGTHS, LONG, get};
-use crate::oracle::{cast::rounded, clip, norm::norm, unscale::unscale};
-use crate::{Cases, Check, Clip, Operation, Stop, Stored, Subject, Verdict, Wanted};
+use crate::{
+    Agreement, Arithmetic, Cases, Check, Clip, Operation, Stop, Stored, Subject, Verdict, Wanted,
+};
 use binade_core::{DType, ErrorKind, NamedGrads};
 use binade_grad_scaler::{Norm, ScaleState};
 
-pub(super) fn add<S: Subject>(cases: &mut Cases<S>) {
+pub(super) fn add_cases<S: Subject>(cases: &mut Cases<S>) {
     for dtype in FLOATS {
         norms(cases, dtype);
         lengths(cases, dtype);
@@ -43,7 +50,7 @@ fn of<S: Subject>(
     let (unscaled, _) = unscale(&values(set), factor(&state));
     let got = s.clip(grads, state, clip)?;
     same_names::<S>(check, set, &got.grads)?;
-    let wanted = clip::clip(&unscaled, clip);
+    let wanted = clip_grads(&unscaled, clip);
     for (((_, input), grad), wanted) in set.iter().zip(&got.grads).zip(wanted) {
         if let (Some(input), Some(grad), Some(wanted)) = (input, &grad.value, wanted) {
             let got = get(s, grad, DType::F32, &input.shape)?;
@@ -217,4 +224,50 @@ fn refusals<S: Subject>(cases: &mut Cases<S>, dtype: DType) {
         }
         Ok(())
     });
+}
+
+/// Returns how near a result must come: four units in the last place, at the lower end of a binade. A norm
+/// may be one unit away, and clipping adds a rounding of the factor and one of the product.
+pub(super) const fn agreement(_: Arithmetic) -> Agreement {
+    Agreement::Ulps(4)
+}
+
+// The oracle.
+
+/// Unscaled gradients, clipped.
+pub(super) fn clip_grads(grads: &[Option<Vec<f64>>], clip: Clip) -> Vec<Option<Vec<f64>>> {
+    let each = |f: &dyn Fn(f64) -> f64| {
+        let one = |grad: &Option<Vec<f64>>| Some(grad.as_ref()?.iter().map(|x| f(*x)).collect());
+        grads.iter().map(one).collect()
+    };
+    match clip {
+        Clip::Norm(which, max) => {
+            let factor = norm_factor(norm(which, grads), max);
+            each(&|x| by_norm(x, factor))
+        }
+        Clip::Value(max) => each(&|x| by_value(x, max)),
+    }
+}
+
+/// What gradients of this norm are multiplied by: "`max / norm`, rounded once to `f32`, where the norm exceeds `max`, and
+/// by nothing otherwise".
+pub(super) fn norm_factor(norm: f64, max: f32) -> f64 {
+    if norm > f64::from(max) { rounded(f64::from(max) / norm, DType::F32) } else { 1.0 }
+}
+
+/// An unscaled gradient times the factor.
+pub(super) fn by_norm(unscaled: f64, factor: f64) -> f64 {
+    rounded(unscaled * factor, DType::F32)
+}
+
+/// An unscaled gradient limited to `[-max, max]`: "leaves NaN a NaN".
+fn by_value(unscaled: f64, max: f32) -> f64 {
+    let max = f64::from(max);
+    if unscaled > max {
+        max
+    } else if unscaled < -max {
+        -max
+    } else {
+        unscaled
+    }
 }

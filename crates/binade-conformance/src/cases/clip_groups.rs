@@ -1,14 +1,21 @@
 //! Clipping by groups: each by the norm of its own gradients, and nobody else touched.
+//!
+//! The oracle clips each group as if there were no other.
 
-use super::unscale::{Set, factor, folded_set, same_names, tell, told, upload, upload_at, values};
+use super::norm::norm;
+use super::unscale::{
+    Found, Grads, Set, factor, folded_set, same_names, tell, told, unscale, upload, upload_at,
+    values,
+};
 use super::values::{finite, layouts};
-use super::{FLOATS, LENGTHS, LONG, get};
-use crate::oracle::{clip, clip_groups::clip_groups, unscale::unscale};
-use crate::{Cases, Check, Clip, Operation, Stop, Stored, Subject, Verdict, Wanted};
+use super::{FLOATS, LENGTHS, LONG, clip, get};
+use crate::{
+    Agreement, Arithmetic, Cases, Check, Clip, Operation, Stop, Stored, Subject, Verdict, Wanted,
+};
 use binade_core::{DType, ErrorKind, NamedGrads};
 use binade_grad_scaler::{ClipGroup, Norm, ScaleState};
 
-pub(super) fn add<S: Subject>(cases: &mut Cases<S>) {
+pub(super) fn add_cases<S: Subject>(cases: &mut Cases<S>) {
     for dtype in FLOATS {
         norms(cases, dtype);
         earlier(cases, dtype);
@@ -92,7 +99,7 @@ fn of<S: Subject>(
     grads: NamedGrads<S::Tensor>,
 ) -> Verdict {
     let (before, found) = unscale(&values(set), factor(&how.state));
-    let before = how.first.map_or(before.clone(), |first| clip::clip(&before, first));
+    let before = how.first.map_or(before.clone(), |first| clip::clip_grads(&before, first));
     let named = set.iter().map(|(name, _)| *name).zip(before).collect();
     let (wanted, found) = clip_groups(named, how.groups, found);
     let got = s.clip_groups(grads, how.state, how.first, how.groups)?;
@@ -317,4 +324,41 @@ fn refusals<S: Subject>(cases: &mut Cases<S>, dtype: DType) {
         ErrorKind::Mismatch,
         vec![vec![l2(&["a", "x"], 1.0)], vec![l2(&["b"], 1.0), l2(&[""], 1.0)]],
     );
+}
+
+/// Returns how near a result must come: as [`clip`](super::clip::agreement) does.
+pub(super) const fn agreement(arithmetic: Arithmetic) -> Agreement {
+    super::clip::agreement(arithmetic)
+}
+
+// The oracle.
+
+/// Unscaled gradients, clipped, and what a norm that is not finite adds to what unscaling found.
+fn clip_groups(
+    grads: Grads<'_>,
+    groups: &[ClipGroup],
+    mut found: Found,
+) -> (Vec<Option<Vec<f64>>>, Found) {
+    let (names, mut values): (Vec<&str>, Vec<_>) = grads.into_iter().unzip();
+    for group in groups {
+        let of_group = |name: &str| group.parameters.iter().any(|parameter| parameter == name);
+        let own: Vec<usize> = (0..names.len()).filter(|place| of_group(names[*place])).collect();
+        let members: Vec<_> = own.iter().map(|place| values[*place].clone()).collect();
+        let norm = norm(group.norm, &members);
+        let factor = clip::norm_factor(norm, group.max);
+        for place in own {
+            let grad = values[place].iter_mut().flatten();
+            grad.for_each(|x| *x = clip::by_norm(*x, factor));
+        }
+        found.first = found.first.or_else(|| not_finite(group, norm));
+    }
+    (values, found)
+}
+
+/// What a norm that is not finite as `f32` goes by: "norm of the group of" its first parameter.
+fn not_finite(group: &ClipGroup, norm: f64) -> Option<(String, u64, f64, f64)> {
+    let norm = super::cast::rounded(norm, binade_core::DType::F32);
+    let first = group.parameters.first()?;
+    let name = format!("norm of the group of `{first}`");
+    (!norm.is_finite()).then_some((name, 0, norm, norm))
 }

@@ -4,15 +4,18 @@
 //! The loss has a weight of 2^-26, as one of several losses may, and the learning rate makes up for it. In `f16` every gradient
 //! of it is below half of the least subnormal, 2^-25, and so zero, until it is scaled; in `bf16` none is, and the scale is 1.
 //! Three steps overflow on purpose.
+//!
+//! The oracle trains a network of two layers by gradient descent on one batch. Only its parameters are rounded, to `f32`.
 
+use super::cast::rounded;
+use super::training::narrow;
 use super::unscale::factor;
 use super::values::Draw;
-use super::{get, put};
-use crate::oracle::convergence::{Batch, Params, SIZES, gradients, loss, losses};
-use crate::oracle::{cast::rounded, scale_update};
+use super::{get, put, scale_update};
+use crate::agreement::count;
 use crate::{
-    Cases, Check, Compute, Operation::Convergence, Pass, Refusal, Round, Stop, Stored, Subject,
-    Turn, Verdict, Wanted,
+    Agreement, Arithmetic, Cases, Check, Compute, Operation::Convergence, Pass, Refusal, Round,
+    Stop, Stored, Subject, Turn, Verdict, Wanted,
 };
 use binade_core::{DType, Named, NamedGrads};
 use binade_grad_scaler::{LossScale, ScaleState, Seen};
@@ -25,7 +28,7 @@ const WEIGHT: i32 = -26;
 const LR: f64 = 0.125;
 const NAMES: [&str; 4] = ["hidden.weight", "hidden.bias", "out.weight", "out.bias"];
 
-pub(super) fn add<S: Subject>(cases: &mut Cases<S>) {
+pub(super) fn add_cases<S: Subject>(cases: &mut Cases<S>) {
     for dtype in [DType::BF16, DType::F16] {
         cases.add(
             Convergence,
@@ -228,9 +231,118 @@ fn taken<T, const N: usize>(results: Vec<T>) -> Result<[T; N], Refusal> {
     results.try_into().map_err(|_| Refusal::Failed(format!("{count} results instead of {N}")))
 }
 
+/// Returns how near a result must come: a loss of the run within a share of the first loss, which is
+/// 2^-11 in `f16` and 2^-8 in `bf16`, the error of one rounding of 1. The roundings of all steps together are far below it,
+/// since gradients of either sign make up for each other.
+pub(super) const fn agreement(_: Arithmetic) -> Agreement {
+    Agreement::Bound { c: 1.0 }
+}
+
+// The oracle.
+
+/// Examples in the batch, inputs of each, hidden units; there is one output.
+const SIZES: [usize; 3] = [32, 4, 8];
+
+/// Weight and bias of the hidden layer, weight and bias of the output; weights by output, then by input.
+type Params = [Vec<f64>; 4];
+
+/// Inputs, example by example, and what the output is to be.
+#[derive(Clone, Debug)]
+struct Batch {
+    /// Inputs.
+    inputs: Vec<f64>,
+    /// Targets.
+    targets: Vec<f64>,
+}
+
+/// The hidden units of one example, after `max(x, 0)`.
+fn hidden(params: &Params, x: &[f64]) -> Vec<f64> {
+    let [w, b, ..] = params;
+    let unit =
+        |(w, b): (&[f64], &f64)| (b + w.iter().zip(x).map(|(w, x)| w * x).sum::<f64>()).max(0.0);
+    w.chunks(x.len()).zip(b).map(unit).collect()
+}
+
+/// Of each example its input, its hidden units, and how far the output is beyond the target.
+fn forward<'b>(params: &Params, batch: &'b Batch) -> Vec<(&'b [f64], Vec<f64>, f64)> {
+    let examples = batch.inputs.chunks(SIZES[1]).zip(&batch.targets);
+    let one = |(x, target): (&'b [f64], &f64)| {
+        let h = hidden(params, x);
+        let out = params[3][0] + params[2].iter().zip(&h).map(|(w, h)| w * h).sum::<f64>();
+        (x, h, out - target)
+    };
+    examples.map(one).collect()
+}
+
+/// The mean of the squared errors.
+fn loss(params: &Params, batch: &Batch) -> f64 {
+    let errors = forward(params, batch);
+    let n = count(errors.len());
+    errors.iter().map(|(_, _, error)| error * error).sum::<f64>() / n
+}
+
+/// By parameter the gradient of the loss times `above`.
+fn gradients(params: &Params, batch: &Batch, above: f64) -> Params {
+    let mut grads = params.each_ref().map(|param| vec![0.0; param.len()]);
+    let examples = forward(params, batch);
+    let n = count(examples.len());
+    for (x, h, error) in examples {
+        let d = above * 2.0 * error / n;
+        grads[3][0] += d;
+        for (unit, h) in h.into_iter().enumerate() {
+            grads[2][unit] += d * h;
+            // A unit that gave nothing learns nothing.
+            let back = if h > 0.0 { d * params[2][unit] } else { 0.0 };
+            grads[1][unit] += back;
+            for (input, x) in x.iter().enumerate() {
+                grads[0][unit * SIZES[1] + input] += back * x;
+            }
+        }
+    }
+    grads
+}
+
+/// The loss before the first step and after each; a step that is skipped changes nothing.
+fn losses(start: &Params, batch: &Batch, lr: f64, skips: &[bool]) -> Vec<f64> {
+    let mut params = start.clone();
+    let mut losses = vec![loss(&params, batch)];
+    for skipped in skips {
+        if !skipped {
+            let grads = gradients(&params, batch, 1.0);
+            for (p, g) in params.iter_mut().flatten().zip(grads.iter().flatten()) {
+                *p = f64::from(narrow(*p - lr * g));
+            }
+        }
+        losses.push(loss(&params, batch));
+    }
+    losses
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_gradient_is_what_central_differences_say() {
+        let [examples, inputs, units] = SIZES;
+        let wave = |n: usize, step: f64| {
+            (0..n).map(|i| (step * (count(i) + 1.0)).sin()).collect::<Vec<f64>>()
+        };
+        let batch = Batch { inputs: wave(examples * inputs, 0.7), targets: wave(examples, 1.3) };
+        let params = [wave(units * inputs, 0.3), wave(units, 0.9), wave(units, 1.7), vec![0.1]];
+        let (grads, h) = (gradients(&params, &batch, 3.0), 1e-6);
+        for which in 0..params.len() {
+            for index in 0..params[which].len() {
+                let moved = |by: f64| {
+                    let mut params = params.clone();
+                    params[which][index] += by;
+                    3.0 * loss(&params, &batch)
+                };
+                let difference = (moved(h) - moved(-h)) / (2.0 * h);
+                assert!((difference - grads[which][index]).abs() <= 1e-6, "{which} {index}");
+            }
+        }
+    }
 
     /// As f16 has them before the first step, with a scale or without.
     fn first(scale: f64) -> Vec<f64> {

@@ -3,9 +3,12 @@
 use super::FLOATS;
 use super::ask::{Ask, Asks, Computes, i64s, ones, refusals, scalar, uniform, values};
 use super::embedding::reported;
+use super::softmax::{Row, cost};
 use super::values::{Draw, offsets, wide_rows};
-use crate::oracle::cross_entropy::{backward, cross_entropy};
-use crate::{Check, Compute, Operation::CrossEntropy, Stored, Verdict};
+use crate::agreement::count;
+use crate::{
+    Agreement, Arithmetic, Check, Compute, Operation::CrossEntropy, Stored, Verdict, Wanted,
+};
 use binade_core::{DType, ErrorKind};
 
 /// Rows and classes.
@@ -28,7 +31,7 @@ const SIZES: [[usize; 2]; 16] = [
     [2, 6],
 ];
 
-pub(super) fn add(cases: &mut Asks) {
+pub(super) fn add_cases(cases: &mut Asks) {
     for dtype in FLOATS {
         for [n, classes] in SIZES {
             let sentence = format!("{n}_rows_of_{classes}_classes");
@@ -155,4 +158,61 @@ fn both(
         check,
         [(x.dtype, wanted)],
     )
+}
+
+/// Returns how near a result must come: within the mass that the oracle works out from the roundings in `f32`
+/// and from the error of a device's own `exp` and `log`.
+pub(super) const fn agreement(_: Arithmetic) -> Agreement {
+    Agreement::Bound { c: 1.0 }
+}
+
+// The oracle.
+
+/// The mean over rows of `ln Σ exp(x) − x[label]`: NaN for no rows.
+///
+/// A row is in doubt as a row of `log_softmax` is; the mean adds as many roundings as there are rows.
+fn cross_entropy(logits: &[f64], labels: &[usize], classes: usize) -> Wanted {
+    let (mut sum, mut mass) = (0.0, 0.0);
+    let n = count(labels.len());
+    for (x, &label) in logits.chunks(classes.max(1)).zip(labels) {
+        let Row { below, log, doubt, .. } = Row::of(x);
+        let loss = log - below[label];
+        sum += loss;
+        mass += 2.0 * below[label].abs() + 4.0 * log.abs() + doubt + (n + 4.0) * loss.abs();
+    }
+    Wanted::near(sum / n, mass / n)
+}
+
+/// `(softmax(x) − onehot(label))·grad / N`: a share as softmax has it, a difference, a factor of one rounding, a product.
+fn backward(grad: f64, logits: &[f64], labels: &[usize], classes: usize) -> Vec<Wanted> {
+    let factor = grad / count(labels.len());
+    let row = |(x, &label): (&[f64], &usize)| {
+        let Row { shares, below, doubt, .. } = Row::of(x);
+        let one = move |(class, (share, below)): (usize, (f64, f64))| {
+            let rest = share - f64::from(u8::from(class == label));
+            let mass = share * (cost(below) + doubt + 3.0) + 4.0 * rest.abs();
+            Wanted::near(rest * factor, mass * factor.abs())
+        };
+        shares.into_iter().zip(below).enumerate().map(one)
+    };
+    logits.chunks(classes.max(1)).zip(labels).flat_map(row).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_gradient_is_what_central_differences_say() {
+        let (x, labels, h) = ([0.5, -1.0, 2.0, 0.0, 1.0, -0.5], [2, 0], 1e-6);
+        let analytic = backward(3.0, &x, &labels, 3);
+        for i in 0..6 {
+            let (mut up, mut down) = (x, x);
+            up[i] += h;
+            down[i] -= h;
+            let loss = |x: &[f64]| 3.0 * cross_entropy(x, &labels, 3).value;
+            let difference = (loss(&up) - loss(&down)) / (2.0 * h);
+            assert!((difference - analytic[i].value).abs() <= 1e-8, "{i}");
+        }
+    }
 }

@@ -1,12 +1,14 @@
 //! Losses that are unscaled once, at the end, by the scale that was in force when their window opened.
+//!
+//! The oracle adds the scaled gradients of several losses in `f32`, without those that are not finite, and divides once.
 
-use super::unscale::{Set, factor, tell, told, upload, values};
+use super::accumulate::{MicroBatchValues, accumulate};
+use super::unscale::{Found, Grads, Set, factor, tell, told, unscale, upload, values};
 use super::values::{finite, not_finite};
 use super::{FLOATS, get, put};
-use crate::oracle::delayed::{self, delayed};
-use crate::oracle::unscale::{Found, unscale};
 use crate::{
-    Cases, Check, Collected, Delayed, DelayedPass, Operation, Stop, Stored, Subject, Verdict,
+    Agreement, Arithmetic, Cases, Check, Collected, Delayed, DelayedPass, Operation, Stop, Stored,
+    Subject, Verdict,
 };
 use binade_core::{DType, Finding, NamedGrads};
 use binade_grad_scaler::ScaleState;
@@ -20,7 +22,7 @@ struct Window {
     buffers: Option<Set>,
 }
 
-pub(super) fn add<S: Subject>(cases: &mut Cases<S>) {
+pub(super) fn add_cases<S: Subject>(cases: &mut Cases<S>) {
     for dtype in FLOATS {
         sums(cases, dtype);
         bad(cases, dtype);
@@ -86,7 +88,7 @@ fn told_of<T>(
     check: &mut Check,
     window: &Window,
     got: &Collected<T>,
-    wanted: &delayed::Collected,
+    wanted: &CollectedValues,
 ) -> Verdict {
     let summary = &got.summary;
     check.equal(window, summary.skipped.to_string(), wanted.skipped.to_string())?;
@@ -182,4 +184,35 @@ fn buffers<S: Subject>(cases: &mut Cases<S>, dtype: DType) {
     add(sentence, good(7, 257, dtype));
     let bad = Stored::vector(dtype, [1.0, f64::INFINITY, 2.0]);
     add("an_infinity_stays_in_its_buffer_and_skips_the_window", vec![("w", Some(bad))]);
+}
+
+/// Returns how near a result must come: bits. Additions are rounded to `f32`, in an order that is given, and so is the one quotient.
+pub(super) const fn agreement(_: Arithmetic) -> Agreement {
+    Agreement::Bits
+}
+
+// The oracle.
+
+/// What comes of a window.
+#[derive(Clone, Debug)]
+struct CollectedValues {
+    /// The sum, divided by the scale; nothing for a parameter that no good pass had.
+    grads: Vec<Option<Vec<f64>>>,
+    /// What is found in each pass, and last in the sum.
+    parts: Vec<Found>,
+    /// Whether the step is skipped.
+    skipped: bool,
+}
+
+/// The sum of `passes`, whose losses were multiplied by `scale`.
+fn delayed(passes: &[Grads<'_>], scale: f64) -> CollectedValues {
+    let mut parts: Vec<Found> = passes.iter().map(|pass| unscale(pass, 1.0).1).collect();
+    let still_scaled = |pass| MicroBatchValues { grads: pass, scale: 1.0, halted: false };
+    let window: Vec<_> = passes.iter().cloned().map(still_scaled).collect();
+    let names = passes.iter().take(1).flatten().map(|(name, _)| *name);
+    let sum: Vec<_> = names.zip(accumulate(&window)).collect();
+    let (grads, found) = unscale(&sum, scale);
+    parts.push(found);
+    let skipped = parts.iter().any(|found| found.first.is_some());
+    CollectedValues { grads, parts, skipped }
 }

@@ -1,15 +1,22 @@
 //! Dropout: the same mask on every device, bit for bit.
+//!
+//! The oracle decides each element by the word that the key and its index give.
 
 use super::ask::{Ask, Asks, Computes, i64s, ones, refusals, uniform, values};
+use super::cast::rounded;
+use super::stochastic_cast::word;
 use super::values::{awkward, offsets};
 use super::{FLOATS, SHORT};
-use crate::oracle::dropout::dropout;
-use crate::{Check, Compute, Operation::Dropout, Stored, Verdict};
-use binade_core::{DType, ErrorKind};
+use crate::{Agreement, Arithmetic, Check, Compute, Operation::Dropout, Stored, Verdict};
+use binade_core::{
+    DType::{self, F32},
+    ErrorKind,
+    stochastic::Key,
+};
 
 const KEY: [u64; 2] = [0x0123_4567_89ab_cdef, 0xfedc_ba98_7654_3210];
 
-pub(super) fn add(cases: &mut Asks) {
+pub(super) fn add_cases(cases: &mut Asks) {
     for dtype in FLOATS {
         for length in SHORT {
             cases.add(Dropout, dtype, format!("all_of_{length}_elements"), move |s, check| {
@@ -86,4 +93,26 @@ fn both(
         check,
         [(x.dtype, wanted)],
     )
+}
+
+/// Returns how near a result must come: bits. Each element is zero or one product, rounded to `f32`.
+pub(super) const fn agreement(_: Arithmetic) -> Agreement {
+    Agreement::Bits
+}
+
+// The oracle.
+
+/// Element `i` is +0 where its word is below `⌊p·2³²⌋`, and elsewhere multiplied by `1 / (1 − p)`, in `f32`.
+///
+/// The word is that of the seed, of `step` = the counter's lower half, and of `parameter` = the complement of its upper.
+fn dropout(x: &[f64], [seed, counter]: [u64; 2], p: f64) -> Vec<f64> {
+    let half = |word: u64| u32::try_from(word & 0xffff_ffff).unwrap_or_default();
+    let key = Key { seed, parameter: !half(counter >> 32), step: half(counter) };
+    let threshold = (p * 2.0_f64.powi(32)).floor();
+    let factor = rounded(1.0 / rounded(1.0 - p, F32), F32);
+    let one = |(x, index): (&f64, u64)| {
+        let stays = f64::from(word(key, index)) >= threshold;
+        if stays { rounded(x * factor, F32) } else { 0.0 }
+    };
+    x.iter().zip(0..).map(one).collect()
 }

@@ -2,10 +2,16 @@
 
 use super::FLOATS;
 use super::ask::{Ask, Asks, Computes, HUGE, i64s, ones, refusals, too_large, uniform, values};
+use super::cast::rounded;
 use super::values::{Draw, awkward, offsets};
-use crate::oracle::embedding::{backward, embedding};
-use crate::{Check, Compute, Failure, Operation::Embedding, Refusal, Stop, Stored, Verdict};
-use binade_core::{DType, ErrorKind};
+use crate::{
+    Agreement, Arithmetic, Check, Compute, Failure, Operation::Embedding, Refusal, Stop, Stored,
+    Verdict,
+};
+use binade_core::{
+    DType::{self, F32},
+    ErrorKind,
+};
 
 /// Rows and width of the table, and the number of indices.
 const SIZES: [[usize; 3]; 12] = [
@@ -23,7 +29,7 @@ const SIZES: [[usize; 3]; 12] = [
     [4, 0, 3],
 ];
 
-pub(super) fn add(cases: &mut Asks) {
+pub(super) fn add_cases(cases: &mut Asks) {
     for dtype in FLOATS {
         for [rows, width, count] in SIZES {
             let sentence = format!("{count}_rows_of_{rows}x{width}");
@@ -187,4 +193,25 @@ fn both(
         check,
         [(dtype, wanted)],
     )
+}
+
+/// Returns how near a result must come: bits. Rows are copied, and their gradients are added in `f32` in the order of the indices.
+pub(super) const fn agreement(_: Arithmetic) -> Agreement {
+    Agreement::Bits
+}
+
+// The oracle.
+
+/// The places of the table's elements that the result has.
+fn embedding(indices: &[usize], width: usize) -> Vec<usize> {
+    indices.iter().flat_map(|row| row * width..(row + 1) * width).collect()
+}
+
+/// Each row of `grad` added to the row it came from, in `f32` and in the order of the indices.
+fn backward(grad: &[f64], indices: &[usize], rows: usize, width: usize) -> Vec<f64> {
+    let mut table = vec![0.0; rows * width];
+    for (at, g) in embedding(indices, width).into_iter().zip(grad) {
+        table[at] = rounded(table[at] + g, F32);
+    }
+    table
 }

@@ -2,10 +2,10 @@
 
 use super::ask::{Ask, Asks, HUGE, too_large};
 use super::{EIGHT_BITS, FLOATS, SHORT};
-use crate::{Compute, Operation::Fill};
+use crate::{Agreement, Arithmetic, Compute, Operation::Fill};
 use binade_core::DType;
 
-pub(super) fn add(cases: &mut Asks) {
+pub(super) fn add_cases(cases: &mut Asks) {
     for dtype in FLOATS.into_iter().chain(EIGHT_BITS) {
         for length in SHORT {
             cases.add(Fill, dtype, format!("all_of_{length}_elements"), move |s, check| {
@@ -50,4 +50,9 @@ fn values(dtype: DType) -> Vec<f32> {
     // E4M3 has no infinity: what it makes of more than 464 is the caller's choice elsewhere.
     let fits = |x: &f32| dtype != DType::E4M3 || x.is_nan() || *x <= 464.0;
     positive.filter(fits).flat_map(|x| [x, -x]).collect()
+}
+
+/// Returns how near a result must come: bits. Every element is the one value, rounded once.
+pub(super) const fn agreement(_: Arithmetic) -> Agreement {
+    Agreement::Bits
 }

@@ -1,13 +1,16 @@
 //! Runs that follow a recording: its scales, and its skips.
+//!
+//! The oracle goes by the documentation of `Follow`, sentence by sentence.
 
-use super::get;
-use super::unscale::{Set, upload, values};
+use super::scale_update::update;
+use super::training::{TurnValues, train};
+use super::unscale::{Grads, Set, factor, unscale, upload, values};
 use super::values::Draw;
-use super::{put, unscale::factor};
-use crate::oracle::follow::{Recorded, Walked, follow};
-use crate::oracle::scale_update::update;
-use crate::oracle::train::{self, train};
-use crate::{Cases, Check, Led, Operation::Follow, Refusal, Stop, Stored, Subject, Verdict};
+use super::{get, put};
+use crate::{
+    Agreement, Arithmetic, Cases, Check, Led, Operation::Follow, Refusal, Stop, Stored, Subject,
+    Verdict,
+};
 use binade_core::{DType, Finding, Named};
 use binade_grad_scaler::{
     LossScale, Parting, ScaleState, Seen, Step, StepReport, StepSummary, Trajectory,
@@ -18,7 +21,7 @@ use binade_master_weights::UpdateRule;
 const UPDATE: UpdateRule = UpdateRule::sgd(0.125);
 const START: f64 = 16.0;
 
-pub(super) fn add<S: Subject>(cases: &mut Cases<S>) {
+pub(super) fn add_cases<S: Subject>(cases: &mut Cases<S>) {
     led(cases);
     ends(cases);
     two_runs(cases);
@@ -133,8 +136,8 @@ fn compare<S: Subject>(
     check.exact(&[], &get(s, &param.value, DType::F32, &[3])?, &params)
 }
 
-fn turn<'a>(grads: &[(&'a str, Option<Vec<f64>>)], step: &Walked) -> train::Turn<'a> {
-    train::Turn {
+fn turn<'a>(grads: &[(&'a str, Option<Vec<f64>>)], step: &Walked) -> TurnValues<'a> {
+    TurnValues {
         rule: UPDATE,
         grads: grads.to_vec(),
         scale: factor(&step.before),
@@ -211,4 +214,63 @@ fn at_random<S: Subject>(cases: &mut Cases<S>) {
         let (there, here) = (bits(40), bits(50));
         by(s, check, &there, &here)
     });
+}
+
+/// Returns how near a result must come: bits. Scales are the recorded ones, and skips are decided by what is finite.
+pub(super) const fn agreement(_: Arithmetic) -> Agreement {
+    Agreement::Bits
+}
+
+// The oracle.
+
+/// An update that was recorded.
+#[derive(Clone, Copy, Debug)]
+struct Recorded {
+    /// Whether its step was skipped.
+    skipped: bool,
+    /// The state after it.
+    after: ScaleState,
+}
+
+/// What becomes of an iteration.
+#[derive(Clone, Copy, Debug)]
+struct Walked {
+    /// The scale that its loss is multiplied by.
+    before: ScaleState,
+    /// Whether its step is skipped.
+    skipped: bool,
+    /// Whether that is not what was recorded.
+    parted: bool,
+    /// The state after it.
+    after: ScaleState,
+}
+
+/// A run from `start`, by `rule` where nothing is recorded.
+fn follow(
+    rule: &LossScale,
+    start: ScaleState,
+    recording: &[Recorded],
+    run: &[Grads<'_>],
+) -> Vec<Walked> {
+    let mut before = start;
+    let mut walked = Vec::new();
+    for (index, grads) in run.iter().enumerate() {
+        let factor = f64::from(before.significand) * 2.0_f64.powi(before.exponent);
+        let found = unscale(grads, factor).1;
+        let overflow = found.first.is_some();
+        let step = if let Some(there) = recording.get(index) {
+            // "A step that was skipped in the recording is skipped, whether or not it overflows in this run."
+            let skipped = there.skipped || overflow;
+            let parted = overflow && !there.skipped;
+            Walked { before, skipped, parted, after: there.after }
+        } else {
+            // "After the last recorded update the run goes on by its own rule, from the state that the recording ends in."
+            let skipped = overflow || before.diverged;
+            let seen = Seen { overflow: skipped, skipped, magnitude: 0.0 };
+            Walked { before, skipped, parted: false, after: update(rule, &before, seen) }
+        };
+        before = step.after;
+        walked.push(step);
+    }
+    walked
 }

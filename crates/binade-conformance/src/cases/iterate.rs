@@ -1,12 +1,17 @@
 //! Runs that stay on the device: stages in their order, a scale that moves, and divergence that latches.
+//!
+//! The oracle unscales each pass by the scale in force, joins the findings to one verdict, and moves the scale.
 
-use super::unscale::{Set, tell, told, upload, values};
+use super::merge::merge;
+use super::scale_update::update;
+use super::unscale::{Found, Grads, Set, tell, told, unscale, upload, values};
 use super::values::Draw;
-use crate::oracle::iterate;
-use crate::oracle::unscale::Found;
-use crate::{Cases, Check, Course, Iteration, Operation::Iterate, Stop, Stored, Subject, Verdict};
+use crate::{
+    Agreement, Arithmetic, Cases, Check, Course, Iteration, Operation::Iterate, Stop, Stored,
+    Subject, Verdict,
+};
 use binade_core::{DType, Finding};
-use binade_grad_scaler::{Join, LossScale};
+use binade_grad_scaler::{Join, LossScale, ScaleState, Seen};
 
 /// What an iteration's passes find, and how they are joined.
 #[derive(Clone, Debug)]
@@ -33,7 +38,7 @@ fn mixed(join: Join) -> Round {
     Round { parts: [good().parts, bad().parts].concat(), join }
 }
 
-pub(super) fn add<S: Subject>(cases: &mut Cases<S>) {
+pub(super) fn add_cases<S: Subject>(cases: &mut Cases<S>) {
     moves(cases);
     clones(cases);
     divergence(cases);
@@ -51,7 +56,7 @@ fn rule(change: impl FnOnce(&mut LossScale)) -> LossScale {
 /// A run on the device and by the oracle.
 struct Ran {
     got: Course,
-    wanted: Vec<iterate::Stage>,
+    wanted: Vec<Stage>,
     scale: String,
 }
 
@@ -67,12 +72,12 @@ fn run<S: Subject>(
         Ok(Iteration { parts, join: round.join, keep: keep(index) })
     };
     let iterations = rounds.iter().enumerate().map(device).collect::<Result<_, Stop>>()?;
-    let oracle = |round: &Round| iterate::Iteration {
+    let oracle = |round: &Round| IterationValues {
         parts: round.parts.iter().map(values).collect(),
         join: round.join,
     };
     let oracle: Vec<_> = rounds.iter().map(oracle).collect();
-    let (wanted, scale) = iterate::iterate(rule, rule.start(), &oracle);
+    let (wanted, scale) = iterate(rule, rule.start(), &oracle);
     let got = s.iterate(rule, rule.start(), iterations)?;
     Ok(Ran { got, wanted, scale: format!("{scale:?}") })
 }
@@ -170,4 +175,58 @@ fn at_random<S: Subject>(cases: &mut Cases<S>) {
         let rule = rule(|rule| rule.min_exponent = -30);
         run(s, &rule, &rounds, |index| index % 3 == 0)?.compare(check, &rounds)
     });
+}
+
+/// Returns how near a result must come: bits. A run consists of quotients, counts and powers of two.
+pub(super) const fn agreement(_: Arithmetic) -> Agreement {
+    Agreement::Bits
+}
+
+// The oracle.
+
+/// One iteration: each pass's scaled gradients by parameter, and how their findings are joined.
+#[derive(Clone, Debug)]
+struct IterationValues<'a> {
+    /// By pass.
+    parts: Vec<Grads<'a>>,
+    /// How findings become the verdict.
+    join: Join,
+}
+
+/// What becomes of one iteration.
+#[derive(Clone, Debug)]
+struct Stage {
+    /// The scale before the update.
+    before: ScaleState,
+    /// What each pass finds.
+    parts: Vec<Found>,
+    /// All of them joined; nothing without a pass.
+    verdict: Option<Found>,
+}
+
+/// By iteration what becomes of it, and the scale after the last.
+fn iterate(
+    rule: &LossScale,
+    start: ScaleState,
+    run: &[IterationValues<'_>],
+) -> (Vec<Stage>, ScaleState) {
+    let mut now = start;
+    let mut stages = vec![];
+    for iteration in run {
+        let scale = f64::from(now.significand) * 2.0_f64.powi(now.exponent);
+        let parts: Vec<Found> = iteration.parts.iter().map(|part| unscale(part, scale).1).collect();
+        let verdict = parts.iter().cloned().reduce(|all, part| merge(&all, &part, iteration.join));
+        let raised = |found: &Found| found.first.is_some() || now.diverged;
+        let skipped = verdict.as_ref().is_some_and(raised);
+        let overflow = skipped || parts.iter().any(raised);
+        let magnitude = parts.iter().map(|part| part.magnitude).fold(0.0, f64::max);
+        #[expect(
+            clippy::cast_possible_truncation,
+            reason = "the magnitude of a gradient, which f32 holds"
+        )]
+        let magnitude = magnitude as f32;
+        stages.push(Stage { before: now, parts, verdict });
+        now = update(rule, &now, Seen { overflow, skipped, magnitude });
+    }
+    (stages, now)
 }

@@ -1,22 +1,26 @@
 //! Compensated parameters: what rounding cuts off comes back.
+//!
+//! The oracle keeps the part that rounding cut off in a compensation of the parameter's own type, which rounds it too (Kahan,
+//! Communications of the ACM 8(1), 1965).
 
+use super::cast::rounded;
 use super::stores::{self, Trial};
+use super::training::narrow;
 use super::values::{halfway, unit};
-use crate::oracle::kahan;
-use crate::{Cases, Operation::Kahan, Stored, Subject};
-use binade_core::DType::{BF16, F16};
+use crate::{Agreement, Arithmetic, Cases, Operation::Kahan, Stored, Subject};
+use binade_core::DType::{self, BF16, F16};
 use binade_master_weights::MasterStore;
 
 const STORE: MasterStore = MasterStore::Kahan;
 
 fn oracle(_: u32, param: &Stored, updates: &[Vec<f64>]) -> Vec<f64> {
     let start: Vec<f64> = param.values().collect();
-    kahan::train(&start, updates, param.dtype)
+    train(&start, updates, param.dtype)
 }
 
-pub(super) fn add<S: Subject>(cases: &mut Cases<S>) {
+pub(super) fn add_cases<S: Subject>(cases: &mut Cases<S>) {
     for dtype in [BF16, F16] {
-        stores::add(cases, Kahan, STORE, dtype, oracle);
+        stores::add_cases(cases, Kahan, STORE, dtype, oracle);
         let mut add = |sentence: &str, param: Vec<f64>, updates: Vec<Vec<f64>>| {
             let param = Stored::vector(dtype, param);
             cases.add(Kahan, dtype, sentence, move |s: &S, check| {
@@ -57,4 +61,26 @@ fn halves(unit: f64) -> (Vec<f64>, Vec<Vec<f64>>) {
     let first = each.iter().map(|(_, update, _)| *update).collect();
     let second = each.iter().map(|(_, _, update)| *update).collect();
     (each.iter().map(|(param, ..)| *param).collect(), vec![first, second])
+}
+
+/// Returns how near a result must come: bits. Steps have one product each, which is exact, so that every arithmetic gives the same values.
+pub(super) const fn agreement(_: Arithmetic) -> Agreement {
+    Agreement::Bits
+}
+
+// The oracle.
+
+/// Parameters of `dtype` after each of `updates` was subtracted from their compensated values.
+pub(super) fn train(start: &[f64], updates: &[Vec<f64>], dtype: DType) -> Vec<f64> {
+    let mut parameters = start.to_vec();
+    let mut compensations = vec![0.0; start.len()];
+    for update in updates {
+        for ((p, c), u) in parameters.iter_mut().zip(&mut compensations).zip(update) {
+            let value = f64::from(narrow(*p + *c));
+            let stepped = f64::from(narrow(value - u));
+            *p = rounded(stepped, dtype);
+            *c = if p.is_finite() { rounded(f64::from(narrow(stepped - *p)), dtype) } else { 0.0 };
+        }
+    }
+    parameters
 }

@@ -1,4 +1,6 @@
 //! Linear layers: with a bias and without, and the bias' gradient over every leading axis.
+//!
+//! The oracle is that of [`matmul`](super::matmul), with the bias as one term more of each sum.
 
 #![expect(
     clippy::many_single_char_names,
@@ -8,9 +10,11 @@
 use super::FLOATS;
 use super::ask::{Ask, Asks, Computes, ones, refusals, uniform, values};
 use super::bias_add::name;
+use super::matmul::{matmul, transposed};
+use super::sum::sum;
 use super::values::offsets;
-use crate::oracle::linear::{backward, linear};
-use crate::{Check, Compute, Operation::Linear, Stored, Verdict};
+use crate::agreement::count;
+use crate::{Agreement, Arithmetic, Check, Compute, Operation::Linear, Stored, Verdict, Wanted};
 use binade_core::{DType, ErrorKind};
 
 /// The leading extents, the inner and the outer one.
@@ -30,7 +34,7 @@ const SIZES: [(&[usize], [usize; 2]); 13] = [
     (&[3], [4, 0]),
 ];
 
-pub(super) fn add(cases: &mut Asks) {
+pub(super) fn add_cases(cases: &mut Asks) {
     for dtype in FLOATS {
         for (lead, size) in SIZES {
             for bias in [true, false] {
@@ -145,4 +149,44 @@ fn both(
     let wanted = backward(&values(&g), &values(&x), &values(&w), size);
     let wanted = wanted.into_iter().take(2 + usize::from(bias)).map(|wanted| (dtype, wanted));
     Ask::new(Compute::LinearBackward { bias }, &[&g, &x, &w]).at(offset).near(s, check, wanted)
+}
+
+/// Returns how near a result must come: as matrix products of this arithmetic do.
+pub(super) const fn agreement(arithmetic: Arithmetic) -> Agreement {
+    Agreement::of_matrix_products(arithmetic)
+}
+
+// The oracle.
+
+/// `x·Wᵀ + b` for `x` [rows, inner] and `W` [outer, inner], with the bias as one term more of each sum.
+pub(super) fn linear(
+    x: &[f64],
+    w: &[f64],
+    bias: Option<&[f64]>,
+    [rows, inner, outer]: [usize; 3],
+) -> Vec<Wanted> {
+    let mut y = matmul(x, &transposed(w, outer, inner), [rows, inner, outer]);
+    if let Some(bias) = bias {
+        for (i, wanted) in y.iter_mut().enumerate() {
+            let b = bias[i % outer];
+            wanted.value += b;
+            wanted.mass = count(inner + 1) * (wanted.products + b.abs());
+        }
+    }
+    y
+}
+
+/// Gradients of input, weight and bias.
+pub(super) fn backward(
+    grad: &[f64],
+    x: &[f64],
+    w: &[f64],
+    [rows, inner, outer]: [usize; 3],
+) -> [Vec<Wanted>; 3] {
+    let column = |o: usize| grad.iter().skip(o).step_by(outer).copied().collect::<Vec<f64>>();
+    [
+        matmul(grad, w, [rows, outer, inner]),
+        matmul(&transposed(grad, rows, outer), x, [outer, rows, inner]),
+        (0..outer).map(|o| sum(&column(o))).collect(),
+    ]
 }

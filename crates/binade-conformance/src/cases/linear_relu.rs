@@ -1,16 +1,19 @@
 //! Linear layers with the rectified linear unit behind them: the same as both operations, NaN and both zeros included.
+//!
+//! The oracle is that of [`linear`], and then that of [`relu`].
 
 #![expect(
     clippy::many_single_char_names,
     reason = "operands go by the letters the field gives them"
 )]
 
-use super::FLOATS;
 use super::ask::{Ask, Asks, Computes, ones, refusals, uniform, values};
 use super::bias_add::name;
 use super::values::offsets;
-use crate::oracle::linear_relu::{backward, linear_relu};
-use crate::{Check, Compute, Operation::LinearRelu, Stored, Verdict};
+use super::{FLOATS, linear, relu};
+use crate::{
+    Agreement, Arithmetic, Check, Compute, Operation::LinearRelu, Stored, Verdict, Wanted,
+};
 use binade_core::{DType, ErrorKind};
 
 /// The leading extents, the inner and the outer one.
@@ -28,7 +31,7 @@ const SIZES: [(&[usize], [usize; 2]); 11] = [
     (&[3], [4, 0]),
 ];
 
-pub(super) fn add(cases: &mut Asks) {
+pub(super) fn add_cases(cases: &mut Asks) {
     for dtype in FLOATS {
         for (lead, size) in SIZES {
             for bias in [true, false] {
@@ -140,4 +143,26 @@ fn nans(s: &dyn Computes, check: &mut Check, dtype: DType) -> Verdict {
     let (x, w) = (ones(dtype, &[3, 1]), ones(dtype, &[1, 1]));
     let wanted = [vec![2.0, 0.0, 8.0], vec![10.0], vec![10.0]].map(|wanted| (dtype, wanted));
     Ask::new(Compute::LinearReluBackward { bias: true }, &[&g, &y, &x, &w]).exact(s, check, wanted)
+}
+
+/// Returns how near a result must come: as matrix products of this arithmetic do.
+pub(super) const fn agreement(arithmetic: Arithmetic) -> Agreement {
+    Agreement::of_matrix_products(arithmetic)
+}
+
+// The oracle.
+
+/// `max(x·Wᵀ + b, 0)` with the mass of the sum: what is cut off is off by no more than before.
+fn linear_relu(x: &[f64], w: &[f64], bias: Option<&[f64]>, size: [usize; 3]) -> Vec<Wanted> {
+    let cut = |wanted: Wanted| match wanted.value {
+        // Minus infinity is 0, and its mass nobody's room.
+        value if value == f64::NEG_INFINITY => Wanted::exactly(0.0),
+        value => Wanted { value: relu::relu(&[value])[0], ..wanted },
+    };
+    linear::linear(x, w, bias, size).into_iter().map(cut).collect()
+}
+
+/// Gradients of input, weight and bias, from the result `y`.
+fn backward(grad: &[f64], y: &[f64], x: &[f64], w: &[f64], size: [usize; 3]) -> [Vec<Wanted>; 3] {
+    linear::backward(&relu::backward(grad, y), x, w, size)
 }

@@ -1,8 +1,11 @@
 //! The logarithm of softmax.
+//!
+//! The oracle reads rows as that of [`softmax`](super::softmax) does.
 
 use super::ask::{Asks, Softmaxes};
-use crate::oracle::log_softmax::{backward, log_softmax};
-use crate::{Compute, Operation};
+use super::softmax::{Row, cost};
+use crate::agreement::count;
+use crate::{Agreement, Arithmetic, Compute, Operation, Wanted};
 
 static ASKED: Softmaxes = Softmaxes {
     op: Operation::LogSoftmax,
@@ -12,6 +15,43 @@ static ASKED: Softmaxes = Softmaxes {
     gradient: backward,
 };
 
-pub(super) fn add(cases: &mut Asks) {
+pub(super) fn add_cases(cases: &mut Asks) {
     ASKED.add(cases);
+}
+
+/// Returns how near a result must come: within the mass that the oracle works out from the roundings in `f32`
+/// and from the error of a device's own `exp` and `log`.
+pub(super) const fn agreement(_: Arithmetic) -> Agreement {
+    Agreement::Bound { c: 1.0 }
+}
+
+// The oracle.
+
+/// `x − ln Σ exp(x)` for each row of `width`: two differences, and a logarithm of 2 ulps over a sum that is in doubt.
+fn log_softmax(x: &[f64], width: usize) -> Vec<Wanted> {
+    let row = |x: &[f64]| {
+        let Row { below, log, doubt, .. } = Row::of(x);
+        let one = move |below: f64| {
+            let value = below - log;
+            Wanted::near(value, 2.0 * below.abs() + 4.0 * log.abs() + doubt + 2.0 * value.abs())
+        };
+        below.into_iter().map(one)
+    };
+    x.chunks(width.max(1)).flat_map(row).collect()
+}
+
+/// `grad − exp(y)·Σ grad` from the result `y`.
+fn backward(grad: &[f64], y: &[f64], width: usize) -> Vec<Wanted> {
+    let row = |(g, y): (&[f64], &[f64])| {
+        let (total, mass) = (g.iter().sum::<f64>(), g.iter().map(|g| g.abs()).sum::<f64>());
+        let mass = count(width) * mass;
+        let one = |(g, y): (&f64, &f64)| {
+            let (share, value) = (y.exp(), g - y.exp() * total);
+            let product = share * (mass + (cost(*y) + 1.0) * total.abs());
+            Wanted::near(value, product + value.abs())
+        };
+        g.iter().zip(y).map(one).collect::<Vec<Wanted>>()
+    };
+    let width = width.max(1);
+    grad.chunks(width).zip(y.chunks(width)).flat_map(row).collect()
 }

@@ -1,4 +1,6 @@
 //! Matrix products: sizes around tiles, sums that only a wide accumulator holds, and what is not finite.
+//!
+//! The oracle multiplies in `f64`, where products of `f32` are exact.
 
 #![expect(
     clippy::many_single_char_names,
@@ -8,8 +10,8 @@
 use super::FLOATS;
 use super::ask::{Ask, Asks, Computes, HUGE, ones, refusals, too_large, uniform, values};
 use super::values::{Draw, offsets};
-use crate::oracle::matmul::{backward, matmul};
-use crate::{Check, Compute, Operation::MatMul, Stored, Verdict, Wanted};
+use crate::agreement::count;
+use crate::{Agreement, Arithmetic, Check, Compute, Operation::MatMul, Stored, Verdict, Wanted};
 use binade_core::{DType, ErrorKind};
 
 /// Rows of A, inner extent, columns of B.
@@ -37,7 +39,7 @@ const SIZES: [Size; 19] = [
     [2, 4096, 3],
 ];
 
-pub(super) fn add(cases: &mut Asks) {
+pub(super) fn add_cases(cases: &mut Asks) {
     for dtype in FLOATS {
         for size in SIZES {
             random(cases, dtype, size);
@@ -177,4 +179,41 @@ fn classes(cases: &mut Asks, dtype: DType) {
             exact(s, check, [&a, &b])
         });
     }
+}
+
+/// Returns how near a result must come: as matrix products of this arithmetic do.
+pub(super) const fn agreement(arithmetic: Arithmetic) -> Agreement {
+    Agreement::of_matrix_products(arithmetic)
+}
+
+// The oracle.
+
+/// `A·B` for row-major `A` [rows, inner] and `B` [inner, columns], with the mass inner·Σ|a||b| that bounds the error of
+/// summing in `f32` (Higham, Accuracy and Stability of Numerical Algorithms, 3.5).
+pub(super) fn matmul(a: &[f64], b: &[f64], [rows, inner, columns]: [usize; 3]) -> Vec<Wanted> {
+    let mut product = Vec::with_capacity(rows * columns);
+    for row in 0..rows {
+        for column in 0..columns {
+            let mut wanted = Wanted::exactly(0.0);
+            for at in 0..inner {
+                let term = a[row * inner + at] * b[at * columns + column];
+                wanted.value += term;
+                wanted.products += term.abs();
+            }
+            wanted.mass = count(inner) * wanted.products;
+            product.push(wanted);
+        }
+    }
+    product
+}
+
+/// `grad·Bᵀ` and `Aᵀ·grad`, sums over columns and over rows.
+fn backward(grad: &[f64], a: &[f64], b: &[f64], [m, k, n]: [usize; 3]) -> [Vec<Wanted>; 2] {
+    [matmul(grad, &transposed(b, k, n), [m, n, k]), matmul(&transposed(a, m, k), grad, [k, m, n])]
+}
+
+/// A row-major matrix with its axes swapped.
+pub(super) fn transposed(a: &[f64], rows: usize, columns: usize) -> Vec<f64> {
+    let cells = (0..columns).flat_map(|column| (0..rows).map(move |row| row * columns + column));
+    cells.map(|cell| a[cell]).collect()
 }

@@ -1,11 +1,13 @@
 //! The largest of each window: ties, NaN, overlap and padding.
+//!
+//! The oracle is a loop over each window.
 
 use super::FLOATS;
 use super::ask::{Ask, Asks, Computes, ones, refusals, uniform, values};
 use super::bias_add::name;
 use super::values::offsets;
-use crate::oracle::max_pool2d::{backward, largest, output};
-use crate::{Check, Compute, Operation::MaxPool2d, Stored, Verdict};
+use crate::agreement::count;
+use crate::{Agreement, Arithmetic, Check, Compute, Operation::MaxPool2d, Stored, Verdict, Wanted};
 use binade_core::{DType, ErrorKind};
 use binade_ops::MaxPool2dConfig;
 
@@ -26,7 +28,7 @@ const SIZES: [Size; 11] = [
     ([2, 0, 4, 4], [2, 2], [2, 2], [0, 0]),
 ];
 
-pub(super) fn add(cases: &mut Asks) {
+pub(super) fn add_cases(cases: &mut Asks) {
     for dtype in FLOATS {
         for (input, kernel, stride, padding) in SIZES {
             let window =
@@ -147,4 +149,64 @@ fn both(
         check,
         [(x.dtype, wanted)],
     )
+}
+
+/// Returns how near a result must come: within the mass of the input's gradient, which is a sum. Forward is a
+/// choice, and is compared by bits.
+pub(super) const fn agreement(_: Arithmetic) -> Agreement {
+    Agreement::Bound { c: 1.0 }
+}
+
+// The oracle.
+
+/// `[N, C, H', W']` with `H' = (H + 2·padding − KH) / stride + 1`, rounded down.
+fn output([n, c, h, w]: [usize; 4], config: MaxPool2dConfig) -> [usize; 4] {
+    let along = |axis: usize, extent: usize| {
+        (extent + 2 * config.padding[axis] - config.kernel[axis]) / config.stride[axis] + 1
+    };
+    [n, c, along(0, h), along(1, w)]
+}
+
+/// The place of each window's largest element: the first in row-major order, and a NaN before any number.
+fn largest(
+    x: &[f64],
+    shape @ [_, _, height, width]: [usize; 4],
+    config: MaxPool2dConfig,
+) -> Vec<usize> {
+    let [n, c, rows, columns] = output(shape, config);
+    let MaxPool2dConfig { kernel, stride, padding } = config;
+    let inside = |start: usize, tap: usize, axis: usize, extent: usize| {
+        (start * stride[axis] + tap).checked_sub(padding[axis]).filter(|at| *at < extent)
+    };
+    let window = |at: usize| {
+        let (column, row, plane) = (at % columns, at / columns % rows, at / (columns * rows));
+        let mut best: Option<usize> = None;
+        for tap in 0..kernel[0] * kernel[1] {
+            let y = inside(row, tap / kernel[1], 0, height);
+            let Some((y, x_at)) = y.zip(inside(column, tap % kernel[1], 1, width)) else {
+                continue;
+            };
+            let pixel = (plane * height + y) * width + x_at;
+            let wins = |best: usize| !x[best].is_nan() && (x[pixel].is_nan() || x[pixel] > x[best]);
+            if best.is_none_or(wins) {
+                best = Some(pixel);
+            }
+        }
+        best.unwrap_or_default()
+    };
+    (0..n * c * rows * columns).map(window).collect()
+}
+
+/// The input's gradient: at each element, the sum over the windows whose largest it is.
+fn backward(grad: &[f64], largest: &[usize], length: usize) -> Vec<Wanted> {
+    let mut sums = vec![[0.0_f64; 3]; length];
+    for (g, &at) in grad.iter().zip(largest) {
+        let [value, mass, terms] = sums[at];
+        sums[at] = [value + g, mass + g.abs(), terms + 1.0];
+    }
+    // One term is itself, exactly; more are rounded once for each but the first.
+    let spare = |terms: f64| if terms > count(1) { terms } else { 0.0 };
+    sums.into_iter()
+        .map(|[value, mass, terms]| Wanted { mass: spare(terms) * mass, ..Wanted::exactly(value) })
+        .collect()
 }

@@ -1,14 +1,17 @@
 //! Means: a sum in `f32`, divided by the count.
+//!
+//! The oracle divides the sum of [`sum`](super::sum) in `f64`.
 
 use super::ask::{Ask, Asks, Computes, HUGE, i64s, ones, refusals, scalar, too_large, values};
-use super::sum::spreads;
+use super::cast::rounded;
+use super::sum::{spreads, sum};
 use super::values::{Draw, not_finite, offsets};
 use super::{EIGHT_BITS, FLOATS};
-use crate::oracle::{cast::rounded, matmul::count, mean::mean};
-use crate::{Agreement, Check, Compute, Operation::Mean, Stored, Verdict, Wanted};
+use crate::agreement::count;
+use crate::{Agreement, Arithmetic, Check, Compute, Operation::Mean, Stored, Verdict, Wanted};
 use binade_core::{DType, ErrorKind};
 
-pub(super) fn add(cases: &mut Asks) {
+pub(super) fn add_cases(cases: &mut Asks) {
     for dtype in FLOATS {
         exact_sums(cases, dtype);
         random(cases, dtype);
@@ -110,4 +113,20 @@ fn classes(cases: &mut Asks, dtype: DType) {
         }
         Ok(())
     });
+}
+
+/// Returns how near a result must come: within the mass that the oracle works out from the roundings in `f32`.
+pub(super) const fn agreement(_: Arithmetic) -> Agreement {
+    Agreement::Bound { c: 1.0 }
+}
+
+// The oracle.
+
+/// The sum over the count: NaN for no values. The mass is the sum's, over the count too, and leaves room for the
+/// roundings of the division.
+pub(super) fn mean(values: &[f64]) -> Wanted {
+    let total = sum(values);
+    let n = count(values.len());
+    let value = total.value / n;
+    Wanted { mass: total.mass / n + 4.0 * value.abs(), ..Wanted::exactly(value) }
 }

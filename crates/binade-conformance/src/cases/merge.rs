@@ -1,9 +1,12 @@
 //! Joining: what two passes found becomes one finding, and neither of the two changes.
+//!
+//! The oracle joins two findings in the words of [`ScaleStore`](binade_grad_scaler::ScaleStore).
 
-use super::unscale::{Set, factor, tell, told, upload, values};
-use crate::oracle::merge::merge;
-use crate::oracle::unscale::{Found, unscale};
-use crate::{Cases, Check, Joined, MicroBatch, Operation::Merge, Stop, Stored, Subject, Verdict};
+use super::unscale::{Found, Set, factor, tell, told, unscale, upload, values};
+use crate::{
+    Agreement, Arithmetic, Cases, Check, Joined, MicroBatch, Operation::Merge, Stop, Stored,
+    Subject, Verdict,
+};
 use binade_core::{DType, Finding};
 use binade_grad_scaler::{Join, ScaleState};
 
@@ -27,7 +30,7 @@ struct Seen {
     passes: [Pass; 2],
 }
 
-pub(super) fn add<S: Subject>(cases: &mut Cases<S>) {
+pub(super) fn add_cases<S: Subject>(cases: &mut Cases<S>) {
     for join in [Join::Any, Join::All] {
         overflows(cases, join);
         numbers(cases, join);
@@ -180,4 +183,28 @@ fn halts<S: Subject>(cases: &mut Cases<S>, join: Join) {
             )
         })
     });
+}
+
+/// Returns how near a result must come: bits. Counts and places are whole numbers, and the magnitude is one of the two.
+pub(super) const fn agreement(_: Arithmetic) -> Agreement {
+    Agreement::Bits
+}
+
+// The oracle.
+
+/// What joining `from` into `into` makes of the two. Which gradients are missing stays with the parts.
+pub(super) fn merge(into: &Found, from: &Found, join: Join) -> Found {
+    let overflowed = match join {
+        Join::Any => into.first.is_some() || from.first.is_some(),
+        Join::All => into.first.is_some() && from.first.is_some(),
+    };
+    // "Keeps the place of the first overflow; a joined finding that did not overflow names none."
+    let first = if into.first.is_some() { &into.first } else { &from.first };
+    Found {
+        first: first.clone().filter(|_| overflowed),
+        infinities: into.infinities + from.infinities,
+        nans: into.nans + from.nans,
+        magnitude: if into.magnitude > from.magnitude { into.magnitude } else { from.magnitude },
+        missing: Vec::new(),
+    }
 }

@@ -1,4 +1,8 @@
 //! The cases, by operation: which inputs, and which contract each checks.
+//!
+//! The file of an operation also holds its agreement and its oracle: the meaning of the operation, one element at a time, one
+//! screen, independent of everything that it judges. Speed is no concern of an oracle, and neither is sharing code: it is right
+//! because it can be read beside its definition.
 
 mod accumulate;
 mod adam;
@@ -8,7 +12,7 @@ mod batch_norm;
 mod bias_add;
 mod bits;
 mod bmm;
-mod cast;
+pub(crate) mod cast;
 mod clip;
 mod clip_groups;
 mod conv2d;
@@ -53,7 +57,12 @@ mod unscale;
 mod update_each;
 mod values;
 
-use crate::{Arithmetic, Case, Cases, Failure, Layout, Operation, Refusal, Stop, Stored, Subject};
+use crate::{
+    Agreement, Arithmetic, Case, Cases, Failure, Layout, Operation, Refusal, Stop, Stored, Subject,
+};
+#[doc(hidden)]
+pub use gelu::distribution;
+
 use ask::Asks;
 use binade_core::DType;
 
@@ -110,64 +119,117 @@ type Adds<C> = (Operation, fn(&mut C));
 /// What is below whole iterations.
 fn steps_and_scales<S: Subject>() -> [Adds<Cases<S>>; 18] {
     [
-        (Operation::Bits, bits::add),
-        (Operation::Cast, cast::add),
-        (Operation::StochasticCast, stochastic_cast::add),
-        (Operation::Scale, scale::add),
-        (Operation::Unscale, unscale::add),
-        (Operation::Norm, norm::add),
-        (Operation::Clip, clip::add),
-        (Operation::ClipGroups, clip_groups::add),
-        (Operation::Accumulate, accumulate::add),
-        (Operation::Merge, merge::add),
-        (Operation::Iterate, iterate::add),
-        (Operation::ScaleUpdate, scale_update::add),
-        (Operation::Sgd, sgd::add),
-        (Operation::Adam, adam::add),
-        (Operation::Remainder, remainder::add),
-        (Operation::Stochastic, stochastic::add),
-        (Operation::Kahan, kahan::add),
-        (Operation::ScaledF16, scaled_f16::add),
+        (Operation::Bits, bits::add_cases),
+        (Operation::Cast, cast::add_cases),
+        (Operation::StochasticCast, stochastic_cast::add_cases),
+        (Operation::Scale, scale::add_cases),
+        (Operation::Unscale, unscale::add_cases),
+        (Operation::Norm, norm::add_cases),
+        (Operation::Clip, clip::add_cases),
+        (Operation::ClipGroups, clip_groups::add_cases),
+        (Operation::Accumulate, accumulate::add_cases),
+        (Operation::Merge, merge::add_cases),
+        (Operation::Iterate, iterate::add_cases),
+        (Operation::ScaleUpdate, scale_update::add_cases),
+        (Operation::Sgd, sgd::add_cases),
+        (Operation::Adam, adam::add_cases),
+        (Operation::Remainder, remainder::add_cases),
+        (Operation::Stochastic, stochastic::add_cases),
+        (Operation::Kahan, kahan::add_cases),
+        (Operation::ScaledF16, scaled_f16::add_cases),
     ]
 }
 
 /// The operations of `binade-ops`.
 const OPS: [Adds<Asks>; 24] = [
-    (Operation::MatMul, matmul::add),
-    (Operation::Sum, sum::add),
-    (Operation::Mean, mean::add),
-    (Operation::Fill, fill::add),
-    (Operation::Reshape, reshape::add),
-    (Operation::Relu, relu::add),
-    (Operation::Gelu, gelu::add),
-    (Operation::Tanh, tanh::add),
-    (Operation::Add, add::add),
-    (Operation::Mul, mul::add),
-    (Operation::BiasAdd, bias_add::add),
-    (Operation::Linear, linear::add),
-    (Operation::LinearRelu, linear_relu::add),
-    (Operation::Bmm, bmm::add),
-    (Operation::Conv2d, conv2d::add),
-    (Operation::MaxPool2d, max_pool2d::add),
-    (Operation::LayerNorm, layer_norm::add),
-    (Operation::BatchNorm, batch_norm::add),
-    (Operation::Softmax, softmax::add),
-    (Operation::LogSoftmax, log_softmax::add),
-    (Operation::CrossEntropy, cross_entropy::add),
-    (Operation::MseLoss, mse_loss::add),
-    (Operation::Embedding, embedding::add),
-    (Operation::Dropout, dropout::add),
+    (Operation::MatMul, matmul::add_cases),
+    (Operation::Sum, sum::add_cases),
+    (Operation::Mean, mean::add_cases),
+    (Operation::Fill, fill::add_cases),
+    (Operation::Reshape, reshape::add_cases),
+    (Operation::Relu, relu::add_cases),
+    (Operation::Gelu, gelu::add_cases),
+    (Operation::Tanh, tanh::add_cases),
+    (Operation::Add, add::add_cases),
+    (Operation::Mul, mul::add_cases),
+    (Operation::BiasAdd, bias_add::add_cases),
+    (Operation::Linear, linear::add_cases),
+    (Operation::LinearRelu, linear_relu::add_cases),
+    (Operation::Bmm, bmm::add_cases),
+    (Operation::Conv2d, conv2d::add_cases),
+    (Operation::MaxPool2d, max_pool2d::add_cases),
+    (Operation::LayerNorm, layer_norm::add_cases),
+    (Operation::BatchNorm, batch_norm::add_cases),
+    (Operation::Softmax, softmax::add_cases),
+    (Operation::LogSoftmax, log_softmax::add_cases),
+    (Operation::CrossEntropy, cross_entropy::add_cases),
+    (Operation::MseLoss, mse_loss::add_cases),
+    (Operation::Embedding, embedding::add_cases),
+    (Operation::Dropout, dropout::add_cases),
 ];
 
 /// What takes a scaler, and what takes everything.
 fn whole_iterations<S: Subject>() -> [Adds<Cases<S>>; 5] {
     [
-        (Operation::Sparse, sparse::add),
-        (Operation::Delayed, delayed::add),
-        (Operation::Follow, follow::add),
-        (Operation::UpdateEach, update_each::add),
-        (Operation::Convergence, convergence::add),
+        (Operation::Sparse, sparse::add_cases),
+        (Operation::Delayed, delayed::add_cases),
+        (Operation::Follow, follow::add_cases),
+        (Operation::UpdateEach, update_each::add_cases),
+        (Operation::Convergence, convergence::add_cases),
     ]
+}
+
+/// Returns how near results of `operation` must come from a subject of this arithmetic.
+pub(crate) const fn agreement(operation: Operation, arithmetic: Arithmetic) -> Agreement {
+    match operation {
+        Operation::Bits => bits::agreement(arithmetic),
+        Operation::Cast => cast::agreement(arithmetic),
+        Operation::StochasticCast => stochastic_cast::agreement(arithmetic),
+        Operation::Scale => scale::agreement(arithmetic),
+        Operation::Unscale => unscale::agreement(arithmetic),
+        Operation::Norm => norm::agreement(arithmetic),
+        Operation::Clip => clip::agreement(arithmetic),
+        Operation::ClipGroups => clip_groups::agreement(arithmetic),
+        Operation::Accumulate => accumulate::agreement(arithmetic),
+        Operation::Merge => merge::agreement(arithmetic),
+        Operation::Iterate => iterate::agreement(arithmetic),
+        Operation::ScaleUpdate => scale_update::agreement(arithmetic),
+        Operation::Sgd => sgd::agreement(arithmetic),
+        Operation::Adam => adam::agreement(arithmetic),
+        Operation::Remainder => remainder::agreement(arithmetic),
+        Operation::Stochastic => stochastic::agreement(arithmetic),
+        Operation::Kahan => kahan::agreement(arithmetic),
+        Operation::ScaledF16 => scaled_f16::agreement(arithmetic),
+        Operation::MatMul => matmul::agreement(arithmetic),
+        Operation::Sum => sum::agreement(arithmetic),
+        Operation::Mean => mean::agreement(arithmetic),
+        Operation::Fill => fill::agreement(arithmetic),
+        Operation::Reshape => reshape::agreement(arithmetic),
+        Operation::Relu => relu::agreement(arithmetic),
+        Operation::Gelu => gelu::agreement(arithmetic),
+        Operation::Tanh => tanh::agreement(arithmetic),
+        Operation::Add => add::agreement(arithmetic),
+        Operation::Mul => mul::agreement(arithmetic),
+        Operation::BiasAdd => bias_add::agreement(arithmetic),
+        Operation::Linear => linear::agreement(arithmetic),
+        Operation::LinearRelu => linear_relu::agreement(arithmetic),
+        Operation::Bmm => bmm::agreement(arithmetic),
+        Operation::Conv2d => conv2d::agreement(arithmetic),
+        Operation::MaxPool2d => max_pool2d::agreement(arithmetic),
+        Operation::LayerNorm => layer_norm::agreement(arithmetic),
+        Operation::BatchNorm => batch_norm::agreement(arithmetic),
+        Operation::Softmax => softmax::agreement(arithmetic),
+        Operation::LogSoftmax => log_softmax::agreement(arithmetic),
+        Operation::CrossEntropy => cross_entropy::agreement(arithmetic),
+        Operation::MseLoss => mse_loss::agreement(arithmetic),
+        Operation::Embedding => embedding::agreement(arithmetic),
+        Operation::Dropout => dropout::agreement(arithmetic),
+        Operation::Sparse => sparse::agreement(arithmetic),
+        Operation::Delayed => delayed::agreement(arithmetic),
+        Operation::Follow => follow::agreement(arithmetic),
+        Operation::UpdateEach => update_each::agreement(arithmetic),
+        Operation::Convergence => convergence::agreement(arithmetic),
+    }
 }
 
 /// A tensor on the subject's side.

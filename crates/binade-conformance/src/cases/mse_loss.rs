@@ -1,4 +1,6 @@
 //! Mean squared error: in `f32` whatever the storage.
+//!
+//! The oracle is the [`mean`](super::mean) of the squares.
 
 #![expect(
     clippy::many_single_char_names,
@@ -6,13 +8,14 @@
 )]
 
 use super::ask::{Ask, Asks, Computes, ones, refusals, scalar, uniform, values};
+use super::mean::mean;
 use super::values::{awkward, in_every_lane, offsets};
 use super::{FLOATS, SHORT};
-use crate::oracle::mse_loss::{backward, mse_loss};
-use crate::{Check, Compute, Operation::MseLoss, Stored, Verdict};
+use crate::agreement::count;
+use crate::{Agreement, Arithmetic, Check, Compute, Operation::MseLoss, Stored, Verdict, Wanted};
 use binade_core::{DType, ErrorKind};
 
-pub(super) fn add(cases: &mut Asks) {
+pub(super) fn add_cases(cases: &mut Asks) {
     for dtype in FLOATS {
         for length in SHORT {
             cases.add(MseLoss, dtype, format!("all_of_{length}_elements"), move |s, check| {
@@ -77,4 +80,49 @@ fn both(
     ask.near(s, check, [(DType::F32, vec![mse_loss(&a, &b)])])?;
     let wanted = backward(grad, &a, &b).map(|wanted| (x.dtype, wanted));
     Ask::new(Compute::MseLossBackward, &[&scalar(grad), x, y]).at(offset).near(s, check, wanted)
+}
+
+/// Returns how near a result must come: within the mass that the oracle works out from the roundings in `f32`.
+pub(super) const fn agreement(_: Arithmetic) -> Agreement {
+    Agreement::Bound { c: 1.0 }
+}
+
+// The oracle.
+
+/// The mean of `(x − y)²`. The mass is the mean's, and 4·2^-24 of each term: a difference, squared, is rounded three times.
+fn mse_loss(x: &[f64], y: &[f64]) -> Wanted {
+    let squares: Vec<f64> = x.iter().zip(y).map(|(x, y)| (x - y).powi(2)).collect();
+    let Wanted { value, mass, .. } = mean(&squares);
+    Wanted::near(value, mass + 4.0 * value)
+}
+
+/// `±2·(x − y)·grad / count`: a difference, a factor of two roundings and two products.
+fn backward(grad: f64, x: &[f64], y: &[f64]) -> [Vec<Wanted>; 2] {
+    let n = count(x.len());
+    let towards = |x: &[f64], y: &[f64]| {
+        let values = x.iter().zip(y).map(|(x, y)| 2.0 * (x - y) * grad / n);
+        values.map(|value| Wanted::near(value, 6.0 * value.abs())).collect()
+    };
+    [towards(x, y), towards(y, x)]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_gradient_is_what_central_differences_say() {
+        let (x, y, h) = ([0.5, -1.0, 2.0], [1.0, 1.5, -0.25], 1e-6);
+        let [dx, dy] = backward(3.0, &x, &y);
+        for i in 0..3 {
+            let moved = |by: f64| {
+                let mut x = x;
+                x[i] += by;
+                3.0 * mse_loss(&x, &y).value
+            };
+            let difference = (moved(h) - moved(-h)) / (2.0 * h);
+            assert!((difference - dx[i].value).abs() <= 1e-8, "{i}");
+            assert!((dx[i].value + dy[i].value).abs() <= 1e-15, "{i}");
+        }
+    }
 }

@@ -1,10 +1,11 @@
 //! Elementwise product: rounded to `f32`, then to what it is stored in.
 
 use super::ask::{Ask, Asks, Computes, pairs, uniform, values};
-use crate::oracle::mul::mul;
-use crate::{Check, Compute, Operation, Stored, Verdict};
+use super::cast::rounded;
+use crate::{Agreement, Arithmetic, Check, Compute, Operation, Stored, Verdict};
+use binade_core::DType::F32;
 
-pub(super) fn add(cases: &mut Asks) {
+pub(super) fn add_cases(cases: &mut Asks) {
     pairs(cases, Operation::Mul, &Compute::Mul, both);
 }
 
@@ -15,4 +16,16 @@ fn both(s: &dyn Computes, check: &mut Check, [a, b]: [&Stored; 2], offset: usize
     let g = uniform(a.len(), a.dtype, &[a.len()], [-1.0, 1.0]);
     let wanted = [b, a].map(|other| (a.dtype, mul(&values(&g), &values(other))));
     Ask::new(Compute::MulBackward, &[&g, a, b]).at(offset).exact(s, check, wanted)
+}
+
+/// Returns how near a result must come: bits. Each element is one product, rounded to `f32`.
+pub(super) const fn agreement(_: Arithmetic) -> Agreement {
+    Agreement::Bits
+}
+
+// The oracle.
+
+/// `a·b`; of two numbers of `f32`, the product in `f64` is exact.
+fn mul(a: &[f64], b: &[f64]) -> Vec<f64> {
+    a.iter().zip(b).map(|(a, b)| rounded(a * b, F32)).collect()
 }

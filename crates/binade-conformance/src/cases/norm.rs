@@ -1,16 +1,18 @@
 //! Norms: of everything together, in more than `f32`, with nothing that is not finite passed over.
+//!
+//! The oracle adds the squares of all gradients together in `f64`.
 
-use super::unscale::{Set, factor, folded_set, upload, upload_at, values};
+use super::cast::rounded;
+use super::unscale::{Set, factor, folded_set, unscale, upload, upload_at, values};
 use super::values::{finite, infinities, layouts, nans, not_finite, places};
 use super::{FLOATS, LENGTHS, LONG};
-use crate::oracle::{cast::rounded, norm::norm, unscale::unscale};
-use crate::{Cases, Check, Operation, Stored, Subject, Verdict, Wanted};
+use crate::{Agreement, Arithmetic, Cases, Check, Operation, Stored, Subject, Verdict, Wanted};
 use binade_core::{DType, NamedGrads};
 use binade_grad_scaler::{Norm, ScaleState};
 
 const BOTH: [Norm; 2] = [Norm::L2, Norm::Infinity];
 
-pub(super) fn add<S: Subject>(cases: &mut Cases<S>) {
+pub(super) fn add_cases<S: Subject>(cases: &mut Cases<S>) {
     for dtype in FLOATS {
         lengths(cases, dtype);
         ranges(cases, dtype);
@@ -158,4 +160,29 @@ fn classes<S: Subject>(cases: &mut Cases<S>, dtype: DType) {
         let (inf, nan) = (f64::INFINITY, f64::NAN);
         both(s, check, &one(dtype, [1.0, inf, nan, -inf, 2.0]), 0)
     });
+}
+
+/// Returns how near a result must come: one unit in the last place. A norm keeps full `f32`
+/// accuracy over any count of elements, and so is one unit away only where it lies beside a tie.
+pub(super) const fn agreement(_: Arithmetic) -> Agreement {
+    Agreement::Ulps(1)
+}
+
+// The oracle.
+
+/// The norm of unscaled gradients: NaN where one is NaN, else infinite where one is infinite.
+pub(super) fn norm(which: Norm, grads: &[Option<Vec<f64>>]) -> f64 {
+    let mut squares = 0.0;
+    let mut largest = 0.0;
+    let mut has_nan = false;
+    for x in grads.iter().flatten().flatten() {
+        squares += x * x;
+        largest = f64::max(largest, x.abs());
+        has_nan |= x.is_nan();
+    }
+    match which {
+        _ if has_nan => f64::NAN,
+        Norm::L2 => squares.sqrt(),
+        Norm::Infinity => largest,
+    }
 }

@@ -1,13 +1,14 @@
 //! The rectified linear unit: NaN, both zeros, and the gradient at the corner.
+//!
+//! The oracle compares, and computes nothing.
 
 use super::ask::{Ask, Asks, Computes, i64s, ones, refusals, uniform, values};
 use super::values::{awkward, in_every_lane, offsets};
 use super::{FLOATS, SHORT};
-use crate::oracle::relu::{backward, relu};
-use crate::{Check, Compute, Operation::Relu, Stored, Verdict};
+use crate::{Agreement, Arithmetic, Check, Compute, Operation::Relu, Stored, Verdict};
 use binade_core::{DType, ErrorKind};
 
-pub(super) fn add(cases: &mut Asks) {
+pub(super) fn add_cases(cases: &mut Asks) {
     for dtype in FLOATS {
         for length in SHORT {
             cases.add(Relu, dtype, format!("all_of_{length}_elements"), move |s, check| {
@@ -56,4 +57,22 @@ fn both(s: &dyn Computes, check: &mut Check, x: &Stored, offset: usize) -> Verdi
     let g = uniform(x.len() + 1, x.dtype, &[x.len()], [-1.0, 1.0]);
     let wanted = backward(&values(&g), &values(&y));
     Ask::new(Compute::ReluBackward, &[&g, &y]).at(offset).exact(s, check, [(x.dtype, wanted)])
+}
+
+/// Returns how near a result must come: bits. Elements are chosen, and never computed.
+pub(super) const fn agreement(_: Arithmetic) -> Agreement {
+    Agreement::Bits
+}
+
+// The oracle.
+
+/// `max(x, 0)`, where NaN stays NaN and either zero gives +0.
+pub(super) fn relu(x: &[f64]) -> Vec<f64> {
+    x.iter().map(|&x| if x.is_nan() || x > 0.0 { x } else { 0.0 }).collect()
+}
+
+/// `grad` where the result `y` is positive or NaN, +0 elsewhere.
+pub(super) fn backward(grad: &[f64], y: &[f64]) -> Vec<f64> {
+    let passes = |y: f64| y.is_nan() || y > 0.0;
+    grad.iter().zip(y).map(|(&g, &y)| if passes(y) { g } else { 0.0 }).collect()
 }

@@ -1,21 +1,25 @@
 //! Masters in two halves: every bit is kept, and ties go away from zero.
+//!
+//! The oracle keeps masters as `f32` values, since none of their bits is lost. The upper half is the parameter, to nearest
+//! with ties away from zero.
 
+use super::cast::neighbours;
 use super::stores::{self, Trial};
+use super::training::narrow;
 use super::values::halfway;
-use crate::oracle::remainder;
-use crate::{Cases, Operation::Remainder, Stored, Subject};
-use binade_core::DType::{BF16, F32};
+use crate::{Agreement, Arithmetic, Cases, Operation::Remainder, Stored, Subject};
+use binade_core::DType::{self, BF16, F32};
 use binade_master_weights::MasterStore;
 
 const STORE: MasterStore = MasterStore::Remainder;
 
 fn oracle(_: u32, param: &Stored, updates: &[Vec<f64>]) -> Vec<f64> {
     let start: Vec<f64> = param.values().collect();
-    remainder::train(&start, updates)
+    train(&start, updates)
 }
 
-pub(super) fn add<S: Subject>(cases: &mut Cases<S>) {
-    stores::add(cases, Remainder, STORE, BF16, oracle);
+pub(super) fn add_cases<S: Subject>(cases: &mut Cases<S>) {
+    stores::add_cases(cases, Remainder, STORE, BF16, oracle);
     let mut add = |sentence: &str, param: Vec<f64>, updates: Vec<Vec<f64>>| {
         let param = Stored::vector(BF16, param);
         cases.add(Remainder, BF16, sentence, move |s: &S, check| {
@@ -45,8 +49,53 @@ pub(super) fn add<S: Subject>(cases: &mut Cases<S>) {
         let (param, updates) = stores::drawn(F32, 33, 3);
         let plain = |_, param: &Stored, updates: &[Vec<f64>]| {
             let start = param.values().collect::<Vec<_>>();
-            crate::oracle::kahan::train(&start, updates, F32)
+            super::kahan::train(&start, updates, F32)
         };
         Trial::single(STORE, param, updates).run(s, check, plain)
     });
+}
+
+/// Returns how near a result must come: bits. Steps have one product each, which is exact, so that every arithmetic gives the same values.
+pub(super) const fn agreement(_: Arithmetic) -> Agreement {
+    Agreement::Bits
+}
+
+// The oracle.
+
+/// Parameters of `bf16` after each of `updates` was subtracted from their masters.
+fn train(start: &[f64], updates: &[Vec<f64>]) -> Vec<f64> {
+    let mut masters = start.to_vec();
+    for update in updates {
+        for (master, update) in masters.iter_mut().zip(update) {
+            *master = f64::from(narrow(*master - update));
+        }
+    }
+    masters.into_iter().map(parameter).collect()
+}
+
+/// The nearest `bf16`; of two that are equally near, the one that is farther from zero.
+fn parameter(master: f64) -> f64 {
+    if !master.is_finite() {
+        return master;
+    }
+    let [near, far] = neighbours(master, DType::BF16);
+    let chosen = if (far - master).abs() <= (master - near).abs() { far } else { near };
+    // What would come after the largest number is infinity.
+    if chosen.abs() >= 2.0_f64.powi(128) { f64::INFINITY.copysign(master) } else { chosen }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ties_go_away_from_zero_and_half_a_unit_beyond_the_largest_is_infinity() {
+        assert_eq!(parameter(1.0 + 2.0_f64.powi(-8)), 1.0 + 2.0_f64.powi(-7));
+        assert_eq!(parameter(-1.0 - 2.0_f64.powi(-8)), -1.0 - 2.0_f64.powi(-7));
+        assert_eq!(parameter(1.0 + 2.0_f64.powi(-9)), 1.0);
+        let largest = f64::from(f32::from_bits(0x7f7f_7fff));
+        assert!(parameter(largest).is_finite());
+        assert_eq!(parameter(f64::from(f32::from_bits(0x7f7f_8000))), f64::INFINITY);
+        assert_eq!(parameter(-f64::from(f32::MAX)), f64::NEG_INFINITY);
+    }
 }

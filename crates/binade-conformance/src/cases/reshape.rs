@@ -2,12 +2,16 @@
 
 use super::FLOATS;
 use super::ask::{Ask, Asks, ones, refusals, uniform, values};
+use super::matmul::matmul;
 use super::values::awkward;
-use crate::oracle::matmul::matmul;
-use crate::{Compute, Operation, Operation::Reshape, Stored};
+use crate::{
+    Agreement, Arithmetic, Compute,
+    Operation::{self, Reshape},
+    Stored,
+};
 use binade_core::{DType, ErrorKind};
 
-pub(super) fn add(cases: &mut Asks) {
+pub(super) fn add_cases(cases: &mut Asks) {
     for dtype in FLOATS {
         cases.add(Reshape, dtype, "every_element_keeps_its_bits", move |s, check| {
             let mut input = Stored::from_codes(dtype, &[], awkward(dtype));
@@ -37,4 +41,9 @@ pub(super) fn add(cases: &mut Asks) {
     let sentence = "another_number_of_elements_is_a_mismatch";
     let all = vec![(Compute::Reshape { shape: vec![4] }, vec![ones(DType::F32, &[2, 3])])];
     refusals(cases, Reshape, sentence, ErrorKind::Mismatch, all);
+}
+
+/// Returns how near a result must come: bits. Elements are copied.
+pub(super) const fn agreement(_: Arithmetic) -> Agreement {
+    Agreement::Bits
 }

@@ -1,12 +1,12 @@
 //! Scaling: a loss times the scale, and a tensor of no optimizer over it, in `f32` whatever the storage.
 
+use super::cast::{round, rounded, value};
 use super::unscale::factor;
 use super::values::{awkward, finite, folded, in_every_lane, layouts};
-use super::{EIGHT_BITS, FLOATS, LENGTHS, LONG, get, put, put_at};
-use crate::oracle::cast::{round, value};
-use crate::oracle::scale::{down, up};
+use super::{EIGHT_BITS, FLOATS, LENGTHS, LONG, get, put, put_at, unscale};
 use crate::{
-    Agreement, Cases, Check, Layout, Operation::Scale, Stop, Stored, Subject, Verdict, Wanted,
+    Agreement, Arithmetic, Cases, Check, Layout, Operation::Scale, Stop, Stored, Subject, Verdict,
+    Wanted,
 };
 use binade_core::DType;
 use binade_grad_scaler::ScaleState;
@@ -19,7 +19,7 @@ enum Way {
 }
 use Way::{Down, Up};
 
-pub(super) fn add<S: Subject>(cases: &mut Cases<S>) {
+pub(super) fn add_cases<S: Subject>(cases: &mut Cases<S>) {
     for dtype in FLOATS {
         factors(cases, dtype);
         imported(cases, dtype);
@@ -166,4 +166,21 @@ fn losses<S: Subject>(cases: &mut Cases<S>, dtype: DType) {
         let loss = Stored::from_values(dtype, &[], [2.0]);
         both(s, check, &loss, ScaleState::from_exponent(16), &put(s, &loss)?)
     });
+}
+
+/// Returns how near a result must come: bits. Each element is one product or one quotient, rounded to `f32`.
+pub(super) const fn agreement(_: Arithmetic) -> Agreement {
+    Agreement::Bits
+}
+
+// The oracle.
+
+/// One element times `scale`, rounded once to `f32`.
+fn up(x: f64, scale: f64) -> f64 {
+    rounded(x * scale, DType::F32)
+}
+
+/// One element over `scale`, rounded once to `f32`.
+fn down(x: f64, scale: f64) -> f64 {
+    unscale::element(x, scale)
 }

@@ -1,21 +1,25 @@
 //! Masters in `f16` with an exponent a tensor: chosen again after every step, from all that it made.
+//!
+//! The oracle multiplies masters in `f16` by the power of two that brings the tensor's largest finite one to within 2^14 and
+//! 2^15.
 
+use super::cast::rounded;
 use super::stores::{self, Trial};
-use crate::oracle::scaled_f16;
-use crate::{Cases, Operation::ScaledF16, Stored, Subject};
-use binade_core::DType::{BF16, F16};
+use super::training::narrow;
+use crate::{Agreement, Arithmetic, Cases, Operation::ScaledF16, Stored, Subject};
+use binade_core::DType::{self, BF16, F16};
 use binade_master_weights::MasterStore;
 
 const STORE: MasterStore = MasterStore::ScaledF16;
 
 fn oracle(_: u32, param: &Stored, updates: &[Vec<f64>]) -> Vec<f64> {
     let start: Vec<f64> = param.values().collect();
-    scaled_f16::train(&start, updates, param.dtype)
+    train(&start, updates, param.dtype)
 }
 
-pub(super) fn add<S: Subject>(cases: &mut Cases<S>) {
+pub(super) fn add_cases<S: Subject>(cases: &mut Cases<S>) {
     for dtype in [BF16, F16] {
-        stores::add(cases, ScaledF16, STORE, dtype, oracle);
+        stores::add_cases(cases, ScaledF16, STORE, dtype, oracle);
         let mut add = |sentence: &str, param: Vec<f64>, updates: Vec<Vec<f64>>| {
             let param = Stored::vector(dtype, param);
             cases.add(ScaledF16, dtype, sentence, move |s: &S, check| {
@@ -37,4 +41,35 @@ pub(super) fn add<S: Subject>(cases: &mut Cases<S>) {
         );
         add("zeros_have_an_exponent_too", vec![0.0, -0.0], vec![vec![0.0, 0.0], vec![1.0, -small]]);
     }
+}
+
+/// Returns how near a result must come: bits. Steps have one product each, which is exact, so that every arithmetic gives the same values.
+pub(super) const fn agreement(_: Arithmetic) -> Agreement {
+    Agreement::Bits
+}
+
+// The oracle.
+
+/// Parameters of `dtype` after each of `updates` was subtracted from their masters.
+fn train(start: &[f64], updates: &[Vec<f64>], dtype: DType) -> Vec<f64> {
+    let mut masters = packed(start.to_vec());
+    let mut parameters = start.to_vec();
+    for update in updates {
+        let pairs = masters.iter().zip(update);
+        let stepped: Vec<f64> = pairs.map(|(m, u)| f64::from(narrow(m - u))).collect();
+        parameters = stepped.iter().map(|m| rounded(*m, dtype)).collect();
+        masters = packed(stepped);
+    }
+    parameters
+}
+
+/// What is left of `values` in `f16`.
+fn packed(values: Vec<f64>) -> Vec<f64> {
+    let finite = values.iter().map(|x| x.abs()).filter(|x| x.is_finite());
+    let largest = finite.fold(0.0, f64::max);
+    // Found by trying, so that no logarithm is near the edge of a binade.
+    let fits = |exponent: &i32| largest * 2.0_f64.powi(*exponent) >= 2.0_f64.powi(14);
+    let exponent = if largest == 0.0 { 0 } else { (-113..125).find(fits).unwrap_or(125) };
+    let power = 2.0_f64.powi(exponent);
+    values.into_iter().map(|x| rounded(x * power, DType::F16) / power).collect()
 }

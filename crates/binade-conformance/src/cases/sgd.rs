@@ -1,16 +1,19 @@
 //! Stochastic gradient descent: torch's momentum, dampening, Nesterov and weight decay, and what masters are for.
+//!
+//! The oracle is one element's step as torch computes it in `f32` on a CPU. Every scalar is worked out in `f64` and rounded
+//! once to `f32` where it meets an element.
 
 use super::FLOATS;
 use super::steps::{self, variant};
-use super::training::{Move, Run};
-use crate::{Cases, Operation, Stored, Subject};
+use super::training::{Element, Move, Run, narrow};
+use crate::{Agreement, Arithmetic, Cases, Operation, Stored, Subject};
 use binade_core::DType;
 use binade_master_weights::{Sgd, UpdateRule};
 
 const PLAIN: Sgd =
     Sgd { lr: 0.1, momentum: 0.0, dampening: 0.0, weight_decay: 0.0, nesterov: false };
 
-pub(super) fn add<S: Subject>(cases: &mut Cases<S>) {
+pub(super) fn add_cases<S: Subject>(cases: &mut Cases<S>) {
     let momentum = Sgd { momentum: 0.9, ..PLAIN };
     let rules = [
         ("plain", PLAIN),
@@ -20,7 +23,11 @@ pub(super) fn add<S: Subject>(cases: &mut Cases<S>) {
         ("with_nesterov", Sgd { nesterov: true, ..momentum }),
         ("with_all", Sgd { dampening: 0.1, weight_decay: 0.05, ..momentum }),
     ];
-    steps::add(cases, Operation::Sgd, &rules.map(|(name, rule)| (name, UpdateRule::Sgd(rule))));
+    steps::add_cases(
+        cases,
+        Operation::Sgd,
+        &rules.map(|(name, rule)| (name, UpdateRule::Sgd(rule))),
+    );
     for param in FLOATS {
         for grad in FLOATS {
             scales(cases, [param, grad]);
@@ -72,4 +79,32 @@ fn masters<S: Subject>(cases: &mut Cases<S>, dtype: DType) {
         let grad = Stored::vector(dtype, [-32768.0, 32768.0, 1024.0]);
         Run::single(param, vec![(UpdateRule::sgd(1.0), grad)]).exact(s, check)
     });
+}
+
+/// Returns how near a result must come: bits with fused multiply-add, else two units in the last place. A step
+/// without the roundings of the oracle differs by one rounding in the gradient and one in the parameter, on values of which
+/// none cancel.
+pub(super) const fn agreement(arithmetic: Arithmetic) -> Agreement {
+    if arithmetic.fma { Agreement::Bits } else { Agreement::Ulps(2) }
+}
+
+// The oracle.
+
+/// Moves `element` by the unscaled gradient `g`.
+pub(super) fn step(rule: &Sgd, element: &mut Element, g: f32) {
+    let mu = narrow(rule.momentum);
+    let p = element.master;
+
+    let mut g = if rule.weight_decay == 0.0 { g } else { p.mul_add(narrow(rule.weight_decay), g) };
+    if rule.momentum != 0.0 {
+        let buffer = if element.steps == 0 {
+            g
+        } else {
+            g.mul_add(narrow(1.0 - rule.dampening), element.first * mu)
+        };
+        element.first = buffer;
+        g = if rule.nesterov { buffer.mul_add(mu, g) } else { buffer };
+    }
+    element.master = g.mul_add(narrow(-rule.lr), p);
+    element.steps += 1;
 }

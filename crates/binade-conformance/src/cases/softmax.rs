@@ -1,8 +1,11 @@
 //! Softmax over the last axis.
+//!
+//! A device's `exp` is allowed 2 ulps, 4·2^-24 of its value, and an argument `x − max` that is rounded and, for a base of 2,
+//! multiplied by a constant: `|x − max|`·3·2^-24 more. With a rounding to spare, that is [`cost`].
 
 use super::ask::{Asks, Softmaxes};
-use crate::oracle::softmax::{backward, softmax};
-use crate::{Compute, Operation};
+use crate::agreement::count;
+use crate::{Agreement, Arithmetic, Compute, Operation, Wanted};
 
 static ASKED: Softmaxes = Softmaxes {
     op: Operation::Softmax,
@@ -12,6 +15,93 @@ static ASKED: Softmaxes = Softmaxes {
     gradient: backward,
 };
 
-pub(super) fn add(cases: &mut Asks) {
+pub(super) fn add_cases(cases: &mut Asks) {
     ASKED.add(cases);
+}
+
+/// Returns how near a result must come: within the mass that the oracle works out from the roundings in `f32`
+/// and from the error of a device's own `exp`.
+pub(super) const fn agreement(_: Arithmetic) -> Agreement {
+    Agreement::Bound { c: 1.0 }
+}
+
+// The oracle.
+
+/// The shares of one row, and how far each element falls short of the largest.
+#[derive(Clone, Debug)]
+pub(super) struct Row {
+    /// `exp(x) / Σ exp(x)`.
+    pub(super) shares: Vec<f64>,
+    /// `x − max`.
+    pub(super) below: Vec<f64>,
+    /// `ln Σ exp(x − max)`.
+    pub(super) log: f64,
+    /// What the sum of exponentials is wrong by, of its value, in units of 2^-24: its terms, and as many additions.
+    pub(super) doubt: f64,
+}
+
+impl Row {
+    /// NaN throughout for a row with a NaN or +∞ or nothing but −∞.
+    pub(super) fn of(x: &[f64]) -> Self {
+        let max = x.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+        let below: Vec<f64> = x.iter().map(|x| x - max).collect();
+        let sum: f64 = below.iter().map(|x| x.exp()).sum();
+        let shares: Vec<f64> = below.iter().map(|x| x.exp() / sum).collect();
+        let doubt = shares.iter().zip(&below).map(|(share, below)| share * cost(*below));
+        let doubt = count(x.len()) + doubt.sum::<f64>();
+        Self { shares, below, log: sum.ln(), doubt }
+    }
+}
+
+/// What the exponential of `below` is wrong by, of its value, in units of 2^-24. Of a masked element it is 0, exactly.
+pub(super) fn cost(below: f64) -> f64 {
+    if below.is_finite() { 5.0 + 3.0 * below.abs() } else { 0.0 }
+}
+
+/// `exp(x) / Σ exp(x)` for each row of `width`: an exponential, the sum, and two roundings of a division by it.
+fn softmax(x: &[f64], width: usize) -> Vec<Wanted> {
+    let row = |x: &[f64]| {
+        let Row { shares, below, doubt, .. } = Row::of(x);
+        let one = move |(share, below): (f64, f64)| {
+            Wanted::near(share, share * (cost(below) + doubt + 3.0))
+        };
+        shares.into_iter().zip(below).map(one)
+    };
+    x.chunks(width.max(1)).flat_map(row).collect()
+}
+
+/// `y·(grad − Σ grad·y)` from the result `y`: a product and an addition for each term of the sum, a difference, a product.
+fn backward(grad: &[f64], y: &[f64], width: usize) -> Vec<Wanted> {
+    let row = |(g, y): (&[f64], &[f64])| {
+        let terms: Vec<f64> = g.iter().zip(y).map(|(g, y)| g * y).collect();
+        let (dot, mass) = (terms.iter().sum::<f64>(), terms.iter().map(|t| t.abs()).sum::<f64>());
+        let mass = (count(width) + 2.0) * mass;
+        let one = |(g, y): (&f64, &f64)| {
+            Wanted::near(y * (g - dot), y.abs() * (mass + 3.0 * (g - dot).abs()))
+        };
+        g.iter().zip(y).map(one).collect::<Vec<Wanted>>()
+    };
+    let width = width.max(1);
+    grad.chunks(width).zip(y.chunks(width)).flat_map(row).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_gradient_is_what_central_differences_say() {
+        let (x, g, h) = ([0.5, -1.0, 2.0, 0.0], [1.0, -2.0, 0.5, 3.0], 1e-6);
+        let weighted =
+            |x: &[f64]| -> f64 { softmax(x, 4).iter().zip(g).map(|(y, g)| g * y.value).sum() };
+        let y: Vec<f64> = softmax(&x, 4).iter().map(|y| y.value).collect();
+        let analytic = backward(&g, &y, 4);
+        for i in 0..4 {
+            let (mut up, mut down) = (x, x);
+            up[i] += h;
+            down[i] -= h;
+            let difference = (weighted(&up) - weighted(&down)) / (2.0 * h);
+            assert!((difference - analytic[i].value).abs() <= 1e-8, "{i}");
+        }
+    }
 }

@@ -1,17 +1,19 @@
 //! Sparse gradients: repeated coordinates are added before anything is looked at.
+//!
+//! The oracle adds rows of one coordinate in `f32`, in the order in which they are listed.
 
-use super::unscale::{factor, tell, told};
+use super::cast::rounded;
+use super::unscale::{factor, tell, told, unscale};
 use super::values::{Draw, finite, not_finite};
 use super::{FLOATS, get};
-use crate::oracle::sparse::{Rows, whole};
-use crate::oracle::unscale::unscale;
 use crate::{
-    Cases, Check, Coalesce, Coordinates, Operation::Sparse, Stop, Stored, Subject, Verdict,
+    Agreement, Arithmetic, Cases, Check, Coalesce, Coordinates, Operation::Sparse, Stop, Stored,
+    Subject, Verdict,
 };
 use binade_core::{DType, ErrorKind, Named};
 use binade_grad_scaler::ScaleState;
 
-pub(super) fn add<S: Subject>(cases: &mut Cases<S>) {
+pub(super) fn add_cases<S: Subject>(cases: &mut Cases<S>) {
     for dtype in FLOATS {
         sums(cases, dtype);
         overflows(cases, dtype);
@@ -124,7 +126,7 @@ fn overflows<S: Subject>(cases: &mut Cases<S>, dtype: DType) {
     let sentence = "an_infinity_or_a_nan_among_duplicates_is_not_lost";
     cases.add(Sparse, dtype, sentence, move |s: &S, check| {
         for code in not_finite(dtype) {
-            let [one_, inf] = [1.0, f64::INFINITY].map(|x| crate::oracle::cast::round(x, dtype));
+            let [one_, inf] = [1.0, f64::INFINITY].map(|x| super::cast::round(x, dtype));
             for codes in [[one_, code, one_], [code, one_, inf], [inf, one_, code]] {
                 let values = Stored::from_codes(dtype, &[3], codes);
                 one(s, check, Coordinates { values, ..column(dtype, &[2, 2, 2], &[]) }, 2)?;
@@ -192,4 +194,46 @@ fn refusals<S: Subject>(cases: &mut Cases<S>, dtype: DType) {
             check.rejected(&grad, got.map_err(Stop::from), kind)
         });
     }
+}
+
+/// Returns how near a result must come: bits. Additions are rounded to `f32`, in an order that is given.
+pub(super) const fn agreement(_: Arithmetic) -> Agreement {
+    Agreement::Bits
+}
+
+// The oracle.
+
+/// A sparse gradient as numbers.
+#[derive(Clone, Debug)]
+struct Rows<'a> {
+    /// The sizes of the sparse dimensions.
+    shape: &'a [usize],
+    /// Elements of one row.
+    width: usize,
+    /// By dimension, each entry's index in it.
+    indices: &'a [Vec<usize>],
+    /// One row after the other.
+    values: Vec<f64>,
+    /// What each sum is rounded to in the end.
+    sums: DType,
+}
+
+/// Every element of the gradient, zeros where no row is.
+fn whole(rows: &Rows<'_>) -> Vec<f64> {
+    let elements = rows.shape.iter().product::<usize>() * rows.width;
+    let mut sums: Vec<Option<f64>> = vec![None; elements];
+    let entries = rows.indices.first().map_or(0, Vec::len);
+    for entry in 0..entries {
+        // The last dimension runs fastest.
+        let mut row = 0;
+        for (size, indices) in rows.shape.iter().zip(rows.indices) {
+            row = row * size + indices[entry];
+        }
+        for column in 0..rows.width {
+            let x = rows.values[entry * rows.width + column];
+            let sum = &mut sums[row * rows.width + column];
+            *sum = Some(sum.map_or(x, |sum| rounded(sum + x, DType::F32)));
+        }
+    }
+    sums.into_iter().map(|sum| rounded(sum.unwrap_or(0.0), rows.sums)).collect()
 }

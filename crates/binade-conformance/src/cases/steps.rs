@@ -3,17 +3,17 @@
 mod matching;
 mod verdicts;
 
+use super::cast::value;
 use super::training::{Move, Run, at_rest, calm, wild};
 use super::values::{awkward, folded, halfway, layouts};
 use super::{FLOATS, LENGTHS, LONG};
-use crate::oracle::cast::value;
 use crate::{Agreement, Cases, Layout, Operation, Stored, Subject};
 use binade_core::DType;
 use binade_grad_scaler::ScaleState;
 use binade_master_weights::UpdateRule;
 
 /// The same cases for each rule of an optimizer, the last of which has everything switched on, decay among it.
-pub(super) fn add<S: Subject>(
+pub(super) fn add_cases<S: Subject>(
     cases: &mut Cases<S>,
     operation: Operation,
     rules: &[(&'static str, UpdateRule)],
@@ -25,7 +25,7 @@ pub(super) fn add<S: Subject>(
             }
             if let Some((_, rule)) = rules.last() {
                 skips(cases, operation, [param, grad], *rule);
-                verdicts::add(cases, operation, [param, grad], *rule);
+                verdicts::add_cases(cases, operation, [param, grad], *rule);
             }
         }
         if let Some((_, rule)) = rules.last() {
@@ -33,7 +33,7 @@ pub(super) fn add<S: Subject>(
             starts(cases, operation, param, *rule);
             at_edges(cases, operation, param, *rule);
             verdicts::classes(cases, operation, param, *rule);
-            matching::add(cases, operation, param, *rule);
+            matching::add_cases(cases, operation, param, *rule);
         }
     }
 }

@@ -1,25 +1,33 @@
 //! Parameters rounded by chance: by the words that their names give, and no others.
+//!
+//! The oracle rounds parameters without masters after each step, by the words of (seed, the parameter's place, steps applied
+//! before, index).
 
+use super::cast::value;
+use super::stochastic_cast::cast;
 use super::stores::{self, Trial, drawn};
-use crate::oracle::stochastic;
-use crate::{Cases, Operation::Stochastic, Stored, Subject};
-use binade_core::DType::{BF16, F16};
+use super::training::narrow;
+use crate::{Agreement, Arithmetic, Cases, Operation::Stochastic, Stored, Subject};
+use binade_core::{
+    DType::{self, BF16, F16},
+    stochastic::Key,
+};
 use binade_master_weights::MasterStore;
 
 const SEED: u64 = 0x0123_4567_89ab_cdef;
 
 fn by_seed(seed: u64, place: u32, param: &Stored, updates: &[Vec<f64>]) -> Vec<f64> {
     let start: Vec<f64> = param.values().collect();
-    stochastic::train(&start, updates, param.dtype, (seed, place))
+    train(&start, updates, param.dtype, (seed, place))
 }
 
 fn oracle(place: u32, param: &Stored, updates: &[Vec<f64>]) -> Vec<f64> {
     by_seed(SEED, place, param, updates)
 }
 
-pub(super) fn add<S: Subject>(cases: &mut Cases<S>) {
+pub(super) fn add_cases<S: Subject>(cases: &mut Cases<S>) {
     for dtype in [BF16, F16] {
-        stores::add(cases, Stochastic, MasterStore::Stochastic { seed: SEED }, dtype, oracle);
+        stores::add_cases(cases, Stochastic, MasterStore::Stochastic { seed: SEED }, dtype, oracle);
         cases.add(
             Stochastic,
             dtype,
@@ -45,4 +53,22 @@ pub(super) fn add<S: Subject>(cases: &mut Cases<S>) {
                 .run(s, check, |place, param, updates| by_seed(7 << 32, place, param, updates))
         });
     }
+}
+
+/// Returns how near a result must come: bits. Steps have one product each, which is exact, so that every arithmetic gives the same values.
+pub(super) const fn agreement(_: Arithmetic) -> Agreement {
+    Agreement::Bits
+}
+
+// The oracle.
+
+/// Parameters of `dtype` after each of `updates` was subtracted: those of the tensor at `place` in its set.
+fn train(start: &[f64], updates: &[Vec<f64>], dtype: DType, (seed, place): (u64, u32)) -> Vec<f64> {
+    let mut parameters = start.to_vec();
+    for (step, update) in (0..).zip(updates) {
+        let stepped = parameters.iter().zip(update).map(|(p, u)| f64::from(narrow(p - u)));
+        let codes = cast(stepped, dtype, Key { seed, parameter: place, step });
+        parameters = codes.into_iter().map(|code| value(code, dtype)).collect();
+    }
+    parameters
 }

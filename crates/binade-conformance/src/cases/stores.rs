@@ -1,9 +1,9 @@
 //! Runs that try a store, by each rule: its step is one subtraction, rounded once by every arithmetic that takes it.
 
+use super::cast::{rounded, value};
 use super::unscale::{Set, upload_at};
 use super::values::{Draw, edges, folded, infinities, layouts};
 use super::{LENGTHS, LONG, get, put_at};
-use crate::oracle::cast::{rounded, value};
 use crate::{Cases, Check, Layout, Operation, Stop, Stored, Subject, Turn, Verdict};
 use binade_core::{DType, Named};
 use binade_grad_scaler::ScaleState;
@@ -127,7 +127,7 @@ fn pairs(dtype: DType, updates: &[f64]) -> (Vec<f64>, Vec<f64>) {
 }
 
 /// What holds for every store.
-pub(super) fn add<S: Subject>(
+pub(super) fn add_cases<S: Subject>(
     cases: &mut Cases<S>,
     operation: Operation,
     store: MasterStore,

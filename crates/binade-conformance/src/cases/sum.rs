@@ -1,13 +1,15 @@
 //! Sums: `f32` inside whatever the storage, every element once.
+//!
+//! The oracle adds in `f64`.
 
 use super::ask::{Ask, Asks, Computes, HUGE, i64s, ones, refusals, scalar, too_large, values};
 use super::values::{Draw, infinities, nans, not_finite, offsets, places};
 use super::{EIGHT_BITS, FLOATS, LENGTHS, LONG};
-use crate::oracle::sum::sum;
-use crate::{Check, Compute, Operation::Sum, Stored, Verdict};
+use crate::agreement::count;
+use crate::{Agreement, Arithmetic, Check, Compute, Operation::Sum, Stored, Verdict, Wanted};
 use binade_core::{DType, ErrorKind};
 
-pub(super) fn add(cases: &mut Asks) {
+pub(super) fn add_cases(cases: &mut Asks) {
     for dtype in FLOATS {
         integers(cases, dtype);
         random(cases, dtype);
@@ -167,4 +169,22 @@ fn classes(cases: &mut Asks, dtype: DType) {
     cases.add(Sum, dtype, "infinities_of_both_signs_are_nan", move |s, check| {
         near(s, check, &Stored::vector(dtype, [f64::INFINITY, 1.0, f64::NEG_INFINITY]))
     });
+}
+
+/// Returns how near a result must come: within the mass that the oracle works out from the roundings in `f32`.
+pub(super) const fn agreement(_: Arithmetic) -> Agreement {
+    Agreement::Bound { c: 1.0 }
+}
+
+// The oracle.
+
+/// The sum, with the mass n·Σ|x| that bounds the error of summing in `f32` in any order.
+pub(super) fn sum(values: &[f64]) -> Wanted {
+    let mut wanted = Wanted::exactly(0.0);
+    for x in values {
+        wanted.value += x;
+        wanted.mass += x.abs();
+    }
+    wanted.mass *= count(values.len());
+    wanted
 }

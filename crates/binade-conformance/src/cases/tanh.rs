@@ -3,11 +3,10 @@
 use super::ask::{Ask, Asks, Computes, i64s, ones, refusals, uniform, values};
 use super::values::{awkward, finite, in_every_lane, offsets};
 use super::{FLOATS, SHORT};
-use crate::oracle::tanh::{backward, tanh};
-use crate::{Check, Compute, Operation::Tanh, Stored, Verdict};
+use crate::{Agreement, Arithmetic, Check, Compute, Operation::Tanh, Stored, Verdict, Wanted};
 use binade_core::{DType, ErrorKind};
 
-pub(super) fn add(cases: &mut Asks) {
+pub(super) fn add_cases(cases: &mut Asks) {
     for dtype in FLOATS {
         for length in SHORT {
             cases.add(Tanh, dtype, format!("all_of_{length}_elements"), move |s, check| {
@@ -43,4 +42,26 @@ fn both(s: &dyn Computes, check: &mut Check, x: &Stored, offset: usize) -> Verdi
     let g = uniform(x.len() + 1, x.dtype, &[x.len()], [-1.0, 1.0]);
     let wanted = backward(&values(&g), &values(&rounded));
     Ask::new(Compute::TanhBackward, &[&g, &rounded]).at(offset).near(s, check, [(x.dtype, wanted)])
+}
+
+/// Returns how near a result must come: within the mass that the oracle works out from the error of a device's
+/// own `tanh`.
+pub(super) const fn agreement(_: Arithmetic) -> Agreement {
+    Agreement::Bound { c: 1.0 }
+}
+
+// The oracle.
+
+/// `tanh(x)`: 3 ulps, of which a device's own function is allowed 2, make 6·2^-24 of the value.
+fn tanh(x: &[f64]) -> Vec<Wanted> {
+    x.iter().map(|x| x.tanh()).map(|y| Wanted::near(y, 6.0 * y.abs())).collect()
+}
+
+/// `grad·(1 − y²)` from the result `y`: the square, the difference and the product are each rounded once.
+fn backward(grad: &[f64], y: &[f64]) -> Vec<Wanted> {
+    let one = |(&g, &y): (&f64, &f64)| {
+        let slope = 1.0 - y * y;
+        Wanted::near(g * slope, g.abs() * (y * y + 2.0 * slope.abs()))
+    };
+    grad.iter().zip(y).map(one).collect()
 }

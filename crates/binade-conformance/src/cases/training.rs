@@ -1,9 +1,12 @@
 //! Runs of a few turns, for every optimizer: what they consist of, and how they are compared.
+//!
+//! The oracle takes a parameter through several turns, in each of which it is unscaled, checked, and stepped or left alone.
 
-use super::unscale::{Set, factor, upload_at, values};
+use super::cast::rounded;
+use super::norm::norm;
+use super::unscale::{Grads, Set, factor, unscale, upload_at, values};
 use super::values::Draw;
-use super::{get, put_at};
-use crate::oracle::{cast::rounded, train};
+use super::{adam, clip, get, put_at, sgd};
 use crate::{Check, Clip, Layout, Stop, Stored, Subject, Turn, Verdict};
 use binade_core::{DType, ErrorKind, Named};
 use binade_grad_scaler::ScaleState;
@@ -118,8 +121,8 @@ impl Run {
         Ok(s.train(params, turns)?)
     }
 
-    fn turn<'a>(&'a self, turn: &'a Move) -> train::Turn<'a> {
-        train::Turn {
+    fn turn<'a>(&'a self, turn: &'a Move) -> TurnValues<'a> {
+        TurnValues {
             rule: turn.rule,
             grads: self.in_order(&turn.grads),
             scale: factor(&turn.scale),
@@ -139,8 +142,8 @@ impl Run {
     /// The masters that the oracle wants of one parameter.
     fn wanted(&self, index: usize) -> Vec<f64> {
         let params: Vec<Vec<f64>> = self.params.iter().map(|(_, p)| p.values().collect()).collect();
-        let turns: Vec<train::Turn<'_>> = self.moves.iter().map(|turn| self.turn(turn)).collect();
-        train::train(&params, &turns).swap_remove(index).into_iter().map(f64::from).collect()
+        let turns: Vec<TurnValues<'_>> = self.moves.iter().map(|turn| self.turn(turn)).collect();
+        train(&params, &turns).swap_remove(index).into_iter().map(f64::from).collect()
     }
 }
 
@@ -179,4 +182,84 @@ pub(super) fn wild(dtypes: [DType; 2], count: usize, seed: usize) -> [Stored; 3]
         Stored::vector(dtype, (0..count).map(|_| rounded(draw.spread(-binades, binades), dtype)))
     };
     [vector(dtypes[0], 8.0), vector(dtypes[1], 14.0), vector(dtypes[1], 14.0)]
+}
+
+// The oracle.
+
+/// One element of a parameter with what its optimizer remembers of it.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Element {
+    /// The `f32` value that is stepped.
+    pub(super) master: f32,
+    /// Momentum, or the first moment.
+    pub(super) first: f32,
+    /// The second moment.
+    pub(super) second: f32,
+    /// The largest second moment so far, of `AMSGrad`.
+    pub(super) largest: f32,
+    /// Steps applied so far.
+    pub(super) steps: i32,
+}
+
+/// A turn as numbers: the rule in force, each parameter's scaled gradient, and the scale they were made with.
+#[derive(Clone, Debug)]
+pub(super) struct TurnValues<'a> {
+    /// How parameters move.
+    pub(super) rule: UpdateRule,
+    /// By parameter, in the parameters' order.
+    pub(super) grads: Grads<'a>,
+    /// What the gradients have to be divided by.
+    pub(super) scale: f64,
+    /// Whether the scale has diverged.
+    pub(super) halted: bool,
+    /// How the unscaled gradients are clipped, if at all.
+    pub(super) clip: Option<Clip>,
+    /// Scaled gradients that step together with these.
+    pub(super) beside: Option<Grads<'a>>,
+}
+
+/// The masters of `params` after `turns`.
+pub(super) fn train(params: &[Vec<f64>], turns: &[TurnValues<'_>]) -> Vec<Vec<f32>> {
+    let fresh = |&p: &f64| Element { master: narrow(p), ..Element::default() };
+    let mut state: Vec<Vec<Element>> =
+        params.iter().map(|values| values.iter().map(fresh).collect()).collect();
+    for turn in turns {
+        let (grads, found) = unscale(&turn.grads, turn.scale);
+        let beside = turn.beside.as_ref().map(|grads| unscale(grads, turn.scale).1);
+        let beside = beside.is_some_and(|found| found.first.is_some());
+        let (grads, unmeasured) = clipped(grads, turn.clip);
+        if found.first.is_some() || turn.halted || beside || unmeasured {
+            continue;
+        }
+        for (elements, grad) in state.iter_mut().zip(grads) {
+            for (element, g) in elements.iter_mut().zip(grad.into_iter().flatten()) {
+                step(&turn.rule, element, narrow(g));
+            }
+        }
+    }
+    state.iter().map(|elements| elements.iter().map(|element| element.master).collect()).collect()
+}
+
+/// Gradients after clipping, and whether their norm is beyond `f32`.
+fn clipped(grads: Vec<Option<Vec<f64>>>, clip: Option<Clip>) -> (Vec<Option<Vec<f64>>>, bool) {
+    let Some(clip) = clip else { return (grads, false) };
+    let unmeasured = match clip {
+        Clip::Norm(which, _) => !narrow(norm(which, &grads)).is_finite(),
+        Clip::Value(_) => false,
+    };
+    (clip::clip_grads(&grads, clip), unmeasured)
+}
+
+fn step(rule: &UpdateRule, element: &mut Element, g: f32) {
+    match rule {
+        UpdateRule::Sgd(rule) => sgd::step(rule, element, g),
+        UpdateRule::Adam(rule) => adam::step(rule, element, g),
+        other => panic!("{other:?} has no oracle yet: add one beside sgd and adam"),
+    }
+}
+
+/// Rounds once to `f32`.
+#[expect(clippy::cast_possible_truncation, reason = "rounding is what is asked for")]
+pub(super) fn narrow(x: f64) -> f32 {
+    x as f32
 }

@@ -1,14 +1,13 @@
 //! Unscaling: divided by the scale in `f32`, with everything that is not finite found, counted and placed.
 
+use super::cast::{round, rounded};
 use super::values::{
     awkward, edges, finite, folded, infinities, layouts, nans, not_finite, places,
 };
 use super::{FLOATS, LENGTHS, LONG, get, put_at};
-use crate::oracle::cast::round;
-use crate::oracle::unscale::{Found, unscale};
-use crate::stored::show;
 use crate::{
-    Agreement, Cases, Check, Layout, Operation::Unscale, Stop, Stored, Subject, Verdict, Wanted,
+    Agreement, Arithmetic, Cases, Check, Layout, Operation::Unscale, Stop, Stored, Subject,
+    Verdict, Wanted, stored::show,
 };
 use binade_core::{DType, Finding, Named, NamedGrads};
 use binade_grad_scaler::ScaleState;
@@ -16,7 +15,7 @@ use binade_grad_scaler::ScaleState;
 /// Named gradients on the kit's side.
 pub(super) type Set = Vec<(&'static str, Option<Stored>)>;
 
-pub(super) fn add<S: Subject>(cases: &mut Cases<S>) {
+pub(super) fn add_cases<S: Subject>(cases: &mut Cases<S>) {
     for dtype in FLOATS {
         scales(cases, dtype);
         lengths(cases, dtype);
@@ -284,4 +283,72 @@ fn sets<S: Subject>(cases: &mut Cases<S>, dtype: DType) {
         vec![("a", None), ("b", vector(&[1.0])), ("c", None), ("d", vector(&[2.0]))],
     );
     add("a_diverged_scale_halts_finite_gradients", true, vec![("w", vector(&[1.0, 2.0]))]);
+}
+
+/// Returns how near a result must come: bits. Each element is one quotient, rounded to `f32`.
+pub(super) const fn agreement(_: Arithmetic) -> Agreement {
+    Agreement::Bits
+}
+
+// The oracle.
+
+/// Gradients as numbers by parameter, nothing for one that is missing.
+pub(super) type Grads<'a> = Vec<(&'a str, Option<Vec<f64>>)>;
+
+/// What one pass finds, in the words of [`Finding`](binade_core::Finding).
+#[derive(Clone, Debug, Default)]
+pub(super) struct Found {
+    /// Parameter, index, scaled and unscaled value of the lowest offender.
+    pub(super) first: Option<(String, u64, f64, f64)>,
+    /// Elements infinite before or after.
+    pub(super) infinities: u64,
+    /// Elements NaN before or after.
+    pub(super) nans: u64,
+    /// The largest finite |scaled gradient|.
+    pub(super) magnitude: f64,
+    /// Parameters without a gradient.
+    pub(super) missing: Vec<String>,
+}
+
+/// One gradient, divided by `scale` and rounded once to `f32`.
+pub(super) fn element(scaled: f64, scale: f64) -> f64 {
+    rounded(scaled / scale, DType::F32)
+}
+
+/// A set of named gradients, divided by `scale`.
+pub(super) fn unscale(
+    grads: &[(&str, Option<Vec<f64>>)],
+    scale: f64,
+) -> (Vec<Option<Vec<f64>>>, Found) {
+    let mut found = Found::default();
+    let mut values = Vec::new();
+    for (name, grad) in grads {
+        if grad.is_none() {
+            found.missing.push((*name).to_owned());
+        }
+        values.push(grad.as_ref().map(|grad| {
+            let pairs = grad.iter().map(|&scaled| (scaled, element(scaled, scale)));
+            pairs.enumerate().map(|(index, pair)| found.look(name, index as u64, pair)).collect()
+        }));
+    }
+    (values, found)
+}
+
+impl Found {
+    fn look(&mut self, name: &str, index: u64, (scaled, unscaled): (f64, f64)) -> f64 {
+        if scaled.is_finite() && scaled.abs() > self.magnitude {
+            self.magnitude = scaled.abs();
+        }
+        if scaled.is_nan() || unscaled.is_nan() {
+            self.nans += 1;
+        } else if scaled.is_infinite() || unscaled.is_infinite() {
+            self.infinities += 1;
+        } else {
+            return unscaled;
+        }
+        if self.first.is_none() {
+            self.first = Some((name.to_owned(), index, scaled, unscaled));
+        }
+        unscaled
+    }
 }

@@ -1,14 +1,18 @@
 //! A scale for each loss: each moves by the overflows of its own gradients.
+//!
+//! The oracle goes by the documentation of `Scaler::update_each`, sentence by sentence, for two losses.
 
 use super::put;
-use super::unscale::{Set, factor, upload, values};
-use crate::oracle::unscale::unscale;
-use crate::oracle::update_each::{Found, update_each};
-use crate::{Cases, Check, Losses, Meet, Operation::UpdateEach, Stored, Subject, Verdict};
+use super::scale_update::update;
+use super::unscale::{Set, factor, unscale, upload, values};
+use crate::{
+    Agreement, Arithmetic, Cases, Check, Losses, Meet, Operation::UpdateEach, Stored, Subject,
+    Verdict,
+};
 use binade_core::DType;
-use binade_grad_scaler::{BadMicroBatch, LossScale, ScaleState};
+use binade_grad_scaler::{BadMicroBatch, LossScale, ScaleState, Seen};
 
-pub(super) fn add<S: Subject>(cases: &mut Cases<S>) {
+pub(super) fn add_cases<S: Subject>(cases: &mut Cases<S>) {
     meetings(cases);
     sums(cases);
     apart(cases);
@@ -129,4 +133,34 @@ fn apart<S: Subject>(cases: &mut Cases<S>) {
     cases.add(UpdateEach, "apart", "two_good_steps_grow_both", |s: &S, check| {
         by(s, check, &[good(), good()], Meet::Apart, Beyond::Nothing)
     });
+}
+
+/// Returns how near a result must come: bits. The rules are integers, and factors that round once.
+pub(super) const fn agreement(_: Arithmetic) -> Agreement {
+    Agreement::Bits
+}
+
+// The oracle.
+
+/// What was found where two losses meet.
+#[derive(Clone, Copy, Debug)]
+struct Found {
+    /// By loss, whether its gradients overflow.
+    own: [bool; 2],
+    /// Whether an overflow of one skips the step, rather than leaving its gradients out.
+    skips: bool,
+    /// Whether the sum overflows though what is in it does not.
+    sum: bool,
+}
+
+/// By loss, its scale after the iteration.
+fn update_each(rule: &LossScale, scales: &[ScaleState; 2], found: Found) -> [ScaleState; 2] {
+    [0, 1].map(|loss| {
+        // "An overflow in one loss's gradients skips the step, and backs off that loss's scale alone: the others count a
+        // good step. A sum that overflows is everyone's."
+        let overflow = found.own[loss] || found.sum;
+        // "Where a window leaves bad micro-batches out, a loss counts its overflow, and not what became of the window."
+        let skipped = (found.own[loss] && found.skips) || found.sum;
+        update(rule, &scales[loss], Seen { overflow, skipped, magnitude: 0.0 })
+    })
 }

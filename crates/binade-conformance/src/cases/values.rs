@@ -1,6 +1,6 @@
 //! Values that arithmetic goes wrong on, and a generator for the rest.
 
-use crate::oracle::cast;
+use super::cast;
 use crate::{Layout, Stored};
 use binade_core::DType;
 

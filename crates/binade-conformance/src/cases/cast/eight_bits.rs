@@ -1,13 +1,13 @@
 //! Casts of which one end, or both, has eight bits.
 
 use super::{cast, cast_values, starts};
+use crate::cases::cast::{round, value};
 use crate::cases::values::Draw;
 use crate::cases::{EIGHT_BITS, FLOATS, LONG};
-use crate::oracle::cast::{round, value};
 use crate::{Cases, Operation::Cast, Subject};
 use binade_core::DType;
 
-pub(super) fn add<S: Subject>(cases: &mut Cases<S>) {
+pub(super) fn add_cases<S: Subject>(cases: &mut Cases<S>) {
     for dtype in EIGHT_BITS {
         eight_bits(cases, dtype);
         for other in FLOATS {

@@ -1,12 +1,12 @@
 //! Casts of values that stand beside any others: in each lane of a vector, in many tensors at once, and with overflow to the largest.
 
+use crate::cases::cast::{round, value};
 use crate::cases::values::{Draw, awkward};
 use crate::cases::{EIGHT_BITS, FLOATS, get, put_at};
-use crate::oracle::cast::{round, value};
 use crate::{Cases, Check, Layout, Operation::Cast, Refusal, Stop, Stored, Subject, Verdict};
 use binade_core::DType;
 
-pub(super) fn add<S: Subject>(cases: &mut Cases<S>) {
+pub(super) fn add_cases<S: Subject>(cases: &mut Cases<S>) {
     for from in all() {
         for to in all() {
             let (name, pair) = (format!("{from}-{to}"), [from, to]);

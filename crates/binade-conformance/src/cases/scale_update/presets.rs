@@ -5,7 +5,7 @@ use crate::cases::values::Draw;
 use crate::{Cases, Operation::ScaleUpdate, Subject, Verdict};
 use binade_grad_scaler::LossScale;
 
-pub(super) fn add<S: Subject>(cases: &mut Cases<S>) {
+pub(super) fn add_cases<S: Subject>(cases: &mut Cases<S>) {
     for (name, preset) in LossScale::presets() {
         let sentence = format!("{}_moves_as_documented", name.replace('-', "_"));
         cases.add(ScaleUpdate, "-", &sentence, move |s: &S, check| -> Verdict {

@@ -4,7 +4,7 @@ use super::{Dropped, Good, Saw, Skip, fixed_at, sequence};
 use crate::{Cases, Subject};
 use binade_grad_scaler::{LossScale, Tolerance};
 
-pub(super) fn add<S: Subject>(cases: &mut Cases<S>) {
+pub(super) fn add_cases<S: Subject>(cases: &mut Cases<S>) {
     hysteresis(cases);
     in_a_row(cases);
     share(cases);

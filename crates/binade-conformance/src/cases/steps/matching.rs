@@ -8,7 +8,7 @@ use binade_core::{DType, ErrorKind};
 use binade_grad_scaler::ScaleState;
 use binade_master_weights::UpdateRule;
 
-pub(super) fn add<S: Subject>(
+pub(super) fn add_cases<S: Subject>(
     cases: &mut Cases<S>,
     operation: Operation,
     dtype: DType,

@@ -9,7 +9,7 @@ use binade_core::DType;
 use binade_grad_scaler::Norm;
 use binade_master_weights::UpdateRule;
 
-pub(super) fn add<S: Subject>(
+pub(super) fn add_cases<S: Subject>(
     cases: &mut Cases<S>,
     operation: Operation,
     dtypes: [DType; 2],

@@ -5,28 +5,30 @@
 use binade_core::DType;
 
 /// Widths of a format's fields, and whether its top exponent is for infinity and NaN alone.
-pub(super) struct Layout {
+pub(in crate::cases) struct Format {
     exponent: u32,
     fraction: u32,
     has_infinity: bool,
 }
 
-/// # Panics
-///
-/// For types that are not floating-point.
-pub(super) fn layout(dtype: DType) -> Layout {
-    let (exponent, fraction) = match dtype {
-        DType::BF16 => (8, 7),
-        DType::F16 => (5, 10),
-        DType::F32 => (8, 23),
-        DType::E4M3 => (4, 3),
-        DType::E5M2 => (5, 2),
-        other => panic!("{other} has no layout here; take bf16, f16, f32, e4m3 or e5m2"),
-    };
-    Layout { exponent, fraction, has_infinity: dtype != DType::E4M3 }
-}
+impl Format {
+    /// Returns the format of `dtype`.
+    ///
+    /// # Panics
+    ///
+    /// For types that are not floating-point.
+    pub(in crate::cases) fn of(dtype: DType) -> Self {
+        let (exponent, fraction) = match dtype {
+            DType::BF16 => (8, 7),
+            DType::F16 => (5, 10),
+            DType::F32 => (8, 23),
+            DType::E4M3 => (4, 3),
+            DType::E5M2 => (5, 2),
+            other => panic!("{other} has no layout here; take bf16, f16, f32, e4m3 or e5m2"),
+        };
+        Self { exponent, fraction, has_infinity: dtype != DType::E4M3 }
+    }
 
-impl Layout {
     /// The lowest code, sign aside, that is not a finite number: infinity, or E4M3's only NaN.
     fn top(&self) -> u64 {
         let all_ones = (1 << (self.exponent + self.fraction)) - 1;
@@ -70,7 +72,11 @@ impl Layout {
 
     /// The code of `x`, where `goes_up` says whether a number that lies between two of the format's becomes the larger in
     /// magnitude: it is given the lower code, and the two magnitudes. Overflow goes to infinity, and in E4M3 to NaN.
-    pub(super) fn round(&self, x: f64, goes_up: impl FnOnce(u64, [f64; 2]) -> bool) -> u64 {
+    pub(in crate::cases) fn round(
+        &self,
+        x: f64,
+        goes_up: impl FnOnce(u64, [f64; 2]) -> bool,
+    ) -> u64 {
         let sign = u64::from(x.is_sign_negative()) << (self.exponent + self.fraction);
         if x.is_nan() {
             return sign | self.top() | (1 << (self.fraction - 1));
@@ -89,15 +95,15 @@ impl Layout {
 /// # Panics
 ///
 /// For types that are not floating-point.
-pub fn value(code: u64, dtype: DType) -> f64 {
+pub(crate) fn value(code: u64, dtype: DType) -> f64 {
     if dtype == DType::F64 {
         return f64::from_bits(code);
     }
-    let layout = layout(dtype);
-    let sign = 1_u64 << (layout.exponent + layout.fraction);
+    let format = Format::of(dtype);
+    let sign = 1_u64 << (format.exponent + format.fraction);
     let magnitude = match code & (sign - 1) {
-        finite if finite < layout.top() => layout.number(finite),
-        top if top == layout.top() && layout.has_infinity => f64::INFINITY,
+        finite if finite < format.top() => format.number(finite),
+        top if top == format.top() && format.has_infinity => f64::INFINITY,
         _ => f64::NAN,
     };
     if code & sign == 0 { magnitude } else { -magnitude }
@@ -109,11 +115,11 @@ pub fn value(code: u64, dtype: DType) -> f64 {
 /// # Panics
 ///
 /// For types that are not floating-point.
-pub fn round(x: f64, dtype: DType) -> u64 {
+pub(crate) fn round(x: f64, dtype: DType) -> u64 {
     if dtype == DType::F64 {
         return x.to_bits();
     }
-    layout(dtype).round(x, |below, [low, high]| {
+    Format::of(dtype).round(x, |below, [low, high]| {
         let (down, up) = (x.abs() - low, high - x.abs());
         up < down || (up == down && below % 2 == 1)
     })
@@ -124,7 +130,7 @@ pub fn round(x: f64, dtype: DType) -> u64 {
 /// # Panics
 ///
 /// For types that are not floating-point.
-pub fn rounded(x: f64, dtype: DType) -> f64 {
+pub(crate) fn rounded(x: f64, dtype: DType) -> f64 {
     value(round(x, dtype), dtype)
 }
 
@@ -133,10 +139,10 @@ pub fn rounded(x: f64, dtype: DType) -> f64 {
 /// # Panics
 ///
 /// For `f64`, and for types that are not floating-point.
-pub fn neighbours(x: f64, dtype: DType) -> [f64; 2] {
-    let layout = layout(dtype);
-    let below = layout.at_most(x.abs()).min(layout.top() - 1);
-    [below, below + 1].map(|code| layout.number(code).copysign(x))
+pub(crate) fn neighbours(x: f64, dtype: DType) -> [f64; 2] {
+    let format = Format::of(dtype);
+    let below = format.at_most(x.abs()).min(format.top() - 1);
+    [below, below + 1].map(|code| format.number(code).copysign(x))
 }
 
 /// One unit in the last place of `dtype` at a finite `x`.
@@ -144,7 +150,7 @@ pub fn neighbours(x: f64, dtype: DType) -> [f64; 2] {
 /// # Panics
 ///
 /// For `f64`, and for types that are not floating-point.
-pub fn ulp(x: f64, dtype: DType) -> f64 {
+pub(crate) fn ulp(x: f64, dtype: DType) -> f64 {
     let [below, above] = neighbours(x, dtype);
     (above - below).abs()
 }
