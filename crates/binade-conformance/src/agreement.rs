@@ -5,7 +5,7 @@ use crate::{Arithmetic, Stored};
 use binade_core::DType;
 use std::fmt;
 
-/// How near a result must come to what the oracle wants.
+/// How near a result must come to the oracle's.
 ///
 /// Classes come first: where NaN is wanted any NaN will do and nothing else, where an infinity is wanted only that
 /// infinity; then finite values are compared. Every test is a condition to pass, so that NaN passes none by accident.
@@ -40,12 +40,12 @@ pub enum Agreement {
 /// `c` of a bound where Tensor Cores add.
 const TENSOR_CORES: f64 = 4.0;
 
-/// What an oracle wants of one element.
+/// The value of one element by the oracle, and the room for error.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Wanted {
     /// The value, before it is rounded to the result's type.
     pub value: f64,
-    /// What the error of computing it in `f32` is proportional to; read by [`Agreement::Bound`] and [`Agreement::Tf32`].
+    /// Number that the error of computing it in `f32` is proportional to; read by [`Agreement::Bound`] and [`Agreement::Tf32`].
     pub mass: f64,
     /// Σ|a||b| of the products that it is a sum of, as far as they are a matrix product's; read by [`Agreement::Tf32`] alone.
     pub products: f64,

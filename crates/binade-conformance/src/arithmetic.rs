@@ -1,8 +1,8 @@
-//! What a subject says of its arithmetic.
+//! Properties of a subject's arithmetic.
 
 use std::fmt;
 
-/// What a subject's arithmetic can do; the kit's agreement depends on this and on nothing else.
+/// Properties of a subject's arithmetic. The kit's agreement depends on them and on nothing else.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 #[expect(clippy::struct_excessive_bools, reason = "independent facts, each with a name")]
 pub struct Arithmetic {

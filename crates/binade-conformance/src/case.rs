@@ -28,7 +28,7 @@ impl<S> fmt::Debug for Case<S> {
     }
 }
 
-/// How a case ends: well, or for a reason.
+/// The end of a case: well, or for a reason.
 pub type Verdict = Result<(), Stop>;
 
 /// Why a case did not end well.
@@ -49,11 +49,11 @@ impl From<Refusal> for Stop {
 /// A wrong result, in words.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Failure {
-    /// What went in, as bits.
+    /// The inputs, as bits.
     pub inputs: String,
-    /// What came out.
+    /// The result.
     pub got: String,
-    /// What the oracle wants.
+    /// The result that the oracle wants.
     pub wanted: String,
     /// How near it would have had to be.
     pub agreement: String,
@@ -162,7 +162,7 @@ impl Check {
     }
 }
 
-/// What is wanted, before and after rounding.
+/// Returns the wanted value in words, before and after rounding.
 fn wish(wanted: Wanted, got: &Stored) -> String {
     let rounded = Stored::from_values(got.dtype, &[1], [wanted.value]);
     format!("{} from {:e}", rounded.element(0), wanted.value)
@@ -192,7 +192,7 @@ impl<S: Subject> Cases<S> {
         Self { arithmetic, list: Vec::new() }
     }
 
-    /// What the subject says of its arithmetic, for cases that make sense in some only.
+    /// Returns the arithmetic of the subject, for cases that make sense in some only.
     pub fn arithmetic(&self) -> &Arithmetic {
         &self.arithmetic
     }

@@ -8,9 +8,9 @@ use std::fmt;
 pub struct Difference {
     /// The element, counted from 0 in row-major order.
     pub index: usize,
-    /// What came out.
+    /// The result.
     pub got: String,
-    /// What is wanted, rounded once to the result's type.
+    /// The wanted value, rounded once to the result's type.
     pub wanted: String,
     /// |got - wanted|; infinite where one of the two is no finite number, and 0 between the two zeros.
     pub apart: f64,

@@ -67,7 +67,7 @@ fn from<S: Subject>(s: &S, check: &mut Check, window: &Window, layouts: [Layout;
     Ok(())
 }
 
-/// What the oracle makes of a window.
+/// Returns the sums of a window by the oracle.
 fn wanted(window: &Window) -> Vec<Option<Vec<f64>>> {
     let micro = |(set, scale): &(Set, ScaleState)| MicroBatchValues {
         grads: values(set),
@@ -227,14 +227,14 @@ pub(super) const fn agreement(_: Arithmetic) -> Agreement {
 
 // The oracle.
 
-/// A micro-batch as numbers: each parameter's scaled gradient, what it has to be divided by, and whether that has diverged.
+/// A micro-batch as numbers: each parameter's scaled gradient, what it has to be divided by, and the divergence of its scale.
 #[derive(Clone, Debug)]
 pub(super) struct MicroBatchValues<'a> {
     /// By parameter, in the same order in every micro-batch.
     pub(super) grads: Vec<(&'a str, Option<Vec<f64>>)>,
     /// The scale that they were made with.
     pub(super) scale: f64,
-    /// Whether the scale has diverged, so that this one is left out whatever it holds.
+    /// True where the scale has diverged, so that this one is left out whatever it holds.
     pub(super) halted: bool,
 }
 

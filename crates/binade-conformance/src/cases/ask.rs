@@ -15,7 +15,7 @@ use binade_core::{DType, ErrorKind};
 /// Of one result: its element type, and what the oracle wants of each element.
 pub(super) type Result<T> = (DType, Vec<T>);
 
-/// What is computed, and of what.
+/// An operation and its operands.
 #[derive(Clone, Debug)]
 pub(super) struct Ask<'a> {
     op: Compute,

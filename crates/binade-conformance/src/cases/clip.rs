@@ -27,7 +27,7 @@ pub(super) fn add_cases<S: Subject>(cases: &mut Cases<S>) {
     }
 }
 
-/// Whether every arithmetic finds this norm, so that bits can be asked for.
+/// Accuracy of a norm: bits are compared where every arithmetic finds it exactly.
 #[derive(Clone, Copy, PartialEq)]
 enum Given {
     Exactly,
@@ -249,8 +249,8 @@ pub(super) fn clip_grads(grads: &[Option<Vec<f64>>], clip: Clip) -> Vec<Option<V
     }
 }
 
-/// What gradients of this norm are multiplied by: "`max / norm`, rounded once to `f32`, where the norm exceeds `max`, and
-/// by nothing otherwise".
+/// Returns the factor for gradients of this norm: "`max / norm`, rounded once to `f32`, where the norm exceeds `max`, and by
+/// nothing otherwise".
 pub(super) fn norm_factor(norm: f64, max: f32) -> f64 {
     if norm > f64::from(max) { rounded(f64::from(max) / norm, DType::F32) } else { 1.0 }
 }

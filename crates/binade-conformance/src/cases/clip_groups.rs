@@ -355,7 +355,7 @@ fn clip_groups(
     (values, found)
 }
 
-/// What a norm that is not finite as `f32` goes by: "norm of the group of" its first parameter.
+/// Returns the finding of a norm that is not finite as `f32`, by the name "norm of the group of" its first parameter.
 fn not_finite(group: &ClipGroup, norm: f64) -> Option<(String, u64, f64, f64)> {
     let norm = super::cast::rounded(norm, binade_core::DType::F32);
     let first = group.parameters.first()?;

@@ -45,7 +45,7 @@ pub(super) fn add_cases<S: Subject>(cases: &mut Cases<S>) {
     }
 }
 
-/// What is trained, on what, by which scale.
+/// A run: its parameters, its batch and its scale.
 struct Run {
     dtype: DType,
     batch: Batch,
@@ -155,7 +155,7 @@ fn shapes() -> [Vec<usize>; 4] {
     [vec![units, inputs], vec![units], vec![1, units], vec![1]]
 }
 
-/// What every device counts alike.
+/// Returns the counts that are the same on every device, in words.
 fn told(state: &ScaleState) -> String {
     let ScaleState { exponent, overflows, skipped, good_steps, .. } = state;
     format!("2^{exponent}, {overflows} overflows, {skipped} skips, {good_steps} good steps since")
@@ -167,7 +167,7 @@ fn set<S: Subject>(s: &S, grads: &[Stored]) -> Result<NamedGrads<S::Tensor>, Ref
     NAMES.iter().zip(grads).map(one).collect()
 }
 
-/// What the parameters hold after a step, whatever their order.
+/// Returns the values of the parameters after a step, whatever their order.
 fn read<S: Subject>(s: &S, mut after: Vec<Named<S::Tensor>>) -> Result<Held<S::Tensor>, Stop> {
     let mut held = Held { tensors: Vec::new(), values: Params::default() };
     for ((name, shape), values) in NAMES.iter().zip(shapes()).zip(&mut held.values) {

@@ -84,7 +84,7 @@ pub(super) fn add_cases(cases: &mut Asks) {
     refusals(cases, CrossEntropy, "what_does_not_fit_is_a_mismatch", ErrorKind::Mismatch, all);
 }
 
-/// What is not finite, not there, or no class.
+/// Logits that are not finite, rows that are missing, and labels of no class.
 fn odd(cases: &mut Asks, dtype: DType) {
     cases.add(CrossEntropy, dtype, "a_nan_or_an_infinity_shows", move |s, check| {
         for bad in [f64::NAN, f64::INFINITY] {

@@ -18,7 +18,7 @@ use binade_grad_scaler::ScaleState;
 struct Window {
     start: ScaleState,
     passes: Vec<Set>,
-    /// What the framework's own buffers hold in the end, where it adds up.
+    /// Values of the framework's own buffers at the end, where it adds up.
     buffers: Option<Set>,
 }
 
@@ -51,7 +51,7 @@ fn loss() -> Stored {
     Stored::from_values(DType::F32, &[], [0.75])
 }
 
-/// What the optimizer was given.
+/// Compares the gradients that the optimizer was given.
 fn compare<S: Subject>(
     s: &S,
     check: &mut Check,
@@ -193,14 +193,14 @@ pub(super) const fn agreement(_: Arithmetic) -> Agreement {
 
 // The oracle.
 
-/// What comes of a window.
+/// Outcome of a window, as numbers.
 #[derive(Clone, Debug)]
 struct CollectedValues {
     /// The sum, divided by the scale; nothing for a parameter that no good pass had.
     grads: Vec<Option<Vec<f64>>>,
-    /// What is found in each pass, and last in the sum.
+    /// Findings of each pass, and last of the sum.
     parts: Vec<Found>,
-    /// Whether the step is skipped.
+    /// True where the step is skipped.
     skipped: bool,
 }
 

@@ -44,7 +44,7 @@ fn sets(bits: &str) -> Vec<Set> {
     (0..).zip(bits.chars()).map(one).collect()
 }
 
-/// What a run by `rule` records whose steps are skipped where there is a `1`.
+/// Returns the recording of a run by `rule` whose steps are skipped where there is a `1`.
 fn recorded_by(rule: &LossScale, bits: &str) -> Vec<Recorded> {
     let mut after = rule.start();
     let one = |bit: char| {
@@ -226,20 +226,20 @@ pub(super) const fn agreement(_: Arithmetic) -> Agreement {
 /// An update that was recorded.
 #[derive(Clone, Copy, Debug)]
 struct Recorded {
-    /// Whether its step was skipped.
+    /// True where its step was skipped.
     skipped: bool,
     /// The state after it.
     after: ScaleState,
 }
 
-/// What becomes of an iteration.
+/// Outcome of an iteration.
 #[derive(Clone, Copy, Debug)]
 struct Walked {
     /// The scale that its loss is multiplied by.
     before: ScaleState,
-    /// Whether its step is skipped.
+    /// True where its step is skipped.
     skipped: bool,
-    /// Whether that is not what was recorded.
+    /// True where the recording says otherwise.
     parted: bool,
     /// The state after it.
     after: ScaleState,

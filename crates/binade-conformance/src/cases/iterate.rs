@@ -13,7 +13,7 @@ use crate::{
 use binade_core::{DType, Finding};
 use binade_grad_scaler::{Join, LossScale, ScaleState, Seen};
 
-/// What an iteration's passes find, and how they are joined.
+/// Findings of an iteration's passes, and how they are joined.
 #[derive(Clone, Debug)]
 struct Round {
     parts: Vec<Set>,
@@ -83,7 +83,7 @@ fn run<S: Subject>(
 }
 
 impl Ran {
-    /// What the passes found, what was joined of it, and the scale at the end.
+    /// Compares the findings of the passes, the joined findings, and the scale at the end.
     fn compare(&self, check: &mut Check, rounds: &[Round]) -> Verdict {
         let stages = (self.got.stages.len(), self.wanted.len());
         check.equal(rounds, format!("{} stages", stages.0), format!("{} stages", stages.1))?;
@@ -193,12 +193,12 @@ struct IterationValues<'a> {
     join: Join,
 }
 
-/// What becomes of one iteration.
+/// Outcome of one iteration.
 #[derive(Clone, Debug)]
 struct Stage {
     /// The scale before the update.
     before: ScaleState,
-    /// What each pass finds.
+    /// Findings of each pass.
     parts: Vec<Found>,
     /// All of them joined; nothing without a pass.
     verdict: Option<Found>,

@@ -152,16 +152,16 @@ pub(super) struct Stats {
     pub(super) var: f64,
     /// `1 / √(var + eps)`.
     pub(super) rstd: f64,
-    /// What the mean may be wrong by.
+    /// Bound of the error of the mean.
     pub(super) mean_doubt: f64,
-    /// What the variance may be wrong by.
+    /// Bound of the error of the variance.
     pub(super) var_doubt: f64,
-    /// What `rstd` may be wrong by, of its value.
+    /// Bound of the relative error of `rstd`.
     pub(super) rstd_doubt: f64,
 }
 
 impl Stats {
-    /// Those of `x`.
+    /// Returns the statistics of `x`.
     pub(super) fn of(x: &[f64], eps: f64) -> Self {
         let n = count(x.len());
         let mean = x.iter().sum::<f64>() / n;
@@ -171,7 +171,7 @@ impl Stats {
         Self::new([mean, var], [mean_doubt, var_doubt], eps)
     }
 
-    /// Of a mean and a variance with these doubts.
+    /// Returns the statistics of a mean and a variance with these doubts.
     pub(super) fn new([mean, var]: [f64; 2], [mean_doubt, var_doubt]: [f64; 2], eps: f64) -> Self {
         let rstd_doubt = 0.5 * (var_doubt / (var + eps) + 1.0) + 8.0;
         Self { mean, var, rstd: (var + eps).sqrt().recip(), mean_doubt, var_doubt, rstd_doubt }

@@ -192,7 +192,7 @@ pub(super) const fn agreement(_: Arithmetic) -> Agreement {
 
 // The oracle.
 
-/// What joining `from` into `into` makes of the two. Which gradients are missing stays with the parts.
+/// Returns `from` joined into `into`. The names of missing gradients stay with the parts.
 pub(super) fn merge(into: &Found, from: &Found, join: Join) -> Found {
     let overflowed = match join {
         Join::Any => into.first.is_some() || from.first.is_some(),

@@ -116,7 +116,7 @@ pub(crate) fn of<S: Subject>(
 /// An operation, and what adds its cases.
 type Adds<C> = (Operation, fn(&mut C));
 
-/// What is below whole iterations.
+/// Operations on parts of an iteration.
 fn steps_and_scales<S: Subject>() -> [Adds<Cases<S>>; 18] {
     [
         (Operation::Bits, bits::add_cases),
@@ -168,7 +168,7 @@ const OPS: [Adds<Asks>; 24] = [
     (Operation::Dropout, dropout::add_cases),
 ];
 
-/// What takes a scaler, and what takes everything.
+/// Operations that run whole iterations by a scaler, and whole runs.
 fn whole_iterations<S: Subject>() -> [Adds<Cases<S>>; 5] {
     [
         (Operation::Sparse, sparse::add_cases),

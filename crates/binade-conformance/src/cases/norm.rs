@@ -89,7 +89,7 @@ fn lengths<S: Subject>(cases: &mut Cases<S>, dtype: DType) {
     }
 }
 
-/// What `f32` loses on the way, and what it does not hold in the end.
+/// Squares that `f32` loses on the way, and norms that it does not hold.
 fn ranges<S: Subject>(cases: &mut Cases<S>, dtype: DType) {
     let mut add = |sentence: &str, values: Vec<f64>, exponent: i32| {
         cases.add(Operation::Norm, dtype, sentence, move |s: &S, check| {

@@ -1,4 +1,4 @@
-//! The same elements under another shape, bit for bit.
+//! Shapes: elements stay as they are, bit for bit.
 
 use super::FLOATS;
 use super::ask::{Ask, Asks, ones, refusals, uniform, values};

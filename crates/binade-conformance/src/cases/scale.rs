@@ -11,7 +11,7 @@ use crate::{
 use binade_core::DType;
 use binade_grad_scaler::ScaleState;
 
-/// What is done with the scale.
+/// Direction of the scaling.
 #[derive(Clone, Copy, PartialEq)]
 enum Way {
     Up,

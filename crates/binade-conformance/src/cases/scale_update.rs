@@ -13,7 +13,7 @@ use crate::{
 };
 use binade_grad_scaler::{LossScale, ScaleState, Seen, Tolerance};
 
-/// What an iteration saw.
+/// Finding of an iteration.
 #[derive(Clone, Copy)]
 enum Saw {
     Good,
@@ -332,7 +332,7 @@ fn good(rule: &LossScale, new: &mut ScaleState) {
     }
 }
 
-/// Whether the overflow that was counted last is let pass.
+/// Returns true where the overflow that was counted last is let pass.
 fn passes(tolerance: Tolerance, new: &ScaleState) -> bool {
     match tolerance {
         Tolerance::None => false,

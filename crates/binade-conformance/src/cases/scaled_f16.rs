@@ -63,7 +63,7 @@ fn train(start: &[f64], updates: &[Vec<f64>], dtype: DType) -> Vec<f64> {
     parameters
 }
 
-/// What is left of `values` in `f16`.
+/// Returns `values` rounded to `f16` with one exponent for all of them.
 fn packed(values: Vec<f64>) -> Vec<f64> {
     let finite = values.iter().map(|x| x.abs()).filter(|x| x.is_finite());
     let largest = finite.fold(0.0, f64::max);

@@ -36,7 +36,7 @@ pub(super) struct Row {
     pub(super) below: Vec<f64>,
     /// `ln Σ exp(x − max)`.
     pub(super) log: f64,
-    /// What the sum of exponentials is wrong by, of its value, in units of 2^-24: its terms, and as many additions.
+    /// Relative error of the sum of exponentials in units of 2^-24: its terms, and as many additions.
     pub(super) doubt: f64,
 }
 
@@ -53,7 +53,7 @@ impl Row {
     }
 }
 
-/// What the exponential of `below` is wrong by, of its value, in units of 2^-24. Of a masked element it is 0, exactly.
+/// Returns the relative error of the exponential of `below` in units of 2^-24: exactly 0 for a masked element.
 pub(super) fn cost(below: f64) -> f64 {
     if below.is_finite() { 5.0 + 3.0 * below.abs() } else { 0.0 }
 }

@@ -214,7 +214,7 @@ struct Rows<'a> {
     indices: &'a [Vec<usize>],
     /// One row after the other.
     values: Vec<f64>,
-    /// What each sum is rounded to in the end.
+    /// Type that each sum is rounded to in the end.
     sums: DType,
 }
 

@@ -1,4 +1,4 @@
-//! What every optimizer's fused step must do: the arithmetic, the masters, and skips that leave no trace.
+//! Fused steps of every optimizer: the arithmetic, the masters, and skips that leave no trace.
 
 mod matching;
 mod verdicts;

@@ -105,7 +105,7 @@ fn roundings<S: Subject>(cases: &mut Cases<S>, to: DType) {
     add("patterns_at_random", Stored::from_codes(DType::F32, &[20_000], codes));
 }
 
-/// What lies this share of the way from `x`, which the type holds, to the next number.
+/// Returns the value at this share of the way from `x`, which the type holds, to the next number.
 fn between(x: f64, share: f64, to: DType) -> f64 {
     let [low, high] = neighbours(x, to);
     low + share * (high - low)

@@ -35,7 +35,7 @@ pub(super) struct Trial {
     pub(super) layouts: [Layout; 2],
 }
 
-/// What an oracle makes of one parameter: its place, its values and what is subtracted, step by step.
+/// An oracle for one parameter: from its place, its values and the update of each step to its values at the end.
 pub(super) type Oracle = fn(u32, &Stored, &[Vec<f64>]) -> Vec<f64>;
 
 impl Trial {
@@ -126,7 +126,7 @@ fn pairs(dtype: DType, updates: &[f64]) -> (Vec<f64>, Vec<f64>) {
     (params, moves)
 }
 
-/// What holds for every store.
+/// Adds the cases that every store shares.
 pub(super) fn add_cases<S: Subject>(
     cases: &mut Cases<S>,
     operation: Operation,

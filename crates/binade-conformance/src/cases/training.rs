@@ -208,9 +208,9 @@ pub(super) struct TurnValues<'a> {
     pub(super) rule: UpdateRule,
     /// By parameter, in the parameters' order.
     pub(super) grads: Grads<'a>,
-    /// What the gradients have to be divided by.
+    /// The scale that the gradients have to be divided by.
     pub(super) scale: f64,
-    /// Whether the scale has diverged.
+    /// True where the scale has diverged.
     pub(super) halted: bool,
     /// How the unscaled gradients are clipped, if at all.
     pub(super) clip: Option<Clip>,

@@ -92,7 +92,7 @@ fn of<S: Subject>(
     Ok(())
 }
 
-/// Whether as many gradients come back as went in, in their order and by their names, missing ones missing.
+/// Compares names: as many gradients come back as went in, in their order, missing ones missing.
 pub(super) fn same_names<S: Subject>(
     check: &mut Check,
     set: &Set,
@@ -215,7 +215,7 @@ fn starts<S: Subject>(cases: &mut Cases<S>, dtype: DType) {
     }
 }
 
-/// What leaves the range of a format on the way.
+/// Gradients that leave the range of a format on the way.
 fn ranges<S: Subject>(cases: &mut Cases<S>, dtype: DType) {
     let mut add = |sentence: &str, values: Vec<f64>, exponent: i32| {
         cases.add(Unscale, dtype, sentence, move |s: &S, check| {
@@ -295,7 +295,7 @@ pub(super) const fn agreement(_: Arithmetic) -> Agreement {
 /// Gradients as numbers by parameter, nothing for one that is missing.
 pub(super) type Grads<'a> = Vec<(&'a str, Option<Vec<f64>>)>;
 
-/// What one pass finds, in the words of [`Finding`](binade_core::Finding).
+/// Findings of one pass, in the words of [`Finding`](binade_core::Finding).
 #[derive(Clone, Debug, Default)]
 pub(super) struct Found {
     /// Parameter, index, scaled and unscaled value of the lowest offender.

@@ -84,7 +84,7 @@ fn by<S: Subject>(
     Ok(())
 }
 
-/// What is not finite though the gradients of both losses are.
+/// Source of an overflow where the gradients of both losses are finite.
 #[derive(Clone, Copy, Eq, PartialEq)]
 enum Beyond {
     Nothing,
@@ -142,14 +142,14 @@ pub(super) const fn agreement(_: Arithmetic) -> Agreement {
 
 // The oracle.
 
-/// What was found where two losses meet.
+/// Overflows found where two losses meet.
 #[derive(Clone, Copy, Debug)]
 struct Found {
-    /// By loss, whether its gradients overflow.
+    /// By loss, true where its gradients overflow.
     own: [bool; 2],
-    /// Whether an overflow of one skips the step, rather than leaving its gradients out.
+    /// True where an overflow of one skips the step, rather than leaving its gradients out.
     skips: bool,
-    /// Whether the sum overflows though what is in it does not.
+    /// True where the sum overflows and no gradient in it does.
     sum: bool,
 }
 

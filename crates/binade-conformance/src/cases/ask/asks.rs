@@ -120,7 +120,7 @@ impl Computes for Viewed<'_> {
 
 type Checker = dyn Fn(&dyn Computes, &mut Check) -> Verdict;
 
-/// What is to be a case.
+/// A case before its subject is known.
 struct Sentence {
     operation: Operation,
     variant: String,

@@ -1,4 +1,4 @@
-//! What elementwise operations of two tensors are asked alike.
+//! Cases that elementwise operations of two tensors share.
 
 use super::{Asks, Computes, ones, refusals, uniform};
 use crate::cases::values::{Draw, awkward, in_every_lane, offsets};

@@ -1,4 +1,4 @@
-//! What the largest gradients predict, and the fixed point that it is kept in.
+//! Scales predicted from the largest gradients, in fixed point.
 //!
 //! The oracle goes by the documentation of `LogMax`, sentence by sentence: whole numbers of 128 bits, and the logarithm of
 //! `f64`.

@@ -1,4 +1,4 @@
-//! What a step depends on: clipping before it, other steps beside it, and its own turn's finding alone.
+//! Conditions of a step: clipping before it, other steps beside it, and its own turn's finding alone.
 
 use super::{at_rest, spoilt, variant};
 use crate::cases::training::{Move, Run, calm};
