@@ -1,13 +1,13 @@
 //! A case, what it may find, and the list that cases are added to.
 
 use crate::difference::{Difference, worst};
-use crate::{Agreement, Arithmetic, Operation, Refusal, Stored, Subject, Wanted};
+use crate::{Agreement, Arithmetic, CaseGroup, Refusal, Stored, Subject, Wanted};
 use binade_core::ErrorKind;
 use std::fmt;
 
 /// A check of one contract, named `operation/variant/sentence`.
 pub struct Case<S> {
-    pub(crate) operation: Operation,
+    pub(crate) group: CaseGroup,
     pub(crate) variant: String,
     sentence: String,
     pub(crate) check: Box<Checker<S>>,
@@ -18,7 +18,7 @@ type Checker<S> = dyn Fn(&S, &mut Check) -> Verdict;
 impl<S> Case<S> {
     /// The full name, which `BINADE_CASE` filters by.
     pub fn name(&self) -> String {
-        format!("{}/{}/{}", self.operation, self.variant, self.sentence)
+        format!("{}/{}/{}", self.group, self.variant, self.sentence)
     }
 }
 
@@ -200,12 +200,12 @@ impl<S: Subject> Cases<S> {
     /// Adds a case.
     pub fn add(
         &mut self,
-        operation: Operation,
+        group: CaseGroup,
         variant: impl fmt::Display,
         sentence: impl fmt::Display,
         check: impl Fn(&S, &mut Check) -> Verdict + 'static,
     ) {
         let (variant, sentence) = (variant.to_string(), sentence.to_string());
-        self.list.push(Case { operation, variant, sentence, check: Box::new(check) });
+        self.list.push(Case { group, variant, sentence, check: Box::new(check) });
     }
 }

@@ -5,19 +5,17 @@ mod agreement;
 mod arithmetic;
 mod case;
 pub mod cases;
-mod compute;
 mod contract;
 mod difference;
 mod exchange;
+mod group;
 mod layout;
 mod loops;
 mod macros;
-mod operation;
 pub mod report;
 mod runner;
 mod stored;
 mod subject;
-mod suite;
 #[doc(hidden)]
 pub mod testing;
 pub mod via;
@@ -27,23 +25,22 @@ pub use binade_core as core;
 pub use binade_grad_scaler as grad_scaler;
 pub use binade_master_weights as master_weights;
 pub use binade_ops as ops;
+pub use binade_ops::OpInvocation;
 
 pub use agreement::{Agreement, Comparison, Wanted};
 pub use arithmetic::Arithmetic;
 pub use case::{Case, Cases, Check, Failure, Stop, Verdict};
-pub use compute::Compute;
 pub use contract::Sentence;
 pub use difference::Difference;
 pub use exchange::{
     Clip, Course, Iteration, Joined, MicroBatch, Pass, Round, Stage, Turn, Unscaled,
 };
+pub use group::CaseGroup;
 pub use layout::Layout;
 pub use loops::{
     Coalesce, Collected, Coordinates, Delayed, DelayedPass, Led, Losses, Meet, Walked,
 };
-pub use operation::Operation;
 pub use report::{Outcome, Record, Report, Row};
 pub use runner::Runner;
 pub use stored::Stored;
 pub use subject::{Refusal, Subject};
-pub use suite::Suite;

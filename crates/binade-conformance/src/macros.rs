@@ -28,7 +28,8 @@
 ///
 /// The options may be left out, and stand in this order:
 ///
-/// * `suites`: names of [`Suite`](crate::Suite), and `Ops` for all of [`Suite::OPS`](crate::Suite::OPS); without it, every one.
+/// * `suites`: traits, such as `GradScaler` or `Gelu`, `Ops` for all operations, and `Storage`, `Scaler` and `Convergence`, which are
+///   no traits; without it, every one. The README has the list.
 /// * `known`: failures that are known, as [`Runner::known`](crate::Runner::known) takes them.
 /// * `excused`: skips that are let pass where they are failures, as [`Runner::excuse`](crate::Runner::excuse) takes them.
 /// * `required`: whether a skip is a failure. Where it is none, it is told on the standard error, in a test that passes too.
@@ -41,7 +42,7 @@
 /// does. Nothing but this crate has to be imported.
 #[macro_export]
 macro_rules! conformance_tests {
-    ($($given:tt)*) => { $crate::__conformance! { __conformance_module $($given)* } };
+    ($($given:tt)*) => { $crate::__conformance! { __conformance_module ($) $($given)* } };
 }
 
 /// Makes the `main` of a test target that has `harness = false`: the tests of [`conformance_tests!`](crate::conformance_tests), of the
@@ -71,39 +72,40 @@ macro_rules! conformance_tests {
 #[cfg(feature = "harness")]
 #[macro_export]
 macro_rules! conformance_main {
-    ($($given:tt)*) => { $crate::__conformance! { __conformance_main $($given)* } };
+    ($($given:tt)*) => { $crate::__conformance! { __conformance_main ($) $($given)* } };
 }
 
-/// Reads the options, and calls `$then` with what they say.
+/// Reads the options, and calls `$then` with them; without suites the list is empty.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __conformance {
     (
-        $then:ident $name:ident, $subject:expr, suites = [$($suite:ident),+ $(,)?]
+        $then:ident $dollar:tt $name:ident, $subject:expr
+        $(, suites = [$($suite:ident),+ $(,)?])?
         $(, known = [$($known:tt),* $(,)?])?
         $(, excused = [$($excused:tt),* $(,)?])?
         $(, required = $required:expr)?
         $(,)?
     ) => {
-        $crate::__conformance_suites! {
-            $then
-            { $name ($subject) [$($($known)*)?] [$($($excused)*)?] [$($required)?] }
-            [] $($suite)+
+        $crate::$then! {
+            $dollar $name ($subject) [$($($suite)+)?] [$($($known)*)?] [$($($excused)*)?] [$($required)?]
         }
+        $($($crate::__conformance_suite!($suite);)+)?
     };
-    (
-        $then:ident $name:ident, $subject:expr
-        $(, known = [$($known:tt),* $(,)?])?
-        $(, excused = [$($excused:tt),* $(,)?])?
-        $(, required = $required:expr)?
-        $(,)?
-    ) => {
-        $crate::__conformance_suites! {
-            $then
-            { $name ($subject) [$($($known)*)?] [$($($excused)*)?] [$($required)?] }
-            []
-            Storage Autocast StochasticCast GradScaler GradOps ClipGroups MasterWeights Scaler Convergence Ops
-        }
+}
+
+/// Refuses a name that is no suite, when it is compiled.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __conformance_suite {
+    ($suite:ident) => {
+        const _: () = ::core::assert!(
+            $crate::testing::is_suite(::core::stringify!($suite)),
+            ::core::concat!(
+                "`", ::core::stringify!($suite),
+                "` is no suite: name a trait such as `GradScaler`, or `Ops`, `Storage`, `Scaler` or `Convergence`"
+            ),
+        );
     };
 }
 
@@ -120,21 +122,20 @@ macro_rules! __conformance_runner {
     }};
 }
 
-/// The whole target, once the operations of all suites are collected.
+/// The whole target.
 #[cfg(feature = "harness")]
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __conformance_main {
     (
-        { $name:ident ($subject:expr) $known:tt $excused:tt $required:tt }
-        [$(($test:ident $operation:ident))*]
+        $dollar:tt $name:ident ($subject:expr) [$($suite:ident)*] $known:tt $excused:tt $required:tt
     ) => {
         fn main() -> ::std::process::ExitCode {
             $crate::testing::main(
                 ::core::stringify!($name),
                 || $crate::__conformance_runner!($known $excused $required),
                 || $subject,
-                &[$($crate::Operation::$operation),*],
+                &[$(::core::stringify!($suite)),*],
             )
         }
 
@@ -146,13 +147,12 @@ macro_rules! __conformance_main {
     };
 }
 
-/// The module, once the operations of all suites are collected.
+/// The module: a test for each group of the suites.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __conformance_module {
     (
-        { $name:ident ($subject:expr) $known:tt $excused:tt $required:tt }
-        [$(($test:ident $operation:ident))*]
+        $dollar:tt $name:ident ($subject:expr) $suites:tt $known:tt $excused:tt $required:tt
     ) => {
         #[cfg(test)]
         mod $name {
@@ -163,192 +163,60 @@ macro_rules! __conformance_module {
                 $crate::__conformance_runner!($known $excused $required)
             }
 
-            $(
-                #[test]
-                fn $test() {
-                    let test = ::core::concat!(::core::module_path!(), "::", ::core::stringify!($test));
-                    let operation = $crate::Operation::$operation;
-                    $crate::testing::operation(test, &__runner(), &$subject, operation);
-                }
-            )*
+            $crate::__conformance_choice! { $dollar $suites }
+            $crate::for_each_group! { [$crate::__conformance_each] ($subject) }
 
             #[test]
             fn something_passes() {
-                let operations = [$($crate::Operation::$operation),*];
-                $crate::testing::something(&__runner(), &$subject, &operations);
+                $crate::__conformance_something! { ($subject) $suites }
             }
         }
     };
 }
 
-/// The tests as names and operations: what holds the macro to [`Suite`](crate::Suite).
+/// Looks at all tests of the module together.
 #[doc(hidden)]
 #[macro_export]
-macro_rules! __conformance_pairs {
-    ({} [$(($test:ident $operation:ident))*]) => {
-        [$((::core::stringify!($test), $crate::Operation::$operation)),*]
+macro_rules! __conformance_something {
+    (($subject:expr) [$($suite:ident)*]) => {
+        let groups = $crate::testing::groups(&[$(::core::stringify!($suite)),*]);
+        $crate::testing::something(&__runner(), &$subject, &groups);
     };
 }
 
-/// Calls `$then` with what it is given and with the tests of all these suites, an operation each.
+/// Defines `__choice!`, which keeps a test where one of its group's suites was asked for. A macro that can compare names has to be
+/// made of them; `$dollar` is the sign that a macro inside a macro cannot write.
 #[doc(hidden)]
 #[macro_export]
-macro_rules! __conformance_suites {
-    ($then:ident $given:tt [$($test:tt)*]) => {
-        $crate::$then! { $given [$($test)*] }
-    };
-    (@and $then:ident $given:tt [$($test:tt)*] [$($more:tt)*] $($suite:ident)*) => {
-        $crate::__conformance_suites! { $then $given [$($test)* $($more)*] $($suite)* }
-    };
-    ($then:ident $given:tt $tests:tt Storage $($suite:ident)*) => {
-        $crate::__conformance_suites! { @and $then $given $tests [(bits Bits)] $($suite)* }
-    };
-    ($then:ident $given:tt $tests:tt Autocast $($suite:ident)*) => {
-        $crate::__conformance_suites! { @and $then $given $tests [(cast Cast)] $($suite)* }
-    };
-    ($then:ident $given:tt $tests:tt StochasticCast $($suite:ident)*) => {
-        $crate::__conformance_suites! { @and $then $given $tests [(stochastic_cast StochasticCast)] $($suite)* }
-    };
-    ($then:ident $given:tt $tests:tt GradScaler $($suite:ident)*) => {
-        $crate::__conformance_suites! { @and $then $given $tests [(scale Scale) (unscale Unscale) (merge Merge) (iterate Iterate) (scale_update ScaleUpdate)] $($suite)* }
-    };
-    ($then:ident $given:tt $tests:tt GradOps $($suite:ident)*) => {
-        $crate::__conformance_suites! { @and $then $given $tests [(norm Norm) (clip Clip) (accumulate Accumulate)] $($suite)* }
-    };
-    ($then:ident $given:tt $tests:tt ClipGroups $($suite:ident)*) => {
-        $crate::__conformance_suites! { @and $then $given $tests [(clip_groups ClipGroups)] $($suite)* }
-    };
-    ($then:ident $given:tt $tests:tt MasterWeights $($suite:ident)*) => {
-        $crate::__conformance_suites! { @and $then $given $tests [(sgd Sgd) (adam Adam) (remainder Remainder) (stochastic Stochastic) (kahan Kahan) (scaled_f16 ScaledF16)] $($suite)* }
-    };
-    ($then:ident $given:tt $tests:tt Scaler $($suite:ident)*) => {
-        $crate::__conformance_suites! { @and $then $given $tests [(sparse Sparse) (delayed Delayed) (follow Follow) (update_each UpdateEach)] $($suite)* }
-    };
-    ($then:ident $given:tt $tests:tt Convergence $($suite:ident)*) => {
-        $crate::__conformance_suites! { @and $then $given $tests [(convergence Convergence)] $($suite)* }
-    };
-    ($then:ident $given:tt $tests:tt Fill $($suite:ident)*) => {
-        $crate::__conformance_suites! { @and $then $given $tests [(fill Fill)] $($suite)* }
-    };
-    ($then:ident $given:tt $tests:tt Reshape $($suite:ident)*) => {
-        $crate::__conformance_suites! { @and $then $given $tests [(reshape Reshape)] $($suite)* }
-    };
-    ($then:ident $given:tt $tests:tt Relu $($suite:ident)*) => {
-        $crate::__conformance_suites! { @and $then $given $tests [(relu Relu)] $($suite)* }
-    };
-    ($then:ident $given:tt $tests:tt Gelu $($suite:ident)*) => {
-        $crate::__conformance_suites! { @and $then $given $tests [(gelu Gelu)] $($suite)* }
-    };
-    ($then:ident $given:tt $tests:tt Tanh $($suite:ident)*) => {
-        $crate::__conformance_suites! { @and $then $given $tests [(tanh Tanh)] $($suite)* }
-    };
-    ($then:ident $given:tt $tests:tt Add $($suite:ident)*) => {
-        $crate::__conformance_suites! { @and $then $given $tests [(add Add)] $($suite)* }
-    };
-    ($then:ident $given:tt $tests:tt Mul $($suite:ident)*) => {
-        $crate::__conformance_suites! { @and $then $given $tests [(mul Mul)] $($suite)* }
-    };
-    ($then:ident $given:tt $tests:tt BiasAdd $($suite:ident)*) => {
-        $crate::__conformance_suites! { @and $then $given $tests [(bias_add BiasAdd)] $($suite)* }
-    };
-    ($then:ident $given:tt $tests:tt MatMul $($suite:ident)*) => {
-        $crate::__conformance_suites! { @and $then $given $tests [(matmul MatMul)] $($suite)* }
-    };
-    ($then:ident $given:tt $tests:tt Bmm $($suite:ident)*) => {
-        $crate::__conformance_suites! { @and $then $given $tests [(bmm Bmm)] $($suite)* }
-    };
-    ($then:ident $given:tt $tests:tt Linear $($suite:ident)*) => {
-        $crate::__conformance_suites! { @and $then $given $tests [(linear Linear)] $($suite)* }
-    };
-    ($then:ident $given:tt $tests:tt LinearRelu $($suite:ident)*) => {
-        $crate::__conformance_suites! { @and $then $given $tests [(linear_relu LinearRelu)] $($suite)* }
-    };
-    ($then:ident $given:tt $tests:tt Conv2d $($suite:ident)*) => {
-        $crate::__conformance_suites! { @and $then $given $tests [(conv2d Conv2d)] $($suite)* }
-    };
-    ($then:ident $given:tt $tests:tt MaxPool2d $($suite:ident)*) => {
-        $crate::__conformance_suites! { @and $then $given $tests [(max_pool2d MaxPool2d)] $($suite)* }
-    };
-    ($then:ident $given:tt $tests:tt LayerNorm $($suite:ident)*) => {
-        $crate::__conformance_suites! { @and $then $given $tests [(layer_norm LayerNorm)] $($suite)* }
-    };
-    ($then:ident $given:tt $tests:tt BatchNorm $($suite:ident)*) => {
-        $crate::__conformance_suites! { @and $then $given $tests [(batch_norm BatchNorm)] $($suite)* }
-    };
-    ($then:ident $given:tt $tests:tt Softmax $($suite:ident)*) => {
-        $crate::__conformance_suites! { @and $then $given $tests [(softmax Softmax)] $($suite)* }
-    };
-    ($then:ident $given:tt $tests:tt LogSoftmax $($suite:ident)*) => {
-        $crate::__conformance_suites! { @and $then $given $tests [(log_softmax LogSoftmax)] $($suite)* }
-    };
-    ($then:ident $given:tt $tests:tt CrossEntropy $($suite:ident)*) => {
-        $crate::__conformance_suites! { @and $then $given $tests [(cross_entropy CrossEntropy)] $($suite)* }
-    };
-    ($then:ident $given:tt $tests:tt MseLoss $($suite:ident)*) => {
-        $crate::__conformance_suites! { @and $then $given $tests [(mse_loss MseLoss)] $($suite)* }
-    };
-    ($then:ident $given:tt $tests:tt Sum $($suite:ident)*) => {
-        $crate::__conformance_suites! { @and $then $given $tests [(sum Sum)] $($suite)* }
-    };
-    ($then:ident $given:tt $tests:tt Mean $($suite:ident)*) => {
-        $crate::__conformance_suites! { @and $then $given $tests [(mean Mean)] $($suite)* }
-    };
-    ($then:ident $given:tt $tests:tt Embedding $($suite:ident)*) => {
-        $crate::__conformance_suites! { @and $then $given $tests [(embedding Embedding)] $($suite)* }
-    };
-    ($then:ident $given:tt $tests:tt Dropout $($suite:ident)*) => {
-        $crate::__conformance_suites! { @and $then $given $tests [(dropout Dropout)] $($suite)* }
-    };
-    ($then:ident $given:tt $tests:tt Ops $($suite:ident)*) => {
-        $crate::__conformance_suites! {
-            $then $given $tests
-            Fill Reshape Relu Gelu Tanh Add Mul BiasAdd MatMul Bmm Linear LinearRelu Conv2d MaxPool2d LayerNorm BatchNorm Softmax LogSoftmax CrossEntropy MseLoss Sum Mean Embedding Dropout
-            $($suite)*
+macro_rules! __conformance_choice {
+    (($dollar:tt) []) => {
+        macro_rules! __choice {
+            ($dollar suites:tt $dollar($dollar test:tt)*) => { $dollar($dollar test)* };
         }
     };
-    ($then:ident $given:tt $tests:tt $unknown:ident $($suite:ident)*) => {
-        ::core::compile_error!(::core::concat!(
-            "`", ::core::stringify!($unknown), "` is no suite: see `binade_conformance::Suite`, or `Ops` for all operations"
-        ));
+    (($dollar:tt) [$($suite:ident)+]) => {
+        macro_rules! __choice {
+            $(
+                ([$suite] $dollar($dollar test:tt)*) => { $dollar($dollar test)* };
+                ([$suite $dollar narrower:ident] $dollar($dollar test:tt)*) => { $dollar($dollar test)* };
+                ([$dollar wider:ident $suite] $dollar($dollar test:tt)*) => { $dollar($dollar test)* };
+            )+
+            ($dollar suites:tt $dollar($dollar test:tt)*) => {};
+        }
     };
 }
 
-#[cfg(test)]
-mod tests {
-    use crate::{Operation, Suite};
-
-    /// The tests of these suites, by name and operation.
-    macro_rules! tests_of {
-        ($($suite:ident)*) => { $crate::__conformance_suites! { __conformance_pairs {} [] $($suite)* } };
-    }
-
-    #[test]
-    fn every_operation_has_one_test_that_is_called_as_it_is() {
-        let tests = tests_of!(
-            Storage Autocast StochasticCast GradScaler GradOps ClipGroups MasterWeights Scaler Convergence Ops
-        );
-        let mut operations: Vec<Operation> =
-            tests.iter().map(|(_, operation)| *operation).collect();
-        operations.sort_unstable();
-        assert_eq!(operations, Operation::ALL);
-        for (test, operation) in tests {
-            assert_eq!(test, operation.name());
+/// The tests, a group each.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __conformance_each {
+    ({ ($subject:expr) } $($(#[$doc:meta])* [$($suite:ident)+] $group:ident $name:ident)*) => {$(
+        __choice! { [$($suite)+]
+            #[test]
+            fn $name() {
+                let test = ::core::concat!(::core::module_path!(), "::", ::core::stringify!($name));
+                $crate::testing::group(test, &__runner(), &$subject, $crate::CaseGroup::$group);
+            }
         }
-    }
-
-    #[test]
-    fn a_suite_is_the_same_to_the_macro_and_to_the_runner() {
-        macro_rules! same {
-            ($($suite:ident)*) => {$(
-                let tests: Vec<Operation> = tests_of!($suite).map(|(_, operation)| operation).into();
-                assert_eq!(tests, Suite::$suite.operations().collect::<Vec<_>>(), stringify!($suite));
-            )*};
-        }
-        same!(Storage Autocast StochasticCast GradScaler GradOps ClipGroups MasterWeights Scaler Convergence);
-        same!(Fill Reshape Relu Gelu Tanh Add Mul BiasAdd MatMul Bmm Linear LinearRelu Conv2d);
-        same!(MaxPool2d LayerNorm);
-        same!(BatchNorm Softmax LogSoftmax CrossEntropy MseLoss Sum Mean Embedding Dropout);
-        let ops: Vec<Operation> = tests_of!(Ops).map(|(_, operation)| operation).into();
-        assert_eq!(ops, Suite::OPS.into_iter().flat_map(Suite::operations).collect::<Vec<_>>());
-    }
+    )*};
 }

@@ -11,7 +11,7 @@ pub use json::{SCHEMA, json};
 pub use row::Row;
 
 use crate::contract::AMP_TENSOR;
-use crate::{Arithmetic, Failure, Operation, Sentence, Subject};
+use crate::{Arithmetic, CaseGroup, Failure, Sentence, Subject};
 use std::collections::BTreeMap;
 
 /// How a case ended.
@@ -33,7 +33,7 @@ pub struct Record {
     /// The full name.
     pub name: String,
     /// The operation.
-    pub operation: Operation,
+    pub group: CaseGroup,
     /// Element types, mostly.
     pub variant: String,
     /// The worst difference within the agreement, as a share of what it allows.
@@ -172,7 +172,7 @@ impl Report {
     pub fn rows(&self) -> Vec<Row> {
         let mut rows = BTreeMap::new();
         for record in &self.records {
-            let key = (record.operation, record.variant.as_str());
+            let key = (record.group, record.variant.as_str());
             let row = rows.entry(key).or_insert_with(|| Row::new(record, self.arithmetic));
             row.count(record);
         }

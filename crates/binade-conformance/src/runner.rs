@@ -3,7 +3,7 @@
 mod lists;
 
 use crate::{
-    Case, Check, Failure, Operation, Outcome, Record, Refusal, Report, Stop, Subject, Suite, cases,
+    Case, CaseGroup, Check, Failure, Outcome, Record, Refusal, Report, Stop, Subject, cases,
 };
 use lists::{Entry, Lists};
 use std::any::Any;
@@ -15,7 +15,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 pub struct Runner {
     filter: String,
     /// Empty for all.
-    operations: Vec<Operation>,
+    groups: Vec<CaseGroup>,
     required: Vec<String>,
     requires_all: bool,
     lists: Lists,
@@ -43,16 +43,26 @@ impl Runner {
         Self { filter: part.into(), ..self }
     }
 
-    /// Runs only the cases of this suite, and of others that are named so.
+    /// Runs only the cases of this suite, and of others that are named so: a trait such as `GradScaler` or `Gelu`, `Ops` for all
+    /// operations, or `Storage`, `Scaler` or `Convergence`.
+    ///
+    /// # Panics
+    ///
+    /// Where no suite is called so.
     #[must_use]
-    pub fn suite(self, suite: Suite) -> Self {
-        suite.operations().fold(self, Self::operation)
+    #[track_caller]
+    pub fn suite(mut self, suite: &str) -> Self {
+        let before = self.groups.len();
+        self.groups.extend(CaseGroup::of_suite(suite));
+        let names = CaseGroup::all_suites;
+        assert!(self.groups.len() > before, "no suite is called `{suite}`: there are {}", names());
+        self
     }
 
-    /// Runs only the cases of this operation, and of others that are named so.
+    /// Runs only the cases of this group, and of others that are named so.
     #[must_use]
-    pub fn operation(mut self, operation: Operation) -> Self {
-        self.operations.push(operation);
+    pub fn group(mut self, group: CaseGroup) -> Self {
+        self.groups.push(group);
         self
     }
 
@@ -151,8 +161,7 @@ impl Runner {
 
     /// The cases that are asked for, in order.
     fn cases<S: Subject>(&self, subject: &S) -> Vec<Case<S>> {
-        let is_picked =
-            |operation| self.operations.is_empty() || self.operations.contains(&operation);
+        let is_picked = |group| self.groups.is_empty() || self.groups.contains(&group);
         let mut list = cases::of::<S>(subject.arithmetic(), is_picked);
         let alone = self.names_a_case(subject);
         let is_meant = |name: &str| {
@@ -170,11 +179,11 @@ impl Runner {
     }
 
     fn record<S: Subject>(&self, case: &Case<S>, subject: &S) -> Record {
-        let mut check = Check::new(case.operation.agreement(&subject.arithmetic()));
+        let mut check = Check::new(case.group.agreement(subject.arithmetic()));
         let outcome = run(case, subject, &mut check);
         let name = case.name();
         Record {
-            operation: case.operation,
+            group: case.group,
             variant: case.variant.clone(),
             worst: check.worst,
             outcome: self.judge(&name, subject.name(), outcome),

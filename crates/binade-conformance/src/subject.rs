@@ -1,8 +1,8 @@
 //! What is put to the test, and what it may answer.
 
 use crate::{
-    Arithmetic, Clip, Collected, Compute, Coordinates, Course, Delayed, Iteration, Joined, Layout,
-    Led, Losses, MicroBatch, Round, Turn, Unscaled, Walked,
+    Arithmetic, Clip, Collected, Coordinates, Course, Delayed, Iteration, Joined, Layout, Led,
+    Losses, MicroBatch, OpInvocation, Round, Turn, Unscaled, Walked,
 };
 use binade_core::{DType, Error, ErrorKind, Finding, Named, NamedGrads, stochastic::Key};
 use binade_grad_scaler::{ClipGroup, Join, LossScale, Norm, ScaleState, Step};
@@ -279,14 +279,14 @@ pub trait Subject {
         Err(Refusal::unsupported("train_by"))
     }
 
-    /// The results of an operation of `binade-ops`, forward or backward, as [`Compute`] orders them.
+    /// The results of an operation of `binade-ops`, forward or backward, as [`OpInvocation`] orders them.
     ///
     /// # Errors
     ///
     /// `Unsupported` where it cannot.
     fn compute(
         &self,
-        op: &Compute,
+        op: &OpInvocation,
         operands: &[&Self::Tensor],
     ) -> Result<Vec<Self::Tensor>, Refusal> {
         Err(Refusal::unsupported("compute"))

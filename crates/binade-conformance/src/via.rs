@@ -3,22 +3,36 @@
 //! [`Device`] takes them all at once; a device that lacks a trait implements [`Subject`] over the functions it can call.
 
 mod blanket;
-mod compute;
 mod device;
 mod loops;
 mod sets;
 mod stages;
 
-pub use compute::compute;
 pub use device::{Device, Trains};
 pub use loops::{delayed, follow, sparse, update_each};
 pub use sets::{accumulate, clip, clip_groups, norm};
 pub use stages::{iterate, merge};
 
-use crate::{Pass, Refusal, Round, Subject, Turn, Unscaled};
+use crate::{OpInvocation, Pass, Refusal, Round, Subject, Turn, Unscaled};
 use binade_core::{DType, Finding, Handle, Named, NamedGrads};
 use binade_grad_scaler::{GradOps, GradScaler, Join, LossScale, ScaleState, ScaleStore};
 use binade_master_weights::{MasterStore, MasterWeights, Materialise, Plan};
+use binade_ops::Ops;
+
+/// [`Subject::compute`] by the traits of [`Ops`].
+///
+/// # Errors
+///
+/// The device's, and [`Refusal::Failed`] for operands of another number than the operation takes.
+pub fn compute<D: Ops + Handle<Tensor: Clone>>(
+    device: &D,
+    call: &OpInvocation,
+    operands: &[&D::Tensor],
+) -> Result<Vec<D::Tensor>, Refusal> {
+    let count = operands.len();
+    let done = call.run(device, operands);
+    Ok(done.ok_or_else(|| missing(&format!("{call:?} does not take {count} operands")))??)
+}
 
 /// [`Subject::scale`] by [`GradScaler::scale`].
 ///

@@ -2,7 +2,7 @@
 
 use binade_autocast::Autocast;
 use binade_conformance::via::{self, Device};
-use binade_conformance::{Arithmetic, Clip, Compute, Refusal, Runner, Unscaled};
+use binade_conformance::{Arithmetic, Clip, OpInvocation, Refusal, Runner, Unscaled};
 use binade_core::{DType, NamedGrads, stochastic::Key};
 use binade_cpu::{Cpu, Tensor};
 use binade_grad_scaler::{ClipGroup, ScaleState};
@@ -50,7 +50,7 @@ impl Device for Reference {
         via::clip_groups(&Cpu, grads, scale, first, groups)
     }
 
-    fn compute(&self, op: &Compute, operands: &[&Tensor]) -> Result<Vec<Tensor>, Refusal> {
+    fn compute(&self, op: &OpInvocation, operands: &[&Tensor]) -> Result<Vec<Tensor>, Refusal> {
         via::compute(&Cpu, op, operands)
     }
 }

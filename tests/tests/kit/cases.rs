@@ -1,6 +1,6 @@
 //! The kit's cases, asked of a subject that has no operation.
 
-use binade_conformance::{Arithmetic, Operation, Refusal, Runner, Subject, cases};
+use binade_conformance::{Arithmetic, CaseGroup, Refusal, Runner, Subject, cases};
 use binade_core::DType;
 use std::collections::BTreeMap;
 
@@ -36,9 +36,9 @@ pub fn known() -> Vec<Known> {
 }
 
 /// What the kit calls each operation. It tells of cases that were run, so that all of them are, to no avail.
-pub(super) fn operations() -> BTreeMap<&'static str, Operation> {
+pub(super) fn operations() -> BTreeMap<&'static str, CaseGroup> {
     let report = Runner::new().run(&Nobody);
-    report.records().iter().map(|record| (record.operation.name(), record.operation)).collect()
+    report.records().iter().map(|record| (record.group.name(), record.group)).collect()
 }
 
 /// Has no operation: it is asked for its cases and runs none.

@@ -2,7 +2,7 @@
 
 use super::cases::operations;
 use super::{Item, Known, is_like};
-use binade_conformance::{Arithmetic, Operation};
+use binade_conformance::{Arithmetic, CaseGroup};
 use std::fmt::Write as _;
 
 const HEAD: &str = "\
@@ -33,7 +33,7 @@ pub fn page(cases: &[Known], items: &[Item]) -> String {
     page
 }
 
-fn section(page: &mut String, operation: Operation, cases: &[Known], items: &[Item]) {
+fn section(page: &mut String, group: CaseGroup, cases: &[Known], items: &[Item]) {
     let _ = write!(page, "\n## {operation}\n\nAgreement: {}.\n\n", agreement(operation));
     page.push_str("| says | of | proves |\n|---|---|---|\n");
     for Row { sentence, numbers, variants, proves } in rows(cases, items) {
@@ -46,7 +46,7 @@ fn section(page: &mut String, operation: Operation, cases: &[Known], items: &[It
 }
 
 /// How near a result must come where the arithmetic lacks nothing, and what each lack changes.
-fn agreement(operation: Operation) -> String {
+fn agreement(group: CaseGroup) -> String {
     let ieee = Arithmetic::IEEE;
     let within = |arithmetic| operation.agreement(&arithmetic);
     let lacks = [

@@ -2,7 +2,7 @@
 
 use binade_autocast::Autocast;
 use binade_conformance::via::{self, Device};
-use binade_conformance::{Arithmetic, Clip, Compute, Refusal, Unscaled};
+use binade_conformance::{Arithmetic, Clip, OpInvocation, Refusal, Unscaled};
 use binade_core::{DType, NamedGrads, stochastic::Key};
 use binade_cpu::Tensor;
 use binade_grad_scaler::{ClipGroup, ScaleState};
@@ -52,7 +52,7 @@ impl Device for Cpu {
         via::clip_groups(self.handle(), grads, scale, first, groups)
     }
 
-    fn compute(&self, op: &Compute, operands: &[&Tensor]) -> Result<Vec<Tensor>, Refusal> {
+    fn compute(&self, op: &OpInvocation, operands: &[&Tensor]) -> Result<Vec<Tensor>, Refusal> {
         via::compute(self.handle(), op, operands)
     }
 }

@@ -3,7 +3,7 @@
 use super::no_strides;
 use binade_autocast::Autocast;
 use binade_conformance::via::{self, Device};
-use binade_conformance::{Arithmetic, Clip, Compute, Layout, Refusal, Unscaled};
+use binade_conformance::{Arithmetic, Clip, Layout, OpInvocation, Refusal, Unscaled};
 use binade_core::{DType, NamedGrads, cast::OnOverflow, stochastic::Key};
 use binade_cuda::{
     Error, F32Products, ProductsBy, Tensor, cudarc::driver::sys::CUdevice_attribute as Attribute,
@@ -183,7 +183,7 @@ impl Device for Cuda {
         via::clip_groups(&self.device, grads, scale, first, groups)
     }
 
-    fn compute(&self, op: &Compute, operands: &[&Tensor]) -> Result<Vec<Tensor>, Refusal> {
+    fn compute(&self, op: &OpInvocation, operands: &[&Tensor]) -> Result<Vec<Tensor>, Refusal> {
         via::compute(&self.device, op, operands)
     }
 }

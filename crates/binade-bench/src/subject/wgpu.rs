@@ -3,7 +3,7 @@
 use super::no_strides;
 use binade_autocast::Autocast;
 use binade_conformance::via::{self, Device};
-use binade_conformance::{Arithmetic, Clip, Compute, Layout, Refusal, Unscaled};
+use binade_conformance::{Arithmetic, Clip, Layout, OpInvocation, Refusal, Unscaled};
 use binade_core::{DType, NamedGrads, cast::OnOverflow, stochastic::Key};
 use binade_grad_scaler::{ClipGroup, ScaleState};
 use binade_wgpu::{Error, Tensor};
@@ -87,7 +87,7 @@ impl Device for Wgpu {
         Ok(Autocast::cast(&self.device, tensor, to)?)
     }
 
-    fn compute(&self, op: &Compute, operands: &[&Tensor]) -> Result<Vec<Tensor>, Refusal> {
+    fn compute(&self, op: &OpInvocation, operands: &[&Tensor]) -> Result<Vec<Tensor>, Refusal> {
         via::compute(&self.device, op, operands)
     }
 

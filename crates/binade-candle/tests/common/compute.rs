@@ -3,7 +3,7 @@
 use binade_autocast::{Region, Scope};
 use binade_candle::{Candle, Error, ops};
 use binade_conformance::ops::{BatchNormConfig, Conv2dConfig, ShapeError, shape};
-use binade_conformance::{Compute, Refusal};
+use binade_conformance::{OpInvocation, Refusal};
 use binade_core::ErrorKind;
 use candle_core::{D, DType, Device, Tensor, Var};
 
@@ -11,10 +11,10 @@ type Result<T> = std::result::Result<T, Error>;
 
 /// What the kit asks for, with nothing cast.
 pub(super) fn compute(
-    op: &Compute,
+    op: &OpInvocation,
     operands: &[&Tensor],
 ) -> std::result::Result<Vec<Tensor>, Refusal> {
-    use Compute as C;
+    use OpInvocation as C;
     let region = Region::f16().off();
     let s = &region.open(&Candle);
     let nothing = operands.iter().any(|x| x.elem_count() == 0);
@@ -55,7 +55,7 @@ pub(super) fn compute(
         (C::CrossEntropyBackward, [g, x, labels]) => {
             differentiated(g, &[x], |x| ops::cross_entropy(s, "", &x[0], labels))
         }
-        (C::Conv2d(config), [x, w, b @ ..]) => {
+        (C::Conv2d { config }, [x, w, b @ ..]) => {
             one(ops::conv2d(s, "", x, w, b.first().copied(), square(*config)?))
         }
         (C::Conv2dBackward { config, bias }, [g, x, w]) => {
@@ -67,7 +67,7 @@ pub(super) fn compute(
             Err(Refusal::unsupported("a gradient of -0, to which candle adds 0"))
         }
         (C::AddBackward, [g]) => differentiated(g, &[g, g], |x| ops::add(s, "", &x[0], &x[1])),
-        (C::BatchNorm(config), [x, w, b, mean, var]) => {
+        (C::BatchNorm { config }, [x, w, b, mean, var]) => {
             batch_norm(s, [x, w, b], [mean, var], *config)
         }
         (C::BatchNormInference { eps }, [x, w, b, mean, var]) => {
@@ -93,18 +93,18 @@ fn zeros(shape: &[usize], dtype: binade_core::DType) -> Result<Tensor> {
     Ok(Tensor::zeros(shape, binade_candle::candle_dtype(dtype)?, &Device::Cpu)?)
 }
 
-fn is_backward(op: &Compute) -> bool {
+fn is_backward(op: &OpInvocation) -> bool {
     format!("{op:?}").contains("Backward")
 }
 
 /// Returns true where the result is larger than any memory, which candle finds when it allocates it.
-fn is_too_large(op: &Compute, operands: &[&Tensor]) -> bool {
+fn is_too_large(op: &OpInvocation, operands: &[&Tensor]) -> bool {
     let result = match (op, operands) {
-        (Compute::SumBackward { shape, .. } | Compute::MeanBackward { shape, .. }, _) => {
+        (OpInvocation::SumBackward { shape, .. } | OpInvocation::MeanBackward { shape, .. }, _) => {
             shape::fill(shape)
         }
-        (Compute::EmbeddingBackward { rows }, _) => shape::fill(&[*rows]),
-        (Compute::MatMul, [a, b]) => shape::matmul(a.dims(), b.dims()),
+        (OpInvocation::EmbeddingBackward { rows }, _) => shape::fill(&[*rows]),
+        (OpInvocation::MatMul, [a, b]) => shape::matmul(a.dims(), b.dims()),
         _ => return false,
     };
     matches!(result, Err(ShapeError::TooLarge { .. }))

@@ -5,7 +5,7 @@ mod compute;
 use binade_autocast::Autocast;
 use binade_candle::Candle;
 use binade_conformance::via::{self, Device};
-use binade_conformance::{Arithmetic, Clip, Compute, Layout, Refusal, Runner, Unscaled};
+use binade_conformance::{Arithmetic, Clip, Layout, OpInvocation, Refusal, Runner, Unscaled};
 use binade_core::{DType, NamedGrads};
 use binade_grad_scaler::{ClipGroup, ScaleState};
 use candle_core::{Device as On, Tensor};
@@ -74,7 +74,7 @@ impl Device for CandleCpu {
         via::clip_groups(&Candle, grads, scale, first, groups)
     }
 
-    fn compute(&self, op: &Compute, operands: &[&Tensor]) -> Result<Vec<Tensor>, Refusal> {
+    fn compute(&self, op: &OpInvocation, operands: &[&Tensor]) -> Result<Vec<Tensor>, Refusal> {
         compute::compute(op, operands)
     }
 }

@@ -7,7 +7,7 @@ use super::unscale::{Set, factor, folded_set, unscale, upload_at, values};
 use super::values::{finite, layouts, not_finite};
 use super::{FLOATS, LENGTHS, LONG, get};
 use crate::{
-    Agreement, Arithmetic, Cases, Check, Layout, MicroBatch, Operation, Stop, Stored, Subject,
+    Agreement, Arithmetic, CaseGroup, Cases, Check, Layout, MicroBatch, Stop, Stored, Subject,
     Verdict,
 };
 use binade_core::{DType, ErrorKind};
@@ -26,7 +26,7 @@ pub(super) fn add_cases<S: Subject>(cases: &mut Cases<S>) {
         differ(cases, dtype);
     }
     let sentence = "element_types_may_differ_from_one_micro_batch_to_the_next";
-    cases.add(Operation::Accumulate, "mixed", sentence, |s: &S, check| {
+    cases.add(CaseGroup::Accumulate, "mixed", sentence, |s: &S, check| {
         let micro = |dtype| at(10, vec![("w", Some(good(1, 33, dtype)))]);
         by(s, check, &FLOATS.map(micro).to_vec())
     });
@@ -95,7 +95,7 @@ fn spoilt(length: usize, dtype: DType, last: f64) -> Stored {
 fn sums<S: Subject>(cases: &mut Cases<S>, dtype: DType) {
     let mut add = |sentence: &str, window: Window| {
         cases
-            .add(Operation::Accumulate, dtype, sentence, move |s: &S, check| by(s, check, &window));
+            .add(CaseGroup::Accumulate, dtype, sentence, move |s: &S, check| by(s, check, &window));
     };
     let single = |exponent, seed| at(exponent, vec![("w", Some(good(seed, 257, dtype)))]);
     add("one_micro_batch_is_its_own_sum", vec![single(10, 1)]);
@@ -110,7 +110,7 @@ fn sums<S: Subject>(cases: &mut Cases<S>, dtype: DType) {
 fn lengths<S: Subject>(cases: &mut Cases<S>, dtype: DType) {
     for length in LENGTHS.into_iter().chain([LONG[2]]) {
         let sentence = format!("all_of_{length}_elements");
-        cases.add(Operation::Accumulate, dtype, sentence, move |s: &S, check| {
+        cases.add(CaseGroup::Accumulate, dtype, sentence, move |s: &S, check| {
             let micro = |seed| at(10, vec![("w", Some(good(seed, length, dtype)))]);
             by(s, check, &(1..4).map(micro).collect())
         });
@@ -120,7 +120,7 @@ fn lengths<S: Subject>(cases: &mut Cases<S>, dtype: DType) {
 /// Unaligned, and with strides: alike, and beside micro-batches that lie otherwise.
 fn starts<S: Subject>(cases: &mut Cases<S>, dtype: DType) {
     for (sentence, layouts) in layouts() {
-        cases.add(Operation::Accumulate, dtype, sentence, move |s: &S, check| {
+        cases.add(CaseGroup::Accumulate, dtype, sentence, move |s: &S, check| {
             for &(layout, length) in &layouts {
                 let set = |seed| vec![("w", Some(good(seed, length, dtype)))];
                 let micro = |seed| at(10, folded_set(set(seed), layout));
@@ -146,7 +146,7 @@ fn differ<S: Subject>(cases: &mut Cases<S>, dtype: DType) {
         ),
     ];
     for (sentence, sets) in windows {
-        cases.add(Operation::Accumulate, dtype, sentence, move |s: &S, check| {
+        cases.add(CaseGroup::Accumulate, dtype, sentence, move |s: &S, check| {
             let window: Window = sets.iter().map(|set| at(10, set.clone())).collect();
             let got = s.accumulate(put(s, &window, [Layout::Offset(0); 2])?).map_err(Stop::from);
             check.rejected(&window, got, ErrorKind::Mismatch)
@@ -176,12 +176,12 @@ fn bad<S: Subject>(cases: &mut Cases<S>, dtype: DType) {
             vec![bad.clone(), bad.clone(), good(1), bad.clone(), good(2), bad.clone()],
             vec![bad.clone(), good(1)],
         ];
-        cases.add(Operation::Accumulate, dtype, sentence, move |s: &S, check| {
+        cases.add(CaseGroup::Accumulate, dtype, sentence, move |s: &S, check| {
             orders.iter().try_for_each(|window| by(s, check, window))
         });
     }
     let sentence = "every_nan_and_infinity_keeps_its_micro_batch_out";
-    cases.add(Operation::Accumulate, dtype, sentence, move |s: &S, check| {
+    cases.add(CaseGroup::Accumulate, dtype, sentence, move |s: &S, check| {
         not_finite(dtype).into_iter().try_for_each(|code| {
             let bad = Stored::from_codes(dtype, &[3], [1, 2, code]);
             let single = |grad| at(10, vec![("w", Some(grad))]);
@@ -195,7 +195,7 @@ fn bad<S: Subject>(cases: &mut Cases<S>, dtype: DType) {
         let window = vec![overflow.clone(), good(1), overflow, good(2)];
         let sentence = "an_overflow_only_once_unscaled_keeps_its_micro_batch_out";
         cases
-            .add(Operation::Accumulate, dtype, sentence, move |s: &S, check| by(s, check, &window));
+            .add(CaseGroup::Accumulate, dtype, sentence, move |s: &S, check| by(s, check, &window));
     }
 }
 
@@ -203,7 +203,7 @@ fn bad<S: Subject>(cases: &mut Cases<S>, dtype: DType) {
 fn absent<S: Subject>(cases: &mut Cases<S>, dtype: DType) {
     let mut add = |sentence: &str, window: Window| {
         cases
-            .add(Operation::Accumulate, dtype, sentence, move |s: &S, check| by(s, check, &window));
+            .add(CaseGroup::Accumulate, dtype, sentence, move |s: &S, check| by(s, check, &window));
     };
     let pair = |a, b| at(10, vec![("a", a), ("b", b)]);
     let some = |seed| Some(good(seed, 33, dtype));

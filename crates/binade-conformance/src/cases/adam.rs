@@ -8,7 +8,7 @@ use super::FLOATS;
 use super::steps::{self, variant};
 use super::stores::SUBTRACTING;
 use super::training::{Element, Move, Run, calm, narrow};
-use crate::{Agreement, Arithmetic, Cases, Operation, Stored, Subject};
+use crate::{Agreement, Arithmetic, CaseGroup, Cases, Stored, Subject};
 use binade_core::DType;
 use binade_master_weights::{Adam, UpdateRule};
 
@@ -31,7 +31,7 @@ pub(super) fn add_cases<S: Subject>(cases: &mut Cases<S>) {
     ];
     steps::add_cases(
         cases,
-        Operation::Adam,
+        CaseGroup::Adam,
         &rules.map(|(name, rule)| (name, UpdateRule::Adam(rule))),
     );
     for param in FLOATS {
@@ -40,7 +40,7 @@ pub(super) fn add_cases<S: Subject>(cases: &mut Cases<S>) {
         }
         ages(cases, param);
         if cases.arithmetic().rounded_div_sqrt {
-            steps::halves(cases, Operation::Adam, param, UpdateRule::Adam(SUBTRACTING));
+            steps::halves(cases, CaseGroup::Adam, param, UpdateRule::Adam(SUBTRACTING));
         }
     }
 }
@@ -48,14 +48,14 @@ pub(super) fn add_cases<S: Subject>(cases: &mut Cases<S>) {
 /// Where 1e-8 is zero, and where the square of a gradient is.
 fn small<S: Subject>(cases: &mut Cases<S>, dtypes: [DType; 2]) {
     let sentence = "a_gradient_of_zero_moves_nothing_and_makes_no_nan";
-    cases.add(Operation::Adam, variant(dtypes), sentence, move |s: &S, check| {
+    cases.add(CaseGroup::Adam, variant(dtypes), sentence, move |s: &S, check| {
         let param = Stored::vector(dtypes[0], [1.0, -0.5, 3.0]);
         let zero = Stored::vector(dtypes[1], [0.0; 3]);
         let step = (UpdateRule::Adam(PLAIN), zero);
         Run::single(param, vec![step.clone(), step]).exact(s, check)
     });
     let sentence = "a_gradient_of_1e_4_moves_as_far_as_any_other";
-    cases.add(Operation::Adam, variant(dtypes), sentence, move |s: &S, check| {
+    cases.add(CaseGroup::Adam, variant(dtypes), sentence, move |s: &S, check| {
         let param = Stored::vector(dtypes[0], [1.0, -0.5, 3.0]);
         let tiny = Stored::vector(dtypes[1], [1e-4, -1e-4, 1e-4].map(|x| x * 1024.0));
         Run::single(param, vec![(UpdateRule::Adam(PLAIN), tiny)]).near(s, check)
@@ -65,7 +65,7 @@ fn small<S: Subject>(cases: &mut Cases<S>, dtypes: [DType; 2]) {
 /// Two parameters, of which one has no gradient at first: its corrections of bias begin with its own first step.
 fn ages<S: Subject>(cases: &mut Cases<S>, dtype: DType) {
     let sentence = "a_parameter_without_a_gradient_does_not_age";
-    cases.add(Operation::Adam, variant([dtype; 2]), sentence, move |s: &S, check| {
+    cases.add(CaseGroup::Adam, variant([dtype; 2]), sentence, move |s: &S, check| {
         let [param, first, second] = calm([dtype; 2], 9, 29);
         let turn = |a: Option<&Stored>, b: &Stored| {
             let grads = vec![("a", a.cloned()), ("b", Some(b.clone()))];

@@ -2,19 +2,19 @@
 
 use super::ask::{Ask, Asks, Computes, pairs, values};
 use super::cast::rounded;
-use crate::{Agreement, Arithmetic, Check, Compute, Operation, Stored, Verdict};
+use crate::{Agreement, Arithmetic, CaseGroup, Check, OpInvocation, Stored, Verdict};
 use binade_core::DType::F32;
 
 pub(super) fn add_cases(cases: &mut Asks) {
-    pairs(cases, Operation::Add, &Compute::Add, both);
+    pairs(cases, CaseGroup::Add, &OpInvocation::Add, both);
 }
 
 /// Forward, and the gradient handed on twice.
 fn both(s: &dyn Computes, check: &mut Check, [a, b]: [&Stored; 2], offset: usize) -> Verdict {
     let sum = add(&values(a), &values(b));
-    Ask::new(Compute::Add, &[a, b]).at(offset).exact(s, check, [(a.dtype, sum)])?;
+    Ask::new(OpInvocation::Add, &[a, b]).at(offset).exact(s, check, [(a.dtype, sum)])?;
     let wanted = [a, a].map(|g| (g.dtype, values(g)));
-    Ask::new(Compute::AddBackward, &[a]).at(offset).exact(s, check, wanted)
+    Ask::new(OpInvocation::AddBackward, &[a]).at(offset).exact(s, check, wanted)
 }
 
 /// Returns how near a result must come: bits. Each element is one sum, rounded to `f32`.

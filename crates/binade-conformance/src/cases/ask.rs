@@ -9,7 +9,9 @@ pub(super) use pairs::pairs;
 pub(super) use softmaxes::Softmaxes;
 
 use super::values::Draw;
-use crate::{Agreement, Check, Compute, Failure, Layout, Operation, Stop, Stored, Verdict, Wanted};
+use crate::{
+    Agreement, CaseGroup, Check, Failure, Layout, OpInvocation, Stop, Stored, Verdict, Wanted,
+};
 use binade_core::{DType, ErrorKind};
 
 /// Of one result: its element type, and what the oracle wants of each element.
@@ -18,13 +20,13 @@ pub(super) type Result<T> = (DType, Vec<T>);
 /// An operation and its operands.
 #[derive(Clone, Debug)]
 pub(super) struct Ask<'a> {
-    op: Compute,
+    op: OpInvocation,
     operands: Vec<&'a Stored>,
     layout: Layout,
 }
 
 impl<'a> Ask<'a> {
-    pub(super) fn new(op: Compute, operands: &[&'a Stored]) -> Self {
+    pub(super) fn new(op: OpInvocation, operands: &[&'a Stored]) -> Self {
         Self { op, operands: operands.to_vec(), layout: Layout::Offset(0) }
     }
 
@@ -102,12 +104,12 @@ impl<'a> Ask<'a> {
         &self,
         s: &dyn Computes,
         check: &mut Check,
-        (operation, then, beside): (Operation, &Compute, &Stored),
+        (group, then, beside): (CaseGroup, &OpInvocation, &Stored),
         (dtype, wanted): Result<Wanted>,
     ) -> Verdict {
         let bytes = s.chained([&self.op, then], &self.operands, beside)?;
         let got = Stored { dtype, shape: vec![bytes.len() / dtype.bytes()], bytes };
-        check.within(operation.agreement(&s.arithmetic()), &self.operands, &got, &wanted)
+        check.within(group.agreement(s.arithmetic()), &self.operands, &got, &wanted)
     }
 
     /// What came of it, which has to be as many tensors as there are types and lengths.
@@ -155,12 +157,12 @@ pub(super) fn values(tensor: &Stored) -> Vec<f64> {
 /// Adds a case that gives an operation what does not fit, each time, and wants it refused.
 pub(super) fn refusals(
     cases: &mut Asks,
-    operation: Operation,
+    group: CaseGroup,
     sentence: &str,
     kind: ErrorKind,
-    all: Vec<(Compute, Vec<Stored>)>,
+    all: Vec<(OpInvocation, Vec<Stored>)>,
 ) {
-    cases.add(operation, "-", sentence, move |s, check| {
+    cases.add(group, "-", sentence, move |s, check| {
         all.iter().try_for_each(|(op, operands)| {
             let operands: Vec<&Stored> = operands.iter().collect();
             Ask::new(op.clone(), &operands).refused(s, check, kind)
@@ -172,9 +174,9 @@ pub(super) fn refusals(
 pub(super) const HUGE: usize = usize::MAX / 4;
 
 /// Adds a case whose results would be larger than any memory, and wants each refused.
-pub(super) fn too_large(cases: &mut Asks, operation: Operation, all: Vec<(Compute, Vec<Stored>)>) {
+pub(super) fn too_large(cases: &mut Asks, group: CaseGroup, all: Vec<(OpInvocation, Vec<Stored>)>) {
     let sentence = "a_result_larger_than_any_memory_is_an_invalid_argument";
-    refusals(cases, operation, sentence, ErrorKind::InvalidArgument, all);
+    refusals(cases, group, sentence, ErrorKind::InvalidArgument, all);
 }
 
 /// Ones, for what is refused before anybody looks at them.

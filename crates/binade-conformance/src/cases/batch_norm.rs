@@ -8,7 +8,9 @@ use super::bias_add::name;
 use super::layer_norm::{Stats, Sums};
 use super::values::offsets;
 use crate::agreement::count;
-use crate::{Agreement, Arithmetic, Check, Compute, Operation::BatchNorm, Stored, Verdict, Wanted};
+use crate::{
+    Agreement, Arithmetic, CaseGroup::BatchNorm, Check, OpInvocation, Stored, Verdict, Wanted,
+};
 use binade_core::{DType, ErrorKind};
 use binade_ops::BatchNormConfig;
 
@@ -57,7 +59,7 @@ pub(super) fn add_cases(cases: &mut Asks) {
         cases.add(BatchNorm, dtype, sentence, move |s, check| {
             let x = uniform(1, dtype, &[5, 3], [-2.0, 3.0]);
             let Layer { w, b, mean, var, .. } = Layer::of(&x, dtype);
-            let op = Compute::BatchNorm(BatchNormConfig::default());
+            let op = OpInvocation::BatchNorm { config: BatchNormConfig::default() };
             Ask::new(op, &[&x, &w, &b, &mean, &var]).keeps(s, check)
         });
         cases.add(BatchNorm, dtype, "a_nan_stays_in_its_channel", move |s, check| {
@@ -72,7 +74,7 @@ pub(super) fn add_cases(cases: &mut Asks) {
         vec![ones(DType::F32, shape), vector(), vector(), vector(), vector()]
     };
     let config = BatchNormConfig::default();
-    let one = vec![(Compute::BatchNorm(config), operands(&[1, 3], 3))];
+    let one = vec![(OpInvocation::BatchNorm { config }, operands(&[1, 3], 3))];
     let sentence = "fewer_than_two_values_a_channel_are_an_invalid_argument";
     refusals(cases, BatchNorm, sentence, ErrorKind::InvalidArgument, one);
     let mut narrow = operands(&[4, 3], 3);
@@ -80,10 +82,10 @@ pub(super) fn add_cases(cases: &mut Asks) {
     let backward =
         vec![ones(DType::F32, &[3, 4]), ones(DType::F32, &[4, 3]), ones(DType::F32, &[3])];
     let all = vec![
-        (Compute::BatchNorm(config), operands(&[4, 3], 4)),
-        (Compute::BatchNorm(config), narrow.clone()),
-        (Compute::BatchNormInference { eps: 1e-5 }, narrow),
-        (Compute::BatchNormBackward { eps: 1e-5 }, backward),
+        (OpInvocation::BatchNorm { config }, operands(&[4, 3], 4)),
+        (OpInvocation::BatchNorm { config }, narrow.clone()),
+        (OpInvocation::BatchNormInference { eps: 1e-5 }, narrow),
+        (OpInvocation::BatchNormBackward { eps: 1e-5 }, backward),
     ];
     refusals(cases, BatchNorm, "what_does_not_fit_is_a_mismatch", ErrorKind::Mismatch, all);
 }
@@ -127,7 +129,7 @@ fn all(
     let eps = 1e-5_f32;
     let [wv, bv, meanv, varv] = [w, b, mean, var].map(values);
     let wanted = inference(&values(x), channels, [&wv, &bv], [&meanv, &varv], f64::from(eps));
-    Ask::new(Compute::BatchNormInference { eps }, &[x, w, b, mean, var]).at(offset).near(
+    Ask::new(OpInvocation::BatchNormInference { eps }, &[x, w, b, mean, var]).at(offset).near(
         s,
         check,
         [(x.dtype, wanted)],
@@ -135,7 +137,7 @@ fn all(
     let g = uniform(7, x.dtype, &x.shape, [-1.0, 1.0]);
     let [input, weight, bias] = backward(&values(&g), &values(x), channels, &wv, f64::from(eps));
     let wanted = [(x.dtype, input), (parameters, weight), (parameters, bias)];
-    Ask::new(Compute::BatchNormBackward { eps }, &[&g, x, w]).at(offset).near(s, check, wanted)
+    Ask::new(OpInvocation::BatchNormBackward { eps }, &[&g, x, w]).at(offset).near(s, check, wanted)
 }
 
 fn forward(
@@ -150,7 +152,7 @@ fn forward(
     let numbers = [f64::from(config.momentum), f64::from(config.eps)];
     let wanted = batch_norm(&values(x), channels, [&wv, &bv], [&meanv, &varv], numbers);
     let types = [x.dtype, DType::F32, DType::F32];
-    Ask::new(Compute::BatchNorm(config), &[x, w, b, mean, var]).at(offset).near(
+    Ask::new(OpInvocation::BatchNorm { config }, &[x, w, b, mean, var]).at(offset).near(
         s,
         check,
         types.into_iter().zip(wanted),

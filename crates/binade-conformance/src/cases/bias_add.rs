@@ -5,7 +5,9 @@ use super::ask::{Ask, Asks, Computes, ones, refusals, uniform, values};
 use super::cast::rounded;
 use super::sum::sum;
 use super::values::offsets;
-use crate::{Agreement, Arithmetic, Check, Compute, Operation::BiasAdd, Stored, Verdict, Wanted};
+use crate::{
+    Agreement, Arithmetic, CaseGroup::BiasAdd, Check, OpInvocation, Stored, Verdict, Wanted,
+};
 use binade_core::{
     DType::{self, F32},
     ErrorKind,
@@ -50,7 +52,7 @@ pub(super) fn add_cases(cases: &mut Asks) {
             for (shape, channels, terms) in all {
                 let g = ones(dtype, shape);
                 let wanted = [(dtype, values(&g)), (dtype, vec![terms; channels])];
-                Ask::new(Compute::BiasAddBackward, &[&g]).exact(s, check, wanted)?;
+                Ask::new(OpInvocation::BiasAddBackward, &[&g]).exact(s, check, wanted)?;
             }
             Ok(())
         });
@@ -64,10 +66,10 @@ pub(super) fn add_cases(cases: &mut Asks) {
     }
     let float = |shape: &[usize]| ones(DType::F32, shape);
     let all = vec![
-        (Compute::BiasAdd, vec![float(&[2, 3]), float(&[2])]),
-        (Compute::BiasAdd, vec![float(&[2, 3, 4, 4]), float(&[4])]),
-        (Compute::BiasAdd, vec![ones(DType::F16, &[2, 3]), float(&[3])]),
-        (Compute::BiasAddBackward, vec![float(&[])]),
+        (OpInvocation::BiasAdd, vec![float(&[2, 3]), float(&[2])]),
+        (OpInvocation::BiasAdd, vec![float(&[2, 3, 4, 4]), float(&[4])]),
+        (OpInvocation::BiasAdd, vec![ones(DType::F16, &[2, 3]), float(&[3])]),
+        (OpInvocation::BiasAddBackward, vec![float(&[])]),
     ];
     refusals(cases, BiasAdd, "what_does_not_fit_is_a_mismatch", ErrorKind::Mismatch, all);
 }
@@ -78,10 +80,10 @@ fn both(s: &dyn Computes, check: &mut Check, x: &Stored, offset: usize) -> Verdi
     let (count, channels) = (x.shape[axis], channels(&x.shape));
     let b = uniform(2, x.dtype, &[count], [-2.0, 2.0]);
     let wanted = bias_add(&values(x), &values(&b), &channels);
-    Ask::new(Compute::BiasAdd, &[x, &b]).at(offset).exact(s, check, [(x.dtype, wanted)])?;
+    Ask::new(OpInvocation::BiasAdd, &[x, &b]).at(offset).exact(s, check, [(x.dtype, wanted)])?;
     let same = values(x).into_iter().map(crate::Wanted::exactly).collect();
     let wanted = [(x.dtype, same), (x.dtype, backward(&values(x), &channels, count))];
-    Ask::new(Compute::BiasAddBackward, &[x]).at(offset).near(s, check, wanted)
+    Ask::new(OpInvocation::BiasAddBackward, &[x]).at(offset).near(s, check, wanted)
 }
 
 /// `2x3x4`.

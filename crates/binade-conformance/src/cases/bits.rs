@@ -2,13 +2,13 @@
 
 use super::values::{Draw, awkward};
 use super::{get, put};
-use crate::{Agreement, Arithmetic, Cases, Operation, Stored, Subject};
+use crate::{Agreement, Arithmetic, CaseGroup, Cases, Stored, Subject};
 use binade_core::DType;
 
 pub(super) fn add_cases<S: Subject>(cases: &mut Cases<S>) {
     for dtype in [DType::BF16, DType::F16, DType::F32, DType::E4M3, DType::E5M2] {
         let sentence = "every_pattern_comes_back_and_so_do_the_bits_of_a_nan";
-        cases.add(Operation::Bits, dtype, sentence, move |s: &S, check| {
+        cases.add(CaseGroup::Bits, dtype, sentence, move |s: &S, check| {
             let input = patterns(dtype);
             let got = get(s, &put(s, &input)?, dtype, &input.shape)?;
             let differs = input.codes().zip(got.codes()).position(|(a, b)| a != b);

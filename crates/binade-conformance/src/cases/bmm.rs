@@ -10,7 +10,7 @@ use super::ask::{Ask, Asks, Computes, ones, refusals, uniform, values};
 use super::bias_add::name;
 use super::matmul::{matmul, transposed};
 use super::values::offsets;
-use crate::{Agreement, Arithmetic, Check, Compute, Operation::Bmm, Stored, Verdict, Wanted};
+use crate::{Agreement, Arithmetic, CaseGroup::Bmm, Check, OpInvocation, Stored, Verdict, Wanted};
 use binade_core::{DType, ErrorKind};
 
 /// The leading extents, and M, K, N.
@@ -52,14 +52,14 @@ pub(super) fn add_cases(cases: &mut Asks) {
                 uniform(1, dtype, &[3, 9, 33], [-1.0, 1.0]),
                 uniform(2, dtype, &[3, 33, 7], [-1.0, 1.0]),
             );
-            let all = Ask::new(Compute::Bmm, &[&a, &b]).results(s, [(dtype, 3 * 63)])?;
+            let all = Ask::new(OpInvocation::Bmm, &[&a, &b]).results(s, [(dtype, 3 * 63)])?;
             for (i, got) in all[0].codes().collect::<Vec<u64>>().chunks(63).enumerate() {
                 let part = |x: &Stored, shape: [usize; 2]| {
                     let size = shape[0] * shape[1];
                     Stored::from_codes(dtype, &shape, x.codes().skip(i * size).take(size))
                 };
                 let got = Stored::from_codes(dtype, &[63], got.iter().copied());
-                Ask::new(Compute::MatMul, &[&part(&a, [9, 33]), &part(&b, [33, 7])])
+                Ask::new(OpInvocation::MatMul, &[&part(&a, [9, 33]), &part(&b, [33, 7])])
                     .same(s, check, &got)?;
             }
             Ok(())
@@ -67,11 +67,11 @@ pub(super) fn add_cases(cases: &mut Asks) {
     }
     let float = |shape: &[usize]| ones(DType::F32, shape);
     let all = vec![
-        (Compute::Bmm, vec![float(&[2, 3]), float(&[3, 4])]),
-        (Compute::Bmm, vec![float(&[1, 2, 3]), float(&[5, 3, 4])]),
-        (Compute::Bmm, vec![float(&[2, 2, 3]), float(&[2, 4, 3])]),
-        (Compute::Bmm, vec![ones(DType::F16, &[2, 2, 3]), float(&[2, 3, 4])]),
-        (Compute::BmmBackward, vec![float(&[2, 2, 3]), float(&[2, 2, 3]), float(&[2, 3, 4])]),
+        (OpInvocation::Bmm, vec![float(&[2, 3]), float(&[3, 4])]),
+        (OpInvocation::Bmm, vec![float(&[1, 2, 3]), float(&[5, 3, 4])]),
+        (OpInvocation::Bmm, vec![float(&[2, 2, 3]), float(&[2, 4, 3])]),
+        (OpInvocation::Bmm, vec![ones(DType::F16, &[2, 2, 3]), float(&[2, 3, 4])]),
+        (OpInvocation::BmmBackward, vec![float(&[2, 2, 3]), float(&[2, 2, 3]), float(&[2, 3, 4])]),
     ];
     refusals(cases, Bmm, "what_does_not_fit_is_a_mismatch", ErrorKind::Mismatch, all);
 }
@@ -89,14 +89,14 @@ fn both(
     let mut wanted = bmm(&values(&a), &values(&b), size);
     // No chunks of nothing: with an inner extent of 0, every product is there and 0.
     wanted.resize(g.len(), crate::Wanted::exactly(0.0));
-    Ask::new(Compute::Bmm, &[&a, &b]).at(offset).near(s, check, [(dtype, wanted)])?;
+    Ask::new(OpInvocation::Bmm, &[&a, &b]).at(offset).near(s, check, [(dtype, wanted)])?;
     let wanted = backward(&values(&g), &values(&a), &values(&b), size);
     let lengths = [a.len(), b.len()];
     let wanted = wanted.into_iter().zip(lengths).map(|(mut wanted, length)| {
         wanted.resize(length, crate::Wanted::exactly(0.0));
         (dtype, wanted)
     });
-    Ask::new(Compute::BmmBackward, &[&g, &a, &b]).at(offset).near(s, check, wanted)
+    Ask::new(OpInvocation::BmmBackward, &[&g, &a, &b]).at(offset).near(s, check, wanted)
 }
 
 /// Returns how near a result must come: as matrix products of this arithmetic do.

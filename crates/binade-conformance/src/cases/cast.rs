@@ -11,7 +11,7 @@ use super::training::calm;
 use super::values::{Draw, edges, folded, infinities, infinity, layouts, nans, places};
 use super::{FLOATS, LENGTHS, LONG, get, put, put_at};
 use crate::{
-    Agreement, Arithmetic, Cases, Check, Operation::Cast, Refusal, Stop, Stored, Subject, Turn,
+    Agreement, Arithmetic, CaseGroup::Cast, Cases, Check, Refusal, Stop, Stored, Subject, Turn,
     Verdict,
 };
 use binade_core::{DType, Named};

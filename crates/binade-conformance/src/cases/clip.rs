@@ -10,7 +10,7 @@ use super::unscale::{
 use super::values::{Draw, awkward, finite, layouts};
 use super::{FLOATS, LENGTHS, LONG, get};
 use crate::{
-    Agreement, Arithmetic, Cases, Check, Clip, Operation, Stop, Stored, Subject, Verdict, Wanted,
+    Agreement, Arithmetic, CaseGroup, Cases, Check, Clip, Stop, Stored, Subject, Verdict, Wanted,
 };
 use binade_core::{DType, ErrorKind, NamedGrads};
 use binade_grad_scaler::{Norm, ScaleState};
@@ -79,7 +79,7 @@ fn below(x: f32) -> f32 {
 /// Norms of whole numbers, which no arithmetic rounds: of 3 and 4, of 1, 2 and 2, and of 2, 4, 5 and 6.
 fn norms<S: Subject>(cases: &mut Cases<S>, dtype: DType) {
     let mut add = |sentence: &str, set: Set, limits: &'static [f32], which: Norm| {
-        cases.add(Operation::Clip, dtype, sentence, move |s: &S, check| {
+        cases.add(CaseGroup::Clip, dtype, sentence, move |s: &S, check| {
             let each = |max: &f32| by(s, check, &set, Given::Exactly, Clip::Norm(which, *max));
             limits.iter().try_for_each(each)
         });
@@ -94,7 +94,7 @@ fn norms<S: Subject>(cases: &mut Cases<S>, dtype: DType) {
     let mut set = one(dtype, [1.0, 2.0]);
     set.extend([("b", None), ("c", one(dtype, [-2.0]).swap_remove(0).1)]);
     add("all_parameters_share_one_factor", set, &[1.0, 0.7], Norm::L2);
-    cases.add(Operation::Clip, dtype, "a_limit_just_below_the_norm_clips", move |s: &S, check| {
+    cases.add(CaseGroup::Clip, dtype, "a_limit_just_below_the_norm_clips", move |s: &S, check| {
         let clip = Clip::Norm(Norm::L2, below(5.0));
         by(s, check, &one(dtype, [3.0, 4.0]), Given::Exactly, clip)
     });
@@ -103,7 +103,7 @@ fn norms<S: Subject>(cases: &mut Cases<S>, dtype: DType) {
 fn lengths<S: Subject>(cases: &mut Cases<S>, dtype: DType) {
     for length in LENGTHS.into_iter().chain([LONG[2]]) {
         let sentence = format!("all_of_{length}_elements");
-        cases.add(Operation::Clip, dtype, sentence, move |s: &S, check| {
+        cases.add(CaseGroup::Clip, dtype, sentence, move |s: &S, check| {
             let set = one(dtype, finite(length, length, dtype, [-4.0, 4.0]));
             by(s, check, &set, Given::Exactly, Clip::Norm(Norm::Infinity, 0.7))?;
             by(s, check, &set, Given::Exactly, Clip::Value(0.7))?;
@@ -114,7 +114,7 @@ fn lengths<S: Subject>(cases: &mut Cases<S>, dtype: DType) {
 
 fn limits<S: Subject>(cases: &mut Cases<S>, dtype: DType) {
     let mut add = |sentence: &str, values: Vec<f64>, max: f32| {
-        cases.add(Operation::Clip, dtype, sentence, move |s: &S, check| {
+        cases.add(CaseGroup::Clip, dtype, sentence, move |s: &S, check| {
             by(s, check, &one(dtype, values.clone()), Given::Exactly, Clip::Value(max))
         });
     };
@@ -126,7 +126,7 @@ fn limits<S: Subject>(cases: &mut Cases<S>, dtype: DType) {
     add("clip_value_leaves_a_nan_a_nan", vec![nan, 2.0, nan, -2.0, nan], 1.0);
     add("clip_value_limits_infinities", vec![inf, -inf, 0.5], 1.0);
     cases.add(
-        Operation::Clip,
+        CaseGroup::Clip,
         dtype,
         "clip_value_limits_all_that_is_awkward",
         move |s: &S, check| {
@@ -140,7 +140,7 @@ fn limits<S: Subject>(cases: &mut Cases<S>, dtype: DType) {
 /// What a limit is a limit of: gradients as they are once unscaled, whatever their scale.
 fn units<S: Subject>(cases: &mut Cases<S>, dtype: DType) {
     let sentence = "the_limit_is_of_unscaled_gradients_whatever_the_scale";
-    cases.add(Operation::Clip, dtype, sentence, move |s: &S, check| {
+    cases.add(CaseGroup::Clip, dtype, sentence, move |s: &S, check| {
         for exponent in [-3, 0, 3, 10] {
             let scaled = [3.0, -4.0].map(|x| x * 2.0_f64.powi(exponent));
             let set = vec![("w", Some(Stored::vector(dtype, scaled)))];
@@ -157,7 +157,7 @@ fn units<S: Subject>(cases: &mut Cases<S>, dtype: DType) {
 
 fn starts<S: Subject>(cases: &mut Cases<S>, dtype: DType) {
     for (sentence, layouts) in layouts() {
-        cases.add(Operation::Clip, dtype, sentence, move |s: &S, check| {
+        cases.add(CaseGroup::Clip, dtype, sentence, move |s: &S, check| {
             for &(layout, length) in &layouts {
                 let set =
                     folded_set(one(dtype, finite(length, length, dtype, [-4.0, 4.0])), layout);
@@ -188,7 +188,7 @@ fn findings<S: Subject>(cases: &mut Cases<S>, dtype: DType) {
         (vec![("a", grad(&[1.0])), ("b", grad(&[large; 4]))], -112, false),
     ];
     let sentence = "all_that_a_pass_found_is_told_beside_the_norm";
-    cases.add(Operation::Clip, dtype, sentence, move |s: &S, check| {
+    cases.add(CaseGroup::Clip, dtype, sentence, move |s: &S, check| {
         for (set, exponent, diverged) in &runs {
             let state = ScaleState { diverged: *diverged, ..ScaleState::from_exponent(*exponent) };
             let (unscaled, found) = unscale(&values(set), factor(&state));
@@ -209,7 +209,7 @@ fn findings<S: Subject>(cases: &mut Cases<S>, dtype: DType) {
 
 fn refusals<S: Subject>(cases: &mut Cases<S>, dtype: DType) {
     let sentence = "a_limit_that_is_no_positive_number_is_an_invalid_argument";
-    cases.add(Operation::Clip, dtype, sentence, move |s: &S, check| {
+    cases.add(CaseGroup::Clip, dtype, sentence, move |s: &S, check| {
         let set = one(dtype, [3.0, -4.0]);
         for max in [0.0, -0.0, -1.0, f32::NEG_INFINITY, f32::NAN] {
             let norms = [Norm::L2, Norm::Infinity].map(|which| Clip::Norm(which, max));

@@ -13,7 +13,9 @@ use super::bias_add::name;
 use super::sum::sum;
 use super::values::offsets;
 use crate::agreement::count;
-use crate::{Agreement, Arithmetic, Check, Compute, Operation::Conv2d, Stored, Verdict, Wanted};
+use crate::{
+    Agreement, Arithmetic, CaseGroup::Conv2d, Check, OpInvocation, Stored, Verdict, Wanted,
+};
 use binade_core::{DType, ErrorKind};
 use binade_ops::Conv2dConfig;
 
@@ -59,20 +61,20 @@ pub(super) fn add_cases(cases: &mut Asks) {
         cases.add(Conv2d, dtype, "the_kernel_is_not_flipped", move |s, check| {
             let x = Stored::from_values(dtype, &[1, 1, 2, 3], [1.0, 2.0, 3.0, 4.0, 5.0, 6.0]);
             let w = Stored::from_values(dtype, &[1, 1, 2, 2], [1.0, 10.0, 100.0, 0.0]);
-            let op = Compute::Conv2d(Conv2dConfig::default());
+            let op = OpInvocation::Conv2d { config: Conv2dConfig::default() };
             Ask::new(op, &[&x, &w]).exact(s, check, [(dtype, vec![421.0, 532.0])])
         });
         cases.add(Conv2d, dtype, "4096_products_of_one_add_up", move |s, check| {
             let (x, w) = (ones(dtype, &[1, 64, 8, 8]), ones(dtype, &[2, 64, 8, 8]));
             let b = Stored::vector(dtype, [2.0, 32.0]);
-            let op = Compute::Conv2d(Conv2dConfig::default());
+            let op = OpInvocation::Conv2d { config: Conv2dConfig::default() };
             Ask::new(op, &[&x, &w, &b]).exact(s, check, [(dtype, vec![4098.0, 4128.0])])
         });
         let sentence = "the_gradient_of_the_weight_is_summed_wide_over_the_batch";
         cases.add(Conv2d, dtype, sentence, move |s, check| {
             let (x, w) = (ones(dtype, &[17, 1, 16, 16]), ones(dtype, &[1, 1, 1, 1]));
             let g = ones(dtype, &[17, 1, 16, 16]);
-            let op = Compute::Conv2dBackward { config: Conv2dConfig::default(), bias: true };
+            let op = OpInvocation::Conv2dBackward { config: Conv2dConfig::default(), bias: true };
             let wanted = [values(&x), vec![4352.0], vec![4352.0]];
             Ask::new(op, &[&g, &x, &w]).exact(s, check, wanted.map(|wanted| (dtype, wanted)))
         });
@@ -88,7 +90,7 @@ pub(super) fn add_cases(cases: &mut Asks) {
                 let x = Stored::from_values(dtype, &layer.input, x);
                 let w = uniform(1, dtype, &layer.weight, [0.5, 1.0]);
                 let wanted = layer.forward(&values(&x), &values(&w), None);
-                Ask::new(Compute::Conv2d(layer.config), &[&x, &w]).near(
+                Ask::new(OpInvocation::Conv2d { config: layer.config }, &[&x, &w]).near(
                     s,
                     check,
                     [(dtype, wanted)],
@@ -97,7 +99,7 @@ pub(super) fn add_cases(cases: &mut Asks) {
                 g[4] = bad;
                 let g = Stored::from_values(dtype, &layer.output(), g);
                 let wanted = layer.backward(&values(&g), &values(&x), &values(&w));
-                let op = Compute::Conv2dBackward { config: layer.config, bias: true };
+                let op = OpInvocation::Conv2dBackward { config: layer.config, bias: true };
                 let wanted = wanted.into_iter().map(|wanted| (dtype, wanted));
                 Ask::new(op, &[&g, &x, &w]).near(s, check, wanted)?;
             }
@@ -113,18 +115,20 @@ fn refused(cases: &mut Asks) {
     let plain = Conv2dConfig::default();
     let still = Conv2dConfig { stride: [0, 1], ..plain };
     let sentence = "a_stride_of_zero_is_an_invalid_argument";
-    let all = vec![(Compute::Conv2d(still), vec![x.clone(), w.clone()])];
+    let all = vec![(OpInvocation::Conv2d { config: still }, vec![x.clone(), w.clone()])];
     refusals(cases, Conv2d, sentence, ErrorKind::InvalidArgument, all);
-    let bias = Compute::Conv2dBackward { config: plain, bias: true };
+    let bias = OpInvocation::Conv2dBackward { config: plain, bias: true };
     let all = vec![
-        (Compute::Conv2d(plain), vec![x.clone(), float(&[3, 1, 2, 2])]),
-        (Compute::Conv2d(plain), vec![x.clone(), float(&[3, 2, 4, 2])]),
-        (Compute::Conv2d(plain), vec![x.clone(), w.clone(), float(&[2])]),
-        (Compute::Conv2d(plain), vec![x.clone(), ones(DType::F16, &[3, 2, 2, 2])]),
+        (OpInvocation::Conv2d { config: plain }, vec![x.clone(), float(&[3, 1, 2, 2])]),
+        (OpInvocation::Conv2d { config: plain }, vec![x.clone(), float(&[3, 2, 4, 2])]),
+        (OpInvocation::Conv2d { config: plain }, vec![x.clone(), w.clone(), float(&[2])]),
+        (OpInvocation::Conv2d { config: plain }, vec![x.clone(), ones(DType::F16, &[3, 2, 2, 2])]),
         (bias, vec![float(&[1, 3, 3, 3]), x, w]),
     ];
     refusals(cases, Conv2d, "what_does_not_fit_is_a_mismatch", ErrorKind::Mismatch, all);
-    let padded = |padding| Compute::Conv2d(Conv2dConfig { padding, ..Conv2dConfig::default() });
+    let padded = |padding| OpInvocation::Conv2d {
+        config: Conv2dConfig { padding, ..Conv2dConfig::default() },
+    };
     let image = || vec![ones(DType::F32, &[1, 1, 2, 2]), ones(DType::F32, &[1, 1, 2, 2])];
     let hostile = [[HUGE, 1], [1, HUGE], [HUGE, HUGE], [1 << 30, 1 << 30]];
     too_large(cases, Conv2d, hostile.map(|padding| (padded(padding), image())).into());
@@ -147,14 +151,14 @@ fn both(
     let bv = values(&b);
     let wanted = layer.forward(&values(&x), &values(&w), bias.then_some(&bv));
     let operands = [&x, &w, &b];
-    Ask::new(Compute::Conv2d(config), &operands[..2 + usize::from(bias)]).at(offset).near(
+    Ask::new(OpInvocation::Conv2d { config }, &operands[..2 + usize::from(bias)]).at(offset).near(
         s,
         check,
         [(dtype, wanted)],
     )?;
     let wanted = layer.backward(&values(&g), &values(&x), &values(&w));
     let wanted = wanted.into_iter().take(2 + usize::from(bias)).map(|wanted| (dtype, wanted));
-    Ask::new(Compute::Conv2dBackward { config, bias }, &[&g, &x, &w])
+    Ask::new(OpInvocation::Conv2dBackward { config, bias }, &[&g, &x, &w])
         .at(offset)
         .near(s, check, wanted)
 }

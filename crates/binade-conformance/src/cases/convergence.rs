@@ -14,8 +14,8 @@ use super::values::Draw;
 use super::{get, put, scale_update};
 use crate::agreement::count;
 use crate::{
-    Agreement, Arithmetic, Cases, Check, Compute, Operation::Convergence, Pass, Refusal, Round,
-    Stop, Stored, Subject, Turn, Verdict, Wanted,
+    Agreement, Arithmetic, CaseGroup::Convergence, Cases, Check, OpInvocation, Pass, Refusal,
+    Round, Stop, Stored, Subject, Turn, Verdict, Wanted,
 };
 use binade_core::{DType, Named, NamedGrads};
 use binade_grad_scaler::{LossScale, ScaleState, Seen};
@@ -212,14 +212,14 @@ fn on_device<S: Subject>(
     let cast = |param: &Named<S::Tensor>| s.cast(&param.value, run.dtype);
     let [w1, b1, w2, b2] = taken(held.tensors.iter().map(cast).collect::<Result<_, _>>()?)?;
 
-    let [sums] = taken(s.compute(&Compute::Linear, &[&x, &w1, &b1])?)?;
-    let [hidden] = taken(s.compute(&Compute::Relu, &[&sums])?)?;
-    let [out] = taken(s.compute(&Compute::Linear, &[&hidden, &w2, &b2])?)?;
+    let [sums] = taken(s.compute(&OpInvocation::Linear, &[&x, &w1, &b1])?)?;
+    let [hidden] = taken(s.compute(&OpInvocation::Relu, &[&sums])?)?;
+    let [out] = taken(s.compute(&OpInvocation::Linear, &[&hidden, &w2, &b2])?)?;
 
-    let back = Compute::LinearBackward { bias: true };
-    let [d, _] = taken(s.compute(&Compute::MseLossBackward, &[&above, &out, &y])?)?;
+    let back = OpInvocation::LinearBackward { bias: true };
+    let [d, _] = taken(s.compute(&OpInvocation::MseLossBackward, &[&above, &out, &y])?)?;
     let [d, gw2, gb2] = taken(s.compute(&back, &[&d, &hidden, &w2])?)?;
-    let [d] = taken(s.compute(&Compute::ReluBackward, &[&d, &hidden])?)?;
+    let [d] = taken(s.compute(&OpInvocation::ReluBackward, &[&d, &hidden])?)?;
     let [_, gw1, gb1] = taken(s.compute(&back, &[&d, &x, &w1])?)?;
     let pairs = [gw1, gb1, gw2, gb2].into_iter().zip(shapes());
     pairs.map(|(grad, shape)| get(s, &grad, run.dtype, &shape)).collect()

@@ -7,7 +7,7 @@ use super::softmax::{Row, cost};
 use super::values::{Draw, offsets, wide_rows};
 use crate::agreement::count;
 use crate::{
-    Agreement, Arithmetic, Check, Compute, Operation::CrossEntropy, Stored, Verdict, Wanted,
+    Agreement, Arithmetic, CaseGroup::CrossEntropy, Check, OpInvocation, Stored, Verdict, Wanted,
 };
 use binade_core::{DType, ErrorKind};
 
@@ -76,10 +76,13 @@ pub(super) fn add_cases(cases: &mut Asks) {
     }
     let (x, labels) = (ones(DType::F32, &[2, 3]), i64s(&[2], [0, 1]));
     let all = vec![
-        (Compute::CrossEntropy, vec![x.clone(), i64s(&[3], [0, 1, 2])]),
-        (Compute::CrossEntropy, vec![x.clone(), ones(DType::F32, &[2])]),
-        (Compute::CrossEntropyBackward, vec![ones(DType::F16, &[]), x.clone(), labels.clone()]),
-        (Compute::CrossEntropyBackward, vec![ones(DType::F32, &[1]), x, labels]),
+        (OpInvocation::CrossEntropy, vec![x.clone(), i64s(&[3], [0, 1, 2])]),
+        (OpInvocation::CrossEntropy, vec![x.clone(), ones(DType::F32, &[2])]),
+        (
+            OpInvocation::CrossEntropyBackward,
+            vec![ones(DType::F16, &[]), x.clone(), labels.clone()],
+        ),
+        (OpInvocation::CrossEntropyBackward, vec![ones(DType::F32, &[1]), x, labels]),
     ];
     refusals(cases, CrossEntropy, "what_does_not_fit_is_a_mismatch", ErrorKind::Mismatch, all);
 }
@@ -91,7 +94,7 @@ fn odd(cases: &mut Asks, dtype: DType) {
             let x = [0.0, 1.0, bad, 3.0];
             let wanted = vec![cross_entropy(&x, &[0, 1], 2)];
             let (x, labels) = (Stored::from_values(dtype, &[2, 2], x), i64s(&[2], [0, 1]));
-            Ask::new(Compute::CrossEntropy, &[&x, &labels]).near(
+            Ask::new(OpInvocation::CrossEntropy, &[&x, &labels]).near(
                 s,
                 check,
                 [(DType::F32, wanted)],
@@ -107,7 +110,7 @@ fn odd(cases: &mut Asks, dtype: DType) {
     });
     cases.add(CrossEntropy, dtype, "the_loss_of_no_rows_is_nan", move |s, check| {
         let (x, labels) = (ones(dtype, &[0, 3]), i64s(&[0], []));
-        Ask::new(Compute::CrossEntropy, &[&x, &labels]).exact(
+        Ask::new(OpInvocation::CrossEntropy, &[&x, &labels]).exact(
             s,
             check,
             [(DType::F32, vec![f64::NAN])],
@@ -117,10 +120,10 @@ fn odd(cases: &mut Asks, dtype: DType) {
     cases.add(CrossEntropy, dtype, sentence, move |s, check| {
         [3, -1, i64::MAX, i64::MIN].into_iter().try_for_each(|bad| {
             let (x, labels, g) = (ones(dtype, &[2, 3]), i64s(&[2], [0, bad]), scalar(1.0));
-            let ask = Ask::new(Compute::CrossEntropy, &[&x, &labels]);
+            let ask = Ask::new(OpInvocation::CrossEntropy, &[&x, &labels]);
             let got = ask.results(s, [(DType::F32, 1)]);
             reported(check, &ask, got, 0..1)?;
-            let ask = Ask::new(Compute::CrossEntropyBackward, &[&g, &x, &labels]);
+            let ask = Ask::new(OpInvocation::CrossEntropyBackward, &[&g, &x, &labels]);
             let got = ask.results(s, [(dtype, 6)]);
             reported(check, &ask, got, 3..6)
         })
@@ -146,14 +149,14 @@ fn both(
     let wanted = vec![cross_entropy(&values(x), labels, classes)];
     let stored =
         i64s(&[labels.len()], labels.iter().map(|i| i64::try_from(*i).unwrap_or_default()));
-    Ask::new(Compute::CrossEntropy, &[x, &stored]).at(offset).near(
+    Ask::new(OpInvocation::CrossEntropy, &[x, &stored]).at(offset).near(
         s,
         check,
         [(DType::F32, wanted)],
     )?;
     let g = scalar(grad);
     let wanted = backward(grad, &values(x), labels, classes);
-    Ask::new(Compute::CrossEntropyBackward, &[&g, x, &stored]).at(offset).near(
+    Ask::new(OpInvocation::CrossEntropyBackward, &[&g, x, &stored]).at(offset).near(
         s,
         check,
         [(x.dtype, wanted)],

@@ -7,7 +7,7 @@ use super::cast::rounded;
 use super::stochastic_cast::word;
 use super::values::{awkward, offsets};
 use super::{FLOATS, SHORT};
-use crate::{Agreement, Arithmetic, Check, Compute, Operation::Dropout, Stored, Verdict};
+use crate::{Agreement, Arithmetic, CaseGroup::Dropout, Check, OpInvocation, Stored, Verdict};
 use binade_core::{
     DType::{self, F32},
     ErrorKind,
@@ -53,19 +53,23 @@ pub(super) fn add_cases(cases: &mut Asks) {
             let x = Stored::from_codes(dtype, &[codes.len()], codes);
             let key = key(KEY);
             let wanted = [(dtype, vec![0.0; x.len()])];
-            Ask::new(Compute::Dropout { p: 1.0 }, &[&x, &key]).exact(s, check, wanted.clone())?;
-            Ask::new(Compute::DropoutBackward { p: 1.0 }, &[&x, &key]).exact(s, check, wanted)
+            Ask::new(OpInvocation::Dropout { p: 1.0 }, &[&x, &key]).exact(
+                s,
+                check,
+                wanted.clone(),
+            )?;
+            Ask::new(OpInvocation::DropoutBackward { p: 1.0 }, &[&x, &key]).exact(s, check, wanted)
         });
     }
     let x = ones(DType::F32, &[2]);
-    let ask = |p: f32| (Compute::Dropout { p }, vec![x.clone(), key(KEY)]);
+    let ask = |p: f32| (OpInvocation::Dropout { p }, vec![x.clone(), key(KEY)]);
     let sentence = "a_p_outside_zero_to_one_is_an_invalid_argument";
     let outside = vec![ask(-0.1), ask(1.5), ask(f32::NAN), ask(f32::INFINITY)];
     refusals(cases, Dropout, sentence, ErrorKind::InvalidArgument, outside);
     let all = vec![
-        (Compute::Dropout { p: 0.5 }, vec![x.clone(), i64s(&[3], [1, 2, 3])]),
-        (Compute::Dropout { p: 0.5 }, vec![x.clone(), ones(DType::F32, &[2])]),
-        (Compute::Dropout { p: 0.5 }, vec![i64s(&[2], [1, 2]), key(KEY)]),
+        (OpInvocation::Dropout { p: 0.5 }, vec![x.clone(), i64s(&[3], [1, 2, 3])]),
+        (OpInvocation::Dropout { p: 0.5 }, vec![x.clone(), ones(DType::F32, &[2])]),
+        (OpInvocation::Dropout { p: 0.5 }, vec![i64s(&[2], [1, 2]), key(KEY)]),
     ];
     refusals(cases, Dropout, "what_does_not_fit_is_a_mismatch", ErrorKind::Mismatch, all);
 }
@@ -85,10 +89,14 @@ fn both(
 ) -> Verdict {
     let key = key(words);
     let wanted = dropout(&values(x), words, f64::from(p));
-    Ask::new(Compute::Dropout { p }, &[x, &key]).at(offset).exact(s, check, [(x.dtype, wanted)])?;
+    Ask::new(OpInvocation::Dropout { p }, &[x, &key]).at(offset).exact(
+        s,
+        check,
+        [(x.dtype, wanted)],
+    )?;
     let g = uniform(x.len() + 1, x.dtype, &[x.len()], [-1.0, 1.0]);
     let wanted = dropout(&values(&g), words, f64::from(p));
-    Ask::new(Compute::DropoutBackward { p }, &[&g, &key]).at(offset).exact(
+    Ask::new(OpInvocation::DropoutBackward { p }, &[&g, &key]).at(offset).exact(
         s,
         check,
         [(x.dtype, wanted)],

@@ -5,8 +5,8 @@ use super::ask::{Ask, Asks, Computes, HUGE, i64s, ones, refusals, too_large, uni
 use super::cast::rounded;
 use super::values::{Draw, awkward, offsets};
 use crate::{
-    Agreement, Arithmetic, Check, Compute, Failure, Operation::Embedding, Refusal, Stop, Stored,
-    Verdict,
+    Agreement, Arithmetic, CaseGroup::Embedding, Check, Failure, OpInvocation, Refusal, Stop,
+    Stored, Verdict,
 };
 use binade_core::{
     DType::{self, F32},
@@ -49,7 +49,7 @@ pub(super) fn add_cases(cases: &mut Asks) {
             let indices = i64s(&[2], [1, 0]);
             let (first, second) = codes.split_at(codes.len() / 2);
             let wanted = Stored::from_codes(dtype, &[codes.len()], [second, first].concat());
-            Ask::new(Compute::Embedding, &[&table, &indices]).same(s, check, &wanted)
+            Ask::new(OpInvocation::Embedding, &[&table, &indices]).same(s, check, &wanted)
         });
         cases.add(Embedding, dtype, "the_first_and_the_last_row_are_rows", move |s, check| {
             let table = uniform(1, dtype, &[257, 3], [-2.0, 2.0]);
@@ -58,7 +58,7 @@ pub(super) fn add_cases(cases: &mut Asks) {
         cases.add(Embedding, dtype, "gradients_of_zero_leave_zero", move |s, check| {
             let indices = i64s(&[9], [0, 1, 2, 2, 2, 4, 5, 6, 7]);
             let g = Stored::from_values(dtype, &[9, 9], vec![0.0; 81]);
-            Ask::new(Compute::EmbeddingBackward { rows: 8 }, &[&g, &indices]).exact(
+            Ask::new(OpInvocation::EmbeddingBackward { rows: 8 }, &[&g, &indices]).exact(
                 s,
                 check,
                 [(dtype, vec![0.0; 72])],
@@ -68,7 +68,7 @@ pub(super) fn add_cases(cases: &mut Asks) {
         cases.add(Embedding, dtype, sentence, move |s, check| {
             let indices = i64s(&[4096], vec![1; 4096]);
             let g = ones(dtype, &[4096, 1]);
-            Ask::new(Compute::EmbeddingBackward { rows: 3 }, &[&g, &indices]).exact(
+            Ask::new(OpInvocation::EmbeddingBackward { rows: 3 }, &[&g, &indices]).exact(
                 s,
                 check,
                 [(dtype, vec![0.0, 4096.0, 0.0])],
@@ -89,7 +89,7 @@ pub(super) fn add_cases(cases: &mut Asks) {
                 for order in [[0, 0, 0, 0], [0, 1, 0, 0], [1, 0, 1, 0]] {
                     let wanted = backward(&values(&g), &order, 2, 1);
                     let indices = i64s(&[4], order.map(|i| i64::try_from(i).unwrap_or_default()));
-                    Ask::new(Compute::EmbeddingBackward { rows: 2 }, &[&g, &indices]).exact(
+                    Ask::new(OpInvocation::EmbeddingBackward { rows: 2 }, &[&g, &indices]).exact(
                         s,
                         check,
                         [(dtype, wanted)],
@@ -102,13 +102,13 @@ pub(super) fn add_cases(cases: &mut Asks) {
     }
     let (table, labels) = (ones(DType::F32, &[4, 2]), i64s(&[3], [0, 1, 2]));
     let all = vec![
-        (Compute::Embedding, vec![ones(DType::F32, &[4]), labels.clone()]),
-        (Compute::Embedding, vec![table, ones(DType::F32, &[3])]),
-        (Compute::EmbeddingBackward { rows: 4 }, vec![ones(DType::F32, &[2, 2]), labels]),
+        (OpInvocation::Embedding, vec![ones(DType::F32, &[4]), labels.clone()]),
+        (OpInvocation::Embedding, vec![table, ones(DType::F32, &[3])]),
+        (OpInvocation::EmbeddingBackward { rows: 4 }, vec![ones(DType::F32, &[2, 2]), labels]),
     ];
     refusals(cases, Embedding, "what_does_not_fit_is_a_mismatch", ErrorKind::Mismatch, all);
     let (grad, indices) = (ones(DType::F32, &[1, 2]), i64s(&[1], [0]));
-    let table = Compute::EmbeddingBackward { rows: HUGE };
+    let table = OpInvocation::EmbeddingBackward { rows: HUGE };
     too_large(cases, Embedding, vec![(table, vec![grad, indices])]);
 }
 
@@ -118,7 +118,7 @@ fn indices_outside(cases: &mut Asks, dtype: DType) {
     cases.add(Embedding, dtype, sentence, move |s, check| {
         [3, -1, i64::MAX, i64::MIN].into_iter().try_for_each(|bad| {
             let (g, indices) = (ones(dtype, &[3, 2]), i64s(&[3], [0, bad, 2]));
-            let ask = Ask::new(Compute::EmbeddingBackward { rows: 3 }, &[&g, &indices]);
+            let ask = Ask::new(OpInvocation::EmbeddingBackward { rows: 3 }, &[&g, &indices]);
             match ask.results(s, [(dtype, 6)]) {
                 Err(Stop::Refused(Refusal::Rejected(ErrorKind::InvalidArgument, _))) => {
                     check.compared += 1;
@@ -137,7 +137,7 @@ fn indices_outside(cases: &mut Asks, dtype: DType) {
             [3, -1, i64::MAX, i64::MIN].into_iter().try_for_each(|bad| {
                 let table = ones(dtype, &[3, 2]);
                 let indices = i64s(&[2], [0, bad]);
-                let ask = Ask::new(Compute::Embedding, &[&table, &indices]);
+                let ask = Ask::new(OpInvocation::Embedding, &[&table, &indices]);
                 let got = ask.results(s, [(dtype, 4)]);
                 reported(check, &ask, got, 2..4)
             })
@@ -185,10 +185,10 @@ fn both(
     let wanted = Stored::from_codes(dtype, &[places.len()], places.iter().map(|at| codes[*at]));
     let labels =
         i64s(&[indices.len()], indices.iter().map(|i| i64::try_from(*i).unwrap_or_default()));
-    Ask::new(Compute::Embedding, &[table, &labels]).at(offset).same(s, check, &wanted)?;
+    Ask::new(OpInvocation::Embedding, &[table, &labels]).at(offset).same(s, check, &wanted)?;
     let g = uniform(2, dtype, &[indices.len(), width], [-1.0, 1.0]);
     let wanted = backward(&values(&g), indices, rows, width);
-    Ask::new(Compute::EmbeddingBackward { rows }, &[&g, &labels]).at(offset).exact(
+    Ask::new(OpInvocation::EmbeddingBackward { rows }, &[&g, &labels]).at(offset).exact(
         s,
         check,
         [(dtype, wanted)],

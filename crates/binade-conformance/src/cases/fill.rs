@@ -2,7 +2,7 @@
 
 use super::ask::{Ask, Asks, HUGE, too_large};
 use super::{EIGHT_BITS, FLOATS, SHORT};
-use crate::{Agreement, Arithmetic, Compute, Operation::Fill};
+use crate::{Agreement, Arithmetic, CaseGroup::Fill, OpInvocation};
 use binade_core::DType;
 
 pub(super) fn add_cases(cases: &mut Asks) {
@@ -10,7 +10,7 @@ pub(super) fn add_cases(cases: &mut Asks) {
         for length in SHORT {
             cases.add(Fill, dtype, format!("all_of_{length}_elements"), move |s, check| {
                 let shape = vec![length];
-                Ask::new(Compute::Fill { value: 0.1, shape, dtype }, &[]).exact(
+                Ask::new(OpInvocation::Fill { value: 0.1, shape, dtype }, &[]).exact(
                     s,
                     check,
                     [(dtype, vec![f64::from(0.1_f32); length])],
@@ -19,7 +19,7 @@ pub(super) fn add_cases(cases: &mut Asks) {
         }
         cases.add(Fill, dtype, "the_value_is_rounded_once_to_nearest_even", move |s, check| {
             values(dtype).into_iter().try_for_each(|value| {
-                Ask::new(Compute::Fill { value, shape: vec![3, 3], dtype }, &[]).exact(
+                Ask::new(OpInvocation::Fill { value, shape: vec![3, 3], dtype }, &[]).exact(
                     s,
                     check,
                     [(dtype, vec![f64::from(value); 9])],
@@ -28,7 +28,7 @@ pub(super) fn add_cases(cases: &mut Asks) {
         });
     }
     let shapes = [vec![usize::MAX, 2], vec![HUGE], vec![HUGE, 4, HUGE], vec![0, HUGE, 8]];
-    let fill = |shape| (Compute::Fill { value: 0.5, shape, dtype: DType::F32 }, vec![]);
+    let fill = |shape| (OpInvocation::Fill { value: 0.5, shape, dtype: DType::F32 }, vec![]);
     too_large(cases, Fill, shapes.map(fill).into());
 }
 

@@ -8,7 +8,7 @@ use super::unscale::{Grads, Set, factor, unscale, upload, values};
 use super::values::Draw;
 use super::{get, put};
 use crate::{
-    Agreement, Arithmetic, Cases, Check, Led, Operation::Follow, Refusal, Stop, Stored, Subject,
+    Agreement, Arithmetic, CaseGroup::Follow, Cases, Check, Led, Refusal, Stop, Stored, Subject,
     Verdict,
 };
 use binade_core::{DType, Finding, Named};

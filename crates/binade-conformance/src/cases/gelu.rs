@@ -8,7 +8,7 @@
 use super::ask::{Ask, Asks, Computes, i64s, ones, refusals, uniform, values};
 use super::values::{in_every_lane, nans, offsets};
 use super::{FLOATS, SHORT};
-use crate::{Agreement, Arithmetic, Check, Compute, Operation::Gelu, Stored, Verdict, Wanted};
+use crate::{Agreement, Arithmetic, CaseGroup::Gelu, Check, OpInvocation, Stored, Verdict, Wanted};
 use binade_core::{DType, ErrorKind};
 use std::f64::consts::{FRAC_1_SQRT_2, PI, TAU};
 
@@ -41,19 +41,19 @@ pub(super) fn add_cases(cases: &mut Asks) {
         });
     }
     let all = vec![
-        (Compute::Gelu, vec![i64s(&[2], [1, 2])]),
-        (Compute::GeluBackward, vec![ones(DType::F32, &[2]), ones(DType::F32, &[3])]),
-        (Compute::GeluBackward, vec![ones(DType::F16, &[2]), ones(DType::F32, &[2])]),
+        (OpInvocation::Gelu, vec![i64s(&[2], [1, 2])]),
+        (OpInvocation::GeluBackward, vec![ones(DType::F32, &[2]), ones(DType::F32, &[3])]),
+        (OpInvocation::GeluBackward, vec![ones(DType::F16, &[2]), ones(DType::F32, &[2])]),
     ];
     refusals(cases, Gelu, "what_does_not_fit_is_a_mismatch", ErrorKind::Mismatch, all);
 }
 
 /// Forward, and backward from the same input.
 fn both(s: &dyn Computes, check: &mut Check, x: &Stored, offset: usize) -> Verdict {
-    Ask::new(Compute::Gelu, &[x]).at(offset).near(s, check, [(x.dtype, gelu(&values(x)))])?;
+    Ask::new(OpInvocation::Gelu, &[x]).at(offset).near(s, check, [(x.dtype, gelu(&values(x)))])?;
     let g = uniform(x.len() + 1, x.dtype, &[x.len()], [-1.0, 1.0]);
     let wanted = backward(&values(&g), &values(x));
-    Ask::new(Compute::GeluBackward, &[&g, x]).at(offset).near(s, check, [(x.dtype, wanted)])
+    Ask::new(OpInvocation::GeluBackward, &[&g, x]).at(offset).near(s, check, [(x.dtype, wanted)])
 }
 
 /// Returns how near a result must come: within the mass that the oracle works out from the roundings in `f32`

@@ -7,7 +7,7 @@ use super::scale_update::update;
 use super::unscale::{Found, Grads, Set, tell, told, unscale, upload, values};
 use super::values::Draw;
 use crate::{
-    Agreement, Arithmetic, Cases, Check, Course, Iteration, Operation::Iterate, Stop, Stored,
+    Agreement, Arithmetic, CaseGroup::Iterate, Cases, Check, Course, Iteration, Stop, Stored,
     Subject, Verdict,
 };
 use binade_core::{DType, Finding};

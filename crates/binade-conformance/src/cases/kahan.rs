@@ -7,7 +7,7 @@ use super::cast::rounded;
 use super::stores::{self, Trial};
 use super::training::narrow;
 use super::values::{halfway, unit};
-use crate::{Agreement, Arithmetic, Cases, Operation::Kahan, Stored, Subject};
+use crate::{Agreement, Arithmetic, CaseGroup::Kahan, Cases, Stored, Subject};
 use binade_core::DType::{self, BF16, F16};
 use binade_master_weights::MasterStore;
 

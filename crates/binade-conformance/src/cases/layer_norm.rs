@@ -14,7 +14,9 @@ use super::ask::{Ask, Asks, Computes, ones, refusals, uniform, values};
 use super::bias_add::name;
 use super::values::{offsets, wide_rows};
 use crate::agreement::count;
-use crate::{Agreement, Arithmetic, Check, Compute, Operation::LayerNorm, Stored, Verdict, Wanted};
+use crate::{
+    Agreement, Arithmetic, CaseGroup::LayerNorm, Check, OpInvocation, Stored, Verdict, Wanted,
+};
 use binade_core::{DType, ErrorKind};
 
 const EPS: f32 = 1e-5;
@@ -94,7 +96,7 @@ pub(super) fn add_cases(cases: &mut Asks) {
             let x = Stored::from_values(dtype, &[2050, 2], (0..4100).map(|i| f64::from(i % 2)));
             let (g, w) = (ones(dtype, &[2050, 2]), ones(dtype, &[2]));
             let wanted = backward(&values(&g), &values(&x), &[1.0; 2], f64::from(EPS));
-            Ask::new(Compute::LayerNormBackward { eps: EPS }, &[&g, &x, &w]).near(
+            Ask::new(OpInvocation::LayerNormBackward { eps: EPS }, &[&g, &x, &w]).near(
                 s,
                 check,
                 wanted.map(|wanted| (dtype, wanted)),
@@ -102,13 +104,13 @@ pub(super) fn add_cases(cases: &mut Asks) {
         });
     }
     let (x, w) = (ones(DType::F16, &[4, 3]), ones(DType::F16, &[3]));
-    let forward = |operands: Vec<Stored>| (Compute::LayerNorm { eps: EPS }, operands);
+    let forward = |operands: Vec<Stored>| (OpInvocation::LayerNorm { eps: EPS }, operands);
     let narrow = ones(DType::BF16, &[3]);
     let all = vec![
         forward(vec![x.clone(), ones(DType::F16, &[4]), ones(DType::F16, &[4])]),
         forward(vec![x.clone(), narrow.clone(), narrow]),
         forward(vec![x.clone(), ones(DType::F32, &[3]), w.clone()]),
-        (Compute::LayerNormBackward { eps: EPS }, vec![ones(DType::F32, &[4, 3]), x, w]),
+        (OpInvocation::LayerNormBackward { eps: EPS }, vec![ones(DType::F32, &[4, 3]), x, w]),
     ];
     refusals(cases, LayerNorm, "what_does_not_fit_is_a_mismatch", ErrorKind::Mismatch, all);
 }
@@ -125,12 +127,14 @@ fn both(
     let width = x.shape.last().copied().unwrap_or_default();
     let [w, b] = [3, 4].map(|seed| uniform(seed, parameters, &[width], [-1.5, 1.5]));
     let wanted = layer_norm(&values(x), &values(&w), &values(&b), f64::from(eps));
-    let ask = Ask::new(Compute::LayerNorm { eps }, &[x, &w, &b]).at(offset);
+    let ask = Ask::new(OpInvocation::LayerNorm { eps }, &[x, &w, &b]).at(offset);
     ask.near(s, check, [(x.dtype, wanted)])?;
     let g = uniform(5, x.dtype, &x.shape, [-1.0, 1.0]);
     let [input, weight, bias] = backward(&values(&g), &values(x), &values(&w), f64::from(eps));
     let wanted = [(x.dtype, input), (parameters, weight), (parameters, bias)];
-    Ask::new(Compute::LayerNormBackward { eps }, &[&g, x, &w]).at(offset).near(s, check, wanted)
+    Ask::new(OpInvocation::LayerNormBackward { eps }, &[&g, x, &w])
+        .at(offset)
+        .near(s, check, wanted)
 }
 
 /// Returns how near a result must come: within the mass that the oracle works out from the roundings in `f32`.

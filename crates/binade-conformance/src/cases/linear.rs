@@ -14,7 +14,9 @@ use super::matmul::{matmul, transposed};
 use super::sum::sum;
 use super::values::offsets;
 use crate::agreement::count;
-use crate::{Agreement, Arithmetic, Check, Compute, Operation::Linear, Stored, Verdict, Wanted};
+use crate::{
+    Agreement, Arithmetic, CaseGroup::Linear, Check, OpInvocation, Stored, Verdict, Wanted,
+};
 use binade_core::{DType, ErrorKind};
 
 /// The leading extents, the inner and the outer one.
@@ -59,13 +61,13 @@ pub(super) fn add_cases(cases: &mut Asks) {
             let (x, w) = (ones(dtype, &[2, 4096]), ones(dtype, &[3, 4096]));
             let b = Stored::vector(dtype, [2.0, 32.0, -4096.0]);
             let wanted = [4098.0, 4128.0, 0.0].repeat(2);
-            Ask::new(Compute::Linear, &[&x, &w, &b]).exact(s, check, [(dtype, wanted)])
+            Ask::new(OpInvocation::Linear, &[&x, &w, &b]).exact(s, check, [(dtype, wanted)])
         });
         cases.add(Linear, dtype, "gradients_are_summed_wide_over_every_row", move |s, check| {
             let (g, x, w) =
                 (ones(dtype, &[4099, 2]), ones(dtype, &[4099, 3]), ones(dtype, &[2, 3]));
             let wanted = [vec![2.0; 4099 * 3], vec![4099.0; 6], vec![4099.0; 2]];
-            Ask::new(Compute::LinearBackward { bias: true }, &[&g, &x, &w]).exact(
+            Ask::new(OpInvocation::LinearBackward { bias: true }, &[&g, &x, &w]).exact(
                 s,
                 check,
                 wanted.map(|wanted| (dtype, wanted)),
@@ -77,7 +79,7 @@ pub(super) fn add_cases(cases: &mut Asks) {
                 let (g, x) = (ones(dtype, &[rows, 2]), ones(dtype, &[rows, 1]));
                 let wanted = [vec![2.0; rows], vec![sum; 2], vec![sum; 2]];
                 let wanted = wanted.map(|wanted| (dtype, wanted));
-                let op = Compute::LinearBackward { bias: true };
+                let op = OpInvocation::LinearBackward { bias: true };
                 Ask::new(op, &[&g, &x, &ones(dtype, &[2, 1])]).exact(s, check, wanted)?;
             }
             Ok(())
@@ -97,19 +99,19 @@ pub(super) fn add_cases(cases: &mut Asks) {
                 let x = Stored::from_values(dtype, &[3, 2], [1.0, 2.0, bad, 1.0, 0.5, 0.25]);
                 let w = uniform(1, dtype, &[2, 2], [0.5, 1.0]);
                 let wanted = linear(&values(&x), &values(&w), None, [3, 2, 2]);
-                Ask::new(Compute::Linear, &[&x, &w]).near(s, check, [(dtype, wanted)])?;
+                Ask::new(OpInvocation::Linear, &[&x, &w]).near(s, check, [(dtype, wanted)])?;
             }
             Ok(())
         });
     }
     let float = |shape: &[usize]| ones(DType::F32, shape);
     let (x, w) = (float(&[2, 3]), float(&[4, 3]));
-    let bias = Compute::LinearBackward { bias: true };
+    let bias = OpInvocation::LinearBackward { bias: true };
     let all = vec![
-        (Compute::Linear, vec![x.clone(), float(&[3, 4])]),
-        (Compute::Linear, vec![x.clone(), w.clone(), float(&[3])]),
-        (Compute::Linear, vec![x.clone(), w.clone(), ones(DType::F16, &[4])]),
-        (Compute::Linear, vec![x.clone(), ones(DType::F16, &[4, 3])]),
+        (OpInvocation::Linear, vec![x.clone(), float(&[3, 4])]),
+        (OpInvocation::Linear, vec![x.clone(), w.clone(), float(&[3])]),
+        (OpInvocation::Linear, vec![x.clone(), w.clone(), ones(DType::F16, &[4])]),
+        (OpInvocation::Linear, vec![x.clone(), ones(DType::F16, &[4, 3])]),
         (bias.clone(), vec![float(&[2, 3]), x.clone(), w.clone()]),
         (bias, vec![ones(DType::F16, &[2, 4]), x, w]),
     ];
@@ -122,7 +124,7 @@ fn forward(s: &dyn Computes, check: &mut Check, dtype: DType, size: [usize; 3]) 
     let of = |seed, shape: &[usize]| uniform(seed, dtype, shape, [-1.0, 1.0]);
     let (x, w, b) = (of(1, &[rows, inner]), of(2, &[outer, inner]), of(3, &[outer]));
     let wanted = linear(&values(&x), &values(&w), Some(&values(&b)), size);
-    Ask::new(Compute::Linear, &[&x, &w, &b]).near(s, check, [(dtype, wanted)])
+    Ask::new(OpInvocation::Linear, &[&x, &w, &b]).near(s, check, [(dtype, wanted)])
 }
 
 /// The result, and the gradients of input, weight and perhaps bias.
@@ -141,14 +143,14 @@ fn both(
     let bv = values(&b);
     let wanted = linear(&values(&x), &values(&w), bias.then_some(&bv), size);
     let operands = [&x, &w, &b];
-    Ask::new(Compute::Linear, &operands[..2 + usize::from(bias)]).at(offset).near(
+    Ask::new(OpInvocation::Linear, &operands[..2 + usize::from(bias)]).at(offset).near(
         s,
         check,
         [(dtype, wanted)],
     )?;
     let wanted = backward(&values(&g), &values(&x), &values(&w), size);
     let wanted = wanted.into_iter().take(2 + usize::from(bias)).map(|wanted| (dtype, wanted));
-    Ask::new(Compute::LinearBackward { bias }, &[&g, &x, &w]).at(offset).near(s, check, wanted)
+    Ask::new(OpInvocation::LinearBackward { bias }, &[&g, &x, &w]).at(offset).near(s, check, wanted)
 }
 
 /// Returns how near a result must come: as matrix products of this arithmetic do.

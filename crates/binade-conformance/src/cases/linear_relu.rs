@@ -12,7 +12,7 @@ use super::bias_add::name;
 use super::values::offsets;
 use super::{FLOATS, linear, relu};
 use crate::{
-    Agreement, Arithmetic, Check, Compute, Operation::LinearRelu, Stored, Verdict, Wanted,
+    Agreement, Arithmetic, CaseGroup::LinearRelu, Check, OpInvocation, Stored, Verdict, Wanted,
 };
 use binade_core::{DType, ErrorKind};
 
@@ -57,7 +57,11 @@ pub(super) fn add_cases(cases: &mut Asks) {
         cases.add(LinearRelu, dtype, "a_zero_of_either_sign_gives_plus_zero", move |s, check| {
             let x = Stored::from_values(dtype, &[2, 1], [-0.0, 0.0]);
             let (w, b) = (ones(dtype, &[1, 1]), Stored::vector(dtype, [-0.0]));
-            Ask::new(Compute::LinearRelu, &[&x, &w, &b]).exact(s, check, [(dtype, vec![0.0; 2])])
+            Ask::new(OpInvocation::LinearRelu, &[&x, &w, &b]).exact(
+                s,
+                check,
+                [(dtype, vec![0.0; 2])],
+            )
         });
         let sentence = "a_nan_stays_a_nan_and_passes_its_gradient_on";
         cases.add(LinearRelu, dtype, sentence, move |s, check| nans(s, check, dtype));
@@ -68,12 +72,12 @@ pub(super) fn add_cases(cases: &mut Asks) {
 fn refused(cases: &mut Asks) {
     let float = |shape: &[usize]| ones(DType::F32, shape);
     let (x, w, y) = (float(&[2, 3]), float(&[4, 3]), float(&[2, 4]));
-    let back = Compute::LinearReluBackward { bias: true };
+    let back = OpInvocation::LinearReluBackward { bias: true };
     let all = vec![
-        (Compute::LinearRelu, vec![x.clone(), float(&[3, 4])]),
-        (Compute::LinearRelu, vec![x.clone(), w.clone(), float(&[3])]),
-        (Compute::LinearRelu, vec![x.clone(), w.clone(), ones(DType::F16, &[4])]),
-        (Compute::LinearRelu, vec![x.clone(), ones(DType::F16, &[4, 3])]),
+        (OpInvocation::LinearRelu, vec![x.clone(), float(&[3, 4])]),
+        (OpInvocation::LinearRelu, vec![x.clone(), w.clone(), float(&[3])]),
+        (OpInvocation::LinearRelu, vec![x.clone(), w.clone(), ones(DType::F16, &[4])]),
+        (OpInvocation::LinearRelu, vec![x.clone(), ones(DType::F16, &[4, 3])]),
         (back.clone(), vec![float(&[2, 3]), y.clone(), x.clone(), w.clone()]),
         (back, vec![ones(DType::F16, &[2, 4]), y, x, w]),
     ];
@@ -86,7 +90,7 @@ fn forward(s: &dyn Computes, check: &mut Check, dtype: DType, size: [usize; 3]) 
     let of = |seed, shape: &[usize]| uniform(seed, dtype, shape, [-1.0, 1.0]);
     let (x, w, b) = (of(1, &[rows, inner]), of(2, &[outer, inner]), of(3, &[outer]));
     let wanted = linear_relu(&values(&x), &values(&w), Some(&values(&b)), size);
-    Ask::new(Compute::LinearRelu, &[&x, &w, &b]).near(s, check, [(dtype, wanted)])
+    Ask::new(OpInvocation::LinearRelu, &[&x, &w, &b]).near(s, check, [(dtype, wanted)])
 }
 
 /// The result, and the gradients of input, weight and perhaps bias, from what the oracle says forward gave.
@@ -107,11 +111,11 @@ fn both(
     let wanted = linear_relu(&values(&x), &values(&w), bias.then_some(&bv), size);
     let y = Stored::from_values(dtype, &out, wanted.iter().map(|wanted| wanted.value));
     let operands = [&x, &w, &b];
-    let ask = Ask::new(Compute::LinearRelu, &operands[..2 + usize::from(bias)]);
+    let ask = Ask::new(OpInvocation::LinearRelu, &operands[..2 + usize::from(bias)]);
     ask.at(offset).near(s, check, [(dtype, wanted)])?;
     let wanted = backward(&values(&g), &values(&y), &values(&x), &values(&w), size);
     let wanted = wanted.into_iter().take(2 + usize::from(bias)).map(|wanted| (dtype, wanted));
-    Ask::new(Compute::LinearReluBackward { bias }, &[&g, &y, &x, &w])
+    Ask::new(OpInvocation::LinearReluBackward { bias }, &[&g, &y, &x, &w])
         .at(offset)
         .near(s, check, wanted)
 }
@@ -123,9 +127,9 @@ fn as_apart(s: &dyn Computes, check: &mut Check, dtype: DType) -> Verdict {
         let (x, w, b) = (of(1, &[rows, inner]), of(2, &[outer, inner]), of(3, &[outer]));
         for operands in [&[&x, &w, &b][..], &[&x, &w]] {
             let result = [(dtype, rows * outer)];
-            let sums = Ask::new(Compute::Linear, operands).results(s, result)?.remove(0);
-            let cut = Ask::new(Compute::Relu, &[&sums]).results(s, result)?.remove(0);
-            Ask::new(Compute::LinearRelu, operands).same(s, check, &cut)?;
+            let sums = Ask::new(OpInvocation::Linear, operands).results(s, result)?.remove(0);
+            let cut = Ask::new(OpInvocation::Relu, &[&sums]).results(s, result)?.remove(0);
+            Ask::new(OpInvocation::LinearRelu, operands).same(s, check, &cut)?;
         }
     }
     Ok(())
@@ -136,13 +140,14 @@ fn nans(s: &dyn Computes, check: &mut Check, dtype: DType) -> Verdict {
         let x = Stored::from_values(dtype, &[3, 2], [1.0, 2.0, bad, 1.0, 0.5, 0.25]);
         let w = uniform(1, dtype, &[2, 2], [0.5, 1.0]);
         let wanted = linear_relu(&values(&x), &values(&w), None, [3, 2, 2]);
-        Ask::new(Compute::LinearRelu, &[&x, &w]).near(s, check, [(dtype, wanted)])?;
+        Ask::new(OpInvocation::LinearRelu, &[&x, &w]).near(s, check, [(dtype, wanted)])?;
     }
     let y = Stored::from_values(dtype, &[3, 1], [f64::NAN, 0.0, 1.0]);
     let g = Stored::from_values(dtype, &[3, 1], [2.0, 4.0, 8.0]);
     let (x, w) = (ones(dtype, &[3, 1]), ones(dtype, &[1, 1]));
     let wanted = [vec![2.0, 0.0, 8.0], vec![10.0], vec![10.0]].map(|wanted| (dtype, wanted));
-    Ask::new(Compute::LinearReluBackward { bias: true }, &[&g, &y, &x, &w]).exact(s, check, wanted)
+    Ask::new(OpInvocation::LinearReluBackward { bias: true }, &[&g, &y, &x, &w])
+        .exact(s, check, wanted)
 }
 
 /// Returns how near a result must come: as matrix products of this arithmetic do.

@@ -5,12 +5,12 @@
 use super::ask::{Asks, Softmaxes};
 use super::softmax::{Row, cost};
 use crate::agreement::count;
-use crate::{Agreement, Arithmetic, Compute, Operation, Wanted};
+use crate::{Agreement, Arithmetic, CaseGroup, OpInvocation, Wanted};
 
 static ASKED: Softmaxes = Softmaxes {
-    op: Operation::LogSoftmax,
-    forward: Compute::LogSoftmax,
-    backward: Compute::LogSoftmaxBackward,
+    op: CaseGroup::LogSoftmax,
+    forward: OpInvocation::LogSoftmax,
+    backward: OpInvocation::LogSoftmaxBackward,
     output: log_softmax,
     gradient: backward,
 };

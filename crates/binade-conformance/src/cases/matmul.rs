@@ -11,7 +11,9 @@ use super::FLOATS;
 use super::ask::{Ask, Asks, Computes, HUGE, ones, refusals, too_large, uniform, values};
 use super::values::{Draw, offsets};
 use crate::agreement::count;
-use crate::{Agreement, Arithmetic, Check, Compute, Operation::MatMul, Stored, Verdict, Wanted};
+use crate::{
+    Agreement, Arithmetic, CaseGroup::MatMul, Check, OpInvocation, Stored, Verdict, Wanted,
+};
 use binade_core::{DType, ErrorKind};
 
 /// Rows of A, inner extent, columns of B.
@@ -51,19 +53,19 @@ pub(super) fn add_cases(cases: &mut Asks) {
     }
     let float = |shape: &[usize]| ones(DType::F32, shape);
     let all = vec![
-        (Compute::MatMul, vec![float(&[2, 3]), float(&[4, 5])]),
-        (Compute::MatMul, vec![float(&[3]), float(&[3, 5])]),
-        (Compute::MatMul, vec![float(&[2, 3]), ones(DType::F16, &[3, 4])]),
-        (Compute::MatMulBackward, vec![float(&[2, 3]), float(&[2, 3]), float(&[3, 4])]),
+        (OpInvocation::MatMul, vec![float(&[2, 3]), float(&[4, 5])]),
+        (OpInvocation::MatMul, vec![float(&[3]), float(&[3, 5])]),
+        (OpInvocation::MatMul, vec![float(&[2, 3]), ones(DType::F16, &[3, 4])]),
+        (OpInvocation::MatMulBackward, vec![float(&[2, 3]), float(&[2, 3]), float(&[3, 4])]),
     ];
     refusals(cases, MatMul, "what_does_not_fit_is_a_mismatch", ErrorKind::Mismatch, all);
     let nothing = [[HUGE, 0], [0, 4]].map(|shape| Stored::from_values(DType::F32, &shape, []));
-    too_large(cases, MatMul, vec![(Compute::MatMul, nothing.into())]);
+    too_large(cases, MatMul, vec![(OpInvocation::MatMul, nothing.into())]);
 }
 
 fn ask<'a>(a: &'a Stored, b: &'a Stored) -> (Ask<'a>, Vec<Wanted>) {
     let size = [a.shape[0], a.shape[1], b.shape[1]];
-    (Ask::new(Compute::MatMul, &[a, b]), matmul(&values(a), &values(b), size))
+    (Ask::new(OpInvocation::MatMul, &[a, b]), matmul(&values(a), &values(b), size))
 }
 
 fn near(s: &dyn Computes, check: &mut Check, [a, b]: [&Stored; 2]) -> Verdict {
@@ -108,7 +110,7 @@ fn gradients(cases: &mut Asks, dtype: DType) {
                 [(1, [m, k]), (2, [k, n])].map(|(i, x)| uniform(i, dtype, &x, [-1.0, 1.0]));
             let g = uniform(3, dtype, &[m, n], [-1.0, 1.0]);
             let wanted = backward(&values(&g), &values(&a), &values(&b), size);
-            Ask::new(Compute::MatMulBackward, &[&g, &a, &b]).at(m % 3).near(
+            Ask::new(OpInvocation::MatMulBackward, &[&g, &a, &b]).at(m % 3).near(
                 s,
                 check,
                 wanted.map(|wanted| (dtype, wanted)),

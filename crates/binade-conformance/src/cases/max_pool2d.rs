@@ -7,7 +7,9 @@ use super::ask::{Ask, Asks, Computes, ones, refusals, uniform, values};
 use super::bias_add::name;
 use super::values::offsets;
 use crate::agreement::count;
-use crate::{Agreement, Arithmetic, Check, Compute, Operation::MaxPool2d, Stored, Verdict, Wanted};
+use crate::{
+    Agreement, Arithmetic, CaseGroup::MaxPool2d, Check, OpInvocation, Stored, Verdict, Wanted,
+};
 use binade_core::{DType, ErrorKind};
 use binade_ops::MaxPool2dConfig;
 
@@ -100,7 +102,7 @@ pub(super) fn add_cases(cases: &mut Asks) {
                 );
                 let mut wanted = vec![0.0; 25];
                 wanted[12] = 2056.0;
-                Ask::new(Compute::MaxPool2dBackward(config), &[&g, &x]).exact(
+                Ask::new(OpInvocation::MaxPool2dBackward { config }, &[&g, &x]).exact(
                     s,
                     check,
                     [(dtype, wanted)],
@@ -110,7 +112,7 @@ pub(super) fn add_cases(cases: &mut Asks) {
     }
     let float = |shape: &[usize]| ones(DType::F32, shape);
     let config = |kernel, stride, padding| MaxPool2dConfig { kernel, stride, padding };
-    let ask = |config| (Compute::MaxPool2d(config), vec![float(&[1, 1, 4, 4])]);
+    let ask = |config| (OpInvocation::MaxPool2d { config }, vec![float(&[1, 1, 4, 4])]);
     let sentence = "a_window_or_stride_of_zero_or_too_much_padding_is_an_invalid_argument";
     let outside = vec![
         ask(config([0, 2], [1, 1], [0, 0])),
@@ -120,9 +122,9 @@ pub(super) fn add_cases(cases: &mut Asks) {
     refusals(cases, MaxPool2d, sentence, ErrorKind::InvalidArgument, outside);
     let all = vec![
         ask(config([5, 2], [1, 1], [0, 0])),
-        (Compute::MaxPool2d(MaxPool2dConfig::square(2)), vec![float(&[4, 4])]),
+        (OpInvocation::MaxPool2d { config: MaxPool2dConfig::square(2) }, vec![float(&[4, 4])]),
         (
-            Compute::MaxPool2dBackward(MaxPool2dConfig::square(2)),
+            OpInvocation::MaxPool2dBackward { config: MaxPool2dConfig::square(2) },
             vec![float(&[1, 1, 4, 4]), float(&[1, 1, 4, 4])],
         ),
     ];
@@ -141,10 +143,14 @@ fn both(
     let elements = values(x);
     let places = largest(&elements, shape, config);
     let wanted = places.iter().map(|at| elements[*at]).collect();
-    Ask::new(Compute::MaxPool2d(config), &[x]).at(offset).exact(s, check, [(x.dtype, wanted)])?;
+    Ask::new(OpInvocation::MaxPool2d { config }, &[x]).at(offset).exact(
+        s,
+        check,
+        [(x.dtype, wanted)],
+    )?;
     let g = uniform(2, x.dtype, &output(shape, config), [-1.0, 1.0]);
     let wanted = backward(&values(&g), &places, x.len());
-    Ask::new(Compute::MaxPool2dBackward(config), &[&g, x]).at(offset).near(
+    Ask::new(OpInvocation::MaxPool2dBackward { config }, &[&g, x]).at(offset).near(
         s,
         check,
         [(x.dtype, wanted)],

@@ -8,7 +8,7 @@ use super::sum::{spreads, sum};
 use super::values::{Draw, not_finite, offsets};
 use super::{EIGHT_BITS, FLOATS};
 use crate::agreement::count;
-use crate::{Agreement, Arithmetic, Check, Compute, Operation::Mean, Stored, Verdict, Wanted};
+use crate::{Agreement, Arithmetic, CaseGroup::Mean, Check, OpInvocation, Stored, Verdict, Wanted};
 use binade_core::{DType, ErrorKind};
 
 pub(super) fn add_cases(cases: &mut Asks) {
@@ -23,16 +23,16 @@ pub(super) fn add_cases(cases: &mut Asks) {
     }
     cases.add(Mean, DType::BF16, "the_mean_of_four_million_ones_is_one", |s, check| {
         let ones = Stored::vector(DType::BF16, vec![1.0; 4_198_400]);
-        Ask::new(Compute::Mean, &[&ones]).exact(s, check, [(DType::F32, vec![1.0])])
+        Ask::new(OpInvocation::Mean, &[&ones]).exact(s, check, [(DType::F32, vec![1.0])])
     });
-    let op = Compute::MeanBackward { shape: vec![2], dtype: DType::F32 };
+    let op = OpInvocation::MeanBackward { shape: vec![2], dtype: DType::F32 };
     let all = vec![
-        (Compute::Mean, vec![i64s(&[2], [1, 2])]),
+        (OpInvocation::Mean, vec![i64s(&[2], [1, 2])]),
         (op.clone(), vec![ones(DType::F32, &[1])]),
         (op, vec![ones(DType::F16, &[])]),
     ];
     refusals(cases, Mean, "what_does_not_fit_is_a_mismatch", ErrorKind::Mismatch, all);
-    let spread = Compute::MeanBackward { shape: vec![HUGE, 3], dtype: DType::F32 };
+    let spread = OpInvocation::MeanBackward { shape: vec![HUGE, 3], dtype: DType::F32 };
     too_large(cases, Mean, vec![(spread, vec![scalar(1.0)])]);
 }
 
@@ -40,7 +40,7 @@ pub(super) fn add_cases(cases: &mut Asks) {
 fn gradients(cases: &mut Asks, dtype: DType) {
     cases.add(Mean, dtype, "the_gradient_is_divided_by_the_count", move |s, check| {
         spreads().try_for_each(|(shape, grad)| {
-            let (op, g) = (Compute::MeanBackward { shape: shape.into(), dtype }, scalar(grad));
+            let (op, g) = (OpInvocation::MeanBackward { shape: shape.into(), dtype }, scalar(grad));
             let elements = shape.iter().product();
             let value = values(&g)[0] / count(elements);
             // A type without infinities has no edge beyond its largest.
@@ -59,7 +59,7 @@ fn near(s: &dyn Computes, check: &mut Check, input: &Stored) -> Verdict {
 
 fn of(s: &dyn Computes, check: &mut Check, input: &Stored, offset: usize) -> Verdict {
     let wanted = mean(&values(input));
-    Ask::new(Compute::Mean, &[input]).at(offset).near(s, check, [(DType::F32, vec![wanted])])
+    Ask::new(OpInvocation::Mean, &[input]).at(offset).near(s, check, [(DType::F32, vec![wanted])])
 }
 
 /// Sums that are exact in `f32`, so that only the division may round.
@@ -68,7 +68,7 @@ fn exact_sums(cases: &mut Asks, dtype: DType) {
         cases.add(Mean, dtype, sentence, move |s, check| {
             let input = Stored::vector(dtype, vec![element; count]);
             let wanted = (DType::F32, vec![Wanted::exactly(element)]);
-            Ask::new(Compute::Mean, &[&input]).within(s, check, Agreement::Ulps(3), wanted)
+            Ask::new(OpInvocation::Mean, &[&input]).within(s, check, Agreement::Ulps(3), wanted)
         });
     };
     add("the_mean_of_seventy_thousand_ones_is_one", 1.0, 70_000);
@@ -100,7 +100,7 @@ fn classes(cases: &mut Asks, dtype: DType) {
     cases.add(Mean, dtype, "zeros_of_any_length_have_a_mean_of_zero", move |s, check| {
         (1..10).try_for_each(|length| {
             let zeros = Stored::vector(dtype, vec![0.0; length]);
-            Ask::new(Compute::Mean, &[&zeros]).exact(s, check, [(DType::F32, vec![0.0])])
+            Ask::new(OpInvocation::Mean, &[&zeros]).exact(s, check, [(DType::F32, vec![0.0])])
         })
     });
     cases.add(Mean, dtype, "the_mean_of_nothing_is_nan", move |s, check| {

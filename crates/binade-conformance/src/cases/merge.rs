@@ -4,7 +4,7 @@
 
 use super::unscale::{Found, Set, factor, tell, told, unscale, upload, values};
 use crate::{
-    Agreement, Arithmetic, Cases, Check, Joined, MicroBatch, Operation::Merge, Stop, Stored,
+    Agreement, Arithmetic, CaseGroup::Merge, Cases, Check, Joined, MicroBatch, Stop, Stored,
     Subject, Verdict,
 };
 use binade_core::{DType, Finding};

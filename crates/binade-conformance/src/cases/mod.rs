@@ -1,64 +1,17 @@
-//! The cases, by operation: which inputs, and which contract each checks.
+//! The cases, by group: which inputs, and which contract each checks.
 //!
 //! The file of an operation also holds its agreement and its oracle: the meaning of the operation, one element at a time, one
 //! screen, independent of everything that it judges. Speed is no concern of an oracle, and neither is sharing code: it is right
 //! because it can be read beside its definition.
 
-mod accumulate;
-mod adam;
-mod add;
 mod ask;
-mod batch_norm;
-mod bias_add;
-mod bits;
-mod bmm;
-pub(crate) mod cast;
-mod clip;
-mod clip_groups;
-mod conv2d;
-mod convergence;
-mod cross_entropy;
-mod delayed;
-mod dropout;
-mod embedding;
-mod fill;
-mod follow;
-mod gelu;
-mod iterate;
-mod kahan;
-mod layer_norm;
-mod linear;
-mod linear_relu;
-mod log_softmax;
-mod matmul;
-mod max_pool2d;
-mod mean;
-mod merge;
-mod mse_loss;
-mod mul;
-mod norm;
-mod relu;
-mod remainder;
-mod reshape;
-mod scale;
-mod scale_update;
-mod scaled_f16;
-mod sgd;
-mod softmax;
-mod sparse;
 mod steps;
-mod stochastic;
-mod stochastic_cast;
 mod stores;
-mod sum;
-mod tanh;
 mod training;
-mod unscale;
-mod update_each;
 mod values;
 
 use crate::{
-    Agreement, Arithmetic, Case, Cases, Failure, Layout, Operation, Refusal, Stop, Stored, Subject,
+    Agreement, Arithmetic, Case, CaseGroup, Cases, Failure, Layout, Refusal, Stop, Stored, Subject,
 };
 #[doc(hidden)]
 pub use gelu::distribution;
@@ -82,154 +35,57 @@ const LONG: [usize; 3] = [65535, 65536, 65537];
 /// Element types without arithmetic: storage, and the ends of casts.
 const EIGHT_BITS: [DType; 2] = [DType::E4M3, DType::E5M2];
 
+/// Adds the cases of a group: those of an operation by way of [`Asks`], which are compiled once for all subjects.
+macro_rules! add {
+    ([Ops $op:ident] $name:ident $cases:ident) => {{
+        let mut asks = Asks::default();
+        $name::add_cases(&mut asks);
+        asks.put_to($cases);
+    }};
+    ([$suite:ident] $name:ident $cases:ident) => {
+        $name::add_cases($cases)
+    };
+}
+
+macro_rules! groups {
+    ({} $($(#[$doc:meta])* [$($suite:ident)+] $group:ident $name:ident)*) => {
+        $(pub(crate) mod $name;)*
+
+        impl CaseGroup {
+            /// Returns how near a subject of this arithmetic must come to the oracle.
+            pub const fn agreement(self, arithmetic: Arithmetic) -> Agreement {
+                match self {
+                    $(Self::$group => $name::agreement(arithmetic),)*
+                }
+            }
+
+            /// Adds the cases of the group.
+            fn add_to<S: Subject>(self, cases: &mut Cases<S>) {
+                match self {
+                    $(Self::$group => add!([$($suite)+] $name cases),)*
+                }
+            }
+        }
+    };
+}
+
+crate::for_each_group!([groups]);
+
 /// Every case for a subject of this arithmetic.
 pub fn all<S: Subject>(arithmetic: Arithmetic) -> Vec<Case<S>> {
     of(arithmetic, |_| true)
 }
 
-/// The cases of these operations, in the order of all.
+/// The cases of these groups, in the order of the table.
 pub(crate) fn of<S: Subject>(
     arithmetic: Arithmetic,
-    wants: impl Fn(Operation) -> bool,
+    wants: impl Fn(CaseGroup) -> bool,
 ) -> Vec<Case<S>> {
     let mut cases = Cases::new(arithmetic);
-    let mut asks = Asks::default();
-    for (operation, add) in steps_and_scales::<S>() {
-        if wants(operation) {
-            add(&mut cases);
-        }
-    }
-    for (operation, add) in OPS {
-        if wants(operation) {
-            add(&mut asks);
-        }
-    }
-    asks.put_to(&mut cases);
-    for (operation, add) in whole_iterations::<S>() {
-        if wants(operation) {
-            add(&mut cases);
-        }
+    for group in CaseGroup::ALL.iter().filter(|group| wants(**group)) {
+        group.add_to(&mut cases);
     }
     cases.list
-}
-
-/// An operation, and what adds its cases.
-type Adds<C> = (Operation, fn(&mut C));
-
-/// Operations on parts of an iteration.
-fn steps_and_scales<S: Subject>() -> [Adds<Cases<S>>; 18] {
-    [
-        (Operation::Bits, bits::add_cases),
-        (Operation::Cast, cast::add_cases),
-        (Operation::StochasticCast, stochastic_cast::add_cases),
-        (Operation::Scale, scale::add_cases),
-        (Operation::Unscale, unscale::add_cases),
-        (Operation::Norm, norm::add_cases),
-        (Operation::Clip, clip::add_cases),
-        (Operation::ClipGroups, clip_groups::add_cases),
-        (Operation::Accumulate, accumulate::add_cases),
-        (Operation::Merge, merge::add_cases),
-        (Operation::Iterate, iterate::add_cases),
-        (Operation::ScaleUpdate, scale_update::add_cases),
-        (Operation::Sgd, sgd::add_cases),
-        (Operation::Adam, adam::add_cases),
-        (Operation::Remainder, remainder::add_cases),
-        (Operation::Stochastic, stochastic::add_cases),
-        (Operation::Kahan, kahan::add_cases),
-        (Operation::ScaledF16, scaled_f16::add_cases),
-    ]
-}
-
-/// The operations of `binade-ops`.
-const OPS: [Adds<Asks>; 24] = [
-    (Operation::MatMul, matmul::add_cases),
-    (Operation::Sum, sum::add_cases),
-    (Operation::Mean, mean::add_cases),
-    (Operation::Fill, fill::add_cases),
-    (Operation::Reshape, reshape::add_cases),
-    (Operation::Relu, relu::add_cases),
-    (Operation::Gelu, gelu::add_cases),
-    (Operation::Tanh, tanh::add_cases),
-    (Operation::Add, add::add_cases),
-    (Operation::Mul, mul::add_cases),
-    (Operation::BiasAdd, bias_add::add_cases),
-    (Operation::Linear, linear::add_cases),
-    (Operation::LinearRelu, linear_relu::add_cases),
-    (Operation::Bmm, bmm::add_cases),
-    (Operation::Conv2d, conv2d::add_cases),
-    (Operation::MaxPool2d, max_pool2d::add_cases),
-    (Operation::LayerNorm, layer_norm::add_cases),
-    (Operation::BatchNorm, batch_norm::add_cases),
-    (Operation::Softmax, softmax::add_cases),
-    (Operation::LogSoftmax, log_softmax::add_cases),
-    (Operation::CrossEntropy, cross_entropy::add_cases),
-    (Operation::MseLoss, mse_loss::add_cases),
-    (Operation::Embedding, embedding::add_cases),
-    (Operation::Dropout, dropout::add_cases),
-];
-
-/// Operations that run whole iterations by a scaler, and whole runs.
-fn whole_iterations<S: Subject>() -> [Adds<Cases<S>>; 5] {
-    [
-        (Operation::Sparse, sparse::add_cases),
-        (Operation::Delayed, delayed::add_cases),
-        (Operation::Follow, follow::add_cases),
-        (Operation::UpdateEach, update_each::add_cases),
-        (Operation::Convergence, convergence::add_cases),
-    ]
-}
-
-/// Returns how near results of `operation` must come from a subject of this arithmetic.
-pub(crate) const fn agreement(operation: Operation, arithmetic: Arithmetic) -> Agreement {
-    match operation {
-        Operation::Bits => bits::agreement(arithmetic),
-        Operation::Cast => cast::agreement(arithmetic),
-        Operation::StochasticCast => stochastic_cast::agreement(arithmetic),
-        Operation::Scale => scale::agreement(arithmetic),
-        Operation::Unscale => unscale::agreement(arithmetic),
-        Operation::Norm => norm::agreement(arithmetic),
-        Operation::Clip => clip::agreement(arithmetic),
-        Operation::ClipGroups => clip_groups::agreement(arithmetic),
-        Operation::Accumulate => accumulate::agreement(arithmetic),
-        Operation::Merge => merge::agreement(arithmetic),
-        Operation::Iterate => iterate::agreement(arithmetic),
-        Operation::ScaleUpdate => scale_update::agreement(arithmetic),
-        Operation::Sgd => sgd::agreement(arithmetic),
-        Operation::Adam => adam::agreement(arithmetic),
-        Operation::Remainder => remainder::agreement(arithmetic),
-        Operation::Stochastic => stochastic::agreement(arithmetic),
-        Operation::Kahan => kahan::agreement(arithmetic),
-        Operation::ScaledF16 => scaled_f16::agreement(arithmetic),
-        Operation::MatMul => matmul::agreement(arithmetic),
-        Operation::Sum => sum::agreement(arithmetic),
-        Operation::Mean => mean::agreement(arithmetic),
-        Operation::Fill => fill::agreement(arithmetic),
-        Operation::Reshape => reshape::agreement(arithmetic),
-        Operation::Relu => relu::agreement(arithmetic),
-        Operation::Gelu => gelu::agreement(arithmetic),
-        Operation::Tanh => tanh::agreement(arithmetic),
-        Operation::Add => add::agreement(arithmetic),
-        Operation::Mul => mul::agreement(arithmetic),
-        Operation::BiasAdd => bias_add::agreement(arithmetic),
-        Operation::Linear => linear::agreement(arithmetic),
-        Operation::LinearRelu => linear_relu::agreement(arithmetic),
-        Operation::Bmm => bmm::agreement(arithmetic),
-        Operation::Conv2d => conv2d::agreement(arithmetic),
-        Operation::MaxPool2d => max_pool2d::agreement(arithmetic),
-        Operation::LayerNorm => layer_norm::agreement(arithmetic),
-        Operation::BatchNorm => batch_norm::agreement(arithmetic),
-        Operation::Softmax => softmax::agreement(arithmetic),
-        Operation::LogSoftmax => log_softmax::agreement(arithmetic),
-        Operation::CrossEntropy => cross_entropy::agreement(arithmetic),
-        Operation::MseLoss => mse_loss::agreement(arithmetic),
-        Operation::Embedding => embedding::agreement(arithmetic),
-        Operation::Dropout => dropout::agreement(arithmetic),
-        Operation::Sparse => sparse::agreement(arithmetic),
-        Operation::Delayed => delayed::agreement(arithmetic),
-        Operation::Follow => follow::agreement(arithmetic),
-        Operation::UpdateEach => update_each::agreement(arithmetic),
-        Operation::Convergence => convergence::agreement(arithmetic),
-    }
 }
 
 /// A tensor on the subject's side.

@@ -12,7 +12,9 @@ use super::mean::mean;
 use super::values::{awkward, in_every_lane, offsets};
 use super::{FLOATS, SHORT};
 use crate::agreement::count;
-use crate::{Agreement, Arithmetic, Check, Compute, Operation::MseLoss, Stored, Verdict, Wanted};
+use crate::{
+    Agreement, Arithmetic, CaseGroup::MseLoss, Check, OpInvocation, Stored, Verdict, Wanted,
+};
 use binade_core::{DType, ErrorKind};
 
 pub(super) fn add_cases(cases: &mut Asks) {
@@ -52,17 +54,17 @@ pub(super) fn add_cases(cases: &mut Asks) {
         cases.add(MseLoss, dtype, "what_is_hit_to_the_bit_has_no_loss", move |s, check| {
             (1..10).try_for_each(|length| {
                 let zeros = Stored::vector(dtype, vec![0.0; length]);
-                let ask = Ask::new(Compute::MseLoss, &[&zeros, &zeros]);
+                let ask = Ask::new(OpInvocation::MseLoss, &[&zeros, &zeros]);
                 ask.exact(s, check, [(DType::F32, vec![0.0])])
             })
         });
     }
     let float = |shape: &[usize]| ones(DType::F32, shape);
     let all = vec![
-        (Compute::MseLoss, vec![float(&[2]), float(&[3])]),
-        (Compute::MseLoss, vec![float(&[2]), ones(DType::F16, &[2])]),
-        (Compute::MseLossBackward, vec![ones(DType::F16, &[]), float(&[2]), float(&[2])]),
-        (Compute::MseLossBackward, vec![float(&[1]), float(&[2]), float(&[2])]),
+        (OpInvocation::MseLoss, vec![float(&[2]), float(&[3])]),
+        (OpInvocation::MseLoss, vec![float(&[2]), ones(DType::F16, &[2])]),
+        (OpInvocation::MseLossBackward, vec![ones(DType::F16, &[]), float(&[2]), float(&[2])]),
+        (OpInvocation::MseLossBackward, vec![float(&[1]), float(&[2]), float(&[2])]),
     ];
     refusals(cases, MseLoss, "what_does_not_fit_is_a_mismatch", ErrorKind::Mismatch, all);
 }
@@ -76,10 +78,12 @@ fn both(
     offset: usize,
 ) -> Verdict {
     let (a, b) = (values(x), values(y));
-    let ask = Ask::new(Compute::MseLoss, &[x, y]).at(offset);
+    let ask = Ask::new(OpInvocation::MseLoss, &[x, y]).at(offset);
     ask.near(s, check, [(DType::F32, vec![mse_loss(&a, &b)])])?;
     let wanted = backward(grad, &a, &b).map(|wanted| (x.dtype, wanted));
-    Ask::new(Compute::MseLossBackward, &[&scalar(grad), x, y]).at(offset).near(s, check, wanted)
+    Ask::new(OpInvocation::MseLossBackward, &[&scalar(grad), x, y])
+        .at(offset)
+        .near(s, check, wanted)
 }
 
 /// Returns how near a result must come: within the mass that the oracle works out from the roundings in `f32`.

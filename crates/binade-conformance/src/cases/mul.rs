@@ -2,20 +2,20 @@
 
 use super::ask::{Ask, Asks, Computes, pairs, uniform, values};
 use super::cast::rounded;
-use crate::{Agreement, Arithmetic, Check, Compute, Operation, Stored, Verdict};
+use crate::{Agreement, Arithmetic, CaseGroup, Check, OpInvocation, Stored, Verdict};
 use binade_core::DType::F32;
 
 pub(super) fn add_cases(cases: &mut Asks) {
-    pairs(cases, Operation::Mul, &Compute::Mul, both);
+    pairs(cases, CaseGroup::Mul, &OpInvocation::Mul, both);
 }
 
 /// Forward, and a gradient times each operand.
 fn both(s: &dyn Computes, check: &mut Check, [a, b]: [&Stored; 2], offset: usize) -> Verdict {
     let product = mul(&values(a), &values(b));
-    Ask::new(Compute::Mul, &[a, b]).at(offset).exact(s, check, [(a.dtype, product)])?;
+    Ask::new(OpInvocation::Mul, &[a, b]).at(offset).exact(s, check, [(a.dtype, product)])?;
     let g = uniform(a.len(), a.dtype, &[a.len()], [-1.0, 1.0]);
     let wanted = [b, a].map(|other| (a.dtype, mul(&values(&g), &values(other))));
-    Ask::new(Compute::MulBackward, &[&g, a, b]).at(offset).exact(s, check, wanted)
+    Ask::new(OpInvocation::MulBackward, &[&g, a, b]).at(offset).exact(s, check, wanted)
 }
 
 /// Returns how near a result must come: bits. Each element is one product, rounded to `f32`.

@@ -6,7 +6,7 @@ use super::cast::rounded;
 use super::unscale::{Set, factor, folded_set, unscale, upload, upload_at, values};
 use super::values::{finite, infinities, layouts, nans, not_finite, places};
 use super::{FLOATS, LENGTHS, LONG};
-use crate::{Agreement, Arithmetic, Cases, Check, Operation, Stored, Subject, Verdict, Wanted};
+use crate::{Agreement, Arithmetic, CaseGroup, Cases, Check, Stored, Subject, Verdict, Wanted};
 use binade_core::{DType, NamedGrads};
 use binade_grad_scaler::{Norm, ScaleState};
 
@@ -19,12 +19,12 @@ pub(super) fn add_cases<S: Subject>(cases: &mut Cases<S>) {
         sets(cases, dtype);
         classes(cases, dtype);
     }
-    cases.add(Operation::Norm, "mixed", "element_types_may_differ_within_a_set", |s: &S, check| {
+    cases.add(CaseGroup::Norm, "mixed", "element_types_may_differ_within_a_set", |s: &S, check| {
         let grad = |dtype| Some(Stored::vector(dtype, finite(3, 33, dtype, [-8.0, 8.0])));
         let set: Set = ["a", "b", "c"].into_iter().zip(FLOATS.map(grad)).collect();
         both(s, check, &set, 10)
     });
-    cases.add(Operation::Norm, "-", "an_empty_set_has_a_norm_of_zero", |s: &S, check| {
+    cases.add(CaseGroup::Norm, "-", "an_empty_set_has_a_norm_of_zero", |s: &S, check| {
         both(s, check, &vec![], 16)
     });
 }
@@ -65,7 +65,7 @@ fn one(dtype: DType, values: impl IntoIterator<Item = f64>) -> Set {
 fn lengths<S: Subject>(cases: &mut Cases<S>, dtype: DType) {
     for length in LENGTHS.into_iter().chain(LONG) {
         let sentence = format!("all_of_{length}_elements");
-        cases.add(Operation::Norm, dtype, sentence, move |s: &S, check| {
+        cases.add(CaseGroup::Norm, dtype, sentence, move |s: &S, check| {
             let values = finite(length, length, dtype, [-4.0, 4.0]);
             both(s, check, &one(dtype, values.clone()), 10)?;
             places(length).into_iter().try_for_each(|(_, index)| {
@@ -76,7 +76,7 @@ fn lengths<S: Subject>(cases: &mut Cases<S>, dtype: DType) {
         });
     }
     for (sentence, layouts) in layouts() {
-        cases.add(Operation::Norm, dtype, sentence, move |s: &S, check| {
+        cases.add(CaseGroup::Norm, dtype, sentence, move |s: &S, check| {
             for &(layout, length) in &layouts {
                 let set =
                     folded_set(one(dtype, finite(length, length, dtype, [-4.0, 4.0])), layout);
@@ -92,7 +92,7 @@ fn lengths<S: Subject>(cases: &mut Cases<S>, dtype: DType) {
 /// Squares that `f32` loses on the way, and norms that it does not hold.
 fn ranges<S: Subject>(cases: &mut Cases<S>, dtype: DType) {
     let mut add = |sentence: &str, values: Vec<f64>, exponent: i32| {
-        cases.add(Operation::Norm, dtype, sentence, move |s: &S, check| {
+        cases.add(CaseGroup::Norm, dtype, sentence, move |s: &S, check| {
             both(s, check, &one(dtype, values.clone()), exponent)
         });
     };
@@ -105,7 +105,7 @@ fn ranges<S: Subject>(cases: &mut Cases<S>, dtype: DType) {
     let largest = finite(6, 64, dtype, [14.0, 15.0]);
     add("a_norm_beyond_f32_is_infinite_and_raises_the_verdict", largest.clone(), -112);
     let sentence = "a_norm_beyond_f32_is_named_as_a_norm_and_counts_no_element";
-    cases.add(Operation::Norm, dtype, sentence, move |s: &S, check| {
+    cases.add(CaseGroup::Norm, dtype, sentence, move |s: &S, check| {
         let set = one(dtype, largest.clone());
         let found = s.norm(upload(s, &set)?, ScaleState::from_exponent(-112), Norm::L2)?;
         let name = found.overflow.as_ref().map(|overflow| overflow.parameter.to_string());
@@ -117,14 +117,14 @@ fn ranges<S: Subject>(cases: &mut Cases<S>, dtype: DType) {
 
 /// Several parameters and missing gradients.
 fn sets<S: Subject>(cases: &mut Cases<S>, dtype: DType) {
-    cases.add(Operation::Norm, dtype, "all_parameters_count_together", move |s: &S, check| {
+    cases.add(CaseGroup::Norm, dtype, "all_parameters_count_together", move |s: &S, check| {
         let grad =
             |seed, length| Some(Stored::vector(dtype, finite(seed, length, dtype, [-6.0, 6.0])));
         let set = vec![("a", grad(1, 33)), ("b", None), ("c", grad(2, 5000)), ("d", grad(3, 1))];
         both(s, check, &set, 8)
     });
     cases.add(
-        Operation::Norm,
+        CaseGroup::Norm,
         dtype,
         "missing_gradients_alone_measure_zero",
         move |s: &S, check| {
@@ -135,7 +135,7 @@ fn sets<S: Subject>(cases: &mut Cases<S>, dtype: DType) {
 
 fn classes<S: Subject>(cases: &mut Cases<S>, dtype: DType) {
     let sentence = "a_nan_or_an_infinity_anywhere_shows_and_raises_the_verdict";
-    cases.add(Operation::Norm, dtype, sentence, move |s: &S, check| {
+    cases.add(CaseGroup::Norm, dtype, sentence, move |s: &S, check| {
         for length in [1, 9, 257, 4097] {
             for (_, index) in places(length) {
                 for code in nans(dtype).into_iter().take(2).chain(infinities(dtype)) {
@@ -149,14 +149,14 @@ fn classes<S: Subject>(cases: &mut Cases<S>, dtype: DType) {
         Ok(())
     });
     let sentence = "every_nan_and_infinity_shows_and_raises_the_verdict";
-    cases.add(Operation::Norm, dtype, sentence, move |s: &S, check| {
+    cases.add(CaseGroup::Norm, dtype, sentence, move |s: &S, check| {
         not_finite(dtype).into_iter().try_for_each(|code| {
             let grad = Stored::from_codes(dtype, &[3], [1, code, 2]);
             both(s, check, &vec![("w", Some(grad))], 10)
         })
     });
     let sentence = "a_nan_shows_beside_infinities_before_and_after_it";
-    cases.add(Operation::Norm, dtype, sentence, move |s: &S, check| {
+    cases.add(CaseGroup::Norm, dtype, sentence, move |s: &S, check| {
         let (inf, nan) = (f64::INFINITY, f64::NAN);
         both(s, check, &one(dtype, [1.0, inf, nan, -inf, 2.0]), 0)
     });

@@ -5,7 +5,7 @@
 use super::ask::{Ask, Asks, Computes, i64s, ones, refusals, uniform, values};
 use super::values::{awkward, in_every_lane, offsets};
 use super::{FLOATS, SHORT};
-use crate::{Agreement, Arithmetic, Check, Compute, Operation::Relu, Stored, Verdict};
+use crate::{Agreement, Arithmetic, CaseGroup::Relu, Check, OpInvocation, Stored, Verdict};
 use binade_core::{DType, ErrorKind};
 
 pub(super) fn add_cases(cases: &mut Asks) {
@@ -25,7 +25,7 @@ pub(super) fn add_cases(cases: &mut Asks) {
             let all = Stored::from_codes(dtype, &[codes.len()], codes);
             both(s, check, &all, 0)?;
             let passed = (dtype, values(&all));
-            Ask::new(Compute::ReluBackward, &[&all, &ones(dtype, &[all.len()])]).exact(
+            Ask::new(OpInvocation::ReluBackward, &[&all, &ones(dtype, &[all.len()])]).exact(
                 s,
                 check,
                 [passed],
@@ -34,17 +34,17 @@ pub(super) fn add_cases(cases: &mut Asks) {
         cases.add(Relu, dtype, "the_gradient_at_zero_is_zero", move |s, check| {
             let y = Stored::vector(dtype, [0.0; 5]);
             let g = Stored::vector(dtype, [1.0, -1.0, f64::INFINITY, f64::NAN, -0.0]);
-            Ask::new(Compute::ReluBackward, &[&g, &y]).exact(s, check, [(dtype, vec![0.0; 5])])
+            Ask::new(OpInvocation::ReluBackward, &[&g, &y]).exact(s, check, [(dtype, vec![0.0; 5])])
         });
         cases.add(Relu, dtype, "a_zero_of_either_sign_gives_plus_zero", move |s, check| {
             let x = Stored::vector(dtype, [0.0, -0.0]);
-            Ask::new(Compute::Relu, &[&x]).exact(s, check, [(dtype, vec![0.0; 2])])
+            Ask::new(OpInvocation::Relu, &[&x]).exact(s, check, [(dtype, vec![0.0; 2])])
         });
     }
     let all = vec![
-        (Compute::Relu, vec![i64s(&[2], [1, 2])]),
-        (Compute::ReluBackward, vec![ones(DType::F32, &[2]), ones(DType::F32, &[3])]),
-        (Compute::ReluBackward, vec![ones(DType::F16, &[2]), ones(DType::F32, &[2])]),
+        (OpInvocation::Relu, vec![i64s(&[2], [1, 2])]),
+        (OpInvocation::ReluBackward, vec![ones(DType::F32, &[2]), ones(DType::F32, &[3])]),
+        (OpInvocation::ReluBackward, vec![ones(DType::F16, &[2]), ones(DType::F32, &[2])]),
     ];
     refusals(cases, Relu, "what_does_not_fit_is_a_mismatch", ErrorKind::Mismatch, all);
 }
@@ -52,11 +52,11 @@ pub(super) fn add_cases(cases: &mut Asks) {
 /// Forward, and backward from what the oracle says forward gave.
 fn both(s: &dyn Computes, check: &mut Check, x: &Stored, offset: usize) -> Verdict {
     let y = relu(&values(x));
-    Ask::new(Compute::Relu, &[x]).at(offset).exact(s, check, [(x.dtype, y.clone())])?;
+    Ask::new(OpInvocation::Relu, &[x]).at(offset).exact(s, check, [(x.dtype, y.clone())])?;
     let y = Stored::vector(x.dtype, y);
     let g = uniform(x.len() + 1, x.dtype, &[x.len()], [-1.0, 1.0]);
     let wanted = backward(&values(&g), &values(&y));
-    Ask::new(Compute::ReluBackward, &[&g, &y]).at(offset).exact(s, check, [(x.dtype, wanted)])
+    Ask::new(OpInvocation::ReluBackward, &[&g, &y]).at(offset).exact(s, check, [(x.dtype, wanted)])
 }
 
 /// Returns how near a result must come: bits. Elements are chosen, and never computed.

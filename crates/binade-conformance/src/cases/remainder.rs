@@ -7,7 +7,7 @@ use super::cast::neighbours;
 use super::stores::{self, Trial};
 use super::training::narrow;
 use super::values::halfway;
-use crate::{Agreement, Arithmetic, Cases, Operation::Remainder, Stored, Subject};
+use crate::{Agreement, Arithmetic, CaseGroup::Remainder, Cases, Stored, Subject};
 use binade_core::DType::{self, BF16, F32};
 use binade_master_weights::MasterStore;
 

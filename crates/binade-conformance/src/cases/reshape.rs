@@ -5,9 +5,9 @@ use super::ask::{Ask, Asks, ones, refusals, uniform, values};
 use super::matmul::matmul;
 use super::values::awkward;
 use crate::{
-    Agreement, Arithmetic, Compute,
-    Operation::{self, Reshape},
-    Stored,
+    Agreement, Arithmetic,
+    CaseGroup::{self, Reshape},
+    OpInvocation, Stored,
 };
 use binade_core::{DType, ErrorKind};
 
@@ -18,28 +18,28 @@ pub(super) fn add_cases(cases: &mut Asks) {
             input.shape = vec![input.len()];
             for shape in [vec![1, input.len()], vec![2, input.len() / 2], vec![input.len(), 1, 1]] {
                 for offset in [0, 1, 3] {
-                    Ask::new(Compute::Reshape { shape: shape.clone() }, &[&input])
+                    Ask::new(OpInvocation::Reshape { shape: shape.clone() }, &[&input])
                         .at(offset)
                         .same(s, check, &input)?;
                 }
             }
             let none = Stored::vector(dtype, []);
-            Ask::new(Compute::Reshape { shape: vec![3, 0] }, &[&none]).same(s, check, &none)
+            Ask::new(OpInvocation::Reshape { shape: vec![3, 0] }, &[&none]).same(s, check, &none)
         });
         cases.add(Reshape, dtype, "what_comes_next_sees_the_new_shape", move |s, check| {
             let a = uniform(1, dtype, &[3, 8], [-1.0, 1.0]);
             let b = uniform(2, dtype, &[6, 5], [-1.0, 1.0]);
             let wanted = matmul(&values(&a), &values(&b), [4, 6, 5]);
-            Ask::new(Compute::Reshape { shape: vec![4, 6] }, &[&a]).then(
+            Ask::new(OpInvocation::Reshape { shape: vec![4, 6] }, &[&a]).then(
                 s,
                 check,
-                (Operation::MatMul, &Compute::MatMul, &b),
+                (CaseGroup::MatMul, &OpInvocation::MatMul, &b),
                 (dtype, wanted),
             )
         });
     }
     let sentence = "another_number_of_elements_is_a_mismatch";
-    let all = vec![(Compute::Reshape { shape: vec![4] }, vec![ones(DType::F32, &[2, 3])])];
+    let all = vec![(OpInvocation::Reshape { shape: vec![4] }, vec![ones(DType::F32, &[2, 3])])];
     refusals(cases, Reshape, sentence, ErrorKind::Mismatch, all);
 }
 

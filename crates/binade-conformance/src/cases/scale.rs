@@ -5,7 +5,7 @@ use super::unscale::factor;
 use super::values::{awkward, finite, folded, in_every_lane, layouts};
 use super::{EIGHT_BITS, FLOATS, LENGTHS, LONG, get, put, put_at, unscale};
 use crate::{
-    Agreement, Arithmetic, Cases, Check, Layout, Operation::Scale, Stop, Stored, Subject, Verdict,
+    Agreement, Arithmetic, CaseGroup::Scale, Cases, Check, Layout, Stop, Stored, Subject, Verdict,
     Wanted,
 };
 use binade_core::DType;

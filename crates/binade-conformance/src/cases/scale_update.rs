@@ -8,7 +8,7 @@ mod tolerance;
 
 use super::values::Draw;
 use crate::{
-    Agreement, Arithmetic, Cases, Check, Operation::ScaleUpdate, Pass, Round, Stop, Subject,
+    Agreement, Arithmetic, CaseGroup::ScaleUpdate, Cases, Check, Pass, Round, Stop, Subject,
     Verdict,
 };
 use binade_grad_scaler::{LossScale, ScaleState, Seen, Tolerance};

@@ -6,7 +6,7 @@
 use super::cast::rounded;
 use super::stores::{self, Trial};
 use super::training::narrow;
-use crate::{Agreement, Arithmetic, Cases, Operation::ScaledF16, Stored, Subject};
+use crate::{Agreement, Arithmetic, CaseGroup::ScaledF16, Cases, Stored, Subject};
 use binade_core::DType::{self, BF16, F16};
 use binade_master_weights::MasterStore;
 

@@ -5,12 +5,12 @@
 
 use super::ask::{Asks, Softmaxes};
 use crate::agreement::count;
-use crate::{Agreement, Arithmetic, Compute, Operation, Wanted};
+use crate::{Agreement, Arithmetic, CaseGroup, OpInvocation, Wanted};
 
 static ASKED: Softmaxes = Softmaxes {
-    op: Operation::Softmax,
-    forward: Compute::Softmax,
-    backward: Compute::SoftmaxBackward,
+    op: CaseGroup::Softmax,
+    forward: OpInvocation::Softmax,
+    backward: OpInvocation::SoftmaxBackward,
     output: softmax,
     gradient: backward,
 };

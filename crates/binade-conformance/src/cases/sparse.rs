@@ -7,7 +7,7 @@ use super::unscale::{factor, tell, told, unscale};
 use super::values::{Draw, finite, not_finite};
 use super::{FLOATS, get};
 use crate::{
-    Agreement, Arithmetic, Cases, Check, Coalesce, Coordinates, Operation::Sparse, Stop, Stored,
+    Agreement, Arithmetic, CaseGroup::Sparse, Cases, Check, Coalesce, Coordinates, Stop, Stored,
     Subject, Verdict,
 };
 use binade_core::{DType, ErrorKind, Named};

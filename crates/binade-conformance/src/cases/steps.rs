@@ -7,7 +7,7 @@ use super::cast::value;
 use super::training::{Move, Run, at_rest, calm, wild};
 use super::values::{awkward, folded, halfway, layouts};
 use super::{FLOATS, LENGTHS, LONG};
-use crate::{Agreement, Cases, Layout, Operation, Stored, Subject};
+use crate::{Agreement, CaseGroup, Cases, Layout, Stored, Subject};
 use binade_core::DType;
 use binade_grad_scaler::ScaleState;
 use binade_master_weights::UpdateRule;
@@ -15,25 +15,25 @@ use binade_master_weights::UpdateRule;
 /// The same cases for each rule of an optimizer, the last of which has everything switched on, decay among it.
 pub(super) fn add_cases<S: Subject>(
     cases: &mut Cases<S>,
-    operation: Operation,
+    group: CaseGroup,
     rules: &[(&'static str, UpdateRule)],
 ) {
     for param in FLOATS {
         for grad in FLOATS {
             for (name, rule) in rules {
-                arithmetic(cases, operation, [param, grad], name, *rule);
+                arithmetic(cases, group, [param, grad], name, *rule);
             }
             if let Some((_, rule)) = rules.last() {
-                skips(cases, operation, [param, grad], *rule);
-                verdicts::add_cases(cases, operation, [param, grad], *rule);
+                skips(cases, group, [param, grad], *rule);
+                verdicts::add_cases(cases, group, [param, grad], *rule);
             }
         }
         if let Some((_, rule)) = rules.last() {
-            lengths(cases, operation, param, *rule);
-            starts(cases, operation, param, *rule);
-            at_edges(cases, operation, param, *rule);
-            verdicts::classes(cases, operation, param, *rule);
-            matching::add_cases(cases, operation, param, *rule);
+            lengths(cases, group, param, *rule);
+            starts(cases, group, param, *rule);
+            at_edges(cases, group, param, *rule);
+            verdicts::classes(cases, group, param, *rule);
+            matching::add_cases(cases, group, param, *rule);
         }
     }
 }
@@ -46,21 +46,21 @@ pub(super) fn variant([param, grad]: [DType; 2]) -> String {
 /// A first step, and a second from one identical state.
 fn arithmetic<S: Subject>(
     cases: &mut Cases<S>,
-    operation: Operation,
+    group: CaseGroup,
     dtypes: [DType; 2],
     name: &str,
     rule: UpdateRule,
 ) {
-    let all_bits = operation.agreement(cases.arithmetic()) == Agreement::Bits;
+    let all_bits = group.agreement(*cases.arithmetic()) == Agreement::Bits;
     let values = if all_bits { wild } else { calm };
-    cases.add(operation, variant(dtypes), format!("first_step_{name}"), move |s: &S, check| {
+    cases.add(group, variant(dtypes), format!("first_step_{name}"), move |s: &S, check| {
         for make in [calm, values] {
             let [param, grad, _] = make(dtypes, 257, 21);
             Run::single(param, vec![(rule, grad)]).near(s, check)?;
         }
         Ok(())
     });
-    cases.add(operation, variant(dtypes), format!("second_step_{name}"), move |s: &S, check| {
+    cases.add(group, variant(dtypes), format!("second_step_{name}"), move |s: &S, check| {
         for make in [calm, values] {
             let [param, first, second] = make(dtypes, 257, 22);
             Run::single(param, vec![(at_rest(rule), first), (rule, second)]).near(s, check)?;
@@ -70,11 +70,11 @@ fn arithmetic<S: Subject>(
 }
 
 /// A second step, since it alone reads moments that are not zero, and a third at rest, which shows the masters that it left.
-fn lengths<S: Subject>(cases: &mut Cases<S>, operation: Operation, dtype: DType, rule: UpdateRule) {
+fn lengths<S: Subject>(cases: &mut Cases<S>, group: CaseGroup, dtype: DType, rule: UpdateRule) {
     let dtypes = [dtype, dtype];
     for length in LENGTHS.into_iter().chain([LONG[2]]) {
         let sentence = format!("all_of_{length}_elements");
-        cases.add(operation, variant(dtypes), sentence, move |s: &S, check| {
+        cases.add(group, variant(dtypes), sentence, move |s: &S, check| {
             let [param, first, second] = calm(dtypes, length, length);
             let rest = (at_rest(rule), first);
             Run::single(param, vec![rest.clone(), (rule, second), rest]).near(s, check)
@@ -83,10 +83,10 @@ fn lengths<S: Subject>(cases: &mut Cases<S>, operation: Operation, dtype: DType,
 }
 
 /// Unaligned parameters and gradients, and such with strides: alike, and each beside one that lies otherwise.
-fn starts<S: Subject>(cases: &mut Cases<S>, operation: Operation, dtype: DType, rule: UpdateRule) {
+fn starts<S: Subject>(cases: &mut Cases<S>, group: CaseGroup, dtype: DType, rule: UpdateRule) {
     let dtypes = [dtype, dtype];
     for (sentence, layouts) in layouts() {
-        cases.add(operation, variant(dtypes), sentence, move |s: &S, check| {
+        cases.add(group, variant(dtypes), sentence, move |s: &S, check| {
             for &(layout, length) in &layouts {
                 let [param, grad, _] =
                     calm(dtypes, length, length).map(|vector| folded(vector, layout));
@@ -103,20 +103,15 @@ fn starts<S: Subject>(cases: &mut Cases<S>, operation: Operation, dtype: DType, 
 
 /// Parameters at the edges of their format, each in every lane of a vector: a gradient of zero leaves them where they are. Where all
 /// bits are the oracle's, infinite ones and NaN are among them; elsewhere zero times infinity may be added.
-fn at_edges<S: Subject>(
-    cases: &mut Cases<S>,
-    operation: Operation,
-    dtype: DType,
-    rule: UpdateRule,
-) {
+fn at_edges<S: Subject>(cases: &mut Cases<S>, group: CaseGroup, dtype: DType, rule: UpdateRule) {
     let normal = |code: &u64| value(*code, dtype).abs() >= value(1 << 23, DType::F32);
     let flushes = !cases.arithmetic().keeps_subnormals;
-    let all_bits = operation.agreement(cases.arithmetic()) == Agreement::Bits;
+    let all_bits = group.agreement(*cases.arithmetic()) == Agreement::Bits;
     let codes = awkward(dtype).into_iter().filter(|code| !flushes || normal(code));
     let codes = codes.filter(|code| all_bits || value(*code, dtype).is_finite());
     let codes: Vec<u64> = codes.flat_map(|code| [code; 8]).collect();
     let sentence = "a_gradient_of_zero_keeps_subnormal_and_largest_parameters";
-    cases.add(operation, variant([dtype; 2]), sentence, move |s: &S, check| {
+    cases.add(group, variant([dtype; 2]), sentence, move |s: &S, check| {
         let param = Stored::from_codes(dtype, &[codes.len()], codes.clone());
         let zero = Stored::vector(dtype, vec![0.0; codes.len()]);
         Run::single(param, vec![(still(rule), zero)]).exact(s, check)
@@ -126,7 +121,7 @@ fn at_edges<S: Subject>(
 /// Masters halfway between two parameters, where `rule` subtracts the gradient itself. A parameter of `f32` is its master.
 pub(super) fn halves<S: Subject>(
     cases: &mut Cases<S>,
-    operation: Operation,
+    group: CaseGroup,
     dtype: DType,
     rule: UpdateRule,
 ) {
@@ -134,7 +129,7 @@ pub(super) fn halves<S: Subject>(
         return;
     }
     let sentence = "a_master_halfway_between_two_parameters_becomes_the_even_one";
-    cases.add(operation, variant([dtype, DType::F32]), sentence, move |s: &S, check| {
+    cases.add(group, variant([dtype, DType::F32]), sentence, move |s: &S, check| {
         let (params, moves) = halfway(dtype);
         let grad = Stored::vector(DType::F32, moves.iter().map(|x| -1024.0 * x));
         let param = Stored::vector(dtype, params);
@@ -156,17 +151,12 @@ fn spoilt(tensor: &Stored, bad: f64) -> Stored {
     Stored::from_values(tensor.dtype, &tensor.shape, values)
 }
 
-fn skips<S: Subject>(
-    cases: &mut Cases<S>,
-    operation: Operation,
-    dtypes: [DType; 2],
-    rule: UpdateRule,
-) {
+fn skips<S: Subject>(cases: &mut Cases<S>, group: CaseGroup, dtypes: [DType; 2], rule: UpdateRule) {
     let [param, first, second] = calm(dtypes, 33, 23);
     let bad = spoilt(&first, f64::INFINITY);
     let rest = at_rest(rule);
     let mut add = |sentence: &str, run: Run| {
-        cases.add(operation, variant(dtypes), sentence, move |s: &S, check| run.near(s, check));
+        cases.add(group, variant(dtypes), sentence, move |s: &S, check| run.near(s, check));
     };
     let single = |moves: &[(UpdateRule, &Stored)]| {
         let moves = moves.iter().map(|(rule, grad)| (*rule, (*grad).clone())).collect();
@@ -176,7 +166,7 @@ fn skips<S: Subject>(
     add("a_skipped_step_moves_no_moment", single(&[(rest, &first), (rule, &bad), (rule, &second)]));
 
     let mut add = |sentence: &str, run: Run| {
-        cases.add(operation, variant(dtypes), sentence, move |s: &S, check| run.exact(s, check));
+        cases.add(group, variant(dtypes), sentence, move |s: &S, check| run.exact(s, check));
     };
     for (sentence, value) in [
         ("an_infinity_leaves_every_bit_alone", f64::INFINITY),

@@ -7,7 +7,7 @@ use super::cast::value;
 use super::stochastic_cast::cast;
 use super::stores::{self, Trial, drawn};
 use super::training::narrow;
-use crate::{Agreement, Arithmetic, Cases, Operation::Stochastic, Stored, Subject};
+use crate::{Agreement, Arithmetic, CaseGroup::Stochastic, Cases, Stored, Subject};
 use binade_core::{
     DType::{self, BF16, F16},
     stochastic::Key,

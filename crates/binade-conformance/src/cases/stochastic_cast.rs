@@ -8,7 +8,7 @@ use super::cast::{Format, lanes, neighbours, round, value};
 use super::values::{Draw, awkward, folded, layouts};
 use super::{EIGHT_BITS, LENGTHS, LONG, get, put, put_at};
 use crate::{
-    Agreement, Arithmetic, Cases, Check, Layout, Operation::StochasticCast, Stored, Subject,
+    Agreement, Arithmetic, CaseGroup::StochasticCast, Cases, Check, Layout, Stored, Subject,
     Verdict,
 };
 use binade_core::{DType, stochastic::Key};

@@ -6,7 +6,7 @@ use super::ask::{Ask, Asks, Computes, HUGE, i64s, ones, refusals, scalar, too_la
 use super::values::{Draw, infinities, nans, not_finite, offsets, places};
 use super::{EIGHT_BITS, FLOATS, LENGTHS, LONG};
 use crate::agreement::count;
-use crate::{Agreement, Arithmetic, Check, Compute, Operation::Sum, Stored, Verdict, Wanted};
+use crate::{Agreement, Arithmetic, CaseGroup::Sum, Check, OpInvocation, Stored, Verdict, Wanted};
 use binade_core::{DType, ErrorKind};
 
 pub(super) fn add_cases(cases: &mut Asks) {
@@ -23,14 +23,14 @@ pub(super) fn add_cases(cases: &mut Asks) {
     cases.add(Sum, DType::BF16, "four_million_ones_are_four_million", |s, check| {
         exact(s, check, &Stored::vector(DType::BF16, vec![1.0; 4_198_400]))
     });
-    let op = Compute::SumBackward { shape: vec![2], dtype: DType::F32 };
+    let op = OpInvocation::SumBackward { shape: vec![2], dtype: DType::F32 };
     let all = vec![
-        (Compute::Sum, vec![i64s(&[2], [1, 2])]),
+        (OpInvocation::Sum, vec![i64s(&[2], [1, 2])]),
         (op.clone(), vec![ones(DType::F32, &[1])]),
         (op, vec![ones(DType::F16, &[])]),
     ];
     refusals(cases, Sum, "what_does_not_fit_is_a_mismatch", ErrorKind::Mismatch, all);
-    let spread = Compute::SumBackward { shape: vec![HUGE, 3], dtype: DType::F32 };
+    let spread = OpInvocation::SumBackward { shape: vec![HUGE, 3], dtype: DType::F32 };
     too_large(cases, Sum, vec![(spread, vec![scalar(1.0)])]);
 }
 
@@ -71,7 +71,7 @@ pub(super) fn spreads() -> impl Iterator<Item = ([usize; 2], f64)> {
 fn gradients(cases: &mut Asks, dtype: DType) {
     cases.add(Sum, dtype, "the_gradient_is_the_same_everywhere", move |s, check| {
         spreads().try_for_each(|(shape, grad)| {
-            let (op, g) = (Compute::SumBackward { shape: shape.into(), dtype }, scalar(grad));
+            let (op, g) = (OpInvocation::SumBackward { shape: shape.into(), dtype }, scalar(grad));
             let wanted = vec![values(&g)[0]; shape.iter().product()];
             Ask::new(op, &[&g]).exact(s, check, [(dtype, wanted)])
         })
@@ -84,13 +84,13 @@ fn near(s: &dyn Computes, check: &mut Check, input: &Stored) -> Verdict {
 
 fn of(s: &dyn Computes, check: &mut Check, input: &Stored, offset: usize) -> Verdict {
     let wanted = sum(&values(input));
-    Ask::new(Compute::Sum, &[input]).at(offset).near(s, check, [(DType::F32, vec![wanted])])
+    Ask::new(OpInvocation::Sum, &[input]).at(offset).near(s, check, [(DType::F32, vec![wanted])])
 }
 
 /// For multiples of one number whose absolute sum stays below 2^24 of it: exact in `f32`, in any order.
 fn exact(s: &dyn Computes, check: &mut Check, input: &Stored) -> Verdict {
     let wanted = sum(&values(input)).value;
-    Ask::new(Compute::Sum, &[input]).exact(s, check, [(DType::F32, vec![wanted])])
+    Ask::new(OpInvocation::Sum, &[input]).exact(s, check, [(DType::F32, vec![wanted])])
 }
 
 fn integers(cases: &mut Asks, dtype: DType) {

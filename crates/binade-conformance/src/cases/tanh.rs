@@ -3,7 +3,7 @@
 use super::ask::{Ask, Asks, Computes, i64s, ones, refusals, uniform, values};
 use super::values::{awkward, finite, in_every_lane, offsets};
 use super::{FLOATS, SHORT};
-use crate::{Agreement, Arithmetic, Check, Compute, Operation::Tanh, Stored, Verdict, Wanted};
+use crate::{Agreement, Arithmetic, CaseGroup::Tanh, Check, OpInvocation, Stored, Verdict, Wanted};
 use binade_core::{DType, ErrorKind};
 
 pub(super) fn add_cases(cases: &mut Asks) {
@@ -27,9 +27,9 @@ pub(super) fn add_cases(cases: &mut Asks) {
         });
     }
     let all = vec![
-        (Compute::Tanh, vec![i64s(&[2], [1, 2])]),
-        (Compute::TanhBackward, vec![ones(DType::F32, &[2]), ones(DType::F32, &[3])]),
-        (Compute::TanhBackward, vec![ones(DType::F16, &[2]), ones(DType::F32, &[2])]),
+        (OpInvocation::Tanh, vec![i64s(&[2], [1, 2])]),
+        (OpInvocation::TanhBackward, vec![ones(DType::F32, &[2]), ones(DType::F32, &[3])]),
+        (OpInvocation::TanhBackward, vec![ones(DType::F16, &[2]), ones(DType::F32, &[2])]),
     ];
     refusals(cases, Tanh, "what_does_not_fit_is_a_mismatch", ErrorKind::Mismatch, all);
 }
@@ -38,10 +38,14 @@ pub(super) fn add_cases(cases: &mut Asks) {
 fn both(s: &dyn Computes, check: &mut Check, x: &Stored, offset: usize) -> Verdict {
     let y = tanh(&values(x));
     let rounded = Stored::vector(x.dtype, y.iter().map(|y| y.value));
-    Ask::new(Compute::Tanh, &[x]).at(offset).near(s, check, [(x.dtype, y)])?;
+    Ask::new(OpInvocation::Tanh, &[x]).at(offset).near(s, check, [(x.dtype, y)])?;
     let g = uniform(x.len() + 1, x.dtype, &[x.len()], [-1.0, 1.0]);
     let wanted = backward(&values(&g), &values(&rounded));
-    Ask::new(Compute::TanhBackward, &[&g, &rounded]).at(offset).near(s, check, [(x.dtype, wanted)])
+    Ask::new(OpInvocation::TanhBackward, &[&g, &rounded]).at(offset).near(
+        s,
+        check,
+        [(x.dtype, wanted)],
+    )
 }
 
 /// Returns how near a result must come: within the mass that the oracle works out from the error of a device's

@@ -6,7 +6,7 @@ use super::values::{
 };
 use super::{FLOATS, LENGTHS, LONG, get, put_at};
 use crate::{
-    Agreement, Arithmetic, Cases, Check, Layout, Operation::Unscale, Stop, Stored, Subject,
+    Agreement, Arithmetic, CaseGroup::Unscale, Cases, Check, Layout, Stop, Stored, Subject,
     Verdict, Wanted, stored::show,
 };
 use binade_core::{DType, Finding, Named, NamedGrads};

@@ -6,7 +6,7 @@ use super::put;
 use super::scale_update::update;
 use super::unscale::{Set, factor, unscale, upload, values};
 use crate::{
-    Agreement, Arithmetic, Cases, Check, Losses, Meet, Operation::UpdateEach, Stored, Subject,
+    Agreement, Arithmetic, CaseGroup::UpdateEach, Cases, Check, Losses, Meet, Stored, Subject,
     Verdict,
 };
 use binade_core::DType;

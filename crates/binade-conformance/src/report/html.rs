@@ -72,11 +72,11 @@ fn section(heading: &str, items: String) -> String {
 }
 
 fn row(row: &Row) -> String {
-    let (operation, variant, agreement) = (row.operation, escaped(&row.variant), row.agreement);
+    let (group, variant, agreement) = (row.group, escaped(&row.variant), row.agreement);
     format!(
-        "<tr class=\"row {}\"><td>{}<td>{operation}<td>{variant}<td class=n>{}<td>{agreement}<td class=n>{:.3}<td class=s>{}</tr>\n",
+        "<tr class=\"row {}\"><td>{}<td>{group}<td>{variant}<td class=n>{}<td>{agreement}<td class=n>{:.3}<td class=s>{}</tr>\n",
         class(row),
-        operation.suite(),
+        group.suite(),
         row.cases(),
         row.worst,
         row.status()

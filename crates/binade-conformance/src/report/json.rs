@@ -84,7 +84,7 @@ fn known(report: &Report, record: &Record) -> Option<Json> {
 fn failure_of(report: &Report, record: &Record, failure: &Failure) -> Vec<(&'static str, Json)> {
     vec![
         ("case", record.name.as_str().into()),
-        ("suite", record.operation.suite().to_string().into()),
+        ("suite", record.group.suite().to_string().into()),
         ("proves", Json::List(report.proved_by(&record.name).into_iter().map(sentence).collect())),
         ("agreement", failure.agreement.as_str().into()),
         ("inputs", failure.inputs.as_str().into()),
@@ -111,8 +111,8 @@ fn difference(worst: &Difference) -> Json {
 
 fn row(row: Row) -> Json {
     Json::Object(vec![
-        ("suite", row.operation.suite().to_string().into()),
-        ("operation", row.operation.name().into()),
+        ("suite", row.group.suite().to_string().into()),
+        ("operation", row.group.name().into()),
         ("agreement", row.agreement.to_string().into()),
         ("cases", row.cases().into()),
         ("passed", row.passed.into()),

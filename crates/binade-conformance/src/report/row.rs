@@ -1,13 +1,13 @@
 //! A row of a report's table: all cases of one operation and variant.
 
 use super::{Outcome, Record};
-use crate::{Agreement, Arithmetic, Operation};
+use crate::{Agreement, Arithmetic, CaseGroup};
 
 /// How the cases of one operation and variant ended.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Row {
     /// The operation.
-    pub operation: Operation,
+    pub group: CaseGroup,
     /// Element types, mostly.
     pub variant: String,
     /// How near the subject had to come.
@@ -27,10 +27,10 @@ pub struct Row {
 impl Row {
     /// A row for cases like this one, without any yet.
     pub(super) fn new(record: &Record, arithmetic: Arithmetic) -> Self {
-        let (operation, variant) = (record.operation, record.variant.clone());
-        let agreement = operation.agreement(&arithmetic);
+        let (group, variant) = (record.group, record.variant.clone());
+        let agreement = group.agreement(arithmetic);
         let [passed, failed, known, skipped] = [0; 4];
-        Self { operation, variant, agreement, worst: 0.0, passed, failed, known, skipped }
+        Self { group, variant, agreement, worst: 0.0, passed, failed, known, skipped }
     }
 
     pub(super) fn count(&mut self, record: &Record) {

@@ -9,8 +9,8 @@ impl Report {
         writeln!(f, "operation        dtype          cases  agreement   worst  status")?;
         for row in self.rows() {
             let (cases, status) = (row.cases(), row.status());
-            let Row { operation, variant, agreement, .. } = &row;
-            write!(f, "{operation:<15}  {variant:<13}  {cases:>5}  {agreement:<10}")?;
+            let Row { group, variant, agreement, .. } = &row;
+            write!(f, "{group:<15}  {variant:<13}  {cases:>5}  {agreement:<10}")?;
             writeln!(f, "  {:>5}  {status}", worst(row.worst, *agreement))?;
         }
         Ok(())

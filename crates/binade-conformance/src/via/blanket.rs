@@ -2,8 +2,8 @@
 
 use crate::via::{self, Device};
 use crate::{
-    Arithmetic, Clip, Collected, Compute, Coordinates, Course, Delayed, Iteration, Joined, Layout,
-    Led, Losses, MicroBatch, Refusal, Round, Subject, Turn, Unscaled, Walked,
+    Arithmetic, Clip, Collected, Coordinates, Course, Delayed, Iteration, Joined, Layout, Led,
+    Losses, MicroBatch, OpInvocation, Refusal, Round, Subject, Turn, Unscaled, Walked,
 };
 use binade_core::{DType, Finding, Handle, Named, NamedGrads, Native, stochastic::Key};
 use binade_grad_scaler::{ClipGroup, Join, LossScale, Norm, ScaleState, Step};
@@ -170,7 +170,7 @@ impl<S: Device> Subject for S {
 
     fn compute(
         &self,
-        op: &Compute,
+        op: &OpInvocation,
         operands: &[&Self::Tensor],
     ) -> Result<Vec<Self::Tensor>, Refusal> {
         Device::compute(self, op, operands)

@@ -1,6 +1,6 @@
 //! A device as a subject: tensors from bits and back, and the rest by its traits.
 
-use crate::{Arithmetic, Clip, Compute, Layout, Refusal, Unscaled};
+use crate::{Arithmetic, Clip, Layout, OpInvocation, Refusal, Unscaled};
 use binade_core::{DType, Handle, Named, NamedGrads, stochastic::Key};
 use binade_grad_scaler::{ClipGroup, GradOps, GradScaler, ScaleState, ScaleStore};
 use binade_master_weights::{MasterWeights, Materialise};
@@ -173,7 +173,7 @@ pub trait Device {
     /// `Unsupported` where it cannot.
     fn compute(
         &self,
-        op: &Compute,
+        op: &OpInvocation,
         operands: &[&TensorOf<Self>],
     ) -> Result<Vec<TensorOf<Self>>, Refusal> {
         Err(Refusal::unsupported("compute"))

@@ -5,7 +5,7 @@ use crate::files::Shifted;
 use crate::right::Storage;
 use crate::toy::{Plain, Toy};
 use crate::wrong::Wrong::FlushesSubnormals;
-use binade_conformance::{Arithmetic, Operation, Refusal, Runner, Subject, testing};
+use binade_conformance::{Arithmetic, CaseGroup, Refusal, Runner, Subject, testing};
 use binade_core::DType;
 
 binade_conformance::conformance_tests!(toy, Toy, suites = [Storage, Autocast, GradScaler, Sum]);
@@ -51,43 +51,43 @@ impl Subject for Nothing {
 #[test]
 #[should_panic(expected = "no case passes")]
 fn a_subject_that_implements_nothing_fails_where_all_tests_are_looked_at() {
-    testing::something(&Runner::new(), &Nothing, &Operation::ALL);
+    testing::something(&Runner::new(), &Nothing, CaseGroup::ALL);
 }
 
 #[test]
 #[should_panic(expected = "or take `conformance_main!`, where such a test is ignored")]
 fn a_test_of_which_every_case_is_skipped_is_not_ok() {
-    testing::operation("storage", &Runner::new(), &Storage, Operation::Sum);
+    testing::group("storage", &Runner::new(), &Storage, CaseGroup::Sum);
 }
 
 #[test]
 fn a_test_of_which_every_case_is_excused_is_ok() {
     let runner = Runner::new().excuse("sum/", "it only stores");
-    testing::operation("storage", &runner, &Storage, Operation::Sum);
+    testing::group("storage", &runner, &Storage, CaseGroup::Sum);
 }
 
 #[test]
 #[should_panic(expected = "cases skipped: compute is not supported")]
 fn nothing_that_passes_among_the_suites_that_were_asked_for_is_a_failure() {
-    testing::something(&Runner::new(), &Storage, &[Operation::Sum, Operation::Mean]);
+    testing::something(&Runner::new(), &Storage, &[CaseGroup::Sum, CaseGroup::Mean]);
 }
 
 #[test]
 #[should_panic(expected = "FAILED cast/f32-f16/subnormals_are_kept")]
 fn a_failure_is_reported_where_it_is() {
     let wrong = Faulty(&FlushesSubnormals);
-    testing::operation("wrong", &Runner::new(), &wrong, Operation::Cast);
+    testing::group("wrong", &Runner::new(), &wrong, CaseGroup::Cast);
 }
 
 #[test]
 fn a_case_that_is_another_tests_is_no_failure_of_this_one_and_a_name_that_no_case_has_is() {
     let only = |name: &str| Runner::new().only(name);
-    testing::something(&only("cast/f32-f16/subnormals_are_kept"), &Toy, &[Operation::Bits]);
+    testing::something(&only("cast/f32-f16/subnormals_are_kept"), &Toy, &[CaseGroup::Bits]);
     let known =
         only("cast/f32-f16/subnormals_are_kept").known("cast/f32-f16/sub", "our units flush");
-    testing::something(&known, &Faulty(&FlushesSubnormals), &[Operation::Cast]);
+    testing::something(&known, &Faulty(&FlushesSubnormals), &[CaseGroup::Cast]);
     let slip = std::panic::catch_unwind(|| {
-        testing::something(&only("cast/f32-f61/"), &Toy, &[Operation::Cast]);
+        testing::something(&only("cast/f32-f61/"), &Toy, &[CaseGroup::Cast]);
     });
     assert!(slip.is_err());
 }
@@ -96,5 +96,5 @@ fn a_case_that_is_another_tests_is_no_failure_of_this_one_and_a_name_that_no_cas
 #[should_panic(expected = "[\"cast/f32-f61\"]: no case is called so")]
 fn a_list_of_known_failures_that_names_no_case_is_out_of_date() {
     let runner = Runner::new().known("cast/f32-f61", "a slip of the pen");
-    testing::something(&runner, &Toy, &[Operation::Bits]);
+    testing::something(&runner, &Toy, &[CaseGroup::Bits]);
 }

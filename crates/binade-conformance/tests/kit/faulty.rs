@@ -2,8 +2,8 @@
 
 use crate::toy::{Plain, Toy};
 use binade_conformance::{
-    Arithmetic, Clip, Collected, Compute, Coordinates, Course, Delayed, Iteration, Joined, Layout,
-    Led, Losses, MicroBatch, Refusal, Round, Subject, Turn, Unscaled, Walked,
+    Arithmetic, Clip, Collected, Coordinates, Course, Delayed, Iteration, Joined, Layout, Led,
+    Losses, MicroBatch, OpInvocation, Refusal, Round, Subject, Turn, Unscaled, Walked,
 };
 use binade_core::{DType, Finding, Named, NamedGrads, stochastic::Key};
 use binade_grad_scaler::{ClipGroup, Join, LossScale, Norm, ScaleState, Step};
@@ -60,7 +60,7 @@ operations! {
     update_scale(rule: &LossScale, scale: ScaleState, round: &Round) -> ScaleState;
     train(params: Vec<Named<Plain>>, turns: Vec<Turn<Plain>>) -> Vec<Named<Plain>>;
     train_by(store: MasterStore, params: Vec<Named<Plain>>, turns: Vec<Turn<Plain>>) -> Vec<Named<Plain>>;
-    compute(op: &Compute, operands: &[&Plain]) -> Vec<Plain>;
+    compute(op: &OpInvocation, operands: &[&Plain]) -> Vec<Plain>;
     sparse(grads: Vec<Named<Coordinates>>, scale: ScaleState) -> Unscaled<Plain>;
     delayed(window: Delayed<Plain>) -> Collected<Plain>;
     follow(run: Led<Plain>) -> Walked<Plain>;

@@ -4,7 +4,7 @@ use crate::faulty::{Fault, Faulty};
 use crate::toy::{Plain, Toy};
 use crate::wrong::Wrong::FlushesSubnormals;
 use binade_conformance::report::{SCHEMA, html, json};
-use binade_conformance::{Arithmetic, Refusal, Report, Runner, Sentence, Subject, Suite, cases};
+use binade_conformance::{Arithmetic, Refusal, Report, Runner, Sentence, Subject, cases};
 use binade_core::DType;
 use serde_json::Value;
 
@@ -25,7 +25,7 @@ impl Fault for Shifted {
 
 /// The cases that store, and some that need more.
 fn stored() -> Report {
-    let runner = Runner::new().suite(Suite::Storage).suite(Suite::Autocast);
+    let runner = Runner::new().suite("Storage").suite("Autocast");
     runner.only("every_pattern_").run(&Faulty(&Shifted))
 }
 
@@ -185,7 +185,7 @@ fn known_failures_stand_apart_with_their_reason() {
 
 #[test]
 fn what_is_listed_and_was_not_met_stands_in_both_files() {
-    let runner = Runner::new().suite(Suite::Storage).known("sum/", "<it> is wrong");
+    let runner = Runner::new().suite("Storage").known("sum/", "<it> is wrong");
     let report = runner.excuse("some/", "a <slip>").run(&Faulty(&Shifted));
     let json = read(std::slice::from_ref(&report));
     let listed = |name, reason| serde_json::json!([{ "name": name, "reason": reason }]);

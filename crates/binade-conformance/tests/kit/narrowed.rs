@@ -1,7 +1,7 @@
 //! Products that drop bits of their operands: as many as TF32 drops pass where the subject says so, and nowhere else.
 
 use crate::toy::{Plain, Toy};
-use binade_conformance::{Arithmetic, Compute, Refusal, Report, Runner, Subject};
+use binade_conformance::{Arithmetic, OpInvocation, Refusal, Report, Runner, Subject};
 use binade_core::DType;
 
 /// Multiplies matrices of `f32` that have lost so many of their 23 bits.
@@ -30,11 +30,11 @@ impl Subject for Narrowed {
     }
 
     /// A bias is added, not multiplied, and its gradient is a sum: both keep their bits.
-    fn compute(&self, op: &Compute, operands: &[&Plain]) -> Result<Vec<Plain>, Refusal> {
+    fn compute(&self, op: &OpInvocation, operands: &[&Plain]) -> Result<Vec<Plain>, Refusal> {
         let cut: Vec<Plain> = operands.iter().map(|it| self.cut(it)).collect();
         let mut factors: Vec<&Plain> = cut.iter().collect();
         if let [_, _, bias] = operands
-            && matches!(op, Compute::Linear | Compute::Conv2d(_))
+            && matches!(op, OpInvocation::Linear | OpInvocation::Conv2d { .. })
         {
             factors[2] = bias;
         }

@@ -5,32 +5,30 @@ use crate::files::Shifted;
 use crate::right::Storage;
 use crate::toy::{Plain, Toy};
 use crate::wrong::Wrong::FlushesSubnormals;
-use binade_conformance::{
-    Compute, Operation, Outcome, Refusal, Report, Row, Runner, Subject, Suite,
-};
+use binade_conformance::{CaseGroup, OpInvocation, Outcome, Refusal, Report, Row, Runner, Subject};
 use std::collections::BTreeSet;
 
 /// What a subject that flushes gets wrong.
 const FLUSHED: &str = "cast/f32-f16/subnormals_are_kept";
 
-fn operations(report: &Report) -> Vec<Operation> {
-    let all: BTreeSet<Operation> = report.records().iter().map(|record| record.operation).collect();
+fn groups(report: &Report) -> Vec<CaseGroup> {
+    let all: BTreeSet<CaseGroup> = report.records().iter().map(|record| record.group).collect();
     all.into_iter().collect()
 }
 
 #[test]
 fn who_has_the_scaler_alone_runs_its_cases_and_no_others() {
-    let report = Runner::new().suite(Suite::GradScaler).run(&Toy);
-    assert_eq!(operations(&report), Suite::GradScaler.operations().collect::<Vec<_>>());
+    let report = Runner::new().suite("GradScaler").run(&Toy);
+    assert_eq!(groups(&report), CaseGroup::of_suite("GradScaler").collect::<Vec<_>>());
     assert_eq!(report.skipped(), []);
     report.assert_success();
 }
 
 #[test]
 fn suites_add_up_and_the_filter_still_holds() {
-    let runner = Runner::new().suite(Suite::Storage).suite(Suite::Sum).only("/f16/");
+    let runner = Runner::new().suite("Storage").suite("Sum").only("/f16/");
     let report = runner.run(&Toy);
-    assert_eq!(operations(&report), [Operation::Bits, Operation::Sum]);
+    assert_eq!(groups(&report), [CaseGroup::Bits, CaseGroup::Sum]);
     assert!(report.records().iter().all(|record| record.variant == "f16"), "{report}");
 }
 
@@ -46,13 +44,13 @@ fn the_whole_name_of_a_case_runs_it_alone_though_others_contain_it() {
 
 #[test]
 fn one_operation_runs_alone() {
-    let report = Runner::new().operation(Operation::Mean).run(&Toy);
-    assert_eq!(operations(&report), [Operation::Mean]);
+    let report = Runner::new().group(CaseGroup::Mean).run(&Toy);
+    assert_eq!(groups(&report), [CaseGroup::Mean]);
 }
 
 #[test]
 fn where_everything_is_required_a_skip_is_a_failure_whatever_the_device_is_called() {
-    let report = Runner::new().require_all().suite(Suite::Sum).run(&Storage);
+    let report = Runner::new().require_all().suite("Sum").run(&Storage);
     assert_eq!(report.failed().len(), report.records().len());
 }
 
@@ -73,7 +71,7 @@ fn known_failures_alone_are_no_success_and_beside_what_passes_they_are() {
     let runner = Runner::new().known(FLUSHED, "our units flush");
     let alone = runner.only(FLUSHED).run(&Faulty(&FlushesSubnormals));
     assert!(!alone.is_success());
-    let beside = Runner::new().suite(Suite::Storage).known("bits/f16/", "one higher");
+    let beside = Runner::new().suite("Storage").known("bits/f16/", "one higher");
     let report = beside.run(&Faulty(&Shifted));
     assert!(report.is_success() && report.known().len() == 1, "{report}");
 }
@@ -97,9 +95,9 @@ fn what_is_known_to_fail_may_not_be_skipped_unseen() {
 struct Matrices;
 
 impl Fault for Matrices {
-    fn compute(&self, op: &Compute, operands: &[&Plain]) -> Result<Vec<Plain>, Refusal> {
+    fn compute(&self, op: &OpInvocation, operands: &[&Plain]) -> Result<Vec<Plain>, Refusal> {
         match op {
-            Compute::Mul | Compute::MulBackward => {
+            OpInvocation::Mul | OpInvocation::MulBackward => {
                 Err(Refusal::unsupported("an element's product"))
             }
             _ => Toy.compute(op, operands),
@@ -110,11 +108,11 @@ impl Fault for Matrices {
 /// `matmul/…` has `mul/…` in it, and passes: an excuse of both would be out of date.
 #[test]
 fn an_excuse_is_for_the_operation_that_it_names_and_for_no_longer_name() {
-    let both = Runner::new().operation(Operation::Mul).operation(Operation::MatMul).require_all();
+    let both = Runner::new().group(CaseGroup::Mul).group(CaseGroup::MatMul).require_all();
     let report = both.excuse("mul/", "there are matrices alone").run(&Faulty(&Matrices));
     report.assert_success();
     let of =
-        |name: &str| report.rows().into_iter().filter(|row| row.operation.name() == name).collect();
+        |name: &str| report.rows().into_iter().filter(|row| row.group.name() == name).collect();
     let (products, matrices): (Vec<Row>, Vec<Row>) = (of("mul"), of("matmul"));
     assert!(!products.is_empty() && !matrices.is_empty(), "{report}");
     assert!(products.iter().all(|row| row.skipped == row.cases()), "{report}");
@@ -123,7 +121,7 @@ fn an_excuse_is_for_the_operation_that_it_names_and_for_no_longer_name() {
 
 #[test]
 fn a_known_failure_of_a_suite_that_is_not_run_is_told_and_fails_nothing() {
-    let runner = Runner::new().suite(Suite::Storage).known(FLUSHED, "our units flush");
+    let runner = Runner::new().suite("Storage").known(FLUSHED, "our units flush");
     let report = runner.run(&Toy);
     report.assert_success();
     assert_eq!((report.not_run(), report.known().len()), (vec![(FLUSHED, "our units flush")], 0));
@@ -132,14 +130,13 @@ fn a_known_failure_of_a_suite_that_is_not_run_is_told_and_fails_nothing() {
         text.contains("not run cast/f32-f16/subnormals_are_kept: known to fail: our units flush")
     );
     assert!(text.contains("0 failed, 1 known and not run, 0 skipped"), "{text}");
-    let alone =
-        runner.suite(Suite::Autocast).only("cast/f32-f16/").run(&Faulty(&FlushesSubnormals));
+    let alone = runner.suite("Autocast").only("cast/f32-f16/").run(&Faulty(&FlushesSubnormals));
     assert_eq!((alone.not_run(), alone.known().len()), (vec![], 1));
 }
 
 #[test]
 fn a_listed_name_that_no_case_of_the_kit_has_fails_the_run_and_is_named() {
-    let runner = Runner::new().suite(Suite::Storage);
+    let runner = Runner::new().suite("Storage");
     let known = runner.clone().known("cast/f32-f61", "a slip of the pen").run(&Toy);
     let excused = runner.excuse("ast/f32-f16", "half a word").run(&Toy);
     for (report, name) in [(known, "cast/f32-f61"), (excused, "ast/f32-f16")] {
@@ -153,17 +150,23 @@ fn a_listed_name_that_no_case_of_the_kit_has_fails_the_run_and_is_named() {
 }
 
 #[test]
-fn every_operation_has_cases_of_its_own_and_brings_no_others() {
-    for operation in Operation::ALL {
-        let report = Runner::new().operation(operation).run(&Storage);
-        assert_eq!(operations(&report), [operation]);
+fn every_group_has_cases_of_its_own_and_brings_no_others() {
+    for group in CaseGroup::ALL {
+        let report = Runner::new().group(*group).run(&Storage);
+        assert_eq!(groups(&report), [*group]);
     }
+}
+
+#[test]
+#[should_panic(expected = "no suite is called `Gradscaler`: there are Add, ")]
+fn a_suite_that_there_is_not_is_told_with_those_that_there_are() {
+    let _ = Runner::new().suite("Gradscaler");
 }
 
 /// `stochastic_cast/…` has `cast/…` in it.
 #[test]
 fn what_is_known_is_told_by_how_its_name_begins() {
-    let runner = Runner::new().operation(Operation::StochasticCast).only("/f32-f16/");
+    let runner = Runner::new().group(CaseGroup::StochasticCast).only("/f32-f16/");
     let report = runner.known("cast/f32-f16/", "another operation's").run(&Toy);
     report.assert_success();
 }

@@ -2,8 +2,8 @@
 
 use crate::{toy_groups, toy_loops, toy_ops, toy_sets, toy_stages, toy_stores, toy_train};
 use binade_conformance::{
-    Arithmetic, Clip, Collected, Compute, Coordinates, Course, Delayed, Iteration, Joined, Layout,
-    Led, Losses, MicroBatch, Refusal, Round, Subject, Turn, Unscaled, Walked,
+    Arithmetic, Clip, Collected, Coordinates, Course, Delayed, Iteration, Joined, Layout, Led,
+    Losses, MicroBatch, OpInvocation, Refusal, Round, Subject, Turn, Unscaled, Walked,
 };
 use binade_core::cast::{E4M3, E5M2, OnOverflow::NonFinite};
 use binade_core::{DType, Finding, Named, NamedGrads, stochastic::Key};
@@ -193,7 +193,7 @@ impl Subject for Toy {
         toy_stores::train_by(None, store, params, turns)
     }
 
-    fn compute(&self, op: &Compute, operands: &[&Plain]) -> Result<Vec<Plain>, Refusal> {
+    fn compute(&self, op: &OpInvocation, operands: &[&Plain]) -> Result<Vec<Plain>, Refusal> {
         toy_ops::compute(op, operands)
     }
 

@@ -1,7 +1,7 @@
 //! What the toy refuses, by the rules of `binade-ops`.
 
 use crate::toy::Plain;
-use binade_conformance::{Compute, Refusal};
+use binade_conformance::{OpInvocation, Refusal};
 use binade_core::{DType, Op};
 use binade_ops::{Operand, operands, shape};
 
@@ -16,8 +16,8 @@ impl Operand for Plain {
 }
 
 /// Holds operands to what the operation takes.
-pub(crate) fn check(op: &Compute, t: &[&Plain]) -> Result<(), Refusal> {
-    use Compute as C;
+pub(crate) fn check(op: &OpInvocation, t: &[&Plain]) -> Result<(), Refusal> {
+    use OpInvocation as C;
     let s: Vec<&[usize]> = t.iter().map(|t| &t.shape[..]).collect();
     match op {
         C::AddBackward => {}
@@ -40,15 +40,15 @@ pub(crate) fn check(op: &Compute, t: &[&Plain]) -> Result<(), Refusal> {
         C::LinearReluBackward { .. } => {
             float(Op::LINEAR_RELU, t, &shape::linear(s[2], s[3], None)?, 1)?;
         }
-        C::Conv2d(config) => {
+        C::Conv2d { config } => {
             let shape = shape::conv2d(s[0], s[1], s.get(2).copied(), *config)?;
             float(Op::CONV2D, t, &shape, 0)?;
         }
         C::Conv2dBackward { config, .. } => {
             float(Op::CONV2D, t, &shape::conv2d(s[1], s[2], None, *config)?, 1)?;
         }
-        C::MaxPool2d(config) => float(Op::MAX_POOL2D, t, &shape::max_pool2d(s[0], *config)?, 0)?,
-        C::MaxPool2dBackward(config) => {
+        C::MaxPool2d { config } => float(Op::MAX_POOL2D, t, &shape::max_pool2d(s[0], *config)?, 0)?,
+        C::MaxPool2dBackward { config } => {
             float(Op::MAX_POOL2D, t, &shape::max_pool2d(s[1], *config)?, 1)?;
         }
         C::Sum => float(Op::SUM, t, &[], 0)?,
@@ -81,8 +81,8 @@ pub(crate) fn check(op: &Compute, t: &[&Plain]) -> Result<(), Refusal> {
 }
 
 /// Norms, losses, and what takes tensors of one shape.
-fn rows(op: &Compute, t: &[&Plain], s: &[&[usize]]) -> Result<(), Refusal> {
-    use Compute as C;
+fn rows(op: &OpInvocation, t: &[&Plain], s: &[&[usize]]) -> Result<(), Refusal> {
+    use OpInvocation as C;
     match op {
         C::LayerNorm { .. } => {
             shape::layer_norm(s[0], s[1], s[2])?;
@@ -93,11 +93,11 @@ fn rows(op: &Compute, t: &[&Plain], s: &[&[usize]]) -> Result<(), Refusal> {
             operands::norm(Op::LAYER_NORM, t[1], &t[2..])?;
             operands::grad(Op::LAYER_NORM, t[0], &shape, t[1].dtype)?;
         }
-        C::BatchNorm(_) | C::BatchNormInference { .. } => {
+        C::BatchNorm { .. } | C::BatchNormInference { .. } => {
             shape::batch_norm(s[0], &s[1..])?;
             operands::norm(Op::BATCH_NORM, t[0], &t[1..3])?;
             operands::all_f32(Op::BATCH_NORM, &t[3..])?;
-            if matches!(op, C::BatchNorm(_)) {
+            if matches!(op, C::BatchNorm { .. }) {
                 shape::batch_norm_samples(s[0])?;
             }
         }

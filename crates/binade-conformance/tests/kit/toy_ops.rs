@@ -6,13 +6,13 @@ use crate::toy::Plain;
 use crate::toy_fits::check;
 use crate::toy_images::{convolve, convolve_back, pool, pool_back};
 use crate::toy_rows as rows;
-use binade_conformance::{Compute, Refusal, cases::distribution};
+use binade_conformance::{OpInvocation, Refusal, cases::distribution};
 use binade_core::stochastic::{Key, bits};
 use binade_core::{DType, ErrorKind};
 use binade_ops::shape;
 
-pub(crate) fn compute(op: &Compute, t: &[&Plain]) -> Result<Vec<Plain>, Refusal> {
-    use Compute as C;
+pub(crate) fn compute(op: &OpInvocation, t: &[&Plain]) -> Result<Vec<Plain>, Refusal> {
+    use OpInvocation as C;
     check(op, t)?;
     Ok(match (op, t) {
         (C::Fill { value, shape, dtype }, _) => vec![filled(*value, shape, *dtype)],
@@ -36,12 +36,12 @@ pub(crate) fn compute(op: &Compute, t: &[&Plain]) -> Result<Vec<Plain>, Refusal>
             let passed = zip(grad, output, |g, y| if y <= 0.0 { 0.0 } else { g });
             linear_back(&passed, x, w, *bias, true)
         }
-        (C::Conv2d(config), [x, w, b @ ..]) => {
+        (C::Conv2d { config }, [x, w, b @ ..]) => {
             vec![convolve(x, w, b.first().copied(), *config, |tap| tap)]
         }
         (C::Conv2dBackward { config, bias }, [g, x, w]) => convolve_back(g, x, w, *config, *bias),
-        (C::MaxPool2d(config), [x]) => vec![pool(x, *config)],
-        (C::MaxPool2dBackward(config), [g, x]) => vec![pool_back(g, x, *config, false)],
+        (C::MaxPool2d { config }, [x]) => vec![pool(x, *config)],
+        (C::MaxPool2dBackward { config }, [g, x]) => vec![pool_back(g, x, *config, false)],
         (C::Sum, [x]) => vec![scalar(total(&x.read()))],
         (C::Mean, [x]) => vec![scalar(total(&x.read()) / count(x.read().len()))],
         (C::SumBackward { shape, dtype }, [g]) => vec![filled(g.read()[0], shape, *dtype)],
@@ -64,8 +64,8 @@ pub(crate) fn compute(op: &Compute, t: &[&Plain]) -> Result<Vec<Plain>, Refusal>
     })
 }
 
-fn pointwise(op: &Compute, t: &[&Plain]) -> Result<Vec<Plain>, Refusal> {
-    use Compute as C;
+fn pointwise(op: &OpInvocation, t: &[&Plain]) -> Result<Vec<Plain>, Refusal> {
+    use OpInvocation as C;
     Ok(match (op, t) {
         (C::Relu, [x]) => vec![map(x, |x| if x <= 0.0 { 0.0 } else { x })],
         (C::ReluBackward, [g, y]) => vec![zip(g, y, |g, y| if y <= 0.0 { 0.0 } else { g })],

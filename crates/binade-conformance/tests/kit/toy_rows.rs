@@ -2,12 +2,12 @@
 
 use crate::toy::Plain;
 use crate::toy_ops::{count, indices, scalar, total, zip};
-use binade_conformance::{Compute, Refusal};
+use binade_conformance::{OpInvocation, Refusal};
 use binade_core::DType;
 
 /// `None` for what is none of these.
-pub(crate) fn compute(op: &Compute, t: &[&Plain]) -> Option<Result<Vec<Plain>, Refusal>> {
-    use Compute as C;
+pub(crate) fn compute(op: &OpInvocation, t: &[&Plain]) -> Option<Result<Vec<Plain>, Refusal>> {
+    use OpInvocation as C;
     Some(Ok(match (op, t) {
         (C::Softmax, [x]) => vec![by_row(x, softmax)],
         (C::SoftmaxBackward, [g, y]) => vec![by_rows(g, y, |g, y| {
@@ -37,7 +37,7 @@ pub(crate) fn compute(op: &Compute, t: &[&Plain]) -> Option<Result<Vec<Plain>, R
         }
         (C::LayerNorm { eps }, [x, w, b]) => vec![layer_norm(x, w, b, *eps, variance)],
         (C::LayerNormBackward { eps }, [g, x, w]) => layer_norm_back(g, x, w, *eps),
-        (C::BatchNorm(config), [x, w, b, mean, var]) => {
+        (C::BatchNorm { config }, [x, w, b, mean, var]) => {
             batch_norm([x, w, b], [mean, var], config.momentum, config.eps, variance)
         }
         (C::BatchNormInference { eps }, [x, w, b, mean, var]) => {

@@ -7,7 +7,7 @@ use crate::toy_ops::{
     count, dropout, i64s, indices, linear, linear_back, map, matmul, scattered, total, zip,
 };
 use crate::toy_rows::{batch_norm, by_row, cross_entropy_back, layer_norm, variance};
-use binade_conformance::{Compute, Refusal, Subject};
+use binade_conformance::{OpInvocation, Refusal, Subject};
 use binade_core::{DType, ErrorKind};
 use binade_grad_scaler::ScaleState;
 use half::f16;
@@ -62,7 +62,7 @@ impl Fault for Slip {
     }
 
     /// What the toy refuses is refused.
-    fn compute(&self, op: &Compute, operands: &[&Plain]) -> Result<Vec<Plain>, Refusal> {
+    fn compute(&self, op: &OpInvocation, operands: &[&Plain]) -> Result<Vec<Plain>, Refusal> {
         let right = Toy.compute(op, operands);
         match (self, &right) {
             (Self::TakesAnyLabel, Err(Refusal::Rejected(..))) => any_label(op, operands, right),
@@ -81,8 +81,8 @@ impl Fault for Slip {
 
 impl Slip {
     /// What this one gives where it goes wrong.
-    fn slip(self, op: &Compute, t: &[&Plain]) -> Option<Result<Vec<Plain>, Refusal>> {
-        use Compute as C;
+    fn slip(self, op: &OpInvocation, t: &[&Plain]) -> Option<Result<Vec<Plain>, Refusal>> {
+        use OpInvocation as C;
         Some(Ok(vec![match (self, op, t) {
             (Self::SumsInF16, C::Sum, [x]) => Plain::write(&[in_f16(&x.read())], DType::F32, &[]),
             (Self::MultipliesInF16, C::MatMul, [a, b]) => matmul(a, b, in_f16),
@@ -128,14 +128,14 @@ impl Slip {
                 Plain::write(&[0.0], DType::F32, &[])
             }
             (Self::MakesNanZero, C::Relu, [x]) => map(x, |x| if x > 0.0 { x } else { 0.0 }),
-            (Self::PoolsPastNan, C::MaxPool2d(config), [x]) => {
+            (Self::PoolsPastNan, C::MaxPool2d { config }, [x]) => {
                 let numbers = map(x, |x| if x.is_nan() { f32::NEG_INFINITY } else { x });
                 pool(&numbers, *config)
             }
-            (Self::GivesToEveryTie, C::MaxPool2dBackward(config), [g, x]) => {
+            (Self::GivesToEveryTie, C::MaxPool2dBackward { config }, [g, x]) => {
                 pool_back(g, x, *config, true)
             }
-            (Self::FlipsTheKernel, C::Conv2d(config), [x, w, b @ ..]) => {
+            (Self::FlipsTheKernel, C::Conv2d { config }, [x, w, b @ ..]) => {
                 let last = [w.shape[2] - 1, w.shape[3] - 1];
                 let turn = |tap: [usize; 2]| [last[0] - tap[0], last[1] - tap[1]];
                 convolve(x, w, b.first().copied(), *config, turn)
@@ -156,8 +156,8 @@ impl Slip {
     }
 
     /// Operations that take a key or indices.
-    fn of_keys(self, op: &Compute, t: &[&Plain]) -> Option<Result<Vec<Plain>, Refusal>> {
-        use Compute as C;
+    fn of_keys(self, op: &OpInvocation, t: &[&Plain]) -> Option<Result<Vec<Plain>, Refusal>> {
+        use OpInvocation as C;
         let result = match (self, op, t) {
             (Self::DropsWithoutScaling, C::Dropout { p }, [x, key]) => dropout(x, key, *p, 1.0),
             (Self::DropsByTheNextCounter, C::DropoutBackward { p }, [x, key]) => {
@@ -190,15 +190,15 @@ impl Slip {
     }
 
     /// Operations of several results.
-    fn of_many(self, op: &Compute, t: &[&Plain]) -> Option<Result<Vec<Plain>, Refusal>> {
-        use Compute as C;
+    fn of_many(self, op: &OpInvocation, t: &[&Plain]) -> Option<Result<Vec<Plain>, Refusal>> {
+        use OpInvocation as C;
         match (self, op, t) {
-            (Self::NormalisesUnbiased, C::BatchNorm(config), [x, w, b, mean, var]) => {
+            (Self::NormalisesUnbiased, C::BatchNorm { config }, [x, w, b, mean, var]) => {
                 let unbiased =
                     |x: &[f32], mean| variance(x, mean) * count(x.len()) / (count(x.len()) - 1.0);
                 Some(Ok(batch_norm([x, w, b], [mean, var], config.momentum, config.eps, unbiased)))
             }
-            (Self::RunsBiased, C::BatchNorm(config), [x, _, _, _, old]) => {
+            (Self::RunsBiased, C::BatchNorm { config }, [x, _, _, _, old]) => {
                 let mut right = Toy.compute(op, t).ok()?;
                 let n = count(x.read().len()) / count(x.shape[1]);
                 let kept: Vec<f32> =
@@ -241,12 +241,12 @@ impl Slip {
 
 /// A gradient of ones for every row, whatever the indices are.
 fn any_index(
-    op: &Compute,
+    op: &OpInvocation,
     t: &[&Plain],
     refused: Result<Vec<Plain>, Refusal>,
 ) -> Result<Vec<Plain>, Refusal> {
     match (op, t) {
-        (Compute::EmbeddingBackward { rows }, [g, at]) if at.shape[0] == g.shape[0] => {
+        (OpInvocation::EmbeddingBackward { rows }, [g, at]) if at.shape[0] == g.shape[0] => {
             let shape = [*rows, g.shape[1]];
             Ok(vec![Plain::write(&vec![1.0; shape.iter().product()], g.dtype, &shape)])
         }
@@ -256,12 +256,12 @@ fn any_index(
 
 /// Zero as the loss of a row whose label is no class: silent, and no NaN.
 fn any_label(
-    op: &Compute,
+    op: &OpInvocation,
     t: &[&Plain],
     refused: Result<Vec<Plain>, Refusal>,
 ) -> Result<Vec<Plain>, Refusal> {
     match (op, t) {
-        (Compute::CrossEntropy, [_, labels]) if labels.dtype == DType::I64 => {
+        (OpInvocation::CrossEntropy, [_, labels]) if labels.dtype == DType::I64 => {
             Ok(vec![Plain::write(&[0.0], DType::F32, &[])])
         }
         _ => refused,

@@ -2,7 +2,7 @@
 
 use crate::faulty::{Fault, Faulty};
 use crate::toy::{Plain, Toy};
-use binade_conformance::{Operation, Refusal, Runner, Subject, Turn};
+use binade_conformance::{CaseGroup, Refusal, Runner, Subject, Turn};
 use binade_core::{DType, Named, NamedGrads};
 use std::cell::RefCell;
 
@@ -136,7 +136,7 @@ fn gradients_that_nobody_set_to_zero_are_caught_by_a_run_alone() {
 
 #[test]
 fn a_right_subject_stays_well_within_the_band() {
-    let report = Runner::new().operation(Operation::Convergence).run(&Toy);
+    let report = Runner::new().group(CaseGroup::Convergence).run(&Toy);
     report.assert_success();
     for record in report.records() {
         assert!(record.worst <= 0.5, "{}: {} of the band", record.name, record.worst);

@@ -3,7 +3,7 @@
 use crate::cases::put_at;
 use crate::cases::values::{STARTS, VIEWS};
 use crate::{
-    Arithmetic, Cases, Check, Compute, Layout, Operation, Refusal, Stored, Subject, Verdict,
+    Arithmetic, CaseGroup, Cases, Check, Layout, OpInvocation, Refusal, Stored, Subject, Verdict,
 };
 use std::fmt::Display;
 use std::rc::Rc;
@@ -16,21 +16,21 @@ pub(in crate::cases) trait Computes {
     /// The bits of each result, of operands that are views of this layout.
     fn compute(
         &self,
-        op: &Compute,
+        op: &OpInvocation,
         operands: &[&Stored],
         layout: Layout,
     ) -> Result<Vec<Vec<u8>>, Refusal>;
 
     /// What the call itself says of the operands, before anybody reads a result.
-    fn call(&self, op: &Compute, operands: &[&Stored]) -> Result<(), Refusal>;
+    fn call(&self, op: &OpInvocation, operands: &[&Stored]) -> Result<(), Refusal>;
 
     /// The bits of the operands after the call.
-    fn kept(&self, op: &Compute, operands: &[&Stored]) -> Result<Vec<Vec<u8>>, Refusal>;
+    fn kept(&self, op: &OpInvocation, operands: &[&Stored]) -> Result<Vec<Vec<u8>>, Refusal>;
 
     /// The bits of what the second operation makes of the first one's result and of `beside`.
     fn chained(
         &self,
-        ops: [&Compute; 2],
+        ops: [&OpInvocation; 2],
         operands: &[&Stored],
         beside: &Stored,
     ) -> Result<Vec<u8>, Refusal>;
@@ -43,7 +43,7 @@ impl<S: Subject> Computes for S {
 
     fn compute(
         &self,
-        op: &Compute,
+        op: &OpInvocation,
         operands: &[&Stored],
         layout: Layout,
     ) -> Result<Vec<Vec<u8>>, Refusal> {
@@ -52,12 +52,12 @@ impl<S: Subject> Computes for S {
         results.iter().map(|tensor| self.to_bits(tensor)).collect()
     }
 
-    fn call(&self, op: &Compute, operands: &[&Stored]) -> Result<(), Refusal> {
+    fn call(&self, op: &OpInvocation, operands: &[&Stored]) -> Result<(), Refusal> {
         let tensors = put(self, operands, Layout::Offset(0))?;
         Subject::compute(self, op, &tensors.iter().collect::<Vec<_>>()).map(drop)
     }
 
-    fn kept(&self, op: &Compute, operands: &[&Stored]) -> Result<Vec<Vec<u8>>, Refusal> {
+    fn kept(&self, op: &OpInvocation, operands: &[&Stored]) -> Result<Vec<Vec<u8>>, Refusal> {
         let tensors = put(self, operands, Layout::Offset(0))?;
         Subject::compute(self, op, &tensors.iter().collect::<Vec<_>>())?;
         tensors.iter().map(|tensor| self.to_bits(tensor)).collect()
@@ -65,7 +65,7 @@ impl<S: Subject> Computes for S {
 
     fn chained(
         &self,
-        [first, then]: [&Compute; 2],
+        [first, then]: [&OpInvocation; 2],
         operands: &[&Stored],
         beside: &Stored,
     ) -> Result<Vec<u8>, Refusal> {
@@ -93,24 +93,24 @@ impl Computes for Viewed<'_> {
 
     fn compute(
         &self,
-        op: &Compute,
+        op: &OpInvocation,
         operands: &[&Stored],
         _: Layout,
     ) -> Result<Vec<Vec<u8>>, Refusal> {
         self.0.compute(op, operands, self.1)
     }
 
-    fn call(&self, op: &Compute, operands: &[&Stored]) -> Result<(), Refusal> {
+    fn call(&self, op: &OpInvocation, operands: &[&Stored]) -> Result<(), Refusal> {
         self.0.call(op, operands)
     }
 
-    fn kept(&self, op: &Compute, operands: &[&Stored]) -> Result<Vec<Vec<u8>>, Refusal> {
+    fn kept(&self, op: &OpInvocation, operands: &[&Stored]) -> Result<Vec<Vec<u8>>, Refusal> {
         self.0.kept(op, operands)
     }
 
     fn chained(
         &self,
-        ops: [&Compute; 2],
+        ops: [&OpInvocation; 2],
         operands: &[&Stored],
         beside: &Stored,
     ) -> Result<Vec<u8>, Refusal> {
@@ -122,7 +122,7 @@ type Checker = dyn Fn(&dyn Computes, &mut Check) -> Verdict;
 
 /// A case before its subject is known.
 struct Sentence {
-    operation: Operation,
+    group: CaseGroup,
     variant: String,
     contract: String,
     check: Rc<Checker>,
@@ -136,7 +136,7 @@ impl Asks {
     /// Adds a case, as [`Cases::add`] does; and beside one of operands that start anywhere, the same of views with strides.
     pub(in crate::cases) fn add(
         &mut self,
-        operation: Operation,
+        group: CaseGroup,
         variant: impl Display,
         sentence: impl Display,
         check: impl Fn(&dyn Computes, &mut Check) -> Verdict + 'static,
@@ -149,15 +149,15 @@ impl Asks {
                 let layouts = [Layout::Transposed, Layout::Strided(1)];
                 layouts.into_iter().try_for_each(|layout| check(&Viewed(s, layout), with))
             };
-            self.0.push(Sentence { operation, variant, contract, check: Rc::new(viewed) });
+            self.0.push(Sentence { group, variant, contract, check: Rc::new(viewed) });
         }
-        self.0.push(Sentence { operation, variant, contract, check });
+        self.0.push(Sentence { group, variant, contract, check });
     }
 
     /// Makes them cases of one subject's.
     pub(in crate::cases) fn put_to<S: Subject>(self, cases: &mut Cases<S>) {
-        for Sentence { operation, variant, contract, check } in self.0 {
-            cases.add(operation, variant, contract, move |s: &S, with| check(s, with));
+        for Sentence { group, variant, contract, check } in self.0 {
+            cases.add(group, variant, contract, move |s: &S, with| check(s, with));
         }
     }
 }

@@ -3,13 +3,13 @@
 use super::{Asks, Computes, ones, refusals, uniform};
 use crate::cases::values::{Draw, awkward, in_every_lane, offsets};
 use crate::cases::{FLOATS, SHORT};
-use crate::{Check, Compute, Operation, Stored, Verdict};
+use crate::{CaseGroup, Check, OpInvocation, Stored, Verdict};
 use binade_core::{DType, ErrorKind};
 
 /// An operation forward and backward, on operands that begin so many elements into a buffer.
 type Both = fn(&dyn Computes, &mut Check, [&Stored; 2], usize) -> Verdict;
 
-pub(in crate::cases) fn pairs(cases: &mut Asks, op: Operation, forward: &Compute, both: Both) {
+pub(in crate::cases) fn pairs(cases: &mut Asks, op: CaseGroup, forward: &OpInvocation, both: Both) {
     for dtype in FLOATS {
         let two =
             move |length: usize| [1, 2].map(|i| uniform(i + length, dtype, &[length], [-2.0, 2.0]));

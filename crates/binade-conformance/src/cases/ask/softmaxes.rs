@@ -6,15 +6,15 @@ use crate::cases::{
     bias_add::name,
     values::{offsets, wide_rows},
 };
-use crate::{Check, Compute, Operation, Stored, Verdict, Wanted};
+use crate::{CaseGroup, Check, OpInvocation, Stored, Verdict, Wanted};
 use binade_core::{DType, ErrorKind};
 
 /// One of the two, and its oracle.
 #[derive(Debug)]
 pub(in crate::cases) struct Softmaxes {
-    pub(in crate::cases) op: Operation,
-    pub(in crate::cases) forward: Compute,
-    pub(in crate::cases) backward: Compute,
+    pub(in crate::cases) op: CaseGroup,
+    pub(in crate::cases) forward: OpInvocation,
+    pub(in crate::cases) backward: OpInvocation,
     /// Of the input, and of the width of its rows.
     pub(in crate::cases) output: fn(&[f64], usize) -> Vec<Wanted>,
     /// Of the output's gradient, of the output and of the width.

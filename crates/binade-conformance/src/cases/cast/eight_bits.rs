@@ -4,7 +4,7 @@ use super::{cast, cast_values, starts};
 use crate::cases::cast::{round, value};
 use crate::cases::values::Draw;
 use crate::cases::{EIGHT_BITS, FLOATS, LONG};
-use crate::{Cases, Operation::Cast, Subject};
+use crate::{CaseGroup::Cast, Cases, Subject};
 use binade_core::DType;
 
 pub(super) fn add_cases<S: Subject>(cases: &mut Cases<S>) {

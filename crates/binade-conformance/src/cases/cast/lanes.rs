@@ -3,7 +3,7 @@
 use crate::cases::cast::{round, value};
 use crate::cases::values::{Draw, awkward};
 use crate::cases::{EIGHT_BITS, FLOATS, get, put_at};
-use crate::{Cases, Check, Layout, Operation::Cast, Refusal, Stop, Stored, Subject, Verdict};
+use crate::{CaseGroup::Cast, Cases, Check, Layout, Refusal, Stop, Stored, Subject, Verdict};
 use binade_core::DType;
 
 pub(super) fn add_cases<S: Subject>(cases: &mut Cases<S>) {

@@ -5,7 +5,7 @@
 
 use super::{Dropped, Good, Saw, Skip, one};
 use crate::cases::values::Draw;
-use crate::{Cases, Check, Operation::ScaleUpdate, Pass, Round, Stop, Subject, Verdict};
+use crate::{CaseGroup::ScaleUpdate, Cases, Check, Pass, Round, Stop, Subject, Verdict};
 use binade_grad_scaler::{LogMax, LossScale, ScaleState, Seen};
 
 pub(super) fn add_cases<S: Subject>(cases: &mut Cases<S>) {

@@ -2,7 +2,7 @@
 
 use super::{Saw, one};
 use crate::cases::values::Draw;
-use crate::{Cases, Operation::ScaleUpdate, Subject, Verdict};
+use crate::{CaseGroup::ScaleUpdate, Cases, Subject, Verdict};
 use binade_grad_scaler::LossScale;
 
 pub(super) fn add_cases<S: Subject>(cases: &mut Cases<S>) {

@@ -1,0 +1,161 @@
+//! The groups of cases: one for each operation of `binade-ops`, and one for each part of the other contracts.
+
+use std::fmt;
+
+/// Calls a macro with the table of case groups, in the order in which they run.
+///
+/// The macro is named in brackets. It is given what follows them, in braces, and then one row for each group: its suites in
+/// brackets, the smallest last, the group as a variant of [`CaseGroup`], and its name, which is also the name of its file in `cases`.
+///
+/// A suite is the trait that the cases are about, or a part of the kit that has no trait of its own. `Ops` are all rows of
+/// [`for_each_op!`](binade_ops::for_each_op).
+#[doc(hidden)]
+#[macro_export]
+macro_rules! for_each_group {
+    ([$($callback:tt)+] $($arguments:tt)*) => {
+        $crate::ops::for_each_op! {
+            [$crate::__groups] [$($callback)+] { $($arguments)* }
+        }
+    };
+}
+
+/// The rows of [`for_each_group!`].
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __groups {
+    ({ [$($callback:tt)+] $arguments:tt } $($op:ident $name:ident $methods:tt)*) => {
+        $($callback)+! {
+            $arguments
+            /// Bits to the device and back.
+            [Storage] Bits bits
+            /// Casts between element types.
+            [Autocast] Cast cast
+            /// Casts to narrower types, up or down by shared random words.
+            [StochasticCast] StochasticCast stochastic_cast
+            /// A loss times the scale, and a tensor of no optimizer over it.
+            [GradScaler] Scale scale
+            /// Gradients divided by their scale, and the findings of that pass.
+            [GradScaler] Unscale unscale
+            /// The norm of all gradients together, as clipping measures it.
+            [GradOps] Norm norm
+            /// Gradients limited, by norm or one by one.
+            [GradOps] Clip clip
+            /// Groups of gradients limited, each by a norm of its own.
+            [ClipGroups] ClipGroups clip_groups
+            /// The sum of a window's micro-batches.
+            [GradOps] Accumulate accumulate
+            /// The findings of two passes, joined.
+            [GradScaler] Merge merge
+            /// Iterations that stay on the device until the last.
+            [GradScaler] Iterate iterate
+            /// The scale's move after an iteration.
+            [GradScaler] ScaleUpdate scale_update
+            /// A fused step of stochastic gradient descent.
+            [MasterWeights] Sgd sgd
+            /// A fused step of Adam or `AdamW`.
+            [MasterWeights] Adam adam
+            /// Steps of masters in two halves, a `bf16` and a remainder.
+            [MasterWeights] Remainder remainder
+            /// Steps of parameters that are rounded by chance.
+            [MasterWeights] Stochastic stochastic
+            /// Steps of parameters with a compensation.
+            [MasterWeights] Kahan kahan
+            /// Steps of masters in `f16` with an exponent a tensor.
+            [MasterWeights] ScaledF16 scaled_f16
+            $(
+                #[doc = concat!("[`", stringify!($op), "`](binade_ops::", stringify!($op), ").")]
+                [Ops $op] $op $name
+            )*
+            /// Gradients as coordinates that may repeat, made whole and divided by their scale.
+            [Scaler] Sparse sparse
+            /// Losses whose gradients are divided once, at the end.
+            [Scaler] Delayed delayed
+            /// Runs that follow a recording.
+            [Scaler] Follow follow
+            /// Scales that move by the overflows of their own losses.
+            [Scaler] UpdateEach update_each
+            /// Whole runs, held to the loss of `f32`.
+            [Convergence] Convergence convergence
+        }
+    };
+}
+
+macro_rules! case_group {
+    ({} $($(#[$doc:meta])* [$($suite:ident)+] $group:ident $name:ident)*) => {
+        /// A group of cases: those of one operation, or of one part of another contract.
+        ///
+        /// Its name is the first part of its cases' names.
+        #[derive(Clone, Copy, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
+        #[non_exhaustive]
+        pub enum CaseGroup {
+            $($(#[$doc])* $group,)*
+        }
+
+        impl CaseGroup {
+            /// Every group, in the order of the table.
+            pub const ALL: &'static [Self] = &[$(Self::$group),*];
+
+            /// Returns the name that its cases begin with.
+            pub const fn name(self) -> &'static str {
+                match self {
+                    $(Self::$group => stringify!($name),)*
+                }
+            }
+
+            /// Returns the suites that it belongs to, the smallest last.
+            pub(crate) const fn suites(self) -> &'static [&'static str] {
+                match self {
+                    $(Self::$group => &[$(stringify!($suite)),+],)*
+                }
+            }
+        }
+    };
+}
+
+for_each_group!([case_group]);
+
+impl CaseGroup {
+    /// Returns the groups of a suite: a trait, `Ops` for all operations, or a part of the kit without a trait.
+    pub fn of_suite(suite: &str) -> impl Iterator<Item = Self> {
+        Self::ALL.iter().copied().filter(move |group| group.suites().contains(&suite))
+    }
+
+    /// Returns the names of all suites, for a message.
+    pub(crate) fn all_suites() -> String {
+        let mut names: Vec<_> =
+            Self::ALL.iter().flat_map(|group| group.suites()).copied().collect();
+        names.sort_unstable();
+        names.dedup();
+        names.join(", ")
+    }
+
+    /// Returns its suite: the trait that the cases are about, or a part of the kit without a trait.
+    pub const fn suite(self) -> &'static str {
+        let suites = self.suites();
+        suites[suites.len() - 1]
+    }
+}
+
+impl fmt::Display for CaseGroup {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.name())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_suite_is_a_trait_or_all_operations() {
+        let of = |suite| CaseGroup::of_suite(suite).map(CaseGroup::name).collect::<Vec<_>>();
+        assert_eq!(of("GradOps"), ["norm", "clip", "accumulate"]);
+        assert_eq!(of("MatMul"), ["matmul"]);
+        assert!(of("Ops").contains(&"matmul"));
+        assert!(of("matmul").is_empty());
+        assert_eq!(
+            [CaseGroup::MatMul, CaseGroup::Norm].map(CaseGroup::suite),
+            ["MatMul", "GradOps"]
+        );
+    }
+}
