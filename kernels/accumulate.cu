@@ -1,6 +1,6 @@
 // Adds a micro-batch's gradients to a window's sums, in f32, unless the micro-batch is bad.
 //
-// Oracle: `oracle/accumulate.rs`; agreement: bits.
+// Oracle: `cases/accumulate.rs`; agreement: bits.
 //
 // `accumulate`: a block of 256 for each chunk of the rows; it reads which sums have begun. `accumulate_mark`, launched
 // after it, a thread for each row, says that they have.

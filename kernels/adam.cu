@@ -1,6 +1,6 @@
 // One step of Adam, AdamW or AMSGrad on a set of parameters.
 //
-// Oracle: `oracle/adam.rs`; agreement: bits.
+// Oracle: `cases/adam.rs`; agreement: bits.
 //
 // `adam`: a block of 256 for each chunk of the rows, after `prepare` has put each row's constants in place. Does nothing
 // where `found` is raised. `from` is the number of the first block's chunk: 0 but in tests of far indices.

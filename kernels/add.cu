@@ -1,6 +1,6 @@
 // Elementwise sum. Its gradients are the result's own, which needs no kernel.
 //
-// Oracle: `oracle/add.rs`; agreement: bits, any NaN for any NaN.
+// Oracle: `cases/add.rs`; agreement: bits, any NaN for any NaN.
 //
 // `add`: a grid of any size strides over groups of eight elements.
 //

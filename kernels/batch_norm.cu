@@ -1,7 +1,7 @@
 // (x - mean) / sqrt(var + eps) * weight + bias by channel, axis 1 of [N, C, ..], by the statistics of the batch or by running
 // ones; the running statistics after the batch; the gradients.
 //
-// Oracle: `oracle/batch_norm.rs`; agreement: bound: the statistics are sums in f64 over chunks of a channel, in an order that
+// Oracle: `cases/batch_norm.rs`; agreement: bound: the statistics are sums in f64 over chunks of a channel, in an order that
 // follows from the shape alone, rounded once; what follows them is the plain loop's f32, step by step.
 //
 // A channel's samples are cut into chunks. `batch_norm_sums` and `batch_norm_backward_sums`: a grid of any size of blocks of 256

@@ -1,6 +1,6 @@
 // A vector added along the channel axis, and its gradient, the sum over each channel. The tensor is [outer, channels, inner].
 //
-// Oracle: `oracle/bias_add.rs`; agreement: forward bits, any NaN for any NaN; backward the bound of a sum in f64, which is
+// Oracle: `cases/bias_add.rs`; agreement: forward bits, any NaN for any NaN; backward the bound of a sum in f64, which is
 // rounded to f32 once.
 //
 // `bias_add`: a grid of any size strides over groups of eight elements. `bias_add_backward`: a block for each of `parts` parts

@@ -1,6 +1,6 @@
 // Tensors in another element type: any of bf16, f16, f32, e4m3, e5m2 to any other, by way of f32, which holds them all.
 //
-// Oracles: `oracle/cast.rs`, `oracle/stochastic_cast.rs`; agreement: bits, any NaN for any NaN.
+// Oracles: `cases/cast/oracle.rs`, `cases/stochastic_cast.rs`; agreement: bits, any NaN for any NaN.
 //
 // `cast` rounds once, to nearest even; `cast_stochastic` up or down by the random words of (seed, step, parameter, index).
 // A grid of any size strides over groups of eight elements. `cast_set` is `cast` for many tensors at once: a block of 256

@@ -1,6 +1,6 @@
 // The norms of groups of a set, each by itself, and the factor that clips each group.
 //
-// Oracles: `binade_grad_scaler::{check_group_norm, clip_factor}`, and `oracle/norm.rs` for the norms; agreement: bits, given
+// Oracles: `binade_grad_scaler::{check_group_norm, clip_factor}`, and `cases/norm.rs` for the norms; agreement: bits, given
 // the sums of squares (f64, in a fixed order).
 //
 // `clip_groups`: a block of 256 for each chunk of the rows, which are in order of groups, at least one block; the block that

@@ -1,6 +1,6 @@
 // The sum of each column of a row-major matrix of bf16, f16 or f32.
 //
-// Oracle: `oracle/sum.rs`; agreement: bound: sums in f64, in an order that follows from the shape alone, rounded once to
+// Oracle: `cases/sum.rs`; agreement: bound: sums in f64, in an order that follows from the shape alone, rounded once to
 // f32 and from there to the element type.
 //
 // `columns`: a grid of any size of blocks of 256 strides over tiles of 32 columns of a chunk of `chunk_rows` rows, and leaves

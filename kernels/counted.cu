@@ -1,6 +1,6 @@
 // The steps of `sgd` and `adam`, and how many updates they lost: those that were not zero and left their weight as it was.
 //
-// Oracle: `oracle/sgd.rs`, `oracle/adam.rs`, and `LostUpdates` of `binade-master-weights`; agreement: bits.
+// Oracle: `cases/sgd.rs`, `cases/adam.rs`, and `LostUpdates` of `binade-master-weights`; agreement: bits.
 //
 // `sgd_counted`, `adam_counted`: as `sgd` and `adam`, to whose parameters `counts` is added, a `LostCount` for each slot, which
 // `prepare` has set to 0. They are modules apart from those that count nothing, which therefore pay nothing for it.

@@ -1,6 +1,6 @@
 // The mean over the rows of -log_softmax(logits)[label], an f32 scalar, and the gradient of the logits.
 //
-// Oracle: `oracle/cross_entropy.rs`; agreement: bound: exponentials and the logarithm are f32, by `math.cuh`; sums are f64, in
+// Oracle: `cases/cross_entropy.rs`; agreement: bound: exponentials and the logarithm are f32, by `math.cuh`; sums are f64, in
 // an order that follows from the shape alone, rounded once.
 //
 // `cross_entropy`: a grid of any size of blocks of 256 strides over chunks of `chunk_rows` rows, whose teams leave a sum for each

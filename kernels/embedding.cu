@@ -1,6 +1,6 @@
 // Rows of a table, by index, and the gradient of the table.
 //
-// Oracle: `oracle/embedding.rs`; agreement: bits, any NaN for any NaN where gradients are summed.
+// Oracle: `cases/embedding.rs`; agreement: bits, any NaN for any NaN where gradients are summed.
 //
 // `embedding`: a grid of any size strides over groups of eight elements of a row. Backward, in turn: `embedding_backward_count`
 // and `embedding_backward_move`, grids of any size of blocks of 256, once for each eight bits of the table's length, sort the

@@ -1,6 +1,6 @@
 // A tensor of one value, in any of bf16, f16, f32, e4m3, e5m2.
 //
-// Oracle: `oracle/cast.rs`, of the value; agreement: bits, any NaN for any NaN.
+// Oracle: `cases/cast/oracle.rs`, of the value; agreement: bits, any NaN for any NaN.
 //
 // `fill`: a grid of any size, of at least 16 threads, strides over pieces of 16 bytes.
 //

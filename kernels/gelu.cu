@@ -1,6 +1,6 @@
 // The Gaussian error linear unit in its exact form, and its gradient.
 //
-// Oracle: `oracle/gelu.rs`; agreement: forward 5 ulp before it is narrowed, and the last code after; backward 2^-22 of the
+// Oracle: `cases/gelu.rs`; agreement: forward 5 ulp before it is narrowed, and the last code after; backward 2^-22 of the
 // gradient, since the slope passes through 0 (`lib/gelu.cuh` has both errors).
 //
 // `gelu`, `gelu_backward`: a grid of any size strides over groups of eight elements.

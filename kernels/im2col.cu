@@ -1,7 +1,7 @@
 // The windows of images as the columns of a matrix, which makes convolution a matrix product, and what goes with it: the
 // sum of such columns back into images, and the weight and bias as a matrix.
 //
-// Oracle: `oracle/conv2d.rs`; agreement: bound: elements are moved without rounding; a pixel's gradient is an f32 sum over the
+// Oracle: `cases/conv2d.rs`; agreement: bound: elements are moved without rounding; a pixel's gradient is an f32 sum over the
 // windows that it lies in, in the order of their taps, rounded once.
 //
 // `im2col` and `col2im`: blocks of 256, `segments` for each row of the matrix or channel of the image, or fewer that stride.

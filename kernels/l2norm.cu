@@ -1,6 +1,6 @@
 // The L2 norm of all elements of a set together.
 //
-// Oracle: `oracle/norm.rs`; agreement: one unit in the last place: squares are summed in f64, in a fixed order.
+// Oracle: `cases/norm.rs`; agreement: one unit in the last place: squares are summed in f64, in a fixed order.
 //
 // `l2norm`: a block of 256 for each chunk of the set's rows, at least one block; the block that is done last sums up what
 // the others left in `partials`, one each, and writes `norm`. `done` is a counter that is 0 before and after.

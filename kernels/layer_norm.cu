@@ -1,6 +1,6 @@
 // (x - mean) / sqrt(var + eps) * weight + bias over the last axis, and its gradients.
 //
-// Oracle: `oracle/layer_norm.rs`; agreement: bound: the statistics are sums in f64, in an order that follows from the width
+// Oracle: `cases/layer_norm.rs`; agreement: bound: the statistics are sums in f64, in an order that follows from the width
 // alone, rounded once; what follows them is the plain loop's f32, step by step. The parameters' gradients are sums in f64
 // over chunks of rows that follow from the shape alone, rounded once.
 //

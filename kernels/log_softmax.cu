@@ -1,6 +1,6 @@
 // x - log(sum(exp(x))) over the last axis, and its gradient.
 //
-// Oracle: `oracle/log_softmax.rs`; agreement: bound: exponentials and the logarithm are f32, by `math.cuh`; sums are f64, in
+// Oracle: `cases/log_softmax.rs`; agreement: bound: exponentials and the logarithm are f32, by `math.cuh`; sums are f64, in
 // an order that follows from the width alone, rounded once.
 //
 // `log_softmax`, `log_softmax_backward`: a grid of any size of blocks of 256, whose teams stride over the rows.

@@ -1,7 +1,7 @@
 // Products of f16 or f32 matrices on any GPU, f32 inside: C = op(A)·op(B) + bias for a batch, of any extents, rows and
 // alignment, any of the two transposed as it lies, C in f32 or in the operands' type.
 //
-// Oracle: `oracle/matmul.rs`; agreement: f32 within the bound for rounding: true f32 products, never TF32, each added by one
+// Oracle: `cases/matmul.rs`; agreement: f32 within the bound for rounding: true f32 products, never TF32, each added by one
 // fma in the order of K. f16 within the bound for Tensor Cores, which drop low bits of the terms they add, eight at a time
 // in the order of K. An element's bits follow from its row of A, its column of B, its bias and the number of ranges alone.
 //

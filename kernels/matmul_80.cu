@@ -2,7 +2,7 @@
 // extents, rows and alignment, any of the two transposed as it lies, C in f32 or in the operands' type.
 //
 // requires: compute_80
-// Oracle: `oracle/matmul.rs`; agreement: within the bound for Tensor Cores, which drop low bits of the terms they add. An
+// Oracle: `cases/matmul.rs`; agreement: within the bound for Tensor Cores, which drop low bits of the terms they add. An
 // element's terms are added in the order of K, sixteen at a time, whatever the tile and the alignment: its bits follow from
 // its row of A, its column of B, its bias and the number of ranges that K is cut into alone.
 //

@@ -1,7 +1,7 @@
 // The sums of products whose K was cut into ranges: those of all ranges added up in order, then the bias, perhaps the rectified
 // linear unit, one rounding, and C.
 //
-// Oracle: `oracle/matmul.rs`; agreement: bits, any NaN for any NaN, given what the ranges left: f32 sums, one range after the other.
+// Oracle: `cases/matmul.rs`; agreement: bits, any NaN for any NaN, given what the ranges left: f32 sums, one range after the other.
 //
 // `matmul_join`: a grid of any size of blocks of 256 strides over groups of eight elements of a row of C. `sums` has a matrix of
 // `m` rows for each range, matrix by matrix, whose rows are whole groups.

@@ -1,6 +1,6 @@
 // The largest element of each window of images, and the gradient of the images.
 //
-// Oracle: `oracle/max_pool2d.rs`; agreement: bits, any NaN for any NaN.
+// Oracle: `cases/max_pool2d.rs`; agreement: bits, any NaN for any NaN.
 //
 // `max_pool2d`, `max_pool2d_winners`, `max_pool2d_backward`: a grid of any size strides over windows, and in the last one over
 // elements of the image. The second leaves for the third where in its plane the largest element of each window is.

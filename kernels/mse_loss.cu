@@ -1,6 +1,6 @@
 // The mean of squared differences, an f32 scalar, and its gradients.
 //
-// Oracle: `oracle/mse_loss.rs`; agreement: one unit in the last place: differences, squares and their sum are f64, in an order
+// Oracle: `cases/mse_loss.rs`; agreement: one unit in the last place: differences, squares and their sum are f64, in an order
 // that follows from the number of elements alone. The gradients: bits.
 //
 // `mse_loss`: a block of 256 for each chunk, at least one; the block that is done last joins what the others left in

@@ -1,6 +1,6 @@
 // Elementwise product. The gradients of the factors are products too, which need no kernel of their own.
 //
-// Oracle: `oracle/mul.rs`; agreement: bits, any NaN for any NaN.
+// Oracle: `cases/mul.rs`; agreement: bits, any NaN for any NaN.
 //
 // `mul`: a grid of any size strides over groups of eight elements.
 //

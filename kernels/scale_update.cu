@@ -1,6 +1,6 @@
 // The scale after an iteration, by what its passes and steps found, and a report of both for the host.
 //
-// Oracle: `oracle/scale_update.rs`, which is `LossScale::next`; agreement: bits: integers, and factors that round once.
+// Oracle: `cases/scale_update.rs`, which is `LossScale::next`; agreement: bits: integers, and factors that round once.
 //
 // `scale_update`: one block of 64 threads, one for each finding: parts first, then verdicts. More than 64 are looked at in
 // several launches, each of which carries on from `seen`; all but the last have `is_last` 0 and change nothing else.

@@ -1,6 +1,6 @@
 // Masters in f16 with an exponent a tensor: opened as f32 for a step, and packed again by an exponent of the tensor's largest.
 //
-// Oracle: `oracle/scaled_f16.rs`; agreement: bits. The exponent is `stores/scaled.rs`'s, in integers.
+// Oracle: `cases/scaled_f16.rs`; agreement: bits. The exponent is `stores/scaled.rs`'s, in integers.
 //
 // A block of 256 for each chunk of the set's rows, and nothing where `found`, which may be 0, is raised. `scaled_f16_open` gives
 // the f32 copy that `sgd` or `adam` moves; `scaled_f16_largest`, behind the step, looks for the largest finite magnitude, and

@@ -1,6 +1,6 @@
 // One step of stochastic gradient descent on a set of parameters: momentum, dampening, Nesterov, weight decay.
 //
-// Oracle: `oracle/sgd.rs`; agreement: bits.
+// Oracle: `cases/sgd.rs`; agreement: bits.
 //
 // `sgd`: a block of 256 for each chunk of the rows, after `prepare` has put each row's constants in place. Does nothing
 // where `found` is raised. `from` is the number of the first block's chunk: 0 but in tests of far indices.

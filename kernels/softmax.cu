@@ -1,6 +1,6 @@
 // exp(x) / sum(exp(x)) over the last axis, and its gradient.
 //
-// Oracle: `oracle/softmax.rs`; agreement: bound: exponentials are f32, by `math.cuh`; their sum and that of the gradient's
+// Oracle: `cases/softmax.rs`; agreement: bound: exponentials are f32, by `math.cuh`; their sum and that of the gradient's
 // products are f64, in an order that follows from the width alone, rounded once.
 //
 // `softmax`, `softmax_backward`: a grid of any size of blocks of 256, whose teams stride over the rows.

@@ -1,6 +1,6 @@
 // The sum of all elements, an f32 scalar, and its gradient.
 //
-// Oracle: `oracle/sum.rs`; agreement: one unit in the last place: the sum is taken in f64, in an order that follows from the
+// Oracle: `cases/sum.rs`; agreement: one unit in the last place: the sum is taken in f64, in an order that follows from the
 // number of elements alone, and rounded once. The gradient: bits.
 //
 // `sum`: a block of 256 for each chunk, at least one; the block that is done last joins what the others left in `partials`,

@@ -1,6 +1,6 @@
 // The hyperbolic tangent, and its gradient.
 //
-// Oracle: `oracle/tanh.rs`; agreement: forward 2 ulp before it is narrowed, and the last code after, since the function is
+// Oracle: `cases/tanh.rs`; agreement: forward 2 ulp before it is narrowed, and the last code after, since the function is
 // not the host's (`lib/math.cuh` has its error); backward bits, given the output.
 //
 // `tanh_forward` (the C library has the other name), `tanh_backward`: a grid of any size strides over groups of eight elements.

@@ -1,7 +1,7 @@
 // Looks at every gradient of a set as it is and as it will be once multiplied by the scale's inverse: what is not
 // finite, how large the rest is, and the sum of squares for clipping. Nothing is written to the gradients.
 //
-// Oracle: `oracle/unscale.rs`; agreement: bits, and for the sum of squares (f64, in a fixed order) the bound of its terms.
+// Oracle: `cases/unscale.rs`; agreement: bits, and for the sum of squares (f64, in a fixed order) the bound of its terms.
 //
 // `unscale`: a block of 256 for each chunk of the set's rows, at least one block; the block that is done last joins what
 // the others left in `partials`, one each, and writes `found` and `owed`. `done` is a counter that is 0 before and after.

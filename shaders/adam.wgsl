@@ -1,6 +1,6 @@
 // One step of Adam, AdamW or AMSGrad on a parameter.
 //
-// Oracle: `oracle/adam.rs`; agreement: the bound of arithmetic that does not fuse products and sums, with quotients and roots
+// Oracle: `cases/adam.rs`; agreement: the bound of arithmetic that does not fuse products and sums, with quotients and roots
 // within 2.5 units in the last place.
 //
 // `adam`: a grid of any size strides over groups of four elements, after `prepare` has put the constants in place. Does nothing

@@ -1,6 +1,6 @@
 // (x - mean) / sqrt(var + eps) * weight + bias by channel of a tensor [outer, channels, inner], and its gradients.
 //
-// Oracle: `oracle/batch_norm.rs`; agreement: bound: all in f32, sums by teams of invocations.
+// Oracle: `cases/batch_norm.rs`; agreement: bound: all in f32, sums by teams of invocations.
 //
 // Grids of any size stride. `batch_norm_numbers`, `batch_norm_backward_numbers`: over channels, a team for each, which leaves mean,
 // 1 / sqrt(var + eps) and var, or the sums of g * x and of g. `batch_norm_running`: over channels, the next of one running

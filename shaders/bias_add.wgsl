@@ -1,6 +1,6 @@
 // A vector added along the channel axis of a tensor [outer, channels, inner], and its gradient, the sum over each channel.
 //
-// Oracle: `oracle/bias_add.rs`; agreement: forward bits, any NaN for any NaN;
+// Oracle: `cases/bias_add.rs`; agreement: forward bits, any NaN for any NaN;
 // backward the bound of an f32 sum.
 //
 // `bias_add`: a grid of any size strides over groups of four elements. `channel_sums`: a grid of any size strides over groups of

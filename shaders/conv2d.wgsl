@@ -1,7 +1,7 @@
 // The windows of images as the columns of a matrix, which makes convolution a matrix product, and the sum of such columns back
 // into images.
 //
-// Oracle: `oracle/conv2d.rs`; agreement: bound: elements are moved without rounding; a pixel's gradient is an f32 sum over the
+// Oracle: `cases/conv2d.rs`; agreement: bound: elements are moved without rounding; a pixel's gradient is an f32 sum over the
 // windows that it lies in, in the order of their taps, rounded once.
 //
 // `conv2d_columns`, `conv2d_pixels`: a grid of any size strides over groups of four elements, of the matrix and of the images.

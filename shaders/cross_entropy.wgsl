@@ -1,6 +1,6 @@
 // The mean over the rows of -log_softmax(logits)[label], and the gradient of the logits.
 //
-// Oracle: `oracle/cross_entropy.rs`; agreement: bound: all in f32. What a row is normalised by comes from `softmax_numbers`, and the
+// Oracle: `cases/cross_entropy.rs`; agreement: bound: all in f32. What a row is normalised by comes from `softmax_numbers`, and the
 // mean of the rows' losses from `sum`.
 //
 // `cross_entropy`: a grid of any size strides over rows, an invocation each, and leaves a loss for each. `cross_entropy_backward`:

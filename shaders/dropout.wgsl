@@ -1,6 +1,6 @@
 // Zeroes elements by the random words of a key and multiplies the rest; the gradient likewise, by the same shader.
 //
-// Oracle: `oracle/dropout.rs`; agreement: bits, any NaN for any NaN.
+// Oracle: `cases/dropout.rs`; agreement: bits, any NaN for any NaN.
 //
 // `dropout`: a grid of any size strides over groups of four elements, for which one block of four random words is made.
 //

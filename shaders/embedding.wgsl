@@ -1,6 +1,6 @@
 // Rows of a table, by index, and the gradient of the table.
 //
-// Oracle: `oracle/embedding.rs`; agreement: bits, any NaN for any NaN where gradients are summed, and 0 for subnormals where the
+// Oracle: `cases/embedding.rs`; agreement: bits, any NaN for any NaN where gradients are summed, and 0 for subnormals where the
 // driver flushes them.
 //
 // `embedding`, `embedding_backward`: a grid of any size strides over groups of four elements, of the result and of the table.

@@ -1,6 +1,6 @@
 // A tensor of one value, in any of bf16, f16, f32.
 //
-// Oracle: `oracle/cast.rs`, of the value; agreement: bits, NaN's payload among them.
+// Oracle: `cases/cast/oracle.rs`, of the value; agreement: bits, NaN's payload among them.
 //
 // `fill`: a grid of any size strides over words.
 //

@@ -1,6 +1,6 @@
 // (x - mean) / sqrt(var + eps) * weight + bias over the last axis, and its gradients.
 //
-// Oracle: `oracle/layer_norm.rs`; agreement: bound: all in f32, sums by teams of invocations.
+// Oracle: `cases/layer_norm.rs`; agreement: bound: all in f32, sums by teams of invocations.
 //
 // `layer_norm_numbers`, `layer_norm_backward_numbers`: a grid of any size strides over rows, and leaves mean and 1 / sqrt(var + eps),
 // or the means of g * w and of g * w * x. `layer_norm`, `layer_norm_backward`: a grid of any size strides over groups of four

@@ -1,6 +1,6 @@
 // x - log(sum(exp(x))) over the last axis, and its gradient.
 //
-// Oracle: `oracle/log_softmax.rs`; agreement: bound: all in f32, sums by teams of invocations.
+// Oracle: `cases/log_softmax.rs`; agreement: bound: all in f32, sums by teams of invocations.
 //
 // `log_softmax_numbers`, `log_softmax_backward_numbers`: a grid of any size strides over rows, and leaves the largest element and
 // the logarithm of the sum, or the sum of the gradient. `log_softmax`, `log_softmax_backward`: a grid of any size strides over

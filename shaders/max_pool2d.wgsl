@@ -1,6 +1,6 @@
 // The largest element of each window of images, and the gradient of the images.
 //
-// Oracle: `oracle/max_pool2d.rs`; agreement: bits, any NaN for any NaN, and backward 0 for subnormals where the driver flushes them.
+// Oracle: `cases/max_pool2d.rs`; agreement: bits, any NaN for any NaN, and backward 0 for subnormals where the driver flushes them.
 //
 // `max_pool2d`, `max_pool2d_backward`: a grid of any size strides over groups of four windows, and of four elements of the image.
 //

@@ -1,6 +1,6 @@
 // The mean of squared differences, an f32 scalar, and its gradients.
 //
-// Oracle: `oracle/mse_loss.rs`; agreement: bound: f32 sums of 16 squares, joined by halves by `sum`.
+// Oracle: `cases/mse_loss.rs`; agreement: bound: f32 sums of 16 squares, joined by halves by `sum`.
 //
 // `mse_loss`: a grid of any size strides over chunks of 256 elements, and leaves a sum for each. `mse_loss_backward`: a grid of
 // any size strides over groups of four elements; the gradient of `a`, and of `b` where they change places.

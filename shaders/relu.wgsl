@@ -1,6 +1,6 @@
 // The rectified linear unit, and its gradient.
 //
-// Oracle: `oracle/relu.rs`; agreement: bits, any NaN for any NaN.
+// Oracle: `cases/relu.rs`; agreement: bits, any NaN for any NaN.
 //
 // `relu`, `relu_backward`: a grid of any size strides over groups of four elements.
 //

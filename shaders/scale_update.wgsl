@@ -1,6 +1,6 @@
 // The scale after an iteration, by what its passes and steps found, and a report of both for the host.
 //
-// Oracle: `oracle/scale_update.rs`, which is `LossScale::next`; agreement: bits: integers, and factors that round once.
+// Oracle: `cases/scale_update.rs`, which is `LossScale::next`; agreement: bits: integers, and factors that round once.
 //
 // `scale_update`: one invocation. The findings were copied into `report` before, parts first, then verdicts; behind it, the new
 // scale stands before them.

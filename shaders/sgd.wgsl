@@ -1,6 +1,6 @@
 // One step of stochastic gradient descent on a parameter: momentum, dampening, Nesterov, weight decay.
 //
-// Oracle: `oracle/sgd.rs`; agreement: the bound of arithmetic that does not fuse products and sums.
+// Oracle: `cases/sgd.rs`; agreement: the bound of arithmetic that does not fuse products and sums.
 //
 // `sgd`: a grid of any size strides over groups of four elements, after `prepare` has put the constants in place. Does nothing
 // where the step is skipped.

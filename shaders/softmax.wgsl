@@ -1,6 +1,6 @@
 // exp(x) / sum(exp(x)) over the last axis, and its gradient.
 //
-// Oracle: `oracle/softmax.rs`; agreement: bound: all in f32, sums by teams of invocations.
+// Oracle: `cases/softmax.rs`; agreement: bound: all in f32, sums by teams of invocations.
 //
 // `softmax_numbers`, `softmax_backward_numbers`: a grid of any size strides over rows, and leaves the largest element and the sum,
 // or the sum of grad * output. `softmax`, `softmax_backward`: a grid of any size strides over groups of four elements.

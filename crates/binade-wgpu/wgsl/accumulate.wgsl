@@ -404,7 +404,7 @@ struct Owed {
 // shaders/accumulate.wgsl
 // Adds a micro-batch's gradients to a window's sums, in f32, unless the micro-batch is bad.
 //
-// Oracle: `oracle/accumulate.rs`; agreement: bits, any NaN for any NaN.
+// Oracle: `cases/accumulate.rs`; agreement: bits, any NaN for any NaN.
 //
 // `accumulate`: for each tensor, a grid of any size strides over elements; it reads whether the sum has begun.
 // `accumulate_mark`, one invocation after it, says that it has.

@@ -676,7 +676,7 @@ fn move_group(first: u32) {
 // shaders/adam.wgsl
 // One step of Adam, AdamW or AMSGrad on a parameter.
 //
-// Oracle: `oracle/adam.rs`; agreement: the bound of arithmetic that does not fuse products and sums, with quotients and roots
+// Oracle: `cases/adam.rs`; agreement: the bound of arithmetic that does not fuse products and sums, with quotients and roots
 // within 2.5 units in the last place.
 //
 // `adam`: a grid of any size strides over groups of four elements, after `prepare` has put the constants in place. Does nothing

@@ -240,7 +240,7 @@ fn largest_of_team(value: f32, thread: u32, team: u32) -> f32 {
 // shaders/batch_norm.wgsl
 // (x - mean) / sqrt(var + eps) * weight + bias by channel of a tensor [outer, channels, inner], and its gradients.
 //
-// Oracle: `oracle/batch_norm.rs`; agreement: bound: all in f32, sums by teams of invocations.
+// Oracle: `cases/batch_norm.rs`; agreement: bound: all in f32, sums by teams of invocations.
 //
 // Grids of any size stride. `batch_norm_numbers`, `batch_norm_backward_numbers`: over channels, a team for each, which leaves mean,
 // 1 / sqrt(var + eps) and var, or the sums of g * x and of g. `batch_norm_running`: over channels, the next of one running

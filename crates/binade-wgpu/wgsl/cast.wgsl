@@ -405,7 +405,7 @@ fn words_of(seed: vec2<u32>, step: u32, parameter: u32, block: vec2<u32>) -> vec
 // shaders/cast.wgsl
 // From one of bf16, f16, f32, e4m3 and e5m2 to another, or to itself: a copy.
 //
-// Oracles: `oracle/cast.rs`, `oracle/stochastic_cast.rs`; agreement: bits, NaN's payload among them where it is not stochastic.
+// Oracles: `cases/cast/oracle.rs`, `cases/stochastic_cast.rs`; agreement: bits, NaN's payload among them where it is not stochastic.
 //
 // `cast_elements`, `cast` being a word of the language: a grid of any size strides over groups of four elements. Elements of a type that stays keep their bits, but for infinities where `saturates`.
 // `cast_stochastic` rounds up or down by the random words of (seed, step, parameter, element), in the same grid.

@@ -418,7 +418,7 @@ fn words_of(seed: vec2<u32>, step: u32, parameter: u32, block: vec2<u32>) -> vec
 // shaders/dropout.wgsl
 // Zeroes elements by the random words of a key and multiplies the rest; the gradient likewise, by the same shader.
 //
-// Oracle: `oracle/dropout.rs`; agreement: bits, any NaN for any NaN.
+// Oracle: `cases/dropout.rs`; agreement: bits, any NaN for any NaN.
 //
 // `dropout`: a grid of any size strides over groups of four elements, for which one block of four random words is made.
 //

@@ -123,7 +123,7 @@ fn stride(groups: vec3<u32>) -> u32 {
 // shaders/fill.wgsl
 // A tensor of one value, in any of bf16, f16, f32.
 //
-// Oracle: `oracle/cast.rs`, of the value; agreement: bits, NaN's payload among them.
+// Oracle: `cases/cast/oracle.rs`, of the value; agreement: bits, NaN's payload among them.
 //
 // `fill`: a grid of any size strides over words.
 //

@@ -416,7 +416,7 @@ struct Params {
 // shaders/gelu.wgsl
 // The Gaussian error linear unit in its exact form, and its gradient.
 //
-// Oracle: `oracle/gelu.rs`; agreement: bound: 6 units of the last place before it is narrowed; the slope passes through 0, and
+// Oracle: `cases/gelu.rs`; agreement: bound: 6 units of the last place before it is narrowed; the slope passes through 0, and
 // is wrong by 2^-22 whatever its size.
 //
 // `gelu`, `gelu_backward`: a grid of any size strides over groups of four elements.

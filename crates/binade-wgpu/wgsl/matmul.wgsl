@@ -123,7 +123,7 @@ fn stride(groups: vec3<u32>) -> u32 {
 // shaders/matmul.wgsl
 // Matrix products A * B, for each of a batch, with a bias or without, of matrices that may be transposed.
 //
-// Oracle: `oracle/matmul.rs`; agreement: bound: products are accumulated in f32 in the order of K, and rounded once.
+// Oracle: `cases/matmul.rs`; agreement: bound: products are accumulated in f32 in the order of K, and rounded once.
 //
 // `matmul`: groups of 256 invocations stride over tiles of 64 x 64 of all products of the batch; an invocation has 4 x 4 elements,
 // four neighbours of each of four rows. The output is f32, or has an even number of columns: rows begin at whole words.

@@ -412,7 +412,7 @@ struct Params {
 // shaders/mul.wgsl
 // Elementwise product. Its gradients are products too.
 //
-// Oracle: `oracle/mul.rs`; agreement: bits, any NaN for any NaN.
+// Oracle: `cases/mul.rs`; agreement: bits, any NaN for any NaN.
 //
 // `mul`: a grid of any size strides over groups of four elements.
 //

@@ -376,7 +376,7 @@ struct Owed {
 // shaders/scale.wgsl
 // A tensor times the scale, or its inverse, in f32.
 //
-// Oracle: `oracle/scale.rs`; agreement: bits, any NaN for any NaN.
+// Oracle: `cases/scale.rs`; agreement: bits, any NaN for any NaN.
 //
 // `scale`: a grid of any size strides over elements.
 //

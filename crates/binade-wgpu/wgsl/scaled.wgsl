@@ -337,7 +337,7 @@ fn count_update(before: u32, after: u32, is_updated: bool) {
 // shaders/scaled.wgsl
 // Masters in f16 with an exponent a tensor: opened as f32 for a step, and packed again by an exponent of the tensor's largest.
 //
-// Oracle: `oracle/scaled_f16.rs`; agreement: bits. The exponent is `stores/scaled.rs`'s.
+// Oracle: `cases/scaled_f16.rs`; agreement: bits. The exponent is `stores/scaled.rs`'s.
 //
 // `scaled_open` gives the f32 copy that `sgd` or `adam` moves; `scaled_largest`, behind the step, looks for the largest finite
 // magnitude, and `scaled_pack` rounds. Each is a grid of any size, and does nothing where the step is skipped.

@@ -288,7 +288,7 @@ fn leave_sums(thread: u32, group: u32, groups: u32) {
 // shaders/sum.wgsl
 // The sum of all elements, an f32 scalar, and its gradient; with a divisor the mean, and its.
 //
-// Oracle: `oracle/sum.rs`; agreement: bound: f32 sums of 16 elements, joined by halves. The gradient: bits, but for the division.
+// Oracle: `cases/sum.rs`; agreement: bound: f32 sums of 16 elements, joined by halves. The gradient: bits, but for the division.
 //
 // `sum`: a grid of any size strides over chunks of 256 elements, and leaves a sum for each. `sum_backward`: a grid of any size
 // strides over groups of four elements, all of which are the scalar's gradient.

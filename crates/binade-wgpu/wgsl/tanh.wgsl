@@ -356,7 +356,7 @@ struct Params {
 // shaders/tanh.wgsl
 // The hyperbolic tangent, and its gradient.
 //
-// Oracle: `oracle/tanh.rs`; agreement: bound: 3 units of the last place before it is narrowed.
+// Oracle: `cases/tanh.rs`; agreement: bound: 3 units of the last place before it is narrowed.
 //
 // `tanh_elements`, `tanh` being a word of the language, and `tanh_backward`: a grid of any size strides over groups of four elements.
 //

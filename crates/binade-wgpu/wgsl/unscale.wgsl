@@ -444,7 +444,7 @@ struct Owed {
 // Looks at every gradient of a set as it is and as it will be once multiplied by the scale's inverse: what is not finite, how
 // large the rest is, and the sum of squares for clipping. Nothing is written to the gradients.
 //
-// Oracle: `oracle/unscale.rs`; agreement: bits, and for the sum of squares the bound of its terms.
+// Oracle: `cases/unscale.rs`; agreement: bits, and for the sum of squares the bound of its terms.
 //
 // `unscale`: for each tensor, a workgroup of 256 for each of its chunks, or fewer, which stride; it leaves a partial for each.
 // `unscale_join`, after all of them: one workgroup, which reads the partials of the whole set, in its order, and writes `found`
