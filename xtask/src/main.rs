@@ -49,7 +49,7 @@ enum Command {
     Ci(ci::Ci),
     /// Formats every Rust file, those too that `cargo fmt` does not reach.
     Fmt(fmt::Fmt),
-    /// Checks what the compiler cannot: floors, the operation grid, sizes, docs, manifests.
+    /// Checks what the compiler cannot: floors, sizes, docs, manifests.
     Tidy,
     /// Builds `docs/` as a book in `target/book`, and makes sure that every link and anchor in it leads somewhere.
     Book,

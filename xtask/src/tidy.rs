@@ -8,7 +8,6 @@ mod default_members;
 mod differences;
 mod external;
 mod floors;
-mod grid;
 mod leftovers;
 mod length;
 mod links;
@@ -29,13 +28,12 @@ use crate::{Result, shell::root, tidy::tree::Tree};
 /// A rule: a name for the message, and what looks for breaches.
 type Rule = (&'static str, fn(&Tree) -> Vec<Issue>);
 
-const RULES: [Rule; 16] = [
+const RULES: [Rule; 15] = [
     ("members", members::check),
     ("default-members", default_members::check),
     ("manifests", manifests::check),
     ("floors", floors::check),
     ("external", external::check),
-    ("grid", grid::check),
     ("length", length::check),
     ("module-docs", module_docs::check),
     ("crate-docs", crate_docs::check),
