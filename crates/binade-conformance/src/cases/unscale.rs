@@ -295,7 +295,7 @@ pub(super) const fn agreement(_: Arithmetic) -> Agreement {
 /// Gradients as numbers by parameter, nothing for one that is missing.
 pub(super) type Grads<'a> = Vec<(&'a str, Option<Vec<f64>>)>;
 
-/// Findings of one pass, in the words of [`Finding`](binade_core::Finding).
+/// Findings of one pass, in the words of [`Finding`].
 #[derive(Clone, Debug, Default)]
 pub(super) struct Found {
     /// Parameter, index, scaled and unscaled value of the lowest offender.
