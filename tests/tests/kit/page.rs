@@ -34,7 +34,7 @@ pub fn page(cases: &[Known], items: &[Item]) -> String {
 }
 
 fn section(page: &mut String, group: CaseGroup, cases: &[Known], items: &[Item]) {
-    let _ = write!(page, "\n## {operation}\n\nAgreement: {}.\n\n", agreement(operation));
+    let _ = write!(page, "\n## {group}\n\nAgreement: {}.\n\n", agreement(group));
     page.push_str("| says | of | proves |\n|---|---|---|\n");
     for Row { sentence, numbers, variants, proves } in rows(cases, items) {
         let behind =
@@ -48,7 +48,7 @@ fn section(page: &mut String, group: CaseGroup, cases: &[Known], items: &[Item])
 /// How near a result must come where the arithmetic lacks nothing, and what each lack changes.
 fn agreement(group: CaseGroup) -> String {
     let ieee = Arithmetic::IEEE;
-    let within = |arithmetic| operation.agreement(&arithmetic);
+    let within = |arithmetic| group.agreement(arithmetic);
     let lacks = [
         ("without `fma`", Arithmetic { fma: false, ..ieee }),
         ("without `rounded_div_sqrt`", Arithmetic { rounded_div_sqrt: false, ..ieee }),

@@ -18,12 +18,12 @@ impl Invoke for Replicas {
             let parts = parts.collect::<Result<Vec<_>, _>>()?;
             call.run(cuda, &parts).unwrap_or(Ok(Vec::new()))
         })?;
-        Ok(by_result(each))
+        Ok(by_result(&each))
     }
 }
 
 /// Turns a list of results for each device into a list of parts for each result.
-fn by_result(each: Parts<Vec<Tensor>>) -> Vec<Parts<Tensor>> {
+fn by_result(each: &Parts<Vec<Tensor>>) -> Vec<Parts<Tensor>> {
     let results = each.iter().map(Vec::len).min().unwrap_or_default();
     let part = |result: usize| each.iter().map(|all| all[result].clone()).collect();
     (0..results).map(|result| Parts::new(part(result))).collect()
