@@ -1,7 +1,7 @@
 //! The handle.
 
 use crate::{BurnTensor, Error};
-use binade_core::{Handle, Native};
+use binade_core::{Finding, GradSet, Handle, Named, NamedGrads, Native};
 
 /// The handle for burn's tensors, on whatever device each of them is: it holds nothing.
 ///
@@ -16,4 +16,10 @@ pub(crate) const HOST: Native<BurnTensor> = Native::new();
 impl Handle for Burn {
     type Tensor = BurnTensor;
     type Error = Error;
+}
+
+impl GradSet for Burn {
+    type Params = Vec<Named<BurnTensor>>;
+    type Grads = NamedGrads<BurnTensor>;
+    type Found = Finding;
 }

@@ -12,9 +12,6 @@ type Params = Vec<Named<BurnTensor>>;
 type Grads = NamedGrads<BurnTensor>;
 
 impl MasterWeights for Burn {
-    type Params = Params;
-    type Grads = Grads;
-    type Found = Finding;
     type Masters = HostMasters;
 
     fn masters(&self, params: &mut Params, plan: &Plan) -> Result<HostMasters, Error> {
@@ -37,9 +34,6 @@ impl MasterWeights for Burn {
 }
 
 impl Materialise for Burn {
-    type Grads = Grads;
-    type Found = Finding;
-
     fn is_raised(&self, found: &Finding) -> Result<bool, Error> {
         HOST.is_raised(found)
     }

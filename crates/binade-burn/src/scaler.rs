@@ -10,8 +10,6 @@ use binade_grad_scaler::{
 impl HostScale for Burn {}
 
 impl GradScaler for Burn {
-    type Grads = NamedGrads<BurnTensor>;
-
     fn scale(&self, tensor: &BurnTensor, scale: &ScaleState) -> Result<BurnTensor, Error> {
         HOST.scale(tensor, scale)
     }
@@ -74,8 +72,6 @@ impl ClipGroups for Burn {
 }
 
 impl SaveGrads for Burn {
-    type Params = Vec<Named<BurnTensor>>;
-
     fn grad_forms(&self, params: &Vec<Named<BurnTensor>>) -> Result<Vec<Named<Form>>, Error> {
         HOST.grad_forms(params)
     }

@@ -2,7 +2,7 @@
 
 use crate::{Error, candle_dtype, dtype::dtype};
 use binade_autocast::Autocast;
-use binade_core::{DType, Handle, Native};
+use binade_core::{DType, Finding, GradSet, Handle, Named, NamedGrads, Native};
 use candle_core::Tensor;
 use std::borrow::Cow;
 
@@ -26,6 +26,12 @@ impl Candle {
 impl Handle for Candle {
     type Tensor = Tensor;
     type Error = Error;
+}
+
+impl GradSet for Candle {
+    type Params = Vec<Named<Tensor>>;
+    type Grads = NamedGrads<Tensor>;
+    type Found = Finding;
 }
 
 impl Autocast for Candle {

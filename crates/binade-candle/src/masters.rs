@@ -14,9 +14,6 @@ use candle_core::{DType, Tensor};
 /// the model is then to be built of [`MasterOptimizer::params`](binade_master_weights::MasterOptimizer), as
 /// [`var_builder`](crate::var_builder) does.
 impl MasterWeights for Candle {
-    type Params = Vec<Named<Tensor>>;
-    type Grads = NamedGrads<Tensor>;
-    type Found = Finding;
     type Masters = HostMasters;
 
     fn masters(&self, params: &mut Vec<Named<Tensor>>, plan: &Plan) -> Result<HostMasters, Error> {
@@ -78,9 +75,6 @@ impl ExportF32 for Candle {
 }
 
 impl Materialise for Candle {
-    type Grads = NamedGrads<Tensor>;
-    type Found = Finding;
-
     fn is_raised(&self, found: &Finding) -> Result<bool, Error> {
         Ok(found.is_raised())
     }

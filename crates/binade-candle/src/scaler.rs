@@ -9,8 +9,6 @@ use candle_core::{DType, Result as CandleResult, Tensor};
 impl HostScale for Candle {}
 
 impl GradScaler for Candle {
-    type Grads = NamedGrads<Tensor>;
-
     fn scale(&self, tensor: &Tensor, scale: &ScaleState) -> Result<Tensor, Error> {
         Ok(times(tensor, scale.factor())?)
     }

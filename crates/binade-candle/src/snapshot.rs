@@ -53,8 +53,6 @@ impl Snapshot for Candle {
 }
 
 impl SaveGrads for Candle {
-    type Params = Vec<Named<Tensor>>;
-
     fn grad_forms(&self, params: &Vec<Named<Tensor>>) -> Result<Vec<Named<Form>>, Error> {
         let form =
             |param: &Named<Tensor>| Named::new(param.name.clone(), form(DType::F32, &param.value));

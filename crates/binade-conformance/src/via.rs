@@ -71,10 +71,9 @@ pub fn unscale<D>(
     scale: ScaleState,
 ) -> Result<Unscaled<D::Tensor>, Refusal>
 where
-    D: GradScaler<Grads: From<NamedGrads<D::Tensor>>>,
-    D: Materialise<Grads = <D as GradScaler>::Grads>,
+    D: GradScaler<Grads: From<NamedGrads<D::Tensor>>> + Materialise,
 {
-    let mut grads = <D as GradScaler>::Grads::from(grads);
+    let mut grads = D::Grads::from(grads);
     let scale = device.upload_state(scale)?;
     let found = device.unscale(&mut grads, &scale)?;
     let found = read(device, &found, &scale)?;
@@ -133,12 +132,8 @@ pub fn train<D>(
     turns: Vec<Turn<<D as Handle>::Tensor>>,
 ) -> Result<Vec<Named<<D as Handle>::Tensor>>, Refusal>
 where
-    D: GradOps<Grads: From<NamedGrads<<D as Handle>::Tensor>>>,
-    D: MasterWeights<
-            Params = Vec<Named<<D as Handle>::Tensor>>,
-            Grads = <D as GradScaler>::Grads,
-            Found = <D as ScaleStore>::Found,
-        >,
+    D: GradOps<Grads: From<NamedGrads<<D as Handle>::Tensor>>>
+        + MasterWeights<Params = Vec<Named<<D as Handle>::Tensor>>>,
 {
     train_by(device, MasterStore::Copy, params, turns)
 }
@@ -155,26 +150,22 @@ pub fn train_by<D>(
     turns: Vec<Turn<<D as Handle>::Tensor>>,
 ) -> Result<Vec<Named<<D as Handle>::Tensor>>, Refusal>
 where
-    D: GradOps<Grads: From<NamedGrads<<D as Handle>::Tensor>>>,
-    D: MasterWeights<
-            Params = Vec<Named<<D as Handle>::Tensor>>,
-            Grads = <D as GradScaler>::Grads,
-            Found = <D as ScaleStore>::Found,
-        >,
+    D: GradOps<Grads: From<NamedGrads<<D as Handle>::Tensor>>>
+        + MasterWeights<Params = Vec<Named<<D as Handle>::Tensor>>>,
 {
     let first = turns.first().ok_or_else(|| missing("training takes at least one turn"))?;
     let plan = |rule| Ok::<_, Refusal>(Plan::new(rule)?.with_store(store));
     let mut masters = device.masters(&mut params, &plan(first.rule)?)?;
     for turn in turns {
         device.set_plan(&mut masters, &plan(turn.rule)?)?;
-        let mut grads = <D as GradScaler>::Grads::from(turn.grads);
+        let mut grads = D::Grads::from(turn.grads);
         let scale = device.upload_state(turn.scale)?;
         let mut found = device.unscale(&mut grads, &scale)?;
         if let Some(clip) = turn.clip {
             sets::limit(device, &mut grads, clip, &mut found)?;
         }
         if let Some(beside) = turn.beside {
-            let mut beside = <D as GradScaler>::Grads::from(beside);
+            let mut beside = D::Grads::from(beside);
             let other = device.unscale(&mut beside, &scale)?;
             device.merge(&mut found, &other, Join::Any)?;
         }

@@ -1,6 +1,8 @@
 //! How a stranger's host tensor joins: one trait, and a handle that has every capability in return.
 
-use crate::{DType, Error, ErrorKind, Handle, NoGradients, OrderError};
+use crate::{
+    DType, Error, ErrorKind, Finding, GradSet, Handle, Named, NamedGrads, NoGradients, OrderError,
+};
 use std::{any, fmt, marker::PhantomData, sync::Arc};
 
 /// A tensor whose elements the host can reach. Implement this and use [`Native`].
@@ -205,4 +207,10 @@ impl<T> fmt::Debug for Native<T> {
 impl<T: AmpTensor> Handle for Native<T> {
     type Tensor = T;
     type Error = NativeError<T::Error>;
+}
+
+impl<T: AmpTensor> GradSet for Native<T> {
+    type Params = Vec<Named<T>>;
+    type Grads = NamedGrads<T>;
+    type Found = Finding;
 }

@@ -1,7 +1,9 @@
 //! The handle of a model whose element type is a type parameter, and the gradients that it takes.
 
-use crate::{AmpTensor, DType, Element, Error, ErrorKind, Handle, Named, NamedGrads, NativeError};
-use crate::{Native, StaticSet};
+use crate::{
+    AmpTensor, DType, Element, Error, ErrorKind, Finding, GradSet, Handle, Named, NamedGrads,
+};
+use crate::{Native, NativeError, StaticSet};
 use std::{any, fmt, marker::PhantomData};
 
 /// The handle for a model `P` whose element type is a type parameter: scales losses, which are plain `f32`, and keeps masters.
@@ -44,6 +46,12 @@ impl<P> fmt::Debug for Static<P> {
 impl<P> Handle for Static<P> {
     type Tensor = f32;
     type Error = NativeError<OnlyF32>;
+}
+
+impl<P: StaticSet> GradSet for Static<P> {
+    type Params = P;
+    type Grads = StaticGrads<P>;
+    type Found = Finding;
 }
 
 /// Gradients of a model `P`: as backward left them, or in `f32` once they are unscaled, since sixteen bits would lose again what

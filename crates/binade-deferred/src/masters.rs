@@ -48,9 +48,6 @@ type Params = Vec<Named<Tensor>>;
 type Values = Vec<Named<Late<binade_cpu::Tensor>>>;
 
 impl MasterWeights for Deferred {
-    type Params = Params;
-    type Grads = Gradients;
-    type Found = Found;
     type Masters = Masters;
 
     fn masters(&self, params: &mut Params, plan: &Plan) -> Result<Masters, Error> {
@@ -181,9 +178,6 @@ fn check(params: &Params, masters: &Masters, grads: &Gradients) -> Result<(), Er
 }
 
 impl Materialise for Deferred {
-    type Grads = Gradients;
-    type Found = Found;
-
     fn is_raised(&self, found: &Found) -> Result<bool, Error> {
         self.look("is_raised")?;
         Ok(found.0.get()?.is_raised())

@@ -21,7 +21,6 @@ pub struct Found(pub(crate) Late<Finding>);
 
 impl ScaleStore for Deferred {
     type Scale = Scale;
-    type Found = Found;
 
     fn upload_state(&self, state: ScaleState) -> Result<Scale, Error> {
         Ok(Scale(Late::known(state)))
@@ -70,8 +69,6 @@ fn values(found: &[Late<Finding>]) -> Result<Vec<&Finding>, Error> {
 }
 
 impl GradScaler for Deferred {
-    type Grads = Gradients;
-
     fn scale(&self, tensor: &Tensor, scale: &Scale) -> Result<Tensor, Error> {
         Ok(self.times(tensor, scale, Cpu::scale))
     }

@@ -7,8 +7,8 @@ mod common;
 use binade_core::{DType, Handle, Named, NamedGrads, Optimizer as _};
 use binade_cpu::Cpu;
 use binade_deferred::Deferred;
-use binade_grad_scaler::{GradScaler, ScaleState, ScaleStore, Step};
-use binade_master_weights::{Join, MasterOptimizer, MasterStore, MasterWeights, Plan, UpdateRule};
+use binade_grad_scaler::{GradScaler, ScaleState, Step};
+use binade_master_weights::{Join, MasterOptimizer, MasterStore, Plan, UpdateRule};
 use binade_ops::{Download, Fill, Mul, Sum, Upload};
 use common::{Outcome, Run, Trains, bits};
 use rayon::prelude::*;
@@ -114,9 +114,7 @@ where
     D: Join<Params = Vec<Named<<D as Handle>::Tensor>>>
         + Upload
         + Clone
-        + GradScaler<Grads = <D as MasterWeights>::Grads>
-        + ScaleStore<Found = <D as MasterWeights>::Found>,
-    <D as GradScaler>::Grads: From<NamedGrads<D::Tensor>>,
+        + GradScaler<Grads: From<NamedGrads<<D as Handle>::Tensor>>>,
 {
     let tensor = |seed: u16| {
         let values: Vec<f32> =
@@ -134,7 +132,7 @@ where
         }
         let grads: NamedGrads<D::Tensor> =
             names.iter().map(|name| Named::new(*name, Some(tensor(2)))).collect();
-        let mut grads = <D as GradScaler>::Grads::from(grads);
+        let mut grads = D::Grads::from(grads);
         let scale = device.upload_state(ScaleState::from_exponent(0)).unwrap();
         let found = device.unscale(&mut grads, &scale).unwrap();
         optimizer.step(grads, &found).unwrap();

@@ -162,4 +162,4 @@ impl Error for ClipGroupError {
 
 // Holds the trait to being object safe.
 #[rustfmt::skip]
-const _: Option<&dyn ClipGroups<Error = std::convert::Infallible, Scale = (), Found = (), Tensor = (), Grads = ()>> = None;
+const _: Option<&dyn ClipGroups<Error = std::convert::Infallible, Scale = (), Found = (), Tensor = (), Params = (), Grads = ()>> = None;

@@ -19,9 +19,6 @@ use binade_core::OrderError;
 /// * `unscale` raises `Found` (as halted) where `scale` has diverged.
 /// * An empty set is a finding that is not raised.
 pub trait GradScaler: ScaleStore {
-    /// A set of gradients as the framework holds it: named tensors, a store, a module.
-    type Grads;
-
     /// `tensor * scale`, in `f32`.
     ///
     /// # Errors

@@ -1,19 +1,18 @@
 //! Scale state for devices whose state is the host's.
 
 use crate::{Join, LossScale, ScaleState, ScaleStore, Seen};
-use binade_core::{Finding, Handle};
+use binade_core::{Finding, GradSet};
 
-/// Says that a device keeps its scale on the host; it gets [`ScaleStore`] for that, with [`Finding`] as `Found`.
+/// Says that a device keeps its scale on the host; it gets [`ScaleStore`] for that.
 ///
 /// # For implementers
 ///
 /// * `unscale` has found everything when it returns: a finding is a value of the host, which `update` and `read` take as it
 ///   is.
-pub trait HostScale: Handle {}
+pub trait HostScale: GradSet<Found = Finding> {}
 
 impl<D: HostScale> ScaleStore for D {
     type Scale = ScaleState;
-    type Found = Finding;
 
     fn upload_state(&self, state: ScaleState) -> Result<ScaleState, D::Error> {
         Ok(state)
@@ -68,6 +67,7 @@ pub fn join_findings(into: &mut Finding, from: &Finding, join: Join) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use binade_core::Handle;
     use std::convert::Infallible;
 
     /// A device that says nothing of itself but that its scale is the host's.
@@ -76,6 +76,12 @@ mod tests {
     impl Handle for Bare {
         type Tensor = ();
         type Error = Infallible;
+    }
+
+    impl GradSet for Bare {
+        type Params = ();
+        type Grads = ();
+        type Found = Finding;
     }
 
     impl HostScale for Bare {}

@@ -6,8 +6,6 @@ use binade_core::{AmpTensor, DType, Finding, Named, NamedGrads, Native, NativeEr
 impl<T: AmpTensor> HostScale for Native<T> {}
 
 impl<T: AmpTensor> GradScaler for Native<T> {
-    type Grads = NamedGrads<T>;
-
     fn scale(&self, tensor: &T, scale: &ScaleState) -> Result<T, NativeError<T::Error>> {
         let before = elements(tensor)?;
         let scaled = tensor.scaled(scale.factor())?;

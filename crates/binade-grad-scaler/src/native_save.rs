@@ -7,8 +7,6 @@ use binade_core::{
 
 /// A tensor that tells no shape is of one axis, and gradients are made of parameters, which tell how.
 impl<T: AmpTensor> SaveGrads for Native<T> {
-    type Params = Vec<Named<T>>;
-
     fn grad_forms(
         &self,
         params: &Vec<Named<T>>,

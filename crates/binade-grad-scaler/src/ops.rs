@@ -94,7 +94,7 @@ fn narrow(x: f64) -> f32 {
 
 // Holds the traits to being object safe.
 #[rustfmt::skip]
-const _: Option<&dyn GradOps<Error = std::convert::Infallible, Scale = (), Found = (), Tensor = (), Grads = ()>> = None;
+const _: Option<&dyn GradOps<Error = std::convert::Infallible, Scale = (), Found = (), Tensor = (), Params = (), Grads = ()>> = None;
 
 #[cfg(test)]
 mod tests {

@@ -16,9 +16,6 @@ use std::collections::HashMap;
 ///   [`Scaler::reducing`] writes so what ranks found together.
 /// * `save_grads` waits for the device.
 pub trait SaveGrads: GradOps {
-    /// The parameters that the gradients are of.
-    type Params;
-
     /// The form that each parameter's gradient has in a window's sum: the parameter's shape, in `f32`.
     ///
     /// # Errors

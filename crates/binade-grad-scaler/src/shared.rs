@@ -1,12 +1,12 @@
 //! What gradients need after they have left the scaler.
 
 use crate::iterations::Iterations;
-use crate::{GradScaler, Pass, ScaleStore};
-use binade_core::Handle;
+use crate::{GradScaler, Pass};
+use binade_core::{GradSet, Handle};
 use std::sync::Arc;
 
 pub(crate) type Reduce<D> =
-    dyn Fn(&mut <D as ScaleStore>::Found, Pass) -> Result<(), <D as Handle>::Error> + Send + Sync;
+    dyn Fn(&mut <D as GradSet>::Found, Pass) -> Result<(), <D as Handle>::Error> + Send + Sync;
 
 pub(crate) struct Shared<D: GradScaler> {
     pub(crate) device: D,

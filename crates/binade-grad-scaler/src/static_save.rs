@@ -8,8 +8,6 @@ type Result<T> = std::result::Result<T, NativeError<OnlyF32>>;
 
 /// Each gradient is of one axis.
 impl<P: StaticSet> SaveGrads for Static<P> {
-    type Params = P;
-
     fn grad_forms(&self, params: &P) -> Result<Vec<Named<Form>>> {
         let mut params = params.clone();
         let form = |slice: Named<&mut [P::Element]>| {

@@ -9,8 +9,6 @@ type Result<T> = std::result::Result<T, NativeError<OnlyF32>>;
 impl<P: StaticSet> HostScale for Static<P> {}
 
 impl<P: StaticSet> GradScaler for Static<P> {
-    type Grads = StaticGrads<P>;
-
     fn scale(&self, loss: &f32, scale: &ScaleState) -> Result<f32> {
         Ok(loss * scale.factor())
     }

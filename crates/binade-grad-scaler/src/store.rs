@@ -1,7 +1,7 @@
 //! Where the scale lives: the device's side of a scaler's state.
 
 use crate::{LossScale, ScaleState};
-use binade_core::{Finding, Handle};
+use binade_core::{Finding, GradSet};
 
 /// How the overflows of two findings become one. A finding that is halted halts what it is joined into either way.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -25,11 +25,9 @@ pub enum Join {
 ///   captured graph can be replayed.
 /// * `merge` keeps the place of the first overflow, adds counts up and takes the larger magnitude; a joined finding
 ///   that did not overflow names none. It is halted where either is: divergence halts whatever it touches.
-pub trait ScaleStore: Handle {
+pub trait ScaleStore: GradSet {
     /// The scale, its growth tracker and its counters: one value on the device. Cloning is cheap.
     type Scale: Clone;
-    /// What one pass over a set found: raised or not, where, and which gradients were missing. Cloning is cheap.
-    type Found: Clone;
 
     /// Puts `state` on the device.
     ///

@@ -1,7 +1,7 @@
 //! Who may cross a thread, and what may be boxed.
 mod common;
 
-use binade_core::{Finding, Native, Optimizer};
+use binade_core::{Finding, Named, Native, Optimizer};
 use binade_grad_scaler::{
     Accumulation, GradOps, LossScale, PendingStep, ScaleState, ScaledGrads, ScaledLoss,
     ScaledTensor, Scaler, Step, StepOutcome, StepReport, TogetherGrads, UnscaledGrads,
@@ -52,7 +52,15 @@ fn backward_and_unscaling_may_run_on_another_thread() -> Result {
 
 #[test]
 fn a_device_can_be_boxed() -> Result {
-    type Device = dyn GradOps<Tensor = Host, Error = Failure, Scale = ScaleState, Found = Finding, Grads = Grads>;
+    type Params = Vec<Named<Host>>;
+    type Device = dyn GradOps<
+            Tensor = Host,
+            Error = Failure,
+            Scale = ScaleState,
+            Params = Params,
+            Found = Finding,
+            Grads = Grads,
+        >;
     let device: Box<Device> = Box::new(Native::new());
     let mut grads = times(&[("w", &[1.0])], &Host::f32(&[8.0]));
     let found = device.unscale(&mut grads, &ScaleState::from_exponent(3))?;

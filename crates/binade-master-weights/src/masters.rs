@@ -1,7 +1,7 @@
 //! What a device must be able to do to keep master weights and step them.
 
 use crate::Plan;
-use binade_core::Handle;
+use binade_core::GradSet;
 
 /// Keeps `f32` masters and optimizer state of parameters, and steps them.
 ///
@@ -21,13 +21,7 @@ use binade_core::Handle;
 ///   name, is a `Mismatch` that names it, skipped step or not, and nothing has moved. A parameter without a gradient
 ///   stays as it is; where none has one and the step is not skipped, the error is
 ///   [`NoGradients`](binade_core::NoGradients).
-pub trait MasterWeights: Handle {
-    /// The model's parameters: a set, a store, a module.
-    type Params;
-    /// Unscaled gradients.
-    type Grads;
-    /// Raised where they overflowed.
-    type Found;
+pub trait MasterWeights: GradSet {
     /// Masters, moments, step count and hyper-parameters, where the parameters live.
     type Masters;
 

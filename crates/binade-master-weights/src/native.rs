@@ -13,9 +13,6 @@ use half::{bf16, f16};
 use std::{borrow::Cow, collections::HashMap, sync::Arc};
 
 impl<T: AmpTensor> MasterWeights for Native<T> {
-    type Params = Vec<Named<T>>;
-    type Grads = NamedGrads<T>;
-    type Found = Finding;
     type Masters = HostMasters;
 
     fn masters(
@@ -101,9 +98,6 @@ impl<T: AmpTensor> ExportF32 for Native<T> {
 }
 
 impl<T: AmpTensor> Materialise for Native<T> {
-    type Grads = NamedGrads<T>;
-    type Found = Finding;
-
     fn is_raised(&self, found: &Finding) -> Result<bool, NativeError<T::Error>> {
         Ok(found.is_raised())
     }

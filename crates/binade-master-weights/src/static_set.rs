@@ -48,9 +48,6 @@ impl<P: StaticSet> MasterOptimizer<Static<P>> {
 }
 
 impl<P: StaticSet> MasterWeights for Static<P> {
-    type Params = P;
-    type Grads = StaticGrads<P>;
-    type Found = Finding;
     type Masters = HostMasters;
 
     fn masters(&self, params: &mut P, plan: &Plan) -> Result<HostMasters> {

@@ -1,6 +1,6 @@
 //! Runs an optimizer of the user's own, which gets unscaled gradients in `f32`.
 
-use binade_core::{Handle, NamedGrads, NoGradients, Optimizer};
+use binade_core::{GradSet, NamedGrads, NoGradients, Optimizer};
 use std::fmt;
 
 /// A device that can show unscaled gradients and their verdict to code that expects plain tensors.
@@ -9,12 +9,7 @@ use std::fmt;
 ///
 /// * `materialise` gives `f32` tensors that are unscaled and clipped.
 /// * `is_raised` waits for the device: this is the price of an optimizer that cannot be predicated.
-pub trait Materialise: Handle {
-    /// Unscaled gradients, as the scaler gives them.
-    type Grads;
-    /// Raised where they overflowed.
-    type Found;
-
+pub trait Materialise: GradSet {
     /// Reads whether the step must be skipped.
     ///
     /// # Errors

@@ -213,7 +213,7 @@ pub struct Amp<D: GradScaler + MasterWeights> {
 /// When the properties or `rule` are refused, the model names a parameter it does not have, or the device fails.
 pub fn initialize<D>(
     device: D,
-    model: Model<<D as MasterWeights>::Params>,
+    model: Model<D::Params>,
     rule: UpdateRule,
     properties: Properties,
 ) -> Result<Amp<D>, InitError<D::Error>>

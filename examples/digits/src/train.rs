@@ -8,7 +8,7 @@ use crate::record::Run;
 use crate::trainer::Trainer;
 use binade::InitError;
 use binade::core::{Handle, Named, NamedGrads};
-use binade::grad_scaler::{GradOps, GradScaler, LossScaleError, ScaleStore};
+use binade::grad_scaler::{GradOps, LossScaleError};
 use binade::master_weights::{MasterWeights, Snapshot};
 use binade_checkpoint::{DraftError, FileError, Mismatch, RestoreError, SaveError};
 use binade_ops::{CrossEntropy, Download, Mul};
@@ -24,11 +24,7 @@ pub trait Trains:
     + Download
     + GradOps<Scale: Send + Sync + 'static, Grads: From<NamedGrads<<Self as Handle>::Tensor>>>
     + Snapshot
-    + MasterWeights<
-        Params = Vec<Named<<Self as Handle>::Tensor>>,
-        Grads = <Self as GradScaler>::Grads,
-        Found = <Self as ScaleStore>::Found,
-    >
+    + MasterWeights<Params = Vec<Named<<Self as Handle>::Tensor>>>
 {
 }
 
@@ -39,11 +35,7 @@ impl<D> Trains for D where
         + Download
         + GradOps<Scale: Send + Sync + 'static, Grads: From<NamedGrads<<Self as Handle>::Tensor>>>
         + Snapshot
-        + MasterWeights<
-            Params = Vec<Named<<Self as Handle>::Tensor>>,
-            Grads = <Self as GradScaler>::Grads,
-            Found = <Self as ScaleStore>::Found,
-        >
+        + MasterWeights<Params = Vec<Named<<Self as Handle>::Tensor>>>
 {
 }
 

@@ -164,11 +164,7 @@ impl<'a, D: Trains> Trainer<'a, D> {
     }
 
     /// The loss's gradients, one of them infinite where the command line asks for it.
-    fn backward(
-        &self,
-        loss: &Var<D>,
-    ) -> std::result::Result<<D as binade::grad_scaler::GradScaler>::Grads, TapeError<D::Error>>
-    {
+    fn backward(&self, loss: &Var<D>) -> std::result::Result<D::Grads, TapeError<D::Error>> {
         let mut grads: NamedGrads<D::Tensor> = loss.backward()?;
         if self.args.inject_overflow == Some(self.book.attempted()) {
             let spoil = |grad: &D::Tensor| {

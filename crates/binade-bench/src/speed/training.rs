@@ -8,7 +8,7 @@ use super::{
 };
 use binade::{Amp, Model, OptLevel, Properties, initialize};
 use binade_core::{DType, Handle, Named, NamedGrads};
-use binade_grad_scaler::{GradOps, GradScaler, ScaleStore, ScaledGrads};
+use binade_grad_scaler::{GradOps, ScaledGrads};
 use binade_master_weights::{MasterWeights, UpdateRule};
 use binade_ops::{Linear, MseLoss, Relu, Upload};
 use binade_tape::{Device, Tape, Taped, Var};
@@ -36,11 +36,7 @@ pub(crate) trait Trains:
     + Relu
     + MseLoss
     + GradOps<Scale: Send + Sync + 'static, Grads: From<NamedGrads<<Self as Handle>::Tensor>>>
-    + MasterWeights<
-        Params = Vec<Named<<Self as Handle>::Tensor>>,
-        Grads = <Self as GradScaler>::Grads,
-        Found = <Self as ScaleStore>::Found,
-    >
+    + MasterWeights<Params = Vec<Named<<Self as Handle>::Tensor>>>
 {
 }
 
@@ -51,11 +47,7 @@ impl<D> Trains for D where
         + Relu
         + MseLoss
         + GradOps<Scale: Send + Sync + 'static, Grads: From<NamedGrads<<Self as Handle>::Tensor>>>
-        + MasterWeights<
-            Params = Vec<Named<<Self as Handle>::Tensor>>,
-            Grads = <Self as GradScaler>::Grads,
-            Found = <Self as ScaleStore>::Found,
-        >
+        + MasterWeights<Params = Vec<Named<<Self as Handle>::Tensor>>>
 {
 }
 

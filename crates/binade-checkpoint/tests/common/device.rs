@@ -3,30 +3,26 @@
 use binade_core::{AmpTensor, DType, Named, NamedGrads, Native};
 use binade_cpu::{Cpu, Tensor};
 use binade_deferred::Deferred;
-use binade_grad_scaler::{GradScaler, SaveGrads, ScaleStore};
-use binade_master_weights::{MasterWeights, Snapshot};
+use binade_grad_scaler::SaveGrads;
+use binade_master_weights::Snapshot;
 use half::{bf16, f16};
 use std::convert::Infallible;
 
 /// What a run needs of a device.
-pub trait Trains:
-    Clone
-    + SaveGrads<Params = <Self as MasterWeights>::Params>
-    + Snapshot<Grads = <Self as GradScaler>::Grads, Found = <Self as ScaleStore>::Found>
-{
+pub trait Trains: Clone + SaveGrads + Snapshot {
     /// `values` under `shape`, stored as `dtype`.
     fn tensor(&self, values: &[f32], shape: &[usize], dtype: DType) -> Self::Tensor;
     /// A set of parameters.
-    fn set(&self, params: Vec<Named<Self::Tensor>>) -> <Self as MasterWeights>::Params;
+    fn set(&self, params: Vec<Named<Self::Tensor>>) -> Self::Params;
     /// A set of gradients.
-    fn grads(&self, grads: NamedGrads<Self::Tensor>) -> <Self as GradScaler>::Grads;
+    fn grads(&self, grads: NamedGrads<Self::Tensor>) -> Self::Grads;
 
     fn loss(&self) -> Self::Tensor {
         self.tensor(&[1.0], &[1], DType::F32)
     }
 
     /// A weight whose values sixteen bits do not hold, and a gain.
-    fn parameters(&self) -> <Self as MasterWeights>::Params {
+    fn parameters(&self) -> Self::Params {
         let weight = [0.1, -0.2, 0.3, 1.7, -2.9, 0.001];
         self.set(vec![
             Named::new("weight", self.tensor(&weight, &[2, 3], DType::F32)),
@@ -35,11 +31,7 @@ pub trait Trains:
     }
 
     /// Scaled gradients of these.
-    fn gradients(
-        &self,
-        values: &[Option<Vec<f32>>; 2],
-        stored: DType,
-    ) -> <Self as GradScaler>::Grads {
+    fn gradients(&self, values: &[Option<Vec<f32>>; 2], stored: DType) -> Self::Grads {
         let [weight, norm] = values;
         let weight = weight.as_ref().map(|values| self.tensor(values, &[2, 3], stored));
         let norm = norm.as_ref().map(|values| self.tensor(values, &[2], DType::F32));

@@ -2,34 +2,24 @@
 
 use crate::{Arithmetic, Clip, Layout, OpInvocation, Refusal, Unscaled};
 use binade_core::{DType, Handle, Named, NamedGrads, stochastic::Key};
-use binade_grad_scaler::{ClipGroup, GradOps, GradScaler, ScaleState, ScaleStore};
+use binade_grad_scaler::{ClipGroup, GradOps, ScaleState};
 use binade_master_weights::{MasterWeights, Materialise};
 use std::any::type_name;
 
 /// A handle that trains parameters given by name; implemented for whatever can.
 pub trait Trains:
     Clone
-    + GradOps
-    + GradScaler<Grads: From<NamedGrads<<Self as Handle>::Tensor>>>
-    + Materialise<Grads = <Self as GradScaler>::Grads>
-    + MasterWeights<
-        Params = Vec<Named<<Self as Handle>::Tensor>>,
-        Grads = <Self as GradScaler>::Grads,
-        Found = <Self as ScaleStore>::Found,
-    >
+    + GradOps<Grads: From<NamedGrads<<Self as Handle>::Tensor>>>
+    + Materialise
+    + MasterWeights<Params = Vec<Named<<Self as Handle>::Tensor>>>
 {
 }
 
 impl<D> Trains for D where
     D: Clone
-        + GradOps
-        + GradScaler<Grads: From<NamedGrads<<D as Handle>::Tensor>>>
-        + Materialise<Grads = <D as GradScaler>::Grads>
-        + MasterWeights<
-            Params = Vec<Named<<D as Handle>::Tensor>>,
-            Grads = <D as GradScaler>::Grads,
-            Found = <D as ScaleStore>::Found,
-        >
+        + GradOps<Grads: From<NamedGrads<<D as Handle>::Tensor>>>
+        + Materialise
+        + MasterWeights<Params = Vec<Named<<D as Handle>::Tensor>>>
 {
 }
 

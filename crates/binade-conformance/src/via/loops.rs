@@ -7,17 +7,15 @@ use crate::{
 };
 use binade_core::{DType, Element, Handle, Named, NamedGrads, Optimizer};
 use binade_grad_scaler::{
-    Follow, GradScaler, LossScale, ScaleState, ScaleStore, ScaledGrads, Scaler, SparseGrad, Step,
-    Trajectory, UnscaledGrads,
+    Follow, LossScale, ScaleState, ScaledGrads, Scaler, SparseGrad, Step, Trajectory, UnscaledGrads,
 };
 use binade_master_weights::{MasterOptimizer, Materialise, Plan};
 use half::{bf16, f16};
 use std::marker::PhantomData;
 
-type GradsOf<D> = <D as GradScaler>::Grads;
 type TensorOf<D> = <D as Handle>::Tensor;
 
-/// [`Subject::sparse`] by [`SparseGrad::dense`] and [`GradScaler::unscale`].
+/// [`Subject::sparse`] by [`SparseGrad::dense`] and [`GradScaler::unscale`](binade_grad_scaler::GradScaler::unscale).
 ///
 /// # Errors
 ///
@@ -84,7 +82,7 @@ where
         None => {
             let mut sum = scaler.sum_scaled();
             for pass in window.passes {
-                let grads = GradsOf::<D>::from(pass.grads);
+                let grads = D::Grads::from(pass.grads);
                 sum.backward(&pass.loss, |loss| {
                     losses.push(subject.to_bits(loss));
                     Ok(grads)
@@ -102,7 +100,7 @@ where
                 })?;
                 scaler.set_state(pass.moved)?;
             }
-            let grads = sum.collect(|| Ok(GradsOf::<D>::from(buffers)))?;
+            let grads = sum.collect(|| Ok(D::Grads::from(buffers)))?;
             grads.map(ScaledGrads::unscale).transpose()?
         }
     };
@@ -195,12 +193,12 @@ fn unscaled<D: Trains>(
     loss: &TensorOf<D>,
     grads: NamedGrads<TensorOf<D>>,
 ) -> Result<UnscaledGrads<D>, Refusal> {
-    Ok(scaler.scale(loss)?.backward(|_| Ok(GradsOf::<D>::from(grads)))?.unscale()?)
+    Ok(scaler.scale(loss)?.backward(|_| Ok(D::Grads::from(grads)))?.unscale()?)
 }
 
 /// An optimizer that keeps what it is given, and moves nothing.
 struct Given<D: Trains> {
-    grads: Option<GradsOf<D>>,
+    grads: Option<D::Grads>,
     device: PhantomData<D>,
 }
 
@@ -216,10 +214,10 @@ impl<D: Trains> Given<D> {
     }
 }
 
-impl<D: Trains> Optimizer<GradsOf<D>, <D as ScaleStore>::Found> for Given<D> {
+impl<D: Trains> Optimizer<D::Grads, D::Found> for Given<D> {
     type Error = <D as Handle>::Error;
 
-    fn step(&mut self, grads: GradsOf<D>, _: &<D as ScaleStore>::Found) -> Result<(), Self::Error> {
+    fn step(&mut self, grads: D::Grads, _: &D::Found) -> Result<(), Self::Error> {
         self.grads = Some(grads);
         Ok(())
     }

@@ -3,7 +3,7 @@
 use super::{missing, read};
 use crate::{Clip, MicroBatch, Refusal, Unscaled};
 use binade_core::{Finding, NamedGrads};
-use binade_grad_scaler::{ClipGroup, ClipGroups, GradOps, GradScaler, Norm, ScaleState};
+use binade_grad_scaler::{ClipGroup, ClipGroups, GradOps, Norm, ScaleState};
 use binade_master_weights::Materialise;
 
 /// [`Subject::norm`](crate::Subject::norm) by [`GradOps::clip_norm`], with a limit that only infinity exceeds.
@@ -35,8 +35,7 @@ pub fn clip<D>(
     clip: Clip,
 ) -> Result<Unscaled<D::Tensor>, Refusal>
 where
-    D: GradOps<Grads: From<NamedGrads<D::Tensor>>>,
-    D: Materialise<Grads = <D as GradScaler>::Grads>,
+    D: GradOps<Grads: From<NamedGrads<D::Tensor>>> + Materialise,
 {
     let (grads, found) = clipped(device, grads, scale, clip)?;
     Ok(Unscaled { grads: device.materialise(grads)?, found })
@@ -56,10 +55,9 @@ pub fn clip_groups<D>(
     groups: &[ClipGroup],
 ) -> Result<Unscaled<D::Tensor>, Refusal>
 where
-    D: ClipGroups<Grads: From<NamedGrads<D::Tensor>>>,
-    D: Materialise<Grads = <D as GradScaler>::Grads>,
+    D: ClipGroups<Grads: From<NamedGrads<D::Tensor>>> + Materialise,
 {
-    let mut grads = <D as GradScaler>::Grads::from(grads);
+    let mut grads = D::Grads::from(grads);
     let scale = device.upload_state(scale)?;
     let mut verdict = device.unscale(&mut grads, &scale)?;
     if let Some(clip) = first {
@@ -70,7 +68,7 @@ where
     Ok(Unscaled { grads: device.materialise(grads)?, found })
 }
 
-/// [`Subject::accumulate`](crate::Subject::accumulate) by [`GradScaler::unscale`] and [`GradOps::accumulate`].
+/// [`Subject::accumulate`](crate::Subject::accumulate) by [`GradScaler::unscale`](binade_grad_scaler::GradScaler::unscale) and [`GradOps::accumulate`].
 ///
 /// # Errors
 ///
@@ -80,12 +78,11 @@ pub fn accumulate<D>(
     window: Vec<MicroBatch<D::Tensor>>,
 ) -> Result<NamedGrads<D::Tensor>, Refusal>
 where
-    D: GradOps<Grads: From<NamedGrads<D::Tensor>>>,
-    D: Materialise<Grads = <D as GradScaler>::Grads>,
+    D: GradOps<Grads: From<NamedGrads<D::Tensor>>> + Materialise,
 {
     let (mut sum, mut last) = (None, None);
     for MicroBatch { grads, scale } in window {
-        let mut grads = <D as GradScaler>::Grads::from(grads);
+        let mut grads = D::Grads::from(grads);
         let scale = device.upload_state(scale)?;
         let found = device.unscale(&mut grads, &scale)?;
         sum = Some(device.accumulate(sum, grads, &found)?);

@@ -13,9 +13,6 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 impl MasterWeights for Cpu {
-    type Params = Vec<Named<Tensor>>;
-    type Grads = Gradients;
-    type Found = Finding;
     type Masters = HostMasters;
 
     fn masters(&self, params: &mut Vec<Named<Tensor>>, plan: &Plan) -> Result<HostMasters, Error> {
@@ -114,9 +111,6 @@ fn started(
 }
 
 impl Materialise for Cpu {
-    type Grads = Gradients;
-    type Found = Finding;
-
     fn is_raised(&self, found: &Finding) -> Result<bool, Error> {
         Ok(found.is_raised())
     }

@@ -10,8 +10,6 @@ use binade_master_weights::step::Factor;
 impl HostScale for Cpu {}
 
 impl GradScaler for Cpu {
-    type Grads = Gradients;
-
     fn scale(&self, tensor: &Tensor, scale: &ScaleState) -> Result<Tensor, Error> {
         times(tensor, scale.factor())
     }

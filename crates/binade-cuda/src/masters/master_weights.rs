@@ -20,9 +20,6 @@ use binade_ops::Download;
 use std::{collections::HashMap, sync::Arc};
 
 impl MasterWeights for Cuda {
-    type Params = Vec<Named<Tensor>>;
-    type Grads = Gradients;
-    type Found = Found;
     type Masters = Masters;
 
     fn masters(&self, params: &mut Vec<Named<Tensor>>, plan: &Plan) -> Result<Masters, Error> {

@@ -5,9 +5,6 @@ use binade_core::{Named, NoGradients};
 use binade_master_weights::Materialise;
 
 impl Materialise for Cuda {
-    type Grads = Gradients;
-    type Found = Found;
-
     /// Waits for the device.
     fn is_raised(&self, found: &Found) -> Result<bool, Error> {
         self.has_made(found.buffer())?;

@@ -6,8 +6,6 @@ use binade_core::OrderError;
 use binade_grad_scaler::{ClipGroup, ClipGroups, GradOps, GradScaler, Norm};
 
 impl GradScaler for Replicas {
-    type Grads = JointGradients;
-
     fn scale(&self, tensor: &Parts<Tensor>, scale: &Parts<Scale>) -> Result<Parts<Tensor>, Error> {
         self.each(|place, cuda| cuda.scale(tensor.on(place)?, scale.on(place)?))
     }

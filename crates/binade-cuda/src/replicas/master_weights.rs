@@ -9,9 +9,6 @@ use binade_master_weights::{ExportF32, Join, MasterWeights, Materialise, Plan};
 type Params = Vec<Named<Parts<Tensor>>>;
 
 impl MasterWeights for Replicas {
-    type Params = Params;
-    type Grads = JointGradients;
-    type Found = Parts<Found>;
     type Masters = Parts<Masters>;
 
     fn masters(&self, params: &mut Params, plan: &Plan) -> Result<Parts<Masters>, Error> {
@@ -79,9 +76,6 @@ impl ExportF32 for Replicas {
 }
 
 impl Materialise for Replicas {
-    type Grads = JointGradients;
-    type Found = Parts<Found>;
-
     /// Waits for the first device, which knows what all know.
     fn is_raised(&self, found: &Parts<Found>) -> Result<bool, Error> {
         self.first(|cuda| cuda.is_raised(found.on(0)?))

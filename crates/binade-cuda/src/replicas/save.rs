@@ -54,8 +54,6 @@ impl Snapshot for Replicas {
 }
 
 impl SaveGrads for Replicas {
-    type Params = Params;
-
     fn grad_forms(&self, params: &Params) -> Result<Vec<Named<Form>>, Error> {
         self.first(|cuda| cuda.grad_forms(&first(params)?))
     }

@@ -7,7 +7,6 @@ use binade_grad_scaler::{Join, LossScale, ScaleState, ScaleStore};
 
 impl ScaleStore for Replicas {
     type Scale = Parts<Scale>;
-    type Found = Parts<Found>;
 
     fn upload_state(&self, state: ScaleState) -> Result<Parts<Scale>, Error> {
         self.each(|_, cuda| cuda.upload_state(state))

@@ -11,8 +11,6 @@ use binade_core::{DType, OrderError};
 use binade_grad_scaler::GradScaler;
 
 impl GradScaler for Cuda {
-    type Grads = Gradients;
-
     fn scale(&self, tensor: &Tensor, scale: &Scale) -> Result<Tensor, Error> {
         self.has_made(&scale.bits)?;
         self.times(tensor, scale.factor())

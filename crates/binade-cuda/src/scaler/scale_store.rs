@@ -21,7 +21,6 @@ use std::{any::Any, sync::Arc};
 
 impl ScaleStore for Cuda {
     type Scale = Scale;
-    type Found = Found;
 
     fn upload_state(&self, state: ScaleState) -> Result<Scale, Error> {
         Ok(Scale::new(self.buffer_of(bytemuck::bytes_of(&scale::to_bits(state)))?))

@@ -37,7 +37,7 @@ fn clipped<D>(
     [before, after]: [Option<f32>; 2],
 ) -> (Vec<Option<Vec<u32>>>, Finding)
 where
-    D: Device + Materialise<Grads = Grads<D>>,
+    D: Device + Materialise,
 {
     let scale = device.upload_state(ScaleState::from_exponent(4)).unwrap();
     let mut grads: Grads<D> = set(device, grads, dtype);

@@ -25,7 +25,7 @@ fn clipped<D>(
     clips: Clips<'_>,
 ) -> (Vec<Vec<u32>>, Finding)
 where
-    D: Device + Materialise<Grads = Grads<D>>,
+    D: Device + Materialise,
 {
     let scale = device.upload_state(ScaleState::from_exponent(4)).unwrap();
     let mut grads: Grads<D> = set(device, grads, dtype);

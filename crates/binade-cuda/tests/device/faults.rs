@@ -3,7 +3,7 @@
 use crate::support::{Device, Result, kind, noise, own, set, vector};
 use binade_core::{DType, ErrorKind};
 use binade_cpu::Cpu;
-use binade_cuda::{Captured, Cuda, Error, Tensor};
+use binade_cuda::{Captured, Cuda, Error, Found, Scale, Tensor};
 use binade_grad_scaler::{GradScaler, LossScale, ScaleState, ScaleStore};
 use binade_ops::{CrossEntropy, Download, Embedding, Upload};
 
@@ -123,7 +123,7 @@ fn a_table_of_nothing_has_no_right_index() -> Result {
 }
 
 /// A step's finding and scale, the report of which is on its way.
-fn step(device: &Cuda) -> Result<(<Cuda as ScaleStore>::Found, <Cuda as ScaleStore>::Scale)> {
+fn step(device: &Cuda) -> Result<(Found, Scale)> {
     let mut scale = device.upload_state(ScaleState::from_exponent(4))?;
     let mut grads = set(device, &[("w", Some(vec![1.0]))], DType::F16);
     let found = device.unscale(&mut grads, &scale)?;

@@ -1,10 +1,10 @@
 //! The device, opened once, and the same training on it and on the CPU.
 
-use binade_core::{DType, Error, Handle, Named, Optimizer as _};
+use binade_core::{DType, Error, GradSet, Handle, Named, Optimizer as _};
 use binade_cuda::{
     Cuda, Gradients, JointGradients, Products, Replicas, Tensor, cudarc::driver::CudaContext,
 };
-use binade_grad_scaler::{ClipGroups, GradOps, GradScaler, ScaleState, ScaleStore};
+use binade_grad_scaler::{ClipGroups, GradOps, ScaleState};
 use binade_master_weights::{HostMasters, MasterOptimizer, MasterWeights, Plan, Slot};
 use binade_ops::Upload;
 use libtest_mimic::Failed;
@@ -83,11 +83,8 @@ pub(crate) trait Device:
     Upload
     + ClipGroups
     + GradOps<Grads: From<Vec<Named<Option<<Self as Handle>::Tensor>>>>>
-    + MasterWeights<
-        Params = Vec<Named<<Self as Handle>::Tensor>>,
-        Grads = <Self as GradScaler>::Grads,
-        Found = <Self as ScaleStore>::Found,
-    > + Clone
+    + MasterWeights<Params = Vec<Named<<Self as Handle>::Tensor>>>
+    + Clone
     + 'static
 {
     fn bits(&self, tensor: &Self::Tensor) -> Vec<u8>;
@@ -96,10 +93,10 @@ pub(crate) trait Device:
 }
 
 /// A device's set of gradients.
-pub(crate) type Grads<D> = <D as GradScaler>::Grads;
+pub(crate) type Grads<D> = <D as GradSet>::Grads;
 
 /// What a device's pass finds.
-pub(crate) type Found<D> = <D as ScaleStore>::Found;
+pub(crate) type Found<D> = <D as GradSet>::Found;
 
 impl Device for Cuda {
     fn bits(&self, tensor: &Self::Tensor) -> Vec<u8> {

@@ -109,7 +109,7 @@ fn a_windows_outcome_is_one_wait() -> Result {
 fn a_window_of_windows_is_the_cpus_bit_for_bit() -> Result {
     fn sum<D>(device: &D) -> Result<Vec<Vec<u8>>>
     where
-        D: Device + Materialise<Grads = Grads<D>>,
+        D: Device + Materialise,
         Grads<D>: Clone,
     {
         let scaler = Scaler::new(device.clone(), LossScale::dynamic())?;

@@ -7,8 +7,6 @@ use binade_cpu::Cpu;
 use binade_grad_scaler::SaveGrads;
 
 impl SaveGrads for Deferred {
-    type Params = Vec<Named<Tensor>>;
-
     fn grad_forms(&self, params: &Vec<Named<Tensor>>) -> Result<Vec<Named<Form>>, Error> {
         let form = |param: &Named<Tensor>| {
             Named::new(param.name.clone(), Form::new(DType::F32, param.value.shape()))

@@ -15,22 +15,14 @@ use binade_tape::{ScalingDevice, Tape, TapeError, Taped, Var};
 #[rustfmt::skip]
 pub(crate) trait Trains:
     ScalingDevice + Upload + Linear + Relu + CrossEntropy + Mul
-    + MasterWeights<
-        Params = Vec<Named<<Self as Handle>::Tensor>>,
-        Grads = <Self as binade_grad_scaler::GradScaler>::Grads,
-        Found = <Self as binade_grad_scaler::ScaleStore>::Found,
-    >
+    + MasterWeights<Params = Vec<Named<<Self as Handle>::Tensor>>>
 {
 }
 
 #[rustfmt::skip]
 impl<D> Trains for D where
     D: ScalingDevice + Upload + Linear + Relu + CrossEntropy + Mul
-    + MasterWeights<
-        Params = Vec<Named<<Self as Handle>::Tensor>>,
-        Grads = <Self as binade_grad_scaler::GradScaler>::Grads,
-        Found = <Self as binade_grad_scaler::ScaleStore>::Found,
-    >
+    + MasterWeights<Params = Vec<Named<<Self as Handle>::Tensor>>>
 {
 }
 

@@ -1,6 +1,8 @@
 //! A pretend GPU: buffers the host cannot look into, kernels that can, and a counter on the one way out.
 
-use binade_core::{Error, ErrorKind, Finding, Handle, Named, Optimizer, OrderError, Overflow};
+use binade_core::{
+    Error, ErrorKind, Finding, GradSet, Handle, Named, Optimizer, OrderError, Overflow,
+};
 use binade_grad_scaler::{
     GradOps, GradScaler, Join, LossScale, Norm, ScaleState, ScaleStore, Seen,
 };
@@ -168,9 +170,14 @@ impl Handle for Gpu {
     type Error = GpuError;
 }
 
+impl GradSet for Gpu {
+    type Params = ();
+    type Grads = GpuGrads;
+    type Found = GpuFound;
+}
+
 impl ScaleStore for Gpu {
     type Scale = Buffer<ScaleState>;
-    type Found = GpuFound;
 
     fn upload_state(&self, state: ScaleState) -> Result<Self::Scale> {
         Ok(Buffer::upload(state))
@@ -217,8 +224,6 @@ fn times(tensor: &Buffer<Vec<f32>>, factor: f32) -> Buffer<Vec<f32>> {
 }
 
 impl GradScaler for Gpu {
-    type Grads = GpuGrads;
-
     fn scale(&self, tensor: &Self::Tensor, scale: &Self::Scale) -> Result<Self::Tensor> {
         Ok(times(tensor, scale.0.factor()))
     }

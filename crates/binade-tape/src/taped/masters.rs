@@ -5,9 +5,6 @@ use crate::{Device, ops::Failed};
 use binade_master_weights::{MasterWeights, Plan};
 
 impl<D: Device + MasterWeights> MasterWeights for Taped<D> {
-    type Params = D::Params;
-    type Grads = D::Grads;
-    type Found = D::Found;
     type Masters = D::Masters;
 
     fn masters(&self, params: &mut D::Params, plan: &Plan) -> Result<D::Masters, Failed<D>> {

@@ -6,7 +6,7 @@ mod snapshot;
 mod store;
 
 use crate::{Device, TapeError, Var};
-use binade_core::Handle;
+use binade_core::{GradSet, Handle};
 
 /// A device whose tensors are values on a tape.
 ///
@@ -41,4 +41,10 @@ pub struct Taped<D>(
 impl<D: Device> Handle for Taped<D> {
     type Tensor = Var<D>;
     type Error = TapeError<D::Error>;
+}
+
+impl<D: Device + GradSet> GradSet for Taped<D> {
+    type Params = D::Params;
+    type Grads = D::Grads;
+    type Found = D::Found;
 }

@@ -15,8 +15,6 @@ impl<D> GradScaler for Taped<D>
 where
     D: Device + GradScaler<Scale: Send + Sync + 'static>,
 {
-    type Grads = D::Grads;
-
     /// d(x·S)/dx = S, so that backward scales the gradient by the same scale, whatever became of the scaler since.
     fn scale(&self, var: &Var<D>, scale: &D::Scale) -> Outcome<D> {
         recorded(var, SCALE, scale, D::scale)

@@ -40,8 +40,6 @@ impl<D> SaveGrads for Taped<D>
 where
     D: Device + SaveGrads<Scale: Send + Sync + 'static>,
 {
-    type Params = D::Params;
-
     fn grad_forms(&self, params: &D::Params) -> Result<Vec<Named<Form>>, Failed<D>> {
         Ok(self.0.grad_forms(params)?)
     }

@@ -7,7 +7,6 @@ use binade_grad_scaler::{Join, LossScale, ScaleState, ScaleStore};
 
 impl<D: Device + ScaleStore> ScaleStore for Taped<D> {
     type Scale = D::Scale;
-    type Found = D::Found;
 
     fn upload_state(&self, state: ScaleState) -> Result<D::Scale, Failed<D>> {
         Ok(self.0.upload_state(state)?)

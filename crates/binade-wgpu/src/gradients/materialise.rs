@@ -83,9 +83,6 @@ impl Gradients {
 }
 
 impl Materialise for Wgpu {
-    type Grads = Gradients;
-    type Found = Found;
-
     /// Waits for the device.
     fn is_raised(&self, found: &Found) -> Result<bool, Error> {
         let bits = found.buffer();

@@ -24,8 +24,6 @@ pub(super) const SCALE: Shader = Shader {
 };
 
 impl GradScaler for Wgpu {
-    type Grads = Gradients;
-
     fn scale(&self, tensor: &Tensor, scale: &Scale) -> Result<Tensor, Error> {
         self.times(tensor, scale, 0)
     }

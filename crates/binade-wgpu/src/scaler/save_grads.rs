@@ -8,8 +8,6 @@ use binade_master_weights::Materialise;
 use std::sync::Arc;
 
 impl SaveGrads for Wgpu {
-    type Params = Vec<Named<Tensor>>;
-
     fn grad_forms(&self, params: &Vec<Named<Tensor>>) -> Result<Vec<Named<Form>>, Error> {
         let form = |param: &Named<Tensor>| {
             Named::new(param.name.clone(), Form::new(DType::F32, param.value.shape()))

@@ -39,7 +39,6 @@ pub(super) const SCALE_UPDATE: Shader = Shader {
 
 impl ScaleStore for Wgpu {
     type Scale = Scale;
-    type Found = Found;
 
     fn upload_state(&self, state: ScaleState) -> Result<Scale, Error> {
         Ok(Scale::new(self.buffer_of(bytemuck::bytes_of(&scale::to_bits(state)))?))

@@ -1,9 +1,9 @@
 //! The device, opened once, and what tests compare.
 
 use binade_autocast::Autocast;
-use binade_core::{DType, Error, Handle, Named};
+use binade_core::{DType, Error, GradSet, Handle, Named};
 use binade_cpu::Cpu;
-use binade_grad_scaler::{GradOps, GradScaler, ScaleStore};
+use binade_grad_scaler::GradOps;
 use binade_master_weights::Materialise;
 use binade_ops::{Download, Upload};
 use binade_wgpu::{Options, Tensor, Wgpu};
@@ -61,7 +61,7 @@ pub(crate) fn told() -> String {
 pub(crate) trait Device:
     Upload
     + GradOps<Grads: From<Vec<Named<Option<<Self as Handle>::Tensor>>>> + Clone>
-    + Materialise<Grads = <Self as GradScaler>::Grads, Found = <Self as ScaleStore>::Found>
+    + Materialise
     + Clone
     + 'static
 {
@@ -69,10 +69,10 @@ pub(crate) trait Device:
 }
 
 /// A device's set of gradients.
-pub(crate) type Grads<D> = <D as GradScaler>::Grads;
+pub(crate) type Grads<D> = <D as GradSet>::Grads;
 
 /// What a device's pass finds.
-pub(crate) type Found<D> = <D as ScaleStore>::Found;
+pub(crate) type Found<D> = <D as GradSet>::Found;
 
 impl Device for Wgpu {
     fn bits(&self, tensor: &Tensor) -> Vec<u8> {
