@@ -28,21 +28,34 @@ const SIZES: [(&[usize], [usize; 3]); 11] = [
     (&[2], [3, 0, 4]),
 ];
 
-/// Of so many pairs that a device may take larger tiles, forward or for either gradient: of odd extents, and of multiples of eight.
-const LARGE: [[usize; 3]; 6] =
-    [[67, 9, 131], [67, 131, 9], [9, 67, 131], [72, 16, 136], [72, 136, 16], [16, 72, 136]];
-
-/// Extents of `f32` products that may take larger tiles: smaller, since `f32` is larger.
-const LARGE_F32: [[usize; 3]; 6] =
-    [[67, 9, 71], [67, 71, 9], [9, 67, 71], [72, 16, 72], [72, 72, 16], [16, 72, 72]];
+/// Pairs and extents for which a device may take larger tiles, forward and for both gradients: sums have more terms than four tiles
+/// of 32, and rows of one operand or the other begin at odd elements, or at multiples of 4, 8 or 16 bytes.
+const fn large(dtype: DType) -> &'static [(usize, [usize; 3])] {
+    match dtype {
+        DType::F16 => &[(32, [136, 135, 132]), (32, [136, 134, 135]), (32, [136; 3])],
+        DType::BF16 => &[(32, [136, 135, 134]), (32, [136, 132, 135]), (32, [136; 3])],
+        _ => &[(64, [67, 69, 72])],
+    }
+}
 
 pub(super) fn add_cases(cases: &mut Asks) {
     for dtype in FLOATS {
-        let large = if dtype == DType::F32 { LARGE_F32 } else { LARGE };
-        let large = large.map(|size| (&[64][..], size));
-        for (lead, size) in SIZES.into_iter().chain(large) {
+        for (lead, size) in SIZES {
             let sentence = format!("random_{}_of_{}", name(lead), name(&size));
             cases.add(Bmm, dtype, sentence, move |s, check| both(s, check, dtype, (lead, size), 0));
+        }
+        for (pairs, size) in large(dtype) {
+            let sentence = format!("nan_stays_in_its_rows_of_{pairs}_of_{}", name(size));
+            cases.add(Bmm, dtype, sentence, move |s, check| {
+                let [a, b, g] = operands(dtype, &[*pairs], *size);
+                let mut values: Vec<f64> = a.values().collect();
+                // Behind the last terms of the rows before, where these are read in whole vectors.
+                for row in [1, 33, 65] {
+                    (values[row * size[1]], values[row * size[1] + 5]) = (f64::NAN, f64::NAN);
+                }
+                let a = Stored::from_values(dtype, &a.shape, values);
+                of(s, check, [&a, &b, &g], *size, 0)
+            });
         }
         cases.add(Bmm, dtype, "starts_anywhere_in_a_buffer", move |s, check| {
             offsets().try_for_each(|(offset, _)| both(s, check, dtype, (&[2], [5, 9, 7]), offset))
@@ -76,27 +89,42 @@ pub(super) fn add_cases(cases: &mut Asks) {
     refusals(cases, Bmm, "what_does_not_fit_is_a_mismatch", ErrorKind::Mismatch, all);
 }
 
-/// The products, and the gradients of both operands.
+/// Both operands, and the gradient of the products.
+fn operands(dtype: DType, lead: &[usize], [m, k, n]: [usize; 3]) -> [Stored; 3] {
+    [(1, [m, k]), (2, [k, n]), (3, [m, n])]
+        .map(|(seed, shape)| uniform(seed, dtype, &[lead, &shape].concat(), [-1.0, 1.0]))
+}
+
 fn both(
     s: &dyn Computes,
     check: &mut Check,
     dtype: DType,
-    (lead, size @ [m, k, n]): (&[usize], [usize; 3]),
+    (lead, size): (&[usize], [usize; 3]),
     offset: usize,
 ) -> Verdict {
-    let of = |seed, shape: [usize; 2]| uniform(seed, dtype, &[lead, &shape].concat(), [-1.0, 1.0]);
-    let (a, b, g) = (of(1, [m, k]), of(2, [k, n]), of(3, [m, n]));
-    let mut wanted = bmm(&values(&a), &values(&b), size);
+    of(s, check, operands(dtype, lead, size).each_ref(), size, offset)
+}
+
+/// The products, and the gradients of both operands.
+fn of(
+    s: &dyn Computes,
+    check: &mut Check,
+    [a, b, g]: [&Stored; 3],
+    size: [usize; 3],
+    offset: usize,
+) -> Verdict {
+    let dtype = a.dtype;
+    let mut wanted = bmm(&values(a), &values(b), size);
     // No chunks of nothing: with an inner extent of 0, every product is there and 0.
     wanted.resize(g.len(), crate::Wanted::exactly(0.0));
-    Ask::new(OpInvocation::Bmm, &[&a, &b]).at(offset).near(s, check, [(dtype, wanted)])?;
-    let wanted = backward(&values(&g), &values(&a), &values(&b), size);
+    Ask::new(OpInvocation::Bmm, &[a, b]).at(offset).near(s, check, [(dtype, wanted)])?;
+    let wanted = backward(&values(g), &values(a), &values(b), size);
     let lengths = [a.len(), b.len()];
     let wanted = wanted.into_iter().zip(lengths).map(|(mut wanted, length)| {
         wanted.resize(length, crate::Wanted::exactly(0.0));
         (dtype, wanted)
     });
-    Ask::new(OpInvocation::BmmBackward, &[&g, &a, &b]).at(offset).near(s, check, wanted)
+    Ask::new(OpInvocation::BmmBackward, &[g, a, b]).at(offset).near(s, check, wanted)
 }
 
 /// Returns how near a result must come: as matrix products of this arithmetic do.

@@ -151,6 +151,7 @@ fn norms<S: Subject>(cases: &mut Cases<S>, dtype: DType) {
         set.extend([("b", None), ("c", Some(Stored::vector(dtype, [])))]);
         for names in [&["b"][..], &["c"], &["c", "b"]] {
             exactly(s, check, &set, &[l2(names, 1e-3), largest(&["a"], 2.0)])?;
+            exactly(s, check, &set, &[l2(names, 1e-3)])?;
         }
         Ok(())
     });

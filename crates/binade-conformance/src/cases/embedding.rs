@@ -100,6 +100,20 @@ pub(super) fn add_cases(cases: &mut Asks) {
         );
         indices_outside(cases, dtype);
     }
+    let sentence = "the_last_of_a_million_rows_has_its_gradient";
+    cases.add(Embedding, DType::BF16, sentence, |s, check| {
+        let (last, rows) = (1_048_599, 1_048_600);
+        let indices = i64s(&[3], [last, 0, last]);
+        let mut some = vec![0.0; rows];
+        (some[0], some[rows - 1]) = (1.0, 2.0);
+        // Of no index behind one of three, so that nothing of that one's is left.
+        for (indices, wanted) in [(indices, some), (i64s(&[0], []), vec![0.0; rows])] {
+            let g = ones(DType::BF16, &[indices.len(), 1]);
+            let ask = Ask::new(OpInvocation::EmbeddingBackward { rows }, &[&g, &indices]);
+            ask.exact(s, check, [(DType::BF16, wanted)])?;
+        }
+        Ok(())
+    });
     let (table, labels) = (ones(DType::F32, &[4, 2]), i64s(&[3], [0, 1, 2]));
     let all = vec![
         (OpInvocation::Embedding, vec![ones(DType::F32, &[4]), labels.clone()]),

@@ -50,8 +50,9 @@ pub(super) fn add_cases(cases: &mut Asks) {
         let sentence = "a_bias_is_added_to_each_of_thousands_of_columns";
         cases.add(Linear, dtype, sentence, move |s, check| {
             // So many that a device may take larger tiles, which are as many bytes wide whatever the type.
-            let outer = if dtype == DType::F32 { 63 * 128 } else { 63 * 256 } + 129;
-            forward(s, check, dtype, [65, 9, outer])
+            let [inner, outer] =
+                if dtype == DType::F32 { [9, 63 * 128 + 129] } else { [104, 63 * 256 + 40] };
+            forward(s, check, dtype, [65, inner, outer])
         });
         cases.add(Linear, dtype, "starts_anywhere_in_a_buffer", move |s, check| {
             offsets()

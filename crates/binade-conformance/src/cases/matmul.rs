@@ -19,10 +19,11 @@ use binade_core::{DType, ErrorKind};
 /// Rows of A, inner extent, columns of B.
 type Size = [usize; 3];
 
-const SIZES: [Size; 19] = [
+const SIZES: [Size; 20] = [
     [1, 1, 1],
     [1, 7, 1],
     [2, 3, 4],
+    [4, 64, 4],
     [8, 8, 8],
     [7, 9, 5],
     [16, 16, 16],

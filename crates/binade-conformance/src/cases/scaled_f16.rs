@@ -40,6 +40,25 @@ pub(super) fn add_cases<S: Subject>(cases: &mut Cases<S>) {
             vec![outlier, back.clone(), back],
         );
         add("zeros_have_an_exponent_too", vec![0.0, -0.0], vec![vec![0.0, 0.0], vec![1.0, -small]]);
+        let sentence = "the_largest_is_found_in_each_place_and_in_no_other_tensor";
+        cases.add(ScaledF16, dtype, sentence, move |s: &S, check| {
+            let mut single = |values: Vec<f64>| {
+                let updates = vec![vec![small / 512.0; values.len()]; 2];
+                let param = Stored::vector(dtype, values);
+                Trial::single(STORE, param, updates).run(s, check, oracle)
+            };
+            for length in 1..10 {
+                // What the first leaves in memory is none of the second's.
+                single(vec![3.0e4; 64])?;
+                single(vec![small; length])?;
+                for place in 0..length {
+                    let mut values = vec![small; length];
+                    values[place] = 3.0e4;
+                    single(values)?;
+                }
+            }
+            Ok(())
+        });
     }
 }
 

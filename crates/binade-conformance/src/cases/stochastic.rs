@@ -3,13 +3,14 @@
 //! The oracle rounds parameters without masters after each step, by the words of (seed, the parameter's place, steps applied
 //! before, index).
 
-use super::cast::value;
+use super::cast::{rounded, value};
 use super::stochastic_cast::cast;
 use super::stores::{self, Trial, drawn};
 use super::training::narrow;
+use super::values::Draw;
 use crate::{Agreement, Arithmetic, CaseGroup::Stochastic, Cases, Stored, Subject};
 use binade_core::{
-    DType::{self, BF16, F16},
+    DType::{self, BF16, F16, F32},
     stochastic::Key,
 };
 use binade_master_weights::MasterStore;
@@ -42,6 +43,17 @@ pub(super) fn add_cases<S: Subject>(cases: &mut Cases<S>) {
                 Trial { params, updates, ..one }.run(s, check, oracle)
             },
         );
+        if dtype == F16 && cases.arithmetic().keeps_subnormals {
+            let sentence = "less_than_a_hundredth_of_the_smallest_number_comes_up_at_times";
+            cases.add(Stochastic, dtype, sentence, move |s: &S, check| {
+                let mut draw = Draw::new(1);
+                let mut update = || rounded(draw.spread(-36.0, -32.0), F32);
+                let updates = (0..2).map(|_| (0..4096).map(|_| update()).collect()).collect();
+                let param = Stored::vector(dtype, vec![0.0; 4096]);
+                let store = MasterStore::Stochastic { seed: SEED };
+                Trial::single(store, param, updates).run(s, check, oracle)
+            });
+        }
         cases.add(Stochastic, dtype, "both_halves_of_the_seed_count", move |s: &S, check| {
             let (param, updates) = drawn(dtype, 65, 3);
             let of = |seed| {

@@ -160,7 +160,8 @@ pub(super) fn infinity(dtype: DType) -> u64 {
     ((1 << exponent) - 1) << fraction
 }
 
-fn both_signs(dtype: DType, codes: &[u64]) -> Vec<u64> {
+/// These codes, each followed by its negative.
+pub(super) fn both_signs(dtype: DType, codes: &[u64]) -> Vec<u64> {
     let sign = 1 << (8 * dtype.bytes() - 1);
     codes.iter().flat_map(|code| [*code, code | sign]).collect()
 }

@@ -187,6 +187,23 @@ fn sums_that_begin_above_zero_are_caught() {
 }
 
 #[test]
+fn the_last_rows_of_a_large_table_that_are_forgotten_are_caught() {
+    let sentence = "the_last_of_a_million_rows_has_its_gradient";
+    caught(&ForgetsRowsBehindAMillion, &format!("embedding/bf16/{sentence}"));
+}
+
+#[test]
+fn rows_filled_up_with_the_lowest_number_are_caught() {
+    caught(&FillsUpWithTheLowest, "softmax/f32/no_finite_row_overflows");
+    caught(&FillsUpWithTheLowest, "softmax/f32/minus_infinity_masks_an_element");
+}
+
+#[test]
+fn a_product_that_reads_behind_its_rows_is_caught() {
+    caught(&ReadsBehindTheRow, "bmm/f32/nan_stays_in_its_rows_of_64_of_67x69x72");
+}
+
+#[test]
 fn an_index_that_is_no_row_and_passes_is_caught() {
     let sentence = "the_gradient_of_an_index_outside_is_an_invalid_argument_or_no_row_s";
     caught(&TakesAnyIndex, &format!("embedding/f16/{sentence}"));

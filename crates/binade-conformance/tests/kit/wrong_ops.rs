@@ -6,7 +6,7 @@ use crate::toy_images::{convolve, pool, pool_back};
 use crate::toy_ops::{
     count, dropout, i64s, indices, linear, linear_back, map, matmul, scattered, total, zip,
 };
-use crate::toy_rows::{batch_norm, by_row, cross_entropy_back, layer_norm, variance};
+use crate::toy_rows::{batch_norm, by_row, cross_entropy_back, layer_norm, softmax, variance};
 use binade_conformance::{OpInvocation, Refusal, Subject};
 use binade_core::{DType, ErrorKind};
 use binade_grad_scaler::ScaleState;
@@ -49,6 +49,9 @@ pub(crate) enum Slip {
     ForgetsTheSeventhColumn,
     StartsSumsAboveZero,
     TakesAnyIndex,
+    FillsUpWithTheLowest,
+    ForgetsRowsBehindAMillion,
+    ReadsBehindTheRow,
 }
 
 impl Fault for Slip {
@@ -122,6 +125,22 @@ impl Slip {
                 let sum = total(&terms[..terms.len().min(8192)]);
                 terms.iter().map(|term| term / sum).collect()
             }),
+            // Whole vectors of eight, which minus infinity would fill up with nothing.
+            (Self::FillsUpWithTheLowest, C::Softmax, [x]) => by_row(x, |x| {
+                let whole = x.len().next_multiple_of(8);
+                let mut filled = x.to_vec();
+                filled.resize(whole, f32::MIN);
+                softmax(&filled)[..x.len()].to_vec()
+            }),
+            // The first element of the row below, multiplied by what fills up the other operand.
+            (Self::ReadsBehindTheRow, C::Bmm, [a, b]) => {
+                let (right, values) = (Toy.compute(op, t).ok()?.remove(0), a.read());
+                let [inner, columns] = [a, b].map(|x| x.shape[x.shape.len() - 1]);
+                let below = |row: usize| values.get((row + 1) * inner).unwrap_or(&0.0);
+                let cells = right.read().into_iter().enumerate();
+                let leaked = cells.map(|(i, x)| x + 0.0 * below(i / columns));
+                Plain::write(&leaked.collect::<Vec<f32>>(), right.dtype, &right.shape)
+            }
             (Self::GivesMaskedRowsNoLoss, C::CrossEntropy, [x, _])
                 if x.read().iter().all(|x| *x == f32::NEG_INFINITY) && !x.read().is_empty() =>
             {
@@ -176,6 +195,12 @@ impl Slip {
             (Self::AddsDuplicatesInF16, C::EmbeddingBackward { rows }, [g, at]) => {
                 let sum = |sum: f32, g: f32| f16::from_f32(sum + g).to_f32();
                 scattered(g, &indices(at, *rows).ok()?, *rows, sum)
+            }
+            (Self::ForgetsRowsBehindAMillion, C::EmbeddingBackward { .. }, _) => {
+                let right = Toy.compute(op, t).ok()?.remove(0);
+                let mut values = right.read();
+                values.iter_mut().skip(right.shape[1] << 20).for_each(|g| *g = 0.0);
+                Plain::write(&values, right.dtype, &right.shape)
             }
             (Self::StartsSumsAboveZero, C::EmbeddingBackward { rows }, [g, at]) => {
                 let sum = |sum: f32, g: f32| sum + g + f32::from_bits(1);

@@ -78,6 +78,12 @@ fn keeping_the_first_exponent_is_caught() {
 }
 
 #[test]
+fn a_largest_number_that_is_overlooked_is_caught() {
+    let case = "scaled_f16/f16/the_largest_is_found_in_each_place_and_in_no_other_tensor";
+    caught(&FindsTheLargestOfSeven, case);
+}
+
+#[test]
 fn stores_that_adam_passes_over_are_caught() {
     for part in ["stochastic/f16", "remainder/bf16", "kahan/f16", "scaled_f16/bf16"] {
         caught(&HasNoStoreForAdam, &format!("{part}/ten_steps_of_257_elements"));
@@ -93,4 +99,6 @@ fn sending_more_than_ties_away_is_caught() {
 #[test]
 fn dropping_small_numbers_is_caught() {
     caught(&DropsSmallNumbers, "stochastic/f16/numbers_of_every_size_meet_in_every_lane");
+    let sentence = "less_than_a_hundredth_of_the_smallest_number_comes_up_at_times";
+    caught(&DropsSmallNumbers, &format!("stochastic/f16/{sentence}"));
 }

@@ -4,7 +4,7 @@ use super::{Ask, Asks, Computes, ones, refusals, uniform, values};
 use crate::cases::{
     FLOATS,
     bias_add::name,
-    values::{offsets, wide_rows},
+    values::{both_signs, infinity, offsets, wide_rows},
 };
 use crate::{CaseGroup, Check, OpInvocation, Stored, Verdict, Wanted};
 use binade_core::{DType, ErrorKind};
@@ -77,7 +77,13 @@ impl Softmaxes {
                 self.both(s, check, &Stored::from_values(dtype, &[1, 3], row), 0)?;
             }
             let widest = Stored::from_values(dtype, &[1, 4], [88.0, 89.0, 90.0, 720.0]);
-            self.both(s, check, &widest, 0)
+            self.both(s, check, &widest, 0)?;
+            // The lowest number, to which what fills up a vector must not be equal.
+            let lowest = both_signs(dtype, &[infinity(dtype) - 1])[1];
+            (1..10).try_for_each(|width| {
+                let row = Stored::from_codes(dtype, &[1, width], vec![lowest; width]);
+                self.both(s, check, &row, 0)
+            })
         });
         cases.add(self.op, dtype, "a_wide_row_may_hang_on_its_last_elements", move |s, check| {
             wide_rows(-30.0).zip((0..2).cycle()).try_for_each(|(row, offset)| {
@@ -94,6 +100,15 @@ impl Softmaxes {
                 let mut masked = [1.0; 9];
                 masked[at] = f64::NEG_INFINITY;
                 self.forward(s, check, &Stored::from_values(dtype, &[1, 9], masked), &masked)
+            })?;
+            // All but one, which is the lowest number: nothing else has a share, however wide the row.
+            (1..10).chain([8201]).try_for_each(|width| {
+                let [infinity, lowest] = [0, 1].map(|below| infinity(dtype) - below);
+                let sign = both_signs(dtype, &[infinity, lowest]);
+                let mut codes = vec![sign[1]; width];
+                codes[0] = sign[3];
+                let row = Stored::from_codes(dtype, &[1, width], codes);
+                self.forward(s, check, &row, &values(&row))
             })
         });
         let sentence = "a_row_with_nan_or_infinity_or_nothing_is_nan_throughout";
