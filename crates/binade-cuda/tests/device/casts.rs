@@ -151,6 +151,7 @@ fn the_norm_of_many_tensors_is_that_of_their_squares_in_f64() -> Result {
     let large = cuda.l2_norm(&[vector(&cuda, &[1e25; 3], DType::F32)])?;
     assert_near(cuda.download(&large)?[0], 3_f64.sqrt() * f64::from(1e25_f32));
     norms_of_every_type(&cuda)?;
+    norms_of_one_lane(&cuda)?;
     assert_eq!(cuda.download(&cuda.l2_norm(&[])?)?, [0.0]);
     Ok(())
 }
@@ -159,6 +160,32 @@ fn the_norm_of_many_tensors_is_that_of_their_squares_in_f64() -> Result {
 fn assert_near(got: f32, want: f64) {
     assert!(narrow(want).is_finite(), "{want:e} is no norm to compare with");
     approx::assert_ulps_eq!(got, narrow(want), epsilon = 0.0, max_ulps = 1);
+}
+
+/// Codes of eight bits in one lane of a vector alone: subnormal, at the edges of normal and finite, and what is not finite.
+fn norms_of_one_lane(cuda: &binade_cuda::Cuda) -> Result {
+    for dtype in [DType::E4M3, DType::E5M2] {
+        for code in (1..10).chain([0x3b, 0x7a, 0x7b, 0x7c, 0x7d, 0x7e, 0x7f]) {
+            let value = f64::from(Cpu.download(&Device::of_bits(&Cpu, &[code], dtype))?[0]);
+            // A unit of each of three is two of their norm's; of two that are infinite any number as large would do.
+            let many = if value.is_finite() { 3 } else { 1 };
+            for lane in 0..8 {
+                let of_place = |place| if place % 8 == lane { code } else { 0 };
+                let codes: Vec<u8> = (0..=8 * many).map(of_place).collect();
+                let whole = Device::of_bits(cuda, &codes, dtype);
+                for tensor in [whole.slice(1, 8 * many)?, whole.slice(0, 8 * many)?] {
+                    let got = cuda.download(&cuda.l2_norm(&[tensor])?)?[0];
+                    if value.is_finite() {
+                        assert_near(got, value * f64::from(u8::try_from(many)?).sqrt());
+                    } else {
+                        let same = got.is_nan() == value.is_nan() && !got.is_finite();
+                        assert!(same, "{dtype} {code:#x} in lane {lane}: {got}");
+                    }
+                }
+            }
+        }
+    }
+    Ok(())
 }
 
 /// Codes whose squares add up to less than f32's largest, whole, and from a start that is not aligned to an end that is no group's.

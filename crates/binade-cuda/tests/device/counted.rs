@@ -1,7 +1,7 @@
 //! Updates that are lost, counted on the device, against the CPU.
 
 use crate::support::{
-    Device as _, Result, cuda, here, noise, optimizer, own, set, step, step_in, vector,
+    Device as _, Grads, Result, cuda, here, noise, optimizer, own, set, step, step_in, vector,
 };
 use binade_core::{DType, Named, Optimizer as _};
 use binade_cpu::Cpu;
@@ -15,8 +15,11 @@ crate::tests![
     counts_are_the_cpus_by_every_rule_store_and_type,
     what_no_type_can_hold_is_counted_as_on_the_cpu,
     counting_reads_nothing_and_changes_no_bit,
+    counting_rounds_ties_and_nan_in_every_lane_as_without,
+    a_momentum_that_comes_to_nothing_is_no_update,
     a_skipped_step_counts_nothing_and_a_parameter_without_a_gradient_keeps_its_count,
     gradients_that_are_still_owed_a_factor_are_counted_by_what_they_come_to,
+    gradients_that_begin_anywhere_are_counted,
     counting_is_switched_in_a_running_optimizer,
     what_joins_is_counted_beside_the_others,
     a_whole_set_of_lost_updates_is_counted_to_the_last,
@@ -63,9 +66,9 @@ fn start() -> Vec<(&'static str, Vec<f32>)> {
 
 /// Gradients of all sizes, from those that move nothing to those that move everything, and zeros.
 fn grads(number: u64) -> Vec<(&'static str, Vec<f32>)> {
-    let sized = |(index, x): (usize, f32)| match index % 6 {
-        5 => 0.0,
-        place => x * [1.0, 1e-2, 1e-4, 1e-6, 1e-30][place],
+    // Nine, so that zeros come to each of eight neighbours.
+    let sized = |(index, x): (usize, f32)| {
+        [1.0, 1e-2, 1e-4, 1e-6, 1e-30].get(index % 9).map_or(0.0, |size| x * size)
     };
     let one = |(name, len): (&'static str, usize)| {
         (name, noise(number + len as u64, len).into_iter().enumerate().map(sized).collect())
@@ -157,6 +160,62 @@ fn counting_reads_nothing_and_changes_no_bit() -> Result {
     Ok(())
 }
 
+/// 2^60.
+const EPSILON: f64 = 1_152_921_504_606_846_976.0;
+
+/// Adam that subtracts the gradient: no second moment, and an epsilon beside which its root vanishes.
+const SUBTRACTING: Adam = Adam {
+    lr: EPSILON,
+    betas: [0.0; 2],
+    eps: EPSILON,
+    weight_decay: 0.0,
+    decoupled: false,
+    amsgrad: false,
+};
+
+/// Eight of each number behind one another, and gradients that take them halfway between two numbers of bf16, and of f16.
+fn counting_rounds_ties_and_nan_in_every_lane_as_without() -> Result {
+    let cuda = cuda();
+    let near_one = (0..16_u8).map(|step| 1.0 + f32::from(step) / 128.0);
+    let special = [f32::NAN, f32::INFINITY, -f32::INFINITY];
+    let values: Vec<f32> = near_one.chain(special).flat_map(|x| [x; 8]).collect();
+    for (rule, store) in [UpdateRule::sgd(1.0), UpdateRule::Adam(SUBTRACTING)]
+        .into_iter()
+        .flat_map(|rule| STORES.map(|store| (rule, store)))
+    {
+        for low in [DType::BF16, DType::F16].into_iter().filter(|low| store.takes(*low)) {
+            let plan = Plan::new(rule)?.with_store(store);
+            let start = [("w", values.clone())];
+            let counted = plan.clone().with_lost_updates(true);
+            let mut counting = optimizer(&cuda, &start, low, counted);
+            let mut other = optimizer(&cuda, &start, low, plan);
+            for half in [2_f32.powi(-8), 2_f32.powi(-11)] {
+                for run in [&mut counting, &mut other] {
+                    step(&cuda, run, &[("w", vec![half; values.len()])])?;
+                }
+                let [got, want] = [&counting, &other].map(|run| cuda.bits(&run.params[0].value));
+                assert_eq!(got, want, "{rule:?} {store:?} {low}");
+            }
+        }
+    }
+    Ok(())
+}
+
+fn a_momentum_that_comes_to_nothing_is_no_update() -> Result {
+    let sgd = Sgd { lr: 1.0, momentum: 0.5, dampening: 0.0, weight_decay: 0.0, nesterov: true };
+    let plan = Plan::new(UpdateRule::Sgd(sgd))?.with_lost_updates(true);
+    let mut there = optimizer(&cuda(), &[("w", vec![1.0; 16])], DType::F32, plan.clone());
+    let mut cpu = optimizer(&Cpu, &[("w", vec![1.0; 16])], DType::F32, plan);
+    // The least number twice: half of it is left as momentum, and half of that is 0.
+    for (grad, lost) in [(f32::from_bits(2), 16), (0.0, 0)] {
+        step(&cuda(), &mut there, &[("w", vec![grad; 16])])?;
+        step(&Cpu, &mut cpu, &[("w", vec![grad; 16])])?;
+        assert_eq!(total(&there)?, Some([lost, 0]));
+        assert_eq!(there.masters().lost_updates(&cuda())?, cpu.masters().lost_updates());
+    }
+    Ok(())
+}
+
 fn a_skipped_step_counts_nothing_and_a_parameter_without_a_gradient_keeps_its_count() -> Result {
     let cuda = cuda();
     let plan = Plan::new(UpdateRule::sgd(1.0))?.with_store(MasterStore::NoMaster);
@@ -189,6 +248,25 @@ fn gradients_that_are_still_owed_a_factor_are_counted_by_what_they_come_to() -> 
     run.step(grads, &found)?;
     // What is clipped to nothing is no update.
     assert_eq!(total(&run)?, Some([1, 0]));
+    Ok(())
+}
+
+fn gradients_that_begin_anywhere_are_counted() -> Result {
+    let cuda = cuda();
+    let (start, grads) = (vec![("w", noise(1, 37))], noise(2, 38));
+    for (store, dtype) in STORES.map(|store| [(store, DType::F32), (store, DType::F16)]).concat() {
+        let plan = Plan::new(UpdateRule::sgd(1e-3))?.with_store(store).with_lost_updates(true);
+        let plan = plan.with_storage(DType::BF16);
+        let mut there = optimizer(&cuda, &start, DType::F32, plan.clone());
+        let mut cpu = optimizer(&Cpu, &start, DType::F32, plan);
+        step_in(dtype, &Cpu, &mut cpu, &[("w", grads[1..].to_vec())])?;
+        let part = vector(&cuda, &grads, dtype).slice(1, 37)?;
+        let mut grads: Grads<Cuda> = vec![Named::new("w", Some(part))].into();
+        let found = cuda.unscale(&mut grads, &cuda.upload_state(ScaleState::from_exponent(0))?)?;
+        there.step(grads, &found)?;
+        let got = there.masters().lost_updates(&cuda)?;
+        assert_eq!(got, cpu.masters().lost_updates(), "{store:?} {dtype}");
+    }
     Ok(())
 }
 
