@@ -21,7 +21,7 @@ pub(super) struct Kernel {
 const STORES: [&str; 4] = ["stochastic/", "remainder/", "kahan/", "scaled_f16/"];
 
 /// Kernels that serve other operations than that of their name. A name that no kernel of a device has is of the other one.
-const SERVES: [(&str, &[&str]); 22] = [
+const SERVES: [(&str, &[&str]); 23] = [
     ("accumulate", &["accumulate/", "device::windows::"]),
     ("adam", &["adam/", STORES[0], STORES[1], STORES[2], "device::windows::"]),
     ("average", &["device::replicas::"]),
@@ -32,6 +32,7 @@ const SERVES: [(&str, &[&str]); 22] = [
     ("clip", &["clip/", "clip_groups/"]),
     ("columns", &["bias_add/", "linear/", "linear_relu/"]),
     ("counted", &["device::counted::"]),
+    ("embedding", &["embedding/", "device::faults::"]),
     ("im2col", &["conv2d/"]),
     ("l2norm", &["device::casts::the_norm"]),
     ("materialise", &["clip/", "clip_groups/", "unscale/"]),
@@ -42,7 +43,7 @@ const SERVES: [(&str, &[&str]); 22] = [
     ("scaled", &["scaled_f16/"]),
     ("scaled_f16", &["scaled_f16/", "device::scaled::", "device::counted::"]),
     ("sgd", &["sgd/", STORES[0], STORES[1], STORES[2]]),
-    ("unscale", &["unscale/", "norm/", "clip/"]),
+    ("unscale", &["unscale/", "norm/", "clip/", "device::windows::"]),
     ("scale_update", &["scale_update/", "iterate/"]),
     ("merge", &["merge/", "accumulate/"]),
 ];
