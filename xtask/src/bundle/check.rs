@@ -28,6 +28,7 @@ fn ends_well(bundle: &Path, part: &str, libraries: &str) -> Result<bool> {
         // As `cargo xtask test --device ptx` has it: replicas want two.
         .env("BINADE_PTX_DEVICES", "2")
         .env("BINADE_DRY_RUN", "1")
+        .env("BINADE_SECONDS", "3000")
         .env("OUT", bundle.with_file_name("bundle-results"));
     Ok(script.status()?.success())
 }
