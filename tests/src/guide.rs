@@ -3,14 +3,10 @@
 pub use binade::prelude::*;
 pub use binade::{Amp, Properties};
 pub use binade_cpu::{Cpu, Tensor};
-pub use binade_tape::{Tape, TapeError, Taped, Var};
+pub use binade_tape::{Tape, TapeError, Var};
 
 /// What an example ends in.
 pub type Failure = Box<dyn std::error::Error>;
-/// The device of every example.
-pub type Device = Taped<Cpu>;
-/// A loss that knows how it was made.
-pub type Loss = Var<Cpu>;
 
 /// One image of four numbers, and its label.
 #[derive(Clone, Debug)]
@@ -67,8 +63,8 @@ pub fn model() -> Model<Vec<Named<Tensor>>> {
 /// # Errors
 ///
 /// When `level` is refused.
-pub fn amp(level: Properties) -> Result<Amp<Device>, Failure> {
-    Ok(initialize(Taped(Cpu), model(), UpdateRule::adamw(1e-3), level)?)
+pub fn amp(level: Properties) -> Result<Amp<Cpu>, Failure> {
+    Ok(initialize(Cpu, model(), UpdateRule::adamw(1e-3), level)?)
 }
 
 /// The forward pass: one layer and its loss.
@@ -80,7 +76,7 @@ pub fn forward(
     region: &Region,
     params: &[Named<Tensor>],
     batch: &Batch,
-) -> Result<Loss, TapeError<binade_cpu::Error>> {
+) -> Result<Var<Cpu>, TapeError<binade_cpu::Error>> {
     let tape = Tape::new(Cpu, region);
     let weights = tape.parameters(params);
     let image = Tensor::new(batch.image.to_vec(), &[1, 4])?.cast(weights[0].dtype())?;

@@ -9,7 +9,7 @@ use binade::cast_policy::CastRule;
 use binade::core::{ErrorKind, OpClass};
 use binade::prelude::*;
 use binade_cpu::{Cpu, Tensor};
-use binade_tape::{Tape, TapeError, Taped, Var};
+use binade_tape::{Tape, TapeError, Var};
 use std::process::Command;
 
 type Failed = TapeError<binade_cpu::Error>;
@@ -19,22 +19,22 @@ fn weight(name: &str) -> Named<Tensor> {
     Named::new(name, Tensor::new(vec![1.0_f32, 2.0], &[1, 2]).unwrap())
 }
 
-fn amp(names: &[&str]) -> Amp<Taped<Cpu>> {
+fn amp(names: &[&str]) -> Amp<Cpu> {
     let model = Model::new(names.iter().map(|name| weight(name)).collect());
     let rule = LossScale::dynamic().with_init_scale(1024.0).unwrap();
     let properties = OptLevel::O1.with(DType::F16).with_loss_scale(rule);
-    initialize(Taped(Cpu), model, UpdateRule::sgd(0.1), properties).unwrap()
+    initialize(Cpu, model, UpdateRule::sgd(0.1), properties).unwrap()
 }
 
 /// One step on the sum of `input` times the first parameter; the others are on the tape and take no part.
-fn step(amp: &mut Amp<Taped<Cpu>>, input: [f32; 2]) -> Result<Step, Failed> {
+fn step(amp: &mut Amp<Cpu>, input: [f32; 2]) -> Result<Step, Failed> {
     let tape = Tape::new(Cpu, &amp.region);
     let params = tape.parameters(&amp.optimizer.params);
     let input = tape.constant(Tensor::new(input.to_vec(), &[1, 2])?);
     let loss = input.linear(&params[0], None)?.sum()?;
     let grads = amp.scaler.scale(&loss)?.backward(Var::backward)?;
     let pending = grads.unscale()?.step(&mut amp.optimizer)?;
-    amp.scaler.update(pending)?.resolve()
+    Ok(amp.scaler.update(pending)?.resolve()?)
 }
 
 /// Holds the text and the kind.
@@ -88,12 +88,10 @@ fn after_a_step_without_any_gradient_the_next_one_is_taken() {
 }
 
 /// The unscaled gradients of one batch.
-fn gradients(
-    amp: &Amp<Taped<Cpu>>,
-) -> Result<binade::grad_scaler::UnscaledGrads<Taped<Cpu>>, Failed> {
+fn gradients(amp: &Amp<Cpu>) -> Result<binade::grad_scaler::UnscaledGrads<Cpu>, Failed> {
     let tape = Tape::new(Cpu, &amp.region);
     let loss = tape.parameter(&amp.optimizer.params[0]).sum()?;
-    amp.scaler.scale(&loss)?.backward(Var::backward)?.unscale()
+    Ok(amp.scaler.scale(&loss)?.backward(Var::backward)?.unscale()?)
 }
 
 #[test]

@@ -4,20 +4,24 @@ use crate::device::HOST;
 use crate::{Burn, BurnTensor, Error, TensorError};
 use binade_core::{Finding, Form, Named, NamedGrads, OrderError, RawTensor};
 use binade_grad_scaler::{
-    ClipGroup, ClipGroups, GradOps, GradScaler, HostScale, Norm, SaveGrads, ScaleState,
+    ClipGroup, ClipGroups, GradOps, GradScaler, HostScale, Loss, Norm, SaveGrads, ScaleState,
 };
 
 impl HostScale for Burn {}
 
+impl Loss<Burn> for BurnTensor {
+    type Error = Error;
+
+    fn scaled(&self, _: &Burn, scale: &ScaleState) -> Result<Self, Error> {
+        Loss::scaled(self, &HOST, scale)
+    }
+
+    fn unscaled(&self, _: &Burn, scale: &ScaleState) -> Result<Self, Error> {
+        Loss::unscaled(self, &HOST, scale)
+    }
+}
+
 impl GradScaler for Burn {
-    fn scale(&self, tensor: &BurnTensor, scale: &ScaleState) -> Result<BurnTensor, Error> {
-        HOST.scale(tensor, scale)
-    }
-
-    fn unscale_tensor(&self, tensor: &BurnTensor, scale: &ScaleState) -> Result<BurnTensor, Error> {
-        HOST.unscale_tensor(tensor, scale)
-    }
-
     fn unscale(
         &self,
         grads: &mut NamedGrads<BurnTensor>,

@@ -139,7 +139,8 @@ fn clipping_measures_all_gradients_together_and_burns_optimizer_gets_them_clippe
     let mut trained = trained(Weights::new(&[0.0, 0.0]), DType::F32, SgdConfig::new().init(), 1.0)?;
     let mut scaler = fixed(8)?;
     let loss = trained.module.loss(&[3.0, 4.0]);
-    let grads = scaler.scale(&loss.into())?.backward(|loss| loss.backward(&trained.module))?;
+    let grads =
+        scaler.scale(&BurnTensor::from(loss))?.backward(|loss| loss.backward(&trained.module))?;
     let pending = grads.unscale()?.clip_norm(1.0)?.step(&mut trained)?;
     let step = scaler.update(pending)?.resolve()?;
     assert_eq!(step.report().steps[0].norm, Some(5.0));

@@ -3,20 +3,26 @@
 use crate::elements::{read_grads, write_grads};
 use crate::{Candle, Error, device};
 use binade_core::{Finding, NamedGrads, NativeError, OrderError};
-use binade_grad_scaler::{ClipGroup, ClipGroups, GradOps, GradScaler, HostScale, Norm, ScaleState};
+use binade_grad_scaler::{
+    ClipGroup, ClipGroups, GradOps, GradScaler, HostScale, Loss, Norm, ScaleState,
+};
 use candle_core::{DType, Result as CandleResult, Tensor};
 
 impl HostScale for Candle {}
 
+impl Loss<Candle> for Tensor {
+    type Error = Error;
+
+    fn scaled(&self, _: &Candle, scale: &ScaleState) -> Result<Self, Error> {
+        Ok(times(self, scale.factor())?)
+    }
+
+    fn unscaled(&self, _: &Candle, scale: &ScaleState) -> Result<Self, Error> {
+        Ok(times(self, scale.inverse())?)
+    }
+}
+
 impl GradScaler for Candle {
-    fn scale(&self, tensor: &Tensor, scale: &ScaleState) -> Result<Tensor, Error> {
-        Ok(times(tensor, scale.factor())?)
-    }
-
-    fn unscale_tensor(&self, tensor: &Tensor, scale: &ScaleState) -> Result<Tensor, Error> {
-        Ok(times(tensor, scale.inverse())?)
-    }
-
     fn unscale(
         &self,
         grads: &mut NamedGrads<Tensor>,

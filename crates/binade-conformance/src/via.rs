@@ -15,7 +15,7 @@ pub use stages::{iterate, merge};
 
 use crate::{OpInvocation, Pass, Refusal, Round, Subject, Turn, Unscaled};
 use binade_core::{DType, Finding, Handle, Named, NamedGrads};
-use binade_grad_scaler::{GradOps, GradScaler, Join, LossScale, ScaleState, ScaleStore};
+use binade_grad_scaler::{GradOps, GradScaler, Join, Loss, LossScale, ScaleState, ScaleStore};
 use binade_master_weights::{MasterStore, MasterWeights, Materialise, Plan};
 use binade_ops::Ops;
 
@@ -34,30 +34,30 @@ pub fn compute<D: Ops + Handle<Tensor: Clone>>(
     Ok(done.ok_or_else(|| missing(&format!("{call:?} does not take {count} operands")))??)
 }
 
-/// [`Subject::scale`] by [`GradScaler::scale`].
+/// [`Subject::scale`] by [`Loss::scaled`].
 ///
 /// # Errors
 ///
 /// The device's.
-pub fn scale<D: GradScaler>(
+pub fn scale<D: ScaleStore, L: Loss<D>>(
     device: &D,
-    tensor: &D::Tensor,
+    tensor: &L,
     scale: ScaleState,
-) -> Result<D::Tensor, Refusal> {
-    Ok(device.scale(tensor, &device.upload_state(scale)?)?)
+) -> Result<L, Refusal> {
+    Ok(tensor.scaled(device, &device.upload_state(scale)?)?)
 }
 
-/// [`Subject::unscale_tensor`] by [`GradScaler::unscale_tensor`].
+/// [`Subject::unscale_tensor`] by [`Loss::unscaled`].
 ///
 /// # Errors
 ///
 /// The device's.
-pub fn unscale_tensor<D: GradScaler>(
+pub fn unscale_tensor<D: ScaleStore, L: Loss<D>>(
     device: &D,
-    tensor: &D::Tensor,
+    tensor: &L,
     scale: ScaleState,
-) -> Result<D::Tensor, Refusal> {
-    Ok(device.unscale_tensor(tensor, &device.upload_state(scale)?)?)
+) -> Result<L, Refusal> {
+    Ok(tensor.unscaled(device, &device.upload_state(scale)?)?)
 }
 
 /// [`Subject::unscale`] by [`GradScaler::unscale`].

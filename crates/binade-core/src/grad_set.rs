@@ -7,6 +7,10 @@ use crate::Handle;
 /// Loss scaling and master weights are implemented over these types, so that gradients which a scaler has unscaled are those
 /// that an optimizer of the same device steps by.
 ///
+/// # For implementers
+///
+/// * `Grads` keeps the order in which a set was given, and lists the parameters that have no gradient.
+///
 /// # Examples
 ///
 /// A device whose sets are lists by name, and whose findings are values of the host:

@@ -5,7 +5,7 @@ mod sets;
 use binade_core::cast::{E4M3, E5M2};
 use binade_core::{DType, Error as _, ErrorKind, Named};
 use binade_cpu::{Cpu, Gradients, Tensor};
-use binade_grad_scaler::{GradScaler, ScaleState};
+use binade_grad_scaler::{GradScaler, Loss, ScaleState};
 use half::{bf16, f16};
 use sets::{
     ALL, BLOCK, LENGTHS, Part, Random, in_pools, name, native_unscaled, one, said, scale, unscaled,
@@ -170,9 +170,9 @@ fn scaling_and_unscaling_a_tensor_multiply_in_f32() {
         let times = |factor: f32| {
             wide.as_slice::<f32>().unwrap().iter().map(|x| x * factor).collect::<Vec<_>>()
         };
-        let scaled = Cpu.scale(&tensor, &scale(16)).unwrap();
+        let scaled = tensor.scaled(&Cpu, &scale(16)).unwrap();
         assert_eq!(scaled.as_slice(), Some(&times(65536.0)[..]), "{dtype}");
-        let unscaled = Cpu.unscale_tensor(&tensor, &scale(16)).unwrap();
+        let unscaled = tensor.unscaled(&Cpu, &scale(16)).unwrap();
         assert_eq!(unscaled.as_slice(), Some(&times(1.0 / 65536.0)[..]), "{dtype}");
     }
 }

@@ -7,7 +7,7 @@ use crate::{Deferred, Error, Gradients, Tensor, late::Late, stand_in, tensor::Li
 use binade_core::{DType, Finding, Named, OrderError};
 use binade_cpu::Cpu;
 use binade_grad_scaler::{
-    GradOps, GradScaler, Join, LossScale, Norm, ScaleState, ScaleStore, join_findings, seen,
+    GradOps, GradScaler, Join, Loss, LossScale, Norm, ScaleState, ScaleStore, join_findings, seen,
 };
 use std::fmt;
 
@@ -68,15 +68,19 @@ fn values(found: &[Late<Finding>]) -> Result<Vec<&Finding>, Error> {
     found.iter().map(Late::get).collect()
 }
 
+impl Loss<Deferred> for Tensor {
+    type Error = Error;
+
+    fn scaled(&self, device: &Deferred, scale: &Scale) -> Result<Self, Error> {
+        Ok(device.times(self, scale, Loss::scaled))
+    }
+
+    fn unscaled(&self, device: &Deferred, scale: &Scale) -> Result<Self, Error> {
+        Ok(device.times(self, scale, Loss::unscaled))
+    }
+}
+
 impl GradScaler for Deferred {
-    fn scale(&self, tensor: &Tensor, scale: &Scale) -> Result<Tensor, Error> {
-        Ok(self.times(tensor, scale, Cpu::scale))
-    }
-
-    fn unscale_tensor(&self, tensor: &Tensor, scale: &Scale) -> Result<Tensor, Error> {
-        Ok(self.times(tensor, scale, Cpu::unscale_tensor))
-    }
-
     fn unscale(&self, grads: &mut Gradients, scale: &Scale) -> Result<Found, Error> {
         let scale = scale.0.clone();
         Ok(Found(grads.change(self, move |grads| Ok(Cpu.unscale(grads, scale.get()?)?))))
@@ -89,14 +93,14 @@ impl GradScaler for Deferred {
 
 /// What the CPU does to a tensor with a scale.
 type Times =
-    fn(&Cpu, &binade_cpu::Tensor, &ScaleState) -> Result<binade_cpu::Tensor, binade_cpu::Error>;
+    fn(&binade_cpu::Tensor, &Cpu, &ScaleState) -> Result<binade_cpu::Tensor, binade_cpu::Error>;
 
 impl Deferred {
     fn times(&self, tensor: &Tensor, scale: &Scale, work: Times) -> Tensor {
         let output = Tensor::later(Like { dtype: DType::F32, ..tensor.like() });
         let (tensor, scale) = (tensor.value().clone(), scale.0.clone());
         self.fill(vec![output.value().clone()], move || {
-            Ok(vec![work(&Cpu, tensor.get()?, scale.get()?)?])
+            Ok(vec![work(tensor.get()?, &Cpu, scale.get()?)?])
         });
         output
     }

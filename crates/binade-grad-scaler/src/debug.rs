@@ -7,8 +7,8 @@ use crate::{
 use std::fmt;
 
 macro_rules! opaque {
-    ($($name:ident: $bound:ident),* $(,)?) => {$(
-        impl<D: $bound> fmt::Debug for $name<D> {
+    ($($name:ident$(<$loss:ident>)?: $bound:ident),* $(,)?) => {$(
+        impl<D: $bound $(, $loss)?> fmt::Debug for $name<D $(, $loss)?> {
             fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
                 f.debug_struct(stringify!($name)).finish_non_exhaustive()
             }
@@ -21,9 +21,9 @@ opaque! {
     DelayedUnscale: GradScaler,
     PendingStep: ScaleStore,
     ScaledGrads: GradScaler,
-    ScaledLoss: GradScaler,
+    ScaledLoss<L>: GradScaler,
     ScaledSum: GradScaler,
-    ScaledTensor: GradScaler,
+    ScaledTensor<L>: GradScaler,
     StepOutcome: GradScaler,
     TogetherGrads: GradScaler,
     UnscaledGrads: GradScaler,

@@ -3,7 +3,7 @@
 use crate::iterations::Origin;
 use crate::pending::{Part, SUM};
 use crate::shared::Shared;
-use crate::{GradOps, GradScaler, Join, ScaledGrads, Scaler, UnscaledGrads};
+use crate::{GradOps, GradScaler, Join, Loss, ScaledGrads, Scaler, UnscaledGrads};
 use std::sync::Arc;
 
 impl<D: GradScaler> Scaler<D> {
@@ -36,9 +36,9 @@ impl<D: GradScaler> Held<D> {
         Self { scale, shared, of }
     }
 
-    fn times(&mut self, loss: &D::Tensor) -> Result<D::Tensor, D::Error> {
+    fn times<L: Loss<D>>(&mut self, loss: &L) -> Result<L, L::Error> {
         self.shared.check_dropped()?;
-        let scaled = self.shared.device.scale(loss, &self.scale)?;
+        let scaled = loss.scaled(&self.shared.device, &self.scale)?;
         self.of = self.shared.iterations.now();
         Ok(scaled)
     }
@@ -69,9 +69,10 @@ impl<D: GradScaler> DelayedUnscale<D> {
     ///
     /// The errors of [`Scaler::scale`], and those of `run`: whether a part of its gradients is in the buffers by then is the
     /// framework's to say.
-    pub fn backward<F>(&mut self, loss: &D::Tensor, run: F) -> Result<(), D::Error>
+    pub fn backward<L, F>(&mut self, loss: &L, run: F) -> Result<(), L::Error>
     where
-        F: FnOnce(&D::Tensor) -> Result<(), D::Error>,
+        L: Loss<D>,
+        F: FnOnce(&L) -> Result<(), L::Error>,
     {
         run(&self.held.times(loss)?)?;
         self.passes += 1;
@@ -140,9 +141,10 @@ impl<D: GradOps> ScaledSum<D> {
     ///
     /// The errors of [`Scaler::scale`] and of `run`, after which the window can go on. When the device fails, or the set differs from the earlier ones: the
     /// sum is lost then, and the window ends as `None`, whatever else is added.
-    pub fn backward<F>(&mut self, loss: &D::Tensor, run: F) -> Result<(), D::Error>
+    pub fn backward<L, F>(&mut self, loss: &L, run: F) -> Result<(), L::Error>
     where
-        F: FnOnce(&D::Tensor) -> Result<D::Grads, D::Error>,
+        L: Loss<D>,
+        F: FnOnce(&L) -> Result<D::Grads, L::Error>,
     {
         let mut grads = run(&self.held.times(loss)?)?;
         let Held { shared, of, .. } = &self.held;

@@ -1,15 +1,14 @@
-//! What a device must be able to do to scale losses and unscale gradients.
+//! What a device must be able to do to unscale gradients.
 
 use crate::ScaleStore;
 use binade_core::OrderError;
 
-/// Scales losses up and gradients down.
+/// Unscales gradients and looks for what is not finite.
 ///
-/// This is the device's side; what a training loop holds is a [`Scaler`](crate::Scaler).
+/// This is the device's side; what a training loop holds is a [`Scaler`](crate::Scaler). Losses are scaled by [`Loss`](crate::Loss).
 ///
 /// # For implementers
 ///
-/// * `scale` and `unscale_tensor` multiply in `f32`, give `f32`, and are differentiable where the tensor is.
 /// * `unscale` looks at every gradient as it was made and as it will be once divided by `scale`, in `f32`, and raises
 ///   `Found` for a value that is not finite in either form. It tells the first in set order, counts infinities and
 ///   NaNs, takes the largest finite |scaled gradient|, and lists each trainable parameter that has no gradient.
@@ -19,28 +18,6 @@ use binade_core::OrderError;
 /// * `unscale` raises `Found` (as halted) where `scale` has diverged.
 /// * An empty set is a finding that is not raised.
 pub trait GradScaler: ScaleStore {
-    /// `tensor * scale`, in `f32`.
-    ///
-    /// # Errors
-    ///
-    /// When the device fails.
-    fn scale(
-        &self,
-        tensor: &Self::Tensor,
-        scale: &Self::Scale,
-    ) -> Result<Self::Tensor, Self::Error>;
-
-    /// `tensor / scale`, in `f32`, for a gradient that belongs to no optimizer.
-    ///
-    /// # Errors
-    ///
-    /// When the device fails.
-    fn unscale_tensor(
-        &self,
-        tensor: &Self::Tensor,
-        scale: &Self::Scale,
-    ) -> Result<Self::Tensor, Self::Error>;
-
     /// Looks at every gradient in one pass, divides them by `scale` now or later, and tells what it found.
     ///
     /// # Errors

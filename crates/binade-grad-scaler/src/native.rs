@@ -1,16 +1,18 @@
 //! Loss scaling for a stranger's host tensor: sets are `Vec<Named<Option<T>>>`.
 
-use crate::{GradOps, GradScaler, HostScale, Norm, ScaleState, clip_factor, record_norm};
+use crate::{GradOps, GradScaler, HostScale, Loss, Norm, ScaleState, clip_factor, record_norm};
 use binade_core::{AmpTensor, DType, Finding, Named, NamedGrads, Native, NativeError, OrderError};
 
 impl<T: AmpTensor> HostScale for Native<T> {}
 
-impl<T: AmpTensor> GradScaler for Native<T> {
-    fn scale(&self, tensor: &T, scale: &ScaleState) -> Result<T, NativeError<T::Error>> {
-        let before = elements(tensor)?;
-        let scaled = tensor.scaled(scale.factor())?;
+impl<T: AmpTensor> Loss<Native<T>> for T {
+    type Error = NativeError<T::Error>;
+
+    fn scaled(&self, _: &Native<T>, scale: &ScaleState) -> Result<T, NativeError<T::Error>> {
+        let before = elements(self)?;
+        let scaled = AmpTensor::scaled(self, scale.factor())?;
         // `scaled` as provided writes to what `cast` gave it.
-        if elements(tensor)?
+        if elements(self)?
             .iter()
             .zip(&before)
             .all(|(now, before)| now.to_bits() == before.to_bits())
@@ -20,10 +22,12 @@ impl<T: AmpTensor> GradScaler for Native<T> {
         Err(NativeError::Mismatch { parameter: "the loss".into(), why: ALIAS })
     }
 
-    fn unscale_tensor(&self, tensor: &T, scale: &ScaleState) -> Result<T, NativeError<T::Error>> {
-        Ok(tensor.scaled(scale.inverse())?)
+    fn unscaled(&self, _: &Native<T>, scale: &ScaleState) -> Result<T, NativeError<T::Error>> {
+        Ok(AmpTensor::scaled(self, scale.inverse())?)
     }
+}
 
+impl<T: AmpTensor> GradScaler for Native<T> {
     fn unscale(
         &self,
         grads: &mut NamedGrads<T>,

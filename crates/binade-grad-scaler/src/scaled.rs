@@ -2,27 +2,27 @@
 
 use crate::iterations::Origin;
 use crate::shared::Shared;
-use crate::{GradScaler, ScaleState, UnscaledGrads};
+use crate::{GradScaler, Loss, ScaleState, UnscaledGrads};
 use std::sync::Arc;
 
 /// A loss times the scale, with the scale it was multiplied by.
 #[must_use = "a scaled loss is for backward"]
-pub struct ScaledLoss<D: GradScaler> {
-    tensor: D::Tensor,
+pub struct ScaledLoss<D: GradScaler, L> {
+    loss: L,
     scale: D::Scale,
     shared: Arc<Shared<D>>,
     of: Origin,
 }
 
-impl<D: GradScaler> ScaledLoss<D> {
-    pub(crate) fn new(tensor: D::Tensor, scale: D::Scale, shared: Arc<Shared<D>>) -> Self {
+impl<D: GradScaler, L: Loss<D>> ScaledLoss<D, L> {
+    pub(crate) fn new(loss: L, scale: D::Scale, shared: Arc<Shared<D>>) -> Self {
         let of = shared.iterations.now();
-        Self { tensor, scale, shared, of }
+        Self { loss, scale, shared, of }
     }
 
     /// Runs the framework's backward pass on the scaled loss. The loss is consumed: its gradients enter once.
     ///
-    /// `run` differentiates the tensor that it is given, and no other loss: what it captures is not scaled.
+    /// `run` differentiates the loss that it is given, and no other: what it captures is not scaled.
     /// [`Scaler::verify_backward`](crate::Scaler::verify_backward) checks that. It gives a set of its own each time: there is nothing to
     /// set to zero in between.
     ///
@@ -30,14 +30,14 @@ impl<D: GradScaler> ScaledLoss<D> {
     ///
     /// Those of `run`.
     #[doc(alias = "zero_grad")]
-    pub fn backward<F>(self, run: F) -> Result<ScaledGrads<D>, D::Error>
+    pub fn backward<F>(self, run: F) -> Result<ScaledGrads<D>, L::Error>
     where
-        F: FnOnce(&D::Tensor) -> Result<D::Grads, D::Error>,
+        F: FnOnce(&L) -> Result<D::Grads, L::Error>,
     {
         self.try_backward(run)
     }
 
-    /// Runs a backward pass whose error is not the device's, as [`backward`](Self::backward) otherwise.
+    /// Runs a backward pass whose error is not the loss's, as [`backward`](Self::backward) otherwise.
     ///
     /// A closure that uses `?` says which error it returns: `Ok::<_, MyError>(grads)`.
     ///
@@ -46,10 +46,10 @@ impl<D: GradScaler> ScaledLoss<D> {
     /// The errors of `run`, as they are.
     pub fn try_backward<F, E>(self, run: F) -> Result<ScaledGrads<D>, E>
     where
-        F: FnOnce(&D::Tensor) -> Result<D::Grads, E>,
+        F: FnOnce(&L) -> Result<D::Grads, E>,
     {
-        let Self { tensor, scale, shared, of } = self;
-        Ok(ScaledGrads::new(run(&tensor)?, scale, shared, of))
+        let Self { loss, scale, shared, of } = self;
+        Ok(ScaledGrads::new(run(&loss)?, scale, shared, of))
     }
 
     /// Differentiates towards something that no optimizer owns, as a gradient penalty does.
@@ -57,19 +57,19 @@ impl<D: GradScaler> ScaledLoss<D> {
     /// # Errors
     ///
     /// Those of `run`.
-    pub fn grad<F>(&self, run: F) -> Result<ScaledTensor<D>, D::Error>
+    pub fn grad<F>(&self, run: F) -> Result<ScaledTensor<D, L>, L::Error>
     where
-        F: FnOnce(&D::Tensor) -> Result<D::Tensor, D::Error>,
+        F: FnOnce(&L) -> Result<L, L::Error>,
     {
         let (scale, shared) = (self.scale.clone(), self.shared.clone());
-        Ok(ScaledTensor { tensor: run(&self.tensor)?, scale, shared })
+        Ok(ScaledTensor { tensor: run(&self.loss)?, scale, shared })
     }
 }
 
-impl<D: GradScaler<Scale = ScaleState>> ScaledLoss<D> {
+impl<D: GradScaler<Scale = ScaleState>, L> ScaledLoss<D, L> {
     /// Returns the number that the loss was multiplied by, for frameworks whose backward pass starts from a factor.
     ///
-    /// Only devices whose scale is the host's have it at hand. On others it would wait for the device: multiply by the tensor that
+    /// Only devices whose scale is the host's have it at hand. On others it would wait for the device: multiply by the loss that
     /// `backward` is given, or wait by [`Scaler::state`](crate::Scaler::state).
     pub fn factor(&self) -> f32 {
         self.scale.factor()
@@ -78,20 +78,20 @@ impl<D: GradScaler<Scale = ScaleState>> ScaledLoss<D> {
 
 /// A gradient that belongs to no optimizer, still scaled.
 #[must_use = "a scaled gradient is for unscaling"]
-pub struct ScaledTensor<D: GradScaler> {
-    tensor: D::Tensor,
+pub struct ScaledTensor<D: GradScaler, L> {
+    tensor: L,
     scale: D::Scale,
     shared: Arc<Shared<D>>,
 }
 
-impl<D: GradScaler> ScaledTensor<D> {
+impl<D: GradScaler, L: Loss<D>> ScaledTensor<D, L> {
     /// Divides by the scale it was made with. Nothing is checked: what it overflows shows up in the loss made of it.
     ///
     /// # Errors
     ///
     /// When the device fails.
-    pub fn unscale(self) -> Result<D::Tensor, D::Error> {
-        self.shared.device.unscale_tensor(&self.tensor, &self.scale)
+    pub fn unscale(self) -> Result<L, L::Error> {
+        self.tensor.unscaled(&self.shared.device, &self.scale)
     }
 }
 

@@ -2,8 +2,8 @@
 
 use crate::shared::{Reduce, Shared};
 use crate::{
-    Accumulation, BadMicroBatch, GradScaler, LossScale, Pass, PendingStep, ScaleState, ScaledGrads,
-    ScaledLoss, StepOutcome, UnscaledGrads,
+    Accumulation, BadMicroBatch, GradScaler, Loss, LossScale, Pass, PendingStep, ScaleState,
+    ScaledGrads, ScaledLoss, StepOutcome, UnscaledGrads,
 };
 use std::sync::Arc;
 
@@ -81,9 +81,9 @@ impl<D: GradScaler> Scaler<D> {
     ///
     /// When the device fails. [`OrderError::NeverUpdated`](binade_core::OrderError::NeverUpdated) once, if a step was dropped before it reached
     /// [`update`](Self::update), as one is whose loop returned early between the two.
-    pub fn scale(&self, loss: &D::Tensor) -> Result<ScaledLoss<D>, D::Error> {
+    pub fn scale<L: Loss<D>>(&self, loss: &L) -> Result<ScaledLoss<D, L>, L::Error> {
         self.shared.check_dropped()?;
-        let scaled = self.shared.device.scale(loss, &self.scale)?;
+        let scaled = loss.scaled(&self.shared.device, &self.scale)?;
         Ok(ScaledLoss::new(scaled, self.scale.clone(), self.shared.clone()))
     }
 

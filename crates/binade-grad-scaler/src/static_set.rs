@@ -1,6 +1,6 @@
 //! Loss scaling for models whose element type is a type parameter: by way of what a host tensor has, once gradients are `f32`.
 
-use crate::{ClipGroup, ClipGroups, GradOps, GradScaler, HostScale, Norm, ScaleState};
+use crate::{ClipGroup, ClipGroups, GradOps, GradScaler, HostScale, Loss, Norm, ScaleState};
 use binade_core::{Finding, NativeError, OnlyF32, OrderError, Static, StaticGrads, StaticSet};
 use std::mem;
 
@@ -8,15 +8,19 @@ type Result<T> = std::result::Result<T, NativeError<OnlyF32>>;
 
 impl<P: StaticSet> HostScale for Static<P> {}
 
+impl<P: StaticSet> Loss<Static<P>> for f32 {
+    type Error = NativeError<OnlyF32>;
+
+    fn scaled(&self, _: &Static<P>, scale: &ScaleState) -> Result<f32> {
+        Ok(self * scale.factor())
+    }
+
+    fn unscaled(&self, _: &Static<P>, scale: &ScaleState) -> Result<f32> {
+        Ok(self * scale.inverse())
+    }
+}
+
 impl<P: StaticSet> GradScaler for Static<P> {
-    fn scale(&self, loss: &f32, scale: &ScaleState) -> Result<f32> {
-        Ok(loss * scale.factor())
-    }
-
-    fn unscale_tensor(&self, value: &f32, scale: &ScaleState) -> Result<f32> {
-        Ok(value * scale.inverse())
-    }
-
     fn unscale(&self, grads: &mut StaticGrads<P>, scale: &ScaleState) -> Result<Finding> {
         let mut named = mem::replace(grads, StaticGrads::Unscaled(Vec::new())).into_named();
         let found = self.flat().unscale(&mut named, scale);

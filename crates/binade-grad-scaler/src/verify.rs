@@ -1,6 +1,6 @@
 //! A check of a new loop: whether backward differentiates the loss that it is given.
 
-use crate::{GradScaler, ScaleState, Scaler};
+use crate::{GradScaler, Loss, ScaleState, Scaler};
 use binade_core::{Finding, OrderError};
 
 /// The exponent of the larger of the two scales that are compared.
@@ -8,7 +8,7 @@ const EXPONENT: i32 = 8;
 
 impl<D: GradScaler> Scaler<D> {
     /// Runs `run` on the loss times 1 and on the loss times 256, and compares the largest finite |gradient| of the two: a check
-    /// to be called once, at the start of a new loop, with what [`backward`](crate::ScaledLoss::backward) is given there.
+    /// to be called once, at the start of a new loop, with what [`backward`](crate::ScaledVar::backward) is given there.
     ///
     /// A backward pass that starts from the unscaled loss compiles, and gives gradients that are too small by the scale. The scaler
     /// is left as it was, and the hook of [`reducing`](Self::reducing) is not called. Waits for the device.
@@ -20,16 +20,17 @@ impl<D: GradScaler> Scaler<D> {
     ///
     /// The errors of `run`, and when the device fails. [`OrderError::BackwardIgnoresScale`] if the larger scale does not make the
     /// largest |gradient| 256 times as large, within a factor of 2 for what sixteen bits round.
-    pub fn verify_backward<F>(&self, loss: &D::Tensor, mut run: F) -> Result<(), D::Error>
+    pub fn verify_backward<L, F>(&self, loss: &L, mut run: F) -> Result<(), L::Error>
     where
-        F: FnMut(&D::Tensor) -> Result<D::Grads, D::Error>,
+        L: Loss<D>,
+        F: FnMut(&L) -> Result<D::Grads, L::Error>,
     {
         let device = self.device();
         let large_scale = ScaleState::from_exponent(EXPONENT);
         let mut found = |state: ScaleState| {
             let scale = device.upload_state(state)?;
-            let mut grads = run(&device.scale(loss, &scale)?)?;
-            device.unscale(&mut grads, &scale)
+            let mut grads = run(&loss.scaled(device, &scale)?)?;
+            device.unscale(&mut grads, &scale).map_err(L::Error::from)
         };
         let both = [found(ScaleState::from_exponent(0))?, found(large_scale)?];
         let (read, _) = device.read(&both.each_ref(), &self.scale)?;
@@ -43,7 +44,7 @@ impl<D: GradScaler> Scaler<D> {
             return Ok(());
         }
         let [small, large] = [0, 1].map(|place| read.get(place).map_or(0.0, told));
-        Err(device.order_error(OrderError::BackwardIgnoresScale { small, large, factor }))
+        Err(device.order_error(OrderError::BackwardIgnoresScale { small, large, factor }).into())
     }
 }
 

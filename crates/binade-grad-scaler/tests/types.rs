@@ -21,9 +21,9 @@ where
     D::Grads: Send + Sync,
 {
     crosses::<Scaler<D>>();
-    crosses::<ScaledLoss<D>>();
+    crosses::<ScaledLoss<D, D::Tensor>>();
     crosses::<ScaledGrads<D>>();
-    crosses::<ScaledTensor<D>>();
+    crosses::<ScaledTensor<D, D::Tensor>>();
     crosses::<UnscaledGrads<D>>();
     crosses::<TogetherGrads<D>>();
     crosses::<Accumulation<D>>();

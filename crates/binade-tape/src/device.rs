@@ -2,7 +2,7 @@
 
 use binade_autocast::Autocast;
 use binade_core::{Handle, Named};
-use binade_grad_scaler::GradOps;
+use binade_grad_scaler::{GradOps, Loss};
 use binade_ops::{Add, Fill, Shaped};
 
 /// A device that a tape can run on: it casts, knows shapes, and can start and add up gradients.
@@ -25,20 +25,50 @@ impl<D> Device for D where
 {
 }
 
-/// A device that a scaled training loop can run on, with a tape: what [`Taped`](crate::Taped) needs for a
-/// [`Scaler`](binade_grad_scaler::Scaler).
+/// A device that a scaled training loop can run on, with a tape.
 ///
-/// Nobody implements it either.
+/// A [`Scaler`](binade_grad_scaler::Scaler) of the device scales a [`Var`](crate::Var) by a recorded product, so that its
+/// `backward` gives scaled gradients. Nobody implements it either.
+///
+/// # Examples
+///
+/// ```
+/// use binade_core::Optimizer;
+/// use binade_grad_scaler::{Scaler, Step};
+/// use binade_tape::{ScalingDevice, TapeError, Var};
+///
+/// fn step<D, O>(
+///     scaler: &mut Scaler<D>,
+///     optimizer: &mut O,
+///     loss: &Var<D>,
+/// ) -> Result<Step, TapeError<D::Error>>
+/// where
+///     D: ScalingDevice,
+///     O: Optimizer<D::Grads, D::Found, Error = D::Error>,
+/// {
+///     let grads = scaler.scale(loss)?.backward(Var::backward)?;
+///     let step = grads.unscale()?.clip_norm(1.0)?.step(optimizer)?;
+///     Ok(scaler.update(step)?.resolve()?)
+/// }
+/// ```
 #[rustfmt::skip]
 pub trait ScalingDevice:
     Device
-    + GradOps<Scale: Send + Sync + 'static, Grads: From<Vec<Named<Option<<Self as Handle>::Tensor>>>>>
+    + GradOps<
+        Tensor: Loss<Self, Error = <Self as Handle>::Error>,
+        Scale: Send + Sync + 'static,
+        Grads: From<Vec<Named<Option<<Self as Handle>::Tensor>>>>,
+    >
 {
 }
 
 #[rustfmt::skip]
 impl<D> ScalingDevice for D where
     D: Device
-    + GradOps<Scale: Send + Sync + 'static, Grads: From<Vec<Named<Option<<Self as Handle>::Tensor>>>>>
+    + GradOps<
+        Tensor: Loss<Self, Error = <Self as Handle>::Error>,
+        Scale: Send + Sync + 'static,
+        Grads: From<Vec<Named<Option<<Self as Handle>::Tensor>>>>,
+    >
 {
 }

@@ -9,7 +9,7 @@ use binade_core::{DType, Named};
 use binade_cpu::{Cpu, Tensor};
 use binade_grad_scaler::{BadMicroBatch, LossScale, Scaler, Step};
 use binade_master_weights::{MasterOptimizer, Plan, UpdateRule};
-use binade_tape::{Tape, TapeError, Taped, Var};
+use binade_tape::{Tape, TapeError, Var};
 use common::{f32s, named, tensor};
 
 type Params = Vec<Named<Tensor>>;
@@ -49,7 +49,7 @@ fn a_loop_learns_at_every_precision() {
         (DType::BF16, Region::bf16()),
         (DType::F16, Region::f16()),
     ] {
-        let mut scaler = Scaler::new(Taped(Cpu), LossScale::dynamic()).unwrap();
+        let mut scaler = Scaler::new(Cpu, LossScale::dynamic()).unwrap();
         let mut optimizer = optimizer(dtype);
         let batch = tensor(&[4, 8], 7);
         let mut losses = Vec::new();
@@ -69,7 +69,7 @@ fn a_loop_learns_at_every_precision() {
 #[test]
 fn a_power_of_two_scale_changes_no_bit_of_f32_gradients() {
     let step = |rule| {
-        let scaler = Scaler::new(Taped(Cpu), rule).unwrap();
+        let scaler = Scaler::new(Cpu, rule).unwrap();
         let tape = Tape::new(Cpu, &Region::bf16().off());
         let loss = loss(&tape, &params(DType::F32), &tensor(&[4, 8], 7)).unwrap();
         let grads = scaler.scale(&loss).unwrap().backward(Var::backward).unwrap();
@@ -83,8 +83,7 @@ fn a_power_of_two_scale_changes_no_bit_of_f32_gradients() {
 #[test]
 fn an_overflow_in_f16_is_skipped_named_and_backed_off_from() {
     let mut scaler =
-        Scaler::new(Taped(Cpu), LossScale::dynamic().with_init_scale(2.0_f32.powi(60)).unwrap())
-            .unwrap();
+        Scaler::new(Cpu, LossScale::dynamic().with_init_scale(2.0_f32.powi(60)).unwrap()).unwrap();
     let mut optimizer = optimizer(DType::F32);
     let before = bits(&optimizer.params);
     let tape = Tape::new(Cpu, &Region::f16());
@@ -101,7 +100,7 @@ fn an_overflow_in_f16_is_skipped_named_and_backed_off_from() {
 
 #[test]
 fn a_window_of_two_halves_steps_as_the_whole_batch_does() {
-    let scaler = Scaler::new(Taped(Cpu), LossScale::fixed(256.0).unwrap()).unwrap();
+    let scaler = Scaler::new(Cpu, LossScale::fixed(256.0).unwrap()).unwrap();
     let (mut whole, mut halves) = (optimizer(DType::F32), optimizer(DType::F32));
     let batch = tensor(&[4, 8], 7);
     let differentiate = |params: &Params, factor: f32| {
@@ -121,7 +120,7 @@ fn a_window_of_two_halves_steps_as_the_whole_batch_does() {
 
 #[test]
 fn a_gradient_of_no_optimizer_is_unscaled_on_the_tape() {
-    let scaler = Scaler::new(Taped(Cpu), LossScale::fixed(1024.0).unwrap()).unwrap();
+    let scaler = Scaler::new(Cpu, LossScale::fixed(1024.0).unwrap()).unwrap();
     let tape = Tape::new(Cpu, &Region::bf16().off());
     let x = tape.variable(tensor(&[3], 1));
     let loss = x.mul(&x).unwrap().sum().unwrap();
@@ -129,4 +128,30 @@ fn a_gradient_of_no_optimizer_is_unscaled_on_the_tape() {
     let grad = raised.grad(|loss| Ok(tape.constant(loss.gradient(&x)?.expect("a path")))).unwrap();
     let twice: Vec<f32> = f32s(x.tensor()).iter().map(|x| 2.0 * x).collect();
     assert_eq!(f32s(grad.unscale().unwrap().tensor()), twice);
+}
+
+#[test]
+fn one_scaler_scales_a_tensor_of_the_device_and_a_value_on_a_tape() {
+    let scaler = Scaler::new(Cpu, LossScale::fixed(1024.0).unwrap()).unwrap();
+    let tensor = tensor(&[], 1);
+    let tape = Tape::new(Cpu, &Region::bf16().off());
+    let mut products = Vec::new();
+    let plain = scaler.scale(&tensor).unwrap().backward(|loss| {
+        products.extend(f32s(loss));
+        Ok(Vec::new().into())
+    });
+    let recorded = scaler.scale(&tape.variable(tensor)).unwrap().backward(|loss| {
+        products.extend(f32s(loss.tensor()));
+        loss.backward()
+    });
+    assert_eq!(products[0], products[1]);
+    let _ = (plain.unwrap(), recorded.unwrap());
+}
+
+#[test]
+fn a_loss_that_is_no_scalar_is_the_tapes_error() {
+    let scaler = Scaler::new(Cpu, LossScale::dynamic()).unwrap();
+    let loss = Tape::new(Cpu, &Region::bf16().off()).variable(tensor(&[3], 1));
+    let failed = scaler.scale(&loss).unwrap().backward(Var::backward).map(drop);
+    assert!(matches!(failed, Err(TapeError::NotScalar { .. })), "{failed:?}");
 }

@@ -1,6 +1,6 @@
 //! A network of burn's, trained by burn's `AdamW` in f32, f16 and bf16: `Views` and a `Scaler` are all that is added.
 
-use binade_burn::{Burn, BurnOptimizer, Views, require_dtype};
+use binade_burn::{Burn, BurnOptimizer, BurnTensor, Views, require_dtype};
 use binade_core::DType;
 use binade_example_burn::{Batch, Mlp, batch};
 use binade_grad_scaler::{LossScale, Scaler, Step};
@@ -28,7 +28,9 @@ fn train(dtype: DType, rule: LossScale) -> Result<String, Box<dyn Error>> {
     let mut skipped = Vec::new();
     for step in 0..STEPS {
         let loss = loss(&trained.module, &batch, float);
-        let grads = scaler.scale(&loss.into())?.backward(|loss| loss.backward(&trained.module))?;
+        let grads = scaler
+            .scale(&BurnTensor::from(loss))?
+            .backward(|loss| loss.backward(&trained.module))?;
         let pending = grads.unscale()?.clip_norm(1.0)?.step(&mut trained)?;
         match scaler.update(pending)?.resolve()? {
             Step::Applied(report) if report.is_remarkable() => eprintln!("{report}"),

@@ -7,12 +7,12 @@ use crate::model::Computes;
 use crate::record::Run;
 use crate::trainer::Trainer;
 use binade::InitError;
-use binade::core::{Handle, Named, NamedGrads};
-use binade::grad_scaler::{GradOps, LossScaleError};
+use binade::core::{Handle, Named};
+use binade::grad_scaler::LossScaleError;
 use binade::master_weights::{MasterWeights, Snapshot};
-use binade_checkpoint::{DraftError, FileError, Mismatch, RestoreError, SaveError};
+use binade_checkpoint::{FileError, RestoreError, SaveError};
 use binade_ops::{CrossEntropy, Download, Mul};
-use binade_tape::TapeError;
+use binade_tape::{ScalingDevice, TapeError};
 use indicatif::ProgressBar;
 use std::time::Instant;
 
@@ -22,7 +22,7 @@ pub trait Trains:
     + CrossEntropy
     + Mul
     + Download
-    + GradOps<Scale: Send + Sync + 'static, Grads: From<NamedGrads<<Self as Handle>::Tensor>>>
+    + ScalingDevice
     + Snapshot
     + MasterWeights<Params = Vec<Named<<Self as Handle>::Tensor>>>
 {
@@ -33,7 +33,7 @@ impl<D> Trains for D where
         + CrossEntropy
         + Mul
         + Download
-        + GradOps<Scale: Send + Sync + 'static, Grads: From<NamedGrads<<Self as Handle>::Tensor>>>
+        + ScalingDevice
         + Snapshot
         + MasterWeights<Params = Vec<Named<<Self as Handle>::Tensor>>>
 {
@@ -44,13 +44,13 @@ impl<D> Trains for D where
 pub enum TrainError<E: std::error::Error + 'static> {
     /// The loss scale asked for is none.
     #[error(transparent)]
-    LossScale(#[from] LossScaleError),
+    LossScale(LossScaleError),
     /// The model could not be set up.
     #[error(transparent)]
-    Init(#[from] InitError<TapeError<E>>),
+    Init(#[from] InitError<E>),
     /// The run could not be saved.
     #[error("--checkpoint: {0}")]
-    Save(SaveError<TapeError<E>>),
+    Save(#[from] SaveError<E>),
     /// The file could not be written.
     #[error("--checkpoint: {0}")]
     Write(FileError),
@@ -59,27 +59,15 @@ pub enum TrainError<E: std::error::Error + 'static> {
     Read(FileError),
     /// The file is of another run.
     #[error("--resume: {0}")]
-    Resume(#[from] RestoreError<TapeError<E>>),
+    Resume(#[from] RestoreError<E>),
     /// The device or the policy refused something.
     #[error(transparent)]
     Tape(#[from] TapeError<E>),
 }
 
-impl<E: std::error::Error + 'static> From<SaveError<TapeError<E>>> for TrainError<E> {
-    fn from(error: SaveError<TapeError<E>>) -> Self {
-        Self::Save(error)
-    }
-}
-
-impl<E: std::error::Error + 'static> From<DraftError> for TrainError<E> {
-    fn from(error: DraftError) -> Self {
-        Self::Save(error.into())
-    }
-}
-
-impl<E: std::error::Error + 'static> From<Mismatch> for TrainError<E> {
-    fn from(mismatch: Mismatch) -> Self {
-        Self::Resume(mismatch.into())
+impl<E: std::error::Error + 'static> From<E> for TrainError<E> {
+    fn from(error: E) -> Self {
+        Self::Tape(error.into())
     }
 }
 

@@ -16,7 +16,7 @@ use binade::grad_scaler::{BadMicroBatch, Step, UnscaledGrads};
 use binade::master_weights::Memory;
 use binade::{Amp, Model, initialize};
 
-use binade_tape::{Tape, TapeError, Taped, Var};
+use binade_tape::{Tape, TapeError, Var};
 use indicatif::ProgressBar;
 use std::ops::ControlFlow;
 
@@ -27,7 +27,7 @@ pub(crate) struct Trainer<'a, D: Trains> {
     device: &'a D,
     args: &'a Args,
     net: Net<D>,
-    amp: Amp<Taped<D>>,
+    amp: Amp<D>,
     book: Book,
     watched: bool,
     setting: Setting,
@@ -45,12 +45,12 @@ impl<'a, D: Trains> Trainer<'a, D> {
         size: [usize; 2],
         watched: bool,
     ) -> Result<Self, D> {
-        let net = Net::new(args.model, size, device).map_err(TapeError::from)?;
-        let params = net.parameters(device, args.seed).map_err(TapeError::from)?;
+        let net = Net::new(args.model, size, device)?;
+        let params = net.parameters(device, args.seed)?;
         let model = Model::new(params).with_norm(net.norms());
-        let properties = config::properties(args, setting)?;
+        let properties = config::properties(args, setting).map_err(TrainError::LossScale)?;
         let book = Book::new(properties.loss_scale().start().factor());
-        let amp = initialize(Taped(device.clone()), model, config::rule(args), properties)?;
+        let amp = initialize(device.clone(), model, config::rule(args), properties)?;
         let (place, last, resumed) = (Place::start(args.seed), None, None);
         Ok(Self { device, args, net, amp, book, watched, setting, place, last, resumed })
     }
@@ -72,8 +72,7 @@ impl<'a, D: Trains> Trainer<'a, D> {
         let count = config::batches(self.args, images.len());
         let batches: Vec<&[usize]> = rows.chunks(self.args.batch as usize).take(count).collect();
         let windows: Vec<_> = batches.chunks(self.args.accumulate as usize).collect();
-        let mut total =
-            self.device.fill(self.place.loss, &[], DType::F32).map_err(TapeError::from)?;
+        let mut total = self.device.fill(self.place.loss, &[], DType::F32)?;
         for window in &windows[self.place.windows..] {
             let ends = self.place.windows + 1 == windows.len();
             self.step(images, window, &mut total, ends)?;
@@ -96,7 +95,7 @@ impl<'a, D: Trains> Trainer<'a, D> {
     }
 
     fn read(&self, total: &D::Tensor) -> Result<f32, D> {
-        Ok(self.device.download(total).map_err(TapeError::from)?.iter().sum())
+        Ok(self.device.download(total)?.iter().sum())
     }
 
     /// One optimizer step over a window of micro-batches.
@@ -132,7 +131,7 @@ impl<'a, D: Trains> Trainer<'a, D> {
         images: &Images,
         window: &[&[usize]],
         total: &mut D::Tensor,
-    ) -> Result<Option<UnscaledGrads<Taped<D>>>, D> {
+    ) -> Result<Option<UnscaledGrads<D>>, D> {
         if let [batch] = window {
             return self.gradients(&images.pick(batch), 1, total).map(Some);
         }
@@ -149,13 +148,13 @@ impl<'a, D: Trains> Trainer<'a, D> {
         batch: &Images,
         parts: usize,
         total: &mut D::Tensor,
-    ) -> Result<UnscaledGrads<Taped<D>>, D> {
+    ) -> Result<UnscaledGrads<D>, D> {
         let tape = Tape::new(self.device.clone(), &self.amp.region);
         let (pixels, labels) = self.upload(batch)?;
         let params = tape.parameters(&self.amp.optimizer.params);
         let logits = self.net.forward(&params, &tape.constant(pixels), true)?;
         let loss = logits.cross_entropy(&labels)?;
-        *total = self.device.add(total, loss.tensor()).map_err(TapeError::from)?;
+        *total = self.device.add(total, loss.tensor())?;
         self.book.see_activations(tape.activation_bytes());
         #[expect(clippy::cast_precision_loss, reason = "at most 64 micro-batches")]
         let loss = if parts == 1 { loss } else { loss.scaled_by(1.0 / parts as f32)? };
@@ -180,7 +179,7 @@ impl<'a, D: Trains> Trainer<'a, D> {
     fn upload(&self, batch: &Images) -> Result<(D::Tensor, D::Tensor), D> {
         let pixels = self.device.upload(&batch.pixels, &[batch.len(), batch.area()], DType::F32);
         let labels = self.device.upload_i64(&batch.labels, &[batch.len()]);
-        Ok((pixels.map_err(TapeError::from)?, labels.map_err(TapeError::from)?))
+        Ok((pixels?, labels?))
     }
 
     /// What the run leaves behind, but for what is measured outside.

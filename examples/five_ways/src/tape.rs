@@ -8,7 +8,7 @@ use binade_example_shared::five_ways::{
 };
 use binade_example_shared::mlp::Parameter;
 use binade_ops::{Download, Upload};
-use binade_tape::{Tape, Taped, Var};
+use binade_tape::{Tape, Var};
 
 /// Trains, and tells what came of it.
 ///
@@ -20,7 +20,7 @@ pub fn row(task: &Task, precision: Precision) -> Result<Row> {
         |p: &Parameter| Ok(Named::new(p.name, Tensor::new(p.values.clone(), &p.shape)?));
     let params = task.parameters.iter().map(parameter).collect::<Result<Vec<_>>>()?;
     let rule = UpdateRule::adam(LEARNING_RATE);
-    let mut amp = initialize(Taped(Cpu), Model::new(params), rule, properties(precision)?)?;
+    let mut amp = initialize(Cpu, Model::new(params), rule, properties(precision)?)?;
     let mut losses = Vec::new();
     for Batch { pixels, labels } in task.batches() {
         let labels = Cpu.upload_i64(&labels, &[labels.len()])?;

@@ -9,7 +9,7 @@ use binade::Amp;
 use binade::grad_scaler::{ScaleState, StepReport, UnscaledGrads};
 use binade::prelude::*;
 use binade_cpu::{Cpu, Tensor};
-use binade_tape::{Tape, Taped, Var};
+use binade_tape::{Tape, Var};
 
 /// Inputs, one a micro-batch. 1e5 is beyond f16's 65504, and becomes infinite where the linear layer is cast.
 pub const INPUTS: [[f32; 2]; 4] = [[1.0, 2.0], [3.0, -1.0], [1e5, 1.0], [-2.0, 0.5]];
@@ -34,7 +34,7 @@ pub fn run() -> Result<Window> {
     let model = Model::new(vec![parameter("weight", &[1.0, 1.0], &[1, 2])?]);
     let scale = LossScale::dynamic().with_init_scale(1024.0)?;
     let level = OptLevel::O1.with(DType::F16).with_loss_scale(scale);
-    let mut amp = initialize(Taped(Cpu), model, UpdateRule::sgd(1.0), level)?;
+    let mut amp = initialize(Cpu, model, UpdateRule::sgd(1.0), level)?;
 
     let mut window = amp.scaler.accumulate(BadMicroBatch::Drop);
     for (index, input) in INPUTS.iter().enumerate() {
@@ -57,7 +57,7 @@ pub fn run() -> Result<Window> {
 }
 
 /// Gradients of a quarter of (weight·input − 1)².
-fn gradients(amp: &Amp<Taped<Cpu>>, input: &[f32]) -> Result<UnscaledGrads<Taped<Cpu>>> {
+fn gradients(amp: &Amp<Cpu>, input: &[f32]) -> Result<UnscaledGrads<Cpu>> {
     let tape = Tape::new(Cpu, &amp.region);
     let weight = tape.parameter(&amp.optimizer.params[0]);
     let input = tape.constant(Tensor::new(input.to_vec(), &[1, 2])?);

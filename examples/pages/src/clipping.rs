@@ -8,9 +8,9 @@ use crate::{Result, parameter};
 use binade::grad_scaler::UnscaledGrads;
 use binade::prelude::*;
 use binade_cpu::{Cpu, Tensor};
-use binade_tape::{Tape, TapeError, Taped, Var};
+use binade_tape::{Tape, Var};
 
-type Grads = UnscaledGrads<Taped<Cpu>>;
+type Grads = UnscaledGrads<Cpu>;
 
 /// What was applied, and the norm that the report has.
 #[derive(Clone, Debug, PartialEq)]
@@ -41,11 +41,11 @@ pub fn run() -> Result<[Clipped; 4]> {
 /// One step from zero at rate 1: the parameters end as minus what was applied.
 fn step<F>(how: &'static str, clip: F) -> Result<Clipped>
 where
-    F: FnOnce(Grads) -> std::result::Result<Grads, TapeError<binade_cpu::Error>>,
+    F: FnOnce(Grads) -> std::result::Result<Grads, binade_cpu::Error>,
 {
     let params = vec![parameter("weight", &[0.0; 2], &[2])?, parameter("bias", &[0.0], &[1])?];
     let level = OptLevel::O1.with(DType::F16);
-    let mut amp = initialize(Taped(Cpu), Model::new(params), UpdateRule::sgd(1.0), level)?;
+    let mut amp = initialize(Cpu, Model::new(params), UpdateRule::sgd(1.0), level)?;
 
     let tape = Tape::new(Cpu, &amp.region);
     let loss = loss(&tape, &amp.optimizer.params)?;

@@ -7,7 +7,7 @@
 use crate::{Result, parameter};
 use binade::prelude::*;
 use binade_cpu::{Cpu, Tensor};
-use binade_tape::{Tape, Taped, Var};
+use binade_tape::{Tape, Var};
 
 const ROWS: usize = 1024;
 
@@ -31,7 +31,7 @@ pub fn run(scale: LossScale) -> Result<Run> {
     let model = Model::new(vec![parameter("weight", &[0.0; 4], &[1, 4])?]);
     // Without the last word, f16 without a scale is refused.
     let level = OptLevel::O1.with(DType::F16).with_loss_scale(scale).allow_unscaled_f16();
-    let mut amp = initialize(Taped(Cpu), model, UpdateRule::sgd(0.5), level)?;
+    let mut amp = initialize(Cpu, model, UpdateRule::sgd(0.5), level)?;
     let (inputs, targets) = data()?;
 
     let (mut losses, mut largest) = (Vec::new(), Vec::new());

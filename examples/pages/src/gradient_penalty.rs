@@ -10,7 +10,7 @@ use crate::{Result, parameter};
 use binade::Amp;
 use binade::prelude::*;
 use binade_cpu::{Cpu, Tensor};
-use binade_tape::{Tape, TapeError, Taped, Var};
+use binade_tape::{Tape, TapeError, Var};
 
 type Outcome = std::result::Result<Var<Cpu>, TapeError<binade_cpu::Error>>;
 
@@ -40,14 +40,14 @@ pub fn run(lambda: f32) -> Result<Critic> {
     let first: Vec<f32> = (1_u8..=8).map(|i| (f32::from(i) * 2.4).sin() * 0.1).collect();
     let model = Model::new(vec![parameter("weight", &first, &[HIDDEN, 2])?]);
     let level = OptLevel::O1.with(DType::F16);
-    let mut amp = initialize(Taped(Cpu), model, UpdateRule::adam(0.02), level)?;
+    let mut amp = initialize(Cpu, model, UpdateRule::adam(0.02), level)?;
     for _ in 1..200 {
         step(&mut amp, lambda)?;
     }
     step(&mut amp, lambda)
 }
 
-fn step(amp: &mut Amp<Taped<Cpu>>, lambda: f32) -> Result<Critic> {
+fn step(amp: &mut Amp<Cpu>, lambda: f32) -> Result<Critic> {
     let tape = Tape::new(Cpu, &amp.region);
     let w = tape.parameter(&amp.optimizer.params[0]);
     let points = |values: [f32; 8]| Tensor::new(values.to_vec(), &[4, 2]);

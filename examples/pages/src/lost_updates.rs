@@ -6,7 +6,7 @@
 use crate::{Result, parameter};
 use binade::prelude::*;
 use binade_cpu::{Cpu, Tensor};
-use binade_tape::{Tape, Taped, Var};
+use binade_tape::{Tape, Var};
 
 /// The weight that 4096 steps of 2⁻¹² leave, stored in `dtype`, with a master (O2) or without (O3).
 ///
@@ -17,7 +17,7 @@ pub fn run(level: OptLevel, dtype: DType) -> Result<f32> {
     let model = Model::new(vec![parameter("weight", &[1.0], &[1])?]);
     let level = level.with(dtype).with_loss_scale(LossScale::fixed(256.0)?);
     let rule = UpdateRule::sgd(2.0_f64.powi(-12));
-    let mut amp = initialize(Taped(Cpu), model, rule, level)?;
+    let mut amp = initialize(Cpu, model, rule, level)?;
     let ascent = Tensor::new(vec![-1.0_f32], &[1])?.cast(dtype)?;
     for _ in 0..4096 {
         let tape = Tape::new(Cpu, &amp.region);

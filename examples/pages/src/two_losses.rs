@@ -9,14 +9,14 @@ use crate::{Result, parameter};
 use binade::grad_scaler::UnscaledGrads;
 use binade::prelude::*;
 use binade_cpu::{Cpu, Tensor};
-use binade_tape::{Tape, Taped, Var};
+use binade_tape::{Tape, Var};
 
-type Trained = MasterOptimizer<Taped<Cpu>>;
+type Trained = MasterOptimizer<Cpu>;
 
 /// The two models, and what they share.
 #[derive(Debug)]
 pub struct Gan {
-    scaler: Scaler<Taped<Cpu>>,
+    scaler: Scaler<Cpu>,
     region: Region,
     critic: Trained,
     maker: Trained,
@@ -31,7 +31,7 @@ impl Gan {
     pub fn new() -> Result<Self> {
         let scale = LossScale::dynamic().with_init_scale(1024.0)?;
         let level = OptLevel::O1.with(DType::F16).with_loss_scale(scale);
-        let setup = Setup::new(Taped(Cpu), level)?;
+        let setup = Setup::new(Cpu, level)?;
         let critic = vec![parameter("weight", &[0.5], &[1, 1])?, parameter("bias", &[0.0], &[1])?];
         let maker = vec![parameter("shift", &[0.0], &[1])?];
         Ok(Self {

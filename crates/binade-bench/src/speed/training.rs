@@ -7,11 +7,11 @@ use super::{
     row::{Computed, Kind, What},
 };
 use binade::{Amp, Model, OptLevel, Properties, initialize};
-use binade_core::{DType, Handle, Named, NamedGrads};
-use binade_grad_scaler::{GradOps, ScaledGrads};
+use binade_core::{DType, Handle, Named};
+use binade_grad_scaler::ScaledGrads;
 use binade_master_weights::{MasterWeights, UpdateRule};
 use binade_ops::{Linear, MseLoss, Relu, Upload};
-use binade_tape::{Device, Tape, Taped, Var};
+use binade_tape::{ScalingDevice, Tape, Var};
 
 /// The start of a loss scale that moves, as in PyTorch's baseline: no step overflows, and all do the same work.
 const SCALE: f32 = 1024.0;
@@ -30,23 +30,21 @@ pub(crate) const SETTINGS: [Setting; 5] = [
 
 /// What training needs a device for.
 pub(crate) trait Trains:
-    Device
-    + Upload
+    Upload
     + Linear
     + Relu
     + MseLoss
-    + GradOps<Scale: Send + Sync + 'static, Grads: From<NamedGrads<<Self as Handle>::Tensor>>>
+    + ScalingDevice
     + MasterWeights<Params = Vec<Named<<Self as Handle>::Tensor>>>
 {
 }
 
 impl<D> Trains for D where
-    D: Device
-        + Upload
+    D: Upload
         + Linear
         + Relu
         + MseLoss
-        + GradOps<Scale: Send + Sync + 'static, Grads: From<NamedGrads<<Self as Handle>::Tensor>>>
+        + ScalingDevice
         + MasterWeights<Params = Vec<Named<<Self as Handle>::Tensor>>>
 {
 }
@@ -56,7 +54,7 @@ pub(crate) struct Training<D: Trains> {
     device: D,
     mlp: Mlp,
     setting: Setting,
-    amp: Amp<Taped<D>>,
+    amp: Amp<D>,
     input: D::Tensor,
     target: D::Tensor,
 }
@@ -66,7 +64,7 @@ impl<D: Trains> Training<D> {
     pub(crate) fn new(device: &D, mlp: Mlp, setting: Setting, values: &[f32]) -> Result<Self> {
         let model = Model::new(mlp.parameters(device)?);
         let rule = UpdateRule::adamw(1e-4);
-        let amp = initialize(Taped(device.clone()), model, rule, properties(setting)?)?;
+        let amp = initialize(device.clone(), model, rule, properties(setting)?)?;
         let shape = [mlp.batch, mlp.width];
         let backwards: Vec<f32> = values.iter().rev().copied().collect();
         let input = device.upload(values, &shape, DType::F32)?;
@@ -75,7 +73,7 @@ impl<D: Trains> Training<D> {
     }
 
     /// The loss and its gradients. The tape is gone by then: it holds the parameters, and a step leaves what others hold.
-    fn gradients(&mut self) -> Result<(D::Tensor, ScaledGrads<Taped<D>>)> {
+    fn gradients(&mut self) -> Result<(D::Tensor, ScaledGrads<D>)> {
         let tape = Tape::new(self.device.clone(), &self.amp.region);
         let parameters = tape.parameters(&self.amp.optimizer.params);
         let output = Mlp::forward(&parameters, &tape.constant(self.input.clone()))?;

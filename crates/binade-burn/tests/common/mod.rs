@@ -1,7 +1,7 @@
 //! Modules small enough to know the gradients of, and one step of training.
 #![allow(dead_code, reason = "each test file uses what it needs")]
 
-use binade_burn::{Burn, BurnOptimizer, Error, Views};
+use binade_burn::{Burn, BurnOptimizer, BurnTensor, Error, Views};
 use binade_core::DType;
 use binade_grad_scaler::{LossScale, Scaler, Step};
 use burn::module::{Module, Param};
@@ -125,7 +125,8 @@ pub(crate) fn step<M: Module>(
     trained: &mut BurnOptimizer<M>,
     loss: Tensor<1>,
 ) -> std::result::Result<Step, Error> {
-    let grads = scaler.scale(&loss.into())?.backward(|loss| loss.backward(&trained.module))?;
+    let grads =
+        scaler.scale(&BurnTensor::from(loss))?.backward(|loss| loss.backward(&trained.module))?;
     let pending = grads.unscale()?.step(trained)?;
     scaler.update(pending)?.resolve()
 }

@@ -1,6 +1,7 @@
 //! 10 to 12: a view is a value of the module, so that there is no region to leave, restore or carry over.
 
 use crate::common::{Mlp, Result, fixed, step, trained};
+use binade_burn::BurnTensor;
 use binade_core::DType;
 use burn::module::Module;
 use burn::optim::SgdConfig;
@@ -42,7 +43,7 @@ fn a_panic_in_the_forward_pass_leaves_everything_as_it_was() -> Result {
 fn backward_on_another_thread_gives_the_same_bits() -> Result {
     let trained = trained(Mlp::new(), DType::BF16, SgdConfig::new().init(), 1e-2)?;
     let scaler = fixed(4)?;
-    let loss = || scaler.scale(&trained.module.loss().into());
+    let loss = || scaler.scale(&BurnTensor::from(trained.module.loss()));
     let here = loss()?.backward(|loss| loss.backward(&trained.module))?.unscale()?;
     let (there, module) = (loss()?, &trained.module);
     let there = thread::scope(|threads| {
@@ -52,7 +53,7 @@ fn backward_on_another_thread_gives_the_same_bits() -> Result {
     let there = there.unscale()?;
     assert_eq!(here.grads().len(), 4);
     for (here, there) in here.grads().iter().zip(there.grads()) {
-        let bits = |grad: &binade_core::Named<Option<binade_burn::BurnTensor>>| {
+        let bits = |grad: &binade_core::Named<Option<BurnTensor>>| {
             let grad = grad.value.as_ref().expect("it has a gradient");
             grad.to_data().expect("a CPU can be read")
         };

@@ -1,7 +1,7 @@
 //! 13 to 16: several gradients, optimizers, ranks and micro-batches.
 
 use crate::common::{Result, Weights, device, fixed, step, trained};
-use binade_burn::{Burn, BurnOptimizer, Views};
+use binade_burn::{Burn, BurnOptimizer, BurnTensor, Views};
 use binade_core::{DType, Finding};
 use binade_grad_scaler::{BadMicroBatch, LossScale, ScaleState, Scaler, Step};
 use burn::nn::{Embedding, EmbeddingConfig};
@@ -36,7 +36,8 @@ fn rows_that_repeat_and_add_up_to_infinity_are_found() -> Result {
 fn an_optimizer_without_gradients_is_an_error_that_says_so() -> Result {
     let (mut used, mut unused, scaler) = (one(DType::F16)?, one(DType::F16)?, fixed(4)?);
     let loss = used.module.loss(&[1.0]);
-    let grads = scaler.scale(&loss.into())?.backward(|loss| loss.backward(&unused.module))?;
+    let grads =
+        scaler.scale(&BurnTensor::from(loss))?.backward(|loss| loss.backward(&unused.module))?;
     let refused = grads.unscale()?.step(&mut unused).map(|_| ()).expect_err("no gradient");
     assert!(
         refused.to_string().starts_with("no gradient came for any of 1 parameters"),
@@ -95,7 +96,9 @@ fn window(bad: BadMicroBatch) -> Result<(Vec<f32>, Step)> {
     let mut window = scaler.accumulate(bad);
     for slope in [0.25, 0.25, f32::NAN, 0.5] {
         let loss = trained.module.loss(&[slope]);
-        let grads = scaler.scale(&loss.into())?.backward(|loss| loss.backward(&trained.module))?;
+        let grads = scaler
+            .scale(&BurnTensor::from(loss))?
+            .backward(|loss| loss.backward(&trained.module))?;
         window.add(grads.unscale()?)?;
     }
     let sum = window.finish()?.expect("four were added");

@@ -2,14 +2,14 @@
 
 use crate::{Arithmetic, Clip, Layout, OpInvocation, Refusal, Unscaled};
 use binade_core::{DType, Handle, Named, NamedGrads, stochastic::Key};
-use binade_grad_scaler::{ClipGroup, GradOps, ScaleState};
+use binade_grad_scaler::{ClipGroup, GradOps, Loss, ScaleState};
 use binade_master_weights::{MasterWeights, Materialise};
 use std::any::type_name;
 
 /// A handle that trains parameters given by name; implemented for whatever can.
 pub trait Trains:
     Clone
-    + GradOps<Grads: From<NamedGrads<<Self as Handle>::Tensor>>>
+    + GradOps<Tensor: Loss<Self>, Grads: From<NamedGrads<<Self as Handle>::Tensor>>>
     + Materialise
     + MasterWeights<Params = Vec<Named<<Self as Handle>::Tensor>>>
 {
@@ -17,7 +17,7 @@ pub trait Trains:
 
 impl<D> Trains for D where
     D: Clone
-        + GradOps<Grads: From<NamedGrads<<D as Handle>::Tensor>>>
+        + GradOps<Tensor: Loss<D>, Grads: From<NamedGrads<<D as Handle>::Tensor>>>
         + Materialise
         + MasterWeights<Params = Vec<Named<<D as Handle>::Tensor>>>
 {

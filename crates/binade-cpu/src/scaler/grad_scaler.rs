@@ -1,23 +1,27 @@
-//! Scaling losses, and looking at gradients.
+//! Scaling losses and looking at gradients.
 
 use super::each;
 use crate::gradients::inspect;
 use crate::{Cpu, Error, Gradients, Tensor};
 use binade_core::{DType, Finding, OrderError};
-use binade_grad_scaler::{GradScaler, HostScale, ScaleState};
+use binade_grad_scaler::{GradScaler, HostScale, Loss, ScaleState};
 use binade_master_weights::step::Factor;
 
 impl HostScale for Cpu {}
 
+impl Loss<Cpu> for Tensor {
+    type Error = Error;
+
+    fn scaled(&self, _: &Cpu, scale: &ScaleState) -> Result<Self, Error> {
+        times(self, scale.factor())
+    }
+
+    fn unscaled(&self, _: &Cpu, scale: &ScaleState) -> Result<Self, Error> {
+        times(self, scale.inverse())
+    }
+}
+
 impl GradScaler for Cpu {
-    fn scale(&self, tensor: &Tensor, scale: &ScaleState) -> Result<Tensor, Error> {
-        times(tensor, scale.factor())
-    }
-
-    fn unscale_tensor(&self, tensor: &Tensor, scale: &ScaleState) -> Result<Tensor, Error> {
-        times(tensor, scale.inverse())
-    }
-
     fn unscale(&self, grads: &mut Gradients, scale: &ScaleState) -> Result<Finding, Error> {
         if grads.factor != Factor::ONE {
             *grads = grads.settled()?;

@@ -3,22 +3,22 @@
 use super::{JointGradients, Parts, Replicas};
 use crate::{Cuda, Error, Found, Gradients, Scale, Tensor};
 use binade_core::OrderError;
-use binade_grad_scaler::{ClipGroup, ClipGroups, GradOps, GradScaler, Norm};
+use binade_grad_scaler::{ClipGroup, ClipGroups, GradOps, GradScaler, Loss, Norm};
 
-impl GradScaler for Replicas {
-    fn scale(&self, tensor: &Parts<Tensor>, scale: &Parts<Scale>) -> Result<Parts<Tensor>, Error> {
-        self.each(|place, cuda| cuda.scale(tensor.on(place)?, scale.on(place)?))
+impl Loss<Replicas> for Parts<Tensor> {
+    type Error = Error;
+
+    fn scaled(&self, replicas: &Replicas, scale: &Parts<Scale>) -> Result<Self, Error> {
+        replicas.each(|place, cuda| self.on(place)?.scaled(cuda, scale.on(place)?))
     }
 
     /// Each device its own: what belongs to no optimizer is not averaged.
-    fn unscale_tensor(
-        &self,
-        tensor: &Parts<Tensor>,
-        scale: &Parts<Scale>,
-    ) -> Result<Parts<Tensor>, Error> {
-        self.each(|place, cuda| cuda.unscale_tensor(tensor.on(place)?, scale.on(place)?))
+    fn unscaled(&self, replicas: &Replicas, scale: &Parts<Scale>) -> Result<Self, Error> {
+        replicas.each(|place, cuda| self.on(place)?.unscaled(cuda, scale.on(place)?))
     }
+}
 
+impl GradScaler for Replicas {
     fn unscale(
         &self,
         grads: &mut JointGradients,

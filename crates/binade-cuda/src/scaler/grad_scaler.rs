@@ -1,4 +1,4 @@
-//! Scaling losses, and looking at gradients.
+//! Scaling losses and looking at gradients.
 
 use super::{Found, Scale};
 use crate::{
@@ -8,19 +8,23 @@ use crate::{
     launch::Arg,
 };
 use binade_core::{DType, OrderError};
-use binade_grad_scaler::GradScaler;
+use binade_grad_scaler::{GradScaler, Loss};
+
+impl Loss<Cuda> for Tensor {
+    type Error = Error;
+
+    fn scaled(&self, device: &Cuda, scale: &Scale) -> Result<Self, Error> {
+        device.has_made(&scale.bits)?;
+        device.times(self, scale.factor())
+    }
+
+    fn unscaled(&self, device: &Cuda, scale: &Scale) -> Result<Self, Error> {
+        device.has_made(&scale.bits)?;
+        device.times(self, scale.inverse())
+    }
+}
 
 impl GradScaler for Cuda {
-    fn scale(&self, tensor: &Tensor, scale: &Scale) -> Result<Tensor, Error> {
-        self.has_made(&scale.bits)?;
-        self.times(tensor, scale.factor())
-    }
-
-    fn unscale_tensor(&self, tensor: &Tensor, scale: &Scale) -> Result<Tensor, Error> {
-        self.has_made(&scale.bits)?;
-        self.times(tensor, scale.inverse())
-    }
-
     fn unscale(&self, grads: &mut Gradients, scale: &Scale) -> Result<Found, Error> {
         if grads.owed.is_some() {
             *grads = grads.settled(self, f32::INFINITY)?;

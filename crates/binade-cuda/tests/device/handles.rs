@@ -6,7 +6,7 @@ use binade_core::{DType, ErrorKind, Named};
 use binade_cpu::Cpu;
 use binade_cuda::Cuda;
 use binade_grad_scaler::{
-    ClipGroup, ClipGroups, GradOps, GradScaler, Join, LossScale, Norm, ScaleState, ScaleStore,
+    ClipGroup, ClipGroups, GradOps, GradScaler, Join, Loss, LossScale, Norm, ScaleState, ScaleStore,
 };
 use binade_master_weights::{MasterWeights, Plan, UpdateRule};
 
@@ -57,8 +57,8 @@ fn another_handles_values_are_refused() -> Result {
         kind(here.rewrite(&mut vector(&there, &[1.0], DType::F16))),
         kind(here.write_flag(&mut found(&there, 1.0), 1)),
         kind(here.cast(&tensor, DType::F32)),
-        kind(here.scale(&tensor, &scale)),
-        kind(here.scale(&vector(&here, &[1.0], DType::F16), &strange)),
+        kind(tensor.scaled(&here, &scale)),
+        kind(vector(&here, &[1.0], DType::F16).scaled(&here, &strange)),
         kind(here.unscale(&mut grads(&there), &scale)),
         kind(here.unscale(&mut grads(&here), &strange)),
         kind(here.clip_norm(&mut grads(&there), Norm::L2, 1.0, &mut near.clone())),

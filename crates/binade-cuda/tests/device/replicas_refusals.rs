@@ -4,7 +4,7 @@ use crate::support::{Result, apart, cuda, kind, replicas, set, vector};
 use binade_core::{DType, ErrorKind, Named, Optimizer as _};
 use binade_cuda::{Cuda, Error, Gradients, JointGradients, Replicas, Uncapturable};
 use binade_grad_scaler::{
-    BadMicroBatch, GradOps, GradScaler, LossScale, SaveGrads, ScaleState, ScaleStore, Scaler,
+    BadMicroBatch, GradOps, GradScaler, Loss, LossScale, SaveGrads, ScaleState, ScaleStore, Scaler,
 };
 use binade_master_weights::{MasterOptimizer, Plan, UpdateRule};
 use binade_ops::{Download, Embedding, Upload};
@@ -51,7 +51,7 @@ fn values_of_other_replicas_are_refused() -> Result {
     let (here, there) = (replicas(), replicas());
     let tensor = there.upload(&[1.0], &[1], DType::F32)?;
     let scale = here.upload_state(ScaleState::from_exponent(0))?;
-    assert_eq!(here.scale(&tensor, &scale).err(), Some(Error::Foreign));
+    assert_eq!(tensor.scaled(&here, &scale).err(), Some(Error::Foreign));
     assert_eq!(here.download(&tensor).err(), Some(Error::Foreign));
     let mut grads = set(&there, &[("w", Some(vec![1.0]))], DType::F16);
     assert_eq!(here.unscale(&mut grads, &scale).err(), Some(Error::Foreign));

@@ -10,7 +10,9 @@ use binade_core::{
 };
 use binade_cpu::Cpu;
 use binade_cuda::Cuda;
-use binade_grad_scaler::{BadMicroBatch, GradScaler, LossScale, ScaleState, ScaleStore, Scaler};
+use binade_grad_scaler::{
+    BadMicroBatch, GradScaler, Loss, LossScale, ScaleState, ScaleStore, Scaler,
+};
 use binade_master_weights::{Adam, MasterStore, MasterWeights, Materialise, Plan, Sgd, UpdateRule};
 use binade_ops::Download;
 
@@ -71,8 +73,8 @@ fn scaled_losses_are_the_cpus_from_every_start() -> Result {
     let state = ScaleState::from_exponent(11);
     let (here, there) = (cuda.upload_state(state)?, Cpu.upload_state(state)?);
     each(|dtype, start, values| {
-        let got = cuda.scale(&shifted(&cuda, values, dtype, start), &here)?;
-        let want = Cpu.scale(&vector(&Cpu, values, dtype), &there)?;
+        let got = shifted(&cuda, values, dtype, start).scaled(&cuda, &here)?;
+        let want = vector(&Cpu, values, dtype).scaled(&Cpu, &there)?;
         assert_eq!(bits(&cuda.download(&got)?), bits(&Cpu.download(&want)?), "{dtype} + {start}");
         Ok(())
     })

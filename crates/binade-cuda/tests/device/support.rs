@@ -4,7 +4,7 @@ use binade_core::{DType, Error, GradSet, Handle, Named, Optimizer as _};
 use binade_cuda::{
     Cuda, Gradients, JointGradients, Products, Replicas, Tensor, cudarc::driver::CudaContext,
 };
-use binade_grad_scaler::{ClipGroups, GradOps, ScaleState};
+use binade_grad_scaler::{ClipGroups, GradOps, Loss, ScaleState};
 use binade_master_weights::{HostMasters, MasterOptimizer, MasterWeights, Plan, Slot};
 use binade_ops::Upload;
 use libtest_mimic::Failed;
@@ -82,8 +82,10 @@ pub(crate) fn absent() -> Option<String> {
 pub(crate) trait Device:
     Upload
     + ClipGroups
-    + GradOps<Grads: From<Vec<Named<Option<<Self as Handle>::Tensor>>>>>
-    + MasterWeights<Params = Vec<Named<<Self as Handle>::Tensor>>>
+    + GradOps<
+        Tensor: Loss<Self, Error = <Self as Handle>::Error>,
+        Grads: From<Vec<Named<Option<<Self as Handle>::Tensor>>>>,
+    > + MasterWeights<Params = Vec<Named<<Self as Handle>::Tensor>>>
     + Clone
     + 'static
 {

@@ -9,7 +9,7 @@ use binade_deferred::Deferred;
 use binade_grad_scaler::{BadMicroBatch, LossScale, Scaler, StepOutcome};
 use binade_master_weights::{MasterOptimizer, MasterWeights, Plan, UpdateRule};
 use binade_ops::{CrossEntropy, Linear, Mul, Relu, Upload};
-use binade_tape::{ScalingDevice, Tape, TapeError, Taped, Var};
+use binade_tape::{ScalingDevice, Tape, TapeError, Var};
 
 /// A device that a program of these tests trains on.
 #[rustfmt::skip]
@@ -26,7 +26,7 @@ impl<D> Trains for D where
 {
 }
 
-pub(crate) type Outcome<D> = StepOutcome<Taped<D>>;
+pub(crate) type Outcome<D> = StepOutcome<D>;
 
 /// Values in ±1 without pattern, the same for the same seed: Knuth's multiplicative hash.
 pub(crate) fn values(count: usize, seed: u32) -> Vec<f32> {
@@ -42,7 +42,7 @@ pub(crate) fn tensor<D: Upload>(device: &D, shape: &[usize], seed: u32, dtype: D
 /// A training run, as far as it has come.
 pub(crate) struct Run<D: Trains> {
     pub(crate) device: D,
-    pub(crate) scaler: Scaler<Taped<D>>,
+    pub(crate) scaler: Scaler<D>,
     pub(crate) optimizer: MasterOptimizer<D>,
     pub(crate) region: Region,
 }
@@ -58,7 +58,7 @@ impl<D: Trains> Run<D> {
         let rule = LossScale::dynamic().with_init_scale(2.0_f32.powi(20)).unwrap();
         let plan = Plan::new(UpdateRule::adamw(1e-2)).unwrap();
         let optimizer = MasterOptimizer::new(device.clone(), params.collect(), plan).unwrap();
-        let scaler = Scaler::new(Taped(device.clone()), rule.with_growth_interval(3).unwrap());
+        let scaler = Scaler::new(device.clone(), rule.with_growth_interval(3).unwrap());
         let region = Region::f16().with_dtype(if dtype == DType::F32 { DType::F16 } else { dtype });
         Self { device, scaler: scaler.unwrap(), optimizer, region: region.unwrap() }
     }

@@ -4,7 +4,7 @@ use binade_core::{
     Error, ErrorKind, Finding, GradSet, Handle, Named, Optimizer, OrderError, Overflow,
 };
 use binade_grad_scaler::{
-    GradOps, GradScaler, Join, LossScale, Norm, ScaleState, ScaleStore, Seen,
+    GradOps, GradScaler, Join, Loss, LossScale, Norm, ScaleState, ScaleStore, Seen,
 };
 use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -223,15 +223,19 @@ fn times(tensor: &Buffer<Vec<f32>>, factor: f32) -> Buffer<Vec<f32>> {
     Buffer::upload(tensor.0.iter().map(|x| x * factor).collect())
 }
 
+impl Loss<Gpu> for Buffer<Vec<f32>> {
+    type Error = GpuError;
+
+    fn scaled(&self, _: &Gpu, scale: &Buffer<ScaleState>) -> Result<Self> {
+        Ok(times(self, scale.0.factor()))
+    }
+
+    fn unscaled(&self, _: &Gpu, scale: &Buffer<ScaleState>) -> Result<Self> {
+        Ok(times(self, scale.0.inverse()))
+    }
+}
+
 impl GradScaler for Gpu {
-    fn scale(&self, tensor: &Self::Tensor, scale: &Self::Scale) -> Result<Self::Tensor> {
-        Ok(times(tensor, scale.0.factor()))
-    }
-
-    fn unscale_tensor(&self, tensor: &Self::Tensor, scale: &Self::Scale) -> Result<Self::Tensor> {
-        Ok(times(tensor, scale.0.inverse()))
-    }
-
     fn unscale(&self, grads: &mut GpuGrads, scale: &Self::Scale) -> Result<GpuFound> {
         let mut flag = Flag { halted: scale.0.diverged, ..Flag::default() };
         for (parameter, grad) in grads.iter_mut().enumerate() {

@@ -12,7 +12,7 @@ pub mod sgd;
 
 use binade_core::{Named, Native, NativeError, Optimizer};
 use binade_grad_scaler::{
-    GradOps, LossScale, ScaledGrads, Scaler, Step, StepOutcome, UnscaledGrads,
+    GradOps, Loss, LossScale, ScaledGrads, Scaler, Step, StepOutcome, UnscaledGrads,
 };
 use host::{Host, NoSuchType};
 use sgd::Sgd;
@@ -31,15 +31,16 @@ pub fn scaler(rule: LossScale) -> HostScaler {
 }
 
 /// The loop's body, the same for a host and a device.
-pub fn train_step<D, O>(
+pub fn train_step<D, O, L>(
     scaler: &mut Scaler<D>,
     optimizer: &mut O,
-    loss: &D::Tensor,
-    backward: impl FnOnce(&D::Tensor) -> std::result::Result<D::Grads, D::Error>,
+    loss: &L,
+    backward: impl FnOnce(&L) -> std::result::Result<D::Grads, D::Error>,
 ) -> std::result::Result<StepOutcome<D>, D::Error>
 where
     D: GradOps,
     O: Optimizer<D::Grads, D::Found, Error = D::Error>,
+    L: Loss<D, Error = D::Error>,
 {
     let grads = scaler.scale(loss)?.backward(backward)?;
     let step = grads.unscale()?.clip_norm(1.0)?.step(optimizer)?;

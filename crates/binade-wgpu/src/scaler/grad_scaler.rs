@@ -1,4 +1,4 @@
-//! Scaling losses, and looking at gradients.
+//! Scaling losses and looking at gradients.
 
 use super::{Found, Scale};
 use crate::{
@@ -13,7 +13,7 @@ use crate::{
     },
 };
 use binade_core::{DType, OrderError};
-use binade_grad_scaler::GradScaler;
+use binade_grad_scaler::{GradScaler, Loss};
 
 pub(super) const SCALE: Shader = Shader {
     name: "scale",
@@ -23,15 +23,19 @@ pub(super) const SCALE: Shader = Shader {
     bindings: &[(1, Read), (2, Read), (3, Write)],
 };
 
+impl Loss<Wgpu> for Tensor {
+    type Error = Error;
+
+    fn scaled(&self, device: &Wgpu, scale: &Scale) -> Result<Self, Error> {
+        device.times(self, scale, 0)
+    }
+
+    fn unscaled(&self, device: &Wgpu, scale: &Scale) -> Result<Self, Error> {
+        device.times(self, scale, 1)
+    }
+}
+
 impl GradScaler for Wgpu {
-    fn scale(&self, tensor: &Tensor, scale: &Scale) -> Result<Tensor, Error> {
-        self.times(tensor, scale, 0)
-    }
-
-    fn unscale_tensor(&self, tensor: &Tensor, scale: &Scale) -> Result<Tensor, Error> {
-        self.times(tensor, scale, 1)
-    }
-
     fn unscale(&self, grads: &mut Gradients, scale: &Scale) -> Result<Found, Error> {
         if grads.owed.is_some() {
             *grads = grads.settled(self, f32::INFINITY)?;

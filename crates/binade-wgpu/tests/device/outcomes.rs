@@ -5,7 +5,9 @@ use crate::support::{
 };
 use binade_core::{DType, ErrorKind, Finding, Named};
 use binade_cpu::Cpu;
-use binade_grad_scaler::{GradOps, GradScaler, Join, LossScale, Norm, ScaleState, ScaleStore};
+use binade_grad_scaler::{
+    GradOps, GradScaler, Join, Loss, LossScale, Norm, ScaleState, ScaleStore,
+};
 use binade_ops::{Download, Embedding, Upload};
 use binade_wgpu::{Scale, Wgpu};
 
@@ -179,7 +181,7 @@ fn a_scaled_loss_is_a_product_and_a_lone_gradient_a_quotient() -> Result {
 fn both(values: &[f32], state: ScaleState, dtype: DType) -> Result<[[Vec<u8>; 2]; 2]> {
     fn one<D: Device>(device: &D, values: &[f32], state: ScaleState, dtype: DType) -> [Vec<u8>; 2] {
         let (scale, x) = (device.upload_state(state).unwrap(), vector(device, values, dtype));
-        let results = [device.scale(&x, &scale), device.unscale_tensor(&x, &scale)];
+        let results = [x.scaled(device, &scale), x.unscaled(device, &scale)];
         results.map(|result| device.bits(&result.unwrap()))
     }
     Ok([one(&wgpu(), values, state, dtype), one(&Cpu, values, state, dtype)])
@@ -192,8 +194,8 @@ fn a_clone_of_a_scale_keeps_what_it_reads() -> Result {
     let before = scale.clone();
     wgpu.update(&mut scale, &[&bad], &[&bad], &LossScale::dynamic())?;
     let one = vector(&wgpu, &[1.0], DType::F32);
-    assert_eq!(wgpu.download(&wgpu.scale(&one, &before)?)?, [1024.0]);
-    assert_eq!(wgpu.download(&wgpu.scale(&one, &scale)?)?, [512.0]);
+    assert_eq!(wgpu.download(&one.scaled(&wgpu, &before)?)?, [1024.0]);
+    assert_eq!(wgpu.download(&one.scaled(&wgpu, &scale)?)?, [512.0]);
     Ok(())
 }
 

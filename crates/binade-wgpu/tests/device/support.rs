@@ -3,7 +3,7 @@
 use binade_autocast::Autocast;
 use binade_core::{DType, Error, GradSet, Handle, Named};
 use binade_cpu::Cpu;
-use binade_grad_scaler::GradOps;
+use binade_grad_scaler::{GradOps, Loss};
 use binade_master_weights::Materialise;
 use binade_ops::{Download, Upload};
 use binade_wgpu::{Options, Tensor, Wgpu};
@@ -60,8 +60,10 @@ pub(crate) fn told() -> String {
 /// A device that does all that the tests ask for, and whose tensors can be compared bit by bit.
 pub(crate) trait Device:
     Upload
-    + GradOps<Grads: From<Vec<Named<Option<<Self as Handle>::Tensor>>>> + Clone>
-    + Materialise
+    + GradOps<
+        Tensor: Loss<Self, Error = <Self as Handle>::Error>,
+        Grads: From<Vec<Named<Option<<Self as Handle>::Tensor>>>> + Clone,
+    > + Materialise
     + Clone
     + 'static
 {

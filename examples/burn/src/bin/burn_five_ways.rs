@@ -2,7 +2,7 @@
 //!
 //! `cargo xtask five-ways` starts it; it prints its rows as JSON.
 
-use binade_burn::{Burn, BurnOptimizer, Views, require_dtype};
+use binade_burn::{Burn, BurnOptimizer, BurnTensor, Views, require_dtype};
 use binade_core::DType;
 use binade_example_shared::five_ways::{
     Batch, GROWTH_INTERVAL, LEARNING_RATE, Precision, Row, Run, SEED, Scaling, Task, print,
@@ -100,7 +100,9 @@ fn with_binade(task: &Task, precision: Precision) -> Result<Row> {
     for batch in task.batches() {
         let loss = trained.module.loss(&batch, float, &device);
         losses.push(loss.clone().into_scalar());
-        let grads = scaler.scale(&loss.into())?.backward(|loss| loss.backward(&trained.module))?;
+        let grads = scaler
+            .scale(&BurnTensor::from(loss))?
+            .backward(|loss| loss.backward(&trained.module))?;
         let step = grads.unscale()?.step(&mut trained)?;
         scaler.update(step)?.resolve()?.unless_diverged()?;
     }

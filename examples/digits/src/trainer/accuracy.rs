@@ -3,7 +3,7 @@
 use super::{Result, Trainer};
 use crate::data::{CLASSES, Images, best};
 use crate::train::Trains;
-use binade_tape::{Tape, TapeError};
+use binade_tape::Tape;
 
 /// Images that go through the model together: all 360 of the embedded test, and of MNIST's 10000 what a small machine
 /// has memory for.
@@ -27,7 +27,7 @@ impl<D: Trains> Trainer<'_, D> {
         let params = tape.parameters(&self.amp.optimizer.params);
         let (pixels, _) = self.upload(images)?;
         let logits = self.net.forward(&params, &tape.constant(pixels), false)?;
-        let logits = self.device.download(logits.tensor()).map_err(TapeError::from)?;
+        let logits = self.device.download(logits.tensor())?;
         let rows = logits.chunks_exact(CLASSES).zip(&images.labels);
         Ok(rows.filter(|(row, label)| best(row) == usize::try_from(**label).ok()).count())
     }

@@ -7,8 +7,7 @@ use crate::data::Images;
 use crate::place::Place;
 use crate::train::{TrainError, Trains};
 use binade::core::{DType, RawTensor};
-use binade_checkpoint::{Checkpoint, Draft, Loaded, Mismatch, previous};
-use binade_tape::TapeError;
+use binade_checkpoint::{Checkpoint, Draft, Loaded, Mismatch, RestoreError, SaveError, previous};
 use clap::ValueEnum;
 use flate2::Crc;
 use indicatif::ProgressBar;
@@ -27,18 +26,19 @@ impl<D: Trains> Trainer<'_, D> {
         let draft = self.last.as_ref().map_or_else(Draft::fresh, Draft::after);
         let draft =
             draft.scaler("loss", &self.amp.scaler)?.optimizer("model", &self.amp.optimizer)?;
-        let book = serde_json::to_string(&self.book).map_err(|error| unreadable("book", &error))?;
+        let book = serde_json::to_string(&self.book)
+            .map_err(|error| RestoreError::from(unreadable("book", &error)))?;
         let mut draft = draft.word("place", self.place.written()).word("book", book);
         for (name, word) in self.shape(images) {
             draft = draft.word(name, word);
         }
         for (name, seen) in self.net.statistics() {
-            let values = self.device.download(seen).map_err(TapeError::from)?;
+            let values = self.device.download(seen)?;
             let form = binade::core::Form::new(DType::F32, [values.len()]);
             let raw = RawTensor::from_f32(form, &values);
             draft = raw.into_iter().fold(draft, |draft, raw| draft.tensor(&name, raw));
         }
-        draft.finish()?.write(path).map_err(TrainError::Write)
+        draft.finish().map_err(SaveError::from)?.write(path).map_err(TrainError::Write)
     }
 
     /// Goes on where the file was made, if the command line says so.
@@ -55,11 +55,12 @@ impl<D: Trains> Trainer<'_, D> {
             };
         let checkpoint = &checkpoint;
         for (name, word) in self.shape(images) {
-            checkpoint.check_word(name, &word)?;
+            checkpoint.check_word(name, &word).map_err(RestoreError::from)?;
         }
-        let place = self.place_in(checkpoint, images)?;
+        let place = self.place_in(checkpoint, images).map_err(RestoreError::from)?;
         let word = checkpoint.word("book").unwrap_or_default();
-        let book = serde_json::from_str(word).map_err(|error| unreadable("book", &error))?;
+        let book = serde_json::from_str(word)
+            .map_err(|error| RestoreError::from(unreadable("book", &error)))?;
         let seen = self.seen(checkpoint)?;
         let mut restore = checkpoint.restore();
         restore.scaler("loss", &mut self.amp.scaler)?;
@@ -80,19 +81,23 @@ impl<D: Trains> Trainer<'_, D> {
     }
 
     /// How far the saved run had come, which must not be further than this one is to go.
-    fn place_in(&self, checkpoint: &Checkpoint, images: &Images) -> Result<Place, D> {
+    fn place_in(
+        &self,
+        checkpoint: &Checkpoint,
+        images: &Images,
+    ) -> std::result::Result<Place, Mismatch> {
         let words = checkpoint.word("place").unwrap_or_default();
         let place = Place::read(words).ok_or_else(|| unreadable("place", &words))?;
         let (over, asked) = (place.epochs, self.args.epochs);
         let begun = over + u32::from(place.windows > 0);
         if begun > asked {
             let (found, expected) = (format!("{over} over"), format!("{asked} or fewer"));
-            return Err(Mismatch::Differs { what: "--epochs".into(), found, expected }.into());
+            return Err(Mismatch::Differs { what: "--epochs".into(), found, expected });
         }
         let windows =
             config::batches(self.args, images.len()).div_ceil(self.args.accumulate as usize);
         if place.windows >= windows {
-            return Err(unreadable("place", &words).into());
+            return Err(unreadable("place", &words));
         }
         Ok(place)
     }
@@ -103,8 +108,7 @@ impl<D: Trains> Trainer<'_, D> {
         let one = |(name, now): (String, &mut D::Tensor)| {
             let raw = checkpoint.tensor(&name).and_then(RawTensor::to_f32).unwrap_or_default();
             let shape = device.shape(now);
-            let seen = device.upload(&raw, &shape, DType::F32);
-            Ok(seen.map_err(TapeError::from)?)
+            Ok(device.upload(&raw, &shape, DType::F32)?)
         };
         self.net.statistics().map(one).collect()
     }

@@ -13,7 +13,7 @@ use binade_example_digits::config;
 use binade_example_digits::data::Images;
 use binade_example_digits::model::Net;
 use binade_example_digits::train::Trains;
-use binade_tape::{Tape, TapeError, Taped, Var};
+use binade_tape::{Tape, TapeError, Var};
 
 /// Levels, and how far a step's loss may be from the CPU's, relatively.
 pub(crate) const RUNS: [crate::Run; 3] = [
@@ -36,11 +36,11 @@ type Said = Vec<(u32, bool, u32)>;
 struct Training<D: Trains> {
     device: D,
     net: Net<D>,
-    amp: Amp<Taped<D>>,
+    amp: Amp<D>,
     batches: Vec<Images>,
 }
 
-type Outcome<D> = (<D as binade::core::Handle>::Tensor, StepOutcome<Taped<D>>);
+type Outcome<D> = (<D as binade::core::Handle>::Tensor, StepOutcome<D>);
 
 impl<D: Trains> Training<D> {
     fn new(device: &D, args: &Args) -> Self {
@@ -49,7 +49,7 @@ impl<D: Trains> Training<D> {
         let net = Net::new(args.model, digits.train.size, device).unwrap();
         let model = Model::new(net.parameters(device, args.seed).unwrap());
         let properties = config::properties(args, setting).unwrap();
-        let amp = initialize(Taped(device.clone()), model, config::rule(args), properties).unwrap();
+        let amp = initialize(device.clone(), model, config::rule(args), properties).unwrap();
         let batch = |number: usize| {
             let rows: Vec<usize> = (number * BATCH..(number + 1) * BATCH).collect();
             let mut batch = digits.train.pick(&rows);

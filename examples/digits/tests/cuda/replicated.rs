@@ -13,7 +13,7 @@ use binade_example_digits::data::Images;
 use binade_example_digits::model::Net;
 use binade_example_digits::train::Trains;
 use binade_ops::{Download, Upload};
-use binade_tape::{Tape, Taped, Var};
+use binade_tape::{Tape, Var};
 
 /// Levels, and how far a step's loss may be from the one device's, relatively.
 pub(crate) const RUNS: [crate::Run; 3] = [
@@ -63,13 +63,13 @@ impl Takes for Replicas {
 }
 
 /// Trains, and gives the model as well.
-fn train<D: Takes>(device: &D, args: &Args) -> (Said, Amp<Taped<D>>) {
+fn train<D: Takes>(device: &D, args: &Args) -> (Said, Amp<D>) {
     let [setting] = config::settings(args).try_into().unwrap();
     let digits = digits(args);
     let mut net = Net::new(args.model, digits.train.size, device).unwrap();
     let model = Model::new(net.parameters(device, args.seed).unwrap());
     let properties = config::properties(args, setting).unwrap();
-    let mut amp = initialize(Taped(device.clone()), model, config::rule(args), properties).unwrap();
+    let mut amp = initialize(device.clone(), model, config::rule(args), properties).unwrap();
     let mut said = Vec::new();
     for number in 0..BATCHES {
         let rows: Vec<usize> = (number * BATCH..(number + 1) * BATCH).collect();

@@ -3,7 +3,7 @@
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use binade_adoption_burn_transformer::{Transformer, batch, loss, right};
-use binade_burn::{Burn, BurnOptimizer, Views};
+use binade_burn::{Burn, BurnOptimizer, BurnTensor, Views};
 use binade_core::DType;
 use binade_grad_scaler::{LossScale, Scaler};
 use burn::optim::AdamWConfig;
@@ -29,7 +29,7 @@ fn train(dtype: DType, steps: usize) -> Result<f32, Failure> {
         last = right(&logits, targets.clone());
         let loss = loss(&logits, targets.clone());
         // glue: loop
-        let scaled = scaler.scale(&loss.into())?;
+        let scaled = scaler.scale(&BurnTensor::from(loss))?;
         let grads = scaled.backward(|loss| loss.backward(&trained.module))?;
         let step = grads.unscale()?.clip_norm(1.0)?.step(&mut trained)?;
         scaler.update(step)?.resolve()?.unless_diverged()?;
