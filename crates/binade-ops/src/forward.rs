@@ -7,6 +7,10 @@ use binade_core::Handle;
 ///
 /// [`forward_ops!`](crate::forward_ops) makes every operation's trait of this one method.
 ///
+/// # For implementers
+///
+/// * `invoke` returns the results of the call in the order of their struct's fields, as many as its method has.
+///
 /// # Examples
 ///
 /// A device that counts the operations of another:
