@@ -29,7 +29,7 @@
 /// The options may be left out, and stand in this order:
 ///
 /// * `suites`: traits, such as `GradScaler` or `Gelu`, `Ops` for all operations, and `Storage`, `Scaler` and `Convergence`, which are
-///   no traits; without it, every one. The README has the list.
+///   no traits; without it, every one. The README has the list. Another name does not compile.
 /// * `known`: failures that are known, as [`Runner::known`](crate::Runner::known) takes them.
 /// * `excused`: skips that are let pass where they are failures, as [`Runner::excuse`](crate::Runner::excuse) takes them.
 /// * `required`: whether a skip is a failure. Where it is none, it is told on the standard error, in a test that passes too.
