@@ -28,9 +28,9 @@ const STATED_IN: [&str; 12] = [
 /// Public traits that have nothing to say to implementers: why, and what in the file shows it.
 const IMPLEMENTED_BY_NOBODY: [(&str, &str, &str); 7] = [
     ("Element", "sealed: backends have kernels for these types", "sealed::Sealed + Copy"),
-    ("Ops", "a handle that has every operation has it", "impl<D: ?Sized> Ops for D where"),
+    ("Ops", "a handle that has every operation has it", "> Ops for D {}"),
     ("Stored", "sealed: a tensor is an array of one of these types", "sealed::Sealed + Copy"),
-    ("Gathered", "of a private module, and named in signatures alone", "named by nobody outside"),
+    ("Results", "of a private module, and named in a bound alone", "No other crate names it"),
     (
         "Unscaled",
         "of a private module: the compiler says what to call instead",

@@ -17,10 +17,12 @@ pub(crate) struct Fmt {
 }
 
 impl Fmt {
-    /// Runs rustfmt on all files that git tracks.
+    /// Runs rustfmt on all files that git does not ignore.
     pub(crate) fn run(self) -> Result<()> {
-        let tracked = Call::of("git").args(["ls-files", "--", "*.rs"]).read()?;
-        let files = tracked.lines().filter(|file| root().join(file).exists());
+        let files = Call::of("git")
+            .args(["ls-files", "--cached", "--others", "--exclude-standard", "--", "*.rs"])
+            .read()?;
+        let files = files.lines().filter(|file| root().join(file).exists());
         let call = Call::of("rustfmt").args(self.check.then_some("--check")).args(files);
         let status = call.process().current_dir(root()).status()?;
         if status.success() {

@@ -85,7 +85,7 @@ pub fn grads(store: &GradStore, params: &[Named<Tensor>]) -> NamedGrads<Tensor> 
     params.iter().map(grad).collect()
 }
 
-/// Runs candle's backward and takes the gradients of `params`: what `ScaledVar::backward` is given.
+/// Runs candle's backward and takes the gradients of `params`: what `ScaledLoss::backward` is given.
 ///
 /// `params` are the optimizer's own: where a plan has lowered a `Var`, it has another one there than the map that the model was made
 /// with, and gradients of the old ones would move the new ones, which no model computes with.

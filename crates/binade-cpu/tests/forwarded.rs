@@ -83,7 +83,8 @@ fn gradients_with_a_bias_and_without_keep_their_places() {
 #[test]
 fn a_configuration_goes_through() {
     let (input, weight) = (tensor(&[1, 1, 3, 3], 1.0), tensor(&[1, 1, 2, 2], 1.0));
-    let (grad, config) = (tensor(&[1, 1, 4, 4], 5.0), Conv2dConfig { padding: [1, 1], ..Conv2dConfig::default() });
+    let (grad, config) =
+        (tensor(&[1, 1, 4, 4], 5.0), Conv2dConfig { padding: [1, 1], ..Conv2dConfig::default() });
     let ours = WHOLE.conv2d_backward(&grad, &input, &weight, true, config).unwrap();
     let cpu = Cpu.conv2d_backward(&grad, &input, &weight, true, config).unwrap();
     let [ours, cpu] = [ours, cpu].map(|it| bits(&[&it.input, &it.weight, &it.bias.unwrap()]));
@@ -97,8 +98,7 @@ fn running_statistics_go_in_and_come_out_as_mean_and_variance() {
     let config = BatchNormConfig::default();
     let ours = WHOLE.batch_norm(&x, &w, &b, &running, config).unwrap();
     let cpu = Cpu.batch_norm(&x, &w, &b, &running, config).unwrap();
-    let [ours, cpu] =
-        [ours, cpu].map(|it| bits(&[&it.output, &it.running.mean, &it.running.var]));
+    let [ours, cpu] = [ours, cpu].map(|it| bits(&[&it.output, &it.running.mean, &it.running.var]));
     assert_eq!(ours, cpu);
 }
 

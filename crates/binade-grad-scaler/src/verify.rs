@@ -8,7 +8,7 @@ const EXPONENT: i32 = 8;
 
 impl<D: GradScaler> Scaler<D> {
     /// Runs `run` on the loss times 1 and on the loss times 256, and compares the largest finite |gradient| of the two: a check
-    /// to be called once, at the start of a new loop, with what [`backward`](crate::ScaledVar::backward) is given there.
+    /// to be called once, at the start of a new loop, with what [`backward`](crate::ScaledLoss::backward) is given there.
     ///
     /// A backward pass that starts from the unscaled loss compiles, and gives gradients that are too small by the scale. The scaler
     /// is left as it was, and the hook of [`reducing`](Self::reducing) is not called. Waits for the device.

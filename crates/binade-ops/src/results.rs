@@ -3,6 +3,8 @@
 use crate::{AffineGrads, BatchNormOutput, NormGrads, OpInvocation, RunningStats, WeightGrads};
 
 /// Results of an operation, in the order of their struct's fields.
+///
+/// It is public since [`exactly`] has it as a bound. No other crate names it.
 pub trait Results<T>: Sized {
     /// Returns the tensors as a list.
     fn into_vec(self) -> Vec<T>;
