@@ -26,9 +26,8 @@ const STATED_IN: [&str; 12] = [
 ];
 
 /// Public traits that have nothing to say to implementers: why, and what in the file shows it.
-const IMPLEMENTED_BY_NOBODY: [(&str, &str, &str); 7] = [
+const IMPLEMENTED_BY_NOBODY: [(&str, &str, &str); 6] = [
     ("Element", "sealed: backends have kernels for these types", "sealed::Sealed + Copy"),
-    ("Ops", "a handle that has every operation has it", "> Ops for D {}"),
     ("Stored", "sealed: a tensor is an array of one of these types", "sealed::Sealed + Copy"),
     ("Results", "of a private module, and named in a bound alone", "No other crate names it"),
     (
