@@ -1,4 +1,4 @@
-//! What a device must be able to do to unscale gradients.
+//! The trait of a device that unscales gradients.
 
 use crate::ScaleStore;
 use binade_core::OrderError;

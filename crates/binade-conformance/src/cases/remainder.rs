@@ -80,7 +80,7 @@ fn parameter(master: f64) -> f64 {
     }
     let [near, far] = neighbours(master, DType::BF16);
     let chosen = if (far - master).abs() <= (master - near).abs() { far } else { near };
-    // What would come after the largest number is infinity.
+    // The value after the largest number is infinity.
     if chosen.abs() >= 2.0_f64.powi(128) { f64::INFINITY.copysign(master) } else { chosen }
 }
 

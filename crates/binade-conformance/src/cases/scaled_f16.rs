@@ -48,7 +48,7 @@ pub(super) fn add_cases<S: Subject>(cases: &mut Cases<S>) {
                 Trial::single(STORE, param, updates).run(s, check, oracle)
             };
             for length in 1..10 {
-                // What the first leaves in memory is none of the second's.
+                // The second tensor must not be measured by values that the first has left in memory.
                 single(vec![3.0e4; 64])?;
                 single(vec![small; length])?;
                 for place in 0..length {
