@@ -1,7 +1,7 @@
 //! The handle.
 
 use crate::{BurnTensor, Error};
-use binade_core::{Finding, GradSet, Handle, Named, NamedGrads, Native};
+use binade_core::{Finding, GradSet, Handle, Named, NamedGrads, Native, TrainError};
 
 /// The handle for burn's tensors, on whatever device each of them is: it holds nothing.
 ///
@@ -22,4 +22,16 @@ impl GradSet for Burn {
     type Params = Vec<Named<BurnTensor>>;
     type Grads = NamedGrads<BurnTensor>;
     type Found = Finding;
+
+    fn train_error(&self, error: TrainError) -> Error {
+        HOST.train_error(error)
+    }
+
+    fn is_raised(&self, found: &Finding) -> Result<bool, Error> {
+        HOST.is_raised(found)
+    }
+
+    fn materialise(&self, grads: NamedGrads<BurnTensor>) -> Result<NamedGrads<BurnTensor>, Error> {
+        HOST.materialise(grads)
+    }
 }

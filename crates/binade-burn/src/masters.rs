@@ -2,10 +2,9 @@
 
 use crate::device::HOST;
 use crate::{Burn, BurnTensor, Error};
-use binade_core::{Finding, Named, NamedGrads, NoGradients};
+use binade_core::{Finding, Named, NamedGrads};
 use binade_master_weights::{
-    ExportF32, HostMasters, Join, LoadError, MasterWeights, Materialise, ParameterForm, Plan,
-    SavedParameter, Snapshot,
+    HostMasters, LoadError, MasterWeights, ParameterForm, Plan, SavedParameter, Snapshot,
 };
 
 type Params = Vec<Named<BurnTensor>>;
@@ -31,23 +30,7 @@ impl MasterWeights for Burn {
     ) -> Result<(), Error> {
         HOST.step(params, masters, grads, found)
     }
-}
 
-impl Materialise for Burn {
-    fn is_raised(&self, found: &Finding) -> Result<bool, Error> {
-        HOST.is_raised(found)
-    }
-
-    fn materialise(&self, grads: Grads) -> Result<Grads, Error> {
-        HOST.materialise(grads)
-    }
-
-    fn no_gradients(&self, error: NoGradients) -> Error {
-        HOST.no_gradients(error)
-    }
-}
-
-impl Join for Burn {
     fn join(
         &self,
         params: &mut Params,
@@ -56,16 +39,6 @@ impl Join for Burn {
         plan: &Plan,
     ) -> Result<(), Error> {
         HOST.join(params, masters, more, plan)
-    }
-}
-
-impl ExportF32 for Burn {
-    fn export_f32(
-        &self,
-        params: &Params,
-        masters: &HostMasters,
-    ) -> Result<Vec<Named<Vec<f32>>>, Error> {
-        HOST.export_f32(params, masters)
     }
 }
 
@@ -85,5 +58,13 @@ impl Snapshot for Burn {
         saved: &[SavedParameter],
     ) -> Result<(), LoadError<Error>> {
         HOST.load(params, masters, saved)
+    }
+
+    fn export_f32(
+        &self,
+        params: &Params,
+        masters: &HostMasters,
+    ) -> Result<Vec<Named<Vec<f32>>>, Error> {
+        HOST.export_f32(params, masters)
     }
 }

@@ -47,7 +47,7 @@ impl<M: Module> Optimizer<NamedGrads<BurnTensor>, Finding> for BurnOptimizer<M> 
             return Ok(());
         }
         if grads.is_empty() && parameters > 0 {
-            return Err(NativeError::NoGradients(NoGradients { parameters }));
+            return Err(NativeError::Train(NoGradients { parameters }.into()));
         }
         self.module = self.optimizer.step(self.learning_rate.clone(), self.module.clone(), grads);
         Ok(())

@@ -2,12 +2,8 @@
 
 use crate::device::HOST;
 use crate::{Burn, BurnTensor, Error, TensorError};
-use binade_core::{Finding, Form, Named, NamedGrads, OrderError, RawTensor};
-use binade_grad_scaler::{
-    ClipGroup, ClipGroups, GradOps, GradScaler, HostScale, Loss, Norm, SaveGrads, ScaleState,
-};
-
-impl HostScale for Burn {}
+use binade_core::{Finding, Form, Named, NamedGrads, RawTensor};
+use binade_grad_scaler::{ClipGroup, GradOps, GradScaler, Loss, Norm, ScaleState};
 
 impl Loss<Burn> for BurnTensor {
     type Error = Error;
@@ -32,10 +28,6 @@ impl GradScaler for Burn {
             grad.device().sync().map_err(TensorError::from)?;
         }
         HOST.unscale(grads, scale)
-    }
-
-    fn order_error(&self, error: OrderError) -> Error {
-        HOST.order_error(error)
     }
 }
 
@@ -62,9 +54,7 @@ impl GradOps for Burn {
     ) -> Result<NamedGrads<BurnTensor>, Error> {
         HOST.accumulate(sum, grads, found)
     }
-}
 
-impl ClipGroups for Burn {
     fn clip_groups(
         &self,
         grads: &mut NamedGrads<BurnTensor>,
@@ -73,9 +63,7 @@ impl ClipGroups for Burn {
     ) -> Result<(), Error> {
         HOST.clip_groups(grads, groups, verdict)
     }
-}
 
-impl SaveGrads for Burn {
     fn grad_forms(&self, params: &Vec<Named<BurnTensor>>) -> Result<Vec<Named<Form>>, Error> {
         HOST.grad_forms(params)
     }
@@ -90,9 +78,5 @@ impl SaveGrads for Burn {
         saved: &NamedGrads<RawTensor>,
     ) -> Result<NamedGrads<BurnTensor>, Error> {
         HOST.load_grads(params, saved)
-    }
-
-    fn upload_found(&self, found: &Finding) -> Result<Finding, Error> {
-        HOST.upload_found(found)
     }
 }

@@ -2,7 +2,7 @@
 
 use crate::{Error, candle_dtype, dtype::dtype};
 use binade_autocast::Autocast;
-use binade_core::{DType, Finding, GradSet, Handle, Named, NamedGrads, Native};
+use binade_core::{DType, Finding, GradSet, Handle, Named, NamedGrads, Native, TrainError};
 use candle_core::Tensor;
 use std::borrow::Cow;
 
@@ -32,6 +32,21 @@ impl GradSet for Candle {
     type Params = Vec<Named<Tensor>>;
     type Grads = NamedGrads<Tensor>;
     type Found = Finding;
+
+    fn train_error(&self, error: TrainError) -> Error {
+        Error::Set(Self::HOST.train_error(error))
+    }
+
+    fn is_raised(&self, found: &Finding) -> Result<bool, Error> {
+        Ok(found.is_raised())
+    }
+
+    fn materialise(&self, mut grads: NamedGrads<Tensor>) -> Result<NamedGrads<Tensor>, Error> {
+        for value in grads.iter_mut().filter_map(|grad| grad.value.as_mut()) {
+            *value = value.to_dtype(candle_core::DType::F32)?;
+        }
+        Ok(grads)
+    }
 }
 
 impl Autocast for Candle {

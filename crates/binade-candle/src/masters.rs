@@ -3,11 +3,9 @@
 use crate::elements::{Elements, read_grads, read_params};
 use crate::params::untied;
 use crate::{Candle, Error, device, dtype::dtype};
-use binade_core::{Finding, Named, NamedGrads, NativeError, NoGradients};
-use binade_master_weights::{
-    ExportF32, Facts, HostMasters, Join, MasterWeights, Materialise, Plan, matched,
-};
-use candle_core::{DType, Tensor};
+use binade_core::{Finding, Named, NamedGrads};
+use binade_master_weights::{Facts, HostMasters, MasterWeights, Plan, matched};
+use candle_core::Tensor;
 
 /// Parameters are tensors by name, and those that are `Var`s stay `Var`s: a step sets them, and whoever holds a clone, a layer
 /// of candle's for one, computes with the new values from then on. One that a plan stores in another type becomes a new `Var`;
@@ -44,9 +42,7 @@ impl MasterWeights for Candle {
         Self::HOST.step(&mut elements, masters, grads, found)?;
         put(&elements, params)
     }
-}
 
-impl Join for Candle {
     fn join(
         &self,
         params: &mut Vec<Named<Tensor>>,
@@ -61,33 +57,6 @@ impl Join for Candle {
         put(&elements[there..], &mut more)?;
         params.append(&mut more);
         Ok(())
-    }
-}
-
-impl ExportF32 for Candle {
-    fn export_f32(
-        &self,
-        params: &Vec<Named<Tensor>>,
-        masters: &HostMasters,
-    ) -> Result<Vec<Named<Vec<f32>>>, Error> {
-        Ok(Self::HOST.export_f32(&read_params(params)?, masters)?)
-    }
-}
-
-impl Materialise for Candle {
-    fn is_raised(&self, found: &Finding) -> Result<bool, Error> {
-        Ok(found.is_raised())
-    }
-
-    fn materialise(&self, mut grads: NamedGrads<Tensor>) -> Result<NamedGrads<Tensor>, Error> {
-        for value in grads.iter_mut().filter_map(|grad| grad.value.as_mut()) {
-            *value = value.to_dtype(DType::F32)?;
-        }
-        Ok(grads)
-    }
-
-    fn no_gradients(&self, error: NoGradients) -> Error {
-        Error::Set(NativeError::NoGradients(error))
     }
 }
 

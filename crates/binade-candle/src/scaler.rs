@@ -1,14 +1,11 @@
 //! Loss scaling: losses in candle's graph, sets of gradients on the host or, by CUDA, where they are.
 
 use crate::elements::{read_grads, write_grads};
+use crate::snapshot::{form, raw};
 use crate::{Candle, Error, device};
-use binade_core::{Finding, NamedGrads, NativeError, OrderError};
-use binade_grad_scaler::{
-    ClipGroup, ClipGroups, GradOps, GradScaler, HostScale, Loss, Norm, ScaleState,
-};
+use binade_core::{Finding, Form, Named, NamedGrads, RawTensor};
+use binade_grad_scaler::{ClipGroup, GradOps, GradScaler, Loss, Norm, ScaleState};
 use candle_core::{DType, Result as CandleResult, Tensor};
-
-impl HostScale for Candle {}
 
 impl Loss<Candle> for Tensor {
     type Error = Error;
@@ -35,10 +32,6 @@ impl GradScaler for Candle {
         let found = Self::HOST.unscale(&mut elements, scale)?;
         *grads = write_grads(elements)?;
         Ok(found)
-    }
-
-    fn order_error(&self, error: OrderError) -> Error {
-        Error::Set(NativeError::Order(error))
     }
 }
 
@@ -81,9 +74,7 @@ impl GradOps for Candle {
         let sum = sum.as_deref().map(read_grads).transpose()?;
         write_grads(Self::HOST.accumulate(sum, read_grads(&grads)?, found)?)
     }
-}
 
-impl ClipGroups for Candle {
     fn clip_groups(
         &self,
         grads: &mut NamedGrads<Tensor>,
@@ -97,6 +88,38 @@ impl ClipGroups for Candle {
         Self::HOST.clip_groups(&mut elements, groups, verdict)?;
         *grads = write_grads(elements)?;
         Ok(())
+    }
+
+    fn grad_forms(&self, params: &Vec<Named<Tensor>>) -> Result<Vec<Named<Form>>, Error> {
+        let form = |param: &Named<Tensor>| {
+            Named::new(param.name.clone(), form(binade_core::DType::F32, &param.value))
+        };
+        Ok(params.iter().map(form).collect())
+    }
+
+    fn save_grads(&self, grads: &NamedGrads<Tensor>) -> Result<NamedGrads<RawTensor>, Error> {
+        let one = |grad: &Named<Option<Tensor>>| {
+            let value =
+                grad.value.as_ref().map(|value| raw(binade_core::DType::F32, &grad.name, value));
+            Ok(Named::new(grad.name.clone(), value.transpose()?))
+        };
+        grads.iter().map(one).collect()
+    }
+
+    fn load_grads(
+        &self,
+        params: &Vec<Named<Tensor>>,
+        saved: &NamedGrads<RawTensor>,
+    ) -> Result<NamedGrads<Tensor>, Error> {
+        let one = |saved: &Named<Option<RawTensor>>| {
+            let param = params.iter().find(|param| param.name == saved.name);
+            let tensor = param.zip(saved.value.as_ref()).map(|(param, raw)| {
+                let values = raw.to_f32().unwrap_or_default();
+                Tensor::from_vec(values, param.value.shape(), param.value.device())
+            });
+            Ok(Named::new(saved.name.clone(), tensor.transpose()?))
+        };
+        saved.iter().map(one).collect()
     }
 }
 

@@ -3,7 +3,7 @@
 use crate::boundary::Boundary;
 use crate::{Checkpoint, DraftError, SaveError, SavedOptimizer, SavedScaler};
 use binade_core::RawTensor;
-use binade_grad_scaler::{Accumulation, GradScaler, SaveGrads, Scaler, Step};
+use binade_grad_scaler::{Accumulation, GradOps, GradScaler, Scaler, Step};
 use binade_master_weights::{MasterOptimizer, Snapshot};
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -53,7 +53,7 @@ impl Draft {
     /// # Errors
     ///
     /// As [`window`](Self::window).
-    pub fn within<D: SaveGrads>(
+    pub fn within<D: GradOps>(
         name: &str,
         window: &Accumulation<D>,
     ) -> Result<Self, SaveError<D::Error>> {
@@ -69,7 +69,7 @@ impl Draft {
     /// # Errors
     ///
     /// When the name is taken or has a `/`, or the device fails.
-    pub fn window<D: SaveGrads>(
+    pub fn window<D: GradOps>(
         mut self,
         name: &str,
         window: &Accumulation<D>,

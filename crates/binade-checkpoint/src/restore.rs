@@ -1,7 +1,7 @@
 //! Putting a run where a checkpoint was made: all of it, or nothing.
 
 use crate::{Checkpoint, Mismatch, RestoreError, plan};
-use binade_grad_scaler::{Accumulation, GradScaler, SaveGrads, ScaleState, Scaler};
+use binade_grad_scaler::{Accumulation, GradOps, GradScaler, ScaleState, Scaler};
 use binade_master_weights::{MasterOptimizer, Snapshot};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
@@ -35,7 +35,7 @@ impl<'r, E: 'r> Restore<'r, E> {
     /// # Errors
     ///
     /// When there is none, it is of other parameters, or the device fails.
-    pub fn window<D: SaveGrads<Error = E>>(
+    pub fn window<D: GradOps<Error = E>>(
         &mut self,
         name: &str,
         scaler: &Scaler<D>,

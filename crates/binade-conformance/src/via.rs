@@ -16,7 +16,7 @@ pub use stages::{iterate, merge};
 use crate::{OpInvocation, Pass, Refusal, Round, Subject, Turn, Unscaled};
 use binade_core::{DType, Finding, Handle, Named, NamedGrads};
 use binade_grad_scaler::{GradOps, GradScaler, Join, Loss, LossScale, ScaleState, ScaleStore};
-use binade_master_weights::{MasterStore, MasterWeights, Materialise, Plan};
+use binade_master_weights::{MasterStore, MasterWeights, Plan};
 use binade_ops::Ops;
 
 /// [`Subject::compute`] by the traits of [`Ops`].
@@ -71,7 +71,7 @@ pub fn unscale<D>(
     scale: ScaleState,
 ) -> Result<Unscaled<D::Tensor>, Refusal>
 where
-    D: GradScaler<Grads: From<NamedGrads<D::Tensor>>> + Materialise,
+    D: GradScaler<Grads: From<NamedGrads<D::Tensor>>>,
 {
     let mut grads = D::Grads::from(grads);
     let scale = device.upload_state(scale)?;

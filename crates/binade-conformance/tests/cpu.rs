@@ -2,10 +2,9 @@
 
 use binade_autocast::Autocast;
 use binade_conformance::via::{self, Device};
-use binade_conformance::{Arithmetic, Clip, OpInvocation, Refusal, Runner, Unscaled};
-use binade_core::{DType, NamedGrads, stochastic::Key};
+use binade_conformance::{Arithmetic, OpInvocation, Refusal, Runner};
+use binade_core::{DType, stochastic::Key};
 use binade_cpu::{Cpu, Tensor};
-use binade_grad_scaler::{ClipGroup, ScaleState};
 
 struct Reference;
 
@@ -38,16 +37,6 @@ impl Device for Reference {
 
     fn cast_stochastic(&self, tensor: &Tensor, to: DType, key: Key) -> Result<Tensor, Refusal> {
         Ok(Cpu.cast_stochastic(tensor, to, key)?)
-    }
-
-    fn clip_groups(
-        &self,
-        grads: NamedGrads<Tensor>,
-        scale: ScaleState,
-        first: Option<Clip>,
-        groups: &[ClipGroup],
-    ) -> Result<Unscaled<Tensor>, Refusal> {
-        via::clip_groups(&Cpu, grads, scale, first, groups)
     }
 
     fn compute(&self, op: &OpInvocation, operands: &[&Tensor]) -> Result<Vec<Tensor>, Refusal> {

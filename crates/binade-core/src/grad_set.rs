@@ -1,36 +1,46 @@
 //! The types that a device trains with, declared once for loss scaling and for master weights.
 
-use crate::Handle;
+use crate::{Handle, NamedGrads, TrainError};
 
 /// The gradients of a device, with the parameters that they are of and the finding of a pass over them.
 ///
 /// Loss scaling and master weights are implemented over these types, so that gradients which a scaler has unscaled are those
 /// that an optimizer of the same device steps by.
 ///
+/// `is_raised` and `materialise` are for optimizers that expect plain tensors; a device without them has none.
+///
 /// # For implementers
 ///
 /// * `Grads` keeps the order in which a set was given, and lists the parameters that have no gradient.
+/// * `train_error` keeps the error's words and its kind.
+/// * `materialise` gives `f32` tensors that are unscaled and clipped.
+/// * `is_raised` waits for the device: this is the price of an optimizer that cannot be predicated.
 ///
 /// # Examples
 ///
 /// A device whose sets are lists by name, and whose findings are values of the host:
 ///
 /// ```
-/// use binade_core::{Finding, GradSet, Handle, Named, NamedGrads};
+/// use binade_core::{Finding, GradSet, Handle, Named, NamedGrads, TrainError};
 ///
 /// struct Host;
 ///
 /// impl Handle for Host {
 ///     type Tensor = Vec<f32>;
-///     type Error = std::convert::Infallible;
+///     type Error = TrainError;
 /// }
 ///
 /// impl GradSet for Host {
 ///     type Params = Vec<Named<Vec<f32>>>;
 ///     type Grads = NamedGrads<Vec<f32>>;
 ///     type Found = Finding;
+///
+///     fn train_error(&self, error: TrainError) -> TrainError {
+///         error
+///     }
 /// }
 /// ```
+#[expect(unused_variables, reason = "parameter names are documentation")]
 pub trait GradSet: Handle {
     /// The model's parameters: named tensors, a store, a module. `()` for a device that only scales losses.
     type Params;
@@ -38,4 +48,25 @@ pub trait GradSet: Handle {
     type Grads;
     /// The finding of one pass over a set: raised or not, where, and which gradients were missing. Cloning is cheap.
     type Found: Clone;
+
+    /// The device's error for what training refuses on every device.
+    fn train_error(&self, error: TrainError) -> Self::Error;
+
+    /// Reads whether a step by gradients of this finding must be skipped. Optional.
+    ///
+    /// # Errors
+    ///
+    /// When the device fails; `Unsupported` as provided.
+    fn is_raised(&self, found: &Self::Found) -> Result<bool, Self::Error> {
+        Err(self.train_error(TrainError::unsupported::<Self>("GradSet::is_raised")))
+    }
+
+    /// Plain tensors by parameter name, in `f32`. Optional.
+    ///
+    /// # Errors
+    ///
+    /// When the device fails; `Unsupported` as provided.
+    fn materialise(&self, grads: Self::Grads) -> Result<NamedGrads<Self::Tensor>, Self::Error> {
+        Err(self.train_error(TrainError::unsupported::<Self>("GradSet::materialise")))
+    }
 }

@@ -24,6 +24,7 @@ mod raw;
 mod static_cast;
 mod static_set;
 pub mod stochastic;
+mod train_error;
 
 pub use dtype::{DType, Format};
 pub use element::Element;
@@ -44,3 +45,4 @@ pub use promote::promote;
 pub use raw::{Form, Misfit, RawTensor};
 pub use static_cast::{StaticCast, StaticSet};
 pub use static_set::{Flat, OnlyF32, Static, StaticGrads};
+pub use train_error::TrainError;

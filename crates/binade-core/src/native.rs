@@ -1,8 +1,6 @@
 //! How a stranger's host tensor joins: one trait, and a handle that has every capability in return.
 
-use crate::{
-    DType, Error, ErrorKind, Finding, GradSet, Handle, Named, NamedGrads, NoGradients, OrderError,
-};
+use crate::{DType, Error, ErrorKind, Finding, GradSet, Handle, Named, NamedGrads, TrainError};
 use std::{any, fmt, marker::PhantomData, sync::Arc};
 
 /// A tensor whose elements the host can reach. Implement this and use [`Native`].
@@ -88,10 +86,8 @@ pub enum NativeError<E> {
         /// Which sets these are, and what to do.
         why: &'static str,
     },
-    /// A step without gradients.
-    NoGradients(NoGradients),
-    /// A training loop that uses its scaler wrongly.
-    Order(OrderError),
+    /// Refused by training on every device.
+    Train(TrainError),
     /// A number that an operation is not defined for.
     Invalid {
         /// The operation.
@@ -119,8 +115,7 @@ impl<E: fmt::Display> fmt::Display for NativeError<E> {
                 f.write_str("give it the shape of its parameter, transposed where that is missing")
             }
             Self::Names { first, second, why } => write!(f, "`{first}` and `{second}`: {why}"),
-            Self::NoGradients(error) => error.fmt(f),
-            Self::Order(error) => error.fmt(f),
+            Self::Train(error) => error.fmt(f),
             Self::Invalid { what, value, expected } => {
                 write!(f, "{what}: {value} given, takes {expected}")
             }
@@ -135,8 +130,7 @@ impl<E: Error> std::error::Error for NativeError<E> {
             Self::Mismatch { .. }
             | Self::Shapes { .. }
             | Self::Names { .. }
-            | Self::NoGradients(_)
-            | Self::Order(_)
+            | Self::Train(_)
             | Self::Invalid { .. } => None,
         }
     }
@@ -147,8 +141,7 @@ impl<E: Error> Error for NativeError<E> {
         match self {
             Self::Tensor(error) => error.kind(),
             Self::Mismatch { .. } | Self::Shapes { .. } | Self::Names { .. } => ErrorKind::Mismatch,
-            Self::NoGradients(error) => error.kind(),
-            Self::Order(error) => error.kind(),
+            Self::Train(error) => error.kind(),
             Self::Invalid { .. } => ErrorKind::InvalidArgument,
         }
     }
@@ -213,4 +206,22 @@ impl<T: AmpTensor> GradSet for Native<T> {
     type Params = Vec<Named<T>>;
     type Grads = NamedGrads<T>;
     type Found = Finding;
+
+    fn train_error(&self, error: TrainError) -> NativeError<T::Error> {
+        NativeError::Train(error)
+    }
+
+    fn is_raised(&self, found: &Finding) -> Result<bool, NativeError<T::Error>> {
+        Ok(found.is_raised())
+    }
+
+    fn materialise(
+        &self,
+        mut grads: NamedGrads<T>,
+    ) -> Result<NamedGrads<T>, NativeError<T::Error>> {
+        for value in grads.iter_mut().filter_map(|grad| grad.value.as_mut()) {
+            *value = value.cast(DType::F32)?;
+        }
+        Ok(grads)
+    }
 }

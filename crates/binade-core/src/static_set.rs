@@ -3,7 +3,7 @@
 use crate::{
     AmpTensor, DType, Element, Error, ErrorKind, Finding, GradSet, Handle, Named, NamedGrads,
 };
-use crate::{Native, NativeError, StaticSet};
+use crate::{Native, NativeError, StaticSet, TrainError};
 use std::{any, fmt, marker::PhantomData};
 
 /// The handle for a model `P` whose element type is a type parameter: scales losses, which are plain `f32`, and keeps masters.
@@ -52,6 +52,14 @@ impl<P: StaticSet> GradSet for Static<P> {
     type Params = P;
     type Grads = StaticGrads<P>;
     type Found = Finding;
+
+    fn train_error(&self, error: TrainError) -> NativeError<OnlyF32> {
+        NativeError::Train(error)
+    }
+
+    fn is_raised(&self, found: &Finding) -> Result<bool, NativeError<OnlyF32>> {
+        Ok(found.is_raised())
+    }
 }
 
 /// Gradients of a model `P`: as backward left them, or in `f32` once they are unscaled, since sixteen bits would lose again what

@@ -1,8 +1,8 @@
 //! The handle of a host tensor: the provided methods of its trait, and its errors.
 
 use binade_core::{
-    AmpTensor, DType, Error, ErrorKind, HostTensor, HostTypeError, Native, NativeError,
-    NoGradients, OrderError,
+    AmpTensor, DType, Error, ErrorKind, GradSet, Handle, HostTensor, HostTypeError, Native,
+    NativeError, NoGradients, OrderError, TrainError,
 };
 use half::f16;
 use std::{error::Error as _, fmt, sync::Arc};
@@ -99,8 +99,8 @@ fn every_error_names_its_parameter_or_value_and_has_its_kind() {
             ErrorKind::Mismatch,
             "`w` and `v`: in another order",
         ),
-        (NativeError::NoGradients(none), ErrorKind::InvalidArgument, &no_gradients),
-        (NativeError::Order(order), ErrorKind::Mismatch, &second_update),
+        (NativeError::Train(none.into()), ErrorKind::InvalidArgument, &no_gradients),
+        (NativeError::Train(order.into()), ErrorKind::Mismatch, &second_update),
         (
             NativeError::Invalid { what: "clip", value: -1.5, expected: "a norm above 0" },
             ErrorKind::InvalidArgument,
@@ -127,4 +127,36 @@ fn a_wrapped_error_keeps_its_kind_and_its_cause() {
 #[test]
 fn a_handle_prints_the_tensor_that_it_is_for() {
     assert_eq!(format!("{:?}", Native::<Vec<u8>>::new()), "Native<alloc::vec::Vec<u8>>");
+}
+
+/// A device that only scales losses.
+struct Losses;
+
+impl Handle for Losses {
+    type Tensor = ();
+    type Error = TrainError;
+}
+
+impl GradSet for Losses {
+    type Params = ();
+    type Grads = ();
+    type Found = ();
+
+    fn train_error(&self, error: TrainError) -> TrainError {
+        error
+    }
+}
+
+#[test]
+fn an_optional_method_that_a_device_leaves_out_is_unsupported_by_both_names() {
+    let device = std::any::type_name::<Losses>();
+    for (error, method) in [
+        (Losses.is_raised(&()).unwrap_err(), "GradSet::is_raised"),
+        (Losses.materialise(()).unwrap_err(), "GradSet::materialise"),
+    ] {
+        assert_eq!(error, TrainError::Unsupported { device, method });
+        assert_eq!(error.kind(), ErrorKind::Unsupported);
+        let text = error.to_string();
+        assert!(text.contains(device) && text.contains(method), "{text}");
+    }
 }

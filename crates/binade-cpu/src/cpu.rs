@@ -1,7 +1,7 @@
 //! The handle.
 
 use crate::{Error, Gradients, Tensor};
-use binade_core::{Finding, GradSet, Handle, Named};
+use binade_core::{Finding, GradSet, Handle, Named, NamedGrads, TrainError};
 
 /// The CPU as a device. It holds nothing: work runs on rayon's current thread pool, and no result depends on its size.
 #[derive(Clone, Copy, Debug, Default, Eq, Hash, PartialEq)]
@@ -16,4 +16,16 @@ impl GradSet for Cpu {
     type Params = Vec<Named<Tensor>>;
     type Grads = Gradients;
     type Found = Finding;
+
+    fn train_error(&self, error: TrainError) -> Error {
+        error.into()
+    }
+
+    fn is_raised(&self, found: &Finding) -> Result<bool, Error> {
+        Ok(found.is_raised())
+    }
+
+    fn materialise(&self, grads: Gradients) -> Result<NamedGrads<Tensor>, Error> {
+        grads.materialised()
+    }
 }

@@ -1,6 +1,6 @@
 //! What can go wrong on the CPU.
 
-use binade_core::{DType, ErrorKind, MatchError, NoGradients, OrderError};
+use binade_core::{DType, ErrorKind, MatchError, TrainError};
 use binade_grad_scaler::ClipGroupError;
 use binade_master_weights::{PlanError, step::LengthError};
 use binade_ops::{DTypeError, OperandError, ShapeError};
@@ -48,12 +48,9 @@ pub enum Error {
     /// Slices that do not go together: a defect of whoever calls, since sets are matched before.
     #[error(transparent)]
     Step(#[from] LengthError),
-    /// A step without gradients.
+    /// Refused by training on every device.
     #[error(transparent)]
-    NoGradients(#[from] NoGradients),
-    /// A training loop that uses its scaler wrongly.
-    #[error(transparent)]
-    Order(#[from] OrderError),
+    Train(#[from] TrainError),
     /// A limit that is no limit.
     #[error("{what}: a limit of {value} given, takes a positive number")]
     Limit {
@@ -80,15 +77,13 @@ impl binade_core::Error for Error {
         match self {
             Self::Shape(error) => error.kind(),
             Self::ClipGroup(error) => error.kind(),
-            Self::Order(error) => error.kind(),
+            Self::Train(error) => error.kind(),
             Self::DType(_)
             | Self::Length { .. }
             | Self::Match(_)
             | Self::Plan(_)
             | Self::Step(_) => ErrorKind::Mismatch,
-            Self::NoGradients(_) | Self::Index { .. } | Self::Limit { .. } => {
-                ErrorKind::InvalidArgument
-            }
+            Self::Index { .. } | Self::Limit { .. } => ErrorKind::InvalidArgument,
             Self::Unsupported { .. } => ErrorKind::Unsupported,
         }
     }

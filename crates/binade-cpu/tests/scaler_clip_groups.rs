@@ -4,7 +4,7 @@ mod sets;
 
 use binade_core::{DType, Error as _, ErrorKind, Finding, Named};
 use binade_cpu::{Cpu, Tensor};
-use binade_grad_scaler::{ClipGroup, ClipGroups, GradOps, GradScaler, Norm};
+use binade_grad_scaler::{ClipGroup, GradOps, GradScaler, Norm};
 use sets::{
     NATIVE, Part, Random, grads, in_pools, name, native_unscaled, native_values, said, scale,
     unscaled, values,

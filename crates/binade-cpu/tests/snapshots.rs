@@ -4,7 +4,7 @@ mod sets;
 
 use binade_core::{DType, Finding, Named, Optimizer as _, RawTensor};
 use binade_cpu::{Cpu, Gradients, Tensor};
-use binade_grad_scaler::{GradScaler as _, SaveGrads as _};
+use binade_grad_scaler::{GradOps as _, GradScaler as _, ScaleStore as _};
 use binade_master_weights::{MasterOptimizer, MasterStore, Plan, UpdateRule};
 use sets::{ALL, Part, Random, STORES, grads, name, params, plan, rules, said, scale, values};
 

@@ -12,7 +12,7 @@ use crate::{
     names::Names,
     probe::{self, Capability},
 };
-use binade_core::{GradSet, Handle, Named};
+use binade_core::Handle;
 use bytemuck::Zeroable;
 use cudarc::driver::CudaStream;
 use std::{
@@ -205,12 +205,6 @@ impl Cuda {
 impl Handle for Cuda {
     type Tensor = crate::Tensor;
     type Error = Error;
-}
-
-impl GradSet for Cuda {
-    type Params = Vec<Named<crate::Tensor>>;
-    type Grads = crate::Gradients;
-    type Found = crate::Found;
 }
 
 impl fmt::Debug for Cuda {

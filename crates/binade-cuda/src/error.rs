@@ -1,7 +1,7 @@
 //! What can go wrong on a CUDA device.
 
 use crate::Uncapturable;
-use binade_core::{DType, ErrorKind, MatchError, NoGradients, OrderError};
+use binade_core::{DType, ErrorKind, MatchError, TrainError};
 use binade_grad_scaler::ClipGroupError;
 use binade_master_weights::PlanError;
 use binade_ops::{DTypeError, OperandError, ShapeError};
@@ -173,12 +173,9 @@ pub enum Error {
     /// A plan that does not go with the parameters.
     #[error(transparent)]
     Plan(#[from] PlanError),
-    /// A step without gradients.
+    /// Refused by training on every device.
     #[error(transparent)]
-    NoGradients(#[from] NoGradients),
-    /// A training loop that uses its scaler wrongly.
-    #[error(transparent)]
-    Order(#[from] OrderError),
+    Train(#[from] TrainError),
     /// A limit that is no limit.
     #[error("{what}: a limit of {value} given, takes a positive number")]
     Limit {
@@ -300,7 +297,7 @@ impl binade_core::Error for Error {
             Self::OutOfMemory { .. } => ErrorKind::OutOfMemory,
             Self::Shape(error) => error.kind(),
             Self::ClipGroup(error) => error.kind(),
-            Self::Order(error) => error.kind(),
+            Self::Train(error) => error.kind(),
             Self::DType(_)
             | Self::Length { .. }
             | Self::Match(_)
@@ -308,8 +305,7 @@ impl binade_core::Error for Error {
             | Self::Parts { .. }
             | Self::Shard { .. }
             | Self::Foreign => ErrorKind::Mismatch,
-            Self::NoGradients(_)
-            | Self::Index { .. }
+            Self::Index { .. }
             | Self::Limit { .. }
             | Self::PerThreadStream
             | Self::NoReplicas

@@ -1,7 +1,7 @@
 //! The handle, and what the host may ask it.
 
-use crate::{Error, Found, Gradients, Masters, Tensor, late::Late, queue::Queue, tensor::Like};
-use binade_core::{GradSet, Handle, Named};
+use crate::{Error, Masters, Tensor, late::Late, queue::Queue, tensor::Like};
+use binade_core::Handle;
 use binade_master_weights::HostMasters;
 use std::{
     fmt,
@@ -187,12 +187,6 @@ impl Default for Deferred {
 impl Handle for Deferred {
     type Tensor = Tensor;
     type Error = Error;
-}
-
-impl GradSet for Deferred {
-    type Params = Vec<Named<Tensor>>;
-    type Grads = Gradients;
-    type Found = Found;
 }
 
 impl fmt::Debug for Deferred {

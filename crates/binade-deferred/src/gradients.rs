@@ -1,7 +1,8 @@
 //! A set of gradients on the device.
 
-use crate::{Deferred, Error, Tensor, late::Late, tensor::Like};
-use binade_core::Named;
+use crate::{Deferred, Error, Found, Tensor, late::Late, tensor::Like};
+use binade_core::{DType, GradSet, Named, NamedGrads, TrainError};
+use binade_cpu::Cpu;
 use std::{fmt, sync::Arc};
 
 /// Gradients by parameter: which there may be and of what shape is known now, their values are computed later. One that
@@ -104,4 +105,43 @@ impl fmt::Debug for Gradients {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Gradients").field("likes", &self.likes).finish_non_exhaustive()
     }
+}
+
+impl GradSet for Deferred {
+    type Params = Vec<Named<Tensor>>;
+    type Grads = Gradients;
+    type Found = Found;
+
+    fn train_error(&self, error: TrainError) -> Error {
+        Error::Cpu(error.into())
+    }
+
+    fn is_raised(&self, found: &Found) -> Result<bool, Error> {
+        self.look("is_raised")?;
+        Ok(found.0.get()?.is_raised())
+    }
+
+    /// Where the set has not been computed, a gradient that turns out not to be there is zeros: it was promised.
+    fn materialise(&self, grads: Gradients) -> Result<NamedGrads<Tensor>, Error> {
+        let plain = |like: Like| Like { dtype: DType::F32, ..like };
+        let tensor = |entry: Named<Option<Like>>| Named {
+            name: entry.name,
+            value: entry.value.map(|like| Tensor::later(plain(like))),
+        };
+        let tensors: NamedGrads<Tensor> = grads.present().into_iter().map(tensor).collect();
+        let promised = |entry: &Named<Option<Tensor>>| entry.value.clone();
+        let promised: Vec<Option<Tensor>> = tensors.iter().map(promised).collect();
+        let places = promised.iter().flatten().map(|tensor| tensor.value().clone()).collect();
+        self.fill(places, move || {
+            let values = Cpu.materialise(grads.take()?)?.into_iter().zip(promised);
+            let kept = values.filter_map(|(entry, tensor)| Some((entry.value, tensor?)));
+            kept.map(|(value, tensor)| value.map_or_else(|| zeros(tensor.shape()), Ok)).collect()
+        });
+        Ok(tensors)
+    }
+}
+
+fn zeros(shape: &[usize]) -> Result<binade_cpu::Tensor, Error> {
+    let values = vec![0.0; shape.iter().product()];
+    Ok(binade_cpu::Tensor::from_f32(values, shape, DType::F32)?)
 }

@@ -3,9 +3,9 @@
 mod snapshot;
 
 use crate::{Deferred, Error, Found, Gradients, Tensor, late::Late, stand_in, tensor::Like};
-use binade_core::{DType, Named, NoGradients};
+use binade_core::{DType, Named, TrainError};
 use binade_cpu::{Cpu, check_step};
-use binade_master_weights::{ExportF32, HostMasters, Join, MasterWeights, Materialise, Plan};
+use binade_master_weights::{HostMasters, MasterWeights, Plan};
 use std::{
     fmt,
     sync::{Arc, Mutex, PoisonError},
@@ -83,7 +83,9 @@ impl MasterWeights for Deferred {
     ) -> Result<(), Error> {
         match check(params, masters, &grads) {
             // Gradients of other devices may have raised it. Only here does a step wait for what the device knows.
-            Err(Error::Cpu(binade_cpu::Error::NoGradients(_))) if self.has_raised(found)? => {
+            Err(Error::Cpu(binade_cpu::Error::Train(TrainError::NoGradients(_))))
+                if self.has_raised(found)? =>
+            {
                 return Ok(());
             }
             checked => checked?,
@@ -96,9 +98,7 @@ impl MasterWeights for Deferred {
         });
         Ok(())
     }
-}
 
-impl Join for Deferred {
     fn join(
         &self,
         params: &mut Params,
@@ -119,21 +119,6 @@ impl Join for Deferred {
         });
         params.append(&mut more);
         Ok(())
-    }
-}
-
-impl ExportF32 for Deferred {
-    fn export_f32(
-        &self,
-        params: &Params,
-        masters: &Masters,
-    ) -> Result<Vec<Named<Vec<f32>>>, Error> {
-        self.look("export_f32")?;
-        let values: Vec<_> = params
-            .iter()
-            .map(|Named { name, value }| Ok(Named::new(name.clone(), value.value().get()?.clone())))
-            .collect::<Result<_, Error>>()?;
-        Ok(Cpu.export_f32(&values, &masters.now()?)?)
     }
 }
 
@@ -175,41 +160,6 @@ fn taken(params: Values) -> Result<Vec<Named<binade_cpu::Tensor>>, Error> {
 fn check(params: &Params, masters: &Masters, grads: &Gradients) -> Result<(), Error> {
     let (params, grads) = (stand_in::parameters(params)?, stand_in::gradients(&grads.likes)?);
     Ok(check_step(&params, &masters.sample, &grads)?)
-}
-
-impl Materialise for Deferred {
-    fn is_raised(&self, found: &Found) -> Result<bool, Error> {
-        self.look("is_raised")?;
-        Ok(found.0.get()?.is_raised())
-    }
-
-    /// Where the set has not been computed, a gradient that turns out not to be there is zeros: it was promised.
-    fn materialise(&self, grads: Gradients) -> Result<Vec<Named<Option<Tensor>>>, Error> {
-        let plain = |like: Like| Like { dtype: DType::F32, ..like };
-        let tensor = |entry: Named<Option<Like>>| Named {
-            name: entry.name,
-            value: entry.value.map(|like| Tensor::later(plain(like))),
-        };
-        let tensors: Vec<Named<Option<Tensor>>> = grads.present().into_iter().map(tensor).collect();
-        let promised = |entry: &Named<Option<Tensor>>| entry.value.clone();
-        let promised: Vec<Option<Tensor>> = tensors.iter().map(promised).collect();
-        let places = promised.iter().flatten().map(|tensor| tensor.value().clone()).collect();
-        self.fill(places, move || {
-            let values = Cpu.materialise(grads.take()?)?.into_iter().zip(promised);
-            let kept = values.filter_map(|(entry, tensor)| Some((entry.value, tensor?)));
-            kept.map(|(value, tensor)| value.map_or_else(|| zeros(tensor.shape()), Ok)).collect()
-        });
-        Ok(tensors)
-    }
-
-    fn no_gradients(&self, error: NoGradients) -> Error {
-        Error::Cpu(error.into())
-    }
-}
-
-fn zeros(shape: &[usize]) -> Result<binade_cpu::Tensor, Error> {
-    let values = vec![0.0; shape.iter().product()];
-    Ok(binade_cpu::Tensor::from_f32(values, shape, DType::F32)?)
 }
 
 impl fmt::Debug for Masters {

@@ -1,13 +1,11 @@
 //! Loss scaling: the scale and what passes find are values on the device.
 
-mod clip_groups;
-mod save_grads;
-
 use crate::{Deferred, Error, Gradients, Tensor, late::Late, stand_in, tensor::Like};
-use binade_core::{DType, Finding, Named, OrderError};
+use binade_core::{DType, Finding, Form, Named, NamedGrads, RawTensor};
 use binade_cpu::Cpu;
 use binade_grad_scaler::{
-    GradOps, GradScaler, Join, Loss, LossScale, Norm, ScaleState, ScaleStore, join_findings, seen,
+    ClipGroup, GradOps, GradScaler, Join, Loss, LossScale, Norm, ScaleState, ScaleStore,
+    join_findings, seen,
 };
 use std::fmt;
 
@@ -62,6 +60,10 @@ impl ScaleStore for Deferred {
     fn is_ready(&self, _found: &[&Found], _scale: &Scale) -> Result<bool, Error> {
         Ok(self.waiting() == 0)
     }
+
+    fn upload_found(&self, found: &Finding) -> Result<Found, Error> {
+        Ok(Found(Late::known(found.clone())))
+    }
 }
 
 fn values(found: &[Late<Finding>]) -> Result<Vec<&Finding>, Error> {
@@ -84,10 +86,6 @@ impl GradScaler for Deferred {
     fn unscale(&self, grads: &mut Gradients, scale: &Scale) -> Result<Found, Error> {
         let scale = scale.0.clone();
         Ok(Found(grads.change(self, move |grads| Ok(Cpu.unscale(grads, scale.get()?)?))))
-    }
-
-    fn order_error(&self, error: OrderError) -> Error {
-        Error::Cpu(error.into())
     }
 }
 
@@ -143,6 +141,53 @@ impl GradOps for Deferred {
             Ok(Cpu.accumulate(sum, grads.take()?, found.get()?)?)
         });
         Ok(Gradients::later(likes, total))
+    }
+
+    fn clip_groups(
+        &self,
+        grads: &mut Gradients,
+        groups: &[ClipGroup],
+        verdict: &mut Found,
+    ) -> Result<(), Error> {
+        // What does not fit is refused now, not when the job is run.
+        let mut likes = stand_in::gradients(&grads.likes)?;
+        Cpu.clip_groups(&mut likes, groups, &mut Finding::default())?;
+        let (before, groups) = (verdict.0.clone(), groups.to_vec());
+        verdict.0 = grads.change(self, move |grads| {
+            let mut verdict = before.take()?;
+            Cpu.clip_groups(grads, &groups, &mut verdict)?;
+            Ok(verdict)
+        });
+        Ok(())
+    }
+
+    fn grad_forms(&self, params: &Vec<Named<Tensor>>) -> Result<Vec<Named<Form>>, Error> {
+        let form = |param: &Named<Tensor>| {
+            Named::new(param.name.clone(), Form::new(DType::F32, param.value.shape()))
+        };
+        Ok(params.iter().map(form).collect())
+    }
+
+    fn save_grads(&self, grads: &Gradients) -> Result<NamedGrads<RawTensor>, Error> {
+        self.look("save_grads")?;
+        Ok(Cpu.save_grads(&grads.clone().take()?)?)
+    }
+
+    fn load_grads(
+        &self,
+        params: &Vec<Named<Tensor>>,
+        saved: &NamedGrads<RawTensor>,
+    ) -> Result<Gradients, Error> {
+        let set = Cpu.load_grads(&stand_in::parameters(params)?, saved)?;
+        let like = |grad: &RawTensor| {
+            let Form { dtype, shape } = grad.form().clone();
+            Like { shape, dtype }
+        };
+        let one = |grad: &Named<Option<RawTensor>>| Named {
+            name: grad.name.clone(),
+            value: grad.value.as_ref().map(like),
+        };
+        Ok(Gradients::later(saved.iter().map(one).collect(), Late::known(set)))
     }
 }
 

@@ -1,9 +1,9 @@
 //! A gradient that only a bad micro-batch had turns out not to be there, as on the CPU.
 
-use binade_core::{DType, Named};
+use binade_core::{DType, GradSet as _, Named};
 use binade_deferred::{Deferred, Gradients};
 use binade_grad_scaler::{GradOps as _, GradScaler as _, ScaleState, ScaleStore as _};
-use binade_master_weights::{MasterWeights as _, Materialise as _, Plan, UpdateRule};
+use binade_master_weights::{MasterWeights as _, Plan, UpdateRule};
 use binade_ops::{Download as _, Upload as _};
 
 /// Micro-batches of two parameters, `a` and `b`: a bad one with both, and a good one with `b` alone.

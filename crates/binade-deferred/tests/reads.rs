@@ -3,12 +3,10 @@
 mod common;
 
 use binade_autocast::Autocast;
-use binade_core::{DType, Error as _, ErrorKind, Named};
+use binade_core::{DType, Error as _, ErrorKind, GradSet, Named};
 use binade_deferred::{Deferred, Error, Gradients};
-use binade_grad_scaler::{
-    ClipGroup, ClipGroups, GradOps, GradScaler, Norm, ScaleState, ScaleStore,
-};
-use binade_master_weights::{HostOptimizer, MasterWeights, Materialise, Plan, UpdateRule};
+use binade_grad_scaler::{ClipGroup, GradOps, GradScaler, Norm, ScaleState, ScaleStore};
+use binade_master_weights::{HostOptimizer, MasterWeights, Plan, UpdateRule};
 use binade_ops::{Download, MatMul, Mul, Upload};
 use common::tensor;
 

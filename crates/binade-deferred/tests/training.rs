@@ -8,7 +8,7 @@ use binade_core::{DType, Handle, Named, NamedGrads, Optimizer as _};
 use binade_cpu::Cpu;
 use binade_deferred::Deferred;
 use binade_grad_scaler::{GradScaler, ScaleState, Step};
-use binade_master_weights::{Join, MasterOptimizer, MasterStore, Plan, UpdateRule};
+use binade_master_weights::{MasterOptimizer, MasterStore, MasterWeights, Plan, UpdateRule};
 use binade_ops::{Download, Fill, Mul, Sum, Upload};
 use common::{Outcome, Run, Trains, bits};
 use rayon::prelude::*;
@@ -111,7 +111,7 @@ const STORES: [MasterStore; 5] = [
 /// A parameter that is stepped, another that joins, and two steps of both.
 fn joined<D>(device: &D, store: MasterStore) -> MasterOptimizer<D>
 where
-    D: Join<Params = Vec<Named<<D as Handle>::Tensor>>>
+    D: MasterWeights<Params = Vec<Named<<D as Handle>::Tensor>>>
         + Upload
         + Clone
         + GradScaler<Grads: From<NamedGrads<<D as Handle>::Tensor>>>,

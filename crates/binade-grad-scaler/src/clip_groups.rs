@@ -1,6 +1,6 @@
 //! Clipping by groups: each group of parameters by a norm of its own.
 
-use crate::{GradOps, Norm};
+use crate::Norm;
 use binade_core::{Error, ErrorKind, Finding, Overflow};
 use std::{collections::HashMap, sync::Arc};
 
@@ -13,35 +13,6 @@ pub struct ClipGroup {
     pub norm: Norm,
     /// What it is at most afterwards.
     pub max: f32,
-}
-
-/// Clipping of whole sets, group by group.
-///
-/// # For implementers
-///
-/// * A group's norm is that of its own parameters' unscaled gradients, as earlier clips have left them, accumulated as
-///   `clip_norm` accumulates. A parameter without a gradient adds nothing, and a group without any has a norm of 0.
-/// * Each gradient is multiplied, in `f32`, by its group's `max / norm`, rounded once to `f32`, where the norm exceeds `max`.
-///   A group within its limit and a parameter that no group names keep every bit.
-/// * A group's norm that is not finite as `f32` raises `verdict`, as [`ClipGroup::norm_name`] and without counting an
-///   element. What was raised before stays as it was told, and of several groups the first one is named. The norm that
-///   `clip_norm` has recorded stays.
-/// * A `max` that is negative, zero or NaN is `InvalidArgument`; a name that stands twice in the groups, and one that the
-///   set does not list, is a `Mismatch` that names it. Nothing has changed then.
-/// * Nothing is read to the host: groups are host knowledge, norms and factors are not.
-pub trait ClipGroups: GradOps {
-    /// Shrinks the gradients of each group so that its norm is at most its limit. [`ClipGroup::places`] says which gradient
-    /// is whose, and what is refused.
-    ///
-    /// # Errors
-    ///
-    /// When the device fails, a limit is not a positive number, a parameter is named twice, or a name is not in the set.
-    fn clip_groups(
-        &self,
-        grads: &mut Self::Grads,
-        groups: &[ClipGroup],
-        verdict: &mut Self::Found,
-    ) -> Result<(), Self::Error>;
 }
 
 impl ClipGroup {
@@ -159,7 +130,3 @@ impl Error for ClipGroupError {
         }
     }
 }
-
-// Holds the trait to being object safe.
-#[rustfmt::skip]
-const _: Option<&dyn ClipGroups<Error = std::convert::Infallible, Scale = (), Found = (), Tensor = (), Params = (), Grads = ()>> = None;

@@ -1,7 +1,6 @@
 //! The trait of a device that unscales gradients.
 
 use crate::ScaleStore;
-use binade_core::OrderError;
 
 /// Unscales gradients and looks for what is not finite.
 ///
@@ -28,7 +27,4 @@ pub trait GradScaler: ScaleStore {
         grads: &mut Self::Grads,
         scale: &Self::Scale,
     ) -> Result<Self::Found, Self::Error>;
-
-    /// The device's error for a loop that uses its scaler wrongly, which [`Scaler`](crate::Scaler) has found.
-    fn order_error(&self, error: OrderError) -> Self::Error;
 }

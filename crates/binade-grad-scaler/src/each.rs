@@ -34,7 +34,7 @@ impl<D: GradScaler> Scaler<D> {
         step.settle();
         let now = scalers.each_ref().map(|scaler| scaler.shared.iterations.now());
         if let (Err(error), Some(scaler)) = (step.check(&now), scalers.first()) {
-            return Err(scaler.device().order_error(error));
+            return Err(scaler.device().train_error(error.into()));
         }
         for scaler in &mut scalers {
             let (parts, verdicts) = own(&step, scaler.shared.iterations.now().scaler);

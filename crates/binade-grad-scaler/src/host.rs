@@ -3,19 +3,16 @@
 use crate::{Join, LossScale, ScaleState, ScaleStore, Seen};
 use binade_core::{Finding, GradSet};
 
-/// Says that a device keeps its scale on the host; it gets [`ScaleStore`] for that.
-///
-/// # For implementers
-///
-/// * `unscale` has found everything when it returns: a finding is a value of the host, which `update` and `read` take as it
-///   is.
-pub trait HostScale: GradSet<Found = Finding> {}
-
-impl<D: HostScale> ScaleStore for D {
+/// A device whose findings are values of the host keeps its scale there too.
+impl<D: GradSet<Found = Finding>> ScaleStore for D {
     type Scale = ScaleState;
 
     fn upload_state(&self, state: ScaleState) -> Result<ScaleState, D::Error> {
         Ok(state)
+    }
+
+    fn upload_found(&self, found: &Finding) -> Result<Finding, D::Error> {
+        Ok(found.clone())
     }
 
     fn merge(&self, into: &mut Finding, from: &Finding, join: Join) -> Result<(), D::Error> {
@@ -67,24 +64,25 @@ pub fn join_findings(into: &mut Finding, from: &Finding, join: Join) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use binade_core::Handle;
-    use std::convert::Infallible;
+    use binade_core::{Handle, TrainError};
 
     /// A device that says nothing of itself but that its scale is the host's.
     struct Bare;
 
     impl Handle for Bare {
         type Tensor = ();
-        type Error = Infallible;
+        type Error = TrainError;
     }
 
     impl GradSet for Bare {
         type Params = ();
         type Grads = ();
         type Found = Finding;
-    }
 
-    impl HostScale for Bare {}
+        fn train_error(&self, error: TrainError) -> TrainError {
+            error
+        }
+    }
 
     #[test]
     fn what_unscale_has_found_is_read_as_it_was_and_moves_the_scale_at_once() {

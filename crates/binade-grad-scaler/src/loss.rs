@@ -18,33 +18,34 @@ use binade_core::Error;
 /// A number as the loss of a device that keeps its scale on the host:
 ///
 /// ```
-/// use binade_grad_scaler::core::{Finding, GradSet, Handle};
-/// use binade_grad_scaler::{HostScale, Loss, ScaleState};
-/// use std::convert::Infallible;
+/// use binade_grad_scaler::core::{Finding, GradSet, Handle, TrainError};
+/// use binade_grad_scaler::{Loss, ScaleState};
 ///
 /// struct Host;
 ///
 /// impl Handle for Host {
 ///     type Tensor = f32;
-///     type Error = Infallible;
+///     type Error = TrainError;
 /// }
 ///
 /// impl GradSet for Host {
 ///     type Params = ();
 ///     type Grads = Vec<f32>;
 ///     type Found = Finding;
+///
+///     fn train_error(&self, error: TrainError) -> TrainError {
+///         error
+///     }
 /// }
 ///
-/// impl HostScale for Host {}
-///
 /// impl Loss<Host> for f32 {
-///     type Error = Infallible;
+///     type Error = TrainError;
 ///
-///     fn scaled(&self, _: &Host, scale: &ScaleState) -> Result<Self, Infallible> {
+///     fn scaled(&self, _: &Host, scale: &ScaleState) -> Result<Self, TrainError> {
 ///         Ok(self * scale.factor())
 ///     }
 ///
-///     fn unscaled(&self, _: &Host, scale: &ScaleState) -> Result<Self, Infallible> {
+///     fn unscaled(&self, _: &Host, scale: &ScaleState) -> Result<Self, TrainError> {
 ///         Ok(self * scale.inverse())
 ///     }
 /// }

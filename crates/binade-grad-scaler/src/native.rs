@@ -1,9 +1,12 @@
 //! Loss scaling for a stranger's host tensor: sets are `Vec<Named<Option<T>>>`.
 
-use crate::{GradOps, GradScaler, HostScale, Loss, Norm, ScaleState, clip_factor, record_norm};
-use binade_core::{AmpTensor, DType, Finding, Named, NamedGrads, Native, NativeError, OrderError};
-
-impl<T: AmpTensor> HostScale for Native<T> {}
+use crate::{
+    ClipGroup, GradOps, GradScaler, Loss, Norm, ScaleState, clip_factor, native_clip_groups,
+    record_norm,
+};
+use binade_core::{
+    AmpTensor, DType, Finding, Form, Named, NamedGrads, Native, NativeError, RawTensor,
+};
 
 impl<T: AmpTensor> Loss<Native<T>> for T {
     type Error = NativeError<T::Error>;
@@ -48,10 +51,6 @@ impl<T: AmpTensor> GradScaler for Native<T> {
             });
         }
         Ok(found)
-    }
-
-    fn order_error(&self, error: OrderError) -> NativeError<T::Error> {
-        NativeError::Order(error)
     }
 }
 
@@ -99,18 +98,75 @@ impl<T: AmpTensor> GradOps for Native<T> {
         }
         Ok(sum)
     }
+
+    fn clip_groups(
+        &self,
+        grads: &mut NamedGrads<T>,
+        groups: &[ClipGroup],
+        verdict: &mut Finding,
+    ) -> Result<(), NativeError<T::Error>> {
+        native_clip_groups::clip(grads, groups, verdict)
+    }
+
+    /// A tensor that tells no shape is of one axis, and gradients are made of parameters, which tell how.
+    fn grad_forms(
+        &self,
+        params: &Vec<Named<T>>,
+    ) -> Result<Vec<Named<Form>>, NativeError<T::Error>> {
+        let form = |param: &Named<T>| {
+            let form = Form::new(DType::F32, [elements(&param.value)?.len()]);
+            Ok(Named::new(param.name.clone(), form))
+        };
+        params.iter().map(form).collect()
+    }
+
+    fn save_grads(
+        &self,
+        grads: &NamedGrads<T>,
+    ) -> Result<NamedGrads<RawTensor>, NativeError<T::Error>> {
+        let raw = |grad: &T| {
+            let values = elements(grad)?;
+            Ok::<_, T::Error>(RawTensor::from_f32(Form::new(DType::F32, [values.len()]), &values))
+        };
+        let one = |grad: &Named<Option<T>>| {
+            let value = grad.value.as_ref().map(raw).transpose()?.flatten();
+            Ok(Named::new(grad.name.clone(), value))
+        };
+        grads.iter().map(one).collect()
+    }
+
+    fn load_grads(
+        &self,
+        params: &Vec<Named<T>>,
+        saved: &NamedGrads<RawTensor>,
+    ) -> Result<NamedGrads<T>, NativeError<T::Error>> {
+        let one = |saved: &Named<Option<RawTensor>>| {
+            let param = params.iter().find(|param| param.name == saved.name);
+            let grad = param.zip(saved.value.as_ref());
+            let grad = grad.map(|(param, raw)| like(&param.value, raw)).transpose()?;
+            Ok(Named::new(saved.name.clone(), grad))
+        };
+        saved.iter().map(one).collect()
+    }
 }
 
 const ALIAS: &str = "scaling it has changed it: `AmpTensor::cast` to its own type shares elements with it, and has to copy; a tensor that records gradients needs a `scaled` of its own too, by the library's multiplication";
 
 /// The elements, read from a cast, which copies: a clone may share them, and a write would be seen by whoever records gradients.
-pub(crate) fn elements<T: AmpTensor>(tensor: &T) -> Result<Vec<f32>, T::Error> {
+fn elements<T: AmpTensor>(tensor: &T) -> Result<Vec<f32>, T::Error> {
     let mut elements = Vec::new();
     tensor.cast(DType::F32)?.map_f32(&mut |_, x| {
         elements.push(x);
         x
     });
     Ok(elements)
+}
+
+fn like<T: AmpTensor>(param: &T, raw: &RawTensor) -> Result<T, NativeError<T::Error>> {
+    let mut grad = param.cast(DType::F32)?;
+    let values = raw.to_f32().unwrap_or_default();
+    grad.map_f32(&mut |i, x| values.get(i).copied().unwrap_or(x));
+    Ok(grad)
 }
 
 /// The norm of all of `grads` together, in `f64`: enough for squares of 1e25 and for 64 M terms.

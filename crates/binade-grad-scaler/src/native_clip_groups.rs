@@ -1,28 +1,24 @@
 //! Clipping by groups for a stranger's host tensor.
 
-use crate::{ClipGroup, ClipGroupError, ClipGroups, check_group_norm, clip_factor, native};
-use binade_core::{AmpTensor, Finding, NamedGrads, Native, NativeError};
+use crate::{ClipGroup, ClipGroupError, check_group_norm, clip_factor, native};
+use binade_core::{AmpTensor, Finding, NamedGrads, NativeError};
 
-impl<T: AmpTensor> ClipGroups for Native<T> {
-    fn clip_groups(
-        &self,
-        grads: &mut NamedGrads<T>,
-        groups: &[ClipGroup],
-        verdict: &mut Finding,
-    ) -> Result<(), NativeError<T::Error>> {
-        let places =
-            ClipGroup::places(groups, grads.iter().map(|grad| &*grad.name)).map_err(refused)?;
-        for (group, of) in groups.iter().enumerate() {
-            let norm = native::norm(of.norm, members(grads, &places, group));
-            check_group_norm(verdict, of, norm);
-            let factor = clip_factor(norm, of.max);
-            if factor != 1.0 {
-                members(grads, &places, group)
-                    .for_each(|grad| grad.map_f32(&mut |_, x| x * factor));
-            }
+pub(crate) fn clip<T: AmpTensor>(
+    grads: &mut NamedGrads<T>,
+    groups: &[ClipGroup],
+    verdict: &mut Finding,
+) -> Result<(), NativeError<T::Error>> {
+    let places =
+        ClipGroup::places(groups, grads.iter().map(|grad| &*grad.name)).map_err(refused)?;
+    for (group, of) in groups.iter().enumerate() {
+        let norm = native::norm(of.norm, members(grads, &places, group));
+        check_group_norm(verdict, of, norm);
+        let factor = clip_factor(norm, of.max);
+        if factor != 1.0 {
+            members(grads, &places, group).for_each(|grad| grad.map_f32(&mut |_, x| x * factor));
         }
-        Ok(())
     }
+    Ok(())
 }
 
 /// The gradients of a group.

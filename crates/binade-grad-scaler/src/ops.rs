@@ -1,7 +1,7 @@
-//! What a device must be able to do with whole sets of unscaled gradients: clip and add.
+//! The trait of a device that works on whole sets of unscaled gradients: clips, adds, saves.
 
-use crate::GradScaler;
-use binade_core::{Finding, Overflow};
+use crate::{ClipGroup, GradScaler};
+use binade_core::{Finding, Form, Named, NamedGrads, Overflow, RawTensor, TrainError};
 
 /// Which norm of all gradients together to clip by.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -19,6 +19,9 @@ impl Norm {
 
 /// Arithmetic on whole sets of unscaled gradients.
 ///
+/// `clip_groups` is optional, and so are the three methods by which an open window is saved: a device that leaves them out
+/// answers that they are `Unsupported`, before anything has changed.
+///
 /// # For implementers
 ///
 /// * Norms are accumulated so that 64 M elements keep full `f32` accuracy and elements of 1e25 do not overflow.
@@ -29,6 +32,20 @@ impl Norm {
 /// * A `max` that is negative, zero or NaN is `InvalidArgument`.
 /// * `accumulate` sums in `f32`, and adds nothing where `found` is raised: an infinity never enters a sum. A parameter that
 ///   has a gradient in one set only keeps that one; one that has it in bad sets only has none, and a step leaves it alone.
+/// * A group's norm is that of its own parameters' unscaled gradients, as earlier clips have left them, accumulated as
+///   `clip_norm` accumulates. A parameter without a gradient adds nothing, and a group without any has a norm of 0.
+/// * Each gradient is multiplied, in `f32`, by its group's `max / norm`, rounded once to `f32`, where the norm exceeds `max`.
+///   A group within its limit and a parameter that no group names keep every bit.
+/// * A group's norm that is not finite as `f32` raises `verdict`, as [`ClipGroup::norm_name`] and without counting an
+///   element. What was raised before stays as it was told, and of several groups the first one is named. The norm that
+///   `clip_norm` has recorded stays.
+/// * A group's `max` that is negative, zero or NaN is `InvalidArgument`; a name that stands twice in the groups, and one that
+///   the set does not list, is a `Mismatch` that names it. Nothing has changed then.
+/// * `clip_groups` reads nothing to the host: groups are host knowledge, norms and factors are not.
+/// * What `save_grads` gives is `f32`, unscaled, and so is what `load_grads` makes of it: the same bits.
+/// * `load_grads` never fails for what has the right form; `Scaler::reopen` holds it to `grad_forms` first.
+/// * `save_grads` waits for the device.
+#[expect(unused_variables, reason = "parameter names are documentation")]
 pub trait GradOps: GradScaler {
     /// Shrinks `grads` so that the norm over all of them is at most `max`.
     ///
@@ -62,6 +79,52 @@ pub trait GradOps: GradScaler {
         grads: Self::Grads,
         found: &Self::Found,
     ) -> Result<Self::Grads, Self::Error>;
+
+    /// Shrinks the gradients of each group so that its norm is at most its limit. [`ClipGroup::places`] says which gradient
+    /// is whose, and what is refused. Optional.
+    ///
+    /// # Errors
+    ///
+    /// When the device fails, a limit is not a positive number, a parameter is named twice, or a name is not in the set.
+    fn clip_groups(
+        &self,
+        grads: &mut Self::Grads,
+        groups: &[ClipGroup],
+        verdict: &mut Self::Found,
+    ) -> Result<(), Self::Error> {
+        Err(self.train_error(TrainError::unsupported::<Self>("GradOps::clip_groups")))
+    }
+
+    /// The form that each parameter's gradient has in a window's sum: the parameter's shape, in `f32`. Optional.
+    ///
+    /// # Errors
+    ///
+    /// When the device fails.
+    fn grad_forms(&self, params: &Self::Params) -> Result<Vec<Named<Form>>, Self::Error> {
+        Err(self.train_error(TrainError::unsupported::<Self>("GradOps::grad_forms")))
+    }
+
+    /// The gradients of a window's sum, in the set's order. Optional.
+    ///
+    /// # Errors
+    ///
+    /// When the device fails, or refuses to be read.
+    fn save_grads(&self, grads: &Self::Grads) -> Result<NamedGrads<RawTensor>, Self::Error> {
+        Err(self.train_error(TrainError::unsupported::<Self>("GradOps::save_grads")))
+    }
+
+    /// A set of what `save_grads` gave. Optional.
+    ///
+    /// # Errors
+    ///
+    /// When the device fails.
+    fn load_grads(
+        &self,
+        params: &Self::Params,
+        saved: &NamedGrads<RawTensor>,
+    ) -> Result<Self::Grads, Self::Error> {
+        Err(self.train_error(TrainError::unsupported::<Self>("GradOps::load_grads")))
+    }
 }
 
 /// Records the norm that clipping measured; one that is not finite as `f32` raises the verdict.

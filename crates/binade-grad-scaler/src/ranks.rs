@@ -1,6 +1,6 @@
 //! Ranks that share their verdicts: how what each has found becomes what all have found.
 
-use crate::{Join, SaveGrads, ScaleState, join_findings};
+use crate::{Join, ScaleState, ScaleStore, join_findings};
 use binade_core::{Error, ErrorKind, Finding};
 
 /// Which finding the hook of [`Scaler::reducing`](crate::Scaler::reducing) is called with.
@@ -86,7 +86,7 @@ fn joint_norm(ranks: &[Finding]) -> Result<Option<f32>, RankError> {
 /// # Errors
 ///
 /// When the device fails, and those of `reduce`.
-pub fn reduce_on_host<D: SaveGrads>(
+pub fn reduce_on_host<D: ScaleStore>(
     device: &D,
     found: &mut D::Found,
     reduce: impl FnOnce(&mut Finding) -> Result<(), D::Error>,

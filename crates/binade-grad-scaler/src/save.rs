@@ -5,50 +5,6 @@ use crate::{Accumulation, BadMicroBatch, GradOps, PartReport, Scaler, UnscaledGr
 use binade_core::{Finding, Form, Misfit, Named, NamedGrads, RawTensor};
 use std::collections::HashMap;
 
-/// A device whose sums of gradients can be taken out as bytes and put back, so that a checkpoint may be made within a
-/// window.
-///
-/// # For implementers
-///
-/// * What `save_grads` gives is `f32`, unscaled, and so is what `load_grads` makes of it: the same bits.
-/// * `load_grads` and `upload_found` never fail for what has the right form; `Scaler::reopen` holds it to `grad_forms` first.
-/// * What `upload_found` puts on the device is read back as it was, and steps and updates go by it: a hook of
-///   [`Scaler::reducing`] writes so what ranks found together.
-/// * `save_grads` waits for the device.
-pub trait SaveGrads: GradOps {
-    /// The form that each parameter's gradient has in a window's sum: the parameter's shape, in `f32`.
-    ///
-    /// # Errors
-    ///
-    /// When the device fails.
-    fn grad_forms(&self, params: &Self::Params) -> Result<Vec<Named<Form>>, Self::Error>;
-
-    /// The gradients of a window's sum, in the set's order.
-    ///
-    /// # Errors
-    ///
-    /// When the device fails, or refuses to be read.
-    fn save_grads(&self, grads: &Self::Grads) -> Result<NamedGrads<RawTensor>, Self::Error>;
-
-    /// A set of what `save_grads` gave.
-    ///
-    /// # Errors
-    ///
-    /// When the device fails.
-    fn load_grads(
-        &self,
-        params: &Self::Params,
-        saved: &NamedGrads<RawTensor>,
-    ) -> Result<Self::Grads, Self::Error>;
-
-    /// Puts a finding on the device.
-    ///
-    /// # Errors
-    ///
-    /// When the device fails.
-    fn upload_found(&self, found: &Finding) -> Result<Self::Found, Self::Error>;
-}
-
 /// An open window: what [`Accumulation::save`] gives, and [`Scaler::reopen`] takes.
 #[derive(Clone, Debug)]
 pub struct SavedWindow {
@@ -82,28 +38,28 @@ pub enum ReopenError<E> {
     Device(E),
 }
 
-impl<D: SaveGrads> Accumulation<D> {
+impl<D: GradOps> Accumulation<D> {
     /// The window as it is, to be saved. It stays open. Waits for the device.
     ///
     /// # Errors
     ///
-    /// When the device fails, or refuses to be read.
+    /// When the device fails, refuses to be read, or has no [`GradOps::save_grads`].
     pub fn save(&self) -> Result<SavedWindow, D::Error> {
         let Self { bad, sum, parts, len } = self;
         let (bad, len) = (*bad, *len);
         let Some(sum) = sum else { return Ok(SavedWindow { bad, len, sum: None }) };
+        let grads = sum.shared.device.save_grads(sum.grads())?;
         let found: Vec<_> = parts.iter().map(|part| &part.found).chain([&sum.verdict]).collect();
         let (mut found, _) = sum.shared.device.read(&found, &sum.shared.one)?;
         let verdict = found.pop().unwrap_or_default();
         let part =
             |(part, finding): (&Part<D>, Finding)| PartReport { name: part.name.clone(), finding };
         let parts = parts.iter().zip(found).map(part).collect();
-        let grads = sum.shared.device.save_grads(sum.grads())?;
         Ok(SavedWindow { bad, len, sum: Some(SavedSum { verdict, parts, grads }) })
     }
 }
 
-impl<D: SaveGrads> Scaler<D> {
+impl<D: GradOps> Scaler<D> {
     /// Opens a window where it was saved, over gradients of `params`.
     ///
     /// Where losses have a scaler each, what the window found before it was saved counts as this scaler's in
@@ -111,7 +67,7 @@ impl<D: SaveGrads> Scaler<D> {
     ///
     /// # Errors
     ///
-    /// When it is of other parameters, or the device fails.
+    /// When it is of other parameters, or the device fails or cannot load windows.
     pub fn reopen(
         &self,
         params: &D::Params,

@@ -120,7 +120,8 @@ impl<D: GradScaler> Scaler<D> {
     /// [`OrderError::SecondUpdate`](binade_core::OrderError::SecondUpdate) if all were scaled before the last update; the scale stays as it was.
     pub fn update(&mut self, mut step: PendingStep<D>) -> Result<StepOutcome<D>, D::Error> {
         step.settle();
-        step.check(&[self.shared.iterations.now()]).map_err(|e| self.device().order_error(e))?;
+        let checked = step.check(&[self.shared.iterations.now()]);
+        checked.map_err(|error| self.device().train_error(error.into()))?;
         self.shared.device.update(&mut self.scale, &step.parts(), &step.verdicts(), &self.rule)?;
         self.shared.iterations.advance();
         Ok(self.outcome(Arc::new(step)))

@@ -33,7 +33,7 @@ impl<D: GradScaler> Shared<D> {
     /// An error if a step was dropped before its update, once.
     pub(crate) fn check_dropped(&self) -> Result<(), D::Error> {
         let dropped = self.iterations.take_dropped();
-        dropped.map_or(Ok(()), |error| Err(self.device.order_error(error)))
+        dropped.map_or(Ok(()), |error| Err(self.device.train_error(error.into())))
     }
 
     /// One pass over `grads`, and what all ranks together found in it.

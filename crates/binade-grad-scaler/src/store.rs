@@ -1,7 +1,7 @@
 //! Where the scale lives: the device's side of a scaler's state.
 
 use crate::{LossScale, ScaleState};
-use binade_core::{Finding, GradSet};
+use binade_core::{Finding, GradSet, TrainError};
 
 /// How the overflows of two findings become one. A finding that is halted halts what it is joined into either way.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -14,7 +14,7 @@ pub enum Join {
 
 /// Keeps a scaler's state where the gradients are.
 ///
-/// A device without memory of its own implements [`HostScale`](crate::HostScale) in one line instead.
+/// A device whose `Found` is [`Finding`](binade_core::Finding), a value of the host, has this trait already, with its scale on the host.
 ///
 /// # For implementers
 ///
@@ -25,6 +25,10 @@ pub enum Join {
 ///   captured graph can be replayed.
 /// * `merge` keeps the place of the first overflow, adds counts up and takes the larger magnitude; a joined finding
 ///   that did not overflow names none. It is halted where either is: divergence halts whatever it touches.
+/// * What `upload_found` puts on the device is read back as it was, and steps and updates go by it: a hook of
+///   [`Scaler::reducing`](crate::Scaler::reducing) writes so what ranks found together.
+/// * A `Found` of the host is complete when `unscale` returns: `update` and `read` take it as it is.
+#[expect(unused_variables, reason = "parameter names are documentation")]
 pub trait ScaleStore: GradSet {
     /// The scale, its growth tracker and its counters: one value on the device. Cloning is cheap.
     type Scale: Clone;
@@ -79,7 +83,16 @@ pub trait ScaleStore: GradSet {
     /// # Errors
     ///
     /// When the device fails.
-    fn is_ready(&self, _found: &[&Self::Found], _scale: &Self::Scale) -> Result<bool, Self::Error> {
+    fn is_ready(&self, found: &[&Self::Found], scale: &Self::Scale) -> Result<bool, Self::Error> {
         Ok(true)
+    }
+
+    /// Puts a finding on the device. Optional.
+    ///
+    /// # Errors
+    ///
+    /// When the device fails; `Unsupported` as provided.
+    fn upload_found(&self, found: &Finding) -> Result<Self::Found, Self::Error> {
+        Err(self.train_error(TrainError::unsupported::<Self>("ScaleStore::upload_found")))
     }
 }

@@ -3,7 +3,7 @@
 use crate::iterations::Origin;
 use crate::pending::{Part, StepRecord};
 use crate::shared::Shared;
-use crate::{ClipGroup, ClipGroups, GradOps, GradScaler, Norm, Pass, PendingStep};
+use crate::{ClipGroup, GradOps, GradScaler, Norm, Pass, PendingStep};
 use binade_core::Optimizer;
 use std::sync::Arc;
 
@@ -119,15 +119,6 @@ impl<D: GradOps> UnscaledGrads<D> {
         Ok(self)
     }
 
-    fn clip(mut self, norm: Norm, max: f32) -> Result<Self, D::Error> {
-        self.shared.device.clip_norm(&mut self.grads, norm, max, &mut self.verdict)?;
-        self.shared.reduce(&mut self.verdict, Pass::Norm)?;
-        self.measured = true;
-        Ok(self)
-    }
-}
-
-impl<D: ClipGroups> UnscaledGrads<D> {
     /// Shrinks each group's gradients so that their norm, of these alone, is at most the group's limit; a parameter that no
     /// group names is left alone. As every clip, it is of what earlier ones have left.
     ///
@@ -136,11 +127,18 @@ impl<D: ClipGroups> UnscaledGrads<D> {
     ///
     /// # Errors
     ///
-    /// When the device fails, a limit is not a positive number, two groups name one parameter, or a name is not among the
-    /// gradients'; then nothing was clipped.
+    /// When the device fails or has no [`GradOps::clip_groups`], a limit is not a positive number, two groups name one
+    /// parameter, or a name is not among the gradients'; then nothing was clipped.
     pub fn clip_groups(mut self, groups: &[ClipGroup]) -> Result<Self, D::Error> {
         self.shared.device.clip_groups(&mut self.grads, groups, &mut self.verdict)?;
         self.shared.reduce(&mut self.verdict, Pass::Norm)?;
+        Ok(self)
+    }
+
+    fn clip(mut self, norm: Norm, max: f32) -> Result<Self, D::Error> {
+        self.shared.device.clip_norm(&mut self.grads, norm, max, &mut self.verdict)?;
+        self.shared.reduce(&mut self.verdict, Pass::Norm)?;
+        self.measured = true;
         Ok(self)
     }
 }

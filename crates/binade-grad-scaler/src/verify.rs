@@ -44,7 +44,8 @@ impl<D: GradScaler> Scaler<D> {
             return Ok(());
         }
         let [small, large] = [0, 1].map(|place| read.get(place).map_or(0.0, told));
-        Err(device.order_error(OrderError::BackwardIgnoresScale { small, large, factor }).into())
+        let error = OrderError::BackwardIgnoresScale { small, large, factor };
+        Err(device.train_error(error.into()).into())
     }
 }
 

@@ -1,9 +1,12 @@
 //! The same loop on a pretend GPU: nothing is read back, and nothing copied, until somebody asks.
 mod common;
 
-use binade_core::Named;
-use binade_grad_scaler::{BadMicroBatch, LossScale, ScaleState, Scaler, Step};
-use common::gpu::{Buffer, Gpu, GpuGrads, GpuSgd, Result};
+use binade_core::{Error as _, ErrorKind, Finding, Named};
+use binade_grad_scaler::{
+    BadMicroBatch, ClipGroup, GradOps, GradScaler, LossScale, Norm, SavedSum, SavedWindow,
+    ScaleState, ScaleStore, Scaler, Step, reduce_on_host,
+};
+use common::gpu::{Buffer, Gpu, GpuError, GpuGrads, GpuSgd, Result};
 use common::train_step;
 
 fn start(rule: LossScale) -> Result<(Gpu, GpuSgd, Scaler<Gpu>)> {
@@ -147,5 +150,59 @@ fn a_rule_of_ones_own_resolves_and_sets_the_state() -> Result {
     scaler.set_state(ScaleState { exponent: state.exponent - 3, ..state })?;
     let step = train_step(&mut scaler, &mut sgd, &loss(), grads(1.0))?.resolve()?;
     assert_eq!((step.report().scale.exponent, step.report().scale.updates), (12, 2));
+    Ok(())
+}
+
+/// The pretend GPU leaves out what a device may.
+fn unsupported<E: Into<Box<dyn std::error::Error + Send + Sync>>>(error: E, method: &str) {
+    let error = error.into().to_string();
+    let expected =
+        format!("`{}` does not implement the optional `{method}`", std::any::type_name::<Gpu>());
+    assert!(error.starts_with(&expected), "{error}");
+}
+
+#[test]
+fn a_device_without_clip_groups_refuses_it_and_leaves_the_gradients_as_they_are() -> Result {
+    let (gpu, _, scaler) = start(LossScale::dynamic())?;
+    let groups = [ClipGroup::new(["w"], Norm::L2, 1.0)];
+    let mut set = grads(3.0)(&loss())?;
+    let one = gpu.upload_state(ScaleState::from_exponent(0))?;
+    let mut verdict = gpu.unscale(&mut set, &one)?;
+    let error = gpu.clip_groups(&mut set, &groups, &mut verdict).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Unsupported);
+    let w = set[0].value.as_ref().expect("a gradient");
+    assert_eq!((gpu.download(w), gpu.copies()), (vec![3.0], 0));
+    let unscaled = scaler.scale(&loss())?.backward(grads(3.0))?.unscale()?;
+    unsupported(unscaled.clip_groups(&groups).err().expect("refused"), "GradOps::clip_groups");
+    Ok(())
+}
+
+#[test]
+fn a_device_that_cannot_save_a_window_says_so_before_it_reads_and_the_window_goes_on() -> Result {
+    let (gpu, mut sgd, mut scaler) = start(LossScale::dynamic())?;
+    let mut window = scaler.accumulate(BadMicroBatch::SkipWindow);
+    window.add(scaler.scale(&loss())?.backward(grads(65536.0))?.unscale()?)?;
+    unsupported(window.save().unwrap_err(), "GradOps::save_grads");
+    assert_eq!(gpu.reads(), 0);
+    let sum = window.finish()?.expect("a micro-batch was added");
+    assert!(scaler.update(sum.step(&mut sgd)?)?.resolve()?.is_applied());
+
+    let sum = SavedSum { verdict: Finding::default(), parts: Vec::new(), grads: Vec::new() };
+    let saved = SavedWindow { bad: BadMicroBatch::Drop, len: 1, sum: Some(sum) };
+    unsupported(scaler.reopen(&(), &saved).unwrap_err(), "GradOps::grad_forms");
+    unsupported(gpu.load_grads(&(), &Vec::new()).unwrap_err(), "GradOps::load_grads");
+    Ok(())
+}
+
+#[test]
+fn ranks_on_a_device_that_takes_no_finding_are_refused_and_keep_their_own() -> Result {
+    let gpu = Gpu::default();
+    let one = gpu.upload_state(ScaleState::from_exponent(0))?;
+    let mut found = gpu.unscale(&mut grads(f32::NAN)(&loss())?, &one)?;
+    let reduce = |own: &mut Finding| -> Result { Ok(own.halted = true) };
+    let error: GpuError = reduce_on_host(&gpu, &mut found, reduce).unwrap_err();
+    unsupported(error, "ScaleStore::upload_found");
+    let (own, _) = gpu.read(&[&found], &one)?;
+    assert_eq!((own[0].nans, own[0].halted), (1, false));
     Ok(())
 }

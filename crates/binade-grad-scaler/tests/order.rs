@@ -2,7 +2,9 @@
 
 mod common;
 
-use binade_core::{AmpTensor as _, DType, Error as _, ErrorKind, NativeError, OrderError};
+use binade_core::{
+    AmpTensor as _, DType, Error as _, ErrorKind, NativeError, OrderError, TrainError,
+};
 use binade_grad_scaler::{
     BadMicroBatch, Follow, LossScale, ScaleState, Scaler, Step, Trajectory, UnscaledGrads,
 };
@@ -18,7 +20,7 @@ fn pair() -> (HostScaler, Sgd) {
 
 fn order<T>(outcome: Result<T>) -> OrderError {
     match outcome.map(drop).expect_err("an error") {
-        NativeError::Order(error) => error,
+        NativeError::Train(TrainError::Order(error)) => error,
         other => panic!("{other}"),
     }
 }

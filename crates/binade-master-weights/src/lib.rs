@@ -2,9 +2,7 @@
 #![forbid(unsafe_code)]
 
 mod constants;
-mod export;
 mod host;
-mod join;
 mod kept;
 mod lost_updates;
 mod masters;
@@ -25,9 +23,7 @@ mod wrapper;
 pub use binade_core as core;
 
 pub use constants::{AdamConstants, BiasCorrection, SgdConstants, StepConstants};
-pub use export::ExportF32;
 pub use host::{HostMasters, PlanError};
-pub use join::Join;
 pub use kept::{Kept, KeptValues};
 pub use lost_updates::LostUpdates;
 pub use masters::MasterWeights;
@@ -39,4 +35,4 @@ pub use rule::{Adam, RuleError, Sgd, UpdateRule};
 pub use slot::{Master, Slot};
 pub use snapshot::{Kind, LoadError, ParameterForm, SavedParameter, Snapshot, UnknownKind, fits};
 pub use stores::MasterStore;
-pub use wrapper::{HostOptimizer, Materialise};
+pub use wrapper::HostOptimizer;

@@ -1,9 +1,11 @@
-//! What a device must be able to do to keep master weights and step them.
+//! The trait of a device that keeps master weights and steps them.
 
 use crate::Plan;
-use binade_core::GradSet;
+use binade_core::{GradSet, TrainError};
 
 /// Keeps `f32` masters and optimizer state of parameters, and steps them.
+///
+/// `join` is optional: a device that leaves it out answers that it is `Unsupported`, before anything has changed.
 ///
 /// # For implementers
 ///
@@ -21,6 +23,11 @@ use binade_core::GradSet;
 ///   name, is a `Mismatch` that names it, skipped step or not, and nothing has moved. A parameter without a gradient
 ///   stays as it is; where none has one and the step is not skipped, the error is
 ///   [`NoGradients`](binade_core::NoGradients).
+/// * Parameters that join begin as those of [`masters`](Self::masters) do: masters of their values, then stored as the plan
+///   says, moments zero, no step applied. They stand behind the others, and are numbered on.
+/// * A join changes nothing that is kept for the others but their rule, which is the plan's.
+/// * A join that is refused has changed nothing.
+#[expect(unused_variables, reason = "parameter names are documentation")]
 pub trait MasterWeights: GradSet {
     /// Masters, moments, step count and hyper-parameters, where the parameters live.
     type Masters;
@@ -54,4 +61,21 @@ pub trait MasterWeights: GradSet {
         grads: Self::Grads,
         found: &Self::Found,
     ) -> Result<(), Self::Error>;
+
+    /// Puts `more` behind `params`, in the middle of a run, all to be moved by `plan` from the next step on: a layer that is
+    /// added, one that thaws. Optional.
+    ///
+    /// # Errors
+    ///
+    /// When the device fails, a name of `more` is in `params` or comes twice, or [`set_plan`](Self::set_plan) would refuse
+    /// `plan`.
+    fn join(
+        &self,
+        params: &mut Self::Params,
+        masters: &mut Self::Masters,
+        more: Self::Params,
+        plan: &Plan,
+    ) -> Result<(), Self::Error> {
+        Err(self.train_error(TrainError::unsupported::<Self>("MasterWeights::join")))
+    }
 }

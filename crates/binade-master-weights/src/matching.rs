@@ -1,7 +1,7 @@
 //! Which gradient belongs to which parameter: the same answer, in the same words, on every device.
 
 use crate::HostMasters;
-use binade_core::{DType, MatchError, NoGradients};
+use binade_core::{DType, MatchError, NoGradients, TrainError};
 use std::{collections::HashMap, sync::Arc};
 
 /// What matching looks at of a parameter.
@@ -44,11 +44,11 @@ pub fn matched<'a>(
 ///
 /// # Errors
 ///
-/// [`NoGradients`].
-pub fn some<T>(matched: &[Option<T>]) -> Result<(), NoGradients> {
+/// [`TrainError::NoGradients`].
+pub fn some<T>(matched: &[Option<T>]) -> Result<(), TrainError> {
     match matched.len() {
         parameters if parameters > 0 && matched.iter().all(Option::is_none) => {
-            Err(NoGradients { parameters })
+            Err(NoGradients { parameters }.into())
         }
         _ => Ok(()),
     }

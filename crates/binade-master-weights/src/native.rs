@@ -2,13 +2,8 @@
 
 use crate::matching::{self, LOWERED, RETYPED};
 use crate::step::{self, Factor};
-use crate::{
-    ExportF32, HostMasters, Join, MasterWeights, Materialise, Plan, PlanError, Slot, StepConstants,
-    plan::is_trainable,
-};
-use binade_core::{
-    AmpTensor, DType, Element, Finding, Named, NamedGrads, Native, NativeError, NoGradients,
-};
+use crate::{HostMasters, MasterWeights, Plan, PlanError, Slot, StepConstants, plan::is_trainable};
+use binade_core::{AmpTensor, DType, Element, Finding, Named, NamedGrads, Native, NativeError};
 use half::{bf16, f16};
 use std::{borrow::Cow, collections::HashMap, sync::Arc};
 
@@ -49,7 +44,7 @@ impl<T: AmpTensor> MasterWeights for Native<T> {
         if found.is_raised() {
             return Ok(());
         }
-        matching::some(&grads).map_err(NativeError::NoGradients)?;
+        matching::some(&grads).map_err(NativeError::Train)?;
         for (param, grad) in params.iter_mut().zip(grads) {
             if let (Some(grad), Some((constants, slot))) = (grad, masters.next(&param.name)) {
                 move_one(&mut param.value, &constants, slot, &grad)
@@ -58,9 +53,7 @@ impl<T: AmpTensor> MasterWeights for Native<T> {
         }
         Ok(())
     }
-}
 
-impl<T: AmpTensor> Join for Native<T> {
     fn join(
         &self,
         params: &mut Vec<Named<T>>,
@@ -75,45 +68,6 @@ impl<T: AmpTensor> Join for Native<T> {
         masters.absorb(joined);
         params.append(&mut more);
         Ok(())
-    }
-}
-
-impl<T: AmpTensor> ExportF32 for Native<T> {
-    fn export_f32(
-        &self,
-        params: &Vec<Named<T>>,
-        masters: &HostMasters,
-    ) -> Result<Vec<Named<Vec<f32>>>, NativeError<T::Error>> {
-        let values = |Named { name, value }: &Named<T>| {
-            let own = elements(value.clone());
-            let values = match masters.get(name) {
-                Some(slot) if slot.stored == value.dtype() => slot.values_of(&own),
-                Some(slot) => slot.values(&own),
-                None => own,
-            };
-            Ok(Named::new(name.clone(), values))
-        };
-        params.iter().map(values).collect()
-    }
-}
-
-impl<T: AmpTensor> Materialise for Native<T> {
-    fn is_raised(&self, found: &Finding) -> Result<bool, NativeError<T::Error>> {
-        Ok(found.is_raised())
-    }
-
-    fn materialise(
-        &self,
-        mut grads: NamedGrads<T>,
-    ) -> Result<NamedGrads<T>, NativeError<T::Error>> {
-        for value in grads.iter_mut().filter_map(|grad| grad.value.as_mut()) {
-            *value = value.cast(DType::F32)?;
-        }
-        Ok(grads)
-    }
-
-    fn no_gradients(&self, error: NoGradients) -> NativeError<T::Error> {
-        NativeError::NoGradients(error)
     }
 }
 

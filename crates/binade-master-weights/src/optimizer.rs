@@ -1,7 +1,7 @@
 //! The optimizer that a training loop holds.
 
-use crate::{ExportF32, Join, MasterWeights, Plan};
-use binade_core::{Named, Optimizer};
+use crate::{MasterWeights, Plan};
+use binade_core::Optimizer;
 use std::fmt;
 
 /// Parameters, their masters, and the plan that moves them: an [`Optimizer`] on any device that keeps masters.
@@ -35,6 +35,19 @@ impl<D: MasterWeights> MasterOptimizer<D> {
         Ok(())
     }
 
+    /// Takes over more parameters in the middle of a run, all to be moved by `plan` from the next step on: one derived from
+    /// the plan in force, which may name the new ones in a group. Their counts start at 0; nothing changes for the others.
+    ///
+    /// # Errors
+    ///
+    /// When the device fails or has no [`MasterWeights::join`], a name is there already, or `plan` could not be [set](Self::set_plan). Nothing has changed
+    /// then, and `more` is gone: clone it where it is needed.
+    pub fn join(&mut self, more: D::Params, plan: Plan) -> Result<(), D::Error> {
+        self.device.join(&mut self.params, &mut self.masters, more, &plan)?;
+        self.plan = plan;
+        Ok(())
+    }
+
     /// The plan in force.
     pub fn plan(&self) -> &Plan {
         &self.plan
@@ -56,32 +69,6 @@ impl<D: MasterWeights> MasterOptimizer<D> {
 
     pub(crate) fn parts(&mut self) -> (&D, &mut D::Params, &mut D::Masters) {
         (&self.device, &mut self.params, &mut self.masters)
-    }
-}
-
-impl<D: Join> MasterOptimizer<D> {
-    /// Takes over more parameters in the middle of a run, all to be moved by `plan` from the next step on: one derived from
-    /// the plan in force, which may name the new ones in a group. Their counts start at 0; nothing changes for the others.
-    ///
-    /// # Errors
-    ///
-    /// When the device fails, a name is there already, or `plan` could not be [set](Self::set_plan). Nothing has changed
-    /// then, and `more` is gone: clone it where it is needed.
-    pub fn join(&mut self, more: D::Params, plan: Plan) -> Result<(), D::Error> {
-        self.device.join(&mut self.params, &mut self.masters, more, &plan)?;
-        self.plan = plan;
-        Ok(())
-    }
-}
-
-impl<D: ExportF32> MasterOptimizer<D> {
-    /// Every parameter by name, in `f32`: its master's values where it has one. See [`ExportF32`].
-    ///
-    /// # Errors
-    ///
-    /// When the device fails.
-    pub fn export_f32(&self) -> Result<Vec<Named<Vec<f32>>>, D::Error> {
-        self.device.export_f32(&self.params, &self.masters)
     }
 }
 

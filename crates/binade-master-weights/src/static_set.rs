@@ -2,9 +2,7 @@
 
 use crate::native::{mismatch, refuse};
 use crate::step::{self, Factor};
-use crate::{
-    ExportF32, Facts, HostMasters, MasterOptimizer, MasterWeights, Plan, matched, matching,
-};
+use crate::{Facts, HostMasters, MasterOptimizer, MasterWeights, Plan, matched, matching};
 use binade_core::{
     Element, Finding, Named, NativeError, OnlyF32, Static, StaticCast, StaticGrads, StaticSet,
 };
@@ -81,7 +79,7 @@ impl<P: StaticSet> MasterWeights for Static<P> {
         if found.is_raised() {
             return Ok(());
         }
-        matching::some(&places).map_err(NativeError::NoGradients)?;
+        matching::some(&places).map_err(NativeError::Train)?;
         for (param, place) in params.iter_mut().zip(places) {
             let grad = place.and_then(|place| grads[place].value.as_ref());
             if let (Some(grad), Some((constants, slot))) = (grad, masters.next(&param.name)) {
@@ -93,17 +91,6 @@ impl<P: StaticSet> MasterWeights for Static<P> {
             }
         }
         Ok(())
-    }
-}
-
-impl<P: StaticSet> ExportF32 for Static<P> {
-    fn export_f32(&self, params: &P, masters: &HostMasters) -> Result<Vec<Named<Vec<f32>>>> {
-        let mut params = params.clone();
-        let values = params.slices().into_iter().map(|Named { name, value }| {
-            let values = masters.get(&name).map(|slot| slot.values(value));
-            Named { name, value: values.unwrap_or_else(|| widened(value)) }
-        });
-        Ok(values.collect())
     }
 }
 
@@ -156,6 +143,6 @@ fn same_names<A, B>(full: &[Named<A>], low: &[Named<B>]) -> Result<()> {
     }
 }
 
-fn widened<E: Element>(slice: &[E]) -> Vec<f32> {
+pub(crate) fn widened<E: Element>(slice: &[E]) -> Vec<f32> {
     slice.iter().map(|x| x.to_f32()).collect()
 }

@@ -3,31 +3,6 @@
 use binade_core::{GradSet, NamedGrads, NoGradients, Optimizer};
 use std::fmt;
 
-/// A device that can show unscaled gradients and their verdict to code that expects plain tensors.
-///
-/// # For implementers
-///
-/// * `materialise` gives `f32` tensors that are unscaled and clipped.
-/// * `is_raised` waits for the device: this is the price of an optimizer that cannot be predicated.
-pub trait Materialise: GradSet {
-    /// Reads whether the step must be skipped.
-    ///
-    /// # Errors
-    ///
-    /// When the device fails.
-    fn is_raised(&self, found: &Self::Found) -> Result<bool, Self::Error>;
-
-    /// Plain tensors by parameter name, in `f32`.
-    ///
-    /// # Errors
-    ///
-    /// When the device fails.
-    fn materialise(&self, grads: Self::Grads) -> Result<NamedGrads<Self::Tensor>, Self::Error>;
-
-    /// The device's error for a step without gradients.
-    fn no_gradients(&self, error: NoGradients) -> Self::Error;
-}
-
 /// An optimizer of the user's own, given gradients in `f32` when they are fit to be applied.
 ///
 /// Each step reads one flag from the device, so that a skipped step never reaches the optimizer. A fused, predicated
@@ -45,7 +20,7 @@ pub struct HostOptimizer<D, F> {
 
 impl<D, F> HostOptimizer<D, F>
 where
-    D: Materialise,
+    D: GradSet,
     F: FnMut(NamedGrads<D::Tensor>) -> Result<(), D::Error>,
 {
     /// Calls `apply` with the gradients of each step that is not skipped.
@@ -61,7 +36,7 @@ where
 
 impl<D, F> Optimizer<D::Grads, D::Found> for HostOptimizer<D, F>
 where
-    D: Materialise,
+    D: GradSet,
     F: FnMut(NamedGrads<D::Tensor>) -> Result<(), D::Error>,
 {
     type Error = D::Error;
@@ -73,7 +48,7 @@ where
         }
         let grads = self.device.materialise(grads)?;
         if !grads.is_empty() && grads.iter().all(|grad| grad.value.is_none()) {
-            return Err(self.device.no_gradients(NoGradients { parameters: grads.len() }));
+            return Err(self.device.train_error(NoGradients { parameters: grads.len() }.into()));
         }
         (self.apply)(grads)
     }

@@ -3,10 +3,12 @@
 mod common;
 
 use binade_core::{
-    AmpTensor, DType, Element, Finding, Flat, Named, Native, NativeError, Optimizer, Static,
-    StaticCast, StaticGrads, StaticSet,
+    AmpTensor, DType, Element, Error as _, ErrorKind, Finding, Flat, Named, Native, NativeError,
+    Optimizer, Static, StaticCast, StaticGrads, StaticSet,
 };
-use binade_master_weights::{MasterOptimizer, MasterStore, Plan, Snapshot, UpdateRule};
+use binade_master_weights::{
+    HostOptimizer, MasterOptimizer, MasterStore, Plan, Snapshot, UpdateRule,
+};
 use common::{Host, STORES};
 use half::{bf16, f16};
 
@@ -234,4 +236,27 @@ fn a_plan_that_was_set_moves_a_static_model_from_the_next_step_on() {
     let other = plan(0.125).with_storage(DType::BF16);
     let error = optimizer.set_plan(other).unwrap_err().to_string();
     assert!(error.contains("neither can change in a running optimizer"), "{error}");
+}
+
+#[test]
+fn a_static_model_takes_in_no_parameter_and_shows_no_plain_gradients() {
+    type Device = Static<Layer<f16>>;
+    let mut optimizer = MasterOptimizer::<Device>::lower(layer(), plan(MasterStore::Copy)).unwrap();
+    let (before, in_force) = (optimizer.save().unwrap(), optimizer.plan().clone());
+    let other = in_force.clone().with_lr(0.5).unwrap();
+    let join = optimizer.join(optimizer.params.clone(), other).unwrap_err();
+    assert_eq!((optimizer.save().unwrap(), optimizer.plan()), (before, &in_force));
+
+    let mut calls = 0;
+    let mut own = HostOptimizer::new(Device::new(), |_| {
+        calls += 1;
+        Ok(())
+    });
+    let show = own.step(gradient::<f16>(1).into(), &Finding::default()).unwrap_err();
+    assert_eq!((own.skipped(), calls), (0, 0));
+    for (error, method) in [(join, "MasterWeights::join"), (show, "GradSet::materialise")] {
+        assert_eq!(error.kind(), ErrorKind::Unsupported);
+        let text = error.to_string();
+        assert!(text.contains("Static<") && text.contains(method), "{text}");
+    }
 }

@@ -1,6 +1,6 @@
 //! What can go wrong on a device that wgpu drives.
 
-use binade_core::{DType, ErrorKind, MatchError, NoGradients, OrderError};
+use binade_core::{DType, ErrorKind, MatchError, TrainError};
 use binade_grad_scaler::ClipGroupError;
 use binade_master_weights::PlanError;
 use binade_ops::{DTypeError, OperandError, ShapeError};
@@ -87,12 +87,9 @@ pub enum Error {
     /// Sets that do not go together.
     #[error(transparent)]
     Match(#[from] MatchError),
-    /// A step without gradients.
+    /// Refused by training on every device.
     #[error(transparent)]
-    NoGradients(#[from] NoGradients),
-    /// A training loop that uses its scaler wrongly.
-    #[error(transparent)]
-    Order(#[from] OrderError),
+    Train(#[from] TrainError),
     /// A limit that is no limit.
     #[error("{what}: a limit of {value} given, takes a positive number")]
     Limit {
@@ -160,15 +157,13 @@ impl binade_core::Error for Error {
             Self::OutOfMemory { .. } => ErrorKind::OutOfMemory,
             Self::Shape(error) => error.kind(),
             Self::ClipGroup(error) => error.kind(),
-            Self::Order(error) => error.kind(),
+            Self::Train(error) => error.kind(),
             Self::DType(_)
             | Self::Length { .. }
             | Self::Match(_)
             | Self::Plan(_)
             | Self::Foreign => ErrorKind::Mismatch,
-            Self::NoGradients(_) | Self::Limit { .. } | Self::Index { .. } => {
-                ErrorKind::InvalidArgument
-            }
+            Self::Limit { .. } | Self::Index { .. } => ErrorKind::InvalidArgument,
             Self::Driver { .. } => ErrorKind::Other,
         }
     }

@@ -9,7 +9,7 @@ use crate::{
     memory::{Buffer, Pool, Ring},
     open,
 };
-use binade_core::{GradSet, Handle, Named, Names};
+use binade_core::{Handle, Names};
 use bytemuck::Zeroable;
 use std::{
     fmt,
@@ -162,12 +162,6 @@ impl Wgpu {
 impl Handle for Wgpu {
     type Tensor = crate::Tensor;
     type Error = Error;
-}
-
-impl GradSet for Wgpu {
-    type Params = Vec<Named<crate::Tensor>>;
-    type Grads = crate::Gradients;
-    type Found = crate::Found;
 }
 
 impl fmt::Debug for Wgpu {

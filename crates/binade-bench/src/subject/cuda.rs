@@ -3,12 +3,11 @@
 use super::no_strides;
 use binade_autocast::Autocast;
 use binade_conformance::via::{self, Device};
-use binade_conformance::{Arithmetic, Clip, Layout, OpInvocation, Refusal, Unscaled};
-use binade_core::{DType, NamedGrads, cast::OnOverflow, stochastic::Key};
+use binade_conformance::{Arithmetic, Layout, OpInvocation, Refusal};
+use binade_core::{DType, cast::OnOverflow, stochastic::Key};
 use binade_cuda::{
     Error, F32Products, ProductsBy, Tensor, cudarc::driver::sys::CUdevice_attribute as Attribute,
 };
-use binade_grad_scaler::{ClipGroup, ScaleState};
 
 /// `binade-cuda`.
 #[derive(Clone, Debug)]
@@ -171,16 +170,6 @@ impl Device for Cuda {
 
     fn cast_stochastic(&self, tensor: &Tensor, to: DType, key: Key) -> Result<Tensor, Refusal> {
         Ok(self.device.cast_stochastic(tensor, to, key)?)
-    }
-
-    fn clip_groups(
-        &self,
-        grads: NamedGrads<Tensor>,
-        scale: ScaleState,
-        first: Option<Clip>,
-        groups: &[ClipGroup],
-    ) -> Result<Unscaled<Tensor>, Refusal> {
-        via::clip_groups(&self.device, grads, scale, first, groups)
     }
 
     fn compute(&self, op: &OpInvocation, operands: &[&Tensor]) -> Result<Vec<Tensor>, Refusal> {

@@ -3,9 +3,8 @@
 use super::no_strides;
 use binade_autocast::Autocast;
 use binade_conformance::via::{self, Device};
-use binade_conformance::{Arithmetic, Clip, Layout, OpInvocation, Refusal, Unscaled};
-use binade_core::{DType, NamedGrads, cast::OnOverflow, stochastic::Key};
-use binade_grad_scaler::{ClipGroup, ScaleState};
+use binade_conformance::{Arithmetic, Layout, OpInvocation, Refusal};
+use binade_core::{DType, cast::OnOverflow, stochastic::Key};
 use binade_wgpu::{Error, Tensor};
 
 /// `binade-wgpu`.
@@ -97,15 +96,5 @@ impl Device for Wgpu {
 
     fn cast_stochastic(&self, tensor: &Tensor, to: DType, key: Key) -> Result<Tensor, Refusal> {
         Ok(self.device.cast_stochastic(tensor, to, key)?)
-    }
-
-    fn clip_groups(
-        &self,
-        grads: NamedGrads<Tensor>,
-        scale: ScaleState,
-        first: Option<Clip>,
-        groups: &[ClipGroup],
-    ) -> Result<Unscaled<Tensor>, Refusal> {
-        via::clip_groups(&self.device, grads, scale, first, groups)
     }
 }

@@ -4,10 +4,9 @@
 
 use binade_autocast::Autocast;
 use binade_burn::{Burn, BurnTensor, require_dtype};
-use binade_conformance::via::{self, Device as Via};
-use binade_conformance::{Arithmetic, Clip, Refusal, Runner, Unscaled};
-use binade_core::{DType, NamedGrads};
-use binade_grad_scaler::{ClipGroup, ScaleState};
+use binade_conformance::via::Device as Via;
+use binade_conformance::{Arithmetic, Refusal, Runner};
+use binade_core::DType;
 use burn::tensor::{Device, TensorData};
 
 /// burn on its backend for CPUs.
@@ -47,16 +46,6 @@ impl Via for Flex {
 
     fn cast(&self, tensor: &BurnTensor, to: DType) -> Result<BurnTensor, Refusal> {
         Ok(Autocast::cast(&Burn, tensor, to)?)
-    }
-
-    fn clip_groups(
-        &self,
-        grads: NamedGrads<BurnTensor>,
-        scale: ScaleState,
-        first: Option<Clip>,
-        groups: &[ClipGroup],
-    ) -> Result<Unscaled<BurnTensor>, Refusal> {
-        via::clip_groups(&Burn, grads, scale, first, groups)
     }
 }
 

@@ -4,9 +4,7 @@ use super::{gathered, map, present};
 use crate::scaler::times;
 use crate::{Candle, Error};
 use binade_core::{Finding, Named, NamedGrads};
-use binade_grad_scaler::{
-    ClipGroup, ClipGroups, GradOps, Norm, check_group_norm, clip_factor, record_norm,
-};
+use binade_grad_scaler::{ClipGroup, GradOps, Norm, check_group_norm, clip_factor, record_norm};
 use candle_core::{DType, Result as CandleResult, Tensor};
 
 /// `GradOps::clip_norm`: one read.
@@ -28,7 +26,7 @@ pub(crate) fn clip_norm(
     Ok(())
 }
 
-/// `ClipGroups::clip_groups`: one read for all groups.
+/// `GradOps::clip_groups`: one read for all groups.
 pub(crate) fn clip_groups(
     grads: &mut NamedGrads<Tensor>,
     groups: &[ClipGroup],

@@ -4,7 +4,7 @@ use super::{accumulate, clip_groups, clip_norm, clip_value, unscale};
 use crate::read::count::reads;
 use crate::{Candle, Wrapped, named};
 use binade_core::{ErrorKind, Finding, Named, NamedGrads, Optimizer};
-use binade_grad_scaler::{ClipGroup, ClipGroups, GradOps, GradScaler, Norm, ScaleState};
+use binade_grad_scaler::{ClipGroup, GradOps, GradScaler, Norm, ScaleState};
 use binade_master_weights::{MasterOptimizer, Plan, UpdateRule};
 use candle_core::{DType, Device, Tensor, Var};
 use candle_nn::SGD;

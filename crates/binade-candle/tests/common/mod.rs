@@ -4,10 +4,9 @@ mod compute;
 
 use binade_autocast::Autocast;
 use binade_candle::Candle;
-use binade_conformance::via::{self, Device};
-use binade_conformance::{Arithmetic, Clip, Layout, OpInvocation, Refusal, Runner, Unscaled};
-use binade_core::{DType, NamedGrads};
-use binade_grad_scaler::{ClipGroup, ScaleState};
+use binade_conformance::via::Device;
+use binade_conformance::{Arithmetic, Layout, OpInvocation, Refusal, Runner};
+use binade_core::DType;
 use candle_core::{Device as On, Tensor};
 
 /// candle's tensors on the CPU.
@@ -62,16 +61,6 @@ impl Device for CandleCpu {
 
     fn cast(&self, tensor: &Tensor, to: DType) -> Result<Tensor, Refusal> {
         Ok(Autocast::cast(&Candle, tensor, to)?)
-    }
-
-    fn clip_groups(
-        &self,
-        grads: NamedGrads<Tensor>,
-        scale: ScaleState,
-        first: Option<Clip>,
-        groups: &[ClipGroup],
-    ) -> Result<Unscaled<Tensor>, Refusal> {
-        via::clip_groups(&Candle, grads, scale, first, groups)
     }
 
     fn compute(&self, op: &OpInvocation, operands: &[&Tensor]) -> Result<Vec<Tensor>, Refusal> {

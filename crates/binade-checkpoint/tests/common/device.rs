@@ -3,13 +3,13 @@
 use binade_core::{AmpTensor, DType, Named, NamedGrads, Native};
 use binade_cpu::{Cpu, Tensor};
 use binade_deferred::Deferred;
-use binade_grad_scaler::{Loss, SaveGrads};
+use binade_grad_scaler::{GradOps, Loss};
 use binade_master_weights::Snapshot;
 use half::{bf16, f16};
 use std::convert::Infallible;
 
 /// What a run needs of a device.
-pub trait Trains: Clone + SaveGrads<Tensor: Loss<Self>> + Snapshot {
+pub trait Trains: Clone + GradOps<Tensor: Loss<Self>> + Snapshot {
     /// `values` under `shape`, stored as `dtype`.
     fn tensor(&self, values: &[f32], shape: &[usize], dtype: DType) -> Self::Tensor;
     /// A set of parameters.

@@ -114,7 +114,7 @@ impl<S: Device> Subject for S {
         first: Option<Clip>,
         groups: &[ClipGroup],
     ) -> Result<Unscaled<Self::Tensor>, Refusal> {
-        Device::clip_groups(self, grads, scale, first, groups)
+        via::clip_groups(self.handle(), grads, scale, first, groups)
     }
 
     fn accumulate(

@@ -1,16 +1,15 @@
 //! A device as a subject: tensors from bits and back, and the rest by its traits.
 
-use crate::{Arithmetic, Clip, Layout, OpInvocation, Refusal, Unscaled};
+use crate::{Arithmetic, Layout, OpInvocation, Refusal};
 use binade_core::{DType, Handle, Named, NamedGrads, stochastic::Key};
-use binade_grad_scaler::{ClipGroup, GradOps, Loss, ScaleState};
-use binade_master_weights::{MasterWeights, Materialise};
+use binade_grad_scaler::{GradOps, Loss};
+use binade_master_weights::MasterWeights;
 use std::any::type_name;
 
 /// A handle that trains parameters given by name; implemented for whatever can.
 pub trait Trains:
     Clone
     + GradOps<Tensor: Loss<Self>, Grads: From<NamedGrads<<Self as Handle>::Tensor>>>
-    + Materialise
     + MasterWeights<Params = Vec<Named<<Self as Handle>::Tensor>>>
 {
 }
@@ -18,7 +17,6 @@ pub trait Trains:
 impl<D> Trains for D where
     D: Clone
         + GradOps<Tensor: Loss<D>, Grads: From<NamedGrads<<D as Handle>::Tensor>>>
-        + Materialise
         + MasterWeights<Params = Vec<Named<<D as Handle>::Tensor>>>
 {
 }
@@ -137,22 +135,6 @@ pub trait Device {
         key: Key,
     ) -> Result<TensorOf<Self>, Refusal> {
         Err(Refusal::unsupported("cast_stochastic"))
-    }
-
-    /// See [`Subject::clip_groups`](crate::Subject::clip_groups); [`via::clip_groups`](crate::via::clip_groups) where the
-    /// handle has the trait.
-    ///
-    /// # Errors
-    ///
-    /// `Unsupported` where it cannot.
-    fn clip_groups(
-        &self,
-        grads: NamedGrads<TensorOf<Self>>,
-        scale: ScaleState,
-        first: Option<Clip>,
-        groups: &[ClipGroup],
-    ) -> Result<Unscaled<TensorOf<Self>>, Refusal> {
-        Err(Refusal::unsupported("clip_groups"))
     }
 
     /// See [`Subject::compute`](crate::Subject::compute); [`via::compute`](super::compute) is all it takes where the handle

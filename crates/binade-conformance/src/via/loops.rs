@@ -9,7 +9,7 @@ use binade_core::{DType, Element, Handle, Named, NamedGrads, Optimizer};
 use binade_grad_scaler::{
     Follow, LossScale, ScaleState, ScaledGrads, Scaler, SparseGrad, Step, Trajectory, UnscaledGrads,
 };
-use binade_master_weights::{MasterOptimizer, Materialise, Plan};
+use binade_master_weights::{MasterOptimizer, Plan};
 use half::{bf16, f16};
 use std::marker::PhantomData;
 
@@ -210,7 +210,7 @@ impl<D: Trains> Given<D> {
     fn materialise(self, device: &D) -> Result<NamedGrads<TensorOf<D>>, Refusal> {
         let grads =
             self.grads.ok_or_else(|| missing("a step gives the optimizer its gradients"))?;
-        Ok(Materialise::materialise(device, grads)?)
+        Ok(device.materialise(grads)?)
     }
 }
 

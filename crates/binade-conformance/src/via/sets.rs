@@ -3,8 +3,7 @@
 use super::{missing, read};
 use crate::{Clip, MicroBatch, Refusal, Unscaled};
 use binade_core::{Finding, NamedGrads};
-use binade_grad_scaler::{ClipGroup, ClipGroups, GradOps, Norm, ScaleState};
-use binade_master_weights::Materialise;
+use binade_grad_scaler::{ClipGroup, GradOps, Norm, ScaleState};
 
 /// [`Subject::norm`](crate::Subject::norm) by [`GradOps::clip_norm`], with a limit that only infinity exceeds.
 ///
@@ -35,13 +34,13 @@ pub fn clip<D>(
     clip: Clip,
 ) -> Result<Unscaled<D::Tensor>, Refusal>
 where
-    D: GradOps<Grads: From<NamedGrads<D::Tensor>>> + Materialise,
+    D: GradOps<Grads: From<NamedGrads<D::Tensor>>>,
 {
     let (grads, found) = clipped(device, grads, scale, clip)?;
     Ok(Unscaled { grads: device.materialise(grads)?, found })
 }
 
-/// [`Subject::clip_groups`](crate::Subject::clip_groups) by [`ClipGroups::clip_groups`], after [`GradOps::clip_norm`] or
+/// [`Subject::clip_groups`](crate::Subject::clip_groups) by [`GradOps::clip_groups`], after [`GradOps::clip_norm`] or
 /// [`GradOps::clip_value`].
 ///
 /// # Errors
@@ -55,7 +54,7 @@ pub fn clip_groups<D>(
     groups: &[ClipGroup],
 ) -> Result<Unscaled<D::Tensor>, Refusal>
 where
-    D: ClipGroups<Grads: From<NamedGrads<D::Tensor>>> + Materialise,
+    D: GradOps<Grads: From<NamedGrads<D::Tensor>>>,
 {
     let mut grads = D::Grads::from(grads);
     let scale = device.upload_state(scale)?;
@@ -78,7 +77,7 @@ pub fn accumulate<D>(
     window: Vec<MicroBatch<D::Tensor>>,
 ) -> Result<NamedGrads<D::Tensor>, Refusal>
 where
-    D: GradOps<Grads: From<NamedGrads<D::Tensor>>> + Materialise,
+    D: GradOps<Grads: From<NamedGrads<D::Tensor>>>,
 {
     let (mut sum, mut last) = (None, None);
     for MicroBatch { grads, scale } in window {

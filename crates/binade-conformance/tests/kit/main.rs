@@ -8,6 +8,7 @@ mod caught_stages;
 mod caught_steps;
 mod faulty;
 mod files;
+mod left_out;
 mod misruled;
 mod narrowed;
 mod picked;

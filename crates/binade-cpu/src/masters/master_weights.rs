@@ -2,12 +2,8 @@
 
 use super::fused::{self, Move};
 use crate::{Cpu, Error, Gradients, Tensor, gradients::supported};
-use binade_core::{DType, Finding, Named, NoGradients};
-use binade_master_weights::{
-    ExportF32, Facts, HostMasters, Join, MasterWeights, Materialise, Plan, Slot, StepConstants,
-    some,
-};
-use half::{bf16, f16};
+use binade_core::{DType, Finding, Named};
+use binade_master_weights::{Facts, HostMasters, MasterWeights, Plan, Slot, StepConstants, some};
 use std::borrow::Cow;
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -51,9 +47,7 @@ impl MasterWeights for Cpu {
         }
         fused::step_all(moves, grads.factor)
     }
-}
 
-impl Join for Cpu {
     fn join(
         &self,
         params: &mut Vec<Named<Tensor>>,
@@ -68,27 +62,6 @@ impl Join for Cpu {
         params.append(&mut more);
         Ok(())
     }
-}
-
-impl ExportF32 for Cpu {
-    fn export_f32(
-        &self,
-        params: &Vec<Named<Tensor>>,
-        masters: &HostMasters,
-    ) -> Result<Vec<Named<Vec<f32>>>, Error> {
-        let exported = |Named { name, value }: &Named<Tensor>| {
-            Named::new(name.clone(), exported(value, masters.get(name)))
-        };
-        Ok(params.iter().map(exported).collect())
-    }
-}
-
-/// The `f32` values of a parameter, of which `slot` is kept.
-fn exported(param: &Tensor, slot: Option<&Slot>) -> Vec<f32> {
-    let bf16 = || Some(slot?.values(param.as_slice::<bf16>()?));
-    let f16 = || Some(slot?.values(param.as_slice::<f16>()?));
-    let f32 = || Some(slot?.values(param.as_slice::<f32>()?));
-    bf16().or_else(f16).or_else(f32).unwrap_or_else(|| param.to_f32().into_owned())
 }
 
 /// Starts each of `params`, and gives them as they are to be stored.
@@ -108,20 +81,6 @@ fn started(
         Ok(low)
     };
     params.iter().map(start).collect()
-}
-
-impl Materialise for Cpu {
-    fn is_raised(&self, found: &Finding) -> Result<bool, Error> {
-        Ok(found.is_raised())
-    }
-
-    fn materialise(&self, grads: Gradients) -> Result<Vec<Named<Option<Tensor>>>, Error> {
-        grads.materialised()
-    }
-
-    fn no_gradients(&self, error: NoGradients) -> Error {
-        error.into()
-    }
 }
 
 fn storable(dtype: DType) -> Result<DType, Error> {

@@ -3,8 +3,9 @@
 use crate::{Cpu, Error, Tensor};
 use binade_core::{Form, Named, RawTensor};
 use binade_master_weights::{
-    HostMasters, LoadError, ParameterForm, SavedParameter, Snapshot, fits,
+    HostMasters, LoadError, ParameterForm, SavedParameter, Slot, Snapshot, fits,
 };
+use half::{bf16, f16};
 
 impl Tensor {
     /// Its type and shape.
@@ -63,4 +64,23 @@ impl Snapshot for Cpu {
         }
         Ok(())
     }
+
+    fn export_f32(
+        &self,
+        params: &Vec<Named<Tensor>>,
+        masters: &HostMasters,
+    ) -> Result<Vec<Named<Vec<f32>>>, Error> {
+        let exported = |Named { name, value }: &Named<Tensor>| {
+            Named::new(name.clone(), exported(value, masters.get(name)))
+        };
+        Ok(params.iter().map(exported).collect())
+    }
+}
+
+/// The `f32` values of a parameter, of which `slot` is kept.
+fn exported(param: &Tensor, slot: Option<&Slot>) -> Vec<f32> {
+    let bf16 = || Some(slot?.values(param.as_slice::<bf16>()?));
+    let f16 = || Some(slot?.values(param.as_slice::<f16>()?));
+    let f32 = || Some(slot?.values(param.as_slice::<f32>()?));
+    bf16().or_else(f16).or_else(f32).unwrap_or_else(|| param.to_f32().into_owned())
 }

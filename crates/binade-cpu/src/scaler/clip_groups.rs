@@ -1,36 +1,33 @@
 //! Clipping by groups.
 
 use crate::gradients::{inspect, multiplied};
-use crate::{Cpu, Error, Gradients, Tensor};
+use crate::{Error, Gradients, Tensor};
 use binade_core::{Finding, Named};
-use binade_grad_scaler::{ClipGroup, ClipGroups, Norm, check_group_norm, clip_factor};
+use binade_grad_scaler::{ClipGroup, Norm, check_group_norm, clip_factor};
 use binade_master_weights::step::Factor;
 
-impl ClipGroups for Cpu {
-    /// Where a group is beyond its limit, all gradients are multiplied into `f32` tensors: a set owes all of its gradients
-    /// the same.
-    fn clip_groups(
-        &self,
-        grads: &mut Gradients,
-        groups: &[ClipGroup],
-        verdict: &mut Finding,
-    ) -> Result<(), Error> {
-        let places = ClipGroup::places(groups, grads.names().map(|name| &**name))?;
-        if grads.factor.clip != 1.0 {
-            *grads = grads.settled()?;
-        }
-        let mut factors = Vec::new();
-        for (place, group) in groups.iter().enumerate() {
-            let norm = norm_of(group.norm, &members(grads, &places, place))?;
-            check_group_norm(verdict, group, norm);
-            factors.push(clip_factor(norm, group.max));
-        }
-        if factors.iter().any(|factor| *factor != 1.0) {
-            let own = |place: &Option<usize>| place.and_then(|place| factors.get(place).copied());
-            *grads = shrunk(grads, places.iter().map(own))?;
-        }
-        Ok(())
+/// Where a group is beyond its limit, all gradients are multiplied into `f32` tensors: a set owes all of its gradients
+/// the same.
+pub(super) fn clip(
+    grads: &mut Gradients,
+    groups: &[ClipGroup],
+    verdict: &mut Finding,
+) -> Result<(), Error> {
+    let places = ClipGroup::places(groups, grads.names().map(|name| &**name))?;
+    if grads.factor.clip != 1.0 {
+        *grads = grads.settled()?;
     }
+    let mut factors = Vec::new();
+    for (place, group) in groups.iter().enumerate() {
+        let norm = norm_of(group.norm, &members(grads, &places, place))?;
+        check_group_norm(verdict, group, norm);
+        factors.push(clip_factor(norm, group.max));
+    }
+    if factors.iter().any(|factor| *factor != 1.0) {
+        let own = |place: &Option<usize>| place.and_then(|place| factors.get(place).copied());
+        *grads = shrunk(grads, places.iter().map(own))?;
+    }
+    Ok(())
 }
 
 /// The gradients of a group, as a set that shares their elements.

@@ -1,10 +1,10 @@
-//! Clipping and adding whole sets of gradients.
+//! Clipping, adding and saving whole sets of gradients.
 
-use super::each;
+use super::{clip_groups, each};
 use crate::gradients::{Measured, inspect, multiplied, supported, widened};
 use crate::{Cpu, Error, Gradients, Tensor, parallel};
-use binade_core::{Finding, Named, agree};
-use binade_grad_scaler::{GradOps, Norm, clip_factor, record_norm};
+use binade_core::{DType, Finding, Form, Named, NamedGrads, RawTensor, agree};
+use binade_grad_scaler::{ClipGroup, GradOps, Norm, clip_factor, record_norm};
 use binade_master_weights::step::Factor;
 use std::sync::Arc;
 
@@ -61,6 +61,42 @@ impl GradOps for Cpu {
             }
         }
         Ok(sum)
+    }
+
+    fn clip_groups(
+        &self,
+        grads: &mut Gradients,
+        groups: &[ClipGroup],
+        verdict: &mut Finding,
+    ) -> Result<(), Error> {
+        clip_groups::clip(grads, groups, verdict)
+    }
+
+    fn grad_forms(&self, params: &Vec<Named<Tensor>>) -> Result<Vec<Named<Form>>, Error> {
+        let form = |param: &Named<Tensor>| {
+            Named::new(param.name.clone(), Form::new(DType::F32, param.value.shape()))
+        };
+        Ok(params.iter().map(form).collect())
+    }
+
+    fn save_grads(&self, grads: &Gradients) -> Result<NamedGrads<RawTensor>, Error> {
+        let raw = |grad: Named<Option<Tensor>>| Named {
+            name: grad.name,
+            value: grad.value.as_ref().map(Tensor::to_raw),
+        };
+        Ok(grads.materialised()?.into_iter().map(raw).collect())
+    }
+
+    fn load_grads(
+        &self,
+        _params: &Vec<Named<Tensor>>,
+        saved: &NamedGrads<RawTensor>,
+    ) -> Result<Gradients, Error> {
+        let tensor = |saved: &Named<Option<RawTensor>>| {
+            let value = saved.value.as_ref().map(Tensor::from_raw).transpose()?;
+            Ok(Named { name: saved.name.clone(), value })
+        };
+        Ok(saved.iter().map(tensor).collect::<Result<Vec<_>, Error>>()?.into())
     }
 }
 

@@ -3,11 +3,9 @@
 use super::each;
 use crate::gradients::inspect;
 use crate::{Cpu, Error, Gradients, Tensor};
-use binade_core::{DType, Finding, OrderError};
-use binade_grad_scaler::{GradScaler, HostScale, Loss, ScaleState};
+use binade_core::{DType, Finding};
+use binade_grad_scaler::{GradScaler, Loss, ScaleState};
 use binade_master_weights::step::Factor;
-
-impl HostScale for Cpu {}
 
 impl Loss<Cpu> for Tensor {
     type Error = Error;
@@ -31,10 +29,6 @@ impl GradScaler for Cpu {
         grads.factor.inverse = scale.inverse();
         grads.measured = Some(measured);
         Ok(found)
-    }
-
-    fn order_error(&self, error: OrderError) -> Error {
-        error.into()
     }
 }
 

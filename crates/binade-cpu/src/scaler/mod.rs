@@ -3,7 +3,6 @@
 mod clip_groups;
 mod grad_ops;
 mod grad_scaler;
-mod save_grads;
 
 use crate::{Tensor, parallel};
 

@@ -2,16 +2,16 @@
 
 use super::{Gradients, supported};
 use crate::{
-    Cuda, Error, Tensor,
+    Cuda, Error, Found, Tensor,
     kernels::MATERIALISE,
     launch::{
         Arg,
-        structs::{MaterialiseRow, NO_GROUP},
+        structs::{FoundBits, MaterialiseRow, NO_GROUP},
     },
     memory::Buffer,
     set::Rows,
 };
-use binade_core::{DType, Named};
+use binade_core::{DType, GradSet, Named, NamedGrads, TrainError};
 
 /// What groups of a set are multiplied by, on the device.
 pub(crate) struct Factors<'a> {
@@ -88,5 +88,34 @@ impl Factors<'_> {
     fn number(&self, place: usize) -> Option<u32> {
         let group = (*self.places.get(place)?)?;
         Some(u32::try_from(group).unwrap_or(NO_GROUP))
+    }
+}
+
+impl GradSet for Cuda {
+    type Params = Vec<Named<Tensor>>;
+    type Grads = Gradients;
+    type Found = Found;
+
+    fn train_error(&self, error: TrainError) -> Error {
+        error.into()
+    }
+
+    /// Waits for the device.
+    fn is_raised(&self, found: &Found) -> Result<bool, Error> {
+        self.has_made(found.buffer())?;
+        let bytes = self.read(found.buffer())?;
+        let bits: FoundBits = bytemuck::pod_read_unaligned(&bytes);
+        Ok(bits.raised != 0 || bits.halted != 0)
+    }
+
+    /// Of a window, whether a gradient is there the device knows: it is asked, which waits.
+    fn materialise(&self, grads: Gradients) -> Result<NamedGrads<Tensor>, Error> {
+        let mut settled = grads.settled(self, f32::INFINITY)?;
+        let Some(present) = &settled.present else { return Ok(settled.entries) };
+        let words = self.read(present)?;
+        let (words, _) = words.as_chunks::<4>();
+        let absent = settled.entries.iter_mut().zip(words).filter(|(_, word)| **word == [0; 4]);
+        absent.for_each(|(entry, _)| entry.value = None);
+        Ok(settled.entries)
     }
 }

@@ -10,9 +10,9 @@ use std::sync::Arc;
 
 /// Gradients by parameter, and what unscaling and clipping have left to whoever reads the values.
 ///
-/// Unscaling only looks; the fused step multiplies, in `f32`, as it reads. [`Materialise`] is for everyone else.
+/// Unscaling only looks; the fused step multiplies, in `f32`, as it reads. [`materialise`] is for everyone else.
 ///
-/// [`Materialise`]: binade_master_weights::Materialise
+/// [`materialise`]: binade_core::GradSet::materialise
 #[derive(Clone, Debug)]
 pub struct Gradients {
     pub(crate) entries: Vec<Named<Option<Tensor>>>,

@@ -12,11 +12,8 @@ use crate::{
     gradients::{supported, trained},
     launch::structs::CONSTANTS,
 };
-use binade_core::{DType, Named};
-use binade_master_weights::{
-    ExportF32, Facts, HostMasters, MasterWeights, Materialise, Plan, matched, some,
-};
-use binade_ops::Download;
+use binade_core::{DType, GradSet, Named};
+use binade_master_weights::{Facts, HostMasters, MasterWeights, Plan, matched, some};
 use std::{collections::HashMap, sync::Arc};
 
 impl MasterWeights for Cuda {
@@ -75,6 +72,37 @@ impl MasterWeights for Cuda {
         }
         moves.run(self, masters, &grads, found)
     }
+
+    /// Counts go over on the device, so that nothing is waited for but where `masters` would wait too.
+    fn join(
+        &self,
+        params: &mut Vec<Named<Tensor>>,
+        masters: &mut Masters,
+        mut more: Vec<Named<Tensor>>,
+        plan: &Plan,
+    ) -> Result<(), Error> {
+        has_kernels(plan)?;
+        self.has_made(&masters.applied)?;
+        more.iter().try_for_each(|param| self.has_made(param.value.buffer()))?;
+        masters.can_join(self, plan, more.iter().map(|param| &*param.name))?;
+        let mut kept = masters.kept.joining(plan, more.iter().map(|param| &*param.name))?;
+        let first = u32::try_from(masters.slots.len()).unwrap_or(u32::MAX);
+        let Started { slots, lowered } = Started::new(self, &mut kept, &more, plan, first)?;
+        // The last that can fail, so that a join that is refused has changed nothing.
+        let count = masters.slots.len() + lowered.len();
+        let applied = self.grown(&masters.applied, 8 * count)?;
+        let constants = self.buffer(CONSTANTS * count)?;
+        let lost = masters.lost.next(self, count, plan.counts_lost_updates())?;
+
+        // Constants are made anew in every step; whoever gets the memory of the old ones comes behind those that read them.
+        (masters.applied, masters.constants, masters.lost) = (applied, constants, lost);
+        masters.kept.absorb(kept);
+        masters.slots.extend(slots);
+        masters.rules.clear();
+        more.iter_mut().zip(lowered).for_each(|(param, low)| param.value = low);
+        params.append(&mut more);
+        Ok(())
+    }
 }
 
 /// Parameters whose masters are made, of which nothing is in place yet.
@@ -104,24 +132,6 @@ impl Started {
             started.lowered.push(low);
         }
         Ok(started)
-    }
-}
-
-impl ExportF32 for Cuda {
-    /// Waits for the device.
-    fn export_f32(
-        &self,
-        params: &Vec<Named<Tensor>>,
-        masters: &Masters,
-    ) -> Result<Vec<Named<Vec<f32>>>, Error> {
-        let exported = |Named { name, value }: &Named<Tensor>| {
-            let values = match masters.slots.get(name) {
-                Some(slot) => slot.values(self, value)?,
-                None => self.download(value)?,
-            };
-            Ok(Named::new(name.clone(), values))
-        };
-        params.iter().map(exported).collect()
     }
 }
 

@@ -3,11 +3,9 @@
 mod by_rule;
 mod corrections;
 mod fixed;
-mod join;
 mod kept;
 mod lost;
 mod master_weights;
-mod materialise;
 mod rules;
 mod scaled;
 mod slot;

@@ -1,9 +1,12 @@
 //! Scaling losses, looking at gradients, and sets of them.
 
-use super::{JointGradients, Parts, Replicas};
+use super::{
+    JointGradients, Parts, Replicas,
+    master_weights::{Params, first},
+};
 use crate::{Cuda, Error, Found, Gradients, Scale, Tensor};
-use binade_core::OrderError;
-use binade_grad_scaler::{ClipGroup, ClipGroups, GradOps, GradScaler, Loss, Norm};
+use binade_core::{Form, Named, NamedGrads, RawTensor};
+use binade_grad_scaler::{ClipGroup, GradOps, GradScaler, Loss, Norm};
 
 impl Loss<Replicas> for Parts<Tensor> {
     type Error = Error;
@@ -34,10 +37,6 @@ impl GradScaler for Replicas {
             return Ok(found);
         }
         self.average(grads, &found)
-    }
-
-    fn order_error(&self, error: OrderError) -> Error {
-        error.into()
     }
 }
 
@@ -97,9 +96,7 @@ impl GradOps for Replicas {
         })?;
         Ok(JointGradients::joint(added.into_inner()))
     }
-}
 
-impl ClipGroups for Replicas {
     fn clip_groups(
         &self,
         grads: &mut JointGradients,
@@ -110,5 +107,27 @@ impl ClipGroups for Replicas {
             cuda.clip_groups(grads.on_mut(place)?, groups, verdict.on_mut(place)?)
         };
         self.change(clip).map(drop)
+    }
+
+    fn grad_forms(&self, params: &Params) -> Result<Vec<Named<Form>>, Error> {
+        self.first(|cuda| cuda.grad_forms(&first(params)?))
+    }
+
+    /// The first device's, which is the average.
+    fn save_grads(&self, grads: &JointGradients) -> Result<NamedGrads<RawTensor>, Error> {
+        if !grads.is_joint {
+            return Err(Error::NotAveraged);
+        }
+        self.first(|cuda| cuda.save_grads(grads.on(0)?))
+    }
+
+    fn load_grads(
+        &self,
+        params: &Params,
+        saved: &NamedGrads<RawTensor>,
+    ) -> Result<JointGradients, Error> {
+        let params = first(params)?;
+        let parts = self.each(|_, cuda| cuda.load_grads(&params, saved))?;
+        Ok(JointGradients::joint(parts.into_inner()))
     }
 }

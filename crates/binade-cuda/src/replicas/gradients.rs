@@ -1,8 +1,8 @@
 //! Gradients of several devices.
 
-use super::Parts;
-use crate::{Error, Gradients, Tensor};
-use binade_core::{MatchError, Named, agree};
+use super::{Parts, Replicas};
+use crate::{Error, Found, Gradients, Tensor};
+use binade_core::{GradSet, MatchError, Named, NamedGrads, TrainError, agree};
 use std::sync::Arc;
 
 /// The gradients of each device, of one model: its own until they are unscaled, and the average from there on.
@@ -57,6 +57,37 @@ const MODELS: &str =
 
 fn facts(grads: &Gradients) -> impl Iterator<Item = (&Arc<str>, Option<&[usize]>)> + Clone {
     grads.entries.iter().map(|entry| (&entry.name, entry.value.as_ref().map(Tensor::shape)))
+}
+
+impl GradSet for Replicas {
+    type Params = Vec<Named<Parts<Tensor>>>;
+    type Grads = JointGradients;
+    type Found = Parts<Found>;
+
+    fn train_error(&self, error: TrainError) -> Error {
+        error.into()
+    }
+
+    /// Waits for the first device, which knows what all know.
+    fn is_raised(&self, found: &Parts<Found>) -> Result<bool, Error> {
+        self.first(|cuda| cuda.is_raised(found.on(0)?))
+    }
+
+    fn materialise(&self, grads: JointGradients) -> Result<NamedGrads<Parts<Tensor>>, Error> {
+        let mut grads = grads.parts.into_iter();
+        let sets = self.each(|place, cuda| {
+            let own = grads.next().ok_or(Error::Parts { found: place, devices: place + 1 })?;
+            cuda.materialise(own)
+        })?;
+        let mut sets: Vec<_> = sets.into_inner().into_iter().map(Vec::into_iter).collect();
+        let mut whole = Vec::new();
+        loop {
+            let row: Vec<_> = sets.iter_mut().filter_map(Iterator::next).collect();
+            let Some(name) = row.first().map(|entry| entry.name.clone()) else { return Ok(whole) };
+            let parts: Option<Vec<Tensor>> = row.into_iter().map(|entry| entry.value).collect();
+            whole.push(Named { name, value: parts.map(Parts::new) });
+        }
+    }
 }
 
 impl From<Vec<Gradients>> for JointGradients {

@@ -1,8 +1,8 @@
 //! The handle of several devices.
 
-use super::{JointGradients, Parts};
-use crate::{Cuda, Error, Found, Tensor, names::Names};
-use binade_core::{Error as _, ErrorKind, GradSet, Handle, Named};
+use super::Parts;
+use crate::{Cuda, Error, Tensor, names::Names};
+use binade_core::{Error as _, ErrorKind, Handle};
 use cudarc::driver::CudaStream;
 use std::{
     fmt,
@@ -157,12 +157,6 @@ impl Replicas {
 impl Handle for Replicas {
     type Tensor = Parts<Tensor>;
     type Error = Error;
-}
-
-impl GradSet for Replicas {
-    type Params = Vec<Named<Parts<Tensor>>>;
-    type Grads = JointGradients;
-    type Found = Parts<Found>;
 }
 
 impl fmt::Debug for Replicas {

@@ -2,11 +2,11 @@
 
 use super::{JointGradients, Parts, Replicas};
 use crate::{Cuda, Error, Found, Masters, Tensor};
-use binade_core::{Named, NoGradients};
-use binade_master_weights::{ExportF32, Join, MasterWeights, Materialise, Plan};
+use binade_core::Named;
+use binade_master_weights::{MasterWeights, Plan};
 
 /// Parameters with a part on each device.
-type Params = Vec<Named<Parts<Tensor>>>;
+pub(super) type Params = Vec<Named<Parts<Tensor>>>;
 
 impl MasterWeights for Replicas {
     type Masters = Parts<Masters>;
@@ -38,9 +38,7 @@ impl MasterWeights for Replicas {
         };
         self.on_each(params, step).map(drop)
     }
-}
 
-impl Join for Replicas {
     fn join(
         &self,
         params: &mut Params,
@@ -61,47 +59,6 @@ impl Join for Replicas {
         rejoin(&mut more, joined);
         params.append(&mut more);
         Ok(())
-    }
-}
-
-impl ExportF32 for Replicas {
-    /// The first device's.
-    fn export_f32(
-        &self,
-        params: &Params,
-        masters: &Parts<Masters>,
-    ) -> Result<Vec<Named<Vec<f32>>>, Error> {
-        self.first(|cuda| cuda.export_f32(&first(params)?, masters.on(0)?))
-    }
-}
-
-impl Materialise for Replicas {
-    /// Waits for the first device, which knows what all know.
-    fn is_raised(&self, found: &Parts<Found>) -> Result<bool, Error> {
-        self.first(|cuda| cuda.is_raised(found.on(0)?))
-    }
-
-    fn materialise(
-        &self,
-        grads: JointGradients,
-    ) -> Result<Vec<Named<Option<Parts<Tensor>>>>, Error> {
-        let mut grads = grads.parts.into_iter();
-        let sets = self.each(|place, cuda| {
-            let own = grads.next().ok_or(Error::Parts { found: place, devices: place + 1 })?;
-            cuda.materialise(own)
-        })?;
-        let mut sets: Vec<_> = sets.into_inner().into_iter().map(Vec::into_iter).collect();
-        let mut whole = Vec::new();
-        loop {
-            let row: Vec<_> = sets.iter_mut().filter_map(Iterator::next).collect();
-            let Some(name) = row.first().map(|entry| entry.name.clone()) else { return Ok(whole) };
-            let parts: Option<Vec<Tensor>> = row.into_iter().map(|entry| entry.value).collect();
-            whole.push(Named { name, value: parts.map(Parts::new) });
-        }
-    }
-
-    fn no_gradients(&self, error: NoGradients) -> Error {
-        error.into()
     }
 }
 

@@ -1,13 +1,12 @@
 //! Saving, from the first device, and loading, to all.
 
-use super::{JointGradients, Parts, Replicas, master_weights::first};
-use crate::{Error, Found, Masters, Tensor};
-use binade_core::{Finding, Form, Named, NamedGrads, RawTensor};
-use binade_grad_scaler::SaveGrads;
+use super::{
+    Parts, Replicas,
+    master_weights::{Params, first},
+};
+use crate::{Error, Masters};
+use binade_core::Named;
 use binade_master_weights::{LoadError, ParameterForm, SavedParameter, Snapshot};
-
-/// Parameters with a part on each device.
-type Params = Vec<Named<Parts<Tensor>>>;
 
 impl Snapshot for Replicas {
     fn forms(
@@ -51,32 +50,13 @@ impl Snapshot for Replicas {
             (Err(error), None) => Err(LoadError::Device(error)),
         }
     }
-}
 
-impl SaveGrads for Replicas {
-    fn grad_forms(&self, params: &Params) -> Result<Vec<Named<Form>>, Error> {
-        self.first(|cuda| cuda.grad_forms(&first(params)?))
-    }
-
-    /// The first device's, which is the average.
-    fn save_grads(&self, grads: &JointGradients) -> Result<NamedGrads<RawTensor>, Error> {
-        if !grads.is_joint {
-            return Err(Error::NotAveraged);
-        }
-        self.first(|cuda| cuda.save_grads(grads.on(0)?))
-    }
-
-    fn load_grads(
+    /// The first device's.
+    fn export_f32(
         &self,
         params: &Params,
-        saved: &NamedGrads<RawTensor>,
-    ) -> Result<JointGradients, Error> {
-        let params = first(params)?;
-        let parts = self.each(|_, cuda| cuda.load_grads(&params, saved))?;
-        Ok(JointGradients::joint(parts.into_inner()))
-    }
-
-    fn upload_found(&self, found: &Finding) -> Result<Parts<Found>, Error> {
-        self.each(|_, cuda| cuda.upload_found(found))
+        masters: &Parts<Masters>,
+    ) -> Result<Vec<Named<Vec<f32>>>, Error> {
+        self.first(|cuda| cuda.export_f32(&first(params)?, masters.on(0)?))
     }
 }

@@ -51,6 +51,10 @@ impl ScaleStore for Replicas {
         let ready = |place, cuda: &Cuda| cuda.is_ready(&on(found, place)?, scale.on(place)?);
         Ok(self.each(ready)?.iter().all(|ready| *ready))
     }
+
+    fn upload_found(&self, found: &Finding) -> Result<Parts<Found>, Error> {
+        self.each(|_, cuda| cuda.upload_found(found))
+    }
 }
 
 /// All are as the first.

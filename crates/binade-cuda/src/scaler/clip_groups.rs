@@ -12,11 +12,11 @@ use crate::{
     memory::Buffer,
     set::Rows,
 };
-use binade_grad_scaler::{ClipGroup, ClipGroups, Norm};
+use binade_grad_scaler::{ClipGroup, Norm};
 
-impl ClipGroups for Cuda {
-    /// The gradients are `f32` tensors afterwards, whether or not a group was clipped: only the device knows.
-    fn clip_groups(
+impl Cuda {
+    /// Clips by groups. The gradients are `f32` tensors afterwards, whether or not a group was clipped: only the device knows.
+    pub(super) fn clip_by_groups(
         &self,
         grads: &mut Gradients,
         groups: &[ClipGroup],

@@ -7,7 +7,7 @@ use crate::{
     kernels::SCALE,
     launch::Arg,
 };
-use binade_core::{DType, OrderError};
+use binade_core::DType;
 use binade_grad_scaler::{GradScaler, Loss};
 
 impl Loss<Cuda> for Tensor {
@@ -30,10 +30,6 @@ impl GradScaler for Cuda {
             *grads = grads.settled(self, f32::INFINITY)?;
         }
         self.inspect(grads, scale)
-    }
-
-    fn order_error(&self, error: OrderError) -> Error {
-        error.into()
     }
 }
 

@@ -6,7 +6,6 @@ mod found;
 mod grad_ops;
 mod grad_scaler;
 mod report;
-mod save_grads;
 mod scale;
 mod scale_store;
 mod unscale;

@@ -1,13 +1,13 @@
 //! Clipping by groups, against the CPU.
 
 use crate::support::{Device, Grads, Result, cuda, kind, noise, own, set, vector};
-use binade_core::{DType, ErrorKind, Finding, Named};
+use binade_core::{DType, ErrorKind, Finding, GradSet as _, Named};
 use binade_cpu::Cpu;
 use binade_grad_scaler::{
-    BadMicroBatch, ClipGroup, ClipGroups as _, GradScaler, LossScale, Norm, ScaleState, ScaleStore,
+    BadMicroBatch, ClipGroup, GradOps as _, GradScaler, LossScale, Norm, ScaleState, ScaleStore,
     Scaler,
 };
-use binade_master_weights::{MasterOptimizer, Materialise, Plan, UpdateRule};
+use binade_master_weights::{MasterOptimizer, Plan, UpdateRule};
 
 crate::tests![
     groups_give_the_cpus_bits,
@@ -37,7 +37,7 @@ fn clipped<D>(
     [before, after]: [Option<f32>; 2],
 ) -> (Vec<Option<Vec<u32>>>, Finding)
 where
-    D: Device + Materialise,
+    D: Device,
 {
     let scale = device.upload_state(ScaleState::from_exponent(4)).unwrap();
     let mut grads: Grads<D> = set(device, grads, dtype);

@@ -1,10 +1,9 @@
 //! Clipping, against the CPU.
 
 use crate::support::{Device, Grads, Result, cuda, kind, noise, set};
-use binade_core::{DType, ErrorKind, Finding};
+use binade_core::{DType, ErrorKind, Finding, GradSet as _};
 use binade_cpu::Cpu;
 use binade_grad_scaler::{GradOps, GradScaler, Norm, ScaleState, ScaleStore};
-use binade_master_weights::Materialise;
 
 crate::tests![
     clipping_by_norm_gives_the_cpus_bits,
@@ -25,7 +24,7 @@ fn clipped<D>(
     clips: Clips<'_>,
 ) -> (Vec<Vec<u32>>, Finding)
 where
-    D: Device + Materialise,
+    D: Device,
 {
     let scale = device.upload_state(ScaleState::from_exponent(4)).unwrap();
     let mut grads: Grads<D> = set(device, grads, dtype);

@@ -5,7 +5,7 @@ use binade_core::{DType, Finding, Named};
 use binade_cpu::Cpu;
 use binade_cuda::Cuda;
 use binade_grad_scaler::{GradScaler, ScaleState, ScaleStore};
-use binade_master_weights::{MasterWeights, Materialise, Plan, UpdateRule};
+use binade_master_weights::{MasterWeights, Plan, UpdateRule};
 
 crate::tests![
     every_length_around_a_chunks_edge_is_looked_at_to_its_end,
@@ -57,7 +57,7 @@ fn ten_thousand_tiny_tensors_take_one_launch() -> Result {
 fn an_empty_tensor_among_full_ones_takes_no_part() -> Result {
     fn run<D>(device: &D) -> Result<(String, Vec<Vec<u8>>)>
     where
-        D: Device + Materialise,
+        D: Device,
     {
         let lengths = [0, 5000, 0, 0, 3, 0];
         let entry = |(i, len): (usize, usize)| {

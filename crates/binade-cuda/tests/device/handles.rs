@@ -6,7 +6,7 @@ use binade_core::{DType, ErrorKind, Named};
 use binade_cpu::Cpu;
 use binade_cuda::Cuda;
 use binade_grad_scaler::{
-    ClipGroup, ClipGroups, GradOps, GradScaler, Join, Loss, LossScale, Norm, ScaleState, ScaleStore,
+    ClipGroup, GradOps, GradScaler, Join, Loss, LossScale, Norm, ScaleState, ScaleStore,
 };
 use binade_master_weights::{MasterWeights, Plan, UpdateRule};
 

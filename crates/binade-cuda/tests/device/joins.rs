@@ -4,9 +4,7 @@ use crate::support::{Device, Result, cuda, here, kind, noise, optimizer, own, st
 use binade_core::{DType, ErrorKind, Named};
 use binade_cpu::Cpu;
 use binade_cuda::Cuda;
-use binade_master_weights::{
-    Adam, Join, MasterOptimizer, MasterStore, Plan, Sgd, Slot, UpdateRule,
-};
+use binade_master_weights::{Adam, MasterOptimizer, MasterStore, Plan, Sgd, Slot, UpdateRule};
 
 crate::tests![
     parameters_that_join_step_as_on_the_cpu_in_every_store,
@@ -68,7 +66,7 @@ fn steps<D: Device>(
 }
 
 /// Two applied steps of the old ones, then three of all.
-fn joined<D: Device + Join>(device: &D, dtype: DType, plan: &Plan) -> Result<MasterOptimizer<D>> {
+fn joined<D: Device>(device: &D, dtype: DType, plan: &Plan) -> Result<MasterOptimizer<D>> {
     let old = values(&OLD, 20);
     let mut optimizer = optimizer(device, &old, dtype, plan.clone());
     steps(device, &mut optimizer, &OLD, 0..3)?;

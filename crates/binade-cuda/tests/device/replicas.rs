@@ -3,10 +3,9 @@
 use crate::support::{
     Device, Result, Set, all_replicas, apart, cuda, noise, replicas, set, vector, waits,
 };
-use binade_core::{DType, Finding, Named};
+use binade_core::{DType, Finding, GradSet as _, Named};
 use binade_cuda::{JointGradients, Parts, Replicas, Tensor, cudarc::driver::CudaContext};
 use binade_grad_scaler::{GradScaler, ScaleState, ScaleStore};
-use binade_master_weights::Materialise;
 use binade_ops::{Download, LinearRelu};
 
 crate::tests![

@@ -4,7 +4,7 @@ use crate::support::{Result, apart, cuda, kind, replicas, set, vector};
 use binade_core::{DType, ErrorKind, Named, Optimizer as _};
 use binade_cuda::{Cuda, Error, Gradients, JointGradients, Replicas, Uncapturable};
 use binade_grad_scaler::{
-    BadMicroBatch, GradOps, GradScaler, Loss, LossScale, SaveGrads, ScaleState, ScaleStore, Scaler,
+    BadMicroBatch, GradOps, GradScaler, Loss, LossScale, ScaleState, ScaleStore, Scaler,
 };
 use binade_master_weights::{MasterOptimizer, Plan, UpdateRule};
 use binade_ops::{Download, Embedding, Upload};

@@ -5,7 +5,7 @@ use binade_core::{DType, Finding, Named, Overflow};
 use binade_cpu::Cpu;
 use binade_cuda::Cuda;
 use binade_grad_scaler::{Accumulation, BadMicroBatch, LossScale, ScaleStore, Scaler};
-use binade_grad_scaler::{Norm, SaveGrads, ScaleState};
+use binade_grad_scaler::{Norm, ScaleState};
 use binade_master_weights::{Adam, MasterOptimizer, Plan, SavedParameter, Sgd, UpdateRule};
 
 crate::tests![

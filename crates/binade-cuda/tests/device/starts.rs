@@ -4,7 +4,7 @@
 use crate::support::{Device, Grads, Result, cuda, noise, shifted, vector};
 use binade_autocast::Autocast;
 use binade_core::{
-    DType, Named,
+    DType, GradSet as _, Named,
     cast::OnOverflow,
     stochastic::{self, Key},
 };
@@ -13,7 +13,7 @@ use binade_cuda::Cuda;
 use binade_grad_scaler::{
     BadMicroBatch, GradScaler, Loss, LossScale, ScaleState, ScaleStore, Scaler,
 };
-use binade_master_weights::{Adam, MasterStore, MasterWeights, Materialise, Plan, Sgd, UpdateRule};
+use binade_master_weights::{Adam, MasterStore, MasterWeights, Plan, Sgd, UpdateRule};
 use binade_ops::Download;
 
 crate::tests![

@@ -3,7 +3,7 @@
 use crate::support::{Device as _, Result, cuda, here, kind, noise, optimizer, step, vector};
 use binade_core::{DType, ErrorKind, Named};
 use binade_cpu::Cpu;
-use binade_master_weights::{ExportF32, MasterOptimizer, MasterStore, Plan, UpdateRule};
+use binade_master_weights::{MasterOptimizer, MasterStore, Plan, Snapshot, UpdateRule};
 use binade_ops::Download as _;
 
 crate::tests![
@@ -124,7 +124,7 @@ fn nans_infinities_and_subnormals_anywhere_are_those_of_the_cpu() -> Result {
 }
 
 /// Exported values as text, in which any NaN is any other.
-fn shown<D: ExportF32>(optimizer: &MasterOptimizer<D>) -> Result<String> {
+fn shown<D: Snapshot>(optimizer: &MasterOptimizer<D>) -> Result<String> {
     let exported = optimizer.export_f32().map_err(|error| error.to_string())?;
     let values: Vec<_> = exported.into_iter().map(|one| one.value).collect();
     Ok(format!("{values:?}"))
@@ -155,7 +155,7 @@ fn exported_values_are_the_cpus() -> Result {
     Ok(())
 }
 
-fn values<D: ExportF32>(optimizer: &MasterOptimizer<D>) -> Result<Vec<(String, Vec<u32>)>> {
+fn values<D: Snapshot>(optimizer: &MasterOptimizer<D>) -> Result<Vec<(String, Vec<u32>)>> {
     let exported = optimizer.export_f32().map_err(|error| error.to_string())?;
     let bits = |one: Named<Vec<f32>>| {
         (one.name.to_string(), one.value.into_iter().map(f32::to_bits).collect())

@@ -4,7 +4,7 @@ use binade_core::{DType, Error, GradSet, Handle, Named, Optimizer as _};
 use binade_cuda::{
     Cuda, Gradients, JointGradients, Products, Replicas, Tensor, cudarc::driver::CudaContext,
 };
-use binade_grad_scaler::{ClipGroups, GradOps, Loss, ScaleState};
+use binade_grad_scaler::{GradOps, Loss, ScaleState};
 use binade_master_weights::{HostMasters, MasterOptimizer, MasterWeights, Plan, Slot};
 use binade_ops::Upload;
 use libtest_mimic::Failed;
@@ -81,7 +81,6 @@ pub(crate) fn absent() -> Option<String> {
 /// A device that does all that the tests ask for, and whose tensors can be compared bit by bit.
 pub(crate) trait Device:
     Upload
-    + ClipGroups
     + GradOps<
         Tensor: Loss<Self, Error = <Self as Handle>::Error>,
         Grads: From<Vec<Named<Option<<Self as Handle>::Tensor>>>>,

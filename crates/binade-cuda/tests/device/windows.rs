@@ -4,7 +4,7 @@ use crate::support::{Device, Grads, Result, cuda, noise, own, set, vector};
 use binade_core::{DType, Named};
 use binade_cpu::Cpu;
 use binade_grad_scaler::{BadMicroBatch, LossScale, Scaler};
-use binade_master_weights::{MasterOptimizer, Materialise, Plan, UpdateRule};
+use binade_master_weights::{MasterOptimizer, Plan, UpdateRule};
 
 crate::tests![
     windows_with_bad_micro_batches_are_the_cpus_bit_for_bit,
@@ -112,7 +112,7 @@ fn a_windows_outcome_is_one_wait() -> Result {
 fn a_window_of_windows_is_the_cpus_bit_for_bit() -> Result {
     fn sum<D>(device: &D) -> Result<Vec<Vec<u8>>>
     where
-        D: Device + Materialise,
+        D: Device,
         Grads<D>: Clone,
     {
         let scaler = Scaler::new(device.clone(), LossScale::dynamic())?;

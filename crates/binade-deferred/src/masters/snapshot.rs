@@ -37,6 +37,15 @@ impl Snapshot for Deferred {
         }
         Ok(())
     }
+
+    fn export_f32(
+        &self,
+        params: &Params,
+        masters: &Masters,
+    ) -> Result<Vec<Named<Vec<f32>>>, Error> {
+        self.look("export_f32")?;
+        Ok(Cpu.export_f32(&computed(params)?, &masters.now()?)?)
+    }
 }
 
 /// What is known without running: the sample, which has no element, under the real shapes.

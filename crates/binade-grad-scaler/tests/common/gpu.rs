@@ -1,7 +1,7 @@
 //! A pretend GPU: buffers the host cannot look into, kernels that can, and a counter on the one way out.
 
 use binade_core::{
-    Error, ErrorKind, Finding, GradSet, Handle, Named, Optimizer, OrderError, Overflow,
+    Error, ErrorKind, Finding, GradSet, Handle, Named, Optimizer, Overflow, TrainError,
 };
 use binade_grad_scaler::{
     GradOps, GradScaler, Join, Loss, LossScale, Norm, ScaleState, ScaleStore, Seen,
@@ -174,6 +174,10 @@ impl GradSet for Gpu {
     type Params = ();
     type Grads = GpuGrads;
     type Found = GpuFound;
+
+    fn train_error(&self, error: TrainError) -> GpuError {
+        GpuError(error.to_string(), error.kind())
+    }
 }
 
 impl ScaleStore for Gpu {
@@ -248,10 +252,6 @@ impl GradScaler for Gpu {
         let missing = grads.iter().filter(|g| g.value.is_none()).map(|g| g.name.clone()).collect();
         let names = grads.iter().map(|g| g.name.clone()).collect();
         Ok(GpuFound { flag: Buffer::upload(flag), names, missing })
-    }
-
-    fn order_error(&self, error: OrderError) -> GpuError {
-        GpuError(error.to_string(), error.kind())
     }
 }
 

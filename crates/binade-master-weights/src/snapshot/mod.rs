@@ -9,7 +9,7 @@ mod static_set;
 pub use kind::{Kind, UnknownKind};
 
 use crate::MasterWeights;
-use binade_core::{Form, Misfit, RawTensor};
+use binade_core::{Form, Misfit, Named, RawTensor};
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -54,7 +54,11 @@ pub enum LoadError<E> {
 ///
 /// * `load` of what `save` gave leaves the same bits everywhere: parameters, masters, moments, counts of applied steps.
 /// * `load` holds what it is given to [`forms`](Self::forms) by [`fits`] first; where they differ, nothing has changed.
-/// * `save` and `load` wait for the device, `forms` does not.
+/// * `save`, `load` and `export_f32` wait for the device, `forms` does not.
+/// * The values of `export_f32` are those that a parameter's next step starts from: the master's, whole, where its store keeps
+///   one, and the parameter's own, widened, elsewhere. Started again from these, under any store that loses nothing, a run has
+///   the same masters.
+/// * `export_f32` gives parameters in the optimizer's order, elements in row-major order.
 /// * A tensor that tells no shape is of one axis.
 pub trait Snapshot: MasterWeights {
     /// The types and shapes of what `save` gives, in the parameters' order.
@@ -90,6 +94,17 @@ pub trait Snapshot: MasterWeights {
         masters: &mut Self::Masters,
         saved: &[SavedParameter],
     ) -> Result<(), LoadError<Self::Error>>;
+
+    /// Every parameter's `f32` values, whatever it is stored in: the content of a checkpoint for other programs.
+    ///
+    /// # Errors
+    ///
+    /// When the device fails, or refuses to be read.
+    fn export_f32(
+        &self,
+        params: &Self::Params,
+        masters: &Self::Masters,
+    ) -> Result<Vec<Named<Vec<f32>>>, Self::Error>;
 }
 
 /// Saved parameters in the order of `forms`; all of them fit.

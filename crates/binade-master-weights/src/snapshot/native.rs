@@ -47,6 +47,23 @@ impl<T: AmpTensor> Snapshot for Native<T> {
         }
         Ok(())
     }
+
+    fn export_f32(
+        &self,
+        params: &Vec<Named<T>>,
+        masters: &HostMasters,
+    ) -> Result<Vec<Named<Vec<f32>>>, NativeError<T::Error>> {
+        let values = |Named { name, value }: &Named<T>| {
+            let own = elements(value);
+            let values = match masters.get(name) {
+                Some(slot) if slot.stored == value.dtype() => slot.values_of(&own),
+                Some(slot) => slot.values(&own),
+                None => own,
+            };
+            Ok(Named::new(name.clone(), values))
+        };
+        params.iter().map(values).collect()
+    }
 }
 
 fn elements<T: AmpTensor>(tensor: &T) -> Vec<f32> {

@@ -2,6 +2,7 @@
 
 use super::{LoadError, SavedParameter, Snapshot, fits};
 use crate::MasterOptimizer;
+use binade_core::Named;
 
 impl<D: Snapshot> MasterOptimizer<D> {
     /// Every parameter with its master, moments and count of applied steps. Waits for the device.
@@ -32,5 +33,13 @@ impl<D: Snapshot> MasterOptimizer<D> {
     pub fn load(&mut self, saved: &[SavedParameter]) -> Result<(), LoadError<D::Error>> {
         let (device, params, masters) = self.parts();
         device.load(params, masters, saved)
+    }
+    /// Every parameter by name, in `f32`: its master's values where it has one. See [`Snapshot::export_f32`].
+    ///
+    /// # Errors
+    ///
+    /// When the device fails.
+    pub fn export_f32(&self) -> Result<Vec<Named<Vec<f32>>>, D::Error> {
+        self.device().export_f32(&self.params, self.masters())
     }
 }

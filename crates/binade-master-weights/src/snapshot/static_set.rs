@@ -1,8 +1,8 @@
 //! Snapshots of models whose element type is a type parameter; each parameter is of one axis.
 
 use super::{LoadError, ParameterForm, SavedParameter, Snapshot, fits};
-use crate::{HostMasters, native::mismatch};
-use binade_core::{Element, Form, NativeError, OnlyF32, RawTensor, Static, StaticSet};
+use crate::{HostMasters, native::mismatch, static_set::widened};
+use binade_core::{Element, Form, Named, NativeError, OnlyF32, RawTensor, Static, StaticSet};
 
 type Result<T, E = NativeError<OnlyF32>> = std::result::Result<T, E>;
 
@@ -39,5 +39,14 @@ impl<P: StaticSet> Snapshot for Static<P> {
             masters.put(saved);
         }
         Ok(())
+    }
+
+    fn export_f32(&self, params: &P, masters: &HostMasters) -> Result<Vec<Named<Vec<f32>>>> {
+        let mut params = params.clone();
+        let values = params.slices().into_iter().map(|Named { name, value }| {
+            let values = masters.get(&name).map(|slot| slot.values(value));
+            Named { name, value: values.unwrap_or_else(|| widened(value)) }
+        });
+        Ok(values.collect())
     }
 }

@@ -13,8 +13,7 @@ use crate::{
         Shader, wgsl,
     },
 };
-use binade_core::{DType, Named, NoGradients};
-use binade_master_weights::Materialise;
+use binade_core::{DType, GradSet, Named, NamedGrads, TrainError};
 
 pub(crate) const MATERIALISE: Shader = Shader {
     name: "materialise",
@@ -82,7 +81,15 @@ impl Gradients {
     }
 }
 
-impl Materialise for Wgpu {
+impl GradSet for Wgpu {
+    type Params = Vec<Named<Tensor>>;
+    type Grads = Gradients;
+    type Found = Found;
+
+    fn train_error(&self, error: TrainError) -> Error {
+        error.into()
+    }
+
     /// Waits for the device.
     fn is_raised(&self, found: &Found) -> Result<bool, Error> {
         let bits = found.buffer();
@@ -93,7 +100,7 @@ impl Materialise for Wgpu {
     }
 
     /// Of a window, whether a gradient is there the device knows: it is asked, which waits.
-    fn materialise(&self, grads: Gradients) -> Result<Vec<Named<Option<Tensor>>>, Error> {
+    fn materialise(&self, grads: Gradients) -> Result<NamedGrads<Tensor>, Error> {
         let mut settled = grads.settled(self, f32::INFINITY)?;
         let Some(present) = settled.present.as_ref().filter(|words| words.bytes() > 0) else {
             return Ok(settled.entries);
@@ -103,10 +110,6 @@ impl Materialise for Wgpu {
         let absent = settled.entries.iter_mut().zip(words).filter(|(_, word)| **word == [0; 4]);
         absent.for_each(|(entry, _)| entry.value = None);
         Ok(settled.entries)
-    }
-
-    fn no_gradients(&self, error: NoGradients) -> Error {
-        error.into()
     }
 }
 

@@ -17,9 +17,9 @@ use std::sync::Arc;
 
 /// Gradients by parameter, and what unscaling and clipping have left to whoever reads the values.
 ///
-/// Unscaling only looks; [`Materialise`] multiplies, in `f32`.
+/// Unscaling only looks; [`materialise`] multiplies, in `f32`.
 ///
-/// [`Materialise`]: binade_master_weights::Materialise
+/// [`materialise`]: binade_core::GradSet::materialise
 #[derive(Clone, Debug)]
 pub struct Gradients {
     pub(crate) entries: Vec<Named<Option<Tensor>>>,

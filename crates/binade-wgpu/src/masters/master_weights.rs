@@ -11,11 +11,8 @@ use crate::{
     dispatch::structs::{AppliedRow, MOVE},
     gradients::supported,
 };
-use binade_core::{DType, Named};
-use binade_master_weights::{
-    ExportF32, Facts, HostMasters, MasterWeights, Materialise, Plan, matched, some,
-};
-use binade_ops::Download;
+use binade_core::{DType, GradSet, Named};
+use binade_master_weights::{Facts, HostMasters, MasterWeights, Plan, matched, some};
 use std::{collections::HashMap, sync::Arc};
 
 impl MasterWeights for Wgpu {
@@ -68,6 +65,40 @@ impl MasterWeights for Wgpu {
         }
         masters.step(self, params, &places, (&grads, found))
     }
+
+    /// Counts go over on the device, so that nothing is waited for but where `masters` would wait too.
+    fn join(
+        &self,
+        params: &mut Vec<Named<Tensor>>,
+        masters: &mut Masters,
+        mut more: Vec<Named<Tensor>>,
+        plan: &Plan,
+    ) -> Result<(), Error> {
+        has_shaders(plan)?;
+        self.has_made(&masters.applied)?;
+        more.iter().try_for_each(|param| self.has_made(param.value.buffer()))?;
+        let mut kept = masters.kept.joining(plan, more.iter().map(|param| &*param.name))?;
+        let before = masters.slots.len();
+        let first = u32::try_from(before).unwrap_or(u32::MAX);
+        let Started { slots, lowered } = Started::new(self, &mut kept, &more, plan, first)?;
+        // The last that can fail, so that a join that is refused has changed nothing that is seen.
+        let count = before + lowered.len();
+        let applied = self.zeros(size_of::<AppliedRow>() * count.max(1))?;
+        let moves = self.buffer(MOVE * count.max(1))?;
+        // Before the counts go over, so that what it clears is cleared there too.
+        masters.count_lost(self, plan.counts_lost_updates())?;
+        if before > 0 {
+            self.copy(&masters.applied, &applied, 0, size_of::<AppliedRow>() * before)?;
+        }
+
+        (masters.applied, masters.moves) = (applied, moves);
+        masters.kept.absorb(kept);
+        masters.slots.extend(slots);
+        masters.rules.clear();
+        more.iter_mut().zip(lowered).for_each(|(param, low)| param.value = low);
+        params.append(&mut more);
+        Ok(())
+    }
 }
 
 impl Tensor {
@@ -108,24 +139,6 @@ impl Started {
             started.lowered.push(low);
         }
         Ok(started)
-    }
-}
-
-impl ExportF32 for Wgpu {
-    /// Waits for the device.
-    fn export_f32(
-        &self,
-        params: &Vec<Named<Tensor>>,
-        masters: &Masters,
-    ) -> Result<Vec<Named<Vec<f32>>>, Error> {
-        let exported = |Named { name, value }: &Named<Tensor>| {
-            let values = match masters.slots.get(name) {
-                Some(slot) => slot.values(self, value)?,
-                None => self.download(value)?,
-            };
-            Ok(Named::new(name.clone(), values))
-        };
-        params.iter().map(exported).collect()
     }
 }
 

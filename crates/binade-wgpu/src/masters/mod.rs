@@ -1,7 +1,6 @@
 //! Master weights on the device: the fused step, predicated there.
 
 mod corrections;
-mod join;
 mod kept;
 mod lost;
 mod master_weights;

@@ -4,6 +4,7 @@ use super::{Masters, kept::Kept, slot::Slot};
 use crate::{Error, Tensor, Wgpu, dispatch::structs::AppliedRow};
 use binade_core::{Form, Misfit, Named, RawTensor};
 use binade_master_weights::{Kind, LoadError, ParameterForm, SavedParameter, Snapshot, fits};
+use binade_ops::Download;
 use std::collections::HashMap;
 
 impl Tensor {
@@ -94,6 +95,21 @@ impl Snapshot for Wgpu {
         masters.applied = applied;
         masters.attempts = masters.attempts.max(most);
         Ok(())
+    }
+
+    fn export_f32(
+        &self,
+        params: &Vec<Named<Tensor>>,
+        masters: &Masters,
+    ) -> Result<Vec<Named<Vec<f32>>>, Error> {
+        let exported = |Named { name, value }: &Named<Tensor>| {
+            let values = match masters.slots.get(name) {
+                Some(slot) => slot.values(self, value)?,
+                None => self.download(value)?,
+            };
+            Ok(Named::new(name.clone(), values))
+        };
+        params.iter().map(exported).collect()
     }
 }
 

@@ -11,7 +11,7 @@ use crate::{
     memory::Buffer,
     shaders::{Access::Write, Shader},
 };
-use binade_grad_scaler::{ClipGroup, ClipGroups, Norm, ScaleState, ScaleStore};
+use binade_grad_scaler::{ClipGroup, Norm, ScaleState, ScaleStore};
 
 pub(super) const CLIP_GROUP: Shader = Shader {
     name: "clip_group",
@@ -20,9 +20,9 @@ pub(super) const CLIP_GROUP: Shader = Shader {
     ..CLIP
 };
 
-impl ClipGroups for Wgpu {
-    /// The gradients are `f32` tensors afterwards, whether or not a group was clipped: only the device knows.
-    fn clip_groups(
+impl Wgpu {
+    /// Clips by groups. The gradients are `f32` tensors afterwards, whether or not a group was clipped: only the device knows.
+    pub(super) fn clip_by_groups(
         &self,
         grads: &mut Gradients,
         groups: &[ClipGroup],
@@ -48,9 +48,7 @@ impl ClipGroups for Wgpu {
         *grads = values.settled_by(self, Some(&factors), f32::INFINITY)?;
         Ok(())
     }
-}
 
-impl Wgpu {
     /// The factor of each group; raises the verdict.
     fn factors(
         &self,

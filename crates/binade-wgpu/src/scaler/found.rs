@@ -93,3 +93,26 @@ fn next_stamp() -> u64 {
     static NEXT: AtomicU64 = AtomicU64::new(1);
     NEXT.fetch_add(1, Ordering::Relaxed)
 }
+
+/// A finding as the device has it.
+pub(super) fn bits(wgpu: &Wgpu, found: &Finding) -> FoundBits {
+    let overflow = found.overflow.as_ref();
+    let number = |name: &Arc<str>| match &**name {
+        Norm::NAME => THE_NORM,
+        _ => wgpu.names().number(name),
+    };
+    FoundBits {
+        raised: overflow.is_some().into(),
+        halted: found.halted.into(),
+        parameter: overflow.map_or(NOBODY, |overflow| number(&overflow.parameter)),
+        has_norm: found.norm.is_some().into(),
+        index: overflow.map_or(0, |overflow| overflow.index),
+        scaled: overflow.map_or(0.0, |overflow| overflow.scaled),
+        unscaled: overflow.map_or(0.0, |overflow| overflow.unscaled),
+        infinities: found.infinities,
+        nans: found.nans,
+        magnitude: found.magnitude,
+        norm: found.norm.unwrap_or(0.0),
+        pad: 0,
+    }
+}

@@ -1,12 +1,13 @@
-//! Clipping and adding whole sets of gradients.
+//! Clipping, adding and saving whole sets of gradients.
 
 use super::Found;
 use crate::{
-    Error, Gradients, Wgpu,
+    Error, Gradients, Tensor, Wgpu,
     dispatch::{Bound, structs},
     shaders::{Access::Write, Shader, wgsl},
 };
-use binade_grad_scaler::{GradOps, Norm, ScaleState, ScaleStore};
+use binade_core::{DType, Form, GradSet, Named, NamedGrads, RawTensor};
+use binade_grad_scaler::{ClipGroup, GradOps, Norm, ScaleState, ScaleStore};
 
 pub(super) const CLIP: Shader = Shader {
     name: "clip",
@@ -56,6 +57,42 @@ impl GradOps for Wgpu {
         found: &Found,
     ) -> Result<Gradients, Error> {
         self.add_set(sum, &grads, found)
+    }
+
+    fn clip_groups(
+        &self,
+        grads: &mut Gradients,
+        groups: &[ClipGroup],
+        verdict: &mut Found,
+    ) -> Result<(), Error> {
+        self.clip_by_groups(grads, groups, verdict)
+    }
+
+    fn grad_forms(&self, params: &Vec<Named<Tensor>>) -> Result<Vec<Named<Form>>, Error> {
+        let form = |param: &Named<Tensor>| {
+            Named::new(param.name.clone(), Form::new(DType::F32, param.value.shape()))
+        };
+        Ok(params.iter().map(form).collect())
+    }
+
+    fn save_grads(&self, grads: &Gradients) -> Result<NamedGrads<RawTensor>, Error> {
+        let raw = |grad: Named<Option<Tensor>>| {
+            let value = grad.value.map(|grad| self.to_raw(&grad)).transpose()?;
+            Ok(Named { name: grad.name, value })
+        };
+        self.materialise(grads.clone())?.into_iter().map(raw).collect()
+    }
+
+    fn load_grads(
+        &self,
+        _params: &Vec<Named<Tensor>>,
+        saved: &NamedGrads<RawTensor>,
+    ) -> Result<Gradients, Error> {
+        let tensor = |saved: &Named<Option<RawTensor>>| {
+            let value = saved.value.as_ref().map(|raw| self.from_raw(raw)).transpose()?;
+            Ok(Named { name: saved.name.clone(), value })
+        };
+        Ok(saved.iter().map(tensor).collect::<Result<Vec<_>, Error>>()?.into())
     }
 }
 

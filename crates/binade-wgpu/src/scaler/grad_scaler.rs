@@ -12,7 +12,7 @@ use crate::{
         Shader, wgsl,
     },
 };
-use binade_core::{DType, OrderError};
+use binade_core::DType;
 use binade_grad_scaler::{GradScaler, Loss};
 
 pub(super) const SCALE: Shader = Shader {
@@ -41,10 +41,6 @@ impl GradScaler for Wgpu {
             *grads = grads.settled(self, f32::INFINITY)?;
         }
         self.inspect(grads, scale)
-    }
-
-    fn order_error(&self, error: OrderError) -> Error {
-        error.into()
     }
 }
 

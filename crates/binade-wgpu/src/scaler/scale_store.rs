@@ -1,7 +1,7 @@
 //! Where the scale lives: uploaded, merged, updated in place, and read when someone asks.
 
 use super::{
-    Found, Scale,
+    Found, Scale, found,
     report::{self, Report},
     scale,
 };
@@ -84,6 +84,11 @@ impl ScaleStore for Wgpu {
             Some(report) if report.places(found).is_some() => report.has_come(self),
             _ => Ok(true),
         }
+    }
+
+    fn upload_found(&self, found: &Finding) -> Result<Found, Error> {
+        let bits = self.buffer_of(bytemuck::bytes_of(&found::bits(self, found)))?;
+        Ok(Found { missing: found.missing.clone(), ..Found::new(Arc::new(bits)) })
     }
 }
 

@@ -4,13 +4,12 @@ use crate::{
     stepping::Trains,
     support::{Device, Grads, Result, kind, narrow, noise, own, set, vector, wgpu},
 };
-use binade_core::{DType, ErrorKind, Finding, Named};
+use binade_core::{DType, ErrorKind, Finding, GradSet as _, Named};
 use binade_cpu::Cpu;
 use binade_grad_scaler::{
-    BadMicroBatch, ClipGroup, ClipGroups, GradScaler, LossScale, Norm, ScaleState, ScaleStore,
-    Scaler,
+    BadMicroBatch, ClipGroup, GradOps, GradScaler, LossScale, Norm, ScaleState, ScaleStore, Scaler,
 };
-use binade_master_weights::{MasterOptimizer, Materialise as _, Plan, Sgd, UpdateRule};
+use binade_master_weights::{MasterOptimizer, Plan, Sgd, UpdateRule};
 
 crate::tests![
     groups_give_the_cpus_bits,
@@ -41,7 +40,7 @@ fn clipped<D>(
     [before, after]: [Option<f32>; 2],
 ) -> (Vec<Option<Vec<u32>>>, Finding)
 where
-    D: Device + ClipGroups,
+    D: Device,
 {
     let scale = device.upload_state(ScaleState::from_exponent(4)).unwrap();
     let mut grads: Grads<D> = set(device, grads, dtype);
@@ -179,7 +178,7 @@ fn descent() -> UpdateRule {
 }
 
 /// Parameters after windows of each pattern of good and bad micro-batches, and what each said.
-fn windows<D: Trains + ClipGroups>(device: &D) -> Result<(Vec<Vec<u8>>, Vec<String>)> {
+fn windows<D: Trains>(device: &D) -> Result<(Vec<Vec<u8>>, Vec<String>)> {
     let mut scaler = Scaler::new(device.clone(), LossScale::dynamic())?;
     let param = |(name, len)| Named::new(name, vector(device, &noise(7, len), DType::F16));
     let params = [("a", 3000), ("b", 5)].map(param);

@@ -1,10 +1,9 @@
 //! Clipping, against the CPU.
 
 use crate::support::{Device, Grads, Result, kind, noise, set, wgpu};
-use binade_core::{DType, ErrorKind, Finding};
+use binade_core::{DType, ErrorKind, Finding, GradSet as _};
 use binade_cpu::Cpu;
 use binade_grad_scaler::{GradOps, GradScaler, Norm, ScaleState, ScaleStore};
-use binade_master_weights::Materialise;
 
 crate::tests![
     clipping_by_norm_gives_the_cpus_bits,

@@ -3,9 +3,7 @@
 use crate::support::{Device, Result, set, wgpu};
 use binade_core::{DType, Error, Finding, Handle, Optimizer};
 use binade_cpu::Cpu;
-use binade_grad_scaler::{
-    LossScale, Pass, SaveGrads, ScaleState, Scaler, join_ranks, reduce_on_host,
-};
+use binade_grad_scaler::{LossScale, Pass, ScaleState, Scaler, join_ranks, reduce_on_host};
 use std::marker::PhantomData;
 use std::sync::{Arc, Barrier, Mutex};
 
@@ -43,7 +41,7 @@ impl<G, F, E: Error> Optimizer<G, F> for Idle<E> {
 /// After each step, whether it was applied and the scale.
 type Ran = Vec<(bool, ScaleState)>;
 
-fn rank<D: Device + SaveGrads + Send + Sync>(
+fn rank<D: Device + Send + Sync>(
     (device, group, rank): (D, Group, usize),
     rule: LossScale,
     clip: bool,

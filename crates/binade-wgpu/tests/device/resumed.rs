@@ -3,7 +3,7 @@
 use crate::support::{Result, noise, set, vector, wgpu};
 use binade_core::{DType, Finding, Named, Overflow};
 use binade_grad_scaler::{Accumulation, BadMicroBatch, LossScale, ScaleStore, Scaler};
-use binade_grad_scaler::{Norm, SaveGrads, ScaleState};
+use binade_grad_scaler::{Norm, ScaleState};
 use binade_master_weights::{MasterOptimizer, Plan, SavedParameter, UpdateRule};
 use binade_wgpu::Wgpu;
 

@@ -4,19 +4,19 @@ use crate::support::{Device, Found, Grads, Result, set, vector};
 use binade_core::{DType, Handle, Named, Optimizer as _};
 use binade_grad_scaler::ScaleState;
 use binade_master_weights::{
-    Adam, ExportF32, HostMasters, MasterOptimizer, MasterStore, MasterWeights, Plan, Sgd, Slot,
-    Snapshot, UpdateRule,
+    Adam, HostMasters, MasterOptimizer, MasterStore, MasterWeights, Plan, Sgd, Slot, Snapshot,
+    UpdateRule,
 };
 use binade_wgpu::Wgpu;
 
 /// A device that steps.
 pub(crate) trait Trains:
-    Device + MasterWeights<Params = Vec<Named<<Self as Handle>::Tensor>>> + ExportF32 + Snapshot
+    Device + MasterWeights<Params = Vec<Named<<Self as Handle>::Tensor>>> + Snapshot
 {
 }
 
 impl<D> Trains for D where
-    D: Device + MasterWeights<Params = Vec<Named<<D as Handle>::Tensor>>> + ExportF32 + Snapshot
+    D: Device + MasterWeights<Params = Vec<Named<<D as Handle>::Tensor>>> + Snapshot
 {
 }
 

@@ -4,7 +4,6 @@ use binade_autocast::Autocast;
 use binade_core::{DType, Error, GradSet, Handle, Named};
 use binade_cpu::Cpu;
 use binade_grad_scaler::{GradOps, Loss};
-use binade_master_weights::Materialise;
 use binade_ops::{Download, Upload};
 use binade_wgpu::{Options, Tensor, Wgpu};
 use libtest_mimic::Failed;
@@ -63,8 +62,7 @@ pub(crate) trait Device:
     + GradOps<
         Tensor: Loss<Self, Error = <Self as Handle>::Error>,
         Grads: From<Vec<Named<Option<<Self as Handle>::Tensor>>>> + Clone,
-    > + Materialise
-    + Clone
+    > + Clone
     + 'static
 {
     fn bits(&self, tensor: &Self::Tensor) -> Vec<u8>;

@@ -3,11 +3,11 @@
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use binade_adoption_mistakes::{Failure, Mine, back, start};
-use binade_grad_scaler::core::OrderError;
+use binade_grad_scaler::core::{OrderError, TrainError};
 
 fn order_error<T>(result: Result<T, Failure>) -> OrderError {
     match result.err().unwrap() {
-        Failure::Order(error) => error,
+        Failure::Train(TrainError::Order(error)) => error,
         other => panic!("{other}"),
     }
 }
