@@ -1,6 +1,6 @@
 //! Under which names states and rules are written to a file.
 
-use binade_grad_scaler::protocol::{ProtocolConfig, ProtocolScaler, StateDict};
+use binade_interchange::protocol::{ProtocolConfig, ProtocolScaler, StateDict};
 use binade_master_weights::UpdateRule;
 use serde_json::json;
 

@@ -10,7 +10,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 /// Crates whose traits state contracts: floors 0 to 2, the kit among them.
-const STATED_IN: [&str; 12] = [
+const STATED_IN: [&str; 13] = [
     "binade-core",
     "binade-cast-policy",
     "binade-autocast",
@@ -22,6 +22,7 @@ const STATED_IN: [&str; 12] = [
     "binade-cuda",
     "binade-wgpu",
     "binade-checkpoint",
+    "binade-interchange",
     "binade-conformance",
 ];
 

@@ -16,6 +16,7 @@ pub(crate) const FLOORS: [&[&str]; 4] = [
         "binade-deferred",
         "binade-cuda",
         "binade-conformance",
+        "binade-interchange",
         "binade-ptx",
         "binade-wgpu",
     ],
@@ -86,8 +87,13 @@ pub(crate) const ONLY_OPTIONAL: [&str; 2] = ["serde", "toml"];
 pub(crate) const KIT_NEVER_IMPORTS: [&str; 2] = ["ndarray", "rayon"];
 
 /// Crates that people take one at a time, and so the ones whose dependencies are counted.
-pub(crate) const TAKEN_ALONE: [&str; 4] =
-    ["binade-autocast", "binade-cast-policy", "binade-grad-scaler", "binade-master-weights"];
+pub(crate) const TAKEN_ALONE: [&str; 5] = [
+    "binade-autocast",
+    "binade-cast-policy",
+    "binade-grad-scaler",
+    "binade-interchange",
+    "binade-master-weights",
+];
 
 /// The most crates that one of [`TAKEN_ALONE`] may bring, itself included; procedural macros and what they import are not counted.
 pub(crate) const MOST_CRATES: usize = 8;

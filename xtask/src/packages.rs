@@ -9,7 +9,7 @@ mod snippet;
 mod stranger;
 mod tree;
 
-use std::{fs, path::PathBuf, time::Instant};
+use std::{collections::BTreeSet, fs, path::PathBuf, time::Instant};
 
 use clap::Args;
 
@@ -38,7 +38,8 @@ impl Packages {
     }
 
     pub(crate) fn run(self) -> Result<()> {
-        let names: Vec<_> = small_crates().chain([KIT]).collect();
+        let names: BTreeSet<_> = small_crates().chain(TAKEN_ALONE).chain([KIT]).collect();
+        let names = Vec::from_iter(names);
         package(&names, self.allow_dirty)?;
         names.iter().try_for_each(|name| unpack(name))?;
         println!("{:<24} {:>6} {:>5} {:>8}", "crate", "brings", "most", "seconds");

@@ -13,6 +13,7 @@ mod matching;
 mod named;
 mod names;
 mod native;
+mod nearest;
 #[cfg(feature = "serde")]
 pub mod non_finite;
 mod op;
@@ -37,6 +38,7 @@ pub use matching::{MatchError, agree};
 pub use named::{Named, NamedGrads};
 pub use names::Names;
 pub use native::{AmpTensor, Native, NativeError};
+pub use nearest::nearest_name;
 pub use op::{Op, OpClass};
 pub use optimizer::{NoGradients, Optimizer};
 pub use optimizer_fn::OptimizerFn;

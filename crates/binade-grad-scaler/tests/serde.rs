@@ -2,7 +2,6 @@
 #![cfg(feature = "serde")]
 mod common;
 
-use binade_grad_scaler::interchange::{Dictionary, Value};
 use binade_grad_scaler::{LossScale, ScaleState, Seen, Step, StepReport};
 use common::sgd::Sgd;
 use common::{Result, Set, iterate, scaler, unscaled};
@@ -135,14 +134,4 @@ fn a_norm_that_is_not_finite_comes_back() -> Result {
     assert_eq!(back.steps[0].norm, Some(f32::INFINITY));
     assert_eq!(back.to_string(), step.report().to_string());
     Ok(())
-}
-
-#[test]
-fn what_no_dictionary_holds_is_refused_in_words() {
-    use serde::de::{Deserialize, value};
-    let text = serde_json::from_str::<Dictionary>("3").unwrap_err().to_string();
-    assert!(text.contains("expected a dictionary, as `state_dict()` returns it"), "{text}");
-    let bytes = value::BytesDeserializer::<value::Error>::new(b"pickled");
-    let text = Value::deserialize(bytes).unwrap_err().to_string();
-    assert!(text.contains("expected a number, a flag, a text, a list or a dictionary"), "{text}");
 }

@@ -1,9 +1,9 @@
 //! Which properties are refused together, and why.
 
 use crate::{OptLevel, Properties};
-use binade_cast_policy::DTypePolicy;
 use binade_core::{DType, Error, ErrorKind};
 use binade_grad_scaler::LossScale;
+use binade_interchange::DTypePolicy;
 
 /// A combination that would not do what its author means.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]

@@ -17,4 +17,5 @@ pub use binade_autocast as autocast;
 pub use binade_cast_policy as cast_policy;
 pub use binade_core as core;
 pub use binade_grad_scaler as grad_scaler;
+pub use binade_interchange as interchange;
 pub use binade_master_weights as master_weights;

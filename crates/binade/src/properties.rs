@@ -1,9 +1,9 @@
 //! What an opt level consists of, and what may be changed about it.
 
 use crate::{Illegal, OptLevel};
-use binade_cast_policy::DTypePolicy;
 use binade_core::DType;
 use binade_grad_scaler::LossScale;
+use binade_interchange::DTypePolicy;
 
 /// The parts of an opt level, after Apex's table:
 ///
@@ -53,7 +53,7 @@ pub struct Properties {
 /// operation; both in bf16 or f16 are O2, with f32 masters; both in f32 are O0. Outputs are brought to the policy's.
 ///
 /// ```
-/// use binade::{OptLevel, Properties, cast_policy::DTypePolicy, core::DType};
+/// use binade::{OptLevel, Properties, core::DType, interchange::DTypePolicy};
 ///
 /// let properties = Properties::try_from(DTypePolicy::keras("mixed_float16")?)?;
 /// assert_eq!(properties, OptLevel::O1.with(DType::F16).with_outputs(DType::F16));

@@ -1,9 +1,9 @@
 //! The levels are Apex's, part by part, and overrides change the part they name and no other.
 
 use binade::OptLevel::{self, O0, O1, O2, O3};
-use binade::cast_policy::DTypePolicy;
 use binade::core::DType::{self, BF16, F16, F32};
 use binade::grad_scaler::LossScale;
+use binade::interchange::DTypePolicy;
 use binade::{Illegal, Properties, UnknownLevel};
 
 /// One column of the table in `apex/amp/frontend.py` (commit e13873de), in f16.

@@ -1,6 +1,6 @@
 //! The way of plain slices: products written as loops, torch's scaler checked while it runs, and the step on slices.
 //!
-//! Two crates are enough, `binade-grad-scaler` for [`ProtocolScaler`] and `binade-master-weights` for [`step`]; there is no
+//! Two crates are enough, `binade-interchange` for [`ProtocolScaler`] and `binade-master-weights` for [`step`]; there is no
 //! tensor at all, and so no device that the typed order could work on.
 
 mod products;
@@ -10,7 +10,7 @@ use binade::core::Element;
 use binade_example_shared::five_ways::{
     Batch, GROWTH_INTERVAL, LEARNING_RATE, Precision, Row, Run, Scaling, Task,
 };
-use binade_grad_scaler::protocol::{OptimizerId, ProtocolConfig, ProtocolScaler, Verdict};
+use binade_interchange::protocol::{OptimizerId, ProtocolConfig, ProtocolScaler, Verdict};
 use binade_master_weights::step::{Factor, Params, Slices, step};
 use binade_master_weights::{StepConstants, UpdateRule};
 use half::{bf16, f16};

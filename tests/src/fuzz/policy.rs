@@ -1,6 +1,7 @@
 //! Policies as people write them: tables and overrides in TOML, types in words.
 
-use binade_cast_policy::{DTypePolicy, OpTable, Overrides};
+use binade_cast_policy::{OpTable, Overrides};
+use binade_interchange::DTypePolicy;
 
 pub(super) fn read(bytes: &[u8]) {
     let Ok(text) = std::str::from_utf8(bytes) else { return };

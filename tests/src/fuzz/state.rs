@@ -1,11 +1,11 @@
 //! Scalers' states as other libraries save them, in JSON: carried on here, or refused with the key.
 
-use binade_grad_scaler::interchange::{
+use binade_grad_scaler::{LossScale, Seen};
+use binade_interchange::protocol::StateDict;
+use binade_interchange::{
     ApexState, DeepSpeedFusedState, DeepSpeedState, Dictionary, FirstGrowth, Imported,
     InterchangeError, KerasState, PaddleState, Saved, TfKerasState,
 };
-use binade_grad_scaler::protocol::StateDict;
-use binade_grad_scaler::{LossScale, Seen};
 
 pub(super) fn read(bytes: &[u8]) {
     let Ok(dictionary) = serde_json::from_slice::<Dictionary>(bytes) else { return };

@@ -1,6 +1,6 @@
 //! Why a replay did not pass.
 
-use binade_grad_scaler::protocol::ProtocolError;
+use binade_interchange::protocol::ProtocolError;
 use serde_json::Value;
 use std::io;
 

@@ -1,7 +1,7 @@
 //! Replays what other libraries were recorded doing, and compares every bit.
 //!
 //! A recording is JSON, gzipped or not, of one of eight kinds told apart by what is in it: a run of `GradScaler`, replayed
-//! through [`binade_grad_scaler::protocol`] and [`binade_master_weights::step`] together; a table of optimizer steps; tables
+//! through [`binade_interchange::protocol`] and [`binade_master_weights::step`] together; a table of optimizer steps; tables
 //! of casts, held to [`binade_core::cast`]; clipped gradients, held to [`binade_cpu`]; runs of jmp's loss scale, with
 //! its policy strings; what torch's autocast returns, held to the presets of [`binade_cast_policy`]; named facts about torch,
 //! of which `docs/semantics.md` has those that are not run; runs of any library's scaler with its saved states, held to its

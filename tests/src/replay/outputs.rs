@@ -2,7 +2,7 @@
 
 use super::error::{Stop, Wrong, same};
 use binade_core::Element;
-use binade_grad_scaler::protocol::{ProtocolError, ProtocolScaler};
+use binade_interchange::protocol::{ProtocolError, ProtocolScaler};
 use half::{bf16, f16};
 
 /// Outputs as recorded: an element type, and bits.

@@ -4,8 +4,9 @@ use super::differences::Difference;
 use super::dtype::named;
 use super::error::{ReplayError, Wrong, same};
 use super::notes::Notes;
-use binade_cast_policy::{CastRule, DTypePolicy, DTypePolicyError, OpCall};
+use binade_cast_policy::{CastRule, OpCall};
 use binade_core::{DType, Op};
+use binade_interchange::{DTypePolicy, DTypePolicyError};
 use serde::Deserialize;
 use std::collections::BTreeMap;
 

@@ -5,7 +5,7 @@ use super::error::{ReplayError, Stop, Wrong, same};
 use super::optimizer::Optimizer;
 use super::outputs::Outputs;
 use super::trace::{After, Call, Config, Dict, Event, Looked, New, Raised, Took, Trace};
-use binade_grad_scaler::protocol::{
+use binade_interchange::protocol::{
     NewScale, OptimizerId, ProtocolError, ProtocolScaler, StateDict, Verdict,
 };
 

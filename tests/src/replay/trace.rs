@@ -1,7 +1,7 @@
 //! The format of a `GradScaler` run.
 
 use super::bits::Num;
-use binade_grad_scaler::protocol::ProtocolConfig;
+use binade_interchange::protocol::ProtocolConfig;
 use serde::Deserialize;
 use std::collections::BTreeMap;
 

@@ -43,7 +43,9 @@ pub(crate) fn stages() -> Vec<Stage> {
 }
 
 fn sweeps() -> Result<Outcome> {
-    let call = Call::cargo("test --release --package binade-core --package binade-grad-scaler");
+    let call = Call::cargo(
+        "test --release --package binade-core --package binade-grad-scaler --package binade-interchange",
+    );
     tally::run(&call.args(["--all-features"]).var("BINADE_FULL", "1"))
 }
 
@@ -57,8 +59,13 @@ fn properties() -> Result<Outcome> {
 }
 
 /// The crates with properties.
-const PROPERTIES: [&str; 4] =
-    ["binade-cast-policy", "binade-core", "binade-grad-scaler", "binade-master-weights"];
+const PROPERTIES: [&str; 5] = [
+    "binade-cast-policy",
+    "binade-core",
+    "binade-grad-scaler",
+    "binade-interchange",
+    "binade-master-weights",
+];
 
 /// Over the CPU backend, whose loops may hold `unsafe`. The target is named, so that build scripts are built without the sanitizer.
 fn sanitizer() -> Result<Outcome> {

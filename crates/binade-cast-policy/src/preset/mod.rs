@@ -1,7 +1,6 @@
 //! Presets as data: the lists a framework publishes, and what Binade's own names mean on them.
 
 mod apex_o1;
-pub(crate) mod keras;
 mod torch_cpu;
 mod torch_cuda;
 

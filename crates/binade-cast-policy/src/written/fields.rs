@@ -1,7 +1,7 @@
 //! TOML's tables and values, each with its place, so that whatever is wrong with one can be told with its line.
 
 use super::TomlError;
-use crate::nearest::nearest;
+use binade_core::nearest_name;
 use toml::{
     Spanned,
     de::{DeString, DeTable, DeValue},
@@ -46,7 +46,7 @@ impl<'a> Fields<'a> {
         Err(TomlError::UnknownKey {
             line: line(self.text, key.span().start),
             key: self.within(key.get_ref()),
-            nearest: nearest(key.get_ref(), valid.iter().copied()),
+            nearest: nearest_name(key.get_ref(), valid.iter().copied()),
             valid: listed(valid),
         })
     }
@@ -152,7 +152,7 @@ impl<'a> Field<'a> {
             line: self.line(),
             key: self.key.clone(),
             value: value.into(),
-            nearest: nearest(value, valid.iter().copied()),
+            nearest: nearest_name(value, valid.iter().copied()),
             valid: listed(valid),
         }
     }

@@ -42,7 +42,8 @@ impl LossScale {
     /// `torch.amp.GradScaler` (2.15): from 2^16, twofold up after 2000 good steps, twofold down at each overflow, and no
     /// limits but those of exact scales.
     ///
-    /// For its behaviour to the bit, zero and infinite scales included, see [`protocol`](crate::protocol).
+    /// For its behaviour to the bit, zero and infinite scales included, see `protocol` of
+    /// [`binade-interchange`](https://docs.rs/binade-interchange).
     pub const fn torch() -> Self {
         Self { min_exponent: -MAX_EXPONENT, max_exponent: MAX_EXPONENT, ..Self::dynamic() }
     }

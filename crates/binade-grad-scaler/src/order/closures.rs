@@ -8,7 +8,7 @@
 //!
 //! What such an optimizer needs is an iteration an evaluation: it keeps its search direction between steps, is given the
 //! gradients of one evaluation each time, and moves or does not. Bindings that are handed a closure refuse it with
-//! [`ProtocolScaler::step_with_closure`](crate::protocol::ProtocolScaler::step_with_closure).
+//! `ProtocolScaler::step_with_closure` of [`binade-interchange`](https://docs.rs/binade-interchange).
 //!
 //! # A closure for the optimizer
 //!

@@ -1,7 +1,7 @@
 //! torch's protocol, with its stages checked at run time.
 
 use crate::{descend, gradient};
-use binade_grad_scaler::protocol::{
+use binade_interchange::protocol::{
     OptimizerId, ProtocolConfig, ProtocolError, ProtocolScaler, Verdict,
 };
 

@@ -1,5 +1,5 @@
 //! How other libraries move a loss scale and what they save of it, held to [`LossScale::next`] and to
-//! [`binade_grad_scaler::interchange`].
+//! [`binade_interchange`].
 
 mod format;
 mod log_max;
@@ -11,8 +11,8 @@ pub(super) use format::Recorded;
 use super::differences::Difference;
 use super::error::{ReplayError, Wrong, same};
 use super::notes::Notes;
-use binade_grad_scaler::interchange::FirstGrowth;
 use binade_grad_scaler::{LossScale, MAX_EXPONENT, ScaleState, Seen};
+use binade_interchange::FirstGrowth;
 use format::Run;
 
 pub(super) fn replay(recorded: &Recorded, notes: &mut Notes) -> Result<(), ReplayError> {

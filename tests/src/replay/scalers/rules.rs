@@ -2,8 +2,8 @@
 
 use super::super::error::Wrong;
 use super::format::{Recorded, Rule};
-use binade_grad_scaler::interchange::FirstGrowth;
 use binade_grad_scaler::{LossScale, MAX_EXPONENT, Tolerance};
+use binade_interchange::FirstGrowth;
 
 /// The rule, with a patience that never ends: no library has one.
 pub(super) fn of(recorded: &Recorded, rule: &Rule) -> Result<LossScale, Wrong> {

@@ -3,12 +3,12 @@
 use super::super::error::{Wrong, same};
 use super::format::{Recorded, Rule, Run, SavedAt};
 use super::rules;
-use binade_grad_scaler::interchange::{
+use binade_grad_scaler::{LossScale, ScaleState};
+use binade_interchange::protocol::StateDict;
+use binade_interchange::{
     ApexState, DeepSpeedFusedState, DeepSpeedState, Dictionary, FirstGrowth, Imported,
     InterchangeError, KerasState, PaddleState, Saved, TfKerasState, Value,
 };
-use binade_grad_scaler::protocol::StateDict;
-use binade_grad_scaler::{LossScale, ScaleState};
 use serde::Deserialize;
 
 /// Imports a saved state, which must be what our own run has come to, and be written back as it was.

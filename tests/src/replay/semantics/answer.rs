@@ -1,7 +1,7 @@
 //! What we do, compared with what a fact says.
 
 use crate::replay::error::{Wrong, same};
-use binade_grad_scaler::protocol::ProtocolError;
+use binade_interchange::protocol::ProtocolError;
 use serde_json::Value;
 
 /// What came of running a fact.

@@ -6,7 +6,7 @@ mod steps;
 use crate::replay::semantics::answer::Answer;
 use crate::replay::semantics::python::repr;
 use binade_core::Element;
-use binade_grad_scaler::protocol::{
+use binade_interchange::protocol::{
     NewScale, OptimizerId, ProtocolConfig, ProtocolError, ProtocolScaler, StateDict,
 };
 use half::{bf16, f16};

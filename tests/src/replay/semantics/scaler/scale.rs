@@ -4,7 +4,7 @@ use super::{FIRST, Run, iterate, ready, scaling, with, written};
 use crate::replay::semantics::answer::Answer;
 use crate::replay::semantics::python::{list, repr};
 use binade_core::Element;
-use binade_grad_scaler::protocol::{
+use binade_interchange::protocol::{
     NewScale, ProtocolConfig, ProtocolError, ProtocolScaler, StateDict,
 };
 use half::{bf16, f16};

@@ -3,7 +3,7 @@
 use super::{FIRST, Run, SECOND, iterate, ready, refused, scaling, with};
 use crate::replay::semantics::answer::Answer;
 use crate::replay::semantics::python::{list, repr};
-use binade_grad_scaler::protocol::{
+use binade_interchange::protocol::{
     NewScale, OptimizerId, ProtocolConfig, ProtocolError, ProtocolScaler, Verdict,
 };
 use half::{bf16, f16};

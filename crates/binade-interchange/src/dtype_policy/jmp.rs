@@ -1,8 +1,7 @@
 //! jmp's policy strings, by the rules of `get_policy` and `parse_dtype` in `jmp/_src/policy.py` (jmp 0.0.4).
 
 use super::{DTypePolicy, DTypePolicyError};
-use crate::nearest::nearest;
-use binade_core::DType;
+use binade_core::{DType, nearest_name};
 use std::{fmt, str::FromStr};
 
 /// jmp's names; the first of each type is what it writes.
@@ -91,7 +90,7 @@ fn dtype(value: &str, part: &str) -> Result<DType, DTypePolicyError> {
     known.map(|&(_, dtype)| dtype).ok_or_else(|| DTypePolicyError::UnknownDType {
         value: value.into(),
         part: part.into(),
-        nearest: nearest(value, DTYPES.iter().map(|&(name, _)| name)),
+        nearest: nearest_name(value, DTYPES.iter().map(|&(name, _)| name)),
     })
 }
 
@@ -100,7 +99,7 @@ fn key(key: &str, part: &str) -> Result<Key, DTypePolicyError> {
     known.map(|&(_, key)| key).ok_or_else(|| DTypePolicyError::UnknownKey {
         key: key.into(),
         part: part.into(),
-        nearest: nearest(key, KEYS.iter().map(|&(name, _)| name)),
+        nearest: nearest_name(key, KEYS.iter().map(|&(name, _)| name)),
     })
 }
 

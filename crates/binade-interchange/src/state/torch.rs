@@ -3,7 +3,7 @@
 use super::dictionary::Fields;
 use super::{Dictionary, Exported, Imported, InterchangeError, Saved, Value, numbers, rule};
 use crate::protocol::StateDict;
-use crate::{LossScale, ScaleState};
+use binade_grad_scaler::{LossScale, ScaleState};
 
 const KEYS: [&str; 5] =
     ["scale", "growth_factor", "backoff_factor", "growth_interval", "_growth_tracker"];
@@ -35,7 +35,7 @@ impl Saved for StateDict {
 }
 
 impl StateDict {
-    /// The rule and the state of [`Scaler`](crate::Scaler), within the limits of exact scales: torch has none.
+    /// The rule and the state of [`Scaler`](binade_grad_scaler::Scaler), within the limits of exact scales: torch has none.
     ///
     /// # Errors
     ///

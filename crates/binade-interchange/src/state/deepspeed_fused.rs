@@ -5,7 +5,7 @@ use super::dictionary::Fields;
 use super::{
     Dictionary, Exported, FirstGrowth, Imported, InterchangeError, Saved, Value, numbers, rule,
 };
-use crate::{LossScale, ScaleState, Tolerance};
+use binade_grad_scaler::{LossScale, ScaleState, Tolerance};
 
 const KEYS: [&str; 6] = [
     "dynamic_loss_scale",
@@ -85,14 +85,10 @@ impl DeepSpeedFusedState {
         let mut notes = Vec::new();
         let window = numbers::count("scale_window", self.scale_window, 1)?;
         let binades = numbers::growth("scale_factor", self.scale_factor)?;
-        let rule = LossScale {
-            growth_exponent: binades,
-            backoff_exponent: binades,
-            growth_interval: window,
-            tolerance: Tolerance::None,
-            log_max: None,
-            ..*rule
-        };
+        let mut rule = *rule;
+        (rule.growth_exponent, rule.backoff_exponent) = (binades, binades);
+        rule.growth_interval = window;
+        (rule.tolerance, rule.log_max) = (Tolerance::None, None);
         let state = numbers::scale("cur_scale", self.cur_scale, &mut notes)?;
         let iterations = Iterations { now: self.cur_iter, last_overflow: self.last_overflow_iter };
         let late = FirstGrowth::AfterWindowAndOne;

@@ -1,8 +1,8 @@
-//! The valid word that a mistaken one most likely meant.
+//! The valid name that a mistaken one most likely meant, for error messages.
 
-/// The one of `valid` that is fewest edits away from `word`, capitals and blanks around it aside. Of several, one that `word`
+/// Returns the one of `valid` that is fewest edits away from `word`, capitals and blanks around it aside. Of several, one that `word`
 /// is the beginning of, and else the first. Empty only where `valid` is.
-pub(crate) fn nearest<'a>(word: &str, valid: impl IntoIterator<Item = &'a str>) -> &'a str {
+pub fn nearest_name<'a>(word: &str, valid: impl IntoIterator<Item = &'a str>) -> &'a str {
     let word = word.trim().to_lowercase();
     let letters: Vec<_> = word.chars().collect();
     let far = |valid: &&str| (distance(&letters, valid), !valid.starts_with(&word));
@@ -50,9 +50,9 @@ mod tests {
 
     #[test]
     fn capitals_and_blanks_are_no_edits_and_of_equals_a_longer_form_or_the_first_is_taken() {
-        assert_eq!(nearest(" F32 ", ["f16", "f32"]), "f32");
-        assert_eq!(nearest("ban", ["to", "banned"]), "banned");
-        assert_eq!(nearest("f8", ["f16", "f32"]), "f16");
-        assert_eq!(nearest("x", []), "");
+        assert_eq!(nearest_name(" F32 ", ["f16", "f32"]), "f32");
+        assert_eq!(nearest_name("ban", ["to", "banned"]), "banned");
+        assert_eq!(nearest_name("f8", ["f16", "f32"]), "f16");
+        assert_eq!(nearest_name("x", []), "");
     }
 }

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::protocol::StateDict;
-use crate::{MAX_EXPONENT, Seen, Tolerance};
+use binade_grad_scaler::{MAX_EXPONENT, Seen, Tolerance};
 
 const GOOD: Seen = Seen { overflow: false, skipped: false, magnitude: 0.0 };
 const SKIP: Seen = Seen { overflow: true, skipped: true, magnitude: 0.0 };
@@ -268,7 +268,8 @@ fn a_rule_that_a_library_has_not_is_refused_with_what_it_has_not() {
     let state = LossScale::dynamic().start();
     let tolerant = LossScale::deepspeed();
     let predicting = LossScale::open_seq2seq_log_max();
-    let lopsided = LossScale { backoff_exponent: 2, ..LossScale::torch() };
+    let mut lopsided = LossScale::torch();
+    lopsided.backoff_exponent = 2;
     for (refused, told) in [
         (StateDict::export(&tolerant, &state).unwrap_err(), "tolerates overflows"),
         (StateDict::export(&predicting, &state).unwrap_err(), "predicts"),

@@ -2,7 +2,7 @@
 
 use super::dictionary::Fields;
 use super::{Dictionary, Exported, Imported, InterchangeError, Note, Saved, Value, numbers, rule};
-use crate::{LossScale, ScaleState};
+use binade_grad_scaler::{LossScale, ScaleState};
 
 /// Keras 3's: the optimizer's own two variables. The growth interval is in its configuration, not among them.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -2,7 +2,7 @@
 
 use super::dictionary::Fields;
 use super::{Dictionary, Exported, Imported, InterchangeError, Saved, Value, numbers, rule};
-use crate::{LossScale, ScaleState};
+use binade_grad_scaler::{LossScale, ScaleState};
 
 /// What Apex saves: `loss_scaler0`, `loss_scaler1` and so on, one for each of `num_losses`.
 ///

@@ -1,17 +1,17 @@
-//! Which types a whole model is held, computed and answered in: what jmp and Keras call a policy.
+//! Types of a whole model's parameters, arithmetic and results: jmp's and Keras's policy.
 
 mod error;
 mod jmp;
+mod keras;
 
 pub use error::DTypePolicyError;
 
-use crate::{nearest::nearest, preset::keras};
-use binade_core::DType;
+use binade_core::{DType, nearest_name};
 
 /// The types of a model's parameters, of its arithmetic and of its results: jmp's `Policy`, Keras's `DTypePolicy`.
 ///
-/// A [`CastPolicy`](crate::CastPolicy) is asked at every operation; this is said once of a model or a layer. As text it is
-/// jmp's string, and [`keras`](Self::keras) knows Keras's names.
+/// A cast policy is asked at every operation, this one once for a model or a layer. Its text is jmp's string, and
+/// [`keras`](Self::keras) knows Keras's names.
 ///
 /// # jmp's strings
 ///
@@ -26,7 +26,7 @@ use binade_core::DType;
 /// [`DType::name`], and do not read back.
 ///
 /// ```
-/// use binade_cast_policy::DTypePolicy;
+/// use binade_interchange::DTypePolicy;
 /// use binade_core::DType;
 ///
 /// let policy: DTypePolicy = "c=f16,o=f32".parse()?;
@@ -36,7 +36,7 @@ use binade_core::DType;
 ///
 /// let mistaken = "params=f32,compute=fp16".parse::<DTypePolicy>().unwrap_err();
 /// assert!(mistaken.to_string().starts_with("unknown dtype `fp16` in `compute=fp16`: did you mean `f16`?"));
-/// # Ok::<_, binade_cast_policy::DTypePolicyError>(())
+/// # Ok::<_, binade_interchange::DTypePolicyError>(())
 /// ```
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
 pub struct DTypePolicy {
@@ -75,7 +75,7 @@ impl DTypePolicy {
         let known = keras::POLICIES.iter().find(|(known, _)| *known == name);
         known.map(|&(_, policy)| policy).ok_or_else(|| DTypePolicyError::UnknownName {
             name: name.into(),
-            nearest: nearest(name, Self::keras_names()),
+            nearest: nearest_name(name, Self::keras_names()),
         })
     }
 

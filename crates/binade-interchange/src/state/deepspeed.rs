@@ -2,7 +2,7 @@
 
 use super::dictionary::Fields;
 use super::{Dictionary, Exported, Imported, InterchangeError, Note, Saved, Value, numbers, rule};
-use crate::{LossScale, ScaleState, Tolerance};
+use binade_grad_scaler::{LossScale, ScaleState, Tolerance};
 
 const KEYS: [&str; 11] = [
     "cur_scale",
@@ -109,17 +109,15 @@ impl DeepSpeedState {
         let mut notes = Vec::new();
         let window = numbers::count("scale_window", self.scale_window, 1)?;
         let overflows = numbers::count("delayed_shift", self.delayed_shift, 1)?;
-        let rule = LossScale {
-            growth_exponent: numbers::growth("scale_factor", self.scale_factor)?,
-            backoff_exponent: numbers::growth("scale_factor", self.scale_factor)?,
-            growth_interval: window,
-            min_exponent: numbers::floor("min_scale", self.min_scale)?,
-            tolerance: if self.consecutive_hysteresis {
-                Tolerance::UntilGoodStep { overflows }
-            } else {
-                Tolerance::UntilGrowth { overflows }
-            },
-            ..LossScale::deepspeed()
+        let mut rule = LossScale::deepspeed();
+        rule.growth_exponent = numbers::growth("scale_factor", self.scale_factor)?;
+        rule.backoff_exponent = rule.growth_exponent;
+        rule.growth_interval = window;
+        rule.min_exponent = numbers::floor("min_scale", self.min_scale)?;
+        rule.tolerance = if self.consecutive_hysteresis {
+            Tolerance::UntilGoodStep { overflows }
+        } else {
+            Tolerance::UntilGrowth { overflows }
         };
         if !self.raise_error_at_min_scale {
             let key = "raise_error_at_min_scale".into();

@@ -2,7 +2,7 @@
 //!
 //! This is for whoever cannot have the order of calls checked by the compiler: bindings to other languages, trait
 //! objects, replays of recorded runs, comparisons with torch. **Programs written in Rust should use the typed order**
-//! of this crate instead, in which the mistakes that [`ProtocolError`] lists do not compile.
+//! of [`binade_grad_scaler`] instead, in which the mistakes that [`ProtocolError`] lists do not compile.
 //!
 //! # It is not exact
 //!
@@ -22,9 +22,9 @@
 //! with a [`Verdict`]; applying it is the caller's part.
 //!
 //! ```
-//! use binade_grad_scaler::protocol::{OptimizerId, ProtocolConfig, ProtocolScaler, Verdict};
+//! use binade_interchange::protocol::{OptimizerId, ProtocolConfig, ProtocolScaler, Verdict};
 //!
-//! # fn main() -> Result<(), binade_grad_scaler::protocol::ProtocolError> {
+//! # fn main() -> Result<(), binade_interchange::protocol::ProtocolError> {
 //! let sgd = OptimizerId(0);
 //! let mut scaler = ProtocolScaler::new(ProtocolConfig { init_scale: 1024.0, ..Default::default() })?;
 //! let mut weight = 1.0_f32;

@@ -1,7 +1,7 @@
 //! Policies of a whole model: jmp's strings and Keras's names.
 
-use binade_cast_policy::{DTypePolicy, DTypePolicyError};
 use binade_core::{DType, Error, ErrorKind};
+use binade_interchange::{DTypePolicy, DTypePolicyError};
 use proptest::{prelude::*, sample::select};
 
 const TYPES: [DType; 4] = [DType::BF16, DType::F16, DType::F32, DType::F64];

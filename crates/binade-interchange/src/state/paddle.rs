@@ -2,7 +2,7 @@
 
 use super::dictionary::Fields;
 use super::{Dictionary, Exported, Imported, InterchangeError, Note, Saved, Value, numbers, rule};
-use crate::{LossScale, ScaleState, Tolerance};
+use binade_grad_scaler::{LossScale, ScaleState, Tolerance};
 
 const KEYS: [&str; 8] = [
     "scale",

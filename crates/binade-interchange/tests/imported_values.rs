@@ -1,10 +1,8 @@
 //! Numbers of other libraries imported and exported, value by value.
 
-use binade_grad_scaler::interchange::{
-    DeepSpeedFusedState, DeepSpeedState, FirstGrowth, Note, PaddleState,
-};
-use binade_grad_scaler::protocol::StateDict;
 use binade_grad_scaler::{LossScale, ScaleState, Tolerance};
+use binade_interchange::protocol::StateDict;
+use binade_interchange::{DeepSpeedFusedState, DeepSpeedState, FirstGrowth, Note, PaddleState};
 
 fn torch() -> StateDict {
     StateDict::export(&LossScale::torch(), &LossScale::torch().start()).unwrap().saved

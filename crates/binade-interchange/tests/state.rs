@@ -1,18 +1,17 @@
 //! Any state that a library can hold comes back through its dictionary as JSON, and no dictionary panics.
 #![cfg(feature = "serde")]
-mod common;
 
-use binade_grad_scaler::interchange::{
+use binade_core::{HostTensor, Named, NamedGrads, Native, OptimizerFn};
+use binade_grad_scaler::{LossScale, ScaleState, Scaler, Seen, Tolerance};
+use binade_interchange::protocol::{
+    NewScale, OptimizerId, ProtocolConfig, ProtocolScaler, StateDict,
+};
+use binade_interchange::{
     ApexState, DeepSpeedFusedState, DeepSpeedState, Dictionary, FirstGrowth, Imported,
     InterchangeError, KerasState, PaddleState, Saved, TfKerasState, Value,
 };
-use binade_grad_scaler::protocol::{
-    NewScale, OptimizerId, ProtocolConfig, ProtocolScaler, StateDict,
-};
-use binade_grad_scaler::{LossScale, ScaleState, Seen, Tolerance};
-use common::sgd::Sgd;
-use common::{Result, iterate, scaler};
 use proptest::prelude::*;
+use serde::de::{Deserialize, value};
 
 /// The same after a way through JSON and the library's keys.
 fn through_json<S: Saved>(saved: &S) -> S {
@@ -110,7 +109,7 @@ proptest! {
     #[test]
     fn no_dictionary_panics_and_what_is_imported_is_a_scale(dictionary in any_dictionary()) {
         let keras = LossScale::keras();
-        let outcomes: [std::result::Result<Imported, InterchangeError>; 7] = [
+        let outcomes: [Result<Imported, InterchangeError>; 7] = [
             StateDict::read(&dictionary).and_then(|saved| saved.import()),
             KerasState::read(&dictionary).and_then(|saved| saved.import(&keras)),
             TfKerasState::read(&dictionary).and_then(|saved| saved.import(&keras)),
@@ -181,14 +180,17 @@ fn any_value() -> impl Strategy<Value = Value> {
 }
 
 #[test]
-fn a_checkpoint_of_torch_goes_on_in_the_typed_scaler() -> Result {
+fn a_checkpoint_of_torch_goes_on_in_the_typed_scaler() -> Result<(), Box<dyn std::error::Error>> {
     let text = r#"{"scale": 4.0, "growth_factor": 2.0, "backoff_factor": 0.5,
                    "growth_interval": 3, "_growth_tracker": 2}"#;
     let saved = StateDict::read(&serde_json::from_str(text).unwrap()).unwrap();
     let imported = saved.import().unwrap();
-    let (mut scaler, mut sgd) = (scaler(imported.rule), Sgd::new(&[("w", &[1.0])]));
+    let mut scaler = Scaler::new(Native::<HostTensor>::new(), imported.rule)?;
     scaler.set_state(imported.state)?;
-    drop(iterate(&mut scaler, &mut sgd, &[("w", &[1.0])])?);
+    let grads = scaler.scale(&HostTensor::from(vec![1.0]))?;
+    let grads = grads.backward(|seed| Ok(vec![Named::new("w", Some(seed.clone()))]))?;
+    let step = grads.unscale()?.step(&mut OptimizerFn(|_: NamedGrads<HostTensor>| {}))?;
+    assert!(scaler.update(step)?.resolve()?.is_applied());
     assert_eq!((scaler.state()?.factor(), scaler.state()?.good_steps), (8.0, 0));
     let saved = StateDict::export(scaler.rule(), &scaler.state()?).unwrap().saved;
     assert_eq!((saved.scale, saved.growth_tracker), (8.0, 0));
@@ -220,4 +222,13 @@ fn what_the_rules_cannot_say_the_protocol_takes_as_it_is() {
     exact.update().unwrap();
     assert_eq!(exact.current(), Some(4.5));
     exact.set_scale(NewScale::Float(2.0)).unwrap();
+}
+
+#[test]
+fn what_no_dictionary_holds_is_refused_in_words() {
+    let text = serde_json::from_str::<Dictionary>("3").unwrap_err().to_string();
+    assert!(text.contains("expected a dictionary, as `state_dict()` returns it"), "{text}");
+    let bytes = value::BytesDeserializer::<value::Error>::new(b"pickled");
+    let text = Value::deserialize(bytes).unwrap_err().to_string();
+    assert!(text.contains("expected a number, a flag, a text, a list or a dictionary"), "{text}");
 }

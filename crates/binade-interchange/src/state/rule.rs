@@ -1,17 +1,17 @@
 //! What the libraries' rules have in common: an interval, limits, and what they back off at.
 
 use super::{Imported, InterchangeError, Note, numbers};
-use crate::{LossScale, MAX_EXPONENT, ScaleState, Tolerance};
+use binade_grad_scaler::{LossScale, MAX_EXPONENT, ScaleState, Tolerance};
 
 /// A rule that starts where `state` stands, with limits that hold it.
-pub(super) fn imported(rule: LossScale, state: ScaleState, mut notes: Vec<Note>) -> Imported {
+pub(super) fn imported(mut rule: LossScale, state: ScaleState, mut notes: Vec<Note>) -> Imported {
     let exponent = state.exponent;
     if !(rule.min_exponent..=rule.max_exponent).contains(&exponent) {
         notes.push(Note::LimitsWidened { exponent });
     }
-    let min_exponent = rule.min_exponent.min(exponent);
-    let max_exponent = rule.max_exponent.max(exponent);
-    let rule = LossScale { init_exponent: exponent, min_exponent, max_exponent, ..rule };
+    rule.init_exponent = exponent;
+    rule.min_exponent = rule.min_exponent.min(exponent);
+    rule.max_exponent = rule.max_exponent.max(exponent);
     Imported { rule, state, notes }
 }
 

@@ -1,10 +1,10 @@
 //! Keras 3's dtype policies by name: `DTypePolicy._parse_name` in `keras/src/dtype_policies/dtype_policy.py`.
 
-use crate::DTypePolicy;
+use super::DTypePolicy;
 use binade_core::DType;
 
 /// The mixed ones, and floating-point types, which stand for themselves.
-pub(crate) const POLICIES: [(&str, DTypePolicy); 6] = [
+pub(super) const POLICIES: [(&str, DTypePolicy); 6] = [
     ("mixed_bfloat16", DTypePolicy::mixed(DType::BF16)),
     ("mixed_float16", DTypePolicy::mixed(DType::F16)),
     ("bfloat16", DTypePolicy::uniform(DType::BF16)),

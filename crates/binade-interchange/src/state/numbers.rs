@@ -1,7 +1,7 @@
 //! Between a library's numbers and binades.
 
 use super::{InterchangeError, Note};
-use crate::{MAX_EXPONENT, ScaleState};
+use binade_grad_scaler::{MAX_EXPONENT, ScaleState};
 
 /// A fresh state at a saved scale.
 pub(super) fn scale(

@@ -1,0 +1,17 @@
+#![doc = include_str!("../README.md")]
+#![forbid(unsafe_code)]
+
+mod dtype_policy;
+pub mod protocol;
+mod state;
+
+/// Element types and errors shared by Binade's crates.
+pub use binade_core as core;
+/// Rules and states that an import gives.
+pub use binade_grad_scaler as grad_scaler;
+
+pub use dtype_policy::{DTypePolicy, DTypePolicyError};
+pub use state::{
+    ApexScaler, ApexState, DeepSpeedFusedState, DeepSpeedState, Dictionary, Exported, FirstGrowth,
+    Imported, InterchangeError, KerasState, Note, PaddleState, Saved, TfKerasState, Value,
+};
