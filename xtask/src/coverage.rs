@@ -10,13 +10,10 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use crate::{Result, shell::root};
+use crate::{Result, kernels, packed, shell::root};
 
 /// An entry with a smaller share needs a reason.
 const ENOUGH: f64 = 0.95;
-
-/// The PTX that must be covered, from the root.
-const COMMITTED: &str = "crates/binade-cuda/ptx";
 
 /// Why less than [`ENOUGH`] of an entry runs. One that is needed no longer fails the verdict, as a lint's `expect` does.
 const REASONS: &[(&str, &str)] = &[(
@@ -72,8 +69,7 @@ pub(crate) fn merged(folders: &[PathBuf]) -> Result<Table> {
 /// The names of the entries that the repository ships.
 fn committed() -> Result<BTreeSet<String>> {
     let mut names = BTreeSet::new();
-    for file in fs::read_dir(root().join(COMMITTED))? {
-        let text = fs::read_to_string(file?.path())?;
+    for text in packed::read(&root().join(kernels::PACKED))?.into_values() {
         let entries = text.lines().filter_map(|line| line.strip_prefix(".visible .entry "));
         names.extend(entries.map(|line| line.trim_end_matches(['(', ')']).to_owned()));
     }

@@ -28,7 +28,10 @@ pub(crate) use check::{Recompiled, check};
 use cores::on_every_core;
 pub(crate) use install::install_where_missing;
 
-use crate::{Result, tidy::Issue};
+use crate::{Result, packed, tidy::Issue};
+
+/// The file that holds the PTX of every kernel of the backend, from the root.
+pub(crate) const PACKED: &str = "crates/binade-cuda/ptx/kernels.ptx.lzma";
 
 #[derive(Args)]
 #[group(multiple = false)]
@@ -43,10 +46,16 @@ pub(crate) struct Kernels {
     /// Assembles the committed PTX for every GPU, and prints registers, shared memory and spills.
     #[arg(long)]
     cubins: bool,
+    /// Prints the committed PTX of one kernel.
+    #[arg(long, value_name = "NAME")]
+    show: Option<String>,
 }
 
 impl Kernels {
     pub(crate) fn run(self) -> Result<()> {
+        if let Some(name) = self.show {
+            return packed::show(PACKED, &name);
+        }
         if self.install {
             return install::install();
         }

@@ -21,6 +21,7 @@ mod house;
 mod kernels;
 mod mutate;
 mod packages;
+mod packed;
 mod ptx;
 mod replay;
 mod shaders;

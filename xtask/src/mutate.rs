@@ -1,7 +1,7 @@
 //! `cargo xtask mutate --device ptx|wgpu`: kernels with one change each, and the cases of the kit that notice.
 //!
-//! The text of kernels is part of the program that runs the kit. A mutant is a copy of that program in which one text differs, so that
-//! nothing is built again and no product code knows of it.
+//! The packed text of kernels is part of the program that runs the kit. A mutant is a copy of that program in which one text differs, so
+//! that nothing is built again and no product code knows of it.
 
 mod draw;
 mod kernels;
@@ -31,6 +31,16 @@ pub(crate) enum Device {
     Ptx,
     /// The wgpu backend's, on the adapter that there is.
     Wgpu,
+}
+
+impl Device {
+    /// The file that the kernels are packed into, from the root.
+    fn packed(self) -> &'static str {
+        match self {
+            Self::Ptx => crate::kernels::PACKED,
+            Self::Wgpu => crate::shaders::PACKED,
+        }
+    }
 }
 
 /// One change of one line.

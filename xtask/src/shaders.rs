@@ -21,20 +21,31 @@ use clap::Args;
 use crate::{
     Result,
     kernels::digest,
+    packed,
     shaders::{committed::Composed, files::Files},
     shell::root,
     tidy::Issue,
 };
 
+/// The file that holds every composed shader, from the root.
+pub(crate) const PACKED: &str = "crates/binade-wgpu/wgsl/shaders.wgsl.lzma";
+
 #[derive(Args)]
+#[group(multiple = false)]
 pub(crate) struct Shaders {
     /// Compares what is committed with its sources, and writes nothing.
     #[arg(long)]
     check: bool,
+    /// Prints one composed shader.
+    #[arg(long, value_name = "NAME")]
+    show: Option<String>,
 }
 
 impl Shaders {
     pub(crate) fn run(self) -> Result<()> {
+        if let Some(name) = self.show {
+            return packed::show(PACKED, &name);
+        }
         let (issues, entries) = if self.check { check()? } else { build()? };
         for issue in &issues {
             println!("{issue}");
@@ -59,20 +70,17 @@ pub(crate) fn check() -> Result<(Vec<Issue>, usize)> {
 fn build() -> Result<(Vec<Issue>, usize)> {
     let root = root();
     let files = Files::load(&root)?;
-    let Composed { issues, files: composed, entries } = committed::compose(&files);
+    let Composed { issues, texts, tables, entries } = committed::compose(&files);
     if !issues.is_empty() {
         return Ok((issues, entries));
     }
     fs::create_dir_all(root.join(files::COMPOSED))?;
-    for (path, text) in &composed {
-        if files.text(path) != Some(text) {
-            println!("{path}");
-            fs::write(root.join(path), text)?;
-        }
+    for (path, text) in tables.iter().filter(|(path, text)| files.text(path) != Some(text)) {
+        println!("{path}");
+        fs::write(root.join(path), text)?;
     }
-    for path in files.composed().filter(|path| !composed.contains_key(*path)) {
-        println!("{path}: no shader makes it, deleted");
-        fs::remove_file(root.join(path))?;
+    if packed::write(&root.join(PACKED), &texts)? {
+        println!("{PACKED}");
     }
     Ok((issues, entries))
 }

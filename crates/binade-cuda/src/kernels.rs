@@ -5,30 +5,49 @@ use crate::{
     ops,
     probe::Capability,
 };
+use lzma_rust2::LzmaReader;
+use std::{
+    collections::HashMap,
+    io::{self, Read},
+    sync::LazyLock,
+};
 
 /// An entry of a PTX module.
 #[derive(Debug)]
 pub(crate) struct Kernel {
     pub(crate) name: &'static str,
-    pub(crate) ptx: &'static str,
+    /// The name of the file in `kernels/`.
+    pub(crate) module: &'static str,
     pub(crate) params: &'static [Param],
 }
 
 impl Kernel {
+    /// The module's text; empty, which no driver loads, where there is no such module.
+    pub(crate) fn ptx(&self) -> &'static str {
+        MODULES.get(self.module).copied().unwrap_or_default()
+    }
+
     /// The least GPU that runs it, from its PTX.
     pub(crate) fn least(&self) -> Capability {
-        let target = self.ptx.lines().find_map(|line| line.strip_prefix(".target sm_"));
+        let target = self.ptx().lines().find_map(|line| line.strip_prefix(".target sm_"));
         let number: i32 = target.and_then(|number| number.trim().parse().ok()).unwrap_or_default();
         (number / 10, number % 10)
     }
 }
 
-macro_rules! ptx {
-    ($name:literal) => {
-        include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/ptx/", $name, ".ptx"))
-    };
+/// All modules by their names, unpacked once a process, when the first is loaded.
+static MODULES: LazyLock<HashMap<&str, &str>> = LazyLock::new(|| {
+    // Empty only where the file is not what `cargo xtask kernels` has packed; a test reads every module.
+    let text = unpacked(include_bytes!("../ptx/kernels.ptx.lzma")).unwrap_or_default().leak();
+    text.split("//// ").filter_map(|module| module.split_once('\n')).collect()
+});
+
+/// The text of a packed file.
+fn unpacked(packed: &[u8]) -> io::Result<String> {
+    let mut text = String::new();
+    LzmaReader::new_mem_limit(packed, u32::MAX, None)?.read_to_string(&mut text)?;
+    Ok(text)
 }
-pub(crate) use ptx;
 
 /// Threads of a block, as the kernels' `THREADS`.
 pub(crate) const THREADS: u32 = 256;
@@ -53,74 +72,71 @@ const SCALED_F16: &[Param] = &[Address, U32, U64, Address];
 
 pub(crate) const ACCUMULATE: Kernel = Kernel {
     name: "accumulate",
-    ptx: ptx!("accumulate"),
+    module: "accumulate",
     params: &[Address, U32, U64, Address, Address],
 };
 pub(crate) const ACCUMULATE_MARK: Kernel =
-    Kernel { name: "accumulate_mark", ptx: ptx!("accumulate"), params: &[Address, U32, Address] };
-pub(crate) const ADAM: Kernel = Kernel { name: "adam", ptx: ptx!("adam"), params: STEP };
+    Kernel { name: "accumulate_mark", module: "accumulate", params: &[Address, U32, Address] };
+pub(crate) const ADAM: Kernel = Kernel { name: "adam", module: "adam", params: STEP };
 pub(crate) const ADAM_COUNTED: Kernel =
-    Kernel { name: "adam_counted", ptx: ptx!("counted"), params: STEP_COUNTED };
-pub(crate) const AVERAGE: Kernel = Kernel {
-    name: "average",
-    ptx: ptx!("average"),
-    params: &[Address, Address, U32, U32, U64, U64],
-};
+    Kernel { name: "adam_counted", module: "counted", params: STEP_COUNTED };
+pub(crate) const AVERAGE: Kernel =
+    Kernel { name: "average", module: "average", params: &[Address, Address, U32, U32, U64, U64] };
 pub(crate) const CAST: Kernel =
-    Kernel { name: "cast", ptx: ptx!("cast"), params: &[Address, U32, Address, U32, U64, U32] };
+    Kernel { name: "cast", module: "cast", params: &[Address, U32, Address, U32, U64, U32] };
 pub(crate) const CAST_STOCHASTIC: Kernel = Kernel {
     name: "cast_stochastic",
-    ptx: ptx!("cast"),
+    module: "cast",
     params: &[Address, U32, Address, U32, U64, U32, U64, U32, U32],
 };
 pub(crate) const CAST_SET: Kernel =
-    Kernel { name: "cast_set", ptx: ptx!("cast"), params: &[Address, U32, U64] };
+    Kernel { name: "cast_set", module: "cast", params: &[Address, U32, U64] };
 pub(crate) const CLIP: Kernel = Kernel {
     name: "clip",
-    ptx: ptx!("clip"),
+    module: "clip",
     params: &[Address, Address, Address, Address, U32, F32],
 };
 pub(crate) const CLIP_GROUPS: Kernel = Kernel {
     name: "clip_groups",
-    ptx: ptx!("clip_groups"),
+    module: "clip_groups",
     params: &[Address, U32, U64, U64, Address, U32, Address, Address, Address, Address, Address],
 };
 pub(crate) const IN_PLACE: Kernel =
-    Kernel { name: "in_place", ptx: ptx!("ceiling"), params: &[Address, U32] };
+    Kernel { name: "in_place", module: "ceiling", params: &[Address, U32] };
 pub(crate) const L2NORM: Kernel = Kernel {
     name: "l2norm",
-    ptx: ptx!("l2norm"),
+    module: "l2norm",
     params: &[Address, U32, U64, U64, Address, Address, Address],
 };
 pub(crate) const MATERIALISE: Kernel = Kernel {
     name: "materialise",
-    ptx: ptx!("materialise"),
+    module: "materialise",
     params: &[Address, U32, U64, Address, Address, F32],
 };
 pub(crate) const MERGE: Kernel =
-    Kernel { name: "merge", ptx: ptx!("merge"), params: &[Address, Address, Address, U32] };
-pub(crate) const NOTHING: Kernel = Kernel { name: "nothing", ptx: ptx!("ceiling"), params: &[] };
+    Kernel { name: "merge", module: "merge", params: &[Address, Address, Address, U32] };
+pub(crate) const NOTHING: Kernel = Kernel { name: "nothing", module: "ceiling", params: &[] };
 pub(crate) const PREPARE: Kernel = Kernel {
     name: "prepare",
-    ptx: ptx!("prepare"),
+    module: "prepare",
     params: &[Address, U32, Address, Address, Address, Address, Address],
 };
 pub(crate) const READ_ONLY: Kernel =
-    Kernel { name: "read_only", ptx: ptx!("ceiling"), params: &[Address, Address, U32] };
+    Kernel { name: "read_only", module: "ceiling", params: &[Address, Address, U32] };
 pub(crate) const SCALE: Kernel =
-    Kernel { name: "scale", ptx: ptx!("scale"), params: &[Address, U32, Address, U64, Address] };
+    Kernel { name: "scale", module: "scale", params: &[Address, U32, Address, U64, Address] };
 pub(crate) const SCALED_F16_LARGEST: Kernel =
-    Kernel { name: "scaled_f16_largest", ptx: ptx!("scaled_f16"), params: SCALED_F16 };
+    Kernel { name: "scaled_f16_largest", module: "scaled_f16", params: SCALED_F16 };
 pub(crate) const SCALED_F16_OPEN: Kernel =
-    Kernel { name: "scaled_f16_open", ptx: ptx!("scaled_f16"), params: SCALED_F16 };
+    Kernel { name: "scaled_f16_open", module: "scaled_f16", params: SCALED_F16 };
 pub(crate) const SCALED_F16_PACK: Kernel = Kernel {
     name: "scaled_f16_pack",
-    ptx: ptx!("scaled_f16"),
+    module: "scaled_f16",
     params: &[Address, U32, U64, Address, Address, Address, Address],
 };
 pub(crate) const SCALE_UPDATE: Kernel = Kernel {
     name: "scale_update",
-    ptx: ptx!("scale_update"),
+    module: "scale_update",
     params: &[
         Address,
         Address,
@@ -134,12 +150,12 @@ pub(crate) const SCALE_UPDATE: Kernel = Kernel {
         Address,
     ],
 };
-pub(crate) const SGD: Kernel = Kernel { name: "sgd", ptx: ptx!("sgd"), params: STEP };
+pub(crate) const SGD: Kernel = Kernel { name: "sgd", module: "sgd", params: STEP };
 pub(crate) const SGD_COUNTED: Kernel =
-    Kernel { name: "sgd_counted", ptx: ptx!("counted"), params: STEP_COUNTED };
+    Kernel { name: "sgd_counted", module: "counted", params: STEP_COUNTED };
 pub(crate) const UNSCALE: Kernel = Kernel {
     name: "unscale",
-    ptx: ptx!("unscale"),
+    module: "unscale",
     params: &[Address, U32, U64, U64, U64, Address, Address, Address, Address, Address],
 };
 
@@ -212,7 +228,7 @@ mod tests {
     #[test]
     fn every_launcher_passes_what_its_entry_takes() {
         for kernel in all() {
-            let declared = declared(kernel.ptx, kernel.name);
+            let declared = declared(kernel.ptx(), kernel.name);
             let passed = kernel.params.iter().map(as_declared).collect();
             assert_eq!(declared, Some(passed), "{}", kernel.name);
         }
@@ -221,9 +237,9 @@ mod tests {
     #[test]
     fn every_entry_has_a_launcher() {
         for kernel in all() {
-            let entries = kernel.ptx.matches(".entry ").count();
-            let launchers = all().filter(|other| other.ptx == kernel.ptx).count();
-            assert_eq!(entries, launchers, "the PTX of {}", kernel.name);
+            let entries = kernel.ptx().matches(".entry ").count();
+            let launchers = all().filter(|other| other.module == kernel.module).count();
+            assert_eq!(entries, launchers, "the PTX of {}", kernel.module);
         }
     }
 }

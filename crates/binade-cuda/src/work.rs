@@ -177,7 +177,7 @@ fn launch_words(grid: Grid, args: &[Arg<'_>]) -> Vec<u64> {
 
 fn driver_too_old(kernel: &'static Kernel) -> Error {
     let version = launch::driver_version().unwrap_or_default();
-    let ptx = kernel.ptx.lines().find_map(|line| line.strip_prefix(".version "));
+    let ptx = kernel.ptx().lines().find_map(|line| line.strip_prefix(".version "));
     Error::DriverTooOld {
         driver: format!("{}.{}", version / 1000, version % 1000 / 10),
         ptx: ptx.unwrap_or("of no version").to_owned(),

@@ -8,7 +8,7 @@ use crate::{
     },
     shaders::{
         Access::{Read, Write},
-        Shader, wgsl,
+        Shader,
     },
 };
 use binade_autocast::Autocast;
@@ -19,7 +19,6 @@ use std::borrow::Cow;
 pub(crate) const CAST: Shader = Shader {
     name: "cast_elements",
     file: "cast",
-    wgsl: wgsl!("cast"),
     params: size_of::<structs::Cast>(),
     bindings: &[(1, Read), (2, Write)],
 };

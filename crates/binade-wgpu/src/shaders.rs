@@ -2,6 +2,8 @@
 //! the text.
 
 use crate::{autocast, gradients, masters, ops, scaler};
+use lzma_rust2::LzmaReader;
+use std::{collections::HashMap, io::Read, sync::LazyLock};
 
 /// An entry of a composed shader.
 #[derive(Debug)]
@@ -10,8 +12,6 @@ pub(crate) struct Shader {
     pub(crate) name: &'static str,
     /// The file's, in `shaders/`.
     pub(crate) file: &'static str,
-    /// The composed text.
-    pub(crate) wgsl: &'static str,
     /// Bytes of its parameters, the uniform at group 0 binding 0.
     pub(crate) params: usize,
     /// The storage buffers that it uses, in rising order.
@@ -26,13 +26,22 @@ pub(crate) enum Access {
     Write,
 }
 
-/// The composed text of a file of `shaders/`.
-macro_rules! wgsl {
-    ($name:literal) => {
-        include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/wgsl/", $name, ".wgsl"))
-    };
+/// The composed texts by their files, unpacked once a process, when the first is compiled.
+static TEXTS: LazyLock<HashMap<&str, &str>> = LazyLock::new(|| {
+    let packed: &[u8] = include_bytes!("../wgsl/shaders.wgsl.lzma");
+    let mut all = String::new();
+    let reader = LzmaReader::new_mem_limit(packed, u32::MAX, None);
+    // Whatever lacks is an empty shader, which has no entry; a test reads every one.
+    let _ = reader.and_then(|mut reader| reader.read_to_string(&mut all));
+    all.leak().split("//// ").filter_map(|text| text.split_once('\n')).collect()
+});
+
+impl Shader {
+    /// The composed text.
+    pub(crate) fn wgsl(&self) -> &'static str {
+        TEXTS.get(self.file).copied().unwrap_or_default()
+    }
 }
-pub(crate) use wgsl;
 
 /// Every entry of this crate: those of training, and the operations' own.
 pub(crate) fn all() -> impl Iterator<Item = &'static Shader> {
@@ -79,5 +88,13 @@ mod tests {
         let passed: BTreeSet<_> = all().map(line).collect();
         assert_eq!(passed, found);
         assert_eq!(passed.len(), all().count(), "an entry is listed twice");
+    }
+
+    #[test]
+    fn every_entry_is_in_the_text_of_its_file() {
+        for shader in all() {
+            let entry = format!("fn {}(", shader.name);
+            assert!(shader.wgsl().contains(&entry), "{} of {}", shader.name, shader.file);
+        }
     }
 }

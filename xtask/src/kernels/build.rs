@@ -5,7 +5,7 @@ use std::fs;
 use crate::{
     Result,
     kernels::{
-        committed,
+        PACKED, committed,
         compile::Compiler,
         digest,
         files::Files,
@@ -14,6 +14,7 @@ use crate::{
         sources,
         toolkit::{PINNED, Toolkit},
     },
+    packed,
     shell::root,
     tidy::Issue,
 };
@@ -24,14 +25,19 @@ pub(super) fn run() -> Result<Vec<Issue>> {
     let compiler = Compiler { toolkit: &toolkit, root: &root };
     let mut files = Files::load(&root)?;
     for set in &SETS {
+        fs::create_dir_all(root.join(set.ptx))?;
         for (path, text) in compiled(&compiler, &files, set)? {
             println!("{path}");
-            fs::create_dir_all(root.join(set.ptx))?;
-            fs::write(root.join(&path), &text)?;
+            if !set.shipped || path == set.manifest() {
+                fs::write(root.join(&path), &text)?;
+            }
             files.put(path, text);
         }
     }
-    Ok(committed::issues(&files))
+    if packed::write(&root.join(PACKED), &files.shipped())? {
+        println!("{PACKED}");
+    }
+    Ok(committed::issues(&Files::load(&root)?))
 }
 
 /// The files of one set that must be written, each with its text. An error tells of every kernel that did not compile.

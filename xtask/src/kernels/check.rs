@@ -1,16 +1,17 @@
 //! `cargo xtask kernels --check`: what is committed is what the sources compile to.
 
-use std::fmt;
+use std::{fmt, fs, path::Path};
 
 use crate::{
     Result,
     kernels::{
-        committed,
+        PACKED, committed,
         compile::Compiler,
         files::Files,
         set::{SETS, Set},
         toolkit::{PINNED, Toolkit},
     },
+    packed,
     shell::root,
     tidy::Issue,
 };
@@ -37,6 +38,7 @@ pub(crate) fn check() -> Result<(Vec<Issue>, Recompiled)> {
     let root = root();
     let files = Files::load(&root)?;
     let mut issues = committed::issues(&files);
+    issues.extend(packed_otherwise(&root, &files)?);
     let toolkit = match Toolkit::find() {
         Ok(toolkit) => toolkit,
         Err(why) => return Ok((issues, Recompiled::Not(why.to_string()))),
@@ -45,6 +47,13 @@ pub(crate) fn check() -> Result<(Vec<Issue>, Recompiled)> {
     issues.extend(SETS.iter().flat_map(|set| different(&compiler, &files, set)));
     let count = SETS.iter().map(|set| set.names(&files).len()).sum();
     Ok((issues, Recompiled::All(count)))
+}
+
+/// An issue where the packed file of what is shipped is not the one that this compressor makes of its texts.
+fn packed_otherwise(root: &Path, files: &Files) -> Result<Option<Issue>> {
+    let is_same = fs::read(root.join(PACKED))? == packed::pack(&files.shipped())?;
+    let message = "not as it would be packed now: run `cargo xtask kernels` and commit it";
+    Ok((!is_same).then(|| Issue::new(PACKED, 0, message)))
 }
 
 /// The kernels of `set` that do not compile, or compile to something else than is committed.

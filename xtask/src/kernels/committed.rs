@@ -14,9 +14,6 @@ use crate::{
     tidy::Issue,
 };
 
-/// The most that the PTX of one crate may take, in bytes: everyone who builds the crate downloads it.
-const MOST_BYTES: usize = 4 << 20;
-
 /// What to do about most of what is found.
 const COMPILE: &str = "run `cargo xtask kernels` and commit what it writes";
 
@@ -47,9 +44,8 @@ fn of_set(files: &Files, set: &Set) -> Vec<Issue> {
     let mut issues: Vec<_> =
         names.iter().filter_map(|name| objection(files, set, name, &manifest)).collect();
     issues.extend(orphans(files, set, &manifest, &names));
-    if set.linted {
+    if set.shipped {
         issues.extend(names.iter().flat_map(|name| linted(files, set, name)));
-        issues.extend(too_large(files, set));
     }
     issues
 }
@@ -86,9 +82,10 @@ fn objection(files: &Files, set: &Set, name: &str, manifest: &Manifest) -> Optio
 
 /// PTX and manifest lines that no source makes.
 fn orphans(files: &Files, set: &Set, manifest: &Manifest, names: &[&str]) -> Vec<Issue> {
+    let advice = if set.shipped { COMPILE } else { "delete it" };
     let lost = files.stems(set.ptx, ".ptx").filter(|name| !names.contains(name));
     let lost = lost.map(|name| {
-        Issue::new(set.compiled(name), 0, format!("no {} makes it: delete it", set.source(name)))
+        Issue::new(set.compiled(name), 0, format!("no {} makes it: {advice}", set.source(name)))
     });
     let unknown = manifest.0.keys().filter(|name| !names.contains(&name.as_str()));
     let unknown = unknown.map(|name| {
@@ -106,16 +103,6 @@ fn linted(files: &Files, set: &Set, name: &str) -> Vec<Issue> {
         issues.extend(lint::issues(&set.compiled(name), ptx));
     }
     issues
-}
-
-fn too_large(files: &Files, set: &Set) -> Option<Issue> {
-    let texts = files.stems(set.ptx, ".ptx").filter_map(|name| files.text(&set.compiled(name)));
-    let bytes = texts.map(str::len).sum::<usize>();
-    (bytes >= MOST_BYTES).then(|| {
-        let message =
-            format!("{bytes} bytes of PTX, less than {MOST_BYTES} are allowed: make fewer entries");
-        Issue::new(set.ptx, 0, message)
-    })
 }
 
 #[cfg(test)]

@@ -2,7 +2,7 @@
 
 mod table;
 
-use std::{fs, path::PathBuf};
+use std::fs;
 
 use crate::{
     Result,
@@ -24,7 +24,8 @@ const GPUS: [u32; 7] = [75, 80, 86, 89, 90, 100, 120];
 /// One call of ptxas.
 struct Job {
     kernel: String,
-    ptx: PathBuf,
+    /// What it is called, below [`SCRATCH`] too.
+    ptx: String,
     gpu: u32,
 }
 
@@ -32,8 +33,13 @@ struct Job {
 pub(super) fn run() -> Result<()> {
     let (root, toolkit) = (root(), Toolkit::find()?);
     let compiler = Compiler { toolkit: &toolkit, root: &root };
-    fs::create_dir_all(root.join(SCRATCH))?;
-    let jobs = jobs(&Files::load(&root)?);
+    let files = Files::load(&root)?;
+    let jobs = jobs(&files);
+    for Job { ptx, .. } in &jobs {
+        let file = root.join(SCRATCH).join(ptx);
+        fs::create_dir_all(file.with_file_name(""))?;
+        fs::write(file, files.text(ptx).unwrap_or_default())?;
+    }
     let mut table = Table::new(&GPUS);
     let mut refused = Vec::new();
     let results = on_every_core(&jobs, |job| assembled(&compiler, job));
@@ -57,7 +63,7 @@ fn jobs(files: &Files) -> Vec<Job> {
         let least = files.text(&path).and_then(target)?;
         let gpus = GPUS.into_iter().filter(move |gpu| *gpu >= least);
         let kernel = name.to_owned();
-        Some(gpus.map(move |gpu| Job { kernel: kernel.clone(), ptx: path.clone().into(), gpu }))
+        Some(gpus.map(move |gpu| Job { kernel: kernel.clone(), ptx: path.clone(), gpu }))
     };
     files.stems(BACKEND.ptx, ".ptx").filter_map(of).flatten().collect()
 }
@@ -70,7 +76,7 @@ fn target(ptx: &str) -> Option<u32> {
 /// What ptxas says of the job.
 fn assembled(compiler: &Compiler, job: &Job) -> Result<String, String> {
     let to = compiler.root.join(SCRATCH).join(format!("{}.sm_{}.cubin", job.kernel, job.gpu));
-    let told = compiler.assemble(&compiler.root.join(&job.ptx), job.gpu, &to);
+    let told = compiler.assemble(&compiler.root.join(SCRATCH).join(&job.ptx), job.gpu, &to);
     told.map_err(|error| error.to_string())
 }
 

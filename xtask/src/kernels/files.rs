@@ -2,7 +2,14 @@
 
 use std::{collections::BTreeMap, fs, io::ErrorKind, path::Path};
 
-use crate::{Result, kernels::set::SETS};
+use crate::{
+    Result,
+    kernels::{
+        PACKED,
+        set::{BACKEND, SETS},
+    },
+    packed::{self, Texts},
+};
 
 /// Folders of headers, besides those of the sets.
 const HEADERS: [&str; 1] = ["kernels/lib"];
@@ -18,7 +25,16 @@ impl Files {
         for folder in SETS.iter().flat_map(|set| [set.sources, set.ptx]).chain(HEADERS) {
             files.read(root, folder)?;
         }
+        let shipped = packed::read(&root.join(PACKED))?;
+        files.0.extend(shipped.into_iter().map(|(name, text)| (BACKEND.compiled(&name), text)));
         Ok(files)
+    }
+
+    /// The PTX of every kernel of the backend, which is packed.
+    pub(super) fn shipped(&self) -> Texts {
+        let text =
+            |name: &str| Some((name.to_owned(), self.text(&BACKEND.compiled(name))?.to_owned()));
+        BACKEND.names(self).into_iter().filter_map(text).collect()
     }
 
     fn read(&mut self, root: &Path, folder: &str) -> Result<()> {

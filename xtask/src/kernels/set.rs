@@ -7,20 +7,21 @@ use crate::kernels::files::Files;
 pub(super) struct Set {
     /// Where the `.cu` files lie, from the root.
     pub(super) sources: &'static str,
-    /// Where `NAME.ptx` and the manifest lie, from the root.
+    /// Where the PTX and the manifest lie, from the root.
     pub(super) ptx: &'static str,
-    /// Whether the PTX must also be free of what the kernels' agreement classes forbid, and small.
-    pub(super) linted: bool,
+    /// Whether the PTX is shipped: packed into one file and free of what the kernels' agreement classes forbid. It lies in files of
+    /// its own otherwise.
+    pub(super) shipped: bool,
 }
 
 /// What the CUDA backend ships.
 pub(super) const BACKEND: Set =
-    Set { sources: "kernels", ptx: "crates/binade-cuda/ptx", linted: true };
+    Set { sources: "kernels", ptx: "crates/binade-cuda/ptx", shipped: true };
 
-/// All of them. Planted bugs are wrong on purpose and are not linted.
+/// All of them. Planted bugs are wrong on purpose, and are few.
 pub(super) const SETS: [Set; 2] = [
     BACKEND,
-    Set { sources: "kernels/faults", ptx: "crates/binade-ptx/tests/fixtures", linted: false },
+    Set { sources: "kernels/faults", ptx: "crates/binade-ptx/tests/fixtures", shipped: false },
 ];
 
 impl Set {
@@ -33,6 +34,7 @@ impl Set {
         format!("{}/{name}.cu", self.sources)
     }
 
+    /// What the PTX of `name` is called, packed or not.
     pub(super) fn compiled(&self, name: &str) -> String {
         format!("{}/{name}.ptx", self.ptx)
     }

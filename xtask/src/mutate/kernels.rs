@@ -1,9 +1,7 @@
 //! Which kernels there are, and which cases of the kit run each.
 
-use std::fs;
-
 use super::Device;
-use crate::{Result, shell::root};
+use crate::{Result, packed, shell::root};
 
 /// A kernel's text and the cases that are held against it.
 #[derive(Debug)]
@@ -53,26 +51,18 @@ const OLDER: (&str, &str) = ("matmul", "7.5");
 
 /// The kernels of these names, or all where there are none.
 pub(super) fn named(device: Device, names: &[String]) -> Result<Vec<Kernel>> {
-    let (folder, ending) = match device {
-        Device::Ptx => ("crates/binade-cuda/ptx", "ptx"),
-        Device::Wgpu => ("crates/binade-wgpu/wgsl", "wgsl"),
+    let packed = device.packed();
+    let texts = packed::read(&root().join(packed))?;
+    if let Some(name) = names.iter().find(|name| !texts.contains_key(*name)) {
+        return Err(format!("no kernel in {packed} is called {name}").into());
+    }
+    let kernel = |(name, text): (String, String)| {
+        let parts = parts(&name);
+        let capability = (name == OLDER.0).then_some(OLDER.1);
+        Kernel { name, text, parts, capability }
     };
-    let mut kernels = Vec::new();
-    for file in fs::read_dir(root().join(folder))? {
-        let path = file?.path();
-        if path.extension().is_some_and(|it| it == ending) {
-            let name = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
-            let parts = parts(&name);
-            let capability = (name == OLDER.0).then_some(OLDER.1);
-            kernels.push(Kernel { name, text: fs::read_to_string(path)?, parts, capability });
-        }
-    }
-    kernels.sort_by(|a, b| a.name.cmp(&b.name));
-    if let Some(name) = names.iter().find(|name| kernels.iter().all(|it| it.name != **name)) {
-        return Err(format!("no kernel in {folder} is called {name}").into());
-    }
-    kernels.retain(|kernel| names.is_empty() || names.contains(&kernel.name));
-    Ok(kernels)
+    let wanted = |(name, _): &(String, String)| names.is_empty() || names.contains(name);
+    Ok(texts.into_iter().filter(wanted).map(kernel).collect())
 }
 
 fn parts(name: &str) -> Vec<String> {

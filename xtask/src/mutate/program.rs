@@ -1,4 +1,4 @@
-//! A copy of a program that runs kernels, the kit's or a backend's own tests, in which the text of one kernel is another.
+//! A copy of a program that runs kernels, the kit's or a backend's own tests, in which the packed text of one kernel is another.
 
 use std::{
     fs::{self, File},
@@ -13,7 +13,9 @@ use super::Device;
 use crate::{
     Result,
     binaries::{Binaries, Kind},
-    device, ptx,
+    device,
+    packed::{self, Texts},
+    ptx,
     shell::{Call, root},
 };
 
@@ -33,8 +35,11 @@ const TESTS: &str = "device::";
 pub(super) struct Program {
     device: Device,
     which: Which,
-    /// As it was built.
-    bytes: Vec<u8>,
+    /// The texts that are committed, packed, and where these bytes lie in the program.
+    packed: Vec<u8>,
+    places: Vec<usize>,
+    /// The texts, less the lines that nothing runs: what a change makes longer still fits into the bytes.
+    bare: Texts,
     /// A folder of this process's, so that several may run side by side.
     folder: PathBuf,
     copy: PathBuf,
@@ -61,13 +66,17 @@ impl Program {
         let call = format!("{command} {name} --package {package} --quiet --message-format json");
         let built = Binaries::of(&Call::cargo(&call))?;
         let bytes = fs::read(built.file(package, kind, name)?)?;
+        let packed = fs::read(root().join(device.packed()))?;
+        let places = places(&bytes, &packed);
+        let bare = packed::unpack(&packed)?;
+        let bare = bare.into_iter().map(|(name, text)| (name, without_comments(&text))).collect();
         let libraries = if device == Device::Ptx { Some(ptx::folder(false)?) } else { None };
         let folder = root().join(format!("target/mutants/{}", std::process::id()));
         fs::create_dir_all(&folder)?;
         let copy = folder.join(name);
         fs::write(&copy, &bytes)?;
         executable(&copy)?;
-        Ok(Self { device, which, bytes, folder, copy, libraries })
+        Ok(Self { device, which, packed, places, bare, folder, copy, libraries })
     }
 
     /// Returns true where the program has these cases.
@@ -80,23 +89,32 @@ impl Program {
         &self.folder
     }
 
-    /// Where `text` lies in the program: nowhere if it was left out as unused, and more than once where it was compiled so.
-    pub(super) fn places(&self, text: &str) -> Vec<usize> {
-        let mut places = Vec::new();
-        let mut from = 0;
-        while let Some(at) = find(&self.bytes[from..], text.as_bytes()) {
-            places.push(from + at);
-            from += at + text.len();
+    /// Has the kernel of this name be `text` in the copy.
+    ///
+    /// # Errors
+    ///
+    /// Where the program does not hold the packed texts, or these no longer fit into their place.
+    pub(super) fn put(&self, name: &str, text: &str) -> Result<()> {
+        let mut texts = self.bare.clone();
+        texts.insert(name.to_owned(), without_comments(text));
+        let mut packed = packed::pack(&texts)?;
+        if packed.len() > self.packed.len() || self.places.is_empty() {
+            return Err(format!("{} has no place for a changed {name}", self.copy.display()).into());
         }
-        places
+        packed.resize(self.packed.len(), 0);
+        self.write(&packed)
     }
 
-    /// Writes `text` into the copy at each of `places`.
-    pub(super) fn put(&self, places: &[usize], text: &str) -> Result<()> {
+    /// Undoes [`Self::put`].
+    pub(super) fn restore(&self) -> Result<()> {
+        self.write(&self.packed)
+    }
+
+    fn write(&self, packed: &[u8]) -> Result<()> {
         let mut file = File::options().write(true).open(&self.copy)?;
-        for place in places {
+        for place in &self.places {
             file.seek(SeekFrom::Start(u64::try_from(*place)?))?;
-            file.write_all(text.as_bytes())?;
+            file.write_all(packed)?;
         }
         Ok(())
     }
@@ -158,16 +176,18 @@ fn executable(_path: &Path) -> Result<()> {
     Ok(())
 }
 
-fn find(bytes: &[u8], text: &[u8]) -> Option<usize> {
-    let (first, rest) = (text.first()?, text.len());
-    let mut from = 0;
-    loop {
-        let at = from + bytes.get(from..)?.iter().position(|byte| byte == first)?;
-        if bytes.get(at..at + rest)? == text {
-            return Some(at);
-        }
-        from = at + 1;
-    }
+/// Where `part` lies in `bytes`.
+fn places(bytes: &[u8], part: &[u8]) -> Vec<usize> {
+    let windows = bytes.windows(part.len().max(1)).enumerate();
+    windows.filter(|(_, window)| *window == part).map(|(at, _)| at).collect()
+}
+
+/// The text with its lines, those empty that only say where they come from.
+fn without_comments(text: &str) -> String {
+    let said = |line: &str| [".loc", "//"].iter().any(|start| line.trim_start().starts_with(start));
+    text.lines()
+        .map(|line| if said(line) { "\n".to_owned() } else { format!("{line}\n") })
+        .collect()
 }
 
 #[cfg(test)]
@@ -175,9 +195,15 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_text_is_found_among_bytes_and_one_that_is_not_there_is_not() {
-        assert_eq!(find(b"\0ababc\0", b"abc"), Some(3));
-        assert_eq!(find(b"abab", b"abc"), None);
-        assert_eq!(find(b"", b"abc"), None);
+    fn bytes_are_found_wherever_they_lie() {
+        assert_eq!(places(b"\0ababc\0abc", b"abc"), [3, 7]);
+        assert!(places(b"abab", b"abc").is_empty());
+        assert!(places(b"", b"abc").is_empty());
+    }
+
+    #[test]
+    fn lines_keep_their_numbers_without_comments() {
+        let text = "// A.\n\t.loc\t1 59 3\n\tret; // B.\n";
+        assert_eq!(without_comments(text), "\n\n\tret; // B.\n");
     }
 }

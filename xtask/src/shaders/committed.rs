@@ -1,9 +1,14 @@
 //! What must lie in the backend's folder: the composed shaders, a manifest of hashes, and what each entry takes.
 
-use std::{collections::BTreeMap, fmt::Write};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    fmt::Write,
+};
 
 use crate::{
+    packed::Texts,
     shaders::{
+        PACKED,
         compose::compose as composed,
         digest,
         files::{COMPOSED, Files, SOURCES},
@@ -22,8 +27,10 @@ const ENTRIES: &str = "# By `cargo xtask shaders`: file, entry, invocations of a
 pub(super) struct Composed {
     /// What is wrong with the shaders.
     pub(super) issues: Vec<Issue>,
-    /// Text by path.
-    pub(super) files: BTreeMap<String, String>,
+    /// The text of each shader, which is packed.
+    pub(super) texts: Texts,
+    /// The manifest and the list of entries, by path.
+    pub(super) tables: BTreeMap<String, String>,
     /// How many entries there are.
     pub(super) entries: usize,
 }
@@ -55,7 +62,7 @@ pub(super) fn compose(files: &Files) -> Composed {
         let sources: Vec<_> = text.used.iter().filter_map(|path| files.text(path)).collect();
         let [sources, hash] = [&sources.concat(), &text.wgsl].map(|text| digest::hex(text));
         let _ = writeln!(manifest, "{name} {sources} {hash}");
-        all.files.insert(format!("{COMPOSED}/{name}.wgsl"), text.wgsl);
+        all.texts.insert(name.to_owned(), text.wgsl);
     }
     for name in files.libraries() {
         if asks(files, name) {
@@ -67,21 +74,22 @@ pub(super) fn compose(files: &Files) -> Composed {
         }
     }
     all.issues.extend(files.sources().flat_map(|(path, text)| traps::in_source(path, text)));
-    all.files.insert(format!("{COMPOSED}/MANIFEST"), manifest);
-    all.files.insert(format!("{COMPOSED}/ENTRIES"), entries);
+    all.tables.insert(format!("{COMPOSED}/MANIFEST"), manifest);
+    all.tables.insert(format!("{COMPOSED}/ENTRIES"), entries);
     all
 }
 
 /// Where what is committed is something else.
 pub(super) fn differences(files: &Files, composed: &Composed) -> Vec<Issue> {
     let advice = "run `cargo xtask shaders` and commit what it writes";
-    let stale = composed.files.iter().filter(|(path, text)| files.text(path) != Some(text));
-    let stale = stale.map(|(path, _)| {
-        Issue::new(path, 0, format!("not what the sources are composed to: {advice}"))
-    });
-    let lost = files.composed().filter(|path| !composed.files.contains_key(*path));
-    let lost = lost.map(|path| Issue::new(path, 0, format!("no shader makes it: {advice}")));
-    stale.chain(lost).collect()
+    let names: BTreeSet<_> = files.packed.keys().chain(composed.texts.keys()).collect();
+    let stale =
+        names.into_iter().filter(|name| files.packed.get(*name) != composed.texts.get(*name));
+    let stale =
+        stale.map(|name| format!("{name} is not what the sources are composed to: {advice}"));
+    let tables = composed.tables.iter().filter(|(path, text)| files.text(path) != Some(text));
+    let tables = tables.map(|(path, _)| Issue::new(path, 0, format!("out of date: {advice}")));
+    stale.map(|message| Issue::new(PACKED, 0, message)).chain(tables).collect()
 }
 
 /// Whether a library is only whole with names of who uses it, by a line `//!asks NAME, ...`: it is validated with them alone.
@@ -109,26 +117,33 @@ mod tests {
         Files::of(&files.iter().map(|(path, text)| (&**path, &**text)).collect::<Vec<_>>())
     }
 
+    /// What lies there when the shaders have been composed and written.
+    fn written(sources: &[(String, String)]) -> Files {
+        let Composed { texts, tables, .. } = compose(&of(sources));
+        let files: Vec<_> = sources.iter().cloned().chain(tables).collect();
+        let mut files = of(&files);
+        files.packed = texts;
+        files
+    }
+
     #[test]
     fn what_was_written_passes_and_a_change_of_a_library_is_found() {
-        let mut committed = files(SHADER, LIBRARY);
-        let composed = compose(&of(&committed));
+        let sources = files(SHADER, LIBRARY);
+        let composed = compose(&of(&sources));
         assert_eq!((&composed.issues[..], composed.entries), (&[][..], 1));
-        committed.extend(composed.files.clone());
-        assert_eq!(differences(&of(&committed), &composed), []);
-        committed[1].1 += "const more = 1;\n";
-        let changed = of(&committed);
-        let found = differences(&changed, &compose(&changed));
+        assert_eq!(differences(&written(&sources), &composed), []);
+        let changed = compose(&of(&files(SHADER, &format!("{LIBRARY}const more = 1;\n"))));
+        let found = differences(&written(&sources), &changed);
         assert_eq!(found.len(), 2, "the text and the manifest: {found:?}");
     }
 
     #[test]
     fn an_orphan_and_a_shader_that_is_not_valid_are_found() {
-        let mut committed = files(SHADER, LIBRARY);
-        committed.extend(compose(&of(&committed)).files);
-        committed.push((format!("{COMPOSED}/old.wgsl"), String::new()));
-        let orphaned = of(&committed);
-        assert_eq!(differences(&orphaned, &compose(&orphaned)).len(), 1);
+        let sources = files(SHADER, LIBRARY);
+        let mut orphaned = written(&sources);
+        orphaned.packed.insert("old".into(), String::new());
+        let found = differences(&orphaned, &compose(&orphaned));
+        assert!(matches!(&found[..], [issue] if issue.to_string().contains(": old is not")));
         assert_eq!(compose(&of(&files(SHADER, "const b = 1;"))).issues.len(), 1);
         assert_eq!(compose(&of(&files(SHADER, "const b = ;"))).issues.len(), 2, "itself too");
         assert_eq!(compose(&of(&files("const x = 1;", LIBRARY))).issues.len(), 1, "no header");

@@ -2,7 +2,11 @@
 
 use std::{collections::BTreeMap, fs, io::ErrorKind, path::Path};
 
-use crate::Result;
+use crate::{
+    Result,
+    packed::{self, Texts},
+    shaders::PACKED,
+};
 
 /// Where shaders are written.
 pub(super) const SOURCES: &str = "shaders";
@@ -13,14 +17,17 @@ pub(super) const COMPOSED: &str = "crates/binade-wgpu/wgsl";
 /// What several shaders use.
 const LIBRARY: &str = "shaders/lib";
 
-/// Text by path. Paths are from the root, with `/`.
+/// Text by path, and what is packed by its name. Paths are from the root, with `/`.
 #[derive(Default)]
-pub(super) struct Files(BTreeMap<String, String>);
+pub(super) struct Files {
+    texts: BTreeMap<String, String>,
+    pub(super) packed: Texts,
+}
 
 impl Files {
     /// What lies in the folders of shaders; one that is not there holds nothing.
     pub(super) fn load(root: &Path) -> Result<Self> {
-        let mut files = Self::default();
+        let mut files = Self { packed: packed::read(&root.join(PACKED))?, ..Self::default() };
         for folder in [SOURCES, LIBRARY, COMPOSED] {
             files.read(root, folder)?;
         }
@@ -35,15 +42,15 @@ impl Files {
         for entry in entries {
             let entry = entry?;
             let name = entry.file_name().to_string_lossy().into_owned();
-            if entry.file_type()?.is_file() && (folder == COMPOSED || is_shader(&name)) {
-                self.0.insert(format!("{folder}/{name}"), fs::read_to_string(entry.path())?);
+            if entry.file_type()?.is_file() && belongs(&name) {
+                self.texts.insert(format!("{folder}/{name}"), fs::read_to_string(entry.path())?);
             }
         }
         Ok(())
     }
 
     pub(super) fn text(&self, path: &str) -> Option<&str> {
-        self.0.get(path).map(String::as_str)
+        self.texts.get(path).map(String::as_str)
     }
 
     /// The shaders' names, sorted.
@@ -57,7 +64,7 @@ impl Files {
     }
 
     fn stems<'a>(&'a self, folder: &str) -> impl Iterator<Item = &'a str> {
-        self.0.keys().filter_map(move |path| {
+        self.texts.keys().filter_map(move |path| {
             let name = path.strip_prefix(folder)?.strip_prefix('/')?.strip_suffix(".wgsl")?;
             (!name.contains('/')).then_some(name)
         })
@@ -65,23 +72,21 @@ impl Files {
 
     /// Shaders and what they use, with their text.
     pub(super) fn sources(&self) -> impl Iterator<Item = (&str, &str)> {
-        let all = self.0.iter().map(|(path, text)| (&**path, &**text));
+        let all = self.texts.iter().map(|(path, text)| (&**path, &**text));
         all.filter(|(path, _)| path.starts_with(SOURCES))
-    }
-
-    /// The paths of what is committed.
-    pub(super) fn composed(&self) -> impl Iterator<Item = &str> {
-        self.0.keys().map(String::as_str).filter(|path| path.starts_with(COMPOSED))
     }
 }
 
-fn is_shader(name: &str) -> bool {
-    Path::new(name).extension().is_some_and(|extension| extension == "wgsl")
+/// Whether a file called `name` is a shader, or a table that is committed beside the packed ones.
+fn belongs(name: &str) -> bool {
+    ["ENTRIES", "MANIFEST"].contains(&name)
+        || Path::new(name).extension().is_some_and(|extension| extension == "wgsl")
 }
 
 #[cfg(test)]
 impl Files {
     pub(in crate::shaders) fn of(files: &[(&str, &str)]) -> Self {
-        Self(files.iter().map(|&(path, text)| (path.to_owned(), text.to_owned())).collect())
+        let texts = files.iter().map(|&(path, text)| (path.to_owned(), text.to_owned()));
+        Self { texts: texts.collect(), packed: Texts::new() }
     }
 }

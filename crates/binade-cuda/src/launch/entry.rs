@@ -35,12 +35,12 @@ impl Entry {
         context: &Arc<CudaContext>,
         kernel: &'static Kernel,
     ) -> Result<Self, DriverError> {
-        Self::of(context.load_module(Ptx::from_src(kernel.ptx))?, kernel)
+        Self::of(context.load_module(Ptx::from_src(kernel.ptx()))?, kernel)
     }
 
     /// Another entry of the same module, if the kernel is one: what is compiled stays compiled.
     pub(crate) fn sibling(&self, kernel: &'static Kernel) -> Option<Result<Self, DriverError>> {
-        (self.kernel.ptx == kernel.ptx).then(|| Self::of(self.module.clone(), kernel))
+        (self.kernel.module == kernel.module).then(|| Self::of(self.module.clone(), kernel))
     }
 
     fn of(module: Arc<CudaModule>, kernel: &'static Kernel) -> Result<Self, DriverError> {

@@ -3,14 +3,14 @@
 use super::pointwise::ZIP;
 use crate::{
     Cuda, Error, Tensor,
-    kernels::{Kernel, ptx},
+    kernels::Kernel,
 };
 use binade_core::Op;
 use binade_ops::Add;
 
 pub(super) const KERNELS: &[&Kernel] = &[&ADD];
 
-const ADD: Kernel = Kernel { name: "add", ptx: ptx!("add"), params: ZIP };
+const ADD: Kernel = Kernel { name: "add", module: "add", params: ZIP };
 
 impl Add for Cuda {
     fn add(&self, a: &Tensor, b: &Tensor) -> Result<Tensor, Error> {

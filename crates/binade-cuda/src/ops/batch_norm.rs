@@ -4,7 +4,7 @@ use super::rows::blocks;
 use crate::{
     Cuda, Error, Tensor,
     autocast::{code, elementwise},
-    kernels::{GROUP, Kernel, THREADS, ptx},
+    kernels::{GROUP, Kernel, THREADS},
     launch::{
         Arg, Grid,
         Param::{self, Address, Bytes, F32, U32, U64},
@@ -27,38 +27,38 @@ pub(super) const KERNELS: &[&Kernel] = &[
     &BATCH_NORM_SUMS,
 ];
 
-const PTX: &str = ptx!("batch_norm");
+const MODULE: &str = "batch_norm";
 const SHAPE: Param = Bytes(size_of::<ChannelsBits>());
 
 const BATCH_NORM: Kernel = Kernel {
     name: "batch_norm",
-    ptx: PTX,
+    module: MODULE,
     params: &[Address, U32, Address, Address, U32, SHAPE, Address, Address],
 };
 const BATCH_NORM_BACKWARD: Kernel = Kernel {
     name: "batch_norm_backward",
-    ptx: PTX,
+    module: MODULE,
     params: &[Address, Address, U32, Address, U32, SHAPE, Address, Address, Address],
 };
 const BATCH_NORM_BACKWARD_PARAMETERS: Kernel = Kernel {
     name: "batch_norm_backward_parameters",
-    ptx: PTX,
+    module: MODULE,
     params: &[Address, SHAPE, Address, Address, Address, U32],
 };
 const BATCH_NORM_BACKWARD_SUMS: Kernel = Kernel {
     name: "batch_norm_backward_sums",
-    ptx: PTX,
+    module: MODULE,
     params: &[Address, Address, U32, SHAPE, Address, Address],
 };
 const BATCH_NORM_RUNNING: Kernel =
-    Kernel { name: "batch_norm_running", ptx: PTX, params: &[Address, Address, U64, F32, Address] };
+    Kernel { name: "batch_norm_running", module: MODULE, params: &[Address, Address, U64, F32, Address] };
 const BATCH_NORM_STATS: Kernel = Kernel {
     name: "batch_norm_stats",
-    ptx: PTX,
+    module: MODULE,
     params: &[Address, Address, SHAPE, F32, F32, Address, Address, Address, Address, Address],
 };
 const BATCH_NORM_SUMS: Kernel =
-    Kernel { name: "batch_norm_sums", ptx: PTX, params: &[Address, U32, SHAPE, Address, Address] };
+    Kernel { name: "batch_norm_sums", module: MODULE, params: &[Address, U32, SHAPE, Address, Address] };
 
 /// Bytes of a channel's mean and deviation: the means are in front.
 const STATS: usize = 8;

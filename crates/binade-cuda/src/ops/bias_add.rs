@@ -3,7 +3,7 @@
 use crate::{
     Cuda, Error, Tensor,
     autocast::{code, elementwise},
-    kernels::{Kernel, THREADS, ptx},
+    kernels::{Kernel, THREADS},
     launch::{
         Arg, Grid,
         Param::{Address, U32, U64},
@@ -16,17 +16,17 @@ pub(super) const KERNELS: &[&Kernel] = &[&BIAS_ADD, &BIAS_ADD_BACKWARD, &BIAS_AD
 
 const BIAS_ADD: Kernel = Kernel {
     name: "bias_add",
-    ptx: ptx!("bias_add"),
+    module: "bias_add",
     params: &[Address, Address, Address, U32, U64, U64, U64],
 };
 const BIAS_ADD_BACKWARD: Kernel = Kernel {
     name: "bias_add_backward",
-    ptx: ptx!("bias_add"),
+    module: "bias_add",
     params: &[Address, Address, U32, U64, U64, U64, U64],
 };
 const BIAS_ADD_FINISH: Kernel = Kernel {
     name: "bias_add_finish",
-    ptx: ptx!("bias_add"),
+    module: "bias_add",
     params: &[Address, Address, U32, U64, U64],
 };
 

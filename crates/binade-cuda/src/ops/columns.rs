@@ -3,7 +3,7 @@
 use crate::{
     Cuda, Error, Tensor,
     autocast::code,
-    kernels::{Kernel, THREADS, ptx},
+    kernels::{Kernel, THREADS},
     launch::{
         Arg, Grid,
         Param::{Address, U32, U64},
@@ -14,14 +14,11 @@ pub(super) const KERNELS: &[&Kernel] = &[&COLUMNS, &COLUMNS_JOIN];
 
 const COLUMNS: Kernel = Kernel {
     name: "columns",
-    ptx: ptx!("columns"),
+    module: "columns",
     params: &[Address, U32, Address, U64, U32, U64, U32],
 };
-const COLUMNS_JOIN: Kernel = Kernel {
-    name: "columns_join",
-    ptx: ptx!("columns"),
-    params: &[Address, Address, U32, U64, U64],
-};
+const COLUMNS_JOIN: Kernel =
+    Kernel { name: "columns_join", module: "columns", params: &[Address, Address, U32, U64, U64] };
 
 /// Columns of a block's tile, as the kernel's `TILE`.
 const TILE: usize = 32;

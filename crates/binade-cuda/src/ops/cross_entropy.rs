@@ -4,7 +4,7 @@ use super::rows::{Rows, blocks};
 use crate::{
     Cuda, Error, Tensor,
     autocast::code,
-    kernels::{Kernel, ptx},
+    kernels::Kernel,
     launch::{
         Arg,
         Param::{Address, U32, U64},
@@ -17,12 +17,12 @@ pub(super) const KERNELS: &[&Kernel] = &[&CROSS_ENTROPY, &CROSS_ENTROPY_BACKWARD
 
 const CROSS_ENTROPY: Kernel = Kernel {
     name: "cross_entropy",
-    ptx: ptx!("cross_entropy"),
+    module: "cross_entropy",
     params: &[Address, U32, Address, U64, U64, U64, Address, Address, Address, Address, U32],
 };
 const CROSS_ENTROPY_BACKWARD: Kernel = Kernel {
     name: "cross_entropy_backward",
-    ptx: ptx!("cross_entropy"),
+    module: "cross_entropy",
     params: &[Address, Address, U32, Address, U64, U64, Address, Address, U32],
 };
 

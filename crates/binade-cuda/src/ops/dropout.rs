@@ -3,7 +3,7 @@
 use crate::{
     Cuda, Error, Tensor,
     autocast::{code, elementwise},
-    kernels::{Kernel, ptx},
+    kernels::Kernel,
     launch::{
         Arg,
         Param::{Address, F32, U32, U64},
@@ -16,7 +16,7 @@ pub(super) const KERNELS: &[&Kernel] = &[&DROPOUT];
 
 const DROPOUT: Kernel = Kernel {
     name: "dropout",
-    ptx: ptx!("dropout"),
+    module: "dropout",
     params: &[Address, Address, Address, U32, U64, U64, F32],
 };
 

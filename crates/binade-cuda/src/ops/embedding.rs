@@ -4,7 +4,7 @@ use super::rows::blocks;
 use crate::{
     Cuda, Error, Tensor,
     autocast::{code, elementwise},
-    kernels::{GROUP, Kernel, ptx},
+    kernels::{GROUP, Kernel},
     launch::{
         Arg,
         Param::{Address, U32, U64},
@@ -17,17 +17,17 @@ pub(super) const KERNELS: &[&Kernel] = &[&EMBEDDING, &EMBEDDING_BACKWARD, &EMBED
 
 const EMBEDDING: Kernel = Kernel {
     name: "embedding",
-    ptx: ptx!("embedding"),
+    module: "embedding",
     params: &[Address, Address, Address, U32, U64, U64, U64, Address, U32],
 };
 const EMBEDDING_BACKWARD: Kernel = Kernel {
     name: "embedding_backward",
-    ptx: ptx!("embedding"),
+    module: "embedding",
     params: &[Address, Address, Address, Address, U32, U64, U64],
 };
 const EMBEDDING_BACKWARD_LONG: Kernel = Kernel {
     name: "embedding_backward_long",
-    ptx: ptx!("embedding"),
+    module: "embedding",
     params: &[Address, Address, Address, Address, Address, U32, U64, U64, U64],
 };
 

@@ -3,7 +3,7 @@
 use crate::{
     Cuda, Error, Tensor,
     autocast::{code, elementwise},
-    kernels::{Kernel, ptx},
+    kernels::Kernel,
     launch::{
         Arg,
         Param::{Address, F32, U32, U64},
@@ -14,7 +14,7 @@ use binade_ops::{Fill, shape};
 
 pub(super) const KERNELS: &[&Kernel] = &[&FILL];
 
-const FILL: Kernel = Kernel { name: "fill", ptx: ptx!("fill"), params: &[Address, U32, U64, F32] };
+const FILL: Kernel = Kernel { name: "fill", module: "fill", params: &[Address, U32, U64, F32] };
 
 impl Fill for Cuda {
     fn fill(&self, value: f32, shape: &[usize], dtype: DType) -> Result<Tensor, Error> {

@@ -3,15 +3,15 @@
 use super::pointwise::{MAP, ZIP};
 use crate::{
     Cuda, Error, Tensor,
-    kernels::{Kernel, ptx},
+    kernels::Kernel,
 };
 use binade_core::Op;
 use binade_ops::Gelu;
 
 pub(super) const KERNELS: &[&Kernel] = &[&GELU, &GELU_BACKWARD];
 
-const GELU: Kernel = Kernel { name: "gelu", ptx: ptx!("gelu"), params: MAP };
-const GELU_BACKWARD: Kernel = Kernel { name: "gelu_backward", ptx: ptx!("gelu"), params: ZIP };
+const GELU: Kernel = Kernel { name: "gelu", module: "gelu", params: MAP };
+const GELU_BACKWARD: Kernel = Kernel { name: "gelu_backward", module: "gelu", params: ZIP };
 
 impl Gelu for Cuda {
     fn gelu(&self, input: &Tensor) -> Result<Tensor, Error> {

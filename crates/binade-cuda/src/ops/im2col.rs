@@ -7,7 +7,7 @@ use super::{
 use crate::{
     Cuda, Error, Tensor,
     autocast::code,
-    kernels::{Kernel, THREADS, ptx},
+    kernels::{Kernel, THREADS},
     launch::{
         Arg, Grid,
         Param::{self, Address, Bytes, U32},
@@ -22,15 +22,15 @@ pub(super) const KERNELS: &[&Kernel] = &[&COL2IM, &IM2COL, &IM2COL_WEIGHT];
 const GEOMETRY: Param = Bytes(size_of::<GeometryBits>());
 
 const COL2IM: Kernel =
-    Kernel { name: "col2im", ptx: ptx!("im2col"), params: &[Address, GEOMETRY, U32, Address, U32] };
+    Kernel { name: "col2im", module: "im2col", params: &[Address, GEOMETRY, U32, Address, U32] };
 const IM2COL: Kernel = Kernel {
     name: "im2col",
-    ptx: ptx!("im2col"),
+    module: "im2col",
     params: &[Address, U32, GEOMETRY, U32, U32, U32, Address],
 };
 const IM2COL_WEIGHT: Kernel = Kernel {
     name: "im2col_weight",
-    ptx: ptx!("im2col"),
+    module: "im2col",
     params: &[Address, Address, U32, U32, U32, U32, Address],
 };
 

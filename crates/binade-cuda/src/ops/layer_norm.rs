@@ -4,7 +4,7 @@ use super::rows::{Rows, blocks};
 use crate::{
     Cuda, Error, Tensor,
     autocast::code,
-    kernels::{Kernel, THREADS, ptx},
+    kernels::{Kernel, THREADS},
     launch::{
         Arg,
         Param::{Address, F32, U32, U64},
@@ -19,22 +19,22 @@ pub(super) const KERNELS: &[&Kernel] =
 
 const LAYER_NORM: Kernel = Kernel {
     name: "layer_norm",
-    ptx: ptx!("layer_norm"),
+    module: "layer_norm",
     params: &[Address, U32, Address, Address, U32, Address, U64, U64, F32],
 };
 const LAYER_NORM_BACKWARD: Kernel = Kernel {
     name: "layer_norm_backward",
-    ptx: ptx!("layer_norm"),
+    module: "layer_norm",
     params: &[Address, Address, U32, Address, U32, Address, Address, U64, U64, F32],
 };
 const LAYER_NORM_BACKWARD_SUMS: Kernel = Kernel {
     name: "layer_norm_backward_sums",
-    ptx: ptx!("layer_norm"),
+    module: "layer_norm",
     params: &[Address, Address, U32, Address, Address, U64, U64, U64, U64],
 };
 const LAYER_NORM_BACKWARD_JOIN: Kernel = Kernel {
     name: "layer_norm_backward_join",
-    ptx: ptx!("layer_norm"),
+    module: "layer_norm",
     params: &[Address, U64, U64, Address, Address, U32],
 };
 

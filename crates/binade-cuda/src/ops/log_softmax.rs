@@ -3,16 +3,16 @@
 use super::rows::{ROWS, ROWS2};
 use crate::{
     Cuda, Error, Tensor,
-    kernels::{Kernel, ptx},
+    kernels::Kernel,
 };
 use binade_core::Op;
 use binade_ops::{LogSoftmax, shape};
 
 pub(super) const KERNELS: &[&Kernel] = &[&LOG_SOFTMAX, &LOG_SOFTMAX_BACKWARD];
 
-const LOG_SOFTMAX: Kernel = Kernel { name: "log_softmax", ptx: ptx!("log_softmax"), params: ROWS };
+const LOG_SOFTMAX: Kernel = Kernel { name: "log_softmax", module: "log_softmax", params: ROWS };
 const LOG_SOFTMAX_BACKWARD: Kernel =
-    Kernel { name: "log_softmax_backward", ptx: ptx!("log_softmax"), params: ROWS2 };
+    Kernel { name: "log_softmax_backward", module: "log_softmax", params: ROWS2 };
 
 impl LogSoftmax for Cuda {
     fn log_softmax(&self, input: &Tensor) -> Result<Tensor, Error> {

@@ -3,7 +3,7 @@
 use crate::{
     Cuda, Error, Tensor,
     autocast::code,
-    kernels::{Kernel, THREADS, ptx},
+    kernels::{Kernel, THREADS},
     launch::{
         Arg, Grid,
         Param::{Address, Bytes, U32, U64},
@@ -19,12 +19,12 @@ const POOL: usize = size_of::<PoolBits>();
 
 const MAX_POOL2D: Kernel = Kernel {
     name: "max_pool2d",
-    ptx: ptx!("max_pool2d"),
+    module: "max_pool2d",
     params: &[Address, Address, U32, U64, Bytes(POOL)],
 };
 const MAX_POOL2D_BACKWARD: Kernel = Kernel {
     name: "max_pool2d_backward",
-    ptx: ptx!("max_pool2d"),
+    module: "max_pool2d",
     params: &[Address, Address, Address, U32, U64, Bytes(POOL)],
 };
 const MAX_POOL2D_WINNERS: Kernel = Kernel { name: "max_pool2d_winners", ..MAX_POOL2D };

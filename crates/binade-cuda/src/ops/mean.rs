@@ -3,15 +3,15 @@
 use super::total::{SPREAD, TOTAL};
 use crate::{
     Cuda, Error, Tensor,
-    kernels::{Kernel, ptx},
+    kernels::Kernel,
 };
 use binade_core::{DType, Op};
 use binade_ops::{Mean, operands};
 
 pub(super) const KERNELS: &[&Kernel] = &[&MEAN, &MEAN_BACKWARD];
 
-const MEAN: Kernel = Kernel { name: "mean", ptx: ptx!("mean"), params: TOTAL };
-const MEAN_BACKWARD: Kernel = Kernel { name: "mean_backward", ptx: ptx!("mean"), params: SPREAD };
+const MEAN: Kernel = Kernel { name: "mean", module: "mean", params: TOTAL };
+const MEAN_BACKWARD: Kernel = Kernel { name: "mean_backward", module: "mean", params: SPREAD };
 
 impl Mean for Cuda {
     fn mean(&self, input: &Tensor) -> Result<Tensor, Error> {

@@ -4,7 +4,7 @@ use super::total::TOTAL2;
 use crate::{
     Cuda, Error, Tensor,
     autocast::{code, elementwise},
-    kernels::{Kernel, ptx},
+    kernels::Kernel,
     launch::{
         Arg,
         Param::{Address, U32, U64},
@@ -15,10 +15,10 @@ use binade_ops::{MseLoss, operands, shape};
 
 pub(super) const KERNELS: &[&Kernel] = &[&MSE_LOSS, &MSE_LOSS_BACKWARD];
 
-const MSE_LOSS: Kernel = Kernel { name: "mse_loss", ptx: ptx!("mse_loss"), params: TOTAL2 };
+const MSE_LOSS: Kernel = Kernel { name: "mse_loss", module: "mse_loss", params: TOTAL2 };
 const MSE_LOSS_BACKWARD: Kernel = Kernel {
     name: "mse_loss_backward",
-    ptx: ptx!("mse_loss"),
+    module: "mse_loss",
     params: &[Address, Address, Address, U32, U64, Address, Address],
 };
 

@@ -3,14 +3,14 @@
 use super::pointwise::ZIP;
 use crate::{
     Cuda, Error, Tensor,
-    kernels::{Kernel, ptx},
+    kernels::Kernel,
 };
 use binade_core::Op;
 use binade_ops::Mul;
 
 pub(super) const KERNELS: &[&Kernel] = &[&MUL];
 
-const MUL: Kernel = Kernel { name: "mul", ptx: ptx!("mul"), params: ZIP };
+const MUL: Kernel = Kernel { name: "mul", module: "mul", params: ZIP };
 
 impl Mul for Cuda {
     fn mul(&self, a: &Tensor, b: &Tensor) -> Result<Tensor, Error> {

@@ -3,7 +3,7 @@
 use super::rows::blocks;
 use crate::{
     Cuda, Error, Tensor,
-    kernels::{Kernel, THREADS, ptx},
+    kernels::{Kernel, THREADS},
     launch::{
         Arg,
         Param::{Address, U32, U64},
@@ -13,23 +13,23 @@ use crate::{
 
 pub(super) const KERNELS: &[&Kernel] = &[&COUNT, &MOVE, &STARTS];
 
-const PTX: &str = ptx!("embedding");
+const MODULE: &str = "embedding";
 
 /// The last pass's positions, indices; their count, rows, the digit's place, a chunk's length; counts, what follows from them,
 /// the counter of blocks; the record of bad indices.
 const COUNT: Kernel = Kernel {
     name: "embedding_backward_count",
-    ptx: PTX,
+    module: MODULE,
     params: &[Address, Address, U64, U64, U32, U64, Address, Address, Address, Address, U32],
 };
 const MOVE: Kernel = Kernel {
     name: "embedding_backward_move",
-    ptx: PTX,
+    module: MODULE,
     params: &[Address, Address, U64, U64, U32, U64, Address, Address],
 };
 const STARTS: Kernel = Kernel {
     name: "embedding_backward_starts",
-    ptx: PTX,
+    module: MODULE,
     params: &[Address, Address, U64, U64, Address],
 };
 

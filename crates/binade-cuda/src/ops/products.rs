@@ -1,10 +1,7 @@
 //! The kernels of matrix products, with the tiles that their headers tell of.
 
 use super::gemm::Gemm;
-use crate::{
-    kernels::{Kernel, ptx},
-    launch::Param::Bytes,
-};
+use crate::{kernels::Kernel, launch::Param::Bytes};
 
 /// Kernels that take the same tile.
 #[derive(Debug)]
@@ -55,11 +52,11 @@ impl Kernels {
 }
 
 const fn of_75(name: &'static str) -> Kernel {
-    Kernel { name, ptx: ptx!("matmul"), params: &[Bytes(120)] }
+    Kernel { name, module: "matmul", params: &[Bytes(120)] }
 }
 
 const fn of_80(name: &'static str) -> Kernel {
-    Kernel { name, ptx: ptx!("matmul_80"), params: &[Bytes(120)] }
+    Kernel { name, module: "matmul_80", params: &[Bytes(120)] }
 }
 
 const F16_75: Kernel = of_75("matmul_f16");

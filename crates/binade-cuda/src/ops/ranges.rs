@@ -8,7 +8,7 @@ use super::{
 use crate::{
     Cuda, Error, Tensor,
     autocast::code,
-    kernels::{GROUP, Kernel, THREADS, ptx},
+    kernels::{GROUP, Kernel, THREADS},
     launch::{
         Arg,
         Param::{Address, Bytes, U32},
@@ -22,7 +22,7 @@ pub(super) const KERNELS: &[&Kernel] = &[&MATMUL_JOIN];
 
 const MATMUL_JOIN: Kernel = Kernel {
     name: "matmul_join",
-    ptx: ptx!("matmul_join"),
+    module: "matmul_join",
     params: &[Bytes(size_of::<ProductBits>()), Address, U32],
 };
 

@@ -3,15 +3,15 @@
 use super::pointwise::{MAP, ZIP};
 use crate::{
     Cuda, Error, Tensor,
-    kernels::{Kernel, ptx},
+    kernels::Kernel,
 };
 use binade_core::Op;
 use binade_ops::Relu;
 
 pub(super) const KERNELS: &[&Kernel] = &[&RELU, &RELU_BACKWARD];
 
-const RELU: Kernel = Kernel { name: "relu", ptx: ptx!("relu"), params: MAP };
-const RELU_BACKWARD: Kernel = Kernel { name: "relu_backward", ptx: ptx!("relu"), params: ZIP };
+const RELU: Kernel = Kernel { name: "relu", module: "relu", params: MAP };
+const RELU_BACKWARD: Kernel = Kernel { name: "relu_backward", module: "relu", params: ZIP };
 
 impl Relu for Cuda {
     fn relu(&self, input: &Tensor) -> Result<Tensor, Error> {

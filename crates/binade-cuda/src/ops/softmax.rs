@@ -3,16 +3,16 @@
 use super::rows::{ROWS, ROWS2};
 use crate::{
     Cuda, Error, Tensor,
-    kernels::{Kernel, ptx},
+    kernels::Kernel,
 };
 use binade_core::Op;
 use binade_ops::{Softmax, shape};
 
 pub(super) const KERNELS: &[&Kernel] = &[&SOFTMAX, &SOFTMAX_BACKWARD];
 
-const SOFTMAX: Kernel = Kernel { name: "softmax", ptx: ptx!("softmax"), params: ROWS };
+const SOFTMAX: Kernel = Kernel { name: "softmax", module: "softmax", params: ROWS };
 const SOFTMAX_BACKWARD: Kernel =
-    Kernel { name: "softmax_backward", ptx: ptx!("softmax"), params: ROWS2 };
+    Kernel { name: "softmax_backward", module: "softmax", params: ROWS2 };
 
 impl Softmax for Cuda {
     fn softmax(&self, input: &Tensor) -> Result<Tensor, Error> {

@@ -3,15 +3,15 @@
 use super::total::{SPREAD, TOTAL};
 use crate::{
     Cuda, Error, Tensor,
-    kernels::{Kernel, ptx},
+    kernels::Kernel,
 };
 use binade_core::{DType, Op};
 use binade_ops::{Sum, operands};
 
 pub(super) const KERNELS: &[&Kernel] = &[&SUM, &SUM_BACKWARD];
 
-const SUM: Kernel = Kernel { name: "sum", ptx: ptx!("sum"), params: TOTAL };
-const SUM_BACKWARD: Kernel = Kernel { name: "sum_backward", ptx: ptx!("sum"), params: SPREAD };
+const SUM: Kernel = Kernel { name: "sum", module: "sum", params: TOTAL };
+const SUM_BACKWARD: Kernel = Kernel { name: "sum_backward", module: "sum", params: SPREAD };
 
 impl Sum for Cuda {
     fn sum(&self, input: &Tensor) -> Result<Tensor, Error> {

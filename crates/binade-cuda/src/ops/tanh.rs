@@ -3,15 +3,15 @@
 use super::pointwise::{MAP, ZIP};
 use crate::{
     Cuda, Error, Tensor,
-    kernels::{Kernel, ptx},
+    kernels::Kernel,
 };
 use binade_core::Op;
 use binade_ops::Tanh;
 
 pub(super) const KERNELS: &[&Kernel] = &[&TANH, &TANH_BACKWARD];
 
-const TANH: Kernel = Kernel { name: "tanh_forward", ptx: ptx!("tanh"), params: MAP };
-const TANH_BACKWARD: Kernel = Kernel { name: "tanh_backward", ptx: ptx!("tanh"), params: ZIP };
+const TANH: Kernel = Kernel { name: "tanh_forward", module: "tanh", params: MAP };
+const TANH_BACKWARD: Kernel = Kernel { name: "tanh_backward", module: "tanh", params: ZIP };
 
 impl Tanh for Cuda {
     fn tanh(&self, input: &Tensor) -> Result<Tensor, Error> {

@@ -3,19 +3,17 @@
 mod far;
 mod known;
 
-use std::{fs, path::Path};
+use lzma_rust2::LzmaReader;
+use std::{fs::File, io::Read, path::Path};
 
 /// The names and texts of the backend's PTX, sorted by name.
 fn committed() -> Vec<(String, String)> {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../binade-cuda/ptx");
-    let paths = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
-    let is_ptx = |path: &std::path::PathBuf| path.extension().is_some_and(|end| end == "ptx");
-    let one = |path: std::path::PathBuf| {
-        let name = path.file_stem().unwrap().to_string_lossy().into_owned();
-        (name, fs::read_to_string(path).unwrap())
-    };
-    let mut all: Vec<_> = paths.filter(is_ptx).map(one).collect();
-    all.sort();
-    assert!(!all.is_empty(), "the folder holds no PTX");
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../binade-cuda/ptx/kernels.ptx.lzma");
+    let packed = File::open(path).unwrap();
+    let mut text = String::new();
+    LzmaReader::new_mem_limit(packed, u32::MAX, None).unwrap().read_to_string(&mut text).unwrap();
+    let modules = text.split("//// ").filter_map(|module| module.split_once('\n'));
+    let all: Vec<_> = modules.map(|(name, text)| (name.to_owned(), text.to_owned())).collect();
+    assert!(!all.is_empty(), "the file holds no PTX");
     all
 }

@@ -70,7 +70,7 @@ impl Wgpu {
 fn module_of(device: &Device, shader: &Shader) -> ShaderModule {
     device.create_shader_module(ShaderModuleDescriptor {
         label: Some(shader.file),
-        source: ShaderSource::Wgsl(shader.wgsl.into()),
+        source: ShaderSource::Wgsl(shader.wgsl().into()),
     })
 }
 

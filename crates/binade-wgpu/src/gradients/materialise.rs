@@ -10,7 +10,7 @@ use crate::{
     memory::Buffer,
     shaders::{
         Access::{Read, Write},
-        Shader, wgsl,
+        Shader,
     },
 };
 use binade_core::{DType, GradSet, Named, NamedGrads, TrainError};
@@ -18,7 +18,6 @@ use binade_core::{DType, GradSet, Named, NamedGrads, TrainError};
 pub(crate) const MATERIALISE: Shader = Shader {
     name: "materialise",
     file: "materialise",
-    wgsl: wgsl!("materialise"),
     params: size_of::<structs::Materialise>(),
     bindings: &[(1, Read), (2, Read), (3, Read), (4, Read), (5, Write)],
 };

@@ -10,7 +10,7 @@ use crate::{
     memory::Buffer,
     shaders::{
         Access::{Read, Write},
-        Shader, wgsl,
+        Shader,
     },
 };
 use binade_autocast::Autocast;
@@ -19,7 +19,6 @@ use binade_core::DType;
 pub(super) const OPEN: Shader = Shader {
     name: "scaled_open",
     file: "scaled",
-    wgsl: wgsl!("scaled"),
     params: size_of::<structs::Scaled>(),
     bindings: &[(1, Read), (2, Write), (3, Write), (4, Write), (5, Write)],
 };

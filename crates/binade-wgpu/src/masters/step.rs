@@ -11,7 +11,7 @@ use crate::{
     memory::Buffer,
     shaders::{
         Access::{Read, Write},
-        Shader, wgsl,
+        Shader,
     },
 };
 use binade_core::Named;
@@ -20,7 +20,6 @@ use binade_master_weights::UpdateRule;
 pub(super) const PREPARE: Shader = Shader {
     name: "prepare",
     file: "prepare",
-    wgsl: wgsl!("prepare"),
     params: size_of::<structs::Prepare>(),
     bindings: &[
         (1, Read),
@@ -37,7 +36,6 @@ pub(super) const PREPARE: Shader = Shader {
 pub(super) const SGD: Shader = Shader {
     name: "sgd",
     file: "sgd",
-    wgsl: wgsl!("sgd"),
     params: size_of::<structs::Step>(),
     bindings: &[(1, Read), (2, Read), (3, Write), (4, Write), (5, Write), (8, Write)],
 };
@@ -45,7 +43,6 @@ pub(super) const SGD: Shader = Shader {
 pub(super) const ADAM: Shader = Shader {
     name: "adam",
     file: "adam",
-    wgsl: wgsl!("adam"),
     params: size_of::<structs::Step>(),
     bindings: &[
         (1, Read),

@@ -3,7 +3,7 @@
 use super::pointwise::{PARAMS, ZIP};
 use crate::{
     Error, Tensor, Wgpu,
-    shaders::{Shader, wgsl},
+    shaders::Shader,
 };
 use binade_core::Op;
 use binade_ops::Add;
@@ -11,7 +11,7 @@ use binade_ops::Add;
 pub(super) const SHADERS: &[&Shader] = &[&ADD];
 
 const ADD: Shader =
-    Shader { name: "add", file: "add", wgsl: wgsl!("add"), params: PARAMS, bindings: ZIP };
+    Shader { name: "add", file: "add", params: PARAMS, bindings: ZIP };
 
 impl Add for Wgpu {
     fn add(&self, a: &Tensor, b: &Tensor) -> Result<Tensor, Error> {

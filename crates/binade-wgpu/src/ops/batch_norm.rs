@@ -9,7 +9,7 @@ use crate::{
     },
     shaders::{
         Access::{Read, Write},
-        Shader, wgsl,
+        Shader,
     },
 };
 use binade_core::{DType, Op};
@@ -30,7 +30,6 @@ pub(super) const SHADERS: &[&Shader] = &[
 const BATCH_NORM_NUMBERS: Shader = Shader {
     name: "batch_norm_numbers",
     file: "batch_norm",
-    wgsl: wgsl!("batch_norm"),
     params: size_of::<structs::BatchNorm>(),
     bindings: &[(1, Read), (3, Write)],
 };

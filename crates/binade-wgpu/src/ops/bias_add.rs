@@ -8,7 +8,7 @@ use crate::{
     },
     shaders::{
         Access::{Read, Write},
-        Shader, wgsl,
+        Shader,
     },
 };
 use binade_core::{DType, Op};
@@ -19,7 +19,6 @@ pub(super) const SHADERS: &[&Shader] = &[&BIAS_ADD, &CHANNEL_SUMS];
 const BIAS_ADD: Shader = Shader {
     name: "bias_add",
     file: "bias_add",
-    wgsl: wgsl!("bias_add"),
     params: size_of::<structs::Channels>(),
     bindings: &[(1, Read), (2, Read), (3, Write)],
 };

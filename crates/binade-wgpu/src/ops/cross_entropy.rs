@@ -14,7 +14,7 @@ use crate::{
     },
     shaders::{
         Access::{Read, Write},
-        Shader, wgsl,
+        Shader,
     },
 };
 use binade_core::{DType, Op};
@@ -25,7 +25,6 @@ pub(super) const SHADERS: &[&Shader] = &[&CROSS_ENTROPY, &CROSS_ENTROPY_BACKWARD
 const CROSS_ENTROPY: Shader = Shader {
     name: "cross_entropy",
     file: "cross_entropy",
-    wgsl: wgsl!("cross_entropy"),
     params: PARAMS,
     bindings: &[(1, Read), (3, Write), (4, Read), (5, Read), (7, Write)],
 };

@@ -8,7 +8,7 @@ use crate::{
     },
     shaders::{
         Access::{Read, Write},
-        Shader, wgsl,
+        Shader,
     },
 };
 use binade_core::{Op, stochastic::threshold};
@@ -19,7 +19,6 @@ pub(super) const SHADERS: &[&Shader] = &[&DROPOUT];
 const DROPOUT: Shader = Shader {
     name: "dropout",
     file: "dropout",
-    wgsl: wgsl!("dropout"),
     params: size_of::<structs::Dropout>(),
     bindings: &[(1, Read), (3, Write), (4, Read)],
 };

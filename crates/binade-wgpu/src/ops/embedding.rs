@@ -8,7 +8,7 @@ use crate::{
     },
     shaders::{
         Access::{Read, Write},
-        Shader, wgsl,
+        Shader,
     },
 };
 use binade_core::Op;
@@ -19,7 +19,6 @@ pub(super) const SHADERS: &[&Shader] = &[&EMBEDDING, &EMBEDDING_BACKWARD];
 const EMBEDDING: Shader = Shader {
     name: "embedding",
     file: "embedding",
-    wgsl: wgsl!("embedding"),
     params: size_of::<structs::Embedding>(),
     bindings: &[(1, Read), (3, Write), (4, Read), (7, Write)],
 };

@@ -6,7 +6,7 @@ use crate::{
         Bound, groups, parts,
         structs::{self, code, count},
     },
-    shaders::{Access::Write, Shader, wgsl},
+    shaders::{Access::Write, Shader},
 };
 use binade_core::DType;
 use binade_ops::{Fill, shape};
@@ -16,7 +16,6 @@ pub(super) const SHADERS: &[&Shader] = &[&FILL];
 const FILL: Shader = Shader {
     name: "fill",
     file: "fill",
-    wgsl: wgsl!("fill"),
     params: size_of::<structs::Fill>(),
     bindings: &[(1, Write)],
 };

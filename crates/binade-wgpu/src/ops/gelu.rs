@@ -3,7 +3,7 @@
 use super::pointwise::{MAP, PARAMS, ZIP};
 use crate::{
     Error, Tensor, Wgpu,
-    shaders::{Shader, wgsl},
+    shaders::Shader,
 };
 use binade_core::Op;
 use binade_ops::Gelu;
@@ -11,7 +11,7 @@ use binade_ops::Gelu;
 pub(super) const SHADERS: &[&Shader] = &[&GELU, &GELU_BACKWARD];
 
 const GELU: Shader =
-    Shader { name: "gelu", file: "gelu", wgsl: wgsl!("gelu"), params: PARAMS, bindings: MAP };
+    Shader { name: "gelu", file: "gelu", params: PARAMS, bindings: MAP };
 const GELU_BACKWARD: Shader = Shader { name: "gelu_backward", bindings: ZIP, ..GELU };
 
 impl Gelu for Wgpu {

@@ -13,7 +13,7 @@ use crate::{
     },
     shaders::{
         Access::{Read, Write},
-        Shader, wgsl,
+        Shader,
     },
 };
 use binade_autocast::Autocast;
@@ -24,7 +24,6 @@ pub(super) const SHADERS: &[&Shader] = &[&MATMUL];
 const MATMUL: Shader = Shader {
     name: "matmul",
     file: "matmul",
-    wgsl: wgsl!("matmul"),
     params: size_of::<structs::Product>(),
     bindings: &[(1, Read), (2, Read), (3, Read), (4, Write)],
 };

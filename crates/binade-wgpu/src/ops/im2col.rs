@@ -8,7 +8,7 @@ use crate::{
     },
     shaders::{
         Access::{Read, Write},
-        Shader, wgsl,
+        Shader,
     },
 };
 use binade_core::DType;
@@ -19,7 +19,6 @@ pub(super) const SHADERS: &[&Shader] = &[&CONV2D_COLUMNS, &CONV2D_PIXELS];
 const CONV2D_COLUMNS: Shader = Shader {
     name: "conv2d_columns",
     file: "conv2d",
-    wgsl: wgsl!("conv2d"),
     params: size_of::<structs::Convolution>(),
     bindings: &[(1, Read), (3, Write)],
 };

@@ -13,7 +13,7 @@ use crate::{
     },
     shaders::{
         Access::{Read, Write},
-        Shader, wgsl,
+        Shader,
     },
 };
 use binade_core::{DType, Op};
@@ -30,7 +30,6 @@ pub(super) const SHADERS: &[&Shader] = &[
 const LAYER_NORM_NUMBERS: Shader = Shader {
     name: "layer_norm_numbers",
     file: "layer_norm",
-    wgsl: wgsl!("layer_norm"),
     params: PARAMS,
     bindings: NUMBERS,
 };

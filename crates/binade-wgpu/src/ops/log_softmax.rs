@@ -3,7 +3,7 @@
 use super::rows::{EACH, EACH2, NUMBERS, PARAMS};
 use crate::{
     Error, Tensor, Wgpu,
-    shaders::{Shader, wgsl},
+    shaders::Shader,
 };
 use binade_core::Op;
 use binade_ops::LogSoftmax;
@@ -15,7 +15,6 @@ pub(super) const SHADERS: &[&Shader] =
 const LOG_SOFTMAX_NUMBERS: Shader = Shader {
     name: "log_softmax_numbers",
     file: "log_softmax",
-    wgsl: wgsl!("log_softmax"),
     params: PARAMS,
     bindings: NUMBERS,
 };

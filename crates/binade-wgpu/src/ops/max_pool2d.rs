@@ -8,7 +8,7 @@ use crate::{
     },
     shaders::{
         Access::{Read, Write},
-        Shader, wgsl,
+        Shader,
     },
 };
 use binade_core::Op;
@@ -19,7 +19,6 @@ pub(super) const SHADERS: &[&Shader] = &[&MAX_POOL2D, &MAX_POOL2D_BACKWARD];
 const MAX_POOL2D: Shader = Shader {
     name: "max_pool2d",
     file: "max_pool2d",
-    wgsl: wgsl!("max_pool2d"),
     params: size_of::<structs::Pool>(),
     bindings: &[(1, Read), (3, Write)],
 };

@@ -9,7 +9,7 @@ use crate::{
     },
     shaders::{
         Access::{Read, Write},
-        Shader, wgsl,
+        Shader,
     },
 };
 use binade_core::Op;
@@ -20,7 +20,6 @@ pub(super) const SHADERS: &[&Shader] = &[&MSE_LOSS, &MSE_LOSS_BACKWARD];
 const MSE_LOSS: Shader = Shader {
     name: "mse_loss",
     file: "mse_loss",
-    wgsl: wgsl!("mse_loss"),
     params: PARAMS,
     bindings: &[(1, Read), (2, Read), (3, Write)],
 };

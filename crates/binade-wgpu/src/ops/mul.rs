@@ -3,7 +3,7 @@
 use super::pointwise::{PARAMS, ZIP};
 use crate::{
     Error, Tensor, Wgpu,
-    shaders::{Shader, wgsl},
+    shaders::Shader,
 };
 use binade_core::Op;
 use binade_ops::Mul;
@@ -11,7 +11,7 @@ use binade_ops::Mul;
 pub(super) const SHADERS: &[&Shader] = &[&MUL];
 
 const MUL: Shader =
-    Shader { name: "mul", file: "mul", wgsl: wgsl!("mul"), params: PARAMS, bindings: ZIP };
+    Shader { name: "mul", file: "mul", params: PARAMS, bindings: ZIP };
 
 impl Mul for Wgpu {
     fn mul(&self, a: &Tensor, b: &Tensor) -> Result<Tensor, Error> {

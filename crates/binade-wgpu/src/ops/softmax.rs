@@ -3,7 +3,7 @@
 use super::rows::{EACH, EACH2, NUMBERS, NUMBERS2, PARAMS};
 use crate::{
     Error, Tensor, Wgpu,
-    shaders::{Shader, wgsl},
+    shaders::Shader,
 };
 use binade_core::Op;
 use binade_ops::Softmax;
@@ -15,7 +15,6 @@ pub(super) const SHADERS: &[&Shader] =
 pub(super) const SOFTMAX_NUMBERS: Shader = Shader {
     name: "softmax_numbers",
     file: "softmax",
-    wgsl: wgsl!("softmax"),
     params: PARAMS,
     bindings: NUMBERS,
 };

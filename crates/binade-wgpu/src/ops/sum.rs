@@ -5,7 +5,7 @@ use crate::{
     Error, Tensor, Wgpu,
     shaders::{
         Access::{Read, Write},
-        Shader, wgsl,
+        Shader,
     },
 };
 use binade_core::{DType, Op};
@@ -17,7 +17,6 @@ pub(super) const SHADERS: &[&Shader] = &[&SUM, &SUM_BACKWARD];
 pub(super) const SUM: Shader = Shader {
     name: "sum",
     file: "sum",
-    wgsl: wgsl!("sum"),
     params: PARAMS,
     bindings: &[(1, Read), (3, Write)],
 };

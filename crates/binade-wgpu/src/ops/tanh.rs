@@ -3,7 +3,7 @@
 use super::pointwise::{MAP, PARAMS, ZIP};
 use crate::{
     Error, Tensor, Wgpu,
-    shaders::{Shader, wgsl},
+    shaders::Shader,
 };
 use binade_core::Op;
 use binade_ops::Tanh;
@@ -13,7 +13,6 @@ pub(super) const SHADERS: &[&Shader] = &[&TANH, &TANH_BACKWARD];
 const TANH: Shader = Shader {
     name: "tanh_elements",
     file: "tanh",
-    wgsl: wgsl!("tanh"),
     params: PARAMS,
     bindings: MAP,
 };

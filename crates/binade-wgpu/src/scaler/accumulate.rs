@@ -10,7 +10,7 @@ use crate::{
     gradients::supported,
     shaders::{
         Access::{Read, Write},
-        Shader, wgsl,
+        Shader,
     },
 };
 use binade_core::{DType, Named, agree};
@@ -20,7 +20,6 @@ use std::sync::Arc;
 pub(super) const ACCUMULATE: Shader = Shader {
     name: "accumulate",
     file: "accumulate",
-    wgsl: wgsl!("accumulate"),
     params: size_of::<structs::Accumulate>(),
     bindings: &[(1, Read), (2, Read), (3, Read), (4, Read), (5, Write), (6, Write)],
 };

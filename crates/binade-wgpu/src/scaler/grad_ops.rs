@@ -4,7 +4,7 @@ use super::Found;
 use crate::{
     Error, Gradients, Tensor, Wgpu,
     dispatch::{Bound, structs},
-    shaders::{Access::Write, Shader, wgsl},
+    shaders::{Access::Write, Shader},
 };
 use binade_core::{DType, Form, GradSet, Named, NamedGrads, RawTensor};
 use binade_grad_scaler::{ClipGroup, GradOps, Norm, ScaleState, ScaleStore};
@@ -12,7 +12,6 @@ use binade_grad_scaler::{ClipGroup, GradOps, Norm, ScaleState, ScaleStore};
 pub(super) const CLIP: Shader = Shader {
     name: "clip",
     file: "clip",
-    wgsl: wgsl!("clip"),
     params: size_of::<structs::Clip>(),
     bindings: &[(1, Write), (2, Write)],
 };

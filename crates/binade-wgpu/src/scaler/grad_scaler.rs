@@ -9,7 +9,7 @@ use crate::{
     },
     shaders::{
         Access::{Read, Write},
-        Shader, wgsl,
+        Shader,
     },
 };
 use binade_core::DType;
@@ -18,7 +18,6 @@ use binade_grad_scaler::{GradScaler, Loss};
 pub(super) const SCALE: Shader = Shader {
     name: "scale",
     file: "scale",
-    wgsl: wgsl!("scale"),
     params: size_of::<structs::Times>(),
     bindings: &[(1, Read), (2, Read), (3, Write)],
 };

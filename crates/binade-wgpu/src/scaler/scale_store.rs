@@ -14,7 +14,7 @@ use crate::{
     memory::Buffer,
     shaders::{
         Access::{Read, Write},
-        Shader, wgsl,
+        Shader,
     },
 };
 use binade_core::Finding;
@@ -24,7 +24,6 @@ use std::sync::Arc;
 pub(super) const MERGE: Shader = Shader {
     name: "merge",
     file: "merge",
-    wgsl: wgsl!("merge"),
     params: size_of::<structs::Merge>(),
     bindings: &[(1, Write), (2, Read)],
 };
@@ -32,7 +31,6 @@ pub(super) const MERGE: Shader = Shader {
 pub(super) const SCALE_UPDATE: Shader = Shader {
     name: "scale_update",
     file: "scale_update",
-    wgsl: wgsl!("scale_update"),
     params: size_of::<structs::Update>(),
     bindings: &[(1, Write), (2, Write)],
 };

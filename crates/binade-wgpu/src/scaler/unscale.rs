@@ -11,7 +11,7 @@ use crate::{
     memory::Buffer,
     shaders::{
         Access::{Read, Write},
-        Shader, wgsl,
+        Shader,
     },
 };
 use std::{ops::Range, sync::Arc};
@@ -19,7 +19,6 @@ use std::{ops::Range, sync::Arc};
 pub(super) const UNSCALE: Shader = Shader {
     name: "unscale",
     file: "unscale",
-    wgsl: wgsl!("unscale"),
     params: size_of::<structs::Unscale>(),
     bindings: &[(1, Read), (2, Read), (3, Read), (4, Write)],
 };
