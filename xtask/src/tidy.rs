@@ -8,6 +8,7 @@ mod default_members;
 mod differences;
 mod external;
 mod floors;
+mod generated;
 mod leftovers;
 mod length;
 mod links;
@@ -28,13 +29,14 @@ use crate::{Result, shell::root, tidy::tree::Tree};
 /// A rule: a name for the message, and what looks for breaches.
 type Rule = (&'static str, fn(&Tree) -> Vec<Issue>);
 
-const RULES: [Rule; 15] = [
+const RULES: [Rule; 16] = [
     ("members", members::check),
     ("default-members", default_members::check),
     ("manifests", manifests::check),
     ("floors", floors::check),
     ("external", external::check),
     ("length", length::check),
+    ("generated", generated::check),
     ("module-docs", module_docs::check),
     ("crate-docs", crate_docs::check),
     ("readme", readme::check),

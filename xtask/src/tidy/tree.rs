@@ -3,11 +3,7 @@
 #[cfg(test)]
 mod fabricated;
 
-use std::{
-    collections::{BTreeMap, BTreeSet},
-    fs,
-    path::Path,
-};
+use std::{collections::BTreeMap, fs, path::Path};
 
 use crate::{
     Result,
@@ -24,8 +20,8 @@ const HIDDEN: [&str; 2] = [".cargo", ".ci"];
 #[derive(Default)]
 pub(super) struct Tree {
     files: BTreeMap<String, String>,
-    /// Every path there is, folders and files that no rule reads included.
-    paths: BTreeSet<String>,
+    /// Every path there is, with the bytes of files: folders and what no rule reads are among them.
+    paths: BTreeMap<String, u64>,
     packages: Vec<Package>,
 }
 
@@ -52,7 +48,12 @@ impl Tree {
 
     /// Whether there is a file or a folder at `path`.
     pub(super) fn has(&self, path: &str) -> bool {
-        path.is_empty() || self.paths.contains(path)
+        path.is_empty() || self.paths.contains_key(path)
+    }
+
+    /// Every path with its size in bytes: 0, but for files.
+    pub(super) fn sizes(&self) -> impl Iterator<Item = (&str, u64)> {
+        self.paths.iter().map(|(path, bytes)| (path.as_str(), *bytes))
     }
 
     pub(super) fn packages(&self) -> &[Package] {
@@ -72,7 +73,8 @@ impl Tree {
         for entry in fs::read_dir(folder)? {
             let entry = entry?;
             let (path, kind) = (entry.path(), entry.file_type()?);
-            self.paths.insert(from_root(root, &path));
+            let bytes = if kind.is_file() { entry.metadata()?.len() } else { 0 };
+            self.paths.insert(from_root(root, &path), bytes);
             if kind.is_dir() && belongs(&entry.file_name().to_string_lossy()) {
                 self.walk(root, &path)?;
             } else if kind.is_file() {

@@ -11,7 +11,9 @@ impl Tree {
     pub(in crate::tidy) fn of(files: &[(&str, &str)]) -> Self {
         let above =
             |path| Path::new(path).ancestors().map(|above| above.to_str().unwrap().to_owned());
-        let paths = files.iter().flat_map(|&(path, _)| above(path)).collect();
+        let folders = files.iter().flat_map(|&(path, _)| above(path)).map(|path| (path, 0));
+        let sizes = files.iter().map(|&(path, text)| (path.to_owned(), text.len() as u64));
+        let paths = folders.chain(sizes).collect();
         let files = files.iter().map(|&(path, text)| (path.to_owned(), text.to_owned())).collect();
         Self { files, paths, packages: Vec::new() }
     }
