@@ -10,16 +10,19 @@ mod preprocess;
 
 pub(crate) use preprocess::Preprocess;
 
-use std::{env, process::Command, time::Instant};
+use std::{env, fs, process::Command, time::Instant};
 
 use crate::{
     Result,
     ci::Outcome,
-    shell::{heard, on_path, root},
+    shell::{Call, heard, on_path, root},
 };
 
 /// Where the book is built, as `docs/book.toml` says too.
 const BUILT: &str = "target/book";
+/// The list of cases that one page includes, and the program that prints it: nothing here knows a case.
+const CASES: &str = "target/cases.md";
+const LISTED: &str = "run --quiet --package binade-tests --example cases";
 const ADVICE: &str = "mdbook is not installed: cargo install mdbook --locked";
 
 /// Builds the book and checks it. A book that could not be built is told, and an error where `BINADE_REQUIRE` names `book`.
@@ -47,6 +50,7 @@ pub(crate) fn outcome() -> Result<Outcome> {
     let Some(mdbook) = on_path("mdbook") else {
         return Ok(Outcome::Skipped(ADVICE.into()));
     };
+    fs::write(root().join(CASES), Call::cargo(LISTED).read()?)?;
     let said = heard(Command::new(mdbook).args(["build", "docs"]).current_dir(root()))?;
     let warnings = said.lines().filter(|line| line.contains("WARN"));
     let mut found: Vec<_> = warnings.map(str::to_owned).collect();
@@ -78,8 +82,10 @@ mod tests {
 
     #[test]
     fn the_book_is_built_where_it_is_checked() {
-        let config = std::fs::read_to_string(root().join("docs/book.toml")).unwrap();
+        let config = fs::read_to_string(root().join("docs/book.toml")).unwrap();
         assert!(config.contains(&format!("build-dir = \"../{BUILT}\"")), "{config}");
         assert!(config.contains("create-missing = false"), "{config}");
+        let page = fs::read_to_string(root().join("docs/src/cases.md")).unwrap();
+        assert!(page.contains(&format!("{{{{#include ../../{CASES}}}}}")), "{page}");
     }
 }

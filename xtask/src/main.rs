@@ -12,7 +12,6 @@ mod book;
 mod bundle;
 mod ci;
 mod conformance;
-mod contracts;
 mod coverage;
 mod device;
 mod five_ways;
@@ -57,8 +56,6 @@ enum Command {
     /// What mdBook asks for the text of chapters.
     #[command(hide = true)]
     BookLinks(book::Preprocess),
-    /// Writes `docs/src/cases.md`, every case of the kit and the contracts that it proves, and the kit's own table of the same.
-    Contracts(contracts::Contracts),
     /// Compiles the CUDA kernels to the PTX that is committed, and holds the two together.
     Kernels(kernels::Kernels),
     /// Composes the WGSL shaders to the text that is committed, validates them, and holds the two together.
@@ -91,7 +88,6 @@ fn main() -> ExitCode {
         Command::Tidy => tidy::run(),
         Command::Book => book::run(),
         Command::BookLinks(preprocess) => preprocess.run(),
-        Command::Contracts(contracts) => contracts.run(),
         Command::Kernels(kernels) => kernels.run(),
         Command::Shaders(shaders) => shaders.run(),
         Command::Conformance(conformance) => conformance.run(),

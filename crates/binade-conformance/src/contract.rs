@@ -1,6 +1,6 @@
-//! Which sentences of which contracts a case proves: by a table that `cargo xtask contracts` writes from `docs/contracts.md`.
+//! Sentences of contracts that a case proves, as the page of contracts has them.
 
-use std::fmt;
+use std::{fmt, sync::LazyLock};
 
 /// A sentence of a contract.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -12,22 +12,48 @@ pub struct Sentence {
 }
 
 impl Sentence {
-    /// The sentences that the case of this name proves, in the order of `docs/contracts.md`.
+    /// Returns the sentences that the case of this name proves, in the order of `docs/contracts.md`.
     pub fn proved_by(case: &str) -> Vec<Self> {
-        let mut proved = Vec::new();
-        let (mut of, mut says) = ("", "");
-        for line in TABLE.lines() {
-            match line.split_at_checked(2) {
-                Some(("# ", heading)) => of = heading,
-                Some(("* ", sentence)) => says = sentence,
-                Some(("  ", pattern)) if is_like(case, pattern) => proved.push(Self { of, says }),
-                _ => {}
+        let is_proved = |entry: &&Entry| entry.cases.iter().any(|pattern| is_like(case, pattern));
+        let proved = PAGE.iter().filter(is_proved);
+        proved.map(|entry| Self { of: entry.of, says: &entry.says }).collect()
+    }
+}
+
+/// A sentence of the page, and patterns of the names of cases that prove it.
+struct Entry {
+    of: &'static str,
+    says: String,
+    cases: Vec<&'static str>,
+}
+
+/// The page, as it is packaged with the kit: `contracts.md` is a link, which `cargo package` follows. Where a checkout has no such links,
+/// reports name no sentences.
+static PAGE: LazyLock<Vec<Entry>> = LazyLock::new(|| entries(include_str!("../contracts.md")));
+
+/// Each bullet under a heading; those below it are its proofs, of which those without a link name cases in backticks.
+fn entries(page: &'static str) -> Vec<Entry> {
+    let mut of = "";
+    let mut entries: Vec<Entry> = Vec::new();
+    let mut is_case = None;
+    for line in page.lines() {
+        if line.starts_with('#') {
+            of = line.trim_start_matches('#').trim();
+        } else if let Some(says) = line.strip_prefix("* ") {
+            entries.push(Entry { of, says: says.to_owned(), cases: Vec::new() });
+            is_case = None;
+        } else if let (Some(more), Some(entry)) = (line.strip_prefix("  "), entries.last_mut()) {
+            if more.starts_with("* ") {
+                is_case = Some(!more.contains("]("));
+            }
+            match is_case {
+                None => entry.says.extend([" ", more.trim()]),
+                Some(true) => entry.cases.extend(more.split('`').skip(1).step_by(2)),
+                Some(false) => {}
             }
         }
-        // Patterns of one sentence stand together, and a case may be like several.
-        proved.dedup();
-        proved
     }
+    entries
 }
 
 impl fmt::Display for Sentence {
@@ -42,9 +68,6 @@ impl fmt::Display for Sentence {
 
 /// The trait that a stranger's tensor implements, behind which `Native` keeps all others.
 pub(crate) const AMP_TENSOR: &str = "AmpTensor";
-
-/// Headings, sentences and patterns of cases' names. A copy, since who takes the kit alone does not have the page.
-const TABLE: &str = include_str!("contracts.txt");
 
 /// Whether `name` is what `pattern` says, where `*` is anything.
 fn is_like(name: &str, pattern: &str) -> bool {

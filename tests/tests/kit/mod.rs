@@ -1,8 +1,7 @@
 //! `docs/contracts.md` as data: each sentence, and what proves it; and the kit's cases, each with the contracts it proves.
 //!
 //! Sentences and proofs are written by hand, and held to the traits and the kit in both directions by
-//! `contracts.rs`. The page of cases is written by [`page`], so that it is never older than the kit, and what the kit knows of
-//! sentences by [`table`].
+//! `contracts.rs`. The list of cases is made by [`page`] when the book is built, so that it is never older than the kit.
 
 #![allow(
     dead_code,
@@ -12,11 +11,9 @@
 
 mod cases;
 mod page;
-mod table;
 
 pub use cases::{Known, known};
 pub use page::page;
-pub use table::table;
 
 /// A sentence of the page, and what proves it.
 #[derive(Clone, Debug)]

@@ -1,19 +1,9 @@
-//! The page of cases: by operation, how near a result must come, and what each case says, where, and of which contract.
+//! The list of cases, a page of the book: by operation, how near a result must come, and what each case says, where, and of which contract.
 
 use super::cases::operations;
 use super::{Item, Known, is_like};
 use binade_conformance::{Arithmetic, CaseGroup};
 use std::fmt::Write as _;
-
-const HEAD: &str = "\
-# Every case of the kit
-
-<!-- Written by `cargo xtask contracts`. -->
-
-What a subject is held to, by operation: how near it must come, what each case says, the variants it says it of, and whose contract
-it proves. A case's full name is `operation/variant/sentence`, with `_` for each space. `n` stands for the numbers behind it.
-[Contracts](../contracts.md) has the same the other way round: each sentence with its cases.
-";
 
 /// Cases that differ in variant and numbers alone.
 struct Row {
@@ -23,9 +13,9 @@ struct Row {
     proves: Vec<String>,
 }
 
-/// The page, of these cases and of the sentences that they prove.
+/// The list, of these cases and of the sentences that they prove. Links are those of a page beside the book's others.
 pub fn page(cases: &[Known], items: &[Item]) -> String {
-    let mut page = format!("{HEAD}\n{} cases.\n", cases.len());
+    let mut page = format!("{} cases.\n", cases.len());
     let operations = operations();
     for own in cases.chunk_by(|a, b| a.operation() == b.operation()) {
         section(&mut page, operations[own[0].operation()], own, items);
@@ -39,7 +29,7 @@ fn section(page: &mut String, group: CaseGroup, cases: &[Known], items: &[Item])
     for Row { sentence, numbers, variants, proves } in rows(cases, items) {
         let behind =
             if numbers.is_empty() { String::new() } else { format!(": {}", numbers.join(", ")) };
-        let links = proves.iter().map(|name| format!("[{name}](../contracts.md#{})", anchor(name)));
+        let links = proves.iter().map(|name| format!("[{name}](contracts.md#{})", anchor(name)));
         let links = links.collect::<Vec<_>>().join(", ");
         let _ = writeln!(page, "| {sentence}{behind} | {} | {links} |", variants.join(", "));
     }
