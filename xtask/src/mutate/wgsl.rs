@@ -1,5 +1,7 @@
 //! Changes of one token of a composed shader: another operator, a literal beside it, the other of a pair of functions.
 
+use std::collections::BTreeSet;
+
 use super::Change;
 
 /// Operators with a space on each side, so that no `<` of a type is meant, and functions with their parenthesis.
@@ -34,9 +36,13 @@ const OTHERS: [(&str, &str); 24] = [
 const DECLARING: [&str; 8] =
     ["@", "//", "struct ", "override ", "enable ", "var<", "alias ", "diagnostic"];
 
-/// Each line of code, as the changes that it allows.
+/// Each line of code that an entry runs, as the changes that it allows.
 pub(super) fn lines(text: &str) -> Vec<Vec<Change>> {
+    let unused = unused(text);
     let all = text.lines().enumerate().filter_map(|(index, line)| {
+        if unused.contains(&index) {
+            return None;
+        }
         let code = line.split("//").next().unwrap_or_default().trim();
         if DECLARING.iter().any(|start| code.starts_with(start)) {
             return None;
@@ -46,6 +52,42 @@ pub(super) fn lines(text: &str) -> Vec<Vec<Change>> {
         (!changes.is_empty()).then_some(changes)
     });
     all.collect()
+}
+
+/// The lines of functions and constants that no entry comes to: a shader is composed of whole files.
+fn unused(text: &str) -> BTreeSet<usize> {
+    let lines: Vec<&str> = text.lines().collect();
+    let is_entry = |at: usize| at > 0 && lines[at - 1].starts_with("@compute");
+    let (mut reached, mut left) = (Vec::new(), Vec::new());
+    for (at, line) in lines.iter().enumerate() {
+        let Some(name) = declared(line) else { continue };
+        let end = if line.starts_with("fn ") {
+            (at..lines.len()).find(|end| lines[*end] == "}").unwrap_or(at)
+        } else {
+            at
+        };
+        if is_entry(at) { reached.push(at..=end) } else { left.push((name, at..=end)) }
+    }
+    let mut next = 0;
+    while let Some(item) = reached.get(next).cloned() {
+        let words: BTreeSet<&str> = lines[item].iter().flat_map(|line| words(line)).collect();
+        let (found, others): (Vec<_>, _) =
+            left.into_iter().partition(|(name, _)| words.contains(name));
+        reached.extend(found.into_iter().map(|(_, item)| item));
+        (left, next) = (others, next + 1);
+    }
+    left.into_iter().flat_map(|(_, item)| item).collect()
+}
+
+/// The name of a function or constant of the module's.
+fn declared(line: &str) -> Option<&str> {
+    let rest = line.strip_prefix("fn ").or_else(|| line.strip_prefix("const "))?;
+    words(rest).next()
+}
+
+fn words(line: &str) -> impl Iterator<Item = &str> {
+    let code = line.split("//").next().unwrap_or_default();
+    code.split(|c: char| !c.is_ascii_alphanumeric() && c != '_').filter(|word| !word.is_empty())
 }
 
 fn afters(code: &str) -> Vec<String> {
@@ -112,5 +154,13 @@ mod tests {
             "@group(0) @binding(1) var<storage> a: array<u32>;\n// a + b\nlet c = a + b; // 7\n";
         let lines = lines(text);
         assert_eq!((lines.len(), lines[0].len(), lines[0][0].line), (1, 1, 3));
+    }
+
+    #[test]
+    fn what_no_entry_comes_to_is_left_alone() {
+        let text = "const A = 1u;\nconst B = 2u;\nfn f() -> u32 {\n  return A + 0u;\n}\nfn g() {\n  f(); // h\n}\n\
+                    fn h() {\n  x = B + 3u;\n}\n@compute @workgroup_size(1)\nfn main() {\n  g();\n}\n";
+        let lines: Vec<usize> = lines(text).iter().map(|of_line| of_line[0].line).collect();
+        assert_eq!(lines, [1, 4]);
     }
 }
