@@ -90,8 +90,10 @@ impl Mutate {
         let kernels = kernels::named(self.device, &self.kernel)?;
         let mut programs = vec![Program::built(self.device, Which::Kit)?];
         let parts = || kernels.iter().flat_map(|kernel| &kernel.parts);
-        if !parts().all(|part| programs[0].runs(part)) {
-            programs.push(Program::built(self.device, Which::Tests)?);
+        for which in [Which::Tests, Which::Units] {
+            if parts().any(|part| which.runs(part)) {
+                programs.push(Program::built(self.device, which)?);
+            }
         }
         let mut missed = Vec::new();
         for kernel in &kernels {

@@ -8,8 +8,8 @@ use crate::{Result, packed, shell::root};
 pub(super) struct Kernel {
     pub(super) name: String,
     pub(super) text: String,
-    /// Parts of the names of cases, in the order in which they are run: the kit's, and after `device::` those of the backend's own
-    /// tests.
+    /// Parts of the names of cases, in the order in which they are run: the kit's, and after `device::` and `units::` those of the backend's
+    /// own tests.
     pub(super) parts: Vec<String>,
     /// The compute capability that it is for, where that is not the newest.
     pub(super) capability: Option<&'static str>,
@@ -17,6 +17,9 @@ pub(super) struct Kernel {
 
 /// Steps of every store are made by the same kernels.
 const STORES: [&str; 4] = ["stochastic/", "remainder/", "kahan/", "scaled_f16/"];
+
+/// Large tiles for small products, and ranges for short sums: cases would have to be large.
+const GEMM: &str = "units::ops::gemm::";
 
 /// Kernels that serve other operations than that of their name. A name that no kernel of a device has is of the other one.
 const SERVES: [(&str, &[&str]); 23] = [
@@ -34,8 +37,8 @@ const SERVES: [(&str, &[&str]); 23] = [
     ("im2col", &["conv2d/"]),
     ("l2norm", &["device::casts::the_norm"]),
     ("materialise", &["clip/", "clip_groups/", "unscale/"]),
-    ("matmul", &["matmul/f", "linear/f", "linear_relu/f", "bmm/f", "conv2d/f"]),
-    ("matmul_80", &["matmul/", "linear/", "linear_relu/", "bmm/", "conv2d/"]),
+    ("matmul", &["matmul/f", "linear/f", "linear_relu/f", "bmm/f", "conv2d/f", GEMM]),
+    ("matmul_80", &["matmul/", "linear/", "linear_relu/", "bmm/", "conv2d/", GEMM]),
     ("matmul_join", &["matmul/", "linear/", "linear_relu/"]),
     ("prepare", &["sgd/", "adam/", STORES[2], "device::windows::", "device::counted::"]),
     ("scaled", &["scaled_f16/"]),

@@ -26,10 +26,26 @@ pub(super) enum Which {
     Kit,
     /// The backend's own tests on a device, for what is no contract of every backend's.
     Tests,
+    /// The unit tests of its library, for what a case cannot ask for, such as a tile for a shape that would take another.
+    Units,
 }
 
-/// Begins the names of parts that the backend's own tests run.
-const TESTS: &str = "device::";
+impl Which {
+    /// Begins the names of the parts that it runs.
+    const fn prefix(self) -> &'static str {
+        match self {
+            Self::Kit => "",
+            Self::Tests => "device::",
+            Self::Units => "units::",
+        }
+    }
+
+    pub(super) fn runs(self, part: &str) -> bool {
+        let tests = [Self::Tests, Self::Units];
+        let is_tests = |which: Self| part.starts_with(which.prefix());
+        if self == Self::Kit { !tests.into_iter().any(is_tests) } else { is_tests(self) }
+    }
+}
 
 /// The copy, and how it is started.
 pub(super) struct Program {
@@ -59,11 +75,13 @@ pub(super) enum Ending {
 impl Program {
     pub(super) fn built(device: Device, which: Which) -> Result<Self> {
         let backend = if device == Device::Ptx { "binade-cuda" } else { "binade-wgpu" };
+        let library = backend.replace('-', "_");
         let (command, package, kind, name) = match which {
-            Which::Kit => ("build --bin", "binade-bench", Kind::Program, "conformance"),
-            Which::Tests => ("test --no-run --test", backend, Kind::Tests, "device"),
+            Which::Kit => ("build --bin conformance", "binade-bench", Kind::Program, "conformance"),
+            Which::Tests => ("test --no-run --test device", backend, Kind::Tests, "device"),
+            Which::Units => ("test --no-run --lib", backend, Kind::Units, library.as_str()),
         };
-        let call = format!("{command} {name} --package {package} --quiet --message-format json");
+        let call = format!("{command} --package {package} --quiet --message-format json");
         let built = Binaries::of(&Call::cargo(&call))?;
         let bytes = fs::read(built.file(package, kind, name)?)?;
         let packed = fs::read(root().join(device.packed()))?;
@@ -81,7 +99,7 @@ impl Program {
 
     /// Returns true where the program has these cases.
     pub(super) fn runs(&self, part: &str) -> bool {
-        part.starts_with(TESTS) == (self.which == Which::Tests)
+        self.which.runs(part)
     }
 
     /// Where coverage and copies are put.
@@ -131,9 +149,10 @@ impl Program {
         let output = File::create(&log)?;
         let mut process = Command::new(&self.copy);
         let name = if self.device == Device::Ptx { "ptx" } else { "wgpu" };
-        match part.strip_prefix(TESTS) {
-            None => process.args(["--device", name, "--only", part]),
-            Some(tests) => process.arg(tests).env("BINADE_PTX_DEVICES", "2"),
+        let part = &part[self.which.prefix().len()..];
+        match self.which {
+            Which::Kit => process.args(["--device", name, "--only", part]),
+            Which::Tests | Which::Units => process.arg(part).env("BINADE_PTX_DEVICES", "2"),
         };
         process.env("BINADE_REQUIRE", name);
         if let Some(folder) = &self.libraries {
@@ -193,6 +212,14 @@ fn without_comments(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_part_is_run_by_the_program_that_its_beginning_names() {
+        let all = [Which::Kit, Which::Tests, Which::Units];
+        for (part, runs) in [("sgd/", 0), ("device::windows::", 1), ("units::ops::gemm::", 2)] {
+            assert_eq!(all.map(|which| which.runs(part)), [0, 1, 2].map(|which| which == runs));
+        }
+    }
 
     #[test]
     fn bytes_are_found_wherever_they_lie() {
