@@ -19,6 +19,9 @@ mod number;
 mod transfer;
 
 pub(crate) use self::lanes::{LANES, Values};
+
+/// Two elements of 16 bits of each lane's register, the low one first.
+pub(crate) type Pairs = fn(&Values) -> [[f64; 2]; LANES];
 use std::{collections::HashMap, sync::LazyLock};
 
 use crate::module::Capability;
@@ -133,7 +136,7 @@ pub(crate) enum Together {
     /// All lanes get what this makes of everybody's value.
     Reduce(fn(u64, u64) -> u64),
     /// A product of matrices, whose 16-bit elements this reads; all lanes of the warp must come.
-    Multiply(fn(u64) -> f64),
+    Multiply(Pairs),
     /// Matrices of 8 by 8 elements from shared memory, each by its rows or by its columns; all lanes must come.
     LoadMatrix {
         transposed: bool,

@@ -14,7 +14,7 @@ use crate::{
 };
 
 /// The widest access of a lane: a vector of four words.
-const WIDEST: usize = 16;
+pub(super) const WIDEST: usize = 16;
 
 /// What a warp wants of memory.
 #[derive(Debug)]

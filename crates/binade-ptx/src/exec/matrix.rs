@@ -7,7 +7,7 @@ use super::{
     warp::{Lanes, Warp},
 };
 use crate::{
-    isa::LANES,
+    isa::{LANES, Pairs},
     module::{Capability, Instruction},
     report::Access,
 };
@@ -27,8 +27,8 @@ const COLUMNS: usize = 8;
 /// `D = A·B + C`. The ISA leaves the order of the sum and its roundings open but for "at least single precision". Here the
 /// products are exact and added up in f64, the first term first and C last, and rounded once to f32, to nearest even; hardware
 /// drops low bits of the terms, so that its results differ in the last places.
-pub(super) fn multiply(warp: &mut Warp, at: &Instruction, value: fn(u64) -> f64) {
-    let (a, b) = (left(warp, at, value), right(warp, at, value));
+pub(super) fn multiply(warp: &mut Warp, at: &Instruction, pairs: Pairs) {
+    let (a, b) = (left(warp, at, pairs), right(warp, at, pairs));
     let sums = a.map(|row| sums(&row, &b));
     let mut result = [[0; LANES]; 4];
     for (part, to) in result.iter_mut().enumerate() {
@@ -56,13 +56,13 @@ fn sums(a: &[f64; DEPTH], b: &[[f64; COLUMNS]; DEPTH]) -> [f64; COLUMNS] {
 
 /// A's elements by row. Registers hold, in this order, rows 0 to 7 and rows 8 to 15 of the first eight columns, then of the
 /// others; in each, a lane has two neighbours of row `lane / 4`.
-fn left(warp: &Warp, at: &Instruction, value: fn(u64) -> f64) -> [[f64; DEPTH]; ROWS] {
+fn left(warp: &Warp, at: &Instruction, pairs: Pairs) -> [[f64; DEPTH]; ROWS] {
     let mut elements = [[0.0; DEPTH]; ROWS];
     for (part, register) in at.registers(1).iter().enumerate() {
-        for (lane, pair) in warp.of(*register).iter().enumerate() {
+        for (lane, [low, high]) in pairs(warp.of(*register)).into_iter().enumerate() {
             let (row, column) = (lane / 4 + part % 2 * 8, lane % 4 * 2 + part / 2 * 8);
-            elements[row][column] = value(pair & 0xffff);
-            elements[row][column + 1] = value(pair >> 16);
+            elements[row][column] = low;
+            elements[row][column + 1] = high;
         }
     }
     elements
@@ -70,13 +70,13 @@ fn left(warp: &Warp, at: &Instruction, value: fn(u64) -> f64) -> [[f64; DEPTH]; 
 
 /// B's elements by row. Registers hold the first eight rows, then the others; in each, a lane has two neighbours of column
 /// `lane / 4`.
-fn right(warp: &Warp, at: &Instruction, value: fn(u64) -> f64) -> [[f64; COLUMNS]; DEPTH] {
+fn right(warp: &Warp, at: &Instruction, pairs: Pairs) -> [[f64; COLUMNS]; DEPTH] {
     let mut elements = [[0.0; COLUMNS]; DEPTH];
     for (part, register) in at.registers(2).iter().enumerate() {
-        for (lane, pair) in warp.of(*register).iter().enumerate() {
+        for (lane, [low, high]) in pairs(warp.of(*register)).into_iter().enumerate() {
             let (column, row) = (lane / 4, lane % 4 * 2 + part * 8);
-            elements[row][column] = value(pair & 0xffff);
-            elements[row + 1][column] = value(pair >> 16);
+            elements[row][column] = low;
+            elements[row + 1][column] = high;
         }
     }
     elements

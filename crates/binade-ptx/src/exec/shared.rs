@@ -1,14 +1,14 @@
 //! A block's shared memory, and who did what to each byte of it since the last barrier.
 
-use std::num::NonZero;
+use std::{iter::repeat_n, num::NonZero, ops::Range};
 
-use super::warp::Warp;
+use super::{access::WIDEST, warp::Warp};
 use crate::{
     memory::{Trouble, aligned},
     report::{Access, ReportKind, Space},
 };
 
-/// Who touched a byte, and when.
+/// Who touched bytes, and when.
 #[derive(Clone, Copy, Debug, Default)]
 struct Touch {
     thread: u32,
@@ -20,7 +20,7 @@ struct Touch {
 
 #[derive(Clone, Copy, Debug, Default)]
 struct Mark {
-    /// The block that wrote the byte.
+    /// The block that wrote the bytes.
     written_in: u32,
     writer: Touch,
     /// Two readers that are not the same thread are enough to find one that is not the writer.
@@ -35,6 +35,8 @@ struct Mark {
 pub(super) struct Shared {
     bytes: Vec<u8>,
     marks: Vec<Mark>,
+    /// Bytes that a mark stands for: those of the narrowest access so far, so that who touched one of them touched them all.
+    cell: usize,
     clock: u32,
     /// The clock at the block's last barrier.
     ordered: u32,
@@ -84,8 +86,23 @@ impl From<Trouble> for Wrong {
 impl Shared {
     pub(super) fn new(bytes: u64) -> Self {
         let bytes = usize::try_from(bytes).unwrap_or(usize::MAX);
-        let marks = vec![Mark::default(); bytes];
-        Self { bytes: vec![0xff; bytes], marks, clock: 0, ordered: 0, block: 0 }
+        let marks = vec![Mark::default(); bytes.div_ceil(WIDEST)];
+        Self { bytes: vec![0xff; bytes], marks, cell: WIDEST, clock: 0, ordered: 0, block: 0 }
+    }
+
+    /// The marks of an access.
+    fn cells(&mut self, from: usize, bytes: usize) -> Range<usize> {
+        if bytes < self.cell {
+            self.divide(bytes);
+        }
+        from / self.cell..(from + bytes) / self.cell
+    }
+
+    #[cold]
+    fn divide(&mut self, bytes: usize) {
+        let parts = self.cell / bytes;
+        self.marks = self.marks.iter().flat_map(|mark| repeat_n(*mark, parts)).collect();
+        self.cell = bytes;
     }
 
     /// As new, for the next block.
@@ -117,7 +134,7 @@ impl Shared {
         by: By,
     ) -> Result<&mut [u8], Wrong> {
         let from = self.place(address, bytes as u64, access)?;
-        for index in from..from + bytes {
+        for index in self.cells(from, bytes) {
             if self.is_worth_a_look(index, access) {
                 self.check(index, by, access)?;
             }
@@ -133,7 +150,7 @@ impl Shared {
     /// A copy is on its way: nobody may look until it is there.
     pub(super) fn announce(&mut self, address: u64, bytes: u64, by: By) -> Result<(), Wrong> {
         let from = self.place(address, bytes, Access::Write)?;
-        for index in from..from + usize::try_from(bytes).unwrap_or(usize::MAX) {
+        for index in self.cells(from, usize::try_from(bytes).unwrap_or(usize::MAX)) {
             self.check(index, by, Access::Write)?;
             self.marks[index].coming = NonZero::new(by.line);
         }
@@ -143,8 +160,8 @@ impl Shared {
     /// A copy is there.
     pub(super) fn arrive(&mut self, address: u64, bytes: &[u8], by: By) -> Result<(), Wrong> {
         let from = self.place(address, bytes.len() as u64, Access::Write)?;
-        for mark in &mut self.marks[from..from + bytes.len()] {
-            mark.coming = None;
+        for index in self.cells(from, bytes.len()) {
+            self.marks[index].coming = None;
         }
         self.touch(address, bytes.len(), Access::Write, by)?.copy_from_slice(bytes);
         Ok(())
@@ -165,7 +182,7 @@ impl Shared {
         place.ok_or(Trouble { kind, address: Some(address) })
     }
 
-    /// Whether anybody touched the byte since the block's last barrier in a way that may be wrong now.
+    /// Whether anybody touched the cell since the block's last barrier in a way that may be wrong now.
     fn is_worth_a_look(&self, index: usize, access: Access) -> bool {
         let mark = &self.marks[index];
         let was_read = || mark.readers.iter().any(|reader| reader.clock >= self.ordered);
@@ -182,9 +199,9 @@ impl Shared {
             && (touch.clock >= by.ordered || !is_mate())
     }
 
-    /// Whether another thread has touched the byte since a barrier, and one of the two writes; atomics do not race with each other.
+    /// Whether another thread has touched the cell since a barrier, and one of the two writes; atomics do not race with each other.
     fn check(&self, index: usize, by: By, access: Access) -> Result<(), Wrong> {
-        let (mark, address) = (&self.marks[index], index as u64);
+        let (mark, address) = (&self.marks[index], (index * self.cell) as u64);
         if let Some(issued) = mark.coming {
             let kind = ReportKind::UnfinishedCopy { access, issued: issued.get() };
             return Err(Trouble { kind, address: Some(address) }.into());
@@ -303,6 +320,19 @@ mod tests {
         assert!(shared.touch(0, 4, Access::Read, other).is_ok());
         assert!(races(&shared.touch(0, 4, Access::Read, by(32)), 0));
         assert!(races(&shared.touch(0, 4, Access::Write, By { ordered, ..by(2) }), 1));
+    }
+
+    #[test]
+    fn neighbours_that_narrow_accesses_wrote_are_told_apart_and_what_was_written_at_once_before_is_kept()
+     {
+        let mut shared = shared();
+        shared.touch(0, 8, Access::Write, by(0)).unwrap();
+        assert!(races(&shared.touch(6, 1, Access::Write, by(1)), 0));
+        shared.barrier();
+        shared.touch(4, 2, Access::Write, by(1)).unwrap();
+        assert!(shared.touch(6, 2, Access::Write, by(2)).is_ok());
+        let found = shared.touch(0, 8, Access::Read, by(1));
+        assert!(matches!(found, Err(Wrong::Race(Race { other: 2, address: 6, .. }))));
     }
 
     #[test]
