@@ -4,7 +4,7 @@
 
 use super::cast::rounded;
 use super::unscale::{Set, factor, folded_set, unscale, upload_at, values};
-use super::values::{finite, layouts, not_finite};
+use super::values::{edges, finite, in_every_lane, layouts, not_finite};
 use super::{FLOATS, LENGTHS, LONG, get};
 use crate::{
     Agreement, Arithmetic, CaseGroup, Cases, Check, Layout, MicroBatch, Stop, Stored, Subject,
@@ -19,6 +19,7 @@ type Window = Vec<(Set, ScaleState)>;
 pub(super) fn add_cases<S: Subject>(cases: &mut Cases<S>) {
     for dtype in FLOATS {
         sums(cases, dtype);
+        sizes(cases, dtype);
         lengths(cases, dtype);
         starts(cases, dtype);
         bad(cases, dtype);
@@ -105,6 +106,26 @@ fn sums<S: Subject>(cases: &mut Cases<S>, dtype: DType) {
     let step = |x: f64| at(0, vec![("w", Some(Stored::vector(dtype, [x, -x])))]);
     let ones = std::iter::once(step(2048.0)).chain((0..300).map(|_| step(1.0)));
     add("ones_add_up_beyond_2048", ones.collect());
+}
+
+/// Of sizes from below the smallest number, once they are divided by their scale, to the largest.
+fn sizes<S: Subject>(cases: &mut Cases<S>, dtype: DType) {
+    let micro = move |exponent, values| at(exponent, vec![("w", Some(values))]);
+    let spread = move |seed, range| Stored::vector(dtype, finite(seed, 1024, dtype, range));
+    let edges = in_every_lane(edges(dtype));
+    let turned = edges[8..].iter().chain(&edges[..8]).copied().collect();
+    let edges = [edges, turned].map(|codes| Stored::from_codes(dtype, &[codes.len()], codes));
+    let largest = if dtype == DType::F16 { 15.0 } else { 126.0 };
+    let sentence = "numbers_of_every_size_add_up";
+    cases.add(CaseGroup::Accumulate, dtype, sentence, move |s: &S, check| {
+        let small = [1, 2].map(|seed| micro(120, spread(seed, [-30.0, 2.0])));
+        let large = [micro(-1, spread(3, [0.0, largest]))];
+        by(s, check, &small.into())?;
+        by(s, check, &large.into())?;
+        [0, 1, 2].into_iter().try_for_each(|exponent| {
+            by(s, check, &edges.clone().map(|edges| micro(exponent, edges)).into())
+        })
+    });
 }
 
 fn lengths<S: Subject>(cases: &mut Cases<S>, dtype: DType) {

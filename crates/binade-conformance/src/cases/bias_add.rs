@@ -4,7 +4,7 @@ use super::FLOATS;
 use super::ask::{Ask, Asks, Computes, ones, refusals, uniform, values};
 use super::cast::rounded;
 use super::sum::sum;
-use super::values::offsets;
+use super::values::{awkward, offsets};
 use crate::{
     Agreement, Arithmetic, CaseGroup::BiasAdd, Check, OpInvocation, Stored, Verdict, Wanted,
 };
@@ -41,6 +41,16 @@ pub(super) fn add_cases(cases: &mut Asks) {
             offsets().try_for_each(|(offset, _)| {
                 both(s, check, &uniform(1, dtype, &[2, 5, 3, 3], [-2.0, 2.0]), offset)
             })
+        });
+        let sentence = "any_two_patterns_nan_and_infinity_among_them";
+        cases.add(BiasAdd, dtype, sentence, move |s, check| {
+            let all = awkward(dtype);
+            let bias = Stored::from_codes(dtype, &[all.len()], all.clone());
+            // Each row begins with another, so that each meets each.
+            let rows = (0..all.len()).flat_map(|from| [&all[from..], &all[..from]].concat());
+            let x = Stored::from_codes(dtype, &[all.len(); 2], rows.collect::<Vec<u64>>());
+            let wanted = bias_add(&values(&x), &values(&bias), &channels(&x.shape));
+            Ask::new(OpInvocation::BiasAdd, &[&x, &bias]).exact(s, check, [(dtype, wanted)])
         });
         let sentence = "the_gradient_of_the_bias_is_summed_wide";
         cases.add(BiasAdd, dtype, sentence, move |s, check| {

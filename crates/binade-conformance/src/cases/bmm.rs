@@ -29,11 +29,12 @@ const SIZES: [(&[usize], [usize; 3]); 11] = [
 ];
 
 /// Pairs and extents for which a device may take larger tiles, forward and for both gradients: sums have more terms than four tiles
-/// of 32, and rows of one operand or the other begin at odd elements, or at multiples of 4, 8 or 16 bytes.
+/// of 32, and rows of one operand or the other begin at odd elements, or at multiples of 4, 8 or 16 bytes. Once with as many
+/// pairs as fill such a device.
 const fn large(dtype: DType) -> &'static [(usize, [usize; 3])] {
     match dtype {
-        DType::F16 => &[(32, [136, 135, 132]), (32, [136, 134, 135]), (32, [136; 3])],
-        DType::BF16 => &[(32, [136, 135, 134]), (32, [136, 132, 135]), (32, [136; 3])],
+        DType::F16 => &[(32, [136, 135, 132]), (2, [136, 134, 135]), (2, [136; 3])],
+        DType::BF16 => &[(2, [136, 135, 134]), (32, [136, 132, 135]), (2, [136; 3])],
         _ => &[(64, [67, 69, 72])],
     }
 }

@@ -194,17 +194,17 @@ pub(super) const fn agreement(arithmetic: Arithmetic) -> Agreement {
 /// `A·B` for row-major `A` [rows, inner] and `B` [inner, columns], with the mass inner·Σ|a||b| that bounds the error of
 /// summing in `f32` (Higham, Accuracy and Stability of Numerical Algorithms, 3.5).
 pub(super) fn matmul(a: &[f64], b: &[f64], [rows, inner, columns]: [usize; 3]) -> Vec<Wanted> {
-    let mut product = Vec::with_capacity(rows * columns);
-    for row in 0..rows {
-        for column in 0..columns {
-            let mut wanted = Wanted::exactly(0.0);
-            for at in 0..inner {
-                let term = a[row * inner + at] * b[at * columns + column];
-                wanted.value += term;
-                wanted.products += term.abs();
+    let mut product = vec![Wanted::exactly(0.0); rows * columns];
+    // A row's elements side by side, each still in the order of its terms.
+    for (a, row) in a.chunks(inner.max(1)).zip(product.chunks_mut(columns.max(1))) {
+        for (a, b) in a.iter().zip(b.chunks(columns.max(1))) {
+            for (wanted, b) in row.iter_mut().zip(b) {
+                wanted.value += a * b;
+                wanted.products += (a * b).abs();
             }
+        }
+        for wanted in row {
             wanted.mass = count(inner) * wanted.products;
-            product.push(wanted);
         }
     }
     product

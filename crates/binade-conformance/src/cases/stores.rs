@@ -108,6 +108,17 @@ pub(super) fn drawn(dtype: DType, len: usize, steps: usize) -> (Stored, Vec<Vec<
     (param, updates)
 }
 
+/// A parameter, and updates whose differences with its values are exact: a quotient that is wrong by a few units in its last place
+/// rounds to the same one.
+fn drawn_on_a_grid(dtype: DType, len: usize, steps: usize) -> (Stored, Vec<Vec<f64>>) {
+    let mut draw = Draw::new(len);
+    let param = (0..len).map(|i| (1.5 + draw.within(-0.25, 0.25)) * f64::from([1, -1][i % 2]));
+    let param = Stored::vector(dtype, param.collect::<Vec<f64>>());
+    let mut update = || draw.within(-65536.0, 65536.0).round() * 2.0_f64.powi(-22);
+    let updates = (0..steps).map(|_| (0..len).map(|_| update()).collect()).collect();
+    (param, updates)
+}
+
 /// Updates from the smallest number of `f32` up to ordinary ones, and such that reach the end of each format.
 const SMALL: [f64; 8] = [0.0, 1e-45, 3e-42, 2e-38, 4e-30, 5e-8, 3e-5, 0.7];
 const LARGE: [f64; 4] = [300.0, 65519.0, 1e30, 3.4e38];
@@ -150,6 +161,13 @@ pub(super) fn add_cases<S: Subject>(
         let param = Stored::vector(dtype, [1.0, -1.0, 1.5]);
         let small = 2.0_f64.powi(-12);
         Trial::single(store, param, vec![vec![-small, small, small]; 64]).run(s, check, oracle)
+    });
+    let sentence = "a_rule_that_divides_saves_as_one_that_does_not";
+    cases.add(group, dtype, sentence, move |s: &S, check| {
+        let (param, updates) = drawn_on_a_grid(dtype, 257, 4);
+        let trial = Trial::single(store, param, updates);
+        let rules = [UpdateRule::sgd(1.0), UpdateRule::Adam(SUBTRACTING)];
+        rules.into_iter().try_for_each(|rule| trial.run_by(rule, s, check, oracle))
     });
     if cases.arithmetic().keeps_subnormals {
         cases.add(group, dtype, "numbers_of_every_size_meet_in_every_lane", move |s: &S, check| {

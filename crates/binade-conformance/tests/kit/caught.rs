@@ -202,6 +202,12 @@ fn a_sum_in_f16_is_caught() {
 }
 
 #[test]
+fn sums_that_lose_subnormals_are_caught() {
+    alone(&FlushesSums, "accumulate/f32/numbers_of_every_size_add_up");
+    alone(&FlushesSums, "accumulate/f16/numbers_of_every_size_add_up");
+}
+
+#[test]
 fn zeros_for_what_is_missing_are_caught() {
     caught(&ZeroesWhatIsMissing, "accumulate/f32/what_no_micro_batch_has_the_sum_has_not");
 }

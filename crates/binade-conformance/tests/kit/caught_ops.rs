@@ -218,3 +218,9 @@ fn a_count_of_elements_that_wraps_around_is_caught() {
         assert_eq!(failed, [case]);
     }
 }
+
+#[test]
+fn losing_subnormals_behind_a_bias_is_caught() {
+    alone(&FlushesBehindTheBias, "bias_add/f32/any_two_patterns_nan_and_infinity_among_them");
+    alone(&FlushesBehindTheBias, "bias_add/bf16/any_two_patterns_nan_and_infinity_among_them");
+}

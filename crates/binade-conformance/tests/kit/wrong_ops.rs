@@ -52,6 +52,7 @@ pub(crate) enum Slip {
     FillsUpWithTheLowest,
     ForgetsRowsBehindAMillion,
     ReadsBehindTheRow,
+    FlushesBehindTheBias,
 }
 
 impl Fault for Slip {
@@ -140,6 +141,10 @@ impl Slip {
                 let cells = right.read().into_iter().enumerate();
                 let leaked = cells.map(|(i, x)| x + 0.0 * below(i / columns));
                 Plain::write(&leaked.collect::<Vec<f32>>(), right.dtype, &right.shape)
+            }
+            (Self::FlushesBehindTheBias, C::BiasAdd, _) => {
+                let sums = Toy.compute(op, t).ok()?.remove(0);
+                map(&sums, |x| if x.is_subnormal() { 0.0 } else { x })
             }
             (Self::GivesMaskedRowsNoLoss, C::CrossEntropy, [x, _])
                 if x.read().iter().all(|x| *x == f32::NEG_INFINITY) && !x.read().is_empty() =>
