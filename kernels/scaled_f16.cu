@@ -4,7 +4,7 @@
 //
 // A block of 256 for each chunk of the set's rows, and nothing where `found`, which may be 0, is raised. `scaled_f16_open` gives
 // the f32 copy that `sgd` or `adam` moves; `scaled_f16_largest`, behind the step, looks for the largest finite magnitude, and
-// `scaled_f16_pack` rounds. Where `counts` is not 0, the last counts lost updates too, as `counted.cu` does for other stores.
+// `scaled_f16_pack` rounds. Where `counts` is not 0, the last counts lost updates too, as `sgd` and `adam` do for other stores.
 //
 // A maximum of integers has no order, so that blocks do not show. Who packs first would change the exponent under those who
 // count: what it was before is put aside by the first of the three.

@@ -22,17 +22,17 @@ __device__ __forceinline__ bool has_update(const AdamConstants& c, float before,
   return (c.shrink != 1.0f && before != 0.0f) || __fmul_rn(c.negative_step, mean) != 0.0f;
 }
 
-// The f32 values that the next step starts from, where this one came to `x`.
-__device__ __forceinline__ void as_kept(const StepRow& row, uint64_t i, const float (&x)[GROUP], float (&kept)[GROUP]) {
-  bool is_whole = row.store == COPY || row.store == REMAINDER || (row.store == BARE && row.parameter_dtype == F32);
-  uint32_t code[GROUP], rest[GROUP];
-  if (row.store == STOCHASTIC) round_by_chance(row, i, x, code);
-  else if (!is_whole) compensate(row.parameter_dtype, x, code, rest);
-#pragma unroll
-  for (uint32_t k = 0; k < GROUP; k++) {
-    kept[k] = is_whole ? x[k] : from_16(row.parameter_dtype, code[k]);
-    if (row.store == KAHAN) kept[k] = __fadd_rn(kept[k], from_16(row.parameter_dtype, rest[k]));
+// The f32 value that the next step starts from, where this one came to `x`.
+__device__ __forceinline__ float kept_of(const StepRow& row, uint64_t i, float x) {
+  DType dtype = row.parameter_dtype;
+  if (row.store == COPY || row.store == REMAINDER || (row.store == BARE && dtype == F32)) return x;
+  if (row.store == STOCHASTIC) {
+    uint4 words = words_at(row, i);
+    uint32_t low = i % 2 == 0 ? words.x : words.y, high = i % 2 == 0 ? words.z : words.w;
+    return from_16(dtype, round_by_word(row, x, i % 4 < 2 ? low : high));
   }
+  float parameter = from_16(dtype, to_16(dtype, x));
+  return row.store == KAHAN ? __fadd_rn(parameter, from_16(dtype, rest_of(dtype, x, parameter))) : parameter;
 }
 
 // Counts what the thread sees; `done` adds up the block, whose threads must all come. Sums of integers have no order.
@@ -52,29 +52,5 @@ struct LostSum {
     if (threadIdx.x != 0) return;
     atomicAdd(&counts[slot].lost, (unsigned long long)all_lost);
     atomicAdd(&counts[slot].moved, (unsigned long long)all_moved);
-  }
-};
-
-// What `step_chunk` shows, by the rule that `updates(constants, gradient, before, moment)` knows.
-template <class Updates>
-struct Lost : LostSum {
-  const Owed* owed;
-  Updates updates;
-
-  __device__ __forceinline__ Lost(LostCount* counts, const Owed* owed, Updates updates)
-      : LostSum{counts}, owed(owed), updates(updates) {}
-
-  using Group = float[GROUP];
-  __device__ __forceinline__ void group(
-      const StepRow& row, const Constants& c, uint64_t i, uint32_t count, const Group& gradient, const Group& before,
-      const Group& after, const Group& moment) {
-    float kept[GROUP];
-    as_kept(row, i, after, kept);
-    float inverse = owed->inverse, clip = owed->clip;
-#pragma unroll
-    for (uint32_t k = 0; k < GROUP; k++) {
-      bool updated = updates(c, settle(gradient[k], inverse, clip), before[k], moment[k]);
-      if (k < count) add(updated, before[k], kept[k]);
-    }
   }
 };

@@ -61,11 +61,8 @@ pub(crate) const FINDINGS: usize = 64;
 /// Bytes of its `Seen`.
 pub(crate) const SEEN: usize = 12;
 
-/// Rows, their count, the first chunk, elements of a chunk, constants, the verdict, what is owed.
-const STEP: &[Param] = &[Address, U32, U64, U64, Address, Address, Address];
-
-/// The same, and the counts of lost updates.
-const STEP_COUNTED: &[Param] = &[Address, U32, U64, U64, Address, Address, Address, Address];
+/// Rows, their count, the first chunk, elements of a chunk, constants, the verdict, what is owed, the counts of lost updates.
+const STEP: &[Param] = &[Address, U32, U64, U64, Address, Address, Address, Address];
 
 /// Rows, their count, elements of a chunk, the verdict.
 const SCALED_F16: &[Param] = &[Address, U32, U64, Address];
@@ -78,8 +75,6 @@ pub(crate) const ACCUMULATE: Kernel = Kernel {
 pub(crate) const ACCUMULATE_MARK: Kernel =
     Kernel { name: "accumulate_mark", module: "accumulate", params: &[Address, U32, Address] };
 pub(crate) const ADAM: Kernel = Kernel { name: "adam", module: "adam", params: STEP };
-pub(crate) const ADAM_COUNTED: Kernel =
-    Kernel { name: "adam_counted", module: "counted", params: STEP_COUNTED };
 pub(crate) const AVERAGE: Kernel =
     Kernel { name: "average", module: "average", params: &[Address, Address, U32, U32, U64, U64] };
 pub(crate) const CAST: Kernel =
@@ -151,8 +146,6 @@ pub(crate) const SCALE_UPDATE: Kernel = Kernel {
     ],
 };
 pub(crate) const SGD: Kernel = Kernel { name: "sgd", module: "sgd", params: STEP };
-pub(crate) const SGD_COUNTED: Kernel =
-    Kernel { name: "sgd_counted", module: "counted", params: STEP_COUNTED };
 pub(crate) const UNSCALE: Kernel = Kernel {
     name: "unscale",
     module: "unscale",
@@ -169,7 +162,6 @@ const ALL: &[&Kernel] = &[
     &ACCUMULATE,
     &ACCUMULATE_MARK,
     &ADAM,
-    &ADAM_COUNTED,
     &AVERAGE,
     &CAST,
     &CAST_SET,
@@ -189,7 +181,6 @@ const ALL: &[&Kernel] = &[
     &SCALED_F16_OPEN,
     &SCALED_F16_PACK,
     &SGD,
-    &SGD_COUNTED,
     &UNSCALE,
 ];
 

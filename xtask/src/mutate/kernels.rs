@@ -22,9 +22,9 @@ const STORES: [&str; 4] = ["stochastic/", "remainder/", "kahan/", "scaled_f16/"]
 const GEMM: &str = "units::ops::gemm::";
 
 /// Kernels that serve other operations than that of their name. A name that no kernel of a device has is of the other one.
-const SERVES: [(&str, &[&str]); 23] = [
+const SERVES: [(&str, &[&str]); 22] = [
     ("accumulate", &["accumulate/", "device::windows::"]),
-    ("adam", &["adam/", STORES[0], STORES[1], STORES[2], "device::windows::"]),
+    ("adam", &["adam/", STORES[0], STORES[1], STORES[2], "device::windows::", "device::counted::"]),
     ("average", &["device::replicas::"]),
     ("batch_norm", &["batch_norm/"]),
     ("cast", &["cast/"]),
@@ -32,7 +32,6 @@ const SERVES: [(&str, &[&str]); 23] = [
     ("ceiling", &[]),
     ("clip", &["clip/", "clip_groups/"]),
     ("columns", &["bias_add/", "linear/", "linear_relu/"]),
-    ("counted", &["device::counted::"]),
     ("embedding", &["embedding/", "device::faults::"]),
     ("im2col", &["conv2d/"]),
     ("l2norm", &["device::casts::the_norm"]),
@@ -43,7 +42,7 @@ const SERVES: [(&str, &[&str]); 23] = [
     ("prepare", &["sgd/", "adam/", STORES[2], "device::windows::", "device::counted::"]),
     ("scaled", &["scaled_f16/"]),
     ("scaled_f16", &["scaled_f16/", "device::scaled::", "device::counted::"]),
-    ("sgd", &["sgd/", STORES[0], STORES[1], STORES[2]]),
+    ("sgd", &["sgd/", STORES[0], STORES[1], STORES[2], "device::counted::"]),
     ("unscale", &["unscale/", "norm/", "clip/", "device::windows::"]),
     ("scale_update", &["scale_update/", "iterate/"]),
     ("merge", &["merge/", "accumulate/"]),

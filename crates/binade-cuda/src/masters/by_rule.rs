@@ -3,7 +3,7 @@
 use super::rules::unsteppable;
 use crate::{
     Cuda, Error,
-    kernels::{ADAM, ADAM_COUNTED, Kernel, SGD, SGD_COUNTED},
+    kernels::{ADAM, Kernel, SGD},
     launch::{Arg, structs::StepRow},
     set::Rows,
 };
@@ -17,7 +17,7 @@ pub(super) struct Told {
     pub(super) found: u64,
     /// What gradients are owed.
     pub(super) owed: u64,
-    /// Counts of lost updates.
+    /// Counts of lost updates, where they are counted.
     pub(super) lost: u64,
 }
 
@@ -51,22 +51,18 @@ impl ByRule {
 
     /// Puts their steps in the stream.
     pub(super) fn run(&self, cuda: &Cuda, told: Told) -> Result<(), Error> {
-        moved(cuda, &self.sgd, [&SGD, &SGD_COUNTED], told)?;
-        moved(cuda, &self.adam, [&ADAM, &ADAM_COUNTED], told)
+        moved(cuda, &self.sgd, &SGD, told)?;
+        moved(cuda, &self.adam, &ADAM, told)
     }
 }
 
-/// Moves `rows` by the first kernel, or by the second where there are counts.
+/// Moves `rows` by the kernel.
 fn moved(
     cuda: &Cuda,
     rows: &Rows<StepRow>,
-    [plain, counted]: [&'static Kernel; 2],
+    kernel: &'static Kernel,
     told: Told,
 ) -> Result<(), Error> {
-    let addresses = [told.constants, told.found, told.owed].map(Arg::Address);
-    let args = [&[Arg::U64(0), Arg::U64(rows.chunks.len)], &addresses[..]].concat();
-    match told.lost {
-        0 => rows.launch(cuda, plain, &args),
-        lost => rows.launch(cuda, counted, &[&args[..], &[Arg::Address(lost)]].concat()),
-    }
+    let addresses = [told.constants, told.found, told.owed, told.lost].map(Arg::Address);
+    rows.launch(cuda, kernel, &[&[Arg::U64(0), Arg::U64(rows.chunks.len)], &addresses[..]].concat())
 }

@@ -1,4 +1,4 @@
-//! `sgd` and `adam` move what is far, those that count lost updates too.
+//! `sgd` and `adam` move what is far, and count what they move.
 
 use super::*;
 use binade_ptx::{Arg, Capability};
@@ -17,13 +17,21 @@ fn step_rows(addresses: [u64; 6]) -> Vec<u8> {
     [row([0; 6], SHORT, 0), row(addresses, LEN, 1)].concat()
 }
 
-/// Runs `entry`, and its twin that counts, around each edge, with moments that begin as zeros, against `step`.
+/// Runs `entry` around each edge, with counts and without, with moments that begin as zeros, against `step`.
 fn steps(entry: &str, constants: [f32; 9], moments: usize, step: Step) {
-    run(&module(entry), entry, constants, moments, step);
-    run(&module("counted"), &format!("{entry}_counted"), constants, moments, step);
+    let module = module(entry);
+    run(&module, entry, false, constants, moments, step);
+    run(&module, entry, true, constants, moments, step);
 }
 
-fn run(module: &Module, entry: &str, constants: [f32; 9], moments: usize, step: Step) {
+fn run(
+    module: &Module,
+    entry: &str,
+    counts_moves: bool,
+    constants: [f32; 9],
+    moments: usize,
+    step: Step,
+) {
     for (edge, offset) in EDGES.into_iter().flat_map(|edge| OFFSETS.map(|offset| (edge, offset))) {
         let mut gpu = Gpu::new(Capability::SM_75);
         let range = around(edge);
@@ -38,11 +46,9 @@ fn run(module: &Module, entry: &str, constants: [f32; 9], moments: usize, step: 
         let tables = [step_rows(addresses), floats(constants), vec![0; 64], owed()];
         let [rows, constants, found, owed] = tables.map(|bytes| Arg::Ptr(upload(&mut gpu, &bytes)));
         let chunks = [Arg::U32(2), Arg::U64(from(edge)), Arg::U64(CHUNK)];
-        let mut args = [&[rows], &chunks[..], &[constants, found, owed]].concat();
         let counts = upload(&mut gpu, &[0; 16]);
-        if entry.ends_with("counted") {
-            args.push(Arg::Ptr(counts));
-        }
+        let told = if counts_moves { Arg::Ptr(counts) } else { Arg::U64(0) };
+        let args = [&[rows], &chunks[..], &[constants, found, owed, told]].concat();
         gpu.launch(module, entry, BLOCKS, THREADS, 0, &args).unwrap();
 
         let after = range.clone().map(|i| step(gradient(i), master(i)));
@@ -55,7 +61,7 @@ fn run(module: &Module, entry: &str, constants: [f32; 9], moments: usize, step: 
         assert!(gradients.read(&mut gpu) == halves(range.clone().map(gradient)), "{what}");
         let moved =
             range.clone().filter(|i| step(gradient(*i), master(*i)).0 != master(*i)).count();
-        let counted = if entry.ends_with("counted") { moved as u64 } else { 0 };
+        let counted = if counts_moves { moved as u64 } else { 0 };
         assert_eq!(gpu.read(counts, 16).unwrap(), longs([0, counted]), "{what}");
     }
 }
