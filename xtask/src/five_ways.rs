@@ -4,18 +4,18 @@
 #[cfg(test)]
 mod tests;
 
-use std::fmt::Write;
+use std::{fmt::Write, fs};
 
 use serde::Deserialize;
 
-use crate::{Result, between::Between, shell::Call};
-
-/// Where the table stands.
-const PLACE: Between = Between {
-    file: "README.md",
-    begin: "<!-- five ways: written by `cargo xtask five-ways` -->\n",
-    end: "<!-- end of five ways -->\n",
+use crate::{
+    Result,
+    shell::{Call, root},
 };
+
+/// The lines of the README that the table stands between.
+const BEGIN: &str = "<!-- five ways: written by `cargo xtask five-ways` -->\n";
+const END: &str = "<!-- end of five ways -->\n";
 
 /// The programs that train. candle's products are too slow without optimisation, and burn too slow to build with it.
 const PROGRAMS: [&str; 3] = [
@@ -52,7 +52,24 @@ pub(crate) fn run() -> Result<()> {
     }
     let table = table(&rows)?;
     println!("{table}");
-    PLACE.write(&table)
+    let readme = root().join("README.md");
+    let text = with_table(&fs::read_to_string(&readme)?, &table)?;
+    Ok(fs::write(readme, text)?)
+}
+
+/// `text` with the table in its place, an empty line on either side.
+fn with_table(text: &str, table: &str) -> Result<String> {
+    let (before, _, after) = around(text)?;
+    Ok(format!("{before}{BEGIN}\n{table}\n{END}{after}"))
+}
+
+/// The text before the table, the table, and the text behind it.
+fn around(text: &str) -> Result<(&str, &str, &str)> {
+    let halves = text.split_once(BEGIN);
+    let parts = halves.and_then(|(before, rest)| Some((before, rest.split_once(END)?)));
+    let (before, (table, after)) =
+        parts.ok_or_else(|| format!("README.md has no place for it: {BEGIN}{END}"))?;
+    Ok((before, table, after))
 }
 
 fn table(rows: &[Row]) -> Result<String> {

@@ -5,8 +5,6 @@
 
 #![forbid(unsafe_code)]
 
-mod agreement;
-mod between;
 mod binaries;
 mod book;
 mod bundle;
@@ -62,8 +60,6 @@ enum Command {
     Shaders(shaders::Shaders),
     /// Holds a device to every contract of the kit, and ends badly where one is broken.
     Conformance(conformance::Conformance),
-    /// Writes the table of the wgpu crate's README: how far it agrees with the kit on two drivers, as CI's stage `wgpu` measured.
-    Agreement,
     /// Trains one model five ways, and writes the table of the README.
     FiveWays,
     /// Replays recorded traces of other libraries (`*.json.gz`) and prints `N passed, N failed`.
@@ -91,7 +87,6 @@ fn main() -> ExitCode {
         Command::Kernels(kernels) => kernels.run(),
         Command::Shaders(shaders) => shaders.run(),
         Command::Conformance(conformance) => conformance.run(),
-        Command::Agreement => agreement::run(),
         Command::FiveWays => five_ways::run(),
         Command::Replay(replay) => replay.run(),
         Command::Mutate(mutate) => mutate.run(),

@@ -22,7 +22,7 @@ pub(crate) struct Driver {
 }
 
 /// What they are called: the one of the system, and the one that is unpacked.
-pub(crate) const NAMES: [&str; 2] = ["lavapipe", "SwiftShader"];
+const NAMES: [&str; 2] = ["lavapipe", "SwiftShader"];
 
 /// The file in which the loader finds lavapipe is called so, with or without a processor's name behind it.
 const LAVAPIPE: &str = "lvp_icd";

@@ -22,8 +22,9 @@ fn a_scale_of_one_is_one() {
 
 /// The columns of the committed table, row by row.
 fn committed() -> Vec<[String; 8]> {
-    let part = PLACE.read().unwrap();
-    let rows = part.lines().filter(|line| line.starts_with("| ")).skip(1);
+    let readme = fs::read_to_string(root().join("README.md")).unwrap();
+    let (_, table, _) = around(&readme).unwrap();
+    let rows = table.lines().filter(|line| line.starts_with("| ")).skip(1);
     let columns = |line: &str| {
         let all = line.trim_matches('|').split('|').map(|column| column.trim().to_owned());
         all.collect::<Vec<String>>().try_into().unwrap()
@@ -109,4 +110,11 @@ fn every_way_by_binade_ends_alike_whatever_the_weights_are_stored_in() {
             [3, 4, 5].map(|at| (number(&row[at]) - number(&first[at])).abs());
         assert!(accuracy <= 0.5 && loss <= 0.005 && moved <= 2.0, "{row:?}, and {first:?}");
     }
+}
+
+#[test]
+fn the_table_is_put_between_its_lines() {
+    let text = with_table(&format!("a\n{BEGIN}\nold\n\n{END}c\n"), "new\n").unwrap();
+    assert_eq!(text, format!("a\n{BEGIN}\nnew\n\n{END}c\n"));
+    assert!(with_table("a", "new").unwrap_err().to_string().starts_with("README.md has no place"));
 }
