@@ -10,7 +10,6 @@ mod compile;
 mod cores;
 mod cubins;
 pub(crate) mod digest;
-mod files;
 mod header;
 mod install;
 mod lint;
@@ -22,16 +21,28 @@ mod toolkit;
 mod usage;
 mod version;
 
+use std::path::Path;
+
 use clap::Args;
 
 pub(crate) use check::{Recompiled, check};
 use cores::on_every_core;
 pub(crate) use install::install_where_missing;
+use set::SETS;
 
-use crate::{Result, packed, tidy::Issue};
+use crate::{Result, files::Files, packed, tidy::Issue};
 
 /// The file that holds the PTX of every kernel of the backend, from the root.
 pub(crate) const PACKED: &str = "crates/binade-cuda/ptx/kernels.ptx.lzma";
+
+/// Folders of headers, besides those of the sets.
+const HEADERS: [&str; 1] = ["kernels/lib"];
+
+/// Everything that the checks look at.
+fn files(root: &Path) -> Result<Files> {
+    let folders = SETS.iter().flat_map(|set| [set.sources, set.ptx]);
+    Files::load(root, folders.chain(HEADERS), PACKED)
+}
 
 #[derive(Args)]
 #[group(multiple = false)]

@@ -12,6 +12,7 @@ mod ci;
 mod conformance;
 mod coverage;
 mod device;
+mod files;
 mod five_ways;
 mod fmt;
 mod house;

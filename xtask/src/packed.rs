@@ -22,7 +22,10 @@ pub(crate) type Texts = BTreeMap<String, String>;
 
 /// Returns the packed file: the same bytes on every machine, by the version of the compressor in `Cargo.lock`.
 pub(crate) fn pack(texts: &Texts) -> Result<Vec<u8>> {
-    let whole: String = texts.iter().map(|(name, text)| format!("{TITLE}{name}\n{text}")).collect();
+    let mut whole = String::new();
+    for (name, text) in texts {
+        whole.extend([TITLE, name, "\n", text]);
+    }
     if whole.len() > MOST_BYTES as usize {
         return Err(format!(
             "{} bytes of text, at most {MOST_BYTES}: make fewer entries",

@@ -7,25 +7,25 @@ mod backends;
 mod committed;
 mod compose;
 mod entry;
-mod files;
 mod header;
 mod limits;
 mod text;
 mod traps;
 mod validate;
 
-use std::fs;
+use std::{fs, path::Path};
 
 use clap::Args;
 
-use crate::{
-    Result,
-    kernels::digest,
-    packed,
-    shaders::{committed::Composed, files::Files},
-    shell::root,
-    tidy::Issue,
-};
+use crate::{Result, files::Files, packed, shaders::committed::Composed, shell::root, tidy::Issue};
+
+/// Where shaders are written, and what several of them use.
+const SOURCES: &str = "shaders";
+const LIBRARY: &str = "shaders/lib";
+
+/// Where what they are composed to is committed, and what each entry takes.
+const COMPOSED: &str = "crates/binade-wgpu/wgsl";
+const ENTRIES: &str = "crates/binade-wgpu/wgsl/ENTRIES";
 
 /// The file that holds every composed shader, from the root.
 pub(crate) const PACKED: &str = "crates/binade-wgpu/wgsl/shaders.wgsl.lzma";
@@ -60,29 +60,33 @@ impl Shaders {
 
 /// What is wrong with the shaders and with what is committed of them, and how many entries there are.
 pub(crate) fn check() -> Result<(Vec<Issue>, usize)> {
-    let files = Files::load(&root())?;
+    let files = files(&root())?;
     let composed = committed::compose(&files);
     let issues = composed.issues.iter().cloned().chain(committed::differences(&files, &composed));
-    Ok((issues.collect(), composed.entries))
+    Ok((issues.collect(), composed.count))
 }
 
 /// Writes what has changed, unless something is wrong with it.
 fn build() -> Result<(Vec<Issue>, usize)> {
     let root = root();
-    let files = Files::load(&root)?;
-    let Composed { issues, texts, tables, entries } = committed::compose(&files);
-    if !issues.is_empty() {
-        return Ok((issues, entries));
+    let files = files(&root)?;
+    let Composed { issues, texts, entries, count } = committed::compose(&files);
+    if issues.is_empty() {
+        fs::create_dir_all(root.join(COMPOSED))?;
+        if files.text(ENTRIES) != Some(&entries) {
+            println!("{ENTRIES}");
+            fs::write(root.join(ENTRIES), entries)?;
+        }
+        if packed::write(&root.join(PACKED), &texts)? {
+            println!("{PACKED}");
+        }
     }
-    fs::create_dir_all(root.join(files::COMPOSED))?;
-    for (path, text) in tables.iter().filter(|(path, text)| files.text(path) != Some(text)) {
-        println!("{path}");
-        fs::write(root.join(path), text)?;
-    }
-    if packed::write(&root.join(PACKED), &texts)? {
-        println!("{PACKED}");
-    }
-    Ok((issues, entries))
+    Ok((issues, count))
+}
+
+/// Everything that the checks look at.
+fn files(root: &Path) -> Result<Files> {
+    Files::load(root, [SOURCES, LIBRARY, COMPOSED], PACKED)
 }
 
 #[cfg(test)]

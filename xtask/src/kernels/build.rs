@@ -4,13 +4,13 @@ use std::fs;
 
 use crate::{
     Result,
+    files::Files,
     kernels::{
         PACKED, committed,
         compile::Compiler,
-        digest,
-        files::Files,
+        digest, files,
         manifest::{Entry, Manifest},
-        set::{SETS, Set},
+        set::{BACKEND, SETS, Set},
         sources,
         toolkit::{PINNED, Toolkit},
     },
@@ -23,21 +23,21 @@ use crate::{
 pub(super) fn run() -> Result<Vec<Issue>> {
     let (root, toolkit) = (root(), Toolkit::find()?);
     let compiler = Compiler { toolkit: &toolkit, root: &root };
-    let mut files = Files::load(&root)?;
+    let mut all = files(&root)?;
     for set in &SETS {
         fs::create_dir_all(root.join(set.ptx))?;
-        for (path, text) in compiled(&compiler, &files, set)? {
+        for (path, text) in compiled(&compiler, &all, set)? {
             println!("{path}");
             if !set.shipped || path == set.manifest() {
                 fs::write(root.join(&path), &text)?;
             }
-            files.put(path, text);
+            all.put(path, text);
         }
     }
-    if packed::write(&root.join(PACKED), &files.shipped())? {
+    if packed::write(&root.join(PACKED), &BACKEND.texts(&all))? {
         println!("{PACKED}");
     }
-    Ok(committed::issues(&Files::load(&root)?))
+    Ok(committed::issues(&files(&root)?))
 }
 
 /// The files of one set that must be written, each with its text. An error tells of every kernel that did not compile.

@@ -4,11 +4,11 @@ use std::{fmt, fs, path::Path};
 
 use crate::{
     Result,
+    files::Files,
     kernels::{
         PACKED, committed,
         compile::Compiler,
-        files::Files,
-        set::{SETS, Set},
+        set::{BACKEND, SETS, Set},
         toolkit::{PINNED, Toolkit},
     },
     packed,
@@ -36,7 +36,7 @@ impl fmt::Display for Recompiled {
 /// Looks at what is committed, and compiles it again where the toolchain is installed.
 pub(crate) fn check() -> Result<(Vec<Issue>, Recompiled)> {
     let root = root();
-    let files = Files::load(&root)?;
+    let files = super::files(&root)?;
     let mut issues = committed::issues(&files);
     issues.extend(packed_otherwise(&root, &files)?);
     let toolkit = match Toolkit::find() {
@@ -51,7 +51,7 @@ pub(crate) fn check() -> Result<(Vec<Issue>, Recompiled)> {
 
 /// An issue where the packed file of what is shipped is not the one that this compressor makes of its texts.
 fn packed_otherwise(root: &Path, files: &Files) -> Result<Option<Issue>> {
-    let is_same = fs::read(root.join(PACKED))? == packed::pack(&files.shipped())?;
+    let is_same = fs::read(root.join(PACKED))? == packed::pack(&BACKEND.texts(files))?;
     let message = "not as it would be packed now: run `cargo xtask kernels` and commit it";
     Ok((!is_same).then(|| Issue::new(PACKED, 0, message)))
 }

@@ -1,9 +1,9 @@
 //! What a machine without CUDA can hold of the committed PTX: by hashes, and by looking at the instructions.
 
 use crate::{
+    files::Files,
     kernels::{
         digest,
-        files::Files,
         header::Header,
         lint,
         manifest::Manifest,

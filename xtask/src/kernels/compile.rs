@@ -7,9 +7,8 @@ use std::{
 
 use crate::{
     Result,
-    kernels::{
-        files::Files, header::Header, on_every_core, portable, set::Set, toolkit::Toolkit, version,
-    },
+    files::Files,
+    kernels::{header::Header, on_every_core, portable, set::Set, toolkit::Toolkit, version},
     shell::heard,
 };
 

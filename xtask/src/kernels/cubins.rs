@@ -6,10 +6,10 @@ use std::fs;
 
 use crate::{
     Result,
+    files::Files,
     kernels::{
         compile::{Compiler, SCRATCH},
         cubins::table::Table,
-        files::Files,
         on_every_core,
         set::BACKEND,
         toolkit::Toolkit,
@@ -33,7 +33,7 @@ struct Job {
 pub(super) fn run() -> Result<()> {
     let (root, toolkit) = (root(), Toolkit::find()?);
     let compiler = Compiler { toolkit: &toolkit, root: &root };
-    let files = Files::load(&root)?;
+    let files = super::files(&root)?;
     let jobs = jobs(&files);
     for Job { ptx, .. } in &jobs {
         let file = root.join(SCRATCH).join(ptx);

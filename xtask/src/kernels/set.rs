@@ -1,6 +1,6 @@
 //! Which sources become which PTX.
 
-use crate::kernels::files::Files;
+use crate::{files::Files, packed::Texts};
 
 /// A folder of kernels, and the folder that its PTX is committed in.
 #[derive(Clone, Copy, Debug)]
@@ -28,6 +28,13 @@ impl Set {
     /// The kernels' names, sorted.
     pub(super) fn names<'a>(&self, files: &'a Files) -> Vec<&'a str> {
         files.stems(self.sources, ".cu").collect()
+    }
+
+    /// The PTX of every kernel.
+    pub(super) fn texts(&self, files: &Files) -> Texts {
+        let text =
+            |name: &str| Some((name.to_owned(), files.text(&self.compiled(name))?.to_owned()));
+        self.names(files).into_iter().filter_map(text).collect()
     }
 
     pub(super) fn source(&self, name: &str) -> String {

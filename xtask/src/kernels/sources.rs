@@ -2,10 +2,10 @@
 
 use std::{collections::BTreeMap, fmt::Write};
 
+use crate::files::Files;
 use crate::kernels::{
     compile::{FLAGS, RECIPE},
     digest,
-    files::Files,
 };
 
 /// The hash of everything that decides the PTX, the compiler aside: recipe, flags, source and headers of our own.

@@ -1,45 +1,35 @@
-//! What must lie in the backend's folder: the composed shaders, a manifest of hashes, and what each entry takes.
+//! What must lie in the backend's folder: the composed shaders, packed, and what each entry takes.
 
-use std::{
-    collections::{BTreeMap, BTreeSet},
-    fmt::Write,
-};
+use std::{collections::BTreeSet, fmt::Write};
 
 use crate::{
+    files::Files,
     packed::Texts,
     shaders::{
-        PACKED,
-        compose::compose as composed,
-        digest,
-        files::{COMPOSED, Files, SOURCES},
-        header::Header,
+        COMPOSED, ENTRIES, LIBRARY, PACKED, SOURCES, compose::compose as composed, header::Header,
         traps, validate,
     },
     tidy::Issue,
 };
 
-const MANIFEST: &str = "# By `cargo xtask shaders`: name, sha256 of its sources, sha256 of what they are composed to.\n";
-
-const ENTRIES: &str = "# By `cargo xtask shaders`: file, entry, invocations of a group, bytes of parameters, bindings, overrides.\n";
+const TITLE: &str = "# By `cargo xtask shaders`: file, entry, invocations of a group, bytes of parameters, bindings, overrides.\n";
 
 /// What the shaders are composed to.
 #[derive(Debug, Default)]
 pub(super) struct Composed {
     /// What is wrong with the shaders.
     pub(super) issues: Vec<Issue>,
-    /// The text of each shader, which is packed.
+    /// The text of each.
     pub(super) texts: Texts,
-    /// The manifest and the list of entries, by path.
-    pub(super) tables: BTreeMap<String, String>,
-    /// How many entries there are.
-    pub(super) entries: usize,
+    /// The list of entries, and how many there are.
+    pub(super) entries: String,
+    pub(super) count: usize,
 }
 
 /// Composes and validates every shader.
 pub(super) fn compose(files: &Files) -> Composed {
-    let mut all = Composed::default();
-    let (mut manifest, mut entries) = (MANIFEST.to_owned(), ENTRIES.to_owned());
-    for name in files.names() {
+    let mut all = Composed { entries: TITLE.to_owned(), ..Composed::default() };
+    for name in files.stems(SOURCES, ".wgsl") {
         let source = format!("{SOURCES}/{name}.wgsl");
         let mut wrong = |error: String| all.issues.push(Issue::new(&source, 0, error));
         let own = files.text(&source).unwrap_or_default();
@@ -50,51 +40,49 @@ pub(super) fn compose(files: &Files) -> Composed {
                 continue;
             }
         };
-        match validate::entries(name, &text.wgsl, &header.overrides) {
+        match validate::entries(name, &text, &header.overrides) {
             Err(errors) => errors.into_iter().for_each(wrong),
             Ok(found) => {
-                all.entries += found.len();
+                all.count += found.len();
                 // Writing to a string cannot fail.
-                let _ = found.iter().try_for_each(|entry| writeln!(entries, "{entry}"));
+                let _ = found.iter().try_for_each(|entry| writeln!(all.entries, "{entry}"));
             }
         }
-        all.issues.extend(traps::in_composed(&format!("{COMPOSED}/{name}.wgsl"), &text.wgsl));
-        let sources: Vec<_> = text.used.iter().filter_map(|path| files.text(path)).collect();
-        let [sources, hash] = [&sources.concat(), &text.wgsl].map(|text| digest::hex(text));
-        let _ = writeln!(manifest, "{name} {sources} {hash}");
-        all.texts.insert(name.to_owned(), text.wgsl);
+        all.issues.extend(traps::in_source(&source, own));
+        all.issues.extend(traps::in_composed(&format!("{COMPOSED}/{name}.wgsl"), &text));
+        all.texts.insert(name.to_owned(), text);
     }
-    for name in files.libraries() {
-        if asks(files, name) {
-            continue;
-        }
-        let text = composed(files, &format!("lib/{name}"));
-        if let Err(error) = text.and_then(|text| validate::library(&text.wgsl)) {
-            all.issues.push(Issue::new(format!("{SOURCES}/lib/{name}.wgsl"), 0, error));
+    for name in files.stems(LIBRARY, ".wgsl") {
+        let source = format!("{LIBRARY}/{name}.wgsl");
+        let own = files.text(&source).unwrap_or_default();
+        all.issues.extend(traps::in_source(&source, own));
+        let text = if asks(own) { continue } else { composed(files, &format!("lib/{name}")) };
+        if let Err(error) = text.and_then(|text| validate::library(&text)) {
+            all.issues.push(Issue::new(source, 0, error));
         }
     }
-    all.issues.extend(files.sources().flat_map(|(path, text)| traps::in_source(path, text)));
-    all.tables.insert(format!("{COMPOSED}/MANIFEST"), manifest);
-    all.tables.insert(format!("{COMPOSED}/ENTRIES"), entries);
     all
 }
 
 /// Where what is committed is something else.
 pub(super) fn differences(files: &Files, composed: &Composed) -> Vec<Issue> {
     let advice = "run `cargo xtask shaders` and commit what it writes";
-    let names: BTreeSet<_> = files.packed.keys().chain(composed.texts.keys()).collect();
-    let stale =
-        names.into_iter().filter(|name| files.packed.get(*name) != composed.texts.get(*name));
+    let committed = files.stems(COMPOSED, ".wgsl").map(str::to_owned);
+    let names: BTreeSet<_> = committed.chain(composed.texts.keys().cloned()).collect();
+    let stale = names.into_iter().filter(|name| {
+        let committed = files.text(&format!("{COMPOSED}/{name}.wgsl"));
+        committed != composed.texts.get(name).map(String::as_str)
+    });
     let stale =
         stale.map(|name| format!("{name} is not what the sources are composed to: {advice}"));
-    let tables = composed.tables.iter().filter(|(path, text)| files.text(path) != Some(text));
-    let tables = tables.map(|(path, _)| Issue::new(path, 0, format!("out of date: {advice}")));
-    stale.map(|message| Issue::new(PACKED, 0, message)).chain(tables).collect()
+    let stale = stale.map(|message| Issue::new(PACKED, 0, message));
+    let entries = (files.text(ENTRIES) != Some(&composed.entries))
+        .then(|| Issue::new(ENTRIES, 0, format!("out of date: {advice}")));
+    stale.chain(entries).collect()
 }
 
 /// Whether a library is only whole with names of who uses it, by a line `//!asks NAME, ...`: it is validated with them alone.
-fn asks(files: &Files, name: &str) -> bool {
-    let text = files.text(&format!("{SOURCES}/lib/{name}.wgsl")).unwrap_or_default();
+fn asks(text: &str) -> bool {
     text.lines().any(|line| line.starts_with("//!asks "))
 }
 
@@ -105,7 +93,7 @@ mod tests {
     const SHADER: &str = "// A.\n//\n// B.\n//\n// C.\n//\n// D.\n//!use lib/p.wgsl\n\
         @compute @workgroup_size(1) fn main() { b[0] = p; }\n";
 
-    const LIBRARY: &str = "@group(0) @binding(0) var<uniform> p: u32;\n\
+    const LIBRARY_TEXT: &str = "@group(0) @binding(0) var<uniform> p: u32;\n\
         @group(0) @binding(1) var<storage, read_write> b: array<u32>;\n";
 
     fn files(shader: &str, library: &str) -> Vec<(String, String)> {
@@ -119,33 +107,34 @@ mod tests {
 
     /// What lies there when the shaders have been composed and written.
     fn written(sources: &[(String, String)]) -> Files {
-        let Composed { texts, tables, .. } = compose(&of(sources));
-        let files: Vec<_> = sources.iter().cloned().chain(tables).collect();
-        let mut files = of(&files);
-        files.packed = texts;
+        let Composed { texts, entries, .. } = compose(&of(sources));
+        let mut files = of(sources);
+        for (name, text) in texts {
+            files.put(format!("{COMPOSED}/{name}.wgsl"), text);
+        }
+        files.put(ENTRIES.to_owned(), entries);
         files
     }
 
     #[test]
     fn what_was_written_passes_and_a_change_of_a_library_is_found() {
-        let sources = files(SHADER, LIBRARY);
+        let sources = files(SHADER, LIBRARY_TEXT);
         let composed = compose(&of(&sources));
-        assert_eq!((&composed.issues[..], composed.entries), (&[][..], 1));
+        assert_eq!((&composed.issues[..], composed.count), (&[][..], 1));
         assert_eq!(differences(&written(&sources), &composed), []);
-        let changed = compose(&of(&files(SHADER, &format!("{LIBRARY}const more = 1;\n"))));
+        let changed = compose(&of(&files(SHADER, &format!("{LIBRARY_TEXT}const more = 1;\n"))));
         let found = differences(&written(&sources), &changed);
-        assert_eq!(found.len(), 2, "the text and the manifest: {found:?}");
+        assert!(matches!(&found[..], [issue] if issue.to_string().contains(": k is not")));
     }
 
     #[test]
     fn an_orphan_and_a_shader_that_is_not_valid_are_found() {
-        let sources = files(SHADER, LIBRARY);
-        let mut orphaned = written(&sources);
-        orphaned.packed.insert("old".into(), String::new());
+        let mut orphaned = written(&files(SHADER, LIBRARY_TEXT));
+        orphaned.put(format!("{COMPOSED}/old.wgsl"), String::new());
         let found = differences(&orphaned, &compose(&orphaned));
         assert!(matches!(&found[..], [issue] if issue.to_string().contains(": old is not")));
         assert_eq!(compose(&of(&files(SHADER, "const b = 1;"))).issues.len(), 1);
         assert_eq!(compose(&of(&files(SHADER, "const b = ;"))).issues.len(), 2, "itself too");
-        assert_eq!(compose(&of(&files("const x = 1;", LIBRARY))).issues.len(), 1, "no header");
+        assert_eq!(compose(&of(&files("const x = 1;", LIBRARY_TEXT))).issues.len(), 1, "no header");
     }
 }

@@ -2,27 +2,17 @@
 
 use std::collections::BTreeSet;
 
-use crate::shaders::files::{Files, SOURCES};
+use crate::{files::Files, shaders::SOURCES};
 
-/// What a shader is composed to.
-#[derive(Debug, PartialEq, Eq)]
-pub(super) struct Text {
-    /// `enable` lines, then each file that is used, once and before who uses it, then the shader.
-    pub(super) wgsl: String,
-    /// The paths of the files in it.
-    pub(super) used: Vec<String>,
-}
-
-/// The text of `shaders/NAME.wgsl`. The error names a file that is not there.
-pub(super) fn compose(files: &Files, name: &str) -> Result<Text, String> {
-    let mut composing =
-        Composing { files, enabled: BTreeSet::new(), seen: Vec::new(), used: Vec::new() };
+/// The text of `shaders/NAME.wgsl`: `enable` lines, then each file that is used, once and before who uses it, then the shader. The error
+/// names a file that is not there.
+pub(super) fn compose(files: &Files, name: &str) -> Result<String, String> {
+    let mut composing = Composing { files, enabled: BTreeSet::new(), seen: Vec::new() };
     let body = composing.add(&format!("{name}.wgsl"))?;
     let enabled = composing.enabled.iter().fold(String::new(), |all, line| all + line + "\n");
-    let wgsl = format!(
+    Ok(format!(
         "// Composed by `cargo xtask shaders`: change the sources, in `{SOURCES}`.\n{enabled}{body}"
-    );
-    Ok(Text { wgsl, used: composing.used })
+    ))
 }
 
 struct Composing<'a> {
@@ -30,7 +20,6 @@ struct Composing<'a> {
     enabled: BTreeSet<&'a str>,
     /// Also those that are being composed, so that files that use each other come to an end.
     seen: Vec<String>,
-    used: Vec<String>,
 }
 
 impl Composing<'_> {
@@ -53,7 +42,6 @@ impl Composing<'_> {
                 own += "\n";
             }
         }
-        self.used.push(path.clone());
         Ok(format!("{before}\n// {path}\n{own}"))
     }
 }
@@ -74,9 +62,8 @@ mod tests {
         ]);
         let text = compose(&files, "k").unwrap();
         let is_code = |line: &&str| !line.is_empty() && !line.starts_with("//");
-        let code: Vec<_> = text.wgsl.lines().filter(is_code).collect();
+        let code: Vec<_> = text.lines().filter(is_code).collect();
         assert_eq!(code, ["enable f16;", "const b = 1;", "const a = 1;", "const k = 1;"]);
-        assert_eq!(text.used, ["shaders/lib/b.wgsl", "shaders/lib/a.wgsl", "shaders/k.wgsl"]);
     }
 
     #[test]

@@ -35,7 +35,7 @@ fn only(files: &Files) -> String {
 
 #[test]
 fn the_committed_ptx_is_what_its_manifest_says() {
-    let found = issues(&Files::load(&root()).unwrap());
+    let found = issues(&crate::kernels::files(&root()).unwrap());
     let lines: Vec<_> = found.iter().map(ToString::to_string).collect();
     assert!(lines.is_empty(), "\n{}\n", lines.join("\n"));
 }
