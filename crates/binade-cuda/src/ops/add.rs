@@ -1,10 +1,7 @@
 //! Elementwise sum.
 
 use super::pointwise::ZIP;
-use crate::{
-    Cuda, Error, Tensor,
-    kernels::Kernel,
-};
+use crate::{Cuda, Error, Tensor, kernels::Kernel};
 use binade_core::Op;
 use binade_ops::Add;
 

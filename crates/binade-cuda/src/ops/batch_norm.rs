@@ -50,15 +50,21 @@ const BATCH_NORM_BACKWARD_SUMS: Kernel = Kernel {
     module: MODULE,
     params: &[Address, Address, U32, SHAPE, Address, Address],
 };
-const BATCH_NORM_RUNNING: Kernel =
-    Kernel { name: "batch_norm_running", module: MODULE, params: &[Address, Address, U64, F32, Address] };
+const BATCH_NORM_RUNNING: Kernel = Kernel {
+    name: "batch_norm_running",
+    module: MODULE,
+    params: &[Address, Address, U64, F32, Address],
+};
 const BATCH_NORM_STATS: Kernel = Kernel {
     name: "batch_norm_stats",
     module: MODULE,
     params: &[Address, Address, SHAPE, F32, F32, Address, Address, Address, Address, Address],
 };
-const BATCH_NORM_SUMS: Kernel =
-    Kernel { name: "batch_norm_sums", module: MODULE, params: &[Address, U32, SHAPE, Address, Address] };
+const BATCH_NORM_SUMS: Kernel = Kernel {
+    name: "batch_norm_sums",
+    module: MODULE,
+    params: &[Address, U32, SHAPE, Address, Address],
+};
 
 /// Bytes of a channel's mean and deviation: the means are in front.
 const STATS: usize = 8;

@@ -1,10 +1,7 @@
 //! The logarithm of softmax.
 
 use super::rows::{ROWS, ROWS2};
-use crate::{
-    Cuda, Error, Tensor,
-    kernels::Kernel,
-};
+use crate::{Cuda, Error, Tensor, kernels::Kernel};
 use binade_core::Op;
 use binade_ops::{LogSoftmax, shape};
 

@@ -1,10 +1,7 @@
 //! The rectified linear unit.
 
 use super::pointwise::{MAP, ZIP};
-use crate::{
-    Cuda, Error, Tensor,
-    kernels::Kernel,
-};
+use crate::{Cuda, Error, Tensor, kernels::Kernel};
 use binade_core::Op;
 use binade_ops::Relu;
 

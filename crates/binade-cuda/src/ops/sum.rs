@@ -1,10 +1,7 @@
 //! Sum of all elements.
 
 use super::total::{SPREAD, TOTAL};
-use crate::{
-    Cuda, Error, Tensor,
-    kernels::Kernel,
-};
+use crate::{Cuda, Error, Tensor, kernels::Kernel};
 use binade_core::{DType, Op};
 use binade_ops::{Sum, operands};
 

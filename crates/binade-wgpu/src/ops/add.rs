@@ -1,17 +1,13 @@
 //! Elementwise sum.
 
 use super::pointwise::{PARAMS, ZIP};
-use crate::{
-    Error, Tensor, Wgpu,
-    shaders::Shader,
-};
+use crate::{Error, Tensor, Wgpu, shaders::Shader};
 use binade_core::Op;
 use binade_ops::Add;
 
 pub(super) const SHADERS: &[&Shader] = &[&ADD];
 
-const ADD: Shader =
-    Shader { name: "add", file: "add", params: PARAMS, bindings: ZIP };
+const ADD: Shader = Shader { name: "add", file: "add", params: PARAMS, bindings: ZIP };
 
 impl Add for Wgpu {
     fn add(&self, a: &Tensor, b: &Tensor) -> Result<Tensor, Error> {

@@ -1,17 +1,13 @@
 //! The Gaussian error linear unit.
 
 use super::pointwise::{MAP, PARAMS, ZIP};
-use crate::{
-    Error, Tensor, Wgpu,
-    shaders::Shader,
-};
+use crate::{Error, Tensor, Wgpu, shaders::Shader};
 use binade_core::Op;
 use binade_ops::Gelu;
 
 pub(super) const SHADERS: &[&Shader] = &[&GELU, &GELU_BACKWARD];
 
-const GELU: Shader =
-    Shader { name: "gelu", file: "gelu", params: PARAMS, bindings: MAP };
+const GELU: Shader = Shader { name: "gelu", file: "gelu", params: PARAMS, bindings: MAP };
 const GELU_BACKWARD: Shader = Shader { name: "gelu_backward", bindings: ZIP, ..GELU };
 
 impl Gelu for Wgpu {

@@ -27,12 +27,8 @@ pub(super) const SHADERS: &[&Shader] = &[
     &LAYER_NORM_COLUMNS,
 ];
 
-const LAYER_NORM_NUMBERS: Shader = Shader {
-    name: "layer_norm_numbers",
-    file: "layer_norm",
-    params: PARAMS,
-    bindings: NUMBERS,
-};
+const LAYER_NORM_NUMBERS: Shader =
+    Shader { name: "layer_norm_numbers", file: "layer_norm", params: PARAMS, bindings: NUMBERS };
 const LAYER_NORM: Shader = Shader {
     name: "layer_norm",
     bindings: &[(1, Read), (3, Write), (4, Read), (5, Read), (6, Read)],

@@ -1,17 +1,13 @@
 //! The rectified linear unit.
 
 use super::pointwise::{MAP, PARAMS, ZIP};
-use crate::{
-    Error, Tensor, Wgpu,
-    shaders::Shader,
-};
+use crate::{Error, Tensor, Wgpu, shaders::Shader};
 use binade_core::Op;
 use binade_ops::Relu;
 
 pub(super) const SHADERS: &[&Shader] = &[&RELU, &RELU_BACKWARD];
 
-const RELU: Shader =
-    Shader { name: "relu", file: "relu", params: PARAMS, bindings: MAP };
+const RELU: Shader = Shader { name: "relu", file: "relu", params: PARAMS, bindings: MAP };
 const RELU_BACKWARD: Shader = Shader { name: "relu_backward", bindings: ZIP, ..RELU };
 
 impl Relu for Wgpu {

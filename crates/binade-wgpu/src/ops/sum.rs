@@ -14,12 +14,8 @@ use binade_ops::{Sum, operands};
 pub(super) const SHADERS: &[&Shader] = &[&SUM, &SUM_BACKWARD];
 
 /// Also of sums.
-pub(super) const SUM: Shader = Shader {
-    name: "sum",
-    file: "sum",
-    params: PARAMS,
-    bindings: &[(1, Read), (3, Write)],
-};
+pub(super) const SUM: Shader =
+    Shader { name: "sum", file: "sum", params: PARAMS, bindings: &[(1, Read), (3, Write)] };
 pub(super) const SUM_BACKWARD: Shader =
     Shader { name: "sum_backward", bindings: &[(3, Write), (4, Read)], ..SUM };
 
