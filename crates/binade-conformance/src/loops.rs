@@ -3,7 +3,7 @@
 use crate::Stored;
 use binade_core::{Named, NamedGrads};
 use binade_grad_scaler::{
-    BadMicroBatch, LossScale, Parting, ScaleState, Step, StepSummary, Trajectory,
+    BadMicroBatch, DivergenceKind, LossScale, ScaleState, Step, StepSummary, Trajectory,
 };
 use binade_master_weights::UpdateRule;
 
@@ -89,7 +89,7 @@ pub struct Walked<T> {
     /// The parameters.
     pub params: Vec<Named<T>>,
     /// By iteration what became of it, and in what it parted from the recording.
-    pub steps: Vec<(Step, Option<Parting>)>,
+    pub steps: Vec<(Step, Option<DivergenceKind>)>,
     /// The recording: the one that was followed, or its own.
     pub recording: Trajectory,
 }

@@ -38,6 +38,17 @@ pub enum OrderError {
         /// The update that it was due for, counted from 1 since the scaler was made.
         update: u64,
     },
+    /// An outcome recorded out of order.
+    #[error(
+        "update {got} does not follow update {last}, which was recorded last: record every outcome once, in order, and start \
+         another trajectory where a state was set"
+    )]
+    OutOfOrder {
+        /// The updates counted when the last outcome was recorded, or the recording began.
+        last: u64,
+        /// The updates counted in the outcome given.
+        got: u64,
+    },
     /// A backward pass whose gradients do not grow with the scale of the loss it is given.
     #[error(
         "backward does not differentiate the scaled loss: the largest |gradient| is {small:e} for a loss times 1 and {large:e} \
@@ -57,9 +68,10 @@ pub enum OrderError {
 impl Error for OrderError {
     fn kind(&self) -> ErrorKind {
         match self {
-            Self::OtherScaler { .. } | Self::SecondUpdate { .. } | Self::NeverUpdated { .. } => {
-                ErrorKind::Mismatch
-            }
+            Self::OtherScaler { .. }
+            | Self::SecondUpdate { .. }
+            | Self::NeverUpdated { .. }
+            | Self::OutOfOrder { .. } => ErrorKind::Mismatch,
             Self::BackwardIgnoresScale { .. } => ErrorKind::InvalidArgument,
         }
     }

@@ -5,7 +5,7 @@ mod common;
 use binade_core::DType;
 use binade_cpu::Cpu;
 use binade_deferred::Deferred;
-use binade_grad_scaler::{BadMicroBatch, Follow, ScaleState, Trajectory};
+use binade_grad_scaler::{BadMicroBatch, ReplayScales, ScaleState, Trajectory};
 use binade_ops::Download;
 use binade_tape::Var;
 use common::{Outcome, Run, Trains};
@@ -24,19 +24,19 @@ fn recorded() -> (Trajectory, Vec<Vec<f32>>) {
     for seed in 0..STEPS {
         trajectory.record(&run.step(seed).resolve().unwrap()).unwrap();
     }
-    let skipped = trajectory.end().skipped;
+    let skipped = trajectory.updates.last().unwrap().after.skipped;
     assert!((1..u64::from(STEPS)).contains(&skipped), "{skipped} of {STEPS} are skipped");
     (trajectory, weights(&run))
 }
 
 /// The outcomes of a run that follows, whose batches are others wherever the recording skipped.
-fn led<D: Trains>(run: &mut Run<D>, follow: &mut Follow) -> Vec<Outcome<D>> {
+fn led<D: Trains>(run: &mut Run<D>, follow: &mut ReplayScales) -> Vec<Outcome<D>> {
     // A scale that no f16 survives, so that all of it comes from the recording.
     run.scaler.set_state(ScaleState::from_exponent(100)).unwrap();
     (0..STEPS)
         .map(|seed| {
-            follow.lead(&mut run.scaler).unwrap();
-            let recorded = &follow.trajectory().updates()[seed as usize];
+            follow.begin_step(&mut run.scaler).unwrap();
+            let recorded = &follow.trajectory.updates[seed as usize];
             run.step(if recorded.steps[0].skipped { seed + 100 } else { seed })
         })
         .collect()
@@ -46,7 +46,8 @@ fn led<D: Trains>(run: &mut Run<D>, follow: &mut Follow) -> Vec<Outcome<D>> {
 fn a_run_led_on_another_device_ends_at_the_recorded_bits_and_reads_nothing() {
     let (trajectory, expected) = recorded();
     let device = Deferred::strict();
-    let (mut run, mut follow) = (Run::new(device.clone(), DType::F16), Follow::new(trajectory));
+    let (mut run, mut follow) =
+        (Run::new(device.clone(), DType::F16), ReplayScales::new(trajectory));
     let outcomes = led(&mut run, &mut follow);
     assert_eq!(device.reads(), 0);
     let _window = device.window();
@@ -59,7 +60,7 @@ fn a_run_led_on_another_device_ends_at_the_recorded_bits_and_reads_nothing() {
 #[test]
 fn and_so_does_one_on_the_cpu() {
     let (trajectory, expected) = recorded();
-    let (mut run, mut follow) = (Run::new(Cpu, DType::F16), Follow::new(trajectory));
+    let (mut run, mut follow) = (Run::new(Cpu, DType::F16), ReplayScales::new(trajectory));
     for outcome in led(&mut run, &mut follow) {
         drop(follow.check(outcome.resolve().unwrap()).unwrap());
     }

@@ -44,16 +44,6 @@ impl<D: GradScaler> Accumulation<D> {
     pub(crate) fn new(bad: BadMicroBatch) -> Self {
         Self { bad, sum: None, parts: Vec::new(), len: 0 }
     }
-
-    /// Micro-batches added so far, bad ones included.
-    pub fn len(&self) -> usize {
-        self.len
-    }
-
-    /// Whether nothing has been added.
-    pub fn is_empty(&self) -> bool {
-        self.len == 0
-    }
 }
 
 impl<D: GradOps> Accumulation<D> {

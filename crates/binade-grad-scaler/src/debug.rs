@@ -2,7 +2,7 @@
 
 use crate::{
     Accumulation, DelayedUnscale, GradScaler, PendingStep, ScaleStore, ScaledGrads, ScaledLoss,
-    ScaledSum, ScaledTensor, Scaler, StepOutcome, TogetherGrads, UnscaledGrads,
+    ScaledSum, Scaler, StepOutcome, TogetherGrads, UnscaledGrads,
 };
 use std::fmt;
 
@@ -23,7 +23,6 @@ opaque! {
     ScaledGrads: GradScaler,
     ScaledLoss<L>: GradScaler,
     ScaledSum: GradScaler,
-    ScaledTensor<L>: GradScaler,
     StepOutcome: GradScaler,
     TogetherGrads: GradScaler,
     UnscaledGrads: GradScaler,

@@ -12,7 +12,7 @@ impl<D: GradScaler> Scaler<D> {
     /// Where each backward pass gives a set of its own, [`accumulate`](Self::accumulate) is exact under any movement of
     /// the scale and leaves bad micro-batches out, and [`sum_scaled`](Self::sum_scaled) divides once for all of them.
     pub fn delay_unscale(&self) -> DelayedUnscale<D> {
-        DelayedUnscale { held: Held::of(self), passes: 0 }
+        DelayedUnscale { held: Held::of(self), has_passes: false }
     }
 
     /// Opens a window that adds up scaled gradients in `f32`, and divides the sum by the scale once.
@@ -59,7 +59,7 @@ impl<D: GradScaler> Held<D> {
 #[must_use = "a window that is not collected applies nothing"]
 pub struct DelayedUnscale<D: GradScaler> {
     held: Held<D>,
-    passes: usize,
+    has_passes: bool,
 }
 
 impl<D: GradScaler> DelayedUnscale<D> {
@@ -75,18 +75,8 @@ impl<D: GradScaler> DelayedUnscale<D> {
         F: FnOnce(&L) -> Result<(), L::Error>,
     {
         run(&self.held.times(loss)?)?;
-        self.passes += 1;
+        self.has_passes = true;
         Ok(())
-    }
-
-    /// Backward passes so far.
-    pub fn len(&self) -> usize {
-        self.passes
-    }
-
-    /// Whether there was no backward pass yet.
-    pub fn is_empty(&self) -> bool {
-        self.passes == 0
     }
 
     /// Closes the window: `take` takes the gradients out of the framework's buffers. `None`, without calling it, if no
@@ -99,7 +89,7 @@ impl<D: GradScaler> DelayedUnscale<D> {
     where
         F: FnOnce() -> Result<D::Grads, D::Error>,
     {
-        if self.is_empty() {
+        if !self.has_passes {
             return Ok(None);
         }
         let Held { scale, shared, of } = self.held;
@@ -120,18 +110,6 @@ pub struct ScaledSum<D: GradScaler> {
     held: Held<D>,
     sum: Option<(D::Grads, D::Found)>,
     parts: Vec<Part<D>>,
-}
-
-impl<D: GradScaler> ScaledSum<D> {
-    /// Backward passes so far, bad ones included.
-    pub fn len(&self) -> usize {
-        self.parts.len()
-    }
-
-    /// Whether there was no backward pass yet.
-    pub fn is_empty(&self) -> bool {
-        self.parts.is_empty()
-    }
 }
 
 impl<D: GradOps> ScaledSum<D> {

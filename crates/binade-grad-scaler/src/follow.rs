@@ -1,4 +1,4 @@
-//! A run that follows a recording: its scales, and its skips.
+//! Replay of a recorded run: its scales, and its skips.
 
 use crate::trajectory::RecordedStep;
 use crate::{GradScaler, Scaler, Step, StepReport, Trajectory};
@@ -24,25 +24,26 @@ use binade_core::{Error, ErrorKind};
 /// # A loop
 ///
 /// ```text
-/// let mut follow = Follow::new(trajectory);
+/// let mut replay = ReplayScales::new(trajectory);
 /// for batch in batches {
-///     follow.lead(&mut scaler)?;                                  // before the iteration's losses are scaled
+///     replay.begin_step(&mut scaler)?;                                  // before the iteration's losses are scaled
 ///     let step = …;                                               // scale, backward, unscale, step, as ever
-///     let step = follow.check(scaler.update(step)?.resolve()?)?;  // may be called late, in order
+///     let step = replay.check(scaler.update(step)?.resolve()?)?;  // may be called late, in order
 /// }
 /// ```
 #[derive(Clone, Debug)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-pub struct Follow {
-    trajectory: Trajectory,
+pub struct ReplayScales {
+    /// The recording.
+    pub trajectory: Trajectory,
     /// Iterations begun; one more than there are updates once the run has been let go.
-    led: usize,
+    begun: usize,
     checked: usize,
 }
 
-/// In what a step parted from its recording.
+/// Difference between a step and its recording.
 #[derive(Clone, Debug, Eq, PartialEq)]
-pub enum Parting {
+pub enum DivergenceKind {
     /// Skipped in this run and applied in the recording: it overflowed here alone.
     Skipped,
     /// Applied in this run and skipped in the recording: its loss was not scaled by the state that was led to.
@@ -53,85 +54,87 @@ pub enum Parting {
     Optimizers(Vec<String>),
 }
 
-/// This run and its recording are no longer the same.
+/// Error of a run that is no longer the same as its recording.
 ///
-/// The step is as it was taken, or skipped, and the scale as recorded: whoever takes note and goes on has it in `step`.
+/// The step is as it was taken, or skipped, and the scale as recorded: a loop that goes on has it in `step`.
 #[derive(Clone, Debug, thiserror::Error)]
 #[error("parted from the recording: {}. This run: {}", self.words(), step.report())]
-pub struct Parted {
+pub struct ReplayDivergence {
     /// The name of the optimizer whose step it was, the first if there are several; empty if nobody named it.
     pub optimizer: String,
-    /// In what.
-    pub how: Parting,
+    /// The difference.
+    pub kind: DivergenceKind,
     /// What happened in this run.
     pub step: Box<Step>,
 }
 
-impl Parted {
+impl ReplayDivergence {
     fn words(&self) -> String {
         let step = match self.optimizer.as_str() {
             "" => "the step".to_owned(),
             name => format!("the step of `{name}`"),
         };
-        match &self.how {
-            Parting::Skipped => format!("{step} was applied there, and is skipped here"),
-            Parting::Applied => format!(
-                "{step} was skipped there, and is applied here: call `lead` before its loss is scaled"
+        match &self.kind {
+            DivergenceKind::Skipped => format!("{step} was applied there, and is skipped here"),
+            DivergenceKind::Applied => format!(
+                "{step} was skipped there, and is applied here: call `begin_step` before its loss is scaled"
             ),
-            Parting::LeftOut(there) if there.is_empty() => format!("{step} left out nothing there"),
-            Parting::LeftOut(there) => format!("{step} left out {} there", there.join(", ")),
-            Parting::Optimizers(there) => {
+            DivergenceKind::LeftOut(there) if there.is_empty() => {
+                format!("{step} left out nothing there")
+            }
+            DivergenceKind::LeftOut(there) => format!("{step} left out {} there", there.join(", ")),
+            DivergenceKind::Optimizers(there) => {
                 format!("there the steps were {there:?}: join the same ones, in the same order")
             }
         }
     }
 }
 
-impl Error for Parted {
+impl Error for ReplayDivergence {
     fn kind(&self) -> ErrorKind {
         ErrorKind::Mismatch
     }
 }
 
-impl Follow {
+impl ReplayScales {
     /// From the recording's start.
     pub fn new(trajectory: Trajectory) -> Self {
-        Self { trajectory, led: 0, checked: 0 }
+        Self { trajectory, begun: 0, checked: 0 }
     }
 
     /// Begins an iteration: puts the recorded state in place of the scaler's, before any of its losses is scaled. Never
     /// waits for the device. `false` once the recording has come to its end.
     ///
     /// Where the recording skipped some of an iteration's optimizers and not others, all are halted until
-    /// [`lead_for`](Self::lead_for) tells them apart.
+    /// [`begin_step_for`](Self::begin_step_for) tells them apart.
     ///
     /// # Errors
     ///
     /// When the device fails.
-    pub fn lead<D: GradScaler>(&mut self, scaler: &mut Scaler<D>) -> Result<bool, D::Error> {
-        let ends = self.trajectory.updates().len();
-        if self.led <= ends {
-            self.led += 1;
+    pub fn begin_step<D: GradScaler>(&mut self, scaler: &mut Scaler<D>) -> Result<bool, D::Error> {
+        let ends = self.trajectory.updates.len();
+        if self.begun <= ends {
+            self.begun += 1;
             let halt = |steps: &[RecordedStep]| steps.iter().any(|step| step.skipped);
             self.put(scaler, halt)?;
         }
-        Ok(self.led <= ends)
+        Ok(self.begun <= ends)
     }
 
     /// Says that the next loss scaled is for this optimizer alone, as [`named`](crate::UnscaledGrads::named): for iterations
-    /// with several optimizers that skip apart. After [`lead`](Self::lead), before the loss is scaled.
+    /// with several optimizers that skip apart. After [`begin_step`](Self::begin_step), before the loss is scaled.
     ///
     /// # Errors
     ///
     /// When the device fails.
-    pub fn lead_for<D: GradScaler>(
+    pub fn begin_step_for<D: GradScaler>(
         &self,
         scaler: &mut Scaler<D>,
         optimizer: &str,
     ) -> Result<(), D::Error> {
         let own = |step: &&RecordedStep| step.name == optimizer;
         let halt = |steps: &[RecordedStep]| steps.iter().filter(own).any(|step| step.skipped);
-        if self.led == 0 || self.led > self.trajectory.updates().len() {
+        if self.begun == 0 || self.begun > self.trajectory.updates.len() {
             return Ok(());
         }
         self.put(scaler, halt)
@@ -142,9 +145,9 @@ impl Follow {
         scaler: &mut Scaler<D>,
         halt: impl Fn(&[RecordedStep]) -> bool,
     ) -> Result<(), D::Error> {
-        let index = self.led.saturating_sub(1);
+        let index = self.begun.saturating_sub(1);
         let state = self.trajectory.before(index);
-        let diverged = self.trajectory.updates().get(index).map(|update| halt(&update.steps));
+        let diverged = self.trajectory.updates.get(index).map(|update| halt(&update.steps));
         scaler.replace_state(crate::ScaleState {
             diverged: diverged.unwrap_or(state.diverged),
             ..state
@@ -156,39 +159,36 @@ impl Follow {
     ///
     /// # Errors
     ///
-    /// [`Parted`], with the step in it.
-    pub fn check(&mut self, step: Step) -> Result<Step, Parted> {
-        let Some(there) = self.trajectory.updates().get(self.checked) else { return Ok(step) };
+    /// [`ReplayDivergence`], with the step in it.
+    pub fn check(&mut self, step: Step) -> Result<Step, ReplayDivergence> {
+        let Some(there) = self.trajectory.updates.get(self.checked) else { return Ok(step) };
         self.checked += 1;
         let report = StepReport { scale: there.after, ..step.report().clone() };
         let here: Vec<_> = report.steps.iter().map(RecordedStep::of).collect();
-        let parting = parting(&here, &there.steps);
+        let divergence = divergence(&here, &there.steps);
         let step = Step::judge(report);
-        match parting {
+        match divergence {
             None => Ok(step),
-            Some((optimizer, how)) => Err(Parted { optimizer, how, step: Box::new(step) }),
+            Some((optimizer, kind)) => {
+                Err(ReplayDivergence { optimizer, kind, step: Box::new(step) })
+            }
         }
-    }
-
-    /// The recording.
-    pub fn trajectory(&self) -> &Trajectory {
-        &self.trajectory
     }
 }
 
-fn parting(here: &[RecordedStep], there: &[RecordedStep]) -> Option<(String, Parting)> {
+fn divergence(here: &[RecordedStep], there: &[RecordedStep]) -> Option<(String, DivergenceKind)> {
     let names = |steps: &[RecordedStep]| steps.iter().map(|s| s.name.clone()).collect::<Vec<_>>();
     if names(here) != names(there) {
         let first = here.first().map(|step| step.name.clone()).unwrap_or_default();
-        return Some((first, Parting::Optimizers(names(there))));
+        return Some((first, DivergenceKind::Optimizers(names(there))));
     }
     let differs = here.iter().zip(there).find(|(here, there)| here != there);
     differs.map(|(here, there)| {
-        let how = match (here.skipped, there.skipped) {
-            (true, false) => Parting::Skipped,
-            (false, true) => Parting::Applied,
-            _ => Parting::LeftOut(there.left_out.clone()),
+        let kind = match (here.skipped, there.skipped) {
+            (true, false) => DivergenceKind::Skipped,
+            (false, true) => DivergenceKind::Applied,
+            _ => DivergenceKind::LeftOut(there.left_out.clone()),
         };
-        (here.name.clone(), how)
+        (here.name.clone(), kind)
     })
 }

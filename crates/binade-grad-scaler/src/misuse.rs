@@ -24,46 +24,25 @@ pub trait HoldsGradients {
     fn never<T>(&self) -> T;
 }
 
-impl<D: GradScaler> ScaledGrads<D> {
-    #[doc(hidden)]
-    pub fn step<O: ?Sized>(self, _optimizer: &mut O) -> Result<PendingStep<D>, D::Error>
-    where
-        Self: Unscaled,
-    {
-        self.never()
-    }
-
-    #[doc(hidden)]
-    pub fn clip_norm(self, _max: f32) -> Result<UnscaledGrads<D>, D::Error>
-    where
-        Self: Unscaled,
-    {
-        self.never()
-    }
-
-    #[doc(hidden)]
-    pub fn clip_value(self, _max: f32) -> Result<UnscaledGrads<D>, D::Error>
-    where
-        Self: Unscaled,
-    {
-        self.never()
-    }
+/// Methods that no call satisfies: the error is what their bound says.
+macro_rules! refused {
+    ($($of:ident::$name:ident -> $gives:ty, $bound:ident;)*) => {$(
+        impl<D: GradScaler> $of<D> {
+            #[doc(hidden)]
+            pub fn $name<A>(self, _: A) -> Result<$gives, D::Error>
+            where
+                Self: $bound,
+            {
+                self.never()
+            }
+        }
+    )*};
 }
 
-impl<D: GradScaler> Scaler<D> {
-    #[doc(hidden)]
-    pub fn step<O: ?Sized>(&mut self, _optimizer: &mut O) -> Result<PendingStep<D>, D::Error>
-    where
-        Self: HoldsGradients,
-    {
-        self.never()
-    }
-
-    #[doc(hidden)]
-    pub fn unscale_<O: ?Sized>(&mut self, _optimizer: &mut O) -> Result<(), D::Error>
-    where
-        Self: HoldsGradients,
-    {
-        self.never()
-    }
+refused! {
+    ScaledGrads::step -> PendingStep<D>, Unscaled;
+    ScaledGrads::clip_norm -> UnscaledGrads<D>, Unscaled;
+    ScaledGrads::clip_value -> UnscaledGrads<D>, Unscaled;
+    Scaler::step -> PendingStep<D>, HoldsGradients;
+    Scaler::unscale_ -> (), HoldsGradients;
 }

@@ -363,25 +363,6 @@
 //! # Ok::<(), NativeError<Infallible>>(())
 //! ```
 //!
-//!
-//! # Using a penalty's gradient scaled
-//!
-//! A gradient that no optimizer owns is a `ScaledTensor` until it is unscaled.
-//!
-//! ```
-#![doc = include_str!("order_prelude.md")]
-//! let inputs = scaler.scale(&loss)?.grad(|l| Ok(l.clone()))?.unscale()?;
-//! let penalty: &Host = &inputs;
-//! # Ok::<(), NativeError<Infallible>>(())
-//! ```
-//!
-//! ```compile_fail,E0308
-#![doc = include_str!("order_prelude.md")]
-//! let inputs = scaler.scale(&loss)?.grad(|l| Ok(l.clone()))?;
-//! let penalty: &Host = &inputs;
-//! # Ok::<(), NativeError<Infallible>>(())
-//! ```
-//!
 //! Windows have orders of their own: [`windows`], and [`delayed`] for gradients that are unscaled at the end; [`together`] has steps that share
 //! their fate.
 //! [`closures`] has the step that evaluates its loss again.

@@ -52,17 +52,17 @@ impl<D: GradScaler, L: Loss<D>> ScaledLoss<D, L> {
         Ok(ScaledGrads::new(run(&loss)?, scale, shared, of))
     }
 
-    /// Differentiates towards something that no optimizer owns, as a gradient penalty does.
+    /// Returns a gradient that belongs to no optimizer, as a gradient penalty needs one, divided by the scale. Nothing is checked: what
+    /// it overflows shows up in the loss made of it.
     ///
     /// # Errors
     ///
-    /// Those of `run`.
-    pub fn grad<F>(&self, run: F) -> Result<ScaledTensor<D, L>, L::Error>
+    /// Those of `run`, and when the device fails.
+    pub fn grad<F>(&self, run: F) -> Result<L, L::Error>
     where
         F: FnOnce(&L) -> Result<L, L::Error>,
     {
-        let (scale, shared) = (self.scale.clone(), self.shared.clone());
-        Ok(ScaledTensor { tensor: run(&self.loss)?, scale, shared })
+        run(&self.loss)?.unscaled(&self.shared.device, &self.scale)
     }
 }
 
@@ -73,25 +73,6 @@ impl<D: GradScaler<Scale = ScaleState>, L> ScaledLoss<D, L> {
     /// `backward` is given, or wait by [`Scaler::state`](crate::Scaler::state).
     pub fn factor(&self) -> f32 {
         self.scale.factor()
-    }
-}
-
-/// A gradient that belongs to no optimizer, still scaled.
-#[must_use = "a scaled gradient is for unscaling"]
-pub struct ScaledTensor<D: GradScaler, L> {
-    tensor: L,
-    scale: D::Scale,
-    shared: Arc<Shared<D>>,
-}
-
-impl<D: GradScaler, L: Loss<D>> ScaledTensor<D, L> {
-    /// Divides by the scale it was made with. Nothing is checked: what it overflows shows up in the loss made of it.
-    ///
-    /// # Errors
-    ///
-    /// When the device fails.
-    pub fn unscale(self) -> Result<L, L::Error> {
-        self.tensor.unscaled(&self.shared.device, &self.scale)
     }
 }
 

@@ -1,22 +1,25 @@
 //! A recording of a run's updates: the state after each, and which steps were skipped.
 
 use crate::{ScaleState, Step, StepSummary};
+use binade_core::OrderError;
 
 /// What a run's updates did to the scale and to its steps, in order: recorded from outcomes, saved, and followed by another
-/// run with [`Follow`](crate::Follow), so that both skip the same steps under the same scales.
+/// run with [`ReplayScales`](crate::ReplayScales), so that both skip the same steps under the same scales.
 ///
 /// ```
 /// use binade_grad_scaler::{ScaleState, Trajectory};
 ///
 /// // `Trajectory::new(scaler.state()?)`, and then `trajectory.record(&scaler.update(step)?.resolve()?)?` in the loop.
 /// let trajectory = Trajectory::new(ScaleState::from_exponent(16));
-/// assert!(trajectory.updates().is_empty());
+/// assert!(trajectory.updates.is_empty());
 /// ```
 #[derive(Clone, Debug, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Trajectory {
-    start: ScaleState,
-    updates: Vec<RecordedUpdate>,
+    /// The state it starts in.
+    pub start: ScaleState,
+    /// Its updates, in order.
+    pub updates: Vec<RecordedUpdate>,
 }
 
 /// One update.
@@ -41,25 +44,6 @@ pub struct RecordedStep {
     pub left_out: Vec<String>,
 }
 
-/// An outcome that does not follow the one recorded last.
-#[derive(Clone, Copy, Debug, Eq, PartialEq, thiserror::Error)]
-#[error(
-    "update {got} does not follow update {last}, which was recorded last: record every outcome once, in order, and start \
-     another trajectory where a state was set"
-)]
-pub struct NotNext {
-    /// The updates counted when the last outcome was recorded, or the recording began.
-    pub last: u64,
-    /// The updates counted in the outcome given.
-    pub got: u64,
-}
-
-impl binade_core::Error for NotNext {
-    fn kind(&self) -> binade_core::ErrorKind {
-        binade_core::ErrorKind::Mismatch
-    }
-}
-
 impl Trajectory {
     /// Nothing yet: a run that starts in this state, which [`Scaler::state`](crate::Scaler::state) gives.
     pub fn new(start: ScaleState) -> Self {
@@ -70,35 +54,20 @@ impl Trajectory {
     ///
     /// # Errors
     ///
-    /// [`NotNext`] if an outcome was left out, is given twice, or belongs to another run; nothing is recorded then.
-    pub fn record(&mut self, step: &Step) -> Result<(), NotNext> {
+    /// [`OrderError::OutOfOrder`] if an outcome was left out, is given twice, or belongs to another run; nothing is recorded then.
+    pub fn record(&mut self, step: &Step) -> Result<(), OrderError> {
         let report = step.report();
-        let (last, got) = (self.end().updates, report.scale.updates);
+        let (last, got) = (self.before(self.updates.len()).updates, report.scale.updates);
         if last.checked_add(1) != Some(got) {
-            return Err(NotNext { last, got });
+            return Err(OrderError::OutOfOrder { last, got });
         }
         let steps = report.steps.iter().map(RecordedStep::of).collect();
         self.updates.push(RecordedUpdate { steps, after: report.scale });
         Ok(())
     }
 
-    /// The state it starts in.
-    pub fn start(&self) -> ScaleState {
-        self.start
-    }
-
-    /// The state it ends in.
-    pub fn end(&self) -> ScaleState {
-        self.before(self.updates.len())
-    }
-
-    /// Its updates, in order.
-    pub fn updates(&self) -> &[RecordedUpdate] {
-        &self.updates
-    }
-
     /// The state that the losses of update `index`, from 0, were scaled in; beyond the last update the one it ends in.
-    pub fn before(&self, index: usize) -> ScaleState {
+    pub(crate) fn before(&self, index: usize) -> ScaleState {
         let done = self.updates.get(..index).unwrap_or(&self.updates);
         done.last().map_or(self.start, |update| update.after)
     }

@@ -14,7 +14,6 @@ fn run(bad: BadMicroBatch, batches: &[f32]) -> Result<(Step, f32)> {
     for &x in batches {
         window.add(unscaled(&scaler, &[("w", &[x])])?)?;
     }
-    assert_eq!((window.len(), window.is_empty()), (batches.len(), false));
     let step = window.finish()?.expect("a batch").step(&mut sgd)?;
     Ok((scaler.update(step)?.resolve()?, sgd.params[0].value.data[0]))
 }
@@ -186,7 +185,6 @@ fn a_window_of_a_run_that_has_diverged_is_halted() -> Result {
 #[test]
 fn an_empty_window_has_nothing_to_step() {
     let window = scaler(LossScale::dynamic()).accumulate(BadMicroBatch::Drop);
-    assert!(window.is_empty());
     assert!(window.finish().expect("nothing to look at").is_none());
 }
 

@@ -69,7 +69,7 @@ fn an_update_between_two_passes_does_not_move_the_windows_scale() -> Result {
     drop(iterate(&mut scaler, &mut other, &[("v", &[1.0])])?);
     assert_eq!(scaler.state()?.exponent, 17);
     pass(&mut window, &mut buffers, 0.25)?;
-    assert_eq!((window.len(), buffers.sum[0]), (2, 3.25 * 65536.0));
+    assert_eq!(buffers.sum[0], 3.25 * 65536.0);
     let grads = window.collect(|| Ok(buffers.take()))?.expect("two passes").unscale()?;
     assert_eq!(first(grads.grads()), [3.25]);
     Ok(())
@@ -112,11 +112,9 @@ fn sixteen_bit_buffers_overflow_together_where_the_sum_in_f32_does_not() -> Resu
 fn a_window_without_a_pass_is_none_and_takes_nothing() -> Result {
     let scaler = scaler(LossScale::dynamic());
     let window = scaler.delay_unscale();
-    assert_eq!((window.len(), window.is_empty()), (0, true));
     let nothing = window.collect(|| panic!("buffers of another window may be in there"))?;
     assert!(nothing.is_none());
     let sum = scaler.sum_scaled();
-    assert_eq!((sum.len(), sum.is_empty()), (0, true));
     assert!(sum.unscale()?.is_none());
     Ok(())
 }
@@ -129,7 +127,7 @@ fn a_backward_pass_that_fails_is_not_counted_and_the_window_goes_on() -> Result 
     let failed = sum.backward(&one(), |loss| {
         Err(binade_core::AmpTensor::cast(loss, DType::I64).expect_err("no integers").into())
     });
-    assert_eq!((failed.is_err(), sum.len(), sum.is_empty()), (true, 1, false));
+    assert!(failed.is_err());
     add(&mut sum, &[("w", &[2.0])])?;
     assert_eq!(first(sum.unscale()?.expect("two").grads()), [3.0]);
     Ok(())

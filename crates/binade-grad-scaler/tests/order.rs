@@ -6,7 +6,7 @@ use binade_core::{
     AmpTensor as _, DType, Error as _, ErrorKind, NativeError, OrderError, TrainError,
 };
 use binade_grad_scaler::{
-    BadMicroBatch, Follow, LossScale, ScaleState, Scaler, Step, Trajectory, UnscaledGrads,
+    BadMicroBatch, LossScale, ReplayScales, ScaleState, Scaler, Step, Trajectory, UnscaledGrads,
 };
 use common::host::Host;
 use common::sgd::Sgd;
@@ -107,9 +107,9 @@ fn a_state_that_is_set_starts_anew_and_a_recording_that_leads_does_not() -> Resu
     drop(unscaled(&scaler, SET)?.step(&mut sgd)?);
     scaler.set_state(ScaleState::from_exponent(4))?;
     assert!(iterate(&mut scaler, &mut sgd, SET)?.is_applied());
-    let mut follow = Follow::new(Trajectory::new(scaler.state()?));
+    let mut follow = ReplayScales::new(Trajectory::new(scaler.state()?));
     drop(unscaled(&scaler, SET)?.step(&mut sgd)?);
-    let _ended = follow.lead(&mut scaler)?;
+    let _ended = follow.begin_step(&mut scaler)?;
     assert_eq!(never_updated(unscaled(&scaler, SET)).1, 2);
     Ok(())
 }

@@ -183,19 +183,19 @@ fn torchs_kerass_apexs_and_jmps_presets_move_as_theirs() {
 #[test]
 fn apexs_hysteresis_moves_as_its_kernel_does() {
     for overflows in [1, 2, 3, 10, 100] {
-        let rule = LossScale::apex_hysteresis(overflows);
+        let rule = LossScale::torch().with_tolerance(Tolerance::UntilGoodStep { overflows });
         always_agree(rule, |start| apex_kernel(start, overflows.into()));
     }
 }
 
 #[test]
 fn deepspeeds_hysteresis_moves_as_its_scaler_does_consecutive_or_not() {
-    always_agree(LossScale::deepspeed(), |start| deepspeed(start, 2, false));
+    always_agree(LossScale::preset("deepspeed").unwrap(), |start| deepspeed(start, 2, false));
     for overflows in [1, 2, 3, 10] {
         let growth = Tolerance::UntilGrowth { overflows };
         let good = Tolerance::UntilGoodStep { overflows };
         for (tolerance, consecutive) in [(growth, false), (good, true)] {
-            let rule = LossScale::deepspeed().with_tolerance(tolerance);
+            let rule = LossScale::preset("deepspeed").unwrap().with_tolerance(tolerance);
             always_agree(rule, |start| deepspeed(start, overflows.into(), consecutive));
         }
     }
@@ -204,16 +204,18 @@ fn deepspeeds_hysteresis_moves_as_its_scaler_does_consecutive_or_not() {
 #[test]
 fn paddles_overflows_in_a_row_move_as_its_scaler_does() {
     for overflows in [1, 2, 3, 10] {
-        let rule = LossScale::paddle().with_tolerance(Tolerance::InARow { overflows });
+        let rule =
+            LossScale::preset("paddle").unwrap().with_tolerance(Tolerance::InARow { overflows });
         always_agree(rule, |start| paddle(start, overflows.into()));
     }
 }
 
 #[test]
 fn fairseqs_share_moves_as_its_scaler_does_floor_and_all() {
-    always_agree(LossScale::fairseq(), |start| fairseq(start, 0.0));
+    always_agree(LossScale::preset("fairseq").unwrap(), |start| fairseq(start, 0.0));
     for share in [0.05, 0.1, 0.25, 0.3, 0.5, 1.0] {
-        let rule = LossScale::fairseq().with_tolerance(Tolerance::share(share).unwrap());
+        let rule =
+            LossScale::preset("fairseq").unwrap().with_tolerance(Tolerance::share(share).unwrap());
         always_agree(rule, |start| fairseq(start, share));
     }
 }

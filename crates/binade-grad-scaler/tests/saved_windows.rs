@@ -30,7 +30,6 @@ fn a_window_goes_on_where_it_was_saved() -> Result {
     window.add(scaler.never_scaled(vec![w, Named::new("b", None)])?)?;
     window.add(unscaled(&scaler, &[("w", &[f32::NAN, 1.0]), ("b", &[1.0])])?)?;
     let mut again = scaler.reopen(&params(&[7.0, 7.0]), &window.save()?).expect("its parameters");
-    assert_eq!(again.len(), 2);
     for window in [&mut window, &mut again] {
         window.add(unscaled(&scaler, &[("w", &[0.5, 0.25]), ("b", &[3.0])])?)?;
     }

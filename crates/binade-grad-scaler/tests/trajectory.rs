@@ -1,10 +1,10 @@
 //! A recorded run that another follows: the same scales, the same skips, or word of where they parted.
 mod common;
 
-use binade_core::{Error, ErrorKind, Named};
+use binade_core::{Error, ErrorKind, Named, OrderError};
 use binade_grad_scaler::{
-    BadMicroBatch, Follow, LossScale, NotNext, Parted, Parting, ScaleState, Scaler, Step,
-    Trajectory,
+    BadMicroBatch, DivergenceKind, LossScale, ReplayDivergence, ReplayScales, ScaleState, Scaler,
+    Step, Trajectory,
 };
 use common::gpu::{Buffer, Gpu, GpuSgd};
 use common::host::Host;
@@ -34,11 +34,11 @@ fn followed(
     trajectory: &Trajectory,
     rule: LossScale,
     batches: &[f32],
-) -> (Vec<std::result::Result<Step, Parted>>, Bits) {
+) -> (Vec<std::result::Result<Step, ReplayDivergence>>, Bits) {
     let (mut scaler, mut sgd) = (scaler(rule), Sgd::new(&[("w", &[1.0])]));
-    let mut follow = Follow::new(trajectory.clone());
+    let mut follow = ReplayScales::new(trajectory.clone());
     let checked = batches.iter().map(|&x| {
-        follow.lead(&mut scaler).unwrap();
+        follow.begin_step(&mut scaler).unwrap();
         follow.check(iterate(&mut scaler, &mut sgd, &[("w", &[x])]).unwrap())
     });
     let checked = checked.collect();
@@ -46,17 +46,16 @@ fn followed(
 }
 
 fn exponents(trajectory: &Trajectory) -> Vec<i32> {
-    trajectory.updates().iter().map(|update| update.after.exponent).collect()
+    trajectory.updates.iter().map(|update| update.after.exponent).collect()
 }
 
 #[test]
 fn a_recording_has_the_state_after_each_update_and_who_skipped() {
     let (trajectory, _) = recorded(rule(), &RECORDED);
     assert_eq!(exponents(&trajectory), [16, 15, 15, 14, 13, 13]);
-    let skipped: Vec<_> = trajectory.updates().iter().map(|u| u.steps[0].skipped).collect();
+    let skipped: Vec<_> = trajectory.updates.iter().map(|u| u.steps[0].skipped).collect();
     assert_eq!(skipped, [false, true, false, true, true, false]);
-    assert_eq!((trajectory.start().exponent, trajectory.before(2).exponent), (16, 15));
-    assert_eq!(trajectory.before(99), trajectory.end());
+    assert_eq!(trajectory.start.exponent, 16);
 }
 
 #[test]
@@ -64,7 +63,7 @@ fn a_run_that_never_overflows_skips_where_the_recording_did_under_its_scales() {
     let (trajectory, weights) = recorded(rule(), &RECORDED);
     let fine = [1.0, 7.0, 2.0, 7.0, 7.0, 0.5];
     let (checked, own) = followed(&trajectory, LossScale::dynamic(), &fine);
-    for (checked, update) in checked.iter().zip(trajectory.updates()) {
+    for (checked, update) in checked.iter().zip(trajectory.updates) {
         let step = checked.as_ref().unwrap();
         assert_eq!(step.is_applied(), !update.steps[0].skipped);
         assert_eq!(step.report().scale, update.after);
@@ -77,11 +76,14 @@ fn a_run_that_never_overflows_skips_where_the_recording_did_under_its_scales() {
 #[test]
 fn losses_are_scaled_as_they_were_in_the_recording() -> Result {
     let (trajectory, _) = recorded(rule(), &RECORDED);
-    let (mut scaler, mut follow) = (scaler(LossScale::none()), Follow::new(trajectory.clone()));
+    let (mut scaler, mut follow) =
+        (scaler(LossScale::none()), ReplayScales::new(trajectory.clone()));
     for index in 0..RECORDED.len() {
-        assert!(follow.lead(&mut scaler)?);
+        assert!(follow.begin_step(&mut scaler)?);
         let _ = scaler.scale(&Host::f32(&[1.0]))?.backward(|scaled| {
-            assert_eq!(scaled.data, [trajectory.before(index).factor()], "{index}");
+            let done = trajectory.updates[..index].last();
+            let before = done.map_or(trajectory.start, |update| update.after);
+            assert_eq!(scaled.data, [before.factor()], "{index}");
             Ok(Vec::new())
         })?;
     }
@@ -95,11 +97,11 @@ fn an_overflow_of_this_run_alone_is_never_applied_and_is_told() {
     batches[2] = f32::NAN;
     let (checked, own) = followed(&trajectory, rule(), &batches);
     let parted = checked[2].as_ref().unwrap_err();
-    assert_eq!((&parted.how, parted.kind()), (&Parting::Skipped, ErrorKind::Mismatch));
+    assert_eq!((&parted.kind, parted.kind()), (&DivergenceKind::Skipped, ErrorKind::Mismatch));
     let text = parted.to_string();
     let words = "was applied there, and is skipped here. This run: step 3 skipped; w[0] is NaN";
     assert!(text.contains(words), "{text}");
-    assert_eq!(parted.step.report().scale, trajectory.updates()[2].after, "as recorded");
+    assert_eq!(parted.step.report().scale, trajectory.updates[2].after, "as recorded");
     assert!(checked[3..].iter().all(std::result::Result::is_ok), "and it goes on");
     assert_eq!(own.2, 2, "of three applied in the recording");
     assert!(f32::from_bits(own.0[0][0]).is_finite());
@@ -109,10 +111,11 @@ fn an_overflow_of_this_run_alone_is_never_applied_and_is_told() {
 fn a_step_that_nobody_led_is_told() -> Result {
     let (trajectory, _) = recorded(rule(), &[BAD]);
     let (mut scaler, mut sgd) = (scaler(rule()), Sgd::new(&[("w", &[1.0])]));
-    let parted = Follow::new(trajectory).check(iterate(&mut scaler, &mut sgd, &[("w", &[1.0])])?);
+    let parted =
+        ReplayScales::new(trajectory).check(iterate(&mut scaler, &mut sgd, &[("w", &[1.0])])?);
     let parted = parted.expect_err("it was skipped there");
-    assert_eq!(parted.how, Parting::Applied);
-    assert!(parted.to_string().contains("call `lead`"), "{parted}");
+    assert_eq!(parted.kind, DivergenceKind::Applied);
+    assert!(parted.to_string().contains("call `begin_step`"), "{parted}");
     Ok(())
 }
 
@@ -120,9 +123,9 @@ fn a_step_that_nobody_led_is_told() -> Result {
 fn outcomes_may_be_checked_late() -> Result {
     let (trajectory, weights) = recorded(rule(), &RECORDED);
     let (mut scaler, mut sgd) = (scaler(rule()), Sgd::new(&[("w", &[1.0])]));
-    let (mut follow, mut late) = (Follow::new(trajectory), None);
+    let (mut follow, mut late) = (ReplayScales::new(trajectory), None);
     for x in [1.0, 7.0, 2.0, 7.0, 7.0, 0.5] {
-        follow.lead(&mut scaler)?;
+        follow.begin_step(&mut scaler)?;
         let step = unscaled(&scaler, &[("w", &[x])])?.step(&mut sgd)?;
         if let Some(before) = late.replace(scaler.update(step)?) {
             drop(follow.check(before.resolve()?).unwrap());
@@ -137,25 +140,25 @@ fn outcomes_may_be_checked_late() -> Result {
 fn after_its_end_the_run_goes_on_by_its_own_rule() -> Result {
     let (trajectory, _) = recorded(rule(), &RECORDED);
     let (mut scaler, mut sgd) = (scaler(rule()), Sgd::new(&[("w", &[1.0])]));
-    let mut follow = Follow::new(trajectory.clone());
+    let mut follow = ReplayScales::new(trajectory.clone());
     for _ in 0..RECORDED.len() {
-        assert!(follow.lead(&mut scaler)?);
+        assert!(follow.begin_step(&mut scaler)?);
         drop(follow.check(iterate(&mut scaler, &mut sgd, &[("w", &[1.0])])?).unwrap());
     }
     for exponent in [14, 14, 15] {
-        assert!(!follow.lead(&mut scaler)?);
+        assert!(!follow.begin_step(&mut scaler)?);
         let step = follow.check(iterate(&mut scaler, &mut sgd, &[("w", &[1.0])])?).unwrap();
         assert!(step.is_applied());
         assert_eq!(step.report().scale.exponent, exponent);
     }
-    assert_eq!(scaler.state()?.updates, trajectory.end().updates + 3);
+    assert_eq!(scaler.state()?.updates, trajectory.updates.last().unwrap().after.updates + 3);
     Ok(())
 }
 
 /// One iteration of two optimizers, led apart if there is someone to lead.
 fn pair(
     scaler: &mut HostScaler,
-    follow: Option<&Follow>,
+    follow: Option<&ReplayScales>,
     d: f32,
     g: f32,
 ) -> Result<(Step, [u32; 2])> {
@@ -163,7 +166,7 @@ fn pair(
     let mut steps = Vec::new();
     for ((name, x), sgd) in [("d", d), ("g", g)].into_iter().zip(&mut sgds) {
         if let Some(follow) = follow {
-            follow.lead_for(scaler, name)?;
+            follow.begin_step_for(scaler, name)?;
         }
         steps.push(unscaled(scaler, &[("w", &[x])])?.named(name).step(sgd)?);
     }
@@ -178,9 +181,9 @@ fn optimizers_that_skipped_apart_are_led_apart() -> Result {
     for (d, g) in [(1.0, BAD), (BAD, 1.0), (1.0, 1.0), (BAD, BAD), (1.0, BAD)] {
         trajectory.record(&pair(&mut first, None, d, g)?.0).unwrap();
     }
-    let (mut second, mut follow) = (scaler(rule()), Follow::new(trajectory));
+    let (mut second, mut follow) = (scaler(rule()), ReplayScales::new(trajectory));
     for stepped in [[1, 0], [0, 1], [1, 1], [0, 0], [1, 0]] {
-        follow.lead(&mut second)?;
+        follow.begin_step(&mut second)?;
         let (step, steps) = pair(&mut second, Some(&follow), 1.0, 1.0)?;
         assert_eq!(steps, stepped);
         drop(follow.check(step).unwrap());
@@ -193,11 +196,14 @@ fn led_together_they_are_all_halted_which_is_told() -> Result {
     let mut first = scaler(rule());
     let mut trajectory = Trajectory::new(first.state()?);
     trajectory.record(&pair(&mut first, None, 1.0, BAD)?.0).unwrap();
-    let (mut second, mut follow) = (scaler(rule()), Follow::new(trajectory));
-    follow.lead(&mut second)?;
+    let (mut second, mut follow) = (scaler(rule()), ReplayScales::new(trajectory));
+    follow.begin_step(&mut second)?;
     let (step, steps) = pair(&mut second, None, 1.0, 1.0)?;
     let parted = follow.check(step).unwrap_err();
-    assert_eq!((steps, parted.optimizer.as_str(), parted.how), ([0, 0], "d", Parting::Skipped));
+    assert_eq!(
+        (steps, parted.optimizer.as_str(), parted.kind),
+        ([0, 0], "d", DivergenceKind::Skipped)
+    );
     Ok(())
 }
 
@@ -207,10 +213,10 @@ fn other_optimizers_than_the_recordings_are_told() -> Result {
     let mut trajectory = Trajectory::new(first.state()?);
     trajectory.record(&pair(&mut first, None, 1.0, 1.0)?.0).unwrap();
     let (mut second, mut sgd) = (scaler(rule()), Sgd::new(&[("w", &[1.0])]));
-    let mut follow = Follow::new(trajectory);
-    follow.lead(&mut second)?;
+    let mut follow = ReplayScales::new(trajectory);
+    follow.begin_step(&mut second)?;
     let parted = follow.check(iterate(&mut second, &mut sgd, &[("w", &[1.0])])?).unwrap_err();
-    assert_eq!(parted.how, Parting::Optimizers(vec!["d".into(), "g".into()]));
+    assert_eq!(parted.kind, DivergenceKind::Optimizers(vec!["d".into(), "g".into()]));
     Ok(())
 }
 
@@ -229,14 +235,14 @@ fn a_window_that_leaves_out_another_micro_batch_is_told() -> Result {
     let mut first = scaler(rule());
     let mut trajectory = Trajectory::new(first.state()?);
     trajectory.record(&window(&mut first, &[1.0, BAD, 2.0])?).unwrap();
-    assert_eq!(trajectory.updates()[0].steps[0].left_out, ["micro-batch 1"]);
+    assert_eq!(trajectory.updates[0].steps[0].left_out, ["micro-batch 1"]);
     for (batches, parts) in [([1.0, BAD, 2.0], false), ([1.0, 2.0, BAD], true), ([1.0; 3], true)] {
-        let (mut second, mut follow) = (scaler(rule()), Follow::new(trajectory.clone()));
-        follow.lead(&mut second)?;
+        let (mut second, mut follow) = (scaler(rule()), ReplayScales::new(trajectory.clone()));
+        follow.begin_step(&mut second)?;
         let checked = follow.check(window(&mut second, &batches)?);
         assert_eq!(checked.is_err(), parts, "{batches:?}");
         let Err(parted) = checked else { continue };
-        assert_eq!(parted.how, Parting::LeftOut(vec!["micro-batch 1".into()]));
+        assert_eq!(parted.kind, DivergenceKind::LeftOut(vec!["micro-batch 1".into()]));
         let text = parted.to_string();
         assert!(text.contains("recording: the step left out micro-batch 1 there. This"), "{text}");
     }
@@ -248,8 +254,8 @@ fn a_window_that_leaves_out_what_the_recording_kept_is_told() -> Result {
     let mut first = scaler(rule());
     let mut trajectory = Trajectory::new(first.state()?);
     trajectory.record(&window(&mut first, &[1.0, 2.0])?).unwrap();
-    let (mut second, mut follow) = (scaler(rule()), Follow::new(trajectory));
-    follow.lead(&mut second)?;
+    let (mut second, mut follow) = (scaler(rule()), ReplayScales::new(trajectory));
+    follow.begin_step(&mut second)?;
     let text = follow.check(window(&mut second, &[1.0, BAD])?).unwrap_err().to_string();
     assert!(text.contains("the step left out nothing there. This run: step 1 applied"), "{text}");
     Ok(())
@@ -263,10 +269,10 @@ fn windows_of_either_kind_are_halted_whole_where_the_recording_skipped() -> Resu
         trajectory.record(&window(&mut first, &[BAD, f32::NAN])?).unwrap();
     }
     let (mut second, mut sgd) = (scaler(rule()), Sgd::new(&[("w", &[1.0])]));
-    let mut follow = Follow::new(trajectory);
-    follow.lead(&mut second)?;
+    let mut follow = ReplayScales::new(trajectory);
+    follow.begin_step(&mut second)?;
     assert!(!follow.check(window(&mut second, &[1.0, 2.0])?).unwrap().is_applied());
-    follow.lead(&mut second)?;
+    follow.begin_step(&mut second)?;
     let mut sum = second.sum_scaled();
     sum.backward(&Host::f32(&[1.0]), |factor| Ok(common::times(&[("w", &[1.0])], factor)))?;
     let step = sum.unscale()?.expect("a pass").step(&mut sgd)?;
@@ -281,12 +287,13 @@ fn outcomes_out_of_order_or_of_another_run_are_not_recorded() -> Result {
     let mut trajectory = Trajectory::new(scaler.state()?);
     let mut next = || iterate(&mut scaler, &mut sgd, &[("w", &[1.0])]);
     let (first, second) = (next()?, next()?);
-    assert_eq!(trajectory.record(&second), Err(NotNext { last: 0, got: 2 }));
+    assert_eq!(trajectory.record(&second), Err(OrderError::OutOfOrder { last: 0, got: 2 }));
     trajectory.record(&first).unwrap();
     let twice = trajectory.record(&first).unwrap_err();
-    assert_eq!((twice, twice.kind()), (NotNext { last: 1, got: 1 }, ErrorKind::Mismatch));
+    assert_eq!(twice.kind(), ErrorKind::Mismatch);
+    assert_eq!(twice, OrderError::OutOfOrder { last: 1, got: 1 });
     trajectory.record(&second).unwrap();
-    assert_eq!(trajectory.updates().len(), 2);
+    assert_eq!(trajectory.updates.len(), 2);
     Ok(())
 }
 
@@ -307,9 +314,9 @@ fn a_device_is_led_without_a_read() {
     let (trajectory, _) = recorded(rule(), &RECORDED);
     let gpu = Gpu::default();
     let (mut scaler, mut sgd) = (Scaler::new(gpu.clone(), rule()).unwrap(), GpuSgd::new(&gpu));
-    let (mut follow, mut outcomes) = (Follow::new(trajectory), Vec::new());
+    let (mut follow, mut outcomes) = (ReplayScales::new(trajectory), Vec::new());
     for _ in RECORDED {
-        follow.lead(&mut scaler).unwrap();
+        follow.begin_step(&mut scaler).unwrap();
         let loss = scaler.scale(&Buffer::upload(vec![1.0])).unwrap();
         let grads = loss.backward(|l| Ok(vec![Named::new("w", Some(l.clone()))])).unwrap();
         let step = grads.unscale().unwrap().step(&mut sgd).unwrap();
@@ -329,11 +336,11 @@ fn a_recording_comes_back_and_a_run_goes_on_in_its_middle() -> Result {
     let written = serde_json::to_string(&trajectory).unwrap();
     let trajectory: Trajectory = serde_json::from_str(&written).unwrap();
     let (mut scaler, mut sgd) = (scaler(rule()), Sgd::new(&[("w", &[1.0])]));
-    let mut follow = Follow::new(trajectory);
+    let mut follow = ReplayScales::new(trajectory);
     for x in [1.0, 7.0, 2.0, 7.0, 7.0, 0.5] {
         let saved = serde_json::to_string(&follow).unwrap();
         follow = serde_json::from_str(&saved).unwrap();
-        follow.lead(&mut scaler)?;
+        follow.begin_step(&mut scaler)?;
         drop(follow.check(iterate(&mut scaler, &mut sgd, &[("w", &[x])])?).unwrap());
     }
     assert_eq!(sgd.bits(), weights);
@@ -355,7 +362,7 @@ proptest! {
         let (trajectory, _) = recorded(rule().with_patience(patience), &there);
         let (checked, own) = followed(&trajectory, LossScale::dynamic(), &here);
         let mut applied = 0;
-        for ((checked, update), x) in checked.iter().zip(trajectory.updates()).zip(&here) {
+        for ((checked, update), x) in checked.iter().zip(trajectory.updates).zip(&here) {
             let skipped = update.steps[0].skipped;
             let parts = !skipped && !x.is_finite();
             prop_assert_eq!(checked.is_err(), parts);
@@ -375,7 +382,7 @@ proptest! {
         instead in prop::collection::vec(any_batch(), 40),
     ) {
         let (trajectory, weights) = recorded(rule(), &batches);
-        let skipped = |index: usize| trajectory.updates()[index].steps[0].skipped;
+        let skipped = |index: usize| trajectory.updates[index].steps[0].skipped;
         let here: Vec<_> = (0..batches.len())
             .map(|i| if skipped(i) { instead[i] } else { batches[i] })
             .collect();
@@ -388,10 +395,10 @@ proptest! {
 #[test]
 fn an_empty_recording_leaves_a_run_to_itself_from_its_start() -> Result {
     let mut scaler = scaler(rule());
-    let mut follow = Follow::new(Trajectory::new(ScaleState::from_exponent(3)));
-    follow.lead_for(&mut scaler, "w")?;
+    let mut follow = ReplayScales::new(Trajectory::new(ScaleState::from_exponent(3)));
+    follow.begin_step_for(&mut scaler, "w")?;
     assert_eq!(scaler.state()?.exponent, 16, "nothing is led before `lead`");
-    assert!(!follow.lead(&mut scaler)?);
-    assert_eq!((scaler.state()?.exponent, follow.trajectory().updates().len()), (3, 0));
+    assert!(!follow.begin_step(&mut scaler)?);
+    assert_eq!((scaler.state()?.exponent, follow.trajectory.updates.len()), (3, 0));
     Ok(())
 }

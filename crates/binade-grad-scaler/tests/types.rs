@@ -3,8 +3,8 @@ mod common;
 
 use binade_core::{Finding, Named, Native, Optimizer};
 use binade_grad_scaler::{
-    Accumulation, GradOps, LossScale, PendingStep, ScaleState, ScaledGrads, ScaledLoss,
-    ScaledTensor, Scaler, Step, StepOutcome, StepReport, TogetherGrads, UnscaledGrads,
+    Accumulation, GradOps, LossScale, PendingStep, ScaleState, ScaledGrads, ScaledLoss, Scaler,
+    Step, StepOutcome, StepReport, TogetherGrads, UnscaledGrads,
 };
 use common::gpu::Gpu;
 use common::host::Host;
@@ -23,7 +23,6 @@ where
     crosses::<Scaler<D>>();
     crosses::<ScaledLoss<D, D::Tensor>>();
     crosses::<ScaledGrads<D>>();
-    crosses::<ScaledTensor<D, D::Tensor>>();
     crosses::<UnscaledGrads<D>>();
     crosses::<TogetherGrads<D>>();
     crosses::<Accumulation<D>>();

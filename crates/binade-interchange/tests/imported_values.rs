@@ -9,7 +9,7 @@ fn torch() -> StateDict {
 }
 
 fn deepspeed() -> DeepSpeedState {
-    let (rule, first) = (LossScale::deepspeed(), FirstGrowth::AfterWindow);
+    let (rule, first) = (LossScale::preset("deepspeed").unwrap(), FirstGrowth::AfterWindow);
     DeepSpeedState {
         scale_window: 10,
         ..DeepSpeedState::export(&rule, &rule.start(), first).unwrap().saved
@@ -72,7 +72,7 @@ fn deepspeeds_factor_is_of_growth_and_of_backoff() {
 
 #[test]
 fn the_fused_optimizer_has_of_a_given_rule_what_it_does_not_save() {
-    let mut given = LossScale::deepspeed().with_patience(3);
+    let mut given = LossScale::preset("deepspeed").unwrap().with_patience(3);
     given.log_max = LossScale::open_seq2seq_log_max().log_max;
     let saved = DeepSpeedFusedState { scale_factor: 4.0, ..fused() };
     let mut expected = given.with_tolerance(Tolerance::None).with_growth_interval(10).unwrap();
@@ -82,7 +82,8 @@ fn the_fused_optimizer_has_of_a_given_rule_what_it_does_not_save() {
 
 #[test]
 fn paddles_overflows_in_a_row_are_skips_in_a_row() {
-    let rule = LossScale::paddle().with_tolerance(Tolerance::InARow { overflows: 3 });
+    let rule =
+        LossScale::preset("paddle").unwrap().with_tolerance(Tolerance::InARow { overflows: 3 });
     let state = ScaleState { tolerated: 2, ..rule.start() };
     let saved = PaddleState::export(&rule, &state).unwrap().saved;
     let imported = saved.import().unwrap().state;

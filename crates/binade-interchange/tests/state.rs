@@ -108,7 +108,7 @@ proptest! {
 
     #[test]
     fn no_dictionary_panics_and_what_is_imported_is_a_scale(dictionary in any_dictionary()) {
-        let keras = LossScale::keras();
+        let keras = LossScale::preset("keras").unwrap();
         let outcomes: [Result<Imported, InterchangeError>; 7] = [
             StateDict::read(&dictionary).and_then(|saved| saved.import()),
             KerasState::read(&dictionary).and_then(|saved| saved.import(&keras)),
@@ -139,13 +139,16 @@ fn any_dictionary() -> impl Strategy<Value = Dictionary> {
         .write(),
         KerasState { step_counter: 0, dynamic_scale: 1.0 }.write(),
         TfKerasState { good_steps: 0, current_loss_scale: 1.0 }.write(),
-        PaddleState::export(&LossScale::paddle(), &LossScale::paddle().start())
-            .unwrap()
-            .saved
-            .write(),
+        PaddleState::export(
+            &LossScale::preset("paddle").unwrap(),
+            &LossScale::preset("paddle").unwrap().start(),
+        )
+        .unwrap()
+        .saved
+        .write(),
         DeepSpeedState::export(
-            &LossScale::deepspeed(),
-            &LossScale::deepspeed().start(),
+            &LossScale::preset("deepspeed").unwrap(),
+            &LossScale::preset("deepspeed").unwrap().start(),
             FirstGrowth::AfterWindow,
         )
         .unwrap()

@@ -58,7 +58,7 @@ fn step(amp: &mut Amp<Cpu>, lambda: f32) -> Result<Critic> {
         Ok(tape.constant(gradient))
     })?;
     // Of a mean over four points.
-    let measured = towards_x.unscale()?.scaled_by(4.0)?;
+    let measured = towards_x.scaled_by(4.0)?;
     let slope = slope(&x.detach(), &w)?;
     let squares = slope.mul(&slope)?.matmul(&ones(&tape, 2, 1)?)?;
     let penalty = squares.mse_loss(&ones(&tape, 4, 1)?)?;

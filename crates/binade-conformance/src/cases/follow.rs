@@ -1,6 +1,6 @@
 //! Runs that follow a recording: its scales, and its skips.
 //!
-//! The oracle goes by the documentation of `Follow`, sentence by sentence.
+//! The oracle goes by the documentation of `ReplayScales`, sentence by sentence.
 
 use super::scale_update::update;
 use super::training::{TurnValues, train};
@@ -13,7 +13,7 @@ use crate::{
 };
 use binade_core::{DType, Finding, Named};
 use binade_grad_scaler::{
-    LossScale, Parting, ScaleState, Seen, Step, StepReport, StepSummary, Trajectory,
+    LossScale, DivergenceKind, ScaleState, Seen, Step, StepReport, StepSummary, Trajectory,
 };
 use binade_master_weights::UpdateRule;
 
@@ -122,7 +122,7 @@ fn compare<S: Subject>(
         format!("skipped {skipped}, {parting:?}, {:?}", step.report().scale)
     });
     let told = wanted.iter().map(|step: &Walked| {
-        let parting = step.parted.then_some(Parting::Skipped);
+        let parting = step.parted.then_some(DivergenceKind::Skipped);
         format!("skipped {}, {parting:?}, {:?}", step.skipped, step.after)
     });
     let (steps, told): (Vec<_>, Vec<_>) = (steps.collect(), told.collect());

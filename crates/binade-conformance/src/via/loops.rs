@@ -7,7 +7,8 @@ use crate::{
 };
 use binade_core::{DType, Element, Handle, Named, NamedGrads, Optimizer};
 use binade_grad_scaler::{
-    Follow, LossScale, ScaleState, ScaledGrads, Scaler, SparseGrad, Step, Trajectory, UnscaledGrads,
+    LossScale, ReplayScales, ScaleState, ScaledGrads, Scaler, SparseGrad, Step, Trajectory,
+    UnscaledGrads,
 };
 use binade_master_weights::{MasterOptimizer, Plan};
 use half::{bf16, f16};
@@ -114,7 +115,7 @@ where
     Ok(Collected { losses, grads: given.materialise(device)?, summary })
 }
 
-/// [`Subject::follow`] by [`Follow`] and [`Trajectory`], with a [`MasterOptimizer`].
+/// [`Subject::follow`] by [`ReplayScales`] and [`Trajectory`], with a [`MasterOptimizer`].
 ///
 /// # Errors
 ///
@@ -127,11 +128,11 @@ pub fn follow<D: Trains>(
     let mut scaler = at(device, rule, start)?;
     let mut optimizer = MasterOptimizer::new(device.clone(), params, Plan::new(update)?)?;
     let mut own = Trajectory::new(start);
-    let mut follow = recording.map(Follow::new);
+    let mut follow = recording.map(ReplayScales::new);
     let mut steps = Vec::new();
     for grads in iterations {
         if let Some(follow) = &mut follow {
-            follow.lead(&mut scaler)?;
+            follow.begin_step(&mut scaler)?;
         }
         let step = unscaled(&scaler, &loss, grads)?.step(&mut optimizer)?;
         let step = scaler.update(step)?.resolve()?;
@@ -142,11 +143,11 @@ pub fn follow<D: Trains>(
             }
             Some(follow) => match follow.check(step) {
                 Ok(step) => (step, None),
-                Err(parted) => (*parted.step, Some(parted.how)),
+                Err(parted) => (*parted.step, Some(parted.kind)),
             },
         });
     }
-    let recording = follow.map_or(own, |follow| follow.trajectory().clone());
+    let recording = follow.map_or(own, |follow| follow.trajectory);
     Ok(Walked { params: optimizer.params, steps, recording })
 }
 

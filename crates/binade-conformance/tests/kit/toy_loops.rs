@@ -10,7 +10,7 @@ use binade_conformance::{
 };
 use binade_core::{DType, ErrorKind, Finding, Named, NamedGrads};
 use binade_grad_scaler::{
-    BadMicroBatch, Join, Norm, PartReport, Parting, ScaleState, Seen, Step, StepReport,
+    BadMicroBatch, DivergenceKind, Join, Norm, PartReport, ScaleState, Seen, Step, StepReport,
     StepSummary, Trajectory, join_findings, record_norm,
 };
 
@@ -172,7 +172,7 @@ pub(crate) fn follow(fault: Option<Misled>, run: Led<Plain>) -> Result<Walked<Pl
     let Led { rule, start, recording, update, mut params, iterations, .. } = run;
     let mut slots: Vec<Slot> = params.iter().map(|param| Slot::new(&param.value)).collect();
     let (mut scale, mut own, mut steps) = (start, Trajectory::new(start), Vec::new());
-    let updates = recording.as_ref().map_or(&[][..], Trajectory::updates);
+    let updates = recording.as_ref().map_or(&[][..], |r| &r.updates[..]);
     for (index, grads) in iterations.into_iter().enumerate() {
         let there = updates.get(index);
         let recorded = there.is_some_and(|update| update.steps[0].skipped);
@@ -198,7 +198,7 @@ pub(crate) fn follow(fault: Option<Misled>, run: Led<Plain>) -> Result<Walked<Pl
         if recording.is_none() {
             own.record(&step)?;
         }
-        steps.push((step, parting.then_some(Parting::Skipped)));
+        steps.push((step, parting.then_some(DivergenceKind::Skipped)));
         scale = after;
         if index + 1 == updates.len() {
             match fault {

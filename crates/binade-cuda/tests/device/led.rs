@@ -3,7 +3,7 @@
 use crate::support::{Device, Grads, Result, cuda, noise, own, set, vector};
 use binade_core::{DType, Named};
 use binade_cpu::Cpu;
-use binade_grad_scaler::{Follow, LossScale, Scaler, StepOutcome, Trajectory};
+use binade_grad_scaler::{LossScale, ReplayScales, Scaler, StepOutcome, Trajectory};
 use binade_master_weights::{MasterOptimizer, Plan, UpdateRule};
 
 crate::tests![
@@ -85,10 +85,10 @@ fn a_run_led_by_the_cpus_recording_ends_at_its_bits_and_waits_for_nothing() -> R
         trajectory.record(&first.step(number, number % 3 == 1)?.resolve()?)?;
     }
     let cuda = own();
-    let (mut second, mut follow) = (Run::new(&cuda)?, Follow::new(trajectory));
+    let (mut second, mut follow) = (Run::new(&cuda)?, ReplayScales::new(trajectory));
     let (before, mut outcomes) = (cuda.ledger().syncs, Vec::new());
     for number in 0..6 {
-        follow.lead(&mut second.scaler)?;
+        follow.begin_step(&mut second.scaler)?;
         outcomes.push(second.step(number, false)?);
     }
     assert_eq!(cuda.ledger().syncs, before);

@@ -26,7 +26,22 @@ impl LossScale {
         NAMED.into_iter()
     }
 
-    /// The preset of this name.
+    /// Returns the rule of a library by name, with the library's numbers:
+    ///
+    /// | name | of | first scale | up after | down | limits |
+    /// |---|---|---|---|---|---|
+    /// | `dynamic` | [`dynamic`](Self::dynamic) | 2^16 | 2000 | at each overflow | 2^0 to 2^24 |
+    /// | `torch` | [`torch`](Self::torch) | 2^16 | 2000 | at each overflow | none |
+    /// | `apex` | Apex's `LossScaler` | 2^16 | 2000 | at each overflow | up to 2^24 |
+    /// | `apex-hysteresis` | Apex's kernel `update_scale_hysteresis` | 2^16 | 2000 | from the second since a good step | none |
+    /// | `deepspeed` | `DeepSpeed`, configured | 2^16 | 1000 | from the second since a growth | from 2^0 |
+    /// | `keras` | Keras 3's `LossScaleOptimizer` | 2^15 | 2000 | at each overflow | none |
+    /// | `jmp` | jmp's `DynamicLossScale` | 2^15 | 2000 | at each overflow | from 2^0 |
+    /// | `paddle` | Paddle's `GradScaler` | 2^16 | 2000 | at each overflow | none |
+    /// | `fairseq` | fairseq's `DynamicLossScaler` | 2^15 | 2000 | at each overflow | from 2^-13 |
+    /// | `log-max` | [`OpenSeq2Seq`](Self::open_seq2seq_log_max) | 2^0 | – | predicted | 2^0 to 2^24 |
+    ///
+    /// Without limits of its own a rule has those of exact scales, 2^-126 and 2^126.
     ///
     /// # Errors
     ///
@@ -50,12 +65,12 @@ impl LossScale {
 
     /// Apex's `LossScaler` (`apex/amp/scaler.py`): torch's numbers with a ceiling of 2^24, which is the default of
     /// `max_loss_scale`, and without a floor.
-    pub const fn apex() -> Self {
+    pub(super) const fn apex() -> Self {
         Self { max_exponent: 24, ..Self::torch() }
     }
 
     /// The rule of Apex's `update_scale_hysteresis` kernel around torch's numbers: a good step makes it tolerant again.
-    pub const fn apex_hysteresis(overflows: u32) -> Self {
+    pub(super) const fn apex_hysteresis(overflows: u32) -> Self {
         Self::torch().with_tolerance(Tolerance::UntilGoodStep { overflows })
     }
 
@@ -63,31 +78,31 @@ impl LossScale {
     /// steps, a hysteresis of 2 that growth refills, and 1 as the floor, where an overflow is an error.
     ///
     /// The rule is that of `DynamicLossScaler` up to 0.17; since 0.18 it grows a step later after each overflow.
-    pub const fn deepspeed() -> Self {
+    pub(super) const fn deepspeed() -> Self {
         Self { min_exponent: 0, growth_interval: 1000, ..Self::torch() }
             .with_tolerance(Tolerance::UntilGrowth { overflows: 2 })
     }
 
     /// `LossScaleOptimizer` of Keras 3: from 2^15, 2000 good steps, no limits.
-    pub const fn keras() -> Self {
+    pub(super) const fn keras() -> Self {
         Self { init_exponent: 15, ..Self::torch() }
     }
 
     /// jmp's `DynamicLossScale` from 2^15, the highest power of two that its f16 scale can hold: 2000 good steps, a floor
     /// of 1.
-    pub const fn jmp() -> Self {
+    pub(super) const fn jmp() -> Self {
         Self { init_exponent: 15, min_exponent: 0, ..Self::torch() }
     }
 
     /// Paddle's `GradScaler`: torch's numbers, and each overflow backs off (`decr_every_n_nan_or_inf` is 1). Another
     /// number is [`Tolerance::InARow`].
-    pub const fn paddle() -> Self {
+    pub(super) const fn paddle() -> Self {
         Self::torch().with_tolerance(Tolerance::InARow { overflows: 1 })
     }
 
     /// fairseq's `DynamicLossScaler`: from 2^15, 2000 good steps, no tolerance, and an error once the scale would fall to
     /// 1e-4 or below: its lowest power of two is 2^-13.
-    pub const fn fairseq() -> Self {
+    pub(super) const fn fairseq() -> Self {
         Self { init_exponent: 15, min_exponent: -13, ..Self::torch() }
             .with_tolerance(Tolerance::Share { of_65536: 0 })
     }

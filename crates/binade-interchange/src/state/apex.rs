@@ -75,7 +75,7 @@ impl ApexScaler {
 }
 
 impl ApexState {
-    /// Goes on by `rule`, which has what is not saved: [`LossScale::apex`], with the limits that `min_loss_scale` and
+    /// Goes on by `rule`, which has what is not saved: `LossScale::preset("apex")`, with the limits that `min_loss_scale` and
     /// `max_loss_scale` were. One for each loss, in order.
     ///
     /// # Errors

@@ -109,7 +109,7 @@ impl DeepSpeedState {
         let mut notes = Vec::new();
         let window = numbers::count("scale_window", self.scale_window, 1)?;
         let overflows = numbers::count("delayed_shift", self.delayed_shift, 1)?;
-        let mut rule = LossScale::deepspeed();
+        let mut rule = LossScale::torch();
         rule.growth_exponent = numbers::growth("scale_factor", self.scale_factor)?;
         rule.backoff_exponent = rule.growth_exponent;
         rule.growth_interval = window;

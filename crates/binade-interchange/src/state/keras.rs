@@ -63,7 +63,7 @@ impl Saved for TfKerasState {
 }
 
 impl KerasState {
-    /// Goes on by `rule`, which has what is not saved: [`LossScale::keras`], with the interval that
+    /// Goes on by `rule`, which has what is not saved: `LossScale::preset("keras")`, with the interval that
     /// `dynamic_growth_steps` was.
     ///
     /// # Errors
@@ -92,7 +92,7 @@ impl KerasState {
 }
 
 impl TfKerasState {
-    /// Goes on by `rule`, which has what is not saved: [`LossScale::keras`] with its limits set to `0..=126`, since
+    /// Goes on by `rule`, which has what is not saved: `LossScale::preset("keras")` with its limits set to `0..=126`, since
     /// tf-keras has a floor of 1, and with the interval that `dynamic_growth_steps` was.
     ///
     /// # Errors

@@ -76,7 +76,7 @@ impl PaddleState {
     ///
     /// A scale out of reach, a ratio that is no power of two, a counter out of range.
     pub fn import(&self) -> Result<Imported, InterchangeError> {
-        let (mut notes, mut rule) = (Vec::new(), LossScale::paddle());
+        let (mut notes, mut rule) = (Vec::new(), LossScale::torch());
         let overflows = numbers::count("decr_every_n_nan_or_inf", self.decr_every_n_nan_or_inf, 1)?;
         rule.tolerance = Tolerance::InARow { overflows };
         rule.growth_exponent = numbers::growth("incr_ratio", self.incr_ratio)?;

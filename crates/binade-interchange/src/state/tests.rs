@@ -114,11 +114,12 @@ fn what_can_be_expressed_comes_back_as_it_was() {
     let back = StateDict::export(&imported.rule, &imported.state).unwrap();
     assert_eq!((back.saved, imported.notes, back.notes), (torch(), vec![], vec![]));
 
-    let imported = KERAS.import(&LossScale::keras()).unwrap();
+    let imported = KERAS.import(&LossScale::preset("keras").unwrap()).unwrap();
     let back = KerasState::export(&imported.rule, &imported.state).unwrap();
     assert_eq!((back.saved, imported.notes, back.notes), (KERAS, vec![], vec![]));
 
-    let floored = LossScale::keras().with_limits(1.0, 2.0_f32.powi(MAX_EXPONENT)).unwrap();
+    let floored =
+        LossScale::preset("keras").unwrap().with_limits(1.0, 2.0_f32.powi(MAX_EXPONENT)).unwrap();
     let imported = TF_KERAS.import(&floored).unwrap();
     let back = TfKerasState::export(&imported.rule, &imported.state).unwrap();
     assert_eq!((back.saved, imported.notes, back.notes), (TF_KERAS, vec![], vec![]));
@@ -135,7 +136,7 @@ fn what_can_be_expressed_comes_back_as_it_was() {
 
 #[test]
 fn every_loss_of_apex_has_its_own_scale() {
-    let imported = apex().import(&LossScale::apex()).unwrap();
+    let imported = apex().import(&LossScale::preset("apex").unwrap()).unwrap();
     let of = |i: usize| (imported[i].state.exponent, imported[i].state.good_steps);
     assert_eq!((of(0), of(1)), ((10, 3), (16, 0)));
     let states: Vec<_> = imported.iter().map(|imported| imported.state).collect();
@@ -258,7 +259,7 @@ fn a_growth_that_torch_missed_is_noted() {
 #[test]
 fn limits_widen_to_hold_a_scale_and_say_so() {
     let high = ApexState(vec![ApexScaler { loss_scale: 2.0_f64.powi(30), unskipped: 0 }]);
-    let imported = high.import(&LossScale::apex()).unwrap().remove(0);
+    let imported = high.import(&LossScale::preset("apex").unwrap()).unwrap().remove(0);
     assert_eq!(imported.notes, [Note::LimitsWidened { exponent: 30 }]);
     assert_eq!(imported.rule.next(imported.state, SKIP).exponent, 29);
 }
@@ -266,7 +267,7 @@ fn limits_widen_to_hold_a_scale_and_say_so() {
 #[test]
 fn a_rule_that_a_library_has_not_is_refused_with_what_it_has_not() {
     let state = LossScale::dynamic().start();
-    let tolerant = LossScale::deepspeed();
+    let tolerant = LossScale::preset("deepspeed").unwrap();
     let predicting = LossScale::open_seq2seq_log_max();
     let mut lopsided = LossScale::torch();
     lopsided.backoff_exponent = 2;
@@ -282,7 +283,8 @@ fn a_rule_that_a_library_has_not_is_refused_with_what_it_has_not() {
         assert!(text.contains(told), "{text}");
     }
     let first = FirstGrowth::AfterWindow;
-    let in_a_row = LossScale::paddle().with_tolerance(Tolerance::InARow { overflows: 2 });
+    let in_a_row =
+        LossScale::preset("paddle").unwrap().with_tolerance(Tolerance::InARow { overflows: 2 });
     for rule in [lopsided, predicting, in_a_row] {
         assert!(DeepSpeedState::export(&rule, &state, first).is_err(), "{rule:?}");
     }

@@ -83,13 +83,17 @@ fn deepspeed(rule: &Rule) -> Result<LossScale, Wrong> {
 fn fairseq(rule: &Rule) -> Result<LossScale, Wrong> {
     let share = Tolerance::share(rule.number("tolerance")?);
     let share = share.map_err(|error| Wrong::Recording(error.to_string()))?;
-    Ok(doubling(rule, "scale_window", LossScale::fairseq().min_exponent, MAX_EXPONENT)?
+    Ok(doubling(rule, "scale_window", preset("fairseq")?.min_exponent, MAX_EXPONENT)?
         .with_tolerance(share))
+}
+
+fn preset(name: &str) -> Result<LossScale, Wrong> {
+    LossScale::preset(name).map_err(|error| Wrong::Recording(error.to_string()))
 }
 
 fn apex(rule: &Rule) -> Result<LossScale, Wrong> {
     let min = rule.exponent("min_loss_scale").unwrap_or(-MAX_EXPONENT);
-    doubling(rule, "scale_window", min, LossScale::apex().max_exponent)
+    doubling(rule, "scale_window", min, preset("apex")?.max_exponent)
 }
 
 fn hysteresis(rule: &Rule) -> Result<LossScale, Wrong> {
