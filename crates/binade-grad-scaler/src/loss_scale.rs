@@ -4,6 +4,7 @@ mod error;
 mod log_max;
 mod next;
 mod presets;
+mod state;
 #[cfg(test)]
 mod tests;
 mod tolerance;
@@ -11,9 +12,8 @@ mod tolerance;
 pub use error::LossScaleError;
 pub use log_max::{Averages, LogMax};
 pub use next::Seen;
+pub use state::{MAX_EXPONENT, ScaleState};
 pub use tolerance::Tolerance;
-
-use crate::ScaleState;
 
 /// How the scale moves.
 ///

@@ -1,7 +1,9 @@
 //! What happened in an iteration, in host terms.
 
+mod text;
+
 use crate::ScaleState;
-use crate::pending::SUM;
+use crate::step::pending::SUM;
 use binade_core::{Finding, Overflow};
 use std::{borrow::Cow, sync::Arc};
 

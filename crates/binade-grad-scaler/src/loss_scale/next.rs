@@ -1,8 +1,8 @@
 //! One update of the scale: the function that every device repeats.
 
 use super::{LossScale, log_max};
+use crate::MAX_EXPONENT;
 use crate::ScaleState;
-use crate::scale_state::MAX_EXPONENT;
 
 /// What an update has to go by.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]

@@ -4,7 +4,7 @@
 //! powers of two between 2^-126 and 2^126, and a run at the floor, or `patience` skips in a row, has diverged.
 
 use super::{LogMax, LossScale, LossScaleError, Tolerance};
-use crate::scale_state::MAX_EXPONENT;
+use crate::MAX_EXPONENT;
 
 /// Every preset by name.
 const NAMED: [(&str, LossScale); 10] = [

@@ -1,7 +1,7 @@
 //! The first half of the order: a scaled loss, and what is differentiated from it.
 
-use crate::iterations::Origin;
-use crate::shared::Shared;
+use super::iterations::Origin;
+use super::shared::Shared;
 use crate::{GradScaler, Loss, ScaleState, UnscaledGrads};
 use std::sync::Arc;
 

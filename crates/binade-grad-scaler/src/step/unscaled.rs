@@ -1,8 +1,8 @@
 //! The second half of the order: gradients in the loss's own units.
 
-use crate::iterations::Origin;
-use crate::pending::{Part, StepRecord};
-use crate::shared::Shared;
+use super::iterations::Origin;
+use super::pending::{Part, StepRecord};
+use super::shared::Shared;
 use crate::{ClipGroup, GradOps, GradScaler, Norm, Pass, PendingStep};
 use binade_core::Optimizer;
 use std::sync::Arc;

@@ -1,7 +1,7 @@
 //! What became of an iteration: pending on the device until someone resolves it.
 
-use crate::pending::{Part, StepRecord};
-use crate::shared::Shared;
+use super::pending::{Part, StepRecord};
+use super::shared::Shared;
 use crate::{GradScaler, PartReport, PendingStep, ScaleStore, Step, StepReport, StepSummary};
 use binade_core::Finding;
 use std::{borrow::Cow, sync::Arc};

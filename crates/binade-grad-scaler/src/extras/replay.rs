@@ -1,7 +1,6 @@
 //! Replay of a recorded run: its scales, and its skips.
 
-use crate::trajectory::RecordedStep;
-use crate::{GradScaler, Scaler, Step, StepReport, Trajectory};
+use crate::{GradScaler, RecordedStep, Scaler, Step, StepReport, Trajectory};
 use binade_core::{Error, ErrorKind};
 
 /// Leads a run along a [`Trajectory`]: the scale takes the recorded values, and exactly the recorded steps are skipped.

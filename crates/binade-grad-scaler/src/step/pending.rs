@@ -1,7 +1,7 @@
 //! Optimizer steps whose scale update is due.
 
+use super::iterations::{Iterations, Origin};
 use crate::ScaleStore;
-use crate::iterations::{Iterations, Origin};
 use std::sync::Arc;
 
 /// The part that is a window's sum.

@@ -1,6 +1,6 @@
 //! A scale for each loss: one step, several scalers.
 
-use crate::pending::{Part, StepRecord};
+use super::pending::{Part, StepRecord};
 use crate::{GradScaler, PendingStep, Scaler, StepOutcome};
 use std::sync::Arc;
 

@@ -1,7 +1,7 @@
 //! A window of micro-batches that ends in one step.
 
-use crate::pending::{Part, SUM};
-use crate::unscaled::Split;
+use super::pending::{Part, SUM};
+use super::unscaled::Split;
 use crate::{GradOps, GradScaler, Join, UnscaledGrads};
 
 /// What an overflow in one micro-batch does to the window.

@@ -1,9 +1,7 @@
 //! Loss scaling for a stranger's host tensor: sets are `Vec<Named<Option<T>>>`.
 
-use crate::{
-    ClipGroup, GradOps, GradScaler, Loss, Norm, ScaleState, clip_factor, native_clip_groups,
-    record_norm,
-};
+use super::native_clip_groups;
+use crate::{ClipGroup, GradOps, GradScaler, Loss, Norm, ScaleState, clip_factor, record_norm};
 use binade_core::{
     AmpTensor, DType, Finding, Form, Named, NamedGrads, Native, NativeError, RawTensor,
 };

@@ -1,6 +1,6 @@
 //! An open window's state as bytes, and back.
 
-use crate::pending::Part;
+use super::pending::Part;
 use crate::{Accumulation, BadMicroBatch, GradOps, PartReport, Scaler, UnscaledGrads};
 use binade_core::{Finding, Form, Misfit, Named, NamedGrads, RawTensor};
 use std::collections::HashMap;

@@ -1,6 +1,6 @@
 //! What gradients need after they have left the scaler.
 
-use crate::iterations::Iterations;
+use super::iterations::Iterations;
 use crate::{GradScaler, Pass};
 use binade_core::{GradSet, Handle};
 use std::sync::Arc;

@@ -1,8 +1,8 @@
 //! Several losses under one scale, unscaled once at the end: Apex's `delay_unscale`.
 
-use crate::iterations::Origin;
-use crate::pending::{Part, SUM};
-use crate::shared::Shared;
+use crate::step::iterations::Origin;
+use crate::step::pending::{Part, SUM};
+use crate::step::shared::Shared;
 use crate::{GradOps, GradScaler, Join, Loss, ScaledGrads, Scaler, UnscaledGrads};
 use std::sync::Arc;
 

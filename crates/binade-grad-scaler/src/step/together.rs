@@ -1,6 +1,6 @@
 //! Steps that share their fate.
 
-use crate::pending::Part;
+use super::pending::Part;
 use crate::{GradScaler, Join, PendingStep, UnscaledGrads};
 use binade_core::Optimizer;
 

@@ -1,6 +1,7 @@
 //! Clipping by groups for a stranger's host tensor.
 
-use crate::{ClipGroup, ClipGroupError, check_group_norm, clip_factor, native};
+use super::native;
+use crate::{ClipGroup, ClipGroupError, check_group_norm, clip_factor};
 use binade_core::{AmpTensor, Finding, NamedGrads, NativeError};
 
 pub(crate) fn clip<T: AmpTensor>(

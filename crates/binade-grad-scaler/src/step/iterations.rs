@@ -1,6 +1,7 @@
 //! Which iteration a scaler is in, and which step never reached its update.
 
-use crate::{PendingStep, ScaleStore, pending::StepRecord};
+use super::pending::StepRecord;
+use crate::{PendingStep, ScaleStore};
 use binade_core::OrderError;
 use std::sync::{
     Mutex, MutexGuard, PoisonError,

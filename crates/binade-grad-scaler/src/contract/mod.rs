@@ -1,0 +1,18 @@
+//! The contract of a device: where scales and findings live, unscaling, clipping and sums; and the handles that have it here.
+
+mod clip_groups;
+mod device;
+mod host;
+mod loss;
+mod native;
+mod native_clip_groups;
+mod ops;
+mod static_set;
+mod store;
+
+pub use clip_groups::{ClipGroup, ClipGroupError, check_group_norm};
+pub use device::GradScaler;
+pub use host::{join_findings, seen};
+pub use loss::Loss;
+pub use ops::{GradOps, Norm, clip_factor, record_norm};
+pub use store::{Join, ScaleStore};

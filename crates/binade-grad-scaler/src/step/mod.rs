@@ -1,0 +1,25 @@
+//! The typed order: from a scaled loss to the outcome of a step, and windows of several losses.
+
+mod accumulation;
+mod debug;
+mod each;
+pub(crate) mod iterations;
+mod misuse;
+mod outcome;
+pub(crate) mod pending;
+mod save;
+mod scaled;
+mod scaler;
+pub(crate) mod shared;
+mod together;
+mod unscaled;
+mod verify;
+
+pub use accumulation::{Accumulation, BadMicroBatch};
+pub use outcome::StepOutcome;
+pub use pending::PendingStep;
+pub use save::{ReopenError, SavedSum, SavedWindow};
+pub use scaled::{ScaledGrads, ScaledLoss};
+pub use scaler::Scaler;
+pub use together::TogetherGrads;
+pub use unscaled::UnscaledGrads;
