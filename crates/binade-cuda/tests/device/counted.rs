@@ -1,15 +1,15 @@
 //! Updates that are lost, counted on the device, against the CPU.
 
+use crate::shared::counted::total;
 use crate::support::{
-    Device as _, Grads, Result, cuda, here, noise, optimizer, own, set, step, step_in, vector,
+    Device as _, Grads, Result, STORES, cuda, here, noise, optimizer, own, set, step, step_in,
+    there, vector,
 };
 use binade_core::{DType, Named, Optimizer as _};
 use binade_cpu::Cpu;
 use binade_cuda::Cuda;
 use binade_grad_scaler::{GradOps as _, GradScaler as _, Norm, ScaleState, ScaleStore as _};
-use binade_master_weights::{
-    Adam, LostUpdates, MasterOptimizer, MasterStore, Plan, Sgd, Slot, UpdateRule,
-};
+use binade_master_weights::{Adam, LostUpdates, Plan, Sgd, UpdateRule};
 
 crate::tests![
     counts_are_the_cpus_by_every_rule_store_and_type,
@@ -17,21 +17,8 @@ crate::tests![
     counting_reads_nothing_and_changes_no_bit,
     counting_rounds_ties_and_nan_in_every_lane_as_without,
     a_momentum_that_comes_to_nothing_is_no_update,
-    a_skipped_step_counts_nothing_and_a_parameter_without_a_gradient_keeps_its_count,
     gradients_that_are_still_owed_a_factor_are_counted_by_what_they_come_to,
     gradients_that_begin_anywhere_are_counted,
-    counting_is_switched_in_a_running_optimizer,
-    what_joins_is_counted_beside_the_others,
-    a_whole_set_of_lost_updates_is_counted_to_the_last,
-];
-
-const STORES: [MasterStore; 6] = [
-    MasterStore::Copy,
-    MasterStore::NoMaster,
-    MasterStore::Remainder,
-    MasterStore::Stochastic { seed: 0x0f1e_2d3c_4b5a_6978 },
-    MasterStore::Kahan,
-    MasterStore::ScaledF16,
 ];
 
 const SET: [(&str, usize); 4] = [("a", 4103), ("b", 5), ("c", 0), ("d", 300)];
@@ -76,15 +63,6 @@ fn grads(number: u64) -> Vec<(&'static str, Vec<f32>)> {
     SET.map(one).into()
 }
 
-fn slot(optimizer: &MasterOptimizer<Cuda>, name: &str) -> Result<Slot> {
-    Ok(optimizer.masters().read(optimizer.device(), name)?.ok_or("a slot")?)
-}
-
-fn total(optimizer: &MasterOptimizer<Cuda>) -> Result<Option<[u64; 2]>> {
-    let lost = optimizer.masters().lost_updates(optimizer.device())?;
-    Ok(lost.map(|LostUpdates { lost, moved }| [lost, moved]))
-}
-
 fn counts_are_the_cpus_by_every_rule_store_and_type() -> Result {
     let cuda = cuda();
     let types = [DType::BF16, DType::F16, DType::F32];
@@ -94,16 +72,16 @@ fn counts_are_the_cpus_by_every_rule_store_and_type() -> Result {
         for (store, low) in stores.clone().filter(|(store, low)| store.takes(*low)) {
             let plan = Plan::new(rule)?.with_store(store).with_lost_updates(true);
             let plan = plan.with_storage(low);
-            let mut there = optimizer(&cuda, &start(), DType::F32, plan.clone());
+            let mut run = optimizer(&cuda, &start(), DType::F32, plan.clone());
             let mut cpu = optimizer(&Cpu, &start(), DType::F32, plan);
             for (number, made) in (0..).zip(types) {
-                step_in(made, &cuda, &mut there, &grads(number))?;
+                step_in(made, &cuda, &mut run, &grads(number))?;
                 step_in(made, &Cpu, &mut cpu, &grads(number))?;
                 for (name, _) in SET {
                     let what = format!("{store:?} {low} {rule:?} `{name}` {number}");
-                    assert_eq!(slot(&there, name)?, here(cpu.masters(), name), "{what}");
+                    assert_eq!(there(&run, name)?, here(cpu.masters(), name), "{what}");
                 }
-                let all = there.masters().lost_updates(&cuda)?;
+                let all = run.masters().lost_updates(&cuda)?;
                 assert_eq!(all, cpu.masters().lost_updates(), "{store:?} {low} {rule:?}");
                 seen += all.ok_or("counts")?;
             }
@@ -126,12 +104,12 @@ fn what_no_type_can_hold_is_counted_as_on_the_cpu() -> Result {
         for rule in rules() {
             let plan = Plan::new(rule.with_lr(0.5))?.with_store(store).with_lost_updates(true);
             let plan = plan.with_storage(low);
-            let mut there = optimizer(&cuda, &[("w", values.clone())], DType::F32, plan.clone());
+            let mut run = optimizer(&cuda, &[("w", values.clone())], DType::F32, plan.clone());
             let mut cpu = optimizer(&Cpu, &[("w", values.clone())], DType::F32, plan);
             for grad in [nudge.clone(), vec![1e-44; 23], vec![0.0; 23]] {
-                step(&cuda, &mut there, &[("w", grad.clone())])?;
+                step(&cuda, &mut run, &[("w", grad.clone())])?;
                 step(&Cpu, &mut cpu, &[("w", grad)])?;
-                let got = there.masters().lost_updates(&cuda)?;
+                let got = run.masters().lost_updates(&cuda)?;
                 assert_eq!(got, cpu.masters().lost_updates(), "{store:?} {low} {rule:?}");
             }
         }
@@ -204,30 +182,15 @@ fn counting_rounds_ties_and_nan_in_every_lane_as_without() -> Result {
 fn a_momentum_that_comes_to_nothing_is_no_update() -> Result {
     let sgd = Sgd { lr: 1.0, momentum: 0.5, dampening: 0.0, weight_decay: 0.0, nesterov: true };
     let plan = Plan::new(UpdateRule::Sgd(sgd))?.with_lost_updates(true);
-    let mut there = optimizer(&cuda(), &[("w", vec![1.0; 16])], DType::F32, plan.clone());
+    let mut run = optimizer(&cuda(), &[("w", vec![1.0; 16])], DType::F32, plan.clone());
     let mut cpu = optimizer(&Cpu, &[("w", vec![1.0; 16])], DType::F32, plan);
     // The least number twice: half of it is left as momentum, and half of that is 0.
     for (grad, lost) in [(f32::from_bits(2), 16), (0.0, 0)] {
-        step(&cuda(), &mut there, &[("w", vec![grad; 16])])?;
+        step(&cuda(), &mut run, &[("w", vec![grad; 16])])?;
         step(&Cpu, &mut cpu, &[("w", vec![grad; 16])])?;
-        assert_eq!(total(&there)?, Some([lost, 0]));
-        assert_eq!(there.masters().lost_updates(&cuda())?, cpu.masters().lost_updates());
+        assert_eq!(total(&run)?, Some([lost, 0]));
+        assert_eq!(run.masters().lost_updates(&cuda())?, cpu.masters().lost_updates());
     }
-    Ok(())
-}
-
-fn a_skipped_step_counts_nothing_and_a_parameter_without_a_gradient_keeps_its_count() -> Result {
-    let cuda = cuda();
-    let plan = Plan::new(UpdateRule::sgd(1.0))?.with_store(MasterStore::NoMaster);
-    let params = [("a", vec![1.0; 4]), ("b", vec![1.0; 2])];
-    let mut run = optimizer(&cuda, &params, DType::BF16, plan.with_lost_updates(true));
-    step(&cuda, &mut run, &[("a", vec![1e-5, 1e-5, 0.0, 0.5]), ("b", vec![0.5, 0.5])])?;
-    assert_eq!(total(&run)?, Some([2, 3]));
-    step(&cuda, &mut run, &[("a", vec![f32::NAN; 4]), ("b", vec![1e-5, 1e-5])])?;
-    assert_eq!(total(&run)?, Some([2, 3]));
-    step(&cuda, &mut run, &[("b", vec![1e-5, 0.5])])?;
-    assert_eq!(slot(&run, "a")?.lost, Some(LostUpdates { lost: 2, moved: 1 }));
-    assert_eq!(slot(&run, "b")?.lost, Some(LostUpdates { lost: 1, moved: 1 }));
     Ok(())
 }
 
@@ -257,67 +220,15 @@ fn gradients_that_begin_anywhere_are_counted() -> Result {
     for (store, dtype) in STORES.map(|store| [(store, DType::F32), (store, DType::F16)]).concat() {
         let plan = Plan::new(UpdateRule::sgd(1e-3))?.with_store(store).with_lost_updates(true);
         let plan = plan.with_storage(DType::BF16);
-        let mut there = optimizer(&cuda, &start, DType::F32, plan.clone());
+        let mut run = optimizer(&cuda, &start, DType::F32, plan.clone());
         let mut cpu = optimizer(&Cpu, &start, DType::F32, plan);
         step_in(dtype, &Cpu, &mut cpu, &[("w", grads[1..].to_vec())])?;
         let part = vector(&cuda, &grads, dtype).slice(1, 37)?;
         let mut grads: Grads<Cuda> = vec![Named::new("w", Some(part))].into();
         let found = cuda.unscale(&mut grads, &cuda.upload_state(ScaleState::from_exponent(0))?)?;
-        there.step(grads, &found)?;
-        let got = there.masters().lost_updates(&cuda)?;
+        run.step(grads, &found)?;
+        let got = run.masters().lost_updates(&cuda)?;
         assert_eq!(got, cpu.masters().lost_updates(), "{store:?} {dtype}");
-    }
-    Ok(())
-}
-
-fn counting_is_switched_in_a_running_optimizer() -> Result {
-    let cuda = cuda();
-    let plan = || {
-        Ok::<_, crate::Failed>(Plan::new(UpdateRule::sgd(1.0))?.with_store(MasterStore::NoMaster))
-    };
-    let mut run = optimizer(&cuda, &[("w", vec![1.0])], DType::BF16, plan()?);
-    assert_eq!(slot(&run, "w")?.lost, None);
-    run.set_plan(plan()?.with_lost_updates(true))?;
-    assert_eq!(total(&run)?, Some([0, 0]));
-    step(&cuda, &mut run, &[("w", vec![1e-4])])?;
-    run.set_plan(plan()?.with_lost_updates(true).with_lr(0.5)?)?;
-    assert_eq!(total(&run)?, Some([1, 0]));
-    run.set_plan(plan()?)?;
-    assert_eq!(total(&run)?, None);
-    run.set_plan(plan()?.with_lost_updates(true))?;
-    assert_eq!(total(&run)?, Some([0, 0]));
-    Ok(())
-}
-
-fn what_joins_is_counted_beside_the_others() -> Result {
-    let cuda = cuda();
-    let plan = Plan::new(UpdateRule::sgd(1.0))?.with_store(MasterStore::NoMaster);
-    let counted = plan.clone().with_lost_updates(true);
-    let more = |name| vec![Named::new(name, vector(&cuda, &[1.0; 3], DType::BF16))];
-    let mut run = optimizer(&cuda, &[("a", vec![1.0; 2])], DType::BF16, plan.clone());
-    run.join(more("b"), counted.clone())?;
-    assert_eq!(total(&run)?, Some([0, 0]));
-    step(&cuda, &mut run, &[("a", vec![1e-5, 0.5]), ("b", vec![1e-5; 3])])?;
-    assert_eq!(total(&run)?, Some([4, 1]));
-    run.join(more("c"), counted)?;
-    assert_eq!(total(&run)?, Some([4, 1]));
-    step(&cuda, &mut run, &[("c", vec![0.5; 3])])?;
-    assert_eq!(total(&run)?, Some([4, 4]));
-    run.join(more("d"), plan)?;
-    assert_eq!(total(&run)?, None);
-    step(&cuda, &mut run, &[("d", vec![0.5; 3])])
-}
-
-/// Many blocks, whose counts are added up.
-fn a_whole_set_of_lost_updates_is_counted_to_the_last() -> Result {
-    let cuda = cuda();
-    let len = 5 * 4096 + 77;
-    for rule in [UpdateRule::sgd(1.0), UpdateRule::adam(1e-6)] {
-        let plan = Plan::new(rule)?.with_store(MasterStore::NoMaster).with_lost_updates(true);
-        let mut run = optimizer(&cuda, &[("w", vec![1.0; len])], DType::BF16, plan);
-        step(&cuda, &mut run, &[("w", vec![1e-5; len])])?;
-        assert_eq!(total(&run)?, Some([len as u64, 0]));
-        assert_eq!(cuda.bits(&run.params[0].value), [0x80, 0x3f].repeat(len));
     }
     Ok(())
 }

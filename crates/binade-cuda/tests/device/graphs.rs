@@ -275,7 +275,7 @@ fn what_is_written_is_seen_by_clones_of_every_type() -> Result {
         assert_eq!(cuda.bits(&clone), cuda.bits(&want), "{dtype}");
         assert!(cuda.write(&tensor, &values[1..]).is_err(), "one too few");
     }
-    let keys = cuda.of_bits(&[0; 16], DType::I64);
+    let keys = cuda.from_bits(&[0; 16], DType::I64, &[2])?;
     cuda.write_bits(&keys, &[7; 16])?;
     assert_eq!(cuda.bits(&keys), [7; 16]);
     assert!(cuda.write_bits(&keys, &[7; 15]).is_err(), "one too few");

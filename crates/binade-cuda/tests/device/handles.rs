@@ -1,9 +1,8 @@
 //! Several handles, several threads, and memory that many values share.
 
-use crate::support::{Device, Found, Grads, Result, cuda, kind, noise, set, vector};
+use crate::support::{Device as _, Found, Grads, Result, cuda, found, kind, noise, set, vector};
 use binade_autocast::Autocast;
 use binade_core::{DType, ErrorKind, Named};
-use binade_cpu::Cpu;
 use binade_cuda::Cuda;
 use binade_grad_scaler::{
     ClipGroup, GradOps, GradScaler, Join, Loss, LossScale, Norm, ScaleState, ScaleStore,
@@ -16,17 +15,10 @@ crate::tests![
     slices_of_one_buffer_copy_no_more_than_themselves,
     a_thread_that_has_done_nothing_yet_can_poll_and_resolve,
     updates_of_many_findings_on_two_threads_do_not_mix,
-    a_step_that_is_skipped_needs_no_gradients,
 ];
 
 fn one(exponent: i32) -> ScaleState {
     ScaleState::from_exponent(exponent)
-}
-
-/// What a pass finds in one element.
-fn found<D: Device>(device: &D, value: f32) -> Found<D> {
-    let scale = device.upload_state(one(0)).unwrap();
-    device.unscale(&mut set(device, &[("w", Some(vec![value]))], DType::F32), &scale).unwrap()
 }
 
 fn a_stream_that_each_thread_has_of_its_own_is_refused() -> Result {
@@ -146,22 +138,5 @@ fn updates_of_many_findings_on_two_threads_do_not_mix() -> Result {
     });
     assert_eq!(both.0?, [16; 100]);
     assert_eq!(both.1.map_err(|_| "it panicked")??, [15; 100]);
-    Ok(())
-}
-
-/// Where ranks share their flags, one may have no gradient in a step that another's overflow skips.
-fn a_step_that_is_skipped_needs_no_gradients() -> Result {
-    fn step<D: Device>(device: &D, value: f32) -> Result<Option<ErrorKind>> {
-        let mut params = vec![Named::new("w", vector(device, &[1.0], DType::F32))];
-        let mut masters = device.masters(&mut params, &Plan::new(UpdateRule::sgd(1.0))?)?;
-        let none = set(device, &[("w", None)], DType::F32);
-        let result = device.step(&mut params, &mut masters, none, &found(device, value));
-        assert_eq!(device.bits(&params[0].value), 1.0_f32.to_le_bytes());
-        Ok(result.err().map(|error| kind::<(), _>(Err(error))))
-    }
-    for (value, want) in [(f32::NAN, None), (1.0, Some(ErrorKind::InvalidArgument))] {
-        assert_eq!(step(&Cpu, value)?, want);
-        assert_eq!(step(&cuda(), value)?, want);
-    }
     Ok(())
 }

@@ -5,14 +5,11 @@
     reason = "one shape for all tests, those without a `?` among them"
 )]
 
-mod agree;
 mod captures;
 mod captures_beside;
 mod captures_clones;
 mod casts;
 mod ceilings;
-mod clip_groups;
-mod clipping;
 mod convolutions;
 mod counted;
 mod edges;
@@ -21,37 +18,22 @@ mod graphs;
 mod graphs_stores;
 mod handles;
 mod joins;
-mod led;
 mod library;
 mod library_no_tf32;
 mod library_tf32;
 mod model;
-mod ops_batch_norm;
-mod ops_bias_add;
-mod ops_conv2d;
-mod ops_dropout;
-mod ops_embedding;
-mod ops_fill;
 mod ops_linear;
 mod ops_linear_relu;
-mod ops_max_pool2d;
-mod ops_norms;
-mod ops_pointwise;
 mod ops_products;
-mod ops_softmax;
-mod ops_totals;
 mod outcomes;
 mod products;
-mod ranks;
 mod replicas;
 mod replicas_refusals;
 mod replicas_steps;
-mod rules;
-mod scaled;
-mod snapshots;
+#[path = "../../../../tests/device/mod.rs"]
+mod shared;
 mod starts;
 mod steps;
-mod stores;
 mod support;
 mod windows;
 
@@ -82,8 +64,6 @@ fn main() {
         ("captures_clones", captures_clones::TESTS),
         ("casts", casts::TESTS),
         ("ceilings", ceilings::TESTS),
-        ("clip_groups", clip_groups::TESTS),
-        ("clipping", clipping::TESTS),
         ("convolutions_or_products", convolutions::EITHER),
         ("counted", counted::TESTS),
         ("edges", edges::TESTS),
@@ -92,37 +72,20 @@ fn main() {
         ("graphs_stores", graphs_stores::TESTS),
         ("handles", handles::TESTS),
         ("joins", joins::TESTS),
-        ("led", led::TESTS),
         ("library_or_kernels", library::EITHER),
         ("library_no_tf32", library_no_tf32::TESTS),
-        ("ops_batch_norm", ops_batch_norm::TESTS),
-        ("ops_bias_add", ops_bias_add::TESTS),
-        ("ops_conv2d", ops_conv2d::TESTS),
-        ("ops_dropout", ops_dropout::TESTS),
-        ("ops_embedding", ops_embedding::TESTS),
-        ("ops_fill", ops_fill::TESTS),
         ("ops_linear", ops_linear::TESTS),
         ("ops_linear_relu", ops_linear_relu::TESTS),
-        ("ops_max_pool2d", ops_max_pool2d::TESTS),
-        ("ops_norms", ops_norms::TESTS),
-        ("ops_pointwise", ops_pointwise::TESTS),
         ("ops_products", ops_products::TESTS),
-        ("ops_softmax", ops_softmax::TESTS),
-        ("ops_totals", ops_totals::TESTS),
         ("outcomes", outcomes::TESTS),
-        ("ranks", ranks::TESTS),
         ("replicas", replicas::TESTS),
         ("replicas_refusals", replicas_refusals::TESTS),
         ("replicas_steps", replicas_steps::TESTS),
-        ("rules", rules::TESTS),
-        ("scaled", scaled::TESTS),
-        ("snapshots", snapshots::TESTS),
         ("starts", starts::TESTS),
         ("steps", steps::TESTS),
-        ("stores", stores::TESTS),
         ("windows", windows::TESTS),
     ];
-    let trials = all.into_iter().flat_map(|(module, tests)| {
+    let trials = all.into_iter().chain(shared::TESTS).flat_map(|(module, tests)| {
         let trial = move |(name, run): &Test| Trial::test(format!("{module}::{name}"), *run);
         tests.iter().map(trial)
     });

@@ -1,16 +1,15 @@
-//! The device, opened once, and the same training on it and on the CPU.
+//! The device, opened once, and its replicas.
 
-use binade_core::{DType, Error, GradSet, Handle, Named, Optimizer as _};
+pub(crate) use crate::shared::support::*;
+
+use binade_core::DType;
 use binade_cuda::{
     Cuda, Gradients, JointGradients, Products, Replicas, Tensor, cudarc::driver::CudaContext,
 };
-use binade_grad_scaler::{GradOps, Loss, ScaleState};
-use binade_master_weights::{HostMasters, MasterOptimizer, MasterWeights, Plan, Slot};
-use binade_ops::Upload;
-use libtest_mimic::Failed;
 use std::sync::OnceLock;
 
-pub(crate) type Result<T = (), E = Failed> = std::result::Result<T, E>;
+/// The backend's handle, as the tests of every backend call it.
+pub(crate) type Gpu = Cuda;
 
 /// The one device of this process; a stream of its own for each test would be no better, since the interpreter is one.
 pub(crate) fn cuda() -> Cuda {
@@ -18,6 +17,11 @@ pub(crate) fn cuda() -> Cuda {
         Ok(cuda) => cuda.clone(),
         Err(error) => panic!("{error}"),
     }
+}
+
+/// The device, as the tests of every backend call it.
+pub(crate) fn gpu() -> Gpu {
+    cuda()
 }
 
 /// A device whose products are computed by kernels, whatever library there is: for those that compare bits, which a library
@@ -78,37 +82,6 @@ pub(crate) fn absent() -> Option<String> {
     device().as_ref().err().filter(|_| !is_required).map(ToString::to_string)
 }
 
-/// A device that does all that the tests ask for, and whose tensors can be compared bit by bit.
-pub(crate) trait Device:
-    Upload
-    + GradOps<
-        Tensor: Loss<Self, Error = <Self as Handle>::Error>,
-        Grads: From<Vec<Named<Option<<Self as Handle>::Tensor>>>>,
-    > + MasterWeights<Params = Vec<Named<<Self as Handle>::Tensor>>>
-    + Clone
-    + 'static
-{
-    fn bits(&self, tensor: &Self::Tensor) -> Vec<u8>;
-
-    fn of_bits(&self, bits: &[u8], dtype: DType) -> Self::Tensor;
-}
-
-/// A device's set of gradients.
-pub(crate) type Grads<D> = <D as GradSet>::Grads;
-
-/// What a device's pass finds.
-pub(crate) type Found<D> = <D as GradSet>::Found;
-
-impl Device for Cuda {
-    fn bits(&self, tensor: &Self::Tensor) -> Vec<u8> {
-        self.to_bits(tensor).unwrap()
-    }
-
-    fn of_bits(&self, bits: &[u8], dtype: DType) -> Self::Tensor {
-        self.from_bits(bits, dtype, &[bits.len() / dtype.bytes()]).unwrap()
-    }
-}
-
 impl Device for Replicas {
     /// Those of every device, which must be the same.
     fn bits(&self, tensor: &Self::Tensor) -> Vec<u8> {
@@ -120,44 +93,6 @@ impl Device for Replicas {
         }
         first
     }
-
-    fn of_bits(&self, bits: &[u8], dtype: DType) -> Self::Tensor {
-        let parts = self.devices().iter().map(|cuda| cuda.of_bits(bits, dtype)).collect();
-        self.tensor(parts).unwrap()
-    }
-}
-
-impl Device for binade_cpu::Cpu {
-    fn bits(&self, tensor: &Self::Tensor) -> Vec<u8> {
-        tensor.to_bits()
-    }
-
-    fn of_bits(&self, bits: &[u8], dtype: DType) -> Self::Tensor {
-        binade_cpu::Tensor::from_bits(bits, dtype, &[bits.len() / dtype.bytes()]).unwrap()
-    }
-}
-
-/// A vector of these values.
-pub(crate) fn vector<D: Device>(device: &D, values: &[f32], dtype: DType) -> D::Tensor {
-    device.upload(values, &[values.len()], dtype).unwrap()
-}
-
-/// So many values between -1 and 1, the same for the same seed.
-pub(crate) fn noise(seed: u64, len: usize) -> Vec<f32> {
-    let mut random = fastrand::Rng::with_seed(seed);
-    (0..len).map(|_| random.f32() * 2.0 - 1.0).collect()
-}
-
-/// A set of gradients, those without values being missing.
-pub(crate) fn set<D: Device>(
-    device: &D,
-    grads: &[(&str, Option<Vec<f32>>)],
-    dtype: DType,
-) -> Grads<D> {
-    let one = |(name, values): &(&str, Option<Vec<f32>>)| {
-        Named::new(*name, values.as_ref().map(|values| vector(device, values, dtype)))
-    };
-    grads.iter().map(one).collect::<Vec<_>>().into()
 }
 
 /// A vector whose first element is `offset` elements into its buffer.
@@ -165,55 +100,4 @@ pub(crate) fn shifted(cuda: &Cuda, values: &[f32], dtype: DType, offset: usize) 
     let padded: Vec<f32> =
         std::iter::repeat_n(f32::NAN, offset).chain(values.iter().copied()).collect();
     vector(cuda, &padded, dtype).slice(offset, values.len()).unwrap()
-}
-
-/// An optimizer of parameters with these values.
-pub(crate) fn optimizer<D: Device>(
-    device: &D,
-    params: &[(&str, Vec<f32>)],
-    dtype: DType,
-    plan: Plan,
-) -> MasterOptimizer<D> {
-    let param =
-        |(name, values): &(&str, Vec<f32>)| Named::new(*name, vector(device, values, dtype));
-    let params = params.iter().map(param).collect();
-    MasterOptimizer::new(device.clone(), params, plan).unwrap()
-}
-
-/// A step of gradients that were never scaled, the same for every parameter but for its length.
-pub(crate) fn step<D: Device>(
-    device: &D,
-    optimizer: &mut MasterOptimizer<D>,
-    grads: &[(&str, Vec<f32>)],
-) -> Result {
-    step_in(DType::F32, device, optimizer, grads)
-}
-
-/// The same of gradients of this type.
-pub(crate) fn step_in<D: Device>(
-    dtype: DType,
-    device: &D,
-    optimizer: &mut MasterOptimizer<D>,
-    grads: &[(&str, Vec<f32>)],
-) -> Result {
-    let scale =
-        device.upload_state(ScaleState::from_exponent(0)).map_err(|error| error.to_string())?;
-    let one =
-        |(name, values): &(&str, Vec<f32>)| Named::new(*name, Some(vector(device, values, dtype)));
-    let mut grads: Grads<D> = grads.iter().map(one).collect::<Vec<_>>().into();
-    let found = device.unscale(&mut grads, &scale).map_err(|error| error.to_string())?;
-    Ok(optimizer.step(grads, &found).map_err(|error| error.to_string())?)
-}
-
-/// A slot of the CPU's.
-pub(crate) fn here(masters: &HostMasters, name: &str) -> Slot {
-    masters.get(name).unwrap().clone()
-}
-
-/// The kind of an error, for results that must be refused.
-pub(crate) fn kind<T, E: Error>(result: Result<T, E>) -> binade_core::ErrorKind {
-    match result {
-        Ok(_) => panic!("this must be refused"),
-        Err(error) => error.kind(),
-    }
 }

@@ -1,30 +1,20 @@
 //! Lost updates, counted on the device, against the CPU's counts.
 
 use crate::{
-    stepping::{STORES, coarse, here, optimizer, step, there},
-    support::{Result, TYPES, own, vector, wgpu},
+    shared::counted::total,
+    support::{Result, STORES, TYPES, coarse, here, optimizer, own, step, there, wgpu},
 };
-use binade_core::{DType, Named};
+use binade_core::DType;
 use binade_cpu::Cpu;
-use binade_master_weights::{LostUpdates, MasterOptimizer, MasterStore, Plan, Sgd, UpdateRule};
-use binade_wgpu::Wgpu;
+use binade_master_weights::{LostUpdates, MasterStore, Plan, Sgd, UpdateRule};
 
 crate::tests![
     counts_are_the_cpus_by_every_store_and_type,
     adams_decay_and_mean_count_as_on_the_cpu,
     counting_reads_nothing_and_changes_no_bit,
-    a_skipped_step_counts_nothing_and_a_parameter_without_a_gradient_keeps_its_count,
-    counting_is_switched_in_a_running_optimizer,
-    what_joins_is_counted_beside_the_others,
-    a_whole_set_of_lost_updates_is_counted_to_the_last,
 ];
 
 const SET: [(&str, usize); 2] = [("a", 700), ("b", 5)];
-
-fn total(run: &MasterOptimizer<Wgpu>) -> Result<Option<[u64; 2]>> {
-    let lost = run.masters().lost_updates(run.device())?;
-    Ok(lost.map(|LostUpdates { lost, moved }| [lost, moved]))
-}
 
 /// Gradients of all sizes, from those that move nothing to those that move everything, and zeros.
 fn grads(seed: u64) -> Vec<(&'static str, Vec<f32>)> {
@@ -106,75 +96,5 @@ fn counting_reads_nothing_and_changes_no_bit() -> Result {
         assert_eq!(counting.save()?, other.save()?, "{store:?} {rule:?}");
         assert_eq!(total(&other)?, None);
     }
-    Ok(())
-}
-
-fn a_skipped_step_counts_nothing_and_a_parameter_without_a_gradient_keeps_its_count() -> Result {
-    let wgpu = wgpu();
-    let plan = Plan::new(UpdateRule::sgd(1.0))?.with_store(MasterStore::NoMaster);
-    let params = [("a", vec![1.0; 4]), ("b", vec![1.0; 2])];
-    let mut run = optimizer(&wgpu, &params, DType::BF16, plan.with_lost_updates(true));
-    step(&wgpu, &mut run, &[("a", vec![1e-5, 1e-5, 0.0, 0.5]), ("b", vec![0.5, 0.5])])?;
-    assert_eq!(total(&run)?, Some([2, 3]));
-    step(&wgpu, &mut run, &[("a", vec![f32::NAN; 4]), ("b", vec![1e-5, 1e-5])])?;
-    assert_eq!(total(&run)?, Some([2, 3]));
-    step(&wgpu, &mut run, &[("b", vec![1e-5, 0.5])])?;
-    assert_eq!(there(&run, "a")?.lost, Some(LostUpdates { lost: 2, moved: 1 }));
-    assert_eq!(there(&run, "b")?.lost, Some(LostUpdates { lost: 1, moved: 1 }));
-    Ok(())
-}
-
-fn counting_is_switched_in_a_running_optimizer() -> Result {
-    let wgpu = wgpu();
-    let plan = || {
-        Ok::<_, crate::Failed>(Plan::new(UpdateRule::sgd(1.0))?.with_store(MasterStore::NoMaster))
-    };
-    let mut run = optimizer(&wgpu, &[("w", vec![1.0])], DType::BF16, plan()?);
-    assert_eq!(there(&run, "w")?.lost, None);
-    run.set_plan(plan()?.with_lost_updates(true))?;
-    assert_eq!(total(&run)?, Some([0, 0]));
-    step(&wgpu, &mut run, &[("w", vec![1e-4])])?;
-    run.set_plan(plan()?.with_lost_updates(true).with_lr(0.5)?)?;
-    assert_eq!(total(&run)?, Some([1, 0]));
-    run.set_plan(plan()?)?;
-    assert_eq!(total(&run)?, None);
-    run.set_plan(plan()?.with_lost_updates(true))?;
-    assert_eq!(total(&run)?, Some([0, 0]));
-    assert_eq!(there(&run, "w")?.applied, 1);
-    Ok(())
-}
-
-fn what_joins_is_counted_beside_the_others() -> Result {
-    let wgpu = wgpu();
-    let plan = Plan::new(UpdateRule::sgd(1.0))?.with_store(MasterStore::NoMaster);
-    let counted = plan.clone().with_lost_updates(true);
-    let more = |name| vec![Named::new(name, vector(&wgpu, &[1.0; 3], DType::BF16))];
-    let mut run = optimizer(&wgpu, &[("a", vec![1.0; 2])], DType::BF16, plan.clone());
-    run.join(more("b"), counted.clone())?;
-    assert_eq!(total(&run)?, Some([0, 0]));
-    step(&wgpu, &mut run, &[("a", vec![1e-5, 0.5]), ("b", vec![1e-5; 3])])?;
-    assert_eq!(total(&run)?, Some([4, 1]));
-    run.join(more("c"), counted)?;
-    assert_eq!(total(&run)?, Some([4, 1]));
-    step(&wgpu, &mut run, &[("c", vec![0.5; 3])])?;
-    assert_eq!(total(&run)?, Some([4, 4]));
-    run.join(more("d"), plan)?;
-    assert_eq!(total(&run)?, None);
-    // Counts of the time before are not taken up again.
-    let counted = Plan::new(UpdateRule::sgd(1.0))?.with_store(MasterStore::NoMaster);
-    run.join(more("e"), counted.with_lost_updates(true))?;
-    assert_eq!(total(&run)?, Some([0, 0]));
-    Ok(())
-}
-
-/// Many groups of invocations, whose counts are added up.
-fn a_whole_set_of_lost_updates_is_counted_to_the_last() -> Result {
-    let wgpu = wgpu();
-    let len = 3 * 4096 + 77;
-    let plan = Plan::new(UpdateRule::sgd(1.0))?.with_store(MasterStore::NoMaster);
-    let mut run =
-        optimizer(&wgpu, &[("w", vec![1.0; len])], DType::BF16, plan.with_lost_updates(true));
-    step(&wgpu, &mut run, &[("w", vec![1e-5; len])])?;
-    assert_eq!(total(&run)?, Some([len as u64, 0]));
     Ok(())
 }

@@ -6,34 +6,20 @@
 )]
 
 mod casts;
-mod clip_groups;
 mod clipping;
 mod counted;
+mod exponentials;
 mod handles;
-mod ops_batch_norm;
-mod ops_bias_add;
-mod ops_fill;
-mod ops_gelu;
 mod ops_indexed;
-mod ops_layer_norm;
-mod ops_max_pool2d;
-mod ops_pointwise;
-mod ops_products;
-mod ops_softmax;
 mod ops_subnormals;
-mod ops_sum;
-mod ops_tanh;
 mod outcomes;
-mod ranks;
-mod resumed;
+mod parts;
 mod roundings;
-mod rules;
-mod scaled;
-mod snapshots;
+#[path = "../../../../tests/device/mod.rs"]
+mod shared;
 mod stepping;
 mod steps;
 mod steps_memory;
-mod stores;
 mod support;
 mod windows;
 
@@ -57,40 +43,24 @@ fn main() {
     let skip = support::absent();
     match &skip {
         Some(reason) => eprintln!("device tests are ignored: {reason}"),
-        None => eprintln!("{}", support::told()),
+        None => eprintln!("{}", support::facts()),
     }
     let all = [
         ("casts", casts::TESTS),
-        ("clip_groups", clip_groups::TESTS),
         ("clipping", clipping::TESTS),
         ("counted", counted::TESTS),
+        ("exponentials", exponentials::TESTS),
         ("handles", handles::TESTS),
-        ("ops_batch_norm", ops_batch_norm::TESTS),
-        ("ops_bias_add", ops_bias_add::TESTS),
-        ("ops_fill", ops_fill::TESTS),
-        ("ops_gelu", ops_gelu::TESTS),
         ("ops_indexed", ops_indexed::TESTS),
-        ("ops_layer_norm", ops_layer_norm::TESTS),
-        ("ops_max_pool2d", ops_max_pool2d::TESTS),
-        ("ops_pointwise", ops_pointwise::TESTS),
-        ("ops_products", ops_products::TESTS),
-        ("ops_softmax", ops_softmax::TESTS),
         ("ops_subnormals", ops_subnormals::TESTS),
-        ("ops_sum", ops_sum::TESTS),
-        ("ops_tanh", ops_tanh::TESTS),
         ("outcomes", outcomes::TESTS),
-        ("ranks", ranks::TESTS),
-        ("resumed", resumed::TESTS),
+        ("parts", parts::TESTS),
         ("roundings", roundings::TESTS),
-        ("rules", rules::TESTS),
-        ("scaled", scaled::TESTS),
-        ("snapshots", snapshots::TESTS),
         ("steps", steps::TESTS),
         ("steps_memory", steps_memory::TESTS),
-        ("stores", stores::TESTS),
         ("windows", windows::TESTS),
     ];
-    let trials = all.into_iter().flat_map(|(module, tests)| {
+    let trials = all.into_iter().chain(shared::TESTS).flat_map(|(module, tests)| {
         let trial = move |(name, run): &Test| Trial::test(format!("{module}::{name}"), *run);
         tests.iter().map(trial)
     });

@@ -2,11 +2,12 @@
 //! products and sums may be fused or not.
 
 use crate::{
-    stepping::{
-        NAMES, adams, assert_near, coarse, exact, grads, here, optimizer, params, rules, step,
-        step_in, there, values,
+    shared::steps::{NAMES, grads, params},
+    stepping::{adams, rules},
+    support::{
+        Result, TYPES, assert_near, coarse, exact, here, mixed, optimizer, step, step_in, there,
+        values, vector, wgpu,
     },
-    support::{Result, TYPES, mixed, vector, wgpu},
 };
 use binade_core::DType;
 use binade_cpu::Cpu;

@@ -1,44 +1,21 @@
 //! Fused steps wherever values lie: in shared memory, at odd places, in parts, on another device.
 
 use crate::{
-    stepping::{calm, coarse, exact, optimizer, shifted, step, step_in, step_with},
-    support::{Result, TYPES, kind, narrow, own, set, vector, wgpu},
+    stepping::shifted,
+    support::{
+        Result, TYPES, calm, coarse, exact, kind, narrow, optimizer, own, set, step_in, step_with,
+        vector, wgpu,
+    },
 };
 use binade_core::{DType, ErrorKind, Named};
 use binade_cpu::Cpu;
 use binade_master_weights::{MasterOptimizer, MasterStore, Plan, UpdateRule};
-use binade_ops::Download as _;
 
 crate::tests![
-    who_holds_a_parameter_keeps_its_bits,
     parameters_and_gradients_may_begin_anywhere,
     steps_in_parts_are_those_of_the_whole,
     another_handles_values_and_stores_that_do_not_fit_are_refused,
 ];
-
-fn who_holds_a_parameter_keeps_its_bits() -> Result {
-    let wgpu = wgpu();
-    for dtype in TYPES {
-        let plan = Plan::new(UpdateRule::sgd(1.0))?;
-        let start = [("a", calm(1, 261, 1.0)), ("b", calm(1, 23, 1.0))];
-        let mut run = optimizer(&wgpu, &start, dtype, plan);
-        let kept = run.params[0].value.clone();
-        let slice = run.params[1].value.slice(3, 7)?;
-        let before = [wgpu.to_bits(&kept)?, wgpu.to_bits(&slice)?];
-        step(&wgpu, &mut run, &[("a", calm(2, 261, 1.0)), ("b", calm(2, 23, 1.0))])?;
-        assert_eq!([wgpu.to_bits(&kept)?, wgpu.to_bits(&slice)?], before);
-        assert_ne!(wgpu.to_bits(&run.params[0].value)?, before[0]);
-    }
-    // An f32 parameter is its own master: what the maker of the optimizer still holds is not stepped.
-    let value = vector(&wgpu, &[1.0, 2.0], DType::F32);
-    let params = vec![Named::new("w", value.clone())];
-    let plan = Plan::new(UpdateRule::sgd(1.0))?;
-    let mut run = MasterOptimizer::new(wgpu.clone(), params, plan)?;
-    step(&wgpu, &mut run, &[("w", vec![1.0, 1.0])])?;
-    assert_eq!(wgpu.download(&value)?, [1.0, 2.0]);
-    assert_eq!(wgpu.download(&run.params[0].value)?, [0.0, 1.0]);
-    Ok(())
-}
 
 fn parameters_and_gradients_may_begin_anywhere() -> Result {
     let wgpu = wgpu();

@@ -1,15 +1,15 @@
 //! The device, opened once, and what tests compare.
 
-use binade_autocast::Autocast;
-use binade_core::{DType, Error, GradSet, Handle, Named};
+pub(crate) use crate::shared::support::*;
+
+use binade_core::DType;
 use binade_cpu::Cpu;
-use binade_grad_scaler::{GradOps, Loss};
-use binade_ops::{Download, Upload};
+use binade_ops::Upload;
 use binade_wgpu::{Options, Tensor, Wgpu};
-use libtest_mimic::Failed;
 use std::sync::OnceLock;
 
-pub(crate) type Result<T = (), E = Failed> = std::result::Result<T, E>;
+/// The backend's handle, as the tests of every backend call it.
+pub(crate) type Gpu = Wgpu;
 
 /// The types that there are shaders for.
 pub(crate) const TYPES: [DType; 3] = [DType::BF16, DType::F16, DType::F32];
@@ -20,6 +20,11 @@ pub(crate) fn wgpu() -> Wgpu {
         Ok(wgpu) => wgpu.clone(),
         Err(error) => panic!("{error}"),
     }
+}
+
+/// The device, as the tests of every backend call it.
+pub(crate) fn gpu() -> Gpu {
+    wgpu()
 }
 
 /// A device that no other test has, for those that count, or end it.
@@ -49,58 +54,11 @@ pub(crate) fn absent() -> Option<String> {
 }
 
 /// The device, in a line.
-pub(crate) fn told() -> String {
+pub(crate) fn facts() -> String {
     match device() {
         Ok(wgpu) => wgpu.facts().to_string(),
         Err(error) => error.to_string(),
     }
-}
-
-/// A device that does all that the tests ask for, and whose tensors can be compared bit by bit.
-pub(crate) trait Device:
-    Upload
-    + GradOps<
-        Tensor: Loss<Self, Error = <Self as Handle>::Error>,
-        Grads: From<Vec<Named<Option<<Self as Handle>::Tensor>>>> + Clone,
-    > + Clone
-    + 'static
-{
-    fn bits(&self, tensor: &Self::Tensor) -> Vec<u8>;
-}
-
-/// A device's set of gradients.
-pub(crate) type Grads<D> = <D as GradSet>::Grads;
-
-/// What a device's pass finds.
-pub(crate) type Found<D> = <D as GradSet>::Found;
-
-impl Device for Wgpu {
-    fn bits(&self, tensor: &Tensor) -> Vec<u8> {
-        self.to_bits(tensor).unwrap()
-    }
-}
-
-impl Device for Cpu {
-    fn bits(&self, tensor: &Self::Tensor) -> Vec<u8> {
-        tensor.to_bits()
-    }
-}
-
-/// A vector of these values.
-pub(crate) fn vector<D: Device>(device: &D, values: &[f32], dtype: DType) -> D::Tensor {
-    device.upload(values, &[values.len()], dtype).unwrap()
-}
-
-/// A set of gradients, those without values being missing.
-pub(crate) fn set<D: Device>(
-    device: &D,
-    grads: &[(&str, Option<Vec<f32>>)],
-    dtype: DType,
-) -> Grads<D> {
-    let one = |(name, values): &(&str, Option<Vec<f32>>)| {
-        Named::new(*name, values.as_ref().map(|values| vector(device, values, dtype)))
-    };
-    grads.iter().map(one).collect::<Vec<_>>().into()
 }
 
 /// A vector of these codes.
@@ -111,12 +69,6 @@ pub(crate) fn of_bits(wgpu: &Wgpu, bits: &[u8], dtype: DType) -> Tensor {
 /// The same on the CPU.
 pub(crate) fn on_cpu(bits: &[u8], dtype: DType) -> binade_cpu::Tensor {
     binade_cpu::Tensor::from_bits(bits, dtype, &[bits.len() / dtype.bytes()]).unwrap()
-}
-
-/// Values between -1 and 1, the same for the same seed.
-pub(crate) fn noise(seed: u64, len: usize) -> Vec<f32> {
-    let mut random = fastrand::Rng::with_seed(seed);
-    (0..len).map(|_| random.f32() * 2.0 - 1.0).collect()
 }
 
 /// So many values: noise of many sizes, with zeros of both signs, infinities, NaN and what overflows f16 in between; none is
@@ -157,22 +109,9 @@ pub(crate) fn cpu_vector(values: &[f32], dtype: DType) -> binade_cpu::Tensor {
     Cpu.upload(values, &[values.len()], dtype).unwrap()
 }
 
-/// The kind of an error, for results that must be refused.
-pub(crate) fn kind<T, E: Error>(result: Result<T, E>) -> binade_core::ErrorKind {
-    match result {
-        Ok(_) => panic!("this must be refused"),
-        Err(error) => error.kind(),
-    }
-}
-
-/// The values as `dtype` holds them.
-pub(crate) fn held(values: &[f32], dtype: DType) -> Vec<f32> {
-    Cpu.download(&cpu_vector(values, dtype)).unwrap()
-}
-
 /// Panics where an element of `dtype` is further from what is wanted than `mass`·2^-24, one rounding to `dtype`, and what a
 /// driver flushes to 0. Where NaN or an infinity is wanted nothing else will do.
-pub(crate) fn assert_near(got: &[f32], want: &[(f32, f64)], dtype: DType, what: &str) {
+pub(crate) fn assert_within(got: &[f32], want: &[(f32, f64)], dtype: DType, what: &str) {
     assert_eq!(got.len(), want.len(), "{what}");
     let (relative, least) = match dtype {
         DType::BF16 => (2.0_f64.powi(-8), 2.0_f64.powi(-126)),
@@ -193,15 +132,6 @@ pub(crate) fn assert_near(got: &[f32], want: &[(f32, f64)], dtype: DType, what: 
     }
 }
 
-/// Values of both signs up to `most`: evenly spaced, and of every binade from 2^-40 on.
-pub(crate) fn sweep(most: u8) -> Vec<f32> {
-    let even = (-2000..=2000_i16).map(|k| f32::from(k) / 2000.0 * f32::from(most));
-    let binades = (-40..0).flat_map(|binade| {
-        (0..8_u8).map(move |k| (1.0 + f32::from(k) / 7.9) * 2.0_f32.powi(binade))
-    });
-    even.chain(binades.clone()).chain(binades.map(|x| -x)).collect()
-}
-
 /// A tensor of these values in this shape, here and on the CPU.
 pub(crate) fn both(
     wgpu: &Wgpu,
@@ -210,19 +140,4 @@ pub(crate) fn both(
     dtype: DType,
 ) -> (Tensor, binade_cpu::Tensor) {
     (wgpu.upload(values, shape, dtype).unwrap(), Cpu.upload(values, shape, dtype).unwrap())
-}
-
-/// The same on the CPU as f32, so that results of it are rounded to f32 alone.
-pub(crate) fn wide(tensor: &binade_cpu::Tensor) -> binade_cpu::Tensor {
-    Cpu.cast(tensor, DType::F32).unwrap()
-}
-
-/// What is on the CPU, each element with its mass.
-pub(crate) fn with_mass(
-    tensor: &binade_cpu::Tensor,
-    mass: impl Fn(usize, f64) -> f64,
-) -> Vec<(f32, f64)> {
-    let values = Cpu.download(tensor).unwrap();
-    let one = |(i, value): (usize, f32)| (value, mass(i, f64::from(value)));
-    values.into_iter().enumerate().map(one).collect()
 }

@@ -1,15 +1,14 @@
 //! What is so where cuDNN is there.
 
 use crate::{
-    agree::{Within, assert_agrees, product_types},
     captures::why,
-    products::is_old,
+    products::{is_old, types},
     support::{Result, noise, own, shifted},
 };
 use binade_core::DType;
 use binade_cpu::Cpu;
 use binade_cuda::{ConvolutionsBy, Cuda, Error, F32Products, Products, Tensor, Uncapturable};
-use binade_ops::{Conv2d, Conv2dConfig, Upload};
+use binade_ops::{Conv2d, Conv2dConfig, Download, Upload};
 
 crate::tests![
     the_library_and_products_stay_within_one_bound,
@@ -57,16 +56,27 @@ fn noisy<H: Upload>(device: &H, seed: u64, shape: &[usize], dtype: DType) -> Res
     Ok(device.upload(&values, shape, dtype).map_err(|error| error.to_string())?)
 }
 
-/// Holds a result of any handle to the CPU's, by way of the host.
+/// Holds a result to the CPU's: within so many units of f32 of the value, or of `least` where the value is smaller, and a narrower
+/// one within a unit of its own as well.
 fn agrees(
     cuda: &Cuda,
     got: &Tensor,
     want: &binade_cpu::Tensor,
-    within: Within,
+    [units, least]: [f32; 2],
     what: &str,
 ) -> Result {
-    let here = crate::support::cuda().from_bits(&cuda.to_bits(got)?, got.dtype(), got.shape())?;
-    assert_agrees(&here, want, within, what)
+    assert_eq!((got.dtype(), got.shape()), (want.dtype(), want.shape()), "{what}");
+    let own = |want: f32| match got.dtype() {
+        DType::BF16 => want.abs() * 2.0_f32.powi(-7),
+        DType::F16 => (want.abs() * 2.0_f32.powi(-10)).max(2.0_f32.powi(-24)),
+        _ => 0.0,
+    };
+    let pairs = cuda.download(got)?.into_iter().zip(Cpu.download(want)?);
+    for (index, (got, want)) in pairs.enumerate() {
+        let bound = units * f32::EPSILON * want.abs().max(least) + own(want);
+        assert!((got - want).abs() <= bound, "{what}: {got:e} for {want:e} at {index}");
+    }
+    Ok(())
 }
 
 /// All that there is of a layer, and how many of its convolutions the library was given.
@@ -83,7 +93,7 @@ fn assert_layer(cuda: &Cuda, case: &Case, dtype: DType, given: [u64; 4]) -> Resu
         let now = cuda.ledger().convolutions;
         found.push(now - std::mem::replace(&mut before, now));
     };
-    let near = Within::Units(64.0, 2.0);
+    let near = [64.0, 2.0];
     let want = Cpu.conv2d(&of_x, &of_w, None, config)?;
     agrees(cuda, &cuda.conv2d(&x, &w, None, config)?, &want, near, &what)?;
     count();
@@ -96,7 +106,7 @@ fn assert_layer(cuda: &Cuda, case: &Case, dtype: DType, given: [u64; 4]) -> Resu
     let got = cuda.conv2d_backward(&g, &x, &w, true, config)?;
     count();
     agrees(cuda, &got.input, &want.input, near, &format!("{what} input"))?;
-    let many = Within::Units(64.0, 50.0);
+    let many = [64.0, 50.0];
     agrees(cuda, &got.weight, &want.weight, many, &format!("{what} weight"))?;
     let alone = cuda.conv2d_backward_of_weight(&g, &x, &w, true, config)?;
     count();
@@ -107,7 +117,7 @@ fn assert_layer(cuda: &Cuda, case: &Case, dtype: DType, given: [u64; 4]) -> Resu
 
 fn the_library_and_products_stay_within_one_bound() -> Result {
     let is_sure = is_stand_in()?;
-    for dtype in product_types() {
+    for dtype in types() {
         for case in &CASES {
             assert_layer(&own().with_products(Products::Own), case, dtype, [0; 4])?;
             // In sixteen bits a bias must be added before the one rounding, which the library has done by then.
@@ -125,7 +135,7 @@ fn what_the_library_has_no_algorithm_for_is_multiplied() -> Result {
     if !is_stand_in()? {
         return Ok(());
     }
-    for dtype in product_types() {
+    for dtype in types() {
         let case = ([2, 1, 3, 3], [2, 1, 3, 3], [1, 1], [4, 0]);
         let cuda = own();
         assert_layer(&cuda, &case, dtype, [0; 4])?;
@@ -150,7 +160,7 @@ fn what_lies_at_odd_places_is_multiplied() -> Result {
             twins.push((here, Cpu.upload(&values, shape, dtype)?));
         }
         let [(x, of_x), (w, of_w), (g, of_g)] = &twins[..] else { panic!("three operands") };
-        let near = Within::Units(64.0, 50.0);
+        let near = [64.0, 50.0];
         let want = Cpu.conv2d(of_x, of_w, None, config)?;
         agrees(&cuda, &cuda.conv2d(x, w, None, config)?, &want, near, &what)?;
         let forward = cuda.ledger().convolutions;
@@ -216,7 +226,7 @@ fn a_repeated_convolution_has_its_bits() -> Result {
 }
 
 fn captured_convolutions_replay_with_what_their_tensors_hold() -> Result {
-    for dtype in product_types() {
+    for dtype in types() {
         let cuda = own();
         let (x, w) = (noisy(&cuda, 1, &X, dtype)?, noisy(&cuda, 2, &W, dtype)?);
         let write = |number: u64| -> Result {

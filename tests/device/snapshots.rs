@@ -1,13 +1,9 @@
 //! What a checkpoint takes out of the device and puts back, against a run that was not interrupted.
 
-use crate::{
-    stepping::{STORES, calm, coarse, exact, optimizer, rules, step},
-    support::{Result, wgpu},
-};
+use crate::support::{Gpu, Result, STORES, coarse, exact, gpu, noise, optimizer, step};
 use binade_core::DType;
 use binade_cpu::Cpu;
-use binade_master_weights::{MasterOptimizer, Plan, UpdateRule};
-use binade_wgpu::Wgpu;
+use binade_master_weights::{Adam, MasterOptimizer, Plan, Sgd, UpdateRule};
 
 crate::tests![
     a_run_resumed_is_the_one_that_was_not_interrupted,
@@ -17,14 +13,29 @@ crate::tests![
 
 const LENGTHS: [(&str, usize); 3] = [("a", 300), ("b", 5), ("c", 0)];
 
-fn start(plan: Plan) -> MasterOptimizer<Wgpu> {
-    let params = LENGTHS.map(|(name, len)| (name, calm(7, len, 1.0)));
-    optimizer(&wgpu(), &params, DType::F32, plan.with_storage(DType::BF16).keep(["b"]))
+/// One of each kind of states.
+fn rules() -> [UpdateRule; 3] {
+    let amsgrad = Adam {
+        lr: 0.01,
+        betas: [0.9, 0.99],
+        eps: 1e-8,
+        weight_decay: 0.1,
+        decoupled: true,
+        amsgrad: true,
+    };
+    let momentum =
+        Sgd { lr: 0.1, momentum: 0.9, dampening: 0.0, weight_decay: 0.0, nesterov: true };
+    [UpdateRule::sgd(0.1), UpdateRule::Sgd(momentum), UpdateRule::Adam(amsgrad)]
 }
 
-fn turn(run: &mut MasterOptimizer<Wgpu>, seed: u64) -> Result {
-    let grads = LENGTHS.map(|(name, len)| (name, calm(seed, len, -0.5)));
-    step(&wgpu(), run, &grads)
+fn start(plan: Plan) -> MasterOptimizer<Gpu> {
+    let params = LENGTHS.map(|(name, len)| (name, noise(7, len)));
+    optimizer(&gpu(), &params, DType::F32, plan.with_storage(DType::BF16).keep(["b"]))
+}
+
+fn turn(run: &mut MasterOptimizer<Gpu>, seed: u64) -> Result {
+    let grads = LENGTHS.map(|(name, len)| (name, noise(seed, len)));
+    step(&gpu(), run, &grads)
 }
 
 fn a_run_resumed_is_the_one_that_was_not_interrupted() -> Result {
@@ -50,9 +61,9 @@ fn a_snapshot_of_the_cpu_goes_on_here() -> Result {
         let mut cpu = optimizer(&Cpu, &params, DType::BF16, plan.clone());
         let grads = LENGTHS.map(|(name, len)| (name, coarse(8, len)));
         step(&Cpu, &mut cpu, &grads)?;
-        let mut run = optimizer(&wgpu(), &params, DType::BF16, plan);
+        let mut run = optimizer(&gpu(), &params, DType::BF16, plan);
         run.load(&cpu.save()?)?;
-        step(&wgpu(), &mut run, &grads)?;
+        step(&gpu(), &mut run, &grads)?;
         step(&Cpu, &mut cpu, &grads)?;
         assert_eq!(run.save()?, cpu.save()?, "{store:?}");
     }

@@ -1,11 +1,10 @@
 //! Runs that stop within a window and go on from what was saved, against one that was not interrupted.
 
-use crate::support::{Result, noise, set, vector, wgpu};
+use crate::support::{Gpu, Result, gpu, noise, set, vector};
 use binade_core::{DType, Finding, Named, Overflow};
 use binade_grad_scaler::{Accumulation, BadMicroBatch, LossScale, ScaleStore, Scaler};
 use binade_grad_scaler::{Norm, ScaleState};
 use binade_master_weights::{MasterOptimizer, Plan, SavedParameter, UpdateRule};
-use binade_wgpu::Wgpu;
 
 crate::tests![
     a_run_resumed_at_any_micro_batch_is_the_one_that_was_not_interrupted,
@@ -16,14 +15,14 @@ const LENGTHS: [(&str, usize); 3] = [("a", 300), ("b", 5), ("c", 0)];
 const WINDOW: usize = 3;
 
 struct Run {
-    scaler: Scaler<Wgpu>,
-    optimizer: MasterOptimizer<Wgpu>,
-    window: Option<Accumulation<Wgpu>>,
+    scaler: Scaler<Gpu>,
+    optimizer: MasterOptimizer<Gpu>,
+    window: Option<Accumulation<Gpu>>,
     said: String,
 }
 
 fn start(rule: UpdateRule) -> Result<Run> {
-    let device = wgpu();
+    let device = gpu();
     let params =
         LENGTHS.map(|(name, len)| Named::new(name, vector(&device, &noise(7, len), DType::F32)));
     let plan = Plan::new(rule)?.with_storage(DType::F16).keep(["b"]);
@@ -35,7 +34,7 @@ fn start(rule: UpdateRule) -> Result<Run> {
 impl Run {
     /// Micro-batches of these numbers: every fifth is bad, every other has no gradient of `b`.
     fn run(&mut self, numbers: std::ops::Range<usize>) -> Result {
-        let device = wgpu();
+        let device = gpu();
         for number in numbers {
             let mut first = noise(number as u64, 300);
             if number.is_multiple_of(5) {
@@ -92,7 +91,7 @@ fn a_run_resumed_at_any_micro_batch_is_the_one_that_was_not_interrupted() -> Res
 }
 
 fn a_finding_comes_back_as_it_was() -> Result {
-    let device = wgpu();
+    let device = gpu();
     let scale = device.upload_state(ScaleState::from_exponent(0))?;
     let overflow = |parameter: &str| Overflow {
         parameter: parameter.into(),

@@ -1,6 +1,6 @@
 //! Ranks of which one is on this device: the hook reads what was found here, and writes what all found.
 
-use crate::support::{Device, Result, cuda, set};
+use crate::support::{Device, Result, gpu, set};
 use binade_core::{DType, Error, Finding, Handle, Optimizer};
 use binade_cpu::Cpu;
 use binade_grad_scaler::{LossScale, Pass, ScaleState, Scaler, join_ranks, reduce_on_host};
@@ -73,7 +73,7 @@ fn both(own: usize, rule: LossScale, clip: bool, each: [&[f32]; 2]) -> Ran {
     std::thread::scope(|threads| {
         let other = (Cpu, group.clone(), 1 - own);
         let other = threads.spawn(|| rank(other, rule, clip, each[1 - own]));
-        let here = rank((cuda(), group, own), rule, clip, each[own]);
+        let here = rank((gpu(), group, own), rule, clip, each[own]);
         assert_eq!(here, other.join().unwrap());
         here
     })

@@ -1,0 +1,88 @@
+//! Tensors that no binding holds whole: work goes by parts, with the bits of the whole, or is refused.
+
+use crate::{
+    shared::calls::{rows, run},
+    support::{Device, Result, kind, narrow, noise, optimizer, own, set, step, vector, wgpu},
+};
+use binade_core::{DType, ErrorKind};
+use binade_cpu::Cpu;
+use binade_grad_scaler::{ClipGroup, Norm, ScaleState};
+use binade_master_weights::{MasterStore, Plan, UpdateRule};
+use binade_ops::{Download as _, MatMul as _};
+
+crate::tests![
+    an_operation_in_parts_has_the_bits_of_the_whole_or_is_refused,
+    a_set_in_parts_is_looked_at_and_clipped_whole,
+    masters_in_many_parts_are_the_same,
+    operands_that_end_where_they_begin_are_no_operands,
+];
+
+fn an_operation_in_parts_has_the_bits_of_the_whole_or_is_refused() -> Result {
+    let (wide, narrow) = (wgpu(), narrow());
+    let mut by_parts = 0;
+    for row in [DType::BF16, DType::F32].into_iter().flat_map(|dtype| rows(43, dtype)) {
+        let want = run(&wide, &row)?;
+        match run(&narrow, &row) {
+            Ok(got) => {
+                by_parts += 1;
+                for (got, want) in got.iter().zip(&want) {
+                    assert_eq!(narrow.to_bits(got)?, wide.to_bits(want)?, "{:?}", row.0);
+                }
+            }
+            Err(error) => assert_eq!(kind::<(), _>(Err(error)), ErrorKind::Unsupported),
+        }
+    }
+    assert!(by_parts > 30, "{by_parts}");
+    Ok(())
+}
+
+/// What is found in a set of two, and its values once they are clipped by one group.
+fn looked_at<D: Device>(device: &D, values: &[f32], exponent: i32) -> (String, Vec<Vec<u8>>) {
+    let scale = device.upload_state(ScaleState::from_exponent(exponent)).unwrap();
+    let grads = [("a", Some(noise(5, 1500))), ("b", Some(values.to_vec()))];
+    let mut grads = set(device, &grads, DType::F32);
+    let mut found = device.unscale(&mut grads, &scale).unwrap();
+    let group = ClipGroup::new(["b", "a"], Norm::L2, 0.5);
+    device.clip_groups(&mut grads, &[group], &mut found).unwrap();
+    let told = format!("{:?}", device.read(&[&found], &scale).unwrap().0);
+    let values = device.materialise(grads).unwrap().into_iter().filter_map(|entry| entry.value);
+    (told, values.map(|tensor| device.bits(&tensor)).collect())
+}
+
+fn a_set_in_parts_is_looked_at_and_clipped_whole() -> Result {
+    let narrow = narrow();
+    let good = noise(4, 40_000);
+    assert!(looked_at(&narrow, &good, 4) == looked_at(&Cpu, &good, 4));
+    let mut bad = good;
+    [bad[20_000], bad[39_999]] = [f32::NAN, f32::INFINITY];
+    for exponent in [0, 7] {
+        assert_eq!(looked_at(&narrow, &bad, exponent).0, looked_at(&Cpu, &bad, exponent).0);
+    }
+    Ok(())
+}
+
+fn masters_in_many_parts_are_the_same() -> Result {
+    let start = [("a", noise(1, 5003)), ("b", noise(2, 7))];
+    let [want, got] = [wgpu(), narrow()].map(|wgpu| -> Result<_> {
+        let plan = Plan::new(UpdateRule::sgd(1.0))?.with_store(MasterStore::ScaledF16);
+        let plan = plan.with_storage(DType::BF16).with_lost_updates(true);
+        let mut run = optimizer(&wgpu, &start, DType::F32, plan);
+        step(&wgpu, &mut run, &[("a", noise(3, 5003)), ("b", noise(4, 7))])?;
+        Ok((run.save()?, run.masters().lost_updates(&wgpu)?))
+    });
+    assert_eq!(got?, want?);
+    Ok(())
+}
+
+/// An empty slice may begin at its buffer's end, where no binding does.
+fn operands_that_end_where_they_begin_are_no_operands() -> Result {
+    let wgpu = own();
+    let x = vector(&wgpu, &noise(9, 64), DType::F32);
+    let none = |start, shape: &[usize]| x.slice(start, 0)?.reshape(shape);
+    for start in [0, 1, 63, 64] {
+        let product = wgpu.matmul(&none(start, &[3, 0])?, &none(start, &[0, 4])?)?;
+        assert_eq!(wgpu.download(&product)?, [0.0; 12], "from {start}");
+    }
+    assert_eq!(wgpu.download(&x)?, noise(9, 64), "the device goes on");
+    Ok(())
+}

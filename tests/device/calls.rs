@@ -1,0 +1,185 @@
+//! Every call of an operation, with operands that fit it: for tests of all of them alike.
+
+#![allow(
+    clippy::cast_possible_truncation,
+    clippy::cast_possible_wrap,
+    clippy::cast_precision_loss,
+    clippy::cast_sign_loss,
+    reason = "the numbers are small"
+)]
+
+use binade_core::DType;
+use binade_ops::{
+    BatchNormConfig, Conv2dConfig, MaxPool2dConfig, OpInvocation as Call, Ops, Upload,
+};
+
+/// An operand before it is on any device.
+#[derive(Clone, Debug)]
+pub(crate) struct Operand {
+    /// The element type: `I64` takes each value for a whole number.
+    pub(crate) dtype: DType,
+    pub(crate) shape: Vec<usize>,
+    /// Values lie between this and one more; whole numbers between 0 and its floor.
+    pub(crate) least: f32,
+}
+
+impl Operand {
+    /// The operand on a device.
+    ///
+    /// # Panics
+    ///
+    /// When the device fails.
+    pub(crate) fn put<D: Upload>(&self, device: &D) -> D::Tensor {
+        let count: usize = self.shape.iter().product();
+        if self.dtype == DType::I64 {
+            let limit = self.least as usize;
+            let whole: Vec<i64> = (0..count).map(|i| (i * 7 % limit) as i64).collect();
+            return device.upload_i64(&whole, &self.shape).unwrap();
+        }
+        // The golden ratio's multiples are spread evenly and repeat nowhere.
+        let value = |i: usize| self.least + ((i + 1) as f32 * 0.618_034).fract();
+        let values: Vec<f32> = (0..count).map(value).collect();
+        device.upload(&values, &self.shape, self.dtype).unwrap()
+    }
+}
+
+/// A call and its operands.
+pub(crate) type Row = (Call, Vec<Operand>);
+
+/// The results of a call, or the device's error.
+///
+/// # Panics
+///
+/// When the call takes another number of operands.
+pub(crate) fn run<D: Upload + Ops<Tensor: Clone>>(
+    device: &D,
+    (call, operands): &Row,
+) -> Result<Vec<D::Tensor>, D::Error> {
+    let operands: Vec<_> = operands.iter().map(|operand| operand.put(device)).collect();
+    call.run(device, &operands.iter().collect::<Vec<_>>()).expect("as many operands")
+}
+
+/// At least one row for each method. Extents are about `n`, and most tensors have some n² elements.
+pub(crate) fn rows(n: usize, dtype: DType) -> Vec<Row> {
+    [
+        elementwise(n, dtype),
+        products(n, dtype),
+        windows(n, dtype),
+        norms(n, dtype),
+        losses(n, dtype),
+    ]
+    .concat()
+}
+
+/// A row of operands of these shapes.
+fn row(call: Call, dtype: DType, shapes: &[&[usize]]) -> Row {
+    let one = |shape: &&[usize]| Operand { dtype, shape: shape.to_vec(), least: -0.5 };
+    (call, shapes.iter().map(one).collect())
+}
+
+fn elementwise(n: usize, dtype: DType) -> Vec<Row> {
+    let row = |call, shapes: &[&[usize]]| row(call, dtype, shapes);
+    let a: &[usize] = &[n, n + 1];
+    let image: &[usize] = &[2, n, 3, n];
+    vec![
+        row(Call::Fill { value: 0.3, shape: vec![n, n], dtype }, &[]),
+        row(Call::Reshape { shape: vec![n + 1, n] }, &[a]),
+        row(Call::Relu, &[a]),
+        row(Call::ReluBackward, &[a, a]),
+        row(Call::Gelu, &[a]),
+        row(Call::GeluBackward, &[a, a]),
+        row(Call::Tanh, &[a]),
+        row(Call::TanhBackward, &[a, a]),
+        row(Call::Add, &[a, a]),
+        row(Call::AddBackward, &[a]),
+        row(Call::Mul, &[a, a]),
+        row(Call::MulBackward, &[a, a, a]),
+        row(Call::BiasAdd, &[a, &[n + 1]]),
+        row(Call::BiasAdd, &[image, &[n]]),
+        row(Call::BiasAddBackward, &[a]),
+        row(Call::BiasAddBackward, &[image]),
+    ]
+}
+
+fn products(n: usize, dtype: DType) -> Vec<Row> {
+    let row = |call, shapes: &[&[usize]]| row(call, dtype, shapes);
+    let (rows, inner, bias) = (n + 1, 2 * n + 3, true);
+    let [a, b, c]: [&[usize]; 3] = [&[rows, inner], &[inner, n], &[rows, n]];
+    let [aa, bb, cc]: [&[usize]; 3] = [&[3, rows, inner], &[3, inner, n], &[3, rows, n]];
+    let [weight, vector]: [&[usize]; 2] = [&[n, inner], &[n]];
+    vec![
+        row(Call::MatMul, &[a, b]),
+        row(Call::MatMulBackward, &[c, a, b]),
+        row(Call::Bmm, &[aa, bb]),
+        row(Call::BmmBackward, &[cc, aa, bb]),
+        row(Call::Linear, &[a, weight]),
+        row(Call::Linear, &[a, weight, vector]),
+        row(Call::LinearBackward { bias }, &[c, a, weight]),
+        row(Call::LinearBackwardOfWeight { bias }, &[c, a, weight]),
+        row(Call::LinearRelu, &[a, weight, vector]),
+        row(Call::LinearReluBackward { bias }, &[c, c, a, weight]),
+        row(Call::LinearReluBackwardOfWeight { bias }, &[c, c, a, weight]),
+    ]
+}
+
+fn windows(n: usize, dtype: DType) -> Vec<Row> {
+    let row = |call, shapes: &[&[usize]]| row(call, dtype, shapes);
+    let (config, bias) = (Conv2dConfig { stride: [1, 2], padding: [1, 0] }, true);
+    let [x, w, y]: [&[usize]; 3] = [&[3, 2, n, 2 * n + 1], &[4, 2, 3, 3], &[3, 4, n, n]];
+    let pool = MaxPool2dConfig { kernel: [3, 2], stride: [1, 2], padding: [1, 0] };
+    let [plane, pooled]: [&[usize]; 2] = [&[2, 3, n, 2 * n], &[2, 3, n, n]];
+    vec![
+        row(Call::Conv2d { config }, &[x, w]),
+        row(Call::Conv2d { config }, &[x, w, &[4]]),
+        row(Call::Conv2dBackward { bias, config }, &[y, x, w]),
+        row(Call::Conv2dBackwardOfWeight { bias, config }, &[y, x, w]),
+        row(Call::MaxPool2d { config: pool }, &[plane]),
+        row(Call::MaxPool2dBackward { config: pool }, &[pooled, plane]),
+    ]
+}
+
+fn norms(n: usize, dtype: DType) -> Vec<Row> {
+    let row = |call, shapes: &[&[usize]]| row(call, dtype, shapes);
+    let eps = 1e-5;
+    let [x, w, last]: [&[usize]; 3] = [&[3, n, 2, n], &[n], &[2, n, n]];
+    // A mean, and a variance, which is positive.
+    let running = [-0.5, 0.5].map(|least| Operand { dtype: DType::F32, shape: vec![n], least });
+    let with = |(call, operands): Row| (call, [&operands[..], &running].concat());
+    vec![
+        row(Call::LayerNorm { eps }, &[last, w, w]),
+        row(Call::LayerNormBackward { eps }, &[last, last, w]),
+        with(row(Call::BatchNorm { config: BatchNormConfig::default() }, &[x, w, w])),
+        with(row(Call::BatchNormInference { eps }, &[x, w, w])),
+        row(Call::BatchNormBackward { eps }, &[x, x, w]),
+        row(Call::Softmax, &[last]),
+        row(Call::SoftmaxBackward, &[last, last]),
+        row(Call::LogSoftmax, &[last]),
+        row(Call::LogSoftmaxBackward, &[last, last]),
+    ]
+}
+
+fn losses(n: usize, dtype: DType) -> Vec<Row> {
+    let x = |shape: &[usize]| Operand { dtype, shape: shape.to_vec(), least: -0.5 };
+    let (a, rows) = (x(&[n, n]), n);
+    let grad = Operand { dtype: DType::F32, shape: vec![], least: 0.5 };
+    let whole =
+        |shape: &[usize]| Operand { dtype: DType::I64, shape: shape.to_vec(), least: n as f32 };
+    let (labels, key, shape) = (whole(&[n]), whole(&[2]), vec![n, n]);
+    let (one, two) =
+        (|a: &Operand| vec![a.clone()], |a: &Operand, b: &Operand| vec![a.clone(), b.clone()]);
+    let three = |a: &Operand, b: &Operand, c: &Operand| vec![a.clone(), b.clone(), c.clone()];
+    vec![
+        (Call::CrossEntropy, two(&a, &labels)),
+        (Call::CrossEntropyBackward, three(&grad, &a, &labels)),
+        (Call::MseLoss, two(&a, &a)),
+        (Call::MseLossBackward, three(&grad, &a, &a)),
+        (Call::Sum, one(&a)),
+        (Call::SumBackward { shape: shape.clone(), dtype }, one(&grad)),
+        (Call::Mean, one(&a)),
+        (Call::MeanBackward { shape, dtype }, one(&grad)),
+        (Call::Embedding, two(&a, &labels)),
+        (Call::EmbeddingBackward { rows }, two(&a, &labels)),
+        (Call::Dropout { p: 0.3 }, two(&a, &key)),
+        (Call::DropoutBackward { p: 0.3 }, two(&a, &key)),
+    ]
+}

@@ -1,0 +1,90 @@
+//! Updates that are lost, counted on the device: which counts there are, and when.
+
+use crate::support::{Device as _, Gpu, Result, gpu, optimizer, step, there, vector};
+use binade_core::{DType, Named};
+use binade_master_weights::{LostUpdates, MasterOptimizer, MasterStore, Plan, UpdateRule};
+
+crate::tests![
+    a_skipped_step_counts_nothing_and_a_parameter_without_a_gradient_keeps_its_count,
+    counting_is_switched_in_a_running_optimizer,
+    what_joins_is_counted_beside_the_others,
+    a_whole_set_of_lost_updates_is_counted_to_the_last,
+];
+
+/// Updates that were lost, and those that moved something.
+pub(crate) fn total(run: &MasterOptimizer<Gpu>) -> Result<Option<[u64; 2]>> {
+    let lost = run.masters().lost_updates(run.device())?;
+    Ok(lost.map(|LostUpdates { lost, moved }| [lost, moved]))
+}
+
+fn a_skipped_step_counts_nothing_and_a_parameter_without_a_gradient_keeps_its_count() -> Result {
+    let gpu = gpu();
+    let plan = Plan::new(UpdateRule::sgd(1.0))?.with_store(MasterStore::NoMaster);
+    let params = [("a", vec![1.0; 4]), ("b", vec![1.0; 2])];
+    let mut run = optimizer(&gpu, &params, DType::BF16, plan.with_lost_updates(true));
+    step(&gpu, &mut run, &[("a", vec![1e-5, 1e-5, 0.0, 0.5]), ("b", vec![0.5, 0.5])])?;
+    assert_eq!(total(&run)?, Some([2, 3]));
+    step(&gpu, &mut run, &[("a", vec![f32::NAN; 4]), ("b", vec![1e-5, 1e-5])])?;
+    assert_eq!(total(&run)?, Some([2, 3]));
+    step(&gpu, &mut run, &[("b", vec![1e-5, 0.5])])?;
+    assert_eq!(there(&run, "a")?.lost, Some(LostUpdates { lost: 2, moved: 1 }));
+    assert_eq!(there(&run, "b")?.lost, Some(LostUpdates { lost: 1, moved: 1 }));
+    Ok(())
+}
+
+fn counting_is_switched_in_a_running_optimizer() -> Result {
+    let gpu = gpu();
+    let plan = || {
+        Ok::<_, crate::Failed>(Plan::new(UpdateRule::sgd(1.0))?.with_store(MasterStore::NoMaster))
+    };
+    let mut run = optimizer(&gpu, &[("w", vec![1.0])], DType::BF16, plan()?);
+    assert_eq!(there(&run, "w")?.lost, None);
+    run.set_plan(plan()?.with_lost_updates(true))?;
+    assert_eq!(total(&run)?, Some([0, 0]));
+    step(&gpu, &mut run, &[("w", vec![1e-4])])?;
+    run.set_plan(plan()?.with_lost_updates(true).with_lr(0.5)?)?;
+    assert_eq!(total(&run)?, Some([1, 0]));
+    run.set_plan(plan()?)?;
+    assert_eq!(total(&run)?, None);
+    run.set_plan(plan()?.with_lost_updates(true))?;
+    assert_eq!(total(&run)?, Some([0, 0]));
+    assert_eq!(there(&run, "w")?.applied, 1);
+    Ok(())
+}
+
+fn what_joins_is_counted_beside_the_others() -> Result {
+    let gpu = gpu();
+    let plan = Plan::new(UpdateRule::sgd(1.0))?.with_store(MasterStore::NoMaster);
+    let counted = plan.clone().with_lost_updates(true);
+    let more = |name| vec![Named::new(name, vector(&gpu, &[1.0; 3], DType::BF16))];
+    let mut run = optimizer(&gpu, &[("a", vec![1.0; 2])], DType::BF16, plan.clone());
+    run.join(more("b"), counted.clone())?;
+    assert_eq!(total(&run)?, Some([0, 0]));
+    step(&gpu, &mut run, &[("a", vec![1e-5, 0.5]), ("b", vec![1e-5; 3])])?;
+    assert_eq!(total(&run)?, Some([4, 1]));
+    run.join(more("c"), counted)?;
+    assert_eq!(total(&run)?, Some([4, 1]));
+    step(&gpu, &mut run, &[("c", vec![0.5; 3])])?;
+    assert_eq!(total(&run)?, Some([4, 4]));
+    run.join(more("d"), plan)?;
+    assert_eq!(total(&run)?, None);
+    // Counts of the time before are not taken up again.
+    let counted = Plan::new(UpdateRule::sgd(1.0))?.with_store(MasterStore::NoMaster);
+    run.join(more("e"), counted.with_lost_updates(true))?;
+    assert_eq!(total(&run)?, Some([0, 0]));
+    Ok(())
+}
+
+/// Many blocks, whose counts are added up.
+fn a_whole_set_of_lost_updates_is_counted_to_the_last() -> Result {
+    let gpu = gpu();
+    let len = 5 * 4096 + 77;
+    for rule in [UpdateRule::sgd(1.0), UpdateRule::adam(1e-6)] {
+        let plan = Plan::new(rule)?.with_store(MasterStore::NoMaster).with_lost_updates(true);
+        let mut run = optimizer(&gpu, &[("w", vec![1.0; len])], DType::BF16, plan);
+        step(&gpu, &mut run, &[("w", vec![1e-5; len])])?;
+        assert_eq!(total(&run)?, Some([len as u64, 0]));
+        assert_eq!(gpu.bits(&run.params[0].value), [0x80, 0x3f].repeat(len));
+    }
+    Ok(())
+}

@@ -1,0 +1,36 @@
+//! Outcomes beyond the kit: more findings than a launch takes, and what has no gradient.
+
+use crate::support::{Result, found, gpu, kind};
+use binade_core::{ErrorKind, Named};
+use binade_grad_scaler::{GradScaler, LossScale, ScaleState, ScaleStore};
+use binade_ops::Upload;
+
+crate::tests![more_findings_than_one_launch_takes_are_all_seen, integers_have_no_gradient];
+
+fn more_findings_than_one_launch_takes_are_all_seen() -> Result {
+    let gpu = gpu();
+    let [good, bad] = [1.0, f32::NAN].map(|value| found(&gpu, value));
+    for (parts, verdicts, place) in [(70, 3, 0), (70, 3, 69), (70, 3, 72), (130, 0, 129)] {
+        let mut all = vec![&good; parts + verdicts];
+        all[place] = &bad;
+        let mut scale = gpu.upload_state(ScaleState::from_exponent(16))?;
+        gpu.update(&mut scale, &all[..parts], &all[parts..], &LossScale::dynamic())?;
+        let before = gpu.ledger().syncs;
+        let (findings, state) = gpu.read(&all, &scale)?;
+        assert_eq!(gpu.ledger().syncs - before, 1, "all in one go");
+        assert_eq!((state.exponent, state.skipped), (15, u64::from(place >= parts)));
+        let raised: Vec<usize> =
+            (0..all.len()).filter(|place| findings[*place].is_raised()).collect();
+        assert_eq!(raised, [place]);
+    }
+    Ok(())
+}
+
+fn integers_have_no_gradient() -> Result {
+    let gpu = gpu();
+    let labels = gpu.upload_i64(&[0], &[1])?;
+    let scale = gpu.upload_state(ScaleState::from_exponent(0))?;
+    let mut grads = vec![Named::new("labels", Some(labels))].into();
+    assert_eq!(kind(gpu.unscale(&mut grads, &scale)), ErrorKind::Unsupported);
+    Ok(())
+}

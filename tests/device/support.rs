@@ -1,0 +1,188 @@
+//! Devices that train, and the same training on two of them.
+
+use crate::support::Gpu;
+use binade_core::{DType, Error, GradSet, Handle, Named, Optimizer as _};
+use binade_cpu::Cpu;
+use binade_grad_scaler::{GradOps, Loss, ScaleState};
+use binade_master_weights::{
+    HostMasters, MasterOptimizer, MasterStore, Plan, Sgd, Slot, Snapshot,
+};
+use binade_ops::{Ops, Upload};
+use libtest_mimic::Failed;
+
+pub(crate) type Result<T = (), E = Failed> = std::result::Result<T, E>;
+
+/// A device with all abilities, whose tensors can be compared bit by bit.
+pub(crate) trait Device:
+    Upload
+    + Ops
+    + GradOps<
+        Tensor: Loss<Self, Error = <Self as Handle>::Error>,
+        Params = Vec<Named<<Self as Handle>::Tensor>>,
+        Grads: From<Vec<Named<Option<<Self as Handle>::Tensor>>>> + Clone,
+    > + Snapshot
+    + Clone
+    + 'static
+{
+    fn bits(&self, tensor: &Self::Tensor) -> Vec<u8>;
+}
+
+/// A device's set of gradients.
+pub(crate) type Grads<D> = <D as GradSet>::Grads;
+
+/// What a device's pass finds.
+pub(crate) type Found<D> = <D as GradSet>::Found;
+
+impl Device for Gpu {
+    fn bits(&self, tensor: &Self::Tensor) -> Vec<u8> {
+        self.to_bits(tensor).unwrap()
+    }
+}
+
+impl Device for Cpu {
+    fn bits(&self, tensor: &Self::Tensor) -> Vec<u8> {
+        tensor.to_bits()
+    }
+}
+
+/// A vector of these values.
+pub(crate) fn vector<D: Device>(device: &D, values: &[f32], dtype: DType) -> D::Tensor {
+    device.upload(values, &[values.len()], dtype).unwrap()
+}
+
+/// Values between -1 and 1, the same for the same seed.
+pub(crate) fn noise(seed: u64, len: usize) -> Vec<f32> {
+    let mut random = fastrand::Rng::with_seed(seed);
+    (0..len).map(|_| random.f32() * 2.0 - 1.0).collect()
+}
+
+/// Multiples of 1/64 between -2 and 2.
+pub(crate) fn coarse(seed: u64, len: usize) -> Vec<f32> {
+    let mut random = fastrand::Rng::with_seed(seed);
+    (0..len).map(|_| f32::from(random.i16(-128..=128)) / 64.0).collect()
+}
+
+/// Values between `low` and twice that, of the same signs whatever the seed: sums of them do not cancel.
+pub(crate) fn calm(seed: u64, len: usize, low: f32) -> Vec<f32> {
+    let mut random = fastrand::Rng::with_seed(seed);
+    let sign = |place: usize| if place % 3 == 1 { -1.0 } else { 1.0 };
+    (0..len).map(|place| sign(place) * low * (1.0 + random.f32())).collect()
+}
+
+/// Panics where a value is more than so many units in the last place of the other away.
+pub(crate) fn assert_near(got: &[f32], want: &[f32], units: u8, what: &str) {
+    assert_eq!(got.len(), want.len(), "{what}");
+    for (index, (got, want)) in got.iter().zip(want).enumerate() {
+        let unit = want.abs().next_up() - want.abs();
+        let room = unit * f32::from(units);
+        assert!((got - want).abs() <= room, "{what}: {got} for {want} at {index}");
+    }
+}
+
+/// A rule all of whose arithmetic on [`coarse`] values is exact, so that every device has the CPU's bits.
+pub(crate) fn exact() -> Sgd {
+    Sgd { lr: 0.5, momentum: 0.5, dampening: 0.5, weight_decay: 0.25, nesterov: false }
+}
+
+/// Every store.
+pub(crate) const STORES: [MasterStore; 6] = [
+    MasterStore::Copy,
+    MasterStore::NoMaster,
+    MasterStore::Remainder,
+    MasterStore::Stochastic { seed: 0xfedc_ba98_7654_3210 },
+    MasterStore::Kahan,
+    MasterStore::ScaledF16,
+];
+
+/// A set of gradients, those without values being missing.
+pub(crate) fn set<D: Device>(
+    device: &D,
+    grads: &[(&str, Option<Vec<f32>>)],
+    dtype: DType,
+) -> Grads<D> {
+    let one = |(name, values): &(&str, Option<Vec<f32>>)| {
+        Named::new(*name, values.as_ref().map(|values| vector(device, values, dtype)))
+    };
+    grads.iter().map(one).collect::<Vec<_>>().into()
+}
+
+/// The finding of one element, at a scale of 1.
+pub(crate) fn found<D: Device>(device: &D, value: f32) -> Found<D> {
+    let scale = device.upload_state(ScaleState::from_exponent(0)).unwrap();
+    device.unscale(&mut set(device, &[("w", Some(vec![value]))], DType::F32), &scale).unwrap()
+}
+
+/// An optimizer of parameters with these values.
+pub(crate) fn optimizer<D: Device>(
+    device: &D,
+    params: &[(&str, Vec<f32>)],
+    dtype: DType,
+    plan: Plan,
+) -> MasterOptimizer<D> {
+    let param =
+        |(name, values): &(&str, Vec<f32>)| Named::new(*name, vector(device, values, dtype));
+    let params = params.iter().map(param).collect();
+    MasterOptimizer::new(device.clone(), params, plan).unwrap()
+}
+
+/// A step of `f32` gradients that were made at a scale of 2^10, so that drivers that flush subnormals see none.
+pub(crate) fn step<D: Device>(
+    device: &D,
+    optimizer: &mut MasterOptimizer<D>,
+    grads: &[(&str, Vec<f32>)],
+) -> Result {
+    step_in(DType::F32, device, optimizer, grads)
+}
+
+/// A step of gradients of this type that were made at a scale of 2^10.
+pub(crate) fn step_in<D: Device>(
+    dtype: DType,
+    device: &D,
+    optimizer: &mut MasterOptimizer<D>,
+    grads: &[(&str, Vec<f32>)],
+) -> Result {
+    let scaled = |values: &Vec<f32>| values.iter().map(|x| x * 1024.0).collect();
+    let grads: Vec<_> = grads.iter().map(|(name, values)| (*name, Some(scaled(values)))).collect();
+    step_with(device, optimizer, set(device, &grads, dtype), 10)
+}
+
+/// A step of gradients that were made at a scale of two to this power.
+pub(crate) fn step_with<D: Device>(
+    device: &D,
+    optimizer: &mut MasterOptimizer<D>,
+    mut grads: Grads<D>,
+    exponent: i32,
+) -> Result {
+    let scale = device.upload_state(ScaleState::from_exponent(exponent)).map_err(told)?;
+    let found = device.unscale(&mut grads, &scale).map_err(told)?;
+    Ok(optimizer.step(grads, &found).map_err(told)?)
+}
+
+/// An error's words, where its type is any.
+pub(crate) fn told(error: impl std::fmt::Display) -> String {
+    error.to_string()
+}
+
+/// A slot of the CPU's.
+pub(crate) fn here(masters: &HostMasters, name: &str) -> Slot {
+    masters.get(name).unwrap().clone()
+}
+
+/// A slot of the device's.
+pub(crate) fn there(optimizer: &MasterOptimizer<Gpu>, name: &str) -> Result<Slot> {
+    Ok(optimizer.masters().read(optimizer.device(), name)?.ok_or("a slot")?)
+}
+
+/// The master values of each parameter.
+pub(crate) fn values<D: Device>(optimizer: &MasterOptimizer<D>) -> Result<Vec<Vec<f32>>> {
+    let exported = optimizer.export_f32().map_err(told)?;
+    Ok(exported.into_iter().map(|one| one.value).collect())
+}
+
+/// The kind of an error, for results that must be refused.
+pub(crate) fn kind<T, E: Error>(result: Result<T, E>) -> binade_core::ErrorKind {
+    match result {
+        Ok(_) => panic!("this must be refused"),
+        Err(error) => error.kind(),
+    }
+}
