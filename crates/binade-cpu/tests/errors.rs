@@ -2,15 +2,16 @@
 
 #![allow(clippy::unwrap_used, reason = "helpers of tests")]
 
-mod common;
-
 use binade_core::{DType, Error as _, ErrorKind};
 use binade_cpu::{Cpu, Error, Tensor};
 use binade_ops::*;
-use common::{cases::fresh, tensor};
+
+fn ones(shape: &[usize], dtype: DType) -> Tensor {
+    Cpu.fill(1.0, shape, dtype).unwrap()
+}
 
 fn f32s(shape: &[usize]) -> Tensor {
-    tensor(shape, 1, DType::F32)
+    ones(shape, DType::F32)
 }
 
 fn i64s(values: &[i64]) -> Tensor {
@@ -50,20 +51,20 @@ fn shapes_that_do_not_fit_are_named_both() {
 
 #[test]
 fn a_bias_in_another_type_than_the_activation_is_refused() {
-    let x = tensor(&[2, 3], 1, DType::F16);
+    let x = ones(&[2, 3], DType::F16);
     refused(
         Cpu.bias_add(&x, &f32s(&[3])),
         ErrorKind::Mismatch,
         "bias_add: found f16, f32; expected one of bf16, f16, f32, the same for all: cast them first, or let autocast",
     );
-    let w = tensor(&[4, 3], 1, DType::F16);
+    let w = ones(&[4, 3], DType::F16);
     assert_eq!(Cpu.linear(&x, &w, Some(&f32s(&[4]))).unwrap_err().kind(), ErrorKind::Mismatch);
 }
 
 #[test]
 fn normalisation_takes_parameters_of_its_input_or_f32_and_no_others() {
-    let vectors = [DType::BF16, DType::F32].map(|dtype| tensor(&[3], 1, dtype));
-    let x = tensor(&[4, 3], 1, DType::F16);
+    let vectors = [DType::BF16, DType::F32].map(|dtype| ones(&[3], dtype));
+    let x = ones(&[4, 3], DType::F16);
     refused(
         Cpu.layer_norm(&x, &vectors[0], &vectors[0], 1e-5),
         ErrorKind::Mismatch,
@@ -118,7 +119,7 @@ fn a_gradient_of_another_shape_or_type_is_refused() {
         "matmul: found [2, 3] and [2, 4]; expected equal shapes",
     );
     refused(
-        Cpu.matmul_backward(&tensor(&[2, 4], 1, DType::BF16), &a, &b),
+        Cpu.matmul_backward(&ones(&[2, 4], DType::BF16), &a, &b),
         ErrorKind::Mismatch,
         "matmul: found bf16, f32; expected a gradient of the result's type: cast them first, or let autocast",
     );
@@ -127,7 +128,7 @@ fn a_gradient_of_another_shape_or_type_is_refused() {
         ErrorKind::Mismatch,
         "sum: found [1]; expected the gradient of a scalar, []",
     );
-    let half = tensor(&[], 1, DType::F16);
+    let half = ones(&[], DType::F16);
     assert_eq!(Cpu.mean_backward(&half, &[2], DType::F16).unwrap_err().kind(), ErrorKind::Mismatch);
 }
 
@@ -151,7 +152,7 @@ fn arguments_out_of_range_say_the_range() {
             &f32s(&[1, 3]),
             &f32s(&[3]),
             &f32s(&[3]),
-            &fresh(3),
+            &RunningStats { mean: f32s(&[3]), var: f32s(&[3]) },
             BatchNormConfig::default(),
         ),
         ErrorKind::InvalidArgument,

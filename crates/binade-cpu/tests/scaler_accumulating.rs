@@ -4,7 +4,7 @@ mod sets;
 
 use binade_core::{DType, Error as _, ErrorKind, Finding, Named};
 use binade_cpu::{Cpu, Gradients, Tensor};
-use binade_grad_scaler::{BadMicroBatch, GradOps, GradScaler, LossScale, Norm, ScaleState, Scaler};
+use binade_grad_scaler::{GradOps, GradScaler, Norm, ScaleState};
 use sets::{
     BLOCK, NATIVE, Part, Random, in_pools, native_unscaled, native_values, one, said, unscaled,
     values,
@@ -79,45 +79,6 @@ fn a_sum_that_was_never_settled_is_added_to_as_what_it_stands_for() {
 }
 
 #[test]
-fn a_bad_set_adds_nothing_and_an_infinity_never_enters_a_sum() {
-    let good = || one(&[1.0, 2.0]);
-    let bad = || one(&[f32::INFINITY, f32::NAN]);
-    let none = Cpu.accumulate(None, bad(), &raised()).unwrap();
-    assert_eq!(values(&none), [None]);
-    let sum = Cpu.accumulate(Some(none), good(), &Finding::default()).unwrap();
-    let sum = Cpu.accumulate(Some(sum), bad(), &raised()).unwrap();
-    assert_eq!(values(&sum), values(&good()));
-}
-
-#[test]
-fn a_gradient_of_a_bad_set_only_is_none_whichever_came_first() {
-    let set = |a: Option<f32>, b: Option<f32>| {
-        let named = |(name, x): (&str, Option<f32>)| Named::new(name, x.map(Tensor::scalar));
-        Gradients::from([("a", a), ("b", b)].map(named).to_vec())
-    };
-    let bad = || (set(Some(f32::NAN), Some(1.0)), raised());
-    let good = || (set(None, Some(2.0)), Finding::default());
-    for order in [[bad(), good()], [good(), bad()]] {
-        let add = |sum, (grads, found): (Gradients, Finding)| {
-            Some(Cpu.accumulate(sum, grads, &found).unwrap())
-        };
-        let sum = order.into_iter().fold(None, add).expect("two");
-        assert_eq!(values(&sum), values(&set(None, Some(2.0))));
-    }
-}
-
-#[test]
-fn a_parameter_with_a_gradient_in_one_set_only_keeps_that_one() {
-    let set = |a: Option<f32>, b: Option<f32>| {
-        let named = |(name, x): (&str, Option<f32>)| Named::new(name, x.map(Tensor::scalar));
-        Gradients::from([("a", a), ("b", b), ("c", None)].map(named).to_vec())
-    };
-    let fine = Finding::default();
-    let sum = Cpu.accumulate(Some(set(Some(1.0), None)), set(None, Some(2.0)), &fine).unwrap();
-    assert_eq!(values(&sum), values(&set(Some(1.0), Some(2.0))));
-}
-
-#[test]
 fn sets_that_differ_are_refused_by_the_parameters_name() {
     let set = |shapes: &[(&str, &[usize])]| {
         let zeros = |shape: &[usize]| {
@@ -140,24 +101,6 @@ fn sets_that_differ_are_refused_by_the_parameters_name() {
             assert!(error.to_string().starts_with(&format!("`{culprit}`: ")), "{error}");
         }
     }
-}
-
-#[test]
-fn a_window_with_one_bad_micro_batch_steps_with_the_others() {
-    let rule = LossScale::dynamic();
-    let scaler = Scaler::new(Cpu, rule).unwrap();
-    let mut window = scaler.accumulate(BadMicroBatch::Drop);
-    for batch in [[1.0, 2.0], [f32::NAN, 0.0], [0.5, 0.25]] {
-        let grads = scaler.scale(&Tensor::scalar(1.0_f32)).unwrap().backward(|loss| {
-            let scale = loss.as_slice::<f32>().unwrap()[0];
-            Ok(one(&batch.map(|x| x * scale)))
-        });
-        window.add(grads.unwrap().unscale().unwrap()).unwrap();
-    }
-    assert_eq!(
-        values(window.finish().unwrap().expect("three").grads()),
-        values(&one(&[1.5, 2.25]))
-    );
 }
 
 #[test]

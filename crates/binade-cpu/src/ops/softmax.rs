@@ -50,6 +50,8 @@ pub(super) fn by_row(
     input: &Tensor,
     f: impl Fn(&[f32], &mut [f32]) + Sync,
 ) -> Result<Tensor, Error> {
+    // By itself first, so that a refusal names one operand.
+    operands::float(op, &[input])?;
     by_row2(op, input, input, |x, _, out| f(x, out))
 }
 
