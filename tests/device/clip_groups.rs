@@ -1,7 +1,7 @@
 //! Clipping by groups, beyond the kit: many groups, refusals that leave everything as it was, windows, and waiting.
 
 use crate::support::{Device, Grads, Result, gpu, kind, noise, own, set, vector};
-use binade_core::{DType, ErrorKind, Finding, Named};
+use binade_core::{DType, ErrorKind, Finding, GradSet as _, Named};
 use binade_cpu::Cpu;
 use binade_grad_scaler::{
     BadMicroBatch, ClipGroup, GradOps as _, GradScaler, LossScale, Norm, ScaleState, ScaleStore,

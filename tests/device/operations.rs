@@ -56,15 +56,15 @@ fn misfits((call, operands): &Row) -> Vec<Row> {
 }
 
 /// A refusal's kind and words. A fused operation may be named by the one that it begins with.
-fn refusal(error: impl Error) -> (ErrorKind, String) {
+fn refusal(error: &impl Error) -> (ErrorKind, String) {
     (error.kind(), error.to_string().replace("linear_relu", "linear"))
 }
 
 fn operands_that_do_not_fit_are_refused_with_the_cpus_words() -> Result {
     let mut refused = 0;
     for row in rows(N, DType::F16).iter().flat_map(misfits) {
-        let want = run(&Cpu, &row).map(drop).map_err(refusal);
-        let got = run(&gpu(), &row).map(drop).map_err(refusal);
+        let want = run(&Cpu, &row).map(drop).map_err(|error| refusal(&error));
+        let got = run(&gpu(), &row).map(drop).map_err(|error| refusal(&error));
         refused += usize::from(want.is_err());
         assert_eq!(got, want, "{row:?}");
     }

@@ -4,9 +4,7 @@ use crate::support::Gpu;
 use binade_core::{DType, Error, GradSet, Handle, Named, Optimizer as _};
 use binade_cpu::Cpu;
 use binade_grad_scaler::{GradOps, Loss, ScaleState};
-use binade_master_weights::{
-    HostMasters, MasterOptimizer, MasterStore, Plan, Sgd, Slot, Snapshot,
-};
+use binade_master_weights::{HostMasters, MasterOptimizer, MasterStore, Plan, Sgd, Slot, Snapshot};
 use binade_ops::{Ops, Upload};
 use libtest_mimic::Failed;
 

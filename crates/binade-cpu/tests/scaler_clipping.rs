@@ -6,7 +6,8 @@ use binade_core::{DType, Error as _, ErrorKind, Finding, Named};
 use binade_cpu::{Cpu, Gradients, Tensor};
 use binade_grad_scaler::{GradOps, Norm};
 use sets::{
-    NATIVE, Part, Random, in_pools, name, native_unscaled, native_values, one, said, unscaled, values,
+    NATIVE, Part, Random, in_pools, name, native_unscaled, native_values, one, said, unscaled,
+    values,
 };
 
 const NORMS: [Norm; 2] = [Norm::L2, Norm::Infinity];

@@ -5,6 +5,7 @@
 use super::ask::{Ask, Asks, Computes, i64s, ones, refusals, uniform, values};
 use super::cast::rounded;
 use super::stochastic_cast::word;
+use super::training::narrow;
 use super::values::{awkward, offsets};
 use super::{FLOATS, SHORT};
 use crate::{Agreement, Arithmetic, CaseGroup::Dropout, Check, OpInvocation, Stored, Verdict};
@@ -33,7 +34,14 @@ pub(super) fn add_cases(cases: &mut Asks) {
         cases.add(Dropout, dtype, "the_mask_is_a_function_of_the_key", move |s, check| {
             let x = ones(dtype, &[257]);
             let keys = [[1, 1], [1, 2], [2, 1], [1, 1 | 1 << 32], [1 | 1 << 32, 1], [u64::MAX; 2]];
-            keys.into_iter().try_for_each(|key| both(s, check, &x, key, 0.5, 0))
+            keys.into_iter().try_for_each(|key| both(s, check, &x, key, 0.5, 0))?;
+            // A word that is the threshold itself stays: one whose last eight bits are 0 is an f32's.
+            let of = Key { seed: 1, parameter: !0, step: 2 };
+            let words: Vec<u32> = (0..2048).map(|index| word(of, index)).collect();
+            let edge = words.iter().position(|word| word.trailing_zeros() >= 8);
+            let (edge, word) = edge.map_or((0, 0), |at| (at, words[at]));
+            let p = rounded(f64::from(word) / 2.0_f64.powi(32), F32);
+            both(s, check, &ones(dtype, &[edge + 1]), [1, 2], narrow(p), 0)
         });
         cases.add(Dropout, dtype, "what_stays_is_multiplied_in_f32", move |s, check| {
             let x = uniform(5, dtype, &[257], [-2.0, 2.0]);
