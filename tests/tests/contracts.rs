@@ -207,7 +207,7 @@ fn the_list_of_cases_has_each_operation_and_every_sentence() {
         let is_plain = !sentence.contains(|c: char| c.is_ascii_digit());
         assert!(!is_plain || page.contains(&format!("\n| {sentence}")), "{}", case.name());
     }
-    let row = "\n| rounds once | f64-f32 | [AmpTensor](contracts.md#amptensor), [Autocast](contracts.md#autocast) |\n";
+    let row = "\n| rounds once | f64-f32 | [AmpTensor](../contracts.md#amptensor), [Autocast](../contracts.md#autocast) |\n";
     assert!(page.contains(row), "{page}");
 }
 
@@ -233,4 +233,35 @@ fn a_pattern_is_like_what_it_leaves_open() {
         assert!(!is_like(name, pattern), "{name} {pattern}");
     }
     assert_eq!(plain("in [`-max`], [x](crate::y) and\n  on"), "in `-max`, x and on");
+}
+
+/// The rows of a page's tables, without headings.
+fn rows(page: &str) -> impl Iterator<Item = &str> {
+    let lines: Vec<&str> = page.lines().collect();
+    let is_row = |line: &str| line.starts_with('|') && !line.starts_with("|--");
+    let is_heading = |at: usize| lines.get(at + 1).is_some_and(|next| next.starts_with("|--"));
+    let found = (0..lines.len()).filter(|&at| is_row(lines[at]) && !is_heading(at));
+    found.map(|at| lines[at]).collect::<Vec<_>>().into_iter()
+}
+
+#[test]
+fn every_difference_and_every_fact_names_tests_that_are_there() {
+    for page in ["docs/differences.md", "docs/semantics.md"] {
+        let text = read(page);
+        assert!(rows(&text).count() > 10, "{page}");
+        for row in rows(&text) {
+            let cell = row.trim_end_matches('|').rsplit('|').next().unwrap();
+            let links: Vec<_> = cell.split("](../").skip(1).collect();
+            assert!(!links.is_empty(), "{page} names no test in the last cell: {row}");
+            for link in links {
+                let (file, tests) = link.split_once(')').unwrap();
+                let source = read(file);
+                let tests = tests.split('[').next().unwrap();
+                assert!(quoted(tests).next().is_some(), "{page} names no test of {file}: {row}");
+                for test in quoted(tests) {
+                    assert!(names(&source, test), "`{file}` has no test `{test}`: {row}");
+                }
+            }
+        }
+    }
 }

@@ -19,7 +19,7 @@ fn guides() -> Vec<(String, String)> {
     let entries = std::fs::read_dir(folder()).expect("the guides' folder");
     let names = entries.map(|entry| entry.expect("an entry").file_name().into_string());
     let mut names: Vec<_> = names.map(|name| name.expect("UTF-8")).collect();
-    names.retain(|name| name != "README.md");
+    names.retain(|name| name != "index.md");
     names.sort();
     names.into_iter().map(|name| (name.clone(), read(&folder().join(name)))).collect()
 }
@@ -107,7 +107,7 @@ fn every_call_that_a_table_names_is_compiled_in_the_same_guide() {
 fn every_guide_is_a_doc_test_and_is_listed() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let lists =
-        [root.join("src/lib.rs"), folder().join("README.md"), folder().join("../SUMMARY.md")];
+        [root.join("src/lib.rs"), folder().join("index.md"), folder().join("../../SUMMARY.md")];
     for list in lists {
         let text = read(&list);
         for (name, _) in guides() {

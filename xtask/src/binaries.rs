@@ -1,17 +1,14 @@
-//! The workspace's tests and programs, built together: with one choice of features nothing is compiled twice, and without cargo
-//! between them several run side by side.
+//! Tests and programs that cargo built together: with one choice of features nothing is compiled twice, and without cargo between
+//! them several run side by side.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use serde_json::Value;
 
 use crate::{Result, ptx, shell::Call};
 
-/// What cargo built of the workspace.
-pub(crate) struct Binaries {
-    all: Vec<Binary>,
-    interpreter: Option<PathBuf>,
-}
+/// The binaries of one build.
+pub(crate) struct Binaries(Vec<Binary>);
 
 #[derive(Debug, PartialEq, Eq)]
 struct Binary {
@@ -22,7 +19,7 @@ struct Binary {
     file: String,
 }
 
-/// Which of a package's binaries.
+/// The kinds of a package's binaries.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
     /// The unit tests of its library.
@@ -31,15 +28,15 @@ pub(crate) enum Kind {
     Tests,
     /// A program.
     Program,
-    /// A program among the examples.
-    Example,
 }
 
 impl Binaries {
-    /// Builds what `cargo test` of the whole workspace builds, which is done already where those tests have run.
+    /// Builds what `cargo test` of the whole workspace builds, and puts the interpreter in its place.
     pub(crate) fn built() -> Result<Self> {
         let build = "test --all-features --no-run --quiet --message-format json-render-diagnostics";
-        Self::of(&Call::cargo(build))
+        let messages = Call::cargo(build).read()?;
+        ptx::place(&ptx::library(&messages).ok_or("cargo built no PTX interpreter")?)?;
+        Ok(Self::among(&messages))
     }
 
     /// The binaries that a call of cargo builds, from its messages in JSON.
@@ -47,50 +44,60 @@ impl Binaries {
         Ok(Self::among(&call.read()?))
     }
 
-    /// Cargo's messages, one JSON object a line.
     fn among(messages: &str) -> Self {
-        let all = messages.lines().filter_map(|line| serde_json::from_str(line).ok());
-        let all = all.filter_map(|message: Value| binary(&message)).collect();
-        Self { all, interpreter: ptx::library(messages) }
+        let messages = messages.lines().filter_map(|line| serde_json::from_str(line).ok());
+        Self(messages.filter_map(|message: Value| binary(&message)).collect())
     }
 
-    /// The shared library that stands in for the driver.
-    pub(crate) fn interpreter(&self) -> Result<&Path> {
-        self.interpreter.as_deref().ok_or_else(|| "cargo built no PTX interpreter".into())
-    }
-
-    /// The call of one, without arguments.
-    pub(crate) fn call(&self, package: &str, kind: Kind, name: &str) -> Result<Call> {
-        Ok(Call::of(self.file(package, kind, name)?))
-    }
-
-    /// Where one lies.
+    /// The path of one.
     pub(crate) fn file(&self, package: &str, kind: Kind, name: &str) -> Result<&str> {
-        let mut all = self.all.iter();
-        let found = all.find(|it| it.package == package && it.kind == kind && it.name == name);
         let found =
-            found.ok_or_else(|| format!("cargo built no {kind:?} `{name}` of {package}"))?;
-        Ok(&found.file)
+            self.0.iter().find(|it| it.package == package && it.kind == kind && it.name == name);
+        Ok(&found.ok_or_else(|| format!("cargo built no {kind:?} `{name}` of {package}"))?.file)
+    }
+
+    /// Each with the name that it goes by where tests and programs lie in one folder.
+    pub(crate) fn named(&self) -> impl Iterator<Item = (String, &Path)> {
+        self.0.iter().map(|binary| {
+            let name = binary.name.replace('_', "-");
+            let is_test = binary.kind != Kind::Program;
+            (if is_test { format!("test-{name}") } else { name }, Path::new(&binary.file))
+        })
+    }
+
+    /// `call` with the path of a binary for each word such as `@binade-cuda/tests/device`, of `units`, `tests` or `bin`.
+    pub(crate) fn named_in(&self, call: Call) -> Result<Call> {
+        call.map(|word| {
+            let parts: Vec<_> = word.strip_prefix('@').unwrap_or_default().split('/').collect();
+            match parts[..] {
+                [package, "units", name] => {
+                    self.file(package, Kind::Units, name).map(str::to_owned)
+                }
+                [package, "tests", name] => {
+                    self.file(package, Kind::Tests, name).map(str::to_owned)
+                }
+                [package, "bin", name] => {
+                    self.file(package, Kind::Program, name).map(str::to_owned)
+                }
+                _ => Ok(word),
+            }
+        })
     }
 }
 
-/// What a message tells of, if it is an executable.
+/// The executable that a message tells of.
 fn binary(message: &Value) -> Option<Binary> {
     let package = Path::new(message["manifest_path"].as_str()?).parent()?.file_name()?;
     let target = &message["target"];
     let kind = match (target["kind"][0].as_str()?, message["profile"]["test"].as_bool()?) {
         ("test", true) => Kind::Tests,
         ("bin", false) => Kind::Program,
-        ("example", false) => Kind::Example,
-        (_, true) => Kind::Units,
+        ("lib" | "proc-macro", true) => Kind::Units,
         _ => return None,
     };
-    Some(Binary {
-        package: package.to_str()?.to_owned(),
-        name: target["name"].as_str()?.to_owned(),
-        kind,
-        file: message["executable"].as_str()?.to_owned(),
-    })
+    let [name, file] = [&target["name"], &message["executable"]].map(Value::as_str);
+    let package = package.to_str()?.to_owned();
+    Some(Binary { package, name: name?.to_owned(), kind, file: file?.to_owned() })
 }
 
 #[cfg(test)]
@@ -98,32 +105,29 @@ mod tests {
     use super::*;
     use serde_json::json;
 
-    fn message(kind: &str, name: &str, is_test: bool, file: Option<&str>) -> String {
-        let target = json!({ "kind": [kind], "name": name });
-        let profile = json!({ "test": is_test });
-        let path = "/r/crates/binade-cuda/Cargo.toml";
-        json!({ "manifest_path": path, "target": target, "profile": profile, "executable": file })
-            .to_string()
-    }
-
     #[test]
-    fn what_has_the_same_name_is_told_apart_by_its_kind() {
-        let lines = [
-            message("lib", "binade_cuda", false, None),
-            message("lib", "binade_cuda", true, Some("t/units")),
-            message("bin", "device", false, Some("t/device")),
-            message("bin", "device", true, Some("t/device-units")),
-            message("test", "device", true, Some("t/device-tests")),
-            message("example", "device", false, Some("t/examples/device")),
-            r#"{"reason":"build-finished","success":true}"#.to_owned(),
+    fn equal_names_are_told_apart_by_kind() {
+        let message = |kind: &str, is_test: bool, file: &str| {
+            let target = json!({ "kind": [kind], "name": "device" });
+            let path = "/r/crates/binade-cuda/Cargo.toml";
+            json!({ "manifest_path": path, "target": target, "profile": { "test": is_test }, "executable": file })
+                .to_string()
+        };
+        let kinds = [
+            ("lib", true, "units"),
+            ("bin", false, "program"),
+            ("bin", true, "its units"),
+            ("test", true, "tests"),
         ];
+        let lines = kinds.map(|(kind, is_test, file)| message(kind, is_test, file));
         let built = Binaries::among(&lines.join("\n"));
-        let call = |kind, name| built.call("binade-cuda", kind, name).map(|call| call.to_string());
-        assert_eq!(call(Kind::Units, "binade_cuda").unwrap(), "t/units");
-        assert_eq!(call(Kind::Program, "device").unwrap(), "t/device");
-        assert_eq!(call(Kind::Tests, "device").unwrap(), "t/device-tests");
-        assert_eq!(call(Kind::Example, "device").unwrap(), "t/examples/device");
-        let error = call(Kind::Tests, "lost").unwrap_err().to_string();
+        let named = |line| built.named_in(Call::line(line)).map(|call| call.to_string());
+        assert_eq!(named("A=1 @binade-cuda/tests/device b/c").unwrap(), "A=1 tests b/c");
+        assert_eq!(named("sh @binade-cuda/bin/device").unwrap(), "sh program");
+        assert_eq!(named("@binade-cuda/units/device").unwrap(), "units");
+        let all: Vec<_> = built.named().map(|(name, _)| name).collect();
+        assert_eq!(all, ["test-device", "device", "test-device"]);
+        let error = named("@binade-cuda/tests/lost").unwrap_err().to_string();
         assert_eq!(error, "cargo built no Tests `lost` of binade-cuda");
     }
 }

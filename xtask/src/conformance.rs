@@ -1,14 +1,7 @@
-//! `cargo xtask conformance --device …`: starts the binary of `binade-bench` that runs the kit, on one device or on every one of
-//! them, and shows what came of several side by side.
+//! `cargo xtask conformance --device …`: starts the program that runs the kit, on one device or on every one of them, and shows the
+//! reports of several side by side.
 
-mod column;
-mod table;
-
-use std::{
-    env, fs,
-    path::{Path, PathBuf},
-    process::Command,
-};
+use std::{env, fs, path::PathBuf};
 
 use clap::{Args, ValueEnum};
 use serde_json::Value;
@@ -18,8 +11,6 @@ use crate::{
     shell::{Call, root},
 };
 
-use column::Column;
-
 #[derive(Args)]
 pub(crate) struct Conformance {
     /// The device under test.
@@ -28,8 +19,8 @@ pub(crate) struct Conformance {
     /// Writes the report as JSON; of several subjects, a list of them.
     #[arg(long, value_name = "FILE")]
     json: Option<PathBuf>,
-    /// Writes the report as a page for a browser; of several subjects, the table.
-    #[arg(long, value_name = "FILE")]
+    /// Writes the report of one device as a page for a browser.
+    #[arg(long, value_name = "FILE", conflicts_with = "beside")]
     html: Option<PathBuf>,
     /// Runs the cases whose full name contains this.
     #[arg(long, value_name = "TEXT")]
@@ -58,143 +49,87 @@ enum Device {
     Candle,
     /// burn's tensors by its adapter, on burn's `flex`.
     Burn,
-    /// Every device, side by side; a column says of one that cannot be opened why.
+    /// Every device, side by side; one that cannot be opened says why.
     All,
 }
+
+/// A subject's name with its report, or the reason why there is none.
+type Column = (String, Result<Value, String>);
 
 impl Conformance {
     pub(crate) fn run(self) -> Result<()> {
         if self.device == Device::All || !self.beside.is_empty() {
             return self.side_by_side();
         }
-        let mut process = self.process(self.device)?;
+        let mut process = self.call(self.device)?.process();
         for (flag, file) in [("--json", self.json), ("--html", self.html)] {
             file.map(|file| process.arg(flag).arg(file));
         }
         // Started in the user's folder, not in the root: the paths are relative to it.
         let status = process.status()?;
-        if status.success() {
-            Ok(())
-        } else {
-            Err(format!("the conformance run ended with {status}").into())
-        }
+        if status.success() { Ok(()) } else { Err(format!("the kit ended with {status}").into()) }
     }
 
-    /// The binary, asked for this device and for the cases that are.
-    fn process(&self, device: Device) -> Result<Command> {
-        let mut process = device.program().process();
-        if let Some(folder) = device.libraries(self.tf32)? {
-            process.env("LD_LIBRARY_PATH", folder);
-            // Who asks for a device by name wants it tested, not skipped.
-            process.env("BINADE_REQUIRE", device::before(Path::new("ptx"), "BINADE_REQUIRE", ','));
+    /// The call of the program for this device and for the cases that are asked for.
+    fn call(&self, device: Device) -> Result<Call> {
+        let mut call = device.cargo("run").args(["--"]);
+        if !matches!(device, Device::Candle | Device::Burn) {
+            call = call.args(["--device".to_owned(), device.name()]);
         }
-        self.only.as_ref().map(|text| process.arg("--only").arg(text));
-        self.tf32.then(|| process.arg("--tf32"));
-        Ok(process)
+        if device == Device::Ptx {
+            ptx::folder(self.tf32)?;
+            call = device::on_ptx(self.tf32, call);
+        }
+        let only = self.only.iter().flat_map(|text| ["--only", text]);
+        Ok(call.args(only).args(self.tf32.then_some("--tf32")))
     }
 
     fn side_by_side(&self) -> Result<()> {
-        let mut beside = Vec::new();
-        for file in &self.beside {
-            beside.extend(Column::of_file(file)?);
-        }
         let mut columns = Vec::new();
-        for device in self.device.each() {
-            // Apart, so that what does not compile is no device that could not be opened.
-            device.cargo("build").run()?;
-            columns.extend(self.columns(device)?);
+        for &device in Device::value_variants().iter().filter(|&&it| it != Device::All) {
+            if [device, Device::All].contains(&self.device) {
+                columns.extend(self.columns(device)?);
+            }
         }
-        columns.extend(beside);
-        println!("cases, worst difference as a share of what is allowed, status\n");
-        print!("{}", table::markdown(&columns));
+        for file in &self.beside {
+            columns.extend(
+                read(&fs::read_to_string(file)?)
+                    .map_err(|why| format!("{}: {why}", file.display()))?,
+            );
+        }
+        println!(
+            "cases, worst difference as a share of what is allowed, status\n\n{}",
+            table(&columns)
+        );
         if let Some(file) = &self.json {
-            let reports: Vec<&Value> = columns.iter().flat_map(|column| &column.report).collect();
+            let reports: Vec<&Value> = columns.iter().flat_map(|(_, report)| report).collect();
             fs::write(file, serde_json::to_string_pretty(&reports)?)?;
-        }
-        if let Some(file) = &self.html {
-            fs::write(file, table::html(&columns))?;
         }
         verdict(&columns, self.device != Device::All)
     }
 
-    /// What a device came to: its report, or why there is none.
+    /// The reports of a device, or the reason why there is none.
     fn columns(&self, device: Device) -> Result<Vec<Column>> {
-        let json = root().join(format!("target/conformance/beside/{}.json", device.name()));
-        fs::create_dir_all(json.parent().ok_or("a file without a folder")?)?;
+        // Apart, so that what does not compile is no device that could not be opened.
+        device.cargo("build").run()?;
+        let json = root().join(format!("target/conformance-{}.json", device.name()));
         // A report of an earlier run must not be read for this one's.
-        if json.exists() {
-            fs::remove_file(&json)?;
-        }
-        eprintln!("{} …", device.name());
-        let mut process = match self.process(device) {
-            Ok(process) => process,
-            Err(why) => return Ok(vec![Column::closed(device.name(), why.to_string())]),
-        };
-        let output = process.arg("--json").arg(&json).output()?;
-        if json.exists() {
-            return Column::of_file(&json);
+        fs::write(&json, "")?;
+        let call = self.call(device)?.args(["--json".to_owned(), json.display().to_string()]);
+        let output = call.process().output()?;
+        let text = fs::read_to_string(&json)?;
+        if !text.is_empty() {
+            return read(&text);
         }
         let told = String::from_utf8_lossy(&output.stderr).into_owned();
         let why = told.lines().rfind(|line| !line.trim().is_empty()).unwrap_or("it said nothing");
-        let why = why.strip_prefix("error: ").unwrap_or(why);
-        Ok(vec![Column::closed(device.name(), why.to_owned())])
+        Ok(vec![(device.name(), Err(why.to_owned()))])
     }
-}
-
-/// Names each case that failed. A device that cannot be opened is no failure unless it is required, or was asked for by name.
-fn verdict(columns: &[Column], is_named: bool) -> Result<()> {
-    let required = env::var("BINADE_REQUIRE").unwrap_or_default();
-    let is_required = |name: &str| required.split(',').any(|it| it.trim() == name);
-    let mut broken = Vec::new();
-    for column in columns {
-        if let Err(why) = &column.report {
-            println!("{} was not opened: {why}", column.name);
-        }
-        for case in column.failures() {
-            println!("FAILED {} {case}", column.name);
-        }
-        let counts = column.report.is_ok() || is_named || is_required(&column.name);
-        if counts && !column.is_success() {
-            broken.push(column.name.as_str());
-        }
-    }
-    if columns.iter().all(|column| column.report.is_err()) {
-        return Err("no device could be opened".into());
-    }
-    if broken.is_empty() {
-        return Ok(());
-    }
-    let names = broken.join(", ");
-    Err(format!("{names}: a case failed, or none passed; `--device NAME` shows the report").into())
 }
 
 impl Device {
-    /// The devices that are meant.
-    fn each(self) -> Vec<Self> {
-        match self {
-            Self::All => vec![
-                Self::Cpu,
-                Self::Deferred,
-                Self::Cuda,
-                Self::Ptx,
-                Self::Wgpu,
-                Self::Candle,
-                Self::Burn,
-            ],
-            one => vec![one],
-        }
-    }
-
-    /// The call of the program that tries it, whose arguments follow. Adapters have programs of their own, since nobody else should
-    /// have to build their frameworks.
-    fn program(self) -> Call {
-        match self {
-            Self::Candle | Self::Burn => self.cargo("run").args(["--"]),
-            _ => self.cargo("run").args(["--", "--device", self.name()]),
-        }
-    }
-
-    /// `cargo build` or `cargo run` of that program.
+    /// `cargo build` or `cargo run` of the program that tries it. Adapters have programs of their own, since nobody else should have
+    /// to build their frameworks.
     fn cargo(self, command: &str) -> Call {
         let (package, program) = match self {
             Self::Candle => ("binade-example-candle", "candle_conformance"),
@@ -204,100 +139,140 @@ impl Device {
         Call::cargo(command).args(["--quiet", "--package", package, "--bin", program])
     }
 
-    /// As the binary calls it.
-    fn name(self) -> &'static str {
-        match self {
-            Self::Cpu => "cpu",
-            Self::Deferred => "deferred",
-            Self::Cuda => "cuda",
-            Self::Ptx => "ptx",
-            Self::Wgpu => "wgpu",
-            Self::Candle => "candle",
-            Self::Burn => "burn",
-            Self::All => "all",
-        }
-    }
-
-    /// The value that `LD_LIBRARY_PATH` needs for the device's driver to be found; nothing where it can stay as it is.
-    ///
-    /// For `ptx` this is the one place that builds the interpreter and puts its folder first.
-    fn libraries(self, by_tf32: bool) -> Result<Option<String>> {
-        match self {
-            Self::Ptx => Ok(Some(device::before(&ptx::folder(by_tf32)?, "LD_LIBRARY_PATH", ':'))),
-            _ => Ok(None),
-        }
+    /// The name that the program gives it.
+    fn name(self) -> String {
+        format!("{self:?}").to_lowercase()
     }
 }
 
-/// Where CI keeps the report of the device, or the driver, of this name.
-pub(crate) fn place(name: &str) -> PathBuf {
-    root().join(format!("target/conformance/{name}.json"))
+/// The subjects of a text, which holds one report or a list of them.
+fn read(text: &str) -> Result<Vec<Column>> {
+    let value = serde_json::from_str(text)?;
+    let reports = if let Value::Array(reports) = value { reports } else { vec![value] };
+    let named = |report: Value| {
+        let name = report["device"].as_str().filter(|_| report["schema"] == "binade-conformance/1");
+        let name = name.ok_or("it is no report that this version of the kit writes")?.to_owned();
+        Ok((name, Ok(report)))
+    };
+    reports.into_iter().map(named).collect()
 }
 
-/// The report that CI kept last.
-pub(crate) fn kept(name: &str) -> Result<Value> {
-    let json = place(name);
-    let text = fs::read_to_string(&json)
-        .map_err(|error| format!("there is no report of {name} in {}: {error}", json.display()))?;
-    Ok(serde_json::from_str(&text)?)
+/// The elements of a list of a report.
+fn list<'a>((_, report): &'a Column, key: &str) -> impl Iterator<Item = &'a Value> {
+    report.iter().filter_map(move |report| report[key].as_array()).flatten()
+}
+
+/// Every subject side by side, as Markdown. Operations stand in the order in which subjects first have them.
+fn table(columns: &[Column]) -> String {
+    let mut operations: Vec<&str> = Vec::new();
+    for name in
+        columns.iter().flat_map(|it| list(it, "rows")).filter_map(|row| row["operation"].as_str())
+    {
+        if !operations.contains(&name) {
+            operations.push(name);
+        }
+    }
+    let row = |first: &str, cell: &dyn Fn(&Column) -> String| {
+        let cells: Vec<_> = columns.iter().map(|column| cell(column).replace('|', "\\|")).collect();
+        format!("| {first} | {} |\n", cells.join(" | "))
+    };
+    let rows = operations.iter().map(|operation| row(operation, &|column| cell(column, operation)));
+    row("operation", &|(name, _)| name.clone())
+        + &row("---", &|_| "---".into())
+        + &rows.collect::<String>()
+}
+
+/// `7, 0.50, ok, 1 known, 2 skipped`: the cases of an operation over all element types, the worst difference, and how it ended.
+fn cell(column: &Column, operation: &str) -> String {
+    let rows: Vec<_> = list(column, "rows").filter(|row| row["operation"] == operation).collect();
+    let sum = |key: &str| rows.iter().filter_map(|row| row[key].as_u64()).sum::<u64>();
+    let worst = rows.iter().filter_map(|row| row["worst"].as_f64()).fold(0.0, f64::max);
+    let told = ["passed", "failed", "known", "skipped"].map(|key| (sum(key), key));
+    let status = told.map(|(count, key)| match (count, key) {
+        (0, _) => String::new(),
+        (_, "passed") => ", ok".to_owned(),
+        (count, "failed") => format!(", {count} FAILED"),
+        (count, key) => format!(", {count} {key}"),
+    });
+    if rows.is_empty() {
+        "-".to_owned()
+    } else {
+        format!("{}, {worst:.2}{}", sum("cases"), status.concat())
+    }
+}
+
+/// Names each case that failed, or that a list names and no case is. A device that cannot be opened is no failure unless it is
+/// required, or was asked for by name.
+fn verdict(columns: &[Column], is_named: bool) -> Result<()> {
+    let required = env::var("BINADE_REQUIRE").unwrap_or_default();
+    let mut broken = Vec::new();
+    for column @ (name, report) in columns {
+        let failures = list(column, "failures").map(|it| &it["case"]);
+        let failures: Vec<_> =
+            failures.chain(list(column, "misnamed").map(|it| &it["name"])).collect();
+        for case in &failures {
+            println!("FAILED {name} {case}");
+        }
+        let is_bad = match report {
+            Ok(report) => report["failed"] != 0 || report["passed"] == 0 || !failures.is_empty(),
+            Err(why) => {
+                println!("{name} was not opened: {why}");
+                is_named || required.split(',').any(|it| it.trim() == name)
+            }
+        };
+        broken.extend(is_bad.then_some(name.as_str()));
+    }
+    if columns.iter().all(|(_, report)| report.is_err()) {
+        return Err("no device could be opened".into());
+    }
+    match broken.join(", ") {
+        names if names.is_empty() => Ok(()),
+        names => {
+            Err(format!("{names}: a case failed, or none passed; `--device NAME` shows the report")
+                .into())
+        }
+    }
 }
 
 #[cfg(test)]
 mod tests {
+    use super::*;
     use serde_json::json;
 
-    use super::*;
-
     #[test]
-    fn a_device_is_called_here_what_the_binary_calls_it() {
-        for device in Device::value_variants() {
-            let value = device.to_possible_value().unwrap();
-            assert_eq!(value.get_name(), device.name());
-        }
+    fn subjects_stand_side_by_side_and_element_types_are_joined() {
+        let row = |operation, cases, passed, failed, worst| json!({ "operation": operation, "cases": cases, "passed": passed, "failed": failed, "worst": worst });
+        let columns = [
+            (
+                "a".into(),
+                Ok(json!({ "rows": [row("cast", 3, 3, 0, 0.0), row("cast", 4, 2, 2, 0.5)] })),
+            ),
+            ("b|c".into(), Ok(json!({ "rows": [row("norm", 9, 9, 0, 0.0)] }))),
+        ];
+        let wanted = "| operation | a | b\\|c |\n| --- | --- | --- |\n| cast | 7, 0.50, ok, 2 FAILED | - |\n| norm | - | 9, 0.00, ok |\n";
+        assert_eq!(table(&columns), wanted);
+        assert!(read("{}").is_err_and(|why| why.to_string().contains("no report")));
     }
 
     #[test]
-    fn all_is_each_of_the_others() {
-        let others = Device::value_variants().iter().copied().filter(|it| *it != Device::All);
-        assert_eq!(Device::All.each(), others.collect::<Vec<_>>());
-    }
-
-    fn column(failed: u64, passed: u64) -> Column {
-        let failures = if failed > 0 { json!([{ "case": "cast/f16/x" }]) } else { json!([]) };
-        let report = json!({ "failed": failed, "passed": passed, "failures": failures });
-        Column { name: "a".into(), report: Ok(report) }
-    }
-
-    #[test]
-    fn a_failure_and_a_run_in_which_nothing_passed_are_named_and_a_closed_device_is_let_pass() {
-        let closed = || Column::closed("no such device", "it is not there".into());
-        assert!(verdict(&[column(0, 3), closed()], false).is_ok());
-        for bad in [column(1, 3), column(0, 0)] {
+    fn a_failure_a_misnamed_case_and_a_run_of_nothing_are_named_and_a_closed_device_is_let_pass() {
+        let closed = || ("b".to_owned(), Err("it is not there".to_owned()));
+        let opened = |failed, passed, misnamed| {
+            (
+                "a".to_owned(),
+                Ok(json!({ "failed": failed, "passed": passed, "misnamed": misnamed })),
+            )
+        };
+        assert!(verdict(&[opened(0, 3, json!([])), closed()], false).is_ok());
+        for bad in [
+            opened(1, 3, json!([])),
+            opened(0, 0, json!([])),
+            opened(0, 3, json!([{ "name": "cats/" }])),
+        ] {
             let error = verdict(&[bad, closed()], false).unwrap_err().to_string();
             assert!(error.starts_with("a: "), "{error}");
         }
-    }
-
-    #[test]
-    fn a_list_that_names_no_case_is_a_failure_though_every_case_passed() {
-        let mut column = column(0, 3);
-        column.report.as_mut().unwrap()["misnamed"] = json!([{ "name": "cats/", "reason": "" }]);
-        assert_eq!(column.failures(), ["cats/"]);
-        assert!(verdict(&[column], false).is_err());
-    }
-
-    #[test]
-    fn a_device_that_was_asked_for_and_is_closed_is_a_failure_and_so_are_none_but_closed_ones() {
-        let closed = || Column::closed("no such device", "it is not there".into());
-        assert!(verdict(&[closed(), column(0, 3)], true).is_err());
+        assert!(verdict(&[closed(), opened(0, 3, json!([]))], true).is_err(), "it was asked for");
         assert!(verdict(&[closed(), closed()], false).is_err());
-    }
-
-    #[test]
-    fn a_file_that_is_no_report_of_the_kit_is_refused_by_name() {
-        let manifest = root().join("Cargo.toml");
-        let error = Column::of_file(&manifest).err().unwrap().to_string();
-        assert!(error.contains("Cargo.toml is no JSON"), "{error}");
-        assert!(Column::of_file(Path::new("no/such/file.json")).is_err());
     }
 }

@@ -5,23 +5,19 @@
 
 use std::{
     collections::{BTreeMap, BTreeSet},
-    fmt::{self, Write},
-    fs,
+    fmt, fs,
     path::{Path, PathBuf},
 };
 
-use crate::{Result, kernels, packed, shell::root};
+use crate::{Result, kernels, packed, ptx, shell::root};
 
-/// An entry with a smaller share needs a reason.
-const ENOUGH: f64 = 0.95;
-
-/// Why less than [`ENOUGH`] of an entry runs. One that is needed no longer fails the verdict, as a lint's `expect` does.
+/// Why less than 95 % of an entry runs. A reason that is needed no longer fails the verdict, as a lint's `expect` does.
 const REASONS: &[(&str, &str)] = &[(
     "read_only",
     "it writes only where what it read equals a key that nobody expects, so that the reads are not dropped",
 )];
 
-/// What ran of each entry, and the names of those that there must be.
+/// The coverage of each entry, and the names of those that there must be.
 #[derive(Debug, Default)]
 pub(crate) struct Table {
     /// By name, and by module where two have entries of that name.
@@ -32,18 +28,17 @@ pub(crate) struct Table {
 #[derive(Debug)]
 struct Entry {
     lines: usize,
-    missed: BTreeSet<u32>,
+    missed: BTreeSet<usize>,
 }
 
 impl Entry {
-    #[expect(clippy::cast_precision_loss, reason = "a kernel has fewer lines than 2^52")]
-    fn share(&self) -> f64 {
-        let ran = self.lines.saturating_sub(self.missed.len());
-        if self.lines == 0 { 1.0 } else { ran as f64 / self.lines as f64 }
+    /// The percentage that ran, rounded down: 100 is all of it.
+    fn percent(&self) -> usize {
+        100 * self.lines.saturating_sub(self.missed.len()) / self.lines.max(1)
     }
 }
 
-/// A folder for what one run leaves: empty, whatever was there before.
+/// Makes a folder for the files of one run: empty, whatever was there before.
 pub(crate) fn empty(folder: &Path) -> Result<()> {
     if folder.exists() {
         fs::remove_dir_all(folder)?;
@@ -51,19 +46,24 @@ pub(crate) fn empty(folder: &Path) -> Result<()> {
     Ok(fs::create_dir_all(folder)?)
 }
 
-/// The files of all folders, as one table of the committed entries.
+/// Reads the files of all folders as one table of the committed entries.
 pub(crate) fn merged(folders: &[PathBuf]) -> Result<Table> {
-    let mut table = Table::default();
+    let mut table = Table { committed: committed()?, ..Table::default() };
     for folder in folders {
         for file in fs::read_dir(folder)? {
             table.add(&fs::read_to_string(file?.path())?)?;
         }
     }
     // Tests load kernels of their own, too.
-    let committed = committed()?;
-    table.entries.retain(|(name, _), _| committed.contains(name));
-    table.committed = committed;
+    table.entries.retain(|(name, _), _| table.committed.contains(name));
     Ok(table)
+}
+
+/// Judges what CI's tests on the interpreter have left.
+pub(crate) fn run() -> Result<()> {
+    let table = merged(&[ptx::placed(false).join("coverage")])?;
+    print!("{table}");
+    table.verdict()
 }
 
 /// The names of the entries that the repository ships.
@@ -74,10 +74,6 @@ fn committed() -> Result<BTreeSet<String>> {
         names.extend(entries.map(|line| line.trim_end_matches(['(', ')']).to_owned()));
     }
     Ok(names)
-}
-
-fn reason(name: &str) -> Option<&'static str> {
-    REASONS.iter().find(|(entry, _)| *entry == name).map(|(_, reason)| *reason)
 }
 
 impl Table {
@@ -92,75 +88,60 @@ impl Table {
         }
         Ok(())
     }
-}
 
-impl Table {
     /// An error that names every entry under 95 % without a reason, every reason without such an entry, and every entry
     /// that was never loaded.
     pub(crate) fn verdict(&self) -> Result<()> {
-        let found = self.objections(reason);
+        let found = self.objections(REASONS);
         if found.is_empty() { Ok(()) } else { Err(found.join("\n").into()) }
     }
 
     /// The lines of these entries that nothing ran.
     pub(crate) fn never_ran(&self, entries: &[&str]) -> BTreeSet<usize> {
         let ours = self.entries.iter().filter(|((name, _), _)| entries.contains(&name.as_str()));
-        ours.flat_map(|(_, entry)| &entry.missed)
-            .filter_map(|line| usize::try_from(*line).ok())
-            .collect()
+        ours.flat_map(|(_, entry)| entry.missed.iter().copied()).collect()
     }
 
-    fn objections(&self, reason: impl Fn(&str) -> Option<&'static str>) -> Vec<String> {
-        let is_low = |name: &str| {
-            self.entries.iter().any(|((entry, _), ran)| entry == name && ran.share() < ENOUGH)
-        };
+    fn objections(&self, reasons: &[(&str, &str)]) -> Vec<String> {
         let one = |name: &String| {
-            let is_there = self.entries.keys().any(|(entry, _)| entry == name);
-            Some(match (is_there, is_low(name), reason(name)) {
-                (false, ..) => format!("`{name}` was never loaded: no test runs it"),
-                (_, true, None) => format!(
-                    "less than 95 % of `{name}` ran: test the rest, or say why not in xtask/src/coverage.rs"
-                ),
-                (_, false, Some(_)) => format!(
+            let all: Vec<_> = self.entries.iter().filter(|(key, _)| key.0 == *name).collect();
+            let low = all.iter().find(|(_, entry)| entry.percent() < 95);
+            match (all.is_empty(), low, reasons.iter().any(|(entry, _)| entry == name)) {
+                (true, ..) => Some(format!("`{name}` was never loaded: no test runs it")),
+                (_, Some((key, entry)), false) => {
+                    let missed = format!("PTX lines of module {}: {:?}", key.1, entry.missed);
+                    Some(format!(
+                        "less than 95 % of `{name}` ran: test the rest, or say why not in xtask/src/coverage.rs; {missed}"
+                    ))
+                }
+                (_, None, true) => Some(format!(
                     "95 % of `{name}` ran: its reason in xtask/src/coverage.rs is needed no longer"
-                ),
-                _ => return None,
-            })
+                )),
+                _ => None,
+            }
         };
         self.committed.iter().filter_map(one).collect()
     }
 }
 
 fn parse(line: &str) -> Option<((String, String), Entry)> {
-    let mut words = line.split(' ');
-    let key = (words.next()?.to_owned(), words.next()?.to_owned());
-    let lines = words.next()?.parse().ok()?;
-    let missed = match words.next()? {
+    let [name, module, lines, missed] = line.split(' ').collect::<Vec<_>>()[..] else {
+        return None;
+    };
+    let missed = match missed {
         "-" => BTreeSet::new(),
         list => list.split(',').map(|line| line.parse().ok()).collect::<Option<_>>()?,
     };
-    Some((key, Entry { lines, missed }))
+    Some(((name.to_owned(), module.to_owned()), Entry { lines: lines.parse().ok()?, missed }))
 }
 
 impl fmt::Display for Table {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let width = self.entries.keys().map(|(name, _)| name.len()).max().unwrap_or(0).max(5);
-        writeln!(f, "\n{:<width$}  lines    ran  why not more", "entry")?;
-        let mut unexplained = String::new();
-        for ((name, module), entry) in &self.entries {
-            // Rounded down: 100 % is all of it.
-            let share = (entry.share() * 100.0).floor();
-            let why = reason(name).filter(|_| entry.share() < ENOUGH);
-            let row =
-                format!("{name:<width$}  {:>5}  {share:>3} %  {}", entry.lines, why.unwrap_or(""));
-            writeln!(f, "{}", row.trim_end())?;
-            if entry.share() < ENOUGH && why.is_none() {
-                writeln!(unexplained, "{name} (module {module}): PTX lines {:?}", entry.missed)?;
-            }
-        }
-        let title =
-            if unexplained.is_empty() { "" } else { "\nNever ran, with no reason given:\n" };
-        write!(f, "{title}{unexplained}")
+        writeln!(f, "\n{:<width$}  lines    ran", "entry")?;
+        self.entries.iter().try_for_each(|((name, _), entry)| {
+            writeln!(f, "{name:<width$}  {:>5}  {:>3} %", entry.lines, entry.percent())
+        })
     }
 }
 
@@ -173,48 +154,23 @@ mod tests {
         let mut table = Table::default();
         table.add("scale 0a 20 3,4,5\ncast 0a 10 -\n").unwrap();
         table.add("scale 0a 20 4,5,6\nscale 0b 20 1\n").unwrap();
-        let missed: Vec<_> = table.entries.values().map(|entry| entry.missed.len()).collect();
-        assert_eq!(missed, [0, 2, 1]);
-        let text = table.to_string();
-        assert!(text.contains("scale (module 0a): PTX lines {4, 5}"), "{text}");
-        assert!(!text.contains("module 0b"), "{text}");
-    }
-
-    /// A table of one committed entry, so many of whose 100 lines never ran.
-    fn missing(lines: u32) -> Table {
-        let mut table = Table::default();
-        let list = (1..=lines).map(|line| line.to_string()).collect::<Vec<_>>().join(",");
-        table.add(&format!("scale 0a 100 {list}")).unwrap();
-        table.committed.insert("scale".into());
-        table
-    }
-
-    #[test]
-    fn an_entry_under_95_percent_needs_a_reason_and_one_above_must_not_have_one() {
-        assert!(missing(6).objections(|_| None)[0].starts_with("less than 95 % of `scale`"));
-        assert!(missing(6).objections(|_| Some("why")).is_empty());
-        assert!(missing(5).objections(|_| None).is_empty());
-        assert!(missing(5).objections(|_| Some("why"))[0].ends_with("needed no longer"));
-    }
-
-    #[test]
-    fn an_entry_that_no_test_loads_is_told() {
-        let table = Table { committed: BTreeSet::from(["cast".into()]), ..Table::default() };
-        assert!(table.objections(|_| Some("why"))[0].contains("`cast` was never loaded"));
-    }
-
-    #[test]
-    fn every_reason_is_of_an_entry_that_is_committed() {
-        let committed = committed().unwrap();
-        assert!(committed.contains("cast_stochastic"));
-        for (name, _) in REASONS {
-            assert!(committed.contains(*name), "{name}");
-        }
-    }
-
-    #[test]
-    fn what_is_no_coverage_is_shown() {
-        let error = Table::default().add("scale 0a twenty -").unwrap_err();
+        assert_eq!(table.never_ran(&["scale"]), BTreeSet::from([1, 4, 5]));
+        let error = table.add("scale 0a twenty -").unwrap_err();
         assert!(error.to_string().contains("`scale 0a twenty -`"));
+    }
+
+    #[test]
+    fn an_entry_needs_a_load_and_95_percent_or_a_reason_which_must_be_needed() {
+        let told = |lines: &str, reasons| {
+            let mut table =
+                Table { committed: BTreeSet::from(["scale".into()]), ..Table::default() };
+            table.add(lines).unwrap();
+            table.objections(reasons).concat()
+        };
+        let why = &[("scale", "why")][..];
+        assert!(told("", why).contains("never loaded"));
+        assert!(told("scale 0a 20 1,2", &[]).starts_with("less than 95 % of `scale`"));
+        assert_eq!(told("scale 0a 20 1,2", why) + &told("scale 0a 20 1", &[]), "");
+        assert!(told("scale 0a 20 1", why).ends_with("needed no longer"));
     }
 }

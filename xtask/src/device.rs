@@ -1,13 +1,13 @@
-//! `cargo xtask test`: the tests that need a device, on the device that the command line names.
+//! Environments in which calls find a device that runs on the CPU, and `cargo xtask test`, the CUDA backend's tests on one.
 
 use std::{env, path::Path};
 
 use clap::{Args, ValueEnum};
 
-use crate::{Result, coverage, ptx, shell::Call};
-
-/// The crates whose tests need a CUDA driver.
-const PACKAGES: [&str; 1] = ["binade-cuda"];
+use crate::{
+    Result, coverage, ptx,
+    shell::{Call, root},
+};
 
 #[derive(Clone, Copy, ValueEnum)]
 enum Device {
@@ -17,7 +17,7 @@ enum Device {
 
 #[derive(Args)]
 pub(crate) struct Test {
-    /// What the tests run on; they must run on it, and a skip fails.
+    /// Names the device, on which the tests must run: a skip fails.
     #[arg(long)]
     device: Device,
     /// Tells how much of each kernel ran, by PTX line; where all tests ran, less than 95 % without a reason fails.
@@ -27,24 +27,20 @@ pub(crate) struct Test {
     /// where `-- --features cudnn` follows.
     #[arg(long)]
     libraries: bool,
-    /// Arguments of `cargo test`; a package among them takes the place of those that need the device.
+    /// Arguments of `cargo test`, which is of binade-cuda unless `--package` is among them.
     #[arg(last = true, value_name = "ARGUMENT")]
     arguments: Vec<String>,
 }
 
 impl Test {
     pub(crate) fn run(self) -> Result<()> {
-        match self.device {
-            Device::Ptx => self.on_ptx(),
-        }
-    }
-
-    fn on_ptx(&self) -> Result<()> {
-        let folder = ptx::folder(self.libraries)?;
-        let covered = folder.join("coverage");
-        let call = Call::cargo("test").args(arguments(&self.arguments));
-        let with = if self.libraries { with_libraries } else { with };
-        let mut call = with(&folder, call);
+        let Device::Ptx = self.device;
+        let names_one =
+            self.arguments.iter().any(|it| it.starts_with("-p") || it.starts_with("--package"));
+        let package = if names_one { "" } else { " --package binade-cuda" };
+        let call = Call::line(&format!("cargo test{package}")).args(self.arguments.clone());
+        let covered = ptx::folder(self.libraries)?.join("coverage");
+        let mut call = on_ptx(self.libraries, call);
         if self.coverage {
             coverage::empty(&covered)?;
             call = call.var("BINADE_PTX_COVERAGE", covered.display().to_string());
@@ -63,37 +59,35 @@ impl Test {
     }
 }
 
-/// The same as [`with`], where `folder` has the libraries too: they must be found.
-pub(crate) fn with_libraries(folder: &Path, call: Call) -> Call {
-    with(folder, call)
-        .var("BINADE_REQUIRE", before(Path::new("ptx,cublaslt,cudnn"), "BINADE_REQUIRE", ','))
-}
-
-/// `call` with the stand-in for the driver, which lies in `folder`, in the driver's place.
-pub(crate) fn with(folder: &Path, call: Call) -> Call {
-    let call = call.var("LD_LIBRARY_PATH", before(folder, "LD_LIBRARY_PATH", ':'));
+/// `call` with the interpreter in the driver's place, once it is placed; and in that of the libraries, which must be found.
+pub(crate) fn on_ptx(libraries: bool, call: Call) -> Call {
+    let required = if libraries { "ptx,cublaslt,cudnn" } else { "ptx" };
+    let folder = before(&ptx::placed(libraries), "LD_LIBRARY_PATH", ':');
     // Replicas want two devices.
-    let call = call.var("BINADE_PTX_DEVICES", "2");
-    call.var("BINADE_REQUIRE", before(Path::new("ptx"), "BINADE_REQUIRE", ','))
+    let call = call.var("LD_LIBRARY_PATH", folder).var("BINADE_PTX_DEVICES", "2");
+    call.var("BINADE_REQUIRE", before(Path::new(required), "BINADE_REQUIRE", ','))
 }
 
-/// The tests' own packages, unless others are named.
-fn arguments(given: &[String]) -> Vec<String> {
-    let is_package = |argument: &String| {
-        let (name, _) = argument.split_once('=').unwrap_or((argument, ""));
-        ["--package", "--workspace", "--all"].contains(&name) || is_short_package(name)
-    };
-    let ours = PACKAGES.iter().flat_map(|name| ["--package".to_owned(), (*name).to_owned()]);
-    let ours = ours.filter(|_| !given.iter().any(is_package));
-    ours.chain(given.iter().cloned()).collect()
+/// `call` on Mesa's Vulkan driver for the CPU, which keeps subnormals and has `f16`.
+pub(crate) fn on_lavapipe(call: Call) -> Call {
+    on_wgpu(call.var("VK_LOADER_DRIVERS_SELECT", "*lvp_icd*").var("BINADE_WGPU_EXPECT_F16", "1"))
 }
 
-/// `-p NAME` or `-pNAME`.
-fn is_short_package(argument: &str) -> bool {
-    argument.starts_with("-p") && !argument.starts_with("--")
+/// `call` on `SwiftShader`, which flushes subnormals and has no `f16`. `.ci/vulkan` unpacks it.
+pub(crate) fn on_swiftshader(call: Call) -> Call {
+    let folder = env::var_os("BINADE_SWIFTSHADER").map(Into::into);
+    let folder = folder.unwrap_or_else(|| root().join("target/swiftshader"));
+    let driver = folder.join("vk_swiftshader_icd.json").display().to_string();
+    on_wgpu(call.var("VK_DRIVER_FILES", driver).var("BINADE_WGPU_EXPECT_F16", "0"))
 }
 
-/// `first` and behind it what the variable holds already.
+fn on_wgpu(call: Call) -> Call {
+    // Mesa complains where it has no folder of its own.
+    let folder = env::temp_dir().display().to_string();
+    call.var("XDG_RUNTIME_DIR", folder).var("BINADE_REQUIRE", "wgpu")
+}
+
+/// `first` and behind it the variable's value, if it has one.
 pub(crate) fn before(first: &Path, variable: &str, mark: char) -> String {
     let first = first.display();
     match env::var(variable) {
@@ -106,26 +100,10 @@ pub(crate) fn before(first: &Path, variable: &str, mark: char) -> String {
 mod tests {
     use super::*;
 
-    fn words(line: &str) -> Vec<String> {
-        line.split_whitespace().map(String::from).collect()
-    }
-
-    #[test]
-    fn a_named_package_takes_the_place_of_ours() {
-        assert_eq!(arguments(&[]), words("--package binade-cuda"));
-        assert_eq!(arguments(&words("--release")), words("--package binade-cuda --release"));
-        for named in ["-p digits", "-pdigits", "--package=digits", "--package digits", "--all"] {
-            assert_eq!(arguments(&words(named)), words(named));
-        }
-        let flags = "--all-features --all-targets";
-        assert_eq!(arguments(&words(flags)), words(&format!("--package binade-cuda {flags}")));
-    }
-
     #[test]
     fn a_variable_is_extended_in_front() {
         assert_eq!(before(Path::new("ptx"), "BINADE_NO_SUCH_VARIABLE", ','), "ptx");
         let held = env::var("CARGO_MANIFEST_DIR").unwrap();
-        let extended = before(Path::new("ptx"), "CARGO_MANIFEST_DIR", ',');
-        assert_eq!(extended, format!("ptx,{held}"));
+        assert_eq!(before(Path::new("ptx"), "CARGO_MANIFEST_DIR", ','), format!("ptx,{held}"));
     }
 }

@@ -26,7 +26,7 @@ pub(crate) const FLOORS: [&[&str]; 4] = [
 /// The floor of what only uses: examples, tests, benchmarks. Nothing below imports it.
 pub(crate) const TOP: usize = FLOORS.len();
 
-/// What stands on [`TOP`] though its folder is a crate's.
+/// Crates on [`TOP`] though their folder is a crate's.
 pub(crate) const ON_TOP: [&str; 1] = ["binade-bench"];
 
 /// Imports within one floor: the importer first.
@@ -45,31 +45,22 @@ pub(crate) const SIDEWAYS: [(&str, &str); 8] = [
     ("binade-example-five-ways", "binade-example-your-own-tensor"),
 ];
 
-/// Why newcomers' crates are no members.
-const NEWCOMERS: &str =
-    "newcomers' crates have no dev feature of a neighbour's; the stage `adoption` tests them";
-
-/// Packages that are no members of the workspace, and why.
-pub(crate) const OUTSIDE: [(&str, &str); 10] = [
-    (
-        "tests/features",
-        "a member's features are united into everyone's build; the stage `features` checks it",
-    ),
-    (
-        "tests/own_tensor",
-        "a stranger's crate has no dev feature of a neighbour's; `cargo xtask packages` tests it",
-    ),
-    (
-        "tests/release_build",
-        "a user's release profile is cargo's own; the stage `vectors` builds it and looks at its instructions",
-    ),
-    ("tests/adoption", NEWCOMERS),
-    ("tests/adoption/burn_transformer", NEWCOMERS),
-    ("tests/adoption/candle_gpt", NEWCOMERS),
-    ("tests/adoption/mistakes", NEWCOMERS),
-    ("tests/adoption/scaler_alone", NEWCOMERS),
-    ("tests/adoption/strided_rnn", NEWCOMERS),
-    ("tests/fuzz", "nightly builds it with a sanitizer in everything; the stage `fuzz` runs it"),
+/// Folders of packages that are no members of the workspace.
+pub(crate) const OUTSIDE: [&str; 10] = [
+    // A member's features are united into everyone's build; the stage `features` checks it.
+    "tests/features",
+    // Strangers' crates have no dev feature of a neighbour's; the stages `packages` and `adoption` test them.
+    "tests/own_tensor",
+    "tests/adoption",
+    "tests/adoption/burn_transformer",
+    "tests/adoption/candle_gpt",
+    "tests/adoption/mistakes",
+    "tests/adoption/scaler_alone",
+    "tests/adoption/strided_rnn",
+    // A user's release profile is cargo's own; the stage `vectors` builds it and looks at its instructions.
+    "tests/release_build",
+    // Nightly builds it with a sanitizer in everything; the stage `fuzz` runs it.
+    "tests/fuzz",
 ];
 
 /// Members that are no default members, since their frameworks take longer to build than the rest of the workspace: the stage
@@ -77,46 +68,42 @@ pub(crate) const OUTSIDE: [(&str, &str); 10] = [
 pub(crate) const ADAPTERS: [&str; 4] =
     ["binade-burn", "binade-candle", "binade-example-burn", "binade-example-candle"];
 
-/// What floors 0 and 1 may import from outside, so that one of them can be taken alone.
+/// Crates that floors 0 and 1 may import from outside, so that one of them can be taken alone.
 pub(crate) const SMALL_IMPORTS: [&str; 4] = ["half", "serde", "thiserror", "toml"];
 
-/// Those of [`SMALL_IMPORTS`] that they may have only as an option.
+/// The crates of [`SMALL_IMPORTS`] that they may have only as an option.
 pub(crate) const ONLY_OPTIONAL: [&str; 2] = ["serde", "toml"];
 
-/// What the kit must not import: it compares bytes, and knows no backend's tensor.
+/// Crates that the kit must not import: it compares bytes, and knows no backend's tensor.
 pub(crate) const KIT_NEVER_IMPORTS: [&str; 2] = ["ndarray", "rayon"];
 
-/// Crates that people take one at a time, and so the ones whose dependencies are counted.
-pub(crate) const TAKEN_ALONE: [&str; 5] = [
-    "binade-autocast",
-    "binade-cast-policy",
-    "binade-grad-scaler",
-    "binade-interchange",
-    "binade-master-weights",
-];
-
-/// The most crates that one of [`TAKEN_ALONE`] may bring, itself included; procedural macros and what they import are not counted.
-pub(crate) const MOST_CRATES: usize = 8;
-
-/// The kit, which people take alone too.
+/// The kit of conformance.
 pub(crate) const KIT: &str = "binade-conformance";
 
-/// The most crates that [`KIT`] may bring, counted likewise.
-pub(crate) const MOST_CRATES_OF_KIT: usize = 16;
+/// Crates that people take one at a time, and the most crates that each may bring, itself included; procedural macros and what they
+/// import are not counted.
+pub(crate) const TAKEN_ALONE: [(&str, usize); 6] = [
+    ("binade-autocast", 8),
+    ("binade-cast-policy", 8),
+    ("binade-grad-scaler", 8),
+    ("binade-interchange", 8),
+    ("binade-master-weights", 8),
+    (KIT, 16),
+];
 
-/// Crates that may hold `unsafe`, and where; everything else forbids it.
-pub(crate) const UNSAFE_ALLOWED: [(&str, &str); 7] = [
-    ("binade-cpu", "crates/binade-cpu/src/simd"),
+/// Modules and folders that may hold `unsafe`; everything else denies it.
+pub(crate) const UNSAFE_ALLOWED: [&str; 7] = [
+    "crates/binade-cpu/src/simd",
     // Kernels take addresses, and memory comes unset.
-    ("binade-cuda", "crates/binade-cuda/src/launch"),
+    "crates/binade-cuda/src/launch",
     // C libraries, whose functions take addresses.
-    ("binade-cuda", "crates/binade-cuda/src/library/lt"),
-    ("binade-cuda", "crates/binade-cuda/src/library/dnn/api"),
+    "crates/binade-cuda/src/library/lt",
+    "crates/binade-cuda/src/library/dnn/api",
     // A stranger's kernel that fails.
-    ("binade-cuda", "crates/binade-cuda/tests/lost"),
+    "crates/binade-cuda/tests/lost",
     // The driver's C interface, and a test that calls it as C and cudarc do.
-    ("binade-ptx", "crates/binade-ptx/src/driver"),
-    ("binade-ptx", "crates/binade-ptx/tests/driver"),
+    "crates/binade-ptx/src/driver",
+    "crates/binade-ptx/tests/driver",
 ];
 
 /// The floor that the table gives `name`, if it has a row.

@@ -25,9 +25,8 @@ use std::path::Path;
 
 use clap::Args;
 
-pub(crate) use check::{Recompiled, check};
+pub(crate) use check::check;
 use cores::on_every_core;
-pub(crate) use install::install_where_missing;
 use set::SETS;
 
 use crate::{Result, files::Files, packed, tidy::Issue};
@@ -68,7 +67,7 @@ impl Kernels {
             return packed::show(PACKED, &name);
         }
         if self.install {
-            return install::install();
+            return install::install_where_missing();
         }
         if self.cubins {
             return cubins::run();

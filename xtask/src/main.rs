@@ -13,7 +13,6 @@ mod conformance;
 mod coverage;
 mod device;
 mod files;
-mod five_ways;
 mod fmt;
 mod house;
 mod kernels;
@@ -21,17 +20,15 @@ mod mutate;
 mod packages;
 mod packed;
 mod ptx;
-mod replay;
 mod shaders;
 mod shell;
 mod tidy;
-mod vulkan;
 
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
 
-/// What every command returns: the message is all that a person needs.
+/// The result of every command: the message is all that a person needs.
 type Result<T, E = Box<dyn std::error::Error>> = std::result::Result<T, E>;
 
 /// Builds, checks and measures the project.
@@ -50,21 +47,16 @@ enum Command {
     Fmt(fmt::Fmt),
     /// Checks what the compiler cannot: floors, sizes, docs, manifests.
     Tidy,
-    /// Builds `docs/` as a book in `target/book`, and makes sure that every link and anchor in it leads somewhere.
+    /// Builds `docs/` as a book in `book`.
     Book,
-    /// What mdBook asks for the text of chapters.
-    #[command(hide = true)]
-    BookLinks(book::Preprocess),
+    /// Tells how much of each kernel the CUDA backend's tests ran in CI; less than 95 % without a reason is an error.
+    Coverage,
     /// Compiles the CUDA kernels to the PTX that is committed, and holds the two together.
     Kernels(kernels::Kernels),
     /// Composes the WGSL shaders to the text that is committed, validates them, and holds the two together.
     Shaders(shaders::Shaders),
     /// Holds a device to every contract of the kit, and ends badly where one is broken.
     Conformance(conformance::Conformance),
-    /// Trains one model five ways, and writes the table of the README.
-    FiveWays,
-    /// Replays recorded traces of other libraries (`*.json.gz`) and prints `N passed, N failed`.
-    Replay(replay::Replay),
     /// Changes kernels at random, one instruction or token at a time, and tells which changes no case of the kit notices.
     Mutate(mutate::Mutate),
     /// Packages the crates that people take alone, and runs the first program of each README with that crate and nothing else;
@@ -84,12 +76,10 @@ fn main() -> ExitCode {
         Command::Fmt(fmt) => fmt.run(),
         Command::Tidy => tidy::run(),
         Command::Book => book::run(),
-        Command::BookLinks(preprocess) => preprocess.run(),
+        Command::Coverage => coverage::run(),
         Command::Kernels(kernels) => kernels.run(),
         Command::Shaders(shaders) => shaders.run(),
         Command::Conformance(conformance) => conformance.run(),
-        Command::FiveWays => five_ways::run(),
-        Command::Replay(replay) => replay.run(),
         Command::Mutate(mutate) => mutate.run(),
         Command::Packages(packages) => packages.run(),
         Command::Bundle(bundle) => bundle.run(),
@@ -102,17 +92,5 @@ fn main() -> ExitCode {
             eprintln!("error: {error}");
             ExitCode::FAILURE
         }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use clap::CommandFactory;
-
-    use super::Cli;
-
-    #[test]
-    fn the_command_line_is_consistent() {
-        Cli::command().debug_assert();
     }
 }

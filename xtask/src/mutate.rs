@@ -14,7 +14,7 @@ mod wgsl;
 
 use clap::{Args, ValueEnum};
 
-use crate::{Result, ci::Outcome};
+use crate::Result;
 
 use {
     draw::Draw,
@@ -68,22 +68,6 @@ pub(crate) struct Mutate {
     #[arg(long, default_value_t = 40)]
     count: usize,
 }
-
-/// A few changes, the first that seed 1 draws: what `cargo xtask ci --full` tries.
-pub(crate) fn sample() -> Result<Outcome> {
-    if let Some(skip) = crate::ptx::lacking() {
-        return Ok(skip);
-    }
-    let kernel = SAMPLE.map(String::from).to_vec();
-    let told = format!("{COUNT} changes each of {}", SAMPLE.join(", "));
-    Mutate { device: Device::Ptx, kernel, seed: 1, count: COUNT }.run()?;
-    Ok(Outcome::Passed(told))
-}
-
-/// Kernels whose cases take a second or two.
-const SAMPLE: [&str; 2] = ["accumulate", "clip"];
-
-const COUNT: usize = 10;
 
 impl Mutate {
     pub(crate) fn run(self) -> Result<()> {

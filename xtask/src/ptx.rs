@@ -11,23 +11,13 @@ use serde_json::Value;
 
 use crate::{
     Result,
-    ci::Outcome,
     shell::{Call, root},
 };
 
-/// What the loader looks for. Not `libcuda.so`, and in none of the folders that cargo puts on library paths, where it would
-/// stand before a real driver.
-const DRIVER: &str = "libcuda.so.1";
-
-/// What cudarc looks for first, so that no real one comes before it. The same file as the driver: the loader then takes all
-/// for one library, which knows of the driver's memory.
-const LIBRARIES: [&str; 2] = ["libcublasLt.so", "libcudnn.so"];
-
-/// The skip of a stage that needs the stand-in, where no loader would find it.
-pub(crate) fn lacking() -> Option<Outcome> {
-    let reason = "the stand-in for the driver is found by Linux's loader alone";
-    (!cfg!(target_os = "linux")).then(|| Outcome::Skipped(reason.into()))
-}
+/// The driver's name for the loader, then those of the libraries, of which cudarc looks for these first. One file for all: the loader
+/// then takes them for one library, which knows of the driver's memory. Not `libcuda.so`, and in none of the folders that cargo puts
+/// on library paths, where it would stand before a real driver.
+const NAMES: [&str; 3] = ["libcuda.so.1", "libcublasLt.so", "libcudnn.so"];
 
 #[derive(clap::Args)]
 pub(crate) struct Ptx {
@@ -47,65 +37,43 @@ impl Ptx {
 pub(crate) fn folder(libraries: bool) -> Result<PathBuf> {
     let call = Call::cargo("build --quiet --package binade-ptx --message-format json");
     let built = library(&call.read()?).ok_or("binade-ptx has no shared library")?;
-    if libraries { with_libraries(&built) } else { driver(&built) }
+    place(&built)?;
+    Ok(placed(libraries))
 }
 
-/// The library of this file as the driver, in a folder of its own, which is returned.
-pub(crate) fn driver(built: &Path) -> Result<PathBuf> {
-    placed(built, "ptx", &[DRIVER])
-}
-
-/// The same, in a folder with the libraries that are simulated too.
-pub(crate) fn with_libraries(built: &Path) -> Result<PathBuf> {
-    placed(built, "ptx-libraries", &[DRIVER, LIBRARIES[0], LIBRARIES[1]])
+/// Where the driver lies, with the libraries beside it or without, once it is placed.
+pub(crate) fn placed(libraries: bool) -> PathBuf {
+    root().join("target").join(if libraries { "ptx-libraries" } else { "ptx" })
 }
 
 /// Stages that run side by side place the same files.
 static PLACING: Mutex<()> = Mutex::new(());
 
-/// One file under all of `names`, in a folder of the target folder.
-fn placed(built: &Path, folder: &str, names: &[&str]) -> Result<PathBuf> {
+/// Puts the library of this file into both folders.
+pub(crate) fn place(built: &Path) -> Result<()> {
     let _turn = PLACING.lock().unwrap_or_else(PoisonError::into_inner);
-    let folder = root().join("target").join(folder);
-    fs::create_dir_all(&folder)?;
-    // Under another name first, so that a process that is starting never loads half a library.
-    let new = folder.join("new");
-    fs::copy(built, &new)?;
-    for name in names {
-        let link = folder.join(format!("{name}.new"));
-        if link.exists() {
-            fs::remove_file(&link)?;
+    for (folder, names) in [(placed(false), &NAMES[..1]), (placed(true), &NAMES)] {
+        fs::create_dir_all(&folder)?;
+        // Under another name first, so that a process that is starting never loads half a library.
+        let new = folder.join("new");
+        fs::copy(built, &new)?;
+        for name in names {
+            let link = folder.join(format!("{name}.new"));
+            if link.exists() {
+                fs::remove_file(&link)?;
+            }
+            fs::hard_link(&new, &link)?;
+            fs::rename(link, folder.join(name))?;
         }
-        fs::hard_link(&new, &link)?;
-        fs::rename(link, folder.join(name))?;
+        fs::remove_file(new)?;
     }
-    fs::remove_file(new)?;
-    Ok(folder)
+    Ok(())
 }
 
 /// The shared library among the files that cargo's messages name, one JSON object a line.
 pub(crate) fn library(messages: &str) -> Option<PathBuf> {
     let messages = messages.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());
     let files = messages.filter_map(|message| message.get("filenames")?.as_array().cloned());
-    let paths = files.flatten().filter_map(|file| file.as_str().map(PathBuf::from));
-    let is_ours = |path: &PathBuf| path.file_name().is_some_and(|name| name == "libbinade_ptx.so");
-    paths.into_iter().find(is_ours)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_library_is_found_among_the_messages() {
-        let messages = concat!(
-            r#"{"reason":"compiler-artifact","filenames":["t/debug/libhalf.rlib"]}"#,
-            "\n",
-            r#"{"reason":"compiler-artifact","filenames":["t/debug/libbinade_ptx.rlib","t/debug/libbinade_ptx.so"]}"#,
-            "\n",
-            r#"{"reason":"build-finished","success":true}"#,
-        );
-        assert_eq!(library(messages), Some(PathBuf::from("t/debug/libbinade_ptx.so")));
-        assert_eq!(library("not json"), None);
-    }
+    let mut paths = files.flatten().filter_map(|file| file.as_str().map(PathBuf::from));
+    paths.find(|path| path.file_name().is_some_and(|name| name == "libbinade_ptx.so"))
 }

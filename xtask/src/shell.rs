@@ -1,4 +1,4 @@
-//! Starting other programs: where the repository is, how a command is shown, and what its end means.
+//! Starts other programs from the repository's root, and shows the line that starts them.
 
 use std::{
     env, fmt,
@@ -9,21 +9,21 @@ use std::{
 
 use crate::Result;
 
-/// The repository's root.
-///
-/// Cargo tells where this package lies now; where it lay at build time is only for a binary that is started without cargo.
+/// The repository's root. Cargo tells where this package lies now; where it lay at build time is for a start without cargo.
 pub(crate) fn root() -> PathBuf {
     let package = env::var_os("CARGO_MANIFEST_DIR").map(PathBuf::from);
     let package = package.unwrap_or_else(|| PathBuf::from(env!("CARGO_MANIFEST_DIR")));
     package.parent().map_or_else(|| package.clone(), Path::to_path_buf)
 }
 
-/// One call of a program, with what must be in its environment. Displays as a line that can be pasted into a shell.
+/// One call of a program with its environment. Displays as a line that can be pasted into a shell.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Call {
     program: String,
     args: Vec<String>,
-    vars: Vec<(&'static str, String)>,
+    vars: Vec<(String, String)>,
+    /// Variables that the line does not show.
+    hidden: Vec<(String, String)>,
 }
 
 impl Call {
@@ -34,9 +34,21 @@ impl Call {
         Self::of("cargo").args(line.split_whitespace())
     }
 
+    /// The call that `line` is in a shell: variables, a program, words, and text in single quotes as one word.
+    pub(crate) fn line(line: &str) -> Self {
+        let mut words = line.split('\'').enumerate().fold(vec![], split).into_iter().peekable();
+        let mut vars = Vec::new();
+        while let Some((name, value)) = words.peek().and_then(|word| word.split_once('=')) {
+            vars.push((name.to_owned(), value.to_owned()));
+            words.next();
+        }
+        let program = words.next().unwrap_or_default();
+        Self { args: words.collect(), vars, ..Self::of(program) }
+    }
+
     /// `program` without arguments.
     pub(crate) fn of(program: impl Into<String>) -> Self {
-        Self { program: program.into(), args: Vec::new(), vars: Vec::new() }
+        Self { program: program.into(), args: Vec::new(), vars: Vec::new(), hidden: Vec::new() }
     }
 
     /// Adds arguments that may hold spaces.
@@ -46,18 +58,29 @@ impl Call {
     }
 
     /// Sets an environment variable for this call.
-    pub(crate) fn var(mut self, name: &'static str, value: impl Into<String>) -> Self {
-        self.vars.push((name, value.into()));
+    pub(crate) fn var(mut self, name: &str, value: impl Into<String>) -> Self {
+        self.vars.push((name.to_owned(), value.into()));
         self
+    }
+
+    /// Sets a variable that the line does not show, since it is the same for all.
+    pub(crate) fn hidden(mut self, name: &str, value: impl Into<String>) -> Self {
+        self.hidden.push((name.to_owned(), value.into()));
+        self
+    }
+
+    /// Replaces the program and each argument by the word that `change` has for it.
+    pub(crate) fn map(mut self, change: impl Fn(String) -> Result<String>) -> Result<Self> {
+        self.program = change(self.program)?;
+        self.args = self.args.into_iter().map(change).collect::<Result<_>>()?;
+        Ok(self)
     }
 
     /// The process, yet to be started: in the current folder, with nothing on its standard input.
     pub(crate) fn process(&self) -> Command {
         let mut process = Command::new(&self.program);
-        process
-            .args(&self.args)
-            .envs(self.vars.iter().map(|(name, value)| (name, value)))
-            .stdin(Stdio::null());
+        let vars = self.vars.iter().chain(&self.hidden).map(|(name, value)| (name, value));
+        process.args(&self.args).envs(vars).stdin(Stdio::null());
         process
     }
 
@@ -67,12 +90,11 @@ impl Call {
         if status.success() { Ok(()) } else { Err(format!("`{self}` ended with {status}").into()) }
     }
 
-    /// Runs it in the repository's root, shows each line that it prints behind `label`, and tells whether it ended well: for what
-    /// runs beside others.
+    /// Runs it in the repository's root, shows each line that it prints behind `label`, and returns true if it ended well.
     pub(crate) fn aloud(&self, label: &str, mut hear: impl FnMut(&str)) -> Result<bool> {
         println!("{label}: {self}");
-        let mut child = self.process().current_dir(root()).stdout(Stdio::piped()).spawn()?;
-        // Always there: it was asked for above.
+        let child = self.process().current_dir(root()).stdout(Stdio::piped()).spawn();
+        let mut child = child.map_err(|error| format!("`{self}` did not start: {error}"))?;
         let output = child.stdout.take().ok_or("it has no standard output")?;
         for line in BufReader::new(output).lines() {
             let line = line?;
@@ -82,7 +104,7 @@ impl Call {
         Ok(child.wait()?.success())
     }
 
-    /// Runs it in the repository's root and returns what it printed; its complaints are shown only when it fails.
+    /// Runs it in the repository's root and returns its output; its complaints are shown only when it fails.
     pub(crate) fn read(&self) -> Result<String> {
         let output = self.process().current_dir(root()).output()?;
         if output.status.success() {
@@ -91,11 +113,19 @@ impl Call {
         let complaint = String::from_utf8_lossy(&output.stderr);
         Err(format!("`{self}` ended with {}:\n{complaint}", output.status).into())
     }
+}
 
-    /// Whether it ends well, with nothing shown.
-    pub(crate) fn succeeds(&self) -> bool {
-        self.process().current_dir(root()).output().is_ok_and(|output| output.status.success())
+/// Adds a piece of a line to its words: one between quotes joins the word that it stands in, another is split at spaces.
+fn split(mut words: Vec<String>, (index, piece): (usize, &str)) -> Vec<String> {
+    if index % 2 == 1 {
+        match words.last_mut().filter(|word| word.ends_with('=')) {
+            Some(word) => *word += piece,
+            None => words.push(piece.to_owned()),
+        }
+        return words;
     }
+    words.extend(piece.split_whitespace().map(String::from));
+    words
 }
 
 impl fmt::Display for Call {
@@ -108,7 +138,7 @@ impl fmt::Display for Call {
     }
 }
 
-/// What a program other than cargo printed, on both streams; an error with the same when it fails or does not start.
+/// The output of a program other than cargo, on both streams; an error with the same when it fails or does not start.
 pub(crate) fn heard(process: &mut Command) -> Result<String> {
     // The name alone: where it lies is no part of what is wrong.
     let name = Path::new(process.get_program()).file_name().unwrap_or_default().to_os_string();
@@ -139,37 +169,21 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_call_displays_as_a_line_for_the_shell() {
-        let call = Call::cargo("doc --workspace").args(["a b"]).var("RUSTDOCFLAGS", "-D warnings");
-        assert_eq!(call.to_string(), "RUSTDOCFLAGS='-D warnings' cargo doc --workspace 'a b'");
+    fn a_call_is_read_from_a_line_of_the_shell_and_displays_as_it() {
+        for line in ["RUSTDOCFLAGS='-D warnings' cargo doc --workspace", "A=1 B=2 sh -c 'a=1; b'"] {
+            assert_eq!(Call::line(line).to_string(), line);
+        }
+        let call = Call::cargo("doc").args(["a b"]).var("A", "-D w");
+        assert_eq!(call, Call::line("A='-D w' cargo doc 'a b'"));
     }
 
     #[test]
-    fn a_failing_call_is_an_error_that_shows_the_line() {
-        let error = Call::cargo("no-such-subcommand").read().unwrap_err();
-        assert!(error.to_string().contains("`cargo no-such-subcommand`"), "{error}");
-    }
-
-    #[test]
-    fn a_program_is_heard_on_both_streams() {
-        let cargo = |arg| heard(Command::new("cargo").arg(arg));
-        assert!(cargo("--version").unwrap().starts_with("cargo "));
-        let error = cargo("no-such-subcommand").unwrap_err().to_string();
-        assert!(
-            error.starts_with("`cargo` ended with") && error.contains("no such command"),
-            "{error}"
-        );
-    }
-
-    #[test]
-    fn a_program_that_is_not_there_is_named() {
+    fn a_failing_program_is_an_error_that_names_it() {
+        let error = Call::cargo("no-such-subcommand").read().unwrap_err().to_string();
+        assert!(error.contains("`cargo no-such-subcommand`"), "{error}");
+        let error = heard(Command::new("cargo").arg("no-such-subcommand")).unwrap_err().to_string();
+        assert!(error.starts_with("`cargo` ended") && error.contains("no such command"), "{error}");
         let error = heard(&mut Command::new("no-such-program")).unwrap_err().to_string();
         assert!(error.starts_with("`no-such-program` did not start"), "{error}");
-        assert_eq!(on_path("no-such-program"), None);
-    }
-
-    #[test]
-    fn the_root_holds_the_workspace() {
-        assert!(root().join("Cargo.lock").is_file());
     }
 }

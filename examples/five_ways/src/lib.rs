@@ -1,7 +1,7 @@
 //! The digits' perceptron, trained by the ways that need no framework: the tape, a tensor of one's own,
 //! and plain slices.
 //!
-//! candle's way and burn's are in their own examples, and `cargo xtask five-ways` puts all into one table. Everyone is given
+//! candle's way and burn's are in their own examples, and their rows stand below these in the README's table. Everyone is given
 //! the same [`Task`](binade_example_shared::five_ways::Task).
 
 mod loss;

@@ -29,7 +29,7 @@ fn section(page: &mut String, group: CaseGroup, cases: &[Known], items: &[Item])
     for Row { sentence, numbers, variants, proves } in rows(cases, items) {
         let behind =
             if numbers.is_empty() { String::new() } else { format!(": {}", numbers.join(", ")) };
-        let links = proves.iter().map(|name| format!("[{name}](contracts.md#{})", anchor(name)));
+        let links = proves.iter().map(|name| format!("[{name}](../contracts.md#{})", anchor(name)));
         let links = links.collect::<Vec<_>>().join(", ");
         let _ = writeln!(page, "| {sentence}{behind} | {} | {links} |", variants.join(", "));
     }

@@ -1,163 +1,119 @@
-//! Imports only go down. The floors themselves are in `house.rs`.
+//! Imports only go down, and the lower floors import little from outside. The floors themselves are in `house.rs`.
 //!
 //! Dev-dependencies may go up: a crate may be tested with what stands on it. Nothing imports xtask.
 
+use serde_json::Value;
+
 use crate::{
-    house::{self, ON_TOP, SIDEWAYS, TOP},
-    tidy::{Issue, package::Package, tree::Tree},
+    house::{self, KIT, KIT_NEVER_IMPORTS, ONLY_OPTIONAL, SIDEWAYS, SMALL_IMPORTS, TOP},
+    tidy::{
+        Issue,
+        tree::{Package, Tree},
+    },
 };
 
-const TABLE: &str = "xtask/src/house.rs";
-
 pub(super) fn check(tree: &Tree) -> Vec<Issue> {
-    let mut issues: Vec<_> =
-        tree.packages().iter().flat_map(|package| check_package(tree, package)).collect();
-    issues.extend(stale_rows(tree));
-    issues
+    let told = tree.packages.iter().flat_map(|package| {
+        let imports = package.data["dependencies"].as_array().into_iter().flatten();
+        let imports = imports.filter(|import| import["kind"] != "dev");
+        let bad: Vec<_> = match floor(tree, &package.name) {
+            None => vec![format!(
+                "`{}` stands on no floor: give it one in xtask/src/house.rs",
+                package.name
+            )],
+            Some(floor) => {
+                imports.filter_map(|import| objection(tree, floor, package, import)).collect()
+            }
+        };
+        bad.into_iter().map(|why| Issue::new(package.manifest(), 0, why))
+    });
+    told.collect()
 }
 
-fn check_package(tree: &Tree, package: &Package) -> Vec<Issue> {
-    let Some(floor) = floor(tree, &package.name) else {
-        return vec![Issue::new(
-            &package.manifest,
-            0,
-            format!("`{}` stands on no floor: give it one in {TABLE}", package.name),
-        )];
-    };
-    let imports = package.dependencies.iter().filter(|import| import.is_ours() && !import.is_dev());
-    let bad = imports
-        .filter_map(|import| Some((import, objection(tree, floor, &package.name, &import.name)?)));
-    bad.map(|(import, why)| {
-        Issue::new(&package.manifest, tree.dependency_line(package, &import.name), why)
-    })
-    .collect()
-}
-
-/// What is wrong with `from`, which stands on `floor`, importing `to`.
-fn objection(tree: &Tree, floor: usize, from: &str, to: &str) -> Option<String> {
-    if from == "xtask" {
-        return Some(format!(
-            "xtask imports `{to}`: start its binary instead, so that xtask builds when it does not"
-        ));
+/// Returns why a package, which stands on `floor`, must not import this.
+fn objection(tree: &Tree, floor: usize, package: &Package, import: &Value) -> Option<String> {
+    let (from, to) = (package.name.as_str(), import["name"].as_str()?);
+    if import["path"].is_string() {
+        let is_below = self::floor(tree, to).is_some_and(|to| to < floor) && from != "xtask";
+        return (!is_below && !SIDEWAYS.contains(&(from, to))).then(|| {
+            format!("`{from}` on floor {floor} imports `{to}`, which does not lie below it: move what both need down")
+        });
     }
-    let below = self::floor(tree, to).is_some_and(|to| to < floor);
-    if below || SIDEWAYS.contains(&(from, to)) {
+    if from == KIT && KIT_NEVER_IMPORTS.contains(&to) {
+        return Some(format!("the kit imports `{to}`: it compares bytes and knows no backend"));
+    }
+    if !house::small_crates().any(|small| small == from) {
         return None;
     }
-    Some(format!(
-        "`{from}` on floor {floor} imports `{to}`, which does not lie below it: move what both need down"
-    ))
+    if !SMALL_IMPORTS.contains(&to) {
+        let allowed = SMALL_IMPORTS.join(", ");
+        return Some(format!(
+            "`{from}` is taken alone and imports `{to}`: floors 0 and 1 import only {allowed}"
+        ));
+    }
+    let is_always = ONLY_OPTIONAL.contains(&to) && import["optional"] != true;
+    is_always.then(|| format!("`{from}` needs {to} always: make it `optional = true`"))
 }
 
 /// The table's floor for a crate of the house; for what only uses the house, its folder says it.
 fn floor(tree: &Tree, name: &str) -> Option<usize> {
-    house::floor(name).or_else(|| {
-        let package = tree.packages().iter().find(|package| package.name == name)?;
-        (!package.is_crate()).then_some(TOP)
-    })
-}
-
-/// Rows of the table that name no member; only told of trees that have the table.
-fn stale_rows(tree: &Tree) -> Vec<Issue> {
-    let Some(table) = tree.text(TABLE) else { return Vec::new() };
-    let is_member = |name: &str| tree.packages().iter().any(|package| package.name == name);
-    let rows = house::FLOORS.into_iter().flatten().chain(&ON_TOP);
-    let stale = rows.filter(|name| !is_member(name));
-    let line = |name: &str| {
-        table
-            .lines()
-            .position(|line| line.contains(&format!("\"{name}\"")))
-            .map_or(0, |index| index + 1)
-    };
-    stale
-        .map(|name| {
-            Issue::new(TABLE, line(name), format!("no crate is called `{name}`: remove the row"))
-        })
-        .collect()
+    let uses = || tree.member(name).filter(|package| !package.is_crate()).map(|_| TOP);
+    house::floor(name).or_else(uses)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use serde_json::json;
 
-    fn importing(name: &str, folder: &str, imports: &[&str]) -> Tree {
-        Tree::of(&[]).with(name, folder, imports, &[])
+    /// The findings on a crate that imports `to`, `ours` by a path, where an example is called `digits`.
+    fn told(from: &str, to: &str, [ours, optional]: [bool; 2], kind: &str) -> String {
+        let import =
+            json!({ "name": to, "path": ours.then_some("x"), "optional": optional, "kind": kind });
+        let package = |name: &str, folder: &str, imports: &[Value]| {
+            let data = json!({ "name": name, "manifest_path": format!("{folder}/Cargo.toml"), "dependencies": imports });
+            Package::of(data, &Value::Null)
+        };
+        let folder = if from == "xtask" { from } else { "crates/x" };
+        let packages =
+            vec![package(from, folder, &[import]), package("digits", "examples/digits", &[])];
+        check(&Tree { packages, ..Tree::of(&[]) }).into_iter().map(|issue| issue.message).collect()
     }
 
     #[test]
-    fn an_import_that_goes_down_passes() {
-        let tree = importing("binade-cpu", "crates/binade-cpu", &["binade-core", "binade-ops"]);
-        assert_eq!(check(&tree), []);
-    }
-
-    #[test]
-    fn an_import_that_goes_up_is_found() {
-        let tree = importing("binade-core", "crates/binade-core", &["binade-ops"]);
-        assert!(
-            matches!(&check(&tree)[..], [issue] if issue.message.contains("`binade-core` on floor 0 imports `binade-ops`"))
-        );
-    }
-
-    #[test]
-    fn an_import_on_the_same_floor_is_found_unless_it_is_listed() {
-        let (scaler, autocast) = ("binade-grad-scaler", "binade-autocast");
-        assert_eq!(check(&importing(scaler, "crates/x", &["binade-cast-policy"])).len(), 1);
-        assert_eq!(check(&importing(autocast, "crates/x", &["binade-cast-policy"])), []);
-    }
-
-    #[test]
-    fn the_kit_may_not_import_a_backend() {
-        assert_eq!(check(&importing("binade-conformance", "crates/x", &["binade-cpu"])).len(), 1);
-    }
-
-    #[test]
-    fn a_dev_dependency_may_go_up() {
-        let tree = importing("binade-core", "crates/binade-core", &["binade"]);
-        assert_eq!(check(&tree.each_dependency(|import| import.kind = Some("dev".into()))), []);
-    }
-
-    #[test]
-    fn a_build_dependency_may_not_go_up() {
-        let tree = importing("binade-core", "crates/binade-core", &["binade"]);
+    fn imports_go_down_or_sideways_by_the_table_and_dev_dependencies_anywhere() {
+        let ours = |from, to| told(from, to, [true, false], "");
         assert_eq!(
-            check(&tree.each_dependency(|import| import.kind = Some("build".into()))).len(),
-            1
+            ours("binade-cpu", "binade-ops") + &ours("binade-autocast", "binade-cast-policy"),
+            ""
         );
-    }
-
-    #[test]
-    fn examples_use_anything_and_nothing_uses_them() {
-        let tree = importing("digits", "examples/digits", &["binade", "binade-cpu"]);
-        assert_eq!(check(&tree), []);
-        assert_eq!(check(&tree.with("binade", "crates/binade", &["digits"], &[])).len(), 1);
-    }
-
-    #[test]
-    fn the_crate_of_binaries_uses_anything_and_no_crate_uses_it() {
-        let tree = importing("binade-bench", "crates/binade-bench", &["binade", "binade-cpu"]);
-        assert_eq!(check(&tree), []);
-        assert_eq!(check(&tree.with("binade", "crates/binade", &["binade-bench"], &[])).len(), 1);
-    }
-
-    #[test]
-    fn xtask_imports_nothing_of_the_house() {
-        assert_eq!(check(&importing("xtask", "xtask", &["binade-core"])).len(), 1);
-    }
-
-    #[test]
-    fn a_crate_without_a_floor_is_found() {
         assert!(
-            matches!(&check(&importing("binade-new", "crates/binade-new", &[]))[..], [issue] if issue.message.contains("no floor"))
+            ours("binade-core", "binade-ops")
+                .contains("`binade-core` on floor 0 imports `binade-ops`")
+        );
+        for (from, to) in [
+            ("binade-grad-scaler", "binade-cast-policy"),
+            ("binade", "digits"),
+            ("xtask", "binade-core"),
+        ] {
+            assert!(ours(from, to).contains("does not lie below"), "{from}");
+        }
+        assert!(ours("binade-new", "binade-core").contains("stands on no floor"));
+        assert_eq!(told("binade-core", "binade", [true, false], "dev"), "");
+        assert!(
+            told("binade-core", "binade", [true, false], "build").contains("does not lie below")
         );
     }
 
     #[test]
-    fn a_row_without_a_crate_is_found_with_its_line() {
-        let tree = Tree::of(&[(TABLE, "// rows\n    \"binade-core\",\n")]);
-        assert!(check(&tree).contains(&Issue::new(
-            TABLE,
-            2,
-            "no crate is called `binade-core`: remove the row"
-        )));
+    fn the_lower_floors_and_the_kit_import_little_from_outside() {
+        let foreign = |from, to, optional| told(from, to, [false, optional], "");
+        assert!(foreign("binade-ops", "ndarray", true).contains("`ndarray`"));
+        assert!(foreign("binade-core", "serde", false).contains("optional"));
+        assert_eq!(
+            foreign("binade-core", "serde", true) + &foreign("binade-cpu", "ndarray", false),
+            ""
+        );
+        assert!(foreign("binade-conformance", "ndarray", false).contains("the kit"));
     }
 }

@@ -1,71 +1,104 @@
-//! Every manifest in the repository is a member of the workspace: what is not is never built, and rots. The few that must stand
-//! outside are listed in `house.rs` with the reason.
+//! Every manifest in the repository is a member of the workspace, or listed in `house.rs` as one that is not; every member but the
+//! adapters is a default one, and inherits. Versions of dependencies are cargo-deny's to hold, in the stage `deny`.
 
 use crate::{
-    house::OUTSIDE,
-    tidy::{Issue, tree::Tree},
+    house::{ADAPTERS, FLOORS, ON_TOP, OUTSIDE},
+    tidy::{
+        Issue,
+        tree::{Package, Tree},
+    },
 };
 
 const TABLE: &str = "xtask/src/house.rs";
 
+/// A manifest that is no member is never built, and rots; a member that is no default one is never tested; a row of a table that names
+/// nothing misleads.
 pub(super) fn check(tree: &Tree) -> Vec<Issue> {
-    let manifests = tree.files().map(|(path, _)| path).filter(|path| path.ends_with("/Cargo.toml"));
-    let strangers = manifests.filter(|path| !is_member(tree, path) && !is_outside(path));
-    let strange = "not a member: add it to `[workspace] members` in Cargo.toml";
-    strangers.map(|path| Issue::new(path, 0, strange)).chain(stale_rows(tree)).collect()
-}
-
-fn is_member(tree: &Tree, path: &str) -> bool {
-    tree.packages().iter().any(|package| package.manifest == path)
-}
-
-fn is_outside(path: &str) -> bool {
-    OUTSIDE.iter().any(|(folder, _)| path.strip_suffix("/Cargo.toml") == Some(*folder))
-}
-
-/// Rows of the table that name a member or nothing; only told of trees that have the table.
-fn stale_rows(tree: &Tree) -> Vec<Issue> {
-    if tree.text(TABLE).is_none() {
-        return Vec::new();
+    let members: Vec<_> = tree.packages.iter().map(|package| package.folder.as_str()).collect();
+    let folders = tree.files.keys().filter_map(|path| path.strip_suffix("/Cargo.toml"));
+    let strangers = folders.filter(|it| !members.contains(it) && !OUTSIDE.contains(it));
+    let why = "not a member: add it to `[workspace] members` in Cargo.toml";
+    let mut issues: Vec<_> = strangers.map(|it| Issue::new(it, 0, why)).collect();
+    issues.extend(tree.packages.iter().filter_map(default));
+    if tree.text(TABLE).is_some() {
+        let names = FLOORS.into_iter().flatten().copied().chain(ON_TOP).chain(ADAPTERS);
+        let gone = names.filter(|name| tree.member(name).is_none());
+        let gone = gone.chain(OUTSIDE.into_iter().filter(|folder| !tree.has(folder)));
+        issues.extend(
+            gone.map(|it| Issue::new(TABLE, 0, format!("no package is `{it}`: remove the row"))),
+        );
     }
-    let stands_outside = |folder: &str| {
-        let manifest = format!("{folder}/Cargo.toml");
-        tree.text(&manifest).is_some() && !is_member(tree, &manifest)
+    issues
+}
+
+fn default(package: &Package) -> Option<Issue> {
+    let message = match (package.is_default, ADAPTERS.contains(&package.name.as_str())) {
+        (true, true) => {
+            "an adapter among `default-members`, which everyone builds: take it out in Cargo.toml"
+        }
+        (false, false) => "missing among `default-members`: add it in Cargo.toml",
+        _ => return None,
     };
-    let stale = OUTSIDE.iter().filter(|(folder, _)| !stands_outside(folder));
-    let message =
-        |folder| format!("no package outside the workspace is `{folder}`: remove the row");
-    stale.map(|(folder, _)| Issue::new(TABLE, 0, message(folder))).collect()
+    Some(Issue::new(package.manifest(), 0, message))
+}
+
+/// One version, one edition, one least Rust, one licence, one set of lints; and a description where the registry demands it.
+pub(super) fn manifests(tree: &Tree) -> Vec<Issue> {
+    const KEYS: [&str; 4] = ["version", "edition", "rust_version", "license"];
+    let breaches = tree.packages.iter().flat_map(|package| {
+        let text = tree.text(&package.manifest()).unwrap_or_default();
+        let is_own = |key: &&&str| package.data[**key] != tree.packages[0].data[**key];
+        let own = KEYS
+            .iter()
+            .find(is_own)
+            .map(|key| format!("write `{}.workspace = true`", key.replace('_', "-")));
+        let lints = (!text.contains("[lints]\nworkspace = true"))
+            .then(|| "write `workspace = true` under `[lints]`".to_owned());
+        let is_bare = package.is_crate() && !package.data["description"].is_string();
+        let bare = is_bare.then(|| "write a `description`: the registry demands it".to_owned());
+        [own, lints, bare].into_iter().flatten().map(|why| Issue::new(package.manifest(), 0, why))
+    });
+    breaches.collect()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use serde_json::{Value, json};
 
-    const FILES: [(&str, &str); 3] =
-        [("Cargo.toml", ""), ("crates/a/Cargo.toml", ""), ("fuzz/Cargo.toml", "")];
-
-    #[test]
-    fn a_manifest_outside_the_workspace_is_found() {
-        let tree = Tree::of(&FILES).with("a", "crates/a", &[], &[]);
-        let found: Vec<_> = check(&tree).into_iter().map(|issue| issue.path).collect();
-        assert_eq!(found, ["fuzz/Cargo.toml"]);
+    fn package(name: &str, data: Value) -> Package {
+        let mut package = Package::of(data, &Value::Null);
+        (package.name, package.folder) = (name.to_owned(), format!("crates/{name}"));
+        package
     }
 
     #[test]
-    fn the_root_and_the_members_pass() {
-        let tree = Tree::of(&FILES).with("a", "crates/a", &[], &[]).with("fuzz", "fuzz", &[], &[]);
-        assert_eq!(check(&tree), []);
+    fn a_stranger_a_member_that_is_forgotten_and_a_row_of_nothing_are_found() {
+        let packages = ["a", "binade-burn"].map(|name| package(name, Value::Null));
+        let mut tree = Tree {
+            packages: packages.into(),
+            ..Tree::of(&[("fuzz/Cargo.toml", ""), ("Cargo.toml", "")])
+        };
+        let paths =
+            |tree: &Tree| check(tree).into_iter().map(|issue| issue.path).collect::<Vec<_>>();
+        assert_eq!(paths(&tree), ["fuzz", "crates/a/Cargo.toml"]);
+        tree.packages.iter_mut().for_each(|package| package.is_default = true);
+        assert_eq!(paths(&tree), ["fuzz", "crates/binade-burn/Cargo.toml"]);
+        tree.files.insert(TABLE.to_owned(), String::new());
+        assert!(check(&tree).iter().any(|issue| issue.message.contains("`tests/fuzz`")));
     }
 
     #[test]
-    fn a_manifest_that_is_listed_as_outside_passes_and_a_row_without_one_is_found() {
-        let manifests = OUTSIDE.map(|(folder, _)| format!("{folder}/Cargo.toml"));
-        let files: Vec<_> =
-            manifests.iter().map(|path| (&**path, "")).chain([(TABLE, "")]).collect();
-        assert_eq!(check(&Tree::of(&files)), []);
-        assert_eq!(check(&Tree::of(&[(TABLE, "")])).len(), OUTSIDE.len());
-        let member = Tree::of(&files).with("a", OUTSIDE[0].0, &[], &[]);
-        assert_eq!(check(&member).len(), 1);
+    fn a_manifest_that_does_not_inherit_or_describe_is_found() {
+        let lints = "[lints]\nworkspace = true\n";
+        let count = |text: &str, b: Value| {
+            let good = package("a", json!({ "version": "1", "description": "A." }));
+            let files = [("crates/a/Cargo.toml", lints), ("crates/b/Cargo.toml", text)];
+            manifests(&Tree { packages: vec![good, package("b", b)], ..Tree::of(&files) }).len()
+        };
+        let good = json!({ "version": "1", "description": "B." });
+        assert_eq!((count(lints, good.clone()), count("", good)), (0, 1));
+        assert_eq!(count(lints, json!({ "version": "2", "description": "B." })), 1);
+        assert_eq!(count(lints, json!({ "version": "1" })), 1);
     }
 }

@@ -2,48 +2,38 @@
 //!
 //! The compiler warns of a bare one in code; in a page's it does not, and nowhere of `let _ = …` and `drop(…)`.
 
-use crate::tidy::{Issue, tree::Tree};
+use crate::tidy::{
+    Issue,
+    tree::{Tree, has_extension},
+};
 
 /// Calls that give a pending step, an outcome, or what it says.
 const CALLS: [&str; 4] = [".step(&mut ", "scaler.update(", "update_each(", ".resolve("];
-
-/// Endings of a statement that drops a value, such as `?;`.
-const DROPPED: [&str; 4] = [";", "?;", ".unwrap();", "??;"];
 
 const INSTEAD: &str = "drops what became of a step: `let report = ….resolve()?.unless_diverged()?;` and print it where \
                        `report.is_remarkable()`, or say `.leave_unread()`";
 
 pub(super) fn check(tree: &Tree) -> Vec<Issue> {
-    tree.files().flat_map(|(path, text)| dropped(path, text)).collect()
+    tree.with(&["md", "rs"]).flat_map(|(path, text)| dropped(path, text)).collect()
 }
 
+/// The lines that drop an outcome, of all that a reader may copy: pages, examples, and documentation elsewhere.
 fn dropped(path: &str, text: &str) -> Vec<Issue> {
+    let is_copied = has_extension(path, &["md"]) || path.starts_with("examples/");
     let mut is_wrong_on_purpose = false;
-    let lines =
-        text.lines().enumerate().filter_map(|(index, line)| Some((index, shown(path, line)?)));
-    let found = lines.filter_map(|(index, line)| {
+    let found = text.lines().enumerate().filter(|(_, line)| {
+        let line = line.trim_start();
+        let comment = line.strip_prefix("//!").or_else(|| line.strip_prefix("///"));
+        let Some(line) = comment.or(is_copied.then_some(line)).map(str::trim_start) else {
+            return false;
+        };
         if line.starts_with("```") {
             is_wrong_on_purpose = line.starts_with("```compile_fail");
         }
-        (!is_wrong_on_purpose && drops(line)).then(|| Issue::new(path, index + 1, INSTEAD))
+        // A line that rustdoc hides runs all the same.
+        !is_wrong_on_purpose && drops(line.strip_prefix("# ").unwrap_or(line).trim_start())
     });
-    found.collect()
-}
-
-/// The code that a reader may copy from this line: all of a page and of an example, and documentation elsewhere.
-fn shown<'a>(path: &str, line: &'a str) -> Option<&'a str> {
-    let line = line.trim_start();
-    let comment =
-        line.strip_prefix("//!").or_else(|| line.strip_prefix("///")).map(str::trim_start);
-    let extension = std::path::Path::new(path).extension().and_then(|extension| extension.to_str());
-    let is_copied = match extension {
-        Some("md") => true,
-        Some("rs") => path.starts_with("examples/"),
-        _ => false,
-    };
-    let line = comment.or(Some(line).filter(|_| is_copied))?;
-    // A line that rustdoc hides runs all the same.
-    Some(line.strip_prefix("# ").unwrap_or(line).trim_start())
+    found.map(|(index, _)| Issue::new(path, index + 1, INSTEAD)).collect()
 }
 
 fn drops(line: &str) -> bool {
@@ -52,25 +42,17 @@ fn drops(line: &str) -> bool {
         let Some((before, after)) = code.rsplit_once(call) else { return false };
         let Some((arguments, rest)) = closed(after) else { return false };
         // A step of a device takes several arguments, and the protocol's `update` takes none.
-        let is_ours = match *call {
-            ".step(&mut " => !arguments.contains(','),
-            "scaler.update(" => !arguments.is_empty(),
-            _ => true,
+        let is_others = match *call {
+            ".step(&mut " => arguments.contains(','),
+            "scaler.update(" => arguments.is_empty(),
+            _ => false,
         };
-        if !is_ours {
-            return false;
-        }
-        let is_bare = begins_here(before);
-        before.starts_with("let _")
-            || before.starts_with("drop(")
-            || is_bare && DROPPED.contains(&rest)
+        // A statement that begins here with a call, and is no assignment, `return` or pattern.
+        let is_balanced = before.matches('(').count() == before.matches(')').count();
+        let is_bare = is_balanced && !before.contains('=') && !before.starts_with("return ");
+        let is_dropped = is_bare && [";", "?;", ".unwrap();", "??;"].contains(&rest);
+        !is_others && (is_dropped || before.starts_with("let _") || before.starts_with("drop("))
     })
-}
-
-/// Returns true where the statement begins here with a call, and is no assignment, `return` or pattern.
-fn begins_here(before: &str) -> bool {
-    let depth = |mark| before.matches(mark).count();
-    depth('(') == depth(')') && !before.contains('=') && !before.starts_with("return ")
 }
 
 /// The text within the open parenthesis, and the text behind it.
@@ -86,50 +68,39 @@ fn closed(after: &str) -> Option<(&str, &str)> {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    fn found(path: &str, text: &str) -> Vec<usize> {
-        check(&Tree::of(&[(path, text)])).into_iter().map(|issue| issue.line).collect()
-    }
+    use crate::tidy::{NONE, found};
 
     #[test]
-    fn each_way_to_drop_an_outcome_is_found() {
+    fn each_way_to_drop_an_outcome_is_found_where_a_reader_may_copy_it() {
         for line in [
-            "scaler.update(step)?.resolve()?;",
             "    amp.scaler.update(step)?.resolve()?; // whatever became of it",
-            "first.resolve().unwrap();",
             "scaler.update(a.step(&mut x)?.and(b.step(&mut y)?))?.resolve()?;",
-            "scaler.update(step)?;",
-            "grads.unscale()?.step(&mut optimizer)?;",
-            "let _ = grads.unscale()?.step(&mut optimizer)?;",
             "let _step = grads.step(&mut optimizer)?;",
-            "let _ = scaler.update(step)?;",
-            "let _outcomes = Scaler::update_each([&mut a, &mut b], step)?;",
-            "drop(scaler.update(step)?.resolve()?);",
-            "# scaler.update(step)?.resolve()?;",
+            "drop(Scaler::update_each([&mut a, &mut b], step)?);",
+            "# first.resolve().unwrap();",
         ] {
-            assert_eq!(found("docs/a.md", line), [1], "{line}");
-            assert_eq!(found("examples/a/src/main.rs", line), [1], "{line}");
-            assert_eq!(found("crates/a/src/lib.rs", &format!("/// {line}")), [1], "{line}");
+            let doc = format!("/// {line}");
+            for (path, text) in
+                [("docs/a.md", line), ("examples/a/main.rs", line), ("crates/a/src/lib.rs", &doc)]
+            {
+                assert_eq!(found(check, path, text), [1], "{line}");
+            }
+            assert_eq!(found(check, "crates/a/tests/b.rs", line), NONE, "{line}");
         }
     }
 
     #[test]
-    fn what_is_looked_at_left_in_writing_or_wrong_on_purpose_passes() {
+    fn an_outcome_that_is_looked_at_left_in_writing_or_wrong_on_purpose_passes() {
         for text in [
             "let report = scaler.update(step)?.resolve()?.unless_diverged()?;",
             "scaler.update(step)?.leave_unread();",
-            "amp.scaler.update(step)?.resolve()?.into_applied()?;",
             "steps.push(scaler.update(step)?.resolve()?);",
-            "assert!(scaler.update(step)?.resolve()?.is_applied());",
-            "let step = grads.step(&mut optimizer)?;",
             "device.step(&mut params, &mut masters, grads, &found)?;",
-            "let _window = device.window();",
             "return scaler.update(step)?.resolve();",
             "scaler.update()?;",
             "```compile_fail\nscaler.update(step)?;\n```",
         ] {
-            assert_eq!(found("docs/a.md", text), [] as [usize; 0], "{text}");
+            assert_eq!(found(check, "docs/a.md", text), NONE, "{text}");
         }
-        assert_eq!(found("crates/a/tests/b.rs", "drop(scaler.update(step)?);"), [] as [usize; 0]);
     }
 }

@@ -1,6 +1,6 @@
 //! burn's way of the table of five: `f32` parameters that the model sees in sixteen bits, stepped by burn's Adam; and burn alone.
 //!
-//! `cargo xtask five-ways` starts it; it prints its rows as JSON.
+//! It prints its rows of the README's table.
 
 use binade_burn::{Burn, BurnOptimizer, BurnTensor, Views, require_dtype};
 use binade_core::DType;

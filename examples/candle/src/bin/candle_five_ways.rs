@@ -1,6 +1,6 @@
 //! candle's way of the table of five: `Var`s in sixteen bits with `f32` masters; and candle alone, with its own `AdamW`.
 //!
-//! `cargo xtask five-ways` starts it; it prints its rows as JSON.
+//! It prints its rows of the README's table.
 
 use binade::prelude::*;
 use binade_candle::{Candle, backward, params, var_builder};

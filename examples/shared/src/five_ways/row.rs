@@ -1,13 +1,11 @@
-//! What a run of the task gives: a row of the table, which programs hand on as JSON.
+//! Rows of the README's table, one for each run of the task.
 
 use super::Task;
 use half::{bf16, f16};
-use serde::{Deserialize, Serialize};
-use std::io::{self, Write};
+use std::{fmt, io};
 
 /// How a run computed.
-#[derive(Clone, Copy, Debug, Deserialize, Eq, PartialEq, Serialize)]
-#[serde(rename_all = "lowercase")]
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Precision {
     /// Everything in `f32`.
     F32,
@@ -32,7 +30,7 @@ impl Precision {
 }
 
 /// What became of a loss scale.
-#[derive(Clone, Copy, Debug, Deserialize, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Scaling {
     /// Steps that overflowed and were skipped.
     pub skipped: u64,
@@ -41,7 +39,7 @@ pub struct Scaling {
 }
 
 /// One run.
-#[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Row {
     /// Whose tensors: `tape`, `candle`, `burn`, `own tensor`, `slices`.
     pub way: String,
@@ -104,11 +102,63 @@ fn mean(values: impl Iterator<Item = f32>) -> f32 {
     mean
 }
 
-/// Writes the rows to standard output as one JSON array, which `cargo xtask five-ways` reads.
+impl fmt::Display for Row {
+    /// Writes a row of Markdown, as the README's table has it.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { way, precision, with, accuracy, loss, moved, scaling } = self;
+        let precision = format!("{precision:?}").to_lowercase();
+        let loss = loss.map_or_else(|| "not finite".to_owned(), |loss| format!("{loss:.3}"));
+        let (skipped, scale) = match scaling {
+            Some(Scaling { skipped, scale }) => (skipped.to_string(), power(*scale)),
+            None => ("–".into(), "–".into()),
+        };
+        let (accuracy, moved) = (100.0 * accuracy, 100.0 * moved);
+        write!(
+            f,
+            "| {way} | {precision} | {with} | {accuracy:.1} % | {loss} | {moved:.0} % | {skipped} | {scale} |"
+        )
+    }
+}
+
+/// `2^17`, or the number where it is 1 or no power of two.
+fn power(scale: f64) -> String {
+    let exponent = scale.log2();
+    if exponent.fract() == 0.0 && scale != 1.0 {
+        format!("2^{exponent}")
+    } else {
+        scale.to_string()
+    }
+}
+
+/// Writes the rows to standard output, for the README's table.
 ///
 /// # Errors
 ///
 /// When standard output is closed.
 pub fn print(rows: &[Row]) -> io::Result<()> {
-    writeln!(io::stdout(), "{}", serde_json::to_string(rows)?)
+    rows.iter().try_for_each(|row| io::Write::write_fmt(&mut io::stdout(), format_args!("{row}\n")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_loss_and_a_scaler_that_there_is_not_are_told() {
+        let scaling = Some(Scaling { skipped: 9, scale: 262144.0 });
+        let row = |way: &str, with: &str, accuracy, loss, moved, scaling| Row {
+            way: way.into(),
+            precision: Precision::F16,
+            with: with.into(),
+            accuracy,
+            loss,
+            moved,
+            scaling,
+        };
+        let alone = row("candle", "alone", 0.1, None, 1.0, None).to_string();
+        assert_eq!(alone, "| candle | f16 | alone | 10.0 % | not finite | 100 % | – | – |");
+        let ours = row("tape", "Binade", 0.928, Some(0.2067), 0.907, scaling).to_string();
+        assert_eq!(ours, "| tape | f16 | Binade | 92.8 % | 0.207 | 91 % | 9 | 2^18 |");
+        assert_eq!((power(1.0), power(3.0), power(0.5)), ("1".into(), "3".into(), "2^-1".into()));
+    }
 }

@@ -1,0 +1,34 @@
+//! The first example as the README runs it: every level learns.
+
+#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+use binade_example_digits::args::Args;
+use binade_example_digits::record::Record;
+use binade_example_digits::session;
+use clap::Parser;
+
+/// The share of test images that every level but O3 must get right. O3 has neither masters nor a loss scale.
+const LEARNT: f32 = 0.97;
+
+#[test]
+fn every_level_but_o3_gets_the_test_images_right_and_mixed_ones_within_a_point_of_o0() {
+    let mut record = Record::default();
+    session::run(&Args::parse_from(["digits"]), &mut record).unwrap();
+    let names: Vec<_> =
+        record.runs.iter().map(|run| format!("{} {}", run.level, run.dtype)).collect();
+    assert_eq!(names, ["O0 f32", "O1 f16", "O1 bf16", "O2 f16", "O2 bf16", "O3 f16"]);
+    let full = record.runs[0].accuracy;
+    for (run, name) in record.runs.iter().zip(&names) {
+        let is_finite = run.losses.iter().chain([&run.final_loss]).all(|loss| loss.is_finite());
+        assert!(is_finite && !run.losses.is_empty(), "{name}: {:?}", run.losses);
+        let steps = run.steps;
+        assert!(
+            steps.attempted > 0 && steps.applied + steps.skipped == steps.attempted,
+            "{name}: {steps:?}"
+        );
+        if run.level != "O3" {
+            assert!((LEARNT..=1.0).contains(&run.accuracy), "{name}: {}", run.accuracy);
+            assert!((run.accuracy - full).abs() <= 0.01, "{name}: {} and {full}", run.accuracy);
+        }
+    }
+}
