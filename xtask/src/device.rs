@@ -5,7 +5,7 @@ use std::{env, path::Path};
 use clap::{Args, ValueEnum};
 
 use crate::{
-    Result, coverage, ptx,
+    Result, ptx,
     shell::{Call, root},
 };
 
@@ -20,9 +20,6 @@ pub(crate) struct Test {
     /// Names the device, on which the tests must run: a skip fails.
     #[arg(long)]
     device: Device,
-    /// Tells how much of each kernel ran, by PTX line; where all tests ran, less than 95 % without a reason fails.
-    #[arg(long)]
-    coverage: bool,
     /// With stand-ins for cuBLASLt and cuDNN beside the driver's, so that they multiply and not the kernels, and convolve
     /// where `-- --features cudnn` follows.
     #[arg(long)]
@@ -35,27 +32,15 @@ pub(crate) struct Test {
 impl Test {
     pub(crate) fn run(self) -> Result<()> {
         let Device::Ptx = self.device;
-        let names_one =
-            self.arguments.iter().any(|it| it.starts_with("-p") || it.starts_with("--package"));
-        let package = if names_one { "" } else { " --package binade-cuda" };
-        let call = Call::line(&format!("cargo test{package}")).args(self.arguments.clone());
-        let covered = ptx::folder(self.libraries)?.join("coverage");
-        let mut call = on_ptx(self.libraries, call);
-        if self.coverage {
-            coverage::empty(&covered)?;
-            call = call.var("BINADE_PTX_COVERAGE", covered.display().to_string());
-        }
+        ptx::folder(self.libraries)?;
+        let is_package = |it: &String| it.starts_with("-p") || it.starts_with("--package");
+        let ours = ["--package", "binade-cuda"]
+            .into_iter()
+            .filter(|_| !self.arguments.iter().any(is_package));
+        let call = Call::cargo("test").args(ours).args(self.arguments.clone());
+        let call = on_ptx(self.libraries, call);
         println!("{call}");
-        let outcome = call.run();
-        if self.coverage {
-            let table = coverage::merged(&[covered])?;
-            print!("{table}");
-            // Arguments may leave tests out, and a library leaves the products' kernels out.
-            if outcome.is_ok() && self.arguments.is_empty() && !self.libraries {
-                table.verdict()?;
-            }
-        }
-        outcome
+        call.run()
     }
 }
 

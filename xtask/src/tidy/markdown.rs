@@ -93,11 +93,4 @@ mod tests {
             "# A `b` & C, d_e\n```sh\n# no\n```\n## [Two](x.md) words\n## Same\n#no\n## Same\n";
         assert_eq!(anchors(text), ["#a-b--c-d_e", "#two-words", "#same", "#same-1"]);
     }
-
-    #[test]
-    fn a_link_is_divided_and_seen_from_its_file() {
-        assert_eq!((parts("https://a.b/c#d"), parts("a.md#b")), (None, Some(("a.md", "#b"))));
-        assert_eq!(resolve("docs/src/a.md", "../b/").as_deref(), Some("docs/b"));
-        assert_eq!(resolve("a/b.md", "../../c"), None);
-    }
 }
