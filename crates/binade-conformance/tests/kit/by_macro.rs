@@ -51,7 +51,9 @@ impl Subject for Nothing {
 #[test]
 #[should_panic(expected = "no case passes")]
 fn a_subject_that_implements_nothing_fails_where_all_tests_are_looked_at() {
-    testing::something(&Runner::new(), &Nothing, CaseGroup::ALL);
+    // One of most groups: every case of a subject that computes nothing is run elsewhere.
+    let runner = Runner::new().only("/bf16/starts_anywhere_in_a_buffer");
+    testing::something(&runner, &Nothing, CaseGroup::ALL);
 }
 
 #[test]
