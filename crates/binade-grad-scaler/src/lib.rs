@@ -25,6 +25,6 @@ pub use loss_scale::{
 };
 pub use report::{PartReport, Step, StepReport, StepSummary};
 pub use step::{
-    Accumulation, BadMicroBatch, PendingStep, ReopenError, SavedSum, SavedWindow, ScaledGrads,
-    ScaledLoss, Scaler, StepOutcome, TogetherGrads, UnscaledGrads,
+    Accumulation, BadMicroBatch, LinkedGrads, PendingStep, ReopenError, SavedSum, SavedWindow,
+    ScaledGrads, ScaledLoss, Scaler, StepOutcome, UnscaledGrads,
 };

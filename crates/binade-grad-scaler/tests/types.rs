@@ -3,8 +3,8 @@ mod common;
 
 use binade_core::{Finding, Named, Native, Optimizer};
 use binade_grad_scaler::{
-    Accumulation, GradOps, LossScale, PendingStep, ScaleState, ScaledGrads, ScaledLoss, Scaler,
-    Step, StepOutcome, StepReport, TogetherGrads, UnscaledGrads,
+    Accumulation, GradOps, LinkedGrads, LossScale, PendingStep, ScaleState, ScaledGrads,
+    ScaledLoss, Scaler, Step, StepOutcome, StepReport, UnscaledGrads,
 };
 use common::gpu::Gpu;
 use common::host::Host;
@@ -24,7 +24,7 @@ where
     crosses::<ScaledLoss<D, D::Tensor>>();
     crosses::<ScaledGrads<D>>();
     crosses::<UnscaledGrads<D>>();
-    crosses::<TogetherGrads<D>>();
+    crosses::<LinkedGrads<D>>();
     crosses::<Accumulation<D>>();
     crosses::<PendingStep<D>>();
     crosses::<StepOutcome<D>>();

@@ -160,13 +160,13 @@ impl HostMasters {
 
     /// Whether a parameter that is stored as `stored` now should have a master and has none: it was lowered after it was
     /// started, and updates smaller than its rounding would be lost.
-    pub fn lacks_master(&self, name: &str, stored: DType) -> bool {
+    pub(crate) fn lacks_master(&self, name: &str, stored: DType) -> bool {
         let kept = stored != DType::F32 && self.plan.store() != MasterStore::NoMaster;
         kept && self.get(name).is_some_and(|slot| slot.master == Master::Nothing)
     }
 
     /// Whether what is kept beside a parameter, stored as `stored` now, was made for another type and means nothing here.
-    pub fn is_retyped(&self, name: &str, stored: DType) -> bool {
+    pub(crate) fn is_retyped(&self, name: &str, stored: DType) -> bool {
         let bound =
             |slot: &&Slot| matches!(slot.master, Master::Remainder(_) | Master::Compensation(_));
         self.get(name).filter(bound).is_some_and(|slot| slot.stored != stored)

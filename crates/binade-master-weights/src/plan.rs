@@ -190,7 +190,10 @@ impl Plan {
     }
 
     /// A name in the plan that is not among `parameters`: most likely a typing error.
-    pub fn unknown_parameter<'p>(&self, parameters: impl Iterator<Item = &'p str>) -> Option<&str> {
+    pub(crate) fn unknown_parameter<'p>(
+        &self,
+        parameters: impl Iterator<Item = &'p str>,
+    ) -> Option<&str> {
         let known: HashSet<&str> = parameters.collect();
         let grouped = self.groups.iter().flat_map(|group| &group.parameters);
         grouped.chain(&self.storage.keep_f32).map(String::as_str).find(|name| !known.contains(name))

@@ -1,8 +1,8 @@
 //! `Debug` for the order's types: what they are, not what the device holds, which printing must not read.
 
 use crate::{
-    Accumulation, DelayedUnscale, GradScaler, PendingStep, ScaleStore, ScaledGrads, ScaledLoss,
-    ScaledSum, Scaler, StepOutcome, TogetherGrads, UnscaledGrads,
+    Accumulation, DelayedUnscale, GradScaler, LinkedGrads, PendingStep, ScaleStore, ScaledGrads,
+    ScaledLoss, ScaledSum, Scaler, StepOutcome, UnscaledGrads,
 };
 use std::fmt;
 
@@ -24,7 +24,7 @@ opaque! {
     ScaledLoss<L>: GradScaler,
     ScaledSum: GradScaler,
     StepOutcome: GradScaler,
-    TogetherGrads: GradScaler,
+    LinkedGrads: GradScaler,
     UnscaledGrads: GradScaler,
 }
 

@@ -53,7 +53,7 @@ pub enum MasterStore {
 
 impl MasterStore {
     /// Bytes kept beside one element that is stored as `stored`, but for one exponent a tensor.
-    pub fn bytes_beside(self, stored: DType) -> usize {
+    pub(crate) fn bytes_beside(self, stored: DType) -> usize {
         match self {
             _ if stored == DType::F32 => 0,
             Self::NoMaster | Self::Stochastic { .. } => 0,

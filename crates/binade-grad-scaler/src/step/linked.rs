@@ -8,7 +8,7 @@ use binade_core::Optimizer;
 ///
 /// They cannot be clipped any more, since a norm that is not finite would skip one of them alone.
 #[must_use = "unscaled gradients are for an optimizer"]
-pub struct TogetherGrads<D: GradScaler>(UnscaledGrads<D>);
+pub struct LinkedGrads<D: GradScaler>(UnscaledGrads<D>);
 
 impl<D: GradScaler> UnscaledGrads<D> {
     /// Makes steps share their fate: an overflow in any skips all. Without it each skips alone.
@@ -20,7 +20,7 @@ impl<D: GradScaler> UnscaledGrads<D> {
     /// When the device fails.
     pub fn skip_together<const N: usize>(
         mut all: [Self; N],
-    ) -> Result<[TogetherGrads<D>; N], D::Error> {
+    ) -> Result<[LinkedGrads<D>; N], D::Error> {
         let found: Vec<_> = all.iter().map(|grads| grads.verdict.clone()).collect();
         for (own, grads) in all.iter_mut().enumerate() {
             grads.keep_part();
@@ -28,7 +28,7 @@ impl<D: GradScaler> UnscaledGrads<D> {
                 grads.shared.device.merge(&mut grads.verdict, other, Join::Any)?;
             }
         }
-        Ok(all.map(TogetherGrads))
+        Ok(all.map(LinkedGrads))
     }
 
     /// Sets aside what the pass found before the verdict becomes more than that.
@@ -40,7 +40,7 @@ impl<D: GradScaler> UnscaledGrads<D> {
     }
 }
 
-impl<D: GradScaler> TogetherGrads<D> {
+impl<D: GradScaler> LinkedGrads<D> {
     /// The gradients as the device holds them; see [`UnscaledGrads::grads`].
     pub fn grads(&self) -> &D::Grads {
         self.0.grads()
