@@ -7,6 +7,7 @@ use crate::{
 };
 use binade_autocast::Autocast;
 use binade_core::{DType, cast::OnOverflow, stochastic::Key};
+use binade_gpu::Driver;
 use std::borrow::Cow;
 
 /// Blocks beyond which a grid strides: enough to fill any GPU several times over.

@@ -5,6 +5,7 @@ use crate::{
     kernels::{IN_PLACE, Kernel, NOTHING, READ_ONLY, THREADS},
     launch::{Arg, Grid},
 };
+use binade_gpu::Driver;
 
 /// Bytes that a block of `read_only` and `in_place` takes, as the kernels' `THREADS * EACH` words of 16.
 const BLOCK: usize = 1 << 14;
@@ -28,7 +29,7 @@ impl Cuda {
     ///
     /// When the device fails, or its memory is full.
     pub fn duplicate(&self, tensor: &Tensor) -> Result<Tensor, Error> {
-        tensor.copied(self)
+        self.copy_tensor(tensor)
     }
 
     /// Reads the memory that a tensor lies in, up to the last whole 16 KiB, and writes nothing, as fast as it goes.

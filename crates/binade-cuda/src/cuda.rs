@@ -1,18 +1,17 @@
 //! The handle.
 
 use crate::{
-    Error, Ledger, MemoryUse, Uncapturable,
-    capture::Gate,
+    CudaError, Error, Ledger, MemoryUse, Uncapturable,
+    capture::{Gate, Recorder},
     faults::Faults,
     kernels::SEEN,
     launch::{self, Entry, structs::OwedBits},
     ledger::Counters,
     library::Library,
     memory::{Buffer, Pool, Ring, Tables},
-    names::Names,
     probe::{self, Capability},
 };
-use binade_core::Handle;
+use binade_core::{Handle, Names};
 use bytemuck::Zeroable;
 use cudarc::driver::CudaStream;
 use std::{
@@ -20,6 +19,9 @@ use std::{
     fmt,
     sync::{Arc, Mutex, OnceLock},
 };
+
+/// Bytes of the smallest buffer: what the driver rounds up to.
+const LEAST_BUFFER: usize = 512;
 
 /// A CUDA device and the stream that all its work is put in. A clone is the same device.
 ///
@@ -32,7 +34,7 @@ use std::{
 ///   and then no longer. What was made of it is NaN.
 /// * A value belongs to the handle that made it and to its clones; another handle refuses it.
 /// * Work is put in one stream, in the order of the calls; the stream is the caller's where the caller gives one.
-/// * A device error that CUDA cannot recover from is the device's last: every later call gives [`Error::Lost`] with the
+/// * A device error that CUDA cannot recover from is the device's last: every later call gives [`CudaError::Lost`] with the
 ///   first cause, drops do not panic, and other devices go on.
 #[derive(Clone)]
 pub struct Cuda {
@@ -87,7 +89,7 @@ impl Cuda {
     /// A new stream of device `ordinal`.
     pub(crate) fn stream_of(ordinal: usize) -> Result<Arc<CudaStream>, Error> {
         let context = probe::open(ordinal)?;
-        let failed = |error| Error::DriverFailed { cause: probe::cause(error) };
+        let failed = |error| Error::Driver(CudaError::DriverFailed { cause: probe::cause(error) });
         launch::only_stream(&context).map_err(failed)
     }
 
@@ -104,10 +106,10 @@ impl Cuda {
     /// The same, parameters having the numbers that `names` gives them.
     pub(crate) fn naming(stream: Arc<CudaStream>, names: Arc<Names>) -> Result<Self, Error> {
         if stream.cu_stream() as usize == PER_THREAD {
-            return Err(Error::PerThreadStream);
+            return Err(Error::Driver(CudaError::PerThreadStream));
         }
         let capability = probe::capable(stream.context())?;
-        let pool = Arc::new(Pool::new(Gate::of(&stream)));
+        let pool = Arc::new(Pool::new(Recorder::new(Gate::of(&stream)), LEAST_BUFFER, usize::MAX));
         let inner = Inner {
             stream,
             capability,
@@ -151,12 +153,12 @@ impl Cuda {
 
     /// Device memory that values of this device hold, tables that it keeps included.
     pub fn memory_use(&self) -> MemoryUse {
-        self.inner.pool.meter.read()
+        self.inner.pool.memory_use()
     }
 
     /// Lets [`MemoryUse::peak_bytes`] begin again with what is in use.
     pub fn reset_peak_memory(&self) {
-        self.inner.pool.meter.reset();
+        self.inner.pool.reset_peak();
     }
 
     /// The device's name, as the driver has it.
@@ -191,14 +193,13 @@ impl Cuda {
         });
     }
 
-    pub(crate) fn names(&self) -> &Names {
-        &self.inner.names
-    }
-
     /// Small values that are always there.
     pub(crate) fn fixed(&self) -> Result<&Fixed, Error> {
         let cause = || "the device has not been opened to its end".to_owned();
-        self.inner.fixed.get().ok_or_else(|| Error::Driver { call: "open", cause: cause() })
+        self.inner
+            .fixed
+            .get()
+            .ok_or_else(|| Error::Driver(CudaError::Call { call: "open", cause: cause() }))
     }
 }
 

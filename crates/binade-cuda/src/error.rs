@@ -1,15 +1,16 @@
-//! What can go wrong on a CUDA device.
+//! Errors that only a CUDA device has.
 
 use crate::Uncapturable;
-use binade_core::{DType, ErrorKind, MatchError, TrainError};
-use binade_grad_scaler::ClipGroupError;
-use binade_master_weights::PlanError;
-use binade_ops::{DTypeError, OperandError, ShapeError};
+use binade_core::ErrorKind;
+use binade_gpu::DriverError;
 
 /// Why the device refused an operation, or could not be opened.
+pub type Error = binade_gpu::Error<CudaError>;
+
+/// An error of the CUDA driver, its libraries, a capture, or replicas.
 #[non_exhaustive]
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
-pub enum Error {
+pub enum CudaError {
     /// No driver library.
     #[error(
         "no CUDA driver: looked for {looked_for} as the system's loader does; install NVIDIA's driver, or add its folder \
@@ -65,12 +66,6 @@ pub enum Error {
         /// Its extents.
         sizes: Vec<usize>,
     },
-    /// Memory of another handle.
-    #[error(
-        "a value of another `Cuda` handle, whose work is in no order with this one's; open the device once and clone the \
-         handle, or bring the value over by way of the host"
-    )]
-    Foreign,
     /// A stream that is not one.
     #[error(
         "the per-thread default stream is another one on each thread; take a stream of the context, or its default stream"
@@ -111,7 +106,7 @@ pub enum Error {
     },
     /// Any other error of the driver.
     #[error("{call}: the CUDA driver says {cause}")]
-    Driver {
+    Call {
         /// What was being done.
         call: &'static str,
         /// The driver's own words.
@@ -137,71 +132,6 @@ pub enum Error {
         /// The library's own words.
         cause: String,
     },
-    /// The operands' shapes do not fit.
-    #[error(transparent)]
-    Shape(#[from] ShapeError),
-    /// The operands' element types do not fit.
-    #[error(transparent)]
-    DType(#[from] DTypeError),
-    /// Not as many values as the shape has room for.
-    #[error("{found} {what} for shape {shape:?}, which takes {expected}")]
-    Length {
-        /// Elements or bytes.
-        what: &'static str,
-        /// How many were given.
-        found: usize,
-        /// The shape asked for.
-        shape: Vec<usize>,
-        /// How many it takes.
-        expected: usize,
-    },
-    /// An index or label that pointed nowhere, in an operation that ran since the host read last: the first such.
-    #[error("{op}: index {index} at position {position}; expected 0 ≤ index < {limit}")]
-    Index {
-        /// The operation's name.
-        op: &'static str,
-        /// The index.
-        index: i64,
-        /// Where it stands among the indices.
-        position: usize,
-        /// How many rows or classes there are.
-        limit: usize,
-    },
-    /// Sets that do not go together.
-    #[error(transparent)]
-    Match(#[from] MatchError),
-    /// A plan that does not go with the parameters.
-    #[error(transparent)]
-    Plan(#[from] PlanError),
-    /// Refused by training on every device.
-    #[error(transparent)]
-    Train(#[from] TrainError),
-    /// A limit that is no limit.
-    #[error("{what}: a limit of {value} given, takes a positive number")]
-    Limit {
-        /// The operation's name.
-        what: &'static str,
-        /// The number given.
-        value: f32,
-    },
-    /// A rule without a kernel.
-    #[error("the CUDA backend has no kernel for {rule}; it steps by SGD, Adam and AdamW")]
-    Rule {
-        /// The rule.
-        rule: String,
-    },
-    /// A plan that asks for what no kernel does.
-    #[error(
-        "the CUDA backend has no kernel for {what}; it keeps masters by `Copy`, `Remainder`, `Stochastic`, `Kahan` and \
-         `ScaledF16`, or none by `NoMaster`"
-    )]
-    Store {
-        /// What the plan asks for.
-        what: String,
-    },
-    /// Groups to clip by that do not go with the gradients.
-    #[error(transparent)]
-    ClipGroup(#[from] ClipGroupError),
     /// A step that cannot be captured, or not be replayed.
     #[error("capture: `{operation}`: {why}")]
     Capture {
@@ -268,19 +198,9 @@ pub enum Error {
         /// What one of them did and another did not.
         cause: String,
     },
-    /// An element type without kernels.
-    #[error(
-        "the CUDA backend cannot {what} {dtype}; it trains in bf16, f16 and f32, and casts from and to e4m3 and e5m2 as well"
-    )]
-    Unsupported {
-        /// What was asked for.
-        what: &'static str,
-        /// The element type.
-        dtype: DType,
-    },
 }
 
-impl binade_core::Error for Error {
+impl binade_core::Error for CudaError {
     fn kind(&self) -> ErrorKind {
         match self {
             Self::NoDriver { .. }
@@ -290,30 +210,16 @@ impl binade_core::Error for Error {
             Self::TooOld { .. }
             | Self::TooOldFor { .. }
             | Self::TooLarge { .. }
-            | Self::DriverTooOld { .. }
-            | Self::Rule { .. }
-            | Self::Store { .. }
-            | Self::Unsupported { .. } => ErrorKind::Unsupported,
+            | Self::DriverTooOld { .. } => ErrorKind::Unsupported,
             Self::OutOfMemory { .. } => ErrorKind::OutOfMemory,
-            Self::Shape(error) => error.kind(),
-            Self::ClipGroup(error) => error.kind(),
-            Self::Train(error) => error.kind(),
-            Self::DType(_)
-            | Self::Length { .. }
-            | Self::Match(_)
-            | Self::Plan(_)
-            | Self::Parts { .. }
-            | Self::Shard { .. }
-            | Self::Foreign => ErrorKind::Mismatch,
-            Self::Index { .. }
-            | Self::Limit { .. }
-            | Self::PerThreadStream
+            Self::Parts { .. } | Self::Shard { .. } => ErrorKind::Mismatch,
+            Self::PerThreadStream
             | Self::NoReplicas
             | Self::NotAveraged
             | Self::Window
             | Self::Capture { .. } => ErrorKind::InvalidArgument,
             Self::OnReplica { cause, .. } => cause.kind(),
-            Self::Driver { .. }
+            Self::Call { .. }
             | Self::Library { .. }
             | Self::Convolutions { .. }
             | Self::Unreported { .. }
@@ -322,11 +228,13 @@ impl binade_core::Error for Error {
     }
 }
 
-impl From<OperandError> for Error {
-    fn from(error: OperandError) -> Self {
-        match error {
-            OperandError::Shape(error) => Self::Shape(error),
-            OperandError::DType(error) => Self::DType(error),
-        }
+impl DriverError for CudaError {
+    const BACKEND: &'static str = "CUDA";
+    const HANDLE: &'static str = "Cuda";
+}
+
+impl From<CudaError> for Error {
+    fn from(error: CudaError) -> Self {
+        Self::Driver(error)
     }
 }

@@ -91,7 +91,7 @@ impl Cuda {
     pub(crate) fn fault_args(&self) -> Result<[Arg<'static>; 2], Error> {
         self.fault_record()?;
         let faults = &self.inner.faults;
-        let number = match self.inner.pool.recorder.indexed() {
+        let number = match self.inner.pool.state.indexed() {
             Some(place) => CAPTURED | place,
             None => faults.number(1),
         };

@@ -11,6 +11,7 @@ use crate::{
     set::Rows,
 };
 use binade_core::DType;
+use binade_gpu::Driver;
 
 impl Cuda {
     /// Copies of `tensors` in another element type, each element rounded once, to nearest even; what overflows is

@@ -3,7 +3,7 @@
 //! cudarc looks symbols up when they are first used and panics where the library is missing; what it offers to ask first
 //! is gone once another crate of the program links the driver. So the question is asked here, of the system's loader.
 
-use crate::{Error, launch};
+use crate::{CudaError, Error, launch};
 use cudarc::driver::{CudaContext, DriverError};
 use std::{
     panic::{AssertUnwindSafe, catch_unwind},
@@ -20,24 +20,27 @@ const LIBRARIES: &[&str] =
 /// The context of device `ordinal`.
 pub(crate) fn open(ordinal: usize) -> Result<Arc<CudaContext>, Error> {
     if !has_driver() {
-        return Err(Error::NoDriver { looked_for: LIBRARIES.join(", ") });
+        return Err(Error::Driver(CudaError::NoDriver { looked_for: LIBRARIES.join(", ") }));
     }
     // A driver without a function that cudarc looks up makes it panic; that is an error here, and told as one.
     catch_unwind(AssertUnwindSafe(|| context(ordinal))).unwrap_or_else(|panic| {
         let cause = panic.downcast_ref::<String>().cloned();
-        Err(Error::DriverFailed { cause: cause.unwrap_or_else(|| "it lacks a function".into()) })
+        Err(Error::Driver(CudaError::DriverFailed {
+            cause: cause.unwrap_or_else(|| "it lacks a function".into()),
+        }))
     })
 }
 
 fn context(ordinal: usize) -> Result<Arc<CudaContext>, Error> {
-    let failed = |error: DriverError| Error::DriverFailed { cause: cause(error) };
+    let failed =
+        |error: DriverError| Error::Driver(CudaError::DriverFailed { cause: cause(error) });
     let count = match CudaContext::device_count() {
         Ok(count) => usize::try_from(count).unwrap_or_default(),
         Err(error) if error.0 == NO_DEVICE => 0,
         Err(error) => return Err(failed(error)),
     };
     if ordinal >= count {
-        return Err(Error::NoDevice { ordinal, count });
+        return Err(Error::Driver(CudaError::NoDevice { ordinal, count }));
     }
     CudaContext::new(ordinal).map_err(failed)
 }
@@ -47,13 +50,14 @@ const NO_DEVICE: cudarc::driver::sys::CUresult =
 
 /// A device's compute capability; an error for one that is older than the kernels.
 pub(crate) fn capable(context: &CudaContext) -> Result<Capability, Error> {
-    let failed = |error: DriverError| Error::DriverFailed { cause: cause(error) };
+    let failed =
+        |error: DriverError| Error::Driver(CudaError::DriverFailed { cause: cause(error) });
     let capability @ (major, minor) = context.compute_capability().map_err(failed)?;
     if capability >= (7, 5) {
         return Ok(capability);
     }
     let (name, found) = (context.name().map_err(failed)?, format!("{major}.{minor}"));
-    Err(Error::TooOld { name, found, needed: "7.5" })
+    Err(Error::Driver(CudaError::TooOld { name, found, needed: "7.5" }))
 }
 
 /// Whether the loader finds a library; asked once.

@@ -1,12 +1,13 @@
 //! Device memory and what is copied into it and out of it.
 
 use crate::{
-    Cuda, Error, Uncapturable,
+    Cuda, CudaError, Error, Uncapturable,
     capture::{Sent, Served},
     faults::Noted,
     launch,
-    memory::{Buffer, Memory, Pinned, Pool, Ring},
+    memory::{Buffer, Memory, Pinned, Ring, view, view_mut},
 };
+use binade_gpu::Driver;
 use bytemuck::Pod;
 use cudarc::driver::{CudaSlice, CudaStream, DriverError, sys::CUresult};
 use std::{ops::Range, sync::Arc};
@@ -18,27 +19,33 @@ impl Cuda {
     /// A buffer, its contents unset.
     pub(crate) fn buffer(&self, bytes: usize) -> Result<Buffer, Error> {
         self.alive()?;
-        let rounded = Pool::rounded(bytes);
+        let rounded = self.rounded(bytes)?;
         let (pool, made) = (&self.inner.pool, || self.made(rounded));
-        let memory = match pool.recorder.serve(rounded)? {
+        let memory = match pool.state.serve(rounded)? {
             Served::Here(memory) => memory,
             Served::Make(arena, run) => arena.adopt(made()?, run),
-            Served::Elsewhere => pool.take(rounded).map_or_else(made, Ok)?,
+            Served::Elsewhere => pool.take(rounded, |_| true).map_or_else(made, Ok)?,
         };
         Ok(Buffer::new(memory, bytes, pool.clone()))
     }
 
+    /// The size of the allocation that holds `bytes`.
+    fn rounded(&self, bytes: usize) -> Result<usize, Error> {
+        let too_large = CudaError::TooLarge { what: "a buffer of bytes", sizes: vec![bytes] };
+        Ok(self.inner.pool.rounded(bytes).ok_or(too_large)?)
+    }
+
     fn made(&self, rounded: usize) -> Result<Memory, Error> {
         let memory = Memory::new(self.allocate(rounded)?, &self.inner.stream);
-        self.inner.pool.meter.add(rounded);
+        self.inner.pool.count(rounded);
         Ok(memory)
     }
 
     /// The same, of no run of a capture: what outlives it must not take the place of what does not.
     pub(crate) fn lasting(&self, bytes: usize) -> Result<Buffer, Error> {
         self.alive()?;
-        let (rounded, pool) = (Pool::rounded(bytes), &self.inner.pool);
-        let memory = match pool.take(rounded) {
+        let (rounded, pool) = (self.rounded(bytes)?, &self.inner.pool);
+        let memory = match pool.take(rounded, |_| true) {
             Some(memory) => memory,
             None => self.made(rounded)?,
         };
@@ -63,7 +70,7 @@ impl Cuda {
     pub(crate) fn zeros(&self, bytes: usize) -> Result<Buffer, Error> {
         let mut buffer = self.buffer(bytes)?;
         let at = buffer.address();
-        if let (1.., Some(mut view)) = (bytes, buffer.view_mut()) {
+        if let (1.., Some(mut view)) = (bytes, view_mut(&mut buffer)) {
             let words = || vec![at, bytes as u64];
             self.enqueue("memset", words, |stream| stream.memset_zeros(&mut view))?;
         }
@@ -72,7 +79,7 @@ impl Cuda {
 
     /// A buffer with these contents.
     pub(crate) fn buffer_of(&self, bytes: &[u8]) -> Result<Buffer, Error> {
-        self.inner.pool.recorder.refuse("upload", Uncapturable::Upload { bytes: bytes.len() })?;
+        self.inner.pool.state.refuse("upload", Uncapturable::Upload { bytes: bytes.len() })?;
         let buffer = self.buffer(bytes.len())?;
         self.put(bytes, &buffer, 0)?;
         Ok(buffer)
@@ -80,7 +87,7 @@ impl Cuda {
 
     /// The same, of no run of a capture.
     pub(crate) fn lasting_of(&self, bytes: &[u8]) -> Result<Buffer, Error> {
-        self.inner.pool.recorder.refuse("upload", Uncapturable::Upload { bytes: bytes.len() })?;
+        self.inner.pool.state.refuse("upload", Uncapturable::Upload { bytes: bytes.len() })?;
         let buffer = self.lasting(bytes.len())?;
         self.put(bytes, &buffer, 0)?;
         Ok(buffer)
@@ -89,7 +96,7 @@ impl Cuda {
     /// Writes into a buffer, whoever reads it, behind what is in the stream.
     pub(crate) fn put(&self, bytes: &[u8], to: &Buffer, offset: usize) -> Result<(), Error> {
         let why = Uncapturable::Upload { bytes: bytes.len() };
-        self.inner.pool.recorder.refuse("upload", why.clone())?;
+        self.inner.pool.state.refuse("upload", why.clone())?;
         self.has_made(to)?;
         match bytes.len() {
             0 => Ok(()),
@@ -106,12 +113,12 @@ impl Cuda {
     }
 
     /// A copy of these bytes of a buffer.
-    pub(crate) fn copy(&self, from: &Buffer, bytes: Range<usize>) -> Result<Buffer, Error> {
+    pub(crate) fn copy_part(&self, from: &Buffer, bytes: Range<usize>) -> Result<Buffer, Error> {
         self.has_made(from)?;
         let mut to = self.buffer(bytes.len())?;
         let (len, at) = (bytes.len(), from.address() + bytes.start as u64);
         let target = to.address();
-        if let (1.., Some(from), Some(mut to)) = (len, from.view(bytes), to.view_mut()) {
+        if let (1.., Some(from), Some(mut to)) = (len, view(from, bytes), view_mut(&mut to)) {
             let words = || vec![at, target, len as u64];
             self.enqueue("copy", words, |stream| stream.memcpy_dtod(&from, &mut to))?;
         }
@@ -124,22 +131,11 @@ impl Cuda {
         let mut to = self.zeros(bytes)?;
         let words = vec![from.address(), to.address(), from.bytes() as u64];
         if let (1.., Some(from), Some(mut to)) =
-            (from.bytes(), from.view(0..from.bytes()), to.view_mut())
+            (from.bytes(), view(from, 0..from.bytes()), view_mut(&mut to))
         {
             self.enqueue("copy", || words, |stream| stream.memcpy_dtod(&from, &mut to))?;
         }
         Ok(to)
-    }
-
-    /// The buffer itself if nobody else has it, else a copy to write to: what others read stays.
-    pub(crate) fn own<'a>(&self, shared: &'a mut Arc<Buffer>) -> Result<&'a mut Buffer, Error> {
-        self.has_made(shared)?;
-        if Arc::get_mut(shared).is_none() {
-            self.may_move("copy", shared)?;
-            *shared = Arc::new(self.copy(shared, 0..shared.bytes())?);
-        }
-        let cause = "a buffer that was just made is shared".to_owned();
-        Arc::get_mut(shared).ok_or(Error::Driver { call: "copy", cause })
     }
 
     /// A table with these contents, uploaded unless it is there.
@@ -149,12 +145,12 @@ impl Cuda {
             Some(buffer) => buffer,
             None => self.new_table(bytes)?,
         };
-        self.inner.pool.recorder.table(&buffer, bytes);
+        self.inner.pool.state.table(&buffer, bytes);
         Ok(buffer)
     }
 
     fn new_table(&self, bytes: &[u8]) -> Result<Arc<Buffer>, Error> {
-        let (recorder, bytes_len) = (&self.inner.pool.recorder, bytes.len());
+        let (recorder, bytes_len) = (&self.inner.pool.state, bytes.len());
         recorder.refuse("table", Uncapturable::Table { bytes: bytes_len })?;
         let buffer = Arc::new(self.lasting_of(bytes)?);
         self.inner.counters.table(bytes.len());
@@ -177,7 +173,7 @@ impl Cuda {
     /// is told how many bad indices had been reported before.
     pub(crate) fn send_each(&self, from: &Arc<Buffer>, report: Option<u64>) -> Result<Sent, Error> {
         self.has_made(from)?;
-        let recorder = &self.inner.pool.recorder;
+        let recorder = &self.inner.pool.state;
         // What the run takes and gives must be the same whether or not it is captured.
         recorder.hold(from.clone());
         if let Some(later) = recorder.later(from, report.is_some()) {
@@ -220,7 +216,7 @@ impl Cuda {
         self.reads("download")?;
         self.has_made(from)?;
         let some = !bytes.is_empty();
-        let Some(view) = from.view(bytes).filter(|_| some) else { return Ok(Vec::new()) };
+        let Some(view) = view(from, bytes).filter(|_| some) else { return Ok(Vec::new()) };
         let copy = |stream: &Arc<CudaStream>| stream.clone_dtoh(&view);
         let bytes = self.outside("download", Uncapturable::Read, copy)?;
         let fault = self.noted(|record| self.clone_of(record))?;
@@ -234,7 +230,7 @@ impl Cuda {
     /// A copy of a buffer, there once the device has been waited for.
     fn clone_of(&self, from: &Buffer) -> Result<Vec<u8>, Error> {
         self.reads("download")?;
-        let Some(view) = from.view(0..from.bytes()) else { return Ok(Vec::new()) };
+        let Some(view) = view(from, 0..from.bytes()) else { return Ok(Vec::new()) };
         self.outside("download", Uncapturable::Read, |stream| stream.clone_dtoh(&view))
     }
 
@@ -260,5 +256,5 @@ impl Cuda {
 
 fn out_of_memory(bytes: usize, room: Result<(usize, usize), DriverError>) -> Error {
     let (free, total) = room.unwrap_or_default();
-    Error::OutOfMemory { bytes, free, total }
+    Error::Driver(CudaError::OutOfMemory { bytes, free, total })
 }

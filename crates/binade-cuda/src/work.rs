@@ -1,11 +1,10 @@
 //! Putting kernels in the stream, and what becomes of the device when one fails.
 
 use crate::{
-    Cuda, Error, Uncapturable,
+    Cuda, CudaError, Error, Uncapturable,
     capture::words,
     kernels::Kernel,
     launch::{self, Arg, Entry, Grid},
-    memory::Buffer,
     probe,
 };
 use cudarc::driver::{CudaStream, DriverError, sys::CUresult};
@@ -32,7 +31,7 @@ impl Cuda {
     ) -> Result<(), Error> {
         self.alive()?;
         self.in_turn(kernel.name, |stream| {
-            self.inner.pool.recorder.note(kernel.name, || launch_words(grid, args))?;
+            self.inner.pool.state.note(kernel.name, || launch_words(grid, args))?;
             let entry = self.entry(kernel)?;
             let launched = self.check("launch", entry.launch(stream, grid, shared, args));
             *self.inner.last.lock().unwrap_or_else(PoisonError::into_inner) = kernel.name;
@@ -48,7 +47,7 @@ impl Cuda {
         operation: &'static str,
         work: impl FnOnce(&Arc<CudaStream>) -> T,
     ) -> Result<T, Error> {
-        let _turn = self.inner.pool.recorder.turn(operation)?;
+        let _turn = self.inner.pool.state.turn(operation)?;
         Ok(work(&self.inner.stream))
     }
 
@@ -60,7 +59,7 @@ impl Cuda {
         work: impl FnOnce(&Arc<CudaStream>) -> Result<T, DriverError>,
     ) -> Result<T, Error> {
         self.in_turn(operation, |stream| {
-            self.inner.pool.recorder.note(operation, words)?;
+            self.inner.pool.state.note(operation, words)?;
             self.check(operation, work(stream))
         })?
     }
@@ -73,21 +72,14 @@ impl Cuda {
         work: impl FnOnce(&Arc<CudaStream>) -> Result<T, DriverError>,
     ) -> Result<T, Error> {
         self.in_turn(operation, |stream| {
-            self.inner.pool.recorder.refuse(operation, why)?;
+            self.inner.pool.state.refuse(operation, why)?;
             self.check(operation, work(stream))
         })?
     }
 
     /// Refuses to wait for the device where a step is captured.
     pub(crate) fn reads(&self, operation: &'static str) -> Result<(), Error> {
-        self.inner.pool.recorder.refuse(operation, Uncapturable::Read)
-    }
-
-    /// Refuses to move what a captured step has the address of.
-    pub(crate) fn may_move(&self, operation: &'static str, buffer: &Buffer) -> Result<(), Error> {
-        buffer
-            .memory()
-            .map_or(Ok(()), |memory| self.inner.pool.recorder.may_move(operation, memory))
+        self.inner.pool.state.refuse(operation, Uncapturable::Read)
     }
 
     /// Loaded when it is launched for the first time.
@@ -108,12 +100,6 @@ impl Cuda {
         Ok(entry)
     }
 
-    /// Refuses another handle's memory: nothing orders that handle's stream with this one's, and parameters have other
-    /// numbers there.
-    pub(crate) fn has_made(&self, buffer: &Buffer) -> Result<(), Error> {
-        if buffer.is_from(&self.inner.pool) { Ok(()) } else { Err(Error::Foreign) }
-    }
-
     /// The error of a device that is lost.
     pub(crate) fn alive(&self) -> Result<(), Error> {
         self.inner.lost.get().map_or(Ok(()), |error| Err(error.clone()))
@@ -129,10 +115,10 @@ impl Cuda {
         result.map_err(|error| {
             let cause = probe::cause(error);
             if !is_sticky(error.0) {
-                return Error::Driver { call, cause };
+                return Error::Driver(CudaError::Call { call, cause });
             }
             let kernel = *self.inner.last.lock().unwrap_or_else(PoisonError::into_inner);
-            self.inner.lost.get_or_init(|| Error::Lost { cause, kernel }).clone()
+            self.inner.lost.get_or_init(|| Error::Driver(CudaError::Lost { cause, kernel })).clone()
         })
     }
 }
@@ -178,9 +164,9 @@ fn launch_words(grid: Grid, args: &[Arg<'_>]) -> Vec<u64> {
 fn driver_too_old(kernel: &'static Kernel) -> Error {
     let version = launch::driver_version().unwrap_or_default();
     let ptx = kernel.ptx().lines().find_map(|line| line.strip_prefix(".version "));
-    Error::DriverTooOld {
+    Error::Driver(CudaError::DriverTooOld {
         driver: format!("{}.{}", version / 1000, version % 1000 / 10),
         ptx: ptx.unwrap_or("of no version").to_owned(),
         kernel: kernel.name,
-    }
+    })
 }

@@ -3,11 +3,11 @@
 use crate::{
     Cuda, Error, Tensor,
     autocast::{code, elementwise},
-    host::fits,
     kernels::CAST,
     launch::Arg,
 };
 use binade_core::DType;
+use binade_gpu::{Driver, check_length};
 
 impl Cuda {
     /// Writes values into a tensor where it lies, rounded once to its type, behind what is in the stream.
@@ -22,7 +22,7 @@ impl Cuda {
     /// [`Error::Length`] where they are not as many as the tensor has elements, [`Error::Unsupported`] for integers, and in the
     /// captured run of a [`capture`](Self::capture).
     pub fn write(&self, tensor: &Tensor, values: &[f32]) -> Result<(), Error> {
-        fits("elements", values.len(), tensor.shape(), 1)?;
+        check_length::<Self>("elements", values.len(), tensor.shape(), 1)?;
         self.has_made(tensor.buffer())?;
         let (bytes, to) = (bytemuck::cast_slice(values), code("write to", tensor.dtype())?);
         if tensor.dtype() == DType::F32 {
@@ -48,7 +48,7 @@ impl Cuda {
     /// [`Error::Length`] where they are not as many as the tensor has, and in the captured run of a
     /// [`capture`](Self::capture).
     pub fn write_bits(&self, tensor: &Tensor, bytes: &[u8]) -> Result<(), Error> {
-        fits("bytes", bytes.len(), tensor.shape(), tensor.dtype().bytes())?;
+        check_length::<Self>("bytes", bytes.len(), tensor.shape(), tensor.dtype().bytes())?;
         self.put(bytes, tensor.buffer(), tensor.range().start)
     }
 }

@@ -13,6 +13,7 @@ use crate::{
 };
 use binade_autocast::Autocast;
 use binade_core::{DType, cast::OnOverflow, stochastic::Key};
+use binade_gpu::Driver;
 use bytemuck::Pod;
 use std::borrow::Cow;
 

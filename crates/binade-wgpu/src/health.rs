@@ -1,6 +1,6 @@
 //! What the device did not outlive. wgpu panics where nobody listens; here its words are kept, and become errors.
 
-use crate::{Error, Wgpu};
+use crate::{Error, Wgpu, WgpuError};
 use std::sync::{Arc, OnceLock};
 use wgpu::{Device, ErrorFilter, PollType};
 
@@ -15,7 +15,7 @@ impl Health {
     pub(crate) fn watch(self: &Arc<Self>, device: &Device) {
         let health = self.clone();
         device.set_device_lost_callback(move |reason, cause| {
-            health.end(Error::Lost { cause: format!("{reason:?}: {cause}") });
+            health.end(WgpuError::Lost { cause: format!("{reason:?}: {cause}") }.into());
         });
         let health = self.clone();
         device.on_uncaptured_error(Arc::new(move |error: wgpu::Error| {
@@ -59,10 +59,10 @@ impl Wgpu {
 
 fn failed(call: &'static str, error: &wgpu::Error) -> Error {
     let cause = match error {
-        wgpu::Error::OutOfMemory { .. } => return Error::OutOfMemory { call },
+        wgpu::Error::OutOfMemory { .. } => return WgpuError::OutOfMemory { call }.into(),
         wgpu::Error::Validation { description, .. } | wgpu::Error::Internal { description, .. } => {
             description.trim().to_owned()
         }
     };
-    Error::Driver { call, cause }
+    WgpuError::Call { call, cause }.into()
 }

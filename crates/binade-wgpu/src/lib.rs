@@ -3,6 +3,7 @@
 
 mod autocast;
 mod dispatch;
+mod driver;
 mod error;
 mod facts;
 mod faults;
@@ -17,17 +18,21 @@ mod ops;
 mod scaler;
 mod sent;
 mod shaders;
-mod tensor;
 mod transfer;
 mod wgpu;
 
 pub use self::wgpu::Wgpu;
-pub use error::Error;
+pub use binade_gpu::MemoryUse;
+pub use error::{Error, WgpuError};
 pub use facts::Facts;
-pub use gradients::Gradients;
 pub use ledger::Ledger;
 pub use masters::Masters;
-pub use memory::MemoryUse;
 pub use open::Options;
-pub use scaler::{Found, Scale};
-pub use tensor::Tensor;
+pub use scaler::Scale;
+
+/// A tensor in device memory.
+pub type Tensor = binade_gpu::Tensor<Wgpu>;
+/// Gradients by parameter, and the factors that are still to be multiplied in.
+pub type Gradients = binade_gpu::Gradients<Wgpu>;
+/// The finding of a pass over gradients, on the device.
+pub type Found = binade_gpu::Found<Wgpu>;

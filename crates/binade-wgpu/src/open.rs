@@ -1,6 +1,6 @@
 //! Which adapter is opened, and what is asked of it.
 
-use crate::{Error, Facts, health::Health};
+use crate::{Error, Facts, WgpuError, health::Health};
 use std::{env, sync::Arc};
 use wgpu::{
     Adapter, Backends, Device, DeviceDescriptor, DeviceType, DownlevelFlags, Instance,
@@ -37,7 +37,8 @@ pub(crate) struct Opened {
 pub(crate) fn open(options: &Options) -> Result<Opened, Error> {
     let adapter = choose(options)?;
     let name = adapter.get_info().name;
-    let failed = |cause: String| Error::NoDevice { adapter: name.clone(), cause };
+    let failed =
+        |cause: String| Error::Driver(WgpuError::NoDevice { adapter: name.clone(), cause });
     if !adapter.get_downlevel_capabilities().flags.contains(DownlevelFlags::COMPUTE_SHADERS) {
         return Err(failed("it has no compute shaders".into()));
     }
@@ -63,7 +64,9 @@ fn choose(options: &Options) -> Result<Adapter, Error> {
     let is_wanted =
         |name: &str| wanted.is_none_or(|part| name.to_lowercase().contains(&part.to_lowercase()));
     let chosen = adapters.into_iter().find(|adapter| is_wanted(&adapter.get_info().name));
-    chosen.ok_or_else(|| Error::NoAdapter { wanted: wanted.map(String::from), found })
+    chosen.ok_or_else(|| {
+        Error::Driver(WgpuError::NoAdapter { wanted: wanted.map(String::from), found })
+    })
 }
 
 /// The fastest kinds first.

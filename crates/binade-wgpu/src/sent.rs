@@ -1,7 +1,7 @@
 //! Copies on their way to the host: put in the batch now, waited for when somebody reads.
 
 use crate::{
-    Error, Wgpu,
+    Error, Wgpu, WgpuError,
     dispatch::{Copy, Ticket},
     memory::{Buffer, Staging},
 };
@@ -31,7 +31,7 @@ impl Wgpu {
         let begin = bytes.start / 4 * 4;
         let size = (bytes.end - begin).next_multiple_of(4);
         let staging = self.staging(self.rounded(size)?)?;
-        let (to, from) = (staging.memory().clone(), from.memory().clone());
+        let (to, from) = (staging.memory().clone(), from.memory().buffer.clone());
         let copy = Copy { from, at: begin as u64, to, to_at: 0, bytes: size as u64 };
         let ticket = self.put_copy(copy)?;
         let meant = bytes.start - begin..bytes.end - begin;
@@ -52,7 +52,7 @@ impl Wgpu {
         if sent.answer.get().is_none() {
             self.wait(sent.ticket.get().cloned())?;
         }
-        let failed = |cause: String| Error::Driver { call: "read", cause };
+        let failed = |cause: String| Error::Driver(WgpuError::Call { call: "read", cause });
         match sent.answer.get() {
             Some(Ok(())) => {}
             Some(Err(error)) => return Err(failed(error.to_string())),
@@ -95,7 +95,7 @@ impl Wgpu {
         let polled =
             self.inner.device.poll(PollType::Wait { submission_index: until, timeout: None });
         self.inner.health.check()?;
-        let failed = |cause: String| Error::Driver { call: "wait", cause };
+        let failed = |cause: String| Error::Driver(WgpuError::Call { call: "wait", cause });
         polled.map(drop).map_err(|error| failed(error.to_string()))
     }
 }

@@ -1,31 +1,31 @@
 //! Buffers: made, filled by the host, and copied on the device.
 
 use crate::{
-    Error, Wgpu,
+    Error, Wgpu, WgpuError,
     dispatch::Copy,
-    memory::{Buffer, Taker, is_alone},
+    memory::{Allocation, Buffer},
 };
-use std::sync::Arc;
 use wgpu::{BufferDescriptor, BufferUsages};
 
 impl Wgpu {
     /// A buffer for shaders to write to, its contents unset.
     pub(crate) fn buffer(&self, bytes: usize) -> Result<Buffer, Error> {
-        self.buffer_for(bytes, Taker::Batch)
+        self.buffer_for(bytes, |_| true)
     }
 
     /// A buffer with these contents, and zeros up to the next word.
     pub(crate) fn buffer_of(&self, bytes: &[u8]) -> Result<Buffer, Error> {
-        let buffer = self.buffer_for(bytes.len(), Taker::Host)?;
+        let buffer =
+            self.buffer_for(bytes.len(), |memory| memory.is_unused_by(&self.inner.pool.state))?;
         let whole = bytes.len() / 4 * 4;
         let (words, rest) = bytes.split_at(whole);
         let mut last = [0; 4];
         last[..rest.len()].copy_from_slice(rest);
         self.inner.counters.upload(bytes.len());
         self.scoped("upload", || {
-            self.inner.queue.write_buffer(buffer.memory(), 0, words);
+            self.inner.queue.write_buffer(&buffer.memory().buffer, 0, words);
             if !rest.is_empty() {
-                self.inner.queue.write_buffer(buffer.memory(), whole as u64, &last);
+                self.inner.queue.write_buffer(&buffer.memory().buffer, whole as u64, &last);
             }
         })?;
         Ok(buffer)
@@ -34,16 +34,24 @@ impl Wgpu {
     /// Writes over the beginning of a buffer of this crate's own, before the whole batch. Words alone.
     pub(crate) fn write(&self, buffer: &Buffer, words: &[u8]) -> Result<(), Error> {
         self.inner.counters.upload(words.len());
-        self.scoped("upload", || self.inner.queue.write_buffer(buffer.memory(), 0, words))
+        self.scoped("upload", || self.inner.queue.write_buffer(&buffer.memory().buffer, 0, words))
     }
 
-    fn buffer_for(&self, bytes: usize, taker: Taker) -> Result<Buffer, Error> {
+    fn buffer_for(
+        &self,
+        bytes: usize,
+        may_take: impl Fn(&Allocation) -> bool,
+    ) -> Result<Buffer, Error> {
         self.inner.health.check()?;
         let (pool, rounded) = (&self.inner.pool, self.rounded(bytes)?);
         let usage = BufferUsages::STORAGE | BufferUsages::COPY_DST | BufferUsages::COPY_SRC;
-        let memory = match pool.take(rounded, taker) {
+        let memory = match pool.take(rounded, may_take) {
             Some(memory) => memory,
-            None => pool.made(self.allocated(rounded, usage)?),
+            None => {
+                let memory = Allocation::new(self.allocated(rounded, usage)?);
+                pool.count(rounded);
+                memory
+            }
         };
         Ok(Buffer::new(memory, bytes, pool.clone()))
     }
@@ -51,7 +59,7 @@ impl Wgpu {
     /// The size of the buffer that holds `bytes`.
     pub(crate) fn rounded(&self, bytes: usize) -> Result<usize, Error> {
         let most = self.inner.facts.most_buffer_bytes;
-        self.inner.pool.rounded(bytes).ok_or(Error::TooLarge { bytes, most })
+        self.inner.pool.rounded(bytes).ok_or_else(|| WgpuError::TooLarge { bytes, most }.into())
     }
 
     /// A new buffer; what is idle is given back to the driver where there is no room for it.
@@ -61,7 +69,7 @@ impl Wgpu {
         usage: BufferUsages,
     ) -> Result<wgpu::Buffer, Error> {
         match self.create(bytes as u64, usage) {
-            Err(Error::OutOfMemory { .. }) => {
+            Err(Error::Driver(WgpuError::OutOfMemory { .. })) => {
                 self.synchronize()?;
                 self.trim();
                 self.wait(None)?;
@@ -77,32 +85,15 @@ impl Wgpu {
     }
 
     /// Copies the first `bytes` of one buffer to a place in another; places and bytes are multiples of 4.
-    pub(crate) fn copy(
+    pub(crate) fn copy_to(
         &self,
         from: &Buffer,
         to: &Buffer,
         to_at: usize,
         bytes: usize,
     ) -> Result<(), Error> {
-        let (from, to) = (from.memory().clone(), to.memory().clone());
+        let (from, to) = (from.memory().buffer.clone(), to.memory().buffer.clone());
         let copy = Copy { from, at: 0, to, to_at: to_at as u64, bytes: bytes as u64 };
         self.put_copy(copy).map(drop)
-    }
-
-    /// Makes sure that nobody else sees what is written to a small buffer: copies it where it is shared.
-    pub(crate) fn own<'b>(&self, buffer: &'b mut Arc<Buffer>) -> Result<&'b Buffer, Error> {
-        self.has_made(buffer)?;
-        if !is_alone(buffer) {
-            let bytes = buffer.bytes().next_multiple_of(4);
-            let own = self.buffer(buffer.bytes())?;
-            self.copy(buffer, &own, 0, bytes)?;
-            *buffer = Arc::new(own);
-        }
-        Ok(buffer)
-    }
-
-    /// A buffer of zeros.
-    pub(crate) fn zeros(&self, bytes: usize) -> Result<Buffer, Error> {
-        self.buffer_of(&vec![0; bytes])
     }
 }

@@ -1,7 +1,7 @@
 //! The handle.
 
 use crate::{
-    Error, Facts, Ledger, MemoryUse, Options,
+    Error, Facts, Ledger, MemoryUse, Options, WgpuError,
     dispatch::{Batch, Pipelines, structs::OwedBits},
     faults::Faults,
     health::Health,
@@ -13,9 +13,12 @@ use binade_core::{Handle, Names};
 use bytemuck::Zeroable;
 use std::{
     fmt,
-    sync::{Arc, Mutex, OnceLock},
+    sync::{Arc, Mutex, OnceLock, atomic::AtomicU64},
 };
 use wgpu::{Device, Queue};
+
+/// Bytes of the smallest buffer: what bindings are aligned to.
+const LEAST_BUFFER: usize = 256;
 
 /// A device that wgpu drives, by Vulkan, Metal or DX12, and the queue that all its work goes through. A clone is the same device.
 ///
@@ -76,7 +79,8 @@ impl Wgpu {
     /// As for [`open`](Self::open).
     pub fn open_with(options: &Options) -> Result<Self, Error> {
         let opened = open::open(options)?;
-        let pool = Arc::new(Pool::new(opened.facts.most_buffer_bytes));
+        let most = usize::try_from(opened.facts.most_buffer_bytes).unwrap_or(usize::MAX);
+        let pool = Arc::new(Pool::new(AtomicU64::new(0), LEAST_BUFFER, most));
         let batch = Mutex::new(Batch::new(&opened.device));
         let inner = Inner {
             device: opened.device,
@@ -109,11 +113,10 @@ impl Wgpu {
     /// Small values that are always there.
     pub(crate) fn fixed(&self) -> Result<&Fixed, Error> {
         let cause = || "the device has not been opened to its end".to_owned();
-        self.inner.fixed.get().ok_or_else(|| Error::Driver { call: "open", cause: cause() })
-    }
-
-    pub(crate) fn names(&self) -> &Names {
-        &self.inner.names
+        self.inner
+            .fixed
+            .get()
+            .ok_or_else(|| WgpuError::Call { call: "open", cause: cause() }.into())
     }
 
     /// What is known of the device.
@@ -134,12 +137,12 @@ impl Wgpu {
 
     /// Device memory that values of this device hold.
     pub fn memory_use(&self) -> MemoryUse {
-        self.inner.pool.meter.read()
+        self.inner.pool.memory_use()
     }
 
     /// Lets [`MemoryUse::peak_bytes`] begin again with what is in use.
     pub fn reset_peak_memory(&self) {
-        self.inner.pool.meter.reset();
+        self.inner.pool.reset_peak();
     }
 
     /// Waits until all that was asked for is done.

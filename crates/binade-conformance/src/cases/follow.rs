@@ -13,7 +13,7 @@ use crate::{
 };
 use binade_core::{DType, Finding, Named};
 use binade_grad_scaler::{
-    LossScale, DivergenceKind, ScaleState, Seen, Step, StepReport, StepSummary, Trajectory,
+    DivergenceKind, LossScale, ScaleState, Seen, Step, StepReport, StepSummary, Trajectory,
 };
 use binade_master_weights::UpdateRule;
 

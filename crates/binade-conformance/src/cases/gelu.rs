@@ -32,7 +32,9 @@ pub(super) fn add_cases(cases: &mut Asks) {
             both(s, check, &Stored::vector(dtype, (0..40).map(|x| -4.0 - f64::from(x) / 8.0)), 0)
         });
         cases.add(Gelu, dtype, "far_out_it_is_the_identity_and_zero", move |s, check| {
-            let far = [30.0, 1000.0, f64::INFINITY, 0.0].into_iter().flat_map(|x: f64| [[x; 8], [-x; 8]].concat());
+            let far = [30.0, 1000.0, f64::INFINITY, 0.0]
+                .into_iter()
+                .flat_map(|x: f64| [[x; 8], [-x; 8]].concat());
             both(s, check, &Stored::vector(dtype, far), 0)
         });
         cases.add(Gelu, dtype, "a_nan_gives_a_nan", move |s, check| {

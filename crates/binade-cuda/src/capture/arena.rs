@@ -1,6 +1,7 @@
 //! The memory of one capture: the same requests in the same order get the same addresses.
 
 use crate::memory::{Memory, Pool};
+use binade_gpu::Memory as _;
 use std::{
     collections::BTreeMap,
     sync::{Arc, Mutex, MutexGuard, PoisonError},

@@ -8,7 +8,7 @@ use super::{
     why::Uncapturable,
 };
 use crate::{
-    Cuda, Error, launch,
+    Cuda, CudaError, Error, launch,
     memory::{Buffer, Pinned},
 };
 use cudarc::driver::{CudaGraph, CudaStream};
@@ -88,13 +88,19 @@ impl<R> Captured<R> {
 
     fn may_replay(&self) -> Result<(), Error> {
         self.cuda.alive()?;
-        self.cuda.inner.pool.recorder.refuse("replay", Uncapturable::Nested)?;
+        self.cuda.inner.pool.state.refuse("replay", Uncapturable::Nested)?;
         let is_gone = self.alive.iter().any(|alive| alive.strong_count() == 0);
         if is_gone || self.registered.uses.is_stale() {
-            return Err(Error::Capture { operation: "replay", why: Uncapturable::Stale });
+            return Err(Error::Driver(CudaError::Capture {
+                operation: "replay",
+                why: Uncapturable::Stale,
+            }));
         }
         if self.sole.iter().any(|it| it.strong_count() > 1) {
-            return Err(Error::Capture { operation: "replay", why: Uncapturable::Held });
+            return Err(Error::Driver(CudaError::Capture {
+                operation: "replay",
+                why: Uncapturable::Held,
+            }));
         }
         Ok(())
     }
@@ -133,8 +139,8 @@ impl<R> Captured<R> {
         };
         self.later.iter().zip(pinned).map(one).collect::<Result<Copies, Error>>().map_err(|error| {
             match error {
-                Error::Lost { .. } => error,
-                other => Error::Unreported { cause: other.to_string() },
+                Error::Driver(CudaError::Lost { .. }) => error,
+                other => Error::Driver(CudaError::Unreported { cause: other.to_string() }),
             }
         })
     }
@@ -149,8 +155,8 @@ impl<R: Clone> Captured<R> {
     ///
     /// # Errors
     ///
-    /// [`Error::Capture`] where what the step works on is gone, or a clone of it would change; and when the device fails. After
-    /// an error the step has not been done, but for [`Error::Unreported`]: it has, and is counted, and its outcome is lost.
+    /// [`CudaError::Capture`] where what the step works on is gone, or a clone of it would change; and when the device fails. After
+    /// an error the step has not been done, but for [`CudaError::Unreported`]: it has, and is counted, and its outcome is lost.
     pub fn replay(&self) -> Result<R, Error> {
         self.may_replay()?;
         let pinned = self.pinned()?;

@@ -1,7 +1,7 @@
 //! The way into a stream, one for all handles that work in it: while one captures there, nobody else comes in.
 
 use super::why::Uncapturable;
-use crate::{Error, memory::Memory};
+use crate::{CudaError, Error, memory::Memory};
 use cudarc::driver::CudaStream;
 use std::{
     sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard, Weak},
@@ -68,7 +68,10 @@ impl Gate {
         let mut capture = self.capture.write().unwrap_or_else(PoisonError::into_inner);
         if let Some(other) = &*capture {
             other.lets_in(handle, "capture")?;
-            return Err(Error::Capture { operation: "capture", why: Uncapturable::Nested });
+            return Err(Error::Driver(CudaError::Capture {
+                operation: "capture",
+                why: Uncapturable::Nested,
+            }));
         }
         begin()?;
         let thread = std::thread::current().id();
@@ -104,7 +107,7 @@ impl Capture {
             (true, false) => Uncapturable::Thread,
             (false, _) => Uncapturable::Shared,
         };
-        let error = Error::Capture { operation, why };
+        let error = Error::Driver(CudaError::Capture { operation, why });
         if is_here {
             lock(&self.trouble).get_or_insert_with(|| error.clone());
         }

@@ -9,9 +9,10 @@ use super::{
     why::Uncapturable,
 };
 use crate::{
-    Error,
+    CudaError, Error,
     memory::{Buffer, Memory},
 };
+use binade_gpu::Memory as _;
 use std::{
     any::Any,
     sync::{
@@ -22,7 +23,7 @@ use std::{
 
 /// The run that is under way on a handle, and the graphs that are alive.
 #[derive(Debug)]
-pub(crate) struct Recorder {
+pub struct Recorder {
     state: Mutex<State>,
     pub(crate) gate: Arc<Gate>,
     /// Of this handle, among those at the gate.
@@ -45,7 +46,7 @@ impl State {
     fn captured(&mut self, operation: &'static str) -> Result<Option<&mut Run>, Error> {
         match self.run.as_mut().filter(|run| run.is_capture()) {
             Some(run) if !run.is_here() => {
-                Err(Error::Capture { operation, why: Uncapturable::Thread })
+                Err(Error::Driver(CudaError::Capture { operation, why: Uncapturable::Thread }))
             }
             run => Ok(run),
         }
@@ -76,7 +77,10 @@ impl Recorder {
     pub(super) fn begin(&self, arena: Arc<Arena>, number: u8, expected: Done) -> Result<(), Error> {
         let mut state = self.lock();
         if state.run.is_some() {
-            return Err(Error::Capture { operation: "capture", why: Uncapturable::Nested });
+            return Err(Error::Driver(CudaError::Capture {
+                operation: "capture",
+                why: Uncapturable::Nested,
+            }));
         }
         state.run = Some(Run::new(arena, number, expected));
         Ok(())
@@ -186,7 +190,7 @@ impl Recorder {
             run.moves(name, memory);
         }
         if state.graphs.iter().any(|graph| graph.needs(memory)) {
-            return Err(Error::Capture { operation: name, why: moved });
+            return Err(Error::Driver(CudaError::Capture { operation: name, why: moved }));
         }
         Ok(())
     }
@@ -271,13 +275,13 @@ mod tests {
     #[test]
     fn a_capture_that_does_not_begin_leaves_neither_a_run_nor_a_graph() {
         let recorder = Recorder::new(Arc::default());
-        let lost = || Err(Error::NoDevice { ordinal: 0, count: 0 });
+        let lost = || Err(Error::Driver(CudaError::NoDevice { ordinal: 0, count: 0 }));
         assert!(recorder.begin_capture(Arc::default(), Done::default(), lost).is_err());
         assert!(recorder.lock().run.is_none() && recorder.lock().graphs.is_empty());
         assert_eq!(recorder.begin_capture(Arc::default(), Done::default(), || Ok(())), Ok(()));
         let nested = recorder.begin_capture(Arc::default(), Done::default(), || Ok(()));
         let why = Uncapturable::Nested;
-        assert_eq!(nested, Err(Error::Capture { operation: "capture", why }));
+        assert_eq!(nested, Err(Error::Driver(CudaError::Capture { operation: "capture", why })));
         let ((), ended) = recorder.end_capture(|| ());
         assert!(ended.is_some() && recorder.lock().graphs.len() == 1);
     }
@@ -286,7 +290,7 @@ mod tests {
     fn a_stream_lets_nobody_else_in_while_one_captures_and_everybody_before_and_after() {
         let gate = Arc::<Gate>::default();
         let [one, other] = [gate.clone(), gate].map(Recorder::new);
-        let refused = |why| Err(Error::Capture { operation: "cast", why });
+        let refused = |why| Err(Error::Driver(CudaError::Capture { operation: "cast", why }));
         let enter = |recorder: &Recorder| recorder.turn("cast").map(drop);
         let elsewhere = || std::thread::scope(|scope| scope.spawn(|| enter(&one)).join());
         assert_eq!([enter(&one), enter(&other)], [Ok(()), Ok(())]);

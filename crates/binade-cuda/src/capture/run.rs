@@ -6,9 +6,10 @@ use super::{
     why::Uncapturable,
 };
 use crate::{
-    Error,
+    CudaError, Error,
     memory::{Buffer, Memory},
 };
+use binade_gpu::Memory as _;
 use std::{
     any::Any,
     collections::BTreeSet,
@@ -138,7 +139,7 @@ impl Run {
 
     /// Notes that something went wrong, and gives the error.
     pub(super) fn fails(&mut self, operation: &'static str, why: Uncapturable) -> Error {
-        let error = Error::Capture { operation, why };
+        let error = Error::Driver(CudaError::Capture { operation, why });
         self.trouble.get_or_insert_with(|| error.clone());
         error
     }

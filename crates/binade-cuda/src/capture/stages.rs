@@ -7,7 +7,7 @@ use super::{
     uses::Registered,
     why::Uncapturable,
 };
-use crate::{Cuda, Error, launch};
+use crate::{Cuda, CudaError, Error, launch};
 use cudarc::driver::CudaGraph;
 
 /// A capture after so many warm-ups.
@@ -72,7 +72,7 @@ impl Capture<2> {
     ///
     /// # Errors
     ///
-    /// [`Error::Capture`] with the name of the first operation that cannot be captured, the step's own, and when the driver
+    /// [`CudaError::Capture`] with the name of the first operation that cannot be captured, the step's own, and when the driver
     /// does not take the graph.
     pub fn capture<R, E: From<Error>>(
         self,
@@ -85,7 +85,12 @@ impl Capture<2> {
         let result = result?;
         run.outcome()?;
         let graph = self.cuda.check("capture", graph)?;
-        let empty = || Error::Driver { call: "capture", cause: "there is no graph".to_owned() };
+        let empty = || {
+            Error::Driver(CudaError::Call {
+                call: "capture",
+                cause: "there is no graph".to_owned(),
+            })
+        };
         let graph = graph.ok_or_else(empty)?;
         Ok(Captured::new(self.cuda, graph, (run, registered), result, self.room))
     }
@@ -93,7 +98,10 @@ impl Capture<2> {
     fn is_capturable(&self) -> Result<(), Error> {
         let stream = self.cuda.stream();
         if launch::is_default(stream) || stream.context().is_managing_stream_synchronization() {
-            return Err(Error::Capture { operation: "capture", why: Uncapturable::Stream });
+            return Err(Error::Driver(CudaError::Capture {
+                operation: "capture",
+                why: Uncapturable::Stream,
+            }));
         }
         Ok(())
     }
@@ -131,7 +139,7 @@ impl<'c> Open<'c> {
         cuda.alive()?;
         // A graph has the record's address from the start, though the step may take no index.
         cuda.fault_record()?;
-        let (recorder, arena) = (&cuda.inner.pool.recorder, room.arena.clone());
+        let (recorder, arena) = (&cuda.inner.pool.state, room.arena.clone());
         let captures = number == CAPTURED;
         if captures {
             let begin = || cuda.check("capture", launch::begin_capture(cuda.stream()));
@@ -144,7 +152,12 @@ impl<'c> Open<'c> {
 
     fn end(mut self) -> Result<(Ended, Graph), Error> {
         let (ended, graph) = self.close();
-        let gone = || Error::Driver { call: "capture", cause: "the run has ended".to_owned() };
+        let gone = || {
+            Error::Driver(CudaError::Call {
+                call: "capture",
+                cause: "the run has ended".to_owned(),
+            })
+        };
         Ok((ended.ok_or_else(gone)?, graph))
     }
 
@@ -153,9 +166,9 @@ impl<'c> Open<'c> {
         self.has_ended = true;
         let pool = &self.cuda.inner.pool;
         let (graph, ended) = if self.captures {
-            pool.recorder.end_capture(|| launch::end_capture(self.cuda.stream()))
+            pool.state.end_capture(|| launch::end_capture(self.cuda.stream()))
         } else {
-            (Ok(None), pool.recorder.end())
+            (Ok(None), pool.state.end())
         };
         (ended.map(|(run, uses)| (run, Registered::new(uses, pool))), graph)
     }

@@ -2,6 +2,7 @@
 
 use super::{arena::Arena, run::CAPTURED};
 use crate::memory::{Memory, Pool};
+use binade_gpu::Memory as _;
 use std::{
     collections::BTreeSet,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
@@ -57,7 +58,7 @@ impl Registered {
 
 impl Drop for Registered {
     fn drop(&mut self) {
-        self.pool.recorder.forget(&self.uses);
+        self.pool.state.forget(&self.uses);
         let kept = std::mem::take(&mut *self.uses.lock());
         for memory in kept {
             self.pool.give(memory);

@@ -1,49 +1,8 @@
 //! What the host writes into tables and reads from reports, laid out as in `kernels/lib` and the kernels. Each size is
 //! asserted on both sides.
 
+pub(crate) use binade_gpu::{FoundBits, LossScaleBits, ScaleBits};
 use bytemuck::{Pod, Zeroable};
-
-/// `Scale` of `state.cuh`.
-#[derive(Clone, Copy, Debug, Pod, Zeroable)]
-#[repr(C)]
-pub(crate) struct ScaleBits {
-    pub(crate) factor: f32,
-    pub(crate) inverse: f32,
-    pub(crate) significand: f32,
-    pub(crate) exponent: i32,
-    pub(crate) before: i32,
-    pub(crate) good_steps: u32,
-    pub(crate) bad_steps: u32,
-    pub(crate) diverged: u32,
-    pub(crate) updates: u64,
-    pub(crate) overflows: u64,
-    pub(crate) skipped: u64,
-    pub(crate) tolerated: u32,
-    pub(crate) since_move: u32,
-    pub(crate) mean: i64,
-    pub(crate) slow_mean: i64,
-    pub(crate) square: i64,
-    pub(crate) taken: u32,
-    pub(crate) slow_taken: u32,
-}
-
-/// `Found` of `state.cuh`.
-#[derive(Clone, Copy, Debug, Pod, Zeroable)]
-#[repr(C)]
-pub(crate) struct FoundBits {
-    pub(crate) raised: u32,
-    pub(crate) halted: u32,
-    pub(crate) parameter: u32,
-    pub(crate) has_norm: u32,
-    pub(crate) index: u64,
-    pub(crate) scaled: f32,
-    pub(crate) unscaled: f32,
-    pub(crate) infinities: u64,
-    pub(crate) nans: u64,
-    pub(crate) magnitude: f32,
-    pub(crate) norm: f32,
-    pub(crate) pad: u64,
-}
 
 /// `Owed` of `state.cuh`.
 #[derive(Clone, Copy, Debug, Pod, Zeroable)]
@@ -218,32 +177,6 @@ pub(crate) struct LostBits {
     pub(crate) moved: u64,
 }
 
-/// `Rule` of `scale_update.cu`.
-#[derive(Clone, Copy, Debug, Pod, Zeroable)]
-#[repr(C)]
-pub(crate) struct LossScaleBits {
-    pub(crate) growth: i32,
-    pub(crate) backoff: i32,
-    pub(crate) min: i32,
-    pub(crate) max: i32,
-    pub(crate) growth_interval: u32,
-    pub(crate) patience: u32,
-    pub(crate) tolerance: u32,
-    pub(crate) amount: u32,
-    pub(crate) predicts: u32,
-    pub(crate) log_max: LogMaxBits,
-}
-
-/// `LogMax` of `log_max.cuh`.
-#[derive(Clone, Copy, Debug, Default, Pod, Zeroable)]
-#[repr(C)]
-pub(crate) struct LogMaxBits {
-    pub(crate) ceiling: i32,
-    pub(crate) deviations: u32,
-    pub(crate) weight: u32,
-    pub(crate) slow_weight: u32,
-}
-
 /// `Shape` of `channels.cuh`.
 #[derive(Clone, Copy, Debug, Pod, Zeroable)]
 #[repr(C)]
@@ -347,8 +280,6 @@ pub(crate) const CLIP_PARTIAL: usize = 16;
 
 const _: () = {
     assert!(size_of::<ChannelsBits>() == 40);
-    assert!(size_of::<ScaleBits>() == 96);
-    assert!(size_of::<FoundBits>() == 64);
     assert!(size_of::<OwedBits>() == 24);
     assert!(size_of::<UnscaleRow>() == 40);
     assert!(size_of::<MaterialiseRow>() == 48);
@@ -363,7 +294,6 @@ const _: () = {
     assert!(size_of::<CorrectionRow>() == 16);
     assert!(size_of::<ScaledRow>() == 88);
     assert!(size_of::<LostBits>() == 16);
-    assert!(size_of::<LossScaleBits>() == 52);
     assert!(size_of::<GeometryBits>() == 128);
     assert!(size_of::<ProductBits>() == 120);
     assert!(size_of::<FaultBits>() == 32);

@@ -5,7 +5,7 @@ use super::{
     problem::{self, Problem},
     which::{F32Products, Products, ProductsBy},
 };
-use crate::{Cuda, Error, memory::Buffer};
+use crate::{Cuda, CudaError, Error, memory::Buffer};
 use binade_core::DType;
 use cudarc::driver::sys::CUDA_VERSION;
 use std::{
@@ -67,17 +67,17 @@ impl Cuda {
     ///
     /// # Errors
     ///
-    /// [`Error::TooOldFor`] for TF32 before compute capability 8.0, whose Tensor Cores have none; nothing is changed then.
+    /// [`CudaError::TooOldFor`] for TF32 before compute capability 8.0, whose Tensor Cores have none; nothing is changed then.
     pub fn with_f32_products(self, products: F32Products) -> Result<Self, Error> {
         let is_tf32 = products == F32Products::Tf32;
         let (major, minor) = self.inner.capability;
         if is_tf32 && major < 8 {
-            return Err(Error::TooOldFor {
+            return Err(Error::Driver(CudaError::TooOldFor {
                 what: "products of f32 by TF32",
                 found: format!("{major}.{minor}"),
                 needed: "8.0",
                 instead: "f32 in full",
-            });
+            }));
         }
         self.inner.library.tf32.store(is_tf32, Ordering::Relaxed);
         Ok(self)
@@ -128,7 +128,7 @@ impl Cuda {
             return Ok(None);
         }
         if library.opened.get().is_none() {
-            if self.inner.pool.recorder.running() == Some(true) {
+            if self.inner.pool.state.running() == Some(true) {
                 return Ok(None);
             }
             let opened = self.open_library()?;
@@ -178,7 +178,9 @@ impl fmt::Debug for Open {
 /// On a device that has no room for a workspace the kernels multiply, which need none.
 pub(super) fn unless_full<T>(workspace: Result<T, Error>) -> Result<Result<T, String>, Error> {
     match workspace {
-        Err(error @ Error::OutOfMemory { .. }) => Ok(Err(format!("no workspace: {error}"))),
+        Err(error @ Error::Driver(CudaError::OutOfMemory { .. })) => {
+            Ok(Err(format!("no workspace: {error}")))
+        }
         other => other.map(Ok),
     }
 }

@@ -6,7 +6,7 @@ use super::{
     problem::Problem,
 };
 use crate::{
-    Cuda, Error, Tensor,
+    Cuda, CudaError, Error, Tensor,
     ops::gemm::{Gemm, Matrices},
 };
 use cudarc::cublaslt::{result::CublasError, sys::cublasStatus_t as Status};
@@ -30,7 +30,7 @@ impl Cuda {
             (0..gemm.batch).step_by(problem.batch).try_for_each(|pair| {
                 let at = Addresses::of(gemm, pair);
                 let noted = || words(&problem, at, open.workspace.address());
-                self.inner.pool.recorder.note(NAME, noted)?;
+                self.inner.pool.state.note(NAME, noted)?;
                 *self.inner.last.lock().unwrap_or_else(PoisonError::into_inner) = NAME;
                 let multiplied = handle.multiply(stream, plan, at, &open.workspace);
                 self.inner.counters.library(problem.f32);
@@ -58,10 +58,10 @@ impl Cuda {
         at: Addresses,
     ) -> Result<(), Error> {
         let Entry::Vacant(place) = shared.plans.entry(*problem) else { return Ok(()) };
-        if self.inner.pool.recorder.running() == Some(true) {
+        if self.inner.pool.state.running() == Some(true) {
             // No warm-up did this: the recorder says so.
             let noted = || words(problem, at, open.workspace.address());
-            self.inner.pool.recorder.note(NAME, noted)?;
+            self.inner.pool.state.note(NAME, noted)?;
         }
         self.check("bind", self.inner.stream.context().bind_to_thread())?;
         self.inner.counters.search();
@@ -113,5 +113,5 @@ pub(super) fn has_none(error: CublasError) -> bool {
 }
 
 fn refused(call: &'static str, error: CublasError) -> Error {
-    Error::Library { call, cause: lt::cause(error) }
+    Error::Driver(CudaError::Library { call, cause: lt::cause(error) })
 }

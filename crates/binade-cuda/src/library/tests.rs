@@ -7,7 +7,7 @@
 
 use super::{open::unless_full, products::has_none};
 use crate::{
-    Cuda, Error, ProductsBy, Tensor,
+    Cuda, CudaError, Error, ProductsBy, Tensor,
     ops::gemm::{Gemm, Matrices},
     testing::{absent, device},
 };
@@ -173,10 +173,10 @@ fn what_the_library_has_nothing_for_is_no_error_and_a_failure_is() {
 
 #[test]
 fn a_device_without_room_for_a_workspace_leaves_products_to_the_kernels() {
-    let full = || Error::OutOfMemory { bytes: 33_554_432, free: 7, total: 100 };
+    let full = || Error::Driver(CudaError::OutOfMemory { bytes: 33_554_432, free: 7, total: 100 });
     let why = unless_full(Err::<(), _>(full())).unwrap().unwrap_err();
     assert!(why.starts_with("no workspace") && why.contains("33554432 bytes"), "{why}");
-    let lost = || Error::NoDevice { ordinal: 0, count: 0 };
+    let lost = || Error::Driver(CudaError::NoDevice { ordinal: 0, count: 0 });
     assert_eq!(unless_full(Err::<(), _>(lost())), Err(lost()));
     assert_eq!(unless_full(Ok(())), Ok(Ok(())));
 }
@@ -184,7 +184,7 @@ fn a_device_without_room_for_a_workspace_leaves_products_to_the_kernels() {
 #[test]
 fn an_error_of_the_library_says_how_to_do_without_it() {
     let cause = "CUBLAS_STATUS_EXECUTION_FAILED (13)".to_owned();
-    let error = Error::Library { call: "multiply", cause };
+    let error = Error::Driver(CudaError::Library { call: "multiply", cause });
     assert_eq!(error.kind(), ErrorKind::Other);
     let told = error.to_string();
     assert!(told.contains("(13)") && told.contains("Products::Own"), "{told}");

@@ -1,12 +1,12 @@
 //! The parameters that a step moves, by the kernel of their rule.
 
-use super::rules::unsteppable;
 use crate::{
     Cuda, Error,
     kernels::{ADAM, Kernel, SGD},
     launch::{Arg, structs::StepRow},
     set::Rows,
 };
+use binade_gpu::unsupported_rule;
 use binade_master_weights::UpdateRule;
 
 /// The addresses of what a step's kernels are told, each 0 where there is none.
@@ -39,7 +39,7 @@ impl ByRule {
         match rule {
             UpdateRule::Sgd(_) => Ok(&mut self.sgd),
             UpdateRule::Adam(_) => Ok(&mut self.adam),
-            other => Err(unsteppable(other)),
+            other => Err(unsupported_rule::<Cuda>(other)),
         }
     }
 

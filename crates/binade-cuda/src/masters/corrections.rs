@@ -5,7 +5,8 @@
 //! 0.999, which is 280 kB.
 
 use crate::{
-    Cuda, Error, Uncapturable, kernels::PREPARE, launch::structs::CorrectionRow, memory::Buffer,
+    Cuda, CudaError, Error, Uncapturable, kernels::PREPARE, launch::structs::CorrectionRow,
+    memory::Buffer,
 };
 use binade_master_weights::BiasCorrection;
 
@@ -37,7 +38,7 @@ impl Corrections {
             return Ok(table);
         }
         let why = Uncapturable::Bias { betas: format!("{betas:?}"), most: MOST };
-        Err(Error::Capture { operation: PREPARE.name, why })
+        Err(Error::Driver(CudaError::Capture { operation: PREPARE.name, why }))
     }
 
     /// Of so many rows at most.

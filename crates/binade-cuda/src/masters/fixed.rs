@@ -1,7 +1,8 @@
 //! Rules at one address, a row for each parameter: what a captured step reads, and `set_plan` writes to between replays.
 
-use super::{Masters, rules::Rules, slot::Slot};
+use super::{Masters, rules::Rules};
 use crate::{Cuda, Error, Uncapturable, launch::structs::RuleBits, memory::Buffer};
+use binade_gpu::ParamState;
 use binade_master_weights::{Plan, UpdateRule};
 use bytemuck::Zeroable;
 use std::{
@@ -24,7 +25,7 @@ pub(super) struct Fixed {
 impl Masters {
     /// Counts a step that is asked for; one that is captured is counted when it is replayed.
     pub(super) fn count(&self, cuda: &Cuda) {
-        let recorder = &cuda.inner.pool.recorder;
+        let recorder = &cuda.inner.pool.state;
         if recorder.running() == Some(true) {
             recorder.count(&self.attempts);
         } else {
@@ -34,7 +35,7 @@ impl Masters {
 
     /// From the first run of a capture on, rules have one address for good.
     pub(super) fn fix(&mut self, cuda: &Cuda) -> Result<(), Error> {
-        let recorder = &cuda.inner.pool.recorder;
+        let recorder = &cuda.inner.pool.state;
         let is_new = recorder.running().is_some() && self.rules.fixed.is_none();
         if is_new {
             self.rules.fixed = Some(Fixed::default());
@@ -85,7 +86,7 @@ impl Masters {
             return Ok(());
         }
         let why = Uncapturable::Upload { bytes: bytes.len() };
-        cuda.inner.pool.recorder.refuse("set_plan", why)
+        cuda.inner.pool.state.refuse("set_plan", why)
     }
 }
 
@@ -94,7 +95,7 @@ impl Rules {
     fn by_slot(
         &mut self,
         cuda: &Cuda,
-        slots: &HashMap<Arc<str>, Slot>,
+        slots: &HashMap<Arc<str>, ParamState<Cuda>>,
         rule_of: impl Fn(&str) -> Option<UpdateRule>,
     ) -> Result<Option<Vec<RuleBits>>, Error> {
         if self.fixed.is_none() {

@@ -1,18 +1,13 @@
 //! Keeping masters, and deciding which gradient goes where.
 
-use super::{
-    Masters,
-    lost::Lost,
-    rules::{Rules, has_kernels},
-    slot::Slot,
-    step::Moves,
-};
+use super::{Masters, lost::Lost, rules::Rules, step::Moves};
 use crate::{
     Cuda, Error, Found, Gradients, Tensor,
     gradients::{supported, trained},
     launch::structs::CONSTANTS,
 };
 use binade_core::{DType, GradSet, Named};
+use binade_gpu::{Driver, ParamState, check_plan};
 use binade_master_weights::{Facts, HostMasters, MasterWeights, Plan, matched, some};
 use std::{collections::HashMap, sync::Arc};
 
@@ -20,7 +15,7 @@ impl MasterWeights for Cuda {
     type Masters = Masters;
 
     fn masters(&self, params: &mut Vec<Named<Tensor>>, plan: &Plan) -> Result<Masters, Error> {
-        has_kernels(plan)?;
+        check_plan::<Self>(plan)?;
         params.iter().try_for_each(|param| self.has_made(param.value.buffer()))?;
         let mut kept = HostMasters::new(plan, params.iter().map(|param| &*param.name))?;
         let Started { slots, lowered } = Started::new(self, &mut kept, params, plan, 0)?;
@@ -33,7 +28,7 @@ impl MasterWeights for Cuda {
     }
 
     fn set_plan(&self, masters: &mut Masters, plan: &Plan) -> Result<(), Error> {
-        has_kernels(plan)?;
+        check_plan::<Self>(plan)?;
         self.has_made(&masters.applied)?;
         masters.can_be_told(self, plan)?;
         let counted = plan.counts_lost_updates();
@@ -52,7 +47,7 @@ impl MasterWeights for Cuda {
         grads: Gradients,
         found: &Found,
     ) -> Result<(), Error> {
-        grads.are_of(self)?;
+        grads.check_owner(self)?;
         self.has_made(&masters.applied)?;
         self.has_made(found.buffer())?;
         params.iter().try_for_each(|param| self.has_made(param.value.buffer()))?;
@@ -81,7 +76,7 @@ impl MasterWeights for Cuda {
         mut more: Vec<Named<Tensor>>,
         plan: &Plan,
     ) -> Result<(), Error> {
-        has_kernels(plan)?;
+        check_plan::<Self>(plan)?;
         self.has_made(&masters.applied)?;
         more.iter().try_for_each(|param| self.has_made(param.value.buffer()))?;
         masters.can_join(self, plan, more.iter().map(|param| &*param.name))?;
@@ -107,7 +102,7 @@ impl MasterWeights for Cuda {
 
 /// Parameters whose masters are made, of which nothing is in place yet.
 pub(super) struct Started {
-    pub(super) slots: HashMap<Arc<str>, Slot>,
+    pub(super) slots: HashMap<Arc<str>, ParamState<Cuda>>,
     /// The parameters as they are to be stored.
     pub(super) lowered: Vec<Tensor>,
 }
@@ -127,7 +122,8 @@ impl Started {
             let stored = storable(plan.dtype_of(&param.name, now))?;
             let rule = plan.rule_for(&param.name);
             kept.declare(&param.name, param.value.len(), stored)?;
-            let (slot, low) = Slot::new(cuda, number, &param.value, (plan.store(), stored), rule)?;
+            let (slot, low) =
+                ParamState::new(cuda, number, &param.value, (plan.store(), stored), rule)?;
             started.slots.insert(param.name.clone(), slot);
             started.lowered.push(low);
         }

@@ -3,20 +3,18 @@
 mod by_rule;
 mod corrections;
 mod fixed;
-mod kept;
 mod lost;
 mod master_weights;
 mod rules;
 mod scaled;
-mod slot;
 mod snapshot;
 mod step;
 
 use crate::{Cuda, Error, memory::Buffer};
+use binade_gpu::ParamState;
 use binade_master_weights::HostMasters;
 use lost::Lost;
 use rules::Rules;
-use slot::Slot;
 use std::{
     collections::HashMap,
     fmt,
@@ -27,7 +25,7 @@ use std::{
 pub struct Masters {
     /// Names, lengths, types and rules; no values.
     kept: HostMasters,
-    slots: HashMap<Arc<str>, Slot>,
+    slots: HashMap<Arc<str>, ParamState<Cuda>>,
     rules: Rules,
     /// Steps applied to each parameter: 8 bytes a slot.
     applied: Buffer,
@@ -41,8 +39,8 @@ pub struct Masters {
 impl Masters {
     /// Bytes of masters, and of optimizer state.
     pub fn bytes(&self) -> (u64, u64) {
-        let masters = self.slots.values().map(Slot::master_bytes).sum();
-        (masters, self.slots.values().map(Slot::moment_bytes).sum())
+        let masters = self.slots.values().map(ParamState::master_bytes).sum();
+        (masters, self.slots.values().map(ParamState::moment_bytes).sum())
     }
 
     /// A parameter's master and moments, as `f32`, and the steps applied to it: a read, for a checkpoint or a test.

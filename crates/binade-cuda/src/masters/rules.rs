@@ -2,7 +2,8 @@
 
 use super::{corrections::Corrections, fixed::Fixed};
 use crate::{Cuda, Error, launch::structs::RuleBits, memory::Buffer};
-use binade_master_weights::{MasterStore, Plan, StepConstants, UpdateRule};
+use binade_gpu::constant_words;
+use binade_master_weights::{StepConstants, UpdateRule};
 use std::sync::Arc;
 
 /// The rules in force, each once.
@@ -54,7 +55,7 @@ impl Rules {
             UpdateRule::Adam(adam) => self.corrections(cuda, adam.betas, attempts)?,
             _ => (0, 0),
         };
-        let constants = words(&StepConstants::at(rule, 0));
+        let constants = constant_words(&StepConstants::at(rule, 0));
         Ok(RuleBits { negative_lr: -rule.lr(), corrections, correction_count, constants, pad: 0 })
     }
 
@@ -80,38 +81,4 @@ impl Rules {
         self.corrections.push(table);
         Ok(place)
     }
-}
-
-/// Refuses a plan that no kernel steps by.
-pub(super) fn has_kernels(plan: &Plan) -> Result<(), Error> {
-    let rules = plan.groups().iter().map(|group| &group.rule);
-    rules.chain([plan.rule()]).try_for_each(steppable)
-}
-
-/// The error for a store that no kernel has.
-pub(super) fn storeless(store: MasterStore) -> Error {
-    Error::Store { what: format!("`MasterStore::{store:?}`") }
-}
-
-/// Refuses a rule that no kernel steps by.
-fn steppable(rule: &UpdateRule) -> Result<(), Error> {
-    match rule {
-        UpdateRule::Sgd(_) | UpdateRule::Adam(_) => Ok(()),
-        other => Err(unsteppable(other)),
-    }
-}
-
-pub(super) fn unsteppable(rule: &UpdateRule) -> Error {
-    Error::Rule { rule: format!("{rule:?}") }
-}
-
-/// A row of constants, with nothing behind those that are shorter.
-fn words(constants: &StepConstants) -> [u32; 9] {
-    let mut words = [0; 9];
-    let row: &[f32] = match constants {
-        StepConstants::Sgd(sgd) => &sgd.to_row(),
-        StepConstants::Adam(adam) => &adam.to_row(),
-    };
-    words.iter_mut().zip(row).for_each(|(word, value)| *word = value.to_bits());
-    words
 }

@@ -14,54 +14,38 @@ use crate::{
 };
 use binade_autocast::Autocast;
 use binade_core::DType;
+use binade_gpu::{Driver, ScaledMaster};
 use bytemuck::Zeroable;
 
 /// What vector loads ask of an address.
 const ALIGNED: usize = 16;
 
-/// What is kept for one parameter.
-#[derive(Debug)]
-pub(super) struct Scaled {
-    /// `f16`, times 2 to the exponent.
-    pub(super) values: Tensor,
-    /// One `i32`.
-    pub(super) exponent: Tensor,
-    /// What one launch leaves to the next.
-    between: Buffer,
-}
-
-impl Scaled {
-    /// Of these values, of any type; nothing is waited for.
-    pub(super) fn new(cuda: &Cuda, values: &Tensor) -> Result<Self, Error> {
-        let wide = cuda.cast(values, DType::F32)?;
-        let scaled = Self {
-            values: cuda.unset(DType::F16, values.shape())?,
-            exponent: Tensor::filling(cuda.zeros(4)?, DType::I32, &[1]),
-            between: cuda.zeros(BETWEEN)?,
+impl Cuda {
+    /// The master of these values, of any type; nothing is waited for.
+    pub(crate) fn new_scaled_master(&self, values: &Tensor) -> Result<ScaledMaster<Self>, Error> {
+        let wide = self.cast(values, DType::F32)?;
+        let scaled = ScaledMaster {
+            values: self.unset(DType::F16, values.shape())?,
+            exponent: Tensor::filling(self.zeros(4)?, DType::I32, &[1]),
+            between: self.zeros(BETWEEN)?,
         };
         let mut opened = Opened::of(values.len() as u64);
-        let row = scaled.row(wide.address());
+        let row = row(&scaled, wide.address());
         opened.set.add(values.len(), |first_chunk| ScaledRow { first_chunk, ..row });
-        opened.pack(cuda, Told::default())?;
+        opened.pack(self, Told::default())?;
         Ok(scaled)
     }
+}
 
-    /// Its row, but for its first chunk and what a step adds, `wide` being the address of the `f32` copy.
-    fn row(&self, wide: u64) -> ScaledRow {
-        ScaledRow {
-            values: self.values.address(),
-            exponent: self.exponent.address(),
-            wide,
-            between: self.between.address(),
-            len: self.values.len() as u64,
-            ..ScaledRow::zeroed()
-        }
-    }
-
-    /// The exponent on the host: waits for the device.
-    pub(super) fn read_exponent(&self, cuda: &Cuda) -> Result<i32, Error> {
-        let bytes = cuda.to_bits(&self.exponent)?;
-        Ok(bytes.try_into().map_or(0, i32::from_le_bytes))
+/// The row of a master but for its first chunk and the step's own fields, `wide` being the address of the `f32` copy.
+fn row(scaled: &ScaledMaster<Cuda>, wide: u64) -> ScaledRow {
+    ScaledRow {
+        values: scaled.values.address(),
+        exponent: scaled.exponent.address(),
+        wide,
+        between: scaled.between.address(),
+        len: scaled.values.len() as u64,
+        ..ScaledRow::zeroed()
     }
 }
 
@@ -84,10 +68,10 @@ impl Opened {
     }
 
     /// Adds a parameter, and says where its copy will be from the first on; `step` has what the step itself is taken with.
-    pub(super) fn add(&mut self, scaled: &Scaled, step: ScaledRow) -> u64 {
+    pub(super) fn add(&mut self, scaled: &ScaledMaster<Cuda>, step: ScaledRow) -> u64 {
         let (count, offset) = (scaled.values.len(), self.bytes as u64);
         self.set.add(count, |first_chunk| {
-            let ScaledRow { values, exponent, wide, between, len, .. } = scaled.row(offset);
+            let ScaledRow { values, exponent, wide, between, len, .. } = row(scaled, offset);
             ScaledRow { values, exponent, wide, between, len, first_chunk, ..step }
         });
         self.bytes += (4 * count).next_multiple_of(ALIGNED);

@@ -3,13 +3,11 @@
 use super::{
     Masters,
     by_rule::{ByRule, Told},
-    kept::Kept,
     scaled::Opened,
-    slot::address,
 };
 use crate::{
     Cuda, Error, Found, Gradients, Tensor,
-    gradients::supported,
+    gradients::{flag, supported},
     kernels::{PREPARE, THREADS},
     launch::{
         Arg, Grid,
@@ -17,9 +15,19 @@ use crate::{
     },
 };
 use binade_core::Named;
+use binade_gpu::MasterState;
 use binade_master_weights::UpdateRule;
 use bytemuck::Zeroable;
 use std::sync::atomic::Ordering;
+
+/// `Store` of `step.cuh`: an `f32` copy, as which a scaled master is opened, and random rounding, by the count of applied steps.
+const COPY: u32 = 1;
+const STOCHASTIC: u32 = 3;
+
+/// The address of a tensor that may not be there, or 0.
+fn address(tensor: Option<&Tensor>) -> u64 {
+    tensor.map_or(0, Tensor::address)
+}
 
 /// What moves in a step.
 pub(super) struct Moves {
@@ -55,12 +63,12 @@ impl Moves {
         else {
             return Ok(());
         };
-        let by_rule = match slot.kept {
-            Kept::Scaled(_) => &mut self.scaled,
+        let by_rule = match slot.master {
+            MasterState::Scaled(_) => &mut self.scaled,
             _ => &mut self.plain,
         };
         let rows = by_rule.rows(rule)?;
-        let present = grads.flag(place);
+        let present = flag(grads, place);
         self.all.push(MoveRow {
             present,
             slot: slot.number,
@@ -68,33 +76,39 @@ impl Moves {
         });
         let gradient_dtype = supported("step with gradients of", grad)?;
         let moments = [0, 1, 2].map(|moment| address(slot.moments[moment].as_ref()));
-        let mut beside = slot.beside(param.value.dtype(), applied.address());
-        if let Kept::Scaled(scaled) = &slot.kept {
-            let step = ScaledRow {
-                present,
-                gradient: grad.address(),
-                moment: moments[0],
-                slot: slot.number,
-                gradient_dtype,
-                is_adam: u32::from(matches!(rule, UpdateRule::Adam(_))),
-                ..ScaledRow::zeroed()
-            };
-            beside.address = self.opened.add(scaled, step);
-        }
+        let (store, seed) = slot.master.code(param.value.dtype());
+        let (beside, store) = match &slot.master {
+            MasterState::Scaled(scaled) => {
+                let step = ScaledRow {
+                    present,
+                    gradient: grad.address(),
+                    moment: moments[0],
+                    slot: slot.number,
+                    gradient_dtype,
+                    is_adam: u32::from(matches!(rule, UpdateRule::Adam(_))),
+                    ..ScaledRow::zeroed()
+                };
+                (self.opened.add(scaled, step), COPY)
+            }
+            MasterState::Stochastic { .. } if store == STOCHASTIC => {
+                (applied.address() + 8 * u64::from(slot.number), store)
+            }
+            master => (address(master.tensor()), store),
+        };
         let parameter_dtype = supported("train parameters of", &param.value)?;
         rows.add(grad.len(), |first_chunk| StepRow {
             gradient: grad.address(),
             parameter: param.value.address(),
-            beside: beside.address,
+            beside,
             moments,
             present,
             len: grad.len() as u64,
             first_chunk,
-            seed: beside.seed,
+            seed,
             slot: slot.number,
             gradient_dtype,
             parameter_dtype,
-            store: beside.store,
+            store,
         });
         Ok(())
     }
@@ -125,7 +139,7 @@ impl Moves {
         let told = Told {
             constants: masters.constants.address(),
             found: found.buffer().address(),
-            owed: grads.owed(cuda)?,
+            owed: grads.owed(cuda)?.address(),
             lost: masters.lost.address(),
         };
         self.plain.run(cuda, told)?;

@@ -1,13 +1,14 @@
 //! Device memory: buffers that go back to a pool, pinned host memory that goes round, and tables that are kept.
 
-mod buffer;
-mod meter;
+mod allocation;
 mod pinned;
-mod pool;
 mod tables;
 
-pub(crate) use buffer::{Buffer, is_alone};
-pub use meter::MemoryUse;
+pub(crate) use allocation::{Memory, view, view_mut};
 pub(crate) use pinned::{Pinned, Ring};
-pub(crate) use pool::{Memory, Pool};
 pub(crate) use tables::Tables;
+
+/// A buffer of the pool.
+pub(crate) type Buffer = binade_gpu::Buffer<Memory>;
+/// Buffers that are not in use.
+pub(crate) type Pool = binade_gpu::Pool<Memory>;

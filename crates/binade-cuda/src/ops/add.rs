@@ -3,6 +3,7 @@
 use super::pointwise::ZIP;
 use crate::{Cuda, Error, Tensor, kernels::Kernel};
 use binade_core::Op;
+use binade_gpu::Driver;
 use binade_ops::Add;
 
 pub(super) const KERNELS: &[&Kernel] = &[&ADD];

@@ -13,6 +13,7 @@ use crate::{
     memory::Buffer,
 };
 use binade_core::{DType, Op};
+use binade_gpu::Driver;
 use binade_ops::{
     BatchNorm, BatchNormConfig, BatchNormOutput, NormGrads, RunningStats, operands, shape,
 };

@@ -10,6 +10,7 @@ use crate::{
     },
 };
 use binade_core::{DType, Op};
+use binade_gpu::Driver;
 use binade_ops::{BiasAdd, operands, shape};
 
 pub(super) const KERNELS: &[&Kernel] = &[&BIAS_ADD, &BIAS_ADD_BACKWARD, &BIAS_ADD_FINISH];

@@ -1,7 +1,7 @@
 //! Sums over all axes but the last: what a bias gets.
 
 use crate::{
-    Cuda, Error, Tensor,
+    Cuda, CudaError, Error, Tensor,
     autocast::code,
     kernels::{Kernel, THREADS},
     launch::{
@@ -9,6 +9,7 @@ use crate::{
         Param::{Address, U32, U64},
     },
 };
+use binade_gpu::Driver;
 
 pub(super) const KERNELS: &[&Kernel] = &[&COLUMNS, &COLUMNS_JOIN];
 
@@ -46,7 +47,12 @@ impl Cuda {
         let chunks = rows.div_ceil(chunk);
         let partials = self.buffer(chunks * width * size_of::<f64>())?;
         let narrow = |extent: usize| u32::try_from(extent).ok().filter(|_| extent < MOST);
-        let too_large = || Error::TooLarge { what: "a sum of columns", sizes: vec![rows, width] };
+        let too_large = || {
+            Error::Driver(CudaError::TooLarge {
+                what: "a sum of columns",
+                sizes: vec![rows, width],
+            })
+        };
         let jobs = width.div_ceil(TILE) * chunks;
         narrow(jobs).ok_or_else(too_large)?;
         let (columns, parts) = (narrow(width), narrow(chunks));

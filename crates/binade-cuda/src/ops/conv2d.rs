@@ -13,6 +13,7 @@ use super::{
 };
 use crate::{Cuda, Error, Tensor, kernels::Kernel, library::Pass};
 use binade_core::{DType, Op};
+use binade_gpu::Driver;
 use binade_ops::{AffineGrads, BiasAdd, Conv2d, Conv2dConfig, WeightGrads, operands, shape};
 
 pub(super) const KERNELS: &[&Kernel] = &[];

@@ -11,6 +11,7 @@ use crate::{
     },
 };
 use binade_core::{DType, Op};
+use binade_gpu::Driver;
 use binade_ops::{CrossEntropy, operands, shape};
 
 pub(super) const KERNELS: &[&Kernel] = &[&CROSS_ENTROPY, &CROSS_ENTROPY_BACKWARD];

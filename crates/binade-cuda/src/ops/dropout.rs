@@ -10,6 +10,7 @@ use crate::{
     },
 };
 use binade_core::{Op, stochastic::threshold};
+use binade_gpu::Driver;
 use binade_ops::{Dropout, operands, shape};
 
 pub(super) const KERNELS: &[&Kernel] = &[&DROPOUT];

@@ -11,6 +11,7 @@ use crate::{
     },
 };
 use binade_core::Op;
+use binade_gpu::Driver;
 use binade_ops::{Embedding, operands, shape};
 
 pub(super) const KERNELS: &[&Kernel] = &[&EMBEDDING, &EMBEDDING_BACKWARD, &EMBEDDING_BACKWARD_LONG];

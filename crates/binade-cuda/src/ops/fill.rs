@@ -10,6 +10,7 @@ use crate::{
     },
 };
 use binade_core::DType;
+use binade_gpu::Driver;
 use binade_ops::{Fill, shape};
 
 pub(super) const KERNELS: &[&Kernel] = &[&FILL];

@@ -6,7 +6,7 @@ use super::{
     ranges::{Joined, ranges},
 };
 use crate::{
-    Cuda, Error, Tensor,
+    Cuda, CudaError, Error, Tensor,
     autocast::code,
     kernels::Kernel,
     launch::{Arg, Grid, structs::ProductBits},
@@ -97,7 +97,7 @@ impl Cuda {
     ///
     /// # Errors
     ///
-    /// [`Error::TooOldFor`] for bf16 on a GPU that has no Tensor Cores for it, [`Error::TooLarge`] beyond 2^31.
+    /// [`CudaError::TooOldFor`] for bf16 on a GPU that has no Tensor Cores for it, [`CudaError::TooLarge`] beyond 2^31.
     ///
     /// # Panics
     ///
@@ -183,7 +183,8 @@ pub(super) fn least(relu: bool) -> f32 {
 
 /// An extent of a product of these sizes, or a number of its blocks.
 pub(super) fn size(extent: usize, sizes: [usize; 4]) -> Result<u32, Error> {
-    let too_large = || Error::TooLarge { what: "a product", sizes: sizes.to_vec() };
+    let too_large =
+        || Error::Driver(CudaError::TooLarge { what: "a product", sizes: sizes.to_vec() });
     u32::try_from(extent).ok().filter(|_| extent < MOST).ok_or_else(too_large)
 }
 
@@ -226,7 +227,7 @@ fn sizes_of(dtype: DType, capability: Capability) -> Result<&'static Sizes, Erro
             let found = format!("{}.{}", capability.0, capability.1);
             let instead = "cast to f16, or to f32, first";
             let what = "a product of bf16 matrices";
-            Err(Error::TooOldFor { what, found, needed: "8.0", instead })
+            Err(Error::Driver(CudaError::TooOldFor { what, found, needed: "8.0", instead }))
         }
         DType::F16 => Ok(&OF_F16_80),
         DType::BF16 => Ok(&OF_BF16_80),

@@ -5,7 +5,7 @@ use super::{
     rows::{MOST_BLOCKS, blocks},
 };
 use crate::{
-    Cuda, Error, Tensor,
+    Cuda, CudaError, Error, Tensor,
     autocast::code,
     kernels::{Kernel, THREADS},
     launch::{
@@ -15,6 +15,7 @@ use crate::{
     },
 };
 use binade_core::DType;
+use binade_gpu::Driver;
 use binade_ops::Conv2dConfig;
 
 pub(super) const KERNELS: &[&Kernel] = &[&COL2IM, &IM2COL, &IM2COL_WEIGHT];
@@ -100,7 +101,9 @@ impl Geometry {
 /// Extents that kernels count in 32 bits, with room for the sum of two.
 fn size(extent: usize) -> Result<u32, Error> {
     let fits = u32::try_from(extent).ok().filter(|extent| *extent < 1 << 30);
-    fits.ok_or_else(|| Error::TooLarge { what: "a convolution", sizes: vec![extent] })
+    fits.ok_or_else(|| {
+        Error::Driver(CudaError::TooLarge { what: "a convolution", sizes: vec![extent] })
+    })
 }
 
 /// Where the windows of images lie in a row of their matrix.

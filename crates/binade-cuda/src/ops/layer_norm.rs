@@ -12,6 +12,7 @@ use crate::{
     memory::Buffer,
 };
 use binade_core::Op;
+use binade_gpu::Driver;
 use binade_ops::{LayerNorm, NormGrads, operands, shape};
 
 pub(super) const KERNELS: &[&Kernel] =

@@ -12,6 +12,7 @@ use super::{
 };
 use crate::{Cuda, Error, Tensor, kernels::Kernel};
 use binade_core::Op;
+use binade_gpu::Driver;
 use binade_ops::{Linear, LinearRelu, Relu, operands, shape};
 
 pub(super) const KERNELS: &[&Kernel] = &[];

@@ -8,6 +8,7 @@
 use super::gemm::{Gemm, Matrices};
 use crate::{Cuda, Error, Tensor, kernels::Kernel};
 use binade_core::Op;
+use binade_gpu::Driver;
 use binade_ops::{MatMul, operands, shape};
 
 pub(super) const KERNELS: &[&Kernel] = &[];

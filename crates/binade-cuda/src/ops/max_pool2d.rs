@@ -1,7 +1,7 @@
 //! The largest element of each window.
 
 use crate::{
-    Cuda, Error, Tensor,
+    Cuda, CudaError, Error, Tensor,
     autocast::code,
     kernels::{Kernel, THREADS},
     launch::{
@@ -11,6 +11,7 @@ use crate::{
     },
 };
 use binade_core::Op;
+use binade_gpu::Driver;
 use binade_ops::{MaxPool2d, MaxPool2dConfig, operands, shape};
 
 pub(super) const KERNELS: &[&Kernel] = &[&MAX_POOL2D, &MAX_POOL2D_BACKWARD, &MAX_POOL2D_WINNERS];
@@ -92,7 +93,8 @@ impl Cuda {
 fn places(image: &[usize]) -> Result<usize, Error> {
     let pixels = image[2].checked_mul(image[3]);
     let fits = pixels.is_some_and(|pixels| u32::try_from(pixels).is_ok());
-    let too_large = || Error::TooLarge { what: "images to pool", sizes: image.to_vec() };
+    let too_large =
+        || Error::Driver(CudaError::TooLarge { what: "images to pool", sizes: image.to_vec() });
     fits.then_some(size_of::<u32>()).ok_or_else(too_large)
 }
 
@@ -126,7 +128,7 @@ mod tests {
         assert_eq!(places(&[5, 3, 1 << 16, (1 << 16) - 1]), Ok(4));
         for rows in [1 << 16, usize::MAX] {
             let refused = places(&[0, 1, rows, 1 << 16]).unwrap_err();
-            assert!(matches!(refused, Error::TooLarge { .. }), "{refused}");
+            assert!(matches!(refused, Error::Driver(CudaError::TooLarge { .. })), "{refused}");
         }
     }
 }

@@ -7,7 +7,6 @@ mod columns;
 mod divisor;
 pub(crate) mod gemm;
 mod im2col;
-mod operands;
 mod order;
 mod pointwise;
 mod products;

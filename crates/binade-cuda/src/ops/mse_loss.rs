@@ -11,6 +11,7 @@ use crate::{
     },
 };
 use binade_core::Op;
+use binade_gpu::Driver;
 use binade_ops::{MseLoss, operands, shape};
 
 pub(super) const KERNELS: &[&Kernel] = &[&MSE_LOSS, &MSE_LOSS_BACKWARD];

@@ -10,6 +10,7 @@ use crate::{
     },
 };
 use binade_core::{DType, Op};
+use binade_gpu::Driver;
 use binade_ops::{operands, shape};
 
 /// Operand, result, element type, length.

@@ -16,6 +16,7 @@ use crate::{
     },
 };
 use binade_core::DType;
+use binade_gpu::Driver;
 use bytemuck::Zeroable;
 
 pub(super) const KERNELS: &[&Kernel] = &[&MATMUL_JOIN];

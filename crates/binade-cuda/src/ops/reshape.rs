@@ -1,6 +1,7 @@
 //! The same elements under another shape.
 
 use crate::{Cuda, Error, Tensor, kernels::Kernel};
+use binade_gpu::Driver;
 use binade_ops::Reshape;
 
 pub(super) const KERNELS: &[&Kernel] = &[];

@@ -10,6 +10,7 @@ use crate::{
     },
 };
 use binade_core::Op;
+use binade_gpu::Driver;
 use binade_ops::{operands, shape};
 
 /// One operand, its element type, the result, rows and their width.

@@ -11,6 +11,7 @@ use crate::{
     set::Chunks,
 };
 use binade_core::DType;
+use binade_gpu::Driver;
 use binade_ops::shape;
 
 /// One operand, its element type and length, the length of a chunk, partial sums, the counter of blocks, the result.

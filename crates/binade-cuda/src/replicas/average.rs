@@ -9,7 +9,7 @@ use super::{
     exchange::{Moments, bring},
 };
 use crate::{
-    Cuda, Error, Found, Gradients, Tensor,
+    Cuda, CudaError, Error, Found, Gradients, Tensor,
     autocast::elementwise,
     kernels::{AVERAGE, MERGE},
     launch::{Arg, Grid, structs::FoundBits},
@@ -132,7 +132,7 @@ impl Averaging<'_> {
         let settle = |place, cuda: &Cuda| {
             let (own, room) = (grads.on(place)?, self.room(place)?);
             let entries = self.layout.entries(own, &room.vector);
-            own.settle_into(cuda, &entries, None, f32::INFINITY)?;
+            cuda.run_materialise(own, &entries, None, f32::INFINITY)?;
             Ok(Gradients::from(entries))
         };
         Ok(self.replicas.each(settle)?.into_inner())
@@ -217,7 +217,7 @@ impl Averaging<'_> {
     fn joint(&self, found: &Parts<Found>) -> Result<Parts<Found>, Error> {
         // A parameter that lacks a gradient on two devices is told once, in the order of the first device that tells it.
         let mut missing: Vec<Arc<str>> = Vec::new();
-        for name in found.iter().flat_map(Found::absent) {
+        for name in found.iter().flat_map(Found::missing) {
             if !missing.contains(name) {
                 missing.push(name.clone());
             }
@@ -230,7 +230,7 @@ impl Averaging<'_> {
 
     fn room(&self, place: usize) -> Result<&Room, Error> {
         let (found, devices) = (self.rooms.len(), place + 1);
-        self.rooms.get(place).ok_or(Error::Parts { found, devices })
+        self.rooms.get(place).ok_or(Error::Driver(CudaError::Parts { found, devices }))
     }
 
     fn slice(&self, place: usize) -> Range<usize> {

@@ -1,7 +1,8 @@
 //! What goes between devices: copies in the streams of those who take, ordered by events. The host waits for nothing.
 
 use super::Replicas;
-use crate::{Cuda, Error, Uncapturable, launch, memory::Buffer};
+use crate::{Cuda, CudaError, Error, Uncapturable, launch, memory::Buffer};
+use binade_gpu::Driver;
 use cudarc::driver::{CudaEvent, CudaStream};
 use std::{ops::Range, sync::Arc};
 
@@ -35,9 +36,12 @@ impl Replicas {
     /// Refuses what a capture of one device does not follow, before any of it is done. A capture that another thread begins in the
     /// middle is met by what goes between devices.
     pub(super) fn refuse_capture(&self, operation: &'static str) -> Result<(), Error> {
-        let runs = |cuda: &Cuda| cuda.inner.pool.recorder.running().is_some();
+        let runs = |cuda: &Cuda| cuda.inner.pool.state.running().is_some();
         if self.devices().iter().any(runs) {
-            return Err(Error::Capture { operation, why: Uncapturable::Replicas });
+            return Err(Error::Driver(CudaError::Capture {
+                operation,
+                why: Uncapturable::Replicas,
+            }));
         }
         Ok(())
     }
@@ -89,7 +93,9 @@ mod tests {
         })?;
         let names = ["event", "wait for another device", "copy from another device"];
         let why = Uncapturable::Thread;
-        let errors = names.map(|operation| Err(Error::Capture { operation, why: why.clone() }));
+        let errors = names.map(|operation| {
+            Err(Error::Driver(CudaError::Capture { operation, why: why.clone() }))
+        });
         assert_eq!(refused, Some(errors));
         assert_eq!(between(), [Ok(()), Ok(()), Ok(())]);
         Ok(())

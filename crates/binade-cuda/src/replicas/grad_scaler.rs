@@ -4,7 +4,7 @@ use super::{
     JointGradients, Parts, Replicas,
     master_weights::{Params, first},
 };
-use crate::{Cuda, Error, Found, Gradients, Scale, Tensor};
+use crate::{Cuda, CudaError, Error, Found, Gradients, Scale, Tensor};
 use binade_core::{Form, Named, NamedGrads, RawTensor};
 use binade_grad_scaler::{ClipGroup, GradOps, GradScaler, Loss, Norm};
 
@@ -50,10 +50,10 @@ impl Replicas {
         {
             grads.parts = vec![only.clone(); devices];
         } else if found != devices {
-            return Err(Error::Parts { found, devices });
+            return Err(Error::Driver(CudaError::Parts { found, devices }));
         }
         if !grads.is_joint && grads.parts.iter().any(|set| set.present.is_some()) {
-            return Err(Error::Window);
+            return Err(Error::Driver(CudaError::Window));
         }
         Ok(grads.agree()?)
     }
@@ -85,13 +85,15 @@ impl GradOps for Replicas {
     ) -> Result<JointGradients, Error> {
         // Averages are the same everywhere, and so are their sums.
         if !grads.is_joint || sum.as_ref().is_some_and(|sum| !sum.is_joint) {
-            return Err(Error::NotAveraged);
+            return Err(Error::Driver(CudaError::NotAveraged));
         }
         let mut sums = sum.map(|sum| sum.parts.into_iter());
         let mut grads = grads.parts.into_iter();
         let added = self.each(|place, cuda| {
             let sum = sums.as_mut().and_then(Iterator::next);
-            let next = grads.next().ok_or(Error::Parts { found: place, devices: place + 1 })?;
+            let next = grads
+                .next()
+                .ok_or(Error::Driver(CudaError::Parts { found: place, devices: place + 1 }))?;
             cuda.accumulate(sum, next, found.on(place)?)
         })?;
         Ok(JointGradients::joint(added.into_inner()))
@@ -116,7 +118,7 @@ impl GradOps for Replicas {
     /// The first device's, which is the average.
     fn save_grads(&self, grads: &JointGradients) -> Result<NamedGrads<RawTensor>, Error> {
         if !grads.is_joint {
-            return Err(Error::NotAveraged);
+            return Err(Error::Driver(CudaError::NotAveraged));
         }
         self.first(|cuda| cuda.save_grads(grads.on(0)?))
     }

@@ -1,7 +1,7 @@
 //! Gradients of several devices.
 
 use super::{Parts, Replicas};
-use crate::{Error, Found, Gradients, Tensor};
+use crate::{CudaError, Error, Found, Gradients, Tensor};
 use binade_core::{GradSet, MatchError, Named, NamedGrads, TrainError, agree};
 use std::sync::Arc;
 
@@ -23,14 +23,18 @@ impl JointGradients {
     ///
     /// # Errors
     ///
-    /// [`Error::Parts`] where there is none.
+    /// [`CudaError::Parts`] where there is none.
     pub fn on(&self, place: usize) -> Result<&Gradients, Error> {
-        self.parts.get(place).ok_or(Error::Parts { found: self.parts.len(), devices: place + 1 })
+        self.parts
+            .get(place)
+            .ok_or(Error::Driver(CudaError::Parts { found: self.parts.len(), devices: place + 1 }))
     }
 
     pub(super) fn on_mut(&mut self, place: usize) -> Result<&mut Gradients, Error> {
         let found = self.parts.len();
-        self.parts.get_mut(place).ok_or(Error::Parts { found, devices: place + 1 })
+        self.parts
+            .get_mut(place)
+            .ok_or(Error::Driver(CudaError::Parts { found, devices: place + 1 }))
     }
 
     /// Refuses sets that are not of one model.
@@ -76,7 +80,9 @@ impl GradSet for Replicas {
     fn materialise(&self, grads: JointGradients) -> Result<NamedGrads<Parts<Tensor>>, Error> {
         let mut grads = grads.parts.into_iter();
         let sets = self.each(|place, cuda| {
-            let own = grads.next().ok_or(Error::Parts { found: place, devices: place + 1 })?;
+            let own = grads
+                .next()
+                .ok_or(Error::Driver(CudaError::Parts { found: place, devices: place + 1 }))?;
             cuda.materialise(own)
         })?;
         let mut sets: Vec<_> = sets.into_inner().into_iter().map(Vec::into_iter).collect();

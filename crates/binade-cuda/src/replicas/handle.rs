@@ -1,8 +1,9 @@
 //! The handle of several devices.
 
 use super::Parts;
-use crate::{Cuda, Error, Tensor, names::Names};
-use binade_core::{Error as _, ErrorKind, Handle};
+use crate::{Cuda, CudaError, Error, Tensor};
+use binade_core::{Error as _, ErrorKind, Handle, Names};
+use binade_gpu::Driver;
 use cudarc::driver::CudaStream;
 use std::{
     fmt,
@@ -23,12 +24,12 @@ use std::{
 ///   all, is one overflow to the scale, and is told of the first device that had it. Counts are summed.
 /// * A gradient that some devices lack counts as zero there; the report lists it as missing. One that all lack is missing.
 /// * So parameters, masters, moments and scales keep the same bits on every device. Where one device fails in the middle of what the
-///   others have done, or a report shows that scales differ, every later call is [`Error::Apart`].
+///   others have done, or a report shows that scales differ, every later call is [`CudaError::Apart`].
 /// * Nothing waits but what waits on one device; a report is waited for on each, since each may tell of a bad index. Saving and
 ///   exporting read the first device, loading writes to all.
 /// * Devices copy from each other by `cuMemcpyPeerAsync`, between streams that wait for each other by events. The driver
 ///   chooses the way: without peer access by way of the host, which is slower and as right.
-/// * A step over several devices is not captured: [`Error::Capture`].
+/// * A step over several devices is not captured: [`CudaError::Capture`].
 #[derive(Clone)]
 pub struct Replicas {
     inner: Arc<Inner>,
@@ -46,7 +47,7 @@ impl Replicas {
     ///
     /// # Errors
     ///
-    /// [`Error::NoReplicas`] without a number; as [`Cuda::open`].
+    /// [`CudaError::NoReplicas`] without a number; as [`Cuda::open`].
     pub fn open(ordinals: &[usize]) -> Result<Self, Error> {
         let streams = ordinals.iter().map(|ordinal| Cuda::stream_of(*ordinal));
         Self::on(streams.collect::<Result<_, _>>()?)
@@ -56,10 +57,10 @@ impl Replicas {
     ///
     /// # Errors
     ///
-    /// [`Error::NoReplicas`] without a stream; as [`Cuda::on`].
+    /// [`CudaError::NoReplicas`] without a stream; as [`Cuda::on`].
     pub fn on(streams: Vec<Arc<CudaStream>>) -> Result<Self, Error> {
         if streams.is_empty() {
-            return Err(Error::NoReplicas);
+            return Err(Error::Driver(CudaError::NoReplicas));
         }
         // A parameter has one number on all devices, so that what one finds another can name.
         let names: Arc<Names> = Arc::default();
@@ -77,11 +78,11 @@ impl Replicas {
     ///
     /// # Errors
     ///
-    /// [`Error::Parts`] where they are not as many, [`Error::Foreign`] where another handle has made one.
+    /// [`CudaError::Parts`] where they are not as many, [`Error::Foreign`] where another handle has made one.
     pub fn tensor(&self, parts: Vec<Tensor>) -> Result<Parts<Tensor>, Error> {
         let devices = self.devices().len();
         if parts.len() != devices {
-            return Err(Error::Parts { found: parts.len(), devices });
+            return Err(Error::Driver(CudaError::Parts { found: parts.len(), devices }));
         }
         let parts = Parts::new(parts);
         self.each(|place, cuda| cuda.has_made(parts.on(place)?.buffer()))?;
@@ -129,7 +130,10 @@ impl Replicas {
 
     /// From here on every call fails.
     pub(super) fn come_apart(&self, cause: &str) -> Error {
-        self.inner.apart.get_or_init(|| Error::Apart { cause: cause.to_owned() }).clone()
+        self.inner
+            .apart
+            .get_or_init(|| Error::Driver(CudaError::Apart { cause: cause.to_owned() }))
+            .clone()
     }
 
     /// Refuses to go on with replicas that are not alike.
@@ -143,11 +147,14 @@ impl Replicas {
             error.kind(),
             ErrorKind::DeviceLost | ErrorKind::OutOfMemory | ErrorKind::Other
         );
-        let is_told = matches!(error, Error::OnReplica { .. } | Error::Apart { .. });
+        let is_told = matches!(
+            error,
+            Error::Driver(CudaError::OnReplica { .. }) | Error::Driver(CudaError::Apart { .. })
+        );
         match self.devices().get(place) {
             Some(cuda) if is_its_own && !is_told => {
                 let ordinal = cuda.stream().context().ordinal();
-                Error::OnReplica { place, ordinal, cause: Box::new(error) }
+                Error::Driver(CudaError::OnReplica { place, ordinal, cause: Box::new(error) })
             }
             _ => error,
         }

@@ -1,8 +1,9 @@
 //! From the host to the devices, and back.
 
 use super::{Parts, Replicas};
-use crate::{Error, Tensor, host::fits};
+use crate::{Cuda, CudaError, Error, Tensor};
 use binade_core::DType;
+use binade_gpu::check_length;
 use binade_ops::{Download, Shaped, Upload, shape::element_count};
 
 impl Upload for Replicas {
@@ -41,7 +42,7 @@ impl Replicas {
     ///
     /// # Errors
     ///
-    /// [`Error::Shard`] where the devices would not have as many each, [`Error::Length`] where `values` are not as many as
+    /// [`CudaError::Shard`] where the devices would not have as many each, [`Error::Length`] where `values` are not as many as
     /// `shape` says.
     pub fn shard(
         &self,
@@ -79,11 +80,11 @@ impl Replicas {
     }
 
     fn shards<'v, T>(&self, values: &'v [T], shape: &[usize]) -> Result<Shards<'v, T>, Error> {
-        fits("elements", values.len(), shape, 1)?;
+        check_length::<Cuda>("elements", values.len(), shape, 1)?;
         let devices = self.devices().len();
         let (rows, row) = shape.split_first().map_or((1, shape), |(rows, row)| (*rows, row));
         if !rows.is_multiple_of(devices) {
-            return Err(Error::Shard { rows, devices });
+            return Err(Error::Driver(CudaError::Shard { rows, devices }));
         }
         Ok(Shards { values, rows: rows / devices, row: row.to_vec() })
     }

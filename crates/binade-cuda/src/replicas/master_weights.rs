@@ -1,7 +1,7 @@
 //! Masters on each device, stepped alike.
 
 use super::{JointGradients, Parts, Replicas};
-use crate::{Cuda, Error, Found, Masters, Tensor};
+use crate::{Cuda, CudaError, Error, Found, Masters, Tensor};
 use binade_core::Named;
 use binade_master_weights::{MasterWeights, Plan};
 
@@ -29,11 +29,13 @@ impl MasterWeights for Replicas {
         self.refuse_capture("step")?;
         // Each device's own would drive the replicas apart.
         if !grads.is_joint {
-            return Err(Error::NotAveraged);
+            return Err(Error::Driver(CudaError::NotAveraged));
         }
         let mut grads = grads.parts.into_iter();
         let step = |place, cuda: &Cuda, params: &mut Vec<Named<Tensor>>| {
-            let own = grads.next().ok_or(Error::Parts { found: place, devices: place + 1 })?;
+            let own = grads
+                .next()
+                .ok_or(Error::Driver(CudaError::Parts { found: place, devices: place + 1 }))?;
             cuda.step(params, masters.on_mut(place)?, own, found.on(place)?)
         };
         self.on_each(params, step).map(drop)
@@ -74,7 +76,9 @@ impl Replicas {
         let mut sets = self.split(params)?;
         let outcome = self.change(|place, cuda| {
             let devices = place + 1;
-            let set = sets.get_mut(place).ok_or(Error::Parts { found: place, devices })?;
+            let set = sets
+                .get_mut(place)
+                .ok_or(Error::Driver(CudaError::Parts { found: place, devices }))?;
             work(place, cuda, set)
         });
         rejoin(params, sets);
@@ -85,7 +89,7 @@ impl Replicas {
     fn split(&self, params: &mut Params) -> Result<Vec<Vec<Named<Tensor>>>, Error> {
         let devices = self.devices().len();
         if let Some(odd) = params.iter().find(|param| param.value.len() != devices) {
-            return Err(Error::Parts { found: odd.value.len(), devices });
+            return Err(Error::Driver(CudaError::Parts { found: odd.value.len(), devices }));
         }
         let mut sets: Vec<_> = (0..devices).map(|_| Vec::with_capacity(params.len())).collect();
         for Named { name, value } in params {
@@ -99,7 +103,7 @@ impl Replicas {
     /// Asks the first device.
     pub(super) fn first<T>(&self, ask: impl FnOnce(&Cuda) -> Result<T, Error>) -> Result<T, Error> {
         self.together()?;
-        let cuda = self.devices().first().ok_or(Error::NoReplicas)?;
+        let cuda = self.devices().first().ok_or(Error::Driver(CudaError::NoReplicas))?;
         ask(cuda).map_err(|error| self.told(0, error))
     }
 }

@@ -1,6 +1,6 @@
 //! One value a device.
 
-use crate::Error;
+use crate::{CudaError, Error};
 
 /// One value for each device of [`Replicas`](crate::Replicas), in their order: parameters and masters, which are alike on all, or a
 /// batch of which each device has its own rows.
@@ -21,14 +21,16 @@ impl<T> Parts<T> {
     ///
     /// # Errors
     ///
-    /// [`Error::Parts`] where there is none.
+    /// [`CudaError::Parts`] where there is none.
     pub fn on(&self, place: usize) -> Result<&T, Error> {
-        self.0.get(place).ok_or(Error::Parts { found: self.0.len(), devices: place + 1 })
+        self.0
+            .get(place)
+            .ok_or(Error::Driver(CudaError::Parts { found: self.0.len(), devices: place + 1 }))
     }
 
     pub(super) fn on_mut(&mut self, place: usize) -> Result<&mut T, Error> {
         let found = self.0.len();
-        self.0.get_mut(place).ok_or(Error::Parts { found, devices: place + 1 })
+        self.0.get_mut(place).ok_or(Error::Driver(CudaError::Parts { found, devices: place + 1 }))
     }
 
     pub(super) fn into_inner(self) -> Vec<T> {

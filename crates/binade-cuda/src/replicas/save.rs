@@ -4,7 +4,7 @@ use super::{
     Parts, Replicas,
     master_weights::{Params, first},
 };
-use crate::{Error, Masters};
+use crate::{CudaError, Error, Masters};
 use binade_core::Named;
 use binade_master_weights::{LoadError, ParameterForm, SavedParameter, Snapshot};
 
@@ -40,7 +40,7 @@ impl Snapshot for Replicas {
                 Err(LoadError::Misfit(why)) => {
                     let cause = why.to_string();
                     misfit = Some(why);
-                    Err(Error::Apart { cause })
+                    Err(Error::Driver(CudaError::Apart { cause }))
                 }
             }
         });

@@ -1,7 +1,7 @@
 //! The scale, once on each device, moved by the same rule with the same findings.
 
 use super::{Parts, Replicas};
-use crate::{Cuda, Error, Found, Scale};
+use crate::{Cuda, CudaError, Error, Found, Scale};
 use binade_core::Finding;
 use binade_grad_scaler::{Join, LossScale, ScaleState, ScaleStore};
 
@@ -44,7 +44,7 @@ impl ScaleStore for Replicas {
         if let Err(cause) = alike(reports.iter().map(|(_, state)| state)) {
             return Err(self.come_apart(&cause));
         }
-        reports.into_iter().next().ok_or(Error::NoReplicas)
+        reports.into_iter().next().ok_or(Error::Driver(CudaError::NoReplicas))
     }
 
     fn is_ready(&self, found: &[&Parts<Found>], scale: &Parts<Scale>) -> Result<bool, Error> {

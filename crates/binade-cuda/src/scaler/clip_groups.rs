@@ -1,9 +1,8 @@
 //! Clipping by groups: one launch measures them all, one multiplies.
 
-use super::Found;
 use crate::{
     Cuda, Error, Gradients,
-    gradients::{Factors, Present, supported},
+    gradients::{flag, supported},
     kernels::CLIP_GROUPS,
     launch::{
         Arg,
@@ -12,29 +11,21 @@ use crate::{
     memory::Buffer,
     set::Rows,
 };
+use binade_gpu::{Driver, Factors, Present};
 use binade_grad_scaler::{ClipGroup, Norm};
 
 impl Cuda {
-    /// Clips by groups. The gradients are `f32` tensors afterwards, whether or not a group was clipped: only the device knows.
-    pub(super) fn clip_by_groups(
+    /// One launch that measures all groups, and one that multiplies.
+    pub(crate) fn run_clip_groups(
         &self,
-        grads: &mut Gradients,
+        grads: &Gradients,
         groups: &[ClipGroup],
-        verdict: &mut Found,
-    ) -> Result<(), Error> {
-        let places = ClipGroup::places(groups, grads.names().map(|name| &**name))?;
-        grads.are_of(self)?;
-        self.has_made(&verdict.bits)?;
-        if groups.is_empty() {
-            return Ok(());
-        }
-        let table = Measured::of(self, grads, groups, &places)?;
-        let of_groups = self.buffer(size_of::<f32>() * groups.len())?;
-        verdict.own(self)?;
-        table.run(self, grads, verdict, &of_groups)?;
-        let factors = Factors { of_groups: &of_groups, places: &places };
-        *grads = grads.settled_by(self, Some(&factors), f32::INFINITY)?;
-        Ok(())
+        factors: &Factors<'_, Self>,
+        verdict: &Buffer,
+    ) -> Result<Gradients, Error> {
+        let measured = Measured::of(self, grads, groups, factors.places)?;
+        measured.run(self, grads, verdict, factors.of_groups)?;
+        grads.settled_by(self, Some(factors), f32::INFINITY)
     }
 }
 
@@ -51,7 +42,7 @@ impl Measured {
         groups: &[ClipGroup],
         places: &[Option<usize>],
     ) -> Result<Self, Error> {
-        let mut members: Vec<Vec<Present<'_>>> = groups.iter().map(|_| Vec::new()).collect();
+        let mut members: Vec<Vec<Present<'_, Cuda>>> = groups.iter().map(|_| Vec::new()).collect();
         for grad in grads.present() {
             let place = places.get(grad.place).copied().flatten();
             if let Some(group) = place.and_then(|place| members.get_mut(place)) {
@@ -60,7 +51,7 @@ impl Measured {
         }
         let mut measured = Self { set: Rows::of(grads.elements()), groups: Vec::new() };
         for (group, members) in groups.iter().zip(members) {
-            measured.add(cuda, group, &members)?;
+            measured.add(cuda, grads, group, &members)?;
         }
         Ok(measured)
     }
@@ -68,8 +59,9 @@ impl Measured {
     fn add(
         &mut self,
         cuda: &Cuda,
+        grads: &Gradients,
         group: &ClipGroup,
-        members: &[Present<'_>],
+        members: &[Present<'_, Cuda>],
     ) -> Result<(), Error> {
         self.groups.push(ClipGroupBits {
             first_chunk: self.set.chunks.count,
@@ -80,7 +72,7 @@ impl Measured {
         });
         for grad in members {
             let dtype = supported("clip gradients of", grad.tensor)?;
-            let (values, present) = (grad.tensor.address(), grad.flag);
+            let (values, present) = (grad.tensor.address(), flag(grads, grad.place));
             let len = grad.tensor.len() as u64;
             self.set.add(grad.tensor.len(), |first_chunk| ClipRow {
                 values,
@@ -99,7 +91,7 @@ impl Measured {
         &self,
         cuda: &Cuda,
         grads: &Gradients,
-        verdict: &Found,
+        verdict: &Buffer,
         factors: &Buffer,
     ) -> Result<(), Error> {
         // Without any element one block writes factors of 1.
@@ -111,10 +103,10 @@ impl Measured {
             Arg::U64(self.set.chunks.len),
             Arg::Address(groups.address()),
             Arg::U32(u32::try_from(self.groups.len()).unwrap_or(u32::MAX)),
-            Arg::Address(grads.owed(cuda)?),
+            Arg::Address(grads.owed(cuda)?.address()),
             Arg::Address(partials.address()),
             Arg::Address(cuda.fixed()?.done.address()),
-            Arg::Address(verdict.bits.address()),
+            Arg::Address(verdict.address()),
             Arg::Address(factors.address()),
         ];
         self.set.launch_blocks(cuda, &CLIP_GROUPS, blocks, &args)

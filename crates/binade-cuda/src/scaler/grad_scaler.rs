@@ -1,13 +1,14 @@
 //! Scaling losses and looking at gradients.
 
-use super::{Found, Scale};
+use super::Scale;
 use crate::{
-    Cuda, Error, Gradients, Tensor,
+    Cuda, Error, Found, Gradients, Tensor,
     autocast::{code, elementwise},
     kernels::SCALE,
     launch::Arg,
 };
 use binade_core::DType;
+use binade_gpu::Driver;
 use binade_grad_scaler::{GradScaler, Loss};
 
 impl Loss<Cuda> for Tensor {

@@ -1,14 +1,13 @@
 //! Loss scaling: the scale and what passes find are values on the device.
 
 mod accumulate;
+mod clip;
 mod clip_groups;
-mod found;
-mod grad_ops;
+mod flag;
 mod grad_scaler;
 mod report;
 mod scale;
 mod scale_store;
 mod unscale;
 
-pub use found::Found;
 pub use scale::Scale;

@@ -1,14 +1,14 @@
 //! A step's report on its way to the host: the scale after it, and what its passes found.
 
-use super::{Found, scale};
 use crate::{
-    Cuda, Error, Uncapturable,
+    Cuda, CudaError, Error, Found, Uncapturable,
     capture::Sent,
     faults::Noted,
     launch::structs::{FaultBits, FoundBits, ScaleBits},
     memory::{Buffer, Pinned},
 };
 use binade_core::Finding;
+use binade_gpu::parse_report;
 use binade_grad_scaler::ScaleState;
 use std::sync::Arc;
 
@@ -45,7 +45,7 @@ impl Report {
         found: &[&Found],
         since: Since,
     ) -> Result<Self, Error> {
-        let stamps = found.iter().map(|found| found.stamp).collect();
+        let stamps = found.iter().map(|found| found.stamp()).collect();
         let words = send_words(cuda, found)?;
         // Last, so that all of it is there when this is.
         let pinned = cuda.send_each(&Arc::new(from), Some(since.reported))?;
@@ -77,7 +77,7 @@ impl Report {
         if found.is_empty() && (self.pinned.is_later() || self.replays != cuda.ledger().replays) {
             return None;
         }
-        let place = |found: &&Found| self.stamps.iter().position(|stamp| *stamp == found.stamp);
+        let place = |found: &&Found| self.stamps.iter().position(|stamp| *stamp == found.stamp());
         found.iter().map(place).collect()
     }
 
@@ -95,13 +95,14 @@ impl Report {
             let copy = bytemuck::pod_read_unaligned(fault);
             cuda.report_fault(&Noted { copy, reported: pinned.reported })?;
         }
-        parse(cuda, &report, found, places, &received_words(cuda, &self.words, places)?)
+        parse_report(cuda, &report, found, places, &received_words(cuda, &self.words, places)?)
     }
 }
 
 /// Of the latest replay where a captured step has sent it.
 fn pinned(sent: &Sent) -> Result<Arc<Pinned>, Error> {
-    let unplayed = || Error::Capture { operation: "resolve", why: Uncapturable::Unplayed };
+    let unplayed =
+        || Error::Driver(CudaError::Capture { operation: "resolve", why: Uncapturable::Unplayed });
     sent.pinned().ok_or_else(unplayed)
 }
 
@@ -122,30 +123,4 @@ pub(super) fn received_words(
         _ => Ok(Vec::new()),
     };
     places.iter().map(words).collect()
-}
-
-/// What a report says: the scale's bits first. `words` are each finding's, in the order of `found`.
-pub(super) fn parse(
-    cuda: &Cuda,
-    report: &[u8],
-    found: &[&Found],
-    places: &[usize],
-    words: &[Vec<u8>],
-) -> Result<(Vec<Finding>, ScaleState), Error> {
-    let (state, findings) = report.split_at(size_of::<ScaleBits>().min(report.len()));
-    let state: ScaleBits = bytemuck::try_pod_read_unaligned(state).map_err(torn)?;
-    let (findings, _) = findings.as_chunks::<{ size_of::<FoundBits>() }>();
-    let finding = |((found, place), words): ((&&Found, &usize), &Vec<u8>)| {
-        let bits =
-            findings.get(*place).ok_or_else(|| torn(bytemuck::PodCastError::SizeMismatch))?;
-        Ok(found.finding(cuda, &bytemuck::pod_read_unaligned(bits), words))
-    };
-    let findings =
-        found.iter().zip(places).zip(words).map(finding).collect::<Result<_, Error>>()?;
-    Ok((findings, scale::from_bits(&state)))
-}
-
-/// A report of another length than was asked for: a defect of this crate.
-fn torn(error: bytemuck::PodCastError) -> Error {
-    Error::Driver { call: "report", cause: error.to_string() }
 }

@@ -1,39 +1,39 @@
 //! Where the scale lives: uploaded, merged, updated in place, and read when someone asks.
 
 use super::{
-    Found, Scale, found,
+    Scale,
     report::{self, Report, Since},
-    scale,
 };
 use crate::{
-    Cuda, Error, Uncapturable,
+    Cuda, Error, Found, Uncapturable,
     faults::Noted,
     kernels::{FINDINGS, MERGE, SCALE_UPDATE, SEEN},
     launch::{
         Arg, Grid,
-        structs::{LogMaxBits, LossScaleBits},
+        structs::{LossScaleBits, ScaleBits},
     },
-    memory::{Buffer, is_alone},
+    memory::Buffer,
 };
 use binade_core::Finding;
-use binade_grad_scaler::{Join, LogMax, LossScale, ScaleState, ScaleStore, Tolerance};
+use binade_gpu::{Driver, is_alone, parse_report};
+use binade_grad_scaler::{Join, LossScale, ScaleState, ScaleStore};
 use std::{any::Any, sync::Arc};
 
 impl ScaleStore for Cuda {
     type Scale = Scale;
 
     fn upload_state(&self, state: ScaleState) -> Result<Scale, Error> {
-        Ok(Scale::new(self.buffer_of(bytemuck::bytes_of(&scale::to_bits(state)))?))
+        Ok(Scale::new(self.buffer_of(bytemuck::bytes_of(&ScaleBits::from(state)))?))
     }
 
     fn merge(&self, into: &mut Found, from: &Found, join: Join) -> Result<(), Error> {
-        self.has_made(&into.bits)?;
-        self.has_made(&from.bits)?;
+        self.has_made(into.buffer())?;
+        self.has_made(from.buffer())?;
         into.own(self)?;
         let args = [
-            Arg::Address(into.bits.address()),
-            Arg::Address(into.bits.address()),
-            Arg::Address(from.bits.address()),
+            Arg::Address(into.buffer().address()),
+            Arg::Address(into.buffer().address()),
+            Arg::Address(from.buffer().address()),
             Arg::U32(u32::from(join == Join::All)),
         ];
         self.launch(&MERGE, Grid::one(1), &args)
@@ -47,16 +47,16 @@ impl ScaleStore for Cuda {
         rule: &LossScale,
     ) -> Result<(), Error> {
         let found: Vec<&Found> = parts.iter().chain(verdicts).copied().collect();
-        found.iter().try_for_each(|found| self.has_made(&found.bits))?;
+        found.iter().try_for_each(|found| self.has_made(found.buffer()))?;
         self.has_made(&scale.bits)?;
         if found.len() > FINDINGS {
             let why = Uncapturable::Findings { found: found.len(), most: FINDINGS };
-            self.inner.pool.recorder.refuse(SCALE_UPDATE.name, why)?;
+            self.inner.pool.state.refuse(SCALE_UPDATE.name, why)?;
         }
         // The report of the last update is somebody else's by now, or nobody's.
         scale.report = None;
         if let Some(original) = &scale.original {
-            self.inner.pool.recorder.depend(Arc::downgrade(original));
+            self.inner.pool.state.depend(Arc::downgrade(original));
         }
         let before = scale.bits.address();
         let after = self.place_for(scale)?;
@@ -91,8 +91,7 @@ impl ScaleStore for Cuda {
     }
 
     fn upload_found(&self, found: &Finding) -> Result<Found, Error> {
-        let bits = self.buffer_of(bytemuck::bytes_of(&found::bits(self, found)))?;
-        Ok(Found { missing: found.missing.clone(), ..Found::new(Arc::new(bits)) })
+        Found::upload(self, found)
     }
 }
 
@@ -101,10 +100,10 @@ impl Cuda {
     fn place_for(&self, scale: &mut Scale) -> Result<Option<Buffer>, Error> {
         if is_alone(&scale.readers) {
             let readers: Arc<dyn Any + Send + Sync> = scale.readers.clone();
-            self.inner.pool.recorder.alone(Arc::downgrade(&readers));
+            self.inner.pool.state.alone(Arc::downgrade(&readers));
             return Ok(None);
         }
-        self.may_move(SCALE_UPDATE.name, &scale.bits)?;
+        self.inner.pool.state.may_move(SCALE_UPDATE.name, scale.bits.memory())?;
         self.buffer(scale.bits.bytes()).map(Some)
     }
 
@@ -116,7 +115,7 @@ impl Cuda {
         parts: usize,
         rule: &LossScale,
     ) -> Result<Buffer, Error> {
-        let rule = rule_bits(rule);
+        let rule = LossScaleBits::from(rule);
         let launches = found.len().div_ceil(FINDINGS).max(1);
         let report = self.buffer(report::bytes(found.len().min(FINDINGS)))?;
         // Several launches hand on a word of their own: another thread's may come in between.
@@ -148,7 +147,7 @@ impl Cuda {
         self.reads("resolve")?;
         let words = report::send_words(self, found)?;
         let fault = self.noted(|record| self.send(record))?;
-        let sent = found.iter().map(|found| self.send(&found.bits));
+        let sent = found.iter().map(|found| self.send(found.buffer()));
         let sent = sent.collect::<Result<Vec<_>, Error>>()?;
         // Last, so that all of it is there when this is.
         let mut all = self.receive(&self.send(&scale.bits)?)?;
@@ -160,48 +159,14 @@ impl Cuda {
             all.extend(self.received(finding)?);
         }
         let places: Vec<usize> = (0..found.len()).collect();
-        report::parse(self, &all, found, &places, &report::received_words(self, &words, &places)?)
+        parse_report(self, &all, found, &places, &report::received_words(self, &words, &places)?)
     }
 }
 
 fn addresses(found: &[&Found]) -> [u64; FINDINGS] {
     let mut addresses = [0; FINDINGS];
-    addresses.iter_mut().zip(found).for_each(|(to, found)| *to = found.bits.address());
+    addresses.iter_mut().zip(found).for_each(|(to, found)| *to = found.buffer().address());
     addresses
-}
-
-fn rule_bits(rule: &LossScale) -> LossScaleBits {
-    let (tolerance, amount) = tolerance_bits(rule.tolerance);
-    let predicts = u32::from(rule.log_max.is_some());
-    let log_max = rule.log_max.map(log_max_bits).unwrap_or_default();
-    LossScaleBits {
-        growth: rule.growth_exponent,
-        backoff: rule.backoff_exponent,
-        min: rule.min_exponent,
-        max: rule.max_exponent,
-        growth_interval: rule.growth_interval,
-        patience: rule.patience,
-        tolerance,
-        amount,
-        predicts,
-        log_max,
-    }
-}
-
-/// `Kind` of `scale_update.cu`, and its number.
-fn tolerance_bits(tolerance: Tolerance) -> (u32, u32) {
-    match tolerance {
-        Tolerance::None => (0, 0),
-        Tolerance::UntilGoodStep { overflows } => (1, overflows),
-        Tolerance::UntilGrowth { overflows } => (2, overflows),
-        Tolerance::InARow { overflows } => (3, overflows),
-        Tolerance::Share { of_65536 } => (4, of_65536),
-    }
-}
-
-fn log_max_bits(rule: LogMax) -> LogMaxBits {
-    let LogMax { ceiling_exponent: ceiling, deviations, weight, slow_weight } = rule;
-    LogMaxBits { ceiling, deviations, weight, slow_weight }
 }
 
 /// At most [`FINDINGS`].

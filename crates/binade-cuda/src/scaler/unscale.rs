@@ -1,9 +1,9 @@
 //! The read-only pass over a set.
 
-use super::{Found, Scale, found::Maybe};
+use super::Scale;
 use crate::{
-    Cuda, Error, Gradients,
-    gradients::supported,
+    Cuda, Error, Found, Gradients,
+    gradients::{flag, supported},
     kernels::UNSCALE,
     launch::{
         Arg,
@@ -12,19 +12,20 @@ use crate::{
     memory::Buffer,
     set::Rows,
 };
+use binade_gpu::Driver;
 use std::sync::Arc;
 
 impl Cuda {
     /// Looks at every gradient as it is and as it will be once multiplied by the scale's inverse, which it is owed then.
     pub(super) fn inspect(&self, grads: &mut Gradients, scale: &Scale) -> Result<Found, Error> {
-        grads.are_of(self)?;
+        grads.check_owner(self)?;
         self.has_made(&scale.bits)?;
         let mut set = Rows::of(grads.elements());
         for grad in grads.present() {
             let dtype = supported("unscale gradients of", grad.tensor)?;
             let parameter = self.names().number(grad.name);
             let (values, len) = (grad.tensor.address(), grad.tensor.len() as u64);
-            let present = grad.flag;
+            let present = flag(grads, grad.place);
             set.add(grad.tensor.len(), |first_chunk| UnscaleRow {
                 values,
                 present,
@@ -39,7 +40,7 @@ impl Cuda {
         self.run_unscale(&set, scale, [&found, &owed])?;
         grads.owed = Some(Arc::new(owed));
         grads.is_measured = true;
-        Ok(told(Found::new(Arc::new(found)), grads))
+        Ok(Found::of(found, grads))
     }
 
     fn run_unscale(
@@ -63,13 +64,4 @@ impl Cuda {
         ];
         set.launch_blocks(self, &UNSCALE, blocks, &args)
     }
-}
-
-/// With the names of gradients that are missing, or may be.
-fn told(found: Found, grads: &Gradients) -> Found {
-    let absent = grads.entries.iter().filter(|entry| entry.value.is_none());
-    let missing = absent.map(|entry| entry.name.clone()).collect();
-    let names = || grads.names().cloned().collect();
-    let maybe = grads.present.clone().map(|present| Maybe { present, names: names() });
-    Found { missing, maybe, ..found }
 }

@@ -6,7 +6,7 @@ use crate::{
 };
 use binade_autocast::Autocast;
 use binade_core::{DType, Named};
-use binade_cuda::{Captured, Cuda, Error, Uncapturable};
+use binade_cuda::{Captured, Cuda, CudaError, Error, Uncapturable};
 use binade_grad_scaler::{GradScaler, LossScale, ScaleStore, Step, StepOutcome};
 use binade_master_weights::{Adam, Plan, UpdateRule};
 use binade_ops::Upload;
@@ -58,7 +58,7 @@ fn refused<R>(
 /// The operation and the reason.
 pub(crate) fn why<T>(result: Result<T, Error>) -> (&'static str, Uncapturable) {
     match result {
-        Err(Error::Capture { operation, why }) => (operation, why),
+        Err(Error::Driver(CudaError::Capture { operation, why })) => (operation, why),
         Err(error) => panic!("{error}"),
         Ok(_) => panic!("this must be refused"),
     }

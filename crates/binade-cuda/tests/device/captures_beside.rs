@@ -8,7 +8,7 @@ use crate::{
 };
 use binade_autocast::Autocast;
 use binade_core::DType;
-use binade_cuda::{Captured, Cuda, Error, Tensor, Uncapturable, cudarc::driver};
+use binade_cuda::{Captured, Cuda, CudaError, Error, Tensor, Uncapturable, cudarc::driver};
 use binade_grad_scaler::StepOutcome;
 use binade_ops::{Download, Upload};
 use driver::{
@@ -138,7 +138,7 @@ fn what_another_thread_puts_in_the_stream_as_a_capture_begins_is_done() -> Resul
 
 fn why<T>(result: Result<T, Error>) -> Uncapturable {
     match result {
-        Err(Error::Capture { why, .. }) => why,
+        Err(Error::Driver(CudaError::Capture { why, .. })) => why,
         Err(error) => panic!("{error}"),
         Ok(_) => panic!("this must be refused"),
     }
@@ -204,7 +204,10 @@ fn an_error_that_a_drop_has_left_does_not_leave_the_stream_capturing() -> Result
         cuda.stream().context().record_err(Err::<(), _>(error));
     };
     let failed = captured(&cuda, step, left);
-    assert!(matches!(failed, Err(Error::Driver { call: "capture", .. })), "{failed:?}");
+    assert!(
+        matches!(failed, Err(Error::Driver(CudaError::Call { call: "capture", .. }))),
+        "{failed:?}"
+    );
     let status = cuda.stream().capture_status()?;
     assert_eq!(status, CUstreamCaptureStatus::CU_STREAM_CAPTURE_STATUS_NONE);
     assert_eq!(cuda.download(&step()?)?, [1.0; 600]);
@@ -230,7 +233,10 @@ fn a_stream_that_somebody_else_captures_is_left_to_them() -> Result {
     let stream = cuda.stream();
     stream.begin_capture(CUstreamCaptureMode::CU_STREAM_CAPTURE_MODE_THREAD_LOCAL)?;
     let refused = capture.capture(step);
-    assert!(matches!(refused, Err(Error::Driver { call: "capture", .. })), "{refused:?}");
+    assert!(
+        matches!(refused, Err(Error::Driver(CudaError::Call { call: "capture", .. }))),
+        "{refused:?}"
+    );
     let status = stream.capture_status()?;
     assert_eq!(status, CUstreamCaptureStatus::CU_STREAM_CAPTURE_STATUS_ACTIVE);
     drop(stream.end_capture(driver::sys::CUgraphInstantiate_flags(0))?);

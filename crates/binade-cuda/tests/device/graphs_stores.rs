@@ -6,7 +6,7 @@ use crate::{
     support::{Result, own, vector},
 };
 use binade_core::{DType, Named};
-use binade_cuda::{Error, Uncapturable};
+use binade_cuda::{CudaError, Error, Uncapturable};
 use binade_master_weights::{MasterStore, Plan, UpdateRule};
 use binade_ops::{Embedding, Upload};
 
@@ -58,7 +58,7 @@ fn replays_with_any_store_are_the_uncaptured_steps_bit_for_bit() -> Result {
 /// What a replay that may not be says.
 fn why<T>(result: std::result::Result<T, Error>) -> Uncapturable {
     match result {
-        Err(Error::Capture { why, .. }) => why,
+        Err(Error::Driver(CudaError::Capture { why, .. })) => why,
         Err(error) => panic!("{error}"),
         Ok(_) => panic!("this must be refused"),
     }

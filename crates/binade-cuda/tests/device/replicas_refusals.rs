@@ -2,7 +2,7 @@
 
 use crate::support::{Result, apart, cuda, kind, replicas, set, vector};
 use binade_core::{DType, ErrorKind, Named, Optimizer as _};
-use binade_cuda::{Cuda, Error, Gradients, JointGradients, Replicas, Uncapturable};
+use binade_cuda::{Cuda, CudaError, Error, Gradients, JointGradients, Replicas, Uncapturable};
 use binade_grad_scaler::{
     BadMicroBatch, GradOps, GradScaler, Loss, LossScale, ScaleState, ScaleStore, Scaler,
 };
@@ -22,16 +22,19 @@ crate::tests![
 ];
 
 fn replicas_of_nothing_and_of_no_such_device_are_refused() -> Result {
-    assert_eq!(Replicas::open(&[]).err(), Some(Error::NoReplicas));
-    assert_eq!(Replicas::on(Vec::new()).err(), Some(Error::NoReplicas));
-    assert!(matches!(Replicas::open(&[0, 99]).err(), Some(Error::NoDevice { ordinal: 99, .. })));
+    assert_eq!(Replicas::open(&[]).err(), Some(Error::Driver(CudaError::NoReplicas)));
+    assert_eq!(Replicas::on(Vec::new()).err(), Some(Error::Driver(CudaError::NoReplicas)));
+    assert!(matches!(
+        Replicas::open(&[0, 99]).err(),
+        Some(Error::Driver(CudaError::NoDevice { ordinal: 99, .. }))
+    ));
     Ok(())
 }
 
 fn parts_that_do_not_go_with_the_devices_are_refused() -> Result {
     let replicas = replicas();
     let part = |place: usize| vector(&replicas.devices()[place], &[1.0], DType::F32);
-    let too_few = Error::Parts { found: 1, devices: 2 };
+    let too_few = Error::Driver(CudaError::Parts { found: 1, devices: 2 });
     assert_eq!(replicas.tensor(vec![part(0)]).err(), Some(too_few.clone()));
     assert_eq!(kind(replicas.tensor(vec![part(1), part(0)])), ErrorKind::Mismatch);
     let swapped = replicas.tensor(vec![part(1), part(0)]).err();
@@ -68,9 +71,12 @@ fn gradients_that_were_not_averaged_are_not_stepped_with() -> Result {
     let scale = replicas.upload_state(ScaleState::from_exponent(0))?;
     let grads = || set(&replicas, &[("w", Some(vec![1.0]))], DType::F16);
     let found = replicas.unscale(&mut grads(), &scale)?;
-    assert_eq!(optimizer.step(grads(), &found).err(), Some(Error::NotAveraged));
-    assert_eq!(replicas.accumulate(None, grads(), &found).err(), Some(Error::NotAveraged));
-    assert_eq!(replicas.save_grads(&grads()).err(), Some(Error::NotAveraged));
+    assert_eq!(optimizer.step(grads(), &found).err(), Some(Error::Driver(CudaError::NotAveraged)));
+    assert_eq!(
+        replicas.accumulate(None, grads(), &found).err(),
+        Some(Error::Driver(CudaError::NotAveraged))
+    );
+    assert_eq!(replicas.save_grads(&grads()).err(), Some(Error::Driver(CudaError::NotAveraged)));
 
     // A window of each device's own, which knows on the device alone what is there.
     let alone = |cuda: &Cuda| -> Result<Gradients> {
@@ -82,7 +88,7 @@ fn gradients_that_were_not_averaged_are_not_stepped_with() -> Result {
     };
     let sums = replicas.devices().iter().map(alone).collect::<Result<Vec<_>>>()?;
     let mut sums: JointGradients = sums.into();
-    assert_eq!(replicas.unscale(&mut sums, &scale).err(), Some(Error::Window));
+    assert_eq!(replicas.unscale(&mut sums, &scale).err(), Some(Error::Driver(CudaError::Window)));
     Ok(())
 }
 
@@ -106,7 +112,7 @@ fn models_that_differ_are_refused_by_the_parameters_name() -> Result {
 fn a_batch_that_does_not_split_evenly_is_refused() -> Result {
     let replicas = replicas();
     let refused = replicas.shard(&[1.0; 6], &[3, 2], DType::F32).err();
-    assert_eq!(refused, Some(Error::Shard { rows: 3, devices: 2 }));
+    assert_eq!(refused, Some(Error::Driver(CudaError::Shard { rows: 3, devices: 2 })));
     assert_eq!(kind(replicas.shard_i64(&[1], &[])), ErrorKind::Mismatch);
     assert_eq!(kind(replicas.shard(&[1.0; 5], &[2, 3], DType::F32)), ErrorKind::Mismatch);
     Ok(())
@@ -124,7 +130,7 @@ fn a_capture_of_one_device_refuses_a_step_over_several() -> Result {
     };
     let refused = replicas.devices()[1].capture().warm_up(step).err();
     let why = Uncapturable::Replicas;
-    assert_eq!(refused, Some(Error::Capture { operation: "unscale", why }));
+    assert_eq!(refused, Some(Error::Driver(CudaError::Capture { operation: "unscale", why })));
     step()?;
     Ok(())
 }
@@ -164,9 +170,9 @@ fn replicas_that_have_come_apart_do_nothing_more() -> Result {
     let refused = first.step(&mut optimizer).map(drop).unwrap_err();
     assert!(matches!(refused, Error::Match(_)), "{refused}");
     let after = scaler.never_scaled(second).map(drop).unwrap_err();
-    assert!(matches!(after, Error::Apart { .. }), "{after}");
+    assert!(matches!(after, Error::Driver(CudaError::Apart { .. })), "{after}");
     assert!(after.to_string().contains("another shape"), "{after}");
-    assert!(matches!(scaler.state().unwrap_err(), Error::Apart { .. }));
+    assert!(matches!(scaler.state().unwrap_err(), Error::Driver(CudaError::Apart { .. })));
     // Each device by itself is well.
     cuda().synchronize()?;
     replicas.devices()[0].synchronize()?;

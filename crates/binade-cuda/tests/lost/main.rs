@@ -7,7 +7,7 @@ mod unreported;
 
 use binade_autocast::Autocast;
 use binade_core::{DType, Error as _, ErrorKind, Named};
-use binade_cuda::{Cuda, Error, Replicas, cudarc};
+use binade_cuda::{Cuda, CudaError, Error, Replicas, cudarc};
 use binade_grad_scaler::{LossScale, Scaler};
 use binade_ops::Upload;
 use cudarc::{
@@ -71,7 +71,9 @@ fn lost() -> Result<(), Failed> {
     spoil(&cuda)?;
 
     let first = cuda.synchronize().expect_err("the store was nowhere");
-    let Error::Lost { cause, kernel } = &first else { return Err(format!("{first}").into()) };
+    let Error::Driver(CudaError::Lost { cause, kernel }) = &first else {
+        return Err(format!("{first}").into());
+    };
     assert!(cause.contains("CUDA_ERROR_ILLEGAL_ADDRESS (700)"), "{cause}");
     // The last of ours: what a stranger launches is not known here.
     assert_eq!(*kernel, "cast");

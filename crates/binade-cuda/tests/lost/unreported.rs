@@ -1,7 +1,7 @@
 //! A replay behind whose graph the driver fails: the step is done, and the error says so.
 
 use binade_core::{DType, Named};
-use binade_cuda::{Cuda, Error, Uncapturable, cudarc};
+use binade_cuda::{Cuda, CudaError, Error, Uncapturable, cudarc};
 use binade_grad_scaler::{LossScale, Scaler};
 use binade_master_weights::{MasterOptimizer, Plan, UpdateRule};
 use binade_ops::Upload;
@@ -36,8 +36,9 @@ pub(crate) fn unreported() -> Result<(), Failed> {
     let captured = capture.capture(|| {
         let outcome = step()?;
         early = Some(outcome.clone());
-        leave_errors(&cuda)
-            .map_err(|error| Error::Driver { call: "host", cause: error.to_string() })?;
+        leave_errors(&cuda).map_err(|error| {
+            Error::Driver(CudaError::Call { call: "host", cause: error.to_string() })
+        })?;
         Ok::<_, Error>(outcome)
     })?;
     let early = early.ok_or("no outcome")?;
@@ -47,11 +48,14 @@ pub(crate) fn unreported() -> Result<(), Failed> {
     FAILS.store(true, Ordering::Relaxed);
     let said = captured.replay();
     FAILS.store(false, Ordering::Relaxed);
-    let Err(Error::Unreported { cause }) = &said else { return Err(format!("{said:?}").into()) };
+    let Err(Error::Driver(CudaError::Unreported { cause })) = &said else {
+        return Err(format!("{said:?}").into());
+    };
     assert!(cause.contains("CUDA_ERROR_INVALID_VALUE"), "{cause}");
     assert_eq!(cuda.ledger().reports, reports);
     // What the replay before it has said is not said again.
-    let unplayed = Error::Capture { operation: "resolve", why: Uncapturable::Unplayed };
+    let unplayed =
+        Error::Driver(CudaError::Capture { operation: "resolve", why: Uncapturable::Unplayed });
     assert_eq!(early.clone().resolve().expect_err("nothing was sent"), unplayed);
 
     // It was done, and the next one is the next.

@@ -15,13 +15,13 @@ pub(crate) struct Bound {
 impl Bound {
     /// The whole of a small buffer: state and findings.
     pub(crate) fn whole(buffer: &Buffer) -> Self {
-        let memory = buffer.memory().clone();
+        let memory = buffer.memory().buffer.clone();
         Self { offset: 0, bytes: (buffer.bytes() as u64).next_multiple_of(4), memory }
     }
 
     /// These elements, and how many come before the first of them in the piece. Of none, a piece with nothing in it.
     pub(crate) fn elements(tensor: &Tensor, elements: Range<usize>) -> (Self, u32) {
-        let memory = tensor.buffer().memory().clone();
+        let memory = tensor.buffer().memory().buffer.clone();
         if elements.is_empty() {
             // Something has to be bound, and no elements may begin at the buffer's end: its first bytes, which nobody reads.
             return (Self { memory, offset: 0, bytes: ALIGNED }, 0);

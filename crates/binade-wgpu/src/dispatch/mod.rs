@@ -9,10 +9,10 @@ pub(crate) use batch::{Batch, Copy, Ticket};
 pub(crate) use bound::{Bound, MOST_ELEMENTS, parts};
 pub(crate) use pipeline::Pipelines;
 
-use crate::{Error, Wgpu, memory::Buffer, shaders::Shader};
+use crate::{Error, Wgpu, shaders::Shader};
 use batch::Command;
 use bytemuck::Pod;
-use std::sync::{MutexGuard, PoisonError};
+use std::sync::{MutexGuard, PoisonError, atomic::Ordering};
 
 /// Invocations of a group, as the shaders' `THREADS`.
 pub(crate) const THREADS: usize = 256;
@@ -81,16 +81,12 @@ impl Wgpu {
             return Ok(());
         }
         let sent = batch.submit(self);
-        self.inner.pool.next_batch();
+        // Memory that comes back from now on may be used by the next batch.
+        self.inner.pool.state.fetch_add(1, Ordering::AcqRel);
         self.inner.counters.submit();
         // Results that were promised are not there: nothing on the device can be relied on from here.
         sent.map_err(|error| self.inner.health.end(error))?;
         self.inner.health.check()
-    }
-
-    /// Refuses another handle's memory.
-    pub(crate) fn has_made(&self, buffer: &Buffer) -> Result<(), Error> {
-        if buffer.is_from(&self.inner.pool) { Ok(()) } else { Err(Error::Foreign) }
     }
 
     fn batch(&self) -> MutexGuard<'_, Batch> {

@@ -9,6 +9,7 @@ use crate::{
     },
     shaders::{Access::Write, Shader},
 };
+use binade_gpu::Driver;
 use binade_master_weights::LostUpdates;
 
 pub(super) const FORGET: Shader =

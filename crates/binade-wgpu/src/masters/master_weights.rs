@@ -1,17 +1,13 @@
 //! Keeping masters, and deciding which gradient goes where.
 
-use super::{
-    Masters,
-    rules::{Rules, has_shaders},
-    slot::Slot,
-    table::Table,
-};
+use super::{Masters, rules::Rules, table::Table};
 use crate::{
     Error, Found, Gradients, Tensor, Wgpu,
     dispatch::structs::{AppliedRow, MOVE},
     gradients::supported,
 };
 use binade_core::{DType, GradSet, Named};
+use binade_gpu::{Driver, ParamState, check_plan};
 use binade_master_weights::{Facts, HostMasters, MasterWeights, Plan, matched, some};
 use std::{collections::HashMap, sync::Arc};
 
@@ -19,7 +15,7 @@ impl MasterWeights for Wgpu {
     type Masters = Masters;
 
     fn masters(&self, params: &mut Vec<Named<Tensor>>, plan: &Plan) -> Result<Masters, Error> {
-        has_shaders(plan)?;
+        check_plan::<Self>(plan)?;
         params.iter().try_for_each(|param| self.has_made(param.value.buffer()))?;
         let mut kept = HostMasters::new(plan, params.iter().map(|param| &*param.name))?;
         let Started { slots, lowered } = Started::new(self, &mut kept, params, plan, 0)?;
@@ -34,7 +30,7 @@ impl MasterWeights for Wgpu {
     }
 
     fn set_plan(&self, masters: &mut Masters, plan: &Plan) -> Result<(), Error> {
-        has_shaders(plan)?;
+        check_plan::<Self>(plan)?;
         self.has_made(&masters.applied)?;
         masters.kept.set_plan(plan)?;
         masters.rules.clear();
@@ -48,7 +44,7 @@ impl MasterWeights for Wgpu {
         grads: Gradients,
         found: &Found,
     ) -> Result<(), Error> {
-        grads.are_of(self)?;
+        grads.check_owner(self)?;
         self.has_made(&masters.applied)?;
         self.has_made(found.buffer())?;
         params.iter().try_for_each(|param| self.has_made(param.value.buffer()))?;
@@ -61,7 +57,7 @@ impl MasterWeights for Wgpu {
         // What someone else holds of a parameter keeps its bits.
         let moving = params.iter_mut().zip(&places).filter(|(_, place)| place.is_some());
         for (param, _) in moving {
-            param.value.own_whole(self)?;
+            self.own_parameter(&mut param.value)?;
         }
         masters.step(self, params, &places, (&grads, found))
     }
@@ -74,7 +70,7 @@ impl MasterWeights for Wgpu {
         mut more: Vec<Named<Tensor>>,
         plan: &Plan,
     ) -> Result<(), Error> {
-        has_shaders(plan)?;
+        check_plan::<Self>(plan)?;
         self.has_made(&masters.applied)?;
         more.iter().try_for_each(|param| self.has_made(param.value.buffer()))?;
         let mut kept = masters.kept.joining(plan, more.iter().map(|param| &*param.name))?;
@@ -88,7 +84,7 @@ impl MasterWeights for Wgpu {
         // Before the counts go over, so that what it clears is cleared there too.
         masters.count_lost(self, plan.counts_lost_updates())?;
         if before > 0 {
-            self.copy(&masters.applied, &applied, 0, size_of::<AppliedRow>() * before)?;
+            self.copy_to(&masters.applied, &applied, 0, size_of::<AppliedRow>() * before)?;
         }
 
         (masters.applied, masters.moves) = (applied, moves);
@@ -101,20 +97,9 @@ impl MasterWeights for Wgpu {
     }
 }
 
-impl Tensor {
-    /// Makes sure that nobody else sees what is written to it, and that it begins where its buffer does: a shader that writes
-    /// takes whole words from a binding's start on.
-    pub(super) fn own_whole(&mut self, wgpu: &Wgpu) -> Result<(), Error> {
-        if self.range().start != 0 {
-            *self = wgpu.copied(self)?;
-        }
-        self.own(wgpu)
-    }
-}
-
 /// Parameters whose masters are made, of which nothing is in place yet.
 pub(super) struct Started {
-    pub(super) slots: HashMap<Arc<str>, Slot>,
+    pub(super) slots: HashMap<Arc<str>, ParamState<Wgpu>>,
     /// The parameters as they are to be stored.
     pub(super) lowered: Vec<Tensor>,
 }
@@ -134,7 +119,8 @@ impl Started {
             let stored = storable(plan.dtype_of(&param.name, now))?;
             let rule = plan.rule_for(&param.name);
             kept.declare(&param.name, param.value.len(), stored)?;
-            let (slot, low) = Slot::new(wgpu, number, &param.value, (plan.store(), stored), rule)?;
+            let (slot, low) =
+                ParamState::new(wgpu, number, &param.value, (plan.store(), stored), rule)?;
             started.slots.insert(param.name.clone(), slot);
             started.lowered.push(low);
         }

@@ -1,20 +1,18 @@
 //! Master weights on the device: the fused step, predicated there.
 
 mod corrections;
-mod kept;
 mod lost;
 mod master_weights;
 mod rules;
 mod scaled;
-mod slot;
 mod snapshot;
 mod step;
 mod table;
 
 use crate::{Error, Wgpu, memory::Buffer, shaders::Shader};
+use binade_gpu::ParamState;
 use binade_master_weights::HostMasters;
 use rules::Rules;
-use slot::Slot;
 use std::{collections::HashMap, fmt, sync::Arc};
 use table::Table;
 
@@ -33,7 +31,7 @@ pub(crate) const SHADERS: &[&Shader] = &[
 pub struct Masters {
     /// Names, lengths, types and rules; no values.
     kept: HostMasters,
-    slots: HashMap<Arc<str>, Slot>,
+    slots: HashMap<Arc<str>, ParamState<Wgpu>>,
     rules: Rules,
     /// Which gradients the last step asked for.
     asked: Table,
@@ -51,8 +49,8 @@ pub struct Masters {
 impl Masters {
     /// Bytes of masters, and of optimizer state.
     pub fn bytes(&self) -> (u64, u64) {
-        let masters = self.slots.values().map(Slot::master_bytes).sum();
-        (masters, self.slots.values().map(Slot::moment_bytes).sum())
+        let masters = self.slots.values().map(ParamState::master_bytes).sum();
+        (masters, self.slots.values().map(ParamState::moment_bytes).sum())
     }
 
     /// A parameter's master and moments, as `f32`, and the steps applied to it: a read, for a checkpoint or a test.

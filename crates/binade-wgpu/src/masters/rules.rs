@@ -8,7 +8,8 @@ use crate::{
         structs::{RuleRow, count, halves},
     },
 };
-use binade_master_weights::{MasterStore, Plan, StepConstants, UpdateRule};
+use binade_gpu::constant_words;
+use binade_master_weights::{StepConstants, UpdateRule};
 
 /// The rules in force, each once.
 #[derive(Debug, Default)]
@@ -50,41 +51,7 @@ impl Rules {
             UpdateRule::Adam(adam) => self.corrections.place(adam.betas),
             _ => [0, 0],
         };
-        let constants = words(&StepConstants::at(rule, 0));
+        let constants = constant_words(&StepConstants::at(rule, 0));
         RuleRow { negative_lr: halves((-rule.lr()).to_bits()), first, rows, constants, pad: 0 }
     }
-}
-
-/// Refuses a plan that no shader steps by.
-pub(super) fn has_shaders(plan: &Plan) -> Result<(), Error> {
-    let rules = plan.groups().iter().map(|group| &group.rule);
-    rules.chain([plan.rule()]).try_for_each(steppable)
-}
-
-/// The error for a store that no shader has.
-pub(super) fn storeless(store: MasterStore) -> Error {
-    Error::Store { what: format!("`MasterStore::{store:?}`") }
-}
-
-fn steppable(rule: &UpdateRule) -> Result<(), Error> {
-    match rule {
-        UpdateRule::Sgd(_) | UpdateRule::Adam(_) => Ok(()),
-        other => Err(unsteppable(other)),
-    }
-}
-
-/// The error for a rule that no shader steps by.
-pub(super) fn unsteppable(rule: &UpdateRule) -> Error {
-    Error::Rule { rule: format!("{rule:?}") }
-}
-
-/// A row of constants, with nothing behind those that are shorter.
-fn words(constants: &StepConstants) -> [u32; 9] {
-    let mut words = [0; 9];
-    let row: &[f32] = match constants {
-        StepConstants::Sgd(sgd) => &sgd.to_row(),
-        StepConstants::Adam(adam) => &adam.to_row(),
-    };
-    words.iter_mut().zip(row).for_each(|(word, value)| *word = value.to_bits());
-    words
 }

@@ -15,6 +15,7 @@ use crate::{
 };
 use binade_autocast::Autocast;
 use binade_core::DType;
+use binade_gpu::{Driver, ScaledMaster};
 
 pub(super) const OPEN: Shader = Shader {
     name: "scaled_open",
@@ -31,17 +32,6 @@ pub(super) const PACK: Shader = Shader {
     bindings: &[(1, Read), (2, Write), (3, Write), (4, Write), (5, Write), (6, Write)],
     ..OPEN
 };
-
-/// What is kept for one parameter.
-#[derive(Debug)]
-pub(super) struct Scaled {
-    /// `f16`, times 2 to the exponent.
-    pub(super) values: Tensor,
-    /// One `i32`.
-    pub(super) exponent: Tensor,
-    /// What one shader leaves to the next: the largest magnitude's bits, and the exponent before.
-    between: Buffer,
-}
 
 /// Which step it is opened for.
 #[derive(Clone, Copy)]
@@ -62,63 +52,66 @@ impl<'a> During<'a> {
     }
 }
 
-impl Scaled {
-    /// Of these values, of any type; nothing is waited for.
-    pub(super) fn new(wgpu: &Wgpu, values: &Tensor) -> Result<Self, Error> {
-        let mut wide = wgpu.cast(values, DType::F32)?;
-        wide.own_whole(wgpu)?;
-        let scaled = Self {
-            values: wgpu.unset(DType::F16, values.shape())?,
-            exponent: Tensor::filling(wgpu.zeros(4)?, DType::I32, &[1]),
-            between: wgpu.zeros(8)?,
+impl Wgpu {
+    /// The master of these values, of any type; nothing is waited for.
+    pub(crate) fn new_scaled_master(&self, values: &Tensor) -> Result<ScaledMaster<Self>, Error> {
+        let mut wide = self.cast(values, DType::F32)?;
+        self.own_parameter(&mut wide)?;
+        let scaled = ScaledMaster {
+            values: self.unset(DType::F16, values.shape())?,
+            exponent: Tensor::filling(self.zeros(4)?, DType::I32, &[1]),
+            between: self.zeros(8)?,
         };
-        let there = &wgpu.fixed()?.there;
-        let nothing = wgpu.buffer(4)?;
+        let there = &self.fixed()?.there;
+        let nothing = self.buffer(4)?;
         let start = During { stepped: there, flag: 0, applied: &nothing, slot: 0, counts: 0 };
-        scaled.pack(wgpu, &wide, start)?;
+        pack(&scaled, self, &wide, start)?;
         Ok(scaled)
     }
+}
 
-    /// The copy that a step moves. Where lost updates are counted it has two words an element, as `f64` has.
-    pub(super) fn open(&self, wgpu: &Wgpu, during: During<'_>) -> Result<Tensor, Error> {
-        let dtype = if during.counts == 0 { DType::F32 } else { DType::F64 };
-        let wide = wgpu.unset(dtype, self.values.shape())?;
-        self.run(wgpu, &OPEN, &wide, during)?;
-        Ok(wide)
-    }
+/// The copy that a step moves. Where lost updates are counted it has two words an element, as `f64` has.
+pub(super) fn open(
+    scaled: &ScaledMaster<Wgpu>,
+    wgpu: &Wgpu,
+    during: During<'_>,
+) -> Result<Tensor, Error> {
+    let dtype = if during.counts == 0 { DType::F32 } else { DType::F64 };
+    let wide = wgpu.unset(dtype, scaled.values.shape())?;
+    run(scaled, wgpu, &OPEN, &wide, during)?;
+    Ok(wide)
+}
 
-    /// Keeps what the step made of it.
-    pub(super) fn pack(&self, wgpu: &Wgpu, wide: &Tensor, during: During<'_>) -> Result<(), Error> {
-        self.run(wgpu, &LARGEST, wide, during)?;
-        self.run(wgpu, &PACK, wide, during)
-    }
+/// Keeps what the step made of it.
+pub(super) fn pack(
+    scaled: &ScaledMaster<Wgpu>,
+    wgpu: &Wgpu,
+    wide: &Tensor,
+    during: During<'_>,
+) -> Result<(), Error> {
+    run(scaled, wgpu, &LARGEST, wide, during)?;
+    run(scaled, wgpu, &PACK, wide, during)
+}
 
-    fn run(
-        &self,
-        wgpu: &Wgpu,
-        shader: &'static Shader,
-        wide: &Tensor,
-        during: During<'_>,
-    ) -> Result<(), Error> {
-        let During { stepped, flag, applied, slot, counts } = during;
-        for part in parts(wide.len(), wide.dtype().bytes(), wgpu.facts().most_binding_bytes) {
-            let params = structs::Scaled { len: count(part.len()), flag, slot, counts };
-            let bound = shader.bindings.iter().map(|(binding, _)| match binding {
-                1 => Bound::whole(stepped),
-                2 => Bound::whole(&self.between),
-                3 => Bound::elements(&self.exponent, 0..1).0,
-                4 => Bound::elements(&self.values, part.clone()).0,
-                5 => Bound::elements(wide, part.clone()).0,
-                _ => Bound::whole(applied),
-            });
-            wgpu.dispatch(shader, &params, bound.collect(), groups(part.len()))?;
-        }
-        Ok(())
+fn run(
+    scaled: &ScaledMaster<Wgpu>,
+    wgpu: &Wgpu,
+    shader: &'static Shader,
+    wide: &Tensor,
+    during: During<'_>,
+) -> Result<(), Error> {
+    let During { stepped, flag, applied, slot, counts } = during;
+    for part in parts(wide.len(), wide.dtype().bytes(), wgpu.facts().most_binding_bytes) {
+        let params = structs::Scaled { len: count(part.len()), flag, slot, counts };
+        let bound = shader.bindings.iter().map(|(binding, _)| match binding {
+            1 => Bound::whole(stepped),
+            2 => Bound::whole(&scaled.between),
+            3 => Bound::elements(&scaled.exponent, 0..1).0,
+            4 => Bound::elements(&scaled.values, part.clone()).0,
+            5 => Bound::elements(wide, part.clone()).0,
+            _ => Bound::whole(applied),
+        });
+        wgpu.dispatch(shader, &params, bound.collect(), groups(part.len()))?;
     }
-
-    /// The exponent on the host: waits for the device.
-    pub(super) fn read_exponent(&self, wgpu: &Wgpu) -> Result<i32, Error> {
-        let bytes = wgpu.to_bits(&self.exponent)?;
-        Ok(bytes.try_into().map_or(0, i32::from_le_bytes))
-    }
+    Ok(())
 }

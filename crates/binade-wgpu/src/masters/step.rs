@@ -1,13 +1,16 @@
 //! The dispatches of a step: what each parameter moves by, for all of them, then one fused step for each.
 
-use super::{Masters, kept::Kept, rules::unsteppable, scaled::During, slot::Slot};
+use super::{
+    Masters,
+    scaled::{self, During},
+};
 use crate::{
     Error, Found, Gradients, Tensor, Wgpu,
     dispatch::{
         Bound, GROUP, groups, parts,
         structs::{self, AskedRow, count, halves},
     },
-    gradients::supported,
+    gradients::{flag, flags, owed, supported},
     memory::Buffer,
     shaders::{
         Access::{Read, Write},
@@ -15,6 +18,7 @@ use crate::{
     },
 };
 use binade_core::Named;
+use binade_gpu::{MasterState, ParamState, unsupported_rule};
 use binade_master_weights::UpdateRule;
 
 pub(super) const PREPARE: Shader = Shader {
@@ -58,7 +62,7 @@ pub(super) const ADAM: Shader = Shader {
 
 /// A parameter that a step moves.
 struct Moving<'a> {
-    slot: &'a Slot,
+    slot: &'a ParamState<Wgpu>,
     param: &'a Tensor,
     grad: &'a Tensor,
     shader: &'static Shader,
@@ -83,7 +87,7 @@ impl Masters {
             else {
                 continue;
             };
-            let (flag, number) = (grads.flag(place), rules.number(rule));
+            let (flag, number) = (flag(grads, place), rules.number(rule));
             asked.push(AskedRow { flag, slot: slot.number, rule: number, pad: 0 });
             moving.push(Moving { slot, param: &param.value, grad, shader: shader(rule)? });
         }
@@ -92,7 +96,7 @@ impl Masters {
         }
         let [rules, corrections] = rules.tables(wgpu, self.attempts)?;
         let told = [table.of(wgpu, &asked)?, rules, corrections];
-        let seen = [Bound::whole(found.buffer()), grads.owed(wgpu)?, grads.flags(wgpu)?];
+        let seen = [Bound::whole(found.buffer()), owed(grads, wgpu)?, flags(grads, wgpu)?];
         let left = [&*applied, &*moves].map(Bound::whole);
         let bound = told.into_iter().chain(seen).chain(left).collect();
         let params = structs::Prepare { count: count(asked.len()) };
@@ -114,19 +118,19 @@ struct Among<'a> {
 impl Moving<'_> {
     /// The step, of a master that is to be opened between opening and packing it.
     fn dispatch(&self, wgpu: &Wgpu, among: &Among<'_>) -> Result<(), Error> {
-        let Kept::Scaled(scaled) = &self.slot.kept else {
-            return self.fused(wgpu, among, self.slot.kept.tensor());
+        let MasterState::Scaled(master) = &self.slot.master else {
+            return self.fused(wgpu, among, self.slot.master.tensor());
         };
         let during = During::step(among.moves, among.applied, self.slot.number, among.counts);
-        let wide = scaled.open(wgpu, during)?;
+        let wide = scaled::open(master, wgpu, during)?;
         self.fused(wgpu, among, Some(&wide))?;
-        scaled.pack(wgpu, &wide, during)
+        scaled::pack(master, wgpu, &wide, during)
     }
 
     /// The fused step, in parts where a binding does not hold it.
     fn fused(&self, wgpu: &Wgpu, among: &Among<'_>, beside: Option<&Tensor>) -> Result<(), Error> {
         let Self { slot, param, grad, shader } = *self;
-        let (store, seed) = slot.kept.code(param.dtype());
+        let (store, seed) = slot.master.code(param.dtype());
         let [seed_low, seed_high] = halves(seed);
         let gradient_dtype = supported("step with gradients of", grad)?;
         let dtype = supported("train parameters of", param)?;
@@ -166,7 +170,7 @@ fn shader(rule: &UpdateRule) -> Result<&'static Shader, Error> {
     match rule {
         UpdateRule::Sgd(_) => Ok(&SGD),
         UpdateRule::Adam(_) => Ok(&ADAM),
-        other => Err(unsteppable(other)),
+        other => Err(unsupported_rule::<Wgpu>(other)),
     }
 }
 

@@ -1,11 +1,12 @@
-//! Device memory: buffers that go back to a pool, and buffers that the host can read, which go round.
+//! Device memory, and buffers that the host can read, which go round.
 
-mod buffer;
-mod meter;
-mod pool;
+mod allocation;
 mod staging;
 
-pub(crate) use buffer::{Buffer, is_alone};
-pub use meter::MemoryUse;
-pub(crate) use pool::{Pool, Taker};
+pub(crate) use allocation::Allocation;
 pub(crate) use staging::{Ring, Staging};
+
+/// A buffer of the pool.
+pub(crate) type Buffer = binade_gpu::Buffer<Allocation>;
+/// Buffers that are not in use.
+pub(crate) type Pool = binade_gpu::Pool<Allocation>;

@@ -3,6 +3,7 @@
 use super::pointwise::{PARAMS, ZIP};
 use crate::{Error, Tensor, Wgpu, shaders::Shader};
 use binade_core::Op;
+use binade_gpu::Driver;
 use binade_ops::Add;
 
 pub(super) const SHADERS: &[&Shader] = &[&ADD];

@@ -12,6 +12,7 @@ use crate::{
     },
 };
 use binade_core::{DType, Op};
+use binade_gpu::Driver;
 use binade_ops::{BiasAdd, Fill, operands, shape};
 
 pub(super) const SHADERS: &[&Shader] = &[&BIAS_ADD, &CHANNEL_SUMS];

@@ -7,6 +7,7 @@ use super::{
 };
 use crate::{Error, Tensor, Wgpu, shaders::Shader};
 use binade_core::{DType, Op};
+use binade_gpu::Driver;
 use binade_ops::{AffineGrads, Conv2d, Conv2dConfig, operands, shape};
 
 pub(super) const SHADERS: &[&Shader] = &[];

@@ -12,6 +12,7 @@ use crate::{
     },
 };
 use binade_core::{Op, stochastic::threshold};
+use binade_gpu::Driver;
 use binade_ops::{Dropout, Fill, operands, shape};
 
 pub(super) const SHADERS: &[&Shader] = &[&DROPOUT];

@@ -12,6 +12,7 @@ use crate::{
     },
 };
 use binade_core::Op;
+use binade_gpu::Driver;
 use binade_ops::{Embedding, operands, shape};
 
 pub(super) const SHADERS: &[&Shader] = &[&EMBEDDING, &EMBEDDING_BACKWARD];

@@ -9,6 +9,7 @@ use crate::{
     shaders::{Access::Write, Shader},
 };
 use binade_core::DType;
+use binade_gpu::Driver;
 use binade_ops::{Fill, shape};
 
 pub(super) const SHADERS: &[&Shader] = &[&FILL];

@@ -18,6 +18,7 @@ use crate::{
 };
 use binade_autocast::Autocast;
 use binade_core::DType;
+use binade_gpu::Driver;
 
 pub(super) const SHADERS: &[&Shader] = &[&MATMUL];
 

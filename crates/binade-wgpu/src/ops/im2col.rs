@@ -12,6 +12,7 @@ use crate::{
     },
 };
 use binade_core::DType;
+use binade_gpu::Driver;
 use binade_ops::Conv2dConfig;
 
 pub(super) const SHADERS: &[&Shader] = &[&CONV2D_COLUMNS, &CONV2D_PIXELS];

@@ -17,6 +17,7 @@ use crate::{
     },
 };
 use binade_core::{DType, Op};
+use binade_gpu::Driver;
 use binade_ops::{Fill, LayerNorm, NormGrads, operands, shape};
 
 pub(super) const SHADERS: &[&Shader] = &[

@@ -11,6 +11,7 @@ use super::{
 };
 use crate::{Error, Tensor, Wgpu, shaders::Shader};
 use binade_core::Op;
+use binade_gpu::Driver;
 use binade_ops::{AffineGrads, Linear, operands, shape};
 
 pub(super) const SHADERS: &[&Shader] = &[];

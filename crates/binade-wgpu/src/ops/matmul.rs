@@ -8,6 +8,7 @@
 use super::gemm::{Bias, Gemm, Matrices};
 use crate::{Error, Tensor, Wgpu, shaders::Shader};
 use binade_core::Op;
+use binade_gpu::Driver;
 use binade_ops::{MatMul, operands, shape};
 
 pub(super) const SHADERS: &[&Shader] = &[];

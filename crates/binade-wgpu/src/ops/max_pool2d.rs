@@ -12,6 +12,7 @@ use crate::{
     },
 };
 use binade_core::Op;
+use binade_gpu::Driver;
 use binade_ops::{MaxPool2d, MaxPool2dConfig, operands, shape};
 
 pub(super) const SHADERS: &[&Shader] = &[&MAX_POOL2D, &MAX_POOL2D_BACKWARD];

@@ -13,6 +13,7 @@ use crate::{
     },
 };
 use binade_core::Op;
+use binade_gpu::Driver;
 use binade_ops::{MseLoss, operands, shape};
 
 pub(super) const SHADERS: &[&Shader] = &[&MSE_LOSS, &MSE_LOSS_BACKWARD];

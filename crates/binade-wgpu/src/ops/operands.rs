@@ -1,30 +1,13 @@
 //! What operations ask of their operands: type and shape as everywhere, and memory of the handle that is asked.
 
 use crate::{
-    Error, Tensor, Wgpu,
+    Error, Tensor, Wgpu, WgpuError,
     dispatch::{Bound, MOST_ELEMENTS},
     facts::ALIGNED,
 };
-use binade_core::DType;
-use binade_ops::Operand;
 use std::ops::Range;
 
-impl Operand for Tensor {
-    fn dtype(&self) -> DType {
-        self.dtype()
-    }
-
-    fn shape(&self) -> &[usize] {
-        self.shape()
-    }
-}
-
 impl Wgpu {
-    /// Refuses operands of another handle.
-    pub(super) fn has_made_all(&self, operands: &[&Tensor]) -> Result<(), Error> {
-        operands.iter().try_for_each(|operand| self.has_made(operand.buffer()))
-    }
-
     /// Indices or labels: all of an i64 tensor as words, and the place of the first.
     pub(super) fn whole_words(&self, tensor: &Tensor) -> Result<(Bound, u32), Error> {
         let (bound, start) = self.whole(tensor)?;
@@ -37,7 +20,10 @@ impl Wgpu {
         let most = self.facts().most_binding_bytes;
         // The first element may lie just before the next place where bindings may begin.
         if tensor.bytes() as u64 + ALIGNED > most || tensor.len() >= MOST_ELEMENTS {
-            return Err(Error::TooLarge { bytes: tensor.bytes(), most: most - ALIGNED });
+            return Err(Error::Driver(WgpuError::TooLarge {
+                bytes: tensor.bytes(),
+                most: most - ALIGNED,
+            }));
         }
         Ok(Bound::elements(tensor, 0..tensor.len()))
     }

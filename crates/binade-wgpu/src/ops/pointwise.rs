@@ -13,6 +13,7 @@ use crate::{
     },
 };
 use binade_core::Op;
+use binade_gpu::Driver;
 use binade_ops::{operands, shape};
 
 /// Bytes of the parameters.

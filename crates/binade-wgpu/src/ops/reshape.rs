@@ -1,6 +1,7 @@
 //! The same elements under another shape.
 
 use crate::{Error, Tensor, Wgpu, shaders::Shader};
+use binade_gpu::Driver;
 use binade_ops::Reshape;
 
 pub(super) const SHADERS: &[&Shader] = &[];

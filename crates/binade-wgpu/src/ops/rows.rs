@@ -2,7 +2,7 @@
 
 use super::operands::pieces;
 use crate::{
-    Error, Tensor, Wgpu,
+    Error, Tensor, Wgpu, WgpuError,
     dispatch::{
         Bound, GROUP, THREADS, groups, parts,
         structs::{self, code, count},
@@ -14,6 +14,7 @@ use crate::{
     },
 };
 use binade_core::{DType, Op};
+use binade_gpu::Driver;
 use binade_ops::{operands, shape};
 use std::ops::Range;
 
@@ -74,7 +75,7 @@ impl Rows {
         // The numbers of a row are two of 32 bits.
         let step = most / bytes.max(8);
         if step == 0 {
-            return Err(Error::TooLarge { bytes, most: most as u64 });
+            return Err(Error::Driver(WgpuError::TooLarge { bytes, most: most as u64 }));
         }
         let all = self.count;
         Ok((0..all).step_by(step).map(move |first| first..all.min(first + step)))

@@ -11,6 +11,7 @@ use crate::{
     shaders::Shader,
 };
 use binade_core::DType;
+use binade_gpu::Driver;
 use binade_ops::{Fill, shape};
 
 /// Bytes of the parameters.

@@ -1,16 +1,16 @@
 //! Clipping by groups: each is measured as a set is, and one pass multiplies them all.
 
-use super::{Found, Scale, grad_ops::CLIP};
+use super::{Scale, clip::CLIP};
 use crate::{
     Error, Gradients, Wgpu,
     dispatch::{
         Bound,
         structs::{self, count},
     },
-    gradients::{Factors, Present, supported},
     memory::Buffer,
     shaders::{Access::Write, Shader},
 };
+use binade_gpu::{Driver, Factors, Present};
 use binade_grad_scaler::{ClipGroup, Norm, ScaleState, ScaleStore};
 
 pub(super) const CLIP_GROUP: Shader = Shader {
@@ -21,47 +21,35 @@ pub(super) const CLIP_GROUP: Shader = Shader {
 };
 
 impl Wgpu {
-    /// Clips by groups. The gradients are `f32` tensors afterwards, whether or not a group was clipped: only the device knows.
-    pub(super) fn clip_by_groups(
-        &self,
-        grads: &mut Gradients,
-        groups: &[ClipGroup],
-        verdict: &mut Found,
-    ) -> Result<(), Error> {
-        let places = ClipGroup::places(groups, grads.names().map(|name| &**name))?;
-        grads.are_of(self)?;
-        self.has_made(&verdict.bits)?;
-        grads
-            .present()
-            .try_for_each(|grad| supported("clip gradients of", grad.tensor).map(drop))?;
-        if groups.is_empty() {
-            return Ok(());
-        }
-        // What is measured is multiplied by one factor alone, and these may be owed two.
-        let values = match grads.owed {
-            Some(_) => &grads.settled(self, f32::INFINITY)?,
-            None => &*grads,
-        };
-        let verdict = verdict.own(self)?;
-        let of_groups = self.factors(values, groups, &places, verdict)?;
-        let factors = Factors { of_groups: &of_groups, places: &places };
-        *grads = values.settled_by(self, Some(&factors), f32::INFINITY)?;
-        Ok(())
-    }
-
-    /// The factor of each group; raises the verdict.
-    fn factors(
+    /// Measures each group as a set is measured, and multiplies all in one pass.
+    pub(crate) fn run_clip_groups(
         &self,
         grads: &Gradients,
         groups: &[ClipGroup],
-        places: &[Option<usize>],
+        factors: &Factors<'_, Self>,
         verdict: &Buffer,
-    ) -> Result<Buffer, Error> {
+    ) -> Result<Gradients, Error> {
+        // A value is measured times one factor alone, and these may be owed two.
+        let values = match grads.owed {
+            Some(_) => &grads.settled(self, f32::INFINITY)?,
+            None => grads,
+        };
+        self.measure_groups(values, groups, factors, verdict)?;
+        values.settled_by(self, Some(factors), f32::INFINITY)
+    }
+
+    /// Writes the factor of each group; raises the verdict.
+    fn measure_groups(
+        &self,
+        grads: &Gradients,
+        groups: &[ClipGroup],
+        factors: &Factors<'_, Self>,
+        verdict: &Buffer,
+    ) -> Result<(), Error> {
         let one = self.upload_state(ScaleState::from_exponent(0))?;
-        let factors = self.buffer(size_of::<f32>() * groups.len())?;
-        let mut members: Vec<Vec<Present<'_>>> = groups.iter().map(|_| Vec::new()).collect();
+        let mut members: Vec<Vec<Present<'_, Wgpu>>> = groups.iter().map(|_| Vec::new()).collect();
         for grad in grads.present() {
-            let place = places.get(grad.place).copied().flatten();
+            let place = factors.places.get(grad.place).copied().flatten();
             if let Some(group) = place.and_then(|place| members.get_mut(place)) {
                 group.push(grad);
             }
@@ -73,15 +61,15 @@ impl Wgpu {
                 name: self.names().number(&group.norm_name()),
                 place: count(place),
             };
-            self.clip_group(grads, &members, &one, &params, [verdict, &factors])?;
+            self.clip_group(grads, &members, &one, &params, [verdict, factors.of_groups])?;
         }
-        Ok(factors)
+        Ok(())
     }
 
     fn clip_group(
         &self,
         grads: &Gradients,
-        members: &[Present<'_>],
+        members: &[Present<'_, Wgpu>],
         one: &Scale,
         params: &structs::ClipOfGroup,
         [verdict, factors]: [&Buffer; 2],

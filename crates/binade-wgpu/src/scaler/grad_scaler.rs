@@ -1,8 +1,8 @@
 //! Scaling losses and looking at gradients.
 
-use super::{Found, Scale};
+use super::Scale;
 use crate::{
-    Error, Gradients, Tensor, Wgpu,
+    Error, Found, Gradients, Tensor, Wgpu,
     dispatch::{
         Bound, groups, parts,
         structs::{self, code, count},
@@ -13,6 +13,7 @@ use crate::{
     },
 };
 use binade_core::DType;
+use binade_gpu::Driver;
 use binade_grad_scaler::{GradScaler, Loss};
 
 pub(super) const SCALE: Shader = Shader {

@@ -1,16 +1,14 @@
 //! Loss scaling: the scale and what passes find are values on the device.
 
 mod accumulate;
+mod clip;
 mod clip_groups;
-mod found;
-mod grad_ops;
 mod grad_scaler;
 mod report;
 mod scale;
 mod scale_store;
 mod unscale;
 
-pub use found::Found;
 pub use scale::Scale;
 
 use crate::shaders::Shader;
@@ -20,7 +18,7 @@ pub(crate) const SHADERS: &[&Shader] = &[
     &accumulate::ACCUMULATE,
     &accumulate::ACCUMULATE_MARK,
     &clip_groups::CLIP_GROUP,
-    &grad_ops::CLIP,
+    &clip::CLIP,
     &grad_scaler::SCALE,
     &scale_store::MERGE,
     &scale_store::SCALE_UPDATE,

@@ -1,14 +1,8 @@
 //! A step's report on its way to the host: the scale after it, and what its passes found.
 
-use super::{Found, scale};
-use crate::{
-    Error, Wgpu,
-    dispatch::structs::{FoundBits, ScaleBits},
-    faults::Noted,
-    memory::Buffer,
-    sent::Sent,
-};
+use crate::{Error, Found, Wgpu, faults::Noted, memory::Buffer, sent::Sent};
 use binade_core::Finding;
+use binade_gpu::parse_report;
 use binade_grad_scaler::ScaleState;
 
 /// A copy that was asked for when the scale was updated, so that whoever asks later waits for no later step.
@@ -23,15 +17,10 @@ pub(super) struct Report {
     faults: Option<Noted>,
 }
 
-/// Where a report has the finding of this number.
-pub(super) fn place(number: usize) -> usize {
-    size_of::<ScaleBits>() + number * size_of::<FoundBits>()
-}
-
 impl Report {
     /// Asks for a copy of what `update` has written.
     pub(super) fn send(wgpu: &Wgpu, from: &Buffer, found: &[&Found]) -> Result<Self, Error> {
-        let stamps = found.iter().map(|found| found.stamp).collect();
+        let stamps = found.iter().map(|found| found.stamp()).collect();
         let (words, faults) = (send_words(wgpu, found)?, wgpu.send_faults()?);
         Ok(Self { sent: wgpu.send(from, 0..from.bytes())?, stamps, words, faults })
     }
@@ -60,7 +49,7 @@ impl Report {
 
     /// Where each of `found` is in it, if all are.
     pub(super) fn places(&self, found: &[&Found]) -> Option<Vec<usize>> {
-        let place = |found: &&Found| self.stamps.iter().position(|stamp| *stamp == found.stamp);
+        let place = |found: &&Found| self.stamps.iter().position(|stamp| *stamp == found.stamp());
         found.iter().map(place).collect()
     }
 
@@ -79,7 +68,7 @@ impl Report {
             _ => Ok(Vec::new()),
         });
         let words = words.collect::<Result<Vec<_>, Error>>()?;
-        parse(wgpu, &report, found, places, &words)
+        parse_report(wgpu, &report, found, places, &words)
     }
 }
 
@@ -88,30 +77,4 @@ pub(super) fn send_words(wgpu: &Wgpu, found: &[&Found]) -> Result<Vec<Option<Sen
     let send =
         |found: &&Found| found.words().map(|words| wgpu.send(words, 0..words.bytes())).transpose();
     found.iter().map(send).collect()
-}
-
-/// What a report says: the scale's bits first. `words` are each finding's, in the order of `found`.
-pub(super) fn parse(
-    wgpu: &Wgpu,
-    report: &[u8],
-    found: &[&Found],
-    places: &[usize],
-    words: &[Vec<u8>],
-) -> Result<(Vec<Finding>, ScaleState), Error> {
-    let (state, findings) = report.split_at(size_of::<ScaleBits>().min(report.len()));
-    let state: ScaleBits = bytemuck::try_pod_read_unaligned(state).map_err(torn)?;
-    let (findings, _) = findings.as_chunks::<{ size_of::<FoundBits>() }>();
-    let finding = |((found, place), words): ((&&Found, &usize), &Vec<u8>)| {
-        let bits =
-            findings.get(*place).ok_or_else(|| torn(bytemuck::PodCastError::SizeMismatch))?;
-        Ok(found.finding(wgpu, &bytemuck::pod_read_unaligned(bits), words))
-    };
-    let findings =
-        found.iter().zip(places).zip(words).map(finding).collect::<Result<_, Error>>()?;
-    Ok((findings, scale::from_bits(&state)))
-}
-
-/// A report of another length than was asked for: a defect of this crate.
-fn torn(error: bytemuck::PodCastError) -> Error {
-    Error::Driver { call: "report", cause: error.to_string() }
 }

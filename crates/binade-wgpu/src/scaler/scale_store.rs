@@ -1,15 +1,11 @@
 //! Where the scale lives: uploaded, merged, updated in place, and read when someone asks.
 
-use super::{
-    Found, Scale, found,
-    report::{self, Report},
-    scale,
-};
+use super::{Scale, report::Report};
 use crate::{
-    Error, Wgpu,
+    Error, Found, Wgpu,
     dispatch::{
         Bound,
-        structs::{self, FoundBits, count},
+        structs::{self, FoundBits, ScaleBits, count},
     },
     memory::Buffer,
     shaders::{
@@ -18,7 +14,8 @@ use crate::{
     },
 };
 use binade_core::Finding;
-use binade_grad_scaler::{Join, LossScale, ScaleState, ScaleStore, Tolerance};
+use binade_gpu::{Driver, LogMaxBits, LossScaleBits, finding_offset};
+use binade_grad_scaler::{Join, LossScale, ScaleState, ScaleStore};
 use std::sync::Arc;
 
 pub(super) const MERGE: Shader = Shader {
@@ -39,12 +36,12 @@ impl ScaleStore for Wgpu {
     type Scale = Scale;
 
     fn upload_state(&self, state: ScaleState) -> Result<Scale, Error> {
-        Ok(Scale::new(self.buffer_of(bytemuck::bytes_of(&scale::to_bits(state)))?))
+        Ok(Scale::new(self.buffer_of(bytemuck::bytes_of(&ScaleBits::from(state)))?))
     }
 
     fn merge(&self, into: &mut Found, from: &Found, join: Join) -> Result<(), Error> {
-        self.has_made(&from.bits)?;
-        let bound = vec![Bound::whole(into.own(self)?), Bound::whole(&from.bits)];
+        self.has_made(from.buffer())?;
+        let bound = vec![Bound::whole(into.own(self)?), Bound::whole(from.buffer())];
         let params = structs::Merge { all: u32::from(join == Join::All) };
         self.dispatch(&MERGE, &params, bound, 1)
     }
@@ -57,7 +54,7 @@ impl ScaleStore for Wgpu {
         rule: &LossScale,
     ) -> Result<(), Error> {
         let found: Vec<&Found> = parts.iter().chain(verdicts).copied().collect();
-        found.iter().try_for_each(|found| self.has_made(&found.bits))?;
+        found.iter().try_for_each(|found| self.has_made(found.buffer()))?;
         self.has_made(&scale.bits)?;
         // The report of the last update is somebody else's by now, or nobody's.
         scale.report = None;
@@ -85,8 +82,7 @@ impl ScaleStore for Wgpu {
     }
 
     fn upload_found(&self, found: &Finding) -> Result<Found, Error> {
-        let bits = self.buffer_of(bytemuck::bytes_of(&found::bits(self, found)))?;
-        Ok(Found { missing: found.missing.clone(), ..Found::new(Arc::new(bits)) })
+        Found::upload(self, found)
     }
 }
 
@@ -94,54 +90,43 @@ impl Wgpu {
     /// A report with these findings, and room for a scale before them.
     fn gathered(&self, found: &[&Found]) -> Result<Buffer, Error> {
         // Room for one finding at least: what a shader is given has no less than what it declares.
-        let report = self.buffer(report::place(found.len().max(1)))?;
+        let report = self.buffer(finding_offset(found.len().max(1)))?;
         for (number, found) in found.iter().enumerate() {
-            self.copy(&found.bits, &report, report::place(number), size_of::<FoundBits>())?;
+            self.copy_to(found.buffer(), &report, finding_offset(number), size_of::<FoundBits>())?;
         }
         Ok(report)
     }
 
     /// What was not reported, since no update came after it: copied together, and waited for.
     fn gather(&self, found: &[&Found], scale: &Scale) -> Result<(Vec<Finding>, ScaleState), Error> {
-        found.iter().try_for_each(|found| self.has_made(&found.bits))?;
+        found.iter().try_for_each(|found| self.has_made(found.buffer()))?;
         self.has_made(&scale.bits)?;
         let all = self.gathered(found)?;
-        self.copy(&scale.bits, &all, 0, scale.bits.bytes())?;
+        self.copy_to(&scale.bits, &all, 0, scale.bits.bytes())?;
         let places: Vec<usize> = (0..found.len()).collect();
         Report::send(self, &all, found)?.read(self, found, &places)
     }
 }
 
 fn params(rule: &LossScale, parts: usize, found: usize) -> structs::Update {
-    let (tolerance, amount) = tolerance(rule.tolerance);
-    let log_max = rule.log_max.as_ref();
+    let rule = LossScaleBits::from(rule);
+    let LogMaxBits { ceiling, deviations, weight, slow_weight } = rule.log_max;
     structs::Update {
-        growth: rule.growth_exponent,
-        backoff: rule.backoff_exponent,
-        min: rule.min_exponent,
-        max: rule.max_exponent,
+        growth: rule.growth,
+        backoff: rule.backoff,
+        min: rule.min,
+        max: rule.max,
         growth_interval: rule.growth_interval,
         patience: rule.patience,
-        tolerance,
-        amount,
-        ceiling: log_max.map_or(0, |it| it.ceiling_exponent),
-        deviations: log_max.map_or(0, |it| it.deviations),
-        weight: log_max.map_or(0, |it| it.weight),
-        slow_weight: log_max.map_or(0, |it| it.slow_weight),
-        predicts: u32::from(log_max.is_some()),
+        tolerance: rule.tolerance,
+        amount: rule.amount,
+        ceiling,
+        deviations,
+        weight,
+        slow_weight,
+        predicts: rule.predicts,
         parts: count(parts),
         count: count(found),
         pad: 0,
-    }
-}
-
-/// The kind's number in `scale_update.wgsl`, and its own.
-fn tolerance(tolerance: Tolerance) -> (u32, u32) {
-    match tolerance {
-        Tolerance::None => (0, 0),
-        Tolerance::UntilGoodStep { overflows } => (1, overflows),
-        Tolerance::UntilGrowth { overflows } => (2, overflows),
-        Tolerance::InARow { overflows } => (3, overflows),
-        Tolerance::Share { of_65536 } => (4, of_65536),
     }
 }

@@ -1,19 +1,20 @@
 //! The read-only pass over a set.
 
-use super::{Found, Scale, found::Maybe};
+use super::Scale;
 use crate::{
-    Error, Gradients, Wgpu,
+    Error, Found, Gradients, Wgpu,
     dispatch::{
         Bound, groups_of, parts,
         structs::{self, CHUNK, FoundBits, OwedBits, PARTIAL, count},
     },
-    gradients::{Present, supported},
+    gradients::{flag, flags, supported},
     memory::Buffer,
     shaders::{
         Access::{Read, Write},
         Shader,
     },
 };
+use binade_gpu::{Driver, Present};
 use std::{ops::Range, sync::Arc};
 
 pub(super) const UNSCALE: Shader = Shader {
@@ -33,20 +34,20 @@ pub(super) const UNSCALE_JOIN: Shader = Shader {
 impl Wgpu {
     /// Looks at every gradient as it is and as it will be once multiplied by the scale's inverse, which it is owed then.
     pub(super) fn inspect(&self, grads: &mut Gradients, scale: &Scale) -> Result<Found, Error> {
-        grads.are_of(self)?;
+        grads.check_owner(self)?;
         self.has_made(&scale.bits)?;
         let all: Vec<_> = grads.present().collect();
         let (found, owed) = self.look(grads, &all, scale)?;
         grads.owed = Some(Arc::new(owed));
         grads.is_measured = true;
-        Ok(told(Found::new(Arc::new(found)), grads))
+        Ok(Found::of(found, grads))
     }
 
     /// Looks at these of a set: what is found of them, and what they are owed then.
     pub(super) fn look(
         &self,
         grads: &Gradients,
-        members: &[Present<'_>],
+        members: &[Present<'_, Wgpu>],
         scale: &Scale,
     ) -> Result<(Buffer, Buffer), Error> {
         let dtypes = members.iter().map(|grad| supported("unscale gradients of", grad.tensor));
@@ -61,7 +62,7 @@ impl Wgpu {
     }
 
     /// Room for what is left by each chunk of these, and for one at least.
-    fn partials(&self, members: &[Present<'_>]) -> Result<Buffer, Error> {
+    fn partials(&self, members: &[Present<'_, Wgpu>]) -> Result<Buffer, Error> {
         let chunks = members.iter().map(|grad| {
             self.pieces(grad.tensor.len()).map(|piece| piece.len().div_ceil(CHUNK)).sum::<usize>()
         });
@@ -77,7 +78,7 @@ impl Wgpu {
     fn look_at_chunks<'g>(
         &self,
         grads: &Gradients,
-        members: impl Iterator<Item = (&'g Present<'g>, u32)>,
+        members: impl Iterator<Item = (&'g Present<'g, Wgpu>, u32)>,
         scale: &Scale,
         partials: &Buffer,
     ) -> Result<usize, Error> {
@@ -94,10 +95,10 @@ impl Wgpu {
                     parameter,
                     chunks: count(chunks),
                     first_partial: count(first_partial),
-                    flag: grads.flag(grad.place),
+                    flag: flag(grads, grad.place),
                     before: count(piece.start),
                 };
-                let (flags, rest) = (grads.flags(self)?, Bound::whole(partials));
+                let (flags, rest) = (flags(grads, self)?, Bound::whole(partials));
                 let bound = vec![values, flags, Bound::whole(&scale.bits), rest];
                 self.dispatch(&UNSCALE, &params, bound, groups_of(chunks))?;
                 first_partial += chunks;
@@ -105,13 +106,4 @@ impl Wgpu {
         }
         Ok(first_partial)
     }
-}
-
-/// With the names of gradients that are missing, or may be.
-fn told(found: Found, grads: &Gradients) -> Found {
-    let absent = grads.entries.iter().filter(|entry| entry.value.is_none());
-    let missing = absent.map(|entry| entry.name.clone()).collect();
-    let names = || grads.names().cloned().collect();
-    let maybe = grads.present.clone().map(|present| Maybe { present, names: names() });
-    Found { missing, maybe, ..found }
 }

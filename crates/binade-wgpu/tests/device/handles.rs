@@ -3,7 +3,7 @@
 use crate::support::{Result, kind, noise, own, vector, wgpu};
 use binade_core::{DType, ErrorKind};
 use binade_ops::{Add, Download, Fill, Relu, Upload};
-use binade_wgpu::{Error, Options, Wgpu};
+use binade_wgpu::{Error, Options, Wgpu, WgpuError};
 
 crate::tests![
     only_reads_wait,
@@ -99,7 +99,7 @@ fn a_destroyed_device_is_lost_and_stays_lost() -> Result {
     wgpu.synchronize()?;
     wgpu.device().destroy();
     let first = wgpu.add(&x, &x).and_then(|sum| wgpu.download(&sum)).unwrap_err();
-    assert!(matches!(first, Error::Lost { .. }), "{first}");
+    assert!(matches!(first, Error::Driver(WgpuError::Lost { .. })), "{first}");
     assert_eq!(wgpu.download(&x).unwrap_err(), first);
     assert_eq!(kind(wgpu.upload(&[1.0], &[1], DType::F32)), ErrorKind::DeviceLost);
     // Others go on.
@@ -197,7 +197,9 @@ fn a_tensor_of_more_than_a_gibibyte_is_read() -> Result {
     let len = usize::try_from(bytes)? / 4;
     let x = match wgpu.fill(1.5, &[len], DType::F32) {
         // SwiftShader has no room for a tensor as large.
-        Err(Error::OutOfMemory { .. }) if wgpu.facts().is_software => return Ok(()),
+        Err(Error::Driver(WgpuError::OutOfMemory { .. })) if wgpu.facts().is_software => {
+            return Ok(());
+        }
         other => other?,
     };
     let all = wgpu.to_bits(&x)?;

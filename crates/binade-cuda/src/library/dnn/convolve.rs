@@ -5,7 +5,7 @@ use super::{
     open::Shared,
     problem::Problem,
 };
-use crate::{Cuda, Error, Tensor, library::convolutions::Pass, memory::Buffer};
+use crate::{Cuda, CudaError, Error, Tensor, library::convolutions::Pass, memory::Buffer};
 use binade_ops::Conv2dConfig;
 use cudarc::cudnn::result::CudnnError;
 use std::{collections::hash_map::Entry, sync::PoisonError};
@@ -57,7 +57,7 @@ impl Cuda {
     }
 
     fn is_captured(&self) -> bool {
-        self.inner.pool.recorder.running() == Some(true)
+        self.inner.pool.state.running() == Some(true)
     }
 
     fn enqueue_convolution(
@@ -69,7 +69,7 @@ impl Cuda {
         let (name, Shared { handle, plans }) = (problem.pass.name(), shared);
         let Some(Some(plan)) = plans.get(problem) else { return Ok(Ok(())) };
         self.in_turn(name, |stream| {
-            self.inner.pool.recorder.note(name, || words(problem, at))?;
+            self.inner.pool.state.note(name, || words(problem, at))?;
             self.check("bind", stream.context().bind_to_thread())?;
             let convolved = handle.convolve(plan, at);
             *self.inner.last.lock().unwrap_or_else(PoisonError::into_inner) = name;
@@ -94,7 +94,7 @@ impl Cuda {
         };
         if self.is_captured() {
             // No warm-up did this: the recorder says so.
-            self.inner.pool.recorder.note(problem.pass.name(), || words(problem, at))?;
+            self.inner.pool.state.note(problem.pass.name(), || words(problem, at))?;
         }
         self.check("bind", self.inner.stream.context().bind_to_thread())?;
         self.inner.counters.search();
@@ -114,5 +114,5 @@ fn words(problem: &Problem, at: Addresses) -> Vec<u64> {
 }
 
 fn refused(call: &'static str, error: CudnnError) -> Error {
-    Error::Convolutions { call, cause: api::cause(error) }
+    Error::Driver(CudaError::Convolutions { call, cause: api::cause(error) })
 }

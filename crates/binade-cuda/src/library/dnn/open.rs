@@ -57,7 +57,7 @@ impl Cuda {
             return Ok(None);
         }
         if library.dnn.opened.get().is_none() {
-            if self.inner.pool.recorder.running() == Some(true) {
+            if self.inner.pool.state.running() == Some(true) {
                 return Ok(None);
             }
             let opened = self.open_dnn()?;

@@ -9,6 +9,7 @@ use super::{Choice, Gemm, Matrices, chosen, sizes_of};
 pub(in crate::ops) use crate::testing::device;
 use crate::{Cuda, Products, ProductsBy, Tensor};
 use binade_core::DType;
+use binade_gpu::Driver;
 use binade_ops::{Download, Upload};
 
 /// The device with its kernels, and with a library where there is one; none where there need be none.

@@ -7,6 +7,8 @@ pub(crate) use operations::{
     BatchNorm, Channels, Convolution, Dropout, Embedding, Pool, Product, Rows, Strides, Total,
 };
 
+pub(crate) use binade_gpu::{FoundBits, ScaleBits};
+
 use crate::Error;
 use binade_core::DType;
 use bytemuck::{Pod, Zeroable};
@@ -52,48 +54,6 @@ pub(crate) struct CastStochastic {
     pub(crate) step: u32,
     pub(crate) parameter: u32,
     pub(crate) block: [u32; 2],
-}
-
-/// `Scale` of `state.wgsl`.
-#[derive(Clone, Copy, Debug, Pod, Zeroable)]
-#[repr(C)]
-pub(crate) struct ScaleBits {
-    pub(crate) factor: f32,
-    pub(crate) inverse: f32,
-    pub(crate) significand: f32,
-    pub(crate) exponent: i32,
-    pub(crate) before: i32,
-    pub(crate) good_steps: u32,
-    pub(crate) bad_steps: u32,
-    pub(crate) diverged: u32,
-    pub(crate) updates: u64,
-    pub(crate) overflows: u64,
-    pub(crate) skipped: u64,
-    pub(crate) tolerated: u32,
-    pub(crate) since_move: u32,
-    pub(crate) mean: i64,
-    pub(crate) slow_mean: i64,
-    pub(crate) square: i64,
-    pub(crate) taken: u32,
-    pub(crate) slow_taken: u32,
-}
-
-/// `Found` of `state.wgsl`.
-#[derive(Clone, Copy, Debug, Pod, Zeroable)]
-#[repr(C)]
-pub(crate) struct FoundBits {
-    pub(crate) raised: u32,
-    pub(crate) halted: u32,
-    pub(crate) parameter: u32,
-    pub(crate) has_norm: u32,
-    pub(crate) index: u64,
-    pub(crate) scaled: f32,
-    pub(crate) unscaled: f32,
-    pub(crate) infinities: u64,
-    pub(crate) nans: u64,
-    pub(crate) magnitude: f32,
-    pub(crate) norm: f32,
-    pub(crate) pad: u64,
 }
 
 /// `Owed` of `state.wgsl`.
@@ -294,8 +254,6 @@ pub(crate) const PARTIAL: usize = 40;
 pub(crate) const CHUNK: usize = 16384;
 
 const _: () = {
-    assert!(size_of::<ScaleBits>() == 96);
-    assert!(size_of::<FoundBits>() == 64);
     assert!(size_of::<OwedBits>() == 24);
     assert!(size_of::<RuleRow>() == 56);
     assert!(size_of::<AppliedRow>() == 16);

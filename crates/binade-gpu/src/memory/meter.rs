@@ -1,25 +1,27 @@
-//! How much of the pool's memory is in use, and how much was at most.
+//! Bytes of the pool's memory in use, and their peak.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// Device memory in use, in bytes, each buffer as large as the pool made it: powers of two from 512 on, and multiples of
-/// 2 MiB from there. What the pool keeps for whoever comes next is not in use; what a captured step keeps for its replays is.
+/// Device memory in use, in bytes, each buffer as large as the pool made it: powers of two from the driver's least size on,
+/// and multiples of 2 MiB from there. Idle buffers of the pool do not count; memory that a captured step keeps for its replays
+/// does.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub struct MemoryUse {
-    /// Now.
+    /// Bytes in use now.
     pub bytes: usize,
-    /// The most at once since the device was opened, or since [`Cuda::reset_peak_memory`](crate::Cuda::reset_peak_memory).
+    /// Most bytes in use at once since the device was opened, or since the peak was reset.
     pub peak_bytes: usize,
 }
 
+/// Counts the bytes that are taken from a pool and given back.
 #[derive(Debug, Default)]
-pub(crate) struct Meter {
+pub(super) struct Meter {
     now: AtomicUsize,
     most: AtomicUsize,
 }
 
 impl Meter {
-    pub(crate) fn add(&self, bytes: usize) {
+    pub(super) fn add(&self, bytes: usize) {
         let now = self.now.fetch_add(bytes, Ordering::Relaxed) + bytes;
         self.most.fetch_max(now, Ordering::Relaxed);
     }
@@ -28,12 +30,12 @@ impl Meter {
         self.now.fetch_sub(bytes, Ordering::Relaxed);
     }
 
-    /// Begins again with what is in use.
-    pub(crate) fn reset(&self) {
+    /// Sets the peak to the bytes in use.
+    pub(super) fn reset(&self) {
         self.most.store(self.now.load(Ordering::Relaxed), Ordering::Relaxed);
     }
 
-    pub(crate) fn read(&self) -> MemoryUse {
+    pub(super) fn read(&self) -> MemoryUse {
         let [bytes, peak_bytes] =
             [&self.now, &self.most].map(|count| count.load(Ordering::Relaxed));
         MemoryUse { bytes, peak_bytes }

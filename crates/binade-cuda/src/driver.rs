@@ -1,0 +1,121 @@
+//! CUDA as a driver of the shared host code.
+
+use crate::{
+    Cuda, CudaError, Error, Gradients, Tensor,
+    memory::{Buffer, Memory, Pool},
+};
+use binade_core::{DType, Named, Names};
+use binade_gpu::{Driver, Factors, Kernels, ScaledMaster};
+use binade_grad_scaler::{ClipGroup, Norm};
+use binade_ops::shape;
+use std::{any::Any, ops::Range, sync::Arc};
+
+impl Driver for Cuda {
+    const NAME: &'static str = "cuda";
+    type Memory = Memory;
+    type Failure = CudaError;
+
+    fn pool(&self) -> &Arc<Pool> {
+        &self.inner.pool
+    }
+
+    fn names(&self) -> &Names {
+        &self.inner.names
+    }
+
+    fn buffer(&self, bytes: usize) -> Result<Buffer, Error> {
+        Self::buffer(self, bytes)
+    }
+
+    fn buffer_of(&self, bytes: &[u8]) -> Result<Buffer, Error> {
+        Self::buffer_of(self, bytes)
+    }
+
+    fn zeros(&self, bytes: usize) -> Result<Buffer, Error> {
+        Self::zeros(self, bytes)
+    }
+
+    fn copy(&self, from: &Buffer) -> Result<Buffer, Error> {
+        self.copy_part(from, 0..from.bytes())
+    }
+
+    fn copy_tensor(&self, tensor: &Tensor) -> Result<Tensor, Error> {
+        // Its own elements only: many may be slices of one large buffer.
+        let buffer = self.copy_part(tensor.buffer(), tensor.range())?;
+        Ok(Tensor::filling(buffer, tensor.dtype(), tensor.shape()))
+    }
+
+    fn read_bytes(&self, from: &Buffer, bytes: Range<usize>) -> Result<Vec<u8>, Error> {
+        self.read_part(from, bytes)
+    }
+
+    fn tensor_bytes(&self, dtype: DType, shape: &[usize]) -> Result<usize, Error> {
+        let too_large = || CudaError::TooLarge { what: "a tensor", sizes: shape.to_vec() };
+        Ok(shape::size(shape, dtype.bytes()).ok_or_else(too_large)?)
+    }
+
+    fn zeros_tensor(&self, dtype: DType, shape: &[usize]) -> Result<Tensor, Error> {
+        let bytes = self.tensor_bytes(dtype, shape)?;
+        Ok(Tensor::filling(self.zeros(bytes)?, dtype, shape))
+    }
+
+    fn nothing_owed(&self) -> Result<&Arc<Buffer>, Error> {
+        Ok(&self.fixed()?.nothing_owed)
+    }
+
+    fn may_move(&self, buffer: &Buffer) -> Result<(), Error> {
+        self.inner.pool.state.may_move("copy", buffer.memory())
+    }
+
+    fn writes(&self, buffer: &Arc<Buffer>) {
+        let shared: Arc<dyn Any + Send + Sync> = buffer.clone();
+        self.inner.pool.state.alone(Arc::downgrade(&shared));
+    }
+}
+
+impl Kernels for Cuda {
+    fn launch_materialise(
+        &self,
+        grads: &Gradients,
+        results: &[Named<Option<Tensor>>],
+        factors: Option<&Factors<'_, Self>>,
+        limit: f32,
+    ) -> Result<(), Error> {
+        self.run_materialise(grads, results, factors, limit)
+    }
+
+    fn launch_accumulate(
+        &self,
+        sum: &Gradients,
+        grads: &Gradients,
+        found: &Buffer,
+    ) -> Result<(), Error> {
+        self.run_accumulate(sum, grads, found)
+    }
+
+    fn launch_clip(
+        &self,
+        verdict: &Buffer,
+        owed: &Buffer,
+        norm: Norm,
+        max: f32,
+    ) -> Result<(), Error> {
+        self.run_clip(verdict, owed, norm, max)
+    }
+
+    fn clipped_groups(
+        &self,
+        grads: &Gradients,
+        groups: &[ClipGroup],
+        factors: &Factors<'_, Self>,
+        verdict: &Buffer,
+    ) -> Result<Gradients, Error> {
+        self.run_clip_groups(grads, groups, factors, verdict)
+    }
+
+    fn scaled_master(&self, values: &Tensor) -> Result<ScaledMaster<Self>, Error> {
+        self.new_scaled_master(values)
+    }
+}
+
+binade_gpu::implement_training!(Cuda);

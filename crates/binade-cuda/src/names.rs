@@ -1,3 +1,0 @@
-//! Parameters by number: kernels know no names.
-
-pub(crate) use binade_core::Names;

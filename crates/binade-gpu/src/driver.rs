@@ -1,0 +1,168 @@
+//! The interface to one GPU API that the shared host code is written against.
+
+use crate::{Buffer, DriverError, Error, Memory, Pool, Tensor, memory::is_alone};
+use binade_autocast::Autocast;
+use binade_core::{DType, Names};
+use std::{fmt, ops::Range, sync::Arc};
+
+/// Result of a call on driver `D`.
+pub type Result<T, D> = std::result::Result<T, Error<<D as Driver>::Failure>>;
+
+/// A buffer of driver `D`.
+pub type BufferOf<D> = Buffer<<D as Driver>::Memory>;
+
+/// A device handle of one GPU API: memory, copies, and kernels. A clone is the same device.
+///
+/// # For implementers
+///
+/// * Everything that is asked for runs in the order of the calls; only [`read_bytes`](Self::read_bytes) waits for the device.
+/// * After a failure that the device does not recover from, every call gives that first error.
+pub trait Driver:
+    Autocast<Tensor = Tensor<Self>, Error = Error<Self::Failure>>
+    + Clone
+    + fmt::Debug
+    + Send
+    + Sync
+    + 'static
+{
+    /// The backend's name in the output of `Debug`: `cuda`.
+    const NAME: &'static str;
+
+    /// One allocation.
+    type Memory: Memory;
+
+    /// Errors that only this driver has.
+    type Failure: DriverError;
+
+    /// Memory that is not in use.
+    fn pool(&self) -> &Arc<Pool<Self::Memory>>;
+
+    /// Numbers of parameters, by which kernels name them.
+    fn names(&self) -> &Names;
+
+    /// Returns a buffer whose contents are unset.
+    ///
+    /// # Errors
+    ///
+    /// Where the device has no room for it, or has failed.
+    fn buffer(&self, bytes: usize) -> Result<BufferOf<Self>, Self>;
+
+    /// Returns a buffer with these contents.
+    ///
+    /// # Errors
+    ///
+    /// As for [`buffer`](Self::buffer).
+    fn buffer_of(&self, bytes: &[u8]) -> Result<BufferOf<Self>, Self>;
+
+    /// Returns a buffer of zeros.
+    ///
+    /// # Errors
+    ///
+    /// As for [`buffer`](Self::buffer).
+    fn zeros(&self, bytes: usize) -> Result<BufferOf<Self>, Self>;
+
+    /// Returns a tensor of zeros, which have the same bits in every type.
+    ///
+    /// # Errors
+    ///
+    /// As for [`buffer`](Self::buffer).
+    fn zeros_tensor(&self, dtype: DType, shape: &[usize]) -> Result<Tensor<Self>, Self>;
+
+    /// Returns a copy of a whole buffer.
+    ///
+    /// # Errors
+    ///
+    /// As for [`buffer`](Self::buffer).
+    fn copy(&self, from: &BufferOf<Self>) -> Result<BufferOf<Self>, Self>;
+
+    /// Returns the same elements in memory of their own.
+    ///
+    /// # Errors
+    ///
+    /// As for [`buffer`](Self::buffer).
+    fn copy_tensor(&self, tensor: &Tensor<Self>) -> Result<Tensor<Self>, Self>;
+
+    /// Waits for these bytes of a buffer and returns them.
+    ///
+    /// # Errors
+    ///
+    /// Where the device fails, or an operation met an index outside its table since the host read last.
+    fn read_bytes(&self, from: &BufferOf<Self>, bytes: Range<usize>) -> Result<Vec<u8>, Self>;
+
+    /// Returns the bytes of a tensor of this type and shape.
+    ///
+    /// # Errors
+    ///
+    /// Where no tensor of the device is as large.
+    fn tensor_bytes(&self, dtype: DType, shape: &[usize]) -> Result<usize, Self>;
+
+    /// A buffer with the factors of gradients that are owed nothing.
+    ///
+    /// # Errors
+    ///
+    /// Where the device has not been opened to its end.
+    fn nothing_owed(&self) -> Result<&Arc<BufferOf<Self>>, Self>;
+
+    /// Refuses to replace memory whose address a captured step has.
+    ///
+    /// # Errors
+    ///
+    /// Where a captured step has it.
+    fn may_move(&self, _buffer: &BufferOf<Self>) -> Result<(), Self> {
+        Ok(())
+    }
+
+    /// Tells a capture that is under way that `buffer` is written to in place, so that a replay needs it unshared.
+    fn writes(&self, _buffer: &Arc<BufferOf<Self>>) {}
+
+    /// Makes a parameter's memory its own, as the step's kernels write to it.
+    ///
+    /// # Errors
+    ///
+    /// As for [`Tensor::own`].
+    fn own_parameter(&self, tensor: &mut Tensor<Self>) -> Result<(), Self> {
+        tensor.own(self)
+    }
+
+    /// Refuses another handle's memory: nothing orders that handle's work with this one's.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Foreign`].
+    fn has_made(&self, buffer: &BufferOf<Self>) -> Result<(), Self> {
+        if buffer.is_from(self.pool()) { Ok(()) } else { Err(Error::Foreign) }
+    }
+
+    /// Refuses operands of another handle.
+    ///
+    /// # Errors
+    ///
+    /// As for [`has_made`](Self::has_made).
+    fn has_made_all(&self, operands: &[&Tensor<Self>]) -> Result<(), Self> {
+        operands.iter().try_for_each(|operand| self.has_made(operand.buffer()))
+    }
+
+    /// Returns a tensor whose elements are unset.
+    ///
+    /// # Errors
+    ///
+    /// Where the device has no room for it.
+    fn unset(&self, dtype: DType, shape: &[usize]) -> Result<Tensor<Self>, Self> {
+        let bytes = self.tensor_bytes(dtype, shape)?;
+        Ok(Tensor::filling(self.buffer(bytes)?, dtype, shape))
+    }
+
+    /// Returns a small buffer to write to: copied first where it is shared, so that other owners keep what they see.
+    ///
+    /// # Errors
+    ///
+    /// As for [`has_made`](Self::has_made), [`may_move`](Self::may_move) and [`copy`](Self::copy).
+    fn own<'b>(&self, buffer: &'b mut Arc<BufferOf<Self>>) -> Result<&'b BufferOf<Self>, Self> {
+        self.has_made(buffer)?;
+        if !is_alone(buffer) {
+            self.may_move(buffer)?;
+            *buffer = Arc::new(self.copy(buffer)?);
+        }
+        Ok(buffer)
+    }
+}

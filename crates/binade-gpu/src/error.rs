@@ -1,0 +1,136 @@
+//! Errors of every GPU backend, and those of one driver inside them.
+
+use binade_core::{DType, ErrorKind, MatchError, TrainError};
+use binade_grad_scaler::ClipGroupError;
+use binade_master_weights::PlanError;
+use binade_ops::{DTypeError, OperandError, ShapeError};
+
+/// An error that only one driver has, and the names by which messages speak of its backend.
+pub trait DriverError: binade_core::Error + Clone + PartialEq {
+    /// The backend's name in a sentence: `CUDA`.
+    const BACKEND: &'static str;
+    /// The type of the device's handle: `Cuda`.
+    const HANDLE: &'static str;
+}
+
+/// Error of a GPU backend: a refused operation, or the driver's own error `F`.
+#[non_exhaustive]
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+pub enum Error<F: DriverError> {
+    /// The driver's own error.
+    #[error(transparent)]
+    Driver(F),
+    /// A value of another handle.
+    #[error(
+        "a value of another `{}` handle, whose work is in no order with this one's; open the device once and clone the handle, \
+         or bring the value over by way of the host",
+        F::HANDLE
+    )]
+    Foreign,
+    /// Operands whose shapes do not fit.
+    #[error(transparent)]
+    Shape(#[from] ShapeError),
+    /// Operands whose element types do not fit.
+    #[error(transparent)]
+    DType(#[from] DTypeError),
+    /// More or fewer values than the shape has room for.
+    #[error("{found} {what} for shape {shape:?}, which takes {expected}")]
+    Length {
+        /// Elements or bytes.
+        what: &'static str,
+        /// Number of values that were given.
+        found: usize,
+        /// The shape asked for.
+        shape: Vec<usize>,
+        /// Number of values that the shape takes.
+        expected: usize,
+    },
+    /// An index or label outside its table, found by the device in an operation that ran since the host read last.
+    #[error("{op}: index {index} at position {position}; expected 0 ≤ index < {limit}")]
+    Index {
+        /// The operation's name.
+        op: &'static str,
+        /// The index.
+        index: i64,
+        /// Its position among the indices.
+        position: usize,
+        /// Number of rows or classes.
+        limit: usize,
+    },
+    /// Sets of parameters or gradients that do not go together.
+    #[error(transparent)]
+    Match(#[from] MatchError),
+    /// A plan that does not go with the parameters.
+    #[error(transparent)]
+    Plan(#[from] PlanError),
+    /// An error that training has on every device.
+    #[error(transparent)]
+    Train(#[from] TrainError),
+    /// Clipping groups that do not go with the gradients.
+    #[error(transparent)]
+    ClipGroup(#[from] ClipGroupError),
+    /// A clipping limit that is not a positive number.
+    #[error("{what}: a limit of {value} given, takes a positive number")]
+    Limit {
+        /// The operation's name.
+        what: &'static str,
+        /// The number given.
+        value: f32,
+    },
+    /// An update rule without a kernel.
+    #[error("the {} backend has no kernel for {rule}; it steps by SGD, Adam and AdamW", F::BACKEND)]
+    Rule {
+        /// The rule.
+        rule: String,
+    },
+    /// A master store without a kernel.
+    #[error(
+        "the {} backend has no kernel for {what}; it keeps masters by `Copy`, `Remainder`, `Stochastic`, `Kahan` and \
+         `ScaledF16`, or none by `NoMaster`",
+        F::BACKEND
+    )]
+    Store {
+        /// The store that the plan asks for.
+        what: String,
+    },
+    /// An element type without kernels.
+    #[error(
+        "the {} backend cannot {what} {dtype}; it computes in bf16, f16 and f32, and stores and casts e4m3 and e5m2 as well",
+        F::BACKEND
+    )]
+    Unsupported {
+        /// The operation asked for.
+        what: &'static str,
+        /// The element type.
+        dtype: DType,
+    },
+}
+
+impl<F: DriverError> binade_core::Error for Error<F> {
+    fn kind(&self) -> ErrorKind {
+        match self {
+            Self::Driver(error) => error.kind(),
+            Self::Shape(error) => error.kind(),
+            Self::ClipGroup(error) => error.kind(),
+            Self::Train(error) => error.kind(),
+            Self::Rule { .. } | Self::Store { .. } | Self::Unsupported { .. } => {
+                ErrorKind::Unsupported
+            }
+            Self::DType(_)
+            | Self::Length { .. }
+            | Self::Match(_)
+            | Self::Plan(_)
+            | Self::Foreign => ErrorKind::Mismatch,
+            Self::Limit { .. } | Self::Index { .. } => ErrorKind::InvalidArgument,
+        }
+    }
+}
+
+impl<F: DriverError> From<OperandError> for Error<F> {
+    fn from(error: OperandError) -> Self {
+        match error {
+            OperandError::Shape(error) => Self::Shape(error),
+            OperandError::DType(error) => Self::DType(error),
+        }
+    }
+}

@@ -1,0 +1,181 @@
+//! The finding of a pass over gradients, on the device, with the names that only the host knows.
+
+use crate::{Addressed, BufferOf, Driver, FoundBits, Gradients, Result};
+use binade_core::{Finding, Overflow};
+use binade_grad_scaler::Norm;
+use std::sync::{
+    Arc,
+    atomic::{AtomicU64, Ordering},
+};
+
+/// The finding of a pass over gradients, on the device.
+#[derive(Clone, Debug)]
+pub struct Found<D: Driver> {
+    /// [`FoundBits`] on the device.
+    bits: Arc<BufferOf<D>>,
+    /// Identity of the contents: writing gives a new one.
+    stamp: u64,
+    missing: Vec<Arc<str>>,
+    /// Gradients of a window's sum that the device may find missing.
+    window: Option<WindowNames<D>>,
+}
+
+/// Parameters of a window's sums, of which the device knows whether they have begun.
+#[derive(Clone, Debug)]
+struct WindowNames<D: Driver> {
+    /// One word a parameter.
+    present: Arc<BufferOf<D>>,
+    /// Names in the order of the words.
+    names: Arc<[Arc<str>]>,
+}
+
+/// The kernels' number for no parameter.
+const NO_PARAMETER: u32 = u32::MAX;
+
+/// The kernels' number for a norm in a parameter's place.
+const NORM: u32 = 0xffff_fffe;
+
+impl<D: Driver> Found<D> {
+    /// A finding that kernels write to `bits`.
+    pub fn new(bits: Arc<BufferOf<D>>) -> Self {
+        Self { bits, stamp: next_stamp(), missing: Vec::new(), window: None }
+    }
+
+    /// A finding that kernels write to `bits`, of a pass over `grads`.
+    pub fn of(bits: BufferOf<D>, grads: &Gradients<D>) -> Self {
+        let absent = grads.entries.iter().filter(|entry| entry.value.is_none());
+        let missing = absent.map(|entry| entry.name.clone()).collect();
+        let names = || grads.names().cloned().collect();
+        let window = grads.present.clone().map(|present| WindowNames { present, names: names() });
+        Self { missing, window, ..Self::new(Arc::new(bits)) }
+    }
+
+    /// A finding of the host's, on the device: implements `ScaleStore::upload_found`.
+    ///
+    /// # Errors
+    ///
+    /// Where the device fails or has no room.
+    pub fn upload(device: &D, found: &Finding) -> Result<Self, D> {
+        let bits = device.buffer_of(bytemuck::bytes_of(&bits(device, found)))?;
+        Ok(Self { missing: found.missing.clone(), ..Self::new(Arc::new(bits)) })
+    }
+
+    /// Waits for the device and returns true if a step by gradients of this finding must be skipped: implements
+    /// `GradSet::is_raised`.
+    ///
+    /// # Errors
+    ///
+    /// As for [`Driver::read_bytes`].
+    pub fn is_raised(&self, device: &D) -> Result<bool, D> {
+        let bytes = device.read_bytes(&self.bits, 0..self.bits.bytes())?;
+        let bits: FoundBits = bytemuck::pod_read_unaligned(&bytes);
+        Ok(bits.raised != 0 || bits.halted != 0)
+    }
+
+    /// Returns a finding of several devices: their joint `bits`, and the parameters without a gradient on any of them.
+    #[must_use]
+    pub fn joint(&self, bits: Arc<BufferOf<D>>, missing: Vec<Arc<str>>) -> Self {
+        Self { missing, window: self.window.clone(), ..Self::new(bits) }
+    }
+
+    /// Trainable parameters without a gradient, as far as the host knows.
+    pub fn missing(&self) -> &[Arc<str>] {
+        &self.missing
+    }
+
+    /// The finding on the device: [`FoundBits`].
+    pub fn buffer(&self) -> &BufferOf<D> {
+        &self.bits
+    }
+
+    /// Identity of the contents, by which a report finds its findings.
+    pub fn stamp(&self) -> u64 {
+        self.stamp
+    }
+
+    /// Returns the finding to write to: copied first where somebody else reads it.
+    ///
+    /// # Errors
+    ///
+    /// As for [`Driver::own`].
+    pub fn own(&mut self, device: &D) -> Result<&BufferOf<D>, D> {
+        let bits = device.own(&mut self.bits)?;
+        self.stamp = next_stamp();
+        Ok(bits)
+    }
+
+    /// The words that say which gradients of a window's sum are present, where only the device knows.
+    pub fn words(&self) -> Option<&Arc<BufferOf<D>>> {
+        self.window.as_ref().map(|window| &window.present).filter(|words| words.bytes() > 0)
+    }
+
+    /// Returns the host's finding; `words` are the contents of [`words`](Self::words).
+    pub fn finding(&self, device: &D, bits: &FoundBits, words: &[u8]) -> Finding {
+        let overflow = (bits.raised != 0).then(|| Overflow {
+            parameter: name(device, bits.parameter),
+            index: bits.index,
+            scaled: bits.scaled,
+            unscaled: bits.unscaled,
+        });
+        Finding {
+            overflow,
+            infinities: bits.infinities,
+            nans: bits.nans,
+            magnitude: bits.magnitude,
+            norm: (bits.has_norm != 0).then_some(bits.norm),
+            halted: bits.halted != 0,
+            missing: self.all_missing(words),
+        }
+    }
+
+    fn all_missing(&self, words: &[u8]) -> Vec<Arc<str>> {
+        let Some(window) = &self.window else { return self.missing.clone() };
+        let (words, _) = words.as_chunks::<4>();
+        let absent = window.names.iter().zip(words).filter(|(_, word)| **word == [0; 4]);
+        absent.map(|(name, _)| name.clone()).collect()
+    }
+}
+
+impl<D: Driver<Memory: Addressed>> Found<D> {
+    /// The device address of the word that is not 0 where an overflow was found, for a reduction among devices: any positive
+    /// sum is an overflow.
+    pub fn flag(&self) -> u64 {
+        self.bits.address()
+    }
+}
+
+/// Returns the name of the parameter with this number; one of another device has none here.
+fn name<D: Driver>(device: &D, number: u32) -> Arc<str> {
+    match number {
+        NORM => Norm::NAME.into(),
+        _ => device.names().name(number).unwrap_or_else(|| "a gradient of another device".into()),
+    }
+}
+
+/// Returns the finding as kernels know it.
+fn bits<D: Driver>(device: &D, found: &Finding) -> FoundBits {
+    let overflow = found.overflow.as_ref();
+    let number = |name: &Arc<str>| match &**name {
+        Norm::NAME => NORM,
+        _ => device.names().number(name),
+    };
+    FoundBits {
+        raised: overflow.is_some().into(),
+        halted: found.halted.into(),
+        parameter: overflow.map_or(NO_PARAMETER, |overflow| number(&overflow.parameter)),
+        has_norm: found.norm.is_some().into(),
+        index: overflow.map_or(0, |overflow| overflow.index),
+        scaled: overflow.map_or(0.0, |overflow| overflow.scaled),
+        unscaled: overflow.map_or(0.0, |overflow| overflow.unscaled),
+        infinities: found.infinities,
+        nans: found.nans,
+        magnitude: found.magnitude,
+        norm: found.norm.unwrap_or(0.0),
+        pad: 0,
+    }
+}
+
+fn next_stamp() -> u64 {
+    static NEXT: AtomicU64 = AtomicU64::new(1);
+    NEXT.fetch_add(1, Ordering::Relaxed)
+}

@@ -1,0 +1,84 @@
+//! Clipping whole sets. Only the device knows norms and factors.
+
+use super::{Factors, Gradients};
+use crate::{Error, Found, Kernels, Result};
+use binade_grad_scaler::{ClipGroup, Norm, ScaleState};
+
+impl<D: Kernels> Gradients<D> {
+    /// Shrinks the set so that its norm is at most `max`: implements `GradOps::clip_norm`.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Limit`] for a limit that is not positive, [`Error::Foreign`] for another handle's values; where the device
+    /// fails.
+    pub fn clip_norm(
+        &mut self,
+        device: &D,
+        norm: Norm,
+        max: f32,
+        verdict: &mut Found<D>,
+    ) -> Result<(), D> {
+        check_limit::<D>("clip_norm", max)?;
+        self.check_owner(device)?;
+        device.has_made(verdict.buffer())?;
+        if !self.is_measured {
+            // At a scale of 1; the finding is nobody's verdict.
+            let one = device.upload_state(ScaleState::from_exponent(0))?;
+            device.unscale(self, &one)?;
+        }
+        let verdict = verdict.own(device)?;
+        // In its place all along: were it lost to an error, scaled gradients would pass for unscaled ones.
+        let owed = match &mut self.owed {
+            Some(owed) => owed,
+            none => none.insert(device.nothing_owed()?.clone()),
+        };
+        let owed = device.own(owed)?;
+        device.launch_clip(verdict, owed, norm, max)?;
+        // A second clip is of what the first has left.
+        self.is_measured = false;
+        Ok(())
+    }
+
+    /// Brings each element within `max`: implements `GradOps::clip_value`.
+    ///
+    /// # Errors
+    ///
+    /// As for [`clip_norm`](Self::clip_norm).
+    pub fn clip_value(&mut self, device: &D, max: f32) -> Result<(), D> {
+        check_limit::<D>("clip_value", max)?;
+        *self = self.settled(device, max)?;
+        Ok(())
+    }
+
+    /// Shrinks each group to its limit: implements `GradOps::clip_groups`. The gradients are `f32` tensors afterwards, whether or
+    /// not a group was clipped.
+    ///
+    /// # Errors
+    ///
+    /// As for [`clip_norm`](Self::clip_norm); [`Error::ClipGroup`] for groups that do not go with the set.
+    pub fn clip_groups(
+        &mut self,
+        device: &D,
+        groups: &[ClipGroup],
+        verdict: &mut Found<D>,
+    ) -> Result<(), D> {
+        let places = ClipGroup::places(groups, self.names().map(|name| &**name))?;
+        self.check_owner(device)?;
+        device.has_made(verdict.buffer())?;
+        for grad in self.present() {
+            super::trained::<D>("clip gradients of", grad.tensor.dtype())?;
+        }
+        if groups.is_empty() {
+            return Ok(());
+        }
+        let of_groups = device.buffer(size_of::<f32>() * groups.len())?;
+        let verdict = verdict.own(device)?;
+        let factors = Factors { of_groups: &of_groups, places: &places };
+        *self = device.clipped_groups(self, groups, &factors, verdict)?;
+        Ok(())
+    }
+}
+
+fn check_limit<D: Kernels>(what: &'static str, max: f32) -> Result<(), D> {
+    if max > 0.0 { Ok(()) } else { Err(Error::Limit { what, value: max }) }
+}

@@ -1,0 +1,136 @@
+//! A set of gradients with the factor that is still to be multiplied into it.
+
+mod accumulate;
+mod clip;
+mod save;
+mod settle;
+
+use crate::{BufferOf, Driver, Error, Result, Tensor};
+use binade_core::{DType, Named};
+use std::sync::Arc;
+
+/// Gradients by parameter, and the factors that unscaling and clipping left to be multiplied in.
+///
+/// Unscaling only looks; the fused step multiplies, in `f32`, as it reads. [`materialise`] does for everyone else.
+///
+/// [`materialise`]: binade_core::GradSet::materialise
+#[derive(Clone, Debug)]
+pub struct Gradients<D: Driver> {
+    /// One entry a parameter, with its gradient where there is one.
+    pub entries: Vec<Named<Option<Tensor<D>>>>,
+    /// Of a window's sums: one word per entry, not 0 once its sum has begun. Only the device knows, since the host cannot know
+    /// which micro-batches were bad.
+    pub present: Option<Arc<BufferOf<D>>>,
+    /// Factors on the device that the values are still to be multiplied by; none where that is done.
+    pub owed: Option<Arc<BufferOf<D>>>,
+    /// True while `owed` has the norms of these values, unclipped, measured by unscaling.
+    pub is_measured: bool,
+}
+
+impl<D: Driver> From<Vec<Named<Option<Tensor<D>>>>> for Gradients<D> {
+    fn from(entries: Vec<Named<Option<Tensor<D>>>>) -> Self {
+        Self { entries, present: None, owed: None, is_measured: false }
+    }
+}
+
+/// A gradient that is present, or may be according to the device.
+#[derive(Clone, Copy, Debug)]
+pub struct Present<'g, D: Driver> {
+    /// Its index in the set.
+    pub place: usize,
+    /// The parameter's name.
+    pub name: &'g Arc<str>,
+    /// Its values.
+    pub tensor: &'g Tensor<D>,
+}
+
+/// Factors on the device by which the groups of a set are multiplied.
+#[derive(Clone, Copy, Debug)]
+pub struct Factors<'a, D: Driver> {
+    /// One `f32` a group.
+    pub of_groups: &'a BufferOf<D>,
+    /// The group of each entry of the set.
+    pub places: &'a [Option<usize>],
+}
+
+impl<D: Driver> Gradients<D> {
+    /// The parameters, in order, whether or not they have a gradient.
+    pub fn names(&self) -> impl Iterator<Item = &Arc<str>> {
+        self.entries.iter().map(|entry| &entry.name)
+    }
+
+    /// The gradients as backward or the last operation on the whole set left them, without the factors that they are owed.
+    pub fn as_stored(&self) -> &[Named<Option<Tensor<D>>>] {
+        &self.entries
+    }
+
+    /// Refuses a set of which another handle has made any part.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Foreign`].
+    pub fn check_owner(&self, device: &D) -> Result<(), D> {
+        let words = self.present.iter().chain(&self.owed).map(|words| &**words);
+        let values = self.present().map(|grad| grad.tensor.buffer());
+        values.chain(words).try_for_each(|buffer| device.has_made(buffer))
+    }
+
+    /// The entries with a gradient that is present, or may be.
+    pub fn present(&self) -> impl Iterator<Item = Present<'_, D>> {
+        self.entries.iter().enumerate().filter_map(|(place, entry)| {
+            Some(Present { place, name: &entry.name, tensor: entry.value.as_ref()? })
+        })
+    }
+
+    /// Returns the buffer of the factors that the values are still to be multiplied by.
+    ///
+    /// # Errors
+    ///
+    /// Where the device has not been opened to its end.
+    pub fn owed<'a>(&'a self, device: &'a D) -> Result<&'a BufferOf<D>, D> {
+        self.owed.as_ref().map_or_else(|| device.nothing_owed(), Ok).map(|owed| &**owed)
+    }
+
+    /// The number of elements of all gradients.
+    pub fn elements(&self) -> u64 {
+        self.present().map(|grad| grad.tensor.len() as u64).sum()
+    }
+
+    /// Returns new `f32` tensors, their values unset, for the entries with a gradient.
+    ///
+    /// # Errors
+    ///
+    /// Where the device has no room for them.
+    pub fn unset_f32(&self, device: &D) -> Result<Vec<Named<Option<Tensor<D>>>>, D> {
+        let one = |entry: &Named<Option<Tensor<D>>>| {
+            let like = |tensor: &Tensor<D>| device.unset(DType::F32, tensor.shape());
+            let value = entry.value.as_ref().map(like).transpose()?;
+            Ok(Named { name: entry.name.clone(), value })
+        };
+        self.entries.iter().map(one).collect()
+    }
+
+    /// Returns what sets that are added must agree on: each entry's name, and its shape where it has a gradient.
+    pub fn shapes(&self) -> impl Iterator<Item = (&Arc<str>, Option<&[usize]>)> + Clone {
+        self.entries.iter().map(|entry| (&entry.name, entry.value.as_ref().map(Tensor::shape)))
+    }
+}
+
+impl<D: Driver> Factors<'_, D> {
+    /// The index of an entry's group.
+    pub fn group(&self, place: usize) -> Option<u32> {
+        u32::try_from((*self.places.get(place)?)?).ok()
+    }
+}
+
+/// Returns `dtype` where the training kernels take it: bf16, f16 and f32.
+///
+/// # Errors
+///
+/// [`Error::Unsupported`] for the others.
+pub fn trained<D: Driver>(what: &'static str, dtype: DType) -> Result<DType, D> {
+    match dtype {
+        DType::BF16 | DType::F16 | DType::F32 => Ok(dtype),
+        dtype => Err(Error::Unsupported { what, dtype }),
+    }
+}

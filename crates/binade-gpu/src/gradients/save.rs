@@ -1,0 +1,62 @@
+//! Gradients as values of the host's, and back: reading waits for the device.
+
+use super::Gradients;
+use crate::{Kernels, Result, Tensor};
+use binade_core::{DType, Form, Named, NamedGrads, RawTensor};
+
+impl<D: Kernels> Gradients<D> {
+    /// Returns plain `f32` tensors, absent where a window's sum has not begun, for which the device is asked: implements
+    /// `GradSet::materialise`.
+    ///
+    /// # Errors
+    ///
+    /// As for [`settled`](Self::settled).
+    pub fn materialised(&self, device: &D) -> Result<NamedGrads<Tensor<D>>, D> {
+        let mut settled = self.settled(device, f32::INFINITY)?;
+        let Some(present) = &settled.present else { return Ok(settled.entries) };
+        let words = device.read_bytes(present, 0..present.bytes())?;
+        let (words, _) = words.as_chunks::<4>();
+        let absent = settled.entries.iter_mut().zip(words).filter(|(_, word)| **word == [0; 4]);
+        absent.for_each(|(entry, _)| entry.value = None);
+        Ok(settled.entries)
+    }
+
+    /// Returns the gradients as a file has them: implements `GradOps::save_grads`.
+    ///
+    /// # Errors
+    ///
+    /// As for [`settled`](Self::settled).
+    pub fn saved(&self, device: &D) -> Result<NamedGrads<RawTensor>, D> {
+        let raw = |grad: Named<Option<Tensor<D>>>| {
+            let value = grad.value.map(|grad| grad.to_raw(device)).transpose()?;
+            Ok(Named { name: grad.name, value })
+        };
+        self.materialised(device)?.into_iter().map(raw).collect()
+    }
+
+    /// A set of the gradients that a file has: implements `GradOps::load_grads`.
+    ///
+    /// # Errors
+    ///
+    /// Where the device fails or has no room.
+    pub fn loaded(device: &D, saved: &NamedGrads<RawTensor>) -> Result<Self, D> {
+        let tensor = |saved: &Named<Option<RawTensor>>| {
+            let one = |raw: &RawTensor| {
+                Tensor::from_bits(device, raw.bytes(), raw.form().dtype, &raw.form().shape)
+            };
+            Ok(Named {
+                name: saved.name.clone(),
+                value: saved.value.as_ref().map(one).transpose()?,
+            })
+        };
+        Ok(saved.iter().map(tensor).collect::<Result<Vec<_>, D>>()?.into())
+    }
+
+    /// Types and shapes of the saved gradients of these parameters: implements `GradOps::grad_forms`.
+    pub fn forms(params: &[Named<Tensor<D>>]) -> Vec<Named<Form>> {
+        let form = |param: &Named<Tensor<D>>| {
+            Named::new(param.name.clone(), Form::new(DType::F32, param.value.shape()))
+        };
+        params.iter().map(form).collect()
+    }
+}

@@ -1,0 +1,180 @@
+//! Tensors from host values, and host values from tensors.
+
+use crate::{Driver, Error, Result, Tensor};
+use binade_core::{DType, RawTensor};
+use binade_ops::shape;
+use bytemuck::Pod;
+
+/// Checks that `found` values of `each` bytes are as many as `shape` takes.
+///
+/// # Errors
+///
+/// [`Error::Length`].
+pub fn check_length<D: Driver>(
+    what: &'static str,
+    found: usize,
+    shape: &[usize],
+    each: usize,
+) -> Result<(), D> {
+    let expected = shape::size(shape, each).unwrap_or(usize::MAX);
+    if found == expected {
+        return Ok(());
+    }
+    Err(Error::Length { what, found, shape: shape.to_vec(), expected })
+}
+
+impl<D: Driver> Tensor<D> {
+    /// A tensor of `device` from the little-endian bytes of its elements.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Length`] where they are not as many as `shape` says; where the device has no room for them.
+    pub fn from_bits(device: &D, bytes: &[u8], dtype: DType, shape: &[usize]) -> Result<Self, D> {
+        check_length::<D>("bytes", bytes.len(), shape, dtype.bytes())?;
+        device.tensor_bytes(dtype, shape)?;
+        Ok(Self::filling(device.buffer_of(bytes)?, dtype, shape))
+    }
+
+    /// A tensor of `device` from its elements, which are of `dtype`.
+    ///
+    /// # Errors
+    ///
+    /// As for [`from_bits`](Self::from_bits).
+    pub fn from_elements<T: Pod>(
+        device: &D,
+        values: &[T],
+        dtype: DType,
+        shape: &[usize],
+    ) -> Result<Self, D> {
+        check_length::<D>("elements", values.len(), shape, 1)?;
+        Self::from_bits(device, bytemuck::cast_slice(values), dtype, shape)
+    }
+
+    /// A tensor of `device` from `f32` values, rounded once to `dtype`.
+    ///
+    /// # Errors
+    ///
+    /// As for [`from_bits`](Self::from_bits).
+    pub fn upload(device: &D, values: &[f32], shape: &[usize], dtype: DType) -> Result<Self, D> {
+        device.cast(&Self::from_elements(device, values, DType::F32, shape)?, dtype)
+    }
+
+    /// Waits for the device and returns the elements as `f32`.
+    ///
+    /// # Errors
+    ///
+    /// As for [`Driver::read_bytes`].
+    pub fn download(&self, device: &D) -> Result<Vec<f32>, D> {
+        let bytes = device.cast(self, DType::F32)?.to_bits(device)?;
+        let (elements, _) = bytes.as_chunks();
+        Ok(elements.iter().map(|bits| f32::from_le_bytes(*bits)).collect())
+    }
+
+    /// Waits for the device and returns the little-endian bytes of the elements, in row-major order.
+    ///
+    /// # Errors
+    ///
+    /// As for [`Driver::read_bytes`].
+    pub fn to_bits(&self, device: &D) -> Result<Vec<u8>, D> {
+        device.read_bytes(self.buffer(), self.range())
+    }
+
+    /// Waits for the device and returns the elements as a file has them.
+    ///
+    /// # Errors
+    ///
+    /// As for [`to_bits`](Self::to_bits).
+    pub fn to_raw(&self, device: &D) -> Result<RawTensor, D> {
+        let bytes = self.to_bits(device)?;
+        let (found, shape, expected) = (bytes.len(), self.shape().to_vec(), self.bytes());
+        let short = Error::Length { what: "bytes", found, shape, expected };
+        RawTensor::new(self.form(), bytes).ok_or(short)
+    }
+}
+
+/// Implements the transfer of tensors between host and device for a [`Driver`] that casts: `Upload`, `Download`, `Shaped`, and
+/// the methods `from_bits`, `to_bits`, `from_raw` and `to_raw` of the device.
+#[macro_export]
+macro_rules! host_transfers {
+    ($device:ty) => {
+        impl $device {
+            /// A tensor from the little-endian bytes of its elements.
+            ///
+            /// # Errors
+            ///
+            /// `Length` where they are not as many as `shape` says; where the device has no room for them.
+            pub fn from_bits(
+                &self,
+                bytes: &[u8],
+                dtype: $crate::reexports::DType,
+                shape: &[usize],
+            ) -> $crate::Result<$crate::Tensor<Self>, Self> {
+                $crate::Tensor::from_bits(self, bytes, dtype, shape)
+            }
+
+            /// Waits for the device and returns the little-endian bytes of a tensor's elements, in row-major order.
+            ///
+            /// # Errors
+            ///
+            /// When the device fails; `Index` where an operation met an index outside its table.
+            pub fn to_bits(&self, tensor: &$crate::Tensor<Self>) -> $crate::Result<Vec<u8>, Self> {
+                tensor.to_bits(self)
+            }
+
+            /// A tensor of the elements that a file has.
+            ///
+            /// # Errors
+            ///
+            /// When the device fails.
+            pub fn from_raw(
+                &self,
+                raw: &$crate::reexports::RawTensor,
+            ) -> $crate::Result<$crate::Tensor<Self>, Self> {
+                $crate::Tensor::from_bits(self, raw.bytes(), raw.form().dtype, &raw.form().shape)
+            }
+
+            /// Waits for the device and returns a tensor's elements as a file has them.
+            ///
+            /// # Errors
+            ///
+            /// As for [`to_bits`](Self::to_bits).
+            pub fn to_raw(
+                &self,
+                tensor: &$crate::Tensor<Self>,
+            ) -> $crate::Result<$crate::reexports::RawTensor, Self> {
+                tensor.to_raw(self)
+            }
+        }
+
+        impl $crate::reexports::Upload for $device {
+            fn upload(
+                &self,
+                values: &[f32],
+                shape: &[usize],
+                dtype: $crate::reexports::DType,
+            ) -> $crate::Result<$crate::Tensor<Self>, Self> {
+                $crate::Tensor::upload(self, values, shape, dtype)
+            }
+
+            fn upload_i64(
+                &self,
+                values: &[i64],
+                shape: &[usize],
+            ) -> $crate::Result<$crate::Tensor<Self>, Self> {
+                $crate::Tensor::from_elements(self, values, $crate::reexports::DType::I64, shape)
+            }
+        }
+
+        impl $crate::reexports::Download for $device {
+            fn download(&self, tensor: &$crate::Tensor<Self>) -> $crate::Result<Vec<f32>, Self> {
+                tensor.download(self)
+            }
+        }
+
+        impl $crate::reexports::Shaped for $device {
+            fn shape(&self, tensor: &$crate::Tensor<Self>) -> Vec<usize> {
+                tensor.shape().to_vec()
+            }
+        }
+    };
+}

@@ -1,0 +1,148 @@
+//! The optimizer's state of one parameter on the device.
+
+use super::MasterState;
+use crate::{Error, Kernels, Result, Tensor};
+use binade_core::{DType, Form, RawTensor};
+use binade_master_weights::{Kind, MasterStore, SavedParameter, Slot, UpdateRule};
+use std::collections::HashMap;
+
+/// The optimizer's state of one parameter: its master and its moments.
+#[derive(Debug)]
+pub struct ParamState<D: Kernels> {
+    /// Its index among the counts of applied steps and the constants.
+    pub number: u32,
+    /// Its master.
+    pub master: MasterState<D>,
+    /// Moments in the rule's order; none where the rule has fewer.
+    pub moments: [Option<Tensor<D>>; 3],
+    len: usize,
+    stored: DType,
+}
+
+impl<D: Kernels> ParamState<D> {
+    /// Returns the state of a parameter with these values, and the parameter as it is to be stored.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Store`] for a store without kernels; where the device fails or has no room.
+    pub fn new(
+        device: &D,
+        number: u32,
+        values: &Tensor<D>,
+        (store, stored): (MasterStore, DType),
+        rule: &UpdateRule,
+    ) -> Result<(Self, Tensor<D>), D> {
+        let (master, low) = MasterState::new(device, store, values, stored)?;
+        let mut moments = [None, None, None];
+        for moment in moments.iter_mut().take(rule.moments()) {
+            *moment = Some(device.zeros_tensor(DType::F32, values.shape())?);
+        }
+        Ok((Self { number, master, moments, len: values.len(), stored }, low))
+    }
+
+    /// Bytes of the master.
+    pub fn master_bytes(&self) -> u64 {
+        self.master.tensor().map_or(0, |master| master.bytes() as u64)
+    }
+
+    /// Bytes of the moments.
+    pub fn moment_bytes(&self) -> u64 {
+        self.moments.iter().flatten().map(|moment| moment.bytes() as u64).sum()
+    }
+
+    /// Waits for the device and returns the state on the host, after `applied` steps.
+    ///
+    /// # Errors
+    ///
+    /// Where the device fails.
+    pub fn read(&self, device: &D, applied: u64) -> Result<Slot, D> {
+        let mut moments = [const { Vec::new() }; 3];
+        for (to, from) in moments.iter_mut().zip(&self.moments) {
+            if let Some(from) = from {
+                *to = from.download(device)?;
+            }
+        }
+        let master = self.master.read(device, self.number)?;
+        let Self { len, stored, .. } = *self;
+        Ok(Slot { master, moments, len, stored, applied, lost: None })
+    }
+
+    /// Waits for the device and returns the `f32` values of its parameter, `param`.
+    ///
+    /// # Errors
+    ///
+    /// Where the device fails.
+    pub fn values(&self, device: &D, param: &Tensor<D>) -> Result<Vec<f32>, D> {
+        match &self.master {
+            MasterState::Copy(master) => master.download(device),
+            MasterState::None | MasterState::Stochastic { .. } => param.download(device),
+            MasterState::Remainder(_) | MasterState::Kahan(_) | MasterState::Scaled(_) => {
+                Ok(self.read(device, 0)?.values_of(&param.download(device)?))
+            }
+        }
+    }
+
+    /// The parts that are saved but for the count of steps; a number has no tensor.
+    fn parts(&self) -> Vec<(Kind, Option<&Tensor<D>>)> {
+        let moments = (0..).map(Kind::Moment).zip(&self.moments);
+        let moments = moments.filter_map(|(kind, moment)| Some((kind, Some(moment.as_ref()?))));
+        self.master.parts().into_iter().chain(moments).collect()
+    }
+
+    /// Types and shapes of the saved parts, of a parameter of this shape.
+    pub fn forms(&self, shape: &[usize]) -> Vec<(Kind, Form)> {
+        let form = |(kind, _): (Kind, _)| (kind, kind.form(self.stored, shape));
+        self.parts().into_iter().map(form).collect()
+    }
+
+    /// Waits for the device and returns the saved parts, of a parameter of this shape.
+    ///
+    /// # Errors
+    ///
+    /// Where the device fails.
+    pub fn saved(&self, device: &D, shape: &[usize]) -> Result<Vec<(Kind, RawTensor)>, D> {
+        let one = |(kind, tensor): (Kind, Option<&Tensor<D>>)| {
+            let bytes = match tensor {
+                Some(tensor) => tensor.to_bits(device)?,
+                None => self.number.to_le_bytes().into(),
+            };
+            let (form, found) = (kind.form(self.stored, shape), bytes.len());
+            let expected = form.bytes().unwrap_or(usize::MAX);
+            let short = Error::Length { what: "bytes", found, shape: form.shape.clone(), expected };
+            Ok((kind, RawTensor::new(form, bytes).ok_or(short)?))
+        };
+        self.parts().into_iter().map(one).collect()
+    }
+
+    /// Replaces its tensors by loaded ones.
+    pub fn put(&mut self, loaded: &mut HashMap<Kind, Tensor<D>>) {
+        let moments = (0..).map(Kind::Moment).zip(self.moments.iter_mut());
+        let moments = moments.filter_map(|(kind, moment)| Some((kind, moment.as_mut()?)));
+        for (kind, place) in self.master.parts_mut().into_iter().chain(moments) {
+            if let Some(tensor) = loaded.remove(&kind) {
+                *place = tensor;
+            }
+        }
+    }
+
+    /// Returns a saved parameter and its state as tensors of `device`.
+    ///
+    /// # Errors
+    ///
+    /// Where the device fails or has no room.
+    pub fn upload(
+        device: &D,
+        saved: &SavedParameter,
+    ) -> Result<(Tensor<D>, HashMap<Kind, Tensor<D>>), D> {
+        let Form { dtype, shape } = saved.value.form();
+        let value = Tensor::from_bits(device, saved.value.bytes(), *dtype, shape)?;
+        let one = |(kind, raw): &(Kind, RawTensor)| {
+            // The bits of a remainder lie in a tensor of the parameter's own type and shape.
+            let form = if *kind == Kind::Remainder { saved.value.form() } else { raw.form() };
+            let buffer = device.buffer_of(raw.bytes())?;
+            Ok((*kind, Tensor::filling(buffer, form.dtype, &form.shape)))
+        };
+        let state = saved.kept.iter().map(one).collect::<Result<_, D>>()?;
+        Ok((value, state))
+    }
+}

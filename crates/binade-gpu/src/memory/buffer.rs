@@ -1,0 +1,83 @@
+//! A buffer of the pool.
+
+use super::{Addressed, Memory, Pool};
+use std::{
+    fmt,
+    sync::{
+        Arc,
+        atomic::{Ordering, fence},
+    },
+};
+
+/// Returns true if nobody else holds it, weak references aside. The fence orders the reads that the last other owner asked for
+/// before it dropped its clone: the count alone would not.
+pub fn is_alone<T: ?Sized>(shared: &Arc<T>) -> bool {
+    let is_alone = Arc::strong_count(shared) == 1;
+    fence(Ordering::Acquire);
+    is_alone
+}
+
+/// Device memory that goes back to its pool when it is dropped.
+pub struct Buffer<M: Memory> {
+    /// Present until it is dropped.
+    memory: Option<M>,
+    bytes: usize,
+    pool: Arc<Pool<M>>,
+}
+
+impl<M: Memory> Buffer<M> {
+    /// The first `bytes` of `memory`.
+    pub fn new(memory: M, bytes: usize, pool: Arc<Pool<M>>) -> Self {
+        Self { memory: Some(memory), bytes, pool }
+    }
+
+    /// Returns true if it came from this pool.
+    pub fn is_from(&self, pool: &Arc<Pool<M>>) -> bool {
+        Arc::ptr_eq(&self.pool, pool)
+    }
+
+    /// Bytes that were asked for; the allocation may have more.
+    pub fn bytes(&self) -> usize {
+        self.bytes
+    }
+
+    /// The pool that it goes back to.
+    pub fn pool(&self) -> &Arc<Pool<M>> {
+        &self.pool
+    }
+
+    /// The allocation.
+    pub fn memory(&self) -> &M {
+        self.memory
+            .as_ref()
+            .unwrap_or_else(|| unreachable!("memory stays until the buffer is dropped"))
+    }
+
+    /// The allocation, to write to.
+    pub fn memory_mut(&mut self) -> &mut M {
+        self.memory
+            .as_mut()
+            .unwrap_or_else(|| unreachable!("memory stays until the buffer is dropped"))
+    }
+}
+
+impl<M: Addressed> Buffer<M> {
+    /// The device address of its first byte.
+    pub fn address(&self) -> u64 {
+        self.memory().address()
+    }
+}
+
+impl<M: Memory> Drop for Buffer<M> {
+    fn drop(&mut self) {
+        if let Some(memory) = self.memory.take() {
+            self.pool.give(memory);
+        }
+    }
+}
+
+impl<M: Memory> fmt::Debug for Buffer<M> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Buffer({} bytes)", self.bytes)
+    }
+}

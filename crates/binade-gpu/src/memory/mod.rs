@@ -1,0 +1,9 @@
+//! Device memory: buffers that go back to a pool when they are dropped.
+
+mod buffer;
+mod meter;
+mod pool;
+
+pub use buffer::{Buffer, is_alone};
+pub use meter::MemoryUse;
+pub use pool::{Addressed, Memory, Pool};

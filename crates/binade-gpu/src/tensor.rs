@@ -1,0 +1,132 @@
+//! A tensor in device memory.
+
+use crate::{Addressed, BufferOf, Driver, Error, Result, memory::is_alone};
+use binade_core::{DType, Form};
+use binade_ops::{Operand, shape::element_count};
+use std::{fmt, ops::Range, sync::Arc};
+
+/// A tensor in device memory: row-major, cheap to clone, copied when a shared one is written to. Halves lie two in a word.
+#[derive(Clone)]
+pub struct Tensor<D: Driver> {
+    buffer: Arc<BufferOf<D>>,
+    /// Where its first element is, in bytes from the buffer's start; any multiple of an element's size.
+    offset: usize,
+    dtype: DType,
+    shape: Arc<[usize]>,
+}
+
+impl<D: Driver> Tensor<D> {
+    /// A tensor that fills a buffer.
+    pub fn filling(buffer: BufferOf<D>, dtype: DType, shape: &[usize]) -> Self {
+        Self::within(Arc::new(buffer), 0, dtype, shape)
+    }
+
+    /// A tensor that begins `offset` bytes into a buffer, which others may share.
+    pub fn within(buffer: Arc<BufferOf<D>>, offset: usize, dtype: DType, shape: &[usize]) -> Self {
+        Self { buffer, offset, dtype, shape: shape.into() }
+    }
+
+    /// The element type.
+    pub fn dtype(&self) -> DType {
+        self.dtype
+    }
+
+    /// The extent of each axis, slowest first.
+    pub fn shape(&self) -> &[usize] {
+        &self.shape
+    }
+
+    /// The element type and shape.
+    pub fn form(&self) -> Form {
+        Form::new(self.dtype, &*self.shape)
+    }
+
+    /// The number of elements.
+    pub fn len(&self) -> usize {
+        element_count(&self.shape)
+    }
+
+    /// Returns true if there are no elements.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Returns `len` elements from `start` on, as a vector that shares this tensor's memory.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Length`] where there are not as many.
+    pub fn slice(&self, start: usize, len: usize) -> Result<Self, D> {
+        if start.checked_add(len).is_none_or(|end| end > self.len()) {
+            let (found, shape) = (self.len(), vec![len]);
+            let expected = start.saturating_add(len);
+            return Err(Error::Length { what: "elements", found, shape, expected });
+        }
+        let offset = self.offset + start * self.dtype.bytes();
+        Ok(Self { offset, shape: [len].into(), ..self.clone() })
+    }
+
+    /// Returns the same elements under another shape.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Shape`] where the number of elements would change.
+    pub fn reshape(&self, shape: &[usize]) -> Result<Self, D> {
+        let shape = binade_ops::shape::reshape(&self.shape, shape)?;
+        Ok(Self { shape: shape.into(), ..self.clone() })
+    }
+
+    /// Makes the memory this tensor's alone before it is written to: copies the elements where it is shared.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Foreign`] for another handle's tensor; where the device fails.
+    pub fn own(&mut self, device: &D) -> Result<(), D> {
+        device.has_made(&self.buffer)?;
+        if !is_alone(&self.buffer) {
+            device.may_move(&self.buffer)?;
+            *self = device.copy_tensor(self)?;
+        }
+        device.writes(&self.buffer);
+        Ok(())
+    }
+
+    /// Bytes of its elements.
+    pub fn bytes(&self) -> usize {
+        self.len() * self.dtype.bytes()
+    }
+
+    /// The memory that it lies in.
+    pub fn buffer(&self) -> &BufferOf<D> {
+        &self.buffer
+    }
+
+    /// Where its elements are in the buffer, in bytes.
+    pub fn range(&self) -> Range<usize> {
+        self.offset..self.offset + self.bytes()
+    }
+}
+
+impl<D: Driver<Memory: Addressed>> Tensor<D> {
+    /// The device address of the first element.
+    pub fn address(&self) -> u64 {
+        self.buffer.address() + self.offset as u64
+    }
+}
+
+impl<D: Driver> fmt::Debug for Tensor<D> {
+    /// Writes the type and shape: printing must not read the device.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Tensor({} {:?}, {})", self.dtype(), self.shape(), D::NAME)
+    }
+}
+
+impl<D: Driver> Operand for Tensor<D> {
+    fn dtype(&self) -> DType {
+        self.dtype()
+    }
+
+    fn shape(&self) -> &[usize] {
+        self.shape()
+    }
+}

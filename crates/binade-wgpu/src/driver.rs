@@ -1,0 +1,156 @@
+//! wgpu as a driver of the shared host code.
+
+use crate::{
+    Error, Gradients, Tensor, Wgpu, WgpuError,
+    memory::{Allocation, Buffer, Pool},
+};
+use binade_core::{DType, Named, Names};
+use binade_gpu::{Driver, Factors, Kernels, ScaledMaster};
+use binade_grad_scaler::{ClipGroup, Norm};
+use binade_ops::{Fill, shape};
+use std::{ops::Range, sync::Arc};
+
+/// Elements of one tensor that shaders count: their places have 32 bits.
+const MOST_ELEMENTS: usize = u32::MAX as usize;
+
+impl Driver for Wgpu {
+    const NAME: &'static str = "wgpu";
+    type Memory = Allocation;
+    type Failure = WgpuError;
+
+    fn pool(&self) -> &Arc<Pool> {
+        &self.inner.pool
+    }
+
+    fn names(&self) -> &Names {
+        &self.inner.names
+    }
+
+    fn buffer(&self, bytes: usize) -> Result<Buffer, Error> {
+        Self::buffer(self, bytes)
+    }
+
+    fn buffer_of(&self, bytes: &[u8]) -> Result<Buffer, Error> {
+        Self::buffer_of(self, bytes)
+    }
+
+    fn zeros(&self, bytes: usize) -> Result<Buffer, Error> {
+        self.buffer_of(&vec![0; bytes])
+    }
+
+    /// Copies whole words.
+    fn copy(&self, from: &Buffer) -> Result<Buffer, Error> {
+        let to = self.buffer(from.bytes())?;
+        self.copy_to(from, &to, 0, from.bytes().next_multiple_of(4))?;
+        Ok(to)
+    }
+
+    fn copy_tensor(&self, tensor: &Tensor) -> Result<Tensor, Error> {
+        self.copied(tensor)
+    }
+
+    fn read_bytes(&self, from: &Buffer, bytes: Range<usize>) -> Result<Vec<u8>, Error> {
+        self.has_made(from)?;
+        if bytes.is_empty() {
+            self.inner.health.check()?;
+            return Ok(Vec::new());
+        }
+        let sent = self.send(from, bytes)?;
+        let noted = self.send_faults()?;
+        self.ask(&sent)?;
+        self.report_fault(noted.as_ref())?;
+        self.receive(&sent)
+    }
+
+    fn tensor_bytes(&self, dtype: DType, shape: &[usize]) -> Result<usize, Error> {
+        Ok(tensor_bytes(dtype, shape, self.facts().most_buffer_bytes)?)
+    }
+
+    fn zeros_tensor(&self, dtype: DType, shape: &[usize]) -> Result<Tensor, Error> {
+        self.fill(0.0, shape, dtype)
+    }
+
+    fn own_parameter(&self, tensor: &mut Tensor) -> Result<(), Error> {
+        // A shader that writes takes whole words from a binding's start on.
+        if tensor.range().start != 0 {
+            *tensor = self.copied(tensor)?;
+        }
+        tensor.own(self)
+    }
+
+    fn nothing_owed(&self) -> Result<&Arc<Buffer>, Error> {
+        Ok(&self.fixed()?.nothing_owed)
+    }
+}
+
+impl Kernels for Wgpu {
+    fn launch_materialise(
+        &self,
+        grads: &Gradients,
+        results: &[Named<Option<Tensor>>],
+        factors: Option<&Factors<'_, Self>>,
+        limit: f32,
+    ) -> Result<(), Error> {
+        self.run_materialise(grads, results, factors, limit)
+    }
+
+    fn launch_accumulate(
+        &self,
+        sum: &Gradients,
+        grads: &Gradients,
+        found: &Buffer,
+    ) -> Result<(), Error> {
+        self.run_accumulate(sum, grads, found)
+    }
+
+    fn launch_clip(
+        &self,
+        verdict: &Buffer,
+        owed: &Buffer,
+        norm: Norm,
+        max: f32,
+    ) -> Result<(), Error> {
+        self.run_clip(verdict, owed, norm, max)
+    }
+
+    fn clipped_groups(
+        &self,
+        grads: &Gradients,
+        groups: &[ClipGroup],
+        factors: &Factors<'_, Self>,
+        verdict: &Buffer,
+    ) -> Result<Gradients, Error> {
+        self.run_clip_groups(grads, groups, factors, verdict)
+    }
+
+    fn scaled_master(&self, values: &Tensor) -> Result<ScaledMaster<Self>, Error> {
+        self.new_scaled_master(values)
+    }
+}
+
+/// Bytes of a tensor, at most `most` and at most what shaders count.
+fn tensor_bytes(dtype: DType, shape: &[usize], most: u64) -> Result<usize, WgpuError> {
+    let most_counted = MOST_ELEMENTS.saturating_mul(dtype.bytes());
+    let bytes = shape::size(shape, dtype.bytes()).unwrap_or(usize::MAX);
+    let most = most.min(most_counted as u64);
+    if bytes as u64 > most { Err(WgpuError::TooLarge { bytes, most }) } else { Ok(bytes) }
+}
+
+binade_gpu::implement_training!(Wgpu);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_tensor_has_no_more_elements_than_shaders_count_and_no_more_bytes_than_a_buffer() {
+        let most = u32::MAX as usize;
+        let of = |dtype, shape: &[usize], most| tensor_bytes(dtype, shape, most).ok();
+        assert_eq!(of(DType::BF16, &[most], u64::MAX), Some(2 * most));
+        assert_eq!(of(DType::BF16, &[1 << 16, 1 << 16], u64::MAX), None);
+        assert_eq!(of(DType::F32, &[2, 3], 24), Some(24));
+        assert_eq!(of(DType::F32, &[2, 3], 23), None);
+        assert_eq!(of(DType::F32, &[1 << 33, 1 << 31], u64::MAX), None, "nothing wraps");
+        assert_eq!(of(DType::F32, &[0, 3], u64::MAX), Some(0));
+    }
+}
