@@ -16,6 +16,7 @@ pub(crate) const FLOORS: [&[&str]; 4] = [
         "binade-deferred",
         "binade-cuda",
         "binade-conformance",
+        "binade-gpu",
         "binade-interchange",
         "binade-ptx",
         "binade-wgpu",
@@ -30,11 +31,14 @@ pub(crate) const TOP: usize = FLOORS.len();
 pub(crate) const ON_TOP: [&str; 1] = ["binade-bench"];
 
 /// Imports within one floor: the importer first.
-pub(crate) const SIDEWAYS: [(&str, &str); 8] = [
+pub(crate) const SIDEWAYS: [(&str, &str); 10] = [
     // Autocast asks a policy at every operation.
     ("binade-autocast", "binade-cast-policy"),
     // The late device is the CPU device behind a queue.
     ("binade-deferred", "binade-cpu"),
+    // A GPU backend is a driver and its kernels under a host that all share.
+    ("binade-cuda", "binade-gpu"),
+    ("binade-wgpu", "binade-gpu"),
     // The same digits, learned in several places.
     ("binade-example-digits", "binade-example-shared"),
     ("binade-example-five-ways", "binade-example-shared"),
