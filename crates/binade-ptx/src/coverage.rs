@@ -1,20 +1,20 @@
-//! Which PTX lines of an entry ran.
+//! Line coverage of a PTX entry.
 
 use std::fmt;
 
-/// The lines of one entry that hold an instruction, and those that any launch has executed so far.
+/// Coverage of one entry by all launches on a device so far: its lines with an instruction, and those that never ran.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct Coverage {
-    /// The entry's name.
+    /// Name of the entry.
     pub entry: String,
-    /// Instructions in the entry.
+    /// Number of PTX lines that hold an instruction.
     pub lines: usize,
-    /// PTX lines of instructions that never ran.
+    /// PTX lines, from 1, whose instructions never ran.
     pub missed: Vec<u32>,
 }
 
 impl Coverage {
-    /// The share of lines that ran, from 0 to 1; 1 for an entry without any.
+    /// Returns the share of lines that ran, from 0 to 1; 1 for an entry without instructions.
     #[expect(clippy::cast_precision_loss, reason = "a kernel has fewer lines than 2^52")]
     pub fn share(&self) -> f64 {
         match self.lines {

@@ -1,6 +1,6 @@
-//! A stand-in for the CUDA driver: what `libcuda.so.1` exports, on top of the interpreter.
+//! Stand-in for the CUDA driver: the functions that `libcuda.so.1` exports, on top of the interpreter.
 //!
-//! `api` is the C side, the one place with `unsafe`; `state` is what the driver knows, safe code throughout.
+//! `api` is the C side, the one place with `unsafe`; `state` holds the driver's objects, in safe code throughout.
 
 mod api;
 mod code;

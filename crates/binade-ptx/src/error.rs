@@ -1,81 +1,81 @@
-//! What can be wrong before a kernel runs.
+//! Errors found before a kernel runs: in the PTX text, in a launch, in a host access to memory.
 
 use binade_core::ErrorKind;
 
 use crate::Capability;
 
-/// A PTX text that cannot be run exactly. Lines are the text's, from 1.
+/// Reason why a PTX text cannot be run exactly. Lines are the text's, counted from 1.
 #[non_exhaustive]
 #[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
 pub enum ParseError {
-    /// The text is not PTX as the interpreter reads it.
+    /// Text that does not follow the grammar of PTX as the interpreter reads it.
     #[error("PTX line {line}: expected {expected}, found `{found}`")]
     Syntax {
-        /// Where.
+        /// Line of the PTX text.
         line: u32,
-        /// What could have stood there.
+        /// Word or construct that the grammar allows there.
         expected: &'static str,
-        /// What stands there.
+        /// Word that stands there.
         found: String,
     },
-    /// A directive that the interpreter has no meaning for.
+    /// Directive that the interpreter has no meaning for.
     #[error("PTX line {line}: directive `{name}` is not supported")]
     Directive {
-        /// Where.
+        /// Line of the directive.
         line: u32,
-        /// With its point.
+        /// Name of the directive, with its leading point.
         name: String,
     },
-    /// An opcode whose exact spelling, all suffixes included, is not in the table.
+    /// Opcode whose exact spelling, all suffixes included, is not in the table.
     #[error(
         "PTX line {line}: unknown instruction form `{form}`; add it to the table in `isa` with its exact meaning"
     )]
     Form {
-        /// Where.
+        /// Line of the instruction.
         line: u32,
-        /// The opcode with all suffixes.
+        /// Opcode with all suffixes.
         form: String,
     },
-    /// A known opcode with operands that it does not take.
+    /// Known opcode with an operand of a kind that it does not take.
     #[error("PTX line {line}: `{form}`: operand {index}: expected {expected}, found {found}")]
     Operand {
-        /// Where.
+        /// Line of the instruction.
         line: u32,
-        /// The opcode with all suffixes.
+        /// Opcode with all suffixes.
         form: &'static str,
-        /// From 1.
+        /// Number of the operand, from 1.
         index: usize,
-        /// What the form takes.
+        /// Kind of operand that the form takes there.
         expected: String,
-        /// What the text has.
+        /// Operand as the text has it.
         found: String,
     },
-    /// A known opcode with too few or too many operands.
+    /// Known opcode with too few or too many operands.
     #[error("PTX line {line}: `{form}` takes {expected} operands, found {found}")]
     Operands {
-        /// Where.
+        /// Line of the instruction.
         line: u32,
-        /// The opcode with all suffixes.
+        /// Opcode with all suffixes.
         form: &'static str,
-        /// What the form takes.
+        /// Number of operands that the form takes.
         expected: usize,
-        /// What the text has.
+        /// Number of operands in the text.
         found: usize,
     },
-    /// A label or an entry that the text has already.
+    /// Name that is declared a second time: a label or an entry.
     #[error("PTX line {line}: `{name}` is there already")]
     Twice {
-        /// Where the second one is.
+        /// Line of the second declaration.
         line: u32,
-        /// As written.
+        /// Name as written.
         name: String,
     },
-    /// A register, label or variable that nothing declares.
+    /// Register, label or variable that nothing declares.
     #[error("PTX line {line}: `{name}` is not declared")]
     Undeclared {
-        /// Where.
+        /// Line that uses it.
         line: u32,
-        /// As written.
+        /// Name as written.
         name: String,
     },
     /// Arithmetic that a host cannot repeat bit for bit, under `Strictness::Reproducible`.
@@ -83,23 +83,23 @@ pub enum ParseError {
         "PTX line {line}: `{form}` is not reproducible: write the rounding (`.rn`) and keep subnormals, or parse with `Strictness::Any`"
     )]
     NotReproducible {
-        /// Where.
+        /// Line of the instruction.
         line: u32,
-        /// The opcode with all suffixes.
+        /// Opcode with all suffixes.
         form: &'static str,
     },
-    /// An instruction that the module's target does not have.
+    /// Instruction that the module's target does not have.
     #[error(
         "PTX line {line}: `{form}` needs compute capability {needs}, the module's target is {target}"
     )]
     Target {
-        /// Where.
+        /// Line of the instruction.
         line: u32,
-        /// The opcode with all suffixes.
+        /// Opcode with all suffixes.
         form: &'static str,
-        /// The least that has it.
+        /// Least compute capability that has the instruction.
         needs: Capability,
-        /// The module's.
+        /// Compute capability of the module's `.target`.
         target: Capability,
     },
 }
@@ -115,68 +115,68 @@ impl binade_core::Error for ParseError {
     }
 }
 
-/// A launch that cannot be made.
+/// Reason why a launch cannot be made; nothing of it ran.
 #[non_exhaustive]
 #[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
 pub enum LaunchError {
-    /// The module has no such entry.
+    /// Entry that the module does not have.
     #[error("the module has no entry `{name}`; it has {}", .has.join(", "))]
     NoEntry {
-        /// What was asked for.
+        /// Name of the entry that was asked for.
         name: String,
-        /// What there is.
+        /// Names of the module's entries.
         has: Vec<String>,
     },
-    /// More or fewer arguments than parameters.
+    /// More or fewer arguments than the entry has parameters.
     #[error("`{kernel}` takes {expected} arguments, {found} were given")]
     ArgumentCount {
-        /// The entry.
+        /// Name of the entry.
         kernel: String,
-        /// Its parameters.
+        /// Number of the entry's parameters.
         expected: usize,
-        /// The call's arguments.
+        /// Number of the call's arguments.
         found: usize,
     },
-    /// An argument whose type is not the parameter's.
+    /// Argument whose type is not the parameter's.
     #[error(
         "`{kernel}`: argument {index}: parameter `{parameter}` is {expected}, {found} was given"
     )]
     Argument {
-        /// The entry.
+        /// Name of the entry.
         kernel: String,
-        /// From 0.
+        /// Index of the argument, from 0.
         index: usize,
-        /// The parameter's name in the PTX.
+        /// Name of the parameter in the PTX.
         parameter: String,
-        /// Type and bytes of the parameter.
+        /// Type and size in bytes of the parameter.
         expected: String,
-        /// The argument.
+        /// Type and size in bytes of the argument.
         found: String,
     },
-    /// The module is built for a newer GPU than this one.
+    /// Module that is built for a newer GPU than this one.
     #[error("the module's target is compute capability {target}, the device's is {device}")]
     TooNew {
-        /// The module's.
+        /// Compute capability of the module's `.target`.
         target: Capability,
-        /// The device's.
+        /// Compute capability of the device.
         device: Capability,
     },
-    /// A grid or block dimension of zero, or beyond what a GPU takes.
+    /// Grid or block dimension of zero, or above a GPU's limit.
     #[error("`{what}` of {value} is outside 1 to {most}")]
     Dimension {
-        /// `grid.x` and the like.
+        /// Name of the dimension, such as `grid.x`.
         what: &'static str,
-        /// What was asked for.
+        /// Value that was asked for.
         value: u64,
-        /// The most.
+        /// Greatest value that a GPU takes.
         most: u64,
     },
     /// More shared memory than a block may have.
     #[error("{bytes} bytes of shared memory a block, at most {most}")]
     SharedBytes {
-        /// Static and dynamic together.
+        /// Bytes a block, static and dynamic together.
         bytes: u64,
-        /// The most.
+        /// Greatest number of bytes a block.
         most: u64,
     },
 }
@@ -190,13 +190,13 @@ impl binade_core::Error for LaunchError {
     }
 }
 
-/// A host access to device memory that no allocation holds whole.
+/// Host access to device memory that no allocation holds whole.
 #[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
 #[error("{bytes} bytes at {address:#x} are in no allocation")]
 pub struct MemoryError {
-    /// Where.
+    /// Device address of the first byte.
     pub address: u64,
-    /// How many.
+    /// Length of the access in bytes.
     pub bytes: usize,
 }
 

@@ -1,4 +1,5 @@
-//! Execution: a grid block by block, a block barrier by barrier, a warp by its lowest lines first.
+//! Execution of a launch: blocks one after another, a block from barrier to barrier, in a warp the lanes at the lowest
+//! instruction first.
 
 mod access;
 mod act;
@@ -18,10 +19,10 @@ use crate::{
     report::ReportKind,
 };
 
-/// Where shared memory begins among generic addresses: far from all allocations.
+/// First generic address of shared memory, far from all allocations.
 pub(crate) const SHARED_WINDOW: u64 = 1 << 56;
 
-/// A launch whose dimensions and arguments are right.
+/// Launch whose dimensions and arguments have been checked.
 #[derive(Debug)]
 pub(crate) struct Launch<'a> {
     pub(crate) module: &'a Module,
@@ -30,11 +31,11 @@ pub(crate) struct Launch<'a> {
     pub(crate) block: Dim3,
     pub(crate) shared_bytes: u64,
     pub(crate) params: Vec<u8>,
-    /// Instructions of a warp, all warps together.
+    /// Limit of warp instructions, summed over all warps of the launch.
     pub(crate) limit: u64,
 }
 
-/// Runs every block; `ran` marks the instructions that some thread executed.
+/// Runs every block. `ran` marks the instructions that some thread executed.
 pub(crate) fn run(
     launch: &Launch<'_>,
     memory: &mut Global,
@@ -56,7 +57,8 @@ impl Launch<'_> {
         firsts.map(|first| Warp::new(self.registers(first), first, threads - first)).collect()
     }
 
-    /// Those of a warp that has run nothing, with its literals and all that the hardware fills but the place of the block.
+    /// Returns the registers of a new warp whose first thread is `first`: literals and special registers filled, block index left
+    /// at 0.
     fn registers(&self, first: u32) -> Vec<Values> {
         let mut registers = vec![[0; LANES]; self.entry.registers];
         for (register, value) in &self.entry.literals {
@@ -75,7 +77,7 @@ impl Launch<'_> {
         match special {
             Special::Tid(axis) => self.block.place(u64::from(thread)).axis(axis),
             Special::Ntid(axis) => self.block.axis(axis),
-            // Another in each block; see there.
+            // The block index changes from block to block: `Block::place_in` fills it.
             Special::Ctaid(_) => 0,
             Special::Nctaid(axis) => self.grid.axis(axis),
             Special::LaneId => lane,

@@ -1,4 +1,4 @@
-//! The device: memory, launches, and what they covered.
+//! Simulated device: memory, launches and their line coverage.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -10,18 +10,18 @@ use crate::{
     module::Entry,
 };
 
-/// Shared memory that a block may ask for without opting in to more, in bytes.
+/// Shared memory in bytes that a block may have without opting in to more.
 const MOST_SHARED: u64 = 48 << 10;
 
-/// Instructions of a warp that one launch may take, unless told otherwise: minutes of work here, an instant on a GPU.
+/// Limit of warp instructions a launch unless set otherwise. That many take minutes here, and an instant on a GPU.
 const STEPS: u64 = 1 << 30;
 
-/// An address in the device's memory.
+/// Address in the device's memory.
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
 pub struct DevicePtr(u64);
 
 impl DevicePtr {
-    /// The address itself.
+    /// Returns the address as a number.
     pub fn address(self) -> u64 {
         self.0
     }
@@ -30,70 +30,70 @@ impl DevicePtr {
         Self(address)
     }
 
-    /// The address `bytes` further on; whether memory is there shows when it is used.
+    /// Returns the address `bytes` further on. No allocation need hold it: an access checks that.
     #[must_use]
     pub fn offset(self, bytes: u64) -> Self {
         Self(self.0.wrapping_add(bytes))
     }
 }
 
-/// A launch without its arguments.
+/// Launch that is checked, without its arguments.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Job<'a> {
     pub(crate) module: &'a Module,
     pub(crate) entry: &'a Entry,
     pub(crate) grid: Dim3,
     pub(crate) block: Dim3,
-    /// Behind those that the PTX declares.
+    /// Dynamic shared memory in bytes, behind the entry's static shared memory.
     pub(crate) shared_bytes: u64,
-    /// The most that both may come to.
+    /// Limit in bytes of static and dynamic shared memory together.
     pub(crate) most_shared: u64,
 }
 
-/// A device without a GPU. Launches run at once, on the calling thread, one block after another.
+/// Device without a GPU. Launches run at once, on the calling thread, one block after another.
 #[derive(Debug)]
 pub struct Gpu {
     capability: Capability,
     memory: Global,
     steps: u64,
-    /// PTX lines that ran, by module and entry.
+    /// PTX lines that ran, by module id and entry name.
     ran: BTreeMap<(u64, String), BTreeSet<u32>>,
 }
 
 impl Gpu {
-    /// A device that runs modules built for `capability` and below.
+    /// Creates a device that runs modules built for `capability` and below.
     pub fn new(capability: Capability) -> Self {
         Self { capability, memory: Global::default(), steps: STEPS, ran: BTreeMap::new() }
     }
 
-    /// From here on a launch may take this many instructions of a warp, all warps together.
+    /// Sets the limit of warp instructions of each later launch, summed over all warps.
     pub fn limit_steps(&mut self, steps: u64) {
         self.steps = steps;
     }
 
-    /// New memory, aligned to 256 bytes, full of 0xff: NaN in every float type.
+    /// Allocates memory, aligned to 256 bytes and filled with 0xff: NaN in every float type.
     pub fn alloc(&mut self, bytes: usize) -> DevicePtr {
         let pointer = self.reserve(0, bytes);
         self.map(pointer, bytes);
         pointer
     }
 
-    /// Addresses for an allocation of this size on one of several devices, with no memory behind them yet.
+    /// Reserves addresses for an allocation of this size on a device. No memory is there until `map`.
     pub(crate) fn reserve(&mut self, device: usize, bytes: usize) -> DevicePtr {
         DevicePtr(self.memory.reserve(device, bytes))
     }
 
-    /// Whose memory launches may touch from here on.
+    /// Sets the devices whose memory later launches may touch.
     pub(crate) fn show(&mut self, devices: Devices) {
         self.memory.show(devices);
     }
 
-    /// Puts new memory behind reserved addresses.
+    /// Allocates memory, filled with 0xff, at reserved addresses.
     pub(crate) fn map(&mut self, pointer: DevicePtr, bytes: usize) {
         self.memory.map(pointer.0, bytes);
     }
 
-    /// Gives an allocation back; its addresses are never handed out again.
+    /// Frees an allocation. Its addresses are never handed out again.
     ///
     /// # Errors
     /// [`MemoryError`] where `pointer` is not the start of an allocation.
@@ -102,7 +102,7 @@ impl Gpu {
         if self.memory.free(pointer.0) { Ok(()) } else { Err(error) }
     }
 
-    /// Host to device.
+    /// Copies bytes from the host to the device.
     ///
     /// # Errors
     /// [`MemoryError`] where no allocation holds all of it; nothing is written then.
@@ -111,7 +111,7 @@ impl Gpu {
         Ok(())
     }
 
-    /// Device to host.
+    /// Returns a copy of device memory.
     ///
     /// # Errors
     /// [`MemoryError`] where no allocation holds all of it.
@@ -119,12 +119,12 @@ impl Gpu {
         Ok(self.bytes(from, bytes)?.to_vec())
     }
 
-    /// The bytes themselves, if one allocation holds them all.
+    /// Returns the bytes in place, if one allocation holds them all.
     pub(crate) fn bytes(&mut self, at: DevicePtr, bytes: usize) -> Result<&mut [u8], MemoryError> {
         self.memory.get(at.0, bytes).ok_or(MemoryError { address: at.0, bytes })
     }
 
-    /// Runs `entry` to its end: `shared_bytes` of shared memory a block, behind those that the PTX declares.
+    /// Runs `entry` to its end, with `shared_bytes` of dynamic shared memory a block behind the entry's static shared memory.
     ///
     /// # Errors
     /// [`Fault::Launch`] where nothing ran, [`Fault::Kernel`] with the first thing that a thread did wrong; memory then holds what
@@ -145,7 +145,7 @@ impl Gpu {
         self.run(&job, parameters(entry, args)?)
     }
 
-    /// Runs a job that was checked, with the block of parameters as the kernel sees it.
+    /// Runs a checked job with its block of parameters, and adds the lines that ran to the coverage.
     pub(crate) fn run(&mut self, job: &Job<'_>, params: Vec<u8>) -> Result<(), Fault> {
         let Job { module, entry, grid, block, .. } = *job;
         let shared_bytes = entry.shared_bytes + job.shared_bytes;
@@ -174,7 +174,7 @@ impl Gpu {
             .extend(entry.code.iter().zip(ran).filter(|(_, ran)| **ran).map(|(code, _)| code.line));
     }
 
-    /// What the launches of an entry on this device have executed so far.
+    /// Returns the line coverage of an entry by all launches on this device so far.
     ///
     /// # Errors
     /// [`LaunchError::NoEntry`].

@@ -1,5 +1,5 @@
-//! The table of instruction forms: every spelling that the interpreter knows, with its operands and its meaning. What is not
-//! here, to the last suffix, is refused.
+//! Table of instruction forms: every spelling that the interpreter knows, with its operands and its meaning. An opcode that is
+//! not in it, to the last suffix, is refused.
 //!
 //! Meanings are those of NVIDIA's "Parallel Thread Execution ISA", chapter "Instruction Set". A register holds its bits
 //! zero-extended to 64; a predicate holds 0 or 1.
@@ -27,7 +27,7 @@ use std::{collections::HashMap, sync::LazyLock};
 use crate::module::Capability;
 pub(crate) use crate::report::Space;
 
-/// Widths of registers; PTX types of one width share them.
+/// Width of a register; PTX types of one width share it.
 #[derive(Clone, Copy, Debug, Eq, PartialEq, PartialOrd)]
 pub(crate) enum Class {
     Predicate,
@@ -37,7 +37,7 @@ pub(crate) enum Class {
 }
 
 impl Class {
-    /// The class that `.reg` of this type declares.
+    /// Returns the class of registers that `.reg` declares with this type.
     pub(crate) fn of_type(name: &str) -> Option<Self> {
         Some(match name {
             ".pred" => Self::Predicate,
@@ -58,82 +58,82 @@ impl Class {
     }
 }
 
-/// What may stand in an operand's place.
+/// Kind of operand that a form takes in one place.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Kind {
-    /// A register that is written.
+    /// Register that is written.
     To(Class),
-    /// A register that is written, and behind a bar a predicate, where the text has one.
+    /// Register that is written, and optionally a predicate behind a bar.
     ToMaybeAlso(Class),
-    /// As `To`, or a wider register, whose upper bits become zero: what the ISA allows loads of integers.
+    /// Destination register of the class or wider, whose upper bits become zero: the ISA allows it to loads of integers.
     ToWider(Class),
-    /// A register or a literal.
+    /// Register or literal of the class.
     From(Class),
-    /// As `From`, or a wider register, of which the low bits count: what the ISA allows stores of integers.
+    /// Source register of the class or wider, of which the low bits count, or a literal: the ISA allows it to stores of integers.
     FromWider(Class),
-    /// As `From`, or a special register, or the address of a shared variable or a parameter.
+    /// Source of a move: as `From`, or a special register, or the address of a shared variable or a parameter.
     Any(Class),
-    /// A literal.
+    /// Literal that is kept as a number and not in a register.
     Number,
-    /// A literal that is an operand like any other.
+    /// Literal that is kept in a register, as other operands are.
     Literal(Class),
-    /// A literal of this value alone.
+    /// Literal of this one value.
     Exactly(u64),
     /// Registers in braces that are written; `_` drops an element.
     ToVector(Class, usize),
     /// Registers and literals in braces.
     FromVector(Class, usize),
-    /// An address in brackets.
+    /// Address in brackets.
     Memory(Space),
     Label,
 }
 
-/// What an atomic makes of what is in memory, its value, and the value to put there in the end.
+/// Function of an atomic: from the old value and two operands, the value that is stored.
 pub(crate) type Change = fn(u64, u64, u64) -> u64;
 
-/// What a form does. The first operand is where results go.
+/// Action of a form. The first operand is the destination.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Op {
     One(fn(&Values, &mut Values)),
     Two(fn(&Values, &Values, &mut Values)),
     Three(fn(&Values, &Values, &Values, &mut Values)),
     Four(fn([&Values; 4], &mut Values)),
-    /// A vector's elements of this many bits side by side, the first lowest.
+    /// Packs a vector's elements of this many bits side by side, the first lowest.
     Pack(usize),
-    /// The reverse.
+    /// Unpacks a register into elements of this many bits, the lowest first.
     Unpack(usize),
-    /// Bytes of one element; as many elements as the vector has.
+    /// Loads elements of this many bytes, as many as the vector has.
     Load(Space, usize),
-    /// The element's sign fills the register, of this class.
+    /// Loads elements of this many bytes; the element's sign fills the register, of this class.
     LoadSigned(Space, usize, Class),
     Store(Space, usize),
-    /// Result, address, one value or two: the old value is the result, the function makes the new one.
+    /// Stores the function's result and returns the old value. Operands: result, address, one value or two.
     Atomic(Space, usize, Change),
-    /// As `Atomic`, without a result.
+    /// Stores the function's result, as `Atomic` does, and returns nothing.
     Reduce(Space, usize, Change),
-    /// What lanes do together; the last operand says which of them.
+    /// Exchanges values among lanes. The last operand is the mask of the lanes that take part.
     Together(Together),
-    /// The lanes that are here, as a mask.
+    /// Returns the mask of the lanes that execute it.
     ActiveMask,
     Branch,
     Return,
     Trap,
     Barrier,
-    /// Nothing that shows where one thread runs at a time and writes are seen at once.
+    /// Orders memory. It does nothing here: one thread runs at a time, and writes are seen at once.
     Fence,
     CopyAsync,
     CopyCommit,
     CopyWait,
 }
 
-/// What lanes of a warp do together.
+/// Action of several lanes of a warp together.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Together {
     Shuffle(Shuffle),
     Vote(Vote),
-    /// Orders what the lanes did to memory.
+    /// Orders the lanes' accesses to memory.
     Barrier,
-    /// All lanes get what this makes of everybody's value.
+    /// Folds all lanes' values with this function; every lane gets the result.
     Reduce(fn(u64, u64) -> u64),
     /// A product of matrices, whose 16-bit elements this reads; all lanes of the warp must come.
     Multiply(Pairs),
@@ -143,7 +143,7 @@ pub(crate) enum Together {
     },
 }
 
-/// How a shuffle finds its source lane.
+/// Rule by which a shuffle finds its source lane.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Shuffle {
     Up,
@@ -152,24 +152,24 @@ pub(crate) enum Shuffle {
     Index,
 }
 
-/// What a vote tells of the predicates, or of the values, that lanes bring.
+/// Result of a vote over the lanes' predicates, or of `match` over their values.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Vote {
     All,
     Any,
     Uniform,
     Ballot,
-    /// The lanes with the same value as one's own.
+    /// Mask of the lanes whose value equals the lane's own.
     Match,
 }
 
-/// One spelling.
+/// Instruction form: one spelling with one list of operands.
 #[derive(Debug)]
 pub(crate) struct Form {
     pub(crate) name: &'static str,
     pub(crate) operands: &'static [Kind],
     pub(crate) op: Op,
-    /// The least compute capability that has it, of those that matter here.
+    /// Least compute capability that has the form; `SM_75` for those that every supported target has.
     pub(crate) since: Capability,
 }
 
@@ -183,19 +183,19 @@ impl Form {
         self
     }
 
-    /// Whether a host gets the same bits: subnormals kept, nothing that a compiler may contract into `fma`.
+    /// Returns true if a host computes the same bits: subnormals are kept, and no compiler may contract it into `fma`.
     pub(crate) fn is_reproducible(&self) -> bool {
         let contracted = ["add.f32", "sub.f32", "mul.f32", "add.f64", "sub.f64", "mul.f64"];
         !contracted.contains(&self.name) && !self.name.split('.').any(|part| part == "ftz")
     }
 
-    /// Whether nothing runs on from it, unless it is guarded.
+    /// Returns true if execution never continues at the next instruction, unless the instruction is guarded.
     pub(crate) fn ends(&self) -> bool {
         matches!(self.op, Op::Branch | Op::Return | Op::Trap)
     }
 }
 
-/// All of them.
+/// Returns all forms, in no particular order.
 pub(crate) fn forms() -> impl Iterator<Item = &'static Form> {
     let tables = [control::FORMS, float::FORMS, double::FORMS, bits::FORMS, transfer::FORMS];
     let types = [integer::FORMS, compare::FORMS, convert::FORMS, matrix::FORMS];
@@ -204,7 +204,7 @@ pub(crate) fn forms() -> impl Iterator<Item = &'static Form> {
     tables.into_iter().chain(types.flatten().copied()).flatten()
 }
 
-/// Those with exactly this spelling: one, or some that differ in their operands.
+/// Returns the forms with exactly this spelling: one, or several that differ in their operands.
 pub(crate) fn spelled(name: &str) -> &'static [&'static Form] {
     static BY_NAME: LazyLock<HashMap<&str, Vec<&Form>>> = LazyLock::new(|| {
         let mut by_name = HashMap::<_, Vec<_>>::new();

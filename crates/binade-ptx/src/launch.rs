@@ -1,4 +1,4 @@
-//! The launch: dimensions and arguments, checked before anything runs.
+//! Launch dimensions and arguments, checked before anything runs.
 
 use std::fmt;
 
@@ -7,24 +7,24 @@ use crate::{
     module::{Entry, Param},
 };
 
-/// Three extents, or a place in them.
+/// Extents of a grid or a block, or the place of one block or thread in them.
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
 pub struct Dim3 {
-    /// Fastest.
+    /// Fastest axis.
     pub x: u32,
-    /// Next.
+    /// Middle axis.
     pub y: u32,
-    /// Slowest.
+    /// Slowest axis.
     pub z: u32,
 }
 
 impl Dim3 {
-    /// How many places these extents hold.
+    /// Returns the number of places in these extents.
     pub(crate) fn volume(self) -> u64 {
         u64::from(self.x).saturating_mul(u64::from(self.y)).saturating_mul(u64::from(self.z))
     }
 
-    /// The place with this number, `x` fastest.
+    /// Returns the place with this number, `x` fastest.
     #[expect(clippy::cast_possible_truncation, reason = "a remainder of a u32")]
     pub(crate) fn place(self, number: u64) -> Self {
         let (x, y) = (u64::from(self.x), u64::from(self.y));
@@ -54,18 +54,18 @@ impl fmt::Display for Dim3 {
     }
 }
 
-/// An argument of a kernel.
+/// Argument of a kernel.
 #[derive(Clone, Debug)]
 pub enum Arg {
-    /// A pointer to device memory.
+    /// Pointer to device memory.
     Ptr(DevicePtr),
-    /// A 32-bit integer, signed ones by their bits.
+    /// 32-bit integer, signed ones by their bits.
     U32(u32),
-    /// A 64-bit integer, signed ones by their bits.
+    /// 64-bit integer, signed ones by their bits.
     U64(u64),
-    /// A float.
+    /// 32-bit float.
     F32(f32),
-    /// A structure passed by value.
+    /// Structure passed by value.
     Bytes(Vec<u8>),
 }
 
@@ -91,7 +91,7 @@ impl Arg {
     }
 }
 
-/// The block of parameters as the kernel sees it.
+/// Returns the block of parameters as the kernel reads it.
 pub(crate) fn parameters(entry: &Entry, args: &[Arg]) -> Result<Vec<u8>, LaunchError> {
     if args.len() != entry.params.len() {
         let (expected, found) = (entry.params.len(), args.len());
@@ -119,7 +119,8 @@ fn mismatch(kernel: &str, index: usize, param: &Param, arg: &Arg) -> LaunchError
     }
 }
 
-/// What every GPU since compute capability 3.0 takes (CUDA C++ Programming Guide, "Technical Specifications per Compute Capability").
+/// Checks grid and block against the limits of every GPU since compute capability 3.0 (CUDA C++ Programming Guide, "Technical
+/// Specifications per Compute Capability").
 pub(crate) fn check_dimensions(grid: Dim3, block: Dim3) -> Result<(), LaunchError> {
     let limits = [
         ("grid.x", u64::from(grid.x), (1 << 31) - 1),

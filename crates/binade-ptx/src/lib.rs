@@ -21,7 +21,7 @@ pub use launch::{Arg, Dim3};
 pub use module::{Capability, Module, Strictness};
 pub use report::{Access, Fault, Report, ReportKind, Space};
 
-/// Every instruction form that the interpreter knows, as PTX spells it, in no particular order.
+/// Returns every instruction form that the interpreter knows, as PTX spells it, in no particular order.
 pub fn known_forms() -> impl Iterator<Item = &'static str> {
     isa::forms().map(|form| form.name)
 }

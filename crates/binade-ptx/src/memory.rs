@@ -1,33 +1,33 @@
-//! The devices' memory: allocations with unmapped space between, so that a step beyond one is not a step into the next.
+//! Device memory: allocations with unmapped space between, so that an access beyond one is not an access to the next.
 //!
-//! Devices share one space of addresses, each with a part of its own, and a launch sees those of some devices.
+//! Devices share one address space, each with a part of its own. A launch sees the parts of some devices.
 
 use std::collections::BTreeMap;
 
 use crate::report::{Access, ReportKind, Space};
 
-/// What a new allocation holds, byte for byte: a NaN in every float type, so that what reads it shows.
+/// Byte that fills a new allocation: a NaN in every float type, so that a read before the first write shows.
 const POISON: u8 = 0xff;
 
-/// Far from zero, so that small integers taken for addresses are in no allocation.
+/// First address of device 0. It is far from zero, so that small integers taken for addresses are in no allocation.
 const FIRST: u64 = 0x7000_0000_0000;
 
-/// As `cudaMalloc` aligns.
+/// Alignment of allocations in bytes, as `cudaMalloc` aligns.
 const ALIGN: u64 = 256;
 
 /// Bits of an address within a device's part.
 const PART: u32 = 40;
 
-/// As many devices as have addresses below the host's.
+/// Greatest number of devices: their parts stay below the host's addresses.
 pub(crate) const MOST_DEVICES: usize = 8;
 
-/// Devices by bit.
+/// Set of devices, one bit each.
 pub(crate) type Devices = u32;
 
-/// Unmapped bytes behind each allocation, beyond rounding up.
+/// Unmapped bytes behind each allocation, before rounding up to the alignment.
 const GAP: u64 = 1 << 16;
 
-/// What is wrong with an access, and where in memory.
+/// Faulty access: its kind, and its address if one is concerned.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Trouble {
     pub(crate) kind: ReportKind,
@@ -36,11 +36,11 @@ pub(crate) struct Trouble {
 
 #[derive(Debug)]
 pub(crate) struct Global {
-    /// By first address.
+    /// Contents of the allocations by first address.
     allocations: BTreeMap<u64, Vec<u8>>,
-    /// By device.
+    /// Next free address by device.
     next: [u64; MOST_DEVICES],
-    /// Whose memory the kernel that runs may touch.
+    /// Devices whose memory the running kernel may touch.
     seen: Devices,
 }
 
@@ -52,7 +52,7 @@ impl Default for Global {
 }
 
 impl Global {
-    /// Addresses of a device that are nobody else's, now or later.
+    /// Reserves addresses of a device. They are never handed out again.
     pub(crate) fn reserve(&mut self, device: usize, bytes: usize) -> u64 {
         let next = &mut self.next[device];
         let address = *next;
@@ -60,17 +60,17 @@ impl Global {
         address
     }
 
-    /// Whose memory kernels may touch from here on.
+    /// Sets the devices whose memory later kernels may touch.
     pub(crate) fn show(&mut self, devices: Devices) {
         self.seen = devices;
     }
 
-    /// Whether the kernel that runs may touch what is there.
+    /// Returns true if the running kernel may touch the device that `address` belongs to.
     fn is_seen(&self, address: u64) -> bool {
         device_of(address).is_some_and(|device| self.seen >> device & 1 == 1)
     }
 
-    /// New memory at a reserved address.
+    /// Allocates memory, filled with `POISON`, at a reserved address.
     pub(crate) fn map(&mut self, address: u64, bytes: usize) {
         self.allocations.insert(address, vec![POISON; bytes]);
     }
@@ -79,14 +79,15 @@ impl Global {
         self.allocations.remove(&address).is_some()
     }
 
-    /// The bytes, if one allocation holds them all.
+    /// Returns the bytes, if one allocation holds them all.
     pub(crate) fn get(&mut self, address: u64, bytes: usize) -> Option<&mut [u8]> {
         let (first, memory) = self.allocations.range_mut(..=address).next_back()?;
         let from = usize::try_from(address - first).ok()?;
         memory.get_mut(from..from.checked_add(bytes)?)
     }
 
-    /// The allocation that an address lies in or behind, and its own first address.
+    /// Returns the last allocation that begins at or below `address`, with its first address. `address` may lie behind its end.
+    /// Returns `None` for a device that the kernel may not touch.
     pub(crate) fn around(&mut self, address: u64) -> Option<(u64, &mut [u8])> {
         if !self.is_seen(address) {
             return None;
@@ -95,7 +96,7 @@ impl Global {
         Some((*first, memory))
     }
 
-    /// The bytes of a thread's access, which must be a multiple of its width from zero.
+    /// Returns the bytes of a thread's access. The address must be a multiple of the width.
     pub(crate) fn access(
         &mut self,
         address: u64,
@@ -111,8 +112,8 @@ impl Global {
         found.ok_or(Trouble { kind, address: Some(address) })
     }
 
-    /// `whole` bytes of which the first `read` are the memory's, and alone need be there, and the others zeros. More than the
-    /// whole is out of bounds.
+    /// Returns `whole` bytes: `read` bytes of memory, then zeros. Only the bytes that are read need an allocation. A `read` above
+    /// `whole` is out of bounds.
     pub(crate) fn part(&mut self, address: u64, whole: u64, read: u64) -> Result<Vec<u8>, Trouble> {
         let (access, space) = (Access::Read, Space::Global);
         aligned(address, whole, access, space)?;
@@ -130,13 +131,13 @@ impl Global {
     }
 }
 
-/// The device that an address is of, by the address alone.
+/// Returns the device that an address belongs to, mapped or not.
 pub(crate) fn device_of(address: u64) -> Option<usize> {
     let device = usize::try_from(address.checked_sub(FIRST)? >> PART).ok()?;
     (device < MOST_DEVICES).then_some(device)
 }
 
-/// The ISA requires natural alignment of every access, of vectors as wholes.
+/// Checks natural alignment, which the ISA requires of every access, of vectors as wholes.
 pub(crate) fn aligned(
     address: u64,
     bytes: u64,

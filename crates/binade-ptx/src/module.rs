@@ -1,22 +1,22 @@
-//! What a PTX text says, decoded: entries with their instructions, ready to run.
+//! Decoded PTX modules: entries with their instructions, ready to run.
 
 use std::{collections::HashMap, fmt};
 
 use crate::{ParseError, isa::Form, parse};
 
-/// A GPU's compute capability, as `.target sm_75` names it.
+/// Compute capability of a GPU, as `.target sm_75` names it.
 #[derive(Clone, Copy, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
 pub struct Capability {
-    /// Before the point.
+    /// Number before the point.
     pub major: u8,
-    /// After the point, one digit.
+    /// Number after the point, one digit.
     pub minor: u8,
 }
 
 impl Capability {
-    /// 7.5: the least that the kernels are built for.
+    /// Capability 7.5, the least that the kernels are built for.
     pub const SM_75: Self = Self { major: 7, minor: 5 };
-    /// 8.0: `cp.async` and bf16 conversions.
+    /// Capability 8.0, which adds `cp.async` and bf16 conversions.
     pub const SM_80: Self = Self { major: 8, minor: 0 };
 }
 
@@ -26,28 +26,28 @@ impl fmt::Display for Capability {
     }
 }
 
-/// Which arithmetic a module may hold.
+/// Arithmetic that a module may hold.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub enum Strictness {
-    /// Refuse `.ftz` and `add`, `sub`, `mul` without a rounding mode, which a compiler may contract into `fma`: the result would
-    /// not be the host's bit for bit. `mma`, whose sums the ISA leaves open, runs: see the crate's page.
+    /// Refuses `.ftz`, and `add`, `sub` and `mul` without a rounding mode. A compiler may contract the latter into `fma`, so the
+    /// result would not be the host's bit for bit. `mma`, whose sums the ISA leaves open, runs: see the crate's page.
     #[default]
     Reproducible,
-    /// Run those as well: unsuffixed arithmetic rounds to nearest even and is never contracted.
+    /// Runs those as well: unsuffixed arithmetic rounds to nearest even and is never contracted.
     Any,
 }
 
-/// A parsed PTX text.
+/// Parsed PTX text.
 #[derive(Debug)]
 pub struct Module {
     pub(crate) version: String,
     pub(crate) target: Capability,
     pub(crate) entries: Vec<Entry>,
-    /// Names of source files by the number that `.loc` uses.
+    /// Names of source files by their number in `.loc`.
     pub(crate) files: HashMap<u32, String>,
-    /// The `.const` variables, one behind the other.
+    /// Initial values of all `.const` variables, one behind the other.
     pub(crate) constants: Vec<u8>,
-    /// Tells modules apart whose entries share a name.
+    /// Unique number of the module, since entries of two modules may share a name.
     pub(crate) id: u64,
 }
 
@@ -60,7 +60,7 @@ impl Module {
         Self::parse_with(text, Strictness::default())
     }
 
-    /// Parses PTX.
+    /// Parses PTX under the given strictness.
     ///
     /// # Errors
     /// As [`Module::parse`].
@@ -68,22 +68,22 @@ impl Module {
         parse::module(text, strictness)
     }
 
-    /// What `.version` says.
+    /// Returns the version in `.version`, such as `9.0`.
     pub fn version(&self) -> &str {
         &self.version
     }
 
-    /// What `.target` says.
+    /// Returns the compute capability in `.target`.
     pub fn target(&self) -> Capability {
         self.target
     }
 
-    /// The entries' names in the order of the text.
+    /// Returns the entries' names in the order of the text.
     pub fn entries(&self) -> impl Iterator<Item = &str> {
         self.entries.iter().map(|entry| entry.name.as_str())
     }
 
-    /// The forms of instruction that the module holds, each as often as it occurs.
+    /// Returns the instruction forms in the module, each as often as it occurs.
     pub fn forms(&self) -> impl Iterator<Item = &'static str> {
         self.entries.iter().flat_map(|entry| &entry.code).map(|instruction| instruction.form.name)
     }
@@ -93,59 +93,59 @@ impl Module {
     }
 }
 
-/// One kernel.
+/// Kernel of a module.
 #[derive(Debug, Default)]
 pub(crate) struct Entry {
     pub(crate) name: String,
     pub(crate) params: Vec<Param>,
     pub(crate) code: Vec<Instruction>,
     pub(crate) registers: usize,
-    /// Registers that hold a literal.
+    /// Registers that hold a literal, with its value.
     pub(crate) literals: Vec<(usize, u64)>,
-    /// Registers that the hardware fills.
+    /// Registers that the hardware fills, with their source.
     pub(crate) specials: Vec<(usize, Special)>,
-    /// Bytes of shared memory that the text declares; what the launch asks for comes behind them.
+    /// Bytes of static shared memory; the launch's dynamic shared memory lies behind them.
     pub(crate) shared_bytes: u64,
 }
 
-/// One parameter of a kernel.
+/// Parameter of a kernel.
 #[derive(Clone, Debug)]
 pub(crate) struct Param {
     pub(crate) name: String,
-    /// The PTX type without its point: `u64`, `f32`, or `b8` for an array.
+    /// PTX type without its point: `u64`, `f32`, or `b8` for an array.
     pub(crate) kind: String,
     pub(crate) offset: u64,
     pub(crate) bytes: u64,
 }
 
 impl Entry {
-    /// The size of the parameters laid out one behind the other.
+    /// Returns the size in bytes of the block of parameters.
     pub(crate) fn param_bytes(&self) -> u64 {
         self.params.last().map_or(0, |last| last.offset + last.bytes)
     }
 }
 
-/// One decoded instruction.
+/// Decoded instruction.
 #[derive(Debug)]
 pub(crate) struct Instruction {
     pub(crate) form: &'static Form,
     pub(crate) guard: Option<Guard>,
     pub(crate) operands: Vec<Operand>,
-    /// In the PTX text, from 1.
+    /// Line in the PTX text, from 1.
     pub(crate) line: u32,
     /// File number and line in the source, from `.loc`.
     pub(crate) source: Option<(u32, u32)>,
 }
 
-/// `@%p` or `@!%p`.
+/// Predicate that guards an instruction: `@%p` or `@!%p`.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Guard {
     pub(crate) register: usize,
     pub(crate) negated: bool,
 }
 
-/// An operand, its names resolved. Literals and what the hardware fills have registers of their own, so that whatever is read is
-/// read from a register.
+/// Operand with its names resolved. Literals and special registers have registers of their own, so that every value is read from
+/// a register.
 #[derive(Clone, Debug)]
 pub(crate) enum Operand {
     Register(usize),
@@ -154,25 +154,25 @@ pub(crate) enum Operand {
         offset: u64,
     },
     Vector(Vec<usize>),
-    /// A result and a predicate.
+    /// Registers of a result and of a predicate.
     Pair(usize, usize),
-    /// An index into the entry's code.
+    /// Index into the entry's code.
     Target(usize),
 }
 
-/// What the hardware fills.
+/// Value that the hardware puts into a register.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Special {
-    /// Thread in block, along an axis.
+    /// Index of the thread in its block, along an axis.
     Tid(usize),
     /// Threads of a block, along an axis.
     Ntid(usize),
-    /// Block in grid, along an axis.
+    /// Index of the block in the grid, along an axis.
     Ctaid(usize),
     /// Blocks of the grid, along an axis.
     Nctaid(usize),
     LaneId,
-    /// The lanes whose numbers stand so to one's own, and one's own as well or not.
+    /// Mask of the lanes whose numbers compare so to the lane's own; the flag adds the lane itself.
     LaneMask(std::cmp::Ordering, bool),
 }
 
@@ -181,12 +181,12 @@ impl Instruction {
         self.form.op
     }
 
-    /// The register of an operand that is one, or the first of several.
+    /// Returns the register of an operand, the first one if it has several, 0 if it has none.
     pub(crate) fn register(&self, index: usize) -> usize {
         self.registers(index).first().copied().unwrap_or(0)
     }
 
-    /// The registers of an operand that is one or a vector.
+    /// Returns the registers of an operand: one, or a vector's.
     pub(crate) fn registers(&self, index: usize) -> &[usize] {
         match &self.operands[index] {
             Operand::Register(register)
@@ -197,7 +197,7 @@ impl Instruction {
         }
     }
 
-    /// What is added to the register of an address.
+    /// Returns the bytes added to the register of an address; 0 for other operands.
     pub(crate) fn offset(&self, index: usize) -> u64 {
         if let Operand::Address { offset, .. } = self.operands[index] { offset } else { 0 }
     }

@@ -1,4 +1,4 @@
-//! PTX text to a module. Strict: what is not known exactly is an error with its line.
+//! Parser of PTX text. It is strict: what it does not know exactly is an error with its line.
 
 mod body;
 mod constant;

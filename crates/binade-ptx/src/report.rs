@@ -1,4 +1,4 @@
-//! What a kernel did wrong, and where.
+//! Reports of faulty kernels: the fault's kind, line, block and thread.
 
 use std::fmt;
 
@@ -6,19 +6,19 @@ use binade_core::ErrorKind;
 
 use crate::{Dim3, LaunchError};
 
-/// A launch that did not end well.
+/// Reason why a launch did not end well.
 #[derive(Debug, thiserror::Error)]
 pub enum Fault {
-    /// Nothing ran: the launch itself is wrong.
+    /// Launch that could not be made; nothing ran.
     #[error(transparent)]
     Launch(#[from] LaunchError),
-    /// The kernel ran and did what it must not.
+    /// Kernel that ran up to its first fault.
     #[error(transparent)]
     Kernel(#[from] Box<Report>),
 }
 
 impl Fault {
-    /// What the kernel did, if it ran.
+    /// Returns the kernel's report, if it ran.
     pub fn report(&self) -> Option<&Report> {
         match self {
             Self::Kernel(report) => Some(report),
@@ -36,24 +36,24 @@ impl binade_core::Error for Fault {
     }
 }
 
-/// The first thing that went wrong in a launch.
+/// First fault of a launch, with its place.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[error("{kind}{} in `{kernel}`, PTX line {line}{}, block {block}, thread {thread}",
     at(*.address), from_source(.origin.as_deref()))]
 pub struct Report {
-    /// What it was.
+    /// Kind of fault.
     pub kind: ReportKind,
-    /// The entry's name.
+    /// Name of the entry.
     pub kernel: String,
     /// Line of the PTX text, from 1.
     pub line: u32,
-    /// `file:line` of the source, where the PTX says.
+    /// `file:line` of the source, if the PTX has `.loc`.
     pub origin: Option<String>,
-    /// The block of the thread.
+    /// Block of the thread.
     pub block: Dim3,
-    /// The thread that did it; the lowest one, where several did.
+    /// Thread at fault; of several the lowest.
     pub thread: Dim3,
-    /// The address, where one is concerned: a device address, or an offset into the block's shared memory.
+    /// Address of the access, if one is concerned: a device address, or an offset into the block's shared memory.
     pub address: Option<u64>,
 }
 
@@ -65,108 +65,108 @@ fn from_source(source: Option<&str>) -> String {
     source.map_or_else(String::new, |source| format!(" ({source})"))
 }
 
-/// Kinds of wrong.
+/// Kind of fault.
 #[non_exhaustive]
 #[derive(Clone, Copy, Debug, Eq, PartialEq, thiserror::Error)]
 pub enum ReportKind {
-    /// An access that no allocation holds whole.
+    /// Access that no allocation holds whole.
     #[error("out-of-bounds {bytes}-byte {access} of {space} memory")]
     OutOfBounds {
-        /// What the thread did.
+        /// Kind of access.
         access: Access,
-        /// Where.
+        /// State space of the address.
         space: Space,
-        /// How wide.
+        /// Width of the access.
         bytes: u64,
     },
-    /// An address that is not a multiple of the access's width.
+    /// Address that is not a multiple of the access's width.
     #[error("misaligned {bytes}-byte {access} of {space} memory")]
     Misaligned {
-        /// What the thread did.
+        /// Kind of access.
         access: Access,
-        /// Where.
+        /// State space of the address.
         space: Space,
-        /// How wide.
+        /// Width of the access.
         bytes: u64,
     },
-    /// A read of shared memory that nobody wrote in this block.
+    /// Read of shared memory that no thread of this block wrote.
     #[error("read of {bytes} bytes of uninitialised shared memory")]
     UninitialisedShared {
-        /// How wide.
+        /// Width of the read.
         bytes: u64,
     },
-    /// Two threads, at least one of them writing, with no barrier between.
+    /// Accesses of two threads, at least one of them a write, with no barrier between.
     #[error("shared-memory race: {access} of what thread {other} {} at PTX line {other_line}, no barrier between",
         past(*.other_access))]
     SharedRace {
-        /// What the later thread did.
+        /// Access of the later thread.
         access: Access,
-        /// The earlier thread.
+        /// Earlier thread.
         other: Dim3,
-        /// What it did.
+        /// Access of the earlier thread.
         other_access: Access,
-        /// Where it did it.
+        /// PTX line of the earlier access.
         other_line: u32,
     },
-    /// An access to bytes that a `cp.async` is still on its way to.
+    /// Access to bytes that a pending `cp.async` will write.
     #[error(
         "{access} of shared memory that the cp.async at PTX line {issued} has not been waited for"
     )]
     UnfinishedCopy {
-        /// What the thread did.
+        /// Kind of access.
         access: Access,
-        /// The line of the copy.
+        /// PTX line of the copy.
         issued: u32,
     },
-    /// A barrier that one thread of the block waits at and another never reaches.
+    /// Barrier at which one thread of the block waits and which another never reaches.
     #[error("divergent barrier: thread {missing} does not come")]
     DivergentBarrier {
-        /// The lowest thread that does not come.
+        /// Lowest thread that does not come.
         missing: Dim3,
     },
-    /// A shuffle whose mask, or whose source, names a lane that does not take part.
+    /// Shuffle whose mask, or whose source, names a lane that does not take part.
     #[error("divergent shuffle: lane {lane} does not take part")]
     DivergentShuffle {
-        /// The lowest such lane, from 0 to 31.
+        /// Lowest such lane, from 0 to 31.
         lane: u32,
     },
-    /// A vote or a reduction of a warp whose mask names a lane that does not take part.
+    /// Vote or reduction of a warp whose mask names a lane that does not take part.
     #[error("divergent vote: lane {lane} does not take part")]
     DivergentVote {
-        /// The lowest such lane, from 0 to 31.
+        /// Lowest such lane, from 0 to 31.
         lane: u32,
     },
-    /// A product or a load of matrices that not the whole warp comes to.
+    /// Product or load of matrices that only a part of the warp executes.
     #[error("divergent matrix instruction: lane {lane} does not take part")]
     DivergentMatrix {
-        /// The lowest such lane, from 0 to 31.
+        /// Lowest lane that does not take part, from 0 to 31.
         lane: u32,
     },
-    /// A barrier of a warp whose mask names a lane that does not come.
+    /// Barrier of a warp whose mask names a lane that does not come.
     #[error("divergent warp barrier: lane {lane} does not come")]
     DivergentWarpBarrier {
-        /// The lowest such lane, from 0 to 31.
+        /// Lowest such lane, from 0 to 31.
         lane: u32,
     },
-    /// The kernel gave up by itself.
+    /// `trap` instruction, by which a kernel ends itself.
     #[error("trap")]
     Trap,
     /// More instructions than the launch may take.
     #[error("{limit} instructions and no end")]
     StepLimit {
-        /// The limit, in instructions of a warp.
+        /// Limit in warp instructions, summed over all warps.
         limit: u64,
     },
 }
 
-/// What a thread did to memory.
+/// Kind of a thread's access to memory.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Access {
-    /// Read it.
+    /// Read.
     Read,
-    /// Wrote it.
+    /// Write.
     Write,
-    /// Read and wrote it in one.
+    /// Read and write in one.
     Atomic,
 }
 
@@ -188,18 +188,18 @@ impl fmt::Display for Access {
     }
 }
 
-/// State spaces of PTX that can be addressed wrongly.
+/// State space of a PTX address.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Space {
-    /// The device's memory.
+    /// Memory of the device.
     Global,
-    /// The block's.
+    /// Shared memory of the block.
     Shared,
-    /// The kernel's parameters.
+    /// Parameters of the kernel.
     Param,
-    /// The module's constants.
+    /// Constants of the module.
     Constant,
-    /// What the address says: shared memory from a window on, global memory elsewhere.
+    /// Space that the address itself tells: shared memory inside a window, global memory elsewhere.
     Generic,
 }
 

@@ -1,11 +1,11 @@
-//! What instructions mean where no fixture shows it, in PTX written by hand.
+//! Meaning of instructions that no fixture shows, in PTX written by hand.
 
 mod support;
 
 use binade_ptx::{Access, Arg, Module, ReportKind, Space, Strictness};
 use support::{gpu, kernel, report, upload, words};
 
-/// Runs a body of one warp that leaves a word in `%r1`; each lane's word.
+/// Runs a body of one warp that leaves a word in `%r1`, and returns each lane's word.
 fn lanes(body: &str) -> Vec<u32> {
     let store = "ld.param.u64 %rd1, [x]; mov.u32 %r8, %tid.x; mul.wide.u32 %rd2, %r8, 4;\nadd.s64 %rd1, %rd1, %rd2; st.global.u32 [%rd1], %r1;";
     let text = kernel(&format!("{body}\n{store}"));
@@ -85,7 +85,7 @@ fn atomics_from_every_thread_are_all_counted_and_the_old_values_are_all_differen
     assert_eq!(words(&mut gpu, x, 1), [4 * 66]);
 }
 
-/// A word in the declared variable, then one in the array that the launch sizes; both survive.
+/// Writes a word in the declared variable, then one in the array that the launch sizes; both survive.
 #[test]
 fn an_array_that_the_launch_sizes_lies_behind_the_declared_ones() {
     let body = "mov.f32 %f1, 0f3F800000;\nmov.f32 %f2, 0f40000000;\nst.shared.f32 [fixed], %f1;\nst.shared.f32 [sized+4], %f2;\nld.shared.f32 %f3, [fixed];\nld.param.u64 %rd1, [x];\nst.global.f32 [%rd1], %f3;";
@@ -103,14 +103,14 @@ fn an_array_that_the_launch_sizes_lies_behind_the_declared_ones() {
     assert_eq!(report.address, Some(16 + 4));
 }
 
-/// The branch lies behind the join in the text, so the join is reached first by the others, who wait there.
+/// The branch lies behind the join in the text, so that the other lanes reach the join first, and wait there.
 #[test]
 fn lanes_that_diverged_meet_again_before_they_synchronise() {
     let body = "mov.u32 %r3, %laneid;\nsetp.lt.u32 %p1, %r3, 16;\n@%p1 bra FAR;\nmov.u32 %r2, 1;\nJOIN:\nbar.sync 0;\nshfl.sync.bfly.b32 %r1, %r2, 16, 31, -1;\nbra.uni STORE;\nFAR:\nmov.u32 %r2, 2;\nbra.uni JOIN;\nSTORE:";
     assert_eq!(lanes(body), [[1; 16], [2; 16]].concat());
 }
 
-/// Nine instructions in all; lanes that did not meet again would run the last five twice.
+/// Body of nine instructions; lanes that did not meet again would run the last five twice.
 #[test]
 fn after_a_branch_the_warp_goes_on_as_one() {
     let join = "mov.u32 %r2, 2;\n".repeat(4);

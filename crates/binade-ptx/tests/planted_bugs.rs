@@ -1,4 +1,4 @@
-//! Each planted bug is caught by the report that names it, where its right twin passes the same run.
+//! Planted bugs: each is caught by the report that names it, while its right twin passes the same run.
 
 mod support;
 
@@ -7,7 +7,7 @@ use support::{
     bits, block_sum, fixture, gpu, near_one, report, scale, stage, unscale, upload, warp_sum,
 };
 
-/// A report holds the kernel, its line in the PTX and in the source, and says all of it.
+/// Asserts that a report holds the kernel and its line in the PTX and in the source, and that its text has all of it.
 #[track_caller]
 fn assert_told(report: &Report, kernel: &str, file: &str) {
     assert_eq!(report.kernel, kernel);
@@ -86,7 +86,7 @@ fn a_shuffle_that_part_of_its_mask_skips_is_divergent() {
     assert_eq!(report.kind, ReportKind::DivergentShuffle { lane: 50 - 32 });
     assert_eq!(report.thread, Dim3::from([32, 0, 0]));
     assert_told(&report, "warp_sum_divergent", "sm_30_intrinsics.hpp:");
-    // Whole warps all take the branch, and nothing is wrong.
+    // Whole warps all take the branch, so that nothing is wrong.
     warp_sum(&mut gpu(), "warp_sum_divergent", &near_one(64)).unwrap();
 }
 
@@ -102,7 +102,7 @@ fn a_copy_that_is_not_waited_for_is_not_there() {
     assert_told(&report, "stage_no_wait", "stage.cu:");
 }
 
-/// No access is wrong; what shows is the numbers that were not touched.
+/// No access is wrong; the fault shows in the numbers that were not touched.
 #[test]
 fn a_dropped_tail_leaves_its_gradients_scaled() {
     let x = near_one(1003);

@@ -1,4 +1,4 @@
-//! Kernels that are right agree with a loop on the host bit for bit, and nearly all of their lines run.
+//! Right kernels agree with a loop on the host bit for bit, and nearly all of their lines run.
 
 mod support;
 
@@ -111,7 +111,7 @@ fn a_copy_through_shared_memory_arrives() {
     assert_eq!(stage(&mut gpu(), "stage", &x).unwrap(), bits(groups.copied()));
 }
 
-/// Runs every right kernel, and prints what share of its lines that covered.
+/// Runs every right kernel, and prints the share of its lines that ran.
 #[test]
 fn nearly_every_line_of_the_right_kernels_runs() {
     let (mut gpu, mut x) = (gpu(), near_one(1001));

@@ -1,4 +1,5 @@
-//! How fast kernels run here. Not a check: run it by hand, `cargo test --release -p binade-ptx --test speed -- --ignored --nocapture`.
+//! Speed of the interpreter. This is no check; run it by hand: `cargo test --release -p binade-ptx --test speed -- --ignored
+//! --nocapture`.
 
 mod support;
 
@@ -10,7 +11,7 @@ use support::{fixture, gpu, near_one, upload};
 const BLOCKS: u32 = 8192;
 const THREADS: u32 = 128;
 
-/// Instructions of a warp that one block takes.
+/// Returns the number of warp instructions that one block executes.
 fn steps(run: impl Fn(&mut Gpu) -> bool) -> u64 {
     let (mut enough, mut low) = (1_u64 << 16, 0);
     while enough - low > 1 {

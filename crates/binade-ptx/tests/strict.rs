@@ -1,4 +1,4 @@
-//! What is not known exactly is refused by name and line; what is launched wrongly does not run.
+//! Refusals: unknown text by name and line, and launches that are wrong, which do not run.
 
 mod support;
 

@@ -1,6 +1,6 @@
-//! The C side: every function of the driver API that is exported, by topic.
+//! C side of the driver: every exported function of the driver API, by topic.
 //!
-//! A function here turns C's arguments into Rust's by the types of `abi`, and asks the state. The names are NVIDIA's.
+//! A function here turns C's arguments into Rust's by the types of `abi`, and calls the state. The names are NVIDIA's.
 
 mod abi;
 mod call;

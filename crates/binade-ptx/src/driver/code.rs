@@ -1,17 +1,17 @@
-//! The codes that the driver returns, with the names and texts of `cuda.h` and of NVIDIA's driver.
+//! Return codes of the driver, with the names and texts of `cuda.h` and of NVIDIA's driver.
 
 use std::ffi::{CStr, c_int};
 
 macro_rules! codes {
     ($($code:ident = $number:literal $name:literal $text:literal)*) => {
-        /// What a call of the driver returns where it is not success.
+        /// Error code of a driver call.
         #[derive(Clone, Copy, Debug, Eq, PartialEq)]
         #[repr(i32)]
         pub(super) enum Code {
             $($code = $number,)*
         }
 
-        /// The name and the text of a code; 0 is success.
+        /// Returns the name and the text of a code; 0 is success.
         pub(super) fn words(code: c_int) -> Option<(&'static CStr, &'static CStr)> {
             match code {
                 0 => Some((c"CUDA_SUCCESS", c"no error")),
@@ -58,5 +58,5 @@ codes! {
     Unknown = 999 c"CUDA_ERROR_UNKNOWN" c"unknown error"
 }
 
-/// What the driver's functions come to.
+/// Result of a driver function.
 pub(super) type Result<T = ()> = std::result::Result<T, Code>;

@@ -1,9 +1,9 @@
-//! Host memory and host functions that a caller handed over: read, written and called behind safe methods.
+//! Host memory and host functions of a caller, read, written and called behind safe methods.
 
 use std::ffi::c_void;
 
-/// A caller's bytes, for as long as CUDA's rules make the caller keep them: until the copy, or the last launch of a graph
-/// that holds the copy, is done.
+/// Host memory of a caller. CUDA's rules make the caller keep it until the copy is done, or the last launch of a graph that holds
+/// the copy.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct HostSpan {
     first: *mut u8,
@@ -27,7 +27,7 @@ impl HostSpan {
         self.bytes
     }
 
-    /// Reads as many bytes as `into` holds, or as the span has.
+    /// Reads as many bytes as `into` or the span holds, whichever is fewer.
     pub(super) fn read(&self, into: &mut [u8]) {
         let count = into.len().min(self.bytes);
         if count > 0 {
@@ -37,7 +37,7 @@ impl HostSpan {
         }
     }
 
-    /// Writes as many of `bytes` as the span holds.
+    /// Writes as much of `bytes` as the span holds.
     pub(super) fn write(&self, bytes: &[u8]) {
         let count = bytes.len().min(self.bytes);
         if count > 0 {
@@ -48,10 +48,10 @@ impl HostSpan {
     }
 }
 
-/// `CUhostFn`.
+/// C type `CUhostFn`.
 pub(super) type HostFunction = unsafe extern "C" fn(*mut c_void);
 
-/// A function to be called in a stream's order, with its argument.
+/// Host function with its argument, called in a stream's order.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct HostCall {
     function: HostFunction,

@@ -1,4 +1,4 @@
-//! What the driver knows: contexts, streams, memory, modules, graphs. Handles are numbers looked up in tables.
+//! State of the driver: contexts, streams, memory, modules, graphs. Handles are numbers looked up in tables.
 //!
 //! Work runs at once, in the order of the calls, unless its stream is capturing.
 #![forbid(unsafe_code)]
@@ -40,17 +40,17 @@ pub(super) use thread::{in_host_function, while_in_host_function};
 use crate::{Capability, Gpu, Module};
 use table::Table;
 
-/// A handle as C holds it. Never an address of ours.
+/// Handle as C holds it. It is never an address of the driver's own memory.
 pub(super) type Handle = u64;
 
 #[derive(Debug)]
 pub(super) struct Driver {
     gpu: Gpu,
     capability: Capability,
-    /// All alike.
+    /// Number of devices, all alike.
     devices: usize,
     contexts: Table<context::Context>,
-    /// By device.
+    /// Primary contexts by device.
     primary: BTreeMap<usize, context::Primary>,
     streams: Table<stream::Stream>,
     events: Table<event::Event>,
@@ -62,12 +62,12 @@ pub(super) struct Driver {
     pools: Table<pool::Pool>,
     lt: lt::Lt,
     dnn: dnn::Dnn,
-    /// By device, what its pool is unless told otherwise, and what it is now.
+    /// Default memory pool of each device, and below it the current one.
     default_pools: Vec<Handle>,
     device_pools: Vec<Handle>,
     memory: memory::Allocations,
     pinned: pinned::Pinned,
-    /// By hash of its text; kept when unloaded, for coverage and for the next time.
+    /// Modules by hash of their text. They stay when unloaded, for coverage and for the next load.
     seen: BTreeMap<u64, Arc<Module>>,
     report: String,
 }
@@ -102,13 +102,13 @@ impl Driver {
         }
     }
 
-    /// What the last faulty kernel did; empty where none has.
+    /// Returns the text of the last faulty kernel's report; empty if there was none.
     pub(super) fn last_report(&self) -> &str {
         &self.report
     }
 }
 
-/// A line for whoever looks at the test's output: the code alone does not say which of a call's arguments was wrong.
+/// Writes a line to standard error. A return code alone does not say which of a call's arguments was wrong.
 pub(super) fn tell(line: impl std::fmt::Display) {
     // A closed standard error must not fail the call.
     let _ = writeln!(std::io::stderr(), "binade-ptx: {line}");

@@ -1,4 +1,4 @@
-//! A warp's access to memory: each lane's bytes found, checked and noted, with the allocation looked up once for all lanes in it.
+//! A warp's access to memory: each lane's bytes found, checked and noted. The allocation is looked up once for all lanes in it.
 
 use super::{
     SHARED_WINDOW,
@@ -16,20 +16,20 @@ use crate::{
 /// The widest access of a lane: a vector of four words.
 pub(super) const WIDEST: usize = 16;
 
-/// What a warp wants of memory.
+/// Access of a warp: an address for each lane, and the same width for all.
 #[derive(Debug)]
 pub(super) struct Touch {
     addresses: Values,
     lanes: Lanes,
-    /// Of each lane.
+    /// Width of each lane's access.
     bytes: usize,
     access: Access,
-    /// Lane 0.
+    /// Thread and line of lane 0's access.
     by: By,
 }
 
 impl Touch {
-    /// `index` is the operand that is the address.
+    /// Creates an access whose addresses are the operand `index` of the instruction.
     pub(super) fn new(
         warp: &Warp,
         at: &Instruction,
@@ -49,7 +49,7 @@ impl Touch {
 }
 
 impl Block<'_> {
-    /// Calls `work` with each lane's bytes, lowest lane first.
+    /// Calls `work` with each lane's number and bytes, lowest lane first.
     pub(super) fn each_piece(
         &mut self,
         touch: &Touch,
@@ -99,7 +99,7 @@ fn in_global(
                 left &= left - 1;
             }
         }
-        // Elsewhere, or wrong.
+        // The address lies in another allocation, or is faulty.
         if left >> lane & 1 == 1 {
             let bytes = touch.bytes as u64;
             let found = memory.access(touch.addresses[lane], bytes, touch.access);
@@ -110,7 +110,7 @@ fn in_global(
     Ok(())
 }
 
-/// The bytes at an aligned address, if they lie in the allocation.
+/// Returns the bytes at an address, if it is aligned and they lie in the allocation.
 fn piece(allocation: &mut [u8], first: u64, address: u64, bytes: usize) -> Option<&mut [u8]> {
     let from = usize::try_from(address.checked_sub(first)?).ok()?;
     let is_aligned = address & (bytes as u64 - 1) == 0;
@@ -130,7 +130,7 @@ fn in_shared(
     Ok(())
 }
 
-/// What nobody writes: a lane gets a copy of its bytes.
+/// Calls `work` with a copy of each lane's bytes of read-only memory.
 fn in_constants(
     memory: &[u8],
     touch: &Touch,
@@ -141,7 +141,7 @@ fn in_constants(
     let copy = &mut copy[..touch.bytes];
     for lane in each(touch.lanes) {
         let address = touch.addresses[lane];
-        // Nearly always all lanes want the same.
+        // Nearly always all lanes read the same address.
         if last.replace(address) != Some(address) {
             let found = constants(memory, address, touch.bytes, touch.access, space);
             copy.copy_from_slice(found.map_err(|trouble| (lane, trouble.into()))?);
@@ -165,7 +165,7 @@ fn constants(
     found.ok_or(Trouble { kind, address: Some(address) })
 }
 
-/// An element's bits from its bytes.
+/// Returns an element's bits, zero-extended, from its bytes.
 pub(super) fn element(bytes: &[u8]) -> u64 {
     if let Ok(bytes) = bytes.try_into() {
         return u64::from(u32::from_le_bytes(bytes));
@@ -176,10 +176,10 @@ pub(super) fn element(bytes: &[u8]) -> u64 {
     bytes.iter().rev().fold(0, |bits, byte| bits << 8 | u64::from(*byte))
 }
 
-/// The reverse: the low bits as bytes.
+/// Writes the low bytes of `value`.
 pub(super) fn fill(bytes: &mut [u8], value: u64) {
     let from = value.to_le_bytes();
-    // Lengths that the compiler knows are moved in one.
+    // A length known to the compiler becomes one move.
     match bytes.len() {
         4 => bytes.copy_from_slice(&from[..4]),
         8 => bytes.copy_from_slice(&from),

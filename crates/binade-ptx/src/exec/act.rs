@@ -1,4 +1,4 @@
-//! What each lane does by itself, all of them at once: arithmetic, loads, stores, atomics and copies.
+//! Instructions of single lanes, run for all lanes at once: arithmetic, loads, stores, atomics and copies.
 
 use super::{
     access::{Touch, element, fill},
@@ -42,7 +42,7 @@ impl Block<'_> {
         Ok(())
     }
 
-    /// What does not end in one register.
+    /// Executes an instruction whose result is not one register.
     fn act_otherwise(
         &mut self,
         warp: &mut Warp,
@@ -69,7 +69,7 @@ impl Block<'_> {
             }
             Op::CopyWait => self.wait(warp, at, lanes)?,
             Op::Trap => return Err((lowest(lanes), trap().into())),
-            // A fence changes nothing here; the others are of a warp or a block.
+            // A fence changes nothing here; the other instructions are those of a whole warp or block.
             _ => {}
         }
         Ok(())
@@ -85,7 +85,7 @@ impl Block<'_> {
     ) -> Result<(), Stop> {
         let registers = at.registers(0);
         let touch = Touch::new(warp, at, 1, lanes, width * registers.len(), Access::Read);
-        // Nearly all loads, and chunks cost a division.
+        // Nearly all loads have one register, and `chunks_exact` would cost them a division.
         if let [register] = registers {
             return self.each_piece(&touch, space, |lane, piece| {
                 warp.set(*register, lane, element(piece));
@@ -119,7 +119,7 @@ impl Block<'_> {
         })
     }
 
-    /// One lane after another, lowest first.
+    /// Executes an atomic lane by lane, lowest first.
     fn atomic(
         &mut self,
         warp: &mut Warp,
@@ -147,7 +147,7 @@ impl Block<'_> {
         let (to, from) = (warp.addresses(at, 0), warp.addresses(at, 1));
         for lane in each(lanes) {
             let by = By::new(warp, lane, at.line);
-            // How many to read stands last, and is all that are written where nothing else stands there.
+            // The last operand is the number of bytes to read. Where the whole's size is the last operand, all of it is read.
             let (whole, read) = (warp.operand(at, 2), warp.operand(at, at.operands.len() - 1));
             let source = self.memory.part(from[lane], whole[lane], read[lane]);
             let bytes = source.map_err(|trouble| (lane, trouble.into()))?;
@@ -158,7 +158,7 @@ impl Block<'_> {
         Ok(())
     }
 
-    /// Copies arrive in the name of the line that issued them.
+    /// Completes copies until at most the operand's number of groups is pending. A copy's accesses carry the line that issued it.
     fn wait(&mut self, warp: &Warp, at: &Instruction, lanes: Lanes) -> Result<(), Stop> {
         for lane in each(lanes) {
             let by = By::new(warp, lane, at.line);
@@ -180,7 +180,7 @@ fn unpack(warp: &mut Warp, at: &Instruction, lanes: Lanes, bits: usize) {
     }
 }
 
-/// The sign of what was loaded, up to the register's end.
+/// Extends the sign of a loaded element to the register's width.
 fn extend(warp: &mut Warp, at: &Instruction, lanes: Lanes, width: usize, class: Class) {
     let unused = 64 - 8 * width;
     let to = warp.operand(at, 0).map(|value| extended(value, unused) & class.mask());

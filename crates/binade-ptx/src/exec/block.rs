@@ -1,4 +1,4 @@
-//! A block: its warps run until each has ended or waits at the barrier, then the barrier lets them go.
+//! Execution of a block: each warp runs until it has ended or waits at the barrier; then all pass the barrier.
 
 use super::{
     Launch,
@@ -14,7 +14,7 @@ use crate::{
     report::ReportKind,
 };
 
-/// A lane that did something wrong, and what.
+/// Lane at fault, and its fault.
 pub(super) type Stop = (usize, Wrong);
 
 #[derive(Debug)]
@@ -23,7 +23,7 @@ pub(super) struct Block<'a> {
     pub(super) place: Dim3,
     pub(super) memory: &'a mut Global,
     pub(super) shared: Shared,
-    /// By thread.
+    /// Pending copies by thread.
     pub(super) copies: Vec<Copies>,
     ran: &'a mut [bool],
     steps: u64,
@@ -37,7 +37,7 @@ impl<'a> Block<'a> {
         Self { launch, place, memory, shared, copies, ran, steps: launch.limit }
     }
 
-    /// Runs the block at a place of the grid; the one before has ended, and leaves nothing but what it wrote to memory.
+    /// Runs the block at a place of the grid, with shared memory, copies and warps reset.
     pub(super) fn run(&mut self, place: Dim3, warps: &mut [Warp]) -> Result<(), Report> {
         self.place = place;
         self.shared.restart();
@@ -57,7 +57,7 @@ impl<'a> Block<'a> {
         }
     }
 
-    /// The registers that say which block this is.
+    /// Writes the block's index into the special registers of a warp.
     fn place_in(&self, warp: &mut Warp) {
         for (register, special) in &self.launch.entry.specials {
             if let Special::Ctaid(axis) = special {
@@ -67,7 +67,7 @@ impl<'a> Block<'a> {
         }
     }
 
-    /// Until every lane has ended or all of them wait at one barrier.
+    /// Runs a warp until every lane has ended or all of them wait at one barrier.
     fn run_warp(&mut self, warp: &mut Warp) -> Result<(), Report> {
         while let Some(mut group) = warp.next() {
             while self.step(warp, &mut group)? {}
@@ -75,7 +75,7 @@ impl<'a> Block<'a> {
         self.check_waiting(warp)
     }
 
-    /// One instruction; whether the group goes on as it is.
+    /// Executes one instruction of a group. Returns true if the group goes on unchanged.
     fn step(&mut self, warp: &mut Warp, group: &mut Group) -> Result<bool, Report> {
         let at = &self.launch.entry.code[group.at];
         self.count(at, warp, group.lanes)?;

@@ -1,8 +1,8 @@
-//! A thread's `cp.async`: issued, put into groups, and done when waited for, not before.
+//! Pending `cp.async` copies of a thread: issued, committed in groups, and completed when waited for, not before.
 
 use std::collections::VecDeque;
 
-/// A copy on its way.
+/// Pending copy to shared memory.
 #[derive(Debug)]
 pub(super) struct Copy {
     pub(super) to: u64,
@@ -13,12 +13,12 @@ pub(super) struct Copy {
 #[derive(Debug, Default)]
 pub(super) struct Copies {
     open: Vec<Copy>,
-    /// Oldest first.
+    /// Committed groups, oldest first.
     groups: VecDeque<Vec<Copy>>,
 }
 
 impl Copies {
-    /// As new, for the next block.
+    /// Drops all copies, before the next block.
     pub(super) fn forget(&mut self) {
         self.open.clear();
         self.groups.clear();
@@ -32,7 +32,7 @@ impl Copies {
         self.groups.push_back(std::mem::take(&mut self.open));
     }
 
-    /// The copies that must be there when no more than `pending` groups may still be on their way.
+    /// Removes and returns the copies of the oldest groups, so that at most `pending` groups remain.
     pub(super) fn wait(&mut self, pending: u64) -> Vec<Copy> {
         let keep = usize::try_from(pending).unwrap_or(usize::MAX).min(self.groups.len());
         let done = self.groups.len() - keep;

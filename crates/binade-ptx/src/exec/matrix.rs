@@ -1,4 +1,4 @@
-//! Matrices that a warp holds together, a part in each lane: "Matrix Fragments" of the ISA's chapter on `mma`.
+//! Matrices held by a warp, a part in each lane: "Matrix Fragments" of the ISA's chapter on `mma`.
 
 use super::{
     access::element,
@@ -15,13 +15,13 @@ use crate::{
 /// Bytes of a row of an 8 by 8 matrix of 16 bits.
 const ROW: u64 = 16;
 
-/// A has 16 rows.
+/// Rows of A.
 const ROWS: usize = 16;
 
-/// The most terms of a sum; those that are not there are 0.
+/// Greatest number of terms of a sum; missing terms are 0.
 const DEPTH: usize = 16;
 
-/// B has 8 columns.
+/// Columns of B.
 const COLUMNS: usize = 8;
 
 /// `D = A·B + C`. The ISA leaves the order of the sum and its roundings open but for "at least single precision". Here the
@@ -43,7 +43,7 @@ pub(super) fn multiply(warp: &mut Warp, at: &Instruction, pairs: Pairs) {
     }
 }
 
-/// A row of `A·B`. Columns side by side, so that they are added at once.
+/// Returns a row of `A·B`. The inner loop runs over columns, so that they are added at once.
 fn sums(a: &[f64; DEPTH], b: &[[f64; COLUMNS]; DEPTH]) -> [f64; COLUMNS] {
     let mut sums = [0.0; COLUMNS];
     for (a, b) in a.iter().zip(b) {
@@ -87,15 +87,15 @@ fn of_f32(register: u64) -> f64 {
     f32::from_bits(register as u32).into()
 }
 
-/// The NaN is the one that the ISA names for f32.
+/// Returns the sum's f32 bits; a NaN becomes the one that the ISA names.
 #[expect(clippy::cast_possible_truncation, reason = "the one rounding")]
 fn rounded(sum: f64) -> u64 {
     if sum.is_nan() { 0x7fff_ffff } else { u64::from((sum as f32).to_bits()) }
 }
 
 impl Block<'_> {
-    /// Matrix by matrix, eight lanes' addresses after eight lanes'. Each lane reads what it gets, so that it races with who
-    /// wrote that, whoever gave the address.
+    /// Loads matrices one after another; lanes `8·i` to `8·i + 7` give the row addresses of matrix `i`. Each lane's read is noted
+    /// as its own, so that it races with the thread that wrote those bytes, whichever lane gave the address.
     pub(super) fn load_matrix(
         &mut self,
         warp: &mut Warp,
@@ -103,7 +103,7 @@ impl Block<'_> {
         transposed: bool,
     ) -> Result<(), Stop> {
         let (addresses, registers) = (warp.addresses(at, 1), at.registers(0));
-        // Until 8.0 the lanes whose addresses are not used must have good ones as well.
+        // Before 8.0 the lanes whose addresses are not used must have valid ones as well.
         let all = self.launch.module.target() < Capability::SM_80;
         let told = if all { LANES } else { 8 * registers.len() };
         for (lane, address) in addresses[..told].iter().enumerate() {
@@ -119,7 +119,7 @@ impl Block<'_> {
         Ok(())
     }
 
-    /// Two neighbours of a row, or of a column.
+    /// Returns a lane's two elements: neighbours in a row, or in a column if transposed.
     fn fragment(
         &mut self,
         rows: &[u64],

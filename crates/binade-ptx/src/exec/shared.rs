@@ -1,4 +1,4 @@
-//! A block's shared memory, and who did what to each byte of it since the last barrier.
+//! Shared memory of a block, with the accesses to each byte since the last barrier.
 
 use std::{iter::repeat_n, num::NonZero, ops::Range};
 
@@ -13,7 +13,7 @@ use crate::{
 struct Touch {
     thread: u32,
     line: u32,
-    /// 0 is before everything: nobody.
+    /// Clock of the access; 0 for none.
     clock: u32,
     is_atomic: bool,
 }
@@ -23,14 +23,14 @@ struct Mark {
     /// The block that wrote the bytes.
     written_in: u32,
     writer: Touch,
-    /// Two readers that are not the same thread are enough to find one that is not the writer.
+    /// Two last readers of different threads: at least one of them is not the next writer.
     readers: [Touch; 2],
-    /// The line of a `cp.async` that is on its way here.
+    /// PTX line of a pending `cp.async` to this byte.
     coming: Option<NonZero<u32>>,
 }
 
-/// The clock ticks at every barrier of the block and of a warp. What was touched since the block's last barrier is ordered with
-/// nothing of other warps, and what was touched since a warp's own with nothing of that warp.
+/// Shared memory with a clock that ticks at every barrier of the block and of a warp. Accesses since the block's last barrier are
+/// unordered with those of other warps. Accesses since a warp's own barrier are unordered within that warp.
 #[derive(Debug)]
 pub(super) struct Shared {
     bytes: Vec<u8>,
@@ -38,18 +38,18 @@ pub(super) struct Shared {
     /// Bytes that a mark stands for: those of the narrowest access so far, so that who touched one of them touched them all.
     cell: usize,
     clock: u32,
-    /// The clock at the block's last barrier.
+    /// Clock of the block's last barrier.
     ordered: u32,
-    /// Blocks begun.
+    /// Number of blocks begun.
     block: u32,
 }
 
-/// The thread that accesses, and from which line.
+/// Thread that accesses, and the PTX line of its instruction.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct By {
     pub(super) thread: u32,
     pub(super) line: u32,
-    /// The clock at its warp's last barrier.
+    /// Clock of the warp's last barrier.
     pub(super) ordered: u32,
 }
 
@@ -60,7 +60,7 @@ impl By {
     }
 }
 
-/// A race that names threads by number; the block makes places of them.
+/// Race that names threads by number; the block turns them into places.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Race {
     pub(super) access: Access,
@@ -70,7 +70,7 @@ pub(super) struct Race {
     pub(super) address: u64,
 }
 
-/// What can be wrong with an access to shared memory.
+/// Fault of an access to shared memory.
 #[derive(Debug)]
 pub(super) enum Wrong {
     Trouble(Trouble),
@@ -105,7 +105,7 @@ impl Shared {
         self.cell = bytes;
     }
 
-    /// As new, for the next block.
+    /// Resets memory for the next block.
     pub(super) fn restart(&mut self) {
         self.block += 1;
         self.barrier();
@@ -114,18 +114,18 @@ impl Shared {
         }
     }
 
-    /// Everything before is ordered before everything after.
+    /// Orders all accesses before this call with all accesses after it.
     pub(super) fn barrier(&mut self) {
         self.ordered = self.warp_barrier();
     }
 
-    /// The same within a warp, which keeps what is returned.
+    /// Advances the clock for a barrier of one warp, and returns it for the warp to keep.
     pub(super) fn warp_barrier(&mut self) -> u32 {
         self.clock += 1;
         self.clock
     }
 
-    /// The bytes of an access, which is checked and noted.
+    /// Checks and notes an access, and returns its bytes.
     pub(super) fn touch(
         &mut self,
         address: u64,
@@ -147,7 +147,7 @@ impl Shared {
         Ok(&mut self.bytes[from..from + bytes])
     }
 
-    /// A copy is on its way: nobody may look until it is there.
+    /// Marks bytes as the target of a pending copy. Any access to them is a fault until it arrives.
     pub(super) fn announce(&mut self, address: u64, bytes: u64, by: By) -> Result<(), Wrong> {
         let from = self.place(address, bytes, Access::Write)?;
         for index in self.cells(from, usize::try_from(bytes).unwrap_or(usize::MAX)) {
@@ -157,7 +157,7 @@ impl Shared {
         Ok(())
     }
 
-    /// A copy is there.
+    /// Writes the bytes of a pending copy.
     pub(super) fn arrive(&mut self, address: u64, bytes: &[u8], by: By) -> Result<(), Wrong> {
         let from = self.place(address, bytes.len() as u64, Access::Write)?;
         for index in self.cells(from, bytes.len()) {
@@ -167,7 +167,7 @@ impl Shared {
         Ok(())
     }
 
-    /// Whether an access lies inside and is aligned.
+    /// Checks that an access lies inside and is aligned.
     pub(super) fn holds(&self, address: u64, bytes: u64) -> Result<(), Trouble> {
         self.place(address, bytes, Access::Read).map(drop)
     }
@@ -191,7 +191,7 @@ impl Shared {
             || (access != Access::Read && was_read())
     }
 
-    /// Whether nothing orders a touch before what this thread does now.
+    /// Returns true if no barrier orders an earlier access before this thread's.
     fn is_open(&self, touch: &Touch, by: By) -> bool {
         let is_mate = || touch.thread / 32 == by.thread / 32;
         touch.clock >= self.ordered
@@ -226,7 +226,7 @@ impl Shared {
         match access {
             Access::Read => self.note_read(index, touch, by),
             Access::Write => (mark.writer, mark.written_in) = (touch, self.block),
-            // One's own write just before still races with others.
+            // A plain write of the thread's own since the barrier still races with others.
             Access::Atomic => {
                 let last = &mark.writer;
                 let was_plain = last.thread == by.thread && !last.is_atomic;
@@ -236,7 +236,8 @@ impl Shared {
         }
     }
 
-    /// In the place of one who read before the last barrier, of the block or of the warp that they share.
+    /// Notes a read over an earlier one of the same thread, or over one that a barrier of the block or of the shared warp has
+    /// ordered.
     fn note_read(&mut self, index: usize, touch: Touch, by: By) {
         let readers = &mut self.marks[index].readers;
         let (block, warp) = (self.ordered, self.ordered.max(by.ordered));

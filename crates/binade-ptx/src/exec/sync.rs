@@ -1,4 +1,5 @@
-//! What lanes and warps do together: shuffles, matrices and barriers, and what is wrong when one of them does not come.
+//! Instructions of several lanes or warps together (shuffles, votes, matrices, barriers), and the faults of lanes that do not
+//! take part.
 
 use super::{
     block::Block,
@@ -13,7 +14,8 @@ use crate::{
 };
 
 impl Block<'_> {
-    /// All lanes of the mask at once; until they are all here, those that are wait, and the answer is no.
+    /// Executes an instruction for all lanes of the mask at once. Until all of them are here, the present ones wait. Returns true
+    /// once it is done.
     pub(super) fn together(
         &mut self,
         warp: &mut Warp,
@@ -34,7 +36,7 @@ impl Block<'_> {
                 let done = self.load_matrix(warp, at, transposed);
                 done.map_err(|(lane, wrong)| self.wrong(at, warp, lane, &wrong))?;
             }
-            // Lanes that are left out are ordered with nobody, so all must come for the clock to tick.
+            // Left-out lanes stay unordered, so the clock ticks only if all lanes come.
             Together::Barrier if lanes == warp.live() => {
                 let is_whole = each(lanes).all(|lane| masks[lane] & lanes == lanes);
                 warp.ordered = if is_whole { self.shared.warp_barrier() } else { warp.ordered };
@@ -70,7 +72,7 @@ impl Block<'_> {
         Ok(())
     }
 
-    /// A warp has stopped: right only if nobody waits, or all that have not ended wait at the same barrier.
+    /// Checks a warp that has stopped: no lane waits, or all live lanes wait at the same barrier.
     pub(super) fn check_waiting(&self, warp: &Warp) -> Result<(), Report> {
         let live = warp.live();
         let Some(lowest_at) = each(live).map(|lane| warp.at[lane]).min() else { return Ok(()) };
@@ -91,7 +93,8 @@ impl Block<'_> {
         Err(self.report(at, warp, lowest(lanes), kind, None))
     }
 
-    /// Every thread of the block comes to the barrier, or none passes: the ISA counts those that have ended as well.
+    /// Lets all warps pass the barrier. It is divergent if a thread has ended while another waits: the ISA counts ended threads
+    /// as well.
     pub(super) fn barrier(&mut self, warps: &mut [Warp]) -> Result<(), Report> {
         let waiting = warps.iter().find(|warp| warp.live() != 0);
         let ended = warps.iter().find(|warp| warp.exited != 0);
@@ -119,7 +122,8 @@ impl Block<'_> {
     }
 }
 
-/// The lanes that each lane says take part: the last operand. Matrices take the whole warp, and have no such operand.
+/// Returns the mask of participating lanes that each lane names: its last operand. Matrix instructions have no such operand and
+/// take the whole warp.
 #[expect(clippy::cast_possible_truncation, reason = "a 32-bit register's bits")]
 fn masks(warp: &Warp, at: &Instruction) -> [Lanes; LANES] {
     if let Op::Together(Together::Multiply(_) | Together::LoadMatrix { .. }) = at.op() {
@@ -128,13 +132,13 @@ fn masks(warp: &Warp, at: &Instruction) -> [Lanes; LANES] {
     warp.operand(at, at.operands.len() - 1).map(|mask| mask as Lanes)
 }
 
-/// Lanes that the masks of `lanes` name and that are not among them; a lane whose own mask leaves it out counts as absent.
+/// Returns the lanes outside `lanes` that a mask of theirs names, and those whose own mask leaves themselves out.
 fn absent(masks: &[Lanes; LANES], lanes: Lanes) -> Lanes {
     each(lanes)
         .fold(0, |absent, lane| absent | (masks[lane] & !lanes) | ((1 << lane) & !masks[lane]))
 }
 
-/// Each lane hears those of its mask.
+/// Writes the result of a vote or a match to each lane, over the lanes of its mask.
 fn cast(warp: &mut Warp, at: &Instruction, vote: Vote, masks: &[Lanes; LANES], lanes: Lanes) {
     let values = *warp.operand(at, 1);
     let yes = set(&values);
@@ -151,7 +155,7 @@ fn cast(warp: &mut Warp, at: &Instruction, vote: Vote, masks: &[Lanes; LANES], l
     warp.put(at.register(0), &std::array::from_fn(result), lanes);
 }
 
-/// Lanes with the same value as this one.
+/// Returns the lanes with the same value as this one.
 fn alike(values: &Values, lane: usize) -> Lanes {
     set(&values.map(|value| u64::from(value == values[lane])))
 }
@@ -173,8 +177,8 @@ fn lowest(lanes: Lanes) -> u32 {
     lanes.trailing_zeros()
 }
 
-/// The lane that `lane` reads: "shfl.sync" of the ISA. `clamp` holds the segment's mask in bits 8 to 12 and its bound below.
-/// A source beyond the segment is the lane itself, and the predicate says so.
+/// Returns the lane that `lane` reads, and true if it lies inside the segment: "shfl.sync" of the ISA. `clamp` holds the
+/// segment's mask in bits 8 to 12 and its bound in bits 0 to 4. Outside the segment the source is the lane itself.
 #[expect(clippy::cast_possible_truncation, reason = "a lane is below 32")]
 fn source(how: Shuffle, lane: u64, distance: u64, clamp: u64) -> (u32, bool) {
     let (distance, bound, segment) = (distance & 31, clamp & 31, clamp >> 8 & 31);

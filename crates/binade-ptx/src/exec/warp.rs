@@ -1,32 +1,32 @@
-//! A warp: 32 lanes with a register file and a place in the code each, and the order in which they go on.
+//! Warp of 32 lanes with registers and a place in the code each, and the order in which lanes run.
 //!
-//! The lanes that stand lowest go first, so that those who took a branch catch up with those who did not, and go on together from
-//! where they meet. Lanes that wait for others of their warp are passed over until those come.
+//! The lanes at the lowest instruction run first. After a branch they so catch up with the others, and run with them from where
+//! they meet. Lanes that wait for others of their warp are passed over until those come.
 
 use crate::{
     isa::{LANES, Values},
     module::{Guard, Instruction},
 };
 
-/// A set of lanes, one bit each.
+/// Set of lanes, one bit each.
 pub(super) type Lanes = u32;
 
 #[derive(Debug)]
 pub(super) struct Warp {
     registers: Vec<Values>,
-    /// Where lanes stand that are not in the group that runs.
+    /// Index of the next instruction of each lane outside the running group.
     pub(super) at: [usize; LANES],
     /// Lanes that have a thread.
     pub(super) exist: Lanes,
     pub(super) exited: Lanes,
     pub(super) waiting: Lanes,
-    /// The number in the block of lane 0's thread.
+    /// Number, in the block, of lane 0's thread.
     pub(super) first: u32,
-    /// When shared memory last was ordered among all lanes; see `shared`.
+    /// Clock of the last barrier that ordered shared memory among all lanes; see `shared`.
     pub(super) ordered: u32,
 }
 
-/// Lanes that stand at one place, and run until they come to where others stand.
+/// Lanes that run together from one instruction until they reach one where others stand.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Group {
     pub(super) at: usize,
@@ -34,10 +34,10 @@ pub(super) struct Group {
     until: usize,
 }
 
-/// Nobody stands elsewhere.
+/// Value of `until` for a group outside which no lane is live.
 const ALONE: usize = usize::MAX;
 
-/// The lanes of a set, lowest first.
+/// Returns the lanes of a set, lowest first.
 pub(super) fn each(mut lanes: Lanes) -> impl Iterator<Item = usize> {
     std::iter::from_fn(move || {
         let lane = lanes.trailing_zeros();
@@ -46,7 +46,7 @@ pub(super) fn each(mut lanes: Lanes) -> impl Iterator<Item = usize> {
     })
 }
 
-/// The lanes for which a predicate holds.
+/// Returns the lanes for which a predicate holds.
 pub(super) fn set(predicate: &Values) -> Lanes {
     let bits = predicate.iter().enumerate();
     bits.fold(0, |set, (lane, value)| set | Lanes::from(*value == 1) << lane)
@@ -58,7 +58,8 @@ impl Warp {
         Self { registers, at: [0; LANES], exist, exited: 0, waiting: 0, first, ordered: 0 }
     }
 
-    /// For the next block. Registers keep what they hold: compilers write each before they read it, and there are too many to clear.
+    /// Resets the warp for the next block. Registers keep their values: compilers write each before they read it, and there are
+    /// too many to clear.
     pub(super) fn restart(&mut self) {
         (self.at, self.exited, self.waiting, self.ordered) = ([0; LANES], 0, 0, 0);
     }
@@ -67,13 +68,13 @@ impl Warp {
         self.exist & !self.exited
     }
 
-    /// The lanes to go on with: all that stand at the lowest place where one of them need not wait.
+    /// Returns the lanes to run next: all at the lowest instruction where one of them need not wait.
     pub(super) fn next(&mut self) -> Option<Group> {
         let live = self.live();
         let at = each(live & !self.waiting).map(|lane| self.at[lane]).min()?;
         let lanes = self.standing(at);
         self.waiting &= !lanes;
-        // Those that wait further up are met only by a jump, which ends the group where it is not alone.
+        // Lanes that wait at a lower instruction are met only by a jump, which ends the group unless it is alone.
         let others = each(live & !lanes).map(|lane| self.at[lane]).filter(|&other| other > at);
         let until = if lanes == live { ALONE } else { others.min().unwrap_or(ALONE - 1) };
         Some(Group { at, lanes, until })
@@ -84,14 +85,14 @@ impl Warp {
         here.fold(0, |lanes, lane| lanes | 1 << lane)
     }
 
-    /// Those of `lanes` whose guard lets them.
+    /// Returns those of `lanes` whose guard holds.
     pub(super) fn admitted(&self, guard: Option<Guard>, lanes: Lanes) -> Lanes {
         let Some(Guard { register, negated }) = guard else { return lanes };
         let holds = set(self.of(register));
         lanes & if negated { !holds } else { holds }
     }
 
-    /// To the next instruction; whether the group goes on as it is.
+    /// Moves a group to the next instruction. Returns true if the group goes on unchanged.
     pub(super) fn go_on(&mut self, group: &mut Group) -> bool {
         group.at += 1;
         if group.at >= group.until {
@@ -100,7 +101,7 @@ impl Warp {
         group.at < group.until
     }
 
-    /// Some jump, the others do not; whether the group goes on as it is.
+    /// Moves the `taken` lanes to the target and the others on. Returns true if the group goes on unchanged.
     pub(super) fn branch(&mut self, group: &mut Group, taken: Lanes, target: usize) -> bool {
         if taken == group.lanes && group.until == ALONE {
             group.at = target;
@@ -111,7 +112,7 @@ impl Warp {
         false
     }
 
-    /// Some stay where they are, the others go on; the group ends.
+    /// Leaves `lanes` at this instruction and moves the others on. Returns false: the group ends.
     pub(super) fn stay(&mut self, group: &Group, lanes: Lanes) -> bool {
         self.place(lanes, group.at);
         self.place(group.lanes & !lanes, group.at + 1);
@@ -124,7 +125,7 @@ impl Warp {
         }
     }
 
-    /// All who wait at the block's barrier pass it.
+    /// Moves all live lanes past the block's barrier.
     pub(super) fn pass(&mut self) {
         for lane in each(self.live()) {
             self.at[lane] += 1;
@@ -132,12 +133,12 @@ impl Warp {
         self.waiting = 0;
     }
 
-    /// What a register holds.
+    /// Returns the values of a register, by lane.
     pub(super) fn of(&self, register: usize) -> &Values {
         &self.registers[register]
     }
 
-    /// What an operand holds.
+    /// Returns the values of an operand, by lane.
     pub(super) fn operand(&self, at: &Instruction, index: usize) -> &Values {
         self.of(at.register(index))
     }
@@ -146,7 +147,7 @@ impl Warp {
         self.registers[register][lane] = value;
     }
 
-    /// Fills a register for some lanes.
+    /// Writes a register for some lanes.
     pub(super) fn put(&mut self, register: usize, values: &Values, lanes: Lanes) {
         let to = &mut self.registers[register];
         if lanes == Lanes::MAX {
@@ -158,7 +159,7 @@ impl Warp {
         }
     }
 
-    /// Addresses, each a register's value and an offset.
+    /// Returns each lane's address: the operand's register plus its offset.
     pub(super) fn addresses(&self, at: &Instruction, index: usize) -> Values {
         let offset = at.offset(index);
         self.operand(at, index).map(|base| base.wrapping_add(offset))

@@ -1,7 +1,7 @@
-//! Atomics: what is in memory, the value, and the value to put there in the end; the new one is the result.
+//! Forms of atomics. Each function gets the old value and two operands, and returns the new one.
 //!
-//! Orders and scopes change nothing here, where one thread runs at a time. Sums of floats have no order, so no bits, and are not
-//! in the table.
+//! Orders and scopes change nothing here, since one thread runs at a time. Sums of floats are not in the table: their order, and
+//! so their bits, are open.
 #![expect(
     clippy::cast_possible_truncation,
     clippy::cast_possible_wrap,
@@ -38,7 +38,7 @@ macro_rules! atomics {
                 "max" ".s32" 4 W32 |old, b, _| if old as i32 > b as i32 { old } else { b };
                 "max" ".u64" 8 W64 |old, b, _| old.max(b);
                 "max" ".s64" 8 W64 |old, b, _| if old as i64 > b as i64 { old } else { b };
-                // Up to the value and round again, and down from it.
+                // `inc` counts up to the operand and wraps to 0, `dec` counts down from it.
                 "inc" ".u32" 4 W32 |old, b, _| if old >= b { 0 } else { old + 1 };
                 "dec" ".u32" 4 W32 |old, b, _| if old == 0 || old > b { b } else { old - 1 };
             ),
@@ -50,7 +50,7 @@ macro_rules! atomics {
             ),
         ]
     };
-    // `atom`, with the old value as its result, and `red`, without.
+    // `atom` returns the old value, `red` returns nothing.
     (two $prefix:literal, $order:literal, $space:ident: $($name:literal $type:literal $bytes:literal $class:ident $f:expr;)+) => {
         &[$(
             Form::new(
@@ -70,7 +70,7 @@ macro_rules! atomics {
     };
 }
 
-/// With orders and scopes in both places where compilers write them.
+/// Forms of atomics, with orders and scopes in both places where compilers write them.
 pub(super) const FORMS: &[&[&[Form]]] = &[
     atomics!("", "", Generic),
     atomics!("global.", "", Global),

@@ -1,4 +1,4 @@
-//! Logic, shifts and fields of bits.
+//! Forms of logic, shifts and bit fields.
 #![expect(
     clippy::cast_possible_truncation,
     clippy::cast_possible_wrap,
@@ -22,7 +22,7 @@ const TWO_64: &[Kind] = &[To(W64), From(W64), From(W64)];
 const TWO_P: &[Kind] = &[To(Predicate), From(Predicate), From(Predicate)];
 const THREE_32: &[Kind] = &[To(W32), From(W32), From(W32), From(W32)];
 const FOUR_32: &[Kind] = &[To(W32), From(W32), From(W32), From(W32), From(W32)];
-/// Whatever is shifted, it is by a number of 32 bits.
+/// Operands of a shift; its distance has 32 bits for every width.
 const SHIFT_16: &[Kind] = &[To(W16), From(W16), From(W32)];
 const SHIFT_64: &[Kind] = &[To(W64), From(W64), From(W32)];
 const FIELD_64: &[Kind] = &[To(W64), From(W64), From(W32), From(W32)];
@@ -44,7 +44,7 @@ pub(super) const FORMS: &[Form] = &[
     Form::new("not.b32", ONE_32, one!(|a| a ^ 0xffff_ffff)),
     Form::new("not.b64", &[To(W64), From(W64)], one!(|a| !a)),
     Form::new("not.pred", &[To(Predicate), From(Predicate)], one!(|a| a ^ 1)),
-    // A shift by the width or more gives what is left: zeros, or copies of the sign, not a shift by the remainder.
+    // The distance is not taken modulo the width: a shift by the width or more leaves zeros, or copies of the sign.
     Form::new("shl.b16", SHIFT_16, two!(|a, b| if b < 16 { a << b & 0xffff } else { 0 })),
     Form::new("shl.b32", TWO_32, two!(|a, b| if b < 32 { a << b & 0xffff_ffff } else { 0 })),
     Form::new("shl.b64", SHIFT_64, two!(|a, b| if b < 64 { a << b } else { 0 })),
@@ -56,7 +56,7 @@ pub(super) const FORMS: &[Form] = &[
     Form::new("shr.s16", SHIFT_16, two!(|a, b| u64::from((a as i16 >> b.min(15)) as u16))),
     Form::new("shr.s32", TWO_32, two!(|a, b| u64::from((a as i32 >> b.min(31)) as u32))),
     Form::new("shr.s64", SHIFT_64, two!(|a, b| (a as i64 >> b.min(63)) as u64)),
-    // The upper, or lower, half of two words shifted as one: the first is the low word.
+    // Upper, or lower, half of two words shifted as one: the first operand is the low word.
     Form::new("shf.l.wrap.b32", THREE_32, three!(|a, b, c| funnel_left(a, b, c & 31))),
     Form::new("shf.l.clamp.b32", THREE_32, three!(|a, b, c| funnel_left(a, b, c.min(32)))),
     Form::new("shf.r.wrap.b32", THREE_32, three!(|a, b, c| funnel_right(a, b, c & 31))),
@@ -67,7 +67,7 @@ pub(super) const FORMS: &[Form] = &[
     Form::new("clz.b64", ONE_FROM_64, one!(|a| u64::from(a.leading_zeros()))),
     Form::new("brev.b32", ONE_32, one!(|a| u64::from((a as u32).reverse_bits()))),
     Form::new("brev.b64", &[To(W64), From(W64)], one!(u64::reverse_bits)),
-    // The place of the highest one, and how far it is from the top; all bits set where there is none.
+    // `bfind` gives the place of the highest one, `shiftamt` its distance from the top; all bits set if there is none.
     Form::new(
         "bfind.u32",
         ONE_32,
@@ -81,7 +81,7 @@ pub(super) const FORMS: &[Form] = &[
     Form::new("bfe.u32", THREE_32, three!(|a, b, c| field(a, b & 255, c & 255))),
     Form::new("bfe.u64", FIELD_64, three!(|a, b, c| field(a, b & 255, c & 255))),
     Form::new("bfe.s32", THREE_32, three!(signed_field)),
-    // The first goes into the second.
+    // The first operand goes into the second.
     Form::new("bfi.b32", FOUR_32, four!(|a, b, c, d| insert(a, b, c, d, 32))),
     Form::new(
         "bfi.b64",
@@ -96,23 +96,23 @@ pub(super) const FORMS: &[Form] = &[
     Form::new("prmt.b32", THREE_32, three!(permute)),
 ];
 
-/// `high:low << by`, the upper word.
+/// Returns the upper word of `high:low << by`.
 fn funnel_left(low: u64, high: u64, by: u64) -> u64 {
     (high << 32 | low) << by >> 32 & 0xffff_ffff
 }
 
-/// `high:low >> by`, the lower word.
+/// Returns the lower word of `high:low >> by`.
 fn funnel_right(low: u64, high: u64, by: u64) -> u64 {
     (high << 32 | low) >> by & 0xffff_ffff
 }
 
-/// `length` bits from `place` on.
+/// Returns `length` bits from `place` on.
 fn field(a: u64, place: u64, length: u64) -> u64 {
     let shifted = if place < 64 { a >> place } else { 0 };
     if length < 64 { shifted & ((1 << length) - 1) } else { shifted }
 }
 
-/// As `field`, and above it copies of its highest bit, or of the word's where the field reaches beyond.
+/// Returns the field, sign-extended by its highest bit, or by the word's if the field reaches beyond it.
 fn signed_field(a: u64, place: u64, length: u64) -> u64 {
     let (place, length) = (place & 255, length & 255);
     if length == 0 {
@@ -125,7 +125,7 @@ fn signed_field(a: u64, place: u64, length: u64) -> u64 {
     (field(a, place, length) | filled) & 0xffff_ffff
 }
 
-/// The low `length` bits of `a` in `b`, from `place` on; what falls off the top is dropped.
+/// Puts the low `length` bits of `a` into `b`, from `place` on. Bits beyond the top are dropped.
 fn insert(a: u64, b: u64, place: u64, length: u64, width: u64) -> u64 {
     let (place, length) = (place & 255, length & 255);
     if place >= width {
@@ -136,7 +136,7 @@ fn insert(a: u64, b: u64, place: u64, length: u64, width: u64) -> u64 {
     b & !mask | a << place & mask
 }
 
-/// Bit by bit the row of the table that the three bits name.
+/// Applies a truth table bit by bit: the bits of `a`, `b` and `c` choose its row.
 fn any_logic(a: u64, b: u64, c: u64, table: u64) -> u64 {
     let row = |index: u64| if table >> index & 1 == 1 { u64::MAX } else { 0 };
     let side = |value: u64, is_set: bool| if is_set { value } else { !value };
@@ -146,7 +146,7 @@ fn any_logic(a: u64, b: u64, c: u64, table: u64) -> u64 {
     (0..8).fold(0, |result, index| result | cell(index))
 }
 
-/// Four bytes of the eight in `b:a`, each named by a digit; a digit above 7 spreads the byte's sign.
+/// Returns four bytes of the eight in `b:a`, each chosen by a digit; a digit above 7 spreads the byte's sign.
 fn permute(a: u64, b: u64, digits: u64) -> u64 {
     let bytes = b << 32 | a;
     let byte = |digit: u64| {

@@ -1,4 +1,4 @@
-//! Comparison and selection.
+//! Forms of comparison and selection.
 #![expect(
     clippy::cast_possible_truncation,
     clippy::cast_possible_wrap,
@@ -56,7 +56,7 @@ macro_rules! is_nan {
     };
 }
 
-/// With a NaN those without `u` are false, `ne` too, and those with `u` true.
+/// Comparisons of floats. With a NaN those without `u` are false, `ne` too, and those with `u` true.
 macro_rules! floats {
     ($name:literal, $operands:ident, $of:ident) => {
         &[

@@ -1,4 +1,4 @@
-//! Jumps, barriers, what lanes do together, and waiting for copies.
+//! Forms of jumps, barriers, exchanges among lanes, and asynchronous copies.
 
 use super::{
     Class::{Predicate, W32, W64},
@@ -8,9 +8,9 @@ use super::{
 };
 use crate::module::Capability;
 
-/// Result and whether the source lane was in the segment, value, lane or distance, clamp, lanes that take part.
+/// Operands of a shuffle: result and the predicate of a source inside the segment; value; lane or distance; clamp; mask.
 const SHUFFLE: &[Kind] = &[ToMaybeAlso(W32), From(W32), From(W32), From(W32), From(W32)];
-/// Result, what a lane says, lanes that take part.
+/// Operands of a vote: result, predicate, mask.
 const VOTE: &[Kind] = &[To(Predicate), From(Predicate), From(W32)];
 const REDUCE: &[Kind] = &[To(W32), From(W32), From(W32)];
 
@@ -28,12 +28,12 @@ const fn reduce(name: &'static str, f: fn(u64, u64) -> u64) -> Form {
 
 pub(super) const FORMS: &[Form] = &[
     Form::new("bra", &[Label], Op::Branch),
-    // The suffix promises that all lanes go the same way; nothing hangs on it here.
+    // The suffix promises that all lanes go the same way; the interpreter does not rely on it.
     Form::new("bra.uni", &[Label], Op::Branch),
     Form::new("ret", &[], Op::Return),
     Form::new("exit", &[], Op::Return),
     Form::new("trap", &[], Op::Trap),
-    // Barrier 0 is the one that `__syncthreads` waits at; the other fifteen are not told apart here, and refused.
+    // Barrier 0 is that of `__syncthreads`. The other fifteen are not told apart here, and are refused.
     Form::new("bar.sync", &[Exactly(0)], Op::Barrier),
     Form::new("barrier.sync", &[Exactly(0)], Op::Barrier),
     Form::new("barrier.sync.aligned", &[Exactly(0)], Op::Barrier),
@@ -71,7 +71,7 @@ pub(super) const FORMS: &[Form] = &[
     copy("cp.async.ca.shared.global", &[TO, FROM, Exactly(4)]),
     copy("cp.async.ca.shared.global", &[TO, FROM, Exactly(8)]),
     copy("cp.async.ca.shared.global", &[TO, FROM, Exactly(16)]),
-    // With fewer bytes than the whole, zeros behind them.
+    // The last operand is the number of bytes to read; zeros fill the rest.
     copy("cp.async.cg.shared.global", &[TO, FROM, Exactly(16), From(W32)]),
     copy("cp.async.ca.shared.global", &[TO, FROM, Exactly(4), From(W32)]),
     copy("cp.async.ca.shared.global", &[TO, FROM, Exactly(8), From(W32)]),
@@ -83,12 +83,12 @@ pub(super) const FORMS: &[Form] = &[
 const TO: Kind = Memory(Space::Shared);
 const FROM: Kind = Memory(Space::Global);
 
-/// Which cache it goes by does not show.
+/// Form of `cp.async`. The cache that it passes does not show.
 const fn copy(name: &'static str, operands: &'static [Kind]) -> Form {
     Form::new(name, operands, Op::CopyAsync).since(Capability::SM_80)
 }
 
-/// Signed words in the order of unsigned ones.
+/// Maps signed words to unsigned ones of the same order.
 fn flipped(word: u64) -> u64 {
     word ^ 0x8000_0000
 }

@@ -1,5 +1,5 @@
-//! Conversions: among integers the low bits, or more of them by the sign; to floats the nearest, ties to even; from floats as
-//! the suffix rounds, held to the range.
+//! Forms of conversion. Integers give their low bits, or are extended by their sign; to floats the nearest, ties to even; from
+//! floats as the suffix rounds, clamped to the range.
 #![expect(
     clippy::cast_possible_truncation,
     clippy::cast_possible_wrap,
@@ -21,7 +21,7 @@ use super::{
 };
 use crate::module::Capability;
 
-/// From every other integer type to the one named first, and from it to floats.
+/// Conversions from every other integer type to the one named first, and from it to floats.
 macro_rules! integers {
     ($to:literal, $class:ident, $u:ty: $($from:literal $from_class:ident $t:ty),+) => {
         &[$(Form::new(concat!("cvt.", $to, ".", $from), &[To($class), FromWider($from_class)], one!(|a| a as $t as $u as u64))),+]
@@ -37,7 +37,7 @@ macro_rules! to_floats {
     };
 }
 
-/// A NaN gives 0 from f32 to 32 bits, and else the number whose highest bit alone is set.
+/// Conversions of floats to integers. A NaN gives 0 from f32 to 32 bits, and else the number whose highest bit alone is set.
 macro_rules! from_floats {
     ($mode:literal, $round:ident) => {
         &[

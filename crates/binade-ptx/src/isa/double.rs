@@ -1,4 +1,4 @@
-//! Arithmetic on f64. Round to nearest even; f64 has no flushing forms.
+//! Forms of arithmetic on f64. They round to nearest even; f64 has no flushing forms.
 
 use super::{
     Class::W64,
@@ -49,7 +49,7 @@ fn fma(a: u64, b: u64, c: u64) -> u64 {
     of_f64(f64_of(a).mul_add(f64_of(b), f64_of(c)))
 }
 
-/// NaN only if both are; -0 is less than +0.
+/// Returns the lesser number: NaN only if both are; -0 is less than +0.
 fn least(a: f64, b: f64) -> f64 {
     if b.is_nan() || a < b || (a == b && a.is_sign_negative()) { a } else { b }
 }

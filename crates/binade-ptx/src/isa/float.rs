@@ -1,4 +1,4 @@
-//! Arithmetic on f32. Round to nearest even, subnormals kept, unless a suffix says otherwise.
+//! Forms of arithmetic on f32. They round to nearest even and keep subnormals, unless a suffix says otherwise.
 
 use super::{
     Class::W32,
@@ -24,7 +24,7 @@ pub(super) const FORMS: &[Form] = &[
     Form::new("rcp.rn.f32", ONE, one!(|a| of_f32(1.0 / f32_of(a)))),
     Form::new("abs.f32", ONE, one!(|a| a & 0x7fff_ffff)),
     Form::new("neg.f32", ONE, one!(|a| a ^ 0x8000_0000)),
-    // The sign of the first, the rest of the second.
+    // The sign of the first operand, the rest of the second.
     Form::new("copysign.f32", TWO, two!(|a, b| (a & 0x8000_0000) | (b & 0x7fff_ffff))),
     Form::new("min.f32", TWO, two!(|a, b| of_f32(least(f32_of(a), f32_of(b))))),
     Form::new("max.f32", TWO, two!(|a, b| of_f32(most(f32_of(a), f32_of(b))))),
@@ -54,7 +54,7 @@ fn fma(a: u64, b: u64, c: u64) -> u64 {
     of_f32(f32_of(a).mul_add(f32_of(b), f32_of(c)))
 }
 
-/// NaN only if both are; -0 is less than +0.
+/// Returns the lesser number: NaN only if both are; -0 is less than +0.
 fn least(a: f32, b: f32) -> f32 {
     if b.is_nan() || a < b || (a == b && a.is_sign_negative()) { a } else { b }
 }
@@ -68,7 +68,7 @@ fn or_nan(a: u64, b: u64, pick: fn(f32, f32) -> f32) -> u64 {
     of_f32(if a.is_nan() || b.is_nan() { f32::NAN } else { pick(a, b) })
 }
 
-/// Subnormals to a zero of the same sign.
+/// Returns a zero of the same sign for a subnormal, else the number.
 fn flushed(register: u64) -> u64 {
     if f32_of(register).is_subnormal() { register & 0x8000_0000 } else { register }
 }

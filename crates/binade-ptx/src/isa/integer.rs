@@ -1,4 +1,4 @@
-//! Integer arithmetic, by width and sign.
+//! Forms of integer arithmetic, by width and sign.
 #![expect(
     clippy::cast_possible_truncation,
     clippy::cast_possible_wrap,
@@ -15,14 +15,14 @@ use super::{
     lanes::{one, three, two},
 };
 
-/// Operands of a form from registers of one class to one of another.
+/// Operands of a form: a destination of one class, sources of others.
 macro_rules! operands {
     ($to:ident: $($from:ident),+) => {
         const { &[To($to), $(From($from)),+] as &'static [Kind] }
     };
 }
 
-/// `$t` is the type that PTX names, `$u` the unsigned one of its width: what a register's bits are.
+/// Arithmetic on one type: `$t` is the type that PTX names, `$u` the unsigned type of its width, a register's bits.
 macro_rules! arithmetic {
     ($name:literal, $class:ident, $t:ty, $u:ty) => {
         &[
@@ -41,7 +41,7 @@ macro_rules! arithmetic {
             ),
             Form::new(concat!("min.", $name), operands!($class: $class, $class), two!(|a, b| (a as $t).min(b as $t) as $u as u64)),
             Form::new(concat!("max.", $name), operands!($class: $class, $class), two!(|a, b| (a as $t).max(b as $t) as $u as u64)),
-            // By zero the ISA leaves the result open; here, as GPUs have it, all bits are set, and the remainder is the dividend.
+            // The ISA leaves a division by zero open. GPUs set all bits of the quotient, and the remainder is the dividend.
             Form::new(
                 concat!("div.", $name),
                 operands!($class: $class, $class),
@@ -70,7 +70,7 @@ macro_rules! wide {
     };
 }
 
-/// What only signed types have.
+/// Forms of signed types alone.
 macro_rules! signed {
     ($name:literal, $class:ident, $t:ty, $u:ty) => {
         &[

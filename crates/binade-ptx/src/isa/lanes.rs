@@ -1,13 +1,13 @@
-//! Values of a whole warp, and how a function of one lane's becomes one of all lanes'.
+//! Values of a whole warp, and macros that apply a function of one lane's values to all lanes.
 
-/// Lanes of a warp.
+/// Number of lanes of a warp.
 pub(crate) const LANES: usize = 32;
 
-/// What a register holds, by lane: its bits zero-extended; a predicate holds 0 or 1.
+/// Contents of a register by lane: its bits zero-extended; a predicate holds 0 or 1.
 pub(crate) type Values = [u64; LANES];
 
-/// The functions below are named by their operands. They run over all 32 lanes, those that do not take part as well, whose
-/// results are dropped: a loop without branches costs less than asking.
+/// Operation of one operand, as `two!`, `three!` and `four!` are of more. It runs over all 32 lanes, and results of lanes that do
+/// not take part are dropped: a loop without branches costs less than asking.
 macro_rules! one {
     ($f:expr) => {{
         fn all(a: &Values, to: &mut Values) {

@@ -1,4 +1,4 @@
-//! What a warp does with whole matrices: products on Tensor Cores, and their operands out of shared memory.
+//! Forms of matrix instructions: products on Tensor Cores, and loads of their operands from shared memory.
 
 use super::{
     Class::W32,
@@ -9,11 +9,11 @@ use super::{
 };
 use crate::module::Capability;
 
-/// D, A, B and C of 16 by 8, with 8 terms a sum: fragments of four, two, one and four registers a lane.
+/// Operands of a 16 by 8 product with 8 terms a sum: fragments of D, A, B and C in four, two, one and four registers a lane.
 const EIGHT_DEEP: &[Kind] =
     &[ToVector(W32, 4), FromVector(W32, 2), FromVector(W32, 1), FromVector(W32, 4)];
 
-/// The same with 16 terms a sum.
+/// Operands of a 16 by 8 product with 16 terms a sum.
 const SIXTEEN_DEEP: &[Kind] =
     &[ToVector(W32, 4), FromVector(W32, 4), FromVector(W32, 2), FromVector(W32, 4)];
 
@@ -21,7 +21,7 @@ const fn multiply(pairs: Pairs) -> Op {
     Op::Together(Together::Multiply(pairs))
 }
 
-/// One matrix a register, its rows' addresses from eight lanes each.
+/// Loads of one matrix a register, whose row addresses come from eight lanes each.
 macro_rules! load {
     ($count:literal, $number:literal) => {
         &[

@@ -1,4 +1,5 @@
-//! Loads and stores. Volatile, relaxed, acquiring and releasing ones are like any other here, where a write is seen at once.
+//! Forms of loads and stores. Volatile, relaxed, acquiring and releasing ones are like any other here, where a write is seen at
+//! once.
 
 use super::{
     Class::{W16, W32, W64},
@@ -8,7 +9,7 @@ use super::{
     Space::{Constant, Generic, Global, Param, Shared},
 };
 
-/// Forms of one prefix: type, bytes of an element, what it goes to.
+/// Loads with one prefix, each by type, bytes of an element, and destination.
 macro_rules! load {
     ($prefix:literal, $space:ident: $($name:literal $bytes:literal $to:expr;)+) => {
         &[$(Form::new(concat!($prefix, ".", $name), &[$to, Memory($space)], Op::Load($space, $bytes))),+]
@@ -27,7 +28,7 @@ macro_rules! store {
     };
 }
 
-/// Integers and bits go into wider registers, floats do not.
+/// Loads of every type. Integers and bits go into wider registers, floats do not.
 macro_rules! loads {
     ($($prefix:literal $space:ident),+) => {
         &[$(

@@ -1,4 +1,4 @@
-//! Numbers to the bits of a register and back. NaN results are canonical.
+//! Conversion between floats and the bits of a register. NaN results are canonical.
 
 use half::{bf16, f16};
 
@@ -7,7 +7,7 @@ pub(super) fn f32_of(register: u64) -> f32 {
     f32::from_bits(register as u32)
 }
 
-/// The NaN is the one that the ISA names.
+/// Returns the bits of a float; a NaN becomes the one that the ISA names.
 pub(super) fn of_f32(value: f32) -> u64 {
     if value.is_nan() { 0x7fff_ffff } else { u64::from(value.to_bits()) }
 }
@@ -16,7 +16,7 @@ pub(super) fn f64_of(register: u64) -> f64 {
     f64::from_bits(register)
 }
 
-/// The ISA leaves the bits of a NaN open; what shall not depend on them may not depend on this one.
+/// Returns the bits of a float; every NaN becomes this one. The ISA leaves its bits open, and results must not depend on them.
 pub(super) fn of_f64(value: f64) -> u64 {
     if value.is_nan() { 0x7fff_ffff_ffff_ffff } else { value.to_bits() }
 }

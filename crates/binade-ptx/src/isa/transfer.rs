@@ -1,4 +1,4 @@
-//! Moves between registers, and between ways to address.
+//! Forms of moves between registers, and of conversions between address spaces.
 
 use super::{
     Class::{Predicate, W16, W32, W64},
@@ -31,7 +31,7 @@ pub(super) const FORMS: &[Form] = &[
     Form::new("mov.b32", &[ToVector(W16, 2), From(W32)], Op::Unpack(16)),
     Form::new("mov.b64", &[ToVector(W32, 2), From(W64)], Op::Unpack(32)),
     Form::new("mov.b64", &[ToVector(W16, 4), From(W64)], Op::Unpack(16)),
-    // Generic addresses of global memory are global addresses; those of shared memory begin at a window of their own.
+    // Generic addresses of global memory are global addresses; those of shared memory lie in a window of their own.
     Form::new("cvta.global.u64", &[To(W64), Any(W64)], SAME),
     Form::new("cvta.to.global.u64", ADDRESS, SAME),
     Form::new("cvta.shared.u64", &[To(W64), Any(W64)], one!(|a| a.wrapping_add(SHARED_WINDOW))),

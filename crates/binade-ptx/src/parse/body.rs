@@ -1,4 +1,4 @@
-//! Between an entry's braces: declarations, labels and instructions.
+//! Body of an entry: declarations, labels and instructions.
 
 use std::collections::HashMap;
 
@@ -14,16 +14,16 @@ use crate::{
     module::{Entry, Guard, Instruction, Operand},
 };
 
-/// A shared variable as declared.
+/// Shared variable as declared.
 #[derive(Clone, Debug)]
 pub(super) struct Shared {
     pub(super) name: String,
     align: u64,
-    /// None for the array without a length that the launch sizes.
+    /// Size in bytes; `None` for an array without a length, which the launch sizes.
     bytes: Option<u64>,
 }
 
-/// The module's own variables.
+/// Variables of the module.
 #[derive(Debug, Default)]
 pub(super) struct Variables {
     pub(super) shared: Vec<Shared>,
@@ -37,7 +37,7 @@ struct Body<'a, 'c> {
     names: Names,
     entry: Entry,
     source: Option<(u32, u32)>,
-    /// Arrays that the launch sizes: placed behind all others, when the first instruction ends the declarations.
+    /// Arrays that the launch sizes. They lie behind all others, once the first instruction ends the declarations.
     sized_at_launch: Vec<Shared>,
 }
 
@@ -105,7 +105,7 @@ impl Body<'_, '_> {
                 let variable = shared(self.cursor)?;
                 self.declare_shared(&variable)
             }
-            // Hints to the compiler that comes after; they change no result.
+            // Hints to the compiler behind PTX change no result.
             ".pragma" => {
                 self.cursor.next();
                 self.cursor.want(";")
@@ -114,7 +114,7 @@ impl Body<'_, '_> {
         }
     }
 
-    /// `.loc file line column`, and what the line adds about inlining.
+    /// Reads `.loc file line column`, and skips the rest of the line about inlining.
     fn location(&mut self, line: u32) -> Result<(), ParseError> {
         self.cursor.next();
         let file = u32::try_from(self.cursor.number()?).unwrap_or(u32::MAX);
@@ -124,7 +124,7 @@ impl Body<'_, '_> {
         Ok(())
     }
 
-    /// `.reg .b32 %r<5>, %x;`
+    /// Reads `.reg .b32 %r<5>, %x;`.
     fn registers(&mut self) -> Result<(), ParseError> {
         let class = Class::of_type(self.cursor.peek())
             .ok_or_else(|| self.cursor.expected("a register type"))?;
@@ -197,7 +197,7 @@ impl Body<'_, '_> {
         }
     }
 
-    /// Labels to places; an entry that runs off its end has no meaning.
+    /// Resolves labels to instruction indices, and refuses an entry that runs off its end.
     fn finish(mut self) -> Result<Entry, ParseError> {
         for instruction in &mut self.entry.code {
             for operand in &mut instruction.operands {
@@ -218,7 +218,7 @@ impl Body<'_, '_> {
     }
 }
 
-/// `.align 4 .b8 name[512];`, after `.shared`.
+/// Reads `.align 4 .b8 name[512];`, after `.shared`.
 pub(super) fn shared(cursor: &mut Cursor<'_>) -> Result<Shared, ParseError> {
     let mut align = if cursor.eat(".align") { cursor.number()? } else { 0 };
     let width = super::top::type_bytes(cursor.peek()).ok_or_else(|| cursor.expected("a type"))?;

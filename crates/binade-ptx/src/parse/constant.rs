@@ -1,4 +1,4 @@
-//! Constant variables with their initialisers.
+//! Parser of constant variables and their initialisers.
 
 use super::{
     cursor::Cursor,
@@ -8,7 +8,8 @@ use super::{
 };
 use crate::{ParseError, isa::Space};
 
-/// `.align 4 .b8 name[8] = {1, 2};`, after `.const`: placed behind those in `memory`; what is not named is 0.
+/// Reads `.align 4 .b8 name[8] = {1, 2};`, after `.const`. The variable is placed at the end of `memory`; elements without a
+/// value are 0.
 pub(super) fn constant(
     cursor: &mut Cursor<'_>,
     memory: &mut Vec<u8>,

@@ -1,4 +1,4 @@
-//! A place in the words, and the few questions a parser asks there.
+//! Position in the words of a text, with the parser's basic steps.
 
 use super::lex::Token;
 use crate::ParseError;
@@ -18,12 +18,12 @@ impl<'a> Cursor<'a> {
         self.at >= self.tokens.len()
     }
 
-    /// The word here; empty at the end.
+    /// Returns the word here; empty at the end.
     pub(super) fn peek(&self) -> &'a str {
         self.tokens.get(self.at).map_or("", |token| token.text)
     }
 
-    /// The line here; the last one at the end.
+    /// Returns the line here; the last one at the end.
     pub(super) fn line(&self) -> u32 {
         self.tokens.get(self.at).or(self.tokens.last()).map_or(1, |token| token.line)
     }
@@ -34,7 +34,7 @@ impl<'a> Cursor<'a> {
         text
     }
 
-    /// Steps over `text` if it stands here.
+    /// Steps over `text` if it stands here. Returns true if it did.
     pub(super) fn eat(&mut self, text: &str) -> bool {
         let is_here = self.peek() == text;
         self.at += usize::from(is_here);
@@ -50,14 +50,14 @@ impl<'a> Cursor<'a> {
         ParseError::Syntax { line: self.line(), expected, found: found.to_owned() }
     }
 
-    /// A name: of a register, a variable, a label or an entry.
+    /// Reads a name of a register, a variable, a label or an entry.
     pub(super) fn name(&mut self) -> Result<&'a str, ParseError> {
         let is_name =
             |text: &str| text.starts_with(|c: char| c.is_ascii_alphabetic() || "_$%".contains(c));
         if is_name(self.peek()) { Ok(self.next()) } else { Err(self.expected("a name")) }
     }
 
-    /// A whole number without sign.
+    /// Reads a whole number without sign.
     pub(super) fn number(&mut self) -> Result<u64, ParseError> {
         let number = unsigned(self.peek()).ok_or_else(|| self.expected("a whole number"))?;
         self.at += 1;
@@ -72,7 +72,7 @@ impl<'a> Cursor<'a> {
     }
 }
 
-/// A decimal or hexadecimal literal, with or without the `U` that marks it unsigned.
+/// Reads a decimal or hexadecimal literal, with or without the `U` that marks it unsigned.
 pub(super) fn unsigned(text: &str) -> Option<u64> {
     let digits = text.strip_suffix('U').unwrap_or(text);
     match digits.strip_prefix("0x").or_else(|| digits.strip_prefix("0X")) {

@@ -1,4 +1,4 @@
-//! An instruction as written to one that runs: its form looked up exactly, each operand held to the form.
+//! Decoding of an instruction: its form looked up exactly, each operand checked against the form.
 
 use std::cmp::Ordering;
 
@@ -9,14 +9,14 @@ use crate::{
     module::{Capability, Operand, Special, Strictness},
 };
 
-/// What an instruction is held to.
+/// Strictness and target that an instruction must comply with.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Rules {
     pub(super) strictness: Strictness,
     pub(super) target: Capability,
 }
 
-/// The forms with exactly this spelling, if the rules let it in.
+/// Returns the forms with exactly this spelling that the rules allow.
 pub(super) fn forms(
     opcode: &str,
     line: u32,
@@ -35,7 +35,7 @@ pub(super) fn forms(
     Ok(forms)
 }
 
-/// The form that takes these operands; where none does, what the first would have liked.
+/// Returns the form that takes these operands. If none does, the error is that of the first form.
 pub(super) fn instruction(
     forms: &'static [&'static Form],
     written: &[Written<'_>],
@@ -76,7 +76,7 @@ fn operands(
     .collect()
 }
 
-/// `None` where the operand is not of the kind.
+/// Decodes an operand; `None` if it is not of the kind.
 fn operand(
     kind: Kind,
     written: &Written<'_>,
@@ -130,7 +130,7 @@ fn register(
     Ok((register.class == class).then_some(Operand::Register(register.number)))
 }
 
-/// Predicates are no wider or narrower than anything.
+/// Returns the register, if it is of the class or wider. A predicate is never wider.
 fn wider(
     name: &str,
     class: Class,
@@ -159,7 +159,7 @@ fn pair(
     })
 }
 
-/// What only a move takes besides registers: special registers, and the address of a variable or a parameter.
+/// Decodes the source of a move: a register, a special register, or the address of a variable or a parameter.
 fn any(
     name: &str,
     class: Class,
@@ -204,7 +204,7 @@ fn lane_mask(relation: &str) -> Option<Special> {
     })
 }
 
-/// A literal that the class can hold: integers as unsigned or as negative numbers of that width.
+/// Returns the bits of a literal that the class can hold. An integer may be an unsigned or a negative number of that width.
 fn literal_of(class: Class, literal: &Written<'_>) -> Option<u64> {
     let mask = class.mask();
     match *literal {

@@ -1,15 +1,16 @@
-//! Text to words. Comments are dropped; a word keeps its line.
+//! Division of text into words. Comments are dropped; a word keeps its line.
 
 use crate::ParseError;
 
-/// A run of name characters, a string with its quotes, or one sign.
+/// Run of name characters, string with its quotes, or one sign.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Token<'a> {
     pub(super) text: &'a str,
     pub(super) line: u32,
 }
 
-/// Names hold their points and percent signs, so that an opcode with its suffixes and `%tid.x` are one word each.
+/// Returns true for characters of a name. Points and percent signs are among them, so that an opcode with its suffixes and
+/// `%tid.x` are one word each.
 fn in_word(c: char) -> bool {
     c.is_ascii_alphanumeric() || "_$%.".contains(c)
 }
@@ -28,7 +29,7 @@ pub(super) fn tokens(text: &str) -> Result<Vec<Token<'_>>, ParseError> {
     Ok(found)
 }
 
-/// The bytes of the space, comment, string, word or sign that `rest` starts with.
+/// Returns the length in bytes of the space, comment, string, word or sign that `rest` starts with.
 fn piece(rest: &str, first: char, line: u32) -> Result<usize, ParseError> {
     let until = |end: &str, from: usize| rest[from..].find(end).map(|at| from + at + end.len());
     let open =

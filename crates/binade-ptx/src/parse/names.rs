@@ -8,14 +8,14 @@ use crate::{
     module::Special,
 };
 
-/// A declared register.
+/// Declared register.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Register {
     pub(super) number: usize,
     pub(super) class: Class,
 }
 
-/// A variable's place in its state space.
+/// Place of a variable in its state space.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Symbol {
     pub(super) space: Space,
@@ -24,18 +24,18 @@ pub(super) struct Symbol {
 
 #[derive(Debug, Default)]
 pub(super) struct Names {
-    /// Innermost last.
+    /// Open scopes, innermost last.
     scopes: Vec<HashMap<String, Register>>,
     pub(super) registers: usize,
     pub(super) symbols: HashMap<String, Symbol>,
     /// Registers that hold a literal, by the literal.
     pub(super) literals: HashMap<u64, usize>,
     pub(super) specials: Vec<(usize, Special)>,
-    /// A label's number is its place here.
+    /// Labels by their number.
     labels: Vec<Label>,
 }
 
-/// A label: where it stands, once seen, and where it was first named.
+/// Label: its instruction's index, once seen, and the line that first named it.
 #[derive(Debug)]
 struct Label {
     name: String,
@@ -48,7 +48,7 @@ impl Names {
         self.scopes.push(HashMap::new());
     }
 
-    /// Closes a scope; whether another is still open.
+    /// Closes a scope. Returns true if another is still open.
     pub(super) fn close(&mut self) -> bool {
         self.scopes.pop();
         !self.scopes.is_empty()
@@ -61,13 +61,13 @@ impl Names {
         }
     }
 
-    /// A register that no name reaches.
+    /// Returns a new register that no name reaches.
     pub(super) fn unnamed(&mut self) -> usize {
         self.registers += 1;
         self.registers - 1
     }
 
-    /// The register that holds a literal.
+    /// Returns the register that holds a literal.
     pub(super) fn literal(&mut self, value: u64) -> usize {
         if let Some(number) = self.literals.get(&value) {
             return *number;
@@ -77,7 +77,7 @@ impl Names {
         number
     }
 
-    /// The register that the hardware fills with this.
+    /// Returns the register that the hardware fills with this value.
     pub(super) fn special(&mut self, special: Special) -> usize {
         if let Some((number, _)) = self.specials.iter().find(|(_, other)| *other == special) {
             return *number;
@@ -91,7 +91,7 @@ impl Names {
         self.scopes.iter().rev().find_map(|scope| scope.get(name)).copied()
     }
 
-    /// The number of a label that is named here, seen already or not.
+    /// Returns the number of a label, seen already or not.
     pub(super) fn label(&mut self, name: &str, line: u32) -> usize {
         if let Some(number) = self.labels.iter().position(|label| label.name == name) {
             return number;
@@ -113,7 +113,7 @@ impl Names {
         }
     }
 
-    /// Where a label stands, once the whole body is read.
+    /// Returns the instruction index of a label, once the whole body is read.
     pub(super) fn target(&self, number: usize) -> Result<usize, ParseError> {
         let Label { name, target, line } = &self.labels[number];
         target.ok_or_else(|| ParseError::Undeclared { line: *line, name: name.clone() })

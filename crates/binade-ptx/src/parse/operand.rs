@@ -1,22 +1,22 @@
-//! One operand as written, before its instruction says what it must be.
+//! Operand as written, before its instruction says what it must be.
 
 use super::cursor::{Cursor, unsigned};
 use crate::ParseError;
 
-/// What stands between two commas.
+/// Text between two commas, read as an operand.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Written<'a> {
     Name(&'a str),
-    /// An integer, negative ones as their bits.
+    /// Integer, negative ones as their bits.
     Integer(u64),
-    /// `0f` and eight digits: the bits of a float.
+    /// Bits of an f32: `0f` and eight digits.
     Float(u32),
-    /// `0d` and sixteen digits.
+    /// Bits of an f64: `0d` and sixteen digits.
     Double(u64),
     Vector(Vec<Written<'a>>),
     /// Two names with a bar between.
     Pair(&'a str, &'a str),
-    /// A base, a name, and bytes to add, as their bits.
+    /// Base name and offset in bytes, negative ones as their bits.
     Address(&'a str, u64),
 }
 
@@ -50,7 +50,7 @@ fn vector<'a>(cursor: &mut Cursor<'a>) -> Result<Written<'a>, ParseError> {
     Ok(Written::Vector(elements))
 }
 
-/// `[name]`, `[name+8]`, `[name+-8]` or `[name-8]`.
+/// Reads `[name]`, `[name+8]`, `[name+-8]` or `[name-8]`.
 fn address<'a>(cursor: &mut Cursor<'a>) -> Result<Written<'a>, ParseError> {
     let base = cursor.name()?;
     let plus = cursor.eat("+");

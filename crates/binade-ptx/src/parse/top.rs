@@ -1,4 +1,4 @@
-//! The module's own grammar: header, shared variables, entries, and the tables that debuggers read.
+//! Parser of a module's top level: header, shared variables, entries, and the tables for debuggers.
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 
@@ -29,7 +29,7 @@ pub(crate) fn module(text: &str, strictness: Strictness) -> Result<Module, Parse
     Ok(module)
 }
 
-/// `.version 9.0 .target sm_75 .address_size 64`, in this order, as the PTX ISA has it.
+/// Reads `.version 9.0 .target sm_75 .address_size 64`, in this order, as the PTX ISA requires.
 fn header(cursor: &mut Cursor<'_>) -> Result<(String, Capability), ParseError> {
     cursor.want(".version")?;
     let version = cursor.next().to_owned();
@@ -42,7 +42,8 @@ fn header(cursor: &mut Cursor<'_>) -> Result<(String, Capability), ParseError> {
     Ok((version, target))
 }
 
-/// `sm_75` is 7.5. Targets with a letter are for one GPU alone and hold instructions that are not known here.
+/// Returns the capability of a target: `sm_75` is 7.5. Targets with a letter are for one GPU alone, with instructions that are
+/// not known here, and are refused.
 fn capability(target: &str) -> Option<Capability> {
     let number: u8 = target.strip_prefix("sm_")?.parse().ok()?;
     Some(Capability { major: number / 10, minor: number % 10 })
@@ -105,7 +106,7 @@ fn entry(
     body(cursor, rules, entry, variables)
 }
 
-/// Bounds that the compiler that comes after uses; the launch's own dimensions are checked against a GPU's, not against these.
+/// Skips bounds for the compiler behind PTX. A launch is checked against a GPU's limits, not against these.
 fn launch_bounds(cursor: &mut Cursor<'_>) -> Result<(), ParseError> {
     while [".maxntid", ".minnctapersm", ".maxnreg"].contains(&cursor.peek()) {
         cursor.next();
@@ -117,7 +118,7 @@ fn launch_bounds(cursor: &mut Cursor<'_>) -> Result<(), ParseError> {
     Ok(())
 }
 
-/// `.param .u64 name` or `.param .align 8 .b8 name[24]`; aligned to its own width where nothing else is said.
+/// Reads `.param .u64 name` or `.param .align 8 .b8 name[24]`. Without `.align` a parameter is aligned to its own width.
 fn param(cursor: &mut Cursor<'_>, after: u64) -> Result<Param, ParseError> {
     cursor.want(".param")?;
     let align = if cursor.eat(".align") { cursor.number()? } else { 1 };

@@ -1,19 +1,19 @@
-//! Every instruction form of the backend's PTX is one that the interpreter knows to the last suffix. With `--nocapture` the
-//! list is printed.
+//! Instruction forms of the backend's PTX: the interpreter knows each of them to the last suffix. With `--nocapture` the list is
+//! printed.
 
 use crate::committed;
 use binade_ptx::{Module, Strictness, known_forms};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Forms by spelling, each with how often it occurs.
+/// Number of occurrences of each form, by its spelling.
 type Forms = BTreeMap<String, usize>;
 
-/// The opcodes of a text as they are spelled. Read here once more, so that one run names every form that is not known, where
-/// the parser stops at the first.
+/// Returns the opcodes of a text as they are spelled. They are read here once more, so that one run names every unknown form; the
+/// parser stops at the first.
 fn spelled(text: &str) -> Forms {
     let mut forms = Forms::new();
     let lines = text.lines().map(|line| line.split("//").next().unwrap_or_default());
-    // What inline assembly leaves has braces around it, on its line.
+    // Inline assembly leaves braces around its line.
     let ended =
         lines.filter_map(|line| Some(line.rsplit_once(';')?.0)).flat_map(|all| all.split(';'));
     for words in ended.map(|one| one.trim_start_matches([' ', '\t', '{']).split_whitespace()) {

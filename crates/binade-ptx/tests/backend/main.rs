@@ -1,4 +1,4 @@
-//! The backend's committed PTX on the interpreter itself, with no driver between.
+//! Committed PTX of the backend on the interpreter itself, with no driver between.
 
 mod far;
 mod known;
@@ -6,7 +6,7 @@ mod known;
 use lzma_rust2::LzmaReader;
 use std::{fs::File, io::Read, path::Path};
 
-/// The names and texts of the backend's PTX, sorted by name.
+/// Returns the names and texts of the backend's PTX, sorted by name.
 fn committed() -> Vec<(String, String)> {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../binade-cuda/ptx/kernels.ptx.lzma");
     let packed = File::open(path).unwrap();

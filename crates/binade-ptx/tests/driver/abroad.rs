@@ -1,4 +1,4 @@
-//! What a C program would do: calls without cudarc, and what the interpreter exports beyond CUDA.
+//! Calls as a C program makes them, without cudarc, and the interpreter's exports beyond CUDA.
 
 use std::{
     ffi::{CString, c_char, c_int, c_void},
@@ -14,7 +14,7 @@ unsafe extern "C" {
     fn dlsym(library: *mut c_void, name: *const c_char) -> *mut c_void;
 }
 
-/// The address of a function of the driver.
+/// Returns the address of a function of the driver.
 pub(crate) fn symbol(name: &str) -> *mut c_void {
     let name = CString::new(name).unwrap();
     // SAFETY: both names end with 0; 2 is `RTLD_NOW` on Linux; the library runs no code of its own when it is loaded.
@@ -23,7 +23,7 @@ pub(crate) fn symbol(name: &str) -> *mut c_void {
     symbol
 }
 
-/// What the last faulty kernel did.
+/// Returns the report of the last faulty kernel.
 pub(crate) fn last_report() -> String {
     type Report = extern "C" fn(*mut u8, usize) -> usize;
     // SAFETY: the function has this type, as `binade-ptx` documents it.
@@ -34,7 +34,7 @@ pub(crate) fn last_report() -> String {
     String::from_utf8(text).unwrap()
 }
 
-/// One block of `block_sum`.
+/// Launches one block of `block_sum`.
 pub(crate) fn sum(
     stream: &Arc<CudaStream>,
     function: &CudaFunction,

@@ -1,4 +1,4 @@
-//! Graphs: captured, not run; replayed on what memory holds then; and what CUDA forbids meanwhile.
+//! Graphs: captured work does not run, replays use memory as it is then, and CUDA forbids some calls meanwhile.
 
 use std::{ptr::null_mut, sync::Arc};
 
@@ -15,7 +15,7 @@ use crate::{
 const LOCAL: CUstreamCaptureMode = CUstreamCaptureMode::CU_STREAM_CAPTURE_MODE_THREAD_LOCAL;
 const GLOBAL: CUstreamCaptureMode = CUstreamCaptureMode::CU_STREAM_CAPTURE_MODE_GLOBAL;
 
-/// A context whose slices record no events of their own, and a stream.
+/// Returns a context whose slices record no events of their own, and a stream.
 fn context() -> (Arc<CudaContext>, Arc<CudaStream>) {
     let context = CudaContext::new(0).unwrap();
     // SAFETY: the tests order their streams themselves.

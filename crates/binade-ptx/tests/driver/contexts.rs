@@ -1,4 +1,4 @@
-//! Contexts: what one holds ends with it, and its faults are its own.
+//! Contexts: a context's objects end with it, and its faults are its own.
 
 use std::{ptr::null_mut, sync::Arc, thread};
 

@@ -1,4 +1,4 @@
-//! cuDNN by cudarc's functions, in the driver's streams and on its memory: what it computes.
+//! Results of cuDNN's convolutions, called by cudarc's functions in the driver's streams and on its memory.
 
 use std::{ffi::c_void, sync::Arc};
 
@@ -20,7 +20,7 @@ use crate::{
     products::{address, context, down, up},
 };
 
-/// One convolution with all that a caller says of it, to be changed before it is asked for and before it is computed.
+/// Convolution with every argument of a caller, to be changed before its workspace is asked for and before it is computed.
 #[derive(Clone, Debug)]
 pub(crate) struct Asked {
     pub(crate) kind: Kind,
@@ -36,7 +36,7 @@ pub(crate) struct Asked {
     pub(crate) format: Format,
 }
 
-/// Two by three pixels in f16 under a kernel of one by two.
+/// Returns a convolution of two by three pixels in f16 with a kernel of one by two.
 pub(crate) fn plain() -> Asked {
     Asked {
         kind: Kind::CUDNN_DATA_HALF,
@@ -53,7 +53,7 @@ pub(crate) fn plain() -> Asked {
     }
 }
 
-/// The passes, with the algorithms that are deterministic.
+/// Pass of a convolution, with its deterministic algorithm.
 pub(crate) enum Pass {
     Forward(Forward),
     Data(OfData),
@@ -65,7 +65,7 @@ pub(crate) const FORWARD: Pass =
 pub(crate) const DATA: Pass = Pass::Data(OfData::CUDNN_CONVOLUTION_BWD_DATA_ALGO_1);
 pub(crate) const FILTER: Pass = Pass::Filter(OfFilter::CUDNN_CONVOLUTION_BWD_FILTER_ALGO_1);
 
-/// Descriptors that nobody destroys before the process ends.
+/// Descriptors that live until the process ends.
 pub(crate) struct Made {
     pub(crate) handle: sys::cudnnHandle_t,
     x: sys::cudnnTensorDescriptor_t,
@@ -94,7 +94,7 @@ impl Made {
         Ok(Self { handle, x, y, w, how })
     }
 
-    /// In this stream.
+    /// Sets the stream.
     pub(crate) fn within(self, stream: &CudaStream) -> Result<Self, CudnnError> {
         // SAFETY: both are alive.
         unsafe { result::set_stream(self.handle, stream.cu_stream().cast()) }?;
@@ -119,7 +119,7 @@ impl Made {
         }
     }
 
-    /// Puts it in the stream.
+    /// Puts the convolution in the stream.
     pub(crate) fn convolve(
         &self,
         pass: &Pass,
@@ -153,12 +153,12 @@ pub(crate) fn addresses(stream: &Arc<CudaStream>, slices: &Slices) -> [u64; 3] {
     slices.each_ref().map(|slice| address(stream, slice))
 }
 
-/// Images, kernels and results of `plain`.
+/// Images, kernels and results of `plain`, in this order.
 const X: [f32; 6] = [1.0, 2.0, 3.0, 4.0, 5.0, 6.0];
 const W: [f32; 2] = [1.0, -2.0];
 const Y: [f32; 4] = [1.0, 10.0, -1.0, 2.0];
 
-/// All three after a pass.
+/// Returns X, W and Y after a pass.
 fn computed(asked: &Asked, pass: &Pass, [x, w, y]: [&[f32]; 3]) -> [Vec<f32>; 3] {
     let (_context, stream) = context();
     let slices = [up(&stream, x), up(&stream, w), up(&stream, y)];
@@ -186,12 +186,12 @@ fn each_pass_is_computed_from_the_other_two() {
         let all = [&X[..], &W, &Y];
         assert_eq!(computed(&plain(), &FORWARD, all)[2], [-3.0, -4.0, -6.0, -7.0]);
         assert_eq!(computed(&plain(), &DATA, all)[0], [1.0, 8.0, -20.0, -1.0, 4.0, -4.0]);
-        // 1·1 + 10·2 − 1·4 + 2·5, and the same one pixel further.
+        // 1·1 + 10·2 − 1·4 + 2·5, and the same sum one pixel further.
         assert_eq!(computed(&plain(), &FILTER, all)[1], [27.0, 39.0]);
     });
 }
 
-/// One pixel under a kernel of one, in f32.
+/// Returns the result of a pass over one pixel with a kernel of one tap, in f32.
 fn of_f32(math: Math, pass: &Pass, value: f32) -> f32 {
     let (_context, stream) = context();
     let [x, w, y] = [value; 3].map(|value| stream.clone_htod(&[value]).unwrap());
@@ -234,7 +234,7 @@ fn channels_are_added_up_and_padding_is_zero() {
             ..plain()
         };
         let (x, w) = ([1.0, 2.0, 3.0, 4.0], [1.0, 10.0, 0.5, 5.0, -1.0, 0.0, 0.0, 2.0]);
-        // Windows of pixels -1 and 0, and of 1 and 2: each has one pixel that is padding.
+        // Windows cover pixels -1 and 0, and 1 and 2: each has one pixel of padding.
         let got = computed(&asked, &FORWARD, [&x, &w, &[7.0; 4]]);
         assert_eq!(got[2], [25.0, 4.0, 6.0, -2.0]);
     });

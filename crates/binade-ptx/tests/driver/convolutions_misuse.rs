@@ -1,4 +1,4 @@
-//! What cuDNN refuses, and what its stand-in refuses besides: each mistake by its status.
+//! Mistakes that cuDNN refuses, and those that its stand-in refuses besides, each by its status.
 
 use cudarc::{
     cudnn::{
@@ -27,7 +27,7 @@ fn status<T>(outcome: Result<T, CudnnError>) -> Option<Status> {
     outcome.err().map(|error| error.0)
 }
 
-/// What is said where a workspace is asked for.
+/// Returns the status of asking for a workspace.
 fn asked(asked: &Asked, pass: &Pass) -> Option<Status> {
     status(Made::new(asked).and_then(|made| made.workspace(pass)))
 }
@@ -39,7 +39,7 @@ fn sums_in_anything_but_f32_are_refused() {
         assert_eq!(asked(&plain(), &FORWARD), None);
         let sums = Kind::CUDNN_DATA_HALF;
         assert_eq!(asked(&Asked { sums, ..plain() }, &FORWARD), NOT_SUPPORTED);
-        // These may make sixteen bits of f32, or do nothing for it.
+        // These math types may convert f32 to sixteen bits, or have no effect on it.
         for math in [Math::CUDNN_TENSOR_OP_MATH, Math::CUDNN_TENSOR_OP_MATH_ALLOW_CONVERSION] {
             let kind = Kind::CUDNN_DATA_FLOAT;
             assert_eq!(asked(&Asked { kind, math, ..plain() }, &FORWARD), NOT_SUPPORTED);
@@ -147,7 +147,8 @@ fn what_nobody_has_set_or_made_is_refused() {
     });
 }
 
-/// A convolution of `plain` in a stream, all of it right but for what `wrong` makes of its addresses, workspace and scalars.
+/// Returns the status of a convolution of `plain` in a stream. All of it is right but for the changes of `wrong` to addresses,
+/// workspace and scalars.
 fn put(
     stream: &std::sync::Arc<CudaStream>,
     pass: &Pass,
@@ -180,7 +181,7 @@ fn memory_that_is_not_there_or_not_apart_is_refused() {
                 assert_eq!(put(&stream, &pass, |at, _, _| over(at)), BAD, "over what is read");
             }
             assert_eq!(put(&stream, &pass, |_, _, scalars| scalars[1] = 1.0), NOT_SUPPORTED);
-            // What an `f64` of 1 looks like to who reads four bytes.
+            // The first four bytes of an `f64` of 1 are 0.
             assert_eq!(put(&stream, &pass, |_, _, scalars| scalars[0] = 0.0), NOT_SUPPORTED);
         }
         for pass in [FORWARD, FILTER] {

@@ -1,4 +1,4 @@
-//! A process that is asked to leaves behind which lines its kernels ran.
+//! Coverage that a process leaves behind in a file, if asked.
 
 use std::fs;
 

@@ -1,4 +1,4 @@
-//! The device says what it is.
+//! Attributes of the device.
 
 use cudarc::driver::{CudaContext, result::DriverError, sys::CUresult};
 

@@ -1,4 +1,4 @@
-//! Several devices in one process: what is one's is no other's, and only a copy that names both goes between.
+//! Several devices in one process: memory, faults and events belong to one device, and only a copy that names both goes between.
 
 use std::sync::Arc;
 
@@ -14,7 +14,7 @@ use crate::{
 
 const INVALID: DriverError = DriverError(CUresult::CUDA_ERROR_INVALID_VALUE);
 
-/// A context and a stream of each of two devices.
+/// Returns a context and a stream of each of two devices.
 fn two() -> [(Arc<CudaContext>, Arc<CudaStream>); 2] {
     [0, 1].map(|ordinal| {
         let context = CudaContext::new(ordinal).unwrap();

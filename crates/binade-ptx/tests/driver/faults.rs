@@ -1,4 +1,4 @@
-//! What a kernel does wrong shows as on a GPU: the launch succeeds, and nothing after it does.
+//! Faults of kernels show as on a GPU: the launch succeeds, and every later call fails.
 
 use cudarc::driver::{CudaContext, DriverError, LaunchConfig, PushKernelArg, sys::CUresult};
 

@@ -1,4 +1,4 @@
-//! The fixtures' kernels, launched as a user of cudarc launches them.
+//! Launches of the fixtures' kernels, as a user of cudarc makes them.
 
 use std::sync::Arc;
 
@@ -15,7 +15,7 @@ pub(crate) fn function(context: &Arc<CudaContext>, text: &str, entry: &str) -> C
     context.load_module(Ptx::from_src(text)).unwrap().load_function(entry).unwrap()
 }
 
-/// `y = 0.5 x` for the first `n`, in blocks of 32.
+/// Computes `y = 0.5 x` for the first `n` elements, in blocks of 32.
 pub(crate) fn scale(
     stream: &Arc<CudaStream>,
     function: &CudaFunction,

@@ -1,6 +1,7 @@
-//! Host code that knows nothing of the interpreter, cudarc's above all, on the library that stands in for the driver.
+//! Tests of the library that stands in for the driver, by host code that knows nothing of the interpreter, cudarc's above all.
 //!
-//! Each test is a process of its own: a fault stays in its context for good, and the loader looks at a process's start only.
+//! Each test is a process of its own: a fault stays in its context for good, and the loader looks for the driver only at a
+//! process's start.
 #![cfg(target_os = "linux")]
 
 mod abroad;

@@ -1,4 +1,4 @@
-//! Device memory through cudarc, and what its results layer asks beyond.
+//! Device memory through cudarc, and further calls of its result layer.
 
 use cudarc::driver::{
     CudaContext, DriverError, result,

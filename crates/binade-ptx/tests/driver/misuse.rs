@@ -1,4 +1,4 @@
-//! Whatever a caller gives, the answer is a code.
+//! Misuse: the answer to any argument is a code.
 
 use std::{ffi::c_void, ptr::null_mut};
 
@@ -9,8 +9,8 @@ use cudarc::driver::{
 
 use crate::{abroad::symbol, kernels::SCALE, process::alone};
 
-/// What cudarc 0.19.10 looks up for contexts, memory, modules, launches, streams, events, pools and graphs; it panics where one
-/// is missing.
+/// Functions that cudarc 0.19.10 looks up for contexts, memory, modules, launches, streams, events, pools and graphs. It panics
+/// if one is missing.
 const NEEDED: &str = include_str!("needed.txt");
 
 #[test]
@@ -86,7 +86,7 @@ fn null_places_for_results_are_refused() {
     });
 }
 
-/// Handles that exist, existed or never did; sizes small, large and beyond all bounds.
+/// Returns a random argument: a handle that exists, existed or never did, or a size small, large or beyond all bounds.
 fn values(random: &mut fastrand::Rng, known: &[u64]) -> u64 {
     match random.u8(..8) {
         0 => 0,
@@ -111,17 +111,17 @@ fn calls_at_random_with_handles_at_random_never_crash() {
             let call = random.u8(..CALLS);
             if one(call, &raw mut results, a, b, c) == 0 && call < MAKERS {
                 made[usize::from(call)] += 1;
-                // Few at a time, so that calls find each other's handles; the first stay.
+                // Few are kept at a time, so that calls find each other's handles; the first stay.
                 known[random.usize(3..20)] = results;
             }
-            // Whatever the call made of it.
+            // A call may have changed the thread's context.
             context.bind_to_thread().unwrap();
         }
         assert!(made.iter().all(|times| *times > 0), "{made:?}");
     });
 }
 
-/// A function that can be launched.
+/// Returns the handle of a function that can be launched.
 fn function_handle() -> u64 {
     let text = std::ffi::CString::new(SCALE).unwrap();
     // SAFETY: the image is text that ends with 0, and the module is never unloaded by its handle.
@@ -132,16 +132,16 @@ fn function_handle() -> u64 {
     function as u64
 }
 
-/// The first so many of the calls below make something.
+/// Number of calls below that make something; they come first.
 const MAKERS: u8 = 7;
 const CALLS: u8 = 26;
 
-/// `CUmemPoolProps` as far as it is read: a pinned allocation, no handles, on a device, the first.
+/// Value of `CUmemPoolProps` as far as it is read: a pinned allocation, no handles, on device 0.
 const PINNED_ON_0: &[i32; 4] = &[1, 0, 1, 0];
 
-/// One call of the driver, by number. Those that write host memory write `out`, those that read it read a zero.
+/// Makes the driver call with this number. Calls that write host memory write `out`; those that read it read a zero.
 fn one(call: u8, out: *mut u64, a: u64, b: u64, c: u64) -> i32 {
-    // As many as `cuLaunchKernel` takes; the others look at fewer.
+    // The number of arguments is that of `cuLaunchKernel`; the other functions read fewer.
     type Call = extern "C" fn(u64, u64, u64, u64, u64, u64, u64, u64, u64, u64, u64) -> i32;
     let place = out as u64;
     let small = c % 4096;

@@ -1,4 +1,4 @@
-//! Modules: what is loaded, and what is refused with which code.
+//! Modules: loading, and refusals by their codes.
 
 use std::ffi::CString;
 
@@ -22,7 +22,7 @@ fn refusal(text: &str) -> CUresult {
     load(text).unwrap_err().0
 }
 
-/// The fixture with another value for a directive of its header.
+/// Returns the fixture with another value for a directive of its header.
 fn with(directive: &str, value: &str) -> String {
     let line = SCALE.lines().find(|line| line.starts_with(directive)).unwrap();
     SCALE.replace(line, &format!("{directive} {value}"))
@@ -75,7 +75,7 @@ fn an_unloaded_modules_functions_are_gone() {
     });
 }
 
-/// More than there is for blocks of more than 512 threads.
+/// Returns more shared memory than there is for blocks of more than 512 threads.
 extern "C" fn shared(threads: i32) -> usize {
     if threads > 512 { 1 << 20 } else { 0 }
 }
@@ -88,7 +88,7 @@ fn functions_tell_their_limits_and_how_many_blocks_fit() {
         assert_eq!(function.max_threads_per_block().unwrap(), 1024);
         assert_eq!(function.shared_size_bytes().unwrap(), 0);
         let fit = function.occupancy_max_active_blocks_per_multiprocessor(128, 0, None);
-        // 2048 threads a multiprocessor.
+        // A multiprocessor has 2048 threads.
         assert_eq!(fit.unwrap(), 16);
         let best = function.occupancy_max_potential_block_size(shared, 0, 0, None);
         assert_eq!(best.unwrap().1, 512);

@@ -1,4 +1,4 @@
-//! A process for one test, in which the library just built is found as the CUDA driver.
+//! Process for one test, in which the library just built is found as the CUDA driver.
 
 use std::{
     env, fs,
@@ -8,11 +8,11 @@ use std::{
     sync::OnceLock,
 };
 
-/// Tells a process that it is the inner one.
+/// Variable that tells a process that it is the inner one.
 const INSIDE: &str = "BINADE_PTX_DRIVER_TEST";
 
-/// Runs `body` in a process of its own with these variables set, and returns what it wrote to standard error, or nothing where
-/// this is that process. The name is the test's, as `--exact` wants it.
+/// Runs `body` in a process of its own with these variables set, and returns its standard error. In that process itself it
+/// returns nothing. The name is the test's, as `--exact` wants it.
 pub(crate) fn run(name: &str, vars: &[(&str, &str)], body: impl FnOnce()) -> Option<String> {
     if env::var_os(INSIDE).is_some() {
         body();
@@ -34,8 +34,9 @@ fn start(name: &str, vars: &[(&str, &str)]) -> Output {
     command.envs(vars.iter().copied()).output().unwrap()
 }
 
-/// A folder with the library of this build under the driver's names, cuBLASLt's and cuDNN's: cudarc looks for `libcuda.so` first, everywhere, and would
-/// find that of a machine with a GPU. Such a name must not lie in cargo's own folders, where others would find it.
+/// Folder with the library of this build under the names of the driver, of cuBLASLt and of cuDNN. cudarc looks for `libcuda.so`
+/// first, everywhere, and would find that of a machine with a GPU. Such a name must not lie in cargo's own folders, where other
+/// programs would find it.
 fn folder() -> PathBuf {
     static FOLDER: OnceLock<PathBuf> = OnceLock::new();
     let make = || {

@@ -1,4 +1,4 @@
-//! cuBLASLt by cudarc's functions, in the driver's streams and on its memory: what it computes.
+//! Results of cuBLASLt's products, called by cudarc's functions in the driver's streams and on its memory.
 
 use std::{ffi::c_void, sync::Arc};
 
@@ -16,15 +16,15 @@ use crate::{abroad::symbol, process::alone};
 pub(crate) const F32: u32 = 0;
 pub(crate) const F16: u32 = 2;
 
-/// A layout: type, rows, columns, from column to column, matrices, from matrix to matrix.
+/// Layout: type, rows, columns, elements between columns, matrices, elements between matrices.
 pub(crate) type Shape = (u32, u64, u64, i64, i32, i64);
 
-/// One product with all that a caller says of it, to be changed before it is asked for and before it is computed.
+/// Product with every argument of a caller, to be changed before its algorithm is asked for and before it is computed.
 #[derive(Clone, Debug)]
 pub(crate) struct Asked {
     pub(crate) compute: sys::cublasComputeType_t,
     pub(crate) scale: u32,
-    /// A, B, C and D.
+    /// Layouts of A, B, C and D.
     pub(crate) shapes: [Shape; 4],
     pub(crate) transposed: [i32; 2],
     pub(crate) epilogue: u32,
@@ -34,7 +34,7 @@ pub(crate) struct Asked {
     pub(crate) workspace: u64,
 }
 
-/// `A·B` of f16, 2 by 3 and 3 by 2, in columns with nothing between.
+/// Returns a product `A·B` of f16, 2 by 3 and 3 by 2, in contiguous columns.
 pub(crate) fn plain() -> Asked {
     Asked {
         compute: sys::cublasComputeType_t::CUBLAS_COMPUTE_32F,
@@ -74,7 +74,7 @@ fn at<T>(value: &T) -> (*const c_void, usize) {
 }
 
 impl Made {
-    /// Descriptors that nobody destroys before the process ends.
+    /// Creates descriptors that live until the process ends.
     pub(crate) fn new(asked: &Asked) -> Result<Self, CublasError> {
         use sys::{
             cublasLtMatmulDescAttributes_t as OfDesc, cublasLtMatrixLayoutAttribute_t as OfLayout,
@@ -103,7 +103,7 @@ impl Made {
         Ok(Self { handle, desc, layouts })
     }
 
-    /// The algorithm for it.
+    /// Returns the algorithm for the product.
     pub(crate) fn choose(
         &self,
         asked: &Asked,
@@ -129,7 +129,7 @@ impl Made {
         unsafe { result::get_matmul_algo_heuristic(self.handle, self.desc, a, b, c, d, preference) }
     }
 
-    /// The product, with D for C.
+    /// Puts the product in the stream, with D for C.
     pub(crate) fn multiply(
         &self,
         [a, b, d]: [u64; 3],
@@ -164,7 +164,7 @@ impl Made {
     }
 }
 
-/// A context whose slices record no events of their own, and a stream.
+/// Returns a context whose slices record no events of their own, and a stream.
 pub(crate) fn context() -> (Arc<CudaContext>, Arc<CudaStream>) {
     let context = CudaContext::new(0).unwrap();
     // SAFETY: one stream alone.
@@ -187,12 +187,12 @@ pub(crate) fn address<T>(stream: &CudaStream, slice: &CudaSlice<T>) -> u64 {
     slice.device_ptr(stream).0
 }
 
-/// A·B of `plain`, whose matrices lie so.
+/// Matrices A and B of `plain` and their product, in memory order.
 const A: [f32; 6] = [1.0, 4.0, 2.0, 5.0, 3.0, 6.0];
 const B: [f32; 6] = [1.0, 2.0, 3.0, -1.0, 0.5, 2.0];
 const PRODUCT: [f32; 4] = [14.0, 32.0, 6.0, 10.5];
 
-/// What is computed of A and B, with room for so many elements of D.
+/// Returns D, a buffer of `len` elements, after a product of A and B.
 fn computed(asked: &Asked, a: &[f32], b: &[f32], len: usize) -> Vec<f32> {
     let (_context, stream) = context();
     let (a, b, d) = (up(&stream, a), up(&stream, b), up(&stream, &vec![7.0; len]));
@@ -242,7 +242,7 @@ fn gaps_between_columns_and_matrices_are_left_alone() {
         let asked = Asked { shapes, ..plain() };
         let b = [B, B.map(|x| 2.0 * x)].concat();
         let got = computed(&asked, &A, &b, 14);
-        // Two columns with one element between them, and one more before the next matrix.
+        // Two columns lie one element apart, and the next matrix one element further.
         let want = [&PRODUCT[..2], &[7.0], &PRODUCT[2..], &[7.0, 7.0]].concat();
         let twice = PRODUCT.map(|x| 2.0 * x);
         let second = [&twice[..2], &[7.0], &twice[2..], &[7.0, 7.0]].concat();
@@ -274,7 +274,7 @@ fn a_bias_runs_along_the_rows_and_sums_are_rounded_once() {
     });
 }
 
-/// One element each of f32, by the compute type.
+/// Returns the product of two f32 elements under a compute type.
 fn of_f32(compute: sys::cublasComputeType_t, a: f32, b: f32) -> f32 {
     let (_context, stream) = context();
     let [a, b, d] = [a, b, 7.0].map(|value| stream.clone_htod(&[value]).unwrap());
@@ -298,7 +298,7 @@ fn tf32_drops_13_bits_of_each_operand_and_f32_none() {
             assert_eq!(of_f32(TF32, a, b), kept);
             assert_eq!(of_f32(TF32, -a, b), -kept, "towards zero");
         }
-        // The result is f32: 22 bits of it.
+        // The result is f32, so it keeps all 22 bits.
         assert_eq!(of_f32(TF32, kept, kept), kept * kept);
         assert_eq!(of_f32(TF32, f32::MAX, 1.0), 2.0_f32.powi(128 - 11) * 2047.0);
         assert!(of_f32(TF32, f32::NAN, 1.0).is_nan());

@@ -1,4 +1,4 @@
-//! What cuBLASLt refuses, and what its stand-in refuses besides: each mistake by its status.
+//! Mistakes that cuBLASLt refuses, and those that its stand-in refuses besides, each by its status.
 
 use cudarc::cublaslt::{
     result::{self, CublasError},
@@ -20,7 +20,7 @@ fn status<T>(outcome: Result<T, CublasError>) -> Option<Status> {
     outcome.err().map(|error| error.0)
 }
 
-/// What is said where an algorithm is asked for.
+/// Returns the status of asking for an algorithm.
 fn asked(asked: &Asked) -> Option<Status> {
     status(Made::new(asked).and_then(|made| made.choose(asked)))
 }
@@ -47,7 +47,7 @@ fn sums_in_anything_but_f32_are_refused() {
             assert_eq!(asked(&Asked { compute, ..plain() }), NOT_SUPPORTED, "{compute:?}");
         }
         assert_eq!(asked(&Asked { scale: F16, ..plain() }), NOT_SUPPORTED);
-        // In place, in the result's type, and all that the library does unless it is told.
+        // Reductions in place, in the result's type, and the library's default of all.
         for reductions in [1, 4, 7, 3] {
             assert_eq!(asked(&Asked { reductions, ..plain() }), NOT_SUPPORTED, "{reductions}");
         }
@@ -55,7 +55,7 @@ fn sums_in_anything_but_f32_are_refused() {
     });
 }
 
-/// `plain` of f32.
+/// Returns `plain` in f32, by TF32.
 fn by_tf32() -> Asked {
     let compute = Compute::CUBLAS_COMPUTE_32F_FAST_TF32;
     let wide =
@@ -140,10 +140,10 @@ fn a_library_before_its_driver_is_not_initialised() {
     });
 }
 
-/// `plain`, computed with one mistake.
+/// Product of `plain`, computed with one mistake.
 struct Told {
     asked: Asked,
-    /// For which the algorithm is.
+    /// Product that the algorithm was chosen for.
     chosen: Asked,
     /// Bytes added to the addresses of A, B and D.
     moved: [u64; 3],
@@ -151,7 +151,7 @@ struct Told {
     room: [usize; 3],
     beta: f32,
     workspace: usize,
-    /// Whether D is A.
+    /// Passes A's address as D's.
     in_place: bool,
 }
 
@@ -191,7 +191,7 @@ impl Told {
 fn memory_that_is_not_as_it_was_said_is_refused() {
     alone!({
         assert_eq!(right().outcome(), None);
-        // At another place than the preference said, and as it said.
+        // Addresses aligned less than the preference said, and addresses aligned as it said.
         for operand in 0..3 {
             let mut moved = [0; 3];
             moved[operand] = 16;
@@ -202,7 +202,7 @@ fn memory_that_is_not_as_it_was_said_is_refused() {
         let (moved, room) = ([16, 16, 0], [20, 20, 4]);
         let told = Told { asked: low.clone(), chosen: low, moved, room, ..right() };
         assert_eq!(told.outcome(), None);
-        // Too little of it.
+        // Allocations one element too small.
         for operand in 0..3 {
             let mut room = [6, 6, 4];
             room[operand] -= 1;
@@ -228,12 +228,12 @@ fn an_algorithm_is_for_the_problem_that_it_was_given_for() {
         let room = [6, 8, 4];
         assert_eq!(Told { asked: wide.clone(), room, ..right() }.outcome(), INVALID);
         assert_eq!(Told { chosen: wide, room, ..right() }.outcome(), INVALID);
-        // A bias that is not there, and one for which no algorithm was asked.
+        // A bias that is missing, and one that no algorithm was asked for.
         let with_bias = Asked { epilogue: 4, ..plain() };
         let told = Told { asked: with_bias.clone(), chosen: with_bias.clone(), ..right() };
         assert_eq!(told.outcome(), INVALID);
         assert_eq!(Told { asked: with_bias, ..right() }.outcome(), INVALID);
-        // Neither is memory that nobody wrote an algorithm to one.
+        // Unwritten memory is no algorithm either.
         let (_context, stream) = context();
         let nothing = sys::cublasLtMatmulAlgo_t { data: [0; 8] };
         let slices = [6, 6, 4].map(|len| up(&stream, &vec![1.0; len]));

@@ -1,4 +1,4 @@
-//! Logic, shifts and fields of bits, bit by bit.
+//! Forms of logic, shifts and bit fields, bit by bit.
 
 use crate::compute::{assert_is, compute, compute_with, pairs};
 use crate::integer::letter;
@@ -86,7 +86,7 @@ fn bits_are_counted_found_and_turned_round() {
     assert_eq!(compute("brev.b64", "d=d", &rows), [0, 1 << 63, 1, u64::MAX]);
 }
 
-/// From place and length as the ISA's pseudocode has it, a bit at a time.
+/// Returns a bit field by the ISA's pseudocode, a bit at a time.
 fn field(a: u64, place: u64, length: u64, width: u64, is_signed: bool) -> u64 {
     let top = (place + length).wrapping_sub(1).min(width - 1);
     let sign = is_signed && length != 0 && a >> top & 1 == 1;

@@ -1,4 +1,4 @@
-//! Comparisons and selections.
+//! Forms of comparison and selection.
 
 use std::cmp::Ordering::{Equal, Greater, Less};
 
@@ -46,7 +46,7 @@ fn is_set(name: &str, a: f64, b: f64) -> bool {
         "nan" => order.is_none(),
         _ => {
             let ordered = name.strip_suffix('u').unwrap_or(name);
-            // Of the names, `neu` alone has its own letter at the end as well.
+            // With a NaN the names that end in `u` are true, the others false.
             let (_, orders) = ORDERS.iter().find(|(other, _)| *other == ordered).unwrap();
             order.map_or(ordered != name, |order| orders.contains(&order))
         }

@@ -1,10 +1,10 @@
-//! Runs one form on rows of operands, a thread for each row.
+//! Runner of one form on rows of operands, a thread for each row.
 
 use binade_ptx::{Arg, Module, Strictness};
 
 use crate::support::gpu;
 
-/// What a register of this letter holds: p for predicates, h, w and d for 16, 32 and 64 bits.
+/// Returns the name of a register by its letter: p for predicates, h, w and d for 16, 32 and 64 bits.
 fn register(letter: char, number: usize) -> String {
     match letter {
         'p' => format!("%p{number}"),
@@ -35,13 +35,14 @@ fn store(letter: char) -> String {
     }
 }
 
-/// `signature` is `d=dw`: the result's letter, then the operands'. Results are zero-extended.
+/// Runs a form on each row, and returns the results zero-extended. `signature` is `d=dw`: the result's letter, then the
+/// operands'.
 #[track_caller]
 pub(crate) fn compute(form: &str, signature: &str, rows: &[[u64; 4]]) -> Vec<u64> {
     compute_with(form, signature, "", rows)
 }
 
-/// The same, with what follows the last operand.
+/// Runs a form whose last operand is followed by `rest`.
 #[track_caller]
 pub(crate) fn compute_with(form: &str, signature: &str, rest: &str, rows: &[[u64; 4]]) -> Vec<u64> {
     let (to, from) = signature.split_once('=').unwrap();
@@ -78,12 +79,12 @@ fn launch(text: &str, rows: &[[u64; 4]]) -> Vec<u64> {
     bytes.as_chunks().0.iter().map(|word| u64::from_le_bytes(*word)).collect()
 }
 
-/// Every pair of two lists.
+/// Returns every pair of two lists.
 pub(crate) fn pairs(a: &[u64], b: &[u64]) -> Vec<[u64; 4]> {
     a.iter().flat_map(|a| b.iter().map(|b| [*a, *b, 0, 0])).collect()
 }
 
-/// Holds a form to a function of its operands.
+/// Asserts that a form equals a function of its operands.
 #[track_caller]
 pub(crate) fn assert_is(
     form: &str,

@@ -1,4 +1,4 @@
-//! Conversions.
+//! Forms of conversion.
 
 use half::{bf16, f16};
 
@@ -31,7 +31,7 @@ fn integers_grow_by_their_sign_and_shrink_to_their_low_bits() {
     assert_eq!(compute("cvt.s64.s16", "d=w", &[[0x1234_8000, 0, 0, 0]]), [0xffff_ffff_ffff_8000]);
 }
 
-/// To the nearest with this many bits of significand, ties to even: on the number's own bits.
+/// Rounds a number to this many bits of significand, to nearest, ties to even, on the number's own bits.
 fn rounded(value: i128, bits: u32) -> i128 {
     let size = value.unsigned_abs();
     let drop = (128 - size.leading_zeros()).saturating_sub(bits);
@@ -90,7 +90,7 @@ const INPUTS: [f64; 18] = [
 
 const MODES: [&str; 4] = ["rni", "rzi", "rmi", "rpi"];
 
-/// A whole number near it, by steps of one from below.
+/// Rounds to a whole number by the mode's name, in steps of one from below.
 fn whole(mode: &str, x: f64) -> f64 {
     let below = x - x.rem_euclid(1.0);
     let rest = x - below;
@@ -145,7 +145,7 @@ fn floats_round_as_the_form_says_and_stay_in_range() {
     }
 }
 
-/// "cvt" of the ISA: zero from f32 to 32 bits, and else the highest bit alone.
+/// The ISA's chapter "cvt" names zero from f32 to 32 bits, and else the highest bit alone.
 #[test]
 fn a_nan_becomes_the_integer_that_the_isa_names() {
     let (narrow, wide) = ([[0x7fc0_0000, 0, 0, 0]], [[f64::NAN.to_bits(), 0, 0, 0]]);
@@ -169,7 +169,7 @@ fn a_nan_becomes_the_integer_that_the_isa_names() {
 #[test]
 fn f64_narrows_to_the_nearest_f32_and_ties_to_even() {
     let one = 1.0_f64.to_bits();
-    // 29 bits are dropped: a tie, one above it, a tie at an odd number.
+    // The conversion drops 29 bits: a tie, one above it, a tie at an odd number.
     let edges = [one | 1 << 28, one | 1 << 28 | 1, one | 3 << 28];
     let one = u64::from(1.0_f32.to_bits());
     assert_eq!(compute("cvt.rn.f32.f64", "w=d", &pairs(&edges, &[0])), [one, one + 1, one + 2]);

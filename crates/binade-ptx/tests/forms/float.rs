@@ -1,4 +1,4 @@
-//! Arithmetic on f32 and f64.
+//! Forms of arithmetic on f32 and f64.
 
 use crate::compute::{compute, pairs};
 
@@ -21,7 +21,7 @@ fn f64_rounds_once_and_keeps_subnormals() {
     let two = |form: &str, a: f64, b: f64| compute(form, "d=dd", &[[d(a), d(b), 0, 0]])[0];
     assert_eq!(two("add.rn.f64", 1.0, f64::EPSILON / 2.0), d(1.0));
     assert_eq!(two("add.rn.f64", 1.0, f64::EPSILON * 0.75), d(1.0 + f64::EPSILON));
-    // Without a rounding they round alike, where a module may hold them at all.
+    // Without a rounding mode they round alike, in a module that may hold them.
     assert_eq!(two("add.f64", 1.0, f64::EPSILON * 0.75), d(1.0 + f64::EPSILON));
     assert_eq!(two("sub.f64", 3.0, 1.0), d(2.0));
     assert_eq!(two("mul.f64", tiny, 1.5), d(f64::from_bits(2)));
@@ -40,7 +40,7 @@ fn f64_rounds_once_and_keeps_subnormals() {
     assert_eq!([one("neg.f64", 1.0), one("abs.f64", -0.0)], [d(-1.0), d(0.0)]);
 }
 
-/// (1 + e)(1 - e) - 1 is -e squared, which a product that is rounded first loses.
+/// The exact value of (1 + e)(1 - e) - 1 is -e squared, which a product that is rounded first loses.
 #[test]
 fn fma_does_not_round_its_product() {
     let (e, f) = (f64::EPSILON, f32::EPSILON);

@@ -1,8 +1,8 @@
-//! Integer arithmetic, against whole numbers of 128 bits.
+//! Forms of integer arithmetic, against whole numbers of 128 bits.
 
 use crate::compute::{assert_is, pairs};
 
-/// A type of PTX: its name, its width, whether it has a sign.
+/// Integer type of PTX: name, width in bits, and true if it is signed.
 #[derive(Clone, Copy)]
 pub(crate) struct Type(pub(crate) &'static str, pub(crate) u32, pub(crate) bool);
 
@@ -20,7 +20,7 @@ impl Type {
         letter(self.1)
     }
 
-    /// The number that these bits are.
+    /// Returns the number that these bits mean.
     pub(crate) fn value(self, bits: u64) -> i128 {
         let bits = i128::from(bits) & ((1 << self.1) - 1);
         if self.2 && bits >> (self.1 - 1) == 1 { bits - (1 << self.1) } else { bits }
@@ -40,7 +40,7 @@ pub(crate) fn letter(width: u32) -> char {
     }
 }
 
-/// The low bits of a number.
+/// Returns the low bits of a number.
 pub(crate) fn low(value: i128, width: u32) -> u64 {
     u64::try_from(value & ((1 << width) - 1)).unwrap()
 }
@@ -53,7 +53,7 @@ fn two(name: &str, kind: Type, a: i128, b: i128) -> i128 {
         "sub" => a - b,
         "mul.lo" => a.wrapping_mul(b),
         "mul.hi" if kind.2 || kind.1 < 64 => (a * b) >> kind.1,
-        // Halves, so that the product fits.
+        // Halves are multiplied, so that the product fits.
         "mul.hi" => {
             let (high, low) = (a >> 32, a & 0xffff_ffff);
             (high * b + ((low * b) >> 32)) >> 32

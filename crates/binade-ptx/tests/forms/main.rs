@@ -1,4 +1,4 @@
-//! What every form means, at the edges, against a loop on the host that is written another way.
+//! Meaning of every form at the edges, against a loop on the host that is written another way.
 
 #[path = "../support/mod.rs"]
 mod support;
@@ -18,7 +18,7 @@ use std::collections::BTreeSet;
 use binade_ptx::{Module, known_forms};
 use support::{FIXTURES, fixture};
 
-/// Run by a test of their own in `meaning.rs` and `strict.rs`, or with no result that could be wrong.
+/// Forms that a test of their own runs in `meaning.rs` or `strict.rs`, or whose result cannot be wrong.
 const ELSEWHERE: [&str; 10] = [
     "and.pred",
     "mov.u64",

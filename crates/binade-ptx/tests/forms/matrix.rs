@@ -1,11 +1,12 @@
-//! Matrices of a warp: which lane holds which element, what a product is, and what is wrong with one.
+//! Matrices of a warp: the lane of each element, products, and faults.
 
 use binade_ptx::{Access, Arg, Fault, Module, ParseError, ReportKind, Space, known_forms};
 use half::{bf16, f16};
 
 use crate::support::{gpu, report, words};
 
-/// A warp runs the body with `%rd1` at a copy of `given` and `%r1` as the lane; eight words a lane of what it stored at `%rd2`.
+/// Runs a body in one warp, with `%rd1` at a copy of `given` and `%r1` as the lane. Returns the eight words a lane that it stored
+/// at `%rd2`.
 fn run(target: &str, body: &str, given: &[u32]) -> Result<Vec<u32>, Fault> {
     let text = format!(
         ".version 9.0\n.target {target}\n.address_size 64\n\
@@ -23,13 +24,13 @@ fn run(target: &str, body: &str, given: &[u32]) -> Result<Vec<u32>, Fault> {
     Ok(words(&mut gpu, y, 8 * 32))
 }
 
-/// `%r11` on: what `load` brings of rows of eight numbers from shared memory, lane `l` giving the address of row `5·l + 3`.
+/// Code that puts rows of eight numbers into shared memory and leaves in `%r8` the address of row `5·l + 3` for lane `l`.
 const ROWS: &str = "shl.b32 %r2, %r1, 4; cvt.u64.u32 %rd3, %r2; add.s64 %rd3, %rd1, %rd3;\n\
     ld.global.v4.u32 {%r3, %r4, %r5, %r6}, [%rd3];\n\
     mov.u32 %r7, buffer; add.s32 %r2, %r7, %r2; st.shared.v4.u32 [%r2], {%r3, %r4, %r5, %r6};\n\
     mad.lo.s32 %r8, %r1, 5, 3; and.b32 %r8, %r8, 31; shl.b32 %r8, %r8, 4; add.s32 %r8, %r7, %r8;";
 
-/// 256 numbers, two a word.
+/// Returns the numbers from 0 to 255, two a word.
 fn numbers() -> Vec<u32> {
     (0..128).map(|i| (2 * i) | ((2 * i + 1) << 16)).collect()
 }
@@ -70,12 +71,12 @@ fn each_load_gives_each_lane_the_elements_that_the_isa_names() {
     }
 }
 
-/// All triples below these.
+/// Returns all triples below these.
 fn every(a: usize, b: usize, c: usize) -> impl Iterator<Item = (usize, usize, usize)> {
     (0..a).flat_map(move |i| (0..b).flat_map(move |j| (0..c).map(move |k| (i, j, k))))
 }
 
-/// A form's name, terms of a sum, and the code of a number.
+/// Name of a product's form, its terms a sum, and the function that encodes a number.
 type Product = (&'static str, usize, fn(f32) -> u16);
 
 const PRODUCTS: [Product; 3] = [
@@ -97,14 +98,14 @@ fn number(n: usize) -> f32 {
     n as f32
 }
 
-/// D by rows, of A, B and C by functions of row and column.
+/// Returns D by rows, for A, B and C given as functions of row and column.
 fn product(
     (form, depth, code): Product,
     a: impl Fn(usize, usize) -> f32,
     b: impl Fn(usize, usize) -> f32,
     c: impl Fn(usize, usize) -> f32,
 ) -> Vec<f32> {
-    // Ten words a lane: four of A, two of B, four of C.
+    // Each lane has ten words: four of A, two of B, four of C.
     let mut given = vec![0; 10 * 32];
     let mut put = |lane: usize, register: usize, half: usize, value: f32| {
         given[10 * lane + register] |= u32::from(code(value)) << (16 * half);
@@ -139,7 +140,7 @@ fn product(
     every(1, 16, 8).map(at).collect()
 }
 
-/// Numbers that are all different, and small enough to be exact everywhere.
+/// Elements are all different, and small enough to be exact everywhere.
 #[test]
 fn each_product_takes_its_operands_from_the_lanes_that_the_isa_names() {
     for form in PRODUCTS {
@@ -166,7 +167,7 @@ fn each_product_takes_its_operands_from_the_lanes_that_the_isa_names() {
 #[test]
 fn a_sum_of_products_is_rounded_once() {
     for form in PRODUCTS {
-        // Each alone is lost beside 1, half of the last place: together they are one and a half of it, or a half.
+        // Each term is a quarter of 1's last place. Two are a tie, which rounds to 1; three round up.
         let sum = |terms: usize| {
             let a = move |_, k: usize| if k < terms { 2.0_f32.powi(-12) } else { 0.0 };
             product(form, a, |_, _| 2.0_f32.powi(-13), |_, _| 1.0)[0]
@@ -228,7 +229,7 @@ fn a_load_of_matrices_is_held_to_bounds_alignment_and_barriers() {
     assert_eq!(kind(&format!("{sync} add.s32 %r8, %r8, 8;")), misaligned);
     let outside = ReportKind::OutOfBounds { access, space, bytes };
     assert_eq!(kind(&format!("{sync} add.s32 %r8, %r8, 512;")), outside);
-    // Lane 8 on give no address to a load of one matrix; 7.5 wants good ones all the same.
+    // Lanes from 8 on give no address to a load of one matrix, yet 7.5 requires valid ones.
     let far = format!("{sync} setp.gt.u32 %p1, %r1, 7; @%p1 mov.u32 %r8, 4096;");
     assert!(found("sm_80", &far, 1).is_ok());
     assert_eq!(report(found("sm_75", &far, 1)).kind, outside);
@@ -271,7 +272,7 @@ fn a_copy_of_fewer_bytes_than_its_width_ends_in_zeros() {
     assert!(matches!(too_many, ReportKind::OutOfBounds { bytes: 17, .. }), "{too_many}");
 }
 
-/// Lane after lane brings its 4, 8 or 16 bytes of a row, whole or but for the last two.
+/// A row is copied in parts of 4, 8 or 16 bytes, the last part two bytes short.
 #[test]
 fn copies_of_every_width_bring_what_they_say() {
     let given = numbers();

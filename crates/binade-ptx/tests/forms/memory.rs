@@ -1,10 +1,10 @@
-//! Loads, stores, atomics and addresses.
+//! Forms of loads, stores, atomics and address conversion.
 
 use binade_ptx::{Access, Arg, Module, ReportKind, Space, known_forms};
 
 use crate::support::{gpu, report};
 
-/// Runs a body with `%rd1` at 64 bytes that hold their own numbers; the bytes after, and what the body left in `%rd2`.
+/// Runs a body with `%rd1` at 64 bytes that hold their own numbers, the high bit set. Returns the bytes after, and `%rd2`.
 fn run(body: &str) -> (Vec<u8>, u64) {
     let (module, mut gpu) = (module(body), gpu());
     let (x, y) = (gpu.alloc(64), gpu.alloc(8));
@@ -33,7 +33,7 @@ fn module(body: &str) -> Module {
     Module::parse(&text).unwrap_or_else(|e| panic!("{e}\n{text}"))
 }
 
-/// Bytes of an element, from the last part of a form.
+/// Returns the bytes of an element, from the last part of a form.
 fn width(form: &str) -> usize {
     let bits: String = form.rsplit('.').next().unwrap().chars().skip(1).collect();
     bits.parse::<usize>().unwrap() / 8
@@ -51,7 +51,7 @@ fn register(width: usize, number: usize) -> String {
     }
 }
 
-/// The register that holds the address in this form's space; shared memory must have been written.
+/// Returns the register that holds the address in this form's space. Shared memory must have been written.
 fn base(form: &str) -> &'static str {
     match form {
         _ if form.contains(".param") => "%rd4",
@@ -61,14 +61,14 @@ fn base(form: &str) -> &'static str {
     }
 }
 
-/// The register of a shared copy of `%rd1`'s bytes.
+/// Code that copies `%rd1`'s bytes to shared memory.
 const SHARE: &str = "ld.global.v2.u64 {%rd2, %rd3}, [%rd1];\nst.shared.v2.u64 [buffer], {%rd2, %rd3};\nld.global.v2.u64 {%rd2, %rd3}, [%rd1+16];\nst.shared.v2.u64 [buffer+16], {%rd2, %rd3};";
 
 fn starting(prefix: &str) -> impl Iterator<Item = &'static str> {
     known_forms().filter(move |form| form.split('.').next() == Some(prefix))
 }
 
-/// The highest element, widened by the form's own rule, is what the bytes are.
+/// The highest element, widened by the form's own rule, must equal the bytes.
 #[test]
 fn every_load_reads_its_bytes_and_widens_them_by_its_type() {
     for form in starting("ld") {
@@ -155,7 +155,7 @@ fn moves_take_literals_of_their_width() {
     assert_eq!(run("mov.b16 %rs1, -2;\ncvt.u64.u16 %rd2, %rs1;").1, 0xfffe);
 }
 
-/// What `s.pointers[i]` compiles to.
+/// The body is compiled from `s.pointers[i]`.
 #[test]
 fn a_structure_by_value_is_indexed_at_run_time() {
     let body = "ld.global.u8 %r1, [%rd1+3];\nand.b32 %r1, %r1, 7;\nmul.wide.u32 %rd3, %r1, 8;\nadd.s64 %rd3, %rd4, %rd3;\nld.param.u64 %rd2, [%rd3+8];";
@@ -194,10 +194,10 @@ fn generic_addresses_reach_shared_and_global_memory() {
     );
 }
 
-/// Old value, operand, what to put there in the end: what is in memory then.
+/// Returns memory after an atomic, from the old value and its two operands.
 fn after(operation: &str, kind: &str, old: u64, b: u64, c: u64) -> u64 {
     let narrow = kind.ends_with("32");
-    // Signed numbers are ordered as unsigned ones with the sign turned round.
+    // Signed numbers have the order of unsigned ones with the sign bit flipped.
     let sign = if kind.starts_with('s') { 1 << if narrow { 31 } else { 63 } } else { 0 };
     let less = old ^ sign < b ^ sign;
     let new = match operation {

@@ -1,10 +1,10 @@
-//! Votes, reductions and barriers of a warp, and the block that is last.
+//! Votes, reductions and barriers of a warp, and the detection of the last block.
 
 use binade_ptx::{Access, Arg, Fault, Module, ReportKind, Strictness};
 
 use crate::support::{gpu, kernel, report, words};
 
-/// Runs a body that leaves a word in `%r1`, on `threads` threads; each thread's word.
+/// Runs a body that leaves a word in `%r1` on `threads` threads, and returns each thread's word.
 fn run(body: &str, threads: u32) -> Result<Vec<u32>, Fault> {
     let store = "ld.param.u64 %rd1, [x]; mov.u32 %r8, %tid.x; mul.wide.u32 %rd2, %r8, 4;\nadd.s64 %rd1, %rd1, %rd2; st.global.u32 [%rd1], %r1;";
     let text = kernel(&format!("mov.u32 %r7, %laneid;\n{body}\n{store}")).replace("sm_75", "sm_80");
@@ -31,7 +31,7 @@ fn votes_hear_every_lane_of_their_mask() {
     assert_eq!([0, 5, 32].map(|below| vote("all", below)), [0, 0, 1]);
     assert_eq!([0, 5, 32].map(|below| vote("any", below)), [0, 1, 1]);
     assert_eq!([0, 5, 32].map(|below| vote("uni", below)), [1, 0, 1]);
-    // Seven threads: the others neither vote nor count.
+    // Seven threads run: the missing lanes neither vote nor count.
     assert_eq!(
         run("setp.ge.u32 %p1, %r7, 5;\nvote.sync.ballot.b32 %r1, %p1, 127;", 7).unwrap(),
         [0x60; 7]
@@ -58,7 +58,7 @@ const REDUCTIONS: [(&str, u32); 9] = [
     ("xor.b32", !31),
 ];
 
-/// Of the numbers from -1 to 30.
+/// The lanes hold the numbers from -1 to 30.
 #[test]
 fn reductions_join_every_lane() {
     for (name, expected) in REDUCTIONS {
@@ -91,7 +91,7 @@ fn a_vote_or_a_warp_barrier_that_a_lane_skips_is_divergent() {
 
 const SHARED: &str = ".shared .align 4 .b8 s[256];\nmov.u32 %r6, %tid.x;\nshl.b32 %r6, %r6, 2;\nmov.u32 %r5, s;\nadd.s32 %r5, %r5, %r6;\nst.shared.u32 [%r5], %r7;";
 
-/// Each lane reads what the next wrote.
+/// Each lane reads the word that the next lane wrote.
 #[test]
 fn a_warp_barrier_orders_a_warps_shared_memory_and_no_other_warps() {
     let next = "xor.b32 %r5, %r5, 4;\nld.shared.u32 %r1, [%r5];";
@@ -132,7 +132,7 @@ const FENCES: [&str; 9] = [
     "fence.sc.sys",
 ];
 
-/// Every block counts itself; the last one sees all, and puts the counter back.
+/// Every block counts itself; the last one sees all, and resets the counter.
 #[test]
 fn the_last_block_knows_that_it_is_the_last() {
     for fence in FENCES {

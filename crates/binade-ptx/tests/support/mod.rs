@@ -1,9 +1,9 @@
-//! What the test files share: the fixtures, and typed memory.
+//! Fixtures and typed memory, shared by the test files.
 #![allow(dead_code, reason = "each test file uses a part")]
 
 use binade_ptx::{Arg, Capability, DevicePtr, Fault, Gpu, Module, Report};
 
-/// Compiled from `kernels/faults/*.cu` by `cargo xtask kernels`.
+/// Fixtures, compiled from `kernels/faults/*.cu` by `cargo xtask kernels`.
 pub(crate) const FIXTURES: [(&str, &str); 7] = [
     ("scale", include_str!("../fixtures/scale.ptx")),
     ("block_sum", include_str!("../fixtures/block_sum.ptx")),
@@ -14,7 +14,7 @@ pub(crate) const FIXTURES: [(&str, &str); 7] = [
     ("stage", include_str!("../fixtures/stage.ptx")),
 ];
 
-/// Around a warp's and a block's edges.
+/// Lengths around a warp's and a block's edges.
 pub(crate) const LENGTHS: [u32; 6] = [1, 31, 32, 33, 127, 1000];
 
 pub(crate) fn fixture(name: &str) -> Module {
@@ -42,7 +42,7 @@ pub(crate) fn bits(values: impl IntoIterator<Item = f32>) -> Vec<u32> {
     values.into_iter().map(f32::to_bits).collect()
 }
 
-/// Finite numbers of many magnitudes, subnormals among them, the same on every run.
+/// Returns finite numbers of many magnitudes, subnormals among them, the same on every run.
 pub(crate) fn numbers(count: u32) -> Vec<f32> {
     let mut random = fastrand::Rng::with_seed(u64::from(count));
     let finite =
@@ -50,23 +50,23 @@ pub(crate) fn numbers(count: u32) -> Vec<f32> {
     finite.take(count as usize).collect()
 }
 
-/// Numbers near one, whose sums round.
+/// Returns numbers from -0.25 to 0.75, whose sums round.
 pub(crate) fn near_one(count: u32) -> Vec<f32> {
     let mut random = fastrand::Rng::with_seed(u64::from(count));
     (0..count).map(|_| random.f32() - 0.25).collect()
 }
 
-/// The report of a launch that must have one.
+/// Returns the report of a launch that must have one.
 pub(crate) fn report<T: std::fmt::Debug>(outcome: Result<T, Fault>) -> Report {
     outcome.unwrap_err().report().expect("the kernel ran").clone()
 }
 
-/// `block_sum` and its broken twins: one sum for each 128 numbers.
+/// Runs `block_sum` or a broken twin: one sum for each 128 numbers.
 pub(crate) fn block_sum(gpu: &mut Gpu, entry: &str, x: &[f32]) -> Result<Vec<u32>, Fault> {
     sums(gpu, "block_sum", entry, x, 128, 128)
 }
 
-/// `warp_sum` and its broken twin, 64 threads a block: one sum for each 32 numbers.
+/// Runs `warp_sum` or its broken twin, 64 threads a block: one sum for each 32 numbers.
 pub(crate) fn warp_sum(gpu: &mut Gpu, entry: &str, x: &[f32]) -> Result<Vec<u32>, Fault> {
     sums(gpu, "warp_sum", entry, x, 64, 32)
 }
@@ -86,7 +86,7 @@ fn sums(
     Ok(words(gpu, y, grid * block / each))
 }
 
-/// What a tree of additions makes of each group of `each` numbers, zeros behind the last.
+/// Returns the sum of each group of `each` numbers, added as a tree, zeros behind the last.
 pub(crate) fn host_sums(x: &[f32], each: usize, block: usize) -> Vec<u32> {
     let mut padded = x.to_vec();
     padded.resize(x.len().next_multiple_of(block), 0.0);
@@ -101,7 +101,7 @@ pub(crate) fn host_sums(x: &[f32], each: usize, block: usize) -> Vec<u32> {
     bits(padded.chunks(each).map(tree))
 }
 
-/// `unscale` and its variants on two blocks of 64 threads: the gradients, and whether one was not finite.
+/// Runs `unscale` or a variant on two blocks of 64 threads. Returns the gradients, and 1 if one was not finite.
 pub(crate) fn unscale(
     gpu: &mut Gpu,
     entry: &str,
@@ -115,7 +115,7 @@ pub(crate) fn unscale(
     Ok((words(gpu, x, n), words(gpu, found, 1)[0]))
 }
 
-/// `scale` and its broken twin, 32 threads a block.
+/// Runs `scale` or its broken twin, 32 threads a block.
 pub(crate) fn scale(gpu: &mut Gpu, entry: &str, x: &[f32]) -> Result<Vec<u32>, Fault> {
     let n = u32::try_from(x.len()).unwrap();
     let (x, y) = (upload(gpu, x), gpu.alloc(x.len() * 4));
@@ -124,7 +124,7 @@ pub(crate) fn scale(gpu: &mut Gpu, entry: &str, x: &[f32]) -> Result<Vec<u32>, F
     Ok(words(gpu, y, n))
 }
 
-/// `stage` and its broken twin: each group of four numbers of a block of 64, last group first.
+/// Runs `stage` or its broken twin: each group of four numbers of a block of 64, last group first.
 pub(crate) fn stage(gpu: &mut Gpu, entry: &str, x: &[f32]) -> Result<Vec<u32>, Fault> {
     let blocks = u32::try_from(x.len() / 256).unwrap();
     let (x, y) = (upload(gpu, x), gpu.alloc(x.len() * 4));
@@ -132,7 +132,7 @@ pub(crate) fn stage(gpu: &mut Gpu, entry: &str, x: &[f32]) -> Result<Vec<u32>, F
     Ok(words(gpu, y, blocks * 256))
 }
 
-/// An entry of two parameters with this body, from line 6.
+/// Returns PTX with an entry of two parameters and this body, which begins at line 6.
 pub(crate) fn kernel(body: &str) -> String {
     let head = ".version 9.0\n.target sm_75\n.address_size 64\n.visible .entry k(.param .u64 x, .param .u32 n)\n{";
     let registers =

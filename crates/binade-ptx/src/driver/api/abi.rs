@@ -1,8 +1,8 @@
-//! C's arguments as types: the pointers that a caller gives, behind methods that check for null.
+//! Types of C's arguments: the pointers that a caller gives, behind methods that check for null.
 //!
-//! Nothing in Rust makes values of these types; they come from C, whose caller promises what `cuda.h` asks of the pointer:
-//! that it is null or points to a value of its type, or to as many as the call's other arguments say, for the time of the call.
-//! Each access below relies on that promise, and on null being checked.
+//! Nothing in Rust makes values of these types. They come from C, whose caller promises what `cuda.h` asks of the pointer: it is
+//! null or points to a value of its type, or to as many as the call's other arguments say, for the time of the call. Each access
+//! below relies on that promise, and on null being checked.
 
 use std::ffi::{CStr, c_char, c_int, c_void};
 
@@ -11,7 +11,7 @@ use crate::driver::{
     host::HostSpan,
 };
 
-/// Where a result goes.
+/// Pointer to the place of a result.
 #[derive(Clone, Copy, Debug)]
 #[repr(transparent)]
 pub(super) struct Out<T>(*mut T);
@@ -27,31 +27,31 @@ impl<T: Copy> Out<T> {
         Ok(())
     }
 
-    /// As many results as there are, one behind the other.
+    /// Writes all values, one behind the other.
     pub(super) fn set_all(self, values: &[T]) -> Result {
         for (index, value) in values.iter().enumerate() {
-            // The caller promised room for all, so the place stays inside; null stays null until `set` refuses it.
+            // The caller promised room for all, so the place stays inside; `set` refuses null.
             Self(self.0.wrapping_add(index)).set(*value)?;
         }
         Ok(())
     }
 
-    /// For results that a caller may leave out.
+    /// Writes a result that a caller may leave out by passing null.
     pub(super) fn set_if_wanted(self, value: T) {
         if !self.0.is_null() {
-            // It is not null, which is the one thing that `set` refuses.
+            // The pointer is not null, the one thing that `set` refuses.
             let _ = self.set(value);
         }
     }
 
-    /// Whether it is not null.
+    /// Returns true if the pointer is not null.
     pub(super) fn wanted(self) -> bool {
         !self.0.is_null()
     }
 }
 
 impl Out<c_char> {
-    /// Copies text with its closing 0, cut to `length` bytes, the last of which is 0 whatever is cut.
+    /// Copies text with its closing 0, cut to `length` bytes of which the last is 0.
     pub(super) fn text(self, text: &CStr, length: c_int) -> Result {
         let room = usize::try_from(length).ok().filter(|room| *room > 0);
         let room = room.filter(|_| self.wanted()).ok_or(Code::InvalidValue)?;
@@ -66,13 +66,13 @@ impl Out<c_char> {
     }
 }
 
-/// A value that is read.
+/// Pointer to a value that is read.
 #[derive(Clone, Copy, Debug)]
 #[repr(transparent)]
 pub(super) struct In<T>(*const T);
 
 impl<T: Copy> In<T> {
-    /// Whether it is not null.
+    /// Returns true if the pointer is not null.
     pub(super) fn given(self) -> bool {
         !self.0.is_null()
     }
@@ -86,31 +86,31 @@ impl<T: Copy> In<T> {
     }
 }
 
-/// A pointer to a value that is read and written, or whose type another argument tells.
+/// Pointer to a value that is read and written, or whose type another argument tells.
 #[derive(Clone, Copy, Debug)]
 #[repr(transparent)]
 pub(super) struct Untyped(*mut c_void);
 
 impl Untyped {
-    /// As many bytes as the call says, to be read.
+    /// Reads `count` bytes.
     pub(super) fn bytes(self, count: usize) -> Result<Vec<u8>> {
         let mut bytes = vec![0; count];
         Host(self.0.cast()).span(count)?.read(&mut bytes);
         Ok(bytes)
     }
 
-    /// As a place for the type that the call says.
+    /// Returns the pointer as the place of a result of type `T`.
     pub(super) fn as_out<T>(self) -> Out<T> {
         Out(self.0.cast())
     }
 
-    /// As a value of the type that the call says.
+    /// Returns the pointer as that of a value of type `T`.
     pub(super) fn as_in<T>(self) -> In<T> {
         In(self.0.cast_const().cast())
     }
 }
 
-/// Text that ends with 0.
+/// Pointer to text that ends with 0.
 #[derive(Clone, Copy, Debug)]
 #[repr(transparent)]
 pub(super) struct Text(*const c_char);
@@ -125,7 +125,7 @@ impl Text {
     }
 }
 
-/// Host memory of as many bytes as another argument says.
+/// Pointer to host memory whose length another argument says.
 #[derive(Clone, Copy, Debug)]
 #[repr(transparent)]
 pub(super) struct Host(*mut u8);
@@ -144,13 +144,13 @@ impl Host {
     }
 }
 
-/// The arguments of a kernel: a pointer to each.
+/// Arguments of a kernel: a pointer to each.
 #[derive(Clone, Copy, Debug)]
 #[repr(transparent)]
 pub(super) struct Arguments(*const *const u8);
 
 impl Arguments {
-    /// The block of parameters, from the offset and size of each.
+    /// Returns the block of parameters, from the offset and size in bytes of each.
     pub(super) fn block(self, layout: &[(usize, usize)]) -> Result<Vec<u8>> {
         let mut block = vec![0; layout.last().map_or(0, |(offset, bytes)| offset + bytes)];
         if self.0.is_null() && !layout.is_empty() {

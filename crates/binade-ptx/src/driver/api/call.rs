@@ -1,4 +1,4 @@
-//! The way into the driver and out again: one call at a time, no panic across, errors as codes.
+//! Entry into the driver: one call at a time, panics caught, errors turned into codes.
 
 use std::{
     env,
@@ -15,16 +15,17 @@ use crate::driver::{
     state::{Configuration, Driver, in_host_function, tell},
 };
 
-/// The driver, once `cuInit` made it.
+/// Driver of the process, from `cuInit` on.
 static DRIVER: Mutex<Option<Driver>> = Mutex::new(None);
 
-/// Waits until no other thread is in a call.
+/// Locks the driver: waits until no other thread is in a call.
 fn lock() -> Result<MutexGuard<'static, Option<Driver>>> {
-    // The driver is calling this thread's function and holds the lock: CUDA forbids to call back, and waiting would be for ever.
+    // The driver is calling this thread's function and holds the lock. CUDA forbids calls from there, and waiting would be for
+    // ever.
     if in_host_function() {
         return Err(Code::NotPermitted);
     }
-    // After a panic there is nothing better to do than to go on with what the tables hold.
+    // After a panic the driver goes on with the tables as they are.
     Ok(DRIVER.lock().unwrap_or_else(PoisonError::into_inner))
 }
 
@@ -33,12 +34,12 @@ pub(super) fn call(name: &str, work: impl FnOnce(&mut Driver) -> Result) -> c_in
     guarded(name, || work(lock()?.as_mut().ok_or(Code::NotInitialized)?))
 }
 
-/// Runs a call that needs the driver and has codes of its own.
+/// Runs a call that needs the driver and has return codes of its own.
 pub(super) fn with<T>(work: impl FnOnce(&mut Driver) -> T) -> Result<T> {
     Ok(work(lock()?.as_mut().ok_or(Code::NotInitialized)?))
 }
 
-/// Runs what must not panic into C.
+/// Runs work that must not panic into C, and returns its code.
 pub(super) fn guarded(name: &str, work: impl FnOnce() -> Result) -> c_int {
     let outcome = catch_unwind(AssertUnwindSafe(work));
     match outcome {
@@ -51,7 +52,7 @@ pub(super) fn guarded(name: &str, work: impl FnOnce() -> Result) -> c_int {
     }
 }
 
-/// Makes the driver as the environment says, unless it is there.
+/// Creates the driver from the environment variables, unless it exists.
 pub(super) fn initialize() -> Result {
     let variable = |name| env::var_os(name).map(|value| value.to_string_lossy().into_owned());
     let (capability, devices) = (variable("BINADE_PTX_CC"), variable("BINADE_PTX_DEVICES"));
@@ -70,7 +71,7 @@ pub(super) fn initialize() -> Result {
     Ok(())
 }
 
-/// What the last faulty kernel did.
+/// Returns the text of the last faulty kernel's report.
 pub(super) fn last_report() -> String {
     let report = |driver: &Driver| driver.last_report().to_owned();
     lock().ok().and_then(|driver| driver.as_ref().map(report)).unwrap_or_default()
@@ -101,7 +102,7 @@ extern "C" fn write_coverage() {
     });
 }
 
-/// Defines exported functions and lists them for `cuGetProcAddress`. Each body comes to `Result<()>`; a function that takes `_`
+/// Defines exported functions and lists them for `cuGetProcAddress`. Each body returns `Result<()>`. A function that takes `_`
 /// for the driver works before `cuInit` too.
 macro_rules! api {
     ($($(#[$page:meta])* fn $name:ident($driver:tt $(, $argument:ident: $kind:ty)* $(,)?) $body:block)*) => {

@@ -1,4 +1,4 @@
-//! Contexts.
+//! Functions on contexts: `cuCtx…` and `cuDevicePrimaryCtx…`.
 
 use std::ffi::{c_int, c_uint};
 
@@ -93,7 +93,7 @@ api! {
         device.set(driver.device_number(context)?)
     }
 
-    /// No device reaches another's memory, as `cuDeviceCanAccessPeer` says.
+    /// Refuses every peer: no device reaches another's memory, as `cuDeviceCanAccessPeer` says.
     fn cuCtxEnablePeerAccess(driver, peer: Handle, flags: c_uint) {
         driver.refuse_peer(peer, flags)
     }
@@ -128,7 +128,7 @@ api! {
         Ok(())
     }
 
-    /// Stack, heap and printf buffer have no size here: whatever is set is accepted and the answer is 0.
+    /// Answers 0, whatever was set: stack, heap and printf buffer have no size here.
     fn cuCtxGetLimit(driver, value: Out<usize>, _limit: c_uint) {
         driver.context()?;
         value.set(0)

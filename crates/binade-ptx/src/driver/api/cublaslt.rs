@@ -1,4 +1,4 @@
-//! cuBLASLt, which programs load by another name than the driver's: the functions that multiply matrices.
+//! Functions of cuBLASLt that multiply matrices. Programs load that library by a name of its own.
 
 use std::{
     ffi::{c_int, c_void},
@@ -13,10 +13,10 @@ use crate::driver::state::{
     Algorithm, Desc, Descriptors, Driver, Handle, Layout, LtCall, LtResult, LtStatus, tell,
 };
 
-/// As `cublasLtGetVersion` says it: 13.0.0.
+/// Version that `cublasLtGetVersion` returns: 13.0.0.
 const VERSION: usize = 130_000;
 
-/// `cublasLtMatmulHeuristicResult_t`.
+/// C type `cublasLtMatmulHeuristicResult_t`.
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
 struct Found {
@@ -27,7 +27,7 @@ struct Found {
     reserved: [c_int; 4],
 }
 
-/// Runs one call: `cublasStatus_t`.
+/// Runs one call and returns its `cublasStatus_t`.
 fn status(name: &str, work: impl FnOnce(&mut Driver) -> LtResult) -> c_int {
     let outcome = catch_unwind(AssertUnwindSafe(|| call::with(work)));
     match outcome {
@@ -42,7 +42,7 @@ fn status(name: &str, work: impl FnOnce(&mut Driver) -> LtResult) -> c_int {
     }
 }
 
-/// Defines exported functions. Each body comes to an [`LtResult`].
+/// Defines exported functions. Each body returns an [`LtResult`].
 macro_rules! lt {
     ($($(#[$page:meta])* fn $name:ident($driver:ident $(, $argument:ident: $kind:ty)* $(,)?) $body:block)*) => {
         $(
@@ -132,7 +132,7 @@ lt! {
         driver.lt_destroy_preference(preference)
     }
 
-    /// One algorithm, however many are asked for.
+    /// Returns one algorithm, however many are asked for.
     fn cublasLtMatmulAlgoGetHeuristic(
         driver,
         handle: Handle,
@@ -157,7 +157,7 @@ lt! {
         Ok(count.set(1)?)
     }
 
-    /// The library finds an algorithm itself where none is given; here one must be.
+    /// Multiplies matrices by the given algorithm. NVIDIA's library picks one itself if none is given; here one is required.
     fn cublasLtMatmul(
         driver,
         handle: Handle,
@@ -191,5 +191,5 @@ lt! {
     }
 }
 
-/// As long as `cublasLt.h` has it.
+// Checks the size of the struct against `cublasLt.h`.
 const _: () = assert!(size_of::<Found>() == 96 && size_of::<*const c_void>() == 8);

@@ -1,4 +1,4 @@
-//! cuDNN, which programs load by another name than the driver's: the functions that convolve images.
+//! Functions of cuDNN that convolve images. Programs load that library by a name of its own.
 
 use std::{
     ffi::c_int,
@@ -13,10 +13,10 @@ use crate::driver::state::{
     DnnCall, DnnDescriptors, DnnResult, DnnStatus, DnnTensor, Driver, Handle, Moves, Pass, tell,
 };
 
-/// As `cudnnGetVersion` says it: 9.21.0, whose numbers cudarc has.
+/// Version that `cudnnGetVersion` returns: 9.21.0, for which cudarc has bindings.
 const VERSION: usize = 92_100;
 
-/// Runs one call: `cudnnStatus_t`.
+/// Runs one call and returns its `cudnnStatus_t`.
 fn status(name: &str, work: impl FnOnce(&mut Driver) -> DnnResult) -> c_int {
     let outcome = catch_unwind(AssertUnwindSafe(|| call::with(work)));
     match outcome {
@@ -31,7 +31,7 @@ fn status(name: &str, work: impl FnOnce(&mut Driver) -> DnnResult) -> c_int {
     }
 }
 
-/// Defines exported functions. Each body comes to a [`DnnResult`].
+/// Defines exported functions. Each body returns a [`DnnResult`].
 macro_rules! dnn {
     ($(fn $name:ident($driver:ident $(, $argument:ident: $kind:ty)* $(,)?) $body:block)*) => {
         $(

@@ -1,4 +1,4 @@
-//! Initialisation and the devices.
+//! Functions that initialise the driver and describe devices.
 
 use std::ffi::{c_char, c_int, c_uint};
 
@@ -8,10 +8,10 @@ use super::{
 };
 use crate::driver::{code::Code, state::Driver};
 
-/// CUDA 13.0, which the interpreter's tables were written from.
+/// Version that `cuDriverGetVersion` returns: CUDA 13.0, which the interpreter's tables were written from.
 const VERSION: c_int = 13_000;
 
-/// Any sixteen bytes that no GPU has; the last is the device's number.
+/// Returns sixteen bytes that no GPU has; the last is the device's number.
 fn uuid_of(device: usize) -> [u8; 16] {
     let mut uuid = *b"binade-ptx\0\0\0\0\0\0";
     uuid[15] = u8::try_from(device).unwrap_or(u8::MAX);

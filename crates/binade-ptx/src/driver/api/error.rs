@@ -1,4 +1,4 @@
-//! What codes are called, and what the last faulty kernel did.
+//! Functions that name return codes, and the report of the last faulty kernel.
 
 use std::ffi::{CStr, c_char, c_int};
 
@@ -23,13 +23,14 @@ api! {
     }
 }
 
-/// The report on the last faulty kernel: copies what fits with a closing 0, and returns the bytes of the whole without it.
+/// Copies the report of the last faulty kernel, cut to `length` bytes with a closing 0. Returns the length of the whole without
+/// it.
 #[unsafe(no_mangle)]
 extern "C" fn binade_ptx_last_report(buffer: Out<c_char>, length: usize) -> usize {
     let report = std::panic::catch_unwind(last_report).unwrap_or_default();
     let room = c_int::try_from(length).unwrap_or(c_int::MAX);
     if let Ok(text) = std::ffi::CString::new(report.as_bytes()) {
-        // No buffer, or none with room: the length alone is asked for.
+        // A caller that passes no buffer, or one without room, asks for the length alone.
         let _ = buffer.text(&text, room);
     }
     report.len()

@@ -1,4 +1,4 @@
-//! Events.
+//! Functions on events: `cuEvent…`.
 
 use std::ffi::c_uint;
 
@@ -18,7 +18,7 @@ api! {
         driver.record_event(event, stream)
     }
 
-    /// `CU_EVENT_RECORD_EXTERNAL`, a node of a graph, is not supported.
+    /// Records an event. `CU_EVENT_RECORD_EXTERNAL`, a node of a graph, is not supported.
     fn cuEventRecordWithFlags(driver, event: Handle, stream: Handle, flags: c_uint) {
         if flags != 0 {
             return Err(Code::NotSupported);

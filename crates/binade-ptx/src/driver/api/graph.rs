@@ -1,4 +1,4 @@
-//! Graphs.
+//! Functions on graphs: `cuGraph…`.
 
 use std::ffi::{c_int, c_uint};
 
@@ -20,7 +20,7 @@ api! {
         copy.set(driver.clone_graph(graph)?)
     }
 
-    /// As many nodes as there is room for, or their number where none are asked for.
+    /// Writes as many nodes as there is room for, or their number if no room is given.
     fn cuGraphGetNodes(driver, graph: Handle, nodes: Out<Handle>, count: Untyped) {
         let all = driver.graph_nodes(graph)?;
         let room = if nodes.wanted() { count.as_in().get()? } else { all.len() };
@@ -39,7 +39,7 @@ api! {
         driver.destroy_graph(graph)
     }
 
-    /// Older forms have other arguments behind these two, none of which has an effect here.
+    /// Instantiates a graph. Older forms have further arguments, none of which has an effect here.
     fn cuGraphInstantiate(driver, runnable: Out<Handle>, graph: Handle) {
         runnable.set(driver.instantiate(graph, 0)?)
     }

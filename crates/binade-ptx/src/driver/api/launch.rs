@@ -1,4 +1,4 @@
-//! Launches.
+//! Functions that launch kernels.
 
 use std::ffi::c_uint;
 
@@ -11,7 +11,7 @@ use crate::driver::{
     state::{Driver, Handle, Shape},
 };
 
-/// `CUlaunchConfig` as far as it is read.
+/// C type `CUlaunchConfig`, up to the last field that is read.
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
 struct Config {
@@ -23,7 +23,7 @@ struct Config {
     attribute_count: c_uint,
 }
 
-/// Arguments packed into one buffer (`extra`) are not supported; nobody in Rust gives them so.
+/// Launches a kernel. Arguments packed into one buffer (`extra`) are not supported; no caller in Rust passes them.
 fn launch(
     driver: &mut Driver,
     function: Handle,
@@ -60,7 +60,7 @@ api! {
         launch(driver, function, shape, stream, arguments, extra)
     }
 
-    /// Attributes ask for clusters, cooperation and the like, which are not there.
+    /// Launches a kernel. Attributes (clusters, cooperation and the like) are not supported.
     fn cuLaunchKernelEx(
         driver,
         config: In<Config>,

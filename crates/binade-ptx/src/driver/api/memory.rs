@@ -1,4 +1,4 @@
-//! Device memory, copies and fills. Those without a stream are the legacy stream's.
+//! Functions on device memory: allocation, copies and fills. Those without a stream run in the legacy stream.
 
 use std::ffi::{c_uchar, c_uint, c_ushort};
 
@@ -72,7 +72,7 @@ api! {
         driver.submit_copy(to, from, bytes, stream)
     }
 
-    /// The contexts say on which devices the addresses are, which the addresses say as well.
+    /// Copies between devices. The contexts name the devices, which the addresses must agree with.
     fn cuMemcpyPeerAsync(
         driver,
         to: u64,

@@ -1,4 +1,4 @@
-//! Modules and functions.
+//! Functions on modules and their kernels.
 
 use std::{
     ffi::{c_int, c_uint},
@@ -22,7 +22,7 @@ api! {
         module.set(driver.load(&image.bytes()?)?)
     }
 
-    /// Options are for a compiler, which the interpreter is not.
+    /// Loads a module. The options are for a compiler, and are ignored.
     fn cuModuleLoadDataEx(
         driver,
         module: Out<Handle>,
@@ -42,7 +42,7 @@ api! {
         function.set(driver.get_function(module, &name.bytes()?)?)
     }
 
-    /// A module with variables in global memory is refused when it is loaded, so there is none to find.
+    /// Refuses every name: a module with variables in global memory is refused when it is loaded.
     fn cuModuleGetGlobal_v2(
         driver,
         _pointer: Out<u64>,

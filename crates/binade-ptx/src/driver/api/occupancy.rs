@@ -1,4 +1,4 @@
-//! Occupancy.
+//! Functions that compute occupancy.
 
 use std::ffi::{c_int, c_uint};
 
@@ -8,7 +8,7 @@ use crate::driver::{
     state::{Driver, Handle, while_in_host_function},
 };
 
-/// `CUoccupancyB2DSize`: dynamic shared memory by block size.
+/// C type `CUoccupancyB2DSize`: dynamic shared memory by block size.
 type BySize = Option<extern "C" fn(c_int) -> usize>;
 
 #[expect(clippy::cast_possible_wrap, reason = "few blocks, and at most 1024 threads")]

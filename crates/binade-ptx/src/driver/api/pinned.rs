@@ -1,4 +1,4 @@
-//! Page-locked host memory, and what a pointer points to.
+//! Functions on page-locked host memory, and on pointers.
 
 use std::ffi::{c_int, c_uint};
 
@@ -8,7 +8,7 @@ use super::{
 };
 use crate::driver::{code::Code, state::Handle};
 
-/// `CU_MEMORYTYPE_DEVICE`.
+/// Value of `CU_MEMORYTYPE_DEVICE`.
 const DEVICE: c_uint = 2;
 
 api! {
@@ -32,7 +32,8 @@ api! {
         driver.unregister_host(pointer.address())
     }
 
-    /// Context, kind, device pointer, device, and the allocation's range; other attributes are not supported.
+    /// Returns an attribute of a device pointer: context, kind, device pointer, device, or the allocation's range. Others are not
+    /// supported.
     fn cuPointerGetAttribute(driver, data: Untyped, attribute: c_int, pointer: u64) {
         let (first, bytes) = driver.range(pointer).map_err(|code| match code {
             Code::NotFound => Code::InvalidValue,

@@ -1,4 +1,4 @@
-//! Memory pools.
+//! Functions on memory pools.
 
 use std::ffi::{c_int, c_uint};
 
@@ -8,10 +8,10 @@ use super::{
 };
 use crate::driver::{code::Code, state::Handle};
 
-/// The first three attributes are of type `int`, the others `cuuint64_t`.
+/// Attributes of type `int`; the others are of type `cuuint64_t`.
 const SWITCHES: std::ops::RangeInclusive<c_uint> = 1..=3;
 
-/// `CU_MEM_LOCATION_TYPE_DEVICE`.
+/// Value of `CU_MEM_LOCATION_TYPE_DEVICE`.
 const DEVICE: c_int = 1;
 
 api! {
@@ -30,7 +30,8 @@ api! {
         driver.set_device_pool(device, pool)
     }
 
-    /// The properties say where the memory is: kind of allocation and of handle, then kind and number of the place.
+    /// Creates a pool on the device that the properties name. They hold kind of allocation, kind of handle, kind of place, number
+    /// of place.
     fn cuMemPoolCreate(driver, pool: Out<Handle>, properties: In<[c_int; 4]>) {
         let [_, _, kind, device] = properties.get()?;
         if kind != DEVICE {

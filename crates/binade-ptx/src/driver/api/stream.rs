@@ -1,4 +1,4 @@
-//! Streams and captures.
+//! Functions on streams and their captures.
 
 use std::ffi::{c_int, c_uint, c_void};
 
@@ -95,7 +95,7 @@ api! {
         Ok(())
     }
 
-    /// The graph being made is not handed out, nor what its next node will depend on.
+    /// Returns the status and the number of a stream's capture. The graph in the making and its dependencies are not handed out.
     fn cuStreamGetCaptureInfo_v2(
         driver,
         stream: Handle,

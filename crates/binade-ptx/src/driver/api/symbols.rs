@@ -1,4 +1,4 @@
-//! Looking functions up by name, as newer callers do.
+//! Look-up of functions by name, as newer callers do.
 
 use std::ffi::{c_int, c_void};
 
@@ -27,7 +27,7 @@ const ALL: [&[(&str, *const ())]; 14] = [
     unsupported::SYMBOLS,
 ];
 
-/// The newest version of a function, by the name without its version.
+/// Returns the newest version of a function, by the name without its version.
 fn find(name: &str) -> Option<*const ()> {
     let versions = ["_v4", "_v3", "_v2", ""].map(|version| format!("{name}{version}"));
     let has = |wanted: &String| {
@@ -37,7 +37,7 @@ fn find(name: &str) -> Option<*const ()> {
     versions.iter().find_map(has)
 }
 
-/// `CUdriverProcAddressQueryResult`: found, or no such symbol.
+/// Writes the address of a function and a `CUdriverProcAddressQueryResult`: found, or no such symbol.
 fn look_up(name: Text, address: Out<*const c_void>, status: Option<Out<c_int>>) -> Result {
     let name = String::from_utf8_lossy(&name.bytes()?).into_owned();
     let found = find(&name);
@@ -70,7 +70,7 @@ api! {
         look_up(name, address, Some(status))
     }
 
-    /// Undocumented tables of the driver; NVRTC asks, and crashes where the function is missing.
+    /// Refuses the driver's undocumented tables. NVRTC asks for them, and crashes if the function is missing.
     fn cuGetExportTable(_, _table: Out<*const c_void>, _id: Text) {
         Err(Code::NotFound)
     }

@@ -1,6 +1,7 @@
-//! What exists and is not supported: a caller gets a code where a missing symbol would be a panic.
+//! Functions that exist and are not supported. A caller gets a code where a missing symbol would be a panic.
 
-/// In C's calling conventions the caller clears the arguments away, so that a function may leave all of them unread.
+/// Defines functions that return `NotSupported`. In C's calling conventions the caller clears the arguments away, so a function
+/// may leave all of them unread.
 macro_rules! unsupported {
     ($($name:ident)*) => {
         $(
@@ -15,7 +16,7 @@ macro_rules! unsupported {
 }
 
 unsupported! {
-    // Memory that host and device share, memory of other programs and of other devices.
+    // Managed memory, memory of other processes, and pools shared among devices or processes.
     cuMemAllocManaged cuMemAdvise cuMemAdvise_v2 cuMemPrefetchAsync cuMemPrefetchAsync_v2
     cuStreamAttachMemAsync
     cuMemHostGetDevicePointer_v2 cuPointerGetAttributes cuPointerSetAttribute

@@ -1,7 +1,7 @@
-//! Captures: streams that record a graph instead of working, and what nobody may do meanwhile.
+//! Captures: streams that record a graph instead of working, and the calls forbidden meanwhile.
 //!
-//! Who waits for whom among the captured streams is kept as vector clocks: for each stream, how much of every stream comes
-//! before its next work. A capture ends well when the stream that began it has everything behind it.
+//! The order among captured streams is kept as vector clocks: for each stream, how many works of every stream come before its
+//! next work. A capture ends well if all works of all streams come before the next work of the stream that began it.
 
 use std::{
     collections::BTreeMap,
@@ -15,17 +15,17 @@ use super::{
 };
 use crate::driver::code::{Code, Result};
 
-/// Works counted by stream.
+/// Number of works by stream.
 pub(super) type Clock = BTreeMap<Handle, u64>;
 
-/// `CUstreamCaptureMode`: who is kept from calls that could disturb the capture.
+/// C type `CUstreamCaptureMode`: the threads kept from calls that could disturb the capture.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(in crate::driver) enum Mode {
-    /// All threads.
+    /// Keeps all threads from such calls.
     Global,
-    /// The thread that captures.
+    /// Keeps the capturing thread from such calls.
     ThreadLocal,
-    /// Nobody.
+    /// Keeps no thread from such calls.
     Relaxed,
 }
 
@@ -36,7 +36,7 @@ impl Mode {
     }
 }
 
-/// `CUstreamCaptureStatus`.
+/// C type `CUstreamCaptureStatus`.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(in crate::driver) enum Status {
     None,
@@ -63,14 +63,14 @@ impl Capture {
         self.nodes.iter().any(|node| matches!(node, Node::Allocate { at, .. } if *at == address))
     }
 
-    /// Whether all work of all streams comes before the next of the stream that began.
+    /// Returns true if all work of all streams comes before the next work of the stream that began.
     fn is_joined(&self) -> bool {
         let mine = |clock: &Clock, stream| clock.get(&stream).copied().unwrap_or(0);
         let origin = self.clocks.get(&self.origin).cloned().unwrap_or_default();
         self.clocks.iter().all(|(stream, clock)| mine(&origin, *stream) >= mine(clock, *stream))
     }
 
-    /// Whether the calling thread, whose own mode is `mode`, is kept from what could disturb.
+    /// Returns true if this capture forbids such calls to the calling thread, whose own mode is `mode`.
     fn forbids(&self, mode: Mode) -> bool {
         let is_mine = self.thread == current().id();
         match mode {
@@ -98,7 +98,7 @@ impl Driver {
         Ok(())
     }
 
-    /// The graph. Whatever comes of it, the streams capture no more.
+    /// Ends the capture and returns its graph. The streams capture no more, even if the capture was invalid or unjoined.
     pub(in crate::driver) fn end_capture(&mut self, stream: Handle) -> Result<Handle> {
         let stream = self.stream(stream)?;
         let handle = self.streams.get(stream)?.capture.ok_or(Code::IllegalState)?;
@@ -132,7 +132,7 @@ impl Driver {
         if capture.is_invalid { Err(Code::CaptureInvalidated) } else { Ok(capture) }
     }
 
-    /// What comes before a stream's next work.
+    /// Returns the works that come before a stream's next work.
     pub(super) fn clock(&mut self, capture: Handle, stream: Handle) -> Result<Clock> {
         Ok(self.valid(capture)?.clocks.get(&stream).cloned().unwrap_or_default())
     }
@@ -167,14 +167,14 @@ impl Driver {
         Ok(())
     }
 
-    /// From here on the capture's streams take no work, and its end is an error.
+    /// Invalidates a capture: its streams take no more work, and its end is an error.
     pub(super) fn invalidate(&mut self, capture: Handle) {
         if let Ok(capture) = self.captures.get_mut(capture) {
             capture.is_invalid = true;
         }
     }
 
-    /// What every call begins with that could disturb a capture, such as taking memory.
+    /// Refuses a call that could disturb a capture, such as taking memory, and invalidates the captures that forbid it.
     pub(super) fn refuse_while_capturing(&mut self) -> Result {
         let mode = thread::mode();
         let mut outcome = Ok(());
@@ -185,7 +185,7 @@ impl Driver {
         outcome
     }
 
-    /// The thread's mode until now.
+    /// Sets the thread's mode and returns the one before.
     pub(in crate::driver) fn exchange_mode(mode: Mode) -> Mode {
         thread::exchange_mode(mode)
     }

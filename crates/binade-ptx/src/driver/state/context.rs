@@ -1,4 +1,4 @@
-//! Contexts: the primary ones, one a device, counted by who holds it, others, and the error that a fault leaves in one for good.
+//! Contexts: a primary one for each device, counted by its holders, others, and the error that a fault leaves in one for good.
 
 use super::{Driver, Handle, thread};
 use crate::driver::code::{Code, Result};
@@ -6,14 +6,14 @@ use crate::driver::code::{Code, Result};
 #[derive(Debug, Default)]
 pub(super) struct Context {
     pub(super) device: usize,
-    /// What an earlier kernel did wrong. CUDA calls it sticky: nothing but the context's end takes it away.
+    /// Error of an earlier kernel. CUDA calls it sticky: it lasts until the context ends.
     pub(super) fault: Option<Code>,
-    /// The stream that handle 0 means, once somebody used it.
+    /// Stream that handle 0 means, from its first use on.
     pub(super) legacy: Option<Handle>,
     flags: u32,
 }
 
-/// The primary context and how often it is held.
+/// Primary context of a device, and the number of its holders.
 #[derive(Debug)]
 pub(super) struct Primary {
     context: Handle,
@@ -31,7 +31,7 @@ impl Driver {
         context
     }
 
-    /// The last release ends the context and all that is in it.
+    /// Releases the primary context once. The last release ends it with all that is in it.
     pub(in crate::driver) fn release_primary(&mut self, device: usize) -> Result {
         let primary = self.primary.get_mut(&device).ok_or(Code::InvalidContext)?;
         primary.holders -= 1;
@@ -45,7 +45,7 @@ impl Driver {
         self.primary.remove(&device).map_or(Ok(()), |primary| self.end(primary.context))
     }
 
-    /// The flags, and whether it is active.
+    /// Returns the flags, and true if the context is active.
     pub(in crate::driver) fn primary_state(&self, device: usize) -> (u32, bool) {
         (0, self.primary.contains_key(&device))
     }
@@ -81,7 +81,7 @@ impl Driver {
         Ok(())
     }
 
-    /// What `cuCtxEnablePeerAccess` comes to, where no device reaches another's memory.
+    /// Refuses a peer: no device reaches another's memory.
     pub(in crate::driver) fn refuse_peer(&self, peer: Handle, flags: u32) -> Result {
         let here = self.context()?;
         self.contexts.get(peer).map_err(|_| Code::InvalidContext)?;
@@ -95,7 +95,7 @@ impl Driver {
         thread::context().unwrap_or(0)
     }
 
-    /// Handle 0 leaves the thread without a context.
+    /// Sets the thread's context. Handle 0 leaves the thread without one.
     pub(in crate::driver) fn set_current_context(&self, context: Handle) -> Result {
         if context != 0 {
             self.contexts.get(context).map_err(|_| Code::InvalidContext)?;
@@ -125,14 +125,14 @@ impl Driver {
         Ok(())
     }
 
-    /// The thread's context, which must be alive and have no fault.
+    /// Returns the thread's context, which must be alive and without a fault.
     pub(in crate::driver) fn context(&self) -> Result<Handle> {
         let context = thread::context().ok_or(Code::InvalidContext)?;
         self.unfaulted(context)?;
         Ok(context)
     }
 
-    /// Refuses what comes after a fault.
+    /// Returns the sticky error of a context, or an error if it is destroyed.
     pub(super) fn unfaulted(&self, context: Handle) -> Result {
         let context = self.contexts.get(context).map_err(|_| Code::ContextIsDestroyed)?;
         context.fault.map_or(Ok(()), Err)

@@ -1,4 +1,4 @@
-//! Copies and fills, each held to the allocations it touches.
+//! Copies and fills, each checked against the allocations it touches.
 
 use super::{Driver, Handle, graph::Node, tell};
 use crate::{
@@ -10,7 +10,7 @@ use crate::{
     memory::device_of,
 };
 
-/// What a stream is asked to do with memory.
+/// Copies and fills put into a stream.
 impl Driver {
     pub(in crate::driver) fn submit_upload(
         &mut self,
@@ -43,8 +43,8 @@ impl Driver {
         self.submit(stream, Node::Copy { to, from, bytes })
     }
 
-    /// Each address with a context of its device. The copy is in the order of the one stream alone: whoever makes what is
-    /// copied elsewhere is waited for by an event.
+    /// Puts a copy between devices into a stream. Each address comes with a context of its device. The copy is ordered by this
+    /// one stream: an event must make it wait for work elsewhere.
     pub(in crate::driver) fn submit_peer_copy(
         &mut self,
         (to, to_context): (u64, Handle),
@@ -58,7 +58,7 @@ impl Driver {
         self.submit(stream, Node::PeerCopy { to, from, bytes })
     }
 
-    /// `count` times the pattern, which must lie on a multiple of its width.
+    /// Puts a fill into a stream: `count` times the pattern, at a multiple of its width.
     pub(in crate::driver) fn submit_fill(
         &mut self,
         at: u64,
@@ -74,10 +74,10 @@ impl Driver {
     }
 }
 
-/// The same, done.
+/// Copies and fills carried out.
 impl Driver {
-    /// Refuses an address of another device than the context's. Unified addressing lets a real driver find out by itself, for
-    /// copies and fills; here it is a mistake of who meant to stay on one device.
+    /// Refuses an address of another device than the context's. A real driver finds the device by unified addressing in copies
+    /// and fills. Here such an address is a mistake.
     pub(super) fn own(&self, context: Handle, at: u64) -> Result {
         let device = self.device_of(context)?;
         match device_of(at) {

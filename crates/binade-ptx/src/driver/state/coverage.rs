@@ -1,11 +1,11 @@
-//! What the process covered, as text that a merge over processes can read.
+//! Coverage of the process, as text that can be merged over processes.
 
 use std::fmt::Write;
 
 use super::Driver;
 
 impl Driver {
-    /// A line for each entry of each module loaded so far: name, the module's hash, its number of lines, and the missed ones
+    /// Returns a line for each entry of each module loaded so far: name, the module's hash, number of lines, and the missed lines
     /// with commas between, or `-`.
     pub(in crate::driver) fn coverage(&self) -> String {
         let mut text = String::new();

@@ -1,4 +1,4 @@
-//! The devices, which are alike: name, limits, and the environment variables that choose their number and compute capability.
+//! Devices, all alike: limits, and the environment variables that choose their number and compute capability.
 
 use super::{Driver, Handle};
 use crate::{
@@ -7,7 +7,7 @@ use crate::{
     memory::{Devices, MOST_DEVICES},
 };
 
-/// What the environment says about the devices.
+/// Compute capability and number of the devices, as the environment sets them.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(in crate::driver) struct Configuration {
     pub(super) capability: Capability,
@@ -15,7 +15,7 @@ pub(in crate::driver) struct Configuration {
 }
 
 impl Configuration {
-    /// From the values of `BINADE_PTX_CC` and `BINADE_PTX_DEVICES`.
+    /// Reads the values of `BINADE_PTX_CC` and `BINADE_PTX_DEVICES`.
     pub(in crate::driver) fn new(
         capability: Option<&str>,
         devices: Option<&str>,
@@ -40,19 +40,20 @@ impl Configuration {
     }
 }
 
-/// What the device's memory comes to, in bytes: what a test may take of the host's.
+/// Memory of a device in bytes: the most that a test may take of the host's.
 pub(super) const TOTAL_MEMORY: u64 = 4 << 30;
 
-/// Streaming multiprocessors: few, so that grids sized by their number stay small.
+/// Number of streaming multiprocessors: few, so that grids sized by it stay small.
 pub(super) const MULTIPROCESSORS: u32 = 4;
 
-/// Limits that differ between capabilities (CUDA C++ Programming Guide, "Technical Specifications per Compute Capability").
+/// Limits that differ between compute capabilities (CUDA C++ Programming Guide, "Technical Specifications per Compute
+/// Capability").
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Limits {
     pub(super) threads: u32,
     pub(super) blocks: u32,
     pub(super) shared: u32,
-    /// What a block may have that opts in.
+    /// Shared memory in bytes of a block that opts in to more.
     pub(super) most_shared: u32,
 }
 
@@ -71,18 +72,18 @@ impl Driver {
         device.ok_or(Code::InvalidDevice)
     }
 
-    /// The device of a context.
+    /// Returns the device of a context.
     pub(super) fn device_of(&self, context: Handle) -> Result<usize> {
         Ok(self.contexts.get(context).map_err(|_| Code::InvalidContext)?.device)
     }
 
-    /// The same as C has it.
+    /// Returns the device of a context as C's `int`.
     #[expect(clippy::cast_possible_wrap, clippy::cast_possible_truncation, reason = "a few")]
     pub(in crate::driver) fn device_number(&self, context: Handle) -> Result<i32> {
         Ok(self.device_of(context)? as i32)
     }
 
-    /// Whose memory work in a context may touch.
+    /// Returns the devices whose memory work in a context may touch: its own.
     pub(super) fn seen_from(&self, context: Handle) -> Result<Devices> {
         Ok(1 << self.device_of(context)?)
     }
@@ -99,7 +100,7 @@ impl Driver {
         }
     }
 
-    /// `CU_DEVICE_ATTRIBUTE_…`, by the numbers of `cuda.h`; what the device does not have is 0.
+    /// Returns an attribute by its number in `cuda.h` (`CU_DEVICE_ATTRIBUTE_…`). A feature that the device does not have is 0.
     #[expect(clippy::cast_possible_wrap, reason = "limits far below 2^31")]
     pub(in crate::driver) fn attribute(&self, attribute: i32) -> Result<i32> {
         let limits = self.limits();

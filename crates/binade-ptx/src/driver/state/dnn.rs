@@ -1,7 +1,7 @@
-//! cuDNN: descriptors by handle, a workspace for a problem, and the convolution as work of a stream.
+//! cuDNN: descriptors by handle, the workspace of a problem, and the convolution as work of a stream.
 //!
-//! Stricter than NVIDIA's library: what sums by atomics, may convert f32 to sixteen bits, reads beyond an allocation, lies at odd places, or comes
-//! without the workspace that was asked for, is refused and told.
+//! This stand-in is stricter than NVIDIA's library. It refuses, with a line on standard error: sums by atomics, conversion of f32
+//! to sixteen bits, reads beyond an allocation, misaligned addresses, and a workspace that was not asked for.
 
 mod convolution;
 mod descriptors;
@@ -16,16 +16,16 @@ pub(in crate::driver) use descriptors::{How, Moves, Tensor};
 pub(in crate::driver) use problem::{Descriptors, Pass};
 pub(in crate::driver) use status::{Result, Status};
 
-/// What a handle has been told, and asked.
+/// Settings of a handle, and the problems asked about.
 #[derive(Debug, Default)]
 struct Told {
-    /// None where nobody has set one: the default stream is nobody's choice.
+    /// Stream of the handle; `None` until it is set. The default stream is not taken instead.
     stream: Option<Handle>,
-    /// Problems whose workspace somebody asked for.
+    /// Hashes of the problems whose workspace was asked for.
     asked: BTreeSet<u64>,
 }
 
-/// What the library knows. A descriptor is none until it is set.
+/// Objects of the library by handle. A descriptor is `None` until it is set.
 #[derive(Debug)]
 pub(super) struct Dnn {
     handles: Table<Told>,
@@ -46,7 +46,7 @@ impl Default for Dnn {
 }
 
 impl Driver {
-    /// A handle takes memory of the device's, which a thread that captures may not.
+    /// Creates a handle. It takes device memory, which a capturing thread may not.
     pub(in crate::driver) fn dnn_create(&mut self) -> Result<Handle> {
         self.context().map_err(|_| Status::NotInitialized)?;
         self.refuse_while_capturing().map_err(|_| Status::DeviceAllocationFailed)?;
@@ -58,7 +58,7 @@ impl Driver {
         Ok(())
     }
 
-    /// A stream of the thread's context.
+    /// Sets the handle's stream, which must be of the thread's context.
     pub(in crate::driver) fn dnn_set_stream(&mut self, handle: Handle, stream: Handle) -> Result {
         let of = self.stream_context(stream)?;
         if of != self.context()? {

@@ -1,11 +1,11 @@
-//! Events: a moment in a stream, or in a capture a place in its graph.
+//! Events: moments in a stream, or places in the graph of a capture.
 
 use std::time::Instant;
 
 use super::{Driver, Handle, capture::Clock};
 use crate::driver::code::{Code, Result};
 
-/// `CU_EVENT_DISABLE_TIMING`.
+/// Flag `CU_EVENT_DISABLE_TIMING`.
 const DISABLE_TIMING: u32 = 2;
 
 #[derive(Debug)]
@@ -15,12 +15,12 @@ pub(super) struct Event {
     recorded: Recorded,
 }
 
-/// Where the event was last recorded.
+/// Place where an event was last recorded.
 #[derive(Clone, Debug)]
 enum Recorded {
     Never,
     At(Instant),
-    /// In a capture, after what the clock says.
+    /// Place in a capture: behind the works that the clock counts.
     Captured(Handle, Clock),
 }
 
@@ -61,14 +61,14 @@ impl Driver {
         Ok(())
     }
 
-    /// Work is done when its call returns, so outside of captures there is nothing to wait for.
+    /// Makes a stream wait for an event. Work is done when its call returns, so only captures have anything to wait for.
     pub(in crate::driver) fn wait_event(&mut self, stream: Handle, event: Handle) -> Result {
         let recorded = self.event(event)?.recorded.clone();
         let stream = self.stream(stream)?;
         let capturing = self.streams.get(stream)?.capture;
         match (recorded, capturing) {
             (Recorded::Captured(capture, clock), _) => self.join(stream, capture, &clock),
-            // An event of work outside the capture.
+            // The event is of work outside the capture.
             (Recorded::At(_), Some(capture)) => {
                 self.invalidate(capture);
                 Err(Code::CaptureIsolation)
@@ -78,7 +78,7 @@ impl Driver {
         }
     }
 
-    /// Waiting for an event, on the host.
+    /// Waits for an event on the host.
     pub(in crate::driver) fn synchronize_event(&mut self, event: Handle) -> Result {
         match self.event(event)?.recorded {
             Recorded::Captured(capture, _) => {
@@ -89,13 +89,13 @@ impl Driver {
         }
     }
 
-    /// Asking is forbidden while captures run that CUDA would have to interrupt.
+    /// Asks for an event's completion. A capture that CUDA would have to interrupt forbids it.
     pub(in crate::driver) fn query_event(&mut self, event: Handle) -> Result {
         self.synchronize_event(event)?;
         self.refuse_while_capturing()
     }
 
-    /// Milliseconds between two events.
+    /// Returns the milliseconds between two events.
     pub(in crate::driver) fn elapsed(&mut self, from: Handle, to: Handle) -> Result<f32> {
         let moment = |event: Handle| {
             let event = self.event(event)?;

@@ -1,4 +1,4 @@
-//! Graphs: work written down, run as often as asked.
+//! Graphs: recorded work, run as often as asked.
 
 use std::sync::Arc;
 
@@ -10,13 +10,13 @@ use crate::driver::{
     host::{HostCall, HostSpan},
 };
 
-/// One piece of work. What a kernel takes is copied when it is given; host memory is looked at when the work runs.
+/// Piece of work. A kernel's arguments are copied when it is recorded; host memory is read and written when the work runs.
 #[derive(Clone, Debug)]
 pub(super) enum Node {
     Launch(Arc<Launch>),
-    /// A library's kernel.
+    /// Product of cuBLASLt.
     Product(Arc<Product>),
-    /// Another's.
+    /// Convolution of cuDNN.
     Convolution(Arc<Convolution>),
     Fill {
         at: u64,
@@ -36,7 +36,7 @@ pub(super) enum Node {
         from: u64,
         bytes: usize,
     },
-    /// From one device to another.
+    /// Copy from one device to another.
     PeerCopy {
         to: u64,
         from: u64,
@@ -62,18 +62,18 @@ pub(super) struct Graph {
 #[derive(Debug)]
 pub(super) struct Runnable {
     nodes: Arc<[Node]>,
-    /// Whether memory that an earlier launch took and nobody gave back is given back at the next.
+    /// Frees, before a launch, the memory that an earlier launch took and nothing freed.
     frees: bool,
 }
 
-/// The bits of a node's handle below its number, which are its graph's.
+/// Bits of a node's handle below its number, which hold the graph's handle.
 const NODE: u32 = 48;
 
-/// `CUDA_GRAPH_INSTANTIATE_FLAG_AUTO_FREE_ON_LAUNCH`.
+/// Flag `CUDA_GRAPH_INSTANTIATE_FLAG_AUTO_FREE_ON_LAUNCH`.
 const AUTO_FREE: u64 = 1;
-/// `CUDA_GRAPH_INSTANTIATE_FLAG_DEVICE_LAUNCH`.
+/// Flag `CUDA_GRAPH_INSTANTIATE_FLAG_DEVICE_LAUNCH`.
 const DEVICE_LAUNCH: u64 = 4;
-/// `…_UPLOAD` and `…_USE_NODE_PRIORITY` change nothing here.
+/// Flags `…_UPLOAD` and `…_USE_NODE_PRIORITY`, which change nothing here.
 const HARMLESS: u64 = 2 | 8;
 
 impl Driver {
@@ -86,13 +86,13 @@ impl Driver {
         Ok(self.graphs.insert(Graph { nodes }))
     }
 
-    /// A handle for each node: the graph's, with the node's number from 1 above it.
+    /// Returns a handle for each node: the graph's, with the node's number from 1 above it.
     pub(in crate::driver) fn graph_nodes(&self, graph: Handle) -> Result<Vec<Handle>> {
         let count = self.graphs.get(graph)?.nodes.len() as u64;
         Ok((1..=count).map(|number| number << NODE | graph).collect())
     }
 
-    /// `CUgraphNodeType`.
+    /// Returns the `CUgraphNodeType` of a node.
     pub(in crate::driver) fn node_type(&self, node: Handle) -> Result<i32> {
         let nodes = &self.graphs.get(node & ((1 << NODE) - 1))?.nodes;
         let index = usize::try_from(node >> NODE).ok().and_then(|number| number.checked_sub(1));
@@ -132,7 +132,7 @@ impl Driver {
         self.runnable.remove(runnable).map(|_| ())
     }
 
-    /// Nothing to do ahead of a launch, but for finding out that it cannot be made.
+    /// Checks that a graph can be launched. There is nothing to upload.
     pub(in crate::driver) fn upload_graph(&mut self, runnable: Handle, stream: Handle) -> Result {
         self.stream(stream)?;
         self.runnable.get(runnable).map(|_| ())
@@ -155,7 +155,7 @@ impl Driver {
         self.submit(stream, Node::Graph(nodes))
     }
 
-    /// Runs one piece of work in a context. A kernel's fault is the context's, not the call's.
+    /// Runs one piece of work in a context. A kernel's fault becomes the context's error, not the call's.
     pub(super) fn run(&mut self, context: Handle, work: &Node) -> Result {
         match work {
             Node::Launch(launch) => self.run_launch(context, launch),
@@ -198,7 +198,8 @@ impl Driver {
         }
     }
 
-    /// Stops at the first fault. What is wrong with a copy shows when the graph runs, which is after its launch returned.
+    /// Runs work in order up to the first fault. A faulty copy, too, becomes the context's error, since the launch has returned
+    /// before it.
     fn run_all(&mut self, context: Handle, nodes: &[Node]) {
         for node in nodes {
             let outcome = self.run(context, node);

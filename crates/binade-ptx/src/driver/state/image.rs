@@ -1,11 +1,11 @@
-//! What a module's image says about itself before it is parsed: is it PTX, how new, and for which GPU.
+//! Header of a module's image, read before the parser: the PTX version and the target.
 
 use crate::driver::code::{Code, Result};
 
-/// The newest PTX ISA that the interpreter's tables were written from: CUDA 13.0.
+/// Newest PTX ISA that the interpreter's tables were written from: CUDA 13.0.
 const NEWEST: (u32, u32) = (9, 0);
 
-/// The text of an image that this device could run, as far as its header tells.
+/// Returns an image as text. Its PTX version and target must not be newer than the interpreter and the device.
 pub(super) fn text(image: &[u8], device: u32) -> Result<&str> {
     let text = std::str::from_utf8(image).map_err(|_| not_text())?;
     let version = after(text, ".version").ok_or_else(not_text)?;
@@ -27,7 +27,7 @@ fn not_text() -> Code {
     Code::InvalidImage
 }
 
-/// The word behind the first line that begins with `directive`.
+/// Returns the word behind the first line that begins with `directive`.
 fn after<'a>(text: &'a str, directive: &str) -> Option<&'a str> {
     let words = text.lines().find_map(|line| line.trim_start().strip_prefix(directive))?;
     words.split([' ', '\t', ',', ';']).find(|word| !word.is_empty())

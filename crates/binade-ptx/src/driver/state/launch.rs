@@ -1,4 +1,4 @@
-//! Launches: checked when they are asked for, and what a kernel does wrong becomes the context's error.
+//! Launches, checked when they are asked for. A kernel's fault becomes the context's error.
 
 use std::sync::Arc;
 
@@ -9,7 +9,7 @@ use crate::{
     gpu::Job,
 };
 
-/// Extents of a launch.
+/// Grid, block and dynamic shared memory of a launch.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::driver) struct Shape {
     pub(in crate::driver) grid: Dim3,
@@ -17,7 +17,7 @@ pub(in crate::driver) struct Shape {
     pub(in crate::driver) shared_bytes: u32,
 }
 
-/// A launch with all that it needs, whatever becomes of the handles.
+/// Launch with all that it needs, so that handles may be destroyed before it runs.
 #[derive(Debug)]
 pub(super) struct Launch {
     module: Arc<Module>,
@@ -37,14 +37,14 @@ impl Launch {
 }
 
 impl Driver {
-    /// Offset and size of each parameter of a function.
+    /// Returns the offset and size in bytes of each parameter of a function.
     #[expect(clippy::cast_possible_truncation, reason = "parameters are limited to 4 KiB")]
     pub(in crate::driver) fn parameters(&self, function: Handle) -> Result<Vec<(usize, usize)>> {
         let params = &self.function(function)?.kernel()?.params;
         Ok(params.iter().map(|param| (param.offset as usize, param.bytes as usize)).collect())
     }
 
-    /// `params` is the block of parameters, laid out as [`Driver::parameters`] says.
+    /// Puts a launch into a stream. `params` is the block of parameters, laid out as [`Driver::parameters`] says.
     pub(in crate::driver) fn launch(
         &mut self,
         function: Handle,
@@ -55,7 +55,7 @@ impl Driver {
         let here = self.context()?;
         let to = self.stream_context(stream)?;
         let function = self.function(function)?;
-        // Function, stream and the thread's context go together.
+        // Function, stream and the thread's context must go together.
         if function.context != to || to != here {
             tell("a launch of a function or in a stream of another context than the thread's");
             return Err(Code::InvalidHandle);
@@ -70,7 +70,7 @@ impl Driver {
         self.submit(stream, Node::Launch(Arc::new(launch)))
     }
 
-    /// The launch of a faulty kernel succeeds, as one that a GPU gets to later does; what follows in the context fails.
+    /// Runs a launch. That of a faulty kernel succeeds, as one that a GPU executes later does; later calls in the context fail.
     pub(super) fn run_launch(&mut self, context: Handle, launch: &Launch) -> Result {
         self.gpu.show(self.seen_from(context)?);
         match self.gpu.run(&launch.job()?, launch.params.clone()) {
@@ -85,7 +85,7 @@ impl Driver {
         Ok(())
     }
 
-    /// Leaves an error in the context, for good.
+    /// Leaves an error in the context, unless it has one already.
     pub(super) fn fault(&mut self, context: Handle, code: Code) {
         if let Ok(context) = self.contexts.get_mut(context) {
             context.fault.get_or_insert(code);
@@ -93,7 +93,7 @@ impl Driver {
     }
 }
 
-/// What hardware would say, had it noticed.
+/// Returns the code that hardware would give for this fault.
 fn code(report: &Report) -> Code {
     match report.kind {
         ReportKind::OutOfBounds { .. } => Code::IllegalAddress,

@@ -1,7 +1,7 @@
-//! cuBLASLt: descriptors by handle, an algorithm for a problem, and the product as work of a stream.
+//! cuBLASLt: descriptors by handle, the algorithm for a problem, and the product as work of a stream.
 //!
-//! Stricter than NVIDIA's library: what sums in sixteen bits, reads beyond an allocation, lies worse than it was said to, or
-//! uses an algorithm for another problem than it was given for, is refused and told.
+//! This stand-in is stricter than NVIDIA's library. It refuses, with a line on standard error: sums in sixteen bits, reads beyond
+//! an allocation, addresses aligned less than was said, and an algorithm used for another problem than its own.
 
 mod attributes;
 mod problem;
@@ -18,7 +18,7 @@ pub(super) use {
     product::encode,
 };
 
-/// What the library knows.
+/// Objects of the library by handle.
 #[derive(Debug)]
 pub(super) struct Lt {
     handles: Table<()>,
@@ -39,7 +39,7 @@ impl Default for Lt {
 }
 
 impl Driver {
-    /// A handle takes memory of the device's, which a thread that captures may not.
+    /// Creates a handle. It takes device memory, which a capturing thread may not.
     pub(in crate::driver) fn lt_create(&mut self) -> Result<Handle> {
         self.context().map_err(|_| Status::NotInitialized)?;
         self.refuse_while_capturing().map_err(|_| Status::AllocFailed)?;

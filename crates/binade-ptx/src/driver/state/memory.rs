@@ -1,4 +1,4 @@
-//! Device memory: who took how much, in which context and from which pool.
+//! Device memory: allocations with their context and pool.
 
 use std::collections::BTreeMap;
 
@@ -14,11 +14,11 @@ struct Allocation {
     device: usize,
     bytes: usize,
     context: Handle,
-    /// 0 for memory that is in no pool.
+    /// Pool of the memory; 0 for none.
     pool: Handle,
 }
 
-/// By address.
+/// Allocations by address.
 #[derive(Debug, Default)]
 pub(super) struct Allocations(BTreeMap<u64, Allocation>);
 
@@ -27,12 +27,12 @@ impl Allocations {
         self.0.contains_key(&address)
     }
 
-    /// Bytes in use of a device.
+    /// Returns the bytes in use of a device.
     fn used_on(&self, device: usize) -> u64 {
         self.sum(|memory| memory.device == device)
     }
 
-    /// Bytes in use of a pool.
+    /// Returns the bytes in use of a pool.
     pub(super) fn used_of(&self, pool: Handle) -> u64 {
         self.sum(|memory| memory.pool == pool)
     }
@@ -43,7 +43,7 @@ impl Allocations {
 }
 
 impl Driver {
-    /// `cuMemAlloc`.
+    /// Allocates memory, as `cuMemAlloc` does.
     pub(in crate::driver) fn allocate(&mut self, bytes: usize) -> Result<u64> {
         let context = self.context()?;
         self.refuse_while_capturing()?;
@@ -52,14 +52,14 @@ impl Driver {
         Ok(at)
     }
 
-    /// `cuMemFree`; null is nobody's.
+    /// Frees memory, as `cuMemFree` does; null is allowed.
     pub(in crate::driver) fn free(&mut self, at: u64) -> Result {
         self.context()?;
         self.refuse_while_capturing()?;
         if at == 0 { Ok(()) } else { self.release(at) }
     }
 
-    /// In the order of a stream, from a pool; 0 is the device's own.
+    /// Allocates memory from a pool in the order of a stream; pool 0 is the device's current one.
     pub(in crate::driver) fn allocate_in_order(
         &mut self,
         bytes: usize,
@@ -73,7 +73,7 @@ impl Driver {
         Ok(at)
     }
 
-    /// A graph frees what it took itself.
+    /// Frees memory in the order of a stream. During capture only memory that this capture allocated may be freed.
     pub(in crate::driver) fn free_in_order(&mut self, at: u64, stream: Handle) -> Result {
         let handle = self.stream(stream)?;
         if let Some(capture) = self.streams.get(handle)?.capture
@@ -85,7 +85,7 @@ impl Driver {
         self.submit(stream, Node::Free { at })
     }
 
-    /// Addresses without memory, in case a graph brings it later.
+    /// Reserves addresses without memory: in a capture the graph's launch maps it later.
     fn reserve(&mut self, device: usize, bytes: usize) -> Result<u64> {
         if bytes == 0 {
             return Err(Code::InvalidValue);
@@ -114,28 +114,28 @@ impl Driver {
         self.gpu.free(DevicePtr::at(at)).map_err(|_| Code::InvalidValue)
     }
 
-    /// All that a context took.
+    /// Frees all memory that a context allocated.
     pub(super) fn free_all(&mut self, context: Handle) {
         let gpu = &mut self.gpu;
-        // A gap in the interpreter's own table would be a bug here, and nothing that the caller could do about.
+        // A missing entry would be a bug of the interpreter, and nothing that the caller could act on.
         self.memory.0.retain(|at, memory| {
             memory.context != context || gpu.free(DevicePtr::at(*at)).is_err()
         });
     }
 
-    /// Free bytes, and all.
+    /// Returns the free bytes and all bytes of the thread's device.
     pub(in crate::driver) fn memory_info(&self) -> Result<(u64, u64)> {
         let device = self.device_of(self.context()?)?;
         Ok((TOTAL_MEMORY - self.memory.used_on(device), TOTAL_MEMORY))
     }
 
-    /// The context whose memory holds an address.
+    /// Returns the context whose allocation holds an address.
     pub(in crate::driver) fn owner(&self, at: u64) -> Result<Handle> {
         let (first, _) = self.range(at)?;
         self.memory.0.get(&first).map(|memory| memory.context).ok_or(Code::NotFound)
     }
 
-    /// The allocation that holds an address: where it begins and its bytes.
+    /// Returns the allocation that holds an address: first address and bytes.
     pub(in crate::driver) fn range(&self, at: u64) -> Result<(u64, usize)> {
         self.context()?;
         let (first, memory) = self.memory.0.range(..=at).next_back().ok_or(Code::NotFound)?;

@@ -1,4 +1,4 @@
-//! Modules and the functions in them.
+//! Modules and their functions.
 
 use std::{
     hash::{DefaultHasher, Hash, Hasher},
@@ -24,14 +24,14 @@ pub(super) struct Function {
     owner: Handle,
     pub(super) module: Arc<Module>,
     pub(super) entry: String,
-    /// What launches may ask for beyond what the text declares.
+    /// Dynamic shared memory in bytes that launches may ask for.
     pub(super) dynamic_shared: u32,
 }
 
-/// What a block has without opting in to more.
+/// Shared memory in bytes of a block that does not opt in to more.
 const USUAL_SHARED: u32 = 48 << 10;
 
-/// `CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES`.
+/// Attribute `CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES`.
 const DYNAMIC_SHARED: i32 = 8;
 
 impl Function {
@@ -65,7 +65,7 @@ impl Driver {
         Ok(self.modules.insert(Loaded { context, module }))
     }
 
-    /// The module's functions go with it.
+    /// Unloads a module with its functions.
     pub(in crate::driver) fn unload(&mut self, module: Handle) -> Result {
         self.unfaulted(self.modules.get(module)?.context)?;
         self.refuse_while_capturing()?;
@@ -94,7 +94,8 @@ impl Driver {
         Ok(function)
     }
 
-    /// `CU_FUNC_ATTRIBUTE_…`, by the numbers of `cuda.h`; registers are not allotted here, so 32 stands for them.
+    /// Returns an attribute by its number in `cuda.h` (`CU_FUNC_ATTRIBUTE_…`). Registers are not allotted here; their number is
+    /// always 32.
     #[expect(clippy::cast_possible_wrap, reason = "sizes of shared memory are small")]
     pub(in crate::driver) fn function_attribute(&self, handle: Handle, which: i32) -> Result<i32> {
         let function = self.function(handle)?;
@@ -122,7 +123,7 @@ impl Driver {
         let function = self.functions.get_mut(handle)?;
         match (which, u32::try_from(value)) {
             (DYNAMIC_SHARED, Ok(bytes)) if bytes <= room => function.dynamic_shared = bytes,
-            // A wish about caches.
+            // A hint about caches.
             (9, _) => {}
             _ => return Err(Code::InvalidValue),
         }

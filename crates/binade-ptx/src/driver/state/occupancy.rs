@@ -1,4 +1,4 @@
-//! How many blocks fit on a multiprocessor, by threads and shared memory; registers are not allotted here.
+//! Number of blocks that fit on a multiprocessor, by threads and shared memory. Registers are not allotted here.
 
 use super::{Driver, Handle, device::MULTIPROCESSORS};
 use crate::driver::code::{Code, Result};
@@ -22,8 +22,8 @@ impl Driver {
         Ok(by_threads.min(by_shared).min(limits.blocks))
     }
 
-    /// Blocks that fill the device, and threads of each, with at most `most` threads a block (0: no such limit), where a block of so
-    /// many threads wants so much dynamic shared memory.
+    /// Returns the blocks that fill the device, and the threads of each, at most `most` (0: no such limit). `dynamic_shared`
+    /// gives the dynamic shared memory of a block by its threads.
     pub(in crate::driver) fn best_block(
         &self,
         function: Handle,
@@ -32,7 +32,7 @@ impl Driver {
     ) -> Result<(u32, u32)> {
         let most = if most == 0 { 1024 } else { most.min(1024) };
         let mut best = (0, 0);
-        // The largest first: of equals it stays.
+        // The largest comes first: of equals it stays.
         for warps in (1..=most.div_ceil(32)).rev() {
             let threads = (warps * 32).min(most);
             let blocks = self.blocks_that_fit(function, threads, dynamic_shared(threads))?;
@@ -43,7 +43,7 @@ impl Driver {
         Ok((best.0 * MULTIPROCESSORS, best.1))
     }
 
-    /// Dynamic shared memory that is left to each of `blocks` on a multiprocessor.
+    /// Returns the dynamic shared memory left to each of `blocks` on a multiprocessor.
     pub(in crate::driver) fn shared_left(&self, function: Handle, blocks: u32) -> Result<usize> {
         let limits = self.limits();
         let taken = self.function(function)?.static_shared()?;

@@ -1,16 +1,16 @@
-//! Page-locked host memory: what the driver handed out, and what a caller registered.
+//! Page-locked host memory: allocated by the driver, or registered by a caller.
 
 use std::collections::BTreeMap;
 
 use super::Driver;
 use crate::driver::code::{Code, Result};
 
-/// A page, so that memory made of them begins on one.
+/// Page of host memory; memory made of pages begins on a page.
 #[derive(Clone, Debug)]
 #[repr(align(4096))]
 struct Page(#[expect(dead_code, reason = "callers read and write it by address")] [u8; 4096]);
 
-/// By address. Pages are kept in vectors, which stay where they are when the table grows.
+/// Pinned memory by address. Pages are kept in vectors, which stay in place when the table grows.
 #[derive(Debug, Default)]
 pub(super) struct Pinned {
     made: BTreeMap<usize, Vec<Page>>,
@@ -18,7 +18,7 @@ pub(super) struct Pinned {
 }
 
 impl Driver {
-    /// Memory of the host's, full of 0xff as the device's is.
+    /// Allocates host memory, full of 0xff as device memory is.
     pub(in crate::driver) fn allocate_host(&mut self, bytes: usize) -> Result<*mut u8> {
         self.context()?;
         self.refuse_while_capturing()?;

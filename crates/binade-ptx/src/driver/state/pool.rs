@@ -1,18 +1,18 @@
-//! Memory pools. Memory is given back when freed, so of a pool's settings only what it counts has an effect.
+//! Memory pools. Memory is given back when freed, so that of a pool's settings only its counters have an effect.
 
 use std::collections::BTreeMap;
 
 use super::{Driver, Handle};
 use crate::driver::code::{Code, Result};
 
-/// `CU_MEMPOOL_ATTR_RELEASE_THRESHOLD`, the last that can be set freely; the first three are switches.
+/// Attribute `CU_MEMPOOL_ATTR_RELEASE_THRESHOLD`, the last that can be set freely; the first three are switches.
 const RELEASE_THRESHOLD: u32 = 4;
-/// `CU_MEMPOOL_ATTR_RESERVED_MEM_CURRENT` to `CU_MEMPOOL_ATTR_USED_MEM_HIGH`.
+/// Attributes `CU_MEMPOOL_ATTR_RESERVED_MEM_CURRENT` to `CU_MEMPOOL_ATTR_USED_MEM_HIGH`.
 const COUNTERS: std::ops::RangeInclusive<u32> = 5..=8;
 
 #[derive(Debug)]
 pub(super) struct Pool {
-    /// Where its memory is.
+    /// Device whose memory the pool hands out.
     pub(super) device: usize,
     set: BTreeMap<u32, u64>,
 }
@@ -65,7 +65,7 @@ impl Driver {
             1..=RELEASE_THRESHOLD => {
                 Ok(settings.get(&attribute).copied().unwrap_or(u64::from(attribute < 4)))
             }
-            // High-water marks are the present use: nothing here keeps memory beyond it.
+            // A high-water mark equals the present use: a pool keeps no memory beyond it.
             _ if COUNTERS.contains(&attribute) => Ok(self.memory.used_of(pool)),
             _ => Err(Code::InvalidValue),
         }
@@ -83,7 +83,7 @@ impl Driver {
                 settings.insert(attribute, value);
                 Ok(())
             }
-            // A high-water mark can be reset, and nothing else.
+            // A high-water mark can be reset; no other counter can be set.
             6 | 8 if value == 0 => Ok(()),
             _ => Err(Code::InvalidValue),
         }

@@ -1,4 +1,4 @@
-//! Streams. Work in them runs at once, so waiting finds it done; what is left is who may capture, and who waits for whom.
+//! Streams. Work in them runs at once, so waiting finds it done. Captures, and the order they imply among streams, are kept.
 
 use std::thread::{ThreadId, current};
 
@@ -8,11 +8,11 @@ use crate::driver::{
     host::HostCall,
 };
 
-/// `CU_STREAM_LEGACY`; handle 0 means the same, this driver not being built for per-thread default streams.
+/// Handle `CU_STREAM_LEGACY`; handle 0 means the same, since this driver has no per-thread default streams.
 const LEGACY: Handle = 1;
-/// `CU_STREAM_PER_THREAD`.
+/// Handle `CU_STREAM_PER_THREAD`.
 const PER_THREAD: Handle = 2;
-/// `CU_STREAM_NON_BLOCKING`: does not wait for the legacy stream.
+/// Flag `CU_STREAM_NON_BLOCKING`: the stream does not wait for the legacy stream.
 const NON_BLOCKING: u32 = 1;
 
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -46,7 +46,7 @@ impl Stream {
 }
 
 impl Driver {
-    /// Least and greatest, as recent GPUs have them.
+    /// Least and greatest priority, as recent GPUs have them.
     pub(in crate::driver) const PRIORITIES: (i32, i32) = (0, -5);
 
     pub(in crate::driver) fn create_stream(&mut self, flags: u32, priority: i32) -> Result<Handle> {
@@ -70,7 +70,7 @@ impl Driver {
         self.streams.remove(handle).map(|_| ())
     }
 
-    /// The stream that a handle means, in a context without a fault.
+    /// Returns the stream that a handle means, in a context without a fault.
     pub(super) fn stream(&mut self, handle: Handle) -> Result<Handle> {
         let stream = match handle {
             0 | LEGACY => self.legacy()?,
@@ -110,7 +110,8 @@ impl Driver {
         self.run(context, &work)
     }
 
-    /// The legacy stream waits for every blocking stream, and nothing can wait for one that captures.
+    /// Refuses work in the legacy stream while a blocking stream captures: the legacy stream waits for every blocking stream, and
+    /// no call can wait for one that captures.
     pub(super) fn refuse_implicit(&mut self, stream: Handle) -> Result {
         match self.captured_behind(stream)? {
             Some(capture) => {
@@ -130,7 +131,7 @@ impl Driver {
         Ok(captured.and_then(|other| other.capture).filter(|_| stream.is_legacy()))
     }
 
-    /// Waiting, and asking whether it is done: both are forbidden to a stream that captures.
+    /// Waits for a stream, or asks for its completion: a stream that captures refuses both.
     pub(in crate::driver) fn synchronize(&mut self, stream: Handle) -> Result {
         let stream = self.stream(stream)?;
         if let Some(capture) = self.streams.get(stream)?.capture {
@@ -152,7 +153,7 @@ impl Driver {
         if captures.is_empty() { Ok(()) } else { Err(Code::CaptureUnsupported) }
     }
 
-    /// The stream's capture, and how it stands.
+    /// Returns the status of a stream's capture, and its handle.
     pub(in crate::driver) fn capture_of(&mut self, stream: Handle) -> Result<(Status, Handle)> {
         let stream = self.stream(stream)?;
         if self.captured_behind(stream)?.is_some() {
@@ -169,7 +170,7 @@ impl Driver {
         Ok(self.streams.get(stream)?.context)
     }
 
-    /// Flags and priority.
+    /// Returns the stream's flags and priority.
     pub(in crate::driver) fn stream_traits(&mut self, stream: Handle) -> Result<(u32, i32)> {
         let stream = self.stream(stream)?;
         let stream = self.streams.get(stream)?;

@@ -1,4 +1,4 @@
-//! Objects by handle. A handle is used once and tells its kind, so that a stale or mistaken one is found in no table.
+//! Objects by handle. A handle is used once and tells its kind, so that no table finds a stale or mistaken one.
 
 use std::collections::BTreeMap;
 
@@ -12,13 +12,13 @@ pub(super) struct Table<T> {
 }
 
 impl<T> Table<T> {
-    /// A table whose handles no table of another kind has.
+    /// Creates a table whose handles no table of another kind has.
     pub(super) fn new(kind: u64) -> Self {
         Self { next: kind << 40, entries: BTreeMap::new() }
     }
 
     pub(super) fn insert(&mut self, entry: T) -> Handle {
-        // Sixteen apart, as addresses of objects are.
+        // Handles are sixteen apart, as addresses of objects are.
         self.next += 16;
         self.entries.insert(self.next, entry);
         self.next

@@ -1,4 +1,4 @@
-//! What the driver keeps for each thread of the host: its contexts, and how strict it is about captures of others.
+//! State of each host thread: its stack of contexts, and its capture mode.
 
 use std::cell::{Cell, RefCell};
 
@@ -6,7 +6,7 @@ use super::{Handle, capture::Mode};
 use crate::driver::code::{Code, Result};
 
 thread_local! {
-    /// The current context is the last; `None` where somebody set it to none.
+    /// Stack of contexts, the current one last; `None` if the current one was set to none.
     static CONTEXTS: RefCell<Vec<Option<Handle>>> = const { RefCell::new(Vec::new()) };
     static MODE: Cell<Mode> = const { Cell::new(Mode::Global) };
     static IN_HOST_FUNCTION: Cell<bool> = const { Cell::new(false) };
@@ -39,12 +39,12 @@ pub(super) fn mode() -> Mode {
     MODE.get()
 }
 
-/// The thread's mode until now.
+/// Sets the thread's mode and returns the one before.
 pub(super) fn exchange_mode(mode: Mode) -> Mode {
     MODE.replace(mode)
 }
 
-/// Whether the driver is calling a function of the host's on this thread, which must not call back.
+/// Returns true if the driver is calling a host function on this thread, which must not call back.
 pub(in crate::driver) fn in_host_function() -> bool {
     IN_HOST_FUNCTION.get()
 }

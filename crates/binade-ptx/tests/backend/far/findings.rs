@@ -1,9 +1,9 @@
-//! `unscale` names what is far.
+//! `unscale` finds and names non-finite elements at far indices.
 
 use super::*;
 use binade_ptx::{Arg, Capability};
 
-/// `Row` of `unscale.cu`, twice: the short one and the far one.
+/// Returns two `Row`s of `unscale.cu`: the short one and the far one.
 fn unscale_rows(values: u64) -> Vec<u8> {
     let row = |values, len, first_chunk, parameter| {
         [longs([values, 0, len, first_chunk]), words([parameter, F32])].concat()
@@ -11,7 +11,7 @@ fn unscale_rows(values: u64) -> Vec<u8> {
     [row(0, SHORT, 0, 3), row(values, LEN, 1, 4)].concat()
 }
 
-/// `Found` after a pass over the chunks around an edge with a NaN at `index`: parameter, index, and how many NaNs.
+/// Returns `Found` after a pass over the chunks around an edge with a NaN at `index`: parameter, index, and number of NaNs.
 fn unscale(edge: u64, offset: u64, index: u64) -> (u32, u64, u64) {
     let (module, mut gpu) = (module("unscale"), Gpu::new(Capability::SM_75));
     let range = around(edge);

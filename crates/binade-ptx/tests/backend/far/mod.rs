@@ -1,5 +1,5 @@
-//! Elements beyond 2^31 and 2^32 of one row, by launching only the chunks around them: the row's addresses begin far before
-//! the memory that is there, which holds exactly what those chunks may touch, so that any other access is a fault.
+//! Elements beyond 2^31 and 2^32 of one row. Only the chunks around them are launched: the row's addresses begin far before the
+//! memory that is there, which holds exactly those chunks, so that any other access is a fault.
 
 mod findings;
 mod steps;
@@ -9,30 +9,30 @@ use crate::committed;
 use binade_ptx::{DevicePtr, Gpu, Module};
 use std::ops::Range;
 
-/// Elements of a chunk, as the backend's shortest.
+/// Elements of a chunk, as in the backend's shortest.
 const CHUNK: u64 = 4096;
 
 /// Elements of the far row; its last chunk ends early, as tails do.
 const LEN: u64 = (1 << 32) + CHUNK + 904;
 
-/// Where 32 bits run out, signed and unsigned.
+/// Indices at which 32 bits run out, signed and unsigned.
 const EDGES: [u64; 2] = [1 << 31, 1 << 32];
 
-/// Elements that the addresses are off alignment.
+/// Elements by which addresses are misaligned.
 const OFFSETS: [u64; 2] = [0, 1];
 
 const F16: u32 = 1;
 const F32: u32 = 2;
 
-/// The elements of the chunk before an edge, the one behind it and one more.
+/// Returns the indices of three chunks around an edge: one before it and two behind, cut at the row's end.
 fn around(edge: u64) -> Range<u64> {
     edge - CHUNK..(edge + 2 * CHUNK).min(LEN)
 }
 
-/// Of the row before the far one: a chunk of its own, which nobody launches.
+/// Elements of the row before the far one, which is a chunk of its own and is not launched.
 const SHORT: u64 = 5;
 
-/// The number of the first chunk of [`around`], behind the short row's.
+/// Returns the number of the first chunk of [`around`], behind the short row's.
 fn from(edge: u64) -> u64 {
     1 + around(edge).start / CHUNK
 }
@@ -63,7 +63,7 @@ fn floats(values: impl IntoIterator<Item = f32>) -> Vec<u8> {
     words(values.into_iter().map(f32::to_bits))
 }
 
-/// Part of an array: memory for the elements of a range, and the address of the whole's element 0.
+/// Part of an array: memory for the elements of a range, and the address of the whole array's element 0.
 struct Window {
     memory: DevicePtr,
     bytes: usize,
@@ -83,12 +83,12 @@ impl Window {
     }
 }
 
-/// `Owed` of `state.cuh`: nothing to unscale, nothing to clip.
+/// Returns `Owed` of `state.cuh` with nothing to unscale and nothing to clip.
 fn owed() -> Vec<u8> {
     [floats([1.0, 1.0, 0.0, 0.0]), longs([0])].concat()
 }
 
-/// Small numbers that differ from those around them; sixteen bits hold them.
+/// Returns a small number, exact in sixteen bits, that differs from those around it.
 #[expect(clippy::cast_precision_loss, reason = "below 97")]
 fn number(index: u64, period: u64) -> f32 {
     (index % period) as f32 - 11.0

@@ -3,13 +3,13 @@
 use super::*;
 use binade_ptx::{Arg, Capability};
 
-/// What a step does to a master, given its gradient: the new master, and the new moments.
+/// Update rule of the host: from gradient and master, the new master and the new moments.
 type Step = fn(f32, f32) -> (f32, [f32; 3]);
 
-/// `COPY` of `step.cuh`.
+/// Flag `COPY` of `step.cuh`.
 const COPY: u32 = 1;
 
-/// `StepRow` of `step.cuh`, twice: gradient, parameter, master, moments.
+/// Returns two `StepRow`s of `step.cuh`: gradient, parameter, master, moments.
 fn step_rows(addresses: [u64; 6]) -> Vec<u8> {
     let row = |addresses: [u64; 6], len, first_chunk| {
         [longs(addresses), longs([0, len, first_chunk, 0]), words([0, F16, F16, COPY])].concat()

@@ -1,15 +1,15 @@
-//! `accumulate`, `clip_groups`, `materialise` and the passes of `scaled_f16`, which are told no first chunk: the row's own
-//! first chunk lies as far before zero as its first block is to be launched late.
+//! `accumulate`, `clip_groups`, `materialise` and the passes of `scaled_f16` on far elements. These kernels take no first chunk:
+//! the row's own first chunk is a negative number, by which its first launched block is far inside.
 
 use super::*;
 use binade_ptx::{Arg, Capability};
 
-/// The first chunk of a row whose chunks [`around`] an edge are to be blocks 0, 1 and so on.
+/// Returns the row's first chunk for which the chunks [`around`] an edge are blocks 0, 1 and so on.
 fn first_chunk(edge: u64) -> u64 {
     (around(edge).start / CHUNK).wrapping_neg()
 }
 
-/// Runs `check` around each edge from each start.
+/// Calls `check` for each edge and each offset.
 fn each(check: impl Fn(&mut Gpu, u64, u64)) {
     for (edge, offset) in EDGES.into_iter().flat_map(|edge| OFFSETS.map(|offset| (edge, offset))) {
         check(&mut Gpu::new(Capability::SM_75), edge, offset);
@@ -59,7 +59,7 @@ fn clip_groups_measures_the_elements_beyond_32_bits_and_no_others() {
         let range = around(edge);
         let values = Window::new(gpu, &range, offset, &halves(range.clone().map(gradient)));
         let row = [longs([values.whole, 0, LEN, first_chunk(edge)]), words([F16, 0])].concat();
-        // To a norm of at most 1, by all squares and by the largest, in a group of its own without a chunk.
+        // Clips to a norm of at most 1, by all squares and by the largest, in a group of its own without a chunk.
         let groups = [(0, 0), (u64::from(BLOCKS), 1)]
             .map(|(first, norm)| [longs([first]), words([norm, 1.0_f32.to_bits(), 7, 0])].concat());
         let factors = upload(gpu, &[0xff; 8]);
@@ -84,7 +84,7 @@ fn narrow(x: f64) -> f32 {
     x as f32
 }
 
-/// `Row` of `scaled_f16.cu`, without what only counting needs.
+/// Returns a `Row` of `scaled_f16.cu` without the fields that only counting needs.
 fn scaled_row(
     values: u64,
     exponent: DevicePtr,
@@ -101,7 +101,7 @@ fn scaled_f16_opens_and_packs_the_elements_beyond_32_bits_and_no_others() {
     let module = module("scaled_f16");
     each(|gpu, edge, offset| {
         let range = around(edge);
-        // Halves, by an exponent of -1. The largest, 85, is from 2^6 on, which comes to lie at 2^14: times 2^8.
+        // Values are halves, by an exponent of -1. The largest, 85, is at least 2^6, and scaled to 2^14: times 2^8.
         let values =
             Window::new(gpu, &range, offset, &halves(range.clone().map(|i| 0.5 * master(i))));
         let wide = Window::new(gpu, &range, offset, &floats(range.clone().map(|_| 0.0)));

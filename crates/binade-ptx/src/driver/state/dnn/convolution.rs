@@ -1,4 +1,4 @@
-//! The convolution itself: held to the memory it works on, and computed in the order of its stream.
+//! Convolution: its memory checked when it is asked for, computed in the order of its stream.
 
 use std::{ops::Range, sync::Arc};
 
@@ -15,7 +15,7 @@ use crate::{
     },
 };
 
-/// The arguments of a convolution beside the descriptors.
+/// Arguments of a convolution beside the descriptors.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::driver) struct Call {
     pub(in crate::driver) alpha: f32,
@@ -27,7 +27,7 @@ pub(in crate::driver) struct Call {
     pub(in crate::driver) workspace_bytes: usize,
 }
 
-/// A convolution with all that it needs, whatever becomes of the descriptors.
+/// Convolution with all that it needs, so that descriptors may be destroyed before it runs.
 #[derive(Debug)]
 pub(in crate::driver) struct Convolution {
     problem: Problem,
@@ -35,7 +35,7 @@ pub(in crate::driver) struct Convolution {
 }
 
 impl Convolution {
-    /// What is computed, and where it goes.
+    /// Returns the tensor that is computed, and its address.
     fn result(&self) -> (Tensor, u64) {
         let Self { problem, call } = self;
         match problem.pass {
@@ -45,13 +45,13 @@ impl Convolution {
         }
     }
 
-    /// Where its tensors are.
+    /// Returns the addresses of X, W and Y.
     pub(in crate::driver) fn tensors(&self) -> [u64; 3] {
         [self.call.x, self.call.w, self.call.y]
     }
 }
 
-/// What addresses are multiples of, for Tensor Cores.
+/// Alignment of addresses in bytes, for Tensor Cores.
 const ALIGNED: u64 = 16;
 
 impl Driver {
@@ -63,7 +63,7 @@ impl Driver {
         if !told.asked.contains(&problem.hashed()) {
             return Err(bad("nobody has asked for this convolution's workspace"));
         }
-        // An `f64` of 1 is 0 in its first four bytes.
+        // The first four bytes of an `f64` of 1 are 0, so a scalar of the wrong type is refused.
         if call.alpha.to_bits() != 1.0_f32.to_bits() || call.beta.to_bits() != 0 {
             return Err(unknown("an alpha and beta of", format_args!("{call:?}")));
         }
@@ -75,7 +75,7 @@ impl Driver {
         self.submit(stream, work).map_err(|_| Status::ExecutionFailed)
     }
 
-    /// What is wrong with the memory.
+    /// Returns a message and a status if the memory does not fit the problem.
     fn dnn_objection(&self, problem: &Problem, call: &Call) -> Option<(&'static str, Status)> {
         let Call { x, w, y, workspace, workspace_bytes, .. } = *call;
         let needed = problem.workspace();
@@ -109,8 +109,8 @@ impl Driver {
         (overlaps || meets(&result, &scratch)).then_some((what, Status::BadParam))
     }
 
-    /// Computes it: products in f32, added by `fma` in the order of images, channels and places, one rounding to the result's
-    /// type.
+    /// Computes the convolution: products in f32, added by `fma` in the order of images, channels and places, one rounding to the
+    /// result's type.
     pub(in crate::driver) fn convolve(&mut self, convolution: &Convolution) -> code::Result {
         let Convolution { problem, call } = convolution;
         if problem.workspace() > 0 {
@@ -141,7 +141,7 @@ impl Driver {
 }
 
 impl Problem {
-    /// Calls with every product of the convolution: where its element of X, of W and of Y is.
+    /// Calls `product` for every product of the convolution, with the indices of its elements of X, W and Y.
     fn products(&self, mut product: impl FnMut([usize; 3])) {
         let Self { x, w, y, .. } = self;
         for of_y in each(y.sizes) {
@@ -160,14 +160,14 @@ impl Problem {
         }
     }
 
-    /// The image's row or column under the kernel's in a window, unless that is padding.
+    /// Returns the image's row or column under a kernel tap in a window; `None` in padding.
     fn pixel(&self, axis: usize, window: usize, tap: usize) -> Option<usize> {
         let place = (window * self.stride[axis] + tap).checked_sub(self.padding[axis])?;
         (place < self.x.sizes[axis + 2]).then_some(place)
     }
 }
 
-/// Every place of a tensor of these sizes, in memory's order.
+/// Returns every place of a tensor of these sizes, in memory order.
 fn each([a, b, c, d]: [usize; 4]) -> impl Iterator<Item = [usize; 4]> {
     (0..a * b * c * d).map(move |i| [i / (b * c * d), i / (c * d) % b, i / d % c, i % d])
 }

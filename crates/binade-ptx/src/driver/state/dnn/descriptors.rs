@@ -1,19 +1,19 @@
-//! Descriptors, by their numbers in `cudnn_graph.h` and `cudnn_ops.h`; what is not simulated is refused.
+//! Descriptors with their numbers in `cudnn_graph.h` and `cudnn_ops.h`. Values that are not simulated are refused.
 
 use super::{Result, Status};
 use crate::driver::state::{lt::Kind, tell};
 
-/// Images or kernels, one behind the other with nothing between: `CUDNN_TENSOR_NCHW`.
+/// Contiguous images or kernels in the layout `CUDNN_TENSOR_NCHW`.
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
 pub(in crate::driver) struct Tensor {
     pub(super) kind: Kind,
     pub(super) sizes: [usize; 4],
 }
 
-/// `CUDNN_TENSOR_NCHW`.
+/// Value of `CUDNN_TENSOR_NCHW`.
 const NCHW: u32 = 0;
 
-/// The library takes no tensor of as many elements.
+/// Number of elements from which on the library takes no tensor.
 const TOO_MANY: usize = 1 << 31;
 
 impl Tensor {
@@ -49,27 +49,27 @@ impl Tensor {
         (self.len() * self.kind.bytes()) as u64
     }
 
-    /// Where an element is.
+    /// Returns the index of an element.
     pub(super) fn place(&self, [a, b, c, d]: [usize; 4]) -> usize {
         let [_, channels, rows, columns] = self.sizes;
         ((a * channels + b) * rows + c) * columns + d
     }
 }
 
-/// How a kernel moves, and what multiplies.
+/// Convolution descriptor: padding, stride and math type.
 #[derive(Clone, Copy, Debug, Default)]
 pub(in crate::driver) struct How {
     /// Padding and stride, once they are set.
     pub(super) moves: Option<[[usize; 2]; 2]>,
-    /// `cudnnMathType_t`; the default allows TF32 from compute capability 8.0 on.
+    /// Value of `cudnnMathType_t`; the default allows TF32 from compute capability 8.0 on.
     pub(super) math: u32,
 }
 
-/// `CUDNN_CROSS_CORRELATION`, `CUDNN_DATA_FLOAT`.
+/// Values of `CUDNN_CROSS_CORRELATION` and, below, `CUDNN_DATA_FLOAT`.
 const NOT_FLIPPED: u32 = 1;
 const F32: u32 = 0;
 
-/// `cudnnSetConvolution2dDescriptor`.
+/// Arguments of `cudnnSetConvolution2dDescriptor`.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::driver) struct Moves {
     pub(in crate::driver) padding: [i32; 2],
@@ -108,7 +108,7 @@ impl How {
     }
 }
 
-/// A mistake that the library would find too.
+/// Reports a mistake that the library finds too.
 pub(super) fn bad(what: &str) -> Status {
     tell(format_args!("cuDNN: {what}"));
     Status::BadParam

@@ -1,4 +1,4 @@
-//! A problem: what descriptors say together, and the workspace for it.
+//! Convolution problem: the descriptors together, checked, and its workspace.
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 
@@ -15,14 +15,14 @@ use crate::{
     },
 };
 
-/// Which of the three is computed from the other two.
+/// Tensor that a pass computes from the other two.
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
 pub(in crate::driver) enum Pass {
-    /// Y of X and W.
+    /// Y, from X and W.
     Forward,
-    /// X's gradient.
+    /// Gradient of X.
     Data,
-    /// W's gradient.
+    /// Gradient of W.
     Filter,
 }
 
@@ -38,15 +38,15 @@ pub(in crate::driver) struct Descriptors {
     pub(in crate::driver) algorithm: u32,
 }
 
-/// `…_FWD_ALGO_IMPLICIT_PRECOMP_GEMM`, `…_BWD_DATA_ALGO_1` and `…_BWD_FILTER_ALGO_1`, all deterministic.
+/// Number of `…_FWD_ALGO_IMPLICIT_PRECOMP_GEMM`, `…_BWD_DATA_ALGO_1` and `…_BWD_FILTER_ALGO_1`, all deterministic.
 const ALGORITHM: u32 = 1;
 
-/// `CUDNN_DEFAULT_MATH`, `CUDNN_TENSOR_OP_MATH` and `CUDNN_FMA_MATH`.
+/// Values of `CUDNN_DEFAULT_MATH` and, below, `CUDNN_TENSOR_OP_MATH` and `CUDNN_FMA_MATH`.
 const DEFAULT: u32 = 0;
 const TENSOR_OP: u32 = 1;
 const FMA: u32 = 3;
 
-/// A convolution that has been found to make sense.
+/// Convolution whose sizes and types have been checked.
 #[derive(Clone, Copy, Debug, Hash)]
 pub(super) struct Problem {
     pub(super) reads: Reads,
@@ -59,7 +59,7 @@ pub(super) struct Problem {
 }
 
 impl Problem {
-    /// Indices forward, nothing for the input's gradient, partial sums for the weight's.
+    /// Returns the workspace in bytes: indices forward, none for the input's gradient, partial sums for the weight's.
     pub(super) fn workspace(&self) -> usize {
         let [_, channels, rows, columns] = self.w.sizes;
         match self.pass {
@@ -75,7 +75,7 @@ impl Problem {
         hasher.finish()
     }
 
-    /// What is wrong with its sizes.
+    /// Returns a message if the sizes or types do not fit together.
     fn objection(&self) -> Option<&'static str> {
         let Self { x, w, y, padding, stride, .. } = self;
         let windows = |axis: usize| {
@@ -99,14 +99,14 @@ impl Problem {
 }
 
 impl Driver {
-    /// Bytes that the algorithm wants, which must be asked for before it runs.
+    /// Returns the workspace in bytes. It must be asked for before the convolution runs.
     pub(in crate::driver) fn dnn_workspace(&mut self, of: Descriptors) -> Result<usize> {
         let problem = self.dnn_problem(of)?;
         self.dnn.handles.get_mut(of.handle)?.asked.insert(problem.hashed());
         Ok(problem.workspace())
     }
 
-    /// What the descriptors say together.
+    /// Returns the problem that the descriptors describe.
     pub(super) fn dnn_problem(&self, of: Descriptors) -> Result<Problem> {
         self.dnn.handles.get(of.handle)?;
         let unset = || bad("a descriptor that nobody has set");
@@ -116,11 +116,11 @@ impl Driver {
         let how = *self.dnn.hows.get(of.how)?;
         let [padding, stride] = how.moves.ok_or_else(unset)?;
         if of.algorithm != ALGORITHM {
-            // 0, and 3 of the filter's, add by atomics.
+            // Algorithm 0 of both gradients, and 3 of the filter's, add by atomics.
             return Err(unknown("algorithm", format_args!("{} of {:?}", of.algorithm, of.pass)));
         }
         let reads = match (how.math, x.kind) {
-            // Before 8.0 the default is no other than `FMA`; whoever asks for TF32 there means something else.
+            // Before 8.0 the default is the same as `FMA`; a caller that asks for TF32 there means something else.
             (DEFAULT, Kind::F32) if self.capability >= Capability::SM_80 => Reads::Tf32,
             (FMA, Kind::F32) | (TENSOR_OP, Kind::F16 | Kind::BF16) => Reads::All,
             (math, kind) => return Err(unknown("math type", format_args!("{math} of {kind:?}"))),
@@ -130,7 +130,7 @@ impl Driver {
             tell(format_args!("cuDNN: {objection}: {problem:?}"));
             return Err(Status::ShapeMismatch);
         }
-        // As a library has it whose kernels clip a window at one edge: no window lies in padding as a whole.
+        // Libraries whose kernels clip a window at one edge have this limit: no window lies in padding as a whole.
         if padding[0] >= w.sizes[2] || padding[1] >= w.sizes[3] {
             return Err(Status::NotSupportedPadding);
         }

@@ -1,4 +1,4 @@
-//! What cuDNN's functions return: `cudnnStatus_t` of cuDNN 9.
+//! Status codes of cuDNN's functions: `cudnnStatus_t` of cuDNN 9.
 
 use crate::driver::code::Code;
 
@@ -21,7 +21,7 @@ pub(in crate::driver) enum Status {
 
 pub(in crate::driver) type Result<T = ()> = std::result::Result<T, Status>;
 
-/// A handle that no table has, or null where there must be something.
+/// Maps a handle that no table has, or an unexpected null, to `BadParam`.
 impl From<Code> for Status {
     fn from(_: Code) -> Self {
         Self::BadParam

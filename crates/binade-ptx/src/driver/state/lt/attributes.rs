@@ -1,9 +1,9 @@
-//! Descriptors, each with the attributes that are simulated, by their numbers in `cublasLt.h`; other attributes are refused.
+//! Descriptors with the simulated attributes, by their numbers in `cublasLt.h`. Other attributes are refused.
 
 use super::{Result, Status};
 use crate::driver::state::tell;
 
-/// `cudaDataType_t`.
+/// C type `cudaDataType_t`, as far as it is simulated.
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
 pub(in crate::driver::state) enum Kind {
     F32,
@@ -26,7 +26,7 @@ impl Kind {
     }
 }
 
-/// A matrix, or a batch of them, in columns.
+/// Column-major matrix, or a batch of them.
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
 pub(in crate::driver) struct Layout {
     pub(super) kind: Kind,
@@ -45,7 +45,7 @@ impl Layout {
 
     pub(in crate::driver) fn set(&mut self, attribute: u32, value: &[u8]) -> Result {
         match attribute {
-            // Columns are the order there is: `CUBLASLT_ORDER_COL`.
+            // Column-major is the one supported order: `CUBLASLT_ORDER_COL`.
             1 => only("order", i32::from_ne_bytes(sized(value)?), 0),
             5 => {
                 self.batch = i32::from_ne_bytes(sized(value)?);
@@ -60,21 +60,21 @@ impl Layout {
     }
 }
 
-/// What of an operand is multiplied.
+/// Part of an operand's bits that is multiplied.
 #[derive(Clone, Copy, Debug, Default, Eq, Hash, PartialEq)]
 pub(in crate::driver::state) enum Reads {
     #[default]
     All,
-    /// The exponent and the first 10 bits of an f32's significand.
+    /// Exponent and first 10 bits of an f32's significand.
     Tf32,
 }
 
-/// Bits of an f32's significand that TF32 has not.
+/// Bits of an f32's significand that TF32 lacks.
 const DROPPED: u32 = 13;
 
 impl Reads {
-    /// An operand as it is multiplied. The bits are dropped: a GPU's library may round, and is nearer then, but nobody promises
-    /// that. A NaN that has none but those bits is infinity.
+    /// Returns an operand as it is multiplied. The bits are dropped: NVIDIA's library may round, and is nearer then, but does not
+    /// promise it. A NaN that has no other bits becomes infinity.
     pub(in crate::driver::state) fn of(self, value: f32) -> f32 {
         match self {
             Self::All => value,
@@ -83,26 +83,27 @@ impl Reads {
     }
 }
 
-/// What is done with the matrices.
+/// Operation descriptor of a product.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::driver) struct Desc {
     pub(super) reads: Reads,
-    /// Of A and B.
+    /// Transposition of A and B.
     pub(super) transposed: [bool; 2],
     pub(super) has_bias: bool,
-    /// 0 where none has been given.
+    /// Address of the bias; 0 if none was given.
     pub(super) bias: u64,
 }
 
-/// `CUBLAS_COMPUTE_32F` and `…_FAST_TF32`.
+/// Values of `CUBLAS_COMPUTE_32F` and, below, `…_FAST_TF32`.
 const COMPUTE_32F: u32 = 68;
 const FAST_TF32: u32 = 77;
-/// `CUBLASLT_EPILOGUE_DEFAULT` and `…_BIAS`.
+/// Values of `CUBLASLT_EPILOGUE_DEFAULT` and, below, `…_BIAS`.
 const PLAIN: u32 = 1;
 const BIAS: u32 = 4;
 
 impl Desc {
-    /// Sums and scalars are f32, or refused: sums in sixteen bits, and the `FAST` types but for TF32, are other numbers.
+    /// Creates a descriptor whose sums and scalars are f32. Sums in sixteen bits, and the `FAST` types but for TF32, give other
+    /// numbers and are refused.
     pub(in crate::driver) fn new(compute: u32, scale: u32) -> Result<Self> {
         let reads = match compute {
             COMPUTE_32F => Reads::All,
@@ -117,11 +118,11 @@ impl Desc {
 
     pub(in crate::driver) fn set(&mut self, attribute: u32, value: &[u8]) -> Result {
         match attribute {
-            // Scalars on the host: `CUBLASLT_POINTER_MODE_HOST`.
+            // Scalars are on the host: `CUBLASLT_POINTER_MODE_HOST`.
             2 => only("pointer mode", i32::from_ne_bytes(sized(value)?), 0),
             3 | 4 => {
                 let operand = &mut self.transposed[attribute as usize - 3];
-                // `CUBLAS_OP_N`, `CUBLAS_OP_T`.
+                // Values of `CUBLAS_OP_N` and `CUBLAS_OP_T`.
                 *operand = match i32::from_ne_bytes(sized(value)?) {
                     0 => false,
                     1 => true,
@@ -146,17 +147,17 @@ impl Desc {
     }
 }
 
-/// What an algorithm may do and rely on.
+/// Preference: limits and alignments that an algorithm may rely on.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::driver) struct Preference {
-    /// `cublasLtReductionScheme_t`, a bit each.
+    /// Set of `cublasLtReductionScheme_t`, a bit each.
     pub(super) reductions: u32,
     pub(super) workspace: u64,
-    /// Of A, B, C and D, in bytes.
+    /// Alignment of A, B, C and D in bytes.
     pub(super) aligned: [u32; 4],
 }
 
-/// As the library has it before it is told.
+/// Values of a preference before any is set, as the library has them.
 impl Default for Preference {
     fn default() -> Self {
         Self { reductions: 7, workspace: 0, aligned: [256; 4] }
@@ -187,7 +188,7 @@ impl Preference {
     }
 }
 
-/// The value, if it is as long as the attribute's type.
+/// Returns the value, if its length is the attribute's type's.
 fn sized<const N: usize>(value: &[u8]) -> Result<[u8; N]> {
     value.try_into().map_err(|_| {
         tell(format_args!("cuBLASLt: an attribute of {N} bytes was given {}", value.len()));

@@ -1,4 +1,4 @@
-//! A problem, and the algorithm for it.
+//! Matrix product problem, and the algorithm for it.
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 
@@ -16,49 +16,49 @@ use crate::{
 pub(in crate::driver) struct Descriptors {
     pub(in crate::driver) handle: Handle,
     pub(in crate::driver) desc: Handle,
-    /// Of A, B, C and D.
+    /// Layouts of A, B, C and D.
     pub(in crate::driver) layouts: [Handle; 4],
 }
 
-/// `cublasLtMatmulAlgo_t`: which algorithm, for what, and what it relies on.
+/// C type `cublasLtMatmulAlgo_t`: the algorithm, its problem, and the alignments it relies on.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 #[repr(C)]
 pub(in crate::driver) struct Algorithm {
     mark: u64,
-    /// Of the problem that it was given for.
+    /// Hash of the problem that it was given for.
     problem: u64,
-    /// Bytes of A, B, C and D.
+    /// Alignment of A, B, C and D in bytes.
     pub(super) aligned: [u32; 4],
     pub(super) workspace: u64,
     rest: [u64; 3],
 }
 
-/// No memory that nobody wrote to looks like this.
+/// Mark of an algorithm, which unwritten memory does not have.
 const MARK: u64 = u64::from_le_bytes(*b"cublasLt");
 
-/// Terms from which on the sum is split and joined in a workspace.
+/// Least number of terms whose sum is split and joined in a workspace.
 const SPLIT: u64 = 64;
 
-/// What the joining takes.
+/// Bytes of that workspace.
 const WORKSPACE: u64 = 1 << 20;
 
 /// Bits of `cublasLtReductionScheme_t` that add partial sums in place or in the result's type.
 const FORBIDDEN: u32 = 1 | 4;
 
-/// A product that has been found to make sense.
+/// Product whose sizes and types have been checked.
 #[derive(Clone, Copy, Debug, Hash)]
 pub(super) struct Problem {
     pub(super) reads: Reads,
     pub(super) a: Layout,
     pub(super) b: Layout,
     pub(super) d: Layout,
-    /// Of A and B.
+    /// Transposition of A and B.
     pub(super) transposed: [bool; 2],
     pub(super) has_bias: bool,
 }
 
 impl Problem {
-    /// Terms of an element's sum.
+    /// Returns the number of terms of an element's sum.
     pub(super) fn terms(&self) -> u64 {
         if self.transposed[0] { self.a.rows } else { self.a.columns }
     }
@@ -69,7 +69,7 @@ impl Problem {
         hasher.finish()
     }
 
-    /// What is wrong with it.
+    /// Returns a message if layouts and descriptor do not fit together.
     fn objection(&self, c: &Layout) -> Option<&'static str> {
         let Self { a, b, d, transposed, .. } = self;
         let turned =
@@ -96,14 +96,14 @@ impl Problem {
 }
 
 impl Algorithm {
-    /// Whether it was given for this problem.
+    /// Returns true if the algorithm was given for this problem.
     pub(super) fn is_for(&self, problem: &Problem) -> bool {
         self.mark == MARK && self.problem == problem.hashed()
     }
 }
 
 impl Driver {
-    /// The algorithm for a problem, as `cublasLtMatmulAlgoGetHeuristic` gives the first.
+    /// Returns the algorithm for a problem, and its workspace, as the first of `cublasLtMatmulAlgoGetHeuristic`.
     pub(in crate::driver) fn lt_choose(
         &mut self,
         of: Descriptors,
@@ -116,7 +116,7 @@ impl Driver {
             tell(format_args!("{line}: reduction schemes {reductions}"));
             return Err(Status::NotSupported);
         }
-        // As kernels have it that load whole words.
+        // Kernels that load whole words have this limit.
         if [aligned[0], aligned[1], aligned[3]].iter().any(|bytes| *bytes < 4) {
             return Err(Status::NotSupported);
         }
@@ -127,7 +127,7 @@ impl Driver {
         Ok((algorithm, workspace))
     }
 
-    /// What the descriptors say together.
+    /// Returns the problem that the descriptors describe.
     pub(super) fn lt_problem(&mut self, of: Descriptors) -> Result<Problem> {
         self.lt.handles.get(of.handle)?;
         let desc = *self.lt_desc(of.desc)?;

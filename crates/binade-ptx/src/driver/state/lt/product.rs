@@ -1,4 +1,4 @@
-//! The product itself: held to the memory it works on, and computed in the order of its stream.
+//! Matrix product: its memory checked when it is asked for, computed in the order of its stream.
 
 use half::{bf16, f16};
 
@@ -16,12 +16,12 @@ use crate::{
 };
 use std::{ops::Range, sync::Arc};
 
-/// The arguments of `cublasLtMatmul` beside the descriptors.
+/// Arguments of `cublasLtMatmul` beside the descriptors.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::driver) struct Call {
     pub(in crate::driver) alpha: f32,
     pub(in crate::driver) beta: f32,
-    /// Of A, B, C and D.
+    /// Addresses of A, B, C and D.
     pub(in crate::driver) at: [u64; 4],
     pub(in crate::driver) algorithm: Algorithm,
     pub(in crate::driver) workspace: u64,
@@ -29,7 +29,7 @@ pub(in crate::driver) struct Call {
     pub(in crate::driver) stream: Handle,
 }
 
-/// A product with all that it needs, whatever becomes of the descriptors.
+/// Product with all that it needs, so that descriptors may be destroyed before it runs.
 #[derive(Debug)]
 pub(in crate::driver) struct Product {
     problem: Problem,
@@ -37,15 +37,15 @@ pub(in crate::driver) struct Product {
     a: u64,
     b: u64,
     d: u64,
-    /// 0 for none.
+    /// Address of the bias; 0 for none.
     bias: u64,
     workspace: u64,
-    /// What of the workspace is written over.
+    /// Bytes of the workspace that are written over.
     workspace_bytes: usize,
 }
 
 impl Product {
-    /// Where its matrices are.
+    /// Returns the addresses of A, B and D.
     pub(in crate::driver) fn matrices(&self) -> [u64; 3] {
         [self.a, self.b, self.d]
     }
@@ -72,7 +72,7 @@ impl Driver {
             .map_err(|_| Status::ExecutionFailed)
     }
 
-    /// What is wrong with the memory, or with the algorithm.
+    /// Returns a message if the memory or the algorithm does not fit the problem.
     fn lt_objection(
         &self,
         problem: &Problem,
@@ -109,7 +109,7 @@ impl Driver {
         overlaps_itself(d).then_some("matrices of the result lie over each other")
     }
 
-    /// Whether one allocation has all of it.
+    /// Returns true if one allocation holds the whole range, or the range is empty.
     pub(in crate::driver::state) fn lt_holds(&self, bytes: &Range<u64>) -> bool {
         bytes.is_empty()
             || self
@@ -117,9 +117,9 @@ impl Driver {
                 .is_ok_and(|(first, length)| bytes.end <= first + length as u64)
     }
 
-    /// Computes it: products in f32, which are exact for sixteen bits and TF32, added by `fma` in the order of K, the bias behind
-    /// them, one rounding to the result's type. A batch's sums begin at the other end, since nothing keeps the library to the bits
-    /// of its pairs.
+    /// Computes the product. Products are f32, exact for sixteen bits and TF32, and added by `fma` in the order of K. The bias is
+    /// added last, and one rounding makes the result's type. Sums of a batch run in the reverse order, since the library does not
+    /// promise the bits of its single products there.
     pub(in crate::driver) fn multiply(&mut self, product: &Product) -> code::Result {
         let Product { problem, alpha, a, b, d, bias, .. } = *product;
         let Problem { transposed, has_bias, .. } = problem;
@@ -191,7 +191,7 @@ pub(in crate::driver::state) fn encode(kind: Kind, value: f32, to: &mut [u8]) {
     }
 }
 
-/// From the first byte to behind the last.
+/// Returns the addresses from the first byte of a matrix or batch to behind its last.
 fn range(layout: &Layout, at: u64) -> Range<u64> {
     let last_matrix = (index(layout.batch.unsigned_abs().into()) - 1) * step(layout);
     let last_column = (index(layout.columns) - 1) * leading(layout);
@@ -199,7 +199,7 @@ fn range(layout: &Layout, at: u64) -> Range<u64> {
     at..at + (elements * layout.kind.bytes()) as u64
 }
 
-/// Whether an element would be written twice.
+/// Returns true if an element would be written twice.
 fn overlaps_itself(layout: &Layout) -> bool {
     let mut written = vec![false; length(&range(layout, 0)) / layout.kind.bytes()];
     let starts = (0..index(layout.batch.unsigned_abs().into()))
@@ -221,7 +221,7 @@ fn step(layout: &Layout) -> usize {
     index(layout.step.unsigned_abs())
 }
 
-/// What the device's memory holds fits a host's.
+/// Converts a size; device memory fits a host's.
 fn index(size: u64) -> usize {
     usize::try_from(size).unwrap_or(usize::MAX)
 }

@@ -1,4 +1,4 @@
-//! What cuBLASLt's functions return: `cublasStatus_t`.
+//! Status codes of cuBLASLt's functions: `cublasStatus_t`.
 
 use crate::driver::code::Code;
 
@@ -15,7 +15,7 @@ pub(in crate::driver) enum Status {
 
 pub(in crate::driver) type Result<T = ()> = std::result::Result<T, Status>;
 
-/// A handle that no table has, or null where there must be something.
+/// Maps a handle that no table has, or an unexpected null, to `InvalidValue`.
 impl From<Code> for Status {
     fn from(_: Code) -> Self {
         Self::InvalidValue
