@@ -1,10 +1,10 @@
-//! The devices that a command line can name.
+//! Devices that a command line can name.
 
 use crate::subject::{self, OpenError};
 use binade_conformance::{Report, Runner};
 use clap::ValueEnum;
 
-/// A device, or all of them.
+/// Device to run the kit on, or all that need no GPU.
 #[derive(Clone, Copy, Debug, Eq, PartialEq, ValueEnum)]
 pub enum Device {
     /// `binade-cpu`, the reference.
@@ -17,12 +17,12 @@ pub enum Device {
     Ptx,
     /// `binade-wgpu` on the adapter that there is.
     Wgpu,
-    /// Each that needs neither a GPU nor anything in a driver's place: cpu and deferred.
+    /// Devices that need neither a GPU nor a stand-in for a driver: cpu and deferred.
     All,
 }
 
 impl Device {
-    /// Runs the kit on it, or on each of them.
+    /// Runs the kit on the device, or on each of them.
     ///
     /// # Errors
     ///
@@ -42,7 +42,7 @@ impl Device {
         })
     }
 
-    /// Runs the kit on it with products of `f32` by TF32, and with the agreement that the kit has for these.
+    /// Runs the kit on the device with `f32` products by TF32, under the kit's agreement for TF32.
     ///
     /// # Errors
     ///
@@ -57,12 +57,12 @@ impl Device {
     }
 }
 
-/// Views with strides are listed as what no tensor of these devices is.
+/// Excuses the cases of strided views, which no tensor of these devices can be.
 fn without_strides(runner: &Runner) -> Runner {
     runner.clone().excuse(subject::STRIDED_VIEWS, "its tensors lie row after row, without strides")
 }
 
-/// What the GPU itself cannot do is listed as such, also where the device is required.
+/// Runs the kit, and excuses cases that the GPU itself cannot run, also where the device is required.
 fn on_cuda(runner: &Runner, cuda: &subject::Cuda) -> Result<Report, OpenError> {
     let lacking = cuda.lacking()?.iter();
     let runner = lacking.fold(runner.clone(), |runner, cases| {
@@ -71,7 +71,7 @@ fn on_cuda(runner: &Runner, cuda: &subject::Cuda) -> Result<Report, OpenError> {
     Ok(runner.run(cuda))
 }
 
-/// Lists as excused the cases of types in which this backend does not compute.
+/// Runs the kit, and excuses cases of types that this backend stores and does not compute in.
 #[cfg(feature = "wgpu")]
 fn on_wgpu(runner: &Runner, wgpu: &subject::Wgpu) -> Report {
     let runner = subject::Wgpu::LACKING.iter().fold(runner.clone(), |runner, cases| {

@@ -1,4 +1,4 @@
-//! How fast the CUDA backend is: work, the clock that times it, and the page that tells of it.
+//! Benchmarks of the CUDA backend: work, the clock that times it, and the page of figures.
 
 mod bench;
 mod beside;
@@ -25,20 +25,20 @@ mod training;
 pub use bench::{Bench, Options};
 pub use page::Origin;
 
-/// What ends a benchmark early: the message is all that a person needs.
+/// Result of a benchmark. Its error is a message for a person.
 pub type Result<T, E = Box<dyn std::error::Error>> = std::result::Result<T, E>;
 
-/// A piece of work that can be done again and again.
+/// Piece of work that can be done again and again.
 pub(crate) trait Work {
     type Input;
     type Output;
 
-    /// What must be there before the work begins; not timed.
+    /// Prepares the input of a round; not timed.
     fn prepare(&mut self, round: usize) -> Result<Self::Input>;
 
     fn run(&mut self, input: Self::Input) -> Result<Self::Output>;
 
-    /// How many inputs take turns. As many outputs stay alive, so that the next is written to other memory.
+    /// Returns the number of inputs that take turns. As many outputs stay alive, so that the next is written to other memory.
     fn turns(&self) -> usize {
         1
     }

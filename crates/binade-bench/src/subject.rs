@@ -1,4 +1,4 @@
-//! Binade's devices as the kit's subjects, a file each.
+//! Subjects of the conformance kit, a file for each of Binade's devices.
 
 mod cpu;
 mod cuda;
@@ -14,10 +14,10 @@ pub use wgpu::Wgpu;
 
 use binade_conformance::Refusal;
 
-/// The cases of views that do not lie one element after the other.
+/// Name of the kit's cases of strided views.
 pub(crate) const STRIDED_VIEWS: &str = "views_are_read_in_row_major_order";
 
-/// A view that no tensor of Binade's devices can be.
+/// Returns the refusal of a strided view, which no tensor of Binade's devices can be.
 fn no_strides() -> Refusal {
     Refusal::unsupported("a tensor with strides")
 }

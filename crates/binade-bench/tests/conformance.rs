@@ -1,4 +1,4 @@
-//! The conformance binary and its files; what is in them is a matter of the kit's own tests.
+//! The conformance binary and its files. The kit's own tests check the contents.
 
 use binade_bench::{Device, subject::OpenError};
 use binade_conformance::{Runner, report};
@@ -42,7 +42,7 @@ fn a_device_that_is_not_there_is_refused_with_those_that_are() {
     assert!(!run.status.success() && told.contains("deferred"), "{told}");
 }
 
-/// By name, since the tests of CI are built with every device.
+/// The variant is built by name, since CI builds the tests with every device.
 #[test]
 fn a_device_that_was_not_built_tells_the_command_that_builds_it() {
     let expected = "--device wgpu: this program was built without it; run `cargo xtask conformance --device wgpu`";

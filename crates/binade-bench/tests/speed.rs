@@ -1,4 +1,4 @@
-//! The benchmark binary where there is no GPU: it ends badly, and says why.
+//! The benchmark binary without a GPU: it fails, and says why.
 
 use std::process::{Command, Output};
 
@@ -6,7 +6,7 @@ fn speed(args: &[&str]) -> Output {
     Command::new(env!("CARGO_BIN_EXE_speed")).args(args).output().unwrap()
 }
 
-/// Where a GPU is, it measures, and that is none of a test's business.
+/// Returns true if there is a GPU, on which the binary would measure.
 fn has_gpu() -> bool {
     binade_cuda::Cuda::open(0)
         .and_then(|cuda| cuda.name())

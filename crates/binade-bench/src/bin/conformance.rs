@@ -1,4 +1,4 @@
-//! Runs the conformance kit on a device: a table, and files on request; it ends badly where a contract is broken.
+//! Runner of the conformance kit on a device. It prints a table, writes files on request, and fails if a contract is broken.
 
 use std::{error::Error, fs, path::PathBuf, process::ExitCode};
 
@@ -62,7 +62,7 @@ fn main() -> ExitCode {
     }
 }
 
-/// Whether every contract was kept.
+/// Runs the kit. Returns true if every contract was kept.
 fn run(cli: &Cli) -> Result<bool, Box<dyn Error>> {
     let (device, runner) = (cli.device, cli.runner());
     let reports = if cli.tf32 { device.run_by_tf32(&runner) } else { device.run(&runner) }?;

@@ -1,4 +1,5 @@
-//! Measures the CUDA backend on a GPU: a table, and a file on request. The PTX interpreter is refused but for a dry run.
+//! Benchmark of the CUDA backend on a GPU. It prints a table and writes a file on request. The PTX interpreter is refused but for
+//! a dry run.
 
 use std::{error::Error, fs, path::PathBuf, process::ExitCode};
 
@@ -54,7 +55,7 @@ impl Cli {
     }
 }
 
-/// The command line, the program by its name alone.
+/// Returns the command line, the program by its name alone.
 fn command() -> String {
     std::iter::once("speed".to_owned())
         .chain(std::env::args().skip(1))

@@ -1,4 +1,4 @@
-//! The benchmarks on one device: what each took so far, and what did not fit.
+//! Benchmarks on one device: rows measured so far, and benchmarks that did not fit.
 
 use super::{
     Result, Work,
@@ -17,33 +17,33 @@ use binade_cuda::{
 use indicatif::{ProgressBar, ProgressStyle};
 use std::path::PathBuf;
 
-/// How to measure.
+/// Settings of a run.
 #[derive(Clone, Debug)]
 pub struct Options {
-    /// Tiny sizes, one round: to prove that every benchmark works, on the interpreter too.
+    /// Runs one round of tiny sizes, to prove that every benchmark works, on the interpreter too.
     pub dry_run: bool,
-    /// Rounds of each, of which the median is taken.
+    /// Rounds of each benchmark, of which the median is taken.
     pub rounds: usize,
-    /// Groups that are measured; all where none is named.
+    /// Groups that are measured; all if none is named.
     pub only: Vec<String>,
-    /// PyTorch's figures, as its script wrote them, to stand beside.
+    /// File of PyTorch's figures, as its script wrote it.
     pub torch: Option<PathBuf>,
 }
 
 impl Options {
-    /// What shares are of is always measured.
+    /// Returns true if the group is measured. Ceilings, which shares are computed from, always are.
     fn measures(&self, group: &str) -> bool {
         let is_ceiling = ["copy", "launch"].contains(&group);
         is_ceiling || self.only.is_empty() || self.only.iter().any(|only| only == group)
     }
 }
 
-/// The benchmarks on one device.
+/// Benchmarks on one device.
 #[derive(Debug)]
 pub struct Bench {
     pub(super) cuda: Cuda,
     pub(super) options: Options,
-    /// Bytes of the L2 cache.
+    /// Size of the L2 cache in bytes.
     pub(super) l2: usize,
     rows: Vec<Row>,
     skipped: Vec<Skip>,
@@ -78,7 +78,7 @@ impl Bench {
         self.options.measures(group)
     }
 
-    /// Times `work`, if its group is one that is measured.
+    /// Times `work` if its group is measured, and keeps the row.
     pub(super) fn time<W: Work>(
         &mut self,
         clock: &Clock,
@@ -96,7 +96,7 @@ impl Bench {
         Ok(())
     }
 
-    /// Refuses, in a dry run, that rounds of a group waited for the device: with figures, their table tells.
+    /// Fails, in a dry run, if a round of the group waited for the device. With figures, the table tells it.
     pub(super) fn never_waited(&self, group: &str) -> Result<()> {
         let waits = |row: &&Row| row.what.group == group && row.host_syncs > 0;
         match self.rows.iter().find(waits).filter(|_| self.options.dry_run) {
@@ -108,7 +108,7 @@ impl Bench {
         }
     }
 
-    /// Whether so many bytes fit in what is free; said aloud where they do not.
+    /// Returns true if `bytes` fit in 90 % of free device memory; otherwise notes the benchmark as skipped.
     pub(super) fn fits(&mut self, name: &str, bytes: usize) -> Result<bool> {
         self.cuda.trim();
         self.cuda.synchronize()?;
@@ -122,12 +122,13 @@ impl Bench {
         Ok(fits)
     }
 
-    /// Tells why something was not measured.
+    /// Notes the reason why a benchmark was skipped.
     pub(super) fn skip(&mut self, name: &str, reason: String) {
         self.skipped.push(Skip { name: name.to_owned(), reason });
     }
 
-    /// Whether the GPU multiplies matrices of this type, which for bf16 are those from 8.0 on; said aloud where it does not.
+    /// Returns true if the GPU multiplies matrices of this type (bf16 from compute capability 8.0 on); otherwise notes the
+    /// benchmark as skipped.
     pub(super) fn multiplies(&mut self, name: &str, dtype: DType) -> Result<bool> {
         let major = self.cuda.attribute(CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR)?;
         let multiplies = dtype != DType::BF16 || major >= 8;
@@ -138,7 +139,7 @@ impl Bench {
         Ok(multiplies)
     }
 
-    /// What was measured, in the order it was.
+    /// Returns all rows so far, in the order measured.
     ///
     /// # Errors
     ///
@@ -153,7 +154,7 @@ impl Bench {
         if self.options.dry_run { 1 } else { self.options.rounds }
     }
 
-    /// `tiny` in a dry run.
+    /// Returns `size`, or `tiny` in a dry run.
     pub(super) fn size(&self, size: usize, tiny: usize) -> usize {
         if self.options.dry_run { tiny } else { size }
     }

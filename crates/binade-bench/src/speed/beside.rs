@@ -1,17 +1,17 @@
-//! Rows beside PyTorch's, from the file that its script wrote in the same run.
+//! Comparison with PyTorch's figures, from the file that its script wrote in the same run.
 
 use super::{Result, row::Row};
 use serde::{Deserialize, Serialize};
 use std::{collections::HashMap, fmt, fs, path::Path};
 
-/// What PyTorch's script wrote.
+/// File that PyTorch's script wrote.
 #[derive(Clone, Debug, Default, Deserialize)]
 pub(super) struct Torch {
     meta: Meta,
     rows: Vec<Measured>,
 }
 
-/// What PyTorch ran on.
+/// Version of PyTorch, and the device that it ran on.
 #[derive(Clone, Debug, Default, Deserialize, Serialize)]
 struct Meta {
     torch: String,
@@ -19,7 +19,7 @@ struct Meta {
     cuda: Option<String>,
 }
 
-/// A row of PyTorch's; what else it has is of no use here.
+/// Row of PyTorch's file; further fields are ignored.
 #[derive(Clone, Debug, Deserialize)]
 struct Measured {
     group: String,
@@ -28,23 +28,23 @@ struct Measured {
     peak_bytes: Option<u64>,
 }
 
-/// One piece of work, done by both on an idle device.
+/// One piece of work, done by both libraries on an idle device.
 #[derive(Clone, Debug, Serialize)]
 struct Pair {
     group: &'static str,
     name: String,
     dtype: String,
-    /// The name that PyTorch's row has.
+    /// Name of PyTorch's row.
     torch: String,
     median_s: f64,
     torch_median_s: f64,
-    /// PyTorch's time over ours: above 1, ours is faster.
+    /// PyTorch's time divided by Binade's: above 1, Binade is faster.
     times_torch: f64,
     peak_bytes: usize,
     torch_peak_bytes: Option<u64>,
 }
 
-/// All that both have done.
+/// Work that both libraries have done.
 #[derive(Clone, Debug, Default, Serialize)]
 pub(super) struct Beside {
     torch: Option<Meta>,
@@ -60,7 +60,7 @@ impl Torch {
 }
 
 impl Beside {
-    /// Each row beside those that it is held against, as far as they were measured.
+    /// Pairs each row with those of PyTorch that it names, as far as they were measured.
     pub(super) fn new(rows: &[Row], torch: Option<&Torch>) -> Self {
         let Some(Torch { meta, rows: theirs }) = torch else { return Self::default() };
         let theirs: HashMap<_, _> =

@@ -1,4 +1,4 @@
-//! Casts, each to memory that the last ones did not write to.
+//! Benchmark of casts. The output goes to memory that the last rounds did not write.
 
 use super::{
     Result, Work, data,
@@ -8,7 +8,7 @@ use binade_autocast::Autocast;
 use binade_core::DType;
 use binade_cuda::{Cuda, Tensor};
 
-/// What the table has of each of several tensors.
+/// Bytes of the kernel's table for each of several tensors.
 const ROW: usize = 40;
 
 pub(crate) struct Cast {
@@ -18,13 +18,13 @@ pub(crate) struct Cast {
 }
 
 impl Cast {
-    /// Of each of `inputs` in turn, cut into `tensors`.
+    /// Casts each of `inputs` in turn, cut into `tensors`.
     pub(crate) fn new(cuda: &Cuda, inputs: &[Tensor], tensors: usize, to: DType) -> Result<Self> {
         let sets = inputs.iter().map(|input| data::cut(input, tensors));
         Ok(Self::over(cuda, sets.collect::<Result<_>>()?, to))
     }
 
-    /// Of sets that are there, which take turns.
+    /// Casts each of these sets in turn.
     pub(crate) fn over(cuda: &Cuda, sets: Vec<Vec<Tensor>>, to: DType) -> Self {
         Self { cuda: cuda.clone(), to, sets }
     }

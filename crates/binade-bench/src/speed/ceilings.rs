@@ -1,4 +1,4 @@
-//! What the device does at best: a copy, a read, a rewrite, and a launch that does nothing.
+//! Benchmark of ceilings, the device's best: a copy, a read, a rewrite, and an empty launch.
 
 use super::{
     Result, Work,
@@ -6,7 +6,7 @@ use super::{
 };
 use binade_cuda::{Cuda, Tensor};
 
-/// One of them, over inputs that take turns.
+/// Ceiling of one kind, over inputs that take turns.
 pub(crate) struct Ceiling {
     cuda: Cuda,
     kind: Kind,
@@ -18,7 +18,7 @@ impl Ceiling {
         Self { cuda: cuda.clone(), kind, inputs: inputs.to_vec() }
     }
 
-    /// What it is, for `elements` of `f32`.
+    /// Describes the work on `elements` of `f32`.
     pub(crate) fn what(&self, elements: usize) -> What {
         let (group, name, passes) = match self.kind {
             Kind::Copy => ("copy", "copy by the driver", 2),

@@ -1,10 +1,9 @@
 //! The clock: CUDA events on the backend's stream, around one piece of work at a time.
 //!
-//! Each piece is timed in two ways. *Alone*: the device has nothing to do before it, so that what the host takes to ask for
-//! it counts where the device waits for it; this is what a caller sees who waits, and how torch's figures are taken.
-//! *Queued*: copies are put before it that keep the device busy until the host has asked for all of it, so that the device
-//! alone counts; this is what a training loop sees, whose host runs ahead. The copies also leave nothing of the inputs in
-//! the L2 cache.
+//! Each piece is timed in two ways. *Alone*: the device has nothing to do before it. The host's time to submit the work counts as
+//! far as the device waits for it. This is the time of a caller who waits, and torch's figures are taken so. *Queued*: copies
+//! before it keep the device busy until the host has submitted all of it, so that the device's time alone counts. This is the
+//! time in a training loop, whose host runs ahead. The copies also drive the inputs out of the L2 cache.
 
 use super::{Result, Work, data};
 use binade_cuda::{
@@ -18,26 +17,26 @@ pub(crate) struct Clock {
     start: CudaEvent,
     end: CudaEvent,
     rounds: usize,
-    /// What is copied to keep the device busy.
+    /// Tensor that is copied to keep the device busy.
     curtain: Tensor,
-    /// Bytes of device memory that were in use before any work was there.
+    /// Bytes of device memory in use before any work was prepared.
     held: usize,
 }
 
-/// Seconds of each round, sorted, and what the host did for one.
+/// Seconds of each round, sorted, and the host's work in one.
 #[derive(Clone, Debug)]
 pub(crate) struct Times {
     pub(crate) alone: Vec<f64>,
     pub(crate) queued: Vec<f64>,
-    /// What the host took to ask.
+    /// Seconds that the host took to submit.
     pub(crate) host: Vec<f64>,
-    /// Of the last round.
+    /// Ledger of the last round.
     pub(crate) ledger: Ledger,
-    /// The most device memory at once in any round.
+    /// Greatest device memory in use at once, in any round.
     pub(crate) peak_bytes: usize,
 }
 
-/// What one round took.
+/// Figures of one round.
 struct Round {
     device: f64,
     host: f64,
@@ -46,7 +45,7 @@ struct Round {
 }
 
 impl Clock {
-    /// For `rounds` of each work; `curtain` elements are copied to keep the device busy.
+    /// Creates a clock for `rounds` of each work; `curtain` is the number of elements copied to keep the device busy.
     pub(crate) fn new(cuda: &Cuda, rounds: usize, curtain: usize) -> Result<Self> {
         let event = || {
             let event = cuda.stream().context().new_event(Some(CUevent_flags::CU_EVENT_DEFAULT));
@@ -60,8 +59,8 @@ impl Clock {
     /// Times `work` in both ways.
     pub(crate) fn time<W: Work>(&self, work: &mut W) -> Result<Times> {
         let mut kept = VecDeque::new();
-        // Until kernels are loaded, memory is allocated, and tables are uploaded for every turn: twice as many, since
-        // outputs trade places once. Clocks rise meanwhile.
+        // The warm-up loads kernels, allocates memory and uploads the tables of every turn: twice as many rounds, since outputs
+        // trade places once. GPU clocks rise meanwhile.
         let warm_up = 2 * work.turns() + self.rounds.min(3);
         for round in 0..warm_up {
             self.round(work, &mut kept, round, 0)?;
@@ -79,7 +78,7 @@ impl Clock {
         Ok(Times { alone, queued, host, ledger, peak_bytes })
     }
 
-    /// One round behind so many copies.
+    /// Runs one round behind this number of copies.
     fn round<W: Work>(
         &self,
         work: &mut W,
@@ -87,7 +86,7 @@ impl Clock {
         number: usize,
         copies: usize,
     ) -> Result<Round> {
-        // Before the next one is made: outputs take turns as inputs do, and a table with both comes round again.
+        // The oldest output is dropped first: outputs take turns as inputs do, so that a table with both comes round again.
         if kept.len() == work.turns() {
             kept.pop_front();
         }
@@ -106,7 +105,7 @@ impl Clock {
         Ok(Round { device, host, ledger: since(before, after), peak_bytes })
     }
 
-    /// Copies that take the device three times as long as the host takes for the work.
+    /// Returns the number of copies that take the device three times as long as the host takes for the work.
     fn copies(&self, host: f64) -> Result<usize> {
         self.start.record(self.cuda.stream()).map_err(told)?;
         self.draw(4)?;
@@ -128,7 +127,7 @@ impl Clock {
     }
 }
 
-/// The one in the middle, of which half are no larger.
+/// Returns the lower median of sorted values; NaN of none.
 pub(crate) fn median(sorted: &[f64]) -> f64 {
     sorted.get((sorted.len().max(1) - 1) / 2).copied().unwrap_or(f64::NAN)
 }
@@ -155,7 +154,7 @@ fn since(before: Ledger, after: Ledger) -> Ledger {
     }
 }
 
-/// Without the driver's own text for it, which a stand-in may not have.
+/// Returns a message without the driver's own text, which a stand-in may not have.
 fn told(error: DriverError) -> String {
     format!("the CUDA driver says {:?}", error.0)
 }

@@ -1,21 +1,21 @@
-//! Figures beside each other: a kernel's rate and the ceiling of its kind, the scaler's time and the whole step's.
+//! Comparison of figures: a kernel's rate with the ceiling of its kind, the scaler's time with the whole step's.
 
 use super::row::{Kind, Row};
 use serde::Serialize;
 
-/// What the step takes beyond the optimizer.
+/// Scaler's share of the step.
 #[derive(Clone, Debug, Serialize)]
 pub(super) struct Share {
     pub(super) dtype: String,
-    /// Check, unscale, clip and update over the whole step.
+    /// Time of check, unscale, clip and update over the time of the whole step.
     pub(super) scaler: f64,
-    /// Clip and update over the whole step: what is left where the gradients are read for their norm anyway.
+    /// Time of clip and update over the time of the whole step: the rest if the gradients are read for their norm anyway.
     pub(super) clip_and_update: f64,
 }
 
-/// Puts each row beside the ceiling of its kind, and beside an empty launch.
+/// Sets each row's share of the ceiling of its kind, and its time in empty launches.
 ///
-/// The ceiling is the one of the largest size: what a smaller one writes may still lie in the L2 cache when it ends.
+/// The ceiling is that of the largest size: output of a smaller copy may still lie in the L2 cache when it ends.
 pub(super) fn with_ceilings(rows: &mut [Row]) {
     let ceiling = |kind: Kind| {
         let ceilings = rows.iter().filter(|row| row.what.group == "copy" && row.what.kind == kind);
@@ -35,7 +35,7 @@ pub(super) fn with_ceilings(rows: &mut [Row]) {
     }
 }
 
-/// Of each type of gradient that was measured.
+/// Returns the share for each type of gradient that was measured.
 pub(super) fn scaler_shares(rows: &[Row]) -> Vec<Share> {
     ["bf16", "f16", "f32"].iter().filter_map(|dtype| share(rows, dtype)).collect()
 }

@@ -1,4 +1,4 @@
-//! What of the benchmarks computes: matrix products, and training steps of an MLP.
+//! Benchmarks that compute: matrix products, and training steps of an MLP.
 
 use super::{
     Bench, Result,
@@ -13,11 +13,11 @@ use binade_autocast::Autocast;
 use binade_core::DType;
 use binade_cuda::{F32Products, Products, ProductsBy, Tensor};
 
-/// Types that Tensor Cores multiply.
+/// Low types that Tensor Cores multiply.
 const LOW: [DType; 2] = [DType::BF16, DType::F16];
 
 impl Bench {
-    /// Products of all sizes and, at one, in the forms of a layer.
+    /// Measures products of all sizes and, at a layer's size, in all forms of a layer.
     pub(super) fn products(&mut self, clock: &Clock) -> Result<()> {
         if !self.measures("matmul") {
             return Ok(());
@@ -29,12 +29,12 @@ impl Bench {
         self.products_of_f32(clock, layer)
     }
 
-    /// Products of one size, in all forms where it is a layer's.
+    /// Measures products of one size, in all forms if it is a layer's.
     fn products_of(&mut self, clock: &Clock, size: usize, of_layer: bool) -> Result<()> {
         let (elements, turns) = (size * size, products::turns(size));
         let forms = if of_layer { &Form::ALL[..] } else { &Form::ALL[..1] };
         let operands = forms.iter().map(|form| form.operands()).max().unwrap_or_default();
-        // The one that is cast, operands, and as many outputs.
+        // Memory holds the wide source, the operands, and as many outputs.
         if !self.fits(&format!("matmul {size}^3"), elements * (4 + 2 * 2 * operands * turns))? {
             return Ok(());
         }
@@ -53,12 +53,12 @@ impl Bench {
         Ok(())
     }
 
-    /// A plain product of f32, in full and, where the library and the GPU have it, by TF32.
+    /// Measures a plain f32 product in full precision and, if library and GPU have it, by TF32.
     fn products_of_f32(&mut self, clock: &Clock, size: usize) -> Result<()> {
         let (form, turns, elements) = (Form::Plain, products::turns(size), size * size);
         let (name, what) = (format!("matmul {size}^3 f32"), (DType::F32, size));
         let operands = form.operands() * turns;
-        // As many outputs as operands.
+        // Memory holds as many outputs as operands.
         if !self.fits(&name, elements * 4 * 2 * operands)? {
             return Ok(());
         }
@@ -71,7 +71,7 @@ impl Bench {
             Ok(tf32) => {
                 let mut work = Product::new(tf32, form, what, sets).by(TF32);
                 let timed = self.time(clock, &mut work, |work| Ok(work.what()));
-                // The choice is all clones'.
+                // The setting belongs to all clones.
                 let _ = self.cuda.clone().with_f32_products(F32Products::Full)?;
                 timed
             }
@@ -82,7 +82,7 @@ impl Bench {
         }
     }
 
-    /// One product, by the library where there is one, and by our own kernels beside it.
+    /// Measures one product, by the library if there is one, and then by Binade's own kernels.
     fn product(
         &mut self,
         clock: &Clock,
@@ -96,14 +96,14 @@ impl Bench {
         if let ProductsBy::Library { .. } = self.cuda.products()? {
             let own = self.cuda.clone().with_products(Products::Own);
             let timed = self.time(clock, &mut product(own).by(" own"), |work| Ok(work.what()));
-            // The choice is all clones'.
+            // The setting belongs to all clones.
             let _ = self.cuda.clone().with_products(Products::Library);
             timed?;
         }
         Ok(())
     }
 
-    /// A training step at each level, in each type that it has, and the same captured.
+    /// Measures a training step at each level and type, and the same step captured.
     pub(super) fn training(&mut self, clock: &Clock) -> Result<()> {
         if !self.measures("mlp") {
             return Ok(());

@@ -1,43 +1,43 @@
-//! Inputs: random values, so often in memory that no round finds its own in the cache.
+//! Inputs: random values, in so many copies that no round finds its own in the cache.
 
 use super::Result;
 use binade_core::{DType, Named};
 use binade_cuda::{Cuda, Gradients, Tensor};
 use binade_ops::Upload;
 
-/// Half the tables that the backend keeps, since outputs trade places once; more sets would have theirs uploaded again
-/// each round.
+/// Greatest number of sets: half the tables that the backend keeps, since outputs trade places once. More sets would have their
+/// tables uploaded again each round.
 const MOST_SETS: usize = 30;
 
-/// Values that are drawn; longer inputs repeat them.
+/// Number of values that are drawn; longer inputs repeat them.
 const DRAWN: usize = 1 << 22;
 
-/// So many values between -1 and 1.
+/// Returns `len` values between -1 and 1.
 pub(crate) fn values(len: usize) -> Vec<f32> {
     let mut random = fastrand::Rng::with_seed(len as u64);
     let drawn: Vec<f32> = (0..len.min(DRAWN)).map(|_| random.f32() * 2.0 - 1.0).collect();
     drawn.iter().copied().cycle().take(len).collect()
 }
 
-/// A vector of them.
+/// Returns a vector of `len` such values on the device.
 pub(crate) fn noise(cuda: &Cuda, len: usize) -> Result<Tensor> {
     Ok(cuda.upload(&values(len), &[len], DType::F32)?)
 }
 
-/// How many inputs of so many bytes take turns: together four times the L2 cache. One that is larger than that alone has
-/// driven its own beginning out of the cache when it ends.
+/// Returns the number of inputs of `bytes` that take turns: together four times the L2 cache. A single larger input has driven
+/// its own beginning out of the cache when it ends.
 pub(crate) fn sets(bytes: usize, l2: usize) -> usize {
     (4 * l2).div_ceil(bytes.max(1)).clamp(1, MOST_SETS)
 }
 
-/// `first` and copies of it, so many in all.
+/// Returns `first` and copies of it, `count` tensors in all.
 pub(crate) fn copies(cuda: &Cuda, first: Tensor, count: usize) -> Result<Vec<Tensor>> {
     let more = (1..count).map(|_| Ok(cuda.duplicate(&first)?)).collect::<Result<Vec<_>>>()?;
     Ok(std::iter::once(first).chain(more).collect())
 }
 
-/// Elements of each of `count` tensors that share `total`: whole cache lines, so that each begins aligned as an allocation
-/// of its own would.
+/// Returns the length of each of `count` tensors that share `total` elements: whole cache lines, so that each begins aligned as
+/// an allocation of its own.
 pub(crate) fn each(total: usize, count: usize) -> usize {
     match total / count {
         one if count == 1 => one,
@@ -45,13 +45,13 @@ pub(crate) fn each(total: usize, count: usize) -> usize {
     }
 }
 
-/// `whole` cut into `count` tensors of one length.
+/// Cuts `whole` into `count` tensors of one length.
 pub(crate) fn cut(whole: &Tensor, count: usize) -> Result<Vec<Tensor>> {
     let len = each(whole.len(), count);
     (0..count).map(|place| Ok(whole.slice(place * len, len)?)).collect()
 }
 
-/// As a set of gradients.
+/// Names the tensors as a set of gradients.
 pub(crate) fn gradients(tensors: Vec<Tensor>) -> Gradients {
     let one = |(place, tensor)| Named::new(format!("gradient.{place}"), Some(tensor));
     tensors.into_iter().enumerate().map(one).collect::<Vec<_>>().into()

@@ -1,6 +1,6 @@
-//! The parameters of a GPT-2 small: 124 million in 148 tensors.
+//! Parameters of a GPT-2 small: 124 million in 148 tensors.
 
-/// What decides the shapes.
+/// Dimensions of a GPT, which decide the shapes of its parameters.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Gpt {
     pub(crate) width: usize,
@@ -10,13 +10,13 @@ pub(crate) struct Gpt {
 }
 
 impl Gpt {
-    /// As it was published, the vocabulary rounded up to a multiple of 128 as is usual since.
+    /// Dimensions as published, with the vocabulary rounded up to a multiple of 128 as is usual since.
     pub(crate) const SMALL: Self = Self { width: 768, layers: 12, words: 50304, positions: 1024 };
 
-    /// As many tensors, all of them short.
+    /// Dimensions with as many tensors, all of them short.
     pub(crate) const TINY: Self = Self { width: 8, layers: 12, words: 64, positions: 16 };
 
-    /// Names and shapes, in the order of a forward pass.
+    /// Returns names and shapes in the order of a forward pass.
     pub(crate) fn shapes(self) -> Vec<(String, Vec<usize>)> {
         let w = self.width;
         let mut all = vec![
@@ -32,7 +32,7 @@ impl Gpt {
     }
 }
 
-/// Attention and the two linear layers behind it, each with its norm.
+/// Returns one block's parameters: attention and the two linear layers behind it, each with its norm.
 fn block(w: usize) -> [(&'static str, Vec<usize>); 12] {
     [
         ("norm1.weight", vec![w]),

@@ -1,10 +1,10 @@
-//! Linear layers of one width with rectifiers between: what the benchmark trains.
+//! Linear layers of one width with ReLU between: the model that the benchmark trains.
 
 use binade_core::{DType, Handle, Named};
 use binade_ops::{Linear, Relu, Upload};
 use binade_tape::{Device, TapeError, Var};
 
-/// What decides the shapes.
+/// Dimensions of an MLP.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Mlp {
     pub(crate) layers: usize,
@@ -13,31 +13,31 @@ pub(crate) struct Mlp {
 }
 
 impl Mlp {
-    /// As PyTorch's baseline has it, but for its activations.
+    /// Dimensions of PyTorch's baseline, whose activations differ.
     pub(crate) const FULL: Self = Self { layers: 6, width: 4096, batch: 4096 };
 
-    /// As many layers, all of them narrow.
+    /// Dimensions with as many layers, all of them narrow.
     pub(crate) const TINY: Self = Self { layers: 6, width: 8, batch: 4 };
 
-    /// Multiplications and additions that a training step needs in its products: each layer's output and the gradient of
-    /// its weight, and the gradient of its input, which the first one's is spared.
+    /// Returns the multiplications and additions of a training step's products: each layer's output, the gradient of its weight,
+    /// and the gradient of its input, which the first layer does not need.
     pub(crate) fn flops(self) -> u64 {
         let [layers, width, batch] = [self.layers, self.width, self.batch].map(|x| x as u64);
         (3 * layers).saturating_sub(1) * 2 * batch * width * width
     }
 
-    /// Elements of all weights and biases.
+    /// Returns the number of elements of all weights and biases.
     pub(crate) fn elements(self) -> usize {
         self.layers * (self.width * self.width + self.width)
     }
 
-    /// The most bytes that a step may take at any level: weights, masters, moments, gradients and a copy of each, and three
-    /// values a layer of what backward needs, all as `f32`.
+    /// Returns the most bytes that a step takes at any level: weights, masters, moments, gradients and a copy of each, and three
+    /// values a layer for backward, all as `f32`.
     pub(crate) fn bytes(self) -> usize {
         4 * (8 * self.elements() + (3 * self.layers + 8) * self.batch * self.width)
     }
 
-    /// Weights and biases uniform within 1 / √width, as PyTorch's layers begin.
+    /// Returns weights and biases, uniform within 1 / √width, as PyTorch's layers begin.
     pub(crate) fn parameters<D: Upload>(
         self,
         device: &D,
@@ -58,7 +58,7 @@ impl Mlp {
         Ok(all)
     }
 
-    /// The output, as `f32`, from weights and biases in turn.
+    /// Returns the output as `f32`, from weights and biases in turn.
     pub(crate) fn forward<D: Device + Linear + Relu>(
         parameters: &[Var<D>],
         input: &Var<D>,

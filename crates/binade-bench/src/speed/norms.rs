@@ -1,4 +1,4 @@
-//! The norm of a set for its own sake: a pass that nothing rides on.
+//! Benchmark of the norm of a set by a pass of its own.
 
 use super::{
     Result, Work, data, passes,
@@ -7,7 +7,7 @@ use super::{
 use binade_core::DType;
 use binade_cuda::{Cuda, Tensor};
 
-/// What a block leaves for the last one, written and read, and the row that says where its chunk is.
+/// Bytes of a block's partial sum, written and read, and below it of a row of the kernel's table.
 const PARTIAL: usize = 2 * 8;
 const ROW: usize = 32;
 
@@ -17,13 +17,13 @@ pub(crate) struct L2Norm {
 }
 
 impl L2Norm {
-    /// Of each of `inputs` in turn, cut into `tensors`.
+    /// Computes the norm of each of `inputs` in turn, cut into `tensors`.
     pub(crate) fn new(cuda: &Cuda, inputs: &[Tensor], tensors: usize) -> Result<Self> {
         let sets = inputs.iter().map(|input| data::cut(input, tensors));
         Ok(Self::over(cuda, sets.collect::<Result<_>>()?))
     }
 
-    /// Of sets that are there, which take turns.
+    /// Computes the norm of each of these sets in turn.
     pub(crate) fn over(cuda: &Cuda, sets: Vec<Vec<Tensor>>) -> Self {
         Self { cuda: cuda.clone(), sets }
     }

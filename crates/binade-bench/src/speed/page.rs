@@ -1,4 +1,4 @@
-//! Everything that was measured, and where: what the JSON file holds.
+//! Figures of a run, and the device and versions that they come from: the contents of the JSON file.
 
 use super::{
     Result,
@@ -10,39 +10,39 @@ use binade_cuda::{Cuda, KernelFacts};
 use serde::Serialize;
 use std::fmt;
 
-/// Where a run's figures come from, as far as the program cannot find out itself.
+/// Origin of a run's figures, as far as the program cannot find it out itself.
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct Origin {
-    /// The day.
+    /// Day of the run.
     pub date: Option<String>,
-    /// The driver's own version, which it does not tell programs: as `nvidia-smi` has it.
+    /// Version of the driver as `nvidia-smi` has it; the driver does not tell programs.
     pub driver: Option<String>,
-    /// What was built.
+    /// Commit that was built.
     pub commit: Option<String>,
-    /// The command line, the program's folder left out.
+    /// Command line, the program by its name alone.
     pub command: String,
 }
 
-/// A benchmark that was not run.
+/// Benchmark that was not run, and the reason.
 #[derive(Clone, Debug, Serialize)]
 pub(crate) struct Skip {
     pub(crate) name: String,
     pub(crate) reason: String,
 }
 
-/// What a run says of itself.
+/// Description of a run.
 #[derive(Clone, Debug, Serialize)]
 struct Meta {
     device: String,
     driver_cuda: String,
-    /// What computes matrix products.
+    /// Code that computes matrix products.
     products: String,
     dry_run: bool,
     #[serde(flatten)]
     origin: Origin,
 }
 
-/// What the driver made of a kernel.
+/// Resources of a kernel as the driver compiled it.
 #[derive(Clone, Debug, Serialize)]
 struct Compiled {
     kernel: &'static str,
@@ -53,18 +53,18 @@ struct Compiled {
     occupancy: f64,
 }
 
-/// Of `Compiled`, as wide as its line.
+/// Column heads of `Compiled`, as wide as its lines.
 const HEADS: &str =
     "kernel                           registers local bytes shared bytes  threads  occupancy";
 
-/// A run's figures. Displays as tables.
+/// Figures of a run. Displays as tables.
 #[derive(Clone, Debug, Serialize)]
 pub struct Page {
     meta: Meta,
     rows: Vec<Row>,
-    /// Where both were measured: the scaler's part of the step, by type of gradient.
+    /// Scaler's share of the step, by type of gradient, if both were measured.
     scaler_share: Vec<Share>,
-    /// Where PyTorch's figures are at hand.
+    /// Comparison with PyTorch's figures, if they are at hand.
     beside: Beside,
     skipped: Vec<Skip>,
     kernels: Vec<Compiled>,

@@ -1,5 +1,5 @@
-//! Parts of the step, to tell what the scaler costs: the optimizer alone, the scaler alone, and what of the scaler is left
-//! once somebody has read the gradients.
+//! Benchmarks of parts of the step, to tell the scaler's cost: the optimizer alone, the scaler alone, and the scaler after a pass
+//! that has read the gradients anyway.
 
 use super::{
     Result, Work,
@@ -15,11 +15,11 @@ use binade_master_weights::MasterWeights;
 
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(crate) enum Part {
-    /// The fused optimizer, which multiplies as it reads.
+    /// Fused optimizer, which multiplies by the inverse scale as it reads.
     Optimizer,
-    /// The pass, the clip factor and the update of the scale.
+    /// Pass over the gradients, clip factor and update of the scale.
     Scaler,
-    /// The clip factor and the update of the scale.
+    /// Clip factor and update of the scale.
     ClipAndUpdate,
 }
 
@@ -76,7 +76,7 @@ impl Partial {
 }
 
 impl Work for Partial {
-    /// Gradients, and what was found of them where the part is not to look itself.
+    /// Gradients, and their verdict if the part does not compute it itself.
     type Input = (Gradients, Option<Found>);
     type Output = Gradients;
 

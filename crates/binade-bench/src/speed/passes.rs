@@ -1,4 +1,4 @@
-//! The read-only pass over a set of gradients: check, unscale and norm are one.
+//! Benchmark of the read-only pass over a set of gradients, which checks, unscales and computes the norm in one.
 
 use super::{
     Result, Work, data,
@@ -8,7 +8,7 @@ use binade_core::DType;
 use binade_cuda::{Cuda, Found, Gradients, Scale, Tensor};
 use binade_grad_scaler::{GradScaler, ScaleState, ScaleStore};
 
-/// What a block leaves for the last one, written and read, and the row that says where its chunk is.
+/// Bytes of a block's partial result, written and read, and below it of a row of the kernel's table.
 const PARTIAL: usize = 2 * 40;
 const ROW: usize = 40;
 
@@ -21,7 +21,7 @@ pub(crate) struct Pass {
 }
 
 impl Pass {
-    /// Over each of `inputs` in turn, cut into `tensors`.
+    /// Passes over each of `inputs` in turn, cut into `tensors`.
     pub(crate) fn new(cuda: &Cuda, inputs: &[Tensor], tensors: usize) -> Result<Self> {
         let sets = inputs.iter().map(|input| Ok(data::gradients(data::cut(input, tensors)?)));
         let sets = sets.collect::<Result<Vec<_>>>()?;
@@ -48,13 +48,13 @@ impl Pass {
     }
 }
 
-/// Bytes beyond the gradients that the pass moves.
+/// Returns the bytes that the pass moves beside the gradients.
 pub(crate) fn overhead(elements: usize, tensors: usize) -> usize {
     chunks(elements, tensors) * PARTIAL + tensors * ROW
 }
 
-/// How `binade-cuda` cuts a set of tensors of one length: into at most 4,096 chunks and one for each tensor's end, none
-/// longer than it must be and none shorter than 4,096 elements.
+/// Returns the number of chunks into which `binade-cuda` cuts a set of tensors of one length. There are at most 4,096 and one for
+/// each tensor's end; none is shorter than 4,096 elements.
 pub(crate) fn chunks(elements: usize, tensors: usize) -> usize {
     let chunk = elements.div_ceil(4096).next_power_of_two().max(4096);
     tensors * (elements / tensors.max(1)).div_ceil(chunk)

@@ -1,4 +1,4 @@
-//! What is measured, in order, and on which sizes.
+//! List of the benchmarks in order, and their sizes.
 
 use super::{
     Bench, Result,
@@ -19,12 +19,12 @@ use binade_cuda::Tensor;
 
 const TYPES: [DType; 3] = [DType::BF16, DType::F16, DType::F32];
 
-/// Casts that training makes: weights and activations down, gradients and checkpoints up.
+/// Casts of training: weights and activations down, gradients and checkpoints up.
 const CASTS: [(DType, DType); 3] =
     [(DType::F32, DType::BF16), (DType::F32, DType::F16), (DType::F16, DType::F32)];
 
 impl Bench {
-    /// Measures everything.
+    /// Runs every benchmark.
     ///
     /// # Errors
     ///
@@ -49,10 +49,10 @@ impl Bench {
         Ok(())
     }
 
-    /// Everything that is measured over plain vectors.
+    /// Measures everything that runs over plain vectors of this size.
     fn size_of(&mut self, clock: &Clock, elements: usize) -> Result<()> {
         let sets = data::sets(4 * elements, self.l2);
-        // The inputs, the narrow ones made of them, and what a cast or a copy writes.
+        // Memory holds the inputs, the narrow ones made of them, and the output of a cast or a copy.
         if !self.fits(&format!("{elements} elements"), (sets + 2) * 4 * elements * 2)? {
             return Ok(());
         }
@@ -70,7 +70,7 @@ impl Bench {
         Ok(())
     }
 
-    /// As many of another type as together are as long as four caches again.
+    /// Returns inputs of another type, as many as are four L2 caches together.
     fn lowered(&self, wide: &[Tensor], dtype: DType) -> Result<Vec<Tensor>> {
         let elements = wide.first().map_or(0, Tensor::len);
         let count = data::sets(elements * dtype.bytes(), self.l2).max(wide.len());
@@ -93,7 +93,7 @@ impl Bench {
         Ok(())
     }
 
-    /// The whole step with gradients of `dtype`, and its parts.
+    /// Measures the whole step with gradients of `dtype`, and its parts.
     fn steps(&mut self, clock: &Clock, dtype: DType) -> Result<()> {
         let gpt = if self.options.dry_run { Gpt::TINY } else { Gpt::SMALL };
         let elements: usize =
@@ -117,7 +117,7 @@ impl Bench {
         Ok(())
     }
 
-    /// What else is done to all parameters of a model at once: a norm, and a copy to compute with.
+    /// Measures further passes over all parameters of a model: a norm, and a copy to compute with.
     fn of_gpt(&mut self, clock: &Clock, gpt: Gpt) -> Result<()> {
         let weights = steps::parameters(&self.cuda, gpt)?;
         let sets = vec![weights.into_iter().map(|weight| weight.value).collect::<Vec<_>>()];

@@ -1,4 +1,4 @@
-//! Products of square matrices, in the forms that a linear layer asks for.
+//! Benchmark of square matrix products, in the forms of a linear layer.
 
 use super::{
     Result, Work,
@@ -7,33 +7,33 @@ use super::{
 use binade_core::{DType, Handle};
 use binade_ops::{Linear, MatMul};
 
-/// Sizes that are measured, as PyTorch's baseline has them.
+/// Sizes, as PyTorch's baseline has them.
 pub(crate) const SIZES: [usize; 6] = [512, 1024, 2048, 4096, 8192, 16384];
 
-/// What a dry run takes in their place; the second is a layer's.
+/// Sizes of a dry run; the second is a layer's.
 pub(crate) const TINY: [usize; 2] = [8, 16];
 
-/// The size at which a layer's forms are.
+/// Size at which a layer's forms are measured.
 pub(crate) const LAYER: usize = 4096;
 
-/// What is behind the name of a product of f32 by TF32, which PyTorch's baseline goes without.
+/// Name suffix of f32 products by TF32. PyTorch's names go without it.
 pub(crate) const TF32: &str = " tf32";
 
-/// What is computed of matrices *A*, *B*, *C*.
+/// Products computed of matrices *A*, *B*, *C*.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(crate) enum Form {
-    /// *A·B*.
+    /// Product *A·B*.
     Plain,
-    /// *A·Bᵀ*, a layer's forward pass.
+    /// Product *A·Bᵀ*, a layer's forward pass.
     Forward,
-    /// *A·C* and *Aᵀ·B*, the gradients of its input and its weight.
+    /// Products *A·C* and *Aᵀ·B*, the gradients of a layer's input and its weight.
     Backward,
 }
 
 impl Form {
     pub(crate) const ALL: [Self; 3] = [Self::Plain, Self::Forward, Self::Backward];
 
-    /// Products in it.
+    /// Returns the number of products.
     fn products(self) -> u64 {
         match self {
             Self::Plain | Self::Forward => 1,
@@ -41,12 +41,13 @@ impl Form {
         }
     }
 
-    /// Matrices that it reads.
+    /// Returns the number of matrices that it reads.
     pub(crate) fn operands(self) -> usize {
         if self == Self::Backward { 3 } else { 2 }
     }
 
-    /// What of the operands is transposed, as BLAS has it; a plain product goes without in PyTorch's baseline.
+    /// Returns a name suffix for the operands' transposition, in BLAS's letters; empty for a plain product, as in PyTorch's
+    /// baseline.
     fn suffix(self) -> &'static str {
         match self {
             Self::Plain => "",
@@ -56,25 +57,25 @@ impl Form {
     }
 }
 
-/// Multiplications and additions of a product of two matrices of `size` squared.
+/// Returns the multiplications and additions of a product of two `size` by `size` matrices.
 pub(crate) fn flops(size: usize) -> u64 {
     2 * (size as u64).pow(3)
 }
 
-/// How many inputs take turns: as many as in PyTorch's baseline, which does without more. Small ones stay in the L2 cache.
+/// Returns the number of inputs that take turns, as in PyTorch's baseline, which needs no more. Small ones stay in the L2 cache.
 pub(crate) fn turns(size: usize) -> usize {
     if size <= 4096 { 4 } else { 2 }
 }
 
-/// One form of one size, over inputs that take turns.
+/// Benchmark of one form at one size, over inputs that take turns.
 pub(crate) struct Product<D: Handle> {
     device: D,
     form: Form,
     dtype: DType,
     size: usize,
-    /// What computes it, where that is to be told by its name.
+    /// Name suffix of the code that computes it; empty for the default.
     by: &'static str,
-    /// As many matrices each as the form reads.
+    /// Sets of as many matrices as the form reads.
     sets: Vec<Vec<D::Tensor>>,
 }
 
@@ -88,7 +89,7 @@ impl<D: Handle> Product<D> {
         Self { device, form, dtype, size, by: "", sets }
     }
 
-    /// The same, told from another by who computes it.
+    /// Sets the name suffix of the code that computes it.
     pub(crate) fn by(self, by: &'static str) -> Self {
         Self { by, ..self }
     }
@@ -120,7 +121,7 @@ impl<D: Handle> Product<D> {
     }
 }
 
-/// A type as PyTorch prints it.
+/// Returns a type as PyTorch prints it.
 pub(crate) fn torch(dtype: DType) -> Option<&'static str> {
     match dtype {
         DType::BF16 => Some("torch.bfloat16"),

@@ -1,18 +1,18 @@
-//! A training step that was captured as a graph: what a round does is to replay it.
+//! Benchmark of a training step captured as a graph: a round is one replay.
 
 use super::{Result, Work, row::What, training::Training};
 use binade_cuda::{Captured, Cuda};
 
-/// The same step as [`Training`]'s, in one launch.
+/// Step of a [`Training`], in one launch.
 pub(crate) struct Replay {
     captured: Captured<()>,
     what: What,
-    /// What the step works on.
+    /// Owner of the memory that the captured step works on.
     _training: Training<Cuda>,
 }
 
 impl Replay {
-    /// Captures the step, behind the two warm-ups that a capture takes.
+    /// Captures the step, after the two warm-ups that a capture takes.
     pub(crate) fn new(cuda: &Cuda, mut training: Training<Cuda>) -> Result<Self> {
         let mut step = || training.run(()).map(drop);
         let ((), capture) = cuda.capture().warm_up(&mut step)?;

@@ -1,90 +1,90 @@
-//! One figure, and what it is held against.
+//! One row of figures, and the work that it measures.
 
 use super::clock::{Times, median};
 use serde::Serialize;
 
-/// What a kernel's speed is a share of.
+/// Kind of work, which decides the ceiling for its share.
 #[derive(Clone, Copy, Debug, Eq, PartialEq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Kind {
-    /// Half is read, half is written.
+    /// Reads half of the bytes and writes half.
     Copy,
-    /// Only read.
+    /// Reads all bytes.
     Read,
-    /// Written where it was read.
+    /// Writes the bytes in place of those it reads.
     InPlace,
-    /// Nothing is moved.
+    /// Moves nothing.
     Nothing,
-    /// Moving is not what takes the time.
+    /// Computes: moving bytes is not what takes the time.
     Computed,
 }
 
-/// What was done.
+/// Description of the work that a row measures.
 #[derive(Clone, Debug, Serialize)]
 pub(crate) struct What {
-    /// As in the baseline for PyTorch: copy, unscale, cast, norm, step, scaler, launch, matmul, mlp.
+    /// Group, as in PyTorch's baseline: copy, unscale, cast, norm, step, scaler, launch, matmul, mlp.
     pub(crate) group: &'static str,
     pub(crate) name: String,
     pub(crate) kind: Kind,
     pub(crate) dtype: String,
     pub(crate) elements: usize,
     pub(crate) tensors: usize,
-    /// The least that this work moves: each input read once, each output written once.
+    /// Least bytes that this work moves: each input read once, each output written once.
     pub(crate) bytes: usize,
-    /// What the kernels move, tables and what blocks hand each other included.
+    /// Bytes that the kernels move, with tables and the blocks' partial results.
     pub(crate) bytes_moved: usize,
     #[serde(flatten)]
     pub(crate) computed: Computed,
 }
 
-/// What is more than moved.
+/// Amounts of computing work, beside bytes moved.
 #[derive(Clone, Debug, Default, Serialize)]
 pub(crate) struct Computed {
-    /// The least multiplications and additions of all matrix products; others are not counted.
+    /// Least multiplications and additions of all matrix products; other arithmetic is not counted.
     pub(crate) flops: u64,
-    /// Samples that are trained on.
+    /// Number of samples trained on.
     pub(crate) samples: u64,
-    /// Names of the rows for PyTorch that this one is held against.
+    /// Names of PyTorch's rows that this one is compared with.
     pub(crate) torch: Vec<String>,
 }
 
-/// Seconds.
+/// Seconds of all rounds, and rates computed from them.
 #[derive(Clone, Copy, Debug, Serialize)]
 pub(crate) struct Seconds {
     pub(crate) median_s: f64,
     pub(crate) min_s: f64,
     pub(crate) max_s: f64,
-    /// `bytes` over the median.
+    /// Rate in 10^9 bytes a second: `bytes` over the median.
     pub(crate) gbs: f64,
-    /// `flops` over the median, in 10^12 a second.
+    /// Rate in 10^12 operations a second: `flops` over the median.
     pub(crate) tflops: f64,
-    /// `samples` over the median.
+    /// Samples a second: `samples` over the median.
     pub(crate) samples_per_s: f64,
 }
 
-/// One line of the table.
+/// Line of the table.
 #[derive(Clone, Debug, Serialize)]
 pub(crate) struct Row {
     #[serde(flatten)]
     pub(crate) what: What,
-    /// On an idle device, the host's work included.
+    /// Times on an idle device, the host's work included.
     #[serde(flatten)]
     pub(crate) alone: Seconds,
-    /// Behind other work: the device alone.
+    /// Times behind other work: the device alone.
     pub(crate) queued: Seconds,
-    /// What the host took to ask, its median.
+    /// Median seconds that the host took to submit.
     pub(crate) host_s: f64,
-    /// Of `queued`, in the ceiling of the same kind.
+    /// Rate of `queued` over that of the ceiling of the same kind.
     pub(crate) share_of_ceiling: Option<f64>,
-    /// `queued`, in launches of a kernel that does nothing.
+    /// Time of `queued` over that of a kernel that does nothing.
     pub(crate) empty_launches: Option<f64>,
     pub(crate) rounds: usize,
-    /// The replay of a captured step is one.
+    /// Number of launches; the replay of a captured step is one.
     pub(crate) launches: u64,
     pub(crate) host_syncs: u64,
     pub(crate) table_uploads: u64,
     pub(crate) table_bytes: u64,
-    /// The most device memory at once, what the work holds between rounds included.
+    /// Greatest device memory in use at once, with what the work holds between rounds.
     pub(crate) peak_bytes: usize,
 }
 

@@ -1,4 +1,4 @@
-//! The whole step, by the typed order that a training loop writes.
+//! Benchmark of the whole step, written in the typed order of a training loop.
 
 use super::{
     Result, Work, data,
@@ -12,10 +12,10 @@ use binade_grad_scaler::{LossScale, ScaledGrads, Scaler};
 use binade_master_weights::{MasterOptimizer, Plan, UpdateRule};
 use binade_ops::Upload;
 
-/// What the step's tables have of a tensor: a row of 88 bytes, 12 to look its rule up, 36 of constants written and read.
+/// Bytes of the step's tables for each tensor: a row of 88 bytes, 12 to look its rule up, 36 of constants written and read.
 pub(crate) const ROW: usize = 88 + 12 + 2 * 36;
 
-/// Unscale with its check, clip by norm, fused step on `f32` masters with a 16-bit copy, scale update.
+/// Step with check and unscale, clip by norm, fused update of `f32` masters with a 16-bit copy, and scale update.
 pub(crate) struct Step {
     scaler: Scaler<Cuda>,
     optimizer: MasterOptimizer<Cuda>,
@@ -24,7 +24,7 @@ pub(crate) struct Step {
 }
 
 impl Step {
-    /// With gradients in `dtype`; parameters are stored in f16, or in bf16 where the gradients are.
+    /// Creates a step with gradients in `dtype`. Parameters are stored in bf16 if the gradients are, else in f16.
     pub(crate) fn new(cuda: &Cuda, gpt: Gpt, dtype: DType) -> Result<Self> {
         let rule = LossScale::dynamic().with_growth_interval(u32::MAX)?;
         let parameters = parameters(cuda, gpt)?;
@@ -55,16 +55,16 @@ impl Step {
     }
 }
 
-/// Bytes of an element that the fused step moves beside the gradient: the master and two moments, read and written, and
-/// the 16-bit copy.
+/// Bytes an element that the fused step moves beside the gradient: the master and two moments, read and written, and the 16-bit
+/// copy.
 pub(crate) const FUSED: usize = 2 * (4 + 4 + 4) + 2;
 
-/// Bytes of an element that the whole step moves: the gradient twice, once to look whether it is finite.
+/// Returns the bytes an element that the whole step moves. It reads the gradient twice, once for the check.
 fn least(gradient: DType) -> usize {
     2 * gradient.bytes() + FUSED
 }
 
-/// A plan with masters, parameters stored in sixteen bits.
+/// Returns a plan with masters, and parameters stored in sixteen bits.
 pub(crate) fn plan(gradient: DType) -> Result<Plan> {
     let stored = if gradient == DType::BF16 { DType::BF16 } else { DType::F16 };
     Ok(Plan::new(UpdateRule::adamw(1e-4))?.with_storage(stored))
@@ -77,7 +77,7 @@ pub(crate) fn parameters(cuda: &Cuda, gpt: Gpt) -> Result<Vec<Named<Tensor>>> {
         .collect()
 }
 
-/// A set of gradients in memory of its own.
+/// Returns a set of gradients in memory of its own.
 pub(crate) fn gradients(cuda: &Cuda, gpt: Gpt, dtype: DType) -> Result<Gradients> {
     let all = tensors(cuda, gpt, dtype)?;
     let named = all.into_iter().map(|(name, tensor)| Named::new(name, Some(tensor)));

@@ -1,12 +1,12 @@
-//! Rows for people.
+//! Tables of rows, printed for people.
 
 use super::row::Row;
 use std::fmt;
 
-/// Columns of words; all others are numbers.
+/// Number of columns with words; all others are numbers.
 const WORDS: usize = 3;
 
-/// Two tables, of what moves and of what computes.
+/// Writes two tables, of rows that move and of rows that compute.
 pub(super) fn write(f: &mut fmt::Formatter<'_>, rows: &[Row]) -> fmt::Result {
     let computes = |row: &&Row| row.what.computed.flops > 0;
     let moving = rows.iter().filter(|row| !computes(row)).map(moved);
@@ -14,7 +14,7 @@ pub(super) fn write(f: &mut fmt::Formatter<'_>, rows: &[Row]) -> fmt::Result {
     lines(f, &COMPUTED, rows.iter().filter(computes).map(computed))
 }
 
-/// A line for each row, the widths those of the widest; nothing where there is none.
+/// Writes the heads and a line for each row, as wide as the widest cells; nothing if there is no row.
 fn lines(
     f: &mut fmt::Formatter<'_>,
     heads: &[&str],

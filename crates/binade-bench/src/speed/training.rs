@@ -1,4 +1,4 @@
-//! A whole training step of an MLP, by the loop that a program of one's own would have.
+//! Benchmark of a whole training step of an MLP, by the loop that a user's program has.
 
 use super::{
     Result, Work,
@@ -13,13 +13,13 @@ use binade_master_weights::{MasterWeights, UpdateRule};
 use binade_ops::{Linear, MseLoss, Relu, Upload};
 use binade_tape::{ScalingDevice, Tape, Var};
 
-/// The start of a loss scale that moves, as in PyTorch's baseline: no step overflows, and all do the same work.
+/// Start of the dynamic loss scale, as in PyTorch's baseline: no step overflows, and all do the same work.
 const SCALE: f32 = 1024.0;
 
-/// A level in a low type; O0 has none.
+/// Optimization level and its low type; O0 has none.
 pub(crate) type Setting = (OptLevel, DType);
 
-/// What is measured, in the order of the table.
+/// Settings that are measured, in the order of the table.
 pub(crate) const SETTINGS: [Setting; 5] = [
     (OptLevel::O0, DType::F32),
     (OptLevel::O1, DType::BF16),
@@ -28,7 +28,7 @@ pub(crate) const SETTINGS: [Setting; 5] = [
     (OptLevel::O2, DType::F16),
 ];
 
-/// What training needs a device for.
+/// Device that has what this training needs.
 pub(crate) trait Trains:
     Upload
     + Linear
@@ -49,7 +49,7 @@ impl<D> Trains for D where
 {
 }
 
-/// Forward, backward, unscale with its check, clip by norm, `AdamW`, scale update; nothing is read.
+/// Training step: forward, backward, check and unscale, clip by norm, `AdamW`, scale update. It reads nothing.
 pub(crate) struct Training<D: Trains> {
     device: D,
     mlp: Mlp,
@@ -60,7 +60,7 @@ pub(crate) struct Training<D: Trains> {
 }
 
 impl<D: Trains> Training<D> {
-    /// On a batch of these values, as many as the width for each sample; targets are inputs in reverse.
+    /// Creates a step on a batch of these values, `width` for each sample. Targets are the inputs in reverse.
     pub(crate) fn new(device: &D, mlp: Mlp, setting: Setting, values: &[f32]) -> Result<Self> {
         let model = Model::new(mlp.parameters(device)?);
         let rule = UpdateRule::adamw(1e-4);
@@ -72,7 +72,8 @@ impl<D: Trains> Training<D> {
         Ok(Self { device: device.clone(), mlp, setting, amp, input, target })
     }
 
-    /// The loss and its gradients. The tape is gone by then: it holds the parameters, and a step leaves what others hold.
+    /// Returns the loss and its gradients. The tape is dropped on return: it holds the parameters, and a step gives new memory to
+    /// those that others hold.
     fn gradients(&mut self) -> Result<(D::Tensor, ScaledGrads<D>)> {
         let tape = Tape::new(self.device.clone(), &self.amp.region);
         let parameters = tape.parameters(&self.amp.optimizer.params);
@@ -102,7 +103,7 @@ impl<D: Trains> Training<D> {
     }
 }
 
-/// The row for PyTorch, whose autocast is O1; where there is a level more, it is held against the same.
+/// Returns the name of PyTorch's row. Its autocast is O1; other levels are compared with it too.
 fn rival(mlp: Mlp, dtype: DType, how: &str) -> String {
     let Mlp { layers, width, batch } = mlp;
     let low = torch(dtype).filter(|_| dtype != DType::F32).unwrap_or("None");
@@ -121,7 +122,7 @@ fn properties((level, dtype): Setting) -> Result<Properties> {
 
 impl<D: Trains> Work for Training<D> {
     type Input = ();
-    /// The loss before the step.
+    /// Loss before the step.
     type Output = D::Tensor;
 
     fn prepare(&mut self, _: usize) -> Result<()> {

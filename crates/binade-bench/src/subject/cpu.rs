@@ -1,4 +1,4 @@
-//! The CPU reference.
+//! Subject of the CPU reference.
 
 use binade_autocast::Autocast;
 use binade_conformance::via::{self, Device};
@@ -6,7 +6,7 @@ use binade_conformance::{Arithmetic, OpInvocation, Refusal};
 use binade_core::{DType, stochastic::Key};
 use binade_cpu::Tensor;
 
-/// `binade-cpu`.
+/// Subject that runs `binade-cpu`.
 #[derive(Clone, Copy, Debug)]
 pub struct Cpu;
 

@@ -1,4 +1,4 @@
-//! The CUDA backend, on a GPU or on the interpreter.
+//! Subject of the CUDA backend, on a GPU or on the interpreter.
 
 use super::no_strides;
 use binade_autocast::Autocast;
@@ -9,7 +9,7 @@ use binade_cuda::{
     Error, F32Products, ProductsBy, Tensor, cudarc::driver::sys::CUdevice_attribute as Attribute,
 };
 
-/// `binade-cuda`.
+/// Subject that runs `binade-cuda`.
 #[derive(Clone, Debug)]
 pub struct Cuda {
     name: &'static str,
@@ -17,44 +17,44 @@ pub struct Cuda {
     f32: F32Products,
 }
 
-/// What the interpreter's device is called.
+/// Name of the interpreter's device, as its driver tells it.
 const INTERPRETER: &str = "PTX interpreter";
 
-/// Why there is no subject.
+/// Reason why a subject cannot be opened.
 #[derive(Debug, thiserror::Error)]
 pub enum OpenError {
-    /// The device cannot be opened.
+    /// CUDA device that cannot be opened.
     #[error(transparent)]
     Cuda(#[from] Error),
-    /// No adapter of wgpu's can be.
+    /// wgpu adapter that cannot be opened.
     #[cfg(feature = "wgpu")]
     #[error(transparent)]
     Wgpu(#[from] binade_wgpu::Error),
-    /// A device that this program was built without.
+    /// Device that this program was built without.
     #[error(
         "--device {0}: this program was built without it; run `cargo xtask conformance --device {0}`"
     )]
     NotBuilt(&'static str),
-    /// Another device than the one that was asked for.
+    /// Device of another kind than was asked for.
     #[error("--device {asked}, but the driver that was found has {found}: {advice}")]
     Other {
-        /// As on the command line.
+        /// Device asked for, as on the command line.
         asked: &'static str,
-        /// The device's own name.
+        /// Name of the device that was found.
         found: String,
-        /// What to do.
+        /// Advice on how to get the device asked for.
         advice: &'static str,
     },
-    /// A device whose products nobody computes by TF32.
+    /// Device that computes no products by TF32.
     #[error("--tf32, but products are computed by {by}: it is for cuda and ptx, with cuBLASLt")]
     NoTf32 {
-        /// Who does.
+        /// Code that computes the products instead.
         by: String,
     },
 }
 
 impl Cuda {
-    /// The first GPU.
+    /// Opens the first GPU.
     ///
     /// # Errors
     ///
@@ -63,7 +63,7 @@ impl Cuda {
         Self::open("cuda", false, "take the interpreter off the library path, or ask for ptx")
     }
 
-    /// The interpreter.
+    /// Opens the interpreter's device.
     ///
     /// # Errors
     ///
@@ -72,7 +72,7 @@ impl Cuda {
         Self::open("ptx", true, "start it by `cargo xtask conformance --device ptx`")
     }
 
-    /// The same, whose libraries may multiply `f32` by TF32, as the kit is told.
+    /// Lets the device's libraries multiply `f32` by TF32, and tells the kit.
     ///
     /// # Errors
     ///
@@ -99,7 +99,7 @@ impl Cuda {
         Err(OpenError::Other { asked, found, advice })
     }
 
-    /// Cases of what the GPU is too old for.
+    /// Returns the cases of operations that the GPU is too old for.
     ///
     /// # Errors
     ///
@@ -111,7 +111,7 @@ impl Cuda {
     }
 }
 
-/// Operations on bf16 that multiply matrices.
+/// Cases of bf16 operations that multiply matrices.
 const BF16_PRODUCTS: [&str; 5] =
     ["bmm/bf16/", "conv2d/bf16/", "linear/bf16/", "linear_relu/bf16/", "matmul/bf16/"];
 
@@ -126,8 +126,8 @@ impl Device for Cuda {
         self.name
     }
 
-    /// Kernels are compiled with `-fmad=false -ftz=false -prec-div=true -prec-sqrt=true`, and write each `fma`; products are
-    /// the Tensor Cores'. There are no conversions of f64.
+    /// Returns the arithmetic of the kernels. They are compiled with `-fmad=false -ftz=false -prec-div=true -prec-sqrt=true`, and
+    /// write each `fma` out. Tensor Cores compute products. There are no conversions of f64.
     fn arithmetic(&self) -> Arithmetic {
         let tf32 = self.f32 == F32Products::Tf32;
         Arithmetic { f64: false, tensor_core: true, tf32, ..Arithmetic::IEEE }
@@ -137,7 +137,7 @@ impl Device for Cuda {
         Ok(self.device.from_bits(bits, dtype, shape)?)
     }
 
-    /// Within a larger buffer, so that the first element is not where allocations begin.
+    /// Makes a view inside a larger buffer, so that the first element does not lie at an allocation's start.
     fn view(
         &self,
         bits: &[u8],

@@ -1,4 +1,4 @@
-//! The CPU run late, and strict: a read that nobody announced fails its case.
+//! Subject of the CPU run late and strict: a read outside an announced window fails its case.
 
 use binade_autocast::Autocast;
 use binade_conformance::via::{self, Device};
@@ -6,7 +6,7 @@ use binade_conformance::{Arithmetic, OpInvocation, Refusal};
 use binade_core::{DType, stochastic::Key};
 use binade_deferred::Tensor;
 
-/// `binade-deferred`, which reads nothing but where the kit asks for bits or for what was found.
+/// Subject that runs `binade-deferred`. The device may be read only when the kit asks for bits or for a verdict.
 #[derive(Clone, Debug)]
 pub struct Deferred(binade_deferred::Deferred);
 
@@ -36,7 +36,7 @@ impl Device for Deferred {
     }
 
     fn to_bits(&self, tensor: &Tensor) -> Result<Vec<u8>, Refusal> {
-        // The one place where the kit looks at a tensor.
+        // The kit looks at a tensor here and nowhere else.
         let _window = self.0.window();
         Ok(self.0.to_bits(tensor)?)
     }

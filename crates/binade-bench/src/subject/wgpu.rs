@@ -1,4 +1,4 @@
-//! The wgpu backend, on the adapter that there is or that `BINADE_WGPU_ADAPTER` names.
+//! Subject of the wgpu backend, on the adapter that `BINADE_WGPU_ADAPTER` names or the first one found.
 
 use super::no_strides;
 use binade_autocast::Autocast;
@@ -7,7 +7,7 @@ use binade_conformance::{Arithmetic, Layout, OpInvocation, Refusal};
 use binade_core::{DType, cast::OnOverflow, stochastic::Key};
 use binade_wgpu::{Error, Tensor};
 
-/// `binade-wgpu`.
+/// Subject that runs `binade-wgpu`.
 #[derive(Clone, Debug)]
 pub struct Wgpu {
     device: binade_wgpu::Wgpu,
@@ -26,7 +26,7 @@ impl Wgpu {
         "mean/e5m2",
     ];
 
-    /// The adapter that [`binade_wgpu::Wgpu::open`] finds.
+    /// Opens the adapter that [`binade_wgpu::Wgpu::open`] finds.
     ///
     /// # Errors
     ///
@@ -47,8 +47,8 @@ impl Device for Wgpu {
         "wgpu"
     }
 
-    /// What WGSL promises: products and sums that may be fused or not, quotients within 2.5 units in the last place,
-    /// subnormals that may be flushed, and no f64.
+    /// Returns the arithmetic that WGSL promises: products and sums that may be fused, quotients within 2.5 units in the last
+    /// place, subnormals that may be flushed, and no f64.
     fn arithmetic(&self) -> Arithmetic {
         Arithmetic {
             fma: false,
@@ -64,7 +64,7 @@ impl Device for Wgpu {
         Ok(self.device.from_bits(bits, dtype, shape)?)
     }
 
-    /// Within a larger buffer, so that the first element is not where bindings begin.
+    /// Makes a view inside a larger buffer, so that the first element does not lie at a binding's start.
     fn view(
         &self,
         bits: &[u8],
