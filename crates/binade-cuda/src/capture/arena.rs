@@ -1,4 +1,4 @@
-//! The memory of one capture: the same requests in the same order get the same addresses.
+//! Memory of one capture. Equal requests in equal order get equal addresses.
 
 use crate::memory::{Memory, Pool};
 use binade_gpu::Memory as _;
@@ -7,8 +7,8 @@ use std::{
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
-/// Memory by size and number. The one with the lowest number is served first, whatever the order in which it came back: two
-/// runs that begin with the same and ask alike are served alike.
+/// Memory by size and number. The lowest free number of a size is served first, in whatever order memory came back. Two runs that
+/// start from the same state and request the same are served the same.
 #[derive(Debug, Default)]
 pub(crate) struct Arena {
     state: Mutex<State>,
@@ -18,28 +18,28 @@ pub(crate) struct Arena {
 struct State {
     free: BTreeMap<(usize, u64), Memory>,
     made: u64,
-    /// Nobody will ask again: what comes back is the pool's.
+    /// True once the capture is over: memory that comes back then goes to the pool.
     is_closed: bool,
 }
 
-/// Where memory goes when it is dropped.
+/// Arena and number of a memory, to which it returns when dropped.
 #[derive(Clone, Debug)]
 pub(crate) struct Home {
     pub(super) arena: Arc<Arena>,
     number: u64,
-    /// The run that took it.
+    /// Number of the run that took the memory.
     pub(super) run: u8,
 }
 
 impl Home {
-    /// Whether it was taken in this run of this capture.
+    /// Returns true if the memory was taken in this run of this capture.
     pub(super) fn is(&self, arena: &Arc<Arena>, run: u8) -> bool {
         Arc::ptr_eq(&self.arena, arena) && self.run == run
     }
 }
 
 impl Arena {
-    /// Memory of this size for a run, if some is free.
+    /// Returns free memory of this size for a run, if there is some.
     pub(super) fn take(self: &Arc<Self>, bytes: usize, run: u8) -> Option<Memory> {
         let mut state = self.lock();
         let (&(_, number), _) = state.free.range((bytes, 0)..=(bytes, u64::MAX)).next()?;
@@ -48,7 +48,7 @@ impl Arena {
         Some(memory)
     }
 
-    /// Takes in memory that was made for a run.
+    /// Adds memory that was allocated for a run.
     pub(crate) fn adopt(self: &Arc<Self>, mut memory: Memory, run: u8) -> Memory {
         let mut state = self.lock();
         state.made += 1;
@@ -56,7 +56,7 @@ impl Arena {
         memory
     }
 
-    /// Takes back what it has served; gives it on where nobody will ask again.
+    /// Takes back memory. Returns it if the capture is over, for the pool.
     pub(super) fn give(&self, mut memory: Memory, home: &Home) -> Option<Memory> {
         let mut state = self.lock();
         memory.home = None;
@@ -73,13 +73,13 @@ impl Arena {
         std::mem::take(&mut state.free)
     }
 
-    /// Nothing is half done where a thread could panic.
+    /// Locks the state. It is whole even after a panic, since no change of it can stop halfway.
     fn lock(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-/// An arena that is in use; when it is dropped, the pool has its memory.
+/// Arena in use. Dropping it gives the memory to the pool.
 #[derive(Debug)]
 pub(super) struct Room {
     pub(super) arena: Arc<Arena>,

@@ -1,4 +1,4 @@
-//! A step that runs again as often as asked.
+//! Captured steps, replayed as often as asked.
 
 use super::{
     arena::Room,
@@ -21,29 +21,29 @@ use std::{
     },
 };
 
-/// A captured step: one launch for all of it, as often as [`replay`](Self::replay) is called.
+/// Captured step: one launch for all of it, as often as [`replay`](Self::replay) is called.
 ///
-/// It stays on the thread that captured it. When it is dropped, its graph goes, and its memory is the handle's again; replays
-/// that are under way end as they should.
+/// It stays on the thread that captured it. Dropping it destroys its graph and returns its memory to the handle; replays under
+/// way still end as they should.
 ///
 /// # Contract
 ///
-/// * A replay does what the uncaptured step would do with what its fixed tensors hold then, bit for bit. What the host gave
-///   the step by value is what it was: see [`Cuda::capture`].
-/// * What the step works on is kept from others for as long as this lives. Where the step's own side drops or replaces it, as
-///   `Scaler::set_state` and loading a checkpoint do, the next replay is [`Uncapturable::Stale`]; where someone else holds a
+/// * A replay does what the uncaptured step would do with the contents of its fixed tensors at that time, bit for bit. Values
+///   that the host gave the step are those of the capture: see [`Cuda::capture`].
+/// * The memory that the step works on is kept from others for as long as this lives. If the step's own side drops or replaces
+///   it, as `Scaler::set_state` and loading a checkpoint do, the next replay is [`Uncapturable::Stale`]. If someone else holds a
 ///   clone and an ordinary operation would move it to another address, that operation is [`Uncapturable::Moved`].
-/// * What a clone of a parameter or of a scale reads stays, as it does with ordinary steps: a replay that would change it is
-///   [`Uncapturable::Held`]. Outcomes of replays hold no such clone, and what [`Cuda::write`] writes is meant to be seen. A
-///   clone that another thread makes while `replay` is called may be one that the replay changes.
+/// * A clone of a parameter or of a scale keeps its values, as it does with ordinary steps: a replay that would change it is
+///   [`Uncapturable::Held`]. Outcomes of replays hold no such clone, and writes by [`Cuda::write`] are meant to be seen. A clone
+///   that another thread makes while `replay` is called may be one that the replay changes.
 pub struct Captured<R> {
-    // Dropped in this order: the graph, then what it works on.
+    // Fields drop in this order: the graph, then the memory that it works on.
     graph: CudaGraph,
     registered: Registered,
     result: R,
     later: Vec<Arc<Later>>,
     latest: Arc<Latest>,
-    /// Launches that look at indices.
+    /// Number of launches that check indices.
     indexed: u32,
     counts: Vec<Arc<AtomicU64>>,
     alive: Vec<Weak<()>>,
@@ -81,7 +81,7 @@ impl<R> Captured<R> {
         }
     }
 
-    /// How many kernels, copies and fills one replay runs.
+    /// Returns the number of kernels, copies and fills in one replay.
     pub fn operations(&self) -> usize {
         self.operations
     }
@@ -105,7 +105,7 @@ impl<R> Captured<R> {
         Ok(())
     }
 
-    /// Where the copies will go. What can be refused is asked for before the step is done.
+    /// Allocates the targets of the copies. It comes before the launch, so that a failure leaves the step undone.
     fn pinned(&self) -> Result<Vec<Pinned>, Error> {
         let ring = &self.cuda.inner.reports;
         let reported = self.cuda.inner.faults.reported();
@@ -128,7 +128,7 @@ impl<R> Captured<R> {
         Ok(())
     }
 
-    /// Starts the copies of a step that is done, or says that it is.
+    /// Starts the copies of a step that is in the stream. An error says that the step is done.
     fn send(&self, stream: &CudaStream, pinned: Vec<Pinned>) -> Result<Copies, Error> {
         let one = |(later, mut pinned): (&Arc<Later>, Pinned)| {
             self.cuda.check("report", launch::send_from(stream, &later.from, &mut pinned))?;
@@ -147,11 +147,11 @@ impl<R> Captured<R> {
 }
 
 impl<R: Clone> Captured<R> {
-    /// Puts the step in the stream once more, and copies of its reports behind it; waits for nothing. In front of a step that
-    /// looks at indices it fills one word, for the order of bad ones.
+    /// Puts the step in the stream once more, and copies of its reports behind it; waits for nothing. Before a step that checks
+    /// indices it also fills one word, which orders bad indices.
     ///
-    /// What it gives is a clone of what the captured run gave. An outcome is this replay's own, whenever it is resolved and
-    /// however many are under way; a tensor is memory that the next replay writes to again.
+    /// The result is a clone of the captured run's. An outcome is this replay's own, whenever it is resolved and however many are
+    /// under way. A tensor is memory that the next replay writes again.
     ///
     /// # Errors
     ///
@@ -160,7 +160,7 @@ impl<R: Clone> Captured<R> {
     pub fn replay(&self) -> Result<R, Error> {
         self.may_replay()?;
         let pinned = self.pinned()?;
-        // One turn for all of it: a capture that began in between would have the copies.
+        // All of it is one turn: a capture that began in between would record the copies.
         self.cuda.in_turn("replay", |stream| {
             self.may_replay()?;
             self.launch(stream)?;

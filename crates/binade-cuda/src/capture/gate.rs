@@ -1,4 +1,4 @@
-//! The way into a stream, one for all handles that work in it: while one captures there, nobody else comes in.
+//! Gate of a stream, shared by all handles that work in it. While one handle captures there, no other enters.
 
 use super::why::Uncapturable;
 use crate::{CudaError, Error, memory::Memory};
@@ -8,36 +8,37 @@ use std::{
     thread::ThreadId,
 };
 
-/// Whoever puts work in the stream looks and enqueues in one turn, and a capture neither begins nor ends in anybody's.
+/// Gate that work passes into a stream. A handle checks and enqueues in one turn, and a capture neither begins nor ends during a
+/// turn.
 #[derive(Debug, Default)]
 pub(crate) struct Gate {
     capture: RwLock<Option<Capture>>,
-    /// Of handles that have gone while another captured: to free it would be written down.
+    /// Memory of handles dropped while another captured: the capture would record the free.
     buried: Mutex<Vec<Memory>>,
 }
 
-/// The capture that is under way.
+/// Capture under way.
 #[derive(Debug)]
 struct Capture {
     handle: u64,
     thread: ThreadId,
-    /// What the step did with another handle, which no replay would do.
+    /// Error of the step's work on another handle, which no replay would repeat.
     trouble: Mutex<Option<Error>>,
 }
 
-/// Work of the calling thread goes where it should for as long as this is held. None is taken within another.
+/// Permission of the calling thread to enqueue work, for as long as it is held. A thread holds at most one.
 #[derive(Debug)]
 pub(crate) struct Turn<'g> {
     _capture: RwLockReadGuard<'g, Option<Capture>>,
 }
 
-/// A context and a stream.
+/// Addresses of a context and a stream.
 type Place = [usize; 2];
 
 static GATES: Mutex<Vec<(Place, Weak<Gate>)>> = Mutex::new(Vec::new());
 
 impl Gate {
-    /// The one of this stream.
+    /// Returns the gate of this stream, made on first use.
     pub(crate) fn of(stream: &CudaStream) -> Arc<Self> {
         let place = [stream.context().cu_ctx() as usize, stream.cu_stream() as usize];
         let mut gates = lock(&GATES);
@@ -50,7 +51,7 @@ impl Gate {
         })
     }
 
-    /// A turn of this handle; refused while another one, or another thread, captures.
+    /// Enters the gate for this handle; refused while another handle, or another thread, captures.
     pub(super) fn enter(&self, handle: u64, operation: &'static str) -> Result<Turn<'_>, Error> {
         let turn = self.capture.read().unwrap_or_else(PoisonError::into_inner);
         if let Some(capture) = &*turn {
@@ -59,7 +60,7 @@ impl Gate {
         Ok(Turn { _capture: turn })
     }
 
-    /// Lets a capture of this handle begin, which `begin` tells the driver.
+    /// Begins a capture of this handle; `begin` starts it in the driver.
     pub(super) fn begin(
         &self,
         handle: u64,
@@ -79,7 +80,7 @@ impl Gate {
         Ok(())
     }
 
-    /// Lets it end; gives what `end` gives, and what went wrong in sight of this.
+    /// Ends the capture. Returns the result of `end`, and the error of work that the gate has refused meanwhile.
     pub(super) fn end<T>(&self, end: impl FnOnce() -> T) -> (T, Option<Error>) {
         let mut capture = self.capture.write().unwrap_or_else(PoisonError::into_inner);
         let ended = end();
@@ -89,7 +90,7 @@ impl Gate {
         (ended, trouble)
     }
 
-    /// Frees memory of a handle that has gone, now or when the capture has ended.
+    /// Frees memory of a dropped handle, now or when the capture has ended.
     pub(crate) fn bury(&self, memory: impl Iterator<Item = Memory>) {
         let capture = self.capture.read().unwrap_or_else(PoisonError::into_inner);
         match &*capture {
@@ -115,7 +116,7 @@ impl Capture {
     }
 }
 
-/// Nothing is half done where a thread could panic.
+/// Locks a mutex. Its data is whole even after a panic, since no change of it can stop halfway.
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

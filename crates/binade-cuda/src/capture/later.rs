@@ -1,40 +1,40 @@
-//! Copies to the host that a captured step asks for: each replay starts them anew, behind its graph.
+//! Copies to the host in a captured step: each replay starts them anew, behind its graph.
 
 use crate::memory::{Buffer, Pinned};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// What a step sends to the host.
+/// Copy of a step to the host.
 #[derive(Clone, Debug)]
 pub(crate) enum Sent {
-    /// On its way.
+    /// Copy that is under way.
     Now(Arc<Pinned>),
-    /// Sent by each replay.
+    /// Copy that each replay starts.
     Later(Arc<Later>),
 }
 
-/// A copy that each replay starts.
+/// Copy that each replay starts.
 #[derive(Debug)]
 pub(crate) struct Later {
-    /// Not given to anyone else in the step: the copy comes behind the whole of it.
+    /// Source. It is not handed out again within the step, since the copy comes behind all of it.
     pub(super) from: Arc<Buffer>,
-    /// Whether it is a step's report, which the ledger counts.
+    /// True for a step's report, which the ledger counts.
     pub(super) is_report: bool,
-    /// Its place among the step's copies.
+    /// Number among the step's copies.
     number: usize,
     latest: Arc<Latest>,
 }
 
-/// What the latest replay has sent, all of a step's copies at once: none is ever seen beside those of another replay.
+/// Copies of the latest replay, all of a step's at once, so that none is seen beside those of another replay.
 #[derive(Debug, Default)]
 pub(crate) struct Latest {
     sent: Mutex<Option<Copies>>,
 }
 
-/// Of one replay, by number.
+/// Copies of one replay, by number.
 pub(crate) type Copies = Arc<[Arc<Pinned>]>;
 
 impl Latest {
-    /// `None` where a replay could not send all of them.
+    /// Sets the copies of the latest replay; `None` if it could not start all of them.
     pub(super) fn set(&self, sent: Option<Copies>) {
         *self.lock() = sent;
     }
@@ -56,7 +56,7 @@ impl Later {
 }
 
 impl Sent {
-    /// What is on its way by now; `None` before the first replay.
+    /// Returns the latest copy; `None` before the first replay.
     pub(crate) fn pinned(&self) -> Option<Arc<Pinned>> {
         match self {
             Self::Now(pinned) => Some(pinned.clone()),
@@ -64,7 +64,7 @@ impl Sent {
         }
     }
 
-    /// What the latest replay has sent of the step that this is of, if it is a captured one's.
+    /// Returns all copies of the latest replay, if the step is captured.
     pub(crate) fn copies(&self) -> Option<Copies> {
         match self {
             Self::Now(_) => None,
@@ -72,7 +72,7 @@ impl Sent {
         }
     }
 
-    /// The same for good, of the replay that sent `copies`: later ones do not change it.
+    /// Returns a copy that later replays do not replace: that of the replay which sent `copies`.
     pub(crate) fn frozen(&self, copies: &Copies) -> Self {
         match self {
             Self::Later(later) => {
@@ -82,7 +82,7 @@ impl Sent {
         }
     }
 
-    /// Whether replays change it.
+    /// Returns true if replays replace it.
     pub(crate) fn is_later(&self) -> bool {
         matches!(self, Self::Later(_))
     }

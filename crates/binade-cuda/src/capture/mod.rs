@@ -1,13 +1,13 @@
 //! Whole steps captured as CUDA graphs, and replayed.
 //!
-//! Two warm-up runs fill an arena, in which the lowest free number of a size is served first; the third run is captured and
-//! served from it alone, so that the same requests in the same order get the same addresses. What the captured run does is held
-//! to what the last warm-up did, operation by operation with every address and value: whatever the host would change from step
-//! to step shows there, and is an error before it can be replayed.
+//! Two warm-up runs fill an arena, which serves the lowest free number of a size first. The third run is captured, and served
+//! from the arena alone. So equal requests in equal order get equal addresses. The captured run is compared with the last
+//! warm-up, operation by operation, with every address and value. A value that the host would change from step to step differs
+//! there, and is an error before it can be replayed.
 //!
-//! What is put in a stream is looked at and enqueued in one turn at the stream's gate, which all handles of the stream share: a
-//! capture begins and ends between turns, so that nothing but the captured run's own work is ever written down. As it ends,
-//! the addresses that its graph works on are known to the pool at once, so that nothing is dropped in between.
+//! Work for a stream is checked and enqueued in one turn at the stream's gate, which all handles of the stream share. A capture
+//! begins and ends between turns, so that it records nothing but the captured run's own work. As it ends, the pool learns in the
+//! same moment which addresses the graph works on, so that none is dropped in between.
 
 mod arena;
 mod captured;

@@ -1,4 +1,4 @@
-//! What the pool and the stream ask before they do anything: whether a run is under way, and what graphs hold.
+//! Recorder of runs: the pool and the stream ask it whether a run is under way, and which memory graphs hold.
 
 use super::{
     arena::Arena,
@@ -21,12 +21,12 @@ use std::{
     },
 };
 
-/// The run that is under way on a handle, and the graphs that are alive.
+/// Run under way on a handle, and the graphs that are alive.
 #[derive(Debug)]
 pub struct Recorder {
     state: Mutex<State>,
     pub(crate) gate: Arc<Gate>,
-    /// Of this handle, among those at the gate.
+    /// Number of this handle at the gate.
     handle: u64,
 }
 
@@ -37,12 +37,12 @@ struct State {
 }
 
 impl State {
-    /// The run, if it is this thread's.
+    /// Returns the run, if it is this thread's.
     fn run(&mut self) -> Option<&mut Run> {
         self.run.as_mut().filter(|run| run.is_here())
     }
 
-    /// The run, if it is one that is captured. Other threads may do nothing meanwhile.
+    /// Returns the run, if it is the captured one. Other threads may do nothing meanwhile.
     fn captured(&mut self, operation: &'static str) -> Result<Option<&mut Run>, Error> {
         match self.run.as_mut().filter(|run| run.is_capture()) {
             Some(run) if !run.is_here() => {
@@ -53,13 +53,13 @@ impl State {
     }
 }
 
-/// Where a request for memory goes.
+/// Answer to a request for memory.
 pub(crate) enum Served {
-    /// It is served.
+    /// Memory from the arena.
     Here(Memory),
-    /// It is to be made, for this run of this arena.
+    /// Memory that must be allocated, for this run of this arena.
     Make(Arc<Arena>, u8),
-    /// It is no run's.
+    /// Memory that belongs to no run.
     Elsewhere,
 }
 
@@ -69,7 +69,7 @@ impl Recorder {
         Self { state: Mutex::default(), gate, handle: NEXT.fetch_add(1, Ordering::Relaxed) }
     }
 
-    /// A turn at the stream.
+    /// Enters the stream's gate for this handle.
     pub(crate) fn turn(&self, operation: &'static str) -> Result<Turn<'_>, Error> {
         self.gate.enter(self.handle, operation)
     }
@@ -86,7 +86,7 @@ impl Recorder {
         Ok(())
     }
 
-    /// The same of the run that is captured, which begins where `begin` says so to the driver.
+    /// Begins the captured run; `begin` starts the capture in the driver.
     pub(super) fn begin_capture(
         &self,
         arena: Arc<Arena>,
@@ -99,8 +99,8 @@ impl Recorder {
         })
     }
 
-    /// The run, and of one that was captured what its graph works on: from the run's to the graph's in one, so that nobody drops
-    /// it in between.
+    /// Ends the run. Returns it, with the addresses that its graph works on if it was captured. They pass from run to graph under
+    /// one lock, so that no memory is dropped in between.
     pub(super) fn end(&self) -> Option<(Run, Arc<Uses>)> {
         let mut state = self.lock();
         let mut run = state.run.take()?;
@@ -111,7 +111,7 @@ impl Recorder {
         Some((run, uses))
     }
 
-    /// The same of a run that was captured, once `end` has said so to the driver.
+    /// Ends the captured run; `end` ends the capture in the driver.
     pub(super) fn end_capture<T>(&self, end: impl FnOnce() -> T) -> (T, Option<(Run, Arc<Uses>)>) {
         let ((ended, run), trouble) = self.gate.end(|| (end(), self.end()));
         let run = run.map(|(mut run, uses)| {
@@ -121,7 +121,7 @@ impl Recorder {
         (ended, run)
     }
 
-    /// Writes an operation down that is about to be put in the stream.
+    /// Records an operation that is about to be put in the stream.
     pub(crate) fn note(
         &self,
         name: &'static str,
@@ -132,7 +132,7 @@ impl Recorder {
         state.run().map_or(Ok(()), |run| run.note(name, words()))
     }
 
-    /// Refuses what no graph can do.
+    /// Refuses an operation that no graph can repeat.
     pub(crate) fn refuse(&self, name: &'static str, why: Uncapturable) -> Result<(), Error> {
         match self.lock().captured(name)? {
             Some(run) if matches!(why, Uncapturable::Table { .. }) => Err(run.differs(name, why)),
@@ -141,12 +141,12 @@ impl Recorder {
         }
     }
 
-    /// Whether this thread runs a step that is to be captured, and whether it is the captured run.
+    /// Returns `Some` if this thread runs a step to be captured, true in the captured run.
     pub(crate) fn running(&self) -> Option<bool> {
         self.lock().run().map(|run| run.is_capture())
     }
 
-    /// Memory for the run under way.
+    /// Requests memory for the run under way.
     pub(crate) fn serve(&self, bytes: usize) -> Result<Served, Error> {
         let mut state = self.lock();
         state.captured("a request for memory")?;
@@ -160,10 +160,10 @@ impl Recorder {
         }
     }
 
-    /// Memory that nobody holds any more; gives on what goes to the pool.
+    /// Takes back dropped memory. Returns it if it goes to the pool.
     pub(crate) fn give(&self, memory: Memory) -> Option<Memory> {
         let mut state = self.lock();
-        // On whatever thread: the graph would have the address all the same.
+        // The thread does not matter: the graph would have the address all the same.
         if let Some(run) =
             state.run.as_mut().filter(|run| run.is_capture() && !run.lets_go(&memory))
         {
@@ -179,7 +179,7 @@ impl Recorder {
         }
     }
 
-    /// Refuses to move what a graph, or the run that is captured, has the address of.
+    /// Refuses to move memory whose address a graph, or the captured run, has recorded.
     pub(crate) fn may_move(&self, name: &'static str, memory: &Memory) -> Result<(), Error> {
         let mut state = self.lock();
         let moved = Uncapturable::Moved;
@@ -203,14 +203,14 @@ impl Recorder {
         }
     }
 
-    /// Keeps a buffer to the end of the run, whoever else drops it.
+    /// Keeps a buffer to the end of the run, even if all others drop it.
     pub(crate) fn hold(&self, buffer: Arc<Buffer>) {
         if let Some(run) = self.lock().run() {
             run.held.push(buffer);
         }
     }
 
-    /// A copy that each replay starts, if this is the run that is captured.
+    /// Returns a copy that each replay starts, if this is the captured run.
     pub(crate) fn later(&self, from: &Arc<Buffer>, is_report: bool) -> Option<Arc<Later>> {
         let mut state = self.lock();
         let run = state.run().filter(|run| run.is_capture())?;
@@ -220,7 +220,7 @@ impl Recorder {
         Some(later)
     }
 
-    /// The place of a launch that looks at indices among those of the run, if it is the one that is captured.
+    /// Returns the number of a launch among those of the captured run that check indices.
     pub(crate) fn indexed(&self) -> Option<u32> {
         let mut state = self.lock();
         let run = state.run().filter(|run| run.is_capture())?;
@@ -228,21 +228,21 @@ impl Recorder {
         Some(run.indexed - 1)
     }
 
-    /// A count that each replay raises by one.
+    /// Adds a count that each replay raises by one.
     pub(crate) fn count(&self, count: &Arc<AtomicU64>) {
         if let Some(run) = self.lock().run() {
             run.counts.push(count.clone());
         }
     }
 
-    /// Something without which a replay would be in vain.
+    /// Adds an object that must be alive for a replay.
     pub(crate) fn depend(&self, on: Weak<()>) {
         if let Some(run) = self.lock().run() {
             run.alive.push(on);
         }
     }
 
-    /// Something that a replay writes to, and that nobody else may hold then.
+    /// Adds an object that a replay writes in place, and of which no clone may exist then.
     pub(crate) fn alone(&self, on: Weak<dyn Any + Send + Sync>) {
         if let Some(run) = self.lock().run() {
             run.sole.push(on);
@@ -253,13 +253,13 @@ impl Recorder {
         self.lock().graphs.retain(|other| !Arc::ptr_eq(other, graph));
     }
 
-    /// Nothing is half done where a thread could panic.
+    /// Locks the state. It is whole even after a panic, since no change of it can stop halfway.
     fn lock(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-/// Bytes as words, the last one filled up with zeros.
+/// Returns bytes as words, the last one filled up with zeros.
 pub(crate) fn words(bytes: &[u8]) -> impl Iterator<Item = u64> {
     bytes.chunks(8).map(|chunk| {
         let mut word = [0; 8];

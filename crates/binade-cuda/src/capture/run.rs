@@ -1,4 +1,4 @@
-//! A run of a step that is to be captured: what it does, in order, and what keeps alive what it did.
+//! Run of a step to be captured: its operations in order, and the objects that it keeps alive.
 
 use super::{
     arena::Arena,
@@ -17,21 +17,21 @@ use std::{
     thread::ThreadId,
 };
 
-/// The number of the run that is captured, after the warm-ups.
+/// Number of the captured run, after the warm-ups.
 pub(super) const CAPTURED: u8 = 2;
 
-/// A piece of work in the stream, with all that the host gives it.
+/// Piece of work in the stream, with all values that the host gives it.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub(crate) struct Operation {
     pub(super) name: &'static str,
     pub(super) words: Vec<u64>,
 }
 
-/// What a run has done, for the next to be held to.
+/// Operations of a run, with which the next is compared.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Done {
     pub(super) operations: Vec<Operation>,
-    /// Whoever moved something to another address, the first: what comes after it in the next run is elsewhere.
+    /// First operation that moved older memory to another address. Its addresses differ in the next run.
     pub(super) moved: Option<&'static str>,
 }
 
@@ -41,24 +41,24 @@ pub(crate) struct Run {
     pub(super) arena: Arc<Arena>,
     pub(super) number: u8,
     pub(super) done: Done,
-    /// What the last warm-up did.
+    /// Operations of the last warm-up.
     expected: Done,
-    /// Every word that may be an address, lengths and the like among them: what is none costs a refusal at worst, and only
-    /// where memory lies at so low an address.
+    /// Every word that may be an address, lengths and the like among them. A false one costs a refusal at worst, and only if
+    /// memory lies at so low an address.
     pub(super) addresses: BTreeSet<u64>,
-    /// What is read after the run, or found again by each replay.
+    /// Buffers that are read after the run, or found again by each replay.
     pub(super) held: Vec<Arc<Buffer>>,
     pub(super) later: Vec<Arc<Later>>,
     pub(super) latest: Arc<Latest>,
-    /// Launches that look at indices, so far.
+    /// Number of launches so far that check indices.
     pub(super) indexed: u32,
-    /// Counts of steps that the host keeps.
+    /// Step counts that the host keeps.
     pub(super) counts: Vec<Arc<AtomicU64>>,
-    /// Of what the step works on and can lose without its memory being dropped.
+    /// Objects that the step needs and that can be replaced without their memory being dropped.
     pub(super) alive: Vec<Weak<()>>,
-    /// What the step writes to in place, as nobody else holds it.
+    /// Objects that the step writes in place, since no clone of them exists.
     pub(super) sole: Vec<Weak<dyn Any + Send + Sync>>,
-    /// The first thing that went wrong.
+    /// First error of the run.
     pub(super) trouble: Option<Error>,
 }
 
@@ -90,12 +90,12 @@ impl Run {
         self.thread == std::thread::current().id()
     }
 
-    /// What was done last.
+    /// Returns the name of the last operation.
     pub(super) fn last(&self) -> &'static str {
         self.done.operations.last().map_or("the start", |operation| operation.name)
     }
 
-    /// Writes an operation down; one that is captured must be what the last warm-up did.
+    /// Records an operation. In the captured run it must equal the last warm-up's.
     pub(super) fn note(&mut self, name: &'static str, words: Vec<u64>) -> Result<(), Error> {
         let (number, operation) = (self.done.operations.len(), Operation { name, words });
         if self.is_capture() && self.expected.operations.get(number) != Some(&operation) {
@@ -106,7 +106,8 @@ impl Run {
         Ok(())
     }
 
-    /// Notes that it is not what the last warm-up did, and gives the error: what that one moved is at another address now.
+    /// Records a difference to the last warm-up, and returns the error. If that warm-up moved memory, the move is the cause: its
+    /// new address differs now.
     pub(super) fn differs(&mut self, operation: &'static str, why: Uncapturable) -> Error {
         match self.expected.moved {
             Some(operation) => self.fails(operation, Uncapturable::Moved),
@@ -114,19 +115,19 @@ impl Run {
         }
     }
 
-    /// Notes that something has moved which was there before the run.
+    /// Records that an operation has moved memory from before the run.
     pub(super) fn moves(&mut self, operation: &'static str, memory: &Memory) {
         if !self.has_made(memory) {
             self.done.moved.get_or_insert(operation);
         }
     }
 
-    /// Whether it was taken in this run.
+    /// Returns true if the memory was taken in this run.
     pub(super) fn has_made(&self, memory: &Memory) -> bool {
         memory.home.as_ref().is_some_and(|home| home.is(&self.arena, self.number))
     }
 
-    /// Whether the captured run may lose this memory: its own, and what no replay will look for.
+    /// Returns true if the captured run may drop this memory: its own, and memory that no replay uses.
     pub(super) fn lets_go(&self, memory: &Memory) -> bool {
         let range = memory.address..memory.address + memory.bytes() as u64;
         let is_unused = self.addresses.range(range).next().is_none();
@@ -137,14 +138,14 @@ impl Run {
         }
     }
 
-    /// Notes that something went wrong, and gives the error.
+    /// Records an error of the run, and returns it.
     pub(super) fn fails(&mut self, operation: &'static str, why: Uncapturable) -> Error {
         let error = Error::Driver(CudaError::Capture { operation, why });
         self.trouble.get_or_insert_with(|| error.clone());
         error
     }
 
-    /// What is wrong with the run as a whole.
+    /// Returns the first error of the run, or an error if it did fewer operations than the last warm-up.
     pub(super) fn outcome(&mut self) -> Result<(), Error> {
         let number = self.done.operations.len();
         if self.is_capture()

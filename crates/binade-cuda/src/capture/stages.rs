@@ -1,4 +1,4 @@
-//! The stages of a capture, by type: two warm-ups, then the capture itself.
+//! Stages of a capture as types: two warm-ups, then the capture itself.
 
 use super::{
     Captured,
@@ -10,29 +10,30 @@ use super::{
 use crate::{Cuda, CudaError, Error, launch};
 use cudarc::driver::CudaGraph;
 
-/// A capture after so many warm-ups.
+/// Capture after `WARM` warm-ups.
 #[derive(Debug)]
 #[must_use = "nothing is captured yet"]
 pub struct Capture<const WARM: u8> {
     cuda: Cuda,
     room: Room,
-    /// What the last run did.
+    /// Operations of the last run.
     last: Done,
 }
 
 impl Cuda {
-    /// Begins to capture a step: two [`warm_up`](Capture::warm_up) runs, which are steps like any other, and a third that is
-    /// written down and not run.
+    /// Begins to capture a step: two [`warm_up`](Capture::warm_up) runs, which are ordinary steps, and a third that is recorded
+    /// and not run.
     ///
     /// # Contract
     ///
-    /// * The three runs do the same: same operations, shapes and values. What differs is an error of the captured run, by the
-    ///   operation's name. What is to change between replays is on the device: data in tensors that are
+    /// * The three runs do the same: same operations, shapes and values. A difference is an error of the captured run, with the
+    ///   operation's name. Values that are to change between replays are on the device: data in tensors that are
     ///   [written](Cuda::write) to, learning rates and all else of a plan by `set_plan`, the scale by itself.
-    /// * The captured run asks for no memory that the warm-ups have not asked for in the same order, uploads nothing, reads
-    ///   nothing, and drops nothing that was there before. Drop what warm-ups give, resolved or not, before the next run.
-    /// * The handle is captured on the calling thread alone: other threads' work on this handle is an error while the captured
-    ///   run lasts, and so is work of other handles of the same stream; handles of other streams go on.
+    /// * The captured run requests no memory that the warm-ups have not requested in the same order, uploads nothing, reads
+    ///   nothing, and drops nothing that was there before. Drop the results of the warm-ups, resolved or not, before the next
+    ///   run.
+    /// * The handle is captured on the calling thread alone. Work of other threads on this handle is an error while the captured
+    ///   run lasts, and so is work of other handles of the same stream. Handles of other streams go on.
     pub fn capture(&self) -> Capture<0> {
         let room = Room::new(self.inner.pool.clone());
         Capture { cuda: self.clone(), room, last: Done::default() }
@@ -40,7 +41,7 @@ impl Cuda {
 }
 
 impl Capture<0> {
-    /// Runs the step for the first time: kernels are loaded, memory and tables are made.
+    /// Runs the step for the first time, which loads kernels and makes memory and tables.
     ///
     /// # Errors
     ///
@@ -54,7 +55,7 @@ impl Capture<0> {
 }
 
 impl Capture<1> {
-    /// Runs the step once more: what it does now is what it will be held to.
+    /// Runs the step once more. The captured run is compared with this one.
     ///
     /// # Errors
     ///
@@ -120,24 +121,24 @@ impl<const WARM: u8> Capture<WARM> {
     }
 }
 
-/// A run under way, which ends with this whatever happens.
+/// Run under way. Dropping this ends it.
 struct Open<'c> {
     cuda: &'c Cuda,
     captures: bool,
-    /// Its run has been taken, and what is under way now is somebody else's.
+    /// True once the run has been taken out; a run under way then is another.
     has_ended: bool,
 }
 
-/// What the driver made of a capture.
+/// Result of the driver's capture.
 type Graph = Result<Option<CudaGraph>, cudarc::driver::DriverError>;
 
-/// What the run did, and what the graph, if it has one, works on: others are kept from that for as long as it is held.
+/// Run, and the memory that its graph works on, which others are kept from for as long as this is held.
 type Ended = (Run, Registered);
 
 impl<'c> Open<'c> {
     fn begin(cuda: &'c Cuda, room: &Room, number: u8, expected: Done) -> Result<Self, Error> {
         cuda.alive()?;
-        // A graph has the record's address from the start, though the step may take no index.
+        // A graph has the record's address from the start, even if the step checks no index.
         cuda.fault_record()?;
         let (recorder, arena) = (&cuda.inner.pool.state, room.arena.clone());
         let captures = number == CAPTURED;
@@ -161,7 +162,7 @@ impl<'c> Open<'c> {
         Ok((ended.ok_or_else(gone)?, graph))
     }
 
-    /// The stream captures no more.
+    /// Ends the run, and the stream's capture if it captures.
     fn close(&mut self) -> (Option<Ended>, Graph) {
         self.has_ended = true;
         let pool = &self.cuda.inner.pool;
@@ -175,7 +176,7 @@ impl<'c> Open<'c> {
 }
 
 impl Drop for Open<'_> {
-    /// After a panic of the step. What the run has held goes once it has ended.
+    /// Ends the run after a panic of the step. Buffers that the run held are dropped after it.
     fn drop(&mut self) {
         if !self.has_ended {
             drop(self.close());

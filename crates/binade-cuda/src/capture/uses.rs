@@ -1,4 +1,4 @@
-//! What a graph has the addresses of, kept from others for as long as the graph lives.
+//! Addresses that a graph works on, kept from others for as long as the graph lives.
 
 use super::{arena::Arena, run::CAPTURED};
 use crate::memory::{Memory, Pool};
@@ -13,7 +13,7 @@ use std::{
 pub(crate) struct Uses {
     addresses: BTreeSet<u64>,
     arena: Arc<Arena>,
-    /// What was dropped meanwhile, the graph not knowing.
+    /// Memory of the graph that was dropped elsewhere meanwhile.
     kept: Mutex<Vec<Memory>>,
 }
 
@@ -22,7 +22,7 @@ impl Uses {
         Self { addresses, arena, kept: Mutex::default() }
     }
 
-    /// Whether the graph works on this memory, which is not its own.
+    /// Returns true if the graph works on this memory and it is not the graph's own.
     pub(super) fn needs(&self, memory: &Memory) -> bool {
         let is_own = memory.home.as_ref().is_some_and(|home| home.is(&self.arena, CAPTURED));
         let range = memory.address..memory.address + memory.bytes() as u64;
@@ -33,7 +33,7 @@ impl Uses {
         self.lock().push(memory);
     }
 
-    /// Whether something was dropped that the graph works on.
+    /// Returns true if memory was dropped that the graph works on.
     pub(super) fn is_stale(&self) -> bool {
         !self.lock().is_empty()
     }
@@ -43,7 +43,7 @@ impl Uses {
     }
 }
 
-/// A graph's addresses, known to the pool from the end of the captured run until this is dropped.
+/// Addresses of a graph, known to the pool from the end of the captured run until this is dropped.
 #[derive(Debug)]
 pub(super) struct Registered {
     pub(super) uses: Arc<Uses>,

@@ -1,127 +1,127 @@
-//! Why a step cannot be captured, or replayed.
+//! Reasons why a step cannot be captured, or replayed.
 
 /// Why a step cannot be captured, or its capture not be replayed: what [`CudaError::Capture`](crate::Error::Capture) says of an
 /// operation.
 #[non_exhaustive]
 #[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
 pub enum Uncapturable {
-    /// The host asked for something that only the device knows.
+    /// Read by the host of a value that only the device knows.
     #[error(
         "it waits for the device, which does not work while it is captured; read between replays"
     )]
     Read,
-    /// The host has values that a replay would not send.
+    /// Upload of values from the host, which no replay would send.
     #[error(
         "it uploads {bytes} bytes, which no replay would; make the tensor before, and `Cuda::write` to it between replays"
     )]
     Upload {
-        /// How many.
+        /// Size of the upload.
         bytes: usize,
     },
-    /// A table of addresses or constants that is not on the device.
+    /// Table of addresses or constants that is not on the device.
     #[error(
         "its table of {bytes} bytes is not the one of the last warm-up: an address or a constant has changed; drop what \
          warm-ups gave before the next run, and let the step be the same each time"
     )]
     Table {
-        /// Its size.
+        /// Size of the table.
         bytes: usize,
     },
-    /// Memory that the warm-ups have not made.
+    /// Request for memory that the warm-ups have not made.
     #[error(
         "after it {bytes} bytes are asked for that the warm-ups have left no memory for; drop what they gave before the \
          next run, and let the step be the same each time"
     )]
     Unserved {
-        /// How many.
+        /// Size of the request.
         bytes: usize,
     },
-    /// Memory of before the run was given up in it.
+    /// Drop, within the run, of memory from before it.
     #[error(
         "after it {bytes} bytes are dropped that were there before, and that replays would find used by others; keep them \
          for as long as the capture"
     )]
     Freed {
-        /// How many.
+        /// Size of the memory.
         bytes: usize,
     },
-    /// An operation that is not the last warm-up's.
+    /// Operation that differs from the last warm-up's.
     #[error(
         "as operation {number} it is not what the last warm-up did there: its name, an address or a value differs, and each \
          replay would repeat this one; bring what changes to the device in fixed tensors"
     )]
     Changed {
-        /// Its place among the run's operations, from 0.
+        /// Index among the run's operations, from 0.
         number: usize,
     },
-    /// An operation that a warm-up did and the capture did not.
+    /// Operation that the last warm-up did and the captured run did not.
     #[error("the last warm-up did it as operation {number}, and the captured run ended before")]
     Missing {
-        /// Its place among the run's operations, from 0.
+        /// Index among the run's operations, from 0.
         number: usize,
     },
-    /// More than one report has room for.
+    /// Update of more findings than one report has room for.
     #[error(
         "an update of {found} findings has no report that a replay could send, which takes {most}; take fewer micro-batches \
          in a captured step"
     )]
     Findings {
-        /// How many there are.
+        /// Number of findings of the update.
         found: usize,
-        /// How many there may be.
+        /// Greatest number of findings of a report.
         most: usize,
     },
-    /// What it writes to is also somebody else's, so that it would write elsewhere.
+    /// Write to memory of which somebody else holds a clone, so that the write would move it to another address.
     #[error(
         "it moves what somebody else holds a clone of to another address, and a captured step knows only the first; before it, \
          drop the tape that the parameters are on, outcomes, and clones of parameters and scales; or else the capture"
     )]
     Moved,
-    /// What it writes to is read by somebody else, who would see other values.
+    /// Write to memory of which somebody else holds a clone, who would see other values.
     #[error(
         "it would change what somebody holds a clone of: a parameter, or the scale of a loss, of gradients or of an ordinary \
          outcome; use these up or drop them, tapes among them, and copy parameters by `Cuda::duplicate`"
     )]
     Held,
-    /// Two threads in one stream.
+    /// Capture by another thread in the same stream.
     #[error(
         "another thread captures a step of this handle; wait until it has, or open another handle"
     )]
     Thread,
-    /// Two handles in one stream.
+    /// Capture by another handle in the same stream.
     #[error(
         "another handle captures a step in this stream; wait until it has, or give each handle a stream of its own"
     )]
     Shared,
-    /// A capture within a run of another.
+    /// Capture within a run of another.
     #[error("a run of a capture is under way; let one end before the next begins")]
     Nested,
-    /// A stream that CUDA does not capture.
+    /// Stream that CUDA does not capture.
     #[error(
         "the default stream cannot be captured, nor one of a context with cudarc's event tracking; open the device by \
          `Cuda::open`, or give a stream of a context whose tracking is disabled"
     )]
     Stream,
-    /// What the step works on is gone.
+    /// Memory of the captured step that has been dropped or replaced.
     #[error("what the captured step works on has been dropped or replaced; capture the step anew")]
     Stale,
-    /// More than one device.
+    /// Step that works on several devices.
     #[error(
         "it works on several devices, whose streams a capture of one does not follow; capture on one device, or let the \
          step run uncaptured"
     )]
     Replicas,
-    /// Nothing has been replayed yet.
+    /// Outcome of a captured step that has not been replayed yet.
     #[error(
         "no replay of the captured step has sent it; replay the step before its outcome is read"
     )]
     Unplayed,
-    /// A beta too near 1.
+    /// Beta too near 1, whose bias needs more rows than a table on the device holds.
     #[error(
         "the bias of betas {betas} fades too late for a table on the device, which holds {most} steps; take smaller ones"
     )]
     Bias {
-        /// Both.
+        /// Both betas.
         betas: String,
         /// Rows of the longest table.
         most: u64,

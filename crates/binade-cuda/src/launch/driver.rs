@@ -1,4 +1,4 @@
-//! Memory whose contents are unset, copies that run while the host goes on, and the driver itself.
+//! Unsafe calls of the driver: uninitialised memory, asynchronous copies, fills, captures.
 #![expect(unsafe_code, reason = "memory comes unset, and copies run on while the host does")]
 
 use crate::memory::{Buffer, Pinned};
@@ -7,7 +7,7 @@ use cudarc::driver::{
 };
 use std::{ops::Range, sync::Arc};
 
-/// A stream of a context that nobody else has.
+/// Creates the stream of a context that belongs to this crate alone.
 pub(crate) fn only_stream(context: &Arc<CudaContext>) -> Result<Arc<CudaStream>, DriverError> {
     // SAFETY: without cudarc's events, slices must not be used in several streams unsynchronised. Those of this context are
     // this crate's own, none is handed out, and work on one is in the stream that it was made in, which the handle that made
@@ -17,25 +17,26 @@ pub(crate) fn only_stream(context: &Arc<CudaContext>) -> Result<Arc<CudaStream>,
     context.new_stream()
 }
 
-/// Whether it is the device's default stream, which cannot be captured.
+/// Returns true for the device's default stream, which cannot be captured.
 pub(crate) fn is_default(stream: &CudaStream) -> bool {
-    /// `CU_STREAM_LEGACY`.
+    /// Handle `CU_STREAM_LEGACY`.
     const LEGACY: usize = 1;
     matches!(stream.cu_stream() as usize, 0 | LEGACY)
 }
 
-/// From here on this thread's work in the stream is written down and not done.
+/// Begins a capture: from here on this thread's work in the stream is recorded and not done.
 pub(crate) fn begin_capture(stream: &CudaStream) -> Result<(), DriverError> {
     stream.begin_capture(sys::CUstreamCaptureMode::CU_STREAM_CAPTURE_MODE_THREAD_LOCAL)
 }
 
-/// What was written down, ready to run and on its way to the device. Whatever comes of it, the stream captures no more.
+/// Ends a capture and returns its graph, ready to run and on its way to the device. The stream captures no more, even after an
+/// error.
 pub(crate) fn end_capture(stream: &Arc<CudaStream>) -> Result<Option<CudaGraph>, DriverError> {
     /// Far more than there are threads that leave errors meanwhile; on a device that is lost nothing ends.
     const MOST: usize = 64;
     let end = || stream.end_capture(sys::CUgraphInstantiate_flags(0));
     let ended = end();
-    // cudarc gives the error of somebody's drop to whoever calls next, and has not called the driver then.
+    // cudarc returns the error of an earlier drop to the next caller, and has not called the driver then.
     let is_open = || !matches!(stream.capture_status(), Ok(NOT_CAPTURING));
     let _ = (0..MOST).take_while(|_| ended.is_err() && is_open()).map(|_| end()).last();
     if let Ok(Some(graph)) = &ended {
@@ -47,7 +48,7 @@ pub(crate) fn end_capture(stream: &Arc<CudaStream>) -> Result<Option<CudaGraph>,
 const NOT_CAPTURING: sys::CUstreamCaptureStatus =
     sys::CUstreamCaptureStatus::CU_STREAM_CAPTURE_STATUS_NONE;
 
-/// Device memory, its contents unset.
+/// Allocates device memory, its contents unset.
 pub(crate) fn allocate(
     stream: &Arc<CudaStream>,
     bytes: usize,
@@ -56,7 +57,7 @@ pub(crate) fn allocate(
     unsafe { stream.alloc(bytes) }
 }
 
-/// Host memory that copies need not stage, zeroed.
+/// Allocates zeroed host memory that copies need not stage.
 pub(crate) fn allocate_pinned(
     context: &Arc<CudaContext>,
     bytes: usize,
@@ -70,7 +71,7 @@ pub(crate) fn allocate_pinned(
     Ok(pinned)
 }
 
-/// Starts a copy of `bytes` into `to`, from `offset` on, by way of `pinned`.
+/// Starts a copy of `bytes` into `to`, at `offset` bytes, through `pinned`.
 pub(crate) fn send_to(
     stream: &CudaStream,
     bytes: &[u8],
@@ -91,7 +92,7 @@ pub(crate) fn send_to(
     record(stream, pinned)
 }
 
-/// Copies `bytes` into `to`, from `offset` on, as the driver does it, which has read them when this returns.
+/// Copies `bytes` into `to`, at `offset` bytes. The driver has read them when this returns.
 pub(crate) fn send_pageable(
     stream: &CudaStream,
     bytes: &[u8],
@@ -123,13 +124,13 @@ pub(crate) fn send_from(
     record(stream, pinned)
 }
 
-/// Puts the event behind a copy that is under way. Without it nobody can tell when the memory may be used again: it is nobody's
-/// from then on.
+/// Records the event behind a copy that is under way. If that fails, nothing tells when the copy is done, and the memory is never
+/// used again.
 fn record(stream: &CudaStream, pinned: &mut Pinned) -> Result<(), DriverError> {
     pinned.done.record(stream).inspect_err(|_| pinned.leak())
 }
 
-/// Fills `count` words with one.
+/// Fills `count` words with `word`, from `offset` bytes on.
 pub(crate) fn fill(
     stream: &CudaStream,
     to: &Buffer,
@@ -148,9 +149,9 @@ pub(crate) fn fill(
     unsafe { sys::cuMemsetD32Async(at, word, count, stream.cu_stream()) }.result()
 }
 
-/// Starts a copy of these bytes of `from`, which may be another device's, to `at` bytes into `to`, which is `stream`'s device's.
+/// Starts a copy of these bytes of `from`, on any device, to `at` bytes into `to`, on `stream`'s device.
 ///
-/// Nothing orders it with `from`'s own stream but events: see `replicas::exchange`.
+/// Events alone order it with `from`'s own stream: see `replicas::exchange`.
 pub(crate) fn send_peer(
     stream: &CudaStream,
     (to, at): (&Buffer, usize),
@@ -177,14 +178,14 @@ pub(crate) fn send_peer(
     }
 }
 
-/// What the last copy brought; waits for it.
+/// Waits for the last copy into `pinned`, and returns its bytes.
 pub(crate) fn received(pinned: &Pinned) -> Result<Vec<u8>, DriverError> {
     pinned.done.synchronize()?;
     let Some(host) = pinned.host() else { return Ok(Vec::new()) };
     Ok(host.as_slice()?[..pinned.bytes].to_vec())
 }
 
-/// The newest CUDA that the driver knows, as 1000 · major + 10 · minor.
+/// Returns the newest CUDA version that the driver supports, as 1000 · major + 10 · minor.
 pub(crate) fn driver_version() -> Result<i32, DriverError> {
     let mut version = 0;
     // SAFETY: it writes one int through the pointer, which is valid.
@@ -192,7 +193,7 @@ pub(crate) fn driver_version() -> Result<i32, DriverError> {
     Ok(version)
 }
 
-/// Whether the system's loader finds this library. It stays loaded: cudarc, if it comes, wants it too.
+/// Returns true if the system's loader finds this library. It stays loaded: cudarc wants it too.
 pub(crate) fn loads(name: &str) -> bool {
     // SAFETY: loading runs the library's initialisers, and NVIDIA's driver is made to be loaded so; nothing of it is
     // called here, and it is never unloaded, so that no pointer into it goes stale.

@@ -1,4 +1,4 @@
-//! A kernel that is loaded, and its launch.
+//! Loaded kernels, and their launch.
 #![expect(unsafe_code, reason = "a launch")]
 
 use super::{Arg, Grid};
@@ -12,7 +12,7 @@ use cudarc::{
 };
 use std::{ffi::c_void, sync::Arc};
 
-/// An entry of a loaded module. Cheap to clone.
+/// Entry of a loaded module. Cheap to clone.
 #[derive(Clone, Debug)]
 pub(crate) struct Entry {
     kernel: &'static Kernel,
@@ -20,13 +20,13 @@ pub(crate) struct Entry {
     function: CudaFunction,
 }
 
-/// Bytes of shared memory that a block has without being asked for (CUDA C++ Programming Guide, "Technical Specifications").
+/// Bytes of shared memory that a block has without opting in (CUDA C++ Programming Guide, "Technical Specifications").
 const USUAL_SHARED: u32 = 48 << 10;
 
 const MOST_SHARED: CUfunction_attribute =
     CUfunction_attribute::CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES;
 
-/// An argument as the driver wants it: 8 bytes that an address of hold either the value or, for a structure, its own.
+/// Argument as the driver reads it through a pointer: 8 bytes that hold the value, or the address of a structure.
 type Word = [u8; 8];
 
 impl Entry {
@@ -38,7 +38,7 @@ impl Entry {
         Self::of(context.load_module(Ptx::from_src(kernel.ptx()))?, kernel)
     }
 
-    /// Another entry of the same module, if the kernel is one: what is compiled stays compiled.
+    /// Returns another entry of the same module, if the kernel is one, without compiling the module again.
     pub(crate) fn sibling(&self, kernel: &'static Kernel) -> Option<Result<Self, DriverError>> {
         (self.kernel.module == kernel.module).then(|| Self::of(self.module.clone(), kernel))
     }
@@ -48,16 +48,16 @@ impl Entry {
         Ok(Self { kernel, module, function })
     }
 
-    /// The function itself, for questions to the driver.
+    /// Returns the driver's function, for its attributes.
     pub(crate) fn function(&self) -> &CudaFunction {
         &self.function
     }
 
-    /// Puts it in the stream, each block with `shared` bytes of shared memory beyond what the kernel declares.
+    /// Puts the kernel in the stream, each block with `shared` bytes of dynamic shared memory.
     ///
     /// # Panics
     ///
-    /// Where `args` are not what the kernel takes: a mistake of this crate's.
+    /// If `args` do not match the kernel's parameters: a bug of this crate.
     pub(crate) fn launch(
         &self,
         stream: &CudaStream,
@@ -96,15 +96,14 @@ impl Entry {
 }
 
 impl Entry {
-    /// Blocks of so many threads, with so many bytes of shared memory beyond what the kernel declares, that a multiprocessor holds
-    /// at once.
+    /// Returns the number of blocks that a multiprocessor holds at once, by threads a block and bytes of dynamic shared memory.
     pub(crate) fn blocks(&self, threads: u32, shared: u32) -> Result<u32, DriverError> {
         self.allow(shared)?;
         let shared = usize::try_from(shared).unwrap_or(usize::MAX);
         self.function.occupancy_max_active_blocks_per_multiprocessor(threads, shared, None)
     }
 
-    /// More shared memory than every block has must be asked for by name, before it is launched with.
+    /// Opts in to more shared memory than every block has, before a launch with it.
     fn allow(&self, shared: u32) -> Result<(), DriverError> {
         match i32::try_from(shared) {
             Ok(bytes) if shared > USUAL_SHARED => self.function.set_attribute(MOST_SHARED, bytes),
@@ -113,7 +112,7 @@ impl Entry {
     }
 }
 
-/// The value in its first bytes; a structure is pointed at where it is.
+/// Returns an argument's word: the value in its first bytes, or a structure's address.
 fn word(arg: &Arg<'_>) -> Word {
     let mut word = [0; 8];
     match arg {

@@ -1,11 +1,11 @@
-//! The place of this crate that is unsafe, beside `library/lt.rs`: device memory whose contents are unset, and kernels, which do what they
-//! please with the addresses they are given.
+//! Unsafe part of this crate, beside `library/lt.rs`: uninitialised device memory, and kernels, which do what they please with
+//! the addresses they are given.
 //!
-//! What discharges it, for all kernels at once: the argument list is held to the entry's own parameters, at every launch
-//! by kind and in a test against the PTX; addresses come from buffers and tables that are borrowed for the call, and that
-//! this handle has made (`Cuda::has_made` refuses others), so that a buffer that is dropped while its kernel still waits
-//! goes to the pool, whose next user is behind it in the same stream, from whatever thread, or, where a captured step has its
-//! address, stays with that step; and every kernel runs in tests under an interpreter that checks each access.
+//! One argument holds for all kernels. Arguments are checked against the entry's parameters, at every launch by kind and in a
+//! test against the PTX. Addresses come from buffers and tables that are borrowed for the call and that this handle has made
+//! (`Cuda::has_made` refuses others). A buffer that is dropped while its kernel still waits goes to the pool, and its next user
+//! comes later in the same stream, from whatever thread. If a captured step has its address, it stays with that step. Every
+//! kernel runs in tests under an interpreter that checks each access.
 
 mod driver;
 mod entry;
@@ -17,24 +17,24 @@ pub(crate) use driver::{
 };
 pub(crate) use entry::Entry;
 
-/// What a kernel takes in one place of its list.
+/// Kind of a kernel's parameter.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(crate) enum Param {
-    /// A pointer to device memory, or 0.
+    /// Pointer to device memory, or 0.
     Address,
     U32,
     U64,
     F32,
-    /// A structure by value, of this many bytes.
+    /// Structure by value, of this many bytes.
     Bytes(usize),
 }
 
-/// What is passed there.
+/// Argument of a launch.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Arg<'a> {
     Address(u64),
     U32(u32),
-    /// A launch's number among those that look at indices: no two runs of a step have the same.
+    /// Number of a launch among those that check indices: no two runs of a step have the same.
     Number(u32),
     U64(u64),
     F32(f32),
@@ -53,7 +53,7 @@ impl Arg<'_> {
     }
 }
 
-/// Blocks, and threads of each.
+/// Number of blocks, and threads of each.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Grid {
     pub(crate) blocks: u32,
@@ -61,7 +61,7 @@ pub(crate) struct Grid {
 }
 
 impl Grid {
-    /// One block of `threads`.
+    /// Returns a grid of one block of `threads`.
     pub(crate) fn one(threads: u32) -> Self {
         Self { blocks: 1, threads }
     }

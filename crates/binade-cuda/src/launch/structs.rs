@@ -1,5 +1,4 @@
-//! What the host writes into tables and reads from reports, laid out as in `kernels/lib` and the kernels. Each size is
-//! asserted on both sides.
+//! Rows of tables and reports, laid out as in `kernels/lib` and the kernels. Each size is asserted on both sides.
 
 pub(crate) use binade_gpu::{FoundBits, LossScaleBits, ScaleBits};
 use bytemuck::{Pod, Zeroable};
@@ -40,7 +39,7 @@ pub(crate) struct MaterialiseRow {
     pub(crate) group: u32,
 }
 
-/// `NONE` of `materialise.cu`: a gradient that no group's factor multiplies.
+/// Constant `NONE` of `materialise.cu`: a gradient that no group's factor multiplies.
 pub(crate) const NO_GROUP: u32 = u32::MAX;
 
 /// `Row` of `clip_groups.cu`.

@@ -1,9 +1,9 @@
-//! What a convolution is to whoever computes it, and who does.
+//! Passes of a convolution, and the code that computes them.
 
 use super::which::ConvolutionsBy;
 use crate::{Cuda, Error};
 
-/// A convolution, or one of its gradients.
+/// Convolution, or one of its gradients.
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
 pub(crate) enum Pass {
     Forward,
@@ -12,8 +12,8 @@ pub(crate) enum Pass {
 }
 
 impl Cuda {
-    /// What computes convolutions, and of which version: as to be written beside results. Looks for cuDNN, if nobody has
-    /// yet and the backend is built with the feature `cudnn`.
+    /// Returns the code that computes convolutions, with its version, to be written beside results. Looks for cuDNN if no call
+    /// has yet and the backend is built with the feature `cudnn`.
     ///
     /// # Errors
     ///

@@ -1,5 +1,5 @@
-//! cuBLASLt's C functions, made safe for the rest of the folder: what is made here is destroyed once, every attribute has the
-//! type that its page in the cuBLAS documentation names, and pointers go in for the length of a call.
+//! Safe wrapper of cuBLASLt's C functions for the rest of the folder. An object made here is destroyed once, every attribute has
+//! the type that its page in the cuBLAS documentation names, and pointers go in for the length of a call.
 #![expect(unsafe_code, reason = "a C library")]
 
 use super::{
@@ -19,7 +19,7 @@ use std::{ffi::c_void, sync::Arc};
 
 type Result<T = ()> = std::result::Result<T, CublasError>;
 
-/// What is called of the library; cudarc panics where it has not got one of them.
+/// Functions called of the library; cudarc panics if one is missing.
 const FUNCTIONS: [&str; 14] = [
     "cublasLtCreate",
     "cublasLtDestroy",
@@ -37,7 +37,7 @@ const FUNCTIONS: [&str; 14] = [
     "cublasLtMatrixLayoutSetAttribute",
 ];
 
-/// Whether the system's loader finds a library of this name, and all that is called is in it. It stays loaded.
+/// Returns true if the system's loader finds a library of this name with every function of `FUNCTIONS`. It stays loaded.
 pub(super) fn loads(name: &str) -> bool {
     // SAFETY: loading runs the library's initialisers, and cuBLASLt is made to be loaded so. It is never unloaded, so that
     // no pointer into it goes stale.
@@ -49,13 +49,13 @@ pub(super) fn loads(name: &str) -> bool {
     has_all
 }
 
-/// `cublasLtGetVersion`.
+/// Returns the result of `cublasLtGetVersion`.
 pub(super) fn version() -> usize {
     // SAFETY: it takes nothing and says a number.
     unsafe { sys::cublasLtGetVersion() }
 }
 
-/// The library at work in a context. Used by one thread at a time: it is behind a lock.
+/// Handle of the library for a context. It is behind a lock, so that one thread at a time uses it.
 pub(super) struct Handle {
     raw: sys::cublasLtHandle_t,
     context: Arc<CudaContext>,
@@ -65,12 +65,12 @@ pub(super) struct Handle {
 unsafe impl Send for Handle {}
 
 impl Handle {
-    /// For the context that is bound to this thread.
+    /// Creates a handle for the context that is bound to this thread.
     pub(super) fn create(context: &Arc<CudaContext>) -> Result<Self> {
         Ok(Self { raw: result::create_handle()?, context: context.clone() })
     }
 
-    /// The library's first choice for a problem; none where it has no algorithm.
+    /// Returns the plan of the library's first choice for a problem. The error is `NOT_SUPPORTED` if it has no algorithm.
     pub(super) fn plan(&self, problem: &Problem, bias: u64, workspace: usize) -> Result<Plan> {
         let Problem { dtype, into, first, second, result, batch, .. } = *problem;
         let desc = Desc::new(problem)?;
@@ -90,8 +90,8 @@ impl Handle {
 
     /// Puts the product in the stream: `into = first·second`, plus the bias.
     ///
-    /// The addresses are the caller's, who borrows their buffers, which hold what the plan's problem says: see the page of
-    /// `launch`, whose every sentence holds of this call as of a kernel's.
+    /// The addresses are the caller's, who borrows their buffers. The buffers hold what the plan's problem says. Every sentence
+    /// on the page of `launch` holds of this call as of a kernel's.
     pub(super) fn multiply(
         &self,
         stream: &CudaStream,
@@ -135,24 +135,24 @@ impl Handle {
 
 impl Drop for Handle {
     fn drop(&mut self) {
-        // A device that is lost says so to whoever asks next.
+        // A device that is lost says so at the next call that returns an error.
         let _ = self.context.bind_to_thread();
         // SAFETY: made by `create`, and destroyed here alone.
         let _ = unsafe { result::destroy_handle(self.raw) };
     }
 }
 
-/// Where operands are on the device.
+/// Device addresses of a product's operands.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Addresses {
     pub(super) first: u64,
     pub(super) second: u64,
-    /// 0 for none.
+    /// Address of the bias; 0 for none.
     pub(super) bias: u64,
     pub(super) into: u64,
 }
 
-/// A problem, and what the library chose for it.
+/// Descriptors of a problem, and the algorithm that the library chose for it.
 pub(super) struct Plan {
     desc: Desc,
     a: Layout,
@@ -193,7 +193,8 @@ impl Drop for Preference {
 }
 
 impl Desc {
-    /// Sums in f32, of products in full unless it is told otherwise: TF32 is a compute type of its own.
+    /// Creates a descriptor of a product with f32 sums. Operands of f32 are read in full, or as TF32 by a compute type of its
+    /// own.
     fn new(problem: &Problem) -> Result<Self> {
         use sys::{cublasComputeType_t as Compute, cublasLtMatmulDescAttributes_t as Attribute};
         let compute = match problem.f32 {
@@ -201,7 +202,7 @@ impl Desc {
             F32Products::Tf32 => Compute::CUBLAS_COMPUTE_32F_FAST_TF32,
         };
         let desc = Self(result::create_matmul_desc(compute, sys::cudaDataType::CUDA_R_32F)?);
-        // `CUBLAS_OP_N` and `CUBLAS_OP_T`.
+        // Values of `CUBLAS_OP_N` and `CUBLAS_OP_T`.
         let [first, second] = [problem.first, problem.second].map(|it| i32::from(it.transposed));
         desc.set(Attribute::CUBLASLT_MATMUL_DESC_TRANSA, &first)?;
         desc.set(Attribute::CUBLASLT_MATMUL_DESC_TRANSB, &second)?;
@@ -212,13 +213,13 @@ impl Desc {
         Ok(desc)
     }
 
-    /// Of the result's type, along its rows; the attribute is a pointer, which has the address's 8 bytes.
+    /// Sets the address of the bias, a vector of the result's type along its rows.
     fn bias(&self, address: u64) -> Result {
         let attribute = sys::cublasLtMatmulDescAttributes_t::CUBLASLT_MATMUL_DESC_BIAS_POINTER;
         self.set(attribute, &address)
     }
 
-    /// `value` is of the attribute's type.
+    /// Sets an attribute; `value` is of the attribute's type.
     fn set<T>(&self, attribute: sys::cublasLtMatmulDescAttributes_t, value: &T) -> Result {
         let at = std::ptr::from_ref(value).cast();
         // SAFETY: alive; the value is copied before this returns.
@@ -246,7 +247,7 @@ impl Layout {
         Ok(layout)
     }
 
-    /// `value` is of the attribute's type.
+    /// Sets an attribute; `value` is of the attribute's type.
     fn set<T>(&self, attribute: sys::cublasLtMatrixLayoutAttribute_t, value: &T) -> Result {
         let at = std::ptr::from_ref(value).cast();
         // SAFETY: alive; the value is copied before this returns.
@@ -255,8 +256,8 @@ impl Layout {
 }
 
 impl Preference {
-    /// Sums that are split over K are joined in f32, in the workspace and in order, or not at all: `INPLACE` adds them up
-    /// by atomics and `OUTPUT_TYPE` in the result's sixteen bits.
+    /// Creates a preference. Sums that are split over K are joined in f32, in the workspace and in order, or not at all:
+    /// `INPLACE` adds them by atomics and `OUTPUT_TYPE` in the result's sixteen bits.
     fn new(problem: &Problem, workspace: usize) -> Result<Self> {
         use sys::{
             cublasLtMatmulPreferenceAttributes_t as Attribute, cublasLtReductionScheme_t as Scheme,
@@ -277,7 +278,7 @@ impl Preference {
         Ok(preference)
     }
 
-    /// `value` is of the attribute's type.
+    /// Sets an attribute; `value` is of the attribute's type.
     fn set<T>(&self, attribute: sys::cublasLtMatmulPreferenceAttributes_t, value: &T) -> Result {
         let at = std::ptr::from_ref(value).cast();
         // SAFETY: alive; the value is copied before this returns.
@@ -285,10 +286,10 @@ impl Preference {
     }
 }
 
-/// A batch or a step that the library's numbers do not hold: it is asked for nothing then.
+/// Error of a batch or step too large for the library's integers, returned without a call.
 const TOO_LARGE: CublasError = CublasError(sys::cublasStatus_t::CUBLAS_STATUS_NOT_SUPPORTED);
 
-/// A status by its name and number.
+/// Returns a status by its name and number.
 pub(super) fn cause(error: CublasError) -> String {
     format!("{:?} ({})", error.0, error.0 as u32)
 }

@@ -1,5 +1,5 @@
-//! Matrix products by NVIDIA's library, cuBLASLt, where it is installed: asked for an algorithm once a shape, given one
-//! workspace, and told to the recorder like a kernel. In `dnn`, behind a feature, convolutions by cuDNN.
+//! Matrix products by NVIDIA's library cuBLASLt, if it is installed. It chooses an algorithm once a shape, has one workspace, and
+//! its calls are recorded like kernels. Convolutions by cuDNN are in `dnn`, behind a feature.
 
 mod convolutions;
 #[cfg(feature = "cudnn")]

@@ -1,4 +1,4 @@
-//! The backend as it is built without the feature `cudnn`: kernels compute all convolutions.
+//! Backend without the feature `cudnn`: kernels compute all convolutions.
 
 use super::{convolutions::Pass, which::ConvolutionsBy};
 use crate::{Cuda, Error, Tensor};
@@ -10,7 +10,7 @@ impl Cuda {
         Ok(ConvolutionsBy::Own { why: "built without the feature `cudnn`".into() })
     }
 
-    /// `false`: it is the kernels'.
+    /// Returns `false`: a kernel computes the convolution.
     pub(crate) fn convolves(
         &self,
         _pass: Pass,

@@ -1,4 +1,4 @@
-//! The library, looked for when the first product is asked for: absent, it is nobody's error.
+//! Opening of cuBLASLt, at the first product. Its absence is no error.
 
 use super::{
     lt::{self, Handle, Plan},
@@ -18,52 +18,51 @@ use std::{
     },
 };
 
-/// What a handle of a device knows of the library.
+/// State of the library for a device's handles.
 #[derive(Debug, Default)]
 pub(crate) struct Library {
-    /// Whether it is to be left alone.
+    /// True if products are computed by Binade's own kernels.
     pub(super) own: AtomicBool,
-    /// Whether it may multiply `f32` by TF32.
+    /// True if it may multiply `f32` by TF32.
     pub(super) tf32: AtomicBool,
     opened: OnceLock<Result<Open, String>>,
     #[cfg(feature = "cudnn")]
     pub(super) dnn: super::dnn::Dnn,
 }
 
-/// The library at work.
+/// Opened library.
 pub(super) struct Open {
     version: usize,
-    /// For one product at a time, as the stream has them; of no run of a capture.
+    /// Workspace of one product at a time, as the stream orders them. It belongs to no run of a capture.
     pub(super) workspace: Buffer,
     shared: Mutex<Shared>,
 }
 
-/// What one thread uses at a time.
+/// State that one thread uses at a time.
 pub(super) struct Shared {
-    /// Before the handle: they go first.
+    /// Plans by problem. They stand before the handle, so that they are dropped first.
     pub(super) plans: HashMap<Problem, Option<Plan>>,
     pub(super) handle: Handle,
 }
 
 impl Cuda {
-    /// Chooses what computes matrix products and convolutions from here on, for this handle and its clones: cuBLASLt, and
-    /// cuDNN with the feature `cudnn`, where they are installed, unless it is told otherwise.
+    /// Chooses the code that computes matrix products and convolutions from here on, for this handle and its clones. The default
+    /// is cuBLASLt, and cuDNN with the feature `cudnn`, if they are installed.
     ///
-    /// A captured step keeps what it was captured with. Between the warm-ups of a capture and the captured run a change is
-    /// an error of that run.
+    /// A captured step keeps the choice that it was captured with. A change between the warm-ups of a capture and the captured
+    /// run is an error of that run.
     #[must_use]
     pub fn with_products(self, products: Products) -> Self {
         self.inner.library.own.store(products == Products::Own, Ordering::Relaxed);
         self
     }
 
-    /// Chooses how the libraries may multiply `f32` by `f32` from here on, in products and convolutions, for this handle and
-    /// its clones: in full, unless it is told otherwise. Products of sixteen bits are what they were, and so are all that
-    /// Binade's own kernels compute. [`products`](Self::products) says what is so, and [`Ledger::tf32`](crate::Ledger::tf32)
-    /// counts.
+    /// Chooses how the libraries multiply `f32` by `f32` from here on, in products and convolutions, for this handle and its
+    /// clones. The default is in full. Products of sixteen bits do not change, and neither do those of Binade's own kernels.
+    /// [`products`](Self::products) tells the choice, and [`Ledger::tf32`](crate::Ledger::tf32) counts.
     ///
-    /// A captured step keeps what it was captured with. Between the warm-ups of a capture and the captured run a change is
-    /// an error of that run.
+    /// A captured step keeps the choice that it was captured with. A change between the warm-ups of a capture and the captured
+    /// run is an error of that run.
     ///
     /// # Errors
     ///
@@ -83,25 +82,25 @@ impl Cuda {
         Ok(self)
     }
 
-    /// How the libraries may multiply `f32`.
+    /// Returns how the libraries may multiply `f32`.
     pub(super) fn f32_products(&self) -> F32Products {
         let is_tf32 = self.inner.library.tf32.load(Ordering::Relaxed);
         if is_tf32 { F32Products::Tf32 } else { F32Products::Full }
     }
 
-    /// Whether operands of this type may lose bits where a product reads them.
+    /// Returns true if a product may drop bits of operands of this type.
     pub(crate) fn drops_bits(&self, dtype: DType) -> Result<bool, Error> {
         let is_tf32 = dtype == DType::F32 && self.f32_products() == F32Products::Tf32;
         Ok(is_tf32 && self.has_library()?)
     }
 
-    /// Whether products go to the library first.
+    /// Returns true if products go to the library first.
     pub(crate) fn has_library(&self) -> Result<bool, Error> {
         Ok(self.library()?.is_some())
     }
 
-    /// What computes matrix products, and of which version: as to be written beside results. Looks for the library, if
-    /// nobody has yet.
+    /// Returns the code that computes matrix products, with its version, to be written beside results. Looks for the library if
+    /// no call has yet.
     ///
     /// # Errors
     ///
@@ -121,7 +120,7 @@ impl Cuda {
         })
     }
 
-    /// The library, if it is there and wanted. A captured run does not open it: its warm-ups have, or did not multiply.
+    /// Returns the library, if it is there and wanted. A captured run does not open it: its warm-ups have, or did not multiply.
     pub(super) fn library(&self) -> Result<Option<&Open>, Error> {
         let library = &self.inner.library;
         if library.own.load(Ordering::Relaxed) {
@@ -144,7 +143,7 @@ impl Cuda {
         }
         let context = self.inner.stream.context();
         self.check("bind", context.bind_to_thread())?;
-        // What cudarc looks for may be less than what was looked for here, and then it panics.
+        // cudarc may find less than was found here, and then it panics.
         let made = catch_unwind(AssertUnwindSafe(|| (lt::version(), Handle::create(context))));
         let (version, handle) = match made {
             Ok((version, Ok(handle))) => (version, handle),
@@ -163,7 +162,7 @@ impl Cuda {
 }
 
 impl Open {
-    /// Nothing is half done where a thread could panic.
+    /// Locks the state. It is whole even after a panic, since no change of it can stop halfway.
     pub(super) fn lock(&self) -> MutexGuard<'_, Shared> {
         self.shared.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -175,7 +174,7 @@ impl fmt::Debug for Open {
     }
 }
 
-/// On a device that has no room for a workspace the kernels multiply, which need none.
+/// Turns a lack of memory for the workspace into a reason to use kernels, which need none.
 pub(super) fn unless_full<T>(workspace: Result<T, Error>) -> Result<Result<T, String>, Error> {
     match workspace {
         Err(error @ Error::Driver(CudaError::OutOfMemory { .. })) => {
@@ -185,10 +184,10 @@ pub(super) fn unless_full<T>(workspace: Result<T, Error>) -> Result<Result<T, St
     }
 }
 
-/// Of 11, some releases tell their version in thousands and others in ten thousands.
+/// Oldest supported version: 12. Of 11, some releases tell their version in thousands and others in ten thousands.
 const OLDEST: usize = 120_000;
 
-/// What cudarc asks the loader for, the newest first, but for what is older than that.
+/// Returns the names that cudarc asks the loader for, the newest first, without those of older versions.
 fn names() -> Vec<String> {
     let major = CUDA_VERSION / 1000;
     let mut majors = vec![major];

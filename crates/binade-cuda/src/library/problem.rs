@@ -1,4 +1,4 @@
-//! A product as cuBLASLt is asked for it: all that its choice of an algorithm hangs on, and nothing else.
+//! Matrix product as cuBLASLt is asked for it: all parameters that its choice of an algorithm depends on, and no others.
 
 use super::which::F32Products;
 use crate::{
@@ -7,32 +7,32 @@ use crate::{
 };
 use binade_core::DType;
 
-/// The most that an alignment says: what the library assumes unless it is told (`CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_*`).
+/// Greatest alignment in bytes, which the library assumes by default (`CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_*`).
 const MOST_ALIGNED: u64 = 256;
 
-/// What a bias must be aligned to: no attribute tells the library of its address.
+/// Alignment of a bias in bytes: no attribute tells the library that of a bias's address.
 const BIAS_ALIGNED: u64 = 16;
 
-/// One product or a batch, by shape, types, places and alignments. What is in memory row by row is the transposed matrix in
-/// the library's columns: it computes `Cᵀ = op(B)ᵀ·op(A)ᵀ`, whose rows the bias runs along.
+/// One product or a batch, by shape, types, strides and alignments. A row-major matrix is the transposed matrix in the library's
+/// columns: it computes `Cᵀ = op(B)ᵀ·op(A)ᵀ`, whose rows the bias runs along.
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
 pub(super) struct Problem {
     pub(super) dtype: DType,
-    /// Of the result.
+    /// Type of the result.
     pub(super) into: DType,
-    /// The library's first operand, which is our second.
+    /// First operand of the library, which is the second of Binade.
     pub(super) first: Operand,
-    /// The library's second operand, which is our first.
+    /// Second operand of the library, which is the first of Binade.
     pub(super) second: Operand,
     pub(super) result: Operand,
-    /// 1 where each pair is promised the bits that it has alone.
+    /// Number of matrices in one call; 1 if each pair is promised the bits that it has alone.
     pub(super) batch: usize,
     pub(super) bias: bool,
-    /// Of `f32` alone: sixteen bits have no more to drop.
+    /// Precision of `f32` products; always full for sixteen bits, which have no more bits to drop.
     pub(super) f32: F32Products,
 }
 
-/// Matrices in columns.
+/// Column-major matrices of an operand.
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
 pub(super) struct Operand {
     pub(super) rows: usize,
@@ -42,18 +42,18 @@ pub(super) struct Operand {
     /// Elements from one matrix to the next.
     pub(super) step: usize,
     pub(super) transposed: bool,
-    /// Bytes of which the address is a multiple.
+    /// Alignment of the address in bytes.
     pub(super) aligned: u32,
 }
 
 impl Problem {
-    /// The product, unless it is one that the library is not asked for: of no terms, with a bias of another type than the
-    /// result's, which is the one that the library reads, or with a bias at an odd place.
+    /// Returns the problem of a product. It is `None` if the library is not asked: for no terms, for a bias of another type than
+    /// the result's, which the library would read wrongly, and for a misaligned bias.
     ///
-    /// Where each pair is promised the bits that it has alone, it is the product of one of them, and the same for all: nothing
-    /// that NVIDIA says keeps a batch to its pairs' bits, be it by the same algorithm, but a repeated call has its own. An
-    /// alignment is then what the pairs of any such batch have, of which one alone is one. That takes nothing from
-    /// the library: what reads rows is no better aligned than the rows are.
+    /// If each pair is promised the bits that it has alone, the problem is that of one pair, the same for all. NVIDIA promises
+    /// equal bits for repeated calls, and none for a batch against its single pairs, even by the same algorithm. The alignment is
+    /// then the one that the pairs of any such batch have, of which a single product is one. The library loses nothing by it:
+    /// code that reads rows is no better aligned than the rows are.
     pub(super) fn of(gemm: &Gemm<'_>, f32: F32Products) -> Option<Self> {
         let Gemm { a, b, bias, c, m, n, k, batch, by_pair, .. } = *gemm;
         let (dtype, into) = (a.tensor.dtype(), c.tensor.dtype());
@@ -80,7 +80,7 @@ impl Problem {
         })
     }
 
-    /// All of it as words: what one run of a step is held to another by.
+    /// Returns all parameters as words, by which one run of a step is compared with another.
     pub(super) fn words(&self) -> Vec<u64> {
         let operand = |it: Operand| {
             let sizes = [it.rows, it.columns, it.leading, it.step].map(|size| size as u64);
@@ -94,7 +94,7 @@ impl Problem {
 }
 
 impl Operand {
-    /// Matrices of `rows` by `columns` as we say it: their lines are the library's columns.
+    /// Describes Binade's row-major matrices of `rows` by `columns`; their rows are the library's columns.
     fn of(
         matrices: &Matrices<'_>,
         [rows, columns]: [usize; 2],
@@ -106,7 +106,7 @@ impl Operand {
         Self {
             rows: line,
             columns: lines,
-            // One line goes nowhere, and nor does one matrix: what is not looked at must not look like another product.
+            // The stride of a single line or matrix is not used, so it must not make a difference between problems.
             leading: if lines == 1 { line } else { row },
             step: if batch == 1 { 0 } else { step },
             transposed,
@@ -120,7 +120,7 @@ fn aligned(address: u64) -> u32 {
     u32::try_from(lowest.min(MOST_ALIGNED)).unwrap_or(1)
 }
 
-/// Bytes of the one workspace, as the cuBLAS documentation recommends them under `cublasSetWorkspace`.
+/// Returns the bytes of the one workspace, as the cuBLAS documentation recommends them under `cublasSetWorkspace`.
 pub(super) fn workspace(capability: Capability) -> usize {
     match capability {
         (9..=11, _) => 32 << 20,

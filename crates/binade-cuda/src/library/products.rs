@@ -1,4 +1,4 @@
-//! Products by the library: found once, noted, and put in the stream.
+//! Products by the library: an algorithm found once a problem, the call recorded, and put in the stream.
 
 use super::{
     lt::{self, Addresses},
@@ -12,11 +12,12 @@ use crate::{
 use cudarc::cublaslt::{result::CublasError, sys::cublasStatus_t as Status};
 use std::{collections::hash_map::Entry, sync::PoisonError};
 
-/// What the recorder, and an error of the device, call a product.
+/// Name of a product for the recorder and in device errors.
 const NAME: &str = "cublasLtMatmul";
 
 impl Cuda {
-    /// Has the library compute the products, whose tensors have been found to hold them; `false` where it does not.
+    /// Computes the products by the library. Returns `false` if the library does not compute them. The caller has checked that
+    /// the tensors hold them.
     pub(crate) fn multiplies_by_library(&self, gemm: &Gemm<'_>) -> Result<bool, Error> {
         self.alive()?;
         let Some(problem) = Problem::of(gemm, self.f32_products()) else { return Ok(false) };
@@ -39,7 +40,7 @@ impl Cuda {
         })?;
         match multiplied {
             Ok(()) => Ok(true),
-            // Nothing of it is in the stream, nor will be the next time.
+            // No part of it is in the stream, nor will be the next time.
             Err(Refused::Library(error)) if has_none(error) => {
                 plans.insert(problem, None);
                 Ok(false)
@@ -49,7 +50,7 @@ impl Cuda {
         }
     }
 
-    /// Asks the library for an algorithm, once a problem. What it has none for stays the kernels'.
+    /// Asks the library for an algorithm, once a problem. Kernels compute a problem that it has none for.
     fn find(
         &self,
         open: &Open,
@@ -67,7 +68,7 @@ impl Cuda {
         self.inner.counters.search();
         let plan = match shared.handle.plan(problem, at.bias, open.workspace.bytes()) {
             Ok(plan) => Some(plan),
-            // A configuration that this version takes for an impossible one.
+            // This version takes the configuration for an impossible one.
             Err(CublasError(Status::CUBLAS_STATUS_INVALID_VALUE)) => None,
             Err(error) if has_none(error) => None,
             Err(error) => return Err(refused("choose an algorithm", error)),
@@ -78,7 +79,7 @@ impl Cuda {
 }
 
 impl Addresses {
-    /// From this pair of a batch on.
+    /// Returns the addresses from this pair of a batch on.
     fn of(gemm: &Gemm<'_>, pair: usize) -> Self {
         let from = |Matrices { tensor, step, .. }: Matrices<'_>| {
             tensor.address() + (pair * step * tensor.dtype().bytes()) as u64
@@ -88,16 +89,16 @@ impl Addresses {
     }
 }
 
-/// All that the host gives the library.
+/// Returns all values that the host gives the library, as words.
 fn words(problem: &Problem, at: Addresses, workspace: u64) -> Vec<u64> {
     let Addresses { first, second, bias, into } = at;
     [&[first, second, bias, into, workspace][..], &problem.words()].concat()
 }
 
-/// Who did not let a product be.
+/// Source of a refused product.
 enum Refused {
     Library(CublasError),
-    /// The recorder, or the driver.
+    /// Refusal by the recorder, or by the driver.
     Here(Error),
 }
 
@@ -107,7 +108,7 @@ impl From<Error> for Refused {
     }
 }
 
-/// Whether it says that it has nothing for such a product, or not on such a device: what it has nothing for is the kernels'.
+/// Returns true if the library says that it has nothing for such a product, or not on such a device. Kernels compute it then.
 pub(super) fn has_none(error: CublasError) -> bool {
     matches!(error.0, Status::CUBLAS_STATUS_NOT_SUPPORTED | Status::CUBLAS_STATUS_ARCH_MISMATCH)
 }

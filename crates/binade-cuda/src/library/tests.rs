@@ -1,4 +1,4 @@
-//! What no operation asks the library for, or only sometimes: gaps, f32 out of sixteen bits, and operands at odd places.
+//! Products that operations ask of the library seldom or never: gaps, f32 results of sixteen bits, and misaligned operands.
 
 #![expect(
     clippy::many_single_char_names,
@@ -15,7 +15,7 @@ use binade_core::{DType, Error as _, ErrorKind};
 use binade_ops::{Download, Upload};
 use cudarc::cublaslt::{result::CublasError, sys::cublasStatus_t as Status};
 
-/// The device with its library, or none where there need be none.
+/// Returns the device with its library, or `None` if neither is required.
 fn with_library() -> Option<Cuda> {
     let cuda = device()?;
     match cuda.products().unwrap() {
@@ -27,10 +27,10 @@ fn with_library() -> Option<Cuda> {
     }
 }
 
-/// M, N and K, which every library takes.
+/// Sizes M, N and K, which every library takes.
 const SIZES: [usize; 3] = [8, 24, 16];
 
-/// Of three matrices, with what is asked of one product.
+/// Types, offsets and bias of one product.
 struct Case {
     dtype: DType,
     into: DType,
@@ -39,20 +39,20 @@ struct Case {
     bias: bool,
 }
 
-/// Small whole numbers: sums are exact in any order.
+/// Returns small whole numbers, whose sums are exact in any order.
 fn whole(seed: usize, len: usize) -> Vec<f32> {
     let value = |i: usize| f32::from(u8::try_from((seed + 7 * i) % 5).unwrap()) - 2.0;
     (0..len).map(value).collect()
 }
 
-/// A part of a tensor, so many elements from its start.
+/// Returns a part of a tensor, `offset` elements from its start.
 fn part(cuda: &Cuda, values: &[f32], dtype: DType, offset: usize) -> Tensor {
     let padded = [&vec![f32::NAN; offset][..], values].concat();
     let tensor = cuda.upload(&padded, &[padded.len()], dtype).unwrap();
     tensor.slice(offset, values.len()).unwrap()
 }
 
-/// Whether the library computed it, which is right in any case.
+/// Returns true if the library computed the product. Asserts that it is right in any case.
 fn is_the_librarys(cuda: &Cuda, case: &Case) -> bool {
     let [m, n, k] = SIZES;
     let Case { dtype, into, offsets: [of_a, of_b, of_c], bias } = *case;
@@ -85,7 +85,7 @@ fn sixteen_bits_into_f32_are_the_librarys_unless_a_bias_of_sixteen_is_added() {
     assert!(is_the_librarys(&cuda, &same));
 }
 
-/// The library is told how each operand lies; what it has nothing for is the kernels', the same way each time.
+/// The library is told each operand's alignment. Kernels compute a product that it has nothing for, the same way each time.
 #[test]
 fn operands_at_odd_places_are_multiplied_by_whoever_can() {
     let Some(cuda) = with_library() else { return };
@@ -99,7 +99,7 @@ fn operands_at_odd_places_are_multiplied_by_whoever_can() {
             let searches = cuda.ledger().searches;
             assert_eq!(is_the_librarys(&cuda, &case), first, "{offsets:?}");
             assert_eq!(cuda.ledger().searches, searches, "a refusal is kept as well");
-            // The stand-in has algorithms for operands that lie on multiples of four bytes.
+            // The stand-in has algorithms for operands at multiples of four bytes.
             assert!(!is_stand_in || first == is_whole, "{offsets:?}");
         }
     }
@@ -134,7 +134,7 @@ fn the_workspace_is_made_once_and_stays() {
     assert_eq!(cuda.memory_use().bytes, after);
 }
 
-/// As a convolution has them: each image's columns and results side by side, and one weight for all.
+/// Matrices as in a convolution: each image's columns and results side by side, and one weight for all.
 #[test]
 fn matrices_side_by_side_are_one_product_of_the_librarys() {
     let Some(cuda) = with_library() else { return };
@@ -156,7 +156,7 @@ fn matrices_side_by_side_are_one_product_of_the_librarys() {
         };
         let want: Vec<f32> = (0..m * wide).map(element).collect();
         assert_eq!(cuda.download(&c).unwrap(), want);
-        // What a real library takes of this is its affair.
+        // A real library may or may not take this.
         let is_stand_in = cuda.name().unwrap() == "Binade PTX interpreter";
         assert!(!is_stand_in || cuda.ledger().library == before + 1);
     }

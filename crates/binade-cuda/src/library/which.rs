@@ -1,72 +1,72 @@
-//! Who computes matrix products and convolutions: what a user asks for, and what there is.
+//! Code that computes matrix products and convolutions: the user's choice, and the device's answer.
 
 use std::fmt;
 
-/// What a user wants matrix products computed by: see [`Cuda::with_products`](crate::Cuda::with_products).
+/// Choice of the code that computes matrix products: see [`Cuda::with_products`](crate::Cuda::with_products).
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub enum Products {
-    /// cuBLASLt where it is installed, and the kernels where it is not and for what it refuses; convolutions by cuDNN where
-    /// it is installed and the feature `cudnn` is on.
+    /// cuBLASLt if it is installed, and kernels for all that it refuses; convolutions by cuDNN if it is installed and the feature
+    /// `cudnn` is on.
     ///
-    /// The same bits in repeated runs on the same GPU with the same version of the library, as its "Results reproducibility"
-    /// says of one stream; another GPU, version, shape or alignment may have other bits.
+    /// Repeated runs on the same GPU with the same version of the library have the same bits, as its "Results reproducibility"
+    /// says of one stream. Another GPU, version, shape or alignment may have other bits.
     #[default]
     Library,
-    /// Binade's own kernels: an element's bits follow from its row, its column, its bias and the number of ranges that its sum is
-    /// cut into. That number follows from the product's shape, element type and the GPU's generation, and in gradients of a
-    /// batch and in convolutions from the batch too.
+    /// Kernels of Binade. An element's bits follow from its row, its column, its bias and the number of ranges that its sum is
+    /// cut into. That number follows from the product's shape, element type and the GPU's generation, and in gradients of a batch
+    /// and in convolutions from the batch too.
     Own,
 }
 
-/// How a library may multiply `f32` by `f32`: see [`Cuda::with_f32_products`](crate::Cuda::with_f32_products).
+/// Precision in which a library may multiply `f32` by `f32`: see [`Cuda::with_f32_products`](crate::Cuda::with_f32_products).
 ///
-/// TF32 has the exponents of `f32` and 10 stored bits of its significand ("NVIDIA A100 Tensor Core GPU Architecture", 2020):
-/// an operand whose other 13 bits are dropped is off by less than 2^-10 of itself, one that is rounded by half of that. A sum of
+/// TF32 has the exponents of `f32` and 10 stored bits of its significand ("NVIDIA A100 Tensor Core GPU Architecture", 2020). An
+/// operand whose other 13 bits are dropped is off by less than 2^-10 of itself, one that is rounded by half of that. A sum of
 /// products is therefore within 2^-9·Σ|a||b| of the same sum of `f32`. Nothing else changes: a result is `f32`, and so are sums.
 #[derive(Clone, Copy, Debug, Default, Eq, Hash, PartialEq)]
 pub enum F32Products {
-    /// With all bits of `f32`.
+    /// Products of all bits of `f32`.
     #[default]
     Full,
-    /// On Tensor Cores, which read TF32, where a library computes the product. Binade's own kernels multiply in full.
+    /// Products by Tensor Cores, which read TF32, if a library computes them. Binade's own kernels multiply in full.
     ///
-    /// A NaN that differs from infinity in the 13 dropped bits alone may be read as infinity: what comes of it is not finite
-    /// either way, and the check of gradients finds it.
+    /// A NaN that differs from infinity in the 13 dropped bits alone may be read as infinity. The result is not finite either
+    /// way, and the check of gradients finds it.
     Tf32,
 }
 
-/// What computes matrix products: see [`Cuda::products`](crate::Cuda::products).
+/// Code that computes matrix products: see [`Cuda::products`](crate::Cuda::products).
 #[non_exhaustive]
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub enum ProductsBy {
-    /// cuBLASLt; what it refuses, Binade's own kernels.
+    /// cuBLASLt, and Binade's own kernels for products that it refuses.
     Library {
-        /// As `cublasLtGetVersion` gives it: 10000 · major + 100 · minor + patch.
+        /// Version as `cublasLtGetVersion` gives it: 10000 · major + 100 · minor + patch.
         version: usize,
-        /// How it multiplies `f32`.
+        /// Precision of `f32` products.
         f32: F32Products,
     },
-    /// Binade's own kernels alone.
+    /// Kernels of Binade alone.
     Own {
-        /// Why not the library.
+        /// Reason why the library is not used.
         why: String,
     },
 }
 
-/// What computes convolutions: see [`Cuda::convolutions`](crate::Cuda::convolutions).
+/// Code that computes convolutions: see [`Cuda::convolutions`](crate::Cuda::convolutions).
 #[non_exhaustive]
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub enum ConvolutionsBy {
-    /// cuDNN; what it refuses, products over windows.
+    /// cuDNN, and products over windows for convolutions that it refuses.
     Library {
-        /// As `cudnnGetVersion` gives it: 10000 · major + 100 · minor + patch.
+        /// Version as `cudnnGetVersion` gives it: 10000 · major + 100 · minor + patch.
         version: usize,
-        /// How it multiplies `f32`.
+        /// Precision of `f32` products.
         f32: F32Products,
     },
-    /// Products over windows, by whatever computes products: see [`Cuda::products`](crate::Cuda::products).
+    /// Products over windows, by the code that computes products: see [`Cuda::products`](crate::Cuda::products).
     Own {
-        /// Why not the library.
+        /// Reason why the library is not used.
         why: String,
     },
 }
@@ -89,7 +89,7 @@ impl fmt::Display for ProductsBy {
     }
 }
 
-/// Full products are what everyone expects, and are not told.
+/// Writes a library's name and version, and TF32 if it is on. Full products are the expectation, and are left out.
 fn library(
     f: &mut fmt::Formatter<'_>,
     name: &str,

@@ -1,4 +1,4 @@
-//! Device memory: buffers that go back to a pool, pinned host memory that goes round, and tables that are kept.
+//! Device memory: buffers of a pool, a ring of pinned host memory, and cached tables.
 
 mod allocation;
 mod pinned;

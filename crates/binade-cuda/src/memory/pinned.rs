@@ -1,4 +1,4 @@
-//! Pinned host memory that goes round: copies from and to it run while the host goes on.
+//! Ring of pinned host memory, for copies that run while the host goes on.
 
 use cudarc::driver::{CudaEvent, PinnedHostSlice};
 use std::{
@@ -6,14 +6,14 @@ use std::{
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
-/// Pinned memory and the event behind its last copy; both go back to their ring when it is dropped.
+/// Pinned memory, and the event behind its last copy. Both return to their ring when dropped.
 pub(crate) struct Pinned {
-    /// Always there until it is dropped.
+    /// Memory; `Some` until it is dropped.
     host: Option<PinnedHostSlice<u8>>,
     pub(crate) done: Arc<CudaEvent>,
     /// Bytes of the last copy.
     pub(crate) bytes: usize,
-    /// Of a step's report: how many bad indices had been reported before it was written.
+    /// Number of bad indices reported before a step's report was written.
     pub(crate) reported: u64,
     ring: Arc<Ring>,
 }
@@ -27,7 +27,7 @@ impl Pinned {
         self.host.as_ref()
     }
 
-    /// Gives it to nobody any more: a copy is under way of which nothing tells when it is done.
+    /// Leaks the memory: a copy is under way, and nothing tells when it is done.
     pub(crate) fn leak(&mut self) {
         std::mem::forget(self.host.take());
     }
@@ -51,14 +51,14 @@ impl fmt::Debug for Pinned {
     }
 }
 
-/// Pinned memory that nobody holds; copies may still be under way.
+/// Free pinned memory; copies may still be under way.
 #[derive(Default)]
 pub(crate) struct Ring {
     slots: Mutex<Vec<Slot>>,
 }
 
 impl Drop for Ring {
-    /// Copies that are under way are waited for: the memory must outlive them. Errors are the device's to tell.
+    /// Waits for copies under way, which the memory must outlive. The device's next call returns its errors.
     fn drop(&mut self) {
         for slot in self.lock().iter() {
             let _ = slot.done.synchronize();
@@ -72,7 +72,7 @@ struct Slot {
 }
 
 impl Ring {
-    /// The first that holds `bytes` and whose copy is done; never one that would have to be waited for.
+    /// Returns the first memory that holds `bytes` and whose copy is done, without waiting.
     pub(crate) fn take(self: &Arc<Self>, bytes: usize) -> Option<Pinned> {
         let mut slots = self.lock();
         let fits = |slot: &Slot| slot.host.len() >= bytes && slot.done.is_complete();
@@ -81,7 +81,7 @@ impl Ring {
         Some(Pinned { host: Some(host), done, bytes: 0, reported: 0, ring: self.clone() })
     }
 
-    /// Nothing is half done where a thread could panic.
+    /// Locks the slots. They are whole even after a panic, since no change of them can stop halfway.
     fn lock(&self) -> MutexGuard<'_, Vec<Slot>> {
         self.slots.lock().unwrap_or_else(PoisonError::into_inner)
     }

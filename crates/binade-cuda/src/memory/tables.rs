@@ -1,5 +1,5 @@
-//! Tables of addresses and constants on the device, kept by what is in them: a set whose addresses have not changed
-//! finds its table there.
+//! Cache of tables of addresses and constants on the device, by their contents: a set whose addresses have not changed finds its
+//! table there.
 
 use super::Buffer;
 use std::{
@@ -7,12 +7,12 @@ use std::{
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
-/// Tables that are kept: those of a few optimizers and windows, each with a handful of sets that take turns.
+/// Number of tables that are kept: those of a few optimizers and windows, each with a handful of sets that take turns.
 const MOST: usize = 64;
 
 #[derive(Debug, Default)]
 pub(crate) struct Tables {
-    /// The one used last is in front.
+    /// Tables, the last used first.
     kept: Mutex<VecDeque<Table>>,
 }
 
@@ -23,7 +23,7 @@ struct Table {
 }
 
 impl Tables {
-    /// The table with these contents, if it is on the device.
+    /// Returns the table with these contents, if it is on the device.
     pub(crate) fn find(&self, bytes: &[u8]) -> Option<Arc<Buffer>> {
         let mut kept = self.lock();
         let place = kept.iter().position(|table| table.bytes == bytes)?;
@@ -33,8 +33,8 @@ impl Tables {
         Some(buffer)
     }
 
-    /// Keeps a table; of those that nobody else holds, the one that was used longest ago goes. Runs of a capture hold theirs:
-    /// what one has uploaded, the next one finds.
+    /// Keeps a table. Of those that nobody else holds, the least recently used is dropped. Runs of a capture hold theirs, so that
+    /// the next run finds them.
     pub(crate) fn keep(&self, bytes: &[u8], buffer: Arc<Buffer>) {
         let mut kept = self.lock();
         while kept.len() >= MOST

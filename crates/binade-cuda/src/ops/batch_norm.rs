@@ -67,19 +67,19 @@ const BATCH_NORM_SUMS: Kernel = Kernel {
     params: &[Address, U32, SHAPE, Address, Address],
 };
 
-/// Bytes of a channel's mean and deviation: the means are in front.
+/// Bytes of a channel's mean and deviation; all means come first.
 const STATS: usize = 8;
 
-/// Samples of the shortest chunk, where a block reads it for one channel and where it does for `TILE` of them; chunks of a channel
-/// at most. Enough to fill any GPU, and a few of them for each lane of the warp that joins them.
+/// Samples of the shortest chunk, if a block reads it for one channel and if it does for `TILE` of them; and most chunks of a
+/// channel. They are enough to fill any GPU, and a few for each lane of the warp that joins them.
 const LEAST_SAMPLES: usize = 4096;
 const LEAST_ROWS: usize = 64;
 const MOST_CHUNKS: usize = 256;
 
-/// Neighbouring channels that a block reads together.
+/// Number of neighbouring channels that a block reads together.
 const TILE: usize = 32;
 
-/// How a block reads a chunk, as `Layout` of `channels.cuh`.
+/// Way in which a block reads a chunk: `Layout` of `channels.cuh`.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 enum Layout {
     Along = 0,
@@ -141,7 +141,7 @@ impl BatchNorm for Cuda {
     }
 }
 
-/// One normalisation, whose operands fit.
+/// One normalisation, whose operands have been checked.
 struct Layer<'a> {
     cuda: &'a Cuda,
     input: &'a Tensor,
@@ -151,7 +151,7 @@ struct Layer<'a> {
 }
 
 impl<'a> Layer<'a> {
-    /// Holds the operands to the contract.
+    /// Checks the operands against the contract.
     fn new(
         cuda: &'a Cuda,
         input: &'a Tensor,
@@ -169,12 +169,12 @@ impl<'a> Layer<'a> {
         Ok(Self { cuda, input, dtype: code("batch_norm", input.dtype())?, of, layout })
     }
 
-    /// A warp for each of so many channels.
+    /// Returns a grid with a warp for each of `channels`.
     fn by_channel(channels: usize) -> Grid {
         blocks(channels.div_ceil(THREADS as usize / 32))
     }
 
-    /// A block for each chunk of one channel, or of a tile of them.
+    /// Returns a grid with a block for each chunk of one channel, or of a tile of them.
     fn by_chunk(&self) -> Grid {
         let tile = if self.layout == Layout::Across { TILE } else { 1 };
         blocks(self.channels().div_ceil(tile) * self.of.chunks as usize)
@@ -188,7 +188,7 @@ impl<'a> Layer<'a> {
         self.channels() * self.of.chunks as usize
     }
 
-    /// An f64 for each chunk of each channel.
+    /// Returns memory of an f64 for each chunk of each channel.
     fn partials(&self) -> Result<Buffer, Error> {
         self.cuda.buffer(size_of::<f64>() * self.partial_count())
     }
@@ -197,7 +197,7 @@ impl<'a> Layer<'a> {
         Arg::Bytes(bytemuck::bytes_of(&self.of))
     }
 
-    /// What each channel is normalised by, from the batch; and the running statistics moved from the first to the second.
+    /// Computes each channel's mean and deviation from the batch, and moves the running statistics from the first to the second.
     fn stats(
         &self,
         config: BatchNormConfig,
@@ -252,7 +252,7 @@ impl<'a> Layer<'a> {
         stats: &Buffer,
     ) -> Result<NormGrads<Tensor>, Error> {
         let cuda = self.cuda;
-        // Two of each: of the gradient's products with the normalised input, and of the gradient.
+        // Two values each: the sum of the gradient times the normalised input, and that of the gradient.
         let sums = cuda.buffer(2 * size_of::<f64>() * self.partial_count())?;
         let means = cuda.buffer(2 * size_of::<f32>() * self.channels())?;
         let [sums_at, means_at] = [&sums, &means].map(|of| Arg::Address(of.address()));
@@ -280,7 +280,7 @@ impl<'a> Layer<'a> {
     }
 }
 
-/// `[N, C, ..]` as the kernels see it. The chunks follow from the shape alone, and with them the order of the sums.
+/// Returns `[N, C, ..]` as the kernels see it. The chunks, and so the order of the sums, follow from the shape alone.
 fn channels(shape: &[usize]) -> (ChannelsBits, Layout) {
     let inner: usize = shape[2..].iter().product();
     let samples = shape[0] * inner;
@@ -315,7 +315,7 @@ mod tests {
         assert_eq!(of(&[4096, 31]), (Layout::Along, 4096, 1));
         assert_eq!(of(&[32, 64, 7, 7]), (Layout::Along, 4096, 1));
         assert_eq!(of(&[256, 64, 112, 112]), (Layout::AlongGroups, 12_544, 256));
-        // Whole groups, whatever the share of a chunk would be.
+        // Chunks are whole groups, even if an equal share would not be.
         assert_eq!(of(&[257, 1, 5000]), (Layout::AlongGroups, 5024, 256));
     }
 }

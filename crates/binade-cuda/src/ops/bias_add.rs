@@ -1,4 +1,4 @@
-//! A vector added along the channel axis.
+//! Sum of a tensor and a vector along the channel axis.
 
 use crate::{
     Cuda, Error, Tensor,
@@ -58,7 +58,7 @@ impl BiasAdd for Cuda {
     }
 }
 
-/// A tensor as its channels see it: [outer, channels, inner].
+/// Tensor seen by its channels: [outer, channels, inner].
 #[derive(Clone, Copy)]
 pub(super) struct Channels {
     pub(super) outer: usize,
@@ -66,12 +66,12 @@ pub(super) struct Channels {
     pub(super) inner: usize,
 }
 
-/// Elements that a block adds up, and channels that it does so for where they are neighbours; as in the kernel.
+/// Elements that a block adds up, and below it the channels that it does so for if they are neighbours; as in the kernel.
 const PART: usize = 16384;
 const ACROSS: usize = 32;
 
 impl Channels {
-    /// Of a tensor that has a channel axis.
+    /// Describes a tensor that has a channel axis.
     fn of(shape: &[usize]) -> Self {
         let axis = shape::channels(shape).unwrap_or_default();
         Self {
@@ -81,7 +81,8 @@ impl Channels {
         }
     }
 
-    /// Tiles of channels, and the parts that each channel's samples are cut into: at least one, if of nothing.
+    /// Returns the number of tiles of channels, and of parts that each channel's samples are cut into: at least one, even of no
+    /// samples.
     fn tiles_and_parts(self) -> [usize; 2] {
         let across = if self.inner == 1 { ACROSS } else { 1 };
         let samples = self.outer * self.inner;
@@ -90,7 +91,7 @@ impl Channels {
 }
 
 impl Cuda {
-    /// The sum over each channel's elements, in f64 and rounded to f32 once, as a vector of `dtype`.
+    /// Returns the sum over each channel's elements, added in f64 and rounded to f32 once, as a vector of `dtype`.
     pub(super) fn channel_sums(
         &self,
         grad: &Tensor,
@@ -111,10 +112,10 @@ impl Cuda {
     }
 }
 
-/// A grid of so many blocks, as far as it is worth its size.
+/// Returns a grid of `wanted` blocks, at least one and at most `MOST_BLOCKS`.
 fn blocks(wanted: usize) -> Grid {
     Grid { blocks: u32::try_from(wanted.clamp(1, MOST_BLOCKS)).unwrap_or(1), threads: THREADS }
 }
 
-/// Blocks beyond which a grid strides.
+/// Number of blocks beyond which a grid strides.
 const MOST_BLOCKS: usize = 1 << 14;

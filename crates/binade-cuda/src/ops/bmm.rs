@@ -1,4 +1,4 @@
-//! A batch of matrix products.
+//! Batch of matrix products.
 
 use crate::{Cuda, Error, Tensor, kernels::Kernel};
 use binade_core::Op;

@@ -1,4 +1,4 @@
-//! Sums over all axes but the last: what a bias gets.
+//! Sums over all axes but the last, such as a bias's gradient.
 
 use crate::{
     Cuda, CudaError, Error, Tensor,
@@ -24,18 +24,19 @@ const COLUMNS_JOIN: Kernel =
 /// Columns of a block's tile, as the kernel's `TILE`.
 const TILE: usize = 32;
 
-/// Rows that a block sums at least, and the most chunks of them: what follows from the shape, so that sums do as well.
+/// Least rows that a block sums, and below it the most chunks of them. They follow from the shape, and so do the sums' bits.
 const ROWS: usize = 256;
 const MOST_CHUNKS: usize = 64;
 
-/// Columns, and tiles of all chunks, are numbered in 32 bits.
+/// Limit of columns, and of tiles of all chunks, which are numbered in 32 bits.
 const MOST: usize = 1 << 31;
 
-/// Blocks of one launch at most; they stride.
+/// Greatest number of blocks of one launch; they stride.
 const MOST_BLOCKS: usize = 4096;
 
 impl Cuda {
-    /// The sum of each column of `values`, as rows of `width`, in f64 and rounded once to f32 and to the values' type.
+    /// Returns the sum of each column of `values`, seen as rows of `width`. Sums are f64, rounded once to f32 and to the values'
+    /// type.
     pub(super) fn sum_of_columns(&self, values: &Tensor, width: usize) -> Result<Tensor, Error> {
         let code = code("sum", values.dtype())?;
         let result = self.unset(values.dtype(), &[width])?;
@@ -72,7 +73,7 @@ impl Cuda {
         let result_at = Arg::Address(result.address());
         let sizes = [width, chunks].map(|extent| Arg::U64(extent as u64));
         let args = [&[to, result_at, Arg::U32(code)][..], &sizes].concat();
-        // A thread for each column: what it adds up comes one after the other.
+        // One thread a column, which adds its chunks in order.
         let blocks = width.div_ceil(THREADS as usize).min(MOST_BLOCKS);
         let blocks = u32::try_from(blocks).unwrap_or(1);
         self.launch(&COLUMNS_JOIN, Grid { blocks, threads: THREADS }, &args)?;

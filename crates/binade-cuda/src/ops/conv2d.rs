@@ -1,4 +1,4 @@
-//! Two-dimensional convolution: windows as columns, then a matrix product.
+//! Two-dimensional convolution: by the library, or by windows as columns and a matrix product.
 
 #![expect(
     clippy::many_single_char_names,
@@ -18,7 +18,7 @@ use binade_ops::{AffineGrads, BiasAdd, Conv2d, Conv2dConfig, WeightGrads, operan
 
 pub(super) const KERNELS: &[&Kernel] = &[];
 
-/// Elements of the columns that are made at a time, but for an image that has more by itself.
+/// Greatest number of elements of columns made at a time, unless one image has more.
 const MOST_COLUMNS: usize = 1 << 26;
 
 impl Conv2d for Cuda {
@@ -39,7 +39,7 @@ impl Conv2d for Cuda {
         if result.is_empty() {
             return Ok(result);
         }
-        // Products and bias are rounded once: a library that has rounded the products cannot add the bias to them, but in f32.
+        // Products and bias are rounded once. A library that has rounded the products can add the bias to them in f32 alone.
         let is_sum = bias.is_none() || dtype == DType::F32;
         if is_sum && self.convolves(Pass::Forward, [input, weight, &result], config)? {
             return match bias {
@@ -47,7 +47,7 @@ impl Conv2d for Cuda {
                 None => Ok(result),
             };
         }
-        // A bias that is a tap is an operand, and would lose what TF32 drops.
+        // A bias as a tap is an operand, and would lose the bits that TF32 drops.
         if let Some(bias) = bias
             && self.drops_bits(dtype)?
         {
@@ -106,7 +106,7 @@ impl Conv2d for Cuda {
 }
 
 impl Cuda {
-    /// The layer whose backward is asked for, where gradient and operands fit.
+    /// Returns the layer of a backward pass, and checks gradient and operands.
     fn conv2d_layer(
         &self,
         [grad, input, weight]: [&Tensor; 3],
@@ -119,7 +119,7 @@ impl Cuda {
         Ok(Layer::new(input, weight, &shape, config))
     }
 
-    /// The bias's gradient, where it is asked for.
+    /// Returns the bias's gradient, if it is asked for.
     fn conv2d_grad_of_bias(
         &self,
         grad: &Tensor,
@@ -129,7 +129,8 @@ impl Cuda {
         bias.then(|| self.channel_sums(grad, layer.channels(), grad.dtype())).transpose()
     }
 
-    /// The weight's gradient, and the input's where there is memory for it: by a library what it takes, the rest by products.
+    /// Computes the weight's gradient, and the input's if there is memory for it. A library computes the passes that it takes,
+    /// products the rest.
     fn conv2d_all_grads(
         &self,
         all: [&Tensor; 3],
@@ -150,7 +151,7 @@ impl Cuda {
         Ok(of_weight)
     }
 
-    /// The gradients of input and weight where there is memory for them, at most so many elements of columns at a time.
+    /// Computes the gradients of input and weight for which memory is given, with at most `most` elements of columns at a time.
     fn conv2d_grads(
         &self,
         [grad, input, weight]: [&Tensor; 3],
@@ -198,7 +199,7 @@ impl Cuda {
         Ok(())
     }
 
-    /// `Wᵀ·grad` for each image, where these are the pixels' gradients already.
+    /// Computes `Wᵀ·grad` for each image, if that is the pixels' gradients already.
     fn conv2d_images(
         &self,
         [grad, weight, to]: [&Tensor; 3],
@@ -211,7 +212,7 @@ impl Cuda {
         self.gemm(&Gemm { batch, ..Gemm::of(a, b, c, [taps, windows, outputs]) })
     }
 
-    /// `Wᵀ·grad`, f32 until each pixel has been summed up.
+    /// Computes `Wᵀ·grad`, in f32 until each pixel has been summed up.
     fn conv2d_input(
         &self,
         by_output: &Columns,
@@ -230,7 +231,7 @@ impl Cuda {
     }
 }
 
-/// One convolution.
+/// Geometry of one convolution.
 struct Layer {
     of: Geometry,
     outputs: usize,
@@ -243,20 +244,20 @@ struct Part {
 }
 
 impl Part {
-    /// Their elements in a tensor that has `each` of each image.
+    /// Returns the elements of these images in a tensor that has `each` of each image.
     fn of(&self, tensor: &Tensor, each: usize) -> Result<Tensor, Error> {
         tensor.slice(self.first * each, self.images * each)
     }
 }
 
 impl Layer {
-    /// Of its result.
+    /// Returns the channels of its result.
     fn channels(&self) -> Channels {
         let (outer, count, inner) = (self.of.images, self.outputs, self.of.windows());
         Channels { outer, count, inner }
     }
 
-    /// Of operands whose shapes were found to fit, and the shape of their result.
+    /// Describes operands that have been checked, and whose result has this shape.
     fn new(input: &Tensor, weight: &Tensor, shape: &[usize], config: Conv2dConfig) -> Self {
         let plane = |shape: &[usize]| [shape[2], shape[3]];
         let (images, channels) = (shape[0], input.shape()[1]);
@@ -266,25 +267,25 @@ impl Layer {
         Self { of, outputs: shape[1] }
     }
 
-    /// Elements of one input image.
+    /// Returns the number of elements of one input image.
     fn pixels(&self) -> usize {
         self.of.channels * self.of.image[0] * self.of.image[1]
     }
 
-    /// The matrix of the weight, which all images have.
+    /// Returns the weight as a matrix, the same for all images.
     fn weight<'a>(&self, matrix: &'a Tensor) -> Matrices<'a> {
         let row = matrix.len().checked_div(self.outputs).unwrap_or_default();
         Matrices { step: 0, ..Matrices::dense(matrix, self.outputs, row) }
     }
 
-    /// Whether images are multiplied as they lie. Planes of an odd number of 16-bit elements are not: they would be read one by
-    /// one.
+    /// Returns true if images are multiplied in place. Planes of an odd number of 16-bit elements are not: they would be read one
+    /// by one.
     fn multiplies_images(&self, dtype: DType) -> bool {
         self.of.is_pixels() && (self.of.windows() * dtype.bytes()).is_multiple_of(4)
     }
 
-    /// As many images at a time as make columns of `rows` rows of `most` elements: what follows from the shape. At least one
-    /// part, if of no images.
+    /// Returns the parts of the batch, as many images at a time as make columns of `rows` rows and at most `most` elements. The
+    /// parts follow from the shape. There is at least one, even of no images.
     fn parts(&self, rows: usize, most: usize) -> impl Iterator<Item = (Geometry, Part)> {
         let all = self.of;
         let step = (most / (rows * all.windows()).max(1)).max(1);
@@ -316,7 +317,7 @@ mod tests {
         assert_eq!(whole, [1; 7]);
     }
 
-    /// Eighths of small numbers: every sum of their products is exact in f32.
+    /// Returns small multiples of 1/8, whose products have sums exact in f32.
     fn eighths(cuda: &Cuda, shape: &[usize], dtype: DType, seed: u64) -> Tensor {
         let mut random = fastrand::Rng::with_seed(seed);
         let values: Vec<f32> =

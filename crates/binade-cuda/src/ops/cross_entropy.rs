@@ -81,7 +81,7 @@ impl CrossEntropy for Cuda {
     }
 }
 
-/// Everything that can be told without looking at the labels.
+/// Checks everything that does not depend on the labels' values.
 fn check(logits: &Tensor, labels: &Tensor) -> Result<DType, Error> {
     shape::cross_entropy(logits.shape(), labels.shape())?;
     let dtype = operands::float(Op::CROSS_ENTROPY, &[logits])?;

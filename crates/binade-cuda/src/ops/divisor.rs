@@ -3,7 +3,7 @@
 use crate::launch::structs::DivisorBits;
 
 impl DivisorBits {
-    /// Of what divides numbers below 2^31; 1 for 0, by which nobody divides.
+    /// Returns the divisor of numbers below 2^31. For 0, by which no kernel divides, it is that of 1.
     ///
     /// T. Granlund and P. L. Montgomery, "Division by Invariant Integers using Multiplication", PLDI 1994, figure 4.1: with
     /// `2^shift` the least power that is no less, the quotient is `(value · multiplier / 2^32 + value) / 2^shift`.
@@ -21,7 +21,7 @@ impl DivisorBits {
 mod tests {
     use super::*;
 
-    /// As `divide.cuh` has it.
+    /// Returns the quotient as `divide.cuh` computes it.
     fn divided(value: u32, divisor: DivisorBits) -> u32 {
         let high = (u64::from(value) * u64::from(divisor.multiplier)) >> 32;
         u32::try_from(high + u64::from(value)).unwrap() >> divisor.shift

@@ -1,4 +1,4 @@
-//! Zeroes elements at random and scales the rest.
+//! Dropout: zeroes elements at random and scales the rest.
 
 use crate::{
     Cuda, Error, Tensor,
@@ -22,7 +22,7 @@ const DROPOUT: Kernel = Kernel {
 };
 
 impl Dropout for Cuda {
-    /// The key is read on the device, when the kernel runs.
+    /// Reads the key on the device, when the kernel runs.
     fn dropout(&self, input: &Tensor, key: &Tensor, p: f32) -> Result<Tensor, Error> {
         self.has_made_all(&[input, key])?;
         let shape = shape::dropout(input.shape(), key.shape(), p)?;

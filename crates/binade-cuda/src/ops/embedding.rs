@@ -1,4 +1,4 @@
-//! Rows of a table, by index.
+//! Rows of a table by index.
 
 use super::rows::blocks;
 use crate::{
@@ -32,7 +32,8 @@ const EMBEDDING_BACKWARD_LONG: Kernel = Kernel {
     params: &[Address, Address, Address, Address, Address, U32, U64, U64, U64],
 };
 
-/// Positions that a row has more of where a block adds them up, and columns that it does together, as in the kernel.
+/// Number of positions of a row beyond which a block adds them up, and below it the columns that it does together, as in the
+/// kernel.
 const LONG: usize = 128;
 const COLUMNS: usize = 32;
 
@@ -56,7 +57,7 @@ impl Embedding for Cuda {
             record,
             launch,
         ];
-        // Rows of no elements have a group too, for their index to be looked at.
+        // Rows of no elements have a group too, so that their index is checked.
         self.launch(&EMBEDDING, elementwise(indices.len() * padded(width).max(padded(1))), &args)?;
         Ok(result)
     }
@@ -94,7 +95,7 @@ impl Embedding for Cuda {
     }
 }
 
-/// Elements of a row, as many whole groups.
+/// Returns a row's number of elements, rounded up to whole groups.
 fn padded(width: usize) -> usize {
     width.next_multiple_of(GROUP)
 }

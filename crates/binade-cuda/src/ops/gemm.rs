@@ -1,5 +1,5 @@
-//! Matrix products, all of them: the one place that chooses what computes one. The library, where there is one and it takes
-//! it; otherwise a kernel, from the shape and the GPU's generation alone.
+//! Matrix products of all operations, and the choice of the code that computes one. The library computes those that it takes;
+//! otherwise a kernel does, chosen by the shape and the GPU's generation alone.
 
 use super::{
     products::{Kernels, OF_BF16_80, OF_F16_75, OF_F16_80, OF_F32, Sizes},
@@ -19,41 +19,42 @@ pub(super) mod tests;
 
 pub(super) const KERNELS: &[&Kernel] = super::products::KERNELS;
 
-/// A tensor as a batch of matrices.
+/// Tensor as a batch of matrices.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Matrices<'a> {
     pub(crate) tensor: &'a Tensor,
-    /// Elements from one row to the next, as it lies in memory.
+    /// Elements from one row to the next in memory.
     pub(crate) row: usize,
-    /// Elements from one matrix to the next; 0 where all products have the same.
+    /// Elements from one matrix to the next; 0 if all products share one.
     pub(crate) step: usize,
-    /// Whether rows, as they lie, are the operand's columns.
+    /// True if rows in memory are the operand's columns.
     pub(crate) transposed: bool,
 }
 
-/// `C = op(A)·op(B) + bias`, or its rectified linear unit, for each of a batch, accumulated in f32 and rounded once.
+/// Product `C = op(A)·op(B) + bias`, or its rectified linear unit, for each of a batch, accumulated in f32 and rounded once.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Gemm<'a> {
-    /// `[m, k]`, or `[k, m]` where it is transposed.
+    /// Matrices `[m, k]`, or `[k, m]` if transposed.
     pub(crate) a: Matrices<'a>,
-    /// `[k, n]`, or `[n, k]` where it is transposed; of A's type.
+    /// Matrices `[k, n]`, or `[n, k]` if transposed; of A's type.
     pub(crate) b: Matrices<'a>,
-    /// `[n]`, of A's type: added to every row.
+    /// Vector `[n]` of A's type, added to every row.
     pub(crate) bias: Option<&'a Tensor>,
-    /// Whether what is not positive leaves as +0, NaN aside. Not for the library, whose own may not keep a NaN.
+    /// True if results that are not positive become +0; NaN stays. The library does not compute these, since its own ReLU may
+    /// lose a NaN.
     pub(crate) relu: bool,
-    /// `[m, n]`, of A's type or f32; not transposed. New memory, which nobody else looks at.
+    /// Results `[m, n]` of A's type or f32, not transposed: new memory, of which no clone exists.
     pub(crate) c: Matrices<'a>,
     pub(crate) m: usize,
     pub(crate) n: usize,
     pub(crate) k: usize,
     pub(crate) batch: usize,
-    /// Whether each product has the bits that it has alone, whatever the batch: [`Bmm`](binade_ops::Bmm) promises that.
+    /// True if each product has the bits that it has alone, whatever the batch: [`Bmm`](binade_ops::Bmm) promises that.
     pub(crate) by_pair: bool,
 }
 
 impl<'a> Gemm<'a> {
-    /// `C = op(A)·op(B)` of `[m, k]` and `[k, n]`: one product, with nothing added.
+    /// Describes one product `C = op(A)·op(B)` of `[m, k]` and `[k, n]`, without a bias.
     #[expect(
         clippy::many_single_char_names,
         reason = "matrices and extents go by the letters the field gives them"
@@ -69,7 +70,7 @@ impl<'a> Gemm<'a> {
 }
 
 impl<'a> Matrices<'a> {
-    /// Matrices of `rows` by `columns` as they lie, with nothing between.
+    /// Describes contiguous matrices of `rows` by `columns`.
     pub(crate) fn dense(tensor: &'a Tensor, rows: usize, columns: usize) -> Self {
         Self { tensor, row: columns, step: rows * columns, transposed: false }
     }
@@ -78,7 +79,7 @@ impl<'a> Matrices<'a> {
         Self { transposed: !self.transposed, ..self }
     }
 
-    /// Whether the tensor holds `batch` matrices of `rows` by `columns`, transposed or not.
+    /// Returns true if the tensor holds `batch` matrices of `rows` by `columns`, transposed or not.
     fn holds(&self, rows: usize, columns: usize, batch: usize) -> bool {
         let (lines, line) = if self.transposed { (columns, rows) } else { (rows, columns) };
         if batch * lines * line == 0 {
@@ -89,7 +90,7 @@ impl<'a> Matrices<'a> {
     }
 }
 
-/// The most of an extent, and of blocks: indices are of 32 bits, and a tile may reach beyond.
+/// Limit of an extent, and of the number of blocks: indices have 32 bits, and a tile may reach beyond.
 const MOST: usize = 1 << 31;
 
 impl Cuda {
@@ -101,7 +102,7 @@ impl Cuda {
     ///
     /// # Panics
     ///
-    /// Where a tensor does not hold the matrices that it is said to: a mistake of this crate's.
+    /// If a tensor does not hold its matrices: a bug of this crate.
     pub(crate) fn gemm(&self, gemm: &Gemm<'_>) -> Result<(), Error> {
         let Gemm { a, b, c, bias, m, n, k, batch, .. } = *gemm;
         let dtype = a.tensor.dtype();
@@ -113,7 +114,7 @@ impl Cuda {
             return Ok(());
         }
         let choice = chosen(dtype, self.inner.capability, gemm)?;
-        // The same sizes are refused, whatever computes them.
+        // The same sizes are refused, by kernels and library alike.
         [m, n, k].into_iter().try_for_each(|extent| gemm.size(extent).map(|_| ()))?;
         if !gemm.relu && self.multiplies_by_library(gemm)? {
             return Ok(());
@@ -121,7 +122,7 @@ impl Cuda {
         self.multiply(gemm, choice)
     }
 
-    /// By these kernels; where K is cut into ranges, each range's sums first.
+    /// Computes the products by kernels. If K is cut into ranges, each range's sums come first.
     fn multiply(&self, gemm: &Gemm<'_>, choice: Choice) -> Result<(), Error> {
         let Gemm { m, n, batch, .. } = *gemm;
         if choice.ranges == 1 {
@@ -144,7 +145,7 @@ impl Cuda {
 }
 
 impl Gemm<'_> {
-    /// As kernels have it, K being cut into so many ranges.
+    /// Returns the product as kernels read it, with K cut into `ranges`.
     fn bits(&self, ranges: usize) -> Result<ProductBits, Error> {
         let Self { a, b, c, bias, relu, m, n, k, .. } = *self;
         Ok(ProductBits {
@@ -176,28 +177,28 @@ impl Gemm<'_> {
     }
 }
 
-/// What is not above it leaves a kernel as it.
+/// Returns the lower bound that a kernel clamps results to: ReLU as a clamp constant.
 pub(super) fn least(relu: bool) -> f32 {
     if relu { 0.0 } else { f32::NEG_INFINITY }
 }
 
-/// An extent of a product of these sizes, or a number of its blocks.
+/// Returns an extent of a product of these sizes, or a number of its blocks, if 32-bit indices hold it.
 pub(super) fn size(extent: usize, sizes: [usize; 4]) -> Result<u32, Error> {
     let too_large =
         || Error::Driver(CudaError::TooLarge { what: "a product", sizes: sizes.to_vec() });
     u32::try_from(extent).ok().filter(|_| extent < MOST).ok_or_else(too_large)
 }
 
-/// What computes a product.
+/// Kernel that computes a product, and its number of ranges.
 #[derive(Clone, Copy, Debug)]
 struct Choice {
     tile: &'static Kernels,
     kernel: &'static Kernel,
-    /// Ranges that K is cut into.
+    /// Number of ranges that K is cut into.
     ranges: usize,
 }
 
-/// The kernels that the shape asks for, and the ranges.
+/// Returns the kernel and the ranges for a shape.
 fn chosen(dtype: DType, capability: Capability, gemm: &Gemm<'_>) -> Result<Choice, Error> {
     let sizes = sizes_of(dtype, capability)?;
     let alone = Gemm { batch: 1, ..*gemm };
@@ -209,7 +210,7 @@ fn chosen(dtype: DType, capability: Capability, gemm: &Gemm<'_>) -> Result<Choic
     let of = |tile: &Kernels| ranges(tile, tile.tiles(counted), shape, dtype, gemm.by_pair);
     let is_large = large(counted, of(&sizes.large)).is_some();
     let ranges = of(if is_large { &sizes.large } else { &sizes.small });
-    // Both tiles add up a range's terms alike.
+    // Both tiles add up a range's terms alike, so the bits do not depend on the choice.
     if let Some(kernel) = large(gemm, ranges) {
         return Ok(Choice { tile: &sizes.large, kernel, ranges });
     }
@@ -218,7 +219,7 @@ fn chosen(dtype: DType, capability: Capability, gemm: &Gemm<'_>) -> Result<Choic
     Ok(Choice { tile: &sizes.small, kernel, ranges })
 }
 
-/// The tiles that a GPU's generation has for an element type.
+/// Returns the tiles that a GPU's generation has for an element type.
 fn sizes_of(dtype: DType, capability: Capability) -> Result<&'static Sizes, Error> {
     match dtype {
         DType::F32 => Ok(&OF_F32),

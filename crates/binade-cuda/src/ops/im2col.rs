@@ -35,16 +35,16 @@ const IM2COL_WEIGHT: Kernel = Kernel {
     params: &[Address, Address, U32, U32, U32, U32, Address],
 };
 
-/// Rows of matrices begin at multiples of so many elements, so that products read them in whole chunks.
+/// Number of elements that a matrix's rows begin at a multiple of, so that products read them in whole chunks.
 const CHUNK: usize = 8;
 
-/// Elements of a line that a block takes in one go before another helps.
+/// Number of elements of a line that a block takes before another block helps.
 const SEGMENT: usize = 8 * THREADS as usize;
 
-/// Blocks of one line at most.
+/// Greatest number of blocks of one line.
 const MOST_SEGMENTS: usize = 64;
 
-/// A batch of equal convolutions.
+/// Batch of equal convolutions.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Geometry {
     pub(super) images: usize,
@@ -56,22 +56,22 @@ pub(super) struct Geometry {
 }
 
 impl Geometry {
-    /// Elements of one window: rows of the matrix.
+    /// Returns the number of elements of one window: rows of the matrix.
     pub(super) fn taps(&self) -> usize {
         self.channels * self.kernel[0] * self.kernel[1]
     }
 
-    /// Windows of one image.
+    /// Returns the number of windows of one image.
     pub(super) fn windows(&self) -> usize {
         self.output[0] * self.output[1]
     }
 
-    /// Whether a window is a pixel, and there is one for each: images are their own columns then.
+    /// Returns true if each pixel is one window, so that images are their own columns.
     pub(super) fn is_pixels(&self) -> bool {
         self.kernel == [1, 1] && self.config == Conv2dConfig::default()
     }
 
-    /// As the kernel has it, whose lines are of `len` elements; and the grid over `lines` of them.
+    /// Returns the geometry as the kernel reads it, whose lines have `len` elements, and the grid over `lines` of them.
     fn launched(&self, lines: usize, len: usize) -> Result<(GeometryBits, Grid), Error> {
         let segments = len.div_ceil(SEGMENT).clamp(1, MOST_SEGMENTS);
         let at_once = lines.clamp(1, MOST_BLOCKS / segments);
@@ -98,7 +98,7 @@ impl Geometry {
     }
 }
 
-/// Extents that kernels count in 32 bits, with room for the sum of two.
+/// Returns an extent that kernels count in 32 bits, with room for the sum of two.
 fn size(extent: usize) -> Result<u32, Error> {
     let fits = u32::try_from(extent).ok().filter(|extent| *extent < 1 << 30);
     fits.ok_or_else(|| {
@@ -106,17 +106,17 @@ fn size(extent: usize) -> Result<u32, Error> {
     })
 }
 
-/// Where the windows of images lie in a row of their matrix.
+/// Arrangement of the images' windows in a row of their matrix.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Images {
-    /// One image's behind the other's, so that all of them are one matrix.
+    /// One image's windows right behind the other's, so that all of them are one matrix.
     Together,
-    /// Each image's at a chunk of its own, so that they are a matrix an image.
+    /// Each image's windows at a chunk of their own, so that each image is a matrix.
     Apart,
 }
 
-/// The windows of images as the columns of a matrix, whose rows are whole chunks: what lies between images, and behind the last
-/// one, is unset.
+/// Windows of images as the columns of a matrix, whose rows are whole chunks. Elements between images, and behind the last one,
+/// are unset.
 #[derive(Debug)]
 pub(super) struct Columns {
     tensor: Tensor,
@@ -125,19 +125,19 @@ pub(super) struct Columns {
 }
 
 impl Columns {
-    /// All windows as one matrix of so many rows: those of images that lie together.
+    /// Returns all windows of images that lie together as one matrix.
     pub(super) fn whole(&self) -> Matrices<'_> {
         Matrices { tensor: &self.tensor, row: self.row, step: 0, transposed: false }
     }
 
-    /// A matrix an image.
+    /// Returns a matrix for each image.
     pub(super) fn by_image(&self) -> Matrices<'_> {
         Matrices { step: self.pitch, ..self.whole() }
     }
 }
 
 impl Cuda {
-    /// Room for the windows of images that lie so, unset.
+    /// Allocates columns for the windows of images, unset.
     pub(super) fn unset_columns(
         &self,
         dtype: DType,
@@ -153,7 +153,7 @@ impl Cuda {
         Ok(Columns { tensor: self.unset(dtype, &[rows, row])?, pitch, row })
     }
 
-    /// The windows of images: a row a tap, and as far as `rows` goes a row of ones.
+    /// Returns the windows of images: a row for each tap, then rows of ones up to `rows`.
     pub(super) fn columns(
         &self,
         input: &Tensor,
@@ -176,7 +176,7 @@ impl Cuda {
         Ok(columns)
     }
 
-    /// Each pixel's sum over the windows that it lies in: from f32 columns of images together into `to`, the images.
+    /// Sums each pixel over the windows that contain it, from f32 columns of images together into `to`, the images.
     pub(super) fn pixels(
         &self,
         columns: &Columns,
@@ -194,8 +194,8 @@ impl Cuda {
         self.launch(&COL2IM, grid, &args)
     }
 
-    /// The weight `[outputs, taps]` with the bias behind its taps, where there is one, in rows that are whole chunks, which zeros
-    /// fill up; the weight itself where it is that already.
+    /// Returns the weight as a matrix `[outputs, padded_taps]` for the product. The bias, if any, is the column after the last
+    /// tap. Rows are padded with zeros to whole chunks. Returns the weight itself if it is that already.
     pub(super) fn weight_matrix(
         &self,
         weight: &Tensor,
@@ -220,7 +220,7 @@ impl Cuda {
         Ok(matrix)
     }
 
-    /// `[images, outputs, windows]` as `[outputs, images · windows]`: the columns of windows of one pixel.
+    /// Returns `[images, outputs, windows]` as `[outputs, images · windows]`: the columns of windows of one pixel.
     pub(super) fn by_output(
         &self,
         grad: &Tensor,

@@ -39,14 +39,14 @@ const LAYER_NORM_BACKWARD_JOIN: Kernel = Kernel {
     params: &[Address, U64, U64, Address, Address, U32],
 };
 
-/// Bytes of the kernel's `Stats` and `Sums`.
+/// Bytes of the kernel's `Stats`, and below it of its `Sums`.
 const STATS: usize = 8;
 const SUMS: usize = 16;
 
 /// Columns that a block sums up side by side: the kernel's `TILE`.
 const TILE: usize = 32;
 
-/// Rows of the shortest chunk, and chunks at most: enough to fill any GPU, few enough to be summed up by one thread.
+/// Rows of the shortest chunk, and below it the most chunks: enough to fill any GPU, few enough for one thread to sum up.
 const LEAST_ROWS: usize = 64;
 const MOST_CHUNKS: usize = 128;
 
@@ -99,7 +99,7 @@ impl LayerNorm for Cuda {
 }
 
 impl Cuda {
-    /// The gradient of the input, and each row's statistics.
+    /// Returns the gradient of the input, and each row's statistics.
     fn layer_norm_input(
         &self,
         grad: &Tensor,
@@ -129,7 +129,7 @@ impl Cuda {
         Ok((result, stats))
     }
 
-    /// The gradients of weight and bias: sums over chunks of rows, then over the chunks. Without rows they are 0.
+    /// Returns the gradients of weight and bias: sums over chunks of rows, then over the chunks; 0 without rows.
     fn layer_norm_parameters(
         &self,
         grad: &Tensor,

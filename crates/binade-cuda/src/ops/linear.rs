@@ -1,4 +1,4 @@
-//! A linear layer.
+//! Linear layer.
 
 #![expect(
     clippy::many_single_char_names,
@@ -70,7 +70,7 @@ impl Linear for Cuda {
     }
 }
 
-/// Rows of the input, and the input's and output's widths; of operands whose shapes were found to fit.
+/// Returns the input's rows, its width and the output's width, of operands that have been checked.
 pub(super) fn extents(input: &Tensor, weight: &Tensor) -> [usize; 3] {
     match (input.shape(), weight.shape()) {
         ([lead @ .., k], [n, _]) => [lead.iter().product(), *k, *n],

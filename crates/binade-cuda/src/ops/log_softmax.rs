@@ -1,4 +1,4 @@
-//! The logarithm of softmax.
+//! Logarithm of softmax.
 
 use super::rows::{ROWS, ROWS2};
 use crate::{Cuda, Error, Tensor, kernels::Kernel};

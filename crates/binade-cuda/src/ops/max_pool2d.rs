@@ -1,4 +1,4 @@
-//! The largest element of each window.
+//! Largest element of each window.
 
 use crate::{
     Cuda, CudaError, Error, Tensor,
@@ -69,7 +69,7 @@ impl MaxPool2d for Cuda {
 }
 
 impl Cuda {
-    /// What `kernel` finds in each of so many windows.
+    /// Runs `kernel`, which finds a value or a place in each window and writes it at `to`.
     fn search(
         &self,
         kernel: &'static Kernel,
@@ -89,7 +89,7 @@ impl Cuda {
     }
 }
 
-/// Bytes of a place in a plane of these images, which the kernels count in 32 bits.
+/// Returns the bytes of a place in a plane of these images; kernels count places in 32 bits.
 fn places(image: &[usize]) -> Result<usize, Error> {
     let pixels = image[2].checked_mul(image[3]);
     let fits = pixels.is_some_and(|pixels| u32::try_from(pixels).is_ok());
@@ -98,7 +98,7 @@ fn places(image: &[usize]) -> Result<usize, Error> {
     fits.then_some(size_of::<u32>()).ok_or_else(too_large)
 }
 
-/// Of images and results `[N, C, H, W]`.
+/// Returns the pooling of images and results `[N, C, H, W]` as kernels read it.
 fn pool(image: &[usize], output: &[usize], config: MaxPool2dConfig) -> PoolBits {
     let words = |extents: [usize; 2]| extents.map(|extent| extent as u64);
     PoolBits {
@@ -110,13 +110,13 @@ fn pool(image: &[usize], output: &[usize], config: MaxPool2dConfig) -> PoolBits 
     }
 }
 
-/// A thread for each element, as far as a grid is worth its size.
+/// Returns a grid of one thread for each element, capped at `MOST_BLOCKS` blocks.
 fn one_by_one(elements: usize) -> Grid {
     let blocks = elements.div_ceil(THREADS as usize).clamp(1, MOST_BLOCKS);
     Grid { blocks: u32::try_from(blocks).unwrap_or(1), threads: THREADS }
 }
 
-/// Blocks beyond which a grid strides.
+/// Number of blocks beyond which a grid strides.
 const MOST_BLOCKS: usize = 1 << 14;
 
 #[cfg(test)]

@@ -1,7 +1,7 @@
-//! The operations, a file each, named as in `binade-ops`, with the kernels it launches.
+//! Operations, a file each, named as in `binade-ops`, with the kernels it launches.
 //!
-//! Each checks its operands by the rules that all devices share, makes the result's memory, and puts a kernel in the stream.
-//! None waits for the device.
+//! Each checks its operands by the rules that all devices share, allocates the result, and puts a kernel in the stream. None
+//! waits for the device.
 
 mod columns;
 mod divisor;
@@ -16,7 +16,7 @@ mod total;
 
 use crate::kernels::Kernel;
 
-/// Bytes of shared memory that launches of this kernel ask for.
+/// Returns the bytes of dynamic shared memory that this kernel's launches ask for.
 pub(crate) fn shared(kernel: &Kernel) -> u32 {
     products::tile_of(kernel).map_or(0, |tile| tile.shared)
 }
@@ -25,7 +25,7 @@ macro_rules! operations {
     ({} $($trait:ident $file:ident $methods:tt)*) => {
         $(mod $file;)*
 
-        /// The kernels of each operation, and of modules that several operations share.
+        /// Kernels of each operation, and of modules that several operations share.
         pub(crate) const KERNELS: &[&[&Kernel]] = &[$($file::KERNELS,)* columns::KERNELS, gemm::KERNELS, im2col::KERNELS, order::KERNELS, ranges::KERNELS,];
     };
 }

@@ -1,4 +1,4 @@
-//! Positions sorted by the index there, those of one index in order, and where each index's begin.
+//! Positions sorted by the index they hold, stable, and the start of each index's positions.
 
 use super::rows::blocks;
 use crate::{
@@ -15,8 +15,8 @@ pub(super) const KERNELS: &[&Kernel] = &[&COUNT, &MOVE, &STARTS];
 
 const MODULE: &str = "embedding";
 
-/// The last pass's positions, indices; their count, rows, the digit's place, a chunk's length; counts, what follows from them,
-/// the counter of blocks; the record of bad indices.
+/// Parameters: the last pass's positions, indices; their count, rows, the digit's place, a chunk's length; counts, their prefix
+/// sums, the counter of blocks; the record of bad indices.
 const COUNT: Kernel = Kernel {
     name: "embedding_backward_count",
     module: MODULE,
@@ -33,26 +33,26 @@ const STARTS: Kernel = Kernel {
     params: &[Address, Address, U64, U64, Address],
 };
 
-/// Bits that a pass sorts by, and how many digits they make: the kernels' `DIGITS`.
+/// Bits of a digit that one pass sorts by, and below it the number of digits: the kernels' `DIGITS`.
 const BITS: u32 = 8;
 const DIGITS: usize = 1 << BITS;
 
-/// Positions of the shortest chunk, a multiple of which all are, and chunks at most: enough to fill any GPU, few enough to be
-/// added up by one block. What comes out does not depend on them.
+/// Positions of the shortest chunk, of which all are multiples, and below it the most chunks: enough to fill any GPU, few enough
+/// for one block to add up. The result does not depend on them.
 const LEAST_CHUNK: usize = 2048;
 const MOST_CHUNKS: usize = 256;
 
-/// What `indices` into so many rows are sorted into.
+/// Positions of `indices`, sorted by row.
 #[derive(Debug)]
 pub(super) struct Order {
-    /// Positions, 64 bits each; those of indices that point nowhere are last.
+    /// Positions, 64 bits each; those of indices out of range are last.
     pub(super) sorted: Buffer,
-    /// Where each row's begin, 64 bits each, and where the last row's end.
+    /// Start of each row's positions, 64 bits each, and the end of the last row's.
     pub(super) starts: Buffer,
 }
 
 impl Cuda {
-    /// Bad indices are left in the record.
+    /// Sorts the positions of `indices`. Indices out of range are left in the fault record.
     pub(super) fn order(&self, indices: &Tensor, rows: usize) -> Result<Order, Error> {
         let [record, launch] = self.fault_args()?;
         let count = indices.len();
@@ -93,7 +93,7 @@ impl Cuda {
     }
 }
 
-/// The lowest bits of the digits of the numbers from 0 to this one: one digit at least, so that every index is looked at.
+/// Returns the lowest bit of each digit of the numbers from 0 to `largest`: one digit at least, so that every index is checked.
 fn digits(largest: usize) -> impl Iterator<Item = u32> {
     let bits = usize::BITS - largest.leading_zeros();
     (0..bits.max(1)).step_by(BITS as usize)

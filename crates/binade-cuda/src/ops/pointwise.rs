@@ -1,4 +1,4 @@
-//! Element by element: operands of one shape and type, and a result like them.
+//! Element-by-element kernels: operands of one shape and type, and a result like them.
 
 use crate::{
     Cuda, Error, Tensor,
@@ -13,14 +13,14 @@ use binade_core::{DType, Op};
 use binade_gpu::Driver;
 use binade_ops::{operands, shape};
 
-/// Operand, result, element type, length.
+/// Parameters of a kernel of one operand: operand, result, element type, length.
 pub(super) const MAP: &[Param] = &[Address, Address, U32, U64];
 
-/// The same of two operands.
+/// Parameters of a kernel of two operands.
 pub(super) const ZIP: &[Param] = &[Address, Address, Address, U32, U64];
 
 impl Cuda {
-    /// What `kernel` makes of each element.
+    /// Applies `kernel` to each element.
     pub(super) fn map(&self, op: Op, kernel: &'static Kernel, x: &Tensor) -> Result<Tensor, Error> {
         self.has_made_all(&[x])?;
         let dtype = operands::float(op, &[x])?;
@@ -29,7 +29,7 @@ impl Cuda {
         Ok(result)
     }
 
-    /// What `kernel` makes of each pair of elements.
+    /// Applies `kernel` to each pair of elements.
     pub(super) fn zip(
         &self,
         op: Op,
@@ -45,7 +45,7 @@ impl Cuda {
         Ok(result)
     }
 
-    /// Launches it for tensors, operands and then results, that are all as long.
+    /// Launches the kernel for tensors of one length, operands first and then results.
     fn each(
         &self,
         kernel: &'static Kernel,

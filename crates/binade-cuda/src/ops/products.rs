@@ -1,4 +1,4 @@
-//! The kernels of matrix products, with the tiles that their headers tell of.
+//! Kernels of matrix products, with the tiles that their headers state.
 
 use super::gemm::Gemm;
 use crate::{kernels::Kernel, launch::Param::Bytes};
@@ -6,14 +6,14 @@ use crate::{kernels::Kernel, launch::Param::Bytes};
 /// Kernels that take the same tile.
 #[derive(Debug)]
 pub(super) struct Kernels {
-    /// Neither operand transposed, B, A, and both; none where the tile is not made for that.
+    /// Kernels for neither operand transposed, B, A, and both; `None` if the tile has no such kernel.
     by_transposed: [Option<&'static Kernel>; 4],
-    /// Whether a bias is added where B alone is transposed, as a linear layer has it, and nowhere else.
+    /// True if a bias is added only with B alone transposed, as a linear layer has it.
     bias_only_by_rows: bool,
     pub(super) rows: usize,
     pub(super) columns: usize,
-    /// Blocks that a large GPU of the generation has at once, three for each of 128 multiprocessors where the tile is small:
-    /// an estimate from registers and shared memory.
+    /// Number of blocks that a large GPU of the generation runs at once, three for each of 128 multiprocessors if the tile is
+    /// small: an estimate from registers and shared memory.
     pub(super) room: usize,
     pub(super) threads: u32,
     pub(super) shared: u32,
@@ -26,23 +26,23 @@ pub(super) struct Sizes {
     pub(super) small: Kernels,
 }
 
-/// Large tiles that must be there for one to be worth it: fewer leave too much of a GPU idle.
+/// Least number of large tiles for which one is chosen: fewer leave too much of a GPU idle.
 const WORTH_IT: usize = 64;
 
 impl Kernels {
-    /// Tiles of all products.
+    /// Returns the number of tiles of all products.
     pub(super) fn tiles(&self, gemm: &Gemm<'_>) -> usize {
         let tiles = gemm.m.div_ceil(self.rows).saturating_mul(gemm.n.div_ceil(self.columns));
         tiles.saturating_mul(gemm.batch)
     }
 
-    /// Whether there are enough tiles, of all ranges, more than half full.
+    /// Returns true if there are enough tiles, counted over all ranges, and they are more than half full.
     pub(super) fn is_worth_it(&self, gemm: &Gemm<'_>, ranges: usize) -> bool {
         let is_filled = 2 * gemm.m > self.rows && 2 * gemm.n > self.columns;
         is_filled && self.tiles(gemm).saturating_mul(ranges) >= WORTH_IT
     }
 
-    /// The kernel for what is transposed and for the bias.
+    /// Returns the kernel for these transpositions and this bias.
     pub(super) fn find(&self, gemm: &Gemm<'_>) -> Option<&'static Kernel> {
         if gemm.bias.is_some() && self.bias_only_by_rows && !gemm.b.transposed {
             return None;
@@ -72,7 +72,7 @@ const F16_NT_80: Kernel = of_80("matmul_80_f16_nt");
 const F16_TN_80: Kernel = of_80("matmul_80_f16_tn");
 const F16_SMALL_80: Kernel = of_80("matmul_80_f16_small");
 
-/// All of them.
+/// Kernels of all tiles.
 pub(super) const KERNELS: &[&Kernel] = &[
     &F16_75,
     &F16_SMALL_75,
@@ -88,12 +88,12 @@ pub(super) const KERNELS: &[&Kernel] = &[
     &F16_SMALL_80,
 ];
 
-/// One kernel, whatever is transposed.
+/// Returns the same kernel for every transposition.
 const fn any(kernel: &'static Kernel) -> [Option<&'static Kernel>; 4] {
     [Some(kernel); 4]
 }
 
-/// The tile that a kernel of products takes.
+/// Returns the tile that a kernel of products takes.
 pub(super) fn tile_of(kernel: &Kernel) -> Option<&'static Kernels> {
     let all = [&OF_F16_75, &OF_F32, &OF_BF16_80, &OF_F16_80].into_iter();
     let takes =
@@ -101,7 +101,7 @@ pub(super) fn tile_of(kernel: &Kernel) -> Option<&'static Kernels> {
     all.flat_map(|sizes| [&sizes.large, &sizes.small]).find(takes)
 }
 
-/// f16 before 8.0.
+/// Tiles for f16 before compute capability 8.0.
 pub(super) static OF_F16_75: Sizes = Sizes {
     large: Kernels {
         by_transposed: any(&F16_75),
@@ -123,7 +123,7 @@ pub(super) static OF_F16_75: Sizes = Sizes {
     },
 };
 
-/// f32, everywhere.
+/// Tiles for f32 on every GPU.
 pub(super) static OF_F32: Sizes = Sizes {
     large: Kernels {
         by_transposed: any(&F32_75),
@@ -145,11 +145,11 @@ pub(super) static OF_F32: Sizes = Sizes {
     },
 };
 
-/// bf16 from 8.0 on.
+/// Tiles for bf16 from compute capability 8.0 on.
 pub(super) static OF_BF16_80: Sizes =
     sizes_of_80([Some(&BF16_NN_80), Some(&BF16_NT_80), Some(&BF16_TN_80), None], &BF16_SMALL_80);
 
-/// f16 from 8.0 on.
+/// Tiles for f16 from compute capability 8.0 on.
 pub(super) static OF_F16_80: Sizes =
     sizes_of_80([Some(&F16_NN_80), Some(&F16_NT_80), Some(&F16_TN_80), None], &F16_SMALL_80);
 

@@ -1,4 +1,4 @@
-//! Products of long sums and few tiles: K cut into ranges, whose sums lie side by side until they are added up in order.
+//! Products of long sums and few tiles: K is cut into ranges, whose sums are stored side by side and then added in order.
 
 use super::{
     gemm::{Matrices, least, size},
@@ -27,23 +27,23 @@ const MATMUL_JOIN: Kernel = Kernel {
     params: &[Bytes(size_of::<ProductBits>()), Address, U32],
 };
 
-/// Terms of a range at least: fewer are done before another launch, which adds ranges up, has begun.
+/// Least number of terms of a range: fewer are done before another launch, which adds ranges up, has begun.
 const LEAST: usize = 512;
 
-/// Ranges are cut at multiples of this: a tile of 16-bit operands has as many terms, one of f32 half of them.
+/// Number of terms that ranges are cut at multiples of: a tile of 16-bit operands has as many terms, one of f32 half of them.
 const DEEP: usize = 32;
 
-/// Into how many ranges K is cut where products of `m` by `n` have so many tiles: a matter of shape, element type and the GPU's generation,
-/// and never of how many multiprocessors there are, so that a generation has one result.
+/// Returns the number of ranges that K is cut into for products of `m` by `n` with this number of tiles. It follows from shape,
+/// element type and the GPU's generation, and not from the number of multiprocessors, so that a generation has one result.
 ///
-/// There are as many as fill a large GPU once, [`Kernels::room`]: products of more tiles than half of that are not cut, such as
-/// large square ones and the layers of a wide model. And no more than leave the traffic small. For a range a tile of
-/// `rows · columns` reads `(rows + columns) · terms` elements and leaves `rows · columns` sums, of 4 bytes, which are read
-/// once more: `LEAST` or more terms, so that the 8 bytes of each sum are at most a third of what was read for them. What
-/// is in memory for them is `room · rows · columns · 4` bytes at most, 17 MB, for each pair where `by_pair`.
+/// The ranges are as many as fill a large GPU once, [`Kernels::room`]. Products of more tiles than half of that are not cut, such
+/// as large square ones and the layers of a wide model. The ranges are also no more than keep the traffic small. For a range a
+/// tile of `rows · columns` reads `(rows + columns) · terms` elements and leaves `rows · columns` sums, of 4 bytes, which are
+/// read once more. With `LEAST` or more terms, the 8 bytes of each sum are at most a third of the bytes read for them. The sums
+/// take at most `room · rows · columns · 4` bytes of memory, 17 MB, for each pair if `by_pair`.
 ///
-/// Where each product has the bits that it has alone, `by_pair`, the batch does not count, and may have filled the GPU
-/// before: then sums are at most an eighth of what a whole product's operands are, so that it does not cost much if so.
+/// If each product has the bits that it has alone, `by_pair`, the batch does not count, though it may fill the GPU already. Sums
+/// are then at most an eighth of a whole product's operands, so that cutting costs little in that case.
 ///
 /// These are estimates; nothing has been measured.
 pub(super) fn ranges(
@@ -63,7 +63,7 @@ pub(super) fn ranges(
     deep.div_ceil(deep.div_ceil(wanted))
 }
 
-/// Matrices of f32 sums, one after the other, whose rows are whole groups, as `matmul_join` has them.
+/// Matrices of f32 sums, one after the other, whose rows are whole groups, as `matmul_join` reads them.
 #[derive(Debug)]
 pub(super) struct Sums {
     tensor: Tensor,
@@ -72,18 +72,18 @@ pub(super) struct Sums {
 }
 
 impl Sums {
-    /// All of them.
+    /// Returns all matrices of sums.
     pub(super) fn matrices(&self) -> Matrices<'_> {
         Matrices { tensor: &self.tensor, row: self.row, step: self.step, transposed: false }
     }
 
-    /// The one of this number, in memory of its own.
+    /// Returns the matrix with this number, as memory of its own.
     pub(super) fn one(&self, number: usize) -> Result<Self, Error> {
         Ok(Self { tensor: self.tensor.slice(number * self.step, self.step)?, ..*self })
     }
 }
 
-/// What sums are joined to: as of [`Gemm`].
+/// Target of joined sums, with the fields of [`Gemm`].
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Joined<'a> {
     pub(super) c: Matrices<'a>,
@@ -95,15 +95,14 @@ pub(super) struct Joined<'a> {
 }
 
 impl Cuda {
-    /// Room for so many matrices of sums, unset.
+    /// Allocates `count` matrices of sums, unset.
     pub(super) fn sums(&self, count: usize, [m, n]: [usize; 2]) -> Result<Sums, Error> {
         let row = n.next_multiple_of(GROUP);
         let step = m * row;
         Ok(Sums { tensor: self.unset(DType::F32, &[count, step])?, row, step })
     }
 
-    /// Adds up the sums of each product's ranges, in order, and its bias, cuts off what is negative where that is asked for, and rounds
-    /// once.
+    /// Adds the sums of each product's ranges, in order, and its bias, applies ReLU if asked for, and rounds once.
     pub(super) fn join(&self, to: &Joined<'_>, sums: &Sums, ranges: usize) -> Result<(), Error> {
         let Joined { c, bias, relu, m, n, batch } = *to;
         let dtype = bias.map_or(c.tensor.dtype(), Tensor::dtype);
@@ -159,7 +158,7 @@ mod tests {
     #[test]
     fn gradients_of_weights_fill_a_gpu_once() {
         let (sizes, dtype) = ALL[0];
-        // 768 by 768 from 8192 rows; 64 outputs and 64 channels of 3 by 3 from 32 images of 56 by 56.
+        // Shapes: 768 by 768 from 8192 rows; 64 outputs and 64 channels of 3 by 3 from 32 images of 56 by 56.
         assert_eq!(of(&sizes.large, [768, 768, 8192], dtype), 7);
         assert_eq!(of(&sizes.small, [64, 576, 32 * 56 * 56], dtype), 42);
         assert_eq!(of(&sizes.small, [1, 1, 1024], dtype), 2);

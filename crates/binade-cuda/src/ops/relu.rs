@@ -1,4 +1,4 @@
-//! The rectified linear unit.
+//! Rectified linear unit.
 
 use super::pointwise::{MAP, ZIP};
 use crate::{Cuda, Error, Tensor, kernels::Kernel};

@@ -1,4 +1,4 @@
-//! The same elements under another shape.
+//! Reshaping: equal elements under another shape.
 
 use crate::{Cuda, Error, Tensor, kernels::Kernel};
 use binade_gpu::Driver;

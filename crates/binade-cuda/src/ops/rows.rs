@@ -1,4 +1,4 @@
-//! What works on the rows of the last axis: teams of threads that stride over them, a row a team.
+//! Kernels on the rows of the last axis: teams of threads stride over them, a row a team.
 
 use crate::{
     Cuda, Error, Tensor,
@@ -13,22 +13,22 @@ use binade_core::Op;
 use binade_gpu::Driver;
 use binade_ops::{operands, shape};
 
-/// One operand, its element type, the result, rows and their width.
+/// Parameters: one operand, its element type, the result, rows and their width.
 pub(super) const ROWS: &[Param] = &[Address, U32, Address, U64, U64];
 
-/// The same of two operands.
+/// Parameters of a kernel of two operands.
 pub(super) const ROWS2: &[Param] = &[Address, Address, U32, Address, U64, U64];
 
-/// Rows that are wider go to a block each, others to a warp: `rows.cuh`'s `WARP_ROW`.
+/// Width beyond which a block takes a row, and up to which a warp does: `rows.cuh`'s `WARP_ROW`.
 const WARP_ROW: usize = 1024;
 
 /// Threads of a warp.
 const WARP: usize = 32;
 
-/// Blocks beyond which a grid strides: enough to fill any GPU several times over.
+/// Number of blocks beyond which a grid strides: enough to fill any GPU several times over.
 pub(super) const MOST_BLOCKS: usize = 4096;
 
-/// A tensor as the rows of its last axis.
+/// Tensor as the rows of its last axis.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Rows {
     pub(super) count: usize,
@@ -36,37 +36,38 @@ pub(super) struct Rows {
 }
 
 impl Rows {
-    /// Of a tensor that is no scalar.
+    /// Describes a tensor; a scalar is one row of one element.
     pub(super) fn of(tensor: &Tensor) -> Self {
         let (width, lead) =
             tensor.shape().split_last().map_or((1, &[][..]), |(w, lead)| (*w, lead));
         Self { count: lead.iter().product(), width }
     }
 
-    /// A team for each row.
+    /// Returns a grid with a team for each row.
     pub(super) fn grid(self) -> Grid {
         blocks(self.count.div_ceil(self.teams()))
     }
 
-    /// Rows that a block takes at a time.
+    /// Returns the number of rows that a block takes at a time.
     fn teams(self) -> usize {
         if self.width > WARP_ROW { 1 } else { THREADS as usize / WARP }
     }
 
-    /// Rows of a chunk, so that no more chunks than blocks are there to leave a sum; it follows from the shape alone.
+    /// Returns the number of rows of a chunk. There are no more chunks than blocks to leave a sum. It follows from the shape
+    /// alone.
     pub(super) fn chunk(self) -> usize {
         self.count.div_ceil(MOST_BLOCKS).next_multiple_of(self.teams()).max(self.teams())
     }
 }
 
-/// So many blocks, at least one, or fewer that stride.
+/// Returns a grid of `wanted` blocks, at least one and at most `MOST_BLOCKS`.
 pub(super) fn blocks(wanted: usize) -> Grid {
     let blocks = u32::try_from(wanted.clamp(1, MOST_BLOCKS)).unwrap_or(1);
     Grid { blocks, threads: THREADS }
 }
 
 impl Cuda {
-    /// What `kernel` makes of each row of operands of one shape, in that shape and their element type.
+    /// Applies `kernel` to each row of operands of one shape. The result has that shape and their element type.
     pub(super) fn by_row(
         &self,
         kernel: &'static Kernel,

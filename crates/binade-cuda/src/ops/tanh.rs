@@ -1,4 +1,4 @@
-//! The hyperbolic tangent.
+//! Hyperbolic tangent.
 
 use super::pointwise::{MAP, ZIP};
 use crate::{Cuda, Error, Tensor, kernels::Kernel};

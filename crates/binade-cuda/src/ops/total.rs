@@ -14,17 +14,17 @@ use binade_core::DType;
 use binade_gpu::Driver;
 use binade_ops::shape;
 
-/// One operand, its element type and length, the length of a chunk, partial sums, the counter of blocks, the result.
+/// Parameters: one operand, its element type and length, the length of a chunk, partial sums, the counter of blocks, the result.
 pub(super) const TOTAL: &[Param] = &[Address, U32, U64, U64, Address, Address, Address];
 
-/// The same of two operands.
+/// Parameters of a kernel of two operands.
 pub(super) const TOTAL2: &[Param] = &[Address, Address, U32, U64, U64, Address, Address, Address];
 
-/// The scalar's gradient, the result, its element type and length.
+/// Parameters: the scalar's gradient, the result, its element type and length.
 pub(super) const SPREAD: &[Param] = &[Address, Address, U32, U64];
 
 impl Cuda {
-    /// The f32 scalar that `kernel` makes of operands that have one element type and shape.
+    /// Returns the f32 scalar that `kernel` computes of operands that have one element type and shape.
     ///
     /// The length of a chunk, and so the order of the additions, follows from the number of elements alone.
     pub(super) fn total(
@@ -38,7 +38,7 @@ impl Cuda {
         let len = operands.first().map_or(0, |operand| operand.len() as u64);
         let mut chunks = Chunks::of(len);
         chunks.add(len);
-        // Without any element one block writes what there is to say of nothing.
+        // Without elements one block still writes the result.
         let blocks = chunks.blocks().max(1);
         let partials = self.buffer(size_of::<f64>() * blocks as usize)?;
         let mut args: Vec<Arg<'_>> =
@@ -55,7 +55,7 @@ impl Cuda {
         Ok(result)
     }
 
-    /// A tensor of one value, which `kernel` makes of a scalar's gradient and the number of elements.
+    /// Returns a tensor of one value, which `kernel` computes from a scalar's gradient and the number of elements.
     pub(super) fn spread(
         &self,
         kernel: &'static Kernel,

@@ -1,5 +1,5 @@
-//! cuDNN's C functions, made safe for the rest of the folder: what is made here is destroyed once, and pointers go in for the
-//! length of a call.
+//! Safe wrapper of cuDNN's C functions for the rest of the folder. An object made here is destroyed once, and pointers go in for
+//! the length of a call.
 #![expect(unsafe_code, reason = "a C library")]
 
 use super::problem::Problem;
@@ -16,7 +16,7 @@ use std::{ffi::c_void, sync::Arc};
 
 type Result<T = ()> = std::result::Result<T, CudnnError>;
 
-/// What is called of the library; cudarc panics where it has not got one of them.
+/// Functions called of the library; cudarc panics if one is missing.
 const FUNCTIONS: [&str; 20] = [
     "cudnnConvolutionBackwardData",
     "cudnnConvolutionBackwardFilter",
@@ -40,8 +40,7 @@ const FUNCTIONS: [&str; 20] = [
     "cudnnSetTensor4dDescriptor",
 ];
 
-/// The algorithms, by what `cudnn_ops.h` says of them: each the same bits in every run. `ALGO_0` of both gradients, and
-/// `ALGO_3` of the weight's, add by atomics.
+/// Algorithms that `cudnn_ops.h` calls deterministic. `ALGO_0` of both gradients, and `ALGO_3` of the weight's, add by atomics.
 const FORWARD: sys::cudnnConvolutionFwdAlgo_t =
     sys::cudnnConvolutionFwdAlgo_t::CUDNN_CONVOLUTION_FWD_ALGO_IMPLICIT_PRECOMP_GEMM;
 const OF_INPUT: sys::cudnnConvolutionBwdDataAlgo_t =
@@ -49,7 +48,7 @@ const OF_INPUT: sys::cudnnConvolutionBwdDataAlgo_t =
 const OF_WEIGHT: sys::cudnnConvolutionBwdFilterAlgo_t =
     sys::cudnnConvolutionBwdFilterAlgo_t::CUDNN_CONVOLUTION_BWD_FILTER_ALGO_1;
 
-/// Whether the system's loader finds a library of this name, and all that is called is in it. It stays loaded.
+/// Returns true if the system's loader finds a library of this name with every function of `FUNCTIONS`. It stays loaded.
 pub(super) fn loads(name: &str) -> bool {
     // SAFETY: loading runs the library's initialisers, and cuDNN is made to be loaded so. It is never unloaded, so that no
     // pointer into it goes stale.
@@ -61,12 +60,12 @@ pub(super) fn loads(name: &str) -> bool {
     has_all
 }
 
-/// `cudnnGetVersion`.
+/// Returns the result of `cudnnGetVersion`.
 pub(super) fn version() -> usize {
     result::get_version()
 }
 
-/// The library at work in a stream. Used by one thread at a time: it is behind a lock.
+/// Handle of the library for a stream. It is behind a lock, so that one thread at a time uses it.
 pub(super) struct Handle {
     raw: sys::cudnnHandle_t,
     context: Arc<CudaContext>,
@@ -76,7 +75,8 @@ pub(super) struct Handle {
 unsafe impl Send for Handle {}
 
 impl Handle {
-    /// For the context that is bound to this thread. The stream is set once: a change would make one wait for the other.
+    /// Creates a handle for the context that is bound to this thread. The stream is set once: a change would make one stream wait
+    /// for the other.
     pub(super) fn create(context: &Arc<CudaContext>, stream: &CudaStream) -> Result<Self> {
         let made = Self { raw: result::create_handle()?, context: context.clone() };
         // SAFETY: both are alive, and the stream outlives the handle: the device has both.
@@ -84,7 +84,7 @@ impl Handle {
         Ok(made)
     }
 
-    /// Descriptors of a problem, and what its algorithm needs.
+    /// Returns the descriptors of a problem, and the workspace of its algorithm.
     pub(super) fn plan(&self, problem: &Problem) -> Result<Plan> {
         let Problem { dtype, input, weight, output, .. } = *problem;
         let (x, y) = (Image::new(dtype, input)?, Image::new(dtype, output)?);
@@ -108,8 +108,8 @@ impl Handle {
 
     /// Puts the convolution in the handle's stream.
     ///
-    /// The addresses are the caller's, who borrows their buffers, which hold what the plan's problem says and, the workspace,
-    /// as many bytes as the plan does: see the page of `launch`, whose every sentence holds of this call as of a kernel's.
+    /// The addresses are the caller's, who borrows their buffers. The buffers hold what the plan's problem says, and the
+    /// workspace as many bytes as the plan does. Every sentence on the page of `launch` holds of this call as of a kernel's.
     pub(super) fn convolve(&self, plan: &Plan, at: Addresses) -> Result {
         let Plan { pass, x, w, y, how, workspace: bytes } = plan;
         let Addresses { input, weight, output, workspace } = at;
@@ -142,31 +142,31 @@ impl Handle {
 
 impl Drop for Handle {
     fn drop(&mut self) {
-        // A device that is lost says so to whoever asks next.
+        // A device that is lost says so at the next call that returns an error.
         let _ = self.context.bind_to_thread();
         // SAFETY: made by `create`, and destroyed here alone.
         let _ = unsafe { result::destroy_handle(self.raw) };
     }
 }
 
-/// Where operands are on the device; what the pass computes is among them.
+/// Device addresses of a convolution's operands and its result.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Addresses {
     pub(super) input: u64,
     pub(super) weight: u64,
     pub(super) output: u64,
-    /// 0 for none.
+    /// Address of the workspace; 0 for none.
     pub(super) workspace: u64,
 }
 
-/// A problem, as the library has it.
+/// Descriptors of a problem, and its workspace.
 pub(super) struct Plan {
     pass: Pass,
     x: Image,
     w: Kernels,
     y: Image,
     how: How,
-    /// Bytes.
+    /// Bytes of the workspace.
     pub(super) workspace: usize,
 }
 
@@ -223,9 +223,9 @@ impl Kernels {
 }
 
 impl How {
-    /// The kernel is not flipped, and sums are f32: of sixteen bits by Tensor Cores, of f32 by `fma`, in full, unless TF32 is
-    /// asked for. That is the default math, which the cuDNN documentation lets use TF32 and nothing narrower;
-    /// `ALLOW_CONVERSION` would let it convert to f16, whose range is another.
+    /// Describes an unflipped convolution with f32 sums. Tensor Cores multiply sixteen bits. Operands of f32 are multiplied by
+    /// `fma`, in full, unless TF32 is chosen. TF32 is the default math, which the cuDNN documentation lets use TF32 and nothing
+    /// narrower; `ALLOW_CONVERSION` would let it convert to f16, whose range is another.
     fn new(problem: &Problem) -> Result<Self> {
         use sys::{
             cudnnConvolutionMode_t as Mode, cudnnDataType_t as Kind, cudnnMathType_t as Math,
@@ -249,17 +249,17 @@ impl How {
     }
 }
 
-/// A status by its name and number.
+/// Returns a status by its name and number.
 pub(super) fn cause(error: CudnnError) -> String {
     format!("{:?} ({})", error.0, error.0 as u32)
 }
 
-/// Whether it says, in one of several ways, that the library does not do this: the 3000s.
+/// Returns true for statuses that say, in one of several ways, that the library does not support this: the 3000s.
 pub(super) fn is_unsupported(error: CudnnError) -> bool {
     (3000..4000).contains(&(error.0 as u32))
 }
 
-/// The same, or that this version takes the problem for an impossible one: the 2000s.
+/// Returns true for those statuses, and for those of a problem that this version takes for an impossible one: the 2000s.
 pub(super) fn is_refused(error: CudnnError) -> bool {
     (2000..4000).contains(&(error.0 as u32))
 }

@@ -1,4 +1,4 @@
-//! Convolutions by the library: found once, noted, and put in the stream.
+//! Convolutions by the library: a plan found once a problem, the call recorded, and put in the stream.
 
 use super::{
     api::{self, Addresses},
@@ -10,11 +10,11 @@ use binade_ops::Conv2dConfig;
 use cudarc::cudnn::result::CudnnError;
 use std::{collections::hash_map::Entry, sync::PoisonError};
 
-/// A workspace beyond which the kernels, which take the batch in parts, are the better choice.
+/// Greatest workspace in bytes. Beyond it the kernels, which take the batch in parts, are the better choice.
 const MOST_WORKSPACE: usize = 1 << 30;
 
 impl Pass {
-    /// What the recorder, and an error of the device, call it.
+    /// Returns the name of the pass for the recorder and in device errors.
     fn name(self) -> &'static str {
         match self {
             Self::Forward => "cudnnConvolutionForward",
@@ -25,8 +25,8 @@ impl Pass {
 }
 
 impl Cuda {
-    /// Has the library compute a pass into the one of input, weight and output that is its result, whose shapes have been
-    /// found to fit; `false` where it does not.
+    /// Computes a pass by the library, into the one of input, weight and output that is its result. Returns `false` if the
+    /// library does not compute it. The caller has checked the shapes.
     pub(crate) fn convolves(
         &self,
         pass: Pass,
@@ -42,12 +42,12 @@ impl Cuda {
         let [input, weight, output] = operands.map(Tensor::address);
         let at = Addresses { input, weight, output, workspace: 0 };
         let Some(bytes) = self.find_plan(&mut shared, &problem, at)? else { return Ok(false) };
-        // Memory of the pool, as any operation takes it for its length: a captured step finds its own again.
+        // The workspace comes from the pool, as any operation's does: a captured step finds its own again.
         let workspace = if bytes == 0 { None } else { Some(self.buffer(bytes)?) };
         let at = Addresses { workspace: workspace.as_ref().map_or(0, Buffer::address), ..at };
         match self.enqueue_convolution(&shared, &problem, at)? {
             Ok(()) => Ok(true),
-            // What it says only now it says again: the problem is the kernels' from here on.
+            // The library would refuse at each call: kernels compute this problem from here on.
             Err(error) if api::is_unsupported(error) && !self.is_captured() => {
                 shared.plans.insert(problem, None);
                 Ok(false)
@@ -80,8 +80,8 @@ impl Cuda {
         })?
     }
 
-    /// Bytes of the workspace that the library wants, asked for once a problem. What it has no algorithm for stays the
-    /// kernels'.
+    /// Returns the bytes of the workspace, asked for once a problem. It is `None` if the library has no algorithm; kernels
+    /// compute it then.
     fn find_plan(
         &self,
         shared: &mut Shared,
@@ -107,7 +107,7 @@ impl Cuda {
     }
 }
 
-/// All that the host gives the library.
+/// Returns all values that the host gives the library, as words.
 fn words(problem: &Problem, at: Addresses) -> Vec<u64> {
     let Addresses { input, weight, output, workspace } = at;
     [&[input, weight, output, workspace][..], &problem.words()].concat()

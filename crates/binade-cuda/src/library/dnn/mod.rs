@@ -1,5 +1,5 @@
-//! Convolutions by NVIDIA's cuDNN, where it is installed: deterministic algorithms alone, a plan once a shape, told to the
-//! recorder like a kernel.
+//! Convolutions by NVIDIA's cuDNN, if it is installed: deterministic algorithms alone, one plan a shape, calls recorded like
+//! kernels.
 
 mod api;
 mod convolve;

@@ -1,4 +1,4 @@
-//! cuDNN, looked for when the first convolution is asked for: absent, it is nobody's error.
+//! Opening of cuDNN, at the first convolution. Its absence is no error.
 
 use super::{
     api::{self, Handle, Plan},
@@ -12,26 +12,26 @@ use std::{
     sync::{Mutex, MutexGuard, OnceLock, PoisonError, atomic::Ordering},
 };
 
-/// What a handle of a device knows of the library.
+/// State of the library for a device's handles.
 #[derive(Debug, Default)]
 pub(in crate::library) struct Dnn {
     opened: OnceLock<Result<Open, String>>,
 }
 
-/// The library at work.
+/// Opened library.
 pub(super) struct Open {
     version: usize,
     shared: Mutex<Shared>,
 }
 
-/// What one thread uses at a time.
+/// State that one thread uses at a time.
 pub(super) struct Shared {
-    /// Before the handle: they go first.
+    /// Plans by problem. They stand before the handle, so that they are dropped first.
     pub(super) plans: HashMap<Problem, Option<Plan>>,
     pub(super) handle: Handle,
 }
 
-/// Versions whose statuses these are: cuDNN 9. Those of cuDNN 8 have other numbers.
+/// Versions with the status numbers used here: cuDNN 9. Those of cuDNN 8 have other numbers.
 const KNOWN: std::ops::Range<usize> = 90_000..100_000;
 
 impl Cuda {
@@ -50,7 +50,7 @@ impl Cuda {
         })
     }
 
-    /// The library, if it is there and wanted. A captured run does not open it: its warm-ups have, or did not convolve.
+    /// Returns the library, if it is there and wanted. A captured run does not open it: its warm-ups have, or did not convolve.
     pub(super) fn dnn(&self) -> Result<Option<&Open>, Error> {
         let library = &self.inner.library;
         if library.own.load(Ordering::Relaxed) {
@@ -71,7 +71,7 @@ impl Cuda {
         if !names.iter().any(|name| api::loads(name)) {
             return Ok(Err(format!("no cuDNN; looked for {}", names.join(", "))));
         }
-        // What cudarc looks for may be less than what was looked for here, and then it panics.
+        // cudarc may find less than was found here, and then it panics.
         let Ok(version) = catch_unwind(api::version) else {
             return Ok(Err("cuDNN is under a name that cudarc does not load".into()));
         };
@@ -96,7 +96,7 @@ impl Cuda {
 }
 
 impl Open {
-    /// Nothing is half done where a thread could panic.
+    /// Locks the state. It is whole even after a panic, since no change of it can stop halfway.
     pub(super) fn lock(&self) -> MutexGuard<'_, Shared> {
         self.shared.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -108,7 +108,7 @@ impl fmt::Debug for Open {
     }
 }
 
-/// What cudarc asks the loader for that can be cuDNN 9.
+/// Returns the names that cudarc asks the loader for, and that cuDNN 9 can have.
 fn names() -> [&'static str; 2] {
     if cfg!(windows) { ["cudnn.dll", "cudnn64_9.dll"] } else { ["libcudnn.so", "libcudnn.so.9"] }
 }

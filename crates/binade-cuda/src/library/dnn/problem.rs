@@ -1,36 +1,36 @@
-//! A convolution as cuDNN is asked for it: all that its plan hangs on, and nothing else.
+//! Convolution as cuDNN is asked for it: all parameters that its plan depends on, and no others.
 
 use crate::{F32Products, Tensor, library::convolutions::Pass, probe::Capability};
 use binade_core::DType;
 use binade_ops::Conv2dConfig;
 
-/// What addresses must be multiples of: nothing in these calls tells the library of any, and its Tensor Core kernels read
-/// 16 bytes at a time.
+/// Alignment of addresses in bytes. No call tells the library of any, and its Tensor Core kernels read 16 bytes at a time.
 const ALIGNED: u64 = 16;
 
-/// The most elements of a tensor: `cudnnSetTensor4dDescriptor` refuses more.
+/// Greatest number of elements of a tensor: `cudnnSetTensor4dDescriptor` refuses more.
 const MOST: usize = i32::MAX as usize;
 
-/// One convolution by shape, type and pass, in the library's numbers.
+/// One convolution by shape, type and pass, in the library's integers.
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
 pub(super) struct Problem {
     pub(super) pass: Pass,
     pub(super) dtype: DType,
-    /// Images or their gradients: `[N, C, H, W]`.
+    /// Shape of images or their gradients: `[N, C, H, W]`.
     pub(super) input: [i32; 4],
-    /// Kernels or their gradients: `[O, C, KH, KW]`.
+    /// Shape of kernels or their gradients: `[O, C, KH, KW]`.
     pub(super) weight: [i32; 4],
-    /// Results or their gradients: `[N, O, H', W']`.
+    /// Shape of results or their gradients: `[N, O, H', W']`.
     pub(super) output: [i32; 4],
     pub(super) stride: [i32; 2],
     pub(super) padding: [i32; 2],
-    /// Of `f32` alone: sixteen bits have no more to drop.
+    /// Precision of `f32` products; always full for sixteen bits, which have no more bits to drop.
     pub(super) f32: F32Products,
 }
 
 impl Problem {
-    /// The convolution, unless it is one that the library is not asked for: of nothing, too large for its numbers, at odd
-    /// places, or of bf16 where the GPU has no Tensor Cores for it, which is refused by name further on.
+    /// Returns the problem of a convolution. It is `None` if the library is not asked: for no elements, for sizes beyond its
+    /// integers, for misaligned addresses, and for bf16 on a GPU whose Tensor Cores do not multiply it, which a later check
+    /// refuses by name.
     pub(super) fn of(
         pass: Pass,
         operands: [&Tensor; 3],
@@ -54,7 +54,7 @@ impl Problem {
         })
     }
 
-    /// All of it as words: what one run of a step is held to another by.
+    /// Returns all parameters as words, by which one run of a step is compared with another.
     pub(super) fn words(&self) -> Vec<u64> {
         let sizes = [&self.input[..], &self.weight, &self.output, &self.stride, &self.padding];
         let sizes = sizes.concat().into_iter().map(|size| u64::from(size.unsigned_abs()));
@@ -67,7 +67,7 @@ fn is_takeable(tensor: &Tensor) -> bool {
     (1..=MOST).contains(&tensor.len()) && tensor.address().is_multiple_of(ALIGNED)
 }
 
-/// As many sizes, if the library's numbers hold them.
+/// Returns the sizes as the library's integers, if all of them fit.
 fn small<const N: usize>(sizes: &[usize]) -> Option<[i32; N]> {
     let sizes: Option<Vec<i32>> = sizes.iter().map(|size| i32::try_from(*size).ok()).collect();
     sizes?.try_into().ok()

@@ -1,4 +1,4 @@
-//! What convolutions alone ask for: rows and matrices with gaps between, and f32 out of 16 bits.
+//! Products that convolutions alone ask for: rows and matrices with gaps between, and f32 results of 16 bits.
 
 #![expect(
     clippy::many_single_char_names,
@@ -12,7 +12,7 @@ use binade_core::DType;
 use binade_gpu::Driver;
 use binade_ops::{Download, Upload};
 
-/// The device with its kernels, and with a library where there is one; none where there need be none.
+/// Returns the device with its kernels, and also with a library if there is one; nothing if no device is required.
 fn devices() -> Vec<Cuda> {
     let with_library =
         device().filter(|cuda| matches!(cuda.products().unwrap(), ProductsBy::Library { .. }));
@@ -28,11 +28,12 @@ struct Gapped {
     transposed: bool,
 }
 
-/// What is in the gaps of operands, and of results.
+/// Values in the gaps of operands, and of results.
 const GAPS: [f32; 2] = [f32::NAN, 7.0];
 
 impl Gapped {
-    /// Of `rows` by `columns`, transposed or not; lines begin at multiples of `unit` elements, of up to eight, and of no more.
+    /// Creates matrices of `rows` by `columns`, transposed or not. Lines begin at multiples of `unit` elements, up to eight, and
+    /// of no larger power of two.
     fn of([batch, rows, columns]: [usize; 3], transposed: bool, unit: usize, gap: f32) -> Self {
         let (lines, width) = if transposed { (columns, rows) } else { (rows, columns) };
         let row = (width + 1).next_multiple_of(8) + unit % 8;
@@ -45,7 +46,7 @@ impl Gapped {
         matrix * self.step + line * self.row + place
     }
 
-    /// Eighths up to one: products and their sums are exact.
+    /// Fills in multiples of 1/8 up to one, whose products and sums are exact.
     fn fill(mut self, [batch, rows, columns]: [usize; 3], seed: u64) -> Self {
         let mut random = fastrand::Rng::with_seed(seed);
         for matrix in 0..batch {
@@ -69,14 +70,14 @@ struct Case {
     dtype: DType,
     /// Batch, M, N and K.
     sizes: [usize; 4],
-    /// A and B.
+    /// Transposition of A and B.
     transposed: [bool; 2],
-    /// Elements that every line begins at a multiple of.
+    /// Number of elements that every line begins at a multiple of.
     unit: usize,
     bias: bool,
 }
 
-/// Whether it took a large tile.
+/// Checks one case. Returns true if the product took a large tile.
 fn check(cuda: &Cuda, case: Case) -> bool {
     let multiply = |gemm: &Gemm<'_>| {
         let before = cuda.ledger().library;
@@ -89,7 +90,7 @@ fn check(cuda: &Cuda, case: Case) -> bool {
     !check_by(cuda, case, multiply).kernel.name.ends_with("_small")
 }
 
-/// What computed it.
+/// Checks one case, and returns the choice that computed it.
 fn check_by(cuda: &Cuda, case: Case, multiply: impl Fn(&Gemm<'_>) -> Choice) -> Choice {
     let Case { dtype, sizes: [batch, m, n, k], transposed, unit, bias } = case;
     let (of_a, of_b, of_c) = ([batch, m, k], [batch, k, n], [batch, m, n]);
@@ -109,7 +110,7 @@ fn check_by(cuda: &Cuda, case: Case, multiply: impl Fn(&Gemm<'_>) -> Choice) -> 
         for row in 0..m {
             for (column, added) in biases.iter().enumerate() {
                 let place = want.place([matrix, row, column]);
-                // The first and the last are enough, and their neighbours are those that could write into them.
+                // The first and the last matrix are enough: their neighbours are those that could write into them.
                 want.values[place] = if matrix == 0 || matrix + 1 == batch {
                     let term = |k| {
                         a.values[a.place([matrix, row, k])] * b.values[b.place([matrix, k, column])]
@@ -126,7 +127,7 @@ fn check_by(cuda: &Cuda, case: Case, multiply: impl Fn(&Gemm<'_>) -> Choice) -> 
     choice
 }
 
-/// Whether the stand-in for the library is there and has an algorithm for it.
+/// Returns true if the stand-in for the library is there and has an algorithm for the case.
 fn is_taken_by_stand_in(cuda: &Cuda, case: &Case) -> bool {
     let is_there = matches!(cuda.products().unwrap(), ProductsBy::Library { .. });
     let has = !case.bias || case.dtype == DType::F32;
