@@ -1,4 +1,4 @@
-//! Ranks of which one is on this device: the hook reads what was found here, and writes what all found.
+//! Ranks of which one is on this device: the hook reads this rank's finding, and writes that of all ranks.
 
 use crate::support::{Device, Result, gpu, set};
 use binade_core::{DType, Error, Finding, Handle, Optimizer};
@@ -27,7 +27,7 @@ impl Group {
     }
 }
 
-/// An optimizer without parameters: outcomes tell whether a step was applied.
+/// Optimizer without parameters: its outcome tells if a step was applied.
 struct Idle<E>(PhantomData<E>);
 
 impl<G, F, E: Error> Optimizer<G, F> for Idle<E> {
@@ -38,7 +38,7 @@ impl<G, F, E: Error> Optimizer<G, F> for Idle<E> {
     }
 }
 
-/// After each step, whether it was applied and the scale.
+/// Outcomes of the steps: true if it was applied, and the scale after it.
 type Ran = Vec<(bool, ScaleState)>;
 
 fn rank<D: Device + Send + Sync>(
@@ -67,7 +67,7 @@ fn rank<D: Device + Send + Sync>(
     each.iter().map(step).collect()
 }
 
-/// This device as one rank and the CPU as another, which end every step alike.
+/// Runs this device as one rank and the CPU as another, and asserts that every step ends alike.
 fn both(own: usize, rule: LossScale, clip: bool, each: [&[f32]; 2]) -> Ran {
     let group = Group(Arc::new((Mutex::default(), Barrier::new(2))));
     std::thread::scope(|threads| {

@@ -32,7 +32,7 @@ fn start(rule: UpdateRule) -> Result<Run> {
 }
 
 impl Run {
-    /// Micro-batches of these numbers: every fifth is bad, every other has no gradient of `b`.
+    /// Runs micro-batches of these numbers: every fifth is bad, every other has no gradient of `b`.
     fn run(&mut self, numbers: std::ops::Range<usize>) -> Result {
         let device = gpu();
         for number in numbers {
@@ -59,7 +59,7 @@ impl Run {
         Ok(())
     }
 
-    /// The same run in new hands.
+    /// Returns the run restored into a new scaler and optimizer.
     fn resumed(&self, rule: UpdateRule) -> Result<Self> {
         let mut run = start(rule)?;
         run.scaler.set_state(self.scaler.state()?)?;

@@ -1,4 +1,4 @@
-//! Masters in `f16` with an exponent a tensor, against the CPU: what the exponent hangs on, and when it moves.
+//! Masters in `f16` with an exponent a tensor, against the CPU: the values that decide the exponent, and its moves.
 
 use crate::support::{
     Device, Result, coarse, gpu, here, noise, optimizer, own, set, step, there as slot, told,
@@ -68,7 +68,7 @@ fn the_largest_of_many_blocks_is_found_wherever_it_is() -> Result {
     for place in [0, 4095, 4096, 8191, len - 1] {
         let mut values = noise(3, len);
         values[place] = -1e6;
-        // A tensor before it and one behind it, whose exponents are their own.
+        // One tensor lies before it and one behind it, with exponents of their own.
         let start = [("a", noise(1, 30)), ("w", values), ("z", vec![1e-9; 5])];
         let mut there = optimizer(&gpu, &start, DType::F32, plan(UpdateRule::sgd(1.0))?);
         let mut cpu = optimizer(&Cpu, &start, DType::F32, plan(UpdateRule::sgd(1.0))?);

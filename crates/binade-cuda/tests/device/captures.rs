@@ -1,4 +1,4 @@
-//! What cannot be captured, each by its name, and what is left when it was tried.
+//! Steps that cannot be captured, each by its reason, and the state after the attempt.
 
 use crate::{
     model::Model,
@@ -36,7 +36,7 @@ pub(crate) fn model() -> Result<Model> {
     Ok(model)
 }
 
-/// What the captured run says where it does `also` behind the step, and the warm-ups do nothing.
+/// Returns the refusal of a captured run that does `also` after the step. The warm-ups do nothing instead.
 fn refused<R>(
     also: impl FnOnce(&mut Model, StepOutcome<Cuda>) -> Result<R, Error>,
 ) -> Result<(&'static str, Uncapturable)> {
@@ -55,7 +55,7 @@ fn refused<R>(
     Ok(why)
 }
 
-/// The operation and the reason.
+/// Returns the operation and the reason of a refusal.
 pub(crate) fn why<T>(result: Result<T, Error>) -> (&'static str, Uncapturable) {
     match result {
         Err(Error::Driver(CudaError::Capture { operation, why })) => (operation, why),
@@ -83,7 +83,7 @@ fn what_no_graph_can_do_is_refused_by_name() -> Result {
         model.optimizer.set_plan(Plan::new(UpdateRule::adamw(1e-3)).unwrap())
     };
     assert_eq!(refused(rate)?, ("set_plan", Uncapturable::Upload { bytes: 3 * 64 }));
-    // A refusal that the step does not hand on is no less one.
+    // A refusal that the step swallows is still one.
     let swallowed = |model: &mut Model, _| {
         let _ = model.cuda.synchronize();
         Ok(())
@@ -92,7 +92,7 @@ fn what_no_graph_can_do_is_refused_by_name() -> Result {
     Ok(())
 }
 
-/// What the captured run says of a step that does `each` with the number of the run.
+/// Returns the refusal of a captured run whose step does `each` with the number of the run.
 fn differing<R>(
     each: impl Fn(&mut Model, u8) -> Result<R, Error>,
 ) -> Result<(&'static str, Uncapturable)> {
@@ -103,7 +103,7 @@ fn differing<R>(
 }
 
 fn a_step_that_changes_is_refused_where_it_does() -> Result {
-    // Another operation, an operation less, and another value.
+    // Another operation, a missing operation, and another value.
     let more = differing(|model, run| {
         model.cuda.cast(&model.data[0], DType::F16)?;
         if run == 2 { model.cuda.cast(&model.data[0], DType::F16).map(drop) } else { Ok(()) }
@@ -202,7 +202,7 @@ fn a_step_whose_state_is_gone_is_not_replayed() -> Result {
     let (mut model, steps) = captured()?;
     let old = model.optimizer.params[1].value.address();
     model.optimizer.params[1].value = vector(&model.cuda, &[0.0; 7], DType::F16);
-    // Whoever asks for as much as was dropped does not get what the graph works on.
+    // A request for as much memory as was dropped does not get the graph's.
     let fresh: Vec<_> = (0..20).map(|_| vector(&model.cuda, &[5.0; 7], DType::F16)).collect();
     assert_eq!(why(steps.replay()), stale);
     assert!(fresh.iter().all(|other| other.address() != old));
@@ -275,14 +275,14 @@ fn a_bias_that_does_not_fade_is_refused() -> Result {
     model.write(0)?;
     assert!(matches!(model.step()?.resolve()?, Step::Applied(_)), "uncaptured it steps as ever");
 
-    // Nor can others join by it.
+    // Parameters with such betas cannot join either.
     let (mut model, steps) = captured()?;
     let more = vec![Named::new("more", vector(&model.cuda, &[1.0; 9], DType::F16))];
     let refused = model.optimizer.join(more, Plan::new(rule)?);
     assert!(matches!(why(refused).1, Uncapturable::Bias { .. }));
     drop(steps.replay()?.resolve()?);
 
-    // As a new plan it is refused too, and the old one goes on.
+    // A new plan with them is refused too, and the old one goes on.
     let (mut model, steps) = captured()?;
     let refused = model.optimizer.set_plan(Plan::new(rule)?);
     assert!(matches!(why(refused).1, Uncapturable::Bias { .. }));
@@ -312,7 +312,7 @@ fn a_step_that_panics_leaves_a_handle_that_works() -> Result {
     Ok(())
 }
 
-/// Whether whoever asks for as much memory as that at `address` may get it.
+/// Returns true if a request for as much memory as that at `address` may get it.
 fn is_anyones(cuda: &Cuda, address: u64) -> Result<bool> {
     let other = |_| cuda.upload(&[0.0; 3000], &[3000], DType::F16);
     let others = (0..20).map(other).collect::<Result<Vec<_>, _>>()?;
@@ -337,7 +337,7 @@ fn a_captured_step_gives_its_memory_back() -> Result {
     assert_eq!(cuda.to_bits(&result)?, cuda.to_bits(&step()?)?);
     drop(result);
     assert!(is_anyones(&cuda, address)?, "nobody has it");
-    // So does one that came to nothing.
+    // Memory of a capture that is dropped unfinished comes back too.
     let (result, capture) = cuda.capture().warm_up(step)?;
     let address = result.address();
     drop(result);

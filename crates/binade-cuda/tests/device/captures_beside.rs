@@ -1,5 +1,5 @@
-//! Captures beside which others work: other threads, and other handles of the same stream. Nothing of theirs is written down, and
-//! nothing that a graph works on becomes theirs.
+//! Captures while other threads, and other handles of the same stream, work. None of their work is recorded, and none of the
+//! graph's memory becomes theirs.
 
 use crate::{
     captures, graphs,
@@ -41,7 +41,7 @@ fn wait_for(flag: &AtomicBool) {
     }
 }
 
-/// A step captured after two warm-ups, the captured run doing `also` behind it.
+/// Captures a step after two warm-ups. The captured run does `also` after it.
 fn captured(
     cuda: &Cuda,
     step: impl Fn() -> Result<Tensor, Error>,
@@ -58,7 +58,7 @@ fn captured(
 
 fn what_is_dropped_as_a_capture_ends_stays_with_its_graph() -> Result {
     let cuda = own();
-    // What is written to it is nothing, and refused all the same.
+    // Nothing is written to it, and the write is refused all the same.
     let none = vector(&cuda, &[], DType::F32);
     let is_refused = || cuda.write_bits(&none, &[]).is_err();
     for round in 0..50 {
@@ -96,7 +96,7 @@ fn what_is_dropped_as_a_capture_ends_stays_with_its_graph() -> Result {
 fn what_another_thread_puts_in_the_stream_as_a_capture_begins_is_done() -> Result {
     let cuda = own();
     let data = vector(&cuda, &[1.0; 600], DType::F32);
-    // An upload, and an upload and a kernel.
+    // One is written by an upload, the other by an upload and a kernel.
     let cells = [DType::F32, DType::F16].map(|dtype| vector(&cuda, &[0.0], dtype));
     for round in 0..60 {
         let cell = &cells[usize::from(round % 4 == 3)];
@@ -118,7 +118,7 @@ fn what_another_thread_puts_in_the_stream_as_a_capture_begins_is_done() -> Resul
             cuda.write(cell, &[0.0])?;
             let other = scope.spawn(writes);
             wait_for(&begun);
-            // Whatever the other is at.
+            // The other thread may be at any point.
             (0..round * 50).for_each(|_| std::hint::spin_loop());
             let captured = capture.capture(|| {
                 wait_for(&ended);
@@ -152,7 +152,7 @@ fn another_handle_of_the_stream_is_refused_while_one_captures() -> Result {
     let step = || cuda.cast(&data, DType::F16);
     let used = other.memory_use().bytes;
 
-    // What the step swallows is an error of the capture all the same: no replay would do it.
+    // An error that the step swallows is an error of the capture all the same: no replay would do that work.
     let mut said = Vec::new();
     let swallowed = captured(&cuda, step, || {
         said.push(why(other.cast(&theirs, DType::F16)));
@@ -164,7 +164,7 @@ fn another_handle_of_the_stream_is_refused_while_one_captures() -> Result {
     assert_eq!(said, vec![Uncapturable::Shared; 5]);
     assert_eq!(why(swallowed), Uncapturable::Shared);
 
-    // Another thread's is none of the step's.
+    // An error of another thread is none of the step's.
     let mut said = None;
     let captured = captured(&cuda, step, || {
         let cast = || other.cast(&theirs, DType::F16);
@@ -198,7 +198,7 @@ fn an_error_that_a_drop_has_left_does_not_leave_the_stream_capturing() -> Result
     let cuda = own();
     let data = vector(&cuda, &[1.0; 600], DType::F32);
     let step = || cuda.cast(&data, DType::F16);
-    // As cudarc keeps an error of a drop, for whoever calls next.
+    // cudarc keeps an error of a drop in this way, for the next caller.
     let left = || {
         let error = DriverError(CUresult::CUDA_ERROR_INVALID_VALUE);
         cuda.stream().context().record_err(Err::<(), _>(error));

@@ -1,4 +1,4 @@
-//! Clones of what a captured step works on: whoever holds one keeps what it reads, and the refusal says what to drop.
+//! Clones of memory that a captured step works on: a clone keeps its values, and the refusal says what to drop.
 
 use crate::{
     captures::{captured, model, why},
@@ -18,7 +18,7 @@ crate::tests![
 ];
 
 fn what_a_captured_step_works_on_does_not_move() -> Result {
-    // A clone that somebody holds while the step is captured, and one while its graph lives.
+    // One clone is held while the step is captured, and one while its graph lives.
     let mut early = model()?;
     let cuda = early.cuda.clone();
     let ((), capture) = cuda.capture().warm_up(|| early.step().map(drop))?;
@@ -36,7 +36,7 @@ fn what_a_captured_step_works_on_does_not_move() -> Result {
     assert_eq!(why(model.step()), ("scale_update", Uncapturable::Moved));
     drop(scaled);
     drop(model.step()?.resolve()?);
-    // A copy that somebody asks for is none of its business.
+    // A duplicate is no clone.
     let copy = model.cuda.duplicate(&model.optimizer.params[0].value)?;
     drop(captured.replay()?.resolve()?);
     assert_ne!(model.cuda.to_bits(&copy)?, model.cuda.to_bits(&model.optimizer.params[0].value)?);
@@ -63,7 +63,7 @@ fn what_a_clone_reads_no_replay_changes() -> Result {
     Ok(())
 }
 
-/// A step that reads its parameters first, as a tape does, and has dropped them before it moves them, or not.
+/// Steps after reading its parameters, as a tape does. The reads are dropped before the parameters move, unless they live.
 fn on_tape(model: &mut Model, lives: bool) -> Result<StepOutcome<Cuda>, Error> {
     let params = model.optimizer.params.iter().map(|param| param.value.clone());
     let mut tape: Vec<Tensor> = params.collect();

@@ -14,7 +14,7 @@ crate::tests![
 
 const TYPES: [DType; 5] = [DType::BF16, DType::F16, DType::F32, DType::E4M3, DType::E5M2];
 
-/// The same bits, any NaN for any NaN.
+/// Asserts equal bits; any NaN equals any other.
 fn assert_same(got: &[f32], want: &[f32], what: &str) {
     assert_eq!(got.len(), want.len(), "{what}");
     for (index, (got, want)) in got.iter().zip(want).enumerate() {
@@ -71,13 +71,13 @@ fn the_norm_of_many_tensors_is_that_of_their_squares_in_f64() -> Result {
     Ok(())
 }
 
-/// Within one unit in the last place of what is finite.
+/// Asserts that a finite norm is within one unit in the last place.
 fn assert_near(got: f32, want: f64) {
     assert!(narrow(want).is_finite(), "{want:e} is no norm to compare with");
     approx::assert_ulps_eq!(got, narrow(want), epsilon = 0.0, max_ulps = 1);
 }
 
-/// Codes of eight bits in one lane of a vector alone: subnormal, at the edges of normal and finite, and what is not finite.
+/// Checks norms of eight-bit codes in one lane of a vector: subnormal, at the edges of normal and finite, and not finite.
 fn norms_of_one_lane(cuda: &binade_cuda::Cuda) -> Result {
     for dtype in [DType::E4M3, DType::E5M2] {
         for code in (1..10).chain([0x3b, 0x7a, 0x7b, 0x7c, 0x7d, 0x7e, 0x7f]) {
@@ -103,7 +103,8 @@ fn norms_of_one_lane(cuda: &binade_cuda::Cuda) -> Result {
     Ok(())
 }
 
-/// Codes whose squares add up to less than f32's largest, whole, and from a start that is not aligned to an end that is no group's.
+/// Checks norms of codes whose squares add up to less than f32's largest, whole, and from a misaligned start to an end inside a
+/// group.
 fn norms_of_every_type(cuda: &binade_cuda::Cuda) -> Result {
     for dtype in TYPES {
         let codes: Vec<u8> = match dtype.bytes() {

@@ -1,4 +1,4 @@
-//! What benchmarks hold the kernels against, and what the driver says of the kernels.
+//! Ceilings that benchmarks compare kernels with, and the driver's figures on the kernels.
 
 use crate::support::{Result, cuda, noise, own, vector};
 use binade_core::DType;
@@ -48,7 +48,7 @@ fn the_driver_tells_of_every_kernel_once() -> Result {
     for kernel in &kernels {
         assert!(kernel.occupancy > 0.0 && kernel.occupancy <= 1.0, "{kernel:?}");
     }
-    // What a launch asks for counts.
+    // Dynamic shared memory of a launch counts.
     let shared = |name: &str| kernels.iter().find(|it| it.name == name).map(|it| it.shared_bytes);
     assert_eq!([shared("matmul_f16"), shared("adam")], [Some(32_768), shared("sgd")]);
     Ok(())
@@ -74,7 +74,7 @@ fn memory_in_use_is_counted_by_what_the_pool_lends() -> Result {
 fn memory_of_a_captured_step_is_in_use_as_long_as_the_step_is_there() -> Result {
     let cuda = own();
     let tensor = vector(&cuda, &noise(8, 1000), DType::F32);
-    // What a device's first capture makes for good.
+    // A device's first capture allocates some memory for good.
     let nothing = || Ok::<_, binade_cuda::Error>(());
     drop(cuda.capture().warm_up(nothing)?);
     let (step, before) = (|| cuda.duplicate(&tensor), cuda.memory_use().bytes);

@@ -1,5 +1,5 @@
-//! Convolutions by cuDNN, where it is installed, beside products over windows: within the same bounds, asked for once a shape,
-//! and in captured steps. Where it is missing most of these are ignored, unless `BINADE_REQUIRE` names `cudnn`.
+//! Convolutions by cuDNN, if it is installed, against products over windows: the same bounds, one search a shape, and captured
+//! steps. Without cuDNN most of these tests are ignored, unless `BINADE_REQUIRE` names `cudnn`.
 
 #[cfg(feature = "cudnn")]
 mod by_library;
@@ -12,7 +12,7 @@ use binade_ops::{Conv2d, Conv2dConfig, Upload};
 #[cfg(feature = "cudnn")]
 pub(crate) use by_library::{TESTS, absent};
 
-/// Those that hold with the library and without, and without the feature.
+/// Tests that hold with the library, without it, and without the feature.
 pub(crate) const EITHER: &[crate::Test] = &[
     ("what_convolves_is_told_with_its_version", what_convolves_is_told_with_its_version),
     ("products_that_are_asked_for_convolve_alone", products_that_are_asked_for_convolve_alone),
@@ -42,7 +42,7 @@ fn products_that_are_asked_for_convolve_alone() -> Result {
     let w = cuda.upload(&noise(2, 144), &[4, 4, 3, 3], DType::F16)?;
     cuda.conv2d(&x, &w, None, Conv2dConfig::default())?;
     assert_eq!((cuda.ledger().convolutions, cuda.ledger().searches), (0, 0));
-    // And back again, for all clones.
+    // The choice can be taken back, for all clones.
     let (by, clone) = (own().convolutions()?, cuda.clone());
     assert_eq!(cuda.with_products(Products::Library).convolutions()?, by);
     assert_eq!(clone.convolutions()?, by);

@@ -1,4 +1,4 @@
-//! Updates that are lost, counted on the device, against the CPU.
+//! Lost updates, counted on the device, against the CPU.
 
 use crate::shared::counted::total;
 use crate::support::{
@@ -23,7 +23,7 @@ crate::tests![
 
 const SET: [(&str, usize); 4] = [("a", 4103), ("b", 5), ("c", 0), ("d", 300)];
 
-/// Each with its kinds of decay and without.
+/// Returns each rule without decay and with its kinds of decay.
 fn rules() -> Vec<UpdateRule> {
     let sgd = Sgd { lr: 1e-3, momentum: 0.0, dampening: 0.0, weight_decay: 0.0, nesterov: false };
     let momentum = Sgd { momentum: 0.9, ..sgd };
@@ -42,7 +42,7 @@ fn rules() -> Vec<UpdateRule> {
     by_sgd.map(UpdateRule::Sgd).chain(by_adam.map(UpdateRule::Adam)).collect()
 }
 
-/// Values some of which are zero, so that there is nothing to decay.
+/// Returns values of which some are zero, so that there is nothing to decay.
 fn start() -> Vec<(&'static str, Vec<f32>)> {
     let value = |(index, x): (usize, f32)| if index % 7 == 3 { 0.0 } else { x };
     SET.map(|(name, len)| {
@@ -51,9 +51,9 @@ fn start() -> Vec<(&'static str, Vec<f32>)> {
     .into()
 }
 
-/// Gradients of all sizes, from those that move nothing to those that move everything, and zeros.
+/// Returns gradients of all sizes, from those that move nothing to those that move everything, and zeros.
 fn grads(number: u64) -> Vec<(&'static str, Vec<f32>)> {
-    // Nine, so that zeros come to each of eight neighbours.
+    // Nine sizes, so that zeros come to each of eight neighbours.
     let sized = |(index, x): (usize, f32)| {
         [1.0, 1e-2, 1e-4, 1e-6, 1e-30].get(index % 9).map_or(0.0, |size| x * size)
     };
@@ -141,7 +141,7 @@ fn counting_reads_nothing_and_changes_no_bit() -> Result {
 /// 2^60.
 const EPSILON: f64 = 1_152_921_504_606_846_976.0;
 
-/// Adam that subtracts the gradient: no second moment, and an epsilon beside which its root vanishes.
+/// Adam that subtracts the gradient: it has no second moment, and an epsilon so large that the root vanishes beside it.
 const SUBTRACTING: Adam = Adam {
     lr: EPSILON,
     betas: [0.0; 2],
@@ -151,7 +151,7 @@ const SUBTRACTING: Adam = Adam {
     amsgrad: false,
 };
 
-/// Eight of each number behind one another, and gradients that take them halfway between two numbers of bf16, and of f16.
+/// Eight of each number are neighbours, and gradients take them halfway between two numbers of bf16, and of f16.
 fn counting_rounds_ties_and_nan_in_every_lane_as_without() -> Result {
     let cuda = cuda();
     let near_one = (0..16_u8).map(|step| 1.0 + f32::from(step) / 128.0);
@@ -184,7 +184,7 @@ fn a_momentum_that_comes_to_nothing_is_no_update() -> Result {
     let plan = Plan::new(UpdateRule::Sgd(sgd))?.with_lost_updates(true);
     let mut run = optimizer(&cuda(), &[("w", vec![1.0; 16])], DType::F32, plan.clone());
     let mut cpu = optimizer(&Cpu, &[("w", vec![1.0; 16])], DType::F32, plan);
-    // The least number twice: half of it is left as momentum, and half of that is 0.
+    // The gradient is twice the least number: half of it is left as momentum, and half of that is 0.
     for (grad, lost) in [(f32::from_bits(2), 16), (0.0, 0)] {
         step(&cuda(), &mut run, &[("w", vec![grad; 16])])?;
         step(&Cpu, &mut cpu, &[("w", vec![grad; 16])])?;
@@ -198,7 +198,7 @@ fn gradients_that_are_still_owed_a_factor_are_counted_by_what_they_come_to() -> 
     let cuda = cuda();
     let plan = Plan::new(UpdateRule::sgd(1.0))?.with_lost_updates(true);
     let mut run = optimizer(&cuda, &[("w", vec![1.0, 1.0, 0.0])], DType::F32, plan);
-    // The least subnormal, which is 0 once it is halved, and twice that, which is not.
+    // The least subnormal, which is 0 once it is halved, and twice it, which is not.
     let least = f32::from_bits(1);
     let mut grads = set(&cuda, &[("w", Some(vec![least, 2.0 * least, 0.0]))], DType::F32);
     let scale = cuda.upload_state(ScaleState::from_exponent(1))?;
@@ -209,7 +209,7 @@ fn gradients_that_are_still_owed_a_factor_are_counted_by_what_they_come_to() -> 
     let mut found = cuda.unscale(&mut grads, &cuda.upload_state(ScaleState::from_exponent(0))?)?;
     cuda.clip_norm(&mut grads, Norm::L2, 1e-40, &mut found)?;
     run.step(grads, &found)?;
-    // What is clipped to nothing is no update.
+    // A gradient that is clipped to zero is no update.
     assert_eq!(total(&run)?, Some([1, 0]));
     Ok(())
 }

@@ -1,4 +1,4 @@
-//! Where launches go wrong: odd lengths, thousands of tiny tensors, empty ones among full ones.
+//! Edges of launches: odd lengths, thousands of tiny tensors, empty ones among full ones.
 
 use crate::support::{Device, Found, Grads, Result, cuda, noise, own, vector};
 use binade_core::{DType, Finding, Named};

@@ -1,4 +1,4 @@
-//! Indices that point nowhere: NaN on the device, an error where the host reads next, and no read before.
+//! Indices out of range: NaN on the device, an error at the host's next read, and no read before it.
 
 use crate::support::{Device, Result, kind, noise, own, set, vector};
 use binade_core::{DType, ErrorKind};
@@ -27,7 +27,7 @@ fn table<D: Upload>(device: &D) -> Result<D::Tensor, D::Error> {
     device.upload(&noise(1, ROWS * WIDTH), &[ROWS, WIDTH], DType::F32)
 }
 
-/// Rows of the table, by these indices.
+/// Returns rows of the table by these indices.
 fn rows(device: &Cuda, indices: &[i64]) -> Result<Tensor, Error> {
     device.embedding(&table(device)?, &device.upload_i64(indices, &[indices.len()])?)
 }
@@ -51,7 +51,7 @@ fn a_bad_index_is_told_once_by_the_next_download_in_the_cpus_words() -> Result {
         assert_eq!(values[..WIDTH], whole[3 * WIDTH..4 * WIDTH]);
         assert!(values[WIDTH..2 * WIDTH].iter().all(|x| x.is_nan()));
         assert_eq!(values[2 * WIDTH..], whole[9 * WIDTH..]);
-        // And what follows is as if nothing had been.
+        // The next call is as if there had been no fault.
         assert_eq!(device.download(&rows(&device, &[0])?)?, whole[..WIDTH]);
     }
     Ok(())
@@ -87,7 +87,7 @@ fn the_gradient_passes_over_bad_indices_and_tells_them() -> Result {
 
 fn the_gradient_passes_over_hundreds_of_bad_indices() -> Result {
     let device = own();
-    // More right ones than are short, and as many bad ones.
+    // Good indices are too many for the path of short rows, and as many are bad.
     let bad = [-1, 10, i64::MIN, i64::MAX];
     let indices: Vec<i64> = (0..600).map(|i| if i % 2 == 1 { 4 } else { bad[i / 2 % 4] }).collect();
     let grad = noise(3, 600 * WIDTH);
@@ -112,7 +112,7 @@ fn a_table_of_nothing_has_no_right_index() -> Result {
     assert_eq!(refused(device.download(&one)), want);
     device.embedding_backward(&device.upload(&[1.0; 3], &[1, 3], DType::F32)?, &indices, 0)?;
     assert_eq!(refused(device.download(&one)), want);
-    // Nor has one whose rows are of nothing an eleventh.
+    // A table of rows without elements has no eleventh row either.
     let indices = device.upload_i64(&[10], &[1])?;
     device.embedding(&device.upload(&[], &[10, 0], DType::F32)?, &indices)?;
     refused(device.download(&one));
@@ -122,7 +122,7 @@ fn a_table_of_nothing_has_no_right_index() -> Result {
     Ok(())
 }
 
-/// A step's finding and scale, the report of which is on its way.
+/// Makes a step's finding and scale, whose report is on its way.
 fn step(device: &Cuda) -> Result<(Found, Scale)> {
     let mut scale = device.upload_state(ScaleState::from_exponent(4))?;
     let mut grads = set(device, &[("w", Some(vec![1.0]))], DType::F16);
@@ -142,7 +142,7 @@ fn a_steps_report_tells_a_bad_index_and_those_sent_with_it_do_not_tell_it_again(
     let (findings, state) = device.read(&[&second.0], &second.1)?;
     assert_eq!((findings.len(), findings[0].magnitude, state.exponent), (1, 1.0, 4));
     device.read(&[&first.0], &first.1)?;
-    // The next one is told again, by whatever comes first.
+    // The next bad index is told again, by the first call that reads.
     rows(&device, &[12])?;
     let third = step(&device)?;
     refused(device.download(&vector(&device, &[1.0], DType::F32)));
@@ -170,14 +170,14 @@ fn a_bad_index_is_left_without_the_host_waiting() -> Result {
     device.embedding(&table, &bad)?;
     device.embedding_backward(&grad, &bad, ROWS)?;
     let after = device.ledger();
-    // One to look up, and to add up a count, a move, where rows start, and the sums.
+    // One launch looks up; the others count, move, find where rows start, and sum.
     assert_eq!((after.syncs, after.launches), (before.syncs, before.launches + 1 + 4));
     assert!(device.to_bits(&table).is_err());
     assert_eq!(device.bits(&table).len(), 4 * ROWS * WIDTH);
     Ok(())
 }
 
-/// A captured step of four operations with indices.
+/// Captured step of four operations with indices.
 struct Looks {
     device: Cuda,
     indices: [Tensor; 4],
@@ -211,7 +211,7 @@ impl Looks {
         })
     }
 
-    /// Replays the step with an index that is none in each of these operations, at a position of it.
+    /// Replays the step with these bad indices, each given as operation, position and index.
     fn replay(&self, bad: &[(usize, usize, i64)]) -> Result {
         for (operation, indices) in self.indices.iter().enumerate() {
             let mut values = [1_i64; 3];
@@ -225,7 +225,7 @@ impl Looks {
         Ok(())
     }
 
-    /// What is told now, and only once.
+    /// Returns the error that is told now, and checks that it is told once.
     fn told(&self) -> Result<String> {
         let one = vector(&self.device, &[1.0], DType::F32);
         let told = refused(self.device.download(&one));
@@ -257,18 +257,18 @@ fn of_several_bad_indices_in_a_replay_the_first_of_the_step_is_told() -> Result 
 
 fn of_several_bad_indices_in_replays_and_between_them_the_first_is_told() -> Result {
     let looks = Looks::new()?;
-    // Of two replays, the later one's earlier.
+    // Of two replays, the later one's fault comes in an earlier operation.
     looks.replay(&[(2, 2, 40)])?;
     looks.replay(&[(0, 0, 41), (2, 0, 42)])?;
     assert_eq!(looks.told()?, told("embedding", 40, 2));
-    // An ordinary one behind a replay, and one before.
+    // An ordinary operation's fault after a replay, and one before it.
     looks.replay(&[(2, 2, 50)])?;
     rows(&looks.device, &[51])?;
     assert_eq!(looks.told()?, told("embedding", 50, 2));
     rows(&looks.device, &[1, 1, 60])?;
     looks.replay(&[(0, 0, 61)])?;
     assert_eq!(looks.told()?, told("embedding", 60, 2));
-    // And one between two warm-ups, which are steps like any other.
+    // A fault between two warm-ups, which are ordinary steps.
     let (labels, device) = (&looks.indices[0], &looks.device);
     let logits = device.upload(&[0.5; 30], &[3, 10], DType::F16)?;
     looks.replay(&[(2, 2, 70)])?;

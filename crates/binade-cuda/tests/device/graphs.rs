@@ -1,4 +1,4 @@
-//! Steps that are captured once and replayed, against the same steps uncaptured, bit by bit.
+//! Captured steps and their replays, against the same steps uncaptured, bit by bit.
 
 use crate::{
     model::{Model, STEPS, Stepping, say},
@@ -22,7 +22,7 @@ crate::tests![
     a_handle_works_while_another_is_captured,
 ];
 
-/// What every step says, and what is left at the end, step after step as ever.
+/// Runs every step uncaptured, and returns each outcome and the final state.
 pub(crate) fn uncaptured(
     plan: fn(u64) -> Plan,
     dtype: DType,
@@ -38,7 +38,7 @@ pub(crate) fn uncaptured(
     Ok((said, model.trace()?))
 }
 
-/// The same with all steps but the first two replayed.
+/// Runs the same steps, all but the first two as replays.
 pub(crate) fn replayed(
     plan: fn(u64) -> Plan,
     dtype: DType,
@@ -57,7 +57,7 @@ pub(crate) fn replayed(
     Ok((said, model.trace()?))
 }
 
-/// The learning rate of a schedule that is flat for the warm-ups.
+/// Returns the learning rate of a schedule that is flat for the warm-ups.
 #[expect(clippy::cast_precision_loss, reason = "a few steps")]
 fn rate(number: u64) -> f64 {
     1e-2 / (1.0 + number.saturating_sub(1) as f64)
@@ -114,7 +114,7 @@ fn replays_of_a_window_are_the_uncaptured_windows_bit_for_bit() -> Result {
 fn replays_wait_for_nothing_and_each_outcome_is_its_own() -> Result {
     let (want, _) = uncaptured(adam, DType::F16, Model::step)?;
     let mut model = Model::new(&own(), adam(0), DType::F16)?;
-    // Kept uncounted, so that a checkpoint finds nothing under way between replays.
+    // The outcome is kept uncounted, so that a checkpoint finds no step in flight between replays.
     let (captured, _) = model.captured(|model| model.step().map(StepOutcome::uncounted))?;
     assert!(captured.operations() >= 6, "{captured:?}");
     assert_eq!(model.scaler.in_flight(), 0);
@@ -139,7 +139,7 @@ fn replays_wait_for_nothing_and_each_outcome_is_its_own() -> Result {
     Ok(())
 }
 
-/// Each step ordinary, or of one of two captures, in an order that is none.
+/// Steps are ordinary, or of one of two captures, in a mixed order.
 fn captured_steps_of_one_scaler_and_ordinary_ones_take_turns() -> Result {
     let mut alone = Model::new(&own(), adam(0), DType::F16)?;
     let mut model = Model::new(&own(), adam(0), DType::F16)?;
@@ -154,7 +154,8 @@ fn captured_steps_of_one_scaler_and_ordinary_ones_take_turns() -> Result {
         alone.write(number)?;
         wanted.push(say(&step(&mut alone)?.resolve()?));
     }
-    // Resolved late, as is best on a GPU; but for ordinary ones, whose clone of the scale the next such would move.
+    // Outcomes are resolved late, as is best on a GPU. Those of ordinary steps are not: their clone of the scale would make the
+    // next one move it.
     let mut late = Vec::new();
     for number in 2..STEPS {
         model.write(number)?;
@@ -223,7 +224,7 @@ fn what_comes_behind_an_update_leaves_its_report_alone() -> Result {
     let cuda = model.cuda.clone();
     let mut step = || {
         let outcome = model.step()?;
-        // Of the size of a report, so that it would have its memory.
+        // The tensor has the size of a report, so that it would get its memory.
         Ok::<_, Error>((outcome, cuda.l2_norm(&model.data)?))
     };
     drop(step()?);
@@ -251,7 +252,7 @@ fn a_step_of_more_tables_than_are_kept_is_captured() -> Result {
     let (_, capture) = cuda.capture().warm_up(step)?;
     let (_, capture) = capture.warm_up(step)?;
     let captured = capture.capture(step)?;
-    // Others' tables come and go, and so do those that nobody has.
+    // Tables of others, and tables that nobody holds, come and go.
     step()?;
     cuda.trim();
     cuda.write(&data, &noise(2, 100))?;
@@ -288,7 +289,7 @@ fn a_handle_works_while_another_is_captured() -> Result {
     let cuda = model.cuda.clone();
     let ((), capture) = cuda.capture().warm_up(|| model.step().map(drop))?;
     let ((), capture) = capture.warm_up(|| model.step().map(drop))?;
-    // A handle that has nothing yet: it takes memory, loads kernels and waits while this one is captured.
+    // A new handle takes memory, loads kernels and waits while this one is captured.
     let train = || uncaptured(sgd, DType::F16, Model::step).map_err(|error| format!("{error:?}"));
     let mut left = None;
     let captured = capture.capture(|| {

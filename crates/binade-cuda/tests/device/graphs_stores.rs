@@ -17,7 +17,7 @@ crate::tests![
     a_bad_index_in_a_replay_is_told_by_its_report_once,
 ];
 
-/// A plan for each step.
+/// Plan for each step.
 type Plans = fn(u64) -> Plan;
 
 fn plan(_: u64) -> Plan {
@@ -55,7 +55,7 @@ fn replays_with_any_store_are_the_uncaptured_steps_bit_for_bit() -> Result {
     Ok(())
 }
 
-/// What a replay that may not be says.
+/// Returns the reason of a refused replay.
 fn why<T>(result: std::result::Result<T, Error>) -> Uncapturable {
     match result {
         Err(Error::Driver(CudaError::Capture { why, .. })) => why,

@@ -73,7 +73,7 @@ fn another_handles_values_are_refused() -> Result {
     Ok(())
 }
 
-/// Parameters that lie in one large buffer, as they do where gradients are reduced in buckets.
+/// Parameters lie in one large buffer, as they do if gradients are reduced in buckets.
 fn slices_of_one_buffer_copy_no_more_than_themselves() -> Result {
     const SLICES: usize = 64;
     const LEN: usize = 4096;
@@ -120,7 +120,7 @@ fn a_thread_that_has_done_nothing_yet_can_poll_and_resolve() -> Result {
     Ok(())
 }
 
-/// More findings than one launch takes: what one launch hands on to the next is no other thread's.
+/// There are more findings than one launch takes: the state that one launch hands to the next is no other thread's.
 fn updates_of_many_findings_on_two_threads_do_not_mix() -> Result {
     let cuda = cuda();
     let [good, bad] = [1.0, f32::NAN].map(|value| found(&cuda, value));

@@ -34,7 +34,7 @@ fn values(set: &[(&'static str, usize)], seed: u64) -> Vec<(&'static str, Vec<f3
     set.iter().enumerate().map(one).collect()
 }
 
-/// All five.
+/// Returns all five parameters.
 fn both() -> Vec<(&'static str, usize)> {
     OLD.into_iter().chain(NEW).collect()
 }
@@ -48,7 +48,7 @@ fn tensors<D: Device>(
     values.map(|(name, values)| Named::new(name, vector(device, &values, dtype))).collect()
 }
 
-/// Steps of these numbers, the gradients of which are not finite where the number is one of four.
+/// Runs steps of these numbers. Gradients of every fourth are not finite.
 fn steps<D: Device>(
     device: &D,
     optimizer: &mut MasterOptimizer<D>,
@@ -65,7 +65,7 @@ fn steps<D: Device>(
     Ok(())
 }
 
-/// Two applied steps of the old ones, then three of all.
+/// Runs two applied steps of the old parameters, then three of all.
 fn joined<D: Device>(device: &D, dtype: DType, plan: &Plan) -> Result<MasterOptimizer<D>> {
     let old = values(&OLD, 20);
     let mut optimizer = optimizer(device, &old, dtype, plan.clone());
@@ -104,7 +104,7 @@ fn rules() -> [UpdateRule; 3] {
 fn parameters_that_join_step_as_on_the_cpu_in_every_store() -> Result {
     let cuda = cuda();
     for (store, rule) in STORES.into_iter().flat_map(|store| rules().map(|rule| (store, rule))) {
-        // What joins from f32 is lowered with masters that keep the rest.
+        // A parameter that joins from f32 is lowered, and its masters keep the rest.
         for made in [DType::BF16, DType::F32] {
             let plan = Plan::new(rule)?.with_store(store).with_storage(DType::BF16);
             let got = joined(&cuda, made, &plan)?;
@@ -124,9 +124,9 @@ fn what_joins_begins_at_its_own_count() -> Result {
     let cuda = cuda();
     let plan = Plan::new(UpdateRule::adam(1e-2))?;
     let got = joined(&cuda, DType::F16, &plan)?;
-    // One step in four is skipped: the second of the old ones, and the sixth of all.
+    // One step in four is skipped: the second of the old parameters, and the sixth of all.
     assert_eq!(slots(&got)?.iter().map(|slot| slot.applied).collect::<Vec<_>>(), [5, 5, 3, 3, 3]);
-    // Adam's first step is as long as its rate, whatever the gradient: not so with another's correction.
+    // Adam's first step is as long as its rate, whatever the gradient. Another parameter's correction would change that.
     let mut fresh = optimizer(&cuda, &values(&OLD, 20), DType::F32, plan.clone());
     steps(&cuda, &mut fresh, &OLD, 2..20)?;
     let one = || vec![Named::new("new", vector(&cuda, &[1.0; 9], DType::F32))];
@@ -208,7 +208,7 @@ fn a_run_that_was_joined_is_resumed_as_it_was() -> Result {
         let mut whole = joined(&cuda, DType::BF16, &plan)?;
         let saved = whole.save()?;
         assert_eq!(saved, joined(&Cpu, DType::BF16, &plan)?.save()?, "{store:?}");
-        // In an optimizer that had all of them from the start, and in one that they have joined.
+        // Loaded into an optimizer that had all of them from the start, and into one that they have joined.
         let mut resumed = optimizer(&cuda, &values(&both(), 1), DType::BF16, plan.clone());
         resumed.load(&saved)?;
         let mut grown = optimizer(&cuda, &values(&OLD, 2), DType::BF16, plan.clone());

@@ -1,5 +1,5 @@
-//! Products by cuBLASLt, where it is installed, beside the kernels': within the same bounds, asked for once a shape, and in
-//! captured steps. Where it is missing most of these are ignored, unless `BINADE_REQUIRE` names `cublaslt`.
+//! Products by cuBLASLt, if it is installed, against the kernels': the same bounds, one search a shape, and captured steps.
+//! Without cuBLASLt most of these tests are ignored, unless `BINADE_REQUIRE` names `cublaslt`.
 
 #![expect(
     clippy::many_single_char_names,
@@ -25,18 +25,18 @@ crate::tests![
     changing_the_library_for_the_kernels_is_no_captured_step,
 ];
 
-/// The library, where there is one, whatever most tests multiply by.
+/// Returns a device with the library, if there is one, whatever most tests multiply by.
 fn own() -> Cuda {
     crate::support::own().with_products(Products::Library)
 }
 
-/// Those that hold with the library and without.
+/// Tests that hold with the library and without.
 pub(crate) const EITHER: &[crate::Test] = &[
     ("what_multiplies_is_told_with_its_version", what_multiplies_is_told_with_its_version),
     ("kernels_that_are_asked_for_multiply_alone", kernels_that_are_asked_for_multiply_alone),
 ];
 
-/// Why the library's tests cannot run, unless they must.
+/// Returns the reason why the library's tests cannot run, unless they are required.
 pub(crate) fn absent() -> Option<String> {
     let required = std::env::var("BINADE_REQUIRE").unwrap_or_default();
     let is_required = required.split(',').any(|name| name.trim() == "cublaslt");
@@ -55,7 +55,7 @@ fn what_multiplies_is_told_with_its_version() -> Result {
         ProductsBy::Own { why } => assert!(why.contains("cuBLASLt"), "{why}"),
         other => panic!("{other}"),
     }
-    // Either way it multiplies.
+    // Products work with the library and without.
     let a = cuda.upload(&[0.5; 64], &[8, 8], DType::F16)?;
     assert_eq!(cuda.download(&cuda.matmul(&a, &a)?)?, [2.0; 64]);
     let is_library = matches!(by, ProductsBy::Library { .. });
@@ -69,14 +69,14 @@ fn kernels_that_are_asked_for_multiply_alone() -> Result {
     let a = cuda.upload(&noise(1, 64), &[8, 8], DType::F16)?;
     cuda.matmul(&a, &a)?;
     assert_eq!((cuda.ledger().library, cuda.ledger().searches), (0, 0));
-    // And back again, for all clones.
+    // The choice can be taken back, for all clones.
     let (by, clone) = (own().products()?, cuda.clone());
     assert_eq!(cuda.with_products(Products::Library).products()?, by);
     assert_eq!(clone.products()?, by);
     Ok(())
 }
 
-/// A linear layer with its gradients, and a plain product with its: every transposition that the operations have.
+/// A linear layer with its gradients, and a plain product with its own, have every transposition of the operations.
 fn the_library_and_the_kernels_stay_within_one_bound() -> Result {
     let is_stand_in = own().name()? == "Binade PTX interpreter";
     for dtype in types() {
@@ -103,9 +103,9 @@ fn the_library_and_the_kernels_stay_within_one_bound() -> Result {
                 let [of_input, _] = cuda.matmul_backward(&grad, &input, &right)?;
                 let got = cuda.download(&of_input)?;
                 assert_within(&got, &of_g, &turned(&w, n), None, [m, k, n], (dtype, &what));
-                // Of odd sizes a real library may leave some to the kernels.
+                // A real library may leave some odd sizes to the kernels.
                 let is_sure = is_stand_in || sizes.iter().all(|extent| extent.is_multiple_of(8));
-                // The stand-in takes what lies on multiples of four bytes, as in a batch a pair of odd rows does not.
+                // The stand-in takes operands at multiples of four bytes; a pair of odd rows inside a batch is at none.
                 let is_odd = [n, k].iter().any(|row| !(row * dtype.bytes()).is_multiple_of(4));
                 let most = 6 - u64::from(is_stand_in && is_odd);
                 match (products, cuda.ledger().library) {
@@ -121,7 +121,7 @@ fn the_library_and_the_kernels_stay_within_one_bound() -> Result {
     Ok(())
 }
 
-/// Wherever in the batch a pair lies: the second of odd rows is on no multiple of four bytes.
+/// The second pair of odd rows lies at no multiple of four bytes.
 fn each_pair_of_a_batch_is_the_librarys_product_of_it_alone() -> Result {
     let count = 3;
     for dtype in types() {
@@ -187,7 +187,7 @@ fn the_library_is_asked_once_a_shape_and_layout() -> Result {
     let searches = || cuda.ledger().searches;
     for _ in 0..3 {
         cuda.matmul(&a, &b)?;
-        // Other tensors of the same shape and alignment are the same question.
+        // Other tensors of the same shape and alignment need no new search.
         cuda.matmul(&b, &a)?;
         assert_eq!(searches(), 1);
     }
@@ -207,7 +207,7 @@ fn the_library_is_asked_once_a_shape_and_layout() -> Result {
     cuda.matmul(&wide.slice(16, 256)?.reshape(&[16, 16])?, &b)?;
     assert_eq!(searches(), 4, "on a multiple of 32 bytes, as its rows are anyway");
     for _ in 0..2 {
-        // In the middle of a row: 16 bytes.
+        // The start is in the middle of a row, at a multiple of 16 bytes.
         cuda.matmul(&wide.slice(8, 256)?.reshape(&[16, 16])?, &b)?;
         assert_eq!(searches(), 5, "another alignment");
     }
@@ -232,7 +232,7 @@ fn a_repeated_product_has_its_bits() -> Result {
     Ok(())
 }
 
-/// A layer, its gradients, and a batch behind them.
+/// Computes a layer, its gradients, and a batch of products.
 fn layer(cuda: &Cuda, tensors: &[Tensor; 3]) -> Result<[Tensor; 3], Error> {
     let [input, weight, bias] = tensors;
     let output = cuda.linear(input, weight, Some(bias))?;

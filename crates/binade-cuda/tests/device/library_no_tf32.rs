@@ -1,4 +1,4 @@
-//! Where there is no TF32, whether the library is there or not: before 8.0, and in our own kernels.
+//! Devices without TF32, with the library or without: those before compute capability 8.0, and Binade's own kernels.
 
 use crate::library_tf32::{FINE, fine};
 use crate::products::is_old;

@@ -1,5 +1,5 @@
-//! Products of f32 by TF32: never unless they are asked for, then within what dropping 13 bits of each operand may lose, and
-//! nowhere but in a library. A library that is allowed TF32 may compute in full; the stand-in drops all that it may.
+//! Products of f32 by TF32: only if asked for, within the error of dropping 13 bits of each operand, and in a library alone. A
+//! library that is allowed TF32 may compute in full; the stand-in drops all the bits that it may.
 
 #![expect(
     clippy::many_single_char_names,
@@ -24,7 +24,7 @@ crate::tests![
     changing_the_choice_between_warm_ups_and_capture_is_an_error,
 ];
 
-/// The library, where there is one, by TF32; none where the GPU has no such thing, which a test of its own is about.
+/// Returns a device with the library, if there is one, by TF32; `None` if the GPU has no TF32, which a test of its own checks.
 fn by_tf32() -> Result<Option<Cuda>> {
     if is_old() {
         return Ok(None);
@@ -44,10 +44,10 @@ fn is_stand_in(cuda: &Cuda) -> Result<bool> {
     Ok(cuda.name()? == "Binade PTX interpreter")
 }
 
-/// One, and a quarter of what TF32 holds beside it: gone, whether it is rounded or dropped.
+/// One, and a quarter of the last place that TF32 has beside it: lost by rounding and by dropping.
 pub(crate) const FINE: f32 = 1.0 + 1.0 / 4096.0;
 
-/// A column of these times a row of ones.
+/// Returns a column of `FINE` times a row of ones.
 pub(crate) fn fine(cuda: &Cuda) -> Result<Vec<f32>> {
     let a = cuda.upload(&[FINE; 16], &[16, 1], DType::F32)?;
     let b = cuda.upload(&[1.0; 16], &[1, 16], DType::F32)?;
@@ -64,7 +64,7 @@ fn f32_is_multiplied_in_full_unless_tf32_is_asked_for() -> Result {
     let is_sure = is_stand_in(&cuda)?;
     assert!(got.iter().all(|&x| x == 1.0 || !is_sure && x == FINE), "{got:?}");
     assert_eq!((cuda.ledger().library, cuda.ledger().tf32), (1, 1));
-    // And back again, for all clones.
+    // The choice can be taken back, for all clones.
     let clone = cuda.clone();
     let _ = cuda.with_f32_products(F32Products::Full)?;
     assert_eq!(fine(&clone)?, [FINE; 256]);
@@ -72,7 +72,8 @@ fn f32_is_multiplied_in_full_unless_tf32_is_asked_for() -> Result {
     Ok(())
 }
 
-/// Each operand has lost less than 2^-10 of itself, a product of two less than 2^-9, and Tensor Cores add.
+/// Asserts the bound of TF32: each operand has lost less than 2^-10 of itself, a product of two less than 2^-9, and Tensor Cores
+/// add.
 fn assert_within(got: &[f32], a: &Matrix<'_>, b: &Matrix<'_>, [m, n, k]: [usize; 3]) {
     assert_eq!(got.len(), m * n);
     for (index, got) in got.iter().enumerate() {
@@ -85,7 +86,7 @@ fn assert_within(got: &[f32], a: &Matrix<'_>, b: &Matrix<'_>, [m, n, k]: [usize;
     }
 }
 
-/// A linear layer with its gradients, and a product.
+/// Products are those of a linear layer with its gradients, and a plain one.
 fn by_tf32_sums_are_within_what_their_operands_lose() -> Result {
     for sizes @ [m, n, k] in [[1, 1, 1], [8, 8, 8], [40, 24, 72], [64, 96, 128]] {
         let Some(cuda) = by_tf32()? else { return Ok(()) };
@@ -104,7 +105,7 @@ fn by_tf32_sums_are_within_what_their_operands_lose() -> Result {
         assert_within(&got, &matrix(&x, k), &matrix(&w, n), sizes);
         let ledger = cuda.ledger();
         assert_eq!((ledger.library, ledger.tf32), (4, 4), "{sizes:?}");
-        // A bias is added, in f32: it loses nothing.
+        // A bias is added in f32, and loses nothing.
         let bias = up(&vec![FINE; n], &[n])?;
         let zeros = up(&vec![0.0; m * k], &[m, k])?;
         let got = cuda.download(&cuda.linear(&zeros, &weight, Some(&bias))?)?;
@@ -128,7 +129,7 @@ fn sixteen_bits_keep_theirs_by_tf32() -> Result {
     Ok(())
 }
 
-/// By cuDNN, or as products over windows.
+/// Convolutions are by cuDNN, or products over windows.
 fn convolutions_of_f32_are_by_tf32_where_it_is_asked_for() -> Result {
     let Some(cuda) = by_tf32()? else { return Ok(()) };
     let config = Conv2dConfig::default();
@@ -152,7 +153,7 @@ fn convolutions_of_f32_are_by_tf32_where_it_is_asked_for() -> Result {
         }
     }
     assert!(!is_sure || cuda.ledger().tf32 == 3);
-    // In sixteen bits it is nobody's choice.
+    // Products of sixteen bits have no such choice.
     let x = cuda.upload(&[1.0; 64], &[1, 4, 4, 4], DType::F16)?;
     let before = cuda.ledger();
     cuda.conv2d(&x, &cuda.upload(&[1.0; 64], &[4, 4, 2, 2], DType::F16)?, None, config)?;
@@ -162,8 +163,8 @@ fn convolutions_of_f32_are_by_tf32_where_it_is_asked_for() -> Result {
     Ok(())
 }
 
-/// Where a window has no pixel of the image a convolution is its bias. So far in the padding the stand-in for cuDNN has no
-/// algorithm, and it is a product over windows, in which a bias could be an operand.
+/// A convolution whose window lies outside the image is its bias. The stand-in for cuDNN has no algorithm so far in the padding,
+/// so it is a product over windows, in which a bias could be an operand.
 fn a_convolutions_bias_keeps_its_bits_by_tf32() -> Result {
     let Some(cuda) = by_tf32()? else { return Ok(()) };
     let config = Conv2dConfig { stride: [1, 1], padding: [4, 0] };
@@ -190,7 +191,7 @@ fn full_and_tf32_are_two_questions_to_the_library() -> Result {
     Ok(())
 }
 
-/// A square of FINE.
+/// Returns a square matrix of `FINE`.
 fn square(cuda: &Cuda) -> Result<Tensor> {
     Ok(cuda.upload(&[FINE; 256], &[16, 16], DType::F32)?)
 }
@@ -219,7 +220,7 @@ fn changing_the_choice_between_warm_ups_and_capture_is_an_error() -> Result {
         let Some(cuda) = by_tf32()? else { return Ok(()) };
         let a = square(&cuda)?;
         let step = || cuda.matmul(&a, &a).map(drop);
-        // The library has been asked for both by then: it is not the search that fails.
+        // The library has been asked for both by now, so that the search is not the cause of failure.
         for choice in [then, first] {
             let _ = cuda.clone().with_f32_products(choice)?;
             step()?;

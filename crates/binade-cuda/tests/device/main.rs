@@ -1,5 +1,5 @@
-//! What the backend does on a device: a GPU, or the interpreter in a GPU's place. Without either the tests are ignored,
-//! and say so; where `BINADE_REQUIRE` names `cuda` or `ptx` they fail.
+//! Tests of the backend on a device: a GPU, or the interpreter in a GPU's place. Without either the tests are ignored, and say
+//! so; if `BINADE_REQUIRE` names `cuda` or `ptx` they fail.
 #![expect(
     clippy::unnecessary_wraps,
     reason = "one shape for all tests, those without a `?` among them"
@@ -39,10 +39,10 @@ mod windows;
 
 use libtest_mimic::{Arguments, Failed, Trial};
 
-/// A test's name and what it does.
+/// Name of a test, and the test.
 type Test = (&'static str, fn() -> Result<(), Failed>);
 
-/// A list of tests, named as they are.
+/// List of tests, by the names of their functions.
 #[macro_export]
 macro_rules! tests {
     ($($name:ident),* $(,)?) => {
@@ -52,7 +52,7 @@ macro_rules! tests {
 
 fn main() {
     let mut arguments = Arguments::from_args();
-    // They share a device, and some count what the host does on it.
+    // Tests share a device, and some count the host's work on it.
     arguments.test_threads = Some(1);
     let skip = support::absent();
     if let Some(reason) = &skip {
@@ -104,7 +104,7 @@ fn main() {
     libtest_mimic::run(&arguments, trials).exit();
 }
 
-/// Convolutions by the library, where it is there.
+/// Returns the tests of convolutions by the library, ignored if it is missing.
 #[cfg(feature = "cudnn")]
 fn of_cudnn(is_skipped: bool) -> Vec<Trial> {
     let unused = if is_skipped { None } else { convolutions::absent() };
@@ -116,7 +116,7 @@ fn of_cudnn(is_skipped: bool) -> Vec<Trial> {
     convolutions::TESTS.iter().map(|test| trial(test).with_ignored_flag(is_ignored)).collect()
 }
 
-/// None: it is not built in.
+/// Returns no tests: the feature is not built in.
 #[cfg(not(feature = "cudnn"))]
 fn of_cudnn(_is_skipped: bool) -> Vec<Trial> {
     Vec::new()

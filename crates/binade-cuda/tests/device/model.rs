@@ -1,4 +1,4 @@
-//! A model whose whole step is captured: what it trains on lies in tensors of one address.
+//! Model whose whole step is captured: its data lies in tensors of fixed addresses.
 
 use crate::support::{Device, Result, noise, vector};
 use binade_autocast::Autocast;
@@ -10,19 +10,19 @@ use binade_master_weights::{MasterOptimizer, Plan};
 const NAMES: [&str; 3] = ["weight", "bias", "norm"];
 const LENGTHS: [usize; 3] = [5000, 7, 33];
 
-/// Steps of which the first two are warm-ups; an overflow is at `BAD`, and the scale grows before and after it.
+/// Number of steps. The first two are warm-ups; an overflow is at `BAD`, and the scale grows before and after it.
 pub(crate) const STEPS: u64 = 12;
 const BAD: u64 = 5;
 
-/// A way to do a step.
+/// Way to do a step.
 pub(crate) type Stepping = fn(&mut Model) -> Result<StepOutcome<Cuda>, Error>;
 
-/// A model whose gradients are written to it.
+/// Model whose gradients are written to it.
 pub(crate) struct Model {
     pub(crate) cuda: Cuda,
     pub(crate) scaler: Scaler<Cuda>,
     pub(crate) optimizer: MasterOptimizer<Cuda>,
-    /// What backward would find, in `f32`.
+    /// Gradients that a backward pass would find, in `f32`.
     pub(crate) data: Vec<Tensor>,
     pub(crate) loss: Tensor,
     dtype: DType,
@@ -45,7 +45,7 @@ impl Model {
         })
     }
 
-    /// The data of step `number`.
+    /// Writes the data of step `number`.
     pub(crate) fn write(&self, number: u64) -> Result {
         for (place, tensor) in self.data.iter().enumerate() {
             let mut values = noise(100 * number + place as u64, tensor.len());
@@ -60,7 +60,7 @@ impl Model {
         Ok(())
     }
 
-    /// The whole step, with a cast of every gradient in the place of a backward pass.
+    /// Runs the whole step, with a cast of every gradient in place of a backward pass.
     pub(crate) fn step(&mut self) -> Result<StepOutcome<Cuda>, Error> {
         let grads = self.scaler.scale(&self.loss)?.backward(|_| {
             let cast = self.cuda.cast_all(&self.data, self.dtype)?;
@@ -71,7 +71,7 @@ impl Model {
         self.scaler.update(step)
     }
 
-    /// A window of two micro-batches of halves of the data.
+    /// Runs a window of two micro-batches, each with a half of the data.
     pub(crate) fn window(&mut self) -> Result<StepOutcome<Cuda>, Error> {
         let mut window = self.scaler.accumulate(BadMicroBatch::Drop);
         for first in [0, 1] {
@@ -89,7 +89,7 @@ impl Model {
         self.scaler.update(step)
     }
 
-    /// Parameters, masters, moments, counts and the scale.
+    /// Returns parameters, masters, moments, counts and the scale as text.
     pub(crate) fn trace(&self) -> Result<String> {
         let read = |param: &Named<Tensor>| {
             let kept = self.optimizer.masters().read(&self.cuda, &param.name)?;
@@ -99,7 +99,7 @@ impl Model {
         Ok(format!("{params}{:?}", self.scaler.state()?))
     }
 
-    /// The step captured after warm-ups on the data of steps 0 and 1, and what these said.
+    /// Captures the step after warm-ups on the data of steps 0 and 1, and returns these steps' outcomes too.
     pub(crate) fn captured(
         &mut self,
         step: Stepping,
@@ -115,7 +115,7 @@ impl Model {
     }
 }
 
-/// All that a step says: in words, and each finding with its bits.
+/// Returns all that a step reports: in words, and each finding with its bits.
 pub(crate) fn say(step: &Step) -> String {
     format!("{step:?} {:?} {:?}", step.report().steps, step.report().scale)
 }

@@ -1,4 +1,4 @@
-//! Linear layers: the weight as it lies, the bias inside, and its gradient.
+//! Linear layers: the weight in place, the bias inside, and its gradient.
 
 use crate::products::{assert_within, matrix, rounding, stored, turned, types, upload};
 use crate::support::{Result, cuda, kind, noise, own};
@@ -14,7 +14,7 @@ crate::tests![
     gradients_but_for_the_inputs_are_the_same_and_a_product_less,
 ];
 
-/// `Linear` has its weight so, and its gradients the other two ways.
+/// `Linear` has its weight transposed, and its gradients are the other two transpositions.
 fn operands_that_are_transposed_as_they_lie_are_multiplied_so() -> Result {
     for dtype in types() {
         for sizes @ [rows, out, width] in [[5, 7, 9], [80, 72, 64]] {
@@ -53,7 +53,7 @@ fn operands_that_are_transposed_as_they_lie_are_multiplied_so() -> Result {
     Ok(())
 }
 
-/// In large tiles too, of whole groups of a row and of others, and with operands whose rows begin anywhere.
+/// Large tiles too add a bias, to rows of whole groups and of others, with operands at any offset.
 fn large_tiles_add_their_bias() -> Result {
     for dtype in types() {
         for sizes @ [rows, out, width] in [[8100, 130, 7], [8100, 136, 8]] {
@@ -111,7 +111,7 @@ fn the_gradient_of_a_bias_is_the_sum_of_its_column() -> Result {
             assert_eq!((got.shape(), got.dtype()), (&[out][..], dtype));
             for (column, got) in cuda().download(&got)?.iter().enumerate() {
                 let sum: f64 = (0..rows).map(|row| f64::from(g[row * out + column])).sum();
-                // Half a last place, and a hair for the other order of the f64 sum.
+                // Half a last place, and a little for the other order of the f64 sum.
                 let off = (f64::from(*got) - sum).abs();
                 let bound = rounding(sum, dtype) * 1.01 + 1e-9;
                 assert!(off <= bound, "{dtype} {rows} {column}: {got} for {sum}");

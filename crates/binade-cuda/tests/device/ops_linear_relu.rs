@@ -1,4 +1,4 @@
-//! A linear layer with its rectified linear unit: the bits of both operations, in a launch less where our kernels multiply.
+//! Linear layer with ReLU: the bits of both operations, in one launch less if Binade's kernels multiply.
 
 #![expect(
     clippy::many_single_char_names,
@@ -18,7 +18,7 @@ crate::tests![
     gradients_are_those_of_linear_for_what_relu_lets_pass,
 ];
 
-/// By the library where there is one, and by our kernels.
+/// Returns the device with the library, if there is one, and with Binade's kernels.
 fn both() -> [Cuda; 2] {
     [Products::Library, Products::Own].map(|products| own().with_products(products))
 }
@@ -30,7 +30,7 @@ fn assert_alike(cuda: &Cuda, [x, w]: [&Tensor; 2], b: Option<&Tensor>, what: &st
     Ok(())
 }
 
-/// Whole groups and single elements, sums that are cut into ranges, rows that begin anywhere.
+/// Sizes have whole groups and single elements, sums cut into ranges, and rows at any offset.
 fn each_element_is_that_of_relu_behind_linear() -> Result {
     for cuda in both() {
         for dtype in types() {

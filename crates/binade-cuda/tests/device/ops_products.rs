@@ -1,4 +1,4 @@
-//! Products of matrices, forward and backward, against exact sums within the kit's bounds, and bit by bit where bits are told.
+//! Matrix products, forward and backward, against exact sums within the kit's bounds, and bit by bit if bits are promised.
 
 #![expect(
     clippy::many_single_char_names,
@@ -32,7 +32,7 @@ crate::tests![
     bf16_before_compute_capability_8_is_refused_by_name,
 ];
 
-/// Forward and both gradients.
+/// Checks forward and both gradients.
 fn check(sizes: [usize; 3], dtype: DType) -> Result {
     let [m, n, k] = sizes;
     let [x, y, g] = [(1, m * k), (2, k * n), (3, m * n)]
@@ -61,8 +61,8 @@ fn products_of_all_sizes_stay_within_their_bound() -> Result {
     Ok(())
 }
 
-/// Pairs, M, N and K, of batches that take large tiles, forward and backward: just enough of them, and just more than half
-/// full. Between the two every operand's rows are whole chunks once and once not.
+/// Returns pairs, M, N and K of batches that take large tiles, forward and backward: just enough of them, and just more than half
+/// full. One of the two has rows of whole chunks in every operand, the other has not.
 fn large(dtype: DType) -> [[usize; 4]; 2] {
     if dtype == DType::F32 || is_old() {
         return [[64, 66, 70, 72], [64, 66, 72, 70]];
@@ -102,7 +102,7 @@ fn large_tiles_have_the_bits_of_small_ones() -> Result {
     Ok(())
 }
 
-/// Operands come in copies of sixteen bytes, or of eight or four where they begin there, others element by element.
+/// Operands come in copies of sixteen bytes, or of eight or four if they begin at such multiples, others element by element.
 fn bits_do_not_depend_on_where_operands_begin() -> Result {
     assert_bits_stay([24, 40, 72])
 }
@@ -120,7 +120,7 @@ fn assert_bits_stay(sizes: [usize; 3]) -> Result {
     Ok(())
 }
 
-/// The bits of a linear layer and of its gradients, every operand beginning so many elements into its memory.
+/// Returns the bits of a linear layer and of its gradients, every operand beginning `offset` elements into its memory.
 fn product_at(
     offset: usize,
     values: [&[f32]; 3],
@@ -172,7 +172,7 @@ fn each_product_of_a_batch_is_that_of_its_pair() -> Result {
     Ok(())
 }
 
-/// Where the batch fills a GPU by itself too: a gradient is not cut then.
+/// The batch fills a GPU by itself too, so that a gradient is not cut.
 fn each_long_product_of_a_batch_has_the_bits_of_its_pair() -> Result {
     let (pairs, k, f16) = (193, 1030, DType::F16);
     let cuda = own().with_products(Products::Own);
@@ -201,7 +201,7 @@ fn an_inner_extent_of_zero_gives_zeros_or_the_bias() -> Result {
         let (weight, bias) = (upload(&[], &[2, 0], dtype), upload(&[1.0, -2.0], &[2], dtype));
         let got = cuda().download(&cuda().linear(&a, &weight, Some(&bias))?)?;
         assert_eq!(got, [1.0, -2.0, 1.0, -2.0, 1.0, -2.0]);
-        // Rows that are not there make no gradient of the weight.
+        // Without rows the gradient of the weight is zero.
         let (input, weight) = (upload(&[], &[0, 3], dtype), upload(&[1.0; 6], &[2, 3], dtype));
         let grads = cuda().linear_backward(&upload(&[], &[0, 2], dtype), &input, &weight, true)?;
         assert_eq!(cuda().download(&grads.weight)?, [0.0; 6]);
@@ -249,7 +249,7 @@ fn results_beyond_the_largest_f16_are_infinite() -> Result {
     Ok(())
 }
 
-/// Of forward and of both gradients one is cut into ranges each.
+/// One product of each case is cut into ranges: the forward one, or a gradient.
 fn long_sums_of_few_tiles_stay_within_their_bound() -> Result {
     for dtype in types() {
         for sizes in [[5, 7, 1100], [1700, 9, 16], [8, 2100, 3]] {
@@ -278,7 +278,7 @@ fn bits_of_long_sums_do_not_depend_on_where_operands_begin() -> Result {
     assert_bits_stay([3, 5, 1100])
 }
 
-/// The first range comes to 307,200,000, the second to almost as much less, all of it exact in f32.
+/// The first range sums to 307,200,000, the second to almost the negative of it, all of it exact in f32.
 fn what_overflows_in_a_range_does_not_overflow_in_whole() -> Result {
     let (k, f16) = (1200, DType::F16);
     let mut x = vec![1_000.0; k];

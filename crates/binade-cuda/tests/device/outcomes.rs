@@ -7,7 +7,7 @@ use binade_master_weights::{MasterWeights, Plan, UpdateRule};
 
 crate::tests![flags_that_sum_to_two_skip];
 
-/// Two devices' flags added up, as a reduction among them does.
+/// The flags of two devices are added up, as a reduction among them does.
 fn flags_that_sum_to_two_skip() -> Result {
     let cuda = cuda();
     let mut two = found(&cuda, 1.0);

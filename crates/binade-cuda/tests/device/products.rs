@@ -1,4 +1,4 @@
-//! Exact products, and the bounds that the kit holds kernels to.
+//! Exact products, and the bounds that the kit sets for kernels.
 
 #![expect(
     clippy::many_single_char_names,
@@ -11,7 +11,7 @@ use binade_cpu::Cpu;
 use binade_cuda::{Tensor, cudarc::driver::sys::CUdevice_attribute as Attribute};
 use binade_ops::{Download, Upload};
 
-/// Those that this GPU multiplies.
+/// Returns the types that this GPU multiplies.
 pub(crate) fn types() -> Vec<DType> {
     let old = [DType::F16, DType::F32];
     if is_old() { old.into() } else { vec![DType::BF16, DType::F16, DType::F32] }
@@ -22,13 +22,13 @@ pub(crate) fn is_old() -> bool {
     cuda().attribute(major).unwrap() < 8
 }
 
-/// What a type holds of these values.
+/// Returns these values rounded to a type.
 pub(crate) fn stored(values: &[f32], dtype: DType) -> Vec<f32> {
     let tensor = Cpu.upload(values, &[values.len()], dtype).unwrap();
     Cpu.download(&tensor).unwrap()
 }
 
-/// A matrix by its elements.
+/// Matrix by its elements.
 pub(crate) struct Matrix<'a> {
     values: &'a [f32],
     columns: usize,
@@ -50,7 +50,7 @@ pub(crate) fn turned(values: &[f32], columns: usize) -> Matrix<'_> {
     Matrix { transposed: true, ..matrix(values, columns) }
 }
 
-/// Half of the last place of a type's values of this magnitude, or of its least.
+/// Returns half of the last place of a type's values of this magnitude, or of its least.
 pub(crate) fn rounding(value: f64, dtype: DType) -> f64 {
     let (bits, least) = match dtype {
         DType::BF16 => (8, -133),
@@ -60,7 +60,8 @@ pub(crate) fn rounding(value: f64, dtype: DType) -> f64 {
     (value.abs() * 2.0_f64.powi(-bits)).max(2.0_f64.powi(least))
 }
 
-/// Every element within c·n·2^-24·Σ|a||b| of the exact sum, where c is 1, or 4 for Tensor Cores, and one rounding to the type.
+/// Asserts that every element is within c·n·2^-24·Σ|a||b| of the exact sum, with c of 1, or 4 for Tensor Cores, and one rounding
+/// to the type.
 pub(crate) fn assert_within(
     got: &[f32],
     a: &Matrix<'_>,
@@ -71,7 +72,7 @@ pub(crate) fn assert_within(
 ) {
     assert_eq!(got.len(), m * n, "{what}");
     let c = if dtype == DType::F32 { 1.0 } else { 4.0 };
-    // All of a small product; of a large one some of every row and column.
+    // All elements of a small product are checked; of a large one some of every row and column.
     let stride = if got.len() > 10_000 { 101 } else { 1 };
     for (index, got) in got.iter().enumerate().step_by(stride) {
         let (row, column) = (index / n, index % n);

@@ -1,4 +1,4 @@
-//! What several devices make of their gradients: the average, one finding, and nothing read.
+//! Gradients of several devices: the average, one finding, and nothing read.
 
 use crate::support::{
     Device, Result, Set, all_replicas, apart, cuda, noise, replicas, set, vector, waits,
@@ -21,7 +21,7 @@ crate::tests![
     one_device_alone_is_that_device,
 ];
 
-/// What an average is read as.
+/// Averaged gradients as they are read.
 type Averaged = Vec<Named<Option<Parts<Tensor>>>>;
 
 fn the_interpreter_has_two_devices() -> Result {
@@ -32,7 +32,7 @@ fn the_interpreter_has_two_devices() -> Result {
     Ok(())
 }
 
-/// What `unscale` at a scale of 2 to `exponent` makes of these, and what it finds.
+/// Returns the average that `unscale` computes at a scale of 2 to `exponent`, and its finding.
 fn unscaled(
     replicas: &Replicas,
     mut grads: JointGradients,
@@ -46,7 +46,7 @@ fn unscaled(
     Ok((replicas.materialise(grads)?, findings.remove(0)))
 }
 
-/// The average of values of as many devices, times a power of two.
+/// Returns the average of values of as many devices, times a power of two.
 fn average(values: &[f32], factor: f64) -> f32 {
     let (first, others) = values.split_first().unwrap();
     let settled = |x: &f32| f64::from(*x) * factor;

@@ -1,4 +1,4 @@
-//! What replicas refuse, and that they do not go on once they are not alike.
+//! Refusals of replicas, and the end of replicas that differ.
 
 use crate::support::{Result, apart, cuda, kind, replicas, set, vector};
 use binade_core::{DType, ErrorKind, Named, Optimizer as _};
@@ -78,7 +78,7 @@ fn gradients_that_were_not_averaged_are_not_stepped_with() -> Result {
     );
     assert_eq!(replicas.save_grads(&grads()).err(), Some(Error::Driver(CudaError::NotAveraged)));
 
-    // A window of each device's own, which knows on the device alone what is there.
+    // Each device has a window of its own, and only the device knows which gradients are in it.
     let alone = |cuda: &Cuda| -> Result<Gradients> {
         let set = set(cuda, &[("w", Some(vec![1.0]))], DType::F16);
         let mut window =
@@ -162,7 +162,7 @@ fn replicas_that_have_come_apart_do_nothing_more() -> Result {
     let scaler = Scaler::new(replicas.clone(), LossScale::dynamic())?;
     let grads = || scaler.never_scaled(set(&replicas, &[("w", Some(vec![1.0, 1.0]))], DType::F16));
 
-    // One parameter is replaced on the second device alone, by one that its masters do not go with.
+    // On the second device alone a parameter is replaced by one that its masters do not fit.
     let first = optimizer.params[0].value.on(0)?.clone();
     let odd = vector(&replicas.devices()[1], &[1.0], DType::F16);
     optimizer.params[0].value = replicas.tensor(vec![first, odd])?;

@@ -26,7 +26,7 @@ crate::tests![
 const NAMES: [&str; 3] = ["a", "b", "c"];
 const LENGTHS: [usize; 3] = [3000, 5, 66];
 
-/// What backward finds in step `number` on the device at `place`: values that f16 has.
+/// Returns the gradients of step `number` on the device at `place`, in values exact in f16.
 fn backward(number: u64, place: u64) -> Set {
     let values = |at: usize| {
         let seed = 1000 * number + 10 * place + at as u64;
@@ -37,7 +37,7 @@ fn backward(number: u64, place: u64) -> Set {
     (0..3).map(|at| (NAMES[at], values(at))).collect()
 }
 
-/// The average over two devices: one rounding in f32 is that of the sum in f64.
+/// Returns the average over two devices. One rounding to f32 equals that of the sum in f64.
 fn average(number: u64) -> Set {
     let each = [0, 1].map(|place| backward(number, place));
     let one = |at: usize| {
@@ -74,7 +74,7 @@ impl<D: Device> Run<D> {
         })
     }
 
-    /// One step of these gradients, clipped by all and by groups.
+    /// Runs one step with these gradients, clipped by all and by groups.
     fn step(&mut self, grads: Grads<D>) -> Result<StepOutcome<D>, D::Error> {
         let group = [ClipGroup::new(["a", "c"], Norm::Infinity, 0.01)];
         let grads = self.scaler.scale(&self.loss)?.backward(|_| Ok(grads))?.unscale()?;
@@ -88,7 +88,7 @@ impl<D: Device> Run<D> {
 }
 
 impl Run<Replicas> {
-    /// Masters, moments and counts of each device.
+    /// Returns masters, moments and counts of each device as text.
     fn kept(&self) -> Result<Vec<String>> {
         let of = |(place, cuda): (usize, &Cuda)| {
             let masters = self.optimizer.masters().on(place)?;
@@ -98,7 +98,7 @@ impl Run<Replicas> {
         self.device.devices().iter().enumerate().map(of).collect()
     }
 
-    /// All of it, the same on every device.
+    /// Returns that text, and asserts that it is equal on every device.
     fn kept_alike(&self) -> Result<String> {
         let mut kept = self.kept()?.into_iter();
         let first = kept.next().ok_or("no device")?;
@@ -179,7 +179,7 @@ fn the_scale_grows_on_all_devices() -> Result {
         let each = [0, 1].map(|place| backward(number, place));
         run.step(apart(&replicas, &each, DType::F16))?.leave_unread();
     }
-    // Of every device, or this is an error.
+    // The state is that of every device, or an error.
     assert_eq!(run.scaler.state()?.exponent, 17);
     Ok(())
 }
@@ -210,7 +210,7 @@ fn a_step_waits_for_nothing_and_its_outcome_once_a_device() -> Result {
 fn windows_of_replicas_are_the_cpus() -> Result {
     use crate::windows::train;
     use binade_grad_scaler::BadMicroBatch;
-    // Every device has the same gradients, whose average they are; counts alone are as many times as large.
+    // Every device has the same gradients, whose average they are. Counts alone are multiplied by the number of devices.
     for bad in [BadMicroBatch::Drop, BadMicroBatch::SkipWindow] {
         let (want, _) = train(&binade_cpu::Cpu, UpdateRule::adamw(1e-2), bad)?;
         for replicas in all_replicas() {
@@ -247,7 +247,7 @@ fn a_run_is_saved_from_one_device_and_loaded_to_all() -> Result {
     }
     assert_eq!((other.params(), other.kept_alike()?), (run.params(), run.kept_alike()?));
     let exported = replicas.export_f32(&run.optimizer.params, run.optimizer.masters())?;
-    // As one device exports that goes on by the average.
+    // The export equals that of one device that goes on with the average.
     on_one.scaler.set_state(state)?;
     drop(on_one.step(set(&alone, &average(7), DType::F32))?.resolve()?);
     let alone = alone.export_f32(&on_one.optimizer.params, on_one.optimizer.masters())?;
@@ -258,7 +258,7 @@ fn a_run_is_saved_from_one_device_and_loaded_to_all() -> Result {
     }
     assert_eq!((exported.len(), alone.len()), (NAMES.len(), NAMES.len()));
 
-    // What does not fit changes nothing, and the replicas go on.
+    // A load that does not fit changes nothing, and the replicas go on.
     let (params, kept) = (run.params(), run.kept_alike()?);
     assert!(run.optimizer.load(&saved[..2]).is_err());
     assert_eq!((run.params(), run.kept_alike()?), (params, kept));
@@ -301,7 +301,7 @@ fn a_parameter_without_a_gradient_stays_on_all_devices() -> Result {
     let lacking = |places: [bool; 2]| {
         let part = |place: usize| {
             let mut grads = backward(1, place as u64);
-            // One that neither has, and one that not both have.
+            // One gradient that neither has, and one that only one has.
             grads[1].1 = None;
             grads[2].1 = grads[2].1.take().filter(|_| places[place]);
             grads
@@ -343,7 +343,7 @@ fn parameters_are_updated_where_they_are() -> Result {
     let (before, each) = (addresses(&run), [0, 1].map(|place| backward(0, place)));
     run.step(apart(&replicas, &each, DType::F16))?.leave_unread();
     assert_eq!(addresses(&run), before);
-    // What somebody holds a clone of keeps its bits, on all devices.
+    // A clone keeps its bits, on all devices.
     let held = run.optimizer.params[0].value.clone();
     let bits = replicas.bits(&held);
     run.step(apart(&replicas, &each, DType::F16))?.leave_unread();

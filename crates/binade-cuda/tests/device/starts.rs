@@ -1,5 +1,5 @@
-//! Every start and every tail: no kernel's result depends on where in memory a tensor begins, and the last one to seven
-//! elements are like the others. Each start meets each remainder of a group, and where `BINADE_FULL` is set each length and step.
+//! Starts and tails of tensors: no kernel's result depends on a tensor's offset in memory, and the last one to seven elements are
+//! like the others. Each start meets each remainder of a group; if `BINADE_FULL` is set, also each length and step.
 
 use crate::support::{Device, Grads, Result, cuda, noise, shifted, vector};
 use binade_autocast::Autocast;
@@ -28,10 +28,10 @@ crate::tests![
 const TYPES: [DType; 5] = [DType::BF16, DType::F16, DType::F32, DType::E4M3, DType::E5M2];
 const GRADIENTS: [DType; 3] = [DType::BF16, DType::F16, DType::F32];
 
-/// 16-byte accesses begin at multiples of eight or four elements; the others are between.
+/// Offsets in elements. 16-byte accesses begin at multiples of eight or four elements; the others lie between.
 const STARTS: [usize; 4] = [0, 1, 4, 7];
 
-/// Groups are of eight: tails of 0 to 7 behind whole ones, and by themselves. Every third has each remainder once.
+/// Returns lengths of groups of eight with tails of 0 to 7, and of tails alone. Every third length has each remainder once.
 fn tails() -> impl Iterator<Item = usize> + Clone {
     (1..=23).step_by(if is_full() { 1 } else { 3 })
 }
@@ -40,7 +40,7 @@ fn is_full() -> bool {
     std::env::var_os("BINADE_FULL").is_some()
 }
 
-/// Values of all sizes that `dtype` holds, zeros, infinities and NaN among them.
+/// Returns values of all sizes that `dtype` holds, zeros, infinities and NaN among them.
 fn values(dtype: DType, len: usize) -> Vec<f32> {
     let special = [f32::NAN, f32::INFINITY, f32::NEG_INFINITY, 0.0, -0.0, 1e-40, 3e-8, 448.0];
     let mut values = noise(len as u64, len);
@@ -51,12 +51,12 @@ fn values(dtype: DType, len: usize) -> Vec<f32> {
     Cpu.download(&vector(&Cpu, &values, dtype)).unwrap()
 }
 
-/// The bits, any NaN being one.
+/// Returns the bits, the same for every NaN.
 fn bits(values: &[f32]) -> Vec<u32> {
     values.iter().map(|x| if x.is_nan() { f32::NAN } else { *x }.to_bits()).collect()
 }
 
-/// Every type from every start, with every tail and a few hundred elements.
+/// Calls `check` for every type and start, with every tail and a few hundred elements.
 fn each(mut check: impl FnMut(DType, usize, &[f32]) -> Result) -> Result {
     for dtype in TYPES {
         for (start, len) in
@@ -110,7 +110,7 @@ fn stochastic_casts_look_at_indices_and_not_at_addresses() -> Result {
     })
 }
 
-/// Rules that between them take every way through the arithmetic.
+/// Returns rules that together reach every branch of the arithmetic.
 fn rules() -> [UpdateRule; 4] {
     let sgd = Sgd { lr: 0.1, momentum: 0.9, dampening: 0.0, weight_decay: 0.01, nesterov: true };
     let adam = Adam {
@@ -132,7 +132,7 @@ const STORES: [MasterStore; 5] = [
     MasterStore::Kahan,
 ];
 
-/// Parameter, unscaled gradient and finding after two steps on tensors that begin at `start`.
+/// Returns parameter, unscaled gradient and finding after two steps on tensors that begin at `start`.
 fn step(
     plan: &Plan,
     [param, grad]: [DType; 2],
@@ -156,7 +156,7 @@ fn step(
     Ok((cuda.bits(&params[0].value), values, format!("{finding:?}")))
 }
 
-/// Each combination from one start after another in turn, or from all of them.
+/// Each combination runs from one start after another in turn, or from all of them.
 fn steps_change_no_bit_with_the_start() -> Result {
     let mut turn = STARTS[1..].iter().cycle();
     for (rule, store) in rules().into_iter().flat_map(|rule| STORES.map(|store| (rule, store))) {
@@ -176,7 +176,7 @@ fn steps_change_no_bit_with_the_start() -> Result {
     Ok(())
 }
 
-/// A window's sum of three micro-batches that begin at `start`, the second of which has an infinity.
+/// Returns a window's sum of three micro-batches that begin at `start`, the second of which has an infinity.
 fn sum(dtype: DType, start: usize, len: usize) -> Result<Vec<Vec<u8>>> {
     let cuda = cuda();
     let scaler = Scaler::new(cuda.clone(), LossScale::dynamic())?;

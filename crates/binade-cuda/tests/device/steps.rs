@@ -11,7 +11,7 @@ crate::tests![a_hundred_steps_with_overflows_at_random_are_the_cpus_bit_for_bit]
 const NAMES: [&str; 3] = ["weight", "bias", "norm"];
 const LENGTHS: [usize; 3] = [5000, 7, 33];
 
-/// What is left of a run: parameters' bits, and what each step said.
+/// Result of a run: the parameters' bits, and each step's outcome.
 #[derive(Debug, PartialEq)]
 struct Trace {
     params: Vec<Vec<u8>>,
@@ -65,7 +65,7 @@ fn a_hundred_steps_with_overflows_at_random_are_the_cpus_bit_for_bit() -> Result
         assert_eq!(got, want, "step {step}");
     }
     assert_eq!(got, want);
-    // One for each outcome that was looked at, and one for each parameter that was compared.
+    // One wait for each outcome that was read, and one for each parameter that was compared.
     assert_eq!(cuda.ledger().syncs - before.syncs, 100 + NAMES.len() as u64);
     Ok(())
 }

@@ -1,7 +1,7 @@
-//! A device that fails: somebody's kernel reads where nothing is, and everything after it says so, once and for all. And a driver
+//! Tests of devices that fail: a stranger's kernel reads unmapped memory, and every later call says so for good; and a driver
 //! that fails in one call, behind a replay.
 //!
-//! In a process of its own, since CUDA gives a process no second chance.
+//! They run in a process of their own, since a process cannot use CUDA again after such a failure.
 
 mod unreported;
 
@@ -16,7 +16,7 @@ use cudarc::{
 };
 use libtest_mimic::{Arguments, Failed, Trial};
 
-/// A kernel that stores at an address it is given.
+/// Kernel that stores at an address it is given.
 const STORE: &str = ".version 6.3
 .target sm_75
 .address_size 64
@@ -31,7 +31,7 @@ const STORE: &str = ".version 6.3
 }
 ";
 
-/// A name, what is tried, and whether it cannot be here.
+/// Name of a test, the test, and true if it cannot run here.
 type Test = (&'static str, fn() -> Result<(), Failed>, bool);
 
 fn main() {
@@ -42,7 +42,7 @@ fn main() {
     let must = required.split(',').any(|name| ["cuda", "ptx"].contains(&name.trim()));
     let name = Cuda::open(0).and_then(|cuda| cuda.name());
     let absent = !must && name.is_err();
-    // A GPU's host function runs when the replay has long returned.
+    // A GPU calls the host function long after the replay has returned.
     let is_late = absent || name.is_ok_and(|name| !name.contains("interpreter"));
     let alone = absent || !CudaContext::device_count().is_ok_and(|count| count > 1);
     let tests: [Test; 3] = [
@@ -75,7 +75,7 @@ fn lost() -> Result<(), Failed> {
         return Err(format!("{first}").into());
     };
     assert!(cause.contains("CUDA_ERROR_ILLEGAL_ADDRESS (700)"), "{cause}");
-    // The last of ours: what a stranger launches is not known here.
+    // The error names the last kernel of ours: a stranger's launch is not known here.
     assert_eq!(*kernel, "cast");
     assert_eq!(first.kind(), ErrorKind::DeviceLost);
 

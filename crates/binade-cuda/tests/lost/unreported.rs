@@ -1,4 +1,4 @@
-//! A replay behind whose graph the driver fails: the step is done, and the error says so.
+//! A replay after whose graph the driver fails: the step is done, and the error says so.
 
 use binade_core::{DType, Named};
 use binade_cuda::{Cuda, CudaError, Error, Uncapturable, cudarc};
@@ -12,7 +12,7 @@ use std::{
     sync::atomic::{AtomicBool, Ordering},
 };
 
-/// Whether the device's host function leaves an error.
+/// Flag that makes the device's host function leave an error.
 static FAILS: AtomicBool = AtomicBool::new(false);
 
 pub(crate) fn unreported() -> Result<(), Failed> {
@@ -58,13 +58,13 @@ pub(crate) fn unreported() -> Result<(), Failed> {
         Error::Driver(CudaError::Capture { operation: "resolve", why: Uncapturable::Unplayed });
     assert_eq!(early.clone().resolve().expect_err("nothing was sent"), unplayed);
 
-    // It was done, and the next one is the next.
+    // The step was done, so the next one counts on from it.
     assert_eq!(captured.replay()?.resolve()?.report().scale.updates, 5);
     assert_eq!(early.resolve()?.report().scale.updates, 5);
     Ok(())
 }
 
-/// Puts a host function in the stream, by which a call of the driver fails behind whatever has come before.
+/// Puts a host function in the stream that makes a later call of the driver fail.
 #[expect(unsafe_code, reason = "a host function")]
 fn leave_errors(cuda: &Cuda) -> Result<(), DriverError> {
     let (stream, context) = (cuda.stream(), cuda.stream().context());
@@ -73,7 +73,7 @@ fn leave_errors(cuda: &Cuda) -> Result<(), DriverError> {
     unsafe { result::stream::launch_host_function(stream.cu_stream(), leave_error, context) }
 }
 
-/// Leaves an error as cudarc does of a drop, for whoever calls next.
+/// Leaves an error for the next caller, as cudarc does with an error of a drop.
 #[expect(unsafe_code, reason = "called by the driver, with the context it was given")]
 unsafe extern "C" fn leave_error(context: *mut c_void) {
     if FAILS.load(Ordering::Relaxed) {

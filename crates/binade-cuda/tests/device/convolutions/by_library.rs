@@ -1,4 +1,4 @@
-//! What is so where cuDNN is there.
+//! Convolutions on a device with cuDNN.
 
 use crate::{
     captures::why,
@@ -23,7 +23,7 @@ crate::tests![
     full_and_tf32_are_asked_for_apart_and_are_no_one_captured_step,
 ];
 
-/// Why these tests cannot run, unless they must.
+/// Returns the reason why these tests cannot run, unless they are required.
 pub(crate) fn absent() -> Option<String> {
     let required = std::env::var("BINADE_REQUIRE").unwrap_or_default();
     let is_required = required.split(',').any(|name| name.trim() == "cudnn");
@@ -36,7 +36,7 @@ pub(crate) fn absent() -> Option<String> {
 /// Input, weight, stride and padding.
 type Case = ([usize; 4], [usize; 4], [usize; 2], [usize; 2]);
 
-/// Kernels of one pixel and of all, steps longer than the kernel, and what steps do not reach.
+/// Kernels of one pixel and of the whole image, steps longer than the kernel, and pixels that no step reaches.
 const CASES: [Case; 6] = [
     ([1, 1, 1, 1], [1, 1, 1, 1], [1, 1], [0, 0]),
     ([2, 3, 5, 7], [4, 3, 3, 3], [1, 1], [1, 1]),
@@ -46,7 +46,7 @@ const CASES: [Case; 6] = [
     ([3, 5, 4, 6], [7, 5, 1, 1], [2, 2], [0, 0]),
 ];
 
-/// Whether a real library, which may have no algorithm for what the stand-in has one for, is out of play.
+/// Returns true on the stand-in. A real library may have no algorithm for a case that the stand-in has one for.
 fn is_stand_in() -> Result<bool> {
     Ok(own().name()? == "Binade PTX interpreter")
 }
@@ -79,7 +79,7 @@ fn agrees(
     Ok(())
 }
 
-/// All that there is of a layer, and how many of its convolutions the library was given.
+/// Checks all passes of a layer, and the number of its convolutions that the library was given.
 fn assert_layer(cuda: &Cuda, case: &Case, dtype: DType, given: [u64; 4]) -> Result {
     let (x, w, stride, padding) = *case;
     let (config, what) = (Conv2dConfig { stride, padding }, format!("{case:?} {dtype}"));
@@ -130,7 +130,7 @@ fn the_library_and_products_stay_within_one_bound() -> Result {
     Ok(())
 }
 
-/// The stand-in has none where a window may lie in padding as a whole; what a real one has none for is its affair.
+/// The stand-in has no algorithm if a window may lie in padding as a whole; a real library may have others.
 fn what_the_library_has_no_algorithm_for_is_multiplied() -> Result {
     if !is_stand_in()? {
         return Ok(());
@@ -147,7 +147,7 @@ fn what_the_library_has_no_algorithm_for_is_multiplied() -> Result {
     Ok(())
 }
 
-/// An operand at an odd place, the others where buffers begin: each of the three passes is the library's if it can be.
+/// One operand is misaligned, the others are at their buffers' starts. Each of the three passes is the library's if it can be.
 fn what_lies_at_odd_places_is_multiplied() -> Result {
     let (config, dtype) = (Conv2dConfig::default(), DType::F16);
     let shapes = [vec![2, 4, 5, 4], vec![3, 4, 2, 2], vec![2, 3, 4, 3]];
@@ -174,7 +174,7 @@ fn what_lies_at_odd_places_is_multiplied() -> Result {
     Ok(())
 }
 
-/// A layer without a bias, and its gradients.
+/// Computes a layer without a bias, and its gradients.
 fn layer(cuda: &Cuda, [x, w]: [&Tensor; 2]) -> Result<[Tensor; 3], Error> {
     let config = Conv2dConfig { stride: [1, 2], padding: [1, 1] };
     let y = cuda.conv2d(x, w, None, config)?;
@@ -246,7 +246,7 @@ fn captured_convolutions_replay_with_what_their_tensors_hold() -> Result {
         let captured = capture.capture(step)?;
         for (number, want) in want.iter().enumerate() {
             write(number as u64)?;
-            // Work between replays takes other memory than the graph's, its workspace's too.
+            // Work between replays takes other memory than the graph's and its workspace's.
             step()?;
             let got = bits(&cuda, &captured.replay()?)?;
             assert!(got == *want, "{dtype}, replay {number}");
