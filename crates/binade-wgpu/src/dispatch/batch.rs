@@ -1,4 +1,5 @@
-//! What has been asked for and not yet sent: shaders and copies in order, with the parameters of all shaders in one buffer.
+//! Batch of shaders and copies that are requested and not yet submitted, in order, with the parameters of all shaders in one
+//! buffer.
 
 use super::{Bound, pipeline::Pipeline};
 use crate::{Error, Wgpu};
@@ -12,19 +13,19 @@ use wgpu::{
     ComputePassDescriptor, Device, SubmissionIndex,
 };
 
-/// Bytes from one shader's parameters to the next one's: what uniforms are aligned to on every device.
+/// Bytes from one shader's parameters to the next one's: the alignment of uniforms on every device.
 const SLOT: usize = 256;
 
-/// Shaders of one batch: enough that sending is cheap, few enough that the device begins early.
+/// Greatest number of shaders of one batch: enough that submitting is cheap, few enough that the device begins early.
 const MOST: usize = 256;
 
-/// Commands of any kind, copies among them.
+/// Greatest number of commands of any kind, copies among them.
 const MOST_COMMANDS: usize = 4 * MOST;
 
-/// Filled when the batch is sent off, with what to wait for.
+/// Submission to wait for, set when the batch is submitted.
 pub(crate) type Ticket = Arc<OnceLock<SubmissionIndex>>;
 
-/// A copy on the device. Offsets and bytes are multiples of 4.
+/// Copy on the device. Offsets and bytes are multiples of 4.
 #[derive(Debug)]
 pub(crate) struct Copy {
     pub(crate) from: wgpu::Buffer,
@@ -38,7 +39,7 @@ pub(crate) struct Copy {
 pub(super) enum Command {
     Dispatch {
         pipeline: Arc<Pipeline>,
-        /// Where its parameters begin.
+        /// Offset in bytes of the shader's parameters.
         params: u32,
         bound: Vec<Bound>,
         groups: u32,
@@ -49,7 +50,7 @@ pub(super) enum Command {
 pub(crate) struct Batch {
     commands: Vec<Command>,
     params: Vec<u8>,
-    /// Written once a batch, in front of it and behind the one before.
+    /// Parameters of all shaders, written once a batch, after the batch before.
     uniforms: wgpu::Buffer,
     ticket: Ticket,
 }
@@ -65,7 +66,7 @@ impl Batch {
         Self { commands: Vec::new(), params: Vec::new(), uniforms, ticket: Ticket::default() }
     }
 
-    /// Gives the offset of a shader's parameters.
+    /// Adds a shader's parameters, and returns their offset.
     pub(super) fn add_params(&mut self, params: &[u8]) -> u32 {
         let at = self.params.len();
         self.params.extend_from_slice(params);
@@ -89,7 +90,7 @@ impl Batch {
         self.params.len() >= SLOT * MOST || self.commands.len() >= MOST_COMMANDS
     }
 
-    /// Sends it off; another begins.
+    /// Submits the batch, and begins another.
     pub(super) fn submit(&mut self, wgpu: &Wgpu) -> Result<(), Error> {
         let (device, queue) = (&wgpu.inner.device, &wgpu.inner.queue);
         let commands = mem::take(&mut self.commands);
@@ -106,7 +107,7 @@ impl Batch {
         Ok(())
     }
 
-    /// Shaders that follow each other share a pass.
+    /// Encodes the commands. Consecutive shaders share a pass.
     fn encode(&self, device: &Device, encoder: &mut CommandEncoder, commands: &[Command]) {
         let is_copy = |command: &Command| matches!(command, Command::Copy(_));
         for run in commands.chunk_by(|a, b| is_copy(a) == is_copy(b)) {

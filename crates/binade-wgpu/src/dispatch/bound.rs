@@ -1,10 +1,11 @@
-//! What a shader is given of a buffer: a piece that begins where bindings may begin, and the place of the first element in it.
+//! Part of a buffer for a shader: it begins where bindings may begin, with the place of the first element in it.
 
 use crate::{Tensor, facts::ALIGNED, memory::Buffer};
 use std::ops::Range;
 use wgpu::BufferBinding;
 
-/// A piece of a buffer. Keeps the memory alive, not from being used by who comes next, which is behind in the queue.
+/// Part of a buffer. It keeps the memory alive, and does not keep the pool from reusing it: the next user comes later in the
+/// queue.
 #[derive(Debug)]
 pub(crate) struct Bound {
     memory: wgpu::Buffer,
@@ -13,17 +14,18 @@ pub(crate) struct Bound {
 }
 
 impl Bound {
-    /// The whole of a small buffer: state and findings.
+    /// Binds a whole small buffer, such as a state or a finding.
     pub(crate) fn whole(buffer: &Buffer) -> Self {
         let memory = buffer.memory().buffer.clone();
         Self { offset: 0, bytes: (buffer.bytes() as u64).next_multiple_of(4), memory }
     }
 
-    /// These elements, and how many come before the first of them in the piece. Of none, a piece with nothing in it.
+    /// Binds these elements. Also returns the number of elements in the binding before the first of them.
     pub(crate) fn elements(tensor: &Tensor, elements: Range<usize>) -> (Self, u32) {
         let memory = tensor.buffer().memory().buffer.clone();
         if elements.is_empty() {
-            // Something has to be bound, and no elements may begin at the buffer's end: its first bytes, which nobody reads.
+            // Something must be bound, and no binding may begin at the buffer's end: it is the first bytes, which no shader
+            // reads.
             return (Self { memory, offset: 0, bytes: ALIGNED }, 0);
         }
         let (begin, each) = (tensor.range().start, tensor.dtype().bytes());
@@ -41,11 +43,11 @@ impl Bound {
     }
 }
 
-/// Elements of one binding that shaders count in 32 bits, with room for the step of a grid.
+/// Greatest number of elements of one binding: shaders count in 32 bits, with room for the step of a grid.
 pub(crate) const MOST_ELEMENTS: usize = 1 << 30;
 
-/// Parts of so many elements, none of which needs a larger binding than `most_bytes` for elements of `each` bytes, the widest
-/// among them. All but the last end where bindings of any element type may begin.
+/// Divides `elements` into parts that need no binding above `most_bytes` for elements of `each` bytes, the widest of the
+/// operands. All parts but the last end where bindings of any element type may begin.
 pub(crate) fn parts(
     elements: usize,
     each: usize,

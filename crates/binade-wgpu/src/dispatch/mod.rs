@@ -1,4 +1,4 @@
-//! Putting shaders and copies in a batch, and sending the batch off.
+//! Dispatch of shaders and copies into a batch, and its submission.
 
 mod batch;
 mod bound;
@@ -20,25 +20,25 @@ pub(crate) const THREADS: usize = 256;
 /// Elements that an invocation takes at a time, as the shaders' `GROUP`.
 pub(crate) const GROUP: usize = 4;
 
-/// Groups beyond which a grid strides. A GPU is full by then, and drivers on a CPU grow slow beyond it.
+/// Number of groups beyond which a grid strides. A GPU is full by then, and drivers on a CPU grow slow beyond it.
 const MOST_GROUPS: usize = 1024;
 
-/// Groups of a grid that strides over so many pieces of work, one for each invocation at a time.
+/// Returns the groups of a grid that strides over `pieces` of work, one for each invocation at a time.
 pub(crate) fn groups(pieces: usize) -> u32 {
     groups_of(pieces.div_ceil(THREADS))
 }
 
-/// Groups of a grid that strides over so many pieces of work, one for each group at a time.
+/// Returns the groups of a grid that strides over `pieces` of work, one for each group at a time.
 pub(crate) fn groups_of(pieces: usize) -> u32 {
     u32::try_from(pieces.clamp(1, MOST_GROUPS)).unwrap_or(1)
 }
 
 impl Wgpu {
-    /// Puts a shader in the batch. `bound` are what it reads and writes, in the order of its bindings.
+    /// Puts a shader in the batch. `bound` are the buffers that it reads and writes, in the order of its bindings.
     ///
     /// # Panics
     ///
-    /// Where parameters or bindings are not as many as the shader takes: a mistake of this crate's.
+    /// If parameters or bindings do not match the shader's: a bug of this crate.
     pub(crate) fn dispatch(
         &self,
         shader: &'static Shader,
@@ -58,7 +58,7 @@ impl Wgpu {
         if batch.is_full() { self.send_off(&mut batch) } else { Ok(()) }
     }
 
-    /// Puts a copy in the batch.
+    /// Puts a copy in the batch, and returns its ticket.
     pub(crate) fn put_copy(&self, copy: Copy) -> Result<Ticket, Error> {
         self.inner.health.check()?;
         let mut batch = self.batch();
@@ -70,7 +70,7 @@ impl Wgpu {
         Ok(ticket)
     }
 
-    /// Sends off what has been asked for; nobody waits.
+    /// Submits the batch without waiting.
     pub(crate) fn submit(&self) -> Result<(), Error> {
         self.inner.health.check()?;
         self.send_off(&mut self.batch())
@@ -84,7 +84,7 @@ impl Wgpu {
         // Memory that comes back from now on may be used by the next batch.
         self.inner.pool.state.fetch_add(1, Ordering::AcqRel);
         self.inner.counters.submit();
-        // Results that were promised are not there: nothing on the device can be relied on from here.
+        // Results that were promised are missing: from here on nothing on the device can be relied on.
         sent.map_err(|error| self.inner.health.end(error))?;
         self.inner.health.check()
     }

@@ -1,4 +1,4 @@
-//! Shaders that are compiled, when they are dispatched for the first time.
+//! Pipelines: shaders, compiled when they are dispatched for the first time.
 
 use crate::{
     Error, Wgpu,
@@ -16,7 +16,7 @@ use wgpu::{
     ShaderSource, ShaderStages,
 };
 
-/// A compiled entry.
+/// Compiled shader entry.
 #[derive(Debug)]
 pub(crate) struct Pipeline {
     pub(super) shader: &'static Shader,
@@ -24,7 +24,7 @@ pub(crate) struct Pipeline {
     pub(super) compiled: ComputePipeline,
 }
 
-/// By entry; modules by their file.
+/// Cache of pipelines by entry, and of modules by file.
 #[derive(Debug, Default)]
 pub(crate) struct Pipelines {
     compiled: Mutex<Compiled>,
@@ -37,16 +37,16 @@ struct Compiled {
 }
 
 impl Wgpu {
-    /// Compiles every shader, which would be done when each is dispatched for the first time. Gives their number.
+    /// Compiles every shader, instead of each at its first dispatch. Returns their number.
     ///
     /// # Errors
     ///
-    /// What the driver says of one that it does not take.
+    /// The driver's error for a shader that it refuses.
     pub fn compile(&self) -> Result<usize, Error> {
         shaders::all().map(|shader| self.pipeline(shader).map(|_| 1)).sum()
     }
 
-    /// The entry's pipeline, compiled if this is the first time that somebody asks.
+    /// Returns the entry's pipeline, compiled on first use.
     pub(super) fn pipeline(&self, shader: &'static Shader) -> Result<Arc<Pipeline>, Error> {
         let compiled = &self.inner.pipelines.compiled;
         let mut compiled = compiled.lock().unwrap_or_else(PoisonError::into_inner);

@@ -1,4 +1,4 @@
-//! Buffers that the host can read, which go round: what is copied there is waited for only when somebody reads it.
+//! Ring of buffers that the host can read. A copy into one is waited for only when it is read.
 
 use std::{
     fmt,
@@ -9,13 +9,13 @@ use std::{
 };
 use wgpu::{BufferAsyncError, MapMode};
 
-/// The most bytes of one that is kept.
+/// Greatest size in bytes of a buffer that is kept.
 const KEPT: u64 = 4 << 20;
 
-/// A buffer that the host can read; it goes back to its ring when it is dropped.
+/// Buffer that the host can read. It returns to its ring when dropped.
 pub(crate) struct Staging {
     memory: wgpu::Buffer,
-    /// Whether the host reads it, or has asked to: the device must not be given it then.
+    /// True if the host reads it, or has requested to: the device must not use it then.
     is_mapped: AtomicBool,
     ring: Arc<Ring>,
 }
@@ -29,7 +29,7 @@ impl Staging {
         &self.memory
     }
 
-    /// Asks for it to be read by the host, once what is copied there has come.
+    /// Requests that the host can read it, once the copy into it is done.
     pub(crate) fn map(&self, answer: impl FnOnce(Result<(), BufferAsyncError>) + Send + 'static) {
         self.is_mapped.store(true, Ordering::Release);
         self.memory.slice(..).map_async(MapMode::Read, answer);
@@ -38,7 +38,7 @@ impl Staging {
 
 impl Drop for Staging {
     fn drop(&mut self) {
-        // Also ends a read that nobody waits for any more.
+        // This also ends a read that nobody waits for any more.
         if *self.is_mapped.get_mut() {
             self.memory.unmap();
         }
@@ -54,14 +54,14 @@ impl fmt::Debug for Staging {
     }
 }
 
-/// Those that nobody holds. A copy into one may still be on its way: the next one comes behind it.
+/// Free buffers that the host can read. A copy into one may still be under way: the next one comes behind it.
 #[derive(Debug, Default)]
 pub(crate) struct Ring {
     slots: Mutex<Vec<wgpu::Buffer>>,
 }
 
 impl Ring {
-    /// One of exactly so many bytes.
+    /// Returns a free buffer of exactly `bytes`.
     pub(crate) fn take(self: &Arc<Self>, bytes: u64) -> Option<Staging> {
         let mut slots = self.lock();
         let place = slots.iter().position(|slot| slot.size() == bytes)?;

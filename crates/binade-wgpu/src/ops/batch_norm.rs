@@ -65,12 +65,12 @@ const BATCH_NORM_BACKWARD: Shader = Shader {
     ..BATCH_NORM_NUMBERS
 };
 
-/// A channel's numbers, as the shader's `numbers`, and which of them are moved into the running statistics.
+/// Numbers of each channel, as the shader's `numbers`, and below it the indices of those moved into the running statistics.
 const NUMBERS: usize = 3;
 const MEAN: u32 = 0;
 const VAR: u32 = 2;
 
-/// A channel's sums, as the shader's `third`.
+/// Sums of each channel, as the shader's `third`.
 const SUMS: usize = 2;
 
 impl BatchNorm for Wgpu {
@@ -119,17 +119,17 @@ impl BatchNorm for Wgpu {
     }
 }
 
-/// One normalisation, whose operands fit.
+/// One normalisation, whose operands have been checked.
 struct Layer<'a> {
     wgpu: &'a Wgpu,
     input: &'a Tensor,
     of: Channels,
-    /// Without the places where operands begin.
+    /// Parameters without the places where operands begin.
     params: structs::BatchNorm,
 }
 
 impl<'a> Layer<'a> {
-    /// Holds the operands to the contract.
+    /// Checks the operands against the contract.
     fn new(
         wgpu: &'a Wgpu,
         input: &'a Tensor,
@@ -159,18 +159,18 @@ impl<'a> Layer<'a> {
         Ok(Self { wgpu, input, of, params })
     }
 
-    /// The same parameters, to go through the channels in vectors of f32.
+    /// Returns the parameters for a pass over the channels, in vectors of f32.
     fn by_channel(&self) -> Result<structs::BatchNorm, Error> {
         let dtype = code("batch_norm", DType::F32)?;
         Ok(structs::BatchNorm { len: self.params.channels, dtype, ..self.params })
     }
 
-    /// So many f32 for each channel.
+    /// Allocates `each` f32 for each channel, unset.
     fn by_channel_unset(&self, each: usize) -> Result<Tensor, Error> {
         self.wgpu.unset(DType::F32, &[self.of.count, each])
     }
 
-    /// Mean, `1 / √(var + eps)` and biased variance of each channel of the batch.
+    /// Computes mean, `1 / √(var + eps)` and biased variance of each channel of the batch.
     fn numbers(&self) -> Result<Tensor, Error> {
         let result = self.by_channel_unset(NUMBERS)?;
         let operands = [(self.input, Role::A), (&result, Role::Own)];
@@ -178,7 +178,7 @@ impl<'a> Layer<'a> {
         Ok(result)
     }
 
-    /// The same of the running statistics.
+    /// Computes these numbers from the running statistics.
     fn running_numbers(&self, running: &RunningStats<Tensor>) -> Result<Tensor, Error> {
         let result = self.by_channel_unset(NUMBERS)?;
         let operands = [(&running.mean, Role::A), (&running.var, Role::B), (&result, Role::Own)];
@@ -201,7 +201,7 @@ impl<'a> Layer<'a> {
         Ok(result)
     }
 
-    /// The running statistics with the batch in them, whose variance is the unbiased one.
+    /// Returns the running statistics moved by the batch, whose variance counts as the unbiased one.
     fn moved(
         &self,
         running: &RunningStats<Tensor>,
@@ -246,7 +246,7 @@ impl<'a> Layer<'a> {
         Ok(NormGrads { input, weight: vector(0)?, bias: vector(1)? })
     }
 
-    /// One of each channel's sums, rounded to the parameters' element type.
+    /// Returns one of each channel's sums, rounded to the parameters' element type.
     fn sums_as(&self, dtype: DType, sums: &Tensor, number: u32) -> Result<Tensor, Error> {
         let result = self.wgpu.unset(dtype, &[self.of.count])?;
         let params = structs::BatchNorm { number, ..self.by_channel()? };
@@ -256,12 +256,12 @@ impl<'a> Layer<'a> {
         Ok(result)
     }
 
-    /// Groups of a grid that has a team for each channel.
+    /// Returns the groups of a grid with a team for each channel.
     fn teams(&self) -> u32 {
         groups(self.of.count * team(self.of.samples()))
     }
 
-    /// Dispatches it for whole operands, unless there is nothing to go through.
+    /// Dispatches a shader on whole operands, unless there are no elements.
     fn dispatch(
         &self,
         shader: &'static Shader,

@@ -1,4 +1,4 @@
-//! A vector added along the channel axis.
+//! Sum of a tensor and a vector along the channel axis.
 
 use crate::{
     Error, Tensor, Wgpu,
@@ -29,7 +29,7 @@ const CHANNEL_SUMS: Shader =
 /// Samples of a channel that one invocation adds up, as the shader's.
 pub(super) const PART: usize = 64;
 
-/// A tensor as its channels see it: [outer, channels, inner].
+/// Tensor seen by its channels: [outer, channels, inner].
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Channels {
     pub(super) outer: usize,
@@ -38,7 +38,7 @@ pub(super) struct Channels {
 }
 
 impl Channels {
-    /// `shape` with `axis` as the channels.
+    /// Describes `shape` with `axis` as the channels.
     pub(super) fn of(shape: &[usize], axis: usize) -> Self {
         Self {
             outer: shape[..axis].iter().product(),
@@ -47,7 +47,7 @@ impl Channels {
         }
     }
 
-    /// Elements that each channel has.
+    /// Returns the number of elements of each channel.
     pub(super) fn samples(self) -> usize {
         self.outer * self.inner
     }
@@ -88,13 +88,13 @@ impl BiasAdd for Wgpu {
     }
 }
 
-/// A tensor that has a channel axis, as its channels see it.
+/// Describes a tensor that has a channel axis.
 fn channels(shape: &[usize]) -> Channels {
     Channels::of(shape, shape::channels(shape).unwrap_or_default())
 }
 
 impl Wgpu {
-    /// The sum over each channel's elements, in f32 and rounded once, as a vector of `to`.
+    /// Returns the sum over each channel's elements, in f32 and rounded once, as a vector of `to`.
     pub(super) fn channel_sums(
         &self,
         values: &Tensor,
@@ -116,7 +116,7 @@ impl Wgpu {
         }
     }
 
-    /// `[parts, channels]`, or `[channels]` of one part.
+    /// Returns the sums as `[parts, channels]`, or as `[channels]` if there is one part.
     fn sums_of_parts(
         &self,
         values: &Tensor,

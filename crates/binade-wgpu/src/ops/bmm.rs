@@ -1,4 +1,4 @@
-//! A batch of matrix products.
+//! Batch of matrix products.
 
 use crate::{Error, Tensor, Wgpu, shaders::Shader};
 use binade_core::Op;

@@ -58,7 +58,7 @@ impl Conv2d for Wgpu {
 }
 
 impl Wgpu {
-    /// `Wᵀ·grad`, f32 until each pixel has been summed up.
+    /// Computes `Wᵀ·grad`, in f32 until each pixel has been summed up.
     fn conv2d_input(
         &self,
         grad: &Tensor,
@@ -75,7 +75,7 @@ impl Wgpu {
         self.pixels(&columns, &layer.of, input.shape(), input.dtype())
     }
 
-    /// `Σ grad·columnsᵀ` over the images.
+    /// Computes `Σ grad·columnsᵀ` over the images.
     fn conv2d_weight(
         &self,
         grad: &Tensor,
@@ -94,14 +94,14 @@ impl Wgpu {
     }
 }
 
-/// One convolution.
+/// Geometry of one convolution.
 struct Layer {
     of: Geometry,
     outputs: usize,
 }
 
 impl Layer {
-    /// Of operands whose shapes were found to fit, and the shape of their result.
+    /// Describes operands that have been checked, and whose result has this shape.
     fn new(input: &Tensor, weight: &Tensor, shape: &[usize], config: Conv2dConfig) -> Self {
         let plane = |shape: &[usize]| [shape[2], shape[3]];
         let (images, channels) = (shape[0], input.shape()[1]);
@@ -110,7 +110,7 @@ impl Layer {
         Self { of, outputs: shape[1] }
     }
 
-    /// Windows of one pixel, which make `[outputs, images · windows]` of results.
+    /// Returns the geometry of one-pixel windows over the results, which make `[outputs, images · windows]` of them.
     fn by_output(&self) -> Geometry {
         let image = [1, self.of.windows()];
         let (kernel, output, config) = ([1, 1], image, Conv2dConfig::default());

@@ -94,7 +94,7 @@ impl CrossEntropy for Wgpu {
     }
 }
 
-/// Everything that can be told without looking at the labels.
+/// Checks everything that does not depend on the labels' values.
 fn check(logits: &Tensor, labels: &Tensor) -> Result<DType, Error> {
     shape::cross_entropy(logits.shape(), labels.shape())?;
     let dtype = operands::float(Op::CROSS_ENTROPY, &[logits])?;

@@ -1,4 +1,4 @@
-//! Zeroes elements at random and scales the rest.
+//! Dropout: zeroes elements at random and scales the rest.
 
 use crate::{
     Error, Tensor, Wgpu,
@@ -25,7 +25,7 @@ const DROPOUT: Shader = Shader {
 };
 
 impl Dropout for Wgpu {
-    /// The key is read on the device, when the shader runs.
+    /// Reads the key on the device, when the shader runs.
     fn dropout(&self, input: &Tensor, key: &Tensor, p: f32) -> Result<Tensor, Error> {
         let shape = shape::dropout(input.shape(), key.shape(), p)?;
         let dtype = operands::float(Op::DROPOUT, &[input])?;

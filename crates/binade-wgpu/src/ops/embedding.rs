@@ -1,4 +1,4 @@
-//! Rows of a table, by index.
+//! Rows of a table by index.
 
 use crate::{
     Error, Tensor, Wgpu,

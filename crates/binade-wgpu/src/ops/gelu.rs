@@ -1,4 +1,4 @@
-//! The Gaussian error linear unit.
+//! Gaussian error linear unit.
 
 use super::pointwise::{MAP, PARAMS, ZIP};
 use crate::{Error, Tensor, Wgpu, shaders::Shader};

@@ -1,4 +1,4 @@
-//! Products of matrices, transposed or not, one or a batch, with a bias or without.
+//! Matrix products, transposed or not, one or a batch, with a bias or without.
 
 #![expect(
     clippy::many_single_char_names,
@@ -32,28 +32,28 @@ const MATMUL: Shader = Shader {
 /// Rows and columns of a tile, as the shader's.
 const TILE: usize = 64;
 
-/// The matrices of an operand, in elements of its tensor.
+/// Matrices of an operand, with strides in elements of its tensor.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Matrices<'a> {
     tensor: &'a Tensor,
     row: usize,
     column: usize,
-    /// From one matrix to the next.
+    /// Elements from one matrix to the next.
     step: usize,
 }
 
 impl<'a> Matrices<'a> {
-    /// One after the other, row-major.
+    /// Describes contiguous row-major matrices, one after the other.
     pub(super) fn dense(tensor: &'a Tensor, rows: usize, columns: usize) -> Self {
         Self { tensor, row: columns, column: 1, step: rows * columns }
     }
 
-    /// Side by side in one row-major matrix.
+    /// Describes matrices side by side in one row-major matrix.
     pub(super) fn beside(tensor: &'a Tensor, count: usize, columns: usize) -> Self {
         Self { tensor, row: count * columns, column: 1, step: columns }
     }
 
-    /// The same of all products.
+    /// Makes all products use the first matrix.
     pub(super) fn shared(self) -> Self {
         Self { step: 0, ..self }
     }
@@ -68,7 +68,7 @@ impl<'a> Matrices<'a> {
     }
 }
 
-/// What is added to each product.
+/// Bias added to each product.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Bias<'a> {
     None,
@@ -76,21 +76,21 @@ pub(super) enum Bias<'a> {
     OfRows(&'a Tensor),
 }
 
-/// `C = A·B + bias` for `batch` products of `m`, `k` and `n`. A's element type is all operands'; C's rows are `row` apart.
+/// Products `C = A·B + bias`, `batch` of them. All operands have A's element type.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Gemm<'a> {
     pub(super) a: Matrices<'a>,
     pub(super) b: Matrices<'a>,
     pub(super) bias: Bias<'a>,
-    /// M, K, N.
+    /// Extents M, K, N.
     pub(super) extents: [usize; 3],
     pub(super) batch: usize,
-    /// Whether the products are to lie side by side in one matrix.
+    /// True if the products are to lie side by side in one matrix.
     pub(super) beside: bool,
 }
 
 impl Wgpu {
-    /// The products, in this shape and element type.
+    /// Computes the products, in this shape and element type.
     pub(super) fn gemm(
         &self,
         gemm: &Gemm<'_>,
@@ -98,7 +98,7 @@ impl Wgpu {
         to: DType,
     ) -> Result<Tensor, Error> {
         let [.., n] = gemm.extents;
-        // Rows of halves begin at whole words where their length is even; others are rounded in a pass of their own.
+        // Rows of halves begin at whole words if their length is even; others are rounded in a pass of their own.
         let has_whole_words = to == DType::F32 || n.is_multiple_of(2);
         let result = self.unset(if has_whole_words { to } else { DType::F32 }, shape)?;
         if result.is_empty() {
@@ -114,7 +114,7 @@ impl Wgpu {
         let (b, b_start) = self.whole(gemm.b.tensor)?;
         let (output, _) = self.whole(to)?;
         let (kind, bias) = match gemm.bias {
-            // Something has to be bound.
+            // Something must be bound.
             Bias::None => (0, gemm.a.tensor),
             Bias::OfColumns(bias) => (1, bias),
             Bias::OfRows(bias) => (2, bias),

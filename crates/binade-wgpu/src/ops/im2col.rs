@@ -25,7 +25,7 @@ const CONV2D_COLUMNS: Shader = Shader {
 };
 const CONV2D_PIXELS: Shader = Shader { name: "conv2d_pixels", ..CONV2D_COLUMNS };
 
-/// A batch of equal convolutions.
+/// Batch of equal convolutions.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Geometry {
     pub(super) images: usize,
@@ -37,12 +37,12 @@ pub(super) struct Geometry {
 }
 
 impl Geometry {
-    /// Elements of one window: rows of the matrix.
+    /// Returns the number of elements of one window: rows of the matrix.
     pub(super) fn taps(&self) -> usize {
         self.channels * self.kernel[0] * self.kernel[1]
     }
 
-    /// Windows of one image.
+    /// Returns the number of windows of one image.
     pub(super) fn windows(&self) -> usize {
         self.output[0] * self.output[1]
     }
@@ -65,13 +65,13 @@ impl Geometry {
 }
 
 impl Wgpu {
-    /// The windows of images as `[taps, images · windows]`.
+    /// Returns the windows of images as `[taps, images · windows]`.
     pub(super) fn columns(&self, input: &Tensor, of: &Geometry) -> Result<Tensor, Error> {
         let result = self.unset(input.dtype(), &[of.taps(), of.images * of.windows()])?;
         self.moved(&CONV2D_COLUMNS, input, of, result)
     }
 
-    /// Each pixel's sum over the windows that it lies in, from f32 `[taps, images · windows]`.
+    /// Sums each pixel over the windows that contain it, from f32 `[taps, images · windows]`.
     pub(super) fn pixels(
         &self,
         matrix: &Tensor,

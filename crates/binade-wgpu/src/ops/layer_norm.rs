@@ -130,7 +130,7 @@ impl LayerNorm for Wgpu {
     }
 }
 
-/// Without the places where operands begin.
+/// Returns the parameters without the places where operands begin.
 fn params(input: &Tensor, weight: &Tensor, eps: f32) -> Result<structs::Rows, Error> {
     let rows = Rows::of(input);
     Ok(structs::Rows {
@@ -143,7 +143,7 @@ fn params(input: &Tensor, weight: &Tensor, eps: f32) -> Result<structs::Rows, Er
 }
 
 impl Wgpu {
-    /// Mean and `1 / √(var + eps)` of each row.
+    /// Computes mean and `1 / √(var + eps)` of each row.
     fn stats_of_rows(&self, input: &Tensor, eps: f32) -> Result<Tensor, Error> {
         let rows = Rows::of(input);
         let result = self.unset(DType::F32, &[rows.count, 2])?;
@@ -153,7 +153,7 @@ impl Wgpu {
         Ok(result)
     }
 
-    /// Dispatches it for whole operands.
+    /// Dispatches a shader on whole operands.
     fn norm(
         &self,
         shader: &'static Shader,

@@ -1,4 +1,4 @@
-//! A linear layer with the rectified linear unit behind it: one after the other.
+//! Linear layer with the rectified linear unit behind it: two shaders, one after the other.
 
 use crate::{Wgpu, shaders::Shader};
 use binade_ops::LinearRelu;

@@ -1,4 +1,4 @@
-//! The logarithm of softmax.
+//! Logarithm of softmax.
 
 use super::rows::{EACH, EACH2, NUMBERS, PARAMS};
 use crate::{Error, Tensor, Wgpu, shaders::Shader};

@@ -28,7 +28,7 @@ impl MatMul for Wgpu {
     }
 }
 
-/// How many pairs of matrices there are, and M, K and N of each, of operands whose shapes were found to fit.
+/// Returns the number of pairs of matrices, and M, K and N of each, of operands that have been checked.
 fn extents(a: &Tensor, b: &Tensor) -> [usize; 4] {
     match (a.shape(), b.shape()) {
         ([lead @ .., m, k], [.., n]) => [lead.iter().product(), *m, *k, *n],
@@ -37,7 +37,7 @@ fn extents(a: &Tensor, b: &Tensor) -> [usize; 4] {
 }
 
 impl Wgpu {
-    /// `A·B` for each pair of matrices.
+    /// Computes `A·B` for each pair of matrices.
     pub(super) fn products(
         &self,
         a: &Tensor,
@@ -53,7 +53,7 @@ impl Wgpu {
         self.gemm(&gemm, shape, dtype)
     }
 
-    /// `grad·Bᵀ` and `Aᵀ·grad` for each pair.
+    /// Computes `grad·Bᵀ` and `Aᵀ·grad` for each pair.
     pub(super) fn gradients_of_products(
         &self,
         grad: &Tensor,

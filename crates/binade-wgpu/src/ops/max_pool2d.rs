@@ -1,4 +1,4 @@
-//! The largest element of each window.
+//! Largest element of each window.
 
 use crate::{
     Error, Tensor, Wgpu,
@@ -68,7 +68,7 @@ impl MaxPool2d for Wgpu {
     }
 }
 
-/// Of images and results `[N, C, H, W]`.
+/// Returns the parameters of images and results `[N, C, H, W]`.
 fn params(
     to: &Tensor,
     starts: [u32; 2],

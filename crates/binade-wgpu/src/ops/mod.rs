@@ -1,7 +1,7 @@
-//! The operations, a file each, named as in `binade-ops`, with the shaders they dispatch.
+//! Operations, a file each, named as in `binade-ops`, with the shaders they dispatch.
 //!
-//! Each checks its operands by the rules that all devices share, makes the result's memory, and puts a shader in the batch.
-//! None waits for the device.
+//! Each checks its operands by the rules that all devices share, allocates the result, and puts a shader in the batch. None waits
+//! for the device.
 
 mod gemm;
 mod im2col;
@@ -17,7 +17,7 @@ macro_rules! operations {
     ({} $($trait:ident $file:ident $methods:tt)*) => {
         $(mod $file;)*
 
-        /// The shaders of each operation, and of modules that several operations share.
+        /// Shaders of each operation, and of modules that several operations share.
         pub(crate) const SHADERS: &[&[&Shader]] = &[$($file::SHADERS,)* gemm::SHADERS, im2col::SHADERS,];
     };
 }

@@ -52,7 +52,7 @@ impl MseLoss for Wgpu {
 }
 
 impl Wgpu {
-    /// `2·(x − y)·grad / count`.
+    /// Computes `2·(x − y)·grad / count`.
     fn towards(&self, grad: &Tensor, x: &Tensor, y: &Tensor) -> Result<Tensor, Error> {
         let result = self.unset(x.dtype(), x.shape())?;
         let (dtype, divisor) = (code("mse_loss", x.dtype())?, divisor(x.len()));

@@ -1,4 +1,4 @@
-//! What operations ask of their operands: type and shape as everywhere, and memory of the handle that is asked.
+//! Checks of operands: type and shape as on every device, and memory of this handle.
 
 use crate::{
     Error, Tensor, Wgpu, WgpuError,
@@ -14,8 +14,8 @@ impl Wgpu {
         Ok((bound, 2 * start))
     }
 
-    /// All of a tensor as one binding, and the place of its first element, for shaders that go through it in another order than
-    /// that of memory.
+    /// Binds all of a tensor at once, for shaders that read it in another order than memory's. Also returns the place of its
+    /// first element.
     pub(super) fn whole(&self, tensor: &Tensor) -> Result<(Bound, u32), Error> {
         let most = self.facts().most_binding_bytes;
         // The first element may lie just before the next place where bindings may begin.
@@ -29,7 +29,7 @@ impl Wgpu {
     }
 }
 
-/// These elements of one operand or two, and how many come before the first.
+/// Binds these elements of one operand or two. Also returns the number of elements before the first in each binding.
 pub(super) fn pieces(operands: &[&Tensor], elements: &Range<usize>) -> (Vec<Bound>, [u32; 2]) {
     let mut starts = [0; 2];
     let mut bound = Vec::with_capacity(operands.len() + 4);

@@ -1,4 +1,4 @@
-//! Element by element: operands of one shape and type, and a result like them.
+//! Element-by-element shaders: operands of one shape and type, and a result like them.
 
 use super::operands::pieces;
 use crate::{
@@ -19,14 +19,14 @@ use binade_ops::{operands, shape};
 /// Bytes of the parameters.
 pub(super) const PARAMS: usize = size_of::<structs::Pointwise>();
 
-/// `a` and the output.
+/// Bindings of `a` and the output.
 pub(super) const MAP: &[(u32, Access)] = &[(1, Read), (3, Write)];
 
-/// `a`, `b` and the output.
+/// Bindings of `a`, `b` and the output.
 pub(super) const ZIP: &[(u32, Access)] = &[(1, Read), (2, Read), (3, Write)];
 
 impl Wgpu {
-    /// What `shader` makes of each element.
+    /// Applies `shader` to each element.
     pub(super) fn map(&self, op: Op, shader: &'static Shader, x: &Tensor) -> Result<Tensor, Error> {
         self.has_made_all(&[x])?;
         let dtype = operands::float(op, &[x])?;
@@ -35,7 +35,7 @@ impl Wgpu {
         Ok(result)
     }
 
-    /// What `shader` makes of each pair of elements.
+    /// Applies `shader` to each pair of elements.
     pub(super) fn zip(
         &self,
         op: Op,
@@ -51,7 +51,7 @@ impl Wgpu {
         Ok(result)
     }
 
-    /// Dispatches it for one operand or two and a result that are all as long, in parts where a binding does not hold them.
+    /// Dispatches a shader for one operand or two and a result of one length, in parts that a binding holds.
     fn each(
         &self,
         shader: &'static Shader,

@@ -1,4 +1,4 @@
-//! The rectified linear unit.
+//! Rectified linear unit.
 
 use super::pointwise::{MAP, PARAMS, ZIP};
 use crate::{Error, Tensor, Wgpu, shaders::Shader};

@@ -1,4 +1,4 @@
-//! The same elements under another shape.
+//! Reshaping: equal elements under another shape.
 
 use crate::{Error, Tensor, Wgpu, shaders::Shader};
 use binade_gpu::Driver;

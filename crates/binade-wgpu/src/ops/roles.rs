@@ -1,29 +1,29 @@
-//! Operands that a normalisation takes whole, each with what it is to the shader.
+//! Operands that a normalisation binds whole, each with its role in the shader.
 
 use crate::{Error, Tensor, Wgpu, dispatch::Bound};
 
-/// What an operand is to the shader, which says where the place of its first element goes.
+/// Role of an operand in the shader, which decides the parameter for the place of its first element.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Role {
     A,
     B,
     Weight,
     Bias,
-    /// What begins with its binding.
+    /// Operand that begins with its binding.
     Own,
 }
 
-/// Places of first elements in their bindings; 0 of what is not there.
+/// Places of first elements in their bindings; 0 for a missing operand.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Starts {
-    /// Of A and B.
+    /// Places of A and B.
     pub(super) operands: [u32; 2],
     pub(super) weight: u32,
     pub(super) bias: u32,
 }
 
 impl Wgpu {
-    /// All of each operand, in order, and where those begin that have a role.
+    /// Binds all of each operand, in order. Also returns the first places of those that have a role.
     pub(super) fn whole_by_role(
         &self,
         operands: &[(&Tensor, Role)],

@@ -1,4 +1,4 @@
-//! What works on the rows of the last axis: two numbers for each row first, then the elements one by one.
+//! Shaders on the rows of the last axis: first two numbers for each row, then the elements one by one.
 
 use super::operands::pieces;
 use crate::{
@@ -21,23 +21,23 @@ use std::ops::Range;
 /// Bytes of the parameters.
 pub(super) const PARAMS: usize = size_of::<structs::Rows>();
 
-/// What finds the rows' numbers takes one operand or two, and leaves the numbers.
+/// Bindings of shaders that compute the rows' numbers, of one operand and, below it, of two.
 pub(super) const NUMBERS: &[(u32, Access)] = &[(1, Read), (3, Write)];
 pub(super) const NUMBERS2: &[(u32, Access)] = &[(1, Read), (2, Read), (3, Write)];
 
-/// What goes through the elements takes the numbers last.
+/// Bindings of shaders that go through the elements; the numbers come last.
 pub(super) const EACH: &[(u32, Access)] = &[(1, Read), (3, Write), (4, Read)];
 pub(super) const EACH2: &[(u32, Access)] = &[(1, Read), (2, Read), (3, Write), (4, Read)];
 
 /// Elements of a row that one invocation takes before another helps.
 const SHARE: usize = 8;
 
-/// Invocations that share so many elements: a power of two.
+/// Returns the number of invocations that share `elements`: a power of two.
 pub(super) fn team(elements: usize) -> usize {
     elements.div_ceil(SHARE).next_power_of_two().min(THREADS)
 }
 
-/// A tensor as the rows of its last axis.
+/// Tensor as the rows of its last axis.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Rows {
     pub(super) count: usize,
@@ -45,26 +45,26 @@ pub(super) struct Rows {
 }
 
 impl Rows {
-    /// Of a tensor that is no scalar.
+    /// Describes a tensor; a scalar is one row of one element.
     pub(super) fn of(tensor: &Tensor) -> Self {
         let (width, lead) =
             tensor.shape().split_last().map_or((1, &[][..]), |(w, lead)| (*w, lead));
         Self { count: lead.iter().product(), width }
     }
 
-    /// Invocations that share a row: what follows from the width alone, so that sums do as well.
+    /// Returns the number of invocations that share a row. It follows from the width alone, and so do the sums' bits.
     pub(super) fn team(self) -> usize {
         team(self.width)
     }
 
-    /// As the shaders have it, of a part of the rows.
+    /// Returns the parameters for a part of the rows.
     pub(super) fn params(self, rows: &Range<usize>) -> structs::Rows {
         let (first, rows) = (count(rows.start), count(rows.len()));
         let (width, team) = (count(self.width), count(self.team()));
         structs::Rows { first, count: rows, width, team, ..structs::Rows::default() }
     }
 
-    /// Parts of so many rows, none of which needs a larger binding than there is; an error where one row does.
+    /// Divides the rows into parts that need no larger binding than `most_bytes`. One row that needs more is an error.
     pub(super) fn parts(
         self,
         each: usize,
@@ -83,7 +83,7 @@ impl Rows {
 }
 
 impl Wgpu {
-    /// What `numbers` and then `each` make of operands of one shape, in that shape and their element type.
+    /// Applies `numbers` and then `each` to operands of one shape. The result has that shape and their element type.
     pub(super) fn by_row(
         &self,
         op: Op,
@@ -100,14 +100,14 @@ impl Wgpu {
         if result.is_empty() {
             return Ok(result);
         }
-        // Besides the operands it has the numbers.
+        // It binds operands, and the numbers as its last.
         let of_numbers = operands.get(..numbers.bindings.len() - 1).unwrap_or(operands);
         let numbers = self.numbers_of_rows(numbers, of_numbers)?;
         self.each_of_rows(each, operands, &result, &numbers)?;
         Ok(result)
     }
 
-    /// Two numbers for each row, `[rows, 2]`.
+    /// Computes two numbers for each row, `[rows, 2]`.
     pub(super) fn numbers_of_rows(
         &self,
         shader: &'static Shader,

@@ -1,4 +1,4 @@
-//! The hyperbolic tangent.
+//! Hyperbolic tangent.
 
 use super::pointwise::{MAP, PARAMS, ZIP};
 use crate::{Error, Tensor, Wgpu, shaders::Shader};

@@ -17,13 +17,13 @@ use binade_ops::{Fill, shape};
 /// Bytes of the parameters.
 pub(super) const PARAMS: usize = size_of::<structs::Total>();
 
-/// Elements of a chunk, and the invocations that add it up, as the shader's.
+/// Elements of a chunk, and below it the invocations that add it up, as the shader's.
 const CHUNK: usize = 256;
 const TEAM: usize = 16;
 
 impl Wgpu {
-    /// The f32 scalar that `shader` makes of operands of one element type and shape, over `divisor`; `of_nothing` where there
-    /// are no elements.
+    /// Returns the f32 scalar that `shader` computes of operands of one element type and shape, over `divisor`; `of_nothing` if
+    /// there are no elements.
     pub(super) fn total(
         &self,
         shader: &'static Shader,
@@ -42,7 +42,7 @@ impl Wgpu {
         sums.reshape(&[])
     }
 
-    /// A sum for each chunk; where there is one, over the divisor.
+    /// Returns a sum for each chunk, over the divisor if there is one chunk.
     fn sums_of_chunks(
         &self,
         shader: &'static Shader,
@@ -64,7 +64,7 @@ impl Wgpu {
         Ok(result)
     }
 
-    /// A tensor whose elements are all a scalar's gradient over `divisor`.
+    /// Returns a tensor whose elements are all a scalar's gradient over `divisor`.
     pub(super) fn spread(
         &self,
         grad: &Tensor,
@@ -87,7 +87,7 @@ impl Wgpu {
     }
 }
 
-/// A count as a divisor.
+/// Returns a count as a divisor.
 #[expect(clippy::cast_precision_loss, reason = "one rounding of 2^-25, of counts beyond 2^24")]
 pub(super) fn divisor(count: usize) -> f32 {
     count as f32

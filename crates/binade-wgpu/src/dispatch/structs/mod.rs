@@ -1,4 +1,4 @@
-//! The shaders' parameters, as their `Params`, and what the device keeps, as `shaders/lib/state.wgsl` has it. A test compares the
+//! Parameters of shaders, laid out as their `Params`, and the device's state, as in `shaders/lib/state.wgsl`. A test compares the
 //! parameters' sizes with the composed shaders'.
 
 mod operations;
@@ -13,7 +13,7 @@ use crate::Error;
 use binade_core::DType;
 use bytemuck::{Pod, Zeroable};
 
-/// Of `pointwise.wgsl`.
+/// Parameters of `pointwise.wgsl`.
 #[derive(Clone, Copy, Debug, Pod, Zeroable)]
 #[repr(C)]
 pub(crate) struct Pointwise {
@@ -22,7 +22,7 @@ pub(crate) struct Pointwise {
     pub(crate) starts: [u32; 2],
 }
 
-/// Of `fill.wgsl`.
+/// Parameters of `fill.wgsl`.
 #[derive(Clone, Copy, Debug, Pod, Zeroable)]
 #[repr(C)]
 pub(crate) struct Fill {
@@ -31,7 +31,7 @@ pub(crate) struct Fill {
     pub(crate) value: u32,
 }
 
-/// Of `cast.wgsl`.
+/// Parameters of `cast.wgsl`.
 #[derive(Clone, Copy, Debug, Pod, Zeroable)]
 #[repr(C)]
 pub(crate) struct Cast {
@@ -42,7 +42,7 @@ pub(crate) struct Cast {
     pub(crate) saturates: u32,
 }
 
-/// Of `cast_stochastic`.
+/// Parameters of `cast_stochastic`.
 #[derive(Clone, Copy, Debug, Pod, Zeroable)]
 #[repr(C)]
 pub(crate) struct CastStochastic {
@@ -67,7 +67,7 @@ pub(crate) struct OwedBits {
     pub(crate) squares: u64,
 }
 
-/// Of `scale.wgsl`.
+/// Parameters of `scale.wgsl`.
 #[derive(Clone, Copy, Debug, Pod, Zeroable)]
 #[repr(C)]
 pub(crate) struct Times {
@@ -77,14 +77,14 @@ pub(crate) struct Times {
     pub(crate) is_inverse: u32,
 }
 
-/// Of `merge.wgsl`.
+/// Parameters of `merge.wgsl`.
 #[derive(Clone, Copy, Debug, Pod, Zeroable)]
 #[repr(C)]
 pub(crate) struct Merge {
     pub(crate) all: u32,
 }
 
-/// Of `scale_update.wgsl`: a `LossScale`, and how many findings there are.
+/// Parameters of `scale_update.wgsl`: a `LossScale`, and the number of findings.
 #[derive(Clone, Copy, Debug, Pod, Zeroable)]
 #[repr(C)]
 pub(crate) struct Update {
@@ -106,7 +106,7 @@ pub(crate) struct Update {
     pub(crate) pad: u32,
 }
 
-/// Of `unscale.wgsl`.
+/// Parameters of `unscale.wgsl`.
 #[derive(Clone, Copy, Debug, Pod, Zeroable)]
 #[repr(C)]
 pub(crate) struct Unscale {
@@ -120,14 +120,14 @@ pub(crate) struct Unscale {
     pub(crate) before: u32,
 }
 
-/// Of `unscale_join`.
+/// Parameters of `unscale_join`.
 #[derive(Clone, Copy, Debug, Pod, Zeroable)]
 #[repr(C)]
 pub(crate) struct Join {
     pub(crate) count: u32,
 }
 
-/// Of `clip.wgsl`.
+/// Parameters of `clip.wgsl`.
 #[derive(Clone, Copy, Debug, Pod, Zeroable)]
 #[repr(C)]
 pub(crate) struct Clip {
@@ -135,7 +135,7 @@ pub(crate) struct Clip {
     pub(crate) most: f32,
 }
 
-/// Of `clip_group`.
+/// Parameters of `clip_group`.
 #[derive(Clone, Copy, Debug, Pod, Zeroable)]
 #[repr(C)]
 pub(crate) struct ClipOfGroup {
@@ -145,7 +145,7 @@ pub(crate) struct ClipOfGroup {
     pub(crate) place: u32,
 }
 
-/// Of `materialise.wgsl`.
+/// Parameters of `materialise.wgsl`.
 #[derive(Clone, Copy, Debug, Pod, Zeroable)]
 #[repr(C)]
 pub(crate) struct Materialise {
@@ -157,10 +157,10 @@ pub(crate) struct Materialise {
     pub(crate) limit: f32,
 }
 
-/// `NONE` of `materialise.wgsl`: a gradient that no group's factor multiplies.
+/// Constant `NONE` of `materialise.wgsl`: a gradient that no group's factor multiplies.
 pub(crate) const NO_GROUP: u32 = u32::MAX;
 
-/// Of `accumulate.wgsl`.
+/// Parameters of `accumulate.wgsl`.
 #[derive(Clone, Copy, Debug, Pod, Zeroable)]
 #[repr(C)]
 pub(crate) struct Accumulate {
@@ -172,7 +172,7 @@ pub(crate) struct Accumulate {
     pub(crate) there: u32,
 }
 
-/// Of `prepare.wgsl`: how many parameters.
+/// Parameters of `prepare.wgsl`: the number of parameters of the model.
 #[derive(Clone, Copy, Debug, Pod, Zeroable)]
 #[repr(C)]
 pub(crate) struct Prepare {
@@ -221,7 +221,7 @@ pub(crate) struct AppliedRow {
 /// Bytes of `Move` of `moves.wgsl`.
 pub(crate) const MOVE: usize = 52;
 
-/// Of `step.wgsl`.
+/// Parameters of `step.wgsl`.
 #[derive(Clone, Copy, Debug, Pod, Zeroable)]
 #[repr(C)]
 pub(crate) struct Step {
@@ -237,7 +237,7 @@ pub(crate) struct Step {
     pub(crate) counts: u32,
 }
 
-/// Of `scaled.wgsl`.
+/// Parameters of `scaled.wgsl`.
 #[derive(Clone, Copy, Debug, Pod, Zeroable)]
 #[repr(C)]
 pub(crate) struct Scaled {
@@ -250,7 +250,7 @@ pub(crate) struct Scaled {
 /// Bytes of `Partial` of `lib/chunks.wgsl`.
 pub(crate) const PARTIAL: usize = 40;
 
-/// Elements that one `Partial` is of, as its `CHUNK`.
+/// Elements that one `Partial` covers, as its `CHUNK`.
 pub(crate) const CHUNK: usize = 16384;
 
 const _: () = {
@@ -259,7 +259,7 @@ const _: () = {
     assert!(size_of::<AppliedRow>() == 16);
 };
 
-/// The number that shaders know an element type by; `what` cannot be done with any other.
+/// Returns the code of an element type in shaders. Other types are refused for the operation `what`.
 pub(crate) fn code(what: &'static str, dtype: DType) -> Result<u32, Error> {
     match dtype {
         DType::BF16 => Ok(0),
@@ -269,7 +269,7 @@ pub(crate) fn code(what: &'static str, dtype: DType) -> Result<u32, Error> {
     }
 }
 
-/// The same of what can be stored and cast, the eight-bit types among them.
+/// Returns the code of an element type that can be stored and cast, the eight-bit types among them.
 pub(crate) fn stored_code(what: &'static str, dtype: DType) -> Result<u32, Error> {
     match dtype {
         DType::E4M3 => Ok(3),
@@ -278,12 +278,12 @@ pub(crate) fn stored_code(what: &'static str, dtype: DType) -> Result<u32, Error
     }
 }
 
-/// The lower and the upper half, in the order of WGSL's pairs.
+/// Returns the lower and the upper half, in the order of WGSL's pairs.
 pub(crate) fn halves(value: u64) -> [u32; 2] {
     bytemuck::cast(value.to_le_bytes())
 }
 
-/// A count of elements or words of one part, which has fewer than 2^32.
+/// Returns a count of elements or words of one part, which has fewer than 2^32.
 pub(crate) fn count(elements: usize) -> u32 {
     u32::try_from(elements).unwrap_or(u32::MAX)
 }

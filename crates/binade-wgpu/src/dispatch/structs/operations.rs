@@ -1,8 +1,8 @@
-//! Of the operations with a shape of their own: sums, channels, rows, tables, products, windows.
+//! Parameters of operations with a shape of their own: sums, channels, rows, tables, products, windows.
 
 use bytemuck::{Pod, Zeroable};
 
-/// Of `total.wgsl`.
+/// Parameters of `total.wgsl`.
 #[derive(Clone, Copy, Debug, Pod, Zeroable)]
 #[repr(C)]
 pub(crate) struct Total {
@@ -13,7 +13,7 @@ pub(crate) struct Total {
     pub(crate) divisor: f32,
 }
 
-/// Of `bias_add.wgsl`.
+/// Parameters of `bias_add.wgsl`.
 #[derive(Clone, Copy, Debug, Pod, Zeroable)]
 #[repr(C)]
 pub(crate) struct Channels {
@@ -27,7 +27,7 @@ pub(crate) struct Channels {
     pub(crate) to: u32,
 }
 
-/// Of `rows.wgsl`.
+/// Parameters of `rows.wgsl`.
 #[derive(Clone, Copy, Debug, Default, Pod, Zeroable)]
 #[repr(C)]
 pub(crate) struct Rows {
@@ -48,7 +48,7 @@ pub(crate) struct Rows {
     pub(crate) eps: f32,
 }
 
-/// Of `batch_norm.wgsl`.
+/// Parameters of `batch_norm.wgsl`.
 #[derive(Clone, Copy, Debug, Default, Pod, Zeroable)]
 #[repr(C)]
 pub(crate) struct BatchNorm {
@@ -69,7 +69,7 @@ pub(crate) struct BatchNorm {
     pub(crate) kept: f32,
 }
 
-/// Of `embedding.wgsl`.
+/// Parameters of `embedding.wgsl`.
 #[derive(Clone, Copy, Debug, Pod, Zeroable)]
 #[repr(C)]
 pub(crate) struct Embedding {
@@ -83,7 +83,7 @@ pub(crate) struct Embedding {
     pub(crate) indices_start: u32,
 }
 
-/// Of `dropout.wgsl`.
+/// Parameters of `dropout.wgsl`.
 #[derive(Clone, Copy, Debug, Pod, Zeroable)]
 #[repr(C)]
 pub(crate) struct Dropout {
@@ -96,7 +96,7 @@ pub(crate) struct Dropout {
     pub(crate) factor: f32,
 }
 
-/// Of `matmul.wgsl`.
+/// Parameters of `matmul.wgsl`.
 #[derive(Clone, Copy, Debug, Pod, Zeroable)]
 #[repr(C)]
 pub(crate) struct Product {
@@ -114,7 +114,7 @@ pub(crate) struct Product {
     pub(crate) bias_start: u32,
 }
 
-/// Of an operand of `matmul.wgsl`: elements before the first, and to the next row, column and matrix.
+/// Strides of an operand of `matmul.wgsl`: elements before the first, and to the next row, column and matrix.
 #[derive(Clone, Copy, Debug, Pod, Zeroable)]
 #[repr(C)]
 pub(crate) struct Strides {
@@ -124,7 +124,7 @@ pub(crate) struct Strides {
     pub(crate) step: u32,
 }
 
-/// Of `conv2d.wgsl`; extents are rows and columns.
+/// Parameters of `conv2d.wgsl`; extents are rows and columns.
 #[derive(Clone, Copy, Debug, Pod, Zeroable)]
 #[repr(C)]
 pub(crate) struct Convolution {
@@ -141,7 +141,7 @@ pub(crate) struct Convolution {
     pub(crate) padding: [u32; 2],
 }
 
-/// Of `max_pool2d.wgsl`; extents are rows and columns.
+/// Parameters of `max_pool2d.wgsl`; extents are rows and columns.
 #[derive(Clone, Copy, Debug, Pod, Zeroable)]
 #[repr(C)]
 pub(crate) struct Pool {
