@@ -1,4 +1,4 @@
-//! Trains a classifier on ndarray's arrays, whose element type is a type parameter: of bf16, f16 and f32.
+//! Trains a classifier on ndarray's arrays, whose element type is a type parameter: bf16, f16 and f32.
 
 use binade::grad_scaler::LossScale;
 use binade_example_your_own_tensor::{Result, digits, static_mlp::train, table};

@@ -1,4 +1,4 @@
-//! A network of burn's, trained by burn's `AdamW` in f32, f16 and bf16: `Views` and a `Scaler` are all that is added.
+//! Network of burn's, trained by burn's `AdamW` in f32, f16 and bf16, with `Views` and a `Scaler` added.
 
 use binade_burn::{Burn, BurnOptimizer, BurnTensor, Views, require_dtype};
 use binade_core::DType;
@@ -10,13 +10,13 @@ use std::error::Error;
 
 const STEPS: usize = 300;
 
-/// The loss in `f32`, whatever the model computes in.
+/// Returns the loss in `f32`; the model computes in `dtype`.
 fn loss(model: &Mlp, batch: &Batch, dtype: FloatDType) -> Tensor<1> {
     let out = model.forward(batch.inputs.clone().cast(dtype)).cast(FloatDType::F32);
     (out - batch.targets.clone()).powi_scalar(2).mean()
 }
 
-/// Trains, and gives a row of the table.
+/// Trains, and returns a row of the table.
 fn train(dtype: DType, rule: LossScale) -> Result<String, Box<dyn Error>> {
     let device = Device::flex().autodiff();
     device.seed(42);
@@ -47,7 +47,7 @@ fn train(dtype: DType, rule: LossScale) -> Result<String, Box<dyn Error>> {
 fn main() -> Result<(), Box<dyn Error>> {
     println!("type       loss  skipped  final scale");
     println!("{}", train(DType::F32, LossScale::none())?);
-    // From 2^24, so that the search for a scale can be seen; the default is 2^16.
+    // The scale starts at 2^24, so that the search for one can be seen; the default is 2^16.
     println!("{}", train(DType::F16, LossScale::dynamic().with_init_scale(16_777_216.0)?)?);
     println!("{}", train(DType::BF16, LossScale::none())?);
     Ok(())

@@ -1,30 +1,30 @@
-//! A small network of burn's and something to fit, as a user would have them: nothing in here knows of Binade.
+//! Small network of burn's, and data to fit, as a user would have them. Nothing in here knows of Binade.
 
 use burn::module::Module;
 use burn::nn::{Linear, LinearConfig};
 use burn::tensor::{Device, Tensor, activation};
 
-/// Numbers in and out of a network.
+/// Inputs and targets of a network.
 #[derive(Clone, Debug)]
 pub struct Batch {
-    /// A row for each example.
+    /// Inputs, a row for each example.
     pub inputs: Tensor<2>,
-    /// What each row should give.
+    /// Targets, a row for each example.
     pub targets: Tensor<2>,
 }
 
-/// 16 numbers in, 32 hidden, one out.
+/// Network of 16 inputs, 32 hidden units and one output.
 #[derive(Module, Debug)]
 pub struct Mlp {
     fc1: Linear,
     fc2: Linear,
 }
 
-/// Numbers that an example has.
+/// Number of inputs of an example.
 const WIDTH: usize = 16;
 
 impl Mlp {
-    /// Weights drawn from the device's generator: seed it for the same ones.
+    /// Creates a network with weights drawn from the device's generator; seed it for the same ones.
     pub fn new(device: &Device) -> Self {
         Self {
             fc1: LinearConfig::new(WIDTH, 32).init(device),
@@ -32,13 +32,13 @@ impl Mlp {
         }
     }
 
-    /// In whatever type the parameters are seen in, which `x` must have.
+    /// Computes the output in the type of the parameters, which `x` must have.
     pub fn forward(&self, x: Tensor<2>) -> Tensor<2> {
         self.fc2.forward(activation::gelu(self.fc1.forward(x)))
     }
 }
 
-/// 128 examples of `sin(3·x0) + x1·x2`, of numbers in [-1, 1), the same in every run.
+/// Returns 128 examples of `sin(3·x0) + x1·x2`, with inputs in [-1, 1), the same in every run.
 pub fn batch(device: &Device) -> Batch {
     let mut draw = uniform(12345);
     let rows: Vec<[f32; WIDTH]> = (0..128).map(|_| std::array::from_fn(|_| draw())).collect();
@@ -50,7 +50,8 @@ pub fn batch(device: &Device) -> Batch {
     Batch { inputs: column(rows.as_flattened(), WIDTH), targets: column(&targets, 1) }
 }
 
-/// Marsaglia's xorshift64, its highest 16 bits at a time ("Xorshift RNGs", Journal of Statistical Software 8, 2003).
+/// Returns Marsaglia's generator xorshift64, its highest 16 bits at a time ("Xorshift RNGs", Journal of Statistical Software 8,
+/// 2003).
 fn uniform(mut state: u64) -> impl FnMut() -> f32 {
     move || {
         state ^= state << 13;

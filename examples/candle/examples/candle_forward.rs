@@ -1,4 +1,4 @@
-//! Casts in the forward pass, by policy: the `Var`s stay in `f32`, products run in sixteen bits, the loss in `f32`.
+//! Recipe of casts in the forward pass, by policy: the `Var`s stay in `f32`, products run in sixteen bits, the loss in `f32`.
 
 use binade::prelude::*;
 use binade_candle::{Candle, backward, ops, params};

@@ -1,4 +1,4 @@
-//! Half `Var`s with `f32` masters: the model is candle's own code, built once, and sees every step.
+//! Recipe of half `Var`s with `f32` masters: the model is candle's own code, built once, and sees every step.
 
 use binade::prelude::*;
 use binade_candle::{Candle, backward, candle_dtype, params, var_builder};
@@ -9,7 +9,7 @@ use candle_core::Module;
 pub(crate) fn train(dtype: DType) -> Result<Trained> {
     let task = Task::new(candle_core::DType::F32)?;
     let model = Model::new(params(&task.map));
-    // Masters of the `f32` values, and then `Var`s in the low type.
+    // Masters are taken from the `f32` values before the `Var`s are cast to the low type.
     let mut amp = initialize(Candle, model, UpdateRule::adamw(RATE), OptLevel::O2.with(dtype))?;
     let mlp = Mlp::new(&var_builder(&amp.optimizer.params))?;
     let x = task.x.to_dtype(candle_dtype(dtype)?)?;

@@ -1,4 +1,4 @@
-//! A casting `VarBuilder` and one of candle's own optimizers: the `Var`s are the masters, the model is a view of them.
+//! Recipe of a casting `VarBuilder` and one of candle's own optimizers: the `Var`s are the masters, the model is a view of them.
 
 use binade::grad_scaler::LossScale;
 use binade::prelude::*;
@@ -19,7 +19,7 @@ pub(crate) fn train(dtype: DType) -> Result<Trained> {
 
     let mut trained = Trained::start(&params)?;
     for _ in 0..STEPS {
-        // Built anew: a view does not follow the `Var`s.
+        // The model is built anew, since a view does not follow the `Var`s.
         let mlp = Mlp::new(&casting_var_builder(&task.map, low, &Device::Cpu))?;
         let output = mlp.forward(&task.x.to_dtype(low)?)?.to_dtype(candle_core::DType::F32)?;
         let loss = candle_nn::loss::mse(&output, &task.y)?;

@@ -1,11 +1,11 @@
-//! candle alone: `Var`s of the type, candle's `AdamW` over them, no scale and no masters.
+//! Training by candle alone: `Var`s of the type, candle's `AdamW` over them, no scale and no masters.
 
 use crate::{Mlp, RATE, Result, STEPS, Task, Trained};
 use binade_candle::params;
 use candle_core::{DType, Device, Module};
 use candle_nn::{AdamW, Optimizer, ParamsAdamW, VarBuilder};
 
-/// The run that every recipe stands beside; the loss is computed in `f32`.
+/// Trains without Binade, for comparison with every recipe; the loss is computed in `f32`.
 ///
 /// # Errors
 ///

@@ -11,11 +11,11 @@ pub use mlp::Mlp;
 pub use table::{Row, print};
 pub use task::{Task, Trained};
 
-/// What every recipe returns: its numbers, or whatever went wrong, in the words of whoever noticed.
+/// Result of every recipe. The error is that of the library that noticed it.
 pub type Result<T> = std::result::Result<T, Box<dyn std::error::Error + Send + Sync>>;
 
-/// Steps of a run.
+/// Number of steps of a run.
 pub const STEPS: usize = 200;
 
-/// The learning rate: a twentieth of the distance between neighbours in `bf16` at the weights' size.
+/// Learning rate: a twentieth of the distance between neighbours in `bf16` at the weights' size.
 pub const RATE: f64 = 1e-4;

@@ -1,9 +1,9 @@
-//! The model: two of candle's linear layers, as they are.
+//! Model of two of candle's linear layers.
 
 use candle_core::{Module, Result, Tensor};
 use candle_nn::{Linear, VarBuilder};
 
-/// A layer of gelu between two linear ones.
+/// Two linear layers with gelu between.
 #[derive(Clone, Debug)]
 pub struct Mlp {
     first: Linear,
@@ -11,11 +11,11 @@ pub struct Mlp {
 }
 
 impl Mlp {
-    /// Numbers a point has.
+    /// Number of inputs of a point.
     pub const INPUTS: usize = 8;
     const HIDDEN: usize = 32;
 
-    /// The model over the builder's tensors.
+    /// Creates the model over the builder's tensors.
     ///
     /// # Errors
     ///

@@ -1,18 +1,18 @@
-//! One table a recipe: `f32`, candle alone in sixteen bits, and the recipe in the same.
+//! Table of a recipe: `f32`, candle alone in sixteen bits, and the recipe in sixteen bits.
 
 use crate::{Result, STEPS, Trained, alone};
 use binade::prelude::DType;
 
-/// One run.
+/// Row of the table: one run.
 #[derive(Clone, Debug)]
 pub struct Row {
-    /// The type, and who trained.
+    /// Element type and trainer of the run.
     pub how: String,
-    /// What came of it.
+    /// Result of the run.
     pub trained: Trained,
 }
 
-/// Trains by `recipe` in `bf16` and `f16`, candle alone beside it, and prints what came of each.
+/// Trains by `recipe` in `bf16` and `f16`, and by candle alone for comparison, and prints each result.
 ///
 /// # Errors
 ///

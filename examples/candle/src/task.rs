@@ -1,25 +1,25 @@
-//! What all runs learn, where they begin, and what is kept of each.
+//! Task of all runs, with the weights they begin with, and the result of a run.
 
 use crate::{Mlp, Result};
 use binade::prelude::*;
 use candle_core::{DType as Type, Device, Tensor};
 use candle_nn::{VarBuilder, VarMap};
 
-/// Points, what a model is to make of them, and the `Var`s it begins with: the same in every run.
+/// Points with their targets, and the first `Var`s: the same in every run.
 #[expect(missing_debug_implementations, reason = "candle's VarMap has none")]
 pub struct Task {
-    /// One point a row, in `f32`.
+    /// Points, one a row, in `f32`.
     pub x: Tensor,
-    /// One value a row, in `f32`.
+    /// Targets, one value a row, in `f32`.
     pub y: Tensor,
-    /// The model's `Var`s, in the type that was asked for.
+    /// `Var`s of the model, in the type that was asked for.
     pub map: VarMap,
 }
 
 const POINTS: usize = 32;
 
 impl Task {
-    /// The task, with `Var`s in `dtype`.
+    /// Creates the task, with `Var`s in `dtype`.
     ///
     /// # Errors
     ///
@@ -37,7 +37,7 @@ impl Task {
     }
 }
 
-/// Biases of 0, and weights between 1/4 and 1/2 of either sign: where a step of 1e-4 is lost in `bf16`.
+/// Returns biases of 0, and weights between 1/4 and 1/2 of either sign, so that a step of 1e-4 is lost in `bf16`.
 fn start(dtype: Type, draw: &mut Draw) -> Result<VarMap> {
     let map = VarMap::new();
     Mlp::new(&VarBuilder::from_varmap(&map, dtype, &Device::Cpu))?;
@@ -50,7 +50,7 @@ fn start(dtype: Type, draw: &mut Draw) -> Result<VarMap> {
     Ok(map)
 }
 
-/// A generator of Marsaglia's xorshift family (13, 7, 17): the same numbers everywhere.
+/// Generator of Marsaglia's xorshift family (13, 7, 17): the same numbers on every machine.
 struct Draw(u64);
 
 impl Draw {
@@ -68,22 +68,22 @@ impl Draw {
     }
 }
 
-/// A run under way, and what is kept of it.
+/// Record of a run.
 #[derive(Clone, Debug, Default)]
 pub struct Trained {
-    /// The loss of every step's forward pass.
+    /// Loss of every step's forward pass.
     pub losses: Vec<f32>,
-    /// Steps that an overflow cost.
+    /// Number of steps skipped for an overflow.
     pub skipped: usize,
-    /// The scale after the last step; `None` where nothing was scaled.
+    /// Scale after the last step; `None` if nothing was scaled.
     pub scale: Option<f32>,
-    /// The share of weights that are other than at the start.
+    /// Share of weights that differ from the start.
     pub moved: f64,
     start: Vec<f32>,
 }
 
 impl Trained {
-    /// A run that begins with these parameters.
+    /// Creates the record of a run that begins with these parameters.
     ///
     /// # Errors
     ///
@@ -92,7 +92,7 @@ impl Trained {
         Ok(Self { start: weights(params)?, ..Self::default() })
     }
 
-    /// Takes down a step.
+    /// Records a step.
     ///
     /// # Errors
     ///
@@ -108,7 +108,7 @@ impl Trained {
         Ok(())
     }
 
-    /// The run, with these parameters at its end.
+    /// Ends the record with these parameters.
     ///
     /// # Errors
     ///
@@ -120,13 +120,13 @@ impl Trained {
         Ok(self)
     }
 
-    /// The loss of the last forward pass; NaN if there was none.
+    /// Returns the loss of the last forward pass; NaN if there was none.
     pub fn last(&self) -> f32 {
         self.losses.last().copied().unwrap_or(f32::NAN)
     }
 }
 
-/// All weights, without the biases.
+/// Returns all weights, without the biases.
 fn weights(params: &[Named<Tensor>]) -> Result<Vec<f32>> {
     let mut weights = Vec::new();
     for param in params.iter().filter(|param| param.name.ends_with("weight")) {

@@ -1,4 +1,4 @@
-//! What the pages claim, of all three alike.
+//! Claims of the pages, checked for all three recipes.
 
 use binade::prelude::DType;
 use binade_example_candle::{Result, Trained, alone};

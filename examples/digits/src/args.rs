@@ -1,4 +1,4 @@
-//! The command line.
+//! Arguments of the command line.
 
 use crate::parse;
 use binade::OptLevel;
@@ -17,13 +17,13 @@ pub struct Args {
     /// The low type; both if left out (at O3 f16 alone). O0 has none.
     #[arg(long, value_name = "TYPE")]
     pub dtype: Option<LowType>,
-    /// Where to train.
+    /// Device to train on.
     #[arg(long, default_value = "cpu")]
     pub device: DeviceKind,
-    /// What to train.
+    /// Model to train.
     #[arg(long, default_value = "cnn")]
     pub model: ModelKind,
-    /// How to train it.
+    /// Update rule to train it by.
     #[arg(long, default_value = "adamw", value_name = "RULE")]
     pub optimizer: OptimizerKind,
     /// Trains on MNIST, or on a set in its format, from this folder, in place of the embedded digits. Its names are
@@ -52,7 +52,7 @@ pub struct Args {
     /// Clips gradients to this L2 norm.
     #[arg(long, value_name = "X", allow_negative_numbers = true, value_parser = parse::clip_norm)]
     pub clip_norm: Option<f32>,
-    /// How the loss scale moves where the level scales (O1 and O2 in f16): a library's rule, with its own numbers.
+    /// Loss-scale rule at levels that scale (O1 and O2 in f16): a library's rule, with its own numbers.
     #[arg(long, value_name = "RULE", value_parser = parse::loss_scale())]
     pub loss_scale: Option<LossScale>,
     /// The first loss scale where the level scales (O1 and O2 in f16); the rule's own, or 2^16, if left out.
@@ -95,12 +95,12 @@ Examples:
   digits --level O2 --dtype f16 --checkpoint run.safetensors --resume    and resumed
   digits --init-scale 2^24 --json runs.json  a scale that has to come down, and every step's scale";
 
-/// One level, or all.
+/// Level asked for.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Levels {
-    /// O0 to O3.
+    /// Levels O0 to O3.
     All,
-    /// This one.
+    /// One level.
     One(OptLevel),
 }
 
@@ -117,7 +117,7 @@ impl std::str::FromStr for Levels {
     }
 }
 
-/// The low type.
+/// Low type of a run.
 #[derive(Clone, Copy, Debug, Eq, PartialEq, ValueEnum)]
 pub enum LowType {
     /// bfloat16.
@@ -135,7 +135,7 @@ impl From<LowType> for DType {
     }
 }
 
-/// Where to train.
+/// Device to train on.
 #[derive(Clone, Copy, Debug, Eq, PartialEq, ValueEnum)]
 pub enum DeviceKind {
     /// The CPU reference.
@@ -149,13 +149,13 @@ pub enum DeviceKind {
 }
 
 impl DeviceKind {
-    /// As the command line has it.
+    /// Returns the name as the command line has it.
     pub fn name(self) -> String {
         self.to_possible_value().map_or_else(String::new, |value| value.get_name().to_owned())
     }
 }
 
-/// What to train.
+/// Model to train.
 #[derive(Clone, Copy, Debug, Eq, PartialEq, ValueEnum)]
 pub enum ModelKind {
     /// Three linear layers.
@@ -164,7 +164,7 @@ pub enum ModelKind {
     Cnn,
 }
 
-/// How to train it.
+/// Update rule to train the model by.
 #[derive(Clone, Copy, Debug, Eq, PartialEq, ValueEnum)]
 pub enum OptimizerKind {
     /// Stochastic gradient descent with momentum 0.9.

@@ -1,4 +1,4 @@
-//! The books of a run: losses, skips, scales, bytes.
+//! Record of a run while it trains: losses, skips, scales, bytes.
 
 use crate::args::Args;
 use crate::config::Setting;
@@ -36,7 +36,7 @@ impl Book {
         self.attempted += 1;
     }
 
-    /// The number of the step that is under way, from 1.
+    /// Returns the number of the current step, from 1.
     pub(crate) fn attempted(&self) -> u64 {
         self.attempted
     }
@@ -45,7 +45,7 @@ impl Book {
         self.activations_peak = self.activations_peak.max(bytes);
     }
 
-    /// What became of a step.
+    /// Records the outcome of a step.
     pub(crate) fn enter(&mut self, step: &Step) {
         self.scale.push(step.report().scale.factor());
         match step {
@@ -58,7 +58,7 @@ impl Book {
         }
     }
 
-    /// What the state at the end tells of a divergence that nobody watched.
+    /// Returns the state at a divergence that no resolved outcome reported.
     fn unseen_divergence(&self, state: &ScaleState) -> String {
         let (last, row, scale) = (self.attempted, state.bad_steps, state.factor());
         format!("step {last} skipped, {row} in a row; scale {scale}")
@@ -75,7 +75,8 @@ impl Book {
         bar.set_message(format!("loss {mean:.4}"));
     }
 
-    /// The run, accuracy and seconds left at 0, and its data unnamed. `state` is the scaler's at the end: what nobody watched is in it.
+    /// Returns the finished run, with accuracy and seconds at 0 and its data unnamed. `state` is the scaler's at the end, which
+    /// tells what unresolved outcomes did not.
     pub(crate) fn into_run(
         mut self,
         args: &Args,
@@ -119,7 +120,7 @@ impl Book {
     }
 }
 
-/// Losses by their bits: one may be NaN, which JSON does not have.
+/// Serialises losses by their bits: one may be NaN, which JSON does not have.
 mod bits {
     use serde::{Deserialize, Deserializer, Serialize, Serializer};
 

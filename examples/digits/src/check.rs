@@ -1,4 +1,4 @@
-//! What can only be told from several arguments together, before anything is trained.
+//! Checks of several arguments together, before anything is trained.
 
 use crate::args::{Args, DeviceKind, ModelKind};
 use crate::config;
@@ -9,70 +9,70 @@ use binade_cuda::Cuda;
 #[cfg(feature = "wgpu")]
 use binade_wgpu::Wgpu;
 
-/// Arguments that do not go together.
+/// Reason why arguments do not go together.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum ArgsError {
-    /// A device that this program was built without; its name is its feature's.
+    /// Device that this program was built without; its name is its feature's.
     #[error(
         "--device {0}: this program was built without it; run `cargo run --release --example digits --features {0} -- \
          --device {0}`, and the other arguments behind it"
     )]
     NotBuilt(String),
-    /// A device that cannot be opened.
+    /// CUDA device that cannot be opened.
     #[cfg(feature = "cuda")]
     #[error("--device cuda: {0}")]
     Cuda(#[from] binade_cuda::Error),
-    /// An adapter that is not there, or does not start.
+    /// Adapter that is missing, or does not start.
     #[cfg(feature = "wgpu")]
     #[error("--device wgpu: {0}")]
     Wgpu(#[from] binade_wgpu::Error),
-    /// A loss scale where no level has one that moves.
+    /// Loss scale without a level that has a dynamic one.
     #[error(
         "{flag}: no level asked for scales its loss; leave it out, or take --level O1 or O2 with --dtype f16"
     )]
     Unscaled {
-        /// Which argument.
+        /// Name of the argument.
         flag: &'static str,
     },
-    /// Micro-batches that would never be full.
+    /// Batch size that the images never fill.
     #[error("--batch {batch}: there are {images} images to train on; take 2 to {images}")]
     NoSuchBatch {
-        /// The size asked for.
+        /// Batch size asked for.
         batch: u32,
-        /// How many there are.
+        /// Number of training images.
         images: usize,
     },
-    /// Images of which the poolings leave nothing.
+    /// Images too small for the model's poolings.
     #[error(
         "--model cnn: images of {} by {} pixels are too small for its two poolings, which need {least} by {least}; take \
          --model mlp", size[0], size[1], least = model::LEAST
     )]
     TooSmall {
-        /// Height and width.
+        /// Height and width of the images.
         size: [usize; 2],
     },
-    /// One file for several runs.
+    /// One checkpoint file for several runs.
     #[error(
         "--checkpoint: {runs} runs are asked for, and a checkpoint is of one; take one with --level and --dtype, such as \
          --level O2 --dtype f16"
     )]
     SeveralRuns {
-        /// How many.
+        /// Number of runs.
         runs: usize,
     },
-    /// A step that will never come.
+    /// Step that a run never reaches.
     #[error(
         "--inject-overflow {step}: a run has {steps} steps; take 1 to {steps}, or more --epochs"
     )]
     NoSuchStep {
-        /// The step asked for.
+        /// Step asked for.
         step: u64,
-        /// How many there are.
+        /// Number of steps of a run.
         steps: u64,
     },
 }
 
-/// Refuses what would be ignored, or fail late, with these images to train on.
+/// Refuses arguments that would be ignored, or fail late, with these images to train on.
 ///
 /// # Errors
 ///
@@ -97,7 +97,7 @@ fn check_device(device: DeviceKind) -> Result<(), ArgsError> {
         DeviceKind::Cpu => Ok(()),
         #[cfg(feature = "deferred")]
         DeviceKind::Deferred => Ok(()),
-        // Opened and let go: a device that is not there is an error before anything else is done.
+        // Opened and dropped: a missing device is an error before anything else is done.
         #[cfg(feature = "cuda")]
         DeviceKind::Cuda => Cuda::open(0).map(drop).map_err(ArgsError::from),
         #[cfg(feature = "wgpu")]

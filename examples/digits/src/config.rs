@@ -1,4 +1,4 @@
-//! What the runs are: one for each level and low type asked for.
+//! Settings of the runs: one run for each level and low type asked for.
 
 use crate::args::{Args, Levels, OptimizerKind};
 use binade::core::DType;
@@ -9,10 +9,10 @@ use binade::{OptLevel, Properties};
 /// Good steps between doublings of the loss scale. torch's 2000 would never move it in a run of 675 steps.
 const GROWTH_INTERVAL: u32 = 100;
 
-/// A level in a low type.
+/// Level and its low type.
 pub type Setting = (OptLevel, DType);
 
-/// The runs asked for, in the order of the table.
+/// Returns the settings of the runs asked for, in the order of the table.
 pub fn settings(args: &Args) -> Vec<Setting> {
     let low = args.dtype.map(DType::from);
     let all = OptLevel::ALL
@@ -26,29 +26,29 @@ pub fn settings(args: &Args) -> Vec<Setting> {
     }
 }
 
-/// The level in a low type; O0 has none.
+/// Returns the level in a low type; O0 has none.
 fn in_type(level: OptLevel, low: DType) -> Setting {
     (level, if level == OptLevel::O0 { DType::F32 } else { low })
 }
 
-/// Whether the setting's loss scale moves.
+/// Returns true if the setting's loss scale is dynamic.
 pub fn is_scaled((level, dtype): Setting) -> bool {
     !level.with(dtype).loss_scale().is_fixed()
 }
 
-/// Micro-batches of an epoch. Normalisation needs two images: a rest of one waits for another epoch.
+/// Returns the number of micro-batches of an epoch. Normalisation needs two images: a rest of one waits for another epoch.
 pub fn batches(args: &Args, images: usize) -> usize {
     let batch = args.batch as usize;
     images / batch + usize::from(images % batch > 1)
 }
 
-/// Optimizer steps of a whole run.
+/// Returns the number of optimizer steps of a whole run.
 pub fn steps(args: &Args, images: usize) -> u64 {
     let windows = batches(args, images).div_ceil(args.accumulate as usize);
     windows as u64 * u64::from(args.epochs)
 }
 
-/// The low types that a level is shown in. O3 in f16 alone: what it loses is what the table is about.
+/// Returns the low types that a level is shown in. O3 has f16 alone: the table is about its losses.
 fn low_types(level: OptLevel) -> &'static [DType] {
     match level {
         OptLevel::O0 => &[DType::F32],
@@ -57,11 +57,11 @@ fn low_types(level: OptLevel) -> &'static [DType] {
     }
 }
 
-/// The level's properties, with the loss scale that the command line asks for where the level has one that moves.
+/// Returns the level's properties, with the loss scale of the command line if the level has a dynamic one.
 ///
 /// # Errors
 ///
-/// When the scale or the interval is none.
+/// If the scale or the interval is invalid.
 pub fn properties(args: &Args, (level, dtype): Setting) -> Result<Properties, LossScaleError> {
     let properties = level.with(dtype);
     if !is_scaled((level, dtype)) {
@@ -78,7 +78,7 @@ pub fn properties(args: &Args, (level, dtype): Setting) -> Result<Properties, Lo
     Ok(properties.with_loss_scale(rule))
 }
 
-/// The update rule that the command line asks for.
+/// Returns the update rule of the command line.
 pub fn rule(args: &Args) -> UpdateRule {
     match args.optimizer {
         OptimizerKind::Sgd => {
@@ -92,7 +92,7 @@ pub fn rule(args: &Args) -> UpdateRule {
     }
 }
 
-/// Adam as torch has it by default, but for the divisor.
+/// Returns AMSGrad with torch's defaults of Adam.
 fn amsgrad(lr: f64) -> UpdateRule {
     let (betas, eps) = ([0.9, 0.999], 1e-8);
     let (weight_decay, decoupled, amsgrad) = (0.0, false, true);

@@ -1,4 +1,4 @@
-//! Images to learn from and to be tested on: the embedded digits, or files of MNIST's format.
+//! Training and test images: the embedded digits, or files of MNIST's format.
 
 mod idx;
 mod mnist;
@@ -9,22 +9,22 @@ pub use binade_example_shared::data::{CLASSES, Digits, EmbeddedError, Images, So
 pub use idx::Fault;
 pub use mnist::MnistError;
 
-/// What is wrong with the data.
+/// Fault of the data.
 #[derive(Debug, thiserror::Error)]
 pub enum DataError {
-    /// With what the program carries.
+    /// Fault of the embedded data.
     #[error(transparent)]
     Embedded(#[from] EmbeddedError),
-    /// With the files of `--data`.
+    /// Fault of the files of `--data`.
     #[error(transparent)]
     Mnist(#[from] MnistError),
 }
 
-/// The files in `folder`, or else the embedded images split by `seed`.
+/// Loads the files in `folder`, or else the embedded images split by `seed`.
 ///
 /// # Errors
 ///
-/// When a file is missing or not what it should be.
+/// If a file is missing or malformed.
 pub fn load(folder: Option<&Path>, seed: u64) -> Result<Digits, DataError> {
     match folder {
         Some(folder) => Ok(mnist::load(folder)?),

@@ -1,8 +1,8 @@
-//! A digits classifier, trained at every opt level on real data.
+//! Digits classifier, trained at every opt level on real data.
 //!
-//! `cargo run --release --example digits` runs it on the digits that it carries, `-- --data DIR` on files of MNIST's
-//! format, which `../shared/data/README.md` tells of. [`session::run`] is what it does, [`train::run`] one run of it; the loop itself
-//! is in `trainer.rs`.
+//! `cargo run --release --example digits` trains it on embedded digits, `-- --data DIR` on files of MNIST's format, which
+//! `../shared/data/README.md` describes. [`session::run`] does all runs, [`train::run`] one of them; the training loop itself is
+//! in `trainer.rs`.
 
 pub mod args;
 mod book;

@@ -1,4 +1,4 @@
-//! The two models: their parameters, and what they compute.
+//! Two models, with their parameters and forward passes.
 
 use crate::args::ModelKind;
 use crate::data::CLASSES;
@@ -12,19 +12,19 @@ use binade_tape::{Device, TapeError, Var};
 
 type Outcome<D> = Result<Var<D>, TapeError<<D as Handle>::Error>>;
 
-/// What the models need a device for.
+/// Device that has what the models need.
 #[rustfmt::skip]
 pub trait Computes: Device + Upload + Reshape + Linear + Relu + Conv2d + BatchNorm + MaxPool2d {}
 
 impl<D: Device + Upload + Reshape + Linear + Relu + Conv2d + BatchNorm + MaxPool2d> Computes for D {}
 
 const CHANNELS: [usize; 3] = [1, 16, 32];
-/// Two poolings halve each side twice, rounded down.
+/// Factor by which two poolings reduce each side, rounded down.
 const POOLING: usize = 2 * 2;
-/// Pixels a side that the convolutional model needs, so that its poolings leave one.
+/// Least pixels a side for the convolutional model: one is left after its poolings.
 pub const LEAST: usize = POOLING;
 
-/// A model: which one, for images of which size, and the statistics that its normalisations have seen.
+/// Model of one kind, for images of one size, with the running statistics of its normalisations.
 #[derive(Debug)]
 pub struct Net<D: Computes> {
     kind: ModelKind,
@@ -33,12 +33,12 @@ pub struct Net<D: Computes> {
 }
 
 impl<D: Computes> Net<D> {
-    /// A model for images of `size`, height and width, that has seen none. For the convolutional one both are [`LEAST`]
-    /// or more.
+    /// Creates a model for images of `size`, height and width, with fresh running statistics. For the convolutional one both are
+    /// [`LEAST`] or more.
     ///
     /// # Errors
     ///
-    /// When the device fails.
+    /// If the device fails.
     pub fn new(kind: ModelKind, size: [usize; 2], device: &D) -> Result<Self, D::Error> {
         let channels = if kind == ModelKind::Cnn { &CHANNELS[1..] } else { &[] };
         let fresh = |&c: &usize| {
@@ -48,11 +48,11 @@ impl<D: Computes> Net<D> {
         Ok(Self { kind, size, running: channels.iter().map(fresh).collect::<Result<_, _>>()? })
     }
 
-    /// First parameters, as [`first::values`] has them, fixed by `seed`.
+    /// Returns first parameters, as [`first::values`] has them, fixed by `seed`.
     ///
     /// # Errors
     ///
-    /// When the device fails.
+    /// If the device fails.
     pub fn parameters(&self, device: &D, seed: u64) -> Result<Vec<Named<D::Tensor>>, D::Error> {
         let mut random = fastrand::Rng::with_seed(seed);
         let first = |(name, shape): (&str, Vec<usize>)| {
@@ -62,13 +62,13 @@ impl<D: Computes> Net<D> {
         layout(self.kind, self.size).into_iter().map(first).collect()
     }
 
-    /// Names of gains and offsets of normalisations.
+    /// Returns the names of gains and offsets of normalisations.
     pub fn norms(&self) -> Vec<&'static str> {
         let names = layout(self.kind, self.size).into_iter().map(|(name, _)| name);
         names.filter(|name| name.starts_with("norm")).collect()
     }
 
-    /// What its normalisations have seen, by name.
+    /// Returns the running statistics by name.
     pub fn statistics(&mut self) -> impl Iterator<Item = (String, &mut D::Tensor)> {
         self.running.iter_mut().enumerate().flat_map(|(index, seen)| {
             let RunningStats { mean, var } = seen;
@@ -76,13 +76,14 @@ impl<D: Computes> Net<D> {
         })
     }
 
-    /// Logits of a batch, [N, 10], from pixels, [N, height · width]. Training normalises by the batch, and remembers.
+    /// Computes logits of a batch, [N, 10], from pixels, [N, height · width]. Training normalises by the batch, and updates the
+    /// running statistics.
     ///
     /// # Errors
     ///
-    /// When the device or the policy refuses.
+    /// If the device or the policy refuses.
     pub fn forward(&mut self, p: &[Var<D>], pixels: &Var<D>, training: bool) -> Outcome<D> {
-        // The model's own type: what a level stores parameters in is what its first layer takes.
+        // Pixels are cast to the parameters' type, which a level chooses: the first layer takes it.
         let x = pixels.cast(p[0].dtype())?;
         match self.kind {
             ModelKind::Mlp => perceptron(p, &x),
@@ -100,7 +101,7 @@ impl<D: Computes> Net<D> {
         x.at("head").linear(&p[6], Some(&p[7]))
     }
 
-    /// Convolution, normalisation, rectifier, pooling.
+    /// Applies convolution, normalisation, rectifier and pooling.
     fn block(&mut self, index: usize, p: &[Var<D>], x: &Var<D>, training: bool) -> Outcome<D> {
         let same = Conv2dConfig { padding: [1, 1], ..Conv2dConfig::default() };
         let x = x.at(&format!("conv{index}")).conv2d(&p[0], None, same)?;
@@ -123,12 +124,12 @@ fn perceptron<D: Computes>(p: &[Var<D>], x: &Var<D>) -> Outcome<D> {
     x.at("head").linear(&p[4], Some(&p[5]))
 }
 
-/// What the poolings leave of an image.
+/// Returns the pixels that the poolings leave of an image.
 fn pooled(size: [usize; 2]) -> usize {
     size.iter().map(|side| side / POOLING).product()
 }
 
-/// Names and shapes, in the order that `forward` takes them.
+/// Returns names and shapes, in the order that `forward` takes them.
 fn layout(kind: ModelKind, size: [usize; 2]) -> Vec<(&'static str, Vec<usize>)> {
     let [input, first, second] = CHANNELS;
     match kind {

@@ -1,12 +1,12 @@
-//! What to notice in the table: one sentence made of its figures, and nothing that they do not bear out.
+//! Remarks on the table: sentences made of its figures alone.
 
 use crate::record::{Bytes, Run};
 
-/// Within this, a level keeps up: one point of accuracy.
+/// Difference in accuracy within which a level keeps up: one point.
 const POINT: f32 = 0.01;
 const WIDTH: usize = 120;
 
-/// What to notice, wrapped; then where each run was resumed, its first skip and its divergence, a paragraph each.
+/// Returns the remarks, wrapped; then a paragraph each for every run's resumption, first skip and divergence.
 pub(crate) fn notice(runs: &[Run]) -> String {
     let clauses = [accuracy(runs), bytes(runs), unprotected(runs), Some(skips(runs))];
     let clauses: Vec<_> = clauses.into_iter().flatten().collect();
@@ -15,7 +15,7 @@ pub(crate) fn notice(runs: &[Run]) -> String {
     paragraphs.map(|text| wrap(&text)).collect::<Vec<_>>().join("\n")
 }
 
-/// The largest difference from O0 among the levels that mean to keep its accuracy.
+/// Compares the levels that mean to keep O0's accuracy by the largest difference from it.
 fn accuracy(runs: &[Run]) -> Option<String> {
     let full = find(runs, "O0", "f32")?;
     let mixed = runs.iter().filter(|run| matches!(&*run.level, "O1" | "O2"));
@@ -31,13 +31,13 @@ fn accuracy(runs: &[Run]) -> Option<String> {
     })
 }
 
-/// The mixed levels that ran.
+/// Returns the names of the mixed levels that ran.
 fn levels(runs: &[Run]) -> String {
     let ran = ["O1", "O2"].into_iter().filter(|level| runs.iter().any(|run| run.level == *level));
     ran.collect::<Vec<_>>().join(" and ")
 }
 
-/// What O2 saves, its masters counted.
+/// Compares the bytes of O2, its masters counted, with those of O0.
 fn bytes(runs: &[Run]) -> Option<String> {
     let full = find(runs, "O0", "f32")?.bytes;
     let half = find(runs, "O2", "f16")?.bytes;
@@ -54,7 +54,7 @@ fn percent(part: u64, whole: u64) -> String {
     format!("{:.0} %", 100.0 * part as f64 / whole as f64)
 }
 
-/// How O3, which gives up masters and the loss scale, ended.
+/// Tells the end of O3, which gives up masters and the loss scale.
 fn unprotected(runs: &[Run]) -> Option<String> {
     let full = find(runs, "O0", "f32")?;
     let low = find(runs, "O3", "f16").filter(|run| run.diverged.is_none())?;
@@ -78,7 +78,7 @@ fn skips(runs: &[Run]) -> String {
     }
 }
 
-/// Where it was resumed, the first skip in words, and the end of a run that diverged.
+/// Returns a run's resumption, its first skip in words, and its divergence.
 fn events(run: &Run) -> impl Iterator<Item = String> {
     let Run { level, dtype, .. } = run;
     let resumed = run.resumed.iter().map(move |told| format!("{level} {dtype} {told}."));
@@ -91,7 +91,7 @@ fn find<'r>(runs: &'r [Run], level: &str, dtype: &str) -> Option<&'r Run> {
     runs.iter().find(|run| run.level == level && run.dtype == dtype)
 }
 
-/// Test images a run got right.
+/// Returns the number of test images that a run got right.
 #[expect(
     clippy::cast_precision_loss,
     clippy::cast_possible_truncation,
@@ -107,7 +107,7 @@ fn share(images: usize, tested: usize) -> f32 {
     images as f32 / tested as f32
 }
 
-/// Broken between words; the second line on is indented.
+/// Breaks text between words, and indents all lines but the first.
 pub(crate) fn wrap(text: &str) -> String {
     let (mut wrapped, mut width) = (String::new(), 0);
     for word in text.split(' ') {

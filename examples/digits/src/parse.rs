@@ -1,15 +1,15 @@
-//! Numbers and names of the command line, refused with what to give instead.
+//! Parsers of numbers and names on the command line, with errors that say what to give instead.
 
 use binade::grad_scaler::LossScale;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 
-/// A finite number above 0.
+/// Parses a finite number above 0.
 pub(crate) fn learning_rate(text: &str) -> Result<f64, String> {
     let rate = text.parse().ok().filter(|rate: &f64| rate.is_finite() && *rate > 0.0);
     rate.ok_or_else(|| "a learning rate is a finite number above 0, such as 0.004".into())
 }
 
-/// A finite number above 0.
+/// Parses a finite number above 0.
 pub(crate) fn clip_norm(text: &str) -> Result<f32, String> {
     let norm = text.parse().ok().filter(|norm: &f32| norm.is_finite() && *norm > 0.0);
     norm.ok_or_else(|| {
@@ -18,12 +18,12 @@ pub(crate) fn clip_norm(text: &str) -> Result<f32, String> {
     })
 }
 
-/// A whole number from 0.
+/// Parses a whole number from 0.
 pub(crate) fn seed(text: &str) -> Result<u64, String> {
     text.parse().map_err(|_| format!("a seed is a whole number from 0 to {}, such as 7", u64::MAX))
 }
 
-/// A power of two, as a number or as `2^N`.
+/// Parses a power of two, as a number or as `2^N`.
 pub(crate) fn scale(text: &str) -> Result<f32, String> {
     let power = |exponent: &str| Some(2.0_f32.powi(exponent.parse().ok()?));
     let scale = text.strip_prefix("2^").map_or_else(|| text.parse().ok(), power);
@@ -32,7 +32,7 @@ pub(crate) fn scale(text: &str) -> Result<f32, String> {
     })
 }
 
-/// A loss-scale rule by name; help and errors list the names.
+/// Parses a loss-scale rule by name; help and errors list the names.
 pub(crate) fn loss_scale() -> impl TypedValueParser<Value = LossScale> {
     let names = PossibleValuesParser::new(LossScale::presets().map(|(name, _)| name));
     names.try_map(|name| LossScale::preset(&name))

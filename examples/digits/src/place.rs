@@ -1,38 +1,38 @@
-//! How far a run has come.
+//! Position of a run between two windows.
 
 use fastrand::Rng;
 
-/// How far a run has come: what a checkpoint holds beside the weights.
+/// Position of a run: the part of a checkpoint beside the weights.
 #[derive(Debug)]
 pub(crate) struct Place {
-    /// Epochs that are over.
+    /// Number of finished epochs.
     pub(crate) epochs: u32,
-    /// Windows that are over of the epoch that is under way.
+    /// Number of finished windows of the current epoch.
     pub(crate) windows: usize,
-    /// The sum of its losses so far.
+    /// Sum of the current epoch's losses so far.
     pub(crate) loss: f32,
-    /// What puts its images in order: as it was before it did.
+    /// Generator that shuffles the images, in its state before the current epoch.
     pub(crate) order: Rng,
 }
 
 impl Place {
-    /// Before the first epoch.
+    /// Returns the position before the first epoch.
     pub(crate) fn start(seed: u64) -> Self {
         Self { epochs: 0, windows: 0, loss: 0.0, order: Rng::with_seed(seed) }
     }
 
-    /// Before the next epoch.
+    /// Returns the position before the next epoch.
     pub(crate) fn next(&self, order: Rng) -> Self {
         Self { epochs: self.epochs + 1, windows: 0, loss: 0.0, order }
     }
 
-    /// In words that [`read`](Self::read) understands: the loss by its bits.
+    /// Writes the position in words that [`read`](Self::read) understands: the loss by its bits.
     pub(crate) fn written(&self) -> String {
         let Self { epochs, windows, loss, order } = self;
         format!("{epochs} {windows} {:08x} {:016x}", loss.to_bits(), order.get_seed())
     }
 
-    /// What [`written`](Self::written) wrote, unless it was something else.
+    /// Reads the output of [`written`](Self::written); `None` for anything else.
     pub(crate) fn read(words: &str) -> Option<Self> {
         let words: Vec<&str> = words.split(' ').collect();
         let [epochs, windows, loss, order] = words.try_into().ok()?;

@@ -1,4 +1,4 @@
-//! Everything the command line asks for, run after run.
+//! Session: all runs of the command line, one after the other.
 
 use crate::args::{Args, DeviceKind};
 use crate::check::{ArgsError, check};
@@ -16,34 +16,34 @@ use binade_wgpu::Wgpu;
 use indicatif::{ProgressBar, ProgressStyle};
 use std::error::Error;
 
-/// Why the session ended early.
+/// Reason why the session ended early.
 #[derive(Debug, thiserror::Error)]
 pub enum SessionError {
-    /// The arguments do not go together.
+    /// Arguments that do not go together.
     #[error(transparent)]
     Args(#[from] ArgsError),
-    /// The images cannot be had.
+    /// Images that cannot be loaded.
     #[error(transparent)]
     Data(#[from] DataError),
-    /// The record cannot be written.
+    /// Record that cannot be written.
     #[error(transparent)]
     Write(#[from] WriteError),
-    /// A run failed.
+    /// Run that failed.
     #[error("{} {}: {source}", setting.0, setting.1)]
     Train {
-        /// Which one.
+        /// Setting of the run.
         setting: Setting,
-        /// Why.
+        /// Error of the run.
         source: Box<dyn Error + Send + Sync>,
     },
 }
 
-/// Runs every setting that `args` ask for. What is done stays in `record`, and in the file that `args` name, whatever
-/// becomes of the next.
+/// Runs every setting of `args`. Each finished run is kept in `record`, and in the file that `args` name, even if a later one
+/// fails.
 ///
 /// # Errors
 ///
-/// Before anything is trained, when `args` cannot be followed or the file cannot be written; later, when a run fails.
+/// Before anything is trained, if `args` cannot be followed or the file cannot be written; later, if a run fails.
 pub fn run(args: &Args, record: &mut Record) -> Result<(), SessionError> {
     let digits = data::load(args.data.as_deref(), args.seed)?;
     check(args, &digits.train)?;
@@ -84,7 +84,7 @@ fn one(args: &Args, setting: Setting, digits: &Digits) -> Result<Run, SessionErr
     run.map_err(|source| SessionError::Train { setting, source })
 }
 
-/// On standard error, and only where that is a terminal.
+/// Returns a progress bar, which is drawn on standard error if that is a terminal.
 fn progress(args: &Args, setting: Setting, digits: &Digits) -> ProgressBar {
     let batches = config::batches(args, digits.train.len()) * args.epochs as usize;
     let bar = ProgressBar::new(batches as u64);

@@ -1,4 +1,4 @@
-//! The runs as one table, and what to notice in it.
+//! Table of the runs, with remarks.
 
 use crate::notice;
 use crate::record::Run;
@@ -12,7 +12,7 @@ const LEGEND: &str = "\
 accuracy: of the test images; loss: mean of the last epoch; scale: before the first step → after the last; then bytes
 of parameters, masters, gradients, optimizer state, and peak activations of one micro-batch.";
 
-/// The table, its data, what its columns are, and what to notice: no line is longer than 120 columns.
+/// Returns the table, its data, its columns' meaning, and remarks; no line is longer than 120 columns.
 pub fn table(runs: &[Run]) -> String {
     let rows: Vec<_> =
         [HEADS.map(String::from)].into_iter().chain(runs.iter().map(cells)).collect();
@@ -23,13 +23,13 @@ pub fn table(runs: &[Run]) -> String {
     format!("{}\n\n{}{LEGEND}\n\n{}", lines.join("\n"), data(runs), notice::notice(runs))
 }
 
-/// What the runs learned from: all of a session from the same.
+/// Returns the source of the images, the same for all runs of a session.
 fn data(runs: &[Run]) -> String {
     let told = |run: &Run| notice::wrap(&format!("data: {}.", run.data)) + "\n";
     runs.first().map(told).unwrap_or_default()
 }
 
-/// The level to the left, figures to the right.
+/// Returns a row: the level to the left, figures to the right.
 fn line(row: &[String], widths: &[usize]) -> String {
     let cell = |(column, (text, &width)): (usize, (&String, &usize))| match column {
         0 => format!("{text:<width$}"),
@@ -61,7 +61,7 @@ fn scales(first: f32, last: f32) -> String {
     if first == last { power(first) } else { format!("{} → {}", power(first), power(last)) }
 }
 
-/// A power of two as one, but for 1.
+/// Returns a power of two as `2^N`, and 1 and other numbers as they are.
 fn power(scale: f32) -> String {
     let exponent = scale.log2();
     if scale == 1.0 || exponent.fract() != 0.0 {

@@ -1,4 +1,4 @@
-//! One run: trains a model at a level, tests it, and keeps the books.
+//! One run: trains a model at a level, tests it, and records figures.
 
 use crate::args::Args;
 use crate::config::Setting;
@@ -16,7 +16,7 @@ use binade_tape::{ScalingDevice, TapeError};
 use indicatif::ProgressBar;
 use std::time::Instant;
 
-/// What training needs a device for.
+/// Device that has what training needs.
 pub trait Trains:
     Computes
     + CrossEntropy
@@ -39,28 +39,28 @@ impl<D> Trains for D where
 {
 }
 
-/// Why a run could not be done.
+/// Reason why a run failed.
 #[derive(Debug, thiserror::Error)]
 pub enum TrainError<E: std::error::Error + 'static> {
-    /// The loss scale asked for is none.
+    /// Loss scale of the command line that is invalid.
     #[error(transparent)]
     LossScale(LossScaleError),
-    /// The model could not be set up.
+    /// Model that could not be initialised.
     #[error(transparent)]
     Init(#[from] InitError<E>),
-    /// The run could not be saved.
+    /// State that could not be saved.
     #[error("--checkpoint: {0}")]
     Save(#[from] SaveError<E>),
-    /// The file could not be written.
+    /// Checkpoint file that could not be written.
     #[error("--checkpoint: {0}")]
     Write(FileError),
-    /// The file could not be read.
+    /// Checkpoint file that could not be read.
     #[error("--resume: {0}")]
     Read(FileError),
-    /// The file is of another run.
+    /// Checkpoint of another run.
     #[error("--resume: {0}")]
     Resume(#[from] RestoreError<E>),
-    /// The device or the policy refused something.
+    /// Refusal by the device or the policy.
     #[error(transparent)]
     Tape(#[from] TapeError<E>),
 }
@@ -71,12 +71,12 @@ impl<E: std::error::Error + 'static> From<E> for TrainError<E> {
     }
 }
 
-/// Trains and tests `setting` on `device`. Where `watched`, each step's outcome is resolved; elsewhere the scale is read
-/// once, at the end.
+/// Trains and tests `setting` on `device`. If `watched`, each step's outcome is resolved; otherwise the scale is read once, at
+/// the end.
 ///
 /// # Errors
 ///
-/// When the command line asks for what cannot be, or the device refuses.
+/// If the command line asks for something impossible, or the device refuses.
 pub fn run<D: Trains>(
     device: &D,
     args: &Args,

@@ -1,4 +1,4 @@
-//! The training loop: the part of the example that a program of one's own would look like.
+//! Training loop: the part of the example that resembles a user's program.
 
 mod accuracy;
 mod checkpoint;
@@ -22,7 +22,7 @@ use std::ops::ControlFlow;
 
 type Result<T, D> = std::result::Result<T, TrainError<<D as Handle>::Error>>;
 
-/// A model in training.
+/// Model in training.
 pub(crate) struct Trainer<'a, D: Trains> {
     device: &'a D,
     args: &'a Args,
@@ -32,7 +32,7 @@ pub(crate) struct Trainer<'a, D: Trains> {
     watched: bool,
     setting: Setting,
     place: Place,
-    /// The outcome that the next checkpoint begins with.
+    /// Last outcome, which the next checkpoint begins with.
     last: Option<Step>,
     resumed: Option<String>,
 }
@@ -55,12 +55,12 @@ impl<'a, D: Trains> Trainer<'a, D> {
         Ok(Self { device, args, net, amp, book, watched, setting, place, last, resumed })
     }
 
-    /// Epochs that are over.
+    /// Returns the number of finished epochs.
     pub(crate) fn epochs(&self) -> u32 {
         self.place.epochs
     }
 
-    /// One pass over the images in random order, or the rest of one; breaks off once the run has diverged.
+    /// Runs one pass over the images in random order, or the rest of one. Breaks off once the run has diverged.
     pub(crate) fn epoch(
         &mut self,
         images: &Images,
@@ -86,7 +86,7 @@ impl<'a, D: Trains> Trainer<'a, D> {
                 self.save(images)?;
             }
         }
-        // The one read of an epoch that is not an outcome.
+        // This is the one read of an epoch beside outcomes.
         let total = self.read(&total)?;
         self.book.close_epoch(total, batches.len(), bar);
         self.place = self.place.next(order);
@@ -98,7 +98,7 @@ impl<'a, D: Trains> Trainer<'a, D> {
         Ok(self.device.download(total)?.iter().sum())
     }
 
-    /// One optimizer step over a window of micro-batches.
+    /// Runs one optimizer step over a window of micro-batches.
     fn step(
         &mut self,
         images: &Images,
@@ -125,7 +125,7 @@ impl<'a, D: Trains> Trainer<'a, D> {
         Ok(())
     }
 
-    /// Unscaled gradients of a window: those of its one micro-batch, or the sum over several.
+    /// Returns the unscaled gradients of a window: those of its one micro-batch, or the sum over several.
     fn window(
         &mut self,
         images: &Images,
@@ -142,7 +142,7 @@ impl<'a, D: Trains> Trainer<'a, D> {
         Ok(sum.finish()?)
     }
 
-    /// Unscaled gradients of one micro-batch; its loss is added to `total` on the device.
+    /// Returns the unscaled gradients of one micro-batch, and adds its loss to `total` on the device.
     fn gradients(
         &mut self,
         batch: &Images,
@@ -162,7 +162,7 @@ impl<'a, D: Trains> Trainer<'a, D> {
         Ok(grads.unscale()?)
     }
 
-    /// The loss's gradients, one of them infinite where the command line asks for it.
+    /// Returns the loss's gradients, one of them infinite if the command line asks for it.
     fn backward(&self, loss: &Var<D>) -> std::result::Result<D::Grads, TapeError<D::Error>> {
         let mut grads: NamedGrads<D::Tensor> = loss.backward()?;
         if self.args.inject_overflow == Some(self.book.attempted()) {
@@ -182,7 +182,7 @@ impl<'a, D: Trains> Trainer<'a, D> {
         Ok((pixels?, labels?))
     }
 
-    /// What the run leaves behind, but for what is measured outside.
+    /// Returns the figures of the run, but for accuracy and time.
     pub(crate) fn into_run(self, setting: Setting) -> Result<Run, D> {
         let state = self.amp.scaler.state()?;
         let device = self.device;

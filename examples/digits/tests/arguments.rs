@@ -1,4 +1,4 @@
-//! The mistakes made on the command line are refused before anything is trained, with the value and what to do.
+//! Mistakes on the command line: each is refused before anything is trained, with the value and what to do.
 
 mod common;
 
@@ -7,14 +7,14 @@ use binade_example_digits::record::Record;
 use binade_example_digits::session;
 use common::{parse, short};
 
-/// Holds the first paragraph of what clap says to `line`.
+/// Asserts the first paragraph of clap's refusal of `line`.
 fn unread(line: &str, expected: &str) {
     let text = parse(line).expect_err(line).to_string();
     let told: Vec<_> = text.lines().take_while(|line| !line.is_empty()).map(str::trim).collect();
     assert_eq!(told.join(" "), format!("error: {expected}"), "{line}");
 }
 
-/// Holds all that the session says to `line`, and that nothing ran.
+/// Asserts the session's refusal of `line`, and that nothing ran.
 fn unfollowed(line: &str, expected: &str) {
     let mut record = Record::default();
     let refused = session::run(&short(line), &mut record).expect_err(line);
@@ -30,7 +30,7 @@ fn an_unknown_device() {
     );
 }
 
-/// By name, since the tests of CI are built with every device.
+/// The variant is built by name, since CI builds the tests with every device.
 #[test]
 fn a_device_that_was_not_built_tells_the_command_that_builds_it() {
     for (device, is_built) in [
@@ -50,7 +50,7 @@ fn a_device_that_was_not_built_tells_the_command_that_builds_it() {
     }
 }
 
-/// Where there is a driver, `cuda/main.rs` trains by it.
+/// With a driver, `cuda/main.rs` trains on it.
 #[cfg(feature = "cuda")]
 #[test]
 fn a_gpu_that_is_not_there() {
@@ -59,7 +59,7 @@ fn a_gpu_that_is_not_there() {
     }
 }
 
-/// Where there is a driver, `wgpu/main.rs` trains by it.
+/// With a driver, `wgpu/main.rs` trains on it.
 #[cfg(feature = "wgpu")]
 #[test]
 fn an_adapter_that_is_not_there() {

@@ -1,4 +1,4 @@
-//! A run that is resumed ends as the one that was not interrupted, to the bit; what is no such run is refused in one line.
+//! Resumed runs: each ends like the uninterrupted one, to the bit; a file of another run is refused in one line.
 
 mod common;
 
@@ -16,7 +16,7 @@ use indicatif::ProgressBar;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// A file of this test's own, in an empty folder.
+/// Returns a path for this test alone, in an empty folder.
 fn file(name: &str) -> PathBuf {
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("digits").join(name);
     let _ = fs::remove_dir_all(&folder);
@@ -39,12 +39,12 @@ fn on_cpu(line: &str, file: &Path) -> Run {
     try_on(&Cpu, &args(line, file), true).unwrap()
 }
 
-/// All that a run leaves behind but its time.
+/// Returns all figures of a run but its time.
 fn record(run: Run) -> String {
     serde_json::to_string(&Run { seconds: 0.0, ..run }).unwrap()
 }
 
-/// Holds a run of three epochs to one that `interrupt` stops, leaving a file to be resumed from.
+/// Asserts that a run of three epochs, stopped by `interrupt` and resumed, equals one without interruption.
 fn equals_the_uninterrupted(name: &str, line: &str, interrupt: impl Fn(&str, &Path)) {
     let (whole, stopped) = (file(&format!("{name}-whole")), file(&format!("{name}-stopped")));
     let expected = on_cpu(&format!("{line} --epochs 3"), &whole);
@@ -52,7 +52,7 @@ fn equals_the_uninterrupted(name: &str, line: &str, interrupt: impl Fn(&str, &Pa
     let resumed = on_cpu(&format!("{line} --epochs 3 --resume"), &stopped);
     assert!(resumed.resumed.is_some(), "{line}");
     assert_eq!(record(resumed), record(expected), "{line}");
-    // Weights, masters, moments, counts, scale, losses: all of it.
+    // The files hold weights, masters, moments, counts, scale and losses.
     assert!(
         fs::read(stopped).unwrap() == fs::read(whole).unwrap(),
         "{line}: the last files differ"
@@ -82,7 +82,7 @@ fn a_run_stopped_within_an_epoch_ends_as_the_one_that_was_not() {
     for (number, line) in LINES.into_iter().enumerate() {
         equals_the_uninterrupted(&format!("step{number}"), line, |line, file| {
             on_cpu(&format!("{line} --epochs 2 --checkpoint-every 1"), file);
-            // The one before the last was made within the second epoch.
+            // The file before the last was made within the second epoch.
             fs::rename(previous(file), file).unwrap();
         });
     }
@@ -117,7 +117,7 @@ fn the_one_before_is_told_where_the_last_is_torn() {
     assert!(text.contains(&format!("O2 f16 {expected}")), "{text}");
 }
 
-/// What is said when a run of `other` is to be resumed as one of `line`.
+/// Returns the refusal to resume the run of `file` as one of `line`.
 fn refused(file: &Path, line: &str) -> String {
     let before = fs::read(file).unwrap();
     let error = try_on(&Cpu, &args(&format!("{line} --resume"), file), true).expect_err(line);

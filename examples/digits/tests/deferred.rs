@@ -1,4 +1,4 @@
-//! Training reads nothing back: held on the device that runs late and counts every look.
+//! Training reads nothing back, on the device that runs late and counts every read.
 
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
@@ -11,7 +11,7 @@ use binade_example_digits::{table, train};
 use common::{digits, run, short};
 use indicatif::ProgressBar;
 
-/// The run that `line` asks for with nobody watching, and how often the host looked.
+/// Runs `line` without resolving outcomes. Returns the run, and the number of reads.
 fn unwatched(line: &str) -> (Run, u64) {
     let (device, args) = (Deferred::new(), short(line));
     let [setting] = config::settings(&args).try_into().unwrap();

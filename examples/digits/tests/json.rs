@@ -1,4 +1,4 @@
-//! What `--json` writes, and when.
+//! Contents of the file of `--json`, and the times at which it is written.
 
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
@@ -10,7 +10,7 @@ use common::{only, short};
 use serde_json::Value;
 use std::path::PathBuf;
 
-/// A file of its own for each test, in the folder that cargo keeps for them.
+/// Returns a path for each test, in the folder that cargo keeps for them.
 fn path(name: &str) -> PathBuf {
     PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(name)
 }
@@ -23,7 +23,7 @@ fn keys(value: &Value) -> Vec<&str> {
     value.as_object().unwrap().keys().map(String::as_str).collect()
 }
 
-/// In the alphabetical order that `Value` keeps them in.
+/// Returns words in alphabetical order, in which `Value` keeps them.
 fn sorted(words: &str) -> Vec<&str> {
     let mut words: Vec<_> = words.split_whitespace().collect();
     words.sort_unstable();

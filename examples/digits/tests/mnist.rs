@@ -1,4 +1,4 @@
-//! `--data` trains on files of MNIST's format: plain or packed, and of any size of image.
+//! `--data` trains on files of MNIST's format: plain or compressed, and with images of any size.
 
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
@@ -10,7 +10,7 @@ use binade_example_digits::{session, table};
 use common::idx::{Folder, NAMES, idx, labels};
 use common::short;
 
-/// The session's one run on the folder's files, of one epoch.
+/// Runs one session of one epoch on the folder's files.
 fn trained(folder: &Folder, line: &str) -> Run {
     let mut args = short(&format!("--level O2 --dtype f16 --batch 10 --epochs 1 {line}"));
     args.data = Some(folder.0.clone());
@@ -80,7 +80,7 @@ fn pixels_are_zero_to_one_as_the_embedded_ones_are() {
     assert_eq!(load(&folder).test.pixels, [0.0, 0.2, 1.0]);
 }
 
-/// More images than go through the model together.
+/// There are more images than go through the model together.
 #[test]
 fn every_image_of_a_large_test_counts() {
     let folder = Folder::of("large test", [2, 2]);

@@ -1,4 +1,4 @@
-//! What is wrong with the files of `--data` is told by name, before anything is trained.
+//! Faults of the files of `--data`, told by name before anything is trained.
 
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
@@ -9,12 +9,12 @@ use binade_example_digits::session;
 use common::idx::{Folder, NAMES, gzip, idx, images, labels};
 use common::short;
 
-/// A good folder, for one test to spoil.
+/// Returns a good folder, for one test to spoil.
 fn good(name: &str) -> Folder {
     Folder::of(&format!("wrong, {name}"), [8, 8])
 }
 
-/// Holds all that the session says to the folder, and that nothing ran.
+/// Asserts the session's refusal of the folder, and that nothing ran.
 fn refused(folder: &Folder, line: &str, expected: &str) {
     let mut args = short(&format!("--level O0 --batch 10 {line}"));
     args.data = Some(folder.0.clone());
@@ -24,7 +24,7 @@ fn refused(folder: &Folder, line: &str, expected: &str) {
     assert!(record.runs.is_empty());
 }
 
-/// The same, of what is told about one file.
+/// Asserts the refusal of one file.
 fn faulty(folder: &Folder, name: &str, expected: &str) {
     refused(folder, "", &format!("{} {expected}", folder.path(name)));
 }
@@ -103,7 +103,7 @@ fn a_packed_file_torn_or_damaged() {
     folder.remove(NAMES[0]);
     let whole = gzip(&images(20, [8, 8]));
     let mut damaged = whole.clone();
-    // The checksum that ends a packed file, before its length.
+    // The damaged byte is in the checksum that ends a compressed file, before its length.
     let place = damaged.len() - 5;
     damaged[place] ^= 1;
     for bytes in [&whole[..whole.len() - 1], &whole[..whole.len() / 2], &damaged, b"none"] {
@@ -112,7 +112,7 @@ fn a_packed_file_torn_or_damaged() {
     }
 }
 
-/// What the reader says in the middle is its own; what stands around it is ours.
+/// Asserts the fixed parts of the message around the decompressor's own.
 fn told_as_unreadable(folder: &Folder, name: &str) {
     let mut args = short("--level O0 --batch 10");
     args.data = Some(folder.0.clone());

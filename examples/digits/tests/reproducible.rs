@@ -1,4 +1,4 @@
-//! The same seed gives the same bits, whatever the number of threads.
+//! Equal seeds give equal bits, on any number of threads.
 
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
@@ -8,7 +8,7 @@ use binade_example_digits::record::Run;
 use common::only;
 use rayon::ThreadPoolBuilder;
 
-/// All that a run leaves behind but its time, as JSON writes it: floats print with every digit they need.
+/// Returns all figures of a run but its time, as JSON writes them: floats print with every digit they need.
 fn record(run: Run) -> (Vec<u32>, String) {
     let bits = run.losses.iter().map(|loss| loss.to_bits()).collect();
     (bits, serde_json::to_string(&Run { seconds: 0.0, ..run }).unwrap())

@@ -1,4 +1,4 @@
-//! What a run leaves behind: at every level, with clipping, with windows, and with an overflow put in.
+//! Figures of runs: at every level, with clipping, with windows, and with an overflow put in.
 
 mod common;
 

@@ -1,8 +1,8 @@
-//! The loss by hand, for the ways that have no autograd.
+//! Loss by hand, for the ways without autograd.
 
 use binade_example_shared::data::CLASSES;
 
-/// The mean cross-entropy of a batch, and the gradient of `scale` times it towards the logits.
+/// Returns the mean cross-entropy of a batch, and the gradient of `scale` times it with respect to the logits.
 pub(crate) fn cross_entropy(logits: &[f32], labels: &[i64], scale: f32) -> (f32, Vec<f32>) {
     #[expect(clippy::cast_precision_loss, reason = "a few dozen images")]
     let images = labels.len() as f32;

@@ -1,4 +1,4 @@
-//! The way of a tensor of one's own: three methods make it a device, and forward and backward are its owner's.
+//! Training on a tensor of one's own: three methods make it a device, and its owner writes forward and backward.
 
 use crate::{Result, loss::cross_entropy};
 use binade::prelude::*;
@@ -10,11 +10,11 @@ use binade_example_your_own_tensor::tensor::{Mine, NoSuchType};
 
 type Outcome<T> = std::result::Result<T, NoSuchType>;
 
-/// Trains, and tells what came of it.
+/// Trains, and returns the row of the table.
 ///
 /// # Errors
 ///
-/// When the run diverges.
+/// If the run diverges.
 pub fn row(task: &Task, precision: Precision) -> Result<Row> {
     let parameter =
         |p: &Parameter| Named::new(p.name, Mine::new(p.values.iter().copied(), &p.shape));
@@ -25,7 +25,7 @@ pub fn row(task: &Task, precision: Precision) -> Result<Row> {
     for batch in task.batches() {
         let params = &amp.optimizer.params;
         let kept = forward(params, &batch.pixels)?;
-        // The gradient of the loss towards itself is 1; scaling that is scaling the loss.
+        // The gradient of the loss with respect to itself is 1; scaling that is scaling the loss.
         let grads = amp.scaler.scale(&Mine::scalar(1.0))?.backward(|one| {
             let logits = &kept[kept.len() - 1];
             let (loss, towards) = cross_entropy(&logits.to_f32(), &batch.labels, one.to_f32()[0]);
@@ -44,7 +44,7 @@ pub fn row(task: &Task, precision: Precision) -> Result<Row> {
     Ok(Row::new(("own tensor", precision, "Binade"), task, &run))
 }
 
-/// What goes into each layer, and the logits; all in the type that parameters are stored in.
+/// Returns the input of each layer, and the logits, all in the parameters' stored type.
 fn forward(params: &[Named<Mine>], pixels: &[f32]) -> Outcome<Vec<Mine>> {
     let inputs = params[0].value.shape[1];
     let pixels = Mine::new(pixels.iter().copied(), &[pixels.len() / inputs, inputs]);
@@ -60,7 +60,7 @@ fn forward(params: &[Named<Mine>], pixels: &[f32]) -> Outcome<Vec<Mine>> {
     Ok(kept)
 }
 
-/// Every parameter's gradient, given the scaled loss's towards the logits.
+/// Returns every parameter's gradient, from the scaled loss's gradient with respect to the logits.
 fn backward(
     params: &[Named<Mine>],
     kept: &[Mine],

@@ -1,6 +1,6 @@
-//! The way of plain slices: products written as loops, torch's scaler checked while it runs, and the step on slices.
+//! Training on plain slices: products written as loops, torch's scaler checked while it runs, and the step on slices.
 //!
-//! Two crates are enough, `binade-interchange` for [`ProtocolScaler`] and `binade-master-weights` for [`step`]; there is no
+//! Two crates are enough, `binade-interchange` for [`ProtocolScaler`] and `binade-master-weights` for [`step`]. There is no
 //! tensor at all, and so no device that the typed order could work on.
 
 mod products;
@@ -18,11 +18,11 @@ use products::{backward, forward};
 
 const ADAM: OptimizerId = OptimizerId(0);
 
-/// Trains, and tells what came of it.
+/// Trains, and returns the row of the table.
 ///
 /// # Errors
 ///
-/// When calls come in the wrong order.
+/// If calls come in the wrong order.
 pub fn row(task: &Task, precision: Precision) -> Result<Row> {
     let run = match precision {
         Precision::F32 => train::<f32>(task, None),
@@ -64,7 +64,7 @@ fn train<E: Element>(task: &Task, mut scaler: Option<ProtocolScaler>) -> Result<
     Ok(Run { losses, weights: weights.collect(), logits, scaling })
 }
 
-/// Divides gradients by the scale and moves it. Whether a step may be taken.
+/// Divides gradients by the scale and moves it. Returns true if the step may be taken.
 fn judge(scaler: Option<&mut ProtocolScaler>, grads: &mut [Vec<f32>]) -> Result<bool> {
     let Some(scaler) = scaler else { return Ok(true) };
     let mut slices: Vec<_> = grads.iter_mut().map(|grad| Some(&mut grad[..])).collect();
@@ -73,7 +73,7 @@ fn judge(scaler: Option<&mut ProtocolScaler>, grads: &mut [Vec<f32>]) -> Result<
     Ok(verdict == Verdict::Apply)
 }
 
-/// A parameter: what the model computes with, its master, and Adam's moments.
+/// Parameter that the model computes with, its master, and Adam's moments.
 struct Stored<E> {
     low: Vec<E>,
     master: Vec<f32>,

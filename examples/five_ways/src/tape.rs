@@ -1,4 +1,4 @@
-//! The way of Binade's own tape.
+//! Training on Binade's own tape.
 
 use crate::Result;
 use binade::prelude::*;
@@ -10,11 +10,11 @@ use binade_example_shared::mlp::Parameter;
 use binade_ops::{Download, Upload};
 use binade_tape::{Tape, Var};
 
-/// Trains, and tells what came of it.
+/// Trains, and returns the row of the table.
 ///
 /// # Errors
 ///
-/// When the run diverges.
+/// If the run diverges.
 pub fn row(task: &Task, precision: Precision) -> Result<Row> {
     let parameter =
         |p: &Parameter| Ok(Named::new(p.name, Tensor::new(p.values.clone(), &p.shape)?));
@@ -42,11 +42,11 @@ pub fn row(task: &Task, precision: Precision) -> Result<Row> {
     Ok(Row::new(("tape", precision, "Binade"), task, &run))
 }
 
-/// Logits, [N, 10], of rows of pixels.
+/// Computes logits, [N, 10], of rows of pixels.
 fn forward(tape: &Tape<Cpu>, p: &[Var<Cpu>], pixels: &[f32]) -> Result<Var<Cpu>> {
     let inputs = p[0].shape()[1];
     let x = Cpu.upload(pixels, &[pixels.len() / inputs, inputs], DType::F32)?;
-    // What a level stores parameters in is what the first layer takes.
+    // The first layer takes the type that a level stores parameters in.
     let x = tape.constant(x).cast(p[0].dtype())?;
     let x = x.linear(&p[0], Some(&p[1]))?.relu()?;
     let x = x.linear(&p[2], Some(&p[3]))?.relu()?;

@@ -1,4 +1,4 @@
-//! The ways learn the same.
+//! Agreement of the ways: all learn the same.
 
 use binade_example_five_ways::{own_tensor, slices, tape};
 use binade_example_shared::five_ways::{Precision, Row, Task};
@@ -8,7 +8,7 @@ fn all(precision: Precision) -> [Row; 3] {
     [tape::row, own_tensor::row, slices::row].map(|way| way(&task, precision).unwrap())
 }
 
-/// By how much the losses differ from the tape's at most, as a share.
+/// Returns the largest difference of a loss from the tape's, as a share.
 fn apart(rows: &[Row; 3]) -> f32 {
     let [tape, own, slices] = rows.each_ref().map(|row| row.loss.unwrap());
     (tape - slices).abs().max((tape - own).abs()) / tape

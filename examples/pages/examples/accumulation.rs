@@ -1,4 +1,4 @@
-//! Four micro-batches, one of which is bad, and one step.
+//! Window of four micro-batches, one of them bad, and one step.
 
 use binade_example_pages::{Result, accumulation};
 

@@ -1,4 +1,4 @@
-//! The same 4096 updates, with and without f32 masters.
+//! Takes 4096 equal updates, with and without f32 masters.
 
 use binade::prelude::*;
 use binade_example_pages::{Result, lost_updates};

@@ -1,8 +1,8 @@
-//! Accumulation: four micro-batches, one step; one of them overflows, and the scale moves while the window is open.
+//! Accumulation of four micro-batches into one step; one of them overflows, and the scale moves while the window is open.
 //!
-//! Each micro-batch is unscaled by the scale it was made with before it is added, in f32: a scale that moves inside the
+//! Each micro-batch is unscaled by the scale it was made with before it is added, in f32, so that a scale that moves inside the
 //! window changes nothing. A bad micro-batch is left out and named in the report, and it backs the scale off once, at the
-//! window's end. The rest is still a sum of quarters: who wants the mean of three has to multiply by 4/3.
+//! window's end. The rest is still a sum of quarters: a mean of three needs a factor of 4/3.
 
 use crate::{Result, parameter};
 use binade::Amp;
@@ -11,25 +11,25 @@ use binade::prelude::*;
 use binade_cpu::{Cpu, Tensor};
 use binade_tape::{Tape, Var};
 
-/// Inputs, one a micro-batch. 1e5 is beyond f16's 65504, and becomes infinite where the linear layer is cast.
+/// Inputs, one a micro-batch. 1e5 is beyond f16's 65504, and becomes infinite in the cast before the linear layer.
 pub const INPUTS: [[f32; 2]; 4] = [[1.0, 2.0], [3.0, -1.0], [1e5, 1.0], [-2.0, 0.5]];
 
-/// What a window left behind.
+/// Result of a window.
 #[derive(Clone, Debug)]
 pub struct Window {
-    /// The parameters after the step.
+    /// Parameters after the step.
     pub weight: Vec<f32>,
-    /// The micro-batches that were left out, by name.
+    /// Names of the micro-batches that were left out.
     pub dropped: Vec<String>,
-    /// What happened.
+    /// Report of the step.
     pub report: StepReport,
 }
 
-/// One window of [`INPUTS`].
+/// Runs one window of [`INPUTS`].
 ///
 /// # Errors
 ///
-/// When the window is skipped, or the device refuses.
+/// If the window is skipped, or the device refuses.
 pub fn run() -> Result<Window> {
     let model = Model::new(vec![parameter("weight", &[1.0, 1.0], &[1, 2])?]);
     let scale = LossScale::dynamic().with_init_scale(1024.0)?;
@@ -39,7 +39,7 @@ pub fn run() -> Result<Window> {
     let mut window = amp.scaler.accumulate(BadMicroBatch::Drop);
     for (index, input) in INPUTS.iter().enumerate() {
         if index == 1 {
-            // As a checkpoint would, or the update of another loss that shares the scaler.
+            // A checkpoint moves the scale so, or the update of another loss that shares the scaler.
             amp.scaler.set_state(ScaleState::from_exponent(8))?;
         }
         window.add(gradients(&amp, input)?)?;
@@ -56,7 +56,7 @@ pub fn run() -> Result<Window> {
     Ok(Window { weight, dropped, report })
 }
 
-/// Gradients of a quarter of (weight·input − 1)².
+/// Returns the gradients of a quarter of (weight·input − 1)².
 fn gradients(amp: &Amp<Cpu>, input: &[f32]) -> Result<UnscaledGrads<Cpu>> {
     let tape = Tape::new(Cpu, &amp.region);
     let weight = tape.parameter(&amp.optimizer.params[0]);

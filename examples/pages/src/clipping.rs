@@ -1,8 +1,8 @@
 //! Clipping: limits are in the loss's own units, and the report has the norm from before.
 //!
-//! Gradients leave backward 65536 times too large. Only [`UnscaledGrads`] have the methods below, so that a limit cannot be
-//! put on scaled ones. A norm is taken over all parameters together; a norm limit keeps the gradient's direction, a limit
-//! by value does not.
+//! Gradients leave backward 65536 times too large. Only [`UnscaledGrads`] have the methods below, so that a limit cannot be put
+//! on scaled ones. A norm is taken over all parameters together; a norm limit keeps the gradient's direction, a limit by value
+//! does not.
 
 use crate::{Result, parameter};
 use binade::grad_scaler::UnscaledGrads;
@@ -12,25 +12,25 @@ use binade_tape::{Tape, Var};
 
 type Grads = UnscaledGrads<Cpu>;
 
-/// What was applied, and the norm that the report has.
+/// Applied gradients of one way of clipping, and the reported norm.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Clipped {
-    /// How it was clipped.
+    /// Way of clipping.
     pub how: &'static str,
-    /// The gradients as the optimizer applied them: two of `weight`, one of `bias`.
+    /// Gradients as the optimizer applied them: two of `weight`, one of `bias`.
     pub applied: Vec<f32>,
-    /// The norm before clipping, where clipping measured it.
+    /// Norm before clipping, if clipping measured it.
     pub norm: Option<f32>,
 }
 
-/// The same gradients, clipped in four ways.
+/// Clips the same gradients in four ways.
 ///
 /// # Errors
 ///
-/// When a step is skipped, or the device refuses.
+/// If a step is skipped, or the device refuses.
 pub fn run() -> Result<[Clipped; 4]> {
     Ok([
-        // No limit, so nothing but a measurement.
+        // An infinite limit only measures.
         step("not at all", |grads| grads.clip_norm(f32::INFINITY))?,
         step("L2 norm to 13", |grads| grads.clip_norm(13.0))?,
         step("infinity norm to 6", |grads| grads.clip_inf_norm(6.0))?,
@@ -38,7 +38,7 @@ pub fn run() -> Result<[Clipped; 4]> {
     ])
 }
 
-/// One step from zero at rate 1: the parameters end as minus what was applied.
+/// Takes one step from zero at rate 1, so that the parameters end as minus the applied gradients.
 fn step<F>(how: &'static str, clip: F) -> Result<Clipped>
 where
     F: FnOnce(Grads) -> std::result::Result<Grads, binade_cpu::Error>,
@@ -61,7 +61,7 @@ where
     Ok(Clipped { how, applied, norm })
 }
 
-/// 6·weight₀ + 8·weight₁ + 24·bias: its gradients are 6, 8 and 24, of norm 26.
+/// Returns 6·weight₀ + 8·weight₁ + 24·bias: its gradients are 6, 8 and 24, of norm 26.
 fn loss(tape: &Tape<Cpu>, params: &[Named<Tensor>]) -> Result<Var<Cpu>> {
     let p = tape.parameters(params);
     let weights = p[0].mul(&tape.constant(Tensor::new(vec![6.0_f32, 8.0], &[2])?))?;

@@ -1,8 +1,8 @@
-//! Why losses are scaled: the same program learns nothing in f16 without it, and everything with it.
+//! Reason for loss scaling: the same program learns nothing in f16 without it, and everything with it.
 //!
-//! Displacements of a few micrometres, given in metres, and a mean over 1024 of them: towards a prediction the loss has a
-//! gradient of 2·10⁻⁵/1024 ≈ 2·10⁻⁸ at most. f16 rounds everything below 2⁻²⁵ ≈ 3·10⁻⁸ to zero. Nothing is infinite, no
-//! step is skipped, no loss is NaN: the run just stands still. The report's largest gradient is where it shows.
+//! The data are displacements of a few micrometres, given in metres, and the loss is a mean over 1024 of them. With respect to a
+//! prediction it has a gradient of 2·10⁻⁵/1024 ≈ 2·10⁻⁸ at most. f16 rounds everything below 2⁻²⁵ ≈ 3·10⁻⁸ to zero. Nothing is
+//! infinite, no step is skipped, no loss is NaN: the weights just stay where they are. The report's largest gradient shows it.
 
 use crate::{Result, parameter};
 use binade::prelude::*;
@@ -11,14 +11,14 @@ use binade_tape::{Tape, Var};
 
 const ROWS: usize = 1024;
 
-/// What a run came to.
+/// Result of a run.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Run {
-    /// The loss before the first step and after the last.
+    /// Loss before the first step and after the last.
     pub losses: [f32; 2],
-    /// The weights, which started as zeros.
+    /// Weights, which started as zeros.
     pub weight: Vec<f32>,
-    /// The largest |scaled gradient| of the first step.
+    /// Largest |scaled gradient| of the first step.
     pub largest: f32,
 }
 
@@ -26,10 +26,10 @@ pub struct Run {
 ///
 /// # Errors
 ///
-/// When a step is skipped, or the device refuses.
+/// If a step is skipped, or the device refuses.
 pub fn run(scale: LossScale) -> Result<Run> {
     let model = Model::new(vec![parameter("weight", &[0.0; 4], &[1, 4])?]);
-    // Without the last word, f16 without a scale is refused.
+    // Without the last call, f16 without a scale is refused.
     let level = OptLevel::O1.with(DType::F16).with_loss_scale(scale).allow_unscaled_f16();
     let mut amp = initialize(Cpu, model, UpdateRule::sgd(0.5), level)?;
     let (inputs, targets) = data()?;
@@ -51,7 +51,7 @@ pub fn run(scale: LossScale) -> Result<Run> {
     Ok(Run { losses: [losses[0], losses[60]], weight, largest: largest[0] })
 }
 
-/// Inputs within ±1, and targets that are at most 10⁻⁵ from zero.
+/// Returns inputs within ±1, and targets that are at most 10⁻⁵ from zero.
 fn data() -> Result<(Tensor, Tensor)> {
     const TRUTH: [f32; 4] = [4e-6, -3e-6, 2e-6, -1e-6];
     let (mut inputs, mut targets) = (Vec::new(), Vec::new());

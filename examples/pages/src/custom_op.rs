@@ -1,8 +1,8 @@
-//! An operation of one's own: a layer that keeps nothing and computes its forward again on the way back.
+//! Operation of one's own: a layer that keeps nothing and computes its forward again on the way back.
 //!
-//! Recomputation is right only if it casts as the first pass did. [`CustomCall`] gives backward the region that forward
-//! ran in, whatever is in force by then, so that one function does for both. Nothing inside is cast by itself: the
-//! operation asks the region. The policy sees one operation, which is on no list and is given its operands as they are.
+//! Recomputation is right only if it casts as the first pass did. [`CustomCall`] gives backward the region that forward ran in,
+//! whatever is in force by then, so that one function serves both. Nothing inside is cast by itself: the operation asks the
+//! region. The policy sees one operation, which is on no list and gets its operands uncast.
 
 use crate::Result;
 use binade::core::OpClass;
@@ -13,11 +13,11 @@ use binade_tape::{CustomCall, Tape, TapeError, Var};
 
 const LAYER: Op = Op::custom("recomputed_layer", OpClass::Other);
 
-/// tanh(x·wᵀ), of which the tape keeps `x` and `w` alone.
+/// Computes tanh(x·wᵀ), of which the tape keeps `x` and `w` alone.
 ///
 /// # Errors
 ///
-/// When the device or the policy refuses.
+/// If the device or the policy refuses.
 pub fn recomputed(x: &Var<Cpu>, w: &Var<Cpu>) -> Result<Var<Cpu>> {
     Ok(x.tape().custom(
         LAYER,
@@ -27,13 +27,13 @@ pub fn recomputed(x: &Var<Cpu>, w: &Var<Cpu>) -> Result<Var<Cpu>> {
             let ([x, w], y) = forward(&call)?;
             let grad = call.device.tanh_backward(grad, &y)?;
             let grads = call.device.linear_backward(&grad, &x, &w, false)?;
-            // In the region's type; the tape casts them to the operands'.
+            // Gradients are in the region's type; the tape casts them to the operands'.
             Ok(vec![Some(grads.input), Some(grads.weight)])
         },
     )?)
 }
 
-/// The operands as the region has a linear layer's cast, and the result.
+/// Returns the operands, cast as the region casts a linear layer's, and the result.
 fn forward(
     call: &CustomCall<'_, Cpu>,
 ) -> std::result::Result<([Tensor; 2], Tensor), TapeError<Error>> {
@@ -43,22 +43,22 @@ fn forward(
     Ok(([x.into_owned(), w.into_owned()], y))
 }
 
-/// What became of two layers, by operations of the tape or recomputed.
+/// Result of two layers, by operations of the tape or recomputed.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Pass {
-    /// The loss.
+    /// Loss of the pass.
     pub loss: f32,
     /// Gradients of both weights, as bytes.
     pub gradients: Vec<Vec<u8>>,
-    /// Bytes the tape kept for backward.
+    /// Bytes that the tape kept for backward.
     pub kept: u64,
 }
 
-/// Two layers forward and back in `region`.
+/// Runs two layers forward and back in `region`.
 ///
 /// # Errors
 ///
-/// When the device or the policy refuses, or a weight has no gradient.
+/// If the device or the policy refuses, or a weight has no gradient.
 pub fn run(region: &Region, recompute: bool) -> Result<Pass> {
     let wave = |step: f32, shape: &[usize]| -> Result<Tensor> {
         let count = u16::try_from(shape.iter().product::<usize>())?;

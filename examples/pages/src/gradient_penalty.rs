@@ -1,10 +1,10 @@
-//! A gradient penalty: the slope of a critic towards its input, measured, and held near 1 (arXiv 1704.00028).
+//! Gradient penalty: a critic's slope with respect to its input, measured, and held near 1 (arXiv 1704.00028).
 //!
-//! [`ScaledLoss::grad`](binade::grad_scaler::ScaledLoss::grad) differentiates towards something that no optimizer owns, and
-//! what it gives is still scaled: its norm would be 65536 times too large before `unscale`. The tape has no double
-//! backward, so the slope that the penalty is made of is written down as an expression: for f(x) = Σⱼ tanh(wⱼ·x) it is
-//! Σⱼ (1 − tanh²(wⱼ·x)) wⱼ. What was measured says whether the expression is right. A measurement goes into no finite
-//! check: a slope that the scale takes beyond f16 arrives as infinity.
+//! [`ScaledLoss::grad`](binade::grad_scaler::ScaledLoss::grad) differentiates with respect to a value that no optimizer owns, and
+//! its result is still scaled: its norm would be 65536 times too large before `unscale`. The tape has no double backward, so the
+//! slope in the penalty is written down as an expression: for f(x) = Σⱼ tanh(wⱼ·x) it is Σⱼ (1 − tanh²(wⱼ·x)) wⱼ. The measured
+//! slope checks the expression. A measurement goes into no finite check: a slope that the scale takes beyond f16 arrives as
+//! infinity.
 
 use crate::{Result, parameter};
 use binade::Amp;
@@ -17,17 +17,17 @@ type Outcome = std::result::Result<Var<Cpu>, TapeError<binade_cpu::Error>>;
 const HIDDEN: usize = 4;
 const REAL: [f32; 8] = [1.0, 0.2, 1.2, -0.2, 0.8, 0.0, 1.0, -0.1];
 const FAKE: [f32; 8] = [-1.0, 0.1, -0.8, 0.2, -1.2, 0.0, -1.0, -0.3];
-/// On the way from one to the other; the paper draws the shares at random.
+/// Points between real and fake ones; the paper draws the shares at random.
 const BETWEEN: [f32; 8] = [-0.8, 0.15, -0.3, 0.0, 0.3, 0.0, 0.8, -0.2];
 
-/// What a critic has come to.
+/// Result of a critic's training.
 #[derive(Clone, Debug)]
 pub struct Critic {
-    /// How far apart it scores real and fake.
+    /// Difference between its scores of real and fake.
     pub distance: f32,
-    /// Its slope at each point in between, as the tape differentiated and the scaler unscaled it.
+    /// Slope at each point in between, as the tape differentiated and the scaler unscaled it.
     pub measured: Vec<f32>,
-    /// The same by the expression.
+    /// Slope at each point by the expression.
     pub expressed: Vec<f32>,
 }
 
@@ -35,7 +35,7 @@ pub struct Critic {
 ///
 /// # Errors
 ///
-/// When the run diverges, or the device refuses.
+/// If the run diverges, or the device refuses.
 pub fn run(lambda: f32) -> Result<Critic> {
     let first: Vec<f32> = (1_u8..=8).map(|i| (f32::from(i) * 2.4).sin() * 0.1).collect();
     let model = Model::new(vec![parameter("weight", &first, &[HIDDEN, 2])?]);
@@ -73,12 +73,12 @@ fn step(amp: &mut Amp<Cpu>, lambda: f32) -> Result<Critic> {
     Ok(Critic { distance: distance.tensor().to_f32()[0], measured, expressed })
 }
 
-/// The mean of f. Not the sum, whose gradient is the scale itself: 65536 is beyond f16's 65504.
+/// Computes the mean of f. The gradient of a sum would be the scale itself, and 65536 is beyond f16's 65504.
 fn score(x: &Var<Cpu>, w: &Var<Cpu>) -> Outcome {
     x.linear(w, None)?.tanh()?.matmul(&ones(x.tape(), HIDDEN, 1)?)?.mean()
 }
 
-/// The gradient of f at each row of `x`, as an expression in `w`.
+/// Computes the gradient of f at each row of `x`, as an expression in `w`.
 fn slope(x: &Var<Cpu>, w: &Var<Cpu>) -> Outcome {
     let tanh = x.linear(w, None)?.tanh()?;
     let square = tanh.mul(&tanh)?;
@@ -89,7 +89,7 @@ fn ones(tape: &Tape<Cpu>, rows: usize, columns: usize) -> Outcome {
     Ok(tape.constant(Tensor::new(vec![1.0_f32; rows * columns], &[rows, columns])?))
 }
 
-/// The length of each row of two.
+/// Returns the length of each row of two.
 fn norms(rows: &Var<Cpu>) -> Vec<f32> {
     rows.tensor().to_f32().chunks(2).map(|row| row[0].hypot(row[1])).collect()
 }

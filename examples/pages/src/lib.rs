@@ -14,10 +14,10 @@ pub mod two_losses;
 use binade::prelude::*;
 use binade_cpu::Tensor;
 
-/// What every page returns: its numbers, or whatever went wrong, in the words of whoever noticed.
+/// Result of every page. The error is that of the code that noticed it.
 pub type Result<T> = std::result::Result<T, Box<dyn std::error::Error + Send + Sync>>;
 
-/// An f32 parameter.
+/// Returns an f32 parameter.
 fn parameter(name: &str, values: &[f32], shape: &[usize]) -> Result<Named<Tensor>> {
     Ok(Named::new(name, Tensor::new(values.to_vec(), shape)?))
 }

@@ -1,18 +1,18 @@
-//! Why weights have f32 masters: 4096 updates of 2⁻¹² take 1 to 2, or nowhere.
+//! Reason for f32 masters: 4096 updates of 2⁻¹² take a weight from 1 to 2, or nowhere.
 //!
-//! Beside 1, f16 has steps of 2⁻¹⁰ and bf16 of 2⁻⁷: 1 + 2⁻¹² rounds to 1, as often as it is tried. A master adds the
-//! updates up in f32, and the stored weight is the master rounded once. Gradients and scale are without fault here.
+//! At 1, f16 has steps of 2⁻¹⁰ and bf16 of 2⁻⁷: 1 + 2⁻¹² rounds to 1, as often as it is tried. A master adds the updates up in
+//! f32, and the stored weight is the master rounded once. Gradients and scale are without fault here.
 
 use crate::{Result, parameter};
 use binade::prelude::*;
 use binade_cpu::{Cpu, Tensor};
 use binade_tape::{Tape, Var};
 
-/// The weight that 4096 steps of 2⁻¹² leave, stored in `dtype`, with a master (O2) or without (O3).
+/// Returns the weight after 4096 steps of 2⁻¹², stored in `dtype`, with a master (O2) or without (O3).
 ///
 /// # Errors
 ///
-/// When a step is skipped, or the device refuses.
+/// If a step is skipped, or the device refuses.
 pub fn run(level: OptLevel, dtype: DType) -> Result<f32> {
     let model = Model::new(vec![parameter("weight", &[1.0], &[1])?]);
     let level = level.with(dtype).with_loss_scale(LossScale::fixed(256.0)?);

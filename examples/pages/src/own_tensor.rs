@@ -1,8 +1,8 @@
-//! A tensor of one's own: with three methods, in `own_tensor/vector.rs`, [`Native`] is a device that has everything.
+//! Tensor of one's own: with three methods, in `own_tensor/vector.rs`, [`Native`] is a device that has everything.
 //!
-//! A region casts its operands, a scaler unscales and checks its gradients, and its weights, stored in f16, have f32
-//! masters. The backward pass is written by hand. It starts from the gradient of the loss towards itself, which is 1:
-//! scaling that is scaling the loss.
+//! A region casts its operands, a scaler unscales and checks its gradients, and its weights, stored in f16, have f32 masters. The
+//! backward pass is written by hand. It starts from the gradient of the loss with respect to itself, which is 1: scaling that is
+//! scaling the loss.
 
 mod vector;
 
@@ -11,16 +11,16 @@ pub use vector::{NoSuchVector, Vector};
 use crate::Result;
 use binade::prelude::*;
 
-/// What is to be found.
+/// Weights to be found.
 pub const TRUTH: [f32; 3] = [0.5, -1.25, 2.0];
 const INPUTS: [[f32; 3]; 3] = [[1.0, 0.0, 0.5], [0.0, 1.0, -0.5], [0.5, -0.5, 1.0]];
 
-/// What was fitted.
+/// Result of a fit.
 #[derive(Clone, Debug)]
 pub struct Fit {
-    /// The weights, as the model stores them.
+    /// Weights, as the model stores them.
     pub weight: Vector,
-    /// Steps that overflowed and were skipped, while the scale came down.
+    /// Number of steps that overflowed and were skipped, while the scale came down.
     pub skipped: u64,
 }
 
@@ -28,7 +28,7 @@ pub struct Fit {
 ///
 /// # Errors
 ///
-/// When the run diverges, or the tensor refuses.
+/// If the run diverges, or the tensor refuses.
 pub fn run() -> Result<Fit> {
     let model = Model::new(vec![Named::new("weight", Vector::F32(vec![0.0; 3]))]);
     let (device, level) = (Native::<Vector>::new(), OptLevel::O2.with(DType::F16));

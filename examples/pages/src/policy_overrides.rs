@@ -1,7 +1,7 @@
-//! A policy with exceptions: by operation, by path, by attribute, and a word for an operation that no list has.
+//! Policy with exceptions: by operation, by path, by attribute, and a rule for an operation that no list has.
 //!
-//! Overrides are a layer over any policy, and the most recent that applies wins. `explain` says which rule a call gets,
-//! who said so, and which casts follow, without running anything; it is the first thing to look at where a loss is off.
+//! Overrides are a layer over any policy, and the most recent that applies wins. `explain` says which rule a call gets, which
+//! layer it comes from, and which casts follow, without running anything; it is the first thing to look at when a loss is off.
 
 use crate::{Result, parameter};
 use binade::cast_policy::{Attribute, Explanation, Is, OpCall, Overrides, When};
@@ -10,7 +10,8 @@ use binade::prelude::*;
 use binade_cpu::{Cpu, Tensor};
 use binade_tape::{Tape, Var};
 
-/// Torch's lists, but: `tanh` in f32, the head in f32, long means in f32, no `mul` in the encoder, a new operation.
+/// Returns torch's lists with overrides: `tanh` in f32, the head in f32, long means in f32, no `mul` in the encoder, a new
+/// operation.
 pub fn policy() -> Overrides<OpTable> {
     let table = OpTable::torch_cuda().register("flash_attention", CastRule::Lower);
     let long_mean =
@@ -23,7 +24,7 @@ pub fn policy() -> Overrides<OpTable> {
         .when(gating, CastRule::banned("gate with `add` in the encoder"))
 }
 
-/// What the policy does with calls of each kind, in an f16 region.
+/// Returns the policy's explanations for calls of each kind, in an f16 region.
 pub fn explanations() -> Vec<Explanation> {
     use DType::{F16, F32};
     let attention = Op::custom("flash_attention", OpClass::MatMul);
@@ -40,11 +41,11 @@ pub fn explanations() -> Vec<Explanation> {
     calls.iter().map(|call| policy().explain(call, F16)).collect()
 }
 
-/// The types that a small model computes in by this policy: encoder, its activation, head.
+/// Returns the types that a small model computes in by this policy: encoder, its activation, head.
 ///
 /// # Errors
 ///
-/// When the device or the policy refuses.
+/// If the device or the policy refuses.
 pub fn run() -> Result<[DType; 3]> {
     let tape = Tape::new(Cpu, &Region::f16().with_policy(policy())?);
     let x = tape.constant(Tensor::new(vec![1.0_f32, -1.0], &[1, 2])?);
@@ -56,11 +57,11 @@ pub fn run() -> Result<[DType; 3]> {
     Ok([encoded.dtype(), active.dtype(), scores.dtype()])
 }
 
-/// What the encoder says to a product: the refusal, as the user reads it.
+/// Returns the encoder's refusal of a product, as the user reads it.
 ///
 /// # Errors
 ///
-/// When it is not refused, or the device fails.
+/// If it is not refused, or the device fails.
 pub fn refusal() -> Result<String> {
     let tape = Tape::new(Cpu, &Region::f16().with_policy(policy())?);
     let x = tape.constant(Tensor::scalar(2.0_f32)).at("encoder.0.gate");

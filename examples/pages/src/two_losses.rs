@@ -1,9 +1,9 @@
 //! Two losses and two optimizers, as a GAN has them, with one scaler and one update.
 //!
-//! A critic learns to score real numbers 1 and made ones 0; a maker shifts noise so that it scores 1. Both losses are on
-//! one tape, and each backward goes towards its own parameters. By default each step skips alone: where the critic's
-//! gradients overflow, the maker has moved against a critic that has not. `skip_together` gives both one fate. Either
-//! way the scale is backed off once, since there is one update an iteration.
+//! A critic learns to score real numbers 1 and made ones 0; a maker shifts noise so that it scores 1. Both losses are on one
+//! tape, and each backward goes to its own parameters. By default each step skips alone: if the critic's gradients overflow, the
+//! maker has moved against a critic that has not. `skip_together` makes both skip. Either way the scale is backed off once, since
+//! there is one update an iteration.
 
 use crate::{Result, parameter};
 use binade::grad_scaler::UnscaledGrads;
@@ -13,7 +13,7 @@ use binade_tape::{Tape, Var};
 
 type Trained = MasterOptimizer<Cpu>;
 
-/// The two models, and what they share.
+/// Two models, with the scaler and the region that they share.
 #[derive(Debug)]
 pub struct Gan {
     scaler: Scaler<Cpu>,
@@ -23,11 +23,11 @@ pub struct Gan {
 }
 
 impl Gan {
-    /// Two models, two optimizers, one scaler.
+    /// Creates two models with two optimizers and one scaler.
     ///
     /// # Errors
     ///
-    /// When the device refuses.
+    /// If the device refuses.
     pub fn new() -> Result<Self> {
         let scale = LossScale::dynamic().with_init_scale(1024.0)?;
         let level = OptLevel::O1.with(DType::F16).with_loss_scale(scale);
@@ -42,11 +42,11 @@ impl Gan {
         })
     }
 
-    /// One iteration on two real numbers; both models skip where either overflows, if `together`.
+    /// Runs one iteration on two real numbers. If `together`, both models skip when either overflows.
     ///
     /// # Errors
     ///
-    /// When the device refuses. A skip is no error.
+    /// If the device refuses. A skip is no error.
     pub fn step(&mut self, real: [f32; 2], together: bool) -> Result<Step> {
         let tape = Tape::new(Cpu, &self.region);
         let critic = tape.parameters(&self.critic.params);
@@ -66,18 +66,18 @@ impl Gan {
         Ok(self.scaler.update(pending)?.resolve()?)
     }
 
-    /// The critic's weight and bias, and the maker's shift.
+    /// Returns the critic's weight and bias, and the maker's shift.
     ///
     /// # Errors
     ///
-    /// When the device refuses.
+    /// If the device refuses.
     pub fn weights(&self) -> Result<[f32; 3]> {
         let [weight, bias] = [0, 1].map(|place| self.critic.params[place].value.to_f32());
         Ok([weight[0], bias[0], self.maker.params[0].value.to_f32()[0]])
     }
 }
 
-/// Least squares (arXiv 1611.04076), for the critic and for the maker.
+/// Returns least-squares losses (arXiv 1611.04076) for the critic and for the maker.
 fn losses(
     tape: &Tape<Cpu>,
     critic: &[Var<Cpu>],

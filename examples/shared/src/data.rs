@@ -1,4 +1,4 @@
-//! Images of handwritten digits, split into those to learn from and those to be tested on.
+//! Images of handwritten digits, split into training and test.
 
 mod embedded;
 
@@ -6,37 +6,37 @@ use std::fmt;
 
 pub use embedded::EmbeddedError;
 
-/// Kinds of digit.
+/// Number of classes.
 pub const CLASSES: usize = 10;
 
 /// Images in rows of pixels, scaled to 0..=1, and their labels.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Images {
-    /// Height and width of each.
+    /// Height and width of each image.
     pub size: [usize; 2],
-    /// Image after image, each row after row.
+    /// Pixels, image after image, each row after row.
     pub pixels: Vec<f32>,
-    /// One an image.
+    /// Labels, one an image.
     pub labels: Vec<i64>,
 }
 
 impl Images {
-    /// How many.
+    /// Returns the number of images.
     pub fn len(&self) -> usize {
         self.labels.len()
     }
 
-    /// Whether there are none.
+    /// Returns true if there are no images.
     pub fn is_empty(&self) -> bool {
         self.labels.is_empty()
     }
 
-    /// Pixels of one image.
+    /// Returns the number of pixels of one image.
     pub fn area(&self) -> usize {
         self.size.iter().product()
     }
 
-    /// The images of these places, in this order.
+    /// Returns the images at these indices, in this order.
     #[must_use]
     pub fn pick(&self, places: &[usize]) -> Self {
         let area = self.area();
@@ -53,32 +53,32 @@ impl Images {
 /// Training and test images, of one size.
 #[derive(Clone, Debug)]
 pub struct Digits {
-    /// What people call them: `digits`, or the folder that they came from.
+    /// Name of the set: `digits`, or the folder that it came from.
     pub name: String,
-    /// To learn from.
+    /// Training images.
     pub train: Images,
-    /// Never seen in training.
+    /// Test images, which training never sees.
     pub test: Images,
 }
 
 impl Digits {
-    /// What a table says of them.
+    /// Returns the description of the set for a table.
     pub fn source(&self) -> Source {
         let (train, test) = (self.train.len(), self.test.len());
         Source { name: self.name.clone(), size: self.train.size, train, test }
     }
 }
 
-/// What a run learned from.
+/// Description of a run's images.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 pub struct Source {
-    /// As [`Digits::name`] has it.
+    /// Name of the set, as [`Digits::name`] has it.
     pub name: String,
     /// Height and width of each image.
     pub size: [usize; 2],
-    /// Images to learn from.
+    /// Number of training images.
     pub train: usize,
-    /// Images to be tested on.
+    /// Number of test images.
     pub test: usize,
 }
 
@@ -89,7 +89,7 @@ impl fmt::Display for Source {
     }
 }
 
-/// The place of the largest logit of a row; none where a NaN is among them.
+/// Returns the index of the largest logit of a row; `None` if a logit is NaN.
 pub fn best(row: &[f32]) -> Option<usize> {
     if row.iter().any(|x| x.is_nan()) {
         return None;

@@ -1,8 +1,8 @@
 //! First values of parameters.
 
-/// Weights uniform within √(6 / inputs) (He et al. 2015, arXiv 1502.01852), biases 0, gains of normalisations 1.
+/// Returns weights uniform within √(6 / inputs) (He et al. 2015, arXiv 1502.01852), biases 0, gains of normalisations 1.
 ///
-/// What a parameter is, its name says: a bias ends in `bias`, a gain begins with `norm`. The first dimension of a weight is
+/// The name tells the kind of a parameter: a bias ends in `bias`, a gain begins with `norm`. The first dimension of a weight is
 /// its outputs.
 pub fn values(name: &str, shape: &[usize], random: &mut fastrand::Rng) -> Vec<f32> {
     let count = shape.iter().product();

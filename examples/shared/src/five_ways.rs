@@ -1,4 +1,4 @@
-//! One task, given to every way of training: the same images in the same order, the same first weights, the same rule.
+//! Task of the five-ways table: all ways get the same images in the same order, the same first weights and the same rule.
 
 mod level;
 mod row;

@@ -1,4 +1,4 @@
-//! A program that holds a subject to the kit, as `cargo xtask conformance` starts it.
+//! Program that runs the kit on a subject, as `cargo xtask conformance` starts it.
 
 use binade_conformance::{Report, Runner, report};
 use clap::Parser;
@@ -24,7 +24,7 @@ struct Args {
 ///
 /// # Errors
 ///
-/// When a report cannot be written; the file is named.
+/// If a report cannot be written; the file is named.
 pub fn main(run: impl FnOnce(Runner) -> Report) -> io::Result<ExitCode> {
     let Args { only, json, html } = Args::parse();
     let runner = Runner::from_env();

@@ -1,5 +1,5 @@
-//! What the examples share, and no backend: the digits, the first weights of their model, and the task that
-//! every way of training it is given, with the row of the table that it gives back. And the program around a run of the kit.
+//! Parts shared by the examples, without a backend: the digits, the first weights of their model, the task of the five-ways table
+//! with its rows, and the program around a run of the kit.
 
 pub mod data;
 pub mod first;

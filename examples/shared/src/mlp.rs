@@ -1,4 +1,4 @@
-//! The perceptron that learns the digits: two hidden layers, each with a rectifier behind it.
+//! Perceptron that learns the digits: two hidden layers, each with a rectifier behind it.
 
 use crate::data::CLASSES;
 use crate::first;
@@ -6,7 +6,7 @@ use crate::first;
 /// Units of the hidden layers.
 pub const HIDDEN: [usize; 2] = [128, 64];
 
-/// Names and shapes of its parameters, in the order of the layers; a weight is `[outputs, inputs]`.
+/// Returns names and shapes of its parameters, in the order of the layers; a weight is `[outputs, inputs]`.
 pub fn layout(pixels: usize) -> [(&'static str, Vec<usize>); 6] {
     [
         ("linear0.weight", vec![HIDDEN[0], pixels]),
@@ -18,18 +18,18 @@ pub fn layout(pixels: usize) -> [(&'static str, Vec<usize>); 6] {
     ]
 }
 
-/// A parameter before training.
+/// Parameter before training.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Parameter {
-    /// Layer and part.
+    /// Name: layer and part.
     pub name: &'static str,
-    /// `[outputs, inputs]` or `[outputs]`.
+    /// Shape: `[outputs, inputs]` or `[outputs]`.
     pub shape: Vec<usize>,
-    /// Row-major.
+    /// Values, row-major.
     pub values: Vec<f32>,
 }
 
-/// Its first parameters, fixed by `seed`.
+/// Returns its first parameters, fixed by `seed`.
 pub fn parameters(pixels: usize, seed: u64) -> [Parameter; 6] {
     let mut random = fastrand::Rng::with_seed(seed);
     layout(pixels).map(|(name, shape)| {

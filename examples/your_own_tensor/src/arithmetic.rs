@@ -1,4 +1,4 @@
-//! What the tensor can compute. Sums run in `f32`, whatever is stored; each result is rounded once to its operand's type.
+//! Arithmetic of the tensor. Sums run in `f32` for every stored type; each result is rounded once to its operand's type.
 
 use crate::tensor::{Elements, Mine, NoSuchType};
 use binade::core::AmpTensor;
@@ -6,11 +6,11 @@ use binade::core::AmpTensor;
 type Result<T> = std::result::Result<T, NoSuchType>;
 
 impl Mine {
-    /// `x` times the transpose of `weight`, plus `bias` on each row; in the type of `x`.
+    /// Computes `x` times the transpose of `weight`, plus `bias` on each row, in the type of `x`.
     ///
     /// # Errors
     ///
-    /// None of a tensor's own types fails.
+    /// None for the tensor's own types.
     pub fn linear(x: &Self, weight: &Self, bias: &Self) -> Result<Self> {
         let sums = products(&x.rows(), &weight.rows());
         let bias = bias.to_f32();
@@ -18,51 +18,51 @@ impl Mine {
         x.stored(sums, &[x.shape[0], weight.shape[0]])
     }
 
-    /// The product of two matrices, in the type of the first.
+    /// Computes the product of two matrices, in the type of the first.
     ///
     /// # Errors
     ///
-    /// None of a tensor's own types fails.
+    /// None for the tensor's own types.
     pub fn matmul(&self, other: &Self) -> Result<Self> {
         let sums = products(&self.rows(), &other.columns());
         self.stored(sums.into_iter(), &[self.shape[0], other.shape[1]])
     }
 
-    /// The transpose of a matrix times another, in the type of the first.
+    /// Computes the transpose of a matrix times another, in the type of the first.
     ///
     /// # Errors
     ///
-    /// None of a tensor's own types fails.
+    /// None for the tensor's own types.
     pub fn transposed_matmul(&self, other: &Self) -> Result<Self> {
         let sums = products(&self.columns(), &other.columns());
         self.stored(sums.into_iter(), &[self.shape[1], other.shape[1]])
     }
 
-    /// The sum of a matrix's rows.
+    /// Computes the sum of a matrix's rows.
     ///
     /// # Errors
     ///
-    /// None of a tensor's own types fails.
+    /// None for the tensor's own types.
     pub fn sum_rows(&self) -> Result<Self> {
         let sums = self.columns().into_iter().map(|column| column.iter().sum());
         self.stored(sums, &[self.shape[1]])
     }
 
-    /// `f` of each element, and of the element of `other` in its place.
+    /// Applies `f` to each element and the element of `other` in its place.
     ///
     /// # Errors
     ///
-    /// None of a tensor's own types fails.
+    /// None for the tensor's own types.
     pub fn with(&self, other: &Self, f: impl Fn(f32, f32) -> f32) -> Result<Self> {
         let pairs = self.to_f32().into_iter().zip(other.to_f32());
         self.stored(pairs.map(|(x, y)| f(x, y)), &self.shape)
     }
 
-    /// `f` of each element.
+    /// Applies `f` to each element.
     ///
     /// # Errors
     ///
-    /// None of a tensor's own types fails.
+    /// None for the tensor's own types.
     pub fn map(&self, f: impl Fn(f32) -> f32) -> Result<Self> {
         self.stored(self.to_f32().into_iter().map(f), &self.shape)
     }
@@ -71,7 +71,7 @@ impl Mine {
         Ok(Self { shape: shape.to_vec(), elements: Elements::of(self.dtype(), values)? })
     }
 
-    /// The rows of a matrix, in `f32`.
+    /// Returns the rows of a matrix, in `f32`.
     pub fn rows(&self) -> Vec<Vec<f32>> {
         self.to_f32().chunks(self.shape[1]).map(<[f32]>::to_vec).collect()
     }
@@ -82,7 +82,7 @@ impl Mine {
     }
 }
 
-/// Every row of `a` times every row of `b`.
+/// Computes every row of `a` times every row of `b`.
 fn products(a: &[Vec<f32>], b: &[Vec<f32>]) -> Vec<f32> {
     let product = |a: &[f32], b: &[f32]| a.iter().zip(b).map(|(a, b)| a * b).sum();
     a.iter().flat_map(|a| b.iter().map(move |b| product(a, b))).collect()

@@ -1,4 +1,4 @@
-//! All that Binade asks of the tensor: three methods, and an error that says of what kind it is. Count the lines.
+//! Implementation of Binade's contract by the tensor: three methods, and an error with its kind. Count the lines.
 
 use crate::tensor::{Elements, Mine, NoSuchType};
 use binade::core::{AmpTensor, DType, Error, ErrorKind};

@@ -1,8 +1,8 @@
-//! A tensor of one's own, trained in mixed precision: see `docs/src/your-own-tensor.md`.
+//! Tensor of one's own, trained in mixed precision: see `docs/src/your-own-tensor.md`.
 //!
-//! [`tensor`] and [`arithmetic`] are what its owner had; [`join`] is what Binade asks, and [`with`] what it gives.
-//! [`without`] is the same training without it. [`static_join`] and [`static_mlp`] are a model of ndarray's arrays, whose element type is
-//! a type parameter.
+//! [`tensor`] and [`arithmetic`] are its owner's code; [`join`] implements Binade's contract, and [`with`] uses Binade.
+//! [`without`] is the same training without it. [`static_join`] and [`static_mlp`] are a model of ndarray's arrays, whose element
+//! type is a type parameter.
 
 #![forbid(unsafe_code)]
 #![expect(
@@ -28,21 +28,21 @@ pub use table::{Row, table};
 use binade::core::DType;
 use with::Run;
 
-/// What everything returns: the first who noticed says what is wrong.
+/// Result of everything here. The error is that of the code that noticed it.
 pub type Result<T, E = Box<dyn std::error::Error + Send + Sync>> = std::result::Result<T, E>;
 
-/// Passes over the training images that the page tells of.
+/// Passes over the training images, as on the page.
 pub const EPOCHS: u64 = 8;
 /// Images a step.
 const BATCH: usize = 32;
-/// The learning rate.
+/// Learning rate.
 const LR: f64 = 0.004;
 
-/// The four runs that the table tells of, each of so many passes over the training images.
+/// Trains the four runs of the table, each for `epochs` passes over the training images.
 ///
 /// # Errors
 ///
-/// When one with Binade diverges, or is resumed to other bits.
+/// If one with Binade diverges, or is resumed to other bits.
 pub fn runs(epochs: u64) -> Result<Vec<Row>> {
     let digits = digits::load()?;
     Ok(vec![
@@ -53,7 +53,7 @@ pub fn runs(epochs: u64) -> Result<Vec<Row>> {
     ])
 }
 
-/// The page's examples, compiled and run.
+/// Examples of the page, compiled and run.
 #[cfg(doctest)]
 #[doc = include_str!("../../../docs/src/your-own-tensor.md")]
 pub struct Page;

@@ -3,11 +3,11 @@
 use crate::{Result, digits, tensor::Mine};
 use binade::prelude::*;
 
-/// The handle that three methods earn.
+/// Handle that the tensor's three methods make available.
 pub type Device = Native<Mine>;
 const HIDDEN: usize = 32;
 
-/// The weights before training, in `f32`: the same each time.
+/// Returns the weights before training, in `f32`: the same each time.
 pub fn parameters() -> Vec<Named<Mine>> {
     let mut random = fastrand::Rng::with_seed(1);
     let mut layer = |name: &str, outputs: usize, inputs: usize| {
@@ -22,25 +22,25 @@ pub fn parameters() -> Vec<Named<Mine>> {
     [hidden, layer("out", digits::CLASSES, HIDDEN)].concat()
 }
 
-/// What backward needs of a forward pass.
+/// Values of a forward pass that backward needs.
 #[derive(Clone, Debug)]
 pub struct Forward {
-    /// The mean loss of the batch, in `f32`.
+    /// Mean loss of the batch, in `f32`.
     pub loss: Mine,
-    /// What the network makes of each image.
+    /// Logits of each image.
     pub logits: Mine,
-    /// The loss's gradient towards the logits, in `f32`.
+    /// Gradient of the loss with respect to the logits, in `f32`.
     towards_logits: Mine,
     images: Mine,
     hidden: Mine,
     out_weight: Mine,
 }
 
-/// The mean cross-entropy of a batch.
+/// Computes the mean cross-entropy of a batch.
 ///
 /// # Errors
 ///
-/// When the region's policy or the tensor refuses.
+/// If the region's policy or the tensor refuses.
 pub fn forward(
     region: &Region,
     params: &[Named<Mine>],
@@ -61,12 +61,12 @@ pub fn forward(
     Ok(Forward { loss, logits, towards_logits, images, hidden, out_weight })
 }
 
-/// Nothing below 0; NaN stays, for the check of gradients to find.
+/// Returns 0 for negative values; NaN stays, for the check of gradients to find.
 pub(crate) fn rectified(x: f32) -> f32 {
     if x <= 0.0 { 0.0 } else { x }
 }
 
-/// The mean of -log softmax at the labels, and its gradient.
+/// Returns the mean of -log softmax at the labels, and its gradient.
 pub(crate) fn cross_entropy(logits: &Mine, labels: &[usize]) -> Result<(Mine, Mine)> {
     let (mut total, mut gradient) = (0.0, Vec::new());
     let count = labels.len() as f32;
@@ -83,13 +83,13 @@ pub(crate) fn cross_entropy(logits: &Mine, labels: &[usize]) -> Result<(Mine, Mi
 }
 
 impl Forward {
-    /// Every parameter's gradient, times `scale`, which is the gradient of the scaled loss towards the loss.
+    /// Returns every parameter's gradient times `scale`, the gradient of the scaled loss with respect to the loss.
     ///
-    /// A cast's gradient has the type of the cast's operand, so that gradients here are as wide as what was stored.
+    /// A cast's gradient has the type of the cast's operand, so that gradients here are as wide as the stored parameters.
     ///
     /// # Errors
     ///
-    /// When the tensor refuses.
+    /// If the tensor refuses.
     pub fn backward(
         &self,
         params: &[Named<Mine>],
@@ -110,7 +110,7 @@ impl Forward {
     }
 }
 
-/// The share of images whose largest logit is at their label; one that has a NaN is none of them.
+/// Returns the share of images whose largest logit is at their label; a row with a NaN counts as wrong.
 ///
 /// # Errors
 ///
@@ -123,7 +123,7 @@ pub fn accuracy(
     Ok(share(&forward(region, params, batch)?.logits, &batch.1))
 }
 
-/// The same, of logits.
+/// Returns that share for given logits.
 pub(crate) fn share(logits: &Mine, labels: &[usize]) -> f32 {
     let is_right = |row: &Vec<f32>, label: usize| {
         let below = |(class, x): (usize, &f32)| class == label || *x < row[label];

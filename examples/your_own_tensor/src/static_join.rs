@@ -1,18 +1,18 @@
-//! A model of arrays whose element type is a type parameter, and all that Binade asks of it: a cast, and its slices.
+//! Implementation of Binade's contract by a model of arrays whose element type is a type parameter: a cast, and its slices.
 
 use binade::core::{Element, Named, StaticCast, StaticSet};
 use ndarray::{Array, Array1, Array2, Dimension};
 
-/// Two layers; or their gradients, which have the same shapes.
+/// Two layers, or their gradients, which have the same shapes.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Mlp<E> {
-    /// The first layer's weight, outputs by inputs, and bias.
+    /// Weight of the first layer, outputs by inputs, and its bias.
     pub hidden: (Array2<E>, Array1<E>),
-    /// The second's.
+    /// Weight and bias of the second layer.
     pub out: (Array2<E>, Array1<E>),
 }
 
-/// `array` with elements of another type, row after row, however it lay.
+/// Casts `array` to elements of another type, row-major whatever its layout was.
 pub fn cast<A: Element, E: Element, D: Dimension>(array: &Array<A, D>) -> Array<E, D> {
     array.as_standard_layout().mapv(|x| E::from_f32(x.to_f32()))
 }
@@ -36,7 +36,7 @@ impl<E: Element> StaticSet for Mlp<E> {
             ("out.weight", self.out.0.as_slice_mut()),
             ("out.bias", self.out.1.as_slice_mut()),
         ];
-        // An array that does not lie row after row would be reported missing; `cast` leaves none so.
+        // An array that is not row-major would be reported missing; `cast` leaves none so.
         slices.map(|(name, slice)| Named::new(name, slice.unwrap_or_default())).into()
     }
 }

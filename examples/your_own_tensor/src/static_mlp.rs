@@ -1,4 +1,4 @@
-//! Training on arrays of `E`: products and sums in `f32`, everything that is kept in `E`.
+//! Training on arrays of `E`: products and sums in `f32`, everything stored in `E`.
 
 use crate::mlp::rectified;
 use crate::static_join::{Mlp, cast};
@@ -7,10 +7,10 @@ use binade::core::{Element, Static};
 use binade::prelude::*;
 use ndarray::{Array1, Array2, Axis};
 
-/// What trains a model of arrays of `E`.
+/// Optimizer of a model of arrays of `E`.
 pub type Optimizer<E> = MasterOptimizer<Static<Mlp<E>>>;
 
-/// The weights that the first program starts from, in `f32`.
+/// Returns the weights that the first program starts from, in `f32`.
 ///
 /// # Errors
 ///
@@ -24,7 +24,7 @@ pub fn parameters() -> Result<Mlp<f32>> {
     Ok(Mlp { hidden: layer(0)?, out: layer(2)? })
 }
 
-/// Takes over these weights as masters.
+/// Creates an optimizer with these weights as masters.
 ///
 /// # Errors
 ///
@@ -37,7 +37,7 @@ pub fn optimizer<E: Element>() -> Result<Optimizer<E>> {
 ///
 /// # Errors
 ///
-/// When the run diverges.
+/// If the run diverges.
 pub fn train<E: Element>(
     rule: LossScale,
     epochs: u64,
@@ -61,11 +61,11 @@ pub fn train<E: Element>(
     Ok(Row { what, loss, accuracy, skipped: Some(state.skipped), scale: Some(state.factor()) })
 }
 
-/// One step: the batch's loss, and what became of the step.
+/// Runs one step. Returns the batch's loss, and the outcome.
 ///
 /// # Errors
 ///
-/// When the run diverges.
+/// If the run diverges.
 pub fn step<E: Element>(
     scaler: &mut Scaler<Static<Mlp<E>>>,
     optimizer: &mut Optimizer<E>,
@@ -75,7 +75,7 @@ pub fn step<E: Element>(
     let (hidden, logits) = forward(params, &x);
     let (loss, towards) = mlp::cross_entropy(&tensor(&cast(&logits)), labels)?;
     let (loss, towards) = (loss.to_f32()[0], matrix(&towards)?);
-    // The gradient of the loss towards itself is 1; scaling that is scaling the loss.
+    // The gradient of the loss with respect to itself is 1; scaling that is scaling the loss.
     let grads = scaler.scale(&1.0)?.backward(|scale| {
         let towards = cast::<f32, E, _>(&(towards * *scale));
         Ok(backward(params, &x, &hidden, &towards).into())
@@ -86,7 +86,7 @@ pub fn step<E: Element>(
     Ok((loss, step))
 }
 
-/// The hidden layer's values and the logits.
+/// Returns the hidden layer's values and the logits.
 fn forward<E: Element>(model: &Mlp<E>, x: &Array2<E>) -> (Array2<E>, Array2<E>) {
     let linear = |x: &Array2<E>, (weight, bias): &(Array2<E>, Array1<E>)| {
         cast::<_, f32, _>(x).dot(&cast::<_, f32, _>(weight).t()) + cast::<_, f32, _>(bias)
@@ -96,7 +96,7 @@ fn forward<E: Element>(model: &Mlp<E>, x: &Array2<E>) -> (Array2<E>, Array2<E>) 
     (hidden, logits)
 }
 
-/// Every parameter's gradient, from the one towards the logits.
+/// Returns every parameter's gradient, from the one with respect to the logits.
 fn backward<E: Element>(
     model: &Mlp<E>,
     x: &Array2<E>,

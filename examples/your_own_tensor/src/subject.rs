@@ -1,4 +1,4 @@
-//! The tensor as the kit sees it: from bits, to bits, and a cast.
+//! Subject of the kit over the tensor: from bits, to bits, and a cast.
 
 use crate::mlp::Device;
 use crate::tensor::{Elements, Mine};
@@ -6,12 +6,12 @@ use binade::core::{AmpTensor, DType};
 use binade_conformance::{Refusal, via};
 use half::{bf16, f16};
 
-/// What is put to the test.
+/// Subject that runs the tensor.
 #[derive(Clone, Copy, Debug)]
 pub struct Subject(Device);
 
 impl Subject {
-    /// The one that there is.
+    /// Creates the subject.
     pub const fn new() -> Self {
         Self(Device::new())
     }

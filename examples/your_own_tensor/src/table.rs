@@ -1,23 +1,23 @@
-//! One line a run.
+//! Table of the runs, a line each.
 
 use std::fmt::Write;
 
-/// What came of a run.
+/// Row of the table: one run.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Row {
-    /// Which.
+    /// Name of the run.
     pub what: String,
-    /// The mean loss of the last epoch.
+    /// Mean loss of the last epoch.
     pub loss: f32,
-    /// The share of test images that were told right.
+    /// Share of test images classified right.
     pub accuracy: f32,
-    /// Steps that were skipped; nothing where none can be.
+    /// Number of skipped steps; `None` if no step can be skipped.
     pub skipped: Option<u64>,
-    /// The scale at the end.
+    /// Scale at the end.
     pub scale: Option<f32>,
 }
 
-/// The runs under each other.
+/// Returns the runs as a table.
 pub fn table(rows: &[Row]) -> String {
     let mut table =
         format!("{:<20} {:>8} {:>9} {:>8} {:>7}\n", "", "loss", "accuracy", "skipped", "scale");

@@ -1,14 +1,14 @@
-//! A tensor as it was before Binade: a shape, and elements of three types that turn into each other.
+//! Tensor as it was before Binade: a shape, and elements of three types that cast to each other.
 
 use binade::core::DType;
 use half::{bf16, f16};
 
-/// A tensor of this example's own.
+/// Tensor of this example's own.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Mine {
-    /// The extents; two for a matrix, rows first.
+    /// Extents; two for a matrix, rows first.
     pub shape: Vec<usize>,
-    /// The elements, row after row.
+    /// Elements, row after row.
     pub elements: Elements,
 }
 
@@ -23,17 +23,17 @@ pub enum Elements {
     F32(Vec<f32>),
 }
 
-/// There are no tensors of this type.
+/// Error for an element type that no tensor has.
 #[derive(Clone, Copy, Debug, Eq, PartialEq, thiserror::Error)]
 #[error("elements are bf16, f16 or f32, and not {0}: take one of these")]
 pub struct NoSuchType(pub DType);
 
 impl Elements {
-    /// `values`, each rounded once to `dtype`.
+    /// Returns `values`, each rounded once to `dtype`.
     ///
     /// # Errors
     ///
-    /// When `dtype` is none of the three.
+    /// If `dtype` is none of the three.
     pub fn of(dtype: DType, values: impl Iterator<Item = f32>) -> Result<Self, NoSuchType> {
         match dtype {
             DType::BF16 => Ok(Self::BF16(values.map(bf16::from_f32).collect())),
@@ -43,7 +43,7 @@ impl Elements {
         }
     }
 
-    /// The same values in `f32`.
+    /// Returns the values in `f32`.
     pub fn to_f32(&self) -> Vec<f32> {
         match self {
             Self::BF16(elements) => elements.iter().map(|x| x.to_f32()).collect(),
@@ -54,18 +54,18 @@ impl Elements {
 }
 
 impl Mine {
-    /// A tensor in `f32`.
+    /// Creates a tensor in `f32`.
     pub fn new(values: impl IntoIterator<Item = f32>, shape: &[usize]) -> Self {
         let elements = Elements::F32(values.into_iter().collect());
         Self { shape: shape.to_vec(), elements }
     }
 
-    /// A scalar in `f32`.
+    /// Creates a scalar in `f32`.
     pub fn scalar(value: f32) -> Self {
         Self::new([value], &[1])
     }
 
-    /// The elements in `f32`.
+    /// Returns the elements in `f32`.
     pub fn to_f32(&self) -> Vec<f32> {
         self.elements.to_f32()
     }

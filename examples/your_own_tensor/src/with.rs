@@ -1,31 +1,31 @@
-//! The same training with Binade: operands cast by a region, a scaled loss, weights of sixteen bits with `f32` masters.
+//! Training with Binade: operands cast by a region, a scaled loss, weights of sixteen bits with `f32` masters.
 
 use crate::mlp::{self, Device};
 use crate::{BATCH, LR, Result, Row, digits::Digits, tensor::Mine};
 use binade::prelude::*;
 use binade_checkpoint::{Checkpoint, Draft};
 
-/// A run, between two epochs.
+/// Run between two epochs.
 #[derive(Debug)]
 pub struct Run {
     region: Region,
     scaler: Scaler<Device>,
     optimizer: MasterOptimizer<Device>,
     epoch: u64,
-    /// The mean loss of the epoch before.
+    /// Mean loss of the epoch before.
     loss: f32,
-    /// What became of the last step; a checkpoint begins with it.
+    /// Outcome of the last step, which a checkpoint begins with.
     last: Option<Step>,
 }
 
 impl Run {
-    /// Nothing trained yet: f16 under a scale that moves, bf16 and f32 under none.
+    /// Creates a run with nothing trained yet: f16 under a dynamic scale, bf16 and f32 under none.
     ///
     /// # Errors
     ///
-    /// When `dtype` is no type to train in.
+    /// If `dtype` is no type to train in.
     pub fn start(dtype: DType) -> Result<Self> {
-        // Grows often, so that a short run sees the scale move.
+        // The scale grows often, so that a short run sees it move.
         let dynamic = LossScale::dynamic().with_growth_interval(40)?;
         let rule = if dtype == DType::F16 { dynamic } else { LossScale::none() };
         let plan = Plan::new(UpdateRule::adamw(LR))?.with_storage(dtype);
@@ -39,11 +39,11 @@ impl Run {
         })
     }
 
-    /// One pass over the images.
+    /// Runs one pass over the images.
     ///
     /// # Errors
     ///
-    /// When the run diverges, or the tensor refuses.
+    /// If the run diverges, or the tensor refuses.
     pub fn epoch(&mut self, images: &Digits) -> Result<()> {
         let batches = images.batches(self.epoch, BATCH);
         self.loss = 0.0;
@@ -57,7 +57,7 @@ impl Run {
     }
 
     fn step(&mut self, pass: &mlp::Forward) -> Result<()> {
-        // The gradient of the loss towards itself is 1; scaling that is scaling the loss.
+        // The gradient of the loss with respect to itself is 1; scaling that is scaling the loss.
         let grads = self
             .scaler
             .scale(&Mine::scalar(1.0))?
@@ -72,11 +72,11 @@ impl Run {
         Ok(())
     }
 
-    /// Everything, as a file holds it.
+    /// Returns the whole state, as a file holds it.
     ///
     /// # Errors
     ///
-    /// Before the first step, or when something is in flight.
+    /// Before the first step, or if something is in flight.
     pub fn save(&self) -> Result<Vec<u8>> {
         let step = self.last.as_ref().ok_or("nothing has been trained yet")?;
         let draft = Draft::after(step).scaler("loss", &self.scaler)?;
@@ -84,11 +84,11 @@ impl Run {
         Ok(draft.finish()?.to_bytes()?)
     }
 
-    /// A run that goes on from what [`save`](Self::save) gave.
+    /// Resumes a run from the bytes of [`save`](Self::save).
     ///
     /// # Errors
     ///
-    /// When that was made of another run.
+    /// If they are of another run.
     pub fn resume(dtype: DType, saved: &[u8]) -> Result<Self> {
         let mut run = Self::start(dtype)?;
         let checkpoint = Checkpoint::from_bytes(saved)?;
@@ -100,11 +100,11 @@ impl Run {
         Ok(run)
     }
 
-    /// Trains to the end. Half-way the run is saved, resumed from that, and both go on.
+    /// Trains to the end. Half-way the run is saved and resumed, and both go on.
     ///
     /// # Errors
     ///
-    /// When the run diverges, or the resumed one ends with other bits.
+    /// If the run diverges, or the resumed one ends with other bits.
     pub fn whole(dtype: DType, epochs: u64, [images, test]: &[Digits; 2]) -> Result<Row> {
         let mut run = Self::start(dtype)?;
         (0..epochs / 2).try_for_each(|_| run.epoch(images))?;

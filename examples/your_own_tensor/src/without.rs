@@ -1,10 +1,10 @@
-//! Training without Binade, in one type from end to end: what a loop does that was written for `f32`.
+//! Training without Binade, in one type from end to end, by a loop that was written for `f32`.
 
 use crate::tensor::Mine;
 use crate::{BATCH, LR, Result, Row, digits::Digits, mlp};
 use binade::prelude::*;
 
-/// `AdamW` as a framework's elementwise operations compute it: each rounds to the type that the tensors have.
+/// `AdamW` as a framework's elementwise operations compute it: each rounds to the tensors' type.
 struct Adam {
     /// Mean and mean of squares, by parameter.
     moments: Vec<[Mine; 2]>,
@@ -15,7 +15,7 @@ struct Adam {
 ///
 /// # Errors
 ///
-/// When the tensor refuses.
+/// If the tensor refuses.
 pub fn train(dtype: DType, epochs: u64, [images, test]: &[Digits; 2]) -> Result<Row> {
     let mut params = mlp::parameters();
     for param in &mut params {

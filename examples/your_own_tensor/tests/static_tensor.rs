@@ -1,4 +1,4 @@
-//! Arrays whose element type is a type parameter: how short their join is, and what they come to.
+//! Arrays whose element type is a type parameter: the length of their join, and their results.
 
 use binade::core::{Static, StaticCast, StaticSet};
 use binade::prelude::*;

@@ -1,4 +1,4 @@
-//! What the example claims: how short the join is, what the runs come to, and that the tensor keeps the kit's contracts.
+//! Claims of the example: the length of the join, the results of the runs, and the kit's contracts.
 
 use binade::core::{AmpTensor, DType, Error, ErrorKind};
 use binade_conformance::Runner;
@@ -12,7 +12,7 @@ fn the_join_is_under_sixty_lines() {
 
 #[test]
 fn f16_fails_alone_and_trains_with_binade_as_f32_does_and_the_page_has_the_numbers() {
-    // Each run with Binade is saved half-way, and fails where the resumed one ends with other bits.
+    // Each run with Binade is saved half-way, and fails if the resumed one ends with other bits.
     let rows = runs(EPOCHS).unwrap();
     let (page, table) = (include_str!("../../../docs/src/your-own-tensor.md"), table(&rows));
     assert!(page.contains(&table), "docs/src/your-own-tensor.md has another table than:\n{table}");

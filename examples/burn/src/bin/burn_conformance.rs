@@ -1,4 +1,4 @@
-//! The kit over burn's adapter, and its report: `cargo xtask conformance --device burn`.
+//! Runner of the kit over burn's adapter, with its report: `cargo xtask conformance --device burn`.
 
 #[path = "../../../../crates/binade-burn/tests/common/flex.rs"]
 mod flex;

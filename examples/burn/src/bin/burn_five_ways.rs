@@ -1,4 +1,5 @@
-//! burn's way of the table of five: `f32` parameters that the model sees in sixteen bits, stepped by burn's Adam; and burn alone.
+//! Rows of burn in the five-ways table: `f32` parameters that the model sees in sixteen bits, stepped by burn's Adam; and burn
+//! alone.
 //!
 //! It prints its rows of the README's table.
 
@@ -18,7 +19,7 @@ use std::error::Error;
 
 type Result<T> = std::result::Result<T, Box<dyn Error>>;
 
-/// The digits' perceptron in burn's layers.
+/// Perceptron of the digits in burn's layers.
 #[derive(Module, Debug)]
 struct Net {
     linear0: Linear,
@@ -27,14 +28,14 @@ struct Net {
 }
 
 impl Net {
-    /// With the task's first weights, held in `dtype`.
+    /// Creates the network with the task's first weights, stored in `dtype`.
     fn new(task: &Task, dtype: FloatDType, device: &Device) -> Self {
         let [w0, b0, w1, b1, w2, b2] = &task.parameters;
         let layer = |weight, bias| layer(weight, bias, dtype, device);
         Self { linear0: layer(w0, b0), linear1: layer(w1, b1), head: layer(w2, b2) }
     }
 
-    /// Logits in `f32`; the layers compute in `dtype`.
+    /// Computes logits in `f32`; the layers compute in `dtype`.
     fn forward(&self, pixels: &[f32], dtype: FloatDType, device: &Device) -> Tensor<2> {
         let inputs = self.linear0.weight.dims()[0];
         let pixels = TensorData::new(pixels.to_vec(), [pixels.len() / inputs, inputs]);
@@ -49,7 +50,7 @@ impl Net {
         CrossEntropyLossConfig::new().init(device).forward(logits, labels)
     }
 
-    /// In the order and the layout of the task's: burn's own is [inputs, outputs].
+    /// Returns the weights in the order and layout of the task; burn's own layout is [inputs, outputs].
     fn weights(&self) -> Result<Vec<Vec<f32>>> {
         let mut weights = Vec::new();
         for layer in [&self.linear0, &self.linear1, &self.head] {
@@ -79,7 +80,7 @@ fn values<const D: usize>(tensor: Tensor<D>) -> Result<Vec<f32>> {
         .map_err(|error| format!("{error:?}"))?)
 }
 
-/// What a run needs to know of its precision.
+/// Returns the element type and loss-scale rule of a precision.
 fn setting(precision: Precision) -> Result<(DType, LossScale)> {
     Ok(match precision {
         Precision::F32 => (DType::F32, LossScale::none()),
@@ -88,7 +89,7 @@ fn setting(precision: Precision) -> Result<(DType, LossScale)> {
     })
 }
 
-/// Views, a scaler, and burn's Adam behind them, with the task's epsilon.
+/// Trains with views, a scaler, and burn's Adam behind them, with the task's epsilon.
 fn with_binade(task: &Task, precision: Precision) -> Result<Row> {
     let (device, (dtype, rule)) = (Device::flex().autodiff(), setting(precision)?);
     let float = require_dtype(&device, dtype)?;
@@ -113,7 +114,7 @@ fn with_binade(task: &Task, precision: Precision) -> Result<Row> {
     Ok(Row::new(("burn", precision, "Binade"), task, &run))
 }
 
-/// burn's Adam, as it is by default but for the rate, over parameters held in the precision.
+/// Trains parameters stored in the precision by burn's Adam with its defaults, but for the rate.
 fn alone(task: &Task, precision: Precision) -> Result<Row> {
     let (device, (dtype, _)) = (Device::flex().autodiff(), setting(precision)?);
     let float = require_dtype(&device, dtype)?;

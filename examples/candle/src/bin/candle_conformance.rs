@@ -1,4 +1,4 @@
-//! The kit over candle's tensors, and its report: `cargo xtask conformance --device candle`.
+//! Runner of the kit over candle's tensors, with its report: `cargo xtask conformance --device candle`.
 
 #[path = "../../../../crates/binade-candle/tests/common/mod.rs"]
 mod common;

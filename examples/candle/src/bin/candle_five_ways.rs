@@ -1,4 +1,4 @@
-//! candle's way of the table of five: `Var`s in sixteen bits with `f32` masters; and candle alone, with its own `AdamW`.
+//! Rows of candle in the five-ways table: `Var`s in sixteen bits with `f32` masters; and candle alone, with its own `AdamW`.
 //!
 //! It prints its rows of the README's table.
 
@@ -12,7 +12,7 @@ use binade_example_shared::mlp::{HIDDEN, layout};
 use candle_core::{DType as Type, Device, Module, Tensor, Var};
 use candle_nn::{AdamW, Linear, Optimizer as _, ParamsAdamW, VarBuilder, VarMap, linear};
 
-/// The digits' perceptron in candle's layers.
+/// Perceptron of the digits in candle's layers.
 struct Net([Linear; 3]);
 
 impl Net {
@@ -25,7 +25,7 @@ impl Net {
         ]))
     }
 
-    /// Logits in `f32`.
+    /// Computes logits in `f32`.
     fn forward(&self, pixels: &[f32], dtype: Type) -> Result<Tensor> {
         let [first, second, head] = &self.0;
         let inputs = first.weight().dim(1)?;
@@ -40,7 +40,7 @@ impl Net {
     }
 }
 
-/// `Var`s in `dtype` with the task's first weights.
+/// Returns `Var`s in `dtype` with the task's first weights.
 fn start(task: &Task, dtype: Type) -> Result<VarMap> {
     let map = VarMap::new();
     Net::new(&VarBuilder::from_varmap(&map, dtype, &Device::Cpu), task)?;
@@ -53,7 +53,7 @@ fn start(task: &Task, dtype: Type) -> Result<VarMap> {
     Ok(map)
 }
 
-/// Masters, a scaler and our Adam.
+/// Trains with masters, a scaler and Binade's Adam.
 fn with_binade(task: &Task, precision: Precision) -> Result<Row> {
     let (map, rule) = (start(task, Type::F32)?, UpdateRule::adam(LEARNING_RATE));
     let mut amp = initialize(Candle, Model::new(params(&map)), rule, properties(precision)?)?;
@@ -76,7 +76,7 @@ fn with_binade(task: &Task, precision: Precision) -> Result<Row> {
     Ok(Row::new(("candle", precision, "Binade"), task, &run))
 }
 
-/// candle's own `AdamW` over the same `Var`s, without decay as the task wants it.
+/// Trains the same `Var`s by candle's own `AdamW`, without decay as the task requires.
 fn alone(task: &Task, precision: Precision) -> Result<Row> {
     let map = start(task, dtype(precision))?;
     let vb = VarBuilder::from_varmap(&map, dtype(precision), &Device::Cpu);
@@ -93,7 +93,7 @@ fn alone(task: &Task, precision: Precision) -> Result<Row> {
     Ok(Row::new(("candle", precision, "alone"), task, &run))
 }
 
-/// What the run leaves behind.
+/// Returns the row of a finished run.
 fn end(
     task: &Task,
     net: &Net,

@@ -1,7 +1,7 @@
-//! IDX, the format of MNIST's files: a magic number, sizes as big-endian u32, then one byte an element.
+//! Reader of IDX, the format of MNIST's files: a magic number, sizes as big-endian u32, then one byte an element.
 //!
-//! Source: "The MNIST database of handwritten digits", yann.lecun.com/exdb/mnist, the section on file formats. The magic
-//! number's third byte is the element type, 8 for unsigned bytes; its fourth is the number of sizes.
+//! Source: "The MNIST database of handwritten digits", yann.lecun.com/exdb/mnist, the section on file formats. The magic number's
+//! third byte is the element type, 8 for unsigned bytes; its fourth is the number of sizes.
 
 use std::io::{self, Read};
 
@@ -12,46 +12,46 @@ pub(crate) struct Idx<const N: usize> {
     pub(crate) bytes: Vec<u8>,
 }
 
-/// What is wrong with one file: a sentence that goes on from its name.
+/// Fault of one file: the rest of a sentence that begins with its name.
 #[derive(Debug, thiserror::Error)]
 pub enum Fault {
-    /// The device, the rights, or the packing.
+    /// Error of the device, of access rights, or of decompression.
     #[error("cannot be read: {0}; check that it is a file you may read, or fetch it again")]
     Read(#[from] io::Error),
-    /// Packed, under a plain name.
+    /// Compressed file under a plain name.
     #[error("is gzipped; add .gz to its name, or unpack it")]
     Packed,
-    /// Another format, or the other of the two kinds of file.
+    /// File of another format, or the other of the two kinds of file.
     #[error(
         "starts with {found:#010x}, and a file of this name with {wanted:#010x}; was it renamed? fetch it again"
     )]
     Magic {
-        /// What the file starts with.
+        /// Number that the file starts with.
         found: u32,
-        /// What it should start with.
+        /// Number that it should start with.
         wanted: u32,
     },
-    /// Bytes are missing at the end.
+    /// File that ends early.
     #[error("is torn: it ends after {found} of {wanted} bytes; fetch it again")]
     Torn {
-        /// What is there, unpacked.
+        /// Number of bytes, uncompressed.
         found: u128,
-        /// What the header tells of, itself counted.
+        /// Number of bytes that the header promises, itself counted.
         wanted: u128,
     },
-    /// Bytes are left over at the end.
+    /// File with bytes left over at the end.
     #[error("goes on after the {wanted} bytes that its header tells of; fetch it again")]
     Longer {
-        /// What the header tells of, itself counted.
+        /// Number of bytes that the header promises, itself counted.
         wanted: u128,
     },
 }
 
-/// Reads all of a file, and no more memory than it fills, whatever its header promises.
+/// Reads a whole file. It takes no more memory than the file fills, whatever the header promises.
 pub(crate) fn read<const N: usize>(mut file: impl Read) -> Result<Idx<N>, Fault> {
     let sizes = header::<N>(&mut file)?;
     let elements: u128 = sizes.iter().map(|&size| u128::from(size)).product();
-    // One more, to see that there is none.
+    // One more byte is read, to see that there is none.
     let bytes = up_to(elements + 1, &mut file)?;
     let (start, found) = (length::<N>() as u128, bytes.len() as u128);
     if found < elements {
@@ -63,7 +63,7 @@ pub(crate) fn read<const N: usize>(mut file: impl Read) -> Result<Idx<N>, Fault>
     Ok(Idx { sizes: sizes.map(|size| size as usize), bytes })
 }
 
-/// Bytes of a header.
+/// Returns the bytes of a header.
 const fn length<const N: usize>() -> usize {
     4 + 4 * N
 }

@@ -1,4 +1,4 @@
-//! A folder of MNIST's four files, or of another set in their names and format.
+//! Loader of a folder with MNIST's four files, or another set in their names and format.
 
 use super::idx::{self, Fault, Idx};
 use super::{CLASSES, Digits, Images};
@@ -7,85 +7,85 @@ use std::fs::File;
 use std::io::{self, BufReader, Read};
 use std::path::{Path, PathBuf};
 
-/// What is wrong with the folder.
+/// Fault of the folder.
 #[derive(Debug, thiserror::Error)]
 pub enum MnistError {
-    /// Nothing to look into.
+    /// Folder that does not exist.
     #[error(
         "--data {}: there is no such folder; give one with train-images-idx3-ubyte, train-labels-idx1-ubyte, \
          t10k-images-idx3-ubyte and t10k-labels-idx1-ubyte, plain or .gz", .0.display()
     )]
     NoFolder(PathBuf),
-    /// Neither plain nor packed.
+    /// File that exists neither plain nor compressed.
     #[error("{} is missing, and so is {}.gz; put one of them there", .0.display(), .0.display())]
     Missing(PathBuf),
-    /// One file in itself.
+    /// File with a fault of its own.
     #[error("{} {fault}", file.display())]
     File {
-        /// Which one.
+        /// Path of the file.
         file: PathBuf,
-        /// What about it.
+        /// Fault of the file.
         fault: Fault,
     },
-    /// Images of no pixels, or too few to train with or to test on.
+    /// File with images of no pixels, or with too few images to train or to test.
     #[error(
         "{} has {count} images of {height} by {width} pixels, and needs {least} or more of 1 by 1 or more; take another \
          set", file.display()
     )]
     Empty {
-        /// Which one.
+        /// Path of the file.
         file: PathBuf,
-        /// Images in it.
+        /// Number of images in it.
         count: usize,
-        /// Of each.
+        /// Height of each image.
         height: usize,
-        /// Of each.
+        /// Width of each image.
         width: usize,
-        /// Images that it needs.
+        /// Least number of images.
         least: usize,
     },
-    /// A label that no image has.
+    /// Label outside the classes.
     #[error(
         "{}: label {place}, counted from 0, is {label}, and labels are 0 to 9; take a set of ten classes", file.display()
     )]
     Label {
-        /// Which one.
+        /// Path of the file.
         file: PathBuf,
-        /// Counted from 0.
+        /// Index of the label, from 0.
         place: usize,
-        /// What stands there.
+        /// Value of the label.
         label: u8,
     },
-    /// Images and labels that cannot be of one set.
+    /// Images and labels of different number.
     #[error(
         "{} has {images} images and {} has {labels} labels; take both from one set", file.display(), other.display()
     )]
     Counts {
-        /// The images.
+        /// Path of the images.
         file: PathBuf,
-        /// How many.
+        /// Number of images.
         images: usize,
-        /// The labels.
+        /// Path of the labels.
         other: PathBuf,
-        /// How many.
+        /// Number of labels.
         labels: usize,
     },
-    /// Training and test images that cannot be of one set.
+    /// Training and test images of different size.
     #[error(
         "{} has train images of {} by {} pixels and t10k images of {} by {}; take both from one set",
         folder.display(), train[0], train[1], test[0], test[1]
     )]
     Sizes {
-        /// Where both are.
+        /// Path of the folder.
         folder: PathBuf,
-        /// Height and width.
+        /// Height and width of training images.
         train: [usize; 2],
-        /// Height and width.
+        /// Height and width of test images.
         test: [usize; 2],
     },
 }
 
-/// Both sets. A batch to train with is two images or more: normalisation needs them.
+/// Loads both sets. Training needs two images or more, because of normalisation.
 pub(super) fn load(folder: &Path) -> Result<Digits, MnistError> {
     if !folder.is_dir() {
         return Err(MnistError::NoFolder(folder.to_owned()));
@@ -123,7 +123,7 @@ fn digits(file: PathBuf, labels: &[u8]) -> Result<Vec<i64>, MnistError> {
     }
 }
 
-/// The file of this name, or else the packed one; with the name of what was read.
+/// Reads the file of this name, or else the compressed one, and returns the path it has read.
 fn read<const N: usize>(plain: PathBuf) -> Result<(PathBuf, Idx<N>), MnistError> {
     let packed = plain.with_added_extension("gz");
     if let Some(file) = open(&plain)? {

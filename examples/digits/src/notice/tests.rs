@@ -1,4 +1,4 @@
-//! Sentences for tables made up to tell them apart.
+//! Remarks on made-up tables.
 
 use super::*;
 use crate::data::Source;
@@ -43,7 +43,7 @@ fn runs(full: usize, mixed: usize, low: usize) -> Vec<Run> {
     runs
 }
 
-/// On one line, as it is before it is wrapped.
+/// Returns the remarks on one line, before wrapping.
 fn told(runs: &[Run]) -> String {
     notice(runs).replace("\n  ", " ")
 }

@@ -1,16 +1,16 @@
-//! What share of images a model gets right.
+//! Share of images that a model classifies right.
 
 use super::{Result, Trainer};
 use crate::data::{CLASSES, Images, best};
 use crate::train::Trains;
 use binade_tape::Tape;
 
-/// Images that go through the model together: all 360 of the embedded test, and of MNIST's 10000 what a small machine
-/// has memory for.
+/// Number of images that go through the model together: all 360 of the embedded test, and of MNIST's 10000 as many as a small
+/// machine has memory for.
 const TOGETHER: usize = 500;
 
 impl<D: Trains> Trainer<'_, D> {
-    /// The share of images whose largest logit is their label's.
+    /// Returns the share of images whose largest logit is their label's.
     pub(crate) fn accuracy(&mut self, images: &Images) -> Result<f32, D> {
         let places: Vec<usize> = (0..images.len()).collect();
         let mut right = 0;
@@ -21,7 +21,7 @@ impl<D: Trains> Trainer<'_, D> {
         Ok(right as f32 / images.len() as f32)
     }
 
-    /// How many of the images.
+    /// Returns the number of such images.
     fn right(&mut self, images: &Images) -> Result<usize, D> {
         let tape = Tape::new(self.device.clone(), &self.amp.region).no_grad();
         let params = tape.parameters(&self.amp.optimizer.params);

@@ -1,4 +1,4 @@
-//! Saving a run, and going on with it.
+//! Saving and resuming of a run.
 
 use super::{Result, Trainer};
 use crate::book::Book;
@@ -13,14 +13,14 @@ use flate2::Crc;
 use indicatif::ProgressBar;
 
 impl<D: Trains> Trainer<'_, D> {
-    /// Whether a checkpoint is due after the step that was begun last, which may end its epoch.
+    /// Returns true if a checkpoint is due after the current step. `ends` is true for the last step of an epoch.
     pub(super) fn is_due(&self, ends: bool) -> bool {
         let every = self.args.checkpoint_every;
         let by_count = every.is_some_and(|every| self.book.attempted().is_multiple_of(every));
         self.args.checkpoint.is_some() && (ends || by_count)
     }
 
-    /// Writes the run as it is, where the command line says so.
+    /// Saves the run, if the command line says so.
     pub(super) fn save(&mut self, images: &Images) -> Result<(), D> {
         let Some(path) = &self.args.checkpoint else { return Ok(()) };
         let draft = self.last.as_ref().map_or_else(Draft::fresh, Draft::after);
@@ -41,7 +41,7 @@ impl<D: Trains> Trainer<'_, D> {
         draft.finish().map_err(SaveError::from)?.write(path).map_err(TrainError::Write)
     }
 
-    /// Goes on where the file was made, if the command line says so.
+    /// Resumes from the file, if the command line says so.
     pub(crate) fn resume(&mut self, images: &Images, bar: &ProgressBar) -> Result<(), D> {
         let Some(path) = self.args.checkpoint.as_ref().filter(|_| self.args.resume) else {
             return Ok(());
@@ -80,7 +80,7 @@ impl<D: Trains> Trainer<'_, D> {
         (self.place, self.book) = (place, book);
     }
 
-    /// How far the saved run had come, which must not be further than this one is to go.
+    /// Returns the position of the saved run, which must not be beyond this one's end.
     fn place_in(
         &self,
         checkpoint: &Checkpoint,
@@ -102,7 +102,7 @@ impl<D: Trains> Trainer<'_, D> {
         Ok(place)
     }
 
-    /// What the saved run's normalisations have seen, on the device.
+    /// Uploads the saved run's statistics of normalisations.
     fn seen(&mut self, checkpoint: &Checkpoint) -> Result<Vec<D::Tensor>, D> {
         let device = self.device;
         let one = |(name, now): (String, &mut D::Tensor)| {
@@ -113,7 +113,7 @@ impl<D: Trains> Trainer<'_, D> {
         self.net.statistics().map(one).collect()
     }
 
-    /// The arguments that shape a run, and what it learns from: all that has to be the same for it to go on.
+    /// Returns the arguments that shape a run, and its data: a resumed run must have the same.
     fn shape(&self, images: &Images) -> [(&'static str, String); 10] {
         let args = self.args;
         let (level, dtype) = self.setting;
@@ -139,7 +139,7 @@ fn unreadable(what: &str, why: &dyn std::fmt::Display) -> Mismatch {
     Mismatch::Invalid { what: format!("the run's {what}"), why: why.to_string() }
 }
 
-/// The training images in short: another folder may hold the same.
+/// Returns a checksum of the training images: another folder may hold the same ones.
 fn summed(images: &Images) -> String {
     let mut crc = Crc::new();
     images.pixels.iter().for_each(|pixel| crc.update(&pixel.to_le_bytes()));

@@ -1,4 +1,4 @@
-//! Tiny files in MNIST's format, plain or packed, in a folder of their own.
+//! Tiny files in MNIST's format, plain or compressed, in a folder of their own.
 
 use flate2::Compression;
 use flate2::write::GzEncoder;
@@ -12,11 +12,11 @@ pub(crate) const NAMES: [&str; 4] = [
     "t10k-labels-idx1-ubyte",
 ];
 
-/// A folder that a test fills.
+/// Folder that a test fills.
 pub(crate) struct Folder(pub(crate) PathBuf);
 
 impl Folder {
-    /// Empty, in the folder that cargo keeps for tests.
+    /// Creates an empty folder, in the one that cargo keeps for tests.
     pub(crate) fn empty(name: &str) -> Self {
         let path = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(name);
         if path.exists() {
@@ -26,7 +26,7 @@ impl Folder {
         Self(path)
     }
 
-    /// 20 images to train and 10 to test, of this height and width.
+    /// Creates a folder of 20 training and 10 test images of this height and width.
     pub(crate) fn of(name: &str, size: [u32; 2]) -> Self {
         let folder = Self::empty(name);
         for (pair, count) in NAMES.chunks(2).zip([20, 10]) {
@@ -46,13 +46,13 @@ impl Folder {
         bytes
     }
 
-    /// The file again, under the name of a packed one.
+    /// Compresses the file, under the name of a compressed one.
     pub(crate) fn pack(&self, name: &str) {
         let bytes = gzip(&self.remove(name));
         self.put(&format!("{name}.gz"), &bytes);
     }
 
-    /// The file's path, as errors have it.
+    /// Returns the file's path, as errors print it.
     pub(crate) fn path(&self, name: &str) -> String {
         self.0.join(name).display().to_string()
     }
@@ -64,14 +64,14 @@ pub(crate) fn gzip(bytes: &[u8]) -> Vec<u8> {
     packer.finish().unwrap()
 }
 
-/// A header and what follows it.
+/// Returns a file of a header and elements.
 pub(crate) fn idx(sizes: &[u32], elements: &[u8]) -> Vec<u8> {
     let magic = 0x0800 + u32::try_from(sizes.len()).unwrap();
     let words = std::iter::once(&magic).chain(sizes);
     words.flat_map(|word| word.to_be_bytes()).chain(elements.iter().copied()).collect()
 }
 
-/// Images that are lit in a place of their class, and dark elsewhere.
+/// Returns images that are lit in a place of their class, and dark elsewhere.
 pub(crate) fn images(count: u32, [height, width]: [u32; 2]) -> Vec<u8> {
     let area = height * width;
     let image =
@@ -79,7 +79,7 @@ pub(crate) fn images(count: u32, [height, width]: [u32; 2]) -> Vec<u8> {
     idx(&[count, height, width], &(0..count).flat_map(image).collect::<Vec<u8>>())
 }
 
-/// 0 to 9, and again.
+/// Returns labels 0 to 9 in turn.
 pub(crate) fn labels(count: u32) -> Vec<u8> {
     let label = |index| u8::try_from(index % 10).unwrap();
     idx(&[count], &(0..count).map(label).collect::<Vec<u8>>())

@@ -1,4 +1,4 @@
-//! What the tests share: arguments as typed, and short runs on a part of the images.
+//! Arguments as typed, and short runs on a part of the images, shared by the tests.
 
 #![allow(dead_code, reason = "each test binary uses its part")]
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
@@ -15,12 +15,13 @@ use binade_example_digits::train;
 use clap::Parser;
 use indicatif::ProgressBar;
 
-/// Arguments as typed, after the program's name.
+/// Parses arguments as typed, after the program's name.
 pub(crate) fn parse(line: &str) -> Result<Args, clap::Error> {
     Args::try_parse_from(std::iter::once("digits").chain(line.split_whitespace()))
 }
 
-/// Two epochs of the small model on 200 images, in 7 batches of 32, the last of 8, however `line` changes that.
+/// Returns arguments of two epochs of the small model on 200 images, in 7 batches of 32, the last of 8, unless `line` says
+/// otherwise.
 pub(crate) fn short(line: &str) -> Args {
     parse(&format!("--model mlp --epochs 2 {line}")).unwrap()
 }
@@ -34,13 +35,13 @@ pub(crate) fn run(args: &Args, setting: Setting) -> Run {
     train::run(&Cpu, args, setting, &digits(args), true, &ProgressBar::hidden()).unwrap()
 }
 
-/// The runs that `line` asks for.
+/// Runs everything that `line` asks for.
 pub(crate) fn runs(line: &str) -> Vec<Run> {
     let args = short(line);
     config::settings(&args).into_iter().map(|setting| run(&args, setting)).collect()
 }
 
-/// The one run that `line` asks for.
+/// Runs `line`, which asks for one run.
 pub(crate) fn only(line: &str) -> Run {
     let [run] = runs(line).try_into().unwrap();
     run

@@ -1,4 +1,4 @@
-//! A training step that is captured once and replayed: the bits of the same step uncaptured, and near the CPU's, across an
+//! Training step that is captured once and replayed: its bits are those of the uncaptured step, and near the CPU's, across an
 //! overflow and growths of the scale.
 
 use crate::common::agree::is_within;
@@ -15,24 +15,24 @@ use binade_example_digits::model::Net;
 use binade_example_digits::train::Trains;
 use binade_tape::{Tape, TapeError, Var};
 
-/// Levels, and how far a step's loss may be from the CPU's, relatively.
+/// Levels, each with the relative bound on a step's loss from the CPU's.
 pub(crate) const RUNS: [crate::Run; 3] = [
     ("--level O0", 1e-4),
     ("--level O1 --dtype f16 --growth-interval 3", 2e-2),
     ("--level O2 --dtype bf16", 2e-2),
 ];
 
-/// Of the batches, which one has a pixel that is infinite.
+/// Index of the batch with an infinite pixel.
 const BAD: usize = 4;
 
-/// Images of a batch, and batches.
+/// Images of a batch, and below it the number of batches.
 const BATCH: usize = 16;
 const BATCHES: usize = 10;
 
-/// What a run says: each step's loss in bits, whether it was applied, and the scale behind it.
+/// Outcomes of a run: each step's loss in bits, true if it was applied, and the scale after it.
 type Said = Vec<(u32, bool, u32)>;
 
-/// A model and its batches.
+/// Model and its batches.
 struct Training<D: Trains> {
     device: D,
     net: Net<D>,
@@ -69,7 +69,8 @@ impl<D: Trains> Training<D> {
         [pixels.unwrap(), labels.unwrap()]
     }
 
-    /// The tape is gone before the step, unless it is kept: it holds the parameters, and a step leaves what others hold.
+    /// Runs a step. The tape is dropped before it, unless it is kept: it holds the parameters, and a step gives new memory to
+    /// those that others hold.
     fn step(
         &mut self,
         [pixels, labels]: &[D::Tensor; 2],
@@ -104,7 +105,7 @@ fn uncaptured<D: Trains>(device: &D, args: &Args) -> Said {
     (0..BATCHES).map(one).collect()
 }
 
-/// The first two steps are warm-ups; the others are replays.
+/// Runs the first two steps as warm-ups, the others as replays.
 fn captured(cuda: &Cuda, args: &Args) -> Said {
     let mut training = Training::new(cuda, args);
     let data = training.upload(0);

@@ -1,5 +1,5 @@
-//! Training on CUDA agrees with training on the CPU, seed by seed: on a GPU, or on the interpreter in its place. Without
-//! either the tests are ignored, and say so; where `BINADE_REQUIRE` names `cuda` or `ptx` they fail.
+//! Training on CUDA agrees with training on the CPU, seed by seed, on a GPU or on the interpreter in its place. Without either
+//! the tests are ignored, and say so; if `BINADE_REQUIRE` names `cuda` or `ptx` they fail.
 
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
@@ -15,14 +15,14 @@ use common::{digits, run, short};
 use indicatif::ProgressBar;
 use libtest_mimic::{Arguments, Failed, Trial};
 
-/// What is trained, and a bound.
+/// Arguments of a run, and a bound.
 type Run = (&'static str, f32);
 
-/// What is asked of it.
+/// Check of a run within a bound.
 type Test = fn(&Cuda, &str, f32);
 
-/// What is trained, and how far the mean losses of its epochs may lie apart, relatively: products are summed in another
-/// order, and 16-bit results then round the other way now and then.
+/// Arguments of runs, each with the relative bound on the mean losses of its epochs. Products are summed in another order, and
+/// 16-bit results then round the other way now and then.
 const RUNS: [Run; 9] = [
     ("--level O0", 1e-4),
     ("--level O0 --optimizer sgd --accumulate 2", 1e-4),
@@ -48,7 +48,7 @@ fn agree(cuda: &Cuda, line: &str, share: f32) {
     common::agree::agree(&here, &there, share);
 }
 
-/// Why the tests cannot run, unless they must.
+/// Returns the reason why the tests cannot run, unless they are required.
 fn absent(device: &Result<Cuda, Error>) -> Option<String> {
     let required = std::env::var("BINADE_REQUIRE").unwrap_or_default();
     let is_required = required.split(',').any(|name| ["cuda", "ptx"].contains(&name.trim()));

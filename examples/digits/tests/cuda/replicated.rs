@@ -1,5 +1,5 @@
-//! Training on two replicas, each with half of every batch: near one device that has the whole, with the same steps applied and
-//! the same scales, across an overflow on one of the two; and the same bits on both.
+//! Training on two replicas, each with half of every batch. It is near one device that has the whole, with the same steps applied
+//! and the same scales, across an overflow on one of the two; and both have the same bits.
 
 use crate::common::agree::is_within;
 use crate::common::{digits, short};
@@ -15,24 +15,24 @@ use binade_example_digits::train::Trains;
 use binade_ops::{Download, Upload};
 use binade_tape::{Tape, Var};
 
-/// Levels, and how far a step's loss may be from the one device's, relatively.
+/// Levels, each with the relative bound on a step's loss from the one device's.
 pub(crate) const RUNS: [crate::Run; 3] = [
     ("--level O0", 1e-4),
     ("--level O1 --dtype f16 --growth-interval 3", 2e-2),
     ("--level O2 --dtype f16 --optimizer sgd --growth-interval 3", 2e-2),
 ];
 
-/// Of the batches, which one has a pixel that is infinite, in the second device's half.
+/// Index of the batch with an infinite pixel, in the second device's half.
 const BAD: usize = 4;
 
-/// Images of a batch, and batches.
+/// Images of a batch, and below it the number of batches.
 const BATCH: usize = 16;
 const BATCHES: usize = 10;
 
-/// Each step's loss, whether it was applied, and the scale behind it.
+/// Outcomes of a run: each step's loss, true if it was applied, and the scale after it.
 type Said = Vec<(f32, bool, f32)>;
 
-/// A device that is given whole batches, and tells of a whole batch's loss.
+/// Device that takes whole batches, and returns the loss of a whole batch.
 trait Takes: Trains {
     fn give(&self, batch: &Images) -> [Self::Tensor; 2];
 
@@ -62,7 +62,7 @@ impl Takes for Replicas {
     }
 }
 
-/// Trains, and gives the model as well.
+/// Trains, and returns the model too.
 fn train<D: Takes>(device: &D, args: &Args) -> (Said, Amp<D>) {
     let [setting] = config::settings(args).try_into().unwrap();
     let digits = digits(args);

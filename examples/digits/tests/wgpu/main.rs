@@ -1,4 +1,4 @@
-//! Training by wgpu agrees with training on the CPU, seed by seed. Where no adapter is the tests are ignored, and say so; where
+//! Training by wgpu agrees with training on the CPU, seed by seed. Without an adapter the tests are ignored, and say so; if
 //! `BINADE_REQUIRE` names `wgpu` they fail.
 
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
@@ -12,8 +12,8 @@ use common::{agree::agree, digits, run, short};
 use indicatif::ProgressBar;
 use libtest_mimic::{Arguments, Failed, Trial};
 
-/// What is trained, and how far the mean losses of its epochs may lie apart, relatively: products are summed in another
-/// order, and 16-bit results then round the other way now and then.
+/// Arguments of runs, each with the relative bound on the mean losses of its epochs. Products are summed in another order, and
+/// 16-bit results then round the other way now and then.
 const RUNS: [(&str, f32); 6] = [
     ("--level O0", 1e-4),
     ("--level O0 --optimizer sgd --accumulate 2", 1e-4),
@@ -31,7 +31,7 @@ fn agrees(wgpu: &Wgpu, line: &str, share: f32) {
     agree(&run(&args, setting), &there, share);
 }
 
-/// Why the tests cannot run, unless they must.
+/// Returns the reason why the tests cannot run, unless they are required.
 fn absent(device: &Result<Wgpu, Error>) -> Option<String> {
     let required = std::env::var("BINADE_REQUIRE").unwrap_or_default();
     let is_required = required.split(',').any(|name| name.trim() == "wgpu");

@@ -1,19 +1,19 @@
-//! The perceptron by loops: sums in `f32`, every result rounded to the weights' own type once.
+//! Perceptron by loops: sums in `f32`, every result rounded to the weights' type once.
 
 use crate::loss::cross_entropy;
 use binade::core::Element;
 
-/// What the forward pass of a batch keeps: what goes into each layer, and the logits behind the last.
+/// Values of a batch's forward pass: the input of each layer, and the logits behind the last.
 pub(super) struct Pass<E>(Vec<Vec<E>>);
 
 impl<E: Element> Pass<E> {
-    /// Ten for each image.
+    /// Returns ten logits for each image.
     pub(super) fn logits(&self) -> Vec<f32> {
         self.0.last().map(|logits| wide(logits)).unwrap_or_default()
     }
 }
 
-/// `parameters` are weight and bias of each layer in turn; a rectifier stands between layers.
+/// Runs the forward pass. `parameters` are weight and bias of each layer in turn; a rectifier stands between layers.
 pub(super) fn forward<E: Element>(parameters: &[&[E]], pixels: &[f32]) -> Pass<E> {
     let mut kept = vec![narrow(pixels)];
     let layers = parameters.chunks_exact(2);
@@ -31,7 +31,7 @@ pub(super) fn forward<E: Element>(parameters: &[&[E]], pixels: &[f32]) -> Pass<E
     Pass(kept)
 }
 
-/// The mean cross-entropy, and the gradients of `scale` times it, by parameter: rounded to the weights' type, and widened.
+/// Returns the mean cross-entropy, and the gradients of `scale` times it by parameter, rounded to the weights' type and widened.
 pub(super) fn backward<E: Element>(
     parameters: &[&[E]],
     pass: &Pass<E>,
@@ -46,7 +46,7 @@ pub(super) fn backward<E: Element>(
         grads.push(through::<E>(&column_sums(&towards, outputs)));
         grads.push(through::<E>(&of_weight(&towards, &x, outputs)));
         towards = of_input(&towards, &wide(pair[0]), outputs);
-        // The rectifier before this layer let through what is above 0. NaN stays one, for the check to find.
+        // The rectifier before this layer passed values above 0. NaN stays, for the check to find.
         towards
             .iter_mut()
             .zip(&x)
@@ -58,7 +58,7 @@ pub(super) fn backward<E: Element>(
     (loss, grads)
 }
 
-/// `x wᵀ + b`.
+/// Computes `x wᵀ + b`.
 fn linear(x: &[f32], w: &[f32], b: &[f32]) -> Vec<f32> {
     let inputs = w.len() / b.len();
     let mut y = Vec::with_capacity(x.len() / inputs * b.len());
@@ -68,7 +68,7 @@ fn linear(x: &[f32], w: &[f32], b: &[f32]) -> Vec<f32> {
     y
 }
 
-/// In eight sums, which a processor adds up side by side.
+/// Adds products in eight sums, which a processor computes side by side.
 fn dot(a: &[f32], b: &[f32]) -> f32 {
     let mut sums = [0.0_f32; 8];
     for (a, b) in a.chunks(8).zip(b.chunks(8)) {
@@ -85,7 +85,7 @@ fn column_sums(towards: &[f32], outputs: usize) -> Vec<f32> {
     sums
 }
 
-/// `towardsᵀ x`.
+/// Computes `towardsᵀ x`.
 fn of_weight(towards: &[f32], x: &[f32], outputs: usize) -> Vec<f32> {
     let inputs = x.len() / (towards.len() / outputs);
     let mut grad = vec![0.0; outputs * inputs];
@@ -97,7 +97,7 @@ fn of_weight(towards: &[f32], x: &[f32], outputs: usize) -> Vec<f32> {
     grad
 }
 
-/// `towards w`.
+/// Computes `towards w`.
 fn of_input(towards: &[f32], w: &[f32], outputs: usize) -> Vec<f32> {
     let inputs = w.len() / outputs;
     let mut grad = vec![0.0; towards.len() / outputs * inputs];
@@ -117,7 +117,7 @@ fn narrow<E: Element>(values: &[f32]) -> Vec<E> {
     values.iter().map(|&x| E::from_f32(x)).collect()
 }
 
-/// Stored as `E`, and read again.
+/// Returns values rounded to `E`, in `f32`.
 fn through<E: Element>(values: &[f32]) -> Vec<f32> {
     wide(&narrow::<E>(values))
 }

@@ -1,18 +1,18 @@
-//! The tensor: an enumeration of vectors, and what [`AmpTensor`] asks of it.
+//! Tensor of the example: an enumeration of vectors that implements [`AmpTensor`].
 
 use binade::prelude::*;
 use half::f16;
 
-/// A vector on the host, in f16 or f32.
+/// Vector on the host, in f16 or f32.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Vector {
-    /// Sixteen bits an element.
+    /// Elements of sixteen bits.
     F16(Vec<f16>),
-    /// Thirty-two.
+    /// Elements of thirty-two bits.
     F32(Vec<f32>),
 }
 
-/// There are no vectors of this type.
+/// Error for an element type that no vector has.
 #[derive(Clone, Copy, Debug, Eq, PartialEq, thiserror::Error)]
 #[error("vectors are f16 or f32, and not {0}")]
 pub struct NoSuchVector(DType);
@@ -24,7 +24,7 @@ impl binade::core::Error for NoSuchVector {
 }
 
 impl Vector {
-    /// The elements, widened.
+    /// Returns the elements, widened.
     pub fn to_f32(&self) -> Vec<f32> {
         match self {
             Self::F16(values) => values.iter().map(|x| x.to_f32()).collect(),

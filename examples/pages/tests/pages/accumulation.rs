@@ -1,4 +1,4 @@
-//! Accumulation.
+//! Claims of the page on accumulation.
 
 use binade_example_pages::accumulation::{INPUTS, run};
 

@@ -1,4 +1,4 @@
-//! Clipping.
+//! Claims of the page on clipping.
 
 use binade_example_pages::clipping;
 

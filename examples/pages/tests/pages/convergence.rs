@@ -1,4 +1,4 @@
-//! The pair: without a loss scale, and with one.
+//! Claims of the page on convergence, without a loss scale and with one.
 
 use binade::prelude::*;
 use binade_example_pages::convergence::run;

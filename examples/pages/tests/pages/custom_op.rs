@@ -1,4 +1,4 @@
-//! The recomputed layer.
+//! Claims of the page on a custom operation.
 
 use binade::prelude::*;
 use binade_example_pages::custom_op::run;

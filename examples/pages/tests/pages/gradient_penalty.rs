@@ -1,4 +1,4 @@
-//! The gradient penalty.
+//! Claims of the page on the gradient penalty.
 
 use binade_example_pages::gradient_penalty::run;
 

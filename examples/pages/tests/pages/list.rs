@@ -1,4 +1,4 @@
-//! The list of pages in the README, and the pages that there are.
+//! The list of pages in the README equals the pages in the folder.
 
 use std::collections::BTreeSet;
 use std::path::Path;

@@ -1,4 +1,4 @@
-//! 4096 updates of 2⁻¹².
+//! Claims of the page on lost updates.
 
 use binade::prelude::*;
 use binade_example_pages::lost_updates::run;

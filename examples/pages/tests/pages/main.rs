@@ -1,4 +1,4 @@
-//! What each page claims, held to it.
+//! Claims of each page, checked.
 
 mod accumulation;
 mod clipping;

@@ -1,4 +1,4 @@
-//! The tensor of one's own.
+//! Claims of the page on a tensor of one's own.
 
 use binade::prelude::*;
 use binade_example_pages::own_tensor::{TRUTH, Vector, run};

@@ -1,4 +1,4 @@
-//! The policy with exceptions.
+//! Claims of the page on policy overrides.
 
 use binade::cast_policy::Explanation;
 use binade::prelude::*;

@@ -1,10 +1,10 @@
-//! Two losses and two optimizers.
+//! Claims of the page on two losses and two optimizers.
 
 use binade::prelude::*;
 use binade_example_pages::two_losses::Gan;
 
 const GOOD: [f32; 2] = [1.5, 2.5];
-/// The critic's input overflows f16; the maker never sees it.
+/// Real numbers that overflow the critic's input in f16; the maker never sees them.
 const BAD: [f32; 2] = [1e5, 2.5];
 
 #[test]

@@ -1,4 +1,4 @@
-//! The embedded digits: read, shuffled once by seed, split into training and test.
+//! Embedded digits: read, shuffled once by seed, split into training and test.
 
 use super::{CLASSES, Digits, Images};
 use flate2::read::GzDecoder;
@@ -6,36 +6,36 @@ use std::io::{BufRead, BufReader};
 
 const SIZE: [usize; 2] = [8, 8];
 const PIXELS: usize = SIZE[0] * SIZE[1];
-/// Images kept for the test: a fifth.
+/// Number of images kept for the test: a fifth.
 const TEST: usize = 360;
 
-/// What is wrong with the embedded file.
+/// Fault of the embedded file.
 #[derive(Debug, thiserror::Error)]
 pub enum EmbeddedError {
-    /// It could not be unpacked.
+    /// File that cannot be decompressed.
     #[error("digits.csv.gz cannot be unpacked: {0}; is the file whole?")]
     Unpack(#[from] std::io::Error),
-    /// A line that is not 64 pixels in 0..=16 and a label in 0..=9.
+    /// Line that is not 64 pixels in 0..=16 and a label in 0..=9.
     #[error(
         "digits.csv.gz, line {line}: {text:?} is not 64 pixels from 0 to 16 and a label from 0 to 9"
     )]
     Line {
-        /// Counted from 1.
+        /// Number of the line, from 1.
         line: usize,
-        /// As read.
+        /// Text of the line.
         text: String,
     },
-    /// Too few images to hold some back.
+    /// File with too few images to hold some back.
     #[error("digits.csv.gz has {0} images, no more than the {TEST} kept for the test")]
     TooFew(usize),
 }
 
 impl Digits {
-    /// The embedded images, split the same way each time by the same `seed`.
+    /// Loads the embedded images, split by `seed`.
     ///
     /// # Errors
     ///
-    /// When the embedded file is damaged.
+    /// If the embedded file is damaged.
     pub fn embedded(seed: u64) -> Result<Self, EmbeddedError> {
         let packed: &[u8] = include_bytes!("../../data/digits.csv.gz");
         split(&read(BufReader::new(GzDecoder::new(packed)))?, seed)

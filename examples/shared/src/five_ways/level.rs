@@ -1,15 +1,16 @@
-//! The opt level of each precision, for ways whose optimizer is Binade's.
+//! Opt level of each precision, for ways whose optimizer is Binade's.
 
 use super::{GROWTH_INTERVAL, Precision};
 use binade::core::DType;
 use binade::grad_scaler::LossScaleError;
 use binade::{OptLevel, Properties};
 
-/// O0 in `f32`; O2, weights in sixteen bits with `f32` masters, in the others; and the task's growth interval where the scale moves.
+/// Returns O0 for `f32`, and O2, weights in sixteen bits with `f32` masters, for the others. A dynamic scale has the task's
+/// growth interval.
 ///
 /// # Errors
 ///
-/// None: the interval is a good one.
+/// None: the interval is valid.
 pub fn properties(precision: Precision) -> Result<Properties, LossScaleError> {
     let properties = match precision {
         Precision::F32 => OptLevel::O0.with(DType::F32),

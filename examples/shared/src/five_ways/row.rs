@@ -11,15 +11,15 @@ pub enum Precision {
     F32,
     /// Weights in bf16, with f32 masters or without, as [`Row::with`] says.
     Bf16,
-    /// Weights in f16.
+    /// Weights in f16, with f32 masters or without, as [`Row::with`] says.
     F16,
 }
 
 impl Precision {
-    /// In the order of the table.
+    /// Precisions in the order of the table.
     pub const ALL: [Self; 3] = [Self::F32, Self::Bf16, Self::F16];
 
-    /// The weight that stores `value`.
+    /// Rounds `value` to a stored weight.
     pub fn round(self, value: f32) -> f32 {
         match self {
             Self::F32 => value,
@@ -32,46 +32,46 @@ impl Precision {
 /// What became of a loss scale.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Scaling {
-    /// Steps that overflowed and were skipped.
+    /// Number of steps that overflowed and were skipped.
     pub skipped: u64,
-    /// The scale after the last step.
+    /// Scale after the last step.
     pub scale: f64,
 }
 
 /// One run.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Row {
-    /// Whose tensors: `tape`, `candle`, `burn`, `own tensor`, `slices`.
+    /// Owner of the tensors: `tape`, `candle`, `burn`, `own tensor`, `slices`.
     pub way: String,
-    /// In what.
+    /// Precision of the run.
     pub precision: Precision,
-    /// `Binade`, or `alone` for the framework's own optimizer without it.
+    /// Trainer: `Binade`, or `alone` for the framework's own optimizer without it.
     pub with: String,
-    /// The share of test images that it gets right.
+    /// Share of test images classified right.
     pub accuracy: f32,
-    /// The mean loss of the last epoch; nothing where that is not finite.
+    /// Mean loss of the last epoch; `None` if it is not finite.
     pub loss: Option<f32>,
-    /// Weights, as the model computes with them, that differ from their first values, as a share of all.
+    /// Share of weights, as the model computes with them, that differ from their first values.
     pub moved: f32,
-    /// Nothing where no scaler looked.
+    /// Loss-scale figures; `None` without a scaler.
     pub scaling: Option<Scaling>,
 }
 
-/// What a run leaves behind.
+/// Result of a run.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Run {
-    /// The loss of every step, in order.
+    /// Loss of every step, in order.
     pub losses: Vec<f32>,
-    /// The weights, by parameter in the order of [`crate::mlp::layout`], as the model computes with them.
+    /// Weights, by parameter in the order of [`crate::mlp::layout`], as the model computes with them.
     pub weights: Vec<Vec<f32>>,
-    /// Ten for each test image.
+    /// Logits, ten for each test image.
     pub logits: Vec<f32>,
-    /// Nothing where no scaler looked.
+    /// Loss-scale figures; `None` without a scaler.
     pub scaling: Option<Scaling>,
 }
 
 impl Row {
-    /// The row of a run of `task`.
+    /// Creates the row of a run of `task`.
     pub fn new((way, precision, with): (&str, Precision, &str), task: &Task, run: &Run) -> Self {
         let first = task
             .parameters
@@ -93,7 +93,7 @@ impl Row {
     }
 }
 
-/// In `f64` inside: ten thousand weights lose nothing.
+/// Returns the mean, added in `f64`, so that ten thousand weights lose nothing.
 fn mean(values: impl Iterator<Item = f32>) -> f32 {
     let (sum, count) =
         values.fold((0.0_f64, 0.0_f64), |(sum, count), x| (sum + f64::from(x), count + 1.0));
@@ -134,7 +134,7 @@ fn power(scale: f64) -> String {
 ///
 /// # Errors
 ///
-/// When standard output is closed.
+/// If standard output is closed.
 pub fn print(rows: &[Row]) -> io::Result<()> {
     rows.iter().try_for_each(|row| io::Write::write_fmt(&mut io::stdout(), format_args!("{row}\n")))
 }

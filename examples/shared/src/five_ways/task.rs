@@ -1,65 +1,65 @@
-//! The task: what is learned, from what, in which order and how fast.
+//! Task of the table: images, their order, the first weights and the learning rate.
 
 use crate::data::{CLASSES, Digits, EmbeddedError, Images, best};
 use crate::mlp::{self, Parameter};
 
-/// What fixes the split, the first weights and the order of images in the table.
+/// Seed that fixes the split, the first weights and the order of images in the table.
 pub const SEED: u64 = 7;
 /// Images of a step.
 pub const BATCH: usize = 32;
-/// Times that every image is seen.
+/// Passes over the images.
 pub const EPOCHS: u64 = 30;
-/// Adam's, with betas 0.9 and 0.999, epsilon 1e-8 and no decay. It is that of fine-tuning, at which weights in sixteen bits
-/// stand still: half of bf16's spacing at 0.1 is 2.4e-4.
+/// Learning rate of Adam, with betas 0.9 and 0.999, epsilon 1e-8 and no decay. It is that of fine-tuning, at which weights in
+/// sixteen bits do not move: half of bf16's spacing at 0.1 is 2.4e-4.
 pub const LEARNING_RATE: f64 = 1e-4;
 /// Good steps between doublings of the loss scale: often enough to find the largest that fits, in 1320 steps.
 pub const GROWTH_INTERVAL: u32 = 100;
 
-/// What everyone is given.
+/// Task that all ways get.
 #[derive(Clone, Debug)]
 pub struct Task {
-    /// Never seen in training.
+    /// Test images, which training never sees.
     pub test: Images,
-    /// In the order of [`mlp::layout`].
+    /// First parameters, in the order of [`mlp::layout`].
     pub parameters: [Parameter; 6],
     train: Images,
     seed: u64,
     epochs: u64,
 }
 
-/// The images of one step.
+/// Images of one step.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Batch {
-    /// Image after image, 64 numbers each.
+    /// Pixels, image after image, 64 numbers each.
     pub pixels: Vec<f32>,
-    /// One an image, 0 to 9.
+    /// Labels, one an image, 0 to 9.
     pub labels: Vec<i64>,
 }
 
 impl Task {
-    /// The task of this seed, which fixes the split, the first weights and the order of images.
+    /// Creates the task of this seed, which fixes the split, the first weights and the order of images.
     ///
     /// # Errors
     ///
-    /// When the embedded digits are damaged.
+    /// If the embedded digits are damaged.
     pub fn new(seed: u64) -> Result<Self, EmbeddedError> {
         let Digits { train, test, .. } = Digits::embedded(seed)?;
         let parameters = mlp::parameters(train.area(), seed);
         Ok(Self { test, parameters, train, seed, epochs: EPOCHS })
     }
 
-    /// The same, with another number of epochs.
+    /// Sets the number of epochs.
     #[must_use]
     pub fn with_epochs(self, epochs: u64) -> Self {
         Self { epochs, ..self }
     }
 
-    /// The batches of all epochs, one after the other; a rest of images waits for another epoch.
+    /// Returns the batches of all epochs, one after the other; a rest of images waits for another epoch.
     pub fn batches(&self) -> impl Iterator<Item = Batch> {
         (0..self.epochs).flat_map(|epoch| self.epoch(epoch))
     }
 
-    /// Steps of an epoch.
+    /// Returns the number of steps of an epoch.
     pub fn epoch_steps(&self) -> usize {
         self.train.len() / BATCH
     }
@@ -74,12 +74,12 @@ impl Task {
         order.chunks_exact(BATCH).map(batch).collect()
     }
 
-    /// The share of test images whose largest logit is their label's; `logits` has ten an image. A row with a NaN is right for
-    /// no label.
+    /// Returns the share of test images whose largest logit is their label's; `logits` has ten an image. A row with a NaN counts
+    /// as wrong.
     ///
     /// # Panics
     ///
-    /// Where there are not ten an image.
+    /// If there are not ten an image.
     pub fn accuracy(&self, logits: &[f32]) -> f32 {
         assert_eq!(logits.len(), self.test.len() * CLASSES, "ten logits an image");
         let rows = logits.chunks_exact(CLASSES).zip(&self.test.labels);
