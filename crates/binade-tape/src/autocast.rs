@@ -1,11 +1,11 @@
-//! Casts that are recorded.
+//! Recorded casts.
 
 use crate::{Device, record::Origin, value::Value};
 use binade_autocast::{Autocast, CacheKey};
 use binade_core::{DType, Handle};
 use std::{borrow::Cow, marker::PhantomData};
 
-/// The handle that a tape's scope casts on. Values carry their record, so that it holds nothing and lives for ever.
+/// Handle that a tape's scope casts on. Values carry their record, so that the handle holds nothing and is `'static`.
 pub(crate) struct Recorder<D>(PhantomData<fn() -> D>);
 
 impl<D: Device> Recorder<D> {
@@ -31,7 +31,7 @@ impl<D: Device> Autocast for Recorder<D> {
         Ok(cast)
     }
 
-    /// A value never changes; only its gradient mode tells two uses apart.
+    /// Returns the key of a parameter. A value never changes; only its gradient mode tells two uses apart.
     fn cache_key(&self, value: &Value<D>) -> Option<CacheKey> {
         let key = CacheKey { id: value.storage, version: 0, grad: value.node.is_some() };
         value.parameter.then_some(key)

@@ -1,4 +1,4 @@
-//! Gradients of a loss, from the record.
+//! Gradients of a loss, computed from the record.
 
 use crate::{
     Device, TapeError,
@@ -12,7 +12,7 @@ use std::sync::Arc;
 
 type Failed<D> = TapeError<<D as Handle>::Error>;
 
-/// The gradients of `loss` towards each node of `wanted`, in its element type; `None` where no path leads there.
+/// Returns the gradients of `loss` with respect to each node of `wanted`, in its element type; `None` if no path leads there.
 ///
 /// The record is left as it was.
 pub(crate) fn differentiate<D: Device>(
@@ -30,11 +30,11 @@ pub(crate) fn differentiate<D: Device>(
     pass.run()
 }
 
-/// One way back through the record.
+/// One backward pass through the record.
 struct Pass<'a, D: Device> {
     device: &'a D,
     nodes: Vec<Arc<Node<D>>>,
-    /// What has arrived at each node and was not passed on yet.
+    /// Sum of the gradients that have arrived at each node and have not been passed on yet.
     totals: Vec<Option<Total<D>>>,
     wanted: &'a [usize],
     found: Grads<D>,
@@ -47,7 +47,8 @@ impl<'a, D: Device> Pass<'a, D> {
         Self { device, nodes, totals, wanted, found }
     }
 
-    /// A node comes after those it was made of, so that its total is whole once all later ones have passed theirs on.
+    /// Visits nodes from the last to the first. A node comes after its operands, so that its total is complete once all later
+    /// ones have passed theirs on.
     fn run(mut self) -> Result<Grads<D>, Failed<D>> {
         for index in (0..self.nodes.len()).rev() {
             if let Some(total) = self.totals[index].take() {

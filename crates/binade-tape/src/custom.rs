@@ -7,28 +7,28 @@ use crate::{
 use binade_autocast::Region;
 use binade_cast_policy::OpCall;
 
-/// What a custom operation is told, forward and backward alike.
+/// Context of a custom operation's closures, forward and backward alike.
 #[derive(Debug)]
 pub struct CustomCall<'c, D: Device> {
-    /// The device.
+    /// Device of the tape.
     pub device: &'c D,
-    /// The region that forward ran in, whatever is in force when backward runs.
+    /// Region that forward ran in, whatever is in force when backward runs.
     pub region: &'c Region,
-    /// The operands as the region's policy gave them to forward.
+    /// Operands as the region's policy gave them to forward.
     pub operands: &'c [D::Tensor],
 }
 
 impl<D: Device> Tape<D> {
-    /// An operation of the caller's own on plain tensors: `forward` gives its result, and `backward` the gradients of
+    /// Runs an operation of the caller's own on plain tensors. `forward` returns its result. `backward` returns the gradients of
     /// its operands from the result's, one for each, `None` for none.
     ///
     /// The policy is asked about `call`, an [`Op`](binade_core::Op) or one with attributes that the policy may go by, as about
-    /// any other; register it there, or it runs in the types it is given.
-    /// Nothing inside either closure is cast by itself: `call.region.open(call.device)` casts there. A gradient of another type than its operand's is cast to it.
+    /// any other. Register it there, or it runs in the types it is given. Nothing inside either closure is cast by itself:
+    /// `call.region.open(call.device)` casts there. A gradient of another type than its operand's is cast to it.
     ///
     /// # Errors
     ///
-    /// Where the region's policy refuses, or `forward` fails.
+    /// If the region's policy refuses, or `forward` fails.
     pub fn custom<'c, F, B>(
         &self,
         call: impl Into<OpCall<'c>>,

@@ -1,14 +1,14 @@
-//! What a device must be able to do for a tape to run on it.
+//! Traits that a device needs for a tape to run on it.
 
 use binade_autocast::Autocast;
 use binade_core::{Handle, Named};
 use binade_grad_scaler::{GradOps, Loss};
 use binade_ops::{Add, Fill, Shaped};
 
-/// A device that a tape can run on: it casts, knows shapes, and can start and add up gradients.
+/// Device that a tape can run on: it casts, knows shapes, and can start and add up gradients.
 ///
-/// Nobody implements it: a handle with the traits has it. Each method of [`Var`](crate::Var) asks for the trait of its
-/// operation besides. Handles, tensors and so tapes may be sent to other threads.
+/// No type implements it by hand: every handle with these traits has it. Each method of [`Var`](crate::Var) asks for the trait of
+/// its operation besides. Handles, tensors and so tapes may be sent to other threads.
 #[rustfmt::skip]
 pub trait Device:
     Handle<Tensor: Clone + Send + Sync + 'static>
@@ -25,10 +25,10 @@ impl<D> Device for D where
 {
 }
 
-/// A device that a scaled training loop can run on, with a tape.
+/// Device that a scaled training loop can run on, with a tape.
 ///
 /// A [`Scaler`](binade_grad_scaler::Scaler) of the device scales a [`Var`](crate::Var) by a recorded product, so that its
-/// `backward` gives scaled gradients. Nobody implements it either.
+/// `backward` gives scaled gradients. No type implements it by hand either.
 ///
 /// # Examples
 ///

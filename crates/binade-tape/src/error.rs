@@ -1,83 +1,83 @@
-//! What can go wrong on a tape.
+//! Errors of a tape.
 
 use binade_autocast::CastError;
 use binade_cast_policy::Refusal;
 use binade_core::ErrorKind;
 use std::sync::Arc;
 
-/// Why a tape refused, or its device did.
+/// Reason why a tape, or its device, refused an operation.
 #[non_exhaustive]
 #[derive(Debug, thiserror::Error)]
 pub enum TapeError<E> {
-    /// The device's own.
+    /// Error of the device.
     #[error(transparent)]
     Device(E),
-    /// The region's policy refused the operation.
+    /// Refusal by the region's policy.
     #[error(transparent)]
     Refused(Refusal),
-    /// Operands were made on different tapes.
+    /// Operands that were made on different tapes.
     #[error(
         "`{op}`: the operands are of two tapes; make both on one, or bring a value over without its gradient, as in \
          `tape.constant(value.tensor().clone())`"
     )]
     TwoTapes {
-        /// The operation.
+        /// Name of the operation.
         op: &'static str,
     },
-    /// A gradient was asked of something that is no scalar.
+    /// Gradient of a value that is no scalar.
     #[error(
         "backward of shape {shape:?}: only a scalar can be differentiated; reduce with `mean()` or `sum()` first"
     )]
     NotScalar {
-        /// The shape it has.
+        /// Shape of the value.
         shape: Vec<usize>,
     },
-    /// A gradient was asked of something that depends on nothing.
+    /// Gradient of a value that depends on no parameter.
     #[error(
         "backward of a loss that no parameter led to: it was made of constants, of detached values, or under \
          `no_grad`; make weights with `tape.parameter`"
     )]
     Detached,
-    /// Two parameters have one name.
+    /// Two parameters with one name.
     #[error(
         "two parameters are called `{name}`: gradients go by name; register each once, and use its `Var` twice"
     )]
     Duplicate {
-        /// The name.
+        /// Name of both.
         name: Arc<str>,
     },
-    /// Gradients were asked towards something that was not registered.
+    /// Gradient with respect to a value that is no registered parameter.
     #[error(
         "operand {position} of `backward_to` is no parameter of this tape: make it with `tape.parameter`"
     )]
     NotParameter {
-        /// Where it stands.
+        /// Position among the operands of `backward_to`.
         position: usize,
     },
-    /// An operation without a backward pass was asked of values whose gradients are wanted.
+    /// Operation without a backward pass, on values whose gradients are wanted.
     #[error("`{op}` has no backward pass: call it under `tape.no_grad()`, or on detached values")]
     NoBackward {
-        /// The operation.
+        /// Name of the operation.
         op: &'static str,
     },
-    /// A custom operation was called on nothing.
+    /// Custom operation without operands.
     #[error(
         "`{op}` has no operands: what depends on nothing is a constant, as in `tape.constant(tensor)`"
     )]
     NoOperands {
-        /// The operation.
+        /// Name of the operation.
         op: &'static str,
     },
-    /// A custom operation's backward pass gave other than one gradient for each operand.
+    /// Custom backward pass that returned another number of gradients than operands.
     #[error(
         "backward of `{op}` gave {found} gradients for {expected} operands: give one for each, `None` for none"
     )]
     GradientCount {
-        /// The operation.
+        /// Name of the operation.
         op: &'static str,
-        /// How many it gave.
+        /// Number of gradients that it returned.
         found: usize,
-        /// How many operands it has.
+        /// Number of its operands.
         expected: usize,
     },
 }

@@ -1,4 +1,4 @@
-//! A value on a tape as the loss that a scaler scales.
+//! Losses on a tape, as a scaler scales them.
 
 use crate::{
     Device, Var,
@@ -17,7 +17,7 @@ where
 {
     type Error = Failed<D>;
 
-    /// d(x·S)/dx = S, so that backward scales the gradient by the same scale, whatever became of the scaler since.
+    /// Records `x·S`. Since d(x·S)/dx = S, backward scales the gradient by the same scale, even if the scaler has moved since.
     fn scaled(&self, device: &D, scale: &D::Scale) -> Outcome<D> {
         recorded(self, SCALE, device, scale, Loss::scaled)
     }
@@ -27,14 +27,14 @@ where
     }
 }
 
-/// A product or a quotient of a tensor and a scale.
+/// Product or quotient of a tensor and a scale.
 type Change<D> = fn(
     &<D as Handle>::Tensor,
     &D,
     &<D as ScaleStore>::Scale,
 ) -> Result<<D as Handle>::Tensor, <D as Handle>::Error>;
 
-/// `change` is linear, and so its own derivative.
+/// Records `change`, which is linear, and so its own derivative.
 fn recorded<D>(var: &Var<D>, op: Op, device: &D, scale: &D::Scale, change: Change<D>) -> Outcome<D>
 where
     D: Device + ScaleStore<Scale: Send + Sync + 'static>,

@@ -1,4 +1,4 @@
-//! What was computed, in the order it was computed in.
+//! Record of computed values, in order.
 
 use crate::{
     Device, TapeError,
@@ -10,42 +10,42 @@ use std::{
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
-/// A gradient for each operand; `None` where there is none.
+/// Gradients by operand; `None` for an operand without one.
 pub(crate) type Grads<D> = Vec<Option<<D as Handle>::Tensor>>;
 
-/// From the gradient of an operation's result to those of its operands.
+/// Backward rule of an operation: from the gradient of its result to those of its operands.
 pub(crate) type Rule<D> = Box<
     dyn Fn(&D, &<D as Handle>::Tensor) -> Result<Grads<D>, TapeError<<D as Handle>::Error>>
         + Send
         + Sync,
 >;
 
-/// A parameter's name, and its leaf.
+/// Name of a parameter, and its leaf.
 pub(crate) type Registered = (Arc<str>, usize);
 
-/// Where a value came from.
+/// Origin of a value.
 pub(crate) enum Origin<D: Device> {
-    /// Outside.
+    /// Value from outside the record.
     Leaf,
-    /// A cast of this node.
+    /// Cast of this node.
     Cast(usize),
-    /// An operation.
+    /// Result of an operation.
     Op {
         name: &'static str,
-        /// Where its operands came from; `None` for one whose gradient nobody wants.
+        /// Nodes of the operands; `None` for one whose gradient is not wanted.
         parents: Vec<Option<usize>>,
         rule: Rule<D>,
     },
 }
 
-/// A value whose gradient is wanted.
+/// Value whose gradient is wanted.
 pub(crate) struct Node<D: Device> {
-    /// The value's element type, which its gradient gets.
+    /// Element type of the value and of its gradient.
     pub(crate) dtype: DType,
     pub(crate) origin: Origin<D>,
 }
 
-/// The device, and everything that was recorded on it. Grows from any thread.
+/// Device, and everything that was recorded on it. Any thread may add to it.
 pub(crate) struct Record<D: Device> {
     pub(crate) device: D,
     log: Mutex<Log<D>>,
@@ -54,7 +54,7 @@ pub(crate) struct Record<D: Device> {
 struct Log<D: Device> {
     nodes: Vec<Arc<Node<D>>>,
     parameters: Vec<Registered>,
-    /// Storages that are counted below, and those of parameters, which are not to be.
+    /// Storages that `saved_bytes` counts already, and those of parameters, which it does not count.
     counted: HashSet<u64>,
     saved_bytes: u64,
 }
@@ -65,7 +65,7 @@ impl<D: Device> Record<D> {
         Self { device, log: Mutex::new(Log { nodes, parameters, counted, saved_bytes: 0 }) }
     }
 
-    /// Whoever panicked left each entry whole, so that a poisoned lock guards a sound log.
+    /// Locks the log. A panic leaves each entry whole, so that a poisoned lock guards a sound log.
     fn log(&self) -> MutexGuard<'_, Log<D>> {
         self.log.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -74,7 +74,7 @@ impl<D: Device> Record<D> {
         self.log().push(dtype, origin)
     }
 
-    /// A parameter's leaf. What looks at its storage in another shape is no activation either.
+    /// Adds a parameter's leaf. A view of its storage in another shape is no activation either.
     pub(crate) fn push_parameter(&self, name: Arc<str>, dtype: DType, storage: u64) -> usize {
         let mut log = self.log();
         let node = log.push(dtype, Origin::Leaf);
@@ -83,13 +83,13 @@ impl<D: Device> Record<D> {
         node
     }
 
-    /// A value that nothing leads to yet.
+    /// Returns a value without a node.
     pub(crate) fn value(self: &Arc<Self>, tensor: D::Tensor) -> Value<D> {
         let (record, storage) = (self.clone(), new_storage());
         Value { record, tensor, storage, node: None, parameter: false }
     }
 
-    /// Counts `value` among what is kept for backward.
+    /// Counts `value` among the activations kept for backward.
     pub(crate) fn save(&self, value: &Value<D>) {
         let mut log = self.log();
         if log.counted.insert(value.storage) {
@@ -101,16 +101,16 @@ impl<D: Device> Record<D> {
         self.log().saved_bytes
     }
 
-    /// The nodes up to and with `last`.
+    /// Returns the nodes up to and with `last`.
     pub(crate) fn nodes(&self, last: usize) -> Vec<Arc<Node<D>>> {
         self.log().nodes[..=last].to_vec()
     }
 
-    /// Names and nodes, in order of registration.
+    /// Returns names and nodes, in order of registration.
     ///
     /// # Errors
     ///
-    /// [`TapeError::Duplicate`] where two have one name.
+    /// [`TapeError::Duplicate`] if two have one name.
     pub(crate) fn parameters(&self) -> Result<Vec<Registered>, TapeError<D::Error>> {
         let parameters = self.log().parameters.clone();
         let mut names = HashSet::new();

@@ -1,4 +1,4 @@
-//! A tensor as the record knows it.
+//! Tensors with their places in a record.
 
 use crate::{Device, record::Record};
 use binade_core::DType;
@@ -7,26 +7,26 @@ use std::sync::{
     atomic::{AtomicU64, Ordering},
 };
 
-/// A tensor with its place in a record. Knows no region, so that a region's cache may hold values without a cycle.
+/// Tensor with its place in a record. It holds no region, so that a region's cache may hold values without a cycle.
 pub(crate) struct Value<D: Device> {
     pub(crate) record: Arc<Record<D>>,
     pub(crate) tensor: D::Tensor,
-    /// The elements; a value that only looks at another's in a different shape has the same.
+    /// Number of the storage, shared by views of the same elements in another shape.
     pub(crate) storage: u64,
-    /// Where gradients enter; `None` where none are wanted.
+    /// Node at which gradients enter; `None` if none are wanted.
     pub(crate) node: Option<usize>,
-    /// Only parameters are cast often enough to be worth a place in the cast cache.
+    /// True for a parameter: only these are cast often enough for a place in the cast cache.
     pub(crate) parameter: bool,
 }
 
-/// A storage of its own. No two are equal while the process lives.
+/// Returns the number of a new storage, unique in the process.
 pub(crate) fn new_storage() -> u64 {
     static NEXT: AtomicU64 = AtomicU64::new(0);
     NEXT.fetch_add(1, Ordering::Relaxed)
 }
 
 impl<D: Device> Value<D> {
-    /// The same elements, with no way back.
+    /// Returns the value without its node, so that no gradient reaches it.
     pub(crate) fn detached(&self) -> Self {
         Self { node: None, ..self.clone() }
     }

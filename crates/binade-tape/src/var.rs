@@ -1,4 +1,4 @@
-//! A value on a tape.
+//! Values on a tape.
 
 use crate::{Device, Tape, TapeError, backward::differentiate, record::Registered, value::Value};
 use binade_autocast::Autocast;
@@ -7,10 +7,10 @@ use std::{fmt, sync::Arc};
 
 type Failed<D> = TapeError<<D as binade_core::Handle>::Error>;
 
-/// A value on a tape. Cheap to clone; operations are its methods.
+/// Value on a tape. Cheap to clone; operations are its methods.
 ///
-/// The receiver says how an operation is computed: `x.linear(&w, None)` uses the region, the place and the gradient mode
-/// that `x` carries, and its result carries them on. [`on`](Self::on), [`at`](Self::at) put others in place.
+/// The receiver decides how an operation is computed. `x.linear(&w, None)` uses the region, the place and the gradient mode that
+/// `x` carries, and its result carries them on. [`on`](Self::on) and [`at`](Self::at) replace them.
 pub struct Var<D: Device> {
     tape: Tape<D>,
     value: Value<D>,
@@ -21,7 +21,7 @@ impl<D: Device> Var<D> {
         Self { tape, value }
     }
 
-    /// The same, known to have the elements of `storage`.
+    /// Marks the value as a view of `storage`, so that its bytes are not counted twice in `activation_bytes`.
     pub(crate) fn sharing(mut self, storage: u64) -> Self {
         self.value.storage = storage;
         self
@@ -31,36 +31,36 @@ impl<D: Device> Var<D> {
         &self.value
     }
 
-    /// The elements.
+    /// Returns the tensor.
     pub fn tensor(&self) -> &D::Tensor {
         &self.value.tensor
     }
 
-    /// The element type.
+    /// Returns the element type.
     pub fn dtype(&self) -> DType {
         self.value.dtype()
     }
 
-    /// The extent of each axis, slowest first.
+    /// Returns the extent of each axis, slowest first.
     pub fn shape(&self) -> Vec<usize> {
         self.tape.device().shape(self.tensor())
     }
 
-    /// The tape it is on, as it is carried.
+    /// Returns the tape that the value carries.
     pub fn tape(&self) -> &Tape<D> {
         &self.tape
     }
 
-    /// Whether a gradient can arrive here.
+    /// Returns true if a gradient can arrive here.
     pub fn wants_gradient(&self) -> bool {
         self.value.node.is_some()
     }
 
-    /// The same value, carrying `tape`: another region, place or gradient mode of the same record.
+    /// Returns the value carrying `tape`: another region, place or gradient mode of the same record.
     ///
     /// # Errors
     ///
-    /// [`TapeError::TwoTapes`] where `tape` is another record's.
+    /// [`TapeError::TwoTapes`] if `tape` is another record's.
     pub fn on(&self, tape: &Tape<D>) -> Result<Self, Failed<D>> {
         if !Arc::ptr_eq(self.tape.record(), tape.record()) {
             return Err(TapeError::TwoTapes { op: "on" });
@@ -68,23 +68,23 @@ impl<D: Device> Var<D> {
         Ok(Self::new(tape.clone(), self.value.clone()))
     }
 
-    /// The same value, at `path` in the model: `x.at("encoder.0").linear(&w, None)`.
+    /// Returns the value at `path` in the model: `x.at("encoder.0").linear(&w, None)`.
     #[must_use]
     pub fn at(&self, path: &str) -> Self {
         Self::new(self.tape.at(path), self.value.clone())
     }
 
-    /// The same value with no way back: no gradient passes it.
+    /// Returns the value detached: no gradient passes it.
     #[must_use]
     pub fn detach(&self) -> Self {
         Self::new(self.tape.clone(), self.value.detached())
     }
 
-    /// The value with another element type, whatever the region says; its gradient is cast back.
+    /// Casts the value to another element type, whatever the region says; its gradient is cast back.
     ///
     /// # Errors
     ///
-    /// When the device cannot cast.
+    /// If the device cannot cast.
     pub fn cast(&self, to: DType) -> Result<Self, Failed<D>> {
         let seen = self.tape.seen(&self.value);
         let value =
@@ -92,14 +92,14 @@ impl<D: Device> Var<D> {
         Ok(Self::new(self.tape.clone(), value))
     }
 
-    /// The gradients of this scalar towards every parameter of the tape, in order of registration and in the element
-    /// type of each; `None` where no path leads to one: a missing gradient.
+    /// Returns the gradients of this scalar with respect to every parameter of the tape, in order of registration and in the
+    /// element type of each. A gradient is `None` if no path leads to the parameter.
     ///
-    /// The tape stays as it is: another loss may be differentiated after this one.
+    /// The tape does not change: another loss may be differentiated after this one.
     ///
     /// # Errors
     ///
-    /// Where it is not a scalar, or no parameter led to it; where two parameters have one name; when the device fails.
+    /// If it is not a scalar, or no parameter led to it; if two parameters have one name; if the device fails.
     pub fn backward<G>(&self) -> Result<G, Failed<D>>
     where
         G: From<Vec<Named<Option<D::Tensor>>>>,
@@ -107,11 +107,12 @@ impl<D: Device> Var<D> {
         self.named_gradients(self.tape.record().parameters()?)
     }
 
-    /// As [`backward`](Self::backward), towards these parameters alone and in this order: one of several optimizers' set.
+    /// Returns the gradients with respect to these parameters alone, in this order, as [`backward`](Self::backward) does for all:
+    /// the set of one of several optimizers.
     ///
     /// # Errors
     ///
-    /// As for [`backward`](Self::backward), and where one of `towards` is no parameter of this tape.
+    /// Those of [`backward`](Self::backward), and an error if one of `towards` is no parameter of this tape.
     pub fn backward_to<'v, G>(
         &self,
         towards: impl IntoIterator<Item = &'v Self>,
@@ -138,12 +139,12 @@ impl<D: Device> Var<D> {
         Ok(names.zip(grads).map(|(name, grad)| Named::new(name, grad)).collect::<Vec<_>>().into())
     }
 
-    /// The gradient of this scalar towards any one value of the tape, in its element type; `None` where no path leads
-    /// there.
+    /// Returns the gradient of this scalar with respect to any one value of the tape, in its element type; `None` if no path
+    /// leads there.
     ///
     /// # Errors
     ///
-    /// As for [`backward`](Self::backward), names apart.
+    /// Those of [`backward`](Self::backward), except for names.
     pub fn gradient(&self, towards: &Self) -> Result<Option<D::Tensor>, Failed<D>> {
         if !Arc::ptr_eq(self.tape.record(), towards.tape.record()) {
             return Err(TapeError::TwoTapes { op: "gradient" });
@@ -160,7 +161,7 @@ impl<D: Device> Clone for Var<D> {
 }
 
 impl<D: Device> fmt::Debug for Var<D> {
-    /// The type and shape; printing must not read the device.
+    /// Prints the type and shape; printing must not read the device.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "Var({} {:?})", self.dtype(), self.shape())
     }

@@ -1,4 +1,4 @@
-//! Whole runs: sixteen bits go where `f32` goes, and what scaling is for.
+//! Whole runs: sixteen bits converge as `f32` does, and scaling keeps small gradients.
 
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
@@ -15,12 +15,12 @@ use common::{f32s, named, tensor};
 type Params = Vec<Named<Tensor>>;
 type Failed = TapeError<binade_cpu::Error>;
 
-/// How a run is set up: stored in, computed in, scaled by.
+/// Setup of a run: stored type, region and loss-scale rule.
 struct Setup {
     stored: DType,
     region: Region,
     rule: LossScale,
-    /// What the loss is multiplied by, and the learning rate divided by.
+    /// Factor of the loss, by which the learning rate is divided.
     share: f32,
 }
 
@@ -34,14 +34,14 @@ fn params(dtype: DType) -> Params {
     (0..).zip(shapes).map(low).collect()
 }
 
-/// The output of a small net, whose backward pass is where small gradients are lost.
+/// Returns the output of a small net, whose backward pass loses small gradients.
 fn output(tape: &Tape<Cpu>, params: &Params, batch: &Tensor) -> Result<Var<Cpu>, Failed> {
     let p = tape.parameters(params);
     let hidden = tape.constant(batch.clone()).linear(&p[0], Some(&p[1]))?.relu()?;
     hidden.linear(&p[2], None)
 }
 
-/// The loss before each of `steps` steps, without `share`, and the parameters after them.
+/// Returns the loss before each of `steps` steps, without `share`, and the parameters after them.
 fn run(setup: &Setup, steps: usize) -> (Vec<f32>, Params) {
     let Setup { stored, region, rule, share } = setup;
     let mut scaler = Scaler::new(Cpu, *rule).unwrap();
@@ -67,8 +67,8 @@ fn full() -> Setup {
     Setup { stored: DType::F32, region, rule: LossScale::none(), share: 1.0 }
 }
 
-/// The band: 5 % of the loss in `f32`, or 0.01 where that is more. bf16 has 8 bits, so that one product is off by up to
-/// 0.4 %; the loss falls to less than a fifth meanwhile, so that a run which stands still is far outside.
+/// The band is 5 % of the loss in `f32`, or 0.01 if that is more. bf16 has 8 bits, so that one product is off by up to 0.4 %. The
+/// loss falls to less than a fifth meanwhile, so that a run which does not learn is far outside.
 #[test]
 fn two_hundred_steps_in_sixteen_bits_track_those_in_f32() {
     let (exact, _) = run(&full(), 200);
@@ -79,7 +79,7 @@ fn two_hundred_steps_in_sixteen_bits_track_those_in_f32() {
         (DType::BF16, Region::bf16()),
         (DType::F16, Region::f16()),
     ] {
-        // Low enough for no step to be skipped, which would put the run one step behind.
+        // The scale is low enough for no step to be skipped, which would put the run one step behind.
         let setup = Setup { stored, region, rule: LossScale::fixed(256.0).unwrap(), share: 1.0 };
         let (losses, _) = run(&setup, 200);
         for (step, (loss, exact)) in losses.iter().zip(&exact).enumerate() {
@@ -89,7 +89,7 @@ fn two_hundred_steps_in_sixteen_bits_track_those_in_f32() {
     }
 }
 
-/// A loss of 2^-26 of the usual: its gradients are below what f16 holds, and a scale of up to 2^24 brings them back.
+/// The loss is 2^-26 of the usual one: its gradients are below the range of f16, and a scale of up to 2^24 brings them back.
 #[test]
 fn small_gradients_are_lost_in_f16_without_scaling_and_kept_with() {
     let share = 2.0_f32.powi(-26);

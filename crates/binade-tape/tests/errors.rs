@@ -1,4 +1,4 @@
-//! Mistakes, and what they are told to do.
+//! Mistakes, and the advice of their errors.
 
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 

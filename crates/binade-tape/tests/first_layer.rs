@@ -1,4 +1,4 @@
-//! The gradient of an input is computed where one can arrive, and nowhere else.
+//! The gradient of an input is computed only if it can arrive somewhere.
 
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
@@ -15,7 +15,7 @@ use std::sync::{
     atomic::{AtomicU64, Ordering},
 };
 
-/// The CPU, and how many gradients of inputs it was asked for.
+/// CPU that counts the gradients of inputs it was asked for.
 #[derive(Clone, Debug, Default)]
 struct Counting(Arc<AtomicU64>);
 
@@ -60,7 +60,7 @@ forward_ops!([] Counting);
 
 type Layer = fn(&Var<Counting>, &[Var<Counting>]) -> Var<Counting>;
 
-/// The gradients of the weight and bias of `layer`, and how many gradients of inputs were computed for them.
+/// Returns the gradients of the weight and bias of `layer`, and the number of gradients of inputs computed for them.
 fn grads(of_input: bool, shapes: [&[usize]; 3], layer: Layer) -> (Vec<Vec<f32>>, u64) {
     let device = Counting::default();
     let tape = Tape::new(device.clone(), &Region::bf16().off());

@@ -1,4 +1,4 @@
-//! What the record does: missing gradients, sums, several losses, operations of the user's own, nothing left behind.
+//! Record of a tape: missing gradients, sums, several losses, custom operations, and nothing left behind.
 
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
@@ -35,7 +35,7 @@ fn a_parameter_that_no_path_leads_to_has_no_gradient() {
 fn gradients_of_a_value_used_often_are_summed_in_f32_and_rounded_once() {
     let tape = plain();
     let x = tape.variable(halves(&[1.0]));
-    // The last comes first. In f16, 1 + 2^-11 is 1 each time; in f32 the four of them make 2^-9, which f16 keeps.
+    // The last term comes first. In f16, 1 + 2^-11 is 1 each time; in f32 the four of them make 2^-9, which f16 keeps.
     let terms = [1.0 / 2048.0, 1.0 / 2048.0, 1.0 / 2048.0, 1.0 / 2048.0, 1.0];
     let term = |factor: f32| x.mul(&tape.constant(halves(&[factor]))).unwrap().sum().unwrap();
     let loss = terms.map(term).into_iter().reduce(|a, b| a.add(&b).unwrap()).unwrap();

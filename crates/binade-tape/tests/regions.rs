@@ -1,4 +1,4 @@
-//! What a region changes: element types of results, of what is kept and of gradients, and nothing else.
+//! Effects of a region: element types of results, of kept activations and of gradients, and nothing else.
 
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
@@ -169,7 +169,7 @@ fn a_policy_may_go_by_how_much_is_summed() {
     assert!(tape.constant(tensor(&[3, 3], 1)).sum().is_err());
 }
 
-/// The policy of the book's page on policies: small products are not worth their casts.
+/// Policy of the book's page on policies: small products are not worth their casts.
 #[derive(Debug)]
 struct LargeOnly(OpTable);
 

@@ -1,4 +1,4 @@
-//! The training loop: a scaler over a tape, the device's own optimizer.
+//! Training loop: a scaler over a tape, and the device's own optimizer.
 
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 

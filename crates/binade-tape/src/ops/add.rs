@@ -6,11 +6,11 @@ use binade_core::Op;
 use binade_ops::Add;
 
 impl<D: Device> Var<D> {
-    /// `self + other`, elementwise: see [`Add`].
+    /// Returns `self + other`, elementwise: see [`Add`].
     ///
     /// # Errors
     ///
-    /// Where the region's policy refuses, the operands do not fit, or the device fails.
+    /// If the region's policy refuses, the operands do not fit, or the device fails.
     pub fn add(&self, other: &Self) -> Outcome<D> {
         let [a, b] = self.operands(Op::ADD, [self, other])?;
         let output = Add::add(self.tape().device(), &a.tensor, &b.tensor)?;

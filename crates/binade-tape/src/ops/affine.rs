@@ -1,11 +1,11 @@
-//! What linear layers and convolutions share: an input, a weight and perhaps a bias.
+//! Operands and gradients of linear layers and convolutions: an input, a weight and an optional bias.
 
 use super::Failed;
 use crate::{Device, Var, record::Grads, value::Value};
 use binade_core::Op;
 use binade_ops::{AffineGrads, WeightGrads};
 
-/// The operands as the operation sees them: input, weight, and the bias if there is one.
+/// Operands as the operation sees them: input, weight, and the bias if there is one.
 pub(super) struct Affine<D: Device>(Vec<Value<D>>);
 
 impl<D: Device> Affine<D> {
@@ -31,7 +31,7 @@ impl<D: Device> Affine<D> {
         self.0.get(2).map(|bias| &bias.tensor)
     }
 
-    /// Whether a gradient can arrive at the input.
+    /// Returns true if a gradient can arrive at the input.
     pub(super) fn wants_input(&self) -> bool {
         self.0[0].node.is_some()
     }
@@ -41,13 +41,13 @@ impl<D: Device> Affine<D> {
     }
 }
 
-/// In the order of the operands, of which the input gets none.
+/// Returns the gradients in the order of the operands, with none for the input.
 pub(super) fn but_for_input<D: Device>(grads: WeightGrads<D::Tensor>) -> Grads<D> {
     let WeightGrads { weight, bias } = grads;
     [None, Some(weight)].into_iter().chain(bias.map(Some)).collect()
 }
 
-/// In the order of the operands.
+/// Returns the gradients in the order of the operands.
 pub(super) fn in_order<D: Device>(grads: AffineGrads<D::Tensor>) -> Grads<D> {
     let AffineGrads { input, weight, bias } = grads;
     [input, weight].into_iter().chain(bias).map(Some).collect()

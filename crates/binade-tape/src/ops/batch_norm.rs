@@ -6,14 +6,14 @@ use binade_core::Op;
 use binade_ops::{BatchNorm, BatchNormConfig, BatchNormOutput, NormGrads, RunningStats};
 
 impl<D: Device + BatchNorm> Var<D> {
-    /// `self` [N, C, ..] normalised by the batch's own statistics, and the running statistics with this batch in them:
-    /// see [`BatchNorm`].
+    /// Normalises `self` [N, C, ..] by the batch's own statistics. Also returns the running statistics, moved by this batch: see
+    /// [`BatchNorm`].
     ///
     /// The policy is asked about the input alone: gain and offset stay as they are, `f32` beside an `f16` input.
     ///
     /// # Errors
     ///
-    /// Where the region's policy refuses, the operands do not fit, or the device fails.
+    /// If the region's policy refuses, the operands do not fit, or the device fails.
     pub fn batch_norm(
         &self,
         weight: &Self,
@@ -35,11 +35,11 @@ impl<D: Device + BatchNorm> Var<D> {
         Ok((output, running))
     }
 
-    /// `self` normalised by the running statistics: for use under [`Tape::no_grad`](crate::Tape::no_grad).
+    /// Normalises `self` by the running statistics, under [`Tape::no_grad`](crate::Tape::no_grad).
     ///
     /// # Errors
     ///
-    /// [`TapeError::NoBackward`] where a gradient of an operand is wanted; where the region's policy refuses, the
+    /// [`TapeError::NoBackward`] if a gradient of an operand is wanted; if the region's policy refuses, the
     /// operands do not fit, or the device fails.
     pub fn batch_norm_inference(
         &self,

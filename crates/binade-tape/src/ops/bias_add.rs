@@ -1,4 +1,4 @@
-//! A vector added along the channel axis.
+//! Sum of a tensor and a vector along the channel axis.
 
 use super::{Outcome, Saves, all};
 use crate::{Device, Var};
@@ -6,11 +6,11 @@ use binade_core::Op;
 use binade_ops::BiasAdd;
 
 impl<D: Device + BiasAdd> Var<D> {
-    /// `self + bias` along the channel axis: see [`BiasAdd`].
+    /// Returns `self + bias` along the channel axis: see [`BiasAdd`].
     ///
     /// # Errors
     ///
-    /// Where the region's policy refuses, the operands do not fit, or the device fails.
+    /// If the region's policy refuses, the operands do not fit, or the device fails.
     pub fn bias_add(&self, bias: &Self) -> Outcome<D> {
         let [x, b] = self.operands(Op::BIAS_ADD, [self, bias])?;
         let output = self.tape().device().bias_add(&x.tensor, &b.tensor)?;

@@ -1,4 +1,4 @@
-//! A batch of matrix products.
+//! Batch of matrix products.
 
 use super::{Outcome, Saves, all};
 use crate::{Device, Var};
@@ -6,11 +6,11 @@ use binade_core::Op;
 use binade_ops::Bmm;
 
 impl<D: Device + Bmm> Var<D> {
-    /// `self·other` for each pair of matrices: see [`Bmm`].
+    /// Returns `self·other` for each pair of matrices: see [`Bmm`].
     ///
     /// # Errors
     ///
-    /// Where the region's policy refuses, the operands do not fit, or the device fails.
+    /// If the region's policy refuses, the operands do not fit, or the device fails.
     pub fn bmm(&self, other: &Self) -> Outcome<D> {
         let [a, b] = self.operands(Op::BMM, [self, other])?;
         let output = self.tape().device().bmm(&a.tensor, &b.tensor)?;

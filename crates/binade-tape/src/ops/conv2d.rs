@@ -9,11 +9,11 @@ use binade_core::Op;
 use binade_ops::{Conv2d, Conv2dConfig};
 
 impl<D: Device + Conv2d> Var<D> {
-    /// `self` [N, C, H, W] convolved with `weight` [O, C, KH, KW], plus `bias` of O: see [`Conv2d`].
+    /// Convolves `self` [N, C, H, W] with `weight` [O, C, KH, KW], plus `bias` of O: see [`Conv2d`].
     ///
     /// # Errors
     ///
-    /// Where the region's policy refuses, the operands do not fit, or the device fails.
+    /// If the region's policy refuses, the operands do not fit, or the device fails.
     pub fn conv2d(&self, weight: &Self, bias: Option<&Self>, config: Conv2dConfig) -> Outcome<D> {
         let operands = Affine::new(Op::CONV2D, self, weight, bias)?;
         let (x, w, b) = (operands.input(), operands.weight(), operands.bias());

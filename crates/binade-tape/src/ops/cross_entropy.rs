@@ -6,11 +6,11 @@ use binade_core::Op;
 use binade_ops::CrossEntropy;
 
 impl<D: Device + CrossEntropy> Var<D> {
-    /// The mean loss of logits [N, C] against N i64 `labels`, an `f32` scalar: see [`CrossEntropy`].
+    /// Returns the mean loss of logits [N, C] against N i64 `labels`, an `f32` scalar: see [`CrossEntropy`].
     ///
     /// # Errors
     ///
-    /// Where the region's policy refuses, the operands do not fit, or the device fails.
+    /// If the region's policy refuses, the operands do not fit, or the device fails.
     pub fn cross_entropy(&self, labels: &D::Tensor) -> Outcome<D> {
         let labels = self.tape().constant(labels.clone());
         let operands = self.operands_of_f32(Op::CROSS_ENTROPY, &[self, &labels])?;

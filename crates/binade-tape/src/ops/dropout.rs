@@ -1,4 +1,4 @@
-//! Zeroes elements at random and scales the rest.
+//! Dropout: zeroes elements at random and scales the rest.
 
 use super::{Outcome, Saves, all};
 use crate::{Device, Var};
@@ -6,13 +6,14 @@ use binade_core::Op;
 use binade_ops::Dropout;
 
 impl<D: Device + Dropout> Var<D> {
-    /// `self` with elements zeroed with probability `p`, by `key` (two i64: seed and counter): see [`Dropout`].
+    /// Zeroes elements of `self` with probability `p`, by `key` (two i64: seed and counter), and scales the rest: see
+    /// [`Dropout`].
     ///
-    /// No mask is kept: backward makes it again.
+    /// No mask is kept: backward computes it again.
     ///
     /// # Errors
     ///
-    /// Where the region's policy refuses, `p` is no probability, or the device fails.
+    /// If the region's policy refuses, `p` is no probability, or the device fails.
     pub fn dropout(&self, key: &D::Tensor, p: f32) -> Outcome<D> {
         let [x] = self.operands(Op::DROPOUT, [self])?;
         let output = self.tape().device().dropout(&x.tensor, key, p)?;

@@ -1,4 +1,4 @@
-//! Rows of a table, by index.
+//! Rows of a table by index.
 
 use super::{Outcome, Saves};
 use crate::{Device, Var};
@@ -6,11 +6,11 @@ use binade_core::Op;
 use binade_ops::Embedding;
 
 impl<D: Device + Embedding> Var<D> {
-    /// The rows of this table [V, D] that i64 `indices` name: see [`Embedding`].
+    /// Returns the rows of this table [V, D] that i64 `indices` name: see [`Embedding`].
     ///
     /// # Errors
     ///
-    /// Where the region's policy refuses, the operands do not fit, or the device fails.
+    /// If the region's policy refuses, the operands do not fit, or the device fails.
     pub fn embedding(&self, indices: &D::Tensor) -> Outcome<D> {
         let indices = self.tape().constant(indices.clone());
         let [table, indices] = self.operands(Op::EMBEDDING, [self, &indices])?;

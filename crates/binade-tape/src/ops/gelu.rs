@@ -1,4 +1,4 @@
-//! The Gaussian error linear unit.
+//! Gaussian error linear unit.
 
 use super::{Outcome, Saves, all};
 use crate::{Device, Var};
@@ -6,11 +6,11 @@ use binade_core::Op;
 use binade_ops::Gelu;
 
 impl<D: Device + Gelu> Var<D> {
-    /// `self · Φ(self)`: see [`Gelu`].
+    /// Returns `self · Φ(self)`: see [`Gelu`].
     ///
     /// # Errors
     ///
-    /// Where the region's policy refuses, the operand does not fit, or the device fails.
+    /// If the region's policy refuses, the operand does not fit, or the device fails.
     pub fn gelu(&self) -> Outcome<D> {
         let [x] = self.operands(Op::GELU, [self])?;
         let output = self.tape().device().gelu(&x.tensor)?;

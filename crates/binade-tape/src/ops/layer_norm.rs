@@ -6,11 +6,11 @@ use binade_core::Op;
 use binade_ops::{LayerNorm, NormGrads};
 
 impl<D: Device + LayerNorm> Var<D> {
-    /// `self` normalised over the last axis, times `weight`, plus `bias`: see [`LayerNorm`].
+    /// Normalises `self` over the last axis, times `weight`, plus `bias`: see [`LayerNorm`].
     ///
     /// # Errors
     ///
-    /// Where the region's policy refuses, the operands do not fit, or the device fails.
+    /// If the region's policy refuses, the operands do not fit, or the device fails.
     pub fn layer_norm(&self, weight: &Self, bias: &Self, eps: f32) -> Outcome<D> {
         let [x, w, b] = self.operands(Op::LAYER_NORM, [self, weight, bias])?;
         let output = self.tape().device().layer_norm(&x.tensor, &w.tensor, &b.tensor, eps)?;

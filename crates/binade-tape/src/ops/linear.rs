@@ -1,4 +1,4 @@
-//! A linear layer.
+//! Linear layer.
 
 use super::{
     Outcome, Saves,
@@ -9,11 +9,11 @@ use binade_core::Op;
 use binade_ops::Linear;
 
 impl<D: Device + Linear> Var<D> {
-    /// `self·weightᵀ + bias`, of shape [.., out]: see [`Linear`].
+    /// Returns `self·weightᵀ + bias`, of shape [.., out]: see [`Linear`].
     ///
     /// # Errors
     ///
-    /// Where the region's policy refuses, the operands do not fit, or the device fails.
+    /// If the region's policy refuses, the operands do not fit, or the device fails.
     pub fn linear(&self, weight: &Self, bias: Option<&Self>) -> Outcome<D> {
         let operands = Affine::new(Op::LINEAR, self, weight, bias)?;
         let (x, w, b) = (operands.input(), operands.weight(), operands.bias());

@@ -1,4 +1,4 @@
-//! A linear layer with the rectified linear unit behind it.
+//! Linear layer with the rectified linear unit behind it.
 
 use super::{
     Outcome, Saves,
@@ -9,11 +9,11 @@ use binade_core::Op;
 use binade_ops::LinearRelu;
 
 impl<D: Device + LinearRelu> Var<D> {
-    /// `max(self·weightᵀ + bias, 0)`, of shape [.., out]: see [`LinearRelu`].
+    /// Returns `max(self·weightᵀ + bias, 0)`, of shape [.., out]: see [`LinearRelu`].
     ///
     /// # Errors
     ///
-    /// Where the region's policy refuses, the operands do not fit, or the device fails.
+    /// If the region's policy refuses, the operands do not fit, or the device fails.
     pub fn linear_relu(&self, weight: &Self, bias: Option<&Self>) -> Outcome<D> {
         let operands = Affine::new(Op::LINEAR_RELU, self, weight, bias)?;
         let (x, w, b) = (operands.input(), operands.weight(), operands.bias());

@@ -1,4 +1,4 @@
-//! The logarithm of softmax.
+//! Logarithm of softmax.
 
 use super::{Outcome, Saves, all};
 use crate::{Device, Var};
@@ -6,11 +6,11 @@ use binade_core::Op;
 use binade_ops::LogSoftmax;
 
 impl<D: Device + LogSoftmax> Var<D> {
-    /// `self − ln Σ exp(self)` over the last axis: see [`LogSoftmax`].
+    /// Returns `self − ln Σ exp(self)` over the last axis: see [`LogSoftmax`].
     ///
     /// # Errors
     ///
-    /// Where the region's policy refuses, the operand does not fit, or the device fails.
+    /// If the region's policy refuses, the operand does not fit, or the device fails.
     pub fn log_softmax(&self) -> Outcome<D> {
         let [x] = self.operands(Op::LOG_SOFTMAX, [self])?;
         let output = self.tape().device().log_softmax(&x.tensor)?;

@@ -6,11 +6,11 @@ use binade_core::Op;
 use binade_ops::MatMul;
 
 impl<D: Device + MatMul> Var<D> {
-    /// `self·other` for matrices: see [`MatMul`].
+    /// Returns `self·other` for matrices: see [`MatMul`].
     ///
     /// # Errors
     ///
-    /// Where the region's policy refuses, the operands do not fit, or the device fails.
+    /// If the region's policy refuses, the operands do not fit, or the device fails.
     pub fn matmul(&self, other: &Self) -> Outcome<D> {
         let [a, b] = self.operands(Op::MATMUL, [self, other])?;
         let output = self.tape().device().matmul(&a.tensor, &b.tensor)?;

@@ -1,4 +1,4 @@
-//! The largest element of each window.
+//! Largest element of each window.
 
 use super::{Outcome, Saves, all};
 use crate::{Device, Var};
@@ -6,11 +6,11 @@ use binade_core::Op;
 use binade_ops::{MaxPool2d, MaxPool2dConfig};
 
 impl<D: Device + MaxPool2d> Var<D> {
-    /// The largest element of each window of `self` [N, C, H, W]: see [`MaxPool2d`].
+    /// Returns the largest element of each window of `self` [N, C, H, W]: see [`MaxPool2d`].
     ///
     /// # Errors
     ///
-    /// Where the region's policy refuses, the operand does not fit, or the device fails.
+    /// If the region's policy refuses, the operand does not fit, or the device fails.
     pub fn max_pool2d(&self, config: MaxPool2dConfig) -> Outcome<D> {
         let [x] = self.operands(Op::MAX_POOL2D, [self])?;
         let output = self.tape().device().max_pool2d(&x.tensor, config)?;

@@ -6,11 +6,11 @@ use binade_core::Op;
 use binade_ops::Mean;
 
 impl<D: Device + Mean> Var<D> {
-    /// The mean of all elements, an `f32` scalar: see [`Mean`].
+    /// Returns the mean of all elements, an `f32` scalar: see [`Mean`].
     ///
     /// # Errors
     ///
-    /// Where the region's policy refuses, the operand does not fit, or the device fails.
+    /// If the region's policy refuses, the operand does not fit, or the device fails.
     pub fn mean(&self) -> Outcome<D> {
         let operands = self.operands_of_f32(Op::MEAN, &[self])?;
         let x = &operands[0];

@@ -1,4 +1,4 @@
-//! The operations, a file each, named as in `binade-ops`; here is what they share.
+//! Operations, a file each, named as in `binade-ops`, and the code that they share.
 
 mod affine;
 mod scaled_by;
@@ -13,7 +13,7 @@ use binade_core::{Handle, Op};
 use std::{borrow::Cow, sync::Arc};
 
 macro_rules! modules {
-    // A tape needs no `fill`: it starts from tensors that are there.
+    // A tape needs no `fill`: it starts from existing tensors.
     ({} Fill fill $methods:tt $($trait:ident $file:ident $rest:tt)*) => { $(mod $file;)* };
 }
 
@@ -22,7 +22,7 @@ binade_ops::for_each_op!([modules]);
 pub(crate) type Failed<D> = TapeError<<D as Handle>::Error>;
 pub(crate) type Outcome<D> = Result<Var<D>, Failed<D>>;
 
-/// Which tensors an operation keeps for its backward pass, for the count of activation bytes.
+/// Tensors that an operation keeps for its backward pass, for the count of activation bytes.
 pub(crate) enum Saves<'v, D: Device> {
     Nothing,
     Inputs(&'v [&'v Value<D>]),
@@ -31,8 +31,7 @@ pub(crate) enum Saves<'v, D: Device> {
 }
 
 impl<D: Device> Var<D> {
-    /// The operands of `op` as it should see them, cast by the region that `self` carries; it is for operations whose
-    /// result has their type.
+    /// Returns the operands of `op`, cast by the region that `self` carries, for operations whose result has their type.
     pub(crate) fn operands<const N: usize>(
         &self,
         op: Op,
@@ -43,7 +42,7 @@ impl<D: Device> Var<D> {
         Ok(cast.map_err(TapeError::from)?.map(Cow::into_owned))
     }
 
-    /// As [`operands`](Self::operands), for any number and with what `call` states.
+    /// Returns any number of operands, cast as by [`operands`](Self::operands), for a `call` with attributes.
     pub(crate) fn operand_list(
         &self,
         call: OpCall<'_>,
@@ -55,8 +54,8 @@ impl<D: Device> Var<D> {
         Ok(cast.map_err(TapeError::from)?.into_iter().map(Cow::into_owned).collect())
     }
 
-    /// As [`operand_list`](Self::operand_list), for operations whose result is `f32` whatever they are given: a policy
-    /// that asks for an `f32` result has it without a cast.
+    /// Returns operands, cast as by [`operand_list`](Self::operand_list), for operations whose result is always `f32`: a policy
+    /// that asks for an `f32` result gets it without a cast.
     pub(crate) fn operands_of_f32(
         &self,
         op: Op,
@@ -69,7 +68,7 @@ impl<D: Device> Var<D> {
         Ok(prepared.operands.into_iter().map(Cow::into_owned).collect())
     }
 
-    /// Operands that the region has no say in.
+    /// Returns operands that the region does not cast.
     pub(crate) fn seen<const N: usize>(
         &self,
         op: Op,
@@ -93,7 +92,7 @@ impl<D: Device> Var<D> {
         }
     }
 
-    /// The result of `op` on `inputs`; recorded where a gradient of one of them is wanted.
+    /// Returns the result of `op` on `inputs`, and records it if a gradient of one of them is wanted.
     pub(crate) fn push(
         &self,
         op: Op,
@@ -122,7 +121,7 @@ impl<D: Device> Var<D> {
     }
 }
 
-/// A gradient for every operand.
+/// Returns a gradient for every operand.
 pub(crate) fn all<T, const N: usize>(grads: [T; N]) -> Vec<Option<T>> {
     grads.map(Some).into()
 }

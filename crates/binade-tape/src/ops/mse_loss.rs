@@ -6,11 +6,11 @@ use binade_core::Op;
 use binade_ops::MseLoss;
 
 impl<D: Device + MseLoss> Var<D> {
-    /// The mean of `(self − target)²`, an `f32` scalar: see [`MseLoss`].
+    /// Returns the mean of `(self − target)²`, an `f32` scalar: see [`MseLoss`].
     ///
     /// # Errors
     ///
-    /// Where the region's policy refuses, the operands do not fit, or the device fails.
+    /// If the region's policy refuses, the operands do not fit, or the device fails.
     pub fn mse_loss(&self, target: &Self) -> Outcome<D> {
         let operands = self.operands_of_f32(Op::MSE_LOSS, &[self, target])?;
         let inputs: Vec<_> = operands.iter().collect();

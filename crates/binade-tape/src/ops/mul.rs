@@ -6,11 +6,11 @@ use binade_core::Op;
 use binade_ops::Mul;
 
 impl<D: Device + Mul> Var<D> {
-    /// `self · other`, elementwise: see [`Mul`].
+    /// Returns `self · other`, elementwise: see [`Mul`].
     ///
     /// # Errors
     ///
-    /// Where the region's policy refuses, the operands do not fit, or the device fails.
+    /// If the region's policy refuses, the operands do not fit, or the device fails.
     pub fn mul(&self, other: &Self) -> Outcome<D> {
         let [a, b] = self.operands(Op::MUL, [self, other])?;
         let output = self.tape().device().mul(&a.tensor, &b.tensor)?;

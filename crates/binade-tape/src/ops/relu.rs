@@ -1,4 +1,4 @@
-//! The rectified linear unit.
+//! Rectified linear unit.
 
 use super::{Outcome, Saves, all};
 use crate::{Device, Var};
@@ -6,11 +6,11 @@ use binade_core::Op;
 use binade_ops::Relu;
 
 impl<D: Device + Relu> Var<D> {
-    /// `max(self, 0)`: see [`Relu`].
+    /// Returns `max(self, 0)`: see [`Relu`].
     ///
     /// # Errors
     ///
-    /// Where the region's policy refuses, the operand does not fit, or the device fails.
+    /// If the region's policy refuses, the operand does not fit, or the device fails.
     pub fn relu(&self) -> Outcome<D> {
         let [x] = self.operands(Op::RELU, [self])?;
         let output = self.tape().device().relu(&x.tensor)?;

@@ -1,4 +1,4 @@
-//! The same elements under another shape.
+//! Reshaping: equal elements under another shape.
 
 use super::{Outcome, Saves, all};
 use crate::{Device, Var};
@@ -8,11 +8,11 @@ use binade_ops::Reshape;
 const RESHAPE: Op = Op::custom("reshape", OpClass::Shape);
 
 impl<D: Device + Reshape> Var<D> {
-    /// `self` seen as `shape`: see [`Reshape`]. No policy is asked, since nothing is computed.
+    /// Returns `self` seen as `shape`: see [`Reshape`]. No policy is asked, since nothing is computed.
     ///
     /// # Errors
     ///
-    /// Where the number of elements would change, or the device fails.
+    /// If the number of elements would change, or the device fails.
     pub fn reshape(&self, shape: &[usize]) -> Outcome<D> {
         let [x] = self.seen(RESHAPE, [self])?;
         let output = self.tape().device().reshape(&x.tensor, shape)?;

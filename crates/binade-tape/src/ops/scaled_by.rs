@@ -1,4 +1,4 @@
-//! A product with a number.
+//! Product with a number.
 
 use super::{Outcome, Saves, all};
 use crate::{Device, Var};
@@ -8,12 +8,12 @@ use binade_ops::Mul;
 const SCALED_BY: Op = Op::custom("scaled_by", OpClass::Pointwise);
 
 impl<D: Device + Mul> Var<D> {
-    /// `self · factor`, in the element type it has: a loss divided by the number of micro-batches, a weighted sum of
-    /// losses. No policy is asked. Loss scaling is [`Scaler::scale`](binade_grad_scaler::Scaler::scale)'s work instead.
+    /// Returns `self · factor` in its element type: a loss divided by the number of micro-batches, a weighted sum of losses. No
+    /// policy is asked. Loss scaling is [`Scaler::scale`](binade_grad_scaler::Scaler::scale)'s work instead.
     ///
     /// # Errors
     ///
-    /// When the device fails.
+    /// If the device fails.
     pub fn scaled_by(&self, factor: f32) -> Outcome<D> {
         let [x] = self.seen(SCALED_BY, [self])?;
         let device = self.tape().device();

@@ -6,11 +6,11 @@ use binade_core::Op;
 use binade_ops::Softmax;
 
 impl<D: Device + Softmax> Var<D> {
-    /// `exp(self) / Σ exp(self)` over the last axis: see [`Softmax`].
+    /// Returns `exp(self) / Σ exp(self)` over the last axis: see [`Softmax`].
     ///
     /// # Errors
     ///
-    /// Where the region's policy refuses, the operand does not fit, or the device fails.
+    /// If the region's policy refuses, the operand does not fit, or the device fails.
     pub fn softmax(&self) -> Outcome<D> {
         let [x] = self.operands(Op::SOFTMAX, [self])?;
         let output = self.tape().device().softmax(&x.tensor)?;

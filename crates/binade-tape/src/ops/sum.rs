@@ -6,11 +6,11 @@ use binade_core::Op;
 use binade_ops::Sum;
 
 impl<D: Device + Sum> Var<D> {
-    /// The sum of all elements, an `f32` scalar: see [`Sum`].
+    /// Returns the sum of all elements, an `f32` scalar: see [`Sum`].
     ///
     /// # Errors
     ///
-    /// Where the region's policy refuses, the operand does not fit, or the device fails.
+    /// If the region's policy refuses, the operand does not fit, or the device fails.
     pub fn sum(&self) -> Outcome<D> {
         let operands = self.operands_of_f32(Op::SUM, &[self])?;
         let x = &operands[0];

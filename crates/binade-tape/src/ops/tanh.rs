@@ -1,4 +1,4 @@
-//! The hyperbolic tangent.
+//! Hyperbolic tangent.
 
 use super::{Outcome, Saves, all};
 use crate::{Device, Var};
@@ -6,11 +6,11 @@ use binade_core::Op;
 use binade_ops::Tanh;
 
 impl<D: Device + Tanh> Var<D> {
-    /// `tanh(self)`: see [`Tanh`].
+    /// Returns `tanh(self)`: see [`Tanh`].
     ///
     /// # Errors
     ///
-    /// Where the region's policy refuses, the operand does not fit, or the device fails.
+    /// If the region's policy refuses, the operand does not fit, or the device fails.
     pub fn tanh(&self) -> Outcome<D> {
         let [x] = self.operands(Op::TANH, [self])?;
         let output = self.tape().device().tanh(&x.tensor)?;

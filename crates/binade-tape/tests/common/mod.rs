@@ -1,4 +1,4 @@
-//! What the tests share: small tensors of fixed values, and a check of gradients against differences.
+//! Small tensors of fixed values, and a check of gradients against differences, shared by the tests.
 
 #![allow(dead_code, reason = "each test binary uses its part")]
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
@@ -12,13 +12,13 @@ use binade_tape::{Tape, TapeError, Var};
 pub(crate) type Outcome = Result<Var<Cpu>, TapeError<Error>>;
 pub(crate) type Grads = Vec<Named<Option<Tensor>>>;
 
-/// A tape that casts nothing.
+/// Returns a tape that casts nothing.
 pub(crate) fn plain() -> Tape<Cpu> {
     Tape::new(Cpu, &Region::bf16().off())
 }
 
-/// Values in ±1 without pattern, the same for the same seed: Knuth's multiplicative hash (2^32 over the golden ratio), of
-/// which no two neighbours are close.
+/// Returns values in ±1 without pattern, the same for the same seed, by Knuth's multiplicative hash (2^32 over the golden ratio),
+/// in which no two neighbours are close.
 pub(crate) fn values(count: usize, seed: u32) -> Vec<f32> {
     let hash = |i: u32| (i.wrapping_add(seed.wrapping_mul(977))).wrapping_mul(2_654_435_769) >> 16;
     let signed = |i: u32| f32::from(u16::try_from(hash(i)).unwrap_or(0)) / 32768.0 - 1.0;
@@ -41,7 +41,7 @@ pub(crate) fn dtype_of(grads: &Grads, place: usize) -> DType {
     grads[place].value.as_ref().expect("a gradient").dtype()
 }
 
-/// Holds the gradients of `f` to central differences, for every element of every input.
+/// Compares the gradients of `f` with central differences, for every element of every input.
 ///
 /// The output is summed with weights of its own, so that no gradient is uniform. With steps of 2^-8 the difference is
 /// good to about 2^-17·f‴ + 2^-14·f: under a thousandth for these values.
