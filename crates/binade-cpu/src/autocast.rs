@@ -1,12 +1,12 @@
-//! Telling and changing element types.
+//! Element types of tensors, and casts between them.
 
 use crate::{Cpu, Error, Tensor};
 use binade_autocast::Autocast;
 use binade_core::DType;
 use std::borrow::Cow;
 
-/// Nothing is kept: a bare tensor cannot tell a parameter from an activation, and keeping casts of activations would
-/// hold a whole forward pass in memory twice. A tape knows which is which.
+/// Keeps no casts. A bare tensor cannot tell a parameter from an activation, and keeping casts of activations would hold a whole
+/// forward pass in memory twice. A tape can tell them apart.
 impl Autocast for Cpu {
     fn dtype(&self, tensor: &Tensor) -> DType {
         tensor.dtype()

@@ -1,9 +1,10 @@
-//! The handle.
+//! Handle of the CPU.
 
 use crate::{Error, Gradients, Tensor};
 use binade_core::{Finding, GradSet, Handle, Named, NamedGrads, TrainError};
 
-/// The CPU as a device. It holds nothing: work runs on rayon's current thread pool, and no result depends on its size.
+/// Device that computes on the CPU. It holds nothing: work runs on rayon's current thread pool, and no result depends on its
+/// size.
 #[derive(Clone, Copy, Debug, Default, Eq, Hash, PartialEq)]
 pub struct Cpu;
 

@@ -1,73 +1,73 @@
-//! What can go wrong on the CPU.
+//! Errors of the CPU.
 
 use binade_core::{DType, ErrorKind, MatchError, TrainError};
 use binade_grad_scaler::ClipGroupError;
 use binade_master_weights::{PlanError, step::LengthError};
 use binade_ops::{DTypeError, OperandError, ShapeError};
 
-/// Why the CPU refused an operation.
+/// Reason why the CPU refused an operation.
 #[non_exhaustive]
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum Error {
-    /// The operands' shapes do not fit.
+    /// Operands whose shapes do not fit.
     #[error(transparent)]
     Shape(#[from] ShapeError),
-    /// The operands' element types do not fit.
+    /// Operands whose element types do not fit.
     #[error(transparent)]
     DType(#[from] DTypeError),
-    /// Not as many values as the shape has room for.
+    /// Number of values that does not fit the shape.
     #[error("{found} {what} for shape {shape:?}, which takes {expected}")]
     Length {
-        /// Elements or bytes.
+        /// Unit of the count: elements or bytes.
         what: &'static str,
-        /// How many were given.
+        /// Number of values given.
         found: usize,
-        /// The shape asked for.
+        /// Shape asked for.
         shape: Vec<usize>,
-        /// How many it takes.
+        /// Number of values that the shape takes.
         expected: usize,
     },
-    /// An index or label that points nowhere.
+    /// Index or label out of range.
     #[error("{op}: index {index} at position {position}; expected 0 ≤ index < {limit}")]
     Index {
-        /// The operation's name.
+        /// Name of the operation.
         op: &'static str,
-        /// The index.
+        /// Value of the index.
         index: i64,
-        /// Where it stands among the indices.
+        /// Position among the indices.
         position: usize,
-        /// How many rows or classes there are.
+        /// Number of rows or classes.
         limit: usize,
     },
-    /// Two sets disagree about a parameter.
+    /// Sets that disagree about a parameter.
     #[error(transparent)]
     Match(#[from] MatchError),
-    /// A plan that does not go with the parameters.
+    /// Plan that does not fit the parameters.
     #[error(transparent)]
     Plan(#[from] PlanError),
-    /// Slices that do not go together: a defect of whoever calls, since sets are matched before.
+    /// Slices of different length: a bug of the caller, since sets are matched before.
     #[error(transparent)]
     Step(#[from] LengthError),
-    /// Refused by training on every device.
+    /// Error of training that every device has.
     #[error(transparent)]
     Train(#[from] TrainError),
-    /// A limit that is no limit.
+    /// Limit that is not positive.
     #[error("{what}: a limit of {value} given, takes a positive number")]
     Limit {
-        /// The operation's name.
+        /// Name of the operation.
         what: &'static str,
-        /// The number given.
+        /// Value of the limit.
         value: f32,
     },
-    /// Groups to clip by that do not go with the gradients.
+    /// Clip groups that do not fit the gradients.
     #[error(transparent)]
     ClipGroup(#[from] ClipGroupError),
-    /// An element type that the CPU does not store, or cannot convert.
+    /// Element type that the CPU does not store, or cannot convert.
     #[error("the CPU cannot {what} {dtype}; it computes with bf16, f16 and f32")]
     Unsupported {
-        /// What was asked for.
+        /// Operation asked for.
         what: &'static str,
-        /// The element type.
+        /// Element type.
         dtype: DType,
     },
 }

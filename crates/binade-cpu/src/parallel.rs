@@ -1,26 +1,26 @@
-//! Work in blocks whose size follows from shapes alone, so that no result depends on how many threads there are.
+//! Parallel work in blocks whose size follows from shapes alone, so that no result depends on the number of threads.
 //!
 //! Costs are in elementwise operations: an addition is 1, a row of a matrix product as much as its multiplications.
 //!
-//! A block is called through a pointer: rayon's machinery is then compiled once for each element type, and not once for each
+//! A block is called through a pointer. rayon's machinery is then compiled once for each element type, and not once for each
 //! operation, which was half of this crate's code.
 
 use crate::Error;
 use rayon::prelude::*;
 use std::ops::Range;
 
-/// What one task should cost at least: some ten microseconds.
+/// Least cost of one task: some ten microseconds.
 pub(crate) const BLOCK: usize = 1 << 14;
 
-/// Work of less than this costs less than waking another thread; it stays on the calling one.
+/// Cost below which work stays on the calling thread: waking another costs more.
 const WORTH_A_THREAD: usize = 1 << 17;
 
-/// Returns true where so many operations are worth waking other threads for.
+/// Returns true if `operations` are worth waking other threads for.
 pub(crate) fn is_worth_threads(operations: usize) -> bool {
     operations >= WORTH_A_THREAD
 }
 
-/// How many items of `cost` each make a block.
+/// Returns the number of items of `cost` each that make a block.
 pub(crate) fn block_of(cost: usize) -> usize {
     (BLOCK / cost.max(1)).max(1)
 }
@@ -32,7 +32,7 @@ pub(crate) fn blocks<T: Send>(output: &mut [T], work: impl Fn(usize, &mut [T]) +
 
 /// Calls `work(first, block)` for blocks of whole rows of `row` elements, `first` being the first row's number.
 ///
-/// `cost` is what a row takes.
+/// `cost` is that of a row.
 pub(crate) fn rows<T: Send>(
     output: &mut [T],
     row: usize,
@@ -61,7 +61,7 @@ fn each_row<T: Send>(
     }
 }
 
-/// What `work` makes of each block of `0..count`, in order; `cost` is what an item takes.
+/// Returns the results of `work` for each block of `0..count`, in order; `cost` is that of an item.
 pub(crate) fn partials<T: Send>(
     count: usize,
     cost: usize,
@@ -88,7 +88,7 @@ fn each_partial<T: Send>(
 /// One half of some work.
 pub(crate) type Half<'a> = Box<dyn FnOnce() -> Result<(), Error> + Send + 'a>;
 
-/// Both halves, side by side where a thread is idle; of two errors, the left one's.
+/// Runs both halves, side by side if a thread is idle. Of two errors it returns the left one's.
 pub(crate) fn join(left: Half<'_>, right: Half<'_>) -> Result<(), Error> {
     let (left, right) = rayon::join(left, right);
     left.and(right)
@@ -99,7 +99,7 @@ mod tests {
     use super::{BLOCK, rows};
     use std::{sync::Mutex, thread};
 
-    /// First row and length of each block of `count` rows of two elements, and whether the calling thread worked on it.
+    /// Returns first row and length of each block of `count` rows of two elements, and true if the calling thread worked on it.
     fn blocks(count: usize, cost: usize) -> Vec<(usize, usize, bool)> {
         let (caller, seen) = (thread::current().id(), Mutex::new(Vec::new()));
         rows(&mut vec![0_u8; 2 * count], 2, cost, |first, block| {

@@ -1,14 +1,14 @@
 //! Sums, accumulated in f64 and in an order that shapes alone decide.
 //!
-//! f64 holds the exact sum of 2^29 f32 values of like magnitude, so that one rounding to f32 is all there is.
+//! f64 holds the exact sum of 2^29 f32 values of like magnitude, so that the one rounding to f32 is the only one.
 
 use crate::parallel;
 use std::ops::Range;
 
-/// Independent partial sums, so that additions need not wait for each other.
+/// Number of independent partial sums, so that additions need not wait for each other.
 const LANES: usize = 8;
 
-/// The sum of `f` of each element, on the calling thread.
+/// Sums `f` of each element, on the calling thread.
 #[inline]
 pub(crate) fn run(values: &[f32], f: impl Fn(f32) -> f64) -> f64 {
     let (chunks, rest) = values.as_chunks::<LANES>();
@@ -21,7 +21,7 @@ pub(crate) fn run(values: &[f32], f: impl Fn(f32) -> f64) -> f64 {
     lanes.iter().sum::<f64>() + rest.iter().map(|x| f(*x)).sum::<f64>()
 }
 
-/// The sum of `f` of each pair of elements, on the calling thread.
+/// Sums `f` of each pair of elements, on the calling thread.
 #[inline]
 pub(crate) fn run2(a: &[f32], b: &[f32], f: impl Fn(f32, f32) -> f64) -> f64 {
     let ((a_chunks, a_rest), (b_chunks, b_rest)) = (a.as_chunks::<LANES>(), b.as_chunks::<LANES>());
@@ -35,12 +35,12 @@ pub(crate) fn run2(a: &[f32], b: &[f32], f: impl Fn(f32, f32) -> f64) -> f64 {
     lanes.iter().sum::<f64>() + rest.sum::<f64>()
 }
 
-/// The sum of what `f` makes of each block of `0..count`.
+/// Sums the results of `f` for each block of `0..count`.
 pub(crate) fn blocks(count: usize, f: impl Fn(Range<usize>) -> f64 + Sync) -> f64 {
     parallel::partials(count, 1, f).into_iter().sum()
 }
 
-/// The sum of all elements.
+/// Sums all elements.
 pub(crate) fn sum(values: &[f32]) -> f64 {
     blocks(values.len(), |block| run(&values[block], f64::from))
 }
@@ -51,13 +51,13 @@ pub(crate) fn round(sum: f64) -> f32 {
     sum as f32
 }
 
-/// A count as a divisor: exact below 2^53.
+/// Returns a count as a divisor: exact below 2^53.
 #[expect(clippy::cast_precision_loss, reason = "no tensor has 2^53 elements")]
 pub(crate) fn count(n: usize) -> f64 {
     n as f64
 }
 
-/// A tensor as channels see it: [outer, channels, inner].
+/// Tensor seen by its channels: [outer, channels, inner].
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Channels {
     pub(crate) outer: usize,
@@ -66,7 +66,7 @@ pub(crate) struct Channels {
 }
 
 impl Channels {
-    /// `shape` with `axis` as the channels.
+    /// Describes `shape` with `axis` as the channels.
     pub(crate) fn of(shape: &[usize], axis: usize) -> Self {
         Self {
             outer: shape[..axis].iter().product(),
@@ -75,17 +75,17 @@ impl Channels {
         }
     }
 
-    /// Elements of all channels at one place of the outer axes.
+    /// Returns the number of elements of all channels at one place of the outer axes.
     pub(crate) fn row(self) -> usize {
         self.count * self.inner
     }
 
-    /// Elements that each channel has.
+    /// Returns the number of elements of each channel.
     pub(crate) fn samples(self) -> usize {
         self.outer * self.inner
     }
 
-    /// For each channel, the sum of what `f(channel, run)` makes of each run of neighbouring elements of the channel.
+    /// Sums, for each channel, the results of `f(channel, run)` for each run of neighbouring elements of the channel.
     pub(crate) fn sums<const N: usize>(
         self,
         f: impl Fn(usize, Range<usize>) -> [f64; N] + Sync,
@@ -104,7 +104,7 @@ impl Channels {
     }
 }
 
-/// The sum of each column of a row-major matrix.
+/// Sums each column of a row-major matrix.
 pub(crate) fn columns(values: &[f32], width: usize) -> Vec<f32> {
     if width == 0 {
         return Vec::new();
@@ -119,7 +119,7 @@ pub(crate) fn columns(values: &[f32], width: usize) -> Vec<f32> {
     total(&partials, width).into_iter().map(|[sum]| round(sum)).collect()
 }
 
-/// The sum over each channel's elements: what a bias gets.
+/// Sums each channel's elements, which is a bias's gradient.
 pub(crate) fn channels(values: &[f32], of: Channels) -> Vec<f32> {
     if of.inner == 1 {
         return columns(values, of.count);

@@ -1,23 +1,23 @@
 //! Loops compiled a second time, for processors with 256-bit vectors and fused multiply-add.
 //!
-//! `mul_add` is one instruction there. Elsewhere it is a call into the C library for each element, about ten times
-//! slower, with the same result: nothing here changes a bit.
+//! `mul_add` is one instruction there. Elsewhere it is a call into the C library for each element, about ten times slower, with
+//! the same result: nothing here changes a bit.
 #![allow(unsafe_code, reason = "calling a function compiled for a feature that was just detected")]
 
-/// A loop over elements, with what it works on.
+/// Loop over elements, with its operands.
 ///
-/// A function has the processor's features only where it is inlined into [`with_avx2_and_fma`]. A closure is inlined as the
-/// optimizer likes, which in a user's build was not at all; so `run` is `#[inline(always)]`, and so is each function that it
-/// calls for every element. `tests/release_build` looks at the instructions that came of it.
+/// A function is compiled for the processor's features only if it is inlined into [`with_avx2_and_fma`]. A closure is inlined as
+/// the optimizer likes, which in a user's build was not at all. So `run` is `#[inline(always)]`, and so is each function that it
+/// calls for every element. `tests/release_build` checks the resulting instructions.
 pub(crate) trait Loop {
-    /// Its result.
+    /// Result of the loop.
     type Output;
 
-    /// Runs it.
+    /// Runs the loop.
     fn run(self) -> Self::Output;
 }
 
-/// Runs `work` as compiled for what this processor has.
+/// Runs `work` as compiled for the features of this processor.
 #[inline(always)]
 pub(crate) fn widest<L: Loop>(work: L) -> L::Output {
     #[cfg(target_arch = "x86_64")]
@@ -32,7 +32,7 @@ pub(crate) fn widest<L: Loop>(work: L) -> L::Output {
     work.run()
 }
 
-/// Conversions of `half` are inlined here too, whose functions are compiled for `f16c`.
+/// Runs `work`, with the conversions of `half` inlined too, whose functions are compiled for `f16c`.
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx2,fma,f16c")]
 fn with_avx2_and_fma<L: Loop>(work: L) -> L::Output {

@@ -38,7 +38,7 @@ fn assert_threads(what: &str, work: impl Fn() -> Vec<Tensor> + Sync) {
     assert!(two == one && three == one, "{what}");
 }
 
-/// The last row along the first axis.
+/// Returns the last row along the first axis.
 fn last(of: &Tensor) -> Tensor {
     let shape = [&[1], &of.shape()[1..]].concat();
     let values = of.to_f32();
@@ -46,7 +46,7 @@ fn last(of: &Tensor) -> Tensor {
     Tensor::new(values[values.len() - width..].to_vec(), &shape).unwrap()
 }
 
-/// Holds the last row of `f` of two operands of `shape` to `f` of their last rows.
+/// Asserts that the last row of `f` of two operands of `shape` equals `f` of their last rows.
 fn assert_alone(what: &str, shape: &[usize], f: impl Fn(&Tensor, &Tensor) -> Tensor) {
     let [a, b] = [1, 2].map(|seed| tensor(shape, seed));
     assert!(last(&f(&a, &b)).to_bits() == f(&last(&a), &last(&b)).to_bits(), "{what}");

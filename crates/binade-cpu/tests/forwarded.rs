@@ -9,7 +9,7 @@ use binade_ops::{
     Reshape, RunningStats, Sum, forward_ops,
 };
 
-/// The CPU, which loses the last result of every call after so many.
+/// CPU that drops the last result of every call beyond a number of results.
 struct Wrapper {
     results: usize,
 }

@@ -1,4 +1,4 @@
-//! Gradients as values: whoever looks gets them unscaled, clipped, in f32.
+//! Gradients as values: unscaled, clipped, in f32.
 
 mod sets;
 

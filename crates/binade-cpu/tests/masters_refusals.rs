@@ -1,4 +1,4 @@
-//! What does not fit is refused by name, before anything has moved.
+//! Sets that do not fit are refused by name, before anything has moved.
 
 mod sets;
 
@@ -16,7 +16,7 @@ fn ones(name: &str, shape: &[usize]) -> Named<Option<Tensor>> {
     Named::new(name, Some(Tensor::new(values, shape).unwrap()))
 }
 
-/// Two parameters, `layer.0` of 2 elements and `layer.1` of 3.
+/// Returns an optimizer of two parameters, `layer.0` of 2 elements and `layer.1` of 3.
 fn optimizer(rule: UpdateRule) -> MasterOptimizer<Cpu> {
     let set = [2, 3].map(|len| Part { dtype: DType::F16, data: vec![1.0; len] });
     MasterOptimizer::new(Cpu, params(&set), plan(rule)).unwrap()

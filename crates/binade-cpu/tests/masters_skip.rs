@@ -1,4 +1,4 @@
-//! A skip changes no byte of what training owns.
+//! Skipped steps change no byte of parameters, masters or moments.
 
 mod sets;
 
@@ -8,7 +8,7 @@ use binade_grad_scaler::{GradOps, Norm};
 use binade_master_weights::MasterOptimizer;
 use sets::{ALL, Part, Random, STORES, name, params, plan, rules, unscaled};
 
-/// Type, shape and bytes of a parameter, and all that is kept for it, as bits.
+/// Type, shape and bytes of a parameter, and its slot's state as bits.
 type Bytes = (DType, Vec<usize>, Vec<u8>, Vec<(&'static str, Vec<u8>)>, u64);
 
 fn bytes(optimizer: &MasterOptimizer<Cpu>) -> Vec<Bytes> {
@@ -79,7 +79,7 @@ fn fifty_steps_with_random_overflows_end_where_a_run_that_never_saw_them_ends() 
     }
 }
 
-/// Puts something that is not finite anywhere; false where there is no element at all.
+/// Puts a non-finite value at a random place; returns false if there is no element at all.
 fn spoil(random: &mut Random, grads: &mut [Part]) -> bool {
     let part = random.below(grads.len());
     let part = &mut grads[part].data;

@@ -1,4 +1,4 @@
-//! The fused step, held to the plain loop and to the step on plain slices.
+//! Fused step, against the plain loop and the step on plain slices.
 
 mod sets;
 
@@ -13,7 +13,7 @@ use sets::{
     params, plan, rules, unscaled,
 };
 
-/// Parameters, and gradients of the same lengths in types of their own for some steps.
+/// Returns parameters, and gradients of the same lengths in types of their own for some steps.
 fn random_run(seed: u64) -> (Vec<Part>, Vec<Vec<Part>>) {
     let mut random = Random(seed);
     let set = random.set();
@@ -21,13 +21,13 @@ fn random_run(seed: u64) -> (Vec<Part>, Vec<Vec<Part>>) {
     (set, steps)
 }
 
-/// `set` with `bf16` in the place of types that `store` does not take.
+/// Returns `set` with `bf16` in place of types that `store` does not take.
 fn taken(store: MasterStore, set: &[Part]) -> Vec<Part> {
     let taken = |dtype| if store.takes(dtype) { dtype } else { DType::BF16 };
     set.iter().map(|part| Part { dtype: taken(part.dtype), ..part.clone() }).collect()
 }
 
-/// Values of parameters, as bits of f32: exact for every type.
+/// Returns the parameters' values as bits of f32: exact for every type.
 fn stored(params: &[Named<Tensor>]) -> Vec<Vec<u32>> {
     let bits = |tensor: &Tensor| tensor.to_f32().iter().map(|x| x.to_bits()).collect();
     params.iter().map(|param| bits(&param.value)).collect()
@@ -37,7 +37,7 @@ fn native_stored(params: &[Named<Host>]) -> Vec<Vec<u32>> {
     params.iter().map(|param| param.value.data.iter().map(|x| x.to_bits()).collect()).collect()
 }
 
-/// Trains on the CPU, unscaling and clipping lazily, and gives what is stored, and what is kept.
+/// Trains on the CPU, unscaling and clipping lazily, and returns parameters and masters.
 fn train(set: &[Part], steps: &[Vec<Part>], plan: &Plan) -> (Vec<Vec<u32>>, HostMasters) {
     let mut optimizer = MasterOptimizer::new(Cpu, params(set), plan.clone()).unwrap();
     for (i, grads) in (0..).zip(steps) {
@@ -94,7 +94,7 @@ fn the_dispatched_step_is_the_plain_one_to_the_bit_for_every_length_and_type() {
     }
 }
 
-/// Clips so that the factor is `factor`, by way of the largest of `data` unscaled by 4.
+/// Clips by exactly `factor`: the limit is that factor of the largest of `data` unscaled by 4.
 #[expect(clippy::cast_possible_truncation, reason = "a limit is f32")]
 fn clip_by_a_factor(grads: &mut Gradients, data: &[f32], factor: f32) {
     let narrow = |x: &f32| f64::from(half::f16::from_f32(*x)).abs();

@@ -1,4 +1,4 @@
-//! Sums of whole sets, held to the plain loop.
+//! Sums of whole sets, against the plain loop.
 
 mod sets;
 
@@ -10,7 +10,7 @@ use sets::{
     values,
 };
 
-/// Sets alike in types and lengths, each with the exponent of the scale it was made with.
+/// Returns sets alike in types and lengths, each with the exponent of the scale it was made with.
 fn micro_batches(seed: u64) -> Vec<(Vec<Part>, i32)> {
     let mut random = Random(seed);
     let like = random.set();

@@ -1,4 +1,4 @@
-//! Clipping by groups, held to the plain loop.
+//! Clipping by groups, against the plain loop.
 
 mod sets;
 
@@ -12,13 +12,13 @@ use sets::{
 
 const NORMS: [Norm; 2] = [Norm::L2, Norm::Infinity];
 
-/// Some of a set's parameters in groups, each with a limit between 2^-10 and 2^6, in no order.
+/// Puts some of a set's parameters into groups, each with a limit between 2^-10 and 2^6, in no order.
 fn groups(random: &mut Random, set: &[Part]) -> Vec<ClipGroup> {
     let mut groups: Vec<ClipGroup> = (0..=random.below(3))
         .map(|_| ClipGroup::new(Vec::<String>::new(), NORMS[random.below(2)], random.value().abs()))
         .collect();
     for place in (0..set.len()).rev() {
-        // The last of them is no group.
+        // An index past the last group puts the parameter in none.
         if let Some(group) = {
             let at = random.below(groups.len() + 1);
             groups.get_mut(at)
@@ -57,7 +57,7 @@ fn every_order_of_clips_by_groups_of_all_and_by_value_is_the_plain_loops_to_the_
         let set = random.set();
         let (mut expected, mut native) = native_unscaled(&set, -3);
         let (mut grads, mut found) = unscaled(&set, -3);
-        // Each tighter than the last, so that each does something.
+        // Each limit is tighter than the last, so that each clips.
         for (clip, max) in order.into_iter().zip([3.0, 0.7, 0.1]) {
             match clip {
                 0 => {

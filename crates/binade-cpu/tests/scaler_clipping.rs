@@ -1,4 +1,4 @@
-//! Clipping whole sets, held to the plain loop.
+//! Clipping of whole sets, against the plain loop.
 
 mod sets;
 
@@ -45,7 +45,7 @@ fn every_order_of_clips_is_the_plain_loops_to_the_bit() {
         let set = Random(100 + seed).set();
         let (mut expected, mut native) = native_unscaled(&set, -3);
         let (mut grads, mut found) = unscaled(&set, -3);
-        // Each tighter than the last, so that each does something.
+        // Each limit is tighter than the last, so that each clips.
         for (clip, max) in order.into_iter().zip([3.0, 0.7, 0.1]) {
             if let Some(norm) = NORMS.get(clip) {
                 NATIVE.clip_norm(&mut expected, *norm, max, &mut native).unwrap();
@@ -94,8 +94,8 @@ fn the_norm_of_four_million_elements_is_within_1e_7_of_f64() {
     assert!((norm / exact - 1.0).abs() < 1e-7, "{norm} for {exact}");
 }
 
-/// As 64 clones of one tensor, which share their elements. Constants are what sums in f32 lose most of: torch's norm of
-/// so many is 2 % off.
+/// The elements are 64 clones of one tensor, which share them. Sums in f32 lose most of constants: torch's norm of so many is 2 %
+/// off.
 #[test]
 fn the_norm_of_64_million_equal_elements_is_exact() {
     let tensor = Tensor::new(vec![0.1_f32; 1 << 20], &[1 << 20]).unwrap();

@@ -1,4 +1,4 @@
-//! What one look at the gradients tells, held to the plain loop.
+//! Findings of one pass over the gradients, against the plain loop.
 
 mod sets;
 
@@ -12,7 +12,7 @@ use sets::{
 
 const STRANGE: [f32; 3] = [f32::INFINITY, f32::NEG_INFINITY, f32::NAN];
 
-/// Compares with the plain loop, whatever the number of threads.
+/// Asserts that the finding equals the plain loop's, on any number of threads.
 fn assert_agrees(set: &[Part], exponent: i32) {
     let expected = said(&native_unscaled(set, exponent).1);
     for found in in_pools(|| said(&unscaled(set, exponent).1)) {
@@ -55,7 +55,7 @@ fn random_sets_with_random_overflows_give_the_plain_loops_finding() {
                 set[part].data[random.below(len)] = strange;
             }
         }
-        // Down to where finite values overflow as they are unscaled.
+        // Exponents go down to where finite values overflow as they are unscaled.
         for exponent in [16, 0, -122] {
             assert_agrees(&set, exponent);
         }

@@ -1,4 +1,4 @@
-//! Optimizers and gradients leave the device as bytes and as f32, come back bit for bit, and take in more parameters.
+//! Optimizers and gradients as bytes and as f32: restored bit for bit, and joined by more parameters.
 
 mod sets;
 
@@ -8,7 +8,7 @@ use binade_grad_scaler::{GradOps as _, GradScaler as _, ScaleStore as _};
 use binade_master_weights::{MasterOptimizer, MasterStore, Plan, UpdateRule};
 use sets::{ALL, Part, Random, STORES, grads, name, params, plan, rules, said, scale, values};
 
-/// A step with gradients that the seed decides.
+/// Runs a step with gradients that the seed decides.
 fn step(optimizer: &mut MasterOptimizer<Cpu>, set: &[Part], seed: u64) {
     let grads = grads(&Random(seed).grads_for(set));
     optimizer.step(grads, &Finding::default()).unwrap();
@@ -44,7 +44,7 @@ fn a_parameter_that_joins_is_stored_and_moved_as_if_it_had_been_there() {
     assert_eq!(joined.save().unwrap(), whole.save().unwrap());
 }
 
-/// The exported values of ones that have moved by less than sixteen bits hold.
+/// Returns the exported values of ones that have moved by less than sixteen bits hold.
 fn exported(dtype: DType, plan: Plan) -> Vec<Named<Vec<f32>>> {
     let set = [Part { dtype, data: vec![1.0; 3] }];
     let mut optimizer = MasterOptimizer::new(Cpu, params(&set), plan).unwrap();

@@ -1,4 +1,4 @@
-//! Storage: sharing, bits, casts.
+//! Storage of tensors: sharing, bits, casts.
 
 use binade_autocast::Autocast as _;
 use binade_core::{DType, Error as _, ErrorKind};

@@ -1,4 +1,4 @@
-//! The read-only pass: what is not finite, how large the rest is.
+//! Read-only pass over gradients: non-finite elements, and the size of the finite ones.
 
 use super::{Gradients, Measured, supported, widened};
 use crate::{
@@ -9,13 +9,13 @@ use crate::{
 use binade_core::{Finding, Overflow};
 use rayon::prelude::*;
 
-/// The bits of infinity; what is above, sign aside, is NaN.
+/// Bits of infinity; larger bits, sign aside, are NaN.
 const INFINITY: u32 = 0x7f80_0000;
 
-/// What one block holds; blocks are joined in set order, so that no thread count shows.
+/// Findings of one block. Blocks are joined in set order, so that the number of threads does not show.
 #[derive(Clone, Copy, Default)]
 struct Block {
-    /// Index in its gradient, scaled value, unscaled value.
+    /// First non-finite element: index in its gradient, scaled value, unscaled value.
     first: Option<(usize, f32, f32)>,
     infinities: u64,
     nans: u64,
@@ -24,7 +24,7 @@ struct Block {
     largest: f32,
 }
 
-/// Looks at every gradient as it is and as it will be once multiplied by `inverse`.
+/// Inspects every gradient as it is, and as it will be once multiplied by `inverse`.
 ///
 /// # Errors
 ///
@@ -48,14 +48,14 @@ pub(crate) fn inspect(grads: &Gradients, inverse: f32) -> Result<(Finding, Measu
     Ok((found, measured))
 }
 
-/// At most [`BLOCK`] elements of one gradient.
+/// Part of one gradient, of at most [`BLOCK`] elements.
 struct Piece<'g> {
     parameter: usize,
     start: usize,
     tensor: &'g Tensor,
 }
 
-/// The whole set in pieces, in order, so that many small tensors are shared out like one large one.
+/// Returns the whole set in pieces, in order, so that many small tensors are shared out like one large one.
 fn pieces(grads: &Gradients) -> Result<Vec<Piece<'_>>, Error> {
     let mut pieces = Vec::new();
     for (parameter, tensor) in grads.present() {
@@ -78,7 +78,7 @@ fn blocks(pieces: &[Piece<'_>], inverse: f32) -> Vec<Block> {
 impl Piece<'_> {
     fn look(&self, inverse: f32) -> Block {
         let block = self.quickly(inverse);
-        // NaN is above infinity too; a block with either is rare, and is read again element by element.
+        // NaN is above infinity too. A block with either is rare, and is read again element by element.
         let fine = block.magnitude.is_finite() && block.largest.is_finite();
         if fine { block } else { self.carefully(inverse, block) }
     }
@@ -94,7 +94,7 @@ impl Piece<'_> {
         lanes.joined()
     }
 
-    /// What `quick` cannot tell: places and counts, and the largest of those that are finite.
+    /// Finds what `quick` cannot: places and counts of non-finite elements, and the largest of the finite ones.
     fn carefully(&self, inverse: f32, quick: Block) -> Block {
         let mut block = Block { magnitude: 0.0, ..quick };
         self.each(|first, elements| {
@@ -109,7 +109,7 @@ impl Piece<'_> {
     }
 }
 
-/// Eight sums side by side, so that the compiler keeps them in registers; maxima on bits, where NaN is largest.
+/// Eight sums side by side, so that the compiler keeps them in registers. Maxima are on bits, where NaN is largest.
 #[derive(Clone, Copy, Default)]
 struct Lanes {
     magnitude: [u32; 8],
@@ -117,7 +117,7 @@ struct Lanes {
     squares: [f64; 8],
 }
 
-/// Lanes, and what they have yet to look at: eight elements a round, so that all but the last are a multiple of that.
+/// Lanes, and the elements still to read: eight a round, so that all but the last piece are a multiple of eight.
 struct Look<'a> {
     lanes: Lanes,
     elements: &'a [f32],

@@ -6,7 +6,7 @@ use binade_core::{DType, Named};
 use binade_master_weights::step::Factor;
 
 impl Gradients {
-    /// Unscaled, clipped gradients in `f32`.
+    /// Returns unscaled, clipped gradients in `f32`.
     ///
     /// # Errors
     ///
@@ -19,13 +19,13 @@ impl Gradients {
         self.entries.iter().map(one).collect()
     }
 
-    /// The same set with nothing left to multiply.
+    /// Returns the set with its factors multiplied in.
     pub(crate) fn settled(&self) -> Result<Self, Error> {
         Ok(Self::from(self.materialised()?))
     }
 }
 
-/// `tensor` in `f32`, times both factors.
+/// Returns `tensor` in `f32`, times both factors.
 pub(crate) fn multiplied(tensor: &Tensor, factor: Factor) -> Result<Tensor, Error> {
     supported(tensor, "materialise gradients of")?;
     let mut product = tensor.cast(DType::F32)?;

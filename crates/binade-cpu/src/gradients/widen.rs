@@ -1,16 +1,16 @@
-//! Gradients of any type as f32, a piece at a time: no copy of the whole is made.
+//! Gradients of any type as f32, a piece at a time, without a copy of the whole.
 
 use crate::{Stored, Tensor};
 use binade_core::{DType, Element};
 use half::{bf16, f16};
 use std::ops::Range;
 
-/// Elements widened at once: few enough to stay in the cache until they are used.
+/// Number of elements widened at once: few enough to stay in the cache until they are used.
 const CHUNK: usize = 1024;
 
 /// Calls `look(first, elements)` for consecutive elements of `range`, `first` being the index of the first of them.
 ///
-/// All but the last are a multiple of eight.
+/// All pieces but the last are a multiple of eight.
 pub(crate) fn widened(tensor: &Tensor, range: Range<usize>, look: impl FnMut(usize, &[f32])) {
     match tensor.dtype() {
         DType::BF16 => chunks::<bf16>(tensor, range, look),
@@ -19,7 +19,7 @@ pub(crate) fn widened(tensor: &Tensor, range: Range<usize>, look: impl FnMut(usi
     }
 }
 
-/// f32 is copied like the rest: measured, it costs nothing, and the compiler makes one loop of each `look`.
+/// Widens in chunks. f32 is copied like the rest: measured, it costs nothing, and the compiler makes one loop of each `look`.
 fn chunks<E: Element + Stored>(
     tensor: &Tensor,
     range: Range<usize>,

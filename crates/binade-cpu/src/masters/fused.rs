@@ -1,4 +1,4 @@
-//! The fused step: reads a gradient once, multiplies, updates, and writes the low-precision copy.
+//! Fused step: reads a gradient once, multiplies, updates, and writes the low-precision copy.
 
 use crate::{
     Error, Stored, Tensor,
@@ -11,7 +11,7 @@ use binade_master_weights::{Slot, StepConstants};
 use half::{bf16, f16};
 use rayon::prelude::*;
 
-/// What one parameter's step needs.
+/// Operands of one parameter's step.
 pub(super) struct Move<'a> {
     pub(super) constants: StepConstants,
     pub(super) grad: &'a Tensor,
@@ -19,7 +19,7 @@ pub(super) struct Move<'a> {
     pub(super) slot: &'a mut Slot,
 }
 
-/// Everyone's step. Elements are independent, so that neither blocks nor threads show in the result.
+/// Steps all parameters. Elements are independent, so that neither blocks nor threads show in the result.
 pub(super) fn step_all(moves: Vec<Move<'_>>, factor: Factor) -> Result<(), Error> {
     let elements: usize = moves.iter().map(|one| one.grad.len()).sum();
     if is_worth_threads(elements) {
@@ -65,15 +65,15 @@ fn run<G: Element, C: Element>(
     if slices.len() <= BLOCK {
         return Ok(simd::widest(Step { constants, factor, slices })?);
     }
-    // Halves at a block's edge, so that rayon may split further: both sides have at least one element, since half of
-    // more than one block, rounded up to whole blocks, is less than all of it.
+    // The halves meet at a block's edge, so that rayon may split further. Both have at least one element, since half of more than
+    // one block, rounded up to whole blocks, is less than all of it.
     let middle = (slices.len() / 2).next_multiple_of(BLOCK);
     let (left, right) = slices.split_at(middle);
     let half = |slices| -> Half<'_> { Box::new(move || run(constants, factor, slices)) };
     parallel::join(half(left), half(right))
 }
 
-/// The step of one block.
+/// Step of one block.
 struct Step<'a, G, C> {
     constants: &'a StepConstants,
     factor: Factor,

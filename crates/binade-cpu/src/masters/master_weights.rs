@@ -1,4 +1,4 @@
-//! Keeping masters, and stepping them.
+//! Creating master weights, and stepping them.
 
 use super::fused::{self, Move};
 use crate::{Cpu, Error, Gradients, Tensor, gradients::supported};
@@ -29,7 +29,8 @@ impl MasterWeights for Cpu {
         grads: Gradients,
         found: &Finding,
     ) -> Result<(), Error> {
-        // Before the skip, so that a set that does not fit is told at the first step, which in f16 is often skipped.
+        // The match comes before the skip, so that a set that does not fit is refused at the first step, which in f16 is often
+        // skipped.
         let matched = matched(params, masters, &grads)?;
         if found.is_raised() {
             return Ok(());
@@ -64,7 +65,7 @@ impl MasterWeights for Cpu {
     }
 }
 
-/// Starts each of `params`, and gives them as they are to be stored.
+/// Starts each of `params`, and returns them in their stored types.
 fn started(
     masters: &mut HostMasters,
     params: &[Named<Tensor>],
@@ -90,11 +91,11 @@ fn storable(dtype: DType) -> Result<DType, Error> {
     }
 }
 
-/// What a step would be refused for, without taking it: for devices that compute later and answer now.
+/// Returns the error that a step would have, without taking it: for devices that compute later and answer now.
 ///
 /// # Errors
 ///
-/// When `grads` does not match `params`, or `masters` does not.
+/// If `grads` does not match `params`, or `masters` does not.
 pub fn check_step(
     params: &[Named<Tensor>],
     masters: &HostMasters,
@@ -103,7 +104,7 @@ pub fn check_step(
     Ok(some(&matched(params, masters, grads)?)?)
 }
 
-/// Gradients in the parameters' order; all of them fit, or an error before anything has moved.
+/// Returns the gradients in the parameters' order. An error comes before anything has moved.
 fn matched<'g>(
     params: &[Named<Tensor>],
     masters: &HostMasters,

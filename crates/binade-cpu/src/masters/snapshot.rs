@@ -8,18 +8,18 @@ use binade_master_weights::{
 use half::{bf16, f16};
 
 impl Tensor {
-    /// Its type and shape.
+    /// Returns the tensor's type and shape.
     pub fn form(&self) -> Form {
         Form::new(self.dtype(), self.shape())
     }
 
-    /// Its elements as a file has them.
+    /// Returns the tensor's elements as a file has them.
     #[expect(clippy::missing_panics_doc, reason = "a tensor has as many bytes as its shape says")]
     pub fn to_raw(&self) -> RawTensor {
         RawTensor::new(self.form(), self.to_bits()).expect("as many bytes as the shape says")
     }
 
-    /// A tensor of the elements that a file has.
+    /// Creates a tensor of the elements that a file has.
     ///
     /// # Errors
     ///

@@ -87,14 +87,14 @@ impl Moments {
     }
 }
 
-/// One normalisation: what its operands agree on.
+/// One normalisation: the extents and type of its operands.
 struct Layer {
     of: Channels,
     dtype: DType,
 }
 
 impl Layer {
-    /// Holds the operands to the contract.
+    /// Checks the operands against the contract.
     fn new(
         input: &Tensor,
         parameters: &[&Tensor],
@@ -109,7 +109,7 @@ impl Layer {
         Ok(Self { of: Channels::of(input.shape(), 1), dtype })
     }
 
-    /// By two passes: the second about the mean, so that nothing cancels.
+    /// Computes mean and variance by two passes: the second is about the mean, so that nothing cancels.
     fn moments(&self, x: &[f32]) -> Vec<Moments> {
         let samples = count(self.of.samples());
         let sums = self.of.sums(|_, block| [run(&x[block], f64::from)]);
@@ -120,7 +120,7 @@ impl Layer {
         both.map(|(mean, [squares])| Moments { mean: *mean, var: squares / samples }).collect()
     }
 
-    /// `(x − mean)·rstd·w + b`.
+    /// Computes `(x − mean)·rstd·w + b`.
     fn normalise(&self, x: &[f32], stats: &[Stats], w: &[f32], b: &[f32]) -> Vec<f32> {
         self.by_run(x.len(), |c, first, out| {
             let Stats { mean, rstd } = stats[c];
@@ -130,7 +130,7 @@ impl Layer {
         })
     }
 
-    /// `[Σ g·x̂, Σ g]` of each channel: the gradients of weight and bias.
+    /// Computes `[Σ g·x̂, Σ g]` of each channel: the gradients of weight and bias.
     fn grad_sums(&self, g: &[f32], x: &[f32], stats: &[Stats]) -> Vec<[f64; 2]> {
         self.of.sums(|c, block| {
             let Stats { mean, rstd } = stats[c];
@@ -139,7 +139,7 @@ impl Layer {
         })
     }
 
-    /// `w·rstd·(g − mean(g) − x̂·mean(g·x̂))`.
+    /// Computes `w·rstd·(g − mean(g) − x̂·mean(g·x̂))`.
     fn input_grad(
         &self,
         g: &[f32],
@@ -171,7 +171,7 @@ impl Layer {
     }
 }
 
-/// `(1 − momentum)·old + momentum·new`.
+/// Computes `(1 − momentum)·old + momentum·new`.
 fn moved(old: &Tensor, new: impl Iterator<Item = f64>, momentum: f32) -> Result<Tensor, Error> {
     let momentum = f64::from(momentum);
     let (shape, old) = (old.shape(), old.to_f32());

@@ -1,4 +1,4 @@
-//! A vector added along the channel axis.
+//! Sum of a tensor and a vector along the channel axis.
 
 use super::operands;
 use crate::{
@@ -33,7 +33,7 @@ impl BiasAdd for Cpu {
     }
 }
 
-/// A tensor that has a channel axis, as its channels see it.
+/// Describes a tensor that has a channel axis.
 fn channels(shape: &[usize]) -> Channels {
     Channels::of(shape, shape::channels(shape).unwrap_or_default())
 }

@@ -1,4 +1,4 @@
-//! A batch of matrix products.
+//! Batch of matrix products.
 
 use super::{
     matmul::{extents, gradients, product},
@@ -38,12 +38,12 @@ impl Bmm for Cpu {
     }
 }
 
-/// How many pairs of matrices there are.
+/// Returns the number of pairs of matrices.
 fn pairs(shape: &[usize]) -> usize {
     shape.iter().rev().skip(2).product()
 }
 
-/// The elements of matrix `i` of a batch.
+/// Returns the elements of matrix `i` of a batch.
 fn matrix(values: &[f32], i: usize, size: usize) -> &[f32] {
     &values[i * size..(i + 1) * size]
 }

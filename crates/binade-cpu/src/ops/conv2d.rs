@@ -62,7 +62,7 @@ struct Layer {
 }
 
 impl Layer {
-    /// Of operands whose shapes were found to fit, and the shape of their result.
+    /// Describes operands that have been checked, and whose result has this shape.
     fn new(input: &Tensor, weight: &Tensor, shape: &[usize], config: Conv2dConfig) -> Self {
         let ([image, kernel], output) = ([input, weight].map(plane), [shape[2], shape[3]]);
         let channels = input.shape()[1];
@@ -70,23 +70,23 @@ impl Layer {
         Self { images: shape[0], outputs: shape[1], geometry }
     }
 
-    /// The cost of one image. An empty input may have windows beyond any count.
+    /// Returns the cost of one image. An empty input may have windows beyond any count.
     fn cost(&self) -> usize {
         let columns = self.geometry.taps().saturating_mul(self.geometry.windows());
         columns.saturating_add(columns.saturating_mul(self.outputs) / PER_OPERATION)
     }
 
-    /// Elements of one image's result.
+    /// Returns the number of elements of one image's result.
     fn results(&self) -> usize {
         self.outputs * self.geometry.windows()
     }
 
-    /// A matrix for one image's windows.
+    /// Allocates a matrix for one image's windows.
     fn columns(&self) -> Vec<f32> {
         vec![0.0; self.geometry.taps() * self.geometry.windows()]
     }
 
-    /// `W·columns + b` for each image.
+    /// Computes `W·columns + b` for each image.
     fn forward(&self, x: &[f32], w: &[f32], bias: Option<&[f32]>) -> Vec<f32> {
         let (taps, windows) = (self.geometry.taps(), self.geometry.windows());
         let mut out = vec![0.0; self.images * self.results()];
@@ -104,7 +104,7 @@ impl Layer {
         out
     }
 
-    /// `Wᵀ·grad` for each image, each element added to the pixel that its tap lay on.
+    /// Computes `Wᵀ·grad` for each image, and adds each element to the pixel that its tap lay on.
     fn input_grad(&self, g: &[f32], w: &[f32]) -> Vec<f32> {
         let (taps, windows) = (self.geometry.taps(), self.geometry.windows());
         let mut dx = vec![0.0; self.images * self.geometry.pixels()];
@@ -120,7 +120,7 @@ impl Layer {
         dx
     }
 
-    /// `Σ grad·columnsᵀ` over the images, block by block and then in the order of the blocks.
+    /// Computes `Σ grad·columnsᵀ` over the images, block by block and then in the order of the blocks.
     fn weight_grad(&self, g: &[f32], x: &[f32]) -> Vec<f32> {
         let (taps, windows) = (self.geometry.taps(), self.geometry.windows());
         let partials = parallel::partials(self.images, self.cost(), |images| {
@@ -148,7 +148,7 @@ impl Layer {
     }
 }
 
-/// The last two extents of a four-dimensional tensor.
+/// Returns the last two extents of a four-dimensional tensor.
 fn plane(tensor: &Tensor) -> [usize; 2] {
     [tensor.shape()[2], tensor.shape()[3]]
 }

@@ -39,13 +39,13 @@ impl CrossEntropy for Cpu {
     }
 }
 
-/// `ln Σ exp(x) − x[label]`.
+/// Computes `ln Σ exp(x) − x[label]`.
 fn row_loss(row: &[f32], label: usize) -> f64 {
     let (max, sum) = normaliser(row);
     sum.ln() - f64::from(row[label] - max)
 }
 
-/// `(softmax(x) − onehot(label)) · factor`.
+/// Computes `(softmax(x) − onehot(label)) · factor`.
 fn row_grad(row: &[f32], label: usize, factor: f32, out: &mut [f32]) {
     softmax(row, out);
     out[label] -= 1.0;
@@ -54,7 +54,7 @@ fn row_grad(row: &[f32], label: usize, factor: f32, out: &mut [f32]) {
     }
 }
 
-/// The labels, all of them classes, of operands that fit.
+/// Returns the labels, all of them classes, and checks the operands.
 fn checked(logits: &Tensor, labels: &Tensor) -> Result<Vec<usize>, Error> {
     shape::cross_entropy(logits.shape(), labels.shape())?;
     operands::float(Op::CROSS_ENTROPY, &[logits])?;

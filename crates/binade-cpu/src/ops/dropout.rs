@@ -1,4 +1,4 @@
-//! Zeroes elements at random and scales the rest.
+//! Dropout: zeroes elements at random and scales the rest.
 
 use super::operands;
 use crate::{Cpu, Error, Tensor, parallel};
@@ -27,16 +27,16 @@ impl Dropout for Cpu {
     }
 }
 
-/// Random words that one call of the generator gives, and what it costs.
+/// Number of random words that one call of the generator gives, and below it the call's cost.
 const WORDS: usize = 4;
 const COST: usize = 16;
 
-/// Which elements stay, and what they are multiplied by.
+/// Dropout mask: the elements that stay, and their factor.
 struct Mask {
     key: Key,
-    /// `⌊p·2³²⌋`: words below it drop.
+    /// Threshold `⌊p·2³²⌋`: words below it drop.
     threshold: u64,
-    /// `1 / (1 − p)`.
+    /// Factor `1 / (1 − p)` of the elements that stay.
     factor: f32,
 }
 

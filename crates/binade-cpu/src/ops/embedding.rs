@@ -1,4 +1,4 @@
-//! Rows of a table, by index.
+//! Rows of a table by index.
 
 use super::operands;
 use crate::{Cpu, Error, Stored, Tensor};

@@ -1,4 +1,4 @@
-//! The Gaussian error linear unit.
+//! Gaussian error linear unit.
 
 use super::pointwise;
 use crate::{Cpu, Error, Tensor, reduce::round};
@@ -16,14 +16,14 @@ impl Gelu for Cpu {
     }
 }
 
-/// `x·Φ(x)`, in f64: the rounding to f32 is the only one that shows.
+/// Computes `x·Φ(x)` in f64, so that the rounding to f32 is the only one that shows.
 fn gelu(x: f32) -> f32 {
     let x = f64::from(x);
     // −∞·Φ(−∞) is −∞·0: the limit is 0.
     if x == f64::NEG_INFINITY { -0.0 } else { round(x * distribution(x)) }
 }
 
-/// `Φ(x) + x·φ(x)`.
+/// Computes `Φ(x) + x·φ(x)`.
 fn derivative(x: f32) -> f32 {
     let x = f64::from(x);
     if x.is_infinite() {
@@ -33,7 +33,7 @@ fn derivative(x: f32) -> f32 {
     round(distribution(x) + x * density)
 }
 
-/// The normal distribution function; `erfc` keeps the relative accuracy of its lower tail, which `1 + erf` cancels.
+/// Computes the normal distribution function; `erfc` keeps the relative accuracy of its lower tail, which `1 + erf` cancels.
 fn distribution(x: f64) -> f64 {
     0.5 * libm::erfc(-x * FRAC_1_SQRT_2)
 }

@@ -1,4 +1,4 @@
-//! From host values, and back to them.
+//! Uploads of host values, and downloads.
 
 use crate::{Cpu, Error, Tensor};
 use binade_core::DType;

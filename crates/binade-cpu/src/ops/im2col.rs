@@ -2,7 +2,7 @@
 
 use binade_ops::Conv2dConfig;
 
-/// The extents of one image's convolution.
+/// Extents of one image's convolution.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Geometry {
     pub(super) channels: usize,
@@ -13,24 +13,24 @@ pub(super) struct Geometry {
 }
 
 impl Geometry {
-    /// Elements of one input image.
+    /// Returns the number of elements of one input image.
     pub(super) fn pixels(&self) -> usize {
         self.channels * self.image[0] * self.image[1]
     }
 
-    /// Elements of one window: the rows of the matrix.
+    /// Returns the number of elements of one window: the rows of the matrix.
     pub(super) fn taps(&self) -> usize {
         self.channels * self.kernel[0] * self.kernel[1]
     }
 
-    /// Windows of one image: the columns of the matrix.
+    /// Returns the number of windows of one image: the columns of the matrix.
     pub(super) fn windows(&self) -> usize {
         self.output[0] * self.output[1]
     }
 
-    /// Calls `visit(column, pixel)` for each stretch of matrix and image that lie side by side: `column` counts
-    /// elements of the matrix, `pixel` elements of the image, and both go on for `length`, in steps of 1 and of the
-    /// horizontal stride. What lies in the padding is not visited.
+    /// Calls `visit(column, pixel, length)` for each run of elements that are neighbours in matrix and image alike. `column` is
+    /// an index into the matrix, with steps of 1, `pixel` one into the image, with steps of the horizontal stride. Elements in
+    /// the padding are not visited.
     fn stretches(&self, mut visit: impl FnMut(usize, usize, usize)) {
         let ([height, width], [rows, columns]) = (self.image, self.output);
         let Conv2dConfig { stride, padding } = self.config;
@@ -70,7 +70,7 @@ impl Geometry {
     }
 }
 
-/// The positions along an axis where tap `k` of the window lies inside the image: `0 ≤ i·stride + k − padding < extent`.
+/// Returns the positions along an axis where tap `k` of the window lies inside the image: `0 ≤ i·stride + k − padding < extent`.
 fn inside(
     k: usize,
     extent: usize,

@@ -52,16 +52,16 @@ impl LayerNorm for Cpu {
     }
 }
 
-/// What a row or channel is normalised by.
+/// Mean and deviation that normalise a row or channel.
 #[derive(Clone, Copy)]
 pub(super) struct Stats {
     pub(super) mean: f32,
-    /// `1 / √(var + eps)`.
+    /// Value of `1 / √(var + eps)`.
     pub(super) rstd: f32,
 }
 
 impl Stats {
-    /// Of one row, by two passes: the second about the mean, so that nothing cancels.
+    /// Computes the statistics of one row by two passes: the second is about the mean, so that nothing cancels.
     fn of(row: &[f32], eps: f32) -> Self {
         let mean = run(row, f64::from) / count(row.len());
         let squares = run(row, |x| (f64::from(x) - mean).powi(2));
@@ -74,7 +74,7 @@ impl Stats {
     }
 }
 
-/// `rstd·(g·w − mean(g·w) − x̂·mean(g·w·x̂))` for each row.
+/// Computes `rstd·(g·w − mean(g·w) − x̂·mean(g·w·x̂))` for each row.
 fn input_grad(g: &[f32], x: &[f32], w: &[f32], eps: f32) -> Vec<f32> {
     let width = w.len();
     let mut dx = vec![0.0; x.len()];
@@ -96,7 +96,7 @@ fn input_grad(g: &[f32], x: &[f32], w: &[f32], eps: f32) -> Vec<f32> {
     dx
 }
 
-/// `Σ g·x̂` and `Σ g` over the rows, block by block and then in the order of the blocks.
+/// Computes `Σ g·x̂` and `Σ g` over the rows, block by block and then in the order of the blocks.
 fn parameter_grads(g: &[f32], x: &[f32], width: usize, eps: f32) -> [Vec<f32>; 2] {
     let rows = x.len().checked_div(width).unwrap_or(0);
     let partials = parallel::partials(rows, width, |rows| {

@@ -1,4 +1,4 @@
-//! A linear layer.
+//! Linear layer.
 
 use super::operands;
 use crate::{
@@ -53,7 +53,7 @@ impl Linear for Cpu {
     }
 }
 
-/// Rows of the input, and the input's and output's widths; of operands whose shapes were found to fit.
+/// Returns the input's rows, its width and the output's width, of operands that have been checked.
 fn extents(input: &Tensor, weight: &Tensor) -> [usize; 3] {
     match (input.shape(), weight.shape()) {
         ([lead @ .., k], [n, _]) => [lead.iter().product(), *k, *n],

@@ -1,4 +1,4 @@
-//! A linear layer with the rectified linear unit behind it: one after the other.
+//! Linear layer with the rectified linear unit behind it: one after the other.
 
 use crate::Cpu;
 use binade_ops::LinearRelu;

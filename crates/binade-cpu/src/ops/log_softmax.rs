@@ -1,4 +1,4 @@
-//! The logarithm of softmax.
+//! Logarithm of softmax.
 
 use super::softmax::{by_row, by_row2, normaliser};
 use crate::{

@@ -25,10 +25,10 @@ impl MatMul for Cpu {
     }
 }
 
-/// M, K and N of the last two axes.
+/// Extents M, K and N of the last two axes.
 pub(super) type Extents = [usize; 3];
 
-/// Of operands whose shapes were found to fit.
+/// Returns the extents of operands that have been checked.
 pub(super) fn extents(a: &Tensor, b: &Tensor) -> Extents {
     match (a.shape(), b.shape()) {
         ([.., m, k], [.., n]) => [*m, *k, *n],
@@ -36,14 +36,14 @@ pub(super) fn extents(a: &Tensor, b: &Tensor) -> Extents {
     }
 }
 
-/// `a·b`, row-major.
+/// Computes `a·b`, row-major.
 pub(super) fn product(a: &[f32], b: &[f32], [m, k, n]: Extents) -> Vec<f32> {
     let mut c = vec![0.0; m * n];
     add_product(&matrix(a, m, k), &matrix(b, k, n), &mut c);
     c
 }
 
-/// `grad·bᵀ` and `aᵀ·grad`, row-major.
+/// Computes `grad·bᵀ` and `aᵀ·grad`, row-major.
 pub(super) fn gradients(
     grad: &[f32],
     a: &[f32],

@@ -1,4 +1,4 @@
-//! The largest element of each window.
+//! Largest element of each window.
 
 use super::operands;
 use crate::{Cpu, Error, Tensor, parallel};
@@ -51,7 +51,7 @@ struct Plane {
 }
 
 impl Plane {
-    /// Of an input `[N, C, H, W]` and the shape of its result.
+    /// Describes an input `[N, C, H, W]` and the shape of its result.
     fn new(input: &Tensor, shape: &[usize], config: MaxPool2dConfig) -> Self {
         let image = [input.shape()[2], input.shape()[3]];
         Self { image, output: [shape[2], shape[3]], config }
@@ -65,7 +65,7 @@ impl Plane {
         self.output[0] * self.output[1]
     }
 
-    /// What a plane costs: a comparison or so for each element of each window.
+    /// Returns the cost of a plane: about one comparison for each element of each window.
     fn cost(&self) -> usize {
         self.windows() * self.config.kernel[0] * self.config.kernel[1]
     }
@@ -79,7 +79,7 @@ impl Plane {
         }
     }
 
-    /// The first largest pixel of a window, in row-major order; the first NaN, where there is one.
+    /// Returns the first largest pixel of a window, in row-major order, or its first NaN.
     fn largest(&self, image: &[f32], row: usize, column: usize) -> usize {
         let (ys, xs) = (self.span(0, row), self.span(1, column));
         let mut best = ys.start * self.image[1] + xs.start;
@@ -95,7 +95,7 @@ impl Plane {
         best
     }
 
-    /// The part of the image that a window covers along an axis. Never empty: padding is at most half a window.
+    /// Returns the part of the image that a window covers along an axis. It is never empty: padding is at most half a window.
     fn span(&self, axis: usize, position: usize) -> Range<usize> {
         let (start, padding) = (position * self.config.stride[axis], self.config.padding[axis]);
         let end = start + self.config.kernel[axis] - padding;

@@ -1,4 +1,4 @@
-//! The operations, a file each, named as in `binade-ops`.
+//! Operations, a file each, named as in `binade-ops`.
 //!
 //! Each checks its operands, widens them to f32, computes, and narrows once.
 
@@ -18,7 +18,7 @@ use binade_ops::op_modules;
 
 binade_ops::for_each_op!([op_modules]);
 
-// Holds the handle to having every operation.
+// The compiler checks here that the handle has every operation.
 const _: fn() = || {
     fn has_all<D: binade_ops::Ops>() {}
     has_all::<Cpu>();

@@ -1,4 +1,4 @@
-//! What operations ask of their operands, and what they read of them on the host.
+//! Checks of operands, and values that are read on the host.
 
 use crate::{Error, Tensor};
 use binade_core::{DType, Op};
@@ -16,7 +16,7 @@ impl Operand for Tensor {
     }
 }
 
-/// The elements of an i64 operand, all of which must lie in `0..limit`.
+/// Returns the elements of an i64 operand, all of which must lie in `0..limit`.
 pub(super) fn indices(op: Op, tensor: &Tensor, limit: usize) -> Result<Vec<usize>, Error> {
     let indices = integers(op, tensor)?.iter().enumerate();
     let checked = indices.map(|(position, &index)| {
@@ -26,7 +26,7 @@ pub(super) fn indices(op: Op, tensor: &Tensor, limit: usize) -> Result<Vec<usize
     checked.collect()
 }
 
-/// Seed and counter of a key `[2]`.
+/// Returns seed and counter of a key `[2]`.
 pub(super) fn key(op: Op, tensor: &Tensor) -> Result<[u64; 2], Error> {
     match integers(op, tensor)? {
         &[seed, counter] => Ok([seed.cast_unsigned(), counter.cast_unsigned()]),
@@ -34,7 +34,7 @@ pub(super) fn key(op: Op, tensor: &Tensor) -> Result<[u64; 2], Error> {
     }
 }
 
-/// The value of a scalar's gradient.
+/// Returns the value of a scalar's gradient.
 pub(super) fn scalar_grad(op: Op, grad: &Tensor) -> Result<f32, Error> {
     operands::scalar_grad(op, grad)?;
     match grad.as_slice::<f32>() {

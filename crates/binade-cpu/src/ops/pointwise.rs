@@ -1,11 +1,11 @@
-//! Element by element: widened, computed in f32, narrowed once.
+//! Element-by-element operations: widened, computed in f32, narrowed once.
 
 use super::operands;
 use crate::{Error, Tensor, parallel};
 use binade_core::Op;
 use binade_ops::shape;
 
-/// `f` of each element.
+/// Applies `f` to each element.
 pub(super) fn map(op: Op, input: &Tensor, f: impl Fn(f32) -> f32 + Sync) -> Result<Tensor, Error> {
     let dtype = operands::float(op, &[input])?;
     let x = input.to_f32();
@@ -17,7 +17,7 @@ pub(super) fn map(op: Op, input: &Tensor, f: impl Fn(f32) -> f32 + Sync) -> Resu
     Tensor::from_f32(out, input.shape(), dtype)
 }
 
-/// `f` of each pair of elements.
+/// Applies `f` to each pair of elements.
 pub(super) fn zip(
     op: Op,
     a: &Tensor,

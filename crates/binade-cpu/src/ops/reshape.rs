@@ -1,4 +1,4 @@
-//! The same elements under another shape.
+//! Reshaping: equal elements under another shape.
 
 use crate::{Cpu, Error, Tensor};
 use binade_ops::Reshape;

@@ -18,12 +18,12 @@ impl Softmax for Cpu {
     }
 }
 
-/// The cost of a row whose elements go through an exponential.
+/// Returns the cost of a row whose elements go through an exponential.
 pub(super) fn cost(width: usize) -> usize {
     width * 8
 }
 
-/// `exp(x) / Σ exp(x)`.
+/// Computes `exp(x) / Σ exp(x)`.
 pub(super) fn softmax(row: &[f32], out: &mut [f32]) {
     let max = largest(row);
     out.iter_mut().zip(row).for_each(|(out, x)| *out = (x - max).exp());
@@ -33,18 +33,18 @@ pub(super) fn softmax(row: &[f32], out: &mut [f32]) {
     }
 }
 
-/// The largest element of a row, and the sum of the exponentials of what the others fall short of it by.
+/// Returns the largest element of a row, and the sum of exponentials of the differences from it.
 pub(super) fn normaliser(row: &[f32]) -> (f32, f64) {
     let max = largest(row);
     (max, reduce::run(row, |x| f64::from((x - max).exp())))
 }
 
-/// Passes over NaN, but the sum of exponentials does not.
+/// Returns the largest element. It ignores NaN, but the sum of exponentials does not.
 fn largest(row: &[f32]) -> f32 {
     row.iter().copied().fold(f32::NEG_INFINITY, f32::max)
 }
 
-/// `f(input, output)` for each row.
+/// Calls `f(input, output)` for each row.
 pub(super) fn by_row(
     op: Op,
     input: &Tensor,
@@ -55,7 +55,7 @@ pub(super) fn by_row(
     by_row2(op, input, input, |x, _, out| f(x, out))
 }
 
-/// `f(a, b, output)` for each row of two operands.
+/// Calls `f(a, b, output)` for each row of two operands.
 pub(super) fn by_row2(
     op: Op,
     a: &Tensor,

@@ -6,8 +6,8 @@ use binade_core::{Finding, Named};
 use binade_grad_scaler::{ClipGroup, Norm, check_group_norm, clip_factor};
 use binade_master_weights::step::Factor;
 
-/// Where a group is beyond its limit, all gradients are multiplied into `f32` tensors: a set owes all of its gradients
-/// the same.
+/// Clips by groups. If a group is beyond its limit, all gradients are multiplied into `f32` tensors, since the factors of a set are
+/// the same for all of its gradients.
 pub(super) fn clip(
     grads: &mut Gradients,
     groups: &[ClipGroup],
@@ -30,7 +30,7 @@ pub(super) fn clip(
     Ok(())
 }
 
-/// The gradients of a group, as a set that shares their elements.
+/// Returns the gradients of a group, as a set that shares their elements.
 fn members(grads: &Gradients, places: &[Option<usize>], group: usize) -> Gradients {
     let own = grads.entries.iter().zip(places).filter(|(_, place)| **place == Some(group));
     let entries: Vec<_> = own.map(|(entry, _)| entry.clone()).collect();
@@ -45,7 +45,7 @@ fn norm_of(which: Norm, grads: &Gradients) -> Result<f64, Error> {
     })
 }
 
-/// The set in `f32`, each gradient times what it is owed and then its own factor.
+/// Returns the set in `f32`, each gradient times the set's factors and then its own.
 fn shrunk(
     grads: &Gradients,
     factors: impl Iterator<Item = Option<f32>>,

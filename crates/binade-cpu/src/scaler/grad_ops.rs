@@ -31,7 +31,7 @@ impl GradOps for Cpu {
         positive("clip_value", max)?;
         *grads = grads.settled()?;
         for tensor in grads.entries.iter_mut().filter_map(|entry| entry.value.as_mut()) {
-            // `clamp` leaves a NaN one.
+            // `clamp` keeps a NaN.
             each(tensor, |x| x.clamp(-max, max));
         }
         Ok(())
@@ -48,7 +48,7 @@ impl GradOps for Cpu {
             return if bad { Ok(none_of(grads)) } else { grads.settled() };
         };
         agree(shapes(&sum), shapes(&grads))?;
-        // Clipped, or never summed before, it may be anything but plain f32.
+        // A sum that was clipped, or not summed before, may be other than plain f32.
         let mut sum = sum.settled()?;
         if bad {
             return Ok(sum);
@@ -100,7 +100,7 @@ impl GradOps for Cpu {
     }
 }
 
-/// The sizes of `grads`, from the pass that unscaled them where there was one and nothing has changed since.
+/// Returns the sizes of `grads`: those of the pass that unscaled them, if nothing has changed since.
 fn measure(grads: &mut Gradients) -> Result<Measured, Error> {
     match grads.measured {
         Some(measured) if grads.factor.clip == 1.0 => Ok(measured),
@@ -117,7 +117,7 @@ fn positive(what: &'static str, max: f32) -> Result<(), Error> {
     if max > 0.0 { Ok(()) } else { Err(Error::Limit { what, value: max }) }
 }
 
-/// The same parameters without gradients. Zeros would not do: they decay and age a parameter.
+/// Returns the parameters without gradients. Zeros would not do: they decay and age a parameter.
 fn none_of(grads: Gradients) -> Gradients {
     let without = |entry: Named<_>| Named { name: entry.name, value: None };
     grads.entries.into_iter().map(without).collect::<Vec<_>>().into()

@@ -1,4 +1,4 @@
-//! Scaling losses and looking at gradients.
+//! Scaling of losses, and inspection of gradients.
 
 use super::each;
 use crate::gradients::inspect;

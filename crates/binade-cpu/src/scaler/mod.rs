@@ -1,4 +1,4 @@
-//! Loss scaling on the CPU: the scale is the host's, unscaling only looks.
+//! Loss scaling on the CPU: the scale is the host's, and unscaling only reads.
 
 mod clip_groups;
 mod grad_ops;

@@ -1,4 +1,4 @@
-//! Elements as bytes: exact, whatever the type.
+//! Elements as bytes, exact for every type.
 
 use super::{Stored, Tensor, stored::Data};
 use crate::Error;
@@ -10,11 +10,11 @@ use binade_ops::shape::size;
 use half::{bf16, f16};
 
 impl Tensor {
-    /// A tensor from the little-endian bytes of its elements, as safetensors has them.
+    /// Creates a tensor from the little-endian bytes of its elements, as safetensors has them.
     ///
     /// # Errors
     ///
-    /// [`Error::Length`] where they are not as many as `shape` says; [`Error::Unsupported`] for `i32` and `bool`.
+    /// [`Error::Length`] if they are not as many as `shape` says; [`Error::Unsupported`] for `i32` and `bool`.
     pub fn from_bits(bytes: &[u8], dtype: DType, shape: &[usize]) -> Result<Self, Error> {
         let expected = size(shape, dtype.bytes()).unwrap_or(usize::MAX);
         if bytes.len() != expected {
@@ -34,7 +34,7 @@ impl Tensor {
         }
     }
 
-    /// The little-endian bytes of the elements, in row-major order.
+    /// Returns the little-endian bytes of the elements, in row-major order.
     pub fn to_bits(&self) -> Vec<u8> {
         match &self.data {
             Data::BF16(array) => array.iter().flat_map(|x| x.to_le_bytes()).collect(),

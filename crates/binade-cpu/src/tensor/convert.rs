@@ -1,4 +1,4 @@
-//! Between element types: widened exactly, narrowed once.
+//! Conversions between element types: widened exactly, narrowed once.
 
 use super::{Stored, Tensor, slices, stored::Data};
 use crate::Error;
@@ -13,7 +13,7 @@ use half::{bf16, f16};
 use std::borrow::Cow;
 
 impl Tensor {
-    /// The elements as f32: exact for every type of at most 32 bits, the nearest f32 for f64 and i64.
+    /// Returns the elements as f32: exact for every type of at most 32 bits, the nearest f32 for f64 and i64.
     pub fn to_f32(&self) -> Cow<'_, [f32]> {
         Cow::Owned(match &self.data {
             Data::F32(_) => return Cow::Borrowed(self.elements()),
@@ -29,12 +29,12 @@ impl Tensor {
         })
     }
 
-    /// A tensor of `values`, rounded once to `dtype`, to nearest even; what is beyond the format's largest value becomes
+    /// Creates a tensor of `values`, rounded once to `dtype`, to nearest even. Values beyond the format's largest become
     /// infinite, or NaN in E4M3, so that no overflow hides.
     ///
     /// # Errors
     ///
-    /// [`Error::Length`] where they are not as many as `shape` says; [`Error::Unsupported`] for types that are not
+    /// [`Error::Length`] if they are not as many as `shape` says; [`Error::Unsupported`] for types that are not
     /// floating-point.
     pub fn from_f32(values: Vec<f32>, shape: &[usize], dtype: DType) -> Result<Self, Error> {
         match dtype {
@@ -48,7 +48,7 @@ impl Tensor {
         }
     }
 
-    /// A copy with another element type, rounded once, to nearest even; the tensor itself where it has that type.
+    /// Returns a copy with another element type, rounded once, to nearest even; the tensor itself if it has that type.
     ///
     /// # Errors
     ///
@@ -68,7 +68,7 @@ impl Tensor {
         }
     }
 
-    /// The elements, whose type the caller has found to be `E`.
+    /// Returns the elements, whose type the caller has matched on.
     fn elements<E: Stored>(&self) -> &[E] {
         self.as_slice().expect("the caller matched on the type")
     }

@@ -1,4 +1,4 @@
-//! A tensor in host memory.
+//! Tensors in host memory.
 
 mod bits;
 mod convert;
@@ -18,21 +18,21 @@ use std::{
 };
 use stored::Data;
 
-/// A tensor in host memory: row-major, of any element type, cheap to clone, copied when a shared one is written to.
+/// Tensor in host memory: row-major, of any element type, cheap to clone, copied when a shared one is written to.
 #[derive(Clone)]
 pub struct Tensor {
-    /// In standard layout, always.
+    /// Elements, always in standard layout.
     data: Data,
     stamp: u64,
 }
 
-/// The next stamp. No two are equal while the process lives.
+/// Returns the next stamp, unique in the process.
 fn next_stamp() -> u64 {
     static NEXT: AtomicU64 = AtomicU64::new(1);
     NEXT.fetch_add(1, Ordering::Relaxed)
 }
 
-/// `values` as an array of `shape`.
+/// Returns `values` as an array of `shape`.
 fn shaped<A>(values: Vec<A>, shape: &[usize]) -> Result<ArrayD<A>, Error> {
     let (found, expected) = (values.len(), element_count(shape));
     ArrayD::from_shape_vec(IxDyn(shape), values).map_err(|_| Error::Length {
@@ -44,16 +44,16 @@ fn shaped<A>(values: Vec<A>, shape: &[usize]) -> Result<ArrayD<A>, Error> {
 }
 
 impl Tensor {
-    /// A tensor of `values` in row-major order.
+    /// Creates a tensor of `values` in row-major order.
     ///
     /// # Errors
     ///
-    /// [`Error::Length`] where they are not as many as `shape` says.
+    /// [`Error::Length`] if they are not as many as `shape` says.
     pub fn new<E: Stored>(values: Vec<E>, shape: &[usize]) -> Result<Self, Error> {
         shaped(values, shape).map(Self::from)
     }
 
-    /// A tensor without axes.
+    /// Creates a tensor without axes.
     pub fn scalar<E: Stored>(value: E) -> Self {
         ndarray::arr0(value).into_dyn().into()
     }
@@ -62,55 +62,55 @@ impl Tensor {
         Self { data, stamp: next_stamp() }
     }
 
-    /// The element type.
+    /// Returns the element type.
     pub fn dtype(&self) -> DType {
         self.data.dtype()
     }
 
-    /// The extent of each axis, slowest first.
+    /// Returns the extent of each axis, slowest first.
     pub fn shape(&self) -> &[usize] {
         self.data.shape()
     }
 
-    /// The number of elements.
+    /// Returns the number of elements.
     pub fn len(&self) -> usize {
         element_count(self.shape())
     }
 
-    /// Whether there are no elements.
+    /// Returns true if there are no elements.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// Names the contents: tensors of equal stamps hold equal elements, and what is written to gets another stamp.
+    /// Returns the stamp of the contents: tensors of equal stamps hold equal elements, and a write gives another stamp.
     ///
-    /// What is computed from a tensor may be kept under its stamp for as long as the process lives.
+    /// Values computed from a tensor may be kept under its stamp for as long as the process lives.
     pub fn stamp(&self) -> u64 {
         self.stamp
     }
 
-    /// The elements in row-major order; `None` where they are of another type than `E`.
+    /// Returns the elements in row-major order; `None` if they are of another type than `E`.
     pub fn as_slice<E: Stored>(&self) -> Option<&[E]> {
         E::array(&self.data)?.as_slice()
     }
 
-    /// The elements in row-major order, to be changed: copied first where other tensors share them.
+    /// Returns the elements in row-major order for writing; they are copied first if other tensors share them.
     pub fn as_mut_slice<E: Stored>(&mut self) -> Option<&mut [E]> {
         let array = E::array_mut(&mut self.data)?;
         self.stamp = next_stamp();
         array.as_slice_mut()
     }
 
-    /// The array behind it, shared; `None` where the elements are of another type than `E`.
+    /// Returns the array behind it, shared; `None` if the elements are of another type than `E`.
     pub fn to_array<E: Stored>(&self) -> Option<ArcArray<E, IxDyn>> {
         E::array(&self.data).cloned()
     }
 
-    /// The same elements under another shape.
+    /// Returns the elements under another shape.
     ///
     /// # Errors
     ///
-    /// [`Error::Shape`] where the number of elements would change.
+    /// [`Error::Shape`] if the number of elements would change.
     pub fn reshape(&self, shape: &[usize]) -> Result<Self, Error> {
         let shape = binade_ops::shape::reshape(self.shape(), shape)?;
         Ok(Self { data: self.data.reshape(&shape), stamp: next_stamp() })
@@ -129,7 +129,7 @@ impl<E: Stored> From<ArrayD<E>> for Tensor {
 }
 
 impl fmt::Debug for Tensor {
-    /// The type and shape; elements are for whoever asks.
+    /// Prints the type and shape, without the elements.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "Tensor({} {:?})", self.dtype(), self.shape())
     }

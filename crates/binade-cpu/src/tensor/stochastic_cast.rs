@@ -1,4 +1,4 @@
-//! Narrowed stochastically, by random words that depend on nothing but a name.
+//! Stochastic rounding, by random words that depend on the key and the index alone.
 
 use super::{Stored, Tensor};
 use crate::{Cpu, Error, parallel};
@@ -10,11 +10,11 @@ use binade_core::{
 use half::{bf16, f16};
 
 impl Cpu {
-    /// A copy with another element type, each element rounded up or down by its word of `key`, by its row-major index
-    /// ([`binade_core::stochastic`]): what the type holds stays, overflow is infinite, or NaN in E4M3. The same bits on
-    /// any number of threads.
+    /// Returns a copy with another element type, each element rounded up or down by its word of `key`, by its row-major index
+    /// ([`binade_core::stochastic`]). Values that the type holds stay; overflow is infinite, or NaN in E4M3. The bits are the
+    /// same on any number of threads.
     ///
-    /// To f32 it is a cast like any other: nothing is cut off.
+    /// A cast to f32 is an ordinary one: nothing is cut off.
     ///
     /// # Errors
     ///

@@ -1,4 +1,4 @@
-//! The element types that a tensor holds, each in an array of its own type.
+//! Element types that a tensor holds, each in an array of its own type.
 
 use binade_core::{
     DType,
@@ -13,10 +13,10 @@ mod sealed {
     pub trait Sealed {}
 }
 
-/// An element type that tensors are made of: bf16, f16, f32, f64, E4M3, E5M2, i64, u8.
+/// Element type that tensors are made of: bf16, f16, f32, f64, E4M3, E5M2, i64, u8.
 #[expect(private_interfaces, reason = "sealed: only this crate calls the hidden methods")]
 pub trait Stored: sealed::Sealed + Copy + Send + Sync + 'static {
-    /// Its name at run time.
+    /// Element type at run time.
     const DTYPE: DType;
 
     #[doc(hidden)]
@@ -31,7 +31,7 @@ pub trait Stored: sealed::Sealed + Copy + Send + Sync + 'static {
 
 macro_rules! stored {
     ($($element:ty, $variant:ident;)*) => {
-        /// One array, of one of the types.
+        /// Array of one of the element types.
         #[derive(Clone)]
         pub(crate) enum Data {
             $($variant(Shared<$element>),)*
@@ -50,7 +50,7 @@ macro_rules! stored {
                 }
             }
 
-            /// The same elements under `shape`, which has as many.
+            /// Returns the elements under `shape`, which has as many.
             pub(super) fn reshape(&self, shape: &[usize]) -> Self {
                 match self {
                     $(Self::$variant(array) => Self::$variant(reshaped(array, shape)),)*

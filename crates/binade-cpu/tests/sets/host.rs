@@ -1,9 +1,9 @@
-//! A host tensor of the tests' own, for `Native`: the plain loop that the CPU is held to.
+//! Host tensor of the tests' own, for `Native`: the plain loop that the CPU is compared with.
 
 use binade_core::{AmpTensor, DType, Error, ErrorKind};
 use half::{bf16, f16};
 
-/// Values that are always those of `dtype`.
+/// Values that are always exact in `dtype`.
 #[derive(Clone, Debug)]
 pub struct Host {
     pub dtype: DType,

@@ -1,4 +1,4 @@
-//! Sets of parameters and gradients, the same for the CPU and for the plain loop it is held to.
+//! Sets of parameters and gradients, the same for the CPU and for the plain loop that it is compared with.
 
 #![allow(dead_code, unreachable_pub, reason = "each test file uses its part")]
 
@@ -12,7 +12,7 @@ use host::Host;
 
 pub const ALL: [DType; 3] = [DType::BF16, DType::F16, DType::F32];
 
-/// Every way of keeping masters.
+/// Ways of keeping masters.
 pub const STORES: [MasterStore; 6] = [
     MasterStore::Copy,
     MasterStore::NoMaster,
@@ -22,14 +22,14 @@ pub const STORES: [MasterStore; 6] = [
     MasterStore::ScaledF16,
 ];
 
-/// What the CPU gives one thread at a time.
+/// Number of elements that the CPU gives one thread at a time.
 pub const BLOCK: usize = 1 << 14;
 
-/// Around the lengths at which loops are cut: lanes, blocks, and what is worth a second thread (2^17).
+/// Lengths around those at which loops are cut: lanes, blocks, and the cost of a second thread (2^17).
 pub const LENGTHS: [usize; 10] =
     [0, 1, 7, 8, 9, BLOCK - 1, BLOCK, BLOCK + 1, 3 * BLOCK + 5, 9 * BLOCK + 1];
 
-/// A handle for the plain loop.
+/// Handle of the plain loop.
 pub const NATIVE: Native<Host> = Native::new();
 
 /// One tensor: its type and its values.
@@ -39,7 +39,7 @@ pub struct Part {
     pub data: Vec<f32>,
 }
 
-/// A stream of bits: splitmix64.
+/// Stream of bits: splitmix64.
 pub struct Random(pub u64);
 
 impl Random {
@@ -54,7 +54,7 @@ impl Random {
         usize::try_from(self.bits() % limit as u64).unwrap()
     }
 
-    /// Either sign, from 2^-10 to 2^6: every binade as often.
+    /// Returns a value of either sign from 2^-10 to 2^6, every binade as often.
     pub fn value(&mut self) -> f32 {
         let bits = self.bits();
         let exponent = u32::try_from(bits >> 32 & 15).unwrap() + 127 - 10;
@@ -66,7 +66,7 @@ impl Random {
         Part { dtype, data: (0..len).map(|_| self.value()).collect() }
     }
 
-    /// Some tensors of mixed types and lengths.
+    /// Returns some tensors of mixed types and lengths.
     pub fn set(&mut self) -> Vec<Part> {
         let part = |random: &mut Self| {
             let (dtype, len) = (ALL[random.below(3)], LENGTHS[random.below(LENGTHS.len())]);
@@ -75,7 +75,7 @@ impl Random {
         (0..=self.below(8)).map(|_| part(self)).collect()
     }
 
-    /// Gradients as long as the parameters of `set`, in types of their own.
+    /// Returns gradients as long as the parameters of `set`, in types of their own.
     pub fn grads_for(&mut self, set: &[Part]) -> Vec<Part> {
         let mut grad = |part: &Part| {
             let dtype = ALL[self.below(3)];
@@ -85,7 +85,7 @@ impl Random {
     }
 }
 
-/// Parameters are called by their number.
+/// Returns the name of a parameter: its number.
 pub fn name(index: usize) -> String {
     format!("layer.{index}")
 }
@@ -114,12 +114,12 @@ pub fn native_grads(set: &[Part]) -> NamedGrads<Host> {
     named(set, |part| Some(Host::new(part.dtype, &part.data)))
 }
 
-/// One gradient, in f32.
+/// Returns one gradient, in f32.
 pub fn one(data: &[f32]) -> Gradients {
     grads(&[Part { dtype: DType::F32, data: data.to_vec() }])
 }
 
-/// The values as someone who looks gets them, as bits; `None` where there is no gradient.
+/// Returns the materialised values as bits; `None` for a missing gradient.
 pub fn values(grads: &Gradients) -> Vec<Option<Vec<u32>>> {
     let plain = grads.materialised().unwrap();
     plain.iter().map(|grad| grad.value.as_ref().map(f32_bits)).collect()
@@ -134,7 +134,7 @@ pub fn f32_bits(tensor: &Tensor) -> Vec<u32> {
     tensor.as_slice::<f32>().expect("f32").iter().map(|x| x.to_bits()).collect()
 }
 
-/// Everything a finding says, as bits, NaNs all alike.
+/// Returns all fields of a finding, as bits, NaNs all alike.
 pub fn said(found: &Finding) -> String {
     let bits = |x: f32| if x.is_nan() { f32::NAN.to_bits() } else { x.to_bits() };
     let overflow = found.overflow.as_ref();
@@ -148,7 +148,7 @@ pub fn scale(exponent: i32) -> ScaleState {
     ScaleState::from_exponent(exponent)
 }
 
-/// A set unscaled by `2^exponent`, with what was found.
+/// Returns a set unscaled by `2^exponent`, with its finding.
 pub fn unscaled(set: &[Part], exponent: i32) -> (Gradients, Finding) {
     let mut grads = grads(set);
     let found = Cpu.unscale(&mut grads, &scale(exponent)).unwrap();
@@ -161,7 +161,7 @@ pub fn native_unscaled(set: &[Part], exponent: i32) -> (NamedGrads<Host>, Findin
     (grads, found)
 }
 
-/// What `work` gives on one thread, on two and on three.
+/// Returns the results of `work` on one thread, on two and on three.
 pub fn in_pools<R: Send>(work: impl Fn() -> R + Sync) -> [R; 3] {
     [1, 2, 3].map(|threads| {
         let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
@@ -173,7 +173,7 @@ pub fn plan(rule: UpdateRule) -> Plan {
     Plan::new(rule).unwrap()
 }
 
-/// One of each kind, with everything in it that a step may read.
+/// Returns one rule of each kind, with everything in it that a step may read.
 pub fn rules() -> [UpdateRule; 5] {
     let momentum =
         Sgd { lr: 0.1, momentum: 0.9, dampening: 0.0, weight_decay: 0.01, nesterov: true };
