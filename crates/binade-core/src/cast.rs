@@ -11,7 +11,7 @@ pub use float8::{E4M3, E5M2};
 use crate::DType;
 use half::{bf16, f16};
 
-/// What becomes of a value beyond a format's largest: of one that rounds past it, and of infinity.
+/// Result of a cast of a value beyond a format's largest: one that rounds past it, or infinity.
 ///
 /// NaN is not an overflow: it stays NaN either way.
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
@@ -21,17 +21,17 @@ use half::{bf16, f16};
     serde(rename_all = "snake_case")
 )]
 pub enum OnOverflow {
-    /// The largest finite value, with the sign: torch's E4M3 since 2.15, CUDA's `SATFINITE`.
+    /// Largest finite value, with the sign: torch's E4M3 since 2.15, CUDA's `SATFINITE`.
     ///
     /// Infinity becomes finite as well, so this hides an overflow: check for one before the cast.
     Saturate,
-    /// Infinity, or NaN where the format has none: IEEE 754's rule, and `ml_dtypes`' for E4M3.
+    /// Infinity, or NaN if the format has none: IEEE 754's rule, and `ml_dtypes`' for E4M3.
     NonFinite,
 }
 
-/// What `value` becomes when stored as `to` and read back; `None` where [`DType::is_castable`] is false.
+/// Returns `value` as it reads back after being stored as `to`; `None` if [`DType::is_castable`] is false.
 ///
-/// `f32` is stored as it is, infinity included.
+/// An `f32` does not change, infinity included.
 ///
 /// ```
 /// use binade_core::{DType, cast::{self, OnOverflow::{NonFinite, Saturate}}};

@@ -1,4 +1,4 @@
-//! Element types and the facts of their formats.
+//! Element types, and the numbers that define their formats.
 
 mod format;
 
@@ -6,7 +6,7 @@ pub use format::Format;
 
 use std::fmt;
 
-/// The type of a tensor's elements.
+/// Type of a tensor's elements.
 ///
 /// Sixteen-bit and narrower formats are listed from the widest exponent range to the narrowest.
 #[non_exhaustive]
@@ -40,17 +40,17 @@ pub enum DType {
 }
 
 impl DType {
-    /// Whether autocast may touch it: floating, and not `f64`.
+    /// Returns true if autocast may cast the type: it is floating-point, and not `f64`.
     pub const fn is_castable(self) -> bool {
         matches!(self, Self::BF16 | Self::F16 | Self::F32 | Self::E4M3 | Self::E5M2)
     }
 
-    /// Whether its elements are floating-point numbers.
+    /// Returns true if elements are floating-point numbers.
     pub const fn is_float(self) -> bool {
         self.is_castable() || matches!(self, Self::F64)
     }
 
-    /// Bytes of one element.
+    /// Returns the bytes of one element.
     pub const fn bytes(self) -> usize {
         match self {
             Self::F64 | Self::I64 => 8,
@@ -60,7 +60,7 @@ impl DType {
         }
     }
 
-    /// The name torch and safetensors users know it by.
+    /// Returns the name by which torch and safetensors users know the type.
     pub const fn name(self) -> &'static str {
         match self {
             Self::BF16 => "bf16",

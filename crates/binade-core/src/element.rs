@@ -11,40 +11,40 @@ mod sealed {
     impl Sealed for f32 {}
 }
 
-/// An element type that host slices are stored in; arithmetic happens in `f32`.
+/// Element type that host slices are stored in; arithmetic happens in `f32`.
 ///
-/// Sealed: the set is fixed by what backends have kernels for.
+/// The trait is sealed: backends have kernels for a fixed set of types.
 pub trait Element:
     sealed::Sealed + Copy + Default + PartialEq + Send + Sync + std::fmt::Debug + 'static
 {
-    /// Its name at run time.
+    /// Element type at run time.
     const DTYPE: DType;
 
-    /// Widens, exactly.
+    /// Widens the element, exactly.
     fn to_f32(self) -> f32;
 
-    /// Rounds once, to nearest even.
+    /// Rounds `value` once, to nearest even.
     fn from_f32(value: f32) -> Self;
 
-    /// Its bits, in the lower end of a word.
+    /// Returns the element's bits, in the lower end of a word.
     fn to_code(self) -> u32;
 
-    /// The element of these bits, in the lower end of a word; those above are not looked at.
+    /// Returns the element of these bits, in the lower end of a word; the bits above are ignored.
     fn from_code(code: u32) -> Self;
 
-    /// The slice itself where it is `f32`, so that generic code need not copy it to compute with it.
+    /// Returns the slice itself if it is `f32`, so that generic code need not copy it to compute with it.
     #[inline(always)]
     fn as_f32_mut(_: &mut [Self]) -> Option<&mut [f32]> {
         None
     }
 
-    /// Widens a slice, exactly; as many elements as both slices have.
+    /// Widens as many elements as both slices have, exactly.
     #[inline(always)]
     fn widen(from: &[Self], to: &mut [f32]) {
         from.iter().zip(to).for_each(|(from, to)| *to = from.to_f32());
     }
 
-    /// Rounds a slice, each element once, to nearest even; as many elements as both slices have.
+    /// Rounds as many elements as both slices have, each once, to nearest even.
     #[inline(always)]
     fn narrow(from: &[f32], to: &mut [Self]) {
         from.iter().zip(to).for_each(|(from, to)| *to = Self::from_f32(*from));
@@ -76,16 +76,16 @@ impl Element for bf16 {
     }
 }
 
-/// What `bf16::from_f32` gives, without a branch, so that loops are vectorised: some five times faster.
+/// Returns the result of `bf16::from_f32` without a branch, so that loops are vectorised: some five times faster.
 ///
-/// Adding just under half of the last place, and one more where that place is odd, carries into it exactly where the
-/// nearest even value is the upper one.
+/// The sum adds just under half of the last place, and one more if that place is odd. It carries into the last place exactly if
+/// the nearest even value is the upper one.
 #[inline(always)]
 #[expect(clippy::cast_possible_truncation, reason = "the upper half is shifted down")]
 fn nearest_bf16(x: f32) -> u16 {
     let bits = x.to_bits();
     let rounded = bits.wrapping_add(0x7fff + (bits >> 16 & 1)) >> 16;
-    // A NaN is made quiet: its payload may be all in the bits that go.
+    // A NaN is made quiet: its payload may be all in the bits that are dropped.
     let quiet = bits >> 16 | 0x40;
     (if x.is_nan() { quiet } else { rounded }) as u16
 }
@@ -114,7 +114,7 @@ impl Element for f16 {
         Self::from_bits(code as u16)
     }
 
-    // By whole slices, `half` uses the conversion instructions of the processor, eight elements at a time.
+    // On whole slices, `half` uses the conversion instructions of the processor, eight elements at a time.
     #[inline(always)]
     fn widen(from: &[Self], to: &mut [f32]) {
         let len = from.len().min(to.len());
@@ -161,7 +161,7 @@ impl Element for f32 {
 mod tests {
     use super::*;
 
-    /// A prime stride, so that every exponent and many patterns of low bits are met.
+    /// Returns patterns by a prime stride, so that every exponent and many low bits occur.
     fn patterns() -> impl Iterator<Item = f32> {
         (0..=u32::MAX).step_by(4099).map(f32::from_bits)
     }

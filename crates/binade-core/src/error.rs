@@ -1,26 +1,26 @@
-//! Errors in terms every backend shares.
+//! Errors in terms that every backend shares.
 
 use std::convert::Infallible;
 
-/// What went wrong, stripped of everything a backend adds.
+/// Kind of an error, without a backend's details.
 #[non_exhaustive]
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
 pub enum ErrorKind {
-    /// The device is gone, or never answered.
+    /// Device that is gone, or never answered.
     DeviceLost,
-    /// A buffer was asked for that does not fit.
+    /// Buffer that does not fit into memory.
     OutOfMemory,
-    /// Two sets, shapes or element types that must agree do not.
+    /// Sets, shapes or element types that must agree and do not.
     Mismatch,
-    /// A value outside what the operation is defined for.
+    /// Value outside the operation's domain.
     InvalidArgument,
-    /// This backend cannot do this.
+    /// Operation that this backend cannot do.
     Unsupported,
-    /// None of the above; the error itself has the details.
+    /// Any other error; the error itself has the details.
     Other,
 }
 
-/// An error that generic code can sort by kind.
+/// Error that generic code can sort by kind.
 ///
 /// # For implementers
 ///
@@ -30,7 +30,7 @@ pub enum ErrorKind {
 ///   caller can mend it.
 /// * An error that wraps another has its kind.
 pub trait Error: std::error::Error + Send + Sync + 'static {
-    /// The kind callers may branch on.
+    /// Returns the kind, which callers may branch on.
     fn kind(&self) -> ErrorKind;
 }
 

@@ -1,11 +1,11 @@
-//! The types that a device trains with, declared once for loss scaling and for master weights.
+//! Types that a device trains with, declared once for loss scaling and for master weights.
 
 use crate::{Handle, NamedGrads, TrainError};
 
-/// The gradients of a device, with the parameters that they are of and the finding of a pass over them.
+/// Gradients of a device, with their parameters and the finding of a pass over them.
 ///
-/// Loss scaling and master weights are implemented over these types, so that gradients which a scaler has unscaled are those
-/// that an optimizer of the same device steps by.
+/// Loss scaling and master weights are implemented over these types, so that an optimizer of a device takes the gradients that a
+/// scaler of it has unscaled.
 ///
 /// `is_raised` and `materialise` are for optimizers that expect plain tensors; a device without them has none.
 ///
@@ -18,7 +18,7 @@ use crate::{Handle, NamedGrads, TrainError};
 ///
 /// # Examples
 ///
-/// A device whose sets are lists by name, and whose findings are values of the host:
+/// This device's sets are lists by name, and its findings are values of the host:
 ///
 /// ```
 /// use binade_core::{Finding, GradSet, Handle, Named, NamedGrads, TrainError};
@@ -42,11 +42,11 @@ use crate::{Handle, NamedGrads, TrainError};
 /// ```
 #[expect(unused_variables, reason = "parameter names are documentation")]
 pub trait GradSet: Handle {
-    /// The model's parameters: named tensors, a store, a module. `()` for a device that only scales losses.
+    /// Parameters of the model: named tensors, a store, a module. `()` for a device that only scales losses.
     type Params;
-    /// A set of gradients as the framework holds it: named tensors, a store, a module.
+    /// Set of gradients as the framework holds it: named tensors, a store, a module.
     type Grads;
-    /// The finding of one pass over a set: raised or not, where, and which gradients were missing. Cloning is cheap.
+    /// Finding of one pass over a set: raised or not, its place, and the missing gradients. Cloning is cheap.
     type Found: Clone;
 
     /// The device's error for what training refuses on every device.

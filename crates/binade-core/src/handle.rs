@@ -1,20 +1,20 @@
-//! The nouns of a device, named once for every capability it has.
+//! Tensor and error type of a device, named once for every capability it has.
 
 use crate::Error;
 
-/// A handle that an adapter owns, and the tensor it speaks of, which may be anyone's.
+/// Handle that an adapter owns, with its tensor type, which may be foreign.
 ///
-/// Capabilities (`Autocast`, `GradScaler`, `MasterWeights`, the operations) are implemented on the handle, because a
-/// stranger's tensor cannot carry a stranger's trait (E0117), and because a device operation needs a stream, kernels
-/// and an allocator. Handles are cheap to clone where an adapter means them to be shared.
+/// Capabilities (`Autocast`, `GradScaler`, `MasterWeights`, the operations) are implemented on the handle. A foreign trait cannot
+/// be implemented for a foreign tensor (E0117), and a device operation needs a stream, kernels and an allocator. Handles are
+/// cheap to clone if an adapter means them to be shared.
 ///
 /// # For implementers
 ///
 /// * A clone is the same device: each takes what the other has made.
 /// * What is given and is wrong is an error, and no panic.
 pub trait Handle {
-    /// The framework's own tensor.
+    /// Tensor type of the framework.
     type Tensor;
-    /// What fallible methods return, in every capability.
+    /// Error of fallible methods, in every capability.
     type Error: Error;
 }

@@ -1,9 +1,9 @@
-//! A host tensor to begin with: a vector of `bf16`, `f16` or `f32`.
+//! Host tensor to begin with: a vector of `bf16`, `f16` or `f32`.
 
 use crate::{AmpTensor, DType, Element, Error, ErrorKind};
 use half::{bf16, f16};
 
-/// A vector of `bf16`, `f16` or `f32` in host memory, for parameters and gradients that are plain vectors.
+/// Vector of `bf16`, `f16` or `f32` in host memory, for parameters and gradients that are plain vectors.
 ///
 /// [`Native<HostTensor>`](crate::Native) is its handle.
 ///
@@ -16,15 +16,15 @@ use half::{bf16, f16};
 /// ```
 #[derive(Clone, Debug, PartialEq)]
 pub enum HostTensor {
-    /// Of `bf16`.
+    /// Elements of `bf16`.
     BF16(Vec<bf16>),
-    /// Of `f16`.
+    /// Elements of `f16`.
     F16(Vec<f16>),
-    /// Of `f32`.
+    /// Elements of `f32`.
     F32(Vec<f32>),
 }
 
-/// A [`HostTensor`] has no elements of this type.
+/// Error for an element type that a [`HostTensor`] does not have.
 #[derive(Clone, Copy, Debug, Eq, PartialEq, thiserror::Error)]
 #[error("host tensors have elements of bf16, f16 or f32, and not of {0}: take one of these")]
 pub struct HostTypeError(pub DType);
@@ -36,7 +36,7 @@ impl Error for HostTypeError {
 }
 
 impl HostTensor {
-    /// The elements, widened.
+    /// Returns the elements, widened.
     pub fn to_f32(&self) -> Vec<f32> {
         match self {
             Self::BF16(elements) => elements.iter().map(|x| x.to_f32()).collect(),

@@ -1,20 +1,20 @@
-//! Sets that must list the same parameters.
+//! Comparison of sets that must list the same parameters.
 
 use crate::{Error, ErrorKind};
 use std::sync::Arc;
 
-/// Two sets disagree about a parameter.
+/// Error of two sets that disagree about a parameter.
 #[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
 #[error("`{parameter}`: {why}")]
 pub struct MatchError {
-    /// The parameter's name.
+    /// Name of the parameter.
     pub parameter: Arc<str>,
-    /// About what, and what to do.
+    /// Point of disagreement, and what to do.
     pub why: &'static str,
 }
 
 impl MatchError {
-    /// They disagree about `parameter`.
+    /// Creates the error of a disagreement about `parameter`.
     pub fn new(parameter: &Arc<str>, why: &'static str) -> Self {
         Self { parameter: parameter.clone(), why }
     }
@@ -28,7 +28,7 @@ impl Error for MatchError {
 
 const MICRO_BATCHES: &str = "micro-batches of one window must list the same parameters, of the same shapes, in the same order";
 
-/// Both sets list the same parameters in the same order, of the same shapes where both have a gradient.
+/// Checks that both sets list the same parameters in the same order, with equal shapes if both have a gradient.
 ///
 /// # Errors
 ///

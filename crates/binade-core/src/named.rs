@@ -1,13 +1,13 @@
-//! A value under a parameter's name.
+//! Values under parameters' names.
 
 use std::sync::Arc;
 
-/// A value under a parameter's name: `Named<T>` is a parameter, `Named<Option<T>>` a gradient that may be missing.
+/// Value under a parameter's name: `Named<T>` is a parameter, `Named<Option<T>>` a gradient that may be missing.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Named<V> {
-    /// The parameter's path in the model, as `encoder.0.linear.weight`.
+    /// Path of the parameter in the model, as `encoder.0.linear.weight`.
     pub name: Arc<str>,
-    /// What goes by that name.
+    /// Value under that name.
     pub value: V,
 }
 
@@ -18,5 +18,5 @@ impl<V> Named<V> {
     }
 }
 
-/// A set of gradients as a host holds it: one entry a trainable parameter, `None` where it has no gradient.
+/// Set of gradients as a host holds it: one entry a trainable parameter, `None` if it has no gradient.
 pub type NamedGrads<T> = Vec<Named<Option<T>>>;

@@ -1,11 +1,11 @@
-//! Parameters by number: kernels and shaders know no names.
+//! Numbers of parameters: kernels and shaders know no names.
 
 use std::{
     collections::HashMap,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
-/// Numbers of names, given once and kept as long as this is: what a device calls parameters by.
+/// Numbers of names, by which a device calls parameters. A number is given once, and kept as long as this lives.
 #[derive(Debug, Default)]
 pub struct Names {
     known: Mutex<Known>,
@@ -18,7 +18,7 @@ struct Known {
 }
 
 impl Names {
-    /// The number of `name`, a new one if it has none.
+    /// Returns the number of `name`, a new one if it has none.
     pub fn number(&self, name: &Arc<str>) -> u32 {
         let mut known = self.lock();
         if let Some(number) = known.numbers.get(name) {
@@ -30,12 +30,12 @@ impl Names {
         number
     }
 
-    /// The name that has this number.
+    /// Returns the name that has this number.
     pub fn name(&self, number: u32) -> Option<Arc<str>> {
         self.lock().names.get(number as usize).cloned()
     }
 
-    /// Nothing is half done where a thread could panic.
+    /// Locks the table. It is whole even after a panic, since no change of it can stop halfway.
     fn lock(&self) -> MutexGuard<'_, Known> {
         self.known.lock().unwrap_or_else(PoisonError::into_inner)
     }

@@ -1,9 +1,9 @@
-//! How a stranger's host tensor joins: one trait, and a handle that has every capability in return.
+//! Foreign host tensors: one trait to implement, and a handle that then has every capability.
 
 use crate::{DType, Error, ErrorKind, Finding, GradSet, Handle, Named, NamedGrads, TrainError};
 use std::{any, fmt, marker::PhantomData, sync::Arc};
 
-/// A tensor whose elements the host can reach. Implement this and use [`Native`].
+/// Tensor whose elements the host can reach. Implement this and use [`Native`].
 ///
 /// # For implementers
 ///
@@ -22,21 +22,21 @@ use std::{any, fmt, marker::PhantomData, sync::Arc};
 /// and its gradients are then divided by the scale. Where `cast` to `f32` shares the elements of an `f32` loss, as
 /// `tch::Tensor::to_kind` does, [`Native`] finds that the loss itself was changed, and `scale` is an error.
 pub trait AmpTensor: Clone {
-    /// What its fallible methods return.
+    /// Error of the fallible methods.
     type Error: Error;
 
-    /// The element type now.
+    /// Returns the current element type.
     fn dtype(&self) -> DType;
 
-    /// A copy with another element type.
+    /// Returns a copy with another element type.
     ///
     /// # Errors
     ///
-    /// `Unsupported` where the tensor cannot hold `to`.
+    /// `Unsupported` if the tensor cannot hold `to`.
     fn cast(&self, to: DType) -> Result<Self, Self::Error>;
 
-    /// The extents, slowest first. `None`, as provided, leaves shapes unchecked: two tensors then fit if they are equally
-    /// long, a matrix and its transpose among them, and cast policies that go by sizes are told none.
+    /// Returns the extents, slowest first. The provided method returns `None`, which leaves shapes unchecked. Two tensors then
+    /// fit if they are equally long, a matrix and its transpose among them, and cast policies that go by sizes get none.
     fn shape(&self) -> Option<Vec<usize>> {
         None
     }
@@ -44,11 +44,11 @@ pub trait AmpTensor: Clone {
     /// Replaces each element `x` at index `i` by `f(i, x)`. The index counts in row-major order, whatever the strides.
     fn map_f32(&mut self, f: &mut dyn FnMut(usize, f32) -> f32);
 
-    /// This tensor in `f32`, times `factor`.
+    /// Returns this tensor in `f32`, times `factor`.
     ///
     /// # Errors
     ///
-    /// When the cast to `f32` fails.
+    /// If the cast to `f32` fails.
     fn scaled(&self, factor: f32) -> Result<Self, Self::Error> {
         let mut product = self.cast(DType::F32)?;
         product.map_f32(&mut |_, x| x * factor);
@@ -56,45 +56,45 @@ pub trait AmpTensor: Clone {
     }
 }
 
-/// What can go wrong with a [`Native`] tensor: its own errors, and sets that do not match.
+/// Error of a [`Native`] tensor: the tensor's own, or one of sets that do not match.
 #[derive(Debug)]
 pub enum NativeError<E> {
-    /// The tensor's own.
+    /// Error of the tensor.
     Tensor(E),
-    /// Two sets disagree about a name.
+    /// Sets that disagree about a name.
     Mismatch {
-        /// The parameter they disagree about.
+        /// Name of the parameter.
         parameter: Arc<str>,
-        /// In what, and what to do.
+        /// Point of disagreement, and what to do.
         why: &'static str,
     },
-    /// Two sets disagree about a shape.
+    /// Sets that disagree about a shape.
     Shapes {
-        /// The parameter.
+        /// Name of the parameter.
         parameter: Arc<str>,
-        /// The shape that was given.
+        /// Shape that was given.
         found: Vec<usize>,
-        /// The shape that fits.
+        /// Shape that fits.
         expected: Vec<usize>,
     },
-    /// Two sets list different parameters at one place.
+    /// Sets that list different parameters at one place.
     Names {
-        /// The name in the one.
+        /// Name in the first set.
         first: Arc<str>,
-        /// The name in the other.
+        /// Name in the second set.
         second: Arc<str>,
-        /// Which sets these are, and what to do.
+        /// Description of the sets, and what to do.
         why: &'static str,
     },
-    /// Refused by training on every device.
+    /// Error of training that every device has.
     Train(TrainError),
-    /// A number that an operation is not defined for.
+    /// Number outside an operation's domain.
     Invalid {
-        /// The operation.
+        /// Name of the operation.
         what: &'static str,
-        /// The number given.
+        /// Number that was given.
         value: f64,
-        /// What it takes.
+        /// Range that the operation takes.
         expected: &'static str,
     },
 }
@@ -148,7 +148,7 @@ impl<E: Error> Error for NativeError<E> {
 }
 
 impl<E> NativeError<E> {
-    /// An error where both tensors tell their shapes and these differ.
+    /// Checks that both tensors have equal shapes, if both tell theirs.
     ///
     /// # Errors
     ///
@@ -167,11 +167,11 @@ impl<E> NativeError<E> {
     }
 }
 
-/// The handle for a host tensor `T`: scales, casts and keeps masters by way of [`AmpTensor`].
+/// Handle of a host tensor `T`: scales, casts and keeps masters through [`AmpTensor`].
 pub struct Native<T>(PhantomData<fn() -> T>);
 
 impl<T> Native<T> {
-    /// A handle; it holds nothing.
+    /// Creates a handle; it holds nothing.
     pub const fn new() -> Self {
         Self(PhantomData)
     }

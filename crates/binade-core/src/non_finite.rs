@@ -1,10 +1,10 @@
-//! Infinities and NaN in text formats: JSON has no such numbers, and an overflow is made of them.
+//! Infinities and NaN in text formats: JSON has no such numbers, and a report of an overflow has.
 //!
-//! For `#[serde(with = …)]` on a field.
+//! The module is for `#[serde(with = …)]` on a field.
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error};
 
-/// A number, or the words `inf`, `-inf` and `NaN` as `f32` displays and parses them.
+/// Number, or the words `inf`, `-inf` and `NaN` as `f32` displays and parses them.
 #[derive(Deserialize, Serialize)]
 #[serde(untagged)]
 enum Written {
@@ -25,7 +25,7 @@ impl Written {
     }
 }
 
-/// Writes it.
+/// Serialises the number.
 ///
 /// # Errors
 ///
@@ -34,7 +34,7 @@ pub fn serialize<S: Serializer>(x: &f32, to: S) -> Result<S::Ok, S::Error> {
     if to.is_human_readable() { Written::of(*x).serialize(to) } else { x.serialize(to) }
 }
 
-/// Reads it back.
+/// Deserialises the number.
 ///
 /// # Errors
 ///
@@ -47,11 +47,11 @@ pub fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<f32, D::Error> 
     }
 }
 
-/// The same where there may be none.
+/// Serialisation of a number that may be missing.
 pub mod option {
     use super::{Deserialize, Deserializer, Serialize, Serializer, Written};
 
-    /// Writes it.
+    /// Serialises the number.
     ///
     /// # Errors
     ///
@@ -60,7 +60,7 @@ pub mod option {
         if to.is_human_readable() { x.map(Written::of).serialize(to) } else { x.serialize(to) }
     }
 
-    /// Reads it back.
+    /// Deserialises the number.
     ///
     /// # Errors
     ///

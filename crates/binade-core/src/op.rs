@@ -1,6 +1,6 @@
-//! Operations, by name and by what precision they need.
+//! Operations, by name and by the precision they need.
 
-/// What precision an operation needs, for policies that speak of kinds rather than names.
+/// Class of operations that need the same precision, for policies that speak of kinds rather than names.
 #[non_exhaustive]
 #[derive(Clone, Copy, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
 pub enum OpClass {
@@ -16,17 +16,17 @@ pub enum OpClass {
     Loss,
     /// Sums, means, norms.
     Reduce,
-    /// Exponentials, logarithms, powers: whose results leave a narrow range quickly.
+    /// Exponentials, logarithms, powers: their results leave a narrow range quickly.
     Exponential,
     /// Elementwise arithmetic on one or several operands.
     Pointwise,
-    /// What moves, picks or drops elements and computes nothing.
+    /// Operations that move, pick or drop elements and compute nothing.
     Shape,
-    /// None of the above.
+    /// Any other operation.
     Other,
 }
 
-/// An operation: the name that lists speak of, and its class.
+/// Operation: the name in policies' lists, and its class.
 ///
 /// Names are torch's without overload suffix, where torch has the operation.
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
@@ -36,17 +36,17 @@ pub struct Op {
 }
 
 impl Op {
-    /// An operation of the caller's own.
+    /// Creates an operation of the caller's own.
     pub const fn custom(name: &'static str, class: OpClass) -> Self {
         Self { name, class }
     }
 
-    /// The name that lists speak of.
+    /// Returns the name in policies' lists.
     pub const fn name(&self) -> &'static str {
         self.name
     }
 
-    /// What precision it needs, roughly.
+    /// Returns the class, by which a policy chooses a precision.
     pub const fn class(&self) -> OpClass {
         self.class
     }
@@ -57,7 +57,7 @@ macro_rules! ops {
         impl Op {
             $(#[doc = $doc] pub const $constant: Self = Self::custom($name, OpClass::$class);)*
 
-            /// Every operation that Binade itself names.
+            /// Operations that Binade itself names.
             pub const ALL: &'static [Self] = &[$(Self::$constant),*];
         }
     };

@@ -1,10 +1,10 @@
-//! The contract between whoever unscales gradients and whoever applies them.
+//! Contract between the code that unscales gradients and the optimizer that applies them.
 
 use crate::{Error, ErrorKind};
 
-/// Applies a set of gradients, or leaves everything as it was.
+/// Optimizer that applies a set of gradients, or leaves everything as it was.
 ///
-/// `G` is the set and `F` the flag that says whether it overflowed; both may live on a device.
+/// `G` is the set and `F` the flag that says if it overflowed; both may live on a device.
 ///
 /// # For implementers
 ///
@@ -16,25 +16,25 @@ use crate::{Error, ErrorKind};
 ///   evaluations, as L-BFGS does, is given the gradients of each in a step of its own.
 /// * `found` is tested where it lives. An optimizer that must read it to the host says so in its docs.
 pub trait Optimizer<G, F> {
-    /// The device's error.
+    /// Error of the device.
     type Error: Error;
 
     /// Takes one step with `grads` unless `found` is raised.
     ///
     /// # Errors
     ///
-    /// When the device fails, or `grads` does not match the parameters. An overflow is not an error.
+    /// If the device fails, or `grads` does not match the parameters. An overflow is not an error.
     fn step(&mut self, grads: G, found: &F) -> Result<(), Self::Error>;
 }
 
-/// A step was asked for with no gradient at all.
+/// Error of a step without any gradient.
 #[derive(Clone, Copy, Debug, Eq, PartialEq, thiserror::Error)]
 #[error(
     "no gradient came for any of {parameters} parameters, so there is nothing to step with: run backward on a loss that \
      depends on them, and hand its gradients over"
 )]
 pub struct NoGradients {
-    /// How many parameters were waiting.
+    /// Number of parameters that wanted one.
     pub parameters: usize,
 }
 
@@ -60,5 +60,5 @@ impl<G, F, O: Optimizer<G, F> + ?Sized> Optimizer<G, F> for Box<O> {
     }
 }
 
-// Holds the trait to being object safe.
+// The compiler checks here that the trait is object safe.
 const _: Option<&dyn Optimizer<(), (), Error = std::convert::Infallible>> = None;

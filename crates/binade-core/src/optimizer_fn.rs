@@ -1,9 +1,9 @@
-//! An optimizer from a closure.
+//! Optimizer from a closure.
 
 use crate::{AmpTensor, Finding, NamedGrads, NativeError, NoGradients, Optimizer};
 use std::fmt;
 
-/// An optimizer on the host from a closure, which takes the gradients of each step that is not skipped.
+/// Optimizer on the host from a closure, which takes the gradients of each step that is not skipped.
 ///
 /// The gradients are unscaled, in `f32`, in the order of the set; `None` is a missing one, whose parameter stays as it is.
 ///
@@ -22,7 +22,7 @@ use std::fmt;
 /// # Ok::<(), binade_core::NativeError<binade_core::HostTypeError>>(())
 /// ```
 pub struct OptimizerFn<F>(
-    /// Takes the gradients of a step.
+    /// Closure that takes the gradients of a step.
     pub F,
 );
 

@@ -2,40 +2,40 @@
 
 use crate::{Error, ErrorKind};
 
-/// A training loop that uses a loss scaler wrongly, in a way that compiles.
+/// Mistake in the use of a loss scaler that compiles.
 #[non_exhaustive]
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum OrderError {
-    /// An update of one scaler by a step whose loss was scaled by another.
+    /// Update of one scaler by a step whose loss another has scaled.
     #[error(
         "{} holds gradients of a loss that another scaler has scaled, whose scale this update would not move: give it to the \
          `Scaler::update` of that scaler, or use `Scaler::update_each` for a step made of several scalers' gradients",
         quoted(step)
     )]
     OtherScaler {
-        /// The step's name; empty if nobody named it.
+        /// Name of the step; empty if it has none.
         step: String,
     },
-    /// A second update for losses that were scaled before the last one.
+    /// Second update for losses that were scaled before the last one.
     #[error(
         "{} holds gradients of losses that were all scaled before the last `Scaler::update`, which has ended their iteration: \
          join the steps of one iteration with `.and()` and update once, and scale the next iteration's losses after it",
         quoted(step)
     )]
     SecondUpdate {
-        /// The step's name; empty if nobody named it.
+        /// Name of the step; empty if it has none.
         step: String,
     },
-    /// A step that was dropped before an update had taken it.
+    /// Step that was dropped before an update had taken it.
     #[error(
         "step {update}{} never reached `Scaler::update`, so that the scale has not moved by what it found and nobody has heard \
          whether it was skipped: give every step to `update`, or call `abandon` on it; this is told once, and the next call goes on",
         in_brackets(step)
     )]
     NeverUpdated {
-        /// The step's name; empty if nobody named it.
+        /// Name of the step; empty if it has none.
         step: String,
-        /// The update that it was due for, counted from 1 since the scaler was made.
+        /// Number of the update that it was due for, from 1 since the scaler was made.
         update: u64,
     },
     /// An outcome recorded out of order.
@@ -56,11 +56,11 @@ pub enum OrderError {
         advice(*small, *large)
     )]
     BackwardIgnoresScale {
-        /// The largest finite |gradient| of the loss times 1; where none but 0 is finite, the first that is not.
+        /// Largest finite |gradient| of the loss times 1; if none but 0 is finite, the first that is not.
         small: f32,
-        /// That of the loss times `factor`.
+        /// Largest finite |gradient| of the loss times `factor`, with the same exception.
         large: f32,
-        /// How many times as large it should be.
+        /// Factor by which it should be larger.
         factor: f32,
     },
 }

@@ -1,8 +1,8 @@
-//! Which type the operands of one operation meet in.
+//! Type that the operands of one operation are promoted to.
 
 use crate::DType;
 
-/// The type that operands are cast to when they must agree; `None` if autocast may touch none of them.
+/// Returns the type that operands are cast to when they must agree; `None` if autocast may cast none of them.
 ///
 /// * `f32` wins.
 /// * `bf16` with `f16` is `f32`: neither holds the other's range and precision.
@@ -10,7 +10,7 @@ use crate::DType;
 /// * E4M3 with E5M2 is `f32`: both 16-bit types would hold the two, and which of them is fast depends on the device.
 /// * `f64`, integers and booleans have no say, as in torch's autocast.
 ///
-/// It depends on the set of types, not on their order or number. Don't fold it over pairs: E4M3, E5M2 and `bf16` are
+/// The result depends on the set of types, not on their order or number. Don't fold it over pairs: E4M3, E5M2 and `bf16` are
 /// `bf16` together, and `f32` two by two.
 pub fn promote(operands: &[DType]) -> Option<DType> {
     let has = |dtype| operands.contains(&dtype);

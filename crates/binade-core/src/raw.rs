@@ -4,27 +4,27 @@ use crate::{DType, Element, Error, ErrorKind};
 use half::{bf16, f16};
 use std::{fmt, sync::Arc};
 
-/// The type and shape of a tensor.
+/// Type and shape of a tensor.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct Form {
-    /// The type of its elements.
+    /// Type of the elements.
     pub dtype: DType,
-    /// The extent of each axis, slowest first.
+    /// Extent of each axis, slowest first.
     pub shape: Vec<usize>,
 }
 
 impl Form {
-    /// This type and shape.
+    /// Creates a form of this type and shape.
     pub fn new(dtype: DType, shape: impl Into<Vec<usize>>) -> Self {
         Self { dtype, shape: shape.into() }
     }
 
-    /// The number of elements; `None` where it is more than memory can have.
+    /// Returns the number of elements; `None` beyond the range of memory.
     pub fn elements(&self) -> Option<usize> {
         self.shape.iter().try_fold(1_usize, |product, side| product.checked_mul(*side))
     }
 
-    /// The number of bytes; `None` where it is more than memory can have.
+    /// Returns the number of bytes; `None` beyond the range of memory.
     pub fn bytes(&self) -> Option<usize> {
         self.elements()?.checked_mul(self.dtype.bytes())
     }
@@ -36,7 +36,7 @@ impl fmt::Display for Form {
     }
 }
 
-/// A tensor as a file has it: the little-endian bytes of its elements, in row-major order.
+/// Tensor as a file has it: the little-endian bytes of its elements, in row-major order.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct RawTensor {
     form: Form,
@@ -44,13 +44,13 @@ pub struct RawTensor {
 }
 
 impl RawTensor {
-    /// A tensor of `form`; `None` where the bytes are not as many as that says.
+    /// Creates a tensor of `form`; `None` if it has another number of bytes.
     pub fn new(form: Form, bytes: Vec<u8>) -> Option<Self> {
         (form.bytes() == Some(bytes.len())).then_some(Self { form, bytes })
     }
 
-    /// `values`, each rounded once to the form's type, to nearest even; `None` where they are not as many as the shape says,
-    /// or the type is none of bf16, f16 and f32.
+    /// Creates a tensor of `values`, each rounded once to the form's type, to nearest even. Returns `None` if the shape has
+    /// another number of elements, or the type is none of bf16, f16 and f32.
     pub fn from_f32(form: Form, values: &[f32]) -> Option<Self> {
         let bytes = match form.dtype {
             DType::BF16 => values.iter().flat_map(|x| bf16::from_f32(*x).to_le_bytes()).collect(),
@@ -61,7 +61,7 @@ impl RawTensor {
         Self::new(form, bytes)
     }
 
-    /// The elements, widened exactly; `None` where the type is none of bf16, f16 and f32.
+    /// Returns the elements, widened exactly; `None` if the type is none of bf16, f16 and f32.
     pub fn to_f32(&self) -> Option<Vec<f32>> {
         match self.form.dtype {
             DType::BF16 => Some(self.each(|bytes| Element::to_f32(bf16::from_le_bytes(bytes)))),
@@ -76,36 +76,36 @@ impl RawTensor {
         chunks.iter().map(|chunk| element(*chunk)).collect()
     }
 
-    /// Its type and shape.
+    /// Returns the type and shape.
     pub fn form(&self) -> &Form {
         &self.form
     }
 
-    /// Its elements.
+    /// Returns the bytes of the elements.
     pub fn bytes(&self) -> &[u8] {
         &self.bytes
     }
 }
 
-/// What was saved does not fit what is there.
+/// Error of a saved tensor that does not fit its target.
 #[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
 #[error(
     "the {what} of `{parameter}`: found {}, expected {}; {}", told(found.as_ref()), told(expected.as_ref()),
     advice(found.as_ref(), expected.as_ref())
 )]
 pub struct Misfit {
-    /// `parameter`, `master`, the name of a moment.
+    /// Kind of the tensor: `parameter`, `master`, the name of a moment.
     pub what: String,
-    /// Whose.
+    /// Name of the parameter.
     pub parameter: Arc<str>,
-    /// What was saved, if anything.
+    /// Form of the saved tensor, if there is one.
     pub found: Option<Form>,
-    /// What is there to be loaded into, if anything.
+    /// Form of its target, if there is one.
     pub expected: Option<Form>,
 }
 
 impl Misfit {
-    /// Holds what was saved to what is there.
+    /// Checks a saved form against that of its target.
     ///
     /// # Errors
     ///

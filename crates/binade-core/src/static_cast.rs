@@ -1,22 +1,22 @@
-//! How tensors join whose element type is a type parameter, as `Array<f16, D>`: by casts between types, and by slices.
+//! Tensors whose element type is a type parameter, as `Array<f16, D>`: casts between types, and slices.
 
 use crate::{Element, Named};
 
-/// A tensor, or a model of tensors, whose element type the compiler knows, in another.
+/// Tensor, or model of tensors, with a static element type that can be cast to another.
 ///
-/// The static counterpart of [`AmpTensor::cast`](crate::AmpTensor::cast): what is cast to is a parameter, and what comes out is
-/// another type. It is implemented for what a program owns, its model or its tensor; a foreign tensor inside is converted there,
-/// element by element.
+/// It is the static counterpart of [`AmpTensor::cast`](crate::AmpTensor::cast): the target is a type parameter, and the result
+/// another type. A program implements it for its own model or tensor; a foreign tensor inside is converted there, element by
+/// element.
 ///
 /// # For implementers
 ///
 /// * Each element is rounded once, to nearest even, as [`Element::from_f32`] does; between equal types it keeps its bits.
 /// * Shapes and the order of elements stay.
 pub trait StaticCast<E: Element> {
-    /// The same with elements of type `E`.
+    /// Type with elements of type `E`.
     type Output;
 
-    /// A copy with elements of type `E`.
+    /// Returns a copy with elements of type `E`.
     fn cast(&self) -> Self::Output;
 }
 
@@ -24,14 +24,14 @@ impl<T: Element, E: Element> StaticCast<E> for Vec<T> {
     type Output = Vec<E>;
 
     fn cast(&self) -> Vec<E> {
-        // A NaN's bits would not survive a way by f32.
+        // A NaN's bits would not survive a detour through f32.
         let same = T::DTYPE == E::DTYPE;
         let cast = |x: &T| if same { E::from_code(x.to_code()) } else { E::from_f32(x.to_f32()) };
         self.iter().map(cast).collect()
     }
 }
 
-/// A model's parameters, or their gradients, of one element type that the compiler knows: named slices of any ranks.
+/// Parameters of a model, or their gradients, of one static element type: named slices of any ranks.
 ///
 /// Implement it once for a model that is generic over its element type, and [`Static`](crate::Static) is its handle.
 ///
@@ -41,9 +41,9 @@ impl<T: Element, E: Element> StaticCast<E> for Vec<T> {
 /// * Each slice is all of a parameter's elements, in the order in which they are stored.
 /// * In a set of gradients an empty slice is a missing gradient: it is reported, and its parameter stays as it is.
 pub trait StaticSet: Clone {
-    /// The type of all elements.
+    /// Type of all elements.
     type Element: Element;
 
-    /// Every parameter by name.
+    /// Returns every parameter by name.
     fn slices(&mut self) -> Vec<Named<&mut [Self::Element]>>;
 }

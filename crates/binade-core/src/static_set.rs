@@ -1,4 +1,4 @@
-//! The handle of a model whose element type is a type parameter, and the gradients that it takes.
+//! Handle of a model whose element type is a type parameter, and its gradients.
 
 use crate::{
     AmpTensor, DType, Element, Error, ErrorKind, Finding, GradSet, Handle, Named, NamedGrads,
@@ -6,18 +6,18 @@ use crate::{
 use crate::{Native, NativeError, StaticSet, TrainError};
 use std::{any, fmt, marker::PhantomData};
 
-/// The handle for a model `P` whose element type is a type parameter: scales losses, which are plain `f32`, and keeps masters.
+/// Handle of a model `P` whose element type is a type parameter: scales losses, which are plain `f32`, and keeps masters.
 ///
-/// There is no autocast: what a region decides at run time, a static type has decided before.
+/// It has no autocast: a static type decides what a region decides at run time.
 pub struct Static<P>(PhantomData<fn() -> P>);
 
 impl<P> Static<P> {
-    /// A handle; it holds nothing.
+    /// Creates a handle; it holds nothing.
     pub const fn new() -> Self {
         Self(PhantomData)
     }
 
-    /// What does arithmetic on gradients once they are [`Flat`].
+    /// Returns the handle that does arithmetic on gradients once they are [`Flat`].
     pub const fn flat(&self) -> Native<Flat> {
         Native::new()
     }
@@ -62,13 +62,12 @@ impl<P: StaticSet> GradSet for Static<P> {
     }
 }
 
-/// Gradients of a model `P`: as backward left them, or in `f32` once they are unscaled, since sixteen bits would lose again what
-/// scaling saved.
+/// Gradients of a model `P`, as backward left them, or unscaled in `f32`: sixteen bits would lose again what scaling saved.
 #[derive(Clone, Debug)]
 pub enum StaticGrads<P> {
-    /// In the model's own type, still scaled. A model whose parameters are gradients.
+    /// Scaled gradients in the model's own type: a model whose parameters are gradients.
     Scaled(P),
-    /// Unscaled.
+    /// Unscaled gradients.
     Unscaled(NamedGrads<Flat>),
 }
 
@@ -79,7 +78,7 @@ impl<P> From<P> for StaticGrads<P> {
 }
 
 impl<P: StaticSet> StaticGrads<P> {
-    /// By name and in `f32`, whatever they were; a missing one is `None`. What an optimizer of one's own is given.
+    /// Returns the gradients by name and in `f32`; a missing one is `None`. A user's own optimizer takes these.
     pub fn into_named(self) -> NamedGrads<Flat> {
         let mut grads = match self {
             Self::Unscaled(grads) => return grads,
@@ -93,11 +92,11 @@ impl<P: StaticSet> StaticGrads<P> {
     }
 }
 
-/// The elements of a gradient in `f32`, as they are stored.
+/// Elements of a gradient in `f32`, as they are stored.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Flat(pub Vec<f32>);
 
-/// [`Flat`] has no other type.
+/// Error for an element type other than `f32`, which [`Flat`] alone has.
 #[derive(Clone, Copy, Debug, Eq, PartialEq, thiserror::Error)]
 #[error("unscaled gradients are f32, and not {0}: cast what is made of them")]
 pub struct OnlyF32(DType);

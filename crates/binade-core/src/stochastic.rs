@@ -1,4 +1,5 @@
-//! Stochastic rounding: up with the probability of what is cut off, from random bits that depend on nothing but a name.
+//! Stochastic rounding: up with the probability of the part that is cut off, by random bits that depend on a key and an index
+//! alone.
 //!
 //! The expected result is the value, so that many updates too small to change a 16-bit weight one by one still add up.
 //!
@@ -41,20 +42,20 @@ use crate::{
 };
 use half::{bf16, f16};
 
-/// Names a stream of random words.
+/// Key of a stream of random words.
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Key {
-    /// Of the run.
+    /// Seed of the run.
     pub seed: u64,
-    /// Of the tensor rounded: every buffer of a parameter (weights, each moment) needs a number of its own.
+    /// Number of the rounded buffer: every buffer of a parameter (weights, each moment) needs its own.
     pub parameter: u32,
-    /// Of the optimizer step.
+    /// Number of the optimizer step.
     pub step: u32,
 }
 
 impl Key {
-    /// The words of elements `4 * block` to `4 * block + 3`.
+    /// Returns the words of elements `4 * block` to `4 * block + 3`.
     #[inline]
     pub const fn block(self, block: u64) -> [u32; 4] {
         let [counter_low, counter_high] = halves(block);
@@ -62,14 +63,14 @@ impl Key {
     }
 }
 
-/// The word of one element; a loop over neighbours asks [`Key::block`] once for four.
+/// Returns the word of one element; a loop over neighbours asks [`Key::block`] once for four.
 #[inline]
 pub const fn bits(key: Key, index: u64) -> u32 {
     key.block(index / 4)[(index % 4) as usize]
 }
 
-/// `⌊p·2³²⌋` for a `p` of 0..=1. A word is below it with probability `p`, rounded down to a multiple of 2^-32: never for 0,
-/// always for 1.
+/// Returns `⌊p·2³²⌋` for a `p` of 0..=1. A word is below it with probability `p`, rounded down to a multiple of 2^-32: never for
+/// 0, always for 1.
 #[expect(
     clippy::cast_possible_truncation,
     clippy::cast_sign_loss,
@@ -103,7 +104,7 @@ pub const fn round_e5m2(value: f32, bits: u32, on_overflow: OnOverflow) -> E5M2 
     E5M2::from_code(Codec::E5M2.stochastic(value, bits, on_overflow))
 }
 
-/// What `value` becomes when rounded to `to` and read back, as [`cast::round`](crate::cast::round) has it for nearest.
+/// Returns `value` rounded to `to` and read back, as [`cast::round`](crate::cast::round) does to nearest.
 pub fn round(value: f32, to: DType, bits: u32, on_overflow: OnOverflow) -> Option<f32> {
     let codec = match to {
         DType::BF16 => Codec::BF16,

@@ -1,6 +1,6 @@
-//! The 8-bit casts against a search for the nearest decoded value.
+//! 8-bit casts against a search for the nearest decoded value.
 //!
-//! A strided sample of all `f32` patterns; every one of the 2^32 where `BINADE_FULL` is set.
+//! The test takes a strided sample of all `f32` patterns, and every one of the 2^32 if `BINADE_FULL` is set.
 
 use binade_core::cast::{
     E4M3, E5M2, OnOverflow,
@@ -8,11 +8,11 @@ use binade_core::cast::{
 };
 use std::{env, ops::Range, thread};
 
-/// A prime, so that the sample meets every low pattern.
+/// Stride of the sample: a prime, so that it meets every low pattern.
 const STRIDE: usize = 997;
 const ALL: u64 = 1 << 32;
 
-/// Magnitudes by code, the one past the largest being where it would be if the exponents went on.
+/// Magnitudes by code; the one past the largest is where it would be if the exponents went on.
 struct Oracle {
     magnitudes: Vec<f64>,
     overflow: f32,
@@ -33,7 +33,7 @@ impl Oracle {
         self.magnitudes.len() - 2
     }
 
-    /// The code of the nearest magnitude, the even one of two; one more than the largest for an overflow.
+    /// Returns the code of the nearest magnitude, the even one of two; one more than the largest for an overflow.
     fn nearest(&self, magnitude: f64) -> usize {
         let above = self.magnitudes.partition_point(|candidate| *candidate < magnitude);
         if above == 0 {
@@ -46,7 +46,7 @@ impl Oracle {
         if up < down || up == down && above % 2 == 0 { above } else { above - 1 }
     }
 
-    /// What `value` becomes if it saturates, and if it does not.
+    /// Returns `value` rounded with saturation, and without.
     fn round(&self, value: f32) -> [(OnOverflow, f64); 2] {
         if value.is_nan() {
             return [(Saturate, f64::NAN), (NonFinite, f64::NAN)];
@@ -71,7 +71,7 @@ fn same(ours: f32, theirs: f64) -> bool {
     f64::from(ours).to_bits() == theirs.to_bits() || ours.is_nan() && theirs.is_nan()
 }
 
-/// Checks a part of the patterns; says how many overflowed E4M3.
+/// Checks a part of the patterns, and returns the number that overflowed E4M3.
 fn sweep(patterns: Range<u64>, stride: usize) -> u64 {
     let (e4m3, e5m2) = (e4m3(), e5m2());
     let mut overflows = 0;
@@ -106,7 +106,7 @@ fn eight_bit_casts_find_the_nearest_value() {
         assert!(sweep(0..ALL, STRIDE) > 0);
         return;
     }
-    // As many as torch 2.15, which saturates, and ml_dtypes 0.6.0 disagree on.
+    // Torch 2.15, which saturates, and ml_dtypes 0.6.0 disagree on as many.
     assert_eq!(sweep_everything(), 1_999_634_432);
 }
 

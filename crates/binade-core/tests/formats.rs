@@ -1,4 +1,4 @@
-//! The facts of every format, against its codes.
+//! Numbers of every format, against its codes.
 
 use binade_core::{
     DType, Format,

@@ -1,4 +1,4 @@
-//! Casts against what torch and `ml_dtypes` make of 47,446 boundary patterns (`data/README.md`).
+//! Casts against torch's and `ml_dtypes`' results on 47,446 boundary patterns (`data/README.md`).
 
 use binade_core::cast::{
     E4M3, E5M2,
@@ -38,7 +38,7 @@ fn golden() -> Vec<Golden> {
     values.chunks_exact(4).enumerate().map(row).collect()
 }
 
-/// Equal bits, or NaN on both sides: NaN's own bits differ between torch's vector and scalar paths.
+/// Asserts equal bits, or NaN on both sides: NaN's own bits differ between torch's vector and scalar paths.
 fn assert_same(ours: f32, theirs: f32, value: f32, format: &str) {
     let same = ours.to_bits() == theirs.to_bits() || ours.is_nan() && theirs.is_nan();
     assert!(same, "{value:e} ({:#010x}) as {format}: {ours:e}, torch {theirs:e}", value.to_bits());

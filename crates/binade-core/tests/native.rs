@@ -1,4 +1,4 @@
-//! The handle of a host tensor: the provided methods of its trait, and its errors.
+//! Handle of a host tensor: the provided methods of its trait, and its errors.
 
 use binade_core::{
     AmpTensor, DType, Error, ErrorKind, GradSet, Handle, HostTensor, HostTypeError, Native,
@@ -7,11 +7,11 @@ use binade_core::{
 use half::f16;
 use std::{error::Error as _, fmt, sync::Arc};
 
-/// Elements of `f32` under the provided `shape` and `scaled`, whose casts to another type fail.
+/// Tensor of `f32` with the provided `shape` and `scaled`, whose casts to another type fail.
 #[derive(Clone, Debug, PartialEq)]
 struct Plain(Vec<f32>);
 
-/// An error of any kind, which another has caused.
+/// Error of any kind, with another as its cause.
 #[derive(Debug)]
 struct Of(ErrorKind, fmt::Error);
 

@@ -1,4 +1,4 @@
-//! The promotion table.
+//! Table of promotions.
 
 use binade_core::{
     DType::{self, BF16, Bool, E4M3, E5M2, F16, F32, F64, I32, I64, U8},

@@ -1,9 +1,9 @@
-//! The generator against published answers, and how names become counters.
+//! Generator of random words against published answers, and the counters of keys.
 
 use binade_core::stochastic::{Key, bits, philox4x32};
 use std::{collections::HashSet, thread};
 
-/// `kat_vectors` of Random123, the library of the paper that defines Philox.
+/// The answers are `kat_vectors` of Random123, the library of the paper that defines Philox.
 #[test]
 fn philox_gives_the_published_answers() {
     let cases = [

@@ -1,4 +1,4 @@
-//! The words as they are written to files (feature `serde`).
+//! Words of serialised values (feature `serde`).
 #![cfg(feature = "serde")]
 
 use binade_core::{

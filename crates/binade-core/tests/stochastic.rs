@@ -1,4 +1,4 @@
-//! What stochastic rounding holds for any value and any word.
+//! Properties of stochastic rounding for any value and any word.
 
 use binade_core::{
     DType,
@@ -28,12 +28,12 @@ fn narrow() -> impl Strategy<Value = DType> {
     prop::sample::select(&NARROW[..])
 }
 
-/// Any pattern, and as often a value that the narrow formats do not overflow on.
+/// Returns any pattern, and as often a value that the narrow formats do not overflow on.
 fn any_f32() -> impl Strategy<Value = f32> {
     prop_oneof![any::<u32>().prop_map(f32::from_bits), -1000f32..1000.0, -1e-6f32..1e-6]
 }
 
-/// A value that `to` holds.
+/// Returns a type, and a value that it holds.
 fn held() -> impl Strategy<Value = (DType, f32)> {
     (narrow(), any_f32()).prop_map(|(to, value)| (to, nearest(value, to)))
 }
@@ -51,7 +51,7 @@ proptest! {
         prop_assert!(rounded.to_bits() == value.to_bits() || rounded.is_nan() && value.is_nan());
     }
 
-    /// No value of the format lies strictly between a value and what it rounds to.
+    /// No value of the format lies strictly between a value and its rounding.
     #[test]
     fn a_value_goes_to_a_neighbour(to in narrow(), value in any_f32(), bits: u32) {
         prop_assume!(value.abs() <= max(to));

@@ -11,7 +11,7 @@ fn round(value: f32, to: DType, bits: u32) -> f32 {
     stochastic::round(value, to, bits, NonFinite).expect("castable")
 }
 
-/// The mean over all words that differ in their upper `width` bits.
+/// Returns the mean over all words that differ in their upper `width` bits.
 ///
 /// Every result is a multiple of one ulp and few of them differ, so that no sum here rounds.
 fn mean(value: f32, to: DType, width: u32) -> f64 {
@@ -65,7 +65,7 @@ fn the_mean_in_e5m2_is_the_value() {
     check_mean(&subnormals, DType::E5M2, 24);
 }
 
-/// How many words of this many upper bits round up.
+/// Returns the number of words of this many upper bits that round up.
 fn ups(value: f32, to: DType, width: u32) -> u32 {
     (0..1 << width).filter(|top| round(value, to, top << (32 - width)) > 0.0).fold(0, |n, _| n + 1)
 }
@@ -75,15 +75,15 @@ fn far_below_the_smallest_subnormal_chances_are_multiples_of_two_to_the_minus_31
     let smallest = 2f32.powi(-24);
     let chance = |exponent: i32| smallest * 2f32.powi(exponent);
     let rounds_up = |value, bits| round(value, DType::F16, bits) == smallest;
-    // Up for the one word in 2^31 whose upper bits are all ones.
+    // One word in 2^31 rounds up: the one whose upper bits are all ones.
     assert!(rounds_up(chance(-31), u32::MAX));
     assert!(!rounds_up(chance(-31), u32::MAX - 2));
     assert!(rounds_up(1.9 * chance(-31), u32::MAX));
     assert!(!rounds_up(1.9 * chance(-31), u32::MAX - 2));
-    // Never.
+    // No word rounds up.
     assert!(!rounds_up(1.9 * chance(-32), u32::MAX));
     assert!(!rounds_up(f32::from_bits(1), u32::MAX));
-    // And where the fraction has enough bits, as often as it says.
+    // With enough bits of fraction, as many words round up as it says.
     assert_eq!(ups(chance(-5), DType::F16, 16), 1 << 11);
     assert_eq!(ups(chance(-8), DType::F16, 16), 1 << 8);
     assert_eq!(ups(chance(-9), DType::F16, 16), 1 << 7);
@@ -104,7 +104,7 @@ fn overflow_is_as_likely_as_the_way_to_the_next_step() {
     assert_eq!(overflows(65504.0, DType::F16, 13), 0);
 }
 
-/// What stochastic rounding is for: steps of a sixteenth of an ulp, which nearest rounding loses every time.
+/// Steps of a sixteenth of an ulp are the purpose of stochastic rounding: nearest rounding loses each of them.
 #[test]
 fn small_updates_add_up() {
     let update = bf16::EPSILON.to_f32() / 16.0;

@@ -12,18 +12,18 @@ const INFINITY: u32 = 0x7f80_0000;
 /// Stored significand bits of `f32`.
 const STORED: u32 = 23;
 
-/// How a narrow format's codes lie among the patterns of `f32`.
+/// Place of a narrow format's codes among the patterns of `f32`.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Codec {
-    /// Significand bits that `f32` has and the format lacks.
+    /// Number of significand bits that `f32` has and the format lacks.
     dropped: u32,
-    /// The exponent field that the format's smallest normal has in `f32`.
+    /// Exponent field in `f32` of the format's smallest normal.
     first_normal: u32,
-    /// Where the sign goes.
+    /// Number of the sign's bit.
     sign_bit: u32,
-    /// The largest finite code; the next one is infinity, or NaN where there is none.
+    /// Largest finite code; the next one is infinity, or NaN if there is none.
     max: u32,
-    /// The quiet NaN.
+    /// Code of the quiet NaN.
     nan: u32,
 }
 
@@ -47,7 +47,7 @@ impl Codec {
         }
     }
 
-    /// To nearest, ties to even.
+    /// Rounds to nearest, ties to even.
     #[inline(always)]
     pub(crate) const fn nearest(self, value: f32, on_overflow: OnOverflow) -> u32 {
         let (number, point) = self.fixed(value.to_bits() & !SIGN);
@@ -56,17 +56,17 @@ impl Codec {
         self.encode(value, (number + below_half + odd) >> point, on_overflow)
     }
 
-    /// Up with the probability of the part that is cut off, `random` being uniform.
+    /// Rounds up with the probability of the part that is cut off; `random` is uniform.
     #[inline(always)]
     pub(crate) const fn stochastic(self, value: f32, random: u32, on_overflow: OnOverflow) -> u32 {
         let (number, point) = self.fixed(value.to_bits() & !SIGN);
         self.encode(value, (number + (random >> (32 - point))) >> point, on_overflow)
     }
 
-    /// A magnitude as `number / 2^point`, whose integer part is the code below it and whose fraction is what rounding
-    /// decides on; the format's largest exponent is not looked at.
+    /// Returns a magnitude as `number / 2^point`. Its integer part is the code below it, and its fraction decides the rounding.
+    /// The format's largest exponent is not checked.
     ///
-    /// `point` is between 13 and 31: of fractions under 2^-7, what lies beyond 31 bits is cut off.
+    /// `point` is between 13 and 31: of fractions under 2^-7, bits beyond 31 are cut off.
     #[inline(always)]
     const fn fixed(self, magnitude: u32) -> (u32, u32) {
         let exponent = magnitude >> STORED;
@@ -79,7 +79,7 @@ impl Codec {
         cap(significand, self.dropped + binades_below)
     }
 
-    /// The signed code, where `code` is the rounded magnitude's; infinity's lies beyond the largest in every format.
+    /// Returns the signed code, where `code` is the rounded magnitude's; infinity's is beyond the largest in every format.
     #[inline(always)]
     const fn encode(self, value: f32, code: u32, on_overflow: OnOverflow) -> u32 {
         let bits = value.to_bits();
@@ -96,7 +96,7 @@ impl Codec {
         magnitude | (bits >> 31) << self.sign_bit
     }
 
-    /// The value of a code, exactly.
+    /// Returns the value of a code, exactly.
     #[inline(always)]
     pub(crate) const fn decode(self, code: u32) -> f32 {
         let sign = (code >> self.sign_bit) << 31;

@@ -1,4 +1,4 @@
-//! The two 8-bit formats as types.
+//! Types of the two 8-bit formats.
 
 use super::{OnOverflow, codec::Codec};
 use std::{cmp::Ordering, fmt};
@@ -11,18 +11,18 @@ macro_rules! float8 {
         pub struct $name(u8);
 
         impl $name {
-            /// The largest finite value.
+            /// Largest finite value.
             pub const MAX: Self = Self($max);
-            /// The quiet NaN that casts give, without sign.
+            /// Quiet NaN that casts give, without sign.
             pub const NAN: Self = Self($nan);
 
-            /// Takes a pattern as it is.
+            /// Creates a value of this pattern.
             #[inline(always)]
             pub const fn from_bits(bits: u8) -> Self {
                 Self(bits)
             }
 
-            /// The pattern.
+            /// Returns the pattern.
             #[inline(always)]
             pub const fn to_bits(self) -> u8 {
                 self.0
@@ -53,7 +53,7 @@ macro_rules! float8 {
             }
         }
 
-        /// As numbers: NaN differs from itself, and the zeros are equal.
+        /// Compares as numbers: NaN differs from itself, and the zeros are equal.
         impl PartialEq for $name {
             fn eq(&self, other: &Self) -> bool {
                 self.to_f32() == other.to_f32()
@@ -81,12 +81,12 @@ macro_rules! float8 {
 }
 
 float8! {
-    /// E4M3 of the OCP 8-bit Floating Point Specification 1.0 (torch's `float8_e4m3fn`): largest 448, NaN, no infinity.
+    /// Value of E4M3 of the OCP 8-bit Floating Point Specification 1.0 (torch's `float8_e4m3fn`): largest 448, NaN, no infinity.
     E4M3, max 0x7e, nan 0x7f
 }
 
 float8! {
-    /// E5M2 of the OCP 8-bit Floating Point Specification 1.0: the exponents of `f16`, largest 57344, infinities, NaN.
+    /// Value of E5M2 of the OCP 8-bit Floating Point Specification 1.0: the exponents of `f16`, largest 57344, infinities, NaN.
     E5M2, max 0x7b, nan 0x7e
 }
 

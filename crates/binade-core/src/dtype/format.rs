@@ -1,8 +1,8 @@
-//! The numbers that define a floating-point format.
+//! Numbers that define a floating-point format.
 
 use crate::DType;
 
-/// What a floating-point format can hold; every value is exact.
+/// Range and precision of a floating-point format; every value is exact.
 ///
 /// The formulas are those of IEEE 754-2019, 3.3 and 3.4, for precision p and exponent width w: bias b = 2^(w-1) - 1,
 /// largest (2 - 2^(1-p))·2^b, smallest normal 2^(1-b), smallest subnormal 2^(2-b-p). bfloat16 and E5M2 follow them; E4M3
@@ -11,19 +11,19 @@ use crate::DType;
 #[non_exhaustive]
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Format {
-    /// Significant bits p, the implicit leading one included.
+    /// Number of significant bits p, the implicit leading one included.
     pub significand_bits: u32,
-    /// Bits w of the exponent field.
+    /// Number of bits w of the exponent field.
     pub exponent_bits: u32,
-    /// The largest finite value.
+    /// Largest finite value.
     pub max: f64,
-    /// The smallest positive value with all its significant bits.
+    /// Smallest positive value with all its significant bits.
     pub min_normal: f64,
-    /// The smallest positive value.
+    /// Smallest positive value.
     pub min_subnormal: f64,
-    /// The distance from 1 to the next larger value: the ulp of 1, twice the unit roundoff.
+    /// Distance from 1 to the next larger value: the ulp of 1, twice the unit roundoff.
     pub epsilon: f64,
-    /// Whether there are infinities; where there are none, overflow has only NaN to go to.
+    /// True if there are infinities; without them an overflow becomes NaN.
     pub has_infinity: bool,
 }
 
@@ -50,14 +50,14 @@ impl Format {
         }
     }
 
-    /// Bits of an element's exponent and significand fields together, so that its sign is bit number this.
+    /// Returns the number of bits of exponent and significand fields together, which is the number of the sign's bit.
     pub(crate) const fn magnitude_bits(self) -> u32 {
         self.exponent_bits + self.significand_bits - 1
     }
 }
 
 impl DType {
-    /// The facts of its format; `None` for integers and booleans.
+    /// Returns the format; `None` for integers and booleans.
     pub const fn format(self) -> Option<Format> {
         match self {
             Self::BF16 => Some(Format::BF16),

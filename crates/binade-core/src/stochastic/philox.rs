@@ -6,10 +6,10 @@
 
 const ROUNDS: u32 = 10;
 const MULTIPLIERS: [u32; 2] = [0xd251_1f53, 0xcd9e_8d57];
-/// What is added to the key each round: the golden ratio and √3 - 1, as 32-bit fractions.
+/// Increment of the key each round: the golden ratio and √3 - 1, as 32-bit fractions.
 const WEYL: [u32; 2] = [0x9e37_79b9, 0xbb67_ae85];
 
-/// Four random words for a counter and a key.
+/// Returns four random words for a counter and a key.
 #[inline]
 pub const fn philox4x32(mut counter: [u32; 4], mut key: [u32; 2]) -> [u32; 4] {
     let mut round = 0;
