@@ -3,12 +3,12 @@
 use crate::NormGrads;
 use binade_core::Handle;
 
-/// What batch normalisation is computed with. The default is torch's.
+/// Parameters of batch normalisation. The default is torch's.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct BatchNormConfig {
-    /// The weight of the new batch in the running statistics.
+    /// Weight of the new batch in the running statistics.
     pub momentum: f32,
-    /// Added to the variance.
+    /// Term added to the variance.
     pub eps: f32,
 }
 
@@ -18,26 +18,26 @@ impl Default for BatchNormConfig {
     }
 }
 
-/// Mean and variance by channel, as inference will use them; always f32.
+/// Mean and variance by channel for inference; always f32.
 #[derive(Clone, Debug)]
 pub struct RunningStats<T> {
-    /// The running mean, `[C]`.
+    /// Running mean, `[C]`.
     pub mean: T,
-    /// The running unbiased variance, `[C]`.
+    /// Running unbiased variance, `[C]`.
     pub var: T,
 }
 
-/// What a batch was normalised to, and the running statistics after it.
+/// Results of batch normalisation in training.
 #[derive(Clone, Debug)]
 pub struct BatchNormOutput<T> {
-    /// The normalised input, in its shape and element type.
+    /// Normalised input, in its shape and element type.
     pub output: T,
-    /// The running statistics with this batch in them.
+    /// Running statistics, moved by this batch.
     pub running: RunningStats<T>,
 }
 
-/// `(x − mean) / √(var + eps) · weight + bias` by channel (axis 1) of `[N, C, ..]`
-/// (Ioffe, Szegedy 2015, arXiv 1502.03167; torch's `batch_norm`).
+/// Batch normalisation: `(x − mean) / √(var + eps) · weight + bias` by channel (axis 1) of `[N, C, ..]` (Ioffe, Szegedy 2015,
+/// arXiv 1502.03167; torch's `batch_norm`).
 ///
 /// # For implementers
 ///
@@ -53,7 +53,7 @@ pub trait BatchNorm: Handle {
     ///
     /// # Errors
     ///
-    /// `Mismatch` where shapes or element types do not agree; `InvalidArgument` for fewer than two values a channel.
+    /// `Mismatch` if shapes or element types do not agree; `InvalidArgument` for fewer than two values a channel.
     fn batch_norm(
         &self,
         input: &Self::Tensor,
@@ -67,7 +67,7 @@ pub trait BatchNorm: Handle {
     ///
     /// # Errors
     ///
-    /// `Mismatch` where shapes or element types do not agree.
+    /// `Mismatch` if shapes or element types do not agree.
     fn batch_norm_inference(
         &self,
         input: &Self::Tensor,
@@ -77,11 +77,11 @@ pub trait BatchNorm: Handle {
         eps: f32,
     ) -> Result<Self::Tensor, Self::Error>;
 
-    /// Gradients of the operands of [`batch_norm`](Self::batch_norm); the bias' has the element type of `weight`.
+    /// Returns the gradients of the operands of [`batch_norm`](Self::batch_norm); the bias' has the element type of `weight`.
     ///
     /// # Errors
     ///
-    /// `Mismatch` where `grad` has not the shape and element type of the result.
+    /// `Mismatch` if `grad` has not the shape and element type of the result.
     fn batch_norm_backward(
         &self,
         grad: &Self::Tensor,

@@ -1,8 +1,8 @@
-//! A vector added along the channel axis.
+//! Sum of a tensor and a vector along the channel axis.
 
 use binade_core::Handle;
 
-/// `x + b` with `b` along the channel axis: axis 1 of images `[N, C, H, W]`, the last axis of anything else.
+/// Sum `x + b` with `b` along the channel axis: axis 1 of images `[N, C, H, W]`, the last axis of anything else.
 ///
 /// # For implementers
 ///
@@ -10,21 +10,21 @@ use binade_core::Handle;
 /// * The result has the element type that both operands have.
 /// * The bias' gradient is summed in f32 over all other axes, and narrowed once.
 pub trait BiasAdd: Handle {
-    /// The sum, in the shape of `input`.
+    /// Returns the sum, in the shape of `input`.
     ///
     /// # Errors
     ///
-    /// `Mismatch` where `bias` is not a vector of the channel axis' extent, or of another element type.
+    /// `Mismatch` if `bias` is not a vector of the channel axis' extent, or of another element type.
     fn bias_add(
         &self,
         input: &Self::Tensor,
         bias: &Self::Tensor,
     ) -> Result<Self::Tensor, Self::Error>;
 
-    /// The gradients of input (`grad` as it is) and bias.
+    /// Returns the gradients of input (equal to `grad`) and bias.
     ///
     /// # Errors
     ///
-    /// `Mismatch` where `grad` is a scalar or not floating-point.
+    /// `Mismatch` if `grad` is a scalar or not floating-point.
     fn bias_add_backward(&self, grad: &Self::Tensor) -> Result<[Self::Tensor; 2], Self::Error>;
 }

@@ -1,25 +1,25 @@
-//! A batch of matrix products.
+//! Batch of matrix products.
 
 use binade_core::Handle;
 
-/// `A·B` for each pair of matrices of `A` `[.., M, K]` and `B` `[.., K, N]`, whose leading extents are equal.
+/// Products `A·B` for each pair of matrices of `A` `[.., M, K]` and `B` `[.., K, N]`, whose leading extents are equal.
 ///
 /// # For implementers
 ///
 /// * Each product is what [`MatMul`](crate::MatMul) gives for the pair, bit for bit.
 pub trait Bmm: Handle {
-    /// The products, of shape `[.., M, N]`.
+    /// Returns the products, of shape `[.., M, N]`.
     ///
     /// # Errors
     ///
-    /// `Mismatch` where shapes or element types do not agree; leading extents are not broadcast.
+    /// `Mismatch` if shapes or element types do not agree; leading extents are not broadcast.
     fn bmm(&self, a: &Self::Tensor, b: &Self::Tensor) -> Result<Self::Tensor, Self::Error>;
 
-    /// `[grad·Bᵀ, Aᵀ·grad]` for each pair, in the element type of its operand.
+    /// Returns `[grad·Bᵀ, Aᵀ·grad]` for each pair, in the element type of its operand.
     ///
     /// # Errors
     ///
-    /// `Mismatch` where `grad` has not the shape and element type of the products.
+    /// `Mismatch` if `grad` has not the shape and element type of the products.
     fn bmm_backward(
         &self,
         grad: &Self::Tensor,

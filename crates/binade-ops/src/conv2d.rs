@@ -3,7 +3,7 @@
 use crate::{AffineGrads, WeightGrads};
 use binade_core::Handle;
 
-/// How a kernel moves over an image. The default is stride 1 without padding.
+/// Stride and padding of a convolution. The default is stride 1 without padding.
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
 pub struct Conv2dConfig {
     /// Rows and columns between neighbouring windows; at least 1.
@@ -27,11 +27,11 @@ impl Default for Conv2dConfig {
 /// * The result has the element type that all operands have.
 /// * The weight's gradient is accumulated in f32 over the whole batch, and narrowed once.
 pub trait Conv2d: Handle {
-    /// The convolution.
+    /// Returns the convolution.
     ///
     /// # Errors
     ///
-    /// `Mismatch` where shapes or element types do not agree or the kernel is larger than the padded image;
+    /// `Mismatch` if shapes or element types do not agree or the kernel is larger than the padded image;
     /// `InvalidArgument` for a stride of 0.
     fn conv2d(
         &self,
@@ -41,11 +41,11 @@ pub trait Conv2d: Handle {
         config: Conv2dConfig,
     ) -> Result<Self::Tensor, Self::Error>;
 
-    /// Gradients of the operands; `bias` says whether there was one.
+    /// Returns the gradients of the operands; `bias` is true if forward had one.
     ///
     /// # Errors
     ///
-    /// `Mismatch` where `grad` has not the shape and element type of the result.
+    /// `Mismatch` if `grad` has not the shape and element type of the result.
     fn conv2d_backward(
         &self,
         grad: &Self::Tensor,
@@ -55,8 +55,8 @@ pub trait Conv2d: Handle {
         config: Conv2dConfig,
     ) -> Result<AffineGrads<Self::Tensor>, Self::Error>;
 
-    /// The same, bit for bit, but for the input's gradient, which nobody wants of images. A device that says no more than
-    /// [`conv2d_backward`](Self::conv2d_backward) computes it and drops it.
+    /// Returns the gradients of weight and bias alone, with the same bits: images need no gradient. The provided method calls
+    /// [`conv2d_backward`](Self::conv2d_backward) and drops the input's.
     ///
     /// # Errors
     ///

@@ -13,22 +13,22 @@ use binade_core::Handle;
 ///   it makes the loss NaN. It never reads beyond the row.
 /// * The loss of no rows is NaN, as any mean of nothing.
 pub trait CrossEntropy: Handle {
-    /// The loss.
+    /// Returns the loss.
     ///
     /// # Errors
     ///
-    /// `Mismatch` where shapes do not agree or `labels` are not i64.
+    /// `Mismatch` if shapes do not agree or `labels` are not i64.
     fn cross_entropy(
         &self,
         logits: &Self::Tensor,
         labels: &Self::Tensor,
     ) -> Result<Self::Tensor, Self::Error>;
 
-    /// The gradient of the logits, for the f32 scalar `grad`.
+    /// Returns the gradient of the logits, for the f32 scalar `grad`.
     ///
     /// # Errors
     ///
-    /// `Mismatch` where shapes or element types do not agree.
+    /// `Mismatch` if shapes or element types do not agree.
     fn cross_entropy_backward(
         &self,
         grad: &Self::Tensor,

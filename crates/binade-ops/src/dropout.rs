@@ -1,12 +1,12 @@
-//! Zeroes elements at random and scales the rest.
+//! Dropout: zeroes elements at random and scales the rest.
 
 use binade_core::Handle;
 
-/// Zeroes each element with probability `p` and multiplies the rest by `1 / (1 − p)`.
+/// Dropout: zeroes each element with probability `p` and multiplies the rest by `1 / (1 − p)`.
 ///
-/// The mask is a pure function of a key and of each element's index, so that backward makes it again and nothing is
-/// kept. The key is an i64 tensor `[2]`, seed and counter, each the bits of a `u64`: a device value, so that a recorded
-/// step can be replayed with the next counter. Who calls takes another counter for each call.
+/// The mask is a pure function of a key and of each element's index, so that backward computes it again and nothing is kept. The
+/// key is an i64 tensor `[2]`, seed and counter, each the bits of a `u64`. It is a device value, so that a recorded step can be
+/// replayed with the next counter. The caller takes another counter for each call.
 ///
 /// # For implementers
 ///
@@ -16,11 +16,11 @@ use binade_core::Handle;
 /// * Dropped elements are +0, even where they were NaN or infinite; kept ones are multiplied in f32 and narrowed once.
 /// * `p = 0` is the identity, `p = 1` drops everything.
 pub trait Dropout: Handle {
-    /// `input` with elements dropped.
+    /// Returns `input` with elements dropped.
     ///
     /// # Errors
     ///
-    /// `InvalidArgument` for a `p` outside 0..=1; `Mismatch` where `key` is not i64 `[2]`.
+    /// `InvalidArgument` for a `p` outside 0..=1; `Mismatch` if `key` is not i64 `[2]`.
     fn dropout(
         &self,
         input: &Self::Tensor,
@@ -28,7 +28,7 @@ pub trait Dropout: Handle {
         p: f32,
     ) -> Result<Self::Tensor, Self::Error>;
 
-    /// `grad` with the same elements dropped and the rest scaled alike.
+    /// Returns `grad` with the same elements dropped and the rest scaled alike.
     ///
     /// # Errors
     ///

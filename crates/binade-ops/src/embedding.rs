@@ -1,8 +1,8 @@
-//! Rows of a table, by index.
+//! Rows of a table by index.
 
 use binade_core::Handle;
 
-/// Row `i` of a table `[V, D]` for each `i` of an i64 tensor of any shape.
+/// Look-up of row `i` of a table `[V, D]` for each `i` of an i64 tensor of any shape.
 ///
 /// # For implementers
 ///
@@ -12,22 +12,22 @@ use binade_core::Handle;
 /// * An index outside `0..V` is `InvalidArgument` at the call or when the result is read; a device that cannot report
 ///   it gives NaN for the row. It never reads beyond the table.
 pub trait Embedding: Handle {
-    /// The rows, of the shape of `indices` with D appended.
+    /// Returns the rows, in the shape of `indices` with D appended.
     ///
     /// # Errors
     ///
-    /// `Mismatch` where `table` is not a matrix or `indices` are not i64.
+    /// `Mismatch` if `table` is not a matrix or `indices` are not i64.
     fn embedding(
         &self,
         table: &Self::Tensor,
         indices: &Self::Tensor,
     ) -> Result<Self::Tensor, Self::Error>;
 
-    /// The gradient of a table of `rows` rows.
+    /// Returns the gradient of a table of `rows` rows.
     ///
     /// # Errors
     ///
-    /// `Mismatch` where `grad` has not the shape of the result; `InvalidArgument` for a table larger than any memory.
+    /// `Mismatch` if `grad` has not the shape of the result; `InvalidArgument` for a table larger than any memory.
     fn embedding_backward(
         &self,
         grad: &Self::Tensor,

@@ -2,13 +2,13 @@
 
 use binade_core::{DType, Handle};
 
-/// Makes a tensor whose elements are all the same: zeros, ones, the gradient a backward pass starts from.
+/// Creation of tensors of one value: zeros, ones, the gradient that a backward pass starts from.
 ///
 /// # For implementers
 ///
 /// * `value` is rounded once, to nearest even.
 pub trait Fill: Handle {
-    /// `value` everywhere.
+    /// Returns a tensor of `value` everywhere.
     ///
     /// # Errors
     ///

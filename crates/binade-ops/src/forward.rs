@@ -1,9 +1,9 @@
-//! Devices that hand every operation on, such as a wrapper that counts calls.
+//! Devices that forward every operation, such as a wrapper that counts calls.
 
 use crate::OpInvocation;
 use binade_core::Handle;
 
-/// A device that carries out calls of operations by other devices.
+/// Device that carries out calls of operations by other devices.
 ///
 /// [`forward_ops!`](crate::forward_ops) makes every operation's trait of this one method.
 ///
@@ -13,7 +13,7 @@ use binade_core::Handle;
 ///
 /// # Examples
 ///
-/// A device that counts the operations of another:
+/// This device counts the operations of another:
 ///
 /// ```
 /// use binade_core::Handle;
@@ -60,7 +60,7 @@ pub trait Invoke: Handle {
 ///
 /// Generic parameters stand in brackets before the type.
 ///
-/// A method panics where [`Invoke::invoke`] returns another number of results than the operation has.
+/// A method panics if [`Invoke::invoke`] returns another number of results than the operation has.
 #[macro_export]
 macro_rules! forward_ops {
     ([$($generics:tt)*] $device:ty) => {
@@ -68,7 +68,7 @@ macro_rules! forward_ops {
     };
 }
 
-/// The rows of [`forward_ops!`](crate::forward_ops), and what is made of an operand, a value and a kind of results.
+/// Rows of [`forward_ops!`](crate::forward_ops), with the code for an operand, a value and a kind of results.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __forward {

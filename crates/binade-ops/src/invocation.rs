@@ -1,15 +1,15 @@
-//! A call of an operation as a value.
+//! Calls of operations as values.
 
 use crate::{BatchNormConfig, Conv2dConfig, MaxPool2dConfig, Ops, Results, RunningStats};
 use binade_core::{DType, Handle};
 
-/// The type of a value inside an [`OpInvocation`].
+/// Type of a value inside an [`OpInvocation`].
 macro_rules! owned {
     ([usize]) => { Vec<usize> };
     ($type:ident) => { $type };
 }
 
-/// A value of an [`OpInvocation`], as its method takes it.
+/// Value of an [`OpInvocation`], as its method takes it.
 macro_rules! value {
     ($value:ident [usize]) => {
         $value
@@ -19,7 +19,7 @@ macro_rules! value {
     };
 }
 
-/// Takes an operand from the front of a list.
+/// Removal of an operand from the front of a list.
 macro_rules! take {
     ($rest:ident ($running:ident)) => {
         let $running = RunningStats { mean: $rest.next()?.clone(), var: $rest.next()?.clone() };
@@ -32,7 +32,7 @@ macro_rules! take {
     };
 }
 
-/// An operand that was taken, as a method takes it.
+/// Operand from the list, as a method takes it.
 macro_rules! operand {
     (($running:ident)) => {
         &$running
@@ -45,7 +45,7 @@ macro_rules! operand {
     };
 }
 
-/// The results of a method as a list.
+/// Results of a method as a list.
 macro_rules! listed {
     ($results:ident Tensor) => {
         vec![$results]
@@ -61,7 +61,7 @@ macro_rules! invocation {
             $($operand:tt),*
         ) $({ $($value:ident: $type:tt),+ })? -> $results:ident;)+
     })*) => {
-        /// A call of one method of this crate's traits, with every argument that is no tensor.
+        /// Call of one method of this crate's traits, with every argument that is no tensor.
         ///
         /// # Examples
         ///
@@ -93,10 +93,10 @@ macro_rules! invocation {
 
             /// Calls the method on `device`, and returns its results in the order of their struct's fields.
             ///
-            /// Operands are in the order of the method's arguments. An optional one that is not there is left out; of
-            /// running statistics the mean comes first.
+            /// Operands are in the order of the method's arguments. A missing optional one is left out; of running statistics the
+            /// mean comes first.
             ///
-            /// Returns `None` where the method takes another number of operands.
+            /// Returns `None` if the method takes another number of operands.
             pub fn run<D: Ops + Handle<Tensor: Clone>>(
                 &self,
                 device: &D,

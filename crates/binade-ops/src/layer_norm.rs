@@ -5,16 +5,16 @@ use binade_core::Handle;
 /// Gradients of a normalisation, each in its operand's element type.
 #[derive(Clone, Debug)]
 pub struct NormGrads<T> {
-    /// With respect to the input.
+    /// Gradient of the input.
     pub input: T,
-    /// With respect to the weight.
+    /// Gradient of the weight.
     pub weight: T,
-    /// With respect to the bias.
+    /// Gradient of the bias.
     pub bias: T,
 }
 
-/// `(x − mean) / √(var + eps) · weight + bias` over the last axis, with the biased variance
-/// (Ba, Kiros, Hinton 2016, arXiv 1607.06450; torch's `layer_norm`).
+/// Layer normalisation: `(x − mean) / √(var + eps) · weight + bias` over the last axis, with the biased variance (Ba, Kiros,
+/// Hinton 2016, arXiv 1607.06450; torch's `layer_norm`).
 ///
 /// # For implementers
 ///
@@ -23,11 +23,11 @@ pub struct NormGrads<T> {
 /// * `weight` and `bias`, each of the last axis' extent, have one element type: the input's, or f32.
 /// * Backward computes the statistics again from `input`; nothing is kept between the passes.
 pub trait LayerNorm: Handle {
-    /// The normalised input, in its shape.
+    /// Returns the normalised input, in its shape.
     ///
     /// # Errors
     ///
-    /// `Mismatch` where shapes or element types do not agree.
+    /// `Mismatch` if shapes or element types do not agree.
     fn layer_norm(
         &self,
         input: &Self::Tensor,
@@ -36,11 +36,11 @@ pub trait LayerNorm: Handle {
         eps: f32,
     ) -> Result<Self::Tensor, Self::Error>;
 
-    /// Gradients of the operands; the bias' has the element type of `weight`.
+    /// Returns the gradients of the operands; the bias' has the element type of `weight`.
     ///
     /// # Errors
     ///
-    /// `Mismatch` where `grad` has not the shape and element type of the result.
+    /// `Mismatch` if `grad` has not the shape and element type of the result.
     fn layer_norm_backward(
         &self,
         grad: &Self::Tensor,

@@ -21,7 +21,7 @@ pub use shaped::Shaped;
 
 use results::Results;
 
-/// The module of each operation, and the trait of all of them.
+/// Module of each operation, and the trait of all of them.
 macro_rules! operations {
     ({} $($trait:ident $file:ident $methods:tt)*) => {
         $(
@@ -29,9 +29,9 @@ macro_rules! operations {
             pub use $file::*;
         )*
 
-        /// A device that has every operation.
+        /// Device that has every operation.
         ///
-        /// Every handle with all the traits has it. Code that needs three operations bounds on those three.
+        /// Every handle with all these traits has it. Code that needs three operations bounds on those three.
         pub trait Ops: Shaped + Upload + Download $(+ $trait)* {}
 
         impl<D: ?Sized + Shaped + Upload + Download $(+ $trait)*> Ops for D {}

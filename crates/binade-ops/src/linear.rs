@@ -1,24 +1,24 @@
-//! A linear layer.
+//! Linear layer.
 
 use binade_core::Handle;
 
-/// Gradients of an operation with an input, a weight and perhaps a bias, each in its operand's element type.
+/// Gradients of an operation with an input, a weight and an optional bias, each in its operand's element type.
 #[derive(Clone, Debug)]
 pub struct AffineGrads<T> {
-    /// With respect to the input.
+    /// Gradient of the input.
     pub input: T,
-    /// With respect to the weight.
+    /// Gradient of the weight.
     pub weight: T,
-    /// With respect to the bias, where there was one.
+    /// Gradient of the bias, if there was one.
     pub bias: Option<T>,
 }
 
-/// Those of [`AffineGrads`] that are left where nobody wants the input's.
+/// Gradients of [`AffineGrads`] without the input's.
 #[derive(Clone, Debug)]
 pub struct WeightGrads<T> {
-    /// With respect to the weight.
+    /// Gradient of the weight.
     pub weight: T,
-    /// With respect to the bias, where there was one.
+    /// Gradient of the bias, if there was one.
     pub bias: Option<T>,
 }
 
@@ -28,7 +28,7 @@ impl<T> From<AffineGrads<T>> for WeightGrads<T> {
     }
 }
 
-/// `x·Wᵀ + b` for `x` `[.., in]`, `W` `[out, in]`, `b` `[out]`: the layout of torch's `nn.Linear`.
+/// Linear layer `x·Wᵀ + b` for `x` `[.., in]`, `W` `[out, in]`, `b` `[out]`: the layout of torch's `nn.Linear`.
 ///
 /// # For implementers
 ///
@@ -36,11 +36,11 @@ impl<T> From<AffineGrads<T>> for WeightGrads<T> {
 /// * The result has the element type that all operands have.
 /// * The gradient of the bias is the sum of `grad` over all leading axes, accumulated in f32.
 pub trait Linear: Handle {
-    /// `x·Wᵀ + b`, of shape `[.., out]`.
+    /// Returns `x·Wᵀ + b`, of shape `[.., out]`.
     ///
     /// # Errors
     ///
-    /// `Mismatch` where shapes or element types do not agree.
+    /// `Mismatch` if shapes or element types do not agree.
     fn linear(
         &self,
         input: &Self::Tensor,
@@ -48,11 +48,11 @@ pub trait Linear: Handle {
         bias: Option<&Self::Tensor>,
     ) -> Result<Self::Tensor, Self::Error>;
 
-    /// Gradients of the operands; `bias` says whether there was one.
+    /// Returns the gradients of the operands; `bias` is true if forward had one.
     ///
     /// # Errors
     ///
-    /// `Mismatch` where `grad` has not the shape and element type of the result.
+    /// `Mismatch` if `grad` has not the shape and element type of the result.
     fn linear_backward(
         &self,
         grad: &Self::Tensor,
@@ -61,8 +61,8 @@ pub trait Linear: Handle {
         bias: bool,
     ) -> Result<AffineGrads<Self::Tensor>, Self::Error>;
 
-    /// The same, bit for bit, but for the input's gradient: a model's first layer is given data, whose gradient nobody wants. A
-    /// device that says no more than [`linear_backward`](Self::linear_backward) computes it and drops it.
+    /// Returns the gradients of weight and bias alone, with the same bits: a model's first layer gets data, which needs no
+    /// gradient. The provided method calls [`linear_backward`](Self::linear_backward) and drops the input's.
     ///
     /// # Errors
     ///

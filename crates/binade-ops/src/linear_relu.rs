@@ -1,11 +1,11 @@
-//! A linear layer with the rectified linear unit behind it.
+//! Linear layer with the rectified linear unit behind it.
 
 use crate::{AffineGrads, Linear, Relu, WeightGrads};
 
-/// `max(x·Wᵀ + b, 0)`, of the operands of [`Linear`].
+/// Linear layer with ReLU: `max(x·Wᵀ + b, 0)`, of the operands of [`Linear`].
 ///
-/// A device that says no more has both operations, one behind the other; one that computes products itself may apply the second
-/// before an element leaves, and saves a pass over the result.
+/// The provided methods call both operations, one behind the other. A device that computes products itself may apply ReLU before
+/// it writes an element, and saves a pass over the result.
 ///
 /// # For implementers
 ///
@@ -14,11 +14,11 @@ use crate::{AffineGrads, Linear, Relu, WeightGrads};
 /// * NaN stays NaN: a device whose own activation makes 0 of it does without that activation.
 /// * Gradients are those of `linear` for what `relu` lets pass.
 pub trait LinearRelu: Linear + Relu {
-    /// `max(x·Wᵀ + b, 0)`, of shape `[.., out]`.
+    /// Returns `max(x·Wᵀ + b, 0)`, of shape `[.., out]`.
     ///
     /// # Errors
     ///
-    /// `Mismatch` where shapes or element types do not agree.
+    /// `Mismatch` if shapes or element types do not agree.
     fn linear_relu(
         &self,
         input: &Self::Tensor,
@@ -28,11 +28,11 @@ pub trait LinearRelu: Linear + Relu {
         self.relu(&self.linear(input, weight, bias)?)
     }
 
-    /// Gradients of the operands, from what forward returned; `bias` says whether there was one.
+    /// Returns the gradients of the operands, from forward's result; `bias` is true if forward had one.
     ///
     /// # Errors
     ///
-    /// `Mismatch` where `grad` and `output` have not the shape and element type of the result.
+    /// `Mismatch` if `grad` and `output` have not the shape and element type of the result.
     fn linear_relu_backward(
         &self,
         grad: &Self::Tensor,
@@ -44,7 +44,7 @@ pub trait LinearRelu: Linear + Relu {
         self.linear_backward(&self.relu_backward(grad, output)?, input, weight, bias)
     }
 
-    /// The same, bit for bit, but for the input's gradient.
+    /// Returns the gradients of weight and bias alone, with the same bits.
     ///
     /// # Errors
     ///

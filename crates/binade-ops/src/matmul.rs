@@ -2,7 +2,7 @@
 
 use binade_core::Handle;
 
-/// `A·B` for matrices `A` `[M, K]` and `B` `[K, N]`.
+/// Product `A·B` of matrices `A` `[M, K]` and `B` `[K, N]`.
 ///
 /// # For implementers
 ///
@@ -10,18 +10,18 @@ use binade_core::Handle;
 /// * The result has the element type that both operands have.
 /// * An inner extent of 0 gives zeros.
 pub trait MatMul: Handle {
-    /// `A·B`, of shape `[M, N]`.
+    /// Returns `A·B`, of shape `[M, N]`.
     ///
     /// # Errors
     ///
-    /// `Mismatch` where shapes or element types do not agree.
+    /// `Mismatch` if shapes or element types do not agree.
     fn matmul(&self, a: &Self::Tensor, b: &Self::Tensor) -> Result<Self::Tensor, Self::Error>;
 
-    /// `[grad·Bᵀ, Aᵀ·grad]`, each in the element type of its operand.
+    /// Returns `[grad·Bᵀ, Aᵀ·grad]`, each in the element type of its operand.
     ///
     /// # Errors
     ///
-    /// `Mismatch` where `grad` has not the shape and element type of the product.
+    /// `Mismatch` if `grad` has not the shape and element type of the product.
     fn matmul_backward(
         &self,
         grad: &Self::Tensor,

@@ -1,8 +1,8 @@
-//! The largest element of each window.
+//! Largest element of each window.
 
 use binade_core::Handle;
 
-/// The window, and how it moves over an image.
+/// Window of a pooling, with its stride and padding.
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
 pub struct MaxPool2dConfig {
     /// Rows and columns of the window; at least 1.
@@ -14,13 +14,13 @@ pub struct MaxPool2dConfig {
 }
 
 impl MaxPool2dConfig {
-    /// Square windows side by side, without padding.
+    /// Returns square windows side by side, without padding.
     pub const fn square(side: usize) -> Self {
         Self { kernel: [side, side], stride: [side, side], padding: [0, 0] }
     }
 }
 
-/// The largest element of each window of images `[N, C, H, W]`.
+/// Max pooling: the largest element of each window of images `[N, C, H, W]`.
 ///
 /// # For implementers
 ///
@@ -29,11 +29,11 @@ impl MaxPool2dConfig {
 /// * Backward gives each window's gradient to its first largest element in row-major order (the first NaN, where there
 ///   is one); where windows overlap, gradients add up in f32 and are narrowed once.
 pub trait MaxPool2d: Handle {
-    /// The largest elements, bit for bit.
+    /// Returns the largest elements, bit for bit.
     ///
     /// # Errors
     ///
-    /// `Mismatch` where `input` is not `[N, C, H, W]` or smaller than the window; `InvalidArgument` for a window or
+    /// `Mismatch` if `input` is not `[N, C, H, W]` or smaller than the window; `InvalidArgument` for a window or
     /// stride of 0, or padding of more than half the window.
     fn max_pool2d(
         &self,
@@ -41,11 +41,11 @@ pub trait MaxPool2d: Handle {
         config: MaxPool2dConfig,
     ) -> Result<Self::Tensor, Self::Error>;
 
-    /// The gradient of the input.
+    /// Returns the gradient of the input.
     ///
     /// # Errors
     ///
-    /// `Mismatch` where `grad` has not the shape and element type of the result.
+    /// `Mismatch` if `grad` has not the shape and element type of the result.
     fn max_pool2d_backward(
         &self,
         grad: &Self::Tensor,

@@ -10,19 +10,19 @@ use binade_core::{DType, Handle};
 ///   ones in every element type.
 /// * The mean of nothing is NaN.
 pub trait Mean: Handle {
-    /// The mean.
+    /// Returns the mean.
     ///
     /// # Errors
     ///
-    /// `Mismatch` where the element type is not floating-point.
+    /// `Mismatch` if the element type is not floating-point.
     fn mean(&self, input: &Self::Tensor) -> Result<Self::Tensor, Self::Error>;
 
-    /// The gradient of an input of this shape and element type, for the f32 scalar `grad`: `grad / count` everywhere,
+    /// Returns the gradient of an input of this shape and element type, for the f32 scalar `grad`: `grad / count` everywhere,
     /// rounded once.
     ///
     /// # Errors
     ///
-    /// `Mismatch` where `grad` is not an f32 scalar.
+    /// `Mismatch` if `grad` is not an f32 scalar.
     fn mean_backward(
         &self,
         grad: &Self::Tensor,

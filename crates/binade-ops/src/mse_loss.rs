@@ -10,22 +10,22 @@ use binade_core::Handle;
 /// * The gradients are `±2·(input − target) · grad / count`, narrowed once to the operands' element type.
 /// * The loss of no elements is NaN, as any mean of nothing.
 pub trait MseLoss: Handle {
-    /// The loss.
+    /// Returns the loss.
     ///
     /// # Errors
     ///
-    /// `Mismatch` where the operands differ in shape or element type.
+    /// `Mismatch` if the operands differ in shape or element type.
     fn mse_loss(
         &self,
         input: &Self::Tensor,
         target: &Self::Tensor,
     ) -> Result<Self::Tensor, Self::Error>;
 
-    /// Gradients of input and target, for the f32 scalar `grad`.
+    /// Returns the gradients of input and target, for the f32 scalar `grad`.
     ///
     /// # Errors
     ///
-    /// `Mismatch` where shapes or element types do not agree.
+    /// `Mismatch` if shapes or element types do not agree.
     fn mse_loss_backward(
         &self,
         grad: &Self::Tensor,

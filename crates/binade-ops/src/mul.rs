@@ -2,25 +2,25 @@
 
 use binade_core::Handle;
 
-/// `a · b` for tensors of one shape.
+/// Product `a · b` of tensors of one shape.
 ///
 /// # For implementers
 ///
 /// * Multiplied in f32 whatever the storage, and narrowed once, to nearest even.
 /// * No broadcasting; the result has the element type that both operands have.
 pub trait Mul: Handle {
-    /// The product.
+    /// Returns the product.
     ///
     /// # Errors
     ///
-    /// `Mismatch` where the operands differ in shape or element type.
+    /// `Mismatch` if the operands differ in shape or element type.
     fn mul(&self, a: &Self::Tensor, b: &Self::Tensor) -> Result<Self::Tensor, Self::Error>;
 
-    /// `[grad · b, grad · a]`.
+    /// Returns `[grad · b, grad · a]`.
     ///
     /// # Errors
     ///
-    /// `Mismatch` where the operands differ in shape or element type.
+    /// `Mismatch` if the operands differ in shape or element type.
     fn mul_backward(
         &self,
         grad: &Self::Tensor,

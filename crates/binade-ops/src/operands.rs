@@ -1,43 +1,43 @@
-//! What operations ask of their operands' element types: one rule for all backends.
+//! Checks of operands' element types: one rule for all backends.
 //!
-//! Known before anything is computed, so that a device which runs later refuses at once, with the words of all others.
+//! They need no elements, so that a device which runs later refuses at once, with the words of all others.
 
 use crate::{ShapeError, shape};
 use binade_core::{DType, Error, ErrorKind, Op};
 
-/// A tensor, as far as it can be told without looking at its elements.
+/// Tensor whose type and shape are known without its elements.
 ///
 /// # For implementers
 ///
 /// * Host knowledge: asking never waits for the device, and a result has type and shape before it is computed.
 /// * A scalar has the empty shape.
 pub trait Operand {
-    /// The element type.
+    /// Returns the element type.
     fn dtype(&self) -> DType;
 
-    /// The extent of each axis, slowest first.
+    /// Returns the extent of each axis, slowest first.
     fn shape(&self) -> &[usize];
 }
 
-/// Element types that do not fit.
+/// Error of element types that do not fit.
 #[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
 #[error("{op}: found {}; expected {expected}: cast them first, or let autocast", list(found))]
 pub struct DTypeError {
-    /// The operation's name.
+    /// Name of the operation.
     pub op: &'static str,
-    /// The operands' element types, in order.
+    /// Element types of the operands, in order.
     pub found: Vec<DType>,
-    /// What would have fitted.
+    /// Types that would have fitted.
     pub expected: &'static str,
 }
 
-/// Operands that do not fit.
+/// Error of operands that do not fit.
 #[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
 pub enum OperandError {
-    /// By their shapes.
+    /// Shapes that do not fit.
     #[error(transparent)]
     Shape(#[from] ShapeError),
-    /// By their element types.
+    /// Element types that do not fit.
     #[error(transparent)]
     DType(#[from] DTypeError),
 }
@@ -57,11 +57,11 @@ impl Error for OperandError {
     }
 }
 
-/// The element type that all of `operands` have: bf16, f16 or f32.
+/// Returns the element type that all of `operands` have: bf16, f16 or f32.
 ///
 /// # Errors
 ///
-/// Where they have none of these, or not the same.
+/// If they have none of these, or not the same.
 pub fn float<T: Operand>(op: Op, operands: &[&T]) -> Result<DType, OperandError> {
     match operands {
         [first, rest @ ..]
@@ -73,11 +73,11 @@ pub fn float<T: Operand>(op: Op, operands: &[&T]) -> Result<DType, OperandError>
     }
 }
 
-/// The element types of a normalised input and of its parameters: the input's, or f32.
+/// Returns the element types of a normalised input and of its parameters: the input's, or f32.
 ///
 /// # Errors
 ///
-/// Where they are others.
+/// If they are others.
 pub fn norm<T: Operand>(
     op: Op,
     input: &T,
@@ -91,31 +91,31 @@ pub fn norm<T: Operand>(
     Err(mismatch(op, &found, "parameters of the input's type, or f32"))
 }
 
-/// Holds labels and indices to i64.
+/// Checks that labels or indices are i64.
 ///
 /// # Errors
 ///
-/// Where they are anything else.
+/// If they are anything else.
 pub fn integers<T: Operand>(op: Op, operand: &T) -> Result<(), OperandError> {
     let is = operand.dtype() == DType::I64;
     if is { Ok(()) } else { Err(mismatch(op, &[operand], "i64")) }
 }
 
-/// Holds running statistics to f32.
+/// Checks that running statistics are f32.
 ///
 /// # Errors
 ///
-/// Where one is anything else.
+/// If one is anything else.
 pub fn all_f32<T: Operand>(op: Op, operands: &[&T]) -> Result<(), OperandError> {
     let are = operands.iter().all(|operand| operand.dtype() == DType::F32);
     if are { Ok(()) } else { Err(mismatch(op, operands, "running statistics of f32")) }
 }
 
-/// Holds the gradient of a scalar to an f32 scalar, which scalars are whatever the operands.
+/// Checks that the gradient of a scalar is an f32 scalar, as scalars are for all operands.
 ///
 /// # Errors
 ///
-/// Where it is anything else.
+/// If it is anything else.
 pub fn scalar_grad<T: Operand>(op: Op, grad: &T) -> Result<(), OperandError> {
     shape::scalar(op, grad.shape())?;
     let is = grad.dtype() == DType::F32;
@@ -123,11 +123,11 @@ pub fn scalar_grad<T: Operand>(op: Op, grad: &T) -> Result<(), OperandError> {
     if is { Ok(()) } else { Err(error()) }
 }
 
-/// Holds a gradient to the shape and element type of what it is the gradient of.
+/// Checks that a gradient has the shape and element type of its value.
 ///
 /// # Errors
 ///
-/// Where it has others.
+/// If it has others.
 pub fn grad<T: Operand>(
     op: Op,
     grad: &T,
@@ -151,7 +151,7 @@ fn mismatch<T: Operand>(op: Op, operands: &[&T], expected: &'static str) -> Oper
     DTypeError { op: op.name(), found, expected }.into()
 }
 
-/// `bf16, f32`.
+/// Returns the types as text: `bf16, f32`.
 fn list(dtypes: &[DType]) -> String {
     let names: Vec<&str> = dtypes.iter().map(|dtype| dtype.name()).collect();
     names.join(", ")

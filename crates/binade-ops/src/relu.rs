@@ -1,8 +1,8 @@
-//! The rectified linear unit.
+//! Rectified linear unit.
 
 use binade_core::Handle;
 
-/// `max(x, 0)`.
+/// Rectified linear unit: `max(x, 0)`.
 ///
 /// # For implementers
 ///
@@ -10,18 +10,18 @@ use binade_core::Handle;
 /// * Zero of either sign gives +0.
 /// * The gradient at 0 is 0.
 pub trait Relu: Handle {
-    /// The result, in the shape and element type of `input`.
+    /// Returns the result, in the shape and element type of `input`.
     ///
     /// # Errors
     ///
-    /// `Mismatch` where the element type is not floating-point.
+    /// `Mismatch` if the element type is not floating-point.
     fn relu(&self, input: &Self::Tensor) -> Result<Self::Tensor, Self::Error>;
 
-    /// The gradient of the input, from what forward returned.
+    /// Returns the gradient of the input, from forward's result.
     ///
     /// # Errors
     ///
-    /// `Mismatch` where `grad` and `output` differ in shape or element type.
+    /// `Mismatch` if `grad` and `output` differ in shape or element type.
     fn relu_backward(
         &self,
         grad: &Self::Tensor,

@@ -73,7 +73,7 @@ impl<T> Results<T> for BatchNormOutput<T> {
 ///
 /// # Panics
 ///
-/// Where `call` has another number of results.
+/// If `call` has another number of results.
 pub fn exactly<T, R: Results<T>>(call: &OpInvocation, tensors: Vec<T>) -> R {
     let count = tensors.len();
     let Some(results) = R::from_vec(tensors) else {

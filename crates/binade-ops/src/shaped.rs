@@ -1,19 +1,19 @@
-//! The extents of a tensor.
+//! Extents of a tensor.
 
 use crate::shape;
 use binade_core::Handle;
 
-/// Knows what shape a tensor has.
+/// Device that knows the shapes of its tensors.
 ///
 /// # For implementers
 ///
 /// * Host knowledge: asking never waits for the device.
 /// * A scalar has the empty shape and one element.
 pub trait Shaped: Handle {
-    /// The extent of each axis, slowest first.
+    /// Returns the extent of each axis, slowest first.
     fn shape(&self, tensor: &Self::Tensor) -> Vec<usize>;
 
-    /// How many elements there are.
+    /// Returns the number of elements.
     fn element_count(&self, tensor: &Self::Tensor) -> usize {
         shape::element_count(&self.shape(tensor))
     }

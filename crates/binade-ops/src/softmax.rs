@@ -2,7 +2,7 @@
 
 use binade_core::Handle;
 
-/// `exp(x) / Σ exp(x)` over the last axis.
+/// Softmax: `exp(x) / Σ exp(x)` over the last axis.
 ///
 /// # For implementers
 ///
@@ -10,18 +10,18 @@ use binade_core::Handle;
 /// * The largest element of each row is subtracted first, so that no finite row overflows.
 /// * A row that holds a NaN or +inf, or nothing but −inf, is NaN throughout.
 pub trait Softmax: Handle {
-    /// The result, in the shape and element type of `input`.
+    /// Returns the result, in the shape and element type of `input`.
     ///
     /// # Errors
     ///
     /// `Mismatch` for a scalar, or an element type that is not floating-point.
     fn softmax(&self, input: &Self::Tensor) -> Result<Self::Tensor, Self::Error>;
 
-    /// The gradient of the input, from what forward returned.
+    /// Returns the gradient of the input, from forward's result.
     ///
     /// # Errors
     ///
-    /// `Mismatch` where `grad` and `output` differ in shape or element type.
+    /// `Mismatch` if `grad` and `output` differ in shape or element type.
     fn softmax_backward(
         &self,
         grad: &Self::Tensor,

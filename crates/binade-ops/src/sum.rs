@@ -10,19 +10,19 @@ use binade_core::{DType, Handle};
 ///   ones in every element type.
 /// * The sum of nothing is 0.
 pub trait Sum: Handle {
-    /// The sum.
+    /// Returns the sum.
     ///
     /// # Errors
     ///
-    /// `Mismatch` where the element type is not floating-point.
+    /// `Mismatch` if the element type is not floating-point.
     fn sum(&self, input: &Self::Tensor) -> Result<Self::Tensor, Self::Error>;
 
-    /// The gradient of an input of this shape and element type, for the f32 scalar `grad`: `grad` everywhere, rounded
+    /// Returns the gradient of an input of this shape and element type, for the f32 scalar `grad`: `grad` everywhere, rounded
     /// once.
     ///
     /// # Errors
     ///
-    /// `Mismatch` where `grad` is not an f32 scalar.
+    /// `Mismatch` if `grad` is not an f32 scalar.
     fn sum_backward(
         &self,
         grad: &Self::Tensor,

@@ -1,8 +1,8 @@
-//! The table of operations: one row each, of which every list of operations is made.
+//! Table of operations: one row each, from which every list of operations is generated.
 
 /// Calls a macro with the table of operations.
 ///
-/// The macro is named in brackets. It is given what follows them, in braces, and then one row for each operation:
+/// The macro is named in brackets. Its input is the text behind them, in braces, and then one row for each operation:
 ///
 /// ```text
 /// Trait file {
@@ -18,12 +18,12 @@
 /// * A value is anything else. `[usize]` is passed as a slice.
 /// * Results are `Tensor`, `Pair` for `[Tensor; 2]`, or a struct of this crate that is generic over the tensor.
 ///
-/// A row says again what the trait says, and the compiler holds one to the other: [`OpInvocation`](crate::OpInvocation) calls
-/// every method.
+/// A row repeats the trait's signature. The compiler compares them, since [`OpInvocation`](crate::OpInvocation) calls every
+/// method.
 ///
 /// # Examples
 ///
-/// The names of all operations:
+/// This macro lists the names of all operations:
 ///
 /// ```
 /// macro_rules! names {

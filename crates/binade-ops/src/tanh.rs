@@ -1,26 +1,26 @@
-//! The hyperbolic tangent.
+//! Hyperbolic tangent.
 
 use binade_core::Handle;
 
-/// `tanh(x)`.
+/// Hyperbolic tangent: `tanh(x)`.
 ///
 /// # For implementers
 ///
 /// * Computed in f32 whatever the storage, and narrowed once, to nearest even.
 /// * NaN gives NaN.
 pub trait Tanh: Handle {
-    /// The result, in the shape and element type of `input`.
+    /// Returns the result, in the shape and element type of `input`.
     ///
     /// # Errors
     ///
-    /// `Mismatch` where the element type is not floating-point.
+    /// `Mismatch` if the element type is not floating-point.
     fn tanh(&self, input: &Self::Tensor) -> Result<Self::Tensor, Self::Error>;
 
-    /// The gradient of the input, from what forward returned.
+    /// Returns the gradient of the input, from forward's result.
     ///
     /// # Errors
     ///
-    /// `Mismatch` where `grad` and `output` differ in shape or element type.
+    /// `Mismatch` if `grad` and `output` differ in shape or element type.
     fn tanh_backward(
         &self,
         grad: &Self::Tensor,

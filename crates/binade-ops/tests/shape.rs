@@ -1,4 +1,4 @@
-//! The shape of every result.
+//! Shapes of every result.
 
 use binade_core::{Error as _, ErrorKind, Op};
 use binade_ops::{Conv2dConfig, MaxPool2dConfig, shape};

@@ -1,49 +1,49 @@
-//! Operands that do not fit.
+//! Errors of shapes that do not fit.
 
 use binade_core::{Error, ErrorKind, Op};
 
-/// Why an operation cannot be applied to operands of these shapes.
+/// Reason why an operation cannot be applied to operands of these shapes.
 #[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
 pub enum ShapeError {
-    /// The operands' shapes do not agree.
+    /// Shapes of operands that do not agree.
     #[error("{op}: found {}; expected {expected}", list(found))]
     Mismatch {
-        /// The operation's name.
+        /// Name of the operation.
         op: &'static str,
-        /// The shapes of the operands, in order.
+        /// Shapes of the operands, in order.
         found: Vec<Vec<usize>>,
-        /// What would have fitted, in terms of axes.
+        /// Shapes that would have fitted, in terms of axes.
         expected: &'static str,
     },
-    /// An argument other than a tensor is outside its range for these shapes.
+    /// Argument other than a tensor that is out of range for these shapes.
     #[error("{op}: {argument} for {}; expected {expected}", list(found))]
     Argument {
-        /// The operation's name.
+        /// Name of the operation.
         op: &'static str,
-        /// The argument and its value.
+        /// Argument and its value.
         argument: String,
-        /// The shapes of the operands, in order.
+        /// Shapes of the operands, in order.
         found: Vec<Vec<usize>>,
-        /// The range.
+        /// Range of the argument.
         expected: &'static str,
     },
-    /// The result would have more elements than any memory holds.
+    /// Result with more elements than any memory holds.
     #[error("{op}: a tensor of shape {shape:?} is larger than any memory; take smaller extents")]
     TooLarge {
-        /// The operation's name.
+        /// Name of the operation.
         op: &'static str,
-        /// The result's shape.
+        /// Shape of the result.
         shape: Vec<usize>,
     },
 }
 
 impl ShapeError {
-    /// A mismatch of `op`'s operands.
+    /// Creates a mismatch of `op`'s operands.
     pub fn mismatch(op: Op, found: &[&[usize]], expected: &'static str) -> Self {
         Self::Mismatch { op: op.name(), found: owned(found), expected }
     }
 
-    /// An `argument` of `op` out of range.
+    /// Creates the error of an `argument` of `op` out of range.
     pub fn argument(
         op: Op,
         argument: impl Into<String>,
@@ -67,7 +67,7 @@ fn owned(shapes: &[&[usize]]) -> Vec<Vec<usize>> {
     shapes.iter().map(|shape| shape.to_vec()).collect()
 }
 
-/// `[2, 3] and [4, 5]`.
+/// Returns the shapes as text: `[2, 3] and [4, 5]`.
 fn list(shapes: &[Vec<usize>]) -> String {
     let shapes: Vec<String> = shapes.iter().map(|shape| format!("{shape:?}")).collect();
     shapes.join(" and ")

@@ -1,9 +1,9 @@
-//! Losses: scalars.
+//! Shapes of losses, which are scalars.
 
 use super::ShapeError;
 use binade_core::Op;
 
-/// Logits `[N, C]` and labels `[N]` give a scalar.
+/// Returns the shape of a cross-entropy: a scalar, from logits `[N, C]` and labels `[N]`.
 ///
 /// # Errors
 ///
@@ -19,7 +19,7 @@ pub fn cross_entropy(logits: &[usize], labels: &[usize]) -> Result<Vec<usize>, S
     }
 }
 
-/// Two tensors of one shape give a scalar.
+/// Returns the shape of a mean squared error: a scalar, from two tensors of one shape.
 ///
 /// # Errors
 ///

@@ -1,4 +1,4 @@
-//! The shape of every result, from the shapes of the operands: one rule for all backends.
+//! Shapes of results, from the shapes of the operands: one rule for all backends.
 //!
 //! A device that runs later knows its shapes now, and all devices refuse the same operands with the same words.
 
@@ -20,16 +20,16 @@ pub use products::{bmm, linear, matmul};
 pub use rows::{embedding, fill, reshape, scalar};
 pub use windows::{conv2d, max_pool2d};
 
-/// The number of elements of a shape; 1 for a scalar, and `usize::MAX` where a `usize` does not count so many.
+/// Returns the number of elements of a shape; 1 for a scalar, and `usize::MAX` beyond the range of `usize`.
 pub fn element_count(shape: &[usize]) -> usize {
     size(shape, 1).unwrap_or(if shape.contains(&0) { 0 } else { usize::MAX })
 }
 
-/// `shape` itself, as the shape of a result of `op`.
+/// Returns `shape` itself, as the shape of a result of `op`.
 ///
 /// # Errors
 ///
-/// `InvalidArgument` where its extents, but for zeros, multiply to more than any memory holds: 2^60 on machines of 64 bits.
+/// `InvalidArgument` if its extents, but for zeros, multiply to more than any memory holds: 2^60 on machines of 64 bits.
 pub fn bounded(op: Op, shape: Vec<usize>) -> Result<Vec<usize>, ShapeError> {
     // Eight bytes an element, and no allocation has more than half of what a `usize` counts.
     match size(&shape, 16) {
@@ -38,8 +38,8 @@ pub fn bounded(op: Op, shape: Vec<usize>) -> Result<Vec<usize>, ShapeError> {
     }
 }
 
-/// The bytes of a shape whose elements have `each`, or its elements where `each` is 1. `None` where its extents, but for
-/// zeros, are more than a `usize` counts.
+/// Returns the bytes of a shape whose elements have `each`, or its elements if `each` is 1. Returns `None` if its extents, but
+/// for zeros, multiply to more than a `usize` counts.
 pub fn size(shape: &[usize], each: usize) -> Option<usize> {
     let is_empty = shape.contains(&0);
     let mut extents = shape.iter().filter(|extent| **extent != 0);

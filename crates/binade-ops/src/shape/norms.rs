@@ -1,9 +1,9 @@
-//! Normalisations.
+//! Shapes of normalisations.
 
 use super::{ShapeError, element_count};
 use binade_core::Op;
 
-/// `[.., D]` with weight and bias `[D]` keeps its shape.
+/// Returns the shape of a layer normalisation: that of the input `[.., D]`, with weight and bias `[D]`.
 ///
 /// # Errors
 ///
@@ -23,7 +23,8 @@ pub fn layer_norm(
     }
 }
 
-/// `[N, C, ..]` with vectors `[C]` (weight, bias, running mean and variance) keeps its shape.
+/// Returns the shape of a batch normalisation: that of the input `[N, C, ..]`, with vectors `[C]` (weight, bias, running mean and
+/// variance).
 ///
 /// # Errors
 ///
@@ -39,7 +40,7 @@ pub fn batch_norm(input: &[usize], vectors: &[&[usize]]) -> Result<Vec<usize>, S
     }
 }
 
-/// How many values a channel has in a batch that is normalised by its own statistics.
+/// Returns the number of values of a channel in a batch that is normalised by its own statistics.
 ///
 /// # Errors
 ///
@@ -55,7 +56,7 @@ pub fn batch_norm_samples(input: &[usize]) -> Result<usize, ShapeError> {
     Ok(samples)
 }
 
-/// `[.., D]` keeps its shape; `op` is softmax or its logarithm.
+/// Returns the shape of a softmax: that of the input `[.., D]`. `op` is softmax or its logarithm.
 ///
 /// # Errors
 ///

@@ -1,9 +1,9 @@
-//! Elementwise operations.
+//! Shapes of elementwise operations.
 
 use super::ShapeError;
 use binade_core::Op;
 
-/// Two tensors of one shape give that shape; `op` is the operation to name.
+/// Returns the shape of an elementwise operation: that of its two operands. `op` is the operation to name.
 ///
 /// # Errors
 ///
@@ -12,12 +12,12 @@ pub fn same(op: Op, a: &[usize], b: &[usize]) -> Result<Vec<usize>, ShapeError> 
     if a == b { Ok(a.to_vec()) } else { Err(ShapeError::mismatch(op, &[a, b], "equal shapes")) }
 }
 
-/// The channel axis: 1 for images `[N, C, H, W]`, the last otherwise; `None` for a scalar.
+/// Returns the channel axis: 1 for images `[N, C, H, W]`, the last otherwise; `None` for a scalar.
 pub fn channels(shape: &[usize]) -> Option<usize> {
     if shape.len() == 4 { Some(1) } else { shape.len().checked_sub(1) }
 }
 
-/// `[N, C, H, W]` with bias `[C]`, or `[.., D]` with bias `[D]`, keeps its shape.
+/// Returns the shape of a bias addition: that of the input, `[N, C, H, W]` with bias `[C]`, or `[.., D]` with bias `[D]`.
 ///
 /// # Errors
 ///
@@ -33,7 +33,7 @@ pub fn bias_add(input: &[usize], bias: &[usize]) -> Result<Vec<usize>, ShapeErro
     }
 }
 
-/// Any shape with a key `[2]` keeps its shape.
+/// Returns the shape of a dropout: that of the input, with a key `[2]`.
 ///
 /// # Errors
 ///

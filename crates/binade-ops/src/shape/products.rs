@@ -1,11 +1,11 @@
-//! Matrix products.
+//! Shapes of matrix products.
 
 #![expect(clippy::many_single_char_names, reason = "axes go by the letters the field gives them")]
 
 use super::{ShapeError, bounded};
 use binade_core::Op;
 
-/// `[M, K]` and `[K, N]` give `[M, N]`.
+/// Returns the shape of a matrix product: `[M, K]` and `[K, N]` give `[M, N]`.
 ///
 /// # Errors
 ///
@@ -17,7 +17,7 @@ pub fn matmul(a: &[usize], b: &[usize]) -> Result<Vec<usize>, ShapeError> {
     }
 }
 
-/// `[.., M, K]` and `[.., K, N]` with equal leading extents give `[.., M, N]`.
+/// Returns the shape of a batch of products: `[.., M, K]` and `[.., K, N]` with equal leading extents give `[.., M, N]`.
 ///
 /// # Errors
 ///
@@ -37,7 +37,7 @@ pub fn bmm(a: &[usize], b: &[usize]) -> Result<Vec<usize>, ShapeError> {
     }
 }
 
-/// `[.., in]` with weight `[out, in]` and bias `[out]` gives `[.., out]`.
+/// Returns the shape of a linear layer: `[.., in]` with weight `[out, in]` and bias `[out]` gives `[.., out]`.
 ///
 /// # Errors
 ///

@@ -1,14 +1,14 @@
-//! What moves elements, and scalars.
+//! Shapes of operations that move elements, and of scalars.
 
 use super::{ShapeError, bounded, element_count, size};
 use binade_core::{Op, OpClass};
 
-/// The name of `Fill` in errors.
+/// Names of `Fill` and `Reshape` in errors.
 const FILL: Op = Op::custom("fill", OpClass::Shape);
 
 const RESHAPE: Op = Op::custom("reshape", OpClass::Shape);
 
-/// A table `[V, D]` and indices of any shape give that shape with D appended.
+/// Returns the shape of an embedding: a table `[V, D]` and indices of any shape give that shape with D appended.
 ///
 /// # Errors
 ///
@@ -24,20 +24,20 @@ pub fn embedding(table: &[usize], indices: &[usize]) -> Result<Vec<usize>, Shape
     }
 }
 
-/// The shape of a tensor of one value.
+/// Returns the shape of a tensor of one value.
 ///
 /// # Errors
 ///
-/// `InvalidArgument` where it is larger than any memory.
+/// `InvalidArgument` if it is larger than any memory.
 pub fn fill(shape: &[usize]) -> Result<Vec<usize>, ShapeError> {
     bounded(FILL, shape.to_vec())
 }
 
-/// `from` seen as `to`.
+/// Returns `to`, the shape that `from` is seen as.
 ///
 /// # Errors
 ///
-/// `Mismatch` where the number of elements would change.
+/// `Mismatch` if the number of elements would change.
 pub fn reshape(from: &[usize], to: &[usize]) -> Result<Vec<usize>, ShapeError> {
     if size(to, 1) == Some(element_count(from)) {
         return Ok(to.to_vec());
@@ -45,7 +45,7 @@ pub fn reshape(from: &[usize], to: &[usize]) -> Result<Vec<usize>, ShapeError> {
     Err(ShapeError::mismatch(RESHAPE, &[from, to], "shapes of equally many elements"))
 }
 
-/// The empty shape; `op` is the operation whose gradient it is.
+/// Returns the empty shape of a scalar's gradient; `op` is the operation to name.
 ///
 /// # Errors
 ///

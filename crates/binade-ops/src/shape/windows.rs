@@ -1,4 +1,4 @@
-//! Windows that move over images.
+//! Shapes of operations with windows that move over images.
 
 #![expect(clippy::many_single_char_names, reason = "axes go by the letters the field gives them")]
 
@@ -6,17 +6,17 @@ use super::{ShapeError, bounded};
 use crate::{Conv2dConfig, MaxPool2dConfig};
 use binade_core::Op;
 
-/// How many windows fit along an axis: `(extent + 2·padding − window) / stride + 1`, rounded down.
+/// Returns the number of windows along an axis: `(extent + 2·padding − window) / stride + 1`, rounded down.
 fn positions(extent: usize, window: usize, stride: usize, padding: usize) -> Option<usize> {
     let padded = padding.checked_mul(2)?.checked_add(extent)?;
     (padded.checked_sub(window)? / stride).checked_add(1)
 }
 
-/// `[N, C, H, W]` with weight `[O, C, KH, KW]` and bias `[O]` gives `[N, O, H', W']`.
+/// Returns the shape of a convolution: `[N, C, H, W]` with weight `[O, C, KH, KW]` and bias `[O]` gives `[N, O, H', W']`.
 ///
 /// # Errors
 ///
-/// `Mismatch` where the operands do not fit; `InvalidArgument` for a stride of 0, and for a result larger than
+/// `Mismatch` if the operands do not fit; `InvalidArgument` for a stride of 0, and for a result larger than
 /// any memory.
 pub fn conv2d(
     input: &[usize],
@@ -54,11 +54,11 @@ fn conv2d_extents(
     Some(vec![n, o, rows, columns])
 }
 
-/// `[N, C, H, W]` gives `[N, C, H', W']`.
+/// Returns the shape of a max pooling: `[N, C, H, W]` gives `[N, C, H', W']`.
 ///
 /// # Errors
 ///
-/// `Mismatch` where the window does not fit; `InvalidArgument` for a window or stride of 0, too much padding,
+/// `Mismatch` if the window does not fit; `InvalidArgument` for a window or stride of 0, too much padding,
 /// or a result larger than any memory.
 pub fn max_pool2d(input: &[usize], config: MaxPool2dConfig) -> Result<Vec<usize>, ShapeError> {
     let MaxPool2dConfig { kernel, stride, padding } = config;
