@@ -2,9 +2,9 @@
 
 use crate::{AffineGrads, Linear, Relu, WeightGrads};
 
-/// Linear layer with ReLU: `max(x·Wᵀ + b, 0)`, of the operands of [`Linear`].
+/// Linear layer with `ReLU`: `max(x·Wᵀ + b, 0)`, of the operands of [`Linear`].
 ///
-/// The provided methods call both operations, one behind the other. A device that computes products itself may apply ReLU before
+/// The provided methods call both operations, one behind the other. A device that computes products itself may apply `ReLU` before
 /// it writes an element, and saves a pass over the result.
 ///
 /// # For implementers

@@ -92,7 +92,7 @@ pub fn rule(args: &Args) -> UpdateRule {
     }
 }
 
-/// Returns AMSGrad with torch's defaults of Adam.
+/// Returns `AMSGrad` with torch's defaults of Adam.
 fn amsgrad(lr: f64) -> UpdateRule {
     let (betas, eps) = ([0.9, 0.999], 1e-8);
     let (weight_decay, decoupled, amsgrad) = (0.0, false, true);

@@ -1,4 +1,4 @@
-//! Linear layers of one width with ReLU between: the model that the benchmark trains.
+//! Linear layers of one width with `ReLU` between: the model that the benchmark trains.
 
 use binade_core::{DType, Handle, Named};
 use binade_ops::{Linear, Relu, Upload};

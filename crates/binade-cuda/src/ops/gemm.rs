@@ -40,7 +40,7 @@ pub(crate) struct Gemm<'a> {
     pub(crate) b: Matrices<'a>,
     /// Vector `[n]` of A's type, added to every row.
     pub(crate) bias: Option<&'a Tensor>,
-    /// True if results that are not positive become +0; NaN stays. The library does not compute these, since its own ReLU may
+    /// True if results that are not positive become +0; NaN stays. The library does not compute these, since its own `ReLU` may
     /// lose a NaN.
     pub(crate) relu: bool,
     /// Results `[m, n]` of A's type or f32, not transposed: new memory, of which no clone exists.
@@ -177,7 +177,7 @@ impl Gemm<'_> {
     }
 }
 
-/// Returns the lower bound that a kernel clamps results to: ReLU as a clamp constant.
+/// Returns the lower bound that a kernel clamps results to: `ReLU` as a clamp constant.
 pub(super) fn least(relu: bool) -> f32 {
     if relu { 0.0 } else { f32::NEG_INFINITY }
 }

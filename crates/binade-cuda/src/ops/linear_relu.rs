@@ -1,5 +1,5 @@
 //! Linear layer with the rectified linear unit behind it. Binade's kernels clamp before they write an element. Behind the
-//! library's products ReLU is a launch of its own, since NVIDIA does not promise that the library's keeps a NaN.
+//! library's products `ReLU` is a launch of its own, since NVIDIA does not promise that the library's keeps a NaN.
 
 #![expect(
     clippy::many_single_char_names,

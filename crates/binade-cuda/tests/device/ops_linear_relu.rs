@@ -1,4 +1,4 @@
-//! Linear layer with ReLU: the bits of both operations, in one launch less if Binade's kernels multiply.
+//! Linear layer with `ReLU`: the bits of both operations, in one launch less if Binade's kernels multiply.
 
 #![expect(
     clippy::many_single_char_names,
