@@ -1,4 +1,4 @@
-//! The thread's own region, for those who cannot pass one: a guard over the same value.
+//! Ambient region of a thread, for code that cannot pass one: a guard over the same value.
 
 use crate::{Autocast, Region};
 use std::any::TypeId;
@@ -7,7 +7,7 @@ use std::marker::PhantomData;
 
 struct Entry {
     guard: u64,
-    /// The type of device it is for; `None` for all.
+    /// Type of device that the region is for; `None` for all.
     device: Option<TypeId>,
     region: Region,
 }
@@ -18,9 +18,9 @@ thread_local! {
     static GUARDS: Cell<u64> = const { Cell::new(0) };
 }
 
-/// Leaves the ambient region when dropped, by return or by panic. Stays on its thread.
+/// Guard that leaves the ambient region when dropped, by return or by panic. It stays on its thread.
 ///
-/// Guards may be dropped in any order: each takes back its own entry and no other.
+/// Guards may be dropped in any order: each removes its own entry and no other.
 #[must_use = "the region is left when the guard is dropped"]
 #[derive(Debug)]
 pub struct Ambient {
@@ -39,12 +39,13 @@ impl Region {
         self.push(Some(TypeId::of::<D>()))
     }
 
-    /// The region entered last for devices of every type, to use here or to carry elsewhere: a new thread starts with none.
+    /// Returns the region entered last for devices of every type, to use here or to carry elsewhere: a new thread starts with
+    /// none.
     pub fn ambient() -> Option<Self> {
         innermost(|device| device.is_none())
     }
 
-    /// The region entered last that devices of type `D` are meant by.
+    /// Returns the region entered last that applies to devices of type `D`.
     pub fn ambient_for<D: Autocast + 'static>() -> Option<Self> {
         innermost(|device| device.is_none_or(|d| d == TypeId::of::<D>()))
     }
@@ -66,7 +67,7 @@ fn innermost(meant: impl Fn(Option<TypeId>) -> bool) -> Option<Region> {
 
 impl Drop for Ambient {
     fn drop(&mut self) {
-        // Taken out first and dropped after: a policy's own drop may look at the ambient region.
+        // The entry is taken out first and dropped after: a policy's own drop may look at the ambient region.
         let left = ENTERED.try_with(|entered| {
             let mut entered = entered.borrow_mut();
             let at = entered.iter().rposition(|entry| entry.guard == self.guard)?;

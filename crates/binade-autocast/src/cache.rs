@@ -1,12 +1,12 @@
-//! Casts of parameters, kept while a region is open.
+//! Cache of parameters' casts, for as long as a region is open.
 
 use crate::CacheKey;
 use binade_core::DType;
 use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
 
-/// What a cast is kept under. The version is not part of it: a newer cast takes the place of a stale one, so that a
-/// region in which parameters change holds no more than one in which they do not.
+/// Key of a cached cast. The version is not part of it: a newer cast replaces a stale one, so that a region in which parameters
+/// change holds no more than one in which they do not.
 type Slot = (u64, bool, DType);
 
 /// Casts by tensor, gradient mode and type, each with the version it was made of.
@@ -20,9 +20,9 @@ impl<T> Default for Cache<T> {
 }
 
 impl<T: Clone> Cache<T> {
-    /// The cast kept under `key`, or the one `make` gives; and whether it was made.
+    /// Returns the cast kept under `key`, or the one that `make` gives, and true if it was made.
     ///
-    /// The lock is held while a cast is made, so that two threads that want the same one make it once.
+    /// The lock is held while a cast is made, so that two threads that need the same one make it once.
     pub(crate) fn get_or_make<E>(
         &self,
         key: CacheKey,

@@ -1,11 +1,11 @@
-//! Operations with a backward of their own: what their forward ran in is what their backward runs in.
+//! Operations with their own backward, which runs in the region of their forward.
 
 use crate::{Autocast, CastError, Region, Scope};
 use binade_cast_policy::{CastRule, Decision, OpCall};
 use binade_core::{DType, Op};
 use std::borrow::Cow;
 
-/// An operation that brings its own backward, as torch's `custom_fwd` and `custom_bwd` wrap it.
+/// Operation with its own backward, as torch's `custom_fwd` and `custom_bwd` wrap it.
 ///
 /// * Without [`cast_inputs`](Self::cast_inputs) the forward runs in the scope it is called in.
 /// * With it, where the region is on, castable operands are cast and the forward runs with autocast off.
@@ -19,17 +19,17 @@ pub struct CustomOp {
     inputs: Option<DType>,
 }
 
-/// The region a custom forward ran in, kept for its backward.
+/// Region of a custom forward, kept for its backward.
 #[derive(Clone, Debug)]
 pub struct Backward(Region);
 
 impl CustomOp {
-    /// An operation that runs in whatever region it is called in.
+    /// Creates an operation that runs in whatever region it is called in.
     pub const fn new(op: Op) -> Self {
         Self { op, inputs: None }
     }
 
-    /// The same on operands of one type, and with autocast off inside.
+    /// Casts operands to one type, and turns autocast off inside.
     #[must_use]
     pub const fn cast_inputs(self, to: DType) -> Self {
         Self { inputs: Some(to), ..self }
@@ -39,7 +39,7 @@ impl CustomOp {
     ///
     /// # Errors
     ///
-    /// When the device cannot cast, or the inputs' type is not floating-point.
+    /// If the device cannot cast, or the inputs' type is not floating-point.
     pub fn forward<'d, 't, D: Autocast + 'static, R, const N: usize>(
         &self,
         scope: &Scope<'d, D>,
@@ -72,7 +72,7 @@ impl Backward {
         backward(&self.0.open(device))
     }
 
-    /// The region itself.
+    /// Returns the region.
     pub const fn region(&self) -> &Region {
         &self.0
     }

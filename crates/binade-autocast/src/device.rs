@@ -1,20 +1,20 @@
-//! What a device must be able to do for autocast.
+//! Trait that a device implements for autocast.
 
 use binade_core::{AmpTensor, DType, Handle, Native, NativeError};
 use std::borrow::Cow;
 
-/// Identity of a tensor's contents: what must not change for a cached cast to be valid.
+/// Identity of a tensor's contents, which must not change while a cached cast is valid.
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
 pub struct CacheKey {
-    /// The tensor; never given to another while the process lives.
+    /// Number of the tensor; never given to another while the process lives.
     pub id: u64,
-    /// Changes with each change in place.
+    /// Number that changes with each change in place.
     pub version: u64,
-    /// Whether a cast made now would carry gradients: the tensor wants them, and they are not switched off.
+    /// True if a cast made now would carry gradients: the tensor wants them, and they are not switched off.
     pub grad: bool,
 }
 
-/// Tells and changes element types.
+/// Device that knows the element types of its tensors and can cast them.
 ///
 /// # For implementers
 ///
@@ -23,30 +23,30 @@ pub struct CacheKey {
 /// * `cache_key` is for parameters: long-lived, and used more than once in a region. A tensor whose version cannot be
 ///   told gives `None`, since its cast could go stale.
 pub trait Autocast: Handle<Tensor: Clone> {
-    /// The element type now.
+    /// Returns the current element type.
     fn dtype(&self, tensor: &Self::Tensor) -> DType;
 
-    /// A copy with another element type.
+    /// Returns a copy with another element type.
     ///
     /// # Errors
     ///
-    /// `Unsupported` where the device has no such type.
+    /// `Unsupported` if the device has no such type.
     fn cast(&self, tensor: &Self::Tensor, to: DType) -> Result<Self::Tensor, Self::Error>;
 
-    /// What to keep a cast of `tensor` under; `None`, the default, for not keeping it.
+    /// Returns the key to cache a cast of `tensor` under; `None`, the default, disables caching.
     fn cache_key(&self, tensor: &Self::Tensor) -> Option<CacheKey> {
         let _ = tensor;
         None
     }
 
-    /// The extent of each axis, slowest first, for policies that go by sizes; `None`, the default, where that is not known:
-    /// such policies are then told no [`Facts`](binade_cast_policy::Facts).
+    /// Returns the extent of each axis, slowest first, for policies that go by sizes; `None`, the default, if they are unknown.
+    /// Such policies then get no [`Facts`](binade_cast_policy::Facts).
     fn extents<'t>(&self, tensor: &'t Self::Tensor) -> Option<Cow<'t, [usize]>> {
         let _ = tensor;
         None
     }
 
-    /// How many elements it has, for policies and for the ledger's bytes; `None` where that is not known.
+    /// Returns the number of elements, for policies and for the ledger's bytes; `None` if it is unknown.
     fn elements(&self, tensor: &Self::Tensor) -> Option<u64> {
         let extents = self.extents(tensor)?;
         extents.iter().try_fold(1_u64, |product, &len| product.checked_mul(len.try_into().ok()?))

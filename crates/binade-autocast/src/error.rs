@@ -1,26 +1,26 @@
-//! Why operands could not be cast.
+//! Errors of casts of operands.
 
 use binade_cast_policy::{Refusal, Site};
 use binade_core::{DType, Error, ErrorKind};
 
-/// Why operands could not be cast: the policy refused, or the device failed.
+/// Reason why operands could not be cast: the policy refused, or the device failed.
 #[derive(Debug, thiserror::Error)]
 pub enum CastError<E: Error> {
-    /// The policy bans the operation, does not know it, or cannot promote its operands.
+    /// Refusal: the policy bans the operation, does not know it, or cannot promote its operands.
     #[error(transparent)]
     Refused(#[from] Refusal),
-    /// The device could not cast.
+    /// Cast that the device could not do.
     #[error("casting operand {operand} of {site} from {from_dtype} to {to_dtype}: {source}")]
     Device {
-        /// Which operation, and where.
+        /// Operation, and its place.
         site: Site,
-        /// Which operand.
+        /// Index of the operand.
         operand: usize,
-        /// Its type.
+        /// Type of the operand.
         from_dtype: DType,
-        /// The type asked for.
+        /// Type asked for.
         to_dtype: DType,
-        /// What the device said.
+        /// Error of the device.
         source: E,
     },
 }

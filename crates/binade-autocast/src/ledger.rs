@@ -1,26 +1,26 @@
-//! An account of the casts a program causes.
+//! Ledger of the casts that a program causes.
 
 use binade_core::DType;
 use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::{Mutex, PoisonError};
 
-/// What was cast for one operation.
+/// Counts of casts for one operation.
 #[non_exhaustive]
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Account {
-    /// Operands cast.
+    /// Number of operands cast.
     pub casts: u64,
-    /// Operands that needed a cast which was kept from an earlier use.
+    /// Number of operands whose cast was kept from an earlier use.
     pub reused: u64,
-    /// Bytes of the copies made, as far as the device tells sizes.
+    /// Bytes of the copies made, as far as the device knows sizes.
     pub bytes: u64,
-    /// Casts whose size the device did not tell.
+    /// Number of casts whose size the device did not know.
     pub unsized_casts: u64,
-    /// Casts to a wider type because another operand was wider: often a bias or a mask left in `f32`.
+    /// Number of casts to a wider type because another operand was wider: often a bias or a mask left in `f32`.
     pub widened: u64,
-    /// Matrix products that are slower than they would be padded: see [`Uneven`](binade_cast_policy::Uneven).
+    /// Number of matrix products that are slower than they would be padded: see [`Uneven`](binade_cast_policy::Uneven).
     pub uneven: u64,
 }
 
@@ -39,7 +39,7 @@ impl Account {
 #[derive(Debug, Default)]
 pub struct Ledger(Mutex<BTreeMap<&'static str, Account>>);
 
-/// One operand that a scope brought to another type.
+/// Operand that a scope brought to another type.
 pub(crate) struct Posting {
     pub(crate) op: &'static str,
     pub(crate) to: DType,
@@ -49,19 +49,19 @@ pub(crate) struct Posting {
 }
 
 impl Ledger {
-    /// An account for every operation that needed a cast or was an uneven product, by name.
+    /// Returns an account for every operation that needed a cast or was an uneven product, by name.
     pub fn accounts(&self) -> BTreeMap<&'static str, Account> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// All accounts together.
+    /// Returns the sum of all accounts.
     pub fn total(&self) -> Account {
         let mut total = Account::default();
         self.accounts().values().for_each(|account| total.add(account));
         total
     }
 
-    /// Forgets everything counted so far.
+    /// Clears all counts.
     pub fn clear(&self) {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).clear();
     }
@@ -107,7 +107,7 @@ impl fmt::Display for Ledger {
     }
 }
 
-/// A `+` marks bytes that leave out casts of unknown size.
+/// Writes one row. A `+` marks bytes that leave out casts of unknown size.
 fn row(f: &mut fmt::Formatter<'_>, name: &str, account: &Account) -> fmt::Result {
     let Account { casts, reused, bytes, unsized_casts, widened, uneven } = account;
     let bytes = format!("{bytes}{}", if *unsized_casts > 0 { "+" } else { "" });

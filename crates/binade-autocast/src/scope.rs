@@ -1,4 +1,4 @@
-//! A region opened on a device: where casts happen, are kept and are counted.
+//! Region opened on a device: casts are made, kept and counted here.
 
 use crate::cache::Cache;
 use crate::ledger::{Ledger, Posting};
@@ -9,7 +9,7 @@ use std::borrow::Cow;
 use std::fmt;
 use std::sync::Arc;
 
-/// A region opened on a device. Casts operands, and keeps casts of parameters until it is dropped.
+/// Region opened on a device. It casts operands, and keeps casts of parameters until it is dropped.
 ///
 /// * A parameter is cast once in a region, to each type it is used in.
 /// * A kept cast is never stale: it is found only while the parameter's version is the one it was made of.
@@ -24,12 +24,12 @@ pub struct Scope<'d, D: Autocast> {
     ledger: Option<Arc<Ledger>>,
 }
 
-/// Operands as an operation should see them, and the result it should give.
+/// Operands as an operation should see them, and the type of its result.
 #[derive(Debug)]
 pub struct Prepared<'t, T: Clone> {
-    /// The operands, in order; those that need no cast are borrowed.
+    /// Operands in order; those that need no cast are borrowed.
     pub operands: Vec<Cow<'t, T>>,
-    /// The type of result to ask for; `None` for whatever follows from the operands.
+    /// Type of result to ask for; `None` if it follows from the operands.
     pub output: Option<DType>,
 }
 
@@ -41,47 +41,47 @@ impl Region {
 }
 
 impl<'d, D: Autocast> Scope<'d, D> {
-    /// The same scope counting its casts in `ledger`.
+    /// Returns the scope with casts counted in `ledger`.
     #[must_use]
     pub fn with_ledger(self, ledger: Arc<Ledger>) -> Self {
         Self { ledger: Some(ledger), ..self }
     }
 
-    /// The same scope keeping nothing: the same numbers, more casts.
+    /// Returns the scope without a cache: the same numbers, more casts.
     #[must_use]
     pub fn without_cache(self) -> Self {
         Self { cache: None, ..self }
     }
 
-    /// A scope inside this one, by another region; what either keeps, both find.
+    /// Returns a scope inside this one, with another region; both find casts that either keeps.
     #[must_use]
     pub fn within(&self, region: Region) -> Self {
         Self { region, ..self.clone() }
     }
 
-    /// The region this scope casts by.
+    /// Returns the region that this scope casts by.
     pub const fn region(&self) -> &Region {
         &self.region
     }
 
-    /// The device it casts on.
+    /// Returns the device that it casts on.
     pub const fn device(&self) -> &'d D {
         self.device
     }
 
-    /// How many casts are kept now.
+    /// Returns the number of casts kept now.
     pub fn kept(&self) -> usize {
         self.cache.as_ref().map_or(0, |cache| cache.len())
     }
 
-    /// The operands of `op`, at `path` in the model, as it should see them; those that need no cast are borrowed.
+    /// Returns the operands of `op`, at `path` in the model, as it should see them; those that need no cast are borrowed.
     ///
-    /// For operations whose result has the type of their operands: where the policy asks for an `f32` result, the
-    /// operands are cast to `f32`, which gives the same numbers as widening inside.
+    /// It is for operations whose result has the type of their operands. If the policy asks for an `f32` result, the operands are
+    /// cast to `f32`, which gives the same numbers as widening inside.
     ///
     /// # Errors
     ///
-    /// When the policy refuses the operation, or the device cannot cast.
+    /// If the policy refuses the operation, or the device cannot cast.
     pub fn cast<'t, const N: usize>(
         &self,
         op: Op,
@@ -91,12 +91,12 @@ impl<'d, D: Autocast> Scope<'d, D> {
         self.cast_call(&OpCall::from(op).with_path(path), operands)
     }
 
-    /// As [`cast`](Self::cast), for calls with attributes that do not follow from the operands' shapes. The operands' types and
-    /// elements are filled in here, and the [`Facts`] that `call` does not state.
+    /// Returns the operands of a call as [`cast`](Self::cast) does, with attributes that do not follow from the operands' shapes.
+    /// The operands' types and elements are filled in here, and the [`Facts`] that `call` does not state.
     ///
     /// # Errors
     ///
-    /// When the policy refuses the operation, or the device cannot cast.
+    /// If the policy refuses the operation, or the device cannot cast.
     pub fn cast_call<'t, const N: usize>(
         &self,
         call: &OpCall<'_>,
@@ -110,11 +110,11 @@ impl<'d, D: Autocast> Scope<'d, D> {
         self.array(&call, decision, operands)
     }
 
-    /// As [`cast_call`](Self::cast_call), for any number of operands.
+    /// Returns any number of operands, cast as by [`cast_call`](Self::cast_call).
     ///
     /// # Errors
     ///
-    /// When the policy refuses the operation, or the device cannot cast.
+    /// If the policy refuses the operation, or the device cannot cast.
     pub fn cast_all<'t>(
         &self,
         call: &OpCall<'_>,
@@ -123,11 +123,11 @@ impl<'d, D: Autocast> Scope<'d, D> {
         self.list(call, operands, through_operands).map(|prepared| prepared.operands)
     }
 
-    /// As [`cast_all`](Self::cast_all), for operations that can be asked for a type of result.
+    /// Returns operands, cast as by [`cast_all`](Self::cast_all), for operations that take a type of result.
     ///
     /// # Errors
     ///
-    /// When the policy refuses the operation, or the device cannot cast.
+    /// If the policy refuses the operation, or the device cannot cast.
     pub fn prepare<'t>(
         &self,
         call: &OpCall<'_>,
@@ -181,7 +181,7 @@ impl<'d, D: Autocast> Scope<'d, D> {
         Ok(cast)
     }
 
-    /// One operand, cast if the decision says so.
+    /// Returns one operand, cast if the decision says so.
     fn operand<'t>(
         &self,
         call: &OpCall<'_>,
@@ -215,10 +215,10 @@ impl<'d, D: Autocast> Scope<'d, D> {
     }
 }
 
-/// Elements that the device does not tell; no memory has so many.
+/// Number of elements if the device does not know it; no memory has so many.
 const UNKNOWN: u64 = u64::MAX;
 
-/// `call` with what its operands tell.
+/// Returns `call` with the facts of its operands.
 fn told<'a>(
     call: &OpCall<'a>,
     dtypes: &'a [DType],
@@ -229,7 +229,7 @@ fn told<'a>(
     facts.complete(call.with_operands(dtypes).with_elements(elements))
 }
 
-/// The same result by way of the operands' types.
+/// Returns the decision with the result's type asked of the operands.
 fn through_operands(decision: Decision) -> Decision {
     let mut decision = decision;
     decision.operands = decision.operands.or(decision.output);

@@ -1,4 +1,4 @@
-//! The guard over the region: nesting, panics, recursion, threads, devices.
+//! Guard over the ambient region: nesting, panics, recursion, threads, devices.
 
 mod common;
 

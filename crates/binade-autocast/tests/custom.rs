@@ -11,7 +11,7 @@ const OP: Op = Op::custom("mine", OpClass::Other);
 const F16: DType = DType::F16;
 const F32: DType = DType::F32;
 
-/// The scope's region and the ambient one: on or off, and in what type.
+/// Returns the state of the scope's region and of the ambient one: true if on, and the type.
 fn state(scope: &Scope<'_, Device>) -> [(bool, DType); 2] {
     let ambient = Region::ambient_for::<Device>().unwrap();
     [scope.region(), &ambient].map(|region| (region.is_on(), region.dtype()))

@@ -1,4 +1,4 @@
-//! What is counted, and what counting costs when it is off.
+//! Counts of the ledger, and the cost of counting when it is off.
 #![expect(clippy::unwrap_used, reason = "helpers of tests may panic")]
 
 mod common;

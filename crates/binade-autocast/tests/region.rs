@@ -1,4 +1,4 @@
-//! The region as a value, and what it decides.
+//! Region as a value, and its decisions.
 #![expect(clippy::unwrap_used, reason = "helpers of tests may panic")]
 
 mod common;

@@ -1,4 +1,4 @@
-//! Casting at the operation boundary: what torch's own autocast tests ask of every listed operation.
+//! Casts at the operation boundary, as torch's own autocast tests check them for every listed operation.
 
 mod common;
 
@@ -190,7 +190,7 @@ fn a_devices_error_comes_with_the_operation_the_operand_and_the_types() {
     assert!(std::error::Error::source(&failed).is_some());
 }
 
-/// A device that tells no more than it must.
+/// Device with the required methods alone.
 struct Bare;
 
 impl Handle for Bare {

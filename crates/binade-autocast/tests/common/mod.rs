@@ -1,4 +1,4 @@
-//! A host tensor, and a device with parameters that can be told apart.
+//! Host tensor, and device with parameters that have identities.
 #![allow(dead_code, reason = "each test file uses a part")]
 
 use binade_autocast::{Autocast, CacheKey};
@@ -42,7 +42,7 @@ impl Host {
         Self::new(DType::F32, data)
     }
 
-    /// A dot product: f32 inside, rounded once.
+    /// Returns a dot product: f32 inside, rounded once.
     pub(crate) fn dot(&self, other: &Self) -> Self {
         assert_eq!(self.dtype, other.dtype, "operands must agree");
         let sum = self.data.iter().zip(&other.data).map(|(a, b)| a * b).sum();
@@ -75,21 +75,21 @@ impl AmpTensor for Host {
     }
 }
 
-/// A tensor that knows who it is, how often it changed, and whether gradients reach it.
+/// Tensor with an identity, a version, and a gradient flag.
 #[derive(Clone, Debug)]
 pub(crate) struct Param {
     pub(crate) host: Host,
     pub(crate) id: Option<u64>,
     pub(crate) version: u64,
-    /// Whether a gradient would arrive at the parameter through this tensor.
+    /// True if a gradient would arrive at the parameter through this tensor.
     pub(crate) grad: bool,
     alive: Arc<()>,
 }
 
-/// A first element that [`Device`] panics at.
+/// First element that [`Device`] panics at.
 pub(crate) const PANICS: f32 = -12345.0;
 
-/// Counts casts, and the tensors it made that are alive.
+/// Device that counts casts, and the live tensors it made.
 #[derive(Debug, Default)]
 pub(crate) struct Device {
     casts: AtomicUsize,
@@ -121,7 +121,7 @@ impl Device {
         Param { host: Host::f32(data), id, version: 0, grad: true, alive: self.alive.clone() }
     }
 
-    /// A tensor without identity, as activations are.
+    /// Returns a tensor without identity, as activations are.
     pub(crate) fn activation(&self, dtype: DType, data: &[f32]) -> Param {
         Param { host: Host::new(dtype, data), id: None, grad: false, ..self.parameter(&[]) }
     }
