@@ -1,8 +1,8 @@
-//! What a policy is told about an operation that is about to run.
+//! Description of an operation that is about to run, as a policy gets it.
 
 use binade_core::{DType, Op};
 
-/// A number an override may depend on.
+/// Number that an override may depend on.
 #[non_exhaustive]
 #[derive(Clone, Copy, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
 #[cfg_attr(
@@ -11,10 +11,9 @@ use binade_core::{DType, Op};
     serde(rename_all = "snake_case")
 )]
 pub enum Attribute {
-    /// Elements that are summed into one result, as [`Facts`](crate::Facts) has them by operation.
+    /// Number of elements that are summed into one result, as [`Facts`](crate::Facts) has it by operation.
     ReductionLength,
-    /// The exponent of a power, which no operation of Binade's own has: yours states it by
-    /// [`OpCall::with_attributes`].
+    /// Exponent of a power. No operation of Binade has one; a user's states it by [`OpCall::with_attributes`].
     Exponent,
 }
 
@@ -22,7 +21,7 @@ impl Attribute {
     #[cfg(feature = "toml")]
     pub(crate) const ALL: [Self; 2] = [Self::ReductionLength, Self::Exponent];
 
-    /// Its key in TOML, which serde writes too.
+    /// Returns its key in TOML, which serde writes too.
     pub(crate) const fn name(self) -> &'static str {
         match self {
             Self::ReductionLength => "reduction_length",
@@ -31,67 +30,67 @@ impl Attribute {
     }
 }
 
-/// One operation about to run: words only, no tensor.
+/// Operation that is about to run: words only, no tensor.
 #[non_exhaustive]
 #[derive(Clone, Copy, Debug)]
 pub struct OpCall<'a> {
-    /// What it is.
+    /// Operation.
     pub op: Op,
-    /// Where it is in the model, as `encoder.0.linear`; empty if nobody said.
+    /// Place in the model, as `encoder.0.linear`; empty if unknown.
     pub path: &'a str,
-    /// The element types it was given, in order.
+    /// Element types of the operands, in order.
     pub operands: &'a [DType],
-    /// What else is known about it; empty if nobody said.
+    /// Further attributes; empty if unknown.
     pub attributes: &'a [(Attribute, f64)],
-    /// Elements of each operand; empty if nobody said.
+    /// Number of elements of each operand; empty if unknown.
     pub elements: &'a [u64],
-    /// The extents of a matrix product, M, N and K; empty if nobody said.
+    /// Extents of a matrix product, M, N and K; empty if unknown.
     pub extents: &'a [u64],
 }
 
 impl<'a> OpCall<'a> {
-    /// A call of `op` on operands of these types, with no path and no attributes.
+    /// Creates a call of `op` on operands of these types, with no path and no attributes.
     pub const fn new(op: Op, operands: &'a [DType]) -> Self {
         Self { op, path: "", operands, attributes: &[], elements: &[], extents: &[] }
     }
 
-    /// The same call at a place in the model.
+    /// Sets the place in the model.
     #[must_use]
     pub const fn with_path(self, path: &'a str) -> Self {
         Self { path, ..self }
     }
 
-    /// The same call with attributes.
+    /// Sets the attributes.
     #[must_use]
     pub const fn with_attributes(self, attributes: &'a [(Attribute, f64)]) -> Self {
         Self { attributes, ..self }
     }
 
-    /// The same call with the number of elements of each operand.
+    /// Sets the number of elements of each operand.
     #[must_use]
     pub const fn with_elements(self, elements: &'a [u64]) -> Self {
         Self { elements, ..self }
     }
 
-    /// The same call with the extents of its matrix product: M, N and K.
+    /// Sets the extents of the matrix product: M, N and K.
     #[must_use]
     pub const fn with_extents(self, extents: &'a [u64]) -> Self {
         Self { extents, ..self }
     }
 
-    /// The same call with other operands.
+    /// Sets the operands' types.
     #[must_use]
     pub const fn with_operands(self, operands: &'a [DType]) -> Self {
         Self { operands, ..self }
     }
 
-    /// The value of an attribute, if somebody said.
+    /// Returns the value of an attribute, if the call has it.
     pub fn attribute(&self, attribute: Attribute) -> Option<f64> {
         self.attributes.iter().find(|(a, _)| *a == attribute).map(|&(_, value)| value)
     }
 }
 
-/// A call of `op` by its name alone.
+/// Creates a call of `op` by its name alone.
 impl From<Op> for OpCall<'_> {
     fn from(op: Op) -> Self {
         Self::new(op, &[])

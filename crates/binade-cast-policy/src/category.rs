@@ -1,8 +1,8 @@
-//! The kinds of list an operation can be on.
+//! Kinds of list that an operation can be on.
 
 use std::fmt;
 
-/// A list of a preset, under the name torch gives it where torch has it.
+/// List of a preset, under torch's name if torch has it.
 #[non_exhaustive]
 #[derive(Clone, Copy, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
 #[cfg_attr(
@@ -11,24 +11,24 @@ use std::fmt;
     serde(rename_all = "snake_case")
 )]
 pub enum Category {
-    /// torch's `lower_precision_fp`, Apex's FP16 lists.
+    /// List cast to the low type: torch's `lower_precision_fp`, Apex's FP16 lists.
     Lower,
-    /// torch's `fp32`, Apex's FP32 lists.
+    /// List cast to `f32`: torch's `fp32`, Apex's FP32 lists.
     F32,
-    /// torch's `fp32_set_opt_dtype`: the operation is asked for an `f32` result, its operands stay.
+    /// List that is asked for an `f32` result while its operands stay: torch's `fp32_set_opt_dtype`.
     F32Output,
-    /// torch's `fp32_append_dtype`: the same, by way of another overload.
+    /// List that is asked for an `f32` result through another overload: torch's `fp32_append_dtype`.
     F32Append,
-    /// torch's `promote`, Apex's CASTS and `SEQUENCE_CASTS`.
+    /// List cast to the widest operand: torch's `promote`, Apex's CASTS and `SEQUENCE_CASTS`.
     Promote,
-    /// Refused in a region.
+    /// List refused in a region.
     Banned,
-    /// On no registry, and left by torch to its own type promotion, which widens mixed operands.
+    /// Operations on no registry, which torch leaves to its own type promotion; that widens mixed operands.
     BuiltinPromote,
 }
 
 impl Category {
-    /// Every kind.
+    /// Kinds of list in order.
     pub const ALL: [Self; 7] = [
         Self::Lower,
         Self::F32,

@@ -1,73 +1,73 @@
-//! From a rule to the casts it means in a region.
+//! Decisions: the casts that a rule means in a region.
 
 use crate::{CastRule, OpCall};
 use binade_core::{DType, ErrorKind, promote};
 use std::{fmt, sync::Arc};
 
-/// What a rule means for one call in a region of one type.
+/// Casts that a rule means for one call in a region of one type.
 #[non_exhaustive]
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub struct Decision {
-    /// The type every castable operand is cast to; `None` to leave them.
+    /// Type that every castable operand is cast to; `None` to leave them.
     pub operands: Option<DType>,
-    /// The type of result to ask for; `None` for whatever follows from the operands.
+    /// Type of result to ask for; `None` if it follows from the operands.
     pub output: Option<DType>,
-    /// Whether `operands` was found among the operands themselves.
+    /// True if `operands` was found among the operands themselves.
     pub promoted: bool,
 }
 
 impl Decision {
-    /// The type an operand of type `from` has to be cast to; `None` if it stays as it is.
+    /// Returns the type that an operand of type `from` has to be cast to; `None` if it stays as it is.
     pub fn cast(&self, from: DType) -> Option<DType> {
         self.operands.filter(|&to| from.is_castable() && from != to)
     }
 }
 
-/// Why an operation may not run in a region.
+/// Reason why an operation may not run in a region.
 #[non_exhaustive]
 #[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
 pub enum Refusal {
-    /// The policy bans it.
+    /// Operation that the policy bans.
     #[error("{site} is banned in an autocast region: {advice}")]
     Banned {
-        /// Which operation, and where.
+        /// Operation, and its place.
         site: Site,
-        /// What to do instead.
+        /// Advice on what to do instead.
         advice: Arc<str>,
     },
-    /// The policy is strict, and does not know it.
+    /// Operation that a strict policy does not know.
     #[error(
         "{site} is on no list and the policy is strict: say what it needs, \
          as in `table.register(\"{name}\", CastRule::Untouched)`",
         name = site.op
     )]
     Unlisted {
-        /// Which operation, and where.
+        /// Operation, and its place.
         site: Site,
     },
-    /// An operand's type can be promoted neither to the region's nor to `f32`.
+    /// Operand whose type can be promoted neither to the region's nor to `f32`.
     #[error(
         "operand {operand} of {site} is {dtype} in a {region} region, which this policy does not promote: \
          cast it to {region} or f32 first, or override the rule with `CastRule::Promote`"
     )]
     Conflict {
-        /// Which operation, and where.
+        /// Operation, and its place.
         site: Site,
-        /// The first such operand.
+        /// Index of the first such operand.
         operand: usize,
-        /// Its type.
+        /// Type of the operand.
         dtype: DType,
-        /// The region's.
+        /// Type of the region.
         region: DType,
     },
-    /// The rule casts to a type that is not floating-point.
+    /// Rule that casts to a type that is not floating-point.
     #[error(
         "operands of {site} cannot be cast to {dtype}: give `CastRule::To` a floating-point type"
     )]
     Target {
-        /// Which operation, and where.
+        /// Operation, and its place.
         site: Site,
-        /// The type.
+        /// Type of the rule.
         dtype: DType,
     },
 }
@@ -82,12 +82,12 @@ impl binade_core::Error for Refusal {
     }
 }
 
-/// An operation and its place, as errors and explanations name it.
+/// Operation and its place, as errors and explanations name it.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct Site {
-    /// The operation's name.
+    /// Name of the operation.
     pub op: &'static str,
-    /// Its place in the model; empty if nobody said.
+    /// Place in the model; empty if unknown.
     pub path: Box<str>,
 }
 
@@ -105,11 +105,11 @@ impl fmt::Display for Site {
 }
 
 impl CastRule {
-    /// What this rule means for `call` in a region of type `region`. Allocates nothing unless it refuses.
+    /// Returns the casts that this rule means for `call` in a region of type `region`. Allocates nothing unless it refuses.
     ///
     /// # Errors
     ///
-    /// Where the rule refuses the operation, or its promotion refuses an operand.
+    /// If the rule refuses the operation, or its promotion refuses an operand.
     pub fn decide(&self, call: &OpCall<'_>, region: DType) -> Result<Decision, Refusal> {
         let to = |dtype| Decision { operands: Some(dtype), ..Decision::default() };
         Ok(match self {
@@ -134,7 +134,7 @@ impl CastRule {
     }
 }
 
-/// torch looks at the first operand alone.
+/// Returns the type of the result; torch looks at the first operand alone.
 fn output(call: &OpCall<'_>) -> Option<DType> {
     call.operands.first().filter(|d| d.is_castable()).map(|_| DType::F32)
 }
@@ -143,7 +143,7 @@ fn promoted(call: &OpCall<'_>) -> Decision {
     Decision { operands: promote(call.operands), promoted: true, output: None }
 }
 
-/// The first castable operand that is neither of the region's type nor `f32`. (`at::autocast::prioritize` in torch 2.15
+/// Returns the first castable operand that is neither of the region's type nor `f32`. (`at::autocast::prioritize` in torch 2.15
 /// lets it pass after an `f32` operand and raises before one.)
 fn stranger(call: &OpCall<'_>, region: DType) -> Option<(usize, DType)> {
     let strange = |d: DType| d.is_castable() && d != region && d != DType::F32;

@@ -1,38 +1,38 @@
-//! A rule in words, with the casts it causes.
+//! Explanation of a rule in words, with the casts it causes.
 
 use crate::{CastRule, Decision, OpCall, Refusal, Site};
 use binade_core::DType;
 use std::{borrow::Cow, fmt};
 
-/// One cast that a call causes.
+/// Cast that a call causes.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct PlannedCast {
-    /// Which operand.
+    /// Index of the operand.
     pub operand: usize,
-    /// Its type now.
+    /// Type before the cast.
     pub from: DType,
-    /// Its type after.
+    /// Type after the cast.
     pub to: DType,
-    /// Bytes of the copy, where the call says how many elements the operand has.
+    /// Bytes of the copy, if the call has the operand's number of elements.
     pub bytes: Option<u64>,
 }
 
-/// What a policy does with a call, and why. Prints as a paragraph.
+/// Rule that a policy has for a call, with its reason and its casts. Prints as a paragraph.
 #[derive(Clone, Debug)]
 pub struct Explanation {
-    /// The operation and its place.
+    /// Operation and its place.
     pub site: Site,
-    /// The region's type.
+    /// Type of the region.
     pub region: DType,
-    /// The policy's answer.
+    /// Answer of the policy.
     pub rule: CastRule,
-    /// Which list or override gave it.
+    /// List or override that gave the answer.
     pub reason: Cow<'static, str>,
-    /// What the rule means here.
+    /// Decision that the rule makes here.
     pub decision: Result<Decision, Refusal>,
-    /// The casts that follow, by operand.
+    /// Casts that follow, by operand.
     pub casts: Vec<PlannedCast>,
-    /// What of its matrix product is slower than it might be, where the call says its extents.
+    /// Extents that make its matrix product slower than it might be, if the call has them.
     pub uneven: Option<Uneven>,
 }
 
@@ -42,9 +42,9 @@ pub struct Explanation {
 /// User's Guide", on Tensor Core requirements).
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct Uneven {
-    /// Those, in the order in which the call has them.
+    /// Uneven extents, in the order of the call.
     pub extents: Vec<u64>,
-    /// The type of the operands once they are cast.
+    /// Type of the operands once they are cast.
     pub dtype: DType,
 }
 
@@ -62,7 +62,7 @@ impl Explanation {
         Self { site: call.into(), region, rule, reason, decision, casts, uneven }
     }
 
-    /// Bytes of all copies, where every cast operand's size is known.
+    /// Returns the bytes of all copies, if every cast operand's size is known.
     pub fn bytes(&self) -> Option<u64> {
         self.casts.iter().map(|c| c.bytes).sum()
     }
@@ -72,19 +72,20 @@ impl Explanation {
 const PIECE: usize = 16;
 
 impl Uneven {
-    /// The uneven extents of `call` once its operands are cast; `None` where there is none, or it is wider than 16 bits.
+    /// Returns the uneven extents of `call` once its operands are cast; `None` if there is none, or if the type is wider than 16
+    /// bits.
     pub fn of(call: &OpCall<'_>, decision: Decision) -> Option<Self> {
         let first = *call.operands.first()?;
         let dtype = decision.cast(first).unwrap_or(first);
         let is_uneven = |extent: &u64| !extent.is_multiple_of((PIECE / dtype.bytes()) as u64);
-        // Wider types are not fed to matrix units so.
+        // Wider types are not fed to matrix units in this way.
         let extents =
             call.extents.iter().copied().filter(|extent| dtype.bytes() <= 2 && is_uneven(extent));
         let extents: Vec<u64> = extents.collect();
         (!extents.is_empty()).then_some(Self { extents, dtype })
     }
 
-    /// What the extents should be multiples of.
+    /// Returns the number that extents should be multiples of.
     pub fn multiple(&self) -> usize {
         PIECE / self.dtype.bytes()
     }

@@ -53,7 +53,7 @@ impl Summed {
         }
     }
 
-    /// Their count; `None` where a shape that it follows from is not known or does not fit the operation.
+    /// Returns their number; `None` if a shape that it follows from is unknown or does not fit the operation.
     fn length(self, first: Option<&[usize]>, second: Option<&[usize]>) -> Option<u64> {
         match self {
             Self::LastAxis => extent(*first?.last()?),
@@ -64,7 +64,7 @@ impl Summed {
     }
 }
 
-/// The attributes that an operation of Binade's own states; `None` for any other, which may state what it likes.
+/// Returns the attributes that an operation of Binade states; `None` for any other, which may state any.
 pub(crate) fn stated(op: &str) -> Option<&'static [Attribute]> {
     let states: &[Attribute] =
         if Summed::of(op).is_some() { &[Attribute::ReductionLength] } else { &[] };
@@ -72,7 +72,7 @@ pub(crate) fn stated(op: &str) -> Option<&'static [Attribute]> {
 }
 
 impl Facts {
-    /// The sizes of `op` on operands of these shapes, in order; `None` is a shape that nobody knows. Allocates nothing.
+    /// Returns the sizes of `op` on operands of these shapes, in order; `None` is an unknown shape. Allocates nothing.
     pub fn of<S: AsRef<[usize]>>(op: Op, shapes: &[Option<S>]) -> Self {
         let shape = |operand: usize| shapes.get(operand)?.as_ref().map(AsRef::as_ref);
         let (first, second) = (shape(0), shape(1));
@@ -83,7 +83,7 @@ impl Facts {
         }
     }
 
-    /// `call` with what it does not state itself.
+    /// Returns `call` with the facts that it does not state itself.
     #[must_use]
     pub fn complete<'a>(&'a self, call: OpCall<'a>) -> OpCall<'a> {
         let mut call = call;
@@ -97,7 +97,7 @@ impl Facts {
     }
 }
 
-/// M, N and K of a matrix product.
+/// Returns M, N and K of a matrix product.
 fn extents(op: &str, left: &[usize], right: &[usize]) -> Option<[u64; 3]> {
     let (inner, rows) = left.split_last()?;
     let (m, n) = match op {
@@ -108,7 +108,7 @@ fn extents(op: &str, left: &[usize], right: &[usize]) -> Option<[u64; 3]> {
     Some([m, n, extent(*inner)?])
 }
 
-/// Elements of a shape; `None` beyond `u64`.
+/// Returns the number of elements of a shape; `None` beyond `u64`.
 fn count(shape: &[usize]) -> Option<u64> {
     shape.iter().try_fold(1_u64, |product, len| product.checked_mul(extent(*len)?))
 }

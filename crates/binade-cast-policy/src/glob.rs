@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-/// A pattern over dotted paths.
+/// Pattern over dotted paths.
 ///
 /// * `*` stands for any characters within one segment, none included: `encoder.*.norm` covers `encoder.0.norm`,
 ///   and not `encoder.0.attention.norm`; `norm*` covers `norm` and `norm1`.
@@ -21,12 +21,12 @@ use std::fmt;
 pub struct Glob(Box<str>);
 
 impl Glob {
-    /// A pattern. Every text is one.
+    /// Creates a pattern; every text is one.
     pub fn new(pattern: impl Into<Box<str>>) -> Self {
         Self(pattern.into())
     }
 
-    /// Whether it covers the whole of `path`. Allocates nothing; takes at most the product of the lengths.
+    /// Returns true if it covers the whole of `path`. Allocates nothing; takes at most the product of the lengths.
     pub fn covers(&self, path: &str) -> bool {
         covers(segments(&self.0), segments(path), |p| *p == "**", |p, s| segment(p, s))
     }
@@ -38,7 +38,7 @@ impl fmt::Display for Glob {
     }
 }
 
-/// The segments of a path; the empty path has none.
+/// Returns the segments of a path; the empty path has none.
 fn segments(path: &str) -> impl Iterator<Item = &str> + Clone {
     path.split('.').filter(|segment| !segment.is_empty())
 }
@@ -47,9 +47,9 @@ fn segment(pattern: &str, text: &str) -> bool {
     covers(pattern.chars(), text.chars(), |p| *p == '*', |p, c| p == c)
 }
 
-/// Whether `pattern` covers `text`, where a star covers any run of items.
+/// Returns true if `pattern` covers `text`, where a star covers any run of items.
 ///
-/// Only the latest star is ever reconsidered: whatever an earlier one could take, the latest can.
+/// Only the latest star is ever reconsidered: it can take whatever an earlier one could.
 fn covers<P: Iterator + Clone, T: Iterator + Clone>(
     mut pattern: P,
     mut text: T,

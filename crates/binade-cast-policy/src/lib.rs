@@ -17,7 +17,7 @@ mod table;
 #[cfg(feature = "toml")]
 mod written;
 
-/// The words that this crate speaks, so that it can be the only one that a manifest names.
+/// Crate whose types this one uses, re-exported so that a manifest need not name it.
 pub use binade_core as core;
 
 pub use call::{Attribute, OpCall};

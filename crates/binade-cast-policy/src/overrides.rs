@@ -4,7 +4,7 @@ use crate::{Attribute, CastPolicy, CastRule, Glob, OpCall, facts::stated};
 use binade_core::ErrorKind;
 use std::{borrow::Cow, fmt};
 
-/// When an override applies: where every part that was given holds.
+/// Condition of an override: all of its parts hold.
 #[derive(Clone, Debug, Default, PartialEq)]
 #[cfg_attr(
     feature = "serde",
@@ -14,11 +14,11 @@ use std::{borrow::Cow, fmt};
 pub struct When {
     pub(crate) op: Option<Box<str>>,
     pub(crate) path: Option<Glob>,
-    /// By attribute, and in the order given where there are several for one, so that equal conditions compare equal.
+    /// Conditions by attribute, and in the order given for one, so that equal conditions compare equal.
     pub(crate) attributes: Vec<(Attribute, Is)>,
 }
 
-/// What an attribute must be. An attribute that the call does not give, or that is NaN, is nothing of this.
+/// Condition on an attribute. An attribute that the call does not have, or that is NaN, fulfils none.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[cfg_attr(
     feature = "serde",
@@ -26,11 +26,11 @@ pub struct When {
     serde(rename_all = "snake_case")
 )]
 pub enum Is {
-    /// Greater than this.
+    /// Greater than this number.
     Above(f64),
-    /// Less than this.
+    /// Less than this number.
     Below(f64),
-    /// This.
+    /// Equal to this number.
     Equal(f64),
 }
 
@@ -51,28 +51,28 @@ impl Is {
 }
 
 impl When {
-    /// Always, until a part is added.
+    /// Creates a condition that always holds, until a part is added.
     pub fn always() -> Self {
         Self::default()
     }
 
-    /// Only for the operation of this name.
+    /// Restricts it to the operation of this name.
     #[must_use]
     pub fn op(self, name: impl Into<Box<str>>) -> Self {
         Self { op: Some(name.into()), ..self }
     }
 
-    /// Only at paths that this pattern covers.
+    /// Restricts it to paths that this pattern covers.
     #[must_use]
     pub fn path(self, pattern: impl Into<Box<str>>) -> Self {
         Self { path: Some(Glob::new(pattern)), ..self }
     }
 
-    /// Only where an attribute is as described.
+    /// Restricts it to calls whose attribute fulfils `is`.
     ///
-    /// [`Facts`](crate::Facts) has the operations that state one. With [`op`](Self::op) of another of Binade's own operations
-    /// the policy is refused when a region is made of it; an operation of yours that states none is never meant, nor is any on
-    /// a device that does not tell shapes.
+    /// [`Facts`](crate::Facts) has the operations that state one. If [`op`](Self::op) names another of Binade's own operations,
+    /// the policy is refused when a region is made of it. An operation of yours that states none never fulfils it, nor does any
+    /// on a device that does not tell shapes.
     #[must_use]
     pub fn attribute(mut self, attribute: Attribute, is: Is) -> Self {
         let at = self.attributes.partition_point(|(earlier, _)| *earlier <= attribute);
@@ -80,7 +80,7 @@ impl When {
         self
     }
 
-    /// Whether all of it holds for `call`. Allocates nothing.
+    /// Returns true if all parts hold for `call`. Allocates nothing.
     pub fn holds(&self, call: &OpCall<'_>) -> bool {
         let attribute = |&(attribute, is): &(Attribute, Is)| {
             call.attribute(attribute).is_some_and(|v| is.holds(v))
@@ -91,11 +91,11 @@ impl When {
     }
 }
 
-/// An override that can never apply.
+/// Error of an override that can never apply.
 #[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
 #[error("the override for {when} can never apply: {why}")]
 pub struct Inapplicable {
-    /// When it was to apply.
+    /// Condition of the override.
     pub when: String,
     why: String,
 }
@@ -138,8 +138,8 @@ impl fmt::Display for When {
     }
 }
 
-/// A policy with exceptions. The most recent exception that applies wins, whatever it depends on; where none does,
-/// the policy below answers.
+/// Policy with exceptions. The most recent exception that applies wins, whatever it depends on; if none does, the policy below
+/// answers.
 ///
 /// ```
 /// use binade_cast_policy::{Attribute, CastPolicy, CastRule, Is, OpCall, OpTable, Overrides, When};
@@ -167,12 +167,12 @@ pub struct Overrides<P> {
 }
 
 impl<P> Overrides<P> {
-    /// `base`, with no exceptions yet.
+    /// Creates a layer over `base`, with no exceptions yet.
     pub const fn over(base: P) -> Self {
         Self { base, exceptions: Vec::new() }
     }
 
-    /// Answers `rule` where `when` holds, whatever earlier overrides say.
+    /// Answers `rule` if `when` holds, before all earlier overrides.
     #[must_use]
     pub fn when(mut self, when: When, rule: CastRule) -> Self {
         self.exceptions.push((when, rule));
@@ -191,7 +191,7 @@ impl<P> Overrides<P> {
         self.when(When::always().path(pattern), rule)
     }
 
-    /// The policy below.
+    /// Returns the policy below.
     pub const fn base(&self) -> &P {
         &self.base
     }

@@ -1,10 +1,10 @@
-//! The trait.
+//! Trait of cast policies.
 
 use crate::{CastRule, Explanation, Inapplicable, OpCall};
 use binade_core::DType;
 use std::{borrow::Cow, fmt::Debug, sync::Arc};
 
-/// Chooses the precision an operation computes in.
+/// Policy that chooses the precision an operation computes in.
 ///
 /// # For implementers
 ///
@@ -34,17 +34,17 @@ use std::{borrow::Cow, fmt::Debug, sync::Arc};
 /// assert_eq!(ProductsOnly.rule(&call), CastRule::Lower);
 /// ```
 pub trait CastPolicy: Debug + Send + Sync {
-    /// What to do with `call`'s castable operands. Pure: asked twice, it answers the same.
+    /// Returns the rule for `call`'s castable operands. It is pure: asked twice, it answers the same.
     fn rule(&self, call: &OpCall<'_>) -> CastRule;
 
-    /// Why `rule` answers as it does: a clause that names the list or the override.
+    /// Returns the reason of the rule: a clause that names the list or the override.
     fn reason(&self, call: &OpCall<'_>) -> Cow<'static, str> {
         let _ = call;
         Cow::Borrowed("the policy says so and gives no reason")
     }
 
-    /// Refuses what can never apply, as an override by a number that its operation does not have: a region asks when it is
-    /// made. By default nothing is refused.
+    /// Refuses overrides that can never apply, such as one by a number that its operation does not have. A region calls this when
+    /// it is made. By default nothing is refused.
     ///
     /// # Errors
     ///
@@ -53,7 +53,7 @@ pub trait CastPolicy: Debug + Send + Sync {
         Ok(())
     }
 
-    /// The rule for `call`, why, and the casts it causes in a region of type `region`.
+    /// Returns the rule for `call`, its reason, and the casts it causes in a region of type `region`.
     fn explain(&self, call: &OpCall<'_>, region: DType) -> Explanation {
         Explanation::new(self.rule(call), self.reason(call), call, region)
     }
@@ -83,5 +83,5 @@ macro_rules! forward {
 
 forward!(&mut P, Box<P>, Arc<P>);
 
-// Holds the trait to being object safe.
+// The compiler checks here that the trait is object safe.
 const _: Option<&dyn CastPolicy> = None;

@@ -1,9 +1,9 @@
-//! What a policy may answer.
+//! Rules that a policy may answer.
 
 use binade_core::DType;
 use std::{fmt, sync::Arc};
 
-/// What to do with the castable operands of a call: all of its floating-point operands but `f64`.
+/// Rule for the castable operands of a call: all of its floating-point operands but `f64`.
 ///
 /// A clone allocates nothing.
 #[non_exhaustive]
@@ -14,24 +14,24 @@ use std::{fmt, sync::Arc};
     serde(rename_all = "snake_case")
 )]
 pub enum CastRule {
-    /// Run in the types given.
+    /// Runs in the types given.
     Untouched,
-    /// Cast to the region's type.
+    /// Casts to the region's type.
     Lower,
-    /// Cast to `f32`.
+    /// Casts to `f32`.
     F32,
-    /// Leave the operands, and ask for an `f32` result if the first of them is castable.
+    /// Leaves the operands, and asks for an `f32` result if the first of them is castable.
     F32Output,
-    /// Cast to the widest among the operands; bf16 with f16 is `f32`.
+    /// Casts to the widest among the operands; bf16 with f16 is `f32`.
     Promote,
-    /// As `Promote`, but a castable operand that is neither of the region's type nor `f32` is an error, whatever the
-    /// order. torch raises on most orders only.
+    /// Casts as `Promote` does, but refuses a castable operand that is neither of the region's type nor `f32`, in any order. torch
+    /// raises on most orders only.
     PromoteStrict,
-    /// Cast to this floating-point type, whatever the region says.
+    /// Casts to this floating-point type, whatever the region says.
     To(DType),
-    /// Refuse, with advice.
+    /// Refuses, with advice.
     Banned(Arc<str>),
-    /// Refuse: the policy is strict, and nobody said what this operation needs.
+    /// Refuses: the policy is strict, and has no rule for this operation.
     Unlisted,
 }
 

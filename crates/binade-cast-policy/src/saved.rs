@@ -1,4 +1,4 @@
-//! How a table is written down: its preset's id and what was added to it.
+//! Serialised form of a table: its preset's id and the registered rules.
 
 use crate::{CastRule, OpTable};
 use std::collections::BTreeMap;

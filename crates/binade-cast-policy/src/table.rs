@@ -4,10 +4,10 @@ use crate::preset::{self, Preset};
 use crate::{CastPolicy, CastRule, Category, OpCall};
 use std::{borrow::Cow, collections::BTreeMap, fmt, sync::LazyLock};
 
-/// A policy that looks an operation up by name, ignoring overload suffixes (`softmax` finds `softmax.int`).
+/// Policy that looks an operation up by name, ignoring overload suffixes (`softmax` finds `softmax.int`).
 ///
-/// What was registered wins over the preset's lists. What is on neither runs in the types it is given, or, after
-/// [`strict`](Self::strict), is refused. The region's type is the region's matter: one table serves bf16 and f16.
+/// Registered rules win over the preset's lists. An operation on neither runs in the types it is given, or, after
+/// [`strict`](Self::strict), is refused. The type is the region's: one table serves bf16 and f16.
 #[derive(Clone)]
 #[cfg_attr(
     feature = "serde",
@@ -20,7 +20,7 @@ pub struct OpTable {
     pub(crate) strict: bool,
 }
 
-/// The rule of `binary_cross_entropy`, the one operation that any preset bans.
+/// Rule of `binary_cross_entropy`, the one operation that any preset bans.
 static BANNED: LazyLock<CastRule> = LazyLock::new(|| {
     CastRule::banned(
         "16 bits round a sigmoid to exactly 0 or 1, whose logarithms are infinite; use \
@@ -29,43 +29,43 @@ static BANNED: LazyLock<CastRule> = LazyLock::new(|| {
 });
 
 impl OpTable {
-    /// What torch 2.15 registers for CUDA, the widest of the lists.
+    /// Returns torch 2.15's table for CUDA, the widest of the lists.
     pub fn torch_cuda() -> Self {
         Self::of(&preset::TORCH_CUDA)
     }
 
-    /// What torch 2.15 registers for CPU: exponentials, softmax, norms and sums are on no list there.
+    /// Returns torch 2.15's table for CPU: exponentials, softmax, norms and sums are on no list there.
     pub fn torch_cpu() -> Self {
         Self::of(&preset::TORCH_CPU)
     }
 
-    /// What Apex's O1 patched, functional, torch and tensor lists in one.
+    /// Returns the table that Apex's O1 patched: functional, torch and tensor lists in one.
     pub fn apex_o1() -> Self {
         Self::of(&preset::APEX_O1)
     }
 
-    /// No list at all: what is not registered is unlisted.
+    /// Returns a table without lists: an operation that is not registered is unlisted.
     pub fn empty() -> Self {
         Self::of(&preset::EMPTY)
     }
 
-    /// A preset by its id, as a saved table or a command line has it; [`ids`](Self::ids) lists them.
+    /// Returns a preset by its id, as a saved table or a command line has it; [`ids`](Self::ids) lists them.
     pub fn by_id(id: &str) -> Option<Self> {
         preset::ALL.into_iter().find(|preset| preset.id == id).map(Self::of)
     }
 
-    /// The ids of all presets.
+    /// Returns the ids of all presets.
     pub fn ids() -> impl Iterator<Item = &'static str> {
         preset::ALL.into_iter().map(|preset| preset.id)
     }
 
     fn of(preset: &'static Preset) -> Self {
-        // Made with the table, so that an answer does not allocate.
+        // The rule is made with the table, so that an answer does not allocate.
         LazyLock::force(&BANNED);
         Self { preset, registered: BTreeMap::new(), strict: false }
     }
 
-    /// Says what the operation `name` needs, whether or not a list has it. The latest word counts.
+    /// Registers the rule of the operation `name`, on a list or not. The latest one counts.
     #[must_use]
     pub fn register(mut self, name: impl Into<Box<str>>, rule: CastRule) -> Self {
         self.registered.insert(name.into(), rule);
@@ -78,13 +78,13 @@ impl OpTable {
         Self { strict: true, ..self }
     }
 
-    /// The names on a list, exactly as the framework has them, sorted by byte.
+    /// Returns the names on a list, exactly as the framework has them, sorted by byte.
     pub fn listed(&self, category: Category) -> impl Iterator<Item = &'static str> + use<> {
         let lists = self.preset.lists.iter().filter(move |(c, _)| *c == category);
         lists.flat_map(|(_, names)| names.iter().copied())
     }
 
-    /// The preset's list that has `operation`, and its name there; registered rules are not looked at.
+    /// Returns the preset's list that has `operation`, and its name there; registered rules are not looked at.
     pub fn find(&self, operation: &str) -> Option<(Category, &'static str)> {
         self.preset.find(operation)
     }

@@ -1,6 +1,6 @@
 //! Policies as TOML, for people to write and read.
 //!
-//! Read by hand and not through serde, so that every error knows its line and the nearest valid word.
+//! The text is read by hand and not through serde, so that every error knows its line and the nearest valid word.
 
 mod error;
 mod fields;

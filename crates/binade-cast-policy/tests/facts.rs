@@ -12,7 +12,7 @@ fn told(op: Op, shapes: &[&[usize]]) -> (Option<f64>, Vec<u64>) {
     (call.attribute(Attribute::ReductionLength), call.extents.to_vec())
 }
 
-/// An operation, the shapes of its operands, its reduction length, and its M, N and K.
+/// Operation, shapes of its operands, reduction length, and M, N and K.
 type Row = (Op, &'static [&'static [usize]], Option<f64>, &'static [u64]);
 
 #[test]
@@ -73,7 +73,7 @@ fn what_a_call_states_itself_is_kept() {
 
 fn refused(when: When) -> Option<String> {
     let policy = Overrides::over(OpTable::torch_cuda()).when(when, CastRule::F32);
-    // From under another layer, and through a pointer.
+    // The check reaches through another layer, and through a pointer.
     let policy: Box<dyn CastPolicy> = Box::new(Overrides::over(policy).op("sum", CastRule::F32));
     policy
         .check()
@@ -100,7 +100,7 @@ fn an_override_by_a_number_that_its_operation_does_not_have_is_refused() {
         assert_eq!(by(op, Attribute::ReductionLength).is_none(), has, "{op:?}");
         assert!(by(op, Attribute::Exponent).is_some(), "{op:?}");
     }
-    // Another's operation may state what it likes.
+    // An operation of the user's may state any attribute.
     let pow = Op::custom("pow", OpClass::Exponential);
     assert_eq!(by(pow, Attribute::Exponent), None);
 }

@@ -1,9 +1,9 @@
-//! Path patterns against the definition, tried every way.
+//! Path patterns against the definition, which tries every way.
 
 use binade_cast_policy::Glob;
 use proptest::prelude::*;
 
-/// `**` takes every number of segments there is.
+/// Returns true if the pattern covers the segments: `**` takes every number of segments there is.
 fn path(pattern: &[&str], segments: &[&str]) -> bool {
     match pattern.split_first() {
         None => segments.is_empty(),
@@ -14,7 +14,7 @@ fn path(pattern: &[&str], segments: &[&str]) -> bool {
     }
 }
 
-/// `*` takes every number of characters there is.
+/// Returns true if the pattern covers the segment: `*` takes every number of characters there is.
 fn text(pattern: &str, segment: &str) -> bool {
     match pattern.split_at_checked(1) {
         None => segment.is_empty(),

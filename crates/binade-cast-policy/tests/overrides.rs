@@ -1,4 +1,4 @@
-//! Exceptions over policies, and the words a decision is explained in.
+//! Exceptions over policies, and the words of explanations.
 
 use binade_cast_policy::{
     Attribute, CastPolicy, CastRule, Is, OpCall, OpTable, Overrides, PlannedCast, Uneven, When,
@@ -161,7 +161,7 @@ fn an_explanation_tells_a_products_extents_that_are_not_whole_pieces() {
         let call = OpCall::new(Op::LINEAR, &operands).with_path(path).with_extents(extents);
         OpTable::torch_cuda().explain(&call, region)
     };
-    // What is cast to sixteen bits counts as such.
+    // An operand cast to sixteen bits counts as such.
     let said = explained(&[64, 33, 130], DType::F32, DType::F16);
     let uneven = Uneven { extents: vec![33, 130], dtype: DType::F16 };
     assert_eq!((uneven.multiple(), said.uneven.as_ref()), (8, Some(&uneven)));
@@ -171,7 +171,7 @@ fn an_explanation_tells_a_products_extents_that_are_not_whole_pieces() {
     ));
     assert_eq!(explained(&[64, 40, 8], DType::F32, DType::F16).uneven, None);
     assert_eq!(explained(&[], DType::F32, DType::BF16).uneven, None);
-    // What stays f32 is fed to no matrix unit, and what nobody gave extents of is no product.
+    // An f32 product is fed to no matrix unit, and a call without extents is no product.
     let layer_norm = OpCall::new(Op::LAYER_NORM, &[DType::F32]).with_extents(&[33]);
     assert_eq!(OpTable::torch_cuda().explain(&layer_norm, DType::F16).uneven, None);
 }

@@ -1,4 +1,4 @@
-//! The presets against what torch registers; what its operations then return is replayed in `tests/tests/golden_autocast.rs`.
+//! Presets against torch's registries. The results of its operations are replayed in `tests/tests/golden_autocast.rs`.
 
 mod common;
 
@@ -11,7 +11,7 @@ fn tables() -> [(&'static str, OpTable); 2] {
     [("cpu", OpTable::torch_cpu()), ("cuda", OpTable::torch_cuda())]
 }
 
-/// torch's name of a list.
+/// Returns torch's name of a list.
 fn torch_name(category: Category) -> Option<&'static str> {
     Some(match category {
         Category::Lower => "lower_precision_fp",
@@ -123,7 +123,7 @@ fn a_banned_operation_is_refused_with_advice() {
     assert_eq!(OpTable::torch_cpu().rule(&bce), CastRule::F32);
 }
 
-/// Keeps the shared helpers honest: the file is the one the tests were written against.
+/// The shared helpers read the file that the tests were written against.
 #[test]
 fn the_golden_file_is_of_torch_2_15() {
     assert!(matches!(&golden()["torch"], Value::String(version) if version.starts_with("2.15.")));

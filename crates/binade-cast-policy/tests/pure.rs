@@ -1,4 +1,4 @@
-//! What every policy that ships here keeps of the trait's contract.
+//! The trait's contract, checked for every policy of this crate.
 
 use binade_cast_policy::{Attribute, CastPolicy, CastRule, Is, OpCall, OpTable, Overrides, When};
 use binade_core::{DType, Op, OpClass};

@@ -1,4 +1,4 @@
-//! Tables and overrides written down and read back.
+//! Tables and overrides, serialised and read back.
 #![cfg(feature = "serde")]
 
 use binade_cast_policy::{Attribute, CastRule, Is, OpTable, Overrides, When};

@@ -1,4 +1,4 @@
-//! Policies written as TOML and read back, and what is said of those that cannot be read.
+//! Policies written as TOML and read back, and the errors of those that cannot be read.
 #![cfg(feature = "toml")]
 
 use binade_cast_policy::{Attribute, CastRule, Is, OpTable, Overrides, TomlError, When};

@@ -1,7 +1,7 @@
-//! The valid name that a mistaken one most likely meant, for error messages.
+//! Valid name that a mistaken one most likely meant, for error messages.
 
-/// Returns the one of `valid` that is fewest edits away from `word`, capitals and blanks around it aside. Of several, one that `word`
-/// is the beginning of, and else the first. Empty only where `valid` is.
+/// Returns the one of `valid` that is fewest edits away from `word`, except for capitals and blanks around it. Of several it
+/// takes one that `word` begins, and else the first. It is empty only if `valid` is.
 pub fn nearest_name<'a>(word: &str, valid: impl IntoIterator<Item = &'a str>) -> &'a str {
     let word = word.trim().to_lowercase();
     let letters: Vec<_> = word.chars().collect();
@@ -9,7 +9,8 @@ pub fn nearest_name<'a>(word: &str, valid: impl IntoIterator<Item = &'a str>) ->
     valid.into_iter().min_by_key(far).unwrap_or_default()
 }
 
-/// Levenshtein's: characters to insert, delete or replace. By rows, since only the previous one is needed.
+/// Returns Levenshtein's distance: characters to insert, delete or replace. It is computed by rows, since only the previous one
+/// is needed.
 fn distance(from: &[char], to: &str) -> usize {
     let mut row: Vec<_> = (0..=from.len()).collect();
     for (i, wanted) in to.chars().enumerate() {

@@ -1,4 +1,4 @@
-//! What Apex O1 lists (commit e13873de, the last with `apex.amp`): its functional, torch and tensor lists in one.
+//! Lists of Apex O1 (commit e13873de, the last with `apex.amp`): its functional, torch and tensor lists in one.
 
 use super::Preset;
 use crate::Category;
@@ -16,7 +16,7 @@ pub(crate) const PRESET: Preset = Preset {
     aliases: &[("bias_add", "linear"), ("linear_relu", "linear")],
 };
 
-/// Cast to 16 bits: functional, torch and tensor lists together, batched products as since CUDA 9.1.
+/// Names cast to 16 bits: functional, torch and tensor lists together, batched products as since CUDA 9.1.
 const LOWER: &[&str] = &[
     "__matmul__",
     "addbmm",
@@ -39,7 +39,7 @@ const LOWER: &[&str] = &[
     "prelu",
 ];
 
-/// Cast to `f32`, `cpu` included: Apex widens before a tensor leaves the GPU; `mean` only before torch 1.1.
+/// Names cast to `f32`, `cpu` included: Apex widens before a tensor leaves the GPU; `mean` only before torch 1.1.
 const F32: &[&str] = &[
     "__ipow__",
     "__pow__",
@@ -99,7 +99,7 @@ const F32: &[&str] = &[
     "var",
 ];
 
-/// Cast to the widest among the operands; `cat` and `stack` are its sequence list.
+/// Names cast to the widest among the operands; `cat` and `stack` are its sequence list.
 const PROMOTE: &[&str] = &[
     "__add__",
     "__div__",
@@ -142,5 +142,5 @@ const PROMOTE: &[&str] = &[
     "stack",
 ];
 
-/// Refused.
+/// Names that are refused.
 const BANNED: &[&str] = &["binary_cross_entropy"];

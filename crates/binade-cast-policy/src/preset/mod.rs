@@ -1,4 +1,4 @@
-//! Presets as data: the lists a framework publishes, and what Binade's own names mean on them.
+//! Presets as data: a framework's published lists, and Binade's own names on them.
 
 mod apex_o1;
 mod torch_cpu;
@@ -7,25 +7,25 @@ mod torch_cuda;
 use crate::Category;
 use std::cmp::Ordering;
 
-/// One framework's lists.
+/// Lists of one framework.
 #[derive(Debug)]
 pub(crate) struct Preset {
-    /// What a saved table calls it.
+    /// Name in saved tables.
     pub(crate) id: &'static str,
-    /// What explanations call it.
+    /// Name in explanations.
     pub(crate) title: &'static str,
-    /// Whether promotion refuses a narrow type that is not the region's, as torch's does.
+    /// True if promotion refuses a narrow type that is not the region's, as torch's does.
     pub(crate) strict_promotion: bool,
-    /// The lists, each sorted by byte.
+    /// Lists by category, each sorted by byte.
     pub(crate) lists: &'static [(Category, &'static [&'static str])],
-    /// Binade's name for what the framework lists under another, or composes of several.
+    /// Names of Binade for operations that the framework lists under another, or composes of several.
     pub(crate) aliases: &'static [(&'static str, &'static str)],
 }
 
-/// Every preset, for loading one by its id.
+/// Presets, for loading one by its id.
 pub(crate) const ALL: [&Preset; 4] = [&EMPTY, &TORCH_CUDA, &TORCH_CPU, &APEX_O1];
 
-/// No list at all.
+/// Preset without lists.
 pub(crate) static EMPTY: Preset = Preset {
     id: "empty",
     title: "the empty table",
@@ -38,7 +38,7 @@ pub(crate) static TORCH_CPU: Preset = torch_cpu::PRESET;
 pub(crate) static APEX_O1: Preset = apex_o1::PRESET;
 
 impl Preset {
-    /// The list `operation` is on, and the name it has there. Overload suffixes are ignored on both sides.
+    /// Returns the list that `operation` is on, and its name there. Overload suffixes are ignored on both sides.
     pub(crate) fn find(&self, operation: &str) -> Option<(Category, &'static str)> {
         let alias = self.aliases.iter().find(|(own, _)| *own == operation);
         let name = base(alias.map_or(operation, |(_, listed)| listed));
@@ -50,12 +50,12 @@ impl Preset {
     }
 }
 
-/// The name without its overload: `softmax` of `softmax.int`.
+/// Returns the name without its overload: `softmax` of `softmax.int`.
 fn base(name: &str) -> &str {
     name.split_once('.').map_or(name, |(base, _)| base)
 }
 
-/// Binary search may land on any of several overloads; a stable answer is the first.
+/// Returns the first of several overloads, since binary search may land on any of them.
 fn first_overload(names: &'static [&'static str], at: usize, name: &str) -> &'static str {
     let before = names[..at].iter().rev().take_while(|n| base(n).cmp(name) == Ordering::Equal);
     names[at - before.count()]

@@ -1,4 +1,4 @@
-//! What torch 2.15 registers for autocast on CPU, names as its dispatcher prints them.
+//! Lists that torch 2.15 registers for autocast on CPU, with names as its dispatcher prints them.
 
 use super::Preset;
 use crate::Category;
@@ -20,7 +20,7 @@ pub(crate) const PRESET: Preset = Preset {
     ],
 };
 
-/// Cast to the region's type.
+/// Names cast to the region's type.
 const LOWER: &[&str] = &[
     "_addmm_activation",
     "_convolution.deprecated",
@@ -48,7 +48,7 @@ const LOWER: &[&str] = &[
     "scaled_dot_product_attention",
 ];
 
-/// Cast to `f32`.
+/// Names cast to `f32`.
 const F32: &[&str] = &[
     "_grid_sampler_2d_cpu_fallback",
     "_lu_with_info",
@@ -151,8 +151,8 @@ const F32: &[&str] = &[
     "view_as_complex",
 ];
 
-/// Cast to the widest among the operands and the region's type.
+/// Names cast to the widest among the operands and the region's type.
 const PROMOTE: &[&str] = &["cat", "index_copy", "stack"];
 
-/// Not registered: torch's own type promotion widens mixed operands.
+/// Names that are not registered: torch's own type promotion widens mixed operands.
 const BUILTIN: &[&str] = &["add", "div", "eq", "ge", "gt", "le", "lt", "mul", "ne", "sub"];

@@ -1,4 +1,4 @@
-//! What torch 2.15 registers for autocast on CUDA, names as its dispatcher prints them.
+//! Lists that torch 2.15 registers for autocast on CUDA, with names as its dispatcher prints them.
 
 use super::Preset;
 use crate::Category;
@@ -19,7 +19,7 @@ pub(crate) const PRESET: Preset = Preset {
     aliases: &[("bias_add", "linear"), ("linear_relu", "linear"), ("cross_entropy", "nll_loss")],
 };
 
-/// Cast to the region's type.
+/// Names cast to the region's type.
 const LOWER: &[&str] = &[
     "_convolution",
     "_convolution.deprecated",
@@ -59,7 +59,7 @@ const LOWER: &[&str] = &[
     "scaled_dot_product_attention",
 ];
 
-/// Cast to `f32`.
+/// Names cast to `f32`.
 const F32: &[&str] = &[
     "_upsample_bicubic2d_aa",
     "_upsample_bilinear2d_aa",
@@ -123,7 +123,7 @@ const F32: &[&str] = &[
     "upsample_trilinear3d",
 ];
 
-/// Given `dtype=float32` where the caller gave none.
+/// Names given `dtype=float32` if the caller gave none.
 const F32_OUTPUT: &[&str] = &[
     "cumprod",
     "cumsum",
@@ -138,10 +138,10 @@ const F32_OUTPUT: &[&str] = &[
     "sum.dim_IntList",
 ];
 
-/// Sent on to the overload that takes an output type.
+/// Names sent on to the overload that takes an output type.
 const F32_APPEND: &[&str] = &["norm.Scalar", "norm.ScalarOpt_dim"];
 
-/// Cast to the widest among the operands and the region's type.
+/// Names cast to the widest among the operands and the region's type.
 const PROMOTE: &[&str] = &[
     "addcdiv",
     "addcmul",
@@ -156,9 +156,9 @@ const PROMOTE: &[&str] = &[
     "vdot",
 ];
 
-/// Refused.
+/// Names that are refused.
 const BANNED: &[&str] = &["binary_cross_entropy"];
 
-/// Not registered: torch's own type promotion widens mixed operands.
+/// Names that are not registered: torch's own type promotion widens mixed operands.
 const BUILTIN: &[&str] =
     &["add", "cat", "div", "eq", "ge", "gt", "le", "lt", "mul", "ne", "stack", "sub"];

@@ -1,85 +1,85 @@
-//! Why a text is no policy in TOML.
+//! Errors of policies in TOML.
 
 use binade_core::ErrorKind;
 
-/// Why a text is no policy in TOML. Lines count from 1; keys are told with the tables they are in.
+/// Reason why a text is no policy in TOML. Lines count from 1; keys are named with the tables they are in.
 #[non_exhaustive]
 #[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
 pub enum TomlError {
-    /// It is not TOML.
+    /// Text that is not TOML.
     #[error("{at}not TOML: {message}", at = at(*line))]
     Syntax {
-        /// Where; the parser does not tell where a key has more dots than it follows.
+        /// Number of the line; the parser does not tell it for a key with more dots than it follows.
         line: Option<usize>,
-        /// What the parser says.
+        /// Message of the parser.
         message: String,
     },
-    /// A key that means nothing there.
+    /// Key that is unknown there.
     #[error("line {line}: unknown key `{key}`: did you mean `{nearest}`? There are {valid}")]
     UnknownKey {
-        /// Where.
+        /// Number of the line.
         line: usize,
-        /// The key.
+        /// Name of the key.
         key: String,
-        /// The valid one that it resembles most.
+        /// Valid key that resembles it most.
         nearest: &'static str,
-        /// All valid ones.
+        /// List of the valid keys.
         valid: String,
     },
-    /// A word that is none of those the key takes.
+    /// Word that the key does not take.
     #[error(
         "line {line}: `{key}` cannot be `{value}`: did you mean `{nearest}`? There are {valid}"
     )]
     UnknownValue {
-        /// Where.
+        /// Number of the line.
         line: usize,
-        /// The key.
+        /// Name of the key.
         key: String,
-        /// The word.
+        /// Word that stands there.
         value: String,
-        /// The valid one that it resembles most.
+        /// Valid word that resembles it most.
         nearest: &'static str,
-        /// All valid ones.
+        /// List of the valid words.
         valid: String,
     },
-    /// A value of another kind than the key takes.
+    /// Value of another kind than the key takes.
     #[error("line {line}: `{key}` has to be {wanted}, and is of type {found}")]
     WrongType {
-        /// Where.
+        /// Number of the line.
         line: usize,
-        /// The key.
+        /// Name of the key.
         key: String,
-        /// What it takes.
+        /// Kind that the key takes.
         wanted: &'static str,
-        /// TOML's name for what it has.
+        /// TOML's name for the kind found.
         found: &'static str,
     },
-    /// A bound that is NaN, with which no number compares.
+    /// Bound that is NaN, with which no number compares.
     #[error(
         "line {line}: `{key}` is NaN, and nothing is above, below or equal to that: give a number"
     )]
     NaN {
-        /// Where.
+        /// Number of the line.
         line: usize,
-        /// The key.
+        /// Name of the key.
         key: String,
     },
-    /// A key that has to be there.
+    /// Key that is missing.
     #[error("line {line}: `{key}` is missing: it has to be {wanted}")]
     Missing {
-        /// Where the table begins.
+        /// Number of the line on which the table begins.
         line: usize,
-        /// The key.
+        /// Name of the key.
         key: String,
-        /// What it takes.
+        /// Kind that the key takes.
         wanted: String,
     },
-    /// Overrides where a table alone was asked for.
+    /// Overrides in a text that should be a table alone.
     #[error(
         "line {line}: `overrides` are a layer over the table: read them with `Overrides::from_toml`"
     )]
     Layered {
-        /// Where the first begins.
+        /// Number of the line on which the first begins.
         line: usize,
     },
 }

@@ -1,4 +1,4 @@
-//! TOML's tables and values, each with its place, so that whatever is wrong with one can be told with its line.
+//! Tables and values of TOML, each with its place, so that an error tells its line.
 
 use super::TomlError;
 use binade_core::nearest_name;
@@ -7,16 +7,16 @@ use toml::{
     de::{DeString, DeTable, DeValue},
 };
 
-/// A value, the key it has with those of the tables around it, and the text.
+/// Value with its full key, and the text.
 pub(super) struct Field<'a> {
     text: &'a str,
     pub(super) key: String,
-    /// Where an error is told: at the key, or at the value where it has none.
+    /// Byte offset for errors: of the key, or of the value if it has none.
     at: usize,
     value: &'a DeValue<'a>,
 }
 
-/// A table, the same way.
+/// Table with its full key, and the text.
 pub(super) struct Fields<'a> {
     text: &'a str,
     key: String,
@@ -24,12 +24,12 @@ pub(super) struct Fields<'a> {
     table: &'a DeTable<'a>,
 }
 
-/// The line, from 1, of a byte.
+/// Returns the line, from 1, of a byte.
 pub(super) fn line(text: &str, at: usize) -> usize {
     1 + text.bytes().take(at).filter(|&byte| byte == b'\n').count()
 }
 
-/// The words as a list.
+/// Returns the words as a list.
 pub(super) fn listed(words: &[&'static str]) -> String {
     words.join(", ")
 }
@@ -39,7 +39,7 @@ impl<'a> Fields<'a> {
         Self { text, key: String::new(), at: 0, table }
     }
 
-    /// Passes where every key is one of `valid`; tells the first that is not.
+    /// Checks that every key is one of `valid`; the error names the first that is not.
     pub(super) fn only(self, valid: &[&'static str]) -> Result<Self, TomlError> {
         let unknown = self.table.keys().filter(|key| !valid.contains(&&**key.get_ref()));
         let Some(key) = unknown.min_by_key(|key| key.span().start) else { return Ok(self) };
@@ -51,12 +51,12 @@ impl<'a> Fields<'a> {
         })
     }
 
-    /// The value of `key`, if there is one.
+    /// Returns the value of `key`, if there is one.
     pub(super) fn get(&self, key: &str) -> Option<Field<'a>> {
         self.table.get_key_value(key).map(|entry| self.field(entry))
     }
 
-    /// The value of `key`, which has to be there.
+    /// Returns the value of `key`, which is required.
     pub(super) fn need(&self, key: &str, wanted: &str) -> Result<Field<'a>, TomlError> {
         self.get(key).ok_or_else(|| self.missing(self.within(key), wanted))
     }
@@ -65,7 +65,7 @@ impl<'a> Fields<'a> {
         TomlError::Missing { line: line(self.text, self.at), key, wanted: wanted.into() }
     }
 
-    /// Every name and its value.
+    /// Returns every name and its value.
     pub(super) fn all(&self) -> impl Iterator<Item = (&'a str, Field<'a>)> {
         self.table.iter().map(|entry| (&**entry.0.get_ref(), self.field(entry)))
     }
@@ -88,7 +88,7 @@ impl<'a> Field<'a> {
         line(self.text, self.at)
     }
 
-    /// The value as a table, or what else it is.
+    /// Returns the value as a table, or an error that names its kind.
     pub(super) fn table(&self, wanted: &'static str) -> Result<Fields<'a>, TomlError> {
         let DeValue::Table(table) = self.value else { return Err(self.wrong(wanted)) };
         Ok(Fields { text: self.text, key: self.key.clone(), at: self.at, table })
@@ -121,7 +121,7 @@ impl<'a> Field<'a> {
         }
     }
 
-    /// A number that others can be compared with.
+    /// Returns a number that compares: not NaN.
     pub(super) fn bound(&self) -> Result<f64, TomlError> {
         let bound = self.number()?;
         if bound.is_nan() {
@@ -130,7 +130,7 @@ impl<'a> Field<'a> {
         Ok(bound)
     }
 
-    /// A float or a decimal integer; what f64 cannot hold is rounded.
+    /// Returns a float or a decimal integer, rounded to f64.
     fn number(&self) -> Result<f64, TomlError> {
         let digits = match self.value {
             DeValue::Float(float) => Some(float.as_str()),
@@ -146,7 +146,7 @@ impl<'a> Field<'a> {
         TomlError::WrongType { line, key, wanted, found: self.value.type_str() }
     }
 
-    /// `value` is none of `valid`.
+    /// Returns the error of a `value` that is none of `valid`.
     pub(super) fn unknown(&self, value: &str, valid: &[&'static str]) -> TomlError {
         TomlError::UnknownValue {
             line: self.line(),

@@ -1,4 +1,4 @@
-//! From TOML to a policy.
+//! Reader of policies in TOML.
 
 use super::{
     TomlError,
@@ -8,7 +8,7 @@ use super::{
 use crate::{Attribute, CastRule, Is, OpTable, Overrides, When};
 use toml::de::DeTable;
 
-/// Makes a condition of its number.
+/// Constructor of a condition from its number.
 type Bound = fn(f64) -> Is;
 
 const ROOT: [&str; 4] = ["preset", "strict", "operations", "overrides"];
@@ -89,7 +89,8 @@ fn place(layer: &Fields<'_>) -> Result<When, TomlError> {
     Ok(when)
 }
 
-/// All of one table, or of several in an array. None at all is an error: the override would apply more widely than it looks.
+/// Reads the bounds of one table, or of several in an array. None at all is an error: the override would apply more widely than
+/// it looks.
 fn bounds(field: &Field<'_>) -> Result<Vec<Is>, TomlError> {
     let Some(several) = field.as_array() else { return bound(field) };
     let bounds = several.map(|one| bound(&one)).collect::<Result<Vec<_>, _>>()?.concat();

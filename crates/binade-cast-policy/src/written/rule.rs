@@ -14,7 +14,7 @@ const WORDS: [(&str, CastRule); 7] = [
     ("unlisted", CastRule::Unlisted),
 ];
 
-/// What a cast may lead to.
+/// Types that a cast may lead to.
 const FLOATS: [DType; 6] =
     [DType::BF16, DType::F16, DType::F32, DType::F64, DType::E4M3, DType::E5M2];
 

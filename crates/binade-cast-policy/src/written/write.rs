@@ -1,4 +1,4 @@
-//! From a policy to TOML.
+//! Writer of policies in TOML.
 
 use super::rule;
 use crate::{Attribute, CastRule, Is, OpTable, Overrides, When};
@@ -37,7 +37,7 @@ fn exception((when, rule): &(When, CastRule)) -> String {
     text + &line("rule", &rule::write(rule))
 }
 
-/// A line for an attribute that is bounded: one table, or an array of several in their order.
+/// Returns a line for the bounds of an attribute: one table, or an array of several in their order.
 fn bounds(attribute: Attribute, when: &When) -> String {
     let own = when.attributes.iter().filter(|(a, _)| *a == attribute);
     let own: Vec<_> = own.map(|&(_, is)| bound(is)).collect();
@@ -56,7 +56,7 @@ fn bound(is: Is) -> String {
     }
 }
 
-/// As few digits as read back to the same bits; Rust's `NaN` is `nan` in TOML.
+/// Returns as few digits as read back to the same bits; Rust's `NaN` is `nan` in TOML.
 fn number(x: f64) -> String {
     if x.is_nan() { "nan".into() } else { format!("{x:?}") }
 }
@@ -65,20 +65,20 @@ fn line(key: &str, value: &str) -> String {
     format!("{key} = {value}\n")
 }
 
-/// A key bare where TOML lets it be.
+/// Returns a key, bare if TOML allows it.
 fn key(name: &str) -> String {
     let bare = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
     if !name.is_empty() && name.chars().all(bare) { name.into() } else { quoted(name) }
 }
 
-/// A basic string of TOML 1.0, in which quotes, backslashes and control characters are escaped.
+/// Returns a basic string of TOML 1.0, in which quotes, backslashes and control characters are escaped.
 pub(super) fn quoted(text: &str) -> String {
     let mut quoted = String::from('"');
     for c in text.chars() {
         match c {
             '"' | '\\' => quoted.extend(['\\', c]),
             c if c.is_control() => {
-                // A `String` takes whatever is written to it.
+                // Writing to a `String` does not fail.
                 let _ = write!(quoted, "\\u{:04X}", u32::from(c));
             }
             c => quoted.push(c),
