@@ -1,13 +1,13 @@
-//! Floating-point numbers in JSON by their bits: whoever prints or parses decimals, nothing is lost.
+//! Floating-point numbers in JSON by their bits, which no printing or parsing of decimals changes.
 
 use serde_json::{Map, Number, Value};
 
-/// The key of the bits, in hexadecimal.
+/// Key of the bits, in hexadecimal.
 const BITS: &str = "f64";
-/// The key of the same number for people.
+/// Key of the same number for people.
 const READS: &str = "reads";
 
-/// `value` with every floating-point number as its bits.
+/// Returns `value` with every floating-point number as its bits.
 pub(crate) fn written(value: Value) -> Value {
     match value {
         Value::Number(number) if number.is_f64() => by_bits(&number),
@@ -19,15 +19,15 @@ pub(crate) fn written(value: Value) -> Value {
     }
 }
 
-/// A number that its field cannot hold.
+/// Number that its field cannot hold.
 pub(crate) struct NotFinite {
-    /// The keys that lead to it.
+    /// Path of keys that leads to it.
     pub(crate) field: String,
-    /// As the file has it.
+    /// Number as the file has it.
     pub(crate) value: String,
 }
 
-/// What [`written`] was given.
+/// Returns the value that [`written`] got.
 ///
 /// JSON has no infinity and no NaN, and their bits would be lost here: the first of them is an error.
 pub(crate) fn read(value: Value) -> Result<Value, NotFinite> {
@@ -60,7 +60,7 @@ fn finite(path: &str, number: f64) -> Result<Value, NotFinite> {
     Number::from_f64(number).map(Value::Number).ok_or_else(none)
 }
 
-/// The first number of `read` that is none in `held`, what was made of it: one beyond `f32` in a field of that type.
+/// Returns the first number of `read` that is not finite in `held`, the typed value: one beyond `f32` in a field of that type.
 pub(crate) fn lost(read: &Value, held: &Value) -> Option<NotFinite> {
     lost_at("", read, held)
 }
@@ -81,7 +81,7 @@ fn lost_at(path: &str, read: &Value, held: &Value) -> Option<NotFinite> {
     }
 }
 
-/// A path as `serde_path_to_error` writes it.
+/// Returns a path as `serde_path_to_error` writes it.
 fn within(path: &str, key: &str) -> String {
     if path.is_empty() { key.to_owned() } else { format!("{path}.{key}") }
 }

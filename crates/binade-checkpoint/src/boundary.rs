@@ -1,18 +1,18 @@
-//! Where in a run a checkpoint was begun.
+//! Points of a run at which a checkpoint can begin.
 
-/// What was in hand when a checkpoint was begun.
+/// Point at which a checkpoint was begun.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Boundary {
-    /// Nothing: no step has been taken.
+    /// Before the first step.
     Fresh,
-    /// The outcome of the step that ended with this many updates, or a checkpoint that was made after it.
+    /// After the step that ended with this many updates, or after a checkpoint that was made there.
     After(u64),
-    /// An open window.
+    /// Inside an open window.
     Within,
 }
 
 impl Boundary {
-    /// Whether scalers with so many updates can be here.
+    /// Returns true if scalers with these counts of updates can be at this point.
     pub(crate) fn admits(self, updates: impl Iterator<Item = u64>) -> bool {
         let mut updates = updates.peekable();
         match self {

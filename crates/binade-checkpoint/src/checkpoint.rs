@@ -1,4 +1,4 @@
-//! What a checkpoint holds.
+//! Contents of a checkpoint.
 
 use crate::{FormatError, Mismatch, Restore, format};
 use binade_core::RawTensor;
@@ -7,9 +7,9 @@ use binade_master_weights::{Plan, SavedParameter};
 use serde::Serialize;
 use std::collections::BTreeMap;
 
-/// All that a run needs to go on, to the bit, in host memory: made by a [`Draft`](crate::Draft), or read from a file.
+/// State that a run needs to go on, to the bit, in host memory: made by a [`Draft`](crate::Draft), or read from a file.
 ///
-/// It may be written by another thread while the run goes on.
+/// Another thread may write it while the run goes on.
 #[derive(Clone, Debug, Default)]
 pub struct Checkpoint {
     pub(crate) scalers: BTreeMap<String, SavedScaler>,
@@ -21,87 +21,87 @@ pub struct Checkpoint {
     pub(crate) tensors: BTreeMap<String, RawTensor>,
 }
 
-/// A scaler's rule and state.
+/// Rule and state of a scaler.
 #[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct SavedScaler {
-    /// How the scale moves.
+    /// Rule by which the scale moves.
     pub rule: LossScale,
-    /// The scale and its counters.
+    /// Scale with its counters.
     pub state: ScaleState,
 }
 
-/// An optimizer's plan, and its parameters with all that is kept for them.
+/// Plan of an optimizer, and its parameters with all their state.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SavedOptimizer {
-    /// Which rule moves which parameter, learning rates as they were.
+    /// Plan: rules by parameter, with learning rates as they were.
     pub plan: Plan,
-    /// In the model's order.
+    /// Parameters in the model's order.
     pub parameters: Vec<SavedParameter>,
 }
 
 impl Checkpoint {
-    /// The checkpoint in these bytes, all of them.
+    /// Reads the checkpoint in these bytes.
     ///
     /// # Errors
     ///
-    /// When they are torn, changed, or something else.
+    /// If they are torn, changed, or something else.
     pub fn from_bytes(bytes: &[u8]) -> Result<Self, FormatError> {
         format::read(bytes)
     }
 
-    /// The bytes of a file in the safetensors format. The same checkpoint gives the same bytes.
+    /// Returns the bytes of a file in the safetensors format. Equal checkpoints give equal bytes.
     ///
     /// # Errors
     ///
-    /// When names and numbers are more than the format's header holds, 100 MB.
+    /// If names and numbers are more than the format's header holds, 100 MB.
     pub fn to_bytes(&self) -> Result<Vec<u8>, FormatError> {
         format::write(self)
     }
 
-    /// Begins to put a run where this was made.
+    /// Begins to restore a run to this checkpoint.
     pub fn restore<'r, E: 'r>(&'r self) -> Restore<'r, E> {
         Restore::new(self)
     }
 
-    /// A scaler's rule and state, for whoever wants nothing else.
+    /// Returns a scaler's rule and state, for callers who need nothing else.
     pub fn scaler(&self, name: &str) -> Option<&SavedScaler> {
         self.scalers.get(name)
     }
 
-    /// An optimizer's plan and parameters, for whoever wants nothing else.
+    /// Returns an optimizer's plan and parameters, for callers who need nothing else.
     pub fn optimizer(&self, name: &str) -> Option<&SavedOptimizer> {
         self.optimizers.get(name)
     }
 
-    /// The user's own words under `name`.
+    /// Returns the user metadata string stored under `name`.
     pub fn word(&self, name: &str) -> Option<&str> {
         self.words.get(name).map(String::as_str)
     }
 
-    /// The user's own bytes under `name`: a generator's state.
+    /// Returns the user's bytes stored under `name`, such as a generator's state.
     pub fn blob(&self, name: &str) -> Option<&[u8]> {
         self.blobs.get(name).map(Vec::as_slice)
     }
 
-    /// The user's own tensor under `name`: running statistics.
+    /// Returns the user's tensor stored under `name`, such as running statistics.
     pub fn tensor(&self, name: &str) -> Option<&RawTensor> {
         self.tensors.get(name)
     }
 
-    /// Holds the user's own words under `name` to the run's.
+    /// Checks that the user metadata string under `name` equals the run's.
     ///
     /// # Errors
     ///
-    /// When they differ, or there are none.
+    /// If they differ, or there are none.
     pub fn check_word(&self, name: &str, expected: &str) -> Result<(), Mismatch> {
         check(name, self.word(name), Some(expected))
     }
 
-    /// Holds the policy that operations were cast by to the run's.
+    /// Checks that the saved cast policy equals the run's.
     ///
     /// # Errors
     ///
-    /// When they differ, or none was saved.
+    /// If they differ, or none was saved.
     pub fn check_policy<P: Serialize + ?Sized>(&self, policy: &P) -> Result<(), Mismatch> {
         let expected = serde_json::to_string(policy);
         let expected = expected.map_err(|error| Mismatch::Invalid {

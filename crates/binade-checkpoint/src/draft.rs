@@ -1,4 +1,4 @@
-//! A checkpoint in the making.
+//! Draft of a checkpoint.
 
 use crate::boundary::Boundary;
 use crate::{Checkpoint, DraftError, SaveError, SavedOptimizer, SavedScaler};
@@ -9,46 +9,46 @@ use serde::Serialize;
 use std::collections::BTreeMap;
 use std::fmt::Display;
 
-/// A checkpoint in the making. It begins with what is in hand where a run can be resumed, and with nothing else: the outcome
-/// of a step, an open window, an earlier checkpoint, or nothing, before the first step.
+/// Draft of a checkpoint. It begins from a state in which a run can be resumed: the outcome of a step, an open window, an earlier
+/// checkpoint, or nothing, before the first step.
 ///
 /// # Contract
 ///
 /// * A [`ScaledLoss`](binade_grad_scaler::ScaledLoss), [`ScaledGrads`](binade_grad_scaler::ScaledGrads),
 ///   [`UnscaledGrads`](binade_grad_scaler::UnscaledGrads) or [`PendingStep`](binade_grad_scaler::PendingStep) begins none: it
 ///   does not compile, as [`order`](crate::order) shows.
-/// * What types do not see, [`finish`](Self::finish) does: whoever has kept the outcome of an earlier step, and one of these
-///   besides, is refused.
+/// * [`finish`](Self::finish) refuses at run time what types cannot: a draft that was begun with an earlier outcome while one
+///   of these is in flight.
 /// * Saving reads the devices, and changes nothing.
 #[derive(Debug)]
 #[must_use = "a checkpoint is made by `finish`"]
 pub struct Draft {
     checkpoint: Checkpoint,
     boundary: Boundary,
-    /// Values under way, by the scalers.
+    /// Number of values in flight, by the scalers.
     in_flight: usize,
-    /// Those of them that are windows of this checkpoint.
+    /// Number of those that are windows of this checkpoint.
     held: usize,
 }
 
 impl Draft {
-    /// Before the first step.
+    /// Begins a draft before the first step.
     pub fn fresh() -> Self {
         Self::at(Boundary::Fresh)
     }
 
-    /// After a step, applied or skipped.
+    /// Begins a draft after a step, applied or skipped.
     pub fn after(step: &Step) -> Self {
         Self::at(Boundary::After(step.report().scale.updates))
     }
 
-    /// Where `earlier` was made, before the first step since it was restored.
+    /// Begins a draft where `earlier` was made, before the first step since it was restored.
     pub fn again(earlier: &Checkpoint) -> Self {
         let updates = earlier.scalers.values().map(|scaler| scaler.state.updates);
         Self::at(Boundary::After(updates.max().unwrap_or(0)))
     }
 
-    /// Between two micro-batches of `window`, which is saved under `name`.
+    /// Begins a draft between two micro-batches of `window`, which is saved under `name`.
     ///
     /// # Errors
     ///
@@ -68,7 +68,7 @@ impl Draft {
     ///
     /// # Errors
     ///
-    /// When the name is taken or has a `/`, or the device fails.
+    /// If the name is taken or has a `/`, or the device fails.
     pub fn window<D: GradOps>(
         mut self,
         name: &str,
@@ -84,7 +84,7 @@ impl Draft {
     ///
     /// # Errors
     ///
-    /// When the name is taken or has a `/`, or the device fails.
+    /// If the name is taken or has a `/`, or the device fails.
     pub fn scaler<D: GradScaler>(
         mut self,
         name: &str,
@@ -101,7 +101,7 @@ impl Draft {
     ///
     /// # Errors
     ///
-    /// When the name is taken or has a `/`, or the device fails.
+    /// If the name is taken or has a `/`, or the device fails.
     pub fn optimizer<D: Snapshot>(
         mut self,
         name: &str,
@@ -113,11 +113,11 @@ impl Draft {
         Ok(self)
     }
 
-    /// Adds the policy that operations are cast by, so that another is told when the run is resumed.
+    /// Adds the policy that operations are cast by, so that a resume under another is an error.
     ///
     /// # Errors
     ///
-    /// When it cannot be serialised.
+    /// If it cannot be serialised.
     pub fn policy<P: Serialize + ?Sized>(mut self, policy: &P) -> Result<Self, DraftError> {
         let written = serde_json::to_string(policy);
         let written = written.map_err(|error| DraftError::Policy(error.to_string()))?;
@@ -125,29 +125,29 @@ impl Draft {
         Ok(self)
     }
 
-    /// Adds words of the user's own: the epoch, the place in it.
+    /// Adds a metadata string of the user's own, such as the epoch.
     pub fn word(mut self, name: &str, word: impl Display) -> Self {
         self.checkpoint.words.insert(name.to_owned(), word.to_string());
         self
     }
 
-    /// Adds bytes of the user's own: a generator's state.
+    /// Adds bytes of the user's own, such as a generator's state.
     pub fn blob(mut self, name: &str, bytes: impl Into<Vec<u8>>) -> Self {
         self.checkpoint.blobs.insert(name.to_owned(), bytes.into());
         self
     }
 
-    /// Adds a tensor of the user's own: running statistics.
+    /// Adds a tensor of the user's own, such as running statistics.
     pub fn tensor(mut self, name: &str, tensor: RawTensor) -> Self {
         self.checkpoint.tensors.insert(name.to_owned(), tensor);
         self
     }
 
-    /// The checkpoint.
+    /// Returns the checkpoint.
     ///
     /// # Errors
     ///
-    /// When something of a step is under way with one of its scalers, or steps were taken since it was begun.
+    /// If something of a step is under way with one of its scalers, or steps were taken since it was begun.
     pub fn finish(self) -> Result<Checkpoint, DraftError> {
         let Self { checkpoint, boundary, in_flight, held: windows } = self;
         if in_flight != windows && !checkpoint.scalers.is_empty() {

@@ -16,12 +16,12 @@ const TYPES: [(DType, Dtype); 10] = [
     (DType::Bool, Dtype::BOOL),
 ];
 
-/// What safetensors calls it.
+/// Returns safetensors' name of an element type.
 pub(crate) fn written(dtype: DType) -> Option<Dtype> {
     TYPES.iter().find(|row| row.0 == dtype).map(|row| row.1)
 }
 
-/// What Binade calls it; `None` for a type that it has no word for.
+/// Returns the element type of safetensors' name; `None` for a type that Binade does not have.
 pub(crate) fn read(dtype: Dtype) -> Option<DType> {
     TYPES.iter().find(|row| row.1 == dtype).map(|row| row.0)
 }

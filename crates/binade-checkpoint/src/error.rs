@@ -1,212 +1,212 @@
-//! What can go wrong, and what to do about it.
+//! Errors of checkpoints, and their remedies.
 
 use binade_core::Misfit;
 use binade_grad_scaler::ReopenError;
 use binade_master_weights::LoadError;
 use std::{io, path::PathBuf};
 
-/// Why a checkpoint cannot be made here.
+/// Reason why a checkpoint cannot be made here.
 #[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
 pub enum DraftError {
-    /// Something of a step is still in hand, which no checkpoint holds.
+    /// Values of a step in flight, which no checkpoint holds.
     #[error(
         "scalers have {in_flight} values under way, and {windows} of them are windows that this checkpoint holds: finish or \
          drop scaled losses, gradients, pending steps and outcomes first, and hand over every open window"
     )]
     InFlight {
-        /// Values under way, by [`Scaler::in_flight`](binade_grad_scaler::Scaler::in_flight).
+        /// Number of values in flight, by [`Scaler::in_flight`](binade_grad_scaler::Scaler::in_flight).
         in_flight: usize,
-        /// Windows that were handed over and hold a sum.
+        /// Number of windows that were handed over and hold a sum.
         windows: usize,
     },
-    /// The run has gone on since.
+    /// Draft that was begun before the run's last step.
     #[error(
         "steps were taken since the one that this checkpoint was begun with: begin it with the outcome of the last"
     )]
     Stale,
-    /// Two things of one kind under one name.
+    /// Two objects of one kind under one name.
     #[error("two {kind}s are called `{name}`; give each a name of its own")]
     Duplicate {
-        /// Of what kind.
+        /// Kind of both.
         kind: &'static str,
-        /// The name.
+        /// Name of both.
         name: String,
     },
-    /// A name that would make another.
+    /// Name with a character that the file uses as a separator.
     #[error("`{0}` cannot be a name: it has a `/`, which separates names in the file")]
     Name(String),
-    /// A policy that cannot be written down.
+    /// Policy that cannot be serialised.
     #[error("the policy cannot be serialised: {0}")]
     Policy(String),
 }
 
-/// Why something was not taken into a checkpoint.
+/// Reason why an object was not taken into a checkpoint.
 #[derive(Debug, thiserror::Error)]
 pub enum SaveError<E> {
-    /// It cannot be, here or so.
+    /// Object that cannot be taken, here or under this name.
     #[error(transparent)]
     Draft(#[from] DraftError),
-    /// The device failed.
+    /// Error of the device.
     #[error(transparent)]
     Device(E),
 }
 
-/// Why bytes are no checkpoint.
+/// Reason why bytes are no checkpoint.
 #[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
 pub enum FormatError {
-    /// They end too soon to tell.
+    /// Bytes that end within the header.
     #[error("it is torn: it ends after {0} bytes, within its header")]
     Short(usize),
-    /// Something else altogether.
+    /// Bytes of another format.
     #[error("it is no safetensors file: {0}")]
     NotSafetensors(String),
-    /// A safetensors file that something else wrote.
+    /// File in safetensors that another program wrote.
     #[error("it is a safetensors file, and no Binade checkpoint: its metadata has no `binade`")]
     Foreign,
-    /// Written by another version.
+    /// Checkpoint that another version wrote.
     #[error(
         "it is a checkpoint of format `{0}`, and this version reads 1; take the version that wrote it"
     )]
     Version(String),
-    /// Not the bytes that were written.
+    /// File whose bytes differ from those written.
     #[error(
         "it is torn or has been changed: its checksum is {found:08x}, and {expected} was written"
     )]
     Checksum {
-        /// Of what is there.
+        /// Checksum of the bytes.
         found: u32,
-        /// What the file says.
+        /// Checksum that the file states.
         expected: String,
     },
-    /// An index that does not say what is in the file.
+    /// Index that cannot be read.
     #[error("its index cannot be read: {0}")]
     Index(String),
-    /// A number of the index that is none, or is beyond what its field holds.
+    /// Number of the index that is not finite, or is beyond its field's range.
     #[error(
         "`{field}` in its index is {value}, and has to be a finite number in reach of its type; nothing in Binade writes such a \
          file"
     )]
     NotFinite {
-        /// The keys that lead to it.
+        /// Path of keys that leads to it.
         field: String,
-        /// As it stands there.
+        /// Value as it stands there.
         value: String,
     },
-    /// The index names a tensor that is not there.
+    /// Tensor that the index names and the file lacks.
     #[error("its index names the tensor `{0}`, which it does not have")]
     NoTensor(String),
-    /// A type that Binade has no word for.
+    /// Tensor of a type that Binade does not have.
     #[error("its tensor `{name}` is of type {dtype}, which no checkpoint has")]
     Type {
-        /// The tensor.
+        /// Name of the tensor.
         name: String,
-        /// Its type.
+        /// Type of the tensor.
         dtype: String,
     },
-    /// A number that is none, in a rule, a scale or a finding.
+    /// Number that is not finite, in a rule, a scale or a finding.
     #[error(
         "it cannot be written: a number in its index is infinite or NaN ({0}); look at rates, rules and scales"
     )]
     Number(String),
-    /// More than a header holds.
+    /// Index that is larger than a header can be.
     #[error("it cannot be written: {0}")]
     TooLarge(String),
 }
 
-/// Why a file was not written, or not read.
+/// Reason why a file was not written, or not read.
 #[derive(Debug, thiserror::Error)]
 pub enum FileError {
-    /// The system refused.
+    /// Error of the operating system.
     #[error("cannot {what} {}: {source}", path.display())]
     Io {
-        /// What was tried.
+        /// Operation that failed.
         what: &'static str,
-        /// The file.
+        /// Path of the file.
         path: PathBuf,
-        /// Why not.
+        /// Error of the system.
         source: io::Error,
     },
-    /// It is not what it should be.
+    /// File that is no whole checkpoint.
     #[error("{}: {source}; give another checkpoint, or start anew", path.display())]
     Format {
-        /// The file.
+        /// Path of the file.
         path: PathBuf,
-        /// What is wrong with it.
+        /// Fault of its bytes.
         source: FormatError,
     },
-    /// The last is not whole, and the one before it is.
+    /// File that is not whole, while the checkpoint before it is.
     #[error(
         "{why}. The checkpoint before it, {}, is whole: `Checkpoint::read_or_previous` takes it, and the steps since it are lost",
         previous.display()
     )]
     OnlyPrevious {
-        /// The error of the last file.
+        /// Error of the last file.
         why: Box<FileError>,
-        /// Where the one before it is.
+        /// Path of the one before it.
         previous: PathBuf,
     },
-    /// There is none.
+    /// File that does not exist.
     #[error(
         "there is no checkpoint {}, and none in {}: give the file of an earlier run, or start anew", path.display(),
         previous.display()
     )]
     None {
-        /// The file.
+        /// Path of the file.
         path: PathBuf,
-        /// Where the one before it would be.
+        /// Path that the one before it would have.
         previous: PathBuf,
     },
 }
 
-/// A checkpoint of something else than the run.
+/// Difference between a checkpoint and the run.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum Mismatch {
-    /// Nothing of that name.
+    /// Object that the checkpoint lacks.
     #[error("the checkpoint has no {kind} `{name}`; it has {}", list(has))]
     Missing {
-        /// A scaler, an optimizer, a window.
+        /// Kind of the object: a scaler, an optimizer, a window.
         kind: &'static str,
-        /// The name asked for.
+        /// Name asked for.
         name: String,
-        /// Those that it has.
+        /// Names of that kind in the checkpoint.
         has: Vec<String>,
     },
-    /// Something that would be lost.
+    /// Object of the checkpoint that the run did not ask for, and that would be lost.
     #[error(
         "the checkpoint has the {kind} `{name}`, which was not restored: ask for it too, or its state is lost"
     )]
     Unasked {
-        /// A scaler, an optimizer, a window.
+        /// Kind of the object: a scaler, an optimizer, a window.
         kind: &'static str,
-        /// The name.
+        /// Name of the object.
         name: String,
     },
-    /// Another value than the run's.
+    /// Value that differs from the run's.
     #[error(
         "{what}: found {found}, expected {expected}; set the run up as the one that was saved, or start anew"
     )]
     Differs {
-        /// What differs, of what.
+        /// Description of the value.
         what: String,
-        /// What was saved.
+        /// Value that was saved.
         found: String,
-        /// The run's.
+        /// Value of the run.
         expected: String,
     },
-    /// A value that no run can have.
+    /// Value that no run can have.
     #[error("{what}: {why}; the file was made by something else")]
     Invalid {
-        /// Of what.
+        /// Description of the value.
         what: String,
-        /// What is wrong with it.
+        /// Fault of the value.
         why: String,
     },
-    /// A tensor that does not fit.
+    /// Tensor that does not fit.
     #[error("{what}: {source}")]
     Tensor {
-        /// Of which optimizer or window.
+        /// Optimizer or window that it belongs to.
         what: String,
-        /// Which one, and how.
+        /// Tensor, and the way it differs.
         source: Box<Misfit>,
     },
 }
@@ -215,13 +215,13 @@ fn list(names: &[String]) -> String {
     if names.is_empty() { "none".into() } else { names.join(", ") }
 }
 
-/// Why a run was not restored. Nothing of it has changed, unless the device failed.
+/// Reason why a run was not restored. Nothing of it has changed, unless the device failed.
 #[derive(Debug, thiserror::Error)]
 pub enum RestoreError<E> {
-    /// The checkpoint is of something else.
+    /// Checkpoint of another run.
     #[error(transparent)]
     Mismatch(#[from] Mismatch),
-    /// The device failed.
+    /// Error of the device.
     #[error(transparent)]
     Device(E),
 }

@@ -1,44 +1,44 @@
-//! A checkpoint on the disk: written whole or not at all, with the one before it kept.
+//! Checkpoints on the disk: written whole or not at all, with the one before it kept.
 //!
-//! The standard library does all of it, so that the order of calls is read here: what is kept under which name at which moment
-//! is the point, and a crate for temporary files would decide a part of it.
+//! The standard library does all of it, so that the order of calls can be read here: it matters which file has which name at
+//! which moment, and a crate for temporary files would decide a part of it.
 
 use crate::{Checkpoint, FileError, FormatError, format};
 use std::fs::{self, File};
 use std::io::{self, ErrorKind, Write};
 use std::path::{Path, PathBuf};
 
-/// Which of the two checkpoints at a path was read by [`Checkpoint::read_or_previous`].
+/// Checkpoint that [`Checkpoint::read_or_previous`] read: the last at a path, or the one before it.
 ///
 /// There is no accessor for both: a `match` is the only way in, so that the loss of steps cannot be overlooked.
 #[derive(Debug)]
 #[must_use = "steps are lost where this is `Previous`: match on it, and tell the user"]
 pub enum Loaded {
-    /// The checkpoint that was written last.
+    /// Checkpoint that was written last.
     Last(Checkpoint),
-    /// The one before it, from `NAME.previous`. The steps between the two are lost.
+    /// Checkpoint before the last, from `NAME.previous`. The steps between the two are lost.
     Previous {
-        /// The checkpoint.
+        /// Checkpoint that was read.
         checkpoint: Checkpoint,
-        /// The error of the last file.
+        /// Error of the last file.
         why: FileError,
     },
 }
 
-/// Where the checkpoint before the one at `path` is kept.
+/// Returns the path of the checkpoint before the one at `path`.
 pub fn previous(path: &Path) -> PathBuf {
     beside(path, "previous")
 }
 
 impl Checkpoint {
-    /// Writes it to `path`, in place of what is there, which is kept as `NAME.previous`.
+    /// Writes it to `path`. The file there before is kept as `NAME.previous`.
     ///
-    /// Whenever the process or the machine stops, one of the two is whole: a new file is written beside them and brought to
+    /// If the process or the machine stops at any time, one of the two is whole: a new file is written beside them and brought to
     /// the disk before anything is renamed. One process writes to a path at a time.
     ///
     /// # Errors
     ///
-    /// When the file cannot be written; the ones before it are whole then.
+    /// If the file cannot be written; the ones before it are whole then.
     pub fn write(&self, path: &Path) -> Result<(), FileError> {
         let bytes = self.to_bytes();
         let bytes = bytes.map_err(|source| FileError::Format { path: path.to_owned(), source })?;
@@ -52,7 +52,7 @@ impl Checkpoint {
     ///
     /// # Errors
     ///
-    /// When there is none, or it is not whole. Where the one before it is whole, this is [`FileError::OnlyPrevious`].
+    /// If there is none, or it is not whole. If the one before it is whole, this is [`FileError::OnlyPrevious`].
     pub fn read(path: &Path) -> Result<Self, FileError> {
         match Self::read_or_previous(path)? {
             Loaded::Last(checkpoint) => Ok(checkpoint),
@@ -62,11 +62,11 @@ impl Checkpoint {
         }
     }
 
-    /// Reads the checkpoint at `path`, or the one before it where that is not whole.
+    /// Reads the checkpoint at `path`, or the one before it if that is not whole.
     ///
     /// # Errors
     ///
-    /// When there is none, or neither is whole: what is wrong with the last.
+    /// If there is none, or neither is whole: what is wrong with the last.
     pub fn read_or_previous(path: &Path) -> Result<Loaded, FileError> {
         let why = match open(path) {
             Ok(checkpoint) => return Ok(Loaded::Last(checkpoint)),
@@ -108,7 +108,7 @@ fn keep(path: &Path) -> io::Result<()> {
         Err(error) if error.kind() == ErrorKind::NotFound => return Ok(()),
         read => match format::verify(&read?) {
             Ok(()) => {}
-            // Someone else's file is not ours to replace.
+            // A file of another program is not replaced.
             Err(error @ (FormatError::Foreign | FormatError::NotSafetensors(_))) => {
                 return Err(io::Error::other(error.to_string()));
             }
@@ -117,10 +117,10 @@ fn keep(path: &Path) -> io::Result<()> {
     }
     let (linked, previous) = (beside(path, "linked"), previous(path));
     remove(&linked)?;
-    // By a second name where the file system has such, so that `path` is there all the time.
+    // A second name, if the file system has such, keeps `path` in place all the time.
     if fs::hard_link(path, &linked).is_ok() {
         fs::rename(&linked, &previous)?;
-        // Where both were one file already, renaming does nothing and leaves the name.
+        // If both were one file already, renaming does nothing and leaves the name.
         remove(&linked)?;
     } else {
         fs::rename(path, &previous)?;
@@ -135,7 +135,7 @@ fn remove(path: &Path) -> io::Result<()> {
     }
 }
 
-/// `NAME.suffix` in the same folder.
+/// Returns `NAME.suffix` in the same folder.
 fn beside(path: &Path, suffix: &str) -> PathBuf {
     let mut name = path.as_os_str().to_owned();
     name.push(".");
@@ -143,7 +143,7 @@ fn beside(path: &Path, suffix: &str) -> PathBuf {
     name.into()
 }
 
-/// Brings the folder's names to the disk, where the system can.
+/// Brings the folder's names to the disk, if the system can.
 #[cfg(unix)]
 fn sync_folder(path: &Path) -> io::Result<()> {
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());

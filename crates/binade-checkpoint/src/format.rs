@@ -1,9 +1,9 @@
-//! A checkpoint as the bytes of a safetensors file, with a checksum over all of them.
+//! Checkpoints as bytes of a safetensors file, with a checksum over all of them.
 //!
-//! The file's metadata has one key, `binade`, whose value is `checkpoint 1 crc32 XXXXXXXX ` and an index in JSON. The checksum
-//! is CRC-32 (IEEE) over the whole file with eight zeros in its own place: safetensors has none, and a file whose header is
-//! whole may be torn or rotten behind it. CRC-32 finds every change within 32 bits in a row, and misses another with a chance
-//! of 2^-32; it is no seal against whoever means to forge.
+//! The file's metadata has one key, `binade`, whose value is `checkpoint 1 crc32 XXXXXXXX ` and an index in JSON. The checksum is
+//! CRC-32 (IEEE) over the whole file with eight zeros in its own place: safetensors has none, and a file whose header is whole
+//! may be torn or rotten behind it. CRC-32 finds every change within 32 bits in a row, and misses another with a chance of 2^-32.
+//! It does not protect against forgery.
 
 use crate::index::{Index, Tensors, tensors};
 use crate::{Checkpoint, FormatError, bits, dtype};
@@ -12,20 +12,20 @@ use safetensors::{Dtype, SafeTensors, View};
 use serde_json::Value;
 use std::borrow::Cow;
 
-/// Bytes that tell the header's length.
+/// Number of bytes that tell the header's length.
 const LENGTH: usize = 8;
-/// How every header begins, up to the format's number.
+/// Start of every header, up to the format's number.
 const MAGIC: &str = "{\"__metadata__\":{\"binade\":\"checkpoint ";
-/// The number of this format, and what follows it.
+/// Number of this format, and the text behind it.
 const VERSION: &str = "1 crc32 ";
-/// In the place of the checksum while it is computed.
+/// Text in place of the checksum while it is computed.
 const ZEROS: &str = "00000000";
-/// Where the checksum stands.
+/// Byte offset of the checksum.
 const AT: usize = LENGTH + MAGIC.len() + VERSION.len();
-/// Where the index begins in the value, after the checksum and a space.
+/// Byte offset of the index in the value, behind the checksum and a space.
 const INDEX: usize = "checkpoint ".len() + VERSION.len() + ZEROS.len() + 1;
 
-/// A tensor to be written.
+/// Tensor to be written.
 struct Written<'a> {
     dtype: Dtype,
     form: Form,
@@ -50,11 +50,11 @@ impl View for Written<'_> {
     }
 }
 
-/// The file's bytes.
+/// Returns the file's bytes.
 pub(crate) fn write(checkpoint: &Checkpoint) -> Result<Vec<u8>, FormatError> {
     let too_large = |error: &dyn std::fmt::Display| FormatError::TooLarge(error.to_string());
     let index = serde_json::to_value(Index::of(checkpoint)).map_err(|error| too_large(&error))?;
-    // JSON has no infinity and no NaN, and what stands in their place cannot be read: better no file than such a one.
+    // JSON has no infinity and no NaN, and their replacement cannot be read: no file is better than such a one.
     index_of(&index).map_err(|error| FormatError::Number(error.to_string()))?;
     let value = format!("checkpoint {VERSION}{ZEROS} {}", bits::written(index));
     let view = |(name, form, bytes): (String, Form, _)| {
@@ -66,7 +66,7 @@ pub(crate) fn write(checkpoint: &Checkpoint) -> Result<Vec<u8>, FormatError> {
     };
     let views =
         tensors(checkpoint).into_iter().map(view).collect::<Result<Vec<_>, FormatError>>()?;
-    // One key alone, so that the order of a hash map does not show.
+    // There is one key alone, so that the order of a hash map does not show.
     let metadata = [("binade".to_owned(), value)].into_iter().collect();
     let mut bytes =
         safetensors::serialize(views, Some(metadata)).map_err(|error| too_large(&error))?;
@@ -75,7 +75,7 @@ pub(crate) fn write(checkpoint: &Checkpoint) -> Result<Vec<u8>, FormatError> {
     Ok(bytes)
 }
 
-/// The checkpoint in a file's bytes.
+/// Reads the checkpoint in a file's bytes.
 pub(crate) fn read(bytes: &[u8]) -> Result<Checkpoint, FormatError> {
     verify(bytes)?;
     let broken = |error: safetensors::SafeTensorError| FormatError::Index(error.to_string());
@@ -85,7 +85,7 @@ pub(crate) fn read(bytes: &[u8]) -> Result<Checkpoint, FormatError> {
         .with(all(&SafeTensors::deserialize(bytes).map_err(broken)?)?)
 }
 
-/// An index of numbers that are numbers: what is infinite here would be believed, or restored by nobody and written by nobody.
+/// Reads an index whose numbers are finite: an infinite one here would be believed, and nothing writes one.
 fn read_index(text: &str) -> Result<Index, FormatError> {
     let said = |error: &dyn std::fmt::Display| FormatError::Index(error.to_string());
     let none = |bits::NotFinite { field, value }| FormatError::NotFinite { field, value };
@@ -96,12 +96,12 @@ fn read_index(text: &str) -> Result<Index, FormatError> {
     bits::lost(&value, &held).map_or(Ok(index), |lost| Err(none(lost)))
 }
 
-/// The index that this is; an error names the field.
+/// Returns the index of this value; an error names the field.
 fn index_of(value: &Value) -> Result<Index, serde_path_to_error::Error<serde_json::Error>> {
     serde_path_to_error::deserialize(value)
 }
 
-/// Whether these are the bytes that were written, whatever they say.
+/// Checks that these are the bytes that were written, without reading their contents.
 pub(crate) fn verify(bytes: &[u8]) -> Result<(), FormatError> {
     let header = bytes.get(LENGTH..).ok_or(FormatError::Short(bytes.len()))?;
     let known = MAGIC.len().min(header.len());
@@ -127,7 +127,7 @@ fn text(bytes: &[u8]) -> String {
     String::from_utf8_lossy(bytes).trim().to_owned()
 }
 
-/// Over all bytes, with zeros for the checksum itself.
+/// Returns the checksum over all bytes, with zeros for the checksum itself.
 fn checksum(bytes: &[u8]) -> u32 {
     let mut hasher = crc32fast::Hasher::new();
     hasher.update(bytes.get(..AT).unwrap_or_default());

@@ -1,4 +1,4 @@
-//! What the file's metadata says: everything that is no tensor, and which tensor is what.
+//! Index in the file's metadata: all contents but tensors, and the names of the tensors.
 
 use crate::{Checkpoint, FormatError, SavedOptimizer, SavedScaler};
 use binade_core::{DType, Finding, Form, Named, RawTensor};
@@ -7,7 +7,7 @@ use binade_master_weights::{Kind, Plan, SavedParameter};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// All but the tensors, which stand under the names that this makes for them.
+/// Contents of a checkpoint but for the tensors, which stand under the names made here.
 #[derive(Deserialize, Serialize)]
 pub(crate) struct Index {
     scalers: BTreeMap<String, SavedScaler>,
@@ -43,7 +43,7 @@ struct Window {
 struct Sum {
     verdict: Finding,
     parts: Vec<PartReport>,
-    /// By name, whether there is one.
+    /// Name of each gradient, and true if there is one.
     grads: Vec<(String, bool)>,
 }
 
@@ -85,7 +85,7 @@ impl Index {
         }
     }
 
-    /// The checkpoint, with `tensors`, all of which it takes.
+    /// Returns the checkpoint with `tensors`, all of which it takes.
     pub(crate) fn with(self, mut tensors: Tensors) -> Result<Checkpoint, FormatError> {
         let from = &mut tensors;
         let mut checkpoint = Checkpoint {
@@ -174,7 +174,7 @@ impl Sum {
     }
 }
 
-/// Every tensor of a checkpoint, under its name in the file. Blobs become tensors of bytes.
+/// Returns every tensor of a checkpoint, under its name in the file. Blobs become tensors of bytes.
 pub(crate) fn tensors(checkpoint: &Checkpoint) -> Vec<(String, Form, &[u8])> {
     let mut all = Vec::new();
     for (optimizer, saved) in &checkpoint.optimizers {

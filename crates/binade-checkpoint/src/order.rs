@@ -1,8 +1,8 @@
 //! Places in a step where no checkpoint can be made, each beside the right one.
 //!
 //! Every pair below is two doc tests, as in [`binade_grad_scaler::order`]: the first compiles and runs, the second must not
-//! compile, for the reason that its error code names. Whoever keeps the outcome of an earlier step in hand can begin a
-//! checkpoint with it anywhere: what is under way then, [`Draft::finish`](crate::Draft::finish) finds when it runs.
+//! compile, for the reason that its error code names. With the outcome of an earlier step, a checkpoint can be begun anywhere;
+//! values in flight are then found by [`Draft::finish`](crate::Draft::finish) at run time.
 //!
 //! # A checkpoint of a scaled loss
 //!

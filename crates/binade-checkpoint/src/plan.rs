@@ -1,9 +1,10 @@
-//! Whether a plan goes on where another left off.
+//! Comparison of a saved plan with the run's.
 
 use crate::Mismatch;
 use binade_master_weights::{Plan, UpdateRule};
 
-/// The same rules in all but their learning rates, which a schedule moves, for the same parameters in the same storage.
+/// Checks that both plans have the same rules but for learning rates, which a schedule moves, for the same parameters in the same
+/// storage.
 pub(crate) fn agrees(name: &str, saved: &Plan, running: &Plan) -> Result<(), Mismatch> {
     let differs = |part: &str, found: String, expected: String| Mismatch::Differs {
         what: format!("the {part} of optimizer `{name}`"),
@@ -37,7 +38,7 @@ fn alike_groups(saved: &Plan, running: &Plan) -> bool {
         })
 }
 
-/// Rates come from a file.
+/// Checks the saved rates, which come from a file.
 fn rates(name: &str, saved: &Plan) -> Result<(), Mismatch> {
     let rules = saved.groups().iter().map(|group| &group.rule).chain([saved.rule()]);
     let checked: Result<Vec<()>, _> = rules.map(UpdateRule::validate).collect();

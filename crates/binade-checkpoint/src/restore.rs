@@ -1,4 +1,4 @@
-//! Putting a run where a checkpoint was made: all of it, or nothing.
+//! Restoring a run to a checkpoint: all of it, or nothing.
 
 use crate::{Checkpoint, Mismatch, RestoreError, plan};
 use binade_grad_scaler::{Accumulation, GradOps, GradScaler, ScaleState, Scaler};
@@ -8,12 +8,12 @@ use std::fmt;
 
 type Change<'r, E> = Box<dyn FnOnce() -> Result<(), RestoreError<E>> + 'r>;
 
-/// Puts a run where a checkpoint was made.
+/// Restores a run to a checkpoint.
 ///
-/// Each call holds what was saved to what is running; [`finish`](Self::finish) then changes all of it at once. Until then,
-/// and whenever a call is an error, nothing has changed.
+/// Each call compares saved state with the running object; [`finish`](Self::finish) then changes all of them at once. Until then,
+/// and after an error, nothing has changed.
 ///
-/// What a checkpoint has and nobody asked for is refused at the end, since a run that goes on without it is another run.
+/// Contents that the run did not ask for are refused at the end, since a run that goes on without them is another run.
 #[must_use = "nothing is restored before `finish`"]
 pub struct Restore<'r, E> {
     checkpoint: &'r Checkpoint,
@@ -30,11 +30,12 @@ impl<'r, E: 'r> Restore<'r, E> {
         Self { checkpoint, asked: BTreeSet::new(), changes: Vec::new() }
     }
 
-    /// Opens a window where it was saved, over gradients of `params`. Before its scaler is restored, which borrows that.
+    /// Opens a window where it was saved, over gradients of `params`. Call it before the scaler is restored, which borrows the
+    /// scaler.
     ///
     /// # Errors
     ///
-    /// When there is none, it is of other parameters, or the device fails.
+    /// If there is none, it is of other parameters, or the device fails.
     pub fn window<D: GradOps<Error = E>>(
         &mut self,
         name: &str,
@@ -46,11 +47,11 @@ impl<'r, E: 'r> Restore<'r, E> {
         window.map_err(|error| RestoreError::reopen(format!("window `{name}`"), error))
     }
 
-    /// A scaler of the same rule.
+    /// Restores a scaler of the same rule.
     ///
     /// # Errors
     ///
-    /// When there is none, or it moves by another rule.
+    /// If there is none, or it moves by another rule.
     pub fn scaler<D: GradScaler<Error = E>>(
         &mut self,
         name: &str,
@@ -70,11 +71,11 @@ impl<'r, E: 'r> Restore<'r, E> {
         Ok(())
     }
 
-    /// An optimizer of the same parameters and plan but for learning rates, which become those that were saved.
+    /// Restores an optimizer of the same parameters and plan but for learning rates, which become those that were saved.
     ///
     /// # Errors
     ///
-    /// When there is none, it is of other parameters or another plan, or the device fails.
+    /// If there is none, it is of other parameters or another plan, or the device fails.
     pub fn optimizer<D: Snapshot<Error = E>>(
         &mut self,
         name: &str,
@@ -82,7 +83,7 @@ impl<'r, E: 'r> Restore<'r, E> {
     ) -> Result<(), RestoreError<E>> {
         let saved = self.ask(OPTIMIZER, name, &self.checkpoint.optimizers)?;
         let what = format!("optimizer `{name}`");
-        // Tensors first: a model of another shape is the likelier mistake, and is told by its first tensor.
+        // Tensors come first: a model of another shape is the likelier mistake, and is told by its first tensor.
         let fit = optimizer.check_load(&saved.parameters);
         fit.map_err(|error| RestoreError::load(what.clone(), error))?;
         plan::agrees(name, &saved.plan, optimizer.plan())?;
@@ -98,7 +99,7 @@ impl<'r, E: 'r> Restore<'r, E> {
     ///
     /// # Errors
     ///
-    /// When the checkpoint has more than was asked for; nothing has changed then. When the device fails.
+    /// If the checkpoint has more than was asked for; nothing has changed then. If the device fails.
     pub fn finish(self) -> Result<(), RestoreError<E>> {
         let Self { checkpoint, asked, changes } = self;
         let Checkpoint { scalers, optimizers, windows, .. } = checkpoint;
@@ -129,7 +130,7 @@ impl<'r, E: 'r> Restore<'r, E> {
     }
 }
 
-/// States come from a file: one that scales by 0, an infinity or a NaN would be believed.
+/// Checks a scale, which comes from a file: one of 0, an infinity or a NaN would be believed.
 fn is_scale(name: &str, state: &ScaleState) -> Result<(), Mismatch> {
     let (factor, inverse) = (state.factor(), state.inverse());
     if factor > 0.0 && factor.is_normal() && inverse.is_normal() {

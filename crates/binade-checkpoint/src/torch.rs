@@ -1,4 +1,4 @@
-//! The moments of a torch optimizer, from its state dictionary as safetensors.
+//! Moments of a torch optimizer, from its state dictionary as safetensors.
 
 use crate::dtype;
 use binade_core::{DType, Form, RawTensor};
@@ -8,9 +8,9 @@ use binade_master_weights::{
 use safetensors::SafeTensors;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// What a torch optimizer keeps, by the number of the parameter and the key.
+/// State of a torch optimizer, by the number of the parameter and the key.
 ///
-/// torch saves it in a pickle, which can run code when it is read. Convert it where it was written:
+/// torch saves it in a pickle, which can run code when it is read. Convert it on the machine that wrote it:
 ///
 /// ```text
 /// state = optimizer.state_dict()["state"]
@@ -21,65 +21,65 @@ use std::collections::{BTreeMap, BTreeSet};
 #[derive(Clone, Debug, PartialEq)]
 pub struct TorchOptimizer(BTreeMap<usize, BTreeMap<String, RawTensor>>);
 
-/// Why a torch optimizer's state was not taken over. Nothing has changed then.
+/// Reason why a torch optimizer's state was not loaded. Nothing has changed then.
 #[derive(Debug, thiserror::Error)]
 pub enum TorchError<E> {
-    /// Not what the conversion writes.
+    /// File that the conversion does not write.
     #[error("it is no torch optimizer's state in safetensors: {0}")]
     Format(String),
-    /// A tensor of another name.
+    /// Tensor of another name.
     #[error(
         "its tensor `{0}` is called otherwise than `state.NUMBER.KEY`, as `state.0.exp_avg` is"
     )]
     Name(String),
-    /// A number that no parameter was named for.
+    /// Number that no parameter was named for.
     #[error(
         "it has the state of parameter {number}, and {named} are named: give the names of all parameters of torch's optimizer, \
          in its order"
     )]
     Number {
-        /// torch's number.
+        /// Number in torch.
         number: usize,
-        /// Names given.
+        /// Number of names given.
         named: usize,
     },
-    /// A name that the optimizer has no parameter of.
+    /// Name that the optimizer has no parameter of.
     #[error("`{0}` is named, and the optimizer has no such parameter")]
     Unknown(String),
-    /// A name that comes twice.
+    /// Name that comes twice.
     #[error("`{0}` is named twice")]
     Twice(String),
-    /// A moment that the rule needs and torch did not keep, or the other way round.
+    /// Moment that the rule needs and torch did not keep, or the other way round.
     #[error(
         "the state of `{parameter}` has {found}, and its rule keeps {expected}: take the rule it was trained by"
     )]
     Keys {
-        /// Whose.
+        /// Name of the parameter.
         parameter: String,
-        /// What is there.
+        /// Moments found.
         found: String,
-        /// What the rule keeps.
+        /// Moments that the rule keeps.
         expected: String,
     },
-    /// A step count that is none.
+    /// Step count that is none.
     #[error("the `step` of `{parameter}` is {value}, which is no count of steps")]
     Step {
-        /// Whose.
+        /// Name of the parameter.
         parameter: String,
-        /// As it stands there.
+        /// Value as it stands there.
         value: String,
     },
-    /// It does not fit, or the device failed.
+    /// State that does not fit, or error of the device.
     #[error(transparent)]
     Load(#[from] LoadError<E>),
 }
 
 impl TorchOptimizer {
-    /// Reads what the conversion has written.
+    /// Reads the file that the conversion has written.
     ///
     /// # Errors
     ///
-    /// When it is something else.
+    /// If it is something else.
     pub fn from_bytes<E>(bytes: &[u8]) -> Result<Self, TorchError<E>> {
         let file = SafeTensors::deserialize(bytes);
         let file = file.map_err(|error| TorchError::Format(error.to_string()))?;
@@ -94,15 +94,15 @@ impl TorchOptimizer {
         Ok(Self(all))
     }
 
-    /// Puts moments and counts of steps in place of the optimizer's. Parameters stay as they are: give it those of the same
-    /// torch checkpoint first, and the rule that they were trained by.
+    /// Replaces the optimizer's moments and counts of steps. Parameters stay as they are: load those of the same torch checkpoint
+    /// first, and use the rule that they were trained by.
     ///
-    /// `names` are the optimizer's own, in the order of torch's parameters. One that torch has kept nothing for, since it
-    /// never had a gradient, starts anew. SGD counts no steps in torch: where there is momentum, the first was taken.
+    /// `names` are the optimizer's own, in the order of torch's parameters. A parameter for which torch has kept nothing, since
+    /// it never had a gradient, starts anew. SGD counts no steps in torch: if there is momentum, the first was taken.
     ///
     /// # Errors
     ///
-    /// When names, keys, types or shapes do not go together, or the device fails.
+    /// If names, keys, types or shapes do not go together, or the device fails.
     pub fn load<D: Snapshot>(
         &self,
         names: &[&str],
@@ -127,18 +127,18 @@ impl TorchOptimizer {
     }
 }
 
-/// `state.NUMBER.KEY`.
+/// Splits `state.NUMBER.KEY`.
 fn split(name: &str) -> Option<(usize, &str)> {
     let (number, key) = name.strip_prefix("state.")?.split_once('.')?;
     Some((number.parse().ok()?, key))
 }
 
-/// torch's keys of a rule's moments, in the rule's order.
+/// Returns torch's keys of a rule's moments, in the rule's order.
 fn keys(rule: &UpdateRule) -> &'static [&'static str] {
     let all: &[&str] = match rule {
         UpdateRule::Sgd(_) => &["momentum_buffer"],
         UpdateRule::Adam(_) => &["exp_avg", "exp_avg_sq", "max_exp_avg_sq"],
-        // A rule that torch has not: whatever it has kept is of another.
+        // torch does not have such a rule: state that it kept is of another.
         _ => &[],
     };
     &all[..rule.moments().min(all.len())]
@@ -174,7 +174,7 @@ fn zeros(form: &Form) -> Option<RawTensor> {
     RawTensor::from_f32(form.clone(), &vec![0.0; form.elements()?])
 }
 
-/// The moment in f32, and of one axis where the parameter tells no shape; as it is where it will not fit, for the error.
+/// Returns the moment in f32, and of one axis if the parameter tells no shape; unchanged if it does not fit, for the error.
 fn like(moment: &RawTensor, form: &Form) -> RawTensor {
     let Some(values) = moment.to_f32() else { return moment.clone() };
     let flat = form.shape.len() == 1 && form.elements() == Some(values.len());
@@ -182,7 +182,7 @@ fn like(moment: &RawTensor, form: &Form) -> RawTensor {
     RawTensor::from_f32(Form::new(form.dtype, shape), &values).unwrap_or_else(|| moment.clone())
 }
 
-/// torch keeps counts in f32; older versions, and numbers that were converted, in i64.
+/// Returns a count of steps. torch keeps counts in f32; older versions, and numbers that were converted, in i64.
 fn count<E>(parameter: &str, step: &RawTensor) -> Result<u64, TorchError<E>> {
     let wide = step.bytes().as_chunks().0.first().map(|bytes| i64::from_le_bytes(*bytes));
     let value = match step.form().dtype {
@@ -202,5 +202,5 @@ fn count<E>(parameter: &str, step: &RawTensor) -> Result<u64, TorchError<E>> {
     Ok(count)
 }
 
-/// Above this an f64, and long before it an f32, counts no further.
+/// Number above which an f64, and long before it an f32, counts no further.
 const MOST_STEPS: f64 = 9_007_199_254_740_992.0;

@@ -1,10 +1,10 @@
-//! Files: replaced whole, the one before kept, and never mistaken for one another.
+//! Files: replaced whole, the one before kept, and other files left alone.
 
 use binade_checkpoint::{Checkpoint, Draft, FileError, Loaded, previous};
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// A folder of this test's own, empty.
+/// Returns an empty folder for this test.
 fn folder(name: &str) -> PathBuf {
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("checkpoint").join(name);
     let _ = fs::remove_dir_all(&folder);
@@ -20,7 +20,7 @@ fn number(checkpoint: &Checkpoint) -> u32 {
     checkpoint.word("number").unwrap().parse().unwrap()
 }
 
-/// The checkpoint before the last, and why it was taken.
+/// Returns the checkpoint before the last, and the reason why it was read.
 fn fallen_back(path: &Path) -> (Checkpoint, FileError) {
     match Checkpoint::read_or_previous(path).unwrap() {
         Loaded::Previous { checkpoint, why } => (checkpoint, why),

@@ -1,4 +1,4 @@
-//! A process that is killed while it saves leaves a whole checkpoint, whatever the moment.
+//! A process that is killed while it saves leaves a whole checkpoint, at any moment.
 
 use binade_checkpoint::{Checkpoint, Draft, Loaded};
 use std::io::Read;
@@ -7,10 +7,10 @@ use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 use std::{env, fs, thread};
 
-/// Tells the process that this test starts where to save, on and on.
+/// Variable that tells the process started by this test where to save, on and on.
 const PATH: &str = "BINADE_SAVE_UNTIL_KILLED";
 const KILLS: u32 = 50;
-/// Enough that most of a process's time goes by within a save.
+/// Size at which most of a process's time is spent in saves.
 const BYTES: usize = 1 << 18;
 
 fn number(checkpoint: &Checkpoint) -> u64 {
@@ -47,7 +47,7 @@ fn kill_one(path: &Path, after: Duration) {
         said.extend(byte);
     }
     thread::sleep(after);
-    // SIGKILL, where there are signals.
+    // SIGKILL, on systems with signals.
     child.kill().unwrap();
     child.wait().unwrap();
 }
@@ -74,7 +74,7 @@ fn a_process_killed_at_fifty_moments_of_saving_leaves_a_whole_checkpoint() {
         let loaded = match loaded.unwrap_or_else(|error| panic!("kill {kill}: {error}")) {
             Loaded::Last(checkpoint) | Loaded::Previous { checkpoint, .. } => checkpoint,
         };
-        // The last one, or the one before it.
+        // The checkpoint is the last one, or the one before it.
         assert!(number(&loaded) + 1 >= last, "kill {kill}: {} after {last}", number(&loaded));
         let expected = vec![number(&loaded).to_le_bytes()[0]; BYTES];
         assert_eq!(loaded.blob("bytes"), Some(&expected[..]), "kill {kill}");

@@ -1,4 +1,4 @@
-//! A file with a number that is none is refused as it is read, by the field and the value, whichever field it is.
+//! Non-finite numbers in a file: refused as it is read, by the field and the value, for every field.
 
 mod common;
 
@@ -10,10 +10,10 @@ use safetensors::SafeTensors;
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
 
-/// What stands before the index in its key's value.
+/// Text before the index in its key's value.
 const BEFORE: &str = "checkpoint 1 crc32 00000000 ";
 
-/// A run within a window whose first micro-batch overflowed: every field that has a number has one.
+/// Returns a run's file within a window whose first micro-batch overflowed: every field that has a number has one.
 fn file(rule: UpdateRule) -> Vec<u8> {
     let mut run = Training::new(&Cpu, &Setting { window: 3, ..Setting::new(rule) });
     let each = (0..100).map(|_| {
@@ -35,7 +35,7 @@ fn index(bytes: &[u8]) -> Value {
     serde_json::from_str(index).unwrap()
 }
 
-/// The file with another index.
+/// Reads the file with another index.
 fn with(bytes: &[u8], index: &Value) -> Result<Checkpoint, FormatError> {
     let file = SafeTensors::deserialize(bytes).unwrap();
     let metadata = [("binade".to_owned(), format!("{BEFORE}{index}"))].into_iter().collect();
@@ -43,12 +43,12 @@ fn with(bytes: &[u8], index: &Value) -> Result<Checkpoint, FormatError> {
     Checkpoint::from_bytes(&resummed(bytes))
 }
 
-/// A number by its bits, as the file has it.
+/// Returns a number by its bits, as the file has it.
 fn number(x: f64) -> Value {
     json!({"f64": format!("{:016x}", x.to_bits()), "reads": x.to_string()})
 }
 
-/// Every number with a fraction, by where it stands: as JSON points, and as errors say.
+/// Collects every number with a fraction, by its place: as JSON points, and as errors say.
 fn numbers(value: &Value, [pointer, path]: [String; 2], all: &mut Vec<[String; 2]>) {
     match value {
         Value::Object(fields) if fields.contains_key("f64") => all.push([pointer, path]),
@@ -67,7 +67,7 @@ fn numbers(value: &Value, [pointer, path]: [String; 2], all: &mut Vec<[String; 2
     }
 }
 
-/// What reading says with `value` in place of each number, beside the number's path.
+/// Returns the errors of reading with `value` in place of each number, beside the number's path.
 fn refusals(bytes: &[u8], value: &Value) -> Vec<(String, Option<FormatError>)> {
     let (index, mut all) = (index(bytes), Vec::new());
     numbers(&index, [String::new(), String::new()], &mut all);
@@ -123,7 +123,7 @@ fn a_number_beyond_f32_is_named_where_the_field_is_one() {
     }
 }
 
-/// Infinities are written there as words; bits and numbers in their place are of no writer.
+/// Infinities are written there as words; no writer puts bits or numbers in their place.
 #[test]
 fn what_may_be_infinite_is_so_in_words_alone() {
     let [bytes, _] = files();
@@ -146,7 +146,7 @@ fn what_may_be_infinite_is_so_in_words_alone() {
     }
 }
 
-/// As other writers of JSON put an infinity.
+/// Other writers of JSON put such an infinity.
 #[test]
 fn null_or_a_word_for_a_number_is_told_with_its_field() {
     for bytes in files() {

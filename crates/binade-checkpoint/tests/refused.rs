@@ -1,4 +1,4 @@
-//! A checkpoint of something else is refused by name, and one cannot be made in the middle of a step; nothing changes then.
+//! Checkpoints of other runs are refused by name, and none can be made in the middle of a step; nothing changes then.
 
 mod common;
 
@@ -20,7 +20,7 @@ fn run(setting: &Setting, micro_batches: usize) -> Training<Cpu> {
     run
 }
 
-/// What is said when `run` is to go on where `checkpoint` was made; nothing of it has changed.
+/// Returns the error of restoring `run` to `checkpoint`, and asserts that nothing of it has changed.
 fn refusal(run: &mut Training<Cpu>, checkpoint: &Checkpoint) -> String {
     let before = run.checkpoint().to_bytes().unwrap();
     let mut restore = checkpoint.restore();
@@ -31,7 +31,7 @@ fn refusal(run: &mut Training<Cpu>, checkpoint: &Checkpoint) -> String {
     error.to_string()
 }
 
-/// The same for one of another setting.
+/// Returns the error of a checkpoint of another setting.
 fn refused(other: &Setting) -> String {
     let checkpoint = run(other, 3).checkpoint();
     refusal(&mut run(&setting(), 5), &checkpoint)
@@ -152,7 +152,7 @@ fn another_policy_is_told() {
     );
 }
 
-/// Whether a checkpoint is made with an earlier outcome while `held` of a step is in hand.
+/// Asserts that no checkpoint is made with an earlier outcome while `hold`'s value of a step is in flight.
 fn held<T>(hold: impl FnOnce(&mut Training<Cpu>) -> T) {
     let mut run = run(&setting(), 3);
     let earlier = run.last.clone().unwrap();

@@ -1,4 +1,4 @@
-//! A run that was stopped anywhere, written, read and resumed equals the one that was not, to the bit.
+//! Resumed runs: a run stopped anywhere, written, read and resumed equals one without interruption, to the bit.
 
 mod common;
 
@@ -12,7 +12,7 @@ use common::device::{Host, Trains};
 use common::{Setting, Training, loss_scales, rules, stores};
 use proptest::{prelude::*, sample::select};
 
-/// All that a run comes to, and what its last step tells, part by part.
+/// End of a run: its checkpoint's bytes, and the report of its last step, part by part.
 type End = (Vec<u8>, String);
 
 fn end<D: Trains>(run: &Training<D>) -> End {
@@ -20,14 +20,14 @@ fn end<D: Trains>(run: &Training<D>) -> End {
     (run.checkpoint().to_bytes().unwrap(), format!("{told:?}"))
 }
 
-/// The end of a run of so many micro-batches.
+/// Returns the end of a run of `micro_batches`.
 fn whole<D: Trains>(device: &D, setting: &Setting, micro_batches: usize) -> End {
     let mut run = Training::new(device, setting);
     run.run(micro_batches);
     end(&run)
 }
 
-/// The same of a run that was stopped at each of `stops`, in order.
+/// Returns the end of a run that was stopped at each of `stops`, in order.
 fn stopped<D: Trains>(device: &D, setting: &Setting, micro_batches: usize, stops: &[usize]) -> End {
     let mut run = Training::new(device, setting);
     for &stop in stops {

@@ -1,4 +1,4 @@
-//! What torch's optimizers keep, taken over: the next steps are those that torch took.
+//! State of torch's optimizers, loaded: the next steps are those that torch took.
 
 use binade_checkpoint::{TorchError, TorchOptimizer};
 use binade_core::{DType, Finding, Named, Optimizer};
@@ -15,7 +15,7 @@ fn file(name: &str) -> Vec<u8> {
     fs::read(data.join(format!("{name}.safetensors"))).unwrap()
 }
 
-/// The tensor of this name in a file.
+/// Returns the tensor of this name in a file.
 fn tensor(bytes: &[u8], name: &str) -> Tensor {
     let file = SafeTensors::deserialize(bytes).unwrap();
     let view = file.tensor(name).unwrap();
@@ -46,7 +46,7 @@ fn rule(name: &str) -> UpdateRule {
     }
 }
 
-/// An optimizer of torch's parameters after five steps, which has taken none.
+/// Returns an optimizer of torch's parameters after five steps, which has taken none.
 fn fresh(name: &str) -> Running {
     let run = file(&format!("{name}.run"));
     let param = |(i, name): (usize, &str)| Named::new(name, tensor(&run, &format!("before.{i}")));
@@ -66,7 +66,7 @@ fn step(optimizer: &mut Running, run: &[u8], number: usize) {
     optimizer.step(grads.into(), &Finding::default()).unwrap();
 }
 
-/// The most that any parameter is from torch's, relative to it.
+/// Returns the largest relative difference of a parameter from torch's.
 fn distance(optimizer: &Running, run: &[u8]) -> f64 {
     let each = optimizer.params.iter().enumerate().flat_map(|(i, param)| {
         let wanted = tensor(run, &format!("after.{i}")).to_f32().into_owned();
@@ -106,7 +106,7 @@ fn steps_are_counted_on_and_a_parameter_without_state_begins() {
     assert_eq!(applied, [5, 5, 0]);
 }
 
-/// What an import of this is refused with; nothing has changed then.
+/// Returns the error of an import, and asserts that nothing has changed.
 fn refused(name: &str, bytes: &[u8], names: &[&str]) -> String {
     let mut optimizer = fresh(name);
     let before = optimizer.save().unwrap();

@@ -1,4 +1,4 @@
-//! Bytes that are not those that were written are an error that says so, and never a panic.
+//! Changed or torn bytes are an error that says so, and never a panic.
 
 mod common;
 
@@ -9,7 +9,7 @@ use common::{Setting, Training, resummed};
 use proptest::prelude::*;
 use safetensors::{Dtype, tensor::TensorView};
 
-/// A small run within a window, with all that a checkpoint can hold.
+/// Returns the bytes of a small run within a window, with all that a checkpoint can hold.
 fn bytes() -> Vec<u8> {
     let setting = Setting { window: 3, ..Setting::new(UpdateRule::adamw(0.01)) };
     let mut run = Training::new(&Cpu, &setting);
@@ -66,7 +66,7 @@ proptest! {
         prop_assert!(after == before || Checkpoint::from_bytes(&after).is_err());
     }
 
-    /// The checksum is made right again, so that what stands behind it is looked at too.
+    /// The checksum is made right again, so that the bytes behind it are read too.
     #[test]
     fn an_index_that_says_anything_is_an_error_and_no_panic(
         place in any::<prop::sample::Index>(),

@@ -1,4 +1,4 @@
-//! The devices that the tests train on: a stranger's host tensor, the CPU, and the CPU run late.
+//! Devices that the tests train on: a foreign host tensor, the CPU, and the CPU run late.
 
 use binade_core::{AmpTensor, DType, Named, NamedGrads, Native};
 use binade_cpu::{Cpu, Tensor};
@@ -8,20 +8,20 @@ use binade_master_weights::Snapshot;
 use half::{bf16, f16};
 use std::convert::Infallible;
 
-/// What a run needs of a device.
+/// Device that has what a run needs.
 pub trait Trains: Clone + GradOps<Tensor: Loss<Self>> + Snapshot {
-    /// `values` under `shape`, stored as `dtype`.
+    /// Returns `values` under `shape`, stored as `dtype`.
     fn tensor(&self, values: &[f32], shape: &[usize], dtype: DType) -> Self::Tensor;
-    /// A set of parameters.
+    /// Returns a set of parameters.
     fn set(&self, params: Vec<Named<Self::Tensor>>) -> Self::Params;
-    /// A set of gradients.
+    /// Returns a set of gradients.
     fn grads(&self, grads: NamedGrads<Self::Tensor>) -> Self::Grads;
 
     fn loss(&self) -> Self::Tensor {
         self.tensor(&[1.0], &[1], DType::F32)
     }
 
-    /// A weight whose values sixteen bits do not hold, and a gain.
+    /// Returns a weight whose values sixteen bits do not hold, and a gain.
     fn parameters(&self) -> Self::Params {
         let weight = [0.1, -0.2, 0.3, 1.7, -2.9, 0.001];
         self.set(vec![
@@ -30,7 +30,7 @@ pub trait Trains: Clone + GradOps<Tensor: Loss<Self>> + Snapshot {
         ])
     }
 
-    /// Scaled gradients of these.
+    /// Returns scaled gradients of these values.
     fn gradients(&self, values: &[Option<Vec<f32>>; 2], stored: DType) -> Self::Grads {
         let [weight, norm] = values;
         let weight = weight.as_ref().map(|values| self.tensor(values, &[2, 3], stored));
@@ -67,7 +67,7 @@ impl Trains for Deferred {
     }
 }
 
-/// A tensor of someone's own, which tells no shape.
+/// Tensor of a user's own, which tells no shape.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Host {
     pub dtype: DType,

@@ -1,5 +1,4 @@
-//! Two parameters in training on any device, with gradients from a generator, some of them infinite: what the tests stop
-//! and resume.
+//! Training that the tests stop and resume: two parameters on any device, with gradients from a generator, some of them infinite.
 #![allow(
     unreachable_pub,
     dead_code,
@@ -17,7 +16,7 @@ use binade_grad_scaler::{
 use binade_master_weights::{Adam, MasterOptimizer, MasterStore, Plan, Sgd, UpdateRule};
 use device::Trains;
 
-/// What a run is set up with.
+/// Setup of a run.
 #[derive(Clone, Debug)]
 pub struct Setting {
     pub rule: UpdateRule,
@@ -27,7 +26,7 @@ pub struct Setting {
     /// Micro-batches a step.
     pub window: usize,
     pub bad: BadMicroBatch,
-    /// An imported scale to start from, in place of the rule's.
+    /// Imported scale to start from, in place of the rule's.
     pub scale: Option<f32>,
     pub seed: u64,
 }
@@ -46,13 +45,13 @@ impl Setting {
     }
 }
 
-/// The rule as it moves within a few steps, and so that the run does not give up.
+/// Returns the rule with limits by which it moves within a few steps, and so that the run does not give up.
 pub fn moving(rule: LossScale) -> LossScale {
     let rule = rule.with_growth_interval(3).unwrap().with_patience(1000);
     rule.with_limits(2.0_f32.powi(-20), 2.0_f32.powi(24)).unwrap()
 }
 
-/// Every rule of the scale: what backs off at once, what tolerates, what predicts.
+/// Returns every rule of the scale: those that back off at once, tolerate, and predict.
 pub fn loss_scales() -> Vec<LossScale> {
     let tolerances = [
         Tolerance::UntilGoodStep { overflows: 2 },
@@ -65,7 +64,7 @@ pub fn loss_scales() -> Vec<LossScale> {
     presets.chain(tolerant).map(moving).collect()
 }
 
-/// Every store that takes parameters of this type.
+/// Returns every store that takes parameters of this type.
 pub fn stores(storage: DType) -> Vec<MasterStore> {
     let all = [
         MasterStore::Copy,
@@ -78,7 +77,7 @@ pub fn stores(storage: DType) -> Vec<MasterStore> {
     all.into_iter().filter(|store| store.takes(storage)).collect()
 }
 
-/// SGD without and with momentum, Adam, `AdamW`, `AMSGrad`.
+/// Returns SGD without and with momentum, Adam, `AdamW`, `AMSGrad`.
 pub fn rules() -> [UpdateRule; 5] {
     let momentum =
         Sgd { lr: 0.1, momentum: 0.9, dampening: 0.25, weight_decay: 0.01, nesterov: false };
@@ -99,7 +98,7 @@ pub fn rules() -> [UpdateRule; 5] {
     ]
 }
 
-/// A run, which may be left at any micro-batch.
+/// Run that may be left at any micro-batch.
 pub struct Training<D: Trains> {
     pub setting: Setting,
     pub scaler: Scaler<D>,
@@ -107,7 +106,7 @@ pub struct Training<D: Trains> {
     pub window: Option<Accumulation<D>>,
     pub random: fastrand::Rng,
     pub last: Option<Step>,
-    /// Micro-batches so far.
+    /// Number of micro-batches so far.
     pub place: usize,
 }
 
@@ -123,7 +122,7 @@ impl<D: Trains> Training<D> {
         Self { setting, scaler, optimizer, window: None, random, last: None, place: 0 }
     }
 
-    /// So many micro-batches; a step wherever a window is full.
+    /// Runs `micro_batches`, with a step whenever a window is full.
     pub fn run(&mut self, micro_batches: usize) {
         for _ in 0..micro_batches {
             self.micro_batch();
@@ -153,7 +152,7 @@ impl<D: Trains> Training<D> {
     }
 
     fn step(&mut self, window: Accumulation<D>) {
-        // A schedule, so that rates are part of what is resumed.
+        // The schedule makes rates a part of the resumed state.
         let lr = self.optimizer.plan().rule().lr() * 0.875;
         let plan = self.optimizer.plan().clone().with_lr(lr).unwrap();
         self.optimizer.set_plan(plan).unwrap();
@@ -174,7 +173,7 @@ impl<D: Trains> Training<D> {
         draft.word("place", self.place).finish().unwrap()
     }
 
-    /// A new run, put where `checkpoint` was made.
+    /// Returns a new run, restored to `checkpoint`.
     pub fn resumed(device: &D, setting: &Setting, checkpoint: &Checkpoint) -> Self {
         let mut run = Self::new(device, &Setting { scale: None, seed: 0, ..setting.clone() });
         let place: usize = checkpoint.word("place").unwrap().parse().unwrap();
@@ -187,14 +186,14 @@ impl<D: Trains> Training<D> {
         restore.scaler("loss", &mut run.scaler).unwrap();
         restore.optimizer("model", &mut run.optimizer).unwrap();
         restore.finish().unwrap();
-        // The outcome of the last step is not part of a checkpoint: what begins one here is the checkpoint itself.
+        // The outcome of the last step is not part of a checkpoint: the checkpoint itself begins the next one here.
         run.place = place;
         run.random = fastrand::Rng::with_seed(u64::from_le_bytes(seed));
         run
     }
 }
 
-/// Scaled gradients of both parameters: of every magnitude, some missing, now and then one that is not finite.
+/// Returns scaled gradients of both parameters, of every magnitude, some missing, now and then one that is not finite.
 fn gradients(random: &mut fastrand::Rng) -> [Option<Vec<f32>>; 2] {
     let mut one = |len: usize| {
         let missing = random.u8(..8) == 0;
@@ -205,7 +204,7 @@ fn gradients(random: &mut fastrand::Rng) -> [Option<Vec<f32>>; 2] {
         }
         (!missing).then_some(grad)
     };
-    // Never none at all, which is an error of its own.
+    // At least one gradient is there: none at all is an error of its own.
     [one(6).or_else(|| Some(vec![0.5; 6])), one(2)]
 }
 
@@ -213,7 +212,7 @@ fn value(random: &mut fastrand::Rng) -> f32 {
     (random.f32() - 0.5) * 2.0_f32.powi(random.i32(-6..8))
 }
 
-/// The same bytes, with the checksum that goes with them.
+/// Returns the bytes with a matching checksum.
 pub fn resummed(mut bytes: Vec<u8>) -> Vec<u8> {
     let at = bytes.windows(6).position(|word| word == b"crc32 ").map(|place| place + 6);
     let Some(at) = at.filter(|at| at + 8 < bytes.len()) else { return bytes };
