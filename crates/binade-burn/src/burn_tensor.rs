@@ -1,13 +1,14 @@
-//! A floating-point tensor of burn's whose number of axes is no part of its type.
+//! Floating-point tensors of burn's without their number of axes in the type.
 
 use crate::{TensorError, dtype, numbers};
 use binade_core::{AmpTensor, DType};
 use burn::tensor::{DType as BurnDType, Device, Shape, Tensor, TensorData};
 
-/// A tensor of burn's of any number of axes: what losses, gradients and parameters of mixed ranks have in common.
+/// Floating-point tensor of burn's with any number of axes, so that losses, gradients and parameters of different ranks have one
+/// type.
 ///
-/// Casting and scaling are burn's own operations and are differentiable. `f32` elements that were changed on the host stay
-/// there until somebody asks for a tensor, so that a step reads each gradient once and writes it once.
+/// Casting and scaling are burn's own operations and are differentiable. `f32` elements that were changed on the host stay there
+/// until a tensor is asked for, so that a step reads each gradient once and writes it once.
 ///
 /// ```
 /// use binade_burn::BurnTensor;
@@ -29,11 +30,11 @@ pub struct BurnTensor {
 #[derive(Clone, Debug)]
 enum Elements {
     Device(Tensor<1>),
-    /// Those of an `f32` tensor that is to be on that device.
+    /// Elements of an `f32` tensor that belongs on the device.
     Host(Vec<f32>, Device),
 }
 
-/// A quantised tensor is widened.
+/// Makes a tensor of any number of axes of one of burn's; a quantised one is dequantised.
 impl<const D: usize> From<Tensor<D>> for BurnTensor {
     fn from(tensor: Tensor<D>) -> Self {
         let is_packed = matches!(tensor.dtype(), BurnDType::QFloat(_));
@@ -44,11 +45,11 @@ impl<const D: usize> From<Tensor<D>> for BurnTensor {
 }
 
 impl BurnTensor {
-    /// As burn has it.
+    /// Returns burn's tensor.
     ///
     /// # Errors
     ///
-    /// Where it has another number of axes.
+    /// If the tensor has another number of axes.
     pub fn to_tensor<const D: usize>(&self) -> Result<Tensor<D>, TensorError> {
         if self.shape.num_dims() == D {
             return Ok(self.flat().reshape(self.shape.clone()));
@@ -57,12 +58,12 @@ impl BurnTensor {
         Err(TensorError::Rank { found, asked: D, shape })
     }
 
-    /// Its lengths along each axis.
+    /// Length along each axis.
     pub fn shape(&self) -> &[usize] {
         self.shape.as_slice()
     }
 
-    /// Where it is.
+    /// Device of the tensor.
     pub fn device(&self) -> Device {
         match &self.elements {
             Elements::Device(flat) => flat.device(),
@@ -80,11 +81,11 @@ impl BurnTensor {
         }
     }
 
-    /// Its elements on the host, as one axis. Waits for the device.
+    /// Elements on the host, as one axis. Waits for the device.
     ///
     /// # Errors
     ///
-    /// When the device fails.
+    /// If the device fails.
     pub fn to_data(&self) -> Result<TensorData, TensorError> {
         match &self.elements {
             Elements::Device(flat) => Ok(flat.try_to_data()?),
@@ -92,11 +93,11 @@ impl BurnTensor {
         }
     }
 
-    /// A tensor of `data`, with that type and shape.
+    /// Makes a tensor of `data`, with its type and shape.
     ///
     /// # Errors
     ///
-    /// `Unsupported` where `device` does not compute in its type, or it is not floating-point.
+    /// `Unsupported` if `device` does not compute in its type, or the type is not floating-point.
     pub fn from_data(data: TensorData, device: &Device) -> Result<Self, TensorError> {
         let of = dtype::known(data.dtype()).ok_or_else(|| TensorError::NoFloats(data.dtype()))?;
         dtype::require_dtype(device, of)?;
@@ -117,7 +118,7 @@ impl AmpTensor for BurnTensor {
 
     fn dtype(&self) -> DType {
         match &self.elements {
-            // Whatever else burn holds floats in, it widens to `f32`.
+            // Elements of any other type are widened to `f32`.
             Elements::Device(flat) => dtype::known(flat.dtype()).unwrap_or(DType::F32),
             Elements::Host(..) => DType::F32,
         }
@@ -136,7 +137,7 @@ impl AmpTensor for BurnTensor {
         Ok(Self { elements: Elements::Device(self.flat().cast(float)), shape: self.shape.clone() })
     }
 
-    /// On the host. Where the device fails, burn panics.
+    /// Changes the elements on the host. If the device fails, burn panics.
     fn map_f32(&mut self, f: &mut dyn FnMut(usize, f32) -> f32) {
         match &mut self.elements {
             Elements::Host(values, _) => apply(values, f),

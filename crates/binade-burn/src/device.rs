@@ -1,16 +1,16 @@
-//! The handle.
+//! Handle.
 
 use crate::{BurnTensor, Error};
 use binade_core::{Finding, GradSet, Handle, Named, NamedGrads, Native, TrainError};
 
-/// The handle for burn's tensors, on whatever device each of them is: it holds nothing.
+/// Handle for burn's tensors, on whatever device each of them is: it holds nothing.
 ///
-/// Scaling and casting are burn's operations. Gradients are checked, clipped and added up on the host, by way of
-/// [`Native`], so that what is found is found alike on every backend of burn's.
+/// Scaling and casting are burn's operations. Gradients are checked, clipped and added up on the host by [`Native`], so that
+/// every backend of burn's gives the same findings.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Burn;
 
-/// What [`Burn`] passes its calls on to.
+/// Arithmetic on the host, which [`Burn`] passes its calls on to.
 pub(crate) const HOST: Native<BurnTensor> = Native::new();
 
 impl Handle for Burn {

@@ -1,10 +1,10 @@
-//! Element types in burn's words, and whether a device computes in them.
+//! Element types by burn's names, and whether a device computes in them.
 
 use crate::TensorError;
 use binade_core::DType;
 use burn::tensor::{DType as BurnDType, Device, FloatDType};
 
-/// burn's name of a floating-point type; `None` where burn has no tensors of it.
+/// Returns burn's name of a floating-point type; `None` if burn has no tensors of it.
 pub const fn float_dtype(dtype: DType) -> Option<FloatDType> {
     Some(match dtype {
         DType::BF16 => FloatDType::BF16,
@@ -15,7 +15,7 @@ pub const fn float_dtype(dtype: DType) -> Option<FloatDType> {
     })
 }
 
-/// burn's name of `dtype`, once `device` has said that it computes in it: what it does not, burn panics at.
+/// Returns burn's name of `dtype` if `device` computes in it; burn itself would panic at a type that it does not compute in.
 ///
 /// # Errors
 ///
@@ -25,7 +25,8 @@ pub fn require_dtype(device: &Device, dtype: DType) -> Result<FloatDType, Tensor
     supported.ok_or_else(|| TensorError::Unsupported { dtype, device: format!("{device:?}") })
 }
 
-/// Binade's name of a floating-point type of burn's; `None` for integers and what is quantised. `Flex32` is `f32`, which it is stored in.
+/// Returns Binade's name of a floating-point type of burn's; `None` for integers and quantised types. `Flex32` is stored as `f32`
+/// and counts as that.
 pub(crate) const fn known(dtype: BurnDType) -> Option<DType> {
     Some(match dtype {
         BurnDType::BF16 => DType::BF16,

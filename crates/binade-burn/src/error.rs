@@ -1,13 +1,13 @@
-//! What can go wrong: what burn would panic at is asked first, and is one of these.
+//! Errors. A call at which burn would panic is refused before it is made.
 
 use binade_cast_policy::Refusal;
 use binade_core::{DType, ErrorKind, NativeError};
 use burn::tensor::ExecutionError;
 
-/// What the handle's methods return.
+/// Error that the handle's methods return.
 pub type Error = NativeError<TensorError>;
 
-/// What can go wrong with one tensor, or with a module's.
+/// Error of one tensor, or of the tensors of a module.
 #[derive(Debug, thiserror::Error)]
 pub enum TensorError {
     /// The device cannot compute in this type.
@@ -16,9 +16,9 @@ pub enum TensorError {
         on_a_cpu(*dtype)
     )]
     Unsupported {
-        /// The type asked for.
+        /// Type asked for.
         dtype: DType,
-        /// The device, as burn prints it.
+        /// Device, as burn prints it.
         device: String,
     },
     /// Data of no floating-point type.
@@ -29,17 +29,17 @@ pub enum TensorError {
         "burn rounds f64 to {to} by way of f32, which may round twice: cast to f32 first, where that is meant"
     )]
     TwoRoundings {
-        /// The type asked for.
+        /// Type asked for.
         to: DType,
     },
     /// A tensor of another number of axes.
     #[error("a tensor of {found} axes was asked for as one of {asked}: its shape is {shape:?}")]
     Rank {
-        /// Axes that it has.
+        /// Number of axes that it has.
         found: usize,
-        /// Axes asked for.
+        /// Number of axes asked for.
         asked: usize,
-        /// Its shape.
+        /// Shape of the tensor.
         shape: Vec<usize>,
     },
     /// A loss that no gradient comes from.
@@ -51,9 +51,9 @@ pub enum TensorError {
     /// A parameter that cannot be used so.
     #[error("`{path}`: {why}")]
     Parameter {
-        /// Its path in the module.
+        /// Path of the parameter in the module.
         path: String,
-        /// Why, and what to do.
+        /// Reason, and what to do.
         why: String,
     },
     /// A pattern of what views keep that keeps nothing.
@@ -62,11 +62,11 @@ pub enum TensorError {
          bias at any depth"
     )]
     NothingKept {
-        /// The pattern.
+        /// Pattern.
         pattern: String,
-        /// Parameters of the module.
+        /// Number of parameters of the module.
         count: usize,
-        /// The first one's path; empty where there is none.
+        /// Path of the first parameter; empty if there is none.
         first: String,
     },
     /// Gradients of another module.
@@ -75,7 +75,7 @@ pub enum TensorError {
          `GradientsParams::from_grads` with the same module"
     )]
     Strangers {
-        /// How many.
+        /// Number of gradients.
         count: usize,
     },
     /// The policy refuses a layer.
@@ -86,7 +86,7 @@ pub enum TensorError {
     Device(#[from] ExecutionError),
 }
 
-/// burn's `ndarray` has no sixteen-bit floats, and `flex` has.
+/// Returns a hint for CPUs: burn's `ndarray` has no sixteen-bit floats, and `flex` has.
 const fn on_a_cpu(dtype: DType) -> &'static str {
     match dtype {
         DType::BF16 | DType::F16 => "; on a CPU `Device::flex()` has f16 and bf16",

@@ -10,11 +10,11 @@ use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 impl BurnTensor {
-    /// Runs burn's backward pass from this loss, and gives the gradients of `module`'s parameters by path.
+    /// Runs burn's backward pass from this loss, and returns the gradients of `module`'s parameters by path.
     ///
     /// # Errors
     ///
-    /// Where the loss depends on no parameter that requires a gradient.
+    /// If the loss depends on no parameter that requires a gradient.
     pub fn backward<M: Module>(&self, module: &M) -> Result<NamedGrads<Self>, Error> {
         if !self.flat().is_tracked() {
             return Err(TensorError::Untracked.into());
@@ -23,14 +23,14 @@ impl BurnTensor {
     }
 }
 
-/// burn's gradients of `module`'s parameters, by path, in the order in which the module is visited.
+/// Returns burn's gradients of `module`'s parameters by path, in the order in which the module is visited.
 ///
-/// There is an entry for each parameter that requires a gradient, `None` where it has none, so that a missing gradient is
+/// Each parameter that requires a gradient has an entry, `None` if burn has no gradient for it, so that a missing gradient is
 /// reported by name.
 ///
 /// # Errors
 ///
-/// Where some of `grads` belong to no parameter of `module`, and where a parameter that requires a gradient is in the module twice.
+/// If some of `grads` belong to no parameter of `module`, or a parameter that requires a gradient is in the module twice.
 pub fn named_gradients<M: Module>(
     module: &M,
     grads: GradientsParams,
@@ -46,12 +46,12 @@ pub fn named_gradients<M: Module>(
     }
 }
 
-/// Gradients by path as burn's optimizers take them; those that are `None` are left out.
+/// Returns gradients by path in the form that burn's optimizers take; those that are `None` are left out.
 ///
 /// # Errors
 ///
-/// Where a gradient has no parameter that requires one, or is of another shape, or its parameter is held in sixteen bits,
-/// which a step in `f32` would need a master for.
+/// If a gradient has no parameter that requires one, or is of another shape, or its parameter is held in sixteen bits, so that a
+/// step in `f32` would need a master.
 pub fn gradients_params<M: Module>(
     module: &M,
     grads: NamedGrads<BurnTensor>,
@@ -90,7 +90,7 @@ struct Names {
     error: Option<TensorError>,
 }
 
-/// Why a parameter that is also at `first` is refused.
+/// Returns the reason why a parameter that is also at `first` is refused.
 fn tied(first: &str) -> String {
     format!(
         "it is also `{first}`, and burn's optimizers move a parameter at one of its places alone, so that after a step there are two of \
@@ -144,7 +144,7 @@ impl Numbers {
             return refuse(format!("its gradient is of shape {of:?}, and the parameter of {is:?}"));
         }
         let grad = match held {
-            // Exact, and burn takes no step in mixed types.
+            // The cast is exact, and burn takes no step in mixed types.
             Some(wide @ (DType::F32 | DType::F64)) => grad.cast(wide)?,
             Some(low) => {
                 return refuse(format!(

@@ -1,4 +1,5 @@
-//! Binade's own optimizers over tensors by name. A module keeps burn's optimizers, and has its masters by reparameterisation.
+//! Binade's own optimizers over tensors by name. A module is stepped by burn's optimizers, and its masters are the bases of its
+//! views.
 
 use crate::device::HOST;
 use crate::{Burn, BurnTensor, Error};

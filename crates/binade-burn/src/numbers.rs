@@ -1,10 +1,10 @@
-//! Elements on the host, whatever their type.
+//! Elements on the host, of any type.
 
 use burn::tensor::{DType, TensorData, bf16, f16};
 
 /// Elements as `f32`; those of `f64` are rounded.
 ///
-/// By their bytes, which cannot fail: what is not read would not be checked.
+/// They are read from the bytes, which cannot fail: an element that could not be read would not be checked.
 pub(crate) fn decoded(data: &TensorData) -> Vec<f32> {
     let bytes = data.as_bytes();
     match data.dtype() {

@@ -7,27 +7,27 @@ use burn::module::Module;
 use burn::optim::ModuleOptimizer;
 use std::fmt;
 
-/// A module, and the optimizer of burn's that steps it.
+/// Module, and burn's optimizer that steps it.
 ///
 /// # Contract
 ///
-/// * Where a gradient overflowed, module and optimizer stay as they were, bit for bit: burn's optimizer is not called.
+/// * If a gradient overflowed, module and optimizer stay as they were, bit for bit: burn's optimizer is not called.
 /// * Gradients are matched to parameters by path, skipped step or not; one without a parameter is an error.
 /// * A parameter without a gradient stays as it is; where none has one, and the step is not skipped, the error is
 ///   [`NoGradients`].
 /// * The optimizer is given `f32` gradients, unscaled and clipped, and keeps its state in that type.
 /// * The module's old parameters live until the step has ended, since burn's step may panic.
 pub struct BurnOptimizer<M> {
-    /// What is trained: compute the loss with it.
+    /// Module that is trained: compute the loss with it.
     pub module: M,
-    /// burn's optimizer, with its state.
+    /// Optimizer of burn's, with its state.
     pub optimizer: ModuleOptimizer,
-    /// The rate of the next step, or that of each group of parameters: `0.01.into()`, or what burn's schedulers give.
+    /// Rate of the next step, or that of each group of parameters: `0.01.into()`, or what burn's schedulers give.
     pub learning_rate: ModuleLearningRate,
 }
 
 impl<M: Module> BurnOptimizer<M> {
-    /// Steps `module` with `optimizer`, as its config's `init` gives it.
+    /// Makes a step of `module` by `optimizer`, as its config's `init` gives it.
     pub fn new(
         module: M,
         optimizer: ModuleOptimizer,

@@ -1,6 +1,6 @@
-//! Where a visitor is in a module.
+//! Path of a visitor in a module.
 
-/// The names of the modules that were entered and not left.
+/// Names of the modules that were entered and not left.
 #[derive(Debug, Default)]
 pub(crate) struct Path(Vec<String>);
 
@@ -13,12 +13,12 @@ impl Path {
         self.0.pop();
     }
 
-    /// As `encoder.0.linear.weight`, which is how burn's own parameter groups write it.
+    /// Full path, as `encoder.0.linear.weight`: burn's own parameter groups write it so.
     pub(crate) fn full(&self) -> String {
         self.0.join(".")
     }
 
-    /// The path of what holds the parameter: `encoder.0.linear`.
+    /// Path of the layer that holds the parameter: `encoder.0.linear`.
     pub(crate) fn layer(&self) -> String {
         self.0.split_last().map_or_else(String::new, |(_, layer)| layer.join("."))
     }

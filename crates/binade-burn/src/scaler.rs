@@ -23,7 +23,7 @@ impl GradScaler for Burn {
         grads: &mut NamedGrads<BurnTensor>,
         scale: &ScaleState,
     ) -> Result<Finding, Error> {
-        // What failed in the backward pass is an error here; reading it would be a panic.
+        // Waits for the backward pass, whose failure is an error here; reading the gradient would be a panic.
         for grad in grads.iter().filter_map(|grad| grad.value.as_ref()) {
             grad.device().sync().map_err(TensorError::from)?;
         }

@@ -12,10 +12,10 @@ use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 use survey::{Survey, Surveyed};
 
-/// Which parameters a module computes with in another type than the `f32` that they are held in.
+/// Choice of the parameters that a module computes with in another type than the `f32` that they are held in.
 ///
-/// What is stored, stepped and saved stays the `f32` parameter, which so is its own master; each use of it casts, and
-/// gradients come back through the cast in `f32`.
+/// The `f32` parameter is what is stored, stepped and saved, and so is its own master. Each use casts it, and gradients come back
+/// through the cast in `f32`.
 ///
 /// ```
 /// use binade_burn::Views;
@@ -36,7 +36,7 @@ pub struct Views {
     keep: Vec<Glob>,
 }
 
-/// A policy or a region that chooses, where not every parameter is lowered.
+/// Policy or region that chooses, if not every parameter is lowered.
 #[derive(Clone, Debug)]
 enum By {
     Policy(Arc<dyn CastPolicy>),
@@ -44,45 +44,45 @@ enum By {
 }
 
 impl Views {
-    /// Every parameter in `dtype`.
+    /// Views of every parameter in `dtype`.
     ///
-    /// burn's `LayerNorm` computes in `f32` where it is given f16, and in bf16 where it is given bf16:
-    /// [`keep`](Self::keep) it, and cast its input, where that is too little.
+    /// burn's `LayerNorm` computes in `f32` if it is given f16, and in bf16 if it is given bf16. For more precision,
+    /// [`keep`](Self::keep) it and cast its input.
     pub const fn lower(dtype: DType) -> Self {
         Self { dtype, by: None, keep: Vec::new() }
     }
 
-    /// Parameters as `policy` has the operands of the layers that hold them, in a region of type `dtype`.
+    /// Views of parameters in the types that `policy` gives to operands of their layers, in a region of type `dtype`.
     ///
     /// The policy is asked at the layer's path for `linear` (burn's `Linear`), `conv2d` (its convolutions), `layer_norm`
-    /// (`LayerNorm`, `RmsNorm`, `GroupNorm`, `InstanceNorm`), `batch_norm`, `embedding`, and for `parameter` where a layer
-    /// is none of these. All parameters of a layer get one answer, and how much the layer sums depends on its input, so that no
-    /// override by elements or an attribute applies. What the policy leaves, or wants in `f32`, stays as it is held.
+    /// (`LayerNorm`, `RmsNorm`, `GroupNorm`, `InstanceNorm`), `batch_norm`, `embedding`, and for `parameter` if a layer is none
+    /// of these. All parameters of a layer get one answer, and how much the layer sums depends on its input, so that no override
+    /// by elements or an attribute applies. A parameter that the policy leaves, or wants in `f32`, stays as it is held.
     pub fn by_policy(policy: impl CastPolicy + 'static, dtype: DType) -> Self {
         Self { dtype, by: Some(By::Policy(Arc::new(policy))), keep: Vec::new() }
     }
 
-    /// As [`by_policy`](Self::by_policy) with the region's policy and type, which count as asked. Nothing is lowered by one that
-    /// is off.
+    /// Views by the region's policy and type, as [`by_policy`](Self::by_policy); the region counts as asked. A region that is off
+    /// lowers nothing.
     pub fn by_region(region: &Region) -> Self {
         Self { dtype: region.dtype(), by: Some(By::Region(region.clone())), keep: Vec::new() }
     }
 
-    /// The same, but for parameters whose path `pattern` covers, as `encoder.*.norm.*` does: these stay as they are held.
+    /// Leaves parameters as they are held whose path `pattern` covers, as `encoder.*.norm.*` does.
     #[must_use]
     pub fn keep(mut self, pattern: impl Into<Box<str>>) -> Self {
         self.keep.push(Glob::new(pattern));
         self
     }
 
-    /// `module` with these views. Undone by burn's `materialize`, which leaves parameters in the views' type.
+    /// Attaches these views to `module`. burn's `materialize` undoes it, and leaves parameters in the views' type.
     ///
     /// # Errors
     ///
-    /// `Unsupported` where a parameter's device does not compute in the type or the policy refuses a layer; `Mismatch`
-    /// where a parameter is not held in `f32`, or has a reparameterisation already, of which burn allows one, or is a `BatchNorm`'s, whose
-    /// running statistics are in `f32`, so that `forward` would panic; `InvalidArgument`
-    /// where a pattern to [`keep`](Self::keep) covers no parameter, since what it was meant for would be lowered.
+    /// `Unsupported` if a parameter's device does not compute in the type or the policy refuses a layer; `Mismatch` if a
+    /// parameter is not held in `f32`, or has a reparameterisation already, of which burn allows one, or is a `BatchNorm`'s,
+    /// whose running statistics are in `f32`, so that `forward` would panic; `InvalidArgument` if a pattern to
+    /// [`keep`](Self::keep) covers no parameter, since the parameters that it was meant for would be lowered.
     pub fn attach<M: Module>(&self, module: M) -> Result<M, Error> {
         let mut survey = Survey::default();
         module.visit(&mut survey);
@@ -103,7 +103,7 @@ impl Views {
         Ok(module.apply_reparameterization(Chosen(chosen)))
     }
 
-    /// Every pattern covers a parameter.
+    /// Refuses a pattern that covers no parameter.
     fn keep_some(&self, parameters: &[Surveyed]) -> Result<(), TensorError> {
         let covers = |pattern: &Glob| parameters.iter().any(|one| pattern.covers(&one.path));
         match self.keep.iter().find(|pattern| !covers(pattern)) {
@@ -116,7 +116,7 @@ impl Views {
         }
     }
 
-    /// What a parameter is to be computed with in; `None` for what it is held in.
+    /// Type that a parameter is to be computed with in; `None` for the type that it is held in.
     fn dtype_of(&self, parameter: &Surveyed) -> Result<Option<DType>, TensorError> {
         if self.keep.iter().any(|pattern| pattern.covers(&parameter.path)) {
             return Ok(None);
@@ -134,7 +134,7 @@ impl Views {
     }
 }
 
-/// Refuses batch normalisations among what is lowered, and names what to keep of all of them.
+/// Refuses batch normalisations among lowered parameters, and names what to keep of all of them.
 fn no_batch_norm(lowered: &[(Surveyed, DType)]) -> Result<(), TensorError> {
     let mut of_batch_norm = lowered.iter().filter(|(one, _)| one.op == Op::BATCH_NORM).peekable();
     let Some((Surveyed { path, .. }, to)) = of_batch_norm.peek() else { return Ok(()) };
@@ -165,7 +165,7 @@ fn allowed(parameter: &Surveyed, to: DType) -> Result<FloatDType, TensorError> {
     require_dtype(device, to)
 }
 
-/// A parameter as it is computed with.
+/// View of a parameter: it is cast to this type at each use.
 #[derive(Module, Debug)]
 pub struct View {
     #[module(skip)]
@@ -180,7 +180,7 @@ impl Reparameterization for View {
     }
 }
 
-/// Types by path; what is not named is left as it is.
+/// Types by path; other parameters are left as they are.
 struct Chosen(HashMap<String, FloatDType>);
 
 impl Reparameterizer for Chosen {

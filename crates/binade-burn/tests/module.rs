@@ -1,4 +1,4 @@
-//! What a user meets: names in reports, parameters that are frozen or shared, and errors in place of panics.
+//! Modules as a user meets them: names in reports, parameters that are frozen or shared, and errors in place of panics.
 
 mod common;
 

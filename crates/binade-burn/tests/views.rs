@@ -14,7 +14,7 @@ use burn::tensor::{DType as BurnDType, Device, FloatDType, Tensor};
 use common::{Mlp, Result, Weights, device, fixed, floats, step};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-/// A layer, and its output normalised.
+/// Layer, and a normalisation of its output.
 #[derive(Module, Debug)]
 struct Normed {
     linear: Linear,
@@ -27,7 +27,7 @@ impl Normed {
         Self { linear: linear.init(&device()), norm: norm.init(&device()) }
     }
 
-    /// What the weights of the layer and of the normalisation are seen in.
+    /// Types that the weights of the layer and of the normalisation are seen in.
     fn seen(&self) -> [BurnDType; 2] {
         [self.linear.weight.val().dtype(), self.norm.gamma.val().dtype()]
     }
@@ -67,7 +67,7 @@ fn a_policy_is_asked_at_the_layers_path_and_may_refuse() -> Result {
     Ok(())
 }
 
-/// One step of a layer seen in `dtype` and a normalisation held in `f32`, which is given its input in `normed`.
+/// Takes one step of a layer seen in `dtype` and a normalisation held in `f32`, which is given its input in `normed`.
 fn normed(dtype: DType, normed: DType) -> Result<Step> {
     let model = Views::by_policy(OpTable::torch_cuda(), dtype).attach(Normed::new())?;
     let mut trained = BurnOptimizer::new(model, SgdConfig::new().init(), 0.1);
@@ -88,7 +88,7 @@ fn a_normalisation_in_f32_takes_its_input_in_f32_or_in_f16() -> Result {
     Ok(())
 }
 
-/// burn's own limit: its `LayerNorm` widens f16, and panics where bf16 meets parameters in `f32`.
+/// Limit of burn's own: its `LayerNorm` widens f16, and panics if bf16 meets parameters in `f32`.
 #[test]
 fn a_normalisation_in_f32_does_not_take_bf16() {
     let mixed = catch_unwind(|| normed(DType::BF16, DType::BF16).is_ok());
@@ -118,7 +118,7 @@ impl BatchNormed {
         }
     }
 
-    /// As the refusal says: casts around the layers.
+    /// Casts around the layers, which the refusal says to do.
     fn forward(&self, x: Tensor<2>) -> Tensor<2> {
         let dtype = self.linear.weight.val().dtype();
         let hidden = self.linear.forward(x.cast(dtype)).cast(FloatDType::F32);
@@ -127,7 +127,7 @@ impl BatchNormed {
     }
 }
 
-/// burn's own limit: running statistics are `f32`, and a batch's are what it computes in.
+/// Limit of burn's own: running statistics are `f32`, and those of a batch are in the type that it computes in.
 #[test]
 fn a_batch_normalisation_that_would_be_lowered_is_refused_with_what_to_keep() -> Result {
     for dtype in [DType::BF16, DType::F16] {
@@ -163,7 +163,7 @@ fn a_batch_normalisation_that_would_be_lowered_is_refused_with_what_to_keep() ->
     Ok(())
 }
 
-/// Why they are refused.
+/// Panic of burn's own, which is why they are refused.
 #[test]
 fn burn_panics_where_a_batch_normalisation_is_given_sixteen_bits() {
     let bn: BatchNorm = BatchNormConfig::new(2).init(&device());

@@ -1,4 +1,4 @@
-//! What a module's parameters are, before anything is attached to them.
+//! Parameters of a module, before anything is attached to them.
 
 use crate::{dtype, path::Path};
 use binade_cast_policy::OpCall;
@@ -6,25 +6,25 @@ use binade_core::{DType, Op, OpClass};
 use burn::module::{ModuleVisitor, Param};
 use burn::tensor::{Device, Tensor};
 
-/// One parameter.
+/// Parameter, as its module holds it.
 pub(super) struct Surveyed {
     pub(super) path: String,
     pub(super) layer: String,
     pub(super) op: Op,
-    /// `None` where it is quantised.
+    /// Type of its elements; `None` if it is quantised.
     pub(super) dtype: Option<DType>,
     pub(super) device: Device,
     pub(super) is_reparameterized: bool,
 }
 
 impl Surveyed {
-    /// The call that a policy is asked about. It tells no elements: parameters of one layer would get different answers, and
-    /// burn refuses a layer of two types.
+    /// Call that a policy is asked about. It states no number of elements: parameters of one layer would get different answers,
+    /// and burn refuses a layer of two types.
     pub(super) fn call<'a>(&'a self, operands: &'a [DType]) -> OpCall<'a> {
         OpCall::new(self.op, operands).with_path(&self.layer)
     }
 
-    /// The call that keeps its layer: of the module itself, every parameter.
+    /// Call of `keep` for its layer; for a parameter of the module itself, for every parameter.
     pub(super) fn keep_layer(&self) -> String {
         match &*self.layer {
             "" => ".keep(\"*\")".to_owned(),
@@ -33,7 +33,7 @@ impl Surveyed {
     }
 }
 
-/// Visits every parameter of floats.
+/// Visitor of every floating-point parameter.
 #[derive(Default)]
 pub(super) struct Survey {
     path: Path,
@@ -41,7 +41,7 @@ pub(super) struct Survey {
     pub(super) parameters: Vec<Surveyed>,
 }
 
-/// How burn calls what is attached to the parameter visited last.
+/// Name by which burn calls what is attached to the parameter visited last.
 const ATTACHED: &str = "Reparameterization";
 
 impl ModuleVisitor for Survey {
@@ -75,7 +75,7 @@ impl ModuleVisitor for Survey {
     }
 }
 
-/// What a layer of burn's computes, by the name of its type in burn 0.22.
+/// Returns the operation of a layer of burn's, by the name of its type in burn 0.22.
 fn operation(container: &str) -> Op {
     match container.trim_start_matches("Struct:") {
         "Linear" => Op::LINEAR,

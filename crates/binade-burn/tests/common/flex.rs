@@ -1,6 +1,6 @@
-//! burn as a subject of the kit, by way of the traits that users call.
+//! burn as a subject of the kit, through the traits that users call.
 //!
-//! Here, and not in the example that reports on it: the adapter's tests go with the adapter.
+//! It lies here and not in the example that reports on it, since the adapter's tests go with the adapter.
 
 use binade_autocast::Autocast;
 use binade_burn::{Burn, BurnTensor, require_dtype};
@@ -9,7 +9,7 @@ use binade_conformance::{Arithmetic, Refusal, Runner};
 use binade_core::DType;
 use burn::tensor::{Device, TensorData};
 
-/// burn on its backend for CPUs.
+/// Backend of burn's for CPUs.
 #[derive(Clone, Debug)]
 pub(crate) struct Flex(Device);
 
@@ -49,7 +49,7 @@ impl Via for Flex {
     }
 }
 
-/// What burn has and the handle does not: operations are burn's, called by the model.
+/// Operations that burn has and the handle does not: the model calls burn's.
 const OPERATIONS: [&str; 23] = [
     "matmul/",
     "bmm/",
@@ -76,7 +76,7 @@ const OPERATIONS: [&str; 23] = [
     "max_pool2d/",
 ];
 
-/// The same runner, with a reason for each operation that the handle does not have.
+/// Returns the runner with a reason for each operation that the handle does not have.
 pub(crate) fn excused(runner: Runner) -> Runner {
     let runner = runner
         .excuse("views_are_read_in_row_major_order", "burn makes no view of strides alone")

@@ -1,4 +1,4 @@
-//! Modules small enough to know the gradients of, and one step of training.
+//! Small modules whose gradients are known, and one step of training.
 #![allow(dead_code, reason = "each test file uses what it needs")]
 
 use binade_burn::{Burn, BurnOptimizer, BurnTensor, Error, Views};
@@ -11,7 +11,7 @@ use burn::tensor::{Device, FloatDType, Tensor, activation};
 
 pub(crate) type Result<T = ()> = std::result::Result<T, Box<dyn std::error::Error>>;
 
-/// The types that models compute in.
+/// Types that models compute in.
 pub(crate) const MODES: [DType; 3] = [DType::BF16, DType::F16, DType::F32];
 
 /// burn's backend for CPUs, with gradients.
@@ -19,7 +19,7 @@ pub(crate) fn device() -> Device {
     Device::flex().autodiff()
 }
 
-/// A vector of weights.
+/// Vector of weights.
 #[derive(Module, Debug)]
 pub(crate) struct Weights {
     pub(crate) w: Param<Tensor<1>>,
@@ -37,13 +37,13 @@ impl Weights {
         (w * slopes).cast(FloatDType::F32).sum()
     }
 
-    /// What is trained.
+    /// Values of the parameter that is trained.
     pub(crate) fn values(&self) -> Vec<f32> {
         floats(self.w.base())
     }
 }
 
-/// Numbers in [-1, 1), the same in every run: Numerical Recipes' generator, its highest 16 bits.
+/// Draws numbers in [-1, 1), the same in every run, from the highest 16 bits of the generator of Numerical Recipes.
 pub(crate) fn draw(len: usize, mut state: u32) -> Vec<f32> {
     let mut next = || {
         state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
@@ -52,7 +52,7 @@ pub(crate) fn draw(len: usize, mut state: u32) -> Vec<f32> {
     (0..len).map(|_| next()).collect()
 }
 
-/// A layer of weights within ±`bound`, the same in every run and in every thread.
+/// Layer of weights within ±`bound`, the same in every run and in every thread.
 fn linear([inputs, outputs]: [usize; 2], bound: f32) -> Linear {
     let device = device();
     let weight = Tensor::<1>::from_floats(draw(inputs * outputs, 7).as_slice(), &device);
@@ -90,7 +90,7 @@ impl Mlp {
         (out - y).powi_scalar(2).mean()
     }
 
-    /// All that is trained, as bits.
+    /// Bits of all parameters that are trained.
     pub(crate) fn bits(&self) -> Vec<u32> {
         let biases =
             [&self.fc1, &self.fc2].map(|layer| layer.bias.as_ref().map(|b| floats(b.base())));
@@ -104,7 +104,7 @@ pub(crate) fn floats<const D: usize>(tensor: Tensor<D>) -> Vec<f32> {
     tensor.cast(FloatDType::F32).into_data().try_to_vec::<f32>().expect("they are f32")
 }
 
-/// `module` seen in `dtype`, to be stepped by `optimizer`.
+/// Returns `module` with views in `dtype`, to be stepped by `optimizer`.
 pub(crate) fn trained<M: Module>(
     module: M,
     dtype: DType,
@@ -114,12 +114,12 @@ pub(crate) fn trained<M: Module>(
     Ok(BurnOptimizer::new(Views::lower(dtype).attach(module)?, optimizer, learning_rate))
 }
 
-/// A scaler that stays at `2^exponent`.
+/// Scaler that stays at `2^exponent`.
 pub(crate) fn fixed(exponent: i32) -> std::result::Result<Scaler<Burn>, Error> {
     Scaler::new(Burn, LossScale::fixed(2.0_f32.powi(exponent)).expect("in reach"))
 }
 
-/// One step from `loss`, which is of `trained`'s module.
+/// Takes one step from `loss`, which is of `trained`'s module.
 pub(crate) fn step<M: Module>(
     scaler: &mut Scaler<Burn>,
     trained: &mut BurnOptimizer<M>,

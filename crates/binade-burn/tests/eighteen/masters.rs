@@ -1,4 +1,4 @@
-//! 1 to 3: what `f32` masters and optimizer state are for.
+//! Cases 1 to 3: the uses of `f32` masters and optimizer state.
 
 use crate::common::{MODES, Result, Weights, fixed, step, trained};
 use burn::module::{Module, ModuleMapper, Param};
@@ -24,7 +24,7 @@ fn a_gradient_of_zero_with_an_epsilon_below_f16_leaves_the_weight_where_it_is() 
     Ok(())
 }
 
-/// Parameters themselves in sixteen bits, as burn alone has them.
+/// Parameters themselves in sixteen bits, as in burn alone.
 struct ToF16;
 
 impl ModuleMapper for ToF16 {
@@ -33,7 +33,7 @@ impl ModuleMapper for ToF16 {
     }
 }
 
-/// Case 1 without Binade: why there are masters.
+/// Case 1 without Binade, which is why there are masters.
 #[test]
 fn burn_alone_makes_an_f16_weight_nan_by_a_gradient_of_zero() {
     let model = Weights::new(&[1.0]).map(&mut ToF16);

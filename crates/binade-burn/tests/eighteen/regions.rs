@@ -1,4 +1,4 @@
-//! 10 to 12: a view is a value of the module, so that there is no region to leave, restore or carry over.
+//! Cases 10 to 12: a view is a value of the module, so that there is no region to leave, restore or carry over.
 
 use crate::common::{Mlp, Result, fixed, step, trained};
 use binade_burn::BurnTensor;

@@ -1,4 +1,4 @@
-//! 9: a checkpoint is burn's records and the scaler's state, in one file of `binade-checkpoint`.
+//! Case 9: a checkpoint is burn's records and the scaler's state, in one file of `binade-checkpoint`.
 
 use crate::common::{Mlp, Result, step};
 use binade_burn::{Burn, BurnOptimizer, Views};
@@ -16,13 +16,13 @@ fn adam() -> ModuleOptimizer {
     AdamWConfig::new().init()
 }
 
-/// Overflows at first, since 2^24 is too much for f16.
+/// Scaler that overflows at first, since 2^24 is too much for f16.
 fn scaler() -> Result<Scaler<Burn>> {
     let rule = LossScale::dynamic().with_init_scale(16_777_216.0)?.with_growth_interval(2)?;
     Ok(Scaler::new(Burn, rule)?)
 }
 
-/// How many steps were skipped, and the last outcome.
+/// Returns the number of skipped steps, and the last outcome.
 fn run(
     scaler: &mut Scaler<Burn>,
     trained: &mut BurnOptimizer<Mlp>,
@@ -38,7 +38,7 @@ fn run(
     Ok((skipped, last))
 }
 
-/// The bytes of one file.
+/// Bytes of one file.
 fn saved(
     last: Option<&Step>,
     scaler: &Scaler<Burn>,
@@ -53,7 +53,7 @@ fn saved(
     Ok(checkpoint.to_bytes()?)
 }
 
-/// Read into another model, optimizer and scaler.
+/// Reads the file into another model, optimizer and scaler.
 fn reopened(file: &[u8]) -> Result<(Scaler<Burn>, BurnOptimizer<Mlp>)> {
     let checkpoint = Checkpoint::from_bytes(file)?;
     let bytes =

@@ -1,4 +1,4 @@
-//! 13 to 16: several gradients, optimizers, ranks and micro-batches.
+//! Cases 13 to 16: several gradients, optimizers, ranks and micro-batches.
 
 use crate::common::{Result, Weights, device, fixed, step, trained};
 use binade_burn::{Burn, BurnOptimizer, BurnTensor, Views};
@@ -48,7 +48,7 @@ fn an_optimizer_without_gradients_is_an_error_that_says_so() -> Result {
     Ok(())
 }
 
-/// Two ranks: what either finds first, both have.
+/// Two ranks: a finding of either is known to both.
 #[derive(Clone)]
 struct Group(Arc<(Mutex<[Option<Finding>; 2]>, Barrier)>);
 
@@ -90,7 +90,7 @@ fn two_ranks_of_which_one_overflows_both_skip_and_keep_one_scale() {
     assert_eq!((here.0, here.2.factor()), (vec![0.5], 32768.0));
 }
 
-/// Four micro-batches, the third with a NaN, in a window of this kind.
+/// Runs four micro-batches, the third with a NaN, in a window of this kind.
 fn window(bad: BadMicroBatch) -> Result<(Vec<f32>, Step)> {
     let (mut trained, mut scaler) = (one(DType::F16)?, fixed(4)?);
     let mut window = scaler.accumulate(bad);

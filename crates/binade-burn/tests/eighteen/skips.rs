@@ -1,4 +1,4 @@
-//! 6 to 8 and 17: a skip changes nothing and is told, and the scale stays within its limits.
+//! Cases 6 to 8 and 17: a skip changes nothing and is told, and the scale stays within its limits.
 
 use crate::common::{Mlp, Result, Weights, fixed, step, trained};
 use binade_burn::{Burn, BurnTensor};

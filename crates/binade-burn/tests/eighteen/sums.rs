@@ -1,4 +1,4 @@
-//! 4 and 5: what burn accumulates in. These are burn's own operations, on its backend for CPUs.
+//! Cases 4 and 5: the type that burn accumulates in. These are burn's own operations, on its backend for CPUs.
 
 use crate::common::{draw, floats};
 use burn::tensor::{Device, FloatDType, Tensor, f16};
@@ -19,7 +19,7 @@ fn seventy_thousand_ones_are_seventy_thousand_where_the_sum_is_asked_for_in_f32(
     }
 }
 
-/// The sum is rounded once, from f32: in f16 that is infinity, in bf16 the nearest of a spacing of 512.
+/// Sum that is rounded once, from f32: in f16 that is infinity, in bf16 the nearest of a spacing of 512.
 #[test]
 fn a_sum_in_sixteen_bits_is_rounded_once_at_its_end() {
     let [bf16, f16] = HALVES.map(|dtype| floats(ones(dtype).sum())[0]);
@@ -41,8 +41,8 @@ fn operands(dtype: FloatDType, k: usize) -> [Tensor<1>; 2] {
     })
 }
 
-/// How far `got` is from the dot product in `f64`, beyond one rounding to `dtype`, as a share of what sums in `f32` are
-/// allowed: `K·2^-24·Σ|a·b|`.
+/// Error of `got` beyond one rounding of the dot product in `f64` to `dtype`, as a share of what sums in `f32` are allowed:
+/// `K·2^-24·Σ|a·b|`.
 fn share(dtype: FloatDType, [a, b]: [Tensor<1>; 2], got: f32) -> f64 {
     let pairs = floats(a).into_iter().zip(floats(b));
     let products: Vec<f64> = pairs.map(|(a, b)| f64::from(a) * f64::from(b)).collect();
@@ -65,7 +65,7 @@ fn a_dot_product_of_halves_is_as_near_as_sums_in_f32_allow() {
     }
 }
 
-/// What the test above would find, were burn to add in f16.
+/// Counterexample to the test above: a sum of which each part is rounded to f16.
 #[test]
 fn a_dot_product_that_is_added_up_in_f16_is_not() {
     let [a, b] = operands(FloatDType::F16, 4096);
