@@ -1,7 +1,7 @@
-//! Sets of gradients worked on where they are: by candle's own operations, and with one read for a whole set.
+//! Sets of gradients on their device: they are worked on by candle's own operations, and one read serves a whole set.
 //!
-//! candle has no test for what is not finite and no norm, and its reductions are of their operand's type: here all is widened
-//! first. What is read is a number for each gradient, in one tensor.
+//! candle has no test for elements that are not finite and no norm, and its reductions are of their operand's type: here all
+//! elements are widened first. One number for each gradient is read, in one tensor.
 
 use crate::Error;
 use crate::elements::trainable;
@@ -18,14 +18,14 @@ mod tests;
 
 pub(crate) use clip::{clip_groups, clip_norm, clip_value};
 
-/// Whether a set is worked on here: where one of its gradients is on a CUDA device.
+/// Returns true if a set is worked on here: one of its gradients is on a CUDA device.
 ///
 /// On the CPU a loop over a copy takes fewer passes, and adds up norms with the bits of the kit's oracles. Metal has no `f64`.
 pub(crate) fn has(grads: &NamedGrads<Tensor>) -> bool {
     present(grads).any(|(_, grad)| grad.device().is_cuda())
 }
 
-/// `GradScaler::unscale`: one read, and one more of each gradient that is not finite, to tell where.
+/// `GradScaler::unscale` with one read, and one more of each gradient that is not finite, to find the elements.
 pub(crate) fn unscale(
     grads: &mut NamedGrads<Tensor>,
     scale: &ScaleState,
@@ -49,14 +49,14 @@ pub(crate) fn unscale(
     Ok(found)
 }
 
-/// The largest |scaled| of a gradient all of whose elements are finite before and after unscaling; else NaN.
+/// Largest |scaled| of a gradient all of whose elements are finite before and after unscaling; else NaN.
 fn largest(scaled: &Tensor, unscaled: &Tensor) -> CandleResult<Tensor> {
     if scaled.elem_count() == 0 {
         return Tensor::zeros((), DType::F32, scaled.device());
     }
     let size = scaled.detach().to_dtype(DType::F32)?.abs()?.max_all()?;
-    // A finite number less itself is 0, and anything else NaN: a maximum alone may pass over NaN. Unscaling makes nothing finite that
-    // was not.
+    // A finite number less itself is 0, and any other NaN: a maximum alone may pass over NaN. Unscaling makes no infinite number
+    // finite.
     size + unscaled.sub(unscaled)?.sum_all()?
 }
 
@@ -105,12 +105,12 @@ fn shapes(grads: &NamedGrads<Tensor>) -> impl Iterator<Item = (&Arc<str>, Option
     grads.iter().map(|grad| (&grad.name, grad.value.as_ref().map(Tensor::dims)))
 }
 
-/// The gradients that there are.
+/// Gradients that are present.
 fn present(grads: &NamedGrads<Tensor>) -> impl Iterator<Item = (&Arc<str>, &Tensor)> {
     grads.iter().filter_map(|grad| Some((&grad.name, grad.value.as_ref()?)))
 }
 
-/// The set with each gradient replaced; the old one is whole where one fails.
+/// Returns the set with each gradient replaced; the old one is whole if one fails.
 fn map(
     grads: &NamedGrads<Tensor>,
     f: impl Fn(&str, &Tensor) -> CandleResult<Tensor>,
@@ -122,7 +122,7 @@ fn map(
     grads.iter().map(one).collect()
 }
 
-/// Scalars in one read, from a CUDA device where one is there: from the CPU, each of the others would be a read of its own.
+/// Reads scalars at once, from a CUDA device if one is there: from the CPU, each of the others would be a read of its own.
 fn gathered<S: WithDType>(
     scalars: impl Iterator<Item = CandleResult<Tensor>>,
 ) -> CandleResult<Vec<S>> {

@@ -1,13 +1,13 @@
-//! candle's element types and Binade's, one by the other.
+//! Element types of candle and of Binade, each by the other's names.
 
 use crate::Error;
 use binade_core::DType;
 use candle_core as candle;
 
-/// What Binade calls candle's `dtype`.
+/// Returns Binade's name of candle's `dtype`.
 ///
-/// Types that Binade has no word for are never cast, and go by the nearest word that is not either: `U32` by `i64`, `I16` by
-/// `i32`, and formats of fewer than eight bits, which candle only carries, by `u8`.
+/// Types that Binade has no name for are never cast, and go by the nearest name that is never cast either: `U32` by `i64`, `I16`
+/// by `i32`, and formats of fewer than eight bits, which candle only carries, by `u8`.
 pub const fn dtype(dtype: candle::DType) -> DType {
     match dtype {
         candle::DType::BF16 => DType::BF16,
@@ -21,11 +21,11 @@ pub const fn dtype(dtype: candle::DType) -> DType {
     }
 }
 
-/// What candle calls Binade's `dtype`, for the types that tensors are cast to here.
+/// Returns candle's name of Binade's `dtype`, for the types that tensors are cast to here.
 ///
 /// # Errors
 ///
-/// [`Error::NoSuchType`] for the others: candle's own cast to `F8E4M3` saturates, where Binade's words leave that to be chosen.
+/// [`Error::NoSuchType`] for the others: candle's own cast to `F8E4M3` saturates, and Binade's names leave that to be chosen.
 pub const fn candle_dtype(dtype: DType) -> Result<candle::DType, Error> {
     match dtype {
         DType::BF16 => Ok(candle::DType::BF16),

@@ -1,4 +1,4 @@
-//! A tensor's elements on the host: what the arithmetic of [`Native`](binade_core::Native) works on.
+//! Elements of a tensor on the host, which the arithmetic of [`Native`](binade_core::Native) works on.
 
 use crate::{Error, NotFloating, dtype::dtype, read::read};
 use binade_core::cast::{OnOverflow::NonFinite, round};
@@ -6,7 +6,7 @@ use binade_core::{AmpTensor, DType, Named};
 use candle_core::{Device, Shape, Tensor, Var};
 use std::sync::Arc;
 
-/// Elements as `f32`, each a value of `dtype`, in row-major order, and what it takes to make a tensor of them again.
+/// Elements as `f32`, each a value of `dtype`, in row-major order, and the form of the tensor that they came from.
 #[derive(Clone, Debug)]
 pub(crate) struct Elements {
     dtype: DType,
@@ -16,21 +16,21 @@ pub(crate) struct Elements {
 }
 
 impl Elements {
-    /// A copy of what `tensor` holds. Waits for its device.
+    /// Copies the elements of `tensor`. Waits for its device.
     pub(crate) fn read(name: &Arc<str>, tensor: &Tensor) -> Result<Self, Error> {
         let dtype = trainable(name, tensor)?;
         let values = read(&tensor.detach().to_dtype(candle_core::DType::F32)?)?;
         Ok(Self { dtype, values, shape: tensor.shape().clone(), device: tensor.device().clone() })
     }
 
-    /// A tensor of these, on the device that they came from.
+    /// Makes a tensor of these, on the device that they came from.
     pub(crate) fn to_tensor(&self) -> Result<Tensor, Error> {
         let wide = Tensor::from_slice(&self.values, &self.shape, &self.device)?;
         Ok(wide.to_dtype(crate::candle_dtype(self.dtype)?)?)
     }
 
-    /// Writes these where a parameter is kept: into a `Var` of this type, so that whoever holds it sees them; else `place`
-    /// becomes a new tensor, and a `Var` a new `Var`.
+    /// Writes these to a parameter: into a `Var` of this type, so that its other holders see them; else `place` becomes a new
+    /// tensor, and a `Var` a new `Var`.
     pub(crate) fn put(&self, place: &mut Tensor) -> Result<(), Error> {
         let new = self.to_tensor()?;
         match (place.is_variable(), place.dtype() == new.dtype()) {
@@ -45,7 +45,7 @@ impl Elements {
         &self.values
     }
 
-    /// The same place with other elements.
+    /// Returns the place with other elements.
     pub(crate) fn with_values(self, values: Vec<f32>) -> Self {
         Self { values, ..self }
     }
@@ -72,7 +72,7 @@ impl AmpTensor for Elements {
     }
 }
 
-/// The type of a parameter or a gradient.
+/// Type of a parameter or a gradient.
 pub(crate) fn trainable(name: &Arc<str>, tensor: &Tensor) -> Result<DType, Error> {
     match dtype(tensor.dtype()) {
         dtype @ (DType::BF16 | DType::F16 | DType::F32) => Ok(dtype),

@@ -1,14 +1,14 @@
-//! What can go wrong: candle's own errors, sorted by kind, and sets that do not match.
+//! Errors: candle's own, sorted by kind, and sets that do not match.
 
 use binade_autocast::CastError;
 use binade_core::{DType, ErrorKind, NativeError};
 use candle_core::Error as Candle;
 use std::sync::Arc;
 
-/// An error of [`Candle`](crate::Candle).
+/// Error of [`Candle`](crate::Candle).
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// candle's own.
+    /// Error of candle's own.
     #[error(transparent)]
     Candle(#[from] Candle),
     /// A set of gradients or parameters that does not match, or a number out of range.
@@ -20,7 +20,7 @@ pub enum Error {
     /// A type that tensors are not cast to here.
     #[error("candle's tensors are not cast to {dtype} here; cast to bf16, f16, f32 or f64")]
     NoSuchType {
-        /// The type asked for.
+        /// Type asked for.
         dtype: DType,
     },
     /// candle's cast from f64 to sixteen bits rounds twice.
@@ -28,7 +28,7 @@ pub enum Error {
         "candle casts f64 to {to} by way of f32, which rounds twice; cast to f32 first where that is meant"
     )]
     RoundsTwice {
-        /// The type asked for.
+        /// Type asked for.
         to: DType,
     },
     /// A gradient or parameter of a type that is not trained.
@@ -36,9 +36,9 @@ pub enum Error {
         "`{name}` is of candle's type {dtype:?}; gradients and parameters are of BF16, F16 or F32: cast it first"
     )]
     Untrainable {
-        /// Whose.
+        /// Name of the gradient or parameter.
         name: Arc<str>,
-        /// Its type.
+        /// Type of its elements.
         dtype: candle_core::DType,
     },
     /// Two parameters of an optimizer are one `Var`: each step would move it twice.
@@ -46,9 +46,9 @@ pub enum Error {
         "`{first}` and `{second}` are one `Var`, which each step would move twice: leave one of the names out"
     )]
     Tied {
-        /// The name that comes first.
+        /// Name that comes first.
         first: Arc<str>,
-        /// The other.
+        /// Other name.
         second: Arc<str>,
     },
     /// Gradients that no parameter of an optimizer is waiting for.
@@ -58,7 +58,7 @@ pub enum Error {
         quoted(names)
     )]
     Strangers {
-        /// All their names.
+        /// Names of all these gradients.
         names: Vec<Arc<str>>,
     },
     /// No parameters.
@@ -69,7 +69,7 @@ pub enum Error {
     /// A tensor that is to be set and is no `Var`: a copy would be set.
     #[error("`{name}` is a tensor and no `Var`, so that it cannot be set: give the `Var` itself")]
     NotVar {
-        /// Its name.
+        /// Name of the tensor.
         name: Arc<str>,
     },
 }
@@ -112,7 +112,7 @@ impl binade_core::Error for Error {
     }
 }
 
-/// The kind of candle's own errors, whatever they are wrapped in.
+/// Kind of candle's own errors, under whatever wraps them.
 fn kind(error: &Candle) -> ErrorKind {
     match error {
         Candle::Context { inner, .. }

@@ -1,4 +1,4 @@
-//! The handle: candle's tensors, Binade's traits.
+//! Handle: candle's tensors under Binade's traits.
 
 use crate::{Error, candle_dtype, dtype::dtype};
 use binade_autocast::Autocast;
@@ -6,20 +6,20 @@ use binade_core::{DType, Finding, GradSet, Handle, Named, NamedGrads, Native, Tr
 use candle_core::Tensor;
 use std::borrow::Cow;
 
-/// candle as Binade's traits see it. The tensors are candle's own; what is here is a name for the traits to be implemented on.
+/// Handle for candle's own tensors: a name that Binade's traits are implemented on.
 ///
-/// * [`Autocast::cast`] is candle's `to_dtype`, which is differentiable and gives the tensor itself where it is of that type
-///   already; where it would round twice, from `f64` to sixteen bits, the error is [`Error::RoundsTwice`]. A tensor's version
-///   cannot be told from outside, since `Var::set` leaves its id, so that a region keeps no cast of it.
-/// * What is scaled or unscaled by itself stays in candle's graph.
+/// * [`Autocast::cast`] is candle's `to_dtype`, which is differentiable and gives the tensor itself if it is of that type
+///   already; a cast that would round twice, from `f64` to sixteen bits, is [`Error::RoundsTwice`]. A tensor's version cannot be
+///   told from outside, since `Var::set` leaves its id, so that a region keeps no cast of it.
+/// * A tensor that is scaled or unscaled by itself stays in candle's graph.
 /// * Sets of gradients are looked at, clipped and added on the host or, on a CUDA device, where they are, with one read for a set
-///   that is unscaled and one for a set that is clipped by norm. candle has no read that does not wait.
+///   that is unscaled and one for a set that is clipped by norm. Each read waits, since candle has no other.
 /// * Masters are on the host: an applied step reads every gradient and every parameter, and copies parameters back.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub struct Candle;
 
 impl Candle {
-    /// Whose arithmetic sets of gradients and masters are worked on with.
+    /// Arithmetic on the host for sets of gradients and masters.
     pub(crate) const HOST: Native<crate::elements::Elements> = Native::new();
 }
 

@@ -7,9 +7,9 @@ use binade_core::{Finding, Named, NamedGrads};
 use binade_master_weights::{Facts, HostMasters, MasterWeights, Plan, matched};
 use candle_core::Tensor;
 
-/// Parameters are tensors by name, and those that are `Var`s stay `Var`s: a step sets them, and whoever holds a clone, a layer
-/// of candle's for one, computes with the new values from then on. One that a plan stores in another type becomes a new `Var`;
-/// the model is then to be built of [`MasterOptimizer::params`](binade_master_weights::MasterOptimizer), as
+/// Optimizer of tensors by name, in which parameters that are `Var`s stay `Var`s: a step sets them, and a holder of a clone, such
+/// as a layer of candle's, computes with the new values from then on. A parameter that a plan stores in another type becomes a
+/// new `Var`; the model is then to be built of [`MasterOptimizer::params`](binade_master_weights::MasterOptimizer), as
 /// [`var_builder`](crate::var_builder) does.
 impl MasterWeights for Candle {
     type Masters = HostMasters;
@@ -33,7 +33,8 @@ impl MasterWeights for Candle {
         grads: NamedGrads<Tensor>,
         found: &Finding,
     ) -> Result<(), Error> {
-        // Before the skip, so that a set that does not fit is told at the first step, and by shapes, so that a skipped one reads nothing.
+        // The set is compared before the skip, so that one that does not fit is told at the first step; shapes alone are
+        // compared, so that a skipped step reads nothing.
         fit(params, masters, &grads)?;
         if found.is_raised() {
             return Ok(());
@@ -76,7 +77,7 @@ fn fit(
     places.map(drop).map_err(device::mismatch)
 }
 
-/// Puts each of `elements` where the parameter of its place is.
+/// Puts each of `elements` into the parameter of its place.
 fn put(elements: &[Named<Elements>], params: &mut [Named<Tensor>]) -> Result<(), Error> {
     elements.iter().zip(params).try_for_each(|(new, param)| new.value.put(&mut param.value))
 }

@@ -1,4 +1,4 @@
-//! candle's own optimizers, given gradients that are fit to be applied.
+//! Optimizers of candle's own, given gradients that are fit to be applied.
 
 mod masters;
 
@@ -15,7 +15,7 @@ use std::collections::HashMap;
 use std::fmt;
 use std::sync::Arc;
 
-/// One of candle's optimizers: its `Var`s are in `f32`, whatever the parameters are stored in.
+/// Optimizer of candle's whose `Var`s are in `f32`, in whatever type the parameters are stored.
 ///
 /// * A parameter in `f32` is set by the optimizer itself. One in sixteen bits gets a master in `f32`, a copy, which the optimizer
 ///   moves and the parameter is rounded from. candle's own over half `Var`s has moments in sixteen bits; in f16 the eps of
@@ -23,20 +23,20 @@ use std::sync::Arc;
 /// * A skipped step does not reach the optimizer, and gradients come unscaled and in `f32`.
 /// * A parameter without a gradient stays as it is, as with candle alone; the step's report names it.
 /// * Gradients of other names or shapes are an error before anything has moved, in a skipped step too.
-/// * What candle's optimizer keeps is its own, and it gives it to nobody. [`export_f32`](Self::export_f32) has the masters, so that
-///   a run by an optimizer that keeps nothing, as `SGD`, is resumed to the bit; moments of `AdamW` begin anew.
+/// The state of candle's optimizer stays inside it, and cannot be read. [`export_f32`](Self::export_f32) has the masters, so that
+/// a run by an optimizer without state, such as `SGD`, is resumed to the bit; moments of `AdamW` begin anew.
 pub struct Wrapped<O> {
     pairs: Vec<Pair>,
-    /// candle's, to set a learning rate by.
+    /// Optimizer of candle's, to set a learning rate by.
     pub inner: O,
 }
 
 impl<O: CandleOptimizer> Wrapped<O> {
-    /// An optimizer of `params`, all of them `Var`s.
+    /// Makes an optimizer of `params`, all of them `Var`s.
     ///
     /// # Errors
     ///
-    /// candle's, where there are no parameters, where one is of no type that is trained, where one is no `Var`, and where two are the same.
+    /// candle's; also if there are no parameters, one is of no type that is trained, one is no `Var`, or two are the same.
     pub fn new(params: &[Named<Tensor>], config: O::Config) -> Result<Self, Error> {
         some(params)?;
         untied(params)?;
@@ -55,7 +55,8 @@ impl<O: CandleOptimizer> Optimizer<NamedGrads<Tensor>, Finding> for Wrapped<O> {
     type Error = Error;
 
     fn step(&mut self, grads: NamedGrads<Tensor>, found: &Finding) -> Result<(), Error> {
-        // Before the skip, so that a set that does not fit is told at the first step, which in f16 is often skipped.
+        // The set is compared before the skip, so that one that does not fit is told at the first step, which in f16 is often
+        // skipped.
         fit(&self.pairs, &grads)?;
         HostOptimizer::new(Candle, |grads| self.apply(grads)).step(grads, found)
     }
@@ -67,7 +68,7 @@ impl<O> fmt::Debug for Wrapped<O> {
     }
 }
 
-/// A parameter and the `Var` that is moved for it.
+/// Parameter, and the `Var` that is moved for it.
 struct Pair {
     name: Arc<str>,
     stored: Var,
@@ -99,7 +100,7 @@ impl Pair {
 
 const SHAPE: &str = "its gradient has another shape than the parameter";
 
-/// Each gradient has a parameter of its name and shape, and no other gradient has.
+/// Refuses gradients that have no parameter of their name, or have another shape than theirs.
 fn fit(pairs: &[Pair], grads: &NamedGrads<Tensor>) -> Result<(), Error> {
     let mut waiting: HashMap<_, _> = pairs.iter().map(|pair| (&pair.name, pair)).collect();
     let mut strangers = Vec::new();
@@ -115,7 +116,7 @@ fn fit(pairs: &[Pair], grads: &NamedGrads<Tensor>) -> Result<(), Error> {
     if strangers.is_empty() { Ok(()) } else { Err(Error::Strangers { names: strangers }) }
 }
 
-/// The gradients as candle's optimizers look for them, which pass over what they do not find.
+/// Returns the gradients as candle's optimizers look for them; these pass over the ones that they do not find.
 fn for_masters(pairs: &[Pair], grads: NamedGrads<Tensor>) -> GradStore {
     let masters: HashMap<_, _> = pairs.iter().map(|pair| (&pair.name, &pair.master)).collect();
     let mut store = GradStore::default();

@@ -8,16 +8,16 @@ use candle_nn::VarMap;
 use std::collections::HashMap;
 use std::sync::PoisonError;
 
-/// A model's parameters, sorted by name.
+/// Returns a model's parameters, sorted by name.
 ///
-/// `VarMap::all_vars` has the order of a hash map, another in every process; what is keyed by place would go to other
-/// parameters after a restart. The tensors are the map's own: a step sets its `Var`s.
+/// `VarMap::all_vars` has the order of a hash map, which differs between processes; state that is keyed by place would go to
+/// other parameters after a restart. The tensors are the map's own: a step sets its `Var`s.
 pub fn params(map: &VarMap) -> Vec<Named<Tensor>> {
     let vars = map.data().lock().unwrap_or_else(PoisonError::into_inner);
     named(vars.iter().map(|(name, var)| (name.clone(), var.clone())))
 }
 
-/// Parameters that are kept elsewhere than in a [`VarMap`], sorted by name.
+/// Returns parameters that are not kept in a [`VarMap`], sorted by name.
 pub fn named(vars: impl IntoIterator<Item = (String, Var)>) -> Vec<Named<Tensor>> {
     let mut named: Vec<_> =
         vars.into_iter().map(|(name, var)| Named::new(name, var.into_inner())).collect();
@@ -25,12 +25,12 @@ pub fn named(vars: impl IntoIterator<Item = (String, Var)>) -> Vec<Named<Tensor>
     named
 }
 
-/// The last parts of the names of the buffers of candle's [`BatchNorm`](candle_nn::BatchNorm).
+/// Last parts of the names of the buffers of candle's [`BatchNorm`](candle_nn::BatchNorm).
 pub const RUNNING_STATS: [&str; 2] = ["running_mean", "running_var"];
 
-/// Splits `params` into those that are trained and buffers, which are kept in `f32` and which no gradient is expected for.
+/// Splits `params` into those that are trained and buffers, which are kept in `f32` and have no gradient.
 ///
-/// A buffer is what has one of `names`, whole or behind a dot: `running_mean` is the name of `body.0.norm.running_mean` too. Give the
+/// A buffer has one of `names`, whole or behind a dot: `running_mean` is the name of `body.0.norm.running_mean` too. Give the
 /// optimizer the first list and [`var_builder`](crate::var_builder) both.
 ///
 /// ```
@@ -48,7 +48,7 @@ pub const RUNNING_STATS: [&str; 2] = ["running_mean", "running_var"];
 ///
 /// # Errors
 ///
-/// `Mismatch` where nothing has one of `names`, and where a buffer is not in `f32`.
+/// `Mismatch` if no parameter has one of `names`, or a buffer is not in `f32`.
 pub fn split_buffers(
     params: Vec<Named<Tensor>>,
     names: &[&str],
@@ -74,38 +74,37 @@ const NO_BUFFER: &str =
     "no parameter has that name, whole or behind a dot; look for a typing error";
 const LOW_BUFFER: &str = "it is a buffer, and buffers are kept in f32: make the `VarMap` with a builder of F32, and let the optimizer's plan lower what is trained";
 
-/// The gradient of each of `params`, in their order and as backward left it; `None` where candle has none.
+/// Returns the gradient of each of `params`, in their order and as backward left it; `None` if candle has none.
 ///
-/// candle cuts its graph in operations that have no backward, `LayerNorm` with a bias, `RmsNorm`, `softmax_last_dim` and `rope` among
-/// them, and says nothing: what is above them gets no gradient, and candle's optimizers leave it as it is. Here it is counted,
-/// and the step's report names it. [`ops`](crate::ops) has what does not cut.
+/// candle cuts its graph in operations that have no backward, `LayerNorm` with a bias, `RmsNorm`, `softmax_last_dim` and `rope`
+/// among them, and reports nothing: parameters above the cut get no gradient, and candle's optimizers leave them as they are.
+/// Here they are counted, and the step's report names them. The operations of [`ops`](crate::ops) do not cut.
 pub fn grads(store: &GradStore, params: &[Named<Tensor>]) -> NamedGrads<Tensor> {
     let grad =
         |param: &Named<Tensor>| Named::new(param.name.clone(), store.get(&param.value).cloned());
     params.iter().map(grad).collect()
 }
 
-/// Runs candle's backward and takes the gradients of `params`: what `ScaledLoss::backward` is given.
+/// Runs candle's backward and returns the gradients of `params`, which `ScaledLoss::backward` is given.
 ///
-/// `params` are the optimizer's own: where a plan has lowered a `Var`, it has another one there than the map that the model was made
-/// with, and gradients of the old ones would move the new ones, which no model computes with.
+/// `params` are the optimizer's own: if a plan has lowered a `Var`, the optimizer has another one than the map that the model was
+/// made with, and gradients of the old ones would move the new ones, which no model computes with.
 ///
 /// # Errors
 ///
-/// candle's, and where there are no parameters.
+/// candle's, and if there are no parameters.
 pub fn backward(loss: &Tensor, params: &[Named<Tensor>]) -> Result<NamedGrads<Tensor>, Error> {
     some(params)?;
     Ok(grads(&loss.backward()?, params))
 }
 
-/// Sets the `Var`s of a map to `values`, as `MasterOptimizer::export_f32` gives them: what candle's `VarMap::save` is to write.
+/// Sets the `Var`s of a map to `values`, as `MasterOptimizer::export_f32` gives them, for candle's `VarMap::save` to write.
 ///
-/// Once a plan stores parameters in another type, the map's own `Var`s are no longer those that steps set, and hold what the
-/// model began with.
+/// If a plan stores parameters in another type, steps no longer set the map's own `Var`s, which hold what the model began with.
 ///
 /// # Errors
 ///
-/// Where the map has no `Var` of a name, before any is set; candle's, where one is of another length.
+/// If the map has no `Var` of a name, before any is set; candle's, if one is of another length.
 pub fn set_map(map: &VarMap, values: &[Named<Vec<f32>>]) -> Result<(), Error> {
     let vars = map.data().lock().unwrap_or_else(PoisonError::into_inner);
     let found = |Named { name, .. }: &Named<Vec<f32>>| {
@@ -123,7 +122,7 @@ pub fn set_map(map: &VarMap, values: &[Named<Vec<f32>>]) -> Result<(), Error> {
 const UNKNOWN: &str =
     "the `VarMap` has no `Var` of that name; give the map that the parameters came from";
 
-/// Refuses no parameters at all: nothing would be trained, and no step would say so.
+/// Refuses an empty list of parameters: no step would say that nothing is trained.
 pub(crate) fn some(params: &[Named<Tensor>]) -> Result<(), Error> {
     if params.is_empty() { Err(Error::NoParameters) } else { Ok(()) }
 }

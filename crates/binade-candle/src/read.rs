@@ -1,8 +1,9 @@
-//! The one place where tensors are copied to the host: each copy waits for the tensor's device, since candle has none that does not.
+//! Copies of tensors to the host, which are made here and nowhere else: each waits for the tensor's device, since candle has none
+//! that does not.
 
 use candle_core::{Result, Tensor, WithDType};
 
-/// What `tensor` holds, in row-major order.
+/// Elements of `tensor`, in row-major order.
 pub(crate) fn read<S: WithDType>(tensor: &Tensor) -> Result<Vec<S>> {
     #[cfg(test)]
     count::READS.set(count::READS.get() + 1);
@@ -18,7 +19,7 @@ pub(crate) mod count {
         pub(super) static READS: Cell<usize> = const { Cell::new(0) };
     }
 
-    /// How many reads `run` makes.
+    /// Runs `run` and counts its reads.
     pub(crate) fn reads<T>(run: impl FnOnce() -> T) -> (T, usize) {
         let before = READS.get();
         let result = run();

@@ -1,4 +1,4 @@
-//! Loss scaling: losses in candle's graph, sets of gradients on the host or, by CUDA, where they are.
+//! Loss scaling: losses in candle's graph, sets of gradients on the host or, with CUDA, on the device.
 
 use crate::elements::{read_grads, write_grads};
 use crate::snapshot::{form, raw};
@@ -123,7 +123,7 @@ impl GradOps for Candle {
     }
 }
 
-/// `tensor * factor` in `f32`. Not candle's `affine`, which adds 0 and so makes a zero of -0.
+/// `tensor * factor` in `f32`. candle's `affine` adds 0 and so makes a zero of -0, and is not used.
 pub(crate) fn times(tensor: &Tensor, factor: f32) -> CandleResult<Tensor> {
     let factor = Tensor::new(factor, tensor.device())?;
     tensor.to_dtype(DType::F32)?.broadcast_mul(&factor)

@@ -1,4 +1,4 @@
-//! Parameters and masters as bytes, and back: what checkpoints are made of. Shapes are candle's.
+//! Parameters and masters as bytes, and back, for checkpoints. Shapes are candle's.
 
 use crate::elements::{Elements, read_params};
 use crate::{Candle, Error, dtype::dtype};
@@ -70,7 +70,7 @@ pub(crate) fn raw(dtype: DType, name: &Arc<str>, tensor: &Tensor) -> Result<RawT
     raw.ok_or_else(|| Error::Untrainable { name: name.clone(), dtype: tensor.dtype() })
 }
 
-/// Puts what was saved into a parameter. Its form was compared.
+/// Puts saved elements into a parameter. Its form was compared.
 fn put(param: &mut Named<Tensor>, saved: &RawTensor) -> Result<(), Error> {
     let place = Elements::read(&param.name, &param.value)?;
     place.with_values(saved.to_f32().unwrap_or_default()).put(&mut param.value)

@@ -1,4 +1,4 @@
-//! Models over parameters that are kept here: candle's layers, unmodified.
+//! Models over parameters that are kept here, of candle's own layers.
 
 use binade_core::Named;
 use candle_core::{DType, Device, Result, Shape, Tensor};
@@ -21,11 +21,11 @@ pub fn var_builder<'p>(params: impl IntoIterator<Item = &'p Named<Tensor>>) -> V
     VarBuilder::from_backend(Box::new(AsTheyAre(by_name)), dtype, device)
 }
 
-/// Builds a model that sees the `f32` `Var`s of `map` in the builder's type, `dtype` to begin with: one pass's view.
+/// Builds a model that sees the `f32` `Var`s of `map` in the builder's type, `dtype` to begin with, for one pass.
 ///
-/// Parameters that are not there yet are made in `f32`. The casts are part of candle's graph, so that gradients are of the
-/// `f32` `Var`s and in `f32`. A view does not follow a step: build the model anew for each pass. Layers that want another type
-/// take it from `VarBuilder::to_dtype`.
+/// Parameters that are not there yet are made in `f32`. The casts are part of candle's graph, so that gradients are of the `f32`
+/// `Var`s and in `f32`. A view does not follow a step: build the model anew for each pass. Layers that want another type take it
+/// from `VarBuilder::to_dtype`.
 pub fn casting_var_builder(map: &VarMap, dtype: DType, device: &Device) -> VarBuilder<'static> {
     VarBuilder::from_backend(Box::new(Casting(map.clone())), dtype, device.clone())
 }

@@ -21,7 +21,7 @@ struct Net {
 }
 
 impl Net {
-    /// `norm` builds the normalisation, which may be in another type.
+    /// Makes the layers; `norm` builds the normalisation, which may be in another type.
     fn new(vb: &VarBuilder<'_>, norm: &VarBuilder<'_>) -> CandleResult<Self> {
         Ok(Self {
             first: candle_nn::linear(3, 8, vb.pp("first"))?,
@@ -46,7 +46,7 @@ impl Net {
     }
 }
 
-/// A map with the parameters and running statistics of a [`Net`].
+/// Map with the parameters and running statistics of a [`Net`].
 fn map() -> Result<VarMap> {
     let map = VarMap::new();
     let vb = VarBuilder::from_varmap(&map, Type::F32, &Device::Cpu);
@@ -69,7 +69,7 @@ fn values(tensor: &Tensor) -> CandleResult<Vec<f32>> {
     tensor.to_dtype(Type::F32)?.flatten_all()?.to_vec1()
 }
 
-/// 150 steps, none of whose reports may name a missing gradient; the first loss and the last.
+/// Runs 150 steps, none of whose reports may name a missing gradient; returns the first loss and the last.
 fn train(
     amp: &mut Amp<Candle>,
     mut loss: impl FnMut() -> CandleResult<Tensor>,
@@ -158,7 +158,7 @@ fn a_view_of_each_pass_leaves_the_normalisation_in_f32_by_its_builder() -> Resul
     Ok(())
 }
 
-/// Why buffers are split off.
+/// Reports of a model whose buffers were not split off.
 #[test]
 fn running_statistics_among_the_parameters_are_missing_in_every_report() -> Result {
     let map = map()?;
@@ -181,7 +181,7 @@ fn a_buffer_that_is_not_there_or_not_in_f32_is_refused_by_name() -> Result {
     let typo = split_buffers(params(&map), &["running_mean", "running_varr"]);
     let typo = typo.err().ok_or("it was taken")?;
     assert!(typo.to_string().starts_with("`running_varr`: no parameter has that name"), "{typo}");
-    // A part of a name is none: `running_mean` ends with `mean`.
+    // A part of a name does not count: `running_mean` ends with `mean`.
     let part = split_buffers(params(&map), &["mean"]).err().ok_or("it was taken")?;
     assert_eq!(part.kind(), ErrorKind::Mismatch);
 

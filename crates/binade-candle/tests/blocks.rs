@@ -12,7 +12,7 @@ type Result<T = ()> = std::result::Result<T, Box<dyn std::error::Error>>;
 type Ours = fn(&Scope<'_, Candle>, &[Tensor]) -> std::result::Result<Tensor, Error>;
 type Theirs = fn(&[Tensor]) -> CandleResult<Tensor>;
 
-/// An operation, the shapes of its operands, and how Binade and candle compute it.
+/// Operation, the shapes of its operands, and how Binade and candle compute it.
 struct Block {
     name: &'static str,
     shapes: &'static [&'static [usize]],
@@ -23,7 +23,7 @@ struct Block {
 const CONV: Conv1dConfig =
     Conv1dConfig { padding: 1, stride: 2, dilation: 1, groups: 2, cudnn_fwd_algo: None };
 
-/// A statistic for three channels, a `Var` of its own.
+/// Statistic of three channels, a `Var` of its own.
 fn statistic(value: f32, dtype: Type) -> CandleResult<Tensor> {
     Ok(Var::from_tensor(&Tensor::full(value, 3, &Device::Cpu)?.to_dtype(dtype)?)?.into_inner())
 }
@@ -110,7 +110,7 @@ fn values(tensor: &Tensor) -> CandleResult<Vec<f32>> {
     tensor.to_dtype(Type::F32)?.flatten_all()?.to_vec1()
 }
 
-/// The result of `run` on operands of `dtype`, and the gradient of each operand where that of the result is drawn.
+/// Result of `run` on operands of `dtype`, and the gradient of each operand if that of the result is drawn.
 fn both_passes<E: Into<Error>>(
     block: &Block,
     dtype: Type,
@@ -198,7 +198,7 @@ fn candles_own_rope_cuts_the_graph_and_ops_rope_does_not() -> Result {
     Ok(())
 }
 
-/// The bias of a position is added to many rows: in `bf16` its gradient would stop at 256.
+/// Bias of a position, which is added to many rows: in `bf16` its gradient would stop at 256.
 #[test]
 fn the_gradient_of_what_add_broadcasts_grows_beyond_where_halves_stop() -> Result {
     for dtype in [Type::BF16, Type::F16] {

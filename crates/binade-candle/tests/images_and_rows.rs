@@ -14,7 +14,7 @@ fn config(padding: usize, stride: usize, dilation: usize, groups: usize) -> Conv
     Conv2dConfig { padding, stride, dilation, groups, cudnn_fwd_algo: None }
 }
 
-/// With and without rows and columns that no window reaches, as many of both or not.
+/// Layers with and without rows and columns that no window reaches, as many of both or not.
 fn layers() -> [Layer; 6] {
     [
         ([2, 3, 5, 4], [4, 3, 3, 3], config(1, 1, 1, 1)),
@@ -26,7 +26,7 @@ fn layers() -> [Layer; 6] {
     ]
 }
 
-/// Values in [-1, 1) that are no two alike.
+/// Values in [-1, 1), all different.
 fn drawn(shape: &[usize], seed: u32, dtype: Type) -> candle_core::Result<Tensor> {
     let count = u32::try_from(shape.iter().product::<usize>()).unwrap();
     let values = (0..count).map(|i| {
@@ -40,7 +40,7 @@ fn values(tensor: &Tensor) -> candle_core::Result<Vec<f64>> {
     tensor.to_dtype(Type::F64)?.flatten_all()?.to_vec1()
 }
 
-/// The definition, in `f64`.
+/// Convolution by its definition, in `f64`.
 #[expect(
     clippy::many_single_char_names,
     reason = "operands go by the letters the field gives them"
@@ -103,7 +103,7 @@ fn a_convolution_is_that_of_f64_rounded_once_to_its_type() -> Result {
     Ok(())
 }
 
-/// What differences over `f64` give for the gradient of `f`.
+/// Gradient of `f` from differences over `f64`.
 fn differences(f: &dyn Fn(&Tensor) -> Result<Tensor>, x: &Tensor) -> Result<Vec<f64>> {
     let flat = values(x)?;
     let at = |index: usize, by: f64| -> Result<f64> {
@@ -156,7 +156,7 @@ fn gradients_of_rows_that_windows_do_not_end_with_are_those_of_differences() -> 
     assert_differences("bias", &|b| loss(&x, &w, b), &b)
 }
 
-/// The README's sentences on convolutions in candle alone.
+/// Limits of convolutions in candle alone, as the README states them.
 #[test]
 fn candle_alone_trains_no_convolution_in_bf16_and_no_conv_transpose1d() -> Result {
     let x = Var::from_tensor(&drawn(&[1, 2, 5, 5], 1, Type::BF16)?)?;
@@ -173,7 +173,7 @@ fn candle_alone_trains_no_convolution_in_bf16_and_no_conv_transpose1d() -> Resul
     Ok(())
 }
 
-/// The gradient of a sum over a batch is the sum of those over its parts: not so in candle alone, and nothing says so.
+/// Gradient of a sum over a batch, which is the sum of those over its parts: in candle alone it is wrong, and nothing says so.
 #[test]
 fn candle_alone_has_a_wrong_gradient_of_a_conv1d_kernel_over_a_batch() -> Result {
     let config = Conv1dConfig::default();
@@ -198,7 +198,7 @@ fn candle_alone_has_a_wrong_gradient_of_a_conv1d_kernel_over_a_batch() -> Result
     Ok(())
 }
 
-/// Why images are cut to what windows reach.
+/// Reason why images are cut to what windows reach.
 #[test]
 fn candle_alone_has_no_gradient_where_windows_leave_more_rows_than_columns() -> Result {
     let (image, kernel, config) = layers()[1];

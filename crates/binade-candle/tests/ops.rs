@@ -11,7 +11,7 @@ fn matrix(dtype: Type) -> candle_core::Result<Tensor> {
     Tensor::new(&values, &Device::Cpu)?.to_dtype(dtype)
 }
 
-/// Nothing is cast, and everything is computed as these operations do.
+/// Region that casts nothing, so that each operation computes as it does by itself.
 fn off() -> Region {
     Region::f16().off()
 }
@@ -90,7 +90,7 @@ fn normalisations_in_half_are_those_of_f32_rounded_once() -> Result {
     Ok(())
 }
 
-/// The gradient that differences of `f` over `h` give, in `f64`.
+/// Gradient from differences of `f` over `h`, in `f64`.
 fn differences(
     f: impl Fn(&Tensor) -> std::result::Result<Tensor, binade_candle::Error>,
     x: &Tensor,
@@ -173,7 +173,7 @@ fn a_label_that_candle_takes_for_no_loss_is_refused() -> Result {
     Ok(())
 }
 
-/// candle leaves out labels of an integer type's largest value: of bytes that is 255, which is a class where there are 256.
+/// Labels of an integer type's largest value, which candle leaves out: of bytes that is 255, a class if there are 256.
 #[test]
 fn every_class_counts_whatever_integers_the_labels_are() -> Result {
     let logits = Tensor::zeros((1, 256), Type::F32, &Device::Cpu)?;

@@ -1,4 +1,4 @@
-//! candle's own optimizers: what does not fit is named before anything moves, and masters can be kept.
+//! Optimizers of candle's own: a set that does not fit is named before anything moves, and masters can be kept.
 
 use binade::core::{Error as _, Finding, NamedGrads, Optimizer};
 use binade::prelude::*;
@@ -59,7 +59,7 @@ fn gradients_that_do_not_fit_are_named_before_anything_moves_in_a_skipped_step_t
 #[test]
 fn a_run_by_an_optimizer_that_keeps_nothing_is_resumed_to_the_bit_from_its_masters() -> Result {
     let step = |sgd: &mut Wrapped<SGD>, at: f32| -> Result {
-        // Less than half of what f16 holds beside 1: only a master adds it up.
+        // The step is less than half of the spacing of f16 at 1: only a master adds it up.
         let set = grads(&[("a", &[at, -at]), ("b", &[3.0 * at])])?;
         Ok(sgd.step(set, &Finding::default())?)
     };

@@ -1,4 +1,4 @@
-//! Clipping where gradients are: norms in `f64`, one number a gradient.
+//! Clipping on the device: norms in `f64`, one number for each gradient.
 
 use super::{gathered, map, present};
 use crate::scaler::times;
@@ -7,14 +7,14 @@ use binade_core::{Finding, Named, NamedGrads};
 use binade_grad_scaler::{ClipGroup, GradOps, Norm, check_group_norm, clip_factor, record_norm};
 use candle_core::{DType, Result as CandleResult, Tensor};
 
-/// `GradOps::clip_norm`: one read.
+/// `GradOps::clip_norm` with one read.
 pub(crate) fn clip_norm(
     grads: &mut NamedGrads<Tensor>,
     norm: Norm,
     max: f32,
     verdict: &mut Finding,
 ) -> Result<(), Error> {
-    // Of nobody's gradients, for what `Native` says to a limit.
+    // An empty set, for the check of the limit by `Native`.
     Candle::HOST.clip_norm(&mut Vec::new(), norm, max, &mut Finding::default())?;
     let parts = gathered::<f64>(present(grads).map(|(_, grad)| part(norm, grad)))?;
     let total = total(norm, parts.into_iter());
@@ -26,13 +26,13 @@ pub(crate) fn clip_norm(
     Ok(())
 }
 
-/// `GradOps::clip_groups`: one read for all groups.
+/// `GradOps::clip_groups` with one read for all groups.
 pub(crate) fn clip_groups(
     grads: &mut NamedGrads<Tensor>,
     groups: &[ClipGroup],
     verdict: &mut Finding,
 ) -> Result<(), Error> {
-    // Names alone, for what `Native` says to groups.
+    // Names alone, for the check of the groups by `Native`.
     let mut names = grads.iter().map(|grad| Named::new(grad.name.clone(), None)).collect();
     Candle::HOST.clip_groups(&mut names, groups, &mut Finding::default())?;
     let member = |name: &str| groups.iter().position(|of| of.parameters.iter().any(|n| n == name));
@@ -53,7 +53,7 @@ pub(crate) fn clip_groups(
     Ok(())
 }
 
-/// What one gradient adds to a norm, in `f64`: its sum of squares, or its largest magnitude.
+/// Part of one gradient in a norm, in `f64`: its sum of squares, or its largest magnitude.
 fn part(norm: Norm, grad: &Tensor) -> CandleResult<Tensor> {
     let wide = grad.to_dtype(DType::F64)?;
     match norm {
@@ -63,13 +63,13 @@ fn part(norm: Norm, grad: &Tensor) -> CandleResult<Tensor> {
     }
 }
 
-/// NaN where one of the elements is, else 0: a maximum may pass over NaN.
+/// NaN if one of the elements is, else 0: a maximum may pass over NaN.
 fn nan(wide: &Tensor) -> CandleResult<Tensor> {
     wide.ne(wide)?.where_cond(wide, &wide.zeros_like()?)?.sum_all()
 }
 
 fn total(norm: Norm, parts: impl Iterator<Item = f64>) -> f64 {
-    // Not `sum`, which begins at -0, and not `f64::max`, which would let a NaN pass.
+    // `sum` begins at -0, and `f64::max` would let a NaN pass, so that neither is used.
     match norm {
         Norm::L2 => parts.fold(0.0, |total, squares| total + squares).sqrt(),
         Norm::Infinity => {

@@ -1,4 +1,4 @@
-//! Where tensors are makes no difference: the same findings and bits as on the host, held on the CPU, and reads counted.
+//! Gradients on a device and on the host: the same findings and bits, held on the CPU, and reads counted.
 
 use super::{accumulate, clip_groups, clip_norm, clip_value, unscale};
 use crate::read::count::reads;
@@ -15,7 +15,7 @@ const ALL: [DType; 3] = [DType::BF16, DType::F16, DType::F32];
 
 const BAD: [f32; 3] = [f32::NAN, f32::INFINITY, f32::NEG_INFINITY];
 
-/// Gradients `0`, `1` and so on; what has no values has no gradient.
+/// Set of gradients `0`, `1` and so on; an entry without values has no gradient.
 fn set(values: &[Option<&[f32]>], dtype: DType) -> Result<NamedGrads<Tensor>> {
     let one = |(name, values): (usize, Option<&[f32]>)| -> Result<Named<Option<Tensor>>> {
         let tensor = values.map(|x| Tensor::from_slice(x, x.len(), &Device::Cpu)?.to_dtype(dtype));
@@ -26,7 +26,7 @@ fn set(values: &[Option<&[f32]>], dtype: DType) -> Result<NamedGrads<Tensor>> {
 
 fn bits(grads: &NamedGrads<Tensor>) -> Result<Vec<Option<Vec<u32>>>> {
     let bits = |grad: &Tensor| -> Result<Vec<u32>> {
-        // Any NaN is any other.
+        // All NaNs count as one.
         let bits = |x: &f32| if x.is_nan() { f32::NAN.to_bits() } else { x.to_bits() };
         Ok(grad.to_vec1::<f32>()?.iter().map(bits).collect())
     };
@@ -180,7 +180,7 @@ fn clipping_by_norms_is_one_read_and_by_values_and_adding_none() -> Result {
     Ok(())
 }
 
-/// What of a step with one of candle's own optimizers waits for the device: the check alone.
+/// Reads of a step with one of candle's own optimizers: the check alone waits for the device.
 #[test]
 fn a_wrapped_step_reads_once_whether_it_is_applied_or_skipped_for_one_gradient_more() -> Result {
     for (last, wanted) in [(1.0, 1), (BAD[1], 2)] {

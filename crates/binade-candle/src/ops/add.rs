@@ -6,7 +6,7 @@ use binade_autocast::Scope;
 use binade_core::Op;
 use candle_core::Tensor;
 
-/// The elementwise sum, as of a residual connection: operands whose types differ are cast as the policy says.
+/// Elementwise sum, as of a residual connection: operands whose types differ are cast as the policy says.
 ///
 /// A shape is broadcast to the other as `broadcast_add` does it, and the gradient of what was broadcast is summed in `f32`.
 ///

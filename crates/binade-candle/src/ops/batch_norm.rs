@@ -15,7 +15,7 @@ use candle_nn::{BatchNorm, ModuleT};
 ///
 /// # Errors
 ///
-/// See the [module](super). `InvalidArgument` where a channel has fewer than two values, and where `running` are no `Var`s.
+/// See the [module](super). `InvalidArgument` if a channel has fewer than two values, or `running` are no `Var`s.
 pub fn batch_norm(
     scope: &Scope<'_, Candle>,
     path: &str,
@@ -56,7 +56,7 @@ pub fn batch_norm_inference(
     normalised(scope, path, operands, running, (0.0, eps), false)
 }
 
-/// candle's own layer, over operands that were widened.
+/// Normalisation by candle's own layer, over operands that were widened.
 fn normalised(
     scope: &Scope<'_, Candle>,
     path: &str,
@@ -73,7 +73,7 @@ fn normalised(
     })
 }
 
-/// Refuses what does not fit before a running statistic is set: candle would say so as an error of no kind.
+/// Refuses operands that do not fit before a running statistic is set: candle's own error for it has no kind.
 fn fits([x, weight, bias]: [&Tensor; 3], running: [&Tensor; 2]) -> CandleResult<usize> {
     let (channels, op) = (x.dim(1)?, Op::BATCH_NORM.name());
     for tensor in [weight, bias].into_iter().chain(running) {

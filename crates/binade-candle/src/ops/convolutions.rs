@@ -12,11 +12,11 @@ pub const CONV1D: Op = Op::custom("conv1d", OpClass::Conv);
 
 /// Cross-correlation of rows `[N, C, L]` with kernels `[O, C / groups, K]`, plus bias `[O]`.
 ///
-/// Computed as [`conv2d`] of images of height 1.
+/// It is computed as [`conv2d`] of images of height 1.
 ///
 /// # Errors
 ///
-/// As [`conv2d`].
+/// The errors of [`conv2d`].
 pub fn conv1d(
     scope: &Scope<'_, Candle>,
     path: &str,
@@ -35,13 +35,13 @@ pub fn conv1d(
 
 /// Cross-correlation of images `[N, C, H, W]` with kernels `[O, C / groups, KH, KW]`, plus bias `[O]`.
 ///
-/// candle's own backward takes as many columns as rows to be reached by no window, and fails where that is not so; here the image
-/// is cut to what windows reach.
+/// candle's own backward assumes that as many columns as rows are reached by no window, and otherwise fails; here the image is
+/// cut to what windows reach.
 ///
 /// # Errors
 ///
-/// See the [module](super). `InvalidArgument` where stride, dilation or groups are 0, and `Mismatch` where shapes do not fit, or
-/// the kernel is larger than the padded image.
+/// See the [module](super). `InvalidArgument` if stride, dilation or groups are 0, and `Mismatch` if shapes do not fit, or the
+/// kernel is larger than the padded image.
 pub fn conv2d(
     scope: &Scope<'_, Candle>,
     path: &str,
@@ -72,7 +72,7 @@ fn convolution(
     })
 }
 
-/// candle divides by these, or by what is left of them.
+/// Refuses zeros in a configuration: candle divides by these, or by what is left of them.
 fn above_zero(config: Conv2dConfig) -> Result<(), NativeError<crate::NotFloating>> {
     let Conv2dConfig { stride, dilation, groups, .. } = config;
     let named = [
@@ -88,7 +88,7 @@ fn above_zero(config: Conv2dConfig) -> Result<(), NativeError<crate::NotFloating
     }
 }
 
-/// Windows along one axis: how many, and how much of the padded image they reach.
+/// Windows along one axis: their number, and how much of the padded image they reach.
 #[derive(Clone, Copy)]
 struct Windows {
     count: usize,
@@ -97,7 +97,7 @@ struct Windows {
 }
 
 impl Windows {
-    /// `None` where a window is larger than the padded image, or is nothing.
+    /// Returns the windows; `None` if a window is larger than the padded image, or is empty.
     fn new(image: usize, kernel: usize, config: Conv2dConfig) -> Option<Self> {
         let span = config.dilation * kernel.checked_sub(1)? + 1;
         let padded = image + 2 * config.padding;
@@ -142,7 +142,7 @@ impl Fit {
         Ok(Self { output: (images, kernels, rows.count, columns.count), rows, columns, config })
     }
 
-    /// candle's own, with every element of the image in a window, since its backward is right there.
+    /// Convolution by candle's own, with every element of the image in a window, since its backward is right there.
     fn convolve(&self, x: &Tensor, weight: &Tensor) -> CandleResult<Tensor> {
         if x.elem_count() == 0 || weight.elem_count() == 0 {
             return Tensor::zeros(self.output, x.dtype(), x.device());
@@ -154,7 +154,7 @@ impl Fit {
         self.cut(x)?.conv2d_with_algo(weight, 0, stride, dilation, groups, cudnn_fwd_algo)
     }
 
-    /// The padded image as far as windows reach.
+    /// Cuts the padded image to what windows reach.
     fn cut(&self, x: &Tensor) -> CandleResult<Tensor> {
         let padding = self.config.padding;
         let padded = x.pad_with_zeros(2, padding, padding)?.pad_with_zeros(3, padding, padding)?;

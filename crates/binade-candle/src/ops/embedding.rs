@@ -17,7 +17,7 @@ use candle_core::{
 ///
 /// # Errors
 ///
-/// See the [module](super). On the CPU also where an index is no row.
+/// See the [module](super). On the CPU also if an index is no row.
 pub fn embedding(
     scope: &Scope<'_, Candle>,
     path: &str,
@@ -32,8 +32,8 @@ pub fn embedding(
     Ok(table.contiguous()?.apply_op2(&indices, Rows)?.reshape(shape)?)
 }
 
-/// candle's lookup, whose gradients are added up wide. Not its lookup in a table made wide, which would cost a copy of the whole
-/// table a pass, and makes NaNs quiet.
+/// Lookup of candle's with gradients that are added up wide. A lookup in a widened table would cost a copy of the whole table in
+/// each pass, and would make NaNs quiet.
 struct Rows;
 
 impl CustomOp2 for Rows {

@@ -1,11 +1,11 @@
-//! Integers that name a class or a row, and what they have to be.
+//! Integers that name a class or a row, and their checks.
 
 use candle_core::{DType, Error as CandleError, Result as CandleResult, Tensor};
 
-/// `labels` in the widest integers, whose largest is the one that candle passes over: 255 is a class among 256.
+/// Returns `labels` in the widest integers, whose largest is the one that candle passes over: 255 is a class among 256.
 ///
-/// An error where they are no integers or, on the CPU, one is not below `limit`. candle itself looks there too, but takes the
-/// largest integer for none; elsewhere looking would wait for the device.
+/// It is an error if they are no integers or, on the CPU, one is not below `limit`. candle itself checks this there too, but
+/// takes the largest integer for no class; on other devices a check would wait for the device.
 pub(super) fn below(limit: usize, labels: &Tensor, op: &'static str) -> CandleResult<Tensor> {
     if !labels.dtype().is_int() {
         let (msg, got) = ("labels are integers", labels.dtype());

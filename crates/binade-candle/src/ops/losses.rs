@@ -7,7 +7,7 @@ use binade_autocast::Scope;
 use binade_core::Op;
 use candle_core::{Error as CandleError, Result as CandleResult, Tensor};
 
-/// The mean of squared differences, a scalar.
+/// Mean of squared differences, a scalar.
 ///
 /// # Errors
 ///
@@ -21,11 +21,11 @@ pub fn mse_loss(
     wide(scope, Op::MSE_LOSS, path, [input, target], |[x, y]| candle_nn::loss::mse(&x, &y))
 }
 
-/// The mean negative log-likelihood of class labels (integers, one a row) from logits, a scalar; NaN where there is no row.
+/// Mean negative log-likelihood of class labels (integers, one a row) from logits, a scalar; NaN if there is no row.
 ///
 /// # Errors
 ///
-/// See the [module](super). On the CPU also where a label is no class.
+/// See the [module](super). On the CPU also if a label is no class.
 pub fn cross_entropy(
     scope: &Scope<'_, Candle>,
     path: &str,

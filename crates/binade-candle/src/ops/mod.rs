@@ -1,8 +1,8 @@
 //! candle's operations in an open region: cast as its policy says, accumulated in `f32`, and never cutting the graph.
 //!
-//! candle's own compute in the type that they are given: a sum of ones in `f16` stops at 2048, and one in `bf16` at 256. Its
-//! fused `LayerNorm` with a bias, `RmsNorm`, `softmax_last_dim` and `rope` have no backward, and leave everything above them without
-//! a gradient. These are slower, and whole.
+//! candle's own operations compute in the type that they are given: a sum of ones in `f16` stops at 2048, and one in `bf16` at
+//! 256. Its fused `LayerNorm` with a bias, `RmsNorm`, `softmax_last_dim` and `rope` have no backward, and leave all operations
+//! above them without a gradient. The operations here are slower, and have both.
 //!
 //! * Operands are cast as the region's policy says for the operation, at `path` in the model. If their types still differ, that is
 //!   an error.

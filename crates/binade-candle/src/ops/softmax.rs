@@ -24,7 +24,7 @@ pub fn softmax(
     along(scope, Op::SOFTMAX, path, (input, axis), |x| candle_nn::ops::softmax(x, axis))
 }
 
-/// The logarithm of [`softmax`].
+/// Logarithm of [`softmax`].
 ///
 /// # Errors
 ///
@@ -40,7 +40,7 @@ pub fn log_softmax(
     along(scope, Op::LOG_SOFTMAX, path, (input, axis), |x| candle_nn::ops::log_softmax(x, axis))
 }
 
-/// Runs `compute` along an axis of a tensor that has elements: candle has no largest element of nothing.
+/// Runs `compute` along an axis of a tensor that has elements: candle has no largest element of an empty one.
 fn along(
     scope: &Scope<'_, Candle>,
     op: Op,

@@ -1,4 +1,4 @@
-//! What all share: operands cast as the policy says, then widened.
+//! Casts that all operations share: operands are cast as the policy says, then widened.
 
 use crate::{Candle, Error};
 use binade_autocast::Scope;
@@ -19,7 +19,7 @@ pub(super) fn wide<const N: usize>(
     Ok(compute(widened(op, cast)?)?)
 }
 
-/// The same, rounded to the type that the operands were cast to.
+/// Computes as `wide` and rounds to the type that the operands were cast to.
 pub(super) fn narrowed<const N: usize>(
     scope: &Scope<'_, Candle>,
     op: Op,
@@ -30,7 +30,7 @@ pub(super) fn narrowed<const N: usize>(
     narrowed_call(scope, &OpCall::from(op).with_path(path), operands, compute)
 }
 
-/// As [`narrowed`], for a call that states attributes.
+/// Computes as [`narrowed`], for a call that states attributes.
 pub(super) fn narrowed_call<const N: usize>(
     scope: &Scope<'_, Candle>,
     call: &OpCall<'_>,
@@ -42,8 +42,9 @@ pub(super) fn narrowed_call<const N: usize>(
     Ok(compute(widened(call.op, cast)?)?.to_dtype(dtype)?)
 }
 
-/// In `f32`, or in `f64` where the first is. What is of no floating-point type, or of another than the first, is an error, as it
-/// is to candle; but the parameters of a normalisation may be of `f32`, and are where its input alone was lowered.
+/// Widens operands to `f32`, or to `f64` if the first is of that type. An operand of no floating-point type, or of another than
+/// the first, is an error, as it is to candle; but the parameters of a normalisation may be of `f32`, as they are if its input
+/// alone was lowered.
 fn widened<const N: usize>(op: Op, mut operands: [Tensor; N]) -> CandleResult<[Tensor; N]> {
     let lhs = operands.first().map_or(DType::F32, Tensor::dtype);
     let wanted = operands.last().map_or(lhs, Tensor::dtype);

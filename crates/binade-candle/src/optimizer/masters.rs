@@ -1,4 +1,4 @@
-//! The masters of a wrapped optimizer as plain numbers, and back: what of such a run can be kept.
+//! Masters of a wrapped optimizer as plain numbers, and back: the state of such a run that can be kept.
 
 use super::{Pair, Wrapped};
 use crate::{Error, read::read};
@@ -7,7 +7,7 @@ use candle_core::Tensor;
 use std::collections::HashMap;
 
 impl<O> Wrapped<O> {
-    /// What the optimizer moves, in `f32` and in the parameters' order: more bits than parameters in sixteen have.
+    /// Values that the optimizer moves, in `f32` and in the parameters' order: more bits than parameters in sixteen have.
     ///
     /// # Errors
     ///
@@ -21,7 +21,8 @@ impl<O> Wrapped<O> {
     ///
     /// # Errors
     ///
-    /// A parameter without values, values without a parameter, and values of another length, before anything is set; candle's.
+    /// If a parameter is without values, values are without a parameter, or values are of another length, before anything is set;
+    /// candle's.
     pub fn load_f32(&mut self, values: &[Named<Vec<f32>>]) -> Result<(), Error> {
         let mut given: HashMap<_, _> = values.iter().map(|given| (&given.name, given)).collect();
         let found = self.pairs.iter().map(|pair| {

@@ -1,4 +1,4 @@
-//! The operations of `ops` as the kit's: forward as they are, backward by candle's graph.
+//! Operations of `ops` as the kit's: forward as they are, backward by candle's graph.
 
 use binade_autocast::{Region, Scope};
 use binade_candle::{Candle, Error, ops};
@@ -9,7 +9,7 @@ use candle_core::{D, DType, Device, Tensor, Var};
 
 type Result<T> = std::result::Result<T, Error>;
 
-/// What the kit asks for, with nothing cast.
+/// Computes an operation of the kit's, with nothing cast.
 pub(super) fn compute(
     op: &OpInvocation,
     operands: &[&Tensor],
@@ -97,7 +97,7 @@ fn is_backward(op: &OpInvocation) -> bool {
     format!("{op:?}").contains("Backward")
 }
 
-/// Returns true where the result is larger than any memory, which candle finds when it allocates it.
+/// Returns true if the result is larger than any memory, which candle finds when it allocates it.
 fn is_too_large(op: &OpInvocation, operands: &[&Tensor]) -> bool {
     let result = match (op, operands) {
         (OpInvocation::SumBackward { shape, .. } | OpInvocation::MeanBackward { shape, .. }, _) => {
@@ -110,23 +110,23 @@ fn is_too_large(op: &OpInvocation, operands: &[&Tensor]) -> bool {
     matches!(result, Err(ShapeError::TooLarge { .. }))
 }
 
-/// `ops::matmul` takes both, and the kit asks for one.
+/// Refusal of a tensor of another rank: `ops::matmul` takes both, and the kit asks for one.
 fn not_of_rank(tensor: &Tensor, rank: usize) -> Refusal {
     Refusal::Rejected(ErrorKind::Mismatch, format!("{:?} is not of rank {rank}", tensor.shape()))
 }
 
-/// Or a negative subnormal, of which candle's backward makes 0 in bf16.
+/// Returns true if a zero is negative, or a subnormal that candle's backward makes 0 in bf16.
 fn has_negative_zero(tensor: &Tensor) -> Result<bool> {
     let values = tensor.to_dtype(DType::F32)?.flatten_all()?.to_vec1::<f32>()?;
     Ok(values.into_iter().any(|x| x.is_sign_negative() && x.abs() < f32::MIN_POSITIVE))
 }
 
-/// `ops::add` broadcasts, and the kit asks for one shape.
+/// Refusal of operands of two shapes: `ops::add` broadcasts, and the kit asks for one.
 fn not_of_shape(a: &Tensor, b: &Tensor) -> Refusal {
     Refusal::Rejected(ErrorKind::Mismatch, format!("{:?} is not {:?}", b.shape(), a.shape()))
 }
 
-/// The result, and both statistics after it: copies, since the kit's are values.
+/// Returns the result, and copies of both statistics after it, since the kit's are values.
 fn batch_norm(
     s: &Scope<'_, Candle>,
     operands: [&Tensor; 3],
@@ -164,7 +164,7 @@ fn linear_backward(
     differentiated(g, &[x, w, &bias], |x| ops::linear(s, "", &x[0], &x[1], Some(&x[2])))
 }
 
-/// candle's, which moves kernels alike along both axes. A stride of 0 along either is one along both.
+/// Returns candle's configuration, which moves kernels alike along both axes. A stride of 0 along either is one along both.
 fn square(config: Conv2dConfig) -> std::result::Result<candle_nn::Conv2dConfig, Refusal> {
     let Conv2dConfig { stride: [stride, across], padding: [padding, beside] } = config;
     if (stride, padding) != (across, beside) && stride != 0 && across != 0 {
@@ -195,7 +195,7 @@ fn layer_norm_backward(
     differentiated(g, &[x, w, &bias], |x| ops::layer_norm(s, "", [&x[0], &x[1], &x[2]], eps))
 }
 
-/// The gradients of `inputs` where that of the result is `grad`: a loss of their product has just these.
+/// Gradients of `inputs` if that of the result is `grad`: those of a loss that is their product.
 fn differentiated(
     grad: &Tensor,
     inputs: &[&Tensor],

@@ -1,4 +1,4 @@
-//! candle as the kit's subject: tensors from bits and back, and the rest by the handle's traits.
+//! Tensors of candle's as the kit's subject: made from bits and read back, the rest by the handle's traits.
 
 mod compute;
 
@@ -9,7 +9,7 @@ use binade_conformance::{Arithmetic, Layout, OpInvocation, Refusal, Runner};
 use binade_core::DType;
 use candle_core::{Device as On, Tensor};
 
-/// candle's tensors on the CPU.
+/// CPU tensors of candle's.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct CandleCpu;
 
@@ -80,7 +80,7 @@ pub(crate) fn listed(runner: Runner) -> Runner {
         .known("cross_entropy/f32/2_rows_of_8203_classes", THROUGH_THE_LARGEST)
 }
 
-/// Cases of what candle or the handle lacks, and why; excused where `BINADE_REQUIRE` names candle.
+/// Cases that candle or the handle lacks, each with a reason; excused if `BINADE_REQUIRE` names candle.
 const LACKING: &[(&str, &str)] = &[
     ("a_result_larger_than_any_memory", "candle sizes its results itself"),
     ("views_are_read_in_row_major_order", "candle makes no view of strides alone"),
@@ -159,7 +159,7 @@ const LACKING: &[(&str, &str)] = &[
     ("bias_add/", OWN),
     ("dropout/", OWN),
     ("max_pool2d/", OWN),
-    // A pass of whose operations some are candle's own.
+    // Some operations of the pass are candle's own.
     ("two_hundred_steps_track_the_loss_of_f32", OWN),
 ];
 

@@ -1,5 +1,5 @@
-//! Eighteen things that have gone wrong in other people's mixed precision, each as a test on candle's tensors. What is candle's own
-//! limit is a test that shows the limit, and says so in its name.
+//! Eighteen failures of other mixed-precision software, each as a test on candle's tensors. A limit of candle's own is a test
+//! that shows the limit, and says so in its name.
 
 mod numbers;
 mod scopes;
@@ -18,7 +18,7 @@ pub(crate) type Result<T = ()> = std::result::Result<T, Box<dyn std::error::Erro
 pub(crate) const LOW: [Type; 2] = [Type::BF16, Type::F16];
 pub(crate) const ALL: [Type; 3] = [Type::BF16, Type::F16, Type::F32];
 
-/// A vector of candle's.
+/// Vector of candle's.
 pub(crate) fn tensor(values: &[f32], dtype: Type) -> Result<Tensor> {
     Ok(Tensor::new(values, &Device::Cpu)?.to_dtype(dtype)?)
 }
@@ -45,7 +45,7 @@ pub(crate) fn optimizer(
     Ok(MasterOptimizer::new(Candle, params, Plan::new(rule)?)?)
 }
 
-/// A step with `grads`, which are scaled already.
+/// Takes a step with `grads`, which are scaled already.
 pub(crate) fn step<O>(
     scaler: &mut Scaler<Candle>,
     optimizer: &mut O,
@@ -60,7 +60,7 @@ where
     Ok(scaler.update(step)?.resolve()?)
 }
 
-/// All that an optimizer keeps, as bytes.
+/// State of an optimizer, as bytes.
 pub(crate) fn saved(optimizer: &MasterOptimizer<Candle>) -> Result<Vec<SavedParameter>> {
     Ok(optimizer.save()?)
 }

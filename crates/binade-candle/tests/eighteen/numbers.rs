@@ -1,4 +1,4 @@
-//! 1 to 5: numbers that sixteen bits lose.
+//! Cases 1 to 5: numbers that sixteen bits lose.
 
 use super::{ALL, LOW, Result, optimizer, set, step, tensor, values, var};
 use binade::prelude::*;
@@ -93,7 +93,7 @@ fn candles_own_limit_sums_of_ones_stop_at_256_in_bf16_and_at_2048_in_f16() -> Re
     Ok(())
 }
 
-/// The largest |error| of a row by a matrix, `k` terms each, over what sums in `f32` and one rounding to the type allow.
+/// Largest |error| of a row by a matrix, `k` terms each, as a share of what sums in `f32` and one rounding to the type allow.
 fn product_error(
     dtype: Type,
     k: u16,
@@ -136,7 +136,8 @@ fn a_product_of_64_to_4096_terms_is_within_what_f32_sums_and_one_rounding_allow(
     Ok(())
 }
 
-/// 114 times what one rounding allows, 6 % of the result, where this was written: on the CPU candle sums a row by a matrix in `f16`.
+/// Sum of a row by a matrix, which candle makes in `f16` on the CPU: 114 times what one rounding allows, 6 % of the result, on
+/// the machine where this was written.
 #[test]
 fn candles_own_limit_a_row_of_4096_terms_by_a_matrix_in_f16_is_summed_in_f16() -> Result {
     let error = product_error(Type::F16, 4096, |a, b| Ok(a.matmul(b)?))?;

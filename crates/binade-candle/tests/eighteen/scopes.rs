@@ -1,4 +1,4 @@
-//! 10 to 12: regions, and what happens inside them.
+//! Cases 10 to 12: regions, and what happens inside them.
 
 use super::{Result, values, var};
 use binade::prelude::*;

@@ -1,4 +1,4 @@
-//! 13 and 15: gradients that are sums, and sets on two ranks.
+//! Cases 13 and 15: gradients that are sums, and sets on two ranks.
 
 use super::{Result, optimizer, set, step, values, var};
 use binade::prelude::*;
@@ -29,10 +29,10 @@ fn rows_looked_up_twice_whose_gradients_sum_to_infinity_are_found() -> Result {
     Ok(())
 }
 
-/// What two ranks have found, and where they meet.
+/// Findings of two ranks, and the barrier at which they meet.
 type Group = Arc<(Mutex<[Finding; 2]>, Barrier)>;
 
-/// A scaler whose ranks skip where either must.
+/// Scaler whose ranks skip if either must.
 fn scaler(group: &Group, rank: usize) -> Result<Scaler<Candle>> {
     let group = group.clone();
     Ok(Scaler::reducing(Candle, LossScale::dynamic(), move |found: &mut Finding, _| {
@@ -47,7 +47,7 @@ fn scaler(group: &Group, rank: usize) -> Result<Scaler<Candle>> {
     })?)
 }
 
-/// Which steps were applied, the weight, and the scale.
+/// Runs a rank; returns which steps were applied, the weight, and the scale.
 fn run(group: &Group, rank: usize, grads: [f32; 3]) -> Result<(Vec<bool>, Vec<f32>, ScaleState)> {
     let mut scaler = scaler(group, rank)?;
     let mut sgd = optimizer(vec![var("w", &[1.0], Type::F16)?], UpdateRule::sgd(0.5))?;

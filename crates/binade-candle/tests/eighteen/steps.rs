@@ -1,4 +1,4 @@
-//! 6, 7, 8, 14 and 17: what a step may do, and when it must not.
+//! Cases 6, 7, 8, 14 and 17: what a step may do, and when it must not.
 
 use super::{ALL, Result, optimizer, saved, set, step, tensor, values, var};
 use binade::prelude::*;
@@ -60,7 +60,7 @@ fn in_10_000_updates_the_scale_is_never_0_infinite_or_out_of_its_bounds() -> Res
     let (mut state, mut lowest, mut highest) = (1_u64, f32::INFINITY, 0.0_f32);
     for update in 0..10_000_u32 {
         state = state.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
-        // Long stretches of hardly any overflow, and of hardly anything else.
+        // Long stretches of rare overflow, then of overflow at most steps.
         let odds = if update % 200 < 150 { 1 } else { 200 };
         let bad = state >> 56 < odds;
         let grad = if bad { f32::INFINITY } else { 1.0 };

@@ -1,4 +1,4 @@
-//! 18: a run of 200 steps beside one in `f32`.
+//! Case 18: a run of 200 steps beside one in `f32`.
 
 use super::{LOW, Result};
 use binade::prelude::*;
@@ -13,7 +13,7 @@ fn data() -> Result<[Tensor; 2]> {
     Ok([Tensor::from_vec(x, (16, 8), &Device::Cpu)?, Tensor::from_vec(y, (16, 1), &Device::Cpu)?])
 }
 
-/// The losses of 200 steps with `Var`s in `dtype` and masters in `f32`.
+/// Losses of 200 steps with `Var`s in `dtype` and masters in `f32`.
 fn losses(dtype: Type) -> Result<Vec<f32>> {
     let map = VarMap::new();
     let build = |vb: VarBuilder<'_>| candle_nn::linear(8, 1, vb.pp("line"));
@@ -38,7 +38,7 @@ fn losses(dtype: Type) -> Result<Vec<f32>> {
     Ok(losses)
 }
 
-/// A band of a twentieth of the first loss: what a run that stops learning, or learns from wrong gradients, leaves at once.
+/// Band of a twentieth of the first loss, which a run that stops learning, or learns from wrong gradients, leaves at once.
 #[test]
 fn the_loss_of_200_steps_stays_within_a_twentieth_of_the_first_of_that_in_f32() -> Result {
     let wanted = losses(Type::F32)?;

@@ -1,4 +1,4 @@
-//! 9 and 16: windows of micro-batches, and runs that are saved anywhere and go on.
+//! Cases 9 and 16: windows of micro-batches, and runs that are saved anywhere and go on.
 
 use super::{Result, optimizer, saved, set, step, tensor, values, var};
 use binade::grad_scaler::{SavedWindow, UnscaledGrads};
@@ -34,7 +34,7 @@ fn a_nan_in_the_third_of_four_micro_batches_is_named_and_the_others_are_summed()
     Ok(())
 }
 
-/// A run as a file would have it.
+/// State of a run, as a file would have it.
 #[derive(Clone)]
 struct Files {
     optimizer: Vec<SavedParameter>,
@@ -56,7 +56,7 @@ const MICRO_BATCHES: [[f32; 2]; 10] = [
     [53.0, -59.0],
 ];
 
-/// Runs to the end, and at `break_at` by way of what was saved, into parameters that begin as something else.
+/// Runs to the end; at `break_at` the run goes through what was saved, into parameters that begin with other values.
 fn run(break_at: Option<usize>) -> Result<(Vec<SavedParameter>, ScaleState)> {
     let rule = LossScale::dynamic().with_init_scale(256.0)?.with_growth_interval(2)?;
     let fresh =
