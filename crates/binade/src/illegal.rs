@@ -1,19 +1,19 @@
-//! Which properties are refused together, and why.
+//! Properties that are refused together, each with the reason.
 
 use crate::{OptLevel, Properties};
 use binade_core::{DType, Error, ErrorKind};
 use binade_grad_scaler::LossScale;
 use binade_interchange::DTypePolicy;
 
-/// A combination that would not do what its author means.
+/// Combination of properties that would not do what its author means.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum Illegal {
     /// The low type is not one.
     #[error("{level} with {dtype}: the low type must be bf16 or f16{}", without_one(*dtype))]
     LowType {
-        /// The level.
+        /// Level of the properties.
         level: OptLevel,
-        /// The type asked for.
+        /// Type asked for.
         dtype: DType,
     },
     /// O1 leaves parameters alone.
@@ -21,7 +21,7 @@ pub enum Illegal {
         "O1 casts operands where they are used and leaves parameters in f32; {dtype} parameters are what O2 is for"
     )]
     StorageAtO1 {
-        /// The type asked for.
+        /// Type asked for.
         dtype: DType,
     },
     /// Only O1 casts by policy.
@@ -39,15 +39,15 @@ pub enum Illegal {
         "O1 keeps all parameters in f32, so they are their own masters; leave master_weights out, or choose O2"
     )]
     MastersAtO1,
-    /// Parameters cannot be trained in this type.
+    /// A type that parameters cannot be trained in.
     #[error("{level} with parameters in {dtype}: they can be stored in bf16, f16 or f32")]
     Storage {
-        /// The level.
+        /// Level of the properties.
         level: OptLevel,
-        /// The type asked for.
+        /// Type asked for.
         dtype: DType,
     },
-    /// Without a scale above 1, small gradients vanish in f16. Half of its smallest number, 2^-24, rounds to 0.
+    /// A scale of at most 1, at which small gradients vanish in f16: half of its smallest number, 2^-24, rounds to 0.
     #[error(
         "{0} in f16 without loss scaling: gradients up to 2^-25 become zero without a word. Leave the loss scale \
          dynamic, choose bf16, or ask for it with `allow_unscaled_f16()`"
@@ -56,9 +56,9 @@ pub enum Illegal {
     /// A type that no output can have.
     #[error("{level} with outputs in {dtype}: they can be brought to bf16, f16 or f32")]
     Outputs {
-        /// The level.
+        /// Level of the properties.
         level: OptLevel,
-        /// The type asked for.
+        /// Type asked for.
         dtype: DType,
     },
     /// No level has these types.
@@ -67,15 +67,15 @@ pub enum Illegal {
          is O2, or `full`, which is O0"
     )]
     Policy(DTypePolicy),
-    /// Parameters in 16 bits that no master backs lose small updates.
+    /// Parameters in 16 bits without masters, which lose small updates.
     #[error(
         "{level} stores {dtype} parameters without masters: updates below half a unit in the last place are lost. Keep \
          master_weights, or choose O3, which is that choice by name"
     )]
     NoMasters {
-        /// The level.
+        /// Level of the properties.
         level: OptLevel,
-        /// The type parameters are stored in.
+        /// Type that parameters are stored in.
         dtype: DType,
     },
 }
@@ -87,7 +87,7 @@ impl Error for Illegal {
 }
 
 impl Properties {
-    /// Refuses what would not do what its author means.
+    /// Refuses a combination that would not do what its author means.
     ///
     /// # Errors
     ///
@@ -126,7 +126,7 @@ impl Properties {
         }
     }
 
-    /// What 16 bits lose without a word: small gradients, and small updates.
+    /// Refuses properties that lose small gradients or small updates in 16 bits, unless that was asked for.
     fn check_losses(&self) -> Result<(), Illegal> {
         let level = self.level();
         if self.loses_small_gradients() && !self.unscaled_f16 {
@@ -142,18 +142,18 @@ impl Properties {
         (self.autocast && self.dtype() == DType::F16) || self.storage == Some(DType::F16)
     }
 
-    /// Whether gradients go through f16 at a scale that never lifts them.
+    /// Returns true if gradients go through f16 at a scale that never lifts them.
     pub(crate) fn loses_small_gradients(&self) -> bool {
         self.computes_in_f16() && !lifts(&self.loss_scale)
     }
 
-    /// The type of parameters in 16 bits that no master backs.
+    /// Returns the type of parameters in 16 bits that no master backs.
     pub(crate) fn loses_small_updates(&self) -> Option<DType> {
         self.storage.filter(|&dtype| is_low(dtype) && self.master_weights != Some(true))
     }
 }
 
-/// Who asks for f32 wants the level that lowers nothing.
+/// Returns a hint for f32: O0 is the level that lowers nothing.
 const fn without_one(dtype: DType) -> &'static str {
     match dtype {
         DType::F32 => "; to train in f32, take O0",
@@ -165,7 +165,7 @@ fn is_low(dtype: DType) -> bool {
     matches!(dtype, DType::BF16 | DType::F16)
 }
 
-/// Whether the scale is above 1 at the start, or can rise there.
+/// Returns true if the scale is above 1 at the start, or can rise there.
 fn lifts(rule: &LossScale) -> bool {
     rule.start().exponent > 0
         || (rule.max_exponent > 0 && (rule.growth_exponent > 0 || rule.log_max.is_some()))

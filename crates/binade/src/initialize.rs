@@ -9,7 +9,7 @@ use binade_master_weights::{
     MasterOptimizer, MasterStore, MasterWeights, Plan, RuleError, UpdateRule,
 };
 
-/// A model's parameters, as far as precision is concerned.
+/// Parameters of a model, and the names of its normalisations'.
 #[derive(Clone, Debug)]
 pub struct Model<P> {
     params: P,
@@ -17,15 +17,14 @@ pub struct Model<P> {
 }
 
 impl<P> Model<P> {
-    /// All parameters, none of them known to be a normalisation's.
+    /// Makes a model of these parameters, none of them known to be a normalisation's.
     pub fn new(params: P) -> Self {
         Self { params, norm: Vec::new() }
     }
 
     /// Names the gains and offsets of normalisations, which O2 keeps in `f32`.
     ///
-    /// A name that no parameter has is refused where the level looks for it, at O2: everywhere else all parameters are
-    /// treated alike.
+    /// A name that no parameter has is refused at O2, the level that looks for it: all other levels treat parameters alike.
     #[must_use]
     pub fn with_norm<S: Into<String>>(mut self, names: impl IntoIterator<Item = S>) -> Self {
         self.norm.extend(names.into_iter().map(Into::into));
@@ -33,7 +32,7 @@ impl<P> Model<P> {
     }
 }
 
-/// Why a model could not be set up.
+/// Reason why a model could not be set up.
 #[derive(Debug, thiserror::Error)]
 pub enum InitError<E> {
     /// The properties do not go together.
@@ -57,7 +56,7 @@ impl<E: Error> Error for InitError<E> {
     }
 }
 
-/// A device and checked properties: makes as many optimizers and scalers as a program needs.
+/// Device with checked properties: makes as many optimizers and scalers as a program needs.
 ///
 /// One model, one optimizer, one loss: [`initialize`] does it in one call.
 ///
@@ -95,23 +94,23 @@ impl<D: Clone> Setup<D> {
         Ok(Self { device, properties, region })
     }
 
-    /// What was chosen.
+    /// Properties that were chosen.
     pub fn properties(&self) -> &Properties {
         &self.properties
     }
 
-    /// How operations are cast: by Apex's O1 lists on every device at O1, not at all at the other levels.
+    /// Region that casts operations: by Apex's O1 lists on every device at O1, not at all at the other levels.
     ///
-    /// Regions given out are one: what asks one of them has asked it.
+    /// All regions given out count as one: an operation that asks one of them has asked all.
     pub fn region(&self) -> Region {
         self.region.clone()
     }
 
-    /// How a model's parameters are stored and moved.
+    /// Plan of how a model's parameters are stored and moved.
     ///
     /// # Errors
     ///
-    /// When `rule` has a value out of its range.
+    /// If `rule` has a value out of its range.
     pub fn plan<P>(&self, model: &Model<P>, rule: UpdateRule) -> Result<Plan, RuleError> {
         let keep = self.properties.keep_norm_f32 == Some(true);
         let bare = self.properties.master_weights == Some(false);
@@ -125,22 +124,22 @@ impl<D: Clone> Setup<D> {
 }
 
 impl<D: Autocast> Setup<D> {
-    /// A model's output in the type that the level promises its caller: f32 at O2 and O3, so that losses are not computed in
-    /// sixteen bits; as it is elsewhere. What is not floating-point stays as it is.
+    /// Returns a model's output in the type that the level promises its caller: f32 at O2 and O3, so that losses are not computed
+    /// in sixteen bits, and unchanged elsewhere. Outputs that are not floating-point stay as they are.
     ///
     /// # Errors
     ///
-    /// When the device refuses the cast.
+    /// If the device refuses the cast.
     pub fn output(&self, output: &D::Tensor) -> Result<D::Tensor, D::Error> {
         self.brought(output, self.properties.outputs)
     }
 
-    /// A batch in the type that the level stores parameters in, as Apex's O2 casts what a model is given: low at O2 and O3, f32
-    /// at O0; as it is at O1. What is not floating-point stays as it is.
+    /// Returns a batch in the type that the level stores parameters in, as Apex's O2 casts a model's input: low at O2 and O3, f32
+    /// at O0, and unchanged at O1. Inputs that are not floating-point stay as they are.
     ///
     /// # Errors
     ///
-    /// When the device refuses the cast.
+    /// If the device refuses the cast.
     pub fn input(&self, input: &D::Tensor) -> Result<D::Tensor, D::Error> {
         self.brought(input, self.properties.storage)
     }
@@ -155,11 +154,11 @@ impl<D: Autocast> Setup<D> {
 }
 
 impl<D: MasterWeights + Clone> Setup<D> {
-    /// Takes over a model's parameters: stores them as the level says, with masters where it says so.
+    /// Takes over a model's parameters: stores them as the level says, with masters if it says so.
     ///
     /// # Errors
     ///
-    /// When `rule` has a value out of its range, the model names a parameter it does not have, or the device fails.
+    /// If `rule` has a value out of its range, the model names a parameter it does not have, or the device fails.
     pub fn optimizer(
         &self,
         model: Model<D::Params>,
@@ -171,12 +170,12 @@ impl<D: MasterWeights + Clone> Setup<D> {
 }
 
 impl<D: GradScaler + Clone> Setup<D> {
-    /// A scaler by the level's rule. At O1 the reports of its steps say so as long as no operation has asked
+    /// Makes a scaler by the level's rule. At O1 the reports of its steps carry a notice until an operation has asked
     /// [`region`](Self::region).
     ///
     /// # Errors
     ///
-    /// When the device fails.
+    /// If the device fails.
     pub fn scaler(&self) -> Result<Scaler<D>, D::Error> {
         let scaler = Scaler::new(self.device.clone(), self.properties.loss_scale)?;
         let region = self.region.clone();
@@ -184,18 +183,18 @@ impl<D: GradScaler + Clone> Setup<D> {
     }
 }
 
-/// What one model trains with.
+/// Region, scaler and optimizer that one model trains with.
 #[derive(Debug)]
 pub struct Amp<D: GradScaler + MasterWeights> {
-    /// Casts operations by this; off unless the level is O1.
+    /// Region that casts operations; off unless the level is O1.
     pub region: Region,
-    /// Scales losses with this.
+    /// Scaler of losses.
     pub scaler: Scaler<D>,
-    /// Holds the parameters and moves them.
+    /// Optimizer, which holds the parameters and moves them.
     pub optimizer: MasterOptimizer<D>,
 }
 
-/// Sets one model, one optimizer and one loss up as `properties` say; [`Setup`] is for several.
+/// Sets up one model, one optimizer and one loss as `properties` say; [`Setup`] is for several.
 ///
 /// ```
 /// use binade::prelude::*;
@@ -210,7 +209,7 @@ pub struct Amp<D: GradScaler + MasterWeights> {
 ///
 /// # Errors
 ///
-/// When the properties or `rule` are refused, the model names a parameter it does not have, or the device fails.
+/// If the properties or `rule` are refused, the model names a parameter it does not have, or the device fails.
 pub fn initialize<D>(
     device: D,
     model: Model<D::Params>,

@@ -4,7 +4,7 @@ use crate::Properties;
 use binade_core::{DType, Error, ErrorKind};
 use std::{fmt, str::FromStr};
 
-/// Which parts of mixed precision to use, by Apex's names.
+/// Opt level: the parts of mixed precision to use, by Apex's names.
 #[derive(Clone, Copy, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
 pub enum OptLevel {
     /// `f32` throughout: the baseline for accuracy.
@@ -13,16 +13,16 @@ pub enum OptLevel {
     O1,
     /// Low-precision parameters but for normalisation, with `f32` masters.
     O2,
-    /// Low precision throughout, no masters and no loss scale, which in f16 is asking for what all other levels refuse:
-    /// a baseline for speed, not for training.
+    /// Low precision throughout, with no masters and no loss scale: a baseline for speed, not for training. In f16 it asks for
+    /// what all other levels refuse.
     O3,
 }
 
 impl OptLevel {
-    /// Every level.
+    /// All levels.
     pub const ALL: [Self; 4] = [Self::O0, Self::O1, Self::O2, Self::O3];
 
-    /// What the level means with `dtype` as the low type, bf16 or f16; O0 has no use for it.
+    /// Properties of the level with `dtype` as the low type, bf16 or f16; O0 has no use for it.
     ///
     /// Nothing is refused here: [`Properties::check`] looks at the whole, overrides included.
     pub fn with(self, dtype: DType) -> Properties {
@@ -36,7 +36,7 @@ impl fmt::Display for OptLevel {
     }
 }
 
-/// A word that is no opt level.
+/// Error for a word that is no opt level.
 #[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
 #[error("`{0}` is no opt level; take O0, O1, O2 or O3, with the letter O and not a zero")]
 pub struct UnknownLevel(String);

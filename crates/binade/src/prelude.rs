@@ -1,4 +1,4 @@
-//! What a training loop names.
+//! Names that a training loop uses.
 
 pub use crate::{Amp, Model, OptLevel, Setup, initialize};
 pub use binade_autocast::{Autocast, Region};

@@ -1,11 +1,11 @@
-//! What an opt level consists of, and what may be changed about it.
+//! Parts of an opt level, and what may be changed about it.
 
 use crate::{Illegal, OptLevel};
 use binade_core::DType;
 use binade_grad_scaler::LossScale;
 use binade_interchange::DTypePolicy;
 
-/// The parts of an opt level, after Apex's table:
+/// Parts of an opt level, after Apex's table:
 ///
 /// | | O0 | O1 | O2 | O3 |
 /// |---|---|---|---|---|
@@ -17,12 +17,12 @@ use binade_interchange::DTypePolicy;
 /// | `loss_scale`, bf16 | 1 | 1 | 1 | 1 |
 /// | `outputs`: type of a model's outputs | – | – | `f32` | `f32` |
 ///
-/// A dash is what Apex writes as `None`: the level has nothing to say there. The table is Apex's (`apex/amp/frontend.py`
-/// at commit e13873de, the last with `apex.amp`) but for bf16, which Apex would scale as it does f16: bf16 has the
-/// exponents of `f32`, so here its scale is 1, and gradients are checked all the same.
+/// A dash stands for Apex's `None`: the level leaves the part open. The table is Apex's (`apex/amp/frontend.py` at commit
+/// e13873de, the last with `apex.amp`) but for bf16, which Apex would scale as it does f16: bf16 has the exponents of `f32`, so
+/// here its scale is 1, and gradients are checked all the same.
 ///
-/// What is overridden is checked by [`check`](Self::check), as [`Setup::new`](crate::Setup::new) does before anything
-/// is made. Prints as a line for a log.
+/// Overrides are checked by [`check`](Self::check), as [`Setup::new`](crate::Setup::new) does before anything is made. `Display`
+/// prints a line for a log.
 ///
 /// ```
 /// use binade::{OptLevel, core::DType, grad_scaler::LossScale};
@@ -110,48 +110,47 @@ impl Properties {
         }
     }
 
-    /// The level these started from.
+    /// Level that these started from.
     pub fn level(&self) -> OptLevel {
         self.level
     }
 
-    /// The low type.
+    /// Low type.
     pub fn dtype(&self) -> DType {
         self.dtype
     }
 
-    /// The type parameters are stored in; `None` for the types they have.
+    /// Type that parameters are stored in; `None` if they keep the types they have.
     pub fn storage(&self) -> Option<DType> {
         self.storage
     }
 
-    /// Whether operations are cast by policy.
+    /// Returns true if operations are cast by policy.
     pub fn autocast(&self) -> bool {
         self.autocast
     }
 
-    /// Whether normalisation stays in `f32`; `None` where that is no question.
+    /// Returns true if normalisation stays in `f32`; `None` if the level leaves it open.
     pub fn keep_norm_f32(&self) -> Option<bool> {
         self.keep_norm_f32
     }
 
-    /// Whether low-precision parameters have `f32` masters; `None` where that is no question.
+    /// Returns true if low-precision parameters have `f32` masters; `None` if the level leaves it open.
     pub fn master_weights(&self) -> Option<bool> {
         self.master_weights
     }
 
-    /// How the loss scale moves.
+    /// Rule by which the loss scale moves.
     pub fn loss_scale(&self) -> LossScale {
         self.loss_scale
     }
 
-    /// The type that a model's outputs are brought to by [`Setup::output`](crate::Setup::output); `None` for the type they
-    /// have.
+    /// Type that [`Setup::output`](crate::Setup::output) brings a model's outputs to; `None` if they keep the type they have.
     pub fn outputs(&self) -> Option<DType> {
         self.outputs
     }
 
-    /// Whether mixed precision is on at all.
+    /// Returns true if mixed precision is on at all.
     pub fn enabled(&self) -> bool {
         self.enabled
     }
@@ -162,8 +161,8 @@ impl Properties {
         Self { outputs: Some(dtype), ..self }
     }
 
-    /// With `false`, Apex's `enabled=False`: parameters, operations, losses and outputs stay as they are, whatever else was
-    /// chosen, and the same program trains without mixed precision.
+    /// Turns mixed precision on or off. `false` is Apex's `enabled=False`: parameters, operations, losses and outputs stay as
+    /// they are under every other choice, and the same program trains without mixed precision.
     #[must_use]
     pub fn with_enabled(self, on: bool) -> Self {
         if on {
@@ -188,7 +187,7 @@ impl Properties {
         Self { storage: Some(dtype), ..self }
     }
 
-    /// Casts operations by policy, or not. Only O1 does.
+    /// Casts operations by policy, or not. O1 alone casts them.
     #[must_use]
     pub fn with_autocast(self, on: bool) -> Self {
         Self { autocast: on, ..self }
@@ -200,7 +199,7 @@ impl Properties {
         Self { keep_norm_f32: Some(keep), ..self }
     }
 
-    /// Keeps `f32` masters of low-precision parameters, or not. Only O3 may go without.
+    /// Keeps `f32` masters of low-precision parameters, or not. O3 alone may go without.
     #[must_use]
     pub fn with_master_weights(self, keep: bool) -> Self {
         Self { master_weights: Some(keep), ..self }
@@ -212,7 +211,7 @@ impl Properties {
         Self { loss_scale: rule, ..self }
     }
 
-    /// Says that f16 without a loss scale above 1 is meant: gradients up to 2^-25 become zero.
+    /// Allows f16 without a loss scale above 1, in which gradients up to 2^-25 become zero.
     #[must_use]
     pub fn allow_unscaled_f16(self) -> Self {
         Self { unscaled_f16: true, ..self }

@@ -1,4 +1,4 @@
-//! All overrides at once: what is legal can be set up, is stored as it says, and loses nothing that nobody asked to lose.
+//! Overrides in every combination: a legal one can be set up, is stored as it says, and loses only what was asked for.
 
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
@@ -10,7 +10,7 @@ use binade_cpu::{Cpu, Tensor};
 
 const MAYBE: [Option<bool>; 3] = [None, Some(false), Some(true)];
 
-/// Each way to change `base`, nothing included.
+/// Properties from every way to change `base`, nothing included.
 fn changed<T: Copy>(
     bases: Vec<Properties>,
     values: &[T],
@@ -20,7 +20,7 @@ fn changed<T: Copy>(
     bases.into_iter().flat_map(|base| -> Vec<_> { each(base) }).collect()
 }
 
-/// A value where one is given.
+/// Sets a value if one is given.
 fn given<T>(p: Properties, value: Option<T>, set: fn(Properties, T) -> Properties) -> Properties {
     match value {
         Some(value) => set(p, value),

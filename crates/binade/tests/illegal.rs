@@ -1,4 +1,4 @@
-//! Every combination that is refused, with the whole reason, and its nearest neighbour that is not.
+//! Combinations that are refused, each with the whole reason and its nearest neighbour that is legal.
 
 use binade::OptLevel::{self, O0, O1, O2, O3};
 use binade::core::DType::{BF16, E4M3, F16, F32, F64, I64};

@@ -1,4 +1,4 @@
-//! What a model looks like once it is set up, and that it trains as its level says.
+//! Models after setup: their form, and that they train as their level says.
 
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
@@ -9,7 +9,7 @@ use binade::master_weights::MasterStore;
 use binade::{Properties, prelude::*};
 use binade_cpu::{Cpu, Tensor};
 
-/// Between two numbers of f16, and of bf16.
+/// Number between two of f16, and of bf16.
 const THIRD: f32 = 1.0 / 3.0;
 
 fn tensor(values: &[f32]) -> Tensor {
@@ -38,7 +38,7 @@ fn master(amp: &Amp<Cpu>, name: &str) -> Option<Vec<f32>> {
     amp.optimizer.masters().get(name).unwrap().master.copy().cloned()
 }
 
-/// The report of a good step.
+/// Text of the report of a good step.
 fn reported(amp: &mut Amp<Cpu>) -> String {
     step(amp, 0.25).into_applied().unwrap().to_string()
 }
@@ -50,7 +50,7 @@ fn o1_says_at_its_first_step_that_no_operation_asked_its_region() {
     let start = "step 1 applied; scale 65536. No operation has asked O1's region, so that all ran in the types";
     assert!(told.starts_with(start), "{told}");
     assert!(reported(&mut amp).contains("No operation has asked"), "until one does");
-    // A region that was made of it counts as it.
+    // A region made of the model's own counts as that.
     let derived = amp.region.with_policy(OpTable::torch_cuda()).unwrap();
     derived.open(&Cpu).cast(Op::MATMUL, "", [&tensor(&[1.0])]).unwrap();
     assert_eq!(reported(&mut amp), "step 3 applied; scale 65536");
@@ -73,7 +73,7 @@ fn a_batch_is_brought_to_the_type_that_parameters_are_stored_in() {
     assert_eq!(setup.input(&labels).unwrap().dtype(), DType::I64);
 }
 
-/// One step in which both parameters have gradients of `gradient`, in the type they are stored in.
+/// Takes one step in which both parameters have gradients of `gradient`, in the type they are stored in.
 fn step(amp: &mut Amp<Cpu>, gradient: f32) -> Step {
     let loss = Tensor::scalar(gradient);
     let params = &amp.optimizer.params;

@@ -6,7 +6,7 @@ use binade::grad_scaler::LossScale;
 use binade::interchange::DTypePolicy;
 use binade::{Illegal, Properties, UnknownLevel};
 
-/// One column of the table in `apex/amp/frontend.py` (commit e13873de), in f16.
+/// Column of the table in `apex/amp/frontend.py` (commit e13873de), in f16.
 struct Apex {
     level: OptLevel,
     cast_model_type: Option<DType>,

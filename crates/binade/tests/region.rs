@@ -8,7 +8,7 @@ use binade::prelude::*;
 use binade_cpu::{Cpu, Tensor};
 use std::convert::Infallible;
 
-/// A stranger's tensor, which knows its type and nothing else.
+/// Tensor of another library, which knows its type and nothing else.
 #[derive(Clone)]
 struct Bare(DType);
 

@@ -8,12 +8,12 @@ use binade::grad_scaler::ScaleState;
 use binade::prelude::*;
 use binade_cpu::{Cpu, Tensor};
 
-/// Rates that say which step they were taken at, and are powers of two.
+/// Rates that tell the step they were taken at, and are powers of two.
 fn rate(step: u64) -> f64 {
     0.5_f64.powi(i32::try_from(step).unwrap() + 1)
 }
 
-/// The rates and the weight of a run of gradients of 1, but for those that overflow.
+/// Runs gradients of 1, but for those that overflow; returns the rates and the weight.
 fn run(number: fn(&ScaleState) -> u64, bad: [bool; 4]) -> (Vec<f64>, f32) {
     let model = Model::new(vec![Named::new("w", Tensor::new(vec![0.0_f32], &[1]).unwrap())]);
     let rule = UpdateRule::sgd(rate(0));
