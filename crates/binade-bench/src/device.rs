@@ -26,7 +26,7 @@ impl Device {
     ///
     /// # Errors
     ///
-    /// When the device cannot be opened.
+    /// If the device cannot be opened.
     pub fn run(self, runner: &Runner) -> Result<Vec<Report>, OpenError> {
         let runner = &without_strides(runner);
         Ok(match self {
@@ -46,7 +46,7 @@ impl Device {
     ///
     /// # Errors
     ///
-    /// When the device cannot be opened, or has no TF32.
+    /// If the device cannot be opened, or has no TF32.
     pub fn run_by_tf32(self, runner: &Runner) -> Result<Vec<Report>, OpenError> {
         let cuda = match self {
             Self::Cuda => subject::Cuda::gpu()?,

@@ -96,7 +96,7 @@ impl Gpu {
     /// Frees an allocation. Its addresses are never handed out again.
     ///
     /// # Errors
-    /// [`MemoryError`] where `pointer` is not the start of an allocation.
+    /// [`MemoryError`] if `pointer` is not the start of an allocation.
     pub fn free(&mut self, pointer: DevicePtr) -> Result<(), MemoryError> {
         let error = MemoryError { address: pointer.0, bytes: 0 };
         if self.memory.free(pointer.0) { Ok(()) } else { Err(error) }
@@ -105,7 +105,7 @@ impl Gpu {
     /// Copies bytes from the host to the device.
     ///
     /// # Errors
-    /// [`MemoryError`] where no allocation holds all of it; nothing is written then.
+    /// [`MemoryError`] if no allocation holds all of it; nothing is written then.
     pub fn write(&mut self, to: DevicePtr, bytes: &[u8]) -> Result<(), MemoryError> {
         self.bytes(to, bytes.len())?.copy_from_slice(bytes);
         Ok(())
@@ -114,7 +114,7 @@ impl Gpu {
     /// Returns a copy of device memory.
     ///
     /// # Errors
-    /// [`MemoryError`] where no allocation holds all of it.
+    /// [`MemoryError`] if no allocation holds all of it.
     pub fn read(&mut self, from: DevicePtr, bytes: usize) -> Result<Vec<u8>, MemoryError> {
         Ok(self.bytes(from, bytes)?.to_vec())
     }
@@ -127,7 +127,7 @@ impl Gpu {
     /// Runs `entry` to its end, with `shared_bytes` of dynamic shared memory a block behind the entry's static shared memory.
     ///
     /// # Errors
-    /// [`Fault::Launch`] where nothing ran, [`Fault::Kernel`] with the first thing that a thread did wrong; memory then holds what
+    /// [`Fault::Launch`] if nothing ran, [`Fault::Kernel`] with the first thing that a thread did wrong; memory then holds what
     /// had been written up to there.
     pub fn launch(
         &mut self,

@@ -56,7 +56,8 @@ impl Bench {
     ///
     /// # Errors
     ///
-    /// Where there is none, where PyTorch's figures cannot be read, and on the interpreter unless the run is a dry one: its times mean nothing.
+    /// If there is no device, or PyTorch's figures cannot be read, or the device is the interpreter and the run is not a dry one:
+    /// its times mean nothing.
     pub fn open(options: Options) -> Result<Self> {
         let torch = options.torch.as_deref().map(Torch::read).transpose()?;
         let cuda = Cuda::open(0)?;
@@ -143,7 +144,7 @@ impl Bench {
     ///
     /// # Errors
     ///
-    /// When the device fails.
+    /// If the device fails.
     pub fn page(&self, origin: Origin) -> Result<Page> {
         let beside = Beside::new(&self.rows, self.torch.as_ref());
         let (rows, skipped) = (self.rows.clone(), self.skipped.clone());

@@ -28,7 +28,7 @@ impl Bench {
     ///
     /// # Errors
     ///
-    /// When the device fails.
+    /// If the device fails.
     pub fn run(&mut self) -> Result<()> {
         let clock = Clock::new(&self.cuda, self.rounds(), self.size(1 << 26, 1 << 12))?;
         self.time(&clock, &mut Ceiling::new(&self.cuda, Kind::Nothing, &[]), |work| {

@@ -58,7 +58,7 @@ impl Cuda {
     ///
     /// # Errors
     ///
-    /// Where there is none, or the interpreter stands in its place.
+    /// If there is no GPU, or the interpreter stands in the driver's place.
     pub fn gpu() -> Result<Self, OpenError> {
         Self::open("cuda", false, "take the interpreter off the library path, or ask for ptx")
     }
@@ -67,7 +67,7 @@ impl Cuda {
     ///
     /// # Errors
     ///
-    /// Where it is not in the driver's place.
+    /// If the interpreter is not in the driver's place.
     pub fn interpreter() -> Result<Self, OpenError> {
         Self::open("ptx", true, "start it by `cargo xtask conformance --device ptx`")
     }
@@ -76,7 +76,7 @@ impl Cuda {
     ///
     /// # Errors
     ///
-    /// Where the GPU is too old, or there is no library: the kit would be loosened for nothing.
+    /// If the GPU is too old, or there is no library: the kit's tolerances would be widened without need.
     pub fn by_tf32(self) -> Result<Self, OpenError> {
         let f32 = F32Products::Tf32;
         let device = self.device.with_f32_products(f32)?;
@@ -103,7 +103,7 @@ impl Cuda {
     ///
     /// # Errors
     ///
-    /// When the driver does not say how old it is.
+    /// If the driver does not say how old it is.
     pub fn lacking(&self) -> Result<&'static [&'static str], OpenError> {
         let major = Attribute::CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR;
         let is_old = self.device.attribute(major)? < 8;

@@ -30,7 +30,7 @@ impl Wgpu {
     ///
     /// # Errors
     ///
-    /// Where there is none.
+    /// If there is no adapter.
     pub fn open() -> Result<Self, Error> {
         Ok(Self { device: binade_wgpu::Wgpu::open()? })
     }

@@ -17,7 +17,7 @@ impl Cuda {
     ///
     /// # Errors
     ///
-    /// When the device fails.
+    /// If the device fails.
     pub fn convolutions(&self) -> Result<ConvolutionsBy, Error> {
         self.who_convolves()
     }

@@ -104,7 +104,7 @@ impl Cuda {
     ///
     /// # Errors
     ///
-    /// When the device fails.
+    /// If the device fails.
     pub fn products(&self) -> Result<ProductsBy, Error> {
         let open = self.library()?;
         let missing = || match self.inner.library.opened.get() {
