@@ -44,11 +44,11 @@ fn the_exponent_is_that_of_the_largest_finite_magnitude() -> Result {
         let mut cpu = optimizer(&Cpu, &start, DType::F32, plan(UpdateRule::sgd(0.5))?);
         assert_eq!(exponent(&slot(&there, "w")?), Some(expected), "{values:?}");
         assert_eq!(slot(&there, "w")?, here(cpu.masters(), "w"), "{values:?}");
-        // A driver may make 0 of subnormal ones.
+        // A driver may make 0 of subnormal values.
         if values.iter().any(|x| *x != 0.0 && x.abs() < 1e-30) {
             continue;
         }
-        // Down to half, and up again.
+        // The steps go down to half, and up again.
         for factor in [1.0, -2.0] {
             let finite = |x: &f32| if x.is_finite() { factor * x } else { 1.0 };
             let grad = [("w", values.iter().map(finite).collect())];

@@ -14,11 +14,11 @@ crate::tests![
     a_stochastic_cast_in_many_parts_is_the_same,
 ];
 
-/// The whole of f32, for `--ignored`.
+/// Tests of the whole of f32, for `--ignored`.
 pub(crate) const SLOW: &[crate::Test] =
     &[("every_f32_casts_as_on_the_cpu", every_f32_casts_as_on_the_cpu)];
 
-/// Every code of a half; of f32 each 40,009th, which is a prime, and codes around every power of two.
+/// Codes of a type: every one of a half, and of f32 each 40,009th, which is a prime, and those around every power of two.
 fn codes(dtype: DType) -> Vec<u8> {
     match dtype {
         DType::F32 => {
@@ -118,7 +118,7 @@ fn uploads_and_downloads_keep_every_bit() -> Result {
 
 const KEY: Key = Key { seed: 0x0123_4567_89ab_cdef, parameter: 5, step: 77 };
 
-/// From far below what any type holds to beyond the eight-bit ones' largest, and what is not finite.
+/// Values from far below the least of any type to beyond the eight-bit ones' largest, and some that are not finite.
 fn spread(len: usize) -> Vec<f32> {
     let mut values = noise(3, len);
     values.iter_mut().zip((-40..20).cycle()).for_each(|(x, binade)| *x *= 2.0_f32.powi(binade));

@@ -57,7 +57,8 @@ fn what_many_chunks_add_to_a_large_one_is_not_lost() -> Result {
     Ok(())
 }
 
-/// Whether what clips by this is less than 2^-33 of itself below the middle of two f32, and further than an f64 is rounded.
+/// Returns true if the factor of this clip is below the middle of two f32 by less than 2^-33 of itself, and by more than the
+/// rounding of an f64.
 fn is_just_below_the_middle(norm: f64, max: f32) -> bool {
     let rest = (f64::from(max) / norm).to_bits() & 0x1fff_ffff;
     (1 << 8..1 << 19).contains(&(1_u64 << 28).wrapping_sub(rest))

@@ -1,4 +1,4 @@
-//! Lost updates, counted on the device, against the CPU's counts.
+//! Lost updates: counts on the device against the CPU's.
 
 use crate::{
     shared::counted::total,

@@ -1,4 +1,4 @@
-//! The handle: what it waits for, what it says, and what becomes of it when something goes wrong.
+//! Handle: its waits, its errors, and its state after a failure.
 
 use crate::support::{Result, kind, noise, own, vector, wgpu};
 use binade_core::{DType, ErrorKind};
@@ -20,7 +20,7 @@ crate::tests![
     sizes_beyond_what_a_host_counts_are_refused,
 ];
 
-/// Needs three gibibytes.
+/// Test that needs three gibibytes.
 pub(crate) const SLOW: &[crate::Test] =
     &[("a_tensor_of_more_than_a_gibibyte_is_read", a_tensor_of_more_than_a_gibibyte_is_read)];
 
@@ -49,7 +49,7 @@ fn many_operations_are_sent_off_in_a_few_batches() -> Result {
     Ok(())
 }
 
-/// What the host writes comes before what has not been sent off: it must not land in a buffer that is still to be read.
+/// Order of uploads: a write from the host must not land in a buffer that waits to be read by work not yet submitted.
 fn an_upload_never_changes_what_waits_to_be_computed() -> Result {
     let wgpu = own();
     let mut sums = Vec::new();
@@ -102,13 +102,13 @@ fn a_destroyed_device_is_lost_and_stays_lost() -> Result {
     assert!(matches!(first, Error::Driver(WgpuError::Lost { .. })), "{first}");
     assert_eq!(wgpu.download(&x).unwrap_err(), first);
     assert_eq!(kind(wgpu.upload(&[1.0], &[1], DType::F32)), ErrorKind::DeviceLost);
-    // Others go on.
+    // Other devices go on.
     let other = own();
     assert_eq!(other.download(&vector(&other, &[3.0], DType::F32))?, [3.0]);
     Ok(())
 }
 
-/// wgpu panics where nobody listens.
+/// wgpu panics if no error handler is set.
 fn a_mistake_is_an_error_and_no_panic() -> Result {
     let wgpu = own();
     let x = vector(&wgpu, &[1.0, 2.0], DType::F32);
@@ -132,14 +132,14 @@ fn the_facts_name_the_adapter_and_say_what_it_has() -> Result {
     assert!(told.contains(&facts.adapter), "{told}");
     assert_eq!(told.contains("with f16"), facts.has_f16, "{told}");
     assert_eq!(told.contains("with subgroups"), facts.has_subgroups, "{told}");
-    // Which of two drivers a run is meant for; CI says so.
+    // CI states which of two drivers a run is meant for.
     if let Ok(expected) = std::env::var("BINADE_WGPU_EXPECT_F16") {
         assert_eq!(facts.has_f16, expected == "1", "{told}");
     }
     Ok(())
 }
 
-/// On every device: none is left out where a feature lacks.
+/// Shaders of every kind are compiled on every device: none is left out if a feature lacks.
 fn every_shader_compiles() -> Result {
     let entries = include_str!("../../wgsl/ENTRIES").lines();
     let entries = entries.filter(|line| !line.starts_with('#')).count();
@@ -173,7 +173,7 @@ fn lengths_that_do_not_fit_are_refused() -> Result {
 fn sizes_beyond_what_a_host_counts_are_refused() -> Result {
     let wgpu = own();
     let x = vector(&wgpu, &[1.0, 2.0], DType::F32);
-    // Elements that fit where their bytes do not, and elements that do not.
+    // Elements whose number fits and whose bytes do not, and a number that does not fit.
     for shape in [&[1 << 62][..], &[1 << 33, 1 << 31], &[usize::MAX, 3]] {
         assert_eq!(
             kind(wgpu.fill(1.0, shape, DType::F32)),
@@ -192,7 +192,7 @@ fn sizes_beyond_what_a_host_counts_are_refused() -> Result {
 
 fn a_tensor_of_more_than_a_gibibyte_is_read() -> Result {
     let wgpu = own();
-    // What is copied lies in a buffer as large as the tensor's, which is as large as there are.
+    // The copy lies in a buffer as large as the tensor's, which is as large as there are.
     let bytes = wgpu.facts().most_buffer_bytes.min((1 << 30) + 1024);
     let len = usize::try_from(bytes)? / 4;
     let x = match wgpu.fill(1.5, &[len], DType::F32) {

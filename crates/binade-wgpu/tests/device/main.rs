@@ -1,5 +1,5 @@
-//! What the backend does on a device: a GPU, or a driver that runs on the CPU. Without any the tests are ignored, and say so;
-//! where `BINADE_REQUIRE` names `wgpu` they fail. `BINADE_WGPU_ADAPTER` chooses among several.
+//! Tests of the backend on a device: a GPU, or a driver that runs on the CPU. Without any the tests are ignored, and say so; if
+//! `BINADE_REQUIRE` names `wgpu` they fail. `BINADE_WGPU_ADAPTER` chooses among several.
 #![expect(
     clippy::unnecessary_wraps,
     reason = "one shape for all tests, those without a `?` among them"
@@ -25,10 +25,10 @@ mod windows;
 
 use libtest_mimic::{Arguments, Failed, Trial};
 
-/// A test's name and what it does.
+/// Name of a test, and its function.
 type Test = (&'static str, fn() -> Result<(), Failed>);
 
-/// A list of tests, named as they are.
+/// Lists tests under their own names.
 #[macro_export]
 macro_rules! tests {
     ($($name:ident),* $(,)?) => {
@@ -38,7 +38,7 @@ macro_rules! tests {
 
 fn main() {
     let mut arguments = Arguments::from_args();
-    // They share a device, and some count what the host does on it.
+    // Tests share a device, and some count what the host does on it.
     arguments.test_threads = Some(1);
     let skip = support::absent();
     match &skip {
@@ -65,7 +65,7 @@ fn main() {
         tests.iter().map(trial)
     });
     let mut trials: Vec<_> = trials.map(|trial| trial.with_ignored_flag(skip.is_some())).collect();
-    // Minutes or gibibytes each: by `--ignored`, or `--include-ignored`.
+    // Tests of minutes or gibibytes each: run by `--ignored`, or `--include-ignored`.
     for (module, tests) in [("casts", casts::SLOW), ("handles", handles::SLOW)] {
         trials.extend(tests.iter().map(|(name, run)| {
             Trial::test(format!("{module}::{name}"), *run).with_ignored_flag(true)

@@ -1,4 +1,4 @@
-//! What drivers may flush to 0 stays what it is, on those that do.
+//! Subnormal numbers, which drivers may flush to 0, on drivers that keep them.
 
 use crate::support::{Result, assert_same, both, cpu_vector, of_bits, on_cpu, vector, wgpu};
 use binade_core::DType;
@@ -12,8 +12,8 @@ crate::tests![
     small_shares_and_their_gradients_are_the_cpus,
 ];
 
-/// Codes of f32 around where sums and products become subnormal, of both signs: the least numbers, the first normal ones,
-/// what they are rounded away beside, and those with which they make products of all sizes.
+/// Codes of f32 near which sums and products become subnormal, of both signs: the least numbers, the first normal ones, numbers
+/// beside which they are rounded away, and factors with which they make products of all sizes.
 fn codes() -> Vec<u32> {
     let magnitudes = [
         0,
@@ -44,7 +44,7 @@ fn codes() -> Vec<u32> {
     magnitudes.into_iter().flat_map(|bits| [bits, bits | 1 << 31]).collect()
 }
 
-/// Every pair of them, in this type.
+/// Pairs of all these codes, in this type.
 fn pairs(dtype: DType) -> [Vec<u8>; 2] {
     let one = |bits: u32| -> Vec<u8> {
         let bytes = bits.to_le_bytes();
@@ -56,7 +56,7 @@ fn pairs(dtype: DType) -> [Vec<u8>; 2] {
     [left.collect(), right.collect()]
 }
 
-/// Both keep an f32's exponents.
+/// Types with the exponents of f32.
 const WIDE: [DType; 2] = [DType::BF16, DType::F32];
 
 fn sums_and_products_are_the_cpus() -> Result {
@@ -103,7 +103,7 @@ fn a_small_number_is_its_own_tangent() -> Result {
     Ok(())
 }
 
-/// Within 2^-20, and a unit: what is subnormal has few bits.
+/// Compares within 2^-20 and a unit, since subnormal numbers have few bits.
 fn assert_nearly(got: &[f32], want: &[f32]) {
     assert_eq!(got.len(), want.len());
     for (got, want) in got.iter().zip(want) {

@@ -19,7 +19,7 @@ fn a_scaled_loss_is_a_product_and_a_lone_gradient_a_quotient() -> Result {
     let odd = ScaleState::import(3.0e4).ok_or("not a scale")?;
     for state in states.into_iter().chain([odd]) {
         for dtype in crate::support::TYPES {
-            // Subnormal and huge, too.
+            // The values include subnormal and huge ones.
             let values = [mixed(6, 500), vec![1e-45, -3e-40, 1.1e-38, 3e38, 1e-30]].concat();
             let [got, want] = both(&values, state, dtype)?;
             for (got, want) in got.iter().zip(&want) {
@@ -30,7 +30,7 @@ fn a_scaled_loss_is_a_product_and_a_lone_gradient_a_quotient() -> Result {
     Ok(())
 }
 
-/// The bits of a tensor that is scaled, and of one that is unscaled, on the device and on the CPU.
+/// Bits of a tensor that is scaled, and of one that is unscaled, on the device and on the CPU.
 fn both(values: &[f32], state: ScaleState, dtype: DType) -> Result<[[Vec<u8>; 2]; 2]> {
     fn one<D: Device>(device: &D, values: &[f32], state: ScaleState, dtype: DType) -> [Vec<u8>; 2] {
         let (scale, x) = (device.upload_state(state).unwrap(), vector(device, values, dtype));
@@ -59,7 +59,7 @@ fn nothing_waits_until_an_outcome_is_read() -> Result {
     Ok(())
 }
 
-/// Asks whether it is there until it is, reads it, and looks at what was waited for.
+/// Asks until the report is there, reads it, and checks that nothing was waited for.
 fn assert_read_without_waiting(wgpu: &Wgpu, found: &Found<Wgpu>, scale: &Scale) -> Result {
     let before = wgpu.ledger().syncs;
     while !wgpu.is_ready(&[found], scale)? {
@@ -70,7 +70,7 @@ fn assert_read_without_waiting(wgpu: &Wgpu, found: &Found<Wgpu>, scale: &Scale) 
     Ok(())
 }
 
-/// Whoever takes indices leaves a record that comes with each report.
+/// Reports after an operation with indices, whose record comes with each.
 fn an_outcome_that_is_ready_is_read_without_waiting_after_indices_too() -> Result {
     let wgpu = own();
     let table = wgpu.upload(&[1.0, 2.0], &[2, 1], DType::F32)?;
@@ -82,7 +82,7 @@ fn an_outcome_that_is_ready_is_read_without_waiting_after_indices_too() -> Resul
     assert_read_without_waiting(&wgpu, &found, &scale)
 }
 
-/// Which of its gradients are there is a report of its own.
+/// Presence of each gradient of a window, which is a report of its own.
 fn an_outcome_of_a_window_that_is_ready_is_read_without_waiting() -> Result {
     let wgpu = own();
     let mut scale = wgpu.upload_state(ScaleState::from_exponent(10))?;

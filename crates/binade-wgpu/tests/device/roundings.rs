@@ -1,5 +1,5 @@
-//! The arithmetic of fused steps, against the CPU: bit by bit where nothing is rounded, within two units in the last place where
-//! products and sums may be fused or not.
+//! Arithmetic of fused steps against the CPU's: bit by bit if nothing is rounded, within two units in the last place if products
+//! and sums may be fused or not.
 
 use crate::{
     shared::steps::{NAMES, grads, params},
@@ -43,7 +43,7 @@ fn every_rule_and_type_steps_within_two_units_of_the_cpu() -> Result {
             let (slot, host) = (there(&got, "bias")?, here(want.masters(), "bias"));
             assert_eq!((slot.applied, slot.len), (host.applied, host.len), "{what}");
             for (got, want) in slot.moments.iter().zip(&host.moments) {
-                // Three steps of two roundings each, where the CPU rounds once.
+                // These are three steps of two roundings each; the CPU rounds once.
                 assert_near(got, want, 3, &what);
             }
         }
@@ -74,7 +74,7 @@ fn subnormal_steps_that_round_nothing_are_too() -> Result {
     exact_steps_are_the_cpus(f32::from_bits(1 << 20), 3)
 }
 
-/// So many steps of coarse values times `size`.
+/// Takes this number of steps of coarse values times `size`.
 fn exact_steps_are_the_cpus(size: f32, steps: u64) -> Result {
     let wgpu = wgpu();
     let coarse = |seed, len| coarse(seed, len).iter().map(|x| x * size).collect::<Vec<_>>();
@@ -108,14 +108,13 @@ fn a_low_parameter_is_its_master_to_nearest_even() -> Result {
     Ok(())
 }
 
-/// Zeros, each of which has a gradient in one step alone, which nothing divides: what it comes to is the step's size, rounded once
-/// more.
+/// Zeros, each with a gradient in one step alone, so that nothing is divided: each becomes the step's size, rounded once more.
 fn the_size_of_each_step_of_adam_is_the_hosts_bit_for_bit() -> Result {
     const STEPS: usize = 40;
     let wgpu = wgpu();
     let rates = [1e-3, 0.1, 7.0, 3e-5, 1.0 / 3.0, 0.0];
     let betas = [[0.5, 0.9], [0.9, 0.999], [0.3, 0.6], [0.0, 0.5], [0.99, 0.9], [0.9, 0.99]];
-    // Those whose quotient at some step is just beside what is halfway between two f32.
+    // At some step the quotient of each lies just beside the middle of two f32.
     let close = [
         (1.316_758_978_646_248_1e-4, [0.9, 0.999]),
         (1.548_403_000_924_736e-4, [0.9, 0.999]),
@@ -141,7 +140,7 @@ fn the_size_of_each_step_of_adam_is_the_hosts_bit_for_bit() -> Result {
     Ok(())
 }
 
-/// Terms of any size and sign: the product may be rounded before it is added, and nothing else.
+/// Terms of any size and sign: only the product may be rounded before it is added.
 fn what_cancels_is_off_by_a_rounding_of_its_terms() -> Result {
     let wgpu = wgpu();
     let lr = 0.1_f32;
@@ -150,7 +149,7 @@ fn what_cancels_is_off_by_a_rounding_of_its_terms() -> Result {
         mixed(seed, 2000).into_iter().map(tamed).collect()
     };
     let start = finite(1);
-    // Half of them all but undo the parameter.
+    // Half of the gradients all but undo the parameter.
     let undoes = |(place, (x, g)): (usize, (&f32, f32))| if place % 2 == 0 { x * 9.999 } else { g };
     let grad: Vec<f32> = start.iter().zip(finite(2)).enumerate().map(undoes).collect();
     let plan = Plan::new(UpdateRule::sgd(f64::from(lr)))?;

@@ -20,7 +20,7 @@ pub(crate) fn descents() -> Vec<Sgd> {
     ]
 }
 
-/// Every way that Adam is.
+/// Adam rules, one for each of its variants.
 pub(crate) fn adams() -> Vec<Adam> {
     let plain = Adam {
         lr: 0.01,
@@ -40,7 +40,7 @@ pub(crate) fn adams() -> Vec<Adam> {
     ]
 }
 
-/// All of them.
+/// Rules of both kinds.
 pub(crate) fn rules() -> Vec<UpdateRule> {
     let sgd = descents().into_iter().map(UpdateRule::Sgd);
     sgd.chain(adams().into_iter().map(UpdateRule::Adam)).collect()

@@ -23,7 +23,7 @@ fn clipped_runs_with_overflows_apply_and_skip_what_the_cpu_does() -> Result {
     assert_eq!(got.1, want.1);
     assert_eq!(got.1.last().map(|state| state.skipped), Some(2));
     for (got, want) in got.0.iter().zip(&want.0) {
-        // Ten steps, and a clip factor of which the last bit may differ.
+        // These are ten steps, with a clip factor of which the last bit may differ.
         assert_near(got, want, 8, "clipped");
     }
     Ok(())
@@ -66,7 +66,7 @@ fn more_parameters_than_a_group_or_a_batch_has_room_for_step_as_on_the_cpu() -> 
     let plan = Plan::new(UpdateRule::Sgd(exact()))?;
     let mut got = optimizer(&wgpu, &start, DType::BF16, plan.clone());
     let mut want = optimizer(&Cpu, &start, DType::BF16, plan);
-    // Every other has a gradient.
+    // Every other parameter has a gradient.
     let turn: Vec<_> = grads.iter().step_by(2).collect();
     let turn: Vec<_> = turn.iter().map(|(name, values)| (&**name, values.clone())).collect();
     step(&wgpu, &mut got, &turn)?;

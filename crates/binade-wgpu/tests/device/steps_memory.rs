@@ -1,4 +1,4 @@
-//! Fused steps wherever values lie: in shared memory, at odd places, in parts, on another device.
+//! Fused steps with values in shared memory, at odd places, in parts, and on another device.
 
 use crate::{
     stepping::shifted,

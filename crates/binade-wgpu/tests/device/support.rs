@@ -1,4 +1,4 @@
-//! The device, opened once, and what tests compare.
+//! Device, opened once, and comparisons.
 
 pub(crate) use crate::shared::support::*;
 
@@ -11,10 +11,10 @@ use std::sync::OnceLock;
 /// The backend's handle, as the tests of every backend call it.
 pub(crate) type Gpu = Wgpu;
 
-/// The types that there are shaders for.
+/// Types that there are shaders for.
 pub(crate) const TYPES: [DType; 3] = [DType::BF16, DType::F16, DType::F32];
 
-/// The one device of this process, never closed: drivers on the CPU are fond of neither two nor of an end.
+/// Device of this process, never closed: drivers on the CPU may fail with two of them, or at the end of one.
 pub(crate) fn wgpu() -> Wgpu {
     match device() {
         Ok(wgpu) => wgpu.clone(),
@@ -32,7 +32,7 @@ pub(crate) fn own() -> Wgpu {
     opened(&Options::from_env())
 }
 
-/// A device that gives each binding 4096 bytes.
+/// Opens a device that gives each binding 4096 bytes.
 pub(crate) fn narrow() -> Wgpu {
     opened(&Options { most_binding_bytes: Some(4096), ..Options::from_env() })
 }
@@ -46,7 +46,7 @@ fn device() -> &'static Result<Wgpu, binade_wgpu::Error> {
     DEVICE.get_or_init(Wgpu::open)
 }
 
-/// Why the tests cannot run, unless they must.
+/// Reason why the tests cannot run, unless they must.
 pub(crate) fn absent() -> Option<String> {
     let required = std::env::var("BINADE_REQUIRE").unwrap_or_default();
     let is_required = required.split(',').any(|name| name.trim() == "wgpu");
@@ -66,7 +66,7 @@ pub(crate) fn of_bits(wgpu: &Wgpu, bits: &[u8], dtype: DType) -> Tensor {
     wgpu.from_bits(bits, dtype, &[bits.len() / dtype.bytes()]).unwrap()
 }
 
-/// The same on the CPU.
+/// Vector of these codes on the CPU.
 pub(crate) fn on_cpu(bits: &[u8], dtype: DType) -> binade_cpu::Tensor {
     binade_cpu::Tensor::from_bits(bits, dtype, &[bits.len() / dtype.bytes()]).unwrap()
 }
@@ -84,7 +84,7 @@ pub(crate) fn mixed(seed: u64, len: usize) -> Vec<f32> {
     values
 }
 
-/// Panics where codes of elements differ, but for one NaN in another's place.
+/// Panics if codes of elements differ, except that any NaN may stand for another.
 pub(crate) fn assert_same(got: &[u8], want: &[u8], dtype: DType, what: &str) {
     assert_eq!(got.len(), want.len(), "{what}");
     let size = dtype.bytes();
@@ -104,7 +104,7 @@ fn is_nan(code: &[u8], dtype: DType) -> bool {
     }
 }
 
-/// The codes of a tensor of the CPU's.
+/// Vector of these values on the CPU.
 pub(crate) fn cpu_vector(values: &[f32], dtype: DType) -> binade_cpu::Tensor {
     Cpu.upload(values, &[values.len()], dtype).unwrap()
 }

@@ -31,7 +31,7 @@ fn summed<D: Device>(device: &D, batches: &[(u64, bool)]) -> Result<Vec<Option<V
 fn a_sum_begins_with_the_first_good_micro_batch() -> Result {
     let none = summed(&wgpu(), &[(2, true)])?;
     assert_eq!(none, [None, None]);
-    // What lies in memory that a sum is given, nobody has put there for it.
+    // A sum is given memory with old values in it, which it must not add to.
     for wgpu in [wgpu(), narrow()] {
         drop(vec![wgpu.fill(7.0, &[3000], DType::F32)?, wgpu.fill(7.0, &[B], DType::F32)?]);
         let batches = [(2, true), (4, true), (6, false)];
