@@ -1,4 +1,4 @@
-//! What the driver knows of itself and of the kernels once it has compiled them.
+//! Facts that the driver states about itself and about the kernels that it has compiled.
 
 use crate::{
     Cuda, Error,
@@ -8,29 +8,29 @@ use crate::{
 };
 use cudarc::driver::{DriverError, sys::CUdevice_attribute as Attribute};
 
-/// What the driver made of one kernel on this device.
+/// Compilation of one kernel on this device, in numbers.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct KernelFacts {
-    /// The entry.
+    /// Name of the entry.
     pub name: &'static str,
-    /// Registers of a thread.
+    /// Registers per thread.
     pub registers: i32,
-    /// Bytes of a thread that lie in device memory: arrays, and what registers do not suffice for.
+    /// Bytes of device memory per thread: arrays, and registers that were spilled.
     pub local_bytes: i32,
-    /// Bytes of shared memory of a block, with what a launch asks for.
+    /// Bytes of shared memory per block, with what a launch asks for.
     pub shared_bytes: i32,
-    /// Threads of the blocks that `occupancy` is of.
+    /// Threads per block, at which `occupancy` is taken.
     pub threads: u32,
     /// Threads that a multiprocessor holds at once, as a share of those it has room for.
     pub occupancy: f64,
 }
 
 impl Cuda {
-    /// What the driver made of each kernel that this GPU runs. Loads them all.
+    /// Returns the facts of each kernel that this GPU runs. Loads them all.
     ///
     /// # Errors
     ///
-    /// When the driver does not take a kernel, or the device fails.
+    /// If the driver does not take a kernel, or the device fails.
     pub fn kernels(&self) -> Result<Vec<KernelFacts>, Error> {
         let room = self.attribute(Attribute::CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_MULTIPROCESSOR)?;
         let runs = |kernel: &&Kernel| kernel.least() <= self.inner.capability;
@@ -42,21 +42,21 @@ impl Cuda {
         self.check("look at a kernel", facts(kernel, &entry, room))
     }
 
-    /// The newest CUDA that the driver knows, such as `13.0`.
+    /// Returns the newest CUDA that the driver knows, such as `13.0`.
     ///
     /// # Errors
     ///
-    /// When the driver does not say.
+    /// If the driver does not say.
     pub fn driver_version(&self) -> Result<String, Error> {
         let version = self.check("version", launch::driver_version())?;
         Ok(format!("{}.{}", version / 1000, version % 1000 / 10))
     }
 
-    /// A number that the driver gives for the device.
+    /// Returns an attribute of the device, as the driver states it.
     ///
     /// # Errors
     ///
-    /// When the driver does not say.
+    /// If the driver does not say.
     pub fn attribute(&self, attribute: Attribute) -> Result<i32, Error> {
         self.check("look at the device", self.stream().context().attribute(attribute))
     }

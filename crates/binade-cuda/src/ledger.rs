@@ -1,4 +1,4 @@
-//! What the host does for the device, counted.
+//! Counts of the host's work for the device.
 
 use crate::F32Products;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -10,21 +10,22 @@ pub struct Ledger {
     pub syncs: u64,
     /// Kernels launched, and products and convolutions that a library was given.
     pub launches: u64,
-    /// Products that the library was given, a batch being one but for [`Bmm`](binade_ops::Bmm) forward, where each pair is; what it
-    /// puts in the stream for one is its own affair.
+    /// Products that the library was given. A batch counts as one, but in [`Bmm`](binade_ops::Bmm) forward each pair does; the
+    /// kernels that the library launches for one are not counted.
     pub library: u64,
     /// Convolutions and gradients of theirs that cuDNN was given, likewise.
     pub convolutions: u64,
-    /// Of these products and convolutions those of `f32` whose library may multiply by TF32: none, unless
+    /// Products and convolutions of `f32` among these whose library may multiply by TF32: none, unless
     /// [`Cuda::with_f32_products`](crate::Cuda::with_f32_products) asks for it.
     pub tf32: u64,
-    /// Times that a library was asked for an algorithm or a workspace: once a product of its shape, types, places and alignments.
+    /// Times that a library was asked for an algorithm or a workspace: once for a product of its shape, types, places and
+    /// alignments.
     pub searches: u64,
     /// Tables of addresses and constants that were uploaded because one of them had changed.
     pub tables: u64,
     /// Bytes of these tables.
     pub table_bytes: u64,
-    /// Copies of step reports on their way to the host, which nobody has waited for by that.
+    /// Copies of step reports that were started towards the host; starting one waits for nothing.
     pub reports: u64,
     /// Captured steps that were replayed, each in one launch of its own; their kernels are not counted again.
     pub replays: u64,

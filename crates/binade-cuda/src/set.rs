@@ -1,4 +1,4 @@
-//! A set of tensors in one launch: how it is cut into chunks, and the launch.
+//! Sets of tensors in one launch: the cut into chunks, and the launch.
 
 use crate::{
     Cuda, Error,
@@ -23,26 +23,26 @@ pub(crate) struct Chunks {
 }
 
 impl Chunks {
-    /// For a set of so many elements.
+    /// Makes an empty count for a set of this number of elements.
     pub(crate) fn of(elements: u64) -> Self {
         let len = elements.div_ceil(MOST).next_power_of_two().max(LEAST);
         Self { len, count: 0 }
     }
 
-    /// The number of the first chunk of a row of `len` elements, behind those so far.
+    /// Adds a row of `len` elements, and returns the number of its first chunk.
     pub(crate) fn add(&mut self, len: u64) -> u64 {
         let first = self.count;
         self.count += len.div_ceil(self.len);
         first
     }
 
-    /// A block for each chunk.
+    /// Number of blocks, one for each chunk.
     pub(crate) fn blocks(&self) -> u32 {
         u32::try_from(self.count).unwrap_or(u32::MAX)
     }
 }
 
-/// What kernels are told of each tensor, chunks being counted as rows are added.
+/// Rows of a kernel's argument, one for each tensor; chunks are counted as rows are added.
 #[derive(Clone, Debug)]
 pub(crate) struct Rows<Row> {
     pub(crate) rows: Vec<Row>,
@@ -50,7 +50,7 @@ pub(crate) struct Rows<Row> {
 }
 
 impl<Row: Pod> Rows<Row> {
-    /// None yet, of a set of so many elements.
+    /// Makes an empty list of rows for a set of this number of elements.
     pub(crate) fn of(elements: u64) -> Self {
         Self { rows: Vec::new(), chunks: Chunks::of(elements) }
     }
@@ -61,8 +61,8 @@ impl<Row: Pod> Rows<Row> {
         self.rows.push(row(first_chunk));
     }
 
-    /// Puts `kernel` in the stream, a block for each chunk, or nothing where there is none. It takes the rows and their count,
-    /// and then what `more` has.
+    /// Puts `kernel` in the stream, a block for each chunk, or nothing if there is none. The kernel takes the rows and their
+    /// count, and then the arguments in `more`.
     pub(crate) fn launch(
         &self,
         cuda: &Cuda,
@@ -75,7 +75,7 @@ impl<Row: Pod> Rows<Row> {
         }
     }
 
-    /// The same with so many blocks of the kernels' usual size.
+    /// Puts `kernel` in the stream with this number of blocks of the kernels' usual size.
     pub(crate) fn launch_blocks(
         &self,
         cuda: &Cuda,

@@ -1,14 +1,14 @@
-//! What unit tests work on, which may be absent: they are skipped visibly then, unless `BINADE_REQUIRE` names it.
+//! Device of unit tests, which may be absent: tests are skipped visibly then, unless `BINADE_REQUIRE` names it.
 
 use crate::{Cuda, Error, Replicas};
 use std::fmt::Display;
 
-/// The device.
+/// Opens the device.
 pub(crate) fn device() -> Option<Cuda> {
     opened(Cuda::open(0))
 }
 
-/// Replicas, twice on the one device: two streams, which nothing orders but events.
+/// Opens replicas, twice on the one device: two streams, which nothing orders but events.
 pub(crate) fn replicas() -> Option<Replicas> {
     opened(Replicas::open(&[0, 0]))
 }
@@ -17,7 +17,7 @@ fn opened<T>(opened: Result<T, Error>) -> Option<T> {
     opened.map_err(|error| absent(error, &["cuda", "ptx"])).ok()
 }
 
-/// Tells why a test is skipped; it fails where one of these names is required.
+/// Reports why a test is skipped; panics if one of these names is required.
 pub(crate) fn absent(why: impl Display, names: &[&str]) {
     let required = std::env::var("BINADE_REQUIRE").unwrap_or_default();
     assert!(!required.split(',').any(|name| names.contains(&name.trim())), "{why}");

@@ -1,34 +1,34 @@
-//! What is known of the device.
+//! Facts about the device.
 
 use crate::Options;
 use std::fmt;
 use wgpu::{Adapter, DeviceType, Features, Limits};
 
-/// The device, and what it has. Displays as one line.
+/// Device and its abilities. `Display` prints one line.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Facts {
-    /// The adapter's name, as the driver has it.
+    /// Name of the adapter, as the driver states it.
     pub adapter: String,
-    /// The driver and its version, as it says itself; may be empty.
+    /// Driver and its version, as the driver states them; may be empty.
     pub driver: String,
-    /// Vulkan, Metal or DX12.
+    /// Backend of wgpu: Vulkan, Metal or DX12.
     pub backend: String,
-    /// Whether it is a CPU in a GPU's place.
+    /// True if it is a CPU in a GPU's place.
     pub is_software: bool,
-    /// Whether the device has `f16` in shaders. None uses it: they keep halves as bits on every device.
+    /// True if the device has `f16` in shaders. None uses it: they keep halves as bits on every device.
     pub has_f16: bool,
-    /// Whether the device has subgroups. No shader uses them: sums are in an order that follows from the shape alone.
+    /// True if the device has subgroups. No shader uses them: sums are in an order that follows from the shape alone.
     pub has_subgroups: bool,
-    /// The most bytes that one binding holds; what is larger is done in parts.
+    /// Most bytes that one binding holds; a larger tensor is worked on in parts.
     pub most_binding_bytes: u64,
-    /// The most bytes of one tensor.
+    /// Most bytes of one tensor.
     pub most_buffer_bytes: u64,
 }
 
-/// Where parts begin: a multiple of what bindings are aligned to on every device.
+/// Alignment of a part's start: a multiple of what bindings are aligned to on every device.
 pub(crate) const ALIGNED: u64 = 256;
 
-/// The least that a binding is limited to.
+/// Least limit of a binding.
 const LEAST_BINDING: u64 = 4096;
 
 impl Facts {

@@ -1,9 +1,9 @@
-//! Indices and labels that point nowhere: the device notes one of them, and the host reports it.
+//! Indices and labels that name no row or class: the device notes one of them, and the host reports it.
 //!
 //! The host cannot know them and must not wait to ask. A shader that meets one never reads beyond the table, gives NaN, and
-//! leaves operation, index and position in one record of the device. Downloads and reports of steps bring the record along,
-//! other reads do not. The error is given once, and the record is empty again: of several under way one is told, whichever.
-//! Until an operation with indices is dispatched there is no record.
+//! leaves operation, index and position in one record of the device. Downloads and reports of steps bring the record along, other
+//! reads do not. The error is given once, and the record is empty again: of several under way any one is reported. Until an
+//! operation with indices is dispatched there is no record.
 
 use crate::{Error, Wgpu, dispatch::Bound, memory::Buffer, sent::Sent};
 use binade_core::Op;
@@ -12,21 +12,21 @@ use std::sync::{
     atomic::{AtomicU64, Ordering},
 };
 
-/// The operations that take indices, as `fault.wgsl` numbers them.
+/// Operations that take indices, as `fault.wgsl` numbers them.
 const INDEXED: [Op; 2] = [Op::EMBEDDING, Op::CROSS_ENTROPY];
 
 /// Words of the record, as in `fault.wgsl`: whether it is taken, operation, index, position, limit.
 const WORDS: usize = 6;
 
-/// The record, once there is one.
+/// Record of the device, once there is one.
 #[derive(Debug, Default)]
 pub(crate) struct Faults {
     record: Mutex<Option<Buffer>>,
-    /// How many were told: a copy that is older than the last tells of what is known.
+    /// Number of faults that were reported: a copy that is older than the last of them holds nothing new.
     told: AtomicU64,
 }
 
-/// A copy of the record on its way to the host, and how many had been told when it was asked for.
+/// Copy of the record on its way to the host, and the number of faults reported when it was asked for.
 #[derive(Debug)]
 pub(crate) struct Noted {
     pub(crate) copy: Sent,
@@ -34,18 +34,18 @@ pub(crate) struct Noted {
 }
 
 impl Wgpu {
-    /// The record, for a shader to write to.
+    /// Returns the record for a shader to write to, and makes it on first use.
     pub(crate) fn fault_record(&self) -> Result<Bound, Error> {
         self.with_record(|record| {
             if record.is_none() {
                 *record = Some(self.buffer_of(&[0; 4 * WORDS])?);
             }
-            // It was made above.
+            // The record was made above.
             record.as_ref().map(Bound::whole).ok_or(Error::Foreign)
         })
     }
 
-    /// Puts a copy of the record in the batch, where there is a record.
+    /// Puts a copy of the record in the batch, if there is a record.
     pub(crate) fn send_faults(&self) -> Result<Option<Noted>, Error> {
         let told = self.inner.faults.told.load(Ordering::Relaxed);
         self.with_record(|record| {
@@ -54,7 +54,7 @@ impl Wgpu {
         })
     }
 
-    /// The error that a copy of the record tells of; then the record is emptied.
+    /// Returns the error that a copy of the record holds, and empties the record.
     pub(crate) fn report_fault(&self, noted: Option<&Noted>) -> Result<(), Error> {
         let Some(noted) = noted else { return Ok(()) };
         let bytes = self.receive(&noted.copy)?;
@@ -79,7 +79,7 @@ impl Wgpu {
         })
     }
 
-    /// Nothing is half done where a thread could panic.
+    /// Calls `f` on the record. A poisoned lock is taken as it is: nothing is half done where a thread could panic.
     fn with_record<T>(&self, f: impl FnOnce(&mut Option<Buffer>) -> T) -> T {
         f(&mut self.inner.faults.record.lock().unwrap_or_else(PoisonError::into_inner))
     }

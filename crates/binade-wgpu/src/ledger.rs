@@ -1,4 +1,4 @@
-//! What the host does for the device, counted.
+//! Counts of the host's work for the device.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -7,11 +7,11 @@ use std::sync::atomic::{AtomicU64, Ordering};
 pub struct Ledger {
     /// Times that the host waited for the device.
     pub syncs: u64,
-    /// Shaders that were dispatched, a part of a large tensor being one.
+    /// Shaders that were dispatched; each part of a large tensor counts as one.
     pub dispatches: u64,
     /// Command buffers that were submitted.
     pub submits: u64,
-    /// Bytes that were uploaded, tensors and what the host keeps current on the device.
+    /// Bytes that were uploaded: tensors, and state that the host keeps current on the device.
     pub uploaded_bytes: u64,
 }
 

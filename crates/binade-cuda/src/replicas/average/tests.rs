@@ -1,11 +1,11 @@
-//! Where slices begin, who waits for whom, and what becomes of memory where an average fails.
+//! Averages over replicas: where slices begin, which device waits for which, and the memory after an average that fails.
 
 use super::*;
 use crate::testing::replicas;
 use binade_grad_scaler::{GradScaler, ScaleState, ScaleStore};
 use binade_ops::Upload;
 
-/// Gradients, and what `unscale` finds in them on each device.
+/// Gradients, and the finding of `unscale` in them on each device.
 fn gradients(replicas: &Replicas) -> Result<(JointGradients, Parts<Found>), Error> {
     let scale = replicas.upload_state(ScaleState::from_exponent(0))?;
     let one = |_, cuda: &Cuda| {
@@ -22,7 +22,8 @@ fn meetings(replicas: &Replicas) -> Vec<u64> {
     replicas.devices().iter().map(|cuda| cuda.ledger().meetings).collect()
 }
 
-/// A wait that is left out shows on no device whose work is fast enough, and in no bits of the interpreter's.
+/// Waits of each device, counted: one that is left out shows on no device whose work is fast enough, and in no bits of the
+/// interpreter's.
 #[test]
 fn each_device_waits_for_the_others_before_between_and_after() -> Result<(), Error> {
     let Some(replicas) = replicas() else { return Ok(()) };
