@@ -39,7 +39,7 @@ impl OpTable {
         Self::of(&preset::TORCH_CPU)
     }
 
-    /// Returns the table that Apex's O1 patched: functional, torch and tensor lists in one.
+    /// Returns the table of operations that Apex's O1 patched: its functional, torch and tensor lists in one.
     pub fn apex_o1() -> Self {
         Self::of(&preset::APEX_O1)
     }

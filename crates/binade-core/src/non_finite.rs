@@ -29,7 +29,7 @@ impl Written {
 ///
 /// # Errors
 ///
-/// Those of the format.
+/// The errors of the format.
 pub fn serialize<S: Serializer>(x: &f32, to: S) -> Result<S::Ok, S::Error> {
     if to.is_human_readable() { Written::of(*x).serialize(to) } else { x.serialize(to) }
 }
@@ -38,7 +38,7 @@ pub fn serialize<S: Serializer>(x: &f32, to: S) -> Result<S::Ok, S::Error> {
 ///
 /// # Errors
 ///
-/// Those of the format, or for words that are no number.
+/// The errors of the format, or for words that are no number.
 pub fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<f32, D::Error> {
     if from.is_human_readable() {
         Written::deserialize(from)?.read()
@@ -55,7 +55,7 @@ pub mod option {
     ///
     /// # Errors
     ///
-    /// Those of the format.
+    /// The errors of the format.
     pub fn serialize<S: Serializer>(x: &Option<f32>, to: S) -> Result<S::Ok, S::Error> {
         if to.is_human_readable() { x.map(Written::of).serialize(to) } else { x.serialize(to) }
     }
@@ -64,7 +64,7 @@ pub mod option {
     ///
     /// # Errors
     ///
-    /// Those of the format, or for words that are no number.
+    /// The errors of the format, or for words that are no number.
     pub fn deserialize<'de, D>(from: D) -> Result<Option<f32>, D::Error>
     where
         D: Deserializer<'de>,

@@ -112,7 +112,7 @@ impl<D: Device> Var<D> {
     ///
     /// # Errors
     ///
-    /// Those of [`backward`](Self::backward), and an error if one of `towards` is no parameter of this tape.
+    /// The errors of [`backward`](Self::backward), and an error if one of `towards` is no parameter of this tape.
     pub fn backward_to<'v, G>(
         &self,
         towards: impl IntoIterator<Item = &'v Self>,
@@ -144,7 +144,7 @@ impl<D: Device> Var<D> {
     ///
     /// # Errors
     ///
-    /// Those of [`backward`](Self::backward), except for names.
+    /// The errors of [`backward`](Self::backward), except for names.
     pub fn gradient(&self, towards: &Self) -> Result<Option<D::Tensor>, Failed<D>> {
         if !Arc::ptr_eq(self.tape.record(), towards.tape.record()) {
             return Err(TapeError::TwoTapes { op: "gradient" });

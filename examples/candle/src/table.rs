@@ -16,7 +16,7 @@ pub struct Row {
 ///
 /// # Errors
 ///
-/// Those of the runs.
+/// The errors of the runs.
 pub fn print(name: &str, recipe: impl Fn(DType) -> Result<Trained>) -> Result<()> {
     println!(
         "{:28} {:>9} {:>9} {:>14} {:>8} {:>8}",

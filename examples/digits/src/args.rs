@@ -75,7 +75,7 @@ pub struct Args {
     #[arg(value_parser = clap::value_parser!(u64).range(1..))]
     pub checkpoint_every: Option<u64>,
     /// Goes on where the checkpoint was made, to the figures of a run that was not interrupted; more --epochs may be asked
-    /// for. What else shapes the run has to be as it was.
+    /// for. All other settings that shape the run must be as they were.
     #[arg(long, requires = "checkpoint")]
     pub resume: bool,
     /// Makes a gradient infinite at this step, counted from 1, to watch the skip.

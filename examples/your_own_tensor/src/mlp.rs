@@ -114,7 +114,7 @@ impl Forward {
 ///
 /// # Errors
 ///
-/// Those of [`forward`].
+/// The errors of [`forward`].
 pub fn accuracy(
     region: &Region,
     params: &[Named<Mine>],

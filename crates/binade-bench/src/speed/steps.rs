@@ -55,7 +55,7 @@ impl Step {
     }
 }
 
-/// Bytes an element that the fused step moves beside the gradient: the master and two moments, read and written, and the 16-bit
+/// Bytes per element that the fused step moves beside the gradient: the master and two moments, read and written, and the 16-bit
 /// copy.
 pub(crate) const FUSED: usize = 2 * (4 + 4 + 4) + 2;
 

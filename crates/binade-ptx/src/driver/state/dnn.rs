@@ -1,7 +1,8 @@
 //! cuDNN: descriptors by handle, the workspace of a problem, and the convolution as work of a stream.
 //!
 //! This stand-in is stricter than NVIDIA's library. It refuses, with a line on standard error: sums by atomics, conversion of f32
-//! to sixteen bits, reads beyond an allocation, misaligned addresses, and a workspace that was not asked for.
+//! to sixteen bits, reads beyond an allocation, misaligned addresses, and a convolution whose workspace was not asked for or is
+//! too small.
 
 mod convolution;
 mod descriptors;
