@@ -9,8 +9,8 @@
 //! * All compute in `f32`, or in `f64` where the operands are, whatever the operands' type. Products and convolutions do so on the
 //!   CPU, where candle's own in `f16` round sums in between and are slower; on another device they are candle's own, but for
 //!   a bias, which is added in `f32`.
-//! * Products, convolutions, normalisations, softmax, `add` and `rope` give the type that their operands have after the cast, rounded once; sums,
-//!   means and losses stay as they were computed. Embeddings copy rows, and their gradients are rounded once.
+//! * Products, convolutions, normalisations, softmax, `add` and `rope` give the type that their operands have after the cast,
+//!   rounded once; sums, means and losses stay as they were computed. Embeddings copy rows, and their gradients are rounded once.
 //! * The errors are the policy's, where it refuses the operation, and candle's.
 
 mod add;
